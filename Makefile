@@ -1,0 +1,66 @@
+CC = gcc
+CXX = g++
+PREFIX = /usr/local
+WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+CFLAGS = -std=c99 -O2 $(WARN)
+CXXFLAGS = -std=c++11 -O2 $(WARN) -Wold-style-cast
+LIBS = -lpthread -ldl -lm
+
+# What tools/setup.sh installs when it is missing. Without the optional ones tests are skipped.
+BUILD_NEEDS = gcc libc6-dev
+DEMO_NEEDS = $(BUILD_NEEDS) g++
+TEST_NEEDS = $(DEMO_NEEDS) clang zlib1g-dev python3
+TEST_OPTIONS = libstb-dev tcc libclang-rt-dev gdb shellcheck gcc-mingw-w64-x86-64-win32 wine64 \
+               gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
+
+EXAMPLES = hello hello_cpp threads train images
+
+.PHONY: help demo test bench lint install clean setup-build setup-demo setup-test
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: $(EXAMPLES:%=build/examples/%) ## build the examples and profile the training of a network
+	@mkdir -p build/demo
+	build/examples/train build/demo
+
+test: setup-test ## run every test; the last line counts them (ONLY=word: those with it in the name)
+	@sh tests/run.sh $(ONLY)
+
+bench: build/bench ## measure what the profiler costs, into build/bench.json
+	build/bench build/bench.json
+
+lint: ## check line and function lengths, the room index, the scripts
+	@sh tools/lint.sh
+
+install: ## install prof.h and prof.pc under PREFIX (/usr/local); DESTDIR is honoured
+	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/lib/pkgconfig"
+	install -m 644 prof.h "$(DESTDIR)$(PREFIX)/include/prof.h"
+	version=$$(sed -n 's/^#define PROF_VERSION "\(.*\)"/\1/p' prof.h); \
+	sed -e "s|@PREFIX@|$(PREFIX)|" -e "s|@VERSION@|$$version|" prof.pc.in \
+	    > "$(DESTDIR)$(PREFIX)/lib/pkgconfig/prof.pc"
+
+clean: ## remove build/
+	rm -rf build
+
+setup-build: ; @sh tools/setup.sh $(BUILD_NEEDS)
+setup-demo: ; @sh tools/setup.sh $(DEMO_NEEDS) --optional libstb-dev
+setup-test: ; @sh tools/setup.sh $(TEST_NEEDS) --optional $(TEST_OPTIONS)
+
+build/examples/%_cpp: examples/%.cpp prof.h Makefile | setup-demo
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -I. $< -o $@ $(LIBS)
+
+build/examples/%: examples/%.c prof.h Makefile | setup-demo
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)
+
+build/examples/images: examples/images.c prof.h Makefile | setup-demo
+	@mkdir -p $(@D)
+	@if echo '#include <stb/stb_image.h>' | $(CC) -E - >/dev/null 2>&1; then set -x; \
+	    $(CC) $(CFLAGS) -finstrument-functions -I. $< -o $@ $(LIBS); \
+	else echo 'images: skipped, it needs stb/stb_image.h (Debian: libstb-dev)'; fi
+
+build/bench: tools/bench.c prof.h Makefile | setup-build
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)

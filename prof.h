@@ -1,0 +1,3325 @@
+/* prof.h: the PyTorch profiler's answers for any C or C++ program, from one header.
+   MIT-0 license (end of file). Version: see PROF_VERSION.
+
+   Do this
+       #define PROF_IMPLEMENTATION
+       #include "prof.h"
+   in ONE C or C++ file, and #include "prof.h" alone in every other file that marks zones.
+   On older systems link with -lpthread.
+
+   In 10 lines
+       #define PROF_IMPLEMENTATION
+       #include "prof.h"
+       static void work(void) { PROF_FUNCTION(); PROF_BLOCK("inner") { ... } }
+       int main(void) {
+           prof_start(NULL);
+           for (int i = 0; i < 1000; i++) work();
+           prof_trace *trace = prof_stop();
+           prof_print_table(trace, NULL);
+           return prof_save_chrome(trace, "trace.json") != PROF_OK;
+       }
+
+   Macros (define before the include; those marked * must be the same in every file)
+       PROF_IMPLEMENTATION    put the function bodies here
+       PROF_STATIC            everything static: each such file is a profiler of its own
+       PROF_DISABLE           this file's zones become nothing; functions stay
+       PROF_ARENA_SIZE n      bytes of the built-in arena (64 MiB; untouched pages cost nothing)
+       PROF_MAX_SITES n       distinct (name, file, line) a process can mark (4096)
+       PROF_SITE_TEXT n       bytes for their names and file names (256 KiB)
+       PROF_NOW()             * your own clock expression, uint64_t ticks; set
+                                desc.platform.ticks_per_second with it
+       PROF_ZLIB              prof_save_chrome writes .gz files (link with -lz)
+       PROF_INSTRUMENT_FUNCTIONS   every function compiled with -finstrument-functions is a zone
+
+   How it works
+       Each thread owns a shadow stack of its open zones and writes ONE 12-byte record when a zone
+       ends, into a chunk of the arena that only it writes. Nothing is allocated, locked or shared
+       between threads on that path. prof_stop() reads the published records; the first query
+       builds the event tree from them in one pass.
+
+   Memory
+       All of it comes from one range: desc.memory, or a static array of PROF_ARENA_SIZE bytes.
+       There is no malloc. A zone is recorded only while room is left to analyse it (96 bytes a
+       zone in all), so whatever was recorded can be reported. What does not fit is dropped,
+       counted in prof_stats, and named under the table and in the trace's metadata.
+
+   Threads
+       Zones, prof_push/prof_pop, prof_instant, prof_counter: any thread, no lock. A zone begins and
+       ends on one thread. Session calls (start, stop) may come from any thread, one at a time.
+       Queries and writers of a trace: one thread at a time.
+       desc.memory must stay valid until every thread that recorded has exited or has called
+       prof_thread_end().
+
+   Signals and fork
+       Zones in a signal handler are memory-safe; one that interrupts the very end of another zone
+       may be lost. After fork() the child records nothing until it calls prof_start() itself.
+
+   Errors
+       Set-up and export return a prof_result; prof_strerror() says it in words. Recording cannot
+       fail. Nothing here prints (but prof_print_table), aborts or exits.
+
+   Rooms, in this order; each begins with a banner
+       @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
+       @PLATFORM @ARENA @TEXT @SITES @RECORD @COLLECT @TREE @AVERAGES @TABLE @CHROME @STACKS
+       @SESSION
+*/
+#ifndef PROF_H
+#define PROF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROF_VERSION "0.1.0"
+
+#ifdef PROF_STATIC
+#  define PROF_API static
+#else
+#  define PROF_API extern
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- @API-TYPES: results, descriptions, events, averages ---- */
+
+typedef enum prof_result {
+    PROF_OK = 0,
+    PROF_ERROR_INVALID,      /* an argument is not one this call takes */
+    PROF_ERROR_MEMORY,       /* the arena is too small: prof_memory_size(desc) says how much it takes */
+    PROF_ERROR_STATE,        /* not now: already started, or the trace is gone */
+    PROF_ERROR_SINK,         /* a sink's write() returned false */
+    PROF_ERROR_FILE,         /* the file could not be created, written or renamed */
+    PROF_ERROR_UNSUPPORTED   /* left out of this build (.gz without PROF_ZLIB) */
+} prof_result;
+
+/* Where output goes. write() gets consecutive pieces and returns false to stop: the writer then
+   returns PROF_ERROR_SINK and calls it no more; the trace stays usable. */
+typedef struct prof_sink {
+    bool (*write)(void *user, const void *data, size_t size);
+    void *user;
+} prof_sink;
+
+/* The machine, where it is not the default one. A zeroed struct means: this machine's own. */
+typedef struct prof_platform {
+    uint64_t (*now)(void *user);         /* ticks; NULL: TSC or cntvct where usable, else the OS */
+    uint64_t ticks_per_second;           /* of now(); 0: nanoseconds */
+    uint32_t (*thread_id)(void *user);   /* the id shown for the calling thread; NULL: the OS's */
+    void *user;                          /* handed to the calls above */
+} prof_platform;
+
+/* Zero-initialise; 0 always means the default. */
+typedef struct prof_desc {
+    void *memory;                        /* the arena, any alignment; NULL: the built-in one */
+    size_t memory_size;                  /* its bytes; ignored when memory is NULL */
+    prof_platform platform;
+    uint32_t max_threads;                /* recording at the same time; 0: up to 256, as fit */
+    uint32_t max_depth;                  /* open zones per thread, at most 255; 0: 64 */
+    uint32_t max_sites;                  /* names this session may use; 0: PROF_MAX_SITES x 2 */
+    bool os_clock;                       /* use the OS clock even where the TSC would do */
+} prof_desc;
+
+typedef enum prof_clock {
+    PROF_CLOCK_NONE,                     /* no session yet */
+    PROF_CLOCK_OS,                       /* CLOCK_MONOTONIC, QueryPerformanceCounter */
+    PROF_CLOCK_CPU,                      /* invariant TSC, cntvct_el0, or PROF_NOW() */
+    PROF_CLOCK_PLATFORM                  /* desc.platform.now */
+} prof_clock;
+
+/* Counts since prof_start. dropped is the sum of the dropped_ fields. */
+typedef struct prof_stats {
+    uint64_t recorded;                   /* zones */
+    uint64_t dropped;                    /* begins and other records that were not recorded */
+    uint64_t dropped_full;               /* ... the arena was full */
+    uint64_t dropped_deep;               /* ... more than max_depth zones were open */
+    uint64_t dropped_threads;            /* ... no thread state was free (max_threads) */
+    uint64_t dropped_sites;              /* ... no site was free (PROF_MAX_SITES, PROF_SITE_TEXT, max_sites) */
+    uint64_t unbalanced;                 /* ends without a begin: ignored */
+    uint64_t healed;                     /* zones left open when an outer one ended: ended with it */
+    uint64_t cut;                        /* ends whose zone began before this session: ignored */
+    uint64_t unfinished;                 /* zones ended by prof_stop or by their thread's exit */
+    uint64_t clock_steps;                /* times the clock went back */
+    uint64_t names_cut;                  /* names shortened to 4095 bytes */
+    uint32_t threads;                    /* that recorded */
+    prof_clock clock;
+    uint64_t ticks_per_second;           /* of that clock, as far as it is known */
+    size_t bytes_used, bytes_total;      /* of the arena: records, states, and the analysis share */
+} prof_stats;
+
+#define PROF_NONE UINT32_MAX             /* no such index */
+
+/* c10::DeviceType's numbers. */
+typedef enum prof_device_type { PROF_DEVICE_CPU = 0, PROF_DEVICE_CUDA = 1 } prof_device_type;
+
+enum {                                   /* prof_event.flags */
+    PROF_EVENT_UNFINISHED = 1,           /* never ended: closed by prof_stop or its thread's exit */
+    PROF_EVENT_ASYNC = 2                 /* is_async */
+};
+
+/* Where a zone is marked in the source. Strings live as long as the process. */
+typedef struct prof_site {
+    const char *name, *file, *function;
+    uint32_t line;
+} prof_site;
+
+/* One occurrence of a zone: PyTorch's FunctionEvent. Indices are into prof_events(). */
+typedef struct prof_event {
+    const char *name;                    /* UTF-8 as given; lives as long as the trace */
+    int64_t start_ns, end_ns;            /* time_range; 0 is the session's start */
+    int64_t self_cpu_time_total_ns;      /* less the direct children */
+    uint32_t parent;                     /* cpu_parent; PROF_NONE: top level */
+    uint32_t first_child, next_sibling;  /* cpu_children, in order of start */
+    uint32_t thread;                     /* index into prof_threads() */
+    uint32_t site;                       /* number of its name and place, equal for equal sites */
+    uint8_t depth;                       /* open zones around it, 0..254 */
+    uint8_t device_type;                 /* prof_device_type */
+    uint16_t flags;                      /* PROF_EVENT_... */
+    uint32_t reserved[2];
+} prof_event;
+
+/* A thread that recorded. */
+typedef struct prof_thread_info {
+    uint64_t id;                         /* the OS's thread id, or platform.thread_id's */
+    const char *name;                    /* prof_thread_name; NULL: none given */
+} prof_thread_info;
+
+/* All occurrences of one name: PyTorch's FunctionEventAvg. */
+typedef struct prof_average {
+    const char *key;                     /* the name */
+    uint64_t count;
+    int64_t cpu_time_total_ns, self_cpu_time_total_ns;
+    int64_t min_ns, max_ns;              /* of cpu_time, one call */
+    uint32_t parent;                     /* cpu_parent of the first event; PROF_NONE: top level */
+    uint32_t first;                      /* index of the first event */
+    uint8_t device_type;
+    bool is_async;
+} prof_average;
+
+typedef enum prof_metric {
+    PROF_METRIC_NONE = 0,                /* table: first-seen order; stacks: self CPU time */
+    PROF_METRIC_SELF_CPU_TIME_TOTAL,
+    PROF_METRIC_CPU_TIME_TOTAL,
+    PROF_METRIC_CPU_TIME,                /* the average of one call */
+    PROF_METRIC_COUNT
+} prof_metric;
+
+typedef enum prof_time_unit { PROF_TIME_AUTO = 0, PROF_TIME_S, PROF_TIME_MS, PROF_TIME_US } prof_time_unit;
+
+typedef struct prof_averages_desc { uint32_t reserved; } prof_averages_desc;   /* grouping; zeroed: by name */
+
+/* EventList.table()'s arguments. */
+typedef struct prof_table_desc {
+    const prof_averages_desc *averages;  /* NULL: the events themselves, one row each */
+    prof_metric sort_by;                 /* descending; 0: first-seen order */
+    uint32_t row_limit;                  /* 0: 100; UINT32_MAX: all */
+    uint32_t max_name_column_width;      /* code points; 0: 55; UINT32_MAX: unlimited */
+    const char *header;                  /* a line above the table; NULL: none */
+    bool top_level_events_only;
+    prof_time_unit time_unit;
+} prof_table_desc;
+
+typedef struct prof_chrome_desc { uint32_t reserved; } prof_chrome_desc;       /* NULL or zeroed: defaults */
+
+typedef struct prof_trace prof_trace;    /* what was recorded; valid until the next prof_start */
+
+/* ---- @API-SESSION: start, stop, and the calls that record ---- */
+
+/* Opens a session; NULL or zeroed: every default. Any thread.
+   PROF_ERROR_STATE: one is open. PROF_ERROR_MEMORY: the arena is too small.
+   PROF_ERROR_INVALID: max_depth over 255, or memory NULL with a size. */
+PROF_API prof_result prof_start(const prof_desc *desc);
+
+/* Closes the session; zones still open end now. NULL only when no session was open. Threads may go
+   on marking zones: they are not recorded. */
+PROF_API prof_trace *prof_stop(void);
+
+/* English, static, never NULL. After PROF_ERROR_MEMORY from prof_start it says how many bytes it takes
+   (one text per process: read it before another thread calls prof_start). */
+PROF_API const char *prof_strerror(prof_result result);
+
+/* Counts of the open session, or of the last one. Any thread; exact after prof_stop. */
+PROF_API prof_stats prof_get_stats(void);
+
+/* Bytes of arena that desc needs to record and analyse at least one chunk of zones on each of its
+   max_threads (0 counts as 1 here). */
+PROF_API size_t prof_memory_size(const prof_desc *desc);
+
+/* The session's clock: ns since its start. Any thread. 0 when none is open. */
+PROF_API int64_t prof_now(void);
+
+/* A zone whose name is made at run time; name is copied (interned). NULL reads "(null)". */
+PROF_API void prof_push(const char *name);
+PROF_API void prof_pop(void);
+
+/* A moment, and a value that changes over time: shown in the Chrome trace. name is copied. */
+PROF_API void prof_instant(const char *name);
+PROF_API void prof_counter(const char *name, int64_t value);
+
+/* Names the calling thread in table and trace; copied, at most 63 bytes. Needs an open session. */
+PROF_API void prof_thread_name(const char *name);
+
+/* Gives back what this thread holds of the arena. Threads that exit do it by themselves. */
+PROF_API void prof_thread_end(void);
+
+/* ---- @API-TRACE: what was recorded, and the writers ---- */
+
+/* All events by (start, -end, thread, depth): a parent stands before its children. The array lives as
+   long as the trace. NULL and 0 when there are none. PyTorch: profile.events() */
+PROF_API const prof_event *prof_events(const prof_trace *trace, size_t *count);
+
+/* The threads that recorded, by index. */
+PROF_API const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count);
+
+/* Name and place of an event; NULL when it has none. */
+PROF_API const prof_site *prof_event_site(const prof_trace *trace, const prof_event *event);
+
+/* One row per name, in first-seen order; fills at most max and returns how many there are, so
+   (NULL, 0) asks for the number. PyTorch: key_averages() */
+PROF_API size_t prof_key_averages(const prof_trace *trace, const prof_averages_desc *desc,
+                                  prof_average *rows, size_t max);
+
+/* The sum over all events, key "Total". PyTorch: total_average() */
+PROF_API prof_average prof_total_average(const prof_trace *trace);
+
+/* PyTorch's table. desc NULL: key averages by self CPU time. */
+PROF_API prof_result prof_write_table(const prof_trace *trace, const prof_table_desc *desc, prof_sink out);
+
+/* Chrome trace JSON, for Perfetto, chrome://tracing, speedscope. */
+PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc, prof_sink out);
+
+/* Folded stacks, `outer;inner 123` with microseconds, for flamegraph.pl and speedscope. One line for
+   each distinct stack with 1 us or more. */
+PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric, prof_sink out);
+
+/* prof_write_chrome to a file: written under a temporary name, then renamed, so that no half file
+   ever stands under path. PROF_ERROR_FILE: errno says why. .gz by its ending, with PROF_ZLIB. */
+PROF_API prof_result prof_save_chrome(const prof_trace *trace, const char *path);
+
+/* prof_write_table to stdout. */
+PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc);
+
+/* As the table prints them: 12.345ms, 33.33%. Returns the length without the NUL; cut to size. */
+PROF_API size_t prof_format_time(char *buf, size_t size, double us);
+PROF_API size_t prof_format_share(char *buf, size_t size, double part, double total);
+PROF_API size_t prof_format_memory(char *buf, size_t size, int64_t bytes);
+
+/* ---- @API-INLINE: what the macros compile to; not for direct use ---- */
+
+#ifdef __cplusplus
+#  define PROF__CAST(type, x) static_cast<type>(x)
+#else
+#  define PROF__CAST(type, x) ((type)(x))
+#endif
+#if defined(__GNUC__) || defined(__clang__)
+#  define PROF__LIKELY(x)   __builtin_expect(!!(x), 1)
+#  define PROF__UNLIKELY(x) __builtin_expect(!!(x), 0)
+#  define PROF__UNUSED __attribute__((unused))
+#  define PROF__QUIET __attribute__((unused, no_instrument_function))
+#  define PROF__MEMBER inline __attribute__((always_inline, no_instrument_function))
+#  define PROF__INLINE static PROF__MEMBER
+#else
+#  define PROF__LIKELY(x)   (x)
+#  define PROF__UNLIKELY(x) (x)
+#  define PROF__UNUSED
+#  define PROF__QUIET
+#  define PROF__MEMBER inline
+#  define PROF__INLINE static inline
+#endif
+
+/* The hot path is inline where the compiler has TLS, atomics and a CPU clock; else it is a call. */
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__) && \
+    (defined(PROF_NOW) || defined(__x86_64__) || defined(__i386__) || defined(__aarch64__))
+#  define PROF__FAST 1
+#else
+#  define PROF__FAST 0
+#endif
+
+typedef struct prof__record { uint32_t end, duration, site_depth; } prof__record;
+typedef struct prof__frame { uint32_t start, site, depth, epoch; } prof__frame;   /* an open zone */
+typedef struct prof__mark { uint32_t id; const prof_site *site; } prof__mark;     /* id: site << 8 */
+
+/* The part of a thread's state that inline code touches. It goes to the slow path when a frame's epoch is
+   not the clock's upper half (a new epoch, too deep, another clock, the arena is full) or when the
+   cursor is not below limit. */
+typedef struct prof__hot {
+    prof__frame *top;                    /* one past the innermost open zone */
+    prof__frame *bottom;                 /* top when none is open; below: zones of older generations */
+    prof__record *cursor;                /* published: everything below is written */
+    prof__record *limit;                 /* NULL: always slow */
+} prof__hot;
+
+/* A thread's way to its state. skipped: begins dropped while it had none; stale: zones open when it gave the
+   last one back. */
+typedef struct prof__slot { uint32_t generation, skipped, stale; prof__hot *hot; } prof__slot;
+
+PROF_API prof__frame *prof__begin(prof__mark *mark, bool token) PROF__QUIET;
+PROF_API void prof__end(prof__frame *token) PROF__QUIET;
+PROF_API void prof__end_top(void) PROF__QUIET;
+
+#if PROF__FAST
+#  if defined(PROF_STATIC)
+static uint32_t prof__on PROF__UNUSED;                   /* 0: off; else the generation, from 2 up */
+static prof__hot prof__nowhere PROF__UNUSED;             /* a thread that holds no state */
+static __thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere };
+#  elif defined(__ELF__)
+extern uint32_t prof__on;
+extern prof__hot prof__nowhere;
+extern __thread prof__slot prof__tls __attribute__((tls_model("initial-exec")));
+#  else
+extern uint32_t prof__on;
+extern prof__hot prof__nowhere;
+extern __thread prof__slot prof__tls;
+#  endif
+
+#  define PROF__LOAD(p)          __atomic_load_n(&(p), __ATOMIC_RELAXED)
+#  define PROF__STORE(p, v)      __atomic_store_n(&(p), v, __ATOMIC_RELAXED)
+#  define PROF__ACQUIRE(p)       __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
+#  define PROF__RELEASE(p, v)    __atomic_store_n(&(p), v, __ATOMIC_RELEASE)
+
+PROF__INLINE void prof__ticks(uint32_t *lo, uint32_t *hi) {
+#  if defined(PROF_NOW)
+    uint64_t now = PROF_NOW();
+#  elif defined(__aarch64__)
+    uint64_t now;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
+#  endif
+#  if !defined(PROF_NOW) && (defined(__x86_64__) || defined(__i386__))
+    __asm__ volatile("rdtsc" : "=a"(*lo), "=d"(*hi));   /* two halves: joining them costs */
+#  else
+    *lo = PROF__CAST(uint32_t, now);
+    *hi = PROF__CAST(uint32_t, now >> 32);
+#  endif
+}
+
+/* Returns the token that ends this zone: the frame above it; NULL when nothing was begun. token: will it be
+   used? Without, the end that comes must not take another zone's frame.
+   The order of the three stores keeps zones in signal handlers and prof_stop() right. */
+PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
+    uint32_t on = PROF__LOAD(prof__on), id, lo, hi;
+    prof__hot *t;
+    prof__frame *f;
+    if (PROF__LIKELY(!on)) return NULL;
+    if (PROF__UNLIKELY(on != prof__tls.generation)) return prof__begin(mark, token);
+    t = prof__tls.hot;
+    f = t->top;
+    id = PROF__LOAD(mark->id);
+    if (PROF__UNLIKELY(!id)) return prof__begin(mark, token);
+    prof__ticks(&lo, &hi);
+    if (PROF__UNLIKELY(hi != f->epoch)) return prof__begin(mark, token);
+    PROF__STORE(t->top, f + 1);
+    PROF__STORE(f->site, id);
+    PROF__RELEASE(f->start, lo);
+    return f + 1;
+}
+
+PROF__INLINE void prof__end_inline(prof__frame *token) {
+    uint32_t lo, hi;
+    if (PROF__UNLIKELY(!token)) return;
+    prof__ticks(&lo, &hi);
+    prof__hot *t = prof__tls.hot;
+    prof__record *c = t->cursor;
+    prof__frame *f = token - 1;
+    if (PROF__UNLIKELY(t->top != token) || PROF__UNLIKELY(hi != f->epoch) ||
+        PROF__UNLIKELY(c >= PROF__LOAD(t->limit))) {
+        prof__end(token);
+        return;
+    }
+    c->end = lo;
+    c->duration = lo - f->start;
+    c->site_depth = f->site + f->depth;
+    PROF__RELEASE(t->cursor, c + 1);
+    PROF__RELEASE(t->top, f);
+}
+
+PROF__INLINE void prof__end_top_inline(void) {
+    uint32_t on = PROF__LOAD(prof__on);
+    if (!on) return;
+    if (PROF__LIKELY(on == prof__tls.generation)) {
+        prof__frame *top = PROF__LOAD(prof__tls.hot->top);
+        if (PROF__LIKELY(top != prof__tls.hot->bottom && PROF__LOAD(prof__tls.hot->limit))) {
+            prof__end_inline(top);
+            return;
+        }
+    }
+    prof__end_top();
+}
+#else
+#  define prof__begin_inline prof__begin
+#  define prof__end_inline prof__end
+#  define prof__end_top_inline prof__end_top
+#endif
+
+#ifdef __cplusplus
+} /* extern "C" */
+struct prof__scope {
+    prof__frame *token;
+    bool once;
+    PROF__MEMBER explicit prof__scope(prof__mark *m) : token(prof__begin_inline(m, true)), once(true) {}
+    PROF__MEMBER ~prof__scope() { prof__end_inline(token); }
+    prof__scope(const prof__scope &) = delete;
+    prof__scope &operator=(const prof__scope &) = delete;
+};
+extern "C" {
+#else
+PROF__INLINE void prof__scope_end(prof__frame **token) { prof__end_inline(*token); }
+#endif
+
+/* ---- @API-MACROS: marking zones ---- */
+
+#define PROF__JOIN2(a, b) a##b
+#define PROF__JOIN(a, b) PROF__JOIN2(a, b)
+#ifdef __COUNTER__
+#  define PROF__ID __COUNTER__           /* two scopes on one line */
+#else
+#  define PROF__ID __LINE__
+#endif
+#define PROF__MARK(id, name) \
+    static const prof_site PROF__JOIN(prof__site_, id) = { name, __FILE__, __func__, __LINE__ }; \
+    static prof__mark PROF__JOIN(prof__mark_, id) = { 0, &PROF__JOIN(prof__site_, id) }
+#define PROF__MARK_REF(id) &PROF__JOIN(prof__mark_, id)
+#if defined(PROF_DISABLE)
+#  define PROF_SCOPE(name) ((void)("" name))
+#  define PROF_FUNCTION() ((void)0)
+#  define PROF_BLOCK(name) PROF__ONCE(PROF__ID, name)
+#  define PROF__ONCE(id, name) PROF__ONCE2(id, name)
+#  define PROF__ONCE2(id, name) \
+    for (bool prof__once_##id = sizeof("" name) != 0; prof__once_##id; prof__once_##id = false)
+#  define PROF_BEGIN(name) ((void)("" name))
+#  define PROF_END() ((void)0)
+#else
+
+/* To the end of the block it stands in. */
+#  define PROF_SCOPE(name) PROF__SCOPE(PROF__ID, "" name)
+
+/* PROF_SCOPE named after the function. */
+#  define PROF_FUNCTION() PROF__SCOPE(PROF__ID, __func__)
+
+/* PROF_BLOCK("name") { ... } */
+#  define PROF_BLOCK(name) PROF__BLOCK(PROF__ID, "" name)
+
+/* A pair that need not be in one block. PROF_END() ends the innermost open zone of this thread. */
+#  define PROF_BEGIN(name) PROF__BEGIN(PROF__ID, "" name)
+#  define PROF_END() prof__end_top_inline()
+
+#  define PROF__SCOPE(id, name) PROF__SCOPE2(id, name)
+#  define PROF__BLOCK(id, name) PROF__BLOCK2(id, name)
+#  define PROF__BEGIN(id, name) PROF__BEGIN2(id, name)
+#  define PROF__BEGIN2(id, name) \
+    do { PROF__MARK(id, name); (void)prof__begin_inline(PROF__MARK_REF(id), false); } while (0)
+
+#  if defined(__cplusplus)
+#    define PROF__SCOPE2(id, name) \
+    PROF__MARK(id, name); const prof__scope prof__scope_##id(PROF__MARK_REF(id))
+#    if defined(__GNUC__)
+#      define PROF__MAKE_MARK(id, name) __extension__({ PROF__MARK(id, name); PROF__MARK_REF(id); })
+#    else
+#      define PROF__MAKE_MARK(id, name) ([] { PROF__MARK(id, name); return PROF__MARK_REF(id); }())
+#    endif
+#    define PROF__BLOCK2(id, name) \
+    for (prof__scope prof__scope_##id(PROF__MAKE_MARK(id, name)); prof__scope_##id.once; \
+         prof__scope_##id.once = false)
+#  elif defined(__GNUC__) && !defined(__TINYC__)   /* tcc ignores cleanup without a word */
+#    define PROF__SCOPE2(id, name) \
+    PROF__MARK(id, name); \
+    __attribute__((cleanup(prof__scope_end), unused)) prof__frame *prof__token_##id = \
+        prof__begin_inline(PROF__MARK_REF(id), true)
+#    define PROF__BLOCK2(id, name) \
+    for (bool prof__once_##id = true; prof__once_##id; prof__once_##id = false) \
+        for (__attribute__((cleanup(prof__scope_end), unused)) prof__frame *prof__token_##id = \
+                 __extension__({ PROF__MARK(id, name); prof__begin_inline(PROF__MARK_REF(id), true); }); \
+             prof__once_##id; prof__once_##id = false)
+#  else
+#    define PROF__SCOPE2(id, name) \
+    PROF_SCOPE_needs_cplusplus_or_cleanup__use_PROF_BLOCK prof__scope_##id
+#    if defined(__TINYC__)
+#      define PROF__MAKE_TOKEN(id, name) \
+    __extension__({ PROF__MARK(id, name); prof__begin_inline(PROF__MARK_REF(id), true); })
+#      define PROF__BLOCK2(id, name) \
+    for (struct { prof__frame *token; bool once; } prof__block_##id = \
+             { PROF__MAKE_TOKEN(id, name), true }; prof__block_##id.once; \
+         prof__block_##id.once = false, prof__end_inline(prof__block_##id.token))
+#    else                                /* not inside an unbraced if: it is two statements */
+#      define PROF__BLOCK2(id, name) \
+    PROF__MARK(id, name); \
+    for (struct { prof__frame *token; bool once; } prof__block_##id = \
+             { prof__begin_inline(PROF__MARK_REF(id), true), true }; prof__block_##id.once; \
+         prof__block_##id.once = false, prof__end_inline(prof__block_##id.token))
+#    endif
+#  endif
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* PROF_H */
+
+/* ======================================================================== implementation ==== */
+#if defined(PROF_IMPLEMENTATION) || (defined(PROF_STATIC) && !defined(PROF__IMPLEMENTED))
+#ifndef PROF__IMPLEMENTED
+#define PROF__IMPLEMENTED
+
+/* ---- @PLATFORM: clock, threads, files, locks ---- */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#if defined(_WIN32)
+#  include <windows.h>
+#else
+#  include <fcntl.h>
+#  include <pthread.h>
+#  include <sched.h>
+#  include <sys/stat.h>
+#  include <unistd.h>
+#  if defined(__linux__)
+#    include <sys/syscall.h>
+#  endif
+#endif
+#ifdef PROF_ZLIB
+#  include <zlib.h>
+#endif
+
+#ifndef PROF_ARENA_SIZE
+#  define PROF_ARENA_SIZE (64u << 20)
+#endif
+#ifndef PROF_MAX_SITES
+#  define PROF_MAX_SITES 4096
+#endif
+#ifndef PROF_SITE_TEXT
+#  define PROF_SITE_TEXT (256u << 10)
+#endif
+
+#ifdef __cplusplus
+#  ifdef __GNUC__
+#    pragma GCC diagnostic push
+#    pragma GCC diagnostic ignored "-Wold-style-cast"   /* this is C */
+#  endif
+extern "C" {
+#endif
+
+#define PROF__FN static PROF__QUIET
+#define PROF__MAX_NAME 4095
+#define PROF__NEVER UINT32_MAX           /* an epoch no clock reaches: forces the slow path */
+#define PROF__MIN(a, b) ((a) < (b) ? (a) : (b))
+#define PROF__MAX(a, b) ((a) > (b) ? (a) : (b))
+
+#if PROF__FAST
+#  ifndef PROF_STATIC
+uint32_t prof__on;
+prof__hot prof__nowhere;
+__thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere };
+#  endif
+#else
+static uint32_t prof__on;
+static prof__hot prof__nowhere;
+#endif
+
+/* Atomics. Without the compiler's (tcc): x86 stores are in order and volatile keeps them so; read-
+   modify-write happens under the lock only, which is then the OS's. */
+#if !PROF__FAST && (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+#  define PROF__LOAD(p)       __atomic_load_n(&(p), __ATOMIC_RELAXED)
+#  define PROF__STORE(p, v)   __atomic_store_n(&(p), v, __ATOMIC_RELAXED)
+#  define PROF__ACQUIRE(p)    __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
+#  define PROF__RELEASE(p, v) __atomic_store_n(&(p), v, __ATOMIC_RELEASE)
+#elif !PROF__FAST
+#  define PROF__LOAD(p)       (p)
+#  define PROF__STORE(p, v)   ((p) = (v))
+#  define PROF__ACQUIRE(p)    (p)
+#  define PROF__RELEASE(p, v) ((p) = (v))
+#endif
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+#  define PROF__FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#  define PROF__COUNT(n) ((void)__atomic_fetch_add(&(n), 1, __ATOMIC_RELAXED))
+#else
+#  define PROF__FENCE() ((void)0)
+#  define PROF__COUNT(n) ((void)++(n))
+#endif
+#define PROF__BUMP(n, by) PROF__STORE(n, (n) + (by))   /* a count that one thread writes */
+
+/* Strict C (-std=c99) hides these from the system's headers; they are there all the same. */
+#if !defined(_WIN32) && !defined(CLOCK_MONOTONIC) && !defined(__cplusplus)
+struct prof__timespec { time_t tv_sec; long tv_nsec; };
+extern int clock_gettime(int clock, struct prof__timespec *t);
+#  define PROF__TIMESPEC struct prof__timespec
+#  define PROF__MONOTONIC 1
+#  define PROF__REALTIME 0
+#elif !defined(_WIN32)
+#  define PROF__TIMESPEC struct timespec
+#  define PROF__MONOTONIC CLOCK_MONOTONIC
+#  define PROF__REALTIME CLOCK_REALTIME
+#endif
+#if defined(__linux__) && !defined(__cplusplus)
+extern long syscall(long number, ...);
+#endif
+
+PROF__FN uint64_t prof__os_now(void) {
+#if defined(_WIN32)
+    LARGE_INTEGER count, rate;
+    uint64_t c, r;
+    QueryPerformanceCounter(&count);
+    QueryPerformanceFrequency(&rate);
+    c = (uint64_t)count.QuadPart;
+    r = (uint64_t)rate.QuadPart;
+    return c / r * 1000000000u + c % r * 1000000000u / r;
+#else
+    PROF__TIMESPEC t;
+    clock_gettime(PROF__MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+#endif
+}
+
+/* ns since 1970. */
+PROF__FN uint64_t prof__wall_now(void) {
+#if defined(_WIN32)
+    FILETIME t;
+    GetSystemTimeAsFileTime(&t);
+    return (((uint64_t)t.dwHighDateTime << 32 | t.dwLowDateTime) - 116444736000000000u) * 100u;
+#else
+    PROF__TIMESPEC t;
+    clock_gettime(PROF__REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+#endif
+}
+
+PROF__FN uint64_t prof__os_thread_id(void) {
+#if defined(_WIN32)
+    return GetCurrentThreadId();
+#elif defined(__linux__)
+    return (uint64_t)syscall(SYS_gettid);
+#elif defined(__APPLE__)
+    uint64_t id = 0;
+    pthread_threadid_np(NULL, &id);
+    return id;
+#else
+    return (uint64_t)(uintptr_t)pthread_self();
+#endif
+}
+
+PROF__FN uint32_t prof__process_id(void) {
+#if defined(_WIN32)
+    return (uint32_t)GetCurrentProcessId();
+#else
+    return (uint32_t)getpid();
+#endif
+}
+
+#if PROF__FAST
+PROF__FN uint64_t prof__cpu_now(void) {
+    uint32_t lo, hi;
+    prof__ticks(&lo, &hi);
+    return (uint64_t)hi << 32 | lo;
+}
+#else
+#  define prof__cpu_now prof__os_now
+#endif
+
+/* Does the CPU's counter run at one rate on all cores? */
+PROF__FN bool prof__cpu_clock_usable(void) {
+#if !PROF__FAST
+    return false;
+#elif defined(PROF_NOW) || defined(__aarch64__)
+    return true;
+#else
+    uint32_t a = 0x80000007u, b = 0, c = 0, d = 0;
+#  if defined(__x86_64__)
+    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+#  else
+    __asm__ volatile("xchgl %%ebx, %1\n\tcpuid\n\txchgl %%ebx, %1"
+                     : "+a"(a), "=&r"(b), "+c"(c), "=d"(d));
+#  endif
+    return (d & 1u << 8) != 0;           /* invariant TSC */
+#endif
+}
+
+/* One lock for all that is rare: threads that come, chunks, names, start and stop. */
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+static uint32_t prof__lock_word;
+PROF__FN bool prof__try_lock(void) {
+    return !__atomic_exchange_n(&prof__lock_word, 1u, __ATOMIC_ACQUIRE);
+}
+PROF__FN void prof__unlock(void) { PROF__RELEASE(prof__lock_word, 0u); }
+PROF__FN void prof__lock_reset(void) { prof__lock_word = 0; }
+#elif defined(_WIN32)
+static volatile LONG prof__lock_word;
+PROF__FN bool prof__try_lock(void) { return !InterlockedExchange(&prof__lock_word, 1); }
+PROF__FN void prof__unlock(void) { InterlockedExchange(&prof__lock_word, 0); }
+PROF__FN void prof__lock_reset(void) { prof__lock_word = 0; }
+#else
+static pthread_mutex_t prof__mutex = PTHREAD_MUTEX_INITIALIZER;
+PROF__FN bool prof__try_lock(void) { return pthread_mutex_trylock(&prof__mutex) == 0; }
+PROF__FN void prof__unlock(void) { pthread_mutex_unlock(&prof__mutex); }
+PROF__FN void prof__lock_reset(void) {
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    prof__mutex = fresh;
+}
+#endif
+
+PROF__FN void prof__yield(void) {
+#if defined(_WIN32)
+    SwitchToThread();
+#else
+    sched_yield();
+#endif
+}
+
+PROF__FN void prof__lock(void) {
+    while (!prof__try_lock()) prof__yield();
+}
+
+/* For the recorder, which never blocks: a holder that a signal handler interrupted never lets go. */
+PROF__FN bool prof__lock_briefly(void) {
+    for (int i = 0; i < 200; i++) {
+        if (prof__try_lock()) return true;
+        if (i >= 16) prof__yield();
+    }
+    return false;
+}
+
+/* ---- @ARENA: one range; records from the top down, the rest from the bottom up ---- */
+
+/* Between low and high lies what the analysis will need; promised says how much of that gap is spoken
+   for. Always low + promised <= high. Under the lock. */
+static struct prof__arena {
+    char *base, *low, *high, *end;
+    size_t promised;
+    bool closed;                         /* by prof_stop: nothing more is taken */
+} prof__arena;
+
+static union { char bytes[PROF_ARENA_SIZE]; uint64_t align; void *pointer; } prof__builtin_arena;
+
+PROF__FN size_t prof__align(size_t n) { return (n + 15u) & ~(size_t)15u; }
+
+PROF__FN bool prof__arena_fits(size_t bytes) {
+    size_t gap = (size_t)(prof__arena.high - prof__arena.low);
+    return !prof__arena.closed && gap >= prof__arena.promised && gap - prof__arena.promised >= bytes;
+}
+
+/* Memory that lives as long as the session; NULL when bytes and the analysis they entail do not fit. */
+PROF__FN void *prof__take(size_t bytes, size_t analysis) {
+    char *p = prof__arena.low;
+    bytes = prof__align(bytes);
+    if (!prof__arena_fits(bytes + analysis)) return NULL;
+    prof__arena.low += bytes;
+    prof__arena.promised += analysis;
+    return p;
+}
+
+/* ---- @TEXT: numbers as Python prints them, and buffered output ---- */
+
+/* A double without a floating point unit: m * 2^e, m of 53 bits or 0. The operations round to nearest even,
+   so figures equal those of Python to the last digit on every machine. */
+typedef struct prof__real { uint64_t m; int e; bool negative; } prof__real;
+
+/* m * 2^e and something below its last bit. */
+PROF__FN prof__real prof__real_round(uint64_t m, int e, bool rest) {
+    prof__real r = { 0, 0, false };
+    uint64_t low, half = 1u << 10;
+    if (!m) return r;
+    while (!(m >> 63)) {
+        m <<= 1;
+        e--;
+    }
+    low = m & 0x7ff;
+    r.m = m >> 11;
+    r.e = e + 11;
+    if (low > half || (low == half && (rest || (r.m & 1)))) r.m++;
+    if (r.m >> 53) {
+        r.m >>= 1;
+        r.e++;
+    }
+    return r;
+}
+
+PROF__FN prof__real prof__real_from(int64_t n) {
+    prof__real r = prof__real_round(n < 0 ? 0u - (uint64_t)n : (uint64_t)n, 0, false);
+    r.negative = n < 0;
+    return r;
+}
+
+PROF__FN prof__real prof__real_from_double(double d) {
+    prof__real r = { 0, 0, false };
+    uint64_t bits;
+    int e;
+    memcpy(&bits, &d, sizeof bits);
+    e = (int)(bits >> 52 & 0x7ff);
+    r = prof__real_round((bits & 0xfffffffffffffu) | (uint64_t)(e != 0) << 52, (e ? e : 1) - 1075, false);
+    r.negative = (bits >> 63) != 0;
+    return r;
+}
+
+PROF__FN prof__real prof__real_div(prof__real a, prof__real b) {
+    uint64_t q = 0, r = a.m;
+    prof__real out = { 0, 0, false };
+    if (!a.m || !b.m) return out;
+    for (int i = 0; i < 63; i++) {       /* 62 or 63 bits of quotient; r tells if more follow */
+        q <<= 1;
+        if (r >= b.m) {
+            r -= b.m;
+            q |= 1;
+        }
+        r <<= 1;
+    }
+    out = prof__real_round(q, a.e - b.e - 62, r != 0);
+    out.negative = a.negative != b.negative;
+    return out;
+}
+
+PROF__FN prof__real prof__real_mul100(prof__real a) {
+    bool negative = a.negative;
+    a = prof__real_round(a.m * 100u, a.e, false);   /* 53 + 7 bits: exact before the rounding */
+    a.negative = negative;
+    return a;
+}
+
+PROF__FN char *prof__text_u64(char *p, uint64_t n) {
+    char digits[20];
+    int i = 20;
+    do digits[--i] = (char)('0' + n % 10u); while (n /= 10u);
+    memcpy(p, digits + i, (size_t)(20 - i));
+    return p + 20 - i;
+}
+
+PROF__FN char *prof__text_i64(char *p, int64_t n) {
+    if (n < 0) *p++ = '-';
+    return prof__text_u64(p, n < 0 ? 0u - (uint64_t)n : (uint64_t)n);
+}
+
+/* printf's %.2f or %.3f, ties to even on the exact value. Past 2^64 it stops at 2^64 - 1. */
+PROF__FN char *prof__text_real(char *p, prof__real x, int decimals) {
+    uint64_t scale = decimals == 2 ? 100 : 1000, n = x.m * scale;   /* 53 + 10 bits */
+    if (x.negative) *p++ = '-';
+    if (x.e >= 0) {
+        n = x.e > 11 ? UINT64_MAX : x.m << x.e;
+        p = prof__text_u64(p, n);
+        n = 0;
+    } else {
+        int shift = -x.e;
+        uint64_t rest = shift > 63 ? n : n & (((uint64_t)1 << shift) - 1);
+        uint64_t half = shift > 63 ? UINT64_MAX : (uint64_t)1 << (shift - 1);
+        n = shift > 63 ? 0 : n >> shift;
+        if (rest > half || (rest == half && (n & 1))) n++;
+        p = prof__text_u64(p, n / scale);
+        n %= scale;
+    }
+    *p++ = '.';
+    for (scale /= 10; scale; scale /= 10) *p++ = (char)('0' + n / scale % 10);
+    return p;
+}
+
+/* us with its unit: unit 0 chooses by us, as _format_time. divided: us / 10^3k. */
+PROF__FN char *prof__text_time(char *p, prof__real us, prof_time_unit unit) {
+    static const char *const names[] = { "", "s", "ms", "us" };
+    const char *name = names[unit];
+    if (unit == PROF_TIME_S) us = prof__real_div(us, prof__real_from(1000000));
+    if (unit == PROF_TIME_MS) us = prof__real_div(us, prof__real_from(1000));
+    p = prof__text_real(p, us, 3);
+    while (*name) *p++ = *name++;
+    return p;
+}
+
+PROF__FN prof__real prof__us(int64_t ns) { return prof__real_div(prof__real_from(ns), prof__real_from(1000)); }
+
+PROF__FN prof_time_unit prof__time_unit(int64_t ns) {
+    return ns >= 1000000000 ? PROF_TIME_S : ns >= 1000000 ? PROF_TIME_MS : PROF_TIME_US;
+}
+
+PROF__FN char *prof__text_share(char *p, prof__real part, prof__real total) {
+    if (!total.m) {
+        memcpy(p, "NaN", 3);
+        return p + 3;
+    }
+    p = prof__text_real(p, prof__real_div(prof__real_mul100(part), total), 2);
+    *p++ = '%';
+    return p;
+}
+
+PROF__FN size_t prof__text_copy(char *buf, size_t size, const char *text, size_t length) {
+    if (size) {
+        memcpy(buf, text, PROF__MIN(length, size - 1));
+        buf[PROF__MIN(length, size - 1)] = 0;
+    }
+    return length;
+}
+
+PROF_API PROF__QUIET size_t prof_format_time(char *buf, size_t size, double us) {
+    char text[48];
+    prof_time_unit unit = us >= 1e6 ? PROF_TIME_S : us >= 1e3 ? PROF_TIME_MS : PROF_TIME_US;
+    return prof__text_copy(buf, size, text,
+                           (size_t)(prof__text_time(text, prof__real_from_double(us), unit) - text));
+}
+
+PROF_API PROF__QUIET size_t prof_format_share(char *buf, size_t size, double part, double total) {
+    char text[48], *end = prof__text_share(text, prof__real_from_double(part), prof__real_from_double(total));
+    return prof__text_copy(buf, size, text, (size_t)(end - text));
+}
+
+PROF_API PROF__QUIET size_t prof_format_memory(char *buf, size_t size, int64_t bytes) {
+    char text[48], *p = text;
+    uint64_t n = bytes < 0 ? 0u - (uint64_t)bytes : (uint64_t)bytes;
+    int power = n >> 30 ? 3 : n >> 20 ? 2 : n >> 10 ? 1 : 0;
+    prof__real x = prof__real_from(bytes);
+    x.e -= 10 * power;
+    p = power ? prof__text_real(p, x, 2) : prof__text_i64(p, bytes);
+    *p++ = ' ';
+    if (power) *p++ = " KMG"[power];
+    *p++ = 'B';
+    return prof__text_copy(buf, size, text, (size_t)(p - text));
+}
+
+/* Output: a buffer before a sink; the first failure is kept and ends all writing. */
+#define PROF__OUT_SIZE 8192
+typedef struct prof__out { prof_sink sink; bool failed; char *p; char buf[PROF__OUT_SIZE]; } prof__out;
+
+PROF__FN void prof__out_open(prof__out *o, prof_sink sink) {
+    o->sink = sink;
+    o->failed = sink.write == NULL;
+    o->p = o->buf;
+}
+
+PROF__FN void prof__out_flush(prof__out *o) {
+    if (o->p > o->buf && !o->failed && !o->sink.write(o->sink.user, o->buf, (size_t)(o->p - o->buf)))
+        o->failed = true;
+    o->p = o->buf;
+}
+
+PROF__FN prof_result prof__out_close(prof__out *o) {
+    prof__out_flush(o);
+    return o->failed ? PROF_ERROR_SINK : PROF_OK;
+}
+
+/* Room for n bytes at o->p. */
+PROF__INLINE void prof__out_room(prof__out *o, size_t n) {
+    if (PROF__UNLIKELY((size_t)(o->buf + PROF__OUT_SIZE - o->p) < n)) prof__out_flush(o);
+}
+
+PROF__FN void prof__out_bytes(prof__out *o, const char *s, size_t n) {
+    while (n) {
+        size_t room, part;
+        prof__out_room(o, 1);
+        room = (size_t)(o->buf + PROF__OUT_SIZE - o->p);
+        part = PROF__MIN(n, room);
+        memcpy(o->p, s, part);
+        o->p += part;
+        s += part;
+        n -= part;
+    }
+}
+
+PROF__FN void prof__out_text(prof__out *o, const char *s) { prof__out_bytes(o, s, strlen(s)); }
+
+PROF__FN void prof__out_repeat(prof__out *o, char c, size_t n) {
+    while (n--) {
+        prof__out_room(o, 1);
+        *o->p++ = c;
+    }
+}
+
+PROF__FN void prof__out_u64(prof__out *o, uint64_t n) {
+    prof__out_room(o, 20);
+    o->p = prof__text_u64(o->p, n);
+}
+
+PROF__FN void prof__out_i64(prof__out *o, int64_t n) {
+    prof__out_room(o, 21);
+    o->p = prof__text_i64(o->p, n);
+}
+
+/* Bytes of the UTF-8 sequence at s: 1 to 4; 0 when it is not one. */
+PROF__FN size_t prof__utf8_length(const char *s) {
+    const unsigned char *u = (const unsigned char *)s;
+    size_t n = u[0] < 0x80 ? 1 : u[0] >= 0xc2 && u[0] < 0xe0 ? 2 : (u[0] & 0xf0) == 0xe0 ? 3
+             : u[0] >= 0xf0 && u[0] < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((u[i] & 0xc0) != 0x80) return 0;
+    if ((u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] > 0x9f) ||
+        (u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] > 0x8f)) return 0;
+    return n;
+}
+
+#define PROF__REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+/* The code point at *s as valid UTF-8; moves on. */
+PROF__FN void prof__out_code_point(prof__out *o, const char **s) {
+    size_t n = prof__utf8_length(*s);
+    if (n) prof__out_bytes(o, *s, n);
+    else prof__out_text(o, PROF__REPLACEMENT);
+    *s += n ? n : 1;
+}
+
+PROF__FN void prof__out_json_rare(prof__out *o, const char **s) {
+    static const char hex[] = "0123456789abcdef";
+    unsigned char c = (unsigned char)**s;
+    prof__out_room(o, 6);
+    if (c == '"' || c == '\\') {
+        *o->p++ = '\\';
+        *o->p++ = (char)c;
+    } else if (c < 0x20 || c == 0x7f) {
+        memcpy(o->p, "\\u00", 4);
+        o->p[4] = hex[c >> 4];
+        o->p[5] = hex[c & 15];
+        o->p += 6;
+    } else {
+        prof__out_code_point(o, s);
+        return;
+    }
+    ++*s;
+}
+
+PROF__INLINE bool prof__json_plain(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
+
+/* s inside a JSON string. */
+PROF__FN void prof__out_json(prof__out *o, const char *s) {
+    while (*s) {
+        prof__out_room(o, 32);
+        for (int i = 0; i < 32 && prof__json_plain(*s); i++) *o->p++ = *s++;
+        if (*s && !prof__json_plain(*s)) prof__out_json_rare(o, &s);
+    }
+}
+
+/* Code points, an invalid byte counting as one: Python's len(). */
+PROF__FN size_t prof__text_width(const char *s) {
+    size_t width = 0;
+    for (; *s; width++) {
+        size_t n = prof__utf8_length(s);
+        s += n ? n : 1;
+    }
+    return width;
+}
+
+/* ---- @SITES: names, merged by (name, file, line); the table outlives sessions and libraries ---- */
+
+/* Site numbers: 0 none; 1.. static sites; PROF__PUSHED.. names of this session. In a mark and in records
+   they stand shifted left by 8, above the depth. */
+#define PROF__PUSHED (1u << 20)
+
+typedef struct prof__name { prof_site site; uint32_t hash; } prof__name;   /* its text follows it */
+
+static prof_site prof__sites[PROF_MAX_SITES + 1];
+static uint32_t prof__site_index[PROF_MAX_SITES * 2 + 1];
+static uint32_t prof__site_count;
+static char prof__site_text[PROF_SITE_TEXT];
+static size_t prof__site_text_used;
+
+static struct prof__names {              /* in the arena, made with the session's first name */
+    prof__name **list;
+    uint32_t *index;                     /* 2 * capacity + 1 places of numbers from 1 up; 0: free */
+    uint32_t count, capacity;
+} prof__names;
+
+/* FNV-1a over name, cut to PROF__MAX_NAME bytes at a character's start. */
+PROF__FN uint32_t prof__hash(const char *s, size_t *length) {
+    uint32_t h = 2166136261u;
+    size_t n = 0;
+    for (; s[n] && n < PROF__MAX_NAME; n++) h = (h ^ (unsigned char)s[n]) * 16777619u;
+    if (s[n])
+        while (n && ((unsigned char)s[n] & 0xc0) == 0x80) n--;
+    *length = n;
+    return h;
+}
+
+PROF__FN bool prof__same_text(const char *a, const char *b, size_t b_length) {
+    return memcmp(a, b, b_length) == 0 && a[b_length] == 0;
+}
+
+/* A copy of s in the process-lifetime text, shared with the last one when equal (file names are). */
+PROF__FN const char *prof__site_copy(const char *s, const char *last) {
+    size_t n;
+    char *p = prof__site_text + prof__site_text_used;
+    (void)prof__hash(s, &n);
+    if (last && strlen(last) == n && memcmp(last, s, n) == 0) return last;
+    if (PROF_SITE_TEXT - prof__site_text_used <= n) return NULL;
+    memcpy(p, s, n);
+    p[n] = 0;
+    prof__site_text_used += n + 1;
+    return p;
+}
+
+/* Bytes of analysis that a name entails: a row, its places in two indices. */
+#define PROF__SITE_SHARE (prof__align(sizeof(prof_average)) + 32)
+
+static uint64_t prof__names_cut;
+
+/* The number of site, new or known; 0 when the table or the arena is full. Under the lock. */
+PROF__FN uint32_t prof__site_add(const prof_site *site) {
+    const uint32_t places = PROF_MAX_SITES * 2 + 1;
+    const prof_site *last = prof__site_count ? &prof__sites[prof__site_count] : NULL;
+    const char *name = site->name ? site->name : "(null)";
+    const char *file = site->file ? site->file : "", *function = site->function ? site->function : "";
+    prof_site *to = prof__sites + prof__site_count + 1;
+    size_t length;
+    uint32_t i = (prof__hash(name, &length) ^ site->line * 2654435761u) % places;
+    for (; prof__site_index[i]; i = (i + 1) % places) {
+        const prof_site *s = prof__sites + prof__site_index[i];
+        if (s->line == site->line && prof__same_text(s->name, name, length) && strcmp(s->file, file) == 0)
+            return prof__site_index[i];
+    }
+    if (prof__site_count == PROF_MAX_SITES || !prof__arena_fits(PROF__SITE_SHARE)) return 0;
+    to->name = prof__site_copy(name, last ? last->name : NULL);
+    to->file = prof__site_copy(file, last ? last->file : NULL);
+    to->function = prof__site_copy(function, last ? last->function : NULL);
+    to->line = site->line;
+    if (!to->name || !to->file || !to->function) return 0;
+    if (name[length]) prof__names_cut++;
+    prof__arena.promised += PROF__SITE_SHARE;
+    prof__site_index[i] = ++prof__site_count;
+    return prof__site_count;
+}
+
+PROF__FN bool prof__names_open(void) {
+    uint32_t n = prof__names.capacity;
+    size_t list = prof__align(n * sizeof(prof__name *));
+    char *p = (char *)prof__take(list + (2 * (size_t)n + 1) * sizeof(uint32_t), 0);
+    if (!p) return false;
+    memset(p, 0, list + (2 * (size_t)n + 1) * sizeof(uint32_t));
+    PROF__STORE(prof__names.list, (prof__name **)(void *)p);
+    PROF__RELEASE(prof__names.index, (uint32_t *)(void *)(p + list));
+    return true;
+}
+
+/* The place of name in the index: its number there, or 0 where it would go. Needs no lock: a place is
+   filled last. A thread that was stalled here over stop and start reads another session's bytes: it stays
+   inside the arena and finds nothing. */
+PROF__FN uint32_t *prof__name_place(const char *name, size_t length, uint32_t hash) {
+    uint32_t *index = PROF__ACQUIRE(prof__names.index), capacity = PROF__LOAD(prof__names.capacity);
+    prof__name **list = PROF__LOAD(prof__names.list);
+    uintptr_t base = (uintptr_t)PROF__LOAD(prof__arena.base), end = (uintptr_t)PROF__LOAD(prof__arena.end);
+    uint32_t places = capacity * 2 + 1, i = hash % places, number;
+    while ((number = PROF__ACQUIRE(index[i])) != 0 && number <= capacity) {
+        const prof__name *n = PROF__LOAD(list[number - 1]);
+        uintptr_t at = (uintptr_t)n;
+        if (at < base || at + sizeof *n + length >= end) break;
+        if (n->hash == hash && prof__same_text((const char *)(n + 1), name, length)) break;
+        i = i + 1 == places ? 0 : i + 1;
+    }
+    return index + i;
+}
+
+PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash) {
+    uint32_t *place;
+    prof__name *n;
+    char *text;
+    if (!prof__names.index && !prof__names_open()) return 0;
+    place = prof__name_place(name, length, hash);
+    if (*place) return *place;
+    if (prof__names.count == prof__names.capacity) return 0;
+    n = (prof__name *)prof__take(sizeof *n + length + 1, PROF__SITE_SHARE);
+    if (!n) return 0;
+    text = (char *)(n + 1);
+    memcpy(text, name, length);
+    text[length] = 0;
+    n->site.name = text;
+    n->site.file = n->site.function = "";
+    n->site.line = 0;
+    n->hash = hash;
+    PROF__STORE(prof__names.list[prof__names.count], n);
+    PROF__RELEASE(*place, prof__names.count + 1);
+    return ++prof__names.count;
+}
+
+/* The site number of a run-time name; 0 when there is no room. */
+PROF__FN uint32_t prof__intern(const char *name) {
+    size_t length;
+    uint32_t hash, number = 0;
+    if (!name) name = "(null)";
+    hash = prof__hash(name, &length);
+    if (PROF__ACQUIRE(prof__names.index)) number = PROF__ACQUIRE(*prof__name_place(name, length, hash));
+    if (!number && prof__lock_briefly()) {
+        number = prof__name_add(name, length, hash);
+        if (number && name[length]) prof__names_cut++;
+        prof__unlock();
+    }
+    return number ? PROF__PUSHED + number - 1 : 0;
+}
+
+PROF__FN const prof_site *prof__site(uint32_t number) {
+    return number >= PROF__PUSHED ? &prof__names.list[number - PROF__PUSHED]->site : prof__sites + number;
+}
+
+/* Sites as 0, 1, 2...: static ones first. */
+PROF__FN uint32_t prof__site_dense(uint32_t number) {
+    return number >= PROF__PUSHED ? prof__site_count + 1 + number - PROF__PUSHED : number;
+}
+
+/* ---- @RECORD: thread states, chunks, begin and end ---- */
+
+/* Third word of a long record: kind << 8 | how many 12-byte slots follow the first. */
+enum {
+    PROF__KIND = 0xffff00,               /* site numbers from here on are kinds */
+    PROF__CLOCK,                         /* {epoch, 0}: upper half of the ends that follow */
+    PROF__ZONE64,                        /* {end lo, hi}{duration lo, hi, site_depth} */
+    PROF__UNFINISHED,                    /* as ZONE64, ended by the profiler */
+    PROF__INSTANT,                       /* {tick lo, hi}{site, 0, 0} */
+    PROF__COUNTER                        /* {tick lo, hi}{value lo, hi, site} */
+};
+
+/* A stretch of records by one thread: a chunk, or what was left of one. */
+typedef struct prof__segment {
+    prof__record *begin, *limit;
+    prof__record *end;                   /* of its records, once the thread has gone on; else NULL */
+    struct prof__segment *next;
+} prof__segment;
+
+typedef struct prof__open { uint64_t start; uint32_t site, depth; } prof__open;
+
+/* What the trace knows of a thread. */
+typedef struct prof__row {
+    prof_thread_info info;
+    prof__segment *first;
+    prof__open *open;                    /* zones that prof_stop ended, outermost first */
+    uint32_t open_count, zones;
+    prof__record *cursor;                /* where prof_stop found it; NULL: the thread had left */
+    struct prof__row *next;
+    char name[64];
+} prof__row;
+
+/* Written by their thread alone, read by any. */
+typedef struct prof__counts {
+    size_t full, deep, sites, unbalanced, healed, cut, unfinished, steps;
+    size_t slots, extra;               /* 12-byte slots written, and those that are not a zone */
+} prof__counts;
+
+/* A thread's own. It stays the thread's over stop and start, until the thread gives it back. */
+typedef struct prof__state {
+    prof__hot hot;                       /* must be first */
+    uint32_t generation, reserve;        /* reserve: slots kept for the zones that are open */
+    bool full, fast, closed;             /* fast: the hot path may work; closed: prof_stop has read it */
+    prof_clock clock;
+    prof_platform platform;
+    uint32_t skipped;                    /* begins without a token that were dropped: their ends are to come */
+    prof__frame *deepest;                /* the last, which is never used */
+    prof__record *begin, *limit;         /* the memory this thread writes */
+    uint32_t epoch;
+    uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
+    prof__segment *segment;
+    struct prof__chunk *spare;
+    prof__row *row;
+    prof__counts counts;
+    struct prof__state *next;            /* in the list of free or of owned states */
+    prof__frame frames[1];               /* max_depth + 1: the last has an impossible epoch */
+} prof__state;
+
+typedef struct prof__chunk {             /* free memory for records, described in itself */
+    prof__record *begin, *limit;
+    struct prof__chunk *next;
+} prof__chunk;
+
+typedef struct prof__knot { uint64_t tick, ns; } prof__knot;
+#define PROF__KNOTS 64
+
+/* The session, and with it the trace: there is one. */
+struct prof_trace {
+    bool open, stopped;
+    uint32_t generation;
+    prof_clock clock;
+    prof_platform platform;
+    uint64_t start_tick, stop_tick, start_wall_ns;
+    prof__knot knots[PROF__KNOTS];
+    uint32_t knot_count;
+    uint64_t knot_gap_ns;
+    uint32_t max_threads, max_depth;
+    size_t state_size, chunk_size;
+    prof__state *states;                 /* the grid: max_threads of state_size bytes */
+    prof__state *free_states;
+    prof__chunk *free_chunks;
+    prof__row *rows, *last_row;
+    uint32_t row_count;
+    size_t dropped_threads;
+    prof__counts counts;                 /* of threads that left */
+    prof_event *events;                  /* made by the first query */
+    uint32_t event_count;
+    struct prof__moment *moments;
+    uint32_t moment_count;
+    prof_thread_info *threads;
+    char *scratch;                       /* free for queries, to the arena's high */
+    bool analysed;
+    uint64_t steps;                      /* found while reading */
+};
+static struct prof_trace prof__trace;
+static size_t prof__dropped_busy, prof__cut;   /* counted without a state or the lock */
+static prof__state *prof__owned;         /* all states that threads own, of any session */
+static prof__knot prof__first_knot;      /* of the process: the longest base for the clock's rate */
+
+
+/* Arranges that prof_thread_end runs at this thread's exit. */
+#if defined(_WIN32)
+static DWORD prof__exit_key = FLS_OUT_OF_INDEXES;
+PROF__FN void WINAPI prof__at_exit(void *used) {
+    if (used) prof_thread_end();
+}
+PROF__FN void prof__exit_key_make(void) {
+    if (prof__exit_key == FLS_OUT_OF_INDEXES) prof__exit_key = FlsAlloc(prof__at_exit);
+}
+PROF__FN void prof__at_thread_exit(void) { FlsSetValue(prof__exit_key, &prof__trace); }
+#else
+static pthread_key_t prof__exit_key;
+static bool prof__exit_key_made;
+PROF__FN void prof__at_exit(void *used) {
+    (void)used;
+    prof_thread_end();
+}
+PROF__FN void prof__child_after_fork(void);
+PROF__FN void prof__exit_key_make(void) {
+    if (prof__exit_key_made) return;
+    prof__exit_key_made = pthread_key_create(&prof__exit_key, prof__at_exit) == 0;
+    pthread_atfork(NULL, NULL, prof__child_after_fork);
+}
+PROF__FN void prof__at_thread_exit(void) {
+    if (prof__exit_key_made) pthread_setspecific(prof__exit_key, &prof__trace);
+}
+#endif
+
+
+/* The calling thread's slot. Without TLS in the compiler it is the thread library's. */
+#if PROF__FAST
+PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
+#elif defined(__GNUC__) && !defined(__TINYC__)
+static __thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere };
+PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
+#else
+PROF__FN prof__slot *prof__slot_get(void);
+#endif
+
+PROF__FN uint64_t prof__now_ticks(prof_clock clock, const prof_platform *platform) {
+    if (clock == PROF_CLOCK_PLATFORM) return platform->now(platform->user);
+    return clock == PROF_CLOCK_CPU ? prof__cpu_now() : prof__os_now();
+}
+
+/* The same for the recorder: never goes back within a thread. */
+PROF__FN uint64_t prof__state_now(prof__state *t) {
+    uint64_t now = prof__now_ticks(t->clock, &t->platform);
+    if (t->clock == PROF_CLOCK_CPU) return now;
+    now += t->bias;
+    if (now < t->last) {
+        PROF__BUMP(t->counts.steps, 1);
+        t->bias += t->last - now;
+        now = t->last;
+    }
+    return t->last = now;
+}
+
+PROF__FN prof__knot prof__knot_now(void) {
+    prof__knot best = { 0, 0 };
+    uint64_t width = UINT64_MAX;
+    for (int i = 0; i < 4; i++) {
+        uint64_t a = prof__cpu_now(), ns = prof__os_now(), b = prof__cpu_now();
+        if (b - a < width) {
+            width = b - a;
+            best.tick = a + width / 2;
+            best.ns = ns;
+        }
+    }
+    return best;
+}
+
+/* Adds a pair; when they are many, keeps every second one. Under the lock. */
+PROF__FN void prof__knot_add(prof__knot k) {
+    struct prof_trace *s = &prof__trace;
+    if (s->knot_count == PROF__KNOTS) {
+        for (uint32_t i = 1; i < PROF__KNOTS / 2; i++) s->knots[i] = s->knots[2 * i];
+        s->knot_count = PROF__KNOTS / 2;
+        s->knot_gap_ns *= 2;
+    }
+    if (s->knot_count && k.tick <= s->knots[s->knot_count - 1].tick) return;
+    s->knots[s->knot_count++] = k;
+}
+
+PROF__FN void prof__knot_sometimes(void) {
+    struct prof_trace *s = &prof__trace;
+    if (s->clock == PROF_CLOCK_CPU && prof__os_now() - s->knots[s->knot_count - 1].ns >= s->knot_gap_ns)
+        prof__knot_add(prof__knot_now());
+}
+
+/* Bytes the analysis of n slots takes: an event each, and what queries need beside it. */
+#define PROF__SLOT_SHARE (sizeof(prof_event) + 20)
+
+PROF__FN bool prof__overlaps(const void *begin, const void *end, const void *a, const void *b) {
+    return (uintptr_t)a < (uintptr_t)end && (uintptr_t)begin < (uintptr_t)b;
+}
+
+/* Is [begin, end) free of what threads still own from earlier sessions? */
+PROF__FN bool prof__not_owned(const void *begin, const void *end) {
+    for (const prof__state *t = prof__owned; t; t = t->next) {
+        const prof__chunk *c = t->spare;
+        if (t->generation == prof__trace.generation) continue;
+        if (prof__overlaps(begin, end, t, t->deepest + 1)) return false;
+        if (prof__overlaps(begin, end, t->begin, t->limit)) return false;
+        if (c && prof__overlaps(begin, end, c->begin, c->limit)) return false;
+    }
+    return true;
+}
+
+/* Memory for records with room for its analysis; NULL: full. Under the lock. */
+PROF__FN prof__chunk *prof__chunk_take(void) {
+    struct prof_trace *s = &prof__trace;
+    prof__chunk *c = s->free_chunks;
+    size_t slots = s->chunk_size / sizeof(prof__record);
+    if (c) {
+        s->free_chunks = c->next;
+        return c;
+    }
+    for (;;) {
+        char *p = prof__arena.high - s->chunk_size;
+        if (!prof__arena_fits(s->chunk_size + slots * PROF__SLOT_SHARE)) return NULL;
+        prof__arena.high = p;
+        if (!prof__not_owned(p, p + s->chunk_size)) continue;
+        prof__arena.promised += slots * PROF__SLOT_SHARE;
+        c = (prof__chunk *)(void *)p;
+        c->begin = (prof__record *)(void *)p;
+        c->limit = c->begin + slots;
+        return c;
+    }
+}
+
+/* Slots kept for the zones a thread has open: each may need a long record, and one clock record. */
+PROF__FN uint32_t prof__reserve(uint32_t depth) { return 2 * depth + 4; }
+
+/* What is left of a chunk goes to the next thread, if it is worth it. Under the lock. */
+PROF__FN void prof__chunk_give(prof__record *begin, prof__record *limit) {
+    uintptr_t at = ((uintptr_t)begin + 15u) & ~(uintptr_t)15u;
+    prof__chunk *c = (prof__chunk *)at;
+    if ((uintptr_t)limit < at || (uintptr_t)limit - at < (prof__reserve(prof__trace.max_depth) + 16) * sizeof *begin) return;
+    c->begin = (prof__record *)at;
+    c->limit = limit;
+    c->next = prof__trace.free_chunks;
+    prof__trace.free_chunks = c;
+}
+
+PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_depth) {
+    prof__record *c = t->hot.cursor;
+    c->end = a;
+    c->duration = b;
+    c->site_depth = site_depth;
+    PROF__RELEASE(t->hot.cursor, c + 1);
+}
+
+PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t tick, uint64_t value, uint32_t word) {
+    prof__record *c = t->hot.cursor;     /* both slots are written before either is published */
+    c[0].end = (uint32_t)tick;
+    c[0].duration = (uint32_t)(tick >> 32);
+    c[0].site_depth = kind << 8 | 1;
+    c[1].end = (uint32_t)value;
+    c[1].duration = (uint32_t)(value >> 32);
+    c[1].site_depth = word;
+    PROF__BUMP(t->counts.extra, kind == PROF__ZONE64 || kind == PROF__UNFINISHED ? 1u : 2u);
+    PROF__RELEASE(t->hot.cursor, c + 2);
+}
+
+/* Sets the limits that send the hot path to the slow one: while the arena is full, with a clock that is
+   not the CPU's, and after the generation ended. */
+PROF__FN void prof__set_limits(prof__state *t) {
+    bool slow = !t->fast || t->full || t->skipped;
+    prof__record *limit = t->spare ? t->limit : t->limit - t->reserve;
+    for (prof__frame *f = t->hot.top; f < t->deepest; f++)
+        PROF__STORE(f->epoch, slow ? PROF__NEVER : t->epoch);
+    PROF__STORE(t->hot.limit, slow ? NULL : limit);
+    PROF__FENCE();                       /* prof_stop: on = 0, then limit = NULL; here the other way round */
+    if (PROF__LOAD(prof__on) != t->generation) PROF__STORE(t->hot.limit, NULL);
+}
+
+/* Goes on writing in chunk c. The new segment is linked before the cursor moves, so that prof_stop finds
+   the cursor in a segment it can reach at any moment. Under the lock. */
+PROF__FN bool prof__segment_open(prof__state *t, prof__chunk *c) {
+    prof__segment *g = (prof__segment *)prof__take(sizeof *g, 0);
+    if (!g) return false;
+    g->begin = c->begin;
+    g->limit = c->limit;
+    g->end = NULL;
+    g->next = NULL;
+    if (t->segment) {
+        t->segment->end = t->hot.cursor;
+        PROF__BUMP(t->counts.slots, (size_t)(t->hot.cursor - t->segment->begin));
+        PROF__RELEASE(t->segment->next, g);
+    } else {
+        PROF__RELEASE(t->row->first, g);
+    }
+    t->segment = g;
+    t->begin = g->begin;
+    t->limit = g->limit;
+    PROF__RELEASE(t->hot.cursor, g->begin);
+    prof__put(t, t->epoch, 0, (uint32_t)PROF__CLOCK << 8);
+    PROF__BUMP(t->counts.extra, 1);
+    return true;
+}
+
+/* A signal handler that changed the chunk under an end it interrupted leaves the cursor in the old one.
+   Chunks come from the top down, so that cursor is past the limit and ends up here. */
+PROF__FN void prof__cursor_check(prof__state *t) {
+    if (t->hot.cursor < t->begin || t->hot.cursor > t->limit) PROF__RELEASE(t->hot.cursor, t->begin + 1);
+}
+
+/* Room for n slots more, beside those kept for open zones; the next chunk is taken before this one ends. */
+PROF__FN bool prof__room(prof__state *t, uint32_t n) {
+    bool ok;
+    prof__cursor_check(t);
+    if ((size_t)(t->limit - t->hot.cursor) >= n + t->reserve) return true;
+    if (!prof__lock_briefly()) return false;
+    ok = t->generation == PROF__LOAD(prof__on);
+    if (ok && !t->spare) t->spare = prof__chunk_take();
+    if (!t->spare) ok = false;
+    if (ok && (size_t)(t->limit - t->hot.cursor) < n) {
+        prof__chunk *c = t->spare;
+        ok = prof__segment_open(t, c);
+        if (ok) t->spare = NULL;
+        prof__knot_sometimes();
+    }
+    prof__unlock();
+    return ok;
+}
+
+/* A begin that is not recorded: an end without a token will come for it. */
+PROF__FN prof__frame *prof__skip(prof__state *t, size_t *count, bool token) {
+    PROF__BUMP(*count, 1);
+    if (!token && !t->skipped++) prof__set_limits(t);
+    return NULL;
+}
+
+PROF__FN void prof__new_epoch(prof__state *t, uint32_t epoch) {
+    t->epoch = epoch;
+    prof__put(t, epoch, 0, (uint32_t)PROF__CLOCK << 8);
+    PROF__BUMP(t->counts.extra, 1);
+}
+
+/* Writes the zone of frame f, ended at now. Room is there: prof__room, or what is kept for open zones. */
+PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool unfinished) {
+    uint64_t start = (uint64_t)f->epoch << 32 | f->start, duration = now < start ? 0 : now - start;
+    uint32_t site_depth = f->site + f->depth;
+    if (unfinished) PROF__BUMP(t->counts.unfinished, 1);
+    if (now < start) PROF__BUMP(t->counts.steps, 1);
+    if (unfinished || duration >> 32 || (now >> 32 != t->epoch && t->full)) {
+        prof__put_long(t, unfinished ? PROF__UNFINISHED : PROF__ZONE64, now, duration, site_depth);
+        t->epoch = (uint32_t)(now >> 32);
+        return;
+    }
+    if (now >> 32 != t->epoch) prof__new_epoch(t, (uint32_t)(now >> 32));
+    prof__put(t, (uint32_t)now, (uint32_t)duration, site_depth);
+}
+
+PROF__FN prof__frame *prof__pop(prof__state *t, uint64_t now, bool unfinished) {
+    prof__frame *f = t->hot.top - 1;
+    prof__put_zone(t, f, now, unfinished);
+    PROF__RELEASE(t->hot.top, f);
+    return f;
+}
+
+/* Is t one of this session's states, though perhaps of an older generation? */
+PROF__FN bool prof__in_grid(const prof__state *t) {
+    const struct prof_trace *s = &prof__trace;
+    uintptr_t offset = (uintptr_t)t - (uintptr_t)s->states;
+    return offset < s->max_threads * s->state_size && offset % s->state_size == 0 &&
+           t->deepest == t->frames + s->max_depth;
+}
+
+/* Adds a thread's counts, which it may be changing. */
+PROF__FN void prof__counts_add(prof__counts *sum, const prof__counts *c) {
+    sum->full += PROF__LOAD(c->full);
+    sum->deep += PROF__LOAD(c->deep);
+    sum->sites += PROF__LOAD(c->sites);
+    sum->unbalanced += PROF__LOAD(c->unbalanced);
+    sum->healed += PROF__LOAD(c->healed);
+    sum->cut += PROF__LOAD(c->cut);
+    sum->unfinished += PROF__LOAD(c->unfinished);
+    sum->steps += PROF__LOAD(c->steps);
+    sum->slots += PROF__LOAD(c->slots);
+    sum->extra += PROF__LOAD(c->extra);
+}
+
+PROF__FN bool prof__row_open(prof__state *t) {
+    struct prof_trace *s = &prof__trace;
+    prof__row *row = (prof__row *)prof__take(sizeof *row, sizeof(prof_thread_info));
+    if (!row) return false;
+    memset(row, 0, sizeof *row);
+    row->info.id = s->platform.thread_id ? s->platform.thread_id(s->platform.user) : prof__os_thread_id();
+    if (s->last_row) PROF__RELEASE(s->last_row->next, row);
+    else s->rows = row;
+    s->last_row = row;
+    s->row_count++;
+    t->row = row;
+    return true;
+}
+
+/* What a state entails beside itself: its open zones at stop, and their events. */
+#define PROF__STATE_SHARE(depth) ((depth) * (sizeof(prof__open) + PROF__SLOT_SHARE))
+
+/* Empties the shadow stack for a new generation. As many places as zones are open from older ones stay below
+   bottom, so that no token of theirs is ever taken for one of ours. */
+PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
+    uint32_t max = prof__trace.max_depth;
+    t->hot.bottom = bottom;
+    t->deepest = t->frames + max;
+    PROF__RELEASE(t->hot.top, t->hot.bottom);
+    for (prof__frame *f = t->hot.bottom; f <= t->deepest; f++) {
+        f->depth = (uint32_t)(f - t->hot.bottom);
+        PROF__STORE(f->epoch, PROF__NEVER);
+    }
+}
+
+/* Makes t record in the open generation: a chunk, a row. False: the arena is full. Under the lock. */
+PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
+    const struct prof_trace *s = &prof__trace;
+    prof__chunk *c = prof__chunk_take();
+    if (!c) return false;
+    memset(&t->counts, 0, sizeof t->counts);
+    t->segment = NULL;
+    t->spare = NULL;
+    t->epoch = 0;
+    t->full = false;
+    t->skipped = 0;
+    t->last = t->bias = 0;
+    t->generation = s->generation;
+    t->reserve = prof__reserve(s->max_depth);
+    t->clock = s->clock;
+    t->platform = s->platform;
+    t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU;
+    PROF__STORE(t->closed, false);
+    if (!prof__row_open(t) || !prof__segment_open(t, c)) {
+        prof__chunk_give(c->begin, c->limit);
+        return false;
+    }
+    prof__stack_reset(t, t->frames + (stale > s->max_depth / 2 ? 0 : stale));
+    t->next = prof__owned;
+    prof__owned = t;
+    return true;
+}
+
+/* Takes a thread's state from it; what is left of its memory is for others. Under the lock. */
+PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
+    struct prof_trace *s = &prof__trace;
+    prof__state **p = &prof__owned;
+    slot->stale = (uint32_t)(t->hot.top - t->frames);
+    slot->generation = 1;
+    slot->hot = &prof__nowhere;
+    while (*p && *p != t) p = &(*p)->next;
+    if (*p) *p = t->next;
+    if (!s->open || !prof__in_grid(t)) return;
+    t->next = s->free_states;
+    s->free_states = t;
+}
+
+/* Gives back what this thread holds. Its open zones end now, if its generation is the open one. */
+PROF_API PROF__QUIET void prof_thread_end(void) {
+    struct prof_trace *s = &prof__trace;
+    prof__slot *slot = prof__slot_get();
+    prof__hot *hot = slot->hot;
+    prof__state *t = (prof__state *)(void *)hot;
+    if (hot == &prof__nowhere) return;
+    if (t->generation == PROF__LOAD(prof__on)) {
+        uint64_t now = prof__state_now(t);
+        t->full = true;                  /* long records only: no clock records between */
+        prof__cursor_check(t);
+        while (t->hot.top > t->hot.bottom) prof__pop(t, now, true);
+    }
+    prof__lock();
+    if (s->open && t->generation == s->generation) {
+        t->segment->end = t->hot.cursor;
+        PROF__BUMP(t->counts.slots, (size_t)(t->hot.cursor - t->segment->begin));
+        prof__counts_add(&s->counts, &t->counts);
+        prof__chunk_give(t->hot.cursor, t->limit);
+        if (t->spare) prof__chunk_give(t->spare->begin, t->spare->limit);
+    }
+    prof__state_give(slot, t);
+    prof__unlock();
+}
+
+/* A free state made to record in the open generation. NULL: there was none; counted. Under the lock. */
+PROF__FN prof__state *prof__state_take(uint32_t stale) {
+    struct prof_trace *s = &prof__trace;
+    prof__state *t = s->free_states;
+    if (!t) {
+        s->dropped_threads++;
+        return NULL;
+    }
+    s->free_states = t->next;
+    if (prof__state_open(t, stale)) return t;
+    t->next = s->free_states;
+    s->free_states = t;
+    s->counts.full++;
+    return NULL;
+}
+
+/* Gives the calling thread a state in the open generation. */
+PROF__FN prof__state *prof__attach(void) {
+    prof__slot *slot = prof__slot_get();
+    prof__state *t = NULL;
+    prof__hot *hot = slot->hot;
+    if (!prof__lock_briefly()) {
+        PROF__COUNT(prof__dropped_busy);
+        return NULL;
+    }
+    if (hot != &prof__nowhere) prof__state_give(slot, (prof__state *)(void *)hot);
+    if (prof__trace.open) t = prof__state_take(slot->stale);
+    prof__unlock();
+    if (!t) return NULL;
+    prof__at_thread_exit();
+    prof__set_limits(t);
+    slot->hot = &t->hot;
+    slot->generation = t->generation;
+    return t;
+}
+
+/* This thread's state in the open generation; made if need be. */
+PROF__FN prof__state *prof__state_here(void) {
+    prof__slot *slot = prof__slot_get();
+    uint32_t on = PROF__LOAD(prof__on);
+    prof__hot *hot = slot->hot;
+    if (!on) return NULL;
+    return slot->generation == on ? (prof__state *)(void *)hot : prof__attach();
+}
+
+/* Begins a zone of site (shifted by 8; 0: none was free), whatever the reason the hot path could not. */
+PROF__FN prof__frame *prof__begin_site(prof__state *t, uint32_t site, bool token) {
+    prof__frame *f = t->hot.top;
+    uint64_t now;
+    if (!site) return prof__skip(t, &t->counts.sites, token);
+    if (f == t->deepest) return prof__skip(t, &t->counts.deep, token);
+    if (t->skipped || !prof__room(t, 4)) {
+        t->full = true;
+        prof__set_limits(t);
+        return prof__skip(t, &t->counts.full, token);
+    }
+    now = prof__state_now(t);
+    if (now >> 32 != t->epoch) prof__new_epoch(t, (uint32_t)(now >> 32));
+    if (t->full || t->fast) {
+        t->full = false;
+        prof__set_limits(t);
+    }
+    PROF__STORE(f->epoch, (uint32_t)(now >> 32));
+    PROF__STORE(t->hot.top, f + 1);
+    PROF__STORE(f->site, site);
+    PROF__RELEASE(f->start, (uint32_t)now);
+    return f + 1;
+}
+
+/* The mark's site, shifted by 8; registered if need be. 0: no room. */
+PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
+    uint32_t id = PROF__LOAD(mark->id);
+    if (id || !prof__lock_briefly()) return id;
+    id = prof__site_add(mark->site) << 8;
+    prof__unlock();
+    if (id) PROF__STORE(mark->id, id);
+    return id;
+}
+
+/* This thread's state; NULL and the begin counted when there is none. */
+PROF__FN prof__state *prof__state_to_begin(bool token) {
+    prof__state *t = prof__state_here();
+    if (!t && !token && PROF__LOAD(prof__on)) prof__slot_get()->skipped++;
+    return t;
+}
+
+PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark, bool token) {
+    prof__state *t = prof__state_to_begin(token);
+    return t ? prof__begin_site(t, prof__mark_resolve(mark), token) : NULL;
+}
+
+PROF_API PROF__QUIET void prof_push(const char *name) {
+    prof__state *t = prof__state_to_begin(false);
+    if (t) (void)prof__begin_site(t, prof__intern(name) << 8, false);
+}
+
+/* Ends the innermost open zone. */
+PROF__FN void prof__end_zone(prof__state *t) {
+    uint64_t now = prof__state_now(t);
+    prof__frame *f;
+    if (!prof__room(t, 4)) t->full = true;
+    f = prof__pop(t, now, false);
+    if (t->fast) prof__set_limits(t);
+    else PROF__STORE(f->epoch, PROF__NEVER);
+}
+
+/* An end whose zone began before this generation: takes its frame, and all above it, off the stack. */
+PROF__FN void prof__end_stale(prof__state *t, prof__frame *frame) {
+    PROF__BUMP(t->counts.cut, 1);
+    prof__stack_reset(t, frame);
+    prof__set_limits(t);
+}
+
+/* The same for a thread that has no state in the open generation. */
+PROF__FN void prof__end_elsewhere(prof__slot *slot, prof__frame *token) {
+    prof__hot *hot = slot->hot;
+    prof__state *t = (prof__state *)(void *)hot;
+    if (!token && slot->skipped) {
+        slot->skipped--;
+        return;
+    }
+    if (PROF__LOAD(prof__on)) PROF__COUNT(prof__cut);
+    if (hot == &prof__nowhere) {
+        if (slot->stale) slot->stale--;
+    } else if (PROF__ACQUIRE(t->closed)) {
+        if (!token) token = t->hot.top;
+        if (token > t->frames && token <= t->hot.top) PROF__RELEASE(t->hot.top, token - 1);
+    }
+}
+
+PROF_API PROF__QUIET void prof__end(prof__frame *token) {
+    prof__slot *slot = prof__slot_get();
+    prof__hot *hot = slot->hot;
+    prof__state *t = (prof__state *)(void *)hot;
+    uint32_t on = PROF__LOAD(prof__on);
+    if (!token) return;
+    if (slot->generation != on) {
+        prof__end_elsewhere(slot, token);
+        return;
+    }
+    if (token <= t->frames || token > t->hot.top) {
+        if (token > t->frames && token <= t->deepest) PROF__BUMP(t->counts.unbalanced, 1);
+        else PROF__BUMP(t->counts.cut, 1);
+        return;
+    }
+    for (; t->hot.top > token && t->hot.top > t->hot.bottom; prof__end_zone(t)) PROF__BUMP(t->counts.healed, 1);
+    if (token > t->hot.bottom) prof__end_zone(t);
+    else prof__end_stale(t, token - 1);
+}
+
+PROF_API PROF__QUIET void prof__end_top(void) {
+    prof__slot *slot = prof__slot_get();
+    prof__hot *hot = slot->hot;
+    prof__state *t = (prof__state *)(void *)hot;
+    uint32_t on = PROF__LOAD(prof__on);
+    if (!on) return;
+    if (slot->generation != on) {
+        prof__end_elsewhere(slot, NULL);
+    } else if (t->skipped) {
+        if (!--t->skipped) prof__set_limits(t);
+    } else if (t->hot.top > t->hot.bottom) {
+        prof__end_zone(t);
+    } else if (t->hot.bottom > t->frames) {
+        prof__end_stale(t, t->hot.bottom - 1);
+    } else if (slot->skipped) {
+        slot->skipped--;
+    } else {
+        PROF__BUMP(t->counts.unbalanced, 1);
+    }
+}
+
+PROF_API PROF__QUIET void prof_pop(void) { prof__end_top_inline(); }
+
+/* A record of two slots; dropped and counted when it would take the room of open zones. */
+PROF__FN void prof__put_moment(uint32_t kind, const char *name, int64_t value) {
+    prof__state *t = prof__state_here();
+    uint32_t site = t ? prof__intern(name) : 0;
+    if (!t) return;
+    if (!site) {
+        PROF__BUMP(t->counts.sites, 1);
+    } else if (!prof__room(t, kind == PROF__COUNTER ? 3 : 2)) {
+        PROF__BUMP(t->counts.full, 1);
+    } else {
+        prof__put_long(t, kind, prof__state_now(t), (uint64_t)value, site);
+        if (t->fast) prof__set_limits(t);
+    }
+}
+
+PROF_API PROF__QUIET void prof_instant(const char *name) { prof__put_moment(PROF__INSTANT, name, 0); }
+
+PROF_API PROF__QUIET void prof_counter(const char *name, int64_t value) {
+    prof__put_moment(PROF__COUNTER, name, value);
+}
+
+PROF_API PROF__QUIET void prof_thread_name(const char *name) {
+    prof__state *t = prof__state_here();
+    size_t n;
+    if (!t || !prof__lock_briefly()) return;
+    (void)prof__hash(name ? name : "", &n);
+    n = PROF__MIN(n, sizeof t->row->name - 1);
+    while (n && ((unsigned char)name[n] & 0xc0) == 0x80) n--;
+    if (t->generation == PROF__LOAD(prof__on)) {
+        memcpy(t->row->name, name, n);
+        t->row->name[n] = 0;
+    }
+    prof__unlock();
+}
+
+/* ---- @COLLECT: records back to zones and moments, thread by thread ---- */
+
+/* Ticks to ns since the session's start. Linear between two knots; never decreasing. */
+typedef struct prof__scale { uint64_t tick, ns, last_tick, mult; int shift; } prof__scale;
+
+PROF__FN uint64_t prof__scale_ns(const prof__scale *k, uint64_t ticks) {
+    uint64_t high = ticks >> 32, low = ticks & 0xffffffffu;
+    return k->ns + ((high * k->mult) << (32 - k->shift)) + ((low * k->mult) >> k->shift);
+}
+
+PROF__FN prof__scale prof__scale_between(prof__knot a, prof__knot b) {
+    prof__scale k = { a.tick, 0, b.tick, 0, 0 };
+    prof__real r = prof__real_div(prof__real_from((int64_t)(b.ns - a.ns)),
+                                  prof__real_from((int64_t)(b.tick - a.tick)));
+    k.ns = a.ns - prof__trace.knots[0].ns;
+    if (!r.m) return k;
+    k.mult = r.m >> 21;                  /* 32 bits; rounded down, so the next knot is not passed */
+    k.shift = -(r.e + 21);
+    while (k.shift > 32 || k.mult >> 32) {
+        k.mult >>= 1;
+        k.shift--;
+    }
+    return k;
+}
+
+PROF__FN int64_t prof__to_ns(prof__scale *k, uint64_t tick) {
+    const struct prof_trace *s = &prof__trace;
+    uint32_t i = 1;
+    if (s->clock != PROF_CLOCK_CPU) {
+        uint64_t rate = s->platform.ticks_per_second ? s->platform.ticks_per_second : 1000000000u;
+        tick = tick < s->start_tick ? 0 : tick - s->start_tick;
+        if (rate == 1000000000u) return (int64_t)tick;
+        return (int64_t)(tick / rate * 1000000000u + tick % rate * 1000000000u / rate);
+    }
+    if (tick < k->tick || tick > k->last_tick) {
+        while (i + 1 < s->knot_count && tick > s->knots[i].tick) i++;
+        *k = prof__scale_between(s->knots[i - 1], s->knots[i]);
+    }
+    return tick < k->tick ? (int64_t)k->ns : (int64_t)prof__scale_ns(k, tick - k->tick);
+}
+
+/* What the reader hands on: zones in the order of their ends, innermost first, and moments. */
+typedef struct prof__moment { int64_t ns, value; uint32_t thread, site; bool is_counter; } prof__moment;
+typedef struct prof__zone { uint64_t start, end; uint32_t site, depth; bool unfinished; } prof__zone;
+typedef struct prof__tree prof__tree;
+PROF__FN void prof__tree_add(prof__tree *tree, const prof__zone *z);
+
+typedef struct prof__reader {
+    prof__tree *tree;                    /* NULL: only count */
+    prof__moment *moments;
+    uint32_t thread, zones, moment_count;
+    uint64_t epoch, last;
+    prof__scale scale;
+} prof__reader;
+
+PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,
+                              bool unfinished) {
+    prof__zone z;
+    r->zones++;
+    if (!r->tree) return;
+    if (end < r->last) {                 /* the clock went back */
+        prof__trace.steps++;
+        end = r->last;
+    }
+    r->last = end;
+    z.start = duration > end ? end : end - duration;
+    z.end = end;
+    z.site = site_depth >> 8;
+    z.depth = site_depth & 0xff;
+    z.unfinished = unfinished;
+    prof__tree_add(r->tree, &z);
+}
+
+PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, bool is_counter) {
+    prof__moment *m;
+    if (!r->tree) {
+        r->moment_count++;
+        return;
+    }
+    m = r->moments + r->moment_count++;
+    m->ns = prof__to_ns(&r->scale, (uint64_t)c->duration << 32 | c->end);
+    m->value = (int64_t)((uint64_t)c[1].duration << 32 | c[1].end);
+    m->thread = r->thread;
+    m->site = c[1].site_depth;
+    m->is_counter = is_counter;
+}
+
+PROF__FN const prof__record *prof__read_long(prof__reader *r, const prof__record *c) {
+    uint64_t pair = (uint64_t)c->duration << 32 | c->end;
+    uint32_t kind = c->site_depth >> 8;
+    if (kind == PROF__CLOCK) {
+        r->epoch = (uint64_t)c->end << 32;
+    } else if (kind == PROF__ZONE64 || kind == PROF__UNFINISHED) {
+        r->epoch = pair & ~(uint64_t)0xffffffffu;
+        prof__read_zone(r, pair, (uint64_t)c[1].duration << 32 | c[1].end, c[1].site_depth,
+                        kind == PROF__UNFINISHED);
+    } else {
+        prof__read_moment(r, c, kind == PROF__COUNTER);
+    }
+    return c + 1 + (c->site_depth & 0xff);
+}
+
+PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
+    while (c < end) {
+        if (PROF__UNLIKELY(c->site_depth >> 8 >= PROF__KIND)) {
+            c = prof__read_long(r, c);
+        } else {
+            prof__read_zone(r, r->epoch | c->end, c->duration, c->site_depth, false);
+            c++;
+        }
+    }
+}
+
+/* One thread: its segments up to where prof_stop found the cursor, then the zones it ended. */
+PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
+    r->last = 0;
+    for (const prof__segment *g = row->first; g; g = g->next) {
+        const prof__record *end = g->end ? g->end : row->cursor;
+        prof__read_segment(r, g->begin, end);
+    }
+    for (uint32_t i = row->open_count; i--;) {
+        const prof__open *o = row->open + i;
+        uint64_t stop = PROF__MAX(prof__trace.stop_tick, r->last);
+        prof__read_zone(r, stop, stop < o->start ? 0 : stop - o->start, o->site | o->depth, true);
+    }
+}
+
+/* ---- @TREE: zones in post-order to events in order of start, in one pass ---- */
+
+/* A zone's place in pre-order is known when its record comes: its place in post-order, less the zones below
+   it, plus its depth. For each depth we keep what the zone still open there has so far. */
+typedef struct prof__level { uint32_t first, child, last; int64_t children_ns; } prof__level;
+
+struct prof__tree {
+    prof_event *events;                  /* of this thread, from 0 */
+    uint32_t count, offset, thread;      /* zones so far; index of events[0] in the trace */
+    uint32_t pending;                    /* depths that have zones below one still open */
+    bool touching;                       /* a zone began when the one before it ended */
+    int64_t root_end_ns;
+    prof__scale scale;
+    prof__level levels[257];
+};
+
+/* Depths from pending to depth get their first descendant now. */
+PROF__FN void prof__tree_open(prof__tree *t, uint32_t depth) {
+    for (uint32_t d = t->pending; d <= depth; d++) {
+        prof__level *l = t->levels + d;
+        l->first = t->count;
+        l->child = l->last = PROF_NONE;
+        l->children_ns = 0;
+    }
+}
+
+PROF__FN void prof__tree_add(prof__tree *t, const prof__zone *z) {
+    prof__level *own, *up;
+    prof_event *e;
+    uint32_t depth = z->depth, at;
+    if (depth >= t->pending) prof__tree_open(t, depth);
+    own = t->levels + depth;
+    at = own->first + depth;             /* = post-order place - zones below + depth */
+    e = t->events + at;
+    e->name = prof__site(z->site)->name;
+    e->start_ns = prof__to_ns(&t->scale, z->start);
+    e->end_ns = prof__to_ns(&t->scale, z->end);
+    e->self_cpu_time_total_ns = e->end_ns - e->start_ns - own->children_ns;
+    e->first_child = own->child;
+    e->next_sibling = PROF_NONE;
+    e->thread = t->thread;
+    e->site = z->site;
+    e->depth = (uint8_t)depth;
+    e->device_type = PROF_DEVICE_CPU;
+    e->flags = z->unfinished ? PROF_EVENT_UNFINISHED : 0;
+    e->reserved[0] = e->reserved[1] = 0;
+    t->count++;
+    t->pending = depth;
+    if (!depth) {
+        e->parent = PROF_NONE;
+        if (e->start_ns <= t->root_end_ns) t->touching = true;
+        t->root_end_ns = e->end_ns;
+        return;
+    }
+    up = own - 1;
+    e->parent = up->first + depth - 1 + t->offset;
+    if (up->last == PROF_NONE) {
+        up->child = at + t->offset;
+    } else {
+        prof_event *before = t->events + up->last;
+        before->next_sibling = at + t->offset;
+        if (e->start_ns <= before->end_ns) t->touching = true;
+    }
+    up->last = at;
+    up->children_ns += e->end_ns - e->start_ns;
+}
+
+/* Events come by (start, -end, thread, depth), the order of ends deciding the rest. */
+PROF__FN bool prof__event_after(const prof_event *a, const prof_event *b) {
+    if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
+    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
+    if (a->thread != b->thread) return a->thread > b->thread;
+    return a->depth > b->depth;
+}
+
+typedef bool (*prof__after)(const void *context, uint32_t a, uint32_t b);
+
+/* A stable merge sort of n indices; other: room for n. */
+PROF__FN void prof__sort(uint32_t *list, uint32_t *other, uint32_t n, prof__after after, const void *context) {
+    for (uint32_t width = 1; width < n; width = width > n / 2 ? n : width * 2) {
+        for (uint32_t at = 0; at < n; at += PROF__MIN(2 * width, n - at)) {
+            uint32_t i = at, middle = at + PROF__MIN(width, n - at), j = middle;
+            uint32_t end = middle + PROF__MIN(width, n - middle);
+            for (uint32_t k = at; k < end; k++) {
+                bool right = i == middle || (j < end && after(context, list[i], list[j]));
+                other[k] = right ? list[j++] : list[i++];
+            }
+        }
+        memcpy(list, other, n * sizeof *list);
+    }
+}
+
+PROF__FN bool prof__events_after(const void *events, uint32_t a, uint32_t b) {
+    return prof__event_after((const prof_event *)events + a, (const prof_event *)events + b);
+}
+
+/* Moves events to the places that order names, and their links with them. place: room for n. */
+PROF__FN void prof__events_permute(prof_event *events, uint32_t *order, uint32_t *place, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) place[order[i]] = i;
+    for (uint32_t i = 0; i < n; i++) {
+        prof_event *e = events + i;
+        if (e->parent != PROF_NONE) e->parent = place[e->parent];
+        if (e->first_child != PROF_NONE) e->first_child = place[e->first_child];
+        if (e->next_sibling != PROF_NONE) e->next_sibling = place[e->next_sibling];
+    }
+    for (uint32_t i = 0; i < n; i++) {   /* a cycle at a time */
+        prof_event moved = events[i];
+        uint32_t at = i;
+        while (order[at] != i) {
+            uint32_t from = order[at];
+            events[at] = events[from];
+            order[at] = at;
+            at = from;
+        }
+        events[at] = moved;
+        order[at] = at;
+    }
+}
+
+PROF__FN bool prof__events_in_order(const prof_event *events, uint32_t n) {
+    for (uint32_t i = 1; i < n; i++)
+        if (prof__event_after(events + i - 1, events + i)) return false;
+    return true;
+}
+
+PROF__FN void prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
+    uint32_t *order = (uint32_t *)(void *)scratch, *place = order + n;
+    for (uint32_t i = 0; i < n; i++) order[i] = i;
+    prof__sort(order, place, n, prof__events_after, events);
+    prof__events_permute(events, order, place, n);
+}
+
+PROF__FN void prof__count_rows(struct prof_trace *s) {
+    for (prof__row *row = s->rows; row; row = row->next) {
+        prof__reader r;
+        memset(&r, 0, sizeof r);
+        prof__read_row(&r, row);
+        row->zones = r.zones;
+        s->event_count += r.zones;
+        s->moment_count += r.moment_count;
+    }
+}
+
+/* Reads a row into its events and moments; says whether they may be out of order. */
+PROF__FN bool prof__build_row(struct prof_trace *s, const prof__row *row, prof__tree *tree,
+                              uint32_t *moments) {
+    prof__reader r;
+    memset(&r, 0, sizeof r);
+    r.tree = tree;
+    r.moments = s->moments + *moments;
+    r.thread = tree->thread;
+    tree->events = s->events + tree->offset;
+    tree->count = tree->pending = 0;
+    tree->root_end_ns = -1;
+    prof__read_row(&r, row);
+    s->threads[tree->thread] = row->info;
+    s->threads[tree->thread].name = row->name[0] ? row->name : NULL;
+    *moments += r.moment_count;
+    tree->offset += row->zones;
+    tree->thread++;
+    return tree->touching;
+}
+
+/* Makes the events, once, in the memory that was promised for them. */
+PROF__FN void prof__analyse(const prof_trace *trace) {
+    struct prof_trace *s = &prof__trace;
+    static prof__tree tree;
+    uint32_t moments = 0;
+    bool disorder = false;
+    char *p = prof__arena.low;
+    if (trace != s || s->analysed) return;
+    s->analysed = true;
+    prof__count_rows(s);
+    s->threads = (prof_thread_info *)(void *)p;
+    p += prof__align(s->row_count * sizeof *s->threads);
+    s->events = (prof_event *)(void *)p;
+    p += s->event_count * sizeof *s->events;
+    s->moments = (prof__moment *)(void *)p;
+    s->scratch = p + prof__align(s->moment_count * sizeof *s->moments);
+    memset(&tree, 0, sizeof tree);
+    for (const prof__row *row = s->rows; row; row = row->next)
+        disorder = prof__build_row(s, row, &tree, &moments) || disorder;
+    if ((s->row_count > 1 || disorder) && !prof__events_in_order(s->events, s->event_count))
+        prof__events_sort(s->events, s->event_count, s->scratch);
+}
+
+PROF__FN bool prof__valid(const prof_trace *trace) { return trace == &prof__trace && trace->stopped; }
+
+PROF_API PROF__QUIET const prof_event *prof_events(const prof_trace *trace, size_t *count) {
+    bool ok = prof__valid(trace);
+    if (ok) prof__analyse(trace);
+    if (count) *count = ok ? trace->event_count : 0;
+    return ok && trace->event_count ? trace->events : NULL;
+}
+
+PROF_API PROF__QUIET const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count) {
+    bool ok = prof__valid(trace);
+    if (ok) prof__analyse(trace);
+    if (count) *count = ok ? trace->row_count : 0;
+    return ok && trace->row_count ? trace->threads : NULL;
+}
+
+PROF_API PROF__QUIET const prof_site *prof_event_site(const prof_trace *trace, const prof_event *event) {
+    return prof__valid(trace) && event && event->site ? prof__site(event->site) : NULL;
+}
+
+/* ---- @AVERAGES: events to one row per name ---- */
+
+/* Rows in the scratch memory, found by site, and where sites share a name, by name. */
+typedef struct prof__groups {
+    prof_average *rows;
+    uint32_t *row_of_site, *index;       /* row + 1; 0: none. index: by the name's hash */
+    uint32_t count, places;
+} prof__groups;
+
+PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s) {
+    uint32_t sites = prof__site_count + 1 + prof__names.count;
+    size_t rows = prof__align(sites * sizeof(prof_average));
+    g->count = 0;
+    g->places = 2 * sites + 1;
+    g->rows = (prof_average *)(void *)s->scratch;
+    g->row_of_site = (uint32_t *)(void *)(s->scratch + rows);
+    g->index = g->row_of_site + sites;
+    memset(g->row_of_site, 0, (sites + g->places) * sizeof(uint32_t));
+}
+
+/* The row of a site met for the first time. */
+PROF__FN uint32_t prof__group_add(prof__groups *g, const prof_event *e, uint32_t number) {
+    size_t length;
+    uint32_t i = prof__hash(e->name, &length) % g->places;
+    prof_average *r;
+    for (; g->index[i]; i = (i + 1) % g->places)
+        if (strcmp(g->rows[g->index[i] - 1].key, e->name) == 0) return g->index[i];
+    r = g->rows + g->count++;
+    memset(r, 0, sizeof *r);
+    r->key = e->name;
+    r->min_ns = INT64_MAX;
+    r->parent = e->parent;
+    r->first = number;
+    r->device_type = e->device_type;
+    r->is_async = (e->flags & PROF_EVENT_ASYNC) != 0;
+    return g->index[i] = g->count;
+}
+
+PROF__INLINE void prof__average_add(prof_average *r, const prof_event *e) {
+    int64_t ns = e->end_ns - e->start_ns;
+    r->count++;
+    r->cpu_time_total_ns += ns;
+    r->self_cpu_time_total_ns += e->self_cpu_time_total_ns;
+    if (ns < r->min_ns) r->min_ns = ns;
+    if (ns > r->max_ns) r->max_ns = ns;
+}
+
+PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace) {
+    prof__analyse(trace);
+    prof__groups_open(g, trace);
+    for (uint32_t i = 0; i < trace->event_count; i++) {
+        const prof_event *e = trace->events + i;
+        uint32_t *row = g->row_of_site + prof__site_dense(e->site);
+        if (PROF__UNLIKELY(!*row)) *row = prof__group_add(g, e, i);
+        prof__average_add(g->rows + *row - 1, e);
+    }
+}
+
+PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace, const prof_averages_desc *desc,
+                                              prof_average *rows, size_t max) {
+    prof__groups g;
+    (void)desc;
+    if (!prof__valid(trace)) return 0;
+    prof__groups_make(&g, trace);
+    if (rows) memcpy(rows, g.rows, PROF__MIN(max, g.count) * sizeof *rows);
+    return g.count;
+}
+
+PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
+    prof_average total;
+    size_t n;
+    const prof_event *e = prof_events(trace, &n);
+    memset(&total, 0, sizeof total);
+    total.key = "Total";
+    total.parent = total.first = PROF_NONE;
+    total.min_ns = n ? INT64_MAX : 0;
+    for (size_t i = 0; i < n; i++) prof__average_add(&total, e + i);
+    return total;
+}
+
+/* ---- @TABLE: EventList.table() ---- */
+
+/* Rows are averages, or the events themselves, seen as averages of one. */
+typedef struct prof__table {
+    const struct prof_trace *trace;
+    const prof_table_desc *desc;
+    prof_average *rows;                  /* NULL: events */
+    uint32_t count;
+    size_t name_width;
+    int64_t self_sum_ns;
+    prof__out out;
+} prof__table;
+
+#define PROF__COLUMN 12
+
+PROF__FN prof_average prof__table_row(const prof__table *t, uint32_t i) {
+    prof_average r;
+    const prof_event *e;
+    if (t->rows) return t->rows[i];
+    e = t->trace->events + i;
+    memset(&r, 0, sizeof r);
+    r.key = e->name;
+    r.min_ns = INT64_MAX;
+    r.parent = e->parent;
+    prof__average_add(&r, e);
+    return r;
+}
+
+/* Is a's metric below b's? cpu_time is compared as PyTorch's quotient is. */
+PROF__FN bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
+    const prof__table *t = (const prof__table *)table;
+    prof_average x = prof__table_row(t, a), y = prof__table_row(t, b);
+    switch (t->desc->sort_by) {
+    case PROF_METRIC_COUNT: return x.count < y.count;
+    case PROF_METRIC_CPU_TIME_TOTAL: return x.cpu_time_total_ns < y.cpu_time_total_ns;
+    case PROF_METRIC_CPU_TIME:
+        return (double)x.cpu_time_total_ns / (double)x.count < (double)y.cpu_time_total_ns / (double)y.count;
+    default: return x.self_cpu_time_total_ns < y.self_cpu_time_total_ns;
+    }
+}
+
+/* A cell, padded to width code points: names to the left, figures to the right as Python's "{: >12}". */
+PROF__FN void prof__table_cell(prof__out *o, const char *text, size_t width, size_t cell) {
+    prof__out_repeat(o, ' ', cell > width ? cell - width : 0);
+    prof__out_text(o, text);
+    prof__out_text(o, "  ");
+}
+
+PROF__FN void prof__table_figure(prof__out *o, const char *text) {
+    prof__table_cell(o, text, strlen(text), PROF__COLUMN);
+}
+
+/* A name: control characters as spaces, so that a row stays a row; cut with "..." as PyTorch cuts. */
+PROF__FN void prof__table_name(prof__table *t, const char *name) {
+    prof__out *o = &t->out;
+    uint32_t max = t->desc->max_name_column_width ? t->desc->max_name_column_width : 55;
+    size_t width = prof__text_width(name), keep = width;
+    bool cut = max != UINT32_MAX && width + 3 >= max;
+    if (cut) keep = PROF__MIN(width, max > 3 ? max - 3 : 0);
+    width = keep + (cut ? 3 : 0);
+    prof__out_repeat(o, ' ', t->name_width > width ? t->name_width - width : 0);
+    while (keep--) {
+        if ((unsigned char)*name < 0x20 || *name == 0x7f) {
+            prof__out_text(o, " ");
+            name++;
+        } else {
+            prof__out_code_point(o, &name);
+        }
+    }
+    prof__out_text(o, cut ? "...  " : "  ");
+}
+
+PROF__FN void prof__table_time(prof__table *t, prof__real us, prof_time_unit unit) {
+    char text[48];
+    *prof__text_time(text, us, t->desc->time_unit ? t->desc->time_unit : unit) = 0;
+    prof__table_figure(&t->out, text);
+}
+
+PROF__FN void prof__table_share(prof__table *t, int64_t ns) {
+    char text[48];
+    *prof__text_share(text, prof__us(ns), prof__us(t->self_sum_ns)) = 0;
+    prof__table_figure(&t->out, text);
+}
+
+PROF__FN void prof__table_line(prof__table *t, const prof_average *r) {
+    char text[24];
+    prof__real mean = prof__real_div(prof__us(r->cpu_time_total_ns), prof__real_from((int64_t)r->count));
+    int64_t whole = r->cpu_time_total_ns / (int64_t)r->count;
+    prof__table_name(t, r->key);
+    prof__table_share(t, r->self_cpu_time_total_ns);
+    prof__table_time(t, prof__us(r->self_cpu_time_total_ns), prof__time_unit(r->self_cpu_time_total_ns));
+    if (r->is_async) prof__table_figure(&t->out, "0");
+    else prof__table_share(t, r->cpu_time_total_ns);
+    prof__table_time(t, prof__us(r->cpu_time_total_ns), prof__time_unit(r->cpu_time_total_ns));
+    prof__table_time(t, mean, prof__time_unit(whole));
+    *prof__text_u64(text, r->count) = 0;
+    prof__table_figure(&t->out, text);
+    prof__out_text(&t->out, "\n");
+}
+
+PROF__FN void prof__table_rule(prof__table *t) {
+    prof__out_repeat(&t->out, '-', t->name_width);
+    for (int i = 0; i < 6; i++) {
+        prof__out_text(&t->out, "  ");
+        prof__out_repeat(&t->out, '-', PROF__COLUMN);
+    }
+    prof__out_text(&t->out, "  \n");
+}
+
+PROF__FN void prof__table_head(prof__table *t) {
+    static const char *const heads[] = { "Self CPU %", "Self CPU", "CPU total %", "CPU total",
+                                         "CPU time avg", "# of Calls" };
+    prof__out *o = &t->out;
+    size_t line = t->name_width + 6 * (PROF__COLUMN + 2);
+    if (t->desc->header) {
+        prof__out_repeat(o, '=', line);
+        prof__out_text(o, "\n");
+        prof__out_text(o, t->desc->header);
+        prof__out_text(o, "\n");
+    }
+    if (t->desc->top_level_events_only) {
+        prof__out_repeat(o, '=', line);
+        prof__out_text(o, "\nThis report only display top-level ops statistics\n");
+    }
+    prof__table_rule(t);
+    prof__table_cell(o, "Name", 4, t->name_width);
+    for (int i = 0; i < 6; i++) prof__table_figure(o, heads[i]);
+    prof__out_text(o, "\n");
+    prof__table_rule(t);
+}
+
+/* The counts that are not zero, each with what to do about it. */
+typedef struct prof__note { const char *key, *text; uint64_t count; } prof__note;
+#define PROF__NOTES 9
+
+PROF__FN void prof__notes(prof__note *n) {
+    static const char *const texts[PROF__NOTES][2] = {
+        { "dropped_full", "records dropped: the arena was full (give prof_desc.memory more)" },
+        { "dropped_deep", "zones dropped: deeper than prof_desc.max_depth" },
+        { "dropped_threads", "records dropped: more threads at once than prof_desc.max_threads" },
+        { "dropped_sites", "records dropped: more names than PROF_MAX_SITES or prof_desc.max_sites" },
+        { "unbalanced", "ends without a begin" },
+        { "healed", "zones left open when an outer one ended" },
+        { "cut", "ends of zones begun before the session" },
+        { "unfinished", "zones still open at the end, closed there" },
+        { "clock_steps", "times the clock went back" } };
+    prof_stats s = prof_get_stats();
+    uint64_t counts[PROF__NOTES];
+    counts[0] = s.dropped_full;
+    counts[1] = s.dropped_deep;
+    counts[2] = s.dropped_threads;
+    counts[3] = s.dropped_sites;
+    counts[4] = s.unbalanced;
+    counts[5] = s.healed;
+    counts[6] = s.cut;
+    counts[7] = s.unfinished;
+    counts[8] = s.clock_steps;
+    for (int i = 0; i < PROF__NOTES; i++) {
+        n[i].key = texts[i][0];
+        n[i].text = texts[i][1];
+        n[i].count = counts[i];
+    }
+}
+
+PROF__FN void prof__table_foot(prof__table *t) {
+    char text[48];
+    prof__note notes[PROF__NOTES];
+    prof_time_unit unit = t->desc->time_unit ? t->desc->time_unit : prof__time_unit(t->self_sum_ns);
+    if (t->count) {
+        prof__table_rule(t);
+        *prof__text_time(text, prof__us(t->self_sum_ns), unit) = 0;
+        prof__out_text(&t->out, "Self CPU time total: ");
+        prof__out_text(&t->out, text);
+        prof__out_text(&t->out, "\n");
+    }
+    prof__notes(notes);
+    for (int i = 0; i < PROF__NOTES; i++) {
+        if (!notes[i].count) continue;
+        prof__out_u64(&t->out, notes[i].count);
+        prof__out_text(&t->out, " ");
+        prof__out_text(&t->out, notes[i].text);
+        prof__out_text(&t->out, "\n");
+    }
+}
+
+/* Widths and sums are over all rows, also those that row_limit hides. */
+PROF__FN void prof__table_measure(prof__table *t) {
+    uint32_t max = t->desc->max_name_column_width ? t->desc->max_name_column_width : 55;
+    size_t longest = 0;
+    for (uint32_t i = 0; i < t->count; i++) {
+        prof_average r = prof__table_row(t, i);
+        size_t width = prof__text_width(r.key);
+        if (width > longest) longest = width;
+        t->self_sum_ns += r.self_cpu_time_total_ns;
+    }
+    t->name_width = PROF__MIN(longest + 4, max);
+}
+
+PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
+    uint32_t left = t->desc->row_limit ? t->desc->row_limit : 100;
+    for (uint32_t i = 0; i < t->count && left; i++) {
+        prof_average r = prof__table_row(t, order ? order[i] : i);
+        if (t->desc->top_level_events_only && r.parent != PROF_NONE) continue;
+        if (left != UINT32_MAX) left--;
+        prof__table_line(t, &r);
+    }
+}
+
+/* The rows' order by the metric, behind what the scratch memory holds already. */
+PROF__FN const uint32_t *prof__table_sort(prof__table *t, char *scratch) {
+    uint32_t *order = (uint32_t *)(void *)scratch;
+    if (t->desc->sort_by == PROF_METRIC_NONE) return NULL;
+    for (uint32_t i = 0; i < t->count; i++) order[i] = i;
+    prof__sort(order, order + t->count, t->count, prof__table_after, t);
+    return order;
+}
+
+PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace, const prof_table_desc *desc,
+                                                  prof_sink out) {
+    static const prof_averages_desc plain = { 0 };
+    prof_table_desc usual;
+    prof__table t;
+    prof__groups g;
+    const uint32_t *order;
+    if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
+    memset(&usual, 0, sizeof usual);
+    usual.averages = &plain;
+    usual.sort_by = PROF_METRIC_SELF_CPU_TIME_TOTAL;
+    memset(&t, 0, offsetof(prof__table, out));
+    prof__out_open(&t.out, out);
+    t.trace = trace;
+    t.desc = desc ? desc : &usual;
+    prof__analyse(trace);
+    t.count = trace->event_count;
+    g.rows = (prof_average *)(void *)trace->scratch;
+    if (t.desc->averages) {
+        prof__groups_make(&g, trace);
+        t.rows = g.rows;
+        t.count = g.count;
+    }
+    prof__table_measure(&t);
+    order = prof__table_sort(&t, t.rows ? (char *)(g.rows + t.count) : trace->scratch);
+    if (t.count) prof__table_head(&t);   /* PyTorch's table of nothing is "" */
+    prof__table_rows(&t, order);
+    prof__table_foot(&t);
+    return prof__out_close(&t.out);
+}
+
+PROF__FN bool prof__stdio_write(void *file, const void *data, size_t size) {
+    return fwrite(data, 1, size, (FILE *)file) == size;
+}
+
+PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc) {
+    prof_sink out = { prof__stdio_write, NULL };
+    prof_result r;
+    out.user = stdout;
+    r = prof_write_table(trace, desc, out);
+    return r == PROF_OK && fflush(stdout) ? PROF_ERROR_SINK : r;
+}
+
+/* ---- @CHROME: Chrome trace JSON as Kineto writes it ---- */
+
+/* ns as microseconds with three decimals. */
+PROF__INLINE char *prof__text_us(char *p, uint64_t ns) {
+    uint32_t part = (uint32_t)(ns % 1000u);
+    p = prof__text_u64(p, ns / 1000u);
+    p[0] = '.';
+    p[1] = (char)('0' + part / 100u);
+    p[2] = (char)('0' + part / 10u % 10u);
+    p[3] = (char)('0' + part % 10u);
+    return p + 4;
+}
+
+#define PROF__LITERAL(p, text) (memcpy(p, text, sizeof text - 1), (p) + sizeof text - 1)
+
+/* Under a clock of the caller's all output is reproducible: process 1, threads by index. */
+PROF__FN uint32_t prof__chrome_pid(const struct prof_trace *s) {
+    return s->clock == PROF_CLOCK_PLATFORM ? 1 : prof__process_id() & INT32_MAX;
+}
+
+PROF__FN uint64_t prof__chrome_tid(const struct prof_trace *s, uint32_t thread) {
+    return s->clock == PROF_CLOCK_PLATFORM ? thread : s->threads[thread].id & INT32_MAX;
+}
+
+/* `"pid":1,"tid":2,"ts":` of a thread: the same for all its events. */
+typedef struct prof__place { uint32_t thread; size_t length; char text[64]; } prof__place;
+
+PROF__FN void prof__chrome_place(prof__place *place, const struct prof_trace *s, uint32_t thread) {
+    char *p = PROF__LITERAL(place->text, "\"pid\":");
+    p = prof__text_u64(p, prof__chrome_pid(s));
+    p = PROF__LITERAL(p, ",\"tid\":");
+    p = prof__text_u64(p, prof__chrome_tid(s, thread));
+    p = PROF__LITERAL(p, ",\"ts\":");
+    place->length = (size_t)(p - place->text);
+    place->thread = thread;
+}
+
+PROF__INLINE void prof__chrome_where(prof__out *o, prof__place *place, const struct prof_trace *s,
+                                     uint32_t thread, int64_t ns) {
+    if (PROF__UNLIKELY(place->thread != thread)) prof__chrome_place(place, s, thread);
+    prof__out_room(o, 128);
+    memcpy(o->p, place->text, sizeof place->text);   /* all of it: a copy of known size is the fastest */
+    o->p = prof__text_us(o->p + place->length, (uint64_t)ns);
+}
+
+PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct prof_trace *s,
+                                 const prof_event *e) {
+    prof__out_room(o, 64);
+    o->p = PROF__LITERAL(o->p, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"");
+    prof__out_json(o, e->name);
+    prof__out_room(o, 2);
+    o->p = PROF__LITERAL(o->p, "\",");
+    prof__chrome_where(o, place, s, e->thread, e->start_ns);
+    o->p = PROF__LITERAL(o->p, ",\"dur\":");
+    o->p = prof__text_us(o->p, (uint64_t)(e->end_ns - e->start_ns));
+    if (PROF__UNLIKELY(e->flags & PROF_EVENT_UNFINISHED)) prof__out_text(o, ",\"args\":{\"finished\":false}}");
+    else *o->p++ = '}';
+}
+
+PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
+                                  const prof__moment *m) {
+    prof__out_text(o, m->is_counter ? ",\n{\"ph\":\"C\",\"name\":\""
+                                    : ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"");
+    prof__out_json(o, prof__site(m->site)->name);
+    prof__out_text(o, "\",");
+    prof__chrome_where(o, place, s, m->thread, m->ns);
+    if (m->is_counter) {
+        prof__out_text(o, ",\"args\":{\"value\":");
+        prof__out_i64(o, m->value);
+        prof__out_text(o, "}");
+    }
+    prof__out_text(o, "}");
+}
+
+PROF__FN void prof__chrome_meta(prof__out *o, const char *name, uint32_t pid, uint64_t tid, const char *key) {
+    prof__out_text(o, "{\"ph\":\"M\",\"name\":\"");
+    prof__out_text(o, name);
+    prof__out_text(o, "\",\"ts\":0.000,\"pid\":");
+    prof__out_u64(o, pid);
+    prof__out_text(o, ",\"tid\":");
+    prof__out_u64(o, tid);
+    prof__out_text(o, ",\"args\":{\"");
+    prof__out_text(o, key);
+    prof__out_text(o, "\":");
+}
+
+PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
+    uint32_t pid = prof__chrome_pid(s);
+    prof__chrome_meta(o, "process_labels", pid, 0, "labels");
+    prof__out_text(o, "\"CPU\"}}");
+    for (uint32_t i = 0; i < s->row_count; i++) {
+        uint64_t tid = prof__chrome_tid(s, i);
+        prof__out_text(o, ",\n");
+        prof__chrome_meta(o, "thread_name", pid, tid, "name");
+        prof__out_text(o, "\"thread ");
+        prof__out_u64(o, tid);
+        prof__out_text(o, s->threads[i].name ? " (" : "");
+        if (s->threads[i].name) prof__out_json(o, s->threads[i].name);
+        prof__out_text(o, s->threads[i].name ? ")\"}},\n" : "\"}},\n");
+        prof__chrome_meta(o, "thread_sort_index", pid, tid, "sort_index");
+        prof__out_u64(o, i);
+        prof__out_text(o, "}}");
+    }
+}
+
+PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
+    prof__note notes[PROF__NOTES];
+    prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
+    prof__notes(notes);
+    for (int i = 0; i < PROF__NOTES; i++) {
+        if (!notes[i].count) continue;
+        prof__out_text(o, ",\"");
+        prof__out_text(o, notes[i].key);
+        prof__out_text(o, "\":");
+        prof__out_u64(o, notes[i].count);
+    }
+    prof__out_text(o, "},\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":");
+    prof__out_u64(o, s->start_wall_ns);
+    prof__out_text(o, ",\n\"traceEvents\":[\n");
+}
+
+PROF_API PROF__QUIET prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
+                                                   prof_sink out) {
+    prof__out o;
+    prof__place place = { PROF_NONE, 0, "" };
+    (void)desc;
+    if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
+    prof__analyse(trace);
+    prof__out_open(&o, out);
+    prof__chrome_head(&o, trace);
+    prof__chrome_threads(&o, trace);
+    for (uint32_t i = 0; i < trace->event_count && !o.failed; i++)
+        prof__chrome_event(&o, &place, trace, trace->events + i);
+    for (uint32_t i = 0; i < trace->moment_count && !o.failed; i++)
+        prof__chrome_moment(&o, &place, trace, trace->moments + i);
+    prof__out_text(&o, "\n],\n\"traceName\":\"prof\"}\n");
+    return prof__out_close(&o);
+}
+
+/* A file that appears under its name when it is whole. What is no regular file (a device, a pipe) is
+   written in place. */
+typedef struct prof__file {
+    char temporary[1024];
+    bool in_place;
+#ifdef PROF_ZLIB
+    gzFile zip;
+#endif
+#if defined(_WIN32)
+    HANDLE handle;
+#else
+    int handle;
+#endif
+} prof__file;
+
+PROF__FN bool prof__ends_with(const char *s, const char *end) {
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+#if defined(_WIN32)
+PROF__FN bool prof__file_open(prof__file *f, const char *path) {
+    f->handle = CreateFileA(f->in_place ? path : f->temporary, GENERIC_WRITE, 0, NULL, CREATE_ALWAYS,
+                            FILE_ATTRIBUTE_NORMAL, NULL);
+    return f->handle != INVALID_HANDLE_VALUE;
+}
+PROF__FN bool prof__file_put(prof__file *f, const char *data, size_t size) {
+    DWORD done = 0;
+    return WriteFile(f->handle, data, (DWORD)size, &done, NULL) && done == size;
+}
+PROF__FN bool prof__file_close(prof__file *f) { return CloseHandle(f->handle) != 0; }
+PROF__FN bool prof__file_rename(const char *from, const char *to) {
+    return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING) != 0;
+}
+PROF__FN void prof__file_remove(const char *path) { DeleteFileA(path); }
+PROF__FN bool prof__file_special(const char *path) {
+    return strcmp(path, "NUL") == 0;
+}
+#else
+PROF__FN bool prof__file_open(prof__file *f, const char *path) {
+    f->handle = open(f->in_place ? path : f->temporary, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    return f->handle >= 0;
+}
+PROF__FN bool prof__file_put(prof__file *f, const char *data, size_t size) {
+    while (size) {
+        ssize_t n = write(f->handle, data, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        data += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+PROF__FN bool prof__file_close(prof__file *f) { return close(f->handle) == 0; }
+PROF__FN bool prof__file_rename(const char *from, const char *to) { return rename(from, to) == 0; }
+PROF__FN void prof__file_remove(const char *path) { (void)unlink(path); }
+PROF__FN bool prof__file_special(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+#endif
+
+PROF__FN bool prof__file_write(void *file, const void *data, size_t size) {
+    return prof__file_put((prof__file *)file, (const char *)data, size);
+}
+
+#ifdef PROF_ZLIB
+PROF__FN bool prof__zip_write(void *file, const void *data, size_t size) {
+    prof__file *f = (prof__file *)file;
+    return gzwrite(f->zip, data, (unsigned)size) == (int)size;
+}
+#endif
+
+/* `path.<pid>.tmp`, beside path so that a rename stays on one disk. */
+PROF__FN bool prof__file_name(prof__file *f, const char *path) {
+    size_t n = strlen(path);
+    char *p = f->temporary + n;
+    if (!n || n + 32 > sizeof f->temporary) {
+        errno = n ? ENAMETOOLONG : ENOENT;
+        return false;
+    }
+    memcpy(f->temporary, path, n);
+    *p++ = '.';
+    p = prof__text_u64(p, prof__process_id());
+    memcpy(p, ".tmp", 5);
+    f->in_place = prof__file_special(path);
+    return prof__file_open(f, path);
+}
+
+/* Writes the trace to the open file, plain or zipped, and closes it. */
+PROF__FN prof_result prof__file_trace(prof__file *f, const prof_trace *trace, bool zip) {
+    prof_sink sink = { prof__file_write, NULL };
+    prof_result result;
+    bool closed;
+    sink.user = f;
+#ifdef PROF_ZLIB
+    f->zip = zip ? gzdopen(f->handle, "wb1") : NULL;
+    if (f->zip) sink.write = prof__zip_write;
+#endif
+    result = prof_write_chrome(trace, NULL, sink);
+#ifdef PROF_ZLIB
+    closed = f->zip ? gzclose(f->zip) == Z_OK : prof__file_close(f);
+#else
+    (void)zip;
+    closed = prof__file_close(f);
+#endif
+    return result == PROF_OK && closed ? PROF_OK : PROF_ERROR_FILE;
+}
+
+PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const char *path) {
+    prof__file f;
+    prof_result result;
+    int error;
+    bool zip = path && prof__ends_with(path, ".gz");
+    if (!prof__valid(trace) || !path) return PROF_ERROR_INVALID;
+#if !defined(PROF_ZLIB)
+    if (zip) return PROF_ERROR_UNSUPPORTED;
+#endif
+    if (!prof__file_name(&f, path)) return PROF_ERROR_FILE;
+    result = prof__file_trace(&f, trace, zip);
+    error = errno;
+    if (!f.in_place && result == PROF_OK && !prof__file_rename(f.temporary, path)) {
+        error = errno;
+        result = PROF_ERROR_FILE;
+    }
+    if (!f.in_place && result != PROF_OK) prof__file_remove(f.temporary);
+    if (result != PROF_OK) errno = error;
+    return result;
+}
+
+/* ---- @STACKS: folded stacks ---- */
+
+/* One node per distinct stack, in the scratch memory; an event keeps its node in reserved[0]. The name of
+   a node is that of its first event. */
+typedef struct prof__node { uint32_t first, child, next, value[2]; } prof__node;
+
+typedef struct prof__forest {
+    const struct prof_trace *trace;
+    prof__node *nodes;
+    uint32_t count, roots;
+} prof__forest;
+
+/* The node for event number i below *list; the one found moves to the front, for the next event is likely
+   to be of its kind. */
+PROF__FN uint32_t prof__forest_find(prof__forest *f, uint32_t *list, uint32_t i) {
+    const prof_event *events = f->trace->events, *e = events + i;
+    uint32_t *link = list, at;
+    prof__node *n;
+    for (; (at = *link) != PROF_NONE; link = &f->nodes[at].next) {
+        const prof_event *other = events + f->nodes[at].first;
+        if (other->site == e->site || strcmp(other->name, e->name) == 0) break;
+    }
+    if (at == PROF_NONE) {
+        at = f->count++;
+        n = f->nodes + at;
+        memset(n, 0, sizeof *n);
+        n->first = i;
+        n->child = PROF_NONE;
+    } else {
+        n = f->nodes + at;
+        *link = n->next;
+    }
+    n->next = *list;
+    return *list = at;
+}
+
+PROF__FN int64_t prof__metric_ns(const prof_event *e, prof_metric metric) {
+    return metric == PROF_METRIC_CPU_TIME_TOTAL ? e->end_ns - e->start_ns : e->self_cpu_time_total_ns;
+}
+
+PROF__FN void prof__forest_make(prof__forest *f, prof_event *events, prof_metric metric) {
+    for (uint32_t i = 0; i < f->trace->event_count; i++) {
+        prof_event *e = events + i;
+        uint32_t up = e->parent == PROF_NONE ? PROF_NONE : events[e->parent].reserved[0];
+        uint32_t at = prof__forest_find(f, up == PROF_NONE ? &f->roots : &f->nodes[up].child, i);
+        prof__node *n = f->nodes + at;
+        uint64_t value = ((uint64_t)n->value[1] << 32 | n->value[0]) + (uint64_t)prof__metric_ns(e, metric);
+        n->value[0] = (uint32_t)value;
+        n->value[1] = (uint32_t)(value >> 32);
+        e->reserved[0] = at;
+    }
+}
+
+/* PyTorch's translation: what would break a folded line becomes `_`. */
+PROF__FN void prof__stack_entry(prof__out *o, const char *name) {
+    while (*name) {
+        if ((unsigned char)*name <= ' ' || *name == ';' || *name == 0x7f) {
+            prof__out_text(o, "_");
+            name++;
+        } else {
+            prof__out_code_point(o, &name);
+        }
+    }
+}
+
+PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, const prof__node *n) {
+    const prof_event *events = f->trace->events, *path[256], *e = events + n->first;
+    uint64_t us = ((uint64_t)n->value[1] << 32 | n->value[0]) / 1000u;
+    int depth = 0;
+    if (!us) return;
+    for (; depth < 256; e = events + e->parent) {
+        path[depth++] = e;
+        if (e->parent == PROF_NONE) break;
+    }
+    while (depth--) {
+        prof__stack_entry(o, path[depth]->name);
+        prof__out_text(o, depth ? ";" : " ");
+    }
+    prof__out_u64(o, us);
+    prof__out_text(o, "\n");
+}
+
+PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric,
+                                                   prof_sink out) {
+    prof__out o;
+    prof__forest f;
+    if (!prof__valid(trace) || !out.write || metric == PROF_METRIC_COUNT || metric == PROF_METRIC_CPU_TIME)
+        return PROF_ERROR_INVALID;
+    prof__analyse(trace);
+    f.trace = trace;
+    f.nodes = (prof__node *)(void *)trace->scratch;
+    f.count = 0;
+    f.roots = PROF_NONE;
+    prof__forest_make(&f, prof__trace.events, metric);
+    prof__out_open(&o, out);
+    for (uint32_t i = 0; i < f.count && !o.failed; i++) prof__stack_line(&o, &f, f.nodes + i);
+    return prof__out_close(&o);
+}
+
+/* ---- @SESSION: start, stop, statistics ---- */
+
+static char prof__memory_text[96] = "the arena is too small: prof_memory_size(desc) says how much it takes";
+
+PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
+    static const char *const texts[] = {
+        "no error", "an argument is not one this call takes", prof__memory_text,
+        "not now: a session is open already", "the sink's write() returned false",
+        "the file could not be written (errno says why)",
+        "left out of this build: .gz needs PROF_ZLIB" };
+    return (unsigned)result < sizeof texts / sizeof *texts ? texts[result] : "unknown error";
+}
+
+PROF__FN void prof__say_needed(size_t need, size_t have) {
+    char *p = PROF__LITERAL(prof__memory_text, "the arena is too small: ");
+    p = prof__text_u64(p, have);
+    p = PROF__LITERAL(p, " bytes, and this description needs ");
+    *prof__text_u64(p, need) = 0;
+}
+
+PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 64; }
+
+PROF__FN size_t prof__state_size(uint32_t depth) {
+    return prof__align(sizeof(prof__state) + depth * sizeof(prof__frame));
+}
+
+/* The smallest chunk: what is kept for open zones, and as much again to work with. */
+PROF__FN size_t prof__chunk_least(uint32_t depth) {
+    return prof__align((2 * (size_t)depth + 4 + 2 * 16) * sizeof(prof__record));
+}
+
+/* What one thread takes: state, row, segments, a chunk with its analysis, its open zones at stop. */
+PROF__FN size_t prof__thread_share(uint32_t depth, size_t chunk) {
+    return prof__state_size(depth) + prof__align(sizeof(prof__row)) + sizeof(prof_thread_info) +
+           2 * prof__align(sizeof(prof__segment)) + PROF__STATE_SHARE(depth) + chunk +
+           chunk / sizeof(prof__record) * PROF__SLOT_SHARE;
+}
+
+#define PROF__FIXED_SHARE (64 + 2 * PROF__SITE_SHARE)   /* alignment, and the row of no site */
+
+PROF__FN size_t prof__need(uint32_t threads, uint32_t depth, uint32_t sites) {
+    return PROF__FIXED_SHARE + sites * PROF__SITE_SHARE +
+           threads * prof__thread_share(depth, prof__chunk_least(depth));
+}
+
+PROF_API PROF__QUIET size_t prof_memory_size(const prof_desc *desc) {
+    prof_desc none;
+    memset(&none, 0, sizeof none);
+    if (!desc) desc = &none;
+    return prof__need(desc->max_threads ? desc->max_threads : 1, prof__depth_of(desc), prof__site_count);
+}
+
+/* As many threads as the description says; by default as fit into a quarter of the arena. */
+PROF__FN uint32_t prof__threads_of(const prof_desc *d, size_t size) {
+    size_t n = size / 4 / prof__thread_share(prof__depth_of(d), prof__chunk_least(prof__depth_of(d)));
+    if (d->max_threads) return d->max_threads;
+    return n < 1 ? 1 : n > 256 ? 256 : (uint32_t)n;
+}
+
+/* A power of two, so that each thread could have four chunks in the records' share of the arena. */
+PROF__FN size_t prof__chunk_of(size_t size, uint32_t threads, uint32_t depth) {
+    size_t want = size / (1 + PROF__SLOT_SHARE / sizeof(prof__record)) / 4 / threads, n = 1024;
+    while (n * 2 <= want && n < (64u << 10)) n *= 2;
+    return PROF__MAX(n <= want ? n : 0, prof__chunk_least(depth));
+}
+
+/* Blocks that threads still own in the lower half are stepped over; higher ones when a chunk would take
+   them, if they lie among the chunks, else the arena ends below them. */
+PROF__FN void prof__arena_avoid_owned(void) {
+    char *middle = prof__arena.base + (prof__arena.end - prof__arena.base) / 2;
+    char *chunks = prof__arena.end - (prof__arena.end - prof__arena.base) / 6;
+    for (const prof__state *t = prof__owned; t; t = t->next) {
+        char *block[3][2] = { { (char *)(uintptr_t)t, (char *)(t->deepest + 1) },
+                              { (char *)t->begin, (char *)t->limit }, { NULL, NULL } };
+        if (t->spare) {
+            block[2][0] = (char *)t->spare->begin;
+            block[2][1] = (char *)t->spare->limit;
+        }
+        for (int i = 0; i < 3; i++) {
+            char *a = block[i][0], *b = block[i][1];
+            if (!a || !prof__overlaps(a, b, prof__arena.low, prof__arena.high)) continue;
+            if (a < middle) prof__arena.low = (char *)(((uintptr_t)b + 15u) & ~(uintptr_t)15u);
+            else if (a < chunks) prof__arena.high = a;
+        }
+    }
+}
+
+/* The grid of states at the arena's start; those that a thread owns are not free. */
+PROF__FN void prof__states_open(struct prof_trace *s) {
+    s->state_size = prof__state_size(s->max_depth);
+    s->states = (prof__state *)(void *)prof__arena.low;
+    prof__arena.low += s->max_threads * s->state_size;
+    s->free_states = NULL;
+    for (uint32_t i = s->max_threads; i--;) {
+        char *p = (char *)s->states + i * s->state_size;
+        prof__state *t = (prof__state *)(void *)p;
+        if (!prof__not_owned(p, p + s->state_size)) continue;
+        t->next = s->free_states;
+        s->free_states = t;
+    }
+}
+
+/* Touches the records' share, 8 MiB at most: the first touch of a page costs more than a zone. */
+PROF__FN void prof__prefault(void) {
+    size_t share = (size_t)(prof__arena.high - prof__arena.low) / 8;
+    char *p = prof__arena.high, *end = p - PROF__MIN(share, 8u << 20);
+    for (; p - 4096 >= end; p -= 4096)
+        if (prof__not_owned(p - 4096, p)) *(volatile char *)(p - 4096) = 0;
+}
+
+/* Lays the arena out; false: too small. */
+PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
+    char *memory = d->memory ? (char *)d->memory : prof__builtin_arena.bytes;
+    size_t size = d->memory ? d->memory_size : sizeof prof__builtin_arena.bytes, skip, need;
+    s->max_depth = prof__depth_of(d);
+    s->max_threads = prof__threads_of(d, size);
+    need = prof__need(s->max_threads, s->max_depth, prof__site_count);
+    prof__say_needed(need, size);
+    if (size < need) return false;
+    skip = (16u - ((uintptr_t)memory & 15u)) & 15u;
+    prof__arena.low = memory + skip;
+    prof__arena.high = memory + skip + ((size - skip) & ~(size_t)15u);
+    PROF__STORE(prof__arena.base, prof__arena.low);
+    PROF__STORE(prof__arena.end, prof__arena.high);
+    s->chunk_size = prof__chunk_of(size, s->max_threads, s->max_depth);
+    s->states = NULL;
+    prof__states_open(s);
+    prof__arena.promised = 0;
+    prof__arena_avoid_owned();
+    prof__arena.promised = PROF__FIXED_SHARE - 64 + prof__site_count * PROF__SITE_SHARE;
+    prof__arena.closed = false;
+    return prof__arena.high > prof__arena.low &&
+           prof__arena_fits(s->max_threads * (prof__thread_share(s->max_depth, prof__chunk_least(
+               s->max_depth)) - s->state_size));
+}
+
+/* How many run-time names a session may use: by default one for each KiB of the arena, 4096 at most. */
+PROF__FN uint32_t prof__names_of(const prof_desc *d) {
+    size_t n = (size_t)(prof__arena.end - prof__arena.base) / 1024;
+    if (d->max_sites) n = d->max_sites;
+    return (uint32_t)PROF__MIN(PROF__MAX(n, 1u), PROF__MIN(4096u, (uint32_t)(PROF__KIND - PROF__PUSHED)));
+}
+
+PROF__FN prof_clock prof__clock_of(const prof_desc *d) {
+    if (d->platform.now) return PROF_CLOCK_PLATFORM;
+    return prof__cpu_clock_usable() && !d->os_clock ? PROF_CLOCK_CPU : PROF_CLOCK_OS;
+}
+
+PROF__FN void prof__clock_start(struct prof_trace *s) {
+    s->knot_count = 0;
+    s->knot_gap_ns = 1000000000u;
+    s->start_wall_ns = s->clock == PROF_CLOCK_PLATFORM ? 0 : prof__wall_now();
+    if (s->clock == PROF_CLOCK_CPU) {
+        prof__knot_add(prof__knot_now());
+        if (!prof__first_knot.ns) prof__first_knot = s->knots[0];
+    }
+    s->start_tick = s->clock == PROF_CLOCK_CPU ? s->knots[0].tick : prof__now_ticks(s->clock, &s->platform);
+}
+
+/* A short session borrows the rate of the whole process: two pairs of readings 5 ms apart are exact to
+   1 in 100,000. */
+PROF__FN void prof__clock_stop(struct prof_trace *s) {
+    prof__knot k, *start = s->knots;
+    s->stop_tick = prof__now_ticks(s->clock, &s->platform);
+    if (s->clock != PROF_CLOCK_CPU) return;
+    do k = prof__knot_now(); while (k.ns - prof__first_knot.ns < 5000000u);
+    if (s->knot_count == 1 && k.ns - start->ns < 100000000u) {
+        double rate = (double)(k.ns - prof__first_knot.ns) / (double)(k.tick - prof__first_knot.tick);
+        k.ns = start->ns + (uint64_t)((double)(k.tick - start->tick) * rate);
+    }
+    prof__knot_add(k);
+}
+
+#if !defined(_WIN32)
+PROF__FN void prof__child_after_fork(void) {
+    prof__lock_reset();
+    PROF__STORE(prof__on, 0u);
+    prof__trace.open = prof__trace.stopped = false;
+    prof__owned = NULL;
+    prof__arena.closed = true;
+}
+#endif
+
+PROF__FN prof_result prof__start_locked(const prof_desc *desc) {
+    struct prof_trace *s = &prof__trace;
+    uint32_t generation = s->generation;
+    if (s->open) return PROF_ERROR_STATE;
+    if (desc->max_depth > 255 || (!desc->memory && desc->memory_size)) return PROF_ERROR_INVALID;
+    prof__exit_key_make();
+    memset(s, 0, sizeof *s);
+    PROF__STORE(prof__names.index, NULL);
+    prof__names.count = 0;
+    prof__names_cut = 0;
+    PROF__STORE(prof__dropped_busy, 0u);
+    PROF__STORE(prof__cut, 0u);
+    s->generation = generation < 2 || generation == UINT32_MAX ? 2 : generation + 1;
+    if (!prof__arena_open(s, desc)) {
+        prof__arena.closed = true;
+        return PROF_ERROR_MEMORY;
+    }
+    PROF__STORE(prof__names.capacity, prof__names_of(desc));
+    s->platform = desc->platform;
+    s->clock = prof__clock_of(desc);
+    prof__prefault();
+    prof__clock_start(s);
+    s->open = true;
+    PROF__RELEASE(prof__on, s->generation);
+    return PROF_OK;
+}
+
+PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
+    prof_desc none;
+    prof_result result;
+    memset(&none, 0, sizeof none);
+    prof__lock();
+    result = prof__start_locked(desc ? desc : &none);
+    prof__unlock();
+    return result;
+}
+
+/* Where a thread stands: its cursor and its open zones, read while it may be running. Two equal readings in a
+   row leave at most the one begin or end that was under way when the limits were set. */
+PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
+    prof__frame *top = NULL;
+    prof__record *cursor = NULL;
+    for (int i = 0; i < 1000; i++) {
+        prof__frame *now_top = PROF__ACQUIRE(t->hot.top);
+        prof__record *now_cursor = PROF__ACQUIRE(t->hot.cursor);
+        bool same = i && now_top == top && now_cursor == cursor;
+        top = now_top;
+        cursor = now_cursor;
+        if (same) break;
+        PROF__FENCE();
+    }
+    row->cursor = cursor;
+    row->open_count = top > t->hot.bottom ? (uint32_t)(top - t->hot.bottom) : 0;
+    row->open = (prof__open *)prof__take(row->open_count * sizeof *row->open, 0);
+    if (!row->open) row->open_count = 0;
+    for (uint32_t i = 0; i < row->open_count; i++) {
+        const prof__frame *f = t->hot.bottom + i;
+        uint32_t start = PROF__ACQUIRE(f->start);
+        row->open[i].start = (uint64_t)PROF__LOAD(f->epoch) << 32 | start;
+        row->open[i].site = PROF__LOAD(f->site);
+        row->open[i].depth = i;
+    }
+}
+
+/* The innermost open zone may be one that was just being begun or ended. It is open only if it began after
+   the last record, or that record lies within it. */
+PROF__FN void prof__snapshot_check(prof__row *row, const prof__state *t) {
+    const prof__record *last = row->cursor - 1;
+    const prof__open *o = row->open + row->open_count - 1;
+    uint32_t depth = last->site_depth & 0xff;
+    if (!row->open_count || last < t->begin || last->site_depth >> 8 >= PROF__KIND || depth > o->depth) return;
+    if ((int32_t)((uint32_t)o->start - last->end) < 0) row->open_count--;
+}
+
+PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof__state *own) {
+    prof__row *row = t->row;
+    prof__snapshot(t, row);
+    if (t != own && t->fast) prof__snapshot_check(row, t);
+    prof__counts_add(&s->counts, &t->counts);
+    s->counts.unfinished += row->open_count;
+    s->counts.slots += (size_t)(row->cursor - t->begin) + row->open_count;
+    PROF__RELEASE(t->closed, true);
+}
+
+/* on = 0 ends begins, limit = NULL sends ends to prof__end, which lets them go. */
+PROF__FN void prof__stop_locked(struct prof_trace *s, prof__slot *slot) {
+    prof__hot *hot = slot->hot;
+    prof__state *own = hot == &prof__nowhere ? NULL : (prof__state *)(void *)hot;
+    PROF__STORE(prof__on, 0u);
+    for (prof__state *t = prof__owned; t; t = t->next)
+        if (t->generation == s->generation) PROF__STORE(t->hot.limit, NULL);
+    PROF__FENCE();
+    for (prof__state *t = prof__owned; t; t = t->next)
+        if (t->generation == s->generation) prof__state_close(s, t, own);
+    prof__clock_stop(s);
+    s->open = false;
+    s->stopped = true;
+    prof__arena.closed = true;
+    if (own) prof__state_give(slot, own);   /* so a program of one thread may free the arena */
+}
+
+PROF_API PROF__QUIET prof_trace *prof_stop(void) {
+    struct prof_trace *s = &prof__trace;
+    bool open;
+    prof__lock();
+    open = s->open;
+    if (open) prof__stop_locked(s, prof__slot_get());
+    prof__unlock();
+    return open ? s : NULL;
+}
+
+PROF_API PROF__QUIET int64_t prof_now(void) {
+    struct prof_trace *s = &prof__trace;
+    prof__scale scale;
+    if (!PROF__LOAD(prof__on)) return 0;
+    memset(&scale, 0, sizeof scale);
+    if (s->clock == PROF_CLOCK_CPU) return (int64_t)(prof__os_now() - s->knots[0].ns);
+    return prof__to_ns(&scale, prof__now_ticks(s->clock, &s->platform));
+}
+
+PROF__FN uint64_t prof__rate(const struct prof_trace *s) {
+    prof__knot k = s->clock == PROF_CLOCK_CPU ? prof__knot_now() : prof__first_knot;
+    if (s->clock != PROF_CLOCK_CPU || k.ns <= prof__first_knot.ns)
+        return s->clock == PROF_CLOCK_PLATFORM && s->platform.ticks_per_second
+                   ? s->platform.ticks_per_second : s->clock ? 1000000000u : 0;
+    return (uint64_t)((double)(k.tick - prof__first_knot.tick) * 1e9 / (double)(k.ns - prof__first_knot.ns));
+}
+
+PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
+    struct prof_trace *s = &prof__trace;
+    prof_stats out;
+    prof__counts c;
+    memset(&out, 0, sizeof out);
+    prof__lock();
+    c = s->counts;
+    for (const prof__state *t = s->open ? prof__owned : NULL; t; t = t->next) {
+        if (t->generation != s->generation) continue;
+        prof__counts_add(&c, &t->counts);
+        c.slots += (size_t)(PROF__ACQUIRE(t->hot.cursor) - t->begin);
+    }
+    out.dropped_full = c.full + PROF__LOAD(prof__dropped_busy);
+    out.dropped_deep = c.deep;
+    out.dropped_sites = c.sites;
+    out.dropped_threads = s->dropped_threads;
+    out.dropped = out.dropped_full + out.dropped_deep + out.dropped_sites + out.dropped_threads;
+    out.recorded = c.slots - c.extra;
+    out.unbalanced = c.unbalanced;
+    out.healed = c.healed;
+    out.cut = c.cut + PROF__LOAD(prof__cut);
+    out.unfinished = c.unfinished;
+    out.clock_steps = c.steps + s->steps;
+    out.names_cut = prof__names_cut;
+    out.threads = s->row_count;
+    out.clock = s->clock;
+    out.ticks_per_second = prof__rate(s);
+    out.bytes_total = (size_t)(prof__arena.end - prof__arena.base);
+    out.bytes_used = out.bytes_total - (size_t)(prof__arena.high - prof__arena.low) + prof__arena.promised;
+    prof__unlock();
+    return out;
+}
+
+#ifdef __cplusplus
+} /* extern "C" */
+#  ifdef __GNUC__
+#    pragma GCC diagnostic pop
+#  endif
+#endif
+#endif
+#endif

@@ -1,0 +1,207 @@
+#!/bin/sh
+# The compile matrix: every compiler and standard, the ways to spread prof.h over files, its cost.
+# shellcheck disable=SC2086,SC2317   # lists of flags are meant to split; check calls functions
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+out=build/tests/compile.dir
+warn='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fno-common'
+warn_cpp="$warn -Wold-style-cast"
+failed=0
+mkdir -p $out
+
+# Runs a command: "ok NAME", or "not ok NAME" and what the command said.
+check() {   # NAME COMMAND...
+    name=$1
+    shift
+    if "$@" >$out/said 2>&1; then echo "ok $name"; return; fi
+    failed=1
+    echo "not ok $name: $*"
+    head -n 20 $out/said
+}
+
+has() {   # COMMAND
+    command -v "$1" >/dev/null || { echo "skip $1: not installed"; return 1; }
+}
+
+# ---- The files that the checks compile ----
+
+echo '#include "prof.h"' >$out/declarations.c
+printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$out/implementation.c
+printf '#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n' >$out/headers.c
+
+# Two files that use each other's zones: outer (a) > cross (b) > inner (a).
+cat >$out/shared.h <<'END'
+#include "prof.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+void in_a(void);
+void in_b(void);
+#ifdef __cplusplus
+}
+#endif
+END
+cat >$out/b.c <<'END'
+#include "shared.h"
+void in_b(void) {
+    PROF_BEGIN("cross");
+    in_a();
+    PROF_END();
+    PROF_BLOCK("block") { prof_push("pushed"); prof_pop(); }
+}
+END
+cat >$out/a.c <<'END'
+#include "shared.h"
+#include <string.h>
+void in_a(void) { PROF_BLOCK("inner") { prof_counter("n", 1); } }
+int main(void) {
+    static const char *const names[] = {"outer", "cross", "inner", "block", "pushed"};
+    static const int depths[] = {0, 1, 2, 1, 2};
+    const prof_event *events;
+    size_t count, i;
+    if (prof_start(NULL) != PROF_OK) return 1;
+    PROF_BLOCK("outer") { in_b(); }
+    events = prof_events(prof_stop(), &count);
+    if (count != 5) return 2;
+    for (i = 0; i < count; i++)
+        if (strcmp(events[i].name, names[i]) != 0 || events[i].depth != depths[i]) return 3;
+    return 0;
+}
+END
+# The same two in one file, and each as a profiler of its own.
+printf '#define PROF_IMPLEMENTATION\n#include "a.c"\n#include "b.c"\n' >$out/unity.c
+cat >$out/own.h <<'END'
+#define PROF_STATIC
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+size_t other(void);
+static size_t zones(void) {
+    size_t count;
+    if (prof_start(NULL) != PROF_OK) return 9;
+    PROF_BLOCK("mine") { prof_instant("here"); }
+    prof_events(prof_stop(), &count);
+    return count;
+}
+END
+printf '#include "own.h"\nsize_t other(void) { return zones(); }\n' >$out/own_b.c
+cat >$out/own_a.c <<'END'
+#include "own.h"
+int main(void) {
+    size_t mine;
+    if (prof_start(NULL) != PROF_OK) return 1;
+    if (other() != 1) return 2;
+    prof_stop();
+    mine = zones();
+    return mine != 1;
+}
+END
+
+# ---- Compilers and standards ----
+
+compile() {   # NAME COMPILER...: the declarations, and the implementation
+    label=$1
+    shift
+    for file in declarations implementation; do
+        check "$label $file" "$@" -I. -c $out/$file.c -o $out/matrix.o
+    done
+}
+
+for cc in gcc clang; do
+    has $cc || continue
+    for std in c99 c11 c17; do compile "$cc $std" $cc -std=$std $warn; done
+    for level in -O0 -O2 -Os -O3; do compile "$cc $level" $cc -std=c99 $level $warn; done
+done
+for cxx in g++ clang++; do
+    has $cxx || continue
+    for std in c++11 c++17 c++20; do compile "$cxx $std" $cxx -x c++ -std=$std $warn_cpp; done
+    compile "$cxx -O2" $cxx -x c++ -std=c++11 -O2 $warn_cpp
+done
+has tcc && compile 'tcc c99' tcc -std=c99 -Wall -Werror
+
+# ---- Several files ----
+
+build_and_run() {   # NAME COMPILER-AND-FLAGS FILE...
+    label=$1 cc=$2
+    shift 2
+    check "$label" sh -c "$cc -I. $* -o $out/program -lpthread -ldl && $out/program"
+}
+
+# Objects of a and b, the implementation in one of them, compiled as C or as C++.
+mixed() {   # NAME COMPILER-OF-A COMPILER-OF-B
+    for place in a b; do
+        for file in a b; do
+            cc=$2
+            [ $file = b ] && cc=$3
+            [ $file = $place ] && cc="$cc -DPROF_IMPLEMENTATION"
+            check "$1 $file, body in $place" $cc -I. -c $out/$file.c -o $out/$file.o
+        done
+        build_and_run "$1 linked, body in $place" g++ $out/a.o $out/b.o
+    done
+}
+
+c="gcc -std=c99 -O2 $warn"
+cpp="g++ -x c++ -std=c++11 -O2 $warn_cpp"
+mixed 'C and C' "$c" "$c"
+mixed 'C and C++' "$c" "$cpp"
+mixed 'C++ and C++' "$cpp" "$cpp"
+if has clang; then mixed 'gcc and clang' "$c" "clang -std=c11 -O2 $warn"; fi
+if has tcc; then mixed 'tcc and gcc' 'tcc -std=c99' "$c"; fi
+build_and_run 'unity build in C' "$c" $out/unity.c
+build_and_run 'unity build in C++' "$cpp" $out/unity.c
+build_and_run 'PROF_STATIC in two C files' "$c" $out/own_a.c $out/own_b.c
+build_and_run 'PROF_STATIC in two C++ files' "$cpp" $out/own_a.c $out/own_b.c
+
+# ---- PROF_DISABLE: every example, with the flags of the Makefile ----
+
+for file in examples/*.c examples/*.cpp; do
+    cc="gcc -std=c99 -O2 $warn"
+    case $file in
+    *.cpp) cc="g++ -std=c++11 -O2 $warn_cpp" ;;
+    *images.c)
+        if ! echo '#include <stb/stb_image.h>' | gcc -E - >/dev/null 2>&1; then
+            echo "skip PROF_DISABLE $file: libstb-dev is not installed"
+            continue
+        fi ;;
+    esac
+    check "PROF_DISABLE $file" $cc -DPROF_DISABLE -I. -c "$file" -o $out/example.o
+done
+
+# ---- make install ----
+
+install_and_use() {
+    rm -rf $out/root
+    make -s install DESTDIR=$out/root PREFIX=/usr &&
+        cmp prof.h $out/root/usr/include/prof.h &&
+        grep -qx 'prefix=/usr' $out/root/usr/lib/pkgconfig/prof.pc &&
+        grep -Eqx 'Version: [0-9]+\.[0-9]+\.[0-9]+' $out/root/usr/lib/pkgconfig/prof.pc
+}
+check 'make install' install_and_use
+
+# ---- What including it costs ----
+
+microseconds() {   # FILE LEVEL: to compile it once
+    begin=$(date +%s%N)
+    gcc -std=c99 $2 -I. -c $out/$1.c -o $out/cost.o
+    echo $((($(date +%s%N) - begin) / 1000))
+}
+
+median() { sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
+
+# The limit is for a quiet machine; a busy one fails only at three times that.
+limit() {   # NAME MICROSECONDS LIMIT
+    figure="$(awk "BEGIN {printf \"%.1f\", $2 / 1000}") ms, at most $(($3 / 1000))"
+    if [ $2 -le $((3 * $3)) ]; then echo "ok $1 ($figure)"; return; fi
+    failed=1
+    echo "not ok $1: $figure"
+}
+
+i=0
+while [ $i -lt 15 ]; do
+    echo $(($(microseconds declarations -O0) - $(microseconds headers -O0)))
+    i=$((i + 1))
+done | median >$out/declarations_us
+limit 'declarations compile in' "$(cat $out/declarations_us)" 8000
+limit 'implementation compiles in' "$(microseconds implementation -O2)" 3000000
+
+exit $failed

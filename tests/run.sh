@@ -1,0 +1,124 @@
+#!/bin/sh
+# Runs every test, JOBS (2) at a time, and counts: N passed, M failed, K skipped.
+#   tests/run.sh [WORD]    only the jobs with WORD in their name, as asan/test_tree
+# A job prints one line per test: "ok NAME", "not ok NAME: why" or "skip NAME: why", and exits
+# non-zero when one failed. Its whole output is kept in build/tests/JOB.log.
+#
+# Every tests/test_*.c is a job in each configuration below; those that begin with the line
+# /* portable */ also on aarch64 and on Windows. A line /* build: FLAGS */ near the top adds flags.
+# shellcheck disable=SC2086   # lists of flags and files are meant to split
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+out=build/tests
+warn='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
+wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
+WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
+export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
+
+configure() {   # CONFIG: sets cc, libs, and runner, the command the program runs under
+    runner='' libs='-lpthread -ldl -lm'
+    case $1 in
+    gcc) cc='gcc -std=c99 -O2' ;;
+    clang) cc='clang -std=c99 -O2' ;;
+    c++) cc='g++ -x c++ -std=c++11 -O2' ;;
+    asan) cc='gcc -std=c99 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' ;;
+    tsan) cc='clang -std=c99 -O1 -g -fsanitize=thread' ;;
+    aarch64) cc='aarch64-linux-gnu-gcc -std=c99 -O2 -static' runner=qemu-aarch64-static ;;
+    windows) cc='x86_64-w64-mingw32-gcc -std=c99 -O2 -static' runner=$wine libs=-lm ;;
+    esac
+}
+
+unusable() {   # says what the configuration lacks, if it does
+    for tool in ${cc%% *} $runner; do
+        command -v "$tool" >/dev/null || { echo "$tool is not installed"; return; }
+    done
+    echo 'int main(void) { return 0; }' >"$dir/probe.c"
+    $cc "$dir/probe.c" -o "$dir/probe" >/dev/null 2>&1 || echo "${cc%% *} cannot link this kind"
+}
+
+run() {   # PROGRAM: TSan cannot map its shadow where some kernels place the program
+    timeout 300 $runner "$1" >"$1.out" 2>&1
+    status=$?
+    if [ "$config" = tsan ] && grep -q 'unexpected memory mapping' "$1.out"; then
+        timeout 300 setarch -R "$1" >"$1.out" 2>&1
+        status=$?
+        if grep -q 'unexpected memory mapping' "$1.out" || [ ! -s "$1.out" ]; then
+            echo "skip $name: ThreadSanitizer does not run on this kernel"
+            return 0
+        fi
+    fi
+    tr -d '\r' <"$1.out"
+    return $status
+}
+
+# Builds and runs tests/NAME.c in a configuration; a program newer than all sources is not rebuilt.
+program() {   # CONFIG NAME
+    config=$1 name=$2 dir=$out/$1/$2.dir
+    mkdir -p "$dir"
+    configure "$config"
+    why=$(unusable)
+    [ -n "$why" ] && { echo "skip $name: $why"; return 0; }
+    flags=$(sed -n '1,5s|^/\* build: \(.*\) \*/$|\1|p' "tests/$name.c")
+    exe=$out/$config/$name
+    if [ ! -x "$exe" ] || [ -n "$(find prof.h tests -type f -newer "$exe")" ]; then
+        $cc $warn -I. -DTEST_OUT="\"$dir\"" "tests/$name.c" -o "$exe" $flags $libs ||
+            { echo "not ok $name: does not compile"; return 1; }
+    fi
+    run "$exe"
+}
+
+# One job: its log, and what the terminal shows of it.
+job() {   # NAME
+    log=$out/$1.log
+    mkdir -p "${log%/*}"
+    begin=$(date +%s)
+    case $1 in
+    lint) sh tools/lint.sh ;;
+    */*) program "${1%%/*}" "${1#*/}" ;;
+    *) sh "tests/$1.sh" ;;
+    esac >"$log" 2>&1
+    status=$?
+    if [ $status != 0 ] && ! grep -q '^not ok ' "$log"; then
+        echo "not ok ${1##*/}: exit status $status" >>"$log"
+    elif ! grep -Eq '^(ok|not ok|skip) ' "$log"; then
+        echo "not ok ${1##*/}: said nothing" >>"$log"
+    fi
+    echo "$1: $(count "$log") ($(($(date +%s) - begin)) s)"
+    if grep -q '^not ok ' "$log"; then grep -Ev '^(ok|skip) ' "$log" | tail -n 40 | sed 's/^/    /'; fi
+}
+
+count() {   # FILE...
+    awk '/^ok /{ok++} /^not ok /{bad++} /^skip /{skip++}
+        END {printf "%d passed, %d failed, %d skipped\n", ok, bad, skip}' "$@"
+}
+
+jobs_named() {   # WORD
+    {
+        printf '%s\n' compile symbols lint
+        for config in tsan asan c++ clang gcc aarch64 windows; do
+            for file in tests/test_*.c; do
+                case $config in
+                aarch64 | windows) head -n 1 "$file" | grep -q '/\* portable \*/' || continue ;;
+                esac
+                echo "$config/$(basename "$file" .c)"
+            done
+        done
+    } | grep -F -e "$1"
+}
+
+[ "${1:-}" = --job ] && { job "$2"; exit 0; }
+
+mkdir -p $out
+find $out -name '*.log' -exec rm -f {} +
+list=$(jobs_named "${1:-}") || { echo "no test has '$1' in its name" >&2; exit 1; }
+case $list in
+*windows/*) [ -x "$wine" ] && [ ! -d "$WINEPREFIX/drive_c" ] && "$wine" wineboot -i >/dev/null 2>&1 ;;
+esac
+echo "$list" | xargs -P "${JOBS:-2}" -n 1 sh "$0" --job
+
+logs=$(echo "$list" | sed "s|.*|$out/&.log|")
+grep -H '^skip ' $logs | sed "s|^$out/\(.*\)\.log:|\1: |"
+total=$(count $logs)
+echo "$total"
+case $total in *' 0 failed'*) exit 0 ;; *) exit 1 ;; esac

@@ -1,0 +1,39 @@
+#!/bin/sh
+# What the object files export and need: only prof_ names go out; no malloc, printf, abort come in.
+# shellcheck disable=SC2086   # lists are meant to split
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+out=build/tests/symbols.dir
+banned='malloc|calloc|realloc|free|printf|fprintf|sprintf|abort|exit|__assert_fail'
+failed=0
+mkdir -p $out
+printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$out/implementation.c
+echo '#include "prof.h"' >$out/declarations.c
+
+symbols() {   # NM-FLAGS OBJECT
+    nm -P $1 "$2" | cut -d ' ' -f 1
+}
+
+none() {   # NAME LIST: the list must be empty
+    if [ -z "$2" ]; then echo "ok $1"; return; fi
+    failed=1
+    echo "not ok $1:" $2
+}
+
+for cc in gcc clang; do
+    command -v $cc >/dev/null || { echo "skip $cc: not installed"; continue; }
+    compile="$cc -std=c99 -O2 -I. -c"
+    $compile $out/implementation.c -o $out/implementation.o &&
+        $compile -DPROF_STATIC $out/implementation.c -o $out/static.o &&
+        $compile $out/declarations.c -o $out/declarations.o ||
+        { echo "not ok $cc: does not compile"; failed=1; continue; }
+
+    exports=$(symbols '-g --defined-only' $out/implementation.o)
+    echo "$exports" | grep -qx prof_start || { echo "not ok $cc exports: no prof_start"; failed=1; }
+    none "$cc: all exports begin with prof_" "$(echo "$exports" | grep -v '^prof_')"
+    none "$cc: nothing banned is called" "$(symbols -u $out/implementation.o | grep -Ex "$banned")"
+    none "$cc: PROF_STATIC exports nothing" "$(symbols '-g --defined-only' $out/static.o)"
+    none "$cc: declarations alone make no symbols" "$(symbols '' $out/declarations.o)"
+done
+exit $failed

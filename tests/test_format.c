@@ -1,0 +1,89 @@
+/* portable */
+/* Figures as the table prints them, against Python's. */
+#include "test.h"
+#include "format_vectors.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static void test_format_time(void) {
+    char text[64];
+    size_t i;
+    for (i = 0; i < COUNT(time_rows); i++) {
+        size_t length = prof_format_time(text, sizeof text, time_rows[i].us);
+        SAME_TEXT(text, time_rows[i].text);
+        EQUAL(length, strlen(text));
+    }
+}
+
+static void test_format_share(void) {
+    char text[64];
+    size_t i;
+    for (i = 0; i < COUNT(share_rows); i++) {
+        size_t length =
+            prof_format_share(text, sizeof text, share_rows[i].part, share_rows[i].total);
+        SAME_TEXT(text, share_rows[i].text);
+        EQUAL(length, strlen(text));
+    }
+}
+
+static void test_format_memory(void) {
+    char text[64];
+    size_t i;
+    for (i = 0; i < COUNT(memory_rows); i++) {
+        size_t length = prof_format_memory(text, sizeof text, memory_rows[i].bytes);
+        SAME_TEXT(text, memory_rows[i].text);
+        EQUAL(length, strlen(text));
+    }
+}
+
+/* What is in text after a call with that size: the first size - 1 letters, a NUL, nothing more. */
+static void check_cut(const char *text, size_t size, const char *whole) {
+    size_t length = strlen(whole), kept = size > length ? length : size ? size - 1 : 0, i;
+    CHECK(memcmp(text, whole, kept) == 0, "size %u of '%s'", (unsigned)size, whole);
+    if (size) EQUAL(text[kept], 0);
+    for (i = size ? kept + 1 : 0; i < 64; i++) EQUAL(text[i], '#');
+}
+
+static void test_format_cut(void) {
+    char text[64];
+    size_t size;
+    for (size = 0; size <= 10; size++) {
+        memset(text, '#', sizeof text);
+        prof_format_time(text, size, 12345.0);
+        PASS_ON(check_cut(text, size, "12.345ms"));
+        memset(text, '#', sizeof text);
+        prof_format_share(text, size, 1, 3);
+        PASS_ON(check_cut(text, size, "33.33%"));
+        memset(text, '#', sizeof text);
+        prof_format_memory(text, size, 1536);
+        PASS_ON(check_cut(text, size, "1.50 KB"));
+    }
+}
+
+/* Figures out of all bounds still end in a text that fits. */
+static void test_format_extremes(void) {
+    static const double odd[] = {1e300, -1e300, 1e18, -1.0, -0.0, 9.2233720368547758e18, 1e-300};
+    char text[64];
+    size_t i;
+    for (i = 0; i < COUNT(odd); i++) {
+        memset(text, '#', sizeof text);
+        CHECK(prof_format_time(text, sizeof text, odd[i]) > 0, "time %g", odd[i]);
+        CHECK(memchr(text, 0, sizeof text) != NULL, "time %g has no end", odd[i]);
+        memset(text, '#', sizeof text);
+        CHECK(prof_format_share(text, sizeof text, odd[i], 3) > 0, "share %g", odd[i]);
+        CHECK(memchr(text, 0, sizeof text) != NULL, "share %g has no end", odd[i]);
+    }
+    CHECK(prof_format_memory(text, sizeof text, INT64_MIN) > 0, "INT64_MIN");
+    SAME_TEXT(text, "-8589934592.00 GB");
+    prof_format_memory(text, sizeof text, INT64_MAX);
+    SAME_TEXT(text, "8589934592.00 GB");
+}
+
+int main(void) {
+    RUN(test_format_time);
+    RUN(test_format_share);
+    RUN(test_format_memory);
+    RUN(test_format_cut);
+    RUN(test_format_extremes);
+    return test_end();
+}

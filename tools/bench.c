@@ -1,0 +1,735 @@
+/* What prof.h costs on this machine: bench [--check] [FILE]
+
+   Prints one line per figure and writes them as a JSON object of numbers to FILE. A figure that
+   misses its limit says MISS; with --check the exit status is then 1.
+
+   Times are CPU time of the measuring thread. What is compared is timed in turns, A B A B ..., and
+   each figure is the median over the rounds; a ratio is the median of the rounds' ratios, so that
+   a round slowed by a neighbour slows both sides.
+
+   The floor of a zone is what no profiler of this kind can leave out: two clock reads, one frame
+   on a shadow stack, one 12-byte record and its cursor, into a ring that stays in the cache. */
+#define _GNU_SOURCE
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MIB ((size_t)1 << 20)
+#define GIB ((size_t)1 << 30)
+
+enum {
+    ZONE_ROUNDS = 101, ZONES = 500000,        /* 6 MB of records a round: past the cache */
+    WORK_ROUNDS = 51, WORK_ZONES = 200000, WORK_NS = 100,
+    OFF_ZONES = 2000000,
+    PUSH_ROUNDS = 25, PUSH_NAMES = 16,
+    THREAD_ROUNDS = 25, MAX_THREADS = 256,
+    TREE_ROUNDS = 5, TREE_ZONES = 10000000,
+    REPORT_ROUNDS = 5,
+    MAX_ROUNDS = 101,
+    MAX_ROWS = 64,
+    RING_RECORDS = 4096,
+    LINE = 64,                                /* bytes in a cache line */
+    PATTERN = 0xA5
+};
+
+/* Room for TREE_ZONES at 96 bytes, and for the fixed part of the arena. */
+#define ARENA_SIZE ((size_t)TREE_ZONES * 96 + 64 * MIB)
+#define FULL_SIZE (64 * MIB)
+
+/* The loops that are timed: never inlined, and called through a pointer the compiler cannot see
+   through, since it takes what is called once for cold. */
+#define TIMED __attribute__((noinline, aligned(64))) static
+#define INLINE __attribute__((always_inline)) static inline
+#define BARRIER() __asm__ volatile("" ::: "memory")
+#define PIN(x) __asm__ volatile("" : "+r"(x) : : "memory")
+
+typedef void loop_fn(size_t count);
+
+/* One of two things timed in turns; the hooks around it are not timed. */
+typedef struct side {
+    void (*before)(void);
+    loop_fn *loop;
+    void (*after)(void);
+} side;
+
+/* Medians: ns per item on both sides, and of the rounds' ratios and differences. */
+typedef struct comparison {
+    double base, tested, ratio, extra;
+} comparison;
+
+static unsigned char *arena;                  /* ARENA_SIZE bytes, touched */
+static prof_trace *trace;                     /* the last session's */
+static volatile uint64_t result;              /* keeps what loops compute alive */
+
+/* ---- Errors, time, medians ---- */
+
+static void fail(const char *what, const char *why)
+{
+    fprintf(stderr, "bench: %s: %s\n", what, why);
+    exit(2);
+}
+
+static double cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static double time_loop(loop_fn *loop, size_t count)
+{
+    loop_fn *volatile call = loop;
+    double start = cpu_ns();
+    call(count);
+    return cpu_ns() - start;
+}
+
+static double time_side(side s, size_t count)
+{
+    if (s.before)
+        s.before();
+    double ns = time_loop(s.loop, count);
+    if (s.after)
+        s.after();
+    return ns / (double)count;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, by_value);
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static comparison compare(side base, side tested, size_t count, size_t rounds)
+{
+    double a[MAX_ROUNDS], b[MAX_ROUNDS], ratio[MAX_ROUNDS], extra[MAX_ROUNDS];
+    for (size_t i = 0; i < rounds; i++) {
+        a[i] = time_side(base, count);
+        b[i] = time_side(tested, count);
+        ratio[i] = b[i] / a[i];
+        extra[i] = b[i] - a[i];
+    }
+    comparison c = { median(a, rounds), median(b, rounds),
+                     median(ratio, rounds), median(extra, rounds) };
+    return c;
+}
+
+/* ---- The report: rows on stdout, then the JSON file ---- */
+
+typedef enum limit_kind { NO_LIMIT, AT_MOST, AT_LEAST } limit_kind;
+
+static struct { const char *key; double value; } rows[MAX_ROWS];
+static size_t row_count;
+static bool missed;
+
+static void report(const char *key, double value, limit_kind kind, double limit, const char *what)
+{
+    char bound[32] = "";
+    const char *verdict = "";
+    if (kind != NO_LIMIT) {
+        bool ok = kind == AT_MOST ? value <= limit : value >= limit;
+        snprintf(bound, sizeof bound, "%s %.2f", kind == AT_MOST ? "<=" : ">=", limit);
+        verdict = ok ? "ok" : "MISS";
+        missed |= !ok;
+    }
+    printf("%-20s %10.3f  %-9s %-5s %s\n", key, value, bound, verdict, what);
+    fflush(stdout);
+    rows[row_count].key = key;
+    rows[row_count++].value = value;
+}
+
+static void write_json(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    if (!file) {
+        perror(path);
+        exit(2);
+    }
+    for (size_t i = 0; i < row_count; i++)
+        fprintf(file, "%s\n  \"%s\": %.4f", i ? "," : "{", rows[i].key, rows[i].value);
+    fputs("\n}\n", file);
+    if (ferror(file) | fclose(file))
+        fail(path, "cannot be written");
+}
+
+/* ---- Memory and sessions ---- */
+
+static void *touched(size_t size)
+{
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        fail("mmap", "the benchmark needs 4 GiB of memory");
+    memset(p, 1, size);
+    return p;
+}
+
+static void open_session(size_t memory_size)
+{
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = memory_size ? arena : NULL;
+    desc.memory_size = memory_size;
+    prof_result r = prof_start(&desc);
+    if (r != PROF_OK)
+        fail("prof_start", prof_strerror(r));
+}
+
+/* Ends the session, and leaves nothing of this thread in the arena. A figure over zones that were
+   dropped would be worth nothing. */
+static void close_session(void)
+{
+    trace = prof_stop();
+    prof_thread_end();
+    prof_stats stats = prof_get_stats();
+    if (!trace || stats.dropped)
+        fail("prof_stop", "zones were dropped");
+}
+
+static void start_default(void) { open_session(0); }
+static void start_arena(void) { open_session(ARENA_SIZE); }
+
+/* ---- Clocks, as the library reads them ---- */
+
+INLINE uint64_t os_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+INLINE uint64_t cpu_clock(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
+    return os_clock();
+#endif
+}
+
+/* ---- The floor ---- */
+
+typedef struct { uint32_t end, duration, depth_site; } ring_record;
+typedef struct { uint64_t start; uint32_t site; } ring_frame;
+
+static struct {
+    ring_frame stack[64];
+    ring_record records[RING_RECORDS];
+    uint32_t top;
+    ring_record *cursor;
+} ring;
+
+INLINE void floor_begin(uint64_t (*now)(void))
+{
+    ring.stack[0].site = 1;
+    ring.top = 1;
+    ring.stack[0].start = now();
+}
+
+INLINE void floor_end(uint64_t (*now)(void), size_t i)
+{
+    uint64_t end = now();
+    ring_record *record = &ring.records[i % RING_RECORDS];
+    ring.top = 0;
+    record->end = (uint32_t)end;
+    record->duration = (uint32_t)(end - ring.stack[0].start);
+    record->depth_site = ring.stack[0].site << 8;
+    ring.cursor = record;
+}
+
+INLINE void floor_zones(size_t count, uint64_t (*now)(void))
+{
+    for (size_t i = 0; i < count; i++) {
+        floor_begin(now);
+        BARRIER();
+        floor_end(now, i);
+        BARRIER();
+    }
+}
+
+TIMED void floor_cpu(size_t count) { floor_zones(count, cpu_clock); }
+TIMED void floor_os(size_t count) { floor_zones(count, os_clock); }
+
+/* ---- Zones around nothing, and around work ---- */
+
+static size_t work_blocks = 8;                /* as many as take WORK_NS */
+
+#define WORK_STEP x ^= x >> 29; x *= UINT64_C(0x9E3779B97F4A7C15);
+
+/* A chain in which each step needs the one before. */
+INLINE uint64_t work(uint64_t x)
+{
+    PIN(x);
+    for (size_t i = 0; i < work_blocks; i++) {
+        WORK_STEP WORK_STEP WORK_STEP WORK_STEP
+        WORK_STEP WORK_STEP WORK_STEP WORK_STEP
+    }
+    PIN(x);
+    return x;
+}
+
+INLINE void floor_around_work(size_t count, uint64_t (*now)(void))
+{
+    uint64_t x = 1;
+    for (size_t i = 0; i < count; i++) {
+        floor_begin(now);
+        x = work(x);
+        floor_end(now, i);
+    }
+    result = x;
+}
+
+TIMED void floor_work_cpu(size_t count) { floor_around_work(count, cpu_clock); }
+TIMED void floor_work_os(size_t count) { floor_around_work(count, os_clock); }
+
+TIMED void bare_work(size_t count)
+{
+    uint64_t x = 1;
+    for (size_t i = 0; i < count; i++)
+        x = work(x);
+    result = x;
+}
+
+TIMED void zone_work(size_t count)
+{
+    uint64_t x = 1;
+    for (size_t i = 0; i < count; i++) {
+        PROF_SCOPE("work");
+        x = work(x);
+    }
+    result = x;
+}
+
+TIMED void empty_loop(size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        BARRIER();
+}
+
+TIMED void zones(size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        PROF_SCOPE("zone");
+        BARRIER();
+    }
+}
+
+static char push_names[PUSH_NAMES][16];
+
+TIMED void pushes(size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        prof_push(push_names[i % PUSH_NAMES]);
+        BARRIER();
+        prof_pop();
+    }
+}
+
+/* ---- Figures of the recorder ---- */
+
+static loop_fn *floor_empty = floor_cpu, *floor_work = floor_work_cpu;
+static double floor_ns;
+
+/* Sees which clock the library takes, and makes the floor read the same one. */
+static prof_stats choose_clock(void)
+{
+    start_default();
+    close_session();
+    prof_stats stats = prof_get_stats();
+    if (stats.clock != PROF_CLOCK_CPU) {
+        floor_empty = floor_os;
+        floor_work = floor_work_os;
+    }
+    return stats;
+}
+
+static void figure_zone(void)
+{
+    side base = { NULL, floor_empty, NULL }, tested = { start_default, zones, close_session };
+    comparison c = compare(base, tested, ZONES, ZONE_ROUNDS);
+    floor_ns = c.base;
+    report("zone.floor_ns", c.base, NO_LIMIT, 0, "two clock reads and a zone's stores, in cache");
+    report("zone.ratio", c.ratio, AT_MOST, 1.05, "PROF_SCOPE around nothing / floor");
+}
+
+static void figure_extra(void)
+{
+    side base = { NULL, floor_work, NULL }, tested = { start_default, zone_work, close_session };
+    double block_ns = time_loop(bare_work, WORK_ZONES) / WORK_ZONES / (double)work_blocks;
+    work_blocks = (size_t)(WORK_NS / block_ns + 0.5);
+    comparison c = compare(base, tested, WORK_ZONES, WORK_ROUNDS);
+    report("zone.extra_ns", c.extra, AT_MOST, 2, "a zone around 100 ns of work - floor around it");
+}
+
+static void figure_off(void)
+{
+    side base = { NULL, empty_loop, NULL }, tested = { NULL, zones, NULL };
+    comparison c = compare(base, tested, OFF_ZONES, WORK_ROUNDS);
+    report("zone.off_ns", c.extra, AT_MOST, 0.05 * floor_ns, "a zone while nothing records");
+}
+
+static void figure_push(void)
+{
+    for (int i = 0; i < PUSH_NAMES; i++)
+        snprintf(push_names[i], sizeof push_names[i], "layer.%02d.fwd", i);
+    side base = { NULL, floor_empty, NULL }, tested = { start_default, pushes, close_session };
+    comparison c = compare(base, tested, ZONES, PUSH_ROUNDS);
+    report("push.ns", c.tested, AT_MOST, 4 * floor_ns, "prof_push and prof_pop, 16 names");
+    report("push.ratio", c.ratio, AT_MOST, 4, "push.ns / floor");
+}
+
+/* ---- Threads ---- */
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    size_t waiting, expected, zones;
+} gate = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0 };
+
+static void wait_for_all(void)
+{
+    pthread_mutex_lock(&gate.lock);
+    if (++gate.waiting == gate.expected)
+        pthread_cond_broadcast(&gate.changed);
+    while (gate.waiting < gate.expected)
+        pthread_cond_wait(&gate.changed, &gate.lock);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static void *timed_thread(void *ns)
+{
+    zones(1);                                 /* the thread's first zone sets it up */
+    wait_for_all();
+    *(double *)ns = time_loop(zones, gate.zones);
+    return NULL;
+}
+
+/* CPU ns per zone, the mean of threads that record at the same time. */
+static double time_threads(size_t count)
+{
+    pthread_t thread[MAX_THREADS];
+    double ns[MAX_THREADS], sum = 0;
+    gate.waiting = 0;
+    gate.expected = count;
+    start_arena();
+    for (size_t i = 0; i < count; i++)
+        if (pthread_create(&thread[i], NULL, timed_thread, &ns[i]))
+            fail("pthread_create", "cannot start a thread");
+    for (size_t i = 0; i < count; i++) {
+        pthread_join(thread[i], NULL);
+        sum += ns[i];
+    }
+    close_session();
+    return sum / (double)count / (double)gate.zones;
+}
+
+static size_t core_count(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 1 ? 1 : cores > MAX_THREADS ? MAX_THREADS : (size_t)cores;
+}
+
+static void figure_threads(void)
+{
+    double ratio[THREAD_ROUNDS];
+    size_t fit = TREE_ZONES / 2 / core_count();
+    gate.zones = fit < ZONES ? fit : ZONES;
+    for (size_t i = 0; i < THREAD_ROUNDS; i++) {
+        double one = time_threads(1);
+        ratio[i] = time_threads(core_count()) / one;
+    }
+    report("zone.threads_ratio", median(ratio, THREAD_ROUNDS), AT_MOST, 1.10,
+           "CPU time of a zone: a thread on each core / one thread");
+}
+
+/* ---- A nested mix: ten zones on three levels ---- */
+
+__attribute__((noinline)) static void layer(void)
+{
+    PROF_FUNCTION();
+    PROF_BEGIN("matmul");
+    BARRIER();
+    PROF_END();
+    PROF_BEGIN("relu");
+    BARRIER();
+    PROF_END();
+}
+
+__attribute__((noinline)) static void optimizer(void)
+{
+    PROF_FUNCTION();
+    for (int i = 0; i < 2; i++) {
+        PROF_SCOPE("update");
+        BARRIER();
+    }
+}
+
+TIMED void nested_zones(size_t count)
+{
+    for (size_t i = 0; i < count; i += 10) {
+        PROF_SCOPE("step");
+        layer();
+        layer();
+        optimizer();
+    }
+}
+
+/* ---- Bytes ---- */
+
+/* Arena bytes, in cache lines, that a session of this many zones has written. */
+static size_t bytes_written(size_t count)
+{
+    unsigned char same[LINE];
+    size_t lines = 0, size = 256 * MIB;
+    memset(same, PATTERN, sizeof same);
+    memset(arena, PATTERN, size);
+    open_session(size);
+    nested_zones(count);
+    close_session();
+    for (size_t i = 0; i < size; i += LINE)
+        lines += memcmp(arena + i, same, LINE) != 0;
+    return lines * LINE;
+}
+
+/* Seen from outside: what twice the zones write more. The fixed part falls out. */
+static void figure_zone_bytes(void)
+{
+    size_t count = 1000000;
+    double once = (double)bytes_written(count), more = (double)bytes_written(2 * count) - once;
+    if (more <= 0)
+        fail("zone.bytes", "the records were not seen in the arena");
+    report("zone.bytes", more / (double)count, AT_MOST, 12.5, "arena bytes a recorded zone takes");
+}
+
+static bool null_write(void *user, const void *data, size_t size)
+{
+    (void)data;
+    *(size_t *)user += size;
+    return true;
+}
+
+/* Fills an arena, and checks that all of what it took can be reported. */
+static void figure_event_bytes(void)
+{
+    size_t count, written = 0;
+    prof_sink sink = { null_write, &written };
+    open_session(FULL_SIZE);
+    nested_zones(2 * FULL_SIZE / 96);
+    trace = prof_stop();
+    prof_thread_end();
+    prof_stats stats = prof_get_stats();
+    prof_events(trace, &count);
+    if (!stats.dropped_full || count != stats.recorded)
+        fail("event.bytes", "a full arena was not analysed whole");
+    if (prof_write_chrome(trace, NULL, sink) != PROF_OK)
+        fail("event.bytes", "prof_write_chrome failed on a full arena");
+    report("event.bytes", (double)FULL_SIZE / (double)count, AT_MOST, 96,
+           "arena bytes a zone takes in all, analysed");
+}
+
+/* ---- Figures of the analysis: 10 M zones of one thread ---- */
+
+static prof_event *plain_events;              /* what the tree is compared with */
+static const prof_event *events;
+static unsigned char *copy_from, *copy_to;    /* 1 GiB each */
+static size_t written_bytes;                  /* by the writer that ran last */
+
+static void record_tree(void)
+{
+    start_arena();
+    nested_zones(TREE_ZONES);
+    close_session();
+}
+
+TIMED void build_tree(size_t count)
+{
+    size_t found;
+    events = prof_events(trace, &found);
+    if (!events || found != count)
+        fail("prof_events", "zones are missing");
+}
+
+TIMED void write_events(size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        prof_event *e = &plain_events[i];
+        memset(e, 0, sizeof *e);
+        e->name = "zone";
+        e->start_ns = (int64_t)i;
+        e->end_ns = (int64_t)(i + count);
+        e->parent = (uint32_t)i;
+    }
+}
+
+TIMED void read_events(size_t count)
+{
+    const unsigned char *bytes = (const unsigned char *)events;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count * sizeof *events; i += LINE)
+        sum += *(const uint64_t *)(const void *)(bytes + i);
+    result = sum;
+}
+
+TIMED void average_events(size_t count)
+{
+    prof_average averages[MAX_ROWS];
+    uint64_t total = 0;
+    size_t names = prof_key_averages(trace, NULL, averages, MAX_ROWS);
+    for (size_t i = 0; i < names && i < MAX_ROWS; i++)
+        total += averages[i].count;
+    if (total != count)
+        fail("prof_key_averages", "zones are missing");
+}
+
+static void check_written(prof_result r)
+{
+    if (r != PROF_OK)
+        fail("writer", prof_strerror(r));
+}
+
+TIMED void write_chrome(size_t count)
+{
+    prof_sink sink = { null_write, &written_bytes };
+    (void)count;
+    written_bytes = 0;
+    check_written(prof_write_chrome(trace, NULL, sink));
+}
+
+TIMED void write_stacks(size_t count)
+{
+    prof_sink sink = { null_write, &written_bytes };
+    (void)count;
+    written_bytes = 0;
+    check_written(prof_write_stacks(trace, PROF_METRIC_NONE, sink));
+}
+
+TIMED void copy_written(size_t count)
+{
+    (void)count;
+    for (size_t left = written_bytes; left;) {
+        size_t size = left < GIB ? left : GIB;
+        memcpy(copy_to, copy_from, size);
+        BARRIER();
+        left -= size;
+    }
+}
+
+static void figure_tree(void)
+{
+    plain_events = touched(TREE_ZONES * sizeof *plain_events);
+    side base = { NULL, write_events, NULL }, tested = { record_tree, build_tree, NULL };
+    comparison c = compare(base, tested, TREE_ZONES, TREE_ROUNDS);
+    munmap(plain_events, TREE_ZONES * sizeof *plain_events);
+    report("tree.mevents_s", 1e3 / c.tested, NO_LIMIT, 0, "10 M records to events with parents");
+    report("tree.floor_ratio", c.ratio, AT_MOST, 5, "its time / writing the event array once");
+}
+
+static void figure_averages(void)
+{
+    side base = { NULL, read_events, NULL }, tested = { NULL, average_events, NULL };
+    comparison c = compare(base, tested, TREE_ZONES, REPORT_ROUNDS);
+    report("averages.mevents_s", 1e3 / c.tested, NO_LIMIT, 0, "key averages of 10 M events");
+    report("averages.floor_ratio", c.ratio, AT_MOST, 3, "its time / reading the event array once");
+}
+
+static void figure_chrome(void)
+{
+    copy_from = touched(GIB);
+    copy_to = touched(GIB);
+    write_chrome(TREE_ZONES);                 /* so that the first copy knows its size */
+    side base = { NULL, copy_written, NULL }, tested = { NULL, write_chrome, NULL };
+    comparison c = compare(base, tested, TREE_ZONES, REPORT_ROUNDS);
+    munmap(copy_from, GIB);
+    munmap(copy_to, GIB);
+    double mb_s = (double)written_bytes / (c.tested * TREE_ZONES) * 1e3;
+    report("chrome.mevents_s", 1e3 / c.tested, AT_LEAST, 15, "Chrome JSON to a null sink");
+    report("chrome.mb_s", mb_s, NO_LIMIT, 0, "bytes of it, in MB/s");
+    report("chrome.floor_ratio", c.ratio, AT_MOST, 5, "its time / memcpy of that many bytes");
+}
+
+static void figure_stacks(void)
+{
+    double ns[REPORT_ROUNDS];
+    for (size_t i = 0; i < REPORT_ROUNDS; i++)
+        ns[i] = time_loop(write_stacks, TREE_ZONES) / TREE_ZONES;
+    report("stacks.mevents_s", 1e3 / median(ns, REPORT_ROUNDS), AT_LEAST, 10,
+           "folded stacks to a null sink");
+}
+
+/* ---- The machine, and main ---- */
+
+/* "model name : X" of /proc/cpuinfo, else what uname says. */
+static void cpu_model(char *model, size_t size)
+{
+    char line[256];
+    struct utsname names;
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    snprintf(model, size, "%s", uname(&names) < 0 ? "unknown CPU" : names.machine);
+    while (file && fgets(line, sizeof line, file)) {
+        char *value = strchr(line, ':');
+        if (strncmp(line, "model name", 10) || !value)
+            continue;
+        snprintf(model, size, "%.*s", (int)strcspn(value + 2, "\n"), value + 2);
+        break;
+    }
+    if (file)
+        fclose(file);
+}
+
+static void print_machine(prof_stats stats)
+{
+    char model[256];
+    cpu_model(model, sizeof model);
+    printf("prof %s on %s, %zu core%s\nclock: %s, %.1f MHz; compiler: %s\n\n", PROF_VERSION, model,
+           core_count(), core_count() == 1 ? "" : "s",
+           stats.clock == PROF_CLOCK_CPU ? "the CPU's" : "the system's",
+           (double)stats.ticks_per_second / 1e6, __VERSION__);
+    printf("%-20s %10s  %-9s %-5s %s\n", "figure", "value", "limit", "", "what it is");
+}
+
+int main(int argc, char **argv)
+{
+    const char *path = NULL;
+    bool check = false;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--check"))
+            check = true;
+        else if (argv[i][0] == '-' || path)
+            fail(argv[i], "usage: bench [--check] [FILE]");
+        else
+            path = argv[i];
+    }
+    print_machine(choose_clock());
+    figure_zone();
+    figure_extra();
+    figure_off();
+    figure_push();
+    arena = touched(ARENA_SIZE);
+    figure_zone_bytes();
+    figure_threads();
+    figure_event_bytes();
+    figure_tree();
+    figure_averages();
+    figure_chrome();
+    figure_stacks();
+    if (path)
+        write_json(path);
+    return check && missed;
+}
