@@ -10,10 +10,20 @@ LIBS = -lpthread -ldl -lm
 BUILD_NEEDS = gcc libc6-dev
 DEMO_NEEDS = $(BUILD_NEEDS) g++
 TEST_NEEDS = $(DEMO_NEEDS) clang zlib1g-dev python3
-TEST_OPTIONS = libstb-dev tcc libclang-rt-dev gdb shellcheck gcc-mingw-w64-x86-64-win32 wine64 \
+TEST_OPTIONS = libstb-dev tcc libclang-rt-dev shellcheck gcc-mingw-w64-x86-64-win32 wine64 \
                gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 
 EXAMPLES = hello hello_cpp threads train images
+
+# In the images example every function of stb is a zone, but the helpers called for each pixel or byte.
+PER_PIXEL = paeth zlib_countm zlib_flushf zlib_bitrev zhash zeof zget8 zhuffman fill_bits zreceive \
+            sbgrow Bits get_bit get8 jpeg_huff grow_buffer extend_receive stbir__edge \
+            stbir__saturate stbir__use stbir__support stbir__get stbir__filter
+comma = ,
+PER_PIXEL_LIST = $(subst $() $(),$(comma),$(strip $(PER_PIXEL)))
+INSTRUMENT_gcc = -finstrument-functions-exclude-function-list=$(PER_PIXEL_LIST)
+INSTRUMENT_clang = -finstrument-functions-after-inlining
+INSTRUMENT = -finstrument-functions $(INSTRUMENT_$(if $(findstring clang,$(CC)),clang,gcc))
 
 .PHONY: help demo test bench lint install clean setup-build setup-demo setup-test
 
@@ -58,7 +68,7 @@ build/examples/%: examples/%.c prof.h Makefile | setup-demo
 build/examples/images: examples/images.c prof.h Makefile | setup-demo
 	@mkdir -p $(@D)
 	@if echo '#include <stb/stb_image.h>' | $(CC) -E - >/dev/null 2>&1; then set -x; \
-	    $(CC) $(CFLAGS) -finstrument-functions -I. $< -o $@ $(LIBS); \
+	    $(CC) $(CFLAGS) $(INSTRUMENT) -I. $< -o $@ $(LIBS); \
 	else echo 'images: skipped, it needs stb/stb_image.h (Debian: libstb-dev)'; fi
 
 build/bench: tools/bench.c prof.h Makefile | setup-build

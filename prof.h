@@ -169,7 +169,7 @@ typedef struct prof_event {
     int64_t start_ns, end_ns;            /* time_range; 0 is the session's start */
     int64_t self_cpu_time_total_ns;      /* less the direct children */
     uint32_t parent;                     /* cpu_parent; PROF_NONE: top level */
-    uint32_t first_child, next_sibling;  /* cpu_children, in order of start */
+    uint32_t first_child, next_sibling;  /* cpu_children, in the order they began */
     uint32_t thread;                     /* index into prof_threads() */
     uint32_t site;                       /* number of its name and place, equal for equal sites */
     uint8_t depth;                       /* open zones around it, 0..254 */
@@ -308,12 +308,19 @@ PROF_API size_t prof_format_memory(char *buf, size_t size, int64_t bytes);
 
 #ifdef __cplusplus
 #  define PROF__CAST(type, x) static_cast<type>(x)
+#  define PROF__BITS(p) reinterpret_cast<uintptr_t>(p)
 #else
+#  define PROF__BITS(p) ((uintptr_t)(p))
 #  define PROF__CAST(type, x) ((type)(x))
 #endif
 #if defined(__GNUC__) || defined(__clang__)
 #  define PROF__LIKELY(x)   __builtin_expect(!!(x), 1)
 #  define PROF__UNLIKELY(x) __builtin_expect(!!(x), 0)
+#  if defined(__clang__) ? __clang_major__ >= 11 : __GNUC__ >= 9
+#    define PROF__PROBABLY(x, p) __builtin_expect_with_probability(!!(x), 1, p)
+#  else
+#    define PROF__PROBABLY(x, p) (x)
+#  endif
 #  define PROF__UNUSED __attribute__((unused))
 #  define PROF__QUIET __attribute__((unused, no_instrument_function))
 #  define PROF__MEMBER inline __attribute__((always_inline, no_instrument_function))
@@ -392,25 +399,30 @@ PROF__INLINE void prof__ticks(uint32_t *lo, uint32_t *hi) {
 #  endif
 }
 
-/* Returns the token that ends this zone: the frame above it; NULL when nothing was begun. token: will it be
-   used? Without, the end that comes must not take another zone's frame.
-   The order of the three stores keeps zones in signal handlers and prof_stop() right. */
-PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
-    uint32_t on = PROF__LOAD(prof__on), id, lo, hi;
-    prof__hot *t;
-    prof__frame *f;
-    if (PROF__LIKELY(!on)) return NULL;
-    if (PROF__UNLIKELY(on != prof__tls.generation)) return prof__begin(mark, token);
-    t = prof__tls.hot;
-    f = t->top;
-    id = PROF__LOAD(mark->id);
-    if (PROF__UNLIKELY(!id)) return prof__begin(mark, token);
+/* NULL: the slow path must. The order of the three stores keeps zones in signal handlers and prof_stop()
+   right. */
+PROF__INLINE prof__frame *prof__frame_open(prof__hot *t, uint32_t site) {
+    prof__frame *f = t->top;
+    uint32_t lo, hi;
     prof__ticks(&lo, &hi);
-    if (PROF__UNLIKELY(hi != f->epoch)) return prof__begin(mark, token);
+    if (PROF__UNLIKELY(hi != f->epoch)) return NULL;
     PROF__STORE(t->top, f + 1);
-    PROF__STORE(f->site, id);
+    PROF__STORE(f->site, site);
     PROF__RELEASE(f->start, lo);
     return f + 1;
+}
+
+/* Returns the token that ends this zone: the frame above it; NULL when nothing was begun. token: will it be
+   used? Without, the end that comes must not take another zone's frame. */
+PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
+    uint32_t on = PROF__LOAD(prof__on), site;
+    prof__frame *opened;
+    if (PROF__PROBABLY(!on, 0.3)) return NULL;   /* both ways in line: off must cost nothing too */
+    if (PROF__UNLIKELY(on != prof__tls.generation)) return prof__begin(mark, token);
+    site = PROF__LOAD(mark->id);
+    if (PROF__UNLIKELY(!site)) return prof__begin(mark, token);
+    opened = prof__frame_open(prof__tls.hot, site);
+    return PROF__LIKELY(opened != NULL) ? opened : prof__begin(mark, token);
 }
 
 PROF__INLINE void prof__end_inline(prof__frame *token) {
@@ -420,7 +432,7 @@ PROF__INLINE void prof__end_inline(prof__frame *token) {
     prof__hot *t = prof__tls.hot;
     prof__record *c = t->cursor;
     prof__frame *f = token - 1;
-    if (PROF__UNLIKELY(t->top != token) || PROF__UNLIKELY(hi != f->epoch) ||
+    if (PROF__UNLIKELY(((PROF__BITS(t->top) ^ PROF__BITS(token)) | (hi ^ f->epoch)) != 0) ||
         PROF__UNLIKELY(c >= PROF__LOAD(t->limit))) {
         prof__end(token);
         return;
@@ -614,6 +626,11 @@ __thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere };
 #else
 static uint32_t prof__on;
 static prof__hot prof__nowhere;
+#  if defined(__GNUC__) && !defined(__TINYC__)
+static __thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere };
+#  else
+#    define PROF__SLOTS 256              /* threads that record, where the compiler has no TLS */
+#  endif
 #endif
 
 /* Atomics. Without the compiler's (tcc): x86 stores are in order and volatile keeps them so; read-
@@ -733,21 +750,28 @@ PROF__FN bool prof__cpu_clock_usable(void) {
 #endif
 }
 
-/* One lock for all that is rare: threads that come, chunks, names, start and stop. */
+/* One lock for all that is rare: threads that come, chunks, names, start and stop. It holds its owner's slot
+   address, so that a signal handler knows when it interrupted the owner. */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
-static uint32_t prof__lock_word;
+static uintptr_t prof__lock_word;
+PROF__FN uintptr_t prof__self(void) { return (uintptr_t)&prof__tls; }
 PROF__FN bool prof__try_lock(void) {
-    return !__atomic_exchange_n(&prof__lock_word, 1u, __ATOMIC_ACQUIRE);
+    uintptr_t none = 0;
+    return __atomic_compare_exchange_n(&prof__lock_word, &none, prof__self(), false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
 }
+PROF__FN bool prof__lock_mine(void) { return PROF__LOAD(prof__lock_word) == prof__self(); }
 PROF__FN void prof__unlock(void) { PROF__RELEASE(prof__lock_word, 0u); }
 PROF__FN void prof__lock_reset(void) { prof__lock_word = 0; }
 #elif defined(_WIN32)
 static volatile LONG prof__lock_word;
+PROF__FN bool prof__lock_mine(void) { return false; }
 PROF__FN bool prof__try_lock(void) { return !InterlockedExchange(&prof__lock_word, 1); }
 PROF__FN void prof__unlock(void) { InterlockedExchange(&prof__lock_word, 0); }
 PROF__FN void prof__lock_reset(void) { prof__lock_word = 0; }
 #else
 static pthread_mutex_t prof__mutex = PTHREAD_MUTEX_INITIALIZER;
+PROF__FN bool prof__lock_mine(void) { return false; }
 PROF__FN bool prof__try_lock(void) { return pthread_mutex_trylock(&prof__mutex) == 0; }
 PROF__FN void prof__unlock(void) { pthread_mutex_unlock(&prof__mutex); }
 PROF__FN void prof__lock_reset(void) {
@@ -768,10 +792,12 @@ PROF__FN void prof__lock(void) {
     while (!prof__try_lock()) prof__yield();
 }
 
-/* For the recorder, which never blocks: a holder that a signal handler interrupted never lets go. */
+/* For the recorder, which never blocks for good: a signal handler that interrupted the owner gives up at once,
+   anyone else after a good part of a second of a stalled owner. */
 PROF__FN bool prof__lock_briefly(void) {
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 1000000; i++) {
         if (prof__try_lock()) return true;
+        if (prof__lock_mine()) return false;
         if (i >= 16) prof__yield();
     }
     return false;
@@ -1179,8 +1205,8 @@ PROF__FN bool prof__names_open(void) {
 }
 
 /* The place of name in the index: its number there, or 0 where it would go. Needs no lock: a place is
-   filled last. A thread that was stalled here over stop and start reads another session's bytes: it stays
-   inside the arena and finds nothing. */
+   filled last, and prof_stop waits for threads that look. One that was stalled here all the same reads
+   another session's bytes: it stays inside the arena and finds nothing. */
 PROF__FN uint32_t *prof__name_place(const char *name, size_t length, uint32_t hash) {
     uint32_t *index = PROF__ACQUIRE(prof__names.index), capacity = PROF__LOAD(prof__names.capacity);
     prof__name **list = PROF__LOAD(prof__names.list);
@@ -1218,21 +1244,6 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     return ++prof__names.count;
 }
 
-/* The site number of a run-time name; 0 when there is no room. */
-PROF__FN uint32_t prof__intern(const char *name) {
-    size_t length;
-    uint32_t hash, number = 0;
-    if (!name) name = "(null)";
-    hash = prof__hash(name, &length);
-    if (PROF__ACQUIRE(prof__names.index)) number = PROF__ACQUIRE(*prof__name_place(name, length, hash));
-    if (!number && prof__lock_briefly()) {
-        number = prof__name_add(name, length, hash);
-        if (number && name[length]) prof__names_cut++;
-        prof__unlock();
-    }
-    return number ? PROF__PUSHED + number - 1 : 0;
-}
-
 PROF__FN const prof_site *prof__site(uint32_t number) {
     return number >= PROF__PUSHED ? &prof__names.list[number - PROF__PUSHED]->site : prof__sites + number;
 }
@@ -1248,10 +1259,10 @@ PROF__FN uint32_t prof__site_dense(uint32_t number) {
 enum {
     PROF__KIND = 0xffff00,               /* site numbers from here on are kinds */
     PROF__CLOCK,                         /* {epoch, 0}: upper half of the ends that follow */
-    PROF__ZONE64,                        /* {end lo, hi}{duration lo, hi, site_depth} */
+    PROF__ZONE64,                        /* {duration lo, hi}{end lo, hi, site_depth} */
     PROF__UNFINISHED,                    /* as ZONE64, ended by the profiler */
-    PROF__INSTANT,                       /* {tick lo, hi}{site, 0, 0} */
-    PROF__COUNTER                        /* {tick lo, hi}{value lo, hi, site} */
+    PROF__INSTANT,                       /* {tick lo, hi}{0, 0, site << 8 | 255} */
+    PROF__COUNTER                        /* {tick lo, hi}{value lo, hi, site << 8 | 255} */
 };
 
 /* A stretch of records by one thread: a chunk, or what was left of one. */
@@ -1284,7 +1295,9 @@ typedef struct prof__counts {
 typedef struct prof__state {
     prof__hot hot;                       /* must be first */
     uint32_t generation, reserve;        /* reserve: slots kept for the zones that are open */
-    bool full, fast, closed;             /* fast: the hot path may work; closed: prof_stop has read it */
+    uint32_t promised;                   /* the generation in which room for open zones was promised */
+    bool full, fast;                     /* fast: the hot path may work */
+    bool closed, looking;                /* prof_stop has read it; it reads the names */
     prof_clock clock;
     prof_platform platform;
     uint32_t skipped;                    /* begins without a token that were dropped: their ends are to come */
@@ -1302,6 +1315,7 @@ typedef struct prof__state {
 
 typedef struct prof__chunk {             /* free memory for records, described in itself */
     prof__record *begin, *limit;
+    prof__segment *segment;              /* taken with it, so that going on to it cannot fail */
     struct prof__chunk *next;
 } prof__chunk;
 
@@ -1375,10 +1389,29 @@ PROF__FN void prof__at_thread_exit(void) {
 #if PROF__FAST
 PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #elif defined(__GNUC__) && !defined(__TINYC__)
-static __thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere };
+PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
+#elif defined(_MSC_VER)
+static __declspec(thread) prof__slot prof__tls = { 1, 0, 0, &prof__nowhere };
 PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #else
-PROF__FN prof__slot *prof__slot_get(void);
+static prof__slot prof__slots[PROF__SLOTS], prof__slot_none = { 1, 0, 0, &prof__nowhere };
+static pthread_key_t prof__slot_key;
+static pthread_once_t prof__slot_once = PTHREAD_ONCE_INIT;
+PROF__FN void prof__slot_release(void *slot) { ((prof__slot *)slot)->hot = NULL; }
+PROF__FN void prof__slot_key_make(void) { pthread_key_create(&prof__slot_key, prof__slot_release); }
+PROF__FN prof__slot *prof__slot_get(void) {
+    prof__slot *slot;
+    pthread_once(&prof__slot_once, prof__slot_key_make);
+    slot = (prof__slot *)pthread_getspecific(prof__slot_key);
+    if (slot) return slot;
+    prof__lock();
+    for (slot = prof__slots; slot < prof__slots + PROF__SLOTS && slot->hot; slot++) {}
+    if (slot < prof__slots + PROF__SLOTS) *slot = prof__slot_none;
+    prof__unlock();
+    if (slot == prof__slots + PROF__SLOTS) return &prof__slot_none;
+    pthread_setspecific(prof__slot_key, slot);
+    return slot;
+}
 #endif
 
 PROF__FN uint64_t prof__now_ticks(prof_clock clock, const prof_platform *platform) {
@@ -1432,7 +1465,7 @@ PROF__FN void prof__knot_sometimes(void) {
 }
 
 /* Bytes the analysis of n slots takes: an event each, and what queries need beside it. */
-#define PROF__SLOT_SHARE (sizeof(prof_event) + 20)
+#define PROF__SLOT_SHARE (sizeof(prof_event) + 16)
 
 PROF__FN bool prof__overlaps(const void *begin, const void *end, const void *a, const void *b) {
     return (uintptr_t)a < (uintptr_t)end && (uintptr_t)begin < (uintptr_t)b;
@@ -1450,26 +1483,31 @@ PROF__FN bool prof__not_owned(const void *begin, const void *end) {
     return true;
 }
 
-/* Memory for records with room for its analysis; NULL: full. Under the lock. */
-PROF__FN prof__chunk *prof__chunk_take(void) {
-    struct prof_trace *s = &prof__trace;
-    prof__chunk *c = s->free_chunks;
-    size_t slots = s->chunk_size / sizeof(prof__record);
-    if (c) {
-        s->free_chunks = c->next;
-        return c;
-    }
-    for (;;) {
-        char *p = prof__arena.high - s->chunk_size;
-        if (!prof__arena_fits(s->chunk_size + slots * PROF__SLOT_SHARE)) return NULL;
-        prof__arena.high = p;
-        if (!prof__not_owned(p, p + s->chunk_size)) continue;
+/* New memory for records and for their analysis; NULL: full. */
+PROF__FN prof__chunk *prof__chunk_make(void) {
+    size_t size = prof__trace.chunk_size, slots = size / sizeof(prof__record);
+    while (prof__arena_fits(size + slots * PROF__SLOT_SHARE)) {
+        char *p = prof__arena.high -= size;
+        prof__chunk *c = (prof__chunk *)(void *)p;
+        if (!prof__not_owned(p, p + size)) continue;
         prof__arena.promised += slots * PROF__SLOT_SHARE;
-        c = (prof__chunk *)(void *)p;
         c->begin = (prof__record *)(void *)p;
         c->limit = c->begin + slots;
         return c;
     }
+    return NULL;
+}
+
+/* A chunk that others left, or a new one, with its segment; NULL: full. Under the lock. */
+PROF__FN prof__chunk *prof__chunk_take(void) {
+    struct prof_trace *s = &prof__trace;
+    prof__segment *g = (prof__segment *)prof__take(sizeof *g, 0);
+    prof__chunk *c = g ? s->free_chunks : NULL;
+    if (c) s->free_chunks = c->next;
+    else if (g) c = prof__chunk_make();
+    if (c) c->segment = g;
+    else if (g) prof__arena.low = (char *)(void *)g;
+    return c;
 }
 
 /* Slots kept for the zones a thread has open: each may need a long record, and one clock record. */
@@ -1479,9 +1517,9 @@ PROF__FN uint32_t prof__reserve(uint32_t depth) { return 2 * depth + 4; }
 PROF__FN void prof__chunk_give(prof__record *begin, prof__record *limit) {
     uintptr_t at = ((uintptr_t)begin + 15u) & ~(uintptr_t)15u;
     prof__chunk *c = (prof__chunk *)at;
-    if ((uintptr_t)limit < at || (uintptr_t)limit - at < (prof__reserve(prof__trace.max_depth) + 16) * sizeof *begin) return;
+    if ((uintptr_t)limit < at + (prof__reserve(prof__trace.max_depth) + 16) * sizeof *begin) return;
     c->begin = (prof__record *)at;
-    c->limit = limit;
+    c->limit = c->begin + ((uintptr_t)limit - at) / sizeof *begin;
     c->next = prof__trace.free_chunks;
     prof__trace.free_chunks = c;
 }
@@ -1494,13 +1532,15 @@ PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_de
     PROF__RELEASE(t->hot.cursor, c + 1);
 }
 
-PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t tick, uint64_t value, uint32_t word) {
-    prof__record *c = t->hot.cursor;     /* both slots are written before either is published */
-    c[0].end = (uint32_t)tick;
-    c[0].duration = (uint32_t)(tick >> 32);
+/* Two slots, both written before either is published. The second one's first and third word read like a zone's
+   end and depth, 255 for none: prof__snapshot_check looks there. */
+PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t b, uint32_t word) {
+    prof__record *c = t->hot.cursor;
+    c[0].end = (uint32_t)a;
+    c[0].duration = (uint32_t)(a >> 32);
     c[0].site_depth = kind << 8 | 1;
-    c[1].end = (uint32_t)value;
-    c[1].duration = (uint32_t)(value >> 32);
+    c[1].end = (uint32_t)b;
+    c[1].duration = (uint32_t)(b >> 32);
     c[1].site_depth = word;
     PROF__BUMP(t->counts.extra, kind == PROF__ZONE64 || kind == PROF__UNFINISHED ? 1u : 2u);
     PROF__RELEASE(t->hot.cursor, c + 2);
@@ -1520,9 +1560,8 @@ PROF__FN void prof__set_limits(prof__state *t) {
 
 /* Goes on writing in chunk c. The new segment is linked before the cursor moves, so that prof_stop finds
    the cursor in a segment it can reach at any moment. Under the lock. */
-PROF__FN bool prof__segment_open(prof__state *t, prof__chunk *c) {
-    prof__segment *g = (prof__segment *)prof__take(sizeof *g, 0);
-    if (!g) return false;
+PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
+    prof__segment *g = c->segment;
     g->begin = c->begin;
     g->limit = c->limit;
     g->end = NULL;
@@ -1540,7 +1579,6 @@ PROF__FN bool prof__segment_open(prof__state *t, prof__chunk *c) {
     PROF__RELEASE(t->hot.cursor, g->begin);
     prof__put(t, t->epoch, 0, (uint32_t)PROF__CLOCK << 8);
     PROF__BUMP(t->counts.extra, 1);
-    return true;
 }
 
 /* A signal handler that changed the chunk under an end it interrupted leaves the cursor in the old one.
@@ -1559,9 +1597,8 @@ PROF__FN bool prof__room(prof__state *t, uint32_t n) {
     if (ok && !t->spare) t->spare = prof__chunk_take();
     if (!t->spare) ok = false;
     if (ok && (size_t)(t->limit - t->hot.cursor) < n) {
-        prof__chunk *c = t->spare;
-        ok = prof__segment_open(t, c);
-        if (ok) t->spare = NULL;
+        prof__segment_open(t, t->spare);
+        t->spare = NULL;
         prof__knot_sometimes();
     }
     prof__unlock();
@@ -1588,7 +1625,7 @@ PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool 
     if (unfinished) PROF__BUMP(t->counts.unfinished, 1);
     if (now < start) PROF__BUMP(t->counts.steps, 1);
     if (unfinished || duration >> 32 || (now >> 32 != t->epoch && t->full)) {
-        prof__put_long(t, unfinished ? PROF__UNFINISHED : PROF__ZONE64, now, duration, site_depth);
+        prof__put_long(t, unfinished ? PROF__UNFINISHED : PROF__ZONE64, duration, now, site_depth);
         t->epoch = (uint32_t)(now >> 32);
         return;
     }
@@ -1646,11 +1683,13 @@ PROF__FN bool prof__row_open(prof__state *t) {
    bottom, so that no token of theirs is ever taken for one of ours. */
 PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
     uint32_t max = prof__trace.max_depth;
-    t->hot.bottom = bottom;
+    PROF__RELEASE(t->hot.bottom, bottom);
     t->deepest = t->frames + max;
-    PROF__RELEASE(t->hot.top, t->hot.bottom);
-    for (prof__frame *f = t->hot.bottom; f <= t->deepest; f++) {
-        f->depth = (uint32_t)(f - t->hot.bottom);
+    PROF__RELEASE(t->hot.top, bottom);
+    for (prof__frame *f = t->frames; f <= t->deepest; f++) {   /* ends of stale ones go the slow way too */
+        f->depth = f < bottom ? 0 : (uint32_t)(f - bottom);
+        PROF__STORE(f->site, 0u);
+        PROF__STORE(f->start, 0u);
         PROF__STORE(f->epoch, PROF__NEVER);
     }
 }
@@ -1658,8 +1697,15 @@ PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
 /* Makes t record in the open generation: a chunk, a row. False: the arena is full. Under the lock. */
 PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     const struct prof_trace *s = &prof__trace;
-    prof__chunk *c = prof__chunk_take();
+    size_t share = t->promised == s->generation ? 0 : PROF__STATE_SHARE(s->max_depth);
+    prof__chunk *c = prof__arena_fits(share) ? prof__chunk_take() : NULL;
     if (!c) return false;
+    if (!prof__arena_fits(share)) {
+        prof__chunk_give(c->begin, c->limit);
+        return false;
+    }
+    prof__arena.promised += share;
+    t->promised = s->generation;
     memset(&t->counts, 0, sizeof t->counts);
     t->segment = NULL;
     t->spare = NULL;
@@ -1673,10 +1719,11 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     t->platform = s->platform;
     t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU;
     PROF__STORE(t->closed, false);
-    if (!prof__row_open(t) || !prof__segment_open(t, c)) {
+    if (!prof__row_open(t)) {
         prof__chunk_give(c->begin, c->limit);
         return false;
     }
+    prof__segment_open(t, c);
     prof__stack_reset(t, t->frames + (stale > s->max_depth / 2 ? 0 : stale));
     t->next = prof__owned;
     prof__owned = t;
@@ -1791,6 +1838,32 @@ PROF__FN prof__frame *prof__begin_site(prof__state *t, uint32_t site, bool token
     return f + 1;
 }
 
+/* The number of a name that the session knows; 0: not yet. */
+PROF__FN uint32_t prof__name_find(prof__state *t, const char *name, size_t length, uint32_t hash) {
+    uint32_t number = 0;
+    PROF__STORE(t->looking, true);
+    PROF__FENCE();
+    if (PROF__LOAD(prof__on) == t->generation && PROF__ACQUIRE(prof__names.index))
+        number = PROF__ACQUIRE(*prof__name_place(name, length, hash));
+    PROF__RELEASE(t->looking, false);
+    return number;
+}
+
+/* The site number of a run-time name; 0 when there is no room. */
+PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
+    size_t length;
+    uint32_t hash, number;
+    if (!name) name = "(null)";
+    hash = prof__hash(name, &length);
+    number = prof__name_find(t, name, length, hash);
+    if (!number && prof__lock_briefly()) {
+        if (PROF__LOAD(prof__on) == t->generation) number = prof__name_add(name, length, hash);
+        if (number && name[length]) prof__names_cut++;
+        prof__unlock();
+    }
+    return number ? PROF__PUSHED + number - 1 : 0;
+}
+
 /* The mark's site, shifted by 8; registered if need be. 0: no room. */
 PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
     uint32_t id = PROF__LOAD(mark->id);
@@ -1815,17 +1888,27 @@ PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark, bool token) {
 
 PROF_API PROF__QUIET void prof_push(const char *name) {
     prof__state *t = prof__state_to_begin(false);
-    if (t) (void)prof__begin_site(t, prof__intern(name) << 8, false);
+    uint32_t site;
+    if (!t) return;
+    site = prof__intern(t, name) << 8;
+#if PROF__FAST
+    if (PROF__LIKELY(site && prof__frame_open(&t->hot, site))) return;
+#endif
+    (void)prof__begin_site(t, site, false);
 }
 
-/* Ends the innermost open zone. */
-PROF__FN void prof__end_zone(prof__state *t) {
+/* Ends the innermost open zone. False: prof_stop came between, and has it. */
+PROF__FN bool prof__end_zone(prof__state *t) {
     uint64_t now = prof__state_now(t);
     prof__frame *f;
-    if (!prof__room(t, 4)) t->full = true;
+    if (!prof__room(t, 4)) {
+        if (PROF__LOAD(prof__on) != t->generation) return false;
+        t->full = true;
+    }
     f = prof__pop(t, now, false);
     if (t->fast) prof__set_limits(t);
     else PROF__STORE(f->epoch, PROF__NEVER);
+    return true;
 }
 
 /* An end whose zone began before this generation: takes its frame, and all above it, off the stack. */
@@ -1867,8 +1950,9 @@ PROF_API PROF__QUIET void prof__end(prof__frame *token) {
         else PROF__BUMP(t->counts.cut, 1);
         return;
     }
-    for (; t->hot.top > token && t->hot.top > t->hot.bottom; prof__end_zone(t)) PROF__BUMP(t->counts.healed, 1);
-    if (token > t->hot.bottom) prof__end_zone(t);
+    for (; t->hot.top > token && t->hot.top > t->hot.bottom; PROF__BUMP(t->counts.healed, 1))
+        if (!prof__end_zone(t)) return;
+    if (token > t->hot.bottom) (void)prof__end_zone(t);
     else prof__end_stale(t, token - 1);
 }
 
@@ -1883,7 +1967,7 @@ PROF_API PROF__QUIET void prof__end_top(void) {
     } else if (t->skipped) {
         if (!--t->skipped) prof__set_limits(t);
     } else if (t->hot.top > t->hot.bottom) {
-        prof__end_zone(t);
+        (void)prof__end_zone(t);
     } else if (t->hot.bottom > t->frames) {
         prof__end_stale(t, t->hot.bottom - 1);
     } else if (slot->skipped) {
@@ -1898,14 +1982,14 @@ PROF_API PROF__QUIET void prof_pop(void) { prof__end_top_inline(); }
 /* A record of two slots; dropped and counted when it would take the room of open zones. */
 PROF__FN void prof__put_moment(uint32_t kind, const char *name, int64_t value) {
     prof__state *t = prof__state_here();
-    uint32_t site = t ? prof__intern(name) : 0;
+    uint32_t site = t ? prof__intern(t, name) : 0;
     if (!t) return;
     if (!site) {
         PROF__BUMP(t->counts.sites, 1);
     } else if (!prof__room(t, kind == PROF__COUNTER ? 3 : 2)) {
         PROF__BUMP(t->counts.full, 1);
     } else {
-        prof__put_long(t, kind, prof__state_now(t), (uint64_t)value, site);
+        prof__put_long(t, kind, prof__state_now(t), (uint64_t)value, site << 8 | 255u);
         if (t->fast) prof__set_limits(t);
     }
 }
@@ -2013,18 +2097,17 @@ PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, bool is_
     m->ns = prof__to_ns(&r->scale, (uint64_t)c->duration << 32 | c->end);
     m->value = (int64_t)((uint64_t)c[1].duration << 32 | c[1].end);
     m->thread = r->thread;
-    m->site = c[1].site_depth;
+    m->site = c[1].site_depth >> 8;
     m->is_counter = is_counter;
 }
 
 PROF__FN const prof__record *prof__read_long(prof__reader *r, const prof__record *c) {
-    uint64_t pair = (uint64_t)c->duration << 32 | c->end;
     uint32_t kind = c->site_depth >> 8;
     if (kind == PROF__CLOCK) {
         r->epoch = (uint64_t)c->end << 32;
     } else if (kind == PROF__ZONE64 || kind == PROF__UNFINISHED) {
-        r->epoch = pair & ~(uint64_t)0xffffffffu;
-        prof__read_zone(r, pair, (uint64_t)c[1].duration << 32 | c[1].end, c[1].site_depth,
+        r->epoch = (uint64_t)c[1].duration << 32;
+        prof__read_zone(r, r->epoch | c[1].end, (uint64_t)c->duration << 32 | c->end, c[1].site_depth,
                         kind == PROF__UNFINISHED);
     } else {
         prof__read_moment(r, c, kind == PROF__COUNTER);
@@ -2190,6 +2273,7 @@ PROF__FN void prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
 }
 
 PROF__FN void prof__count_rows(struct prof_trace *s) {
+    s->event_count = s->moment_count = 0;
     for (prof__row *row = s->rows; row; row = row->next) {
         prof__reader r;
         memset(&r, 0, sizeof r);
@@ -2476,19 +2560,20 @@ PROF__FN void prof__table_head(prof__table *t) {
 
 /* The counts that are not zero, each with what to do about it. */
 typedef struct prof__note { const char *key, *text; uint64_t count; } prof__note;
-#define PROF__NOTES 9
+#define PROF__NOTES 10
 
 PROF__FN void prof__notes(prof__note *n) {
     static const char *const texts[PROF__NOTES][2] = {
-        { "dropped_full", "records dropped: the arena was full (give prof_desc.memory more)" },
-        { "dropped_deep", "zones dropped: deeper than prof_desc.max_depth" },
-        { "dropped_threads", "records dropped: more threads at once than prof_desc.max_threads" },
-        { "dropped_sites", "records dropped: more names than PROF_MAX_SITES or prof_desc.max_sites" },
-        { "unbalanced", "ends without a begin" },
-        { "healed", "zones left open when an outer one ended" },
-        { "cut", "ends of zones begun before the session" },
-        { "unfinished", "zones still open at the end, closed there" },
-        { "clock_steps", "times the clock went back" } };
+        { "dropped_full", "Dropped, the arena was full (give prof_desc.memory more)" },
+        { "dropped_deep", "Dropped, deeper than prof_desc.max_depth" },
+        { "dropped_threads", "Dropped, more threads at once than prof_desc.max_threads" },
+        { "dropped_sites", "Dropped, more names than PROF_MAX_SITES or prof_desc.max_sites" },
+        { "unbalanced", "Ends without a begin, ignored" },
+        { "healed", "Zones left open when an outer one ended, ended with it" },
+        { "cut", "Ends of zones begun before the session, ignored" },
+        { "unfinished", "Zones still open when their thread or the session ended, ended there" },
+        { "names_cut", "Names shortened to 4095 bytes" },
+        { "clock_steps", "Times the clock went back" } };
     prof_stats s = prof_get_stats();
     uint64_t counts[PROF__NOTES];
     counts[0] = s.dropped_full;
@@ -2499,7 +2584,8 @@ PROF__FN void prof__notes(prof__note *n) {
     counts[5] = s.healed;
     counts[6] = s.cut;
     counts[7] = s.unfinished;
-    counts[8] = s.clock_steps;
+    counts[8] = s.names_cut;
+    counts[9] = s.clock_steps;
     for (int i = 0; i < PROF__NOTES; i++) {
         n[i].key = texts[i][0];
         n[i].text = texts[i][1];
@@ -2521,9 +2607,9 @@ PROF__FN void prof__table_foot(prof__table *t) {
     prof__notes(notes);
     for (int i = 0; i < PROF__NOTES; i++) {
         if (!notes[i].count) continue;
-        prof__out_u64(&t->out, notes[i].count);
-        prof__out_text(&t->out, " ");
         prof__out_text(&t->out, notes[i].text);
+        prof__out_text(&t->out, ": ");
+        prof__out_u64(&t->out, notes[i].count);
         prof__out_text(&t->out, "\n");
     }
 }
@@ -2874,12 +2960,12 @@ PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const
 
 /* ---- @STACKS: folded stacks ---- */
 
-/* One node per distinct stack, in the scratch memory; an event keeps its node in reserved[0]. The name of
-   a node is that of its first event. */
-typedef struct prof__node { uint32_t first, child, next, value[2]; } prof__node;
+/* One node per distinct stack, in the scratch memory; an event keeps its node in reserved[0]. A node's name
+   is that of its first event, whose reserved[1] is the node's first child. */
+typedef struct prof__node { uint32_t first, next, value[2]; } prof__node;
 
 typedef struct prof__forest {
-    const struct prof_trace *trace;
+    prof_event *events;
     prof__node *nodes;
     uint32_t count, roots;
 } prof__forest;
@@ -2887,7 +2973,7 @@ typedef struct prof__forest {
 /* The node for event number i below *list; the one found moves to the front, for the next event is likely
    to be of its kind. */
 PROF__FN uint32_t prof__forest_find(prof__forest *f, uint32_t *list, uint32_t i) {
-    const prof_event *events = f->trace->events, *e = events + i;
+    prof_event *events = f->events, *e = events + i;
     uint32_t *link = list, at;
     prof__node *n;
     for (; (at = *link) != PROF_NONE; link = &f->nodes[at].next) {
@@ -2899,7 +2985,7 @@ PROF__FN uint32_t prof__forest_find(prof__forest *f, uint32_t *list, uint32_t i)
         n = f->nodes + at;
         memset(n, 0, sizeof *n);
         n->first = i;
-        n->child = PROF_NONE;
+        e->reserved[1] = PROF_NONE;
     } else {
         n = f->nodes + at;
         *link = n->next;
@@ -2912,11 +2998,12 @@ PROF__FN int64_t prof__metric_ns(const prof_event *e, prof_metric metric) {
     return metric == PROF_METRIC_CPU_TIME_TOTAL ? e->end_ns - e->start_ns : e->self_cpu_time_total_ns;
 }
 
-PROF__FN void prof__forest_make(prof__forest *f, prof_event *events, prof_metric metric) {
-    for (uint32_t i = 0; i < f->trace->event_count; i++) {
-        prof_event *e = events + i;
-        uint32_t up = e->parent == PROF_NONE ? PROF_NONE : events[e->parent].reserved[0];
-        uint32_t at = prof__forest_find(f, up == PROF_NONE ? &f->roots : &f->nodes[up].child, i);
+PROF__FN void prof__forest_make(prof__forest *f, uint32_t events, prof_metric metric) {
+    for (uint32_t i = 0; i < events; i++) {
+        prof_event *e = f->events + i;
+        uint32_t *list = e->parent == PROF_NONE ? &f->roots
+                       : &f->events[f->nodes[f->events[e->parent].reserved[0]].first].reserved[1];
+        uint32_t at = prof__forest_find(f, list, i);
         prof__node *n = f->nodes + at;
         uint64_t value = ((uint64_t)n->value[1] << 32 | n->value[0]) + (uint64_t)prof__metric_ns(e, metric);
         n->value[0] = (uint32_t)value;
@@ -2938,7 +3025,7 @@ PROF__FN void prof__stack_entry(prof__out *o, const char *name) {
 }
 
 PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, const prof__node *n) {
-    const prof_event *events = f->trace->events, *path[256], *e = events + n->first;
+    const prof_event *events = f->events, *path[256], *e = events + n->first;
     uint64_t us = ((uint64_t)n->value[1] << 32 | n->value[0]) / 1000u;
     int depth = 0;
     if (!us) return;
@@ -2961,11 +3048,11 @@ PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof
     if (!prof__valid(trace) || !out.write || metric == PROF_METRIC_COUNT || metric == PROF_METRIC_CPU_TIME)
         return PROF_ERROR_INVALID;
     prof__analyse(trace);
-    f.trace = trace;
+    f.events = prof__trace.events;
     f.nodes = (prof__node *)(void *)trace->scratch;
     f.count = 0;
     f.roots = PROF_NONE;
-    prof__forest_make(&f, prof__trace.events, metric);
+    prof__forest_make(&f, trace->event_count, metric);
     prof__out_open(&o, out);
     for (uint32_t i = 0; i < f.count && !o.failed; i++) prof__stack_line(&o, &f, f.nodes + i);
     return prof__out_close(&o);
@@ -3068,6 +3155,7 @@ PROF__FN void prof__states_open(struct prof_trace *s) {
         char *p = (char *)s->states + i * s->state_size;
         prof__state *t = (prof__state *)(void *)p;
         if (!prof__not_owned(p, p + s->state_size)) continue;
+        t->promised = 0;
         t->next = s->free_states;
         s->free_states = t;
     }
@@ -3109,9 +3197,9 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
 
 /* How many run-time names a session may use: by default one for each KiB of the arena, 4096 at most. */
 PROF__FN uint32_t prof__names_of(const prof_desc *d) {
-    size_t n = (size_t)(prof__arena.end - prof__arena.base) / 1024;
-    if (d->max_sites) n = d->max_sites;
-    return (uint32_t)PROF__MIN(PROF__MAX(n, 1u), PROF__MIN(4096u, (uint32_t)(PROF__KIND - PROF__PUSHED)));
+    size_t n = PROF__MIN((size_t)(prof__arena.end - prof__arena.base) / 1024, 4096u);
+    if (d->max_sites) n = PROF__MIN(d->max_sites, (uint32_t)(PROF__KIND - PROF__PUSHED));
+    return (uint32_t)PROF__MAX(n, 1u);
 }
 
 PROF__FN prof_clock prof__clock_of(const prof_desc *d) {
@@ -3195,22 +3283,26 @@ PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
    row leave at most the one begin or end that was under way when the limits were set. */
 PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     prof__frame *top = NULL;
+    prof__frame *bottom = NULL;
     prof__record *cursor = NULL;
+    size_t share = PROF__STATE_SHARE(prof__trace.max_depth);
     for (int i = 0; i < 1000; i++) {
-        prof__frame *now_top = PROF__ACQUIRE(t->hot.top);
+        prof__frame *now_top = PROF__ACQUIRE(t->hot.top), *now_bottom = PROF__ACQUIRE(t->hot.bottom);
         prof__record *now_cursor = PROF__ACQUIRE(t->hot.cursor);
-        bool same = i && now_top == top && now_cursor == cursor;
+        bool same = i && now_top == top && now_bottom == bottom && now_cursor == cursor;
         top = now_top;
+        bottom = now_bottom;
         cursor = now_cursor;
         if (same) break;
         PROF__FENCE();
     }
     row->cursor = cursor;
-    row->open_count = top > t->hot.bottom ? (uint32_t)(top - t->hot.bottom) : 0;
-    row->open = (prof__open *)prof__take(row->open_count * sizeof *row->open, 0);
-    if (!row->open) row->open_count = 0;
+    row->open_count = top > bottom ? (uint32_t)(top - bottom) : 0;
+    prof__arena.promised -= share;       /* what was promised becomes what is taken */
+    row->open = (prof__open *)prof__take(row->open_count * sizeof *row->open,
+                                         row->open_count * PROF__SLOT_SHARE);
     for (uint32_t i = 0; i < row->open_count; i++) {
-        const prof__frame *f = t->hot.bottom + i;
+        const prof__frame *f = bottom + i;
         uint32_t start = PROF__ACQUIRE(f->start);
         row->open[i].start = (uint64_t)PROF__LOAD(f->epoch) << 32 | start;
         row->open[i].site = PROF__LOAD(f->site);
@@ -3218,20 +3310,37 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     }
 }
 
+/* The last zone that a row recorded; NULL: none. Clock records and both slots of a moment are no zones. */
+PROF__FN const prof__record *prof__last_zone(const prof__row *row) {
+    const prof__record *last = NULL;
+    for (const prof__segment *g = row->first; g; g = g->next) {
+        const prof__record *c = g->end ? g->end : row->cursor;
+        while (c-- > g->begin)
+            if (c->site_depth >> 8 < PROF__KIND && (c->site_depth & 0xff) != 0xff) {
+                last = c;
+                break;
+            }
+    }
+    return last;
+}
+
 /* The innermost open zone may be one that was just being begun or ended. It is open only if it began after
-   the last record, or that record lies within it. */
-PROF__FN void prof__snapshot_check(prof__row *row, const prof__state *t) {
-    const prof__record *last = row->cursor - 1;
+   the one around it, and after the last zone ended unless that lies within it. */
+PROF__FN void prof__snapshot_check(prof__row *row) {
+    const prof__record *last = prof__last_zone(row);
     const prof__open *o = row->open + row->open_count - 1;
-    uint32_t depth = last->site_depth & 0xff;
-    if (!row->open_count || last < t->begin || last->site_depth >> 8 >= PROF__KIND || depth > o->depth) return;
-    if ((int32_t)((uint32_t)o->start - last->end) < 0) row->open_count--;
+    uint64_t around = row->open_count > 1 ? o[-1].start : prof__trace.start_tick;
+    if (!row->open_count) return;
+    if (!o->site || o->start < around || (last && (last->site_depth & 0xff) <= o->depth &&
+                                          (int32_t)((uint32_t)o->start - last->end) < 0))
+        row->open_count--;
 }
 
 PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof__state *own) {
     prof__row *row = t->row;
+    for (int i = 0; i < 20000 && t != own && PROF__ACQUIRE(t->looking); i++) prof__yield();
     prof__snapshot(t, row);
-    if (t != own && t->fast) prof__snapshot_check(row, t);
+    if (t != own && t->fast) prof__snapshot_check(row);
     prof__counts_add(&s->counts, &t->counts);
     s->counts.unfinished += row->open_count;
     s->counts.slots += (size_t)(row->cursor - t->begin) + row->open_count;
@@ -3299,7 +3408,8 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     out.dropped_sites = c.sites;
     out.dropped_threads = s->dropped_threads;
     out.dropped = out.dropped_full + out.dropped_deep + out.dropped_sites + out.dropped_threads;
-    out.recorded = c.slots - c.extra;
+    if (s->stopped && !s->analysed) prof__count_rows(s);
+    out.recorded = s->stopped ? s->event_count : c.slots - PROF__MIN(c.extra, c.slots);
     out.unbalanced = c.unbalanced;
     out.healed = c.healed;
     out.cut = c.cut + PROF__LOAD(prof__cut);

@@ -5,7 +5,8 @@
 # non-zero when one failed. Its whole output is kept in build/tests/JOB.log.
 #
 # Every tests/test_*.c is a job in each configuration below; those that begin with the line
-# /* portable */ also on aarch64 and on Windows. A line /* build: FLAGS */ near the top adds flags.
+# /* portable */ also on aarch64 and on Windows, those that name PROF_ZLIB also with it. A line
+# /* build: FLAGS */ near the top adds flags. Every tests/test_*.sh is a job too.
 # shellcheck disable=SC2086   # lists of flags and files are meant to split
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -23,6 +24,7 @@ configure() {   # CONFIG: sets cc, libs, and runner, the command the program run
     clang) cc='clang -std=c99 -O2' ;;
     c++) cc='g++ -x c++ -std=c++11 -O2' ;;
     asan) cc='gcc -std=c99 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' ;;
+    zlib) cc='gcc -std=c99 -O2 -DPROF_ZLIB' libs="$libs -lz" ;;
     tsan) cc='clang -std=c99 -O1 -g -fsanitize=thread' ;;
     aarch64) cc='aarch64-linux-gnu-gcc -std=c99 -O2 -static' runner=qemu-aarch64-static ;;
     windows) cc='x86_64-w64-mingw32-gcc -std=c99 -O2 -static' runner=$wine libs=-lm ;;
@@ -60,7 +62,7 @@ program() {   # CONFIG NAME
     why=$(unusable)
     [ -n "$why" ] && { echo "skip $name: $why"; return 0; }
     flags=$(sed -n '1,5s|^/\* build: \(.*\) \*/$|\1|p' "tests/$name.c")
-    exe=$out/$config/$name
+    exe=$out/$config/$name.exe
     if [ ! -x "$exe" ] || [ -n "$(find prof.h tests -type f -newer "$exe")" ]; then
         $cc $warn -I. -DTEST_OUT="\"$dir\"" "tests/$name.c" -o "$exe" $flags $libs ||
             { echo "not ok $name: does not compile"; return 1; }
@@ -96,9 +98,11 @@ count() {   # FILE...
 jobs_named() {   # WORD
     {
         printf '%s\n' compile symbols lint
-        for config in tsan asan c++ clang gcc aarch64 windows; do
+        for file in tests/test_*.sh; do basename "$file" .sh; done
+        for config in tsan asan c++ clang gcc zlib aarch64 windows; do
             for file in tests/test_*.c; do
                 case $config in
+                zlib) grep -q PROF_ZLIB "$file" || continue ;;
                 aarch64 | windows) head -n 1 "$file" | grep -q '/\* portable \*/' || continue ;;
                 esac
                 echo "$config/$(basename "$file" .c)"

@@ -24,11 +24,13 @@ none() {   # NAME LIST: the list must be empty
 for cc in gcc clang; do
     command -v $cc >/dev/null || { echo "skip $cc: not installed"; continue; }
     compile="$cc -std=c99 -O2 -I. -c"
-    $compile $out/implementation.c -o $out/implementation.o &&
+    if ! { $compile $out/implementation.c -o $out/implementation.o &&
         $compile -DPROF_STATIC $out/implementation.c -o $out/static.o &&
-        $compile $out/declarations.c -o $out/declarations.o ||
-        { echo "not ok $cc: does not compile"; failed=1; continue; }
-
+        $compile $out/declarations.c -o $out/declarations.o; }; then
+        echo "not ok $cc: does not compile"
+        failed=1
+        continue
+    fi
     exports=$(symbols '-g --defined-only' $out/implementation.o)
     echo "$exports" | grep -qx prof_start || { echo "not ok $cc exports: no prof_start"; failed=1; }
     none "$cc: all exports begin with prof_" "$(echo "$exports" | grep -v '^prof_')"

@@ -60,6 +60,7 @@
 #define RUN(function) test_run(#function, function)
 
 static int test_failures, test_bad, test_skipped;
+TEST_UNUSED static int test_keep;        /* keep the last trace for the next test */
 static char test_why[1024];
 
 TEST_PRINTF(1, 2) TEST_UNUSED static void test_say(const char *format, ...) {
@@ -75,13 +76,26 @@ TEST_UNUSED static void test_fail(const char *file, int line, const char *condit
     snprintf(test_why, sizeof test_why, "%s:%d: %.200s: ", file, line, condition);
 }
 
+/* Closes what a test left open, and ends the zones that it left behind. */
+static void test_clean_up(void) {
+    prof_desc desc;
+    int i;
+    prof_stop();
+    memset(&desc, 0, sizeof desc);
+    desc.os_clock = true;
+    if (prof_start(&desc) != PROF_OK) return;
+    prof_push("clean up");
+    for (i = 0; i < 300; i++) prof_pop();
+    prof_stop();
+    prof_thread_end();
+}
+
 static void test_run(const char *name, void (*function)(void)) {
     test_bad = test_skipped = 0;
     test_why[0] = 0;
     if (strncmp(name, "test_", 5) == 0) name += 5;
     function();
-    prof_stop();                         /* whatever the test left open, and its stale zones */
-    prof_thread_end();
+    if (!test_keep) test_clean_up();
     if (test_bad) printf("not ok %s: %s\n", name, test_why);
     else if (test_skipped) printf("skip %s: %s\n", name, test_why);
     else printf("ok %s\n", name);

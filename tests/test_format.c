@@ -36,6 +36,28 @@ static void test_format_memory(void) {
     }
 }
 
+/* Half-way figures go to the even digit. */
+static void test_format_ties(void) {
+    static const time_row times[] = {{0.0625, "0.062us"}, {0.1875, "0.188us"}, {2.0625, "2.062us"},
+                                     {-0.0625, "-0.062us"}, {1062.5, "1.062ms"}};
+    static const share_row shares[] = {{1, 32, "3.12%"}, {3, 32, "9.38%"}};
+    static const memory_row memory[] = {{1152, "1.12 KB"}, {1408, "1.38 KB"}, {-1152, "-1.12 KB"}};
+    char text[64];
+    size_t i;
+    for (i = 0; i < COUNT(times); i++) {
+        prof_format_time(text, sizeof text, times[i].us);
+        SAME_TEXT(text, times[i].text);
+    }
+    for (i = 0; i < COUNT(shares); i++) {
+        prof_format_share(text, sizeof text, shares[i].part, shares[i].total);
+        SAME_TEXT(text, shares[i].text);
+    }
+    for (i = 0; i < COUNT(memory); i++) {
+        prof_format_memory(text, sizeof text, memory[i].bytes);
+        SAME_TEXT(text, memory[i].text);
+    }
+}
+
 /* What is in text after a call with that size: the first size - 1 letters, a NUL, nothing more. */
 static void check_cut(const char *text, size_t size, const char *whole) {
     size_t length = strlen(whole), kept = size > length ? length : size ? size - 1 : 0, i;
@@ -83,6 +105,7 @@ int main(void) {
     RUN(test_format_time);
     RUN(test_format_share);
     RUN(test_format_memory);
+    RUN(test_format_ties);
     RUN(test_format_cut);
     RUN(test_format_extremes);
     return test_end();

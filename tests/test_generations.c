@@ -133,7 +133,7 @@ static void test_session_defaults(void) {
               "event %u: %lld to %lld, not within %lld to %lld", (unsigned)i,
               (long long)events[i].start_ns, (long long)events[i].end_ns, (long long)before,
               (long long)after);
-        SAME_TEXT(events[i].name, i % 2 ? "inner" : "outer");
+        SAME_TEXT(events[i].name, events[i].depth ? "inner" : "outer");
     }
     CHECK(prof_get_stats().clock != PROF_CLOCK_NONE, "no clock");
     CHECK(prof_get_stats().ticks_per_second > 0, "no rate");

@@ -286,6 +286,57 @@ static void test_golden_stacks(void) {
     PASS_ON(golden_stacks("stacks_total.txt", PROF_METRIC_CPU_TIME_TOTAL));
 }
 
+static unsigned rows_with(const prof_table_desc *desc, const char *word) {
+    test_text text;
+    const char *at;
+    unsigned n = 0;
+    memset(&text, 0, sizeof text);
+    if (prof_write_table(trace, desc, test_text_sink(&text)) != PROF_OK) return 0;
+    for (at = text.data; (at = strstr(at, word)) != NULL; at++) n++;
+    test_text_clear(&text);
+    return n;
+}
+
+/* As many rows as asked for: 100 by default, of averages and of events. */
+static void test_golden_row_limit(void) {
+    prof_desc desc = test_desc();
+    prof_table_desc table;
+    char name[24];
+    int i, averages;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 150; i++) {
+        snprintf(name, sizeof name, "zone %d", i);
+        prof_push(name);
+        test_time.tick += 1000;
+        prof_pop();
+    }
+    trace = prof_stop();
+    EQUAL(rows_with(NULL, "zone "), 100);
+    for (averages = 0; averages < 2; averages++) {
+        table = table_desc(averages != 0, PROF_METRIC_NONE);
+        EQUAL(rows_with(&table, "zone "), 100);
+        table.row_limit = 1;
+        EQUAL(rows_with(&table, "zone "), 1);
+        table.row_limit = 149;
+        EQUAL(rows_with(&table, "zone "), 149);
+        table.row_limit = UINT32_MAX;
+        EQUAL(rows_with(&table, "zone "), 150);
+    }
+}
+
+/* One place marked twice, as in a header that two files include, is one site. */
+static void test_golden_same_place(void) {
+    prof_desc desc = test_desc();
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("twin") { at(1); } PROF_BLOCK("twin") { at(2); } PROF_BLOCK("other") { at(3); }
+    PROF_BLOCK("twin") { at(4); }
+    trace = prof_stop();
+    EQUAL(test_find(trace, "twin", 0)->site, test_find(trace, "twin", 1)->site);
+    CHECK(test_find(trace, "twin", 0)->site != test_find(trace, "other", 0)->site, "one site");
+    CHECK(test_find(trace, "twin", 0)->site != test_find(trace, "twin", 2)->site, "one site");
+    EQUAL(prof_key_averages(trace, NULL, NULL, 0), 2);
+}
+
 static void test_golden_empty(void) {
     prof_desc desc = test_desc();
     test_text text;
@@ -337,6 +388,7 @@ static void test_golden_record(void) {
 }
 
 int main(void) {
+    test_keep = 1;
     RUN(test_golden_record);
     RUN(test_golden_events);
     RUN(test_golden_averages);
@@ -354,6 +406,8 @@ int main(void) {
     RUN(test_golden_table_top);
     RUN(test_golden_chrome);
     RUN(test_golden_stacks);
+    RUN(test_golden_row_limit);
+    RUN(test_golden_same_place);
     RUN(test_golden_empty);
     RUN(test_golden_odd_names);
     return test_end();

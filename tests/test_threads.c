@@ -46,8 +46,10 @@ static prof_trace *stop_and_check(uint64_t zones) {
     test_tree(trace);
     if (!test_bad && (count != zones || stats.recorded != zones)) {
         test_fail(__FILE__, __LINE__, "zones");
-        test_say("%lu events, %lu recorded, not %lu", (unsigned long)count,
-                 (unsigned long)stats.recorded, (unsigned long)zones);
+        test_say("%lu events, %lu recorded, not %lu; dropped: %lu full, %lu threads, %lu sites",
+                 (unsigned long)count, (unsigned long)stats.recorded, (unsigned long)zones,
+                 (unsigned long)stats.dropped_full, (unsigned long)stats.dropped_threads,
+                 (unsigned long)stats.dropped_sites);
     }
     return trace;
 }
@@ -368,6 +370,39 @@ static void test_threads_open_elsewhere(void) {
     EQUAL(prof_get_stats().unbalanced, 0);
 }
 
+/* The same with a counter as the thread's last record, of values that look like times. */
+static int64_t counter_value;
+
+static void *counting_body(void *user) {
+    (void)user;
+    PROF_BLOCK("outer") {
+        PROF_BLOCK("child") { PROF_SCOPE("grandchild"); }
+        prof_counter("c", counter_value);
+        if (counter_value % 2) prof_instant("i");
+        gate_pass(&opened);
+        gate_pass(&stopped);
+    }
+    return NULL;
+}
+
+static void test_threads_open_after_counter(void) {
+    int i;
+    for (i = 0; i < 16; i++) {
+        pthread_t thread;
+        gate_open(&opened, 2);
+        gate_open(&stopped, 2);
+        counter_value = ((int64_t)i << 28) + i % 2;
+        EQUAL(prof_start(NULL), PROF_OK);
+        EQUAL(pthread_create(&thread, NULL, counting_body, NULL), 0);
+        gate_pass(&opened);
+        stop_and_check(3);
+        gate_pass(&stopped);
+        pthread_join(thread, NULL);
+        if (test_bad) return;
+        EQUAL(prof_get_stats().unfinished, 1);
+    }
+}
+
 /* ---- Ends of threads ---- */
 
 static void *open_exit_body(void *user) {
@@ -526,6 +561,7 @@ int main(void) {
     RUN(test_threads_same_buffer);
     RUN(test_threads_full_buffer);
     RUN(test_threads_open_elsewhere);
+    RUN(test_threads_open_after_counter);
     RUN(test_threads_exit_open);
     RUN(test_threads_end_by_hand);
     RUN(test_threads_stop_elsewhere);

@@ -13,6 +13,7 @@
 #define PROF_IMPLEMENTATION
 #include "prof.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,14 +156,13 @@ static void report(const char *key, double value, limit_kind kind, double limit,
 static void write_json(const char *path)
 {
     FILE *file = fopen(path, "w");
-    if (!file) {
-        perror(path);
-        exit(2);
-    }
+    if (!file)
+        fail(path, strerror(errno));
     for (size_t i = 0; i < row_count; i++)
         fprintf(file, "%s\n  \"%s\": %.4f", i ? "," : "{", rows[i].key, rows[i].value);
     fputs("\n}\n", file);
-    if (ferror(file) | fclose(file))
+    bool failed = ferror(file) != 0;
+    if (fclose(file) || failed)
         fail(path, "cannot be written");
 }
 
@@ -202,23 +202,25 @@ static void close_session(void)
 static void start_default(void) { open_session(0); }
 static void start_arena(void) { open_session(ARENA_SIZE); }
 
-/* ---- Clocks, as the library reads them ---- */
+/* ---- Clocks, as the library reads them; a record keeps the low half ---- */
 
-INLINE uint64_t os_clock(void)
+INLINE uint32_t os_clock(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return (uint32_t)((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
 }
 
-INLINE uint64_t cpu_clock(void)
+INLINE uint32_t cpu_clock(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
-    return __builtin_ia32_rdtsc();
+    uint32_t ticks;
+    __asm__ volatile("rdtsc" : "=a"(ticks) : : "edx");
+    return ticks;
 #elif defined(__aarch64__)
     uint64_t ticks;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-    return ticks;
+    return (uint32_t)ticks;
 #else
     return os_clock();
 #endif
@@ -227,7 +229,7 @@ INLINE uint64_t cpu_clock(void)
 /* ---- The floor ---- */
 
 typedef struct { uint32_t end, duration, depth_site; } ring_record;
-typedef struct { uint64_t start; uint32_t site; } ring_frame;
+typedef struct { uint32_t start, site; } ring_frame;
 
 static struct {
     ring_frame stack[64];
@@ -236,25 +238,25 @@ static struct {
     ring_record *cursor;
 } ring;
 
-INLINE void floor_begin(uint64_t (*now)(void))
+INLINE void floor_begin(uint32_t (*now)(void))
 {
     ring.stack[0].site = 1;
     ring.top = 1;
     ring.stack[0].start = now();
 }
 
-INLINE void floor_end(uint64_t (*now)(void), size_t i)
+INLINE void floor_end(uint32_t (*now)(void), size_t i)
 {
-    uint64_t end = now();
+    uint32_t end = now();
     ring_record *record = &ring.records[i % RING_RECORDS];
     ring.top = 0;
-    record->end = (uint32_t)end;
-    record->duration = (uint32_t)(end - ring.stack[0].start);
+    record->end = end;
+    record->duration = end - ring.stack[0].start;
     record->depth_site = ring.stack[0].site << 8;
     ring.cursor = record;
 }
 
-INLINE void floor_zones(size_t count, uint64_t (*now)(void))
+INLINE void floor_zones(size_t count, uint32_t (*now)(void))
 {
     for (size_t i = 0; i < count; i++) {
         floor_begin(now);
@@ -285,7 +287,7 @@ INLINE uint64_t work(uint64_t x)
     return x;
 }
 
-INLINE void floor_around_work(size_t count, uint64_t (*now)(void))
+INLINE void floor_around_work(size_t count, uint32_t (*now)(void))
 {
     uint64_t x = 1;
     for (size_t i = 0; i < count; i++) {

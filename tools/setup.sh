@@ -6,7 +6,8 @@
 set -u
 
 # package, what shows that it is there (a command, a header; -: only dpkg knows), what it is for
-table='
+table() {
+    cat <<'END'
 gcc                         gcc                      compiling C
 g++                         g++                      compiling C++
 libc6-dev                   stdio.h                  compiling C
@@ -16,14 +17,14 @@ tcc                         tcc                      tests with a small compiler
 libclang-rt-dev             -                        tests under ThreadSanitizer
 zlib1g-dev                  zlib.h                   tests of .gz traces
 python3                     python3                  tests that read the JSON back
-gdb                         gdb                      tests that stall a thread
 shellcheck                  shellcheck               lint of the scripts
 gcc-mingw-w64-x86-64-win32  x86_64-w64-mingw32-gcc   tests on Windows
 wine64                      /usr/lib/wine/wine64     tests on Windows
 gcc-aarch64-linux-gnu       aarch64-linux-gnu-gcc    tests on aarch64
 libc6-dev-arm64-cross       -                        tests on aarch64
 qemu-user-static            qemu-aarch64-static      tests on aarch64
-'
+END
+}
 
 installed() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
@@ -39,7 +40,7 @@ is_there() {   # PACKAGE SIGN
 
 # Prints those of the packages that are missing; says on stderr what each is for.
 missing() {
-    echo "$table" | while read -r package sign purpose; do
+    table | while read -r package sign purpose; do
         case " $* " in *" $package "*) ;; *) continue ;; esac
         is_there "$package" "$sign" && continue
         echo "set-up: $package is missing, for $purpose" >&2
