@@ -29,7 +29,9 @@
        PROF_NOW()             * your own clock expression, uint64_t ticks; set
                                 desc.platform.ticks_per_second with it
        PROF_ZLIB              prof_save_chrome writes .gz files (link with -lz)
-       PROF_INSTRUMENT_FUNCTIONS   every function compiled with -finstrument-functions is a zone
+       PROF_INSTRUMENT_FUNCTIONS   beside PROF_IMPLEMENTATION: every function that is compiled
+                                with -finstrument-functions is a zone, named from the program's
+                                symbols (Linux; elsewhere by address)
 
    How it works
        Each thread owns a shadow stack of its open zones and writes ONE 12-byte record when a zone
@@ -60,7 +62,7 @@
 
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
-       @PLATFORM @ARENA @TEXT @SITES @RECORD @COLLECT @TREE @AVERAGES @TABLE @CHROME @STACKS
+       @PLATFORM @ARENA @TEXT @SITES @RECORD @FUNCTIONS @COLLECT @TREE @AVERAGES @TABLE @CHROME @STACKS
        @SESSION
 */
 #ifndef PROF_H
@@ -357,8 +359,8 @@ typedef struct prof__hot {
 } prof__hot;
 
 /* A thread's way to its state. skipped: begins dropped while it had none; stale: zones open when it gave the
-   last one back. */
-typedef struct prof__slot { uint32_t generation, skipped, stale; prof__hot *hot; } prof__slot;
+   last one back; inside: in a hook of an instrumented function. */
+typedef struct prof__slot { uint32_t generation, skipped, stale; prof__hot *hot; bool inside; } prof__slot;
 
 PROF_API prof__frame *prof__begin(prof__mark *mark, bool token) PROF__QUIET;
 PROF_API void prof__end(prof__frame *token) PROF__QUIET;
@@ -368,7 +370,7 @@ PROF_API void prof__end_top(void) PROF__QUIET;
 #  if defined(PROF_STATIC)
 static uint32_t prof__on PROF__UNUSED;                   /* 0: off; else the generation, from 2 up */
 static prof__hot prof__nowhere PROF__UNUSED;             /* a thread that holds no state */
-static __thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere };
+static __thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere, false };
 #  elif defined(__ELF__)
 extern uint32_t prof__on;
 extern prof__hot prof__nowhere;
@@ -621,13 +623,13 @@ extern "C" {
 #  ifndef PROF_STATIC
 uint32_t prof__on;
 prof__hot prof__nowhere;
-__thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere };
+__thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere, false };
 #  endif
 #else
 static uint32_t prof__on;
 static prof__hot prof__nowhere;
 #  if defined(__GNUC__) && !defined(__TINYC__)
-static __thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere };
+static __thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere, false };
 #  else
 #    define PROF__SLOTS 256              /* threads that record, where the compiler has no TLS */
 #  endif
@@ -1391,10 +1393,10 @@ PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #elif defined(__GNUC__) && !defined(__TINYC__)
 PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #elif defined(_MSC_VER)
-static __declspec(thread) prof__slot prof__tls = { 1, 0, 0, &prof__nowhere };
+static __declspec(thread) prof__slot prof__tls = { 1, 0, 0, &prof__nowhere, false };
 PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #else
-static prof__slot prof__slots[PROF__SLOTS], prof__slot_none = { 1, 0, 0, &prof__nowhere };
+static prof__slot prof__slots[PROF__SLOTS], prof__slot_none = { 1, 0, 0, &prof__nowhere, false };
 static pthread_key_t prof__slot_key;
 static pthread_once_t prof__slot_once = PTHREAD_ONCE_INIT;
 PROF__FN void prof__slot_release(void *slot) { ((prof__slot *)slot)->hot = NULL; }
@@ -2013,6 +2015,147 @@ PROF_API PROF__QUIET void prof_thread_name(const char *name) {
     }
     prof__unlock();
 }
+
+/* ---- @FUNCTIONS: every function a zone, by -finstrument-functions ---- */
+
+#ifdef PROF_INSTRUMENT_FUNCTIONS
+#if defined(__linux__)
+#  include <elf.h>
+#  if UINTPTR_MAX > UINT32_MAX
+typedef Elf64_Ehdr prof__elf_head;
+typedef Elf64_Shdr prof__elf_section;
+typedef Elf64_Sym prof__elf_symbol;
+#  else
+typedef Elf32_Ehdr prof__elf_head;
+typedef Elf32_Shdr prof__elf_section;
+typedef Elf32_Sym prof__elf_symbol;
+#  endif
+extern const char __ehdr_start[];        /* by the linker: where this program's image begins */
+#endif
+
+/* Functions by address. Their sites are called 0x... until prof_stop reads the symbols. */
+static struct prof__function { uintptr_t address; uint32_t site; } prof__functions[PROF_MAX_SITES * 2 + 1];
+static uint32_t prof__functions_unnamed;
+
+PROF__FN struct prof__function *prof__function_find(uintptr_t address) {
+    const uint32_t places = PROF_MAX_SITES * 2 + 1;
+    uint32_t i = (uint32_t)((address >> 4) * 2654435761u) % places;
+    uintptr_t there;
+    while ((there = PROF__ACQUIRE(prof__functions[i].address)) != 0 && there != address)
+        i = i + 1 == places ? 0 : i + 1;
+    return prof__functions + i;
+}
+
+/* The site of a function, shifted by 8; 0: no room. */
+PROF__FN uint32_t prof__function_site(uintptr_t address) {
+    static const char hex[] = "0123456789abcdef";
+    struct prof__function *f = prof__function_find(address);
+    char name[2 + 2 * sizeof address + 1], *p = name + sizeof name;
+    prof_site site = { NULL, "", "", 0 };
+    uintptr_t n = address;
+    if (f->address) return f->site << 8;
+    *--p = 0;
+    do *--p = hex[n & 15]; while (n >>= 4);
+    *--p = 'x';
+    *--p = '0';
+    site.name = p;
+    if (!prof__lock_briefly()) return 0;
+    f = prof__function_find(address);
+    if (!f->address) {
+        f->site = prof__site_add(&site);
+        if (f->site) {
+            prof__functions_unnamed++;
+            PROF__RELEASE(f->address, address);
+        }
+    }
+    prof__unlock();
+    return f->site << 8;
+}
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+void __cyg_profile_func_enter(void *function, void *caller) PROF__QUIET;
+void __cyg_profile_func_exit(void *function, void *caller) PROF__QUIET;
+#ifdef __cplusplus
+}
+#endif
+
+void __cyg_profile_func_enter(void *function, void *caller) {
+    prof__slot *slot = prof__slot_get();
+    prof__state *t;
+    uint32_t site;
+    (void)caller;
+    if (slot->inside || !PROF__LOAD(prof__on)) return;
+    slot->inside = true;
+    t = prof__state_to_begin(false);
+    site = t ? prof__function_site((uintptr_t)function) : 0;
+#if PROF__FAST
+    if (!t || !site || !prof__frame_open(&t->hot, site))
+#endif
+        if (t) (void)prof__begin_site(t, site, false);
+    slot->inside = false;
+}
+
+void __cyg_profile_func_exit(void *function, void *caller) {
+    prof__slot *slot = prof__slot_get();
+    (void)function;
+    (void)caller;
+    if (slot->inside) return;
+    slot->inside = true;
+    prof__end_top_inline();
+    slot->inside = false;
+}
+
+#if defined(__linux__)
+PROF__FN bool prof__read_at(int file, uint64_t offset, void *to, size_t size) {
+    return lseek(file, (off_t)offset, SEEK_SET) == (off_t)offset && read(file, to, size) == (ssize_t)size;
+}
+
+/* Names the functions that section number symbols of the program's file knows. */
+PROF__FN void prof__functions_match(int file, const prof__elf_head *head, const prof__elf_section *symbols) {
+    uintptr_t base = head->e_type == ET_DYN ? (uintptr_t)__ehdr_start : 0;
+    prof__elf_section text;
+    prof__elf_symbol list[64];
+    char name[256];
+    uint64_t at = symbols->sh_offset, end = at + symbols->sh_size, n;
+    if (!prof__read_at(file, head->e_shoff + symbols->sh_link * sizeof text, &text, sizeof text)) return;
+    for (; at < end && prof__functions_unnamed; at += n * sizeof *list) {
+        n = PROF__MIN((end - at) / sizeof *list, 64);
+        if (!n || !prof__read_at(file, at, list, n * sizeof *list)) return;
+        for (uint64_t i = 0; i < n; i++) {
+            struct prof__function *f = prof__function_find(base + list[i].st_value);
+            const char *known = f->address ? prof__sites[f->site].name : "", *copy;
+            if ((list[i].st_info & 15) != STT_FUNC || known[0] != '0') continue;
+            memset(name, 0, sizeof name);
+            if (lseek(file, (off_t)(text.sh_offset + list[i].st_name), SEEK_SET) < 0) return;
+            if (read(file, name, sizeof name - 1) <= 0 || !name[0]) continue;
+            copy = prof__site_copy(name, NULL);
+            if (copy) prof__sites[f->site].name = copy;
+            prof__functions_unnamed--;
+        }
+    }
+}
+#endif
+
+/* Functions of shared libraries keep their addresses. Under the lock. */
+PROF__FN void prof__functions_name(void) {
+#if defined(__linux__)
+    prof__elf_head head;
+    prof__elf_section section;
+    int file = prof__functions_unnamed ? open("/proc/self/exe", O_RDONLY) : -1;
+    if (file < 0) return;
+    if (prof__read_at(file, 0, &head, sizeof head) && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
+        head.e_shentsize == sizeof section)
+        for (uint32_t i = 0; i < head.e_shnum; i++)
+            if (prof__read_at(file, head.e_shoff + i * sizeof section, &section, sizeof section) &&
+                section.sh_type == SHT_SYMTAB) prof__functions_match(file, &head, &section);
+    close(file);
+#endif
+}
+#else
+#  define prof__functions_name() ((void)0)
+#endif
 
 /* ---- @COLLECT: records back to zones and moments, thread by thread ---- */
 
@@ -3358,6 +3501,7 @@ PROF__FN void prof__stop_locked(struct prof_trace *s, prof__slot *slot) {
     for (prof__state *t = prof__owned; t; t = t->next)
         if (t->generation == s->generation) prof__state_close(s, t, own);
     prof__clock_stop(s);
+    prof__functions_name();
     s->open = false;
     s->stopped = true;
     prof__arena.closed = true;
