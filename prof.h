@@ -62,8 +62,8 @@
 
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
-       @PLATFORM @ARENA @TEXT @SITES @RECORD @FUNCTIONS @COLLECT @TREE @AVERAGES @TABLE @CHROME @STACKS
-       @SESSION
+       @PLATFORM @ARENA @TEXT @SITES @RECORD @FUNCTIONS @COLLECT @TREE @AVERAGES @TABLE @CHROME
+       @STACKS @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
@@ -89,7 +89,7 @@ extern "C" {
 typedef enum prof_result {
     PROF_OK = 0,
     PROF_ERROR_INVALID,      /* an argument is not one this call takes */
-    PROF_ERROR_MEMORY,       /* the arena is too small: prof_memory_size(desc) says how much it takes */
+    PROF_ERROR_MEMORY,       /* the arena is too small: see prof_memory_size */
     PROF_ERROR_STATE,        /* not now: already started, or the trace is gone */
     PROF_ERROR_SINK,         /* a sink's write() returned false */
     PROF_ERROR_FILE,         /* the file could not be created, written or renamed */
@@ -136,9 +136,9 @@ typedef struct prof_stats {
     uint64_t dropped_full;               /* ... the arena was full */
     uint64_t dropped_deep;               /* ... more than max_depth zones were open */
     uint64_t dropped_threads;            /* ... no thread state was free (max_threads) */
-    uint64_t dropped_sites;              /* ... no site was free (PROF_MAX_SITES, PROF_SITE_TEXT, max_sites) */
+    uint64_t dropped_sites;              /* ... more names than PROF_MAX_SITES or max_sites */
     uint64_t unbalanced;                 /* ends without a begin: ignored */
-    uint64_t healed;                     /* zones left open when an outer one ended: ended with it */
+    uint64_t healed;                     /* zones left open when an outer one ended */
     uint64_t cut;                        /* ends whose zone began before this session: ignored */
     uint64_t unfinished;                 /* zones ended by prof_stop or by their thread's exit */
     uint64_t clock_steps;                /* times the clock went back */
@@ -206,9 +206,12 @@ typedef enum prof_metric {
     PROF_METRIC_COUNT
 } prof_metric;
 
-typedef enum prof_time_unit { PROF_TIME_AUTO = 0, PROF_TIME_S, PROF_TIME_MS, PROF_TIME_US } prof_time_unit;
+typedef enum prof_time_unit {
+    PROF_TIME_AUTO = 0, PROF_TIME_S, PROF_TIME_MS, PROF_TIME_US
+} prof_time_unit;
 
-typedef struct prof_averages_desc { uint32_t reserved; } prof_averages_desc;   /* grouping; zeroed: by name */
+/* Grouping; zeroed: by name. */
+typedef struct prof_averages_desc { uint32_t reserved; } prof_averages_desc;
 
 /* EventList.table()'s arguments. */
 typedef struct prof_table_desc {
@@ -221,7 +224,7 @@ typedef struct prof_table_desc {
     prof_time_unit time_unit;
 } prof_table_desc;
 
-typedef struct prof_chrome_desc { uint32_t reserved; } prof_chrome_desc;       /* NULL or zeroed: defaults */
+typedef struct prof_chrome_desc { uint32_t reserved; } prof_chrome_desc;   /* NULL: defaults */
 
 typedef struct prof_trace prof_trace;    /* what was recorded; valid until the next prof_start */
 
@@ -236,8 +239,8 @@ PROF_API prof_result prof_start(const prof_desc *desc);
    on marking zones: they are not recorded. */
 PROF_API prof_trace *prof_stop(void);
 
-/* English, static, never NULL. After PROF_ERROR_MEMORY from prof_start it says how many bytes it takes
-   (one text per process: read it before another thread calls prof_start). */
+/* English, static, never NULL. After PROF_ERROR_MEMORY from prof_start it says how many bytes it
+   takes (one text per process: read it before another thread calls prof_start). */
 PROF_API const char *prof_strerror(prof_result result);
 
 /* Counts of the open session, or of the last one. Any thread; exact after prof_stop. */
@@ -266,8 +269,8 @@ PROF_API void prof_thread_end(void);
 
 /* ---- @API-TRACE: what was recorded, and the writers ---- */
 
-/* All events by (start, -end, thread, depth): a parent stands before its children. The array lives as
-   long as the trace. NULL and 0 when there are none. PyTorch: profile.events() */
+/* All events by (start, -end, thread, depth): a parent stands before its children. The array
+   lives as long as the trace. NULL and 0 when there are none. PyTorch: profile.events() */
 PROF_API const prof_event *prof_events(const prof_trace *trace, size_t *count);
 
 /* The threads that recorded, by index. */
@@ -285,13 +288,15 @@ PROF_API size_t prof_key_averages(const prof_trace *trace, const prof_averages_d
 PROF_API prof_average prof_total_average(const prof_trace *trace);
 
 /* PyTorch's table. desc NULL: key averages by self CPU time. */
-PROF_API prof_result prof_write_table(const prof_trace *trace, const prof_table_desc *desc, prof_sink out);
+PROF_API prof_result prof_write_table(const prof_trace *trace, const prof_table_desc *desc,
+                                      prof_sink out);
 
 /* Chrome trace JSON, for Perfetto, chrome://tracing, speedscope. */
-PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc, prof_sink out);
+PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
+                                       prof_sink out);
 
-/* Folded stacks, `outer;inner 123` with microseconds, for flamegraph.pl and speedscope. One line for
-   each distinct stack with 1 us or more. */
+/* Folded stacks, `outer;inner 123` with microseconds, for flamegraph.pl and speedscope. One line
+   for each distinct stack with 1 us or more. */
 PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric, prof_sink out);
 
 /* prof_write_chrome to a file: written under a temporary name, then renamed, so that no half file
@@ -346,21 +351,25 @@ PROF_API size_t prof_format_memory(char *buf, size_t size, int64_t bytes);
 
 typedef struct prof__record { uint32_t end, duration, site_depth; } prof__record;
 typedef struct prof__frame { uint32_t start, site, depth, epoch; } prof__frame;   /* an open zone */
-typedef struct prof__mark { uint32_t id; const prof_site *site; } prof__mark;     /* id: site << 8 */
+typedef struct prof__mark { uint32_t id; const prof_site *site; } prof__mark;   /* id: site << 8 */
 
-/* The part of a thread's state that inline code touches. It goes to the slow path when a frame's epoch is
-   not the clock's upper half (a new epoch, too deep, another clock, the arena is full) or when the
-   cursor is not below limit. */
+/* The part of a thread's state that inline code touches. It goes to the slow path when a frame's
+   epoch is not the clock's upper half (a new epoch, too deep, another clock, the arena is full)
+   or when the cursor is not below limit. */
 typedef struct prof__hot {
     prof__frame *top;                    /* one past the innermost open zone */
-    prof__frame *bottom;                 /* top when none is open; below: zones of older generations */
+    prof__frame *bottom;                 /* top when none is open; below: older generations */
     prof__record *cursor;                /* published: everything below is written */
     prof__record *limit;                 /* NULL: always slow */
 } prof__hot;
 
-/* A thread's way to its state. skipped: begins dropped while it had none; stale: zones open when it gave the
-   last one back; inside: in a hook of an instrumented function. */
-typedef struct prof__slot { uint32_t generation, skipped, stale; prof__hot *hot; bool inside; } prof__slot;
+/* A thread's way to its state. skipped: begins dropped while it had none; stale: zones open when
+   it gave the last one back; inside: in a hook of an instrumented function. */
+typedef struct prof__slot {
+    uint32_t generation, skipped, stale;
+    prof__hot *hot;
+    bool inside;
+} prof__slot;
 
 PROF_API prof__frame *prof__begin(prof__mark *mark, bool token) PROF__QUIET;
 PROF_API void prof__end(prof__frame *token) PROF__QUIET;
@@ -368,7 +377,7 @@ PROF_API void prof__end_top(void) PROF__QUIET;
 
 #if PROF__FAST
 #  if defined(PROF_STATIC)
-static uint32_t prof__on PROF__UNUSED;                   /* 0: off; else the generation, from 2 up */
+static uint32_t prof__on PROF__UNUSED;                /* 0: off; else the generation, from 2 up */
 static prof__hot prof__nowhere PROF__UNUSED;             /* a thread that holds no state */
 static __thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere, false };
 #  elif defined(__ELF__)
@@ -401,8 +410,8 @@ PROF__INLINE void prof__ticks(uint32_t *lo, uint32_t *hi) {
 #  endif
 }
 
-/* NULL: the slow path must. The order of the three stores keeps zones in signal handlers and prof_stop()
-   right. */
+/* NULL: the slow path must. The order of the three stores keeps zones in signal handlers and
+   prof_stop() right. */
 PROF__INLINE prof__frame *prof__frame_open(prof__hot *t, uint32_t site) {
     prof__frame *f = t->top;
     uint32_t lo, hi;
@@ -414,8 +423,8 @@ PROF__INLINE prof__frame *prof__frame_open(prof__hot *t, uint32_t site) {
     return f + 1;
 }
 
-/* Returns the token that ends this zone: the frame above it; NULL when nothing was begun. token: will it be
-   used? Without, the end that comes must not take another zone's frame. */
+/* Returns the token that ends this zone: the frame above it; NULL when nothing was begun. token:
+   will it be used? Without, the end that comes must not take another zone's frame. */
 PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
     uint32_t on = PROF__LOAD(prof__on), site;
     prof__frame *opened;
@@ -469,7 +478,8 @@ PROF__INLINE void prof__end_top_inline(void) {
 struct prof__scope {
     prof__frame *token;
     bool once;
-    PROF__MEMBER explicit prof__scope(prof__mark *m) : token(prof__begin_inline(m, true)), once(true) {}
+    PROF__MEMBER explicit prof__scope(prof__mark *m)
+        : token(prof__begin_inline(m, true)), once(true) {}
     PROF__MEMBER ~prof__scope() { prof__end_inline(token); }
     prof__scope(const prof__scope &) = delete;
     prof__scope &operator=(const prof__scope &) = delete;
@@ -541,7 +551,8 @@ PROF__INLINE void prof__scope_end(prof__frame **token) { prof__end_inline(*token
 #    define PROF__BLOCK2(id, name) \
     for (bool prof__once_##id = true; prof__once_##id; prof__once_##id = false) \
         for (__attribute__((cleanup(prof__scope_end), unused)) prof__frame *prof__token_##id = \
-                 __extension__({ PROF__MARK(id, name); prof__begin_inline(PROF__MARK_REF(id), true); }); \
+                 __extension__({ PROF__MARK(id, name); \
+                                 prof__begin_inline(PROF__MARK_REF(id), true); }); \
              prof__once_##id; prof__once_##id = false)
 #  else
 #    define PROF__SCOPE2(id, name) \
@@ -752,15 +763,15 @@ PROF__FN bool prof__cpu_clock_usable(void) {
 #endif
 }
 
-/* One lock for all that is rare: threads that come, chunks, names, start and stop. It holds its owner's slot
-   address, so that a signal handler knows when it interrupted the owner. */
+/* One lock for all that is rare: threads that come, chunks, names, start and stop. It holds its
+   owner's slot address, so that a signal handler knows when it interrupted the owner. */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
 static uintptr_t prof__lock_word;
 PROF__FN uintptr_t prof__self(void) { return (uintptr_t)&prof__tls; }
 PROF__FN bool prof__try_lock(void) {
     uintptr_t none = 0;
-    return __atomic_compare_exchange_n(&prof__lock_word, &none, prof__self(), false, __ATOMIC_ACQUIRE,
-                                       __ATOMIC_RELAXED);
+    return __atomic_compare_exchange_n(&prof__lock_word, &none, prof__self(), false,
+                                       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 PROF__FN bool prof__lock_mine(void) { return PROF__LOAD(prof__lock_word) == prof__self(); }
 PROF__FN void prof__unlock(void) { PROF__RELEASE(prof__lock_word, 0u); }
@@ -794,8 +805,8 @@ PROF__FN void prof__lock(void) {
     while (!prof__try_lock()) prof__yield();
 }
 
-/* For the recorder, which never blocks for good: a signal handler that interrupted the owner gives up at once,
-   anyone else after a good part of a second of a stalled owner. */
+/* For the recorder, which never blocks for good: a signal handler that interrupted the owner
+   gives up at once, anyone else after a good part of a second of a stalled owner. */
 PROF__FN bool prof__lock_briefly(void) {
     for (int i = 0; i < 1000000; i++) {
         if (prof__try_lock()) return true;
@@ -807,8 +818,8 @@ PROF__FN bool prof__lock_briefly(void) {
 
 /* ---- @ARENA: one range; records from the top down, the rest from the bottom up ---- */
 
-/* Between low and high lies what the analysis will need; promised says how much of that gap is spoken
-   for. Always low + promised <= high. Under the lock. */
+/* Between low and high lies what the analysis will need; promised says how much of that gap is
+   spoken for. Always low + promised <= high. Under the lock. */
 static struct prof__arena {
     char *base, *low, *high, *end;
     size_t promised;
@@ -821,10 +832,12 @@ PROF__FN size_t prof__align(size_t n) { return (n + 15u) & ~(size_t)15u; }
 
 PROF__FN bool prof__arena_fits(size_t bytes) {
     size_t gap = (size_t)(prof__arena.high - prof__arena.low);
-    return !prof__arena.closed && gap >= prof__arena.promised && gap - prof__arena.promised >= bytes;
+    return !prof__arena.closed && gap >= prof__arena.promised &&
+           gap - prof__arena.promised >= bytes;
 }
 
-/* Memory that lives as long as the session; NULL when bytes and the analysis they entail do not fit. */
+/* Memory that lives as long as the session; NULL when bytes and the analysis they entail do not
+   fit. */
 PROF__FN void *prof__take(size_t bytes, size_t analysis) {
     char *p = prof__arena.low;
     bytes = prof__align(bytes);
@@ -836,8 +849,8 @@ PROF__FN void *prof__take(size_t bytes, size_t analysis) {
 
 /* ---- @TEXT: numbers as Python prints them, and buffered output ---- */
 
-/* A double without a floating point unit: m * 2^e, m of 53 bits or 0. The operations round to nearest even,
-   so figures equal those of Python to the last digit on every machine. */
+/* A double without a floating point unit: m * 2^e, m of 53 bits or 0. The operations round to
+   nearest even, so figures equal those of Python to the last digit on every machine. */
 typedef struct prof__real { uint64_t m; int e; bool negative; } prof__real;
 
 /* m * 2^e and something below its last bit. */
@@ -872,7 +885,8 @@ PROF__FN prof__real prof__real_from_double(double d) {
     int e;
     memcpy(&bits, &d, sizeof bits);
     e = (int)(bits >> 52 & 0x7ff);
-    r = prof__real_round((bits & 0xfffffffffffffu) | (uint64_t)(e != 0) << 52, (e ? e : 1) - 1075, false);
+    r = prof__real_round((bits & 0xfffffffffffffu) | (uint64_t)(e != 0) << 52, (e ? e : 1) - 1075,
+                         false);
     r.negative = (bits >> 63) != 0;
     return r;
 }
@@ -947,7 +961,9 @@ PROF__FN char *prof__text_time(char *p, prof__real us, prof_time_unit unit) {
     return p;
 }
 
-PROF__FN prof__real prof__us(int64_t ns) { return prof__real_div(prof__real_from(ns), prof__real_from(1000)); }
+PROF__FN prof__real prof__us(int64_t ns) {
+    return prof__real_div(prof__real_from(ns), prof__real_from(1000));
+}
 
 PROF__FN prof_time_unit prof__time_unit(int64_t ns) {
     return ns >= 1000000000 ? PROF_TIME_S : ns >= 1000000 ? PROF_TIME_MS : PROF_TIME_US;
@@ -974,12 +990,13 @@ PROF__FN size_t prof__text_copy(char *buf, size_t size, const char *text, size_t
 PROF_API PROF__QUIET size_t prof_format_time(char *buf, size_t size, double us) {
     char text[48];
     prof_time_unit unit = us >= 1e6 ? PROF_TIME_S : us >= 1e3 ? PROF_TIME_MS : PROF_TIME_US;
-    return prof__text_copy(buf, size, text,
-                           (size_t)(prof__text_time(text, prof__real_from_double(us), unit) - text));
+    return prof__text_copy(
+        buf, size, text, (size_t)(prof__text_time(text, prof__real_from_double(us), unit) - text));
 }
 
 PROF_API PROF__QUIET size_t prof_format_share(char *buf, size_t size, double part, double total) {
-    char text[48], *end = prof__text_share(text, prof__real_from_double(part), prof__real_from_double(total));
+    char text[48],
+        *end = prof__text_share(text, prof__real_from_double(part), prof__real_from_double(total));
     return prof__text_copy(buf, size, text, (size_t)(end - text));
 }
 
@@ -998,7 +1015,12 @@ PROF_API PROF__QUIET size_t prof_format_memory(char *buf, size_t size, int64_t b
 
 /* Output: a buffer before a sink; the first failure is kept and ends all writing. */
 #define PROF__OUT_SIZE 8192
-typedef struct prof__out { prof_sink sink; bool failed; char *p; char buf[PROF__OUT_SIZE]; } prof__out;
+typedef struct prof__out {
+    prof_sink sink;
+    bool failed;
+    char *p;
+    char buf[PROF__OUT_SIZE];
+} prof__out;
 
 PROF__FN void prof__out_open(prof__out *o, prof_sink sink) {
     o->sink = sink;
@@ -1007,7 +1029,8 @@ PROF__FN void prof__out_open(prof__out *o, prof_sink sink) {
 }
 
 PROF__FN void prof__out_flush(prof__out *o) {
-    if (o->p > o->buf && !o->failed && !o->sink.write(o->sink.user, o->buf, (size_t)(o->p - o->buf)))
+    if (o->p > o->buf && !o->failed &&
+        !o->sink.write(o->sink.user, o->buf, (size_t)(o->p - o->buf)))
         o->failed = true;
     o->p = o->buf;
 }
@@ -1095,7 +1118,9 @@ PROF__FN void prof__out_json_rare(prof__out *o, const char **s) {
     ++*s;
 }
 
-PROF__INLINE bool prof__json_plain(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
+PROF__INLINE bool prof__json_plain(char c) {
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
 
 /* s inside a JSON string. */
 PROF__FN void prof__out_json(prof__out *o, const char *s) {
@@ -1116,10 +1141,10 @@ PROF__FN size_t prof__text_width(const char *s) {
     return width;
 }
 
-/* ---- @SITES: names, merged by (name, file, line); the table outlives sessions and libraries ---- */
+/* ---- @SITES: names, merged by (name, file, line); they outlive sessions and libraries ---- */
 
-/* Site numbers: 0 none; 1.. static sites; PROF__PUSHED.. names of this session. In a mark and in records
-   they stand shifted left by 8, above the depth. */
+/* Site numbers: 0 none; 1.. static sites; PROF__PUSHED.. names of this session. In a mark and in
+   records they stand shifted left by 8, above the depth. */
 #define PROF__PUSHED (1u << 20)
 
 typedef struct prof__name { prof_site site; uint32_t hash; } prof__name;   /* its text follows it */
@@ -1151,7 +1176,8 @@ PROF__FN bool prof__same_text(const char *a, const char *b, size_t b_length) {
     return memcmp(a, b, b_length) == 0 && a[b_length] == 0;
 }
 
-/* A copy of s in the process-lifetime text, shared with the last one when equal (file names are). */
+/* A copy of s in the process-lifetime text, shared with the last one when equal (file names are).
+   */
 PROF__FN const char *prof__site_copy(const char *s, const char *last) {
     size_t n;
     char *p = prof__site_text + prof__site_text_used;
@@ -1174,13 +1200,15 @@ PROF__FN uint32_t prof__site_add(const prof_site *site) {
     const uint32_t places = PROF_MAX_SITES * 2 + 1;
     const prof_site *last = prof__site_count ? &prof__sites[prof__site_count] : NULL;
     const char *name = site->name ? site->name : "(null)";
-    const char *file = site->file ? site->file : "", *function = site->function ? site->function : "";
+    const char *file = site->file ? site->file : "",
+               *function = site->function ? site->function : "";
     prof_site *to = prof__sites + prof__site_count + 1;
     size_t length;
     uint32_t i = (prof__hash(name, &length) ^ site->line * 2654435761u) % places;
     for (; prof__site_index[i]; i = (i + 1) % places) {
         const prof_site *s = prof__sites + prof__site_index[i];
-        if (s->line == site->line && prof__same_text(s->name, name, length) && strcmp(s->file, file) == 0)
+        if (s->line == site->line && prof__same_text(s->name, name, length) &&
+            strcmp(s->file, file) == 0)
             return prof__site_index[i];
     }
     if (prof__site_count == PROF_MAX_SITES || !prof__arena_fits(PROF__SITE_SHARE)) return 0;
@@ -1206,13 +1234,14 @@ PROF__FN bool prof__names_open(void) {
     return true;
 }
 
-/* The place of name in the index: its number there, or 0 where it would go. Needs no lock: a place is
-   filled last, and prof_stop waits for threads that look. One that was stalled here all the same reads
-   another session's bytes: it stays inside the arena and finds nothing. */
+/* The place of name in the index: its number there, or 0 where it would go. Needs no lock: a
+   place is filled last, and prof_stop waits for threads that look. One that was stalled here all
+   the same reads another session's bytes: it stays inside the arena and finds nothing. */
 PROF__FN uint32_t *prof__name_place(const char *name, size_t length, uint32_t hash) {
     uint32_t *index = PROF__ACQUIRE(prof__names.index), capacity = PROF__LOAD(prof__names.capacity);
     prof__name **list = PROF__LOAD(prof__names.list);
-    uintptr_t base = (uintptr_t)PROF__LOAD(prof__arena.base), end = (uintptr_t)PROF__LOAD(prof__arena.end);
+    uintptr_t base = (uintptr_t)PROF__LOAD(prof__arena.base),
+              end = (uintptr_t)PROF__LOAD(prof__arena.end);
     uint32_t places = capacity * 2 + 1, i = hash % places, number;
     while ((number = PROF__ACQUIRE(index[i])) != 0 && number <= capacity) {
         const prof__name *n = PROF__LOAD(list[number - 1]);
@@ -1247,7 +1276,8 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
 }
 
 PROF__FN const prof_site *prof__site(uint32_t number) {
-    return number >= PROF__PUSHED ? &prof__names.list[number - PROF__PUSHED]->site : prof__sites + number;
+    return number >= PROF__PUSHED ? &prof__names.list[number - PROF__PUSHED]->site
+                                  : prof__sites + number;
 }
 
 /* Sites as 0, 1, 2...: static ones first. */
@@ -1270,7 +1300,7 @@ enum {
 /* A stretch of records by one thread: a chunk, or what was left of one. */
 typedef struct prof__segment {
     prof__record *begin, *limit;
-    prof__record *end;                   /* of its records, once the thread has gone on; else NULL */
+    prof__record *end; /* of its records, once the thread has gone on; else NULL */
     struct prof__segment *next;
 } prof__segment;
 
@@ -1297,12 +1327,12 @@ typedef struct prof__counts {
 typedef struct prof__state {
     prof__hot hot;                       /* must be first */
     uint32_t generation, reserve;        /* reserve: slots kept for the zones that are open */
-    uint32_t promised;                   /* the generation in which room for open zones was promised */
+    uint32_t promised; /* the generation in which room for open zones was promised */
     bool full, fast;                     /* fast: the hot path may work */
     bool closed, looking;                /* prof_stop has read it; it reads the names */
     prof_clock clock;
     prof_platform platform;
-    uint32_t skipped;                    /* begins without a token that were dropped: their ends are to come */
+    uint32_t skipped; /* begins without a token that were dropped: their ends are to come */
     prof__frame *deepest;                /* the last, which is never used */
     prof__record *begin, *limit;         /* the memory this thread writes */
     uint32_t epoch;
@@ -1462,7 +1492,8 @@ PROF__FN void prof__knot_add(prof__knot k) {
 
 PROF__FN void prof__knot_sometimes(void) {
     struct prof_trace *s = &prof__trace;
-    if (s->clock == PROF_CLOCK_CPU && prof__os_now() - s->knots[s->knot_count - 1].ns >= s->knot_gap_ns)
+    if (s->clock == PROF_CLOCK_CPU &&
+        prof__os_now() - s->knots[s->knot_count - 1].ns >= s->knot_gap_ns)
         prof__knot_add(prof__knot_now());
 }
 
@@ -1534,8 +1565,8 @@ PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_de
     PROF__RELEASE(t->hot.cursor, c + 1);
 }
 
-/* Two slots, both written before either is published. The second one's first and third word read like a zone's
-   end and depth, 255 for none: prof__snapshot_check looks there. */
+/* Two slots, both written before either is published. The second one's first and third word read
+   like a zone's end and depth, 255 for none: prof__snapshot_check looks there. */
 PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t b, uint32_t word) {
     prof__record *c = t->hot.cursor;
     c[0].end = (uint32_t)a;
@@ -1548,20 +1579,20 @@ PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t
     PROF__RELEASE(t->hot.cursor, c + 2);
 }
 
-/* Sets the limits that send the hot path to the slow one: while the arena is full, with a clock that is
-   not the CPU's, and after the generation ended. */
+/* Sets the limits that send the hot path to the slow one: while the arena is full, with a clock
+   that is not the CPU's, and after the generation ended. */
 PROF__FN void prof__set_limits(prof__state *t) {
     bool slow = !t->fast || t->full || t->skipped;
     prof__record *limit = t->spare ? t->limit : t->limit - t->reserve;
     for (prof__frame *f = t->hot.top; f < t->deepest; f++)
         PROF__STORE(f->epoch, slow ? PROF__NEVER : t->epoch);
     PROF__STORE(t->hot.limit, slow ? NULL : limit);
-    PROF__FENCE();                       /* prof_stop: on = 0, then limit = NULL; here the other way round */
+    PROF__FENCE(); /* prof_stop: on = 0, then limit = NULL; here the other way round */
     if (PROF__LOAD(prof__on) != t->generation) PROF__STORE(t->hot.limit, NULL);
 }
 
-/* Goes on writing in chunk c. The new segment is linked before the cursor moves, so that prof_stop finds
-   the cursor in a segment it can reach at any moment. Under the lock. */
+/* Goes on writing in chunk c. The new segment is linked before the cursor moves, so that
+   prof_stop finds the cursor in a segment it can reach at any moment. Under the lock. */
 PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     prof__segment *g = c->segment;
     g->begin = c->begin;
@@ -1583,13 +1614,15 @@ PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     PROF__BUMP(t->counts.extra, 1);
 }
 
-/* A signal handler that changed the chunk under an end it interrupted leaves the cursor in the old one.
-   Chunks come from the top down, so that cursor is past the limit and ends up here. */
+/* A signal handler that changed the chunk under an end it interrupted leaves the cursor in the
+   old one. Chunks come from the top down, so that cursor is past the limit and ends up here. */
 PROF__FN void prof__cursor_check(prof__state *t) {
-    if (t->hot.cursor < t->begin || t->hot.cursor > t->limit) PROF__RELEASE(t->hot.cursor, t->begin + 1);
+    if (t->hot.cursor < t->begin || t->hot.cursor > t->limit)
+        PROF__RELEASE(t->hot.cursor, t->begin + 1);
 }
 
-/* Room for n slots more, beside those kept for open zones; the next chunk is taken before this one ends. */
+/* Room for n slots more, beside those kept for open zones; the next chunk is taken before this
+   one ends. */
 PROF__FN bool prof__room(prof__state *t, uint32_t n) {
     bool ok;
     prof__cursor_check(t);
@@ -1620,7 +1653,8 @@ PROF__FN void prof__new_epoch(prof__state *t, uint32_t epoch) {
     PROF__BUMP(t->counts.extra, 1);
 }
 
-/* Writes the zone of frame f, ended at now. Room is there: prof__room, or what is kept for open zones. */
+/* Writes the zone of frame f, ended at now. Room is there: prof__room, or what is kept for open
+   zones. */
 PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool unfinished) {
     uint64_t start = (uint64_t)f->epoch << 32 | f->start, duration = now < start ? 0 : now - start;
     uint32_t site_depth = f->site + f->depth;
@@ -1669,7 +1703,8 @@ PROF__FN bool prof__row_open(prof__state *t) {
     prof__row *row = (prof__row *)prof__take(sizeof *row, sizeof(prof_thread_info));
     if (!row) return false;
     memset(row, 0, sizeof *row);
-    row->info.id = s->platform.thread_id ? s->platform.thread_id(s->platform.user) : prof__os_thread_id();
+    row->info.id =
+        s->platform.thread_id ? s->platform.thread_id(s->platform.user) : prof__os_thread_id();
     if (s->last_row) PROF__RELEASE(s->last_row->next, row);
     else s->rows = row;
     s->last_row = row;
@@ -1681,14 +1716,15 @@ PROF__FN bool prof__row_open(prof__state *t) {
 /* What a state entails beside itself: its open zones at stop, and their events. */
 #define PROF__STATE_SHARE(depth) ((depth) * (sizeof(prof__open) + PROF__SLOT_SHARE))
 
-/* Empties the shadow stack for a new generation. As many places as zones are open from older ones stay below
-   bottom, so that no token of theirs is ever taken for one of ours. */
+/* Empties the shadow stack for a new generation. As many places as zones are open from older ones
+   stay below bottom, so that no token of theirs is ever taken for one of ours. */
 PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
     uint32_t max = prof__trace.max_depth;
     PROF__RELEASE(t->hot.bottom, bottom);
     t->deepest = t->frames + max;
     PROF__RELEASE(t->hot.top, bottom);
-    for (prof__frame *f = t->frames; f <= t->deepest; f++) {   /* ends of stale ones go the slow way too */
+    for (prof__frame *f = t->frames; f <= t->deepest;
+         f++) { /* ends of stale ones go the slow way too */
         f->depth = f < bottom ? 0 : (uint32_t)(f - bottom);
         PROF__STORE(f->site, 0u);
         PROF__STORE(f->start, 0u);
@@ -1696,7 +1732,8 @@ PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
     }
 }
 
-/* Makes t record in the open generation: a chunk, a row. False: the arena is full. Under the lock. */
+/* Makes t record in the open generation: a chunk, a row. False: the arena is full. Under the
+   lock. */
 PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     const struct prof_trace *s = &prof__trace;
     size_t share = t->promised == s->generation ? 0 : PROF__STATE_SHARE(s->max_depth);
@@ -1771,7 +1808,8 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
     prof__unlock();
 }
 
-/* A free state made to record in the open generation. NULL: there was none; counted. Under the lock. */
+/* A free state made to record in the open generation. NULL: there was none; counted. Under the
+   lock. */
 PROF__FN prof__state *prof__state_take(uint32_t stale) {
     struct prof_trace *s = &prof__trace;
     prof__state *t = s->free_states;
@@ -1816,7 +1854,8 @@ PROF__FN prof__state *prof__state_here(void) {
     return slot->generation == on ? (prof__state *)(void *)hot : prof__attach();
 }
 
-/* Begins a zone of site (shifted by 8; 0: none was free), whatever the reason the hot path could not. */
+/* Begins a zone of site (shifted by 8; 0: none was free), whatever the reason the hot path could
+   not. */
 PROF__FN prof__frame *prof__begin_site(prof__state *t, uint32_t site, bool token) {
     prof__frame *f = t->hot.top;
     uint64_t now;
@@ -1913,7 +1952,8 @@ PROF__FN bool prof__end_zone(prof__state *t) {
     return true;
 }
 
-/* An end whose zone began before this generation: takes its frame, and all above it, off the stack. */
+/* An end whose zone began before this generation: takes its frame, and all above it, off the
+   stack. */
 PROF__FN void prof__end_stale(prof__state *t, prof__frame *frame) {
     PROF__BUMP(t->counts.cut, 1);
     prof__stack_reset(t, frame);
@@ -1996,7 +2036,9 @@ PROF__FN void prof__put_moment(uint32_t kind, const char *name, int64_t value) {
     }
 }
 
-PROF_API PROF__QUIET void prof_instant(const char *name) { prof__put_moment(PROF__INSTANT, name, 0); }
+PROF_API PROF__QUIET void prof_instant(const char *name) {
+    prof__put_moment(PROF__INSTANT, name, 0);
+}
 
 PROF_API PROF__QUIET void prof_counter(const char *name, int64_t value) {
     prof__put_moment(PROF__COUNTER, name, value);
@@ -2034,7 +2076,10 @@ extern const char __ehdr_start[];        /* by the linker: where this program's 
 #endif
 
 /* Functions by address. Their sites are called 0x... until prof_stop reads the symbols. */
-static struct prof__function { uintptr_t address; uint32_t site; } prof__functions[PROF_MAX_SITES * 2 + 1];
+static struct prof__function {
+    uintptr_t address;
+    uint32_t site;
+} prof__functions[PROF_MAX_SITES * 2 + 1];
 static uint32_t prof__functions_unnamed;
 
 PROF__FN struct prof__function *prof__function_find(uintptr_t address) {
@@ -2109,17 +2154,20 @@ void __cyg_profile_func_exit(void *function, void *caller) {
 
 #if defined(__linux__)
 PROF__FN bool prof__read_at(int file, uint64_t offset, void *to, size_t size) {
-    return lseek(file, (off_t)offset, SEEK_SET) == (off_t)offset && read(file, to, size) == (ssize_t)size;
+    return lseek(file, (off_t)offset, SEEK_SET) == (off_t)offset &&
+           read(file, to, size) == (ssize_t)size;
 }
 
 /* Names the functions that section number symbols of the program's file knows. */
-PROF__FN void prof__functions_match(int file, const prof__elf_head *head, const prof__elf_section *symbols) {
+PROF__FN void prof__functions_match(int file, const prof__elf_head *head,
+                                    const prof__elf_section *symbols) {
     uintptr_t base = head->e_type == ET_DYN ? (uintptr_t)__ehdr_start : 0;
     prof__elf_section text;
     prof__elf_symbol list[64];
     char name[256];
     uint64_t at = symbols->sh_offset, end = at + symbols->sh_size, n;
-    if (!prof__read_at(file, head->e_shoff + symbols->sh_link * sizeof text, &text, sizeof text)) return;
+    if (!prof__read_at(file, head->e_shoff + symbols->sh_link * sizeof text, &text, sizeof text))
+        return;
     for (; at < end && prof__functions_unnamed; at += n * sizeof *list) {
         n = PROF__MIN((end - at) / sizeof *list, 64);
         if (!n || !prof__read_at(file, at, list, n * sizeof *list)) return;
@@ -2136,7 +2184,7 @@ PROF__FN void prof__functions_match(int file, const prof__elf_head *head, const 
         }
     }
 }
-#endif
+#    endif
 
 /* Functions of shared libraries keep their addresses. Under the lock. */
 PROF__FN void prof__functions_name(void) {
@@ -2199,8 +2247,16 @@ PROF__FN int64_t prof__to_ns(prof__scale *k, uint64_t tick) {
 }
 
 /* What the reader hands on: zones in the order of their ends, innermost first, and moments. */
-typedef struct prof__moment { int64_t ns, value; uint32_t thread, site; bool is_counter; } prof__moment;
-typedef struct prof__zone { uint64_t start, end; uint32_t site, depth; bool unfinished; } prof__zone;
+typedef struct prof__moment {
+    int64_t ns, value;
+    uint32_t thread, site;
+    bool is_counter;
+} prof__moment;
+typedef struct prof__zone {
+    uint64_t start, end;
+    uint32_t site, depth;
+    bool unfinished;
+} prof__zone;
 typedef struct prof__tree prof__tree;
 PROF__FN void prof__tree_add(prof__tree *tree, const prof__zone *z);
 
@@ -2250,8 +2306,8 @@ PROF__FN const prof__record *prof__read_long(prof__reader *r, const prof__record
         r->epoch = (uint64_t)c->end << 32;
     } else if (kind == PROF__ZONE64 || kind == PROF__UNFINISHED) {
         r->epoch = (uint64_t)c[1].duration << 32;
-        prof__read_zone(r, r->epoch | c[1].end, (uint64_t)c->duration << 32 | c->end, c[1].site_depth,
-                        kind == PROF__UNFINISHED);
+        prof__read_zone(r, r->epoch | c[1].end, (uint64_t)c->duration << 32 | c->end,
+                        c[1].site_depth, kind == PROF__UNFINISHED);
     } else {
         prof__read_moment(r, c, kind == PROF__COUNTER);
     }
@@ -2285,8 +2341,9 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
 
 /* ---- @TREE: zones in post-order to events in order of start, in one pass ---- */
 
-/* A zone's place in pre-order is known when its record comes: its place in post-order, less the zones below
-   it, plus its depth. For each depth we keep what the zone still open there has so far. */
+/* A zone's place in pre-order is known when its record comes: its place in post-order, less the
+   zones below it, plus its depth. For each depth we keep what the zone still open there has so
+   far. */
 typedef struct prof__level { uint32_t first, child, last; int64_t children_ns; } prof__level;
 
 struct prof__tree {
@@ -2361,7 +2418,8 @@ PROF__FN bool prof__event_after(const prof_event *a, const prof_event *b) {
 typedef bool (*prof__after)(const void *context, uint32_t a, uint32_t b);
 
 /* A stable merge sort of n indices; other: room for n. */
-PROF__FN void prof__sort(uint32_t *list, uint32_t *other, uint32_t n, prof__after after, const void *context) {
+PROF__FN void prof__sort(uint32_t *list, uint32_t *other, uint32_t n, prof__after after,
+                         const void *context) {
     for (uint32_t width = 1; width < n; width = width > n / 2 ? n : width * 2) {
         for (uint32_t at = 0; at < n; at += PROF__MIN(2 * width, n - at)) {
             uint32_t i = at, middle = at + PROF__MIN(width, n - at), j = middle;
@@ -2380,7 +2438,8 @@ PROF__FN bool prof__events_after(const void *events, uint32_t a, uint32_t b) {
 }
 
 /* Moves events to the places that order names, and their links with them. place: room for n. */
-PROF__FN void prof__events_permute(prof_event *events, uint32_t *order, uint32_t *place, uint32_t n) {
+PROF__FN void prof__events_permute(prof_event *events, uint32_t *order, uint32_t *place,
+                                   uint32_t n) {
     for (uint32_t i = 0; i < n; i++) place[order[i]] = i;
     for (uint32_t i = 0; i < n; i++) {
         prof_event *e = events + i;
@@ -2470,7 +2529,9 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
         prof__events_sort(s->events, s->event_count, s->scratch);
 }
 
-PROF__FN bool prof__valid(const prof_trace *trace) { return trace == &prof__trace && trace->stopped; }
+PROF__FN bool prof__valid(const prof_trace *trace) {
+    return trace == &prof__trace && trace->stopped;
+}
 
 PROF_API PROF__QUIET const prof_event *prof_events(const prof_trace *trace, size_t *count) {
     bool ok = prof__valid(trace);
@@ -2486,7 +2547,8 @@ PROF_API PROF__QUIET const prof_thread_info *prof_threads(const prof_trace *trac
     return ok && trace->row_count ? trace->threads : NULL;
 }
 
-PROF_API PROF__QUIET const prof_site *prof_event_site(const prof_trace *trace, const prof_event *event) {
+PROF_API PROF__QUIET const prof_site *prof_event_site(const prof_trace *trace,
+                                                      const prof_event *event) {
     return prof__valid(trace) && event && event->site ? prof__site(event->site) : NULL;
 }
 
@@ -2548,8 +2610,9 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace) {
     }
 }
 
-PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace, const prof_averages_desc *desc,
-                                              prof_average *rows, size_t max) {
+PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace,
+                                              const prof_averages_desc *desc, prof_average *rows,
+                                              size_t max) {
     prof__groups g;
     (void)desc;
     if (!prof__valid(trace)) return 0;
@@ -2606,12 +2669,14 @@ PROF__FN bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
     case PROF_METRIC_COUNT: return x.count < y.count;
     case PROF_METRIC_CPU_TIME_TOTAL: return x.cpu_time_total_ns < y.cpu_time_total_ns;
     case PROF_METRIC_CPU_TIME:
-        return (double)x.cpu_time_total_ns / (double)x.count < (double)y.cpu_time_total_ns / (double)y.count;
+        return (double)x.cpu_time_total_ns / (double)x.count <
+               (double)y.cpu_time_total_ns / (double)y.count;
     default: return x.self_cpu_time_total_ns < y.self_cpu_time_total_ns;
     }
 }
 
-/* A cell, padded to width code points: names to the left, figures to the right as Python's "{: >12}". */
+/* A cell, padded to width code points: names to the left, figures to the right as Python's "{:
+   >12}". */
 PROF__FN void prof__table_cell(prof__out *o, const char *text, size_t width, size_t cell) {
     prof__out_repeat(o, ' ', cell > width ? cell - width : 0);
     prof__out_text(o, text);
@@ -2622,7 +2687,8 @@ PROF__FN void prof__table_figure(prof__out *o, const char *text) {
     prof__table_cell(o, text, strlen(text), PROF__COLUMN);
 }
 
-/* A name: control characters as spaces, so that a row stays a row; cut with "..." as PyTorch cuts. */
+/* A name: control characters as spaces, so that a row stays a row; cut with "..." as PyTorch
+   cuts. */
 PROF__FN void prof__table_name(prof__table *t, const char *name) {
     prof__out *o = &t->out;
     uint32_t max = t->desc->max_name_column_width ? t->desc->max_name_column_width : 55;
@@ -2656,11 +2722,13 @@ PROF__FN void prof__table_share(prof__table *t, int64_t ns) {
 
 PROF__FN void prof__table_line(prof__table *t, const prof_average *r) {
     char text[24];
-    prof__real mean = prof__real_div(prof__us(r->cpu_time_total_ns), prof__real_from((int64_t)r->count));
+    prof__real mean =
+        prof__real_div(prof__us(r->cpu_time_total_ns), prof__real_from((int64_t)r->count));
     int64_t whole = r->cpu_time_total_ns / (int64_t)r->count;
     prof__table_name(t, r->key);
     prof__table_share(t, r->self_cpu_time_total_ns);
-    prof__table_time(t, prof__us(r->self_cpu_time_total_ns), prof__time_unit(r->self_cpu_time_total_ns));
+    prof__table_time(t, prof__us(r->self_cpu_time_total_ns),
+                     prof__time_unit(r->self_cpu_time_total_ns));
     if (r->is_async) prof__table_figure(&t->out, "0");
     else prof__table_share(t, r->cpu_time_total_ns);
     prof__table_time(t, prof__us(r->cpu_time_total_ns), prof__time_unit(r->cpu_time_total_ns));
@@ -2789,8 +2857,8 @@ PROF__FN const uint32_t *prof__table_sort(prof__table *t, char *scratch) {
     return order;
 }
 
-PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace, const prof_table_desc *desc,
-                                                  prof_sink out) {
+PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
+                                                  const prof_table_desc *desc, prof_sink out) {
     static const prof_averages_desc plain = { 0 };
     prof_table_desc usual;
     prof__table t;
@@ -2824,7 +2892,8 @@ PROF__FN bool prof__stdio_write(void *file, const void *data, size_t size) {
     return fwrite(data, 1, size, (FILE *)file) == size;
 }
 
-PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc) {
+PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace,
+                                                  const prof_table_desc *desc) {
     prof_sink out = { prof__stdio_write, NULL };
     prof_result r;
     out.user = stdout;
@@ -2873,7 +2942,8 @@ PROF__INLINE void prof__chrome_where(prof__out *o, prof__place *place, const str
                                      uint32_t thread, int64_t ns) {
     if (PROF__UNLIKELY(place->thread != thread)) prof__chrome_place(place, s, thread);
     prof__out_room(o, 128);
-    memcpy(o->p, place->text, sizeof place->text);   /* all of it: a copy of known size is the fastest */
+    memcpy(o->p, place->text,
+           sizeof place->text); /* all of it: a copy of known size is the fastest */
     o->p = prof__text_us(o->p + place->length, (uint64_t)ns);
 }
 
@@ -2887,14 +2957,17 @@ PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct 
     prof__chrome_where(o, place, s, e->thread, e->start_ns);
     o->p = PROF__LITERAL(o->p, ",\"dur\":");
     o->p = prof__text_us(o->p, (uint64_t)(e->end_ns - e->start_ns));
-    if (PROF__UNLIKELY(e->flags & PROF_EVENT_UNFINISHED)) prof__out_text(o, ",\"args\":{\"finished\":false}}");
+    if (PROF__UNLIKELY(e->flags & PROF_EVENT_UNFINISHED))
+        prof__out_text(o, ",\"args\":{\"finished\":false}}");
     else *o->p++ = '}';
 }
 
 PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
                                   const prof__moment *m) {
-    prof__out_text(o, m->is_counter ? ",\n{\"ph\":\"C\",\"name\":\""
-                                    : ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"");
+    prof__out_text(o,
+                   m->is_counter
+                       ? ",\n{\"ph\":\"C\",\"name\":\""
+                       : ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"");
     prof__out_json(o, prof__site(m->site)->name);
     prof__out_text(o, "\",");
     prof__chrome_where(o, place, s, m->thread, m->ns);
@@ -2906,7 +2979,8 @@ PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct
     prof__out_text(o, "}");
 }
 
-PROF__FN void prof__chrome_meta(prof__out *o, const char *name, uint32_t pid, uint64_t tid, const char *key) {
+PROF__FN void prof__chrome_meta(prof__out *o, const char *name, uint32_t pid, uint64_t tid,
+                                const char *key) {
     prof__out_text(o, "{\"ph\":\"M\",\"name\":\"");
     prof__out_text(o, name);
     prof__out_text(o, "\",\"ts\":0.000,\"pid\":");
@@ -2953,8 +3027,8 @@ PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
     prof__out_text(o, ",\n\"traceEvents\":[\n");
 }
 
-PROF_API PROF__QUIET prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
-                                                   prof_sink out) {
+PROF_API PROF__QUIET prof_result prof_write_chrome(const prof_trace *trace,
+                                                   const prof_chrome_desc *desc, prof_sink out) {
     prof__out o;
     prof__place place = { PROF_NONE, 0, "" };
     (void)desc;
@@ -2971,8 +3045,8 @@ PROF_API PROF__QUIET prof_result prof_write_chrome(const prof_trace *trace, cons
     return prof__out_close(&o);
 }
 
-/* A file that appears under its name when it is whole. What is no regular file (a device, a pipe) is
-   written in place. */
+/* A file that appears under its name when it is whole. What is no regular file (a device, a pipe)
+   is written in place. */
 typedef struct prof__file {
     char temporary[1024];
     bool in_place;
@@ -2993,8 +3067,8 @@ PROF__FN bool prof__ends_with(const char *s, const char *end) {
 
 #if defined(_WIN32)
 PROF__FN bool prof__file_open(prof__file *f, const char *path) {
-    f->handle = CreateFileA(f->in_place ? path : f->temporary, GENERIC_WRITE, 0, NULL, CREATE_ALWAYS,
-                            FILE_ATTRIBUTE_NORMAL, NULL);
+    f->handle = CreateFileA(f->in_place ? path : f->temporary, GENERIC_WRITE, 0, NULL,
+                            CREATE_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL);
     return f->handle != INVALID_HANDLE_VALUE;
 }
 PROF__FN bool prof__file_put(prof__file *f, const char *data, size_t size) {
@@ -3103,8 +3177,8 @@ PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const
 
 /* ---- @STACKS: folded stacks ---- */
 
-/* One node per distinct stack, in the scratch memory; an event keeps its node in reserved[0]. A node's name
-   is that of its first event, whose reserved[1] is the node's first child. */
+/* One node per distinct stack, in the scratch memory; an event keeps its node in reserved[0]. A
+   node's name is that of its first event, whose reserved[1] is the node's first child. */
 typedef struct prof__node { uint32_t first, next, value[2]; } prof__node;
 
 typedef struct prof__forest {
@@ -3113,8 +3187,8 @@ typedef struct prof__forest {
     uint32_t count, roots;
 } prof__forest;
 
-/* The node for event number i below *list; the one found moves to the front, for the next event is likely
-   to be of its kind. */
+/* The node for event number i below *list; the one found moves to the front, for the next event
+   is likely to be of its kind. */
 PROF__FN uint32_t prof__forest_find(prof__forest *f, uint32_t *list, uint32_t i) {
     prof_event *events = f->events, *e = events + i;
     uint32_t *link = list, at;
@@ -3138,7 +3212,8 @@ PROF__FN uint32_t prof__forest_find(prof__forest *f, uint32_t *list, uint32_t i)
 }
 
 PROF__FN int64_t prof__metric_ns(const prof_event *e, prof_metric metric) {
-    return metric == PROF_METRIC_CPU_TIME_TOTAL ? e->end_ns - e->start_ns : e->self_cpu_time_total_ns;
+    return metric == PROF_METRIC_CPU_TIME_TOTAL ? e->end_ns - e->start_ns
+                                                : e->self_cpu_time_total_ns;
 }
 
 PROF__FN void prof__forest_make(prof__forest *f, uint32_t events, prof_metric metric) {
@@ -3148,7 +3223,8 @@ PROF__FN void prof__forest_make(prof__forest *f, uint32_t events, prof_metric me
                        : &f->events[f->nodes[f->events[e->parent].reserved[0]].first].reserved[1];
         uint32_t at = prof__forest_find(f, list, i);
         prof__node *n = f->nodes + at;
-        uint64_t value = ((uint64_t)n->value[1] << 32 | n->value[0]) + (uint64_t)prof__metric_ns(e, metric);
+        uint64_t value =
+            ((uint64_t)n->value[1] << 32 | n->value[0]) + (uint64_t)prof__metric_ns(e, metric);
         n->value[0] = (uint32_t)value;
         n->value[1] = (uint32_t)(value >> 32);
         e->reserved[0] = at;
@@ -3188,7 +3264,8 @@ PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof
                                                    prof_sink out) {
     prof__out o;
     prof__forest f;
-    if (!prof__valid(trace) || !out.write || metric == PROF_METRIC_COUNT || metric == PROF_METRIC_CPU_TIME)
+    if (!prof__valid(trace) || !out.write || metric == PROF_METRIC_COUNT ||
+        metric == PROF_METRIC_CPU_TIME)
         return PROF_ERROR_INVALID;
     prof__analyse(trace);
     f.events = prof__trace.events;
@@ -3203,7 +3280,8 @@ PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof
 
 /* ---- @SESSION: start, stop, statistics ---- */
 
-static char prof__memory_text[96] = "the arena is too small: prof_memory_size(desc) says how much it takes";
+static char prof__memory_text[96] =
+    "the arena is too small: prof_memory_size(desc) says how much it takes";
 
 PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
     static const char *const texts[] = {
@@ -3232,7 +3310,8 @@ PROF__FN size_t prof__chunk_least(uint32_t depth) {
     return prof__align((2 * (size_t)depth + 4 + 2 * 16) * sizeof(prof__record));
 }
 
-/* What one thread takes: state, row, segments, a chunk with its analysis, its open zones at stop. */
+/* What one thread takes: state, row, segments, a chunk with its analysis, its open zones at stop.
+   */
 PROF__FN size_t prof__thread_share(uint32_t depth, size_t chunk) {
     return prof__state_size(depth) + prof__align(sizeof(prof__row)) + sizeof(prof_thread_info) +
            2 * prof__align(sizeof(prof__segment)) + PROF__STATE_SHARE(depth) + chunk +
@@ -3250,12 +3329,14 @@ PROF_API PROF__QUIET size_t prof_memory_size(const prof_desc *desc) {
     prof_desc none;
     memset(&none, 0, sizeof none);
     if (!desc) desc = &none;
-    return prof__need(desc->max_threads ? desc->max_threads : 1, prof__depth_of(desc), prof__site_count);
+    return prof__need(desc->max_threads ? desc->max_threads : 1, prof__depth_of(desc),
+                      prof__site_count);
 }
 
 /* As many threads as the description says; by default as fit into a quarter of the arena. */
 PROF__FN uint32_t prof__threads_of(const prof_desc *d, size_t size) {
-    size_t n = size / 4 / prof__thread_share(prof__depth_of(d), prof__chunk_least(prof__depth_of(d)));
+    size_t n =
+        size / 4 / prof__thread_share(prof__depth_of(d), prof__chunk_least(prof__depth_of(d)));
     if (d->max_threads) return d->max_threads;
     return n < 1 ? 1 : n > 256 ? 256 : (uint32_t)n;
 }
@@ -3267,8 +3348,8 @@ PROF__FN size_t prof__chunk_of(size_t size, uint32_t threads, uint32_t depth) {
     return PROF__MAX(n <= want ? n : 0, prof__chunk_least(depth));
 }
 
-/* Blocks that threads still own in the lower half are stepped over; higher ones when a chunk would take
-   them, if they lie among the chunks, else the arena ends below them. */
+/* Blocks that threads still own in the lower half are stepped over; higher ones when a chunk
+   would take them, if they lie among the chunks, else the arena ends below them. */
 PROF__FN void prof__arena_avoid_owned(void) {
     char *middle = prof__arena.base + (prof__arena.end - prof__arena.base) / 2;
     char *chunks = prof__arena.end - (prof__arena.end - prof__arena.base) / 6;
@@ -3338,7 +3419,8 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
                s->max_depth)) - s->state_size));
 }
 
-/* How many run-time names a session may use: by default one for each KiB of the arena, 4096 at most. */
+/* How many run-time names a session may use: by default one for each KiB of the arena, 4096 at
+   most. */
 PROF__FN uint32_t prof__names_of(const prof_desc *d) {
     size_t n = PROF__MIN((size_t)(prof__arena.end - prof__arena.base) / 1024, 4096u);
     if (d->max_sites) n = PROF__MIN(d->max_sites, (uint32_t)(PROF__KIND - PROF__PUSHED));
@@ -3358,18 +3440,20 @@ PROF__FN void prof__clock_start(struct prof_trace *s) {
         prof__knot_add(prof__knot_now());
         if (!prof__first_knot.ns) prof__first_knot = s->knots[0];
     }
-    s->start_tick = s->clock == PROF_CLOCK_CPU ? s->knots[0].tick : prof__now_ticks(s->clock, &s->platform);
+    s->start_tick =
+        s->clock == PROF_CLOCK_CPU ? s->knots[0].tick : prof__now_ticks(s->clock, &s->platform);
 }
 
-/* A short session borrows the rate of the whole process: two pairs of readings 5 ms apart are exact to
-   1 in 100,000. */
+/* A short session borrows the rate of the whole process: two pairs of readings 5 ms apart are
+   exact to 1 in 100,000. */
 PROF__FN void prof__clock_stop(struct prof_trace *s) {
     prof__knot k, *start = s->knots;
     s->stop_tick = prof__now_ticks(s->clock, &s->platform);
     if (s->clock != PROF_CLOCK_CPU) return;
     do k = prof__knot_now(); while (k.ns - prof__first_knot.ns < 5000000u);
     if (s->knot_count == 1 && k.ns - start->ns < 100000000u) {
-        double rate = (double)(k.ns - prof__first_knot.ns) / (double)(k.tick - prof__first_knot.tick);
+        double rate =
+            (double)(k.ns - prof__first_knot.ns) / (double)(k.tick - prof__first_knot.tick);
         k.ns = start->ns + (uint64_t)((double)(k.tick - start->tick) * rate);
     }
     prof__knot_add(k);
@@ -3422,15 +3506,17 @@ PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
     return result;
 }
 
-/* Where a thread stands: its cursor and its open zones, read while it may be running. Two equal readings in a
-   row leave at most the one begin or end that was under way when the limits were set. */
+/* Where a thread stands: its cursor and its open zones, read while it may be running. Two equal
+   readings in a row leave at most the one begin or end that was under way when the limits were
+   set. */
 PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     prof__frame *top = NULL;
     prof__frame *bottom = NULL;
     prof__record *cursor = NULL;
     size_t share = PROF__STATE_SHARE(prof__trace.max_depth);
     for (int i = 0; i < 1000; i++) {
-        prof__frame *now_top = PROF__ACQUIRE(t->hot.top), *now_bottom = PROF__ACQUIRE(t->hot.bottom);
+        prof__frame *now_top = PROF__ACQUIRE(t->hot.top),
+                    *now_bottom = PROF__ACQUIRE(t->hot.bottom);
         prof__record *now_cursor = PROF__ACQUIRE(t->hot.cursor);
         bool same = i && now_top == top && now_bottom == bottom && now_cursor == cursor;
         top = now_top;
@@ -3453,7 +3539,8 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     }
 }
 
-/* The last zone that a row recorded; NULL: none. Clock records and both slots of a moment are no zones. */
+/* The last zone that a row recorded; NULL: none. Clock records and both slots of a moment are no
+   zones. */
 PROF__FN const prof__record *prof__last_zone(const prof__row *row) {
     const prof__record *last = NULL;
     for (const prof__segment *g = row->first; g; g = g->next) {
@@ -3467,8 +3554,8 @@ PROF__FN const prof__record *prof__last_zone(const prof__row *row) {
     return last;
 }
 
-/* The innermost open zone may be one that was just being begun or ended. It is open only if it began after
-   the one around it, and after the last zone ended unless that lies within it. */
+/* The innermost open zone may be one that was just being begun or ended. It is open only if it
+   began after the one around it, and after the last zone ended unless that lies within it. */
 PROF__FN void prof__snapshot_check(prof__row *row) {
     const prof__record *last = prof__last_zone(row);
     const prof__open *o = row->open + row->open_count - 1;
@@ -3532,7 +3619,8 @@ PROF__FN uint64_t prof__rate(const struct prof_trace *s) {
     if (s->clock != PROF_CLOCK_CPU || k.ns <= prof__first_knot.ns)
         return s->clock == PROF_CLOCK_PLATFORM && s->platform.ticks_per_second
                    ? s->platform.ticks_per_second : s->clock ? 1000000000u : 0;
-    return (uint64_t)((double)(k.tick - prof__first_knot.tick) * 1e9 / (double)(k.ns - prof__first_knot.ns));
+    return (uint64_t)((double)(k.tick - prof__first_knot.tick) * 1e9 /
+                      (double)(k.ns - prof__first_knot.ns));
 }
 
 PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
@@ -3564,7 +3652,8 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     out.clock = s->clock;
     out.ticks_per_second = prof__rate(s);
     out.bytes_total = (size_t)(prof__arena.end - prof__arena.base);
-    out.bytes_used = out.bytes_total - (size_t)(prof__arena.high - prof__arena.low) + prof__arena.promised;
+    out.bytes_used =
+        out.bytes_total - (size_t)(prof__arena.high - prof__arena.low) + prof__arena.promised;
     prof__unlock();
     return out;
 }
