@@ -53,8 +53,9 @@
        prof_thread_end().
 
    Signals and fork
-       Zones in a signal handler are memory-safe; one that interrupts the very end of another zone
-       may be lost. After fork() the child records nothing until it calls prof_start() itself.
+       A zone in a signal handler that interrupts the very end of another zone may be lost, or
+       take its place: the report then names a zone "(lost)". After fork() the child records
+       nothing until it calls prof_start() itself.
 
    Errors
        Set-up and export return a prof_result; prof_strerror() says it in words. Recording cannot
@@ -323,11 +324,6 @@ PROF_API size_t prof_format_memory(char *buf, size_t size, int64_t bytes);
 #if defined(__GNUC__) || defined(__clang__)
 #  define PROF__LIKELY(x)   __builtin_expect(!!(x), 1)
 #  define PROF__UNLIKELY(x) __builtin_expect(!!(x), 0)
-#  if defined(__clang__) ? __clang_major__ >= 11 : __GNUC__ >= 9
-#    define PROF__PROBABLY(x, p) __builtin_expect_with_probability(!!(x), 1, p)
-#  else
-#    define PROF__PROBABLY(x, p) (x)
-#  endif
 #  define PROF__UNUSED __attribute__((unused))
 #  define PROF__QUIET __attribute__((unused, no_instrument_function))
 #  define PROF__MEMBER inline __attribute__((always_inline, no_instrument_function))
@@ -428,8 +424,7 @@ PROF__INLINE prof__frame *prof__frame_open(prof__hot *t, uint32_t site) {
 PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
     uint32_t on = PROF__LOAD(prof__on), site;
     prof__frame *opened;
-    if (PROF__PROBABLY(!on, 0.3)) return NULL;   /* both ways in line: off must cost nothing too */
-    if (PROF__UNLIKELY(on != prof__tls.generation)) return prof__begin(mark, token);
+    if (PROF__UNLIKELY(on != prof__tls.generation)) return on ? prof__begin(mark, token) : NULL;
     site = PROF__LOAD(mark->id);
     if (PROF__UNLIKELY(!site)) return prof__begin(mark, token);
     opened = prof__frame_open(prof__tls.hot, site);
@@ -2264,26 +2259,41 @@ typedef struct prof__reader {
     prof__tree *tree;                    /* NULL: only count */
     prof__moment *moments;
     uint32_t thread, zones, moment_count;
+    uint32_t pending;                    /* depths whose zone is still to come, */
+    uint64_t first_start[256];           /* and when the first zone within it began */
     uint64_t epoch, last;
     prof__scale scale;
 } prof__reader;
 
+/* Where a signal handler's zone took the place of another's record, "(lost)" stands for that one, so that
+   what was inside keeps its place. */
+PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to);
+
 PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,
                               bool unfinished) {
     prof__zone z;
+    z.depth = site_depth & 0xff;
+    prof__read_lost(r, z.depth + 1);
     r->zones++;
-    if (!r->tree) return;
     if (end < r->last) {                 /* the clock went back */
-        prof__trace.steps++;
+        if (r->tree) prof__trace.steps++;
         end = r->last;
     }
     r->last = end;
     z.start = duration > end ? end : end - duration;
     z.end = end;
     z.site = site_depth >> 8;
-    z.depth = site_depth & 0xff;
     z.unfinished = unfinished;
-    prof__tree_add(r->tree, &z);
+    for (uint32_t d = r->pending; d <= z.depth; d++) r->first_start[d] = z.start;
+    r->pending = z.depth;
+    if (r->tree) prof__tree_add(r->tree, &z);
+}
+
+PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
+    while (r->pending > down_to) {
+        uint32_t depth = r->pending - 1;
+        prof__read_zone(r, r->last, r->last - r->first_start[depth], depth, true);
+    }
 }
 
 PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, bool is_counter) {
@@ -2330,13 +2340,14 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     r->last = 0;
     for (const prof__segment *g = row->first; g; g = g->next) {
         const prof__record *end = g->end ? g->end : row->cursor;
-        prof__read_segment(r, g->begin, end);
+        if (end > g->begin && end <= g->limit) prof__read_segment(r, g->begin, end);
     }
     for (uint32_t i = row->open_count; i--;) {
         const prof__open *o = row->open + i;
         uint64_t stop = PROF__MAX(prof__trace.stop_tick, r->last);
         prof__read_zone(r, stop, stop < o->start ? 0 : stop - o->start, o->site | o->depth, true);
     }
+    prof__read_lost(r, 0);
 }
 
 /* ---- @TREE: zones in post-order to events in order of start, in one pass ---- */
@@ -2522,6 +2533,12 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
     p += s->event_count * sizeof *s->events;
     s->moments = (prof__moment *)(void *)p;
     s->scratch = p + prof__align(s->moment_count * sizeof *s->moments);
+    if (s->scratch + s->event_count * (PROF__SLOT_SHARE - sizeof(prof_event)) > prof__arena.high) {
+        s->counts.full += s->event_count;   /* only "(lost)" zones in a full arena can come here */
+        s->event_count = s->moment_count = 0;
+        s->scratch = (char *)(void *)s->events;
+        return;
+    }
     memset(&tree, 0, sizeof tree);
     for (const prof__row *row = s->rows; row; row = row->next)
         disorder = prof__build_row(s, row, &tree, &moments) || disorder;
@@ -3479,6 +3496,7 @@ PROF__FN prof_result prof__start_locked(const prof_desc *desc) {
     PROF__STORE(prof__names.index, NULL);
     prof__names.count = 0;
     prof__names_cut = 0;
+    prof__sites[0].name = "(lost)";
     PROF__STORE(prof__dropped_busy, 0u);
     PROF__STORE(prof__cut, 0u);
     s->generation = generation < 2 || generation == UINT32_MAX ? 2 : generation + 1;
@@ -3545,6 +3563,7 @@ PROF__FN const prof__record *prof__last_zone(const prof__row *row) {
     const prof__record *last = NULL;
     for (const prof__segment *g = row->first; g; g = g->next) {
         const prof__record *c = g->end ? g->end : row->cursor;
+        if (c < g->begin || c > g->limit) continue;
         while (c-- > g->begin)
             if (c->site_depth >> 8 < PROF__KIND && (c->site_depth & 0xff) != 0xff) {
                 last = c;

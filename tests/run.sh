@@ -114,12 +114,14 @@ jobs_named() {   # WORD
 [ "${1:-}" = --job ] && { job "$2"; exit 0; }
 
 mkdir -p $out
+exec 9>$out/lock
+flock -n 9 || { echo 'waiting for another run of the tests to end'; flock 9; }
 find $out -name '*.log' -exec rm -f {} +
 list=$(jobs_named "${1:-}") || { echo "no test has '$1' in its name" >&2; exit 1; }
 case $list in
-*windows/*) [ -x "$wine" ] && [ ! -d "$WINEPREFIX/drive_c" ] && "$wine" wineboot -i >/dev/null 2>&1 ;;
+*windows/*) [ -x "$wine" ] && [ ! -d "$WINEPREFIX/drive_c" ] && "$wine" wineboot -i >/dev/null 2>&1 9>&- ;;
 esac
-echo "$list" | xargs -P "${JOBS:-2}" -n 1 sh "$0" --job
+echo "$list" | xargs -P "${JOBS:-2}" -n 1 sh "$0" --job 9>&-
 
 logs=$(echo "$list" | sed "s|.*|$out/&.log|")
 grep -H '^skip ' $logs | sed "s|^$out/\(.*\)\.log:|\1: |"
