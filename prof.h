@@ -2265,8 +2265,8 @@ typedef struct prof__reader {
     prof__scale scale;
 } prof__reader;
 
-/* Where a signal handler's zone took the place of another's record, "(lost)" stands for that one, so that
-   what was inside keeps its place. */
+/* Where a signal handler's zone took the place of another's record, "(lost)" stands for that one,
+   so that what was inside keeps its place. */
 PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to);
 
 PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,

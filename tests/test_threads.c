@@ -2,7 +2,9 @@
 #include "test.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -550,7 +552,50 @@ static void test_fork_shared_memory(void) {
     munmap(desc.memory, desc.memory_size);
 }
 
+/* ---- Signals ---- */
+
+static volatile sig_atomic_t signals_seen;
+
+static void mark_in_handler(int number) {
+    PROF_SCOPE("handler");
+    (void)number;
+    signals_seen = signals_seen + 1;
+}
+
+static void signals_every(int us) {
+    struct itimerval t;
+    memset(&t, 0, sizeof t);
+    t.it_value.tv_usec = t.it_interval.tv_usec = us;
+    signal(SIGALRM, us ? mark_in_handler : SIG_IGN);
+    setitimer(ITIMER_REAL, &t, NULL);
+}
+
+/* A handler's zone may be lost or displace another's record; the report stays whole all the same. */
+static void test_signals(void) {
+    size_t count, i, known = 0;
+    const prof_event *events;
+    prof_trace *trace;
+    int n;
+    EQUAL(prof_start(NULL), PROF_OK);
+    signals_every(300);
+    for (n = 0; n < 150000; n++) {
+        PROF_SCOPE("outer");
+        PROF_SCOPE("inner");
+    }
+    signals_every(0);
+    trace = prof_stop();
+    events = prof_events(trace, &count);
+    for (i = 0; i < count; i++) {
+        CHECK(events[i].name != NULL, "event %u has no name", (unsigned)i);
+        CHECK(events[i].end_ns >= events[i].start_ns, "event %u ends before it starts", (unsigned)i);
+        known += strcmp(events[i].name, "outer") == 0 || strcmp(events[i].name, "inner") == 0;
+    }
+    CHECK(known + (size_t)signals_seen * 700 >= 300000, "%u of 300000 zones", (unsigned)known);
+    all_writers(trace);
+}
+
 int main(void) {
+    RUN(test_signals);
     RUN(test_threads_eight);
     RUN(test_threads_named);
     RUN(test_threads_own_id);
