@@ -2266,7 +2266,7 @@ typedef struct prof__reader {
 } prof__reader;
 
 /* Where a signal handler's zone took the place of another's record, "(lost)" stands for that one,
-   so that what was inside keeps its place. */
+   so that what was inside keeps its place. What began before its parent is another's. */
 PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to);
 
 PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,
@@ -2284,6 +2284,7 @@ PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, 
     z.end = end;
     z.site = site_depth >> 8;
     z.unfinished = unfinished;
+    if (r->pending > z.depth && r->first_start[z.depth] < z.start) prof__read_lost(r, z.depth);
     for (uint32_t d = r->pending; d <= z.depth; d++) r->first_start[d] = z.start;
     r->pending = z.depth;
     if (r->tree) prof__tree_add(r->tree, &z);
