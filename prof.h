@@ -324,6 +324,11 @@ PROF_API size_t prof_format_memory(char *buf, size_t size, int64_t bytes);
 #if defined(__GNUC__) || defined(__clang__)
 #  define PROF__LIKELY(x)   __builtin_expect(!!(x), 1)
 #  define PROF__UNLIKELY(x) __builtin_expect(!!(x), 0)
+#  if defined(__clang__) ? __clang_major__ >= 11 : __GNUC__ >= 9
+#    define PROF__PROBABLY(x, p) __builtin_expect_with_probability(!!(x), 1, p)
+#  else
+#    define PROF__PROBABLY(x, p) (x)
+#  endif
 #  define PROF__UNUSED __attribute__((unused))
 #  define PROF__QUIET __attribute__((unused, no_instrument_function))
 #  define PROF__MEMBER inline __attribute__((always_inline, no_instrument_function))
@@ -424,7 +429,8 @@ PROF__INLINE prof__frame *prof__frame_open(prof__hot *t, uint32_t site) {
 PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
     uint32_t on = PROF__LOAD(prof__on), site;
     prof__frame *opened;
-    if (PROF__UNLIKELY(on != prof__tls.generation)) return on ? prof__begin(mark, token) : NULL;
+    if (PROF__PROBABLY(!on, 0.1)) return NULL;   /* kept in line: off must cost nothing either */
+    if (PROF__UNLIKELY(on != prof__tls.generation)) return prof__begin(mark, token);
     site = PROF__LOAD(mark->id);
     if (PROF__UNLIKELY(!site)) return prof__begin(mark, token);
     opened = prof__frame_open(prof__tls.hot, site);

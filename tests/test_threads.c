@@ -595,8 +595,64 @@ static void test_signals(void) {
     all_writers(trace);
 }
 
+/* ---- A thread stalled at any instruction ---- */
+
+static int stalled, released;
+
+/* Holds its thread until main lets it go; not for ever: it may hold the lock that main wants. */
+static void stall(int number) {
+    int i;
+    (void)number;
+    flag_set(&stalled, 1);
+    for (i = 0; i < 2000 && !flag_get(&released); i++) usleep(100);
+    flag_set(&stalled, 0);
+}
+
+static void *stalled_body(void *user) {
+    (void)user;
+    while (!flag_get(&finish)) {
+        PROF_SCOPE("loop");
+        PROF_BLOCK("a") { PROF_BLOCK("b") {} }
+        PROF_BEGIN("c");
+        PROF_END();
+    }
+    return NULL;
+}
+
+/* Stop, read, start again, record, stop and read while the other thread stands still somewhere. */
+static void test_threads_stalled(void) {
+    static char memory[1 << 20];
+    pthread_t thread;
+    prof_desc desc;
+    int i, n;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.max_threads = 4;
+    signal(SIGUSR1, stall);
+    flag_set(&finish, 0);
+    pthread_create(&thread, NULL, stalled_body, NULL);
+    for (i = 0; i < 60 && !test_bad; i++) {
+        flag_set(&released, 0);
+        if (prof_start(&desc) != PROF_OK) test_fail(__FILE__, __LINE__, "prof_start");
+        usleep((unsigned)(i % 7) * 50);
+        pthread_kill(thread, SIGUSR1);
+        for (n = 0; n < 1000 && !flag_get(&stalled); n++) usleep(100);
+        cut_out(prof_stop(), 1);
+        if (prof_start(&desc) != PROF_OK) test_fail(__FILE__, __LINE__, "prof_start again");
+        PROF_BLOCK("main") {}
+        cut_out(prof_stop(), 1);
+        if (!test_bad && prof_get_stats().recorded < 1) test_fail(__FILE__, __LINE__, "no main");
+        flag_set(&released, 1);
+        for (n = 0; n < 1000 && flag_get(&stalled); n++) usleep(100);
+    }
+    flag_set(&finish, 1);
+    pthread_join(thread, NULL);
+}
+
 int main(void) {
     RUN(test_signals);
+    RUN(test_threads_stalled);
     RUN(test_threads_eight);
     RUN(test_threads_named);
     RUN(test_threads_own_id);
