@@ -2048,8 +2048,9 @@ PROF_API PROF__QUIET void prof_counter(const char *name, int64_t value) {
 PROF_API PROF__QUIET void prof_thread_name(const char *name) {
     prof__state *t = prof__state_here();
     size_t n;
+    if (!name) name = "";
     if (!t || !prof__lock_briefly()) return;
-    (void)prof__hash(name ? name : "", &n);
+    (void)prof__hash(name, &n);
     n = PROF__MIN(n, sizeof t->row->name - 1);
     while (n && ((unsigned char)name[n] & 0xc0) == 0x80) n--;
     if (t->generation == PROF__LOAD(prof__on)) {
