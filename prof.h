@@ -63,8 +63,8 @@
 
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
-       @PLATFORM @ARENA @TEXT @SITES @RECORD @FUNCTIONS @COLLECT @TREE @AVERAGES @TABLE @CHROME
-       @STACKS @SESSION
+       @PLATFORM @ARENA @TEXT @SITES @RECORD @FUNCTIONS @COLLECT @TREE @AVERAGES @FLOPS @TABLE
+       @CHROME @STACKS @SCHEDULE @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
@@ -111,6 +111,23 @@ typedef struct prof_platform {
     uint32_t (*thread_id)(void *user);   /* the id shown for the calling thread; NULL: the OS's */
     void *user;                          /* handed to the calls above */
 } prof_platform;
+
+/* What a step of the schedule does: PyTorch's ProfilerAction. */
+typedef enum prof_action {
+    PROF_ACTION_NONE = 0,                /* nothing */
+    PROF_ACTION_WARMUP,                  /* gets ready, records nothing */
+    PROF_ACTION_RECORD,
+    PROF_ACTION_RECORD_AND_SAVE          /* records; the window closes at this step's end */
+} prof_action;
+
+/* Which steps are recorded: the first skip_first never; then, again and again, wait steps nothing,
+   warmup steps getting ready, active steps recorded. PyTorch: torch.profiler.schedule() */
+typedef struct prof_schedule {
+    uint32_t skip_first;                 /* steps before the first cycle */
+    uint32_t wait, warmup, active;       /* steps of a cycle; active: 1 or more */
+    uint32_t repeat;                     /* cycles; 0: to the end */
+    uint32_t skip_first_wait;            /* not 0: the first cycle does not wait */
+} prof_schedule;
 
 /* Zero-initialise; 0 always means the default. */
 typedef struct prof_desc {
@@ -181,6 +198,25 @@ typedef struct prof_event {
     uint32_t reserved[2];
 } prof_event;
 
+/* One input. items NULL: a tensor of `count` dims (0: a scalar or no tensor); else a list of
+   `count` shapes (a TensorList). */
+typedef struct prof_shape {
+    const int64_t *dims;
+    const struct prof_shape *items;
+    uint32_t count;
+} prof_shape;
+
+/* What prof_flops takes beside the shapes of the inputs. Zeroed: the defaults. */
+typedef struct prof_flops_desc {
+    bool with_flops;                     /* the small set; see prof_flops */
+    bool transposed;                     /* convolution: a transposed one */
+    bool no_grad_input, no_grad_weight;  /* convolution_backward: output_mask without these */
+    prof_shape stride, padding, dilation;   /* a value per dimension of the kernel, or one for
+                                            all; count 0: stride 1, padding 0, dilation 1 */
+    int64_t groups;                      /* 0: what the shapes say */
+    const prof_shape *output;            /* convolution: the result's; NULL: computed */
+} prof_flops_desc;
+
 /* A thread that recorded. */
 typedef struct prof_thread_info {
     uint64_t id;                         /* the OS's thread id, or platform.thread_id's */
@@ -240,6 +276,13 @@ PROF_API prof_result prof_start(const prof_desc *desc);
    on marking zones: they are not recorded. */
 PROF_API prof_trace *prof_stop(void);
 
+/* What a schedule does at a step, from 0 on. Pure, any thread. active 0: PROF_ACTION_NONE. */
+PROF_API prof_action prof_schedule_action(const prof_schedule *schedule, uint64_t step);
+
+/* PROF_ERROR_INVALID: NULL, active 0, or a count above INT32_MAX (a negative number, most likely).
+   skip_first_wait may be anything. */
+PROF_API prof_result prof_schedule_check(const prof_schedule *schedule);
+
 /* English, static, never NULL. After PROF_ERROR_MEMORY from prof_start it says how many bytes it
    takes (one text per process: read it before another thread calls prof_start). */
 PROF_API const char *prof_strerror(prof_result result);
@@ -287,6 +330,20 @@ PROF_API size_t prof_key_averages(const prof_trace *trace, const prof_averages_d
 
 /* The sum over all events, key "Total". PyTorch: total_average() */
 PROF_API prof_average prof_total_average(const prof_trace *trace);
+
+/* Floating point operations of one call of op, by its inputs' shapes; a multiply and an add are
+   two. 0: none, op is not known, or the shapes are not ones it takes; at most UINT64_MAX.
+   `aten::` before op may be left out; desc NULL: defaults. Pure, any thread. There are two sets:
+   - PyTorch's flop registry (torch.utils.flop_counter), for the ops that do the work: mm, addmm,
+     bmm, baddbmm, _scaled_mm; convolution and its kinds (inputs: x, weight), transposed ones too;
+     convolution_backward (grad_output, x, weight): for each gradient asked for as much as forward;
+     scaled dot product attention of every name (query, key, value: two products) and backward
+     (grad_output, query, key, value: five).
+   - desc.with_flops: what stands behind profile(with_flops=True): mm, addmm, bmm, baddbmm, conv2d,
+     and add, mul (the first input's elements). Others are 0, so that a conv2d is not counted again
+     through the ops it calls. */
+PROF_API uint64_t prof_flops(const char *op, const prof_shape *inputs, uint32_t count,
+                             const prof_flops_desc *desc);
 
 /* PyTorch's table. desc NULL: key averages by self CPU time. */
 PROF_API prof_result prof_write_table(const prof_trace *trace, const prof_table_desc *desc,
@@ -2658,6 +2715,241 @@ PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
     return total;
 }
 
+/* ---- @FLOPS: how much an op computes, by its inputs' shapes ---- */
+
+/* Sums and products that stop at the largest number. */
+PROF__FN uint64_t prof__mul(uint64_t a, uint64_t b) {
+    return a && b > UINT64_MAX / a ? UINT64_MAX : a * b;
+}
+
+PROF__FN uint64_t prof__add(uint64_t a, uint64_t b) {
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+PROF__FN uint64_t prof__product(const int64_t *dims, uint32_t count) {
+    uint64_t n = 1;
+    for (uint32_t i = 0; i < count; i++)
+        if (!dims[i]) return 0;
+    for (uint32_t i = 0; i < count; i++) n = prof__mul(n, (uint64_t)dims[i]);
+    return n;
+}
+
+/* Is it a tensor with that many dimensions, none below 0? */
+PROF__FN bool prof__is_tensor(const prof_shape *s, uint32_t rank) {
+    if (s->items || s->count != rank || (rank && !s->dims)) return false;
+    for (uint32_t i = 0; i < rank; i++)
+        if (s->dims[i] < 0) return false;
+    return true;
+}
+
+/* The inputs of a formula, and the dims of its tensors. */
+typedef struct prof__op {
+    const prof_shape *in;
+    const prof_flops_desc *desc;
+    bool swapped;                        /* attention: (batch, length, heads, size) */
+} prof__op;
+
+PROF__FN uint64_t prof__flops_elements(const prof__op *op) {
+    return prof__is_tensor(op->in, op->in->count) ? prof__product(op->in->dims, op->in->count) : 0;
+}
+
+/* (m, k) x (k, n), behind a batch of `lead` dimensions. */
+PROF__FN uint64_t prof__flops_matmul(const prof__op *op, uint32_t lead) {
+    const int64_t *a = op->in[0].dims, *b = op->in[1].dims;
+    if (!prof__is_tensor(op->in, lead + 2) || !prof__is_tensor(op->in + 1, lead + 2) ||
+        a[lead + 1] != b[lead] || (lead && a[0] != b[0])) return 0;
+    return prof__mul(prof__mul(prof__product(a, lead + 2), (uint64_t)b[lead + 1]), 2);
+}
+
+PROF__FN uint64_t prof__flops_mm(const prof__op *op) { return prof__flops_matmul(op, 0); }
+PROF__FN uint64_t prof__flops_bmm(const prof__op *op) { return prof__flops_matmul(op, 1); }
+
+/* A convolution's parameter along dimension i. */
+PROF__FN int64_t prof__along(const prof_shape *list, uint32_t i, int64_t other) {
+    return list->count && list->dims ? list->dims[list->count == 1 ? 0 : i] : other;
+}
+
+/* How far the kernel's places reach along dimension i; 0: nowhere, or there is no such thing. */
+PROF__FN uint64_t prof__conv_length(const prof_flops_desc *d, uint32_t i, int64_t x, int64_t w) {
+    int64_t stride = prof__along(&d->stride, i, 1), padding = prof__along(&d->padding, i, 0),
+            dilation = prof__along(&d->dilation, i, 1);
+    uint64_t room = prof__add((uint64_t)x, prof__mul(2, (uint64_t)padding)), reach;
+    if (stride < 1 || padding < 0 || dilation < 1 || w < 1) return 0;
+    reach = prof__add(prof__mul((uint64_t)dilation, (uint64_t)w - 1), 1);
+    return room < reach || reach == UINT64_MAX ? 0 : (room - reach) / (uint64_t)stride + 1;
+}
+
+PROF__FN bool prof__conv_list_fits(const prof_shape *list, uint32_t spatial) {
+    return !list->items && (list->count <= 1 || list->count == spatial);
+}
+
+PROF__FN bool prof__conv_fits(const prof_shape *x, const prof_shape *w, const prof_flops_desc *d) {
+    uint32_t spatial = x->count - 2;
+    int64_t channels, groups = d->groups;
+    if (x->count < 3 || !prof__is_tensor(x, x->count) || !prof__is_tensor(w, x->count) ||
+        !prof__conv_list_fits(&d->stride, spatial) || !prof__conv_list_fits(&d->padding, spatial) ||
+        !prof__conv_list_fits(&d->dilation, spatial) || groups < 0) return false;
+    if (d->transposed) return x->dims[1] == w->dims[0];
+    channels = w->dims[1];
+    if (!channels) return !x->dims[1];
+    return x->dims[1] % channels == 0 && (!groups || x->dims[1] / channels == groups);
+}
+
+/* Every place of the smaller image meets the whole kernel: of the output, or where transposed, of
+   the input. */
+PROF__FN uint64_t prof__flops_conv_of(const prof_shape *x, const prof_shape *w,
+                                      const prof_shape *output, const prof_flops_desc *d) {
+    uint64_t n;
+    if (!prof__conv_fits(x, w, d)) return 0;
+    n = prof__mul(prof__mul((uint64_t)x->dims[0], 2), prof__product(w->dims, w->count));
+    if (d->transposed) return prof__mul(n, prof__product(x->dims + 2, x->count - 2));
+    if (output)
+        return prof__is_tensor(output, x->count)
+                   ? prof__mul(n, prof__product(output->dims + 2, x->count - 2)) : 0;
+    for (uint32_t i = 0; i < x->count - 2; i++)
+        n = prof__mul(n, prof__conv_length(d, i, x->dims[2 + i], w->dims[2 + i]));
+    return n;
+}
+
+PROF__FN uint64_t prof__flops_conv(const prof__op *op) {
+    return prof__flops_conv_of(op->in, op->in + 1, op->desc->output, op->desc);
+}
+
+PROF__FN uint64_t prof__flops_conv2d(const prof__op *op) {
+    return op->in->count == 4 ? prof__flops_conv(op) : 0;
+}
+
+PROF__FN uint64_t prof__flops_conv_transpose(const prof__op *op) {
+    prof_flops_desc d = *op->desc;
+    d.transposed = true;
+    return prof__flops_conv_of(op->in, op->in + 1, NULL, &d);
+}
+
+PROF__FN uint64_t prof__flops_conv_backward(const prof__op *op) {
+    const prof_flops_desc *d = op->desc;
+    return prof__mul(prof__flops_conv_of(op->in + 1, op->in + 2, op->in, d),
+                      (uint64_t)(!d->no_grad_input + !d->no_grad_weight));
+}
+
+/* Query, key, value, each (batch, heads, length, size); heads of the query may share a key's. A
+   score of each pair of places takes a product over the size of query or value: of_query and
+   of_value such ones. */
+PROF__FN uint64_t prof__flops_pairs(const prof__op *op, const prof_shape *in, uint64_t of_query,
+                                    uint64_t of_value) {
+    const int64_t *q = in[0].dims, *k = in[1].dims, *v = in[2].dims;
+    int heads = op->swapped ? 2 : 1, length = 3 - heads;
+    uint64_t n;
+    if (!prof__is_tensor(in, 4) || !prof__is_tensor(in + 1, 4) || !prof__is_tensor(in + 2, 4) ||
+        q[0] != k[0] || q[0] != v[0] || k[heads] != v[heads] || k[length] != v[length] ||
+        q[3] != k[3] || (k[heads] ? q[heads] % k[heads] != 0 : q[heads] != 0)) return 0;
+    n = prof__mul(prof__product(q, 3), (uint64_t)k[length]);
+    return prof__mul(prof__mul(n, 2), prof__add(prof__mul((uint64_t)q[3], of_query),
+                                                prof__mul((uint64_t)v[3], of_value)));
+}
+
+PROF__FN uint64_t prof__flops_attention(const prof__op *op) {
+    return prof__flops_pairs(op, op->in, 1, 1);
+}
+
+PROF__FN uint64_t prof__flops_attention_backward(const prof__op *op) {
+    const prof_shape *grad = op->in, *q = op->in + 1, *v = op->in + 3;
+    if (!prof__is_tensor(grad, 4) || !prof__is_tensor(q, 4) || !prof__is_tensor(v, 4)) return 0;
+    for (int i = 0; i < 4; i++)
+        if (grad->dims[i] != (i == 3 ? v : q)->dims[i]) return 0;
+    return prof__flops_pairs(op, q, 3, 2);
+}
+
+/* Of the small set; of that alone; attention's other layout. */
+enum { PROF__SMALL = 1, PROF__SMALL_ONLY = 2, PROF__SWAPPED = 4 };
+
+/* Formulas for the inputs from number first on. A name without its `_forward` or `_backward`;
+   with `*`: what begins so. */
+typedef struct prof__formula {
+    const char *op;
+    uint64_t (*forward)(const prof__op *op);
+    uint64_t (*backward)(const prof__op *op);
+    uint8_t first, inputs, flags;        /* inputs: of forward; backward takes one more */
+} prof__formula;
+
+static const prof__formula prof__formulas[] = {
+    { "mm", prof__flops_mm, NULL, 0, 2, PROF__SMALL },
+    { "addmm", prof__flops_mm, NULL, 1, 2, PROF__SMALL },
+    { "bmm", prof__flops_bmm, NULL, 0, 2, PROF__SMALL },
+    { "baddbmm", prof__flops_bmm, NULL, 1, 2, PROF__SMALL },
+    { "add", prof__flops_elements, NULL, 0, 1, PROF__SMALL | PROF__SMALL_ONLY },
+    { "mul", prof__flops_elements, NULL, 0, 1, PROF__SMALL | PROF__SMALL_ONLY },
+    { "conv2d", prof__flops_conv2d, NULL, 0, 2, PROF__SMALL },
+    { "_scaled_mm", prof__flops_mm, NULL, 0, 2, 0 },
+    { "conv1d", prof__flops_conv, NULL, 0, 2, 0 },
+    { "conv3d", prof__flops_conv, NULL, 0, 2, 0 },
+    { "convolution", prof__flops_conv, prof__flops_conv_backward, 0, 2, 0 },
+    { "convolution_overrideable", prof__flops_conv, NULL, 0, 2, 0 },
+    { "_convolution", prof__flops_conv, NULL, 0, 2, 0 },
+    { "cudnn_convolution", prof__flops_conv, NULL, 0, 2, 0 },
+    { "cudnn_convolution_relu", prof__flops_conv, NULL, 0, 2, 0 },
+    { "cudnn_convolution_add_relu", prof__flops_conv, NULL, 0, 2, 0 },
+    { "miopen_convolution", prof__flops_conv, NULL, 0, 2, 0 },
+    { "miopen_depthwise_convolution", prof__flops_conv, NULL, 0, 2, 0 },
+    { "mkldnn_convolution", prof__flops_conv, NULL, 0, 2, 0 },
+    { "thnn_conv2d", prof__flops_conv, NULL, 0, 2, 0 },
+    { "_slow_conv2d", prof__flops_conv, NULL, 0, 2, 0 },
+    { "slow_conv3d", prof__flops_conv, NULL, 0, 2, 0 },
+    { "_conv_depthwise2d", prof__flops_conv, NULL, 0, 2, 0 },
+    { "conv_depthwise3d", prof__flops_conv, NULL, 0, 2, 0 },
+    { "conv_transpose*", prof__flops_conv_transpose, NULL, 0, 2, 0 },
+    { "cudnn_convolution_transpose", prof__flops_conv_transpose, NULL, 0, 2, 0 },
+    { "miopen_convolution_transpose", prof__flops_conv_transpose, NULL, 0, 2, 0 },
+    { "scaled_dot_product_*", prof__flops_attention, prof__flops_attention_backward, 0, 3, 0 },
+    { "_scaled_dot_product_*", prof__flops_attention, prof__flops_attention_backward, 0, 3, 0 },
+    { "_cudnn_attention", prof__flops_attention, prof__flops_attention_backward, 0, 3, 0 },
+    { "_flash_attention", prof__flops_attention, prof__flops_attention_backward, 0, 3,
+      PROF__SWAPPED },
+    { "_efficient_attention", prof__flops_attention, prof__flops_attention_backward, 0, 3,
+      PROF__SWAPPED }
+};
+
+PROF__FN bool prof__name_ends(const char *name, size_t *length, const char *end) {
+    size_t n = strlen(end);
+    bool ends = *length > n && memcmp(name + *length - n, end, n) == 0;
+    if (ends) *length -= n;
+    return ends;
+}
+
+/* The row of name, which is length bytes long; NULL: none. */
+PROF__FN const prof__formula *prof__formula_find(const char *name, size_t length, bool small) {
+    for (size_t i = 0; i < sizeof prof__formulas / sizeof *prof__formulas; i++) {
+        const prof__formula *f = prof__formulas + i;
+        size_t n = strlen(f->op);
+        bool any = f->op[n - 1] == '*';
+        if (any ? length < --n : length != n) continue;
+        if (small ? !(f->flags & PROF__SMALL) : f->flags & PROF__SMALL_ONLY) continue;
+        if (memcmp(name, f->op, n) == 0) return f;
+    }
+    return NULL;
+}
+
+PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inputs, uint32_t count,
+                                         const prof_flops_desc *desc) {
+    prof_flops_desc none;
+    prof__op op;
+    const prof__formula *f;
+    size_t length;
+    bool backward;
+    memset(&none, 0, sizeof none);
+    if (!name || !inputs) return 0;
+    if (strncmp(name, "aten::", 6) == 0) name += 6;
+    length = strlen(name);
+    backward = prof__name_ends(name, &length, "_backward");
+    if (!backward) (void)prof__name_ends(name, &length, "_forward");
+    f = prof__formula_find(name, length, desc && desc->with_flops);
+    if (!f || (backward && !f->backward)) return 0;
+    if (count < (uint32_t)f->first + f->inputs + backward) return 0;
+    op.in = inputs + f->first;
+    op.desc = desc ? desc : &none;
+    op.swapped = (f->flags & PROF__SWAPPED) != 0;
+    return backward ? f->backward(&op) : f->forward(&op);
+}
+
 /* ---- @TABLE: EventList.table() ---- */
 
 /* Rows are averages, or the events themselves, seen as averages of one. */
@@ -3301,6 +3593,30 @@ PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof
     prof__out_open(&o, out);
     for (uint32_t i = 0; i < f.count && !o.failed; i++) prof__stack_line(&o, &f, f.nodes + i);
     return prof__out_close(&o);
+}
+
+/* ---- @SCHEDULE: which steps are recorded ---- */
+
+PROF_API PROF__QUIET prof_result prof_schedule_check(const prof_schedule *s) {
+    const uint32_t most = INT32_MAX;
+    return s && s->active && s->skip_first <= most && s->wait <= most && s->warmup <= most &&
+                   s->active <= most && s->repeat <= most ? PROF_OK : PROF_ERROR_INVALID;
+}
+
+PROF_API PROF__QUIET prof_action prof_schedule_action(const prof_schedule *s, uint64_t step) {
+    uint64_t length, cycle;
+    if (!s || !s->active || step < s->skip_first) return PROF_ACTION_NONE;
+    length = (uint64_t)s->wait + s->warmup + s->active;
+    cycle = (step - s->skip_first) / length;
+    step = (step - s->skip_first) % length + (s->skip_first_wait ? s->wait : 0);
+    if (step >= length) {
+        step -= length;
+        cycle++;
+    }
+    if (s->repeat && cycle >= s->repeat) return PROF_ACTION_NONE;
+    if (step < s->wait) return PROF_ACTION_NONE;
+    if (step < (uint64_t)s->wait + s->warmup) return PROF_ACTION_WARMUP;
+    return step < length - 1 ? PROF_ACTION_RECORD : PROF_ACTION_RECORD_AND_SAVE;
 }
 
 /* ---- @SESSION: start, stop, statistics ---- */
