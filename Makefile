@@ -8,8 +8,9 @@ LIBS = -lpthread -ldl -lm
 
 # What tools/setup.sh installs when it is missing. Without the optional ones tests are skipped.
 BUILD_NEEDS = gcc libc6-dev
+TOOL_NEEDS = $(BUILD_NEEDS) libyajl-dev zlib1g-dev libsqlite3-dev
 DEMO_NEEDS = $(BUILD_NEEDS) g++
-TEST_NEEDS = $(DEMO_NEEDS) clang zlib1g-dev python3
+TEST_NEEDS = $(DEMO_NEEDS) $(TOOL_NEEDS) clang python3
 TEST_OPTIONS = libstb-dev tcc libclang-rt-dev shellcheck gcc-mingw-w64-x86-64-win32 wine64 \
                gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 
@@ -25,10 +26,17 @@ INSTRUMENT_gcc = -finstrument-functions-exclude-function-list=$(PER_PIXEL_LIST)
 INSTRUMENT_clang = -finstrument-functions-after-inlining
 INSTRUMENT = -finstrument-functions $(INSTRUMENT_$(if $(findstring clang,$(CC)),clang,gcc))
 
-.PHONY: help demo test bench lint install clean setup-build setup-demo setup-test
+# The prof command
+TOOL_FLAGS = -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB
+TOOL_SOURCES = $(filter-out tools/bench.c,$(wildcard tools/*.c))
+TOOL_OBJECTS = $(TOOL_SOURCES:tools/%.c=build/tools/%.o)
+
+.PHONY: help prof demo test bench lint install clean setup-build setup-demo setup-test setup-tool
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+prof: build/prof ## build the prof command, build/prof
 
 demo: $(EXAMPLES:%=build/examples/%) ## build the examples and profile the training of a network
 	@mkdir -p build/demo
@@ -43,8 +51,10 @@ bench: build/bench ## measure what the profiler costs, into build/bench.json
 lint: ## check line and function lengths, the room index, the scripts
 	@sh tools/lint.sh
 
-install: ## install prof.h and prof.pc under PREFIX (/usr/local); DESTDIR is honoured
-	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/lib/pkgconfig"
+install: build/prof ## install prof.h, prof.pc and prof under PREFIX (/usr/local); DESTDIR is honoured
+	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/lib/pkgconfig" \
+	    "$(DESTDIR)$(PREFIX)/bin"
+	install -m 755 build/prof "$(DESTDIR)$(PREFIX)/bin/prof"
 	install -m 644 prof.h "$(DESTDIR)$(PREFIX)/include/prof.h"
 	version=$$(sed -n 's/^#define PROF_VERSION "\(.*\)"/\1/p' prof.h); \
 	sed -e "s|@PREFIX@|$(PREFIX)|" -e "s|@VERSION@|$$version|" prof.pc.in \
@@ -54,6 +64,7 @@ clean: ## remove build/
 	rm -rf build
 
 setup-build: ; @sh tools/setup.sh $(BUILD_NEEDS)
+setup-tool: ; @sh tools/setup.sh $(TOOL_NEEDS)
 setup-demo: ; @sh tools/setup.sh $(DEMO_NEEDS) --optional libstb-dev
 setup-test: ; @sh tools/setup.sh $(TEST_NEEDS) --optional $(TEST_OPTIONS)
 
@@ -74,3 +85,10 @@ build/examples/images: examples/images.c prof.h Makefile | setup-demo
 build/bench: tools/bench.c prof.h Makefile | setup-build
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)
+
+build/tools/%.o: tools/%.c $(wildcard tools/*.h) prof.h Makefile | setup-tool
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(TOOL_FLAGS) -c $< -o $@
+
+build/prof: $(TOOL_OBJECTS)
+	$(CC) $(TOOL_OBJECTS) -o $@ -lyajl -lsqlite3 -lz $(LIBS)

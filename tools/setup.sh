@@ -15,7 +15,9 @@ libstb-dev                  stb/stb_image.h          the images example
 clang                       clang                    tests with a second compiler
 tcc                         tcc                      tests with a small compiler
 libclang-rt-dev             -                        tests under ThreadSanitizer
-zlib1g-dev                  zlib.h                   tests of .gz traces
+zlib1g-dev                  zlib.h                   .gz traces
+libyajl-dev                 yajl/yajl_parse.h        the prof command
+libsqlite3-dev              sqlite3.h                the prof command
 python3                     python3                  tests that read the JSON back
 shellcheck                  shellcheck               lint of the scripts
 gcc-mingw-w64-x86-64-win32  x86_64-w64-mingw32-gcc   tests on Windows

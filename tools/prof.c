@@ -1,0 +1,38 @@
+/* The prof command: reads, analyses, compares, merges and shows PyTorch's and prof.h's traces. */
+#define PROF_IMPLEMENTATION
+#include "common.h"
+
+#include <stdio.h>
+#include <string.h>
+
+extern const command report_command, analyze_command, diff_command, augment_command,
+    validate_command;
+
+static const command *const commands[] = {
+    &report_command, &analyze_command, &diff_command, &augment_command, &validate_command, NULL
+};
+
+static void print_commands(void) {
+    puts("usage: prof COMMAND [OPTION]... [FILE]...\n\n"
+         "Reads traces of the PyTorch profiler, of any year since 2021, and of prof.h: plain or\n"
+         "gzip, from a file or from stdin (-).\n\nCommands");
+    for (int i = 0; commands[i]; i++)
+        printf("  %-12s %s\n", commands[i]->name, commands[i]->summary);
+    puts("\n`prof COMMAND --help` tells its options, with examples; `prof --version` the version.\n"
+         "Exit status: 0 done; 1 findings (validate, diff --threshold); 2 bad input or usage.");
+}
+
+int main(int argc, char **argv) {
+    const char *name = argc > 1 ? argv[1] : "--help";
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_commands();
+        return argc > 1 ? EXIT_OK : EXIT_BAD;
+    }
+    if (strcmp(name, "--version") == 0) {
+        puts("prof " PROF_VERSION);
+        return EXIT_OK;
+    }
+    for (int i = 0; commands[i]; i++)
+        if (strcmp(name, commands[i]->name) == 0) return commands[i]->run(argc - 1, argv + 1);
+    return fail(NULL, "there is no command '%s'; see prof --help", name);
+}

@@ -1,0 +1,824 @@
+/* The trace reader: see trace_reader.h. One element of the file at a time (an event, a top-level
+   member) lies whole in the buffer and is scanned in place; when it does not end there, more is
+   read behind it and the element is scanned again from its start. */
+#include "trace_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#ifdef __SSE2__
+#  include <emmintrin.h>
+#endif
+
+#include "common.h"
+
+enum {
+    CHUNK = 1 << 18,             /* read at a time */
+    PADDING = 32,                /* zero bytes behind the buffer's end: every scan stops there */
+    LARGEST = 1 << 26,           /* one element: what is longer is no trace */
+    DEEPEST = 512                /* brackets inside one element */
+};
+
+typedef enum place { AT_START, IN_OBJECT, IN_EVENTS, IN_NODES, AT_END } place;
+typedef enum outcome { MORE /* text is needed */, BAD } outcome;
+
+struct trace_source {
+    gzFile file;
+    uint64_t file_size;          /* packed; 0: unknown */
+    char *buffer;
+    size_t capacity, at, used;
+    uint64_t base;               /* offset in the file of buffer[0] */
+    bool ended;                  /* nothing is left to read */
+    place where;
+    /* the element that is being scanned */
+    outcome outcome;
+    const char *fault;           /* where it is bad */
+    const char *why;
+    bool defective;
+    uint64_t defects[TRACE_DEFECTS];
+    trace_member *args;
+    size_t arg_capacity;
+    char *decoded;
+    size_t decoded_capacity;
+};
+
+typedef struct trace_source source;
+
+/* ---- Scanning: from a place in the buffer to the one behind; NULL: the outcome says why ---- */
+
+static const char *stop(source *s, outcome what, const char *p, const char *why) {
+    s->outcome = what;
+    s->fault = p;
+    s->why = why;
+    return NULL;
+}
+
+/* At a character that should not be here: the end of the buffer, or an error. */
+static const char *stop_at(source *s, const char *p, const char *why) {
+    return stop(s, p == s->buffer + s->used ? MORE : BAD, p, why);
+}
+
+static void defect(source *s, trace_defect what) {
+    s->defective = true;
+    s->defects[what]++;
+}
+
+static inline const char *skip_space(const char *p) {
+    while (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t') p++;
+    return p;
+}
+
+/* The next quote, backslash or control character; *high collects whether bytes >= 0x80 stood
+   before it. */
+static inline const char *text_stop(const char *p, int *high) {
+#ifdef __SSE2__
+    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\');
+    const __m128i control = _mm_set1_epi8(0x1F);
+    for (;; p += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i stops = _mm_or_si128(
+            _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, slash)),
+            _mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
+        int mask = _mm_movemask_epi8(stops), highs = _mm_movemask_epi8(bytes);
+        if (mask) {
+            int first = __builtin_ctz((unsigned)mask);
+            *high |= highs & ((1 << first) - 1);
+            return p + first;
+        }
+        *high |= highs;
+    }
+#else
+    while ((unsigned char)*p >= 0x20 && *p != '"' && *p != '\\') *high |= *p++ & 0x80;
+    return p;
+#endif
+}
+
+static void count_bad_utf8(source *s, const char *text, const char *end) {
+    for (const unsigned char *p = (const unsigned char *)text; p < (const unsigned char *)end; ) {
+        size_t size = utf8_size(p, (size_t)((const unsigned char *)end - p));
+        if (size == 0) defect(s, TRACE_BAD_UTF8);
+        p += size ? size : 1;
+    }
+}
+
+/* p: behind the opening quote. */
+static inline const char *skip_text(source *s, const char *p) {
+    const char *begin = p;
+    int high = 0;
+    for (;; p++) {
+        p = text_stop(p, &high);
+        if (*p == '"') break;
+        if (p >= s->buffer + s->used) return stop(s, MORE, p, NULL);
+        if (*p == '\\') p++;
+        else defect(s, TRACE_CONTROL);
+    }
+    if (p >= s->buffer + s->used) return stop(s, MORE, p, NULL);   /* behind a backslash */
+    if (high) count_bad_utf8(s, begin, p);
+    return p + 1;
+}
+
+static const char *skip_word(source *s, const char *p) {
+    static const struct { const char *text; size_t size; bool number; } words[] = {
+        {"true", 4, false}, {"false", 5, false}, {"null", 4, false}, {"NaN", 3, true},
+        {"Infinity", 8, true}, {"nan", 3, true}, {"inf", 3, true}
+    };
+    size_t left = (size_t)(s->buffer + s->used - p);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        size_t size = words[i].size < left ? words[i].size : left;
+        if (memcmp(p, words[i].text, size) != 0) continue;
+        if (size < words[i].size) return stop(s, MORE, p, NULL);
+        if (words[i].number) defect(s, TRACE_NAN);
+        return p + size;
+    }
+    return stop(s, BAD, p, "this is not JSON");
+}
+
+enum character { NONE, BETWEEN, DIGIT, QUOTE, OPEN, CLOSE, LETTER };
+
+static const uint8_t characters[256] = {
+    [' '] = BETWEEN, ['\n'] = BETWEEN, ['\r'] = BETWEEN, ['\t'] = BETWEEN, [','] = BETWEEN,
+    [':'] = BETWEEN, ['0'] = DIGIT, ['1'] = DIGIT, ['2'] = DIGIT, ['3'] = DIGIT, ['4'] = DIGIT,
+    ['5'] = DIGIT, ['6'] = DIGIT, ['7'] = DIGIT, ['8'] = DIGIT, ['9'] = DIGIT, ['-'] = DIGIT,
+    ['"'] = QUOTE, ['['] = OPEN, ['{'] = OPEN, [']'] = CLOSE, ['}'] = CLOSE, ['t'] = LETTER,
+    ['f'] = LETTER, ['n'] = LETTER, ['N'] = LETTER, ['I'] = LETTER, ['i'] = LETTER
+};
+
+static inline const char *skip_number(const char *p) {
+    do p++;
+    while ((*p >= '0' && *p <= '9') || *p == '.' || *p == 'e' || *p == 'E' || *p == '-' ||
+           *p == '+');
+    return p;
+}
+
+/* From an opening bracket to behind its match. Commas and colons are taken as they come. */
+static const char *skip_nested(source *s, const char *p) {
+    char closing[DEEPEST];
+    int depth = 0;
+    for (;;) {
+        switch (characters[(unsigned char)*p]) {
+        case BETWEEN: p++; break;
+        case DIGIT: p = skip_number(p); break;
+        case QUOTE: p = skip_text(s, p + 1); break;
+        case LETTER: p = skip_word(s, p); break;
+        case OPEN:
+            if (depth == DEEPEST) return stop(s, BAD, p, "brackets are nested too deep");
+            closing[depth++] = *p == '[' ? ']' : '}';
+            p++;
+            break;
+        case CLOSE:
+            if (*p != closing[--depth]) return stop(s, BAD, p, "this bracket closes another kind");
+            p++;
+            if (depth == 0) return p;
+            break;
+        default: return stop_at(s, p, "this is not JSON");
+        }
+        if (!p) return NULL;
+    }
+}
+
+static const char *skip_value(source *s, const char *p) {
+    switch (characters[(unsigned char)*p]) {
+    case QUOTE: return skip_text(s, p + 1);
+    case OPEN: return skip_nested(s, p);
+    case LETTER: return skip_word(s, p);
+    case DIGIT:
+        p = skip_number(p);
+        if (*p == 'I' || *p == 'N' || *p == 'i' || *p == 'n') return skip_word(s, p);
+        return *p ? p : stop_at(s, p, "this is not JSON");
+    default: return stop_at(s, p, "a value is missing here");
+    }
+}
+
+/* From a key's quote to the value; *key is its text. */
+static const char *skip_key(source *s, const char *p, trace_text *key) {
+    if (*p != '"') return stop_at(s, p, "a key is missing here");
+    const char *end = skip_text(s, p + 1);
+    if (!end) return NULL;
+    key->data = p + 1;
+    key->size = (size_t)(end - p) - 2;
+    p = skip_space(end);
+    if (*p != ':') return stop_at(s, p, "a colon is missing here");
+    return skip_space(p + 1);
+}
+
+/* Behind a member's value: behind the comma (with *last false), or at the closing brace. */
+static const char *skip_comma(source *s, const char *p, bool *last) {
+    p = skip_space(p);
+    *last = *p == '}';
+    if (*last) return p;
+    if (*p != ',') return stop_at(s, p, "a comma is missing here");
+    p = skip_space(p + 1);
+    *last = *p == '}';
+    return p;
+}
+
+/* ---- Numbers ---- */
+
+static bool decimal_digits(trace_text value, char digits[64], int *count, int *point) {
+    const char *p = value.data, *end = value.data + value.size;
+    int seen_point = 0, exponent = 0;
+    *count = *point = 0;
+    for (; p < end && *p != 'e' && *p != 'E'; p++) {
+        if (*p == '.' && !seen_point) { seen_point = 1; continue; }
+        if (*p < '0' || *p > '9') return false;
+        if (*count < 64) digits[(*count)++] = *p;
+        else if (seen_point) continue;
+        if (!seen_point) ++*point;
+    }
+    if (p < end) {
+        bool negative = p + 1 < end && p[1] == '-';
+        for (p += 1 + (p + 1 < end && (p[1] == '-' || p[1] == '+')); p < end; p++) {
+            if (*p < '0' || *p > '9') return false;
+            if (exponent < 10000) exponent = exponent * 10 + (*p - '0');
+        }
+        *point += negative ? -exponent : exponent;
+    }
+    return *count > 0;
+}
+
+/* value x 10^shift as an integer, to the nearest. */
+static bool decimal_integer(trace_text value, int shift, int64_t *number) {
+    char digits[64];
+    int count, point;
+    bool negative = value.size && value.data[0] == '-';
+    trace_text rest = {value.data + negative, value.size - negative};
+    if (!decimal_digits(rest, digits, &count, &point)) return false;
+    uint64_t sum = 0;
+    for (int i = 0; i < point + shift; i++) {
+        unsigned digit = i < count ? (unsigned)(digits[i] - '0') : 0;
+        if (sum > ((uint64_t)INT64_MAX - digit) / 10) {
+            if (i >= count && sum == 0) break;
+            return false;
+        }
+        sum = sum * 10 + digit;
+    }
+    int next = point + shift;
+    if (next >= 0 && next < count && digits[next] >= '5' && sum < INT64_MAX) sum++;
+    *number = negative ? -(int64_t)sum : (int64_t)sum;
+    return true;
+}
+
+/* The usual text, at most 15 digits and three decimals; everything else the slow way. */
+static bool scaled(trace_text value, int decimals, int64_t *number) {
+    const char *p = value.data, *end = p + value.size;
+    int64_t sum = 0;
+    int left = decimals;
+    const char *begin = p;
+    while (p < end && *p >= '0' && *p <= '9') sum = sum * 10 + (*p++ - '0');
+    if (p == begin || p - begin > 15) return decimal_integer(value, decimals, number);
+    if (p < end && *p == '.') {
+        for (p++; left > 0 && p < end && *p >= '0' && *p <= '9'; left--)
+            sum = sum * 10 + (*p++ - '0');
+    }
+    if (p < end) return decimal_integer(value, decimals, number);
+    while (left-- > 0) sum *= 10;
+    *number = sum;
+    return true;
+}
+
+static trace_text unquoted(trace_text value) {
+    if (json_is_text(value)) {
+        value.data++;
+        value.size -= 2;
+    }
+    return value;
+}
+
+bool json_int(trace_text value, int64_t *number) {
+    return decimal_integer(unquoted(value), 0, number);
+}
+
+bool json_ns(trace_text value, int64_t *ns) {
+    return scaled(value, 3, ns);
+}
+
+bool json_double(trace_text value, double *number) {
+    char copy[64], *end;
+    value = unquoted(value);
+    if (value.size == 0 || value.size >= sizeof copy || !strchr("-0123456789", value.data[0]))
+        return false;
+    memcpy(copy, value.data, value.size);
+    copy[value.size] = '\0';
+    *number = strtod(copy, &end);
+    return !*end && *number - *number == 0;      /* neither NaN nor infinite */
+}
+
+bool json_is_text(trace_text value) {
+    return value.size >= 2 && value.data[0] == '"';
+}
+
+/* ---- Texts ---- */
+
+static unsigned hex4(const char *p) {
+    unsigned code = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = p[i];
+        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') :
+                         (c | 32) >= 'a' && (c | 32) <= 'f' ? (unsigned)((c | 32) - 'a' + 10) : 16;
+        if (digit == 16) return UINT32_MAX;
+        code = code * 16 + digit;
+    }
+    return code;
+}
+
+static size_t encode_utf8(unsigned code, char *out) {
+    if (code < 0x80) return out[0] = (char)code, 1;
+    if (code < 0x800) {
+        out[0] = (char)(0xC0 | code >> 6);
+        out[1] = (char)(0x80 | (code & 63));
+        return 2;
+    }
+    if (code < 0x10000) {
+        out[0] = (char)(0xE0 | code >> 12);
+        out[1] = (char)(0x80 | (code >> 6 & 63));
+        out[2] = (char)(0x80 | (code & 63));
+        return 3;
+    }
+    out[0] = (char)(0xF0 | code >> 18);
+    out[1] = (char)(0x80 | (code >> 12 & 63));
+    out[2] = (char)(0x80 | (code >> 6 & 63));
+    out[3] = (char)(0x80 | (code & 63));
+    return 4;
+}
+
+/* The character of the escape at *p (behind the backslash), moving *p behind it. */
+static unsigned escape(const char **p, const char *end) {
+    static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
+    char c = *(*p)++;
+    const char *known = c ? strchr(from, c) : NULL;
+    if (known) return (unsigned char)to[known - from];
+    if (c != 'u') return (unsigned char)c;
+    unsigned code = end - *p >= 4 ? hex4(*p) : UINT32_MAX;
+    if (code == UINT32_MAX) return 0xFFFD;
+    *p += 4;
+    if (code >= 0xD800 && code < 0xDC00 && end - *p >= 6 && (*p)[0] == '\\' && (*p)[1] == 'u') {
+        unsigned low = hex4(*p + 2);
+        if (low >= 0xDC00 && low < 0xE000) {
+            *p += 6;
+            return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+        }
+    }
+    return code >= 0xD800 && code < 0xE000 ? 0xFFFD : code;
+}
+
+/* text without its quotes; out has room for text.size bytes. */
+static size_t decode(trace_text text, char *out) {
+    const char *p = text.data, *end = p + text.size;
+    char *begin = out;
+    while (p < end) {
+        const char *slash = memchr(p, '\\', (size_t)(end - p));
+        size_t plain = (size_t)((slash ? slash : end) - p);
+        memcpy(out, p, plain);
+        out += plain;
+        p += plain;
+        if (!slash || ++p == end) break;
+        unsigned code = escape(&p, end);
+        if (code >= 0x80 && code < 0x100 && p[-1] == (char)code) *out++ = (char)code;
+        else out += encode_utf8(code, out);
+    }
+    return (size_t)(out - begin);
+}
+
+size_t json_decode(trace_text value, char *buffer, size_t size) {
+    value = unquoted(value);
+    char *whole = value.size < size ? buffer : allocate(value.size + 1);
+    size_t length = decode(value, whole);
+    if (whole != buffer) {
+        if (size) memcpy(buffer, whole, length < size ? length : size - 1);
+        free(whole);
+    }
+    if (size) buffer[length < size ? length : size - 1] = '\0';
+    return length;
+}
+
+bool json_next(trace_text *rest, trace_text *key, trace_text *value) {
+    const char *p = rest->data, *end = p + rest->size;
+    source text = {.buffer = (char *)(uintptr_t)p, .used = rest->size};
+    if (p == end) return false;
+    if (*p == '[' || *p == '{') end--;                 /* the first call: without the brackets */
+    p = skip_space(p + 1);
+    if (p >= end) return false;
+    const char *behind = skip_value(&text, p), *colon = behind ? skip_space(behind) : end;
+    *key = (trace_text){"", 0};
+    if (*p == '"' && colon < end && *colon == ':') {
+        *key = (trace_text){p + 1, (size_t)(behind - p) - 2};
+        p = skip_space(colon + 1);
+        behind = skip_value(&text, p);
+    }
+    if (!behind || behind > end) return false;
+    *value = (trace_text){p, (size_t)(behind - p)};
+    behind = skip_space(behind);
+    *rest = (trace_text){behind, behind < end ? (size_t)(end - behind) : 0};
+    return true;
+}
+
+trace_text json_keep(arena *memory, trace_text text) {
+    char *copy = arena_allocate(memory, text.size + PADDING);
+    if (text.size) memcpy(copy, text.data, text.size);
+    return (trace_text){copy, text.size};
+}
+
+/* ---- Events ---- */
+
+static const struct { const char *category; trace_kind kind; } kinds[] = {
+    {"cpu_op", TRACE_CPU_OP}, {"Operator", TRACE_CPU_OP}, {"user_annotation", TRACE_ANNOTATION},
+    {"python_function", TRACE_PYTHON}, {"cuda_runtime", TRACE_RUNTIME},
+    {"cuda_driver", TRACE_RUNTIME}, {"Runtime", TRACE_RUNTIME}, {"kernel", TRACE_KERNEL},
+    {"Kernel", TRACE_KERNEL}, {"gpu_memcpy", TRACE_MEMCPY}, {"Memcpy", TRACE_MEMCPY},
+    {"gpu_memset", TRACE_MEMSET}, {"Memset", TRACE_MEMSET},
+    {"gpu_user_annotation", TRACE_GPU_ANNOTATION}, {"cuda_sync", TRACE_SYNC},
+    {"overhead", TRACE_OVERHEAD}, {"Trace", TRACE_SPAN}, {"xpu_runtime", TRACE_RUNTIME},
+    {"xpu_driver", TRACE_RUNTIME}, {"mtia_runtime", TRACE_RUNTIME},
+    {"privateuse1_runtime", TRACE_RUNTIME}, {"privateuse1_driver", TRACE_RUNTIME}
+};
+
+static uint8_t kind_of(trace_text category) {
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (text_is(category, kinds[i].category)) return (uint8_t)kinds[i].kind;
+    return TRACE_OTHER;
+}
+
+/* args: every member with its JSON text. */
+static const char *scan_args(source *s, const char *p, trace_event *event) {
+    bool last = *(p = skip_space(p + 1)) == '}';
+    event->arg_count = 0;
+    while (!last) {
+        trace_member member;
+        if (!(p = skip_key(s, p, &member.key))) return NULL;
+        member.value.data = p;
+        if (!(p = skip_value(s, p))) return NULL;
+        member.value.size = (size_t)(p - member.value.data);
+        if (!(p = skip_comma(s, p, &last))) return NULL;
+        GROW(s->args, event->arg_count, s->arg_capacity);
+        s->args[event->arg_count++] = member;
+    }
+    event->args = s->args;
+    return p + 1;
+}
+
+/* A pid or tid: a number, a number in quotes, or any text, which gets a negative number. */
+static bool read_id(trace_text value, int64_t *id, trace_text *text) {
+    *text = (trace_text){NULL, 0};
+    if (scaled(unquoted(value), 0, id)) return true;
+    if (!json_is_text(value)) return false;
+    *text = unquoted(value);
+    *id = -(int64_t)(hash_bytes(text->data, text->size) >> 2) - 2;
+    return true;
+}
+
+typedef enum event_key {
+    KEY_OTHER, KEY_PH, KEY_TS, KEY_ID, KEY_BP, KEY_CAT, KEY_PID, KEY_TID, KEY_DUR, KEY_NAME,
+    KEY_ARGS, KEY_SCOPE
+} event_key;
+
+static event_key key_of(trace_text text) {
+#define IS(word) (memcmp(text.data, word, sizeof word - 1) == 0)
+    switch (text.size) {
+    case 1: return *text.data == 's' ? KEY_SCOPE : KEY_OTHER;
+    case 2: return IS("ph") ? KEY_PH : IS("ts") ? KEY_TS : IS("id") ? KEY_ID :
+                   IS("bp") ? KEY_BP : KEY_OTHER;
+    case 3: return IS("pid") ? KEY_PID : IS("tid") ? KEY_TID : IS("dur") ? KEY_DUR :
+                   IS("cat") ? KEY_CAT : KEY_OTHER;
+    case 4: return IS("name") ? KEY_NAME : IS("args") ? KEY_ARGS : KEY_OTHER;
+    default: return KEY_OTHER;
+    }
+#undef IS
+}
+
+/* ts and dur: false only for what does not fit 64 bits. */
+static bool read_time(source *s, trace_text value, int64_t *ns, uint32_t *has, uint32_t bit) {
+    if (json_ns(value, ns)) {
+        *has |= bit;
+        return true;
+    }
+    char digits[64];
+    int count, point;
+    bool negative = *value.data == '-';
+    trace_text rest = {value.data + negative, value.size - negative};
+    if (decimal_digits(rest, digits, &count, &point)) return false;
+    if (characters[(unsigned char)*value.data] != LETTER) defect(s, TRACE_BAD_NUMBER);
+    return true;
+}
+
+static bool read_member(source *s, trace_event *event, event_key key, trace_text value) {
+    static const uint32_t bits[] = {
+        [KEY_PH] = TRACE_HAS_PHASE, [KEY_TS] = TRACE_HAS_TS, [KEY_ID] = TRACE_HAS_ID,
+        [KEY_CAT] = TRACE_HAS_CAT, [KEY_PID] = TRACE_HAS_PID, [KEY_TID] = TRACE_HAS_TID,
+        [KEY_DUR] = TRACE_HAS_DUR, [KEY_NAME] = TRACE_HAS_NAME, [KEY_ARGS] = TRACE_HAS_ARGS,
+        [KEY_SCOPE] = 0
+    };
+    uint32_t bit = bits[key];
+    if (event->has & bit) defect(s, TRACE_DUPLICATE_KEY);
+    event->has &= ~bit;
+    bool text = json_is_text(value);
+    switch (key) {
+    case KEY_TS: return read_time(s, value, &event->ts_ns, &event->has, bit);
+    case KEY_DUR: return read_time(s, value, &event->dur_ns, &event->has, bit);
+    case KEY_PID:
+        if (read_id(value, &event->pid, &event->pid_text)) event->has |= bit;
+        else defect(s, TRACE_BAD_NUMBER);
+        return true;
+    case KEY_TID:
+        if (read_id(value, &event->tid, &event->tid_text)) event->has |= bit;
+        else defect(s, TRACE_BAD_NUMBER);
+        return true;
+    case KEY_PH:
+        event->phase = text && value.size > 2 ? value.data[1] : 0;
+        break;
+    case KEY_NAME: event->name = unquoted(value); break;
+    case KEY_CAT: event->cat = unquoted(value); break;
+    case KEY_ID: event->id = value; return event->has |= bit, true;
+    case KEY_BP: event->bp = value; return true;
+    case KEY_SCOPE: event->scope = value; return true;
+    default: return true;
+    }
+    if (text) event->has |= bit;
+    return true;
+}
+
+/* Decodes the event's texts that hold escapes. */
+static void decode_texts(source *s, trace_event *event) {
+    trace_text *texts[] = {&event->name, &event->cat, &event->pid_text, &event->tid_text};
+    size_t room = event->name.size + event->cat.size + event->pid_text.size + event->tid_text.size;
+    if (room > s->decoded_capacity) {
+        s->decoded_capacity = room * 2;
+        s->decoded = reallocate(s->decoded, s->decoded_capacity);
+    }
+    char *out = s->decoded;
+    for (int i = 0; i < 4; i++) {
+        if (!texts[i]->size || !memchr(texts[i]->data, '\\', texts[i]->size)) continue;
+        texts[i]->size = decode(*texts[i], out);
+        texts[i]->data = out;
+        out += texts[i]->size;
+    }
+}
+
+static const char *scan_event(source *s, const char *p, trace_event *event) {
+    const char *begin = p;
+    memset(event, 0, sizeof *event);
+    event->name = event->cat = (trace_text){"", 0};
+    event->offset = s->base + (uint64_t)(p - s->buffer);
+    bool last = *(p = skip_space(p + 1)) == '}';
+    while (!last) {
+        trace_text name, value;
+        if (!(p = skip_key(s, p, &name))) return NULL;
+        event_key key = key_of(name);
+        value.data = p;
+        bool args = key == KEY_ARGS && *p == '{';
+        if (!(p = args ? scan_args(s, p, event) : skip_value(s, p))) return NULL;
+        value.size = (size_t)(p - value.data);
+        if (args) {
+            if (event->has & TRACE_HAS_ARGS) defect(s, TRACE_DUPLICATE_KEY);
+            event->has |= TRACE_HAS_ARGS;
+        } else if (key != KEY_OTHER && !read_member(s, event, key, value)) {
+            return stop(s, BAD, value.data, "this time does not fit 64 bits of nanoseconds");
+        }
+        if (!(p = skip_comma(s, p, &last))) return NULL;
+    }
+    event->raw = (trace_text){begin, (size_t)(p + 1 - begin)};
+    decode_texts(s, event);
+    if (event->phase == 'X') event->kind = kind_of(event->cat);
+    return p + 1;
+}
+
+/* ---- The elements of a file ---- */
+
+/* Behind the next element; *item says what it was, TRACE_END: nothing to hand out. */
+static const char *scan_start(trace_reader *r, const char *p) {
+    source *s = r->source;
+    size_t left = (size_t)(s->buffer + s->used - p);
+    if (left < 3 && !s->ended) return stop(s, MORE, p, NULL);
+    if (left >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0) p += 3;
+    p = skip_space(p);
+    r->array_form = *p == '[';
+    if (*p != '[' && *p != '{') return stop_at(s, p, "this is neither a JSON object nor an array");
+    s->where = *p == '[' ? IN_EVENTS : IN_OBJECT;
+    return p + 1;
+}
+
+static const char *scan_member(trace_reader *r, const char *p, trace_item *item) {
+    source *s = r->source;
+    p = skip_space(p);
+    if (*p == ',') p = skip_space(p + 1);
+    if (*p == '}') {
+        s->where = AT_END;
+        return p + 1;
+    }
+    if (!(p = skip_key(s, p, &r->member.key))) return NULL;
+    if (*p == '[' && text_is(r->member.key, "traceEvents")) s->where = IN_EVENTS;
+    else if (*p == '[' && text_is(r->member.key, "nodes")) s->where = IN_NODES;
+    if (s->where != IN_OBJECT) return p + 1;
+    r->member.value.data = p;
+    if (!(p = skip_value(s, p))) return NULL;
+    r->member.value.size = (size_t)(p - r->member.value.data);
+    if (*p == '\0' && p == s->buffer + s->used && !s->ended) return stop(s, MORE, p, NULL);
+    if (text_is(r->member.key, "baseTimeNanoseconds"))
+        json_int(r->member.value, &r->base_time_ns);
+    *item = TRACE_MEMBER;
+    return p;
+}
+
+static const char *scan_element(trace_reader *r, const char *p, trace_item *item) {
+    source *s = r->source;
+    p = skip_space(p);
+    if (*p == ',') p = skip_space(p + 1);
+    if (*p == ']') {
+        s->where = r->array_form ? AT_END : IN_OBJECT;
+        return p + 1;
+    }
+    if (*p != '{') {
+        if (!(p = skip_value(s, p))) return NULL;
+        defect(s, TRACE_NOT_OBJECT);
+        return p;
+    }
+    *item = s->where == IN_NODES ? TRACE_NODE : TRACE_EVENT;
+    return scan_event(s, p, &r->event);
+}
+
+static const char *scan_next(trace_reader *r, const char *p, trace_item *item) {
+    switch (r->source->where) {
+    case AT_START: return scan_start(r, p);
+    case IN_OBJECT: return scan_member(r, p, item);
+    case IN_EVENTS: case IN_NODES: return scan_element(r, p, item);
+    case AT_END: break;
+    }
+    p = skip_space(p);
+    if (*p || p < r->source->buffer + r->source->used)
+        return stop(r->source, BAD, p, "something follows the end of the trace");
+    return stop(r->source, MORE, p, NULL);
+}
+
+/* ---- The file ---- */
+
+/* Reads on behind the text that is still needed. false: nothing is left, or it cannot be read. */
+static bool refill(trace_reader *r) {
+    source *s = r->source;
+    if (s->ended) return false;
+    memmove(s->buffer, s->buffer + s->at, s->used - s->at);
+    s->base += s->at;
+    s->used -= s->at;
+    s->at = 0;
+    if (s->capacity - s->used < CHUNK) {
+        s->capacity *= 2;
+        if (s->capacity > LARGEST) {
+            fail(r->path, "byte %llu: an element of more than %d MB", (unsigned long long)s->base,
+                 LARGEST >> 20);
+            r->failed = s->ended = true;
+            return false;
+        }
+        s->buffer = reallocate(s->buffer, s->capacity + PADDING);
+    }
+    int got = gzread(s->file, s->buffer + s->used, CHUNK);
+    if (got <= 0) {
+        int code;
+        const char *text = gzerror(s->file, &code);
+        s->ended = true;
+        if (got < 0 || code == Z_BUF_ERROR) {
+            fail(r->path, "byte %llu: %s", (unsigned long long)(s->base + s->used),
+                 code == Z_ERRNO ? strerror(errno) : code == Z_BUF_ERROR
+                     ? "the gzip file ends early; read up to there" : text);
+            r->failed = true;
+        }
+        got = 0;
+    }
+    s->used += (size_t)got;
+    memset(s->buffer + s->used, 0, PADDING);
+    r->bytes = s->base + s->used;
+    progress("reading", s->file_size ? (uint64_t)gzoffset(s->file) : r->bytes, s->file_size);
+    return true;
+}
+
+/* Nothing is left to read: was this the end? */
+static void finish(trace_reader *r) {
+    source *s = r->source;
+    const char *p = skip_space(s->buffer + s->at);
+    if (s->where == IN_EVENTS && r->array_form && *p == ',') p = skip_space(p + 1);
+    bool rest = p < s->buffer + s->used;
+    if (r->failed) return;
+    if (s->where == AT_START) {
+        r->failed = true;
+        fail(r->path, r->bytes ? "byte %llu: there is no JSON text" : "the file is empty",
+             (unsigned long long)r->bytes);
+    } else if (rest || (s->where != AT_END && !(r->array_form && s->where == IN_EVENTS))) {
+        r->truncated = true;
+        warn(r->path, "byte %llu: the file ends early; read up to there",
+             (unsigned long long)(s->base + s->at));
+    }
+}
+
+static void count_defects(trace_reader *r) {
+    source *s = r->source;
+    for (int i = 0; i < TRACE_DEFECTS; i++) {
+        if (!r->defects[i]) r->first_defect[i] = s->base + s->at;
+        r->defects[i] += s->defects[i];
+    }
+}
+
+trace_item trace_next(trace_reader *r) {
+    source *s = r->source;
+    r->item = TRACE_END;
+    while (!r->failed && !r->truncated) {
+        if (s->defective) memset(s->defects, 0, sizeof s->defects);
+        s->defective = false;
+        const char *p = scan_next(r, s->buffer + s->at, &r->item);
+        if (p) {
+            if (s->defective) count_defects(r);
+            s->at = (size_t)(p - s->buffer);
+            r->events += r->item == TRACE_EVENT;
+            if (r->item != TRACE_END) return r->item;
+            continue;
+        }
+        r->item = TRACE_END;
+        if (s->outcome == BAD) {
+            r->failed = true;
+            fail(r->path, "byte %llu: %s",
+                 (unsigned long long)(s->base + (uint64_t)(s->fault - s->buffer)), s->why);
+        } else if (!refill(r)) {
+            finish(r);
+            break;
+        }
+    }
+    progress_end();
+    return TRACE_END;
+}
+
+trace_reader *trace_open(const char *path) {
+    int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY);
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) != 0) return fail(path, "%s", strerror(errno)), NULL;
+    if (S_ISDIR(status.st_mode)) return close(fd), fail(path, "is a directory"), NULL;
+    trace_reader *r = allocate(sizeof *r);
+    source *s = r->source = allocate(sizeof *s);
+    r->path = path;
+    s->file = gzdopen(fd, "rb");
+    if (!s->file) exit(fail(NULL, "out of memory"));
+    gzbuffer(s->file, CHUNK);
+    s->file_size = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
+    s->capacity = 2 * CHUNK;
+    s->buffer = allocate(s->capacity + PADDING);
+    return r;
+}
+
+int trace_close(trace_reader *r) {
+    static const char *const said[TRACE_DEFECTS] = {
+        "NaN or infinite numbers, taken as absent", "bytes that are not UTF-8",
+        "raw control characters in texts", "keys that an event has twice; the last one counts",
+        "pids, tids or times that are no numbers, taken as absent",
+        "events that are not objects, skipped"
+    };
+    for (int i = 0; i < TRACE_DEFECTS; i++)
+        if (r->defects[i])
+            warn(r->path, "%llu %s (the first in the element at byte %llu)",
+                 (unsigned long long)r->defects[i], said[i],
+                 (unsigned long long)r->first_defect[i]);
+    int status = r->failed ? EXIT_BAD : EXIT_OK;
+    source *s = r->source;
+    gzclose(s->file);
+    free(s->buffer);
+    free(s->args);
+    free(s->decoded);
+    free(s);
+    free(r);
+    return status;
+}
+
+/* ---- Arguments ---- */
+
+const trace_member *trace_arg(const trace_event *event, const char *name) {
+    size_t size = strlen(name);
+    for (size_t i = event->arg_count; i-- > 0; ) {          /* of equal keys the last one counts */
+        const trace_text *key = &event->args[i].key;
+        if (key->size == size && key->data[0] == name[0] && memcmp(key->data, name, size) == 0)
+            return &event->args[i];
+    }
+    return NULL;
+}
+
+bool trace_arg_int(const trace_event *event, const char *name, int64_t *value) {
+    const trace_member *arg = trace_arg(event, name);
+    return arg && json_int(arg->value, value);
+}
+
+bool trace_arg_double(const trace_event *event, const char *name, double *value) {
+    const trace_member *arg = trace_arg(event, name);
+    return arg && json_double(arg->value, value);
+}
+
+bool trace_arg_text(const trace_event *event, const char *name, char *buffer, size_t size) {
+    const trace_member *arg = trace_arg(event, name);
+    if (!arg || !json_is_text(arg->value)) return false;
+    json_decode(arg->value, buffer, size);
+    return true;
+}
+
+bool trace_correlation(const trace_event *event, int64_t *id) {
+    return trace_arg_int(event, "correlation", id);
+}
+
+bool trace_external_id(const trace_event *event, int64_t *id) {
+    return trace_arg_int(event, "External id", id) || trace_arg_int(event, "external id", id);
+}

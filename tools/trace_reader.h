@@ -1,0 +1,115 @@
+/* Reads a trace one event at a time, in constant memory: Chrome/Kineto JSON of every generation
+   (object and array form), plain, gzip, from stdin, cut short or not; folded stacks; prof.h's raw
+   stream. Texts point into the reader's buffer and are valid until the next trace_next().
+
+       trace_reader *reader = trace_open(path);
+       if (!reader) return EXIT_BAD;
+       while (trace_next(reader) != TRACE_END)
+           if (reader->item == TRACE_EVENT) use(&reader->event);
+       return trace_close(reader);                                                              */
+#ifndef PROF_TRACE_READER_H
+#define PROF_TRACE_READER_H
+
+#include "common.h"
+
+typedef struct trace_text { const char *data; size_t size; } trace_text;
+
+/* A member of a JSON object. value is the JSON text as it stands in the file: "abc" with quotes. */
+typedef struct trace_member { trace_text key, value; } trace_member;
+
+/* What an event is, whatever its generation calls it ("Operator" and "cpu_op" are one). */
+typedef enum trace_kind {
+    TRACE_OTHER = 0, TRACE_CPU_OP, TRACE_ANNOTATION, TRACE_PYTHON, TRACE_RUNTIME /* and driver */,
+    TRACE_KERNEL, TRACE_MEMCPY, TRACE_MEMSET, TRACE_GPU_ANNOTATION, TRACE_SYNC /* cuda_sync */,
+    TRACE_OVERHEAD, TRACE_SPAN /* "Trace", by the profiler itself */, TRACE_KINDS
+} trace_kind;
+
+enum {                          /* trace_event.has */
+    TRACE_HAS_NAME = 1, TRACE_HAS_CAT = 2, TRACE_HAS_PHASE = 4, TRACE_HAS_PID = 8,
+    TRACE_HAS_TID = 16, TRACE_HAS_TS = 32, TRACE_HAS_DUR = 64, TRACE_HAS_ID = 128,
+    TRACE_HAS_ARGS = 256
+};
+
+typedef struct trace_event {
+    uint64_t offset;            /* of its `{` in the (unpacked) file, in bytes */
+    trace_text raw;             /* {...} as it stands there */
+    trace_text name, cat;       /* decoded; "" when absent */
+    uint32_t has;               /* TRACE_HAS_... */
+    char phase;                 /* first letter of ph; 0: none */
+    uint8_t kind;               /* trace_kind, for complete events (phase X) */
+    int64_t pid, tid;           /* "stream 7" and the like: a negative number made from the text */
+    trace_text pid_text, tid_text;   /* decoded text when it is not a number, else NULL */
+    int64_t ts_ns, dur_ns;      /* exact to the nanosecond; 0 when absent */
+    trace_text id, bp, scope;   /* JSON texts: flow's "id", "bp", instant's "s" */
+    const trace_member *args;
+    size_t arg_count;
+} trace_event;
+
+typedef enum trace_item {
+    TRACE_END = 0,              /* of the file, or of what can be read of it */
+    TRACE_EVENT,                /* reader->event */
+    TRACE_MEMBER,               /* reader->member: a top-level member other than traceEvents */
+    TRACE_NODE                  /* reader->event.raw: one of "nodes" of an execution trace */
+} trace_item;
+
+/* What was tolerated, and where it was first seen. */
+typedef enum trace_defect {
+    TRACE_NAN,                  /* NaN or Infinity where a number belongs: taken as absent */
+    TRACE_BAD_UTF8,
+    TRACE_CONTROL,              /* a raw control character in a text */
+    TRACE_DUPLICATE_KEY,        /* of an event: the last one counts */
+    TRACE_BAD_NUMBER,           /* a ts, dur, pid or tid that is no number: taken as absent */
+    TRACE_NOT_OBJECT,           /* an event that is not an object: skipped */
+    TRACE_DEFECTS
+} trace_defect;
+
+typedef struct trace_reader {
+    trace_item item;
+    trace_event event;
+    trace_member member;
+    /* the file as a whole */
+    const char *path;
+    bool array_form, truncated, failed;
+    uint64_t events;            /* delivered so far */
+    uint64_t bytes;             /* unpacked bytes read so far */
+    uint64_t defects[TRACE_DEFECTS], first_defect[TRACE_DEFECTS];
+    int64_t base_time_ns;       /* baseTimeNanoseconds; 0 until it was seen, or none */
+    struct trace_source *source;
+} trace_reader;
+
+trace_reader *trace_open(const char *path);      /* "-": stdin. NULL: it has told why */
+trace_item trace_next(trace_reader *reader);
+/* Tells what was tolerated or went wrong. 0, or EXIT_BAD when the file could not be read. */
+int trace_close(trace_reader *reader);
+
+/* ---- Arguments of the current event ---- */
+
+const trace_member *trace_arg(const trace_event *event, const char *key);   /* NULL: not there */
+bool trace_arg_int(const trace_event *event, const char *key, int64_t *value);
+bool trace_arg_double(const trace_event *event, const char *key, double *value);
+/* The decoded text, copied with a NUL into buffer; false when there is none. Cut to size. */
+bool trace_arg_text(const trace_event *event, const char *key, char *buffer, size_t size);
+bool trace_correlation(const trace_event *event, int64_t *id);
+bool trace_external_id(const trace_event *event, int64_t *id);   /* also 2021's "external id" */
+
+/* ---- JSON texts that the reader has handed out ---- */
+
+/* The next item of an array or object: rest starts as the whole text and shrinks; key is empty in
+   arrays. false: no more. */
+/* (Texts that do not come from the reader: through json_keep.) */
+bool json_next(trace_text *rest, trace_text *key, trace_text *value);
+bool json_int(trace_text value, int64_t *number);            /* also from a quoted number */
+bool json_double(trace_text value, double *number);
+bool json_is_text(trace_text value);
+/* Decodes a quoted text into buffer with a NUL; returns the size it needs without it. */
+size_t json_decode(trace_text value, char *buffer, size_t size);
+bool json_ns(trace_text value, int64_t *ns);                 /* microseconds to exact ns */
+/* A copy that outlives the event; with room behind it, as the scanner needs. */
+trace_text json_keep(arena *memory, trace_text text);
+static inline bool text_is(trace_text text, const char *word) {
+    const char *p = text.data, *end = text.data + text.size;
+    while (p < end && *word && *p == *word) p++, word++;
+    return p == end && !*word;
+}
+
+#endif
