@@ -1,0 +1,266 @@
+/* The CPU side of a trace as a tree: see call_tree.h. */
+#include "call_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Sorting ---- */
+
+typedef bool before_fn(uint32_t a, uint32_t b, const void *context);
+
+static size_t run_end(const uint32_t *from, size_t begin, size_t count, before_fn *before,
+                      const void *context) {
+    size_t end = begin + 1;
+    while (end < count && !before(from[end], from[end - 1], context)) end++;
+    return end < count ? end : count;
+}
+
+/* Merges pairs of runs from one array into the other; returns how many runs there were. */
+static size_t merge_runs(const uint32_t *from, uint32_t *to, size_t count, before_fn *before,
+                         const void *context) {
+    size_t runs = 0, out = 0;
+    while (out < count) {
+        size_t left = out, middle = run_end(from, left, count, before, context);
+        size_t end = middle < count ? run_end(from, middle, count, before, context) : count;
+        size_t right = middle;
+        runs += middle < end ? 2 : 1;
+        while (left < middle && right < end)
+            to[out++] = before(from[right], from[left], context) ? from[right++] : from[left++];
+        while (left < middle) to[out++] = from[left++];
+        while (right < end) to[out++] = from[right++];
+    }
+    return runs;
+}
+
+void sort_numbers(uint32_t *numbers, size_t count, before_fn *before, const void *context) {
+    if (count < 2) return;
+    if (run_end(numbers, 0, count, before, context) == count) return;
+    uint32_t *other = allocate(count * sizeof *other), *from = numbers, *to = other;
+    while (merge_runs(from, to, count, before, context) > 1) {
+        uint32_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != numbers) memcpy(numbers, from, count * sizeof *numbers);
+    free(other);
+}
+
+/* ---- Reading ---- */
+
+uint32_t tree_thread(call_tree *tree, const trace_event *event) {
+    uint64_t key = hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid;
+    bool is_new;
+    uint64_t *number = map_put(&tree->thread_numbers, key, &is_new);
+    if (!is_new) return (uint32_t)*number;
+    GROW(tree->threads, tree->thread_count, tree->thread_capacity);
+    call_thread *thread = &tree->threads[tree->thread_count];
+    thread->pid = event->pid;
+    thread->tid = event->tid;
+    thread->pid_text = event->pid_text.size
+        ? intern(&tree->names, event->pid_text.data, event->pid_text.size) : NO_CALL;
+    thread->tid_text = event->tid_text.size
+        ? intern(&tree->names, event->tid_text.data, event->tid_text.size) : NO_CALL;
+    return (uint32_t)(*number = tree->thread_count++);
+}
+
+static void add_kernel(call_tree *tree, const trace_event *event) {
+    GROW(tree->kernels, tree->kernel_count, tree->kernel_capacity);
+    kernel_link *kernel = &tree->kernels[tree->kernel_count++];
+    kernel->external = kernel->correlation = INT64_MIN;
+    kernel->dur_ns = event->dur_ns;
+    kernel->owner = NO_CALL;
+    trace_external_id(event, &kernel->external);
+    trace_correlation(event, &kernel->correlation);
+}
+
+static void add_change(call_tree *tree, const trace_event *event) {
+    int64_t bytes, type = 0, index = -1;
+    if (!trace_arg_int(event, "Bytes", &bytes)) return;
+    trace_arg_int(event, "Device Type", &type);
+    trace_arg_int(event, "Device Id", &index);
+    GROW(tree->changes, tree->change_count, tree->change_capacity);
+    tree->changes[tree->change_count++] = (memory_change){
+        .ts_ns = event->ts_ns, .bytes = bytes, .thread = tree_thread(tree, event),
+        .owner = NO_CALL, .device_type = (int32_t)type, .device_index = (int32_t)index
+    };
+}
+
+static call *add_call(call_tree *tree, const trace_event *event) {
+    GROW(tree->calls, tree->count, tree->capacity);
+    call *new_call = &tree->calls[tree->count++];
+    *new_call = (call){
+        .start_ns = event->ts_ns, .dur_ns = event->dur_ns, .self_ns = event->dur_ns,
+        .name = intern(&tree->names, event->name.data, event->name.size),
+        .thread = tree_thread(tree, event), .parent = NO_CALL, .frame = NO_CALL,
+        .kind = event->kind
+    };
+    return new_call;
+}
+
+call *tree_add(call_tree *tree, const trace_event *event) {
+    if (event->phase == 'i' && tree->with_memory && text_is(event->name, "[memory]"))
+        add_change(tree, event);
+    if (event->phase != 'X') return NULL;
+    if (kind_is_device(event->kind)) {
+        if (!tree->without_kernels) add_kernel(tree, event);
+        return NULL;
+    }
+    if (event->kind == TRACE_PYTHON ? !tree->with_python :
+        event->kind >= TRACE_GPU_ANNOTATION) return NULL;
+    call *new_call = add_call(tree, event);
+    int64_t id;
+    if (tree->without_kernels) return new_call;
+    if (event->kind == TRACE_RUNTIME) {
+        if (trace_correlation(event, &id))
+            *map_put(&tree->by_correlation, (uint64_t)id, NULL) = tree->count;
+    } else if (event->kind != TRACE_PYTHON && trace_external_id(event, &id)) {
+        *map_put(&tree->by_external, (uint64_t)id, NULL) = tree->count;
+    }
+    return new_call;
+}
+
+/* ---- The tree ---- */
+
+static int64_t end_of(const call *c) { return c->start_ns + c->dur_ns; }
+
+static bool call_before(uint32_t a, uint32_t b, const void *context) {
+    const call *calls = context, *x = &calls[a], *y = &calls[b];
+    if (x->thread != y->thread) return x->thread < y->thread;
+    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns;
+    return end_of(x) > end_of(y);
+}
+
+static bool change_before(uint32_t a, uint32_t b, const void *context) {
+    const memory_change *changes = context, *x = &changes[a], *y = &changes[b];
+    return x->thread != y->thread ? x->thread < y->thread : x->ts_ns < y->ts_ns;
+}
+
+static uint32_t *numbers_up_to(size_t count) {
+    uint32_t *numbers = allocate((count ? count : 1) * sizeof *numbers);
+    for (size_t i = 0; i < count; i++) numbers[i] = (uint32_t)i;
+    return numbers;
+}
+
+/* The innermost open calls of one thread, and of its Python functions; linked by parent. */
+typedef struct open_calls { uint32_t call, frame; } open_calls;
+
+/* Leaves the calls that have ended at ns. */
+static void leave_ended(const call_tree *tree, uint32_t *top, int64_t ns) {
+    while (*top != NO_CALL && end_of(&tree->calls[*top]) <= ns) *top = tree->calls[*top].parent;
+}
+
+static void enter(call_tree *tree, uint32_t number, open_calls *open) {
+    call *c = &tree->calls[number];
+    bool python = c->kind == TRACE_PYTHON;
+    uint32_t *top = python ? &open->frame : &open->call;
+    leave_ended(tree, top, c->start_ns);
+    if (*top != NO_CALL && end_of(&tree->calls[*top]) < end_of(c)) tree->overlaps++;
+    while (*top != NO_CALL && end_of(&tree->calls[*top]) < end_of(c))
+        *top = tree->calls[*top].parent;
+    if (!python) leave_ended(tree, &open->frame, c->start_ns);
+    c->parent = *top;
+    c->frame = open->frame;
+    c->is_child = *top != NO_CALL && !python;
+    if (*top != NO_CALL) tree->calls[*top].self_ns -= c->dur_ns;
+    *top = number;
+}
+
+/* Who holds the change: the innermost call around its moment. */
+static void own_changes(call_tree *tree, const uint32_t *changes, size_t *next, uint32_t thread,
+                        int64_t until_ns, open_calls *open) {
+    for (; *next < tree->change_count; ++*next) {
+        memory_change *change = &tree->changes[changes[*next]];
+        if (change->thread > thread ||
+            (change->thread == thread && change->ts_ns >= until_ns)) return;
+        if (change->thread < thread) continue;
+        leave_ended(tree, &open->call, change->ts_ns);
+        change->owner = open->call;
+    }
+}
+
+static void nest(call_tree *tree) {
+    uint32_t *changes = numbers_up_to(tree->change_count);
+    sort_numbers(changes, tree->change_count, change_before, tree->changes);
+    open_calls open = {NO_CALL, NO_CALL};
+    size_t next = 0;
+    for (size_t i = 0; i < tree->count; i++) {
+        const call *c = &tree->calls[tree->order[i]];
+        if (i && c->thread != tree->calls[tree->order[i - 1]].thread) {
+            own_changes(tree, changes, &next, tree->calls[tree->order[i - 1]].thread, INT64_MAX,
+                        &open);
+            open = (open_calls){NO_CALL, NO_CALL};
+        }
+        own_changes(tree, changes, &next, c->thread, c->start_ns, &open);
+        enter(tree, tree->order[i], &open);
+    }
+    if (tree->count)
+        own_changes(tree, changes, &next, tree->calls[tree->order[tree->count - 1]].thread,
+                    INT64_MAX, &open);
+    free(changes);
+}
+
+/* The call that a kernel belongs to: the op that its external id names; where that is only the
+   correlation id once more (2022, 2023), the launch with that id. */
+static uint32_t owner_of(const call_tree *tree, const kernel_link *kernel) {
+    const uint64_t *launch = map_get(&tree->by_correlation, (uint64_t)kernel->correlation);
+    const uint64_t *op = map_get(&tree->by_external, (uint64_t)kernel->external);
+    if (op && !(launch && kernel->external == kernel->correlation)) return (uint32_t)*op - 1;
+    if (!launch) return NO_CALL;
+    uint32_t number = (uint32_t)*launch - 1;
+    while (number != NO_CALL && tree->calls[number].kind == TRACE_RUNTIME)
+        number = tree->calls[number].parent;
+    return number != NO_CALL ? number : (uint32_t)*launch - 1;
+}
+
+static void attribute_kernels(call_tree *tree) {
+    for (size_t i = 0; i < tree->kernel_count; i++) {
+        kernel_link *kernel = &tree->kernels[i];
+        kernel->owner = owner_of(tree, kernel);
+        if (kernel->owner == NO_CALL) tree->unowned++;
+        else tree->calls[kernel->owner].device_self_ns += kernel->dur_ns;
+    }
+    for (size_t i = tree->count; i-- > 0; ) {
+        call *c = &tree->calls[tree->order[i]];
+        c->device_ns += c->device_self_ns;
+        if (c->parent != NO_CALL) tree->calls[c->parent].device_ns += c->device_ns;
+    }
+}
+
+/* PyTorch drops a call that is the only child of one of the same name, from the outside in. */
+static void merge_only_children(call_tree *tree) {
+    uint32_t *children = allocate(tree->count * sizeof *children);
+    for (size_t i = 0; i < tree->count; i++)
+        if (tree->calls[i].is_child) children[tree->calls[i].parent]++;
+    for (size_t i = 0; i < tree->count; i++) {
+        call *c = &tree->calls[tree->order[i]];
+        if (!c->is_child || children[c->parent] != 1) continue;
+        call *parent = &tree->calls[c->parent];
+        c->merged = parent->name == c->name;
+        if (!c->merged) continue;
+        while (parent->merged) parent = &tree->calls[parent->parent];
+        parent->self_ns += c->self_ns;
+        parent->device_self_ns += c->device_self_ns;
+    }
+    free(children);
+}
+
+void tree_build(call_tree *tree, bool merge_duplicates) {
+    tree->order = numbers_up_to(tree->count);
+    sort_numbers(tree->order, tree->count, call_before, tree->calls);
+    nest(tree);
+    attribute_kernels(tree);
+    if (merge_duplicates) merge_only_children(tree);
+}
+
+void tree_free(call_tree *tree) {
+    free(tree->calls);
+    free(tree->order);
+    free(tree->threads);
+    free(tree->kernels);
+    free(tree->changes);
+    intern_free(&tree->names);
+    map_free(&tree->thread_numbers);
+    map_free(&tree->by_external);
+    map_free(&tree->by_correlation);
+    memset(tree, 0, sizeof *tree);
+}

@@ -1,0 +1,77 @@
+/* The CPU side of a trace as a tree: which call lies in which, self times as PyTorch computes
+   them, and the device time that each call's kernels took.
+
+       call_tree tree = {0};
+       while (trace_next(reader) != TRACE_END)
+           if (reader->item == TRACE_EVENT) tree_add(&tree, &reader->event);
+       tree_build(&tree);
+       ... tree.calls[tree.order[i]] ...
+       tree_free(&tree);                                                                     */
+#ifndef PROF_CALL_TREE_H
+#define PROF_CALL_TREE_H
+
+#include "trace_reader.h"
+
+#define NO_CALL UINT32_MAX
+
+typedef struct call {
+    int64_t start_ns, dur_ns;
+    int64_t self_ns;            /* less the direct children; may be negative where they overlap */
+    int64_t device_ns, device_self_ns;   /* of its kernels; with and without its children's */
+    uint32_t name;              /* in tree.names */
+    uint32_t thread;            /* in tree.threads */
+    uint32_t parent;            /* in tree.calls, or NO_CALL */
+    uint32_t frame;             /* innermost Python function around it, in tree.calls, or NO_CALL */
+    uint32_t key;               /* the caller's own number; 0 at first */
+    uint8_t kind;               /* trace_kind */
+    bool is_child;              /* it has a parent that is not a Python function */
+    bool merged;                /* its parent's only child, of the same name: counts as that one */
+} call;
+
+typedef struct call_thread { int64_t pid, tid; uint32_t pid_text, tid_text; } call_thread;
+
+typedef struct kernel_link { int64_t external, correlation, dur_ns; uint32_t owner; } kernel_link;
+typedef struct memory_change {
+    int64_t ts_ns, bytes;
+    uint32_t thread, owner;     /* owner: the call it happened in, or NO_CALL */
+    int32_t device_type, device_index;
+} memory_change;
+
+typedef struct call_tree {
+    /* what to take, set before the first tree_add */
+    bool without_kernels;       /* no device times: kernels and their ids are not kept */
+    bool with_python;           /* keep Python functions: parents only of each other, and frames */
+    bool with_memory;           /* keep [memory] events */
+    /* what there is */
+    call *calls;
+    uint32_t *order;            /* calls by (thread, start, -end): parents before children */
+    size_t count, capacity;
+    interner names;
+    call_thread *threads;
+    size_t thread_count, thread_capacity;
+    map thread_numbers;
+    kernel_link *kernels;       /* every kernel, copy and fill, as it was read */
+    size_t kernel_count, kernel_capacity;
+    memory_change *changes;
+    size_t change_count, change_capacity;
+    uint64_t overlaps;          /* calls that begin in one and end behind it */
+    uint64_t unowned;           /* kernels of no known call */
+    map by_external, by_correlation;     /* id -> call + 1 */
+} call_tree;
+
+/* Keeps what belongs in the tree; the new call, or NULL when the event is none. */
+call *tree_add(call_tree *tree, const trace_event *event);
+void tree_build(call_tree *tree, bool merge_duplicates);
+void tree_free(call_tree *tree);
+
+uint32_t tree_thread(call_tree *tree, const trace_event *event);
+static inline bool kind_is_device(uint8_t kind) {       /* what runs on a device */
+    return kind == TRACE_KERNEL || kind == TRACE_MEMCPY || kind == TRACE_MEMSET;
+}
+
+/* Sorts numbers[0..count) so that before(a, b, context) never holds for a later a and an earlier
+   b; keeps the order of equals; linear where it is sorted already. */
+void sort_numbers(uint32_t *numbers, size_t count,
+                  bool (*before)(uint32_t a, uint32_t b, const void *context), const void *context);
+
+#endif
