@@ -63,8 +63,8 @@
 
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
-       @PLATFORM @ARENA @TEXT @SITES @RECORD @FUNCTIONS @COLLECT @TREE @AVERAGES @FLOPS @TABLE
-       @CHROME @STACKS @SCHEDULE @SESSION
+       @PLATFORM @ARENA @TEXT @SITES @RECORD @FUNCTIONS @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS
+       @TABLE @CHROME @STACKS @SCHEDULE @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
@@ -161,6 +161,11 @@ typedef struct prof_stats {
     uint64_t unfinished;                 /* zones ended by prof_stop or by their thread's exit */
     uint64_t clock_steps;                /* times the clock went back */
     uint64_t names_cut;                  /* names shortened to 4095 bytes */
+    uint64_t rejected;                   /* events from outside that end before they start */
+    uint64_t duplicates;                 /* ... merged into a parent of the same name */
+    uint64_t overlaps;                   /* ... that overlap another only partly */
+    uint64_t no_forward;                 /* ... backward events without fwd_thread: no stack */
+    uint64_t unlinked;                   /* ... device events whose launch is not there */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
     uint64_t ticks_per_second;           /* of that clock, as far as it is known */
@@ -170,12 +175,74 @@ typedef struct prof_stats {
 #define PROF_NONE UINT32_MAX             /* no such index */
 
 /* c10::DeviceType's numbers. */
-typedef enum prof_device_type { PROF_DEVICE_CPU = 0, PROF_DEVICE_CUDA = 1 } prof_device_type;
+typedef enum prof_device_type {
+    PROF_DEVICE_CPU = 0, PROF_DEVICE_CUDA = 1, PROF_DEVICE_MKLDNN = 2, PROF_DEVICE_OPENGL = 3,
+    PROF_DEVICE_OPENCL = 4, PROF_DEVICE_IDEEP = 5, PROF_DEVICE_HIP = 6, PROF_DEVICE_FPGA = 7,
+    PROF_DEVICE_MAIA = 8, PROF_DEVICE_XLA = 9, PROF_DEVICE_VULKAN = 10, PROF_DEVICE_METAL = 11,
+    PROF_DEVICE_XPU = 12, PROF_DEVICE_MPS = 13, PROF_DEVICE_META = 14, PROF_DEVICE_HPU = 15,
+    PROF_DEVICE_VE = 16, PROF_DEVICE_LAZY = 17, PROF_DEVICE_IPU = 18, PROF_DEVICE_MTIA = 19,
+    PROF_DEVICE_PRIVATEUSE1 = 20
+} prof_device_type;
 
 enum {                                   /* prof_event.flags */
     PROF_EVENT_UNFINISHED = 1,           /* never ended: closed by prof_stop or its thread's exit */
-    PROF_EVENT_ASYNC = 2                 /* is_async */
+    PROF_EVENT_ASYNC = 2,                /* is_async: total time only, no parent, no children */
+    PROF_EVENT_REMOTE = 4,               /* is_remote */
+    PROF_EVENT_LEGACY = 8,               /* is_legacy: its one kernel covers its children's too */
+    PROF_EVENT_USER_ANNOTATION = 16,     /* is_user_annotation */
+    PROF_EVENT_SUBMITTED = 64            /* from outside: set by the library */
 };
+
+/* One device activity that an event launched. PyTorch: Kernel */
+typedef struct prof_kernel {
+    const char *name;
+    int64_t duration_ns;
+    int32_t device;
+} prof_kernel;
+
+/* One input. items NULL: a tensor of count dimensions, or none (0); else a list of count tensors,
+   whose own items are NULL. */
+typedef struct prof_shape {
+    const int64_t *dims;
+    const struct prof_shape *items;
+    uint32_t count;
+} prof_shape;
+
+enum {                                   /* prof_extra.has: fields whose 0 is a value */
+    PROF_HAS_NODE_ID = 1, PROF_HAS_SEQUENCE_NR = 2, PROF_HAS_FWD_THREAD = 4, PROF_HAS_ID = 8,
+    PROF_HAS_DEVICE_INDEX = 16, PROF_HAS_LINK = 32, PROF_HAS_END_THREAD = 64, PROF_HAS_LAUNCH = 128
+};
+
+/* What few events have: the rest of PyTorch's FunctionEvent. Zeroed: nothing is known. */
+typedef struct prof_extra {
+    uint32_t has;                        /* PROF_HAS_...; a field it does not name is the default */
+    int32_t node_id;                     /* -1 */
+    int64_t sequence_nr;                 /* -1 */
+    uint64_t fwd_thread;                 /* of a backward event: thread id of its forward */
+    uint64_t end_thread;                 /* thread id where it ended; the thread it began on */
+    int64_t id;                          /* correlation id */
+    int64_t linked_correlation_id;       /* id of the event that launched this one; 0: none */
+    int64_t external_id;
+    int64_t launch_ns;                   /* launched then, by the innermost zone of launch_thread */
+    uint32_t launch_thread;              /* index into prof_threads() */
+    int32_t device_index;
+    int64_t device_resource_id;          /* stream */
+    const char *overload_name;           /* NULL or "": none */
+    const char *trace_name;              /* NULL: the name; "": none, left out of legacy traces */
+    const char *activity_type;           /* Kineto's category, as "kernel"; NULL: by device type */
+    const char *kwinputs, *metadata_json;   /* JSON: an object; members without the braces */
+    const char *backend, *module_hierarchy;
+    const prof_shape *input_shapes, *strides;
+    const char *const *dtypes, *const *concrete_inputs;   /* input_count each, or NULL */
+    uint32_t input_count;
+    uint32_t stack_count, kernel_count;
+    const char *const *stack;            /* "file(line): function", innermost first */
+    const prof_kernel *kernels;
+    int64_t cpu_memory_usage;            /* bytes allocated less freed, children included */
+    int64_t device_memory_usage;
+    int64_t flops;
+    uint8_t scope;                       /* at::RecordScope; 1: backward */
+} prof_extra;
 
 /* Where a zone is marked in the source. Strings live as long as the process. */
 typedef struct prof_site {
@@ -183,28 +250,21 @@ typedef struct prof_site {
     uint32_t line;
 } prof_site;
 
-/* One occurrence of a zone: PyTorch's FunctionEvent. Indices are into prof_events(). */
+/* One occurrence of a zone, or a device activity: PyTorch's FunctionEvent. Indices are into
+   prof_events(). */
 typedef struct prof_event {
     const char *name;                    /* UTF-8 as given; lives as long as the trace */
+    const prof_extra *extra;             /* NULL: a plain zone */
     int64_t start_ns, end_ns;            /* time_range; 0 is the session's start */
     int64_t self_cpu_time_total_ns;      /* less the direct children */
     uint32_t parent;                     /* cpu_parent; PROF_NONE: top level */
     uint32_t first_child, next_sibling;  /* cpu_children, in the order they began */
     uint32_t thread;                     /* index into prof_threads() */
-    uint32_t site;                       /* number of its name and place, equal for equal sites */
-    uint8_t depth;                       /* open zones around it, 0..254 */
+    uint32_t site;                       /* number of its name and place; 0: none */
+    uint8_t depth;                       /* events around it; 255: that many or more */
     uint8_t device_type;                 /* prof_device_type */
     uint16_t flags;                      /* PROF_EVENT_... */
-    uint32_t reserved[2];
 } prof_event;
-
-/* One input. items NULL: a tensor of `count` dims (0: a scalar or no tensor); else a list of
-   `count` shapes (a TensorList). */
-typedef struct prof_shape {
-    const int64_t *dims;
-    const struct prof_shape *items;
-    uint32_t count;
-} prof_shape;
 
 /* What prof_flops takes beside the shapes of the inputs. Zeroed: the defaults. */
 typedef struct prof_flops_desc {
@@ -217,22 +277,40 @@ typedef struct prof_flops_desc {
     const prof_shape *output;            /* convolution: the result's; NULL: computed */
 } prof_flops_desc;
 
+/* An event's amounts, its own and less those of its children. All 0 for what has none. */
+typedef struct prof_event_totals {
+    int64_t cpu_time_total_ns, self_cpu_time_total_ns;
+    int64_t device_time_total_ns, self_device_time_total_ns;
+    int64_t cpu_memory_usage, self_cpu_memory_usage;         /* bytes */
+    int64_t device_memory_usage, self_device_memory_usage;
+} prof_event_totals;
+
 /* A thread that recorded. */
 typedef struct prof_thread_info {
     uint64_t id;                         /* the OS's thread id, or platform.thread_id's */
     const char *name;                    /* prof_thread_name; NULL: none given */
 } prof_thread_info;
 
-/* All occurrences of one name: PyTorch's FunctionEventAvg. */
+/* All occurrences of one name, or of what prof_averages_desc adds to it: FunctionEventAvg. */
 typedef struct prof_average {
     const char *key;                     /* the name */
     uint64_t count;
     int64_t cpu_time_total_ns, self_cpu_time_total_ns;
     int64_t min_ns, max_ns;              /* of cpu_time, one call */
+    int64_t device_time_total_ns, self_device_time_total_ns;
+    int64_t cpu_memory_usage, self_cpu_memory_usage;         /* bytes */
+    int64_t device_memory_usage, self_device_memory_usage;
+    int64_t flops;
+    const char *overload_name;           /* "" unless grouped by it */
+    const prof_shape *input_shapes;      /* input_count; PROF_NONE: not grouped by them */
+    const char *const *stack;            /* stack_count, at most group_by_stack_n */
+    uint32_t input_count, stack_count;
     uint32_t parent;                     /* cpu_parent of the first event; PROF_NONE: top level */
     uint32_t first;                      /* index of the first event */
-    uint8_t device_type;
-    bool is_async;
+    int32_t node_id;                     /* -1: none */
+    uint8_t device_type, scope;
+    bool is_async, is_remote;            /* of the first event */
+    bool is_legacy, is_user_annotation;
 } prof_average;
 
 typedef enum prof_metric {
@@ -240,26 +318,67 @@ typedef enum prof_metric {
     PROF_METRIC_SELF_CPU_TIME_TOTAL,
     PROF_METRIC_CPU_TIME_TOTAL,
     PROF_METRIC_CPU_TIME,                /* the average of one call */
-    PROF_METRIC_COUNT
+    PROF_METRIC_COUNT,
+    PROF_METRIC_SELF_DEVICE_TIME_TOTAL,
+    PROF_METRIC_DEVICE_TIME_TOTAL,
+    PROF_METRIC_DEVICE_TIME,
+    PROF_METRIC_CPU_MEMORY_USAGE,
+    PROF_METRIC_SELF_CPU_MEMORY_USAGE,
+    PROF_METRIC_DEVICE_MEMORY_USAGE,
+    PROF_METRIC_SELF_DEVICE_MEMORY_USAGE,
+    PROF_METRIC_FLOPS,
+    PROF_METRIC_LAST                     /* how many there are */
 } prof_metric;
 
 typedef enum prof_time_unit {
     PROF_TIME_AUTO = 0, PROF_TIME_S, PROF_TIME_MS, PROF_TIME_US
 } prof_time_unit;
 
-/* Grouping; zeroed: by name. */
-typedef struct prof_averages_desc { uint32_t reserved; } prof_averages_desc;
+/* Grouping, beside name, node, device type, legacy and user annotation flag; zeroed: no more. */
+typedef struct prof_averages_desc {
+    bool group_by_input_shapes, group_by_overload_name;
+    uint32_t group_by_stack_n;           /* by the innermost n stack entries */
+} prof_averages_desc;
 
-/* EventList.table()'s arguments. */
+typedef enum prof_format {
+    PROF_FORMAT_TEXT = 0,
+    PROF_FORMAT_CSV,                     /* RFC 4180, with a head; times in us */
+    PROF_FORMAT_JSON                     /* an array of objects; times in us */
+} prof_format;
+
+/* EventList.table()'s arguments. Widths are in code points; UINT32_MAX: unlimited. */
 typedef struct prof_table_desc {
     const prof_averages_desc *averages;  /* NULL: the events themselves, one row each */
     prof_metric sort_by;                 /* descending; 0: first-seen order */
     uint32_t row_limit;                  /* 0: 100; UINT32_MAX: all */
-    uint32_t max_name_column_width;      /* code points; 0: 55; UINT32_MAX: unlimited */
+    uint32_t max_name_column_width;      /* 0: 55 */
+    uint32_t max_src_column_width;       /* 0: 75 */
+    uint32_t max_shapes_column_width;    /* 0: 80 */
     const char *header;                  /* a line above the table; NULL: none */
     bool top_level_events_only;
+    bool hide_notes;                     /* leave out what is below PyTorch's last line */
     prof_time_unit time_unit;
+    prof_format format;
 } prof_table_desc;
+
+/* What a table shows beside CPU times. EventList's use_device, profile_memory, with_flops. */
+typedef struct prof_view {
+    const char *device_name;             /* any text, printed upper-case; NULL: no device times */
+    bool profile_memory, with_flops;
+} prof_view;
+
+/* A trace made of events from outside. */
+typedef struct prof_trace_desc {
+    void *memory;                        /* holds all of it; see prof_trace_memory_size */
+    size_t memory_size;
+    prof_view view;
+    const prof_thread_info *threads;     /* event.thread is an index into it; */
+    size_t thread_count;                 /* threads NULL: event.thread is the thread's id itself */
+    int64_t base_time_ns;                /* of time 0, since 1970 */
+    bool correlate;                      /* the events are raw activities: see the function */
+    const char *(*demangle)(void *user, const char *name);   /* of `_Z...` when correlating; */
+    void *user;                          /* NULL: none; its text must outlive the trace */
+} prof_trace_desc;
 
 typedef struct prof_chrome_desc { uint32_t reserved; } prof_chrome_desc;   /* NULL: defaults */
 
@@ -323,12 +442,20 @@ PROF_API const prof_thread_info *prof_threads(const prof_trace *trace, size_t *c
 /* Name and place of an event; NULL when it has none. */
 PROF_API const prof_site *prof_event_site(const prof_trace *trace, const prof_event *event);
 
-/* One row per name, in first-seen order; fills at most max and returns how many there are, so
-   (NULL, 0) asks for the number. PyTorch: key_averages() */
+/* An event's times and memory, with and without its children. */
+PROF_API prof_event_totals prof_event_total(const prof_trace *trace, const prof_event *event);
+
+/* The device activities that an event launched: fills at most max and returns how many there are.
+   PyTorch: FunctionEvent.kernels */
+PROF_API size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
+                                   prof_kernel *kernels, size_t max);
+
+/* One row per name and what desc (NULL: nothing) adds to it, in first-seen order; fills at most max
+   and returns how many there are, so (NULL, 0) asks for the number. PyTorch: key_averages() */
 PROF_API size_t prof_key_averages(const prof_trace *trace, const prof_averages_desc *desc,
                                   prof_average *rows, size_t max);
 
-/* The sum over all events, key "Total". PyTorch: total_average() */
+/* The sum over all events, key "Total"; what is no sum is the last event's. total_average() */
 PROF_API prof_average prof_total_average(const prof_trace *trace);
 
 /* Floating point operations of one call of op, by its inputs' shapes; a multiply and an add are
@@ -349,6 +476,27 @@ PROF_API uint64_t prof_flops(const char *op, const prof_shape *inputs, uint32_t 
 PROF_API prof_result prof_write_table(const prof_trace *trace, const prof_table_desc *desc,
                                       prof_sink out);
 
+/* The same of rows that the caller has (row.first: their order); they are sorted in place. view
+   NULL: CPU times only. desc.averages does not matter. */
+PROF_API prof_result prof_write_rows(prof_average *rows, size_t count, const prof_view *view,
+                                     const prof_table_desc *desc, prof_sink out);
+
+/* The metric of PyTorch's name: "self_cuda_time_total"; device, xpu, privateuse1, mtia and hpu
+   mean the same as cuda. PROF_ERROR_INVALID: there is none of that name. */
+PROF_API prof_result prof_metric_from_text(const char *text, prof_metric *metric);
+
+/* One line for each event, by start: `event=NAME node=MODULE stack_trace=FRAME`: name cut to 30
+   code points, module hierarchy, innermost stack entry that is not only carets. Equal for equal
+   runs: for tests of one's own. PyTorch: _canonicalize_profiler_events() */
+PROF_API prof_result prof_write_canonical(const prof_trace *trace, prof_sink out);
+
+/* One line for each event that has a stack and 1 us or more, as EventList.export_stacks writes. */
+PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metric metric,
+                                             prof_sink out);
+
+/* The array that EventList.export_chrome_trace writes, in valid JSON. */
+PROF_API prof_result prof_write_legacy_chrome(const prof_trace *trace, prof_sink out);
+
 /* Chrome trace JSON, for Perfetto, chrome://tracing, speedscope. */
 PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
                                        prof_sink out);
@@ -368,6 +516,30 @@ PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_
 PROF_API size_t prof_format_time(char *buf, size_t size, double us);
 PROF_API size_t prof_format_share(char *buf, size_t size, double part, double total);
 PROF_API size_t prof_format_memory(char *buf, size_t size, int64_t bytes);
+
+/* ---- Traces from events ---- */
+
+/* Bytes that prof_trace_from_events needs at most. */
+PROF_API size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_event *events,
+                                       size_t count);
+
+/* A trace without a session: the tree, averages and tables of count events from outside. Any number
+   may live at a time, each in its desc->memory, for as long as that memory does. Set name, times,
+   thread, device_type, flags and extra of the events; the rest is computed. Events are copied and
+   ordered by (start, -end), stable; strings and arrays they point to are not, and must live on.
+   Parents are found by interval for each (thread, node_id); async and device events have none;
+   an only child of its parent's name is merged into it. With desc->correlate the events are what
+   Kineto recorded: utility events are left out, ProfilerStep#N becomes ProfilerStep*, "[memory]" is
+   charged to the events of its thread around it, device events go to the event whose id is their
+   linked_correlation_id, end_thread makes events async. PyTorch: EventList(), _build_tree()
+   PROF_ERROR_INVALID: NULL where something is needed, a thread out of range, more than 2^31 - 2
+   events. PROF_ERROR_MEMORY: memory_size is too small. Events that end before they start are left
+   out and counted. */
+PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const prof_event *events,
+                                            size_t count, prof_trace **trace);
+
+/* Counts of a trace: as prof_get_stats(), of its own events. */
+PROF_API prof_stats prof_trace_stats(const prof_trace *trace);
 
 /* ---- @API-INLINE: what the macros compile to; not for direct use ---- */
 
@@ -973,6 +1145,30 @@ PROF__FN prof__real prof__real_mul100(prof__real a) {
     return a;
 }
 
+PROF__FN prof__real prof__real_mul(prof__real a, prof__real b) {
+    uint64_t al = a.m & 0xffffffffu, ah = a.m >> 32, bl = b.m & 0xffffffffu, bh = b.m >> 32;
+    uint64_t low = al * bl, middle = ah * bl + (low >> 32);
+    uint64_t cross = al * bh + (middle & 0xffffffffu);
+    uint64_t high = ah * bh + (middle >> 32) + (cross >> 32);   /* 106 bits in high and low */
+    prof__real out;
+    low = cross << 32 | (low & 0xffffffffu);
+    out = prof__real_round(high << 22 | low >> 42, a.e + b.e + 42, (low << 22) != 0);
+    out.negative = a.negative != b.negative;
+    return out;
+}
+
+PROF__FN bool prof__real_below(prof__real a, prof__real b) {
+    bool negative = a.m && a.negative, other = b.m && b.negative;
+    if (negative != other) return negative;
+    if (negative) {
+        prof__real swap = a;
+        a = b;
+        b = swap;
+    }
+    if (!a.m || !b.m) return !a.m && b.m;
+    return a.e != b.e ? a.e < b.e : a.m < b.m;   /* both m have 53 bits */
+}
+
 PROF__FN char *prof__text_u64(char *p, uint64_t n) {
     char digits[20];
     int i = 20;
@@ -984,6 +1180,17 @@ PROF__FN char *prof__text_u64(char *p, uint64_t n) {
 PROF__FN char *prof__text_i64(char *p, int64_t n) {
     if (n < 0) *p++ = '-';
     return prof__text_u64(p, n < 0 ? 0u - (uint64_t)n : (uint64_t)n);
+}
+
+/* ns as microseconds with three decimals. */
+PROF__INLINE char *prof__text_us(char *p, uint64_t ns) {
+    uint32_t part = (uint32_t)(ns % 1000u);
+    p = prof__text_u64(p, ns / 1000u);
+    p[0] = '.';
+    p[1] = (char)('0' + part / 100u);
+    p[2] = (char)('0' + part / 10u % 10u);
+    p[3] = (char)('0' + part % 10u);
+    return p + 4;
 }
 
 /* printf's %.2f or %.3f, ties to even on the exact value. Past 2^64 it stops at 2^64 - 1. */
@@ -1189,14 +1396,30 @@ PROF__FN void prof__out_json(prof__out *o, const char *s) {
     }
 }
 
-/* Code points, an invalid byte counting as one: Python's len(). */
+/* Bytes of the code point at s; an invalid byte is one of its own. */
+PROF__FN size_t prof__utf8_step(const char *s) {
+    size_t n = prof__utf8_length(s);
+    return n ? n : 1;
+}
+
+/* Code points: Python's len(). */
 PROF__FN size_t prof__text_width(const char *s) {
     size_t width = 0;
-    for (; *s; width++) {
-        size_t n = prof__utf8_length(s);
-        s += n ? n : 1;
-    }
+    for (; *s; width++) s += prof__utf8_step(s);
     return width;
+}
+
+PROF__FN bool prof__ends_with(const char *s, const char *end) {
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+/* PyTorch's unit for FLOPs: floor(log10(n) / 3), its logarithm rounding up two below 10^15. */
+PROF__FN int prof__flops_power(int64_t n) {
+    static const int64_t steps[] = { 1000, 1000000, 1000000000, 1000000000000, 999999999999998 };
+    int power = 0;
+    while (power < 5 && n >= steps[power]) power++;
+    return power;
 }
 
 /* ---- @SITES: names, merged by (name, file, line); they outlive sessions and libraries ---- */
@@ -1248,8 +1471,22 @@ PROF__FN const char *prof__site_copy(const char *s, const char *last) {
     return p;
 }
 
-/* Bytes of analysis that a name entails: a row, its places in two indices. */
-#define PROF__SITE_SHARE (prof__align(sizeof(prof_average)) + 32)
+/* Sums of one row of averages. What the row is, its first event says. */
+typedef struct prof__group {
+    uint64_t count;
+    int64_t cpu_ns, self_cpu_ns, min_ns, max_ns;
+    uint32_t first, hash;
+} prof__group;
+
+/* The same of what only some traces have. */
+typedef struct prof__group_wide {
+    int64_t device_ns, self_device_ns, cpu_bytes, self_cpu_bytes, device_bytes, self_device_bytes;
+    int64_t flops;
+} prof__group_wide;
+
+/* Bytes for one row more: the row, its places in two indices, two numbers to sort by. */
+#define PROF__GROUP_SHARE (sizeof(prof__group) + sizeof(prof__group_wide) + 5 * sizeof(uint32_t))
+#define PROF__SITE_SHARE prof__align(PROF__GROUP_SHARE)
 
 static uint64_t prof__names_cut;
 
@@ -1433,12 +1670,25 @@ struct prof_trace {
     prof__counts counts;                 /* of threads that left */
     prof_event *events;                  /* made by the first query */
     uint32_t event_count;
+    uint32_t outside_count;              /* events that may need an average's row of their own */
     struct prof__moment *moments;
     uint32_t moment_count;
     prof_thread_info *threads;
     char *scratch;                       /* free for queries, to the arena's high */
     bool analysed;
     uint64_t steps;                      /* found while reading */
+    const struct prof_trace *self;       /* this, in a trace built without a session */
+    bool built;
+    prof_view view;
+    struct prof__side *side;             /* beside the events; NULL: no device work, no memory */
+    struct prof__kernel *kernels;
+    uint32_t kernel_count;
+    prof_extra *own_extras;              /* copies that the trace may write */
+    uint32_t own_count, own_max;
+    const char **own_stacks;
+    const char *(*demangle)(void *user, const char *name);
+    void *demangle_user;
+    uint64_t rejected, duplicates, overlaps, no_forward, unlinked;
 };
 static struct prof_trace prof__trace;
 static size_t prof__dropped_busy, prof__cut;   /* counted without a state or the lock */
@@ -1556,7 +1806,7 @@ PROF__FN void prof__knot_sometimes(void) {
 }
 
 /* Bytes the analysis of n slots takes: an event each, and what queries need beside it. */
-#define PROF__SLOT_SHARE (sizeof(prof_event) + 16)
+#define PROF__SLOT_SHARE (sizeof(prof_event) + (sizeof(void *) > 4 ? 16 : 24))
 
 PROF__FN bool prof__overlaps(const void *begin, const void *end, const void *a, const void *b) {
     return (uintptr_t)a < (uintptr_t)end && (uintptr_t)begin < (uintptr_t)b;
@@ -2461,7 +2711,7 @@ PROF__FN void prof__tree_add(prof__tree *t, const prof__zone *z) {
     e->depth = (uint8_t)depth;
     e->device_type = PROF_DEVICE_CPU;
     e->flags = z->unfinished ? PROF_EVENT_UNFINISHED : 0;
-    e->reserved[0] = e->reserved[1] = 0;
+    e->extra = NULL;
     t->count++;
     t->pending = depth;
     if (!depth) {
@@ -2612,7 +2862,7 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
 }
 
 PROF__FN bool prof__valid(const prof_trace *trace) {
-    return trace == &prof__trace && trace->stopped;
+    return trace && (trace == &prof__trace || trace->self == trace) && trace->stopped;
 }
 
 PROF_API PROF__QUIET const prof_event *prof_events(const prof_trace *trace, size_t *count) {
@@ -2634,84 +2884,1153 @@ PROF_API PROF__QUIET const prof_site *prof_event_site(const prof_trace *trace,
     return prof__valid(trace) && event && event->site ? prof__site(event->site) : NULL;
 }
 
-/* ---- @AVERAGES: events to one row per name ---- */
+/* ---- @OUTSIDE: events from outside, and traces made of them ---- */
 
-/* Rows in the scratch memory, found by site, and where sites share a name, by name. */
+/* What traces with device work or memory keep beside each event. */
+typedef struct prof__side {
+    int64_t device_ns, cpu_bytes, device_bytes;   /* children included */
+    uint32_t first_kernel, last_kernel;
+} prof__side;
+
+typedef struct prof__kernel {            /* an element of an event's list of kernels */
+    const char *name;
+    int64_t duration_ns;
+    int32_t device;
+    uint32_t next;
+} prof__kernel;
+
+/* Open addressing: the place of a key's number + 1, or the free one where it would go. same()
+   compares number with the key. */
+typedef bool (*prof__same)(const void *context, uint32_t number);
+
+PROF__FN uint32_t *prof__place_of(uint32_t *index, uint32_t places, uint64_t hash, prof__same same,
+                               const void *context) {
+    uint32_t i;
+    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
+    i = (uint32_t)((hash >> 32) % places);
+    while (index[i] && !same(context, index[i] - 1)) i = i + 1 == places ? 0 : i + 1;
+    return index + i;
+}
+
+PROF__FN uint32_t prof__has(const prof_event *e) { return e->extra ? e->extra->has : 0; }
+
+PROF__FN int32_t prof__node_id(const prof_event *e) {
+    return prof__has(e) & PROF_HAS_NODE_ID ? e->extra->node_id : -1;
+}
+
+PROF__FN bool prof__in_tree(const prof_event *e) {
+    return e->device_type == PROF_DEVICE_CPU && !(e->flags & PROF_EVENT_ASYNC);
+}
+
+/* A thread of a node: the innermost event that may hold the next one. */
+typedef struct prof__lane { uint32_t thread, top; int32_t node; } prof__lane;
+
+typedef struct prof__linker {
+    struct prof_trace *s;
+    prof__lane *lanes;
+    uint32_t *index, *last_child;
+    uint32_t *zone;                      /* of an event from outside: the recorded zone around it */
+    uint32_t places, count, last;
+} prof__linker;
+
+#define PROF__LANE_SHARE (sizeof(prof__lane) + 2 * sizeof(uint32_t))
+
+typedef struct prof__lane_key {
+    const prof__lane *lanes;
+    uint32_t thread;
+    int32_t node;
+} prof__lane_key;
+PROF__FN bool prof__lane_same(const void *context, uint32_t number) {
+    const prof__lane_key *k = (const prof__lane_key *)context;
+    return k->lanes[number].thread == k->thread && k->lanes[number].node == k->node;
+}
+
+PROF__FN prof__lane *prof__lane_of(prof__linker *k, const prof_event *e) {
+    prof__lane_key key;
+    uint32_t *place;
+    key.lanes = k->lanes;
+    key.thread = e->thread;
+    key.node = prof__node_id(e);
+    if (k->count && prof__lane_same(&key, k->last)) return k->lanes + k->last;
+    place = prof__place_of(k->index, k->places, (uint64_t)(uint32_t)key.node << 32 | key.thread,
+                        prof__lane_same, &key);
+    if (!*place) {
+        prof__lane *l = k->lanes + k->count++;
+        l->thread = key.thread;
+        l->node = key.node;
+        l->top = PROF_NONE;
+        *place = k->count;
+    }
+    k->last = *place - 1;
+    return k->lanes + k->last;
+}
+
+/* The parent of event i below top, the innermost that is not yet known to have ended. As PyTorch's
+   _populate_cpu_children for events from outside. A recorded zone knows its parent: only an event
+   from outside that lies within that one can come between. */
+PROF__FN uint32_t prof__link_parent(prof__linker *k, uint32_t top, uint32_t i) {
+    prof_event *events = k->s->events;
+    const prof_event *e = events + i;
+    bool recorded = !(e->flags & PROF_EVENT_SUBMITTED);
+    uint32_t home = recorded ? e->parent : PROF_NONE;
+    for (; top != PROF_NONE && !(recorded && top == home); top = events[top].parent) {
+        const prof_event *p = events + top;
+        if (recorded && !(p->flags & PROF_EVENT_SUBMITTED)) continue;
+        if (e->start_ns < p->end_ns && e->end_ns <= p->end_ns) break;
+        if (e->start_ns < p->end_ns) k->s->overlaps++;
+    }
+    if (!recorded) k->zone[i] = top == PROF_NONE ? PROF_NONE
+                              : events[top].flags & PROF_EVENT_SUBMITTED ? k->zone[top] : top;
+    else if (top != home && (top == PROF_NONE || k->zone[top] != home)) top = home;
+    return top;
+}
+
+PROF__FN void prof__link_event(prof__linker *k, uint32_t i) {
+    prof_event *events = k->s->events, *e = events + i, *p;
+    prof__lane *lane;
+    e->first_child = e->next_sibling = PROF_NONE;
+    if (!prof__in_tree(e)) {
+        e->parent = PROF_NONE;
+        return;
+    }
+    lane = prof__lane_of(k, e);
+    e->parent = prof__link_parent(k, lane->top, i);
+    lane->top = i;
+    if (e->parent == PROF_NONE) return;
+    p = events + e->parent;
+    if (e->flags & PROF_EVENT_SUBMITTED) e->depth = (uint8_t)(p->depth + (p->depth < 255));
+    if (p->first_child == PROF_NONE) p->first_child = i;
+    else events[k->last_child[e->parent]].next_sibling = i;
+    k->last_child[e->parent] = i;
+}
+
+/* Parents and children of all events, which stand in order. scratch: 8 bytes an event, and
+   PROF__LANE_SHARE for each thread and each event with a node. */
+PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes) {
+    prof__linker k;
+    memset(&k, 0, sizeof k);
+    k.s = s;
+    k.last_child = (uint32_t *)(void *)scratch;
+    k.zone = k.last_child + s->event_count;
+    k.index = k.zone + s->event_count;
+    k.places = 2 * lanes;
+    k.lanes = (prof__lane *)(void *)(k.index + k.places);
+    memset(k.index, 0, k.places * sizeof *k.index);
+    for (uint32_t i = 0; i < s->event_count; i++) prof__link_event(&k, i);
+}
+
+/* ---- kernels ---- */
+
+PROF__FN void prof__kernel_add(struct prof_trace *s, prof__side *to, const char *name,
+                               int64_t duration_ns, int32_t device) {
+    prof__kernel *k = s->kernels + s->kernel_count;
+    k->name = name;
+    k->duration_ns = duration_ns;
+    k->device = device;
+    k->next = PROF_NONE;
+    if (to->first_kernel == PROF_NONE) to->first_kernel = s->kernel_count;
+    else s->kernels[to->last_kernel].next = s->kernel_count;
+    to->last_kernel = s->kernel_count++;
+}
+
+PROF__FN void prof__kernels_lift(struct prof_trace *s, prof__side *to, const prof__side *from) {
+    if (from->first_kernel == PROF_NONE) return;
+    if (to->first_kernel == PROF_NONE) to->first_kernel = from->first_kernel;
+    else s->kernels[to->last_kernel].next = from->first_kernel;
+    to->last_kernel = from->last_kernel;
+}
+
+/* ---- duplicates: an only child of its parent's name. PyTorch: _remove_dup_nodes() ---- */
+
+PROF__FN bool prof__is_duplicate(const struct prof_trace *s, uint32_t i) {
+    const prof_event *e = s->events + i, *p;
+    if (e->parent == PROF_NONE || !(e->flags & PROF_EVENT_SUBMITTED)) return false;
+    p = s->events + e->parent;
+    return p->first_child == i && e->next_sibling == PROF_NONE && p->flags & PROF_EVENT_SUBMITTED &&
+           (p->name == e->name || strcmp(p->name, e->name) == 0);
+}
+
+PROF__FN void prof__merge_into_parent(struct prof_trace *s, prof_event *e) {
+    prof_event *p = s->events + e->parent;
+    p->first_child = e->first_child;
+    for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling)
+        s->events[c].parent = e->parent;
+    if (s->side && !(p->flags & PROF_EVENT_LEGACY))   /* a legacy kernel covers the child's */
+        prof__kernels_lift(s, s->side + e->parent, s->side + (e - s->events));
+}
+
+PROF__FN uint32_t prof__moved(const uint32_t *place, uint32_t i) {
+    return i == PROF_NONE ? PROF_NONE : place[i];
+}
+
+/* scratch: 4 bytes an event. */
+PROF__FN void prof__merge_duplicates(struct prof_trace *s, char *scratch) {
+    uint32_t *place = (uint32_t *)(void *)scratch, kept = 0, n = s->event_count;
+    for (uint32_t i = 0; i < n; i++) {
+        bool gone = prof__is_duplicate(s, i);
+        if (gone) prof__merge_into_parent(s, s->events + i);
+        place[i] = gone ? PROF_NONE : kept++;
+    }
+    s->duplicates += n - kept;
+    if (kept == n) return;
+    for (uint32_t i = 0; i < n; i++) {
+        prof_event *e = s->events + i;
+        if (place[i] == PROF_NONE) continue;
+        e->parent = prof__moved(place, e->parent);
+        e->first_child = prof__moved(place, e->first_child);
+        e->next_sibling = prof__moved(place, e->next_sibling);
+        s->events[place[i]] = *e;
+        if (s->side) s->side[place[i]] = s->side[i];
+    }
+    s->event_count = kept;
+}
+
+/* ---- amounts, children included ---- */
+
+PROF__FN int64_t prof__elapsed(const prof_event *e) { return e->end_ns - e->start_ns; }
+
+PROF__FN int64_t prof__cpu_ns(const prof_event *e) {
+    return e->device_type == PROF_DEVICE_CPU ? prof__elapsed(e) : 0;
+}
+
+/* Device time of an event without its children. */
+PROF__FN int64_t prof__launched_ns(const struct prof_trace *s, uint32_t i) {
+    int64_t sum = 0;
+    if (!s->view.device_name || s->events[i].flags & PROF_EVENT_ASYNC) return 0;
+    if (s->events[i].device_type != PROF_DEVICE_CPU) return prof__elapsed(s->events + i);
+    for (uint32_t k = s->side[i].first_kernel; k != PROF_NONE; k = s->kernels[k].next)
+        sum += s->kernels[k].duration_ns;
+    return sum;
+}
+
+/* Children stand after their parents, so one pass from the end sums all subtrees. */
+PROF__FN void prof__sum_up(struct prof_trace *s) {
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        prof_event *e = s->events + i;
+        e->self_cpu_time_total_ns = prof__in_tree(e) ? prof__elapsed(e) : 0;
+        if (e->parent != PROF_NONE)
+            s->events[e->parent].self_cpu_time_total_ns -= prof__elapsed(e);
+        if (s->side) s->side[i].device_ns = prof__launched_ns(s, i);
+    }
+    for (uint32_t i = s->side ? s->event_count : 0; i--;) {
+        uint32_t p = s->events[i].parent;
+        if (p != PROF_NONE && !(s->events[p].flags & PROF_EVENT_LEGACY))
+            s->side[p].device_ns += s->side[i].device_ns;
+    }
+}
+
+/* ---- the stack of a backward event is that of its forward. _set_backward_stacktraces() ---- */
+
+typedef struct prof__forward {
+    int64_t sequence_nr;
+    uint64_t thread;
+    uint32_t event;
+} prof__forward;
+
+typedef struct prof__backward {
+    struct prof_trace *s;
+    uint32_t *root;                      /* per event: the innermost backward event around it */
+    uint32_t *index, places, count;
+    prof__forward *forwards;             /* one for each (sequence_nr, forward thread) looked for */
+} prof__backward;
+
+#define PROF__BACKWARD_SHARE (sizeof(prof__forward) + 2 * sizeof(uint32_t))
+
+typedef struct prof__forward_key {
+    const prof__forward *list;
+    int64_t sequence_nr;
+    uint64_t thread;
+} prof__forward_key;
+PROF__FN bool prof__forward_same(const void *context, uint32_t number) {
+    const prof__forward_key *k = (const prof__forward_key *)context;
+    return k->list[number].sequence_nr == k->sequence_nr && k->list[number].thread == k->thread;
+}
+
+PROF__FN uint32_t *prof__forward_place(const prof__backward *b, const prof_event *e,
+                                       uint64_t thread) {
+    prof__forward_key key;
+    key.list = b->forwards;
+    key.thread = thread;
+    key.sequence_nr = prof__has(e) & PROF_HAS_SEQUENCE_NR ? e->extra->sequence_nr : -1;
+    return prof__place_of(b->index, b->places, (uint64_t)key.sequence_nr * 0x9e3779b1u ^ thread,
+                       prof__forward_same, &key);
+}
+
+PROF__FN bool prof__is_backward(const prof_event *e) { return e->extra && e->extra->scope == 1; }
+
+/* What backward event i looks for, once each. */
+PROF__FN void prof__backward_ask(prof__backward *b, const prof_event *e) {
+    uint32_t *place;
+    prof__forward *f = b->forwards + b->count;
+    if (!(prof__has(e) & PROF_HAS_FWD_THREAD)) {
+        b->s->no_forward++;
+        return;
+    }
+    place = prof__forward_place(b, e, e->extra->fwd_thread);
+    if (*place) return;
+    f->thread = e->extra->fwd_thread;
+    f->sequence_nr = prof__has(e) & PROF_HAS_SEQUENCE_NR ? e->extra->sequence_nr : -1;
+    f->event = PROF_NONE;
+    *place = ++b->count;
+}
+
+PROF__FN void prof__backward_find(prof__backward *b, uint32_t i) {
+    const prof_event *e = b->s->events + i;
+    uint32_t *place = prof__forward_place(b, e, b->s->threads[e->thread].id);
+    if (*place && b->forwards[*place - 1].event == PROF_NONE) b->forwards[*place - 1].event = i;
+}
+
+/* An event's extra where the trace may write it; NULL: no room. */
+PROF__FN prof_extra *prof__own_extra(struct prof_trace *s, prof_event *e) {
+    prof_extra *x = s->own_extras + s->own_count;
+    if (e->extra >= s->own_extras && e->extra < x)
+        return s->own_extras + (e->extra - s->own_extras);
+    if (s->own_count == s->own_max) return NULL;
+    s->own_count++;
+    if (e->extra) *x = *e->extra;
+    else memset(x, 0, sizeof *x);
+    e->extra = x;
+    return x;
+}
+
+PROF__FN void prof__backward_set(prof__backward *b, uint32_t i) {
+    prof_event *e = b->s->events + i;
+    const prof_event *root = b->s->events + b->root[i], *forward = NULL;
+    const prof_extra *from;
+    prof_extra *x;
+    if (prof__has(root) & PROF_HAS_FWD_THREAD) {
+        const prof__forward *f =
+            b->forwards + *prof__forward_place(b, root, root->extra->fwd_thread) - 1;
+        if (f->event != PROF_NONE) forward = b->s->events + f->event;
+    }
+    from = forward ? forward->extra : NULL;
+    if (!(e->extra && e->extra->stack_count) && !(from && from->stack_count)) return;
+    x = prof__own_extra(b->s, e);
+    if (!x) return;
+    x->stack = from ? from->stack : NULL;
+    x->stack_count = from ? from->stack_count : 0;
+}
+
+/* scratch: 4 bytes an event, PROF__BACKWARD_SHARE for each of scope 1. */
+PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
+    prof__backward b;
+    uint32_t n = s->event_count, asking = 0;
+    for (uint32_t i = 0; i < n; i++) asking += prof__is_backward(s->events + i);
+    if (!asking) return;
+    memset(&b, 0, sizeof b);
+    b.s = s;
+    b.places = 2 * asking;
+    b.forwards = (prof__forward *)(void *)scratch;
+    b.index = (uint32_t *)(void *)(b.forwards + asking);
+    b.root = b.index + b.places;
+    memset(b.index, 0, b.places * sizeof *b.index);
+    for (uint32_t i = 0; i < n; i++) {
+        const prof_event *e = s->events + i;
+        b.root[i] = prof__is_backward(e) ? i : prof__moved(b.root, e->parent);
+        if (b.root[i] == i) prof__backward_ask(&b, e);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (b.root[i] == PROF_NONE) prof__backward_find(&b, i);
+    for (uint32_t i = 0; i < n; i++)
+        if (b.root[i] != PROF_NONE) prof__backward_set(&b, i);
+}
+
+/* ---- raw activities to events. PyTorch: _parse_kineto_results() ---- */
+
+#define PROF__EVENT_MEMORY 0x8000        /* in flags, until the order is made: "[memory]" */
+
+PROF__FN bool prof__is_utility(const char *name) {
+    static const char *const names[] = {
+        "profiler::_record_function_enter", "profiler::_record_function_enter_new",
+        "profiler::_record_function_exit", "aten::is_leaf", "aten::output_nr", "aten::_version" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return false;
+}
+
+PROF__FN bool prof__starts_with(const char *s, const char *start) {
+    return strncmp(s, start, strlen(start)) == 0;
+}
+
+/* The memory records of a raw trace by (thread, time), with running sums, so that an interval's sum
+   is one difference. */
+typedef struct prof__charges {
+    const prof_event *events;
+    int64_t *cpu, *device;               /* sums of the records before this one */
+    uint32_t *order, count;
+    uint32_t *cover;                     /* +1 where an event's interval begins, -1 at its end */
+} prof__charges;
+
+PROF__FN bool prof__charge_after(const void *events, uint32_t a, uint32_t b) {
+    const prof_event *x = (const prof_event *)events + a, *y = (const prof_event *)events + b;
+    return x->thread != y->thread ? x->thread > y->thread : x->start_ns > y->start_ns;
+}
+
+PROF__FN bool prof__is_host_memory(uint8_t device_type) {
+    return device_type == PROF_DEVICE_CPU || device_type == PROF_DEVICE_MKLDNN ||
+           device_type == PROF_DEVICE_IDEEP;
+}
+
+PROF__FN int64_t prof__bytes_of(const prof_event *e) {
+    return e->extra ? e->extra->cpu_memory_usage + e->extra->device_memory_usage : 0;
+}
+
+PROF__FN void prof__charges_open(prof__charges *c, const struct prof_trace *s, char *scratch) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->event_count; i++) n += strcmp(s->events[i].name, "[memory]") == 0;
+    c->events = s->events;
+    c->count = n;
+    c->cpu = (int64_t *)(void *)scratch;
+    c->device = c->cpu + n + 1;
+    c->order = (uint32_t *)(void *)(c->device + n + 1);
+    c->cover = c->order + n;
+    n = 0;
+    for (uint32_t i = 0; i < s->event_count; i++)
+        if (strcmp(s->events[i].name, "[memory]") == 0) c->order[n++] = i;
+    prof__sort(c->order, c->cover, n, prof__charge_after, s->events);
+    memset(c->cover, 0, (n + 1) * sizeof *c->cover);
+    c->cpu[0] = c->device[0] = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const prof_event *e = s->events + c->order[i];
+        bool host = prof__is_host_memory(e->device_type);
+        c->cpu[i + 1] = c->cpu[i] + (host ? prof__bytes_of(e) : 0);
+        c->device[i + 1] = c->device[i] + (host ? 0 : prof__bytes_of(e));
+    }
+}
+
+/* The first record of thread at ns or later. */
+PROF__FN uint32_t prof__charge_find(const prof__charges *c, uint32_t thread, int64_t ns) {
+    uint32_t low = 0, high = c->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const prof_event *e = c->events + c->order[middle];
+        if (e->thread < thread || (e->thread == thread && e->start_ns < ns)) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* Charges an event with the records of its thread in [start, end). */
+PROF__FN void prof__charge(struct prof_trace *s, prof__charges *c, prof_event *e) {
+    uint32_t a = prof__charge_find(c, e->thread, e->start_ns);
+    uint32_t b = prof__charge_find(c, e->thread, e->end_ns);
+    prof_extra *x = a < b ? prof__own_extra(s, e) : NULL;
+    if (!x) return;
+    x->cpu_memory_usage += c->cpu[b] - c->cpu[a];
+    x->device_memory_usage += c->device[b] - c->device[a];
+    c->cover[a]++;
+    c->cover[b]--;
+}
+
+/* A record that no event covers is an event of its own, without length. */
+PROF__FN void prof__memory_event(struct prof_trace *s, prof_event *e, int64_t id) {
+    int64_t bytes = prof__bytes_of(e);
+    bool host = prof__is_host_memory(e->device_type);
+    prof_extra *x = prof__own_extra(s, e);
+    e->device_type = PROF_DEVICE_CPU;
+    e->flags = PROF_EVENT_SUBMITTED | PROF__EVENT_MEMORY;
+    e->end_ns = e->start_ns;
+    if (!x) return;
+    memset(x, 0, sizeof *x);
+    x->has = PROF_HAS_ID;
+    x->id = id;
+    x->trace_name = "";
+    x->cpu_memory_usage = host ? bytes : 0;
+    x->device_memory_usage = host ? 0 : bytes;
+}
+
+PROF__FN void prof__raw_name(struct prof_trace *s, prof_event *e) {
+    const char *name = NULL;
+    if (s->demangle && prof__starts_with(e->name, "_Z"))
+        name = s->demangle(s->demangle_user, e->name);
+    if (name) e->name = name;
+    if (prof__starts_with(e->name, "ProfilerStep#")) {
+        prof_extra *x = prof__own_extra(s, e);
+        if (x) x->trace_name = e->name;
+        e->name = "ProfilerStep*";
+    }
+    if (prof__has(e) & PROF_HAS_END_THREAD &&
+        e->extra->end_thread != s->threads[e->thread].id) e->flags |= PROF_EVENT_ASYNC;
+}
+
+/* Is the stack entry PyTorch's own machinery? _filter_stack_entry() */
+PROF__FN bool prof__is_machinery(const char *entry) {
+    static const char *const pairs[][2] = {
+        { "autograd/__init__", "_make_grads" }, { "autograd/__init__", "backward" },
+        { "torch/tensor", "backward" }, { "_internal/common_utils", "prof_callable" },
+        { "_internal/common_utils", "prof_func_call" },
+        { "_internal/common_utils", "prof_meth_call" } };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (strstr(entry, pairs[i][0]) && strstr(entry, pairs[i][1])) return true;
+    return false;
+}
+
+/* A stack without the machinery, in the trace's memory. */
+PROF__FN void prof__raw_stack(struct prof_trace *s, prof_event *e) {
+    uint32_t n = e->extra ? e->extra->stack_count : 0, kept = 0;
+    const char **stack = s->own_stacks;
+    prof_extra *x;
+    for (uint32_t i = 0; i < n; i++)
+        if (!prof__is_machinery(e->extra->stack[i])) stack[kept++] = e->extra->stack[i];
+    if (kept == n) return;
+    x = prof__own_extra(s, e);
+    if (!x) return;
+    s->own_stacks += kept;
+    x->stack = stack;
+    x->stack_count = kept;
+}
+
+/* Charges, filters and renames; what is kept stands in its old order. */
+PROF__FN void prof__raw_events(struct prof_trace *s, char *scratch) {
+    prof__charges c;
+    uint32_t kept = 0, covered = 0;
+    int64_t id = 0;
+    prof__charges_open(&c, s, scratch);
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        prof_event *e = s->events + i;
+        if (e->name[0] == '[' && (strcmp(e->name, "[memory]") == 0 ||
+                                  strcmp(e->name, "[OutOfMemory]") == 0))
+            e->flags |= PROF__EVENT_MEMORY;
+        else if (prof__is_utility(e->name)) e->name = NULL;
+        if (!e->name || e->flags & PROF__EVENT_MEMORY) continue;
+        if (e->device_type == PROF_DEVICE_CPU) prof__charge(s, &c, e);
+        if (prof__has(e) & PROF_HAS_ID && e->extra->id > id) id = e->extra->id;
+        prof__raw_name(s, e);
+        prof__raw_stack(s, e);
+    }
+    for (uint32_t i = 0; i < c.count; i++) {
+        covered += c.cover[i];
+        if (covered) s->events[c.order[i]].name = NULL;
+    }
+    for (int oom = 0; oom < 2; oom++)
+        for (uint32_t i = 0; i < s->event_count; i++) {
+            prof_event *e = s->events + i;
+            if (e->name && e->flags & PROF__EVENT_MEMORY && (e->name[1] == 'O') == oom)
+                prof__memory_event(s, e, ++id);
+        }
+    for (uint32_t i = 0; i < s->event_count; i++)
+        if (s->events[i].name) s->events[kept++] = s->events[i];
+    s->event_count = kept;
+}
+
+/* ---- device events to the events that launched them ---- */
+
+typedef struct prof__id_key { const prof_event *events; int64_t id; } prof__id_key;
+PROF__FN bool prof__id_same(const void *context, uint32_t number) {
+    const prof__id_key *k = (const prof__id_key *)context;
+    return k->events[number].extra->id == k->id;
+}
+
+PROF__FN int64_t prof__link_of(const prof_event *e) {
+    return prof__has(e) & PROF_HAS_LINK ? e->extra->linked_correlation_id : 0;
+}
+
+PROF__FN void prof__launched_by(struct prof_trace *s, const prof_event *e, uint32_t launcher) {
+    int32_t device = prof__has(e) & PROF_HAS_DEVICE_INDEX ? e->extra->device_index : 0;
+    prof__kernel_add(s, s->side + launcher, e->name, prof__elapsed(e), device);
+}
+
+/* The zone around a launch call has the kernel; without one the call itself. */
+PROF__FN uint32_t prof__launcher(const struct prof_trace *s, uint32_t i) {
+    const prof_event *e = s->events + i;
+    const char *type = e->extra ? e->extra->activity_type : NULL;
+    bool call = !s->built && type && e->parent != PROF_NONE &&
+                (prof__ends_with(type, "_runtime") || prof__ends_with(type, "_driver"));
+    return call ? e->parent : i;
+}
+
+/* Joins by linked_correlation_id. Of events with the same id the first one counts. order: events in
+   the order that kernels are listed in. index: 2 places an event. */
+PROF__FN void prof__link_by_id(struct prof_trace *s, uint32_t *index, const uint32_t *order) {
+    uint32_t n = s->event_count, places = 2 * n;
+    prof__id_key key;
+    key.events = s->events;
+    memset(index, 0, places * sizeof *index);
+    for (uint32_t i = 0; i < n; i++) {
+        const prof_event *e = s->events + i;
+        uint32_t *place;
+        if (!(prof__has(e) & PROF_HAS_ID) || prof__link_of(e) || !prof__in_tree(e)) continue;
+        key.id = e->extra->id;
+        place = prof__place_of(index, places, (uint64_t)key.id, prof__id_same, &key);
+        if (!*place) *place = i + 1;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        prof_event *e = s->events + (order ? order[i] : i);
+        uint32_t *place;
+        key.id = prof__link_of(e);
+        if (!key.id) continue;
+        place = prof__place_of(index, places, (uint64_t)key.id, prof__id_same, &key);
+        if (key.id < 0 || !*place) s->unlinked += e->device_type != PROF_DEVICE_CPU;
+        else if (e->device_type != PROF_DEVICE_CPU)
+            prof__launched_by(s, e, prof__launcher(s, *place - 1));
+        else e->thread = s->events[*place - 1].thread;
+    }
+}
+
+PROF__FN bool prof__launch_after(const void *events, uint32_t a, uint32_t b) {
+    const prof_event *e = (const prof_event *)events;
+    return e[a].extra->launch_ns > e[b].extra->launch_ns;
+}
+
+/* The zone that was the innermost of thread at ns, given the last that began; moves *last there. */
+PROF__FN uint32_t prof__innermost(const struct prof_trace *s, uint32_t *last, int64_t ns) {
+    while (*last != PROF_NONE && s->events[*last].end_ns <= ns) *last = s->events[*last].parent;
+    return *last;
+}
+
+/* Joins by (thread, time of launch). scratch: 8 bytes an event, 4 a thread. */
+PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
+    uint32_t *list = (uint32_t *)(void *)scratch, n = 0, at = 0, *last = list + 2 * s->event_count;
+    for (uint32_t i = 0; i < s->event_count; i++)
+        if (prof__has(s->events + i) & PROF_HAS_LAUNCH) list[n++] = i;
+    if (!n) return;
+    prof__sort(list, list + n, n, prof__launch_after, s->events);
+    for (uint32_t t = 0; t < s->row_count; t++) last[t] = PROF_NONE;
+    for (uint32_t i = 0; i <= s->event_count && at < n; i++) {
+        const prof_event *e = s->events + i;
+        for (; at < n; at++) {
+            const prof_event *k = s->events + list[at];
+            uint32_t zone = PROF_NONE, thread = k->extra->launch_thread;
+            if (i < s->event_count && k->extra->launch_ns >= e->start_ns) break;
+            if (thread < s->row_count)
+                zone = prof__innermost(s, last + thread, k->extra->launch_ns);
+            if (zone == PROF_NONE) s->unlinked++;
+            else prof__launched_by(s, k, prof__launcher(s, zone));
+        }
+        if (i < s->event_count && prof__in_tree(e)) last[e->thread] = i;
+    }
+}
+
+/* ---- all of it, for events that stand in order ---- */
+
+PROF__FN void prof__side_open(struct prof_trace *s) {
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        const prof_extra *x = s->events[i].extra;
+        prof__side *side = s->side + i;
+        memset(side, 0, sizeof *side);
+        side->first_kernel = side->last_kernel = PROF_NONE;
+        side->cpu_bytes = x ? x->cpu_memory_usage : 0;
+        side->device_bytes = x ? x->device_memory_usage : 0;
+        for (uint32_t k = 0; x && k < x->kernel_count; k++)
+            prof__kernel_add(s, side, x->kernels[k].name, x->kernels[k].duration_ns,
+                             x->kernels[k].device);
+    }
+}
+
+/* The tree of events from outside, and of recorded ones with them. */
+PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes) {
+    char *scratch = s->scratch;
+    prof__link(s, scratch, lanes);
+    if (s->side && !s->built) {
+        prof__link_by_id(s, (uint32_t *)(void *)scratch, NULL);
+        prof__link_by_time(s, scratch);
+    }
+    prof__merge_duplicates(s, scratch);
+    prof__sum_up(s);
+    prof__set_backward_stacks(s, scratch);
+}
+
+/* ---- traces without a session ---- */
+
+PROF__FN bool prof__outside_after(const void *events, uint32_t a, uint32_t b) {
+    const prof_event *x = (const prof_event *)events + a, *y = (const prof_event *)events + b;
+    if (x->start_ns != y->start_ns) return x->start_ns > y->start_ns;
+    if (x->end_ns != y->end_ns) return x->end_ns < y->end_ns;
+    return (x->flags & PROF__EVENT_MEMORY) > (y->flags & PROF__EVENT_MEMORY);
+}
+
+/* What the memory of a built trace is to hold. */
+typedef struct prof__sizes { size_t events, kernels, own, stacks, threads; bool wide; } prof__sizes;
+
+PROF__FN prof__sizes prof__sizes_of(const prof_trace_desc *d, const prof_event *events,
+                                    size_t count) {
+    prof__sizes n;
+    bool backward = false;
+    memset(&n, 0, sizeof n);
+    n.events = count;
+    n.threads = d->threads ? d->thread_count : count;
+    for (size_t i = 0; i < count; i++) {
+        const prof_extra *x = events[i].extra;
+        n.wide = n.wide || x || events[i].device_type != PROF_DEVICE_CPU;
+        n.kernels += events[i].device_type != PROF_DEVICE_CPU;
+        if (!x) continue;
+        n.kernels += x->kernel_count;
+        backward = backward || x->scope == 1;
+        if (d->correlate) n.stacks += x->stack_count;
+    }
+    n.own = d->correlate || backward ? count : 0;
+    return n;
+}
+
+/* What the passes need at most for an event, and averages of as many rows as events. */
+PROF__FN size_t prof__built_scratch(size_t events) { return events * PROF__GROUP_SHARE + 1024; }
+
+PROF__FN size_t prof__built_size(const prof__sizes *n) {
+    return 16 + prof__align(sizeof(struct prof_trace)) + n->events * sizeof(prof_event) +
+           (n->wide ? prof__align(n->events * sizeof(prof__side)) : 0) +
+           prof__align(n->kernels * sizeof(prof__kernel)) +
+           prof__align(n->own * sizeof(prof_extra)) + prof__align(n->stacks * sizeof(char *)) +
+           prof__align(n->threads * sizeof(prof_thread_info)) + prof__built_scratch(n->events);
+}
+
+PROF_API PROF__QUIET size_t prof_trace_memory_size(const prof_trace_desc *desc,
+                                                   const prof_event *events, size_t count) {
+    prof__sizes n;
+    if (!desc || (count && !events) || count > SIZE_MAX / 2048) return SIZE_MAX;
+    n = prof__sizes_of(desc, events, count);
+    return prof__built_size(&n);
+}
+
+PROF__FN char *prof__built_take(char **low, size_t bytes) {
+    char *p = *low;
+    *low += prof__align(bytes);
+    return p;
+}
+
+/* Lays a trace out in the caller's memory. */
+PROF__FN struct prof_trace *prof__built_open(const prof_trace_desc *d, const prof__sizes *n) {
+    char *low = (char *)(((uintptr_t)d->memory + 15u) & ~(uintptr_t)15u);
+    struct prof_trace *s = (struct prof_trace *)(void *)prof__built_take(&low, sizeof *s);
+    memset(s, 0, sizeof *s);
+    s->self = s;
+    s->built = s->stopped = s->analysed = true;
+    s->view = d->view;
+    s->start_wall_ns = (uint64_t)d->base_time_ns;
+    s->demangle = d->demangle;
+    s->demangle_user = d->user;
+    s->events = (prof_event *)(void *)prof__built_take(&low, n->events * sizeof(prof_event));
+    if (n->wide)
+        s->side = (prof__side *)(void *)prof__built_take(&low, n->events * sizeof(prof__side));
+    s->kernels = (prof__kernel *)(void *)prof__built_take(&low, n->kernels * sizeof(prof__kernel));
+    s->own_extras = (prof_extra *)(void *)prof__built_take(&low, n->own * sizeof(prof_extra));
+    s->own_max = (uint32_t)n->own;
+    s->own_stacks = (const char **)(void *)prof__built_take(&low, n->stacks * sizeof(char *));
+    s->threads =
+        (prof_thread_info *)(void *)prof__built_take(&low, n->threads * sizeof(prof_thread_info));
+    s->scratch = low;
+    return s;
+}
+
+PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        prof_event *e = s->events + s->event_count;
+        if (from[i].end_ns < from[i].start_ns) {
+            s->rejected++;
+            continue;
+        }
+        *e = from[i];
+        if (!e->name) e->name = "(null)";
+        e->parent = e->first_child = e->next_sibling = PROF_NONE;
+        e->site = 0;
+        e->depth = 0;
+        e->flags = (uint16_t)((e->flags & 0xff) | PROF_EVENT_SUBMITTED);
+        s->event_count++;
+    }
+}
+
+typedef struct prof__thread_key { const prof_thread_info *list; uint64_t id; } prof__thread_key;
+PROF__FN bool prof__thread_same(const void *context, uint32_t number) {
+    const prof__thread_key *k = (const prof__thread_key *)context;
+    return k->list[number].id == k->id;
+}
+
+/* Numbers the threads in the order they are met. index: 2 places an event. */
+PROF__FN void prof__built_threads(struct prof_trace *s, uint32_t *index) {
+    uint32_t places = 2 * s->event_count;
+    prof__thread_key key;
+    key.list = s->threads;
+    memset(index, 0, places * sizeof *index);
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        prof_event *e = s->events + i;
+        uint32_t *place;
+        key.id = e->thread;
+        place = prof__place_of(index, places, key.id, prof__thread_same, &key);
+        if (!*place) {
+            s->threads[s->row_count].id = key.id;
+            s->threads[s->row_count].name = NULL;
+            *place = ++s->row_count;
+        }
+        e->thread = *place - 1;
+    }
+}
+
+PROF__FN bool prof__outside_in_order(const struct prof_trace *s) {
+    for (uint32_t i = 1; i < s->event_count; i++)
+        if (prof__outside_after(s->events, i - 1, i)) return false;
+    return true;
+}
+
+/* Sorts, and joins raw activities in the order they came in. */
+PROF__FN void prof__built_order(struct prof_trace *s, bool correlate) {
+    uint32_t *order = (uint32_t *)(void *)s->scratch, *other = order + s->event_count,
+             *index = other + s->event_count, n = s->event_count;
+    for (uint32_t i = 0; i < n; i++) s->events[i].site = order[i] = i;
+    if (!prof__outside_in_order(s)) {
+        prof__sort(order, other, n, prof__outside_after, s->events);
+        prof__events_permute(s->events, order, other, n);
+    }
+    if (s->side) prof__side_open(s);
+    for (uint32_t i = 0; i < n; i++) {
+        prof_event *e = s->events + i;
+        e->flags &= (uint16_t)~PROF__EVENT_MEMORY;
+        order[e->site] = i;
+        e->site = 0;
+    }
+    if (correlate && s->side) prof__link_by_id(s, index, order);
+}
+
+PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *desc,
+                                                        const prof_event *events, size_t count,
+                                                        prof_trace **trace) {
+    struct prof_trace *s;
+    prof__sizes n;
+    if (!desc || !desc->memory || !trace || (count && !events)) return PROF_ERROR_INVALID;
+    if (count > INT32_MAX - 1 || desc->thread_count > INT32_MAX || count > SIZE_MAX / 2048)
+        return PROF_ERROR_INVALID;
+    for (size_t i = 0; desc->threads && i < count; i++)
+        if (events[i].thread >= desc->thread_count) return PROF_ERROR_INVALID;
+    n = prof__sizes_of(desc, events, count);
+    if (desc->memory_size < prof__built_size(&n)) return PROF_ERROR_MEMORY;
+    s = prof__built_open(desc, &n);
+    prof__built_copy(s, events, count);
+    if (desc->threads) {
+        memcpy(s->threads, desc->threads, desc->thread_count * sizeof *s->threads);
+        s->row_count = (uint32_t)desc->thread_count;
+    } else {
+        prof__built_threads(s, (uint32_t *)(void *)s->scratch);
+    }
+    if (desc->correlate) prof__raw_events(s, s->scratch);
+    prof__built_order(s, desc->correlate);
+    prof__outside_tree(s, s->event_count);
+    s->outside_count = s->event_count;
+    *trace = s;
+    return PROF_OK;
+}
+
+/* ---- what an event sums up to ---- */
+
+PROF_API PROF__QUIET prof_event_totals prof_event_total(const prof_trace *trace,
+                                                        const prof_event *event) {
+    prof_event_totals t;
+    memset(&t, 0, sizeof t);
+    if (!prof__valid(trace) || !event) return t;
+    t.cpu_time_total_ns = prof__cpu_ns(event);
+    t.self_cpu_time_total_ns = event->self_cpu_time_total_ns;
+    if (trace->side) {
+        const prof__side *side = trace->side + (event - trace->events);
+        bool own = prof__in_tree(event);
+        t.device_time_total_ns = t.self_device_time_total_ns = side->device_ns;
+        t.cpu_memory_usage = side->cpu_bytes;
+        t.device_memory_usage = side->device_bytes;
+        t.self_cpu_memory_usage = own ? side->cpu_bytes : 0;
+        t.self_device_memory_usage = own ? side->device_bytes : 0;
+        for (uint32_t c = event->first_child; c != PROF_NONE; c = trace->events[c].next_sibling) {
+            t.self_device_time_total_ns -= trace->side[c].device_ns;
+            t.self_cpu_memory_usage -= trace->side[c].cpu_bytes;
+            t.self_device_memory_usage -= trace->side[c].device_bytes;
+        }
+    }
+    return t;
+}
+
+PROF_API PROF__QUIET size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
+                                               prof_kernel *kernels, size_t max) {
+    size_t n = 0;
+    uint32_t at;
+    if (!prof__valid(trace) || !event || !trace->side) return 0;
+    at = trace->side[event - trace->events].first_kernel;
+    for (; at != PROF_NONE; at = trace->kernels[at].next, n++) {
+        if (!kernels || n >= max) continue;
+        kernels[n].name = trace->kernels[at].name;
+        kernels[n].duration_ns = trace->kernels[at].duration_ns;
+        kernels[n].device = trace->kernels[at].device;
+    }
+    return n;
+}
+
+/* ---- @AVERAGES: events to one row per name, shape, stack ---- */
+
+/* Rows in the scratch memory. Found by site where a plain zone has nothing else that tells rows
+   apart; else by hash. */
 typedef struct prof__groups {
-    prof_average *rows;
-    uint32_t *row_of_site, *index;       /* row + 1; 0: none. index: by the name's hash */
-    uint32_t count, places;
+    const struct prof_trace *s;
+    prof_averages_desc by;
+    prof__group *rows;
+    prof__group_wide *wide;              /* NULL: the trace has none of it */
+    uint32_t *row_of_site, *index;       /* row + 1; 0: none */
+    uint32_t count, places, max;
+    struct { const char *name; uint32_t kind, row; } recent[16];   /* by the name's address */
 } prof__groups;
 
-PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s) {
-    uint32_t sites = prof__site_count + 1 + prof__names.count;
-    size_t rows = prof__align(sites * sizeof(prof_average));
-    g->count = 0;
-    g->places = 2 * sites + 1;
-    g->rows = (prof_average *)(void *)s->scratch;
-    g->row_of_site = (uint32_t *)(void *)(s->scratch + rows);
+PROF__FN uint32_t prof__groups_max(const struct prof_trace *s) {
+    uint32_t sites = s->built ? 0 : prof__site_count + 1 + prof__names.count;
+    return sites + s->outside_count;
+}
+
+/* Where the table puts the order of n rows. */
+PROF__FN char *prof__groups_end(const prof__groups *g) { return (char *)(g->index + g->places); }
+
+PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
+                                const prof_averages_desc *by) {
+    uint32_t sites = s->built ? 0 : prof__site_count + 1 + prof__names.count;
+    memset(g, 0, sizeof *g);
+    g->s = s;
+    if (by) g->by = *by;
+    g->max = prof__groups_max(s);
+    g->places = 2 * g->max + 1;
+    g->rows = (prof__group *)(void *)s->scratch;
+    g->wide = s->side ? (prof__group_wide *)(void *)(g->rows + g->max) : NULL;
+    g->row_of_site =
+        g->wide ? (uint32_t *)(void *)(g->wide + g->max) : (uint32_t *)(void *)(g->rows + g->max);
     g->index = g->row_of_site + sites;
     memset(g->row_of_site, 0, (sites + g->places) * sizeof(uint32_t));
 }
 
-/* The row of a site met for the first time. */
-PROF__FN uint32_t prof__group_add(prof__groups *g, const prof_event *e, uint32_t number) {
-    size_t length;
-    uint32_t i = prof__hash(e->name, &length) % g->places;
-    prof_average *r;
-    for (; g->index[i]; i = (i + 1) % g->places)
-        if (strcmp(g->rows[g->index[i] - 1].key, e->name) == 0) return g->index[i];
-    r = g->rows + g->count++;
-    memset(r, 0, sizeof *r);
-    r->key = e->name;
-    r->min_ns = INT64_MAX;
-    r->parent = e->parent;
-    r->first = number;
-    r->device_type = e->device_type;
-    r->is_async = (e->flags & PROF_EVENT_ASYNC) != 0;
-    return g->index[i] = g->count;
+/* What else tells rows of one name apart: node, device type, legacy, user annotation. */
+PROF__FN uint32_t prof__kind(const prof_event *e) {
+    uint32_t flags = e->flags & (PROF_EVENT_LEGACY | PROF_EVENT_USER_ANNOTATION);
+    return ((uint32_t)(prof__node_id(e) + 1) << 13) ^ (flags << 8) ^ e->device_type;
 }
 
-PROF__INLINE void prof__average_add(prof_average *r, const prof_event *e) {
-    int64_t ns = e->end_ns - e->start_ns;
+PROF__FN bool prof__same_kind(const prof_event *a, const prof_event *b) {
+    uint32_t flags = PROF_EVENT_LEGACY | PROF_EVENT_USER_ANNOTATION;
+    return prof__node_id(a) == prof__node_id(b) && a->device_type == b->device_type &&
+           ((a->flags ^ b->flags) & flags) == 0;
+}
+
+PROF__FN uint32_t prof__hash_more(uint32_t h, const char *s) {
+    for (; s && *s; s++) h = (h ^ (unsigned char)*s) * 16777619u;
+    return (h ^ 255u) * 16777619u;
+}
+
+PROF__FN uint32_t prof__hash_dims(uint32_t h, const prof_shape *s) {
+    h = (h ^ (s->count + (s->items ? 1u << 16 : 0u))) * 16777619u;
+    for (uint32_t i = 0; s->dims && !s->items && i < s->count; i++)
+        h = (h ^ (uint32_t)s->dims[i] ^ (uint32_t)((uint64_t)s->dims[i] >> 32)) * 16777619u;
+    return h;
+}
+
+PROF__FN uint32_t prof__hash_shapes(uint32_t h, const prof_extra *x) {
+    for (uint32_t i = 0; i < x->input_count; i++) {
+        const prof_shape *s = x->input_shapes + i;
+        h = prof__hash_dims(h, s);
+        for (uint32_t j = 0; s->items && j < s->count; j++) h = prof__hash_dims(h, s->items + j);
+    }
+    return h;
+}
+
+PROF__FN uint32_t prof__stack_part(const prof__groups *g, const prof_event *e) {
+    return e->extra ? PROF__MIN(e->extra->stack_count, g->by.group_by_stack_n) : 0;
+}
+
+PROF__FN uint32_t prof__group_hash(const prof__groups *g, const prof_event *e) {
+    const prof_extra *x = e->extra;
+    uint32_t h = prof__hash_more(2166136261u ^ prof__kind(e), e->name);
+    if (!x) return h;
+    if (g->by.group_by_overload_name) h = prof__hash_more(h, x->overload_name);
+    if (g->by.group_by_input_shapes) h = prof__hash_shapes(h, x);
+    for (uint32_t i = 0; i < prof__stack_part(g, e); i++) h = prof__hash_more(h, x->stack[i]);
+    return h;
+}
+
+PROF__FN bool prof__same_dims(const prof_shape *a, const prof_shape *b) {
+    if (a->count != b->count || (a->items == NULL) != (b->items == NULL)) return false;
+    return a->items || !a->count || a->dims == b->dims ||
+           (a->dims && b->dims && memcmp(a->dims, b->dims, a->count * sizeof *a->dims) == 0);
+}
+
+PROF__FN bool prof__same_shapes(const prof_extra *a, const prof_extra *b) {
+    uint32_t n = a ? a->input_count : 0;
+    if (n != (b ? b->input_count : 0)) return false;
+    for (uint32_t i = 0; i < n; i++) {
+        const prof_shape *x = a->input_shapes + i, *y = b->input_shapes + i;
+        if (!prof__same_dims(x, y)) return false;
+        for (uint32_t j = 0; x->items && j < x->count; j++)
+            if (!prof__same_dims(x->items + j, y->items + j)) return false;
+    }
+    return true;
+}
+
+PROF__FN const char *prof__overload(const prof_event *e) {
+    return e->extra && e->extra->overload_name ? e->extra->overload_name : "";
+}
+
+PROF__FN bool prof__same_group(const prof__groups *g, const prof_event *a, const prof_event *b) {
+    uint32_t n = prof__stack_part(g, a);
+    if (!prof__same_kind(a, b) || strcmp(a->name, b->name) != 0) return false;
+    if (g->by.group_by_overload_name && strcmp(prof__overload(a), prof__overload(b)) != 0)
+        return false;
+    if (g->by.group_by_input_shapes && !prof__same_shapes(a->extra, b->extra)) return false;
+    if (n != prof__stack_part(g, b)) return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(a->extra->stack[i], b->extra->stack[i]) != 0) return false;
+    return true;
+}
+
+/* The row of event i, new or known, by its hash. */
+PROF__FN uint32_t prof__group_find(prof__groups *g, uint32_t i) {
+    const prof_event *e = g->s->events + i;
+    uint32_t hash = prof__group_hash(g, e), at = hash % g->places;
+    prof__group *r;
+    for (; g->index[at]; at = at + 1 == g->places ? 0 : at + 1) {
+        r = g->rows + g->index[at] - 1;
+        if (r->hash == hash && prof__same_group(g, e, g->s->events + r->first))
+            return g->index[at] - 1;
+    }
+    r = g->rows + g->count;
+    memset(r, 0, sizeof *r);
+    if (g->wide) memset(g->wide + g->count, 0, sizeof *g->wide);
+    r->min_ns = INT64_MAX;
+    r->max_ns = INT64_MIN;
+    r->first = i;
+    r->hash = hash;
+    g->index[at] = ++g->count;
+    return g->count - 1;
+}
+
+/* The same, sooner when an event of this name's address was among the last ones. */
+PROF__FN uint32_t prof__group_recent(prof__groups *g, uint32_t i) {
+    const prof_event *e = g->s->events + i;
+    uint32_t kind = prof__kind(e), at = (uint32_t)((uintptr_t)e->name >> 4 ^ kind) & 15;
+    bool more =
+        g->by.group_by_input_shapes || g->by.group_by_overload_name || g->by.group_by_stack_n;
+    if (more) return prof__group_find(g, i);
+    if (g->recent[at].name != e->name || g->recent[at].kind != kind ||
+        !prof__same_kind(e, g->s->events + g->rows[g->recent[at].row].first)) {
+        g->recent[at].row = prof__group_find(g, i);
+        g->recent[at].name = e->name;
+        g->recent[at].kind = kind;
+    }
+    return g->recent[at].row;
+}
+
+PROF__INLINE uint32_t prof__group_of(prof__groups *g, uint32_t i) {
+    const prof_event *e = g->s->events + i;
+    uint32_t *row;
+    if (!e->site || e->extra || (e->flags & ~PROF_EVENT_UNFINISHED))
+        return prof__group_recent(g, i);
+    row = g->row_of_site + prof__site_dense(e->site);
+    if (PROF__UNLIKELY(!*row)) *row = prof__group_find(g, i) + 1;
+    return *row - 1;
+}
+
+PROF__FN void prof__group_add_wide(prof__group_wide *w, const prof_trace *trace,
+                                   const prof_event *e) {
+    prof_event_totals t = prof_event_total(trace, e);
+    w->device_ns += t.device_time_total_ns;
+    w->self_device_ns += t.self_device_time_total_ns;
+    w->cpu_bytes += t.cpu_memory_usage;
+    w->self_cpu_bytes += t.self_cpu_memory_usage;
+    w->device_bytes += t.device_memory_usage;
+    w->self_device_bytes += t.self_device_memory_usage;
+    if (e->extra) w->flops += e->extra->flops;
+}
+
+PROF__INLINE void prof__group_add(prof__group *r, const prof_event *e) {
+    int64_t ns = prof__cpu_ns(e);
     r->count++;
-    r->cpu_time_total_ns += ns;
-    r->self_cpu_time_total_ns += e->self_cpu_time_total_ns;
+    r->cpu_ns += ns;
+    r->self_cpu_ns += e->self_cpu_time_total_ns;
     if (ns < r->min_ns) r->min_ns = ns;
     if (ns > r->max_ns) r->max_ns = ns;
 }
 
-PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace) {
+PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
+                                const prof_averages_desc *by) {
     prof__analyse(trace);
-    prof__groups_open(g, trace);
+    prof__groups_open(g, trace, by);
     for (uint32_t i = 0; i < trace->event_count; i++) {
-        const prof_event *e = trace->events + i;
-        uint32_t *row = g->row_of_site + prof__site_dense(e->site);
-        if (PROF__UNLIKELY(!*row)) *row = prof__group_add(g, e, i);
-        prof__average_add(g->rows + *row - 1, e);
+        uint32_t row = prof__group_of(g, i);
+        prof__group_add(g->rows + row, trace->events + i);
+        if (g->wide) prof__group_add_wide(g->wide + row, trace, trace->events + i);
     }
+}
+
+/* An average of nothing yet, with what it takes from an event. */
+PROF__FN prof_average prof__average_of(const prof_event *e, uint32_t number) {
+    const prof_extra *x = e->extra;
+    prof_average a;
+    memset(&a, 0, sizeof a);
+    a.key = e->name;
+    a.parent = e->parent;
+    a.first = number;
+    a.node_id = prof__node_id(e);
+    a.device_type = e->device_type;
+    a.is_async = (e->flags & PROF_EVENT_ASYNC) != 0;
+    a.is_remote = (e->flags & PROF_EVENT_REMOTE) != 0;
+    a.is_legacy = (e->flags & PROF_EVENT_LEGACY) != 0;
+    a.is_user_annotation = (e->flags & PROF_EVENT_USER_ANNOTATION) != 0;
+    a.overload_name = prof__overload(e);
+    if (!x) return a;
+    a.scope = x->scope;
+    a.input_shapes = x->input_shapes;
+    a.input_count = x->input_count;
+    a.stack = x->stack;
+    a.stack_count = x->stack_count;
+    return a;
+}
+
+PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const prof__group_wide *w) {
+    a->count = r->count;
+    a->cpu_time_total_ns = r->cpu_ns;
+    a->self_cpu_time_total_ns = r->self_cpu_ns;
+    a->min_ns = r->count ? r->min_ns : 0;
+    a->max_ns = r->count ? r->max_ns : 0;
+    if (!w) return;
+    a->device_time_total_ns = w->device_ns;
+    a->self_device_time_total_ns = w->self_device_ns;
+    a->cpu_memory_usage = w->cpu_bytes;
+    a->self_cpu_memory_usage = w->self_cpu_bytes;
+    a->device_memory_usage = w->device_bytes;
+    a->self_device_memory_usage = w->self_device_bytes;
+    a->flops = w->flops;
+}
+
+PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
+    const prof__group *r = g->rows + i;
+    prof_average a = prof__average_of(g->s->events + r->first, r->first);
+    prof__average_sums(&a, r, g->wide ? g->wide + i : NULL);
+    if (!g->by.group_by_overload_name) a.overload_name = "";
+    if (!g->by.group_by_input_shapes) {
+        a.input_shapes = NULL;
+        a.input_count = PROF_NONE;
+    }
+    a.stack_count = PROF__MIN(a.stack_count, g->by.group_by_stack_n);
+    return a;
 }
 
 PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace,
                                               const prof_averages_desc *desc, prof_average *rows,
                                               size_t max) {
     prof__groups g;
-    (void)desc;
     if (!prof__valid(trace)) return 0;
-    prof__groups_make(&g, trace);
-    if (rows) memcpy(rows, g.rows, PROF__MIN(max, g.count) * sizeof *rows);
+    prof__groups_make(&g, trace, desc);
+    for (uint32_t i = 0; rows && i < g.count && i < max; i++) rows[i] = prof__group_average(&g, i);
     return g.count;
 }
 
 PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
+    prof__group sum;
+    prof__group_wide wide;
     prof_average total;
     size_t n;
     const prof_event *e = prof_events(trace, &n);
+    memset(&sum, 0, sizeof sum);
+    memset(&wide, 0, sizeof wide);
     memset(&total, 0, sizeof total);
+    sum.min_ns = INT64_MAX;
+    sum.max_ns = INT64_MIN;
+    for (size_t i = 0; i < n; i++) {
+        prof__group_add(&sum, e + i);
+        if (trace->side) prof__group_add_wide(&wide, trace, e + i);
+        else if (e[i].extra) wide.flops += e[i].extra->flops;
+    }
+    if (n) total = prof__average_of(e + n - 1, PROF_NONE);
+    else total.node_id = -1;
+    prof__average_sums(&total, &sum, &wide);
     total.key = "Total";
-    total.parent = total.first = PROF_NONE;
-    total.min_ns = n ? INT64_MAX : 0;
-    for (size_t i = 0; i < n; i++) prof__average_add(&total, e + i);
+    if (!total.overload_name) total.overload_name = "";
+    total.parent = PROF_NONE;
     return total;
 }
 
@@ -2950,16 +4269,29 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
     return backward ? f->backward(&op) : f->forward(&op);
 }
 
-/* ---- @TABLE: EventList.table() ---- */
+/* ---- @TABLE: EventList.table(), as text, CSV and JSON ---- */
 
-/* Rows are averages, or the events themselves, seen as averages of one. */
+enum {                                   /* columns, in their order */
+    PROF__COL_NAME, PROF__COL_OVERLOAD, PROF__COL_SELF_CPU_SHARE, PROF__COL_SELF_CPU,
+    PROF__COL_CPU_SHARE, PROF__COL_CPU, PROF__COL_CPU_MEAN, PROF__COL_SELF_DEVICE,
+    PROF__COL_SELF_DEVICE_SHARE, PROF__COL_DEVICE, PROF__COL_DEVICE_MEAN, PROF__COL_CPU_MEMORY,
+    PROF__COL_SELF_CPU_MEMORY, PROF__COL_DEVICE_MEMORY, PROF__COL_SELF_DEVICE_MEMORY,
+    PROF__COL_COUNT, PROF__COL_NODE, PROF__COL_SHAPES, PROF__COL_FLOPS, PROF__COL_SOURCE,
+    PROF__COLUMNS
+};
+
+/* Rows are averages, the caller's own, or the events themselves, seen as averages of one. */
 typedef struct prof__table {
-    const struct prof_trace *trace;
+    const struct prof_trace *trace;      /* NULL: the rows are the caller's */
     const prof_table_desc *desc;
-    prof_average *rows;                  /* NULL: events */
+    prof_view view;
+    const prof__groups *groups;
+    prof_average *rows;
     uint32_t count;
-    size_t name_width;
-    int64_t self_sum_ns;
+    size_t width[PROF__COLUMNS];         /* 0: no such column */
+    int64_t self_cpu_ns, self_device_ns; /* sums */
+    int64_t least_flops;                 /* the smallest above 0 */
+    int flops_power;                     /* the FLOPs column is in 1000^this */
     prof__out out;
 } prof__table;
 
@@ -2967,130 +4299,377 @@ typedef struct prof__table {
 
 PROF__FN prof_average prof__table_row(const prof__table *t, uint32_t i) {
     prof_average r;
+    prof_event_totals n;
     const prof_event *e;
     if (t->rows) return t->rows[i];
+    if (t->groups) return prof__group_average(t->groups, i);
     e = t->trace->events + i;
-    memset(&r, 0, sizeof r);
-    r.key = e->name;
-    r.min_ns = INT64_MAX;
-    r.parent = e->parent;
-    prof__average_add(&r, e);
+    r = prof__average_of(e, i);
+    n = prof_event_total(t->trace, e);
+    r.count = 1;
+    r.cpu_time_total_ns = r.min_ns = r.max_ns = n.cpu_time_total_ns;
+    r.self_cpu_time_total_ns = n.self_cpu_time_total_ns;
+    r.device_time_total_ns = n.device_time_total_ns;
+    r.self_device_time_total_ns = n.self_device_time_total_ns;
+    r.cpu_memory_usage = n.cpu_memory_usage;
+    r.self_cpu_memory_usage = n.self_cpu_memory_usage;
+    r.device_memory_usage = n.device_memory_usage;
+    r.self_device_memory_usage = n.self_device_memory_usage;
+    r.flops = e->extra ? e->extra->flops : 0;
     return r;
 }
 
-/* Is a's metric below b's? cpu_time is compared as PyTorch's quotient is. */
+/* ---- order ---- */
+
+PROF__FN int64_t prof__metric_of(const prof_average *r, prof_metric metric) {
+    switch (metric) {
+    case PROF_METRIC_CPU_TIME_TOTAL:
+    case PROF_METRIC_CPU_TIME: return r->cpu_time_total_ns;
+    case PROF_METRIC_COUNT: return (int64_t)r->count;
+    case PROF_METRIC_SELF_DEVICE_TIME_TOTAL: return r->self_device_time_total_ns;
+    case PROF_METRIC_DEVICE_TIME_TOTAL:
+    case PROF_METRIC_DEVICE_TIME: return r->device_time_total_ns;
+    case PROF_METRIC_CPU_MEMORY_USAGE: return r->cpu_memory_usage;
+    case PROF_METRIC_SELF_CPU_MEMORY_USAGE: return r->self_cpu_memory_usage;
+    case PROF_METRIC_DEVICE_MEMORY_USAGE: return r->device_memory_usage;
+    case PROF_METRIC_SELF_DEVICE_MEMORY_USAGE: return r->self_device_memory_usage;
+    case PROF_METRIC_FLOPS: return r->flops;
+    default: return r->self_cpu_time_total_ns;
+    }
+}
+
+PROF__FN prof__real prof__mean_us(int64_t ns, uint64_t count) {
+    return prof__real_div(prof__us(ns), prof__real_from((int64_t)count));
+}
+
+/* Is a's metric below b's? Means are compared as PyTorch's quotients are. */
+PROF__FN bool prof__average_below(const prof_average *a, const prof_average *b,
+                                  prof_metric metric) {
+    int64_t x = prof__metric_of(a, metric), y = prof__metric_of(b, metric);
+    if (metric == PROF_METRIC_CPU_TIME || metric == PROF_METRIC_DEVICE_TIME)
+        return prof__real_below(prof__mean_us(x, a->count), prof__mean_us(y, b->count));
+    return x < y;
+}
+
 PROF__FN bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
     const prof__table *t = (const prof__table *)table;
     prof_average x = prof__table_row(t, a), y = prof__table_row(t, b);
-    switch (t->desc->sort_by) {
-    case PROF_METRIC_COUNT: return x.count < y.count;
-    case PROF_METRIC_CPU_TIME_TOTAL: return x.cpu_time_total_ns < y.cpu_time_total_ns;
-    case PROF_METRIC_CPU_TIME:
-        return (double)x.cpu_time_total_ns / (double)x.count <
-               (double)y.cpu_time_total_ns / (double)y.count;
-    default: return x.self_cpu_time_total_ns < y.self_cpu_time_total_ns;
+    return prof__average_below(&x, &y, t->desc->sort_by);
+}
+
+/* The rows' order by the metric; NULL: as they are. scratch: 8 bytes a row. */
+PROF__FN const uint32_t *prof__table_sort(prof__table *t, char *scratch) {
+    uint32_t *order = (uint32_t *)(void *)scratch;
+    if (t->desc->sort_by == PROF_METRIC_NONE) return NULL;
+    for (uint32_t i = 0; i < t->count; i++) order[i] = i;
+    prof__sort(order, order + t->count, t->count, prof__table_after, t);
+    return order;
+}
+
+/* Does row a come after row b? Equal ones keep their first-seen order. */
+PROF__FN bool prof__row_after(const prof_average *a, const prof_average *b, prof_metric metric) {
+    if (prof__average_below(a, b, metric)) return true;
+    return !prof__average_below(b, a, metric) && a->first > b->first;
+}
+
+PROF__FN void prof__rows_sift(prof_average *rows, size_t i, size_t n, prof_metric metric) {
+    prof_average moved = rows[i];
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && prof__row_after(rows + child + 1, rows + child, metric)) child++;
+        if (!prof__row_after(rows + child, &moved, metric)) break;
+        rows[i] = rows[child];
+    }
+    rows[i] = moved;
+}
+
+/* A heap sort: the rows are the caller's, and there is no memory beside them. */
+PROF__FN void prof__rows_sort(prof_average *rows, size_t n, prof_metric metric) {
+    for (size_t i = n / 2; i--;) prof__rows_sift(rows, i, n, metric);
+    while (n > 1) {
+        prof_average last = rows[--n];
+        rows[n] = rows[0];
+        rows[0] = last;
+        prof__rows_sift(rows, 0, n, metric);
     }
 }
 
-/* A cell, padded to width code points: names to the left, figures to the right as Python's "{:
-   >12}". */
-PROF__FN void prof__table_cell(prof__out *o, const char *text, size_t width, size_t cell) {
-    prof__out_repeat(o, ' ', cell > width ? cell - width : 0);
-    prof__out_text(o, text);
-    prof__out_text(o, "  ");
+/* ---- shapes, as Python prints a list ---- */
+
+PROF__FN void prof__put_dims(prof__out *o, const prof_shape *s) {
+    prof__out_text(o, "[");
+    for (uint32_t i = 0; s->dims && i < s->count; i++) {
+        if (i) prof__out_text(o, ", ");
+        prof__out_i64(o, s->dims[i]);
+    }
+    prof__out_text(o, "]");
 }
 
-PROF__FN void prof__table_figure(prof__out *o, const char *text) {
-    prof__table_cell(o, text, strlen(text), PROF__COLUMN);
+PROF__FN void prof__put_shapes(prof__out *o, const prof_shape *shapes, uint32_t count) {
+    prof__out_text(o, "[");
+    for (uint32_t i = 0; i < count; i++) {
+        const prof_shape *s = shapes + i;
+        if (i) prof__out_text(o, ", ");
+        if (!s->items) {
+            prof__put_dims(o, s);
+            continue;
+        }
+        prof__out_text(o, "[");
+        for (uint32_t j = 0; j < s->count; j++) {
+            if (j) prof__out_text(o, ", ");
+            prof__put_dims(o, s->items + j);
+        }
+        prof__out_text(o, "]");
+    }
+    prof__out_text(o, "]");
 }
 
-/* A name: control characters as spaces, so that a row stays a row; cut with "..." as PyTorch
-   cuts. */
-PROF__FN void prof__table_name(prof__table *t, const char *name) {
-    prof__out *o = &t->out;
-    uint32_t max = t->desc->max_name_column_width ? t->desc->max_name_column_width : 55;
-    size_t width = prof__text_width(name), keep = width;
-    bool cut = max != UINT32_MAX && width + 3 >= max;
-    if (cut) keep = PROF__MIN(width, max > 3 ? max - 3 : 0);
-    width = keep + (cut ? 3 : 0);
-    prof__out_repeat(o, ' ', t->name_width > width ? t->name_width - width : 0);
-    while (keep--) {
-        if ((unsigned char)*name < 0x20 || *name == 0x7f) {
-            prof__out_text(o, " ");
-            name++;
+/* A sink that counts, and hands on the first left bytes. */
+typedef struct prof__window { prof__out *out; size_t left, width; } prof__window;
+
+PROF__FN bool prof__window_write(void *user, const void *data, size_t size) {
+    prof__window *c = (prof__window *)user;
+    size_t n = PROF__MIN(size, c->left);
+    c->width += size;
+    c->left -= n;
+    if (n) prof__out_bytes(c->out, (const char *)data, n);
+    return true;
+}
+
+/* The width of a row's shapes; writes the first max bytes of them to out. */
+PROF__FN size_t prof__shapes_text(const prof_average *r, prof__out *out, size_t max) {
+    prof__window window;
+    prof__out o;
+    window.out = out;
+    window.left = max;
+    window.width = 0;
+    if (r->input_count == PROF_NONE) return 0;
+    o.sink.write = prof__window_write;
+    o.sink.user = &window;
+    prof__out_open(&o, o.sink);
+    prof__put_shapes(&o, r->input_shapes, r->input_count);
+    prof__out_flush(&o);
+    return window.width;
+}
+
+/* ---- cells ---- */
+
+/* A column's cell, padded: figures and names to the right, as Python's "{: >12}". */
+PROF__FN void prof__table_cell(prof__table *t, int column, const char *text) {
+    size_t width = prof__text_width(text), cell = t->width[column];
+    if (!cell) return;
+    prof__out_repeat(&t->out, ' ', cell > width ? cell - width : 0);
+    prof__out_text(&t->out, text);
+    prof__out_text(&t->out, "  ");
+}
+
+/* Text on one line: control characters as spaces; keep code points of it. */
+PROF__FN void prof__table_plain(prof__out *o, const char *text, size_t keep) {
+    for (; keep && *text; keep--) {
+        if ((unsigned char)*text >= 0x20 && *text != 0x7f) {
+            prof__out_code_point(o, &text);
         } else {
-            prof__out_code_point(o, &name);
+            prof__out_text(o, " ");
+            text++;
         }
     }
-    prof__out_text(o, cut ? "...  " : "  ");
 }
 
-PROF__FN void prof__table_time(prof__table *t, prof__real us, prof_time_unit unit) {
-    char text[48];
-    *prof__text_time(text, us, t->desc->time_unit ? t->desc->time_unit : unit) = 0;
-    prof__table_figure(&t->out, text);
+/* A limit of the description: 0 is the default, UINT32_MAX unlimited. */
+PROF__FN size_t prof__table_limit(uint32_t given, uint32_t usual) {
+    return given == UINT32_MAX ? SIZE_MAX : given ? given : usual;
 }
 
-PROF__FN void prof__table_share(prof__table *t, int64_t ns) {
+/* A name, cut with "..." as PyTorch cuts. */
+PROF__FN void prof__table_name(prof__table *t, int column, const char *name) {
+    size_t max = prof__table_limit(t->desc->max_name_column_width, 55), cell = t->width[column];
+    size_t width = prof__text_width(name), keep = width;
+    bool cut = max != SIZE_MAX && width + 3 >= max;
+    if (!cell) return;
+    if (cut) keep = max >= 3 ? PROF__MIN(width, max - 3)
+                             : width - PROF__MIN(width, 3 - max);   /* Python's name[:-n] */
+    width = keep + (cut ? 3 : 0);
+    prof__out_repeat(&t->out, ' ', cell > width ? cell - width : 0);
+    prof__table_plain(&t->out, name, keep);
+    prof__out_text(&t->out, cut ? "...  " : "  ");
+}
+
+PROF__FN prof_time_unit prof__table_unit(const prof__table *t, int64_t ns) {
+    return t->desc->time_unit ? t->desc->time_unit : prof__time_unit(ns);
+}
+
+PROF__FN void prof__table_time(prof__table *t, int column, int64_t ns) {
     char text[48];
-    *prof__text_share(text, prof__us(ns), prof__us(t->self_sum_ns)) = 0;
-    prof__table_figure(&t->out, text);
+    *prof__text_time(text, prof__us(ns), prof__table_unit(t, ns)) = 0;
+    prof__table_cell(t, column, text);
+}
+
+PROF__FN void prof__table_mean(prof__table *t, int column, int64_t ns, uint64_t count) {
+    char text[48];
+    int64_t whole = count ? ns / (int64_t)count : 0;
+    *prof__text_time(text, prof__mean_us(ns, count), prof__table_unit(t, whole)) = 0;
+    prof__table_cell(t, column, text);
+}
+
+PROF__FN void prof__table_share(prof__table *t, int column, int64_t ns, int64_t sum) {
+    char text[48];
+    *prof__text_share(text, prof__us(ns), prof__us(sum)) = 0;
+    prof__table_cell(t, column, text);
+}
+
+PROF__FN void prof__table_memory(prof__table *t, int column, int64_t bytes) {
+    char text[48];
+    (void)prof_format_memory(text, sizeof text, bytes);
+    prof__table_cell(t, column, text);
+}
+
+PROF__FN void prof__table_integer(prof__table *t, int column, int64_t n) {
+    char text[24];
+    *prof__text_i64(text, n) = 0;
+    prof__table_cell(t, column, text);
+}
+
+PROF__FN void prof__table_shapes(prof__table *t, const prof_average *r) {
+    size_t cell = t->width[PROF__COL_SHAPES], width;
+    if (!cell) return;
+    width = prof__shapes_text(r, &t->out, 0);
+    prof__out_repeat(&t->out, ' ', cell > width ? cell - width : 0);
+    (void)prof__shapes_text(r, &t->out, cell);
+    prof__out_text(&t->out, "  ");
+}
+
+PROF__FN void prof__table_flops(prof__table *t, int64_t flops) {
+    static const double scales[] = { 1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15 };
+    char text[48] = "--", *p = text;
+    prof__real x = prof__real_mul(prof__real_from(flops),
+                                  prof__real_from_double(scales[t->flops_power]));
+    if (flops > 0) *prof__text_real(p, x, 3) = 0;
+    prof__table_cell(t, PROF__COL_FLOPS, text);
+}
+
+/* A path loses its beginning when it is too long. */
+PROF__FN void prof__table_path(prof__table *t, const char *path) {
+    size_t cell = t->width[PROF__COL_SOURCE], width = prof__text_width(path);
+    size_t shown = PROF__MIN(width, cell), drop = width - shown;
+    if (!cell) return;
+    if (drop && shown > 3) {
+        prof__out_text(&t->out, "...");
+        drop += 3;
+    }
+    for (size_t i = 0; i < drop; i++) path += prof__utf8_step(path);
+    prof__table_plain(&t->out, path, SIZE_MAX);
+    prof__out_repeat(&t->out, ' ', cell - shown);
+    prof__out_text(&t->out, "  ");
+}
+
+/* ---- lines ---- */
+
+/* Further stack entries, one a line below the first, and an empty line. */
+PROF__FN void prof__table_stack(prof__table *t, const prof_average *r) {
+    for (uint32_t i = 1; i <= PROF__MAX(r->stack_count, 1u); i++) {
+        for (int column = 0; column < PROF__COL_SOURCE; column++)
+            if (t->width[column]) prof__table_cell(t, column, "");
+        prof__table_path(t, i < r->stack_count ? r->stack[i] : "");
+        prof__out_text(&t->out, "\n");
+    }
+}
+
+PROF__FN void prof__table_times(prof__table *t, const prof_average *r) {
+    prof__table_share(t, PROF__COL_SELF_CPU_SHARE, r->self_cpu_time_total_ns, t->self_cpu_ns);
+    prof__table_time(t, PROF__COL_SELF_CPU, r->self_cpu_time_total_ns);
+    if (r->is_async) prof__table_cell(t, PROF__COL_CPU_SHARE, "0");
+    else prof__table_share(t, PROF__COL_CPU_SHARE, r->cpu_time_total_ns, t->self_cpu_ns);
+    prof__table_time(t, PROF__COL_CPU, r->cpu_time_total_ns);
+    prof__table_mean(t, PROF__COL_CPU_MEAN, r->cpu_time_total_ns, r->count);
+    prof__table_time(t, PROF__COL_SELF_DEVICE, r->self_device_time_total_ns);
+    prof__table_share(t, PROF__COL_SELF_DEVICE_SHARE, r->self_device_time_total_ns,
+                      t->self_device_ns);
+    prof__table_time(t, PROF__COL_DEVICE, r->device_time_total_ns);
+    prof__table_mean(t, PROF__COL_DEVICE_MEAN, r->device_time_total_ns, r->count);
 }
 
 PROF__FN void prof__table_line(prof__table *t, const prof_average *r) {
-    char text[24];
-    prof__real mean =
-        prof__real_div(prof__us(r->cpu_time_total_ns), prof__real_from((int64_t)r->count));
-    int64_t whole = r->cpu_time_total_ns / (int64_t)r->count;
-    prof__table_name(t, r->key);
-    prof__table_share(t, r->self_cpu_time_total_ns);
-    prof__table_time(t, prof__us(r->self_cpu_time_total_ns),
-                     prof__time_unit(r->self_cpu_time_total_ns));
-    if (r->is_async) prof__table_figure(&t->out, "0");
-    else prof__table_share(t, r->cpu_time_total_ns);
-    prof__table_time(t, prof__us(r->cpu_time_total_ns), prof__time_unit(r->cpu_time_total_ns));
-    prof__table_time(t, mean, prof__time_unit(whole));
-    *prof__text_u64(text, r->count) = 0;
-    prof__table_figure(&t->out, text);
+    prof__table_name(t, PROF__COL_NAME, r->key);
+    prof__table_name(t, PROF__COL_OVERLOAD, r->overload_name ? r->overload_name : "");
+    prof__table_times(t, r);
+    prof__table_memory(t, PROF__COL_CPU_MEMORY, r->cpu_memory_usage);
+    prof__table_memory(t, PROF__COL_SELF_CPU_MEMORY, r->self_cpu_memory_usage);
+    prof__table_memory(t, PROF__COL_DEVICE_MEMORY, r->device_memory_usage);
+    prof__table_memory(t, PROF__COL_SELF_DEVICE_MEMORY, r->self_device_memory_usage);
+    prof__table_integer(t, PROF__COL_COUNT, (int64_t)r->count);
+    prof__table_integer(t, PROF__COL_NODE, r->node_id);
+    prof__table_shapes(t, r);
+    prof__table_flops(t, r->flops);
+    prof__table_path(t, r->stack_count ? r->stack[0] : "");
     prof__out_text(&t->out, "\n");
+    if (t->width[PROF__COL_SOURCE]) prof__table_stack(t, r);
 }
 
 PROF__FN void prof__table_rule(prof__table *t) {
-    prof__out_repeat(&t->out, '-', t->name_width);
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < PROF__COLUMNS; i++) {
+        if (!t->width[i]) continue;
+        prof__out_repeat(&t->out, '-', t->width[i]);
         prof__out_text(&t->out, "  ");
-        prof__out_repeat(&t->out, '-', PROF__COLUMN);
     }
-    prof__out_text(&t->out, "  \n");
+    prof__out_text(&t->out, "\n");
+}
+
+PROF__FN char prof__upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 32 : c); }
+
+/* A column's head: before DEVICE after, where the device's name goes. */
+PROF__FN void prof__table_head_cell(prof__table *t, int column, const char *before, bool device,
+                                    const char *after) {
+    char text[128], *p = text;
+    const char *name = t->view.device_name ? t->view.device_name : "None";
+    for (; *before; before++) *p++ = *before;
+    for (; device && *name && p < text + 96; name++)
+        *p++ = t->view.device_name ? prof__upper(*name) : *name;
+    for (; *after; after++) *p++ = *after;
+    *p = 0;
+    if (column != PROF__COL_SOURCE) prof__table_cell(t, column, text);
+    else prof__table_path(t, text);
+}
+
+PROF__FN void prof__table_heads(prof__table *t) {
+    static const char *const flops[] = { "Total FLOPs", "Total KFLOPs", "Total MFLOPs",
+                                         "Total GFLOPs", "Total TFLOPs", "Total PFLOPs" };
+    static const struct { const char *before, *after; } heads[PROF__COLUMNS] = {
+        { "Name", NULL }, { "Overload Name", NULL }, { "Self CPU %", NULL }, { "Self CPU", NULL },
+        { "CPU total %", NULL }, { "CPU total", NULL }, { "CPU time avg", NULL }, { "Self ", "" },
+        { "Self ", " %" }, { "", " total" }, { "", " time avg" }, { "CPU Mem", NULL },
+        { "Self CPU Mem", NULL }, { "", " Mem" }, { "Self ", " Mem" }, { "# of Calls", NULL },
+        { "Node ID", NULL }, { "Input Shapes", NULL }, { "", NULL }, { "Source Location", NULL } };
+    for (int i = 0; i < PROF__COLUMNS; i++) {
+        const char *after = heads[i].after;
+        const char *before = i == PROF__COL_FLOPS ? flops[t->flops_power] : heads[i].before;
+        if (t->width[i]) prof__table_head_cell(t, i, before, after != NULL, after ? after : "");
+    }
+    prof__out_text(&t->out, "\n");
 }
 
 PROF__FN void prof__table_head(prof__table *t) {
-    static const char *const heads[] = { "Self CPU %", "Self CPU", "CPU total %", "CPU total",
-                                         "CPU time avg", "# of Calls" };
     prof__out *o = &t->out;
-    size_t line = t->name_width + 6 * (PROF__COLUMN + 2);
+    size_t line = 0;
+    for (int i = 0; i < PROF__COLUMNS; i++) line += t->width[i] ? t->width[i] + 2 : 0;
     if (t->desc->header) {
-        prof__out_repeat(o, '=', line);
+        prof__out_repeat(o, '=', line - 2);
         prof__out_text(o, "\n");
         prof__out_text(o, t->desc->header);
         prof__out_text(o, "\n");
     }
     if (t->desc->top_level_events_only) {
-        prof__out_repeat(o, '=', line);
+        prof__out_repeat(o, '=', line - 2);
         prof__out_text(o, "\nThis report only display top-level ops statistics\n");
     }
     prof__table_rule(t);
-    prof__table_cell(o, "Name", 4, t->name_width);
-    for (int i = 0; i < 6; i++) prof__table_figure(o, heads[i]);
-    prof__out_text(o, "\n");
+    prof__table_heads(t);
     prof__table_rule(t);
 }
 
 /* The counts that are not zero, each with what to do about it. */
 typedef struct prof__note { const char *key, *text; uint64_t count; } prof__note;
-#define PROF__NOTES 10
+#define PROF__NOTES 15
 
-PROF__FN void prof__notes(prof__note *n) {
+PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
     static const char *const texts[PROF__NOTES][2] = {
         { "dropped_full", "Dropped, the arena was full (give prof_desc.memory more)" },
         { "dropped_deep", "Dropped, deeper than prof_desc.max_depth" },
@@ -3101,8 +4680,13 @@ PROF__FN void prof__notes(prof__note *n) {
         { "cut", "Ends of zones begun before the session, ignored" },
         { "unfinished", "Zones still open when their thread or the session ended, ended there" },
         { "names_cut", "Names shortened to 4095 bytes" },
-        { "clock_steps", "Times the clock went back" } };
-    prof_stats s = prof_get_stats();
+        { "clock_steps", "Times the clock went back" },
+        { "rejected", "Events left out, their end was before their start" },
+        { "duplicates", "Events merged into a parent of the same name" },
+        { "overlaps", "Events that overlap another only partly (self times may be negative)" },
+        { "no_forward", "Backward events without a forward thread: no stack" },
+        { "unlinked", "Device events whose launch is not in the trace" } };
+    prof_stats s = prof_trace_stats(trace);
     uint64_t counts[PROF__NOTES];
     counts[0] = s.dropped_full;
     counts[1] = s.dropped_deep;
@@ -3114,6 +4698,11 @@ PROF__FN void prof__notes(prof__note *n) {
     counts[7] = s.unfinished;
     counts[8] = s.names_cut;
     counts[9] = s.clock_steps;
+    counts[10] = s.rejected;
+    counts[11] = s.duplicates;
+    counts[12] = s.overlaps;
+    counts[13] = s.no_forward;
+    counts[14] = s.unlinked;
     for (int i = 0; i < PROF__NOTES; i++) {
         n[i].key = texts[i][0];
         n[i].text = texts[i][1];
@@ -3121,18 +4710,29 @@ PROF__FN void prof__notes(prof__note *n) {
     }
 }
 
-PROF__FN void prof__table_foot(prof__table *t) {
+PROF__FN void prof__table_sum(prof__table *t, const char *device, int64_t ns) {
     char text[48];
+    *prof__text_time(text, prof__us(ns), prof__table_unit(t, ns)) = 0;
+    prof__out_text(&t->out, "Self ");
+    for (; *device; device++) {
+        char c = prof__upper(*device);
+        prof__out_bytes(&t->out, &c, 1);
+    }
+    prof__out_text(&t->out, " time total: ");
+    prof__out_text(&t->out, text);
+    prof__out_text(&t->out, "\n");
+}
+
+PROF__FN void prof__table_foot(prof__table *t) {
     prof__note notes[PROF__NOTES];
-    prof_time_unit unit = t->desc->time_unit ? t->desc->time_unit : prof__time_unit(t->self_sum_ns);
     if (t->count) {
         prof__table_rule(t);
-        *prof__text_time(text, prof__us(t->self_sum_ns), unit) = 0;
-        prof__out_text(&t->out, "Self CPU time total: ");
-        prof__out_text(&t->out, text);
-        prof__out_text(&t->out, "\n");
+        prof__table_sum(t, "CPU", t->self_cpu_ns);
+        if (t->width[PROF__COL_SELF_DEVICE])
+            prof__table_sum(t, t->view.device_name, t->self_device_ns);
     }
-    prof__notes(notes);
+    if (!t->trace || t->desc->hide_notes) return;
+    prof__notes(t->trace, notes);
     for (int i = 0; i < PROF__NOTES; i++) {
         if (!notes[i].count) continue;
         prof__out_text(&t->out, notes[i].text);
@@ -3142,67 +4742,300 @@ PROF__FN void prof__table_foot(prof__table *t) {
     }
 }
 
-/* Widths and sums are over all rows, also those that row_limit hides. */
+/* ---- widths and sums: over all rows, also those that row_limit hides ---- */
+
+PROF__FN void prof__table_widen(prof__table *t, int column, size_t width) {
+    if (width > t->width[column]) t->width[column] = width;
+}
+
+PROF__FN void prof__table_measure_row(prof__table *t, const prof_average *r) {
+    bool device = r->device_type != PROF_DEVICE_CPU;
+    prof__table_widen(t, PROF__COL_NAME, prof__text_width(r->key) + 4);
+    if (r->overload_name && *r->overload_name) t->width[PROF__COL_OVERLOAD] = 1;
+    if (r->self_device_time_total_ns > 0 && t->view.device_name)
+        t->width[PROF__COL_SELF_DEVICE] = PROF__COLUMN;
+    if (r->self_device_memory_usage > 0 && t->view.device_name && t->view.profile_memory)
+        t->width[PROF__COL_DEVICE_MEMORY] = PROF__COLUMN;
+    if (r->node_id != -1) t->width[PROF__COL_NODE] = PROF__COLUMN;
+    prof__table_widen(t, PROF__COL_SHAPES, prof__shapes_text(r, &t->out, 0));
+    if (r->input_count && r->input_count != PROF_NONE) t->width[PROF__COL_FLOPS] = 1;
+    for (uint32_t i = 0; i < r->stack_count; i++)
+        prof__table_widen(t, PROF__COL_SOURCE, prof__text_width(r->stack[i]) + 4);
+    if (r->flops > 0 && (!t->least_flops || r->flops < t->least_flops)) t->least_flops = r->flops;
+    t->self_cpu_ns += r->self_cpu_time_total_ns;
+    if (device ? !r->is_user_annotation : r->is_legacy)
+        t->self_device_ns += r->self_device_time_total_ns;
+}
+
 PROF__FN void prof__table_measure(prof__table *t) {
-    uint32_t max = t->desc->max_name_column_width ? t->desc->max_name_column_width : 55;
-    size_t longest = 0;
+    const prof_table_desc *d = t->desc;
+    bool shapes;
     for (uint32_t i = 0; i < t->count; i++) {
         prof_average r = prof__table_row(t, i);
-        size_t width = prof__text_width(r.key);
-        if (width > longest) longest = width;
-        t->self_sum_ns += r.self_cpu_time_total_ns;
+        prof__table_measure_row(t, &r);
     }
-    t->name_width = PROF__MIN(longest + 4, max);
+    shapes = t->width[PROF__COL_FLOPS] != 0;   /* set above: some row has inputs */
+    t->width[PROF__COL_NAME] = PROF__MIN(t->width[PROF__COL_NAME],
+                                         prof__table_limit(d->max_name_column_width, 55));
+    if (t->width[PROF__COL_OVERLOAD]) t->width[PROF__COL_OVERLOAD] = t->width[PROF__COL_NAME];
+    for (int i = PROF__COL_SELF_CPU_SHARE; i <= PROF__COL_CPU_MEAN; i++) t->width[i] = PROF__COLUMN;
+    for (int i = PROF__COL_SELF_DEVICE; i <= PROF__COL_DEVICE_MEAN; i++)
+        t->width[i] = t->width[PROF__COL_SELF_DEVICE];
+    if (t->view.profile_memory)
+        t->width[PROF__COL_CPU_MEMORY] = t->width[PROF__COL_SELF_CPU_MEMORY] = PROF__COLUMN;
+    t->width[PROF__COL_SELF_DEVICE_MEMORY] = t->width[PROF__COL_DEVICE_MEMORY];
+    t->width[PROF__COL_COUNT] = PROF__COLUMN;
+    t->width[PROF__COL_SHAPES] =
+        shapes ? PROF__MIN(t->width[PROF__COL_SHAPES] + 4,
+                           prof__table_limit(d->max_shapes_column_width, 80)) : 0;
+    t->width[PROF__COL_SOURCE] = PROF__MIN(t->width[PROF__COL_SOURCE],
+                                           prof__table_limit(d->max_src_column_width, 75));
+    t->width[PROF__COL_FLOPS] = t->view.with_flops && t->least_flops ? PROF__COLUMN : 0;
+    t->flops_power = prof__flops_power(t->least_flops);
+}
+
+/* ---- the whole ---- */
+
+PROF__FN void prof__csv_text(prof__out *o, const char *s) {
+    prof__out_text(o, "\"");
+    for (; *s; s++) {
+        if (*s == '"') prof__out_text(o, "\"");
+        prof__out_bytes(o, s, 1);
+    }
+    prof__out_text(o, "\"");
+}
+
+PROF__FN void prof__put_us(prof__out *o, int64_t ns) {
+    prof__out_room(o, 32);
+    if (ns < 0) *o->p++ = '-';
+    o->p = prof__text_us(o->p, ns < 0 ? 0u - (uint64_t)ns : (uint64_t)ns);
+}
+
+PROF__FN void prof__put_mean(prof__out *o, int64_t ns, uint64_t count) {
+    prof__out_room(o, 48);
+    o->p = prof__text_real(o->p, prof__mean_us(ns, count), 3);
+}
+
+/* The numbers of a row, in the order of prof__row_fields. */
+#define PROF__ROW_FIELDS 20
+static const char *const prof__row_fields[PROF__ROW_FIELDS] = {
+    "count", "cpu_time_total", "self_cpu_time_total", "cpu_time", "min", "max",
+    "device_time_total", "self_device_time_total", "device_time", "cpu_memory_usage",
+    "self_cpu_memory_usage", "device_memory_usage", "self_device_memory_usage", "flops", "node_id",
+    "device_type", "is_async", "is_remote", "is_legacy", "is_user_annotation" };
+
+PROF__FN void prof__row_number(prof__out *o, const prof_average *r, int field, bool words) {
+    const bool flags[] = { r->is_async, r->is_remote, r->is_legacy, r->is_user_annotation };
+    const int64_t times[] = { r->cpu_time_total_ns, r->self_cpu_time_total_ns, 0, r->min_ns,
+                              r->max_ns, r->device_time_total_ns, r->self_device_time_total_ns };
+    const int64_t amounts[] = { r->cpu_memory_usage, r->self_cpu_memory_usage,
+                                r->device_memory_usage, r->self_device_memory_usage, r->flops,
+                                r->node_id, r->device_type };
+    if (field == 0) prof__out_u64(o, r->count);
+    else if (field == 3) prof__put_mean(o, r->cpu_time_total_ns, r->count);
+    else if (field == 8) prof__put_mean(o, r->device_time_total_ns, r->count);
+    else if (field < 8) prof__put_us(o, times[field - 1]);
+    else if (field < 16) prof__out_i64(o, amounts[field - 9]);
+    else if (words) prof__out_text(o, flags[field - 16] ? "true" : "false");
+    else prof__out_text(o, flags[field - 16] ? "1" : "0");
+}
+
+PROF__FN void prof__csv_head(prof__out *o) {
+    prof__out_text(o, "key");
+    for (int i = 0; i < PROF__ROW_FIELDS; i++) {
+        prof__out_text(o, ",");
+        prof__out_text(o, prof__row_fields[i]);
+    }
+    prof__out_text(o, ",overload_name,input_shapes,stack\r\n");
+}
+
+/* Stack entries stand on lines of their own within their field. */
+PROF__FN void prof__csv_row(prof__out *o, const prof_average *r) {
+    prof__csv_text(o, r->key);
+    for (int i = 0; i < PROF__ROW_FIELDS; i++) {
+        prof__out_text(o, ",");
+        prof__row_number(o, r, i, false);
+    }
+    prof__out_text(o, ",");
+    prof__csv_text(o, r->overload_name ? r->overload_name : "");
+    prof__out_text(o, ",\"");
+    if (r->input_count != PROF_NONE) prof__put_shapes(o, r->input_shapes, r->input_count);
+    prof__out_text(o, "\",\"");
+    for (uint32_t i = 0; i < r->stack_count; i++) {
+        const char *s = r->stack[i];
+        if (i) prof__out_text(o, "\n");
+        for (; *s; s++) prof__out_bytes(o, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
+    }
+    prof__out_text(o, "\"\r\n");
+}
+
+PROF__FN void prof__json_text(prof__out *o, const char *key, const char *s) {
+    prof__out_text(o, key);
+    prof__out_json(o, s);
+    prof__out_text(o, "\"");
+}
+
+PROF__FN void prof__json_row(prof__out *o, const prof_average *r, bool first) {
+    prof__json_text(o, first ? "\n{\"key\": \"" : ",\n{\"key\": \"", r->key);
+    for (int i = 0; i < PROF__ROW_FIELDS; i++) {
+        prof__out_text(o, ", \"");
+        prof__out_text(o, prof__row_fields[i]);
+        prof__out_text(o, "\": ");
+        prof__row_number(o, r, i, true);
+    }
+    prof__json_text(o, ", \"overload_name\": \"", r->overload_name ? r->overload_name : "");
+    prof__out_text(o, ", \"input_shapes\": ");
+    prof__put_shapes(o, r->input_shapes, r->input_count == PROF_NONE ? 0 : r->input_count);
+    prof__out_text(o, ", \"stack\": [");
+    for (uint32_t i = 0; i < r->stack_count; i++)
+        prof__json_text(o, i ? ", \"" : "\"", r->stack[i]);
+    prof__out_text(o, "]}");
 }
 
 PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
     uint32_t left = t->desc->row_limit ? t->desc->row_limit : 100;
+    bool first = true;
     for (uint32_t i = 0; i < t->count && left; i++) {
         prof_average r = prof__table_row(t, order ? order[i] : i);
         if (t->desc->top_level_events_only && r.parent != PROF_NONE) continue;
         if (left != UINT32_MAX) left--;
-        prof__table_line(t, &r);
+        if (t->desc->format == PROF_FORMAT_JSON) prof__json_row(&t->out, &r, first);
+        else if (t->desc->format == PROF_FORMAT_CSV) prof__csv_row(&t->out, &r);
+        else prof__table_line(t, &r);
+        first = false;
     }
 }
 
-/* The rows' order by the metric, behind what the scratch memory holds already. */
-PROF__FN const uint32_t *prof__table_sort(prof__table *t, char *scratch) {
-    uint32_t *order = (uint32_t *)(void *)scratch;
-    if (t->desc->sort_by == PROF_METRIC_NONE) return NULL;
-    for (uint32_t i = 0; i < t->count; i++) order[i] = i;
-    prof__sort(order, order + t->count, t->count, prof__table_after, t);
-    return order;
+PROF__FN void prof__table_write(prof__table *t, const uint32_t *order) {
+    if (t->desc->format == PROF_FORMAT_TEXT) {
+        prof__table_measure(t);
+        if (t->count) prof__table_head(t);   /* PyTorch's table of nothing is "" */
+        prof__table_rows(t, order);
+        prof__table_foot(t);
+        return;
+    }
+    if (t->desc->format == PROF_FORMAT_CSV) prof__csv_head(&t->out);
+    else prof__out_text(&t->out, "[");
+    prof__table_rows(t, order);
+    if (t->desc->format == PROF_FORMAT_JSON) prof__out_text(&t->out, t->count ? "\n]\n" : "]\n");
+}
+
+PROF__FN void prof__table_open(prof__table *t, const prof_table_desc *desc, prof_sink out) {
+    memset(t, 0, offsetof(prof__table, out));
+    prof__out_open(&t->out, out);
+    t->desc = desc;
 }
 
 PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
                                                   const prof_table_desc *desc, prof_sink out) {
-    static const prof_averages_desc plain = { 0 };
+    static const prof_averages_desc plain = { false, false, 0 };
     prof_table_desc usual;
     prof__table t;
     prof__groups g;
-    const uint32_t *order;
     if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
     memset(&usual, 0, sizeof usual);
     usual.averages = &plain;
     usual.sort_by = PROF_METRIC_SELF_CPU_TIME_TOTAL;
-    memset(&t, 0, offsetof(prof__table, out));
-    prof__out_open(&t.out, out);
-    t.trace = trace;
-    t.desc = desc ? desc : &usual;
+    prof__table_open(&t, desc ? desc : &usual, out);
     prof__analyse(trace);
+    t.trace = trace;
+    t.view = trace->view;
     t.count = trace->event_count;
-    g.rows = (prof_average *)(void *)trace->scratch;
     if (t.desc->averages) {
-        prof__groups_make(&g, trace);
-        t.rows = g.rows;
+        prof__groups_make(&g, trace, t.desc->averages);
+        t.groups = &g;
         t.count = g.count;
     }
-    prof__table_measure(&t);
-    order = prof__table_sort(&t, t.rows ? (char *)(g.rows + t.count) : trace->scratch);
-    if (t.count) prof__table_head(&t);   /* PyTorch's table of nothing is "" */
-    prof__table_rows(&t, order);
-    prof__table_foot(&t);
+    prof__table_write(&t, prof__table_sort(&t, t.groups ? prof__groups_end(&g) : trace->scratch));
     return prof__out_close(&t.out);
+}
+
+PROF_API PROF__QUIET prof_result prof_write_rows(prof_average *rows, size_t count,
+                                                 const prof_view *view, const prof_table_desc *desc,
+                                                 prof_sink out) {
+    prof_table_desc usual;
+    prof__table t;
+    if ((count && !rows) || count >= UINT32_MAX || !out.write) return PROF_ERROR_INVALID;
+    memset(&usual, 0, sizeof usual);
+    usual.sort_by = PROF_METRIC_SELF_CPU_TIME_TOTAL;
+    prof__table_open(&t, desc ? desc : &usual, out);
+    if (view) t.view = *view;
+    t.rows = rows;
+    t.count = (uint32_t)count;
+    if (t.desc->sort_by) prof__rows_sort(rows, count, t.desc->sort_by);
+    prof__table_write(&t, NULL);
+    return prof__out_close(&t.out);
+}
+
+/* "self_", what, "time_total"; what: cpu or any device. */
+PROF_API PROF__QUIET prof_result prof_metric_from_text(const char *text, prof_metric *metric) {
+    static const char *const devices[] = { "device", "cuda", "xpu", "privateuse1", "mtia", "hpu" };
+    static const struct { const char *before, *after; prof_metric metric; } names[] = {
+        { "self_", "_time_total", PROF_METRIC_SELF_DEVICE_TIME_TOTAL },
+        { "", "_time_total", PROF_METRIC_DEVICE_TIME_TOTAL },
+        { "", "_time", PROF_METRIC_DEVICE_TIME },
+        { "", "_memory_usage", PROF_METRIC_DEVICE_MEMORY_USAGE },
+        { "self_", "_memory_usage", PROF_METRIC_SELF_DEVICE_MEMORY_USAGE } };
+    static const struct { const char *name; prof_metric metric; } whole[] = {
+        { "self_cpu_time_total", PROF_METRIC_SELF_CPU_TIME_TOTAL },
+        { "cpu_time_total", PROF_METRIC_CPU_TIME_TOTAL }, { "cpu_time", PROF_METRIC_CPU_TIME },
+        { "count", PROF_METRIC_COUNT }, { "flops", PROF_METRIC_FLOPS },
+        { "cpu_memory_usage", PROF_METRIC_CPU_MEMORY_USAGE },
+        { "self_cpu_memory_usage", PROF_METRIC_SELF_CPU_MEMORY_USAGE } };
+    if (!text || !metric) return PROF_ERROR_INVALID;
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        *metric = whole[i].metric;
+        if (strcmp(text, whole[i].name) == 0) return PROF_OK;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
+            size_t before = strlen(names[i].before), device = strlen(devices[d]);
+            *metric = names[i].metric;
+            if (strncmp(text, names[i].before, before) == 0 &&
+                strncmp(text + before, devices[d], device) == 0 &&
+                strcmp(text + before + device, names[i].after) == 0)
+                return PROF_OK;
+        }
+    *metric = PROF_METRIC_NONE;
+    return PROF_ERROR_INVALID;
+}
+
+/* ---- canonical text ---- */
+
+PROF__FN bool prof__is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+/* What of a stack entry counts: without the space around it, and not only carets. */
+PROF__FN size_t prof__canonical_frame(const char **s) {
+    const char *p = *s;
+    size_t n;
+    while (prof__is_space(*p)) p++;
+    n = strlen(p);
+    while (n && prof__is_space(p[n - 1])) n--;
+    *s = p;
+    return strspn(p, "^") >= n ? 0 : n;
+}
+
+PROF_API PROF__QUIET prof_result prof_write_canonical(const prof_trace *trace, prof_sink out) {
+    prof__out o;
+    if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
+    prof__analyse(trace);
+    prof__out_open(&o, out);
+    for (uint32_t i = 0; i < trace->event_count && !o.failed; i++) {
+        const prof_event *e = trace->events + i;
+        const prof_extra *x = e->extra;
+        prof__out_text(&o, i ? "\nevent=" : "event=");
+        prof__table_plain(&o, e->name, 30);
+        prof__out_text(&o, " node=");
+        prof__table_plain(&o, x && x->module_hierarchy ? x->module_hierarchy : "", SIZE_MAX);
+        prof__out_text(&o, " stack_trace=");
+        for (uint32_t k = 0; x && k < x->stack_count; k++) {
+            const char *s = x->stack[k];
+            size_t n = prof__canonical_frame(&s);
+            prof__out_bytes(&o, s, n);
+            if (n) break;
+        }
+    }
+    return prof__out_close(&o);
 }
 
 PROF__FN bool prof__stdio_write(void *file, const void *data, size_t size) {
@@ -3219,17 +5052,6 @@ PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace,
 }
 
 /* ---- @CHROME: Chrome trace JSON as Kineto writes it ---- */
-
-/* ns as microseconds with three decimals. */
-PROF__INLINE char *prof__text_us(char *p, uint64_t ns) {
-    uint32_t part = (uint32_t)(ns % 1000u);
-    p = prof__text_u64(p, ns / 1000u);
-    p[0] = '.';
-    p[1] = (char)('0' + part / 100u);
-    p[2] = (char)('0' + part / 10u % 10u);
-    p[3] = (char)('0' + part % 10u);
-    return p + 4;
-}
 
 #define PROF__LITERAL(p, text) (memcpy(p, text, sizeof text - 1), (p) + sizeof text - 1)
 
@@ -3331,7 +5153,7 @@ PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
 PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
     prof__note notes[PROF__NOTES];
     prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
-    prof__notes(notes);
+    prof__notes(s, notes);
     for (int i = 0; i < PROF__NOTES; i++) {
         if (!notes[i].count) continue;
         prof__out_text(o, ",\"");
@@ -3362,6 +5184,46 @@ PROF_API PROF__QUIET prof_result prof_write_chrome(const prof_trace *trace,
     return prof__out_close(&o);
 }
 
+/* ---- the legacy array. PyTorch: EventList.export_chrome_trace() ---- */
+
+PROF__FN void prof__legacy_event(prof__out *o, const struct prof_trace *s, const prof_event *e,
+                                 bool first) {
+    const char *name = e->extra && e->extra->trace_name ? e->extra->trace_name : e->name;
+    prof__json_text(o, first ? "{\"name\": \"" : ",\n{\"name\": \"", name);
+    prof__out_text(o, ", \"ph\": \"X\", \"ts\": ");
+    prof__put_us(o, e->start_ns);
+    prof__out_text(o, ", \"dur\": ");
+    prof__put_us(o, prof__elapsed(e));
+    prof__out_text(o, ", \"tid\": ");
+    if (e->flags & PROF_EVENT_REMOTE) {
+        prof__out_text(o, "\" node_id:");
+        prof__out_i64(o, prof__node_id(e));
+        prof__out_text(o, ", thread_id:");
+        prof__out_u64(o, s->threads[e->thread].id);
+        prof__out_text(o, " \"");
+    } else {
+        prof__out_u64(o, s->threads[e->thread].id);
+    }
+    prof__out_text(o, ", \"pid\": \"CPU functions\", \"args\": {}}");
+}
+
+PROF_API PROF__QUIET prof_result prof_write_legacy_chrome(const prof_trace *trace, prof_sink out) {
+    prof__out o;
+    bool first = true;
+    if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
+    prof__analyse(trace);
+    prof__out_open(&o, out);
+    prof__out_text(&o, "[");
+    for (uint32_t i = 0; i < trace->event_count && !o.failed; i++) {
+        const prof_event *e = trace->events + i;
+        if (e->extra && e->extra->trace_name && !*e->extra->trace_name) continue;
+        prof__legacy_event(&o, trace, e, first);
+        first = false;
+    }
+    prof__out_text(&o, "]\n");
+    return prof__out_close(&o);
+}
+
 /* A file that appears under its name when it is whole. What is no regular file (a device, a pipe)
    is written in place. */
 typedef struct prof__file {
@@ -3376,11 +5238,6 @@ typedef struct prof__file {
     int handle;
 #endif
 } prof__file;
-
-PROF__FN bool prof__ends_with(const char *s, const char *end) {
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && strcmp(s + n - m, end) == 0;
-}
 
 #if defined(_WIN32)
 PROF__FN bool prof__file_open(prof__file *f, const char *path) {
@@ -3494,32 +5351,69 @@ PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const
 
 /* ---- @STACKS: folded stacks ---- */
 
-/* One node per distinct stack, in the scratch memory; an event keeps its node in reserved[0]. A
-   node's name is that of its first event, whose reserved[1] is the node's first child. */
+/* One node per distinct stack, in the scratch memory. A node's name is that of its first event. */
 typedef struct prof__node { uint32_t first, next, value[2]; } prof__node;
 
+/* What an event keeps meanwhile: its node, and as a node's first event that node's first child. */
+typedef struct prof__fork { uint32_t node, child; } prof__fork;
+
 typedef struct prof__forest {
-    prof_event *events;
+    const struct prof_trace *s;
     prof__node *nodes;
+    char *forks;                         /* in the events' extra where no event has one, */
+    size_t stride;                       /* else in the scratch memory */
+    uint32_t *path;                      /* of the line being written */
     uint32_t count, roots;
 } prof__forest;
 
-/* The node for event number i below *list; the one found moves to the front, for the next event
-   is likely to be of its kind. */
+PROF__FN bool prof__forks_in_place(const struct prof_trace *s) {
+    return !s->outside_count && sizeof(prof_extra *) >= sizeof(prof__fork);
+}
+
+PROF__INLINE prof__fork prof__fork_get(const prof__forest *f, uint32_t i) {
+    prof__fork fork;
+    memcpy(&fork, f->forks + i * f->stride, sizeof fork);
+    return fork;
+}
+
+PROF__INLINE void prof__fork_set(const prof__forest *f, uint32_t i, prof__fork fork) {
+    memcpy(f->forks + i * f->stride, &fork, sizeof fork);
+}
+
+PROF__FN void prof__forest_open(prof__forest *f, const struct prof_trace *s) {
+    bool in_place = prof__forks_in_place(s);
+    f->s = s;
+    f->nodes = (prof__node *)(void *)s->scratch;
+    f->forks = in_place ? (char *)s->events + offsetof(prof_event, extra)
+                        : (char *)(f->nodes + s->event_count);
+    f->stride = in_place ? sizeof(prof_event) : sizeof(prof__fork);
+    f->count = 0;
+    f->roots = PROF_NONE;
+}
+
+PROF__FN void prof__forest_close(const prof__forest *f) {
+    if (!prof__forks_in_place(f->s)) return;
+    for (uint32_t i = 0; i < f->s->event_count; i++)
+        memset(f->forks + i * f->stride, 0, sizeof(prof_extra *));
+}
+
+/* The node for event number i below the list that begins with *list; the one found moves to the
+   front, for the next event is likely to be of its kind. */
 PROF__FN uint32_t prof__forest_find(prof__forest *f, uint32_t *list, uint32_t i) {
-    prof_event *events = f->events, *e = events + i;
+    const prof_event *events = f->s->events, *e = events + i;
     uint32_t *link = list, at;
     prof__node *n;
     for (; (at = *link) != PROF_NONE; link = &f->nodes[at].next) {
         const prof_event *other = events + f->nodes[at].first;
-        if (other->site == e->site || strcmp(other->name, e->name) == 0) break;
+        if (other->name == e->name || strcmp(other->name, e->name) == 0) break;
     }
     if (at == PROF_NONE) {
+        prof__fork fork = { 0, PROF_NONE };
         at = f->count++;
         n = f->nodes + at;
         memset(n, 0, sizeof *n);
         n->first = i;
-        e->reserved[1] = PROF_NONE;
+        prof__fork_set(f, i, fork);
     } else {
         n = f->nodes + at;
         *link = n->next;
@@ -3528,24 +5422,53 @@ PROF__FN uint32_t prof__forest_find(prof__forest *f, uint32_t *list, uint32_t i)
     return *list = at;
 }
 
-PROF__FN int64_t prof__metric_ns(const prof_event *e, prof_metric metric) {
-    return metric == PROF_METRIC_CPU_TIME_TOTAL ? e->end_ns - e->start_ns
-                                                : e->self_cpu_time_total_ns;
+/* ns or bytes */
+PROF__FN int64_t prof__event_metric(const prof_trace *trace, const prof_event *e,
+                                    prof_metric metric) {
+    prof_event_totals t;
+    if (metric <= PROF_METRIC_SELF_CPU_TIME_TOTAL) return e->self_cpu_time_total_ns;
+    t = prof_event_total(trace, e);
+    switch (metric) {
+    case PROF_METRIC_CPU_TIME_TOTAL: return t.cpu_time_total_ns;
+    case PROF_METRIC_DEVICE_TIME_TOTAL: return t.device_time_total_ns;
+    case PROF_METRIC_SELF_DEVICE_TIME_TOTAL: return t.self_device_time_total_ns;
+    case PROF_METRIC_CPU_MEMORY_USAGE: return t.cpu_memory_usage;
+    case PROF_METRIC_SELF_CPU_MEMORY_USAGE: return t.self_cpu_memory_usage;
+    case PROF_METRIC_DEVICE_MEMORY_USAGE: return t.device_memory_usage;
+    default: return t.self_device_memory_usage;
+    }
 }
 
-PROF__FN void prof__forest_make(prof__forest *f, uint32_t events, prof_metric metric) {
-    for (uint32_t i = 0; i < events; i++) {
-        prof_event *e = f->events + i;
-        uint32_t *list = e->parent == PROF_NONE ? &f->roots
-                       : &f->events[f->nodes[f->events[e->parent].reserved[0]].first].reserved[1];
-        uint32_t at = prof__forest_find(f, list, i);
-        prof__node *n = f->nodes + at;
-        uint64_t value =
-            ((uint64_t)n->value[1] << 32 | n->value[0]) + (uint64_t)prof__metric_ns(e, metric);
-        n->value[0] = (uint32_t)value;
-        n->value[1] = (uint32_t)(value >> 32);
-        e->reserved[0] = at;
-    }
+/* Stacks are weighed by a sum, in us or bytes. 0: not by this metric. */
+PROF__FN int64_t prof__metric_unit(prof_metric metric) {
+    if (metric == PROF_METRIC_NONE || metric == PROF_METRIC_SELF_CPU_TIME_TOTAL ||
+        metric == PROF_METRIC_CPU_TIME_TOTAL || metric == PROF_METRIC_DEVICE_TIME_TOTAL ||
+        metric == PROF_METRIC_SELF_DEVICE_TIME_TOTAL)
+        return 1000;
+    return metric >= PROF_METRIC_CPU_MEMORY_USAGE && metric <= PROF_METRIC_SELF_DEVICE_MEMORY_USAGE;
+}
+
+PROF__FN int64_t prof__node_value(const prof__node *n) {
+    return (int64_t)((uint64_t)n->value[1] << 32 | n->value[0]);
+}
+
+PROF__FN void prof__forest_add(prof__forest *f, uint32_t i, prof_metric metric) {
+    const prof_event *e = f->s->events + i;
+    uint32_t up = e->parent == PROF_NONE
+                ? PROF_NONE : f->nodes[prof__fork_get(f, e->parent).node].first;
+    prof__fork above = { 0, PROF_NONE }, own;
+    uint32_t at;
+    uint64_t value;
+    if (up != PROF_NONE) above = prof__fork_get(f, up);
+    at = prof__forest_find(f, up == PROF_NONE ? &f->roots : &above.child, i);
+    if (up != PROF_NONE) prof__fork_set(f, up, above);
+    own = prof__fork_get(f, i);
+    own.node = at;
+    prof__fork_set(f, i, own);
+    value = (uint64_t)prof__node_value(f->nodes + at) +
+            (uint64_t)prof__event_metric(f->s, e, metric);
+    f->nodes[at].value[0] = (uint32_t)value;
+    f->nodes[at].value[1] = (uint32_t)(value >> 32);
 }
 
 /* PyTorch's translation: what would break a folded line becomes `_`. */
@@ -3560,20 +5483,19 @@ PROF__FN void prof__stack_entry(prof__out *o, const char *name) {
     }
 }
 
-PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, const prof__node *n) {
-    const prof_event *events = f->events, *path[256], *e = events + n->first;
-    uint64_t us = ((uint64_t)n->value[1] << 32 | n->value[0]) / 1000u;
-    int depth = 0;
-    if (!us) return;
-    for (; depth < 256; e = events + e->parent) {
-        path[depth++] = e;
-        if (e->parent == PROF_NONE) break;
-    }
+/* The names from the root to a node: collected upwards, written downwards. */
+PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, const prof__node *n,
+                               int64_t unit) {
+    const prof_event *events = f->s->events;
+    int64_t value = prof__node_value(n) / unit;
+    uint32_t depth = 0;
+    if (value <= 0) return;
+    for (uint32_t at = n->first; at != PROF_NONE; at = events[at].parent) f->path[depth++] = at;
     while (depth--) {
-        prof__stack_entry(o, path[depth]->name);
+        prof__stack_entry(o, events[f->path[depth]].name);
         prof__out_text(o, depth ? ";" : " ");
     }
-    prof__out_u64(o, us);
+    prof__out_i64(o, value);
     prof__out_text(o, "\n");
 }
 
@@ -3581,17 +5503,42 @@ PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof
                                                    prof_sink out) {
     prof__out o;
     prof__forest f;
-    if (!prof__valid(trace) || !out.write || metric == PROF_METRIC_COUNT ||
-        metric == PROF_METRIC_CPU_TIME)
-        return PROF_ERROR_INVALID;
+    uint32_t path[256];                  /* recorded zones are not deeper */
+    int64_t unit = prof__metric_unit(metric);
+    if (!prof__valid(trace) || !out.write || !unit) return PROF_ERROR_INVALID;
     prof__analyse(trace);
-    f.events = prof__trace.events;
-    f.nodes = (prof__node *)(void *)trace->scratch;
-    f.count = 0;
-    f.roots = PROF_NONE;
-    prof__forest_make(&f, trace->event_count, metric);
+    prof__forest_open(&f, trace);
+    f.path = trace->outside_count
+           ? (uint32_t *)(void *)(f.forks + trace->event_count * sizeof(prof__fork)) : path;
+    for (uint32_t i = 0; i < trace->event_count; i++) prof__forest_add(&f, i, metric);
     prof__out_open(&o, out);
-    for (uint32_t i = 0; i < f.count && !o.failed; i++) prof__stack_line(&o, &f, f.nodes + i);
+    for (uint32_t i = 0; i < f.count && !o.failed; i++)
+        prof__stack_line(&o, &f, f.nodes + i, unit);
+    prof__forest_close(&f);
+    return prof__out_close(&o);
+}
+
+/* ---- the stacks that events carry. PyTorch: EventList.export_stacks() ---- */
+
+PROF_API PROF__QUIET prof_result prof_write_event_stacks(const prof_trace *trace,
+                                                         prof_metric metric, prof_sink out) {
+    prof__out o;
+    int64_t unit = prof__metric_unit(metric);
+    if (!prof__valid(trace) || !out.write || !unit) return PROF_ERROR_INVALID;
+    prof__analyse(trace);
+    prof__out_open(&o, out);
+    for (uint32_t i = 0; i < trace->event_count && !o.failed; i++) {
+        const prof_event *e = trace->events + i;
+        uint32_t n = e->extra ? e->extra->stack_count : 0;
+        int64_t value = n ? prof__event_metric(trace, e, metric) / unit : 0;
+        if (value <= 0) continue;
+        while (n--) {
+            prof__stack_entry(&o, e->extra->stack[n]);
+            prof__out_text(&o, n ? ";" : " ");
+        }
+        prof__out_i64(&o, value);
+        prof__out_text(&o, "\n");
+    }
     return prof__out_close(&o);
 }
 
@@ -3964,6 +5911,21 @@ PROF__FN uint64_t prof__rate(const struct prof_trace *s) {
                    ? s->platform.ticks_per_second : s->clock ? 1000000000u : 0;
     return (uint64_t)((double)(k.tick - prof__first_knot.tick) * 1e9 /
                       (double)(k.ns - prof__first_knot.ns));
+}
+
+PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
+    prof_stats out;
+    memset(&out, 0, sizeof out);
+    if (!prof__valid(trace)) return out;
+    if (!trace->built) out = prof_get_stats();
+    out.recorded = trace->event_count;
+    out.threads = trace->row_count;
+    out.rejected = trace->rejected;
+    out.duplicates = trace->duplicates;
+    out.overlaps = trace->overlaps;
+    out.no_forward = trace->no_forward;
+    out.unlinked = trace->unlinked;
+    return out;
 }
 
 PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
