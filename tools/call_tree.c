@@ -106,7 +106,8 @@ call *tree_add(call_tree *tree, const trace_event *event) {
         return NULL;
     }
     if (event->kind == TRACE_PYTHON ? !tree->with_python :
-        event->kind >= TRACE_GPU_ANNOTATION) return NULL;
+        event->kind == TRACE_GPU_ANNOTATION || event->kind == TRACE_SYNC ||
+        event->kind == TRACE_SPAN) return NULL;
     call *new_call = add_call(tree, event);
     int64_t id;
     if (tree->without_kernels) return new_call;
@@ -252,15 +253,23 @@ void tree_build(call_tree *tree, bool merge_duplicates) {
     if (merge_duplicates) merge_only_children(tree);
 }
 
-void tree_free(call_tree *tree) {
+void tree_clear(call_tree *tree) {
+    call_tree kept = {
+        .without_kernels = tree->without_kernels, .with_python = tree->with_python,
+        .with_memory = tree->with_memory, .names = tree->names
+    };
     free(tree->calls);
     free(tree->order);
     free(tree->threads);
     free(tree->kernels);
     free(tree->changes);
-    intern_free(&tree->names);
     map_free(&tree->thread_numbers);
     map_free(&tree->by_external);
     map_free(&tree->by_correlation);
-    memset(tree, 0, sizeof *tree);
+    *tree = kept;
+}
+
+void tree_free(call_tree *tree) {
+    tree_clear(tree);
+    intern_free(&tree->names);
 }

@@ -62,6 +62,7 @@ typedef struct call_tree {
 /* Keeps what belongs in the tree; the new call, or NULL when the event is none. */
 call *tree_add(call_tree *tree, const trace_event *event);
 void tree_build(call_tree *tree, bool merge_duplicates);
+void tree_clear(call_tree *tree);                /* for the next file: keeps names and options */
 void tree_free(call_tree *tree);
 
 uint32_t tree_thread(call_tree *tree, const trace_event *event);

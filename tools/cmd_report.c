@@ -1,15 +1,129 @@
-/* prof report: not there yet. */
-#include "common.h"
+/* prof report: PyTorch's table, from any trace. */
+#include "rows.h"
+
+#include <string.h>
 
 static int run(int argc, char **argv);
 
 const command report_command = {
-    "report", "[OPTION]... TRACE", "to come", "", run
+    "report", "[OPTION]... TRACE...", "PyTorch's table of a trace: who took the time",
+    "  prof report trace.json.gz\n"
+    "      the ten calls that took the most CPU time themselves\n"
+    "  prof report --sort self_cuda_time_total --limit 10 --no-memory trace.json\n"
+    "      the ten kernels that took the most device time\n"
+    "  prof report --group-by-input-shape --name '^aten::' rank*.json\n"
+    "      the ops of all ranks, by their inputs' shapes\n"
+    "  prof report --format html -o report.html trace.json\n"
+    "      a page with table, flame graph, device timeline and memory\n", run
 };
 
+typedef struct report_options {
+    row_options rows;
+    const char *sort, *format, *header, *unit, *output;
+    int64_t limit, name_width, stack_width, shapes_width;
+    bool top_level, no_notes;
+} report_options;
+
+static bool unit_parse(const char *text, prof_time_unit *unit) {
+    static const char *const names[] = {"auto", "s", "ms", "us"};
+    *unit = PROF_TIME_AUTO;
+    for (int i = 0; text && i < 4; i++) {
+        *unit = (prof_time_unit)i;
+        if (strcmp(text, names[i]) == 0) return true;
+    }
+    return !text;
+}
+
+static uint32_t limit32(int64_t count) {
+    return count >= UINT32_MAX ? UINT32_MAX : (uint32_t)count;
+}
+
+/* The options that are words; false: told. */
+static bool understand(const report_options *o, prof_table_desc *desc, table_format *format) {
+    *desc = (prof_table_desc){
+        .row_limit = limit32(o->limit), .max_name_column_width = limit32(o->name_width),
+        .max_src_column_width = limit32(o->stack_width),
+        .max_shapes_column_width = limit32(o->shapes_width), .header = o->header,
+        .top_level_events_only = o->top_level
+    };
+    if (strcmp(o->sort, "none") != 0 && prof_metric_from_text(o->sort, &desc->sort_by) != PROF_OK)
+        return fail("--sort", "there is no metric '%s'; some are self_cpu_time_total, "
+                    "cpu_time_total, self_cuda_time_total, count, none", o->sort), false;
+    if (!unit_parse(o->unit, &desc->time_unit))
+        return fail("--time-unit", "'%s' is none of s, ms, us", o->unit), false;
+    if (!format_parse(o->format, format))
+        return fail("--format", "'%s' is none of text, csv, json, html", o->format), false;
+    desc->format = *format == FORMAT_CSV ? PROF_FORMAT_CSV :
+                   *format == FORMAT_JSON ? PROF_FORMAT_JSON : PROF_FORMAT_TEXT;
+    return true;
+}
+
+static void write_notes(const row_table *table, output *out) {
+    if (table->overlaps)
+        output_format(out, "%llu calls begin in one call and end behind it: self times are off by "
+                      "as much.\n", (unsigned long long)table->overlaps);
+    if (table->unowned)
+        output_format(out, "%llu of %llu kernels and copies belong to no call in the trace.\n",
+                      (unsigned long long)table->unowned, (unsigned long long)table->kernels);
+}
+
+static int write_report(row_table *table, const report_options *o, const prof_table_desc *desc,
+                        table_format format) {
+    output out;
+    if (!output_open(&out, o->output)) return EXIT_BAD;
+    prof_result result = prof_write_rows(table->rows, table->count, &table->view, desc,
+                                         output_sink(&out));
+    if (result != PROF_OK && result != PROF_ERROR_SINK) fail(NULL, "%s", prof_strerror(result));
+    if (format == FORMAT_TEXT) write_notes(table, &out);
+    return output_close(&out);
+}
+
 static int run(int argc, char **argv) {
-    static const option_spec options[] = {{0}};
+    report_options o = {.sort = "self_cpu_time_total", .limit = 100};
+    row_options *rows = &o.rows;
+    const option_spec options[] = {
+        {"sort", 's', OPTION_TEXT, &o.sort, "METRIC",
+         "self_cpu_time_total (default), cpu_time_total, cpu_time, count,\n"
+         "                               self_cuda_time_total, cuda_time_total, cpu_memory_usage,\n"
+         "                               self_cuda_memory_usage, flops, ..., none"},
+        {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows, or all (100)"},
+        {"group-by-input-shape", 0, OPTION_FLAG, &rows->by_shapes, NULL, "a row for each shape"},
+        {"group-by-overload", 0, OPTION_FLAG, &rows->by_overload, NULL, "a row for each overload"},
+        {"group-by-stack", 0, OPTION_COUNT, &rows->by_stack, "N",
+         "a row for each innermost N entries of the stack"},
+        {"top-level", 0, OPTION_FLAG, &o.top_level, NULL, "only calls that no other encloses"},
+        {"merge-duplicates", 0, OPTION_FLAG, &rows->merge_duplicates, NULL,
+         "as PyTorch's own table: a call and its only child of the same\n"
+         "                               name count as one"},
+        {"category", 'c', OPTION_LIST, &rows->filter.categories, "CAT",
+         "only rows of these: cpu_op, kernel, python_function, ..."},
+        {"name", 0, OPTION_TEXT, &rows->filter.name, "REGEX", "only rows whose name it matches"},
+        {"pid", 0, OPTION_LIST, &rows->filter.pids, "PID", "only events of these processes"},
+        {"device", 0, OPTION_FLAG, &rows->without_device, NULL,
+         "--no-device: no device times and rows; less memory"},
+        {"memory", 0, OPTION_FLAG, &rows->without_memory, NULL,
+         "--no-memory: no columns of memory, where the trace has it"},
+        {"time-unit", 0, OPTION_TEXT, &o.unit, "UNIT", "s, ms or us; default: each time its own"},
+        {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "of the name's column, or all (55)"},
+        {"stack-width", 0, OPTION_COUNT, &o.stack_width, "N", "of the stack's column (75)"},
+        {"shapes-width", 0, OPTION_COUNT, &o.shapes_width, "N", "of the shapes' column (80)"},
+        {"header", 0, OPTION_TEXT, &o.header, "TEXT", "a line above the table"},
+        {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv, json or html"},
+        {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},
+        {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
+    };
+    rows->without_device = rows->without_memory = true;
     int status, count = options_parse(&report_command, options, argc, argv, &status);
     if (count < 0) return status;
-    return fail(NULL, "report is not there yet");
+    if (count == 0) return fail(NULL, "report needs a trace; see prof report --help");
+    prof_table_desc desc;
+    table_format format;
+    row_table table = {0};
+    if (!understand(&o, &desc, &format) || !rows_begin(&table, rows)) return EXIT_BAD;
+    status = EXIT_OK;
+    for (int i = 1; i <= count; i++)
+        if (rows_read(&table, argv[i]) != EXIT_OK) status = EXIT_BAD;
+    int written = write_report(&table, &o, &desc, format);
+    rows_free(&table);
+    return status ? status : written;
 }

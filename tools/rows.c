@@ -1,0 +1,356 @@
+/* The rows of PyTorch's table, made from traces: see rows.h. */
+#include "rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What one row is about; compared byte by byte, so zeroed before it is filled. */
+typedef struct group_key {
+    uint32_t name, shapes, overload, stack;
+    uint32_t device_type, is_user_annotation;
+} group_key;
+
+/* ---- Shapes and stacks as the rows hold them ---- */
+
+static prof_shape read_shape(arena *memory, trace_text text) {
+    prof_shape shape = {0};
+    trace_text rest = text, none, item;
+    uint32_t count = 0;
+    bool nested = false;
+    if (text.size == 0 || *text.data != '[') return shape;
+    while (json_next(&rest, &none, &item)) {
+        count++;
+        nested |= *item.data == '[';
+    }
+    if (count == 0) return shape;
+    prof_shape *items = nested ? arena_allocate(memory, count * sizeof *items) : NULL;
+    int64_t *dims = nested ? NULL : arena_allocate(memory, count * sizeof *dims);
+    rest = text;
+    while (json_next(&rest, &none, &item)) {
+        if (nested) items[shape.count] = read_shape(memory, item);
+        else if (!json_int(item, &dims[shape.count])) dims[shape.count] = 0;
+        shape.count++;
+    }
+    shape.dims = dims;
+    shape.items = items;
+    return shape;
+}
+
+static void read_shapes(row_table *t, prof_average *row, const char *text, size_t size) {
+    trace_text json = json_keep(&t->memory, (trace_text){text, size});
+    prof_shape all = read_shape(&t->memory, json);
+    if (all.items) {
+        row->input_shapes = all.items;
+        row->input_count = all.count;
+    }
+}
+
+/* text: lines, innermost first. */
+static void read_stack(row_table *t, prof_average *row, const char *text) {
+    uint32_t count = 1;
+    for (const char *p = text; *p; p++) count += *p == '\n';
+    const char **stack = arena_allocate(&t->memory, count * sizeof *stack);
+    char *copy = arena_text(&t->memory, text, strlen(text));
+    for (uint32_t i = 0; i < count; i++) {
+        char *end = strchr(copy, '\n');
+        if (end) *end = '\0';
+        stack[i] = copy;
+        copy += strlen(copy) + 1;
+    }
+    row->stack = stack;
+    row->stack_count = count;
+}
+
+/* ---- Groups ---- */
+
+static uint32_t group_of(row_table *t, const group_key *key) {
+    size_t before = t->groups.count;
+    uint32_t number = intern(&t->groups, (const char *)key, sizeof *key);
+    if (t->groups.count == before) return number;
+    if (t->count == t->capacity) {
+        t->capacity = t->capacity ? t->capacity * 2 : 64;
+        t->rows = reallocate(t->rows, t->capacity * sizeof *t->rows);
+    }
+    prof_average *row = &t->rows[t->count++];
+    memset(row, 0, sizeof *row);
+    row->key = interned_text(&t->tree.names, key->name);
+    row->min_ns = INT64_MAX;
+    row->first = number;
+    row->node_id = -1;
+    row->parent = PROF_NONE;
+    row->device_type = (uint8_t)key->device_type;
+    row->is_user_annotation = key->is_user_annotation != 0;
+    row->overload_name = key->overload ? interned_text(&t->texts, key->overload) : "";
+    if (key->shapes) {
+        const struct interned *shapes = &t->texts.entries[key->shapes];
+        read_shapes(t, row, shapes->text, shapes->size);
+    }
+    if (key->stack) read_stack(t, row, interned_text(&t->texts, key->stack));
+    return number;
+}
+
+static uint32_t text_number(row_table *t, trace_text text) {
+    return text.size ? intern(&t->texts, text.data, text.size) : 0;
+}
+
+static trace_text shapes_of(const trace_event *event) {
+    const trace_member *arg = trace_arg(event, "Input Dims");
+    if (!arg) arg = trace_arg(event, "Input dims");
+    return arg ? arg->value : (trace_text){"", 0};
+}
+
+/* The first entries of the argument "Call stack", which ends each with a semicolon. */
+static uint32_t stack_argument(row_table *t, const trace_event *event) {
+    char text[8192];
+    if (!t->options->by_stack || !trace_arg_text(event, "Call stack", text, sizeof text)) return 0;
+    int64_t left = t->options->by_stack;
+    char *p = text;
+    for (; *p; p++) {
+        if (*p != ';') continue;
+        if (--left == 0) break;
+        *p = '\n';
+    }
+    return text_number(t, (trace_text){text, (size_t)(p - text)});
+}
+
+static uint32_t event_group(row_table *t, const trace_event *event, uint32_t name,
+                            uint8_t device_type) {
+    group_key key = {0};
+    char overload[256];
+    key.name = name;
+    key.device_type = device_type;
+    key.is_user_annotation = event->kind == TRACE_ANNOTATION || event->kind == TRACE_GPU_ANNOTATION;
+    if (t->options->by_shapes) key.shapes = text_number(t, shapes_of(event));
+    if (t->options->by_overload &&
+        (trace_arg_text(event, "Overload name", overload, sizeof overload) ||
+         trace_arg_text(event, "overload_name", overload, sizeof overload)))
+        key.overload = text_number(t, (trace_text){overload, strlen(overload)});
+    key.stack = stack_argument(t, event);
+    return group_of(t, &key);
+}
+
+/* ---- Reading ---- */
+
+static bool listed(const text_list *list, const char *text, size_t size) {
+    for (size_t i = 0; i < list->count; i++)
+        if (strlen(list->items[i]) == size && memcmp(list->items[i], text, size) == 0) return true;
+    return false;
+}
+
+/* Does the filter leave this event in the trace? */
+static bool taken(const row_table *t, const trace_event *event) {
+    const row_filter *filter = &t->options->filter;
+    if (filter->pids.count) {
+        char pid[32];
+        int size = snprintf(pid, sizeof pid, "%lld", (long long)event->pid);
+        bool text = event->pid_text.size > 0;
+        if (!listed(&filter->pids, text ? event->pid_text.data : pid,
+                    text ? event->pid_text.size : (size_t)size)) return false;
+    }
+    return !(filter->from_ns || filter->to_ns) ||
+           (event->ts_ns >= filter->from_ns && event->ts_ns < filter->to_ns);
+}
+
+/* Is it a row? (What is none still stands in the tree.) */
+static bool shown(const row_table *t, const trace_event *event, uint32_t name) {
+    const text_list *categories = &t->options->filter.categories;
+    if (categories->count) {
+        if (!listed(categories, event->cat.data, event->cat.size)) return false;
+    } else if (event->kind == TRACE_PYTHON || event->kind == TRACE_SYNC ||
+               event->kind == TRACE_SPAN) {
+        return false;
+    }
+    return !t->has_name || regexec(&t->name, interned_text(&t->tree.names, name), 0, NULL, 0) == 0;
+}
+
+static uint8_t device_type_of(const row_table *t) {
+    const char *device = t->view.device_name;
+    return !device || strcmp(device, "CUDA") == 0 ? PROF_DEVICE_CUDA :
+           strcmp(device, "XPU") == 0 ? PROF_DEVICE_XPU :
+           strcmp(device, "MTIA") == 0 ? PROF_DEVICE_MTIA : PROF_DEVICE_PRIVATEUSE1;
+}
+
+static void note_device(row_table *t, const trace_event *event) {
+    static const struct { const char *category, *name; } devices[] = {
+        {"xpu_runtime", "XPU"}, {"mtia_runtime", "MTIA"}, {"privateuse1_runtime", "PRIVATEUSE1"}
+    };
+    if (t->options->without_device) return;
+    for (size_t i = 0; event->kind == TRACE_RUNTIME && i < sizeof devices / sizeof *devices; i++)
+        if (text_is(event->cat, devices[i].category)) t->view.device_name = devices[i].name;
+    if (!t->view.device_name && kind_is_device(event->kind)) t->view.device_name = "CUDA";
+}
+
+/* Runs on a device: its row needs no tree. */
+static void add_device_event(row_table *t, const trace_event *event) {
+    uint32_t name = intern(&t->tree.names, event->name.data, event->name.size);
+    t->kernels += kind_is_device(event->kind);
+    if (!shown(t, event, name)) return;
+    uint32_t number = event_group(t, event, name, device_type_of(t));
+    prof_average *row = &t->rows[number];
+    row->count++;
+    row->device_time_total_ns += event->dur_ns;
+    row->self_device_time_total_ns += event->dur_ns;
+    row->min_ns = 0;
+}
+
+static void add_event(row_table *t, const trace_event *event) {
+    if (!taken(t, event)) return;
+    t->events += event->phase == 'X';
+    note_device(t, event);
+    call *new_call = tree_add(&t->tree, event);
+    if (new_call) {
+        bool row = shown(t, event, new_call->name);
+        new_call->key = row ? event_group(t, event, new_call->name, PROF_DEVICE_CPU) : NO_CALL;
+    } else if (event->phase == 'X' && !(t->options->without_device && event->kind)) {
+        add_device_event(t, event);
+    }
+}
+
+/* Frames of the Python functions around a call, innermost first. */
+static uint32_t frames_of(row_table *t, const call *c) {
+    char text[8192];
+    size_t size = 0;
+    uint32_t frame = c->frame;
+    for (int64_t n = 0; n < t->options->by_stack && frame != NO_CALL; n++) {
+        const char *name = interned_text(&t->tree.names, t->tree.calls[frame].name);
+        int more = snprintf(text + size, sizeof text - size, "%s%s", size ? "\n" : "", name);
+        if (more < 0 || (size_t)more >= sizeof text - size) break;
+        size += (size_t)more;
+        frame = t->tree.calls[frame].parent;
+    }
+    return text_number(t, (trace_text){text, size});
+}
+
+/* The row of a call, with its Python frames where it is grouped by them. */
+static uint32_t row_of(row_table *t, const call *c) {
+    if (!t->options->by_stack || c->frame == NO_CALL || c->kind == TRACE_PYTHON) return c->key;
+    group_key key;
+    memcpy(&key, t->groups.entries[c->key].text, sizeof key);
+    if (key.stack == 0) key.stack = frames_of(t, c);
+    return group_of(t, &key);
+}
+
+static void add_call_to_row(row_table *t, const call *c) {
+    if (c->key == NO_CALL || c->merged) return;
+    prof_average *row = &t->rows[row_of(t, c)];
+    if (row->count == 0) row->parent = c->is_child ? 0 : PROF_NONE;
+    row->count++;
+    row->cpu_time_total_ns += c->dur_ns;
+    row->self_cpu_time_total_ns += c->self_ns;
+    row->device_time_total_ns += c->device_ns;
+    row->self_device_time_total_ns += c->device_self_ns;
+    if (c->dur_ns < row->min_ns) row->min_ns = c->dur_ns;
+    if (c->dur_ns > row->max_ns) row->max_ns = c->dur_ns;
+}
+
+/* ---- Memory ---- */
+
+static bool counts_as_cpu(int32_t type) {
+    return type == PROF_DEVICE_CPU || type == PROF_DEVICE_MKLDNN || type == PROF_DEVICE_IDEEP;
+}
+
+static bool counts_as_device(int32_t type) {
+    return type == PROF_DEVICE_CUDA || type == PROF_DEVICE_HIP || type == PROF_DEVICE_XPU ||
+           type == PROF_DEVICE_PRIVATEUSE1;
+}
+
+/* Changes outside of every call: rows of their own, one event each. */
+static void add_free_change(row_table *t, const memory_change *change) {
+    group_key key = {0};
+    key.name = intern(&t->tree.names, "[memory]", 8);
+    if (t->has_name && regexec(&t->name, "[memory]", 0, NULL, 0) != 0) return;
+    if (t->options->filter.categories.count) return;
+    prof_average *row = &t->rows[group_of(t, &key)];
+    row->count++;
+    row->min_ns = 0;
+    if (counts_as_cpu(change->device_type)) {
+        row->cpu_memory_usage += change->bytes;
+        row->self_cpu_memory_usage += change->bytes;
+    } else if (counts_as_device(change->device_type)) {
+        row->device_memory_usage += change->bytes;
+        row->self_device_memory_usage += change->bytes;
+    }
+}
+
+static void add_memory(row_table *t) {
+    const call_tree *tree = &t->tree;
+    if (tree->change_count == 0) return;
+    t->view.profile_memory = true;
+    int64_t (*sums)[2] = allocate(tree->count * sizeof *sums);      /* host, device */
+    for (size_t i = 0; i < tree->change_count; i++) {
+        const memory_change *change = &tree->changes[i];
+        int side = counts_as_cpu(change->device_type) ? 0 : 1;
+        if (change->owner == NO_CALL) add_free_change(t, change);
+        else if (side == 0 || counts_as_device(change->device_type))
+            sums[change->owner][side] += change->bytes;
+    }
+    for (size_t i = tree->count; i-- > 0; ) {
+        uint32_t number = tree->order[i];
+        const call *c = &tree->calls[number];
+        if (c->parent != NO_CALL && c->kind != TRACE_PYTHON)
+            for (int side = 0; side < 2; side++) sums[c->parent][side] += sums[number][side];
+    }
+    for (size_t i = 0; i < tree->count; i++) {
+        const call *c = &tree->calls[i];
+        if (c->key == NO_CALL || c->merged) continue;
+        prof_average *row = &t->rows[row_of(t, c)];
+        row->cpu_memory_usage += sums[i][0];
+        row->device_memory_usage += sums[i][1];
+    }
+    for (size_t i = 0; i < tree->change_count; i++) {
+        const memory_change *change = &tree->changes[i];
+        uint32_t owner = change->owner;
+        while (owner != NO_CALL && tree->calls[owner].merged) owner = tree->calls[owner].parent;
+        if (owner == NO_CALL || tree->calls[owner].key == NO_CALL) continue;
+        prof_average *row = &t->rows[row_of(t, &tree->calls[owner])];
+        if (counts_as_cpu(change->device_type)) row->self_cpu_memory_usage += change->bytes;
+        else if (counts_as_device(change->device_type))
+            row->self_device_memory_usage += change->bytes;
+    }
+    free(sums);
+}
+
+/* ---- The table ---- */
+
+bool rows_begin(row_table *t, const row_options *options) {
+    t->options = options;
+    intern(&t->texts, "", 0);                                        /* number 0: none */
+    t->tree.without_kernels = options->without_device;
+    t->tree.with_python = options->by_stack > 0 ||
+                          listed(&options->filter.categories, "python_function", 15);
+    t->tree.with_memory = !options->without_memory;
+    if (!options->filter.name) return true;
+    t->has_name = regcomp(&t->name, options->filter.name, REG_EXTENDED | REG_NOSUB) == 0;
+    if (!t->has_name)
+        fail("--name", "'%s' is not an extended regular expression", options->filter.name);
+    return t->has_name;
+}
+
+int rows_read(row_table *t, const char *path) {
+    trace_reader *reader = trace_open(path);
+    if (!reader) return EXIT_BAD;
+    while (trace_next(reader) != TRACE_END) {
+        if (reader->item != TRACE_EVENT) continue;
+        add_event(t, &reader->event);
+        if (t->on_event) t->on_event(t->user, &reader->event);
+    }
+    tree_build(&t->tree, t->options->merge_duplicates);
+    for (size_t i = 0; i < t->tree.count; i++)
+        add_call_to_row(t, &t->tree.calls[t->tree.order[i]]);
+    add_memory(t);
+    if (t->on_tree) t->on_tree(t->user, &t->tree);
+    t->overlaps += t->tree.overlaps;
+    t->unowned += t->tree.unowned;
+    tree_clear(&t->tree);
+    return trace_close(reader);
+}
+
+void rows_free(row_table *t) {
+    tree_free(&t->tree);
+    intern_free(&t->groups);
+    intern_free(&t->texts);
+    arena_free(&t->memory);
+    free(t->rows);
+    if (t->has_name) regfree(&t->name);
+    memset(t, 0, sizeof *t);
+}

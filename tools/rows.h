@@ -1,0 +1,47 @@
+/* The rows of PyTorch's table (FunctionEventAvg), made from traces: for report and diff. */
+#ifndef PROF_ROWS_H
+#define PROF_ROWS_H
+
+#include <regex.h>
+
+#include "call_tree.h"
+
+typedef struct row_filter {
+    text_list categories;       /* as the file names them; none: the usual ones */
+    text_list pids;
+    const char *name;           /* extended regular expression; NULL: all */
+    int64_t from_ns, to_ns;     /* events that begin in [from, to), in the file's time; both 0: all */
+} row_filter;
+
+typedef struct row_options {
+    row_filter filter;
+    bool by_shapes, by_overload;
+    int64_t by_stack;           /* the innermost N entries of the stack; 0: not */
+    bool merge_duplicates, without_device, without_memory, with_flops;
+} row_options;
+
+typedef struct row_table {
+    const row_options *options;
+    prof_average *rows;
+    size_t count, capacity;
+    prof_view view;
+    uint64_t events;            /* complete events of all files */
+    uint64_t overlaps, unowned, kernels;
+    /* inside */
+    call_tree tree;             /* of the file read last */
+    interner groups, texts;
+    arena memory;
+    regex_t name;
+    bool has_name, has_changes;
+    /* for those who want more of each file */
+    void (*on_event)(void *user, const trace_event *event);
+    void (*on_tree)(void *user, const call_tree *tree);
+    void *user;
+} row_table;
+
+/* false: the filter's name is no regular expression (told). */
+bool rows_begin(row_table *table, const row_options *options);
+int rows_read(row_table *table, const char *path);           /* adds one file; the exit code */
+void rows_free(row_table *table);
+
+#endif
