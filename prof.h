@@ -129,6 +129,13 @@ typedef struct prof_schedule {
     uint32_t skip_first_wait;            /* not 0: the first cycle does not wait */
 } prof_schedule;
 
+enum {                                   /* prof_desc.activities */
+    PROF_ACTIVITY_CPU = 1, PROF_ACTIVITY_CUDA = 2, PROF_ACTIVITY_XPU = 4, PROF_ACTIVITY_MTIA = 8,
+    PROF_ACTIVITY_HPU = 16, PROF_ACTIVITY_PRIVATEUSE1 = 32
+};
+
+typedef struct prof_trace prof_trace;    /* what was recorded; valid until the next prof_start */
+
 /* Zero-initialise; 0 always means the default. */
 typedef struct prof_desc {
     void *memory;                        /* the arena, any alignment; NULL: the built-in one */
@@ -138,7 +145,30 @@ typedef struct prof_desc {
     uint32_t max_depth;                  /* open zones per thread, at most 255; 0: 64 */
     uint32_t max_sites;                  /* names this session may use; 0: PROF_MAX_SITES x 2 */
     bool os_clock;                       /* use the OS clock even where the TSC would do */
+    prof_schedule schedule;              /* all zero: record from start to stop, no steps */
+    prof_action (*schedule_fn)(void *user, uint64_t step);   /* instead; NULL: schedule */
+    void (*on_trace_ready)(void *user, prof_trace *trace);   /* see prof_step; NULL: none */
+    void *user;                          /* handed to the two above */
+    uint32_t activities;                 /* PROF_ACTIVITY_...; 0: all that are there */
+    bool acc_events;                     /* a new window goes on in the same trace */
 } prof_desc;
+
+/* A device that takes part in sessions (prof_cuda.h is one). The callbacks may be NULL; they run
+   on the thread that starts, steps or stops the session, under no lock. */
+typedef struct prof_device_desc {
+    const char *name;                    /* "CUDA": in tables; lives as long as the process */
+    uint8_t type;                        /* prof_device_type */
+    uint32_t activity;                   /* the PROF_ACTIVITY_... that asks for it */
+    prof_result (*prepare)(void *user);  /* warm-up: costly set-up, nothing is recorded yet */
+    prof_result (*start)(void *user);    /* not called when prepare failed */
+    prof_result (*stop)(void *user);     /* prof_submits what is left; only after a good start */
+    void (*flush)(void *user);           /* at each prof_step while started */
+    bool (*stopped)(void *user);         /* it stopped by itself: prof_step ends the window */
+    const char *(*status)(void *user);   /* NULL: well; else why not, for footer and metadata */
+    size_t (*metadata)(void *user, char *buf, size_t size);   /* JSON members for the trace's
+                                            head; their length, cut to size as snprintf */
+    void *user;
+} prof_device_desc;
 
 typedef enum prof_clock {
     PROF_CLOCK_NONE,                     /* no session yet */
@@ -147,7 +177,8 @@ typedef enum prof_clock {
     PROF_CLOCK_PLATFORM                  /* desc.platform.now */
 } prof_clock;
 
-/* Counts since prof_start. dropped is the sum of the dropped_ fields. */
+/* Counts since prof_start; with a schedule, of the last window. dropped is the sum of the dropped_
+   fields. */
 typedef struct prof_stats {
     uint64_t recorded;                   /* zones */
     uint64_t dropped;                    /* begins and other records that were not recorded */
@@ -166,6 +197,8 @@ typedef struct prof_stats {
     uint64_t overlaps;                   /* ... that overlap another only partly */
     uint64_t no_forward;                 /* ... backward events without fwd_thread: no stack */
     uint64_t unlinked;                   /* ... device events whose launch is not there */
+    uint64_t schedule_errors;            /* transitions that lose a window, and actions that are
+                                            none, since prof_start */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
     uint64_t ticks_per_second;           /* of that clock, as far as it is known */
@@ -255,7 +288,7 @@ typedef struct prof_site {
 typedef struct prof_event {
     const char *name;                    /* UTF-8 as given; lives as long as the trace */
     const prof_extra *extra;             /* NULL: a plain zone */
-    int64_t start_ns, end_ns;            /* time_range; 0 is the session's start */
+    int64_t start_ns, end_ns;            /* time_range; 0: the session's or window's start */
     int64_t self_cpu_time_total_ns;      /* less the direct children */
     uint32_t parent;                     /* cpu_parent; PROF_NONE: top level */
     uint32_t first_child, next_sibling;  /* cpu_children, in the order they began */
@@ -382,18 +415,41 @@ typedef struct prof_trace_desc {
 
 typedef struct prof_chrome_desc { uint32_t reserved; } prof_chrome_desc;   /* NULL: defaults */
 
-typedef struct prof_trace prof_trace;    /* what was recorded; valid until the next prof_start */
-
 /* ---- @API-SESSION: start, stop, and the calls that record ---- */
 
 /* Opens a session; NULL or zeroed: every default. Any thread.
    PROF_ERROR_STATE: one is open. PROF_ERROR_MEMORY: the arena is too small.
-   PROF_ERROR_INVALID: max_depth over 255, or memory NULL with a size. */
+   PROF_ERROR_INVALID: max_depth over 255, memory NULL with a size, a bad schedule (see
+   prof_schedule_check), or activities of which none is there. */
 PROF_API prof_result prof_start(const prof_desc *desc);
 
-/* Closes the session; zones still open end now. NULL only when no session was open. Threads may go
-   on marking zones: they are not recorded. */
+/* Closes the session; zones still open end now. NULL only when no session was open (or in one of
+   its callbacks). The trace holds the last window; an open one goes to on_trace_ready first.
+   Threads may go on marking zones: they are not recorded. */
 PROF_API prof_trace *prof_stop(void);
+
+/* The next step begins: returns its action. Windows open and close here as the schedule says; one
+   that is complete goes to on_trace_ready, while nothing is recorded, and dies when that returns.
+   With a schedule each step is an event ProfilerStep#N of the calling thread. In a callback of the
+   session prof_start, prof_step and prof_stop do nothing. Any thread, one at a time; without a
+   session: PROF_ACTION_NONE. PyTorch: profile.step() */
+PROF_API prof_action prof_step(void);
+
+/* The number of the step, from 0. PyTorch: profile.step_num */
+PROF_API uint64_t prof_step_number(void);
+
+/* Turns recording of some activities (PROF_ACTIVITY_...) off or on inside a window; the next one
+   begins with desc.activities again. Zones that are open end when their recording does.
+   PROF_ERROR_STATE: no window is open. PyTorch: toggle_collection_dynamic */
+PROF_API prof_result prof_toggle(uint32_t activities, bool enable);
+
+/* Lets a device take part in the sessions to come; *device is copied. PROF_ERROR_STATE: a session
+   is open, or one with this user was added. PROF_ERROR_MEMORY: there are 8 already.
+   PROF_ERROR_INVALID: no name, or activity is not one bit above PROF_ACTIVITY_CPU. */
+PROF_API prof_result prof_add_device(const prof_device_desc *device);
+
+/* The activities that desc.activities may ask for. PyTorch: supported_activities() */
+PROF_API uint32_t prof_supported_activities(void);
 
 /* What a schedule does at a step, from 0 on. Pure, any thread. active 0: PROF_ACTION_NONE. */
 PROF_API prof_action prof_schedule_action(const prof_schedule *schedule, uint64_t step);
@@ -1589,7 +1645,8 @@ enum {
     PROF__ZONE64,                        /* {duration lo, hi}{end lo, hi, site_depth} */
     PROF__UNFINISHED,                    /* as ZONE64, ended by the profiler */
     PROF__INSTANT,                       /* {tick lo, hi}{0, 0, site << 8 | 255} */
-    PROF__COUNTER                        /* {tick lo, hi}{value lo, hi, site << 8 | 255} */
+    PROF__COUNTER,                       /* {tick lo, hi}{value lo, hi, site << 8 | 255} */
+    PROF__STEP                           /* {start lo, hi}{end lo, hi, 255}{number lo, hi, 255} */
 };
 
 /* A stretch of records by one thread: a chunk, or what was left of one. */
@@ -1608,6 +1665,8 @@ typedef struct prof__row {
     prof__open *open;                    /* zones that prof_stop ended, outermost first */
     uint32_t open_count, zones;
     prof__record *cursor;                /* where prof_stop found it; NULL: the thread had left */
+    uint64_t stop_tick;                  /* when */
+    uint32_t generation, thread;         /* thread: its index in the trace */
     struct prof__row *next;
     char name[64];
 } prof__row;
@@ -1649,10 +1708,25 @@ typedef struct prof__chunk {             /* free memory for records, described i
 typedef struct prof__knot { uint64_t tick, ns; } prof__knot;
 #define PROF__KNOTS 64
 
-/* The session, and with it the trace: there is one. */
+/* What lives from prof_start to prof_stop, over all windows. */
+static struct prof__session {
+    prof_desc desc;
+    bool open;                           /* prof_start came, prof_stop not yet */
+    bool busy;                           /* one of the calls that open and close windows runs */
+    bool has_steps;                      /* there is a schedule */
+    bool silent;                         /* a device stopped by itself: no more in this cycle */
+    bool step_open;                      /* the step began in this window, at step_tick */
+    uint32_t activities;                 /* that are wanted and there */
+    uint32_t enabled;                    /* those being recorded */
+    prof_action action;
+    uint64_t step, step_tick, errors;
+} prof__session;
+
+/* The window that is open or was last, and with it the trace: there is one. */
 struct prof_trace {
+    bool laid, began;                    /* the arena is laid out; its first window has started */
     bool open, stopped;
-    uint32_t generation;
+    uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
     prof_clock clock;
     prof_platform platform;
     uint64_t start_tick, stop_tick, start_wall_ns;
@@ -1665,7 +1739,7 @@ struct prof_trace {
     prof__state *free_states;
     prof__chunk *free_chunks;
     prof__row *rows, *last_row;
-    uint32_t row_count;
+    uint32_t row_count, thread_count;
     size_t dropped_threads;
     prof__counts counts;                 /* of threads that left */
     prof_event *events;                  /* made by the first query */
@@ -1794,7 +1868,8 @@ PROF__FN void prof__knot_add(prof__knot k) {
         s->knot_count = PROF__KNOTS / 2;
         s->knot_gap_ns *= 2;
     }
-    if (s->knot_count && k.tick <= s->knots[s->knot_count - 1].tick) return;
+    if (s->knot_count && (k.tick <= s->knots[s->knot_count - 1].tick ||
+                          k.ns < s->knots[s->knot_count - 1].ns)) return;
     s->knots[s->knot_count++] = k;
 }
 
@@ -1873,16 +1948,18 @@ PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_de
     PROF__RELEASE(t->hot.cursor, c + 1);
 }
 
+PROF__FN void prof__record_set(prof__record *c, uint64_t n, uint32_t word) {
+    c->end = (uint32_t)n;
+    c->duration = (uint32_t)(n >> 32);
+    c->site_depth = word;
+}
+
 /* Two slots, both written before either is published. The second one's first and third word read
    like a zone's end and depth, 255 for none: prof__snapshot_check looks there. */
 PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t b, uint32_t word) {
     prof__record *c = t->hot.cursor;
-    c[0].end = (uint32_t)a;
-    c[0].duration = (uint32_t)(a >> 32);
-    c[0].site_depth = kind << 8 | 1;
-    c[1].end = (uint32_t)b;
-    c[1].duration = (uint32_t)(b >> 32);
-    c[1].site_depth = word;
+    prof__record_set(c, a, kind << 8 | 1);
+    prof__record_set(c + 1, b, word);
     PROF__BUMP(t->counts.extra, kind == PROF__ZONE64 || kind == PROF__UNFINISHED ? 1u : 2u);
     PROF__RELEASE(t->hot.cursor, c + 2);
 }
@@ -2006,6 +2083,18 @@ PROF__FN void prof__counts_add(prof__counts *sum, const prof__counts *c) {
     sum->extra += PROF__LOAD(c->extra);
 }
 
+/* The thread's index in the trace: that of its row of an older generation, or a new one. */
+PROF__FN uint32_t prof__row_thread(struct prof_trace *s, uint64_t id) {
+    const prof__row *old = NULL;
+    const prof__row *r = s->generation == s->first_generation ? NULL : s->rows;
+    for (; r; r = r->next) {
+        if (r->info.id != id) continue;
+        if (r->generation != s->generation) old = r;
+        else if (old && old->thread == r->thread) old = NULL;
+    }
+    return old ? old->thread : s->thread_count++;
+}
+
 PROF__FN bool prof__row_open(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__row *row = (prof__row *)prof__take(sizeof *row, sizeof(prof_thread_info));
@@ -2013,6 +2102,8 @@ PROF__FN bool prof__row_open(prof__state *t) {
     memset(row, 0, sizeof *row);
     row->info.id =
         s->platform.thread_id ? s->platform.thread_id(s->platform.user) : prof__os_thread_id();
+    row->generation = s->generation;
+    row->thread = prof__row_thread(s, row->info.id);
     if (s->last_row) PROF__RELEASE(s->last_row->next, row);
     else s->rows = row;
     s->last_row = row;
@@ -2077,7 +2168,8 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     return true;
 }
 
-/* Takes a thread's state from it; what is left of its memory is for others. Under the lock. */
+/* Takes a thread's state from it; what is left of its memory is for others, if the arena it is in
+   is still the one. Under the lock. */
 PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__state **p = &prof__owned;
@@ -2087,6 +2179,10 @@ PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
     while (*p && *p != t) p = &(*p)->next;
     if (*p) *p = t->next;
     if (!s->open || !prof__in_grid(t)) return;
+    if (t->generation >= s->first_generation) {
+        prof__chunk_give(t->hot.cursor, t->limit);
+        if (t->spare) prof__chunk_give(t->spare->begin, t->spare->limit);
+    }
     t->next = s->free_states;
     s->free_states = t;
 }
@@ -2109,8 +2205,6 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
         t->segment->end = t->hot.cursor;
         PROF__BUMP(t->counts.slots, (size_t)(t->hot.cursor - t->segment->begin));
         prof__counts_add(&s->counts, &t->counts);
-        prof__chunk_give(t->hot.cursor, t->limit);
-        if (t->spare) prof__chunk_give(t->spare->begin, t->spare->limit);
     }
     prof__state_give(slot, t);
     prof__unlock();
@@ -2350,6 +2444,26 @@ PROF_API PROF__QUIET void prof_instant(const char *name) {
 
 PROF_API PROF__QUIET void prof_counter(const char *name, int64_t value) {
     prof__put_moment(PROF__COUNTER, name, value);
+}
+
+/* Three slots for a step that ends now: {start}{end}{number}. */
+PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
+    prof__state *t = prof__state_here();
+    prof__record *c;
+    uint64_t now;
+    if (!t) return;
+    if (!prof__room(t, 4)) {
+        PROF__BUMP(t->counts.full, 1);
+        return;
+    }
+    now = prof__state_now(t);
+    c = t->hot.cursor;
+    prof__record_set(c + 1, now, 255);
+    prof__record_set(c + 2, number, 255);
+    prof__record_set(c, start, (uint32_t)PROF__STEP << 8 | 2);
+    PROF__BUMP(t->counts.extra, 3);
+    PROF__RELEASE(t->hot.cursor, c + 3);
+    if (t->fast) prof__set_limits(t);
 }
 
 PROF_API PROF__QUIET void prof_thread_name(const char *name) {
@@ -2633,7 +2747,7 @@ PROF__FN const prof__record *prof__read_long(prof__reader *r, const prof__record
         r->epoch = (uint64_t)c[1].duration << 32;
         prof__read_zone(r, r->epoch | c[1].end, (uint64_t)c->duration << 32 | c->end,
                         c[1].site_depth, kind == PROF__UNFINISHED);
-    } else {
+    } else if (kind != PROF__STEP) {
         prof__read_moment(r, c, kind == PROF__COUNTER);
     }
     return c + 1 + (c->site_depth & 0xff);
@@ -2659,7 +2773,7 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     }
     for (uint32_t i = row->open_count; i--;) {
         const prof__open *o = row->open + i;
-        uint64_t stop = PROF__MAX(prof__trace.stop_tick, r->last);
+        uint64_t stop = PROF__MAX(row->stop_tick, r->last);
         prof__read_zone(r, stop, stop < o->start ? 0 : stop - o->start, o->site | o->depth, true);
     }
     prof__read_lost(r, 0);
@@ -2802,6 +2916,7 @@ PROF__FN void prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
 
 PROF__FN void prof__count_rows(struct prof_trace *s) {
     s->event_count = s->moment_count = 0;
+    s->steps = 0;
     for (prof__row *row = s->rows; row; row = row->next) {
         prof__reader r;
         memset(&r, 0, sizeof r);
@@ -2819,16 +2934,14 @@ PROF__FN bool prof__build_row(struct prof_trace *s, const prof__row *row, prof__
     memset(&r, 0, sizeof r);
     r.tree = tree;
     r.moments = s->moments + *moments;
-    r.thread = tree->thread;
+    r.thread = tree->thread = row->thread;
     tree->events = s->events + tree->offset;
     tree->count = tree->pending = 0;
     tree->root_end_ns = -1;
     prof__read_row(&r, row);
-    s->threads[tree->thread] = row->info;
-    s->threads[tree->thread].name = row->name[0] ? row->name : NULL;
+    if (row->name[0]) s->threads[row->thread].name = row->name;
     *moments += r.moment_count;
     tree->offset += row->zones;
-    tree->thread++;
     return tree->touching;
 }
 
@@ -2843,7 +2956,8 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
     s->analysed = true;
     prof__count_rows(s);
     s->threads = (prof_thread_info *)(void *)p;
-    p += prof__align(s->row_count * sizeof *s->threads);
+    for (const prof__row *row = s->rows; row; row = row->next) s->threads[row->thread] = row->info;
+    p += prof__align(s->thread_count * sizeof *s->threads);
     s->events = (prof_event *)(void *)p;
     p += s->event_count * sizeof *s->events;
     s->moments = (prof__moment *)(void *)p;
@@ -2875,8 +2989,8 @@ PROF_API PROF__QUIET const prof_event *prof_events(const prof_trace *trace, size
 PROF_API PROF__QUIET const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count) {
     bool ok = prof__valid(trace);
     if (ok) prof__analyse(trace);
-    if (count) *count = ok ? trace->row_count : 0;
-    return ok && trace->row_count ? trace->threads : NULL;
+    if (count) *count = ok ? trace->thread_count : 0;
+    return ok && trace->thread_count ? trace->threads : NULL;
 }
 
 PROF_API PROF__QUIET const prof_site *prof_event_site(const prof_trace *trace,
@@ -3485,14 +3599,14 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
         if (prof__has(s->events + i) & PROF_HAS_LAUNCH) list[n++] = i;
     if (!n) return;
     prof__sort(list, list + n, n, prof__launch_after, s->events);
-    for (uint32_t t = 0; t < s->row_count; t++) last[t] = PROF_NONE;
+    for (uint32_t t = 0; t < s->thread_count; t++) last[t] = PROF_NONE;
     for (uint32_t i = 0; i <= s->event_count && at < n; i++) {
         const prof_event *e = s->events + i;
         for (; at < n; at++) {
             const prof_event *k = s->events + list[at];
             uint32_t zone = PROF_NONE, thread = k->extra->launch_thread;
             if (i < s->event_count && k->extra->launch_ns >= e->start_ns) break;
-            if (thread < s->row_count)
+            if (thread < s->thread_count)
                 zone = prof__innermost(s, last + thread, k->extra->launch_ns);
             if (zone == PROF_NONE) s->unlinked++;
             else prof__launched_by(s, k, prof__launcher(s, zone));
@@ -3646,9 +3760,9 @@ PROF__FN void prof__built_threads(struct prof_trace *s, uint32_t *index) {
         key.id = e->thread;
         place = prof__place_of(index, places, key.id, prof__thread_same, &key);
         if (!*place) {
-            s->threads[s->row_count].id = key.id;
-            s->threads[s->row_count].name = NULL;
-            *place = ++s->row_count;
+            s->threads[s->thread_count].id = key.id;
+            s->threads[s->thread_count].name = NULL;
+            *place = ++s->thread_count;
         }
         e->thread = *place - 1;
     }
@@ -3695,7 +3809,7 @@ PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *d
     prof__built_copy(s, events, count);
     if (desc->threads) {
         memcpy(s->threads, desc->threads, desc->thread_count * sizeof *s->threads);
-        s->row_count = (uint32_t)desc->thread_count;
+        s->thread_count = (uint32_t)desc->thread_count;
     } else {
         prof__built_threads(s, (uint32_t *)(void *)s->scratch);
     }
@@ -5135,7 +5249,7 @@ PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
     uint32_t pid = prof__chrome_pid(s);
     prof__chrome_meta(o, "process_labels", pid, 0, "labels");
     prof__out_text(o, "\"CPU\"}}");
-    for (uint32_t i = 0; i < s->row_count; i++) {
+    for (uint32_t i = 0; i < s->thread_count; i++) {
         uint64_t tid = prof__chrome_tid(s, i);
         prof__out_text(o, ",\n");
         prof__chrome_meta(o, "thread_name", pid, tid, "name");
@@ -5566,6 +5680,21 @@ PROF_API PROF__QUIET prof_action prof_schedule_action(const prof_schedule *s, ui
     return step < length - 1 ? PROF_ACTION_RECORD : PROF_ACTION_RECORD_AND_SAVE;
 }
 
+/* What a change of action does: p prepares a window, s starts it, x stops it, r hands it out; `!`:
+   a window is lost on the way. Rows: from; columns: to, the last one prof_stop. */
+#define PROF__EXIT 4
+static const char *const prof__transitions[4][5] = {
+    { "", "p", "ps", "ps", "" },         /* from PROF_ACTION_NONE */
+    { "!sx", "", "s", "s", "sx" },       /* WARMUP */
+    { "!x", "!xp", "", "", "xr" },       /* RECORD */
+    { "xr", "xrp", "xrps", "xrps", "xr" }   /* RECORD_AND_SAVE */
+};
+
+/* The same where a device stopped by itself: the window ends early. */
+PROF__FN const char *prof__transition_stopped(prof_action from) {
+    return from == PROF_ACTION_WARMUP ? "sxr" : "xr";
+}
+
 /* ---- @SESSION: start, stop, statistics ---- */
 
 static char prof__memory_text[96] =
@@ -5657,20 +5786,30 @@ PROF__FN void prof__arena_avoid_owned(void) {
     }
 }
 
-/* The grid of states at the arena's start; those that a thread owns are not free. */
-PROF__FN void prof__states_open(struct prof_trace *s) {
-    s->state_size = prof__state_size(s->max_depth);
-    s->states = (prof__state *)(void *)prof__arena.low;
-    prof__arena.low += s->max_threads * s->state_size;
+/* The states that no thread owns are free; room promised for their open zones is not needed. */
+PROF__FN void prof__states_free(struct prof_trace *s) {
     s->free_states = NULL;
     for (uint32_t i = s->max_threads; i--;) {
         char *p = (char *)s->states + i * s->state_size;
         prof__state *t = (prof__state *)(void *)p;
         if (!prof__not_owned(p, p + s->state_size)) continue;
+        if (t->promised) prof__arena.promised -= PROF__STATE_SHARE(s->max_depth);
         t->promised = 0;
         t->next = s->free_states;
         s->free_states = t;
     }
+}
+
+/* The grid of states at the arena's start. */
+PROF__FN void prof__states_open(struct prof_trace *s) {
+    s->state_size = prof__state_size(s->max_depth);
+    s->states = (prof__state *)(void *)prof__arena.low;
+    prof__arena.low += s->max_threads * s->state_size;
+    for (uint32_t i = 0; i < s->max_threads; i++) {
+        char *p = (char *)s->states + i * s->state_size;
+        if (prof__not_owned(p, p + s->state_size)) ((prof__state *)(void *)p)->promised = 0;
+    }
+    prof__states_free(s);
 }
 
 /* Touches the records' share, 8 MiB at most: the first touch of a page costs more than a zone. */
@@ -5736,7 +5875,6 @@ PROF__FN void prof__clock_start(struct prof_trace *s) {
    exact to 1 in 100,000. */
 PROF__FN void prof__clock_stop(struct prof_trace *s) {
     prof__knot k, *start = s->knots;
-    s->stop_tick = prof__now_ticks(s->clock, &s->platform);
     if (s->clock != PROF_CLOCK_CPU) return;
     do k = prof__knot_now(); while (k.ns - prof__first_knot.ns < 5000000u);
     if (s->knot_count == 1 && k.ns - start->ns < 100000000u) {
@@ -5752,47 +5890,49 @@ PROF__FN void prof__child_after_fork(void) {
     prof__lock_reset();
     PROF__STORE(prof__on, 0u);
     prof__trace.open = prof__trace.stopped = false;
+    prof__session.open = prof__session.busy = false;
     prof__owned = NULL;
     prof__arena.closed = true;
 }
 #endif
 
-PROF__FN prof_result prof__start_locked(const prof_desc *desc) {
-    struct prof_trace *s = &prof__trace;
-    uint32_t generation = s->generation;
-    if (s->open) return PROF_ERROR_STATE;
-    if (desc->max_depth > 255 || (!desc->memory && desc->memory_size)) return PROF_ERROR_INVALID;
-    prof__exit_key_make();
+PROF__FN void prof__generation_next(struct prof_trace *s) {
+    s->generation = s->generation < 2 || s->generation == UINT32_MAX ? 2 : s->generation + 1;
+}
+
+/* Lays the arena out for a window; what it held is gone. Under the lock. */
+PROF__FN bool prof__window_lay(struct prof_trace *s) {
+    const prof_desc *desc = &prof__session.desc;
+    const uint32_t generation = s->generation;
     memset(s, 0, sizeof *s);
+    s->generation = generation;
+    prof__generation_next(s);
+    s->first_generation = s->generation;
     PROF__STORE(prof__names.index, NULL);
     prof__names.count = 0;
     prof__names_cut = 0;
     prof__sites[0].name = "(lost)";
     PROF__STORE(prof__dropped_busy, 0u);
     PROF__STORE(prof__cut, 0u);
-    s->generation = generation < 2 || generation == UINT32_MAX ? 2 : generation + 1;
     if (!prof__arena_open(s, desc)) {
         prof__arena.closed = true;
-        return PROF_ERROR_MEMORY;
+        s->counts.full++;
+        return false;
     }
     PROF__STORE(prof__names.capacity, prof__names_of(desc));
     s->platform = desc->platform;
     s->clock = prof__clock_of(desc);
-    prof__prefault();
-    prof__clock_start(s);
-    s->open = true;
-    PROF__RELEASE(prof__on, s->generation);
-    return PROF_OK;
+    s->laid = true;
+    return true;
 }
 
-PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
-    prof_desc none;
-    prof_result result;
-    memset(&none, 0, sizeof none);
-    prof__lock();
-    result = prof__start_locked(desc ? desc : &none);
-    prof__unlock();
-    return result;
+/* Threads record from here on; again: they did before, in this arena. Under the lock. */
+PROF__FN void prof__recording_open(struct prof_trace *s, bool again) {
+    if (again) {
+        prof__generation_next(s);
+        prof__states_free(s);
+    }
+    PROF__RELEASE(prof__on, s->generation);
 }
 
 /* Where a thread stands: its cursor and its open zones, read while it may be running. Two equal
@@ -5817,6 +5957,7 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     row->cursor = cursor;
     row->open_count = top > bottom ? (uint32_t)(top - bottom) : 0;
     prof__arena.promised -= share;       /* what was promised becomes what is taken */
+    t->promised = 0;
     row->open = (prof__open *)prof__take(row->open_count * sizeof *row->open,
                                          row->open_count * PROF__SLOT_SHARE);
     for (uint32_t i = 0; i < row->open_count; i++) {
@@ -5860,6 +6001,7 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     prof__row *row = t->row;
     for (int i = 0; i < 20000 && t != own && PROF__ACQUIRE(t->looking); i++) prof__yield();
     prof__snapshot(t, row);
+    row->stop_tick = s->stop_tick;
     if (t != own && t->fast) prof__snapshot_check(row);
     prof__counts_add(&s->counts, &t->counts);
     s->counts.unfinished += row->open_count;
@@ -5867,38 +6009,305 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     PROF__RELEASE(t->closed, true);
 }
 
-/* on = 0 ends begins, limit = NULL sends ends to prof__end, which lets them go. */
-PROF__FN void prof__stop_locked(struct prof_trace *s, prof__slot *slot) {
+/* on = 0 ends begins, limit = NULL sends ends to prof__end, which lets them go. Under the lock. */
+PROF__FN void prof__recording_close(struct prof_trace *s) {
+    prof__slot *slot = prof__slot_get();
     prof__hot *hot = slot->hot;
     prof__state *own = hot == &prof__nowhere ? NULL : (prof__state *)(void *)hot;
+    if (!PROF__LOAD(prof__on)) return;
     PROF__STORE(prof__on, 0u);
     for (prof__state *t = prof__owned; t; t = t->next)
         if (t->generation == s->generation) PROF__STORE(t->hot.limit, NULL);
     PROF__FENCE();
+    s->stop_tick = prof__now_ticks(s->clock, &s->platform);
     for (prof__state *t = prof__owned; t; t = t->next)
         if (t->generation == s->generation) prof__state_close(s, t, own);
-    prof__clock_stop(s);
-    prof__functions_name();
-    s->open = false;
-    s->stopped = true;
-    prof__arena.closed = true;
     if (own) prof__state_give(slot, own);   /* so a program of one thread may free the arena */
 }
 
+/* ---- Devices ---- */
+
+#define PROF__DEVICES 8
+static struct prof__device {
+    prof_device_desc desc;
+    bool prepared, started;
+    prof_result result;                  /* of the callback that failed */
+} prof__devices[PROF__DEVICES];
+static uint32_t prof__device_count;
+
+PROF_API PROF__QUIET uint32_t prof_supported_activities(void) {
+    uint32_t all = PROF_ACTIVITY_CPU;
+    for (uint32_t i = 0; i < prof__device_count; i++) all |= prof__devices[i].desc.activity;
+    return all;
+}
+
+PROF__FN prof_result prof__device_add(const prof_device_desc *device) {
+    struct prof__device *d = prof__devices + prof__device_count;
+    if (prof__session.open) return PROF_ERROR_STATE;
+    for (uint32_t i = 0; i < prof__device_count; i++)
+        if (prof__devices[i].desc.user == device->user) return PROF_ERROR_STATE;
+    if (prof__device_count == PROF__DEVICES) return PROF_ERROR_MEMORY;
+    memset(d, 0, sizeof *d);
+    d->desc = *device;
+    prof__device_count++;
+    return PROF_OK;
+}
+
+PROF_API PROF__QUIET prof_result prof_add_device(const prof_device_desc *device) {
+    prof_result result;
+    uint32_t bit = device ? device->activity : 0;
+    if (!device || !device->name || bit <= PROF_ACTIVITY_CPU || (bit & (bit - 1)))
+        return PROF_ERROR_INVALID;
+    prof__lock();
+    result = prof__device_add(device);
+    prof__unlock();
+    return result;
+}
+
+/* One that fails takes no further part in the window; the others go on. */
+PROF__FN void prof__device_prepare(struct prof__device *d) {
+    d->result = d->desc.prepare ? d->desc.prepare(d->desc.user) : PROF_OK;
+    d->prepared = d->result == PROF_OK;
+}
+
+PROF__FN void prof__device_start(struct prof__device *d) {
+    if (!d->prepared || d->started) return;
+    d->result = d->desc.start ? d->desc.start(d->desc.user) : PROF_OK;
+    d->started = d->result == PROF_OK;
+}
+
+PROF__FN void prof__device_stop(struct prof__device *d) {
+    if (!d->started) return;
+    d->started = false;
+    if (d->desc.stop) d->result = d->desc.stop(d->desc.user);
+}
+
+PROF__FN void prof__device_flush(struct prof__device *d) {
+    if (d->started && d->desc.flush) d->desc.flush(d->desc.user);
+}
+
+PROF__FN void prof__devices_each(uint32_t activities, void (*call)(struct prof__device *device)) {
+    for (uint32_t i = 0; i < prof__device_count; i++)
+        if (prof__devices[i].desc.activity & activities) call(prof__devices + i);
+}
+
+PROF__FN bool prof__devices_stopped(uint32_t activities) {
+    bool any = false;
+    for (uint32_t i = 0; i < prof__device_count; i++) {
+        const prof_device_desc *d = &prof__devices[i].desc;
+        if ((d->activity & activities) && d->stopped && d->stopped(d->user)) any = true;
+    }
+    return any;
+}
+
+/* ---- Windows ---- */
+
+PROF__FN void prof__window_prepare(struct prof_trace *s) {
+    bool ready = true;
+    prof__lock();
+    if (s->stopped && !prof__session.desc.acc_events) ready = prof__window_lay(s);
+    s->stopped = s->analysed = false;
+    if (ready) prof__prefault();
+    prof__unlock();
+    prof__session.enabled = prof__session.activities;
+    prof__devices_each(prof__session.enabled, prof__device_prepare);
+}
+
+PROF__FN void prof__window_start(struct prof_trace *s) {
+    prof__lock();
+    if (s->laid) {
+        if (!s->began) prof__clock_start(s);
+        else if (s->clock == PROF_CLOCK_CPU) prof__knot_add(prof__knot_now());
+        prof__arena.closed = false;
+        s->open = true;
+        if (prof__session.enabled & PROF_ACTIVITY_CPU) prof__recording_open(s, s->began);
+        s->began = true;
+    }
+    prof__unlock();
+    prof__devices_each(prof__session.enabled, prof__device_start);
+}
+
+/* Devices first: they submit what they still have. */
+PROF__FN void prof__window_stop(struct prof_trace *s) {
+    prof__devices_each(UINT32_MAX, prof__device_stop);
+    prof__lock();
+    if (s->open) {
+        prof__recording_close(s);
+        prof__clock_stop(s);
+        prof__functions_name();
+        s->open = false;
+        s->stopped = true;
+    }
+    prof__arena.closed = true;
+    prof__unlock();
+}
+
+PROF__FN void prof__calls(struct prof_trace *s, const char *calls) {
+    const prof_desc *d = &prof__session.desc;
+    for (; *calls; calls++) {
+        if (*calls == '!') prof__session.errors++;
+        else if (*calls == 'p') prof__window_prepare(s);
+        else if (*calls == 's') prof__window_start(s);
+        else if (*calls == 'x') prof__window_stop(s);
+        else if (s->stopped && d->on_trace_ready) d->on_trace_ready(d->user, s);
+    }
+}
+
+/* From one action to the next; to may be PROF__EXIT. */
+PROF__FN void prof__transit(struct prof_trace *s, prof_action from, int to) {
+    struct prof__session *v = &prof__session;
+    if (v->silent) {                     /* to the end of the cycle */
+        if (from != PROF_ACTION_RECORD_AND_SAVE && from != PROF_ACTION_NONE) return;
+        v->silent = false;
+        from = PROF_ACTION_NONE;
+    }
+    if ((from == PROF_ACTION_WARMUP || from == PROF_ACTION_RECORD) && to != PROF_ACTION_NONE &&
+        to != PROF__EXIT && prof__devices_stopped(v->enabled)) {
+        v->silent = true;
+        prof__calls(s, prof__transition_stopped(from));
+        return;
+    }
+    prof__calls(s, prof__transitions[from][to]);
+}
+
+/* ---- The session ---- */
+
+PROF__FN prof_action prof__action_at(struct prof__session *v, uint64_t step) {
+    const prof_desc *d = &v->desc;
+    prof_action action;
+    if (!v->has_steps) return PROF_ACTION_RECORD;
+    if (!d->schedule_fn) return prof_schedule_action(&d->schedule, step);
+    action = d->schedule_fn(d->user, step);
+    if ((unsigned)action <= PROF_ACTION_RECORD_AND_SAVE) return action;
+    v->errors++;
+    return PROF_ACTION_NONE;
+}
+
+PROF__FN prof_result prof__desc_check(const prof_desc *d, bool has_schedule) {
+    if (d->max_depth > 255 || (!d->memory && d->memory_size)) return PROF_ERROR_INVALID;
+    if (d->activities && !(d->activities & prof_supported_activities())) return PROF_ERROR_INVALID;
+    return has_schedule && !d->schedule_fn ? prof_schedule_check(&d->schedule) : PROF_OK;
+}
+
+PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *desc) {
+    const prof_schedule *c = &desc->schedule;
+    bool has_schedule = (c->skip_first | c->wait | c->warmup | c->active | c->repeat |
+                         c->skip_first_wait) != 0;
+    struct prof__session *v = &prof__session;
+    prof_result result = prof__desc_check(desc, has_schedule);
+    if (v->open) return PROF_ERROR_STATE;
+    if (result != PROF_OK) return result;
+    prof__exit_key_make();
+    memset(v, 0, sizeof *v);
+    v->desc = *desc;
+    v->has_steps = has_schedule || desc->schedule_fn;
+    v->activities = prof_supported_activities();
+    if (desc->activities) v->activities &= desc->activities;
+    if (!prof__window_lay(s)) return PROF_ERROR_MEMORY;
+    v->open = v->busy = true;
+    return PROF_OK;
+}
+
+/* The step's zone is one record, written when it ends, so that zones may be open across. */
+PROF__FN void prof__step_begin(struct prof_trace *s) {
+    struct prof__session *v = &prof__session;
+    v->step_open = v->has_steps && s->open;
+    if (v->step_open) v->step_tick = prof__now_ticks(s->clock, &s->platform);
+}
+
+PROF__FN void prof__step_end(void) {
+    if (prof__session.step_open) prof__put_step(prof__session.step_tick, prof__session.step);
+    prof__session.step_open = false;
+}
+
+/* Takes hold of the session; false: there is none, or this is one of its callbacks. */
+PROF__FN bool prof__session_claim(void) {
+    bool mine;
+    prof__lock();
+    mine = prof__session.open && !prof__session.busy;
+    if (mine) prof__session.busy = true;
+    prof__unlock();
+    return mine;
+}
+
+PROF__FN void prof__session_release(bool open) {
+    prof__lock();
+    prof__session.busy = false;
+    prof__session.open = open;
+    prof__unlock();
+}
+
+PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
+    struct prof_trace *s = &prof__trace;
+    prof_desc none;
+    prof_result result;
+    memset(&none, 0, sizeof none);
+    prof__lock();
+    result = prof__session_open(s, desc ? desc : &none);
+    prof__unlock();
+    if (result != PROF_OK) return result;
+    prof__session.action = prof__action_at(&prof__session, 0);
+    prof__transit(s, PROF_ACTION_NONE, (int)prof__session.action);
+    prof__step_begin(s);
+    prof__session_release(true);
+    return PROF_OK;
+}
+
+PROF_API PROF__QUIET prof_action prof_step(void) {
+    struct prof_trace *s = &prof__trace;
+    struct prof__session *v = &prof__session;
+    prof_action from = v->open ? v->action : PROF_ACTION_NONE;
+    if (!prof__session_claim()) return from;
+    prof__step_end();
+    prof__devices_each(v->enabled, prof__device_flush);
+    v->action = prof__action_at(v, ++v->step);
+    prof__transit(s, from, (int)v->action);
+    prof__step_begin(s);
+    prof__session_release(true);
+    return v->action;
+}
+
+PROF_API PROF__QUIET uint64_t prof_step_number(void) { return prof__session.step; }
+
 PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     struct prof_trace *s = &prof__trace;
-    bool open;
+    if (!prof__session_claim()) return NULL;
+    prof__step_end();
+    prof__transit(s, prof__session.action, PROF__EXIT);
+    s->stopped = s->laid;                /* also where no window was ever opened */
+    prof__session_release(false);
+    return s;
+}
+
+/* Those of activities that are wanted, off or on. */
+PROF__FN void prof__toggle(struct prof_trace *s, uint32_t activities, bool enable) {
+    uint32_t changed = activities & prof__session.activities &
+                       (enable ? ~prof__session.enabled : prof__session.enabled);
+    prof__session.enabled ^= changed;
+    if (!enable) prof__devices_each(changed, prof__device_stop);
     prof__lock();
-    open = s->open;
-    if (open) prof__stop_locked(s, prof__slot_get());
+    if (changed & PROF_ACTIVITY_CPU) {
+        if (enable) prof__recording_open(s, true);
+        else prof__recording_close(s);
+    }
     prof__unlock();
-    return open ? s : NULL;
+    if (enable) prof__devices_each(changed, prof__device_start);
+}
+
+PROF_API PROF__QUIET prof_result prof_toggle(uint32_t activities, bool enable) {
+    struct prof_trace *s = &prof__trace;
+    bool open;
+    if (!prof__session_claim()) return PROF_ERROR_STATE;
+    open = s->open;
+    if (open) prof__toggle(s, activities, enable);
+    prof__session_release(true);
+    return open ? PROF_OK : PROF_ERROR_STATE;
 }
 
 PROF_API PROF__QUIET int64_t prof_now(void) {
     struct prof_trace *s = &prof__trace;
     prof__scale scale;
-    if (!PROF__LOAD(prof__on)) return 0;
+    if (!s->open) return 0;
     memset(&scale, 0, sizeof scale);
     if (s->clock == PROF_CLOCK_CPU) return (int64_t)(prof__os_now() - s->knots[0].ns);
     return prof__to_ns(&scale, prof__now_ticks(s->clock, &s->platform));
@@ -5919,7 +6328,7 @@ PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
     if (!prof__valid(trace)) return out;
     if (!trace->built) out = prof_get_stats();
     out.recorded = trace->event_count;
-    out.threads = trace->row_count;
+    out.threads = trace->thread_count;
     out.rejected = trace->rejected;
     out.duplicates = trace->duplicates;
     out.overlaps = trace->overlaps;
@@ -5953,7 +6362,8 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     out.unfinished = c.unfinished;
     out.clock_steps = c.steps + s->steps;
     out.names_cut = prof__names_cut;
-    out.threads = s->row_count;
+    out.threads = s->thread_count;
+    out.schedule_errors = prof__session.errors;
     out.clock = s->clock;
     out.ticks_per_second = prof__rate(s);
     out.bytes_total = (size_t)(prof__arena.end - prof__arena.base);
