@@ -63,8 +63,8 @@
 
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
-       @PLATFORM @ARENA @TEXT @SITES @RECORD @FUNCTIONS @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS
-       @TABLE @CHROME @STACKS @SCHEDULE @SESSION
+       @PLATFORM @ARENA @TEXT @SITES @RECORD @TARGET @FUNCTIONS @COLLECT @TREE @OUTSIDE @AVERAGES
+       @FLOPS @TABLE @CHROME @STACKS @SCHEDULE @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
@@ -74,6 +74,12 @@
 #include <stdint.h>
 
 #define PROF_VERSION "0.1.0"
+
+#if defined(PROF_FREESTANDING) || (defined(__STDC_HOSTED__) && __STDC_HOSTED__ == 0)
+#  define PROF__BARE 1                  /* no C library, no OS: see @TARGET */
+#else
+#  define PROF__BARE 0
+#endif
 
 #ifdef PROF_STATIC
 #  define PROF_API static
@@ -104,11 +110,17 @@ typedef struct prof_sink {
     void *user;
 } prof_sink;
 
-/* The machine, where it is not the default one. A zeroed struct means: this machine's own. */
+/* The machine, where it is not the default one. A zeroed struct means: this machine's own. The
+   fields with a star are for freestanding builds only. */
 typedef struct prof_platform {
-    uint64_t (*now)(void *user);         /* ticks; NULL: TSC or cntvct where usable, else the OS */
-    uint64_t ticks_per_second;           /* of now(); 0: nanoseconds */
-    uint32_t (*thread_id)(void *user);   /* the id shown for the calling thread; NULL: the OS's */
+    uint64_t (*now)(void *user);         /* ticks; NULL: TSC or cntvct where usable, else the OS;
+                                            *: DWT->CYCCNT, SysTick, cycle, or PROF_NOW() */
+    uint64_t ticks_per_second;           /* of now(), * or of the clock that is there; 0: 1e9 */
+    uint32_t clock_bits;                 /* * now() wraps after so many; 0: 64 */
+    uint32_t (*thread_id)(void *user);   /* the id shown for the calling thread; NULL: the OS's;
+                                            *: the number of the task, from 0 up */
+    uintptr_t (*lock)(void *user);       /* * keeps interrupts and tasks out, returns what unlock */
+    void (*unlock)(void *user, uintptr_t state);   /* gets back; NULL: PRIMASK, mstatus.MIE */
     void *user;                          /* handed to the calls above */
 } prof_platform;
 
@@ -472,6 +484,10 @@ PROF_API size_t prof_memory_size(const prof_desc *desc);
 /* The session's clock: ns since its start. Any thread. 0 when none is open. */
 PROF_API int64_t prof_now(void);
 
+/* Freestanding: sees that a 32-bit clock wraps. Call it at least once each half wrap, say from a
+   timer's interrupt, where zones may be open or contexts silent for longer. Hosted: nothing. */
+PROF_API void prof_tick(void);
+
 /* A zone whose name is made at run time; name is copied (interned). NULL reads "(null)". */
 PROF_API void prof_push(const char *name);
 PROF_API void prof_pop(void);
@@ -628,7 +644,7 @@ PROF_API prof_stats prof_trace_stats(const prof_trace *trace);
 #endif
 
 /* The hot path is inline where the compiler has TLS, atomics and a CPU clock; else it is a call. */
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__) && \
+#if !PROF__BARE && (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__) && \
     (defined(PROF_NOW) || defined(__x86_64__) || defined(__i386__) || defined(__aarch64__))
 #  define PROF__FAST 1
 #else
@@ -636,8 +652,39 @@ PROF_API prof_stats prof_trace_stats(const prof_trace *trace);
 #endif
 
 typedef struct prof__record { uint32_t end, duration, site_depth; } prof__record;
-typedef struct prof__frame { uint32_t start, site, depth, epoch; } prof__frame;   /* an open zone */
 typedef struct prof__mark { uint32_t id; const prof_site *site; } prof__mark;   /* id: site << 8 */
+
+#if PROF__BARE
+/* On a target only the test for off is inline: flash is scarce. Both are calls into @TARGET. */
+typedef struct prof__frame prof__frame;
+#  if defined(PROF_STATIC)
+static volatile unsigned char prof__on PROF__UNUSED;
+#  else
+extern volatile unsigned char prof__on;
+#  endif
+PROF_API prof__frame *prof__begin(prof__mark *mark) PROF__QUIET;
+PROF_API void prof__begin_dropped(void) PROF__QUIET;
+PROF_API void prof__end(prof__frame *token) PROF__QUIET;
+PROF_API void prof__end_top(void) PROF__QUIET;
+
+/* token: will it be used? Without, the end that comes must not take another zone's frame. */
+PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
+    prof__frame *opened;
+    if (!prof__on) return NULL;
+    opened = prof__begin(mark);
+    if (!token && !opened) prof__begin_dropped();
+    return opened;
+}
+
+PROF__INLINE void prof__end_inline(prof__frame *token) {
+    if (token) prof__end(token);
+}
+
+PROF__INLINE void prof__end_top_inline(void) {
+    if (prof__on) prof__end_top();
+}
+#else
+typedef struct prof__frame { uint32_t start, site, depth, epoch; } prof__frame;   /* an open zone */
 
 /* The part of a thread's state that inline code touches. It goes to the slow path when a frame's
    epoch is not the clock's upper half (a new epoch, too deep, another clock, the arena is full)
@@ -758,6 +805,7 @@ PROF__INLINE void prof__end_top_inline(void) {
 #  define prof__end_inline prof__end
 #  define prof__end_top_inline prof__end_top
 #endif
+#endif /* !PROF__BARE */
 
 #ifdef __cplusplus
 } /* extern "C" */
@@ -872,11 +920,18 @@ PROF__INLINE void prof__scope_end(prof__frame **token) { prof__end_inline(*token
 
 /* ---- @PLATFORM: clock, threads, files, locks ---- */
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
-#if defined(_WIN32)
+#if !PROF__BARE
+#  include <errno.h>
+#  include <stdio.h>
+#  include <string.h>
+#  include <time.h>
+#elif __STDC_HOSTED__
+#  include <string.h>
+#else
+#  define PROF__OWN_STRING_H 1           /* what of string.h this takes is declared here */
+#endif
+#if PROF__BARE
+#elif defined(_WIN32)
 #  include <windows.h>
 #else
 #  include <fcntl.h>
@@ -893,10 +948,10 @@ PROF__INLINE void prof__scope_end(prof__frame **token) { prof__end_inline(*token
 #endif
 
 #ifndef PROF_ARENA_SIZE
-#  define PROF_ARENA_SIZE (64u << 20)
+#  define PROF_ARENA_SIZE (PROF__BARE ? 8192u : 64u << 20)
 #endif
 #ifndef PROF_MAX_SITES
-#  define PROF_MAX_SITES 4096
+#  define PROF_MAX_SITES (PROF__BARE ? 64 : 4096)
 #endif
 #ifndef PROF_SITE_TEXT
 #  define PROF_SITE_TEXT (256u << 10)
@@ -911,12 +966,22 @@ extern "C" {
 #endif
 
 #define PROF__FN static PROF__QUIET
+#if defined(__GNUC__) && !defined(__TINYC__)
+#  define PROF__RARE(type) static __attribute__((noinline, cold)) PROF__QUIET type
+#else
+#  define PROF__RARE(type) static type
+#endif
 #define PROF__MAX_NAME 4095
+#define PROF__LEVELS (PROF__BARE ? 33 : 256)   /* more than zones can be open */
 #define PROF__NEVER UINT32_MAX           /* an epoch no clock reaches: forces the slow path */
 #define PROF__MIN(a, b) ((a) < (b) ? (a) : (b))
 #define PROF__MAX(a, b) ((a) > (b) ? (a) : (b))
 
-#if PROF__FAST
+#if PROF__BARE
+#  ifndef PROF_STATIC
+volatile unsigned char prof__on;
+#  endif
+#elif PROF__FAST
 #  ifndef PROF_STATIC
 uint32_t prof__on;
 prof__hot prof__nowhere;
@@ -934,7 +999,8 @@ static __thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere, false };
 
 /* Atomics. Without the compiler's (tcc): x86 stores are in order and volatile keeps them so; read-
    modify-write happens under the lock only, which is then the OS's. */
-#if !PROF__FAST && (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+#if !PROF__BARE && !PROF__FAST && (defined(__GNUC__) || defined(__clang__)) && \
+    !defined(__TINYC__)
 #  define PROF__LOAD(p)       __atomic_load_n(&(p), __ATOMIC_RELAXED)
 #  define PROF__STORE(p, v)   __atomic_store_n(&(p), v, __ATOMIC_RELAXED)
 #  define PROF__ACQUIRE(p)    __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
@@ -954,6 +1020,181 @@ static __thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere, false };
 #endif
 #define PROF__BUMP(n, by) PROF__STORE(n, (n) + (by))   /* a count that one thread writes */
 
+#if PROF__BARE
+#define prof__process_id() 1u
+#if defined(PROF__OWN_STRING_H)
+#  ifdef PROF_STRING
+#    define PROF__WEAK __attribute__((weak))
+#  else
+#    define PROF__WEAK
+#  endif
+PROF__WEAK void *memcpy(void *to, const void *from, size_t n);
+PROF__WEAK void *memmove(void *to, const void *from, size_t n);
+PROF__WEAK void *memset(void *to, int c, size_t n);
+PROF__WEAK int memcmp(const void *a, const void *b, size_t n);
+PROF__WEAK int strcmp(const char *a, const char *b);
+PROF__WEAK int strncmp(const char *a, const char *b, size_t n);
+PROF__WEAK size_t strlen(const char *s);
+size_t strspn(const char *s, const char *accept);
+char *strstr(const char *s, const char *part);
+#endif
+
+#ifdef PROF_STRING                       /* the barrier keeps them from being calls to themselves */
+#  define PROF__STEP() __asm__ volatile("")
+void *memcpy(void *to, const void *from, size_t n) {
+    char *a = (char *)to;
+    for (const char *b = (const char *)from; n--; PROF__STEP()) *a++ = *b++;
+    return to;
+}
+void *memmove(void *to, const void *from, size_t n) {
+    char *a = (char *)to;
+    const char *b = (const char *)from;
+    if ((uintptr_t)a <= (uintptr_t)b) return memcpy(to, from, n);
+    for (; n--; PROF__STEP()) a[n] = b[n];
+    return to;
+}
+void *memset(void *to, int c, size_t n) {
+    for (char *a = (char *)to; n--; PROF__STEP()) *a++ = (char)c;
+    return to;
+}
+int memcmp(const void *a, const void *b, size_t n) {
+    const unsigned char *x = (const unsigned char *)a, *y = (const unsigned char *)b;
+    for (; n && *x == *y; n--, PROF__STEP()) x++, y++;
+    return n ? *x - *y : 0;
+}
+int strcmp(const char *a, const char *b) {
+    for (; *a && *a == *b; PROF__STEP()) a++, b++;
+    return (unsigned char)*a - (unsigned char)*b;
+}
+int strncmp(const char *a, const char *b, size_t n) {
+    for (; n && *a && *a == *b; PROF__STEP()) a++, b++, n--;
+    return n ? (unsigned char)*a - (unsigned char)*b : 0;
+}
+size_t strlen(const char *s) {
+    size_t n = 0;
+    for (; s[n]; PROF__STEP()) n++;
+    return n;
+}
+#endif
+
+#define PROF__REGISTER(address) (*(volatile uint32_t *)(uintptr_t)(address))
+#if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
+#  define PROF__CORTEX_M (__ARM_ARCH_ISA_THUMB >= 2 ? 2 : 1)   /* 2: it has a cycle counter */
+#else
+#  define PROF__CORTEX_M 0
+#endif
+
+/* The clock, 32 bits that wrap. One of fewer bits stands in the upper ones. */
+#define PROF__CLOCK_SHIFT 0
+PROF__INLINE uint32_t prof__clock(void) {
+#if defined(PROF_NOW)
+    return (uint32_t)PROF_NOW();
+#elif PROF__CORTEX_M == 2
+    return PROF__REGISTER(0xE0001004);   /* DWT->CYCCNT */
+#elif PROF__CORTEX_M
+#  undef PROF__CLOCK_SHIFT
+#  define PROF__CLOCK_SHIFT 8
+    return ~PROF__REGISTER(0xE000E018) << 8;   /* SysTick->VAL: 24 bits, downwards */
+#elif defined(__riscv)
+    unsigned long now;
+    __asm__ volatile("csrr %0, cycle" : "=r"(now));
+    return (uint32_t)now;
+#else
+    return 0;
+#endif
+}
+
+/* Sets the clock going; false: there is none that would do. */
+PROF__FN bool prof__clock_open(void) {
+#if defined(PROF_NOW) || defined(__riscv)
+    return true;
+#elif PROF__CORTEX_M == 2
+    PROF__REGISTER(0xE000EDFC) |= 1u << 24;    /* DEMCR.TRCENA */
+    PROF__REGISTER(0xE0001FB0) = 0xC5ACCE55u;  /* the lock of a Cortex-M7 */
+    PROF__REGISTER(0xE0001000) |= 1u;
+    return !(PROF__REGISTER(0xE0001000) & 1u << 25);   /* NOCYCCNT */
+#elif PROF__CORTEX_M
+    if (!(PROF__REGISTER(0xE000E010) & 1u)) {
+        PROF__REGISTER(0xE000E014) = 0xFFFFFFu;
+        PROF__REGISTER(0xE000E018) = 0;
+        PROF__REGISTER(0xE000E010) = 5;
+    }
+    return PROF__REGISTER(0xE000E014) == 0xFFFFFFu;   /* else someone uses it for less */
+#else
+    return false;
+#endif
+}
+
+/* Who records. On Cortex-M each exception is a context of its own, by its number: what interrupts
+   it has another, so nothing needs to be kept out. Elsewhere PROF_LOCK() keeps interrupts out of
+   the few instructions of a begin or an end, and all are one context. */
+#if defined(PROF_CONTEXT)
+#elif PROF__CORTEX_M && !defined(PROF_LOCK)
+#  define PROF__BY_IPSR 1
+#  define PROF__CONTEXTS_POSSIBLE (PROF__CORTEX_M == 2 ? 512 : 48)
+#  define PROF_CONTEXT() prof__ipsr()
+PROF__INLINE uint32_t prof__ipsr(void) {
+    uint32_t n;
+    __asm__ volatile("mrs %0, ipsr" : "=r"(n));
+    return n;
+}
+#else
+#  define PROF__CONTEXTS_POSSIBLE 1
+#  define PROF_CONTEXT() 0u
+#endif
+#ifndef PROF__BY_IPSR
+#  define PROF__BY_IPSR 0
+#endif
+#ifndef PROF__CONTEXTS_POSSIBLE
+#  define PROF__CONTEXTS_POSSIBLE SIZE_MAX
+#endif
+#ifndef PROF_MAX_CONTEXTS
+#  define PROF_MAX_CONTEXTS (!PROF__BY_IPSR ? PROF__MIN(PROF__CONTEXTS_POSSIBLE, 8) \
+                             : PROF__CORTEX_M == 2 ? 128 : 48)
+#endif
+
+/* The mask of the slow path, and without contexts of the hot one too. */
+PROF__INLINE uintptr_t prof__mask(void) {
+#if defined(PROF_LOCK)
+    return (uintptr_t)PROF_LOCK();
+#elif PROF__CORTEX_M
+    uint32_t state;
+    __asm__ volatile("mrs %0, primask\n\tcpsid i" : "=r"(state) : : "memory");
+    return state;
+#elif defined(__riscv)
+    uintptr_t state;
+    __asm__ volatile("csrrci %0, mstatus, 8" : "=r"(state) : : "memory");
+    return state;
+#else
+    return 0;
+#endif
+}
+
+PROF__INLINE void prof__unmask(uintptr_t state) {
+#if defined(PROF_LOCK)
+    PROF_UNLOCK(state);
+#elif PROF__CORTEX_M
+    __asm__ volatile("msr primask, %0" : : "r"(state) : "memory");
+#elif defined(__riscv)
+    __asm__ volatile("csrs mstatus, %0" : : "r"(state & 8u) : "memory");
+#else
+    (void)state;
+#endif
+}
+#if !PROF__BY_IPSR && (defined(PROF_LOCK) || defined(__riscv))
+#  define PROF__HOT_MASK() prof__mask()
+#  define PROF__HOT_UNMASK(state) prof__unmask(state)
+#else
+#  define PROF__HOT_MASK() 0
+#  define PROF__HOT_UNMASK(state) ((void)(state))
+#endif
+
+#if defined(__GNUC__) && !defined(__TINYC__)
+#  define PROF__BARRIER() __asm__ volatile("" : : : "memory")
+#else
+#  define PROF__BARRIER() ((void)0)
+#endif
+#else
 /* Strict C (-std=c99) hides these from the system's headers; they are there all the same. */
 #if !defined(_WIN32) && !defined(CLOCK_MONOTONIC) && !defined(__cplusplus)
 struct prof__timespec { time_t tv_sec; long tv_nsec; };
@@ -1101,6 +1342,7 @@ PROF__FN bool prof__lock_briefly(void) {
     }
     return false;
 }
+#endif /* !PROF__BARE */
 
 /* ---- @ARENA: one range; records from the top down, the rest from the bottom up ---- */
 
@@ -1335,7 +1577,7 @@ PROF_API PROF__QUIET size_t prof_format_memory(char *buf, size_t size, int64_t b
 }
 
 /* Output: a buffer before a sink; the first failure is kept and ends all writing. */
-#define PROF__OUT_SIZE 8192
+#define PROF__OUT_SIZE (PROF__BARE ? 192 : 8192)
 typedef struct prof__out {
     prof_sink sink;
     bool failed;
@@ -1484,20 +1726,6 @@ PROF__FN int prof__flops_power(int64_t n) {
    records they stand shifted left by 8, above the depth. */
 #define PROF__PUSHED (1u << 20)
 
-typedef struct prof__name { prof_site site; uint32_t hash; } prof__name;   /* its text follows it */
-
-static prof_site prof__sites[PROF_MAX_SITES + 1];
-static uint32_t prof__site_index[PROF_MAX_SITES * 2 + 1];
-static uint32_t prof__site_count;
-static char prof__site_text[PROF_SITE_TEXT];
-static size_t prof__site_text_used;
-
-static struct prof__names {              /* in the arena, made with the session's first name */
-    prof__name **list;
-    uint32_t *index;                     /* 2 * capacity + 1 places of numbers from 1 up; 0: free */
-    uint32_t count, capacity;
-} prof__names;
-
 /* FNV-1a over name, cut to PROF__MAX_NAME bytes at a character's start. */
 PROF__FN uint32_t prof__hash(const char *s, size_t *length) {
     uint32_t h = 2166136261u;
@@ -1507,24 +1735,6 @@ PROF__FN uint32_t prof__hash(const char *s, size_t *length) {
         while (n && ((unsigned char)s[n] & 0xc0) == 0x80) n--;
     *length = n;
     return h;
-}
-
-PROF__FN bool prof__same_text(const char *a, const char *b, size_t b_length) {
-    return memcmp(a, b, b_length) == 0 && a[b_length] == 0;
-}
-
-/* A copy of s in the process-lifetime text, shared with the last one when equal (file names are).
-   */
-PROF__FN const char *prof__site_copy(const char *s, const char *last) {
-    size_t n;
-    char *p = prof__site_text + prof__site_text_used;
-    (void)prof__hash(s, &n);
-    if (last && strlen(last) == n && memcmp(last, s, n) == 0) return last;
-    if (PROF_SITE_TEXT - prof__site_text_used <= n) return NULL;
-    memcpy(p, s, n);
-    p[n] = 0;
-    prof__site_text_used += n + 1;
-    return p;
 }
 
 /* Sums of one row of averages. What the row is, its first event says. */
@@ -1543,6 +1753,89 @@ typedef struct prof__group_wide {
 /* Bytes for one row more: the row, its places in two indices, two numbers to sort by. */
 #define PROF__GROUP_SHARE (sizeof(prof__group) + sizeof(prof__group_wide) + 5 * sizeof(uint32_t))
 #define PROF__SITE_SHARE prof__align(PROF__GROUP_SHARE)
+
+#if PROF__BARE
+/* Names stay where they are. Marks fill the list from the left, names of this session from the
+   right; numbers begin at PROF__FIRST_SITE, for a mark holds its number less 1. */
+#define PROF__FIRST_SITE 2u
+typedef struct prof__name { prof_site site; } prof__name;   /* its text follows it */
+static const prof_site *prof__sites[PROF_MAX_SITES];
+static uint32_t prof__site_count;
+static struct prof__names { uint32_t count; } prof__names;
+
+/* The number of site, which is new; 0 when the list or the arena is full. Under the lock. */
+PROF__FN uint32_t prof__site_add(const prof_site *site, uint32_t place) {
+    if (prof__site_count + prof__names.count == PROF_MAX_SITES ||
+        !prof__arena_fits(PROF__SITE_SHARE)) return 0;
+    prof__arena.promised += PROF__SITE_SHARE;
+    prof__sites[place] = site;
+    return place + PROF__FIRST_SITE;
+}
+
+/* The number of a name that the session knows; 0: not yet. Needs no lock: names stay. */
+PROF__FN uint32_t prof__name_find(const char *name) {
+    for (uint32_t i = 1; i <= prof__names.count; i++)
+        if (strcmp(prof__sites[PROF_MAX_SITES - i]->name, name) == 0)
+            return PROF_MAX_SITES - i + PROF__FIRST_SITE;
+    return 0;
+}
+
+/* Under the lock. */
+PROF__FN uint32_t prof__name_add(const char *name) {
+    uint32_t number = prof__name_find(name);
+    size_t size = strlen(name) + 1;
+    prof__name *n = number ? NULL : (prof__name *)prof__take(sizeof *n + size, PROF__SITE_SHARE);
+    if (!n) return number;
+    prof__arena.promised -= PROF__SITE_SHARE;
+    n->site.name = (const char *)memcpy(n + 1, name, size);
+    n->site.file = n->site.function = "";
+    n->site.line = 0;
+    number = prof__site_add(&n->site, PROF_MAX_SITES - 1 - prof__names.count);
+    if (number) prof__names.count++;
+    return number;
+}
+
+PROF__FN const prof_site *prof__site(uint32_t number) {
+    return prof__sites[number - PROF__FIRST_SITE];
+}
+
+/* Sites as 1, 2...: marks first. */
+PROF__FN uint32_t prof__site_dense(uint32_t number) {
+    uint32_t i = number - PROF__FIRST_SITE;
+    return i < prof__site_count ? i + 1 : prof__site_count + PROF_MAX_SITES - i;
+}
+#else
+typedef struct prof__name { prof_site site; uint32_t hash; } prof__name;   /* its text follows it */
+
+static prof_site prof__sites[PROF_MAX_SITES + 1];
+static uint32_t prof__site_index[PROF_MAX_SITES * 2 + 1];
+static uint32_t prof__site_count;
+static char prof__site_text[PROF_SITE_TEXT];
+static size_t prof__site_text_used;
+
+static struct prof__names {              /* in the arena, made with the session's first name */
+    prof__name **list;
+    uint32_t *index;                     /* 2 * capacity + 1 places of numbers from 1 up; 0: free */
+    uint32_t count, capacity;
+} prof__names;
+
+PROF__FN bool prof__same_text(const char *a, const char *b, size_t b_length) {
+    return memcmp(a, b, b_length) == 0 && a[b_length] == 0;
+}
+
+/* A copy of s in the process-lifetime text, shared with the last one when equal (file names are).
+   */
+PROF__FN const char *prof__site_copy(const char *s, const char *last) {
+    size_t n;
+    char *p = prof__site_text + prof__site_text_used;
+    (void)prof__hash(s, &n);
+    if (last && strlen(last) == n && memcmp(last, s, n) == 0) return last;
+    if (PROF_SITE_TEXT - prof__site_text_used <= n) return NULL;
+    memcpy(p, s, n);
+    p[n] = 0;
+    prof__site_text_used += n + 1;
+    return p;
+}
 
 static uint64_t prof__names_cut;
 
@@ -1635,6 +1928,7 @@ PROF__FN const prof_site *prof__site(uint32_t number) {
 PROF__FN uint32_t prof__site_dense(uint32_t number) {
     return number >= PROF__PUSHED ? prof__site_count + 1 + number - PROF__PUSHED : number;
 }
+#endif
 
 /* ---- @RECORD: thread states, chunks, begin and end ---- */
 
@@ -1668,7 +1962,7 @@ typedef struct prof__row {
     uint64_t stop_tick;                  /* when */
     uint32_t generation, thread;         /* thread: its index in the trace */
     struct prof__row *next;
-    char name[64];
+    char name[PROF__BARE ? 16 : 64];
 } prof__row;
 
 /* Written by their thread alone, read by any. */
@@ -1677,6 +1971,7 @@ typedef struct prof__counts {
     size_t slots, extra;               /* 12-byte slots written, and those that are not a zone */
 } prof__counts;
 
+#if !PROF__BARE
 /* A thread's own. It stays the thread's over stop and start, until the thread gives it back. */
 typedef struct prof__state {
     prof__hot hot;                       /* must be first */
@@ -1699,6 +1994,10 @@ typedef struct prof__state {
     prof__frame frames[1];               /* max_depth + 1: the last has an impossible epoch */
 } prof__state;
 
+PROF__FN size_t prof__state_size(uint32_t depth) {
+    return prof__align(sizeof(prof__state) + depth * sizeof(prof__frame));
+}
+
 typedef struct prof__chunk {             /* free memory for records, described in itself */
     prof__record *begin, *limit;
     prof__segment *segment;              /* taken with it, so that going on to it cannot fail */
@@ -1707,6 +2006,7 @@ typedef struct prof__chunk {             /* free memory for records, described i
 
 typedef struct prof__knot { uint64_t tick, ns; } prof__knot;
 #define PROF__KNOTS 64
+#endif
 
 /* What lives from prof_start to prof_stop, over all windows. */
 static struct prof__session {
@@ -1730,14 +2030,19 @@ struct prof_trace {
     prof_clock clock;
     prof_platform platform;
     uint64_t start_tick, stop_tick, start_wall_ns;
+#if PROF__BARE
+    uint64_t time, read;                 /* when the clock was last read, and what it said */
+#else
     prof__knot knots[PROF__KNOTS];
     uint32_t knot_count;
     uint64_t knot_gap_ns;
-    uint32_t max_threads, max_depth;
-    size_t state_size, chunk_size;
+    size_t state_size;
     prof__state *states;                 /* the grid: max_threads of state_size bytes */
     prof__state *free_states;
     prof__chunk *free_chunks;
+#endif
+    uint32_t max_threads, max_depth;
+    size_t chunk_size;
     prof__row *rows, *last_row;
     uint32_t row_count, thread_count;
     size_t dropped_threads;
@@ -1765,6 +2070,14 @@ struct prof_trace {
     uint64_t rejected, duplicates, overlaps, no_forward, unlinked;
 };
 static struct prof_trace prof__trace;
+
+/* Bytes the analysis of n slots takes: an event each, and what queries need beside it. */
+#define PROF__SLOT_SHARE (sizeof(prof_event) + (sizeof(void *) > 4 ? 16 : 24))
+
+/* What a state entails beside itself: its open zones at stop, and their events. */
+#define PROF__STATE_SHARE(depth) ((depth) * (sizeof(prof__open) + PROF__SLOT_SHARE))
+
+#if !PROF__BARE
 static size_t prof__dropped_busy, prof__cut;   /* counted without a state or the lock */
 static prof__state *prof__owned;         /* all states that threads own, of any session */
 static prof__knot prof__first_knot;      /* of the process: the longest base for the clock's rate */
@@ -1879,9 +2192,6 @@ PROF__FN void prof__knot_sometimes(void) {
         prof__os_now() - s->knots[s->knot_count - 1].ns >= s->knot_gap_ns)
         prof__knot_add(prof__knot_now());
 }
-
-/* Bytes the analysis of n slots takes: an event each, and what queries need beside it. */
-#define PROF__SLOT_SHARE (sizeof(prof_event) + (sizeof(void *) > 4 ? 16 : 24))
 
 PROF__FN bool prof__overlaps(const void *begin, const void *end, const void *a, const void *b) {
     return (uintptr_t)a < (uintptr_t)end && (uintptr_t)begin < (uintptr_t)b;
@@ -2111,9 +2421,6 @@ PROF__FN bool prof__row_open(prof__state *t) {
     t->row = row;
     return true;
 }
-
-/* What a state entails beside itself: its open zones at stop, and their events. */
-#define PROF__STATE_SHARE(depth) ((depth) * (sizeof(prof__open) + PROF__SLOT_SHARE))
 
 /* Empties the shadow stack for a new generation. As many places as zones are open from older ones
    stay below bottom, so that no token of theirs is ever taken for one of ours. */
@@ -2481,9 +2788,412 @@ PROF_API PROF__QUIET void prof_thread_name(const char *name) {
     prof__unlock();
 }
 
+PROF_API PROF__QUIET void prof_tick(void) {}
+#endif /* !PROF__BARE */
+
+/* ---- @TARGET: the recorder of freestanding builds: interrupts, no threads ---- */
+
+#if PROF__BARE
+/* Begin and end are written for their number of instructions. They test two things: has the mark a
+   site and the stack room, is the token that of the innermost zone and has the chunk room. All
+   that is rare comes to the slow path through these: prof__contexts then holds &prof__nowhere,
+   which passes neither. That is so while the context has no state yet or begins are dropped, with
+   the caller's clock, and once each half wrap of the clock, so that the slow path sees it.
+   The slow path masks interrupts. */
+
+struct prof__frame {                     /* an open zone */
+    uint32_t start, site_depth;
+    uint16_t above;                      /* 256 + depth, what a mark's id lacks; 0: no frame */
+    uint16_t epoch;                      /* of start: half wraps of the clock */
+};
+
+typedef struct prof__hot {
+    prof__frame *top;                    /* one past the innermost open zone */
+    prof__record *volatile cursor;       /* everything below is written */
+    prof__record *limit;
+} prof__hot;
+
+typedef struct prof__state {
+    prof__row row;                       /* must be first */
+    prof__hot hot;
+    prof__record *end;                   /* of the chunk; limit leaves room for open zones */
+    prof__segment *spare;                /* the next chunk, taken before this one ends */
+    prof__segment *segment;
+    uint16_t epoch, skipped;             /* skipped: begins dropped whose ends are to come */
+    prof__frame frames[1];               /* max_depth + 1: the last is none */
+} prof__state;
+
+PROF__FN size_t prof__state_size(uint32_t depth) {
+    return prof__align(sizeof(prof__state) + depth * sizeof(prof__frame));
+}
+
+static prof__frame prof__no_frame;
+static prof__hot prof__nowhere = { &prof__no_frame, NULL, NULL };
+static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS];
+
+PROF__INLINE prof__hot *prof__here(void) {
+    uint32_t n = PROF_CONTEXT();
+    return PROF_MAX_CONTEXTS < PROF__CONTEXTS_POSSIBLE && n >= PROF_MAX_CONTEXTS
+               ? &prof__nowhere : prof__contexts[n];
+}
+
+PROF__FN uintptr_t prof__lock(void) {
+    const prof_platform *p = &prof__trace.platform;
+    return p->lock ? p->lock(p->user) : prof__mask();
+}
+
+PROF__FN void prof__unlock(uintptr_t state) {
+    const prof_platform *p = &prof__trace.platform;
+    if (p->lock) p->unlock(p->user, state);
+    else prof__unmask(state);
+}
+
+/* All to the slow path. */
+PROF__FN void prof__disarm(void) {
+    for (uint32_t i = 0; i < PROF_MAX_CONTEXTS; i++) prof__contexts[i] = &prof__nowhere;
+}
+
+/* The ticks that the clock has gone on since it was last read; one that goes back stands still. */
+PROF__FN uint64_t prof__ticks_since(struct prof_trace *s) {
+    const prof_platform *p = &s->platform;
+    uint64_t now, step;
+    if (!p->now) return (uint32_t)(prof__clock() - (uint32_t)s->time);
+    now = p->now(p->user);
+    step = now - s->read;
+    s->read = now;
+    if (p->clock_bits && p->clock_bits < 64) return step & (((uint64_t)1 << p->clock_bits) - 1);
+    if (!(step >> 63)) return step;
+    s->counts.steps++;
+    return 0;
+}
+
+/* The time, 64 bits. Under the lock. */
+PROF__FN uint64_t prof__time(void) {
+    struct prof_trace *s = &prof__trace;
+    uint64_t before = s->time;
+    s->time += prof__ticks_since(s);
+    if ((s->time ^ before) >> 31) prof__disarm();
+    return s->time;
+}
+
+PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_depth) {
+    prof__record *c = t->hot.cursor;
+    c->end = a;
+    c->duration = b;
+    c->site_depth = site_depth;
+    PROF__BARRIER();
+    t->hot.cursor = c + 1;
+}
+
+/* Two slots, both written before either is published. */
+PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t b, uint32_t word) {
+    prof__record *c = t->hot.cursor;
+    c[1].end = (uint32_t)b;
+    c[1].duration = (uint32_t)(b >> 32);
+    c[1].site_depth = word;
+    prof__put(t, (uint32_t)a, (uint32_t)(a >> 32), kind << 8 | 1);
+    t->hot.cursor = c + 2;
+}
+
+/* The whole time: what the ends after it are counted from. */
+PROF__FN void prof__put_clock(prof__state *t) {
+    prof__put(t, (uint32_t)(prof__trace.time >> 32), (uint32_t)prof__trace.time,
+              (uint32_t)PROF__CLOCK << 8);
+}
+
+/* Slots kept for the zones that are open: each may need a long record. */
+PROF__FN size_t prof__reserve(size_t open) { return 2 * open + 4; }
+#define PROF__WORK_SLOTS 12              /* of a chunk, beside those kept for max_depth zones */
+PROF__FN size_t prof__open_zones(const prof__state *t) { return (size_t)(t->hot.top - t->frames); }
+PROF__FN size_t prof__slots_left(const prof__state *t) { return (size_t)(t->end - t->hot.cursor); }
+
+PROF__FN prof__segment *prof__chunk_take(void) {
+    const struct prof_trace *s = &prof__trace;
+    size_t slots = s->chunk_size / sizeof(prof__record);
+    prof__segment *g =
+        (prof__segment *)prof__take(sizeof *g + s->chunk_size, slots * PROF__SLOT_SHARE);
+    if (!g) return NULL;
+    memset(g, 0, sizeof *g);
+    g->begin = (prof__record *)(void *)(g + 1);
+    g->limit = g->begin + slots;
+    return g;
+}
+
+/* Goes on writing in the spare chunk. */
+PROF__FN void prof__chunk_open(prof__state *t) {
+    prof__segment *g = t->spare;
+    if (t->segment) {
+        t->segment->end = t->hot.cursor;
+        t->segment->next = g;
+    } else {
+        t->row.first = g;
+    }
+    t->segment = g;
+    t->spare = NULL;
+    t->end = g->limit;
+    t->hot.cursor = g->begin;
+    prof__put_clock(t);
+}
+
+/* Room for n slots, beside those kept for open zones. */
+PROF__FN bool prof__room(prof__state *t, size_t n) {
+    if (prof__slots_left(t) >= n + prof__reserve(prof__open_zones(t))) return true;
+    if (!t->spare) t->spare = prof__chunk_take();
+    if (!t->spare) return false;
+    if (prof__slots_left(t) < n) prof__chunk_open(t);
+    return true;
+}
+
+/* Lets the hot path work in t, if it may. */
+PROF__FN void prof__arm(prof__state *t) {
+    size_t left = prof__slots_left(t), reserve = 0;
+    if (!t->spare) reserve = prof__reserve(prof__trace.max_depth);
+    if (!prof__on || prof__trace.platform.now || prof__trace.platform.thread_id || t->skipped ||
+        t->epoch != (uint16_t)(prof__trace.time >> 31) || left <= reserve) return;
+    t->hot.limit = t->end - reserve;
+    prof__contexts[t->row.info.id] = &t->hot;
+}
+
+/* A new half wrap of the clock: the frames not in use are of it from now on. */
+PROF__FN bool prof__new_epoch(prof__state *t) {
+    uint16_t epoch = (uint16_t)(prof__trace.time >> 31);
+    if (t->epoch == epoch) return false;
+    t->epoch = epoch;
+    for (prof__frame *f = t->hot.top; f->above; f++) f->epoch = epoch;
+    return true;
+}
+
+PROF__FN prof__state *prof__state_make(uint32_t context) {
+    struct prof_trace *s = &prof__trace;
+    size_t share = PROF__STATE_SHARE(s->max_depth);
+    prof__state *t = NULL;
+    if (context >= PROF_MAX_CONTEXTS || (s->max_threads && s->row_count == s->max_threads)) {
+        s->dropped_threads++;
+        return NULL;
+    }
+    if (prof__arena_fits(prof__state_size(s->max_depth) + share))
+        t = (prof__state *)prof__take(prof__state_size(s->max_depth), share);
+    if (!t) return NULL;
+    memset(t, 0, prof__state_size(s->max_depth));
+    t->hot.top = t->frames;
+    for (uint32_t i = 0; i < s->max_depth; i++) t->frames[i].above = (uint16_t)(256u + i);
+    t->row.info.id = context;
+    if (s->last_row) s->last_row->next = &t->row;
+    else s->rows = &t->row;
+    s->last_row = &t->row;
+    s->row_count++;
+    t->epoch = (uint16_t)~(s->time >> 31);   /* not this one: so that all frames get it */
+    return t;
+}
+
+/* The state of this context; made, unless find_only. NULL: none. Under the lock. */
+PROF__FN prof__state *prof__state_here(bool find_only) {
+    const prof_platform *p = &prof__trace.platform;
+    uint32_t context = p->thread_id ? p->thread_id(p->user) : PROF_CONTEXT();
+    prof__row *row = prof__on ? prof__trace.rows : NULL;
+    if (!prof__on) return NULL;
+    while (row && row->info.id != context) row = row->next;
+    if (row || find_only) return (prof__state *)(void *)row;
+    return prof__state_make(context);
+}
+
+PROF__FN prof__frame *prof__begin_site(prof__state *t, uint32_t site) {
+    prof__frame *f = t->hot.top;
+    uint64_t now = prof__time();
+    size_t *count = NULL;
+    if (!site) count = &prof__trace.counts.sites;
+    else if (!f->above) count = &prof__trace.counts.deep;
+    else if (t->skipped || !prof__room(t, 4)) count = &prof__trace.counts.full;
+    if (count) {
+        ++*count;
+        return NULL;
+    }
+    if (prof__new_epoch(t)) prof__put_clock(t);
+    f->start = (uint32_t)now;
+    f->site_depth = site + f->above;
+    t->hot.top = f + 1;
+    prof__arm(t);
+    return f + 1;
+}
+
+/* The mark's site as marks hold it; registered if need be. 0: no room. */
+PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
+    uint32_t number = mark->id ? 0 : prof__site_add(mark->site, prof__site_count);
+    if (number) {
+        prof__site_count++;
+        mark->id = (number - 1) << 8;
+    }
+    return mark->id;
+}
+
+PROF__RARE(prof__frame *) prof__begin_slow(prof__mark *mark) {
+    uintptr_t lock = prof__lock();
+    prof__state *t = prof__state_here(false);
+    prof__frame *f = t ? prof__begin_site(t, prof__mark_resolve(mark)) : NULL;
+    prof__unlock(lock);
+    return f;
+}
+
+PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark) {
+    uintptr_t mask = PROF__HOT_MASK();
+    prof__hot *t = prof__here();
+    uint32_t site = mark->id;
+    prof__frame *f = t->top;
+    if (PROF__UNLIKELY(!site) || PROF__UNLIKELY(!f->above)) {
+        PROF__HOT_UNMASK(mask);
+        return prof__begin_slow(mark);
+    }
+    f->site_depth = site + f->above;
+    t->top = f + 1;
+    f->start = prof__clock();
+    PROF__HOT_UNMASK(mask);
+    return f + 1;
+}
+
+PROF_API PROF__QUIET void prof__begin_dropped(void) {
+    uintptr_t lock = prof__lock();
+    prof__state *t = prof__state_here(true);
+    if (t) {
+        t->skipped++;
+        prof__contexts[t->row.info.id] = &prof__nowhere;
+    }
+    prof__unlock(lock);
+}
+
+/* When a zone began, whole: within a wrap after its half wrap began. */
+PROF__FN uint64_t prof__start_of(const prof__frame *f) {
+    uint64_t half = prof__trace.time >> 31, start;
+    half -= (uint16_t)(half - f->epoch);
+    start = half << 31;
+    return start + (uint32_t)(f->start - (uint32_t)start);
+}
+
+/* Writes the innermost zone, ended now. Room for it was kept. */
+PROF__FN void prof__end_zone(prof__state *t) {
+    uint64_t now = prof__time(), start;
+    bool room = prof__room(t, 3), new_epoch = prof__new_epoch(t);
+    prof__frame *f = t->hot.top - 1;
+    start = prof__start_of(f);
+    if (new_epoch && room) prof__put_clock(t);
+    if ((new_epoch && !room) || (now - start) >> 32)
+        prof__put_long(t, PROF__ZONE64, now - start, now, f->site_depth);
+    else prof__put(t, (uint32_t)now, (uint32_t)(now - start), f->site_depth);
+    f->epoch = t->epoch;
+    t->hot.top = f;
+}
+
+/* token NULL: the innermost zone. */
+PROF__RARE(void) prof__end_slow(prof__frame *token) {
+    uintptr_t lock = prof__lock();
+    prof__state *t = prof__state_here(true);
+    prof__counts *counts = &prof__trace.counts;
+    if (!t) {
+        if (prof__on) counts->cut++;
+    } else if (!token && t->skipped) {
+        t->skipped--;
+    } else {
+        if (!token) token = t->hot.top;
+        if (token <= t->frames || token > t->hot.top) {
+            counts->unbalanced++;
+        } else {
+            for (; t->hot.top > token; counts->healed++) prof__end_zone(t);
+            prof__end_zone(t);
+        }
+        prof__arm(t);
+    }
+    prof__unlock(lock);
+}
+
+PROF_API PROF__QUIET void prof__end(prof__frame *token) {
+    uintptr_t mask = PROF__HOT_MASK();
+    prof__hot *t = prof__here();
+    uint32_t now = prof__clock();
+    prof__record *c = t->cursor;
+    prof__frame *f = token - 1;
+    if (PROF__UNLIKELY(t->top != token) || PROF__UNLIKELY(c >= t->limit)) {
+        PROF__HOT_UNMASK(mask);
+        prof__end_slow(token);
+        return;
+    }
+    c->end = now;
+    c->duration = now - f->start;
+    c->site_depth = f->site_depth;
+    PROF__BARRIER();
+    t->cursor = c + 1;
+    t->top = f;
+    PROF__HOT_UNMASK(mask);
+}
+
+PROF_API PROF__QUIET void prof__end_top(void) { prof__end_slow(NULL); }
+
+/* The number of a name made at run time; 0: no room. */
+PROF__FN uint32_t prof__intern(const char *name) {
+    uint32_t number = prof__name_find(name);
+    uintptr_t lock;
+    if (number) return number;
+    lock = prof__lock();
+    if (prof__on) number = prof__name_add(name);
+    prof__unlock(lock);
+    return number;
+}
+
+PROF_API PROF__QUIET void prof_push(const char *name) {
+    uint32_t site = prof__on ? prof__intern(name ? name : "(null)") : 0;
+    uintptr_t lock = prof__lock();
+    prof__state *t = prof__state_here(false);
+    prof__frame *f = t ? prof__begin_site(t, site ? (site - 1) << 8 : 0) : NULL;
+    prof__unlock(lock);
+    if (!f) prof__begin_dropped();
+}
+
+PROF_API PROF__QUIET void prof_pop(void) { prof__end_top_inline(); }
+
+/* A record of two slots; dropped and counted when it would take the room of open zones. */
+PROF__FN void prof__put_moment(uint32_t kind, const char *name, int64_t value) {
+    uint32_t site = prof__on ? prof__intern(name ? name : "(null)") : 0;
+    uintptr_t lock = prof__lock();
+    prof__state *t = prof__state_here(false);
+    prof__counts *counts = &prof__trace.counts;
+    if (!t) {
+    } else if (!site) {
+        counts->sites++;
+    } else {
+        uint64_t now = prof__time();
+        if (prof__room(t, 2)) prof__put_long(t, kind, now, (uint64_t)value, site << 8 | 255u);
+        else counts->full++;
+        prof__arm(t);
+    }
+    prof__unlock(lock);
+}
+
+PROF_API PROF__QUIET void prof_instant(const char *name) {
+    prof__put_moment(PROF__INSTANT, name, 0);
+}
+
+PROF_API PROF__QUIET void prof_counter(const char *name, int64_t value) {
+    prof__put_moment(PROF__COUNTER, name, value);
+}
+
+PROF_API PROF__QUIET void prof_thread_name(const char *name) {
+    uintptr_t lock = prof__lock();
+    prof__state *t = prof__state_here(false);
+    if (t && name)
+        for (size_t i = 0; i + 1 < sizeof t->row.name && (t->row.name[i] = name[i]) != 0;) i++;
+    prof__unlock(lock);
+}
+
+PROF_API PROF__QUIET void prof_thread_end(void) {}
+
+PROF_API PROF__QUIET void prof_tick(void) {
+    uintptr_t lock = prof__lock();
+    if (prof__on) (void)prof__time();
+    prof__unlock(lock);
+}
+#endif
+
 /* ---- @FUNCTIONS: every function a zone, by -finstrument-functions ---- */
 
-#ifdef PROF_INSTRUMENT_FUNCTIONS
+#if defined(PROF_INSTRUMENT_FUNCTIONS) && !PROF__BARE
 #if defined(__linux__)
 #  include <elf.h>
 #  if UINTPTR_MAX > UINT32_MAX
@@ -2630,6 +3340,22 @@ PROF__FN void prof__functions_name(void) {
 
 /* ---- @COLLECT: records back to zones and moments, thread by thread ---- */
 
+/* Ticks of a clock whose rate is told, to ns since the session's start. */
+PROF__FN int64_t prof__ticks_ns(uint64_t tick) {
+    const struct prof_trace *s = &prof__trace;
+    uint64_t rate = s->platform.ticks_per_second ? s->platform.ticks_per_second : 1000000000u;
+    tick = tick < s->start_tick ? 0 : tick - s->start_tick;
+#if PROF__BARE
+    if (s->clock == PROF_CLOCK_CPU) tick >>= PROF__CLOCK_SHIFT;
+#endif
+    if (rate == 1000000000u) return (int64_t)tick;
+    return (int64_t)(tick / rate * 1000000000u + tick % rate * 1000000000u / rate);
+}
+
+#if PROF__BARE
+typedef struct prof__scale { uint32_t none; } prof__scale;
+#  define prof__to_ns(scale, tick) prof__ticks_ns(tick)
+#else
 /* Ticks to ns since the session's start. Linear between two knots; never decreasing. */
 typedef struct prof__scale { uint64_t tick, ns, last_tick, mult; int shift; } prof__scale;
 
@@ -2656,18 +3382,14 @@ PROF__FN prof__scale prof__scale_between(prof__knot a, prof__knot b) {
 PROF__FN int64_t prof__to_ns(prof__scale *k, uint64_t tick) {
     const struct prof_trace *s = &prof__trace;
     uint32_t i = 1;
-    if (s->clock != PROF_CLOCK_CPU) {
-        uint64_t rate = s->platform.ticks_per_second ? s->platform.ticks_per_second : 1000000000u;
-        tick = tick < s->start_tick ? 0 : tick - s->start_tick;
-        if (rate == 1000000000u) return (int64_t)tick;
-        return (int64_t)(tick / rate * 1000000000u + tick % rate * 1000000000u / rate);
-    }
+    if (s->clock != PROF_CLOCK_CPU) return prof__ticks_ns(tick);
     if (tick < k->tick || tick > k->last_tick) {
         while (i + 1 < s->knot_count && tick > s->knots[i].tick) i++;
         *k = prof__scale_between(s->knots[i - 1], s->knots[i]);
     }
     return tick < k->tick ? (int64_t)k->ns : (int64_t)prof__scale_ns(k, tick - k->tick);
 }
+#endif
 
 /* What the reader hands on: zones in the order of their ends, innermost first, and moments. */
 typedef struct prof__moment {
@@ -2688,7 +3410,7 @@ typedef struct prof__reader {
     prof__moment *moments;
     uint32_t thread, zones, moment_count;
     uint32_t pending;                    /* depths whose zone is still to come, */
-    uint64_t first_start[256];           /* and when the first zone within it began */
+    uint64_t first_start[PROF__LEVELS];  /* and when the first zone within it began */
     uint64_t epoch, last;
     prof__scale scale;
 } prof__reader;
@@ -2739,13 +3461,19 @@ PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, bool is_
     m->is_counter = is_counter;
 }
 
+/* The end of a zone, whole. Freestanding: the first such time after the one before it. */
+PROF__INLINE uint64_t prof__read_end(prof__reader *r, uint32_t end) {
+    if (!PROF__BARE) return r->epoch | end;
+    return r->epoch += end - (uint32_t)r->epoch;
+}
+
 PROF__FN const prof__record *prof__read_long(prof__reader *r, const prof__record *c) {
     uint32_t kind = c->site_depth >> 8;
     if (kind == PROF__CLOCK) {
-        r->epoch = (uint64_t)c->end << 32;
+        r->epoch = (uint64_t)c->end << 32 | c->duration;
     } else if (kind == PROF__ZONE64 || kind == PROF__UNFINISHED) {
         r->epoch = (uint64_t)c[1].duration << 32;
-        prof__read_zone(r, r->epoch | c[1].end, (uint64_t)c->duration << 32 | c->end,
+        prof__read_zone(r, prof__read_end(r, c[1].end), (uint64_t)c->duration << 32 | c->end,
                         c[1].site_depth, kind == PROF__UNFINISHED);
     } else if (kind != PROF__STEP) {
         prof__read_moment(r, c, kind == PROF__COUNTER);
@@ -2758,7 +3486,7 @@ PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const p
         if (PROF__UNLIKELY(c->site_depth >> 8 >= PROF__KIND)) {
             c = prof__read_long(r, c);
         } else {
-            prof__read_zone(r, r->epoch | c->end, c->duration, c->site_depth, false);
+            prof__read_zone(r, prof__read_end(r, c->end), c->duration, c->site_depth, false);
             c++;
         }
     }
@@ -2793,7 +3521,7 @@ struct prof__tree {
     bool touching;                       /* a zone began when the one before it ended */
     int64_t root_end_ns;
     prof__scale scale;
-    prof__level levels[257];
+    prof__level levels[PROF__LEVELS + 1];
 };
 
 /* Depths from pending to depth get their first descendant now. */
@@ -5152,6 +5880,14 @@ PROF_API PROF__QUIET prof_result prof_write_canonical(const prof_trace *trace, p
     return prof__out_close(&o);
 }
 
+#if PROF__BARE
+PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace,
+                                                  const prof_table_desc *desc) {
+    (void)trace;
+    (void)desc;
+    return PROF_ERROR_UNSUPPORTED;
+}
+#else
 PROF__FN bool prof__stdio_write(void *file, const void *data, size_t size) {
     return fwrite(data, 1, size, (FILE *)file) == size;
 }
@@ -5164,6 +5900,7 @@ PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace,
     r = prof_write_table(trace, desc, out);
     return r == PROF_OK && fflush(stdout) ? PROF_ERROR_SINK : r;
 }
+#endif
 
 /* ---- @CHROME: Chrome trace JSON as Kineto writes it ---- */
 
@@ -5338,6 +6075,13 @@ PROF_API PROF__QUIET prof_result prof_write_legacy_chrome(const prof_trace *trac
     return prof__out_close(&o);
 }
 
+#if PROF__BARE
+PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const char *path) {
+    (void)trace;
+    (void)path;
+    return PROF_ERROR_UNSUPPORTED;
+}
+#else
 /* A file that appears under its name when it is whole. What is no regular file (a device, a pipe)
    is written in place. */
 typedef struct prof__file {
@@ -5462,6 +6206,7 @@ PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const
     if (result != PROF_OK) errno = error;
     return result;
 }
+#endif
 
 /* ---- @STACKS: folded stacks ---- */
 
@@ -5697,7 +6442,11 @@ PROF__FN const char *prof__transition_stopped(prof_action from) {
 
 /* ---- @SESSION: start, stop, statistics ---- */
 
+#if PROF__BARE
+static const char prof__memory_text[] =
+#else
 static char prof__memory_text[96] =
+#endif
     "the arena is too small: prof_memory_size(desc) says how much it takes";
 
 PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
@@ -5709,6 +6458,144 @@ PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
     return (unsigned)result < sizeof texts / sizeof *texts ? texts[result] : "unknown error";
 }
 
+#if PROF__BARE
+PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 16; }
+
+/* What a context takes: its state, a chunk with its analysis, its open zones at stop. */
+PROF__FN size_t prof__need(uint32_t contexts, uint32_t depth, uint32_t sites) {
+    size_t slots = prof__reserve(depth) + PROF__WORK_SLOTS;
+    return 16 + (sites + 1) * PROF__SITE_SHARE +
+           contexts * (prof__state_size(depth) + PROF__STATE_SHARE(depth) +
+                       prof__align(sizeof(prof__segment) + slots * sizeof(prof__record)) +
+                       slots * PROF__SLOT_SHARE);
+}
+
+PROF_API PROF__QUIET size_t prof_memory_size(const prof_desc *desc) {
+    prof_desc none;
+    memset(&none, 0, sizeof none);
+    if (!desc) desc = &none;
+    return prof__need(desc->max_threads ? desc->max_threads : 1, prof__depth_of(desc),
+                      prof__site_count);
+}
+
+/* Lays the arena out; false: too small. */
+PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
+    char *memory = d->memory ? (char *)d->memory : prof__builtin_arena.bytes;
+    size_t size = d->memory ? d->memory_size : sizeof prof__builtin_arena.bytes;
+    size_t skip = (16u - ((uintptr_t)memory & 15u)) & 15u;
+    s->max_depth = prof__depth_of(d);
+    if (size < prof__need(1, s->max_depth, prof__site_count)) return false;
+    prof__arena.base = prof__arena.low = memory + skip;
+    prof__arena.end = prof__arena.high = memory + skip + ((size - skip) & ~(size_t)15u);
+    s->chunk_size = (prof__reserve(s->max_depth) + PROF__WORK_SLOTS) * sizeof(prof__record);
+    prof__arena.promised = (prof__site_count + 1) * PROF__SITE_SHARE;
+    prof__arena.closed = false;
+    return true;
+}
+
+PROF__FN prof_result prof__start_locked(const prof_desc *desc) {
+    struct prof_trace *s = &prof__trace;
+    if (s->open) return PROF_ERROR_STATE;
+    if (desc->max_depth >= PROF__LEVELS || (!desc->memory && desc->memory_size))
+        return PROF_ERROR_INVALID;
+    if (!desc->platform.now && !prof__clock_open()) return PROF_ERROR_UNSUPPORTED;
+    memset(s, 0, sizeof *s);
+    s->platform = desc->platform;
+    s->clock = desc->platform.now ? PROF_CLOCK_PLATFORM : PROF_CLOCK_CPU;
+    s->max_threads = desc->max_threads;
+    prof__names.count = 0;
+    if (!prof__arena_open(s, desc)) return PROF_ERROR_MEMORY;
+    s->read = s->platform.now ? s->platform.now(s->platform.user) : prof__clock();
+    s->start_tick = s->time = s->read;
+    prof__disarm();
+    s->open = true;
+    prof__on = 1;
+    return PROF_OK;
+}
+
+PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
+    prof_desc none;
+    prof_result result;
+    uintptr_t lock = prof__mask();
+    memset(&none, 0, sizeof none);
+    result = prof__start_locked(desc ? desc : &none);
+    prof__unmask(lock);
+    return result;
+}
+
+PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t) {
+    prof__row *row = &t->row;
+    row->cursor = t->hot.cursor;
+    row->open_count = (uint32_t)prof__open_zones(t);
+    prof__arena.promised -= PROF__STATE_SHARE(s->max_depth);
+    row->open = (prof__open *)prof__take(row->open_count * sizeof *row->open,
+                                         row->open_count * PROF__SLOT_SHARE);
+    for (uint32_t i = 0; i < row->open_count; i++) {
+        row->open[i].start = prof__start_of(t->frames + i);
+        row->open[i].site = t->frames[i].site_depth & ~(uint32_t)0xff;
+        row->open[i].depth = i;
+    }
+    s->counts.unfinished += row->open_count;
+}
+
+PROF_API PROF__QUIET prof_trace *prof_stop(void) {
+    struct prof_trace *s = &prof__trace;
+    uintptr_t lock = prof__lock();
+    bool open = s->open;
+    if (open) {
+        s->stop_tick = prof__time();
+        prof__on = 0;
+        prof__disarm();
+        for (prof__row *row = s->rows; row; row = row->next)
+            prof__state_close(s, (prof__state *)(void *)row);
+        s->open = false;
+        s->stopped = prof__arena.closed = true;
+    }
+    prof__unlock(lock);
+    return open ? s : NULL;
+}
+
+PROF_API PROF__QUIET int64_t prof_now(void) {
+    uintptr_t lock = prof__lock();
+    uint64_t now = prof__on ? prof__time() : 0;
+    prof__unlock(lock);
+    return now ? prof__ticks_ns(now) : 0;
+}
+
+PROF__FN void prof__stats_fill(prof_stats *out, struct prof_trace *s) {
+    const prof__counts *c = &s->counts;
+    out->dropped_full = c->full;
+    out->dropped_deep = c->deep;
+    out->dropped_sites = c->sites;
+    out->dropped_threads = s->dropped_threads;
+    out->dropped =
+        out->dropped_full + out->dropped_deep + out->dropped_sites + out->dropped_threads;
+    out->unbalanced = c->unbalanced;
+    out->healed = c->healed;
+    out->cut = c->cut;
+    out->unfinished = c->unfinished;
+    out->clock_steps = c->steps + s->steps;
+    out->threads = s->row_count;
+    out->clock = s->clock;
+    out->ticks_per_second = s->platform.ticks_per_second ? s->platform.ticks_per_second
+                          : s->clock ? 1000000000u : 0;
+    out->bytes_total = (size_t)(prof__arena.end - prof__arena.base);
+    out->bytes_used =
+        out->bytes_total - (size_t)(prof__arena.high - prof__arena.low) + prof__arena.promised;
+}
+
+PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
+    struct prof_trace *s = &prof__trace;
+    prof_stats out;
+    memset(&out, 0, sizeof out);
+    for (prof__row *row = s->open ? s->rows : NULL; row; row = row->next)
+        row->cursor = ((const prof__state *)(const void *)row)->hot.cursor;
+    if (!s->analysed) prof__count_rows(s);
+    out.recorded = s->event_count;
+    prof__stats_fill(&out, s);
+    return out;
+}
+#else
 PROF__FN void prof__say_needed(size_t need, size_t have) {
     char *p = PROF__LITERAL(prof__memory_text, "the arena is too small: ");
     p = prof__text_u64(p, have);
@@ -5717,10 +6604,6 @@ PROF__FN void prof__say_needed(size_t need, size_t have) {
 }
 
 PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 64; }
-
-PROF__FN size_t prof__state_size(uint32_t depth) {
-    return prof__align(sizeof(prof__state) + depth * sizeof(prof__frame));
-}
 
 /* The smallest chunk: what is kept for open zones, and as much again to work with. */
 PROF__FN size_t prof__chunk_least(uint32_t depth) {
@@ -6372,6 +7255,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     prof__unlock();
     return out;
 }
+#endif /* !PROF__BARE */
 
 #ifdef __cplusplus
 } /* extern "C" */
