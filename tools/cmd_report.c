@@ -99,9 +99,9 @@ static int run(int argc, char **argv) {
          "only rows of these: cpu_op, kernel, python_function, ..."},
         {"name", 0, OPTION_TEXT, &rows->filter.name, "REGEX", "only rows whose name it matches"},
         {"pid", 0, OPTION_LIST, &rows->filter.pids, "PID", "only events of these processes"},
-        {"device", 0, OPTION_FLAG, &rows->without_device, NULL,
+        {"device", 0, OPTION_FLAG, &rows->device, NULL,
          "--no-device: no device times and rows; less memory"},
-        {"memory", 0, OPTION_FLAG, &rows->without_memory, NULL,
+        {"memory", 0, OPTION_FLAG, &rows->memory, NULL,
          "--no-memory: no columns of memory, where the trace has it"},
         {"time-unit", 0, OPTION_TEXT, &o.unit, "UNIT", "s, ms or us; default: each time its own"},
         {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "of the name's column, or all (55)"},
@@ -112,7 +112,7 @@ static int run(int argc, char **argv) {
         {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
-    rows->without_device = rows->without_memory = true;
+    rows->device = rows->memory = true;
     int status, count = options_parse(&report_command, options, argc, argv, &status);
     if (count < 0) return status;
     if (count == 0) return fail(NULL, "report needs a trace; see prof report --help");
@@ -123,6 +123,7 @@ static int run(int argc, char **argv) {
     status = EXIT_OK;
     for (int i = 1; i <= count; i++)
         if (rows_read(&table, argv[i]) != EXIT_OK) status = EXIT_BAD;
+    rows_finish(&table);
     int written = write_report(&table, &o, &desc, format);
     rows_free(&table);
     return status ? status : written;

@@ -174,7 +174,7 @@ static void note_device(row_table *t, const trace_event *event) {
     static const struct { const char *category, *name; } devices[] = {
         {"xpu_runtime", "XPU"}, {"mtia_runtime", "MTIA"}, {"privateuse1_runtime", "PRIVATEUSE1"}
     };
-    if (t->options->without_device) return;
+    if (!t->options->device) return;
     for (size_t i = 0; event->kind == TRACE_RUNTIME && i < sizeof devices / sizeof *devices; i++)
         if (text_is(event->cat, devices[i].category)) t->view.device_name = devices[i].name;
     if (!t->view.device_name && kind_is_device(event->kind)) t->view.device_name = "CUDA";
@@ -201,7 +201,7 @@ static void add_event(row_table *t, const trace_event *event) {
     if (new_call) {
         bool row = shown(t, event, new_call->name);
         new_call->key = row ? event_group(t, event, new_call->name, PROF_DEVICE_CPU) : NO_CALL;
-    } else if (event->phase == 'X' && !(t->options->without_device && event->kind)) {
+    } else if (event->phase == 'X' && (t->options->device || !event->kind)) {
         add_device_event(t, event);
     }
 }
@@ -222,17 +222,20 @@ static uint32_t frames_of(row_table *t, const call *c) {
 }
 
 /* The row of a call, with its Python frames where it is grouped by them. */
-static uint32_t row_of(row_table *t, const call *c) {
-    if (!t->options->by_stack || c->frame == NO_CALL || c->kind == TRACE_PYTHON) return c->key;
-    group_key key;
-    memcpy(&key, t->groups.entries[c->key].text, sizeof key);
-    if (key.stack == 0) key.stack = frames_of(t, c);
-    return group_of(t, &key);
+static prof_average *row_of(row_table *t, const call *c) {
+    uint32_t number = c->key;
+    if (t->options->by_stack && c->frame != NO_CALL && c->kind != TRACE_PYTHON) {
+        group_key key;
+        memcpy(&key, t->groups.entries[c->key].text, sizeof key);
+        if (key.stack == 0) key.stack = frames_of(t, c);
+        number = group_of(t, &key);          /* may move the rows */
+    }
+    return &t->rows[number];
 }
 
 static void add_call_to_row(row_table *t, const call *c) {
     if (c->key == NO_CALL || c->merged) return;
-    prof_average *row = &t->rows[row_of(t, c)];
+    prof_average *row = row_of(t, c);
     if (row->count == 0) row->parent = c->is_child ? 0 : PROF_NONE;
     row->count++;
     row->cpu_time_total_ns += c->dur_ns;
@@ -260,7 +263,8 @@ static void add_free_change(row_table *t, const memory_change *change) {
     key.name = intern(&t->tree.names, "[memory]", 8);
     if (t->has_name && regexec(&t->name, "[memory]", 0, NULL, 0) != 0) return;
     if (t->options->filter.categories.count) return;
-    prof_average *row = &t->rows[group_of(t, &key)];
+    uint32_t number = group_of(t, &key);
+    prof_average *row = &t->rows[number];
     row->count++;
     row->min_ns = 0;
     if (counts_as_cpu(change->device_type)) {
@@ -293,7 +297,7 @@ static void add_memory(row_table *t) {
     for (size_t i = 0; i < tree->count; i++) {
         const call *c = &tree->calls[i];
         if (c->key == NO_CALL || c->merged) continue;
-        prof_average *row = &t->rows[row_of(t, c)];
+        prof_average *row = row_of(t, c);
         row->cpu_memory_usage += sums[i][0];
         row->device_memory_usage += sums[i][1];
     }
@@ -302,7 +306,7 @@ static void add_memory(row_table *t) {
         uint32_t owner = change->owner;
         while (owner != NO_CALL && tree->calls[owner].merged) owner = tree->calls[owner].parent;
         if (owner == NO_CALL || tree->calls[owner].key == NO_CALL) continue;
-        prof_average *row = &t->rows[row_of(t, &tree->calls[owner])];
+        prof_average *row = row_of(t, &tree->calls[owner]);
         if (counts_as_cpu(change->device_type)) row->self_cpu_memory_usage += change->bytes;
         else if (counts_as_device(change->device_type))
             row->self_device_memory_usage += change->bytes;
@@ -315,10 +319,10 @@ static void add_memory(row_table *t) {
 bool rows_begin(row_table *t, const row_options *options) {
     t->options = options;
     intern(&t->texts, "", 0);                                        /* number 0: none */
-    t->tree.without_kernels = options->without_device;
+    t->tree.without_kernels = !options->device;
     t->tree.with_python = options->by_stack > 0 ||
                           listed(&options->filter.categories, "python_function", 15);
-    t->tree.with_memory = !options->without_memory;
+    t->tree.with_memory = options->memory;
     if (!options->filter.name) return true;
     t->has_name = regcomp(&t->name, options->filter.name, REG_EXTENDED | REG_NOSUB) == 0;
     if (!t->has_name)
@@ -343,6 +347,13 @@ int rows_read(row_table *t, const char *path) {
     t->unowned += t->tree.unowned;
     tree_clear(&t->tree);
     return trace_close(reader);
+}
+
+void rows_finish(row_table *t) {
+    size_t kept = 0;                      /* grouping by stack leaves rows without events */
+    for (size_t i = 0; i < t->count; i++)
+        if (t->rows[i].count) t->rows[kept++] = t->rows[i];
+    t->count = kept;
 }
 
 void rows_free(row_table *t) {

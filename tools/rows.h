@@ -17,7 +17,8 @@ typedef struct row_options {
     row_filter filter;
     bool by_shapes, by_overload;
     int64_t by_stack;           /* the innermost N entries of the stack; 0: not */
-    bool merge_duplicates, without_device, without_memory, with_flops;
+    bool merge_duplicates, with_flops;
+    bool device, memory;        /* device times and rows; memory's columns */
 } row_options;
 
 typedef struct row_table {
@@ -42,6 +43,7 @@ typedef struct row_table {
 /* false: the filter's name is no regular expression (told). */
 bool rows_begin(row_table *table, const row_options *options);
 int rows_read(row_table *table, const char *path);           /* adds one file; the exit code */
+void rows_finish(row_table *table);                          /* after the last file */
 void rows_free(row_table *table);
 
 #endif

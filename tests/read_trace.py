@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""An independent reading of a trace, to compare with what `prof report` says of it.
+
+    read_trace.py TRACE REPORT.json     report --format json --limit all --no-memory TRACE
+
+Times are compared to the nanosecond. Prints what differs; exit status 1 when something does.
+"""
+import collections
+import gzip
+import json
+import sys
+from decimal import Decimal
+
+CPU = {"cpu_op", "Operator", "user_annotation", "cuda_runtime", "cuda_driver", "Runtime",
+       "overhead"}
+DEVICE = {"kernel", "Kernel", "gpu_memcpy", "Memcpy", "gpu_memset", "Memset"}
+SKIPPED = {"python_function", "cuda_sync", "Trace"}
+RUNTIME = {"cuda_runtime", "cuda_driver", "Runtime"}
+
+
+def load(path):
+    with (gzip.open if path.endswith(".gz") else open)(path, "rt", errors="replace") as file:
+        trace = json.load(file, parse_float=Decimal)
+    events = trace.get("traceEvents", []) if isinstance(trace, dict) else trace
+    return [e for e in events if isinstance(e, dict) and e.get("ph") == "X"]
+
+
+def ns(value):
+    if not isinstance(value, (int, Decimal)):
+        return 0                            # NaN and the like: taken as absent
+    return int((Decimal(value) * 1000).quantize(Decimal(1), rounding="ROUND_HALF_UP"))
+
+
+def nest(calls):
+    """Sets parent and self of each: PyTorch's rule, and half-open intervals."""
+    threads = collections.defaultdict(list)
+    for call in calls:
+        threads[call["thread"]].append(call)
+    for members in threads.values():
+        stack = []
+        for call in sorted(members, key=lambda c: (c["start"], -c["end"])):
+            while stack and (call["start"] >= stack[-1]["end"] or call["end"] > stack[-1]["end"]):
+                stack.pop()
+            if stack:
+                call["parent"] = stack[-1]
+                stack[-1]["self"] -= call["end"] - call["start"]
+            stack.append(call)
+
+
+def owner(kernel, ops, launches):
+    args = kernel.get("args") or {}
+    external = args.get("External id", args.get("external id"))
+    launch = launches.get(args.get("correlation"))
+    if external in ops and not (launch and external == args.get("correlation")):
+        return ops[external]
+    call = launch
+    while call and call["runtime"]:
+        call = call["parent"]
+    return call or launch
+
+
+def rows_of(events):
+    calls, kernels, ops, launches = [], [], {}, {}
+    for e in events:
+        category = e.get("cat", "")
+        if category in SKIPPED:
+            continue
+        if category in DEVICE or category == "gpu_user_annotation":
+            kernels.append(e)
+            continue
+        start = ns(e.get("ts", 0))
+        call = {"name": e.get("name", ""), "thread": (str(e.get("pid", 0)), str(e.get("tid", 0))),
+                "start": start, "end": start + ns(e.get("dur", 0)), "self": ns(e.get("dur", 0)),
+                "parent": None, "device": 0, "runtime": category in RUNTIME,
+                "annotation": category == "user_annotation"}
+        calls.append(call)
+        args = e.get("args") or {}
+        if call["runtime"]:
+            if "correlation" in args:
+                launches[args["correlation"]] = call
+        elif args.get("External id", args.get("external id")) is not None:
+            ops[args.get("External id", args.get("external id"))] = call
+    nest(calls)
+    rows = collections.defaultdict(collections.Counter)
+    for k in kernels:
+        dur = ns(k.get("dur", 0))
+        row = rows[k.get("name", ""), 1, k.get("cat") == "gpu_user_annotation"]
+        row.update(count=1, device_time_total=dur, self_device_time_total=dur)
+        call = owner(k, ops, launches) if k.get("cat") in DEVICE else None
+        if call:
+            rows[call["name"], 0, call["annotation"]]["self_device_time_total"] += dur
+        while call:
+            rows[call["name"], 0, call["annotation"]]["device_time_total"] += dur
+            call = call["parent"]
+    for call in calls:
+        rows[call["name"], 0, call["annotation"]].update(
+            count=1, cpu_time_total=call["end"] - call["start"], self_cpu_time_total=call["self"])
+    return rows
+
+
+def main():
+    events = load(sys.argv[1])
+    expected = rows_of(events)
+    with open(sys.argv[2], encoding="utf-8") as file:
+        report = json.load(file, parse_float=Decimal)
+    differences = []
+    for row in report:
+        key = row["key"], min(row["device_type"], 1), row["is_user_annotation"]
+        want = expected.pop(key, None)
+        if want is None:
+            differences.append(f"{key}: is not in the trace")
+            continue
+        got = {name: ns(row[name]) for name in (
+            "cpu_time_total", "self_cpu_time_total", "device_time_total",
+            "self_device_time_total")}
+        got["count"] = row["count"]
+        differences += [f"{key}: {name} is {value}, not {want[name]}"
+                        for name, value in got.items() if value != want[name]]
+    differences += [f"{key}: is missing" for key in expected]
+    has_kernels = any(e.get("cat") in DEVICE for e in events)
+    if has_kernels and not any(row["device_type"] for row in report):
+        differences.append("no row for the kernels")
+    print("\n".join(differences[:10]))
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+#!/bin/sh
+# prof report: against an independent reading, its options, and bad input.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/prof.sh
+. tests/prof.sh
+
+reads_alike() {   # NAME TRACE
+    "$prof" report --limit all --no-memory --format json -o "$out/$1.json" "$2" &&
+        python3 tests/read_trace.py "$2" "$out/$1.json"
+}
+
+column() {   # COLUMN REPORT-OPTION...: that column's cells, joined by commas
+    column=$1
+    shift
+    "$prof" report --format json "$@" 2>/dev/null | python3 -c '
+import json, sys
+print(",".join(str(row[sys.argv[1]]) for row in json.load(sys.stdin)))' "$column"
+}
+
+gives() {   # NAME EXPECTED COLUMN REPORT-OPTION...
+    label=$1 expected=$2
+    shift 2
+    got=$(column "$@")
+    if [ "$got" = "$expected" ]; then echo "ok $label"; return; fi
+    failed=1
+    echo "not ok $label: $got, not $expected"
+}
+
+refuses() {   # NAME TEXT-IN-MESSAGE FILE: one line on stderr, exit status 2
+    says "$1" "$2" 2 "$prof" report "$3"
+}
+
+# ---- What the rows hold ----
+
+for file in tests/traces/kineto_*.json tests/traces/legacy_array.json; do
+    label=$(basename "$file" .json)
+    try "report_$label" reads_alike "$label" "$file"
+done
+if [ -n "$(real_traces)" ]; then
+    for file in $(real_traces); do
+        label=$(basename "$file" .gz)
+        try "report_real_${label%%.*}" reads_alike "real_${label%%.*}" "$file"
+    done
+else
+    echo 'skip report_real: ../shared/traces is not there'
+fi
+now=tests/traces/kineto_2026.json
+gzip -c "$now" >"$out/now.json.gz"
+try report_gzip reads_alike gzip "$out/now.json.gz"
+gives report_stdin "$(column count "$now")" count - <"$now"
+gives report_two_files 2,2 count --category user_annotation "$now" "$now" \
+    tests/traces/kineto_2024.json tests/traces/kineto_2024.json
+
+# ---- Options ----
+
+gives report_limit 'ProfilerStep#1,aten::addmm' key -n 2 "$now"
+gives report_sort 'aten::convolution' key -n 1 -s self_cuda_time_total --name aten "$now"
+gives report_name 'aten::linear,aten::addmm,aten::convolution' key -s none --name '^aten::' "$now"
+gives report_category 'train.py(12): step,nn.Module: Linear_0' key -s count \
+    --category python_function "$now"
+gives report_pid 'no tid' key --pid 0 --category cpu_op tests/traces/defects.json
+gives report_top_level 'ProfilerStep#1' key --top-level --name Step -s cpu_time_total -n 1 "$now"
+gives report_memory '65536,65536,65536' device_memory_usage -s cpu_time_total \
+    --name 'Step|linear|addmm' --category cpu_op,user_annotation "$now"
+gives report_memory_self '0,0,65536' self_device_memory_usage -s cpu_time_total \
+    --name 'Step|linear|addmm' --category cpu_op,user_annotation "$now"
+gives report_free_memory '-64' cpu_memory_usage --name '^.memory' "$now"
+gives report_shapes '[[6], [6], []]' input_shapes --group-by-input-shape --name 'aten::add$' \
+    tests/traces/kineto_2024.json
+gives report_stack "['nn.Module: Linear_0', 'train.py(12): step']" stack --group-by-stack 5 \
+    --name aten::addmm "$now"
+gives report_old_stack "['model.py(10): forward']" stack --group-by-stack 1 --name aten::linear \
+    tests/traces/kineto_2021.json
+gives report_no_merge 2 count --name relu tests/traces/kineto_2022.json
+gives report_merge 1 count --merge-duplicates --name relu tests/traces/kineto_2022.json
+gives report_merge_self 50.0 self_cpu_time_total --merge-duplicates --name relu \
+    tests/traces/kineto_2022.json
+gives report_no_device 0.0 device_time_total --no-device --name addmm "$now"
+says report_footer 'Self CUDA time total: 240.129us' 0 "$prof" report "$now"
+says report_unowned '1 of 3 kernels and copies belong to no call' 0 "$prof" report "$now"
+says report_csv '"aten::addmm",1,120.000,110.500' 0 "$prof" report --format csv "$now"
+says report_help 'usage: prof report' 0 "$prof" report --help
+says report_no_file 'report needs a trace' 2 "$prof" report
+says report_bad_option 'there is no such option' 2 "$prof" report --sortby x "$now"
+says report_bad_sort "there is no metric 'x'" 2 "$prof" report --sort x "$now"
+says report_bad_name 'not an extended regular expression' 2 "$prof" report --name '(' "$now"
+
+# ---- Bad input ----
+
+refuses report_directory 'is a directory' tests
+refuses report_missing 'No such file' "$out/none.json"
+: >"$out/empty.json"
+refuses report_empty 'the file is empty' "$out/empty.json"
+printf '\211PNG\r\n\032\n' >"$out/image.png"
+refuses report_png 'byte 0: this is neither a JSON object nor an array' "$out/image.png"
+head -c 100000000 /dev/zero | tr '\0' '[' >"$out/brackets.json"
+refuses report_brackets 'nested too deep' "$out/brackets.json"
+rm "$out/brackets.json"
+echo '[{"ph":"X","ts":1,"dur":9223372036854775808}]' >"$out/large.json"
+refuses report_large 'byte 24: this time does not fit' "$out/large.json"
+echo '[{"ph":"X","name":"a"b","ts":1}]' >"$out/quote.json"
+refuses report_quote 'byte 21: a comma is missing here' "$out/quote.json"
+echo '[] x' >"$out/behind.json"
+refuses report_behind 'byte 3: something follows the end' "$out/behind.json"
+head -c 900 "$out/now.json.gz" >"$out/cut.json.gz"
+refuses report_cut_gzip 'the gzip file ends early' "$out/cut.json.gz"
+head -c 5000 "$now" >"$out/cut.json"
+says report_cut 'the file ends early; read up to there' 0 "$prof" report "$out/cut.json"
+says report_nan '4 NaN or infinite numbers, taken as absent' 0 \
+    "$prof" report tests/traces/defects.json
+printf '[{"ph":"X","name":"\377","ts":1,"dur":1}]' >"$out/utf8.json"
+says report_utf8 '1 bytes that are not UTF-8' 0 "$prof" report "$out/utf8.json"
+gives report_duplicate 3.5 cpu_time_total --name twice tests/traces/defects.json
+exit $failed
