@@ -589,6 +589,21 @@ PROF_API size_t prof_format_time(char *buf, size_t size, double us);
 PROF_API size_t prof_format_share(char *buf, size_t size, double part, double total);
 PROF_API size_t prof_format_memory(char *buf, size_t size, int64_t bytes);
 
+/* Events from outside into the open session: device activities, other clocks' or languages' spans.
+   Their times are prof_now()'s, thread an index from prof_submit_thread or prof_threads. Copied
+   with all they point to. They take their place among the zones by time: see
+   prof_trace_from_events. A device event goes to the event whose extra.id is its
+   linked_correlation_id (a call of activity_type *_runtime or *_driver passes it on to the zone
+   around it), or to the zone that was the innermost of launch_thread at launch_ns.
+   Any thread, not from a signal handler. PROF_ERROR_STATE: no session is open. PROF_ERROR_INVALID:
+   some end before they start, or have no such thread: left out, counted. PROF_ERROR_MEMORY: some
+   did not fit: dropped, counted. */
+PROF_API prof_result prof_submit(const prof_event *events, size_t count);
+
+/* The index of the thread with this id in the open session, made if need be; name may be NULL.
+   PROF_NONE: no session is open, or the arena is full. */
+PROF_API uint32_t prof_submit_thread(uint64_t id, const char *name);
+
 /* ---- Traces from events ---- */
 
 /* Bytes that prof_trace_from_events needs at most. */
@@ -2008,6 +2023,33 @@ typedef struct prof__knot { uint64_t tick, ns; } prof__knot;
 #define PROF__KNOTS 64
 #endif
 
+/* ---- what the analysis keeps beside the events ---- */
+
+/* What traces with device work or memory keep beside each event. */
+typedef struct prof__side {
+    int64_t device_ns, cpu_bytes, device_bytes;   /* children included */
+    uint32_t first_kernel, last_kernel;
+} prof__side;
+
+typedef struct prof__kernel {            /* an element of an event's list of kernels */
+    const char *name;
+    int64_t duration_ns;
+    int32_t device;
+    uint32_t next;
+} prof__kernel;
+
+/* A thread of a node: the innermost event that may hold the next one. */
+typedef struct prof__lane { uint32_t thread, top; int32_t node; } prof__lane;
+
+#define PROF__LANE_SHARE (sizeof(prof__lane) + 2 * sizeof(uint32_t))
+
+/* Of an event while stacks are folded: its node, and as a node's first event that one's first
+   child. */
+typedef struct prof__fork { uint32_t node, child; } prof__fork;
+
+/* Beside a zone when a trace has events from outside. */
+#define PROF__WIDE_SHARE (sizeof(prof__side) + sizeof(prof__fork) + sizeof(uint32_t))
+
 /* What lives from prof_start to prof_stop, over all windows. */
 static struct prof__session {
     prof_desc desc;
@@ -2059,8 +2101,8 @@ struct prof_trace {
     const struct prof_trace *self;       /* this, in a trace built without a session */
     bool built;
     prof_view view;
-    struct prof__side *side;             /* beside the events; NULL: no device work, no memory */
-    struct prof__kernel *kernels;
+    prof__side *side;                    /* beside the events; NULL: no device work, no memory */
+    prof__kernel *kernels;
     uint32_t kernel_count;
     prof_extra *own_extras;              /* copies that the trace may write */
     uint32_t own_count, own_max;
@@ -2068,14 +2110,26 @@ struct prof_trace {
     const char *(*demangle)(void *user, const char *name);
     void *demangle_user;
     uint64_t rejected, duplicates, overlaps, no_forward, unlinked;
+    bool wide;                           /* room for what is kept beside events was promised */
+    size_t slot_count;                   /* zones there is room to analyse */
+    struct prof__submitted *first_submitted, *last_submitted;
+    uint32_t kernel_max;
 };
 static struct prof_trace prof__trace;
 
 /* Bytes the analysis of n slots takes: an event each, and what queries need beside it. */
 #define PROF__SLOT_SHARE (sizeof(prof_event) + (sizeof(void *) > 4 ? 16 : 24))
 
+PROF__FN size_t prof__slot_share(void) {
+    return PROF__SLOT_SHARE + (prof__trace.wide ? PROF__WIDE_SHARE : 0);
+}
+
 /* What a state entails beside itself: its open zones at stop, and their events. */
 #define PROF__STATE_SHARE(depth) ((depth) * (sizeof(prof__open) + PROF__SLOT_SHARE))
+
+PROF__FN size_t prof__state_share(void) {
+    return prof__trace.max_depth * (sizeof(prof__open) + prof__slot_share());
+}
 
 #if !PROF__BARE
 static size_t prof__dropped_busy, prof__cut;   /* counted without a state or the lock */
@@ -2212,11 +2266,12 @@ PROF__FN bool prof__not_owned(const void *begin, const void *end) {
 /* New memory for records and for their analysis; NULL: full. */
 PROF__FN prof__chunk *prof__chunk_make(void) {
     size_t size = prof__trace.chunk_size, slots = size / sizeof(prof__record);
-    while (prof__arena_fits(size + slots * PROF__SLOT_SHARE)) {
+    while (prof__arena_fits(size + slots * prof__slot_share())) {
         char *p = prof__arena.high -= size;
         prof__chunk *c = (prof__chunk *)(void *)p;
         if (!prof__not_owned(p, p + size)) continue;
-        prof__arena.promised += slots * PROF__SLOT_SHARE;
+        prof__arena.promised += slots * prof__slot_share();
+        prof__trace.slot_count += slots;
         c->begin = (prof__record *)(void *)p;
         c->limit = c->begin + slots;
         return c;
@@ -2405,21 +2460,35 @@ PROF__FN uint32_t prof__row_thread(struct prof_trace *s, uint64_t id) {
     return old ? old->thread : s->thread_count++;
 }
 
-PROF__FN bool prof__row_open(prof__state *t) {
+PROF__FN prof__row *prof__row_add(uint64_t id) {
     struct prof_trace *s = &prof__trace;
-    prof__row *row = (prof__row *)prof__take(sizeof *row, sizeof(prof_thread_info));
-    if (!row) return false;
+    prof__row *row = (prof__row *)prof__take(
+        sizeof *row, sizeof(prof_thread_info) + (s->wide ? PROF__LANE_SHARE : 0));
+    if (!row) return NULL;
     memset(row, 0, sizeof *row);
-    row->info.id =
-        s->platform.thread_id ? s->platform.thread_id(s->platform.user) : prof__os_thread_id();
+    row->info.id = id;
     row->generation = s->generation;
-    row->thread = prof__row_thread(s, row->info.id);
+    row->thread = prof__row_thread(s, id);
     if (s->last_row) PROF__RELEASE(s->last_row->next, row);
     else s->rows = row;
     s->last_row = row;
     s->row_count++;
-    t->row = row;
-    return true;
+    return row;
+}
+
+PROF__FN void prof__row_name(prof__row *row, const char *name) {
+    size_t n;
+    (void)prof__hash(name, &n);
+    n = PROF__MIN(n, sizeof row->name - 1);
+    while (n && ((unsigned char)name[n] & 0xc0) == 0x80) n--;
+    memcpy(row->name, name, n);
+    row->name[n] = 0;
+}
+
+PROF__FN bool prof__row_open(prof__state *t) {
+    const prof_platform *p = &prof__trace.platform;
+    t->row = prof__row_add(p->thread_id ? p->thread_id(p->user) : prof__os_thread_id());
+    return t->row != NULL;
 }
 
 /* Empties the shadow stack for a new generation. As many places as zones are open from older ones
@@ -2442,7 +2511,7 @@ PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
    lock. */
 PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     const struct prof_trace *s = &prof__trace;
-    size_t share = t->promised == s->generation ? 0 : PROF__STATE_SHARE(s->max_depth);
+    size_t share = t->promised == s->generation ? 0 : prof__state_share();
     prof__chunk *c = prof__arena_fits(share) ? prof__chunk_take() : NULL;
     if (!c) return false;
     if (!prof__arena_fits(share)) {
@@ -2450,6 +2519,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
         return false;
     }
     prof__arena.promised += share;
+    if (share) prof__trace.slot_count += s->max_depth;
     t->promised = s->generation;
     memset(&t->counts, 0, sizeof t->counts);
     t->segment = NULL;
@@ -2775,16 +2845,8 @@ PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
 
 PROF_API PROF__QUIET void prof_thread_name(const char *name) {
     prof__state *t = prof__state_here();
-    size_t n;
-    if (!name) name = "";
     if (!t || !prof__lock_briefly()) return;
-    (void)prof__hash(name, &n);
-    n = PROF__MIN(n, sizeof t->row->name - 1);
-    while (n && ((unsigned char)name[n] & 0xc0) == 0x80) n--;
-    if (t->generation == PROF__LOAD(prof__on)) {
-        memcpy(t->row->name, name, n);
-        t->row->name[n] = 0;
-    }
+    if (t->generation == PROF__LOAD(prof__on)) prof__row_name(t->row, name ? name : "");
     prof__unlock();
 }
 
@@ -3673,73 +3735,187 @@ PROF__FN bool prof__build_row(struct prof_trace *s, const prof__row *row, prof__
     return tree->touching;
 }
 
-/* Makes the events, once, in the memory that was promised for them. */
-PROF__FN void prof__analyse(const prof_trace *trace) {
-    struct prof_trace *s = &prof__trace;
-    static prof__tree tree;
-    uint32_t moments = 0;
-    bool disorder = false;
-    char *p = prof__arena.low;
-    if (trace != s || s->analysed) return;
-    s->analysed = true;
-    prof__count_rows(s);
-    s->threads = (prof_thread_info *)(void *)p;
-    for (const prof__row *row = s->rows; row; row = row->next) s->threads[row->thread] = row->info;
-    p += prof__align(s->thread_count * sizeof *s->threads);
-    s->events = (prof_event *)(void *)p;
-    p += s->event_count * sizeof *s->events;
-    s->moments = (prof__moment *)(void *)p;
-    s->scratch = p + prof__align(s->moment_count * sizeof *s->moments);
-    if (s->scratch + s->event_count * (PROF__SLOT_SHARE - sizeof(prof_event)) > prof__arena.high) {
-        s->counts.full += s->event_count;   /* only "(lost)" zones in a full arena can come here */
-        s->event_count = s->moment_count = 0;
-        s->scratch = (char *)(void *)s->events;
-        return;
-    }
-    memset(&tree, 0, sizeof tree);
-    for (const prof__row *row = s->rows; row; row = row->next)
-        disorder = prof__build_row(s, row, &tree, &moments) || disorder;
-    if ((s->row_count > 1 || disorder) && !prof__events_in_order(s->events, s->event_count))
-        prof__events_sort(s->events, s->event_count, s->scratch);
-}
+/* ---- @OUTSIDE: events from outside, and traces made of them ---- */
 
 PROF__FN bool prof__valid(const prof_trace *trace) {
     return trace && (trace == &prof__trace || trace->self == trace) && trace->stopped;
 }
 
-PROF_API PROF__QUIET const prof_event *prof_events(const prof_trace *trace, size_t *count) {
-    bool ok = prof__valid(trace);
-    if (ok) prof__analyse(trace);
-    if (count) *count = ok ? trace->event_count : 0;
-    return ok && trace->event_count ? trace->events : NULL;
+/* ---- events handed in while a session is open ---- */
+
+/* An event from outside, in the arena, with all it points to behind it. */
+struct prof__submitted { struct prof__submitted *next; prof_event event; };
+
+#if !PROF__BARE
+/* Packs an extra and what it points to into one piece of memory; p NULL: only counts. */
+typedef struct prof__pack { char *p; size_t used; } prof__pack;
+
+PROF__FN void *prof__pack_bytes(prof__pack *k, const void *from, size_t size, size_t align) {
+    char *to;
+    k->used = (k->used + align - 1) & ~(align - 1);
+    to = k->p ? k->p + k->used : NULL;
+    if (to && from) memcpy(to, from, size);
+    k->used += size;
+    return to;
 }
 
-PROF_API PROF__QUIET const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count) {
-    bool ok = prof__valid(trace);
-    if (ok) prof__analyse(trace);
-    if (count) *count = ok ? trace->thread_count : 0;
-    return ok && trace->thread_count ? trace->threads : NULL;
+PROF__FN const char *prof__pack_text(prof__pack *k, const char *s) {
+    return s ? (const char *)prof__pack_bytes(k, s, strlen(s) + 1, 1) : NULL;
 }
 
-PROF_API PROF__QUIET const prof_site *prof_event_site(const prof_trace *trace,
-                                                      const prof_event *event) {
-    return prof__valid(trace) && event && event->site ? prof__site(event->site) : NULL;
+/* An array of count pointers to text. */
+PROF__FN const char *const *prof__pack_texts(prof__pack *k, const char *const *from,
+                                             uint32_t count) {
+    const char **to;
+    if (!from || !count) return NULL;
+    to = (const char **)prof__pack_bytes(k, from, count * sizeof *from, sizeof *from);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *text = prof__pack_text(k, from[i]);
+        if (to) to[i] = text;
+    }
+    return to;
 }
 
-/* ---- @OUTSIDE: events from outside, and traces made of them ---- */
+PROF__FN const prof_shape *prof__pack_shapes(prof__pack *k, const prof_shape *from, uint32_t count,
+                                             bool items) {
+    prof_shape *to;
+    if (!from || !count) return NULL;
+    to = (prof_shape *)prof__pack_bytes(k, from, count * sizeof *from, sizeof(void *));
+    for (uint32_t i = 0; i < count; i++) {
+        const int64_t *dims = !from[i].items && from[i].dims
+            ? (const int64_t *)prof__pack_bytes(k, from[i].dims, from[i].count * sizeof *dims,
+                                                sizeof *dims) : NULL;
+        if (to) to[i].dims = dims;
+    }
+    for (uint32_t i = 0; items && i < count; i++) {
+        const prof_shape *list =
+            from[i].items ? prof__pack_shapes(k, from[i].items, from[i].count, false) : NULL;
+        if (to) to[i].items = list;
+    }
+    return to;
+}
 
-/* What traces with device work or memory keep beside each event. */
-typedef struct prof__side {
-    int64_t device_ns, cpu_bytes, device_bytes;   /* children included */
-    uint32_t first_kernel, last_kernel;
-} prof__side;
+PROF__FN void prof__pack_kernels(prof__pack *k, prof_extra *x) {
+    prof_kernel *to = NULL;
+    if (x->kernels)
+        to = (prof_kernel *)prof__pack_bytes(k, x->kernels, x->kernel_count * sizeof *to,
+                                             sizeof(int64_t));
+    for (uint32_t i = 0; x->kernels && i < x->kernel_count; i++) {
+        const char *name = prof__pack_text(k, x->kernels[i].name ? x->kernels[i].name : "(null)");
+        if (to) to[i].name = name;
+    }
+    x->kernels = to;
+}
 
-typedef struct prof__kernel {            /* an element of an event's list of kernels */
-    const char *name;
-    int64_t duration_ns;
-    int32_t device;
-    uint32_t next;
-} prof__kernel;
+PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
+    prof_extra x = *from, *to = (prof_extra *)prof__pack_bytes(k, NULL, sizeof x, sizeof(int64_t));
+    x.input_shapes = prof__pack_shapes(k, from->input_shapes, from->input_count, true);
+    x.strides = prof__pack_shapes(k, from->strides, from->input_count, true);
+    prof__pack_kernels(k, &x);
+    x.dtypes = prof__pack_texts(k, from->dtypes, from->input_count);
+    x.concrete_inputs = prof__pack_texts(k, from->concrete_inputs, from->input_count);
+    x.stack = prof__pack_texts(k, from->stack, from->stack_count);
+    x.overload_name = prof__pack_text(k, from->overload_name);
+    x.trace_name = prof__pack_text(k, from->trace_name);
+    x.activity_type = prof__pack_text(k, from->activity_type);
+    x.kwinputs = prof__pack_text(k, from->kwinputs);
+    x.metadata_json = prof__pack_text(k, from->metadata_json);
+    x.backend = prof__pack_text(k, from->backend);
+    x.module_hierarchy = prof__pack_text(k, from->module_hierarchy);
+    if (to) *to = x;
+    return to;
+}
+
+/* Bytes of analysis that an event from outside entails. */
+#define PROF__OUTSIDE_SHARE \
+    (PROF__SLOT_SHARE + sizeof(prof__side) + sizeof(prof__fork) + PROF__GROUP_SHARE + \
+     PROF__LANE_SHARE + sizeof(prof__kernel) + sizeof(uint32_t))
+
+/* What device columns are called when no device of that name was added. */
+PROF__FN const char *prof__device_text(uint8_t type) {
+    static const char *const names[] = {
+        "cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip", "fpga", "maia", "xla", "vulkan",
+        "metal", "xpu", "mps", "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuse1" };
+    return type < sizeof names / sizeof *names ? names[type] : "device";
+}
+
+/* From now on the analysis keeps amounts beside every event. Under the lock. */
+PROF__FN bool prof__widen(struct prof_trace *s) {
+    size_t more = s->slot_count * PROF__WIDE_SHARE + s->row_count * PROF__LANE_SHARE;
+    if (s->wide) return true;
+    if (!prof__arena_fits(more)) return false;
+    prof__arena.promised += more;
+    return s->wide = true;
+}
+
+PROF__FN prof_result prof__submit_one(struct prof_trace *s, const prof_event *e) {
+    const char *name = e->name ? e->name : "(null)";
+    size_t kernels = e->extra ? e->extra->kernel_count * sizeof(prof__kernel) : 0, length;
+    uint32_t hash = prof__hash(name, &length), number;
+    struct prof__submitted *to;
+    prof__pack pack = { NULL, 0 };
+    if (e->thread >= s->thread_count || e->end_ns < e->start_ns) {
+        s->rejected++;
+        return PROF_ERROR_INVALID;
+    }
+    number = prof__name_add(name, length, hash);
+    if (e->extra) (void)prof__pack_extra(&pack, e->extra);
+    to = number ? (struct prof__submitted *)prof__take(prof__align(sizeof *to) + pack.used,
+                                                       PROF__OUTSIDE_SHARE + kernels) : NULL;
+    if (!to) {
+        s->counts.full++;
+        return PROF_ERROR_MEMORY;
+    }
+    to->next = NULL;
+    to->event = *e;
+    to->event.site = PROF__PUSHED + number - 1;
+    to->event.name = prof__site(to->event.site)->name;
+    to->event.flags = (uint16_t)((e->flags & 0xff) | PROF_EVENT_SUBMITTED);
+    to->event.depth = 0;
+    pack.p = (char *)to + prof__align(sizeof *to);
+    pack.used = 0;
+    if (e->extra) to->event.extra = prof__pack_extra(&pack, e->extra);
+    if (s->last_submitted) s->last_submitted->next = to;
+    else s->first_submitted = to;
+    s->last_submitted = to;
+    if (e->device_type != PROF_DEVICE_CPU && !s->view.device_name)
+        s->view.device_name = prof__device_text(e->device_type);
+    s->outside_count++;
+    s->kernel_max += (e->extra ? e->extra->kernel_count : 0) + 1;
+    return PROF_OK;
+}
+
+PROF_API PROF__QUIET prof_result prof_submit(const prof_event *events, size_t count) {
+    struct prof_trace *s = &prof__trace;
+    prof_result result = PROF_OK;
+    if (count && !events) return PROF_ERROR_INVALID;
+    prof__lock();
+    if (!s->open) result = PROF_ERROR_STATE;
+    else if (count && !prof__widen(s)) {
+        result = PROF_ERROR_MEMORY;
+        s->counts.full += count;
+    }
+    for (size_t i = 0; s->wide && result != PROF_ERROR_STATE && i < count; i++) {
+        prof_result one = prof__submit_one(s, events + i);
+        if (one != PROF_OK) result = one;
+    }
+    prof__unlock();
+    return result;
+}
+
+PROF_API PROF__QUIET uint32_t prof_submit_thread(uint64_t id, const char *name) {
+    struct prof_trace *s = &prof__trace;
+    prof__row *row;
+    uint32_t thread = PROF_NONE;
+    prof__lock();
+    for (row = s->open ? s->rows : NULL; row && row->info.id != id;) row = row->next;
+    if (!row && s->open) row = prof__row_add(id);
+    if (row && name) prof__row_name(row, name);
+    if (row) thread = row->thread;
+    prof__unlock();
+    return thread;
+}
+#endif
 
 /* Open addressing: the place of a key's number + 1, or the free one where it would go. same()
    compares number with the key. */
@@ -3764,18 +3940,14 @@ PROF__FN bool prof__in_tree(const prof_event *e) {
     return e->device_type == PROF_DEVICE_CPU && !(e->flags & PROF_EVENT_ASYNC);
 }
 
-/* A thread of a node: the innermost event that may hold the next one. */
-typedef struct prof__lane { uint32_t thread, top; int32_t node; } prof__lane;
-
 typedef struct prof__linker {
     struct prof_trace *s;
     prof__lane *lanes;
     uint32_t *index, *last_child;
+    uint32_t *below;                     /* the next one out that may hold what comes */
     uint32_t *zone;                      /* of an event from outside: the recorded zone around it */
     uint32_t places, count, last;
 } prof__linker;
-
-#define PROF__LANE_SHARE (sizeof(prof__lane) + 2 * sizeof(uint32_t))
 
 typedef struct prof__lane_key {
     const prof__lane *lanes;
@@ -3807,24 +3979,31 @@ PROF__FN prof__lane *prof__lane_of(prof__linker *k, const prof_event *e) {
     return k->lanes + k->last;
 }
 
-/* The parent of event i below top, the innermost that is not yet known to have ended. As PyTorch's
-   _populate_cpu_children for events from outside. A recorded zone knows its parent: only an event
-   from outside that lies within that one can come between. */
-PROF__FN uint32_t prof__link_parent(prof__linker *k, uint32_t top, uint32_t i) {
+/* Does event p, which is not known to have ended, hold e? As PyTorch's _populate_cpu_children; but
+   of two recorded zones the depths tell. */
+PROF__FN bool prof__holds(struct prof_trace *s, const prof_event *p, const prof_event *e) {
+    if (!((p->flags | e->flags) & PROF_EVENT_SUBMITTED)) return p->depth < e->depth;
+    if (e->start_ns < p->end_ns && e->end_ns > p->end_ns) s->overlaps++;
+    return e->start_ns < p->end_ns && e->end_ns <= p->end_ns;
+}
+
+/* The parent of event i, where *top is the innermost event that may hold it. A recorded zone knows
+   its parent: only an event from outside that lies within that one can come between. */
+PROF__FN uint32_t prof__link_parent(prof__linker *k, uint32_t *top, uint32_t i) {
     prof_event *events = k->s->events;
     const prof_event *e = events + i;
-    bool recorded = !(e->flags & PROF_EVENT_SUBMITTED);
-    uint32_t home = recorded ? e->parent : PROF_NONE;
-    for (; top != PROF_NONE && !(recorded && top == home); top = events[top].parent) {
-        const prof_event *p = events + top;
-        if (recorded && !(p->flags & PROF_EVENT_SUBMITTED)) continue;
-        if (e->start_ns < p->end_ns && e->end_ns <= p->end_ns) break;
-        if (e->start_ns < p->end_ns) k->s->overlaps++;
+    uint32_t p, home = e->parent;
+    while (*top != PROF_NONE && !prof__holds(k->s, events + *top, e)) *top = k->below[*top];
+    p = *top;
+    k->below[i] = p;
+    if (e->flags & PROF_EVENT_SUBMITTED) {
+        bool outside = p != PROF_NONE && events[p].flags & PROF_EVENT_SUBMITTED;
+        k->zone[i] = outside ? k->zone[p] : p;
+    } else if (p == PROF_NONE || !(events[p].flags & PROF_EVENT_SUBMITTED) || k->zone[p] != home) {
+        p = home;
     }
-    if (!recorded) k->zone[i] = top == PROF_NONE ? PROF_NONE
-                              : events[top].flags & PROF_EVENT_SUBMITTED ? k->zone[top] : top;
-    else if (top != home && (top == PROF_NONE || k->zone[top] != home)) top = home;
-    return top;
+    *top = i;
+    return p;
 }
 
 PROF__FN void prof__link_event(prof__linker *k, uint32_t i) {
@@ -3836,24 +4015,23 @@ PROF__FN void prof__link_event(prof__linker *k, uint32_t i) {
         return;
     }
     lane = prof__lane_of(k, e);
-    e->parent = prof__link_parent(k, lane->top, i);
-    lane->top = i;
+    e->parent = prof__link_parent(k, &lane->top, i);
     if (e->parent == PROF_NONE) return;
     p = events + e->parent;
-    if (e->flags & PROF_EVENT_SUBMITTED) e->depth = (uint8_t)(p->depth + (p->depth < 255));
     if (p->first_child == PROF_NONE) p->first_child = i;
     else events[k->last_child[e->parent]].next_sibling = i;
     k->last_child[e->parent] = i;
 }
 
-/* Parents and children of all events, which stand in order. scratch: 8 bytes an event, and
+/* Parents and children of all events, which stand in order. scratch: 12 bytes an event, and
    PROF__LANE_SHARE for each thread and each event with a node. */
 PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes) {
     prof__linker k;
     memset(&k, 0, sizeof k);
     k.s = s;
     k.last_child = (uint32_t *)(void *)scratch;
-    k.zone = k.last_child + s->event_count;
+    k.below = k.last_child + s->event_count;
+    k.zone = k.below + s->event_count;
     k.index = k.zone + s->event_count;
     k.places = 2 * lanes;
     k.lanes = (prof__lane *)(void *)(k.index + k.places);
@@ -3950,8 +4128,12 @@ PROF__FN void prof__sum_up(struct prof_trace *s) {
     for (uint32_t i = 0; i < s->event_count; i++) {
         prof_event *e = s->events + i;
         e->self_cpu_time_total_ns = prof__in_tree(e) ? prof__elapsed(e) : 0;
-        if (e->parent != PROF_NONE)
-            s->events[e->parent].self_cpu_time_total_ns -= prof__elapsed(e);
+        e->depth = 0;
+        if (e->parent != PROF_NONE) {
+            prof_event *p = s->events + e->parent;
+            p->self_cpu_time_total_ns -= prof__elapsed(e);
+            e->depth = (uint8_t)(p->depth + (p->depth < 255));
+        }
         if (s->side) s->side[i].device_ns = prof__launched_ns(s, i);
     }
     for (uint32_t i = s->side ? s->event_count : 0; i--;) {
@@ -4547,6 +4729,90 @@ PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *d
     s->outside_count = s->event_count;
     *trace = s;
     return PROF_OK;
+}
+
+/* ---- a session's events ---- */
+
+/* Lays out what the analysis makes of the records; false: it does not fit, which only "(lost)"
+   zones in a full arena can bring about. */
+PROF__FN bool prof__analysis_open(struct prof_trace *s) {
+    char *p = prof__arena.low;
+    size_t n = s->event_count;
+    s->threads = (prof_thread_info *)(void *)p;
+    for (const prof__row *row = s->rows; row; row = row->next) s->threads[row->thread] = row->info;
+    p += prof__align(s->thread_count * sizeof *s->threads);
+    s->events = (prof_event *)(void *)p;
+    p += n * sizeof *s->events;
+    s->moments = (prof__moment *)(void *)p;
+    p += prof__align(s->moment_count * sizeof *s->moments);
+    if (s->outside_count) {
+        s->side = (prof__side *)(void *)p;
+        p += n * sizeof *s->side;
+        s->kernels = (prof__kernel *)(void *)p;
+        p += s->kernel_max * sizeof *s->kernels;
+    }
+    s->scratch = p;
+    n *= prof__slot_share() - sizeof(prof_event);
+    if (p <= prof__arena.high && (size_t)(prof__arena.high - p) >= n) return true;
+    s->counts.full += s->event_count;
+    s->event_count = s->moment_count = s->outside_count = 0;
+    s->side = NULL;
+    s->scratch = (char *)(void *)s->events;
+    return false;
+}
+
+/* The events that were handed in, behind the recorded ones; then all in order, in one tree. */
+PROF__FN void prof__analyse_outside(struct prof_trace *s) {
+    prof_event *to = s->events + s->event_count - s->outside_count;
+    for (const struct prof__submitted *from = s->first_submitted; from; from = from->next) {
+        *to = from->event;
+        to->parent = to->first_child = to->next_sibling = PROF_NONE;
+        to++;
+    }
+    if (!prof__events_in_order(s->events, s->event_count))
+        prof__events_sort(s->events, s->event_count, s->scratch);
+    prof__side_open(s);
+    prof__outside_tree(s, s->thread_count + s->outside_count);
+}
+
+/* Makes the events, once, in the memory that was promised for them. */
+PROF__FN void prof__analyse(const prof_trace *trace) {
+    struct prof_trace *s = &prof__trace;
+    static prof__tree tree;
+    uint32_t moments = 0;
+    bool disorder = false;
+    if (trace != s || s->analysed) return;
+    s->analysed = true;
+    s->kernel_count = 0;
+    s->duplicates = s->overlaps = s->no_forward = s->unlinked = 0;
+    prof__count_rows(s);
+    s->event_count += s->outside_count;
+    if (!prof__analysis_open(s)) return;
+    memset(&tree, 0, sizeof tree);
+    for (const prof__row *row = s->rows; row; row = row->next)
+        disorder = prof__build_row(s, row, &tree, &moments) || disorder;
+    if (s->outside_count) prof__analyse_outside(s);
+    else if ((s->row_count > 1 || disorder) && !prof__events_in_order(s->events, s->event_count))
+        prof__events_sort(s->events, s->event_count, s->scratch);
+}
+
+PROF_API PROF__QUIET const prof_event *prof_events(const prof_trace *trace, size_t *count) {
+    bool ok = prof__valid(trace);
+    if (ok) prof__analyse(trace);
+    if (count) *count = ok ? trace->event_count : 0;
+    return ok && trace->event_count ? trace->events : NULL;
+}
+
+PROF_API PROF__QUIET const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count) {
+    bool ok = prof__valid(trace);
+    if (ok) prof__analyse(trace);
+    if (count) *count = ok ? trace->thread_count : 0;
+    return ok && trace->thread_count ? trace->threads : NULL;
+}
+
+PROF_API PROF__QUIET const prof_site *prof_event_site(const prof_trace *trace,
+                                                      const prof_event *event) {
+    return prof__valid(trace) && event && event->site ? prof__site(event->site) : NULL;
 }
 
 /* ---- what an event sums up to ---- */
@@ -6213,9 +6479,6 @@ PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const
 /* One node per distinct stack, in the scratch memory. A node's name is that of its first event. */
 typedef struct prof__node { uint32_t first, next, value[2]; } prof__node;
 
-/* What an event keeps meanwhile: its node, and as a node's first event that node's first child. */
-typedef struct prof__fork { uint32_t node, child; } prof__fork;
-
 typedef struct prof__forest {
     const struct prof_trace *s;
     prof__node *nodes;
@@ -6825,7 +7088,7 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     prof__frame *top = NULL;
     prof__frame *bottom = NULL;
     prof__record *cursor = NULL;
-    size_t share = PROF__STATE_SHARE(prof__trace.max_depth);
+    size_t share = prof__state_share();
     for (int i = 0; i < 1000; i++) {
         prof__frame *now_top = PROF__ACQUIRE(t->hot.top),
                     *now_bottom = PROF__ACQUIRE(t->hot.bottom);
@@ -6842,7 +7105,7 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     prof__arena.promised -= share;       /* what was promised becomes what is taken */
     t->promised = 0;
     row->open = (prof__open *)prof__take(row->open_count * sizeof *row->open,
-                                         row->open_count * PROF__SLOT_SHARE);
+                                         row->open_count * prof__slot_share());
     for (uint32_t i = 0; i < row->open_count; i++) {
         const prof__frame *f = bottom + i;
         uint32_t start = PROF__ACQUIRE(f->start);
@@ -7238,7 +7501,8 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     out.dropped_threads = s->dropped_threads;
     out.dropped = out.dropped_full + out.dropped_deep + out.dropped_sites + out.dropped_threads;
     if (s->stopped && !s->analysed) prof__count_rows(s);
-    out.recorded = s->stopped ? s->event_count : c.slots - PROF__MIN(c.extra, c.slots);
+    out.recorded = c.slots - PROF__MIN(c.extra, c.slots);
+    if (s->stopped) out.recorded = s->event_count - (s->analysed ? s->outside_count : 0);
     out.unbalanced = c.unbalanced;
     out.healed = c.healed;
     out.cut = c.cut + PROF__LOAD(prof__cut);

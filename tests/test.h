@@ -151,17 +151,26 @@ TEST_UNUSED static void test_text_clear(test_text *text) {
 }
 
 /* The writers by number, to loop over. */
-enum { TEST_TABLE, TEST_EVENT_TABLE, TEST_CHROME, TEST_STACKS, TEST_WRITERS };
+enum { TEST_TABLE, TEST_EVENT_TABLE, TEST_CSV, TEST_JSON, TEST_CHROME, TEST_STACKS, TEST_LEGACY,
+       TEST_EVENT_STACKS, TEST_CANONICAL, TEST_WRITERS };
 
 TEST_UNUSED static prof_result test_write(const prof_trace *trace, int writer, test_text *text) {
-    prof_table_desc events;
-    memset(&events, 0, sizeof events);
+    static const prof_averages_desc by = { true, true, 3 };
+    prof_sink out = test_text_sink(text);
+    prof_table_desc table;
+    memset(&table, 0, sizeof table);
     switch (writer) {
-    case TEST_TABLE: return prof_write_table(trace, NULL, test_text_sink(text));
-    case TEST_EVENT_TABLE: return prof_write_table(trace, &events, test_text_sink(text));
-    case TEST_CHROME: return prof_write_chrome(trace, NULL, test_text_sink(text));
-    default: return prof_write_stacks(trace, PROF_METRIC_NONE, test_text_sink(text));
+    case TEST_TABLE: return prof_write_table(trace, NULL, out);
+    case TEST_CSV: table.format = PROF_FORMAT_CSV; break;
+    case TEST_JSON: table.format = PROF_FORMAT_JSON; table.averages = &by; break;
+    case TEST_CHROME: return prof_write_chrome(trace, NULL, out);
+    case TEST_STACKS: return prof_write_stacks(trace, PROF_METRIC_NONE, out);
+    case TEST_LEGACY: return prof_write_legacy_chrome(trace, out);
+    case TEST_EVENT_STACKS: return prof_write_event_stacks(trace, PROF_METRIC_NONE, out);
+    case TEST_CANONICAL: return prof_write_canonical(trace, out);
+    default: break;
     }
+    return prof_write_table(trace, &table, out);
 }
 
 /* Names that break what does not escape them. */
@@ -256,6 +265,15 @@ TEST_UNUSED static const prof_event *test_find(const prof_trace *trace, const ch
     for (i = 0; i < count; i++)
         if (strcmp(events[i].name, name) == 0 && n-- == 0) return events + i;
     return NULL;
+}
+
+TEST_UNUSED static void test_all_writers(const prof_trace *trace) {
+    test_text text;
+    int writer;
+    memset(&text, 0, sizeof text);
+    for (writer = 0; writer < TEST_WRITERS; writer++)
+        EQUAL(test_write(trace, writer, &text), PROF_OK);
+    test_text_clear(&text);
 }
 
 #endif

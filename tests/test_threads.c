@@ -56,15 +56,6 @@ static prof_trace *stop_and_check(uint64_t zones) {
     return trace;
 }
 
-static void all_writers(const prof_trace *trace) {
-    test_text text;
-    int writer;
-    memset(&text, 0, sizeof text);
-    for (writer = 0; writer < TEST_WRITERS; writer++)
-        EQUAL(test_write(trace, writer, &text), PROF_OK);
-    test_text_clear(&text);
-}
-
 /* ---- Eight at once ---- */
 
 enum { EACH = 2000, PER_TURN = 4 };
@@ -105,7 +96,7 @@ static void test_threads_eight(void) {
     events = prof_events(trace, &count);
     for (i = 0; i < count; i++) of_thread[events[i].thread]++;
     for (i = 0; i < 8; i++) EQUAL(of_thread[i], EACH * PER_TURN);
-    PASS_ON(all_writers(trace));
+    PASS_ON(test_all_writers(trace));
 }
 
 /* ---- Names and numbers of threads ---- */
@@ -290,7 +281,7 @@ static void stop_while_running(int threads, int rounds, void *memory, size_t siz
         usleep((unsigned)(i % 10) * 300);
         trace = prof_stop();
         cut_out(trace, threads);
-        if (!test_bad && i % 10 == 9) all_writers(trace);
+        if (!test_bad && i % 10 == 9) test_all_writers(trace);
         seen += prof_get_stats().recorded;
     }
     if (test_bad) test_say(" (round %d)", i);
@@ -592,7 +583,7 @@ static void test_signals(void) {
         if (strcmp(events[i].name, "outer") == 0 || strcmp(events[i].name, "inner") == 0) known++;
     }
     CHECK(known + (size_t)signals_seen * 700 >= 300000, "%u of 300000 zones", (unsigned)known);
-    all_writers(trace);
+    test_all_writers(trace);
 }
 
 /* ---- A thread stalled at any instruction ---- */
