@@ -463,7 +463,7 @@ static void failing_writer(const prof_trace *trace, int writer) {
     memset(&whole, 0, sizeof whole);
     EQUAL(test_write(trace, writer, &whole), PROF_OK);
     calls = whole.calls;
-    CHECK(calls > 0, "nothing written");
+    CHECK(calls > 0 || writer == TEST_EVENT_STACKS, "nothing written");   /* no stacks there */
     for (k = 1; k <= calls; k++) {
         memset(&part, 0, sizeof part);
         part.fail_at = k;

@@ -205,7 +205,7 @@ static void test_threads_too_many(void) {
     gate_open(&all_done, 6);
     EQUAL(prof_start(&desc), PROF_OK);
     PASS_ON(run_threads(6, crowd_body, NULL));
-    PASS_ON(all_writers(stop_and_check(2 * 20)));
+    PASS_ON(test_all_writers(stop_and_check(2 * 20)));
     stats = prof_get_stats();
     EQUAL(stats.threads, 2);
     EQUAL(stats.dropped_threads, 4 * 20);
