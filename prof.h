@@ -3834,8 +3834,9 @@ PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
 /* What device columns are called when no device of that name was added. */
 PROF__FN const char *prof__device_text(uint8_t type) {
     static const char *const names[] = {
-        "cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip", "fpga", "maia", "xla",
-        "vulkan", "metal", "xpu", "mps", "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuse1" };
+        "cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
+        "fpga", "maia", "xla", "vulkan", "metal", "xpu", "mps",
+        "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuse1" };
     return type < sizeof names / sizeof *names ? names[type] : "device";
 }
 

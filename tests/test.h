@@ -159,6 +159,10 @@ TEST_UNUSED static prof_result test_write(const prof_trace *trace, int writer, t
     prof_sink out = test_text_sink(text);
     prof_table_desc table;
     memset(&table, 0, sizeof table);
+    if (!text->data) {                   /* a text of nothing is one too */
+        text->data = (char *)calloc(1, text->capacity = 1);
+        if (!text->data) abort();
+    }
     switch (writer) {
     case TEST_TABLE: return prof_write_table(trace, NULL, out);
     case TEST_CSV: table.format = PROF_FORMAT_CSV; break;
