@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/prof.sh
 . tests/prof.sh
 
+# shellcheck disable=SC2317   # try calls it
 reads_alike() {   # NAME TRACE
     "$prof" report --limit all --no-memory --format json -o "$out/$1.json" "$2" &&
         python3 tests/read_trace.py "$2" "$out/$1.json"

@@ -171,6 +171,8 @@ void *reallocate(void *old, size_t size) {
     return memory;
 }
 
+enum { READABLE = 32 };           /* bytes behind every piece: see json_next */
+
 struct arena_block {
     struct arena_block *next;
     size_t used, size;
@@ -181,7 +183,7 @@ void *arena_allocate(arena *a, size_t size) {
     size = (size + 15) & ~(size_t)15;
     if (!a->blocks || a->blocks->size - a->blocks->used < size) {
         size_t room = size > 65536 - 64 ? size : 65536 - 64;
-        struct arena_block *block = allocate(sizeof *block + room);
+        struct arena_block *block = allocate(sizeof *block + room + READABLE);
         block->size = room;
         block->next = a->blocks;
         a->blocks = block;
@@ -525,14 +527,14 @@ static size_t code_points(const char *text) {
 
 static void write_padded(output *out, const char *text, size_t width, bool right) {
     size_t size = code_points(text), pad = width > size ? width - size : 0;
-    if (!right) output_text(out, text);
+    for (; right && pad; pad--) output_text(out, " ");
+    for (; *text; text++) output_write(out, (unsigned char)*text < 0x20 ? " " : text, 1);
     while (pad--) output_text(out, " ");
-    if (right) output_text(out, text);
 }
 
 static void write_text_row(const sheet *s, const char *const *row, const size_t *widths,
                            output *out) {
-    for (size_t c = 0; c < s->columns; c++) {
+    for (size_t c = s->hidden; c < s->columns; c++) {
         bool last = c + 1 == s->columns && !s->is_number[c];
         write_padded(out, row[c] ? row[c] : "-", last ? 0 : widths[c], s->is_number[c]);
         output_text(out, c + 1 < s->columns ? "  " : "\n");
@@ -550,7 +552,7 @@ static void write_text_sheet(const sheet *s, output *out) {
         }
     }
     write_text_row(s, s->heads, widths, out);
-    for (size_t c = 0; c < s->columns; c++) {
+    for (size_t c = s->hidden; c < s->columns; c++) {
         for (size_t i = 0; i < widths[c]; i++) output_text(out, "-");
         output_text(out, c + 1 < s->columns ? "  " : "\n");
     }
@@ -607,7 +609,7 @@ void sheet_write(const sheet *s, table_format format, output *out) {
             write_json_row(s, row, out);
         }
     }
-    if (format != FORMAT_CSV) output_text(out, "\n]");
+    if (format != FORMAT_CSV) output_text(out, "\n]\n");
 }
 
 void sheet_free(sheet *s) {

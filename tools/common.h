@@ -69,7 +69,7 @@ void *reallocate(void *old, size_t size);
      (void)((capacity) = (capacity) ? (capacity) * 2 : 64, \
             (items) = reallocate((items), (size_t)(capacity) * sizeof *(items))))
 
-/* Pieces that are freed all at once. Zero-initialise. */
+/* Pieces that are freed all at once, with 32 readable bytes behind each. Zero-initialise. */
 typedef struct arena { struct arena_block *blocks; } arena;
 void *arena_allocate(arena *a, size_t size);     /* zeroed, aligned for anything */
 char *arena_text(arena *a, const char *text, size_t size);   /* a copy with a NUL */
@@ -142,6 +142,7 @@ typedef struct sheet {
     const char *const *heads;
     const bool *is_number;     /* per column: right-aligned; bare in JSON */
     size_t columns, rows, capacity;
+    size_t hidden;             /* so many of the first columns are not in the text form */
     char **cells;              /* rows x columns, NULL: empty, JSON null */
     arena memory;
 } sheet;

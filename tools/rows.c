@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "amounts.h"
+
 /* What one row is about; compared byte by byte, so zeroed before it is filled. */
 typedef struct group_key {
     uint32_t name, shapes, overload, stack;
@@ -12,33 +14,8 @@ typedef struct group_key {
 
 /* ---- Shapes and stacks as the rows hold them ---- */
 
-static prof_shape read_shape(arena *memory, trace_text text) {
-    prof_shape shape = {0};
-    trace_text rest = text, none, item;
-    uint32_t count = 0;
-    bool nested = false;
-    if (text.size == 0 || *text.data != '[') return shape;
-    while (json_next(&rest, &none, &item)) {
-        count++;
-        nested |= *item.data == '[';
-    }
-    if (count == 0) return shape;
-    prof_shape *items = nested ? arena_allocate(memory, count * sizeof *items) : NULL;
-    int64_t *dims = nested ? NULL : arena_allocate(memory, count * sizeof *dims);
-    rest = text;
-    while (json_next(&rest, &none, &item)) {
-        if (nested) items[shape.count] = read_shape(memory, item);
-        else if (!json_int(item, &dims[shape.count])) dims[shape.count] = 0;
-        shape.count++;
-    }
-    shape.dims = dims;
-    shape.items = items;
-    return shape;
-}
-
 static void read_shapes(row_table *t, prof_average *row, const char *text, size_t size) {
-    trace_text json = json_keep(&t->memory, (trace_text){text, size});
-    prof_shape all = read_shape(&t->memory, json);
+    prof_shape all = shape_read(&t->memory, (trace_text){text, size});
     if (all.items) {
         row->input_shapes = all.items;
         row->input_count = all.count;

@@ -10,7 +10,7 @@ typedef struct row_filter {
     text_list categories;       /* as the file names them; none: the usual ones */
     text_list pids;
     const char *name;           /* extended regular expression; NULL: all */
-    int64_t from_ns, to_ns;     /* events that begin in [from, to), in the file's time; both 0: all */
+    int64_t from_ns, to_ns;     /* events that begin in [from, to), in the file's time; 0, 0: all */
 } row_filter;
 
 typedef struct row_options {

@@ -416,12 +416,6 @@ bool json_next(trace_text *rest, trace_text *key, trace_text *value) {
     return true;
 }
 
-trace_text json_keep(arena *memory, trace_text text) {
-    char *copy = arena_allocate(memory, text.size + PADDING);
-    if (text.size) memcpy(copy, text.data, text.size);
-    return (trace_text){copy, text.size};
-}
-
 /* ---- Events ---- */
 
 static const struct { const char *category; trace_kind kind; } kinds[] = {

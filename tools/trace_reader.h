@@ -96,7 +96,7 @@ bool trace_external_id(const trace_event *event, int64_t *id);   /* also 2021's 
 
 /* The next item of an array or object: rest starts as the whole text and shrinks; key is empty in
    arrays. false: no more. */
-/* (Texts that do not come from the reader: through json_keep.) */
+/* (Texts may come from an arena too: 32 bytes behind them must be readable.) */
 bool json_next(trace_text *rest, trace_text *key, trace_text *value);
 bool json_int(trace_text value, int64_t *number);            /* also from a quoted number */
 bool json_double(trace_text value, double *number);
@@ -104,8 +104,6 @@ bool json_is_text(trace_text value);
 /* Decodes a quoted text into buffer with a NUL; returns the size it needs without it. */
 size_t json_decode(trace_text value, char *buffer, size_t size);
 bool json_ns(trace_text value, int64_t *ns);                 /* microseconds to exact ns */
-/* A copy that outlives the event; with room behind it, as the scanner needs. */
-trace_text json_keep(arena *memory, trace_text text);
 static inline bool text_is(trace_text text, const char *word) {
     const char *p = text.data, *end = text.data + text.size;
     while (p < end && *word && *p == *word) p++, word++;

@@ -1,0 +1,232 @@
+/* The kernels of a trace by device and name: see kernels.h. */
+#include "kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct kernel_launch kernel_launch;
+
+/* ---- Devices ---- */
+
+/* --device-peak: "bf16=989.5" or "gb=3350". */
+static bool override_peak(kernel_device *device, const char *text) {
+    const char *value = strchr(text, '=');
+    char name[32], *end;
+    if (!value || (size_t)(value - text) >= sizeof name) return false;
+    memcpy(name, text, (size_t)(value - text));
+    name[value - text] = '\0';
+    double number = strtod(value + 1, &end);
+    if (*end || end == value + 1 || !(number > 0)) return false;
+    dtype type = dtype_parse(name);
+    if (strcmp(name, "gb") == 0) device->peak.gb_s = number;
+    else if (type > DTYPE_NONE && type < DTYPE_PEAKS) device->peak.tflops[type] = number;
+    else return false;
+    device->known = true;
+    return true;
+}
+
+static kernel_device *device_of(kernel_table *t, int64_t index) {
+    bool is_new;
+    uint64_t *number = map_put(&t->device_numbers, (uint64_t)index, &is_new);
+    if (is_new) {
+        GROW(t->devices, t->device_count, t->device_capacity);
+        *number = t->device_count++;
+        memset(&t->devices[*number], 0, sizeof *t->devices);
+        t->devices[*number].index = index;
+    }
+    return &t->devices[*number];
+}
+
+static void read_device(kernel_table *t, trace_text json) {
+    trace_text rest = json, key, value, name_text = {"", 0};
+    int64_t id = 0, units = 0, memory = 0;
+    while (json_next(&rest, &key, &value)) {
+        if (text_is(key, "id")) json_int(value, &id);
+        else if (text_is(key, "name")) name_text = value;
+        else if (text_is(key, "numSms")) json_int(value, &units);
+        else if (text_is(key, "totalGlobalMem")) json_int(value, &memory);
+    }
+    char name[128];
+    json_decode(name_text, name, sizeof name);
+    kernel_device *device = device_of(t, id);
+    device->name = arena_text(&t->memory, name, strlen(name));
+    device->known = device_find(device->name, units, memory, &device->peak);
+}
+
+/* A trace may number its kernels' devices otherwise than its properties do: where all of those are
+   of one name, the others are too. */
+static void name_devices(kernel_table *t) {
+    const kernel_device *named = NULL;
+    for (size_t i = 0; i < t->device_count; i++) {
+        const kernel_device *device = &t->devices[i];
+        if (!device->name) continue;
+        if (named && strcmp(named->name, device->name) != 0) return;
+        named = device;
+    }
+    for (size_t i = 0; named && i < t->device_count; i++) {
+        int64_t index = t->devices[i].index;
+        if (t->devices[i].name) continue;
+        t->devices[i] = *named;
+        t->devices[i].index = index;
+    }
+}
+
+/* After reading: what the options say of all devices. */
+static bool settle_devices(kernel_table *t) {
+    const kernel_options *o = t->options;
+    name_devices(t);
+    for (size_t i = 0; i < t->device_count; i++) {
+        kernel_device *device = &t->devices[i];
+        if (o->device) {
+            device->known = device_find(o->device, 0, 0, &device->peak);
+            if (!device->known)
+                return fail("--device", "nothing is known of '%s'; see --device-peak", o->device),
+                       false;
+        }
+        for (size_t p = 0; p < o->peaks->count; p++)
+            if (!override_peak(device, o->peaks->items[p]))
+                return fail("--device-peak", "'%s' is not TYPE=TFLOP/s or gb=GB/s",
+                            o->peaks->items[p]), false;
+    }
+    return true;
+}
+
+/* ---- Reading ---- */
+
+static uint32_t row_of(kernel_table *t, const trace_event *event) {
+    int64_t index = event->pid;
+    trace_arg_int(event, "device", &index);
+    uint32_t device = (uint32_t)(device_of(t, index) - t->devices);
+    uint32_t name = intern(&t->tree.names, event->name.data, event->name.size);
+    bool is_new;
+    uint64_t *number = map_put(&t->numbers, (uint64_t)device << 32 | name, &is_new);
+    if (is_new) {
+        GROW(t->rows, t->row_count, t->row_capacity);
+        t->rows[t->row_count] = (kernel_row){.name = name, .device = device};
+        *number = t->row_count++;
+    }
+    return (uint32_t)*number;
+}
+
+static void add_launch(kernel_table *t, const trace_event *event) {
+    kernel_launch launch = {.link = (uint32_t)t->tree.kernel_count - 1, .row = row_of(t, event)};
+    double gb = 0;
+    trace_arg_double(event, "kernel_flop", &launch.flops);
+    if (trace_arg_double(event, "kernel_num_gb", &gb)) launch.bytes = gb * 1e9;
+    const char *op = op_of_kernel(interned_text(&t->tree.names, t->rows[launch.row].name));
+    launch.amount = amounts_add(&t->amounts, op ? op : "", event);
+    GROW(t->launches, t->launch_count, t->launch_capacity);
+    t->launches[t->launch_count++] = launch;
+}
+
+static void add_event(kernel_table *t, const trace_event *event) {
+    call *c = tree_add(&t->tree, event);
+    if (c && c->kind == TRACE_CPU_OP) c->key = amounts_add(&t->amounts, NULL, event);
+    if (event->phase == 'X' && event->kind == TRACE_KERNEL) add_launch(t, event);
+}
+
+/* ---- Amounts of launches: the trace's own, else the op's, else by the kernel's name ---- */
+
+static amount amount_of(kernel_table *t, const kernel_launch *launch) {
+    amount found = {0};
+    uint32_t owner = t->tree.kernels[launch->link].owner;
+    uint32_t op = owner == NO_CALL ? 0 : t->tree.calls[owner].key;
+    if (op) found = t->amounts.list[op];
+    if (found.flops) return found;
+    const char *name = op_of_kernel(interned_text(&t->tree.names, t->rows[launch->row].name));
+    uint32_t own = launch->amount;
+    if (!own && op && name) own = amounts_rename(&t->amounts, op, name);
+    if (!own) return found;
+    amount by_name = t->amounts.list[own];
+    if (!found.bytes || by_name.flops) found = by_name;
+    return found;
+}
+
+static void add_to_row(kernel_row *row, const kernel_device *device, int64_t ns, double flops,
+                       double bytes, dtype type) {
+    row->count++;
+    row->ns += ns;
+    if (bytes > 0 && ns > 0) {
+        row->bytes += bytes;
+        row->bytes_ns += ns;
+    }
+    if (!(flops > 0 && ns > 0)) return;
+    row->flops += flops;
+    row->flops_ns += ns;
+    row->dtypes |= 1u << type;
+    if (device->known && type < DTYPE_PEAKS && device->peak.tflops[type] > 0) {
+        row->ideal_flops_ns += flops / (device->peak.tflops[type] * 1e3);
+        row->ideal_flops_of_ns += ns;
+    }
+}
+
+/* As PyTorch's script: an op's amount counts for each of its kernels. The device's sum takes it
+   once: a part for each kernel. */
+static void settle_launch(kernel_table *t, const kernel_launch *launch, const uint32_t *kernels_of) {
+    kernel_row *row = &t->rows[launch->row];
+    kernel_device *device = &t->devices[row->device];
+    const kernel_link *link = &t->tree.kernels[launch->link];
+    amount found = amount_of(t, launch);
+    double flops = launch->flops > 0 ? launch->flops : (double)found.flops;
+    double bytes = launch->bytes > 0 ? launch->bytes : (double)found.bytes;
+    dtype type = dtype_of_kernel(interned_text(&t->tree.names, row->name), (dtype)found.dtype);
+    if (type == DTYPE_NONE) type = t->options->dtype;
+    double parts = link->owner == NO_CALL ? 1 : kernels_of[link->owner];
+    add_to_row(row, device, link->dur_ns, flops, bytes, type);
+    add_to_row(&device->sum, device, link->dur_ns, flops / parts, bytes / parts, type);
+}
+
+static void settle_launches(kernel_table *t) {
+    uint32_t *kernels_of = allocate((t->tree.count + 1) * sizeof *kernels_of);
+    for (size_t i = 0; i < t->launch_count; i++) {
+        uint32_t owner = t->tree.kernels[t->launches[i].link].owner;
+        if (owner != NO_CALL) kernels_of[owner]++;
+    }
+    for (size_t i = 0; i < t->launch_count; i++) settle_launch(t, &t->launches[i], kernels_of);
+    free(kernels_of);
+}
+
+dtype kernel_row_dtype(const kernel_row *row) {
+    dtype type = DTYPE_NONE;
+    while (row->dtypes >> type > 1) type++;
+    return type;
+}
+
+static bool longer(uint32_t a, uint32_t b, const void *context) {
+    const kernel_row *rows = context;
+    return rows[a].ns > rows[b].ns;
+}
+
+int kernels_read(kernel_table *t, const kernel_options *options, const char *path) {
+    trace_reader *reader = trace_open(path);
+    if (!reader) return EXIT_BAD;
+    t->options = options;
+    while (trace_next(reader) != TRACE_END) {
+        if (reader->item == TRACE_EVENT) add_event(t, &reader->event);
+        if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "deviceProperties")) {
+            trace_text rest = reader->member.value, key, device;
+            while (json_next(&rest, &key, &device)) read_device(t, device);
+        }
+    }
+    tree_build(&t->tree, false);
+    bool settled = settle_devices(t);
+    settle_launches(t);
+    t->order = allocate((t->row_count ? t->row_count : 1) * sizeof *t->order);
+    for (size_t i = 0; i < t->row_count; i++) t->order[i] = (uint32_t)i;
+    sort_numbers(t->order, t->row_count, longer, t->rows);
+    int status = trace_close(reader);
+    return settled ? status : EXIT_BAD;
+}
+
+void kernels_free(kernel_table *t) {
+    tree_free(&t->tree);
+    amounts_free(&t->amounts);
+    arena_free(&t->memory);
+    map_free(&t->numbers);
+    map_free(&t->device_numbers);
+    free(t->rows);
+    free(t->order);
+    free(t->devices);
+    free(t->launches);
+    memset(t, 0, sizeof *t);
+}

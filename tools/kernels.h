@@ -1,0 +1,54 @@
+/* The kernels of a trace by device and name, with what they compute and move: for analyze. */
+#ifndef PROF_KERNELS_H
+#define PROF_KERNELS_H
+
+#include "amounts.h"
+#include "call_tree.h"
+
+typedef struct kernel_options {
+    dtype dtype;                /* where the trace does not tell; DTYPE_NONE: unknown */
+    const char *device;         /* name of all devices instead of the trace's; NULL */
+    const text_list *peaks;     /* "bf16=989.5", "gb=3350" */
+} kernel_options;
+
+/* All launches of one kernel on one device. Rates: amount / ns of the launches that have one. */
+typedef struct kernel_row {
+    uint32_t name, device;      /* in table.tree.names, in table.devices */
+    uint64_t count;
+    int64_t ns;
+    double flops, bytes;
+    int64_t flops_ns, bytes_ns;
+    double ideal_flops_ns;      /* that the peak would take for it */
+    int64_t ideal_flops_of_ns;  /* ns of the launches in it */
+    uint32_t dtypes;            /* bits by dtype of what counts in flops */
+} kernel_row;
+
+typedef struct kernel_device {
+    int64_t index;
+    const char *name;           /* NULL: the trace does not tell */
+    bool known;                 /* peak holds */
+    device_peak peak;
+    kernel_row sum;             /* of all its kernels */
+} kernel_device;
+
+typedef struct kernel_table {
+    const kernel_options *options;
+    call_tree tree;
+    amounts amounts;
+    kernel_row *rows;
+    uint32_t *order;            /* by time, most first */
+    size_t row_count, row_capacity;
+    kernel_device *devices;
+    size_t device_count, device_capacity;
+    map numbers, device_numbers;
+    struct kernel_launch { uint32_t link, row; uint32_t amount; double flops, bytes; } *launches;
+    size_t launch_count, launch_capacity;
+    arena memory;
+} kernel_table;
+
+int kernels_read(kernel_table *table, const kernel_options *options, const char *path);
+void kernels_free(kernel_table *table);
+
+dtype kernel_row_dtype(const kernel_row *row);               /* of its only bit */
+
+#endif
