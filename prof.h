@@ -5135,7 +5135,7 @@ PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
         else if (e[i].extra) wide.flops += e[i].extra->flops;
     }
     if (n) total = prof__average_of(e + n - 1, PROF_NONE);
-    else total.node_id = -1;
+    else total.input_count = PROF_NONE;
     prof__average_sums(&total, &sum, &wide);
     total.key = "Total";
     if (!total.overload_name) total.overload_name = "";
@@ -5734,8 +5734,13 @@ PROF__FN void prof__table_head_cell(prof__table *t, int column, const char *befo
         *p++ = t->view.device_name ? prof__upper(*name) : *name;
     for (; *after; after++) *p++ = *after;
     *p = 0;
-    if (column != PROF__COL_SOURCE) prof__table_cell(t, column, text);
-    else prof__table_path(t, text);
+    if (column != PROF__COL_SOURCE) {
+        prof__table_cell(t, column, text);
+    } else {                             /* the one column that is aligned to the left */
+        size_t width = prof__text_width(text), cell = t->width[column];
+        prof__out_text(&t->out, text);
+        prof__out_repeat(&t->out, ' ', 2 + (cell > width ? cell - width : 0));
+    }
 }
 
 PROF__FN void prof__table_heads(prof__table *t) {

@@ -514,6 +514,7 @@ static void test_trace_gone(void) {
     for (writer = 0; writer < TEST_WRITERS; writer++)
         CHECK(test_write(NULL, writer, &text) != PROF_OK, "wrote no trace at all");
     EQUAL(text.calls, 0);
+    test_text_clear(&text);
     PASS_ON(some_trace(&trace));
 }
 
