@@ -11,7 +11,7 @@ BUILD_NEEDS = gcc libc6-dev
 TOOL_NEEDS = $(BUILD_NEEDS) libyajl-dev zlib1g-dev libsqlite3-dev
 DEMO_NEEDS = $(BUILD_NEEDS) g++
 TEST_NEEDS = $(DEMO_NEEDS) $(TOOL_NEEDS) clang python3
-TEST_OPTIONS = libstb-dev tcc libclang-rt-dev shellcheck gcc-mingw-w64-x86-64-win32 wine64 \
+TEST_OPTIONS = libyajl-dev libstb-dev tcc libclang-rt-dev shellcheck gcc-mingw-w64-x86-64-win32 wine64 \
                gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 
 EXAMPLES = hello hello_cpp threads train images
@@ -81,6 +81,10 @@ build/examples/images: examples/images.c prof.h Makefile | setup-demo
 	@if echo '#include <stb/stb_image.h>' | $(CC) -E - >/dev/null 2>&1; then set -x; \
 	    $(CC) $(CFLAGS) $(INSTRUMENT) -I. $< -o $@ $(LIBS); \
 	else echo 'images: skipped, it needs stb/stb_image.h (Debian: libstb-dev)'; fi
+
+build/tests/replay: tests/replay.c prof.h Makefile | setup-test
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -I. $< -o $@ -lyajl -lz -lstdc++ $(LIBS)
 
 build/bench: tools/bench.c prof.h Makefile | setup-build
 	@mkdir -p $(@D)
