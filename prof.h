@@ -175,6 +175,8 @@ typedef struct prof_device_desc {
     prof_result (*start)(void *user);    /* not called when prepare failed */
     prof_result (*stop)(void *user);     /* prof_submits what is left; only after a good start */
     void (*flush)(void *user);           /* at each prof_step while started */
+    void (*late)(void *user);            /* before the trace is first read: prof_submits what stop
+                                            kept back in a form of its own, smaller than events */
     bool (*stopped)(void *user);         /* it stopped by itself: prof_step ends the window */
     const char *(*status)(void *user);   /* NULL: well; else why not, for footer and metadata */
     size_t (*metadata)(void *user, char *buf, size_t size);   /* JSON members for the trace's
@@ -2113,6 +2115,7 @@ struct prof_trace {
     bool wide;                           /* room for what is kept beside events was promised */
     size_t slot_count;                   /* zones there is room to analyse */
     struct prof__submitted *first_submitted, *last_submitted;
+    bool late;                           /* devices may submit, though the session is over */
     uint32_t kernel_max;
 };
 static struct prof_trace prof__trace;
@@ -3891,7 +3894,7 @@ PROF_API PROF__QUIET prof_result prof_submit(const prof_event *events, size_t co
     prof_result result = PROF_OK;
     if (count && !events) return PROF_ERROR_INVALID;
     prof__lock();
-    if (!s->open) result = PROF_ERROR_STATE;
+    if (!s->open && !s->late) result = PROF_ERROR_STATE;
     else if (count && !prof__widen(s)) {
         result = PROF_ERROR_MEMORY;
         s->counts.full += count;
@@ -3908,9 +3911,11 @@ PROF_API PROF__QUIET uint32_t prof_submit_thread(uint64_t id, const char *name) 
     struct prof_trace *s = &prof__trace;
     prof__row *row;
     uint32_t thread = PROF_NONE;
+    bool open;
     prof__lock();
-    for (row = s->open ? s->rows : NULL; row && row->info.id != id;) row = row->next;
-    if (!row && s->open) row = prof__row_add(id);
+    open = s->open || s->late;
+    for (row = open ? s->rows : NULL; row && row->info.id != id;) row = row->next;
+    if (!row && open) row = prof__row_add(id);
     if (row && name) prof__row_name(row, name);
     if (row) thread = row->thread;
     prof__unlock();
@@ -4776,6 +4781,8 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     prof__outside_tree(s, s->thread_count + s->outside_count);
 }
 
+static void (*prof__late)(struct prof_trace *s);   /* devices submit what they kept back */
+
 /* Makes the events, once, in the memory that was promised for them. */
 PROF__FN void prof__analyse(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
@@ -4783,6 +4790,7 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
     uint32_t moments = 0;
     bool disorder = false;
     if (trace != s || s->analysed) return;
+    if (prof__late) prof__late(s);
     s->analysed = true;
     s->kernel_count = 0;
     s->duplicates = s->overlaps = s->no_forward = s->unlinked = 0;
@@ -7193,6 +7201,15 @@ PROF_API PROF__QUIET uint32_t prof_supported_activities(void) {
     return all;
 }
 
+PROF__FN void prof__devices_late(struct prof_trace *s) {
+    prof__arena.closed = false;
+    s->late = true;
+    for (uint32_t i = 0; i < prof__device_count; i++)
+        if (prof__devices[i].desc.late) prof__devices[i].desc.late(prof__devices[i].desc.user);
+    s->late = false;
+    prof__arena.closed = true;
+}
+
 PROF__FN prof_result prof__device_add(const prof_device_desc *device) {
     struct prof__device *d = prof__devices + prof__device_count;
     if (prof__session.open) return PROF_ERROR_STATE;
@@ -7201,6 +7218,7 @@ PROF__FN prof_result prof__device_add(const prof_device_desc *device) {
     if (prof__device_count == PROF__DEVICES) return PROF_ERROR_MEMORY;
     memset(d, 0, sizeof *d);
     d->desc = *device;
+    prof__late = prof__devices_late;
     prof__device_count++;
     return PROF_OK;
 }

@@ -1,0 +1,1017 @@
+/* See fake_cupti.h. */
+#if !defined(_DEFAULT_SOURCE)
+#  define _DEFAULT_SOURCE 1
+#endif
+#include "fake_cupti.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- CUPTI's records, whole, as of 13.0; tests/check_layout.c compares them with cupti.h ---- */
+
+typedef struct fake_kernel {
+    uint32_t kind;
+    uint8_t cache, shared_config;
+    uint16_t registers;
+    uint32_t cache_requested, cache_executed;
+    uint64_t start, end, completed;
+    uint32_t device, context, stream;
+    int32_t grid_x, grid_y, grid_z, block_x, block_y, block_z, static_shared, dynamic_shared;
+    uint32_t local_per_thread, local_total, correlation;
+    int64_t grid_id;
+    const char *name;
+    void *reserved;
+    uint64_t queued, submitted;
+    uint8_t launch_type, carveout_requested, carveout, padding;
+    uint32_t shared_executed;
+    uint64_t graph_node;
+    uint32_t shared_limit, graph;
+    void *policy;
+    uint32_t channel, channel_type, cluster_x, cluster_y, cluster_z, cluster_policy;
+    uint64_t local_total_2;
+    uint32_t cluster_most, clusters_active;
+    uint8_t device_launched, padding_3[7];
+} fake_kernel;
+
+typedef struct fake_memcpy {
+    uint32_t kind;
+    uint8_t way, from, to, flags;
+    uint64_t bytes, start, end;
+    uint32_t device, context, stream, correlation, runtime_correlation, padding;
+    void *reserved;
+    uint64_t graph_node;
+    uint32_t graph, channel, channel_type;
+    uint8_t device_launched, padding_2[3];
+    uint64_t count;
+} fake_memcpy;
+
+typedef struct fake_peer {
+    uint32_t kind;
+    uint8_t way, from, to, flags;
+    uint64_t bytes, start, end;
+    uint32_t device, context, stream, from_device, from_context, to_device, to_context, correlation;
+    void *reserved;
+    uint64_t graph_node;
+    uint32_t graph, channel, channel_type, padding;
+} fake_peer;
+
+typedef struct fake_memset_record {
+    uint32_t kind, value;
+    uint64_t bytes, start, end;
+    uint32_t device, context, stream, correlation;
+    uint16_t flags, memory_kind;
+    uint32_t padding;
+    void *reserved;
+    uint64_t graph_node;
+    uint32_t graph, channel, channel_type;
+    uint8_t device_launched, padding_2[3];
+} fake_memset_record;
+
+typedef struct fake_call {
+    uint32_t kind, cbid;
+    uint64_t start, end;
+    uint32_t process, thread, correlation, result;
+} fake_call;
+
+typedef struct fake_external {
+    uint32_t kind, external_kind;
+    uint64_t id;
+    uint32_t correlation, reserved;
+} fake_external;
+
+typedef struct fake_overhead_record {
+    uint32_t kind, overhead_kind, object_kind, object[3];
+    uint64_t start, end;
+    uint32_t correlation, reserved;
+    void *data;
+} fake_overhead_record;
+
+typedef struct fake_sync {
+    uint32_t kind, type;
+    uint64_t start, end;
+    uint32_t correlation, context, stream, event;
+    uint64_t sync_id;
+    uint32_t result, padding;
+} fake_sync;
+
+typedef struct fake_event_record_ {
+    uint32_t kind, correlation, context, stream, event, padding, device, padding_2;
+    void *reserved;
+    uint64_t device_time, sync_id;
+} fake_event_record_;
+
+typedef struct fake_memory {
+    uint32_t kind, operation, memory_kind, correlation;
+    uint64_t address, bytes, time, pc;
+    uint32_t process, device, context, stream;
+    const char *name;
+    uint32_t is_async, padding, pool_type, padding_2;
+    uint64_t pool_address, pool_threshold, pool_size, pool_used;
+    const char *source;
+} fake_memory;
+
+typedef struct fake_marker_record {
+    uint32_t kind, flags;
+    uint64_t time;
+    uint32_t id, object_kind, object[3], padding;
+    const char *name, *domain;
+} fake_marker_record;
+
+enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, KERNEL = 10, MARKER = 12, OVERHEAD = 17,
+       PEER = 22, EVENT = 36, SYNC = 38, EXTERNAL = 39, MEMORY = 49, FUTURE = 60, KINDS = 64 };
+
+/* ---- the state ---- */
+
+typedef struct buffer {
+    uint8_t *bytes;
+    size_t size, used;
+    uint64_t last_end;                   /* of the work in it */
+    struct buffer *next;
+} buffer;
+
+typedef struct thread {
+    volatile int lock;
+    bool used;
+    uint32_t id;
+    int device;
+    buffer *filling;
+    uint64_t ids[16];
+    uint32_t id_count;
+    fake_counts counts;
+    struct thread *next;
+} thread;
+
+struct stream { int device; uint32_t id; uint64_t tail; };
+struct event { uint64_t time; };
+
+typedef void (*request_fn)(uint8_t **, size_t *, size_t *);
+typedef void (*complete_fn)(void *, uint32_t, uint8_t *, size_t, size_t);
+
+fake_settings fake;
+static request_fn request;
+static complete_fn complete;
+static uint64_t (*clock_of_client)(void);
+static bool on[KINDS], runtime_off[1024], driver_on[1024], per_thread = true, system_ids;
+static int subscriber, subscribed, walking;
+static uint32_t correlations, out, launches;
+static size_t dropped_now;
+static fake_counts counts_all;           /* of what no thread has */
+static struct stream streams[8][FAKE_STREAMS];
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;   /* threads, full buffers */
+static thread *threads;
+static thread shared;                    /* the one buffer of all */
+static buffer *full;
+static pthread_t worker;
+static bool worker_runs, worker_ends;
+static __thread thread *self;
+static __thread int context;             /* of the driver API: device + 1 */
+static uint64_t ticks;
+
+static void lock(thread *t) {
+    while (__atomic_exchange_n(&t->lock, 1, __ATOMIC_ACQUIRE)) sched_yield();
+}
+static void unlock(thread *t) { __atomic_store_n(&t->lock, 0, __ATOMIC_RELEASE); }
+
+static uint64_t now(void) {
+    struct timespec t;
+    if (fake.quick_clock) return __atomic_add_fetch(&ticks, 10, __ATOMIC_RELAXED);
+    if (clock_of_client) return clock_of_client();
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + fake.clock_offset;
+}
+
+static void wait_until(uint64_t ns) {
+    while (!fake.quick_clock && now() < ns) sched_yield();
+}
+
+static thread *me(void) {
+    if (self) return self;
+    self = (thread *)calloc(1, sizeof *self);
+    if (!self) abort();
+    self->id = (uint32_t)syscall(SYS_gettid);
+    pthread_mutex_lock(&mutex);
+    self->next = threads;
+    threads = self;
+    pthread_mutex_unlock(&mutex);
+    return self;
+}
+
+/* ---- sizes of records, by version ---- */
+
+static size_t size_of(uint32_t kind) {
+    uint32_t v = fake.version;
+    switch (kind) {
+    case KERNEL: return (v < 15 ? 160u : v < 17 ? 168u : v < 18 ? 176u : v < 19 ? 200u
+                         : v < 130000 ? 208u : 216u) + fake.tail;
+    case MEMCPY: return v < 15 ? 72 : v < 17 ? 80 : v < 26 ? 88 : 96;
+    case PEER: return v < 15 ? 80 : v < 17 ? 88 : 96;
+    case MEMSET: return v < 15 ? 72 : v < 17 ? 80 : 88;
+    case DRIVER: case RUNTIME: return sizeof(fake_call);
+    case EXTERNAL: return sizeof(fake_external);
+    case OVERHEAD: return v < 20 ? 40 : v < 22 ? 48 : 56;
+    case SYNC: return v < 26 ? 40 : 56;
+    case EVENT: return v < 26 ? 24 : 56;
+    case MEMORY: return v < 15 ? 112 : v < 24 ? 120 : 128;
+    case MARKER: return sizeof(fake_marker_record);
+    case FUTURE: return 64;
+    default: return 0;
+    }
+}
+
+/* ---- buffers ---- */
+
+static uint64_t *end_of(uint8_t *record) {
+    switch (*(uint32_t *)(void *)record) {
+    case KERNEL: return &((fake_kernel *)(void *)record)->end;
+    case MEMCPY: return &((fake_memcpy *)(void *)record)->end;
+    case PEER: return &((fake_peer *)(void *)record)->end;
+    case MEMSET: return &((fake_memset_record *)(void *)record)->end;
+    default: return NULL;
+    }
+}
+
+/* Work that is not over has no end, and no start if it has not begun. */
+static void cut(buffer *b, uint64_t at) {
+    size_t i;
+    for (i = 0; i < b->used; i += size_of(*(uint32_t *)(void *)(b->bytes + i))) {
+        uint64_t *end = end_of(b->bytes + i);
+        if (!end || *end <= at) continue;
+        *end = 0;
+        if (end[-1] > at) end[-1] = at;
+    }
+}
+
+static void give_back(buffer *b) {
+    __atomic_sub_fetch(&out, 1, __ATOMIC_RELAXED);
+    complete(NULL, 0, b->bytes, b->size, b->used);
+    free(b);
+}
+
+/* Hands back the full buffers whose work is over; forced: all. */
+static void deliver(bool forced) {
+    buffer *ready = NULL, **at, *b;
+    uint64_t time = now();
+    pthread_mutex_lock(&mutex);
+    for (at = &full; (b = *at) != NULL;) {
+        if (!forced && b->last_end > time) {
+            at = &b->next;
+            continue;
+        }
+        *at = b->next;
+        b->next = ready;
+        ready = b;
+    }
+    pthread_mutex_unlock(&mutex);
+    if (fake.reverse) {                  /* full is a stack: ready has the oldest first */
+        for (b = ready, ready = NULL; b;) {
+            buffer *next = b->next;
+            b->next = ready;
+            ready = b;
+            b = next;
+        }
+    }
+    while ((b = ready) != NULL) {
+        ready = b->next;
+        if (b->last_end > time) cut(b, time);
+        give_back(b);
+    }
+}
+
+static void push_full(buffer *b) {
+    pthread_mutex_lock(&mutex);
+    b->next = full;
+    full = b;
+    pthread_mutex_unlock(&mutex);
+}
+
+/* Room for a record, under t's lock; NULL: it is dropped. *filled: a buffer is full. */
+static uint8_t *room(thread *t, size_t size, bool *filled) {
+    buffer *b = t->filling;
+    t->counts.records++;
+    if (b && b->used + size > b->size) {
+        push_full(b);
+        *filled = true;
+        t->filling = b = NULL;
+    }
+    if (!b && request) {
+        uint8_t *bytes = NULL;
+        size_t bytes_size = 0, most = 0;
+        request(&bytes, &bytes_size, &most);
+        if (!bytes && fake.version < 27) {
+            fprintf(stderr, "fake CUPTI: no buffer; this version crashes here\n");
+            abort();
+        }
+        if (bytes && bytes_size >= size && ((uintptr_t)bytes & 7) == 0) {
+            b = (buffer *)calloc(1, sizeof *b);
+            if (!b) abort();
+            b->bytes = bytes;
+            b->size = bytes_size;
+            t->filling = b;
+            __atomic_add_fetch(&out, 1, __ATOMIC_RELAXED);
+        }
+    }
+    if (!b) {
+        t->counts.dropped++;
+        __atomic_add_fetch(&dropped_now, 1, __ATOMIC_RELAXED);
+        return NULL;
+    }
+    b->used += size;
+    return b->bytes + b->used - size;
+}
+
+/* Writes a record of which `have` bytes are known; the version says how many it has. */
+static void put(thread *t, const void *record, size_t have, uint64_t end, bool *filled) {
+    size_t size = size_of(*(const uint32_t *)record);
+    uint8_t *to = room(t, size, filled);
+    if (!to) return;
+    memcpy(to, record, have < size ? have : size);
+    if (have < size) memset(to + have, 0xee, size - have);
+    if (end > t->filling->last_end) t->filling->last_end = end;
+}
+
+static void *worker_main(void *unused) {
+    struct timespec ms = { 0, 1000000 };
+    (void)unused;
+    while (!__atomic_load_n(&worker_ends, __ATOMIC_ACQUIRE)) {
+        nanosleep(&ms, NULL);
+        if (complete) deliver(false);
+    }
+    return NULL;
+}
+
+/* ---- work ---- */
+
+/* Begins a launch: the buffer it writes to is locked until launch_end. */
+typedef struct launch {
+    thread *t, *where;
+    uint64_t start, time;
+    uint32_t correlation;
+    bool filled;
+} launch;
+
+static launch launch_begin(void) {
+    launch l;
+    memset(&l, 0, sizeof l);
+    l.t = me();
+    l.start = now();
+    l.where = per_thread ? l.t : &shared;
+    lock(l.where);
+    l.correlation = __atomic_add_fetch(&correlations, 1, __ATOMIC_RELAXED);
+    return l;
+}
+
+static void put_call(launch *l, uint32_t kind, uint32_t cbid, uint64_t start, uint64_t end) {
+    fake_call c;
+    memset(&c, 0, sizeof c);
+    c.kind = kind;
+    c.cbid = cbid;
+    c.start = start;
+    c.end = end;
+    c.process = 1;
+    c.thread = system_ids ? l->t->id : 0x12345678;
+    c.correlation = l->correlation;
+    put(l->where, &c, sizeof c, end, &l->filled);
+    l->t->counts.calls++;
+}
+
+/* The records of the call itself, and of the ids that are pushed. */
+static void launch_call(launch *l, uint32_t runtime_cbid, uint32_t driver_cbid) {
+    fake_external x;
+    bool driver = on[DRIVER] || (driver_cbid < 1024 && driver_on[driver_cbid]);
+    l->time = now();
+    if (on[EXTERNAL] && l->t->id_count) {
+        memset(&x, 0, sizeof x);
+        x.kind = EXTERNAL;
+        x.external_kind = 3;
+        x.id = l->t->ids[l->t->id_count - 1];
+        x.correlation = l->correlation;
+        put(l->where, &x, sizeof x, 0, &l->filled);
+    }
+    if (driver && (fake.nested_driver || fake.by_driver))
+        put_call(l, DRIVER, driver_cbid, l->start + 1, l->time);
+    if (!fake.by_driver && on[RUNTIME] && !runtime_off[runtime_cbid])
+        put_call(l, RUNTIME, runtime_cbid, l->start, l->time + 1);
+}
+
+static void launch_end(launch *l) {
+    unlock(l->where);
+    if (l->filled && !fake.worker && !fake.keep_buffers) deliver(false);
+}
+
+/* When work of a length on a stream starts. */
+static uint64_t queue(struct stream *s, uint64_t time, uint64_t ns) {
+    uint64_t start = time + fake.latency_ns, tail = __atomic_load_n(&s->tail, __ATOMIC_RELAXED);
+    if (tail > start) start = tail;
+    __atomic_store_n(&s->tail, start + ns, __ATOMIC_RELAXED);
+    return start;
+}
+
+static struct stream *stream_of(const thread *t, uint32_t i) {
+    struct stream *s = &streams[t->device][i % FAKE_STREAMS];
+    s->device = t->device;
+    s->id = i ? 12 + i : 7;
+    return s;
+}
+
+void fake_device(int device) { me()->device = device; }
+
+static void put_kernel(launch *l, struct stream *s, const char *name, uint64_t ns, uint32_t graph,
+                       uint64_t node) {
+    fake_kernel k;
+    uint64_t start = queue(s, l->time, ns), end = start + ns;
+    uint32_t n = __atomic_add_fetch(&launches, 1, __ATOMIC_RELAXED);
+    if (!on[KERNEL]) return;
+    memset(&k, 0, sizeof k);
+    k.kind = KERNEL;
+    k.registers = 32;
+    k.start = start;
+    k.end = end;
+    if (fake.zero_time_every && n % fake.zero_time_every == 0) k.start = k.end = 0;
+    k.device = (uint32_t)s->device;
+    k.context = (uint32_t)s->device + 1;
+    k.stream = s->id;
+    k.grid_x = 264;
+    k.grid_y = k.grid_z = 1;
+    k.block_x = 256;
+    k.block_y = k.block_z = 1;
+    k.dynamic_shared = 1024;
+    k.correlation = l->correlation;
+    k.name = name;
+    k.graph = graph;
+    k.graph_node = node;
+    put(l->where, &k, sizeof k, k.end, &l->filled);
+    l->t->counts.kernels++;
+    if (fake.unknown_every && n % fake.unknown_every == 0) {
+        uint32_t future[2] = { FUTURE, 0 };
+        put(l->where, future, sizeof future, 0, &l->filled);
+    }
+}
+
+void fake_launch(const char *kernel, uint32_t stream, uint64_t duration_ns) {
+    launch l = launch_begin();
+    launch_call(&l, 211, 307);
+    put_kernel(&l, stream_of(l.t, stream), kernel, duration_ns, 0, 0);
+    launch_end(&l);
+}
+
+void fake_graph(const char *const *kernels, uint32_t count, uint32_t stream) {
+    launch l = launch_begin();
+    uint32_t i;
+    launch_call(&l, 311, 514);
+    for (i = 0; i < count; i++)
+        put_kernel(&l, stream_of(l.t, stream), kernels[i], 1000, 5, (uint64_t)5 << 32 | i);
+    launch_end(&l);
+}
+
+void fake_copy(int way, int from, int to, uint64_t bytes, uint32_t stream) {
+    launch l = launch_begin();
+    struct stream *s = stream_of(l.t, stream);
+    fake_memcpy m;
+    launch_call(&l, 41, 277);
+    memset(&m, 0, sizeof m);
+    m.kind = MEMCPY;
+    m.way = (uint8_t)way;
+    m.from = (uint8_t)from;
+    m.to = (uint8_t)to;
+    m.bytes = bytes;
+    m.start = queue(s, l.time, bytes / 16);
+    m.end = m.start + bytes / 16;
+    m.device = (uint32_t)s->device;
+    m.context = (uint32_t)s->device + 1;
+    m.stream = s->id;
+    m.correlation = l.correlation;
+    if (on[MEMCPY]) put(l.where, &m, sizeof m, m.end, &l.filled);
+    l.t->counts.copies += on[MEMCPY];
+    launch_end(&l);
+}
+
+void fake_copy_peer(int from_device, int to_device, uint64_t bytes, uint32_t stream) {
+    launch l = launch_begin();
+    struct stream *s = stream_of(l.t, stream);
+    fake_peer m;
+    launch_call(&l, 41, 319);
+    memset(&m, 0, sizeof m);
+    m.kind = PEER;
+    m.way = 10;
+    m.from = m.to = 3;
+    m.bytes = bytes;
+    m.start = queue(s, l.time, bytes / 16);
+    m.end = m.start + bytes / 16;
+    m.device = (uint32_t)s->device;
+    m.context = (uint32_t)s->device + 1;
+    m.stream = s->id;
+    m.from_device = (uint32_t)from_device;
+    m.from_context = (uint32_t)from_device + 1;
+    m.to_device = (uint32_t)to_device;
+    m.to_context = (uint32_t)to_device + 1;
+    m.correlation = l.correlation;
+    if (on[PEER]) put(l.where, &m, sizeof m, m.end, &l.filled);
+    l.t->counts.copies += on[PEER];
+    launch_end(&l);
+}
+
+void fake_memset(uint64_t bytes, uint32_t stream) {
+    launch l = launch_begin();
+    struct stream *s = stream_of(l.t, stream);
+    fake_memset_record m;
+    launch_call(&l, 51, 216);
+    memset(&m, 0, sizeof m);
+    m.kind = MEMSET;
+    m.bytes = bytes;
+    m.start = queue(s, l.time, bytes / 64);
+    m.end = m.start + bytes / 64;
+    m.device = (uint32_t)s->device;
+    m.context = (uint32_t)s->device + 1;
+    m.stream = s->id;
+    m.correlation = l.correlation;
+    m.memory_kind = 3;
+    if (on[MEMSET]) put(l.where, &m, sizeof m, m.end, &l.filled);
+    l.t->counts.copies += on[MEMSET];
+    launch_end(&l);
+}
+
+void fake_runtime_call(uint32_t cbid) {
+    launch l = launch_begin();
+    launch_call(&l, cbid, 1);
+    launch_end(&l);
+}
+
+void fake_alloc(uint64_t address, uint64_t bytes, bool release) {
+    launch l = launch_begin();
+    fake_memory m;
+    launch_call(&l, release ? 22 : 20, release ? 245 : 243);
+    memset(&m, 0, sizeof m);
+    m.kind = MEMORY;
+    m.operation = release ? 2 : 1;
+    m.memory_kind = 3;
+    m.correlation = l.correlation;
+    m.address = address;
+    m.bytes = bytes;
+    m.time = l.time;
+    m.device = (uint32_t)l.t->device;
+    m.context = (uint32_t)l.t->device + 1;
+    m.stream = UINT32_MAX;
+    if (on[MEMORY]) put(l.where, &m, sizeof m, 0, &l.filled);
+    launch_end(&l);
+}
+
+void fake_event_record(uint32_t event, uint32_t stream) {
+    launch l = launch_begin();
+    fake_event_record_ e;
+    launch_call(&l, 135, 1);
+    memset(&e, 0, sizeof e);
+    e.kind = EVENT;
+    e.correlation = l.correlation;
+    e.context = (uint32_t)l.t->device + 1;
+    e.stream = stream_of(l.t, stream)->id;
+    e.event = event;
+    if (on[EVENT]) put(l.where, &e, sizeof e, 0, &l.filled);
+    launch_end(&l);
+}
+
+void fake_wait_event(uint32_t event, uint32_t stream) {
+    launch l = launch_begin();
+    fake_sync s;
+    launch_call(&l, 147, 1);
+    memset(&s, 0, sizeof s);
+    s.kind = SYNC;
+    s.type = 2;
+    s.start = l.start;
+    s.end = l.time;
+    s.correlation = l.correlation;
+    s.context = (uint32_t)l.t->device + 1;
+    s.stream = stream_of(l.t, stream)->id;
+    s.event = event;
+    if (on[SYNC]) put(l.where, &s, sizeof s, 0, &l.filled);
+    launch_end(&l);
+}
+
+void fake_overhead(uint32_t kind, uint64_t ns) {
+    launch l = launch_begin();
+    fake_overhead_record o;
+    memset(&o, 0, sizeof o);
+    o.kind = OVERHEAD;
+    o.overhead_kind = kind;
+    o.start = l.start;
+    o.end = l.start + ns;
+    if (on[OVERHEAD]) put(l.where, &o, sizeof o, 0, &l.filled);
+    launch_end(&l);
+}
+
+void fake_marker(uint32_t id, uint32_t flags, const char *name) {
+    launch l = launch_begin();
+    fake_marker_record m;
+    memset(&m, 0, sizeof m);
+    m.kind = MARKER;
+    m.flags = flags;
+    m.time = l.start;
+    m.id = id;
+    m.object_kind = 2;
+    m.object[0] = 1;
+    m.object[1] = l.t->id;
+    m.name = name;
+    if (on[MARKER]) put(l.where, &m, sizeof m, 0, &l.filled);
+    launch_end(&l);
+}
+
+void *fake_stream(uint32_t stream) { return stream_of(me(), stream); }
+
+void fake_deliver(const void *bytes, size_t size, size_t valid) {
+    uint8_t *to = NULL;
+    size_t room_size = 0, most = 0;
+    request(&to, &room_size, &most);
+    if (!to) return;
+    memcpy(to, bytes, size < room_size ? size : room_size);
+    complete(NULL, 0, to, room_size, valid);
+}
+
+void fake_walk_wrongly(int way) { walking = way; }
+
+fake_counts fake_get_counts(void) {
+    fake_counts sum = counts_all;
+    const thread *t;
+    pthread_mutex_lock(&mutex);
+    for (t = threads; t; t = t->next) {
+        sum.kernels += t->counts.kernels;
+        sum.copies += t->counts.copies;
+        sum.calls += t->counts.calls;
+        sum.records += t->counts.records;
+        sum.dropped += t->counts.dropped;
+    }
+    sum.records += shared.counts.records;
+    sum.dropped += shared.counts.dropped;
+    sum.buffers_out = out;
+    pthread_mutex_unlock(&mutex);
+    return sum;
+}
+
+/* ---- CUPTI ---- */
+
+static int answer(const char *name) {
+    __atomic_add_fetch(&counts_all.library_calls, 1, __ATOMIC_RELAXED);
+    return fake.fails && strcmp(name, fake.fails) == 0 ? fake.fail_code : 0;
+}
+#define ANSWER do { int code = answer(__func__); if (code) return code; } while (0)
+
+int cuptiGetVersion(uint32_t *version);
+int cuptiGetVersion(uint32_t *version) {
+    ANSWER;
+    *version = fake.version;
+    return 0;
+}
+int cuptiGetTimestamp(uint64_t *time);
+int cuptiGetTimestamp(uint64_t *time) {
+    *time = now();
+    return 0;
+}
+int cuptiGetResultString(int result, const char **text);
+int cuptiGetResultString(int result, const char **text) {
+    *text = result == 21 ? "CUPTI_ERROR_INVALID_KIND" : "CUPTI_ERROR_OF_SOME_KIND";
+    return 0;
+}
+int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name);
+int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name) {
+    static const struct { int domain; uint32_t cbid; const char *name; } names[] = {
+        { 2, 211, "cudaLaunchKernel_v7000" }, { 2, 41, "cudaMemcpyAsync_v3020" },
+        { 2, 51, "cudaMemsetAsync_v3020" }, { 2, 311, "cudaGraphLaunch_v10000" },
+        { 2, 20, "cudaMalloc_v3020" }, { 2, 22, "cudaFree_v3020" },
+        { 2, 135, "cudaEventRecord_v3020" }, { 2, 147, "cudaStreamWaitEvent_v3020" },
+        { 2, 165, "cudaDeviceSynchronize_v3020" }, { 2, 214, "cudaLaunchKernel_ptsz_v7000" },
+        { 1, 307, "cuLaunchKernel" }, { 1, 277, "cuMemcpyHtoDAsync_v2" },
+        { 1, 216, "cuMemsetD8Async" }, { 1, 514, "cuGraphLaunch" } };
+    size_t i;
+    for (i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].domain == domain && names[i].cbid == cbid) {
+            *name = names[i].name;
+            return 0;
+        }
+    return 1;
+}
+int cuptiSubscribe(void **handle, void (*callback)(void *, int, uint32_t, const void *), void *user);
+int cuptiSubscribe(void **handle, void (*callback)(void *, int, uint32_t, const void *),
+                   void *user) {
+    ANSWER;
+    (void)callback;
+    (void)user;
+    if (subscribed) return 39;
+    subscribed = 1;
+    *handle = &subscriber;
+    return 0;
+}
+int cuptiUnsubscribe(void *handle);
+int cuptiUnsubscribe(void *handle) {
+    ANSWER;
+    if (handle != &subscriber || !subscribed) return 1;
+    subscribed = 0;
+    return 0;
+}
+int cuptiActivityRegisterCallbacks(request_fn requested, complete_fn completed);
+int cuptiActivityRegisterCallbacks(request_fn requested, complete_fn completed) {
+    ANSWER;
+    request = requested;
+    complete = completed;
+    if (fake.worker && !worker_runs) worker_runs = !pthread_create(&worker, NULL, worker_main, NULL);
+    return 0;
+}
+static int enable(uint32_t kind, bool enabled) {
+    if (kind >= KINDS || (enabled && !size_of(kind))) return 21;
+    on[kind] = enabled;
+    return 0;
+}
+int cuptiActivityEnable(uint32_t kind);
+int cuptiActivityEnable(uint32_t kind) {
+    ANSWER;
+    return enable(kind, true);
+}
+int cuptiActivityDisable(uint32_t kind);
+int cuptiActivityDisable(uint32_t kind) {
+    ANSWER;
+    return enable(kind, false);
+}
+int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t enabled);
+int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t enabled) {
+    ANSWER;
+    if (cbid >= 1024) return 1;
+    runtime_off[cbid] = !enabled;
+    return 0;
+}
+int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t enabled);
+int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t enabled) {
+    ANSWER;
+    if (cbid >= 1024) return 1;
+    driver_on[cbid] = enabled != 0;
+    return 0;
+}
+
+/* Makes the buffer that a thread is filling a full one. */
+static void seal(thread *t) {
+    buffer *b;
+    lock(t);
+    b = t->filling;
+    t->filling = NULL;
+    unlock(t);
+    if (b) push_full(b);
+}
+
+int cuptiActivityFlushAll(uint32_t forced);
+int cuptiActivityFlushAll(uint32_t forced) {
+    thread *t;
+    ANSWER;
+    if (!complete || fake.keep_buffers) return 0;
+    seal(&shared);
+    pthread_mutex_lock(&mutex);
+    t = threads;
+    pthread_mutex_unlock(&mutex);
+    for (; t; t = t->next) seal(t);
+    deliver(forced != 0);
+    return 0;
+}
+
+int cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid, uint8_t **record);
+int cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid, uint8_t **record) {
+    uint8_t *at = *record ? *record + size_of(*(uint32_t *)(void *)*record) : bytes;
+    if (walking && *record) {
+        *record = walking == 1 ? bytes + valid : walking == 2 ? bytes : *record + 4;
+        walking = 0;
+        return 0;
+    }
+    if (at >= bytes + valid) return 12;
+    if (valid - (size_t)(at - bytes) >= 4 && !size_of(*(uint32_t *)(void *)at)) return 21;
+    *record = at;
+    return 0;
+}
+int cuptiActivityGetNumDroppedRecords(void *context_, uint32_t stream, size_t *count);
+int cuptiActivityGetNumDroppedRecords(void *context_, uint32_t stream, size_t *count) {
+    ANSWER;
+    (void)context_;
+    (void)stream;
+    *count = __atomic_exchange_n(&dropped_now, 0, __ATOMIC_RELAXED);
+    return 0;
+}
+int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id);
+int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id) {
+    thread *t = me();
+    if (kind != 3 || t->id_count == 16) return 1;
+    t->ids[t->id_count++] = id;
+    return 0;
+}
+int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *id);
+int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *id) {
+    thread *t = me();
+    if (kind != 3) return 1;
+    if (!t->id_count) return 18;
+    *id = t->ids[--t->id_count];
+    return 0;
+}
+int cuptiActivitySetAttribute(int attribute, size_t *size, void *value);
+int cuptiActivitySetAttribute(int attribute, size_t *size, void *value) {
+    ANSWER;
+    if (attribute == 9 && *size == 1) per_thread = *(uint8_t *)value != 0;
+    return 0;
+}
+int cuptiSetThreadIdType(int type);
+int cuptiSetThreadIdType(int type) {
+    ANSWER;
+    system_ids = type == 1;
+    return 0;
+}
+int cuptiActivityRegisterTimestampCallback(uint64_t (*callback)(void));
+int cuptiActivityRegisterTimestampCallback(uint64_t (*callback)(void)) {
+    ANSWER;
+    if (fake.version < 130100) abort();  /* the real one then loses all times */
+    clock_of_client = callback;
+    return 0;
+}
+
+/* ---- the driver ---- */
+
+int cuInit(unsigned flags);
+int cuInit(unsigned flags) {
+    (void)flags;
+    return fake.no_driver_error;
+}
+int cuDriverGetVersion(int *version);
+int cuDriverGetVersion(int *version) {
+    *version = 13000;
+    return 0;
+}
+int cuDeviceGetCount(int *count);
+int cuDeviceGetCount(int *count) {
+    *count = fake.devices;
+    return 0;
+}
+int cuDeviceGetName(char *name, int size, int device);
+int cuDeviceGetName(char *name, int size, int device) {
+    snprintf(name, (size_t)size, "Fake \"GPU\" %d", device);
+    return 0;
+}
+int cuDeviceTotalMem_v2(size_t *bytes, int device);
+int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    (void)device;
+    *bytes = (size_t)80 << 30;
+    return 0;
+}
+int cuDeviceGetAttribute(int *value, int attribute, int device);
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    static const int values[][2] = { { 75, 9 }, { 76, 0 }, { 1, 1024 }, { 39, 2048 }, { 106, 32 },
+        { 12, 65536 }, { 82, 65536 }, { 10, 32 }, { 16, 132 }, { 8, 49152 }, { 97, 232448 },
+        { 81, 233472 } };
+    size_t i;
+    (void)device;
+    for (i = 0; i < sizeof values / sizeof *values; i++)
+        if (values[i][0] == attribute) *value = values[i][1];
+    return 0;
+}
+int cuCtxGetCurrent(void **now_);
+int cuCtxGetCurrent(void **now_) {
+    *now_ = (void *)(uintptr_t)(unsigned)context;
+    return 0;
+}
+int cuCtxSetCurrent(void *to);
+int cuCtxSetCurrent(void *to) {
+    context = (int)(uintptr_t)to;
+    return 0;
+}
+int cuCtxGetDevice(int *device);
+int cuCtxGetDevice(int *device) {
+    *device = me()->device;
+    return 0;
+}
+int cuCtxSynchronize(void);
+int cuCtxSynchronize(void) {
+    int device = context > 0 ? context - 1 : me()->device;
+    uint32_t i;
+    for (i = 0; i < FAKE_STREAMS; i++)
+        wait_until(__atomic_load_n(&streams[device][i].tail, __ATOMIC_RELAXED));
+    return 0;
+}
+int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active);
+int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
+    (void)device;
+    *flags = 0;
+    *active = 1;
+    return 0;
+}
+int cuDevicePrimaryCtxRetain(void **to, int device);
+int cuDevicePrimaryCtxRetain(void **to, int device) {
+    *to = (void *)(uintptr_t)(unsigned)(device + 1);
+    return 0;
+}
+int cuDevicePrimaryCtxRelease_v2(int device);
+int cuDevicePrimaryCtxRelease_v2(int device) {
+    (void)device;
+    return 0;
+}
+int cuEventCreate(void **event, unsigned flags);
+int cuEventCreate(void **event, unsigned flags) {
+    ANSWER;
+    (void)flags;
+    *event = calloc(1, sizeof(struct event));
+    return *event ? 0 : 2;
+}
+int cuEventDestroy_v2(void *event);
+int cuEventDestroy_v2(void *event) {
+    free(event);
+    return 0;
+}
+int cuEventRecord(void *event, void *stream);
+int cuEventRecord(void *event, void *stream) {
+    const struct stream *s = stream ? (const struct stream *)stream : stream_of(me(), 0);
+    uint64_t time = now(), tail = __atomic_load_n(&s->tail, __ATOMIC_RELAXED);
+    ((struct event *)event)->time = tail > time ? tail : time;
+    return 0;
+}
+int cuEventSynchronize(void *event);
+int cuEventSynchronize(void *event) {
+    wait_until(((struct event *)event)->time);
+    return 0;
+}
+int cuEventElapsedTime(float *ms, void *from, void *to);
+int cuEventElapsedTime(float *ms, void *from, void *to) {
+    int64_t ns = (int64_t)(((struct event *)to)->time - ((struct event *)from)->time);
+    *ms = (float)((double)ns * 1e-6);
+    return 0;
+}
+
+/* ---- by name ---- */
+
+void *fake_symbol(void *user, const char *library, const char *name) {
+#define FUNCTION(f) { #f, (void (*)(void))f }
+    static const struct { const char *name; void (*function)(void); } all[] = {
+        FUNCTION(cuptiGetVersion), FUNCTION(cuptiGetTimestamp), FUNCTION(cuptiGetResultString),
+        FUNCTION(cuptiGetCallbackName), FUNCTION(cuptiSubscribe), FUNCTION(cuptiUnsubscribe),
+        FUNCTION(cuptiActivityRegisterCallbacks), FUNCTION(cuptiActivityEnable),
+        FUNCTION(cuptiActivityDisable), FUNCTION(cuptiActivityFlushAll),
+        FUNCTION(cuptiActivityGetNextRecord), FUNCTION(cuptiActivityGetNumDroppedRecords),
+        FUNCTION(cuptiActivityPushExternalCorrelationId),
+        FUNCTION(cuptiActivityPopExternalCorrelationId), FUNCTION(cuptiActivitySetAttribute),
+        FUNCTION(cuptiSetThreadIdType), FUNCTION(cuptiActivityRegisterTimestampCallback),
+        FUNCTION(cuptiActivityEnableRuntimeApi), FUNCTION(cuptiActivityEnableDriverApi),
+        FUNCTION(cuInit), FUNCTION(cuDriverGetVersion), FUNCTION(cuDeviceGetCount),
+        FUNCTION(cuDeviceGetName), FUNCTION(cuDeviceTotalMem_v2), FUNCTION(cuDeviceGetAttribute),
+        FUNCTION(cuCtxGetCurrent), FUNCTION(cuCtxSetCurrent), FUNCTION(cuCtxGetDevice),
+        FUNCTION(cuCtxSynchronize), FUNCTION(cuDevicePrimaryCtxGetState),
+        FUNCTION(cuDevicePrimaryCtxRetain), FUNCTION(cuDevicePrimaryCtxRelease_v2),
+        FUNCTION(cuEventCreate), FUNCTION(cuEventDestroy_v2), FUNCTION(cuEventRecord),
+        FUNCTION(cuEventSynchronize), FUNCTION(cuEventElapsedTime) };
+    size_t i;
+    void *address = NULL;
+    (void)user;
+    (void)library;
+    if (fake.missing && strcmp(name, fake.missing) == 0) return NULL;
+    for (i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i].name, name) == 0) memcpy(&address, &all[i].function, sizeof address);
+    return address;
+}
+
+void fake_reset(void) {
+    thread *t;
+    buffer *b;
+    if (worker_runs) {
+        __atomic_store_n(&worker_ends, true, __ATOMIC_RELEASE);
+        pthread_join(worker, NULL);
+        worker_runs = worker_ends = false;
+    }
+    memset(&fake, 0, sizeof fake);
+    fake.version = 130001;
+    fake.devices = 1;
+    fake.latency_ns = 3000;
+    seal(&shared);
+    for (t = threads; t; t = t->next) seal(t);
+    while ((b = full) != NULL) {
+        full = b->next;
+        free(b);
+    }
+    for (t = threads; t; t = t->next) {
+        memset(&t->counts, 0, sizeof t->counts);
+        t->device = 0;
+        t->id_count = 0;
+    }
+    memset(&shared.counts, 0, sizeof shared.counts);
+    memset(&counts_all, 0, sizeof counts_all);
+    memset(streams, 0, sizeof streams);
+    memset(on, 0, sizeof on);
+    memset(runtime_off, 0, sizeof runtime_off);
+    memset(driver_on, 0, sizeof driver_on);
+    request = NULL;
+    complete = NULL;
+    clock_of_client = NULL;
+    per_thread = true;
+    system_ids = false;
+    subscribed = walking = 0;
+    out = correlations = launches = 0;
+    dropped_now = 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
