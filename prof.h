@@ -200,6 +200,7 @@ typedef struct prof_stats {
     uint64_t dropped_deep;               /* ... more than max_depth zones were open */
     uint64_t dropped_threads;            /* ... no thread state was free (max_threads) */
     uint64_t dropped_sites;              /* ... more names than PROF_MAX_SITES or max_sites */
+    uint64_t dropped_busy;               /* ... a signal handler's, or the lock was held too long */
     uint64_t unbalanced;                 /* ends without a begin: ignored */
     uint64_t healed;                     /* zones left open when an outer one ended */
     uint64_t cut;                        /* ends whose zone began before this session: ignored */
@@ -213,6 +214,7 @@ typedef struct prof_stats {
     uint64_t unlinked;                   /* ... device events whose launch is not there */
     uint64_t schedule_errors;            /* transitions that lose a window, and actions that are
                                             none, since prof_start */
+    uint64_t lost;                       /* records that signal handlers displaced, "(lost)" */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
     uint64_t ticks_per_second;           /* of that clock, as far as it is known */
@@ -714,9 +716,10 @@ typedef struct prof__hot {
 } prof__hot;
 
 /* A thread's way to its state. skipped: begins dropped while it had none; stale: zones open when
-   it gave the last one back; inside: in a hook of an instrumented function. */
+   it gave the last one back; busy: in the slow path, plus the begins without a token that signal
+   handlers tried meanwhile; inside: in a hook of an instrumented function. */
 typedef struct prof__slot {
-    uint32_t generation, skipped, stale;
+    uint32_t generation, skipped, stale, busy;
     prof__hot *hot;
     bool inside;
 } prof__slot;
@@ -729,7 +732,7 @@ PROF_API void prof__end_top(void) PROF__QUIET;
 #  if defined(PROF_STATIC)
 static uint32_t prof__on PROF__UNUSED;                /* 0: off; else the generation, from 2 up */
 static prof__hot prof__nowhere PROF__UNUSED;             /* a thread that holds no state */
-static __thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere, false };
+static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false };
 #  elif defined(__ELF__)
 extern uint32_t prof__on;
 extern prof__hot prof__nowhere;
@@ -1002,13 +1005,13 @@ volatile unsigned char prof__on;
 #  ifndef PROF_STATIC
 uint32_t prof__on;
 prof__hot prof__nowhere;
-__thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere, false };
+__thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false };
 #  endif
 #else
 static uint32_t prof__on;
 static prof__hot prof__nowhere;
 #  if defined(__GNUC__) && !defined(__TINYC__)
-static __thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere, false };
+static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false };
 #  else
 #    define PROF__SLOTS 256              /* threads that record, where the compiler has no TLS */
 #  endif
@@ -1030,9 +1033,11 @@ static __thread prof__slot prof__tls = { 1, 0, 0, &prof__nowhere, false };
 #endif
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
 #  define PROF__FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#  define PROF__SIGNAL_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 #  define PROF__COUNT(n) ((void)__atomic_fetch_add(&(n), 1, __ATOMIC_RELAXED))
 #else
 #  define PROF__FENCE() ((void)0)
+#  define PROF__SIGNAL_FENCE() ((void)0)
 #  define PROF__COUNT(n) ((void)++(n))
 #endif
 #define PROF__BUMP(n, by) PROF__STORE(n, (n) + (by))   /* a count that one thread writes */
@@ -1812,13 +1817,22 @@ PROF__FN uint32_t prof__name_add(const char *name) {
     return number;
 }
 
-PROF__FN const prof_site *prof__site(uint32_t number) {
-    return prof__sites[number - PROF__FIRST_SITE];
+/* 0 is known: that of zones that are lost. */
+PROF__FN bool prof__site_known(uint32_t number) {
+    uint32_t i = number - PROF__FIRST_SITE;
+    return !number || i < prof__site_count ||
+           (i < PROF_MAX_SITES && i >= PROF_MAX_SITES - prof__names.count);
 }
 
-/* Sites as 1, 2...: marks first. */
+PROF__FN const prof_site *prof__site(uint32_t number) {
+    static const prof_site lost = { "(lost)", "", "", 0 };
+    return number ? prof__sites[number - PROF__FIRST_SITE] : &lost;
+}
+
+/* Sites as 1, 2...: marks first. 0 stays. */
 PROF__FN uint32_t prof__site_dense(uint32_t number) {
     uint32_t i = number - PROF__FIRST_SITE;
+    if (!number) return 0;
     return i < prof__site_count ? i + 1 : prof__site_count + PROF_MAX_SITES - i;
 }
 #else
@@ -1936,6 +1950,12 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     return ++prof__names.count;
 }
 
+/* 0 is known: that of zones that are lost. */
+PROF__FN bool prof__site_known(uint32_t number) {
+    return number >= PROF__PUSHED ? number - PROF__PUSHED < prof__names.count
+                                  : number <= prof__site_count;
+}
+
 PROF__FN const prof_site *prof__site(uint32_t number) {
     return number >= PROF__PUSHED ? &prof__names.list[number - PROF__PUSHED]->site
                                   : prof__sites + number;
@@ -2001,6 +2021,7 @@ typedef struct prof__state {
     uint32_t skipped; /* begins without a token that were dropped: their ends are to come */
     prof__frame *deepest;                /* the last, which is never used */
     prof__record *begin, *limit;         /* the memory this thread writes */
+    prof__record *clock_end;             /* one past its last clock record */
     uint32_t epoch;
     uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
     prof__segment *segment;
@@ -2099,7 +2120,7 @@ struct prof_trace {
     prof_thread_info *threads;
     char *scratch;                       /* free for queries, to the arena's high */
     bool analysed;
-    uint64_t steps;                      /* found while reading */
+    uint64_t steps, lost;                /* found while reading */
     const struct prof_trace *self;       /* this, in a trace built without a session */
     bool built;
     prof_view view;
@@ -2175,10 +2196,10 @@ PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #elif defined(__GNUC__) && !defined(__TINYC__)
 PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #elif defined(_MSC_VER)
-static __declspec(thread) prof__slot prof__tls = { 1, 0, 0, &prof__nowhere, false };
+static __declspec(thread) prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false };
 PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #else
-static prof__slot prof__slots[PROF__SLOTS], prof__slot_none = { 1, 0, 0, &prof__nowhere, false };
+static prof__slot prof__slots[PROF__SLOTS], prof__slot_none = { 1, 0, 0, 0, &prof__nowhere, false };
 static pthread_key_t prof__slot_key;
 static pthread_once_t prof__slot_once = PTHREAD_ONCE_INIT;
 PROF__FN void prof__slot_release(void *slot) { ((prof__slot *)slot)->hot = NULL; }
@@ -2282,12 +2303,15 @@ PROF__FN prof__chunk *prof__chunk_make(void) {
     return NULL;
 }
 
-/* A chunk that others left, or a new one, with its segment; NULL: full. Under the lock. */
-PROF__FN prof__chunk *prof__chunk_take(void) {
+/* A chunk that others left, or a new one, with its segment; NULL: full. It lies below what the
+   thread has written (NULL: nothing), as prof__cursor_check needs. Under the lock. */
+PROF__FN prof__chunk *prof__chunk_take(const prof__record *below) {
     struct prof_trace *s = &prof__trace;
     prof__segment *g = (prof__segment *)prof__take(sizeof *g, 0);
-    prof__chunk *c = g ? s->free_chunks : NULL;
-    if (c) s->free_chunks = c->next;
+    prof__chunk **place = &s->free_chunks, *c;
+    while (*place && below && (*place)->begin > below) place = &(*place)->next;
+    c = g ? *place : NULL;
+    if (c) *place = c->next;
     else if (g) c = prof__chunk_make();
     if (c) c->segment = g;
     else if (g) prof__arena.low = (char *)(void *)g;
@@ -2332,6 +2356,12 @@ PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t
     PROF__RELEASE(t->hot.cursor, c + 2);
 }
 
+PROF__FN void prof__put_clock(prof__state *t) {
+    prof__put(t, t->epoch, 0, (uint32_t)PROF__CLOCK << 8);
+    PROF__BUMP(t->counts.extra, 1);
+    t->clock_end = t->hot.cursor;
+}
+
 /* Sets the limits that send the hot path to the slow one: while the arena is full, with a clock
    that is not the CPU's, and after the generation ended. */
 PROF__FN void prof__set_limits(prof__state *t) {
@@ -2342,6 +2372,32 @@ PROF__FN void prof__set_limits(prof__state *t) {
     PROF__STORE(t->hot.limit, slow ? NULL : limit);
     PROF__FENCE(); /* prof_stop: on = 0, then limit = NULL; here the other way round */
     if (PROF__LOAD(prof__on) != t->generation) PROF__STORE(t->hot.limit, NULL);
+}
+
+/* Read after the generation: a signal handler may give the thread its state in between. */
+PROF__FN prof__state *prof__slot_state(prof__slot *slot) {
+    prof__hot *hot;
+    PROF__SIGNAL_FENCE();
+    hot = slot->hot;
+    return (prof__state *)(void *)hot;
+}
+
+/* Enters the slow path, which no signal handler may: it could not know what is half done. While
+   limit is NULL the ends in handlers come here too; what they begin is dropped, and counted. */
+PROF__FN bool prof__enter(prof__slot *slot) {
+    if (slot->busy) return false;
+    slot->busy = 1;
+    PROF__SIGNAL_FENCE();
+    if (slot->generation == PROF__LOAD(prof__on)) PROF__STORE(slot->hot->limit, NULL);
+    PROF__SIGNAL_FENCE();
+    return true;
+}
+
+PROF__FN void prof__leave(prof__slot *slot) {
+    prof__state *t = prof__slot_state(slot);
+    if (slot->generation == PROF__LOAD(prof__on) && t->fast) prof__set_limits(t);
+    PROF__SIGNAL_FENCE();
+    slot->busy = 0;
 }
 
 /* Goes on writing in chunk c. The new segment is linked before the cursor moves, so that
@@ -2363,15 +2419,16 @@ PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     t->begin = g->begin;
     t->limit = g->limit;
     PROF__RELEASE(t->hot.cursor, g->begin);
-    prof__put(t, t->epoch, 0, (uint32_t)PROF__CLOCK << 8);
-    PROF__BUMP(t->counts.extra, 1);
+    prof__put_clock(t);
 }
 
-/* A signal handler that changed the chunk under an end it interrupted leaves the cursor in the
-   old one. Chunks come from the top down, so that cursor is past the limit and ends up here. */
+/* An end on the hot path sets the cursor it found one further, whatever a signal handler recorded
+   in between. That leaves the cursor in the old chunk if the handler took a new one: chunks come
+   from the top down, so it is past the limit and comes here; or before a clock record. */
 PROF__FN void prof__cursor_check(prof__state *t) {
     if (t->hot.cursor < t->begin || t->hot.cursor > t->limit)
-        PROF__RELEASE(t->hot.cursor, t->begin + 1);
+        PROF__RELEASE(t->hot.cursor, t->clock_end);
+    if (t->hot.cursor < t->clock_end) prof__put_clock(t);
 }
 
 /* Room for n slots more, beside those kept for open zones; the next chunk is taken before this
@@ -2382,7 +2439,7 @@ PROF__FN bool prof__room(prof__state *t, uint32_t n) {
     if ((size_t)(t->limit - t->hot.cursor) >= n + t->reserve) return true;
     if (!prof__lock_briefly()) return false;
     ok = t->generation == PROF__LOAD(prof__on);
-    if (ok && !t->spare) t->spare = prof__chunk_take();
+    if (ok && !t->spare) t->spare = prof__chunk_take(t->begin);
     if (!t->spare) ok = false;
     if (ok && (size_t)(t->limit - t->hot.cursor) < n) {
         prof__segment_open(t, t->spare);
@@ -2396,37 +2453,45 @@ PROF__FN bool prof__room(prof__state *t, uint32_t n) {
 /* A begin that is not recorded: an end without a token will come for it. */
 PROF__FN prof__frame *prof__skip(prof__state *t, size_t *count, bool token) {
     PROF__BUMP(*count, 1);
-    if (!token && !t->skipped++) prof__set_limits(t);
+    if (!token) t->skipped++;
     return NULL;
-}
-
-PROF__FN void prof__new_epoch(prof__state *t, uint32_t epoch) {
-    t->epoch = epoch;
-    prof__put(t, epoch, 0, (uint32_t)PROF__CLOCK << 8);
-    PROF__BUMP(t->counts.extra, 1);
 }
 
 /* Writes the zone of frame f, ended at now. Room is there: prof__room, or what is kept for open
    zones. */
 PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool unfinished) {
-    uint64_t start = (uint64_t)f->epoch << 32 | f->start, duration = now < start ? 0 : now - start;
+    uint64_t start = (uint64_t)f->epoch << 32 | f->start, duration;
     uint32_t site_depth = f->site + f->depth;
+    if (start > now + INT32_MAX) start -= (uint64_t)1 << 32;   /* a handler changed the epoch */
+    duration = now < start ? 0 : now - start;
     if (unfinished) PROF__BUMP(t->counts.unfinished, 1);
     if (now < start) PROF__BUMP(t->counts.steps, 1);
     if (unfinished || duration >> 32 || (now >> 32 != t->epoch && t->full)) {
         prof__put_long(t, unfinished ? PROF__UNFINISHED : PROF__ZONE64, duration, now, site_depth);
         t->epoch = (uint32_t)(now >> 32);
+        t->clock_end = t->hot.cursor;    /* it is a clock record too */
         return;
     }
-    if (now >> 32 != t->epoch) prof__new_epoch(t, (uint32_t)(now >> 32));
+    if (now >> 32 != t->epoch) {
+        t->epoch = (uint32_t)(now >> 32);
+        prof__put_clock(t);
+    }
     prof__put(t, (uint32_t)now, (uint32_t)duration, site_depth);
 }
 
-PROF__FN prof__frame *prof__pop(prof__state *t, uint64_t now, bool unfinished) {
+/* Ends the innermost open zone. False: prof_stop came between, and has it. Without room only when
+   the lock could not be had; then the zone is dropped. */
+PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     prof__frame *f = t->hot.top - 1;
-    prof__put_zone(t, f, now, unfinished);
+    if (!prof__room(t, 4)) {
+        if (PROF__LOAD(prof__on) != t->generation) return false;
+        t->full = true;
+    }
+    if (t->limit - t->hot.cursor >= 2) prof__put_zone(t, f, now, unfinished);
+    else PROF__BUMP(t->counts.full, 1);
     PROF__RELEASE(t->hot.top, f);
-    return f;
+    if (!t->fast) PROF__STORE(f->epoch, PROF__NEVER);
+    return true;
 }
 
 /* Is t one of this session's states, though perhaps of an older generation? */
@@ -2515,7 +2580,7 @@ PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
 PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     const struct prof_trace *s = &prof__trace;
     size_t share = t->promised == s->generation ? 0 : prof__state_share();
-    prof__chunk *c = prof__arena_fits(share) ? prof__chunk_take() : NULL;
+    prof__chunk *c = prof__arena_fits(share) ? prof__chunk_take(NULL) : NULL;
     if (!c) return false;
     if (!prof__arena_fits(share)) {
         prof__chunk_give(c->begin, c->limit);
@@ -2537,6 +2602,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     t->platform = s->platform;
     t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU;
     PROF__STORE(t->closed, false);
+    PROF__STORE(t->hot.limit, NULL);
     if (!prof__row_open(t)) {
         prof__chunk_give(c->begin, c->limit);
         return false;
@@ -2571,14 +2637,12 @@ PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
 PROF_API PROF__QUIET void prof_thread_end(void) {
     struct prof_trace *s = &prof__trace;
     prof__slot *slot = prof__slot_get();
-    prof__hot *hot = slot->hot;
-    prof__state *t = (prof__state *)(void *)hot;
-    if (hot == &prof__nowhere) return;
+    prof__state *t;
+    if (slot->hot == &prof__nowhere || !prof__enter(slot)) return;
+    t = prof__slot_state(slot);
     if (t->generation == PROF__LOAD(prof__on)) {
         uint64_t now = prof__state_now(t);
-        t->full = true;                  /* long records only: no clock records between */
-        prof__cursor_check(t);
-        while (t->hot.top > t->hot.bottom) prof__pop(t, now, true);
+        while (t->hot.top > t->hot.bottom && prof__end_zone(t, now, true)) {}
     }
     prof__lock();
     if (s->open && t->generation == s->generation) {
@@ -2588,6 +2652,7 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
     }
     prof__state_give(slot, t);
     prof__unlock();
+    prof__leave(slot);
 }
 
 /* A free state made to record in the open generation. NULL: there was none; counted. Under the
@@ -2608,8 +2673,7 @@ PROF__FN prof__state *prof__state_take(uint32_t stale) {
 }
 
 /* Gives the calling thread a state in the open generation. */
-PROF__FN prof__state *prof__attach(void) {
-    prof__slot *slot = prof__slot_get();
+PROF__FN prof__state *prof__attach(prof__slot *slot) {
     prof__state *t = NULL;
     prof__hot *hot = slot->hot;
     if (!prof__lock_briefly()) {
@@ -2621,44 +2685,75 @@ PROF__FN prof__state *prof__attach(void) {
     prof__unlock();
     if (!t) return NULL;
     prof__at_thread_exit();
-    prof__set_limits(t);
     slot->hot = &t->hot;
+    PROF__SIGNAL_FENCE();
     slot->generation = t->generation;
     return t;
 }
 
 /* This thread's state in the open generation; made if need be. */
-PROF__FN prof__state *prof__state_here(void) {
-    prof__slot *slot = prof__slot_get();
+PROF__FN prof__state *prof__state_here(prof__slot *slot) {
     uint32_t on = PROF__LOAD(prof__on);
-    prof__hot *hot = slot->hot;
+    prof__state *t;
     if (!on) return NULL;
-    return slot->generation == on ? (prof__state *)(void *)hot : prof__attach();
+    if (slot->generation == on) return prof__slot_state(slot);
+    if (!prof__enter(slot)) {
+        PROF__COUNT(prof__dropped_busy);
+        return NULL;
+    }
+    t = slot->generation == on ? prof__slot_state(slot)   /* by a signal handler, just now */
+                               : prof__attach(slot);
+    prof__leave(slot);
+    return t;
 }
 
-/* Begins a zone of site (shifted by 8; 0: none was free), whatever the reason the hot path could
-   not. */
-PROF__FN prof__frame *prof__begin_site(prof__state *t, uint32_t site, bool token) {
+PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token) {
     prof__frame *f = t->hot.top;
     uint64_t now;
     if (!site) return prof__skip(t, &t->counts.sites, token);
     if (f == t->deepest) return prof__skip(t, &t->counts.deep, token);
     if (t->skipped || !prof__room(t, 4)) {
         t->full = true;
-        prof__set_limits(t);
         return prof__skip(t, &t->counts.full, token);
     }
     now = prof__state_now(t);
-    if (now >> 32 != t->epoch) prof__new_epoch(t, (uint32_t)(now >> 32));
-    if (t->full || t->fast) {
-        t->full = false;
-        prof__set_limits(t);
+    if (now >> 32 != t->epoch) {
+        t->epoch = (uint32_t)(now >> 32);
+        prof__put_clock(t);
     }
-    PROF__STORE(f->epoch, (uint32_t)(now >> 32));
+    t->full = false;
+    PROF__STORE(f->epoch, t->epoch);
     PROF__STORE(t->hot.top, f + 1);
     PROF__STORE(f->site, site);
     PROF__RELEASE(f->start, (uint32_t)now);
     return f + 1;
+}
+
+/* Counts the begin that a thread without a state, or a signal handler in the slow path, drops. The
+   end of the latter must not find the hot path open: it is, at the slow path's two ends. */
+PROF__FN void prof__skip_here(prof__slot *slot, bool token) {
+    if (token) return;
+    if (!slot->busy) {
+        slot->skipped++;
+        return;
+    }
+    slot->busy++;
+    if (slot->generation == PROF__LOAD(prof__on)) PROF__STORE(slot->hot->limit, NULL);
+}
+
+/* Begins a zone of site (shifted by 8; 0: none was free), whatever the reason the hot path could
+   not. */
+PROF__FN prof__frame *prof__begin_site(uint32_t site, bool token) {
+    prof__slot *slot = prof__slot_get();
+    prof__frame *opened;
+    if (!prof__enter(slot)) {
+        PROF__COUNT(prof__dropped_busy);
+        prof__skip_here(slot, token);
+        return NULL;
+    }
+    opened = prof__open_zone(prof__slot_state(slot), site, token);
+    prof__leave(slot);
+    return opened;
 }
 
 /* The number of a name that the session knows; 0: not yet. */
@@ -2699,14 +2794,15 @@ PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
 
 /* This thread's state; NULL and the begin counted when there is none. */
 PROF__FN prof__state *prof__state_to_begin(bool token) {
-    prof__state *t = prof__state_here();
-    if (!t && !token && PROF__LOAD(prof__on)) prof__slot_get()->skipped++;
+    prof__slot *slot = prof__slot_get();
+    prof__state *t = prof__state_here(slot);
+    if (!t && PROF__LOAD(prof__on)) prof__skip_here(slot, token);
     return t;
 }
 
 PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark, bool token) {
     prof__state *t = prof__state_to_begin(token);
-    return t ? prof__begin_site(t, prof__mark_resolve(mark), token) : NULL;
+    return t ? prof__begin_site(prof__mark_resolve(mark), token) : NULL;
 }
 
 PROF_API PROF__QUIET void prof_push(const char *name) {
@@ -2717,21 +2813,7 @@ PROF_API PROF__QUIET void prof_push(const char *name) {
 #if PROF__FAST
     if (PROF__LIKELY(site && prof__frame_open(&t->hot, site))) return;
 #endif
-    (void)prof__begin_site(t, site, false);
-}
-
-/* Ends the innermost open zone. False: prof_stop came between, and has it. */
-PROF__FN bool prof__end_zone(prof__state *t) {
-    uint64_t now = prof__state_now(t);
-    prof__frame *f;
-    if (!prof__room(t, 4)) {
-        if (PROF__LOAD(prof__on) != t->generation) return false;
-        t->full = true;
-    }
-    f = prof__pop(t, now, false);
-    if (t->fast) prof__set_limits(t);
-    else PROF__STORE(f->epoch, PROF__NEVER);
-    return true;
+    (void)prof__begin_site(site, false);
 }
 
 /* An end whose zone began before this generation: takes its frame, and all above it, off the
@@ -2739,7 +2821,6 @@ PROF__FN bool prof__end_zone(prof__state *t) {
 PROF__FN void prof__end_stale(prof__state *t, prof__frame *frame) {
     PROF__BUMP(t->counts.cut, 1);
     prof__stack_reset(t, frame);
-    prof__set_limits(t);
 }
 
 /* The same for a thread that has no state in the open generation. */
@@ -2759,63 +2840,81 @@ PROF__FN void prof__end_elsewhere(prof__slot *slot, prof__frame *token) {
     }
 }
 
-PROF_API PROF__QUIET void prof__end(prof__frame *token) {
-    prof__slot *slot = prof__slot_get();
+/* The same in a signal handler that interrupted the slow path. */
+PROF__FN void prof__end_busy(prof__slot *slot, prof__frame *token) {
     prof__hot *hot = slot->hot;
-    prof__state *t = (prof__state *)(void *)hot;
-    uint32_t on = PROF__LOAD(prof__on);
-    if (!token) return;
-    if (slot->generation != on) {
-        prof__end_elsewhere(slot, token);
+    if (!token && slot->busy > 1) {
+        slot->busy--;
         return;
     }
+    if (!token) token = hot->top;
+    if (token <= hot->bottom || token > hot->top) return;
+    PROF__COUNT(prof__dropped_busy);
+    PROF__STORE(hot->top, token - 1);
+}
+
+/* An end with a token, in the open generation. */
+PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
     if (token <= t->frames || token > t->hot.top) {
         if (token > t->frames && token <= t->deepest) PROF__BUMP(t->counts.unbalanced, 1);
         else PROF__BUMP(t->counts.cut, 1);
         return;
     }
     for (; t->hot.top > token && t->hot.top > t->hot.bottom; PROF__BUMP(t->counts.healed, 1))
-        if (!prof__end_zone(t)) return;
-    if (token > t->hot.bottom) (void)prof__end_zone(t);
+        if (!prof__end_zone(t, prof__state_now(t), false)) return;
+    if (token > t->hot.bottom) (void)prof__end_zone(t, prof__state_now(t), false);
     else prof__end_stale(t, token - 1);
 }
 
-PROF_API PROF__QUIET void prof__end_top(void) {
+/* And one without. */
+PROF__FN void prof__end_top_here(prof__slot *slot, prof__state *t) {
+    if (t->skipped) t->skipped--;
+    else if (t->hot.top > t->hot.bottom) (void)prof__end_zone(t, prof__state_now(t), false);
+    else if (t->hot.bottom > t->frames) prof__end_stale(t, t->hot.bottom - 1);
+    else if (slot->skipped) slot->skipped--;
+    else PROF__BUMP(t->counts.unbalanced, 1);
+}
+
+/* Ends the zone of token, or the innermost one. */
+PROF__FN void prof__end_any(prof__frame *token) {
     prof__slot *slot = prof__slot_get();
-    prof__hot *hot = slot->hot;
-    prof__state *t = (prof__state *)(void *)hot;
-    uint32_t on = PROF__LOAD(prof__on);
-    if (!on) return;
-    if (slot->generation != on) {
-        prof__end_elsewhere(slot, NULL);
-    } else if (t->skipped) {
-        if (!--t->skipped) prof__set_limits(t);
-    } else if (t->hot.top > t->hot.bottom) {
-        (void)prof__end_zone(t);
-    } else if (t->hot.bottom > t->frames) {
-        prof__end_stale(t, t->hot.bottom - 1);
-    } else if (slot->skipped) {
-        slot->skipped--;
-    } else {
-        PROF__BUMP(t->counts.unbalanced, 1);
+    prof__state *t;
+    if (!prof__enter(slot)) {
+        prof__end_busy(slot, token);
+        return;
     }
+    t = prof__slot_state(slot);
+    if (slot->generation != PROF__LOAD(prof__on)) prof__end_elsewhere(slot, token);
+    else if (token) prof__end_here(t, token);
+    else prof__end_top_here(slot, t);
+    prof__leave(slot);
+}
+
+PROF_API PROF__QUIET void prof__end(prof__frame *token) {
+    if (token) prof__end_any(token);
+}
+
+PROF_API PROF__QUIET void prof__end_top(void) {
+    if (PROF__LOAD(prof__on)) prof__end_any(NULL);
 }
 
 PROF_API PROF__QUIET void prof_pop(void) { prof__end_top_inline(); }
 
 /* A record of two slots; dropped and counted when it would take the room of open zones. */
 PROF__FN void prof__put_moment(uint32_t kind, const char *name, int64_t value) {
-    prof__state *t = prof__state_here();
+    prof__slot *slot = prof__slot_get();
+    prof__state *t = prof__state_here(slot);
     uint32_t site = t ? prof__intern(t, name) : 0;
     if (!t) return;
-    if (!site) {
-        PROF__BUMP(t->counts.sites, 1);
-    } else if (!prof__room(t, kind == PROF__COUNTER ? 3 : 2)) {
-        PROF__BUMP(t->counts.full, 1);
-    } else {
-        prof__put_long(t, kind, prof__state_now(t), (uint64_t)value, site << 8 | 255u);
-        if (t->fast) prof__set_limits(t);
+    if (!prof__enter(slot)) {
+        PROF__COUNT(prof__dropped_busy);
+        return;
     }
+    t = prof__slot_state(slot);
+    if (!site) PROF__BUMP(t->counts.sites, 1);
+    else if (!prof__room(t, kind == PROF__COUNTER ? 3 : 2)) PROF__BUMP(t->counts.full, 1);
+    else prof__put_long(t, kind, prof__state_now(t), (uint64_t)value, site << 8 | 255u);
+    prof__leave(slot);
 }
 
 PROF_API PROF__QUIET void prof_instant(const char *name) {
@@ -2828,12 +2927,14 @@ PROF_API PROF__QUIET void prof_counter(const char *name, int64_t value) {
 
 /* Three slots for a step that ends now: {start}{end}{number}. */
 PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
-    prof__state *t = prof__state_here();
+    prof__slot *slot = prof__slot_get();
+    prof__state *t = prof__state_here(slot);
     prof__record *c;
     uint64_t now;
-    if (!t) return;
+    if (!t || !prof__enter(slot)) return;
     if (!prof__room(t, 4)) {
         PROF__BUMP(t->counts.full, 1);
+        prof__leave(slot);
         return;
     }
     now = prof__state_now(t);
@@ -2843,11 +2944,11 @@ PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
     prof__record_set(c, start, (uint32_t)PROF__STEP << 8 | 2);
     PROF__BUMP(t->counts.extra, 3);
     PROF__RELEASE(t->hot.cursor, c + 3);
-    if (t->fast) prof__set_limits(t);
+    prof__leave(slot);
 }
 
 PROF_API PROF__QUIET void prof_thread_name(const char *name) {
-    prof__state *t = prof__state_here();
+    prof__state *t = prof__state_here(prof__slot_get());
     if (!t || !prof__lock_briefly()) return;
     if (t->generation == PROF__LOAD(prof__on)) prof__row_name(t->row, name ? name : "");
     prof__unlock();
@@ -3329,14 +3430,14 @@ void __cyg_profile_func_enter(void *function, void *caller) {
     prof__state *t;
     uint32_t site;
     (void)caller;
-    if (slot->inside || !PROF__LOAD(prof__on)) return;
+    if (slot->inside || slot->busy || !PROF__LOAD(prof__on)) return;
     slot->inside = true;
     t = prof__state_to_begin(false);
     site = t ? prof__function_site((uintptr_t)function) : 0;
 #if PROF__FAST
     if (!t || !site || !prof__frame_open(&t->hot, site))
 #endif
-        if (t) (void)prof__begin_site(t, site, false);
+        if (t) (void)prof__begin_site(site, false);
     slot->inside = false;
 }
 
@@ -3344,7 +3445,7 @@ void __cyg_profile_func_exit(void *function, void *caller) {
     prof__slot *slot = prof__slot_get();
     (void)function;
     (void)caller;
-    if (slot->inside) return;
+    if (slot->inside || slot->busy) return;
     slot->inside = true;
     prof__end_top_inline();
     slot->inside = false;
@@ -3476,7 +3577,8 @@ typedef struct prof__reader {
     uint32_t thread, zones, moment_count;
     uint32_t pending;                    /* depths whose zone is still to come, */
     uint64_t first_start[PROF__LEVELS];  /* and when the first zone within it began */
-    uint64_t epoch, last;
+    uint64_t epoch, last, latest;        /* latest: no end comes after it */
+    uint64_t lost;
     prof__scale scale;
 } prof__reader;
 
@@ -3488,19 +3590,29 @@ PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, 
                               bool unfinished) {
     prof__zone z;
     z.depth = site_depth & 0xff;
+    if (PROF__UNLIKELY(z.depth >= prof__trace.max_depth || !prof__site_known(site_depth >> 8))) {
+        r->lost++;                       /* not a record of ours */
+        return;
+    }
     prof__read_lost(r, z.depth + 1);
     r->zones++;
+    end = PROF__MIN(end, r->latest);
     if (end < r->last) {                 /* the clock went back */
         if (r->tree) prof__trace.steps++;
         end = r->last;
     }
-    r->last = end;
     z.start = duration > end ? end : end - duration;
     z.end = end;
     z.site = site_depth >> 8;
     z.unfinished = unfinished;
     if (r->pending > z.depth && r->first_start[z.depth] < z.start) prof__read_lost(r, z.depth);
-    for (uint32_t d = r->pending; d <= z.depth; d++) r->first_start[d] = z.start;
+    if (r->pending <= z.depth) {         /* after the one before it, also if that is a handler's */
+        z.start = PROF__MAX(z.start, r->last);
+        for (uint32_t d = r->pending; d <= z.depth; d++) r->first_start[d] = z.start;
+    } else if (z.depth && r->first_start[z.depth - 1] > z.start) {
+        r->first_start[z.depth - 1] = z.start;
+    }
+    r->last = end;
     r->pending = z.depth;
     if (r->tree) prof__tree_add(r->tree, &z);
 }
@@ -3508,32 +3620,48 @@ PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, 
 PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
     while (r->pending > down_to) {
         uint32_t depth = r->pending - 1;
+        r->lost++;
         prof__read_zone(r, r->last, r->last - r->first_start[depth], depth, true);
     }
 }
 
 PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, bool is_counter) {
+    uint64_t tick = (uint64_t)c->duration << 32 | c->end;
     prof__moment *m;
+    if (!prof__site_known(c[1].site_depth >> 8)) {
+        r->lost++;
+        return;
+    }
     if (!r->tree) {
         r->moment_count++;
         return;
     }
     m = r->moments + r->moment_count++;
-    m->ns = prof__to_ns(&r->scale, (uint64_t)c->duration << 32 | c->end);
+    m->ns = prof__to_ns(&r->scale, PROF__MIN(tick, r->latest));
     m->value = (int64_t)((uint64_t)c[1].duration << 32 | c[1].end);
     m->thread = r->thread;
     m->site = c[1].site_depth >> 8;
     m->is_counter = is_counter;
 }
 
-/* The end of a zone, whole. Freestanding: the first such time after the one before it. */
+/* The end of a zone's record, whole. Half a turn back: its clock record was displaced.
+   Freestanding: the first such time after the one before it. */
 PROF__INLINE uint64_t prof__read_end(prof__reader *r, uint32_t end) {
-    if (!PROF__BARE) return r->epoch | end;
-    return r->epoch += end - (uint32_t)r->epoch;
+    if (PROF__BARE) return r->epoch += end - (uint32_t)r->epoch;
+    if (PROF__UNLIKELY(r->last >> 32 == r->epoch >> 32 &&
+                       (uint64_t)end + INT32_MAX < (uint32_t)r->last))
+        r->epoch += (uint64_t)1 << 32;
+    return r->epoch | end;
 }
 
-PROF__FN const prof__record *prof__read_long(prof__reader *r, const prof__record *c) {
-    uint32_t kind = c->site_depth >> 8;
+PROF__FN const prof__record *prof__read_long(prof__reader *r, const prof__record *c,
+                                             const prof__record *end) {
+    uint32_t kind = c->site_depth >> 8, slots = c->site_depth & 0xff;
+    if (slots != (kind == PROF__CLOCK ? 0u : kind == PROF__STEP ? 2u : 1u) || kind < PROF__CLOCK ||
+        kind > PROF__STEP || (size_t)(end - c) <= slots) {
+        r->lost++;
+        return c + 1;
+    }
     if (kind == PROF__CLOCK) {
         r->epoch = (uint64_t)c->end << 32 | c->duration;
     } else if (kind == PROF__ZONE64 || kind == PROF__UNFINISHED) {
@@ -3543,13 +3671,13 @@ PROF__FN const prof__record *prof__read_long(prof__reader *r, const prof__record
     } else if (kind != PROF__STEP) {
         prof__read_moment(r, c, kind == PROF__COUNTER);
     }
-    return c + 1 + (c->site_depth & 0xff);
+    return c + 1 + slots;
 }
 
 PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
     while (c < end) {
         if (PROF__UNLIKELY(c->site_depth >> 8 >= PROF__KIND)) {
-            c = prof__read_long(r, c);
+            c = prof__read_long(r, c, end);
         } else {
             prof__read_zone(r, prof__read_end(r, c->end), c->duration, c->site_depth, false);
             c++;
@@ -3560,6 +3688,8 @@ PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const p
 /* One thread: its segments up to where prof_stop found the cursor, then the zones it ended. */
 PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     r->last = 0;
+    r->latest = prof__trace.clock == PROF_CLOCK_CPU && !PROF__BARE ? prof__trace.stop_tick
+                                                                     : UINT64_MAX;
     for (const prof__segment *g = row->first; g; g = g->next) {
         const prof__record *end = g->end ? g->end : row->cursor;
         if (end > g->begin && end <= g->limit) prof__read_segment(r, g->begin, end);
@@ -3599,6 +3729,14 @@ PROF__FN void prof__tree_open(prof__tree *t, uint32_t depth) {
     }
 }
 
+/* e begins before the zone in front of it ended, or just then: a signal handler came between e's
+   reading of the clock and e. */
+PROF__FN void prof__tree_touch(prof__tree *t, prof_event *e, int64_t end_ns) {
+    t->touching = true;
+    e->self_cpu_time_total_ns -= end_ns - e->start_ns;
+    e->start_ns = end_ns;
+}
+
 PROF__FN void prof__tree_add(prof__tree *t, const prof__zone *z) {
     prof__level *own, *up;
     prof_event *e;
@@ -3623,7 +3761,7 @@ PROF__FN void prof__tree_add(prof__tree *t, const prof__zone *z) {
     t->pending = depth;
     if (!depth) {
         e->parent = PROF_NONE;
-        if (e->start_ns <= t->root_end_ns) t->touching = true;
+        if (e->start_ns <= t->root_end_ns) prof__tree_touch(t, e, t->root_end_ns);
         t->root_end_ns = e->end_ns;
         return;
     }
@@ -3634,7 +3772,7 @@ PROF__FN void prof__tree_add(prof__tree *t, const prof__zone *z) {
     } else {
         prof_event *before = t->events + up->last;
         before->next_sibling = at + t->offset;
-        if (e->start_ns <= before->end_ns) t->touching = true;
+        if (e->start_ns <= before->end_ns) prof__tree_touch(t, e, before->end_ns);
     }
     up->last = at;
     up->children_ns += e->end_ns - e->start_ns;
@@ -3709,7 +3847,7 @@ PROF__FN void prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
 
 PROF__FN void prof__count_rows(struct prof_trace *s) {
     s->event_count = s->moment_count = 0;
-    s->steps = 0;
+    s->steps = s->lost = 0;
     for (prof__row *row = s->rows; row; row = row->next) {
         prof__reader r;
         memset(&r, 0, sizeof r);
@@ -3717,6 +3855,7 @@ PROF__FN void prof__count_rows(struct prof_trace *s) {
         row->zones = r.zones;
         s->event_count += r.zones;
         s->moment_count += r.moment_count;
+        s->lost += r.lost;
     }
 }
 
@@ -5789,7 +5928,7 @@ PROF__FN void prof__table_head(prof__table *t) {
 
 /* The counts that are not zero, each with what to do about it. */
 typedef struct prof__note { const char *key, *text; uint64_t count; } prof__note;
-#define PROF__NOTES 15
+#define PROF__NOTES 17
 
 PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
     static const char *const texts[PROF__NOTES][2] = {
@@ -5797,12 +5936,14 @@ PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
         { "dropped_deep", "Dropped, deeper than prof_desc.max_depth" },
         { "dropped_threads", "Dropped, more threads at once than prof_desc.max_threads" },
         { "dropped_sites", "Dropped, more names than PROF_MAX_SITES or prof_desc.max_sites" },
+        { "dropped_busy", "Dropped, in signal handlers that interrupted the profiler" },
         { "unbalanced", "Ends without a begin, ignored" },
         { "healed", "Zones left open when an outer one ended, ended with it" },
         { "cut", "Ends of zones begun before the session, ignored" },
         { "unfinished", "Zones still open when their thread or the session ended, ended there" },
         { "names_cut", "Names shortened to 4095 bytes" },
         { "clock_steps", "Times the clock went back" },
+        { "lost", "Records that signal handlers displaced, lost or shown as (lost)" },
         { "rejected", "Events left out, their end was before their start" },
         { "duplicates", "Events merged into a parent of the same name" },
         { "overlaps", "Events that overlap another only partly (self times may be negative)" },
@@ -5814,17 +5955,19 @@ PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
     counts[1] = s.dropped_deep;
     counts[2] = s.dropped_threads;
     counts[3] = s.dropped_sites;
-    counts[4] = s.unbalanced;
-    counts[5] = s.healed;
-    counts[6] = s.cut;
-    counts[7] = s.unfinished;
-    counts[8] = s.names_cut;
-    counts[9] = s.clock_steps;
-    counts[10] = s.rejected;
-    counts[11] = s.duplicates;
-    counts[12] = s.overlaps;
-    counts[13] = s.no_forward;
-    counts[14] = s.unlinked;
+    counts[4] = s.dropped_busy;
+    counts[5] = s.unbalanced;
+    counts[6] = s.healed;
+    counts[7] = s.cut;
+    counts[8] = s.unfinished;
+    counts[9] = s.names_cut;
+    counts[10] = s.clock_steps;
+    counts[11] = s.lost;
+    counts[12] = s.rejected;
+    counts[13] = s.duplicates;
+    counts[14] = s.overlaps;
+    counts[15] = s.no_forward;
+    counts[16] = s.unlinked;
     for (int i = 0; i < PROF__NOTES; i++) {
         n[i].key = texts[i][0];
         n[i].text = texts[i][1];
@@ -7519,11 +7662,13 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
         prof__counts_add(&c, &t->counts);
         c.slots += (size_t)(PROF__ACQUIRE(t->hot.cursor) - t->begin);
     }
-    out.dropped_full = c.full + PROF__LOAD(prof__dropped_busy);
+    out.dropped_full = c.full;
     out.dropped_deep = c.deep;
     out.dropped_sites = c.sites;
     out.dropped_threads = s->dropped_threads;
-    out.dropped = out.dropped_full + out.dropped_deep + out.dropped_sites + out.dropped_threads;
+    out.dropped_busy = PROF__LOAD(prof__dropped_busy);
+    out.dropped = out.dropped_full + out.dropped_deep + out.dropped_sites + out.dropped_threads +
+                  out.dropped_busy;
     if (s->stopped && !s->analysed) prof__count_rows(s);
     out.recorded = c.slots - PROF__MIN(c.extra, c.slots);
     if (s->stopped) out.recorded = s->event_count - (s->analysed ? s->outside_count : 0);
@@ -7533,6 +7678,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     out.unfinished = c.unfinished;
     out.clock_steps = c.steps + s->steps;
     out.names_cut = prof__names_cut;
+    out.lost = s->lost;
     out.threads = s->thread_count;
     out.schedule_errors = prof__session.errors;
     out.clock = s->clock;

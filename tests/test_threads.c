@@ -256,7 +256,7 @@ static void cut_out(const prof_trace *trace, int threads) {
     CHECK(open <= (size_t)threads * 8, "%u zones unfinished", (unsigned)open);
     EQUAL(stats.healed, 0);
     EQUAL(stats.dropped, stats.dropped_full + stats.dropped_deep + stats.dropped_threads +
-                             stats.dropped_sites);
+                             stats.dropped_sites + stats.dropped_busy);
     CHECK(stats.bytes_used <= stats.bytes_total, "more bytes used than there are");
 }
 
