@@ -53,9 +53,16 @@
        prof_thread_end().
 
    Signals and fork
-       A zone in a signal handler that interrupts the very end of another zone may be lost, or
-       take its place: the report then names a zone "(lost)". After fork() the child records
-       nothing until it calls prof_start() itself.
+       Zones, prof_push/prof_pop, prof_instant and prof_counter may be marked in a signal handler,
+       which must close what it begins and return (no longjmp). One that interrupts the program
+       anywhere else is recorded like any other code. One that interrupts the profiler costs at
+       most its own zones and the one zone whose end it interrupted; when that one held others,
+       "(lost)" stands for it. All other zones keep their names, places and order; times next to the
+       interruption may be off by as long as the handler ran. What a handler marks while its thread
+       is in the slow path (first zone, new chunk, new name, slow clock) is dropped and counted:
+       dropped_busy; displaced records: lost. Not in a handler: prof_start, prof_stop, prof_step,
+       prof_thread_end, prof_get_stats, queries.
+       After fork() the child records nothing until it calls prof_start() itself.
 
    Errors
        Set-up and export return a prof_result; prof_strerror() says it in words. Recording cannot
