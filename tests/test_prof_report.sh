@@ -49,7 +49,8 @@ fi
 now=tests/traces/kineto_2026.json
 gzip -c "$now" >"$out/now.json.gz"
 try report_gzip reads_alike gzip "$out/now.json.gz"
-gives report_stdin "$(column count "$now")" count - <"$now"
+counts=$(column count "$now")
+gives report_stdin "$counts" count - <"$now"
 gives report_two_files 2,2 count --category user_annotation "$now" "$now" \
     tests/traces/kineto_2024.json tests/traces/kineto_2024.json
 

@@ -218,7 +218,9 @@ static prof_shape number_list(arena *memory, const char *text) {
     return list;
 }
 
-static bool is_true(const char *text) { return strcmp(text, "True") == 0 || strcmp(text, "1") == 0; }
+static bool is_true(const char *text) {
+    return strcmp(text, "True") == 0 || strcmp(text, "1") == 0;
+}
 
 static prof_flops_desc convolution_desc(const convolution *c, const op_inputs *in, arena *memory) {
     prof_flops_desc desc = {

@@ -97,17 +97,19 @@ static call *add_call(call_tree *tree, const trace_event *event) {
     return new_call;
 }
 
+bool tree_takes(const call_tree *tree, const trace_event *event) {
+    if (event->phase != 'X' || kind_is_device(event->kind)) return false;
+    if (event->kind == TRACE_PYTHON) return tree->with_python;
+    return event->kind != TRACE_GPU_ANNOTATION && event->kind != TRACE_SYNC &&
+           event->kind != TRACE_SPAN;
+}
+
 call *tree_add(call_tree *tree, const trace_event *event) {
     if (event->phase == 'i' && tree->with_memory && text_is(event->name, "[memory]"))
         add_change(tree, event);
-    if (event->phase != 'X') return NULL;
-    if (kind_is_device(event->kind)) {
-        if (!tree->without_kernels) add_kernel(tree, event);
-        return NULL;
-    }
-    if (event->kind == TRACE_PYTHON ? !tree->with_python :
-        event->kind == TRACE_GPU_ANNOTATION || event->kind == TRACE_SYNC ||
-        event->kind == TRACE_SPAN) return NULL;
+    if (event->phase == 'X' && kind_is_device(event->kind) && !tree->without_kernels)
+        add_kernel(tree, event);
+    if (!tree_takes(tree, event)) return NULL;
     call *new_call = add_call(tree, event);
     int64_t id;
     if (tree->without_kernels) return new_call;

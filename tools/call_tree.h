@@ -59,6 +59,8 @@ typedef struct call_tree {
     map by_external, by_correlation;     /* id -> call + 1 */
 } call_tree;
 
+/* Does tree_add make a call of it? */
+bool tree_takes(const call_tree *tree, const trace_event *event);
 /* Keeps what belongs in the tree; the new call, or NULL when the event is none. */
 call *tree_add(call_tree *tree, const trace_event *event);
 void tree_build(call_tree *tree, bool merge_duplicates);

@@ -1,15 +1,122 @@
-/* prof augment: not there yet. */
-#include "common.h"
+/* prof augment: the trace once more, with what its kernels compute and move written into them. */
+#include "kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static int run(int argc, char **argv);
 
 const command augment_command = {
-    "augment", "[OPTION]... TRACE", "to come", "", run
+    "augment", "[OPTION]... IN OUT", "write kernel_flop and kernel_num_gb into a trace's events",
+    "  prof augment trace.json.gz augmented.json.gz\n"
+    "      each kernel, and the op that launched it, gets its FLOPs and gigabytes;\n"
+    "      every other byte stays\n", run
 };
 
+/* The members to add or to put right: 0 is what PyTorch writes where it knows nothing. */
+typedef struct edit { const char *key; char text[48]; } edit;
+
+static void set_amounts(edit edits[2], double flops, double bytes) {
+    edits[0].key = "kernel_flop";
+    edits[1].key = "kernel_num_gb";
+    snprintf(edits[0].text, sizeof edits[0].text, "%.0f", flops);
+    snprintf(edits[1].text, sizeof edits[1].text, "%.9f", bytes * 1e-9);
+}
+
+static bool is_zero(const trace_member *member) {
+    double value;
+    return json_double(member->value, &value) && value == 0;
+}
+
+/* Writes the event with these arguments; one that is there already, and not 0, stays. */
+static void write_event(output *out, const trace_event *event, const edit edits[2]) {
+    const char *done = event->raw.data, *end = event->raw.data + event->raw.size;
+    bool has_args = event->args_text.size > 0;
+    const char *place = has_args ? event->args_text.data + event->args_text.size - 1 : end - 1;
+    char added[160];
+    size_t size = 0;
+    bool first = event->arg_count == 0;
+    for (int i = 0; i < 2; i++) {
+        const trace_member *old = trace_arg(event, edits[i].key);
+        if (old && is_zero(old)) {
+            output_write(out, done, (size_t)(old->value.data - done));
+            output_text(out, edits[i].text);
+            done = old->value.data + old->value.size;
+        }
+        if (old) continue;
+        size += (size_t)snprintf(added + size, sizeof added - size, "%s\"%s\": %s",
+                                 first ? "" : ", ", edits[i].key, edits[i].text);
+        first = false;
+    }
+    output_write(out, done, (size_t)(place - done));
+    if (!has_args && size)
+        output_format(out, "%s\"args\": {%s}", event->raw.size > 2 ? ", " : "", added);
+    else output_write(out, added, size);
+    output_write(out, place, (size_t)(end - place));
+}
+
+/* Ops that launched kernels, by their call's number. */
+static bool *owners(const kernel_table *table) {
+    bool *owns = allocate(table->tree.count + 1);
+    for (size_t i = 0; i < table->launch_count; i++) {
+        uint32_t owner = table->tree.kernels[table->launches[i].link].owner;
+        if (owner != NO_CALL) owns[owner] = true;
+    }
+    return owns;
+}
+
+static int copy(const kernel_table *table, const char *from, output *out) {
+    trace_reader *reader = trace_open(from);
+    if (!reader) return EXIT_BAD;
+    bool *owns = owners(table);
+    size_t calls = 0, launches = 0;
+    reader->copy = out;
+    reader->quiet = true;                        /* all is told already */
+    while (trace_next(reader) != TRACE_END) {
+        const trace_event *event = &reader->event;
+        edit edits[2];
+        if (reader->item != TRACE_EVENT) continue;
+        double flops = 0, bytes = 0;
+        if (tree_takes(&table->tree, event) && calls < table->tree.count) {
+            uint32_t number = table->tree.calls[calls].key;
+            if (owns[calls++] && number) {
+                flops = (double)table->amounts.list[number].flops;
+                bytes = (double)table->amounts.list[number].bytes;
+            }
+        } else if (event->phase == 'X' && event->kind == TRACE_KERNEL &&
+                   launches < table->launch_count) {
+            flops = table->launches[launches].flops;
+            bytes = table->launches[launches++].bytes;
+        }
+        if (flops > 0 || bytes > 0) {
+            set_amounts(edits, flops, bytes);
+            write_event(out, event, edits);
+        } else {
+            output_write(out, event->raw.data, event->raw.size);
+        }
+    }
+    free(owns);
+    return trace_close(reader);
+}
+
 static int run(int argc, char **argv) {
-    static const option_spec options[] = {{0}};
+    const option_spec options[] = {{NULL, 0, OPTION_FLAG, NULL, NULL, NULL}};
     int status, count = options_parse(&augment_command, options, argc, argv, &status);
     if (count < 0) return status;
-    return fail(NULL, "augment is not there yet");
+    if (count != 2) return fail(NULL, "augment takes two files; see prof augment --help");
+    if (strcmp(argv[1], "-") == 0)
+        return fail("-", "augment reads its input twice: it has to be a file");
+    static const text_list no_peaks;
+    kernel_options kernels = {.peaks = &no_peaks};
+    kernel_table table = {0};
+    output out;
+    status = kernels_read(&table, &kernels, argv[1]);
+    if (status == EXIT_OK && !output_open(&out, argv[2])) status = EXIT_BAD;
+    else if (status == EXIT_OK) {
+        status = copy(&table, argv[1], &out);
+        if (status == EXIT_OK) status = output_close(&out);
+        else output_discard(&out);
+    }
+    kernels_free(&table);
+    return status;
 }

@@ -1,15 +1,216 @@
-/* prof diff: not there yet. */
-#include "common.h"
+/* prof diff: two traces side by side, and a gate for CI. */
+#include "rows.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static int run(int argc, char **argv);
 
 const command diff_command = {
-    "diff", "[OPTION]... TRACE", "to come", "", run
+    "diff", "[OPTION]... A B", "two traces side by side, by kernel and by op",
+    "  prof diff before.json.gz after.json.gz\n"
+    "      what took more or less time, the largest change first\n"
+    "  prof diff --threshold 5 --names main,branch main.json branch.json\n"
+    "      exit status 1 when the total, or a row of 1 % of it or more, takes over 5 % longer\n"
+    "  prof diff --kernels --format csv a.json b.json\n"
+    "      only what runs on devices, for a spreadsheet\n", run
 };
 
+typedef struct diff_options {
+    row_options rows;
+    text_list names;
+    const char *format, *output;
+    bool kernels, ops;
+    int64_t limit, name_width;
+    double threshold, least_share;
+} diff_options;
+
+/* One row of both traces; times are ns of the device, or of a call itself on the CPU. */
+typedef struct pair {
+    const char *key;
+    bool on_device;
+    uint64_t count[2];
+    int64_t ns[2];
+} pair;
+
+typedef struct pairs {
+    pair *list;
+    size_t count, capacity;
+    interner keys;
+    pair *devices;               /* one for each device of either trace */
+    size_t device_count, device_capacity;
+    map device_numbers;
+    arena memory;
+    pair total[2];               /* CPU, device */
+} pairs;
+
+static void add_side(pairs *all, const row_table *table, int side, const diff_options *o) {
+    for (size_t i = 0; i < table->count; i++) {
+        const prof_average *row = &table->rows[i];
+        bool on_device = row->device_type != PROF_DEVICE_CPU;
+        if (on_device ? o->ops && !o->kernels : o->kernels && !o->ops) continue;
+        size_t size = strlen(row->key), before = all->keys.count;
+        char *key = allocate(size + 3);
+        snprintf(key, size + 3, "%d%d%s", on_device, row->is_user_annotation, row->key);
+        uint32_t number = intern(&all->keys, key, size + 2);
+        free(key);
+        if (all->keys.count > before) {
+            GROW(all->list, all->count, all->capacity);
+            all->list[all->count++] = (pair){
+                .key = interned_text(&all->keys, number) + 2, .on_device = on_device
+            };
+        }
+        int64_t ns = on_device ? row->device_time_total_ns : row->self_cpu_time_total_ns;
+        all->list[number].count[side] += row->count;
+        all->list[number].ns[side] += ns;
+        if (on_device && row->is_user_annotation) continue;    /* it spans kernels, is none */
+        all->total[on_device].count[side] += row->count;
+        all->total[on_device].ns[side] += ns;
+    }
+}
+
+static void add_devices(pairs *all, const row_table *table, int side) {
+    for (size_t i = 0; i < table->device_count; i++) {
+        const row_device *device = &table->devices[i];
+        if (device->count == 0) continue;
+        bool is_new;
+        uint64_t *number = map_put(&all->device_numbers, (uint64_t)device->index, &is_new);
+        if (is_new) {
+            char key[192];
+            int size = snprintf(key, sizeof key, "Total of device %lld %s",
+                                (long long)device->index, device->name);
+            GROW(all->devices, all->device_count, all->device_capacity);
+            *number = all->device_count;
+            all->devices[all->device_count++] = (pair){
+                .key = arena_text(&all->memory, key, (size_t)size), .on_device = true
+            };
+        }
+        all->devices[*number].count[side] += device->count;
+        all->devices[*number].ns[side] += device->ns;
+    }
+}
+
+static int by_change(const void *a, const void *b) {
+    const pair *x = a, *y = b;
+    int64_t p = llabs(x->ns[1] - x->ns[0]), q = llabs(y->ns[1] - y->ns[0]);
+    return p != q ? (p < q ? 1 : -1) : strcmp(x->key, y->key);
+}
+
+/* More time by more than the threshold? Rows of one side only count in the total alone. */
+static bool is_regression(const pair *row, const pair *total, const diff_options *o) {
+    if (o->threshold < 0) return false;
+    double share = total->ns[1] > 0 ? 100 * (double)row->ns[1] / (double)total->ns[1] : 0;
+    return row->ns[0] > 0 && share >= o->least_share &&
+           (double)row->ns[1] > (double)row->ns[0] * (1 + o->threshold / 100);
+}
+
+static void add_line(sheet *s, const pair *row, bool worse, int64_t width) {
+    char **cell = sheet_row(s);
+    const char *p = row->key;
+    for (int64_t left = width; *p; p++)
+        if ((*p & 0xC0) != 0x80 && left-- == 0) break;
+    cell[0] = sheet_cell(s, "%.*s", (int)(p - row->key), row->key);
+    cell[1] = sheet_cell(s, "%s", row->on_device ? "device" : "cpu");
+    for (int side = 0; side < 2; side++) {
+        if (row->count[side] == 0) continue;
+        cell[2 + side] = sheet_cell(s, "%llu", (unsigned long long)row->count[side]);
+        cell[4 + side] = sheet_cell(s, "%.6f", (double)row->ns[side] * 1e-6);
+    }
+    cell[6] = sheet_cell(s, "%.6f", (double)(row->ns[1] - row->ns[0]) * 1e-6);
+    if (row->ns[0] > 0)
+        cell[7] = sheet_cell(s, "%.2f", 100 * (double)(row->ns[1] - row->ns[0]) /
+                                        (double)row->ns[0]);
+    cell[8] = sheet_cell(s, "%s", row->count[0] == 0 ? "new" : row->count[1] == 0 ? "gone" :
+                                  worse ? "slower" : "");
+}
+
+static int write_pairs(pairs *all, const diff_options *o, table_format format, bool *regression) {
+    enum { COLUMNS = 9 };
+    static const bool numbers[COLUMNS] = {false, false, true, true, true, true, true, true, false};
+    char heads[4][128];
+    for (int i = 0; i < 4; i++)
+        snprintf(heads[i], sizeof heads[i], "%s %s", o->names.items[i % 2],
+                 i < 2 ? "count" : "(ms)");
+    const char *const columns[COLUMNS] = {
+        "Name", "On", heads[0], heads[1], heads[2], heads[3], "Change (ms)", "Change %", "Note"
+    };
+    output out;
+    sheet s;
+    if (!output_open(&out, o->output)) return EXIT_BAD;
+    sheet_begin(&s, columns, numbers, COLUMNS);
+    if (all->count) qsort(all->list, all->count, sizeof *all->list, by_change);
+    for (size_t i = 0; i < all->count; i++) {
+        const pair *row = &all->list[i];
+        bool worse = is_regression(row, &all->total[row->on_device], o);
+        *regression |= worse;
+        if ((int64_t)i < o->limit) add_line(&s, row, worse, o->name_width);
+    }
+    for (size_t i = 0; i < all->device_count; i++)
+        add_line(&s, &all->devices[i], false, INT64_MAX);
+    for (int side = 1; side >= 0; side--) {
+        pair *total = &all->total[side];
+        if (total->count[0] + total->count[1] == 0) continue;
+        total->key = side ? "Total of devices" : "Total of self CPU times";
+        total->on_device = side == 1;
+        bool worse = is_regression(total, total, o);
+        *regression |= worse;
+        add_line(&s, total, worse, o->name_width);
+    }
+    sheet_write(&s, format, &out);
+    sheet_free(&s);
+    return output_close(&out);
+}
+
+static bool check(diff_options *o, int count, table_format *format) {
+    static const char *usual[] = {"A", "B"};
+    if (count != 2) return fail(NULL, "diff takes two traces; see prof diff --help"), false;
+    if (!format_parse(o->format, format) || *format == FORMAT_HTML)
+        return fail("--format", "'%s' is none of text, csv, json", o->format), false;
+    if (o->names.count == 0) o->names = (text_list){usual, 2};
+    if (o->names.count != 2) return fail("--names", "takes two names, as A,B"), false;
+    return true;
+}
+
 static int run(int argc, char **argv) {
-    static const option_spec options[] = {{0}};
+    diff_options o = {.limit = 100, .name_width = 55, .threshold = -1, .least_share = 1};
+    const option_spec options[] = {
+        {"names", 0, OPTION_LIST, &o.names, "A,B", "what the columns call the two"},
+        {"threshold", 0, OPTION_NUMBER, &o.threshold, "PERCENT",
+         "exit status 1 when something takes that much longer in B"},
+        {"min-share", 0, OPTION_NUMBER, &o.least_share, "PERCENT",
+         "rows below this share of B's total do not count for it (1)"},
+        {"kernels", 0, OPTION_FLAG, &o.kernels, NULL, "only what runs on devices"},
+        {"ops", 0, OPTION_FLAG, &o.ops, NULL, "only what runs on the CPU"},
+        {"name", 0, OPTION_TEXT, &o.rows.filter.name, "REGEX", "only rows whose name it matches"},
+        {"category", 'c', OPTION_LIST, &o.rows.filter.categories, "CAT", "only rows of these"},
+        {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows, or all (100)"},
+        {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "letters of a name, or all (55)"},
+        {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv or json"},
+        {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},
+        {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
+    };
+    o.rows.device = true;
     int status, count = options_parse(&diff_command, options, argc, argv, &status);
     if (count < 0) return status;
-    return fail(NULL, "diff is not there yet");
+    table_format format;
+    if (!check(&o, count, &format)) return EXIT_BAD;
+    pairs all = {0};
+    status = EXIT_OK;
+    for (int side = 0; side < 2 && status == EXIT_OK; side++) {
+        row_table table = {0};
+        if (!rows_begin(&table, &o.rows)) return EXIT_BAD;
+        status = rows_read(&table, argv[1 + side]);
+        rows_finish(&table);
+        add_side(&all, &table, side, &o);
+        add_devices(&all, &table, side);
+        rows_free(&table);
+    }
+    bool regression = false;
+    if (status == EXIT_OK) status = write_pairs(&all, &o, format, &regression);
+    intern_free(&all.keys);
+    map_free(&all.device_numbers);
+    arena_free(&all.memory);
+    free(all.devices);
+    free(all.list);
+    return status ? status : regression ? EXIT_FOUND : EXIT_OK;
 }

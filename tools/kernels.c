@@ -127,7 +127,7 @@ static void add_event(kernel_table *t, const trace_event *event) {
 
 /* ---- Amounts of launches: the trace's own, else the op's, else by the kernel's name ---- */
 
-static amount amount_of(kernel_table *t, const kernel_launch *launch) {
+static amount found_amount(kernel_table *t, const kernel_launch *launch) {
     amount found = {0};
     uint32_t owner = t->tree.kernels[launch->link].owner;
     uint32_t op = owner == NO_CALL ? 0 : t->tree.calls[owner].key;
@@ -140,6 +140,16 @@ static amount amount_of(kernel_table *t, const kernel_launch *launch) {
     amount by_name = t->amounts.list[own];
     if (!found.bytes || by_name.flops) found = by_name;
     return found;
+}
+
+/* Into launch->flops and ->bytes, where the trace has none itself; returns the type. */
+static dtype settle_amount(kernel_table *t, kernel_launch *launch) {
+    const char *name = interned_text(&t->tree.names, t->rows[launch->row].name);
+    amount found = found_amount(t, launch);
+    if (!(launch->flops > 0)) launch->flops = (double)found.flops;
+    if (!(launch->bytes > 0)) launch->bytes = (double)found.bytes;
+    dtype type = dtype_of_kernel(name, (dtype)found.dtype);
+    return type == DTYPE_NONE ? t->options->dtype : type;
 }
 
 static void add_to_row(kernel_row *row, const kernel_device *device, int64_t ns, double flops,
@@ -162,18 +172,15 @@ static void add_to_row(kernel_row *row, const kernel_device *device, int64_t ns,
 
 /* As PyTorch's script: an op's amount counts for each of its kernels. The device's sum takes it
    once: a part for each kernel. */
-static void settle_launch(kernel_table *t, const kernel_launch *launch, const uint32_t *kernels_of) {
+static void settle_launch(kernel_table *t, kernel_launch *launch, const uint32_t *kernels_of) {
     kernel_row *row = &t->rows[launch->row];
     kernel_device *device = &t->devices[row->device];
     const kernel_link *link = &t->tree.kernels[launch->link];
-    amount found = amount_of(t, launch);
-    double flops = launch->flops > 0 ? launch->flops : (double)found.flops;
-    double bytes = launch->bytes > 0 ? launch->bytes : (double)found.bytes;
-    dtype type = dtype_of_kernel(interned_text(&t->tree.names, row->name), (dtype)found.dtype);
-    if (type == DTYPE_NONE) type = t->options->dtype;
+    dtype type = settle_amount(t, launch);
     double parts = link->owner == NO_CALL ? 1 : kernels_of[link->owner];
-    add_to_row(row, device, link->dur_ns, flops, bytes, type);
-    add_to_row(&device->sum, device, link->dur_ns, flops / parts, bytes / parts, type);
+    add_to_row(row, device, link->dur_ns, launch->flops, launch->bytes, type);
+    add_to_row(&device->sum, device, link->dur_ns, launch->flops / parts, launch->bytes / parts,
+               type);
 }
 
 static void settle_launches(kernel_table *t) {

@@ -41,7 +41,11 @@ typedef struct kernel_table {
     kernel_device *devices;
     size_t device_count, device_capacity;
     map numbers, device_numbers;
-    struct kernel_launch { uint32_t link, row; uint32_t amount; double flops, bytes; } *launches;
+    struct kernel_launch {      /* in the order of the file */
+        uint32_t link;          /* in tree.kernels */
+        uint32_t row, amount;
+        double flops, bytes;    /* 0: unknown */
+    } *launches;
     size_t launch_count, launch_capacity;
     arena memory;
 } kernel_table;

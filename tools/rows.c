@@ -157,11 +157,43 @@ static void note_device(row_table *t, const trace_event *event) {
     if (!t->view.device_name && kind_is_device(event->kind)) t->view.device_name = "CUDA";
 }
 
+static row_device *device_of(row_table *t, int64_t index) {
+    for (size_t i = 0; i < t->device_count; i++)
+        if (t->devices[i].index == index) return &t->devices[i];
+    GROW(t->devices, t->device_count, t->device_capacity);
+    t->devices[t->device_count] = (row_device){.index = index, .name = ""};
+    return &t->devices[t->device_count++];
+}
+
+static void add_to_device(row_table *t, const trace_event *event) {
+    int64_t index = event->pid;
+    trace_arg_int(event, "device", &index);
+    row_device *device = device_of(t, index);
+    device->count++;
+    device->ns += event->dur_ns;
+}
+
+static void name_devices(row_table *t, trace_text properties) {
+    trace_text key, device, member, value;
+    while (json_next(&properties, &key, &device)) {
+        char name[128] = "";
+        int64_t index = 0;
+        while (json_next(&device, &member, &value)) {
+            if (text_is(member, "id")) json_int(value, &index);
+            else if (text_is(member, "name")) json_decode(value, name, sizeof name);
+        }
+        device_of(t, index)->name = arena_text(&t->memory, name, strlen(name));
+    }
+}
+
 /* Runs on a device: its row needs no tree. */
 static void add_device_event(row_table *t, const trace_event *event) {
     uint32_t name = intern(&t->tree.names, event->name.data, event->name.size);
-    t->kernels += kind_is_device(event->kind);
     if (!shown(t, event, name)) return;
+    if (kind_is_device(event->kind)) {
+        t->kernels++;
+        add_to_device(t, event);
+    }
     uint32_t number = event_group(t, event, name, device_type_of(t));
     prof_average *row = &t->rows[number];
     row->count++;
@@ -311,6 +343,8 @@ int rows_read(row_table *t, const char *path) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
     while (trace_next(reader) != TRACE_END) {
+        if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "deviceProperties"))
+            name_devices(t, reader->member.value);
         if (reader->item != TRACE_EVENT) continue;
         add_event(t, &reader->event);
         if (t->on_event) t->on_event(t->user, &reader->event);
@@ -339,6 +373,7 @@ void rows_free(row_table *t) {
     intern_free(&t->texts);
     arena_free(&t->memory);
     free(t->rows);
+    free(t->devices);
     if (t->has_name) regfree(&t->name);
     memset(t, 0, sizeof *t);
 }

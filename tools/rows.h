@@ -21,11 +21,20 @@ typedef struct row_options {
     bool device, memory;        /* device times and rows; memory's columns */
 } row_options;
 
+typedef struct row_device {       /* a device and what ran on it */
+    int64_t index;
+    const char *name;             /* "" when the trace does not tell */
+    uint64_t count;
+    int64_t ns;
+} row_device;
+
 typedef struct row_table {
     const row_options *options;
     prof_average *rows;
     size_t count, capacity;
     prof_view view;
+    row_device *devices;
+    size_t device_count, device_capacity;
     uint64_t events;            /* complete events of all files */
     uint64_t overlaps, unowned, kernels;
     /* inside */

@@ -566,6 +566,7 @@ static const char *scan_event(source *s, const char *p, trace_event *event) {
         if (!(p = args ? scan_args(s, p, event) : skip_value(s, p))) return NULL;
         value.size = (size_t)(p - value.data);
         if (args) {
+            event->args_text = value;
             if (event->has & TRACE_HAS_ARGS) defect(s, TRACE_DUPLICATE_KEY);
             event->has |= TRACE_HAS_ARGS;
         } else if (key != KEY_OTHER && !read_member(s, event, key, value)) {
@@ -699,7 +700,7 @@ static void finish(trace_reader *r) {
              (unsigned long long)r->bytes);
     } else if (rest || (s->where != AT_END && !(r->array_form && s->where == IN_EVENTS))) {
         r->truncated = true;
-        warn(r->path, "byte %llu: the file ends early; read up to there",
+        if (!r->quiet) warn(r->path, "byte %llu: the file ends early; read up to there",
              (unsigned long long)(s->base + s->at));
     }
 }
@@ -712,6 +713,22 @@ static void count_defects(trace_reader *r) {
     }
 }
 
+/* Hands on what lies between the last event and this one, or all up to p where there is none. */
+static void copy_before(trace_reader *r, const char *p) {
+    const char *from = r->source->buffer + r->source->at;
+    const char *to = r->item == TRACE_EVENT ? r->event.raw.data : p;
+    output_write(r->copy, from, (size_t)(to - from));
+}
+
+/* What is left to hand on at the end; a file that ends early gets its closing brackets. */
+static void copy_end(trace_reader *r) {
+    source *s = r->source;
+    if (!r->truncated) output_write(r->copy, s->buffer + s->at, s->used - s->at);
+    else if (s->where == IN_EVENTS || s->where == IN_NODES) output_text(r->copy, "\n]");
+    if (r->truncated && !r->array_form) output_text(r->copy, "}");
+    if (r->truncated) output_text(r->copy, "\n");
+}
+
 trace_item trace_next(trace_reader *r) {
     source *s = r->source;
     r->item = TRACE_END;
@@ -721,6 +738,7 @@ trace_item trace_next(trace_reader *r) {
         const char *p = scan_next(r, s->buffer + s->at, &r->item);
         if (p) {
             if (s->defective) count_defects(r);
+            if (r->copy) copy_before(r, p);
             s->at = (size_t)(p - s->buffer);
             r->events += r->item == TRACE_EVENT;
             if (r->item != TRACE_END) return r->item;
@@ -733,6 +751,7 @@ trace_item trace_next(trace_reader *r) {
                  (unsigned long long)(s->base + (uint64_t)(s->fault - s->buffer)), s->why);
         } else if (!refill(r)) {
             finish(r);
+            if (r->copy && !r->failed) copy_end(r);
             break;
         }
     }
@@ -765,7 +784,7 @@ int trace_close(trace_reader *r) {
         "events that are not objects, skipped"
     };
     for (int i = 0; i < TRACE_DEFECTS; i++)
-        if (r->defects[i])
+        if (r->defects[i] && !r->quiet)
             warn(r->path, "%llu %s (the first in the element at byte %llu)",
                  (unsigned long long)r->defects[i], said[i],
                  (unsigned long long)r->first_defect[i]);

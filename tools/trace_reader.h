@@ -43,6 +43,7 @@ typedef struct trace_event {
     trace_text id, bp, scope;   /* JSON texts: flow's "id", "bp", instant's "s" */
     const trace_member *args;
     size_t arg_count;
+    trace_text args_text;       /* {...} */
 } trace_event;
 
 typedef enum trace_item {
@@ -70,10 +71,13 @@ typedef struct trace_reader {
     /* the file as a whole */
     const char *path;
     bool array_form, truncated, failed;
+    bool quiet;                 /* set by the caller: do not tell what was tolerated */
     uint64_t events;            /* delivered so far */
     uint64_t bytes;             /* unpacked bytes read so far */
     uint64_t defects[TRACE_DEFECTS], first_defect[TRACE_DEFECTS];
     int64_t base_time_ns;       /* baseTimeNanoseconds; 0 until it was seen, or none */
+    output *copy;               /* gets every byte of the file but the events themselves, each
+                                   piece before the item behind it is handed out; NULL: none */
     struct trace_source *source;
 } trace_reader;
 
