@@ -34,6 +34,7 @@ enum {
     THREAD_ROUNDS = 25, MAX_THREADS = 256,
     TREE_ROUNDS = 5, TREE_ZONES = 10000000,
     REPORT_ROUNDS = 5,
+    OUTSIDE_ROUNDS = 5, OUTSIDE_EVENTS = 1000000, OUTSIDE_DEEP = 10000,
     MAX_ROUNDS = 101,
     MAX_ROWS = 64,
     RING_RECORDS = 4096,
@@ -675,6 +676,64 @@ static void figure_stacks(void)
            "folded stacks to a null sink");
 }
 
+/* ---- Events from outside: a trace of 1 M of them, a quarter with a kernel, and its averages ---- */
+
+static prof_event *outside[3];                /* usual, deep, flat */
+static const prof_event *outside_now;
+
+/* Trees of depth events, each inside the one before, one after the other. */
+static prof_event *outside_events(size_t depth)
+{
+    static const char *const names[] = { "step", "forward", "linear", "mm", "relu", "softmax" };
+    static const prof_kernel kernel = { "gemm", 500, 0 };
+    static prof_extra extra;
+    prof_event *list = touched(OUTSIDE_EVENTS * sizeof *list);
+    extra.kernels = &kernel;
+    extra.kernel_count = 1;
+    memset(list, 0, OUTSIDE_EVENTS * sizeof *list);
+    for (size_t i = 0; i < OUTSIDE_EVENTS; i++) {
+        size_t level = i % depth, tree = i / depth;
+        list[i].name = names[i % 6];
+        list[i].start_ns = (int64_t)((tree * 2 * depth + level) * 1000);
+        list[i].end_ns = (int64_t)((tree * 2 * depth + 2 * depth - level) * 1000 - 1);
+        list[i].extra = i % 4 ? NULL : &extra;
+    }
+    return list;
+}
+
+TIMED void build_outside(size_t count)
+{
+    prof_average averages[MAX_ROWS];
+    prof_trace_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = arena;
+    desc.memory_size = ARENA_SIZE;
+    desc.view.device_name = "cuda";
+    if (prof_trace_from_events(&desc, outside_now, count, &trace) != PROF_OK)
+        fail("prof_trace_from_events", "the arena is too small");
+    if (prof_key_averages(trace, NULL, averages, MAX_ROWS) != 6)
+        fail("prof_key_averages", "rows are missing");
+}
+
+static void usual_outside(void) { outside_now = outside[0]; }
+static void deep_outside(void) { outside_now = outside[1]; }
+static void flat_outside(void) { outside_now = outside[2]; }
+
+static void figure_outside(void)
+{
+    outside[0] = outside_events(6);
+    outside[1] = outside_events(OUTSIDE_DEEP);
+    outside[2] = outside_events(1);
+    side usual = { usual_outside, build_outside, NULL };
+    side deep = { deep_outside, build_outside, NULL }, flat = { flat_outside, build_outside, NULL };
+    comparison d = compare(usual, deep, OUTSIDE_EVENTS, OUTSIDE_ROUNDS);
+    comparison f = compare(usual, flat, OUTSIDE_EVENTS, OUTSIDE_ROUNDS);
+    report("outside.mevents_s", 1e3 / d.base, NO_LIMIT, 0,
+           "1 M events from outside, 6 deep: tree, kernels, averages");
+    report("outside.deep_ratio", d.ratio, AT_MOST, 4, "10,000 deep / 6 deep");
+    report("outside.flat_ratio", f.ratio, AT_MOST, 4, "all on one level / 6 deep");
+}
+
 /* ---- The machine, and main ---- */
 
 /* "model name : X" of /proc/cpuinfo, else what uname says. */
@@ -731,6 +790,7 @@ int main(int argc, char **argv)
     figure_averages();
     figure_chrome();
     figure_stacks();
+    figure_outside();
     if (path)
         write_json(path);
     return check && missed;
