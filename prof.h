@@ -2140,6 +2140,7 @@ struct prof_trace {
     const char *(*demangle)(void *user, const char *name);
     void *demangle_user;
     uint64_t rejected, duplicates, overlaps, no_forward, unlinked;
+    bool any_launch, any_backward;       /* some event has a launch_ns, is backward */
     bool wide;                           /* room for what is kept beside events was promised */
     size_t slot_count;                   /* zones there is room to analyse */
     struct prof__submitted *first_submitted, *last_submitted;
@@ -4162,6 +4163,7 @@ PROF__FN void prof__link_event(prof__linker *k, uint32_t i) {
     prof_event *events = k->s->events, *e = events + i, *p;
     prof__lane *lane;
     e->first_child = e->next_sibling = PROF_NONE;
+    e->self_cpu_time_total_ns = 0;
     if (!prof__in_tree(e)) {
         e->parent = PROF_NONE;
         return;
@@ -4170,6 +4172,7 @@ PROF__FN void prof__link_event(prof__linker *k, uint32_t i) {
     e->parent = prof__link_parent(k, &lane->top, i);
     if (e->parent == PROF_NONE) return;
     p = events + e->parent;
+    if (e->flags & PROF_EVENT_SUBMITTED) e->depth = (uint8_t)(p->depth + (p->depth < 255));
     if (p->first_child == PROF_NONE) p->first_child = i;
     else events[k->last_child[e->parent]].next_sibling = i;
     k->last_child[e->parent] = i;
@@ -4275,23 +4278,17 @@ PROF__FN int64_t prof__launched_ns(const struct prof_trace *s, uint32_t i) {
     return sum;
 }
 
-/* Children stand after their parents, so one pass from the end sums all subtrees. */
+/* Children stand after their parents, so one pass from the end sums all subtrees; self times are 0
+   before it. */
 PROF__FN void prof__sum_up(struct prof_trace *s) {
-    for (uint32_t i = 0; i < s->event_count; i++) {
-        prof_event *e = s->events + i;
-        e->self_cpu_time_total_ns = prof__in_tree(e) ? prof__elapsed(e) : 0;
-        e->depth = 0;
-        if (e->parent != PROF_NONE) {
-            prof_event *p = s->events + e->parent;
-            p->self_cpu_time_total_ns -= prof__elapsed(e);
-            e->depth = (uint8_t)(p->depth + (p->depth < 255));
-        }
-        if (s->side) s->side[i].device_ns = prof__launched_ns(s, i);
-    }
-    for (uint32_t i = s->side ? s->event_count : 0; i--;) {
-        uint32_t p = s->events[i].parent;
-        if (p != PROF_NONE && !(s->events[p].flags & PROF_EVENT_LEGACY))
-            s->side[p].device_ns += s->side[i].device_ns;
+    for (uint32_t i = s->event_count; i--;) {
+        prof_event *e = s->events + i, *p = e->parent == PROF_NONE ? NULL : s->events + e->parent;
+        if (prof__in_tree(e)) e->self_cpu_time_total_ns += prof__elapsed(e);
+        if (p) p->self_cpu_time_total_ns -= prof__elapsed(e);
+        if (!s->side) continue;
+        s->side[i].device_ns += prof__launched_ns(s, i);
+        if (p && !(p->flags & PROF_EVENT_LEGACY))
+            s->side[e->parent].device_ns += s->side[i].device_ns;
     }
 }
 
@@ -4685,11 +4682,22 @@ PROF__FN void prof__side_open(struct prof_trace *s) {
         prof__side *side = s->side + i;
         memset(side, 0, sizeof *side);
         side->first_kernel = side->last_kernel = PROF_NONE;
-        side->cpu_bytes = x ? x->cpu_memory_usage : 0;
-        side->device_bytes = x ? x->device_memory_usage : 0;
-        for (uint32_t k = 0; x && k < x->kernel_count; k++)
+        if (!x) continue;
+        s->any_launch = s->any_launch || x->has & PROF_HAS_LAUNCH;
+        s->any_backward = s->any_backward || x->scope == 1;
+        side->cpu_bytes = x->cpu_memory_usage;
+        side->device_bytes = x->device_memory_usage;
+        for (uint32_t k = 0; k < x->kernel_count; k++)
             prof__kernel_add(s, side, x->kernels[k].name, x->kernels[k].duration_ns,
                              x->kernels[k].device);
+    }
+}
+
+PROF__FN void prof__set_depths(struct prof_trace *s) {
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        prof_event *e = s->events + i;
+        uint8_t up = e->parent == PROF_NONE ? 0 : s->events[e->parent].depth;
+        e->depth = e->parent == PROF_NONE ? 0 : (uint8_t)(up + (up < 255));
     }
 }
 
@@ -4697,13 +4705,12 @@ PROF__FN void prof__side_open(struct prof_trace *s) {
 PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes) {
     char *scratch = s->scratch;
     prof__link(s, scratch, lanes);
-    if (s->side && !s->built) {
-        prof__link_by_id(s, (uint32_t *)(void *)scratch, NULL);
-        prof__link_by_time(s, scratch);
-    }
+    if (s->side && !s->built) prof__link_by_id(s, (uint32_t *)(void *)scratch, NULL);
+    if (s->any_launch) prof__link_by_time(s, scratch);
     prof__merge_duplicates(s, scratch);
+    if (!s->built || s->duplicates) prof__set_depths(s);
     prof__sum_up(s);
-    prof__set_backward_stacks(s, scratch);
+    if (s->any_backward) prof__set_backward_stacks(s, scratch);
 }
 
 /* ---- traces without a session ---- */
@@ -4813,12 +4820,18 @@ PROF__FN bool prof__thread_same(const void *context, uint32_t number) {
 /* Numbers the threads in the order they are met. index: 2 places an event. */
 PROF__FN void prof__built_threads(struct prof_trace *s, uint32_t *index) {
     uint32_t places = 2 * s->event_count;
+    uint32_t last = PROF_NONE;
     prof__thread_key key;
     key.list = s->threads;
+    key.id = 0;
     memset(index, 0, places * sizeof *index);
     for (uint32_t i = 0; i < s->event_count; i++) {
         prof_event *e = s->events + i;
         uint32_t *place;
+        if (last != PROF_NONE && key.id == e->thread) {   /* most often */
+            e->thread = last;
+            continue;
+        }
         key.id = e->thread;
         place = prof__place_of(index, places, key.id, prof__thread_same, &key);
         if (!*place) {
@@ -4826,7 +4839,7 @@ PROF__FN void prof__built_threads(struct prof_trace *s, uint32_t *index) {
             s->threads[s->thread_count].name = NULL;
             *place = ++s->thread_count;
         }
-        e->thread = *place - 1;
+        e->thread = last = *place - 1;
     }
 }
 
@@ -4836,23 +4849,30 @@ PROF__FN bool prof__outside_in_order(const struct prof_trace *s) {
     return true;
 }
 
-/* Sorts, and joins raw activities in the order they came in. */
-PROF__FN void prof__built_order(struct prof_trace *s, bool correlate) {
-    uint32_t *order = (uint32_t *)(void *)s->scratch, *other = order + s->event_count,
-             *index = other + s->event_count, n = s->event_count;
-    for (uint32_t i = 0; i < n; i++) s->events[i].site = order[i] = i;
-    if (!prof__outside_in_order(s)) {
-        prof__sort(order, other, n, prof__outside_after, s->events);
-        prof__events_permute(s->events, order, other, n);
-    }
-    if (s->side) prof__side_open(s);
+PROF__FN void prof__built_sort(struct prof_trace *s) {
+    uint32_t *order = (uint32_t *)(void *)s->scratch, n = s->event_count;
+    if (prof__outside_in_order(s)) return;
+    for (uint32_t i = 0; i < n; i++) order[i] = i;
+    prof__sort(order, order + n, n, prof__outside_after, s->events);
+    prof__events_permute(s->events, order, order + n, n);
+}
+
+/* Sorts raw activities, and joins them in the order they came in. */
+PROF__FN void prof__built_correlate(struct prof_trace *s) {
+    uint32_t *order = (uint32_t *)(void *)s->scratch, n;
+    prof__raw_events(s, s->scratch);
+    n = s->event_count;
+    for (uint32_t i = 0; i < n; i++) s->events[i].site = i;
+    prof__built_sort(s);
     for (uint32_t i = 0; i < n; i++) {
         prof_event *e = s->events + i;
         e->flags &= (uint16_t)~PROF__EVENT_MEMORY;
         order[e->site] = i;
         e->site = 0;
     }
-    if (correlate && s->side) prof__link_by_id(s, index, order);
+    if (!s->side) return;
+    prof__side_open(s);
+    prof__link_by_id(s, order + n, order);
 }
 
 PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *desc,
@@ -4875,8 +4895,12 @@ PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *d
     } else {
         prof__built_threads(s, (uint32_t *)(void *)s->scratch);
     }
-    if (desc->correlate) prof__raw_events(s, s->scratch);
-    prof__built_order(s, desc->correlate);
+    if (desc->correlate) {
+        prof__built_correlate(s);
+    } else {
+        prof__built_sort(s);
+        if (s->side) prof__side_open(s);
+    }
     prof__outside_tree(s, s->event_count);
     s->outside_count = s->event_count;
     *trace = s;
@@ -5177,16 +5201,21 @@ PROF__INLINE uint32_t prof__group_of(prof__groups *g, uint32_t i) {
     return *row - 1;
 }
 
-PROF__FN void prof__group_add_wide(prof__group_wide *w, const prof_trace *trace,
-                                   const prof_event *e) {
-    prof_event_totals t = prof_event_total(trace, e);
-    w->device_ns += t.device_time_total_ns;
-    w->self_device_ns += t.self_device_time_total_ns;
-    w->cpu_bytes += t.cpu_memory_usage;
-    w->self_cpu_bytes += t.self_cpu_memory_usage;
-    w->device_bytes += t.device_memory_usage;
-    w->self_device_bytes += t.self_device_memory_usage;
+/* Adds an event's amounts to its row, and takes them from what its parent's row keeps as its own. */
+PROF__INLINE void prof__group_add_wide(prof__group_wide *w, prof__group_wide *up,
+                                       const prof_event *e, const prof__side *side) {
+    bool own = prof__in_tree(e);
+    w->device_ns += side->device_ns;
+    w->self_device_ns += side->device_ns;
+    w->cpu_bytes += side->cpu_bytes;
+    w->self_cpu_bytes += own ? side->cpu_bytes : 0;
+    w->device_bytes += side->device_bytes;
+    w->self_device_bytes += own ? side->device_bytes : 0;
     if (e->extra) w->flops += e->extra->flops;
+    if (!up) return;
+    up->self_device_ns -= side->device_ns;
+    up->self_cpu_bytes -= side->cpu_bytes;
+    up->self_device_bytes -= side->device_bytes;
 }
 
 PROF__INLINE void prof__group_add(prof__group *r, const prof_event *e) {
@@ -5200,12 +5229,18 @@ PROF__INLINE void prof__group_add(prof__group *r, const prof_event *e) {
 
 PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
                                 const prof_averages_desc *by) {
+    uint32_t *rows;                      /* of the events so far */
     prof__analyse(trace);
     prof__groups_open(g, trace, by);
+    rows = (uint32_t *)(void *)prof__groups_end(g);
     for (uint32_t i = 0; i < trace->event_count; i++) {
+        const prof_event *e = trace->events + i;
         uint32_t row = prof__group_of(g, i);
-        prof__group_add(g->rows + row, trace->events + i);
-        if (g->wide) prof__group_add_wide(g->wide + row, trace, trace->events + i);
+        prof__group_add(g->rows + row, e);
+        if (!g->wide) continue;
+        rows[i] = row;
+        prof__group_add_wide(g->wide + row, e->parent == PROF_NONE ? NULL : g->wide + rows[e->parent],
+                             e, trace->side + i);
     }
 }
 
@@ -5285,8 +5320,9 @@ PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
     sum.max_ns = INT64_MIN;
     for (size_t i = 0; i < n; i++) {
         prof__group_add(&sum, e + i);
-        if (trace->side) prof__group_add_wide(&wide, trace, e + i);
-        else if (e[i].extra) wide.flops += e[i].extra->flops;
+        if (trace->side)
+            prof__group_add_wide(&wide, e[i].parent == PROF_NONE ? NULL : &wide, e + i,
+                                 trace->side + i);
     }
     if (n) total = prof__average_of(e + n - 1, PROF_NONE);
     else total.input_count = PROF_NONE;
