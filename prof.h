@@ -5201,7 +5201,7 @@ PROF__INLINE uint32_t prof__group_of(prof__groups *g, uint32_t i) {
     return *row - 1;
 }
 
-/* Adds an event's amounts to its row, and takes them from what its parent's row keeps as its own. */
+/* Adds an event's amounts to its row, and takes them from what its parent's row has as its own. */
 PROF__INLINE void prof__group_add_wide(prof__group_wide *w, prof__group_wide *up,
                                        const prof_event *e, const prof__side *side) {
     bool own = prof__in_tree(e);
@@ -5239,8 +5239,9 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
         prof__group_add(g->rows + row, e);
         if (!g->wide) continue;
         rows[i] = row;
-        prof__group_add_wide(g->wide + row, e->parent == PROF_NONE ? NULL : g->wide + rows[e->parent],
-                             e, trace->side + i);
+        prof__group_add_wide(g->wide + row,
+                             e->parent == PROF_NONE ? NULL : g->wide + rows[e->parent], e,
+                             trace->side + i);
     }
 }
 
