@@ -5085,6 +5085,10 @@ PROF__FN bool prof__same_kind(const prof_event *a, const prof_event *b) {
            ((a->flags ^ b->flags) & flags) == 0;
 }
 
+PROF__FN const char *prof__overload(const prof_event *e) {
+    return e->extra && e->extra->overload_name ? e->extra->overload_name : "";
+}
+
 PROF__FN uint32_t prof__hash_more(uint32_t h, const char *s) {
     for (; s && *s; s++) h = (h ^ (unsigned char)*s) * 16777619u;
     return (h ^ 255u) * 16777619u;
@@ -5113,8 +5117,8 @@ PROF__FN uint32_t prof__stack_part(const prof__groups *g, const prof_event *e) {
 PROF__FN uint32_t prof__group_hash(const prof__groups *g, const prof_event *e) {
     const prof_extra *x = e->extra;
     uint32_t h = prof__hash_more(2166136261u ^ prof__kind(e), e->name);
+    if (g->by.group_by_overload_name) h = prof__hash_more(h, prof__overload(e));
     if (!x) return h;
-    if (g->by.group_by_overload_name) h = prof__hash_more(h, x->overload_name);
     if (g->by.group_by_input_shapes) h = prof__hash_shapes(h, x);
     for (uint32_t i = 0; i < prof__stack_part(g, e); i++) h = prof__hash_more(h, x->stack[i]);
     return h;
@@ -5136,10 +5140,6 @@ PROF__FN bool prof__same_shapes(const prof_extra *a, const prof_extra *b) {
             if (!prof__same_dims(x->items + j, y->items + j)) return false;
     }
     return true;
-}
-
-PROF__FN const char *prof__overload(const prof_event *e) {
-    return e->extra && e->extra->overload_name ? e->extra->overload_name : "";
 }
 
 PROF__FN bool prof__same_group(const prof__groups *g, const prof_event *a, const prof_event *b) {
