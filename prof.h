@@ -3585,6 +3585,7 @@ typedef struct prof__reader {
     uint32_t thread, zones, moment_count;
     uint32_t pending;                    /* depths whose zone is still to come, */
     uint64_t first_start[PROF__LEVELS];  /* and when the first zone within it began */
+    uint64_t after[PROF__LEVELS];        /* it begins then or later: the one before it ended */
     uint64_t epoch, last, latest;        /* latest: no end comes after it */
     uint64_t lost;
     prof__scale scale;
@@ -3614,11 +3615,16 @@ PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, 
     z.site = site_depth >> 8;
     z.unfinished = unfinished;
     if (r->pending > z.depth && r->first_start[z.depth] < z.start) prof__read_lost(r, z.depth);
-    if (r->pending <= z.depth) {         /* after the one before it, also if that is a handler's */
+    if (r->pending <= z.depth) {
         z.start = PROF__MAX(z.start, r->last);
-        for (uint32_t d = r->pending; d <= z.depth; d++) r->first_start[d] = z.start;
-    } else if (z.depth && r->first_start[z.depth - 1] > z.start) {
-        r->first_start[z.depth - 1] = z.start;
+        for (uint32_t d = r->pending; d <= z.depth; d++) {
+            r->first_start[d] = z.start;
+            r->after[d] = r->last;
+        }
+    } else {
+        z.start = PROF__MAX(z.start, r->after[z.depth]);
+        if (z.depth && r->first_start[z.depth - 1] > z.start)
+            r->first_start[z.depth - 1] = z.start;
     }
     r->last = end;
     r->pending = z.depth;
@@ -3737,14 +3743,6 @@ PROF__FN void prof__tree_open(prof__tree *t, uint32_t depth) {
     }
 }
 
-/* e begins before the zone in front of it ended, or just then: a signal handler came between e's
-   reading of the clock and e. */
-PROF__FN void prof__tree_touch(prof__tree *t, prof_event *e, int64_t end_ns) {
-    t->touching = true;
-    e->self_cpu_time_total_ns -= end_ns - e->start_ns;
-    e->start_ns = end_ns;
-}
-
 PROF__FN void prof__tree_add(prof__tree *t, const prof__zone *z) {
     prof__level *own, *up;
     prof_event *e;
@@ -3769,7 +3767,7 @@ PROF__FN void prof__tree_add(prof__tree *t, const prof__zone *z) {
     t->pending = depth;
     if (!depth) {
         e->parent = PROF_NONE;
-        if (e->start_ns <= t->root_end_ns) prof__tree_touch(t, e, t->root_end_ns);
+        if (e->start_ns <= t->root_end_ns) t->touching = true;
         t->root_end_ns = e->end_ns;
         return;
     }
@@ -3780,7 +3778,7 @@ PROF__FN void prof__tree_add(prof__tree *t, const prof__zone *z) {
     } else {
         prof_event *before = t->events + up->last;
         before->next_sibling = at + t->offset;
-        if (e->start_ns <= before->end_ns) prof__tree_touch(t, e, before->end_ns);
+        if (e->start_ns <= before->end_ns) t->touching = true;
     }
     up->last = at;
     up->children_ns += e->end_ns - e->start_ns;

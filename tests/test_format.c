@@ -101,11 +101,33 @@ static void test_format_extremes(void) {
     SAME_TEXT(text, "8589934592.00 GB");
 }
 
+/* The doubles that need no floating point unit round as the machine's do: to nearest, ties to even,
+   and a tie with more behind it is none. */
+static void test_format_rounding(void) {
+    const uint64_t one = (uint64_t)1 << 52;
+    uint64_t m, low;
+    int shift;
+    for (shift = 1; shift <= 10; shift++)
+        for (m = one; m < one + 4; m++)
+            for (low = 0; low < (uint64_t)1 << shift; low++) {
+                uint64_t n = m << shift | low;
+                prof__real r = prof__real_round(n, 0, false);
+                CHECK((double)r.m * (double)((uint64_t)1 << r.e) == (double)n, "%llu: %llu * 2^%d",
+                      (unsigned long long)n, (unsigned long long)r.m, r.e);
+            }
+    for (m = one; m < one + 4; m++) {
+        EQUAL(prof__real_round(m << 11 | 1u << 10, 0, true).m, m + 1);
+        EQUAL(prof__real_round(m << 11 | 1u << 10, 0, false).m, m + (m & 1));
+        EQUAL(prof__real_round(m << 11 | ((1u << 10) - 1), 0, true).m, m);
+    }
+}
+
 int main(void) {
     RUN(test_format_time);
     RUN(test_format_share);
     RUN(test_format_memory);
     RUN(test_format_ties);
+    RUN(test_format_rounding);
     RUN(test_format_cut);
     RUN(test_format_extremes);
     return test_end();

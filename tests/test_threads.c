@@ -396,6 +396,36 @@ static void test_threads_open_after_counter(void) {
     }
 }
 
+/* A thread that stands between the stores of a begin: the frame is on the stack, with its site, but
+   when it began is not there yet. */
+static void *half_begun_body(void *user) {
+    prof__hot *hot;
+    prof__frame *f;
+    (void)user;
+    PROF_BEGIN("outer");
+    hot = prof__slot_get()->hot;
+    f = hot->top;
+    PROF__STORE(hot->top, f + 1);
+    PROF__STORE(f->site, f[-1].site);
+    gate_pass(&opened);
+    gate_pass(&stopped);
+    return NULL;
+}
+
+static void test_threads_half_begun(void) {
+    pthread_t thread;
+    prof_trace *trace;
+    gate_open(&opened, 2);
+    gate_open(&stopped, 2);
+    EQUAL(prof_start(NULL), PROF_OK);
+    EQUAL(pthread_create(&thread, NULL, half_begun_body, NULL), 0);
+    gate_pass(&opened);
+    trace = prof_get_stats().clock == PROF_CLOCK_CPU ? stop_and_check(1) : NULL;
+    gate_pass(&stopped);
+    pthread_join(thread, NULL);
+    if (!trace) SKIP("begins are no stores here: the clock is not the CPU's");
+}
+
 /* ---- Ends of threads ---- */
 
 static void *open_exit_body(void *user) {
@@ -655,6 +685,7 @@ int main(void) {
     RUN(test_threads_full_buffer);
     RUN(test_threads_open_elsewhere);
     RUN(test_threads_open_after_counter);
+    RUN(test_threads_half_begun);
     RUN(test_threads_exit_open);
     RUN(test_threads_end_by_hand);
     RUN(test_threads_stop_elsewhere);
