@@ -102,7 +102,8 @@ static void model_parents(void) {
         depth = 0;
         for (j = 0; j <= i; j++) {       /* replay this lane up to here */
             const prof_event *other = &models[j].e;
-            if (!in_tree(other) || other->thread != e->thread || node_of(other) != node_of(e)) continue;
+            if (!in_tree(other) || other->thread != e->thread || node_of(other) != node_of(e))
+                continue;
             while (depth && !(other->start_ns < models[stack[depth - 1]].e.end_ns &&
                               other->end_ns <= models[stack[depth - 1]].e.end_ns))
                 depth--;
@@ -190,7 +191,7 @@ static prof_trace *trace;
 static void compare_events(void) {
     size_t count, i, at = 0, place[MOST];
     const prof_event *events = prof_events(trace, &count);
-    for (i = 0; i < given_count; i++) place[i] = models[i].gone ? MOST : at++;
+    for (i = 0; i < given_count; i++) place[i] = models[i].gone ? (size_t)MOST : at++;
     EQUAL(count, at);
     for (i = 0; i < given_count; i++) {
         const prof_event *e = events + place[i];
@@ -203,7 +204,7 @@ static void compare_events(void) {
         CHECK(e->extra == models[i].e.extra, "event %u is another", (unsigned)i);
         EQUAL(e->parent, models[i].parent < 0 ? PROF_NONE : (uint32_t)place[models[i].parent]);
         CHECK(memcmp(&want, &got, sizeof want) == 0,
-              "event %u: self cpu %ld, not %ld; device %ld, not %ld; self %ld, not %ld", (unsigned)i,
+              "event %u: cpu %ld, not %ld; device %ld, not %ld; self %ld, not %ld", (unsigned)i,
               (long)got.self_cpu_time_total_ns, (long)want.self_cpu_time_total_ns,
               (long)got.device_time_total_ns, (long)want.device_time_total_ns,
               (long)got.self_device_time_total_ns, (long)want.self_device_time_total_ns);
@@ -215,7 +216,7 @@ static void compare_events(void) {
 }
 
 static bool same_row(const prof_event *a, const prof_event *b, const prof_averages_desc *by) {
-    static const prof_extra none;
+    static prof_extra none;
     const prof_extra *x = a->extra ? a->extra : &none, *y = b->extra ? b->extra : &none;
     const uint16_t flags = PROF_EVENT_LEGACY | PROF_EVENT_USER_ANNOTATION;
     uint32_t n = x->stack_count < by->group_by_stack_n ? x->stack_count : by->group_by_stack_n;
