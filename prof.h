@@ -3891,6 +3891,16 @@ PROF__FN bool prof__valid(const prof_trace *trace) {
 
 /* ---- events handed in while a session is open ---- */
 
+#if !PROF__BARE
+#define PROF__DEVICES 8
+static struct prof__device {
+    prof_device_desc desc;
+    bool prepared, started;
+    prof_result result;                  /* of the callback that failed */
+} prof__devices[PROF__DEVICES];
+static uint32_t prof__device_count;
+#endif
+
 /* An event from outside, in the arena, with all it points to behind it. */
 struct prof__submitted { struct prof__submitted *next; prof_event event; };
 
@@ -4949,7 +4959,26 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     prof__outside_tree(s, s->thread_count + s->outside_count);
 }
 
-static void (*prof__late)(struct prof_trace *s);   /* devices submit what they kept back */
+#if PROF__BARE
+#  define prof__devices_late(s) ((void)(s))
+#else
+/* Why a device has not recorded all there was in this trace; NULL: it has, or was not asked. */
+PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
+    const prof_device_desc *d = &prof__devices[i].desc;
+    bool asked = !trace->built && (prof__session.activities & d->activity);
+    return asked && d->status ? d->status(d->user) : NULL;
+}
+
+/* Devices submit what they kept back. */
+PROF__FN void prof__devices_late(struct prof_trace *s) {
+    prof__arena.closed = false;
+    s->late = true;
+    for (uint32_t i = 0; i < prof__device_count; i++)
+        if (prof__devices[i].desc.late) prof__devices[i].desc.late(prof__devices[i].desc.user);
+    s->late = false;
+    prof__arena.closed = true;
+}
+#endif
 
 /* Makes the events, once, in the memory that was promised for them. */
 PROF__FN void prof__analyse(const prof_trace *trace) {
@@ -4958,7 +4987,7 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
     uint32_t moments = 0;
     bool disorder = false;
     if (trace != s || s->analysed) return;
-    if (prof__late) prof__late(s);
+    prof__devices_late(s);
     s->analysed = true;
     s->kernel_count = 0;
     s->duplicates = s->overlaps = s->no_forward = s->unlinked = 0;
@@ -6030,6 +6059,21 @@ PROF__FN void prof__table_sum(prof__table *t, const char *device, int64_t ns) {
     prof__out_text(&t->out, "\n");
 }
 
+#if PROF__BARE
+#  define prof__table_devices(t) ((void)(t))
+#else
+PROF__FN void prof__table_devices(prof__table *t) {
+    for (uint32_t i = 0; i < prof__device_count; i++) {
+        const char *status = prof__device_status(t->trace, i);
+        if (!status) continue;
+        prof__out_text(&t->out, prof__devices[i].desc.name);
+        prof__out_text(&t->out, ": ");
+        prof__out_text(&t->out, status);
+        prof__out_text(&t->out, "\n");
+    }
+}
+#endif
+
 PROF__FN void prof__table_foot(prof__table *t) {
     prof__note notes[PROF__NOTES];
     if (t->count) {
@@ -6047,6 +6091,7 @@ PROF__FN void prof__table_foot(prof__table *t) {
         prof__out_u64(&t->out, notes[i].count);
         prof__out_text(&t->out, "\n");
     }
+    prof__table_devices(t);
 }
 
 /* ---- widths and sums: over all rows, also those that row_limit hides ---- */
@@ -6434,12 +6479,12 @@ PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct
     prof__out_text(o, "}");
 }
 
-PROF__FN void prof__chrome_meta(prof__out *o, const char *name, uint32_t pid, uint64_t tid,
+PROF__FN void prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
                                 const char *key) {
     prof__out_text(o, "{\"ph\":\"M\",\"name\":\"");
     prof__out_text(o, name);
     prof__out_text(o, "\",\"ts\":0.000,\"pid\":");
-    prof__out_u64(o, pid);
+    prof__out_i64(o, pid);
     prof__out_text(o, ",\"tid\":");
     prof__out_u64(o, tid);
     prof__out_text(o, ",\"args\":{\"");
@@ -6466,6 +6511,318 @@ PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
     }
 }
 
+/* ---- events with more to tell: device work, its calls, and the arrows between them ---- */
+
+#if PROF__BARE
+#  define prof__chrome_status(o, s) ((void)(o), (void)(s))
+#  define prof__chrome_devices(o, s) ((void)(o), (void)(s))
+
+PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
+    prof__place place = { PROF_NONE, 0, "" };
+    prof__chrome_threads(o, s);
+    for (uint32_t i = 0; i < s->event_count && !o->failed; i++)
+        prof__chrome_event(o, &place, s, s->events + i);
+}
+#else
+/* A stream of a device: a row of the trace. */
+typedef struct prof__stream { int32_t device; int64_t id; } prof__stream;
+
+/* What an annotation launched on a stream, from the first to the last. */
+typedef struct prof__cover {
+    uint32_t event, stream;
+    int64_t start_ns, end_ns;
+} prof__cover;
+
+/* In the scratch memory: 66 bytes for each event with an extra, PROF__GROUP_SHARE is there. */
+typedef struct prof__gpu {
+    const struct prof_trace *s;
+    uint32_t places;                     /* of each index: 2 for each such event */
+    uint32_t *calls, *stream_index, *cover_index;   /* number + 1; 0: free */
+    uint8_t *launched;                   /* per place of calls: something came of the call */
+    prof__stream *streams;
+    prof__cover *covers;
+    uint32_t stream_count, cover_count;
+    prof__stream want;                   /* what is looked for */
+    uint32_t want_event, want_stream;
+    int64_t want_id;
+} prof__gpu;
+
+PROF__FN bool prof__gpu_same_call(const void *context, uint32_t number) {
+    const prof__gpu *g = (const prof__gpu *)context;
+    return g->s->events[number].extra->id == g->want_id;
+}
+PROF__FN bool prof__gpu_same_stream(const void *context, uint32_t number) {
+    const prof__gpu *g = (const prof__gpu *)context;
+    return g->streams[number].device == g->want.device && g->streams[number].id == g->want.id;
+}
+PROF__FN bool prof__gpu_same_cover(const void *context, uint32_t number) {
+    const prof__gpu *g = (const prof__gpu *)context;
+    return g->covers[number].event == g->want_event && g->covers[number].stream == g->want_stream;
+}
+
+/* The place of the call with this id. */
+PROF__FN uint32_t *prof__gpu_call(prof__gpu *g, int64_t id) {
+    g->want_id = id;
+    return prof__place_of(g->calls, g->places, (uint64_t)id, prof__gpu_same_call, g);
+}
+
+PROF__FN bool prof__is_call(const prof_event *e) {
+    bool has_id = prof__has(e) & PROF_HAS_ID && prof__in_tree(e);
+    const char *type = has_id ? e->extra->activity_type : NULL;
+    return type && (prof__ends_with(type, "_runtime") || prof__ends_with(type, "_driver"));
+}
+
+PROF__FN bool prof__is_annotation(const prof_event *e) {
+    return e->flags & PROF_EVENT_USER_ANNOTATION ||
+           (e->name[0] == 'P' && prof__starts_with(e->name, "ProfilerStep#"));
+}
+
+PROF__FN prof__stream prof__stream_of(const prof_event *e) {
+    prof__stream at = { 0, 0 };
+    if (prof__has(e) & PROF_HAS_DEVICE_INDEX) at.device = e->extra->device_index;
+    if (e->extra) at.id = e->extra->device_resource_id;
+    if (at.id < 0) at.id = at.id == INT64_MIN ? 0 : -at.id;
+    return at;
+}
+
+PROF__FN uint32_t prof__gpu_stream(prof__gpu *g, const prof_event *e) {
+    uint32_t *place;
+    g->want = prof__stream_of(e);
+    place = prof__place_of(g->stream_index, g->places,
+                           (uint64_t)(uint32_t)g->want.device << 40 ^ (uint64_t)g->want.id,
+                           prof__gpu_same_stream, g);
+    if (!*place) {
+        g->streams[g->stream_count++] = g->want;
+        *place = g->stream_count;
+    }
+    return *place - 1;
+}
+
+/* Extends what annotation `event` covers on the stream by e. */
+PROF__FN void prof__gpu_cover(prof__gpu *g, uint32_t event, uint32_t stream, const prof_event *e) {
+    uint32_t *place;
+    prof__cover *c;
+    g->want_event = event;
+    g->want_stream = stream;
+    place = prof__place_of(g->cover_index, g->places, (uint64_t)event << 32 | stream,
+                           prof__gpu_same_cover, g);
+    if (!*place) {
+        if (g->cover_count == g->places / 2) return;
+        c = g->covers + g->cover_count++;
+        c->event = event;
+        c->stream = stream;
+        c->start_ns = e->start_ns;
+        c->end_ns = e->end_ns;
+        *place = g->cover_count;
+    }
+    c = g->covers + *place - 1;
+    c->start_ns = PROF__MIN(c->start_ns, e->start_ns);
+    c->end_ns = PROF__MAX(c->end_ns, e->end_ns);
+}
+
+PROF__FN void prof__gpu_work(prof__gpu *g, const prof_event *e) {
+    uint32_t stream = prof__gpu_stream(g, e), *place, i;
+    if (!prof__link_of(e)) return;
+    place = prof__gpu_call(g, prof__link_of(e));
+    if (!*place) return;
+    g->launched[place - g->calls] = 1;
+    for (i = *place - 1; i != PROF_NONE; i = g->s->events[i].parent)
+        if (prof__is_annotation(g->s->events + i)) prof__gpu_cover(g, i, stream, e);
+}
+
+/* Finds calls, streams and covers. No event has an extra: places is 0. */
+PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
+    char *p = s->scratch;
+    uint32_t n = 0;
+    memset(g, 0, sizeof *g);
+    g->s = s;
+    for (uint32_t i = 0; s->side && i < s->event_count; i++) n += s->events[i].extra != NULL;
+    if (!n) return;
+    g->places = 2 * n;
+    g->streams = (prof__stream *)(void *)p;
+    g->covers = (prof__cover *)(void *)(g->streams + n);
+    g->calls = (uint32_t *)(void *)(g->covers + n);
+    g->stream_index = g->calls + g->places;
+    g->cover_index = g->stream_index + g->places;
+    g->launched = (uint8_t *)(g->cover_index + g->places);
+    memset(g->calls, 0, g->places * (3 * sizeof *g->calls + 1));
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        uint32_t *place = prof__is_call(s->events + i) ? prof__gpu_call(g, s->events[i].extra->id)
+                                                       : NULL;
+        if (place && !*place) *place = i + 1;
+    }
+    for (uint32_t i = 0; i < s->event_count; i++)
+        if (s->events[i].extra && s->events[i].device_type != PROF_DEVICE_CPU)
+            prof__gpu_work(g, s->events + i);
+}
+
+/* `"pid":1,"tid":2,"ts":3.000` */
+PROF__FN void prof__chrome_at(prof__out *o, prof__stream at, int64_t ns) {
+    prof__out_text(o, "\"pid\":");
+    prof__out_i64(o, at.device);
+    prof__out_text(o, ",\"tid\":");
+    prof__out_i64(o, at.id);
+    prof__out_text(o, ",\"ts\":");
+    prof__put_us(o, ns);
+}
+
+/* The row that an event stands in. */
+PROF__FN prof__stream prof__chrome_row(const struct prof_trace *s, const prof_event *e) {
+    prof__stream at;
+    if (e->device_type != PROF_DEVICE_CPU) return prof__stream_of(e);
+    at.device = (int32_t)prof__chrome_pid(s);
+    at.id = (int64_t)prof__chrome_tid(s, e->thread);
+    if (e->extra && e->extra->activity_type && strcmp(e->extra->activity_type, "overhead") == 0) {
+        at.device = -1;
+        at.id = 0;
+    }
+    return at;
+}
+
+PROF__FN const char *prof__chrome_category(const prof_event *e) {
+    if (e->extra && e->extra->activity_type) return e->extra->activity_type;
+    if (e->device_type != PROF_DEVICE_CPU) return "kernel";
+    return prof__is_annotation(e) ? "user_annotation" : "cpu_op";
+}
+
+PROF__FN void prof__chrome_args(prof__out *o, const prof_event *e) {
+    const prof_extra *x = e->extra;
+    const char *before = ",\"args\":{";
+    if (x && x->external_id) {
+        prof__out_text(o, before);
+        prof__out_text(o, "\"External id\":");
+        prof__out_i64(o, x->external_id);
+        before = ",";
+    }
+    if (x && x->metadata_json && *x->metadata_json) {
+        prof__out_text(o, before);
+        prof__out_text(o, x->metadata_json);
+        before = ",";
+    }
+    if (e->flags & PROF_EVENT_UNFINISHED) {
+        prof__out_text(o, before);
+        prof__out_text(o, "\"finished\":false");
+        before = ",";
+    }
+    prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
+}
+
+/* The arrow from a call to what it launched; only where both ends are there. */
+PROF__FN void prof__chrome_flow(prof__out *o, prof__gpu *g, const prof_event *e) {
+    bool from = prof__is_call(e);
+    int64_t id = from ? e->extra->id : prof__link_of(e);
+    uint32_t *place;
+    if (!g->places || !id || (!from && e->device_type == PROF_DEVICE_CPU)) return;
+    place = prof__gpu_call(g, id);
+    if (!*place || !g->launched[place - g->calls]) return;
+    if (from && g->s->events + *place - 1 != e) return;
+    prof__out_text(o, from ? ",\n{\"ph\":\"s\",\"id\":" : ",\n{\"ph\":\"f\",\"id\":");
+    prof__out_i64(o, id);
+    prof__out_text(o, ",");
+    prof__chrome_at(o, prof__chrome_row(g->s, e), e->start_ns);
+    prof__out_text(o, from ? ",\"cat\":\"ac2g\",\"name\":\"ac2g\"}"
+                           : ",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"bp\":\"e\"}");
+}
+
+PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
+    const char *type = prof__chrome_category(e);
+    bool instant = strcmp(type, "cpu_instant_event") == 0;
+    prof__out_text(o, instant ? ",\n{\"ph\":\"i\",\"s\":\"t\"" : ",\n{\"ph\":\"X\"");
+    prof__json_text(o, ",\"cat\":\"", type);
+    prof__json_text(o, ",\"name\":\"", e->name);
+    prof__out_text(o, ",");
+    prof__chrome_at(o, prof__chrome_row(g->s, e), e->start_ns);
+    if (!instant) {
+        prof__out_text(o, ",\"dur\":");
+        prof__put_us(o, prof__elapsed(e));
+    }
+    prof__chrome_args(o, e);
+    prof__chrome_flow(o, g, e);
+}
+
+/* Annotations on the rows of the streams, 1 ns wider than what they launched. */
+PROF__FN void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
+    for (uint32_t i = 0; i < g->cover_count && !o->failed; i++) {
+        const prof__cover *c = g->covers + i;
+        prof__json_text(o, ",\n{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"",
+                        g->s->events[c->event].name);
+        prof__out_text(o, ",");
+        prof__chrome_at(o, g->streams[c->stream], c->start_ns - 1);
+        prof__out_text(o, ",\"dur\":");
+        prof__put_us(o, c->end_ns - c->start_ns + 2);
+        prof__out_text(o, "}");
+    }
+}
+
+/* A GPU is a process, its streams are threads. */
+PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
+    for (uint32_t i = 0; i < g->stream_count; i++) {
+        prof__stream at = g->streams[i];
+        uint32_t first = 0;
+        while (g->streams[first].device != at.device) first++;
+        if (first == i) {
+            prof__out_text(o, ",\n");
+            prof__chrome_meta(o, "process_labels", at.device, 0, "labels");
+            prof__out_text(o, "\"GPU ");
+            prof__out_i64(o, at.device);
+            prof__out_text(o, "\"}},\n");
+            prof__chrome_meta(o, "process_sort_index", at.device, 0, "sort_index");
+            prof__out_i64(o, 5000000 + (int64_t)at.device);
+            prof__out_text(o, "}}");
+        }
+        prof__out_text(o, ",\n");
+        prof__chrome_meta(o, "thread_name", at.device, (uint64_t)at.id, "name");
+        prof__out_text(o, "\"stream ");
+        prof__out_i64(o, at.id);
+        prof__out_text(o, " \"}},\n");
+        prof__chrome_meta(o, "thread_sort_index", at.device, (uint64_t)at.id, "sort_index");
+        prof__out_i64(o, at.id);
+        prof__out_text(o, "}}");
+    }
+}
+
+/* What the devices say of themselves. */
+PROF__FN void prof__chrome_devices(prof__out *o, const struct prof_trace *s) {
+    size_t room = s->built ? 0 : (size_t)(prof__arena.high - s->scratch);
+    for (uint32_t i = 0; i < prof__device_count && !s->built; i++) {
+        const prof_device_desc *d = &prof__devices[i].desc;
+        size_t n = prof__session.activities & d->activity && d->metadata
+            ? d->metadata(d->user, s->scratch, room) : 0;
+        if (!n || n >= room) continue;
+        prof__out_text(o, ",\n");
+        prof__out_bytes(o, s->scratch, n);
+    }
+}
+
+PROF__FN void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
+    bool first = true;
+    for (uint32_t i = 0; i < prof__device_count; i++) {
+        const char *status = prof__device_status(s, i);
+        if (!status) continue;
+        prof__out_text(o, first ? ",\"devices\":{\"" : ",\"");
+        prof__out_json(o, prof__devices[i].desc.name);
+        prof__json_text(o, "\":\"", status);
+        first = false;
+    }
+    if (!first) prof__out_text(o, "}");
+}
+
+/* The rows, and all events in them. */
+PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
+    prof__place place = { PROF_NONE, 0, "" };
+    prof__gpu gpu;
+    prof__gpu_open(&gpu, s);
+    prof__chrome_threads(o, s);
+    prof__chrome_streams(o, &gpu);
+    for (uint32_t i = 0; i < s->event_count && !o->failed; i++) {
+        const prof_event *e = s->events + i;
+        if (PROF__UNLIKELY(e->extra || e->device_type)) prof__chrome_rich(o, &gpu, e);
+        else prof__chrome_event(o, &place, s, e);
+    }
+    prof__chrome_covers(o, &gpu);
+}
+#endif
+
 PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
     prof__note notes[PROF__NOTES];
     prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
@@ -6477,7 +6834,10 @@ PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
         prof__out_text(o, "\":");
         prof__out_u64(o, notes[i].count);
     }
-    prof__out_text(o, "},\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":");
+    prof__chrome_status(o, s);
+    prof__out_text(o, "}");
+    prof__chrome_devices(o, s);
+    prof__out_text(o, ",\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":");
     prof__out_u64(o, s->start_wall_ns);
     prof__out_text(o, ",\n\"traceEvents\":[\n");
 }
@@ -6491,9 +6851,7 @@ PROF_API PROF__QUIET prof_result prof_write_chrome(const prof_trace *trace,
     prof__analyse(trace);
     prof__out_open(&o, out);
     prof__chrome_head(&o, trace);
-    prof__chrome_threads(&o, trace);
-    for (uint32_t i = 0; i < trace->event_count && !o.failed; i++)
-        prof__chrome_event(&o, &place, trace, trace->events + i);
+    prof__chrome_events(&o, trace);
     for (uint32_t i = 0; i < trace->moment_count && !o.failed; i++)
         prof__chrome_moment(&o, &place, trace, trace->moments + i);
     prof__out_text(&o, "\n],\n\"traceName\":\"prof\"}\n");
@@ -7372,27 +7730,10 @@ PROF__FN void prof__recording_close(struct prof_trace *s) {
 
 /* ---- Devices ---- */
 
-#define PROF__DEVICES 8
-static struct prof__device {
-    prof_device_desc desc;
-    bool prepared, started;
-    prof_result result;                  /* of the callback that failed */
-} prof__devices[PROF__DEVICES];
-static uint32_t prof__device_count;
-
 PROF_API PROF__QUIET uint32_t prof_supported_activities(void) {
     uint32_t all = PROF_ACTIVITY_CPU;
     for (uint32_t i = 0; i < prof__device_count; i++) all |= prof__devices[i].desc.activity;
     return all;
-}
-
-PROF__FN void prof__devices_late(struct prof_trace *s) {
-    prof__arena.closed = false;
-    s->late = true;
-    for (uint32_t i = 0; i < prof__device_count; i++)
-        if (prof__devices[i].desc.late) prof__devices[i].desc.late(prof__devices[i].desc.user);
-    s->late = false;
-    prof__arena.closed = true;
 }
 
 PROF__FN prof_result prof__device_add(const prof_device_desc *device) {
@@ -7403,7 +7744,6 @@ PROF__FN prof_result prof__device_add(const prof_device_desc *device) {
     if (prof__device_count == PROF__DEVICES) return PROF_ERROR_MEMORY;
     memset(d, 0, sizeof *d);
     d->desc = *device;
-    prof__late = prof__devices_late;
     prof__device_count++;
     return PROF_OK;
 }

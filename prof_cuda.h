@@ -419,8 +419,8 @@ typedef struct prof_cuda__range {
 
 enum {
     PROF_CUDA__NAMES = 8192, PROF_CUDA__THREADS = 1024, PROF_CUDA__PAIRS = 64,
-    PROF_CUDA__DEVICES = 64, PROF_CUDA__BUFFERS = 8192, PROF_CUDA__LAST = 8, PROF_CUDA__CBIDS = 1024,
-    PROF_CUDA__LAST_SIZE = 8192
+    PROF_CUDA__DEVICES = 64, PROF_CUDA__BUFFERS = 8192, PROF_CUDA__LAST = 8,
+    PROF_CUDA__LAST_SIZE = 8192, PROF_CUDA__CBIDS = 1024
 };
 #define PROF_CUDA__TEXT (1u << 20)
 
@@ -564,7 +564,7 @@ PROF__FN bool prof_cuda__load_driver(void) {
         return prof_cuda__give_up("no GPU work: the NVIDIA driver finds no GPU (is it visible? see",
                                   " CUDA_VISIBLE_DEVICES)", "");
     *prof__text_u64(number, (uint64_t)(unsigned)result) = 0;
-    if (result) return prof_cuda__give_up("no GPU work: cuInit failed with CUDA error ", number, "");
+    if (result) return prof_cuda__give_up("no GPU work: cuInit fails with CUDA error ", number, "");
     return g->has_driver = true;
 }
 
@@ -611,7 +611,8 @@ PROF__FN bool prof_cuda__load_cupti(void) {
     int result;
     if (g->tried_cupti) return g->has_cupti;
     g->tried_cupti = true;
-    if (g->desc.no_cupti) return prof_cuda__fall_back("only CUDA-event ranges, as asked for", "", "");
+    if (g->desc.no_cupti)
+        return prof_cuda__fall_back("only CUDA-event ranges, as asked for", "", "");
     if (!g->desc.symbol) {
         g->cupti_handle = prof_cuda__open_cupti();
         if (!g->cupti_handle)
@@ -2227,8 +2228,8 @@ PROF__FN void prof_cuda__child(void) {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     prof_cuda__mutex = fresh;
     if (prof_cuda__.state != PROF_CUDA_OFF)
-        (void)prof_cuda__give_up("no GPU work: this is a forked child; CUDA and CUPTI stay with the "
-                                 "parent", "", "");
+        (void)prof_cuda__give_up("no GPU work: this is a forked child; CUDA and CUPTI stay with "
+                                 "the parent", "", "");
 }
 #endif
 

@@ -696,9 +696,9 @@ int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name) {
         }
     return 1;
 }
-int cuptiSubscribe(void **handle, void (*callback)(void *, int, uint32_t, const void *), void *user);
-int cuptiSubscribe(void **handle, void (*callback)(void *, int, uint32_t, const void *),
-                   void *user) {
+typedef void (*callback_fn)(void *, int, uint32_t, const void *);
+int cuptiSubscribe(void **handle, callback_fn callback, void *user);
+int cuptiSubscribe(void **handle, callback_fn callback, void *user) {
     ANSWER;
     (void)callback;
     (void)user;
@@ -719,7 +719,8 @@ int cuptiActivityRegisterCallbacks(request_fn requested, complete_fn completed) 
     ANSWER;
     request = requested;
     complete = completed;
-    if (fake.worker && !worker_runs) worker_runs = !pthread_create(&worker, NULL, worker_main, NULL);
+    if (fake.worker && !worker_runs)
+        worker_runs = pthread_create(&worker, NULL, worker_main, NULL) == 0;
     return 0;
 }
 static int enable(uint32_t kind, bool enabled) {
