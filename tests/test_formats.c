@@ -1,6 +1,6 @@
 /* portable */
-/* The table's other forms (CSV, JSON), rows of the caller's own, metrics by name, canonical text and
-   the legacy views. What PyTorch's text looks like, tests/replay holds to the byte. */
+/* The table's other forms (CSV, JSON), rows of the caller's own, metrics by name, canonical text
+   and the legacy views. What PyTorch's text looks like, tests/replay holds to the byte. */
 #include "test.h"
 
 static test_text text;
@@ -52,8 +52,8 @@ static void test_csv(void) {
               "self_device_time_total,device_time,cpu_memory_usage,self_cpu_memory_usage,"
               "device_memory_usage,self_device_memory_usage,flops,node_id,device_type,is_async,"
               "is_remote,is_legacy,is_user_annotation,overload_name,input_shapes,stack\r\n"
-              "\"a \"\"quoted\"\", name\n\",2,3.001,3.001,1.500,1.499,1.501,0.000,0.000,0.000,0,0,0,"
-              "0,12,-1,0,0,0,0,0,\"\",\"[[2, 3], [[2, 3], []]]\",\"a.c(1): f\nsay \"\"b\"\"\"\r\n");
+              "\"a \"\"quoted\"\", name\n\",2,3.001,3.001,1.500,1.499,1.501,0.000,0.000,0.000,0,0,"
+              "0,0,12,-1,0,0,0,0,0,\"\",\"[[2, 3], [[2, 3], []]]\",\"a.c(1): f\nsay \"\"b\"\"\"\r\n");
     test_text_clear(&text);
 }
 
@@ -68,8 +68,9 @@ static void test_json(void) {
     r[1].is_async = true;
     SAME_TEXT(written(prof_write_rows(r, 2, NULL, &d, fresh())),
               "[\n{\"key\": \"\\\"\\u0001\\\\\", \"count\": 2, \"cpu_time_total\": 1000000.000, "
-              "\"self_cpu_time_total\": 1000000.000, \"cpu_time\": 500000.000, \"min\": 499999.999, "
-              "\"max\": 500000.001, \"device_time_total\": 0.000, \"self_device_time_total\": 0.000, "
+              "\"self_cpu_time_total\": 1000000.000, \"cpu_time\": 500000.000, "
+              "\"min\": 499999.999, \"max\": 500000.001, \"device_time_total\": 0.000, "
+              "\"self_device_time_total\": 0.000, "
               "\"device_time\": 0.000, \"cpu_memory_usage\": 0, \"self_cpu_memory_usage\": 0, "
               "\"device_memory_usage\": 0, \"self_device_memory_usage\": 0, \"flops\": 0, "
               "\"node_id\": -1, \"device_type\": 0, \"is_async\": false, \"is_remote\": false, "
@@ -116,14 +117,16 @@ static void test_rows_sort(void) {
                 0, (double)a->self_cpu_time_total_ns, (double)a->cpu_time_total_ns,
                 (double)a->cpu_time_total_ns / 1000.0 / (double)a->count, (double)a->count,
                 (double)a->self_device_time_total_ns, (double)a->device_time_total_ns,
-                (double)a->device_time_total_ns / 1000.0 / (double)a->count, (double)a->cpu_memory_usage,
+                (double)a->device_time_total_ns / 1000.0 / (double)a->count,
+                (double)a->cpu_memory_usage,
                 (double)a->self_cpu_memory_usage, (double)a->device_memory_usage,
                 (double)a->self_device_memory_usage, (double)a->flops };
             const double y[] = {
                 0, (double)b->self_cpu_time_total_ns, (double)b->cpu_time_total_ns,
                 (double)b->cpu_time_total_ns / 1000.0 / (double)b->count, (double)b->count,
                 (double)b->self_device_time_total_ns, (double)b->device_time_total_ns,
-                (double)b->device_time_total_ns / 1000.0 / (double)b->count, (double)b->cpu_memory_usage,
+                (double)b->device_time_total_ns / 1000.0 / (double)b->count,
+                (double)b->cpu_memory_usage,
                 (double)b->self_cpu_memory_usage, (double)b->device_memory_usage,
                 (double)b->self_device_memory_usage, (double)b->flops };
             CHECK(x[metric] > y[metric] || (!(x[metric] < y[metric]) && a->first < b->first),
@@ -233,10 +236,12 @@ static void test_views(void) {
     d.memory_size = sizeof memory;
     EQUAL(prof_trace_from_events(&d, e, 3, &trace), PROF_OK);
     SAME_TEXT(written(prof_write_legacy_chrome(trace, fresh())),
-              "[{\"name\": \"a name of more than thirty code points\", \"ph\": \"X\", \"ts\": 0.000, "
+              "[{\"name\": \"a name of more than thirty code points\", \"ph\": \"X\", "
+              "\"ts\": 0.000, "
               "\"dur\": 5000.500, \"tid\": 7, \"pid\": \"CPU functions\", \"args\": {}},\n"
               "{\"name\": \"re\\\"mote\", \"ph\": \"X\", \"ts\": 0.001, \"dur\": 0.001, "
-              "\"tid\": \" node_id:3, thread_id:7 \", \"pid\": \"CPU functions\", \"args\": {}}]\n");
+              "\"tid\": \" node_id:3, thread_id:7 \", \"pid\": \"CPU functions\", "
+              "\"args\": {}}]\n");
     SAME_TEXT(written(prof_write_canonical(trace, fresh())),
               "event=a name of more than thirty cod node=net.layer stack_trace=inner line\n"
               "event=re\"mote node= stack_trace=\nevent=[memory] node= stack_trace=");
