@@ -1,28 +1,537 @@
-/* prof validate: counts for now. */
-#include "common.h"
-#include "trace_reader.h"
+/* prof validate: what is wrong with a trace, each finding with its byte offset. */
+#include "call_tree.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <yajl/yajl_parse.h>
+#include <zlib.h>
 
 static int run(int argc, char **argv);
 
 const command validate_command = {
-    "validate", "[OPTION]... TRACE", "check a trace against the rules, with byte offsets", "", run
+    "validate", "[OPTION]... TRACE", "check a trace against the rules, with byte offsets",
+    "  prof validate trace.json\n"
+    "      exit status 1 when there are errors: what viewers reject or read wrong\n"
+    "  prof validate --strict --limit all trace.json\n"
+    "      warnings count too, and none is left out\n"
+    "  prof validate --ignore overlap,flow trace.json\n"
+    "      without these two rules; --rules lists them\n", run
 };
 
+typedef enum rule {
+    RULE_JSON, RULE_CUT, RULE_FIELDS, RULE_TIME, RULE_NUMBER, RULE_TEXT, RULE_KEYS, RULE_IDS,
+    RULE_OVERLAP, RULE_ORDER, RULE_FLOW, RULE_LAUNCH, RULE_WAIT_ID, RULE_SYNC, RULE_WAIT_PAST,
+    RULE_COLLECTIVE, RULE_BACKWARD, RULES
+} rule;
+
+static const struct { const char *name; bool is_error; const char *text; } rules[RULES] = {
+    {"json", true, "the file is strict JSON (as libyajl reads it)"},
+    {"cut", true, "the file does not end early"},
+    {"fields", true, "a complete event has name, cat, ph, pid, tid, ts and dur"},
+    {"time", true, "no ts or dur is below 0"},
+    {"number", true, "no NaN or Infinity; times, pids and tids are numbers"},
+    {"text", true, "texts are UTF-8, without raw control characters and halves of characters"},
+    {"keys", false, "an event has no key twice"},
+    {"ids", false, "pid and tid of a complete event are numbers from 0 to 2147483647"},
+    {"overlap", false, "events of one pid and tid lie in each other or apart"},
+    {"order", false, "of events that begin together, the longer stands first"},
+    {"flow", false, "a flow has one start, before its end, which has bp \"e\""},
+    {"launch", true, "no kernel begins before the call that launched it"},
+    {"wait_id", true, "a wait for a stream's event names the event's correlation"},
+    {"sync", true, "no kernel outlasts a wait for its stream that began after it"},
+    {"wait_past", true, "what a stream waits for was recorded before"},
+    {"collective", true, "a collective tells its name, sizes, type and group"},
+    {"backward", true, "no two backward ops of a thread share a sequence number"}
+};
+
+typedef struct finding {
+    uint64_t offset;
+    rule rule;
+    const char *text;
+} finding;
+
+typedef struct span {            /* a complete event */
+    int64_t start_ns, end_ns;
+    uint64_t offset;
+    uint32_t thread, stream;     /* stream: of a kernel, in streams; else NO_CALL */
+} span;
+
+typedef struct flow { uint64_t start, end; int64_t start_ns, end_ns; bool started, ended; } flow;
+typedef struct wait { uint64_t offset; int64_t start_ns, end_ns, id; uint32_t stream; } wait;
+
+typedef struct checker {
+    const text_list *ignore;
+    finding *findings;
+    size_t count, capacity;
+    uint64_t counts[RULES];
+    int64_t limit;
+    arena texts;
+    interner names;
+    call_tree threads;           /* for its numbers of threads alone */
+    span *spans;
+    size_t span_count, span_capacity;
+    flow *flows;
+    size_t flow_count, flow_capacity;
+    map flow_numbers, streams, backward;
+    map launches;                /* correlation -> number of span + 1 */
+    wait *waits;                 /* for a stream; for an event recorded on one */
+    size_t wait_count, wait_capacity;
+    struct { int64_t correlation; uint64_t offset; int64_t start_ns; } *kernels;
+    size_t kernel_count, kernel_capacity;
+} checker;
+
+static void find(checker *c, rule broken, uint64_t offset, const char *format, ...)
+    PRINTF_LIKE(4, 5);
+
+static void find(checker *c, rule broken, uint64_t offset, const char *format, ...) {
+    char text[512];
+    va_list args;
+    for (size_t i = 0; i < c->ignore->count; i++)
+        if (strcmp(c->ignore->items[i], rules[broken].name) == 0) return;
+    if ((int64_t)c->counts[broken]++ >= c->limit) return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    GROW(c->findings, c->count, c->capacity);
+    c->findings[c->count++] = (finding){
+        offset, broken, arena_text(&c->texts, text, strlen(text))
+    };
+}
+
+/* A name for a message: short, as it stands in the file. */
+static const char *shown(const trace_event *event) {
+    static char text[48];
+    size_t size = event->name.size < 40 ? event->name.size : 40;
+    snprintf(text, sizeof text, "'%.*s'", (int)size, event->name.data);
+    return text;
+}
+
+/* ---- Strict JSON ---- */
+
+static void check_json(checker *c, const char *path) {
+    int fd = open(path, O_RDONLY);
+    gzFile file = fd < 0 ? NULL : gzdopen(fd, "rb");
+    static unsigned char buffer[1 << 16];
+    yajl_handle parser = yajl_alloc(NULL, NULL, NULL);
+    uint64_t offset = 0;
+    int got = 0, depth = 0;
+    yajl_status status = yajl_status_ok;
+    while (file && status == yajl_status_ok && depth < 1000 &&
+           (got = gzread(file, buffer, sizeof buffer)) > 0) {
+        status = yajl_parse(parser, buffer, (size_t)got);
+        if (status == yajl_status_ok) offset += (uint64_t)got;
+    }
+    if (status != yajl_status_ok) {
+        unsigned char *why = yajl_get_error(parser, 0, buffer, (size_t)got);
+        why[strcspn((char *)why, "\n")] = '\0';
+        size_t consumed = yajl_get_bytes_consumed(parser);     /* the character at fault too */
+        find(c, RULE_JSON, offset + (consumed ? consumed - 1 : 0), "%s", (char *)why);
+        yajl_free_error(parser, why);
+    }
+    yajl_free(parser);
+    if (file) gzclose(file);
+}
+
+/* ---- One event ---- */
+
+static void check_fields(checker *c, const trace_event *event) {
+    static const struct { uint32_t bit; const char *name; } fields[] = {
+        {TRACE_HAS_NAME, "name"}, {TRACE_HAS_CAT, "cat"}, {TRACE_HAS_PID, "pid"},
+        {TRACE_HAS_TID, "tid"}, {TRACE_HAS_TS, "ts"}, {TRACE_HAS_DUR, "dur"}
+    };
+    if (!event->phase) find(c, RULE_FIELDS, event->offset, "%s has no ph", shown(event));
+    if (event->phase != 'X') return;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (!(event->has & fields[i].bit))
+            find(c, RULE_FIELDS, event->offset, "%s has no %s", shown(event), fields[i].name);
+    if (event->ts_ns < 0)
+        find(c, RULE_TIME, event->offset, "%s has a ts below 0", shown(event));
+    if (event->dur_ns < 0)
+        find(c, RULE_TIME, event->offset, "%s has a dur below 0", shown(event));
+    const struct { int64_t id; bool is_text; const char *name; } ids[] = {
+        {event->pid, event->pid_text.data != NULL, "pid"},
+        {event->tid, event->tid_text.data != NULL, "tid"}
+    };
+    for (int i = 0; i < 2; i++)
+        if (ids[i].is_text)
+            find(c, RULE_IDS, event->offset, "%s has a text as %s", shown(event), ids[i].name);
+        else if (ids[i].id < 0 || ids[i].id > INT32_MAX)
+            find(c, RULE_IDS, event->offset, "%s has the %s %lld", shown(event), ids[i].name,
+                 (long long)ids[i].id);
+}
+
+/* \ud800 without its other half: strict readers reject the file. */
+static void check_surrogates(checker *c, const trace_event *event) {
+    const char *p = event->raw.data, *end = p + event->raw.size;
+    while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL && end - p >= 6) {
+        bool high = p[1] == 'u' && (p[2] | 32) == 'd' && strchr("89abAB", p[3]);
+        bool low = p[1] == 'u' && (p[2] | 32) == 'd' && strchr("cdefCDEF", p[3]);
+        bool paired = high && end - p >= 12 && p[6] == '\\' && p[7] == 'u' &&
+                      (p[8] | 32) == 'd' && strchr("cdefCDEF", p[9]);
+        if (low || (high && !paired))
+            find(c, RULE_TEXT, event->offset, "%s has half a character (%.6s)", shown(event), p);
+        p += paired ? 12 : 2;
+    }
+}
+
+static uint32_t stream_of(checker *c, const trace_event *event) {
+    int64_t device = event->pid, stream = event->tid;
+    trace_arg_int(event, "device", &device);
+    trace_arg_int(event, "stream", &stream);
+    bool is_new;
+    uint64_t *number = map_put(&c->streams, hash_mix((uint64_t)device + 1) + (uint64_t)stream,
+                               &is_new);
+    if (is_new) *number = c->streams.count - 1;
+    return (uint32_t)*number;
+}
+
+static void add_span(checker *c, const trace_event *event) {
+    GROW(c->spans, c->span_count, c->span_capacity);
+    c->spans[c->span_count++] = (span){
+        .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns, .offset = event->offset,
+        .thread = tree_thread(&c->threads, event),
+        .stream = kind_is_device(event->kind) ? stream_of(c, event) : NO_CALL
+    };
+}
+
+static void check_flow(checker *c, const trace_event *event) {
+    if (event->phase != 's' && event->phase != 'f') return;
+    if (!(event->has & TRACE_HAS_ID)) {
+        find(c, RULE_FLOW, event->offset, "a flow without id");
+        return;
+    }
+    uint64_t key = hash_bytes(event->id.data, event->id.size) ^
+                   hash_mix(hash_bytes(event->cat.data, event->cat.size));
+    bool is_new;
+    uint64_t *number = map_put(&c->flow_numbers, key, &is_new);
+    if (is_new) {
+        GROW(c->flows, c->flow_count, c->flow_capacity);
+        memset(&c->flows[c->flow_count], 0, sizeof *c->flows);
+        *number = c->flow_count++;
+    }
+    flow *f = &c->flows[*number];
+    if (event->phase == 's') {
+        if (f->started)
+            find(c, RULE_FLOW, event->offset, "the id %.*s starts a second flow",
+                 (int)event->id.size, event->id.data);
+        f->started = true;
+        f->start = event->offset;
+        f->start_ns = event->ts_ns;
+        return;
+    }
+    if (!text_is(event->bp, "\"e\""))
+        find(c, RULE_FLOW, event->offset, "a flow's end without \"bp\": \"e\"");
+    f->ended = true;
+    f->end = event->offset;
+    f->end_ns = event->ts_ns;
+}
+
+static void check_collective(checker *c, const trace_event *event) {
+    static const char *const needed[] = {
+        "Collective name", "dtype", "In msg nelems", "Out msg nelems", "Group size"
+    };
+    bool kernel = event->kind == TRACE_KERNEL && event->name.size > 4 &&
+                  memcmp(event->name.data, "nccl", 4) == 0;
+    if (!kernel && !text_is(event->name, "record_param_comms")) return;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        if (trace_arg(event, needed[i])) continue;
+        find(c, RULE_COLLECTIVE, event->offset, "%s has no '%s'", shown(event), needed[i]);
+        return;
+    }
+}
+
+static void check_backward(checker *c, const trace_event *event) {
+    static const char evaluate[] = "autograd::engine::evaluate_function";
+    int64_t thread, sequence;
+    if (event->name.size < sizeof evaluate - 1 ||
+        memcmp(event->name.data, evaluate, sizeof evaluate - 1) != 0 ||
+        !trace_arg_int(event, "Fwd thread id", &thread) || thread <= 0 ||
+        !trace_arg_int(event, "Sequence number", &sequence) || sequence < 0) return;
+    bool is_new;
+    uint64_t *first = map_put(&c->backward, hash_mix((uint64_t)thread) + (uint64_t)sequence,
+                              &is_new);
+    if (is_new) *first = event->offset;
+    else find(c, RULE_BACKWARD, event->offset, "%s has the sequence number %lld of the one at "
+              "byte %llu", shown(event), (long long)sequence, (unsigned long long)*first);
+}
+
+static void check_wait(checker *c, const trace_event *event) {
+    int64_t id = -1;
+    bool on_event = text_is(event->name, "Stream Wait Event") || text_is(event->name, "Event Sync");
+    bool on_stream = text_is(event->name, "Stream Sync") ||
+                     text_is(event->name, "Stream Synchronize");
+    if (event->kind != TRACE_SYNC || (!on_event && !on_stream)) return;
+    trace_arg_int(event, "wait_on_cuda_event_record_corr_id", &id);
+    if (on_event && id <= 0)
+        find(c, RULE_WAIT_ID, event->offset, "%s does not say what it waits for", shown(event));
+    GROW(c->waits, c->wait_count, c->wait_capacity);
+    c->waits[c->wait_count++] = (wait){
+        .offset = event->offset, .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
+        .id = on_event ? id : -1, .stream = on_stream ? stream_of(c, event) : NO_CALL
+    };
+}
+
+static void check_event(checker *c, const trace_event *event) {
+    int64_t correlation;
+    check_fields(c, event);
+    check_surrogates(c, event);
+    check_flow(c, event);
+    if (event->phase != 'X') return;
+    if (event->has & TRACE_HAS_TS) add_span(c, event);
+    check_collective(c, event);
+    check_backward(c, event);
+    check_wait(c, event);
+    if (!trace_correlation(event, &correlation)) return;
+    if (event->kind == TRACE_RUNTIME) {
+        *map_put(&c->launches, (uint64_t)correlation, NULL) = c->span_count;
+    } else if (event->kind == TRACE_KERNEL) {
+        GROW(c->kernels, c->kernel_count, c->kernel_capacity);
+        c->kernels[c->kernel_count].correlation = correlation;
+        c->kernels[c->kernel_count].offset = event->offset;
+        c->kernels[c->kernel_count++].start_ns = event->ts_ns;
+    }
+}
+
+/* ---- The trace as a whole ---- */
+
+static bool span_before(uint32_t a, uint32_t b, const void *context) {
+    const span *spans = context, *x = &spans[a], *y = &spans[b];
+    if (x->thread != y->thread) return x->thread < y->thread;
+    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns;
+    return x->end_ns > y->end_ns;
+}
+
+static void check_nesting(checker *c) {
+    uint32_t *order = allocate((c->span_count + 1) * sizeof *order);
+    uint32_t *open = allocate((c->span_count + 1) * sizeof *open);
+    size_t depth = 0;
+    for (size_t i = 0; i < c->span_count; i++) order[i] = (uint32_t)i;
+    sort_numbers(order, c->span_count, span_before, c->spans);
+    for (size_t i = 0; i < c->span_count; i++) {
+        const span *s = &c->spans[order[i]];
+        if (i && c->spans[order[i - 1]].thread != s->thread) depth = 0;
+        while (depth && c->spans[open[depth - 1]].end_ns <= s->start_ns) depth--;
+        const span *outer = depth ? &c->spans[open[depth - 1]] : NULL;
+        if (outer && outer->end_ns < s->end_ns)
+            find(c, RULE_OVERLAP, s->offset, "begins in the event at byte %llu and ends %lld ns "
+                 "behind it", (unsigned long long)outer->offset,
+                 (long long)(s->end_ns - outer->end_ns));
+        else if (outer && outer->start_ns == s->start_ns && outer->offset > s->offset &&
+                 outer->end_ns > s->end_ns)
+            find(c, RULE_ORDER, s->offset, "lies in the event at byte %llu, which stands behind it",
+                 (unsigned long long)outer->offset);
+        while (depth && c->spans[open[depth - 1]].end_ns < s->end_ns) depth--;
+        open[depth++] = order[i];
+    }
+    free(order);
+    free(open);
+}
+
+static void check_flows(checker *c) {
+    for (size_t i = 0; i < c->flow_count; i++) {
+        const flow *f = &c->flows[i];
+        if (!f->started) find(c, RULE_FLOW, f->end, "a flow ends that has not started");
+        else if (!f->ended) find(c, RULE_FLOW, f->start, "a flow starts and does not end");
+        else if (f->end_ns < f->start_ns)
+            find(c, RULE_FLOW, f->end, "a flow ends %lld ns before it starts",
+                 (long long)(f->start_ns - f->end_ns));
+    }
+}
+
+static void check_launches(checker *c) {
+    for (size_t i = 0; i < c->kernel_count; i++) {
+        const uint64_t *launch = map_get(&c->launches, (uint64_t)c->kernels[i].correlation);
+        if (!launch || *launch == 0) continue;
+        const span *s = &c->spans[*launch - 1];
+        if (c->kernels[i].start_ns < s->start_ns)
+            find(c, RULE_LAUNCH, c->kernels[i].offset, "the kernel begins %lld ns before its "
+                 "launch at byte %llu", (long long)(s->start_ns - c->kernels[i].start_ns),
+                 (unsigned long long)s->offset);
+    }
+}
+
+static bool stream_before(uint32_t a, uint32_t b, const void *context) {
+    const span *spans = context, *x = &spans[a], *y = &spans[b];
+    return x->stream != y->stream ? x->stream < y->stream : x->start_ns < y->start_ns;
+}
+
+/* What runs on devices, by stream and time. */
+static uint32_t *device_order(const checker *c, size_t *count) {
+    uint32_t *order = allocate((c->span_count + 1) * sizeof *order);
+    *count = 0;
+    for (size_t i = 0; i < c->span_count; i++)
+        if (c->spans[i].stream != NO_CALL) order[(*count)++] = (uint32_t)i;
+    sort_numbers(order, *count, stream_before, c->spans);
+    return order;
+}
+
+/* Kernels of the stream that run on behind the end of a wait for it. A stream runs one after
+   another, so only the last few that began before the wait can be such. */
+static void check_sync(checker *c, const wait *w, const uint32_t *order, size_t count) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const span *s = &c->spans[order[middle]];
+        bool before = s->stream != w->stream ? s->stream < w->stream : s->start_ns < w->start_ns;
+        if (before) low = middle + 1;
+        else high = middle;
+    }
+    for (size_t i = low; i-- > 0 && i + 8 >= low; ) {
+        const span *s = &c->spans[order[i]];
+        if (s->stream == w->stream && s->end_ns > w->end_ns)
+            find(c, RULE_SYNC, s->offset, "runs on for %lld ns behind the wait at byte %llu",
+                 (long long)(s->end_ns - w->end_ns), (unsigned long long)w->offset);
+    }
+}
+
+static void check_waits(checker *c) {
+    size_t count;
+    uint32_t *order = device_order(c, &count);
+    for (size_t i = 0; i < c->wait_count; i++) {
+        const wait *w = &c->waits[i];
+        if (w->stream != NO_CALL) check_sync(c, w, order, count);
+        const uint64_t *record = w->id > 0 ? map_get(&c->launches, (uint64_t)w->id) : NULL;
+        if (!record || *record == 0) continue;
+        const span *s = &c->spans[*record - 1];
+        if (s->start_ns > w->start_ns)
+            find(c, RULE_WAIT_PAST, w->offset, "waits for what is recorded %lld ns later, at byte "
+                 "%llu", (long long)(s->start_ns - w->start_ns), (unsigned long long)s->offset);
+    }
+    free(order);
+}
+
+static void check_defects(checker *c, const trace_reader *reader) {
+    static const struct { trace_defect defect; rule broken; const char *text; } defects[] = {
+        {TRACE_NAN, RULE_NUMBER, "NaN or infinite numbers"},
+        {TRACE_BAD_UTF8, RULE_TEXT, "bytes that are not UTF-8"},
+        {TRACE_CONTROL, RULE_TEXT, "raw control characters"},
+        {TRACE_DUPLICATE_KEY, RULE_KEYS, "keys twice in an event"},
+        {TRACE_BAD_NUMBER, RULE_NUMBER, "times, pids or tids that are no numbers"},
+        {TRACE_NOT_OBJECT, RULE_FIELDS, "events that are not objects"}
+    };
+    for (size_t i = 0; i < sizeof defects / sizeof *defects; i++)
+        if (reader->defects[defects[i].defect])
+            find(c, defects[i].broken, reader->first_defect[defects[i].defect],
+                 "%llu %s in all, the first in the element here",
+                 (unsigned long long)reader->defects[defects[i].defect], defects[i].text);
+    if (reader->truncated) find(c, RULE_CUT, reader->bytes, "the file ends early");
+}
+
+static int check_file(checker *c, const char *path) {
+    trace_reader *reader = trace_open(path);
+    if (!reader) return EXIT_BAD;
+    reader->quiet = true;
+    while (trace_next(reader) != TRACE_END)
+        if (reader->item == TRACE_EVENT) check_event(c, &reader->event);
+    check_nesting(c);
+    check_flows(c);
+    check_launches(c);
+    check_waits(c);
+    check_defects(c, reader);
+    if (!reader->failed && strcmp(path, "-") != 0) check_json(c, path);
+    return trace_close(reader);
+}
+
+/* ---- What was found ---- */
+
+static int by_offset(const void *a, const void *b) {
+    const finding *x = a, *y = b;
+    return x->offset != y->offset ? (x->offset < y->offset ? -1 : 1) : (int)x->rule - (int)y->rule;
+}
+
+static void write_findings(const checker *c, const char *path, table_format format, output *out) {
+    static const char *const heads[] = {"Byte", "Level", "Rule", "Finding"};
+    static const bool numbers[] = {true, false, false, false};
+    sheet s;
+    sheet_begin(&s, heads, numbers, 4);
+    for (size_t i = 0; i < c->count; i++) {
+        const finding *f = &c->findings[i];
+        const char *level = rules[f->rule].is_error ? "error" : "warning";
+        if (format == FORMAT_TEXT) {
+            output_format(out, "%s: byte %llu: %s: %s: %s\n", path, (unsigned long long)f->offset,
+                          level, rules[f->rule].name, f->text);
+            continue;
+        }
+        char **cell = sheet_row(&s);
+        cell[0] = sheet_cell(&s, "%llu", (unsigned long long)f->offset);
+        cell[1] = sheet_cell(&s, "%s", level);
+        cell[2] = sheet_cell(&s, "%s", rules[f->rule].name);
+        cell[3] = sheet_cell(&s, "%s", f->text);
+    }
+    if (format != FORMAT_TEXT) sheet_write(&s, format, out);
+    sheet_free(&s);
+}
+
+static void write_sums(const checker *c, const char *path, output *out) {
+    for (int i = 0; i < RULES; i++)
+        if ((int64_t)c->counts[i] > c->limit)
+            output_format(out, "%s: %llu more of: %s (--limit all shows them)\n", path,
+                          (unsigned long long)(c->counts[i] - (uint64_t)c->limit), rules[i].name);
+}
+
+static int report(checker *c, const char *path, table_format format, const char *to, bool strict) {
+    output out;
+    if (!output_open(&out, to)) return EXIT_BAD;
+    if (c->count) qsort(c->findings, c->count, sizeof *c->findings, by_offset);
+    write_findings(c, path, format, &out);
+    uint64_t sums[2] = {0, 0};
+    for (int i = 0; i < RULES; i++) sums[rules[i].is_error] += c->counts[i];
+    if (format == FORMAT_TEXT) {
+        write_sums(c, path, &out);
+        output_format(&out, "%s: %llu errors, %llu warnings\n", path, (unsigned long long)sums[1],
+                      (unsigned long long)sums[0]);
+    }
+    int status = output_close(&out);
+    return status ? status : sums[1] || (strict && sums[0]) ? EXIT_FOUND : EXIT_OK;
+}
+
+static void list_rules(void) {
+    for (int i = 0; i < RULES; i++)
+        printf("%-12s %-8s %s\n", rules[i].name, rules[i].is_error ? "error" : "warning",
+               rules[i].text);
+}
+
+static void checker_free(checker *c) {
+    free(c->findings);
+    free(c->spans);
+    free(c->flows);
+    free(c->waits);
+    free(c->kernels);
+    arena_free(&c->texts);
+    tree_free(&c->threads);
+    map_free(&c->flow_numbers);
+    map_free(&c->streams);
+    map_free(&c->backward);
+    map_free(&c->launches);
+}
+
 static int run(int argc, char **argv) {
-    static const option_spec options[] = {{0}};
+    checker c = {.limit = 10};
+    text_list ignore = {0};
+    bool strict = false, list = false;
+    const char *format_name = NULL, *to = NULL;
+    const option_spec options[] = {
+        {"strict", 0, OPTION_FLAG, &strict, NULL, "exit status 1 for warnings too"},
+        {"ignore", 0, OPTION_LIST, &ignore, "RULE", "leave rules out"},
+        {"rules", 0, OPTION_FLAG, &list, NULL, "list the rules"},
+        {"limit", 'n', OPTION_COUNT, &c.limit, "N", "findings shown of a rule, or all (10)"},
+        {"format", 'f', OPTION_TEXT, &format_name, "FORMAT", "text, csv or json"},
+        {"output", 'o', OPTION_TEXT, &to, "FILE", "instead of stdout; .gz by its ending"},
+        {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
+    };
     int status, count = options_parse(&validate_command, options, argc, argv, &status);
     if (count < 0) return status;
-    if (count == 0) return fail(NULL, "validate needs a trace; see prof validate --help");
-    trace_reader *reader = trace_open(argv[1]);
-    if (!reader) return EXIT_BAD;
-    int64_t sum = 0;
-    uint64_t n = 0, a = 0;
-    while (trace_next(reader) != TRACE_END) {
-        if (reader->item != TRACE_EVENT) continue;
-        if (reader->event.phase == 'X') sum += reader->event.dur_ns, n++;
-        a += reader->event.arg_count;
-    }
-    printf("%llu events, %llu X, %lld ns, %llu args\n", (unsigned long long)reader->events,
-           (unsigned long long)n, (long long)sum, (unsigned long long)a);
-    return trace_close(reader);
+    if (list) return list_rules(), EXIT_OK;
+    if (count != 1) return fail(NULL, "validate takes one trace; see prof validate --help");
+    table_format format;
+    if (!format_parse(format_name, &format) || format == FORMAT_HTML)
+        return fail("--format", "'%s' is none of text, csv, json", format_name);
+    c.ignore = &ignore;
+    status = check_file(&c, argv[1]);
+    if (status == EXIT_OK) status = report(&c, argv[1], format, to, strict);
+    checker_free(&c);
+    return status;
 }
