@@ -1,0 +1,78 @@
+/* prof stacks: folded stacks, one line a path. */
+#include "flame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int run(int argc, char **argv);
+
+const command stacks_command = {
+    "stacks", "[OPTION]... TRACE...", "folded stacks, for any flame graph tool",
+    "  prof stacks trace.json.gz > trace.folded\n"
+    "      a line for each path of calls: outer;inner and the microseconds of its own\n"
+    "  prof stacks --metric self_cuda_time_total --no-kernels trace.json\n"
+    "      device time by the calls that launched the kernels\n"
+    "  prof stacks --frames-only trace.json\n"
+    "      Python frames only, as PyTorch's export_stacks has them\n", run
+};
+
+/* An entry of a line: what would end it or the line is replaced, as PyTorch does it. */
+static void write_entry(output *out, const char *text) {
+    for (; *text; text++) {
+        bool ends = *text == ' ' || *text == ';' || *text == '\t' || *text == '\n' || *text == '\r';
+        output_write(out, ends ? "_" : text, 1);
+    }
+}
+
+/* path: room for the deepest one. */
+static void write_line(const flame *f, uint32_t node, uint32_t *path, output *out) {
+    size_t depth = 0;
+    int64_t us = f->nodes[node].self / 1000;
+    if (us <= 0) return;
+    for (; node; node = f->nodes[node].parent) path[depth++] = node;
+    if (depth == 0) return;
+    while (depth-- > 0) {
+        write_entry(out, flame_name(f, path[depth]));
+        output_text(out, depth ? ";" : " ");
+    }
+    output_format(out, "%lld\n", (long long)us);
+}
+
+static int write_stacks(const flame *f, const char *path) {
+    output out;
+    if (!output_open(&out, path)) return EXIT_BAD;
+    uint32_t *deepest = allocate(f->count * sizeof *deepest);
+    for (uint32_t i = 1; i < f->count; i++) write_line(f, i, deepest, &out);
+    free(deepest);
+    return output_close(&out);
+}
+
+static int run(int argc, char **argv) {
+    flame_options o = {.kernels = true, .python = true};
+    const char *metric = "self_cpu_time_total", *path = NULL;
+    const option_spec options[] = {
+        {"metric", 'm', OPTION_TEXT, &metric, "METRIC",
+         "self_cpu_time_total (default) or self_cuda_time_total"},
+        {"python", 0, OPTION_FLAG, &o.python, NULL, "--no-python: without Python functions"},
+        {"kernels", 0, OPTION_FLAG, &o.kernels, NULL,
+         "--no-kernels: device time to the calls, without kernels"},
+        {"frames-only", 0, OPTION_FLAG, &o.frames_only, NULL,
+         "Python functions only; ops' times are theirs"},
+        {"threads", 0, OPTION_FLAG, &o.threads, NULL, "the outermost entry is the thread"},
+        {"folded", 0, OPTION_FLAG, &o.folded, NULL, "the files are folded stacks (for stdin)"},
+        {"output", 'o', OPTION_TEXT, &path, "FILE", "instead of stdout; .gz by its ending"},
+        {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
+    };
+    int status, count = options_parse(&stacks_command, options, argc, argv, &status);
+    if (count < 0) return status;
+    if (count == 0) return fail(NULL, "stacks needs a trace; see prof stacks --help");
+    if (!flame_metric(metric, &o)) return EXIT_BAD;
+    flame f = {0};
+    status = EXIT_OK;
+    for (int i = 1; i <= count; i++)
+        if (flame_read(&f, &o, argv[i]) != EXIT_OK) status = EXIT_BAD;
+    flame_finish(&f);
+    int written = write_stacks(&f, path);
+    flame_free(&f);
+    return status ? status : written;
+}

@@ -1,0 +1,304 @@
+/* Call paths and the time spent in each: see flame.h. */
+#include "flame.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* ---- Nodes ---- */
+
+/* The node of this name below parent, made if it is new. */
+static uint32_t node_below(flame *f, uint32_t parent, const char *name, size_t size, uint8_t kind) {
+    uint32_t key[2] = {parent, intern(&f->names, name, size)};
+    size_t known = f->paths.count;
+    uint32_t number = intern(&f->paths, (const char *)key, sizeof key);
+    if (f->paths.count > known) {
+        GROW(f->nodes, f->count, f->capacity);
+        f->nodes[f->count++] = (flame_node){.parent = parent, .name = key[1], .kind = kind};
+    }
+    return number;
+}
+
+static void begin(flame *f) {
+    if (f->count == 0) node_below(f, UINT32_MAX, "", 0, TRACE_OTHER);
+}
+
+/* ---- From a trace ---- */
+
+typedef struct open_call { uint32_t call, node, stack; } open_call;
+
+typedef struct walk {
+    flame *f;
+    const flame_options *options;
+    call_tree tree;
+    interner texts;             /* "Call stack" texts; call.key is the number + 1 */
+    uint32_t *kernel_names;     /* of tree.kernels */
+    size_t kernel_capacity;
+    map thread_names;           /* thread -> number in texts */
+    uint32_t *nodes;            /* of tree.calls */
+    open_call *open;
+    size_t depth, open_capacity;
+} walk;
+
+static void keep_stack(walk *w, const trace_event *event, call *c) {
+    const trace_member *arg = w->options->python ? trace_arg(event, "Call stack") : NULL;
+    if (!arg || !json_is_text(arg->value)) return;
+    char *text = allocate(arg->value.size);
+    size_t size = json_decode(arg->value, text, arg->value.size);
+    if (size) c->key = intern(&w->texts, text, size) + 1;
+    free(text);
+}
+
+static void keep_kernel_name(walk *w, const trace_event *event) {
+    size_t last = w->tree.kernel_count - 1;
+    GROW(w->kernel_names, last, w->kernel_capacity);
+    w->kernel_names[last] = intern(&w->f->names, event->name.data, event->name.size);
+}
+
+static void keep_thread_name(walk *w, const trace_event *event) {
+    char name[256];
+    if (event->phase != 'M' || !text_is(event->name, "thread_name")) return;
+    if (!trace_arg_text(event, "name", name, sizeof name)) return;
+    *map_put(&w->thread_names, tree_thread(&w->tree, event), NULL) =
+        intern(&w->texts, name, strlen(name));
+}
+
+static void take(walk *w, const trace_event *event) {
+    size_t kernels = w->tree.kernel_count;
+    call *c = tree_add(&w->tree, event);
+    if (c) keep_stack(w, event, c);
+    if (w->tree.kernel_count > kernels) keep_kernel_name(w, event);
+    if (w->options->threads) keep_thread_name(w, event);
+}
+
+static uint32_t thread_node(walk *w, uint32_t number) {
+    const call_thread *thread = &w->tree.threads[number];
+    const uint64_t *name = map_get(&w->thread_names, number);
+    char text[320];
+    int size = name
+        ? snprintf(text, sizeof text, "%s", interned_text(&w->texts, (uint32_t)*name))
+        : snprintf(text, sizeof text, "process %lld thread %lld", (long long)thread->pid,
+                   (long long)thread->tid);
+    return node_below(w->f, 0, text, (size_t)size, TRACE_OTHER);
+}
+
+/* The nodes of a "Call stack" text, which begins with the innermost entry. */
+static uint32_t stack_node(walk *w, uint32_t node, uint32_t stack) {
+    const struct interned *text = &w->texts.entries[stack - 1];
+    const char *end = text->text + text->size;
+    while (end > text->text) {
+        const char *p = end;
+        while (p > text->text && p[-1] != ';') p--;
+        if (p < end) node = node_below(w->f, node, p, (size_t)(end - p), TRACE_PYTHON);
+        end = p > text->text ? p - 1 : p;
+    }
+    return node;
+}
+
+static uint32_t named_below(walk *w, uint32_t parent, const call *c) {
+    const struct interned *name = &w->tree.names.entries[c->name];
+    return node_below(w->f, parent, name->text, name->size, c->kind);
+}
+
+/* The path of a call with a stack text of its own: that, and below it the open calls. */
+static uint32_t node_with_stack(walk *w, uint32_t base, const call *c, uint32_t stack) {
+    uint32_t node = stack_node(w, base, stack);
+    if (w->options->frames_only) return node;
+    for (size_t i = 0; i < w->depth; i++)
+        node = named_below(w, node, &w->tree.calls[w->open[i].call]);
+    return named_below(w, node, c);
+}
+
+static int64_t end_of(const call *c) { return c->start_ns + c->dur_ns; }
+
+/* Leaves the calls that do not hold c. */
+static void leave(walk *w, const call *c) {
+    bool overlap = false;
+    while (w->depth) {
+        const call *top = &w->tree.calls[w->open[w->depth - 1].call];
+        if (end_of(top) > c->start_ns && end_of(top) >= end_of(c)) break;
+        overlap |= end_of(top) > c->start_ns;
+        w->depth--;
+    }
+    w->f->overlaps += overlap;
+}
+
+static void enter(walk *w, uint32_t number, uint32_t base) {
+    const call *c = &w->tree.calls[number];
+    leave(w, c);
+    const open_call *top = w->depth ? &w->open[w->depth - 1] : NULL;
+    uint32_t parent = top ? top->node : base, stack = top ? top->stack : 0, node;
+    bool hidden = w->options->frames_only && c->kind != TRACE_PYTHON;
+    if (c->key && c->key != stack) node = node_with_stack(w, base, c, stack = c->key);
+    else node = hidden ? parent : named_below(w, parent, c);
+    w->nodes[number] = node;
+    flame_node *nodes = w->f->nodes;
+    if (w->options->device) {
+        if (!w->options->kernels) nodes[node].self += c->device_self_ns;
+    } else if (w->options->frames_only) {
+        if (c->kind != TRACE_PYTHON && node != base) nodes[node].self += c->self_ns;
+    } else {
+        nodes[node].self += c->dur_ns;
+        if (top) nodes[parent].self -= c->dur_ns;
+    }
+    GROW(w->open, w->depth, w->open_capacity);
+    w->open[w->depth++] = (open_call){number, node, stack};
+}
+
+static void add_kernels(walk *w) {
+    for (size_t i = 0; i < w->tree.kernel_count; i++) {
+        const kernel_link *kernel = &w->tree.kernels[i];
+        const struct interned *name = &w->f->names.entries[w->kernel_names[i]];
+        uint32_t owner = kernel->owner == NO_CALL ? 0 : w->nodes[kernel->owner];
+        uint32_t node = node_below(w->f, owner, name->text, name->size, TRACE_KERNEL);
+        w->f->nodes[node].self += kernel->dur_ns;
+    }
+}
+
+static void walk_tree(walk *w) {
+    const call_tree *tree = &w->tree;
+    uint32_t base = 0;
+    w->nodes = allocate(tree->count * sizeof *w->nodes);
+    for (size_t i = 0; i < tree->count; i++) {
+        uint32_t thread = tree->calls[tree->order[i]].thread;
+        if (i == 0 || thread != tree->calls[tree->order[i - 1]].thread) {
+            w->depth = 0;
+            base = w->options->threads ? thread_node(w, thread) : 0;
+        }
+        enter(w, tree->order[i], base);
+    }
+    if (w->options->device && w->options->kernels) add_kernels(w);
+}
+
+static int read_trace(flame *f, const flame_options *options, const char *path) {
+    trace_reader *reader = trace_open(path);
+    if (!reader) return EXIT_BAD;
+    walk w = {.f = f, .options = options};
+    w.tree.without_kernels = !options->device;
+    w.tree.with_python = options->python;
+    while (trace_next(reader) != TRACE_END)
+        if (reader->item == TRACE_EVENT) take(&w, &reader->event);
+    tree_build(&w.tree, false);
+    walk_tree(&w);
+    tree_free(&w.tree);
+    intern_free(&w.texts);
+    map_free(&w.thread_names);
+    free(w.kernel_names);
+    free(w.nodes);
+    free(w.open);
+    return trace_close(reader);
+}
+
+/* ---- From folded stacks: "outer;inner MICROSECONDS" ---- */
+
+static bool add_line(flame *f, const char *line, const char *end) {
+    const char *space = end;
+    while (space > line && space[-1] != ' ') space--;
+    int64_t ns;
+    trace_text number = {space, (size_t)(end - space)};
+    if (space == line || !json_ns(number, &ns)) return false;
+    uint32_t node = 0;
+    for (const char *p = line; p < space; ) {
+        const char *stop = memchr(p, ';', (size_t)(space - 1 - p));
+        if (!stop) stop = space - 1;
+        node = node_below(f, node, p, (size_t)(stop - p), TRACE_OTHER);
+        p = stop + 1;
+    }
+    f->nodes[node].self += ns;
+    return true;
+}
+
+static int add_lines(flame *f, const char *path, const char *text, size_t size) {
+    for (size_t at = 0; at < size; ) {
+        const char *line = text + at, *end = memchr(line, '\n', size - at);
+        size_t length = end ? (size_t)(end - line) : size - at, used = length;
+        while (used && (line[used - 1] == '\r' || line[used - 1] == ' ')) used--;
+        if (used && !add_line(f, line, line + used))
+            return fail(path, "byte %zu: this line is no folded stack: it does not end in a number",
+                        at);
+        at += length + 1;
+    }
+    return EXIT_OK;
+}
+
+static int read_folded(flame *f, const char *path, gzFile file) {
+    size_t size = 0, capacity = 1 << 16;
+    char *text = allocate(capacity);
+    int got, status;
+    while ((got = gzread(file, text + size, (unsigned)(capacity - size) / 2)) > 0) {
+        size += (size_t)got;
+        if (size * 2 > capacity) text = reallocate(text, capacity *= 2);
+        if (size > 1u << 30) break;
+    }
+    if (got < 0) status = fail(path, "byte %zu: it cannot be read", size);
+    else if (got > 0) status = fail(path, "more than 1 GB of folded stacks");
+    else status = size ? add_lines(f, path, text, size) : fail(path, "the file is empty");
+    free(text);
+    return status;
+}
+
+/* Neither an object, an array, a byte order mark, nor nothing at all? */
+static bool looks_folded(const char *path) {
+    gzFile file = strcmp(path, "-") == 0 ? NULL : gzopen(path, "rb");
+    if (!file) return false;
+    int first;
+    do first = gzgetc(file);
+    while (first == ' ' || first == '\n' || first == '\r' || first == '\t');
+    gzclose(file);
+    return first > 0x20 && first < 0x7F && first != '{' && first != '[';
+}
+
+int flame_read(flame *f, const flame_options *options, const char *path) {
+    begin(f);
+    if (!options->folded && !looks_folded(path)) return read_trace(f, options, path);
+    gzFile file = strcmp(path, "-") == 0 ? gzdopen(0, "rb") : gzopen(path, "rb");
+    if (!file) return fail(path, "it cannot be opened");
+    int status = read_folded(f, path, file);
+    gzclose(file);
+    return status;
+}
+
+/* ---- The whole ---- */
+
+void flame_compare(flame *f) {
+    begin(f);
+    for (size_t i = 0; i < f->count; i++) {
+        f->nodes[i].self_before = f->nodes[i].self;
+        f->nodes[i].self = 0;
+    }
+}
+
+/* Overlapping calls leave less than nothing to the one around them. */
+static int64_t not_negative(int64_t ns) { return ns < 0 ? 0 : ns; }
+
+void flame_finish(flame *f) {
+    begin(f);
+    for (size_t i = f->count; i-- > 0; ) {
+        flame_node *node = &f->nodes[i];
+        node->total += node->self = not_negative(node->self);
+        node->total_before += node->self_before = not_negative(node->self_before);
+        if (i == 0) break;
+        f->nodes[node->parent].total += node->total;
+        f->nodes[node->parent].total_before += node->total_before;
+    }
+}
+
+void flame_free(flame *f) {
+    intern_free(&f->names);
+    intern_free(&f->paths);
+    free(f->nodes);
+    memset(f, 0, sizeof *f);
+}
+
+bool flame_metric(const char *name, flame_options *options) {
+    prof_metric metric;
+    if (prof_metric_from_text(name, &metric) == PROF_OK &&
+        (metric == PROF_METRIC_SELF_CPU_TIME_TOTAL ||
+         metric == PROF_METRIC_SELF_DEVICE_TIME_TOTAL)) {
+        options->device = metric == PROF_METRIC_SELF_DEVICE_TIME_TOTAL;
+        return true;
+    }
+    fail("--metric", "'%s' is neither self_cpu_time_total nor self_cuda_time_total (or xpu, ...)",
+         name);
+    return false;
+}

@@ -1,0 +1,50 @@
+/* Call paths and the time spent in each, from traces and from folded stacks: for stacks and
+   flamegraph.
+
+       flame f = {0};
+       flame_read(&f, &options, path);
+       flame_finish(&f);
+       ... f.nodes[1 .. f.count), parents before children ...
+       flame_free(&f);                                                                          */
+#ifndef PROF_FLAME_H
+#define PROF_FLAME_H
+
+#include "call_tree.h"
+
+typedef struct flame_options {
+    bool device;                /* time of the kernels that a call launched, not its CPU time */
+    bool kernels;               /* with device: a kernel is an entry of its own */
+    bool python;                /* Python functions are entries where the trace has them */
+    bool frames_only;           /* only they are, and an op's time is its frames' (export_stacks) */
+    bool threads;               /* the outermost entry is the thread */
+    bool folded;                /* the files are folded stacks; else told by their first byte */
+} flame_options;
+
+/* One path: its name below its parent's path. Node 0 is the root, of no name. */
+typedef struct flame_node {
+    uint32_t parent, name;
+    uint8_t kind;               /* trace_kind */
+    int64_t self, total;        /* ns */
+    int64_t self_before, total_before;   /* in the traces that it is compared with */
+} flame_node;
+
+typedef struct flame {
+    interner names, paths;
+    flame_node *nodes;
+    size_t count, capacity;
+    uint64_t overlaps;          /* calls that begin in one and end behind it */
+} flame;
+
+/* Adds a file; the exit code. */
+int flame_read(flame *f, const flame_options *options, const char *path);
+void flame_compare(flame *f);   /* what was read so far is what the rest is compared with */
+void flame_finish(flame *f);    /* after the last file: totals */
+void flame_free(flame *f);
+static inline const char *flame_name(const flame *f, uint32_t node) {
+    return interned_text(&f->names, f->nodes[node].name);
+}
+
+/* The options of both commands: the metric's name to options->device; false: told. */
+bool flame_metric(const char *name, flame_options *options);
+
+#endif
