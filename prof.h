@@ -71,7 +71,7 @@
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
        @PLATFORM @ARENA @TEXT @SITES @RECORD @TARGET @FUNCTIONS @COLLECT @TREE @OUTSIDE @AVERAGES
-       @FLOPS @TABLE @CHROME @STACKS @SCHEDULE @SESSION
+       @FLOPS @TABLE @CHROME @STACKS @RAW @SCHEDULE @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
@@ -155,10 +155,27 @@ enum {                                   /* prof_desc.activities */
 
 typedef struct prof_trace prof_trace;    /* what was recorded; valid until the next prof_start */
 
+typedef enum prof_mode {                 /* what a session keeps, and what it does when full */
+    PROF_MODE_TRACE = 0,                 /* every zone, until the arena is full */
+    PROF_MODE_RING,                      /* each thread's last zones: see prof_dump */
+    PROF_MODE_STREAM,                    /* nothing: full chunks leave through desc.stream */
+    PROF_MODE_AGGREGATE                  /* no zones, but their sums per name: prof_snapshot */
+} prof_mode;
+
+typedef enum prof_stream_format {
+    PROF_STREAM_RAW = 0,                 /* see "The raw stream"; prof_raw_push reads it */
+    PROF_STREAM_CHROME                   /* a Chrome JSON array; loads when it is cut off too */
+} prof_stream_format;
+
 /* Zero-initialise; 0 always means the default. */
 typedef struct prof_desc {
     void *memory;                        /* the arena, any alignment; NULL: the built-in one */
     size_t memory_size;                  /* its bytes; ignored when memory is NULL */
+    prof_mode mode;
+    prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed */
+    prof_stream_format stream_format;
+    bool stream_inline;                  /* a thread whose chunks are full flushes them itself */
+    bool records_only;                   /* no room for events: prof_write_chrome and _raw only */
     prof_platform platform;
     uint32_t max_threads;                /* recording at the same time; 0: up to 256, as fit */
     uint32_t max_depth;                  /* open zones per thread, at most 255; 0: 64 */
@@ -222,6 +239,9 @@ typedef struct prof_stats {
     uint64_t schedule_errors;            /* transitions that lose a window, and actions that are
                                             none, since prof_start */
     uint64_t lost;                       /* records that signal handlers displaced, "(lost)" */
+    uint64_t overwritten;                /* zones that PROF_MODE_RING no longer holds */
+    uint64_t stalls;                     /* PROF_MODE_STREAM: times a thread's chunks were full */
+    uint64_t stream_failures;            /* ... and times its sink returned false */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
     uint64_t ticks_per_second;           /* of that clock, as far as it is known */
@@ -246,7 +266,8 @@ enum {                                   /* prof_event.flags */
     PROF_EVENT_REMOTE = 4,               /* is_remote */
     PROF_EVENT_LEGACY = 8,               /* is_legacy: its one kernel covers its children's too */
     PROF_EVENT_USER_ANNOTATION = 16,     /* is_user_annotation */
-    PROF_EVENT_SUBMITTED = 64            /* from outside: set by the library */
+    PROF_EVENT_SUBMITTED = 64,           /* from outside: set by the library */
+    PROF_EVENT_PARTIAL = 128             /* PROF_MODE_RING: what was within it is lost in part */
 };
 
 /* One device activity that an event launched. PyTorch: Kernel */
@@ -507,6 +528,19 @@ PROF_API void prof_pop(void);
 PROF_API void prof_instant(const char *name);
 PROF_API void prof_counter(const char *name, int64_t value);
 
+/* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. From an idle
+   loop, or a thread of its own. PROF_ERROR_SINK: the sink returned false; what it did not take
+   comes again with the next flush; zones are dropped, and counted, while all chunks are full.
+   PROF_ERROR_STATE: no such session, or called from within the sink. The sink runs on the thread
+   that flushes (any, one at a time) and must not call prof_start, prof_stop or prof_flush. */
+PROF_API prof_result prof_flush(void);
+
+/* Writes what PROF_MODE_TRACE or _RING holds, zones still open included, as a raw stream. Safe in a
+   signal handler if out.write is: it takes no lock and calls only clock_gettime and getpid. Other
+   threads may go on recording; what they overwrite meanwhile is left out. Also after prof_stop.
+   PROF_ERROR_STATE: another mode, no session, or a dump is under way. */
+PROF_API prof_result prof_dump(prof_sink out);
+
 /* Names the calling thread in table and trace; copied, at most 63 bytes. Needs an open session. */
 PROF_API void prof_thread_name(const char *name);
 
@@ -594,6 +628,95 @@ PROF_API prof_result prof_save_chrome(const prof_trace *trace, const char *path)
 
 /* prof_write_table to stdout. */
 PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc);
+
+/* The raw stream: what PROF_MODE_STREAM and prof_dump write. A sequence of blocks, each of 32-bit
+   words in the writer's byte order; a 64-bit field is two words, the low one first; text is bytes,
+   filled up with zeroes to a whole word. A block:
+       0     0x50524f46: tells the byte order
+       1     version << 16 | type; this is version 1
+       2     bytes of what follows word 5, a multiple of 4, at most 65536
+       3     number of the block, from 0
+       4, 5  Fletcher-64 of words 1 to the last, 4 and 5 taken as 0: two sums a and b, from 0;
+             for each word a += word, b += a, both modulo 2^32 - 1
+   Types, with their words from 6 on (u64 takes two):
+       1 session  clock (prof_clock), process id, u64 ticks per second, u64 tick and u64 ns since
+                  1970 of its start, generation, count of pairs, pairs {u64 tick, u64 ns}: time is
+                  ns since the start; ticks between two pairs are linear, past the last they go on
+                  as before. Without pairs (no CPU clock): ns = (tick - start) / rate
+       2 sites    one or more {number, line, bytes of name, of file, of function; their text}
+       3 thread   number, bytes of its name, u64 id, name
+       4 records  thread, upper half of the ticks at which its zones end, u64 records that the
+                  thread wrote before, u64 tick and u64 ns of when this was written, u64 ticks per
+                  second; then records of three words
+       5 open     thread, count, u64 tick at which they are held to end; {u64 tick of the begin,
+                  site << 8 | depth, 0} of each zone still open, outermost first
+       6 counts   1: the last, count of fields, u64 each: recorded, dropped_full, dropped_deep,
+                  dropped_threads, dropped_sites, unbalanced, healed, cut, unfinished, clock_steps,
+                  names_cut, overwritten, stalls, stream_failures, threads, dropped_busy, lost
+   A record is a zone: lower half of the tick of its end, duration in ticks, site << 8 | depth. From
+   site 0xffff00 on it is something else, and the depth is how many records more belong to it:
+       ffff01 {upper half of the ticks from here on, 0}
+       ffff02 {u64 duration} {u64 end, site << 8 | depth}: a long zone; upper half: that of end
+       ffff03 the same, but it never ended: its thread or the session did
+       ffff04 {u64 tick} {0, 0, site << 8 | 255}: an instant
+       ffff05 {u64 tick} {u64 value, site << 8 | 255}: a counter
+       ffff06 {u64 tick of its start} {u64 of its end, 255} {u64 number, 255}: ProfilerStep#number
+   A thread's zones come in the order in which they end. Session, threads and all sites come again
+   every 64 blocks of records, so a stream can be read from its middle. */
+
+typedef enum prof_raw_kind {
+    PROF_RAW_SESSION,                    /* start_ns: its start, since 1970; value: process id */
+    PROF_RAW_THREAD,                     /* value: its id; name: its name or NULL; may come again */
+    PROF_RAW_ZONE,                       /* at its end: inner ones come before outer ones */
+    PROF_RAW_INSTANT,                    /* at start_ns */
+    PROF_RAW_COUNTER,                    /* value at start_ns */
+    PROF_RAW_STEP,                       /* ProfilerStep#value */
+    PROF_RAW_COUNTS                      /* counts so far */
+} prof_raw_kind;
+
+typedef struct prof_raw_item {
+    prof_raw_kind kind;
+    uint32_t thread;                     /* its number in the stream, from 0 */
+    const char *name;                    /* as site->name; site#N where the stream never tells it */
+    const prof_site *site;               /* NULL: has none; lives as long as the reader */
+    int64_t start_ns, end_ns;            /* since the session's start */
+    int64_t value;
+    uint8_t depth;                       /* open zones around it */
+    uint16_t flags;                      /* PROF_EVENT_UNFINISHED, _PARTIAL */
+    const prof_stats *counts;            /* PROF_RAW_COUNTS; until the next item */
+} prof_raw_item;
+
+typedef struct prof_raw_desc {
+    void *memory;                        /* of the reader, for names and one block; */
+    size_t memory_size;                  /* 1 MiB does for some 5000 names */
+    void (*item)(void *user, const prof_raw_item *item);
+    void *user;
+} prof_raw_desc;
+
+typedef struct prof_raw_stats {          /* of what was read */
+    uint64_t bytes, blocks;
+    uint64_t damaged, damaged_bytes;     /* places where bytes are in no whole block; those bytes */
+    uint64_t missing_blocks;             /* numbers that were left out */
+    uint64_t missing_records;            /* that threads wrote and that are not there */
+    uint64_t newer;                      /* blocks of a version that this prof.h cannot read */
+    uint64_t unknown_sites;              /* items called site#N */
+    bool other_endian;                   /* written by a machine of the other byte order */
+    bool ended;                          /* the last block says that it is the last */
+    prof_stats counts;                   /* the last that were told */
+} prof_raw_stats;
+
+typedef struct prof_raw prof_raw;
+
+/* A reader, in desc->memory. It needs no session. PROF_ERROR_MEMORY: under 72 KiB. */
+PROF_API prof_result prof_raw_open(const prof_raw_desc *desc, prof_raw **raw);
+
+/* The next bytes of a stream, cut anywhere; calls desc.item for what they hold. What is damaged is
+   skipped and counted; records that come twice (a sink that failed) are handed on once. */
+PROF_API void prof_raw_push(prof_raw *raw, const void *data, size_t size);
+
+/* The end of the stream. PROF_OK: it was whole. PROF_ERROR_INVALID: some was damaged or missing, or
+   it is no raw stream (blocks is 0). PROF_ERROR_UNSUPPORTED: some is of a newer version. */
+PROF_API prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *stats);
 
 /* As the table prints them: 12.345ms, 33.33%. Returns the length without the NUL; cut to size. */
 PROF_API size_t prof_format_time(char *buf, size_t size, double us);
@@ -1901,7 +2024,8 @@ PROF__FN uint32_t prof__site_add(const prof_site *site) {
     if (!to->name || !to->file || !to->function) return 0;
     if (name[length]) prof__names_cut++;
     prof__arena.promised += PROF__SITE_SHARE;
-    prof__site_index[i] = ++prof__site_count;
+    prof__site_index[i] = prof__site_count + 1;
+    PROF__RELEASE(prof__site_count, prof__site_count + 1);
     return prof__site_count;
 }
 
@@ -1954,7 +2078,8 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     n->hash = hash;
     PROF__STORE(prof__names.list[prof__names.count], n);
     PROF__RELEASE(*place, prof__names.count + 1);
-    return ++prof__names.count;
+    PROF__RELEASE(prof__names.count, prof__names.count + 1);
+    return prof__names.count;
 }
 
 /* 0 is known: that of zones that are lost. */
@@ -1987,11 +2112,17 @@ enum {
     PROF__STEP                           /* {start lo, hi}{end lo, hi, 255}{number lo, hi, 255} */
 };
 
-/* A stretch of records by one thread: a chunk, or what was left of one. */
+/* A stretch of records by one thread: a chunk, or what was left of one. In a ring it lies before
+   its chunk, and is used again; row NULL: free. */
 typedef struct prof__segment {
     prof__record *begin, *limit;
     prof__record *end; /* of its records, once the thread has gone on; else NULL */
     struct prof__segment *next;
+    struct prof__row *row;
+    prof__record *flushed;               /* below: has left through the stream */
+    uint64_t position;                   /* slots this thread wrote before it */
+    uint32_t use;                        /* counts how often it was emptied */
+    uint32_t epoch;                      /* the clock's upper half at flushed */
 } prof__segment;
 
 typedef struct prof__open { uint64_t start; uint32_t site, depth; } prof__open;
@@ -2006,6 +2137,10 @@ typedef struct prof__row {
     uint64_t stop_tick;                  /* when */
     uint32_t generation, thread;         /* thread: its index in the trace */
     struct prof__row *next;
+    size_t overwritten;                  /* slots */
+    uint32_t number;                     /* in the order they came, from 0 */
+    bool left;                           /* the thread has */
+    uint32_t announced;                  /* the round in which the stream told its name */
     char name[PROF__BARE ? 16 : 64];
 } prof__row;
 
@@ -2021,6 +2156,7 @@ typedef struct prof__state {
     prof__hot hot;                       /* must be first */
     uint32_t generation, reserve;        /* reserve: slots kept for the zones that are open */
     uint32_t promised; /* the generation in which room for open zones was promised */
+    uint32_t laid;                       /* the first generation in whose arena its ring lies */
     bool full, fast;                     /* fast: the hot path may work */
     bool closed, looking;                /* prof_stop has read it; it reads the names */
     prof_clock clock;
@@ -2033,6 +2169,8 @@ typedef struct prof__state {
     uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
     prof__segment *segment;
     struct prof__chunk *spare;
+    prof__segment *ring;                 /* RING, STREAM: its chunks, used in turns; else NULL */
+    uint32_t ring_count, ring_next, ring_flushed;   /* how many; to take next; not yet flushed */
     prof__row *row;
     prof__counts counts;
     struct prof__state *next;            /* in the list of free or of owned states */
@@ -2099,6 +2237,15 @@ struct prof_trace {
     bool laid, began;                    /* the arena is laid out; its first window has started */
     bool open, stopped;
     uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
+    prof_mode mode;
+    bool records_only, flush_inline;     /* records_only: nothing is promised for events */
+    char *regions;                       /* of the states' rings, in the arena; region_size each */
+    size_t region_size;
+    prof__row *free_rows;
+    uint32_t row_number, rows_again;     /* rows so far; how many were used again */
+    uint64_t overwritten, stalls, stream_failures;
+    prof_sink stream;
+    prof_result (*flush)(void);          /* writes what is full: the stream's */
     prof_clock clock;
     prof_platform platform;
     uint64_t start_tick, stop_tick, start_wall_ns;
@@ -2153,6 +2300,7 @@ static struct prof_trace prof__trace;
 #define PROF__SLOT_SHARE (sizeof(prof_event) + (sizeof(void *) > 4 ? 16 : 24))
 
 PROF__FN size_t prof__slot_share(void) {
+    if (prof__trace.records_only) return 0;
     return PROF__SLOT_SHARE + (prof__trace.wide ? PROF__WIDE_SHARE : 0);
 }
 
@@ -2274,7 +2422,7 @@ PROF__FN void prof__knot_add(prof__knot k) {
 
 PROF__FN void prof__knot_sometimes(void) {
     struct prof_trace *s = &prof__trace;
-    if (s->clock == PROF_CLOCK_CPU &&
+    if (s->clock == PROF_CLOCK_CPU && s->mode != PROF_MODE_STREAM &&
         prof__os_now() - s->knots[s->knot_count - 1].ns >= s->knot_gap_ns)
         prof__knot_add(prof__knot_now());
 }
@@ -2311,12 +2459,81 @@ PROF__FN prof__chunk *prof__chunk_make(void) {
     return NULL;
 }
 
-/* A chunk that others left, or a new one, with its segment; NULL: full. It lies below what the
-   thread has written (NULL: nothing), as prof__cursor_check needs. Under the lock. */
-PROF__FN prof__chunk *prof__chunk_take(const prof__record *below) {
+/* The row of a thread that has left and of which nothing is kept is for the next thread. */
+PROF__FN void prof__row_free(prof__row *row) {
     struct prof_trace *s = &prof__trace;
-    prof__segment *g = (prof__segment *)prof__take(sizeof *g, 0);
+    prof__row *before = NULL;
+    for (prof__row *r = s->rows; r != row; r = r->next) before = r;
+    if (before) before->next = row->next;
+    else s->rows = row->next;
+    if (s->last_row == row) s->last_row = before;
+    s->row_count--;
+    row->next = s->free_rows;
+    s->free_rows = row;
+}
+
+/* Lets go of the oldest records in a ring. */
+PROF__FN void prof__segment_free(prof__segment *g) {
+    prof__row *row = g->row;
+    if (!row) return;
+    PROF__STORE(g->row, NULL);
+    PROF__RELEASE(g->use, g->use + 1);   /* prof_dump sees that it may have read both old and new */
+    PROF__FENCE();
+    row->overwritten += (size_t)(g->end - g->begin);
+    if (prof__trace.mode == PROF_MODE_RING) prof__trace.overwritten += (size_t)(g->end - g->begin);
+    row->first = g->next;
+    if (row->left && !row->first && !row->open_count) prof__row_free(row);
+}
+
+/* The next chunk of a state's ring; NULL: it is still to be flushed. Under the lock. */
+PROF__FN prof__chunk *prof__ring_take(prof__state *t) {
+    prof__segment *g = t->ring + t->ring_next;
+    prof__chunk *c = (prof__chunk *)(void *)g->begin;
+    if (prof__trace.mode == PROF_MODE_STREAM && g->row) {
+        prof__trace.stalls += !t->full;
+        return NULL;
+    }
+    prof__segment_free(g);
+    t->ring_next = (t->ring_next + 1) % t->ring_count;
+    c->begin = g->begin;
+    c->limit = g->limit;
+    c->segment = g;
+    return c;
+}
+
+/* Divides a state's region into its ring, once: the segments, then the chunks from the top down.
+   False: threads of earlier sessions own too much of it. */
+PROF__FN bool prof__ring_open(prof__state *t) {
+    const struct prof_trace *s = &prof__trace;
+    size_t index = ((size_t)t - (size_t)s->states) / s->state_size;
+    char *region = s->regions + index * s->region_size, *chunk = region + s->region_size;
+    uint32_t most = (uint32_t)(s->region_size / (s->chunk_size + sizeof(prof__segment)));
+    prof__segment *g = (prof__segment *)(void *)region;
+    if (t->laid == s->first_generation) return true;
+    t->ring = g;
+    t->ring_count = t->ring_next = t->ring_flushed = 0;
+    if (!prof__not_owned(region, region + most * sizeof *g)) return false;
+    while (most--) {
+        chunk -= s->chunk_size;
+        if (!prof__not_owned(chunk, chunk + s->chunk_size)) continue;
+        memset(g, 0, sizeof *g);
+        g->begin = (prof__record *)(void *)chunk;
+        g++->limit = (prof__record *)(void *)chunk + s->chunk_size / sizeof(prof__record);
+        t->ring_count++;
+    }
+    if (t->ring_count >= 2) t->laid = s->first_generation;
+    return t->ring_count >= 2;
+}
+
+/* A chunk that others left, or a new one, with its segment; NULL: full. It lies below what the
+   thread has written, as prof__cursor_check needs; in a ring that comes round, a displaced cursor
+   stays within the ring. Under the lock. */
+PROF__FN prof__chunk *prof__chunk_take(prof__state *t) {
+    struct prof_trace *s = &prof__trace;
+    prof__segment *g = t->ring ? NULL : (prof__segment *)prof__take(sizeof *g, 0);
+    const prof__record *below = t->segment ? t->begin : NULL;
     prof__chunk **place = &s->free_chunks, *c;
+    if (t->ring) return prof__ring_take(t);
     while (*place && below && (*place)->begin > below) place = &(*place)->next;
     c = g ? *place : NULL;
     if (c) *place = c->next;
@@ -2329,10 +2546,16 @@ PROF__FN prof__chunk *prof__chunk_take(const prof__record *below) {
 /* Slots kept for the zones a thread has open: each may need a long record, and one clock record. */
 PROF__FN uint32_t prof__reserve(uint32_t depth) { return 2 * depth + 4; }
 
-/* What is left of a chunk goes to the next thread, if it is worth it. Under the lock. */
-PROF__FN void prof__chunk_give(prof__record *begin, prof__record *limit) {
+/* What is left of a chunk goes to the next thread, if it is worth it. A ring's chunk that was not
+   begun is the next again. Under the lock. */
+PROF__FN void prof__chunk_give(prof__state *t, prof__record *begin, prof__record *limit) {
     uintptr_t at = ((uintptr_t)begin + 15u) & ~(uintptr_t)15u;
     prof__chunk *c = (prof__chunk *)at;
+    if (t->ring) {
+        uint32_t last = (t->ring_next + t->ring_count - 1) % t->ring_count;
+        if (t->ring[last].begin == begin) t->ring_next = last;
+        return;
+    }
     if ((uintptr_t)limit < at + (prof__reserve(prof__trace.max_depth) + 16) * sizeof *begin) return;
     c->begin = (prof__record *)at;
     c->limit = c->begin + ((uintptr_t)limit - at) / sizeof *begin;
@@ -2412,17 +2635,19 @@ PROF__FN void prof__leave(prof__slot *slot) {
    prof_stop finds the cursor in a segment it can reach at any moment. Under the lock. */
 PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     prof__segment *g = c->segment;
-    g->begin = c->begin;
+    g->begin = g->flushed = c->begin;
     g->limit = c->limit;
     g->end = NULL;
     g->next = NULL;
+    g->epoch = t->epoch;
     if (t->segment) {
         t->segment->end = t->hot.cursor;
         PROF__BUMP(t->counts.slots, (size_t)(t->hot.cursor - t->segment->begin));
         PROF__RELEASE(t->segment->next, g);
-    } else {
-        PROF__RELEASE(t->row->first, g);
     }
+    if (!t->row->first) PROF__RELEASE(t->row->first, g);
+    g->position = t->counts.slots;
+    PROF__RELEASE(g->row, t->row);
     t->segment = g;
     t->begin = g->begin;
     t->limit = g->limit;
@@ -2441,13 +2666,11 @@ PROF__FN void prof__cursor_check(prof__state *t) {
 
 /* Room for n slots more, beside those kept for open zones; the next chunk is taken before this
    one ends. */
-PROF__FN bool prof__room(prof__state *t, uint32_t n) {
+PROF__FN bool prof__room_made(prof__state *t, uint32_t n) {
     bool ok;
-    prof__cursor_check(t);
-    if ((size_t)(t->limit - t->hot.cursor) >= n + t->reserve) return true;
     if (!prof__lock_briefly()) return false;
     ok = t->generation == PROF__LOAD(prof__on);
-    if (ok && !t->spare) t->spare = prof__chunk_take(t->begin);
+    if (ok && !t->spare) t->spare = prof__chunk_take(t);
     if (!t->spare) ok = false;
     if (ok && (size_t)(t->limit - t->hot.cursor) < n) {
         prof__segment_open(t, t->spare);
@@ -2456,6 +2679,13 @@ PROF__FN bool prof__room(prof__state *t, uint32_t n) {
     }
     prof__unlock();
     return ok;
+}
+
+PROF__FN bool prof__room(prof__state *t, uint32_t n) {
+    prof__cursor_check(t);
+    if ((size_t)(t->limit - t->hot.cursor) >= n + t->reserve || prof__room_made(t, n)) return true;
+    return prof__trace.flush_inline && t->generation == PROF__LOAD(prof__on) &&
+           !prof__lock_mine() && prof__trace.flush() == PROF_OK && prof__room_made(t, n);
 }
 
 /* A begin that is not recorded: an end without a token will come for it. */
@@ -2524,6 +2754,30 @@ PROF__FN void prof__counts_add(prof__counts *sum, const prof__counts *c) {
     sum->extra += PROF__LOAD(c->extra);
 }
 
+/* Counts of threads, and those of no thread, as the caller sees them. */
+PROF__FN void prof__stats_add(prof_stats *out, const prof__counts *c) {
+    const struct prof_trace *s = &prof__trace;
+    out->dropped_full = c->full;
+    out->dropped_deep = c->deep;
+    out->dropped_sites = c->sites;
+    out->dropped_threads = s->dropped_threads;
+    out->dropped_busy = PROF__LOAD(prof__dropped_busy);
+    out->dropped = c->full + c->deep + c->sites + s->dropped_threads + out->dropped_busy;
+    out->lost = s->lost;
+    out->recorded = c->slots - PROF__MIN(c->extra, c->slots);
+    out->unbalanced = c->unbalanced;
+    out->healed = c->healed;
+    out->cut = c->cut + PROF__LOAD(prof__cut);
+    out->unfinished = c->unfinished;
+    out->clock_steps = c->steps + s->steps;
+    out->names_cut = prof__names_cut;
+    out->overwritten = s->overwritten;
+    out->stalls = s->stalls;
+    out->stream_failures = s->stream_failures;
+    out->threads = s->thread_count + s->rows_again;
+    out->schedule_errors = prof__session.errors;
+}
+
 /* The thread's index in the trace: that of its row of an older generation, or a new one. */
 PROF__FN uint32_t prof__row_thread(struct prof_trace *s, uint64_t id) {
     const prof__row *old = NULL;
@@ -2538,13 +2792,23 @@ PROF__FN uint32_t prof__row_thread(struct prof_trace *s, uint64_t id) {
 
 PROF__FN prof__row *prof__row_add(uint64_t id) {
     struct prof_trace *s = &prof__trace;
-    prof__row *row = (prof__row *)prof__take(
-        sizeof *row, sizeof(prof_thread_info) + (s->wide ? PROF__LANE_SHARE : 0));
-    if (!row) return NULL;
+    prof__row *row = s->free_rows;
+    uint32_t thread;
+    if (row) {
+        s->free_rows = row->next;
+        s->rows_again++;
+        thread = row->thread;
+    } else {
+        row = (prof__row *)prof__take(
+            sizeof *row, sizeof(prof_thread_info) + (s->wide ? PROF__LANE_SHARE : 0));
+        if (!row) return NULL;
+        thread = prof__row_thread(s, id);
+    }
     memset(row, 0, sizeof *row);
     row->info.id = id;
     row->generation = s->generation;
-    row->thread = prof__row_thread(s, id);
+    row->number = s->row_number++;
+    row->thread = thread;
     if (s->last_row) PROF__RELEASE(s->last_row->next, row);
     else s->rows = row;
     s->last_row = row;
@@ -2588,10 +2852,14 @@ PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
 PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     const struct prof_trace *s = &prof__trace;
     size_t share = t->promised == s->generation ? 0 : prof__state_share();
-    prof__chunk *c = prof__arena_fits(share) ? prof__chunk_take(NULL) : NULL;
+    prof__chunk *c;
+    if (!s->regions) t->ring = NULL;
+    if (!prof__arena_fits(share) || (s->regions && !prof__ring_open(t))) return false;
+    t->segment = NULL;
+    c = prof__chunk_take(t);
     if (!c) return false;
     if (!prof__arena_fits(share)) {
-        prof__chunk_give(c->begin, c->limit);
+        prof__chunk_give(t, c->begin, c->limit);
         return false;
     }
     prof__arena.promised += share;
@@ -2612,7 +2880,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     PROF__STORE(t->closed, false);
     PROF__STORE(t->hot.limit, NULL);
     if (!prof__row_open(t)) {
-        prof__chunk_give(c->begin, c->limit);
+        prof__chunk_give(t, c->begin, c->limit);
         return false;
     }
     prof__segment_open(t, c);
@@ -2634,8 +2902,8 @@ PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
     if (*p) *p = t->next;
     if (!s->open || !prof__in_grid(t)) return;
     if (t->generation >= s->first_generation) {
-        prof__chunk_give(t->hot.cursor, t->limit);
-        if (t->spare) prof__chunk_give(t->spare->begin, t->spare->limit);
+        if (!t->ring) prof__chunk_give(t, t->hot.cursor, t->limit);
+        if (t->spare) prof__chunk_give(t, t->spare->begin, t->spare->limit);
     }
     t->next = s->free_states;
     s->free_states = t;
@@ -2657,6 +2925,7 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
         t->segment->end = t->hot.cursor;
         PROF__BUMP(t->counts.slots, (size_t)(t->hot.cursor - t->segment->begin));
         prof__counts_add(&s->counts, &t->counts);
+        t->row->left = true;
     }
     prof__state_give(slot, t);
     prof__unlock();
@@ -3514,16 +3783,24 @@ PROF__FN void prof__functions_name(void) {
 
 /* ---- @COLLECT: records back to zones and moments, thread by thread ---- */
 
+PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate) {
+    if (rate == 1000000000u) return (int64_t)ticks;
+    return (int64_t)(ticks / rate * 1000000000u + ticks % rate * 1000000000u / rate);
+}
+
+/* Of a clock that is not the CPU's. */
+PROF__FN uint64_t prof__clock_rate(const struct prof_trace *s) {
+    return s->platform.ticks_per_second ? s->platform.ticks_per_second : 1000000000u;
+}
+
 /* Ticks of a clock whose rate is told, to ns since the session's start. */
 PROF__FN int64_t prof__ticks_ns(uint64_t tick) {
     const struct prof_trace *s = &prof__trace;
-    uint64_t rate = s->platform.ticks_per_second ? s->platform.ticks_per_second : 1000000000u;
     tick = tick < s->start_tick ? 0 : tick - s->start_tick;
 #if PROF__BARE
     if (s->clock == PROF_CLOCK_CPU) tick >>= PROF__CLOCK_SHIFT;
 #endif
-    if (rate == 1000000000u) return (int64_t)tick;
-    return (int64_t)(tick / rate * 1000000000u + tick % rate * 1000000000u / rate);
+    return prof__rate_ns(tick, prof__clock_rate(s));
 }
 
 #if PROF__BARE
@@ -3538,11 +3815,12 @@ PROF__FN uint64_t prof__scale_ns(const prof__scale *k, uint64_t ticks) {
     return k->ns + ((high * k->mult) << (32 - k->shift)) + ((low * k->mult) >> k->shift);
 }
 
-PROF__FN prof__scale prof__scale_between(prof__knot a, prof__knot b) {
+/* Times count from base. */
+PROF__FN prof__scale prof__scale_between(prof__knot a, prof__knot b, uint64_t base) {
     prof__scale k = { a.tick, 0, b.tick, 0, 0 };
     prof__real r = prof__real_div(prof__real_from((int64_t)(b.ns - a.ns)),
                                   prof__real_from((int64_t)(b.tick - a.tick)));
-    k.ns = a.ns - prof__trace.knots[0].ns;
+    k.ns = a.ns - base;
     if (!r.m) return k;
     k.mult = r.m >> 21;                  /* 32 bits; rounded down, so the next knot is not passed */
     k.shift = -(r.e + 21);
@@ -3553,15 +3831,20 @@ PROF__FN prof__scale prof__scale_between(prof__knot a, prof__knot b) {
     return k;
 }
 
-PROF__FN int64_t prof__to_ns(prof__scale *k, uint64_t tick) {
-    const struct prof_trace *s = &prof__trace;
+PROF__FN int64_t prof__knots_ns(prof__scale *k, const prof__knot *knots, uint32_t count,
+                                uint64_t tick) {
     uint32_t i = 1;
-    if (s->clock != PROF_CLOCK_CPU) return prof__ticks_ns(tick);
     if (tick < k->tick || tick > k->last_tick) {
-        while (i + 1 < s->knot_count && tick > s->knots[i].tick) i++;
-        *k = prof__scale_between(s->knots[i - 1], s->knots[i]);
+        while (i + 1 < count && tick > knots[i].tick) i++;
+        *k = prof__scale_between(knots[i - 1], knots[i], knots[0].ns);
     }
     return tick < k->tick ? (int64_t)k->ns : (int64_t)prof__scale_ns(k, tick - k->tick);
+}
+
+PROF__FN int64_t prof__to_ns(prof__scale *k, uint64_t tick) {
+    const struct prof_trace *s = &prof__trace;
+    if (s->clock == PROF_CLOCK_CPU) return prof__knots_ns(k, s->knots, s->knot_count, tick);
+    return prof__ticks_ns(tick);
 }
 #endif
 
@@ -3574,7 +3857,7 @@ typedef struct prof__moment {
 typedef struct prof__zone {
     uint64_t start, end;
     uint32_t site, depth;
-    bool unfinished;
+    bool unfinished, partial;            /* partial: a ring has lost what was within it */
 } prof__zone;
 typedef struct prof__tree prof__tree;
 PROF__FN void prof__tree_add(prof__tree *tree, const prof__zone *z);
@@ -3588,6 +3871,7 @@ typedef struct prof__reader {
     uint64_t after[PROF__LEVELS];        /* it begins then or later: the one before it ended */
     uint64_t epoch, last, latest;        /* latest: no end comes after it */
     uint64_t lost;
+    uint64_t oldest;                     /* end of the first record that a ring holds */
     prof__scale scale;
 } prof__reader;
 
@@ -3614,6 +3898,8 @@ PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, 
     z.end = end;
     z.site = site_depth >> 8;
     z.unfinished = unfinished;
+    if (r->oldest == UINT64_MAX) r->oldest = end;
+    z.partial = z.start < r->oldest;
     if (r->pending > z.depth && r->first_start[z.depth] < z.start) prof__read_lost(r, z.depth);
     if (r->pending <= z.depth) {
         z.start = PROF__MAX(z.start, r->last);
@@ -3704,6 +3990,7 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     r->last = 0;
     r->latest = prof__trace.clock == PROF_CLOCK_CPU && !PROF__BARE ? prof__trace.stop_tick
                                                                      : UINT64_MAX;
+    r->oldest = row->overwritten ? UINT64_MAX : 0;
     for (const prof__segment *g = row->first; g; g = g->next) {
         const prof__record *end = g->end ? g->end : row->cursor;
         if (end > g->begin && end <= g->limit) prof__read_segment(r, g->begin, end);
@@ -3763,6 +4050,7 @@ PROF__FN void prof__tree_add(prof__tree *t, const prof__zone *z) {
     e->device_type = PROF_DEVICE_CPU;
     e->flags = z->unfinished ? PROF_EVENT_UNFINISHED : 0;
     e->extra = NULL;
+    if (z->partial) e->flags |= PROF_EVENT_PARTIAL;
     t->count++;
     t->pending = depth;
     if (!depth) {
@@ -3854,7 +4142,7 @@ PROF__FN void prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
 PROF__FN void prof__count_rows(struct prof_trace *s) {
     s->event_count = s->moment_count = 0;
     s->steps = s->lost = 0;
-    for (prof__row *row = s->rows; row; row = row->next) {
+    for (prof__row *row = s->records_only ? NULL : s->rows; row; row = row->next) {
         prof__reader r;
         memset(&r, 0, sizeof r);
         prof__read_row(&r, row);
@@ -5999,7 +6287,7 @@ PROF__FN void prof__table_head(prof__table *t) {
 
 /* The counts that are not zero, each with what to do about it. */
 typedef struct prof__note { const char *key, *text; uint64_t count; } prof__note;
-#define PROF__NOTES 17
+#define PROF__NOTES 20
 
 PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
     static const char *const texts[PROF__NOTES][2] = {
@@ -6019,7 +6307,10 @@ PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
         { "duplicates", "Events merged into a parent of the same name" },
         { "overlaps", "Events that overlap another only partly (self times may be negative)" },
         { "no_forward", "Backward events without a forward thread: no stack" },
-        { "unlinked", "Device events whose launch is not in the trace" } };
+        { "unlinked", "Device events whose launch is not in the trace" },
+        { "overwritten", "Zones that the ring no longer holds (give prof_desc.memory more)" },
+        { "stalls", "Times all chunks of a thread were full (call prof_flush more often)" },
+        { "stream_failures", "Times the stream's sink failed" } };
     prof_stats s = prof_trace_stats(trace);
     uint64_t counts[PROF__NOTES];
     counts[0] = s.dropped_full;
@@ -6039,6 +6330,9 @@ PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
     counts[14] = s.overlaps;
     counts[15] = s.no_forward;
     counts[16] = s.unlinked;
+    counts[17] = s.overwritten;
+    counts[18] = s.stalls;
+    counts[19] = s.stream_failures;
     for (int i = 0; i < PROF__NOTES; i++) {
         n[i].key = texts[i][0];
         n[i].text = texts[i][1];
@@ -7221,6 +7515,1017 @@ PROF_API PROF__QUIET prof_result prof_write_event_stacks(const prof_trace *trace
     return prof__out_close(&o);
 }
 
+/* ---- @RAW: records as blocks that can be read alone: the stream, the dump, the reader ---- */
+
+#if !PROF__BARE
+
+enum {
+    PROF__RAW_SESSION = 1, PROF__RAW_SITES, PROF__RAW_THREAD, PROF__RAW_RECORDS, PROF__RAW_OPEN,
+    PROF__RAW_COUNTS
+};
+enum {
+    PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = 1,
+    PROF__RAW_HEAD = 6,                  /* words before the payload */
+    PROF__RAW_RECORDS_HEAD = 10,         /* ... and of it, before the records */
+    PROF__RAW_WORDS = 4096,              /* that the writer puts into a block */
+    PROF__RAW_LIMIT = 65536,             /* bytes of payload that the reader takes */
+    PROF__RAW_AGAIN = 64                 /* blocks of records between two that tell all names */
+};
+
+/* One block, made in place, and what the blocks before it have told. */
+typedef struct prof__raw {
+    prof_sink sink;
+    bool failed;
+    uint32_t number, used, sites, names, round, told;   /* round: from 1; told: record blocks */
+    uint64_t last_knot;
+    prof__knot now;                      /* readings of both clocks, and of the session's */
+    uint64_t now_ns;
+    uint32_t words[PROF__RAW_WORDS];
+} prof__raw;
+
+/* Seals a block of n words. Fewer than 65536 words cannot overflow 64 bits. */
+PROF__FN void prof__raw_seal(uint32_t *words, size_t n) {
+    uint64_t a = 0, b = 0;
+    words[4] = words[5] = 0;
+    for (size_t i = 1; i < n; i++) {
+        a += words[i];
+        b += a;
+    }
+    words[4] = (uint32_t)(a % UINT32_MAX);
+    words[5] = (uint32_t)(b % UINT32_MAX);
+}
+
+PROF__FN void prof__raw_begin(prof__raw *w, uint32_t type) {
+    w->words[0] = PROF__RAW_MAGIC;
+    w->words[1] = (uint32_t)PROF__RAW_VERSION << 16 | type;
+    w->used = PROF__RAW_HEAD;
+}
+
+PROF__FN bool prof__raw_end(prof__raw *w) {
+    w->words[2] = (w->used - PROF__RAW_HEAD) * 4;
+    w->words[3] = w->number;
+    prof__raw_seal(w->words, w->used);
+    if (!w->failed && !w->sink.write(w->sink.user, w->words, w->used * sizeof *w->words))
+        w->failed = true;
+    w->number += !w->failed;
+    return !w->failed;
+}
+
+PROF__FN void prof__raw_u32(prof__raw *w, uint32_t n) { w->words[w->used++] = n; }
+
+PROF__FN void prof__raw_u64(prof__raw *w, uint64_t n) {
+    prof__raw_u32(w, (uint32_t)n);
+    prof__raw_u32(w, (uint32_t)(n >> 32));
+}
+
+/* The texts one after another, then zeroes to a whole word. */
+PROF__FN void prof__raw_text(prof__raw *w, const char *const *texts, const size_t *sizes, int n) {
+    char *to = (char *)(w->words + w->used), *begin = to;
+    for (int i = 0; i < n; to += sizes[i++]) memcpy(to, texts[i], sizes[i]);
+    while ((to - begin) & 3) *to++ = 0;
+    w->used += (uint32_t)((size_t)(to - begin) / 4);
+}
+
+/* Ticks per second as the pairs of readings say. */
+PROF__FN uint64_t prof__raw_rate(const struct prof_trace *s, prof__knot now) {
+    uint64_t ticks = now.tick - prof__first_knot.tick, ns = now.ns - prof__first_knot.ns;
+    if (s->clock != PROF_CLOCK_CPU) return prof__clock_rate(s);
+    for (; ticks >> 33; ticks >>= 1) ns >>= 1;
+    return ns ? ticks * 1000000000u / ns : 1;
+}
+
+/* knots: how many of the session's to tell; a dump tells where it began and now. */
+PROF__FN void prof__raw_session(prof__raw *w, bool dump) {
+    const struct prof_trace *s = &prof__trace;
+    uint32_t knots = s->clock != PROF_CLOCK_CPU ? 0 : dump ? 1 : s->knot_count;
+    prof__raw_begin(w, PROF__RAW_SESSION);
+    prof__raw_u32(w, (uint32_t)s->clock);
+    prof__raw_u32(w, s->clock == PROF_CLOCK_PLATFORM ? 1 : prof__process_id());
+    prof__raw_u64(w, prof__raw_rate(s, w->now));
+    prof__raw_u64(w, s->start_tick);
+    prof__raw_u64(w, s->start_wall_ns);
+    prof__raw_u32(w, s->generation);
+    prof__raw_u32(w, knots + (knots && dump));
+    for (uint32_t i = 0; i < knots; i++) {
+        prof__raw_u64(w, s->knots[i].tick);
+        prof__raw_u64(w, s->knots[i].ns - s->knots[0].ns);
+    }
+    if (knots && dump) {
+        prof__raw_u64(w, w->now.tick);
+        prof__raw_u64(w, w->now.ns - s->knots[0].ns);
+    }
+    prof__raw_end(w);
+}
+
+PROF__FN void prof__raw_site(prof__raw *w, uint32_t number) {
+    const prof_site *site = prof__site(number);
+    const char *texts[3];
+    size_t sizes[3], all = 0, room = sizeof w->words - (PROF__RAW_HEAD + 6) * sizeof *w->words;
+    texts[0] = site->name;
+    texts[1] = site->file;
+    texts[2] = site->function;
+    for (int i = 0; i < 3; i++) {        /* a block on a small machine may not hold it all */
+        size_t n = strlen(texts[i]);
+        sizes[i] = PROF__MIN(n, room - all);
+        all += sizes[i];
+    }
+    if ((PROF__RAW_WORDS - w->used) * 4 < all + 24) {
+        prof__raw_end(w);
+        prof__raw_begin(w, PROF__RAW_SITES);
+    }
+    prof__raw_u32(w, number);
+    prof__raw_u32(w, site->line);
+    for (int i = 0; i < 3; i++) prof__raw_u32(w, (uint32_t)sizes[i]);
+    prof__raw_text(w, texts, sizes, 3);
+}
+
+/* The sites that the stream has not told yet. */
+PROF__FN void prof__raw_sites(prof__raw *w) {
+    uint32_t sites = PROF__ACQUIRE(prof__site_count), names = PROF__ACQUIRE(prof__names.count);
+    if (w->sites == sites && w->names == names) return;
+    prof__raw_begin(w, PROF__RAW_SITES);
+    while (w->sites < sites) prof__raw_site(w, ++w->sites);
+    while (w->names < names) prof__raw_site(w, PROF__PUSHED + w->names++);
+    prof__raw_end(w);
+}
+
+PROF__FN void prof__raw_thread(prof__raw *w, const prof__row *row) {
+    const char *name = row->name;
+    size_t size = strlen(name);
+    prof__raw_begin(w, PROF__RAW_THREAD);
+    prof__raw_u32(w, row->number);
+    prof__raw_u32(w, (uint32_t)size);
+    prof__raw_u64(w, row->info.id);
+    prof__raw_text(w, &name, &size, 1);
+    prof__raw_end(w);
+}
+
+/* A stretch of one thread's records, to be written. */
+typedef struct prof__span {
+    const prof__record *at, *end;
+    uint64_t position;                   /* slots the thread wrote before it */
+    uint32_t epoch;
+} prof__span;
+
+/* As many records as fit; a long one stays whole. */
+PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
+    const prof__record *c = span->at;
+    uint32_t *to = w->words + w->used;
+    size_t room = (size_t)(PROF__RAW_WORDS - w->used) / 3, n;
+    for (; c < span->end; c += n, room -= n, to += 3 * n) {
+        uint32_t third = PROF__LOAD(c->site_depth);
+        n = third >> 8 < PROF__KIND ? 1 : 1 + (third & 0xff);
+        if (n > room || n > (size_t)(span->end - c)) break;
+        memcpy(to, c, n * sizeof *c);
+        if (third >> 8 == PROF__CLOCK) span->epoch = to[0];
+        if (third >> 8 == PROF__ZONE64 || third >> 8 == PROF__UNFINISHED) span->epoch = to[4];
+    }
+    if (c == span->at) c = span->end;    /* what is no record goes no further */
+    span->position += (uint64_t)(c - span->at);
+    w->used = (uint32_t)(to - w->words);
+    span->at = c;
+}
+
+/* One block of records; false: the sink failed, and span is as it was. */
+PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span) {
+    prof__raw_begin(w, PROF__RAW_RECORDS);
+    prof__raw_u32(w, row->number);
+    prof__raw_u32(w, span->epoch);
+    prof__raw_u64(w, span->position);
+    prof__raw_u64(w, w->now.tick);
+    prof__raw_u64(w, w->now_ns);
+    prof__raw_u64(w, prof__raw_rate(&prof__trace, w->now));
+    prof__raw_copy(w, span);
+}
+
+PROF__FN void prof__raw_open_head(prof__raw *w, const prof__row *row, uint64_t end, uint32_t n) {
+    prof__raw_begin(w, PROF__RAW_OPEN);
+    prof__raw_u32(w, row->number);
+    prof__raw_u32(w, n);
+    prof__raw_u64(w, end);
+}
+
+PROF__FN void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
+    uint64_t counts[17];
+    counts[0] = s->recorded;
+    counts[1] = s->dropped_full;
+    counts[2] = s->dropped_deep;
+    counts[3] = s->dropped_threads;
+    counts[4] = s->dropped_sites;
+    counts[5] = s->unbalanced;
+    counts[6] = s->healed;
+    counts[7] = s->cut;
+    counts[8] = s->unfinished;
+    counts[9] = s->clock_steps;
+    counts[10] = s->names_cut;
+    counts[11] = s->overwritten;
+    counts[12] = s->stalls;
+    counts[13] = s->stream_failures;
+    counts[14] = s->threads;
+    counts[15] = s->dropped_busy;
+    counts[16] = s->lost;
+    prof__raw_begin(w, PROF__RAW_COUNTS);
+    prof__raw_u32(w, last);
+    prof__raw_u32(w, 17);
+    for (int i = 0; i < 17; i++) prof__raw_u64(w, counts[i]);
+    prof__raw_end(w);
+}
+
+/* The session's clock, read. A dump's time runs straight from the start to now. */
+PROF__FN void prof__raw_now(prof__raw *w, bool dump) {
+    const struct prof_trace *s = &prof__trace;
+    prof__scale scale;
+    memset(&scale, 0, sizeof scale);
+    w->now.ns = 0;
+    if (s->clock == PROF_CLOCK_CPU) w->now = prof__knot_now();
+    else w->now.tick = prof__now_ticks(s->clock, &s->platform);
+    w->now_ns = dump && s->clock == PROF_CLOCK_CPU ? w->now.ns - s->knots[0].ns
+                                                   : (uint64_t)prof__to_ns(&scale, w->now.tick);
+}
+
+/* ---- The stream ---- */
+
+/* Held while something is written; its owner's slot address, as the recorder's lock. */
+static uintptr_t prof__stream_owner;
+static prof__raw prof__raw_out;          /* the stream's, or a dump's */
+static bool prof__raw_busy;              /* by a dump */
+
+PROF__FN bool prof__stream_mine(void) {
+    return PROF__LOAD(prof__stream_owner) == (uintptr_t)prof__slot_get();
+}
+
+/* False: this thread holds it already: a call out of the sink, or out of a signal handler. */
+PROF__FN bool prof__stream_lock(void) {
+    uintptr_t self = (uintptr_t)prof__slot_get();
+    bool taken = false;
+    if (prof__stream_mine()) return false;
+    for (; !taken; prof__yield()) {
+        prof__lock();
+        taken = !prof__stream_owner;
+        if (taken) PROF__STORE(prof__stream_owner, self);
+        prof__unlock();
+    }
+    return true;
+}
+
+PROF__FN void prof__stream_unlock(void) { PROF__RELEASE(prof__stream_owner, 0u); }
+
+/* Has state t recorded in this session? */
+PROF__FN bool prof__state_used(const prof__state *t) {
+    return PROF__LOAD(t->laid) == prof__trace.first_generation;
+}
+
+PROF__FN prof__state *prof__state_at(uint32_t i) {
+    return (prof__state *)(void *)((char *)prof__trace.states + i * prof__trace.state_size);
+}
+
+/* Records that are not written yet, of the oldest segment of t that has any. Done: they are the
+   segment's last. NULL: there is nothing. */
+PROF__FN prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool *done) {
+    prof__segment *g = NULL;
+    prof__lock();
+    if (prof__state_used(t)) g = t->ring + t->ring_flushed;
+    if (g && !g->row) g = NULL;
+    if (g) {
+        const prof__record *end = g->end ? g->end : PROF__ACQUIRE(t->hot.cursor);
+        if (end < g->flushed || end > g->limit) end = g->flushed;
+        span->at = g->flushed;
+        span->end = end;
+        span->position = g->position + (uint64_t)(g->flushed - g->begin);
+        span->epoch = g->epoch;
+        *done = g->end != NULL;
+        if (span->at == end && !*done) g = NULL;
+    }
+    prof__unlock();
+    return g;
+}
+
+PROF__FN void prof__stream_done(prof__state *t, prof__segment *g) {
+    prof__lock();
+    prof__segment_free(g);
+    t->ring_flushed = (t->ring_flushed + 1) % t->ring_count;
+    prof__unlock();
+}
+
+/* What a reader must know before records: all of it now and then, else what is new. */
+PROF__FN void prof__stream_tell(prof__raw *w, prof__row *row) {
+    uint64_t knot = prof__trace.knot_count ? prof__trace.knots[prof__trace.knot_count - 1].tick : 0;
+    bool again = w->told++ % PROF__RAW_AGAIN == 0;
+    if (again) {
+        w->sites = w->names = 0;
+        w->round++;
+    }
+    if (again || w->last_knot != knot) prof__raw_session(w, false);
+    w->last_knot = knot;
+    if (again) {
+        prof_stats stats = prof_get_stats();
+        prof__raw_counts(w, &stats, false);
+    }
+    prof__raw_sites(w);
+    if (row->announced != w->round) prof__raw_thread(w, row);
+    row->announced = w->round;
+}
+
+/* Writes the records of span; false: the sink failed, and what is left is still in span. */
+PROF__FN bool prof__stream_write(prof__raw *w, prof__row *row, prof__span *span) {
+    while (span->at < span->end) {
+        prof__span next = *span;
+        prof__stream_tell(w, row);
+        prof__raw_records(w, row, &next);
+        if (w->failed || !prof__raw_end(w)) return false;
+        *span = next;
+    }
+    return true;
+}
+
+PROF__FN bool prof__stream_state(prof__raw *w, prof__state *t) {
+    prof__segment *g;
+    prof__span span;
+    bool done;
+    while ((g = prof__stream_find(t, &span, &done)) != NULL) {
+        bool ok = prof__stream_write(w, g->row, &span);
+        g->flushed = g->begin + (span.at - g->begin);
+        g->epoch = span.epoch;
+        if (!ok || !done) return ok;
+        prof__stream_done(t, g);
+    }
+    return true;
+}
+
+/* Ticks become times before the pair of readings after them is known. So that pair is foretold:
+   the last one lies ahead, where the clock's rate so far leads, and the next mends the error. */
+PROF__FN void prof__stream_clock(struct prof_trace *s) {
+    prof__knot now, first = prof__first_knot, a = { 0, 0 }, b = { 0, 0 };
+    prof__scale ticks;
+    uint64_t gap;
+    if (s->clock != PROF_CLOCK_CPU) return;
+    do now = prof__knot_now(); while (now.ns - first.ns < 5000000u);
+    if (s->knot_count > 1 && now.tick < s->knots[s->knot_count - 1].tick) return;
+    b.tick = now.ns - first.ns;
+    b.ns = now.tick - first.tick;
+    ticks = prof__scale_between(a, b, 0);
+    gap = PROF__MAX((now.ns - s->knots[0].ns) / 4, 1000000000u);
+    now.ns += gap;
+    now.tick += prof__scale_ns(&ticks, gap);
+    if (s->knot_count == PROF__KNOTS)    /* after 11 days: the start stays, what follows goes */
+        memmove(s->knots + 1, s->knots + 2, --s->knot_count * sizeof *s->knots - sizeof *s->knots);
+    prof__knot_add(now);
+}
+
+PROF__FN prof_result prof__stream_flush_locked(struct prof_trace *s) {
+    prof__raw *w = &prof__raw_out;
+    bool ok = true;
+    w->failed = false;
+    prof__lock();
+    prof__stream_clock(s);
+    prof__unlock();
+    prof__raw_now(w, false);
+    for (uint32_t i = 0; ok && i < s->max_threads; i++)
+        ok = prof__stream_state(w, prof__state_at(i));
+    s->stream_failures += !ok;
+    return ok ? PROF_OK : PROF_ERROR_SINK;
+}
+
+PROF_API PROF__QUIET prof_result prof_flush(void) {
+    struct prof_trace *s = &prof__trace;
+    prof_result result = PROF_ERROR_STATE;
+    bool ours;
+    if (!prof__stream_lock()) return PROF_ERROR_STATE;
+    prof__lock();
+    ours = s->open && s->mode == PROF_MODE_STREAM;
+    prof__unlock();
+    if (ours) result = prof__stream_flush_locked(s);
+    prof__stream_unlock();
+    return result;
+}
+
+PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
+    prof__raw *w = &prof__raw_out;
+    memset(w, 0, offsetof(prof__raw, words));
+    w->sink = d->stream;
+    s->flush = prof_flush;
+    s->flush_inline = d->stream_inline;
+    prof__stream_clock(s);
+}
+
+/* Zones that prof_stop ended. */
+PROF__FN void prof__raw_open_row(prof__raw *w, const prof__row *row) {
+    prof__raw_open_head(w, row, row->stop_tick, row->open_count);
+    for (uint32_t i = 0; i < row->open_count; i++) {
+        prof__raw_u64(w, row->open[i].start);
+        prof__raw_u32(w, row->open[i].site | row->open[i].depth);
+        prof__raw_u32(w, 0);
+    }
+    prof__raw_end(w);
+}
+
+/* After prof_stop: what is left, and what only now is known. */
+PROF__FN void prof__stream_close(struct prof_trace *s) {
+    prof__raw *w = &prof__raw_out;
+    prof_stats stats;
+    bool ok = prof__stream_flush_locked(s) == PROF_OK;
+    for (prof__row *row = s->rows; ok && row; row = row->next) {
+        prof__stream_tell(w, row);
+        prof__raw_thread(w, row);
+        if (row->open_count) prof__raw_open_row(w, row);
+    }
+    stats = prof_get_stats();
+    prof__raw_counts(w, &stats, true);
+}
+
+/* ---- The dump: no locks, nothing but what a signal handler may do ---- */
+
+/* Zones that are open in t now. */
+PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__row *row) {
+    const prof__frame *bottom = PROF__ACQUIRE(t->hot.bottom), *top = PROF__ACQUIRE(t->hot.top);
+    if (bottom < t->frames || top > t->deepest || top <= bottom) return;
+    prof__raw_open_head(w, row, w->now.tick, (uint32_t)(top - bottom));
+    for (const prof__frame *f = bottom; f < top; f++) {
+        uint32_t start = PROF__ACQUIRE(f->start);
+        prof__raw_u64(w, (uint64_t)PROF__LOAD(f->epoch) << 32 | start);
+        prof__raw_u32(w, PROF__LOAD(f->site) | (uint32_t)(f - bottom));
+        prof__raw_u32(w, 0);
+    }
+    prof__raw_end(w);
+}
+
+/* The records of a segment that its thread may be emptying at this moment: a block that was copied
+   while it did is not written. cursor: where the thread stands, if this is its current one. */
+PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const prof__record *cursor) {
+    uint32_t use = PROF__ACQUIRE(g->use);
+    const prof__row *row = PROF__ACQUIRE(g->row);
+    const prof__record *end = PROF__LOAD(g->end);
+    prof__span span;
+    if (!row) return;
+    span.at = PROF__LOAD(g->flushed);
+    span.end = end ? end : cursor;
+    span.position = PROF__LOAD(g->position) + (uint64_t)(span.at - g->begin);
+    span.epoch = PROF__LOAD(g->epoch);
+    if (span.at < g->begin || span.end > g->limit) return;
+    while (span.at < span.end && !w->failed) {
+        prof__raw_records(w, row, &span);
+        PROF__FENCE();
+        if (PROF__LOAD(g->use) != use) return;
+        prof__raw_end(w);
+    }
+}
+
+PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
+    const prof__row *row = PROF__ACQUIRE(t->row);
+    const prof__record *cursor = PROF__ACQUIRE(t->hot.cursor);
+    prof__raw_thread(w, row);
+    for (uint32_t i = 0; t->ring && i < t->ring_count; i++)
+        prof__dump_segment(w, t->ring + (t->ring_next + i) % t->ring_count, cursor);
+    if (!row->left && prof__trace.open) prof__dump_open(w, t, row);
+    else if (row->open_count) prof__raw_open_row(w, row);
+}
+
+/* PROF_MODE_TRACE: rows and segments are only ever added. */
+PROF__FN void prof__dump_rows(prof__raw *w, const struct prof_trace *s) {
+    for (const prof__row *row = PROF__ACQUIRE(s->rows); row; row = PROF__ACQUIRE(row->next)) {
+        const prof__record *cursor = row->cursor;
+        const prof__segment *g = PROF__ACQUIRE(row->first);
+        for (uint32_t i = 0; !cursor && i < s->max_threads; i++) {
+            const prof__state *t = prof__state_at(i);
+            if (t->promised == s->generation && t->row == row)
+                cursor = PROF__ACQUIRE(t->hot.cursor);
+        }
+        prof__raw_thread(w, row);
+        for (; g; g = PROF__ACQUIRE(g->next)) prof__dump_segment(w, g, cursor);
+    }
+    for (uint32_t i = 0; s->open && i < s->max_threads; i++) {
+        const prof__state *t = prof__state_at(i);
+        if (t->promised == s->generation && !t->row->left) prof__dump_open(w, t, t->row);
+    }
+    for (const prof__row *row = s->open ? NULL : s->rows; row; row = row->next)
+        if (row->open_count) prof__raw_open_row(w, row);
+}
+
+PROF__FN void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
+    prof_stats stats;
+    prof__counts sum = s->counts;
+    memset(&stats, 0, sizeof stats);
+    for (uint32_t i = 0; s->open && i < s->max_threads; i++) {
+        const prof__state *t = prof__state_at(i);
+        if (t->promised != s->generation || t->row->left) continue;
+        prof__counts_add(&sum, &t->counts);
+        sum.slots += (size_t)(PROF__ACQUIRE(t->hot.cursor) - t->begin);
+    }
+    prof__stats_add(&stats, &sum);
+    prof__raw_counts(w, &stats, true);
+}
+
+PROF__FN void prof__dump(prof__raw *w, const struct prof_trace *s) {
+    prof__raw_now(w, true);
+    prof__raw_session(w, true);
+    prof__raw_sites(w);
+    if (s->regions)
+        for (uint32_t i = 0; i < s->max_threads; i++) {
+            const prof__state *t = prof__state_at(i);
+            if (prof__state_used(t)) prof__dump_state(w, t);
+        }
+    else prof__dump_rows(w, s);
+    prof__dump_counts(w, s);
+}
+
+/* False: another thread is dumping, or the code that this signal interrupted. */
+PROF__FN bool prof__dump_claim(void) {
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+    return !__atomic_exchange_n(&prof__raw_busy, true, __ATOMIC_ACQ_REL);
+#else
+    bool busy = prof__raw_busy;
+    prof__raw_busy = true;
+    return !busy;
+#endif
+}
+
+PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
+    const struct prof_trace *s = &prof__trace;
+    prof__raw *w = &prof__raw_out;
+    if (!out.write) return PROF_ERROR_INVALID;
+    if (!(s->open || s->stopped) || s->mode == PROF_MODE_STREAM || s->mode == PROF_MODE_AGGREGATE ||
+        !prof__dump_claim())
+        return PROF_ERROR_STATE;
+    memset(w, 0, offsetof(prof__raw, words));
+    w->sink = out;
+    prof__dump(w, s);
+    PROF__RELEASE(prof__raw_busy, false);
+    return w->failed ? PROF_ERROR_SINK : PROF_OK;
+}
+
+/* ---- The reader ---- */
+
+typedef struct prof__raw_place {
+    prof_site site;
+    uint32_t number;
+    bool used, known;
+} prof__raw_place;
+typedef struct prof__raw_row {
+    prof_thread_info info;
+    uint64_t position, oldest;           /* of the slot to come; end of the first one after a gap */
+    uint32_t number;
+    bool used;
+} prof__raw_row;
+
+struct prof_raw {
+    prof_raw_desc desc;
+    prof_raw_stats stats;
+    prof__raw_place *sites;              /* place number % site_places, or the next free one */
+    prof__raw_row *rows;
+    uint32_t site_places, row_places, next_block;
+    char *text, *text_end;
+    bool session, in_damage, swap;
+    uint32_t generation, clock, knot_count;
+    uint64_t rate, start_tick, start_wall_ns;
+    prof__knot knots[PROF__KNOTS + 1], pair;
+    prof__scale scale;
+    size_t have;                         /* bytes in block */
+    uint32_t block[PROF__RAW_HEAD + PROF__RAW_LIMIT / 4];
+};
+
+PROF__FN uint32_t prof__raw_swapped(uint32_t n) {
+    return n << 24 | (n & 0xff00) << 8 | (n >> 8 & 0xff00) | n >> 24;
+}
+
+/* Word i of the block, in this machine's order. */
+PROF__FN uint32_t prof__raw_get(const prof_raw *r, size_t i) {
+    return r->swap ? prof__raw_swapped(r->block[i]) : r->block[i];
+}
+
+PROF__FN uint64_t prof__raw_get64(const prof_raw *r, size_t i) {
+    return prof__raw_get(r, i) | (uint64_t)prof__raw_get(r, i + 1) << 32;
+}
+
+/* The thread's row; NULL: there are too many. */
+PROF__FN prof__raw_row *prof__raw_row_of(prof_raw *r, uint32_t number) {
+    uint32_t i = number % r->row_places;
+    for (uint32_t n = 0; n < r->row_places; n++, i = i + 1 == r->row_places ? 0 : i + 1) {
+        prof__raw_row *row = r->rows + i;
+        if (row->used && row->number != number) continue;
+        if (!row->used) {
+            memset(row, 0, sizeof *row);
+            row->used = true;
+            row->number = number;
+        }
+        return row;
+    }
+    return NULL;
+}
+
+PROF__FN const char *prof__raw_keep(prof_raw *r, const char *text, size_t size) {
+    char *p = r->text;
+    if ((size_t)(r->text_end - p) <= size) return NULL;
+    memcpy(p, text, size);
+    p[size] = 0;
+    r->text += size + 1;
+    return p;
+}
+
+PROF__FN prof__raw_place *prof__raw_place_of(prof_raw *r, uint32_t number) {
+    uint32_t i = number % r->site_places;
+    for (uint32_t n = 0; n < r->site_places; n++, i = i + 1 == r->site_places ? 0 : i + 1)
+        if (!r->sites[i].used || r->sites[i].number == number) return r->sites + i;
+    return NULL;
+}
+
+/* A site's name and place; one that was never told is called site#N. */
+PROF__FN const prof_site *prof__raw_site_of(prof_raw *r, uint32_t number) {
+    static const prof_site none = { "site#?", "", "", 0 };
+    prof__raw_place *place = prof__raw_place_of(r, number);
+    char name[24] = "site#", *end = prof__text_u64(name + 5, number);
+    const char *kept;
+    if (!place || !place->known) r->stats.unknown_sites++;
+    if (place && place->used) return &place->site;
+    kept = place ? prof__raw_keep(r, name, (size_t)(end - name)) : NULL;
+    if (!kept) return &none;
+    place->site = none;
+    place->site.name = kept;
+    place->number = number;
+    place->used = true;
+    return &place->site;
+}
+
+PROF__FN void prof__raw_put_site(prof_raw *r, uint32_t number, uint32_t line, const char *text,
+                                 const uint32_t *sizes) {
+    prof__raw_place *place = prof__raw_place_of(r, number);
+    char *begin = r->text;
+    prof_site site = { NULL, NULL, NULL, 0 };
+    if (!place || place->known) return;
+    site.name = prof__raw_keep(r, text, sizes[0]);
+    site.file = prof__raw_keep(r, text + sizes[0], sizes[1]);
+    site.function = prof__raw_keep(r, text + sizes[0] + sizes[1], sizes[2]);
+    site.line = line;
+    if (!site.name || !site.file || !site.function) {
+        r->text = begin;
+        return;
+    }
+    place->site = site;
+    place->number = number;
+    place->used = place->known = true;
+}
+
+PROF__FN void prof__raw_read_sites(prof_raw *r, size_t at, size_t end) {
+    while (at + 5 <= end) {
+        uint32_t sizes[3];
+        uint64_t words = 3;
+        for (size_t i = 0; i < 3; i++) words += sizes[i] = prof__raw_get(r, at + 2 + i);
+        words /= 4;
+        if (words > end - at - 5) return;
+        prof__raw_put_site(r, prof__raw_get(r, at), prof__raw_get(r, at + 1),
+                           (const char *)(r->block + at + 5), sizes);
+        at += 5 + (size_t)words;
+    }
+}
+
+PROF__FN void prof__raw_hand(prof_raw *r, const prof_raw_item *item) {
+    if (r->desc.item) r->desc.item(r->desc.user, item);
+}
+
+PROF__FN void prof__raw_forget(prof_raw *r) {
+    char *base = (char *)(void *)(r + 1);
+    memset(base, 0, (size_t)(r->text_end - base) / 2);
+    r->text = base + (r->text_end - base) / 2;
+}
+
+/* Clocks that go on, at a rate that 64 bits can hold. */
+PROF__FN bool prof__raw_pair_ok(prof__knot a, prof__knot b) {
+    return b.tick > a.tick && b.ns >= a.ns && (b.ns - a.ns) >> 20 <= b.tick - a.tick &&
+           !(b.tick >> 62) && !(b.ns >> 62);
+}
+
+PROF__FN void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
+    prof_raw_item item;
+    uint32_t count;
+    if (end - at < 10) return;
+    count = prof__raw_get(r, at + 9);
+    if (count > PROF__KNOTS || end - at < 10 + 4 * count || (count == 1)) return;
+    memset(&item, 0, sizeof item);
+    item.kind = PROF_RAW_SESSION;
+    item.start_ns = (int64_t)prof__raw_get64(r, at + 6);
+    item.value = prof__raw_get(r, at + 1);
+    if (!r->session || r->generation != prof__raw_get(r, at + 8) ||
+        r->start_wall_ns != (uint64_t)item.start_ns) {
+        if (r->session) prof__raw_forget(r);
+        prof__raw_hand(r, &item);
+    }
+    r->session = true;
+    r->clock = prof__raw_get(r, at);
+    r->rate = prof__raw_get64(r, at + 2);
+    r->start_tick = prof__raw_get64(r, at + 4);
+    r->start_wall_ns = (uint64_t)item.start_ns;
+    r->generation = prof__raw_get(r, at + 8);
+    r->knot_count = count;
+    memset(&r->scale, 0, sizeof r->scale);
+    for (uint32_t i = 0; i < count; i++) {
+        r->knots[i].tick = prof__raw_get64(r, at + 10 + 4 * i);
+        r->knots[i].ns = prof__raw_get64(r, at + 12 + 4 * i);
+        if (i && !prof__raw_pair_ok(r->knots[i - 1], r->knots[i]))
+            r->knot_count = 0;           /* no clock: the pairs with the records must do */
+    }
+}
+
+PROF__FN int64_t prof__raw_ns(prof_raw *r, uint64_t tick) {
+    uint64_t rate = r->rate ? r->rate : 1000000000u;
+    if (r->session && r->knot_count > 1)
+        return prof__knots_ns(&r->scale, r->knots, r->knot_count, tick);
+    if (r->session && r->clock != PROF_CLOCK_CPU)
+        return prof__rate_ns(tick < r->start_tick ? 0 : tick - r->start_tick, rate);
+    if (tick >= r->pair.tick) return (int64_t)r->pair.ns + prof__rate_ns(tick - r->pair.tick, rate);
+    return (int64_t)r->pair.ns - prof__rate_ns(r->pair.tick - tick, rate);
+}
+
+PROF__FN void prof__raw_read_thread(prof_raw *r, size_t at, size_t end) {
+    prof_raw_item item;
+    prof__raw_row *row;
+    const char *text = (const char *)(r->block + at + 4);
+    size_t size;
+    if (end - at < 4) return;
+    size = prof__raw_get(r, at + 1);
+    row = prof__raw_row_of(r, prof__raw_get(r, at));
+    if (size > (end - at - 4) * 4 || !row) return;
+    row->info.id = prof__raw_get64(r, at + 2);
+    if (size && (!row->info.name || strlen(row->info.name) != size ||
+                 memcmp(row->info.name, text, size) != 0))
+        row->info.name = prof__raw_keep(r, text, size);
+    memset(&item, 0, sizeof item);
+    item.kind = PROF_RAW_THREAD;
+    item.thread = row->number;
+    item.name = row->info.name;
+    item.value = (int64_t)row->info.id;
+    prof__raw_hand(r, &item);
+}
+
+/* What one record says. kind: PROF__ZONE64, also for short ones; PROF__UNFINISHED, PROF__INSTANT,
+   PROF__COUNTER, PROF__STEP; PROF__CLOCK: nothing. */
+typedef struct prof__item {
+    uint32_t kind, site, depth;
+    uint64_t start, end, value;
+} prof__item;
+
+/* Reads the record at c; returns the next, or end when it is cut off. */
+PROF__FN const prof__record *prof__item_read(const prof__record *c, const prof__record *end,
+                                             uint32_t *epoch, prof__item *item) {
+    uint64_t duration = c->duration;
+    item->kind = c->site_depth >> 8;
+    if (item->kind < PROF__KIND) {
+        item->kind = PROF__ZONE64;
+        item->end = (uint64_t)*epoch << 32 | c->end;
+        item->site = c->site_depth >> 8;
+        item->depth = c->site_depth & 0xff;
+    } else {
+        uint32_t more = c->site_depth & 0xff;
+        bool known = item->kind > PROF__CLOCK && item->kind <= PROF__STEP &&
+                     more == (item->kind == PROF__STEP ? 2u : 1u);
+        if (item->kind == PROF__CLOCK) *epoch = c->end;
+        if (!known || (size_t)(end - c) <= more) {
+            item->kind = PROF__CLOCK;
+            return (size_t)(end - c) <= more ? end : c + 1 + more;
+        }
+        duration = duration << 32 | c->end;
+        item->value = (uint64_t)c[1].duration << 32 | c[1].end;
+        item->end = item->kind >= PROF__INSTANT ? duration : item->value;
+        if (item->kind < PROF__INSTANT) *epoch = c[1].duration;
+        else duration = 0;
+        item->site = c[1].site_depth >> 8;
+        item->depth = c[1].site_depth & 0xff;
+        if (item->kind == PROF__STEP) {
+            duration = item->value > item->end ? item->value - item->end : 0;
+            item->end = item->value;
+            item->value = (uint64_t)c[2].duration << 32 | c[2].end;
+        }
+        c += more;
+    }
+    item->start = duration > item->end ? 0 : item->end - duration;
+    return c + 1;
+}
+
+PROF__FN void prof__raw_hand_item(prof_raw *r, const prof__raw_row *row, uint32_t thread,
+                                  const prof__item *i) {
+    prof_raw_item item;
+    memset(&item, 0, sizeof item);
+    item.kind = i->kind == PROF__COUNTER ? PROF_RAW_COUNTER : i->kind == PROF__STEP ? PROF_RAW_STEP
+              : i->kind == PROF__INSTANT ? PROF_RAW_INSTANT : PROF_RAW_ZONE;
+    item.thread = thread;
+    item.name = "ProfilerStep";
+    if (item.kind != PROF_RAW_STEP) {
+        item.site = prof__raw_site_of(r, i->site);
+        item.name = item.site->name;
+    }
+    item.start_ns = prof__raw_ns(r, i->start);
+    item.end_ns = prof__raw_ns(r, i->end);
+    item.value = (int64_t)i->value;
+    item.depth = (uint8_t)i->depth;
+    if (i->kind == PROF__UNFINISHED) item.flags = PROF_EVENT_UNFINISHED;
+    if (item.kind == PROF_RAW_ZONE && row && i->start < row->oldest)
+        item.flags |= PROF_EVENT_PARTIAL;
+    prof__raw_hand(r, &item);
+}
+
+/* Where these records stand among the thread's: how many of them were there before. */
+PROF__FN size_t prof__raw_known(prof_raw *r, prof__raw_row *row, uint64_t position, size_t count) {
+    uint64_t known = row->position > position ? row->position - position : 0;
+    if (row->position < position) {
+        r->stats.missing_records += position - row->position;
+        row->oldest = UINT64_MAX;
+    }
+    row->position = PROF__MAX(row->position, position + count);
+    return (size_t)PROF__MIN(known, count);
+}
+
+PROF__FN void prof__raw_read_records(prof_raw *r, size_t at, size_t end) {
+    const prof__record *c, *stop;
+    prof__raw_row *row;
+    uint32_t epoch, thread;
+    size_t known = 0;
+    if (end - at < PROF__RAW_RECORDS_HEAD) return;
+    thread = prof__raw_get(r, at);
+    epoch = prof__raw_get(r, at + 1);
+    row = prof__raw_row_of(r, thread);
+    r->pair.tick = prof__raw_get64(r, at + 4);
+    r->pair.ns = prof__raw_get64(r, at + 6);
+    r->rate = prof__raw_get64(r, at + 8);
+    c = (const prof__record *)(const void *)(r->block + at + PROF__RAW_RECORDS_HEAD);
+    stop = c + (end - at - PROF__RAW_RECORDS_HEAD) / 3;
+    if (row) known = prof__raw_known(r, row, prof__raw_get64(r, at + 2), (size_t)(stop - c));
+    for (size_t i = at; r->swap && i < end; i++) r->block[i] = prof__raw_swapped(r->block[i]);
+    for (const prof__record *begin = c; c < stop;) {
+        prof__item item;
+        bool again = (size_t)(c - begin) < known;
+        c = prof__item_read(c, stop, &epoch, &item);
+        if (item.kind == PROF__CLOCK || again) continue;
+        if (row && row->oldest == UINT64_MAX) row->oldest = item.end;
+        prof__raw_hand_item(r, row, thread, &item);
+    }
+}
+
+PROF__FN void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
+    uint32_t thread, count;
+    prof__item item;
+    if (end - at < 4) return;
+    thread = prof__raw_get(r, at);
+    count = prof__raw_get(r, at + 1);
+    item.kind = PROF__UNFINISHED;
+    item.value = 0;
+    item.end = prof__raw_get64(r, at + 2);
+    for (at += 4; count && at + 4 <= end; count--, at += 4) {
+        item.start = PROF__MIN(prof__raw_get64(r, at), item.end);
+        item.site = prof__raw_get(r, at + 2) >> 8;
+        item.depth = prof__raw_get(r, at + 2) & 0xff;
+        prof__raw_hand_item(r, prof__raw_row_of(r, thread), thread, &item);
+    }
+}
+
+PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
+    uint64_t counts[17];
+    prof_stats *s = &r->stats.counts;
+    prof_raw_item item;
+    size_t given = end - at < 2 ? 0 : PROF__MIN((end - at - 2) / 2, prof__raw_get(r, at + 1));
+    for (size_t i = 0; i < 17; i++) counts[i] = i < given ? prof__raw_get64(r, at + 2 + 2 * i) : 0;
+    s->recorded = counts[0];
+    s->dropped_full = counts[1];
+    s->dropped_deep = counts[2];
+    s->dropped_threads = counts[3];
+    s->dropped_sites = counts[4];
+    s->dropped = counts[1] + counts[2] + counts[3] + counts[4];
+    s->unbalanced = counts[5];
+    s->healed = counts[6];
+    s->cut = counts[7];
+    s->unfinished = counts[8];
+    s->clock_steps = counts[9];
+    s->names_cut = counts[10];
+    s->overwritten = counts[11];
+    s->stalls = counts[12];
+    s->stream_failures = counts[13];
+    s->threads = (uint32_t)counts[14];
+    s->dropped_busy = counts[15];
+    s->dropped += counts[15];
+    s->lost = counts[16];
+    s->clock = (prof_clock)(r->clock <= PROF_CLOCK_PLATFORM ? r->clock : 0);
+    s->ticks_per_second = r->rate;
+    r->stats.ended = end > at && prof__raw_get(r, at) == 1;
+    memset(&item, 0, sizeof item);
+    item.kind = PROF_RAW_COUNTS;
+    item.counts = s;
+    prof__raw_hand(r, &item);
+}
+
+PROF__FN void prof__raw_read_block(prof_raw *r, size_t words) {
+    uint32_t type = prof__raw_get(r, 1) & 0xffff, number = prof__raw_get(r, 3);
+    if (number > r->next_block) r->stats.missing_blocks += number - r->next_block;
+    r->next_block = number + 1;
+    r->stats.blocks++;
+    r->in_damage = false;
+    if (r->swap) r->stats.other_endian = true;
+    if (prof__raw_get(r, 1) >> 16 != PROF__RAW_VERSION) {
+        r->stats.newer++;
+        return;
+    }
+    switch (type) {
+    case PROF__RAW_SESSION: prof__raw_read_session(r, PROF__RAW_HEAD, words); break;
+    case PROF__RAW_SITES: prof__raw_read_sites(r, PROF__RAW_HEAD, words); break;
+    case PROF__RAW_THREAD: prof__raw_read_thread(r, PROF__RAW_HEAD, words); break;
+    case PROF__RAW_RECORDS: prof__raw_read_records(r, PROF__RAW_HEAD, words); break;
+    case PROF__RAW_OPEN: prof__raw_read_open(r, PROF__RAW_HEAD, words); break;
+    case PROF__RAW_COUNTS: prof__raw_read_counts(r, PROF__RAW_HEAD, words); break;
+    default: break;                      /* of a later library: nothing that an older one needs */
+    }
+}
+
+/* Is the block at the buffer's start, of so many words, what was written? */
+PROF__FN bool prof__raw_right(prof_raw *r, size_t words) {
+    uint64_t a = 0, b = 0;
+    for (size_t i = 1; i < words; i++) {
+        a += i == 4 || i == 5 ? 0 : prof__raw_get(r, i);
+        b += a;
+    }
+    return prof__raw_get(r, 4) == a % UINT32_MAX && prof__raw_get(r, 5) == b % UINT32_MAX;
+}
+
+/* The words of the block at the buffer's start; 0: there is none; more than there are: wait. */
+PROF__FN size_t prof__raw_length(prof_raw *r) {
+    uint32_t size;
+    r->swap = r->block[0] != PROF__RAW_MAGIC;
+    if (r->swap && prof__raw_swapped(r->block[0]) != PROF__RAW_MAGIC) return 0;
+    size = prof__raw_get(r, 2);
+    return size & 3 || size > PROF__RAW_LIMIT ? 0 : PROF__RAW_HEAD + size / 4;
+}
+
+PROF__FN void prof__raw_skip(prof_raw *r, size_t bytes) {
+    r->have -= bytes;
+    memmove(r->block, (char *)r->block + bytes, r->have);
+}
+
+/* Bytes up to where a block may begin. */
+PROF__FN size_t prof__raw_damage(const prof_raw *r) {
+    const char *p = (const char *)r->block;
+    size_t n = 1;
+    while (n < r->have && p[n] != 'P' && p[n] != 'F') n++;
+    return n;
+}
+
+/* Reads whole blocks; last: nothing more will come. */
+PROF__FN void prof__raw_read(prof_raw *r, bool last) {
+    while (r->have >= 4 * PROF__RAW_HEAD || (last && r->have)) {
+        size_t words = r->have < 4 * PROF__RAW_HEAD ? 0 : prof__raw_length(r), skip;
+        if (words * 4 > r->have) {
+            if (!last) return;
+            words = 0;
+        }
+        if (words && prof__raw_right(r, words)) {
+            prof__raw_read_block(r, words);
+            prof__raw_skip(r, words * 4);
+            continue;
+        }
+        skip = prof__raw_damage(r);
+        r->stats.damaged_bytes += skip;
+        r->stats.damaged += !r->in_damage;
+        r->in_damage = true;
+        prof__raw_skip(r, skip);
+    }
+}
+
+PROF_API PROF__QUIET prof_result prof_raw_open(const prof_raw_desc *desc, prof_raw **raw) {
+    char *memory = desc ? (char *)desc->memory : NULL, *middle;
+    size_t skip = (16u - ((uintptr_t)memory & 15u)) & 15u, size;
+    prof_raw *r = (prof_raw *)(void *)(memory + (memory ? skip : 0));
+    if (!memory || !raw) return PROF_ERROR_INVALID;
+    if (desc->memory_size < sizeof *r + skip + 4096) return PROF_ERROR_MEMORY;
+    memset(r, 0, sizeof *r);
+    r->desc = *desc;
+    size = (desc->memory_size - skip - sizeof *r) & ~(size_t)15u;
+    middle = (char *)(void *)(r + 1) + size / 8;
+    r->text_end = (char *)(void *)(r + 1) + size;
+    r->rows = (prof__raw_row *)(void *)(r + 1);
+    r->row_places = (uint32_t)(size / 8 / sizeof *r->rows);
+    r->sites = (prof__raw_place *)(void *)(((uintptr_t)middle + 15u) & ~(uintptr_t)15u);
+    r->site_places = (uint32_t)((size / 2 - size / 8 - 16) / sizeof *r->sites);
+    prof__raw_forget(r);
+    *raw = r;
+    return PROF_OK;
+}
+
+PROF_API PROF__QUIET void prof_raw_push(prof_raw *raw, const void *data, size_t size) {
+    const char *from = (const char *)data;
+    raw->stats.bytes += size;
+    while (size) {
+        size_t part = PROF__MIN(size, sizeof raw->block - raw->have);
+        memcpy((char *)raw->block + raw->have, from, part);
+        raw->have += part;
+        from += part;
+        size -= part;
+        prof__raw_read(raw, false);
+    }
+}
+
+PROF_API PROF__QUIET prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *stats) {
+    prof__raw_read(raw, true);
+    if (stats) *stats = raw->stats;
+    if (raw->stats.newer) return PROF_ERROR_UNSUPPORTED;
+    return raw->stats.damaged || raw->stats.missing_blocks || !raw->stats.blocks
+               ? PROF_ERROR_INVALID : PROF_OK;
+}
+#endif
+
 /* ---- @SCHEDULE: which steps are recorded ---- */
 
 PROF_API PROF__QUIET prof_result prof_schedule_check(const prof_schedule *s) {
@@ -7430,42 +8735,74 @@ PROF__FN size_t prof__chunk_least(uint32_t depth) {
     return prof__align((2 * (size_t)depth + 4 + 2 * 16) * sizeof(prof__record));
 }
 
-/* What one thread takes: state, row, segments, a chunk with its analysis, its open zones at stop.
-   */
-PROF__FN size_t prof__thread_share(uint32_t depth, size_t chunk) {
+PROF__FN bool prof__ring_mode(const prof_desc *d) {
+    return d->mode == PROF_MODE_RING || d->mode == PROF_MODE_STREAM;
+}
+
+PROF__FN bool prof__records_only(const prof_desc *d) {
+    return d->records_only || d->mode >= PROF_MODE_STREAM;
+}
+
+PROF__FN size_t prof__record_share(const prof_desc *d) {
+    return sizeof(prof__record) + (prof__records_only(d) ? 0 : PROF__SLOT_SHARE);
+}
+
+/* What one thread takes: state, row, segments, a chunk (a ring: two) with its analysis, its open
+   zones at stop. */
+PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
+    uint32_t depth = prof__depth_of(d);
+    size_t zones = depth + chunk / sizeof(prof__record) * (prof__ring_mode(d) ? 2 : 1);
     return prof__state_size(depth) + prof__align(sizeof(prof__row)) + sizeof(prof_thread_info) +
-           2 * prof__align(sizeof(prof__segment)) + PROF__STATE_SHARE(depth) + chunk +
-           chunk / sizeof(prof__record) * PROF__SLOT_SHARE;
+           2 * prof__align(sizeof(prof__segment)) + depth * sizeof(prof__open) +
+           zones * prof__record_share(d);
 }
 
 #define PROF__FIXED_SHARE (64 + 2 * PROF__SITE_SHARE)   /* alignment, and the row of no site */
 
-PROF__FN size_t prof__need(uint32_t threads, uint32_t depth, uint32_t sites) {
-    return PROF__FIXED_SHARE + sites * PROF__SITE_SHARE +
-           threads * prof__thread_share(depth, prof__chunk_least(depth));
+PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
+    return PROF__FIXED_SHARE + prof__site_count * PROF__SITE_SHARE +
+           threads * prof__thread_share(d, prof__chunk_least(prof__depth_of(d)));
 }
 
 PROF_API PROF__QUIET size_t prof_memory_size(const prof_desc *desc) {
     prof_desc none;
     memset(&none, 0, sizeof none);
     if (!desc) desc = &none;
-    return prof__need(desc->max_threads ? desc->max_threads : 1, prof__depth_of(desc),
-                      prof__site_count);
+    return prof__need(desc, desc->max_threads ? desc->max_threads : 1);
 }
 
 /* As many threads as the description says; by default as fit into a quarter of the arena. */
 PROF__FN uint32_t prof__threads_of(const prof_desc *d, size_t size) {
-    size_t n =
-        size / 4 / prof__thread_share(prof__depth_of(d), prof__chunk_least(prof__depth_of(d)));
+    size_t n = size / 4 / prof__thread_share(d, prof__chunk_least(prof__depth_of(d)));
     if (d->max_threads) return d->max_threads;
     return n < 1 ? 1 : n > 256 ? 256 : (uint32_t)n;
 }
 
-/* A power of two, so that each thread could have four chunks in the records' share of the arena. */
-PROF__FN size_t prof__chunk_of(size_t size, uint32_t threads, uint32_t depth) {
-    size_t want = size / (1 + PROF__SLOT_SHARE / sizeof(prof__record)) / 4 / threads, n = 1024;
+/* A power of two, so that each thread could have four chunks in the records' share of the arena;
+   16 in a ring, which loses one at a time. */
+PROF__FN size_t prof__chunk_of(size_t size, uint32_t threads, const prof_desc *d) {
+    size_t want = size / (prof__record_share(d) / sizeof(prof__record)) / threads, n = 1024;
+    want /= prof__ring_mode(d) ? 16 : 4;
     while (n * 2 <= want && n < (64u << 10)) n *= 2;
-    return PROF__MAX(n <= want ? n : 0, prof__chunk_least(depth));
+    return PROF__MAX(n <= want ? n : 0, prof__chunk_least(prof__depth_of(d)));
+}
+
+/* Each thread's part of what is left when names and threads that come and go have an eighth. */
+PROF__FN bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
+    size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, least, size;
+    least = 2 * (s->chunk_size + prof__align(sizeof(prof__segment)));
+    size = (gap - gap / 8) / s->max_threads -
+           PROF__MIN((gap - gap / 8) / s->max_threads,
+                     prof__thread_share(d, 0) - prof__state_size(s->max_depth));
+    size = (size / prof__record_share(d) * sizeof(prof__record)) & ~(size_t)15u;
+    if (d->mode == PROF_MODE_STREAM) size = PROF__MIN(size, 16 * s->chunk_size + 1024);
+    if (size < least) size = least;
+    if (gap / size < s->max_threads) return false;
+    s->region_size = size;
+    s->regions = prof__arena.high -= size * s->max_threads;
+    s->slot_count = size / sizeof(prof__record) * s->max_threads;
+    prof__arena.promised += s->slot_count * prof__slot_share();
+    return (size_t)(prof__arena.high - prof__arena.low) >= prof__arena.promised;
 }
 
 /* Blocks that threads still own in the lower half are stepped over; higher ones when a chunk
@@ -7496,7 +8833,7 @@ PROF__FN void prof__states_free(struct prof_trace *s) {
         char *p = (char *)s->states + i * s->state_size;
         prof__state *t = (prof__state *)(void *)p;
         if (!prof__not_owned(p, p + s->state_size)) continue;
-        if (t->promised) prof__arena.promised -= PROF__STATE_SHARE(s->max_depth);
+        if (t->promised) prof__arena.promised -= prof__state_share();
         t->promised = 0;
         t->next = s->free_states;
         s->free_states = t;
@@ -7510,15 +8847,19 @@ PROF__FN void prof__states_open(struct prof_trace *s) {
     prof__arena.low += s->max_threads * s->state_size;
     for (uint32_t i = 0; i < s->max_threads; i++) {
         char *p = (char *)s->states + i * s->state_size;
-        if (prof__not_owned(p, p + s->state_size)) ((prof__state *)(void *)p)->promised = 0;
+        prof__state *t = (prof__state *)(void *)p;
+        if (prof__not_owned(p, p + s->state_size)) t->promised = t->laid = 0;
     }
     prof__states_free(s);
 }
 
-/* Touches the records' share, 8 MiB at most: the first touch of a page costs more than a zone. */
-PROF__FN void prof__prefault(void) {
+/* Touches the records' share (or one ring), 8 MiB at most: the first touch of a page costs more
+   than a zone. */
+PROF__FN void prof__prefault(const struct prof_trace *s) {
     size_t share = (size_t)(prof__arena.high - prof__arena.low) / 8;
-    char *p = prof__arena.high, *end = p - PROF__MIN(share, 8u << 20);
+    char *p = s->regions ? s->regions + s->region_size : prof__arena.high, *end;
+    if (s->regions) share = s->region_size;
+    end = p - PROF__MIN(share, 8u << 20);
     for (; p - 4096 >= end; p -= 4096)
         if (prof__not_owned(p - 4096, p)) *(volatile char *)(p - 4096) = 0;
 }
@@ -7529,7 +8870,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     size_t size = d->memory ? d->memory_size : sizeof prof__builtin_arena.bytes, skip, need;
     s->max_depth = prof__depth_of(d);
     s->max_threads = prof__threads_of(d, size);
-    need = prof__need(s->max_threads, s->max_depth, prof__site_count);
+    need = prof__need(d, s->max_threads);
     prof__say_needed(need, size);
     if (size < need) return false;
     skip = (16u - ((uintptr_t)memory & 15u)) & 15u;
@@ -7537,15 +8878,18 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     prof__arena.high = memory + skip + ((size - skip) & ~(size_t)15u);
     PROF__STORE(prof__arena.base, prof__arena.low);
     PROF__STORE(prof__arena.end, prof__arena.high);
-    s->chunk_size = prof__chunk_of(size, s->max_threads, s->max_depth);
+    s->chunk_size = prof__chunk_of(size, s->max_threads, d);
     s->states = NULL;
     prof__states_open(s);
     prof__arena.promised = 0;
     prof__arena_avoid_owned();
     prof__arena.promised = PROF__FIXED_SHARE - 64 + prof__site_count * PROF__SITE_SHARE;
     prof__arena.closed = false;
-    return prof__arena.high > prof__arena.low &&
-           prof__arena_fits(s->max_threads * (prof__thread_share(s->max_depth, prof__chunk_least(
+    if (prof__arena.high <= prof__arena.low) return false;
+    if (prof__ring_mode(d))
+        return prof__regions_open(s, d) &&
+               prof__arena_fits(s->max_threads * (prof__thread_share(d, 0) - s->state_size));
+    return prof__arena_fits(s->max_threads * (prof__thread_share(d, prof__chunk_least(
                s->max_depth)) - s->state_size));
 }
 
@@ -7594,6 +8938,7 @@ PROF__FN void prof__child_after_fork(void) {
     PROF__STORE(prof__on, 0u);
     prof__trace.open = prof__trace.stopped = false;
     prof__session.open = prof__session.busy = false;
+    prof__stream_unlock();
     prof__owned = NULL;
     prof__arena.closed = true;
 }
@@ -7617,6 +8962,8 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     prof__sites[0].name = "(lost)";
     PROF__STORE(prof__dropped_busy, 0u);
     PROF__STORE(prof__cut, 0u);
+    s->mode = desc->mode;
+    s->records_only = prof__records_only(desc);
     if (!prof__arena_open(s, desc)) {
         prof__arena.closed = true;
         s->counts.full++;
@@ -7707,6 +9054,8 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     row->stop_tick = s->stop_tick;
     if (t != own && t->fast) prof__snapshot_check(row);
     prof__counts_add(&s->counts, &t->counts);
+    if (t->ring) t->segment->end = row->cursor;
+    row->left = true;
     s->counts.unfinished += row->open_count;
     s->counts.slots += (size_t)(row->cursor - t->begin) + row->open_count;
     PROF__RELEASE(t->closed, true);
@@ -7802,7 +9151,7 @@ PROF__FN void prof__window_prepare(struct prof_trace *s) {
     prof__lock();
     if (s->stopped && !prof__session.desc.acc_events) ready = prof__window_lay(s);
     s->stopped = s->analysed = false;
-    if (ready) prof__prefault();
+    if (ready) prof__prefault(s);
     prof__unlock();
     prof__session.enabled = prof__session.activities;
     prof__devices_each(prof__session.enabled, prof__device_prepare);
@@ -7812,6 +9161,7 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
     prof__lock();
     if (s->laid) {
         if (!s->began) prof__clock_start(s);
+        if (!s->began && s->mode == PROF_MODE_STREAM) prof__stream_open(s, &prof__session.desc);
         else if (s->clock == PROF_CLOCK_CPU) prof__knot_add(prof__knot_now());
         prof__arena.closed = false;
         s->open = true;
@@ -7824,8 +9174,11 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
 
 /* Devices first: they submit what they still have. */
 PROF__FN void prof__window_stop(struct prof_trace *s) {
+    bool stream;
     prof__devices_each(UINT32_MAX, prof__device_stop);
+    (void)prof__stream_lock();
     prof__lock();
+    stream = s->open && s->mode == PROF_MODE_STREAM;
     if (s->open) {
         prof__recording_close(s);
         prof__clock_stop(s);
@@ -7835,6 +9188,8 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
     }
     prof__arena.closed = true;
     prof__unlock();
+    if (stream) prof__stream_close(s);
+    prof__stream_unlock();
 }
 
 PROF__FN void prof__calls(struct prof_trace *s, const char *calls) {
@@ -7880,6 +9235,8 @@ PROF__FN prof_action prof__action_at(struct prof__session *v, uint64_t step) {
 
 PROF__FN prof_result prof__desc_check(const prof_desc *d, bool has_schedule) {
     if (d->max_depth > 255 || (!d->memory && d->memory_size)) return PROF_ERROR_INVALID;
+    if ((uint32_t)d->mode > PROF_MODE_AGGREGATE) return PROF_ERROR_INVALID;
+    if (d->mode == PROF_MODE_STREAM && !d->stream.write) return PROF_ERROR_INVALID;
     if (d->activities && !(d->activities & prof_supported_activities())) return PROF_ERROR_INVALID;
     return has_schedule && !d->schedule_fn ? prof_schedule_check(&d->schedule) : PROF_OK;
 }
@@ -7915,11 +9272,11 @@ PROF__FN void prof__step_end(void) {
     prof__session.step_open = false;
 }
 
-/* Takes hold of the session; false: there is none, or this is one of its callbacks. */
+/* Takes hold of the session; false: there is none, or this is one of its callbacks, or its sink. */
 PROF__FN bool prof__session_claim(void) {
     bool mine;
     prof__lock();
-    mine = prof__session.open && !prof__session.busy;
+    mine = prof__session.open && !prof__session.busy && !prof__stream_mine();
     if (mine) prof__session.busy = true;
     prof__unlock();
     return mine;
@@ -8044,25 +9401,13 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
         prof__counts_add(&c, &t->counts);
         c.slots += (size_t)(PROF__ACQUIRE(t->hot.cursor) - t->begin);
     }
-    out.dropped_full = c.full;
-    out.dropped_deep = c.deep;
-    out.dropped_sites = c.sites;
-    out.dropped_threads = s->dropped_threads;
-    out.dropped_busy = PROF__LOAD(prof__dropped_busy);
-    out.dropped = out.dropped_full + out.dropped_deep + out.dropped_sites + out.dropped_threads +
-                  out.dropped_busy;
     if (s->stopped && !s->analysed) prof__count_rows(s);
-    out.recorded = c.slots - PROF__MIN(c.extra, c.slots);
-    if (s->stopped) out.recorded = s->event_count - (s->analysed ? s->outside_count : 0);
-    out.unbalanced = c.unbalanced;
-    out.healed = c.healed;
-    out.cut = c.cut + PROF__LOAD(prof__cut);
-    out.unfinished = c.unfinished;
-    out.clock_steps = c.steps + s->steps;
-    out.names_cut = prof__names_cut;
-    out.lost = s->lost;
-    out.threads = s->thread_count;
-    out.schedule_errors = prof__session.errors;
+    prof__stats_add(&out, &c);
+    if (s->stopped && !s->records_only) {
+        uint64_t zones = s->event_count - (s->analysed ? s->outside_count : 0);
+        if (s->overwritten) out.overwritten = out.recorded - zones;
+        out.recorded = zones;
+    }
     out.clock = s->clock;
     out.ticks_per_second = prof__rate(s);
     out.bytes_total = (size_t)(prof__arena.end - prof__arena.base);
