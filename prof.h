@@ -2287,7 +2287,9 @@ struct prof_trace {
     const char *(*demangle)(void *user, const char *name);
     void *demangle_user;
     uint64_t rejected, duplicates, overlaps, no_forward, unlinked;
-    bool any_launch, any_backward;       /* some event has a launch_ns, is backward */
+    bool any_launch, any_backward;       /* some event has a launch_ns, is backward, */
+    bool any_same;                       /* has its parent's name */
+    bool unsorted;                       /* events from outside came out of order */
     bool wide;                           /* room for what is kept beside events was promised */
     size_t slot_count;                   /* zones there is room to analyse */
     struct prof__submitted *first_submitted, *last_submitted;
@@ -4366,6 +4368,43 @@ PROF_API PROF__QUIET uint32_t prof_submit_thread(uint64_t id, const char *name) 
 }
 #endif
 
+/* ---- kernels ---- */
+
+PROF__FN void prof__kernel_add(struct prof_trace *s, prof__side *to, const char *name,
+                               int64_t duration_ns, int32_t device) {
+    prof__kernel *k = s->kernels + s->kernel_count;
+    k->name = name;
+    k->duration_ns = duration_ns;
+    k->device = device;
+    k->next = PROF_NONE;
+    if (to->first_kernel == PROF_NONE) to->first_kernel = s->kernel_count;
+    else s->kernels[to->last_kernel].next = s->kernel_count;
+    to->last_kernel = s->kernel_count++;
+}
+
+PROF__FN void prof__kernels_lift(struct prof_trace *s, prof__side *to, const prof__side *from) {
+    if (from->first_kernel == PROF_NONE) return;
+    if (to->first_kernel == PROF_NONE) to->first_kernel = from->first_kernel;
+    else s->kernels[to->last_kernel].next = from->first_kernel;
+    to->last_kernel = from->last_kernel;
+}
+
+/* What an event brings with it, into what is kept beside it. */
+PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
+    const prof_extra *x = s->events[i].extra;
+    prof__side *side = s->side + i;
+    memset(side, 0, sizeof *side);
+    side->first_kernel = side->last_kernel = PROF_NONE;
+    if (!x) return;
+    s->any_launch = s->any_launch || x->has & PROF_HAS_LAUNCH;
+    s->any_backward = s->any_backward || x->scope == 1;
+    side->cpu_bytes = x->cpu_memory_usage;
+    side->device_bytes = x->device_memory_usage;
+    for (uint32_t k = 0; k < x->kernel_count; k++)
+        prof__kernel_add(s, side, x->kernels[k].name, x->kernels[k].duration_ns,
+                         x->kernels[k].device);
+}
+
 /* Open addressing: the place of a key's number + 1, or the free one where it would go. same()
    compares number with the key. */
 typedef bool (*prof__same)(const void *context, uint32_t number);
@@ -4472,11 +4511,12 @@ PROF__FN void prof__link_event(prof__linker *k, uint32_t i) {
     if (p->first_child == PROF_NONE) p->first_child = i;
     else events[k->last_child[e->parent]].next_sibling = i;
     k->last_child[e->parent] = i;
+    k->s->any_same = k->s->any_same || strcmp(p->name, e->name) == 0;
 }
 
 /* Parents and children of all events, which stand in order. scratch: 12 bytes an event, and
    PROF__LANE_SHARE for each thread and each event with a node. */
-PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes) {
+PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes, bool open_sides) {
     prof__linker k;
     memset(&k, 0, sizeof k);
     k.s = s;
@@ -4487,28 +4527,11 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes) {
     k.places = 2 * lanes;
     k.lanes = (prof__lane *)(void *)(k.index + k.places);
     memset(k.index, 0, k.places * sizeof *k.index);
-    for (uint32_t i = 0; i < s->event_count; i++) prof__link_event(&k, i);
-}
-
-/* ---- kernels ---- */
-
-PROF__FN void prof__kernel_add(struct prof_trace *s, prof__side *to, const char *name,
-                               int64_t duration_ns, int32_t device) {
-    prof__kernel *k = s->kernels + s->kernel_count;
-    k->name = name;
-    k->duration_ns = duration_ns;
-    k->device = device;
-    k->next = PROF_NONE;
-    if (to->first_kernel == PROF_NONE) to->first_kernel = s->kernel_count;
-    else s->kernels[to->last_kernel].next = s->kernel_count;
-    to->last_kernel = s->kernel_count++;
-}
-
-PROF__FN void prof__kernels_lift(struct prof_trace *s, prof__side *to, const prof__side *from) {
-    if (from->first_kernel == PROF_NONE) return;
-    if (to->first_kernel == PROF_NONE) to->first_kernel = from->first_kernel;
-    else s->kernels[to->last_kernel].next = from->first_kernel;
-    to->last_kernel = from->last_kernel;
+    open_sides = open_sides && s->side;
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        if (open_sides) prof__side_open(s, i);
+        prof__link_event(&k, i);
+    }
 }
 
 /* ---- duplicates: an only child of its parent's name. PyTorch: _remove_dup_nodes() ---- */
@@ -4972,23 +4995,6 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
 
 /* ---- all of it, for events that stand in order ---- */
 
-PROF__FN void prof__side_open(struct prof_trace *s) {
-    for (uint32_t i = 0; i < s->event_count; i++) {
-        const prof_extra *x = s->events[i].extra;
-        prof__side *side = s->side + i;
-        memset(side, 0, sizeof *side);
-        side->first_kernel = side->last_kernel = PROF_NONE;
-        if (!x) continue;
-        s->any_launch = s->any_launch || x->has & PROF_HAS_LAUNCH;
-        s->any_backward = s->any_backward || x->scope == 1;
-        side->cpu_bytes = x->cpu_memory_usage;
-        side->device_bytes = x->device_memory_usage;
-        for (uint32_t k = 0; k < x->kernel_count; k++)
-            prof__kernel_add(s, side, x->kernels[k].name, x->kernels[k].duration_ns,
-                             x->kernels[k].device);
-    }
-}
-
 PROF__FN void prof__set_depths(struct prof_trace *s) {
     for (uint32_t i = 0; i < s->event_count; i++) {
         prof_event *e = s->events + i;
@@ -4998,12 +5004,12 @@ PROF__FN void prof__set_depths(struct prof_trace *s) {
 }
 
 /* The tree of events from outside, and of recorded ones with them. */
-PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes) {
+PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes, bool correlated) {
     char *scratch = s->scratch;
-    prof__link(s, scratch, lanes);
+    prof__link(s, scratch, lanes, !correlated);
     if (s->side && !s->built) prof__link_by_id(s, (uint32_t *)(void *)scratch, NULL);
     if (s->any_launch) prof__link_by_time(s, scratch);
-    prof__merge_duplicates(s, scratch);
+    if (s->any_same) prof__merge_duplicates(s, scratch);
     if (!s->built || s->duplicates) prof__set_depths(s);
     prof__sum_up(s);
     if (s->any_backward) prof__set_backward_stacks(s, scratch);
@@ -5090,7 +5096,33 @@ PROF__FN struct prof_trace *prof__built_open(const prof_trace_desc *d, const pro
     return s;
 }
 
-PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, size_t count) {
+typedef struct prof__thread_key { const prof_thread_info *list; uint64_t id; } prof__thread_key;
+PROF__FN bool prof__thread_same(const void *context, uint32_t number) {
+    const prof__thread_key *k = (const prof__thread_key *)context;
+    return k->list[number].id == k->id;
+}
+
+/* The number of the thread with this id; threads are numbered in the order they are met. */
+PROF__FN uint32_t prof__built_thread(struct prof_trace *s, uint32_t *index, uint32_t places,
+                                     uint64_t id) {
+    prof__thread_key key;
+    uint32_t *place;
+    key.list = s->threads;
+    key.id = id;
+    place = prof__place_of(index, places, id, prof__thread_same, &key);
+    if (!*place) {
+        s->threads[s->thread_count].id = id;
+        s->threads[s->thread_count].name = NULL;
+        *place = ++s->thread_count;
+    }
+    return *place - 1;
+}
+
+/* Copies what is an event, with threads by number; given: the caller numbered them. */
+PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, size_t count,
+                               bool given) {
+    uint32_t *index = (uint32_t *)(void *)s->scratch, places = 2 * (uint32_t)count, last = 0;
+    if (!given) memset(index, 0, places * sizeof *index);
     for (size_t i = 0; i < count; i++) {
         prof_event *e = s->events + s->event_count;
         if (from[i].end_ns < from[i].start_ns) {
@@ -5103,51 +5135,17 @@ PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, siz
         e->site = 0;
         e->depth = 0;
         e->flags = (uint16_t)((e->flags & 0xff) | PROF_EVENT_SUBMITTED);
+        if (!given && (!s->event_count || s->threads[last].id != e->thread))
+            last = prof__built_thread(s, index, places, e->thread);
+        if (!given) e->thread = last;
+        if (s->event_count && prof__outside_after(e - 1, 0, 1)) s->unsorted = true;
         s->event_count++;
     }
 }
 
-typedef struct prof__thread_key { const prof_thread_info *list; uint64_t id; } prof__thread_key;
-PROF__FN bool prof__thread_same(const void *context, uint32_t number) {
-    const prof__thread_key *k = (const prof__thread_key *)context;
-    return k->list[number].id == k->id;
-}
-
-/* Numbers the threads in the order they are met. index: 2 places an event. */
-PROF__FN void prof__built_threads(struct prof_trace *s, uint32_t *index) {
-    uint32_t places = 2 * s->event_count;
-    uint32_t last = PROF_NONE;
-    prof__thread_key key;
-    key.list = s->threads;
-    key.id = 0;
-    memset(index, 0, places * sizeof *index);
-    for (uint32_t i = 0; i < s->event_count; i++) {
-        prof_event *e = s->events + i;
-        uint32_t *place;
-        if (last != PROF_NONE && key.id == e->thread) {   /* most often */
-            e->thread = last;
-            continue;
-        }
-        key.id = e->thread;
-        place = prof__place_of(index, places, key.id, prof__thread_same, &key);
-        if (!*place) {
-            s->threads[s->thread_count].id = key.id;
-            s->threads[s->thread_count].name = NULL;
-            *place = ++s->thread_count;
-        }
-        e->thread = last = *place - 1;
-    }
-}
-
-PROF__FN bool prof__outside_in_order(const struct prof_trace *s) {
-    for (uint32_t i = 1; i < s->event_count; i++)
-        if (prof__outside_after(s->events, i - 1, i)) return false;
-    return true;
-}
-
 PROF__FN void prof__built_sort(struct prof_trace *s) {
     uint32_t *order = (uint32_t *)(void *)s->scratch, n = s->event_count;
-    if (prof__outside_in_order(s)) return;
+    if (!s->unsorted) return;
     for (uint32_t i = 0; i < n; i++) order[i] = i;
     prof__sort(order, order + n, n, prof__outside_after, s->events);
     prof__events_permute(s->events, order, order + n, n);
@@ -5158,6 +5156,7 @@ PROF__FN void prof__built_correlate(struct prof_trace *s) {
     uint32_t *order = (uint32_t *)(void *)s->scratch, n;
     prof__raw_events(s, s->scratch);
     n = s->event_count;
+    s->unsorted = true;                  /* memory events come last of their time */
     for (uint32_t i = 0; i < n; i++) s->events[i].site = i;
     prof__built_sort(s);
     for (uint32_t i = 0; i < n; i++) {
@@ -5167,7 +5166,7 @@ PROF__FN void prof__built_correlate(struct prof_trace *s) {
         e->site = 0;
     }
     if (!s->side) return;
-    prof__side_open(s);
+    for (uint32_t i = 0; i < n; i++) prof__side_open(s, i);
     prof__link_by_id(s, order + n, order);
 }
 
@@ -5184,20 +5183,14 @@ PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *d
     n = prof__sizes_of(desc, events, count);
     if (desc->memory_size < prof__built_size(&n)) return PROF_ERROR_MEMORY;
     s = prof__built_open(desc, &n);
-    prof__built_copy(s, events, count);
+    prof__built_copy(s, events, count, desc->threads != NULL);
     if (desc->threads) {
         memcpy(s->threads, desc->threads, desc->thread_count * sizeof *s->threads);
         s->thread_count = (uint32_t)desc->thread_count;
-    } else {
-        prof__built_threads(s, (uint32_t *)(void *)s->scratch);
     }
-    if (desc->correlate) {
-        prof__built_correlate(s);
-    } else {
-        prof__built_sort(s);
-        if (s->side) prof__side_open(s);
-    }
-    prof__outside_tree(s, s->event_count);
+    if (desc->correlate) prof__built_correlate(s);
+    else prof__built_sort(s);
+    prof__outside_tree(s, s->event_count, desc->correlate);
     s->outside_count = s->event_count;
     *trace = s;
     return PROF_OK;
@@ -5243,8 +5236,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     }
     if (!prof__events_in_order(s->events, s->event_count))
         prof__events_sort(s->events, s->event_count, s->scratch);
-    prof__side_open(s);
-    prof__outside_tree(s, s->thread_count + s->outside_count);
+    prof__outside_tree(s, s->thread_count + s->outside_count, false);
 }
 
 #if PROF__BARE

@@ -676,7 +676,7 @@ static void figure_stacks(void)
            "folded stacks to a null sink");
 }
 
-/* ---- Events from outside: a trace of 1 M of them, a quarter with a kernel, and its averages ---- */
+/* ---- Events from outside: a trace of 1 M, a quarter with a kernel, and its averages ---- */
 
 static prof_event *outside[3];                /* usual, deep, flat */
 static const prof_event *outside_now;
