@@ -2,6 +2,7 @@
 # For tests of the prof command: sourced by tests/test_prof_*.sh, in the repository's root.
 #   prof          the command;  $out: a folder for this test's files
 #   try NAME COMMAND...              ok when the command succeeds
+#   $browser      Chromium, or empty: dom FILE
 #   says NAME TEXT STATUS COMMAND... ok when it exits with STATUS and TEXT is in what it prints
 name=$(basename "$0" .sh)
 out=build/tests/$name.dir
@@ -36,6 +37,13 @@ real_traces() {   # those of the PyTorch profiler, where they are
     for file in ../shared/traces/*.json ../shared/traces/*.json.gz; do
         [ -r "$file" ] && echo "$file"
     done
+}
+
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+
+dom() {   # FILE: the page as it is after its scripts have run
+    timeout 60 "$browser" --headless --no-sandbox --disable-gpu --dump-dom \
+        --user-data-dir="$PWD/$out/browser" "file://$PWD/$1" 2>/dev/null
 }
 
 mkdir -p build

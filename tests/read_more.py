@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Independent readings of traces, to compare with what the prof command says of them.
+
+    read_more.py stacks TRACE FOLDED      prof stacks TRACE
+    read_more.py svg FILE...              well-formed, frames within their parents
+
+Prints what differs; exit status 1 when something does.
+"""
+import collections
+import re
+import sys
+import xml.etree.ElementTree
+
+from read_trace import DEVICE, load, ns
+
+NO_CALL = DEVICE | {"gpu_user_annotation", "cuda_sync", "Trace"}
+
+
+def calls_of(events):
+    """Those on a CPU thread, by thread: (start, -end, name, event)."""
+    threads = collections.defaultdict(list)
+    for e in events:
+        if e.get("cat") in NO_CALL:
+            continue
+        start = ns(e.get("ts", 0))
+        threads[str(e.get("pid", 0)), str(e.get("tid", 0))].append(
+            (start, -start - ns(e.get("dur", 0)), e.get("name", ""), e))
+    for calls in threads.values():
+        calls.sort(key=lambda c: c[:2])
+    return threads
+
+
+def folded(events):
+    paths = collections.Counter()
+    for calls in calls_of(events).values():
+        stack = []
+        for start, end, name, event in calls:
+            end = -end
+            while stack and (stack[-1][0] <= start or stack[-1][0] < end):
+                stack.pop()
+            above = stack[-1][1] if stack else ()
+            frames = (event.get("args") or {}).get("Call stack")
+            if frames:
+                above = tuple(reversed(frames.rstrip(";").split(";"))) + \
+                    tuple(entry[2] for entry in stack)
+            path = above + (re.sub(r"[ ;\t\n\r]", "_", name),)
+            paths[path] += end - start
+            if stack:
+                paths[stack[-1][1]] -= end - start
+            stack.append((end, path, path[-1]))
+    sums = {}
+    for path, time in paths.items():
+        text = ";".join(re.sub(r"[ \t\n\r]", "_", entry) for entry in path)
+        sums[text] = sums.get(text, 0) + time
+    return {text: time // 1000 for text, time in sums.items() if time >= 1000}
+
+
+def stacks(trace, file):
+    want, got = folded(load(trace)), collections.Counter()
+    for line in open(file, encoding="utf-8", errors="replace"):
+        path, _, time = line.rstrip("\n").rpartition(" ")
+        got[path] += int(time)
+    for path in sorted(set(want) | set(got)):
+        # names that differ only in what a line cannot hold are two paths there, and one here
+        if abs(want.get(path, 0) - got.get(path, 0)) > 2:
+            yield f"{path}: {got.get(path)}, not {want.get(path)}"
+
+
+def svg(*files):
+    for file in files:
+        root = xml.etree.ElementTree.parse(file).getroot()
+        open_frames, count = [], 0
+        for g in root.iter("{http://www.w3.org/2000/svg}g"):
+            start, time, depth = map(int, g.get("data-at").split())
+            del open_frames[depth:]
+            if len(open_frames) != depth:
+                yield f"{file}: a frame without its parent"
+            if open_frames and not open_frames[-1][0] <= start <= start + time <= open_frames[-1][1]:
+                yield f"{file}: {g.get('data-name')} is outside of its parent"
+            open_frames.append((start, start + time))
+            count += 1
+        if count == 0:
+            yield f"{file}: no frames"
+
+
+def main():
+    differences = list(globals()[sys.argv[1]](*sys.argv[2:]))
+    print("\n".join(differences[:10]))
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
