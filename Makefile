@@ -30,6 +30,7 @@ INSTRUMENT = -finstrument-functions $(INSTRUMENT_$(if $(findstring clang,$(CC)),
 TOOL_FLAGS = -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB
 TOOL_SOURCES = $(filter-out tools/bench.c,$(wildcard tools/*.c))
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/%.c=build/tools/%.o)
+TOOL_PAGES = $(patsubst tools/%.html,build/tools/%_html.h,$(wildcard tools/*.html))
 
 .PHONY: help prof demo test bench lint install clean setup-build setup-demo setup-test setup-tool
 
@@ -90,9 +91,13 @@ build/bench: tools/bench.c prof.h Makefile | setup-build
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)
 
-build/tools/%.o: tools/%.c $(wildcard tools/*.h) prof.h Makefile | setup-tool
+build/tools/%_html.h: tools/%.html Makefile
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(TOOL_FLAGS) -c $< -o $@
+	sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< > $@
+
+build/tools/%.o: tools/%.c $(wildcard tools/*.h) $(TOOL_PAGES) prof.h Makefile | setup-tool
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(TOOL_FLAGS) -Ibuild/tools -c $< -o $@
 
 build/prof: $(TOOL_OBJECTS)
 	$(CC) $(TOOL_OBJECTS) -o $@ -lyajl -lsqlite3 -lz $(LIBS)

@@ -88,6 +88,38 @@ says report_bad_option 'there is no such option' 2 "$prof" report --sortby x "$n
 says report_bad_sort "there is no metric 'x'" 2 "$prof" report --sort x "$now"
 says report_bad_name 'not an extended regular expression' 2 "$prof" report --name '(' "$now"
 
+# ---- The page ----
+
+# shellcheck disable=SC2317   # try calls it
+page_is_whole() {   # PAGE NAME...: one file, with these names in its data
+    python3 - "$@" <<'END'
+import json, re, sys
+page = open(sys.argv[1], encoding="utf-8").read()
+data = json.loads(re.search(r'id="data">\n(.*?)</script>', page, re.S).group(1))
+assert not re.search(r'(src|href)=|https?://|@import|url\(', page), "it loads something"
+assert page.count("</script>") == 2, "a text ends the script"
+names = [row[0] for row in data["rows"]]
+assert all(name in names for name in sys.argv[2:]), names
+for number, node in enumerate(data["flame"]):
+    assert data["names"][node[0]] and node[1] <= max(0, number - 1), node
+assert all(0 <= part <= 100 for lane in data["lanes"] for part in lane["busy"])
+END
+}
+
+"$prof" report --format html -o "$out/now.html" "$now"
+try report_page page_is_whole "$out/now.html" aten::addmm 'ProfilerStep#1'
+printf '[{"ph":"X","name":"</script><script>alert(1)","ts":1,"dur":1,"pid":1,"tid":1}]' \
+    >"$out/script.json"
+"$prof" report --format html -o "$out/script.html" "$out/script.json"
+try report_page_hostile page_is_whole "$out/script.html" '</script><script>alert(1)'
+echo '[]' >"$out/none.json"
+"$prof" report --format html -o "$out/none.html" "$out/none.json"
+try report_page_empty page_is_whole "$out/none.html"
+if command -v node >/dev/null; then
+    sed -n '/^"use strict";/,/^<.script>/p' "$out/now.html" | grep -v '^</script>' >"$out/page.js"
+    try report_page_script node --check "$out/page.js"
+fi
+
 # ---- Bad input ----
 
 refuses report_directory 'is a directory' tests

@@ -1,6 +1,8 @@
 /* prof report: PyTorch's table, from any trace. */
-#include "rows.h"
+#include "report_page.h"
 
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int run(int argc, char **argv);
@@ -58,23 +60,47 @@ static bool understand(const report_options *o, prof_table_desc *desc, table_for
     return true;
 }
 
-static void write_notes(const row_table *table, output *out) {
-    if (table->overlaps)
-        output_format(out, "%llu calls begin in one call and end behind it: self times are off by "
-                      "as much.\n", (unsigned long long)table->overlaps);
-    if (table->unowned)
-        output_format(out, "%llu of %llu kernels and copies belong to no call in the trace.\n",
-                      (unsigned long long)table->unowned, (unsigned long long)table->kernels);
+static void add_note(arena *memory, text_list *notes, const char *format, ...) PRINTF_LIKE(3, 4);
+
+static void add_note(arena *memory, text_list *notes, const char *format, ...) {
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    notes->items = reallocate(notes->items, (notes->count + 1) * sizeof *notes->items);
+    notes->items[notes->count++] = arena_text(memory, text, (size_t)size);
 }
 
-static int write_report(row_table *table, const report_options *o, const prof_table_desc *desc,
-                        table_format format) {
+/* What a reader of the table should know of the trace. */
+static text_list notes_of(const row_table *table, arena *memory) {
+    text_list notes = {0};
+    if (table->overlaps)
+        add_note(memory, &notes, "%llu calls begin in one call and end behind it: self times are "
+                 "off by as much.", (unsigned long long)table->overlaps);
+    if (table->unowned)
+        add_note(memory, &notes, "%llu of %llu kernels and copies belong to no call in the trace.",
+                 (unsigned long long)table->unowned, (unsigned long long)table->kernels);
+    return notes;
+}
+
+static int write_report(row_table *table, report_page *page, const report_options *o,
+                        const prof_table_desc *desc, const char *title) {
     output out;
+    arena memory = {0};
     if (!output_open(&out, o->output)) return EXIT_BAD;
-    prof_result result = prof_write_rows(table->rows, table->count, &table->view, desc,
-                                         output_sink(&out));
-    if (result != PROF_OK && result != PROF_ERROR_SINK) fail(NULL, "%s", prof_strerror(result));
-    if (format == FORMAT_TEXT) write_notes(table, &out);
+    text_list notes = notes_of(table, &memory);
+    if (page) {
+        page_write(page, table, title, &notes, &out);
+    } else {
+        prof_result result = prof_write_rows(table->rows, table->count, &table->view, desc,
+                                             output_sink(&out));
+        if (result != PROF_OK && result != PROF_ERROR_SINK) fail(NULL, "%s", prof_strerror(result));
+        for (size_t i = 0; desc->format == PROF_FORMAT_TEXT && i < notes.count; i++)
+            output_format(&out, "%s\n", notes.items[i]);
+    }
+    free(notes.items);
+    arena_free(&memory);
     return output_close(&out);
 }
 
@@ -120,11 +146,15 @@ static int run(int argc, char **argv) {
     table_format format;
     row_table table = {0};
     if (!understand(&o, &desc, &format) || !rows_begin(&table, rows)) return EXIT_BAD;
+    report_page *page = format == FORMAT_HTML ? page_new(&table) : NULL;
     status = EXIT_OK;
     for (int i = 1; i <= count; i++)
         if (rows_read(&table, argv[i]) != EXIT_OK) status = EXIT_BAD;
     rows_finish(&table);
-    int written = write_report(&table, &o, &desc, format);
+    const char *slash = strrchr(argv[1], '/');
+    const char *title = o.header ? o.header : slash ? slash + 1 : argv[1];
+    int written = write_report(&table, page, &o, &desc, title);
+    if (page) page_free(page);
     rows_free(&table);
     return status ? status : written;
 }

@@ -417,7 +417,8 @@ void output_json_text(output *out, const char *text, size_t size) {
     while (size) {
         size_t piece = utf8_size(p, size);
         if (*p == '"' || *p == '\\') output_format(out, "\\%c", *p);
-        else if (*p < 0x20 || *p == 0x7F) output_format(out, "\\u%04x", *p);
+        else if (*p < 0x20 || *p == 0x7F || (out->in_html && *p == '<'))
+            output_format(out, "\\u%04x", *p);
         else if (piece == 0) output_text(out, "\\ufffd");
         else output_write(out, p, piece);
         p += piece ? piece : 1;
@@ -439,6 +440,19 @@ void output_html_text(output *out, const char *text, size_t size) {
         else output_write(out, p, piece);
         p += piece ? piece : 1;
         size -= piece ? piece : 1;
+    }
+}
+
+void output_page(output *out, const char *const *lines, void (*data)(output *out, void *user),
+                 void *user) {
+    for (; *lines; lines++) {
+        if (strcmp(*lines, "@DATA@\n") != 0) {
+            output_text(out, *lines);
+            continue;
+        }
+        out->in_html = true;
+        data(out, user);
+        out->in_html = false;
     }
 }
 

@@ -120,6 +120,7 @@ typedef struct output {
     char *buffer;
     size_t used;
     bool failed;
+    bool in_html;              /* output_json_text escapes `<` too, as inside <script> */
 } output;
 bool output_open(output *out, const char *path);             /* false: it has told why */
 void output_write(output *out, const void *data, size_t size);
@@ -127,6 +128,10 @@ void output_text(output *out, const char *text);
 void output_format(output *out, const char *format, ...) PRINTF_LIKE(2, 3);
 void output_json_text(output *out, const char *text, size_t size);   /* quoted; bad UTF-8: U+FFFD */
 void output_html_text(output *out, const char *text, size_t size);
+/* The lines of a page, as the Makefile makes them of tools/NAME.html (build/tools/NAME_html.h); for
+   the line @DATA@ what data() writes, in_html. lines end with NULL. */
+void output_page(output *out, const char *const *lines, void (*data)(output *out, void *user),
+                 void *user);
 prof_sink output_sink(output *out);
 /* 0, or EXIT_BAD when something could not be written (it has told). Renames into place. */
 int output_close(output *out);
