@@ -107,7 +107,8 @@ typedef enum prof_result {
     PROF_ERROR_STATE,        /* not now: already started, or the trace is gone */
     PROF_ERROR_SINK,         /* a sink's write() returned false */
     PROF_ERROR_FILE,         /* the file could not be created, written or renamed */
-    PROF_ERROR_UNSUPPORTED   /* left out of this build (.gz without PROF_ZLIB) */
+    PROF_ERROR_UNSUPPORTED   /* left out of this build (.gz without PROF_ZLIB), or the device
+                                cannot record: its status says why */
 } prof_result;
 
 /* Where output goes. write() gets consecutive pieces and returns false to stop: the writer then
@@ -464,7 +465,8 @@ typedef struct prof_chrome_desc { uint32_t reserved; } prof_chrome_desc;   /* NU
 /* Opens a session; NULL or zeroed: every default. Any thread.
    PROF_ERROR_STATE: one is open. PROF_ERROR_MEMORY: the arena is too small.
    PROF_ERROR_INVALID: max_depth over 255, memory NULL with a size, a bad schedule (see
-   prof_schedule_check), or activities of which none is there. */
+   prof_schedule_check), or activities of which none is there. PROF_ERROR_UNSUPPORTED: activities
+   without PROF_ACTIVITY_CPU, and none of the devices can record. */
 PROF_API prof_result prof_start(const prof_desc *desc);
 
 /* Closes the session; zones still open end now. NULL only when no session was open (or in one of
@@ -8571,7 +8573,7 @@ PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
         "no error", "an argument is not one this call takes", prof__memory_text,
         "not now: a session is open already", "the sink's write() returned false",
         "the file could not be written (errno says why)",
-        "left out of this build: .gz needs PROF_ZLIB" };
+        "left out of this build (.gz needs PROF_ZLIB), or the device asked for cannot record" };
     return (unsigned)result < sizeof texts / sizeof *texts ? texts[result] : "unknown error";
 }
 
@@ -9281,6 +9283,19 @@ PROF__FN void prof__session_release(bool open) {
     prof__unlock();
 }
 
+/* Only devices were asked for, and all that were tried are not well. */
+PROF__FN bool prof__devices_fail(uint32_t activities) {
+    bool tried = false;
+    if (activities & PROF_ACTIVITY_CPU) return false;
+    for (uint32_t i = 0; i < prof__device_count; i++) {
+        const struct prof__device *d = prof__devices + i;
+        if (!(d->desc.activity & activities)) continue;
+        tried = true;
+        if (d->result == PROF_OK && !(d->desc.status && d->desc.status(d->desc.user))) return false;
+    }
+    return tried;
+}
+
 PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
     struct prof_trace *s = &prof__trace;
     prof_desc none;
@@ -9292,6 +9307,11 @@ PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
     if (result != PROF_OK) return result;
     prof__session.action = prof__action_at(&prof__session, 0);
     prof__transit(s, PROF_ACTION_NONE, (int)prof__session.action);
+    if (prof__devices_fail(prof__session.activities)) {
+        prof__window_stop(s);
+        prof__session_release(false);
+        return PROF_ERROR_UNSUPPORTED;
+    }
     prof__step_begin(s);
     prof__session_release(true);
     return PROF_OK;

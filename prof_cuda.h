@@ -101,8 +101,7 @@ typedef struct prof_cuda_stats {
     uint64_t corrupt;                    /* buffers with a record that is none: the rest skipped */
     uint64_t unknown;                    /* records of kinds not known here: skipped */
     uint64_t outside;                    /* records from before the session's start: skipped */
-    uint64_t muted;                      /* driver calls that launch nothing, or are in a runtime
-                                            call: skipped */
+    uint64_t muted;                      /* driver calls that launch nothing: skipped */
     uint64_t no_time;                    /* kernels and copies without a time: not in the trace */
     uint64_t unfinished;                 /* were running at prof_stop: cut there, and flagged */
     uint64_t no_launch;                  /* device work whose launch call is not there */
@@ -454,6 +453,9 @@ static struct prof_cuda__all {
     uint32_t text_used, name_count;
     uint32_t threads[PROF_CUDA__THREADS], thread_count;
     uint32_t call_names[2][PROF_CUDA__CBIDS];
+    struct { uint32_t from, to; } demangled[1024];   /* offsets in the text */
+    prof_cuda_device devices[PROF_CUDA__DEVICES];
+    bool device_known[PROF_CUDA__DEVICES];
     /* time */
     uint64_t window_start;               /* of the session, CUPTI's clock */
     prof_cuda__pair pairs[PROF_CUDA__PAIRS];
@@ -1198,8 +1200,8 @@ PROF__FN void prof_cuda__clear(void) {
 PROF__FN prof_result prof_cuda__prepare(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
     (void)user;
-    if (g->state == PROF_CUDA_UNAVAILABLE || !prof_cuda__load_driver())
-        return PROF_ERROR_UNSUPPORTED;
+    if (g->state == PROF_CUDA_OFF || g->state == PROF_CUDA_UNAVAILABLE ||
+        !prof_cuda__load_driver()) return PROF_ERROR_UNSUPPORTED;
     if (g->state != PROF_CUDA_READY) return PROF_OK;
     if (!g->fallback) (void)prof_cuda__enable();
     return PROF_OK;                      /* ranges at least */
@@ -1700,19 +1702,17 @@ PROF__FN uint32_t prof_cuda__demangle(uint32_t name) {
 #endif
 }
 
-/* The name of a kernel; PyTorch's for one without: none. */
 PROF__FN const char *prof_cuda__kernel_name(const prof_cuda__detail *d) {
     struct prof_cuda__all *g = &prof_cuda__;
-    static struct { uint32_t from, to; } known[1024];   /* a name demangled is not again */
     uint32_t i = d->name % 1024;
     const char *name = g->text + d->name;
     if (!d->name) return "(unknown kernel)";
     if (name[0] != '_' || name[1] != 'Z') return name;
-    if (known[i].from != d->name || g->text_used < known[i].to || !known[i].to) {
-        known[i].from = d->name;
-        known[i].to = prof_cuda__demangle(d->name);
+    if (g->demangled[i].from != d->name) {
+        g->demangled[i].from = d->name;
+        g->demangled[i].to = prof_cuda__demangle(d->name);
     }
-    return g->text + known[i].to;
+    return g->text + g->demangled[i].to;
 }
 
 /* "cudaLaunchKernel" of CUPTI's "cudaLaunchKernel_ptsz_v7000". */
@@ -1808,10 +1808,7 @@ PROF__FN void prof_cuda__call_event(prof_cuda__writer *w, const prof_cuda__recor
     bool runtime = r->kind == PROF_CUDA__RUNTIME_CALL;
     prof_cuda__line l;
     prof_event *e;
-    if (!runtime && prof_cuda__call_of(w, r) != r) {   /* inside a runtime call */
-        prof_cuda__.stats.muted++;
-        return;
-    }
+    if (!runtime && prof_cuda__call_of(w, r) != r) return;   /* inside a runtime call */
     e = prof_cuda__event_of(w, r, runtime ? "cuda_runtime" : "cuda_driver");
     e->name = prof_cuda__call_name(r);
     e->thread = prof_cuda__session_thread(w, r->detail >> 16);
@@ -2039,11 +2036,11 @@ PROF_API PROF__QUIET bool prof_cuda_get_device(int32_t id, prof_cuda_device *out
 
 /* The same, asked for once; NULL: there is none. */
 PROF__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id) {
-    static prof_cuda_device devices[PROF_CUDA__DEVICES];
-    static bool known[PROF_CUDA__DEVICES];
-    if (id >= PROF_CUDA__DEVICES || id >= (uint32_t)prof_cuda__.device_count) return NULL;
-    if (!known[id]) known[id] = prof_cuda_get_device((int32_t)id, devices + id);
-    return known[id] ? devices + id : NULL;
+    struct prof_cuda__all *g = &prof_cuda__;
+    if (id >= PROF_CUDA__DEVICES || id >= (uint32_t)g->device_count) return NULL;
+    if (!g->device_known[id])
+        g->device_known[id] = prof_cuda_get_device((int32_t)id, g->devices + id);
+    return g->device_known[id] ? g->devices + id : NULL;
 }
 
 PROF__FN void prof_cuda__put_quoted(prof_cuda__line *l, const char *s) {
@@ -2120,6 +2117,7 @@ PROF__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
     prof_cuda__line l;
     int version = 0;
     (void)user;
+    if (g->state == PROF_CUDA_OFF) return 0;
     l.p = text;
     l.end = text + sizeof text;
     prof_cuda__put(&l, "\"deviceProperties\":[");

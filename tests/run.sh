@@ -63,7 +63,7 @@ program() {   # CONFIG NAME
     [ -n "$why" ] && { echo "skip $name: $why"; return 0; }
     flags=$(sed -n '1,5s|^/\* build: \(.*\) \*/$|\1|p' "tests/$name.c")
     exe=$out/$config/$name.exe
-    if [ ! -x "$exe" ] || [ -n "$(find prof.h tests -type f -newer "$exe")" ]; then
+    if [ ! -x "$exe" ] || [ -n "$(find prof*.h tests -type f -newer "$exe")" ]; then
         $cc $warn -I. -DTEST_OUT="\"$dir\"" "tests/$name.c" -o "$exe" $flags $libs ||
             { echo "not ok $name: does not compile"; return 1; }
     fi
