@@ -1784,7 +1784,7 @@ PROF__FN prof_event *prof_cuda__event_of(prof_cuda__writer *w, const prof_cuda__
     x->activity_type = type;
     e->extra = x;
     e->start_ns = prof_cuda__session_ns(r->start);
-    e->end_ns = PROF__MAX(prof_cuda__session_ns(r->start + prof_cuda__duration(r)), e->start_ns);
+    e->end_ns = e->start_ns + (int64_t)prof_cuda__duration(r);
     id = w->ids.places > 1 && r->correlation ? prof_cuda__place(&w->ids, r->correlation) : NULL;
     if (id && *id) x->external_id = (int64_t)prof_cuda__records()[*id - 1].start;
     return e;

@@ -416,10 +416,7 @@ static uint64_t queue(struct stream *s, uint64_t time, uint64_t ns) {
 }
 
 static struct stream *stream_of(const thread *t, uint32_t i) {
-    struct stream *s = &streams[t->device][i % FAKE_STREAMS];
-    s->device = t->device;
-    s->id = i ? 12 + i : 7;
-    return s;
+    return &streams[t->device][i % FAKE_STREAMS];
 }
 
 void fake_device(int device) { me()->device = device; }
@@ -977,6 +974,7 @@ void *fake_symbol(void *user, const char *library, const char *name) {
 void fake_reset(void) {
     thread *t;
     buffer *b;
+    int i;
     if (worker_runs) {
         __atomic_store_n(&worker_ends, true, __ATOMIC_RELEASE);
         pthread_join(worker, NULL);
@@ -999,7 +997,12 @@ void fake_reset(void) {
     }
     memset(&shared.counts, 0, sizeof shared.counts);
     memset(&counts_all, 0, sizeof counts_all);
-    memset(streams, 0, sizeof streams);
+    for (i = 0; i < 8 * FAKE_STREAMS; i++) {
+        struct stream *at = &streams[i / FAKE_STREAMS][i % FAKE_STREAMS];
+        at->device = i / FAKE_STREAMS;
+        at->id = i % FAKE_STREAMS ? 12u + (uint32_t)i % FAKE_STREAMS : 7;
+        at->tail = 0;
+    }
     memset(on, 0, sizeof on);
     memset(runtime_off, 0, sizeof runtime_off);
     memset(driver_on, 0, sizeof driver_on);
