@@ -2217,8 +2217,15 @@ typedef struct prof__lane { uint32_t thread, top; int32_t node; } prof__lane;
    child. */
 typedef struct prof__fork { uint32_t node, child; } prof__fork;
 
-/* Beside a zone when a trace has events from outside. */
-#define PROF__WIDE_SHARE (sizeof(prof__side) + sizeof(prof__fork) + sizeof(uint32_t))
+/* Beside a zone when a trace has events that were not recorded zone by zone: steps, and more for
+   those from outside. */
+#define PROF__FORK_SHARE (sizeof(prof__fork) + sizeof(uint32_t))
+#define PROF__WIDE_SHARE (sizeof(prof__side) + PROF__FORK_SHARE)
+
+/* What a step's event points to, and all that its analysis takes beside its slots'. */
+typedef struct prof__step { prof_extra extra; char name[40]; } prof__step;
+#define PROF__EVENT_STEP 0x4000          /* in flags: steps follow each other, also at one time */
+#define PROF__STEP_SHARE (sizeof(prof__step) + PROF__GROUP_SHARE + PROF__LANE_SHARE)
 
 /* What lives from prof_start to prof_stop, over all windows. */
 static struct prof__session {
@@ -2277,6 +2284,8 @@ struct prof_trace {
     char *scratch;                       /* free for queries, to the arena's high */
     bool analysed;
     uint64_t steps, lost;                /* found while reading */
+    prof__step *step_list;
+    uint32_t step_count;
     const struct prof_trace *self;       /* this, in a trace built without a session */
     bool built;
     prof_view view;
@@ -2292,7 +2301,7 @@ struct prof_trace {
     bool any_launch, any_backward;       /* some event has a launch_ns, is backward, */
     bool any_same;                       /* has its parent's name */
     bool unsorted;                       /* events from outside came out of order */
-    bool wide;                           /* room for what is kept beside events was promised */
+    size_t beside;                       /* bytes of analysis promised beside each slot's share */
     size_t slot_count;                   /* zones there is room to analyse */
     struct prof__submitted *first_submitted, *last_submitted;
     bool late;                           /* devices may submit, though the session is over */
@@ -2303,9 +2312,14 @@ static struct prof_trace prof__trace;
 /* Bytes the analysis of n slots takes: an event each, and what queries need beside it. */
 #define PROF__SLOT_SHARE (sizeof(prof_event) + (sizeof(void *) > 4 ? 16 : 24))
 
+/* Events that no zone was recorded for. */
+PROF__FN uint32_t prof__others(const struct prof_trace *s) {
+    return s->outside_count + s->step_count;
+}
+
 PROF__FN size_t prof__slot_share(void) {
     if (prof__trace.records_only) return 0;
-    return PROF__SLOT_SHARE + (prof__trace.wide ? PROF__WIDE_SHARE : 0);
+    return PROF__SLOT_SHARE + prof__trace.beside;
 }
 
 /* What a state entails beside itself: its open zones at stop, and their events. */
@@ -2803,8 +2817,7 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
         s->rows_again++;
         thread = row->thread;
     } else {
-        row = (prof__row *)prof__take(
-            sizeof *row, sizeof(prof_thread_info) + (s->wide ? PROF__LANE_SHARE : 0));
+        row = (prof__row *)prof__take(sizeof *row, sizeof(prof_thread_info) + PROF__LANE_SHARE);
         if (!row) return NULL;
         thread = prof__row_thread(s, id);
     }
@@ -3206,23 +3219,32 @@ PROF_API PROF__QUIET void prof_counter(const char *name, int64_t value) {
     prof__put_moment(PROF__COUNTER, name, value);
 }
 
+/* Room for the event that a step becomes. */
+PROF__FN bool prof__step_promise(void) {
+    bool fits;
+    if (prof__trace.records_only) return true;
+    if (!prof__lock_briefly()) return false;
+    fits = prof__arena_fits(PROF__STEP_SHARE);
+    if (fits) prof__arena.promised += PROF__STEP_SHARE;
+    prof__unlock();
+    return fits;
+}
+
 /* Three slots for a step that ends now: {start}{end}{number}. */
 PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
     prof__slot *slot = prof__slot_get();
     prof__state *t = prof__state_here(slot);
     prof__record *c;
-    uint64_t now;
     if (!t || !prof__enter(slot)) return;
-    if (!prof__room(t, 4)) {
+    if (!prof__room(t, 4) || !prof__step_promise()) {
         PROF__BUMP(t->counts.full, 1);
         prof__leave(slot);
         return;
     }
-    now = prof__state_now(t);
     c = t->hot.cursor;
-    prof__record_set(c + 1, now, 255);
-    prof__record_set(c + 2, number, 255);
     prof__record_set(c, start, (uint32_t)PROF__STEP << 8 | 2);
+    prof__record_set(c + 1, prof__state_now(t), 255);
+    prof__record_set(c + 2, number, 255);
     PROF__BUMP(t->counts.extra, 3);
     PROF__RELEASE(t->hot.cursor, c + 3);
     prof__leave(slot);
@@ -3948,6 +3970,33 @@ PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, bool is_
     m->is_counter = is_counter;
 }
 
+PROF__FN uint64_t prof__record_get(const prof__record *c) {
+    return (uint64_t)c->duration << 32 | c->end;
+}
+
+/* Steps come as events from outside: after the recorded ones, until they are put in order. */
+PROF__FN void prof__read_step(prof__reader *r, const prof__record *c) {
+    struct prof_trace *s = &prof__trace;
+    uint32_t n = s->step_count++;
+    prof__step *step;
+    prof_event *e;
+    if (!r->tree) return;
+    step = s->step_list + n;
+    e = s->events + s->event_count - 1 - n;
+    memset(step, 0, sizeof *step);
+    memset(e, 0, sizeof *e);
+    memcpy(step->name, "ProfilerStep#", 13);
+    *prof__text_u64(step->name + 13, prof__record_get(c + 2)) = 0;
+    step->extra.trace_name = step->name;
+    e->name = "ProfilerStep*";
+    e->extra = &step->extra;
+    e->start_ns = prof__to_ns(&r->scale, prof__record_get(c));
+    e->end_ns = PROF__MAX(prof__to_ns(&r->scale, prof__record_get(c + 1)), e->start_ns);
+    e->thread = r->thread;
+    e->parent = e->first_child = e->next_sibling = PROF_NONE;
+    e->flags = PROF_EVENT_USER_ANNOTATION | PROF_EVENT_SUBMITTED | PROF__EVENT_STEP;
+}
+
 /* The end of a zone's record, whole. Half a turn back: its clock record was displaced.
    Freestanding: the first such time after the one before it. */
 PROF__INLINE uint64_t prof__read_end(prof__reader *r, uint32_t end) {
@@ -3961,8 +4010,9 @@ PROF__INLINE uint64_t prof__read_end(prof__reader *r, uint32_t end) {
 PROF__FN const prof__record *prof__read_long(prof__reader *r, const prof__record *c,
                                              const prof__record *end) {
     uint32_t kind = c->site_depth >> 8, slots = c->site_depth & 0xff;
-    if (slots != (kind == PROF__CLOCK ? 0u : kind == PROF__STEP ? 2u : 1u) || kind < PROF__CLOCK ||
-        kind > PROF__STEP || (size_t)(end - c) <= slots) {
+    uint32_t right = kind == PROF__CLOCK ? 0 : kind == PROF__STEP ? 2 : 1;
+    if (kind < PROF__CLOCK || kind > PROF__STEP || slots != right ||
+        (size_t)(end - c) <= slots) {
         r->lost++;
         return c + 1;
     }
@@ -3972,7 +4022,9 @@ PROF__FN const prof__record *prof__read_long(prof__reader *r, const prof__record
         r->epoch = (uint64_t)c[1].duration << 32;
         prof__read_zone(r, prof__read_end(r, c[1].end), (uint64_t)c->duration << 32 | c->end,
                         c[1].site_depth, kind == PROF__UNFINISHED);
-    } else if (kind != PROF__STEP) {
+    } else if (kind == PROF__STEP) {
+        prof__read_step(r, c);
+    } else {
         prof__read_moment(r, c, kind == PROF__COUNTER);
     }
     return c + 1 + slots;
@@ -4081,7 +4133,8 @@ PROF__FN bool prof__event_after(const prof_event *a, const prof_event *b) {
     if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
     if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
     if (a->thread != b->thread) return a->thread > b->thread;
-    return a->depth > b->depth;
+    if (a->depth != b->depth) return a->depth > b->depth;
+    return (a->flags & PROF_EVENT_SUBMITTED) < (b->flags & PROF_EVENT_SUBMITTED);
 }
 
 typedef bool (*prof__after)(const void *context, uint32_t a, uint32_t b);
@@ -4144,7 +4197,7 @@ PROF__FN void prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
 }
 
 PROF__FN void prof__count_rows(struct prof_trace *s) {
-    s->event_count = s->moment_count = 0;
+    s->event_count = s->moment_count = s->step_count = 0;
     s->steps = s->lost = 0;
     for (prof__row *row = s->records_only ? NULL : s->rows; row; row = row->next) {
         prof__reader r;
@@ -4292,11 +4345,11 @@ PROF__FN const char *prof__device_text(uint8_t type) {
 
 /* From now on the analysis keeps amounts beside every event. Under the lock. */
 PROF__FN bool prof__widen(struct prof_trace *s) {
-    size_t more = s->slot_count * PROF__WIDE_SHARE + s->row_count * PROF__LANE_SHARE;
-    if (s->wide) return true;
+    size_t more = s->slot_count * (PROF__WIDE_SHARE - s->beside);
     if (!prof__arena_fits(more)) return false;
     prof__arena.promised += more;
-    return s->wide = true;
+    s->beside = PROF__WIDE_SHARE;
+    return true;
 }
 
 PROF__FN prof_result prof__submit_one(struct prof_trace *s, const prof_event *e) {
@@ -4346,7 +4399,8 @@ PROF_API PROF__QUIET prof_result prof_submit(const prof_event *events, size_t co
         result = PROF_ERROR_MEMORY;
         s->counts.full += count;
     }
-    for (size_t i = 0; s->wide && result != PROF_ERROR_STATE && i < count; i++) {
+    for (size_t i = 0; result != PROF_ERROR_STATE && i < count; i++) {
+        if (s->beside < PROF__WIDE_SHARE) break;
         prof_result one = prof__submit_one(s, events + i);
         if (one != PROF_OK) result = one;
     }
@@ -4473,6 +4527,7 @@ PROF__FN prof__lane *prof__lane_of(prof__linker *k, const prof_event *e) {
    of two recorded zones the depths tell. */
 PROF__FN bool prof__holds(struct prof_trace *s, const prof_event *p, const prof_event *e) {
     if (!((p->flags | e->flags) & PROF_EVENT_SUBMITTED)) return p->depth < e->depth;
+    if (p->flags & e->flags & PROF__EVENT_STEP) return false;
     if (e->start_ns < p->end_ns && e->end_ns > p->end_ns) s->overlaps++;
     return e->start_ns < p->end_ns && e->end_ns <= p->end_ns;
 }
@@ -5212,6 +5267,8 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     p += n * sizeof *s->events;
     s->moments = (prof__moment *)(void *)p;
     p += prof__align(s->moment_count * sizeof *s->moments);
+    s->step_list = (prof__step *)(void *)p;
+    p += prof__align(s->step_count * sizeof *s->step_list);
     if (s->outside_count) {
         s->side = (prof__side *)(void *)p;
         p += n * sizeof *s->side;
@@ -5222,15 +5279,16 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     n *= prof__slot_share() - sizeof(prof_event);
     if (p <= prof__arena.high && (size_t)(prof__arena.high - p) >= n) return true;
     s->counts.full += s->event_count;
-    s->event_count = s->moment_count = s->outside_count = 0;
+    s->event_count = s->moment_count = s->outside_count = s->step_count = 0;
     s->side = NULL;
     s->scratch = (char *)(void *)s->events;
     return false;
 }
 
-/* The events that were handed in, behind the recorded ones; then all in order, in one tree. */
+/* The events that were handed in, behind the recorded ones and before the steps; then all in order,
+   in one tree. */
 PROF__FN void prof__analyse_outside(struct prof_trace *s) {
-    prof_event *to = s->events + s->event_count - s->outside_count;
+    prof_event *to = s->events + s->event_count - prof__others(s);
     for (const struct prof__submitted *from = s->first_submitted; from; from = from->next) {
         *to = from->event;
         to->parent = to->first_child = to->next_sibling = PROF_NONE;
@@ -5274,12 +5332,13 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
     s->kernel_count = 0;
     s->duplicates = s->overlaps = s->no_forward = s->unlinked = 0;
     prof__count_rows(s);
-    s->event_count += s->outside_count;
+    s->event_count += prof__others(s);
     if (!prof__analysis_open(s)) return;
+    s->step_count = 0;
     memset(&tree, 0, sizeof tree);
     for (const prof__row *row = s->rows; row; row = row->next)
         disorder = prof__build_row(s, row, &tree, &moments) || disorder;
-    if (s->outside_count) prof__analyse_outside(s);
+    if (prof__others(s)) prof__analyse_outside(s);
     else if ((s->row_count > 1 || disorder) && !prof__events_in_order(s->events, s->event_count))
         prof__events_sort(s->events, s->event_count, s->scratch);
 }
@@ -5360,7 +5419,7 @@ typedef struct prof__groups {
 
 PROF__FN uint32_t prof__groups_max(const struct prof_trace *s) {
     uint32_t sites = s->built ? 0 : prof__site_count + 1 + prof__names.count;
-    return sites + s->outside_count;
+    return sites + prof__others(s);
 }
 
 /* Where the table puts the order of n rows. */
@@ -7334,7 +7393,7 @@ typedef struct prof__forest {
 } prof__forest;
 
 PROF__FN bool prof__forks_in_place(const struct prof_trace *s) {
-    return !s->outside_count && sizeof(prof_extra *) >= sizeof(prof__fork);
+    return !prof__others(s) && sizeof(prof_extra *) >= sizeof(prof__fork);
 }
 
 PROF__INLINE prof__fork prof__fork_get(const prof__forest *f, uint32_t i) {
@@ -7475,7 +7534,7 @@ PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof
     if (!prof__valid(trace) || !out.write || !unit) return PROF_ERROR_INVALID;
     prof__analyse(trace);
     prof__forest_open(&f, trace);
-    f.path = trace->outside_count
+    f.path = prof__others(trace)
            ? (uint32_t *)(void *)(f.forks + trace->event_count * sizeof(prof__fork)) : path;
     for (uint32_t i = 0; i < trace->event_count; i++) prof__forest_add(&f, i, metric);
     prof__out_open(&o, out);
@@ -8737,8 +8796,15 @@ PROF__FN bool prof__records_only(const prof_desc *d) {
     return d->records_only || d->mode >= PROF_MODE_STREAM;
 }
 
+PROF__FN bool prof__has_schedule(const prof_desc *d) {
+    const prof_schedule *c = &d->schedule;
+    return d->schedule_fn || (c->skip_first | c->wait | c->warmup | c->active | c->repeat |
+                              c->skip_first_wait) != 0;
+}
+
 PROF__FN size_t prof__record_share(const prof_desc *d) {
-    return sizeof(prof__record) + (prof__records_only(d) ? 0 : PROF__SLOT_SHARE);
+    if (prof__records_only(d)) return sizeof(prof__record);
+    return sizeof(prof__record) + PROF__SLOT_SHARE + (prof__has_schedule(d) ? PROF__FORK_SHARE : 0);
 }
 
 /* What one thread takes: state, row, segments, a chunk (a ring: two) with its analysis, its open
@@ -8747,15 +8813,18 @@ PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
     uint32_t depth = prof__depth_of(d);
     size_t zones = depth + chunk / sizeof(prof__record) * (prof__ring_mode(d) ? 2 : 1);
     return prof__state_size(depth) + prof__align(sizeof(prof__row)) + sizeof(prof_thread_info) +
+           PROF__LANE_SHARE +
            2 * prof__align(sizeof(prof__segment)) + depth * sizeof(prof__open) +
            zones * prof__record_share(d);
 }
 
 #define PROF__FIXED_SHARE (64 + 2 * PROF__SITE_SHARE)   /* alignment, and the row of no site */
 
+/* With a schedule threads may still hold a chunk of the window before, and there are steps. */
 PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
-    return PROF__FIXED_SHARE + prof__site_count * PROF__SITE_SHARE +
-           threads * prof__thread_share(d, prof__chunk_least(prof__depth_of(d)));
+    size_t chunk = prof__chunk_least(prof__depth_of(d)), share = prof__thread_share(d, chunk);
+    if (prof__has_schedule(d)) share += chunk + PROF__STEP_SHARE;
+    return PROF__FIXED_SHARE + prof__site_count * PROF__SITE_SHARE + threads * share;
 }
 
 PROF_API PROF__QUIET size_t prof_memory_size(const prof_desc *desc) {
@@ -8950,6 +9019,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     s->generation = generation;
     prof__generation_next(s);
     s->first_generation = s->generation;
+    s->beside = prof__session.has_steps ? PROF__FORK_SHARE : 0;
     PROF__STORE(prof__names.index, NULL);
     prof__names.count = 0;
     prof__names_cut = 0;
@@ -9227,26 +9297,24 @@ PROF__FN prof_action prof__action_at(struct prof__session *v, uint64_t step) {
     return PROF_ACTION_NONE;
 }
 
-PROF__FN prof_result prof__desc_check(const prof_desc *d, bool has_schedule) {
+PROF__FN prof_result prof__desc_check(const prof_desc *d) {
     if (d->max_depth > 255 || (!d->memory && d->memory_size)) return PROF_ERROR_INVALID;
     if ((uint32_t)d->mode > PROF_MODE_AGGREGATE) return PROF_ERROR_INVALID;
     if (d->mode == PROF_MODE_STREAM && !d->stream.write) return PROF_ERROR_INVALID;
     if (d->activities && !(d->activities & prof_supported_activities())) return PROF_ERROR_INVALID;
-    return has_schedule && !d->schedule_fn ? prof_schedule_check(&d->schedule) : PROF_OK;
+    if (d->schedule_fn || !prof__has_schedule(d)) return PROF_OK;
+    return prof_schedule_check(&d->schedule);
 }
 
 PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *desc) {
-    const prof_schedule *c = &desc->schedule;
-    bool has_schedule = (c->skip_first | c->wait | c->warmup | c->active | c->repeat |
-                         c->skip_first_wait) != 0;
     struct prof__session *v = &prof__session;
-    prof_result result = prof__desc_check(desc, has_schedule);
+    prof_result result = prof__desc_check(desc);
     if (v->open) return PROF_ERROR_STATE;
     if (result != PROF_OK) return result;
     prof__exit_key_make();
     memset(v, 0, sizeof *v);
     v->desc = *desc;
-    v->has_steps = has_schedule || desc->schedule_fn;
+    v->has_steps = prof__has_schedule(desc);
     v->activities = prof_supported_activities();
     if (desc->activities) v->activities &= desc->activities;
     if (!prof__window_lay(s)) return PROF_ERROR_MEMORY;
@@ -9416,7 +9484,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     if (s->stopped && !s->analysed) prof__count_rows(s);
     prof__stats_add(&out, &c);
     if (s->stopped && !s->records_only) {
-        uint64_t zones = s->event_count - (s->analysed ? s->outside_count : 0);
+        uint64_t zones = s->event_count - (s->analysed ? prof__others(s) : 0);
         if (s->overwritten) out.overwritten = out.recorded - zones;
         out.recorded = zones;
     }

@@ -1056,7 +1056,7 @@ static bool same_handle(value a, value b) {
            integer(get(a, "node_id")) == integer(get(b, "node_id"));
 }
 
-/* Is record one to skip: of a utility, of a dropped range, or a push right after one of its name? */
+/* Is record one to skip: of a utility, of a dropped range, a push right after one of its name? */
 static bool is_dropped(stream *s, value record, value before) {
     bool drop = is_utility(text_of(get(record, "name")));
     for (size_t i = 0; i < s->dropped_count; i++)
