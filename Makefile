@@ -28,7 +28,7 @@ INSTRUMENT = -finstrument-functions $(INSTRUMENT_$(if $(findstring clang,$(CC)),
 
 # The prof command
 TOOL_FLAGS = -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB
-TOOL_SOURCES = $(filter-out tools/bench.c,$(wildcard tools/*.c))
+TOOL_SOURCES = $(filter-out tools/bench%,$(wildcard tools/*.c))
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/%.c=build/tools/%.o)
 TOOL_PAGES = $(patsubst tools/%.html,build/tools/%_html.h,$(wildcard tools/*.html))
 
@@ -46,8 +46,9 @@ demo: $(EXAMPLES:%=build/examples/%) ## build the examples and profile the train
 test: setup-test ## run every test; the last line counts them (ONLY=word: those with it in the name)
 	@sh tests/run.sh $(ONLY)
 
-bench: build/bench ## measure what the profiler costs, into build/bench.json
+bench: build/bench build/bench_read build/prof ## measure what it all costs, into build/bench.json
 	build/bench build/bench.json
+	build/bench_read build/prof build/bench_traces build/bench.json
 
 lint: ## check line and function lengths, the room index, the scripts
 	@sh tools/lint.sh
@@ -90,6 +91,10 @@ build/tests/replay: tests/replay.c prof.h Makefile | setup-test
 build/bench: tools/bench.c prof.h Makefile | setup-build
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)
+
+build/bench_read: tools/bench_read.c Makefile | setup-tool
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $< -o $@ -lz
 
 build/tools/%_html.h: tools/%.html Makefile
 	@mkdir -p $(@D)
