@@ -1902,6 +1902,9 @@ typedef struct prof__group {
 typedef struct prof__group_wide {
     int64_t device_ns, self_device_ns, cpu_bytes, self_cpu_bytes, device_bytes, self_device_bytes;
     int64_t flops;
+#if !PROF__BARE
+    double cpu_us;                       /* raw activities: as Python adds them up; see below */
+#endif
 } prof__group_wide;
 
 /* Bytes for one row more: the row, its places in two indices, two numbers to sort by. */
@@ -2287,7 +2290,7 @@ struct prof_trace {
     prof__step *step_list;
     uint32_t step_count;
     const struct prof_trace *self;       /* this, in a trace built without a session */
-    bool built;
+    bool built, raw;                     /* raw: of raw activities */
     prof_view view;
     prof__side *side;                    /* beside the events; NULL: no device work, no memory */
     prof__kernel *kernels;
@@ -5245,6 +5248,7 @@ PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *d
         memcpy(s->threads, desc->threads, desc->thread_count * sizeof *s->threads);
         s->thread_count = (uint32_t)desc->thread_count;
     }
+    s->raw = desc->correlate;
     if (desc->correlate) prof__built_correlate(s);
     else prof__built_sort(s);
     prof__outside_tree(s, s->event_count, desc->correlate);
@@ -5595,6 +5599,18 @@ PROF__INLINE void prof__group_add(prof__group *r, const prof_event *e) {
     if (ns > r->max_ns) r->max_ns = ns;
 }
 
+/* Where a mean lies half way between two figures, the last bits of Python's sum decide. Kineto's
+   times are no whole microseconds: the sum is made again as Python makes it. */
+PROF__FN void prof__group_add_us(prof__group_wide *w, const prof_event *e) {
+#if PROF__BARE
+    (void)w;
+    (void)e;
+#else
+    if (e->device_type == PROF_DEVICE_CPU)
+        w->cpu_us += (double)e->end_ns / 1000 - (double)e->start_ns / 1000;
+#endif
+}
+
 PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
                                 const prof_averages_desc *by) {
     uint32_t *rows;                      /* of the events so far */
@@ -5610,6 +5626,7 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
         prof__group_add_wide(g->wide + row,
                              e->parent == PROF_NONE ? NULL : g->wide + rows[e->parent], e,
                              trace->side + i);
+        if (trace->raw) prof__group_add_us(g->wide + row, e);
     }
 }
 
@@ -5955,7 +5972,7 @@ typedef struct prof__table {
     prof_view view;
     const prof__groups *groups;
     prof_average *rows;
-    uint32_t count;
+    uint32_t count, row;                 /* row: being written */
     size_t width[PROF__COLUMNS];         /* 0: no such column */
     int64_t self_cpu_ns, self_device_ns; /* sums */
     int64_t least_flops;                 /* the smallest above 0 */
@@ -6174,7 +6191,13 @@ PROF__FN void prof__table_time(prof__table *t, int column, int64_t ns) {
 PROF__FN void prof__table_mean(prof__table *t, int column, int64_t ns, uint64_t count) {
     char text[48];
     int64_t whole = count ? ns / (int64_t)count : 0;
-    *prof__text_time(text, prof__mean_us(ns, count), prof__table_unit(t, whole)) = 0;
+    prof__real us = prof__mean_us(ns, count);
+#if !PROF__BARE
+    if (column == PROF__COL_CPU_MEAN && t->groups && t->trace->raw && t->groups->wide)
+        us = prof__real_div(prof__real_from_double(t->groups->wide[t->row].cpu_us),
+                            prof__real_from((int64_t)count));
+#endif
+    *prof__text_time(text, us, prof__table_unit(t, whole)) = 0;
     prof__table_cell(t, column, text);
 }
 
@@ -6595,7 +6618,7 @@ PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
     uint32_t left = t->desc->row_limit ? t->desc->row_limit : 100;
     bool first = true;
     for (uint32_t i = 0; i < t->count && left; i++) {
-        prof_average r = prof__table_row(t, order ? order[i] : i);
+        prof_average r = prof__table_row(t, t->row = order ? order[i] : i);
         if (t->desc->top_level_events_only && r.parent != PROF_NONE) continue;
         if (left != UINT32_MAX) left--;
         if (t->desc->format == PROF_FORMAT_JSON) prof__json_row(&t->out, &r, first);
