@@ -188,6 +188,8 @@ typedef struct prof_desc {
     void *user;                          /* handed to the two above */
     uint32_t activities;                 /* PROF_ACTIVITY_...; 0: all that are there */
     bool acc_events;                     /* a new window goes on in the same trace */
+    bool merge_duplicates;               /* a zone that is the only child of one of its name is
+                                            merged into it, as PyTorch does; else f in f counts 2 */
 } prof_desc;
 
 /* A device that takes part in sessions (prof_cuda.h is one). The callbacks may be NULL; they run
@@ -1854,6 +1856,9 @@ PROF__FN size_t prof__utf8_step(const char *s) {
     return n ? n : 1;
 }
 
+/* Text from outside; NULL is none. */
+PROF__FN const char *prof__text(const char *s) { return s ? s : ""; }
+
 /* Code points: Python's len(). */
 PROF__FN size_t prof__text_width(const char *s) {
     size_t width = 0;
@@ -2303,6 +2308,7 @@ struct prof_trace {
     uint64_t rejected, duplicates, overlaps, no_forward, unlinked;
     bool any_launch, any_backward;       /* some event has a launch_ns, is backward, */
     bool any_same;                       /* has its parent's name */
+    bool merge;                          /* desc.merge_duplicates */
     bool unsorted;                       /* events from outside came out of order */
     size_t beside;                       /* bytes of analysis promised beside each slot's share */
     size_t slot_count;                   /* zones there is room to analyse */
@@ -4432,7 +4438,7 @@ PROF_API PROF__QUIET uint32_t prof_submit_thread(uint64_t id, const char *name) 
 PROF__FN void prof__kernel_add(struct prof_trace *s, prof__side *to, const char *name,
                                int64_t duration_ns, int32_t device) {
     prof__kernel *k = s->kernels + s->kernel_count;
-    k->name = name;
+    k->name = name ? name : "(null)";
     k->duration_ns = duration_ns;
     k->device = device;
     k->next = PROF_NONE;
@@ -4598,15 +4604,17 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes, bo
 
 PROF__FN bool prof__is_duplicate(const struct prof_trace *s, uint32_t i) {
     const prof_event *e = s->events + i, *p;
-    if (e->parent == PROF_NONE || !(e->flags & PROF_EVENT_SUBMITTED)) return false;
+    if (e->parent == PROF_NONE) return false;
     p = s->events + e->parent;
-    return p->first_child == i && e->next_sibling == PROF_NONE && p->flags & PROF_EVENT_SUBMITTED &&
+    return p->first_child == i && e->next_sibling == PROF_NONE &&
+           (s->merge || e->flags & p->flags & PROF_EVENT_SUBMITTED) &&
            (p->name == e->name || strcmp(p->name, e->name) == 0);
 }
 
 PROF__FN void prof__merge_into_parent(struct prof_trace *s, prof_event *e) {
     prof_event *p = s->events + e->parent;
     p->first_child = e->first_child;
+    p->self_cpu_time_total_ns += e->self_cpu_time_total_ns;
     for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling)
         s->events[c].parent = e->parent;
     if (s->side && !(p->flags & PROF_EVENT_LEGACY))   /* a legacy kernel covers the child's */
@@ -4923,7 +4931,8 @@ PROF__FN void prof__raw_stack(struct prof_trace *s, prof_event *e) {
     const char **stack = s->own_stacks;
     prof_extra *x;
     for (uint32_t i = 0; i < n; i++)
-        if (!prof__is_machinery(e->extra->stack[i])) stack[kept++] = e->extra->stack[i];
+        if (!prof__is_machinery(prof__text(e->extra->stack[i])))
+            stack[kept++] = e->extra->stack[i];
     if (kept == n) return;
     x = prof__own_extra(s, e);
     if (!x) return;
@@ -5345,6 +5354,10 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
     if (prof__others(s)) prof__analyse_outside(s);
     else if ((s->row_count > 1 || disorder) && !prof__events_in_order(s->events, s->event_count))
         prof__events_sort(s->events, s->event_count, s->scratch);
+    if (s->merge && !s->outside_count) {
+        prof__merge_duplicates(s, s->scratch);
+        prof__set_depths(s);
+    }
 }
 
 PROF_API PROF__QUIET const prof_event *prof_events(const prof_trace *trace, size_t *count) {
@@ -5522,7 +5535,8 @@ PROF__FN bool prof__same_group(const prof__groups *g, const prof_event *a, const
     if (g->by.group_by_input_shapes && !prof__same_shapes(a->extra, b->extra)) return false;
     if (n != prof__stack_part(g, b)) return false;
     for (uint32_t i = 0; i < n; i++)
-        if (strcmp(a->extra->stack[i], b->extra->stack[i]) != 0) return false;
+        if (strcmp(prof__text(a->extra->stack[i]), prof__text(b->extra->stack[i])) != 0)
+            return false;
     return true;
 }
 
@@ -6259,7 +6273,7 @@ PROF__FN void prof__table_stack(prof__table *t, const prof_average *r) {
     for (uint32_t i = 1; i <= PROF__MAX(r->stack_count, 1u); i++) {
         for (int column = 0; column < PROF__COL_SOURCE; column++)
             if (t->width[column]) prof__table_cell(t, column, "");
-        prof__table_path(t, i < r->stack_count ? r->stack[i] : "");
+        prof__table_path(t, prof__text(i < r->stack_count ? r->stack[i] : NULL));
         prof__out_text(&t->out, "\n");
     }
 }
@@ -6280,7 +6294,7 @@ PROF__FN void prof__table_times(prof__table *t, const prof_average *r) {
 
 PROF__FN void prof__table_line(prof__table *t, const prof_average *r) {
     prof__table_name(t, PROF__COL_NAME, r->key);
-    prof__table_name(t, PROF__COL_OVERLOAD, r->overload_name ? r->overload_name : "");
+    prof__table_name(t, PROF__COL_OVERLOAD, prof__text(r->overload_name));
     prof__table_times(t, r);
     prof__table_memory(t, PROF__COL_CPU_MEMORY, r->cpu_memory_usage);
     prof__table_memory(t, PROF__COL_SELF_CPU_MEMORY, r->self_cpu_memory_usage);
@@ -6290,7 +6304,7 @@ PROF__FN void prof__table_line(prof__table *t, const prof_average *r) {
     prof__table_integer(t, PROF__COL_NODE, r->node_id);
     prof__table_shapes(t, r);
     prof__table_flops(t, r->flops);
-    prof__table_path(t, r->stack_count ? r->stack[0] : "");
+    prof__table_path(t, prof__text(r->stack_count ? r->stack[0] : NULL));
     prof__out_text(&t->out, "\n");
     if (t->width[PROF__COL_SOURCE]) prof__table_stack(t, r);
 }
@@ -6482,7 +6496,7 @@ PROF__FN void prof__table_measure_row(prof__table *t, const prof_average *r) {
     prof__table_widen(t, PROF__COL_SHAPES, prof__shapes_text(r, &t->out, 0));
     if (r->input_count && r->input_count != PROF_NONE) t->width[PROF__COL_FLOPS] = 1;
     for (uint32_t i = 0; i < r->stack_count; i++)
-        prof__table_widen(t, PROF__COL_SOURCE, prof__text_width(r->stack[i]) + 4);
+        prof__table_widen(t, PROF__COL_SOURCE, prof__text_width(prof__text(r->stack[i])) + 4);
     if (r->flops > 0 && (!t->least_flops || r->flops < t->least_flops)) t->least_flops = r->flops;
     t->self_cpu_ns += r->self_cpu_time_total_ns;
     if (device ? !r->is_user_annotation : r->is_legacy)
@@ -6579,12 +6593,12 @@ PROF__FN void prof__csv_row(prof__out *o, const prof_average *r) {
         prof__row_number(o, r, i, false);
     }
     prof__out_text(o, ",");
-    prof__csv_text(o, r->overload_name ? r->overload_name : "");
+    prof__csv_text(o, prof__text(r->overload_name));
     prof__out_text(o, ",\"");
     if (r->input_count != PROF_NONE) prof__put_shapes(o, r->input_shapes, r->input_count);
     prof__out_text(o, "\",\"");
     for (uint32_t i = 0; i < r->stack_count; i++) {
-        const char *s = r->stack[i];
+        const char *s = prof__text(r->stack[i]);
         if (i) prof__out_text(o, "\n");
         for (; *s; s++) prof__out_bytes(o, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
     }
@@ -6605,12 +6619,12 @@ PROF__FN void prof__json_row(prof__out *o, const prof_average *r, bool first) {
         prof__out_text(o, "\": ");
         prof__row_number(o, r, i, true);
     }
-    prof__json_text(o, ", \"overload_name\": \"", r->overload_name ? r->overload_name : "");
+    prof__json_text(o, ", \"overload_name\": \"", prof__text(r->overload_name));
     prof__out_text(o, ", \"input_shapes\": ");
     prof__put_shapes(o, r->input_shapes, r->input_count == PROF_NONE ? 0 : r->input_count);
     prof__out_text(o, ", \"stack\": [");
     for (uint32_t i = 0; i < r->stack_count; i++)
-        prof__json_text(o, i ? ", \"" : "\"", r->stack[i]);
+        prof__json_text(o, i ? ", \"" : "\"", prof__text(r->stack[i]));
     prof__out_text(o, "]}");
 }
 
@@ -6684,6 +6698,8 @@ PROF_API PROF__QUIET prof_result prof_write_rows(prof_average *rows, size_t coun
     if (view) t.view = *view;
     t.rows = rows;
     t.count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        if (!rows[i].key) rows[i].key = "(null)";
     if (t.desc->sort_by) prof__rows_sort(rows, count, t.desc->sort_by);
     prof__table_write(&t, NULL);
     return prof__out_close(&t.out);
@@ -6748,10 +6764,10 @@ PROF_API PROF__QUIET prof_result prof_write_canonical(const prof_trace *trace, p
         prof__out_text(&o, i ? "\nevent=" : "event=");
         prof__table_plain(&o, e->name, 30);
         prof__out_text(&o, " node=");
-        prof__table_plain(&o, x && x->module_hierarchy ? x->module_hierarchy : "", SIZE_MAX);
+        prof__table_plain(&o, prof__text(x ? x->module_hierarchy : NULL), SIZE_MAX);
         prof__out_text(&o, " stack_trace=");
         for (uint32_t k = 0; x && k < x->stack_count; k++) {
-            const char *s = x->stack[k];
+            const char *s = prof__text(x->stack[k]);
             size_t n = prof__canonical_frame(&s);
             prof__out_bytes(&o, s, n);
             if (n) break;
@@ -7582,7 +7598,7 @@ PROF_API PROF__QUIET prof_result prof_write_event_stacks(const prof_trace *trace
         int64_t value = n ? prof__event_metric(trace, e, metric) / unit : 0;
         if (value <= 0) continue;
         while (n--) {
-            prof__stack_entry(&o, e->extra->stack[n]);
+            prof__stack_entry(&o, prof__text(e->extra->stack[n]));
             prof__out_text(&o, n ? ";" : " ");
         }
         prof__out_i64(&o, value);
@@ -9058,6 +9074,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     }
     PROF__STORE(prof__names.capacity, prof__names_of(desc));
     s->platform = desc->platform;
+    s->merge = desc->merge_duplicates;
     s->clock = prof__clock_of(desc);
     s->laid = true;
     return true;
