@@ -2509,7 +2509,7 @@ PROF__FN void prof__segment_free(prof__segment *g) {
     row->overwritten += (size_t)(g->end - g->begin);
     if (prof__trace.mode == PROF_MODE_RING) prof__trace.overwritten += (size_t)(g->end - g->begin);
     row->first = g->next;
-    if (row->left && !row->first && !row->open_count) prof__row_free(row);
+    if (row->left && !row->first && !row->open_count && prof__trace.open) prof__row_free(row);
 }
 
 /* The next chunk of a state's ring; NULL: it is still to be flushed. Under the lock. */
@@ -2849,6 +2849,7 @@ PROF__FN void prof__row_name(prof__row *row, const char *name) {
     while (n && ((unsigned char)name[n] & 0xc0) == 0x80) n--;
     memcpy(row->name, name, n);
     row->name[n] = 0;
+    PROF__STORE(row->announced, 0u);
 }
 
 PROF__FN bool prof__row_open(prof__state *t) {
@@ -6814,55 +6815,70 @@ PROF__FN uint64_t prof__chrome_tid(const struct prof_trace *s, uint32_t thread) 
 /* `"pid":1,"tid":2,"ts":` of a thread: the same for all its events. */
 typedef struct prof__place { uint32_t thread; size_t length; char text[64]; } prof__place;
 
-PROF__FN void prof__chrome_place(prof__place *place, const struct prof_trace *s, uint32_t thread) {
+PROF__FN void prof__chrome_place(prof__place *place, const struct prof_trace *s, uint32_t thread,
+                                 uint64_t tid) {
     char *p = PROF__LITERAL(place->text, "\"pid\":");
     p = prof__text_u64(p, prof__chrome_pid(s));
     p = PROF__LITERAL(p, ",\"tid\":");
-    p = prof__text_u64(p, prof__chrome_tid(s, thread));
+    p = prof__text_u64(p, tid);
     p = PROF__LITERAL(p, ",\"ts\":");
     place->length = (size_t)(p - place->text);
     place->thread = thread;
 }
 
-PROF__INLINE void prof__chrome_where(prof__out *o, prof__place *place, const struct prof_trace *s,
-                                     uint32_t thread, int64_t ns) {
-    if (PROF__UNLIKELY(place->thread != thread)) prof__chrome_place(place, s, thread);
+PROF__INLINE void prof__chrome_where(prof__out *o, const prof__place *place, int64_t ns) {
     prof__out_room(o, 128);
     memcpy(o->p, place->text,
            sizeof place->text); /* all of it: a copy of known size is the fastest */
     o->p = prof__text_us(o->p + place->length, (uint64_t)ns);
 }
 
-PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct prof_trace *s,
-                                 const prof_event *e) {
+PROF__INLINE void prof__chrome_zone(prof__out *o, const prof__place *place, const char *name,
+                                    int64_t start_ns, int64_t end_ns, uint32_t flags) {
     prof__out_room(o, 64);
     o->p = PROF__LITERAL(o->p, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"");
-    prof__out_json(o, e->name);
+    prof__out_json(o, name);
     prof__out_room(o, 2);
     o->p = PROF__LITERAL(o->p, "\",");
-    prof__chrome_where(o, place, s, e->thread, e->start_ns);
+    prof__chrome_where(o, place, start_ns);
     o->p = PROF__LITERAL(o->p, ",\"dur\":");
-    o->p = prof__text_us(o->p, (uint64_t)(e->end_ns - e->start_ns));
-    if (PROF__UNLIKELY(e->flags & PROF_EVENT_UNFINISHED))
-        prof__out_text(o, ",\"args\":{\"finished\":false}}");
+    o->p = prof__text_us(o->p, (uint64_t)(end_ns - start_ns));
+    if (PROF__UNLIKELY(flags & (PROF_EVENT_UNFINISHED | PROF_EVENT_PARTIAL)))
+        prof__out_text(o, flags & PROF_EVENT_UNFINISHED ? ",\"args\":{\"finished\":false}}"
+                                                        : ",\"args\":{\"partial\":true}}");
     else *o->p++ = '}';
+}
+
+PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct prof_trace *s,
+                                 const prof_event *e) {
+    if (PROF__UNLIKELY(place->thread != e->thread))
+        prof__chrome_place(place, s, e->thread, prof__chrome_tid(s, e->thread));
+    prof__chrome_zone(o, place, e->name, e->start_ns, e->end_ns, e->flags);
+}
+
+PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, const char *name,
+                                      int64_t ns, const int64_t *value) {
+    prof__out_text(o,
+                   value
+                       ? ",\n{\"ph\":\"C\",\"name\":\""
+                       : ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"");
+    prof__out_json(o, name);
+    prof__out_text(o, "\",");
+    prof__chrome_where(o, place, ns);
+    if (value) {
+        prof__out_text(o, ",\"args\":{\"value\":");
+        prof__out_i64(o, *value);
+        prof__out_text(o, "}");
+    }
+    prof__out_text(o, "}");
 }
 
 PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
                                   const prof__moment *m) {
-    prof__out_text(o,
-                   m->is_counter
-                       ? ",\n{\"ph\":\"C\",\"name\":\""
-                       : ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"");
-    prof__out_json(o, prof__site(m->site)->name);
-    prof__out_text(o, "\",");
-    prof__chrome_where(o, place, s, m->thread, m->ns);
-    if (m->is_counter) {
-        prof__out_text(o, ",\"args\":{\"value\":");
-        prof__out_i64(o, m->value);
-        prof__out_text(o, "}");
-    }
-    prof__out_text(o, "}");
+    if (place->thread != m->thread)
+        prof__chrome_place(place, s, m->thread, prof__chrome_tid(s, m->thread));
+    prof__chrome_put_moment(o, place, prof__site(m->site)->name, m->ns,
+                            m->is_counter ? &m->value : NULL);
 }
 
 PROF__FN void prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
@@ -6878,23 +6894,29 @@ PROF__FN void prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uin
     prof__out_text(o, "\":");
 }
 
-PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
-    uint32_t pid = prof__chrome_pid(s);
-    prof__chrome_meta(o, "process_labels", pid, 0, "labels");
+PROF__FN void prof__chrome_process(prof__out *o, const struct prof_trace *s) {
+    prof__chrome_meta(o, "process_labels", prof__chrome_pid(s), 0, "labels");
     prof__out_text(o, "\"CPU\"}}");
-    for (uint32_t i = 0; i < s->thread_count; i++) {
-        uint64_t tid = prof__chrome_tid(s, i);
-        prof__out_text(o, ",\n");
-        prof__chrome_meta(o, "thread_name", pid, tid, "name");
-        prof__out_text(o, "\"thread ");
-        prof__out_u64(o, tid);
-        prof__out_text(o, s->threads[i].name ? " (" : "");
-        if (s->threads[i].name) prof__out_json(o, s->threads[i].name);
-        prof__out_text(o, s->threads[i].name ? ")\"}},\n" : "\"}},\n");
-        prof__chrome_meta(o, "thread_sort_index", pid, tid, "sort_index");
-        prof__out_u64(o, i);
-        prof__out_text(o, "}}");
-    }
+}
+
+PROF__FN void prof__chrome_thread(prof__out *o, uint32_t pid, uint64_t tid, const char *name,
+                                  uint32_t place) {
+    prof__out_text(o, ",\n");
+    prof__chrome_meta(o, "thread_name", pid, tid, "name");
+    prof__out_text(o, "\"thread ");
+    prof__out_u64(o, tid);
+    prof__out_text(o, name ? " (" : "");
+    if (name) prof__out_json(o, name);
+    prof__out_text(o, name ? ")\"}},\n" : "\"}},\n");
+    prof__chrome_meta(o, "thread_sort_index", pid, tid, "sort_index");
+    prof__out_u64(o, place);
+    prof__out_text(o, "}}");
+}
+
+PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
+    prof__chrome_process(o, s);
+    for (uint32_t i = 0; i < s->thread_count; i++)
+        prof__chrome_thread(o, prof__chrome_pid(s), prof__chrome_tid(s, i), s->threads[i].name, i);
 }
 
 /* ---- events with more to tell: device work, its calls, and the arrows between them ---- */
@@ -7209,9 +7231,9 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
 }
 #endif
 
-PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
+/* What was dropped or mended. */
+PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
     prof__note notes[PROF__NOTES];
-    prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
     prof__notes(s, notes);
     for (int i = 0; i < PROF__NOTES; i++) {
         if (!notes[i].count) continue;
@@ -7220,6 +7242,11 @@ PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
         prof__out_text(o, "\":");
         prof__out_u64(o, notes[i].count);
     }
+}
+
+PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
+    prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
+    prof__chrome_counts(o, s);
     prof__chrome_status(o, s);
     prof__out_text(o, "}");
     prof__chrome_devices(o, s);
@@ -7627,7 +7654,7 @@ enum {
 /* One block, made in place, and what the blocks before it have told. */
 typedef struct prof__raw {
     prof_sink sink;
-    bool failed;
+    bool failed, chrome;
     uint32_t number, used, sites, names, round, told;   /* round: from 1; told: record blocks */
     uint64_t last_knot;
     prof__knot now;                      /* readings of both clocks, and of the session's */
@@ -7835,6 +7862,50 @@ PROF__FN void prof__raw_now(prof__raw *w, bool dump) {
                                                    : (uint64_t)prof__to_ns(&scale, w->now.tick);
 }
 
+/* What one record says. kind: PROF__ZONE64, also for short ones; PROF__UNFINISHED, PROF__INSTANT,
+   PROF__COUNTER, PROF__STEP; PROF__CLOCK: nothing. */
+typedef struct prof__item {
+    uint32_t kind, site, depth;
+    uint64_t start, end, value;
+} prof__item;
+
+/* Reads the record at c; returns the next, or end when it is cut off. */
+PROF__FN const prof__record *prof__item_read(const prof__record *c, const prof__record *end,
+                                             uint32_t *epoch, prof__item *item) {
+    uint64_t duration = c->duration;
+    item->kind = c->site_depth >> 8;
+    if (item->kind < PROF__KIND) {
+        item->kind = PROF__ZONE64;
+        item->end = (uint64_t)*epoch << 32 | c->end;
+        item->site = c->site_depth >> 8;
+        item->depth = c->site_depth & 0xff;
+    } else {
+        uint32_t more = c->site_depth & 0xff;
+        bool known = item->kind > PROF__CLOCK && item->kind <= PROF__STEP &&
+                     more == (item->kind == PROF__STEP ? 2u : 1u);
+        if (item->kind == PROF__CLOCK) *epoch = c->end;
+        if (!known || (size_t)(end - c) <= more) {
+            item->kind = PROF__CLOCK;
+            return (size_t)(end - c) <= more ? end : c + 1 + more;
+        }
+        duration = duration << 32 | c->end;
+        item->value = (uint64_t)c[1].duration << 32 | c[1].end;
+        item->end = item->kind >= PROF__INSTANT ? duration : item->value;
+        if (item->kind < PROF__INSTANT) *epoch = c[1].duration;
+        else duration = 0;
+        item->site = c[1].site_depth >> 8;
+        item->depth = c[1].site_depth & 0xff;
+        if (item->kind == PROF__STEP) {
+            duration = item->value > item->end ? item->value - item->end : 0;
+            item->end = item->value;
+            item->value = (uint64_t)c[2].duration << 32 | c[2].end;
+        }
+        c += more;
+    }
+    item->start = duration > item->end ? 0 : item->end - duration;
+    return c + 1;
+}
+
 /* ---- The stream ---- */
 
 /* Held while something is written; its owner's slot address, as the recorder's lock. */
@@ -7899,6 +7970,117 @@ PROF__FN void prof__stream_done(prof__state *t, prof__segment *g) {
     prof__unlock();
 }
 
+/* The stream as a Chrome array: every event stands behind a comma, so that it may end anywhere. */
+static struct prof__chrome_stream {
+    prof__out out;
+    prof__place place;
+    prof__scale scale;
+} prof__chrome_out;
+
+PROF__FN uint64_t prof__chrome_row_tid(const struct prof_trace *s, const prof__row *row) {
+    return s->clock == PROF_CLOCK_PLATFORM ? row->number : row->info.id & INT32_MAX;
+}
+
+/* The head of the array: in what process, and since when. */
+PROF__FN void prof__chrome_begin(prof__raw *w, const struct prof_trace *s) {
+    prof__out *o = &prof__chrome_out.out;
+    if (w->told++) return;
+    prof__out_text(o, "[\n");
+    prof__chrome_process(o, s);
+    prof__out_text(o, ",\n");
+    prof__chrome_meta(o, "prof", prof__chrome_pid(s), 0, "version");
+    prof__out_text(o, "\"" PROF_VERSION "\",\"baseTimeNanoseconds\":");
+    prof__out_u64(o, s->start_wall_ns);
+    prof__out_text(o, "}}");
+}
+
+/* What comes before a row's events; the names of threads come again when the stream ends. */
+PROF__FN void prof__chrome_tell(prof__raw *w, prof__row *row, bool again) {
+    struct prof__chrome_stream *c = &prof__chrome_out;
+    uint64_t tid = prof__chrome_row_tid(&prof__trace, row);
+    prof__chrome_begin(w, &prof__trace);
+    if (PROF__LOAD(row->announced) == 0 || again)
+        prof__chrome_thread(&c->out, prof__chrome_pid(&prof__trace), tid,
+                            row->name[0] ? row->name : NULL, row->number);
+    PROF__STORE(row->announced, 1u);
+    prof__chrome_place(&c->place, &prof__trace, row->number, tid);
+}
+
+PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item *i) {
+    int64_t start = prof__to_ns(&c->scale, i->start), end = prof__to_ns(&c->scale, i->end), value;
+    char step[40] = "ProfilerStep#";
+    if (i->kind == PROF__STEP) {
+        *prof__text_u64(step + 13, i->value) = 0;
+        prof__chrome_zone(&c->out, &c->place, step, start, end, 0);
+    } else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER) {
+        value = (int64_t)i->value;
+        prof__chrome_put_moment(&c->out, &c->place, prof__site(i->site)->name, start,
+                                i->kind == PROF__COUNTER ? &value : NULL);
+    } else {
+        prof__chrome_zone(&c->out, &c->place, prof__site(i->site)->name, start, end,
+                          i->kind == PROF__UNFINISHED ? PROF_EVENT_UNFINISHED : 0);
+    }
+}
+
+/* Hands the sink whole events, but where one is longer than the buffer. */
+PROF__FN bool prof__chrome_flush(struct prof__chrome_stream *c, prof__raw *w) {
+    prof__out_flush(&c->out);
+    w->failed = c->out.failed;
+    return !w->failed;
+}
+
+PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span) {
+    struct prof__chrome_stream *c = &prof__chrome_out;
+    prof__span next = *span;
+    uint32_t told = w->told, announced = PROF__LOAD(row->announced);
+    prof__out_open(&c->out, w->sink);
+    prof__chrome_tell(w, row, false);
+    while (next.at < next.end) {
+        prof__item item;
+        const prof__record *after = prof__item_read(next.at, next.end, &next.epoch, &item);
+        if ((size_t)(c->out.p - c->out.buf) > PROF__OUT_SIZE / 2) {
+            if (!prof__chrome_flush(c, w)) break;
+            span->at = next.at;
+            span->epoch = next.epoch;
+            told = 1;
+            announced = 1;
+        }
+        next.at = after;
+        if (item.kind != PROF__CLOCK && prof__site_known(item.site)) prof__chrome_item(c, &item);
+    }
+    if (!w->failed && prof__chrome_flush(c, w)) {
+        *span = next;
+        return true;
+    }
+    w->told = told;                      /* what stood before the events is lost with them */
+    PROF__STORE(row->announced, announced);
+    return false;
+}
+
+/* Zones still open, names that came late, the counts, and the end. */
+PROF__FN void prof__chrome_close(prof__raw *w, const struct prof_trace *s) {
+    struct prof__chrome_stream *c = &prof__chrome_out;
+    prof__item item;
+    prof__out_open(&c->out, w->sink);
+    prof__chrome_begin(w, s);
+    item.kind = PROF__UNFINISHED;
+    for (prof__row *row = s->rows; row; row = row->next) {
+        prof__chrome_tell(w, row, true);
+        for (uint32_t i = 0; i < row->open_count; i++) {
+            item.start = row->open[i].start;
+            item.end = PROF__MAX(row->stop_tick, item.start);
+            item.site = row->open[i].site >> 8;
+            prof__chrome_item(c, &item);
+        }
+    }
+    prof__out_text(&c->out, ",\n");
+    prof__chrome_meta(&c->out, "prof counts", prof__chrome_pid(s), 0, "recorded");
+    prof__out_u64(&c->out, prof_get_stats().recorded);
+    prof__chrome_counts(&c->out, s);
+    prof__out_text(&c->out, "}}\n]\n");
+    prof__chrome_flush(c, w);
+}
+
 /* What a reader must know before records: all of it now and then, else what is new. */
 PROF__FN void prof__stream_tell(prof__raw *w, prof__row *row) {
     uint64_t knot = prof__trace.knot_count ? prof__trace.knots[prof__trace.knot_count - 1].tick : 0;
@@ -7914,17 +8096,21 @@ PROF__FN void prof__stream_tell(prof__raw *w, prof__row *row) {
         prof__raw_counts(w, &stats, false);
     }
     prof__raw_sites(w);
-    if (row->announced != w->round) prof__raw_thread(w, row);
-    row->announced = w->round;
+    if (PROF__LOAD(row->announced) != w->round) prof__raw_thread(w, row);
+    PROF__STORE(row->announced, w->round);
 }
 
 /* Writes the records of span; false: the sink failed, and what is left is still in span. */
 PROF__FN bool prof__stream_write(prof__raw *w, prof__row *row, prof__span *span) {
+    if (w->chrome) return prof__chrome_write(w, row, span);
     while (span->at < span->end) {
         prof__span next = *span;
         prof__stream_tell(w, row);
         prof__raw_records(w, row, &next);
-        if (w->failed || !prof__raw_end(w)) return false;
+        if (w->failed || !prof__raw_end(w)) {
+            w->told = 0;                 /* nobody knows what was told: all of it again */
+            return false;
+        }
         *span = next;
     }
     return true;
@@ -7995,6 +8181,7 @@ PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
     prof__raw *w = &prof__raw_out;
     memset(w, 0, offsetof(prof__raw, words));
     w->sink = d->stream;
+    w->chrome = d->stream_format == PROF_STREAM_CHROME;
     s->flush = prof_flush;
     s->flush_inline = d->stream_inline;
     prof__stream_clock(s);
@@ -8016,6 +8203,10 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
     prof__raw *w = &prof__raw_out;
     prof_stats stats;
     bool ok = prof__stream_flush_locked(s) == PROF_OK;
+    if (w->chrome) {
+        if (ok) prof__chrome_close(w, s);
+        return;
+    }
     for (prof__row *row = s->rows; ok && row; row = row->next) {
         prof__stream_tell(w, row);
         prof__raw_thread(w, row);
@@ -8345,50 +8536,6 @@ PROF__FN void prof__raw_read_thread(prof_raw *r, size_t at, size_t end) {
     item.name = row->info.name;
     item.value = (int64_t)row->info.id;
     prof__raw_hand(r, &item);
-}
-
-/* What one record says. kind: PROF__ZONE64, also for short ones; PROF__UNFINISHED, PROF__INSTANT,
-   PROF__COUNTER, PROF__STEP; PROF__CLOCK: nothing. */
-typedef struct prof__item {
-    uint32_t kind, site, depth;
-    uint64_t start, end, value;
-} prof__item;
-
-/* Reads the record at c; returns the next, or end when it is cut off. */
-PROF__FN const prof__record *prof__item_read(const prof__record *c, const prof__record *end,
-                                             uint32_t *epoch, prof__item *item) {
-    uint64_t duration = c->duration;
-    item->kind = c->site_depth >> 8;
-    if (item->kind < PROF__KIND) {
-        item->kind = PROF__ZONE64;
-        item->end = (uint64_t)*epoch << 32 | c->end;
-        item->site = c->site_depth >> 8;
-        item->depth = c->site_depth & 0xff;
-    } else {
-        uint32_t more = c->site_depth & 0xff;
-        bool known = item->kind > PROF__CLOCK && item->kind <= PROF__STEP &&
-                     more == (item->kind == PROF__STEP ? 2u : 1u);
-        if (item->kind == PROF__CLOCK) *epoch = c->end;
-        if (!known || (size_t)(end - c) <= more) {
-            item->kind = PROF__CLOCK;
-            return (size_t)(end - c) <= more ? end : c + 1 + more;
-        }
-        duration = duration << 32 | c->end;
-        item->value = (uint64_t)c[1].duration << 32 | c[1].end;
-        item->end = item->kind >= PROF__INSTANT ? duration : item->value;
-        if (item->kind < PROF__INSTANT) *epoch = c[1].duration;
-        else duration = 0;
-        item->site = c[1].site_depth >> 8;
-        item->depth = c[1].site_depth & 0xff;
-        if (item->kind == PROF__STEP) {
-            duration = item->value > item->end ? item->value - item->end : 0;
-            item->end = item->value;
-            item->value = (uint64_t)c[2].duration << 32 | c[2].end;
-        }
-        c += more;
-    }
-    item->start = duration > item->end ? 0 : item->end - duration;
-    return c + 1;
 }
 
 PROF__FN void prof__raw_hand_item(prof_raw *r, const prof__raw_row *row, uint32_t thread,
