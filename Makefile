@@ -13,6 +13,13 @@ DEMO_NEEDS = $(BUILD_NEEDS) g++
 TEST_NEEDS = $(DEMO_NEEDS) $(TOOL_NEEDS) clang python3
 TEST_OPTIONS = libyajl-dev libstb-dev tcc libclang-rt-dev shellcheck gcc-mingw-w64-x86-64-win32 wine64 \
                gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
+EMBEDDED_OPTIONS = g++ clang tcc musl-tools gcc-arm-none-eabi qemu-system-arm \
+                   gcc-riscv64-unknown-elf qemu-system-misc qemu-user-static \
+                   gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
+                   gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \
+                   gcc-i686-linux-gnu libc6-dev-i386-cross \
+                   gcc-riscv64-linux-gnu libc6-dev-riscv64-cross \
+                   gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-mingw-w64-x86-64-win32 wine64
 
 EXAMPLES = hello hello_cpp threads train images
 
@@ -28,11 +35,12 @@ INSTRUMENT = -finstrument-functions $(INSTRUMENT_$(if $(findstring clang,$(CC)),
 
 # The prof command
 TOOL_FLAGS = -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB
-TOOL_SOURCES = $(filter-out tools/bench%,$(wildcard tools/*.c))
+TOOL_SOURCES = $(filter-out tools/bench.c,$(wildcard tools/*.c))
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/%.c=build/tools/%.o)
 TOOL_PAGES = $(patsubst tools/%.html,build/tools/%_html.h,$(wildcard tools/*.html))
 
-.PHONY: help prof demo test bench lint install clean setup-build setup-demo setup-test setup-tool
+.PHONY: help prof demo test bench embedded size lint install clean \
+        setup-build setup-demo setup-test setup-tool setup-embedded
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -46,9 +54,14 @@ demo: $(EXAMPLES:%=build/examples/%) ## build the examples and profile the train
 test: setup-test ## run every test; the last line counts them (ONLY=word: those with it in the name)
 	@sh tests/run.sh $(ONLY)
 
-bench: build/bench build/bench_read build/prof ## measure what it all costs, into build/bench.json
+bench: build/bench ## measure what the profiler costs, into build/bench.json
 	build/bench build/bench.json
-	build/bench_read build/prof build/bench_traces build/bench.json
+
+embedded: setup-embedded ## run examples/baremetal on all targets under emulators, compare the output
+	@sh tools/embedded.sh $(ONLY)
+
+size: setup-embedded ## measure bytes and instructions on microcontrollers, into build/size.json
+	@sh tools/size.sh build/size.json
 
 lint: ## check line and function lengths, the room index, the scripts
 	@sh tools/lint.sh
@@ -68,6 +81,7 @@ clean: ## remove build/
 setup-build: ; @sh tools/setup.sh $(BUILD_NEEDS)
 setup-tool: ; @sh tools/setup.sh $(TOOL_NEEDS)
 setup-demo: ; @sh tools/setup.sh $(DEMO_NEEDS) --optional libstb-dev
+setup-embedded: ; @sh tools/setup.sh $(BUILD_NEEDS) --optional $(EMBEDDED_OPTIONS)
 setup-test: ; @sh tools/setup.sh $(TEST_NEEDS) --optional $(TEST_OPTIONS)
 
 build/examples/%_cpp: examples/%.cpp prof.h Makefile | setup-demo
@@ -91,10 +105,6 @@ build/tests/replay: tests/replay.c prof.h Makefile | setup-test
 build/bench: tools/bench.c prof.h Makefile | setup-build
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)
-
-build/bench_read: tools/bench_read.c Makefile | setup-tool
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $< -o $@ -lz
 
 build/tools/%_html.h: tools/%.html Makefile
 	@mkdir -p $(@D)

@@ -24,7 +24,20 @@ gcc-mingw-w64-x86-64-win32  x86_64-w64-mingw32-gcc   tests on Windows
 wine64                      /usr/lib/wine/wine64     tests on Windows
 gcc-aarch64-linux-gnu       aarch64-linux-gnu-gcc    tests on aarch64
 libc6-dev-arm64-cross       -                        tests on aarch64
-qemu-user-static            qemu-aarch64-static      tests on aarch64
+qemu-user-static            qemu-aarch64-static      tests on aarch64 and other processors
+gcc-arm-none-eabi           arm-none-eabi-gcc        firmware for Cortex-M
+qemu-system-arm             qemu-system-arm          running it
+gcc-riscv64-unknown-elf     riscv64-unknown-elf-gcc  firmware for RISC-V
+qemu-system-misc            qemu-system-riscv32      running it
+musl-tools                  musl-gcc                 another C library
+gcc-arm-linux-gnueabihf     arm-linux-gnueabihf-gcc  32-bit ARM
+libc6-dev-armhf-cross       -                        32-bit ARM
+gcc-i686-linux-gnu          i686-linux-gnu-gcc       32-bit x86
+libc6-dev-i386-cross        -                        32-bit x86
+gcc-riscv64-linux-gnu       riscv64-linux-gnu-gcc    64-bit RISC-V
+libc6-dev-riscv64-cross     -                        64-bit RISC-V
+gcc-s390x-linux-gnu         s390x-linux-gnu-gcc      a big-endian machine
+libc6-dev-s390x-cross       -                        a big-endian machine
 END
 }
 

@@ -1,0 +1,111 @@
+/* A motor's control loop, profiled where it runs: on a microcontroller without an operating system
+   or a C library. A timer interrupt samples the shaft's position; the loop filters it and sets the
+   motor. Afterwards the table goes to the UART, the trace and the stacks to files on the debugger's
+   side. `make embedded` runs it on seven targets under QEMU.
+
+   FAKE_CLOCK: time is what spend() says and the interrupt is a call, so that every machine's output
+   is the same, byte for byte, as the one of the PC that the test was written on. */
+#include "prof.h"
+
+#include "board.h"
+
+enum { STEPS = 6, TAPS = 3, TARGET = 1000 };
+
+static volatile int32_t position, samples;
+static int32_t motor;
+
+#ifdef FAKE_CLOCK
+static uint64_t fake_now;
+static uint64_t now(void *user) {
+    (void)user;
+    return fake_now;
+}
+static void spend(uint32_t work) { fake_now += work * 41237u + 509u; }
+#else
+static void spend(uint32_t work) {
+    for (volatile uint32_t i = 0; i < work; i++) {}
+}
+#endif
+
+void board_on_timer(void) {
+    PROF_BLOCK("sample") {
+        position += (TARGET - position) / 4 + motor / 16;
+        samples = samples + 1;
+        spend(11);
+    }
+}
+
+static int32_t filter(int32_t value) {
+    static int32_t past[TAPS];
+    int32_t sum = value;
+    for (int i = 0; i < TAPS; i++) {
+        PROF_BLOCK("tap") {
+            sum += past[i];
+            spend(3u + (uint32_t)i);
+        }
+    }
+    for (int i = TAPS - 1; i > 0; i--) past[i] = past[i - 1];
+    past[0] = value;
+    return sum / (TAPS + 1);
+}
+
+static void set_motor(int32_t error) {
+    motor = error / 2;
+    if (motor > 300) {
+        motor = 300;
+        prof_instant("saturated");
+    }
+    spend(7);
+}
+
+static void control(void) {
+    int32_t error = TARGET;
+    PROF_BLOCK("filter") error -= filter(position);
+    prof_counter("error", error);
+    PROF_BLOCK("set_motor") set_motor(error);
+    spend(2);
+}
+
+static void run(void) {
+#ifndef FAKE_CLOCK
+    board_timer(4000);
+#endif
+    for (int step = 0; step < STEPS; step++) {
+#ifdef FAKE_CLOCK
+        spend(40);
+        board_on_timer();
+#else
+        while (samples <= step) {}
+#endif
+        PROF_BLOCK("control") control();
+    }
+#ifndef FAKE_CLOCK
+    board_timer(0);
+#endif
+}
+
+static bool save(const prof_trace *trace) {
+    prof_sink file = { board_file, NULL };
+    bool ok = board_file_open("trace.json") &&
+              prof_write_chrome(trace, NULL, file) == PROF_OK && board_file_close();
+    return ok && board_file_open("stacks.txt") &&
+           prof_write_stacks(trace, PROF_METRIC_NONE, file) == PROF_OK && board_file_close();
+}
+
+int main(void) {
+    prof_desc desc = { 0 };
+    prof_sink uart = { board_uart, NULL };
+    const prof_trace *trace;
+#ifdef FAKE_CLOCK
+    desc.platform.now = now;
+#else
+    desc.platform.ticks_per_second = BOARD_HZ;
+#endif
+    desc.max_depth = 6;
+    if (prof_start(&desc) != PROF_OK) return 1;
+    prof_thread_name("main");
+    PROF_BLOCK("run") run();
+    trace = prof_stop();
+    if (prof_write_table(trace, NULL, uart) != PROF_OK) return 2;
+    return save(trace) ? 0 : 3;
+}

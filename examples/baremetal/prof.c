@@ -1,0 +1,7 @@
+/* The library, in a file of its own: the linker then leaves out what the program does not call. */
+#include "board.h"
+#ifdef BOARD_CLOCK
+#  define PROF_NOW() board_clock()
+#endif
+#define PROF_IMPLEMENTATION
+#include "prof.h"

@@ -1,0 +1,121 @@
+/* What tools/size.sh measures, on a target without a C library: PART says how much of prof.h the
+   image has; its size less that of PART 0 is the cost. COUNT is a program for the emulator instead:
+   it counts the instructions of a zone and prints them, in hundredths. */
+#define EMPTY 0
+#define RECORDER 1
+#define MOMENTS 2
+#define TABLE 3
+#define CHROME 4
+#define STACKS 5
+#define FULL 6
+
+#include "prof.h"
+#include "examples/baremetal/board.h"
+
+void board_on_timer(void) {}
+
+#ifdef COUNT
+
+/* Instructions so far. Under QEMU's -icount shift=0 one takes 1 ns, and SysTick has 25 MHz. */
+#  ifdef __riscv
+#    define INSTRUCTIONS_PER_TICK 1
+static uint32_t ticks(void) {
+    unsigned long n;
+    __asm__ volatile("csrr %0, minstret" : "=r"(n));
+    return (uint32_t)n;
+}
+#  else
+#    define INSTRUCTIONS_PER_TICK 40
+static uint32_t ticks(void) { return (0xFFFFFF - *(volatile uint32_t *)0xE000E018) & 0xFFFFFF; }
+#  endif
+
+#  define NOINLINE __attribute__((noinline))
+#  define NOTHING() __asm__ volatile("")
+NOINLINE static void without(void) { NOTHING(); }
+NOINLINE static void zone(void) {
+    PROF_SCOPE("zone");
+    NOTHING();
+}
+NOINLINE static void pair(void) {
+    PROF_BEGIN("pair");
+    NOTHING();
+    PROF_END();
+}
+
+enum { ROUNDS = 2000 };
+
+static int32_t measure(void (*what)(void)) {
+    uint32_t from = ticks();
+    for (int i = 0; i < ROUNDS; i++) what();
+    return (int32_t)((ticks() - from) & 0xFFFFFF) * INSTRUCTIONS_PER_TICK;
+}
+
+static void say(const char *name, int32_t instructions) {
+    char text[32], *p = text + sizeof text;
+    uint32_t n = (uint32_t)instructions * 100 / ROUNDS;
+    *--p = '\n';
+    do *--p = (char)('0' + n % 10); while (n /= 10);
+    while (*name) board_uart(NULL, name++, 1);
+    board_uart(NULL, " ", 1);
+    board_uart(NULL, p, (size_t)(text + sizeof text - p));
+}
+
+int main(void) {
+    prof_desc desc = { 0 };
+    int32_t nothing;
+    desc.max_depth = 4;
+#  ifndef __riscv
+    *(volatile uint32_t *)0xE000E014 = 0xFFFFFF;
+    *(volatile uint32_t *)0xE000E018 = 0;
+    *(volatile uint32_t *)0xE000E010 = 5;
+#  endif
+    nothing = measure(without);
+    say("off_zone", measure(zone) - nothing);
+    if (prof_start(&desc) != PROF_OK) return 1;
+    zone();                              /* sites, a state, the first chunk */
+    pair();
+    say("zone", measure(zone) - nothing);
+    say("pair", measure(pair) - nothing);
+    prof_stop();
+    say("off_pair", measure(pair) - nothing);
+    if (prof_get_stats().recorded != 2 + 2 * ROUNDS) return 2;
+    return 0;
+}
+
+#else
+
+static void work(void) {
+    PROF_SCOPE("work");
+    board_timer(1);
+}
+
+int main(void) {
+#  if PART != EMPTY
+    const prof_trace *trace;
+    prof_sink uart = { board_uart, NULL };
+    (void)uart;
+    if (prof_start(NULL) != PROF_OK) return 1;
+    work();
+#    if PART == MOMENTS || PART == FULL
+    prof_instant("here");
+    prof_counter("count", 1);
+    prof_push("name");
+    prof_pop();
+#    endif
+    trace = prof_stop();
+    if (!trace) return 2;
+#    if PART == TABLE || PART == FULL
+    if (prof_write_table(trace, NULL, uart) != PROF_OK) return 3;
+#    endif
+#    if PART == CHROME || PART == FULL
+    if (prof_write_chrome(trace, NULL, uart) != PROF_OK) return 3;
+#    endif
+#    if PART == STACKS || PART == FULL
+    if (prof_write_stacks(trace, PROF_METRIC_NONE, uart) != PROF_OK) return 3;
+#    endif
+#  else
+    (void)work;
+#  endif
+    return 0;
+}
+#endif
