@@ -7633,7 +7633,7 @@ PROF__FN uint64_t prof__raw_rate(const struct prof_trace *s, prof__knot now) {
 }
 
 /* knots: how many of the session's to tell; a dump tells where it began and now. */
-PROF__FN void prof__raw_session(prof__raw *w, bool dump) {
+PROF__FN bool prof__raw_session(prof__raw *w, bool dump) {
     const struct prof_trace *s = &prof__trace;
     uint32_t knots = s->clock != PROF_CLOCK_CPU ? 0 : dump ? 1 : s->knot_count;
     prof__raw_begin(w, PROF__RAW_SESSION);
@@ -7652,10 +7652,11 @@ PROF__FN void prof__raw_session(prof__raw *w, bool dump) {
         prof__raw_u64(w, w->now.tick);
         prof__raw_u64(w, w->now.ns - s->knots[0].ns);
     }
-    prof__raw_end(w);
+    return prof__raw_end(w);
 }
 
-PROF__FN void prof__raw_site(prof__raw *w, uint32_t number) {
+/* False: the block is full. */
+PROF__FN bool prof__raw_site(prof__raw *w, uint32_t number) {
     const prof_site *site = prof__site(number);
     const char *texts[3];
     size_t sizes[3], all = 0, room = sizeof w->words - (PROF__RAW_HEAD + 6) * sizeof *w->words;
@@ -7667,27 +7668,29 @@ PROF__FN void prof__raw_site(prof__raw *w, uint32_t number) {
         sizes[i] = PROF__MIN(n, room - all);
         all += sizes[i];
     }
-    if ((PROF__RAW_WORDS - w->used) * 4 < all + 24) {
-        prof__raw_end(w);
-        prof__raw_begin(w, PROF__RAW_SITES);
-    }
+    if ((PROF__RAW_WORDS - w->used) * 4 < all + 24) return false;
     prof__raw_u32(w, number);
     prof__raw_u32(w, site->line);
     for (int i = 0; i < 3; i++) prof__raw_u32(w, (uint32_t)sizes[i]);
     prof__raw_text(w, texts, sizes, 3);
+    return true;
 }
 
-/* The sites that the stream has not told yet. */
+/* The sites that the stream has not told yet, a block at a time. */
 PROF__FN void prof__raw_sites(prof__raw *w) {
     uint32_t sites = PROF__ACQUIRE(prof__site_count), names = PROF__ACQUIRE(prof__names.count);
-    if (w->sites == sites && w->names == names) return;
-    prof__raw_begin(w, PROF__RAW_SITES);
-    while (w->sites < sites) prof__raw_site(w, ++w->sites);
-    while (w->names < names) prof__raw_site(w, PROF__PUSHED + w->names++);
-    prof__raw_end(w);
+    while (!w->failed && (w->sites < sites || w->names < names)) {
+        uint32_t i = w->sites, j = w->names;
+        prof__raw_begin(w, PROF__RAW_SITES);
+        while (i < sites && prof__raw_site(w, i + 1)) i++;
+        while (i == sites && j < names && prof__raw_site(w, PROF__PUSHED + j)) j++;
+        if (!prof__raw_end(w)) return;
+        w->sites = i;
+        w->names = j;
+    }
 }
 
-PROF__FN void prof__raw_thread(prof__raw *w, const prof__row *row) {
+PROF__FN bool prof__raw_thread(prof__raw *w, const prof__row *row) {
     const char *name = row->name;
     size_t size = strlen(name);
     prof__raw_begin(w, PROF__RAW_THREAD);
@@ -7695,7 +7698,7 @@ PROF__FN void prof__raw_thread(prof__raw *w, const prof__row *row) {
     prof__raw_u32(w, (uint32_t)size);
     prof__raw_u64(w, row->info.id);
     prof__raw_text(w, &name, &size, 1);
-    prof__raw_end(w);
+    return prof__raw_end(w);
 }
 
 /* A stretch of one thread's records, to be written. */
@@ -7848,20 +7851,17 @@ PROF__FN void prof__stream_done(prof__state *t, prof__segment *g) {
 /* What a reader must know before records: all of it now and then, else what is new. */
 PROF__FN void prof__stream_tell(prof__raw *w, prof__row *row) {
     uint64_t knot = prof__trace.knot_count ? prof__trace.knots[prof__trace.knot_count - 1].tick : 0;
-    bool again = w->told++ % PROF__RAW_AGAIN == 0;
-    if (again) {
-        w->sites = w->names = 0;
-        w->round++;
-    }
-    if (again || w->last_knot != knot) prof__raw_session(w, false);
-    w->last_knot = knot;
-    if (again) {
+    if (w->round <= w->told / PROF__RAW_AGAIN) {
         prof_stats stats = prof_get_stats();
+        w->round++;
+        w->sites = w->names = 0;
+        w->last_knot = UINT64_MAX;
         prof__raw_counts(w, &stats, false);
     }
+    if (w->last_knot != knot && prof__raw_session(w, false)) w->last_knot = knot;
     prof__raw_sites(w);
-    if (row->announced != w->round) prof__raw_thread(w, row);
-    row->announced = w->round;
+    if (PROF__LOAD(row->announced) != w->round && prof__raw_thread(w, row))
+        PROF__STORE(row->announced, w->round);
 }
 
 /* Writes the records of span; false: the sink failed, and what is left is still in span. */
@@ -7870,7 +7870,8 @@ PROF__FN bool prof__stream_write(prof__raw *w, prof__row *row, prof__span *span)
         prof__span next = *span;
         prof__stream_tell(w, row);
         prof__raw_records(w, row, &next);
-        if (w->failed || !prof__raw_end(w)) return false;
+        if (!prof__raw_end(w)) return false;
+        w->told++;
         *span = next;
     }
     return true;
