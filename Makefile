@@ -35,7 +35,7 @@ INSTRUMENT = -finstrument-functions $(INSTRUMENT_$(if $(findstring clang,$(CC)),
 
 # The prof command
 TOOL_FLAGS = -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB
-TOOL_SOURCES = $(filter-out tools/bench.c,$(wildcard tools/*.c))
+TOOL_SOURCES = $(filter-out tools/bench%.c,$(wildcard tools/*.c))
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/%.c=build/tools/%.o)
 TOOL_PAGES = $(patsubst tools/%.html,build/tools/%_html.h,$(wildcard tools/*.html))
 
@@ -54,8 +54,9 @@ demo: $(EXAMPLES:%=build/examples/%) ## build the examples and profile the train
 test: setup-test ## run every test; the last line counts them (ONLY=word: those with it in the name)
 	@sh tests/run.sh $(ONLY)
 
-bench: build/bench ## measure what the profiler costs, into build/bench.json
+bench: build/bench build/bench_cuda ## measure what the profiler costs, into build/bench.json
 	build/bench build/bench.json
+	build/bench_cuda build/bench.json
 
 embedded: setup-embedded ## run examples/baremetal on all targets under emulators, compare the output
 	@sh tools/embedded.sh $(ONLY)
@@ -70,7 +71,7 @@ install: build/prof ## install prof.h, prof.pc and prof under PREFIX (/usr/local
 	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/lib/pkgconfig" \
 	    "$(DESTDIR)$(PREFIX)/bin"
 	install -m 755 build/prof "$(DESTDIR)$(PREFIX)/bin/prof"
-	install -m 644 prof.h "$(DESTDIR)$(PREFIX)/include/prof.h"
+	install -m 644 prof.h prof_cuda.h "$(DESTDIR)$(PREFIX)/include"
 	version=$$(sed -n 's/^#define PROF_VERSION "\(.*\)"/\1/p' prof.h); \
 	sed -e "s|@PREFIX@|$(PREFIX)|" -e "s|@VERSION@|$$version|" prof.pc.in \
 	    > "$(DESTDIR)$(PREFIX)/lib/pkgconfig/prof.pc"
@@ -109,6 +110,10 @@ build/bench: tools/bench.c prof.h Makefile | setup-build
 build/tools/%_html.h: tools/%.html Makefile
 	@mkdir -p $(@D)
 	sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< > $@
+
+build/bench_cuda: tools/bench_cuda.c tests/fake_cupti.c tests/fake_cupti.h prof.h prof_cuda.h Makefile | setup-build
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -I. tools/bench_cuda.c tests/fake_cupti.c -o $@ $(LIBS)
 
 build/tools/%.o: tools/%.c $(wildcard tools/*.h) $(TOOL_PAGES) prof.h Makefile | setup-tool
 	@mkdir -p $(@D)
