@@ -33,19 +33,35 @@ INSTRUMENT_gcc = -finstrument-functions-exclude-function-list=$(PER_PIXEL_LIST)
 INSTRUMENT_clang = -finstrument-functions-after-inlining
 INSTRUMENT = -finstrument-functions $(INSTRUMENT_$(if $(findstring clang,$(CC)),clang,gcc))
 
+# Of CUDA's toolkit
+CUDA_HOME = /usr/local/cuda
+CUPTI_INCLUDE = $(CUDA_HOME)/extras/CUPTI/include
+NVCC = $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc))
+CUDA_PROGRAMS = build/examples/cuda/vector_add build/examples/cuda/gemm_chain build/cuda_acceptance
+
 # The prof command
 TOOL_FLAGS = -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB
 TOOL_SOURCES = $(filter-out tools/bench%.c,$(wildcard tools/*.c))
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/%.c=build/tools/%.o)
 TOOL_PAGES = $(patsubst tools/%.html,build/tools/%_html.h,$(wildcard tools/*.html))
 
-.PHONY: help prof demo test bench embedded size lint install clean \
+.PHONY: help prof demo cuda check_layout test bench embedded size lint install clean \
         setup-build setup-demo setup-test setup-tool setup-embedded
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z_]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 prof: build/prof ## build the prof command, build/prof
+
+cuda: ## build the examples for NVIDIA GPUs, and the acceptance program, where nvcc is there
+	@if [ -x "$(NVCC)" ]; then $(MAKE) -s $(CUDA_PROGRAMS); \
+	else echo 'cuda: skipped, it needs nvcc (CUDA_HOME, or in PATH)'; fi
+
+check_layout: ## compare prof_cuda.h's mirror of CUPTI's records with cupti.h, where that is there
+	@if [ -f $(CUDA_HOME)/include/cupti.h ] || [ -f $(CUPTI_INCLUDE)/cupti.h ]; then \
+	    $(CC) -std=gnu11 -I. -isystem $(CUDA_HOME)/include -isystem $(CUPTI_INCLUDE) \
+	        -fsyntax-only tests/check_layout.c && echo 'check_layout: ok'; \
+	else echo 'check_layout: skipped, there is no cupti.h in $(CUDA_HOME)'; fi
 
 demo: $(EXAMPLES:%=build/examples/%) ## build the examples and profile the training of a network
 	@mkdir -p build/demo
@@ -102,6 +118,14 @@ build/examples/images: examples/images.c prof.h Makefile | setup-demo
 build/tests/replay: tests/replay.c prof.h Makefile | setup-test
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -I. $< -o $@ -lyajl -lz -lstdc++ $(LIBS)
+
+build/examples/cuda/%: examples/cuda/%.cu prof.h prof_cuda.h Makefile
+	@mkdir -p $(@D)
+	$(NVCC) -O2 -std=c++17 -I. $< -o $@
+
+build/cuda_acceptance: tools/cuda_acceptance.cu prof.h prof_cuda.h Makefile
+	@mkdir -p $(@D)
+	$(NVCC) -O2 -std=c++17 -I. $< -o $@
 
 build/bench: tools/bench.c prof.h Makefile | setup-build
 	@mkdir -p $(@D)

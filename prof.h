@@ -1459,6 +1459,7 @@ PROF__FN bool prof__cpu_clock_usable(void) {
     __asm__ volatile("xchgl %%ebx, %1\n\tcpuid\n\txchgl %%ebx, %1"
                      : "+a"(a), "=&r"(b), "+c"(c), "=d"(d));
 #  endif
+    (void)b;
     return (d & 1u << 8) != 0;           /* invariant TSC */
 #endif
 }
@@ -6874,6 +6875,7 @@ typedef struct prof__gpu {
     prof__stream *streams;
     prof__cover *covers;
     uint32_t stream_count, cover_count;
+    uint32_t pid;
     prof__stream want;                   /* what is looked for */
     uint32_t want_event, want_stream;
     int64_t want_id;
@@ -6968,6 +6970,7 @@ PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     uint32_t n = 0;
     memset(g, 0, sizeof *g);
     g->s = s;
+    g->pid = prof__chrome_pid(s);
     for (uint32_t i = 0; s->side && i < s->event_count; i++) n += s->events[i].extra != NULL;
     if (!n) return;
     g->places = 2 * n;
@@ -6999,11 +7002,11 @@ PROF__FN void prof__chrome_at(prof__out *o, prof__stream at, int64_t ns) {
 }
 
 /* The row that an event stands in. */
-PROF__FN prof__stream prof__chrome_row(const struct prof_trace *s, const prof_event *e) {
+PROF__FN prof__stream prof__chrome_row(const prof__gpu *g, const prof_event *e) {
     prof__stream at;
     if (e->device_type != PROF_DEVICE_CPU) return prof__stream_of(e);
-    at.device = (int32_t)prof__chrome_pid(s);
-    at.id = (int64_t)prof__chrome_tid(s, e->thread);
+    at.device = (int32_t)g->pid;
+    at.id = (int64_t)prof__chrome_tid(g->s, e->thread);
     if (e->extra && e->extra->activity_type && strcmp(e->extra->activity_type, "overhead") == 0) {
         at.device = -1;
         at.id = 0;
@@ -7051,7 +7054,7 @@ PROF__FN void prof__chrome_flow(prof__out *o, prof__gpu *g, const prof_event *e)
     prof__out_text(o, from ? ",\n{\"ph\":\"s\",\"id\":" : ",\n{\"ph\":\"f\",\"id\":");
     prof__out_i64(o, id);
     prof__out_text(o, ",");
-    prof__chrome_at(o, prof__chrome_row(g->s, e), e->start_ns);
+    prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
     prof__out_text(o, from ? ",\"cat\":\"ac2g\",\"name\":\"ac2g\"}"
                            : ",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"bp\":\"e\"}");
 }
@@ -7063,7 +7066,7 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
     prof__json_text(o, ",\"cat\":\"", type);
     prof__json_text(o, ",\"name\":\"", e->name);
     prof__out_text(o, ",");
-    prof__chrome_at(o, prof__chrome_row(g->s, e), e->start_ns);
+    prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
     if (!instant) {
         prof__out_text(o, ",\"dur\":");
         prof__put_us(o, prof__elapsed(e));

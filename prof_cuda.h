@@ -762,8 +762,9 @@ PROF__FN uint32_t prof_cuda__thread_of(uint32_t id) {
 /* Is a record with this start of the session? Those without a time are. */
 PROF__FN bool prof_cuda__in_window(uint64_t start) {
     struct prof_cuda__all *g = &prof_cuda__;
-    if (!start || start >= g->window_start) return true;
-    g->stats.outside++;
+    if (!start || (start >= g->window_start && !(start >> 62))) return true;
+    if (start >> 62) g->stats.corrupt++;
+    else g->stats.outside++;
     return false;
 }
 

@@ -1,0 +1,148 @@
+/* The mirrors of CUPTI's records in prof_cuda.h, and the stand-in's whole ones, against cupti.h:
+   compiles where they agree. make check_layout */
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+#define PROF_CUDA_IMPLEMENTATION
+#include "prof_cuda.h"
+#include "fake_records.h"
+
+#include <cupti.h>
+
+#define SAME(theirs, field, ours, mine)                                            \
+    _Static_assert(offsetof(theirs, field) == offsetof(ours, mine) &&              \
+                       sizeof(((theirs *)0)->field) == sizeof(((ours *)0)->mine),  \
+                   #theirs "." #field " is not " #ours "." #mine)
+#define SAME_SIZE(theirs, ours) _Static_assert(sizeof(theirs) == sizeof(ours), #theirs)
+#define KIND(theirs, ours) _Static_assert((int)CUPTI_ACTIVITY_KIND_##theirs == ours, #theirs)
+
+KIND(MEMCPY, PROF_CUDA__MEMCPY);
+KIND(MEMSET, PROF_CUDA__MEMSET);
+KIND(KERNEL, PROF_CUDA__SERIAL_KERNEL);
+KIND(DRIVER, PROF_CUDA__DRIVER_CALL);
+KIND(RUNTIME, PROF_CUDA__RUNTIME_CALL);
+KIND(CONCURRENT_KERNEL, PROF_CUDA__KERNEL);
+KIND(MARKER, PROF_CUDA__MARKER);
+KIND(OVERHEAD, PROF_CUDA__OVERHEAD_RECORD);
+KIND(MEMCPY2, PROF_CUDA__MEMCPY_PEER);
+KIND(CUDA_EVENT, PROF_CUDA__CUDA_EVENT);
+KIND(SYNCHRONIZATION, PROF_CUDA__SYNCHRONIZATION);
+KIND(EXTERNAL_CORRELATION, PROF_CUDA__EXTERNAL);
+KIND(MEMORY2, PROF_CUDA__ALLOCATION);
+_Static_assert((int)CUPTI_ERROR_MAX_LIMIT_REACHED == PROF_CUDA__END_OF_BUFFER, "end of buffer");
+_Static_assert((int)CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER == 9, "per-thread buffers");
+_Static_assert((int)CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM == 1, "thread ids");
+_Static_assert((int)CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0 == 3, "external ids");
+_Static_assert((int)CUPTI_CB_DOMAIN_DRIVER_API == 1 && (int)CUPTI_CB_DOMAIN_RUNTIME_API == 2,
+               "domains");
+_Static_assert((int)CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED == 39 &&
+                   (int)CUPTI_ERROR_INSUFFICIENT_PRIVILEGES == 35 &&
+                   (int)CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES == 40, "errors");
+_Static_assert((int)CUDA_ERROR_NO_DEVICE == 100, "no device");
+
+#define KERNEL_SAME(theirs)                                                             \
+    SAME(theirs, registersPerThread, prof_cuda__kernel, registers);                     \
+    SAME(theirs, start, prof_cuda__kernel, start);                                      \
+    SAME(theirs, end, prof_cuda__kernel, end);                                          \
+    SAME(theirs, deviceId, prof_cuda__kernel, device);                                  \
+    SAME(theirs, contextId, prof_cuda__kernel, context);                                \
+    SAME(theirs, streamId, prof_cuda__kernel, stream);                                  \
+    SAME(theirs, gridX, prof_cuda__kernel, grid[0]);                                    \
+    SAME(theirs, gridZ, prof_cuda__kernel, grid[2]);                                    \
+    SAME(theirs, blockX, prof_cuda__kernel, block[0]);                                  \
+    SAME(theirs, blockZ, prof_cuda__kernel, block[2]);                                  \
+    SAME(theirs, staticSharedMemory, prof_cuda__kernel, static_shared);                 \
+    SAME(theirs, dynamicSharedMemory, prof_cuda__kernel, dynamic_shared);               \
+    SAME(theirs, correlationId, prof_cuda__kernel, correlation);                        \
+    SAME(theirs, name, prof_cuda__kernel, name);                                        \
+    SAME(theirs, graphNodeId, prof_cuda__kernel, graph_node);                           \
+    SAME(theirs, graphId, prof_cuda__kernel, graph)
+KERNEL_SAME(CUpti_ActivityKernel10);
+KERNEL_SAME(CUpti_ActivityKernel9);
+KERNEL_SAME(CUpti_ActivityKernel8);
+KERNEL_SAME(CUpti_ActivityKernel7);
+KERNEL_SAME(CUpti_ActivityKernel6);
+
+#define MEMCPY_SAME(theirs)                                                             \
+    SAME(theirs, copyKind, prof_cuda__memcpy, copy_kind);                               \
+    SAME(theirs, srcKind, prof_cuda__memcpy, source_kind);                              \
+    SAME(theirs, dstKind, prof_cuda__memcpy, target_kind);                              \
+    SAME(theirs, bytes, prof_cuda__memcpy, bytes);                                      \
+    SAME(theirs, start, prof_cuda__memcpy, start);                                      \
+    SAME(theirs, end, prof_cuda__memcpy, end);                                          \
+    SAME(theirs, deviceId, prof_cuda__memcpy, device);                                  \
+    SAME(theirs, streamId, prof_cuda__memcpy, stream);                                  \
+    SAME(theirs, correlationId, prof_cuda__memcpy, correlation);                        \
+    SAME(theirs, graphNodeId, prof_cuda__memcpy, graph_node)
+MEMCPY_SAME(CUpti_ActivityMemcpy6);
+MEMCPY_SAME(CUpti_ActivityMemcpy5);
+MEMCPY_SAME(CUpti_ActivityMemcpy3);
+
+SAME(CUpti_ActivityMemcpyPtoP4, bytes, prof_cuda__peer, bytes);
+SAME(CUpti_ActivityMemcpyPtoP4, start, prof_cuda__peer, start);
+SAME(CUpti_ActivityMemcpyPtoP4, srcDeviceId, prof_cuda__peer, source_device);
+SAME(CUpti_ActivityMemcpyPtoP4, srcContextId, prof_cuda__peer, source_context);
+SAME(CUpti_ActivityMemcpyPtoP4, dstDeviceId, prof_cuda__peer, target_device);
+SAME(CUpti_ActivityMemcpyPtoP4, dstContextId, prof_cuda__peer, target_context);
+SAME(CUpti_ActivityMemcpyPtoP4, correlationId, prof_cuda__peer, correlation);
+SAME(CUpti_ActivityMemcpyPtoP4, graphNodeId, prof_cuda__peer, graph_node);
+SAME(CUpti_ActivityMemcpyPtoP2, correlationId, prof_cuda__peer, correlation);
+SAME(CUpti_ActivityMemset4, bytes, prof_cuda__memset, bytes);
+SAME(CUpti_ActivityMemset4, start, prof_cuda__memset, start);
+SAME(CUpti_ActivityMemset4, streamId, prof_cuda__memset, stream);
+SAME(CUpti_ActivityMemset4, correlationId, prof_cuda__memset, correlation);
+SAME(CUpti_ActivityMemset4, memoryKind, prof_cuda__memset, memory_kind);
+SAME(CUpti_ActivityMemset4, graphNodeId, prof_cuda__memset, graph_node);
+SAME(CUpti_ActivityMemset2, correlationId, prof_cuda__memset, correlation);
+SAME(CUpti_ActivityAPI, cbid, prof_cuda__call, cbid);
+SAME(CUpti_ActivityAPI, start, prof_cuda__call, start);
+SAME(CUpti_ActivityAPI, end, prof_cuda__call, end);
+SAME(CUpti_ActivityAPI, threadId, prof_cuda__call, thread);
+SAME(CUpti_ActivityAPI, correlationId, prof_cuda__call, correlation);
+SAME(CUpti_ActivityAPI, returnValue, prof_cuda__call, result);
+SAME(CUpti_ActivityExternalCorrelation, externalKind, prof_cuda__external, external_kind);
+SAME(CUpti_ActivityExternalCorrelation, externalId, prof_cuda__external, id);
+SAME(CUpti_ActivityExternalCorrelation, correlationId, prof_cuda__external, correlation);
+SAME(CUpti_ActivityOverhead, overheadKind, prof_cuda__overhead, overhead_kind);
+SAME(CUpti_ActivityOverhead, start, prof_cuda__overhead, start);
+SAME(CUpti_ActivityOverhead, end, prof_cuda__overhead, end);
+SAME(CUpti_ActivityOverhead3, start, prof_cuda__overhead3, base.start);
+SAME(CUpti_ActivityOverhead3, overheadData, prof_cuda__overhead3, data);
+SAME(CUpti_ActivitySynchronization, type, prof_cuda__sync, type);
+SAME(CUpti_ActivitySynchronization2, start, prof_cuda__sync, start);
+SAME(CUpti_ActivitySynchronization2, correlationId, prof_cuda__sync, correlation);
+SAME(CUpti_ActivitySynchronization2, streamId, prof_cuda__sync, stream);
+SAME(CUpti_ActivitySynchronization2, cudaEventId, prof_cuda__sync, event);
+SAME(CUpti_ActivityCudaEvent2, correlationId, prof_cuda__event, correlation);
+SAME(CUpti_ActivityCudaEvent2, streamId, prof_cuda__event, stream);
+SAME(CUpti_ActivityCudaEvent2, eventId, prof_cuda__event, event);
+SAME(CUpti_ActivityMemory4, memoryOperationType, prof_cuda__allocation, operation);
+SAME(CUpti_ActivityMemory4, correlationId, prof_cuda__allocation, correlation);
+SAME(CUpti_ActivityMemory4, address, prof_cuda__allocation, address);
+SAME(CUpti_ActivityMemory4, bytes, prof_cuda__allocation, bytes);
+SAME(CUpti_ActivityMemory4, timestamp, prof_cuda__allocation, time);
+SAME(CUpti_ActivityMemory4, streamId, prof_cuda__allocation, stream);
+SAME(CUpti_ActivityMemory2, streamId, prof_cuda__allocation, stream);
+SAME(CUpti_ActivityMarker2, flags, prof_cuda__marker, flags);
+SAME(CUpti_ActivityMarker2, timestamp, prof_cuda__marker, time);
+SAME(CUpti_ActivityMarker2, id, prof_cuda__marker, id);
+SAME(CUpti_ActivityMarker2, objectId.pt.threadId, prof_cuda__marker, thread);
+SAME(CUpti_ActivityMarker2, name, prof_cuda__marker, name);
+
+SAME_SIZE(CUpti_ActivityKernel10, fake_kernel);
+SAME_SIZE(CUpti_ActivityMemcpy6, fake_memcpy);
+SAME_SIZE(CUpti_ActivityMemcpyPtoP4, fake_peer);
+SAME_SIZE(CUpti_ActivityMemset4, fake_memset_record);
+SAME_SIZE(CUpti_ActivityAPI, fake_call);
+SAME_SIZE(CUpti_ActivityExternalCorrelation, fake_external);
+SAME_SIZE(CUpti_ActivityOverhead3, fake_overhead_record);
+SAME_SIZE(CUpti_ActivitySynchronization2, fake_sync);
+SAME_SIZE(CUpti_ActivityCudaEvent2, fake_event_record_);
+SAME_SIZE(CUpti_ActivityMemory4, fake_memory);
+SAME_SIZE(CUpti_ActivityMarker2, fake_marker_record);
+SAME(CUpti_ActivityKernel10, graphId, fake_kernel, graph);
+SAME(CUpti_ActivityKernel10, correlationId, fake_kernel, correlation);
+SAME(CUpti_ActivityMemcpy6, correlationId, fake_memcpy, correlation);
+SAME(CUpti_ActivityMemset4, correlationId, fake_memset_record, correlation);
+SAME(CUpti_ActivityMemcpyPtoP4, correlationId, fake_peer, correlation);
+
+int main(void) { return 0; }

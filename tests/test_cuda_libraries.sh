@@ -1,0 +1,112 @@
+#!/bin/sh
+# prof_cuda.h finds its libraries: the stand-in as libcupti and libcuda, an environment variable, a
+# copy that is loaded already, none at all, and the real libcupti without a GPU where there is one.
+# shellcheck disable=SC2086,SC2317   # $out has no spaces; ok calls functions
+# Also: the mirror of CUPTI's records against cupti.h, the examples, where CUDA is installed.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+out=build/tests/cuda.dir
+cuda=${CUDA_HOME:-/usr/local/cuda}
+failed=0
+rm -rf $out
+mkdir -p $out/both $out/driver $out/old
+
+ok() {   # NAME COMMAND...: it must succeed
+    name=$1
+    shift
+    if "$@" >$out/said 2>&1; then echo "ok $name"; return; fi
+    failed=1
+    echo "not ok $name: $(tail -n 1 $out/said)"
+}
+
+# ---- the libraries, and a program that links none of them ----
+
+fake='gcc -std=c99 -O2 -fPIC -shared tests/fake_cupti.c -lpthread'
+$fake -Wl,-soname,libcupti.so.13 -o $out/both/libcupti.so.13 &&
+    ln -s libcupti.so.13 $out/both/libcuda.so.1 &&
+    $fake -Wl,-soname,libcupti.so.12 -o $out/old/libcupti.so.12 &&
+    ln -s libcupti.so.12 $out/old/libcuda.so.1 &&
+    $fake -Wl,-soname,libcuda.so.1 -o $out/driver/libcuda.so.1 || exit 1
+
+cat >$out/program.c <<'END'
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+#define PROF_CUDA_IMPLEMENTATION
+#include "prof_cuda.h"
+#include <stdio.h>
+/* Launches three kernels, where the stand-in is there; prints the state, the kernels, the reason. */
+int main(int argc, char **argv) {
+    void (*launch)(const char *, uint32_t, uint64_t) = NULL;
+    void (*reset)(void) = NULL;
+    void *driver = argc > 1 ? dlopen(argv[1], RTLD_NOW) : dlopen("libcuda.so.1", RTLD_NOW), *f;
+    prof_cuda_state state;
+    size_t count;
+    int i;
+    f = driver ? dlsym(driver, "fake_reset") : NULL;
+    memcpy(&reset, &f, sizeof f);
+    f = driver ? dlsym(driver, "fake_launch") : NULL;
+    memcpy(&launch, &f, sizeof f);
+    if (reset) reset();
+    if (prof_cuda_init(NULL) != PROF_OK || prof_start(NULL) != PROF_OK) return 2;
+    state = prof_cuda_get_stats().state;
+    for (i = 0; i < 3; i++) PROF_BLOCK("zone") { if (launch) launch("k", 0, 10); }
+    prof_events(prof_stop(), &count);
+    printf("state %d, %d kernels, %d events: %s\n", (int)state,
+           (int)prof_cuda_get_stats().kernels, (int)count,
+           prof_cuda_status() ? prof_cuda_status() : "well");
+    return 0;
+}
+END
+ok 'a program links nothing of CUDA' gcc -std=c99 -O2 -I. $out/program.c -o $out/program \
+    -lpthread -ldl
+
+says() {   # PATTERN COMMAND...
+    pattern=$1
+    shift
+    "$@" >$out/line 2>&1
+    cat $out/line
+    grep -q "$pattern" $out/line
+}
+
+none=/nonexistent
+ok 'both are found by name' \
+    says '^state 2, 3 kernels, 9 events: well$' env LD_LIBRARY_PATH=$out/both $out/program
+ok 'CUDA 12 by its name' \
+    says '^state 2, 3 kernels, 9 events: well$' env LD_LIBRARY_PATH=$out/old $out/program
+ok 'CUPTI by PROF_CUDA_CUPTI' says '^state 2, 3 kernels, 9 events: well$' \
+    env LD_LIBRARY_PATH=$out/driver PROF_CUDA_CUPTI=$out/driver/libcuda.so.1 $out/program
+ok 'a path that is wrong' says '^state 3, 0 kernels, 3 events: .*libcupti is not found' \
+    env LD_LIBRARY_PATH=$out/both PROF_CUDA_CUPTI=$none $out/program
+ok 'a library that is none of CUPTI' says '^state 3, 0 kernels, 3 events: .*lacks cuptiGetVersion' \
+    env LD_LIBRARY_PATH=$out/both PROF_CUDA_CUPTI=libm.so.6 $out/program
+if ! ldconfig -p 2>/dev/null | grep -q "libcuda[.]so[.]1"; then
+    ok 'no driver' says '^state 5, 0 kernels, 3 events: .*no NVIDIA driver' $out/program
+else
+    echo 'skip no driver: there is one'
+fi
+
+# ---- the real CUPTI ----
+
+# With a driver of ours and the real CUPTI, which finds no real one: it refuses, clearly.
+real=$(find -L "$cuda/lib64" "$cuda/extras/CUPTI/lib64" -name 'libcupti.so.1[123]*' 2>/dev/null |
+    head -n 1)
+if [ -n "$real" ]; then
+    ok 'the real libcupti without a GPU refuses' \
+        says '^state 3, 0 kernels, 3 events: only CUDA-event ranges: .*(CUPTI error' \
+        env LD_LIBRARY_PATH=$out/driver PROF_CUDA_CUPTI="$real" $out/program
+else
+    echo 'skip the real libcupti without a GPU refuses: no libcupti here'
+fi
+
+if [ -f "$cuda/include/cupti.h" ]; then
+    ok 'the mirror of the records' make -s check_layout CUDA_HOME="$cuda"
+else
+    echo 'skip the mirror of the records: no cupti.h here'
+fi
+if command -v nvcc >/dev/null || [ -x "$cuda/bin/nvcc" ]; then
+    ok 'make cuda builds the examples' make -s cuda CUDA_HOME="$cuda"
+else
+    echo 'skip make cuda builds the examples: no nvcc here'
+fi
+exit $failed
