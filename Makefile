@@ -41,7 +41,7 @@ CUDA_PROGRAMS = build/examples/cuda/vector_add build/examples/cuda/gemm_chain bu
 
 # The prof command
 TOOL_FLAGS = -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB
-TOOL_SOURCES = $(filter-out tools/bench%.c,$(wildcard tools/*.c))
+TOOL_SOURCES = $(filter-out tools/bench%,$(wildcard tools/*.c))
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/%.c=build/tools/%.o)
 TOOL_PAGES = $(patsubst tools/%.html,build/tools/%_html.h,$(wildcard tools/*.html))
 
@@ -70,9 +70,10 @@ demo: $(EXAMPLES:%=build/examples/%) ## build the examples and profile the train
 test: setup-test ## run every test; the last line counts them (ONLY=word: those with it in the name)
 	@sh tests/run.sh $(ONLY)
 
-bench: build/bench build/bench_cuda ## measure what the profiler costs, into build/bench.json
+bench: build/bench build/bench_cuda build/bench_read build/prof ## measure what it all costs, into build/bench.json
 	build/bench build/bench.json
 	build/bench_cuda build/bench.json
+	build/bench_read build/prof build/bench_traces build/bench.json
 
 embedded: setup-embedded ## run examples/baremetal on all targets under emulators, compare the output
 	@sh tools/embedded.sh $(ONLY)
@@ -130,6 +131,10 @@ build/cuda_acceptance: tools/cuda_acceptance.cu prof.h prof_cuda.h Makefile
 build/bench: tools/bench.c prof.h Makefile | setup-build
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)
+
+build/bench_read: tools/bench_read.c Makefile | setup-tool
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $< -o $@ -lz
 
 build/tools/%_html.h: tools/%.html Makefile
 	@mkdir -p $(@D)

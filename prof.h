@@ -188,6 +188,8 @@ typedef struct prof_desc {
     void *user;                          /* handed to the two above */
     uint32_t activities;                 /* PROF_ACTIVITY_...; 0: all that are there */
     bool acc_events;                     /* a new window goes on in the same trace */
+    bool merge_duplicates;               /* a zone that is the only child of one of its name is
+                                            merged into it, as PyTorch does; else f in f counts 2 */
 } prof_desc;
 
 /* A device that takes part in sessions (prof_cuda.h is one). The callbacks may be NULL; they run
@@ -1874,6 +1876,9 @@ PROF__FN size_t prof__utf8_step(const char *s) {
     return n ? n : 1;
 }
 
+/* Text from outside; NULL is none. */
+PROF__FN const char *prof__text(const char *s) { return s ? s : ""; }
+
 /* Code points: Python's len(). */
 PROF__FN size_t prof__text_width(const char *s) {
     size_t width = 0;
@@ -1922,6 +1927,9 @@ typedef struct prof__group {
 typedef struct prof__group_wide {
     int64_t device_ns, self_device_ns, cpu_bytes, self_cpu_bytes, device_bytes, self_device_bytes;
     int64_t flops;
+#if !PROF__BARE
+    double cpu_us;                       /* raw activities: as Python adds them up; see below */
+#endif
 } prof__group_wide;
 
 /* Bytes for one row more: the row, its places in two indices, two numbers to sort by. */
@@ -2237,8 +2245,15 @@ typedef struct prof__lane { uint32_t thread, top; int32_t node; } prof__lane;
    child. */
 typedef struct prof__fork { uint32_t node, child; } prof__fork;
 
-/* Beside a zone when a trace has events from outside. */
-#define PROF__WIDE_SHARE (sizeof(prof__side) + sizeof(prof__fork) + sizeof(uint32_t))
+/* Beside a zone when a trace has events that were not recorded zone by zone: steps, and more for
+   those from outside. */
+#define PROF__FORK_SHARE (sizeof(prof__fork) + sizeof(uint32_t))
+#define PROF__WIDE_SHARE (sizeof(prof__side) + PROF__FORK_SHARE)
+
+/* What a step's event points to, and all that its analysis takes beside its slots'. */
+typedef struct prof__step { prof_extra extra; char name[40]; } prof__step;
+#define PROF__EVENT_STEP 0x4000          /* in flags: steps follow each other, also at one time */
+#define PROF__STEP_SHARE (sizeof(prof__step) + PROF__GROUP_SHARE + PROF__LANE_SHARE)
 
 #if !PROF__BARE
 /* What lives from prof_start to prof_stop, over all windows. */
@@ -2299,8 +2314,10 @@ struct prof_trace {
     char *scratch;                       /* free for queries, to the arena's high */
     bool analysed;
     uint64_t steps, lost;                /* found while reading */
+    prof__step *step_list;
+    uint32_t step_count;
     const struct prof_trace *self;       /* this, in a trace built without a session */
-    bool built;
+    bool built, raw;                     /* raw: of raw activities */
     prof_view view;
     prof__side *side;                    /* beside the events; NULL: no device work, no memory */
     prof__kernel *kernels;
@@ -2313,8 +2330,9 @@ struct prof_trace {
     uint64_t rejected, duplicates, overlaps, no_forward, unlinked;
     bool any_launch, any_backward;       /* some event has a launch_ns, is backward, */
     bool any_same;                       /* has its parent's name */
+    bool merge;                          /* desc.merge_duplicates */
     bool unsorted;                       /* events from outside came out of order */
-    bool wide;                           /* room for what is kept beside events was promised */
+    size_t beside;                       /* bytes of analysis promised beside each slot's share */
     size_t slot_count;                   /* zones there is room to analyse */
     struct prof__submitted *first_submitted, *last_submitted;
     bool late;                           /* devices may submit, though the session is over */
@@ -2325,9 +2343,14 @@ static struct prof_trace prof__trace;
 /* Bytes the analysis of n slots takes: an event each, and what queries need beside it. */
 #define PROF__SLOT_SHARE (sizeof(prof_event) + (sizeof(void *) > 4 ? 16 : 24))
 
+/* Events that no zone was recorded for. */
+PROF__FN uint32_t prof__others(const struct prof_trace *s) {
+    return s->outside_count + s->step_count;
+}
+
 PROF__FN size_t prof__slot_share(void) {
     if (prof__trace.records_only) return 0;
-    return PROF__SLOT_SHARE + (prof__trace.wide ? PROF__WIDE_SHARE : 0);
+    return PROF__SLOT_SHARE + prof__trace.beside;
 }
 
 /* What a state entails beside itself: its open zones at stop, and their events. */
@@ -2508,7 +2531,7 @@ PROF__FN void prof__segment_free(prof__segment *g) {
     row->overwritten += (size_t)(g->end - g->begin);
     if (prof__trace.mode == PROF_MODE_RING) prof__trace.overwritten += (size_t)(g->end - g->begin);
     row->first = g->next;
-    if (row->left && !row->first && !row->open_count) prof__row_free(row);
+    if (row->left && !row->first && !row->open_count && prof__trace.open) prof__row_free(row);
 }
 
 /* The next chunk of a state's ring; NULL: it is still to be flushed. Under the lock. */
@@ -2825,8 +2848,7 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
         s->rows_again++;
         thread = row->thread;
     } else {
-        row = (prof__row *)prof__take(
-            sizeof *row, sizeof(prof_thread_info) + (s->wide ? PROF__LANE_SHARE : 0));
+        row = (prof__row *)prof__take(sizeof *row, sizeof(prof_thread_info) + PROF__LANE_SHARE);
         if (!row) return NULL;
         thread = prof__row_thread(s, id);
     }
@@ -2849,6 +2871,7 @@ PROF__FN void prof__row_name(prof__row *row, const char *name) {
     while (n && ((unsigned char)name[n] & 0xc0) == 0x80) n--;
     memcpy(row->name, name, n);
     row->name[n] = 0;
+    PROF__STORE(row->announced, 0u);
 }
 
 PROF__FN bool prof__row_open(prof__state *t) {
@@ -3228,23 +3251,32 @@ PROF_API PROF__QUIET void prof_counter(const char *name, int64_t value) {
     prof__put_moment(PROF__COUNTER, name, value);
 }
 
+/* Room for the event that a step becomes. */
+PROF__FN bool prof__step_promise(void) {
+    bool fits;
+    if (prof__trace.records_only) return true;
+    if (!prof__lock_briefly()) return false;
+    fits = prof__arena_fits(PROF__STEP_SHARE);
+    if (fits) prof__arena.promised += PROF__STEP_SHARE;
+    prof__unlock();
+    return fits;
+}
+
 /* Three slots for a step that ends now: {start}{end}{number}. */
 PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
     prof__slot *slot = prof__slot_get();
     prof__state *t = prof__state_here(slot);
     prof__record *c;
-    uint64_t now;
     if (!t || !prof__enter(slot)) return;
-    if (!prof__room(t, 4)) {
+    if (!prof__room(t, 4) || !prof__step_promise()) {
         PROF__BUMP(t->counts.full, 1);
         prof__leave(slot);
         return;
     }
-    now = prof__state_now(t);
     c = t->hot.cursor;
-    prof__record_set(c + 1, now, 255);
-    prof__record_set(c + 2, number, 255);
     prof__record_set(c, start, (uint32_t)PROF__STEP << 8 | 2);
+    prof__record_set(c + 1, prof__state_now(t), 255);
+    prof__record_set(c + 2, number, 255);
     PROF__BUMP(t->counts.extra, 3);
     PROF__RELEASE(t->hot.cursor, c + 3);
     prof__leave(slot);
@@ -3992,6 +4024,33 @@ PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, bool is_
     m->is_counter = is_counter;
 }
 
+PROF__FN uint64_t prof__record_get(const prof__record *c) {
+    return (uint64_t)c->duration << 32 | c->end;
+}
+
+/* Steps come as events from outside: after the recorded ones, until they are put in order. */
+PROF__FN void prof__read_step(prof__reader *r, const prof__record *c) {
+    struct prof_trace *s = &prof__trace;
+    uint32_t n = s->step_count++;
+    prof__step *step;
+    prof_event *e;
+    if (!r->tree) return;
+    step = s->step_list + n;
+    e = s->events + s->event_count - 1 - n;
+    memset(step, 0, sizeof *step);
+    memset(e, 0, sizeof *e);
+    memcpy(step->name, "ProfilerStep#", 13);
+    *prof__text_u64(step->name + 13, prof__record_get(c + 2)) = 0;
+    step->extra.trace_name = step->name;
+    e->name = "ProfilerStep*";
+    e->extra = &step->extra;
+    e->start_ns = prof__to_ns(&r->scale, prof__record_get(c));
+    e->end_ns = PROF__MAX(prof__to_ns(&r->scale, prof__record_get(c + 1)), e->start_ns);
+    e->thread = r->thread;
+    e->parent = e->first_child = e->next_sibling = PROF_NONE;
+    e->flags = PROF_EVENT_USER_ANNOTATION | PROF_EVENT_SUBMITTED | PROF__EVENT_STEP;
+}
+
 /* The end of a zone's record, whole. Half a turn back: its clock record was displaced.
    Freestanding: the first such time after the one before it. */
 PROF__INLINE uint64_t prof__read_end(prof__reader *r, uint32_t end) {
@@ -4005,8 +4064,9 @@ PROF__INLINE uint64_t prof__read_end(prof__reader *r, uint32_t end) {
 PROF__FN const prof__record *prof__read_long(prof__reader *r, const prof__record *c,
                                              const prof__record *end) {
     uint32_t kind = c->site_depth >> 8, slots = c->site_depth & 0xff;
-    if (slots != (kind == PROF__CLOCK ? 0u : kind == PROF__STEP ? 2u : 1u) || kind < PROF__CLOCK ||
-        kind > PROF__STEP || (size_t)(end - c) <= slots) {
+    uint32_t right = kind == PROF__CLOCK ? 0 : kind == PROF__STEP ? 2 : 1;
+    if (kind < PROF__CLOCK || kind > PROF__STEP || slots != right ||
+        (size_t)(end - c) <= slots) {
         r->lost++;
         return c + 1;
     }
@@ -4016,7 +4076,9 @@ PROF__FN const prof__record *prof__read_long(prof__reader *r, const prof__record
         r->epoch = (uint64_t)c[1].duration << 32;
         prof__read_zone(r, prof__read_end(r, c[1].end), (uint64_t)c->duration << 32 | c->end,
                         c[1].site_depth, kind == PROF__UNFINISHED);
-    } else if (kind != PROF__STEP) {
+    } else if (kind == PROF__STEP) {
+        prof__read_step(r, c);
+    } else {
         prof__read_moment(r, c, kind == PROF__COUNTER);
     }
     return c + 1 + slots;
@@ -4125,7 +4187,8 @@ PROF__FN bool prof__event_after(const prof_event *a, const prof_event *b) {
     if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
     if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
     if (a->thread != b->thread) return a->thread > b->thread;
-    return a->depth > b->depth;
+    if (a->depth != b->depth) return a->depth > b->depth;
+    return (a->flags & PROF_EVENT_SUBMITTED) < (b->flags & PROF_EVENT_SUBMITTED);
 }
 
 typedef bool (*prof__after)(const void *context, uint32_t a, uint32_t b);
@@ -4188,7 +4251,7 @@ PROF__FN void prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
 }
 
 PROF__FN void prof__count_rows(struct prof_trace *s) {
-    s->event_count = s->moment_count = 0;
+    s->event_count = s->moment_count = s->step_count = 0;
     s->steps = s->lost = 0;
     for (prof__row *row = s->records_only ? NULL : s->rows; row; row = row->next) {
         prof__reader r;
@@ -4337,11 +4400,11 @@ PROF__FN const char *prof__device_text(uint8_t type) {
 
 /* From now on the analysis keeps amounts beside every event. Under the lock. */
 PROF__FN bool prof__widen(struct prof_trace *s) {
-    size_t more = s->slot_count * PROF__WIDE_SHARE + s->row_count * PROF__LANE_SHARE;
-    if (s->wide) return true;
+    size_t more = s->slot_count * (PROF__WIDE_SHARE - s->beside);
     if (!prof__arena_fits(more)) return false;
     prof__arena.promised += more;
-    return s->wide = true;
+    s->beside = PROF__WIDE_SHARE;
+    return true;
 }
 
 PROF__FN prof_result prof__submit_one(struct prof_trace *s, const prof_event *e) {
@@ -4391,7 +4454,8 @@ PROF_API PROF__QUIET prof_result prof_submit(const prof_event *events, size_t co
         result = PROF_ERROR_MEMORY;
         s->counts.full += count;
     }
-    for (size_t i = 0; s->wide && result != PROF_ERROR_STATE && i < count; i++) {
+    for (size_t i = 0; result != PROF_ERROR_STATE && i < count; i++) {
+        if (s->beside < PROF__WIDE_SHARE) break;
         prof_result one = prof__submit_one(s, events + i);
         if (one != PROF_OK) result = one;
     }
@@ -4420,7 +4484,7 @@ PROF_API PROF__QUIET uint32_t prof_submit_thread(uint64_t id, const char *name) 
 PROF__FN void prof__kernel_add(struct prof_trace *s, prof__side *to, const char *name,
                                int64_t duration_ns, int32_t device) {
     prof__kernel *k = s->kernels + s->kernel_count;
-    k->name = name;
+    k->name = name ? name : "(null)";
     k->duration_ns = duration_ns;
     k->device = device;
     k->next = PROF_NONE;
@@ -4518,6 +4582,7 @@ PROF__FN prof__lane *prof__lane_of(prof__linker *k, const prof_event *e) {
    of two recorded zones the depths tell. */
 PROF__FN bool prof__holds(struct prof_trace *s, const prof_event *p, const prof_event *e) {
     if (!((p->flags | e->flags) & PROF_EVENT_SUBMITTED)) return p->depth < e->depth;
+    if (p->flags & e->flags & PROF__EVENT_STEP) return false;
     if (e->start_ns < p->end_ns && e->end_ns > p->end_ns) s->overlaps++;
     return e->start_ns < p->end_ns && e->end_ns <= p->end_ns;
 }
@@ -4585,15 +4650,17 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes, bo
 
 PROF__FN bool prof__is_duplicate(const struct prof_trace *s, uint32_t i) {
     const prof_event *e = s->events + i, *p;
-    if (e->parent == PROF_NONE || !(e->flags & PROF_EVENT_SUBMITTED)) return false;
+    if (e->parent == PROF_NONE) return false;
     p = s->events + e->parent;
-    return p->first_child == i && e->next_sibling == PROF_NONE && p->flags & PROF_EVENT_SUBMITTED &&
+    return p->first_child == i && e->next_sibling == PROF_NONE &&
+           (s->merge || e->flags & p->flags & PROF_EVENT_SUBMITTED) &&
            (p->name == e->name || strcmp(p->name, e->name) == 0);
 }
 
 PROF__FN void prof__merge_into_parent(struct prof_trace *s, prof_event *e) {
     prof_event *p = s->events + e->parent;
     p->first_child = e->first_child;
+    p->self_cpu_time_total_ns += e->self_cpu_time_total_ns;
     for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling)
         s->events[c].parent = e->parent;
     if (s->side && !(p->flags & PROF_EVENT_LEGACY))   /* a legacy kernel covers the child's */
@@ -4910,7 +4977,8 @@ PROF__FN void prof__raw_stack(struct prof_trace *s, prof_event *e) {
     const char **stack = s->own_stacks;
     prof_extra *x;
     for (uint32_t i = 0; i < n; i++)
-        if (!prof__is_machinery(e->extra->stack[i])) stack[kept++] = e->extra->stack[i];
+        if (!prof__is_machinery(prof__text(e->extra->stack[i])))
+            stack[kept++] = e->extra->stack[i];
     if (kept == n) return;
     x = prof__own_extra(s, e);
     if (!x) return;
@@ -5235,6 +5303,7 @@ PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *d
         memcpy(s->threads, desc->threads, desc->thread_count * sizeof *s->threads);
         s->thread_count = (uint32_t)desc->thread_count;
     }
+    s->raw = desc->correlate;
     if (desc->correlate) prof__built_correlate(s);
     else prof__built_sort(s);
     prof__outside_tree(s, s->event_count, desc->correlate);
@@ -5257,6 +5326,8 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     p += n * sizeof *s->events;
     s->moments = (prof__moment *)(void *)p;
     p += prof__align(s->moment_count * sizeof *s->moments);
+    s->step_list = (prof__step *)(void *)p;
+    p += prof__align(s->step_count * sizeof *s->step_list);
     if (s->outside_count) {
         s->side = (prof__side *)(void *)p;
         p += n * sizeof *s->side;
@@ -5267,15 +5338,16 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     n *= prof__slot_share() - sizeof(prof_event);
     if (p <= prof__arena.high && (size_t)(prof__arena.high - p) >= n) return true;
     s->counts.full += s->event_count;
-    s->event_count = s->moment_count = s->outside_count = 0;
+    s->event_count = s->moment_count = s->outside_count = s->step_count = 0;
     s->side = NULL;
     s->scratch = (char *)(void *)s->events;
     return false;
 }
 
-/* The events that were handed in, behind the recorded ones; then all in order, in one tree. */
+/* The events that were handed in, behind the recorded ones and before the steps; then all in order,
+   in one tree. */
 PROF__FN void prof__analyse_outside(struct prof_trace *s) {
-    prof_event *to = s->events + s->event_count - s->outside_count;
+    prof_event *to = s->events + s->event_count - prof__others(s);
     for (const struct prof__submitted *from = s->first_submitted; from; from = from->next) {
         *to = from->event;
         to->parent = to->first_child = to->next_sibling = PROF_NONE;
@@ -5319,14 +5391,19 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
     s->kernel_count = 0;
     s->duplicates = s->overlaps = s->no_forward = s->unlinked = 0;
     prof__count_rows(s);
-    s->event_count += s->outside_count;
+    s->event_count += prof__others(s);
     if (!prof__analysis_open(s)) return;
+    s->step_count = 0;
     memset(&tree, 0, sizeof tree);
     for (prof__row *row = s->rows; row; row = row->next)
         disorder = prof__build_row(s, row, &tree, &moments) || disorder;
-    if (s->outside_count) prof__analyse_outside(s);
+    if (prof__others(s)) prof__analyse_outside(s);
     else if ((s->row_count > 1 || disorder) && !prof__events_in_order(s->events, s->event_count))
         prof__events_sort(s->events, s->event_count, s->scratch);
+    if (s->merge && !s->outside_count) {
+        prof__merge_duplicates(s, s->scratch);
+        prof__set_depths(s);
+    }
 }
 
 PROF_API PROF__QUIET const prof_event *prof_events(const prof_trace *trace, size_t *count) {
@@ -5405,7 +5482,7 @@ typedef struct prof__groups {
 
 PROF__FN uint32_t prof__groups_max(const struct prof_trace *s) {
     uint32_t sites = s->built ? 0 : prof__site_count + 1 + prof__names.count;
-    return sites + s->outside_count;
+    return sites + prof__others(s);
 }
 
 /* Where the table puts the order of n rows. */
@@ -5504,7 +5581,8 @@ PROF__FN bool prof__same_group(const prof__groups *g, const prof_event *a, const
     if (g->by.group_by_input_shapes && !prof__same_shapes(a->extra, b->extra)) return false;
     if (n != prof__stack_part(g, b)) return false;
     for (uint32_t i = 0; i < n; i++)
-        if (strcmp(a->extra->stack[i], b->extra->stack[i]) != 0) return false;
+        if (strcmp(prof__text(a->extra->stack[i]), prof__text(b->extra->stack[i])) != 0)
+            return false;
     return true;
 }
 
@@ -5581,6 +5659,18 @@ PROF__INLINE void prof__group_add(prof__group *r, const prof_event *e) {
     if (ns > r->max_ns) r->max_ns = ns;
 }
 
+/* Where a mean lies half way between two figures, the last bits of Python's sum decide. Kineto's
+   times are no whole microseconds: the sum is made again as Python makes it. */
+PROF__FN void prof__group_add_us(prof__group_wide *w, const prof_event *e) {
+#if PROF__BARE
+    (void)w;
+    (void)e;
+#else
+    if (e->device_type == PROF_DEVICE_CPU)
+        w->cpu_us += (double)e->end_ns / 1000 - (double)e->start_ns / 1000;
+#endif
+}
+
 PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
                                 const prof_averages_desc *by) {
     uint32_t *rows;                      /* of the events so far */
@@ -5596,6 +5686,7 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
         prof__group_add_wide(g->wide + row,
                              e->parent == PROF_NONE ? NULL : g->wide + rows[e->parent], e,
                              trace->side + i);
+        if (trace->raw) prof__group_add_us(g->wide + row, e);
     }
 }
 
@@ -5941,7 +6032,7 @@ typedef struct prof__table {
     prof_view view;
     const prof__groups *groups;
     prof_average *rows;
-    uint32_t count;
+    uint32_t count, row;                 /* row: being written */
     size_t width[PROF__COLUMNS];         /* 0: no such column */
     int64_t self_cpu_ns, self_device_ns; /* sums */
     int64_t least_flops;                 /* the smallest above 0 */
@@ -6160,7 +6251,13 @@ PROF__FN void prof__table_time(prof__table *t, int column, int64_t ns) {
 PROF__FN void prof__table_mean(prof__table *t, int column, int64_t ns, uint64_t count) {
     char text[48];
     int64_t whole = count ? ns / (int64_t)count : 0;
-    *prof__text_time(text, prof__mean_us(ns, count), prof__table_unit(t, whole)) = 0;
+    prof__real us = prof__mean_us(ns, count);
+#if !PROF__BARE
+    if (column == PROF__COL_CPU_MEAN && t->groups && t->trace->raw && t->groups->wide)
+        us = prof__real_div(prof__real_from_double(t->groups->wide[t->row].cpu_us),
+                            prof__real_from((int64_t)count));
+#endif
+    *prof__text_time(text, us, prof__table_unit(t, whole)) = 0;
     prof__table_cell(t, column, text);
 }
 
@@ -6222,7 +6319,7 @@ PROF__FN void prof__table_stack(prof__table *t, const prof_average *r) {
     for (uint32_t i = 1; i <= PROF__MAX(r->stack_count, 1u); i++) {
         for (int column = 0; column < PROF__COL_SOURCE; column++)
             if (t->width[column]) prof__table_cell(t, column, "");
-        prof__table_path(t, i < r->stack_count ? r->stack[i] : "");
+        prof__table_path(t, prof__text(i < r->stack_count ? r->stack[i] : NULL));
         prof__out_text(&t->out, "\n");
     }
 }
@@ -6243,7 +6340,7 @@ PROF__FN void prof__table_times(prof__table *t, const prof_average *r) {
 
 PROF__FN void prof__table_line(prof__table *t, const prof_average *r) {
     prof__table_name(t, PROF__COL_NAME, r->key);
-    prof__table_name(t, PROF__COL_OVERLOAD, r->overload_name ? r->overload_name : "");
+    prof__table_name(t, PROF__COL_OVERLOAD, prof__text(r->overload_name));
     prof__table_times(t, r);
     prof__table_memory(t, PROF__COL_CPU_MEMORY, r->cpu_memory_usage);
     prof__table_memory(t, PROF__COL_SELF_CPU_MEMORY, r->self_cpu_memory_usage);
@@ -6253,7 +6350,7 @@ PROF__FN void prof__table_line(prof__table *t, const prof_average *r) {
     prof__table_integer(t, PROF__COL_NODE, r->node_id);
     prof__table_shapes(t, r);
     prof__table_flops(t, r->flops);
-    prof__table_path(t, r->stack_count ? r->stack[0] : "");
+    prof__table_path(t, prof__text(r->stack_count ? r->stack[0] : NULL));
     prof__out_text(&t->out, "\n");
     if (t->width[PROF__COL_SOURCE]) prof__table_stack(t, r);
 }
@@ -6445,7 +6542,7 @@ PROF__FN void prof__table_measure_row(prof__table *t, const prof_average *r) {
     prof__table_widen(t, PROF__COL_SHAPES, prof__shapes_text(r, &t->out, 0));
     if (r->input_count && r->input_count != PROF_NONE) t->width[PROF__COL_FLOPS] = 1;
     for (uint32_t i = 0; i < r->stack_count; i++)
-        prof__table_widen(t, PROF__COL_SOURCE, prof__text_width(r->stack[i]) + 4);
+        prof__table_widen(t, PROF__COL_SOURCE, prof__text_width(prof__text(r->stack[i])) + 4);
     if (r->flops > 0 && (!t->least_flops || r->flops < t->least_flops)) t->least_flops = r->flops;
     t->self_cpu_ns += r->self_cpu_time_total_ns;
     if (device ? !r->is_user_annotation : r->is_legacy)
@@ -6542,12 +6639,12 @@ PROF__FN void prof__csv_row(prof__out *o, const prof_average *r) {
         prof__row_number(o, r, i, false);
     }
     prof__out_text(o, ",");
-    prof__csv_text(o, r->overload_name ? r->overload_name : "");
+    prof__csv_text(o, prof__text(r->overload_name));
     prof__out_text(o, ",\"");
     if (r->input_count != PROF_NONE) prof__put_shapes(o, r->input_shapes, r->input_count);
     prof__out_text(o, "\",\"");
     for (uint32_t i = 0; i < r->stack_count; i++) {
-        const char *s = r->stack[i];
+        const char *s = prof__text(r->stack[i]);
         if (i) prof__out_text(o, "\n");
         for (; *s; s++) prof__out_bytes(o, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
     }
@@ -6568,12 +6665,12 @@ PROF__FN void prof__json_row(prof__out *o, const prof_average *r, bool first) {
         prof__out_text(o, "\": ");
         prof__row_number(o, r, i, true);
     }
-    prof__json_text(o, ", \"overload_name\": \"", r->overload_name ? r->overload_name : "");
+    prof__json_text(o, ", \"overload_name\": \"", prof__text(r->overload_name));
     prof__out_text(o, ", \"input_shapes\": ");
     prof__put_shapes(o, r->input_shapes, r->input_count == PROF_NONE ? 0 : r->input_count);
     prof__out_text(o, ", \"stack\": [");
     for (uint32_t i = 0; i < r->stack_count; i++)
-        prof__json_text(o, i ? ", \"" : "\"", r->stack[i]);
+        prof__json_text(o, i ? ", \"" : "\"", prof__text(r->stack[i]));
     prof__out_text(o, "]}");
 }
 
@@ -6581,7 +6678,7 @@ PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
     uint32_t left = t->desc->row_limit ? t->desc->row_limit : 100;
     bool first = true;
     for (uint32_t i = 0; i < t->count && left; i++) {
-        prof_average r = prof__table_row(t, order ? order[i] : i);
+        prof_average r = prof__table_row(t, t->row = order ? order[i] : i);
         if (t->desc->top_level_events_only && r.parent != PROF_NONE) continue;
         if (left != UINT32_MAX) left--;
         if (t->desc->format == PROF_FORMAT_JSON) prof__json_row(&t->out, &r, first);
@@ -6647,6 +6744,8 @@ PROF_API PROF__QUIET prof_result prof_write_rows(prof_average *rows, size_t coun
     if (view) t.view = *view;
     t.rows = rows;
     t.count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        if (!rows[i].key) rows[i].key = "(null)";
     if (t.desc->sort_by) prof__rows_sort(rows, count, t.desc->sort_by);
     prof__table_write(&t, NULL);
     return prof__out_close(&t.out);
@@ -6711,10 +6810,10 @@ PROF_API PROF__QUIET prof_result prof_write_canonical(const prof_trace *trace, p
         prof__out_text(&o, i ? "\nevent=" : "event=");
         prof__table_plain(&o, e->name, 30);
         prof__out_text(&o, " node=");
-        prof__table_plain(&o, x && x->module_hierarchy ? x->module_hierarchy : "", SIZE_MAX);
+        prof__table_plain(&o, prof__text(x ? x->module_hierarchy : NULL), SIZE_MAX);
         prof__out_text(&o, " stack_trace=");
         for (uint32_t k = 0; x && k < x->stack_count; k++) {
-            const char *s = x->stack[k];
+            const char *s = prof__text(x->stack[k]);
             size_t n = prof__canonical_frame(&s);
             prof__out_bytes(&o, s, n);
             if (n) break;
@@ -6761,55 +6860,70 @@ PROF__FN uint64_t prof__chrome_tid(const struct prof_trace *s, uint32_t thread) 
 /* `"pid":1,"tid":2,"ts":` of a thread: the same for all its events. */
 typedef struct prof__place { uint32_t thread; size_t length; char text[64]; } prof__place;
 
-PROF__FN void prof__chrome_place(prof__place *place, const struct prof_trace *s, uint32_t thread) {
+PROF__FN void prof__chrome_place(prof__place *place, const struct prof_trace *s, uint32_t thread,
+                                 uint64_t tid) {
     char *p = PROF__LITERAL(place->text, "\"pid\":");
     p = prof__text_u64(p, prof__chrome_pid(s));
     p = PROF__LITERAL(p, ",\"tid\":");
-    p = prof__text_u64(p, prof__chrome_tid(s, thread));
+    p = prof__text_u64(p, tid);
     p = PROF__LITERAL(p, ",\"ts\":");
     place->length = (size_t)(p - place->text);
     place->thread = thread;
 }
 
-PROF__INLINE void prof__chrome_where(prof__out *o, prof__place *place, const struct prof_trace *s,
-                                     uint32_t thread, int64_t ns) {
-    if (PROF__UNLIKELY(place->thread != thread)) prof__chrome_place(place, s, thread);
+PROF__INLINE void prof__chrome_where(prof__out *o, const prof__place *place, int64_t ns) {
     prof__out_room(o, 128);
     memcpy(o->p, place->text,
            sizeof place->text); /* all of it: a copy of known size is the fastest */
     o->p = prof__text_us(o->p + place->length, (uint64_t)ns);
 }
 
-PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct prof_trace *s,
-                                 const prof_event *e) {
+PROF__INLINE void prof__chrome_zone(prof__out *o, const prof__place *place, const char *name,
+                                    int64_t start_ns, int64_t end_ns, uint32_t flags) {
     prof__out_room(o, 64);
     o->p = PROF__LITERAL(o->p, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"");
-    prof__out_json(o, e->name);
+    prof__out_json(o, name);
     prof__out_room(o, 2);
     o->p = PROF__LITERAL(o->p, "\",");
-    prof__chrome_where(o, place, s, e->thread, e->start_ns);
+    prof__chrome_where(o, place, start_ns);
     o->p = PROF__LITERAL(o->p, ",\"dur\":");
-    o->p = prof__text_us(o->p, (uint64_t)(e->end_ns - e->start_ns));
-    if (PROF__UNLIKELY(e->flags & PROF_EVENT_UNFINISHED))
-        prof__out_text(o, ",\"args\":{\"finished\":false}}");
+    o->p = prof__text_us(o->p, (uint64_t)(end_ns - start_ns));
+    if (PROF__UNLIKELY(flags & (PROF_EVENT_UNFINISHED | PROF_EVENT_PARTIAL)))
+        prof__out_text(o, flags & PROF_EVENT_UNFINISHED ? ",\"args\":{\"finished\":false}}"
+                                                        : ",\"args\":{\"partial\":true}}");
     else *o->p++ = '}';
+}
+
+PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct prof_trace *s,
+                                 const prof_event *e) {
+    if (PROF__UNLIKELY(place->thread != e->thread))
+        prof__chrome_place(place, s, e->thread, prof__chrome_tid(s, e->thread));
+    prof__chrome_zone(o, place, e->name, e->start_ns, e->end_ns, e->flags);
+}
+
+PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, const char *name,
+                                      int64_t ns, const int64_t *value) {
+    prof__out_text(o,
+                   value
+                       ? ",\n{\"ph\":\"C\",\"name\":\""
+                       : ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"");
+    prof__out_json(o, name);
+    prof__out_text(o, "\",");
+    prof__chrome_where(o, place, ns);
+    if (value) {
+        prof__out_text(o, ",\"args\":{\"value\":");
+        prof__out_i64(o, *value);
+        prof__out_text(o, "}");
+    }
+    prof__out_text(o, "}");
 }
 
 PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
                                   const prof__moment *m) {
-    prof__out_text(o,
-                   m->is_counter
-                       ? ",\n{\"ph\":\"C\",\"name\":\""
-                       : ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"");
-    prof__out_json(o, prof__site(m->site)->name);
-    prof__out_text(o, "\",");
-    prof__chrome_where(o, place, s, m->thread, m->ns);
-    if (m->is_counter) {
-        prof__out_text(o, ",\"args\":{\"value\":");
-        prof__out_i64(o, m->value);
-        prof__out_text(o, "}");
-    }
-    prof__out_text(o, "}");
+    if (place->thread != m->thread)
+        prof__chrome_place(place, s, m->thread, prof__chrome_tid(s, m->thread));
+    prof__chrome_put_moment(o, place, prof__site(m->site)->name, m->ns,
+                            m->is_counter ? &m->value : NULL);
 }
 
 PROF__FN void prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
@@ -6825,23 +6939,29 @@ PROF__FN void prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uin
     prof__out_text(o, "\":");
 }
 
-PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
-    uint32_t pid = prof__chrome_pid(s);
-    prof__chrome_meta(o, "process_labels", pid, 0, "labels");
+PROF__FN void prof__chrome_process(prof__out *o, const struct prof_trace *s) {
+    prof__chrome_meta(o, "process_labels", prof__chrome_pid(s), 0, "labels");
     prof__out_text(o, "\"CPU\"}}");
-    for (uint32_t i = 0; i < s->thread_count; i++) {
-        uint64_t tid = prof__chrome_tid(s, i);
-        prof__out_text(o, ",\n");
-        prof__chrome_meta(o, "thread_name", pid, tid, "name");
-        prof__out_text(o, "\"thread ");
-        prof__out_u64(o, tid);
-        prof__out_text(o, s->threads[i].name ? " (" : "");
-        if (s->threads[i].name) prof__out_json(o, s->threads[i].name);
-        prof__out_text(o, s->threads[i].name ? ")\"}},\n" : "\"}},\n");
-        prof__chrome_meta(o, "thread_sort_index", pid, tid, "sort_index");
-        prof__out_u64(o, i);
-        prof__out_text(o, "}}");
-    }
+}
+
+PROF__FN void prof__chrome_thread(prof__out *o, uint32_t pid, uint64_t tid, const char *name,
+                                  uint32_t place) {
+    prof__out_text(o, ",\n");
+    prof__chrome_meta(o, "thread_name", pid, tid, "name");
+    prof__out_text(o, "\"thread ");
+    prof__out_u64(o, tid);
+    prof__out_text(o, name ? " (" : "");
+    if (name) prof__out_json(o, name);
+    prof__out_text(o, name ? ")\"}},\n" : "\"}},\n");
+    prof__chrome_meta(o, "thread_sort_index", pid, tid, "sort_index");
+    prof__out_u64(o, place);
+    prof__out_text(o, "}}");
+}
+
+PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
+    prof__chrome_process(o, s);
+    for (uint32_t i = 0; i < s->thread_count; i++)
+        prof__chrome_thread(o, prof__chrome_pid(s), prof__chrome_tid(s, i), s->threads[i].name, i);
 }
 
 /* ---- events with more to tell: device work, its calls, and the arrows between them ---- */
@@ -7158,9 +7278,9 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
 }
 #endif
 
-PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
+/* What was dropped or mended. */
+PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
     prof__note notes[PROF__NOTES];
-    prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
     prof__notes(s, notes);
     for (int i = 0; i < PROF__NOTES; i++) {
         if (!notes[i].count) continue;
@@ -7169,6 +7289,11 @@ PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
         prof__out_text(o, "\":");
         prof__out_u64(o, notes[i].count);
     }
+}
+
+PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
+    prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
+    prof__chrome_counts(o, s);
     prof__chrome_status(o, s);
     prof__out_text(o, "}");
     prof__chrome_devices(o, s);
@@ -7381,7 +7506,7 @@ typedef struct prof__forest {
 } prof__forest;
 
 PROF__FN bool prof__forks_in_place(const struct prof_trace *s) {
-    return !s->outside_count && sizeof(prof_extra *) >= sizeof(prof__fork);
+    return !prof__others(s) && sizeof(prof_extra *) >= sizeof(prof__fork);
 }
 
 PROF__INLINE prof__fork prof__fork_get(const prof__forest *f, uint32_t i) {
@@ -7522,7 +7647,7 @@ PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof
     if (!prof__valid(trace) || !out.write || !unit) return PROF_ERROR_INVALID;
     prof__analyse(trace);
     prof__forest_open(&f, trace);
-    f.path = trace->outside_count
+    f.path = prof__others(trace)
            ? (uint32_t *)(void *)(f.forks + trace->event_count * sizeof(prof__fork)) : path;
     for (uint32_t i = 0; i < trace->event_count; i++) prof__forest_add(&f, i, metric);
     prof__out_open(&o, out);
@@ -7547,7 +7672,7 @@ PROF_API PROF__QUIET prof_result prof_write_event_stacks(const prof_trace *trace
         int64_t value = n ? prof__event_metric(trace, e, metric) / unit : 0;
         if (value <= 0) continue;
         while (n--) {
-            prof__stack_entry(&o, e->extra->stack[n]);
+            prof__stack_entry(&o, prof__text(e->extra->stack[n]));
             prof__out_text(&o, n ? ";" : " ");
         }
         prof__out_i64(&o, value);
@@ -7576,7 +7701,7 @@ enum {
 /* One block, made in place, and what the blocks before it have told. */
 typedef struct prof__raw {
     prof_sink sink;
-    bool failed;
+    bool failed, chrome;
     uint32_t number, used, sites, names, round, told;   /* round: from 1; told: record blocks */
     uint64_t last_knot;
     prof__knot now;                      /* readings of both clocks, and of the session's */
@@ -7787,6 +7912,50 @@ PROF__FN void prof__raw_now(prof__raw *w, bool dump) {
                                                    : (uint64_t)prof__to_ns(&scale, w->now.tick);
 }
 
+/* What one record says. kind: PROF__ZONE64, also for short ones; PROF__UNFINISHED, PROF__INSTANT,
+   PROF__COUNTER, PROF__STEP; PROF__CLOCK: nothing. */
+typedef struct prof__item {
+    uint32_t kind, site, depth;
+    uint64_t start, end, value;
+} prof__item;
+
+/* Reads the record at c; returns the next, or end when it is cut off. */
+PROF__FN const prof__record *prof__item_read(const prof__record *c, const prof__record *end,
+                                             uint32_t *epoch, prof__item *item) {
+    uint64_t duration = c->duration;
+    item->kind = c->site_depth >> 8;
+    if (item->kind < PROF__KIND) {
+        item->kind = PROF__ZONE64;
+        item->end = (uint64_t)*epoch << 32 | c->end;
+        item->site = c->site_depth >> 8;
+        item->depth = c->site_depth & 0xff;
+    } else {
+        uint32_t more = c->site_depth & 0xff;
+        bool known = item->kind > PROF__CLOCK && item->kind <= PROF__STEP &&
+                     more == (item->kind == PROF__STEP ? 2u : 1u);
+        if (item->kind == PROF__CLOCK) *epoch = c->end;
+        if (!known || (size_t)(end - c) <= more) {
+            item->kind = PROF__CLOCK;
+            return (size_t)(end - c) <= more ? end : c + 1 + more;
+        }
+        duration = duration << 32 | c->end;
+        item->value = (uint64_t)c[1].duration << 32 | c[1].end;
+        item->end = item->kind >= PROF__INSTANT ? duration : item->value;
+        if (item->kind < PROF__INSTANT) *epoch = c[1].duration;
+        else duration = 0;
+        item->site = c[1].site_depth >> 8;
+        item->depth = c[1].site_depth & 0xff;
+        if (item->kind == PROF__STEP) {
+            duration = item->value > item->end ? item->value - item->end : 0;
+            item->end = item->value;
+            item->value = (uint64_t)c[2].duration << 32 | c[2].end;
+        }
+        c += more;
+    }
+    item->start = duration > item->end ? 0 : item->end - duration;
+    return c + 1;
+}
+
 /* ---- The stream ---- */
 
 /* Held while something is written; its owner's slot address, as the recorder's lock. */
@@ -7851,6 +8020,117 @@ PROF__FN void prof__stream_done(prof__state *t, prof__segment *g) {
     prof__unlock();
 }
 
+/* The stream as a Chrome array: every event stands behind a comma, so that it may end anywhere. */
+static struct prof__chrome_stream {
+    prof__out out;
+    prof__place place;
+    prof__scale scale;
+} prof__chrome_out;
+
+PROF__FN uint64_t prof__chrome_row_tid(const struct prof_trace *s, const prof__row *row) {
+    return s->clock == PROF_CLOCK_PLATFORM ? row->number : row->info.id & INT32_MAX;
+}
+
+/* The head of the array: in what process, and since when. */
+PROF__FN void prof__chrome_begin(prof__raw *w, const struct prof_trace *s) {
+    prof__out *o = &prof__chrome_out.out;
+    if (w->told++) return;
+    prof__out_text(o, "[\n");
+    prof__chrome_process(o, s);
+    prof__out_text(o, ",\n");
+    prof__chrome_meta(o, "prof", prof__chrome_pid(s), 0, "version");
+    prof__out_text(o, "\"" PROF_VERSION "\",\"baseTimeNanoseconds\":");
+    prof__out_u64(o, s->start_wall_ns);
+    prof__out_text(o, "}}");
+}
+
+/* What comes before a row's events; the names of threads come again when the stream ends. */
+PROF__FN void prof__chrome_tell(prof__raw *w, prof__row *row, bool again) {
+    struct prof__chrome_stream *c = &prof__chrome_out;
+    uint64_t tid = prof__chrome_row_tid(&prof__trace, row);
+    prof__chrome_begin(w, &prof__trace);
+    if (PROF__LOAD(row->announced) == 0 || again)
+        prof__chrome_thread(&c->out, prof__chrome_pid(&prof__trace), tid,
+                            row->name[0] ? row->name : NULL, row->number);
+    PROF__STORE(row->announced, 1u);
+    prof__chrome_place(&c->place, &prof__trace, row->number, tid);
+}
+
+PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item *i) {
+    int64_t start = prof__to_ns(&c->scale, i->start), end = prof__to_ns(&c->scale, i->end), value;
+    char step[40] = "ProfilerStep#";
+    if (i->kind == PROF__STEP) {
+        *prof__text_u64(step + 13, i->value) = 0;
+        prof__chrome_zone(&c->out, &c->place, step, start, end, 0);
+    } else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER) {
+        value = (int64_t)i->value;
+        prof__chrome_put_moment(&c->out, &c->place, prof__site(i->site)->name, start,
+                                i->kind == PROF__COUNTER ? &value : NULL);
+    } else {
+        prof__chrome_zone(&c->out, &c->place, prof__site(i->site)->name, start, end,
+                          i->kind == PROF__UNFINISHED ? PROF_EVENT_UNFINISHED : 0);
+    }
+}
+
+/* Hands the sink whole events, but where one is longer than the buffer. */
+PROF__FN bool prof__chrome_flush(struct prof__chrome_stream *c, prof__raw *w) {
+    prof__out_flush(&c->out);
+    w->failed = c->out.failed;
+    return !w->failed;
+}
+
+PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span) {
+    struct prof__chrome_stream *c = &prof__chrome_out;
+    prof__span next = *span;
+    uint32_t told = w->told, announced = PROF__LOAD(row->announced);
+    prof__out_open(&c->out, w->sink);
+    prof__chrome_tell(w, row, false);
+    while (next.at < next.end) {
+        prof__item item;
+        const prof__record *after = prof__item_read(next.at, next.end, &next.epoch, &item);
+        if ((size_t)(c->out.p - c->out.buf) > PROF__OUT_SIZE / 2) {
+            if (!prof__chrome_flush(c, w)) break;
+            span->at = next.at;
+            span->epoch = next.epoch;
+            told = 1;
+            announced = 1;
+        }
+        next.at = after;
+        if (item.kind != PROF__CLOCK && prof__site_known(item.site)) prof__chrome_item(c, &item);
+    }
+    if (!w->failed && prof__chrome_flush(c, w)) {
+        *span = next;
+        return true;
+    }
+    w->told = told;                      /* what stood before the events is lost with them */
+    PROF__STORE(row->announced, announced);
+    return false;
+}
+
+/* Zones still open, names that came late, the counts, and the end. */
+PROF__FN void prof__chrome_close(prof__raw *w, const struct prof_trace *s) {
+    struct prof__chrome_stream *c = &prof__chrome_out;
+    prof__item item;
+    prof__out_open(&c->out, w->sink);
+    prof__chrome_begin(w, s);
+    item.kind = PROF__UNFINISHED;
+    for (prof__row *row = s->rows; row; row = row->next) {
+        prof__chrome_tell(w, row, true);
+        for (uint32_t i = 0; i < row->open_count; i++) {
+            item.start = row->open[i].start;
+            item.end = PROF__MAX(row->stop_tick, item.start);
+            item.site = row->open[i].site >> 8;
+            prof__chrome_item(c, &item);
+        }
+    }
+    prof__out_text(&c->out, ",\n");
+    prof__chrome_meta(&c->out, "prof counts", prof__chrome_pid(s), 0, "recorded");
+    prof__out_u64(&c->out, prof_get_stats().recorded);
+    prof__chrome_counts(&c->out, s);
+    prof__out_text(&c->out, "}}\n]\n");
+    prof__chrome_flush(c, w);
+}
+
 /* What a reader must know before records: all of it now and then, else what is new. */
 PROF__FN void prof__stream_tell(prof__raw *w, prof__row *row) {
     uint64_t knot = prof__trace.knot_count ? prof__trace.knots[prof__trace.knot_count - 1].tick : 0;
@@ -7869,6 +8149,7 @@ PROF__FN void prof__stream_tell(prof__raw *w, prof__row *row) {
 
 /* Writes the records of span; false: the sink failed, and what is left is still in span. */
 PROF__FN bool prof__stream_write(prof__raw *w, prof__row *row, prof__span *span) {
+    if (w->chrome) return prof__chrome_write(w, row, span);
     while (span->at < span->end) {
         prof__span next = *span;
         prof__stream_tell(w, row);
@@ -7945,6 +8226,7 @@ PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
     prof__raw *w = &prof__raw_out;
     memset(w, 0, offsetof(prof__raw, words));
     w->sink = d->stream;
+    w->chrome = d->stream_format == PROF_STREAM_CHROME;
     s->flush = prof_flush;
     s->flush_inline = d->stream_inline;
     prof__stream_clock(s);
@@ -7966,6 +8248,10 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
     prof__raw *w = &prof__raw_out;
     prof_stats stats;
     bool ok = prof__stream_flush_locked(s) == PROF_OK;
+    if (w->chrome) {
+        if (ok) prof__chrome_close(w, s);
+        return;
+    }
     for (prof__row *row = s->rows; ok && row; row = row->next) {
         prof__stream_tell(w, row);
         prof__raw_thread(w, row);
@@ -8295,50 +8581,6 @@ PROF__FN void prof__raw_read_thread(prof_raw *r, size_t at, size_t end) {
     item.name = row->info.name;
     item.value = (int64_t)row->info.id;
     prof__raw_hand(r, &item);
-}
-
-/* What one record says. kind: PROF__ZONE64, also for short ones; PROF__UNFINISHED, PROF__INSTANT,
-   PROF__COUNTER, PROF__STEP; PROF__CLOCK: nothing. */
-typedef struct prof__item {
-    uint32_t kind, site, depth;
-    uint64_t start, end, value;
-} prof__item;
-
-/* Reads the record at c; returns the next, or end when it is cut off. */
-PROF__FN const prof__record *prof__item_read(const prof__record *c, const prof__record *end,
-                                             uint32_t *epoch, prof__item *item) {
-    uint64_t duration = c->duration;
-    item->kind = c->site_depth >> 8;
-    if (item->kind < PROF__KIND) {
-        item->kind = PROF__ZONE64;
-        item->end = (uint64_t)*epoch << 32 | c->end;
-        item->site = c->site_depth >> 8;
-        item->depth = c->site_depth & 0xff;
-    } else {
-        uint32_t more = c->site_depth & 0xff;
-        bool known = item->kind > PROF__CLOCK && item->kind <= PROF__STEP &&
-                     more == (item->kind == PROF__STEP ? 2u : 1u);
-        if (item->kind == PROF__CLOCK) *epoch = c->end;
-        if (!known || (size_t)(end - c) <= more) {
-            item->kind = PROF__CLOCK;
-            return (size_t)(end - c) <= more ? end : c + 1 + more;
-        }
-        duration = duration << 32 | c->end;
-        item->value = (uint64_t)c[1].duration << 32 | c[1].end;
-        item->end = item->kind >= PROF__INSTANT ? duration : item->value;
-        if (item->kind < PROF__INSTANT) *epoch = c[1].duration;
-        else duration = 0;
-        item->site = c[1].site_depth >> 8;
-        item->depth = c[1].site_depth & 0xff;
-        if (item->kind == PROF__STEP) {
-            duration = item->value > item->end ? item->value - item->end : 0;
-            item->end = item->value;
-            item->value = (uint64_t)c[2].duration << 32 | c[2].end;
-        }
-        c += more;
-    }
-    item->start = duration > item->end ? 0 : item->end - duration;
-    return c + 1;
 }
 
 PROF__FN void prof__raw_hand_item(prof_raw *r, const prof__raw_row *row, uint32_t thread,
@@ -8793,8 +9035,15 @@ PROF__FN bool prof__records_only(const prof_desc *d) {
     return d->records_only || d->mode >= PROF_MODE_STREAM;
 }
 
+PROF__FN bool prof__has_schedule(const prof_desc *d) {
+    const prof_schedule *c = &d->schedule;
+    return d->schedule_fn || (c->skip_first | c->wait | c->warmup | c->active | c->repeat |
+                              c->skip_first_wait) != 0;
+}
+
 PROF__FN size_t prof__record_share(const prof_desc *d) {
-    return sizeof(prof__record) + (prof__records_only(d) ? 0 : PROF__SLOT_SHARE);
+    if (prof__records_only(d)) return sizeof(prof__record);
+    return sizeof(prof__record) + PROF__SLOT_SHARE + (prof__has_schedule(d) ? PROF__FORK_SHARE : 0);
 }
 
 /* What one thread takes: state, row, segments, a chunk (a ring: two) with its analysis, its open
@@ -8803,15 +9052,18 @@ PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
     uint32_t depth = prof__depth_of(d);
     size_t zones = depth + chunk / sizeof(prof__record) * (prof__ring_mode(d) ? 2 : 1);
     return prof__state_size(depth) + prof__align(sizeof(prof__row)) + sizeof(prof_thread_info) +
+           PROF__LANE_SHARE +
            2 * prof__align(sizeof(prof__segment)) + depth * sizeof(prof__open) +
            zones * prof__record_share(d);
 }
 
 #define PROF__FIXED_SHARE (64 + 2 * PROF__SITE_SHARE)   /* alignment, and the row of no site */
 
+/* With a schedule threads may still hold a chunk of the window before, and there are steps. */
 PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
-    return PROF__FIXED_SHARE + prof__site_count * PROF__SITE_SHARE +
-           threads * prof__thread_share(d, prof__chunk_least(prof__depth_of(d)));
+    size_t chunk = prof__chunk_least(prof__depth_of(d)), share = prof__thread_share(d, chunk);
+    if (prof__has_schedule(d)) share += chunk + PROF__STEP_SHARE;
+    return PROF__FIXED_SHARE + prof__site_count * PROF__SITE_SHARE + threads * share;
 }
 
 PROF_API PROF__QUIET size_t prof_memory_size(const prof_desc *desc) {
@@ -9006,6 +9258,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     s->generation = generation;
     prof__generation_next(s);
     s->first_generation = s->generation;
+    s->beside = prof__session.has_steps ? PROF__FORK_SHARE : 0;
     PROF__STORE(prof__names.index, NULL);
     prof__names.count = 0;
     prof__names_cut = 0;
@@ -9021,6 +9274,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     }
     PROF__STORE(prof__names.capacity, prof__names_of(desc));
     s->platform = desc->platform;
+    s->merge = desc->merge_duplicates;
     s->clock = prof__clock_of(desc);
     s->laid = true;
     return true;
@@ -9283,26 +9537,24 @@ PROF__FN prof_action prof__action_at(struct prof__session *v, uint64_t step) {
     return PROF_ACTION_NONE;
 }
 
-PROF__FN prof_result prof__desc_check(const prof_desc *d, bool has_schedule) {
+PROF__FN prof_result prof__desc_check(const prof_desc *d) {
     if (d->max_depth > 255 || (!d->memory && d->memory_size)) return PROF_ERROR_INVALID;
     if ((uint32_t)d->mode > PROF_MODE_AGGREGATE) return PROF_ERROR_INVALID;
     if (d->mode == PROF_MODE_STREAM && !d->stream.write) return PROF_ERROR_INVALID;
     if (d->activities && !(d->activities & prof_supported_activities())) return PROF_ERROR_INVALID;
-    return has_schedule && !d->schedule_fn ? prof_schedule_check(&d->schedule) : PROF_OK;
+    if (d->schedule_fn || !prof__has_schedule(d)) return PROF_OK;
+    return prof_schedule_check(&d->schedule);
 }
 
 PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *desc) {
-    const prof_schedule *c = &desc->schedule;
-    bool has_schedule = (c->skip_first | c->wait | c->warmup | c->active | c->repeat |
-                         c->skip_first_wait) != 0;
     struct prof__session *v = &prof__session;
-    prof_result result = prof__desc_check(desc, has_schedule);
+    prof_result result = prof__desc_check(desc);
     if (v->open) return PROF_ERROR_STATE;
     if (result != PROF_OK) return result;
     prof__exit_key_make();
     memset(v, 0, sizeof *v);
     v->desc = *desc;
-    v->has_steps = has_schedule || desc->schedule_fn;
+    v->has_steps = prof__has_schedule(desc);
     v->activities = prof_supported_activities();
     if (desc->activities) v->activities &= desc->activities;
     if (!prof__window_lay(s)) return PROF_ERROR_MEMORY;
@@ -9472,7 +9724,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     if (s->stopped && !s->analysed) prof__count_rows(s);
     prof__stats_add(&out, &c);
     if (s->stopped && !s->records_only) {
-        uint64_t zones = s->event_count - (s->analysed ? s->outside_count : 0);
+        uint64_t zones = s->event_count - (s->analysed ? prof__others(s) : 0);
         if (s->overwritten) out.overwritten = out.recorded - zones;
         out.recorded = zones;
     }

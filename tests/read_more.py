@@ -2,16 +2,19 @@
 """Independent readings of traces, to compare with what the prof command says of them.
 
     read_more.py stacks TRACE FOLDED      prof stacks TRACE
+    read_more.py gaps TRACE GAPS.json     prof gaps --format json TRACE
     read_more.py svg FILE...              well-formed, frames within their parents
 
 Prints what differs; exit status 1 when something does.
 """
 import collections
+import json
 import re
 import sys
 import xml.etree.ElementTree
+from decimal import Decimal
 
-from read_trace import DEVICE, load, ns
+from read_trace import DEVICE, RUNTIME, load, ns
 
 NO_CALL = DEVICE | {"gpu_user_annotation", "cuda_sync", "Trace"}
 
@@ -64,6 +67,62 @@ def stacks(trace, file):
         # names that differ only in what a line cannot hold are two paths there, and one here
         if abs(want.get(path, 0) - got.get(path, 0)) > 2:
             yield f"{path}: {got.get(path)}, not {want.get(path)}"
+
+
+def waited(syncs, begin, end):
+    """Time of [begin, end) in any of these intervals."""
+    moments = sorted({begin, end} | {t for s in syncs for t in s if begin < t < end})
+    return sum(b - a for a, b in zip(moments, moments[1:])
+               if any(s[0] <= a and b <= s[1] for s in syncs))
+
+
+def idle_of(events):
+    """{device: {cause: ns}}"""
+    launches, syncs, works = {}, collections.defaultdict(list), collections.defaultdict(list)
+    for e in events:
+        args = e.get("args") or {}
+        start = ns(e.get("ts", 0))
+        if e.get("cat") in RUNTIME:
+            thread, name = (e.get("pid"), e.get("tid")), e.get("name", "")
+            if "correlation" in args:
+                launches[args["correlation"]] = start, thread
+            if "Synchronize" in name or ("Memcpy" in name and "Async" not in name and
+                                         "Node" not in name):
+                syncs[thread].append((start, start + ns(e.get("dur", 0))))
+        elif e.get("cat") in DEVICE:
+            works[e.get("pid", 0)].append((start, start + ns(e.get("dur", 0)),
+                                           args.get("correlation")))
+    causes = {}
+    for device, members in works.items():
+        cause = causes[device] = collections.Counter()
+        members.sort(key=lambda w: w[0])
+        begin = end = members[0][0]
+        for start, stop, correlation in members:
+            if start > end:
+                launch, thread = launches.get(correlation, (None, None))
+                if launch is None:
+                    cause["unknown"] += start - end
+                elif launch <= end:
+                    cause["wait" if start - end > 10000 else "turnaround"] += start - end
+                else:
+                    launch = min(launch, start)
+                    sync = waited(syncs[thread], end, launch)
+                    cause.update(synchronize=sync, host=launch - end - sync, launch=start - launch)
+            end = max(end, stop)
+        cause["busy"] = end - begin - sum(cause.values())
+    return causes
+
+
+def gaps(trace, file):
+    rows = json.load(open(file, encoding="utf-8"), parse_float=Decimal)
+    want = sorted(sorted((k, v) for k, v in c.items() if v) for c in idle_of(load(trace)).values())
+    got = collections.defaultdict(dict)
+    for row in rows:
+        if row["Time (us)"]:
+            got[row["Device"]][row["Cause"]] = ns(row["Time (us)"])
+    got = sorted(sorted(c.items()) for c in got.values())
+    if got != want:
+        yield f"{got}, not {want}"
 
 
 def svg(*files):

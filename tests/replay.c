@@ -636,7 +636,7 @@ static void shapes_text(text *t, const prof_shape *list, uint32_t count) {
 static void same_shapes(const char *field, const prof_shape *list, uint32_t count, value want) {
     const char *text_wanted = text_of(want);
     text got;
-    if (!count && strcmp(text_wanted, "None") == 0) text_wanted = "[]";   /* of no events */
+    if (strcmp(text_wanted, "None") == 0) text_wanted = count ? "" : "[]";   /* of no events */
     (void)text_sink(&got);
     if (count != PROF_NONE) shapes_text(&got, list, count);
     same_text(field, got.data, text_wanted);
@@ -1056,7 +1056,7 @@ static bool same_handle(value a, value b) {
            integer(get(a, "node_id")) == integer(get(b, "node_id"));
 }
 
-/* Is record one to skip: of a utility, of a dropped range, or a push right after one of its name? */
+/* Is record one to skip: of a utility, of a dropped range, a push right after one of its name? */
 static bool is_dropped(stream *s, value record, value before) {
     bool drop = is_utility(text_of(get(record, "name")));
     for (size_t i = 0; i < s->dropped_count; i++)

@@ -349,6 +349,7 @@ static void test_golden_empty(void) {
     PASS_ON(golden("empty.json", &text));
     EQUAL(test_write(trace, TEST_STACKS, &text), PROF_OK);
     EQUAL(text.size, 0);
+    test_text_clear(&text);
 }
 
 /* Names of all sorts: the file must be JSON (test_json.sh), and this one. */

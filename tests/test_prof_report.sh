@@ -123,7 +123,7 @@ fi
 # ---- Bad input ----
 
 refuses report_directory 'is a directory' tests
-refuses report_missing 'No such file' "$out/none.json"
+refuses report_missing 'No such file' "$out/nowhere.json"
 : >"$out/empty.json"
 refuses report_empty 'the file is empty' "$out/empty.json"
 printf '\211PNG\r\n\032\n' >"$out/image.png"

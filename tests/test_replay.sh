@@ -27,6 +27,24 @@ for file in tests/vectors/*.json tests/vectors/*.json.gz; do
     fi
 done
 
+# ---- Random ones, answered by a slow reference ----
+
+if command -v python3 >/dev/null; then
+    for seed in 1 2; do
+        mkdir -p "$out/seed$seed"
+        if python3 tests/make_vectors.py $seed "$out/seed$seed" >"$out/seed$seed.log" 2>&1 &&
+            build/tests/replay "$out/seed$seed"/*.json >"$out/seed$seed.log" 2>&1; then
+            echo "ok replay_seed_$seed: $(tail -n 1 "$out/seed$seed.log")"
+        else
+            failed=1
+            grep -m 20 '' "$out/seed$seed.log"
+            echo "not ok replay_seed_$seed: $(tail -n 1 "$out/seed$seed.log")"
+        fi
+    done
+else
+    echo 'skip replay_seeds: python3 is not installed'
+fi
+
 # ---- What it does with files that hold something else ----
 
 # Runs replay on a file with that text; the last line and the exit status must be those given.

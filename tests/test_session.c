@@ -173,6 +173,137 @@ static void test_session_times(void) {
     CHECK(test_find(trace, "zone", 2) == NULL && events, "a third zone");
 }
 
+/* The tree as text: each event and its children in brackets, steps by their number. */
+static void tree_text(const prof_event *events, uint32_t first, char *text, size_t size) {
+    for (; first != PROF_NONE; first = events[first].next_sibling) {
+        const prof_extra *x = events[first].extra;
+        bool step = strcmp(events[first].name, "ProfilerStep*") == 0;
+        strncat(text, step && x && x->trace_name ? x->trace_name + 12 : events[first].name,
+                size - strlen(text) - 1);
+        if (events[first].first_child == PROF_NONE) continue;
+        strncat(text, "(", size - strlen(text) - 1);
+        tree_text(events, events[first].first_child, text, size);
+        strncat(text, ")", size - strlen(text) - 1);
+    }
+}
+
+static void roots_text(const prof_trace *trace, char *text, size_t size) {
+    size_t count, i;
+    const prof_event *events = prof_events(trace, &count);
+    text[0] = 0;
+    for (i = 0; i < count; i++) {
+        char one[512] = "";
+        prof_event alone[1];
+        if (events[i].parent != PROF_NONE) continue;
+        alone[0] = events[i];
+        alone[0].next_sibling = PROF_NONE;
+        if (events[i].first_child != PROF_NONE)
+            tree_text(events, events[i].first_child, one, sizeof one);
+        alone[0].first_child = PROF_NONE;
+        tree_text(alone, 0, text, size);
+        if (!one[0]) continue;
+        strncat(text, "(", size - strlen(text) - 1);
+        strncat(text, one, size - strlen(text) - 1);
+        strncat(text, ")", size - strlen(text) - 1);
+    }
+}
+
+/* Steps hold what was in them; a zone that is open across steps holds them, and is whole. */
+static void test_session_steps(void) {
+    prof_desc desc = test_desc();
+    prof_trace *trace;
+    char text[512];
+    size_t count, i;
+    const prof_event *e;
+    planned = "RRRRRS";
+    desc.schedule_fn = plan;
+    for (i = 0; i < 2; i++) {            /* with a clock that moves, and one that stands still */
+        EQUAL(prof_start(&desc), PROF_OK);
+        test_time.step = i ? 0 : 1;
+        prof_push("a");
+        prof_push("b");
+        prof_pop();
+        prof_pop();
+        prof_step();
+        prof_push("c");
+        prof_step();
+        prof_push("d");
+        prof_pop();
+        prof_step();
+        prof_pop();
+        prof_push("e");
+        prof_pop();
+        prof_step();
+        prof_step();
+        prof_push("f");
+        trace = prof_stop();
+        PASS_ON(test_tree(trace));
+        roots_text(trace, text, sizeof text);
+        if (!i) SAME_TEXT(text, "#0(a(b))#1c(#2(d))#3(e)#4#5f");
+        e = test_find(trace, "ProfilerStep*", 5);
+        CHECK(e != NULL, "six steps");
+        EQUAL(e->flags & PROF_EVENT_USER_ANNOTATION, PROF_EVENT_USER_ANNOTATION);
+        EQUAL(prof_key_averages(trace, NULL, NULL, 0), 7);
+        EQUAL(prof_get_stats().recorded, 6);
+        prof_events(trace, &count);
+        EQUAL(count, 12);
+        prof_pop();
+    }
+}
+
+/* Without a schedule there are none; numbers of any length are written out. */
+static void test_session_step_numbers(void) {
+    prof_desc desc = test_desc();
+    prof_trace *trace;
+    int i;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_step();
+    CHECK(test_find(prof_stop(), "ProfilerStep*", 0) == NULL, "a step without a schedule");
+    desc.schedule.skip_first = 12344;
+    desc.schedule.active = 2;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 12345; i++) prof_step();
+    test_time.tick++;
+    trace = prof_stop();
+    CHECK(test_find(trace, "ProfilerStep*", 1) != NULL, "two steps");
+    SAME_TEXT(test_find(trace, "ProfilerStep*", 0)->extra->trace_name, "ProfilerStep#12345");
+}
+
+/* Every writer takes steps, also many of them in a small arena; what does not fit is counted. */
+static void test_session_many_steps(void) {
+    static union { char bytes[100 << 10]; void *align; } memory;
+    prof_desc desc = test_desc();
+    prof_trace *trace;
+    size_t count;
+    int i;
+    desc.memory = memory.bytes;
+    desc.memory_size = sizeof memory;
+    desc.max_threads = 1;
+    desc.schedule.active = 2000;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 1000; i++) {
+        test_time.tick += 2000;
+        prof_push("zone");
+        test_time.tick += 2000;
+        prof_pop();
+        test_time.tick += 2000;
+        prof_step();
+    }
+    trace = prof_stop();
+    prof_events(trace, &count);
+    EQUAL(count + prof_get_stats().dropped, 2001);
+    CHECK(prof_get_stats().dropped > 500 && count > 100, "%u events", (unsigned)count);
+    PASS_ON(test_tree(trace));
+    for (i = 0; i < TEST_WRITERS; i++) {
+        test_text text;
+        memset(&text, 0, sizeof text);
+        EQUAL(test_write(trace, i, &text), PROF_OK);
+        CHECK(strstr(text.data, "ProfilerStep") != NULL || i == TEST_EVENT_STACKS,
+              "writer %d knows no steps", i);
+        test_text_clear(&text);
+    }
+}
+
 /* A zone that is open when the window opens is cut; one open when it closes ends there. */
 static void test_session_zone_across(void) {
     prof_desc desc = test_desc();
@@ -512,6 +643,9 @@ int main(void) {
     RUN(test_session_pairs);
     RUN(test_session_windows);
     RUN(test_session_times);
+    RUN(test_session_steps);
+    RUN(test_session_step_numbers);
+    RUN(test_session_many_steps);
     RUN(test_session_zone_across);
     RUN(test_session_accumulates);
     RUN(test_session_toggle_small);

@@ -125,6 +125,32 @@ static void test_among_zones(void) {
     EQUAL(prof_trace_stats(trace).overlaps, 2);
 }
 
+/* Zones of the program's own count as they are, unless it asks for PyTorch's merging. */
+static void test_recursion(void) {
+    int merge;
+    for (merge = 0; merge < 2; merge++) {
+        prof_desc desc = test_desc();
+        prof_trace *trace;
+        size_t count;
+        desc.merge_duplicates = merge != 0;
+        EQUAL(prof_start(&desc), PROF_OK);
+        PROF_BLOCK("f") {
+            test_time.tick += 1;
+            PROF_BLOCK("f") {
+                test_time.tick += 2;
+                PROF_BLOCK("g") test_time.tick += 4;
+                PROF_BLOCK("f") test_time.tick += 8;
+            }
+        }
+        trace = prof_stop();
+        prof_events(trace, &count);
+        EQUAL(count, merge ? 3 : 4);
+        EQUAL(prof_trace_stats(trace).duplicates, merge);
+        EQUAL(test_find(trace, "f", 0)->self_cpu_time_total_ns, merge ? 3 : 1);
+        PASS_ON(test_tree(trace));
+    }
+}
+
 static void test_submit_refused(void) {
     prof_event e[2];
     EQUAL(prof_submit(NULL, 1), PROF_ERROR_INVALID);
@@ -240,6 +266,10 @@ static void test_built_refused(void) {
 
 /* Links given by the caller do not matter, nor do types that nobody knows. */
 static void test_built_odd_events(void) {
+    static const char *const nothing[1] = { NULL };
+    static const prof_shape no_shape = { NULL, NULL, UINT32_MAX };
+    static const prof_kernel no_kernel = { NULL, -1, -1 };
+    prof_extra x;
     prof_event e[4];
     size_t count;
     e[0] = event_at(NULL, 0, 10, 0);
@@ -250,6 +280,14 @@ static void test_built_odd_events(void) {
     e[2].parent = 0;
     e[2].first_child = e[2].next_sibling = 2;
     e[3].device_type = 250;
+    memset(&x, 0, sizeof x);
+    x.stack = nothing;
+    x.dtypes = nothing;
+    x.stack_count = x.input_count = 1;
+    x.input_shapes = &no_shape;
+    x.kernels = &no_kernel;
+    x.kernel_count = 1;
+    e[2].extra = &x;
     e[3].flags = 0xffff;
     PASS_ON(build(e, 4, NULL));
     prof_events(built, &count);
@@ -314,6 +352,7 @@ int main(void) {
     RUN(test_kernel_by_link);
     RUN(test_kernel_by_time);
     RUN(test_among_zones);
+    RUN(test_recursion);
     RUN(test_submit_refused);
     RUN(test_submit_small_arenas);
     RUN(test_built_empty);

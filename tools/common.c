@@ -269,49 +269,47 @@ void intern_free(interner *names) {
     memset(names, 0, sizeof *names);
 }
 
-static size_t map_slot_of(const map *m, uint64_t key) {
+static struct map_slot *map_slot_of(const map *m, uint64_t key) {
     size_t slot = hash_mix(key) & (m->slot_count - 1);
-    while (m->used[slot] && m->slots[slot].key != key) slot = (slot + 1) & (m->slot_count - 1);
-    return slot;
+    while (m->slots[slot].key && m->slots[slot].key != key) slot = (slot + 1) & (m->slot_count - 1);
+    return &m->slots[slot];
 }
 
 static void map_grow(map *m) {
     map old = *m;
     m->slot_count = old.slot_count ? old.slot_count * 2 : 256;
     m->slots = allocate(m->slot_count * sizeof *m->slots);
-    m->used = allocate(m->slot_count);
-    for (size_t i = 0; i < old.slot_count; i++) {
-        if (!old.used[i]) continue;
-        size_t slot = map_slot_of(m, old.slots[i].key);
-        m->slots[slot] = old.slots[i];
-        m->used[slot] = 1;
-    }
+    for (size_t i = 0; i < old.slot_count; i++)
+        if (old.slots[i].key) *map_slot_of(m, old.slots[i].key) = old.slots[i];
     free(old.slots);
-    free(old.used);
+}
+
+static uint64_t *map_put_zero(map *m, bool *is_new) {
+    if (is_new) *is_new = !m->has_zero;
+    m->count += !m->has_zero;
+    m->has_zero = true;
+    return &m->zero_value;
 }
 
 uint64_t *map_put(map *m, uint64_t key, bool *is_new) {
+    if (key == 0) return map_put_zero(m, is_new);
     if (m->count * 2 >= m->slot_count) map_grow(m);
-    size_t slot = map_slot_of(m, key);
-    if (is_new) *is_new = !m->used[slot];
-    if (!m->used[slot]) {
-        m->used[slot] = 1;
-        m->slots[slot].key = key;
-        m->slots[slot].value = 0;
-        m->count++;
-    }
-    return &m->slots[slot].value;
+    struct map_slot *slot = map_slot_of(m, key);
+    if (is_new) *is_new = !slot->key;
+    m->count += !slot->key;
+    slot->key = key;
+    return &slot->value;
 }
 
 uint64_t *map_get(const map *m, uint64_t key) {
+    if (key == 0) return m->has_zero ? (uint64_t *)&m->zero_value : NULL;
     if (!m->slot_count) return NULL;
-    size_t slot = map_slot_of(m, key);
-    return m->used[slot] ? &m->slots[slot].value : NULL;
+    struct map_slot *slot = map_slot_of(m, key);
+    return slot->key ? &slot->value : NULL;
 }
 
 void map_free(map *m) {
     free(m->slots);
-    free(m->used);
     memset(m, 0, sizeof *m);
 }
 

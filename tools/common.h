@@ -101,9 +101,10 @@ static inline uint64_t hash_mix(uint64_t x) {
 
 /* Maps 64-bit keys to 64-bit values. Zero-initialise. */
 typedef struct map {
-    struct map_slot { uint64_t key, value; } *slots;
-    uint8_t *used;
+    struct map_slot { uint64_t key, value; } *slots;     /* key 0: empty */
     size_t count, slot_count;
+    uint64_t zero_value;       /* of key 0, when has_zero */
+    bool has_zero;
 } map;
 /* The value's place, made (with value 0) when *is_new says so; valid until the next map_put. */
 uint64_t *map_put(map *m, uint64_t key, bool *is_new);

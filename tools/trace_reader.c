@@ -289,7 +289,7 @@ static trace_text unquoted(trace_text value) {
 }
 
 bool json_int(trace_text value, int64_t *number) {
-    return decimal_integer(unquoted(value), 0, number);
+    return scaled(unquoted(value), 0, number);
 }
 
 bool json_ns(trace_text value, int64_t *ns) {
