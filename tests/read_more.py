@@ -3,11 +3,14 @@
 
     read_more.py stacks TRACE FOLDED      prof stacks TRACE
     read_more.py gaps TRACE GAPS.json     prof gaps --format json TRACE
+    read_more.py memory TRACE CSV TIMELINE RAW     prof memory --format csv, json, raw TRACE
     read_more.py svg FILE...              well-formed, frames within their parents
 
 Prints what differs; exit status 1 when something does.
 """
 import collections
+import csv
+import gzip
 import json
 import re
 import sys
@@ -123,6 +126,50 @@ def gaps(trace, file):
     got = sorted(sorted(c.items()) for c in got.values())
     if got != want:
         yield f"{got}, not {want}"
+
+
+def peaks(trace):
+    """{device: (peak, allocations, frees)} by the totals that the trace itself has."""
+    with (gzip.open if trace.endswith(".gz") else open)(trace, "rt", errors="replace") as file:
+        trace = json.load(file)
+    events = trace.get("traceEvents", []) if isinstance(trace, dict) else trace
+    found = {}
+    for e in events:
+        if e.get("name") == "[memory]" and e.get("ph") == "i":
+            args = e["args"]
+            name = {0: "cpu", 1: "cuda"}[args["Device Type"]]
+            name += f":{args['Device Id']}" if args["Device Id"] >= 0 else ""
+            peak, allocations, frees = found.get(name, (0, 0, 0))
+            before = args["Total Allocated"] - args["Bytes"]
+            found[name] = (max(peak, before, args["Total Allocated"]),
+                           allocations + (args["Bytes"] >= 0), frees + (args["Bytes"] < 0))
+    return found
+
+
+def memory(trace, table, timeline, raw):
+    want = peaks(trace)
+    got = {row["Device"]: (int(row["Peak (B)"]), int(row["Allocations"]), int(row["Frees"]))
+           for row in csv.DictReader(open(table, encoding="utf-8"))}
+    if got != want:
+        yield f"{got}, not {want}"
+    if not want:
+        return
+    times, sizes = json.load(open(timeline, encoding="utf-8"))
+    rows = json.load(open(raw, encoding="utf-8"))
+    peak = max((peak for name, (peak, *_) in want.items() if name != "cpu"),
+               default=want.get("cpu", (0,))[0])
+    if len(times) != len(sizes) or times != sorted(times) or {len(row) for row in sizes} != {9}:
+        yield "the timeline is no table in order of time"
+    if max(map(sum, sizes)) != peak or min(map(min, sizes)) < 0:
+        yield f"the timeline's peak is {max(map(sum, sizes))}, not {peak}"
+    state, highest = collections.Counter(), 0
+    for _, action, size, category in rows:
+        state[category] += size
+        highest = max(highest, sum(state.values()))
+        if (action == 4) != (size < 0):
+            yield f"action {action} of {size} bytes"
+    if highest != peak or [state[c] for c in range(8)] != sizes[-1][1:]:
+        yield f"raw: {highest}, {state}, not {peak}, {sizes[-1]}"
 
 
 def svg(*files):

@@ -158,6 +158,13 @@ char *sheet_cell(sheet *s, const char *format, ...) PRINTF_LIKE(2, 3);
 void sheet_write(const sheet *s, table_format format, output *out);
 void sheet_free(sheet *s);
 
+/* ---- Whole files, plain or gzip ---- */
+
+/* The first bytes that are no space; 0 for stdin, and what cannot be read. */
+size_t file_peek(const char *path, char *first, size_t size);
+/* All of it, 32 readable bytes behind; NULL: it has told why. The caller frees it. */
+char *file_read(const char *path, size_t *size);
+
 /* ---- Progress: a bar on stderr, on a terminal, for what takes longer than half a second ---- */
 
 void progress(const char *what, uint64_t done, uint64_t total);   /* total 0: unknown */

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 /* ---- Nodes ---- */
 
@@ -221,40 +220,20 @@ static int add_lines(flame *f, const char *path, const char *text, size_t size) 
     return EXIT_OK;
 }
 
-static int read_folded(flame *f, const char *path, gzFile file) {
-    size_t size = 0, capacity = 1 << 16;
-    char *text = allocate(capacity);
-    int got, status;
-    while ((got = gzread(file, text + size, (unsigned)(capacity - size) / 2)) > 0) {
-        size += (size_t)got;
-        if (size * 2 > capacity) text = reallocate(text, capacity *= 2);
-        if (size > 1u << 30) break;
-    }
-    if (got < 0) status = fail(path, "byte %zu: it cannot be read", size);
-    else if (got > 0) status = fail(path, "more than 1 GB of folded stacks");
-    else status = size ? add_lines(f, path, text, size) : fail(path, "the file is empty");
-    free(text);
-    return status;
-}
-
 /* Neither an object, an array, a byte order mark, nor nothing at all? */
 static bool looks_folded(const char *path) {
-    gzFile file = strcmp(path, "-") == 0 ? NULL : gzopen(path, "rb");
-    if (!file) return false;
-    int first;
-    do first = gzgetc(file);
-    while (first == ' ' || first == '\n' || first == '\r' || first == '\t');
-    gzclose(file);
-    return first > 0x20 && first < 0x7F && first != '{' && first != '[';
+    char first;
+    return file_peek(path, &first, 1) && first > 0x20 && first < 0x7F && first != '{' &&
+           first != '[';
 }
 
 int flame_read(flame *f, const flame_options *options, const char *path) {
     begin(f);
     if (!options->folded && !looks_folded(path)) return read_trace(f, options, path);
-    gzFile file = strcmp(path, "-") == 0 ? gzdopen(0, "rb") : gzopen(path, "rb");
-    if (!file) return fail(path, "it cannot be opened");
-    int status = read_folded(f, path, file);
-    gzclose(file);
+    size_t size;
+    char *text = file_read(path, &size);
+    int status = text ? add_lines(f, path, text, size) : EXIT_BAD;
+    free(text);
     return status;
 }
 
