@@ -1,6 +1,6 @@
 #!/bin/sh
 # prof memory: against the totals in the trace, categories, PyTorch's formats, the page.
-# shellcheck disable=SC2317   # functions that try and says call
+# shellcheck disable=SC2317,SC2016   # functions that try and says call; scripts
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/prof.sh
