@@ -70,8 +70,8 @@
 
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
-       @PLATFORM @ARENA @TEXT @SITES @RECORD @TARGET @FUNCTIONS @COLLECT @TREE @OUTSIDE @AVERAGES
-       @FLOPS @TABLE @CHROME @STACKS @RAW @SCHEDULE @SESSION
+       @PLATFORM @ARENA @TEXT @SITES @RECORD @TARGET @DETAILS @FUNCTIONS @COLLECT @TREE @OUTSIDE
+       @AVERAGES @FLOPS @TABLE @CHROME @STACKS @RAW @SCHEDULE @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
@@ -190,6 +190,13 @@ typedef struct prof_desc {
     bool acc_events;                     /* a new window goes on in the same trace */
     bool merge_duplicates;               /* a zone that is the only child of one of its name is
                                             merged into it, as PyTorch does; else f in f counts 2 */
+    bool record_shapes;                  /* prof_set_shapes, _strides, _inputs count */
+    bool with_flops;                     /* prof_set_flops counts, and the formulas of prof_flops
+                                            for zones with shapes; turns record_shapes on */
+    bool with_modules;                   /* prof_module_push, prof_set_module count */
+    bool with_stack;                     /* each event's stack is that of its zones */
+    bool profile_memory;                 /* prof_memory_alloc and _free count */
+    uint32_t node;                       /* 1 + the node_id of all zones; 0: none */
 } prof_desc;
 
 /* A device that takes part in sessions (prof_cuda.h is one). The callbacks may be NULL; they run
@@ -245,6 +252,7 @@ typedef struct prof_stats {
     uint64_t overwritten;                /* zones that PROF_MODE_RING no longer holds */
     uint64_t stalls;                     /* PROF_MODE_STREAM: times a thread's chunks were full */
     uint64_t stream_failures;            /* ... and times its sink returned false */
+    uint64_t details_cut;                /* inputs, texts, arguments and stacks that did not fit */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
     uint64_t ticks_per_second;           /* of that clock, as far as it is known */
@@ -550,6 +558,49 @@ PROF_API void prof_thread_name(const char *name);
 
 /* Gives back what this thread holds of the arena. Threads that exit do it by themselves. */
 PROF_API void prof_thread_end(void);
+
+#if !PROF__BARE
+/* ---- what the innermost open zone of the calling thread carries; all of it is copied ----
+   Without a session or an open zone these do nothing. What is given twice, the last one counts. */
+
+/* Its inputs: shapes, and types as "float" (count of them, or NULL). With desc.record_shapes. Some
+   200 dimensions in all; inputs past them are left out and counted. */
+PROF_API void prof_set_shapes(const prof_shape *shapes, const char *const *dtypes, uint32_t count);
+PROF_API void prof_set_strides(const prof_shape *strides, uint32_t count);
+
+/* The inputs as text ("" for tensors), and named ones: a JSON object, or NULL. What is no JSON
+   shows as text. With desc.record_shapes. PyTorch: concrete_inputs, kwinputs */
+PROF_API void prof_set_inputs(const char *const *concrete, uint32_t count, const char *kwinputs);
+
+/* Floating point operations; else prof_flops says. With desc.with_flops. */
+PROF_API void prof_set_flops(uint64_t flops);
+
+/* Joins backward zones with forward ones: an arrow in the trace, and the forward's stack. scope 0:
+   forward; 1: backward, whose forward ran on fwd_thread (see prof_thread_id). */
+PROF_API void prof_set_sequence(int64_t sequence_nr, uint8_t scope, uint64_t fwd_thread);
+
+/* overload_name, and module_hierarchy (with desc.with_modules). */
+PROF_API void prof_set_overload(const char *name);
+PROF_API void prof_set_module(const char *hierarchy);
+
+/* An argument of one's own, shown in the Chrome trace; at most 16 a zone. */
+PROF_API void prof_set_arg(const char *key, const char *text);
+PROF_API void prof_set_arg_int(const char *key, int64_t value);
+
+/* A stack of one's own, say of an interpreter; innermost first. */
+PROF_API void prof_set_stack(const char *const *entries, uint32_t count);
+
+/* is_user_annotation: a range that the user marked, as PyTorch's record_function, not an op. */
+PROF_API void prof_set_annotation(void);
+
+/* Zones that begin between the two have name, after those of the pushes around it, as their module
+   hierarchy: "model.encoder.0". With desc.with_modules. */
+PROF_API void prof_module_push(const char *name);
+PROF_API void prof_module_pop(void);
+
+/* The calling thread's id, as in prof_thread_info. */
+PROF_API uint64_t prof_thread_id(void);
+#endif
 
 /* ---- @API-TRACE: what was recorded, and the writers ---- */
 
@@ -1870,6 +1921,139 @@ PROF__FN void prof__out_json(prof__out *o, const char *s) {
     }
 }
 
+#if !PROF__BARE
+/* ---- is it JSON? ---- */
+
+typedef struct prof__json { const char *at, *why; } prof__json;
+
+PROF__FN bool prof__json_bad(prof__json *j, const char *why) {
+    if (!j->why) j->why = why;
+    return false;
+}
+
+PROF__FN void prof__json_space(prof__json *j) {
+    while (*j->at == ' ' || (*j->at >= '\t' && *j->at <= '\r' && *j->at != '\v' && *j->at != '\f'))
+        j->at++;
+}
+
+PROF__FN bool prof__json_hex(const char *s) {
+    for (int i = 0; i < 4; i++) {
+        char c = s[i];
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')))
+            return false;
+    }
+    return true;
+}
+
+PROF__FN bool prof__json_string(prof__json *j) {
+    if (*j->at != '"') return prof__json_bad(j, "a string was expected");
+    for (j->at++; *j->at != '"'; j->at++) {
+        size_t n = prof__utf8_length(j->at);
+        if ((unsigned char)*j->at < 0x20) return prof__json_bad(j, "a string has no end");
+        if (!n) return prof__json_bad(j, "a byte is not UTF-8");
+        j->at += n - 1;
+        if (*j->at != '\\') continue;
+        j->at++;
+        if (*j->at == 'u' && prof__json_hex(j->at + 1)) j->at += 4;
+        else if (!*j->at || *j->at == 'u' || !strchr("\"\\/bfnrt", *j->at))
+            return prof__json_bad(j, "no such escape");
+    }
+    j->at++;
+    return true;
+}
+
+PROF__FN bool prof__json_digits(prof__json *j) {
+    if (*j->at < '0' || *j->at > '9') return prof__json_bad(j, "a digit was expected");
+    while (*j->at >= '0' && *j->at <= '9') j->at++;
+    return true;
+}
+
+PROF__FN bool prof__json_number(prof__json *j) {
+    if (*j->at == '-') j->at++;
+    if (*j->at == '0' && j->at[1] >= '0' && j->at[1] <= '9')
+        return prof__json_bad(j, "a number begins with 0");
+    if (!prof__json_digits(j)) return false;
+    if (*j->at == '.' && (j->at++, !prof__json_digits(j))) return false;
+    if (*j->at != 'e' && *j->at != 'E') return true;
+    j->at++;
+    if (*j->at == '+' || *j->at == '-') j->at++;
+    return prof__json_digits(j);
+}
+
+PROF__FN bool prof__json_word(prof__json *j) {
+    static const char *const words[] = { "true", "false", "null" };
+    for (int i = 0; i < 3; i++) {
+        size_t n = strlen(words[i]);
+        if (strncmp(j->at, words[i], n) != 0) continue;
+        j->at += n;
+        return true;
+    }
+    return prof__json_bad(j, "a value was expected");
+}
+
+/* After `{` or a comma in an object: the key and its colon. */
+PROF__FN bool prof__json_member(prof__json *j) {
+    prof__json_space(j);
+    if (!prof__json_string(j)) return false;
+    prof__json_space(j);
+    if (*j->at != ':') return prof__json_bad(j, "a colon was expected");
+    j->at++;
+    return true;
+}
+
+/* A value that is no list. */
+PROF__FN bool prof__json_plain_value(prof__json *j) {
+    if (*j->at == '"') return prof__json_string(j);
+    if (*j->at == '-' || (*j->at >= '0' && *j->at <= '9')) return prof__json_number(j);
+    return prof__json_word(j);
+}
+
+/* One value with all in it; nests: a bit for each list around, 1 for objects. */
+PROF__FN bool prof__json_value(prof__json *j) {
+    uint64_t nests = 1;
+    do {
+        prof__json_space(j);
+        if (*j->at == '{' || *j->at == '[') {
+            bool object = *j->at++ == '{';
+            if (nests >> 62) return prof__json_bad(j, "it is nested more than 61 deep");
+            nests = nests << 1 | object;
+            prof__json_space(j);
+            if (*j->at != (object ? '}' : ']')) {
+                if (object && !prof__json_member(j)) return false;
+                continue;
+            }
+        } else if (!prof__json_plain_value(j)) {
+            return false;
+        }
+        for (;;) {                       /* a value has ended: so may the lists around it */
+            prof__json_space(j);
+            if (nests == 1 || *j->at != (nests & 1 ? '}' : ']')) break;
+            j->at++;
+            nests >>= 1;
+        }
+        if (nests == 1) break;
+        if (*j->at != ',') return prof__json_bad(j, "a comma was expected");
+        j->at++;
+        if (nests & 1 && !prof__json_member(j)) return false;
+    } while (true);
+    return true;
+}
+
+/* NULL: s is JSON; else where it is not. */
+PROF__FN const char *prof__json_check_why(const char *s, const char **why) {
+    prof__json j = { NULL, NULL };
+    j.at = s;
+    if (prof__json_value(&j) && *j.at) (void)prof__json_bad(&j, "there is more after the value");
+    *why = j.why;
+    return j.why ? j.at : NULL;
+}
+
+PROF__FN const char *prof__json_check(const char *s) {
+    const char *why;
+    return prof__json_check_why(s, &why);
+}
+#endif
+
 /* Bytes of the code point at s; an invalid byte is one of its own. */
 PROF__FN size_t prof__utf8_step(const char *s) {
     size_t n = prof__utf8_length(s);
@@ -2139,7 +2323,9 @@ enum {
     PROF__UNFINISHED,                    /* as ZONE64, ended by the profiler */
     PROF__INSTANT,                       /* {tick lo, hi}{0, 0, site << 8 | 255} */
     PROF__COUNTER,                       /* {tick lo, hi}{value lo, hi, site << 8 | 255} */
-    PROF__STEP                           /* {start lo, hi}{end lo, hi, 255}{number lo, hi, 255} */
+    PROF__STEP,                          /* {start lo, hi}{end lo, hi, 255}{number lo, hi, 255} */
+    PROF__PART,                          /* these: see @DETAILS */
+    PROF__ATTRIBUTE
 };
 
 /* A stretch of records by one thread: a chunk, or what was left of one. In a ring it lies before
@@ -2195,6 +2381,8 @@ typedef struct prof__state {
     prof__frame *deepest;                /* the last, which is never used */
     prof__record *begin, *limit;         /* the memory this thread writes */
     prof__record *clock_end;             /* one past its last clock record */
+    prof__record *detail_end;            /* one past its last attribute, */
+    prof__frame *detail_top;             /* and top then */
     uint32_t epoch;
     uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
     prof__segment *segment;
@@ -2316,6 +2504,10 @@ struct prof_trace {
     uint64_t steps, lost;                /* found while reading */
     prof__step *step_list;
     uint32_t step_count;
+    char *details;                       /* what zones carry */
+    size_t detail_bytes;
+    uint32_t detail_rows;                /* rows of averages that they may make */
+    bool any_sequence;                   /* some event has a sequence number */
     const struct prof_trace *self;       /* this, in a trace built without a session */
     bool built, raw;                     /* raw: of raw activities */
     prof_view view;
@@ -2348,6 +2540,9 @@ PROF__FN uint32_t prof__others(const struct prof_trace *s) {
     return s->outside_count + s->step_count;
 }
 
+/* Amounts are kept beside every event. */
+PROF__FN bool prof__wide(const struct prof_trace *s) { return s->beside >= PROF__WIDE_SHARE; }
+
 PROF__FN size_t prof__slot_share(void) {
     if (prof__trace.records_only) return 0;
     return PROF__SLOT_SHARE + prof__trace.beside;
@@ -2362,6 +2557,7 @@ PROF__FN size_t prof__state_share(void) {
 
 #if !PROF__BARE
 static size_t prof__dropped_busy, prof__cut;   /* counted without a state or the lock */
+static size_t prof__details_cut;
 static prof__state *prof__owned;         /* all states that threads own, of any session */
 static prof__knot prof__first_knot;      /* of the process: the longest base for the clock's rate */
 
@@ -2820,6 +3016,7 @@ PROF__FN void prof__stats_add(prof_stats *out, const prof__counts *c) {
     out->unfinished = c->unfinished;
     out->clock_steps = c->steps + s->steps;
     out->names_cut = prof__names_cut;
+    out->details_cut = PROF__LOAD(prof__details_cut);
     out->overwritten = s->overwritten;
     out->stalls = s->stalls;
     out->stream_failures = s->stream_failures;
@@ -3714,6 +3911,331 @@ PROF_API PROF__QUIET void prof_tick(void) {
 }
 #endif
 
+/* ---- @DETAILS: what is recorded beside zones ---- */
+
+#if !PROF__BARE
+/* Records of many slots: PROF__ATTRIBUTE {type | depth << 8 | count << 16, bytes}, then slots of 8
+   bytes each, whose third word says PROF__PART: alone, as when a signal handler's zone took the
+   first one's place, they mean nothing. depth is that of the zone that has it: the next zone of
+   that depth that the thread records. */
+enum {
+    PROF__SHAPES = 1,                    /* for each input: dims | list << 31, bytes of its dtype
+                                            (UINT32_MAX: none); dims, or items as these; dtype */
+    PROF__STRIDES,
+    PROF__CONCRETE,                      /* for each text: bytes; the text */
+    PROF__STACKED,                       /* the same */
+    PROF__KWINPUTS,                      /* text of bytes bytes */
+    PROF__OVERLOAD,
+    PROF__HIERARCHY,
+    PROF__ARGUMENT,                      /* "key":value */
+    PROF__FLOPS,                         /* number */
+    PROF__SEQUENCE,                      /* number, thread; count: scope */
+    PROF__ANNOTATION,
+    PROF__MODULE_PUSH,                   /* text; depth: zones open */
+    PROF__MODULE_POP,
+    PROF__ATTRIBUTES
+};
+#define PROF__PART_WORD ((uint32_t)PROF__PART << 8)
+#define PROF__SLOTS_MOST 250             /* of a record; a byte counts them */
+#define PROF__TEXT_MOST (8 * PROF__SLOTS_MOST)
+
+/* Slots of a zone's first attribute, so that their share of the analysis holds a prof_extra, a row
+   of averages, and for each slot what its 8 bytes become: 40 bytes at most. */
+#define PROF__EXTRA_SLOTS \
+    ((sizeof(prof_extra) + PROF__GROUP_SHARE) / (PROF__SLOT_SHARE + PROF__WIDE_SHARE - 40) + 1)
+
+/* A record being written. entered: in the slow path. */
+typedef struct prof__long {
+    prof__slot *slot;
+    prof__state *t;
+    prof__record *begin, *at;
+    bool entered;
+} prof__long;
+
+PROF__RARE(bool) prof__long_slow(prof__long *l, uint32_t slots) {
+    prof__state *t = prof__state_here(l->slot);
+    if (!t) return false;
+    if (!prof__enter(l->slot)) {
+        PROF__COUNT(prof__dropped_busy);
+        return false;
+    }
+    l->t = t = prof__slot_state(l->slot);
+    l->entered = true;
+    if (!t->skipped && prof__room(t, slots) && (size_t)(t->limit - t->hot.cursor) >= slots) {
+        l->begin = l->at = t->hot.cursor;
+        return true;
+    }
+    PROF__BUMP(t->counts.full, 1);
+    prof__leave(l->slot);
+    return false;
+}
+
+/* Room for that many slots; false: none, counted. Where the hot path may work nothing need be
+   shut out: a signal handler's zone may displace this record, or be displaced. */
+PROF__INLINE bool prof__long_open(prof__long *l, uint32_t slots) {
+    uint32_t on = PROF__LOAD(prof__on);
+    l->slot = prof__slot_get();
+    if (PROF__LIKELY(l->slot->generation == on && !l->slot->busy)) {
+        uintptr_t limit;
+        l->t = prof__slot_state(l->slot);
+        l->begin = l->at = PROF__LOAD(l->t->hot.cursor);
+        PROF__SIGNAL_FENCE();            /* a cursor of before a new chunk is past its limit */
+        limit = (uintptr_t)PROF__LOAD(l->t->hot.limit);
+        l->entered = false;
+        if (PROF__LIKELY((uintptr_t)(l->begin + slots) <= limit)) return true;
+    }
+    return prof__long_slow(l, slots);
+}
+
+PROF__INLINE void prof__long_put(prof__long *l, uint64_t n) {
+    prof__record_set(l->at++, n, PROF__PART_WORD);
+}
+
+PROF__FN void prof__long_text(prof__long *l, const char *s, size_t bytes) {
+    for (; bytes; s += PROF__MIN(bytes, 8), bytes -= PROF__MIN(bytes, 8)) {
+        uint64_t n = 0;
+        memcpy(&n, s, PROF__MIN(bytes, 8));
+        prof__record_set(l->at, 0, PROF__PART_WORD);
+        memcpy(l->at++, &n, sizeof n);
+    }
+}
+
+/* Publishes what was put. */
+PROF__INLINE void prof__long_close(prof__long *l, uint32_t kind, uint64_t head) {
+    uint32_t slots = (uint32_t)(l->at - l->begin);
+    prof__record_set(l->begin, head, kind << 8 | (slots - 1));
+    PROF__BUMP(l->t->counts.extra, slots);
+    PROF__RELEASE(l->t->hot.cursor, l->at);
+    if (PROF__UNLIKELY(l->entered)) prof__leave(l->slot);
+}
+
+PROF__FN uint32_t prof__text_slots(size_t bytes) { return (uint32_t)((bytes + 7) / 8); }
+
+/* Bytes of s, at most so many, cut at a character's start. */
+PROF__FN size_t prof__text_bytes(const char *s, size_t most) {
+    size_t n = strlen(s);
+    if (n <= most) return n;
+    PROF__COUNT(prof__details_cut);
+    for (n = most; n && ((unsigned char)s[n] & 0xc0) == 0x80;) n--;
+    return n;
+}
+
+/* From now on the analysis keeps amounts beside every event. Under the lock. */
+PROF__FN bool prof__widen(struct prof_trace *s) {
+    size_t more;
+    if (prof__wide(s)) return true;
+    more = s->slot_count * (PROF__WIDE_SHARE - s->beside);
+    if (!prof__arena_fits(more)) return false;
+    prof__arena.promised += more;
+    s->beside = PROF__WIDE_SHARE;
+    return true;
+}
+
+PROF__RARE(bool) prof__widen_now(void) {
+    bool wide = false;
+    if (!prof__lock_briefly()) return false;
+    if (prof__trace.open && !prof__trace.records_only) wide = prof__widen(&prof__trace);
+    prof__unlock();
+    return wide;
+}
+
+/* Begins an attribute of the innermost open zone, of so many slots beside the first. */
+PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots) {
+    uint32_t first = PROF__MAX(slots + 1, (uint32_t)PROF__EXTRA_SLOTS);
+    prof__hot *hot;
+    if (!PROF__LOAD(prof__on) || (!prof__wide(&prof__trace) && !prof__widen_now())) return false;
+    if (!prof__long_open(l, first)) return false;
+    hot = &l->t->hot;
+    if (hot->top > hot->bottom && hot->top < l->t->deepest && !l->t->skipped) {
+        l->at = l->begin + 1;
+        return true;
+    }
+    if (l->entered) prof__leave(l->slot);
+    return false;
+}
+
+/* Publishes it. The first one of a zone is filled up to what its extra takes. */
+PROF__FN void prof__attribute_close(prof__long *l, uint32_t type, uint32_t count, size_t bytes) {
+    prof__state *t = l->t;
+    uint32_t depth = (t->hot.top - 1)->depth;
+    if (t->detail_end != l->begin || t->detail_top != t->hot.top)
+        while ((size_t)(l->at - l->begin) < PROF__EXTRA_SLOTS) prof__long_put(l, 0);
+    t->detail_end = l->at;
+    t->detail_top = t->hot.top;
+    prof__long_close(l, PROF__ATTRIBUTE,
+                     (uint64_t)bytes << 32 | (uint64_t)(count << 16 | depth << 8 | type));
+}
+
+PROF__FN void prof__attribute_text(uint32_t type, const char *s) {
+    prof__long l;
+    size_t bytes = s ? prof__text_bytes(s, PROF__TEXT_MOST) : 0;
+    if (!s || !prof__attribute_open(&l, prof__text_slots(bytes))) return;
+    prof__long_text(&l, s, bytes);
+    prof__attribute_close(&l, type, 1, bytes);
+}
+
+PROF__FN uint32_t prof__shape_slots(const prof_shape *s, const char *dtype) {
+    uint32_t n = 1 + prof__text_slots(dtype ? strlen(dtype) : 0);
+    if (!s->items) return n + (s->dims ? s->count : 0);
+    for (uint32_t i = 0; i < s->count; i++) n += prof__shape_slots(s->items + i, NULL);
+    return n;
+}
+
+PROF__FN void prof__shape_put(prof__long *l, const prof_shape *s, const char *dtype) {
+    size_t bytes = dtype ? strlen(dtype) : 0;
+    uint32_t count = s->dims || s->items ? s->count : 0;
+    prof__long_put(l, (uint64_t)(dtype ? (uint32_t)bytes : UINT32_MAX) << 32 |
+                          (count | (s->items ? 1u << 31 : 0)));
+    for (uint32_t i = 0; s->items && i < count; i++) prof__shape_put(l, s->items + i, NULL);
+    for (uint32_t i = 0; !s->items && i < count; i++) prof__long_put(l, (uint64_t)s->dims[i]);
+    if (dtype) prof__long_text(l, dtype, bytes);
+}
+
+/* Those of the inputs that fit. */
+PROF__FN void prof__attribute_shapes(uint32_t type, const prof_shape *shapes,
+                                     const char *const *dtypes, uint32_t count) {
+    prof__long l;
+    uint32_t slots = 0, fit = 0;
+    if (!shapes) return;
+    for (; fit < count; fit++) {
+        const prof_shape *s = shapes + fit;
+        uint32_t more = s->count > PROF__SLOTS_MOST ? PROF__SLOTS_MOST + 1
+                      : prof__shape_slots(s, dtypes ? dtypes[fit] : NULL);
+        if (more > PROF__SLOTS_MOST - slots) break;
+        slots += more;
+    }
+    if (fit < count) PROF__COUNT(prof__details_cut);
+    if (!prof__attribute_open(&l, slots)) return;
+    for (uint32_t i = 0; i < fit; i++) prof__shape_put(&l, shapes + i, dtypes ? dtypes[i] : NULL);
+    prof__attribute_close(&l, type, fit, 0);
+}
+
+PROF__FN void prof__attribute_texts(uint32_t type, const char *const *texts, uint32_t count) {
+    prof__long l;
+    uint32_t slots = 0, fit = 0;
+    if (!texts) return;
+    for (; fit < count; fit++) {
+        size_t bytes = texts[fit] ? strlen(texts[fit]) : 0;
+        if (1 + (bytes + 7) / 8 > PROF__SLOTS_MOST - slots) break;
+        slots += 1 + prof__text_slots(bytes);
+    }
+    if (fit < count) PROF__COUNT(prof__details_cut);
+    if (!prof__attribute_open(&l, slots)) return;
+    for (uint32_t i = 0; i < fit; i++) {
+        const char *s = texts[i] ? texts[i] : "";
+        prof__long_put(&l, strlen(s));
+        prof__long_text(&l, s, strlen(s));
+    }
+    prof__attribute_close(&l, type, fit, 0);
+}
+
+PROF_API PROF__QUIET void prof_set_shapes(const prof_shape *shapes, const char *const *dtypes,
+                                          uint32_t count) {
+    if (prof__session.desc.record_shapes)
+        prof__attribute_shapes(PROF__SHAPES, shapes, dtypes, count);
+}
+
+PROF_API PROF__QUIET void prof_set_strides(const prof_shape *strides, uint32_t count) {
+    if (prof__session.desc.record_shapes)
+        prof__attribute_shapes(PROF__STRIDES, strides, NULL, count);
+}
+
+PROF_API PROF__QUIET void prof_set_inputs(const char *const *concrete, uint32_t count,
+                                          const char *kwinputs) {
+    if (!prof__session.desc.record_shapes) return;
+    if (concrete) prof__attribute_texts(PROF__CONCRETE, concrete, count);
+    prof__attribute_text(PROF__KWINPUTS, kwinputs);
+}
+
+PROF_API PROF__QUIET void prof_set_flops(uint64_t flops) {
+    prof__long l;
+    if (!prof__session.desc.with_flops || !prof__attribute_open(&l, 1)) return;
+    prof__long_put(&l, flops);
+    prof__attribute_close(&l, PROF__FLOPS, 0, 0);
+}
+
+PROF_API PROF__QUIET void prof_set_sequence(int64_t sequence_nr, uint8_t scope,
+                                            uint64_t fwd_thread) {
+    prof__long l;
+    if (!prof__attribute_open(&l, 2)) return;
+    prof__long_put(&l, (uint64_t)sequence_nr);
+    prof__long_put(&l, fwd_thread);
+    prof__attribute_close(&l, PROF__SEQUENCE, scope, 0);
+}
+
+PROF_API PROF__QUIET void prof_set_overload(const char *name) {
+    prof__attribute_text(PROF__OVERLOAD, name);
+}
+
+PROF_API PROF__QUIET void prof_set_module(const char *hierarchy) {
+    if (prof__session.desc.with_modules) prof__attribute_text(PROF__HIERARCHY, hierarchy);
+}
+
+/* "key":value; the value is text when there is one. */
+PROF__FN void prof__attribute_argument(const char *key, const char *text, int64_t value) {
+    prof__out o;
+    prof_sink none = { NULL, NULL };
+    if (!key || !PROF__LOAD(prof__on)) return;
+    prof__out_open(&o, none);
+    if (strlen(key) + (text ? strlen(text) : 0) > PROF__TEXT_MOST / 6 - 32) {   /* \u0001 is six */
+        PROF__COUNT(prof__details_cut);
+        return;
+    }
+    prof__out_text(&o, "\"");
+    prof__out_json(&o, key);
+    prof__out_text(&o, text ? "\":\"" : "\":");
+    if (text) prof__out_json(&o, text);
+    else prof__out_i64(&o, value);
+    prof__out_text(&o, text ? "\"" : "");
+    *o.p = 0;
+    prof__attribute_text(PROF__ARGUMENT, o.buf);
+}
+
+PROF_API PROF__QUIET void prof_set_arg(const char *key, const char *text) {
+    prof__attribute_argument(key, text ? text : "(null)", 0);
+}
+
+PROF_API PROF__QUIET void prof_set_arg_int(const char *key, int64_t value) {
+    prof__attribute_argument(key, NULL, value);
+}
+
+PROF_API PROF__QUIET void prof_set_stack(const char *const *entries, uint32_t count) {
+    prof__attribute_texts(PROF__STACKED, entries, count);
+}
+
+PROF_API PROF__QUIET void prof_set_annotation(void) {
+    prof__long l;
+    if (!prof__attribute_open(&l, 0)) return;
+    prof__attribute_close(&l, PROF__ANNOTATION, 0, 0);
+}
+
+/* A record of the thread, not of a zone; depth: zones open. */
+PROF__FN void prof__module_put(uint32_t type, const char *name) {
+    prof__long l;
+    size_t bytes = prof__text_bytes(name, 255);
+    uint32_t slots = PROF__MAX(1 + prof__text_slots(bytes), (uint32_t)PROF__EXTRA_SLOTS + 8);
+    if (!prof__session.desc.with_modules || !PROF__LOAD(prof__on)) return;
+    if (!prof__long_open(&l, slots)) return;
+    l.at = l.begin + 1;
+    prof__long_text(&l, name, bytes);
+    while (type == PROF__MODULE_PUSH && (uint32_t)(l.at - l.begin) < slots) prof__long_put(&l, 0);
+    prof__long_close(&l, PROF__ATTRIBUTE,
+                     (uint64_t)bytes << 32 |
+                         ((uint64_t)(l.t->hot.top - l.t->hot.bottom) << 8 | type));
+}
+
+PROF_API PROF__QUIET void prof_module_push(const char *name) {
+    prof__module_put(PROF__MODULE_PUSH, name ? name : "(null)");
+}
+
+PROF_API PROF__QUIET void prof_module_pop(void) { prof__module_put(PROF__MODULE_POP, ""); }
+
+PROF_API PROF__QUIET uint64_t prof_thread_id(void) {
+    const prof_platform *p = &prof__session.desc.platform;
+    return p->thread_id ? p->thread_id(p->user) : prof__os_thread_id();
+}
+#endif
+
 /* ---- @FUNCTIONS: every function a zone, by -finstrument-functions ---- */
 
 #if defined(PROF_INSTRUMENT_FUNCTIONS) && !PROF__BARE
@@ -3928,6 +4450,316 @@ PROF__FN int64_t prof__to_ns(prof__scale *k, uint64_t tick) {
 }
 #endif
 
+#if !PROF__BARE
+/* What is recorded beside zones, while a thread's records are read: a zone that is still open has
+   its extra here, by depth. Counting and building take the same way. */
+typedef struct prof__pending {
+    prof_extra *extra;
+    uint32_t arguments, argument_bytes;
+    bool any, annotation;
+} prof__pending;
+typedef struct prof__module { prof_extra *extra; uint32_t bytes, depth; } prof__module;
+#define PROF__MODULES 64
+#define PROF__HIERARCHY_MOST 1000
+
+typedef struct prof__details {
+    char *p;                             /* where all of it goes; NULL: only counted */
+    size_t used;
+    uint32_t high;                       /* above the depths that have something pending */
+    uint32_t module_count, modules_skipped;
+    prof__pending open[PROF__LEVELS];
+    prof__module modules[PROF__MODULES];
+    prof_extra *node;                    /* of zones that have nothing else; NULL: none */
+    uint32_t extras;                     /* rows of averages that they may make */
+} prof__details;
+static prof__details prof__details_now;
+
+/* Zeroed memory for what is read; NULL: only counted. */
+PROF__FN void *prof__details_take(size_t bytes) {
+    prof__details *d = &prof__details_now;
+    char *p = d->p ? d->p + d->used : NULL;
+    d->used += (bytes + 7) & ~(size_t)7;
+    return p ? memset(p, 0, bytes) : NULL;
+}
+
+/* The payload of a record, slot by slot; at == end: no more. */
+typedef struct prof__payload { const prof__record *at, *end; } prof__payload;
+
+PROF__FN uint64_t prof__payload_number(prof__payload *p) {
+    uint64_t n = 0;
+    if (p->at < p->end) n = (uint64_t)p->at->duration << 32 | p->at->end;
+    p->at += p->at < p->end;
+    return n;
+}
+
+/* Text of so many bytes, or as many as there are. NULL when only counted. */
+PROF__FN char *prof__payload_text(prof__payload *p, size_t bytes) {
+    size_t most = 8 * (size_t)(p->end - p->at);
+    char *text;
+    bytes = PROF__MIN(bytes, most);
+    text = (char *)prof__details_take(bytes + 1);
+    for (size_t i = 0; i < bytes; i += 8, p->at++)
+        if (text) memcpy(text + i, p->at, PROF__MIN(bytes - i, 8));
+    return text;
+}
+
+PROF__FN const int64_t *prof__payload_dims(prof__payload *p, uint32_t *count) {
+    int64_t *dims;
+    *count = PROF__MIN(*count, (uint32_t)(p->end - p->at));
+    dims = (int64_t *)prof__details_take(*count * sizeof *dims);
+    for (uint32_t i = 0; i < *count; i++) {
+        uint64_t n = prof__payload_number(p);
+        if (dims) dims[i] = (int64_t)n;
+    }
+    return dims;
+}
+
+/* One shape; a list's items are no lists. */
+PROF__FN prof_shape prof__payload_shape(prof__payload *p, bool item, uint32_t *dtype) {
+    uint64_t head = prof__payload_number(p);
+    prof_shape s = { NULL, NULL, 0 }, *items;
+    uint32_t none;
+    s.count = (uint32_t)head & INT32_MAX;
+    *dtype = (uint32_t)(head >> 32);
+    if (!((uint32_t)head >> 31) || item) {
+        s.dims = prof__payload_dims(p, &s.count);
+        return s;
+    }
+    s.count = PROF__MIN(s.count, (uint32_t)(p->end - p->at));
+    s.items = items = (prof_shape *)prof__details_take(s.count * sizeof *items + sizeof *items);
+    for (uint32_t i = 0; i < s.count; i++) {
+        prof_shape one = prof__payload_shape(p, true, &none);
+        if (items) items[i] = one;
+    }
+    return s;
+}
+
+PROF__FN void prof__payload_shapes(prof__payload *p, uint32_t count, bool strides, prof_extra *x) {
+    prof_shape *shapes = (prof_shape *)prof__details_take(count * sizeof *shapes);
+    const char **dtypes =
+        strides ? NULL : (const char **)prof__details_take(count * sizeof *dtypes);
+    bool any = false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t bytes;
+        prof_shape s = prof__payload_shape(p, false, &bytes);
+        const char *text = strides || bytes == UINT32_MAX ? NULL : prof__payload_text(p, bytes);
+        if (shapes) shapes[i] = s;
+        if (dtypes) dtypes[i] = text ? text : "";
+        any = any || text;
+    }
+    if (!x) return;
+    if (strides) x->strides = shapes;
+    else x->input_shapes = shapes;
+    if (any) x->dtypes = dtypes;
+    x->input_count = x->input_count ? PROF__MIN(x->input_count, count) : count;
+}
+
+PROF__FN const char *const *prof__payload_texts(prof__payload *p, uint32_t count) {
+    const char **texts = (const char **)prof__details_take(count * sizeof *texts);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *text = prof__payload_text(p, (size_t)prof__payload_number(p));
+        if (texts) texts[i] = text;
+    }
+    return texts;
+}
+
+/* Adds an argument to those that the zone has. */
+PROF__FN void prof__read_argument(prof__pending *z, prof__payload *p, size_t bytes) {
+    const char *before = z->extra ? z->extra->metadata_json : NULL;
+    size_t length = z->argument_bytes, most = 8 * (size_t)(p->end - p->at);
+    char *text;
+    bytes = PROF__MIN(bytes, most);
+    if (++z->arguments > 16) {
+        if (z->extra) PROF__COUNT(prof__details_cut);
+        return;
+    }
+    text = (char *)prof__details_take(length + bytes + 2);
+    z->argument_bytes = (uint32_t)(length + bytes + (length != 0));
+    if (!text) return;
+    z->extra->metadata_json = text;
+    if (before) memcpy(text, before, length);
+    if (before) text[length++] = ',';
+    for (size_t i = 0; i < bytes; i += 8, p->at++)
+        memcpy(text + length + i, p->at, PROF__MIN(bytes - i, 8));
+}
+
+/* The extra of the zone that is open at depth. */
+PROF__FN prof__pending *prof__read_pending(uint32_t depth) {
+    prof__details *d = &prof__details_now;
+    prof__pending *z = d->open + depth;
+    if (!z->any) {
+        memset(z, 0, sizeof *z);
+        z->any = true;
+        z->extra = (prof_extra *)prof__details_take(sizeof *z->extra);
+        d->extras++;
+    }
+    d->high = PROF__MAX(d->high, depth + 1);
+    return z;
+}
+
+PROF__FN void prof__read_sequence(prof__payload *p, prof_extra *x, uint32_t scope) {
+    int64_t number = (int64_t)prof__payload_number(p);
+    uint64_t thread = prof__payload_number(p);
+    if (!x) return;
+    x->scope = (uint8_t)scope;
+    x->sequence_nr = number;
+    x->has |= PROF_HAS_SEQUENCE_NR;
+    x->fwd_thread = thread;
+    if (scope == 1) x->has |= PROF_HAS_FWD_THREAD;
+}
+
+PROF__FN void prof__read_texts(prof__payload *p, prof_extra *x, uint32_t type, uint32_t count) {
+    const char *const *texts;
+    count = PROF__MIN(count, (uint32_t)(p->end - p->at));
+    texts = prof__payload_texts(p, count);
+    if (!x) return;
+    if (type == PROF__STACKED) {
+        x->stack = texts;
+        x->stack_count = count;
+    } else {
+        x->concrete_inputs = texts;
+        x->input_count = x->input_count ? PROF__MIN(x->input_count, count) : count;
+    }
+}
+
+PROF__FN void prof__read_text(prof__payload *p, prof_extra *x, uint32_t type, size_t bytes) {
+    const char *text = prof__payload_text(p, bytes);
+    if (!x) return;
+    if (type == PROF__OVERLOAD) x->overload_name = text;
+    else if (type == PROF__HIERARCHY) x->module_hierarchy = text;
+    else x->kwinputs = text;
+}
+
+/* The modules around, joined by dots; 1000 bytes at most. */
+PROF__FN void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) {
+    prof__details *d = &prof__details_now;
+    const prof__module *up = d->module_count ? d->modules + d->module_count - 1 : NULL;
+    uint32_t before = up ? up->bytes : 0, most = (uint32_t)(8 * (p->end - p->at));
+    prof__module *m = d->modules + d->module_count;
+    char *text;
+    bytes = PROF__MIN(bytes, most);
+    if (d->module_count == PROF__MODULES || before + bytes + 2 > PROF__HIERARCHY_MOST) {
+        if (d->p) PROF__COUNT(prof__details_cut);
+        d->modules_skipped++;
+        return;
+    }
+    m->extra = (prof_extra *)prof__details_take(sizeof *m->extra);
+    text = (char *)prof__details_take(before + bytes + 2);
+    m->depth = depth;
+    m->bytes = before + (uint32_t)bytes + (before != 0);
+    d->module_count++;
+    if (!text) return;
+    m->extra->module_hierarchy = text;
+    if (before) memcpy(text, up->extra->module_hierarchy, before);
+    if (before) text[before++] = '.';
+    for (size_t i = 0; i < bytes; i += 8, p->at++)
+        memcpy(text + before + i, p->at, PROF__MIN(bytes - i, 8));
+}
+
+PROF__FN void prof__read_module_end(void) {
+    prof__details *d = &prof__details_now;
+    if (d->modules_skipped) d->modules_skipped--;
+    else if (d->module_count) d->module_count--;
+}
+
+PROF__FN void prof__read_flops(prof__payload *p, prof_extra *x) {
+    uint64_t flops = prof__payload_number(p);
+    if (x) x->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
+}
+
+/* Attributes, whatever the bytes are. */
+PROF__FN void prof__read_attribute(const prof__record *c, const prof__record *end) {
+    uint32_t type = c->end & 0xff, depth = c->end >> 8 & 0xff, count = c->end >> 16;
+    size_t bytes = c->duration;
+    prof__pending *z;
+    prof__payload p;
+    p.at = c + 1;
+    p.end = end;
+    if (type == PROF__MODULE_PUSH) prof__read_module(&p, depth, bytes);
+    if (type == PROF__MODULE_POP) prof__read_module_end();
+    if (!type || type >= PROF__MODULE_PUSH || depth >= prof__trace.max_depth) return;
+    z = prof__read_pending(depth);
+    if (type == PROF__SHAPES || type == PROF__STRIDES)
+        prof__payload_shapes(&p, PROF__MIN(count, (uint32_t)(end - p.at)), type == PROF__STRIDES,
+                             z->extra);
+    else if (type == PROF__CONCRETE || type == PROF__STACKED)
+        prof__read_texts(&p, z->extra, type, count);
+    else if (type == PROF__ARGUMENT) prof__read_argument(z, &p, bytes);
+    else if (type == PROF__SEQUENCE) prof__read_sequence(&p, z->extra, count);
+    else if (type == PROF__ANNOTATION) z->annotation = true;
+    else if (type != PROF__FLOPS) prof__read_text(&p, z->extra, type, bytes);
+    else prof__read_flops(&p, z->extra);
+}
+
+/* FLOPs by formula: prof_flops, which is in a room further on. */
+static uint64_t (*prof__flops_by)(const char *op, const prof_shape *inputs, uint32_t count,
+                                 const prof_flops_desc *desc);
+
+PROF__FN void prof__flops_of(const prof_event *e, prof_extra *x) {
+    prof_flops_desc small;
+    uint64_t flops;
+    memset(&small, 0, sizeof small);
+    small.with_flops = true;
+    flops = prof__flops_by(e->name, x->input_shapes, x->input_count, &small);
+    x->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
+}
+
+/* A zone of depth has come: e is its event, NULL where they are only counted. What is pending
+   further in belongs to nothing. */
+PROF__FN void prof__read_details(uint32_t depth, prof_event *e) {
+    prof__details *d = &prof__details_now;
+    prof__pending *z = d->open + depth;
+    const prof__module *m;
+    while (d->module_count && depth < d->modules[d->module_count - 1].depth) d->module_count--;
+    m = d->module_count ? d->modules + d->module_count - 1 : NULL;
+    if (e) e->extra = z->any ? z->extra : m ? m->extra : d->node;
+    if (e && z->any) {
+        if (m && !z->extra->module_hierarchy)
+            z->extra->module_hierarchy = m->extra->module_hierarchy;
+        if (z->annotation) e->flags |= PROF_EVENT_USER_ANNOTATION;
+        if (prof__session.desc.with_flops && !z->extra->flops && z->extra->input_shapes)
+            prof__flops_of(e, z->extra);
+    }
+    if (e && e->extra && d->node) {
+        prof_extra *x = z->any ? z->extra : m ? m->extra : d->node;
+        x->has |= PROF_HAS_NODE_ID;
+        x->node_id = d->node->node_id;
+    }
+    for (uint32_t i = depth; i < d->high; i++) d->open[i].any = false;
+    d->high = PROF__MIN(d->high, depth);
+}
+
+/* The next thread's records, or the first one's. */
+PROF__FN void prof__details_row(void) {
+    prof__details *d = &prof__details_now;
+    for (uint32_t i = 0; i < d->high; i++) d->open[i].any = false;
+    d->high = d->module_count = d->modules_skipped = 0;
+}
+
+/* p: where all of it goes; NULL: it is only counted. */
+PROF__FN void prof__details_open(char *p) {
+    prof__details *d = &prof__details_now;
+    uint32_t node = prof__session.desc.node;
+    memset(d, 0, sizeof *d);
+    d->p = p;
+    if (!prof__wide(&prof__trace) || !node) return;
+    d->node = (prof_extra *)prof__details_take(sizeof *d->node);
+    if (!d->node) return;
+    d->node->has = PROF_HAS_NODE_ID;
+    d->node->node_id = (int32_t)(node - 1);
+}
+
+PROF__FN void prof__details_close(struct prof_trace *s) {
+    s->detail_bytes = prof__details_now.used;
+    s->detail_rows = prof__details_now.extras;
+}
+#else
+#  define prof__details_row() ((void)0)
+#  define prof__details_open(p) ((void)0)
+#  define prof__details_close(s) ((void)0)
+#  define prof__read_details(depth, e) ((void)(e))
+#endif
+
 /* What the reader hands on: zones in the order of their ends, innermost first, and moments. */
 typedef struct prof__moment {
     int64_t ns, value;
@@ -3940,7 +4772,7 @@ typedef struct prof__zone {
     bool unfinished, partial;            /* partial: a ring has lost what was within it */
 } prof__zone;
 typedef struct prof__tree prof__tree;
-PROF__FN void prof__tree_add(prof__tree *tree, const prof__zone *z);
+PROF__FN prof_event *prof__tree_add(prof__tree *tree, const prof__zone *z);
 
 typedef struct prof__reader {
     prof__tree *tree;                    /* NULL: only count */
@@ -3962,6 +4794,7 @@ PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to);
 PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,
                               bool unfinished) {
     prof__zone z;
+    prof_event *e;
     z.depth = site_depth & 0xff;
     if (PROF__UNLIKELY(z.depth >= prof__trace.max_depth || !prof__site_known(site_depth >> 8))) {
         r->lost++;                       /* not a record of ours */
@@ -3994,7 +4827,8 @@ PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, 
     }
     r->last = end;
     r->pending = z.depth;
-    if (r->tree) prof__tree_add(r->tree, &z);
+    e = r->tree ? prof__tree_add(r->tree, &z) : NULL;
+    if (PROF__UNLIKELY(prof__wide(&prof__trace))) prof__read_details(z.depth, e);
 }
 
 PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
@@ -4065,6 +4899,13 @@ PROF__FN const prof__record *prof__read_long(prof__reader *r, const prof__record
                                              const prof__record *end) {
     uint32_t kind = c->site_depth >> 8, slots = c->site_depth & 0xff;
     uint32_t right = kind == PROF__CLOCK ? 0 : kind == PROF__STEP ? 2 : 1;
+#if !PROF__BARE
+    if (kind == PROF__PART) return c + 1;
+    if (kind == PROF__ATTRIBUTE && (size_t)(end - c) > slots) {
+        prof__read_attribute(c, c + 1 + slots);
+        return c + 1 + slots;
+    }
+#endif
     if (kind < PROF__CLOCK || kind > PROF__STEP || slots != right ||
         (size_t)(end - c) <= slots) {
         r->lost++;
@@ -4097,6 +4938,7 @@ PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const p
 
 /* One thread: its segments up to where prof_stop found the cursor, then the zones it ended. */
 PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
+    prof__details_row();
     r->last = 0;
     r->latest = prof__trace.clock == PROF_CLOCK_CPU && !PROF__BARE ? prof__trace.stop_tick
                                                                      : UINT64_MAX;
@@ -4140,7 +4982,7 @@ PROF__FN void prof__tree_open(prof__tree *t, uint32_t depth) {
     }
 }
 
-PROF__FN void prof__tree_add(prof__tree *t, const prof__zone *z) {
+PROF__FN prof_event *prof__tree_add(prof__tree *t, const prof__zone *z) {
     prof__level *own, *up;
     prof_event *e;
     uint32_t depth = z->depth, at;
@@ -4167,7 +5009,7 @@ PROF__FN void prof__tree_add(prof__tree *t, const prof__zone *z) {
         e->parent = PROF_NONE;
         if (e->start_ns <= t->root_end_ns) t->touching = true;
         t->root_end_ns = e->end_ns;
-        return;
+        return e;
     }
     up = own - 1;
     e->parent = up->first + depth - 1 + t->offset;
@@ -4180,6 +5022,7 @@ PROF__FN void prof__tree_add(prof__tree *t, const prof__zone *z) {
     }
     up->last = at;
     up->children_ns += e->end_ns - e->start_ns;
+    return e;
 }
 
 /* Events come by (start, -end, thread, depth), the order of ends deciding the rest. */
@@ -4253,6 +5096,7 @@ PROF__FN void prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
 PROF__FN void prof__count_rows(struct prof_trace *s) {
     s->event_count = s->moment_count = s->step_count = 0;
     s->steps = s->lost = 0;
+    prof__details_open(NULL);
     for (prof__row *row = s->records_only ? NULL : s->rows; row; row = row->next) {
         prof__reader r;
         memset(&r, 0, sizeof r);
@@ -4262,6 +5106,7 @@ PROF__FN void prof__count_rows(struct prof_trace *s) {
         s->moment_count += r.moment_count;
         s->lost += r.lost;
     }
+    prof__details_close(s);
 }
 
 /* Reads a row into its events and moments; says whether they may be out of order. */
@@ -4398,15 +5243,6 @@ PROF__FN const char *prof__device_text(uint8_t type) {
     return type < sizeof names / sizeof *names ? names[type] : "device";
 }
 
-/* From now on the analysis keeps amounts beside every event. Under the lock. */
-PROF__FN bool prof__widen(struct prof_trace *s) {
-    size_t more = s->slot_count * (PROF__WIDE_SHARE - s->beside);
-    if (!prof__arena_fits(more)) return false;
-    prof__arena.promised += more;
-    s->beside = PROF__WIDE_SHARE;
-    return true;
-}
-
 PROF__FN prof_result prof__submit_one(struct prof_trace *s, const prof_event *e) {
     const char *name = e->name ? e->name : "(null)";
     size_t kernels = e->extra ? e->extra->kernel_count * sizeof(prof__kernel) : 0, length;
@@ -4507,6 +5343,7 @@ PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     memset(side, 0, sizeof *side);
     side->first_kernel = side->last_kernel = PROF_NONE;
     if (!x) return;
+    s->any_sequence = s->any_sequence || x->has & PROF_HAS_SEQUENCE_NR;
     s->any_launch = s->any_launch || x->has & PROF_HAS_LAUNCH;
     s->any_backward = s->any_backward || x->scope == 1;
     side->cpu_bytes = x->cpu_memory_usage;
@@ -5328,17 +6165,19 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     p += prof__align(s->moment_count * sizeof *s->moments);
     s->step_list = (prof__step *)(void *)p;
     p += prof__align(s->step_count * sizeof *s->step_list);
-    if (s->outside_count) {
+    s->details = p;
+    p += prof__align(s->detail_bytes);
+    if (prof__wide(s)) {
         s->side = (prof__side *)(void *)p;
         p += n * sizeof *s->side;
         s->kernels = (prof__kernel *)(void *)p;
         p += s->kernel_max * sizeof *s->kernels;
     }
     s->scratch = p;
-    n *= prof__slot_share() - sizeof(prof_event);
+    n *= prof__slot_share() - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
     if (p <= prof__arena.high && (size_t)(prof__arena.high - p) >= n) return true;
     s->counts.full += s->event_count;
-    s->event_count = s->moment_count = s->outside_count = s->step_count = 0;
+    s->event_count = s->moment_count = s->outside_count = s->step_count = s->detail_rows = 0;
     s->side = NULL;
     s->scratch = (char *)(void *)s->events;
     return false;
@@ -5394,10 +6233,11 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
     s->event_count += prof__others(s);
     if (!prof__analysis_open(s)) return;
     s->step_count = 0;
+    prof__details_open(s->details);
     memset(&tree, 0, sizeof tree);
     for (prof__row *row = s->rows; row; row = row->next)
         disorder = prof__build_row(s, row, &tree, &moments) || disorder;
-    if (prof__others(s)) prof__analyse_outside(s);
+    if (prof__others(s) || prof__wide(s)) prof__analyse_outside(s);
     else if ((s->row_count > 1 || disorder) && !prof__events_in_order(s->events, s->event_count))
         prof__events_sort(s->events, s->event_count, s->scratch);
     if (s->merge && !s->outside_count) {
@@ -5482,7 +6322,7 @@ typedef struct prof__groups {
 
 PROF__FN uint32_t prof__groups_max(const struct prof_trace *s) {
     uint32_t sites = s->built ? 0 : prof__site_count + 1 + prof__names.count;
-    return sites + prof__others(s);
+    return sites + prof__others(s) + s->detail_rows;
 }
 
 /* Where the table puts the order of n rows. */
@@ -6423,7 +7263,7 @@ PROF__FN void prof__table_head(prof__table *t) {
 
 /* The counts that are not zero, each with what to do about it. */
 typedef struct prof__note { const char *key, *text; uint64_t count; } prof__note;
-#define PROF__NOTES 20
+#define PROF__NOTES 21
 
 PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
     static const char *const texts[PROF__NOTES][2] = {
@@ -6446,7 +7286,8 @@ PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
         { "unlinked", "Device events whose launch is not in the trace" },
         { "overwritten", "Zones that the ring no longer holds (give prof_desc.memory more)" },
         { "stalls", "Times all chunks of a thread were full (call prof_flush more often)" },
-        { "stream_failures", "Times the stream's sink failed" } };
+        { "stream_failures", "Times the stream's sink failed" },
+        { "details_cut", "Inputs, texts and arguments of zones that were too many or too long" } };
     prof_stats s = prof_trace_stats(trace);
     uint64_t counts[PROF__NOTES];
     counts[0] = s.dropped_full;
@@ -6469,6 +7310,7 @@ PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
     counts[17] = s.overwritten;
     counts[18] = s.stalls;
     counts[19] = s.stream_failures;
+    counts[20] = s.details_cut;
     for (int i = 0; i < PROF__NOTES; i++) {
         n[i].key = texts[i][0];
         n[i].text = texts[i][1];
@@ -6986,7 +7828,7 @@ typedef struct prof__cover {
     int64_t start_ns, end_ns;
 } prof__cover;
 
-/* In the scratch memory: 66 bytes for each event with an extra, PROF__GROUP_SHARE is there. */
+/* In the scratch memory: 66 bytes for each call and device event; PROF__GROUP_SHARE is there. */
 typedef struct prof__gpu {
     const struct prof_trace *s;
     uint32_t places;                     /* of each index: 2 for each such event */
@@ -7024,6 +7866,10 @@ PROF__FN bool prof__is_call(const prof_event *e) {
     bool has_id = prof__has(e) & PROF_HAS_ID && prof__in_tree(e);
     const char *type = has_id ? e->extra->activity_type : NULL;
     return type && (prof__ends_with(type, "_runtime") || prof__ends_with(type, "_driver"));
+}
+
+PROF__FN bool prof__is_gpu(const prof_event *e) {
+    return e->extra && (e->device_type != PROF_DEVICE_CPU || prof__is_call(e));
 }
 
 PROF__FN bool prof__is_annotation(const prof_event *e) {
@@ -7091,7 +7937,7 @@ PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     memset(g, 0, sizeof *g);
     g->s = s;
     g->pid = prof__chrome_pid(s);
-    for (uint32_t i = 0; s->side && i < s->event_count; i++) n += s->events[i].extra != NULL;
+    for (uint32_t i = 0; s->side && i < s->event_count; i++) n += prof__is_gpu(s->events + i);
     if (!n) return;
     g->places = 2 * n;
     g->streams = (prof__stream *)(void *)p;
@@ -7140,24 +7986,132 @@ PROF__FN const char *prof__chrome_category(const prof_event *e) {
     return prof__is_annotation(e) ? "user_annotation" : "cpu_op";
 }
 
+/* `"key":` behind a comma, or behind the brace that opens the arguments. */
+PROF__FN void prof__chrome_key(prof__out *o, const char **before, const char *key) {
+    prof__out_text(o, *before);
+    *before = ",";
+    prof__out_text(o, "\"");
+    prof__out_text(o, key);
+    prof__out_text(o, "\":");
+}
+
+PROF__FN void prof__chrome_dims(prof__out *o, const prof_shape *s) {
+    prof__out_text(o, "[");
+    for (uint32_t i = 0; s->dims && i < s->count; i++) {
+        if (i) prof__out_text(o, ",");
+        prof__out_i64(o, s->dims[i]);
+    }
+    prof__out_text(o, "]");
+}
+
+PROF__FN void prof__chrome_shapes(prof__out *o, const prof_shape *shapes, uint32_t count) {
+    prof__out_text(o, "[");
+    for (uint32_t i = 0; i < count; i++) {
+        const prof_shape *s = shapes + i;
+        if (i) prof__out_text(o, ",");
+        if (!s->items) prof__chrome_dims(o, s);
+        else prof__out_text(o, "[");
+        for (uint32_t j = 0; s->items && j < s->count; j++) {
+            if (j) prof__out_text(o, ",");
+            prof__chrome_dims(o, s->items + j);
+        }
+        if (s->items) prof__out_text(o, "]");
+    }
+    prof__out_text(o, "]");
+}
+
+PROF__FN void prof__chrome_texts(prof__out *o, const char *const *texts, uint32_t count) {
+    prof__out_text(o, "[");
+    for (uint32_t i = 0; i < count; i++)
+        prof__json_text(o, i ? ",\"" : "\"", texts[i] ? texts[i] : "");
+    prof__out_text(o, "]");
+}
+
+PROF__FN void prof__chrome_string(prof__out *o, const char **before, const char *key,
+                                  const char *text) {
+    if (!text || !*text) return;
+    prof__chrome_key(o, before, key);
+    prof__json_text(o, "\"", text);
+}
+
+/* JSON as it is, if it is that. */
+PROF__FN void prof__chrome_json(prof__out *o, const char **before, const char *key,
+                                const char *json) {
+    if (!json || !*json) return;
+    if (prof__json_check(json)) {
+        prof__chrome_string(o, before, key, json);
+        return;
+    }
+    prof__chrome_key(o, before, key);
+    prof__out_text(o, json);
+}
+
+PROF__FN void prof__chrome_inputs(prof__out *o, const prof_extra *x, const char **before) {
+    if (x->concrete_inputs) {
+        prof__chrome_key(o, before, "Concrete Inputs");
+        prof__chrome_texts(o, x->concrete_inputs, x->input_count);
+    }
+    prof__chrome_json(o, before, "kwinputs", x->kwinputs);
+    if (x->dtypes) {
+        prof__chrome_key(o, before, "Input type");
+        prof__chrome_texts(o, x->dtypes, x->input_count);
+    }
+    if (x->strides) {
+        prof__chrome_key(o, before, "Input Strides");
+        prof__chrome_shapes(o, x->strides, x->input_count);
+    }
+    if (x->input_shapes) {
+        prof__chrome_key(o, before, "Input Dims");
+        prof__chrome_shapes(o, x->input_shapes, x->input_count);
+    }
+}
+
+/* What a zone carries, in the order in which Kineto writes it. */
+PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char **before) {
+    prof__chrome_inputs(o, x, before);
+    prof__chrome_string(o, before, "Overload Name", x->overload_name);
+    if (x->stack_count) {
+        prof__chrome_key(o, before, "Call stack");
+        for (uint32_t i = x->stack_count; i--;) {
+            prof__out_text(o, i + 1 < x->stack_count ? ";" : "\"");
+            prof__out_json(o, x->stack[i]);
+        }
+        prof__out_text(o, "\"");
+    }
+    prof__chrome_string(o, before, "Module Hierarchy", x->module_hierarchy);
+    prof__chrome_string(o, before, "Backend", x->backend);
+    if (x->has & PROF_HAS_SEQUENCE_NR && x->sequence_nr >= 0) {
+        prof__chrome_key(o, before, "Sequence number");
+        prof__out_i64(o, x->sequence_nr);
+        prof__chrome_key(o, before, "Fwd thread id");
+        prof__out_u64(o, x->has & PROF_HAS_FWD_THREAD ? x->fwd_thread : 0);
+    }
+    if (x->flops) {
+        prof__chrome_key(o, before, "Flops");
+        prof__out_i64(o, x->flops);
+    }
+    if (x->has & PROF_HAS_NODE_ID) {
+        prof__chrome_key(o, before, "Node ID");
+        prof__out_i64(o, x->node_id);
+    }
+}
+
 PROF__FN void prof__chrome_args(prof__out *o, const prof_event *e) {
     const prof_extra *x = e->extra;
     const char *before = ",\"args\":{";
     if (x && x->external_id) {
-        prof__out_text(o, before);
-        prof__out_text(o, "\"External id\":");
+        prof__chrome_key(o, &before, "External id");
         prof__out_i64(o, x->external_id);
-        before = ",";
     }
+    if (x) prof__chrome_carried(o, x, &before);
     if (x && x->metadata_json && *x->metadata_json) {
         prof__out_text(o, before);
         prof__out_text(o, x->metadata_json);
         before = ",";
     }
     if (e->flags & PROF_EVENT_UNFINISHED) {
-        prof__out_text(o, before);
-        prof__out_text(o, "\"finished\":false");
-        before = ",";
+        prof__chrome_key(o, &before, "finished");
+        prof__out_text(o, "false");
     }
     prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
 }
@@ -7262,6 +8216,93 @@ PROF__FN void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
     if (!first) prof__out_text(o, "}");
 }
 
+/* ---- arrows from forward to backward zones ---- */
+
+/* A backward event, by its sequence number and its forward's thread; forward: the last that began.
+   */
+typedef struct prof__pair {
+    const struct prof_trace *s;
+    uint32_t *index, *forward, *backward, places, count;
+    int64_t sequence_nr;                 /* what is looked for */
+    uint64_t thread;
+} prof__pair;
+
+PROF__FN bool prof__pair_same(const void *context, uint32_t number) {
+    const prof__pair *p = (const prof__pair *)context;
+    const prof_extra *x = p->s->events[p->backward[number]].extra;
+    return x->sequence_nr == p->sequence_nr && x->fwd_thread == p->thread;
+}
+
+PROF__FN bool prof__has_sequence(const prof_event *e) {
+    return prof__has(e) & PROF_HAS_SEQUENCE_NR && e->extra->sequence_nr >= 0 && prof__in_tree(e);
+}
+
+PROF__FN bool prof__asks_forward(const prof_event *e) {
+    return prof__has_sequence(e) && e->extra->has & PROF_HAS_FWD_THREAD && e->extra->fwd_thread;
+}
+
+PROF__FN uint32_t *prof__pair_place(prof__pair *p, int64_t sequence_nr, uint64_t thread) {
+    p->sequence_nr = sequence_nr;
+    p->thread = thread;
+    return prof__place_of(p->index, p->places, (uint64_t)sequence_nr * 0x9e3779b1u ^ thread,
+                          prof__pair_same, p);
+}
+
+/* scratch: 16 bytes a backward event. */
+PROF__FN void prof__pairs_open(prof__pair *p, const struct prof_trace *s) {
+    uint32_t n = 0;
+    memset(p, 0, sizeof *p);
+    for (uint32_t i = 0; i < s->event_count; i++) n += prof__asks_forward(s->events + i);
+    if (!n) return;
+    p->s = s;
+    p->places = 2 * n;
+    p->index = (uint32_t *)(void *)s->scratch;
+    p->forward = p->index + p->places;
+    p->backward = p->forward + n;
+    memset(p->index, 0, p->places * sizeof *p->index);
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        const prof_event *e = s->events + i;
+        uint32_t *place;
+        if (!prof__asks_forward(e)) continue;
+        place = prof__pair_place(p, e->extra->sequence_nr, e->extra->fwd_thread);
+        if (*place) continue;
+        p->forward[p->count] = PROF_NONE;
+        p->backward[p->count] = i;
+        *place = ++p->count;
+    }
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        const prof_event *e = s->events + i;
+        uint32_t *place;
+        if (!prof__has_sequence(e) || prof__asks_forward(e)) continue;
+        place = prof__pair_place(p, e->extra->sequence_nr, s->threads[e->thread].id);
+        if (*place && e->start_ns <= s->events[p->backward[*place - 1]].start_ns)
+            p->forward[*place - 1] = i;
+    }
+}
+
+PROF__FN void prof__chrome_arrow(prof__out *o, const struct prof_trace *s, const char *name,
+                                 uint64_t id, const prof_event *e, bool end) {
+    prof__out_text(o, end ? ",\n{\"ph\":\"f\",\"id\":" : ",\n{\"ph\":\"s\",\"id\":");
+    prof__out_u64(o, id);
+    prof__out_text(o, ",");
+    prof__chrome_at(o, prof__chrome_row(s, e), e->start_ns);
+    prof__out_text(o, ",\"cat\":\"");
+    prof__out_text(o, name);
+    prof__json_text(o, "\",\"name\":\"", name);
+    prof__out_text(o, end ? ",\"bp\":\"e\"}" : "}");
+}
+
+PROF__FN void prof__chrome_pairs(prof__out *o, const struct prof_trace *s) {
+    prof__pair p;
+    uint64_t id = 0;
+    prof__pairs_open(&p, s);
+    for (uint32_t i = 0; i < p.count && !o->failed; i++) {
+        if (p.forward[i] == PROF_NONE) continue;
+        prof__chrome_arrow(o, s, "fwdbwd", ++id, s->events + p.forward[i], false);
+        prof__chrome_arrow(o, s, "fwdbwd", id, s->events + p.backward[i], true);
+    }
+}
+
 /* The rows, and all events in them. */
 PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     prof__place place = { PROF_NONE, 0, "" };
@@ -7275,6 +8316,7 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
         else prof__chrome_event(o, &place, s, e);
     }
     prof__chrome_covers(o, &gpu);
+    if (s->any_sequence) prof__chrome_pairs(o, s);
 }
 #endif
 
@@ -7506,7 +8548,7 @@ typedef struct prof__forest {
 } prof__forest;
 
 PROF__FN bool prof__forks_in_place(const struct prof_trace *s) {
-    return !prof__others(s) && sizeof(prof_extra *) >= sizeof(prof__fork);
+    return !prof__others(s) && !prof__wide(s) && sizeof(prof_extra *) >= sizeof(prof__fork);
 }
 
 PROF__INLINE prof__fork prof__fork_get(const prof__forest *f, uint32_t i) {
@@ -7647,7 +8689,7 @@ PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof
     if (!prof__valid(trace) || !out.write || !unit) return PROF_ERROR_INVALID;
     prof__analyse(trace);
     prof__forest_open(&f, trace);
-    f.path = prof__others(trace)
+    f.path = prof__others(trace) || prof__wide(trace)
            ? (uint32_t *)(void *)(f.forks + trace->event_count * sizeof(prof__fork)) : path;
     for (uint32_t i = 0; i < trace->event_count; i++) prof__forest_add(&f, i, metric);
     prof__out_open(&o, out);
@@ -9041,9 +10083,16 @@ PROF__FN bool prof__has_schedule(const prof_desc *d) {
                               c->skip_first_wait) != 0;
 }
 
+/* What the analysis keeps beside each zone. */
+PROF__FN size_t prof__beside_of(const prof_desc *d) {
+    if (d->record_shapes || d->with_flops || d->with_modules || d->with_stack ||
+        d->profile_memory || d->node) return PROF__WIDE_SHARE;
+    return prof__has_schedule(d) ? PROF__FORK_SHARE : 0;
+}
+
 PROF__FN size_t prof__record_share(const prof_desc *d) {
     if (prof__records_only(d)) return sizeof(prof__record);
-    return sizeof(prof__record) + PROF__SLOT_SHARE + (prof__has_schedule(d) ? PROF__FORK_SHARE : 0);
+    return sizeof(prof__record) + PROF__SLOT_SHARE + prof__beside_of(d);
 }
 
 /* What one thread takes: state, row, segments, a chunk (a ring: two) with its analysis, its open
@@ -9258,15 +10307,19 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     s->generation = generation;
     prof__generation_next(s);
     s->first_generation = s->generation;
-    s->beside = prof__session.has_steps ? PROF__FORK_SHARE : 0;
+    s->beside = prof__beside_of(desc);
     PROF__STORE(prof__names.index, NULL);
     prof__names.count = 0;
     prof__names_cut = 0;
     prof__sites[0].name = "(lost)";
     PROF__STORE(prof__dropped_busy, 0u);
+    PROF__STORE(prof__details_cut, 0u);
     PROF__STORE(prof__cut, 0u);
     s->mode = desc->mode;
     s->records_only = prof__records_only(desc);
+    s->view.profile_memory = desc->profile_memory;
+    s->view.with_flops = desc->with_flops;
+    prof__flops_by = prof_flops;
     if (!prof__arena_open(s, desc)) {
         prof__arena.closed = true;
         s->counts.full++;
@@ -9554,6 +10607,7 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     prof__exit_key_make();
     memset(v, 0, sizeof *v);
     v->desc = *desc;
+    v->desc.record_shapes = desc->record_shapes || desc->with_flops;
     v->has_steps = prof__has_schedule(desc);
     v->activities = prof_supported_activities();
     if (desc->activities) v->activities &= desc->activities;
