@@ -8074,7 +8074,7 @@ PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char
         prof__chrome_key(o, before, "Call stack");
         for (uint32_t i = x->stack_count; i--;) {
             prof__out_text(o, i + 1 < x->stack_count ? ";" : "\"");
-            prof__out_json(o, x->stack[i]);
+            prof__out_json(o, x->stack[i] ? x->stack[i] : "");
         }
         prof__out_text(o, "\"");
     }
