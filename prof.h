@@ -4791,8 +4791,8 @@ typedef struct prof__reader {
    so that what was inside keeps its place. What began before its parent is another's. */
 PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to);
 
-PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,
-                              bool unfinished) {
+PROF__INLINE void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t duration,
+                                         uint32_t site_depth, bool unfinished) {
     prof__zone z;
     prof_event *e;
     z.depth = site_depth & 0xff;
@@ -4800,7 +4800,7 @@ PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, 
         r->lost++;                       /* not a record of ours */
         return;
     }
-    prof__read_lost(r, z.depth + 1);
+    if (PROF__UNLIKELY(r->pending > z.depth + 1)) prof__read_lost(r, z.depth + 1);
     r->zones++;
     end = PROF__MIN(end, r->latest);
     if (end < r->last) {                 /* the clock went back */
@@ -4829,6 +4829,11 @@ PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, 
     r->pending = z.depth;
     e = r->tree ? prof__tree_add(r->tree, &z) : NULL;
     if (PROF__UNLIKELY(prof__wide(&prof__trace))) prof__read_details(z.depth, e);
+}
+
+PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,
+                              bool unfinished) {
+    prof__read_zone_inline(r, end, duration, site_depth, unfinished);
 }
 
 PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
@@ -4930,7 +4935,7 @@ PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const p
         if (PROF__UNLIKELY(c->site_depth >> 8 >= PROF__KIND)) {
             c = prof__read_long(r, c, end);
         } else {
-            prof__read_zone(r, prof__read_end(r, c->end), c->duration, c->site_depth, false);
+            prof__read_zone_inline(r, prof__read_end(r, c->end), c->duration, c->site_depth, false);
             c++;
         }
     }
