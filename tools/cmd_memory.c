@@ -193,7 +193,7 @@ static void pair_changes(memory_trace *m, const uint32_t *order, const block_con
         *known = 0;
     }
     for (size_t i = 0; i < open.slot_count; i++) {
-        if (!open.used[i] || !open.slots[i].value) continue;
+        if (!open.slots[i].value) continue;
         step *made = &m->steps[open.slots[i].value - 1];
         made->category = category_of(tree, contexts, made->op, NO_CALL, INT64_MAX);
     }
