@@ -1354,8 +1354,7 @@ PROF__FN bool prof__clock_open(void) {
 /* Who records. On Cortex-M each exception is a context of its own, by its number: what interrupts
    it has another, so nothing needs to be kept out. Elsewhere PROF_LOCK() keeps interrupts out of
    the few instructions of a begin or an end, and all are one context. */
-#if defined(PROF_CONTEXT)
-#elif PROF__CORTEX_M && !defined(PROF_LOCK)
+#if !defined(PROF_CONTEXT) && PROF__CORTEX_M && !defined(PROF_LOCK)
 #  define PROF__BY_IPSR 1
 #  define PROF__CONTEXTS_POSSIBLE (PROF__CORTEX_M == 2 ? 512 : 48)
 #  define PROF_CONTEXT() prof__ipsr()
@@ -1365,18 +1364,36 @@ PROF__INLINE uint32_t prof__ipsr(void) {
     return n;
 }
 #else
-#  define PROF__CONTEXTS_POSSIBLE 1
-#  define PROF_CONTEXT() 0u
-#endif
-#ifndef PROF__BY_IPSR
 #  define PROF__BY_IPSR 0
-#endif
-#ifndef PROF__CONTEXTS_POSSIBLE
-#  define PROF__CONTEXTS_POSSIBLE SIZE_MAX
+#  ifdef PROF_CONTEXT
+#    define PROF__CONTEXTS_POSSIBLE 0x10000
+#  else
+#    define PROF__CONTEXTS_POSSIBLE 1
+#    define PROF_CONTEXT() 0u
+#  endif
 #endif
 #ifndef PROF_MAX_CONTEXTS
-#  define PROF_MAX_CONTEXTS (!PROF__BY_IPSR ? PROF__MIN(PROF__CONTEXTS_POSSIBLE, 8) \
-                             : PROF__CORTEX_M == 2 ? 128 : 48)
+#  if PROF__BY_IPSR
+#    define PROF_MAX_CONTEXTS (PROF__CORTEX_M == 2 ? 127 : 48)
+#  elif PROF__CONTEXTS_POSSIBLE > 1
+#    define PROF_MAX_CONTEXTS 8
+#  else
+#    define PROF_MAX_CONTEXTS 1
+#  endif
+#endif
+
+/* The context's place in a table that has one more than PROF_MAX_CONTEXTS. */
+#if PROF__BY_IPSR && PROF__CORTEX_M == 2 && PROF_MAX_CONTEXTS == 127
+PROF__INLINE uint32_t prof__context_index(void) {
+    uint32_t n;
+    __asm__ volatile("mrs %0, ipsr\n\tusat %0, #7, %0" : "=r"(n));
+    return n;
+}
+#  define PROF__CONTEXT_INDEX() prof__context_index()
+#elif PROF_MAX_CONTEXTS < PROF__CONTEXTS_POSSIBLE
+#  define PROF__CONTEXT_INDEX() PROF__MIN((uint32_t)PROF_CONTEXT(), PROF_MAX_CONTEXTS)
+#else
+#  define PROF__CONTEXT_INDEX() PROF_CONTEXT()
 #endif
 
 /* The mask of the slow path, and without contexts of the hot one too. */
@@ -3528,13 +3545,9 @@ PROF__FN size_t prof__state_size(uint32_t depth) {
 
 static prof__frame prof__no_frames[2];
 static prof__hot prof__nowhere = { &prof__no_frames[1], NULL, NULL };
-static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS];
+static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS + 1];   /* the last is nobody's */
 
-PROF__INLINE prof__hot *prof__here(void) {
-    uint32_t n = PROF_CONTEXT();
-    return PROF_MAX_CONTEXTS < PROF__CONTEXTS_POSSIBLE && n >= PROF_MAX_CONTEXTS
-               ? &prof__nowhere : prof__contexts[n];
-}
+PROF__INLINE prof__hot *prof__here(void) { return prof__contexts[PROF__CONTEXT_INDEX()]; }
 
 PROF__FN uintptr_t prof__lock(void) {
     const prof_platform *p = &prof__trace.platform;
@@ -3549,7 +3562,7 @@ PROF__FN void prof__unlock(uintptr_t state) {
 
 /* All to the slow path. */
 PROF__FN void prof__disarm(void) {
-    for (uint32_t i = 0; i < PROF_MAX_CONTEXTS; i++) prof__contexts[i] = &prof__nowhere;
+    for (uint32_t i = 0; i <= PROF_MAX_CONTEXTS; i++) prof__contexts[i] = &prof__nowhere;
 }
 
 /* The ticks that the clock has gone on since it was last read; one that goes back stands still. */
@@ -3743,9 +3756,10 @@ PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark) {
         PROF__HOT_UNMASK(mask);
         return prof__begin_slow(mark);
     }
-    f->site_depth = site + f->above;
+    site += f->above;                    /* stores side by side: two in one instruction */
     t->top = f + 1;
     f->start = prof__clock();
+    f->site_depth = site;
     PROF__HOT_UNMASK(mask);
     return f + 1;
 }
@@ -3806,15 +3820,18 @@ PROF__RARE(void) prof__end_slow(prof__frame *token) {
 
 /* False: the slow path must. */
 PROF__INLINE bool prof__end_hot(prof__hot *t, prof__frame *f, bool innermost) {
-    uint32_t now = prof__clock();
+    uint32_t now = prof__clock(), start, site_depth;
     prof__record *c = t->cursor;
     if (PROF__UNLIKELY(!innermost) || PROF__UNLIKELY(c >= t->limit)) return false;
+    start = f->start;
+    site_depth = f->site_depth;
+    start = now - start;
     c->end = now;
-    c->duration = now - f->start;
-    c->site_depth = f->site_depth;
+    c->duration = start;
+    c->site_depth = site_depth;
     PROF__BARRIER();
-    t->cursor = c + 1;
     t->top = f;
+    t->cursor = c + 1;
     return true;
 }
 
