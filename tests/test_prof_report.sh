@@ -54,6 +54,40 @@ gives report_stdin "$counts" count - <"$now"
 gives report_two_files 2,2 count --category user_annotation "$now" "$now" \
     tests/traces/kineto_2024.json tests/traces/kineto_2024.json
 
+# ---- Traces that are not JSON ----
+
+printf 'main;work;inner 30\nmain;work 20\r\nmain;idle 50\nno count\n' >"$out/folded.txt"
+gives report_folded 'idle,inner,work,main' key "$out/folded.txt"
+gives report_folded_times '50.0,30.0,20.0,0.0' self_cpu_time_total "$out/folded.txt"
+says report_folded_bad '1 lines are no folded stacks' 0 "$prof" report "$out/folded.txt"
+cat >"$out/raw.c" <<'END'
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+#include <stdio.h>
+static bool put(void *file, const void *data, size_t size) {
+    return fwrite(data, 1, size, (FILE *)file) == size;
+}
+int main(int argc, char **argv) {
+    FILE *file = fopen(argv[argc - 1], "wb");
+    prof_desc desc = {0};
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream.write = put;
+    desc.stream.user = file;
+    if (prof_start(&desc) != PROF_OK) return 1;
+    for (int i = 0; i < 1000; i++)
+        PROF_BLOCK("outer") { PROF_BLOCK("inner") {} }
+    prof_stop();
+    return fclose(file);
+}
+END
+try report_raw_builds "${CC:-cc}" -std=gnu99 -I. "$out/raw.c" -o "$out/raw" -lpthread
+try report_raw_runs "$out/raw" "$out/raw.bin"
+gives report_raw 1000,1000 count --name 'inner|outer' "$out/raw.bin"
+says report_raw_no_copy 'this is not JSON: it cannot be rewritten' 2 \
+    "$prof" augment "$out/raw.bin" "$out/none.json"
+head -c 9000 "$out/raw.bin" >"$out/raw_cut.bin"
+says report_raw_cut 'the stream ends without its last block' 0 "$prof" report "$out/raw_cut.bin"
+
 # ---- Options ----
 
 gives report_limit 'ProfilerStep#1,aten::addmm' key -n 2 "$now"

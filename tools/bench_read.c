@@ -27,7 +27,7 @@ static void die(const char *what) {
     exit(2);
 }
 
-/* ---- The trace: as Kineto writes today; an op, its launch, its kernel, the flow between them ---- */
+/* ---- The trace, as Kineto writes it: an op, its launch, its kernel, the flow between them ---- */
 
 static unsigned next_random(void) {
     static unsigned state = 1;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -331,8 +332,11 @@ bool output_open(output *out, const char *path) {
         return true;
     }
     size_t size = strlen(path) + 32;
+    struct stat status;
+    bool in_place = stat(path, &status) == 0 && !S_ISREG(status.st_mode);   /* a pipe, a device */
     out->temporary = allocate(size);
-    snprintf(out->temporary, size, "%s.%ld.tmp", path, (long)getpid());
+    if (in_place) snprintf(out->temporary, size, "%s", path);
+    else snprintf(out->temporary, size, "%s.%ld.tmp", path, (long)getpid());
     if (ends_with(path, ".gz")) out->gz = gzopen(out->temporary, "wb1");
     else out->file = fopen(out->temporary, "wb");
     if (out->gz || out->file) return true;
@@ -472,9 +476,10 @@ int output_close(output *out) {
     if (out->gz) out->failed |= gzclose(out->gz) != Z_OK;
     else if (out->path) out->failed |= fclose(out->file) != 0;
     else out->failed |= fflush(out->file) != 0;
-    if (out->path && !out->failed) out->failed = rename(out->temporary, out->path) != 0;
+    bool renames = out->path && strcmp(out->temporary, out->path) != 0;
+    if (renames && !out->failed) out->failed = rename(out->temporary, out->path) != 0;
     if (out->failed && !told) fail(name, "cannot be written: %s", strerror(errno));
-    if (out->failed && out->path) remove(out->temporary);
+    if (out->failed && renames) remove(out->temporary);
     free(out->temporary);
     free(out->buffer);
     return out->failed ? EXIT_BAD : EXIT_OK;
@@ -483,7 +488,7 @@ int output_close(output *out) {
 void output_discard(output *out) {
     if (out->gz) gzclose(out->gz);
     else if (out->path) fclose(out->file);
-    if (out->path) remove(out->temporary);
+    if (out->path && strcmp(out->temporary, out->path) != 0) remove(out->temporary);
     free(out->temporary);
     free(out->buffer);
 }

@@ -15,6 +15,7 @@
 #endif
 
 #include "common.h"
+#include "trace_other.h"
 
 enum {
     CHUNK = 1 << 18,             /* read at a time */
@@ -33,6 +34,7 @@ struct trace_source {
     size_t capacity, at, used;
     uint64_t base;               /* offset in the file of buffer[0] */
     bool ended;                  /* nothing is left to read */
+    other_trace *other;          /* when it is not JSON */
     place where;
     /* the element that is being scanned */
     outcome outcome;
@@ -265,18 +267,18 @@ static bool decimal_integer(trace_text value, int shift, int64_t *number) {
 /* The usual text, at most 15 digits and three decimals; everything else the slow way. */
 static bool scaled(trace_text value, int decimals, int64_t *number) {
     const char *p = value.data, *end = p + value.size;
-    int64_t sum = 0;
+    uint64_t sum = 0;
     int left = decimals;
     const char *begin = p;
-    while (p < end && *p >= '0' && *p <= '9') sum = sum * 10 + (*p++ - '0');
+    while (p < end && *p >= '0' && *p <= '9') sum = sum * 10 + (uint64_t)(*p++ - '0');
     if (p == begin || p - begin > 15) return decimal_integer(value, decimals, number);
     if (p < end && *p == '.') {
         for (p++; left > 0 && p < end && *p >= '0' && *p <= '9'; left--)
-            sum = sum * 10 + (*p++ - '0');
+            sum = sum * 10 + (uint64_t)(*p++ - '0');
     }
     if (p < end) return decimal_integer(value, decimals, number);
     while (left-- > 0) sum *= 10;
-    *number = sum;
+    *number = (int64_t)sum;
     return true;
 }
 
@@ -487,7 +489,7 @@ static event_key key_of(trace_text text) {
 static bool read_time(source *s, trace_text value, int64_t *ns, uint32_t *has, uint32_t bit) {
     if (json_ns(value, ns)) {
         *has |= bit;
-        return true;
+        return *ns <= INT64_MAX / 2 && *ns >= -INT64_MAX / 2;      /* so that ends fit too */
     }
     char digits[64];
     int count, point;
@@ -587,6 +589,7 @@ static const char *scan_start(trace_reader *r, const char *p) {
     source *s = r->source;
     size_t left = (size_t)(s->buffer + s->used - p);
     if (left < 3 && !s->ended) return stop(s, MORE, p, NULL);
+    if (*p != '[' && *p != '{' && (s->other = other_open(p, left)) != NULL) return p;
     if (left >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0) p += 3;
     p = skip_space(p);
     r->array_form = *p == '[';
@@ -729,10 +732,31 @@ static void copy_end(trace_reader *r) {
     if (r->truncated) output_text(r->copy, "\n");
 }
 
+static trace_item next_other(trace_reader *r) {
+    source *s = r->source;
+    if (r->copy) {
+        fail(r->path, "this is not JSON: it cannot be rewritten");
+        r->failed = true;
+    }
+    while (!r->failed && !other_pop(s->other, &r->event)) {
+        if (s->where == AT_END) return TRACE_END;
+        if (s->at < s->used) {
+            other_push(s->other, s->buffer + s->at, s->used - s->at);
+            s->at = s->used;
+        } else if (!refill(r)) {
+            s->where = AT_END;
+            other_end(s->other, r->path);
+        }
+    }
+    if (r->failed) return TRACE_END;
+    r->events++;
+    return TRACE_EVENT;
+}
+
 trace_item trace_next(trace_reader *r) {
     source *s = r->source;
     r->item = TRACE_END;
-    while (!r->failed && !r->truncated) {
+    while (!s->other && !r->failed && !r->truncated) {
         if (s->defective) memset(s->defects, 0, sizeof s->defects);
         s->defective = false;
         const char *p = scan_next(r, s->buffer + s->at, &r->item);
@@ -755,8 +779,9 @@ trace_item trace_next(trace_reader *r) {
             break;
         }
     }
-    progress_end();
-    return TRACE_END;
+    if (s->other) r->item = next_other(r);
+    if (r->item == TRACE_END) progress_end();
+    return r->item;
 }
 
 trace_reader *trace_open(const char *path) {
@@ -791,6 +816,7 @@ int trace_close(trace_reader *r) {
     int status = r->failed ? EXIT_BAD : EXIT_OK;
     source *s = r->source;
     gzclose(s->file);
+    if (s->other) other_close(s->other);
     free(s->buffer);
     free(s->args);
     free(s->decoded);

@@ -1,0 +1,94 @@
+/* Damaged traces through the prof command: fuzz_trace ROUNDS SEED-FILE...
+   Changes each file at random, ROUNDS times, always in the same way, and runs commands on it. What
+   it looks for: a crash, or what the sanitizers that it is built with find. As a libFuzzer target:
+   clang -fsanitize=fuzzer,address -DLIBFUZZER. */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROF_IMPLEMENTATION
+#include "../tools/common.h"
+
+extern const command report_command, analyze_command, diff_command, augment_command,
+    validate_command;
+
+static char input[] = "fuzz_input.json", nowhere[] = "/dev/null";
+
+static void run(const command *c, const char *const *words) {
+    char *argv[8] = {0};
+    int argc = 0;
+    for (; words[argc]; argc++) argv[argc] = (char *)(uintptr_t)words[argc];
+    c->run(argc, argv);
+}
+
+static void try_input(const void *data, size_t size) {
+    FILE *file = fopen(input, "wb");
+    if (!file || fwrite(data, 1, size, file) != size || fclose(file)) exit(2);
+    run(&report_command, (const char *[]){"report", "-o", nowhere, "--group-by-stack=2",
+                                          "--group-by-input-shape", input, NULL});
+    run(&report_command, (const char *[]){"report", "-o", nowhere, "--format=html",
+                                          "--merge-duplicates", input, NULL});
+    run(&analyze_command, (const char *[]){"analyze", "-o", nowhere, input, NULL});
+    run(&augment_command, (const char *[]){"augment", input, nowhere, NULL});
+    run(&diff_command, (const char *[]){"diff", "-o", nowhere, input, input, NULL});
+    run(&validate_command, (const char *[]){"validate", "-o", nowhere, input, NULL});
+}
+
+#ifdef LIBFUZZER
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    try_input(data, size);
+    return 0;
+}
+#else
+static uint32_t state = 1;
+static uint32_t next_random(void) { return (state = state * 1664525u + 1013904223u) >> 8; }
+
+/* Bytes that mean something in a trace are likelier than others. */
+static char any_byte(void) {
+    static const char likely[] = "{}[]\",:\\u0123456789.-eENaInfXsfi \n";
+    return next_random() % 3 ? likely[next_random() % (sizeof likely - 1)]
+                             : (char)(next_random() & 255);
+}
+
+static size_t damage(char *text, size_t size) {
+    for (unsigned n = 1 + next_random() % 6; n && size > 8; n--) {
+        size_t at = next_random() % size, other = next_random() % size;
+        size_t piece = next_random() % 40;
+        if (piece > size - at) piece = size - at;
+        switch (next_random() % 4) {
+        case 0: text[at] = any_byte(); break;
+        case 1: text[at] = (char)(text[at] ^ 1 << next_random() % 8); break;
+        case 2:                                            /* a piece is gone */
+            memmove(text + at, text + at + piece, size - at - piece);
+            size -= piece;
+            break;
+        default:                                           /* a piece stands elsewhere too */
+            if (other + piece <= size) memmove(text + other, text + at, piece);
+        }
+    }
+    return next_random() % 8 ? size : next_random() % (size + 1);
+}
+
+int main(int argc, char **argv) {
+    static char seed[1 << 16], text[1 << 16];
+    int rounds = argc > 1 ? atoi(argv[1]) : 0;
+    if (!freopen("/dev/null", "w", stderr) && rounds < 0) return 2;
+    for (int i = 2; i < argc; i++) {
+        FILE *file = fopen(argv[i], "rb");
+        if (!file) return 2;
+        size_t size = fread(seed, 1, sizeof seed, file);
+        fclose(file);
+        for (int round = 0; round < rounds; round++) {
+            memcpy(text, seed, size);
+            try_input(text, damage(text, size));
+        }
+    }
+    remove(input);
+    puts("done");
+    return 0;
+}
+#endif

@@ -1,0 +1,219 @@
+/* Traces that are not JSON: see trace_other.h. */
+#include "trace_other.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RAW_MEMORY = 8 << 20, LONGEST_LINE = 1 << 20 };
+
+typedef struct waiting {         /* an event to hand out */
+    trace_text name;
+    char phase;
+    int64_t tid, ts_ns, dur_ns;
+} waiting;
+
+typedef struct open_frame { uint32_t name; int64_t start_ns; } open_frame;
+
+struct other_trace {
+    waiting *events;
+    size_t count, next, capacity;
+    uint64_t offset;
+    /* raw stream */
+    prof_raw *raw;
+    void *raw_memory;
+    int64_t pid;
+    map thread_ids;              /* number in the stream -> thread id */
+    /* folded stacks */
+    interner names;
+    open_frame *frames;          /* of the stack read last, outermost first */
+    size_t depth, frame_capacity;
+    int64_t now_ns;
+    char *line;                  /* begun in the bytes before */
+    size_t line_size;
+    uint64_t bad_lines;
+};
+
+static void add_event(other_trace *t, trace_text name, char phase, int64_t tid, int64_t start_ns,
+                      int64_t end_ns) {
+    GROW(t->events, t->count, t->capacity);
+    t->events[t->count++] = (waiting){name, phase, tid, start_ns, end_ns - start_ns};
+}
+
+/* ---- Raw streams ---- */
+
+static void take_item(void *user, const prof_raw_item *item) {
+    other_trace *t = user;
+    char step[40];
+    const char *name = item->name;
+    const uint64_t *id = map_get(&t->thread_ids, item->thread);
+    int64_t tid = id ? (int64_t)*id : item->thread;
+    switch (item->kind) {
+    case PROF_RAW_SESSION: t->pid = item->value; return;
+    case PROF_RAW_THREAD:
+        *map_put(&t->thread_ids, item->thread, NULL) = (uint64_t)item->value;
+        return;
+    case PROF_RAW_STEP:
+        snprintf(step, sizeof step, "ProfilerStep#%lld", (long long)item->value);
+        name = step;
+        break;
+    case PROF_RAW_ZONE: case PROF_RAW_INSTANT: break;
+    default: return;
+    }
+    const char *kept = interned_text(&t->names, intern(&t->names, name, strlen(name)));
+    bool zone = item->kind != PROF_RAW_INSTANT;
+    add_event(t, (trace_text){kept, strlen(kept)}, zone ? 'X' : 'i', tid, item->start_ns,
+              zone ? item->end_ns : item->start_ns);
+}
+
+static bool open_raw(other_trace *t) {
+    t->raw_memory = allocate(RAW_MEMORY);
+    prof_raw_desc desc = {
+        .memory = t->raw_memory, .memory_size = RAW_MEMORY, .item = take_item, .user = t
+    };
+    return prof_raw_open(&desc, &t->raw) == PROF_OK;
+}
+
+static void tell_raw(const prof_raw_stats *stats, const char *path) {
+    if (stats->damaged)
+        warn(path, "%llu damaged places, %llu bytes skipped", (unsigned long long)stats->damaged,
+             (unsigned long long)stats->damaged_bytes);
+    if (stats->missing_records || stats->missing_blocks)
+        warn(path, "%llu blocks and %llu records are missing",
+             (unsigned long long)stats->missing_blocks,
+             (unsigned long long)stats->missing_records);
+    if (stats->newer)
+        warn(path, "%llu blocks are of a newer version than %s",
+             (unsigned long long)stats->newer, PROF_VERSION);
+    if (!stats->ended) warn(path, "the stream ends without its last block");
+}
+
+/* ---- Folded stacks: "outer;inner 123", microseconds; one stack after another in time ---- */
+
+/* Where the count begins in a line of folded stacks; NULL: it is none. */
+static const char *count_of(const char *line, size_t size) {
+    const char *p = line + size;
+    while (p > line && isdigit((unsigned char)p[-1])) p--;
+    return p > line + 1 && p < line + size && p[-1] == ' ' && line + size - p <= 15 ? p : NULL;
+}
+
+static void close_frames(other_trace *t, size_t depth) {
+    while (t->depth > depth) {
+        const open_frame *frame = &t->frames[--t->depth];
+        const struct interned *name = &t->names.entries[frame->name];
+        add_event(t, (trace_text){name->text, name->size}, 'X', 1, frame->start_ns, t->now_ns);
+    }
+}
+
+static void read_line(other_trace *t, const char *line, size_t size) {
+    if (size && line[size - 1] == '\r') size--;
+    const char *count = count_of(line, size), *end = count ? count - 1 : line;
+    size_t depth = 0;
+    bool same = true;            /* so far the frames are those of the stack before */
+    if (!count) {
+        t->bad_lines += size > 0;
+        return;
+    }
+    for (const char *p = line; p < end; depth++) {
+        const char *stop = memchr(p, ';', (size_t)(end - p));
+        if (!stop) stop = end;
+        uint32_t name = intern(&t->names, p, (size_t)(stop - p));
+        same = same && depth < t->depth && t->frames[depth].name == name;
+        if (!same) {
+            close_frames(t, depth);
+            GROW(t->frames, t->depth, t->frame_capacity);
+            t->frames[t->depth++] = (open_frame){name, t->now_ns};
+        }
+        p = stop + 1;
+    }
+    close_frames(t, depth);
+    t->now_ns += strtoll(count, NULL, 10) * 1000;
+}
+
+static void push_lines(other_trace *t, const char *data, size_t size) {
+    const char *end = data + size;
+    while (data < end) {
+        const char *stop = memchr(data, '\n', (size_t)(end - data));
+        size_t piece = (size_t)((stop ? stop : end) - data);
+        if (stop && t->line_size == 0) {
+            read_line(t, data, piece);
+        } else if (t->line_size + piece < LONGEST_LINE) {
+            t->line = reallocate(t->line, t->line_size + piece + 1);
+            memcpy(t->line + t->line_size, data, piece);
+            t->line_size += piece;
+            if (stop) read_line(t, t->line, t->line_size);
+        } else {
+            t->bad_lines++;
+        }
+        if (!stop) return;
+        t->line_size = 0;
+        data = stop + 1;
+    }
+}
+
+/* ---- Both ---- */
+
+static bool is_folded(const char *first, size_t size) {
+    const char *stop = memchr(first, '\n', size);
+    size_t length = stop ? (size_t)(stop - first) : size;
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)first[i] < ' ' && first[i] != '\r' && first[i] != '\t') return false;
+    if (length && first[length - 1] == '\r') length--;
+    return count_of(first, length) != NULL;
+}
+
+other_trace *other_open(const char *first, size_t size) {
+    bool raw = size >= 4 && (memcmp(first, "FORP", 4) == 0 || memcmp(first, "PROF", 4) == 0);
+    if (!raw && !is_folded(first, size)) return NULL;
+    other_trace *t = allocate(sizeof *t);
+    t->pid = 1;
+    if (raw && !open_raw(t)) {
+        other_close(t);
+        return NULL;
+    }
+    return t;
+}
+
+void other_push(other_trace *t, const char *data, size_t size) {
+    t->count = t->next = 0;
+    t->offset += size;
+    if (t->raw) prof_raw_push(t->raw, data, size);
+    else push_lines(t, data, size);
+}
+
+void other_end(other_trace *t, const char *path) {
+    t->count = t->next = 0;
+    if (t->raw) {
+        prof_raw_stats stats;
+        prof_raw_close(t->raw, &stats);
+        tell_raw(&stats, path);
+        return;
+    }
+    if (t->line_size) read_line(t, t->line, t->line_size);
+    close_frames(t, 0);
+    if (t->bad_lines)
+        warn(path, "%llu lines are no folded stacks: left out", (unsigned long long)t->bad_lines);
+}
+
+bool other_pop(other_trace *t, trace_event *event) {
+    if (t->next == t->count) return false;
+    const waiting *w = &t->events[t->next++];
+    *event = (trace_event){
+        .offset = t->offset, .name = w->name, .cat = {"cpu_op", 6}, .raw = {"", 0},
+        .has = TRACE_HAS_NAME | TRACE_HAS_CAT | TRACE_HAS_PHASE | TRACE_HAS_PID | TRACE_HAS_TID |
+               TRACE_HAS_TS | TRACE_HAS_DUR,
+        .phase = w->phase, .kind = w->phase == 'X' ? TRACE_CPU_OP : TRACE_OTHER,
+        .pid = t->pid, .tid = w->tid, .ts_ns = w->ts_ns, .dur_ns = w->dur_ns
+    };
+    return true;
+}
+
+void other_close(other_trace *t) {
+    free(t->events);
+    free(t->raw_memory);
+    free(t->frames);
+    free(t->line);
+    map_free(&t->thread_ids);
+    intern_free(&t->names);
+    free(t);
+}
