@@ -101,7 +101,7 @@ static double megabytes_of(const char *path) {
 
 static cost run(char *const argv[]) {
     struct rusage usage;
-    int status;
+    int status = 0;
     pid_t child = fork();
     if (child == 0) {
         if (!freopen("/dev/null", "w", stdout)) _exit(126);
