@@ -8302,26 +8302,27 @@ PROF__FN void prof__pairs_open(prof__pair *p, const struct prof_trace *s) {
     }
 }
 
-PROF__FN void prof__chrome_arrow(prof__out *o, const struct prof_trace *s, const char *name,
+PROF__FN void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *name,
                                  uint64_t id, const prof_event *e, bool end) {
     prof__out_text(o, end ? ",\n{\"ph\":\"f\",\"id\":" : ",\n{\"ph\":\"s\",\"id\":");
     prof__out_u64(o, id);
     prof__out_text(o, ",");
-    prof__chrome_at(o, prof__chrome_row(s, e), e->start_ns);
+    prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
     prof__out_text(o, ",\"cat\":\"");
     prof__out_text(o, name);
     prof__json_text(o, "\",\"name\":\"", name);
     prof__out_text(o, end ? ",\"bp\":\"e\"}" : "}");
 }
 
-PROF__FN void prof__chrome_pairs(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
+    const struct prof_trace *s = g->s;
     prof__pair p;
     uint64_t id = 0;
     prof__pairs_open(&p, s);
     for (uint32_t i = 0; i < p.count && !o->failed; i++) {
         if (p.forward[i] == PROF_NONE) continue;
-        prof__chrome_arrow(o, s, "fwdbwd", ++id, s->events + p.forward[i], false);
-        prof__chrome_arrow(o, s, "fwdbwd", id, s->events + p.backward[i], true);
+        prof__chrome_arrow(o, g, "fwdbwd", ++id, s->events + p.forward[i], false);
+        prof__chrome_arrow(o, g, "fwdbwd", id, s->events + p.backward[i], true);
     }
 }
 
@@ -8338,7 +8339,7 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
         else prof__chrome_event(o, &place, s, e);
     }
     prof__chrome_covers(o, &gpu);
-    if (s->any_sequence) prof__chrome_pairs(o, s);
+    if (s->any_sequence) prof__chrome_pairs(o, &gpu);
 }
 #endif
 
