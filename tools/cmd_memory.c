@@ -168,7 +168,8 @@ static void pair_changes(memory_trace *m, const uint32_t *order, const block_con
         const struct memory_more *more = &m->more[order[i]];
         uint32_t number = device_of(m, change->device_type, change->device_index);
         memory_device *device = &m->devices[number];
-        uint64_t *known = map_put(&open, hash_mix((uint64_t)more->address) + number, NULL);
+        uint64_t *known = map_put(&open, hash_mix((uint64_t)more->address) + number + 1,
+                                   NULL);
         note_total(device, change, more->total);
         device->end += change->bytes;
         step *s = &m->steps[m->count];
