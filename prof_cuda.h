@@ -36,7 +36,7 @@
    Environment
        PROF_CUDA_CUPTI            path of the libcupti to open
 
-   Rooms: @API @MIRROR @LOAD @STORE @DECODE @STATES @RANGES @EVENTS @DEVICE
+   Rooms, in this order: @API @MIRROR @LOAD @STORE @DECODE @STATES @RANGES @EVENTS @DEVICE
 */
 #ifndef PROF_CUDA_H
 #define PROF_CUDA_H

@@ -28,6 +28,9 @@ has() {   # COMMAND
 
 echo '#include "prof.h"' >$out/declarations.c
 printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$out/implementation.c
+{ cat $out/implementation.c; printf '#define PROF_CUDA_IMPLEMENTATION\n#include "prof_cuda.h"\n'
+  echo 'int init(void); int init(void) { return prof_cuda_init(NULL) != PROF_OK; }'; } >$out/cuda.c
+printf '#define PROF_CUDA_IMPLEMENTATION\n#include "prof_cuda.h"\n' >$out/cuda_alone.c
 printf '#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n' >$out/headers.c
 
 # Two files that use each other's zones: outer (a) > cross (b) > inner (a).
@@ -119,6 +122,15 @@ for cxx in g++ clang++; do
 done
 has tcc && compile 'tcc c99' tcc -std=c99 -Wall -Werror
 
+# prof_cuda.h, which builds on the implementation.
+for cc in "gcc -std=c99 -O2 $warn" "clang -std=c99 -O2 $warn" "g++ -x c++ -std=c++11 -O2 $warn_cpp" \
+    "clang++ -x c++ -std=c++20 $warn_cpp" "gcc -std=c99 -DPROF_STATIC -O2 $warn" \
+    "x86_64-w64-mingw32-gcc -std=c99 -O2 $warn" 'tcc -std=c99 -Wall -Werror'; do
+    has ${cc%% *} || continue
+    check "prof_cuda.h, ${cc%%-W*}" $cc -I. -c $out/cuda.c -o $out/matrix.o
+done
+check 'prof_cuda.h needs the implementation' sh -c "! gcc -I. -c $out/cuda_alone.c -o $out/matrix.o"
+
 # ---- Several files ----
 
 build_and_run() {   # NAME COMPILER-AND-FLAGS FILE...
@@ -176,6 +188,7 @@ install_and_use() {
     rm -rf $out/root
     make -s install DESTDIR=$out/root PREFIX=/usr &&
         cmp prof.h $out/root/usr/include/prof.h &&
+        cmp prof_cuda.h $out/root/usr/include/prof_cuda.h &&
         grep -qx 'prefix=/usr' $out/root/usr/lib/pkgconfig/prof.pc &&
         grep -Eqx 'Version: [0-9]+\.[0-9]+\.[0-9]+' $out/root/usr/lib/pkgconfig/prof.pc
 }

@@ -9,6 +9,7 @@ banned='malloc|calloc|realloc|free|printf|fprintf|sprintf|abort|exit|__assert_fa
 failed=0
 mkdir -p $out
 printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$out/implementation.c
+printf '#include "implementation.c"\n#define PROF_CUDA_IMPLEMENTATION\n#include "prof_cuda.h"\n' >$out/cuda.c
 echo '#include "prof.h"' >$out/declarations.c
 
 symbols() {   # NM-FLAGS OBJECT
@@ -26,6 +27,7 @@ for cc in gcc clang; do
     compile="$cc -std=c99 -O2 -I. -c"
     if ! { $compile $out/implementation.c -o $out/implementation.o &&
         $compile -DPROF_STATIC $out/implementation.c -o $out/static.o &&
+        $compile $out/cuda.c -o $out/cuda.o &&
         $compile $out/declarations.c -o $out/declarations.o; }; then
         echo "not ok $cc: does not compile"
         failed=1
@@ -34,6 +36,10 @@ for cc in gcc clang; do
     exports=$(symbols '-g --defined-only' $out/implementation.o)
     echo "$exports" | grep -qx prof_start || { echo "not ok $cc exports: no prof_start"; failed=1; }
     none "$cc: all exports begin with prof_" "$(echo "$exports" | grep -v '^prof_')"
+    none "$cc: those of prof_cuda.h too" "$(symbols '-g --defined-only' $out/cuda.o |
+        grep -v '^prof_')"
+    none "$cc: prof_cuda.h calls nothing banned but free, for CUPTI's own memory" \
+        "$(symbols -u $out/cuda.o | grep -Ex "$banned" | grep -vx free)"
     none "$cc: nothing banned is called" "$(symbols -u $out/implementation.o | grep -Ex "$banned")"
     none "$cc: PROF_STATIC exports nothing" "$(symbols '-g --defined-only' $out/static.o)"
     none "$cc: declarations alone make no symbols" "$(symbols '' $out/declarations.o)"

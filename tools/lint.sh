@@ -20,18 +20,20 @@ rule 'lines of 100 columns at most' \
 rule 'no tabs' "$(grep -n "$(printf '\t')" $sources $scripts)"
 rule 'no trailing space' "$(grep -n ' $' $sources $scripts Makefile)"
 
-# ---- The rooms of prof.h: the index in its first comment, and the banners ----
+# ---- The rooms: the index in the first comment, and the banners ----
 
-index=$(awk '/Rooms, in this order/ {on = 1} on && (/\*\// || /^ *$/) {exit} on' prof.h |
-    grep -o '@[A-Z-]*')
-banners=$(sed -n 's|^/\* ---- \(@[A-Z-]*\): .* ---- \*/$|\1|p' prof.h)
-if [ -n "$index" ] && [ "$index" = "$banners" ]; then
-    rule "rooms: $(echo "$index" | wc -l), as in the index" ''
-else
-    rule 'rooms' "$(echo index: $index; echo banners: $banners)"
-fi
+for header in prof.h prof_cuda.h; do
+    index=$(awk '/Rooms, in this order/ {on = 1} on && (/\*\// || /^ *$/) {exit} on' $header |
+        grep -o '@[A-Z-]*')
+    banners=$(sed -n 's|^/\* ---- \(@[A-Z-]*\):* .*$|\1|p' $header)
+    if [ -n "$index" ] && [ "$index" = "$banners" ]; then
+        rule "rooms of $header: $(echo "$index" | wc -l), as in the index" ''
+    else
+        rule "rooms of $header" "$(echo index: $index; echo banners: $banners)"
+    fi
+done
 
-# ---- The functions of prof.h ----
+# ---- The functions of the headers ----
 
 # "LENGTH NAME" of each, from the line with its opening brace to its closing one, both at column 0
 # or at the end of the head.
@@ -49,7 +51,7 @@ functions() {
             if (/}$/) print 1, name
             else { in_body = 1; begin = NR }
             head = ""
-        }' prof.h
+        }' prof.h prof_cuda.h
 }
 
 lengths=$(functions | sort -n)
