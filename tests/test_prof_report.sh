@@ -96,6 +96,11 @@ gives report_name 'aten::linear,aten::addmm,aten::convolution' key -s none --nam
 gives report_category 'train.py(12): step,nn.Module: Linear_0' key -s count \
     --category python_function "$now"
 gives report_pid 'no tid' key --pid 0 --category cpu_op tests/traces/defects.json
+gives report_from 'aten::convolution' key --from 290us --name '^aten::' "$now"
+gives report_from_to 'aten::linear' key --from 9us --to 0.015ms --name '^aten::' "$now"
+gives report_step 1,1,1 count --step 1 --name '^aten::' "$now"
+says report_no_step 'there is no ProfilerStep#7' 2 "$prof" report --step 7 "$now"
+says report_bad_from "'soon' is no time" 2 "$prof" report --from soon "$now"
 gives report_top_level 'ProfilerStep#1' key --top-level --name Step -s cpu_time_total -n 1 "$now"
 gives report_memory '65536,65536,65536' device_memory_usage -s cpu_time_total \
     --name 'Step|linear|addmm' --category cpu_op,user_annotation "$now"

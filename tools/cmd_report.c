@@ -1,5 +1,6 @@
 /* prof report: PyTorch's table, from any trace. */
 #include "report_page.h"
+#include "trace_range.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@ const command report_command = {
     "      the ten kernels that took the most device time\n"
     "  prof report --group-by-input-shape --name '^aten::' rank*.json\n"
     "      the ops of all ranks, by their inputs' shapes\n"
+    "  prof report --step 3 trace.json\n"
+    "      one step of the profiler's schedule alone\n"
     "  prof report --format html -o report.html trace.json\n"
     "      a page with table, flame graph, device timeline and memory\n", run
 };
@@ -23,7 +26,8 @@ typedef struct report_options {
     row_options rows;
     const char *sort, *format, *header, *unit, *output;
     int64_t limit, name_width, stack_width, shapes_width;
-    bool top_level, no_notes;
+    bool top_level;
+    range_options range;
 } report_options;
 
 static bool unit_parse(const char *text, prof_time_unit *unit) {
@@ -125,6 +129,7 @@ static int run(int argc, char **argv) {
          "only rows of these: cpu_op, kernel, python_function, ..."},
         {"name", 0, OPTION_TEXT, &rows->filter.name, "REGEX", "only rows whose name it matches"},
         {"pid", 0, OPTION_LIST, &rows->filter.pids, "PID", "only events of these processes"},
+        RANGE_OPTIONS(o.range),
         {"device", 0, OPTION_FLAG, &rows->device, NULL,
          "--no-device: no device times and rows; less memory"},
         {"memory", 0, OPTION_FLAG, &rows->memory, NULL,
@@ -148,8 +153,10 @@ static int run(int argc, char **argv) {
     if (!understand(&o, &desc, &format) || !rows_begin(&table, rows)) return EXIT_BAD;
     report_page *page = format == FORMAT_HTML ? page_new(&table) : NULL;
     status = EXIT_OK;
+    rows->filter.by_time = o.range.from || o.range.to || o.range.step;
     for (int i = 1; i <= count; i++)
-        if (rows_read(&table, argv[i]) != EXIT_OK) status = EXIT_BAD;
+        if (range_find(&o.range, argv[i], &rows->filter.from_ns, &rows->filter.to_ns) ||
+            rows_read(&table, argv[i])) status = EXIT_BAD;
     rows_finish(&table);
     const char *slash = strrchr(argv[1], '/');
     const char *title = o.header ? o.header : slash ? slash + 1 : argv[1];

@@ -124,7 +124,7 @@ static bool taken(const row_table *t, const trace_event *event) {
         if (!listed(&filter->pids, text ? event->pid_text.data : pid,
                     text ? event->pid_text.size : (size_t)size)) return false;
     }
-    return !(filter->from_ns || filter->to_ns) ||
+    return !filter->by_time ||
            (event->ts_ns >= filter->from_ns && event->ts_ns < filter->to_ns);
 }
 

@@ -10,7 +10,8 @@ typedef struct row_filter {
     text_list categories;       /* as the file names them; none: the usual ones */
     text_list pids;
     const char *name;           /* extended regular expression; NULL: all */
-    int64_t from_ns, to_ns;     /* events that begin in [from, to), in the file's time; 0, 0: all */
+    bool by_time;               /* only events that begin in [from_ns, to_ns), the file's time */
+    int64_t from_ns, to_ns;
 } row_filter;
 
 typedef struct row_options {

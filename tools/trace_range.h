@@ -1,0 +1,22 @@
+/* A part of a trace by time or step, as --from, --to and --step name it. */
+#ifndef PROF_TRACE_RANGE_H
+#define PROF_TRACE_RANGE_H
+
+#include "trace_reader.h"
+
+typedef struct range_options {
+    const char *from, *to;       /* "20ms" since the first event; NULL: the file's end */
+    const char *step;            /* "3": the range of ProfilerStep#3; NULL */
+} range_options;
+
+#define RANGE_OPTIONS(range) \
+    {"from", 0, OPTION_TEXT, &(range).from, "TIME", \
+     "only what begins then or later: 1.5s, 20ms, 300us since the first event"}, \
+    {"to", 0, OPTION_TEXT, &(range).to, "TIME", "only what begins before"}, \
+    {"step", 0, OPTION_TEXT, &(range).step, "N", "only what begins in ProfilerStep#N"}
+
+/* The range in the file's own time. Reads the file once when there is a range; both INT64_MIN and
+   INT64_MAX when there is none. Returns the exit code; it has told what is wrong. */
+int range_find(const range_options *options, const char *path, int64_t *from_ns, int64_t *to_ns);
+
+#endif
