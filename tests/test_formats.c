@@ -53,7 +53,8 @@ static void test_csv(void) {
               "device_memory_usage,self_device_memory_usage,flops,node_id,device_type,is_async,"
               "is_remote,is_legacy,is_user_annotation,overload_name,input_shapes,stack\r\n"
               "\"a \"\"quoted\"\", name\n\",2,3.001,3.001,1.500,1.499,1.501,0.000,0.000,0.000,0,0,"
-              "0,0,12,-1,0,0,0,0,0,\"\",\"[[2, 3], [[2, 3], []]]\",\"a.c(1): f\nsay \"\"b\"\"\"\r\n");
+              "0,0,12,-1,0,0,0,0,0,\"\",\"[[2, 3], [[2, 3], []]]\","
+              "\"a.c(1): f\nsay \"\"b\"\"\"\r\n");
     test_text_clear(&text);
 }
 
