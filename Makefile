@@ -84,10 +84,14 @@ size: setup-embedded ## measure bytes and instructions on microcontrollers, into
 lint: ## check line and function lengths, the room index, the scripts
 	@sh tools/lint.sh
 
-install: build/prof ## install prof.h, prof.pc and prof under PREFIX (/usr/local); DESTDIR is honoured
+install: build/prof ## install prof.h, prof.pc, prof and its manual under PREFIX (/usr/local); DESTDIR is honoured
 	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/lib/pkgconfig" \
-	    "$(DESTDIR)$(PREFIX)/bin"
+	    "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" \
+	    "$(DESTDIR)$(PREFIX)/share/bash-completion/completions"
 	install -m 755 build/prof "$(DESTDIR)$(PREFIX)/bin/prof"
+	sh tools/man.sh build/prof > "$(DESTDIR)$(PREFIX)/share/man/man1/prof.1"
+	install -m 644 tools/completion.bash \
+	    "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/prof"
 	install -m 644 prof.h prof_cuda.h "$(DESTDIR)$(PREFIX)/include"
 	version=$$(sed -n 's/^#define PROF_VERSION "\(.*\)"/\1/p' prof.h); \
 	sed -e "s|@PREFIX@|$(PREFIX)|" -e "s|@VERSION@|$$version|" prof.pc.in \

@@ -39,7 +39,8 @@ void warn(const char *file, const char *format, ...) {
 
 static void print_option(const option_spec *option) {
     char left[64];
-    int size = snprintf(left, sizeof left, "--%s%s%s", option->name,
+    bool is_on = option->type == OPTION_FLAG && *(const bool *)option->value;
+    int size = snprintf(left, sizeof left, "--%s%s%s%s", is_on ? "no-" : "", option->name,
                         option->placeholder ? " " : "",
                         option->placeholder ? option->placeholder : "");
     if (option->letter) snprintf(left + size, sizeof left - (size_t)size, ", -%c", option->letter);
