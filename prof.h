@@ -1665,7 +1665,7 @@ PROF__FN prof__real prof__real_from_double(double d) {
 
 PROF__FN prof__real prof__real_div(prof__real a, prof__real b) {
     uint64_t q = 0, r = a.m;
-    prof__real out = { 0, 0, false };
+    prof__real out = { 0, 0, a.negative != b.negative };   /* Python's -0.0, too */
     if (!a.m || !b.m) return out;
     for (int i = 0; i < 63; i++) {       /* 62 or 63 bits of quotient; r tells if more follow */
         q <<= 1;

@@ -33,6 +33,7 @@ if command -v python3 >/dev/null; then
     for seed in 1 2; do
         mkdir -p "$out/seed$seed"
         if python3 tests/make_vectors.py $seed "$out/seed$seed" >"$out/seed$seed.log" 2>&1 &&
+            python3 tests/make_event_vectors.py $seed "$out/seed$seed/event_lists.json" &&
             build/tests/replay "$out/seed$seed"/*.json >"$out/seed$seed.log" 2>&1; then
             echo "ok replay_seed_$seed: $(tail -n 1 "$out/seed$seed.log")"
         else
@@ -41,6 +42,11 @@ if command -v python3 >/dev/null; then
             echo "not ok replay_seed_$seed: $(tail -n 1 "$out/seed$seed.log")"
         fi
     done
+    said=$(python3 tests/make_event_vectors.py --check tests/vectors/event_lists.json.gz | tail -n 1)
+    case $said in
+    *', 0 differences') echo "ok replay_reference: $said" ;;
+    *) failed=1; echo "not ok replay_reference: $said" ;;
+    esac
 else
     echo 'skip replay_seeds: python3 is not installed'
 fi

@@ -1,4 +1,4 @@
-/* Windows open and close while threads mark zones: every trace is whole, nothing is counted twice. */
+/* Windows open and close while threads mark zones: every trace is whole, nothing counts twice. */
 #include "test.h"
 
 #include <pthread.h>
