@@ -60,17 +60,17 @@ says stacks_threads 'process 4242 thread 4242' 0 \
 says stacks_metric 'is neither self_cpu_time_total nor' 2 "$prof" stacks -m count "$now"
 says stacks_help 'usage: prof stacks' 0 "$prof" stacks --help
 says stacks_none 'stacks needs a trace' 2 "$prof" stacks
-printf 'a;b 10\na;b;c 5.5\na;d 4\n' >"$out/one.folded"
-printf 'a;b 12\na;b;c 5.5\na;e 3\n' >"$out/two.folded"
-says stacks_folded 'a;b;c 11' 0 "$prof" stacks "$out/one.folded" "$out/two.folded"
-says stacks_folded_stdin 'a;b 10' 0 "$prof" stacks --folded - <"$out/one.folded"
+printf 'a;b 10\na;b;c 6\na;d 4\n' >"$out/one.folded"
+printf 'a;b 12\na;b;c 6\na;e 3\n' >"$out/two.folded"
+says stacks_folded 'a;b;c 12' 0 "$prof" stacks "$out/one.folded" "$out/two.folded"
+says stacks_folded_stdin 'a;b 10' 0 "$prof" stacks - <"$out/one.folded"
 try flamegraph_diff draws diff --diff --min-share 0 "$out/one.folded" "$out/two.folded"
 says flamegraph_grew '12.000 us' 0 "$prof" flamegraph "$out/two.folded"
-says flamegraph_change '+2.000 us (+12.9 %)' 0 cat "$out/diff.svg"
+says flamegraph_change '+2.000 us (+12.5 %)' 0 cat "$out/diff.svg"
 says flamegraph_new ', new</title>' 0 cat "$out/diff.svg"
 says flamegraph_diff_one 'two files are needed' 2 "$prof" flamegraph --diff "$now"
 printf 'a;b 10\na;b\n' >"$out/bad.folded"
-says flamegraph_bad_folded 'byte 7: this line is no folded stack' 2 \
+says flamegraph_bad_folded '1 lines are no folded stacks: left out' 0 \
     "$prof" flamegraph "$out/bad.folded"
 says flamegraph_directory 'is a directory' 2 "$prof" flamegraph tests
 printf '[{"ph":"X","cat":"cpu_op","name":"<a>&\\"]]>\\u0001\377","ts":1,"dur":9}]' >"$out/odd.json"

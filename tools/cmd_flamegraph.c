@@ -14,7 +14,7 @@ const command flamegraph_command = {
     "      device time, with the kernels below the calls that launched them\n"
     "  prof flamegraph --diff before.json after.json -o change.svg\n"
     "      as wide as after; red took longer than before, blue less\n"
-    "  perf script | stackcollapse-perf.pl | prof flamegraph --folded -o perf.svg -\n"
+    "  perf script | stackcollapse-perf.pl | prof flamegraph -o perf.svg -\n"
     "      any folded stacks\n", run
 };
 
@@ -375,8 +375,6 @@ static int run(int argc, char **argv) {
         {"frames-only", 0, OPTION_FLAG, &o.flame.frames_only, NULL,
          "Python functions only; ops' times are theirs"},
         {"threads", 0, OPTION_FLAG, &o.flame.threads, NULL, "the outermost frame is the thread"},
-        {"folded", 0, OPTION_FLAG, &o.flame.folded, NULL,
-         "the files are folded stacks (for stdin)"},
         {"min-share", 0, OPTION_NUMBER, &o.least, "PERCENT",
          "frames narrower than this are left out (0.02)"},
         {"title", 0, OPTION_TEXT, &o.title, "TEXT", "instead of the file's name"},

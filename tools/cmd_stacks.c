@@ -59,7 +59,6 @@ static int run(int argc, char **argv) {
         {"frames-only", 0, OPTION_FLAG, &o.frames_only, NULL,
          "Python functions only; ops' times are theirs"},
         {"threads", 0, OPTION_FLAG, &o.threads, NULL, "the outermost entry is the thread"},
-        {"folded", 0, OPTION_FLAG, &o.folded, NULL, "the files are folded stacks (for stdin)"},
         {"output", 'o', OPTION_TEXT, &path, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };

@@ -169,8 +169,9 @@ static void walk_tree(walk *w) {
     if (w->options->device && w->options->kernels) add_kernels(w);
 }
 
-static int read_trace(flame *f, const flame_options *options, const char *path) {
+int flame_read(flame *f, const flame_options *options, const char *path) {
     trace_reader *reader = trace_open(path);
+    begin(f);
     if (!reader) return EXIT_BAD;
     walk w = {.f = f, .options = options};
     w.tree.without_kernels = !options->device;
@@ -186,55 +187,6 @@ static int read_trace(flame *f, const flame_options *options, const char *path) 
     free(w.nodes);
     free(w.open);
     return trace_close(reader);
-}
-
-/* ---- From folded stacks: "outer;inner MICROSECONDS" ---- */
-
-static bool add_line(flame *f, const char *line, const char *end) {
-    const char *space = end;
-    while (space > line && space[-1] != ' ') space--;
-    int64_t ns;
-    trace_text number = {space, (size_t)(end - space)};
-    if (space == line || !json_ns(number, &ns)) return false;
-    uint32_t node = 0;
-    for (const char *p = line; p < space; ) {
-        const char *stop = memchr(p, ';', (size_t)(space - 1 - p));
-        if (!stop) stop = space - 1;
-        node = node_below(f, node, p, (size_t)(stop - p), TRACE_OTHER);
-        p = stop + 1;
-    }
-    f->nodes[node].self += ns;
-    return true;
-}
-
-static int add_lines(flame *f, const char *path, const char *text, size_t size) {
-    for (size_t at = 0; at < size; ) {
-        const char *line = text + at, *end = memchr(line, '\n', size - at);
-        size_t length = end ? (size_t)(end - line) : size - at, used = length;
-        while (used && (line[used - 1] == '\r' || line[used - 1] == ' ')) used--;
-        if (used && !add_line(f, line, line + used))
-            return fail(path, "byte %zu: this line is no folded stack: it does not end in a number",
-                        at);
-        at += length + 1;
-    }
-    return EXIT_OK;
-}
-
-/* Neither an object, an array, a byte order mark, nor nothing at all? */
-static bool looks_folded(const char *path) {
-    char first;
-    return file_peek(path, &first, 1) && first > 0x20 && first < 0x7F && first != '{' &&
-           first != '[';
-}
-
-int flame_read(flame *f, const flame_options *options, const char *path) {
-    begin(f);
-    if (!options->folded && !looks_folded(path)) return read_trace(f, options, path);
-    size_t size;
-    char *text = file_read(path, &size);
-    int status = text ? add_lines(f, path, text, size) : EXIT_BAD;
-    free(text);
-    return status;
 }
 
 /* ---- The whole ---- */

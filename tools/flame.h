@@ -1,5 +1,4 @@
-/* Call paths and the time spent in each, from traces and from folded stacks: for stacks and
-   flamegraph.
+/* Call paths and the time spent in each: for stacks and flamegraph.
 
        flame f = {0};
        flame_read(&f, &options, path);
@@ -17,7 +16,6 @@ typedef struct flame_options {
     bool python;                /* Python functions are entries where the trace has them */
     bool frames_only;           /* only they are, and an op's time is its frames' (export_stacks) */
     bool threads;               /* the outermost entry is the thread */
-    bool folded;                /* the files are folded stacks; else told by their first byte */
 } flame_options;
 
 /* One path: its name below its parent's path. Node 0 is the root, of no name. */
