@@ -4,6 +4,7 @@
     read_more.py stacks TRACE FOLDED      prof stacks TRACE
     read_more.py gaps TRACE GAPS.json     prof gaps --format json TRACE
     read_more.py memory TRACE CSV TIMELINE RAW     prof memory --format csv, json, raw TRACE
+    read_more.py cut TRACE PART FROM TO   prof cut --file-time --from FROM --to TO TRACE
     read_more.py svg FILE...              well-formed, frames within their parents
 
 Prints what differs; exit status 1 when something does.
@@ -128,13 +129,58 @@ def gaps(trace, file):
         yield f"{got}, not {want}"
 
 
+def everything(path):
+    with (gzip.open if path.endswith(".gz") else open)(path, "rt", errors="replace") as file:
+        return json.load(file, parse_float=Decimal)
+
+
+def events_of(trace):
+    return trace.get("traceEvents", []) if isinstance(trace, dict) else trace
+
+
+def cut(trace, part, begin, end):
+    whole, got = everything(trace), everything(part)
+    if isinstance(whole, dict) and {**whole, "traceEvents": 0} != {**got, "traceEvents": 0}:
+        yield "the members differ"
+    begin, end, launches, works, want = ns(Decimal(begin)), ns(Decimal(end)), {}, [], []
+
+    def inside(e, low=begin, high=end):
+        start = ns(e.get("ts", 0))
+        return start < high and (start + ns(e.get("dur", 0)) > low or start >= low)
+
+    for e in events_of(whole):
+        if e.get("ph") == "X" and e.get("cat") in RUNTIME and "correlation" in e.get("args", {}):
+            launches[e["args"]["correlation"]] = inside(e)
+    low, high = begin, end
+    for e in events_of(whole):
+        if e.get("ph") == "X" and e.get("cat") in DEVICE:
+            if launches.get((e.get("args") or {}).get("correlation"), inside(e)):
+                works.append(e)
+                low, high = min(low, ns(e["ts"])), max(high, ns(e["ts"]) + ns(e.get("dur", 0)))
+    for e in events_of(whole):
+        if e.get("ph") == "X" and e.get("cat") in ("gpu_user_annotation", "cuda_sync"):
+            want += [e] if inside(e, low, high) else []
+        elif e.get("ph") == "X":
+            want += [e] if e.get("cat") not in DEVICE and inside(e) else []
+        elif e.get("ph") == "M" or (e.get("ph") not in "stf" and begin <= ns(e.get("ts", 0)) < end):
+            want.append(e)
+    parts, flows = [], collections.Counter()
+    for e in events_of(got):
+        if e.get("ph") in "sf":
+            flows[e.get("cat"), str(e.get("id")), e["ph"]] += 1
+        else:
+            parts.append(e)
+    if sorted(map(str, parts)) != sorted(map(str, want + works)):
+        yield f"{len(parts)} events, not {len(want)} and {len(works)} of devices"
+    for cat, number, phase in flows:
+        if (cat, number, "f" if phase == "s" else "s") not in flows:
+            yield f"flow {cat} {number} has only one end"
+
+
 def peaks(trace):
     """{device: (peak, allocations, frees)} by the totals that the trace itself has."""
-    with (gzip.open if trace.endswith(".gz") else open)(trace, "rt", errors="replace") as file:
-        trace = json.load(file)
-    events = trace.get("traceEvents", []) if isinstance(trace, dict) else trace
     found = {}
-    for e in events:
+    for e in events_of(everything(trace)):
         if e.get("name") == "[memory]" and e.get("ph") == "i":
             args = e["args"]
             name = {0: "cpu", 1: "cuda"}[args["Device Type"]]

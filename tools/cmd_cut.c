@@ -1,0 +1,301 @@
+/* prof cut: a part of a trace, by time or by step, with the device work that it launched. */
+#include "trace_writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int run(int argc, char **argv);
+
+const command cut_command = {
+    "cut", "--from TIME --to TIME | --step N  [OPTION]... TRACE",
+    "a part of a trace, by time or step",
+    "  prof cut --from 1.5s --to 1600ms -o part.json.gz trace.json.gz\n"
+    "      times since the trace's first event, in s, ms, us (also without a unit) or ns\n"
+    "  prof cut --step 7 -o step7.json trace.json\n"
+    "      what happened in ProfilerStep#7\n\n"
+    "Events that reach into the window are there whole, unless --clip; kernels, copies and fills\n"
+    "are there when their launch is, whenever they ran. Flows are there with both ends.\n", run
+};
+
+typedef struct cut_options {
+    const char *from, *to, *path;
+    int64_t step;
+    bool clip, file_time;
+} cut_options;
+
+typedef struct device_work { int64_t correlation, start_ns, end_ns; uint64_t place; } device_work;
+
+typedef struct cutter {
+    const cut_options *options;
+    const char *file;
+    int64_t begin_ns;           /* of the earliest event */
+    int64_t from_ns, to_ns;     /* the window, [from, to) */
+    int64_t work_from_ns, work_to_ns;    /* the window and all device work that is kept */
+    map launches;               /* correlation -> 1: outside of the window, 2: inside */
+    map places;                 /* (pid, tid, ts) of the kept events */
+    map device_rows;            /* (pid, tid) */
+    map flows;                  /* flow -> 1: its start is kept, 2: its end, 3 */
+    device_work *works;
+    size_t work_count, work_capacity;
+    int64_t first_step, last_step;
+} cutter;
+
+static uint64_t row_of(const trace_event *event) {
+    return hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid;
+}
+
+static uint64_t place_of(const trace_event *event) {
+    return hash_mix(row_of(event)) * 31 + (uint64_t)event->ts_ns;
+}
+
+static uint64_t flow_of(const trace_event *event) {
+    return hash_bytes(event->cat.data, event->cat.size) * 31 +
+           hash_bytes(event->id.data, event->id.size);
+}
+
+static bool is_device(const trace_event *event) {
+    return event->kind == TRACE_KERNEL || event->kind == TRACE_MEMCPY ||
+           event->kind == TRACE_MEMSET;
+}
+
+static bool is_flow(const trace_event *event) {
+    return event->phase == 's' || event->phase == 't' || event->phase == 'f';
+}
+
+static bool reaches(int64_t start_ns, int64_t end_ns, int64_t from_ns, int64_t to_ns) {
+    return start_ns < to_ns && (end_ns > from_ns || start_ns >= from_ns);
+}
+
+/* ---- What is kept ---- */
+
+static bool work_kept(const cutter *c, int64_t correlation, int64_t start_ns, int64_t end_ns) {
+    const uint64_t *launch = map_get(&c->launches, (uint64_t)correlation);
+    return launch ? *launch == 2 : reaches(start_ns, end_ns, c->from_ns, c->to_ns);
+}
+
+static bool complete_kept(const cutter *c, const trace_event *event) {
+    int64_t end_ns = event->ts_ns + event->dur_ns, correlation = INT64_MIN;
+    if (is_device(event)) {
+        trace_correlation(event, &correlation);
+        return work_kept(c, correlation, event->ts_ns, end_ns);
+    }
+    bool row = event->kind == TRACE_GPU_ANNOTATION || event->kind == TRACE_SYNC;
+    return row ? reaches(event->ts_ns, end_ns, c->work_from_ns, c->work_to_ns)
+               : reaches(event->ts_ns, end_ns, c->from_ns, c->to_ns);
+}
+
+static bool end_kept(const cutter *c, const trace_event *event) {
+    if (map_get(&c->places, place_of(event))) return true;
+    return event->ts_ns >= c->from_ns && event->ts_ns < c->to_ns &&
+           !map_get(&c->device_rows, row_of(event));
+}
+
+static bool event_kept(const cutter *c, const trace_event *event) {
+    if (event->phase == 'M') return true;
+    if (event->phase == 'X') return complete_kept(c, event);
+    if (is_flow(event)) {
+        const uint64_t *ends = map_get(&c->flows, flow_of(event));
+        return ends && *ends == 3 && end_kept(c, event);
+    }
+    return event->ts_ns >= c->from_ns && event->ts_ns < c->to_ns;
+}
+
+/* ---- Passes over the file ---- */
+
+static int for_each(cutter *c, void (*take)(cutter *c, const trace_event *event), bool quiet) {
+    trace_reader *reader = trace_open(c->file);
+    if (!reader) return EXIT_BAD;
+    reader->quiet = quiet;
+    while (trace_next(reader) != TRACE_END)
+        if (reader->item == TRACE_EVENT) take(c, &reader->event);
+    if (reader->events && reader->event.raw.size == 0 && !reader->failed)
+        reader->failed = fail(c->file, "this is not JSON: it cannot be cut");
+    return trace_close(reader);
+}
+
+static int64_t step_of(const trace_event *event) {
+    static const char start[] = "ProfilerStep#";
+    size_t size = sizeof start - 1;
+    int64_t number;
+    if (event->kind != TRACE_ANNOTATION || event->name.size <= size ||
+        memcmp(event->name.data, start, size) != 0) return -1;
+    trace_text digits = {event->name.data + size, event->name.size - size};
+    return json_int(digits, &number) ? number : -1;
+}
+
+static void find_window(cutter *c, const trace_event *event) {
+    if (event->phase != 'X') return;
+    int64_t step = step_of(event), end_ns = event->ts_ns + event->dur_ns;
+    if (event->ts_ns < c->begin_ns) c->begin_ns = event->ts_ns;
+    if (step < 0) return;
+    if (step < c->first_step || c->first_step < 0) c->first_step = step;
+    if (step > c->last_step) c->last_step = step;
+    if (step != c->options->step) return;
+    if (event->ts_ns < c->from_ns) c->from_ns = event->ts_ns;
+    if (end_ns > c->to_ns) c->to_ns = end_ns;
+}
+
+static void find_launches(cutter *c, const trace_event *event) {
+    int64_t end_ns = event->ts_ns + event->dur_ns, correlation = INT64_MIN;
+    if (event->phase != 'X') return;
+    if (is_device(event)) {
+        trace_correlation(event, &correlation);
+        GROW(c->works, c->work_count, c->work_capacity);
+        c->works[c->work_count++] = (device_work){correlation, event->ts_ns, end_ns,
+                                                  place_of(event)};
+        *map_put(&c->device_rows, row_of(event), NULL) = 1;
+        return;
+    }
+    bool kept = reaches(event->ts_ns, end_ns, c->from_ns, c->to_ns);
+    if (event->kind == TRACE_RUNTIME && trace_correlation(event, &correlation))
+        *map_put(&c->launches, (uint64_t)correlation, NULL) = kept ? 2 : 1;
+    if (kept) *map_put(&c->places, place_of(event), NULL) = 1;
+}
+
+static void find_work(cutter *c) {
+    c->work_from_ns = c->from_ns;
+    c->work_to_ns = c->to_ns;
+    for (size_t i = 0; i < c->work_count; i++) {
+        const device_work *work = &c->works[i];
+        if (!work_kept(c, work->correlation, work->start_ns, work->end_ns)) continue;
+        *map_put(&c->places, work->place, NULL) = 1;
+        if (work->start_ns < c->work_from_ns) c->work_from_ns = work->start_ns;
+        if (work->end_ns > c->work_to_ns) c->work_to_ns = work->end_ns;
+    }
+}
+
+static void find_flows(cutter *c, const trace_event *event) {
+    if (!is_flow(event) || event->phase == 't' || !end_kept(c, event)) return;
+    *map_put(&c->flows, flow_of(event), NULL) |= event->phase == 's' ? 1 : 2;
+}
+
+/* ---- The window ---- */
+
+static bool parse_time(const char *text, int64_t *ns) {
+    static const struct { const char *unit; double ns; } units[] = {
+        {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"", 1e3}, {"ns", 1}
+    };
+    char *end;
+    double value = strtod(text, &end);
+    for (size_t i = 0; end > text && i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].unit) != 0) continue;
+        if (!(value * units[i].ns < 4e18 && value * units[i].ns > -4e18)) return false;
+        trace_text digits = {text, (size_t)(end - text)};
+        if (units[i].ns == 1e3 && json_ns(digits, ns)) return true;     /* to the ns */
+        *ns = (int64_t)(value * units[i].ns);
+        return true;
+    }
+    return false;
+}
+
+static int set_window(cutter *c) {
+    const cut_options *o = c->options;
+    int64_t from = 0, to = INT64_MAX / 2, origin = o->file_time ? 0 : c->begin_ns;
+    if (o->step >= 0) {
+        if (c->to_ns != INT64_MIN) return EXIT_OK;
+        if (c->first_step < 0) return fail(c->file, "there are no steps (ProfilerStep#N) in it");
+        return fail(c->file, "there is no ProfilerStep#%lld in it; it has %lld to %lld",
+                    (long long)o->step, (long long)c->first_step, (long long)c->last_step);
+    }
+    if (o->from && !parse_time(o->from, &from))
+        return fail("--from", "'%s' is no time: 1.5s, 20ms, 300us, 300, 5ns", o->from);
+    if (o->to && !parse_time(o->to, &to))
+        return fail("--to", "'%s' is no time: 1.5s, 20ms, 300us, 300, 5ns", o->to);
+    c->from_ns = o->from ? origin + from : INT64_MIN / 2;
+    c->to_ns = o->to ? origin + to : INT64_MAX / 2;
+    if (c->from_ns >= c->to_ns) return fail("--to", "this time is not behind --from");
+    return EXIT_OK;
+}
+
+/* ---- Writing ---- */
+
+/* Shortens a call that reaches out of the window. */
+static void write_clipped(const cutter *c, const trace_event *event, output *out) {
+    int64_t start = event->ts_ns, end = start + event->dur_ns;
+    if (start < c->from_ns) start = c->from_ns;
+    if (end > c->to_ns) end = c->to_ns;
+    trace_text rest = event->raw, key, value;
+    text_edit edits[2];
+    size_t count = 0;
+    while (count < 2 && json_next(&rest, &key, &value)) {
+        bool ts = text_is(key, "ts");
+        if (!ts && !text_is(key, "dur")) continue;
+        int64_t ns = ts ? start : end - start;
+        edits[count].old = value;
+        snprintf(edits[count++].text, sizeof edits->text, "%s%lld.%03lld", ns < 0 ? "-" : "",
+                 (long long)(ns < 0 ? -ns : ns) / 1000, (long long)(ns < 0 ? -ns : ns) % 1000);
+    }
+    write_edited(out, event->raw, edits, count);
+}
+
+static int write_part(const cutter *c, output *out) {
+    trace_reader *reader = trace_open(c->file);
+    if (!reader) return EXIT_BAD;
+    trace_writer writer;
+    bool begun = false;
+    reader->quiet = true;
+    while (trace_next(reader) != TRACE_END) {
+        const trace_event *event = &reader->event;
+        if (!begun) writer_begin(&writer, out, reader->array_form);
+        begun = true;
+        if (reader->item == TRACE_MEMBER)
+            writer_member(&writer, reader->member.key, reader->member.value);
+        if (reader->item != TRACE_EVENT || !event_kept(c, event)) continue;
+        writer_event(&writer);
+        if (c->options->clip && event->phase == 'X' && !is_device(event) &&
+            event->kind != TRACE_GPU_ANNOTATION && event->kind != TRACE_SYNC)
+            write_clipped(c, event, out);
+        else output_write(out, event->raw.data, event->raw.size);
+    }
+    if (!begun) writer_begin(&writer, out, reader->array_form);
+    writer_end(&writer);
+    return trace_close(reader);
+}
+
+static int cut(cutter *c) {
+    output out;
+    int status = for_each(c, find_window, false);
+    if (status == EXIT_OK) status = set_window(c);
+    if (status == EXIT_OK) status = for_each(c, find_launches, true);
+    if (status != EXIT_OK) return status;
+    find_work(c);
+    status = for_each(c, find_flows, true);
+    if (status != EXIT_OK || !output_open(&out, c->options->path)) return EXIT_BAD;
+    status = write_part(c, &out);
+    if (status == EXIT_OK) return output_close(&out);
+    output_discard(&out);
+    return status;
+}
+
+static int run(int argc, char **argv) {
+    cut_options o = {.step = -1};
+    const option_spec options[] = {
+        {"from", 0, OPTION_TEXT, &o.from, "TIME", "begin of the window; default: of the trace"},
+        {"to", 0, OPTION_TEXT, &o.to, "TIME", "its end; default: of the trace"},
+        {"step", 0, OPTION_COUNT, &o.step, "N", "the window of ProfilerStep#N"},
+        {"file-time", 0, OPTION_FLAG, &o.file_time, NULL,
+         "TIME is as ts in the file, not since the first event"},
+        {"clip", 0, OPTION_FLAG, &o.clip, NULL, "shorten what reaches out of the window"},
+        {"output", 'o', OPTION_TEXT, &o.path, "FILE", "instead of stdout; .gz by its ending"},
+        {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
+    };
+    int status, count = options_parse(&cut_command, options, argc, argv, &status);
+    if (count < 0) return status;
+    if (count != 1) return fail(NULL, "cut takes one trace; see prof cut --help");
+    if ((o.step >= 0) == (o.from || o.to))
+        return fail(NULL, "cut needs --from, --to or both, or else --step");
+    if (strcmp(argv[1], "-") == 0)
+        return fail("-", "cut reads its input four times: it has to be a file");
+    cutter c = {
+        .options = &o, .file = argv[1], .begin_ns = INT64_MAX, .from_ns = INT64_MAX,
+        .to_ns = INT64_MIN, .first_step = -1, .last_step = -1
+    };
+    status = cut(&c);
+    map_free(&c.launches);
+    map_free(&c.places);
+    map_free(&c.device_rows);
+    map_free(&c.flows);
+    free(c.works);
+    return status;
+}
