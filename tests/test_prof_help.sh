@@ -1,5 +1,6 @@
 #!/bin/sh
 # What the prof command says of itself, and what make install puts where.
+# shellcheck disable=SC2016   # what another shell is to expand
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/prof.sh

@@ -96,6 +96,8 @@ gives report_name 'aten::linear,aten::addmm,aten::convolution' key -s none --nam
 gives report_category 'train.py(12): step,nn.Module: Linear_0' key -s count \
     --category python_function "$now"
 gives report_pid 'no tid' key --pid 0 --category cpu_op tests/traces/defects.json
+gives report_flops 4194304,0 flops --flops --name 'addmm|linear' -s self_cpu_time_total "$now"
+gives report_flops_stack 4194304 flops --flops --group-by-stack 1 --name addmm "$now"
 gives report_from 'aten::convolution' key --from 290us --name '^aten::' "$now"
 gives report_from_to 'aten::linear' key --from 9us --to 0.015ms --name '^aten::' "$now"
 gives report_step 1,1,1 count --step 1 --name '^aten::' "$now"
@@ -178,6 +180,9 @@ echo '[] x' >"$out/behind.json"
 refuses report_behind 'byte 3: something follows the end' "$out/behind.json"
 head -c 900 "$out/now.json.gz" >"$out/cut.json.gz"
 refuses report_cut_gzip 'the gzip file ends early' "$out/cut.json.gz"
+says report_no_events 'there are no complete events' 0 "$prof" report "$out/none.json"
+echo '{"schema": "1.1.1", "nodes": [{"id": 1}]}' >"$out/et.json"
+says report_execution_trace 'this is an execution trace' 0 "$prof" report "$out/et.json"
 head -c 5000 "$now" >"$out/cut.json"
 says report_cut 'the file ends early; read up to there' 0 "$prof" report "$out/cut.json"
 says report_nan '4 NaN or infinite numbers, taken as absent' 0 \

@@ -195,17 +195,22 @@ static int run(int argc, char **argv) {
     table_format format;
     if (!check(&o, count, &format)) return EXIT_BAD;
     pairs all = {0};
+    int64_t first_ns[2] = {0, 0};
     status = EXIT_OK;
     for (int side = 0; side < 2 && status == EXIT_OK; side++) {
         row_table table = {0};
         if (!rows_begin(&table, &o.rows)) return EXIT_BAD;
         status = rows_read(&table, argv[1 + side]);
         rows_finish(&table);
+        first_ns[side] = table.first_ns;
         add_side(&all, &table, side, &o);
         add_devices(&all, &table, side);
         rows_free(&table);
     }
-    bool regression = false;
+    bool regression = false, dated = first_ns[0] > 1000000000000000000 &&
+                                     first_ns[1] > 1000000000000000000;
+    if (dated && first_ns[0] > first_ns[1])
+        warn(argv[1], "was recorded after %s: are the two files swapped?", argv[2]);
     if (status == EXIT_OK) status = write_pairs(&all, &o, format, &regression);
     intern_free(&all.keys);
     map_free(&all.device_numbers);

@@ -134,6 +134,8 @@ static int run(int argc, char **argv) {
          "no device times and rows; less memory"},
         {"memory", 0, OPTION_FLAG, &rows->memory, NULL,
          "no columns of memory, where the trace has it"},
+        {"flops", 0, OPTION_FLAG, &rows->with_flops, NULL,
+         "a column of FLOPs, by the inputs' shapes, as profile(with_flops=True)"},
         {"time-unit", 0, OPTION_TEXT, &o.unit, "UNIT", "s, ms or us; default: each time its own"},
         {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "of the name's column, or all (55)"},
         {"stack-width", 0, OPTION_COUNT, &o.stack_width, "N", "of the stack's column (75)"},

@@ -445,14 +445,17 @@ static int by_offset(const void *a, const void *b) {
 static void write_findings(const checker *c, const char *path, table_format format, output *out) {
     static const char *const heads[] = {"Byte", "Level", "Rule", "Finding"};
     static const bool numbers[] = {true, false, false, false};
+    bool colours = !out->path && use_colours(stdout);
     sheet s;
     sheet_begin(&s, heads, numbers, 4);
     for (size_t i = 0; i < c->count; i++) {
         const finding *f = &c->findings[i];
         const char *level = rules[f->rule].is_error ? "error" : "warning";
         if (format == FORMAT_TEXT) {
-            output_format(out, "%s: byte %llu: %s: %s: %s\n", path, (unsigned long long)f->offset,
-                          level, rules[f->rule].name, f->text);
+            const char *colour = !colours ? "" : rules[f->rule].is_error ? "\033[31m" : "\033[33m";
+            output_format(out, "%s: byte %llu: %s%s%s: %s: %s\n", path,
+                          (unsigned long long)f->offset, colour, level, colours ? "\033[0m" : "",
+                          rules[f->rule].name, f->text);
             continue;
         }
         char **cell = sheet_row(&s);

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "amounts.h"
-
 /* What one row is about; compared byte by byte, so zeroed before it is filled. */
 typedef struct group_key {
     uint32_t name, shapes, overload, stack;
@@ -202,14 +200,24 @@ static void add_device_event(row_table *t, const trace_event *event) {
     row->min_ns = 0;
 }
 
+static void note_amount(row_table *t, const trace_event *event) {
+    GROW(t->call_amounts, t->tree.count - 1, t->amount_capacity);
+    t->call_amounts[t->tree.count - 1] = event->kind == TRACE_CPU_OP
+        ? amounts_add(&t->amounts, NULL, event) : 0;
+}
+
 static void add_event(row_table *t, const trace_event *event) {
     if (!taken(t, event)) return;
-    t->events += event->phase == 'X';
+    if (event->phase == 'X') {
+        t->events++;
+        if (event->ts_ns < t->file_first_ns) t->file_first_ns = event->ts_ns;
+    }
     note_device(t, event);
     call *new_call = tree_add(&t->tree, event);
     if (new_call) {
         bool row = shown(t, event, new_call->name);
         new_call->key = row ? event_group(t, event, new_call->name, PROF_DEVICE_CPU) : NO_CALL;
+        if (t->options->with_flops) note_amount(t, event);
     } else if (event->phase == 'X' && (t->options->device || !event->kind)) {
         add_device_event(t, event);
     }
@@ -247,6 +255,10 @@ static void add_call_to_row(row_table *t, const call *c) {
     prof_average *row = row_of(t, c);
     if (row->count == 0) row->parent = c->is_child ? 0 : PROF_NONE;
     row->count++;
+    if (t->options->with_flops) {
+        uint32_t number = t->call_amounts[c - t->tree.calls];
+        if (number) row->flops += (int64_t)t->amounts.list[number].flops;
+    }
     row->cpu_time_total_ns += c->dur_ns;
     row->self_cpu_time_total_ns += c->self_ns;
     row->device_time_total_ns += c->device_ns;
@@ -332,6 +344,7 @@ bool rows_begin(row_table *t, const row_options *options) {
     t->tree.with_python = options->by_stack > 0 ||
                           listed(&options->filter.categories, "python_function", 15);
     t->tree.with_memory = options->memory;
+    t->view.with_flops = t->amounts.with_flops = options->with_flops;
     if (!options->filter.name) return true;
     t->has_name = regcomp(&t->name, options->filter.name, REG_EXTENDED | REG_NOSUB) == 0;
     if (!t->has_name)
@@ -342,7 +355,11 @@ bool rows_begin(row_table *t, const row_options *options) {
 int rows_read(row_table *t, const char *path) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
+    uint64_t events = t->events;
+    bool nodes = false;
+    t->file_first_ns = INT64_MAX;
     while (trace_next(reader) != TRACE_END) {
+        nodes |= reader->item == TRACE_NODE;
         if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "deviceProperties"))
             name_devices(t, reader->member.value);
         if (reader->item != TRACE_EVENT) continue;
@@ -354,6 +371,11 @@ int rows_read(row_table *t, const char *path) {
         add_call_to_row(t, &t->tree.calls[t->tree.order[i]]);
     add_memory(t);
     if (t->on_tree) t->on_tree(t->user, &t->tree);
+    if (t->events == events && !reader->failed)
+        warn(path, nodes ? "this is an execution trace, without times: see prof et"
+                         : "there are no complete events in it");
+    else if (t->file_first_ns + reader->base_time_ns < t->first_ns || events == 0)
+        t->first_ns = t->file_first_ns + reader->base_time_ns;
     t->overlaps += t->tree.overlaps;
     t->unowned += t->tree.unowned;
     tree_clear(&t->tree);
@@ -372,6 +394,8 @@ void rows_free(row_table *t) {
     intern_free(&t->groups);
     intern_free(&t->texts);
     arena_free(&t->memory);
+    amounts_free(&t->amounts);
+    free(t->call_amounts);
     free(t->rows);
     free(t->devices);
     if (t->has_name) regfree(&t->name);

@@ -4,6 +4,7 @@
 
 #include <regex.h>
 
+#include "amounts.h"
 #include "call_tree.h"
 
 typedef struct row_filter {
@@ -38,12 +39,17 @@ typedef struct row_table {
     size_t device_count, device_capacity;
     uint64_t events;            /* complete events of all files */
     uint64_t overlaps, unowned, kernels;
+    int64_t first_ns;           /* when the first event of all files began, with its file's base */
     /* inside */
     call_tree tree;             /* of the file read last */
     interner groups, texts;
+    amounts amounts;            /* with_flops: of the ops, and their numbers by call */
+    uint32_t *call_amounts;
+    size_t amount_capacity;
     arena memory;
     regex_t name;
-    bool has_name, has_changes;
+    bool has_name;
+    int64_t file_first_ns;
     /* for those who want more of each file */
     void (*on_event)(void *user, const trace_event *event);
     void (*on_tree)(void *user, const call_tree *tree);
