@@ -143,7 +143,7 @@ PROF_API const char *prof_cuda_status(void);
 
 PROF_API prof_cuda_stats prof_cuda_get_stats(void);
 
-/* The GPU with this number, from the driver. False: there is none. */
+/* The GPU with this number, from the driver, which it loads. False: there is none. */
 PROF_API bool prof_cuda_get_device(int32_t id, prof_cuda_device *out);
 
 /* Asks CUPTI for what is complete; a session does so at prof_step when its buffers run low. */
@@ -678,7 +678,7 @@ PROF__FN uint32_t prof_cuda__name_of(const char *s) {
 
 PROF__FN bool prof_cuda__fits(size_t bytes) {
     const struct prof_cuda__all *g = &prof_cuda__;
-    size_t tables = (g->record_count + 2) * 2 * sizeof(uint32_t);
+    size_t tables = (g->record_count + 4) * 2 * sizeof(uint32_t);
     return (size_t)(g->high - g->low) >= bytes + tables;
 }
 
@@ -875,7 +875,7 @@ PROF__FN void prof_cuda__take_call(const prof_cuda__call *c) {
 PROF__FN void prof_cuda__take_overhead(const prof_cuda__overhead *o, size_t room) {
     struct prof_cuda__all *g = &prof_cuda__;
     const prof_cuda__overhead3 *o3 = (const prof_cuda__overhead3 *)(const void *)o;
-    if (g->stats.cupti_version >= 22 && room >= sizeof *o3 && !g->desc.symbol) free(o3->data);
+    if (g->stats.cupti_version >= 22 && room >= sizeof *o3) free(o3->data);
     if (!prof_cuda__in_window(o->start)) return;
     g->stats.other += prof_cuda__keep(o->kind, o->start, o->end, 0, o->overhead_kind & 0xffffff);
 }
@@ -998,7 +998,8 @@ PROF__FN void prof_cuda__requested(uint8_t **buffer, size_t *size, size_t *most)
     *buffer = NULL;
     *size = *most = 0;
     prof_cuda__lock();
-    if (g->free_count) {
+    if (PROF__LOAD(g->state) == PROF_CUDA_OFF) {   /* shut down, and CUPTI was not told */
+    } else if (g->free_count) {
         uint32_t i = g->free_list[--g->free_count];
         g->is_out[i] = true;
         *buffer = g->pool + i * g->buffer_size;
@@ -1020,7 +1021,8 @@ PROF__FN void prof_cuda__requested(uint8_t **buffer, size_t *size, size_t *most)
 PROF__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
                                    size_t valid) {
     struct prof_cuda__all *g = &prof_cuda__;
-    size_t at = (size_t)((uintptr_t)buffer - (uintptr_t)g->pool), i = at / g->buffer_size;
+    size_t at = (size_t)((uintptr_t)buffer - (uintptr_t)g->pool);
+    size_t i = g->buffer_size ? at / g->buffer_size : 0;
     size_t last = (size_t)((uintptr_t)buffer - (uintptr_t)g->last), k = last / PROF_CUDA__LAST_SIZE;
     (void)context;
     (void)stream;
@@ -1061,11 +1063,17 @@ PROF__FN void prof_cuda__pair_now(void) {
         best.cupti = t;
         best.session = a + width / 2;
     }
+    prof_cuda__lock();
+    if (g->pair_count && best.cupti <= g->pairs[g->pair_count - 1].cupti) {
+        prof_cuda__unlock();             /* two threads flush, or the clock was set back */
+        return;
+    }
     if (g->pair_count == PROF_CUDA__PAIRS) {
         for (uint32_t i = 1; i < PROF_CUDA__PAIRS / 2; i++) g->pairs[i] = g->pairs[2 * i];
         g->pair_count = PROF_CUDA__PAIRS / 2;
     }
     g->pairs[g->pair_count++] = best;
+    prof_cuda__unlock();
 }
 
 /* A time of CUPTI's as the session's. Between two pairs the difference of the clocks moves evenly,
@@ -1238,14 +1246,17 @@ PROF_API PROF__QUIET void prof_cuda_flush(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     if (PROF__LOAD(g->state) != PROF_CUDA_ACTIVE_CUPTI) return;
     (void)g->cupti.flush(0);
-    prof_cuda__lock();
     prof_cuda__pair_now();
-    prof_cuda__unlock();
 }
 
 PROF__FN void prof_cuda__flush(void *user) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    uint32_t out;
     (void)user;
-    if (prof_cuda__.out > prof_cuda__.buffer_count / 2) prof_cuda_flush();
+    prof_cuda__lock();
+    out = g->out;
+    prof_cuda__unlock();
+    if (out > g->buffer_count / 2) prof_cuda_flush();
 }
 
 /* Waits for the GPUs that this process uses: the context that is current here, and the primary
@@ -1287,7 +1298,9 @@ PROF__FN void prof_cuda__await_buffers(void) {
         if (!out) break;
         prof_cuda__sleep();
     } while (prof__os_now() < until);
+    prof_cuda__lock();
     g->stats.buffers_missing = out;
+    prof_cuda__unlock();
 }
 
 PROF__FN void prof_cuda__join(void);
@@ -1316,9 +1329,10 @@ PROF__FN prof_result prof_cuda__stop(void *user) {
     (void)g->cupti.flush(0);
     (void)g->cupti.flush(1);
     prof_cuda__await_buffers();
-    if (g->cupti.dropped(NULL, 0, &dropped) == 0) g->stats.lost_dropped += dropped;
+    if (g->cupti.dropped(NULL, 0, &dropped) != 0) dropped = 0;
     prof_cuda__unsubscribe();
     prof_cuda__lock();
+    g->stats.lost_dropped += dropped;
     prof_cuda__join();
     prof_cuda__unlock();
     /* when the window goes on, or others are added to it, the store is needed again */
@@ -1337,7 +1351,7 @@ PROF_API PROF__QUIET prof_cuda_stats prof_cuda_get_stats(void) {
     prof_cuda_stats out;
     prof_cuda__lock();
     out = g->stats;
-    out.state = g->state;
+    out.state = PROF__LOAD(g->state);
     out.lost = out.lost_dropped + out.lost_full + out.lost_overwritten;
     out.buffers = g->buffer_count;
     out.bytes_total = (size_t)(g->end - g->base);
@@ -1497,21 +1511,31 @@ PROF__FN bool prof_cuda__is_work(const prof_cuda__record *r) {
            r->kind == PROF_CUDA__MEMCPY_PEER || r->kind == PROF_CUDA__MEMSET;
 }
 
-/* The table of calls, or of external ids; a runtime call stands for the driver call in it. The
-   memory behind the records is there: prof_cuda__fits. */
-PROF__FN prof_cuda__table prof_cuda__table_of(bool calls) {
-    struct prof_cuda__all *g = &prof_cuda__;
+typedef enum prof_cuda__what {
+    PROF_CUDA__CALLS, PROF_CUDA__IDS, PROF_CUDA__ENDS
+} prof_cuda__what;
+
+/* Calls, external ids, or ends of markers. */
+PROF__FN bool prof_cuda__in_table(const prof_cuda__record *r, prof_cuda__what what) {
+    if (what == PROF_CUDA__CALLS) return prof_cuda__is_call(r);
+    if (what == PROF_CUDA__IDS) return r->kind == PROF_CUDA__EXTERNAL;
+    return r->kind == PROF_CUDA__MARKER && prof_cuda__detail_at(r->detail)->u.more.type & 4;
+}
+
+/* A table in *memory, which moves on: it begins behind the records, and prof_cuda__fits has kept
+   room for all tables. A runtime call stands for the driver call in it. */
+PROF__FN prof_cuda__table prof_cuda__table_of(prof_cuda__what what, uint32_t **memory) {
     const prof_cuda__record *r = prof_cuda__records();
     prof_cuda__table t;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < g->record_count; i++)
-        n += calls ? prof_cuda__is_call(r + i) : r[i].kind == PROF_CUDA__EXTERNAL;
-    t.index = (uint32_t *)(void *)(g->low) + (calls ? 0 : 2 * (g->record_count + 1) - 2 * n - 1);
+    uint32_t n = 0, count = prof_cuda__.record_count;
+    for (uint32_t i = 0; i < count; i++) n += prof_cuda__in_table(r + i, what);
+    t.index = *memory;
     t.places = 2 * n + 1;
+    *memory += t.places;
     memset(t.index, 0, t.places * sizeof *t.index);
-    for (uint32_t i = 0; i < g->record_count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         uint32_t *place;
-        if (calls ? !prof_cuda__is_call(r + i) : r[i].kind != PROF_CUDA__EXTERNAL) continue;
+        if (!prof_cuda__in_table(r + i, what)) continue;
         place = prof_cuda__place(&t, r[i].correlation);
         if (!*place || r[i].kind != PROF_CUDA__DRIVER_CALL) *place = i + 1;
     }
@@ -1522,7 +1546,8 @@ PROF__FN prof_cuda__table prof_cuda__table_of(bool calls) {
 PROF__FN void prof_cuda__join(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     const prof_cuda__record *r = prof_cuda__records();
-    prof_cuda__table calls = prof_cuda__table_of(true);
+    uint32_t *memory = (uint32_t *)(void *)g->low;
+    prof_cuda__table calls = prof_cuda__table_of(PROF_CUDA__CALLS, &memory);
     for (uint32_t i = 0; i < g->record_count; i++)
         if (prof_cuda__is_work(r + i) && !*prof_cuda__place(&calls, r[i].correlation))
             g->stats.no_launch++;
@@ -1746,7 +1771,8 @@ PROF__FN const char *prof_cuda__call_name(const prof_cuda__record *r) {
 enum { PROF_CUDA__BATCH = 32, PROF_CUDA__JSON = 1024 };
 
 typedef struct prof_cuda__writer {
-    prof_cuda__table calls, ids;
+    prof_cuda__table calls, ids, ends;
+    uint32_t *recorded, recorded_count;   /* records of CUDA events by (event, context, call) */
     uint32_t thread_of[PROF_CUDA__THREADS + 1];   /* in the session, + 1; 0: not asked yet */
     uint32_t overhead_thread;
     int64_t stop_ns;
@@ -1874,18 +1900,41 @@ PROF__FN void prof_cuda__overhead_event(prof_cuda__writer *w, const prof_cuda__r
     w->extras[w->count - 1].metadata_json = NULL;
 }
 
-/* The record of the call that last recorded this event before the wait; NULL: none. */
-PROF__FN const prof_cuda__record *prof_cuda__recorded_by(const prof_cuda__record *wait,
-                                                         const prof_cuda__detail *d) {
-    const prof_cuda__record *r = prof_cuda__records(), *best = NULL;
-    for (uint32_t i = 0; i < prof_cuda__.record_count; i++) {
-        const prof_cuda__detail *of;
-        if (r[i].kind != PROF_CUDA__CUDA_EVENT || r[i].correlation >= wait->correlation) continue;
-        of = prof_cuda__detail_at(r[i].detail);
-        if (of->u.more.event == d->u.more.event && of->context == d->context &&
-            (!best || r[i].correlation > best->correlation)) best = r + i;
+/* Orders records of CUDA events, and waits among them, by (event, context, call). */
+PROF__FN bool prof_cuda__event_after(const void *unused, uint32_t a, uint32_t b) {
+    const prof_cuda__record *x = prof_cuda__records() + a, *y = prof_cuda__records() + b;
+    const prof_cuda__detail *d = prof_cuda__detail_at(x->detail);
+    const prof_cuda__detail *e = prof_cuda__detail_at(y->detail);
+    (void)unused;
+    if (d->u.more.event != e->u.more.event) return d->u.more.event > e->u.more.event;
+    if (d->context != e->context) return d->context > e->context;
+    return x->correlation > y->correlation;
+}
+
+PROF__FN void prof_cuda__recorded_open(prof_cuda__writer *w, uint32_t *memory) {
+    const prof_cuda__record *r = prof_cuda__records();
+    w->recorded = memory;
+    w->recorded_count = 0;
+    for (uint32_t i = 0; i < prof_cuda__.record_count; i++)
+        if (r[i].kind == PROF_CUDA__CUDA_EVENT) w->recorded[w->recorded_count++] = i;
+    prof__sort(w->recorded, w->recorded + w->recorded_count, w->recorded_count,
+               prof_cuda__event_after, NULL);
+}
+
+/* The call that last recorded the event before this wait for it; NULL: none. */
+PROF__FN const prof_cuda__record *prof_cuda__recorded_by(const prof_cuda__writer *w,
+                                                         const prof_cuda__record *wait) {
+    const prof_cuda__detail *d = prof_cuda__detail_at(wait->detail), *of;
+    uint32_t low = 0, high = w->recorded_count, number = (uint32_t)(wait - prof_cuda__records());
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (prof_cuda__event_after(NULL, w->recorded[middle], number)) high = middle;
+        else low = middle + 1;
     }
-    return best;
+    if (!low) return NULL;
+    of = prof_cuda__detail_at(prof_cuda__records()[w->recorded[low - 1]].detail);
+    return of->u.more.event == d->u.more.event && of->context == d->context
+        ? prof_cuda__records() + w->recorded[low - 1] : NULL;
 }
 
 PROF__FN void prof_cuda__sync_event(prof_cuda__writer *w, const prof_cuda__record *r) {
@@ -1899,7 +1948,7 @@ PROF__FN void prof_cuda__sync_event(prof_cuda__writer *w, const prof_cuda__recor
     prof_cuda__put(&l, "\"cuda_sync_kind\":\"");
     prof_cuda__put(&l, e->name);
     prof_cuda__put(&l, "\"");
-    if (d->u.more.type == 1 || d->u.more.type == 2) from = prof_cuda__recorded_by(r, d);
+    if (d->u.more.type == 1 || d->u.more.type == 2) from = prof_cuda__recorded_by(w, r);
     if (from) {
         prof_cuda__member(&l, "wait_on_stream", prof_cuda__detail_at(from->detail)->stream);
         prof_cuda__member(&l, "wait_on_cuda_event_record_corr_id", from->correlation);
@@ -1932,22 +1981,15 @@ PROF__FN void prof_cuda__allocation_event(prof_cuda__writer *w, const prof_cuda_
     prof_cuda__memory_json(&l, d->device, d->u.more.address, bytes);
 }
 
-/* The end of the marker that begins with r; NULL: none. */
-PROF__FN const prof_cuda__record *prof_cuda__marker_end(const prof_cuda__record *r) {
-    const prof_cuda__record *e = prof_cuda__records() + prof_cuda__.record_count;
-    for (const prof_cuda__record *i = r + 1; i < e; i++)
-        if (i->kind == PROF_CUDA__MARKER && i->correlation == r->correlation &&
-            prof_cuda__detail_at(i->detail)->u.more.type & 4) return i;
-    return NULL;
-}
-
 /* Flags of a marker: 1 a mark, 2 a begin, 4 an end. */
 PROF__FN void prof_cuda__marker_event(prof_cuda__writer *w, const prof_cuda__record *r) {
     const prof_cuda__detail *d = prof_cuda__detail_at(r->detail);
     const prof_cuda__record *end = NULL;
+    uint32_t place;
     prof_event *e;
     if (d->u.more.type & 4) return;
-    if (d->u.more.type & 2) end = prof_cuda__marker_end(r);
+    place = d->u.more.type & 2 ? *prof_cuda__place(&w->ends, r->correlation) : 0;
+    if (place) end = prof_cuda__records() + place - 1;
     e = prof_cuda__event_of(w, r, "user_annotation");
     e->name = d->name ? prof_cuda__.text + d->name : "(null)";
     e->thread = prof_cuda__session_thread(w, d->u.more.thread);
@@ -1958,30 +2000,40 @@ PROF__FN void prof_cuda__marker_event(prof_cuda__writer *w, const prof_cuda__rec
     w->extras[w->count - 1].external_id = 0;
 }
 
-/* Hands everything that was kept to the session, once. */
+/* Hands a record to the session. */
+PROF__FN void prof_cuda__hand_one(prof_cuda__writer *w, const prof_cuda__record *r) {
+    if (prof_cuda__is_work(r)) prof_cuda__work_event(w, r);
+    else if (prof_cuda__is_call(r)) prof_cuda__call_event(w, r);
+    else if (r->kind == PROF_CUDA__OVERHEAD_RECORD) prof_cuda__overhead_event(w, r);
+    else if (r->kind == PROF_CUDA__SYNCHRONIZATION) prof_cuda__sync_event(w, r);
+    else if (r->kind == PROF_CUDA__ALLOCATION) prof_cuda__allocation_event(w, r);
+    else if (r->kind == PROF_CUDA__MARKER) prof_cuda__marker_event(w, r);
+}
+
+/* Hands everything that was kept to the session, once. Under the lock: a buffer may come late. */
 PROF__FN void prof_cuda__hand_over(void *user) {
     static prof_cuda__writer writer;
     struct prof_cuda__all *g = &prof_cuda__;
-    const prof_cuda__record *r = prof_cuda__records();
     prof_cuda__writer *w = &writer;
+    uint32_t *memory;
     (void)user;
-    if (g->handed_over || !g->record_count) return;
-    g->handed_over = true;
-    w->calls = prof_cuda__table_of(true);
-    w->ids = prof_cuda__table_of(false);
-    memset(w->thread_of, 0, sizeof w->thread_of);
-    w->overhead_thread = PROF_NONE;
-    w->stop_ns = g->pair_count ? g->pairs[g->pair_count - 1].session : 0;
-    w->count = 0;
-    for (uint32_t i = 0; i < g->record_count; i++) {
-        if (prof_cuda__is_work(r + i)) prof_cuda__work_event(w, r + i);
-        else if (prof_cuda__is_call(r + i)) prof_cuda__call_event(w, r + i);
-        else if (r[i].kind == PROF_CUDA__OVERHEAD_RECORD) prof_cuda__overhead_event(w, r + i);
-        else if (r[i].kind == PROF_CUDA__SYNCHRONIZATION) prof_cuda__sync_event(w, r + i);
-        else if (r[i].kind == PROF_CUDA__ALLOCATION) prof_cuda__allocation_event(w, r + i);
-        else if (r[i].kind == PROF_CUDA__MARKER) prof_cuda__marker_event(w, r + i);
+    prof_cuda__lock();
+    memory = (uint32_t *)(void *)g->low;
+    if (!g->handed_over && g->record_count) {
+        w->calls = prof_cuda__table_of(PROF_CUDA__CALLS, &memory);
+        w->ids = prof_cuda__table_of(PROF_CUDA__IDS, &memory);
+        w->ends = prof_cuda__table_of(PROF_CUDA__ENDS, &memory);
+        prof_cuda__recorded_open(w, memory);
+        memset(w->thread_of, 0, sizeof w->thread_of);
+        w->overhead_thread = PROF_NONE;
+        w->stop_ns = g->pair_count ? g->pairs[g->pair_count - 1].session : 0;
+        w->count = 0;
+        for (uint32_t i = 0; i < g->record_count; i++)
+            prof_cuda__hand_one(w, prof_cuda__records() + i);
+        prof_cuda__send(w);
     }
-    prof_cuda__send(w);
+    g->handed_over = true;
+    prof_cuda__unlock();
 }
 
 PROF_API PROF__QUIET void prof_cuda_memory(const void *address, int64_t bytes, int32_t device) {
@@ -2012,7 +2064,8 @@ PROF_API PROF__QUIET bool prof_cuda_get_device(int32_t id, prof_cuda_device *out
     int32_t *fields[sizeof attributes];
     size_t memory = 0;
     memset(out, 0, sizeof *out);
-    if (!g->has_driver || id < 0 || id >= g->device_count) return false;
+    if (g->state == PROF_CUDA_OFF || g->state == PROF_CUDA_UNAVAILABLE) return false;
+    if (!prof_cuda__load_driver() || id < 0 || id >= g->device_count) return false;
     fields[0] = &out->compute_major;
     fields[1] = &out->compute_minor;
     fields[2] = &out->max_threads_per_block;

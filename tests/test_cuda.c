@@ -658,6 +658,10 @@ static void test_other_records(void) {
     fake_overhead(1 << 16, 5000);
     fake_event_record(3, 1);
     fake_wait_event(3, 2);
+    fake_event_record(3, 4);
+    fake_event_record(2, 5);
+    fake_wait_event(3, 2);
+    fake_wait_event(1, 2);
     fake_marker(1, 2, "range");
     PROF_BLOCK("zone") {
         fake_alloc(0x7000, 4096, false);
@@ -668,7 +672,7 @@ static void test_other_records(void) {
     prof_cuda_memory(&trace, 512, 0);
     trace = prof_stop();
     PASS_ON(check_exact());
-    EQUAL(prof_cuda_get_stats().other, 1 + 2 + 2 + 3);
+    EQUAL(prof_cuda_get_stats().other, 1 + 6 + 2 + 3);
     e = test_find(trace, "Buffer Flush", 0);
     CHECK(e && e->end_ns - e->start_ns == 5000, "no overhead");
     e = test_find(trace, "Stream Wait Event", 0);
@@ -676,6 +680,11 @@ static void test_other_records(void) {
     CHECK(strstr(e->extra->metadata_json, "\"wait_on_stream\":13,"
                  "\"wait_on_cuda_event_record_corr_id\":2,\"wait_on_cuda_event_id\":3,"
                  "\"stream\":14"), "%s", e->extra->metadata_json);
+    e = test_find(trace, "Stream Wait Event", 1);
+    CHECK(strstr(e->extra->metadata_json, "\"wait_on_stream\":16,"
+                 "\"wait_on_cuda_event_record_corr_id\":4,"), "%s", e->extra->metadata_json);
+    e = test_find(trace, "Stream Wait Event", 2);
+    CHECK(!strstr(e->extra->metadata_json, "wait_on"), "%s", e->extra->metadata_json);
     e = test_find(trace, "range", 0);
     CHECK(e && e->flags & PROF_EVENT_USER_ANNOTATION, "no marker");
     CHECK(e->end_ns > test_find(trace, "zone", 0)->end_ns, "the range ends too early");
@@ -941,8 +950,9 @@ static void test_corrupt_buffers(void) {
         for (k = 0; k < 512; k++) {
             seed = seed * 1664525u + 1013904223u;
             bytes[k] = (uint64_t)seed << 32 | kinds[(seed >> 16) % 10];
-            if ((bytes[k] & 0xff) == 17) bytes[k + 6 < 512 ? k + 6 : k] = 0;
         }
+        for (k = 0; k + 6 < 512; k++)
+            if ((bytes[k] & 0xffffffff) == 17) bytes[k + 6] = 0;   /* memory to be freed */
         fake_deliver(bytes, sizeof bytes, 8 * (seed >> 20) % 4097);
     }
     launch_some(3);
