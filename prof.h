@@ -71,7 +71,7 @@
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
        @PLATFORM @ARENA @TEXT @SITES @RECORD @TARGET @DETAILS @FUNCTIONS @COLLECT @TREE @OUTSIDE
-       @AVERAGES @FLOPS @TABLE @CHROME @STACKS @RAW @SCHEDULE @SESSION
+       @AVERAGES @FLOPS @TABLE @CHROME @STACKS @RAW @AGGREGATE @SCHEDULE @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
@@ -253,6 +253,8 @@ typedef struct prof_stats {
     uint64_t stalls;                     /* PROF_MODE_STREAM: times a thread's chunks were full */
     uint64_t stream_failures;            /* ... and times its sink returned false */
     uint64_t details_cut;                /* inputs, texts, arguments and stacks that did not fit */
+    uint64_t not_kept;                   /* PROF_MODE_AGGREGATE: zones of names beyond its rows, and
+                                            counters, instants, steps */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
     uint64_t ticks_per_second;           /* of that clock, as far as it is known */
@@ -385,6 +387,7 @@ typedef struct prof_average {
     uint64_t count;
     int64_t cpu_time_total_ns, self_cpu_time_total_ns;
     int64_t min_ns, max_ns;              /* of cpu_time, one call */
+    int64_t p50_ns, p90_ns, p99_ns;      /* PROF_MODE_AGGREGATE: half of the calls took less, ... */
     int64_t device_time_total_ns, self_device_time_total_ns;
     int64_t cpu_memory_usage, self_cpu_memory_usage;         /* bytes */
     int64_t device_memory_usage, self_device_memory_usage;
@@ -546,6 +549,13 @@ PROF_API void prof_counter(const char *name, int64_t value);
    PROF_ERROR_STATE: no such session, or called from within the sink. The sink runs on the thread
    that flushes (any, one at a time) and must not call prof_start, prof_stop or prof_flush. */
 PROF_API prof_result prof_flush(void);
+
+/* PROF_MODE_AGGREGATE: the sums so far, a row for each name, in the order in which names came;
+   while threads go on recording, or after prof_stop. Fills at most max rows and returns how many
+   there are. Zones that are open do not count yet; those that end meanwhile may, or may not. p50,
+   p90 and p99 are read from a histogram whose buckets double: at most a factor of 2 off. Rows go
+   to prof_write_rows as table, CSV or JSON. Any thread. 0 in other modes. */
+PROF_API size_t prof_snapshot(prof_average *rows, size_t max);
 
 /* Writes what PROF_MODE_TRACE or _RING holds, zones still open included, as a raw stream. Safe in a
    signal handler if out.write is: it takes no lock and calls only clock_gettime and getpid. Other
@@ -716,7 +726,8 @@ PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_
        ffff04 {u64 tick} {0, 0, site << 8 | 255}: an instant
        ffff05 {u64 tick} {u64 value, site << 8 | 255}: a counter
        ffff06 {u64 tick of its start} {u64 of its end, 255} {u64 number, 255}: ProfilerStep#number
-   A thread's zones come in the order in which they end. Session, threads and all sites come again
+   Others, of later versions, are to be skipped. Zones come in the order in which their thread ends
+   them. Session, threads and all sites come again
    every 64 blocks of records, so a stream can be read from its middle. */
 
 typedef enum prof_raw_kind {
@@ -914,6 +925,7 @@ PROF_API void prof__end(prof__frame *token) PROF__QUIET;
 PROF_API void prof__end_top(void) PROF__QUIET;
 
 #if PROF__FAST
+PROF_API void prof__end_at(prof__frame *token, uint32_t lo, uint32_t hi) PROF__QUIET;
 #  if defined(PROF_STATIC)
 static uint32_t prof__on PROF__UNUSED;                /* 0: off; else the generation, from 2 up */
 static prof__hot prof__nowhere PROF__UNUSED;             /* a thread that holds no state */
@@ -983,7 +995,7 @@ PROF__INLINE void prof__end_inline(prof__frame *token) {
     prof__frame *f = token - 1;
     if (PROF__UNLIKELY(((PROF__BITS(t->top) ^ PROF__BITS(token)) | (hi ^ f->epoch)) != 0) ||
         PROF__UNLIKELY(c >= PROF__LOAD(t->limit))) {
-        prof__end(token);
+        prof__end_at(token, lo, hi);
         return;
     }
     c->end = lo;
@@ -2379,11 +2391,25 @@ typedef struct prof__row {
 
 /* Written by their thread alone, read by any. */
 typedef struct prof__counts {
-    size_t full, deep, sites, unbalanced, healed, cut, unfinished, steps;
+    size_t full, deep, sites, unbalanced, healed, cut, unfinished, steps, not_kept;
     size_t slots, extra;               /* 12-byte slots written, and those that are not a zone */
 } prof__counts;
 
 #if !PROF__BARE
+/* PROF_MODE_AGGREGATE: the sums of a thread's zones of one site, in ticks. Bucket n counts those
+   under 2^n, and not under 2^(n-1). */
+#define PROF__BUCKETS 59
+typedef struct prof__tally {
+    uint32_t site;                       /* shifted by 8; 0: free */
+    uint64_t total, inner, least, most, histogram[PROF__BUCKETS];   /* inner: of its children */
+} prof__tally;
+
+/* A hash table: a site's row is at its place or the next free one; one is always free. */
+typedef struct prof__tallies {
+    prof__tally *rows;                   /* NULL: another mode */
+    uint32_t places, used;               /* places: a power of two */
+} prof__tallies;
+
 /* A thread's own. It stays the thread's over stop and start, until the thread gives it back. */
 typedef struct prof__state {
     prof__hot hot;                       /* must be first */
@@ -2404,6 +2430,9 @@ typedef struct prof__state {
     uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
     prof__segment *segment;
     struct prof__chunk *spare;
+    prof__tallies tallies;               /* AGGREGATE; */
+    bool tally_fast;                     /* ... with the CPU's clock */
+    uint64_t *inner;                     /* ... by depth: ticks of what ended within it */
     prof__segment *ring;                 /* RING, STREAM: its chunks, used in turns; else NULL */
     uint32_t ring_count, ring_next, ring_flushed;   /* how many; to take next; not yet flushed */
     prof__row *row;
@@ -2487,9 +2516,12 @@ struct prof_trace {
     size_t region_size;
     prof__row *free_rows;
     uint32_t row_number, rows_again;     /* rows so far; how many were used again */
-    uint64_t overwritten, stalls, stream_failures;
+    uint64_t overwritten, stalls, stream_failures, not_merged, tallied;   /* tallied: zones */
     prof_sink stream;
     prof_result (*flush)(void);          /* writes what is full: the stream's */
+    prof__tallies merged;                /* AGGREGATE: for reports; with rows for them */
+    prof_average *averages;
+    size_t (*average)(prof_average *rows, size_t max);   /* reads them; NULL: another mode */
     prof_clock clock;
     prof_platform platform;
     uint64_t start_tick, stop_tick, start_wall_ns;
@@ -2850,6 +2882,7 @@ PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t
 }
 
 PROF__FN void prof__put_clock(prof__state *t) {
+    if (t->tallies.rows) return;
     prof__put(t, t->epoch, 0, (uint32_t)PROF__CLOCK << 8);
     PROF__BUMP(t->counts.extra, 1);
     t->clock_end = t->hot.cursor;
@@ -2862,7 +2895,7 @@ PROF__FN void prof__set_limits(prof__state *t) {
     prof__record *limit = t->spare ? t->limit : t->limit - t->reserve;
     for (prof__frame *f = t->hot.top; f < t->deepest; f++)
         PROF__STORE(f->epoch, slow ? PROF__NEVER : t->epoch);
-    PROF__STORE(t->hot.limit, slow ? NULL : limit);
+    PROF__STORE(t->hot.limit, slow || t->tallies.rows ? NULL : limit);
     PROF__FENCE(); /* prof_stop: on = 0, then limit = NULL; here the other way round */
     if (PROF__LOAD(prof__on) != t->generation) PROF__STORE(t->hot.limit, NULL);
 }
@@ -2944,6 +2977,7 @@ PROF__FN bool prof__room_made(prof__state *t, uint32_t n) {
 }
 
 PROF__FN bool prof__room(prof__state *t, uint32_t n) {
+    if (t->tallies.rows) return true;
     prof__cursor_check(t);
     if ((size_t)(t->limit - t->hot.cursor) >= n + t->reserve || prof__room_made(t, n)) return true;
     return prof__trace.flush_inline && t->generation == PROF__LOAD(prof__on) &&
@@ -2957,6 +2991,53 @@ PROF__FN prof__frame *prof__skip(prof__state *t, size_t *count, bool token) {
     return NULL;
 }
 
+PROF__FN prof__tally *prof__tally_find(prof__tallies *y, uint32_t site) {
+    uint32_t i = (site >> 8) & (y->places - 1);
+    for (; y->rows[i].site; i = (i + 1) & (y->places - 1))
+        if (y->rows[i].site == site) return y->rows + i;
+    if (y->used + 1 == y->places) return NULL;
+    y->used++;
+    y->rows[i].least = UINT64_MAX;
+    PROF__RELEASE(y->rows[i].site, site);
+    return y->rows + i;
+}
+
+/* The row of a site (shifted by 8), made if need be; NULL: all are taken. */
+PROF__INLINE prof__tally *prof__tally_of(prof__tallies *y, uint32_t site) {
+    uint32_t i = (site >> 8) & (y->places - 1);
+    return PROF__LIKELY(y->rows[i].site == site) ? y->rows + i : prof__tally_find(y, site);
+}
+
+/* Bits of n. */
+PROF__INLINE uint32_t prof__bucket_of(uint64_t n) {
+    uint32_t bits = 0;
+#if defined(__GNUC__) || defined(__clang__)
+    if (n) bits = 64 - (uint32_t)__builtin_clzll(n);
+#else
+    for (; n; n >>= 1) bits++;
+#endif
+    return PROF__MIN(bits, (uint32_t)PROF__BUCKETS - 1);
+}
+
+PROF__INLINE void prof__tally_put(prof__tally *r, uint64_t ticks, uint64_t inner) {
+    uint64_t *bucket = r->histogram + prof__bucket_of(ticks);
+    PROF__STORE(r->total, r->total + ticks);
+    if (inner) PROF__STORE(r->inner, r->inner + PROF__MIN(inner, ticks));
+    if (ticks < r->least) PROF__STORE(r->least, ticks);
+    if (ticks > r->most) PROF__STORE(r->most, ticks);
+    PROF__STORE(*bucket, *bucket + 1);
+}
+
+/* Adds the zone of frame f to its sums. */
+PROF__INLINE void prof__tally_zone(prof__state *t, const prof__frame *f, uint64_t ticks) {
+    uint64_t *inner = t->inner + f->depth, within = *inner;
+    prof__tally *r = prof__tally_of(&t->tallies, f->site);
+    if (within) *inner = 0;
+    if (f->depth) inner[-1] += ticks;
+    if (PROF__LIKELY(r != NULL)) prof__tally_put(r, ticks, within);
+    else PROF__BUMP(t->counts.not_kept, 1);
+}
+
 /* Writes the zone of frame f, ended at now. Room is there: prof__room, or what is kept for open
    zones. */
 PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool unfinished) {
@@ -2966,6 +3047,11 @@ PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool 
     duration = now < start ? 0 : now - start;
     if (unfinished) PROF__BUMP(t->counts.unfinished, 1);
     if (now < start) PROF__BUMP(t->counts.steps, 1);
+    if (t->tallies.rows) {
+        t->epoch = (uint32_t)(now >> 32);
+        prof__tally_zone(t, f, duration);
+        return;
+    }
     if (unfinished || duration >> 32 || (now >> 32 != t->epoch && t->full)) {
         prof__put_long(t, unfinished ? PROF__UNFINISHED : PROF__ZONE64, duration, now, site_depth);
         t->epoch = (uint32_t)(now >> 32);
@@ -3012,6 +3098,7 @@ PROF__FN void prof__counts_add(prof__counts *sum, const prof__counts *c) {
     sum->cut += PROF__LOAD(c->cut);
     sum->unfinished += PROF__LOAD(c->unfinished);
     sum->steps += PROF__LOAD(c->steps);
+    sum->not_kept += PROF__LOAD(c->not_kept);
     sum->slots += PROF__LOAD(c->slots);
     sum->extra += PROF__LOAD(c->extra);
 }
@@ -3037,6 +3124,7 @@ PROF__FN void prof__stats_add(prof_stats *out, const prof__counts *c) {
     out->overwritten = s->overwritten;
     out->stalls = s->stalls;
     out->stream_failures = s->stream_failures;
+    out->not_kept = c->not_kept + s->not_merged;
     out->threads = s->thread_count + s->rows_again;
     out->schedule_errors = prof__session.errors;
 }
@@ -3110,17 +3198,41 @@ PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
     }
 }
 
+/* Divides a state's region, once, for PROF_MODE_AGGREGATE: ticks by depth, then rows. Threads that
+   have the state one after another share them. */
+PROF__FN bool prof__tally_open(prof__state *t) {
+    const struct prof_trace *s = &prof__trace;
+    size_t index = ((size_t)t - (size_t)s->states) / s->state_size;
+    char *region = s->regions + index * s->region_size;
+    if (t->laid != s->first_generation) {
+        if (!prof__not_owned(region, region + s->region_size)) return false;
+        memset(region, 0, s->region_size);
+        t->inner = (uint64_t *)(void *)region + 1;   /* [-1]: of no zone */
+        t->tallies = s->merged;          /* as large as those of the reports */
+        t->tallies.rows = (prof__tally *)(void *)(t->inner + prof__align(s->max_depth + 2) - 1);
+        t->tallies.used = 0;
+        t->laid = s->first_generation;
+    }
+    memset(t->inner, 0, (s->max_depth + 1) * sizeof *t->inner);
+    t->begin = t->hot.cursor = (prof__record *)(void *)region;
+    t->limit = t->begin + s->region_size / sizeof *t->begin;
+    return true;
+}
+
 /* Makes t record in the open generation: a chunk, a row. False: the arena is full. Under the
    lock. */
 PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     const struct prof_trace *s = &prof__trace;
     size_t share = t->promised == s->generation ? 0 : prof__state_share();
     prof__chunk *c;
-    if (!s->regions) t->ring = NULL;
-    if (!prof__arena_fits(share) || (s->regions && !prof__ring_open(t))) return false;
+    bool tally = s->mode == PROF_MODE_AGGREGATE;
+    if (!s->regions || tally) t->ring = NULL;
+    if (!tally) t->tallies.rows = NULL;
+    if (!prof__arena_fits(share)) return false;
+    if (s->regions && !(tally ? prof__tally_open(t) : prof__ring_open(t))) return false;
     t->segment = NULL;
-    c = prof__chunk_take(t);
-    if (!c) return false;
+    c = tally ? NULL : prof__chunk_take(t);
+    if (!c && !tally) return false;
     if (!prof__arena_fits(share)) {
         prof__chunk_give(t, c->begin, c->limit);
         return false;
@@ -3140,13 +3252,14 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     t->clock = s->clock;
     t->platform = s->platform;
     t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU;
+    t->tally_fast = tally && t->fast;
     PROF__STORE(t->closed, false);
     PROF__STORE(t->hot.limit, NULL);
     if (!prof__row_open(t)) {
-        prof__chunk_give(t, c->begin, c->limit);
+        if (c) prof__chunk_give(t, c->begin, c->limit);
         return false;
     }
-    prof__segment_open(t, c);
+    if (c) prof__segment_open(t, c);
     prof__stack_reset(t, t->frames + (stale > s->max_depth / 2 ? 0 : stale));
     t->next = prof__owned;
     prof__owned = t;
@@ -3164,7 +3277,7 @@ PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
     while (*p && *p != t) p = &(*p)->next;
     if (*p) *p = t->next;
     if (!s->open || !prof__in_grid(t)) return;
-    if (t->generation >= s->first_generation) {
+    if (t->generation >= s->first_generation && !t->tallies.rows) {
         if (!t->ring) prof__chunk_give(t, t->hot.cursor, t->limit);
         if (t->spare) prof__chunk_give(t, t->spare->begin, t->spare->limit);
     }
@@ -3185,10 +3298,11 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
     }
     prof__lock();
     if (s->open && t->generation == s->generation) {
-        t->segment->end = t->hot.cursor;
-        PROF__BUMP(t->counts.slots, (size_t)(t->hot.cursor - t->segment->begin));
+        if (t->segment) t->segment->end = t->hot.cursor;
+        PROF__BUMP(t->counts.slots, (size_t)(t->hot.cursor - t->begin));
         prof__counts_add(&s->counts, &t->counts);
         t->row->left = true;
+        if (!t->row->first) prof__row_free(t->row);
     }
     prof__state_give(slot, t);
     prof__unlock();
@@ -3434,7 +3548,38 @@ PROF_API PROF__QUIET void prof__end(prof__frame *token) {
     if (token) prof__end_any(token);
 }
 
+#if PROF__FAST
+/* An end that the hot path could not record: in PROF_MODE_AGGREGATE it may be all the same. */
+PROF_API PROF__QUIET void prof__end_at(prof__frame *token, uint32_t lo, uint32_t hi) {
+    prof__slot *slot = prof__slot_get();
+    prof__state *t = prof__slot_state(slot);
+    prof__frame *f = token - 1;
+    if (PROF__LIKELY(slot->generation == PROF__LOAD(prof__on) && !slot->busy && t->tally_fast &&
+                     t->hot.top == token && f->epoch == hi)) {
+        slot->busy = 1;
+        PROF__SIGNAL_FENCE();
+        prof__tally_zone(t, f, (uint64_t)(lo - f->start));
+        PROF__RELEASE(t->hot.top, f);
+        PROF__SIGNAL_FENCE();
+        slot->busy = 0;
+        return;
+    }
+    prof__end_any(token);
+}
+#endif
+
 PROF_API PROF__QUIET void prof__end_top(void) {
+#if PROF__FAST
+    prof__slot *slot = prof__slot_get();
+    prof__state *t = prof__slot_state(slot);
+    if (slot->generation == PROF__LOAD(prof__on) && t->tally_fast && !t->skipped &&
+        t->hot.top > t->hot.bottom) {
+        uint32_t lo, hi;
+        prof__ticks(&lo, &hi);
+        prof__end_at(t->hot.top, lo, hi);
+        return;
+    }
+#endif
     if (PROF__LOAD(prof__on)) prof__end_any(NULL);
 }
 
@@ -3451,7 +3596,8 @@ PROF__FN void prof__put_moment(uint32_t kind, const char *name, int64_t value) {
         return;
     }
     t = prof__slot_state(slot);
-    if (!site) PROF__BUMP(t->counts.sites, 1);
+    if (t->tallies.rows) PROF__BUMP(t->counts.not_kept, 1);
+    else if (!site) PROF__BUMP(t->counts.sites, 1);
     else if (!prof__room(t, kind == PROF__COUNTER ? 3 : 2)) PROF__BUMP(t->counts.full, 1);
     else prof__put_long(t, kind, prof__state_now(t), (uint64_t)value, site << 8 | 255u);
     prof__leave(slot);
@@ -3482,8 +3628,9 @@ PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
     prof__state *t = prof__state_here(slot);
     prof__record *c;
     if (!t || !prof__enter(slot)) return;
-    if (!prof__room(t, 4) || !prof__step_promise()) {
-        PROF__BUMP(t->counts.full, 1);
+    if (t->tallies.rows || !prof__room(t, 4) || !prof__step_promise()) {
+        size_t *count = t->tallies.rows ? &t->counts.not_kept : &t->counts.full;
+        PROF__BUMP(*count, 1);
         prof__leave(slot);
         return;
     }
@@ -3978,7 +4125,7 @@ PROF__RARE(bool) prof__long_slow(prof__long *l, uint32_t slots) {
     }
     l->t = t = prof__slot_state(l->slot);
     l->entered = true;
-    if (!t->skipped && prof__room(t, slots) && (size_t)(t->limit - t->hot.cursor) >= slots) {
+    if (!t->tallies.rows && !t->skipped && prof__room(t, slots) && (size_t)(t->limit - t->hot.cursor) >= slots) {
         l->begin = l->at = t->hot.cursor;
         return true;
     }
@@ -6610,6 +6757,7 @@ PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace,
                                               size_t max) {
     prof__groups g;
     if (!prof__valid(trace)) return 0;
+    if (trace->average) return trace->average(rows, rows ? max : 0);
     prof__groups_make(&g, trace, desc);
     for (uint32_t i = 0; rows && i < g.count && i < max; i++) rows[i] = prof__group_average(&g, i);
     return g.count;
@@ -6880,7 +7028,8 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
 
 enum {                                   /* columns, in their order */
     PROF__COL_NAME, PROF__COL_OVERLOAD, PROF__COL_SELF_CPU_SHARE, PROF__COL_SELF_CPU,
-    PROF__COL_CPU_SHARE, PROF__COL_CPU, PROF__COL_CPU_MEAN, PROF__COL_SELF_DEVICE,
+    PROF__COL_CPU_SHARE, PROF__COL_CPU, PROF__COL_CPU_MEAN, PROF__COL_P50, PROF__COL_P90,
+    PROF__COL_P99, PROF__COL_MAX, PROF__COL_SELF_DEVICE,
     PROF__COL_SELF_DEVICE_SHARE, PROF__COL_DEVICE, PROF__COL_DEVICE_MEAN, PROF__COL_CPU_MEMORY,
     PROF__COL_SELF_CPU_MEMORY, PROF__COL_DEVICE_MEMORY, PROF__COL_SELF_DEVICE_MEMORY,
     PROF__COL_COUNT, PROF__COL_NODE, PROF__COL_SHAPES, PROF__COL_FLOPS, PROF__COL_SOURCE,
@@ -7193,6 +7342,10 @@ PROF__FN void prof__table_times(prof__table *t, const prof_average *r) {
     else prof__table_share(t, PROF__COL_CPU_SHARE, r->cpu_time_total_ns, t->self_cpu_ns);
     prof__table_time(t, PROF__COL_CPU, r->cpu_time_total_ns);
     prof__table_mean(t, PROF__COL_CPU_MEAN, r->cpu_time_total_ns, r->count);
+    prof__table_time(t, PROF__COL_P50, r->p50_ns);
+    prof__table_time(t, PROF__COL_P90, r->p90_ns);
+    prof__table_time(t, PROF__COL_P99, r->p99_ns);
+    prof__table_time(t, PROF__COL_MAX, r->max_ns);
     prof__table_time(t, PROF__COL_SELF_DEVICE, r->self_device_time_total_ns);
     prof__table_share(t, PROF__COL_SELF_DEVICE_SHARE, r->self_device_time_total_ns,
                       t->self_device_ns);
@@ -7252,7 +7405,8 @@ PROF__FN void prof__table_heads(prof__table *t) {
                                          "Total GFLOPs", "Total TFLOPs", "Total PFLOPs" };
     static const struct { const char *before, *after; } heads[PROF__COLUMNS] = {
         { "Name", NULL }, { "Overload Name", NULL }, { "Self CPU %", NULL }, { "Self CPU", NULL },
-        { "CPU total %", NULL }, { "CPU total", NULL }, { "CPU time avg", NULL }, { "Self ", "" },
+        { "CPU total %", NULL }, { "CPU total", NULL }, { "CPU time avg", NULL }, { "p50", NULL },
+        { "p90", NULL }, { "p99", NULL }, { "max", NULL }, { "Self ", "" },
         { "Self ", " %" }, { "", " total" }, { "", " time avg" }, { "CPU Mem", NULL },
         { "Self CPU Mem", NULL }, { "", " Mem" }, { "Self ", " Mem" }, { "# of Calls", NULL },
         { "Node ID", NULL }, { "Input Shapes", NULL }, { "", NULL }, { "Source Location", NULL } };
@@ -7285,7 +7439,7 @@ PROF__FN void prof__table_head(prof__table *t) {
 
 /* The counts that are not zero, each with what to do about it. */
 typedef struct prof__note { const char *key, *text; uint64_t count; } prof__note;
-#define PROF__NOTES 21
+#define PROF__NOTES 22
 
 PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
     static const char *const texts[PROF__NOTES][2] = {
@@ -7309,7 +7463,8 @@ PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
         { "overwritten", "Zones that the ring no longer holds (give prof_desc.memory more)" },
         { "stalls", "Times all chunks of a thread were full (call prof_flush more often)" },
         { "stream_failures", "Times the stream's sink failed" },
-        { "details_cut", "Inputs, texts and arguments of zones that were too many or too long" } };
+        { "details_cut", "Inputs, texts and arguments of zones that were too many or too long" },
+        { "not_kept", "Moments, counters and names beyond a thread's rows, not kept" } };
     prof_stats s = prof_trace_stats(trace);
     uint64_t counts[PROF__NOTES];
     counts[0] = s.dropped_full;
@@ -7333,6 +7488,7 @@ PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
     counts[18] = s.stalls;
     counts[19] = s.stream_failures;
     counts[20] = s.details_cut;
+    counts[21] = s.not_kept;
     for (int i = 0; i < PROF__NOTES; i++) {
         n[i].key = texts[i][0];
         n[i].text = texts[i][1];
@@ -7403,6 +7559,8 @@ PROF__FN void prof__table_measure_row(prof__table *t, const prof_average *r) {
     if (r->self_device_memory_usage > 0 && t->view.device_name && t->view.profile_memory)
         t->width[PROF__COL_DEVICE_MEMORY] = PROF__COLUMN;
     if (r->node_id != -1) t->width[PROF__COL_NODE] = PROF__COLUMN;
+    for (int i = PROF__COL_P50; i <= PROF__COL_MAX; i++)
+        if (r->p99_ns) t->width[i] = PROF__COLUMN;
     prof__table_widen(t, PROF__COL_SHAPES, prof__shapes_text(r, &t->out, 0));
     if (r->input_count && r->input_count != PROF_NONE) t->width[PROF__COL_FLOPS] = 1;
     for (uint32_t i = 0; i < r->stack_count; i++)
@@ -7463,12 +7621,18 @@ PROF__FN void prof__put_mean(prof__out *o, int64_t ns, uint64_t count) {
 }
 
 /* The numbers of a row, in the order of prof__row_fields. */
-#define PROF__ROW_FIELDS 20
+#define PROF__ROW_FIELDS 23
 static const char *const prof__row_fields[PROF__ROW_FIELDS] = {
     "count", "cpu_time_total", "self_cpu_time_total", "cpu_time", "min", "max",
     "device_time_total", "self_device_time_total", "device_time", "cpu_memory_usage",
     "self_cpu_memory_usage", "device_memory_usage", "self_device_memory_usage", "flops", "node_id",
-    "device_type", "is_async", "is_remote", "is_legacy", "is_user_annotation" };
+    "device_type", "is_async", "is_remote", "is_legacy", "is_user_annotation",
+    "p50", "p90", "p99" };
+
+/* Percentiles only where they are. */
+PROF__FN int prof__row_field_count(const prof__table *t) {
+    return t->rows && t->count && t->rows[0].p99_ns ? PROF__ROW_FIELDS : PROF__ROW_FIELDS - 3;
+}
 
 PROF__FN void prof__row_number(prof__out *o, const prof_average *r, int field, bool words) {
     const bool flags[] = { r->is_async, r->is_remote, r->is_legacy, r->is_user_annotation };
@@ -7477,18 +7641,20 @@ PROF__FN void prof__row_number(prof__out *o, const prof_average *r, int field, b
     const int64_t amounts[] = { r->cpu_memory_usage, r->self_cpu_memory_usage,
                                 r->device_memory_usage, r->self_device_memory_usage, r->flops,
                                 r->node_id, r->device_type };
+    const int64_t percentiles[] = { r->p50_ns, r->p90_ns, r->p99_ns };
     if (field == 0) prof__out_u64(o, r->count);
     else if (field == 3) prof__put_mean(o, r->cpu_time_total_ns, r->count);
     else if (field == 8) prof__put_mean(o, r->device_time_total_ns, r->count);
     else if (field < 8) prof__put_us(o, times[field - 1]);
     else if (field < 16) prof__out_i64(o, amounts[field - 9]);
+    else if (field >= 20) prof__put_us(o, percentiles[field - 20]);
     else if (words) prof__out_text(o, flags[field - 16] ? "true" : "false");
     else prof__out_text(o, flags[field - 16] ? "1" : "0");
 }
 
-PROF__FN void prof__csv_head(prof__out *o) {
+PROF__FN void prof__csv_head(prof__out *o, int fields) {
     prof__out_text(o, "key");
-    for (int i = 0; i < PROF__ROW_FIELDS; i++) {
+    for (int i = 0; i < fields; i++) {
         prof__out_text(o, ",");
         prof__out_text(o, prof__row_fields[i]);
     }
@@ -7496,9 +7662,9 @@ PROF__FN void prof__csv_head(prof__out *o) {
 }
 
 /* Stack entries stand on lines of their own within their field. */
-PROF__FN void prof__csv_row(prof__out *o, const prof_average *r) {
+PROF__FN void prof__csv_row(prof__out *o, const prof_average *r, int fields) {
     prof__csv_text(o, r->key);
-    for (int i = 0; i < PROF__ROW_FIELDS; i++) {
+    for (int i = 0; i < fields; i++) {
         prof__out_text(o, ",");
         prof__row_number(o, r, i, false);
     }
@@ -7521,9 +7687,9 @@ PROF__FN void prof__json_text(prof__out *o, const char *key, const char *s) {
     prof__out_text(o, "\"");
 }
 
-PROF__FN void prof__json_row(prof__out *o, const prof_average *r, bool first) {
+PROF__FN void prof__json_row(prof__out *o, const prof_average *r, bool first, int fields) {
     prof__json_text(o, first ? "\n{\"key\": \"" : ",\n{\"key\": \"", r->key);
-    for (int i = 0; i < PROF__ROW_FIELDS; i++) {
+    for (int i = 0; i < fields; i++) {
         prof__out_text(o, ", \"");
         prof__out_text(o, prof__row_fields[i]);
         prof__out_text(o, "\": ");
@@ -7540,13 +7706,14 @@ PROF__FN void prof__json_row(prof__out *o, const prof_average *r, bool first) {
 
 PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
     uint32_t left = t->desc->row_limit ? t->desc->row_limit : 100;
+    int fields = prof__row_field_count(t);
     bool first = true;
     for (uint32_t i = 0; i < t->count && left; i++) {
         prof_average r = prof__table_row(t, t->row = order ? order[i] : i);
         if (t->desc->top_level_events_only && r.parent != PROF_NONE) continue;
         if (left != UINT32_MAX) left--;
-        if (t->desc->format == PROF_FORMAT_JSON) prof__json_row(&t->out, &r, first);
-        else if (t->desc->format == PROF_FORMAT_CSV) prof__csv_row(&t->out, &r);
+        if (t->desc->format == PROF_FORMAT_JSON) prof__json_row(&t->out, &r, first, fields);
+        else if (t->desc->format == PROF_FORMAT_CSV) prof__csv_row(&t->out, &r, fields);
         else prof__table_line(t, &r);
         first = false;
     }
@@ -7560,7 +7727,7 @@ PROF__FN void prof__table_write(prof__table *t, const uint32_t *order) {
         prof__table_foot(t);
         return;
     }
-    if (t->desc->format == PROF_FORMAT_CSV) prof__csv_head(&t->out);
+    if (t->desc->format == PROF_FORMAT_CSV) prof__csv_head(&t->out, prof__row_field_count(t));
     else prof__out_text(&t->out, "[");
     prof__table_rows(t, order);
     if (t->desc->format == PROF_FORMAT_JSON) prof__out_text(&t->out, t->count ? "\n]\n" : "]\n");
@@ -7587,6 +7754,13 @@ PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
     t.trace = trace;
     t.view = trace->view;
     t.count = trace->event_count;
+    if (trace->average) {
+        t.rows = trace->averages;
+        t.count = (uint32_t)trace->average(t.rows, trace->merged.places);
+        prof__rows_sort(t.rows, t.count, t.desc->sort_by ? t.desc->sort_by : PROF_METRIC_FLOPS);
+        prof__table_write(&t, NULL);
+        return prof__out_close(&t.out);
+    }
     if (t.desc->averages) {
         prof__groups_make(&g, trace, t.desc->averages);
         t.groups = &g;
@@ -9875,6 +10049,168 @@ PROF_API PROF__QUIET prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *s
 }
 #endif
 
+/* ---- @AGGREGATE: the sums of all threads, a row per name ---- */
+
+#if !PROF__BARE
+PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
+    uint64_t n = 0;
+    for (int i = 0; i < PROF__BUCKETS; i++) n += PROF__LOAD(r->histogram[i]);
+    return n;
+}
+
+/* The merged row of a site's name; NULL: all are taken. */
+PROF__FN prof__tally *prof__merged_of(prof__tallies *y, uint32_t site) {
+    const char *name = prof__site(site >> 8)->name;
+    size_t length;
+    uint32_t i = prof__hash(name, &length) & (y->places - 1);
+    for (; y->rows[i].site; i = (i + 1) & (y->places - 1))
+        if (strcmp(prof__site(y->rows[i].site >> 8)->name, name) == 0) return y->rows + i;
+    if (y->used + 1 == y->places) return NULL;
+    y->used++;
+    y->rows[i].site = site;
+    y->rows[i].least = UINT64_MAX;
+    return y->rows + i;
+}
+
+PROF__FN void prof__merge(prof__tallies *to, const prof__tally *from) {
+    uint32_t site = PROF__ACQUIRE(from->site);
+    prof__tally *r = site ? prof__merged_of(to, site) : NULL;
+    uint64_t least, most;
+    if (!r) {
+        if (site) prof__trace.not_merged += prof__tally_count(from);
+        return;
+    }
+    if (prof__site_dense(site >> 8) < prof__site_dense(r->site >> 8)) r->site = site;
+    least = PROF__LOAD(from->least);
+    most = PROF__LOAD(from->most);
+    r->total += PROF__LOAD(from->total);
+    r->inner += PROF__LOAD(from->inner);
+    r->least = PROF__MIN(r->least, least);
+    r->most = PROF__MAX(r->most, most);
+    for (int i = 0; i < PROF__BUCKETS; i++) r->histogram[i] += PROF__LOAD(from->histogram[i]);
+}
+
+/* Zones that prof_stop ended: their sums are nobody's yet. */
+PROF__FN void prof__merge_open(prof__tallies *to, const prof__state *t) {
+    const prof__row *row = t->row;
+    uint64_t inner = 0;
+    for (uint32_t i = prof__trace.stopped ? row->open_count : 0; i--;) {
+        const prof__open *o = row->open + i;
+        prof__tally *r = prof__merged_of(to, o->site);
+        uint64_t ticks = row->stop_tick > o->start ? row->stop_tick - o->start : 0;
+        inner += t->inner[o->depth];
+        if (r) prof__tally_put(r, ticks, inner);
+        inner = ticks;
+    }
+}
+
+/* Ticks at or under which this share of the calls stayed: within a bucket they are held to lie
+   evenly. */
+PROF__FN uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent) {
+    uint64_t before = 0, ticks = 0, count = prof__tally_count(r);
+    uint64_t rank = count / 100 * percent + (count % 100 * percent + 99) / 100;
+    int i = 0;
+    for (; i < PROF__BUCKETS - 1 && before + r->histogram[i] < rank; i++) before += r->histogram[i];
+    if (i && r->histogram[i]) {
+        uint64_t low = (uint64_t)1 << (i - 1), parts = r->histogram[i], part = rank - before;
+        for (; parts >> 20; parts >>= 1) part >>= 1;
+        ticks = low + low / parts * part + low % parts * part / parts;
+    }
+    return PROF__MAX(r->least, PROF__MIN(ticks, r->most));
+}
+
+PROF__FN int64_t prof__tally_ns(const prof__scale *k, uint64_t ticks) {
+    if (prof__trace.clock == PROF_CLOCK_CPU) return (int64_t)prof__scale_ns(k, ticks);
+    return prof__rate_ns(ticks, prof__clock_rate(&prof__trace));
+}
+
+PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const prof__scale *k) {
+    memset(a, 0, sizeof *a);
+    a->key = prof__site(r->site >> 8)->name;
+    a->count = prof__tally_count(r);
+    a->cpu_time_total_ns = prof__tally_ns(k, r->total);
+    a->self_cpu_time_total_ns = prof__tally_ns(k, r->total - PROF__MIN(r->inner, r->total));
+    a->min_ns = prof__tally_ns(k, r->least);
+    a->max_ns = prof__tally_ns(k, r->most);
+    a->p50_ns = prof__tally_ns(k, prof__tally_percentile(r, 50));
+    a->p90_ns = prof__tally_ns(k, prof__tally_percentile(r, 90));
+    a->p99_ns = prof__tally_ns(k, prof__tally_percentile(r, 99));
+    a->overload_name = "";
+    a->input_count = a->parent = PROF_NONE;
+    a->first = prof__site_dense(r->site >> 8);
+    a->node_id = -1;
+}
+
+/* Merges what the states hold. Under the lock. */
+PROF__FN void prof__merge_all(struct prof_trace *s) {
+    memset(s->merged.rows, 0, s->merged.places * sizeof *s->merged.rows);
+    s->merged.used = 0;
+    s->not_merged = 0;
+    for (uint32_t i = 0; i < s->max_threads; i++) {
+        const prof__state *t = prof__state_at(i);
+        if (!prof__state_used(t)) continue;
+        for (uint32_t j = 0; j < t->tallies.places; j++) prof__merge(&s->merged, t->tallies.rows + j);
+        prof__merge_open(&s->merged, t);
+    }
+}
+
+PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
+    struct prof_trace *s = &prof__trace;
+    prof__knot zero = { 0, 0 }, rate = { 1, 1 };
+    prof__scale k;
+    size_t n = 0;
+    prof__lock();
+    prof__merge_all(s);
+    s->tallied = 0;
+    if (s->clock == PROF_CLOCK_CPU) {
+        prof__knot first = s->stopped ? s->knots[0] : prof__first_knot;
+        if (s->stopped) rate = s->knots[s->knot_count - 1];
+        else do rate = prof__knot_now(); while (rate.ns - first.ns < 5000000u);
+        rate.tick -= first.tick;
+        rate.ns -= first.ns;
+    }
+    k = prof__scale_between(zero, rate, 0);
+    for (uint32_t i = 0; i < s->merged.places; i++) {
+        const prof__tally *r = s->merged.rows + i;
+        if (!r->site || !prof__tally_count(r)) continue;
+        s->tallied += prof__tally_count(r);
+        if (n < max) prof__tally_average(rows + n, r, &k);
+        n++;
+    }
+    prof__unlock();
+    prof__rows_sort(rows, PROF__MIN(n, max), PROF_METRIC_FLOPS);   /* all have 0: by first */
+    return n;
+}
+
+PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
+    return prof__trace.average ? prof__trace.average(rows, rows ? max : 0) : 0;
+}
+
+/* Each state's rows: as many as there is room for, a power of two. */
+PROF__FN bool prof__tallies_open(struct prof_trace *s) {
+    size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, size;
+    size_t inner = prof__align(s->max_depth + 2) * sizeof(uint64_t);
+    uint32_t places = 4096;
+    gap -= gap / 4;                      /* for names, and threads that come and go */
+    for (;; places /= 2) {
+        size = prof__align(inner + places * sizeof(prof__tally));
+        if (places < 8) return false;
+        if (gap / (s->max_threads + 1) < size + sizeof(prof_average) * places) continue;
+        break;
+    }
+    s->region_size = size;
+    prof__arena.high -= places * sizeof(prof_average);
+    s->averages = (prof_average *)(void *)prof__arena.high;
+    prof__arena.high -= size;
+    s->merged.rows = (prof__tally *)(void *)prof__arena.high;
+    prof__arena.high -= size * s->max_threads;
+    s->regions = prof__arena.high;
+    s->merged.places = places;
+    s->average = prof__average_tallies;
+    return true;
+}
+#endif
+
 /* ---- @SCHEDULE: which steps are recorded ---- */
 
 PROF_API PROF__QUIET prof_result prof_schedule_check(const prof_schedule *s) {
@@ -10260,6 +10596,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     prof__arena.promised = PROF__FIXED_SHARE - 64 + prof__site_count * PROF__SITE_SHARE;
     prof__arena.closed = false;
     if (prof__arena.high <= prof__arena.low) return false;
+    if (d->mode == PROF_MODE_AGGREGATE) return prof__tallies_open(s);
     if (prof__ring_mode(d))
         return prof__regions_open(s, d) &&
                prof__arena_fits(s->max_threads * (prof__thread_share(d, 0) - s->state_size));
@@ -10776,8 +11113,8 @@ PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
     memset(&out, 0, sizeof out);
     if (!prof__valid(trace)) return out;
     if (!trace->built) out = prof_get_stats();
-    out.recorded = trace->event_count;
-    out.threads = trace->thread_count;
+    if (trace->built || !trace->records_only) out.recorded = trace->event_count;
+    if (trace->built) out.threads = trace->thread_count;
     out.rejected = trace->rejected;
     out.duplicates = trace->duplicates;
     out.overlaps = trace->overlaps;
@@ -10791,6 +11128,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     prof_stats out;
     prof__counts c;
     memset(&out, 0, sizeof out);
+    if (s->average) (void)s->average(NULL, 0);
     prof__lock();
     c = s->counts;
     for (const prof__state *t = s->open ? prof__owned : NULL; t; t = t->next) {
@@ -10800,6 +11138,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     }
     if (s->stopped && !s->analysed) prof__count_rows(s);
     prof__stats_add(&out, &c);
+    if (s->average) out.recorded = s->tallied;
     if (s->stopped && !s->records_only) {
         uint64_t zones = s->event_count - (s->analysed ? prof__others(s) : 0);
         if (s->overwritten) out.overwritten = out.recorded - zones;
