@@ -4125,7 +4125,8 @@ PROF__RARE(bool) prof__long_slow(prof__long *l, uint32_t slots) {
     }
     l->t = t = prof__slot_state(l->slot);
     l->entered = true;
-    if (!t->tallies.rows && !t->skipped && prof__room(t, slots) && (size_t)(t->limit - t->hot.cursor) >= slots) {
+    if (!t->tallies.rows && !t->skipped && prof__room(t, slots) &&
+        (size_t)(t->limit - t->hot.cursor) >= slots) {
         l->begin = l->at = t->hot.cursor;
         return true;
     }
@@ -10149,7 +10150,8 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
     for (uint32_t i = 0; i < s->max_threads; i++) {
         const prof__state *t = prof__state_at(i);
         if (!prof__state_used(t)) continue;
-        for (uint32_t j = 0; j < t->tallies.places; j++) prof__merge(&s->merged, t->tallies.rows + j);
+        for (uint32_t j = 0; j < s->merged.places; j++)
+            prof__merge(&s->merged, t->tallies.rows + j);
         prof__merge_open(&s->merged, t);
     }
 }
