@@ -5,6 +5,7 @@
     read_more.py gaps TRACE GAPS.json     prof gaps --format json TRACE
     read_more.py memory TRACE CSV TIMELINE RAW     prof memory --format csv, json, raw TRACE
     read_more.py cut TRACE PART FROM TO   prof cut --file-time --from FROM --to TO TRACE
+    read_more.py merge OUT TRACE...       prof merge -o OUT TRACE...
     read_more.py svg FILE...              well-formed, frames within their parents
 
 Prints what differs; exit status 1 when something does.
@@ -175,6 +176,45 @@ def cut(trace, part, begin, end):
     for cat, number, phase in flows:
         if (cat, number, "f" if phase == "s" else "s") not in flows:
             yield f"flow {cat} {number} has only one end"
+
+
+def merge(merged, *traces):
+    """Every event is there, with its time on the common base, and nothing of another rank."""
+    got = everything(merged)
+    files = {rank["file"]: rank for rank in got["ranks"]}
+    order = [rank["file"] for rank in got["ranks"]]
+    base, parts = got.get("baseTimeNanoseconds", 0), collections.defaultdict(list)
+    pids, flows = {}, collections.Counter()
+    for e in events_of(got):
+        if e["ph"] == "M" and e["name"] == "process_name":
+            pids[e["pid"]] = e["args"]["name"]
+        if e["ph"] != "M":
+            parts[int(re.match(r"rank (\d+)", pids[e["pid"]]).group(1))].append(e)
+        if e["ph"] in "sf":
+            flows[e.get("cat"), e["id"], e["ph"]] += 1
+    sources = collections.Counter()
+    for number, path in enumerate(order):
+        whole, above = everything(path), number << 32
+        shift = whole.get("baseTimeNanoseconds", 0) if isinstance(whole, dict) else 0
+        shift += ns(files[path]["clock_us"]) - base
+        want = []
+        for e in events_of(whole):
+            if e["ph"] == "M":
+                continue
+            args = {k: v + above if k in ("correlation", "External id", "external id",
+                                          "wait_on_cuda_event_record_corr_id") and v > 0 else v
+                    for k, v in (e.get("args") or {}).items()}
+            want.append((e.get("name"), ns(e.get("ts", 0)) + shift, ns(e.get("dur", 0)), str(args)))
+            if e["ph"] in "sf":
+                sources[number, e.get("cat"), e["id"], e["ph"]] += 1
+        have = [(e.get("name"), ns(e.get("ts", 0)), ns(e.get("dur", 0)), str(e.get("args") or {}))
+                for e in parts[files[path]["rank"]]]
+        if sorted(have, key=str) != sorted(want, key=str):
+            yield f"{path}: {len(have)} events, {len(want)} wanted: {set(have) ^ set(want)}"[:300]
+    if sorted(flows.values()) != sorted(sources.values()):
+        yield f"{len(flows)} flow ends, not {len(sources)}"
+    if sorted(traces) != sorted(order):
+        yield f"the files are {order}"
 
 
 def peaks(trace):

@@ -251,7 +251,8 @@ static void check_backward(checker *c, const trace_event *event) {
         !trace_arg_int(event, "Fwd thread id", &thread) || thread <= 0 ||
         !trace_arg_int(event, "Sequence number", &sequence) || sequence < 0) return;
     bool is_new;
-    uint64_t *first = map_put(&c->backward, hash_mix((uint64_t)thread) + (uint64_t)sequence,
+    uint64_t key = hash_mix((uint64_t)event->pid) * 31 + (uint64_t)thread;     /* of a rank */
+    uint64_t *first = map_put(&c->backward, hash_mix(key) + (uint64_t)sequence,
                               &is_new);
     if (is_new) *first = event->offset;
     else find(c, RULE_BACKWARD, event->offset, "%s has the sequence number %lld of the one at "

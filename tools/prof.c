@@ -6,12 +6,12 @@
 #include <string.h>
 
 extern const command report_command, analyze_command, diff_command, augment_command,
-    validate_command, stacks_command, flamegraph_command, gaps_command, memory_command, cut_command;
+    validate_command, stacks_command, flamegraph_command, gaps_command, memory_command, cut_command, merge_command;
 
 static const command *const commands[] = {
     &report_command, &analyze_command, &diff_command, &augment_command, &validate_command,
     &stacks_command, &flamegraph_command, &gaps_command, &memory_command,
-    &cut_command, NULL
+    &cut_command, &merge_command, NULL
 };
 
 static void print_commands(void) {

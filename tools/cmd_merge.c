@@ -1,0 +1,471 @@
+/* prof merge: the traces of several ranks as one, with pids, flows and ids of their own. */
+#include "trace_writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int run(int argc, char **argv);
+
+const command merge_command = {
+    "merge", "[OPTION]... -o OUT TRACE...", "the traces of several ranks as one",
+    "  prof merge -o all.json.gz rank*.json.gz\n"
+    "      every process becomes \"rank N: ...\"; flows and correlation ids stay apart\n"
+    "  prof merge --align collectives -o all.json node*/rank*.json\n"
+    "      ranks on several machines: clocks are set so that the collectives end together\n\n"
+    "The ranks are those in the traces (distributedInfo), else the files in their order. Times are\n"
+    "put on one base by baseTimeNanoseconds. In args, External id, correlation and what refers to\n"
+    "them get the number of the file, less one, times 2^32 on top.\n", run
+};
+
+enum { PIDS_OF_A_RANK = 100000, MOST_EDITS = 24 };
+
+typedef struct process {
+    int64_t pid, sort;          /* as in the file */
+    bool has_sort;
+    const char *name, *labels;  /* NULL: none */
+} process;
+
+typedef struct text_thread { uint32_t process; int64_t tid; const char *text; } text_thread;
+
+typedef struct rank_file {
+    const char *path, *host;
+    int64_t rank, base_ns;
+    bool has_rank;
+    int64_t clock_ns;           /* to be added to its times */
+    process *processes;
+    size_t process_count, process_capacity;
+    map pids;                   /* pid -> number in processes */
+    text_thread *threads;       /* those whose tid is a text */
+    size_t thread_count, thread_capacity;
+    map tids;                   /* (pid, tid) of those -> number in threads */
+    map counts;                 /* collective -> how often it was */
+    map collectives;            /* (collective, occurrence) -> its end, ns since 1970 */
+    map flows;                  /* flow -> its id in the merged trace */
+    trace_text devices;         /* deviceProperties */
+} rank_file;
+
+typedef struct merger {
+    rank_file *files;
+    size_t count;
+    arena memory;
+    trace_member *members;      /* of the first rank's file */
+    size_t member_count, member_capacity;
+    uint64_t flow_count;
+    int64_t base_ns;
+} merger;
+
+/* ---- First pass: what a file holds ---- */
+
+static uint32_t process_of(rank_file *f, merger *m, const trace_event *event) {
+    bool is_new;
+    uint64_t *number = map_put(&f->pids, (uint64_t)event->pid, &is_new);
+    if (!is_new) return (uint32_t)*number;
+    *number = f->process_count;
+    GROW(f->processes, f->process_count, f->process_capacity);
+    process *p = &f->processes[f->process_count++];
+    *p = (process){.pid = event->pid};
+    if (event->pid_text.data)
+        p->name = arena_text(&m->memory, event->pid_text.data, event->pid_text.size);
+    return (uint32_t)*number;
+}
+
+static uint64_t row_of(const trace_event *event) {
+    return hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid;
+}
+
+static void note_thread(rank_file *f, merger *m, const trace_event *event, uint32_t number) {
+    bool is_new;
+    if (!event->tid_text.data) return;
+    uint64_t *thread = map_put(&f->tids, row_of(event), &is_new);
+    if (!is_new) return;
+    *thread = f->thread_count;
+    GROW(f->threads, f->thread_count, f->thread_capacity);
+    f->threads[f->thread_count] = (text_thread){
+        number, 900000 + (int64_t)f->thread_count,
+        arena_text(&m->memory, event->tid_text.data, event->tid_text.size)
+    };
+    f->thread_count++;
+}
+
+static bool is_process_metadata(const trace_event *event) {
+    return event->phase == 'M' && event->name.size > 8 &&
+           memcmp(event->name.data, "process_", 8) == 0;
+}
+
+static void note_process(merger *m, process *p, const trace_event *event) {
+    char text[256];
+    if (text_is(event->name, "process_name") &&
+        trace_arg_text(event, "name", text, sizeof text) && *text)
+        p->name = arena_text(&m->memory, text, strlen(text));
+    if (text_is(event->name, "process_labels") &&
+        trace_arg_text(event, "labels", text, sizeof text) && *text)
+        p->labels = arena_text(&m->memory, text, strlen(text));
+    if (text_is(event->name, "process_sort_index"))
+        p->has_sort |= trace_arg_int(event, "sort_index", &p->sort);
+}
+
+/* What names a collective on all ranks: its kernel's name, and its process group if it is told. */
+static bool collective_of(const trace_event *event, uint64_t *key) {
+    char text[512];
+    size_t size = event->name.size;
+    if (event->kind != TRACE_KERNEL || size < 4 || (memcmp(event->name.data, "nccl", 4) != 0 &&
+        memcmp(event->name.data, "rccl", 4) != 0)) return false;
+    *key = hash_bytes(event->name.data, size);
+    if (trace_arg_text(event, "Collective name", text, sizeof text))
+        *key = hash_bytes(text, strlen(text));
+    if (trace_arg_text(event, "Process Group Name", text, sizeof text))
+        *key = *key * 31 + hash_bytes(text, strlen(text));
+    return true;
+}
+
+static uint64_t occurrence(uint64_t key, uint64_t number) {
+    return hash_mix(key) * 31 + number;
+}
+
+static void note_event(rank_file *f, merger *m, const trace_event *event) {
+    uint64_t key;
+    uint32_t number = process_of(f, m, event);
+    note_thread(f, m, event, number);
+    if (is_process_metadata(event)) note_process(m, &f->processes[number], event);
+    if (event->phase != 'X' || !collective_of(event, &key)) return;
+    uint64_t *count = map_put(&f->counts, key, NULL);
+    *map_put(&f->collectives, occurrence(key, (*count)++), NULL) =
+        (uint64_t)(event->ts_ns + event->dur_ns);
+}
+
+static trace_text keep(merger *m, trace_text text) {
+    return (trace_text){arena_text(&m->memory, text.data, text.size), text.size};
+}
+
+static void note_member(rank_file *f, merger *m, const trace_member *member) {
+    trace_text rest = member->value, key, value;
+    char host[256];
+    if (text_is(member->key, "distributedInfo") && member->value.data[0] == '{') {
+        while (json_next(&rest, &key, &value))
+            if (text_is(key, "rank")) f->has_rank |= json_int(value, &f->rank);
+    } else if (text_is(member->key, "host_name") && json_is_text(member->value)) {
+        json_decode(member->value, host, sizeof host);
+        f->host = arena_text(&m->memory, host, strlen(host));
+    } else if (text_is(member->key, "deviceProperties")) {
+        f->devices = keep(m, member->value);
+    } else if (f == m->files && !text_is(member->key, "baseTimeNanoseconds") &&
+               !text_is(member->key, "traceName")) {
+        GROW(m->members, m->member_count, m->member_capacity);
+        m->members[m->member_count++] = (trace_member){keep(m, member->key),
+                                                       keep(m, member->value)};
+    }
+}
+
+static int note_file(rank_file *f, merger *m) {
+    trace_reader *reader = trace_open(f->path);
+    if (!reader) return EXIT_BAD;
+    while (trace_next(reader) != TRACE_END) {
+        if (reader->item == TRACE_EVENT && reader->event.raw.size == 0)
+            reader->failed = fail(f->path, "this is not JSON: it cannot be merged");
+        else if (reader->item == TRACE_EVENT) note_event(f, m, &reader->event);
+        else if (reader->item == TRACE_MEMBER) note_member(f, m, &reader->member);
+    }
+    f->base_ns = reader->base_time_ns;
+    return trace_close(reader);
+}
+
+/* ---- Ranks and clocks ---- */
+
+static void number_ranks(merger *m) {
+    bool good = true;
+    for (size_t i = 0; i < m->count; i++) {
+        good &= m->files[i].has_rank;
+        for (size_t j = 0; j < i; j++) good &= m->files[i].rank != m->files[j].rank;
+    }
+    if (!good && m->files[0].has_rank)
+        warn(NULL, "the files' ranks are not all there, or not all different: ranks are the files "
+             "in their order");
+    for (size_t i = 0; !good && i < m->count; i++) m->files[i].rank = (int64_t)i;
+}
+
+static int by_size(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int64_t median(int64_t *values, size_t count) {
+    qsort(values, count, sizeof *values, by_size);
+    return values[count / 2];
+}
+
+/* Sets the clock so that the collectives end when they do on the first rank. */
+static void align(rank_file *f, const rank_file *first) {
+    size_t count = 0;
+    int64_t *apart = allocate(f->collectives.count * sizeof *apart);
+    for (size_t i = 0; i < f->collectives.slot_count; i++) {
+        const struct map_slot *slot = &f->collectives.slots[i];
+        const uint64_t *end = slot->key ? map_get(&first->collectives, slot->key) : NULL;
+        if (end) apart[count++] = (int64_t)(*end - slot->value) + first->base_ns - f->base_ns;
+    }
+    if (count == 0) {
+        warn(f->path, "it has no collective in common with %s: its clock stays", first->path);
+    } else {
+        f->clock_ns = median(apart, count);
+        for (size_t i = 0; i < count; i++)
+            apart[i] = apart[i] > f->clock_ns ? apart[i] - f->clock_ns : f->clock_ns - apart[i];
+        warn(f->path, "clock set by %+.3f us, from %zu collectives that end within %.3f us of it",
+             (double)f->clock_ns / 1e3, count, (double)median(apart, count) / 1e3);
+    }
+    free(apart);
+}
+
+/* ---- Second pass: writing ---- */
+
+static int64_t new_pid(const merger *m, const rank_file *f, uint32_t number) {
+    return (int64_t)(f - m->files + 1) * PIDS_OF_A_RANK + number;
+}
+
+static void write_metadata(trace_writer *w, const char *kind, int64_t pid, int64_t tid) {
+    writer_event(w);
+    output_format(w->out, "{\"ph\": \"M\", \"name\": \"%s\", \"pid\": %lld, \"tid\": %lld, "
+                  "\"args\": {", kind, (long long)pid, (long long)tid);
+}
+
+static void write_name(trace_writer *w, const merger *m, const rank_file *f, uint32_t number) {
+    const process *p = &f->processes[number];
+    int64_t pid = new_pid(m, f, number);
+    char text[600];
+    int size = p->name ? snprintf(text, sizeof text, "rank %lld: %s", (long long)f->rank, p->name)
+                       : snprintf(text, sizeof text, "rank %lld: process %lld", (long long)f->rank,
+                                  (long long)p->pid);
+    write_metadata(w, "process_name", pid, 0);
+    output_text(w->out, "\"name\": ");
+    output_json_text(w->out, text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1);
+    output_text(w->out, "}}");
+    if (p->labels) {
+        size = snprintf(text, sizeof text, "rank %lld %s", (long long)f->rank, p->labels);
+        write_metadata(w, "process_labels", pid, 0);
+        output_text(w->out, "\"labels\": ");
+        output_json_text(w->out, text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1);
+        output_text(w->out, "}}");
+    }
+}
+
+static bool sorts_before(uint32_t a, uint32_t b, const void *context) {
+    const process *processes = context, *x = &processes[a], *y = &processes[b];
+    return x->has_sort && y->has_sort ? x->sort < y->sort : x->has_sort && !y->has_sort;
+}
+
+static void sort_processes(const rank_file *f, uint32_t *order) {
+    for (uint32_t i = 0; i < f->process_count; i++) {        /* few, and stable */
+        uint32_t place = i;
+        for (; place && sorts_before(i, order[place - 1], f->processes); place--)
+            order[place] = order[place - 1];
+        order[place] = i;
+    }
+}
+
+static void write_names(trace_writer *w, const merger *m, size_t file) {
+    const rank_file *f = &m->files[file];
+    uint32_t *order = allocate(f->process_count * sizeof *order);
+    sort_processes(f, order);
+    for (uint32_t i = 0; i < f->process_count; i++) {
+        write_name(w, m, f, order[i]);
+        write_metadata(w, "process_sort_index", new_pid(m, f, order[i]), 0);
+        output_format(w->out, "\"sort_index\": %lld}}",
+                      (long long)(f->rank * 1000 + (i < 999 ? i : 999)));
+    }
+    free(order);
+    for (size_t i = 0; i < f->thread_count; i++) {
+        const text_thread *thread = &f->threads[i];
+        write_metadata(w, "thread_name", new_pid(m, f, thread->process), thread->tid);
+        output_text(w->out, "\"name\": ");
+        output_json_text(w->out, thread->text, strlen(thread->text));
+        output_text(w->out, "}}");
+    }
+}
+
+/* One of each device's properties, by id. */
+static void write_devices(trace_writer *w, const merger *m) {
+    map known = {0};
+    bool first = true;
+    for (size_t i = 0; i < m->count; i++) {
+        trace_text rest = m->files[i].devices, key, device;
+        if (!rest.size || *rest.data != '[') continue;
+        while (json_next(&rest, &key, &device)) {
+            trace_text inner = device, value;
+            int64_t id = -1;
+            bool is_new;
+            while (*device.data == '{' && json_next(&inner, &key, &value))
+                if (text_is(key, "id")) json_int(value, &id);
+            map_put(&known, (uint64_t)id, &is_new);
+            if (!is_new) continue;
+            if (first) writer_key(w, "deviceProperties");
+            output_text(w->out, first ? "[" : ", ");
+            output_write(w->out, device.data, device.size);
+            first = false;
+        }
+    }
+    if (!first) output_text(w->out, "]");
+    map_free(&known);
+}
+
+static void write_head(trace_writer *w, const merger *m) {
+    for (size_t i = 0; i < m->member_count; i++)
+        if (!text_is(m->members[i].key, "ranks"))
+            writer_member(w, m->members[i].key, m->members[i].value);
+    write_devices(w, m);
+    if (m->base_ns) {
+        writer_key(w, "baseTimeNanoseconds");
+        output_format(w->out, "%lld", (long long)m->base_ns);
+    }
+    writer_key(w, "ranks");
+    for (size_t i = 0; i < m->count; i++) {
+        const rank_file *f = &m->files[i];
+        output_format(w->out, "%s{\"rank\": %lld, \"file\": ", i ? ",\n " : "[", (long long)f->rank);
+        output_json_text(w->out, f->path, strlen(f->path));
+        if (f->host) {
+            output_text(w->out, ", \"host_name\": ");
+            output_json_text(w->out, f->host, strlen(f->host));
+        }
+        output_text(w->out, ", \"clock_us\": ");
+        write_us(w->out, f->clock_ns);
+        output_text(w->out, "}");
+    }
+    output_text(w->out, "]");
+}
+
+static uint64_t flow_of(const trace_event *event) {
+    return hash_bytes(event->cat.data, event->cat.size) * 31 +
+           hash_bytes(event->id.data, event->id.size);
+}
+
+static void add_edit(text_edit *edits, size_t *count, trace_text old, int64_t number) {
+    if (*count == MOST_EDITS) return;
+    edits[*count].old = old;
+    snprintf(edits[(*count)++].text, sizeof edits->text, "%lld", (long long)number);
+}
+
+static void edit_args(const trace_event *event, int64_t above, text_edit *edits, size_t *count) {
+    static const char *const keys[] = {"correlation", "External id", "external id",
+                                       "wait_on_cuda_event_record_corr_id"};
+    for (size_t i = 0; above && i < event->arg_count; i++) {
+        const trace_member *arg = &event->args[i];
+        int64_t id;
+        if (!json_int(arg->value, &id) || id <= 0 || id >= INT64_C(1) << 32) continue;
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            if (text_is(arg->key, keys[k])) add_edit(edits, count, arg->value, id + above);
+    }
+}
+
+static void write_event(trace_writer *w, merger *m, rank_file *f, const trace_event *event) {
+    text_edit edits[MOST_EDITS];
+    size_t count = 0;
+    bool is_new;
+    trace_text rest = event->raw, key, value;
+    const uint64_t *number = map_get(&f->pids, (uint64_t)event->pid);
+    const uint64_t *thread = event->tid_text.data ? map_get(&f->tids, row_of(event)) : NULL;
+    if (!number) return;                             /* the file has changed meanwhile */
+    while (json_next(&rest, &key, &value)) {
+        if (text_is(key, "pid")) {
+            add_edit(edits, &count, value, new_pid(m, f, (uint32_t)*number));
+        } else if (text_is(key, "tid") && thread) {
+            add_edit(edits, &count, value, f->threads[*thread].tid);
+        } else if (text_is(key, "ts") && event->has & TRACE_HAS_TS && count < MOST_EDITS) {
+            int64_t ns = event->ts_ns + f->base_ns - m->base_ns + f->clock_ns;
+            edits[count].old = value;
+            snprintf(edits[count++].text, sizeof edits->text, "%s%lld.%03lld", ns < 0 ? "-" : "",
+                     (long long)(ns < 0 ? -ns : ns) / 1000, (long long)(ns < 0 ? -ns : ns) % 1000);
+        } else if (text_is(key, "id") && event->has & TRACE_HAS_ID) {
+            uint64_t *flow = map_put(&f->flows, flow_of(event), &is_new);
+            if (is_new) *flow = ++m->flow_count;
+            add_edit(edits, &count, value, (int64_t)*flow);
+        }
+    }
+    edit_args(event, (int64_t)(f - m->files) << 32, edits, &count);
+    writer_event(w);
+    write_edited(w->out, event->raw, edits, count);
+}
+
+static int write_file(trace_writer *w, merger *m, rank_file *f) {
+    trace_reader *reader = trace_open(f->path);
+    if (!reader) return EXIT_BAD;
+    reader->quiet = true;
+    while (trace_next(reader) != TRACE_END)
+        if (reader->item == TRACE_EVENT && !is_process_metadata(&reader->event))
+            write_event(w, m, f, &reader->event);
+    return trace_close(reader);
+}
+
+static int write_all(merger *m, const char *path) {
+    output out;
+    trace_writer writer;
+    if (!output_open(&out, path)) return EXIT_BAD;
+    writer_begin(&writer, &out, false);
+    write_head(&writer, m);
+    for (size_t i = 0; i < m->count; i++) write_names(&writer, m, i);
+    int status = EXIT_OK;
+    for (size_t i = 0; i < m->count && status == EXIT_OK; i++)
+        status = write_file(&writer, m, &m->files[i]);
+    writer_end(&writer);
+    if (status == EXIT_OK) return output_close(&out);
+    output_discard(&out);
+    return status;
+}
+
+/* ---- The command ---- */
+
+static int by_rank(const void *a, const void *b) {
+    const rank_file *x = a, *y = b;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int merge(merger *m, bool by_collectives, const char *path) {
+    for (size_t i = 0; i < m->count; i++)
+        if (note_file(&m->files[i], m) != EXIT_OK) return EXIT_BAD;
+    number_ranks(m);
+    qsort(m->files, m->count, sizeof *m->files, by_rank);
+    m->base_ns = INT64_MAX;
+    for (size_t i = 0; i < m->count; i++) {
+        rank_file *f = &m->files[i];
+        if (by_collectives && i) align(f, &m->files[0]);
+        if (f->base_ns < m->base_ns) m->base_ns = f->base_ns;
+    }
+    return write_all(m, path);
+}
+
+static void free_merger(merger *m) {
+    for (size_t i = 0; i < m->count; i++) {
+        rank_file *f = &m->files[i];
+        map *maps[] = {&f->pids, &f->tids, &f->counts, &f->collectives, &f->flows};
+        for (size_t k = 0; k < sizeof maps / sizeof *maps; k++) map_free(maps[k]);
+        free(f->processes);
+        free(f->threads);
+    }
+    free(m->files);
+    free(m->members);
+    arena_free(&m->memory);
+}
+
+static int run(int argc, char **argv) {
+    const char *path = NULL, *align_by = "base";
+    const option_spec options[] = {
+        {"align", 'a', OPTION_TEXT, &align_by, "BY",
+         "base: by the traces' base times (default); collectives: then\n"
+         "                               so that collectives end together"},
+        {"output", 'o', OPTION_TEXT, &path, "FILE", "instead of stdout; .gz by its ending"},
+        {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
+    };
+    int status, count = options_parse(&merge_command, options, argc, argv, &status);
+    if (count < 0) return status;
+    if (count == 0) return fail(NULL, "merge needs traces; see prof merge --help");
+    bool by_collectives = strcmp(align_by, "collectives") == 0;
+    if (!by_collectives && strcmp(align_by, "base") != 0)
+        return fail("--align", "'%s' is neither base nor collectives", align_by);
+    merger m = {.count = (size_t)count};
+    m.files = allocate(m.count * sizeof *m.files);
+    for (int i = 0; i < count; i++) {
+        m.files[i].path = argv[i + 1];
+        m.files[i].rank = i;
+        if (strcmp(argv[i + 1], "-") == 0)
+            return fail("-", "merge reads its input twice: it has to be a file");
+    }
+    status = merge(&m, by_collectives, path);
+    free_merger(&m);
+    return status;
+}
