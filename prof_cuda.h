@@ -690,10 +690,12 @@ PROF__FN const prof_cuda__detail *prof_cuda__detail_at(uint32_t number) {
     return (const prof_cuda__detail *)(const void *)prof_cuda__.end - 1 - number;
 }
 
+/* A sum of products: they do not wait for one another. */
 PROF__FN uint32_t prof_cuda__detail_hash(const prof_cuda__detail *d) {
-    uint64_t word[sizeof *d / 8], h = 0;
+    uint64_t word[sizeof *d / 8], h = 0, odd = 0x9e3779b97f4a7c15u;
     memcpy(word, d, sizeof *d);
-    for (size_t i = 0; i < sizeof *d / 8; i++) h = (h ^ word[i]) * 0x9e3779b97f4a7c15u ^ h >> 29;
+    for (size_t i = 0; i < sizeof *d / 8; i++, odd += 0x3c6ef372fe94f82au)
+        h += (word[i] ^ word[i] >> 31) * odd;
     return (uint32_t)(h >> 32);
 }
 
@@ -705,7 +707,7 @@ PROF__FN uint32_t prof_cuda__detail_of(const prof_cuda__detail *d) {
     if (g->last_detail < g->detail_count &&
         memcmp(prof_cuda__detail_at(g->last_detail), d, sizeof *d) == 0)
         return g->last_detail;
-    i = prof_cuda__detail_hash(d) % g->index_places;
+    i = (uint32_t)((uint64_t)prof_cuda__detail_hash(d) * g->index_places >> 32);
     for (; g->index[i]; i = i + 1 == g->index_places ? 0 : i + 1)
         if (memcmp(prof_cuda__detail_at(g->index[i] - 1), d, sizeof *d) == 0)
             return g->last_detail = g->index[i] - 1;
