@@ -8070,8 +8070,13 @@ PROF__FN bool prof__is_gpu(const prof_event *e) {
 }
 
 PROF__FN bool prof__is_annotation(const prof_event *e) {
-    return e->flags & PROF_EVENT_USER_ANNOTATION ||
-           (e->name[0] == 'P' && prof__starts_with(e->name, "ProfilerStep#"));
+    return (e->flags & PROF_EVENT_USER_ANNOTATION) != 0;
+}
+
+/* ProfilerStep#1, which tables call ProfilerStep*. */
+PROF__FN const char *prof__chrome_name(const prof_event *e) {
+    const char *name = e->extra ? e->extra->trace_name : NULL;
+    return name && *name ? name : e->name;
 }
 
 PROF__FN prof__stream prof__stream_of(const prof_event *e) {
@@ -8335,7 +8340,7 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
     bool instant = strcmp(type, "cpu_instant_event") == 0;
     prof__out_text(o, instant ? ",\n{\"ph\":\"i\",\"s\":\"t\"" : ",\n{\"ph\":\"X\"");
     prof__json_text(o, ",\"cat\":\"", type);
-    prof__json_text(o, ",\"name\":\"", e->name);
+    prof__json_text(o, ",\"name\":\"", prof__chrome_name(e));
     prof__out_text(o, ",");
     prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
     if (!instant) {
@@ -8351,7 +8356,7 @@ PROF__FN void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
     for (uint32_t i = 0; i < g->cover_count && !o->failed; i++) {
         const prof__cover *c = g->covers + i;
         prof__json_text(o, ",\n{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"",
-                        g->s->events[c->event].name);
+                        prof__chrome_name(g->s->events + c->event));
         prof__out_text(o, ",");
         prof__chrome_at(o, g->streams[c->stream], c->start_ns - 1);
         prof__out_text(o, ",\"dur\":");

@@ -246,6 +246,32 @@ static void test_annotations_cover_the_gpu(void) {
     close_session();
 }
 
+static void test_steps_cover_the_gpu(void) {
+    prof_desc desc;
+    const prof_trace *trace;
+    test_text text;
+    int i;
+    memset(&text, 0, sizeof text);
+    memset(&desc, 0, sizeof desc);
+    desc.schedule.active = 3;
+    desc.schedule.repeat = 1;
+    reset();
+    PASS_ON(open_session(&desc));
+    for (i = 0; i < 3; i++) {
+        fake_launch("k", 1, 1000);
+        fake_launch("k", 2, 1000);
+        if (i < 2) prof_step();
+    }
+    trace = prof_stop();
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    EQUAL(count_text(text.data, "\"cat\":\"gpu_user_annotation\",\"name\":\"ProfilerStep#1\""), 2);
+    EQUAL(count_text(text.data, "\"cat\":\"gpu_user_annotation\""), 6);
+    EQUAL(count_text(text.data, "\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#2\""), 1);
+    EQUAL(kernels_of(trace, "ProfilerStep*"), 6);
+    test_text_clear(&text);
+    close_session();
+}
+
 /* ---- versions, and records of the future ---- */
 
 static void check_version(uint32_t version, uint32_t tail, bool shared) {
@@ -983,6 +1009,7 @@ int main(void) {
     RUN(test_graph);
     RUN(test_devices_and_streams);
     RUN(test_annotations_cover_the_gpu);
+    RUN(test_steps_cover_the_gpu);
     RUN(test_versions);
     RUN(test_too_old);
     RUN(test_threads);
