@@ -71,7 +71,7 @@
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
        @PLATFORM @ARENA @TEXT @SITES @RECORD @TARGET @DETAILS @FUNCTIONS @COLLECT @TREE @OUTSIDE
-       @AVERAGES @FLOPS @TABLE @CHROME @STACKS @RAW @AGGREGATE @SCHEDULE @SESSION
+       @AVERAGES @FLOPS @TABLE @CHROME @STACKS @MEMORY @RAW @AGGREGATE @SCHEDULE @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
@@ -107,8 +107,10 @@ typedef enum prof_result {
     PROF_ERROR_STATE,        /* not now: already started, or the trace is gone */
     PROF_ERROR_SINK,         /* a sink's write() returned false */
     PROF_ERROR_FILE,         /* the file could not be created, written or renamed */
-    PROF_ERROR_UNSUPPORTED   /* left out of this build (.gz without PROF_ZLIB), or the device
+    PROF_ERROR_UNSUPPORTED,  /* left out of this build (.gz without PROF_ZLIB), or the device
                                 cannot record: its status says why */
+    PROF_ERROR_NONE_RECORDED, /* the session was not told to: see the field of prof_desc */
+    PROF_ERROR_JSON          /* text that must be JSON is not: prof_strerror says where */
 } prof_result;
 
 /* Where output goes. write() gets consecutive pieces and returns false to stop: the writer then
@@ -252,6 +254,12 @@ typedef struct prof_stats {
     uint64_t overwritten;                /* zones that PROF_MODE_RING no longer holds */
     uint64_t stalls;                     /* PROF_MODE_STREAM: times a thread's chunks were full */
     uint64_t stream_failures;            /* ... and times its sink returned false */
+    uint64_t memory_unknown;             /* frees of what was not allocated in this trace */
+    uint64_t memory_twice;               /* frees of what had been freed */
+    uint64_t memory_missed;              /* allocations where one still stood */
+    uint64_t memory_refused;             /* allocations of more than 2^63 - 1 bytes */
+    uint64_t async_open;                 /* ranges that never ended */
+    uint64_t async_twice;                /* ... that ended twice: the first end counts */
     uint64_t details_cut;                /* inputs, texts, arguments and stacks that did not fit */
     uint64_t not_kept;                   /* PROF_MODE_AGGREGATE: zones of names beyond its rows, and
                                             counters, instants, steps */
@@ -355,6 +363,18 @@ typedef struct prof_event {
     uint8_t device_type;                 /* prof_device_type */
     uint16_t flags;                      /* PROF_EVENT_... */
 } prof_event;
+
+/* Where memory is. index: which one of that type; 0 for the CPU. */
+typedef struct prof_device { uint8_t type; int8_t index; } prof_device;
+
+typedef enum prof_memory_kind {          /* as PyTorch's memory timeline tells them apart */
+    PROF_MEMORY_UNKNOWN = 0, PROF_MEMORY_PARAMETER, PROF_MEMORY_OPTIMIZER_STATE,
+    PROF_MEMORY_INPUT, PROF_MEMORY_TEMPORARY, PROF_MEMORY_ACTIVATION, PROF_MEMORY_GRADIENT,
+    PROF_MEMORY_AUTOGRAD_DETAIL
+} prof_memory_kind;
+
+/* A range that prof_async_begin began. */
+typedef struct prof_async { uint64_t id, start; uint32_t generation, site, thread; } prof_async;
 
 /* What prof_flops takes beside the shapes of the inputs. Zeroed: the defaults. */
 typedef struct prof_flops_desc {
@@ -471,6 +491,11 @@ typedef struct prof_trace_desc {
     void *user;                          /* NULL: none; its text must outlive the trace */
 } prof_trace_desc;
 
+typedef struct prof_memory_desc {        /* prof_write_memory_timeline; NULL: all zero */
+    prof_device device;
+    bool raw;
+} prof_memory_desc;
+
 typedef struct prof_chrome_desc { uint32_t reserved; } prof_chrome_desc;   /* NULL: defaults */
 
 /* ---- @API-SESSION: start, stop, and the calls that record ---- */
@@ -570,6 +595,32 @@ PROF_API void prof_thread_name(const char *name);
 PROF_API void prof_thread_end(void);
 
 #if !PROF__BARE
+/* ---- memory, with desc.profile_memory ---- */
+
+/* An allocation, or a free: charged to the zones that are open on the calling thread, and an
+   instant in the trace. A free's bytes are those of the allocation at this address, on any thread.
+   pointer NULL with bytes: memory that could not be had, [OutOfMemory]; without: nothing.
+   Counted and left out: over 2^63 - 1 bytes, frees of what was not allocated in this trace, and of
+   what has been freed. Where an allocation still stood, its free was missed: counted too, and it
+   ends. PyTorch: reportMemoryUsage() */
+PROF_API void prof_memory_alloc(const void *pointer, size_t bytes, prof_device device);
+PROF_API void prof_memory_free(const void *pointer, prof_device device);
+
+/* What the calling thread's allocations are from now on; returns what they were, to be set again
+   at the end of a block. */
+PROF_API prof_memory_kind prof_memory_category(prof_memory_kind kind);
+
+/* ---- what is not on one thread ---- */
+
+/* A range that may end on another thread, by its token; a lane of its own in the trace, no part of
+   the tree. Never ended, or ended twice: counted. */
+PROF_API prof_async prof_async_begin(const char *name);
+PROF_API void prof_async_end(prof_async token);
+
+/* An arrow between the zones around two calls, on any threads: prof_flow(0) begins one and returns
+   its number, prof_flow(number) ends it. Without its other end it is left out. 0: no session. */
+PROF_API uint64_t prof_flow(uint64_t number);
+
 /* ---- what the innermost open zone of the calling thread carries; all of it is copied ----
    Without a session or an open zone these do nothing. What is given twice, the last one counts. */
 
@@ -690,6 +741,13 @@ PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metr
 /* prof_write_chrome to a file: written under a temporary name, then renamed, so that no half file
    ever stands under path. PROF_ERROR_FILE: errno says why. .gz by its ending, with PROF_ZLIB. */
 PROF_API prof_result prof_save_chrome(const prof_trace *trace, const char *path);
+
+/* What is in use on a device over time, by category, as PyTorch's memory timeline: desc.raw false:
+   [times in us, rows of 9: 0, then the 8 kinds, unknown last]; true: [ns, action (2: allocated, 4:
+   freed), bytes, kind (7: unknown)] for each record. Times are since 1970. desc NULL: the CPU.
+   PROF_ERROR_NONE_RECORDED: the session had no profile_memory. PyTorch: export_memory_timeline() */
+PROF_API prof_result prof_write_memory_timeline(const prof_trace *trace,
+                                                const prof_memory_desc *desc, prof_sink out);
 
 /* prof_write_table to stdout. */
 PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc);
@@ -918,6 +976,7 @@ typedef struct prof__slot {
     uint32_t generation, skipped, stale, busy;
     prof__hot *hot;
     bool inside;
+    uint8_t category;                    /* of its allocations */
 } prof__slot;
 
 PROF_API prof__frame *prof__begin(prof__mark *mark, bool token) PROF__QUIET;
@@ -929,7 +988,7 @@ PROF_API void prof__end_at(prof__frame *token, uint32_t lo, uint32_t hi) PROF__Q
 #  if defined(PROF_STATIC)
 static uint32_t prof__on PROF__UNUSED;                /* 0: off; else the generation, from 2 up */
 static prof__hot prof__nowhere PROF__UNUSED;             /* a thread that holds no state */
-static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false };
+static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0 };
 #  elif defined(__ELF__)
 extern uint32_t prof__on;
 extern prof__hot prof__nowhere;
@@ -1202,13 +1261,13 @@ volatile unsigned char prof__on;
 #  ifndef PROF_STATIC
 uint32_t prof__on;
 prof__hot prof__nowhere;
-__thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false };
+__thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0 };
 #  endif
 #else
 static uint32_t prof__on;
 static prof__hot prof__nowhere;
 #  if defined(__GNUC__) && !defined(__TINYC__)
-static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false };
+static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0 };
 #  else
 #    define PROF__SLOTS 256              /* threads that record, where the compiler has no TLS */
 #  endif
@@ -1631,6 +1690,19 @@ PROF__FN void *prof__take(size_t bytes, size_t analysis) {
     return p;
 }
 
+/* Open addressing: the place of a key's number + 1, or the free one where it would go. same()
+   compares number with the key. */
+typedef bool (*prof__same)(const void *context, uint32_t number);
+
+PROF__FN uint32_t *prof__place_of(uint32_t *index, uint32_t places, uint64_t hash, prof__same same,
+                               const void *context) {
+    uint32_t i;
+    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
+    i = (uint32_t)((hash >> 32) % places);
+    while (index[i] && !same(context, index[i] - 1)) i = i + 1 == places ? 0 : i + 1;
+    return index + i;
+}
+
 /* ---- @TEXT: numbers as Python prints them, and buffered output ---- */
 
 /* A double without a floating point unit: m * 2^e, m of 53 bits or 0. The operations round to
@@ -1953,6 +2025,7 @@ PROF__FN void prof__out_json(prof__out *o, const char *s) {
 #if !PROF__BARE
 /* ---- is it JSON? ---- */
 
+static char prof__json_text_bad[96] = "this is not JSON";
 typedef struct prof__json { const char *at, *why; } prof__json;
 
 PROF__FN bool prof__json_bad(prof__json *j, const char *why) {
@@ -2354,7 +2427,10 @@ enum {
     PROF__COUNTER,                       /* {tick lo, hi}{value lo, hi, site << 8 | 255} */
     PROF__STEP,                          /* {start lo, hi}{end lo, hi, 255}{number lo, hi, 255} */
     PROF__PART,                          /* these: see @DETAILS */
-    PROF__ATTRIBUTE
+    PROF__ATTRIBUTE,
+    PROF__MEMORY,
+    PROF__ASYNC,
+    PROF__FLOW
 };
 
 /* A stretch of records by one thread: a chunk, or what was left of one. In a ring it lies before
@@ -2371,6 +2447,20 @@ typedef struct prof__segment {
 } prof__segment;
 
 typedef struct prof__open { uint64_t start; uint32_t site, depth; } prof__open;
+
+/* What an allocation or free became. */
+enum { PROF__ALLOCATED, PROF__FREED, PROF__FREE, PROF__NO_MEMORY, PROF__NOT_COUNTED };
+
+typedef struct prof__memory {
+    int64_t ns;
+    uint64_t address;
+    int64_t bytes, total;                /* as it changes; of its device, after it */
+    uint32_t event, thread;              /* event: that has it; PROF_NONE: none */
+    uint32_t next;                       /* while reading: another of the same zone */
+    uint8_t device_type;
+    int8_t device_index;
+    uint8_t category, what;
+} prof__memory;
 
 /* What the trace knows of a thread. */
 typedef struct prof__row {
@@ -2392,6 +2482,7 @@ typedef struct prof__row {
 /* Written by their thread alone, read by any. */
 typedef struct prof__counts {
     size_t full, deep, sites, unbalanced, healed, cut, unfinished, steps, not_kept;
+    size_t async;                        /* ranges begun */
     size_t slots, extra;               /* 12-byte slots written, and those that are not a zone */
 } prof__counts;
 
@@ -2486,6 +2577,7 @@ typedef struct prof__fork { uint32_t node, child; } prof__fork;
 
 /* What a step's event points to, and all that its analysis takes beside its slots'. */
 typedef struct prof__step { prof_extra extra; char name[40]; } prof__step;
+#define PROF__EVENT_MEMORY 0x8000        /* in flags, until the order is made: "[memory]" */
 #define PROF__EVENT_STEP 0x4000          /* in flags: steps follow each other, also at one time */
 #define PROF__STEP_SHARE (sizeof(prof__step) + PROF__GROUP_SHARE + PROF__LANE_SHARE)
 
@@ -2556,6 +2648,13 @@ struct prof_trace {
     char *details;                       /* what zones carry */
     size_t detail_bytes;
     uint32_t detail_rows;                /* rows of averages that they may make */
+    prof__memory *memory;                /* in order of time, once charged */
+    uint32_t memory_count;
+    uint32_t zone_count;                 /* of the events, before the others joined them */
+    uint32_t made_count;                 /* events made of what is no zone: ranges, memory */
+    uint32_t async_count;                /* records of ranges */
+    uint32_t *async_index;               /* 2 places a range: 1 + its event; 0: free */
+    uint64_t memory_unknown, memory_twice, memory_missed, async_twice;
     bool any_sequence;                   /* some event has a sequence number */
     const struct prof_trace *self;       /* this, in a trace built without a session */
     bool built, raw;                     /* raw: of raw activities */
@@ -2586,7 +2685,7 @@ static struct prof_trace prof__trace;
 
 /* Events that no zone was recorded for. */
 PROF__FN uint32_t prof__others(const struct prof_trace *s) {
-    return s->outside_count + s->step_count;
+    return s->outside_count + s->step_count + s->made_count;
 }
 
 /* Amounts are kept beside every event. */
@@ -2606,7 +2705,8 @@ PROF__FN size_t prof__state_share(void) {
 
 #if !PROF__BARE
 static size_t prof__dropped_busy, prof__cut;   /* counted without a state or the lock */
-static size_t prof__details_cut;
+static size_t prof__details_cut, prof__memory_refused;
+static uint64_t prof__flow_last, prof__async_last;   /* numbers given */
 static prof__state *prof__owned;         /* all states that threads own, of any session */
 static prof__knot prof__first_knot;      /* of the process: the longest base for the clock's rate */
 
@@ -2646,10 +2746,11 @@ PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #elif defined(__GNUC__) && !defined(__TINYC__)
 PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #elif defined(_MSC_VER)
-static __declspec(thread) prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false };
+static __declspec(thread) prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0 };
 PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #else
-static prof__slot prof__slots[PROF__SLOTS], prof__slot_none = { 1, 0, 0, 0, &prof__nowhere, false };
+static prof__slot prof__slots[PROF__SLOTS],
+    prof__slot_none = { 1, 0, 0, 0, &prof__nowhere, false, 0 };
 static pthread_key_t prof__slot_key;
 static pthread_once_t prof__slot_once = PTHREAD_ONCE_INIT;
 PROF__FN void prof__slot_release(void *slot) { ((prof__slot *)slot)->hot = NULL; }
@@ -3099,6 +3200,7 @@ PROF__FN void prof__counts_add(prof__counts *sum, const prof__counts *c) {
     sum->unfinished += PROF__LOAD(c->unfinished);
     sum->steps += PROF__LOAD(c->steps);
     sum->not_kept += PROF__LOAD(c->not_kept);
+    sum->async += PROF__LOAD(c->async);
     sum->slots += PROF__LOAD(c->slots);
     sum->extra += PROF__LOAD(c->extra);
 }
@@ -3121,6 +3223,13 @@ PROF__FN void prof__stats_add(prof_stats *out, const prof__counts *c) {
     out->clock_steps = c->steps + s->steps;
     out->names_cut = prof__names_cut;
     out->details_cut = PROF__LOAD(prof__details_cut);
+    out->memory_unknown = s->memory_unknown;
+    out->memory_twice = s->memory_twice;
+    out->memory_missed = s->memory_missed;
+    out->memory_refused = PROF__LOAD(prof__memory_refused);
+    out->async_twice = s->async_twice;
+    if (s->stopped && !s->records_only)
+        out->async_open = c->async - (s->async_count - s->async_twice);
     out->overwritten = s->overwritten;
     out->stalls = s->stalls;
     out->stream_failures = s->stream_failures;
@@ -4118,7 +4227,7 @@ typedef struct prof__long {
 
 PROF__RARE(bool) prof__long_slow(prof__long *l, uint32_t slots) {
     prof__state *t = prof__state_here(l->slot);
-    if (!t) return false;
+    if (!t || prof__trace.mode == PROF_MODE_AGGREGATE) return false;
     if (!prof__enter(l->slot)) {
         PROF__COUNT(prof__dropped_busy);
         return false;
@@ -4395,6 +4504,106 @@ PROF_API PROF__QUIET void prof_module_push(const char *name) {
 
 PROF_API PROF__QUIET void prof_module_pop(void) { prof__module_put(PROF__MODULE_POP, ""); }
 
+/* ---- memory: {tick} {address} {bytes} {what | depth << 8 | device type << 16 | index << 24 |
+   category << 32}; depth 255: no zone is open. A slot's share is enough for the event of its own
+   that memory outside of zones becomes ---- */
+
+PROF__FN void prof__memory_put(uint32_t what, const void *pointer, uint64_t bytes,
+                               prof_device device) {
+    prof__long l;
+    uint32_t depth;
+    if (!prof__session.desc.profile_memory || prof__trace.records_only) return;
+    if (!prof__long_open(&l, 4)) return;
+    depth = l.t->hot.top > l.t->hot.bottom ? (l.t->hot.top - 1)->depth : 255;
+    l.at = l.begin + 1;
+    prof__long_put(&l, (uint64_t)(uintptr_t)pointer);
+    prof__long_put(&l, bytes);
+    prof__long_put(&l, (uint64_t)l.slot->category << 32 | (uint32_t)(uint8_t)device.index << 24 |
+                           (uint32_t)device.type << 16 | depth << 8 | what);
+    prof__long_close(&l, PROF__MEMORY, prof__state_now(l.t));
+}
+
+PROF_API PROF__QUIET void prof_memory_alloc(const void *pointer, size_t bytes,
+                                            prof_device device) {
+    if (!pointer && !bytes) return;
+    if ((uint64_t)bytes > INT64_MAX) {
+        if (PROF__LOAD(prof__on)) PROF__COUNT(prof__memory_refused);
+        return;
+    }
+    prof__memory_put(pointer ? PROF__ALLOCATED : PROF__NO_MEMORY, pointer, bytes, device);
+}
+
+PROF_API PROF__QUIET void prof_memory_free(const void *pointer, prof_device device) {
+    if (pointer) prof__memory_put(PROF__FREE, pointer, 0, device);
+}
+
+PROF_API PROF__QUIET prof_memory_kind prof_memory_category(prof_memory_kind kind) {
+    prof__slot *slot = prof__slot_get();
+    prof_memory_kind before = (prof_memory_kind)slot->category;
+    slot->category = (unsigned)kind > PROF_MEMORY_AUTOGRAD_DETAIL ? 0 : (uint8_t)kind;
+    return before;
+}
+
+/* ---- ranges: {start} {end} {id} {thread | site << 32}, and as many slots as their event takes;
+   arrows: {tick} {number << 1 | is an end} ---- */
+
+PROF__FN uint64_t prof__number(uint64_t *last) {
+    uint64_t n = 0;
+    if (!prof__lock_briefly()) return n;
+    n = ++*last;
+    prof__unlock();
+    return n;
+}
+
+PROF_API PROF__QUIET prof_async prof_async_begin(const char *name) {
+    prof_async a;
+    prof__state *t = prof__state_here(prof__slot_get());
+    memset(&a, 0, sizeof a);
+    if (!t || prof__trace.records_only || (!prof__wide(&prof__trace) && !prof__widen_now()))
+        return a;
+    a.site = prof__intern(t, name);
+    a.id = a.site ? prof__number(&prof__async_last) : 0;
+    if (!a.id) {
+        PROF__BUMP(t->counts.sites, 1);
+        return a;
+    }
+    PROF__BUMP(t->counts.async, 1);
+    a.thread = t->row->thread;
+    a.generation = t->generation;
+    a.start = prof__state_now(t);
+    return a;
+}
+
+PROF_API PROF__QUIET void prof_async_end(prof_async a) {
+    prof__long l;
+    uint64_t now;
+    if (!a.id || !PROF__LOAD(prof__on)) return;
+    if (a.generation != PROF__LOAD(prof__on)) {
+        PROF__COUNT(prof__cut);
+        return;
+    }
+    if (!prof__long_open(&l, PROF__EXTRA_SLOTS + 1)) return;
+    now = prof__state_now(l.t);
+    l.at = l.begin + 1;
+    prof__long_put(&l, PROF__MAX(now, a.start));
+    prof__long_put(&l, a.id);
+    prof__long_put(&l, (uint64_t)a.site << 32 | a.thread);
+    while ((size_t)(l.at - l.begin) < PROF__EXTRA_SLOTS + 1) prof__long_put(&l, 0);
+    prof__long_close(&l, PROF__ASYNC, a.start);
+}
+
+PROF_API PROF__QUIET uint64_t prof_flow(uint64_t number) {
+    prof__long l;
+    uint64_t id = number;
+    if (!PROF__LOAD(prof__on)) return 0;
+    if (!id) id = prof__number(&prof__flow_last);
+    if (!id || !prof__long_open(&l, 2)) return 0;
+    l.at = l.begin + 1;
+    prof__long_put(&l, id << 1 | (number != 0));
+    prof__long_close(&l, PROF__FLOW, prof__state_now(l.t));
+    return id;
+}
+
 PROF_API PROF__QUIET uint64_t prof_thread_id(void) {
     const prof_platform *p = &prof__session.desc.platform;
     return p->thread_id ? p->thread_id(p->user) : prof__os_thread_id();
@@ -4620,6 +4829,7 @@ PROF__FN int64_t prof__to_ns(prof__scale *k, uint64_t tick) {
    its extra here, by depth. Counting and building take the same way. */
 typedef struct prof__pending {
     prof_extra *extra;
+    uint32_t memory;                     /* 1 + the last of its memory records; 0: none */
     uint32_t arguments, argument_bytes;
     bool any, annotation;
 } prof__pending;
@@ -4636,6 +4846,8 @@ typedef struct prof__details {
     prof__module modules[PROF__MODULES];
     prof_extra *node;                    /* of zones that have nothing else; NULL: none */
     uint32_t extras;                     /* rows of averages that they may make */
+    uint32_t memory_count, async_count, made_count;
+    const prof_extra *unnamed;           /* of memory's own events */
 } prof__details;
 static prof__details prof__details_now;
 
@@ -4753,7 +4965,8 @@ PROF__FN prof__pending *prof__read_pending(uint32_t depth) {
     prof__details *d = &prof__details_now;
     prof__pending *z = d->open + depth;
     if (!z->any) {
-        memset(z, 0, sizeof *z);
+        z->arguments = z->argument_bytes = 0;
+        z->annotation = false;
         z->any = true;
         z->extra = (prof_extra *)prof__details_take(sizeof *z->extra);
         d->extras++;
@@ -4869,6 +5082,16 @@ PROF__FN void prof__flops_of(const prof_event *e, prof_extra *x) {
     x->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
 }
 
+/* What is pending from depth on belongs to nothing. */
+PROF__FN void prof__details_drop(uint32_t depth) {
+    prof__details *d = &prof__details_now;
+    for (uint32_t i = depth; i < d->high; i++) {
+        d->open[i].any = false;
+        d->open[i].memory = 0;
+    }
+    d->high = PROF__MIN(d->high, depth);
+}
+
 /* A zone of depth has come: e is its event, NULL where they are only counted. What is pending
    further in belongs to nothing. */
 PROF__FN void prof__read_details(uint32_t depth, prof_event *e) {
@@ -4890,24 +5113,30 @@ PROF__FN void prof__read_details(uint32_t depth, prof_event *e) {
         x->has |= PROF_HAS_NODE_ID;
         x->node_id = d->node->node_id;
     }
-    for (uint32_t i = depth; i < d->high; i++) d->open[i].any = false;
-    d->high = PROF__MIN(d->high, depth);
+    for (uint32_t i = z->memory; i && e; i = prof__trace.memory[i - 1].next)
+        prof__trace.memory[i - 1].event = (uint32_t)(e - prof__trace.events);
+    prof__details_drop(depth);
 }
 
 /* The next thread's records, or the first one's. */
 PROF__FN void prof__details_row(void) {
     prof__details *d = &prof__details_now;
-    for (uint32_t i = 0; i < d->high; i++) d->open[i].any = false;
-    d->high = d->module_count = d->modules_skipped = 0;
+    prof__details_drop(0);
+    d->module_count = d->modules_skipped = 0;
 }
 
 /* p: where all of it goes; NULL: it is only counted. */
 PROF__FN void prof__details_open(char *p) {
     prof__details *d = &prof__details_now;
     uint32_t node = prof__session.desc.node;
+    prof_extra *unnamed;
     memset(d, 0, sizeof *d);
     d->p = p;
-    if (!prof__wide(&prof__trace) || !node) return;
+    if (!prof__wide(&prof__trace)) return;
+    unnamed = (prof_extra *)prof__details_take(sizeof *unnamed);
+    if (unnamed) unnamed->trace_name = "";
+    d->unnamed = unnamed;
+    if (!node) return;
     d->node = (prof_extra *)prof__details_take(sizeof *d->node);
     if (!d->node) return;
     d->node->has = PROF_HAS_NODE_ID;
@@ -4916,7 +5145,10 @@ PROF__FN void prof__details_open(char *p) {
 
 PROF__FN void prof__details_close(struct prof_trace *s) {
     s->detail_bytes = prof__details_now.used;
-    s->detail_rows = prof__details_now.extras;
+    s->detail_rows = prof__details_now.extras + (prof__details_now.made_count ? 2 : 0);
+    s->memory_count = prof__details_now.memory_count;
+    s->async_count = prof__details_now.async_count;
+    s->made_count = prof__details_now.made_count;
 }
 #else
 #  define prof__details_row() ((void)0)
@@ -4929,8 +5161,10 @@ PROF__FN void prof__details_close(struct prof_trace *s) {
 typedef struct prof__moment {
     int64_t ns, value;
     uint32_t thread, site;
-    bool is_counter;
+    uint8_t kind;                        /* PROF__MOMENT_... */
 } prof__moment;
+enum { PROF__MOMENT, PROF__MOMENT_COUNTER, PROF__MOMENT_FLOW, PROF__MOMENT_FLOW_END,
+       PROF__MOMENT_NONE };
 typedef struct prof__zone {
     uint64_t start, end;
     uint32_t site, depth;
@@ -5025,7 +5259,7 @@ PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, bool is_
     m->value = (int64_t)((uint64_t)c[1].duration << 32 | c[1].end);
     m->thread = r->thread;
     m->site = c[1].site_depth >> 8;
-    m->is_counter = is_counter;
+    m->kind = is_counter ? PROF__MOMENT_COUNTER : PROF__MOMENT;
 }
 
 PROF__FN uint64_t prof__record_get(const prof__record *c) {
@@ -5055,6 +5289,129 @@ PROF__FN void prof__read_step(prof__reader *r, const prof__record *c) {
     e->flags = PROF_EVENT_USER_ANNOTATION | PROF_EVENT_SUBMITTED | PROF__EVENT_STEP;
 }
 
+#if !PROF__BARE
+/* The next event made of what is no zone; NULL where they are only counted. */
+PROF__FN prof_event *prof__read_made(prof__reader *r, const char *name) {
+    struct prof_trace *s = &prof__trace;
+    prof_event *e;
+    uint32_t n = prof__details_now.made_count++;
+    if (!r->tree) return NULL;
+    e = s->events + s->zone_count + n;
+    memset(e, 0, sizeof *e);
+    e->name = name;
+    e->flags = PROF_EVENT_SUBMITTED;
+    e->thread = r->thread;
+    e->parent = e->first_child = e->next_sibling = PROF_NONE;
+    return e;
+}
+
+PROF__FN int64_t prof__read_ns(prof__reader *r, uint64_t tick) {
+    return prof__to_ns(&r->scale, PROF__MIN(tick, r->latest));
+}
+
+/* Memory: the zone that has it is still to come; without one it is an event of its own. */
+PROF__FN void prof__read_memory(prof__reader *r, const prof__record *c) {
+    prof__details *d = &prof__details_now;
+    uint64_t info = prof__record_get(c + 3);
+    uint32_t depth = (uint32_t)(info >> 8) & 0xff, n = d->memory_count++;
+    bool out = (info & 0xff) == PROF__NO_MEMORY;
+    prof__memory *m;
+    prof_event *e = NULL;
+    if (depth >= prof__trace.max_depth)
+        e = prof__read_made(r, out ? "[OutOfMemory]" : "[memory]");
+    if (!r->tree) return;
+    m = prof__trace.memory + n;
+    memset(m, 0, sizeof *m);
+    m->ns = prof__read_ns(r, prof__record_get(c));
+    m->address = prof__record_get(c + 1);
+    m->bytes = (int64_t)prof__record_get(c + 2);
+    m->event = PROF_NONE;
+    m->thread = r->thread;
+    m->what = (uint8_t)PROF__MIN(info & 0xff, (uint64_t)PROF__NOT_COUNTED);
+    m->device_type = (uint8_t)(info >> 16);
+    m->device_index = (int8_t)(uint8_t)(info >> 24);
+    m->category = (uint8_t)(info >> 32 & 7);
+    if (e) {
+        e->flags |= PROF__EVENT_MEMORY;  /* beside the zones, also in the same moment */
+        e->start_ns = e->end_ns = m->ns;
+        e->extra = d->unnamed;
+        m->event = (uint32_t)(e - prof__trace.events);
+        return;
+    }
+    m->next = d->open[depth].memory;
+    d->open[depth].memory = n + 1;
+    d->high = PROF__MAX(d->high, depth + 1);
+}
+
+typedef struct prof__range_key { uint64_t id; } prof__range_key;
+PROF__FN bool prof__range_same(const void *context, uint32_t number) {
+    const prof__range_key *k = (const prof__range_key *)context;
+    return (uint64_t)prof__trace.events[number].extra->id == k->id;
+}
+
+PROF__FN void prof__read_async(prof__reader *r, const prof__record *c) {
+    struct prof_trace *s = &prof__trace;
+    prof__details *d = &prof__details_now;
+    uint64_t where = prof__record_get(c + 3);
+    uint32_t site = (uint32_t)(where >> 32), thread = (uint32_t)where, *place;
+    prof_extra *x = (prof_extra *)prof__details_take(sizeof *x);
+    prof__range_key key;
+    prof_event *e;
+    int64_t end_ns;
+    d->async_count++;
+    if (!prof__site_known(site) || thread >= s->thread_count) {
+        r->lost++;
+        return;
+    }
+    key.id = prof__record_get(c + 2);
+    place = r->tree ? prof__place_of(s->async_index, 2 * s->async_count, key.id, prof__range_same,
+                                     &key) : NULL;
+    end_ns = prof__read_ns(r, prof__record_get(c + 1));
+    if (place && *place) {               /* ended twice: the earlier one counts */
+        s->async_twice++;
+        e = s->events + *place - 1;
+        if (end_ns >= e->end_ns) return;
+        x->id = (int64_t)key.id;
+    } else {
+        e = prof__read_made(r, prof__site(site)->name);
+        if (!e) return;
+        *place = (uint32_t)(e - s->events) + 1;
+    }
+    e->start_ns = prof__read_ns(r, prof__record_get(c));
+    e->end_ns = PROF__MAX(e->start_ns, end_ns);
+    e->flags |= PROF_EVENT_ASYNC;
+    e->site = site;
+    e->thread = thread;
+    e->extra = x;
+    x->has = PROF_HAS_ID | PROF_HAS_END_THREAD;
+    x->id = (int64_t)key.id;
+    x->end_thread = s->threads[r->thread].id;
+}
+
+PROF__FN void prof__read_flow(prof__reader *r, const prof__record *c) {
+    uint64_t number = prof__record_get(c + 1);
+    uint32_t n = r->moment_count++;
+    prof__moment *m;
+    if (!r->tree) return;
+    m = r->moments + n;
+    memset(m, 0, sizeof *m);
+    m->ns = prof__read_ns(r, prof__record_get(c));
+    m->value = (int64_t)(number >> 1);
+    m->thread = r->thread;
+    m->kind = number & 1 ? PROF__MOMENT_FLOW_END : PROF__MOMENT_FLOW;
+}
+
+/* A record of many slots. */
+PROF__FN void prof__read_detail(prof__reader *r, const prof__record *c, uint32_t kind,
+                                uint32_t slots) {
+    if (kind == PROF__ATTRIBUTE) prof__read_attribute(c, c + 1 + slots);
+    else if (kind == PROF__MEMORY && slots == 3) prof__read_memory(r, c);
+    else if (kind == PROF__ASYNC && slots == PROF__EXTRA_SLOTS) prof__read_async(r, c);
+    else if (kind == PROF__FLOW && slots == 1) prof__read_flow(r, c);
+    else r->lost++;
+}
+#endif
+
 /* The end of a zone's record, whole. Half a turn back: its clock record was displaced.
    Freestanding: the first such time after the one before it. */
 PROF__INLINE uint64_t prof__read_end(prof__reader *r, uint32_t end) {
@@ -5071,8 +5428,8 @@ PROF__FN const prof__record *prof__read_long(prof__reader *r, const prof__record
     uint32_t right = kind == PROF__CLOCK ? 0 : kind == PROF__STEP ? 2 : 1;
 #if !PROF__BARE
     if (kind == PROF__PART) return c + 1;
-    if (kind == PROF__ATTRIBUTE && (size_t)(end - c) > slots) {
-        prof__read_attribute(c, c + 1 + slots);
+    if (kind >= PROF__ATTRIBUTE && kind <= PROF__FLOW && (size_t)(end - c) > slots) {
+        prof__read_detail(r, c, kind, slots);
         return c + 1 + slots;
     }
 #endif
@@ -5523,19 +5880,6 @@ PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
                          x->kernels[k].device);
 }
 
-/* Open addressing: the place of a key's number + 1, or the free one where it would go. same()
-   compares number with the key. */
-typedef bool (*prof__same)(const void *context, uint32_t number);
-
-PROF__FN uint32_t *prof__place_of(uint32_t *index, uint32_t places, uint64_t hash, prof__same same,
-                               const void *context) {
-    uint32_t i;
-    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
-    i = (uint32_t)((hash >> 32) % places);
-    while (index[i] && !same(context, index[i] - 1)) i = i + 1 == places ? 0 : i + 1;
-    return index + i;
-}
-
 PROF__FN uint32_t prof__has(const prof_event *e) { return e->extra ? e->extra->has : 0; }
 
 PROF__FN int32_t prof__node_id(const prof_event *e) {
@@ -5618,7 +5962,7 @@ PROF__FN void prof__link_event(prof__linker *k, uint32_t i) {
     prof__lane *lane;
     e->first_child = e->next_sibling = PROF_NONE;
     e->self_cpu_time_total_ns = 0;
-    if (!prof__in_tree(e)) {
+    if (!prof__in_tree(e) || e->flags & PROF__EVENT_MEMORY) {
         e->parent = PROF_NONE;
         return;
     }
@@ -5651,6 +5995,13 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes, bo
         if (open_sides) prof__side_open(s, i);
         prof__link_event(&k, i);
     }
+}
+
+/* Events have gone to other places: what memory belongs to, too. */
+PROF__FN void prof__memory_moved(struct prof_trace *s, const uint32_t *place) {
+    for (uint32_t i = 0; i < s->memory_count; i++)
+        s->memory[i].event = s->memory[i].event == PROF_NONE ? PROF_NONE
+                                                             : place[s->memory[i].event];
 }
 
 /* ---- duplicates: an only child of its parent's name. PyTorch: _remove_dup_nodes() ---- */
@@ -5698,6 +6049,7 @@ PROF__FN void prof__merge_duplicates(struct prof_trace *s, char *scratch) {
         if (s->side) s->side[place[i]] = s->side[i];
     }
     s->event_count = kept;
+    prof__memory_moved(s, place);
 }
 
 /* ---- amounts, children included ---- */
@@ -5850,7 +6202,6 @@ PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
 
 /* ---- raw activities to events. PyTorch: _parse_kineto_results() ---- */
 
-#define PROF__EVENT_MEMORY 0x8000        /* in flags, until the order is made: "[memory]" */
 
 PROF__FN bool prof__is_utility(const char *name) {
     static const char *const names[] = {
@@ -6337,6 +6688,10 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     p += prof__align(s->step_count * sizeof *s->step_list);
     s->details = p;
     p += prof__align(s->detail_bytes);
+    s->memory = (prof__memory *)(void *)p;
+    p += prof__align(s->memory_count * sizeof *s->memory);
+    s->async_index = (uint32_t *)(void *)p;
+    p += prof__align(s->async_count * 2 * sizeof *s->async_index);
     if (prof__wide(s)) {
         s->side = (prof__side *)(void *)p;
         p += n * sizeof *s->side;
@@ -6348,23 +6703,179 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     if (p <= prof__arena.high && (size_t)(prof__arena.high - p) >= n) return true;
     s->counts.full += s->event_count;
     s->event_count = s->moment_count = s->outside_count = s->step_count = s->detail_rows = 0;
+    s->memory_count = s->made_count = s->async_count = 0;
     s->side = NULL;
     s->scratch = (char *)(void *)s->events;
     return false;
 }
 
+#if PROF__BARE
+#  define prof__memory_charge(s) ((void)0)
+#  define prof__flows_match(s) ((void)0)
+#  define prof__made_close(s) ((void)0)
+#else
+/* ---- memory: each free finds its allocation, and zones are charged ---- */
+
+PROF__FN bool prof__memory_after(const void *memory, uint32_t a, uint32_t b) {
+    return ((const prof__memory *)memory)[a].ns > ((const prof__memory *)memory)[b].ns;
+}
+
+/* Puts the records in the order of time. scratch: 8 bytes a record. */
+PROF__FN void prof__memory_sort(struct prof_trace *s, char *scratch) {
+    uint32_t *order = (uint32_t *)(void *)scratch, n = s->memory_count;
+    for (uint32_t i = 0; i < n; i++) order[i] = i;
+    prof__sort(order, order + n, n, prof__memory_after, s->memory);
+    for (uint32_t i = 0; i < n; i++) {   /* a cycle at a time */
+        prof__memory moved = s->memory[i];
+        uint32_t at = i;
+        while (order[at] != i) {
+            uint32_t from = order[at];
+            s->memory[at] = s->memory[from];
+            order[at] = at;
+            at = from;
+        }
+        s->memory[at] = moved;
+        order[at] = at;
+    }
+}
+
+PROF__FN bool prof__same_device(const prof__memory *a, const prof__memory *b) {
+    return a->device_type == b->device_type && a->device_index == b->device_index;
+}
+
+typedef struct prof__memory_key { const prof__memory *list, *want; } prof__memory_key;
+PROF__FN bool prof__memory_same(const void *context, uint32_t number) {
+    const prof__memory_key *k = (const prof__memory_key *)context;
+    const prof__memory *m = k->list + number;
+    return m->address == k->want->address && prof__same_device(m, k->want);
+}
+
+/* What a record changes: 0 where it does not count. place: the last allocation at its address. */
+PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint32_t *place) {
+    prof__memory *old = *place ? s->memory + *place - 1 : NULL;
+    if (m->what == PROF__ALLOCATED) {
+        *place = (uint32_t)(m - s->memory) + 1;
+        if (!old || old->what != PROF__ALLOCATED) return m->bytes;
+        old->what = PROF__FREED;         /* its free was missed */
+        s->memory_missed++;
+        return m->bytes - old->bytes;
+    }
+    if (m->what != PROF__FREE) return 0;
+    if (old && old->what == PROF__ALLOCATED) {
+        old->what = PROF__FREED;
+        m->category = old->category;
+        return m->bytes = -old->bytes;
+    }
+    m->what = PROF__NOT_COUNTED;
+    if (old) s->memory_twice++;
+    else s->memory_unknown++;
+    return 0;
+}
+
+/* What is in use on each device. More devices than these share the last place. */
+typedef struct prof__in_use { const prof__memory *device[32]; int64_t bytes[32]; } prof__in_use;
+
+PROF__FN int64_t prof__memory_total(prof__in_use *u, const prof__memory *m, int64_t change) {
+    uint32_t i = 0;
+    while (i < 31 && u->device[i] && !prof__same_device(u->device[i], m)) i++;
+    u->device[i] = m;
+    return u->bytes[i] = (int64_t)((uint64_t)u->bytes[i] + (uint64_t)change);
+}
+
+/* The zone that has it, and those around that. */
+PROF__FN void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m, int64_t change) {
+    bool host = prof__is_host_memory(m->device_type);
+    for (uint32_t i = m->event; i != PROF_NONE; i = s->events[i].parent) {
+        int64_t *bytes = host ? &s->side[i].cpu_bytes : &s->side[i].device_bytes;
+        *bytes = (int64_t)((uint64_t)*bytes + (uint64_t)change);
+    }
+    if (!host && !s->view.device_name) s->view.device_name = prof__device_text(m->device_type);
+}
+
+/* scratch: 8 bytes a record. */
+PROF__FN void prof__memory_charge(struct prof_trace *s) {
+    uint32_t n = s->memory_count, *index = (uint32_t *)(void *)s->scratch;
+    prof__in_use in_use;
+    prof__memory_key key;
+    if (!n) return;
+    prof__memory_sort(s, s->scratch);
+    memset(index, 0, 2 * n * sizeof *index);
+    memset(&in_use, 0, sizeof in_use);
+    s->memory_unknown = s->memory_twice = s->memory_missed = 0;
+    key.list = s->memory;
+    for (uint32_t i = 0; i < n; i++) {
+        prof__memory *m = s->memory + i;
+        int64_t change;
+        key.want = m;
+        change = m->what == PROF__NO_MEMORY ? 0
+               : prof__memory_change(s, m, prof__place_of(index, 2 * n, m->address,
+                                                          prof__memory_same, &key));
+        m->total = prof__memory_total(&in_use, m, change);
+        prof__memory_to_zones(s, m, change);
+    }
+}
+
+/* ---- arrows ---- */
+
+typedef struct prof__flow_key { const prof__moment *list; int64_t number; } prof__flow_key;
+PROF__FN bool prof__flow_same(const void *context, uint32_t number) {
+    const prof__flow_key *k = (const prof__flow_key *)context;
+    return k->list[number].value == k->number;
+}
+
+/* Leaves out arrows of one end, and second ends. scratch: 12 bytes a moment. */
+PROF__FN void prof__flows_match(struct prof_trace *s) {
+    uint32_t n = 0, *index = (uint32_t *)(void *)s->scratch, *ends;
+    prof__flow_key key;
+    key.list = s->moments;
+    for (uint32_t i = 0; i < s->moment_count; i++) n += s->moments[i].kind == PROF__MOMENT_FLOW;
+    ends = index + 2 * n;
+    memset(index, 0, 2 * n * sizeof *index);
+    for (uint32_t i = 0; n && i < s->moment_count; i++) {
+        ends[i] = 0;
+        if (s->moments[i].kind != PROF__MOMENT_FLOW) continue;
+        key.number = s->moments[i].value;
+        *prof__place_of(index, 2 * n, (uint64_t)key.number, prof__flow_same, &key) = i + 1;
+    }
+    for (uint32_t i = 0; i < s->moment_count; i++) {
+        prof__moment *m = s->moments + i;
+        uint32_t *place = NULL;
+        if (m->kind != PROF__MOMENT_FLOW_END) continue;
+        key.number = m->value;
+        if (n) place = prof__place_of(index, 2 * n, (uint64_t)key.number, prof__flow_same, &key);
+        if (!place || !*place || ends[*place - 1]) m->kind = PROF__MOMENT_NONE;
+        else ends[*place - 1] = 1;
+    }
+    for (uint32_t i = 0; n && i < s->moment_count; i++)
+        if (s->moments[i].kind == PROF__MOMENT_FLOW && !ends[i])
+            s->moments[i].kind = PROF__MOMENT_NONE;
+}
+
+/* Fewer events were made than counted, for ranges that ended twice: the steps move up. */
+PROF__FN void prof__made_close(struct prof_trace *s) {
+    uint32_t made = prof__details_now.made_count, gap = s->made_count - made;
+    prof_event *to = s->events + s->zone_count + made + s->outside_count;
+    if (gap) memmove(to, to + gap, s->step_count * sizeof *to);
+    s->made_count = made;
+    s->event_count -= gap;
+}
+#endif
+
 /* The events that were handed in, behind the recorded ones and before the steps; then all in order,
    in one tree. */
 PROF__FN void prof__analyse_outside(struct prof_trace *s) {
-    prof_event *to = s->events + s->event_count - prof__others(s);
+    prof_event *to = s->events + s->zone_count + s->made_count;
     for (const struct prof__submitted *from = s->first_submitted; from; from = from->next) {
         *to = from->event;
         to->parent = to->first_child = to->next_sibling = PROF_NONE;
         to++;
     }
-    if (!prof__events_in_order(s->events, s->event_count))
+    if (!prof__events_in_order(s->events, s->event_count)) {
         prof__events_sort(s->events, s->event_count, s->scratch);
+        prof__memory_moved(s, (uint32_t *)(void *)s->scratch + s->event_count);
+    }
     prof__outside_tree(s, s->thread_count + s->outside_count, false);
+    prof__memory_charge(s);
 }
 
 #if PROF__BARE
@@ -6399,17 +6910,22 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
     s->analysed = true;
     s->kernel_count = 0;
     s->duplicates = s->overlaps = s->no_forward = s->unlinked = 0;
+    s->async_twice = 0;
     prof__count_rows(s);
+    s->zone_count = s->event_count;
     s->event_count += prof__others(s);
     if (!prof__analysis_open(s)) return;
     s->step_count = 0;
     prof__details_open(s->details);
+    memset(s->async_index, 0, s->async_count * 2 * sizeof *s->async_index);
     memset(&tree, 0, sizeof tree);
     for (prof__row *row = s->rows; row; row = row->next)
         disorder = prof__build_row(s, row, &tree, &moments) || disorder;
+    prof__made_close(s);
     if (prof__others(s) || prof__wide(s)) prof__analyse_outside(s);
     else if ((s->row_count > 1 || disorder) && !prof__events_in_order(s->events, s->event_count))
         prof__events_sort(s->events, s->event_count, s->scratch);
+    prof__flows_match(s);
     if (s->merge && !s->outside_count) {
         prof__merge_duplicates(s, s->scratch);
         prof__set_depths(s);
@@ -7440,7 +7956,7 @@ PROF__FN void prof__table_head(prof__table *t) {
 
 /* The counts that are not zero, each with what to do about it. */
 typedef struct prof__note { const char *key, *text; uint64_t count; } prof__note;
-#define PROF__NOTES 22
+#define PROF__NOTES 28
 
 PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
     static const char *const texts[PROF__NOTES][2] = {
@@ -7465,7 +7981,13 @@ PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
         { "stalls", "Times all chunks of a thread were full (call prof_flush more often)" },
         { "stream_failures", "Times the stream's sink failed" },
         { "details_cut", "Inputs, texts and arguments of zones that were too many or too long" },
-        { "not_kept", "Moments, counters and names beyond a thread's rows, not kept" } };
+        { "not_kept", "Moments, counters and names beyond a thread's rows, not kept" },
+        { "memory_unknown", "Frees of memory that was not allocated in this trace" },
+        { "memory_twice", "Frees of memory that had been freed" },
+        { "memory_missed", "Allocations where one stood whose free was not seen" },
+        { "memory_refused", "Allocations of more than 2^63 - 1 bytes, left out" },
+        { "async_open", "Async ranges that never ended, left out" },
+        { "async_twice", "Ends of async ranges that had ended, ignored" } };
     prof_stats s = prof_trace_stats(trace);
     uint64_t counts[PROF__NOTES];
     counts[0] = s.dropped_full;
@@ -7490,6 +8012,12 @@ PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
     counts[19] = s.stream_failures;
     counts[20] = s.details_cut;
     counts[21] = s.not_kept;
+    counts[22] = s.memory_unknown;
+    counts[23] = s.memory_twice;
+    counts[24] = s.memory_missed;
+    counts[25] = s.memory_refused;
+    counts[26] = s.async_open;
+    counts[27] = s.async_twice;
     for (int i = 0; i < PROF__NOTES; i++) {
         n[i].key = texts[i][0];
         n[i].text = texts[i][1];
@@ -7959,10 +8487,11 @@ PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, co
 
 PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
                                   const prof__moment *m) {
+    if (m->kind >= PROF__MOMENT_FLOW) return;
     if (place->thread != m->thread)
         prof__chrome_place(place, s, m->thread, prof__chrome_tid(s, m->thread));
     prof__chrome_put_moment(o, place, prof__site(m->site)->name, m->ns,
-                            m->is_counter ? &m->value : NULL);
+                            m->kind == PROF__MOMENT_COUNTER ? &m->value : NULL);
 }
 
 PROF__FN void prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
@@ -8506,6 +9035,68 @@ PROF__FN void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
     }
 }
 
+/* ---- memory, arrows and ranges ---- */
+
+PROF__FN void prof__chrome_memory(prof__out *o, const prof__gpu *g, const prof__memory *m) {
+    static const char *const kinds[] = { "", "PARAMETER", "OPTIMIZER_STATE", "INPUT", "TEMPORARY",
+                                         "ACTIVATION", "GRADIENT", "AUTOGRAD_DETAIL" };
+    bool out = m->what == PROF__NO_MEMORY;
+    prof__stream at;
+    if (m->what == PROF__NOT_COUNTED) return;
+    at.device = (int32_t)g->pid;
+    at.id = (int64_t)prof__chrome_tid(g->s, m->thread);
+    prof__out_text(o, ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"");
+    prof__out_text(o, out ? "[OutOfMemory]\"," : "[memory]\",");
+    prof__chrome_at(o, at, m->ns);
+    prof__out_text(o, ",\"args\":{\"Device Type\":");
+    prof__out_u64(o, m->device_type);
+    prof__out_text(o, ",\"Device Id\":");
+    prof__out_i64(o, m->device_type ? m->device_index : -1);
+    if (!out) {
+        prof__out_text(o, ",\"Addr\":");
+        prof__out_u64(o, m->address);
+    }
+    prof__out_text(o, ",\"Bytes\":");
+    prof__out_i64(o, m->bytes);
+    prof__out_text(o, ",\"Total Allocated\":");
+    prof__out_i64(o, m->total);
+    prof__out_text(o, ",\"Total Reserved\":0");
+    if (m->category) prof__json_text(o, ",\"Category\":\"", kinds[m->category]);
+    prof__out_text(o, "}}");
+}
+
+PROF__FN void prof__chrome_moment_flow(prof__out *o, const prof__gpu *g, const prof__moment *m) {
+    prof_event e;
+    if (m->kind != PROF__MOMENT_FLOW && m->kind != PROF__MOMENT_FLOW_END) return;
+    memset(&e, 0, sizeof e);
+    e.thread = m->thread;
+    e.start_ns = m->ns;
+    prof__chrome_arrow(o, g, "flow", (uint64_t)m->value, &e, m->kind == PROF__MOMENT_FLOW_END);
+}
+
+/* One end of a range. */
+PROF__FN void prof__chrome_range(prof__out *o, const prof__gpu *g, const prof_event *e, bool end) {
+    prof__out_text(o, end ? ",\n{\"ph\":\"e\",\"id\":" : ",\n{\"ph\":\"b\",\"id\":");
+    prof__out_i64(o, e->extra->id);
+    prof__json_text(o, ",\"cat\":\"async\",\"name\":\"", e->name);
+    prof__out_text(o, ",");
+    prof__chrome_at(o, prof__chrome_row(g, e), end ? e->end_ns : e->start_ns);
+    prof__out_text(o, "}");
+}
+
+PROF__FN void prof__chrome_made(prof__out *o, const prof__gpu *g) {
+    const struct prof_trace *s = g->s;
+    for (uint32_t i = 0; i < s->memory_count && !o->failed; i++)
+        prof__chrome_memory(o, g, s->memory + i);
+    for (uint32_t i = 0; s->moments && i < s->moment_count && !o->failed; i++)
+        prof__chrome_moment_flow(o, g, s->moments + i);
+}
+
+/* Is it a range of the recorder's, in a lane of its own? */
+PROF__FN bool prof__is_range(const struct prof_trace *s, const prof_event *e) {
+    return !s->built && e->flags & PROF_EVENT_ASYNC && prof__has(e) & PROF_HAS_ID && e->site;
+}
+
 /* The rows, and all events in them. */
 PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     prof__place place = { PROF_NONE, 0, "" };
@@ -8515,11 +9106,16 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     prof__chrome_streams(o, &gpu);
     for (uint32_t i = 0; i < s->event_count && !o->failed; i++) {
         const prof_event *e = s->events + i;
-        if (PROF__UNLIKELY(e->extra || e->device_type)) prof__chrome_rich(o, &gpu, e);
+        if (e->extra && e->extra == prof__details_now.unnamed) continue;   /* memory: see below */
+        if (PROF__UNLIKELY(e->extra && prof__is_range(s, e))) {
+            prof__chrome_range(o, &gpu, e, false);
+            prof__chrome_range(o, &gpu, e, true);
+        } else if (PROF__UNLIKELY(e->extra || e->device_type)) prof__chrome_rich(o, &gpu, e);
         else prof__chrome_event(o, &place, s, e);
     }
     prof__chrome_covers(o, &gpu);
     if (s->any_sequence) prof__chrome_pairs(o, &gpu);
+    prof__chrome_made(o, &gpu);
 }
 #endif
 
@@ -8925,6 +9521,117 @@ PROF_API PROF__QUIET prof_result prof_write_event_stacks(const prof_trace *trace
     }
     return prof__out_close(&o);
 }
+
+/* ---- @MEMORY: what is in use over time ---- */
+
+#if PROF__BARE
+PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *trace,
+                                                            const prof_memory_desc *desc,
+                                                            prof_sink out) {
+    (void)trace;
+    (void)desc;
+    (void)out;
+    return PROF_ERROR_UNSUPPORTED;
+}
+#else
+/* Where the writer is: what stands in each column. */
+typedef struct prof__timeline {
+    const struct prof_trace *s;
+    prof__memory device;                 /* the one that is shown */
+    int64_t in_use[9];
+    int64_t us;                          /* of the row; -1: none yet */
+    prof__out out;
+} prof__timeline;
+
+/* PyTorch's columns: PARAMETER 0 to AUTOGRAD_DETAIL 6, unknown 7. */
+PROF__FN uint32_t prof__timeline_kind(const prof__memory *m) {
+    return m->category ? m->category - 1u : 7u;
+}
+
+PROF__FN bool prof__timeline_shows(const prof__timeline *t, const prof__memory *m) {
+    return m->what <= PROF__FREE && prof__same_device(m, &t->device);
+}
+
+PROF__FN int64_t prof__timeline_ns(const prof__timeline *t, const prof__memory *m) {
+    return (int64_t)t->s->start_wall_ns + m->ns;
+}
+
+PROF__FN void prof__timeline_raw(prof__timeline *t) {
+    bool first = true;
+    for (uint32_t i = 0; i < t->s->memory_count && !t->out.failed; i++) {
+        const prof__memory *m = t->s->memory + i;
+        if (!prof__timeline_shows(t, m)) continue;
+        prof__out_text(&t->out, first ? "[" : ", [");
+        prof__out_i64(&t->out, prof__timeline_ns(t, m));
+        prof__out_text(&t->out, m->what == PROF__FREE ? ", 4, " : ", 2, ");
+        prof__out_i64(&t->out, m->bytes);
+        prof__out_text(&t->out, ", ");
+        prof__out_u64(&t->out, prof__timeline_kind(m));
+        prof__out_text(&t->out, "]");
+        first = false;
+    }
+}
+
+PROF__FN void prof__timeline_row(prof__timeline *t, bool times, bool first) {
+    if (!first) prof__out_text(&t->out, ", ");
+    if (times) {
+        prof__out_i64(&t->out, t->us);
+        return;
+    }
+    for (int i = 0; i < 9; i++) {
+        prof__out_text(&t->out, i ? ", " : "[");
+        prof__out_i64(&t->out, t->in_use[i]);
+    }
+    prof__out_text(&t->out, "]");
+}
+
+/* All rows: their times, or their amounts. One for each microsecond in which something changed. */
+PROF__FN void prof__timeline_rows(prof__timeline *t, bool times) {
+    bool first = true;
+    memset(t->in_use, 0, sizeof t->in_use);
+    t->us = -1;
+    for (uint32_t i = 0; i < t->s->memory_count && !t->out.failed; i++) {
+        const prof__memory *m = t->s->memory + i;
+        int64_t us = prof__timeline_ns(t, m) / 1000;
+        if (!prof__timeline_shows(t, m)) continue;
+        if (t->us >= 0 && us != t->us) {
+            prof__timeline_row(t, times, first);
+            first = false;
+        }
+        t->us = us;
+        t->in_use[prof__timeline_kind(m) + 1] += m->bytes;
+    }
+    if (t->us >= 0) prof__timeline_row(t, times, first);
+}
+
+PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *trace,
+                                                            const prof_memory_desc *desc,
+                                                            prof_sink out) {
+    prof__timeline t;
+    if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
+    if (trace->built || !trace->view.profile_memory) return PROF_ERROR_NONE_RECORDED;
+    prof__analyse(trace);
+    memset(&t, 0, offsetof(prof__timeline, out));
+    prof__out_open(&t.out, out);
+    t.s = trace;
+    if (desc) {
+        t.device.device_type = desc->device.type;
+        t.device.device_index = desc->device.index;
+    }
+    prof__out_text(&t.out, "[");
+    if (desc && desc->raw) {
+        prof__timeline_raw(&t);
+    } else {
+        prof__out_text(&t.out, "[");
+        prof__timeline_rows(&t, true);
+        prof__out_text(&t.out, "], [");
+        prof__timeline_rows(&t, false);
+        prof__out_text(&t.out, "]");
+    }
+    prof__out_text(&t.out, "]\n");
+    return prof__out_close(&t.out);
+}
+#endif
 
 /* ---- @RAW: records as blocks that can be read alone: the stream, the dump, the reader ---- */
 
@@ -10266,12 +10973,17 @@ static char prof__memory_text[96] =
 #endif
     "the arena is too small: prof_memory_size(desc) says how much it takes";
 
+#if PROF__BARE
+static const char prof__json_text_bad[] = "this is not JSON";
+#endif
+
 PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
     static const char *const texts[] = {
         "no error", "an argument is not one this call takes", prof__memory_text,
         "not now: a session is open already", "the sink's write() returned false",
         "the file could not be written (errno says why)",
-        "left out of this build (.gz needs PROF_ZLIB), or the device asked for cannot record" };
+        "left out of this build (.gz needs PROF_ZLIB), or the device asked for cannot record",
+        "the session did not record that: set profile_memory in prof_desc", prof__json_text_bad };
     return (unsigned)result < sizeof texts / sizeof *texts ? texts[result] : "unknown error";
 }
 
@@ -10681,6 +11393,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     prof__sites[0].name = "(lost)";
     PROF__STORE(prof__dropped_busy, 0u);
     PROF__STORE(prof__details_cut, 0u);
+    PROF__STORE(prof__memory_refused, 0u);
     PROF__STORE(prof__cut, 0u);
     s->mode = desc->mode;
     s->records_only = prof__records_only(desc);
