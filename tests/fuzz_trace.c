@@ -13,7 +13,7 @@
 #include "../tools/common.h"
 
 extern const command report_command, analyze_command, diff_command, augment_command,
-    validate_command;
+    validate_command, stacks_command, flamegraph_command, gaps_command, memory_command, cut_command;
 
 static char input[] = "fuzz_input.json", nowhere[] = "/dev/null";
 
@@ -35,6 +35,11 @@ static void try_input(const void *data, size_t size) {
     run(&augment_command, (const char *[]){"augment", input, nowhere, NULL});
     run(&diff_command, (const char *[]){"diff", "-o", nowhere, input, input, NULL});
     run(&validate_command, (const char *[]){"validate", "-o", nowhere, input, NULL});
+    run(&stacks_command, (const char *[]){"stacks", "-o", nowhere, input, NULL});
+    run(&flamegraph_command, (const char *[]){"flamegraph", "-o", nowhere, input, NULL});
+    run(&gaps_command, (const char *[]){"gaps", "-o", nowhere, input, NULL});
+    run(&memory_command, (const char *[]){"memory", "-o", nowhere, input, NULL});
+    run(&cut_command, (const char *[]){"cut", "--step=1", "-o", nowhere, input, NULL});
 }
 
 #ifdef LIBFUZZER

@@ -38,7 +38,17 @@ trace() {   # OP KERNEL KERNEL-ARGS OP-ARGS: one op that launched one kernel of 
 END
 }
 
+# shellcheck disable=SC2317   # try calls it
+analyzes_alike() {   # TRACE
+    "$prof" analyze --format json --name-limit all -o "$out/kernels.json" "$1" &&
+        PYTHONDONTWRITEBYTECODE=1 python3 tests/read_kernels.py "$1" "$out/kernels.json"
+}
+
 # ---- analyze ----
+
+for file in tests/traces/kineto_*.json; do
+    try "analyze_$(basename "$file" .json)" analyzes_alike "$file"
+done
 
 # 2 x 1 x 112 x 112 x 7 x 7 x 3 x 64 in 100 us, which PyTorch's script gives as 223552896
 conv=sm80_xmma_fprop_implicit_gemm_tf32f32_f32
@@ -147,7 +157,7 @@ if [ -n "$(real_traces)" ]; then
         label=$(basename "$file" .gz)
         label=${label%%.*}
         case $label in memory_timeline | *_et | *_et_1) continue ;; esac
-        try "analyze_real_$label" "$prof" analyze "$file"
+        try "analyze_real_$label" analyzes_alike "$file"
         try "diff_real_$label" "$prof" diff --threshold 0 "$file" "$file"
         "$prof" augment "$file" "$out/real.json" 2>/dev/null
         try "augment_real_$label" python3 tests/augmented.py "$file" "$out/real.json"

@@ -17,7 +17,7 @@ fi
 for file in tests/traces/*.json "$0"; do
     label=$(basename "$file")
     cp "$file" "$out/seed"
-    if (cd "$out" && timeout 250 ./fuzz "${ROUNDS:-40}" seed >said 2>&1); then
+    if (cd "$out" && timeout 250 ./fuzz "${ROUNDS:-25}" seed >said 2>&1); then
         echo "ok fuzz_${label%.*}"
     else
         failed=1

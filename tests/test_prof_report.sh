@@ -28,8 +28,8 @@ gives() {   # NAME EXPECTED COLUMN REPORT-OPTION...
     echo "not ok $label: $got, not $expected"
 }
 
-refuses() {   # NAME TEXT-IN-MESSAGE FILE: one line on stderr, exit status 2
-    says "$1" "$2" 2 "$prof" report "$3"
+refuses() {   # NAME TEXT-IN-MESSAGE FILE: exit status 2 and one line, and nothing else
+    says "$1" "$2" 2 "$prof" report "$3" && try "$1_in_a_line" test "$(wc -l <"$out/said")" = 1
 }
 
 # ---- What the rows hold ----
@@ -177,9 +177,9 @@ refuses report_large 'byte 24: this time does not fit' "$out/large.json"
 echo '[{"ph":"X","name":"a"b","ts":1}]' >"$out/quote.json"
 refuses report_quote 'byte 21: a comma is missing here' "$out/quote.json"
 echo '[] x' >"$out/behind.json"
-refuses report_behind 'byte 3: something follows the end' "$out/behind.json"
+says report_behind 'byte 3: something follows the end' 2 "$prof" report "$out/behind.json"
 head -c 900 "$out/now.json.gz" >"$out/cut.json.gz"
-refuses report_cut_gzip 'the gzip file ends early' "$out/cut.json.gz"
+says report_cut_gzip 'the gzip file ends early' 2 "$prof" report "$out/cut.json.gz"
 says report_no_events 'there are no complete events' 0 "$prof" report "$out/none.json"
 echo '{"schema": "1.1.1", "nodes": [{"id": 1}]}' >"$out/et.json"
 says report_execution_trace 'this is an execution trace' 0 "$prof" report "$out/et.json"

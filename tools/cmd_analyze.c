@@ -148,7 +148,8 @@ static int run(int argc, char **argv) {
     kernel_table table = {0};
     status = kernels_read(&table, &kernels, argv[1]);
     if (status == EXIT_OK && table.row_count == 0) warn(argv[1], "there are no kernels in it");
-    int written = write_tables(&table, &o, format);
+    bool nothing = status != EXIT_OK && table.row_count == 0;
+    int written = nothing ? EXIT_BAD : write_tables(&table, &o, format);
     kernels_free(&table);
     return status ? status : written;
 }

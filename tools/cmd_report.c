@@ -162,7 +162,8 @@ static int run(int argc, char **argv) {
     rows_finish(&table);
     const char *slash = strrchr(argv[1], '/');
     const char *title = o.header ? o.header : slash ? slash + 1 : argv[1];
-    int written = write_report(&table, page, &o, &desc, title);
+    bool nothing = status != EXIT_OK && table.events == 0;
+    int written = nothing ? EXIT_BAD : write_report(&table, page, &o, &desc, title);
     if (page) page_free(page);
     rows_free(&table);
     return status ? status : written;
