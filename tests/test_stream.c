@@ -671,8 +671,10 @@ static void test_what_start_refuses(void) {
     prof_desc desc = test_desc();
     desc.mode = PROF_MODE_STREAM;
     EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
-    desc.mode = (prof_mode)7;
-    EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+    desc.mode = PROF_MODE_AGGREGATE;
+    desc.memory = read_back.memory;
+    desc.memory_size = 4096;
+    EQUAL(prof_start(&desc), PROF_ERROR_MEMORY);
     EQUAL(prof_flush(), PROF_ERROR_STATE);
 }
 

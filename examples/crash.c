@@ -1,0 +1,117 @@
+/* A flight recorder: PROF_MODE_RING keeps each thread's last zones in fixed memory for as long as the
+   program runs; when it crashes, its signal handler dumps them. This program crashes on purpose in
+   a worker thread, then reads its own dump and tells what it was doing.
+
+       cc -std=c99 -O2 -I. examples/crash.c -o crash -lpthread && ./crash [crash.prof] */
+#define _POSIX_C_SOURCE 200809L
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+/* ---- The program ---- */
+
+static int dump_file;
+
+static bool write_file(void *file, const void *data, size_t size) {
+    return write(*(int *)file, data, size) == (ssize_t)size;
+}
+
+/* Nothing in here but what a signal handler may call. The signal then takes its course. */
+static void on_crash(int number) {
+    prof_sink sink = { write_file, &dump_file };
+    prof_dump(sink);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static unsigned parse(const volatile unsigned *numbers, unsigned count) {
+    unsigned sum = 0;
+    PROF_FUNCTION();
+    for (unsigned i = 0; i < count; i++) sum += numbers[i];
+    return sum;
+}
+
+static void handle_request(unsigned id) {
+    static const unsigned numbers[256] = { 1, 2, 3 };
+    PROF_FUNCTION();
+    prof_counter("request", id);
+    parse(id == 20000 ? NULL : numbers, 256);        /* request 20000 is the bad one */
+}
+
+static void *worker(void *unused) {
+    (void)unused;
+    prof_thread_name("worker");
+    for (unsigned id = 1;; id++) handle_request(id);
+    return NULL;
+}
+
+static void run_and_crash(const char *path) {
+    static char memory[1 << 20];
+    pthread_t thread;
+    prof_desc desc = { 0 };
+    desc.mode = PROF_MODE_RING;
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.max_threads = 4;
+    desc.records_only = true;            /* all of the memory for records: the dump is all we want */
+    dump_file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    signal(SIGSEGV, on_crash);
+    if (dump_file < 0 || prof_start(&desc) != PROF_OK) exit(1);
+    pthread_create(&thread, NULL, worker, NULL);
+    PROF_SCOPE("main waits");
+    pthread_join(thread, NULL);
+}
+
+/* ---- Reading the dump, in this process or any other ---- */
+
+typedef struct story { unsigned long zones; int64_t request; const char *thread[64]; } story;
+
+static void tell(void *user, const prof_raw_item *item) {
+    story *s = (story *)user;
+    if (item->kind == PROF_RAW_THREAD) s->thread[item->thread % 64] = item->name;
+    if (item->kind == PROF_RAW_COUNTER) s->request = item->value;
+    if (item->kind != PROF_RAW_ZONE) return;
+    s->zones++;
+    if (item->flags & PROF_EVENT_UNFINISHED)
+        printf("  %-8s %*s%s (%s:%u), for %.3f us\n",
+               s->thread[item->thread % 64] ? s->thread[item->thread % 64] : "main",
+               2 * item->depth, "", item->name, item->site->file, (unsigned)item->site->line,
+               (double)(item->end_ns - item->start_ns) / 1e3);
+}
+
+static int read_dump(const char *path) {
+    static char memory[1 << 20], piece[65536];
+    story s = { 0, 0, { NULL } };
+    prof_raw_desc desc = { 0 };
+    prof_raw_stats stats;
+    prof_raw *raw;
+    FILE *file = fopen(path, "rb");
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.item = tell;
+    desc.user = &s;
+    if (!file || prof_raw_open(&desc, &raw) != PROF_OK) return 1;
+    puts("Open when it crashed:");
+    for (size_t n; (n = fread(piece, 1, sizeof piece, file)) > 0;) prof_raw_push(raw, piece, n);
+    fclose(file);
+    if (prof_raw_close(raw, &stats) != PROF_OK) puts("The dump is damaged.");
+    printf("The last request was %lld. The dump holds %lu zones; %llu older ones were overwritten.\n",
+           (long long)s.request, s.zones,
+           (unsigned long long)(stats.counts.recorded - s.zones));
+    return s.request == 20000 ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+    const char *path = argc > 1 ? argv[1] : "crash.prof";
+    int status = 0;
+    pid_t child = fork();
+    if (!child) run_and_crash(path);
+    waitpid(child, &status, 0);
+    printf("The program ended by signal %d.\n", WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    return read_dump(path);
+}
