@@ -2229,13 +2229,14 @@ typedef struct prof__group_wide {
 typedef struct prof__name { prof_site site; } prof__name;   /* its text follows it */
 static const prof_site *prof__sites[PROF_MAX_SITES];
 static uint32_t prof__site_count;
+static size_t prof__site_share;          /* PROF__SITE_SHARE, if there is to be an analysis */
 static struct prof__names { uint32_t count; } prof__names;
 
 /* The number of site, which is new; 0 when the list or the arena is full. Under the lock. */
 PROF__FN uint32_t prof__site_add(const prof_site *site, uint32_t place) {
     if (prof__site_count + prof__names.count == PROF_MAX_SITES ||
-        !prof__arena_fits(PROF__SITE_SHARE)) return 0;
-    prof__arena.promised += PROF__SITE_SHARE;
+        !prof__arena_fits(prof__site_share)) return 0;
+    prof__arena.promised += prof__site_share;
     prof__sites[place] = site;
     return place + PROF__FIRST_SITE;
 }
@@ -2252,9 +2253,9 @@ PROF__FN uint32_t prof__name_find(const char *name) {
 PROF__FN uint32_t prof__name_add(const char *name) {
     uint32_t number = prof__name_find(name);
     size_t size = strlen(name) + 1;
-    prof__name *n = number ? NULL : (prof__name *)prof__take(sizeof *n + size, PROF__SITE_SHARE);
+    prof__name *n = number ? NULL : (prof__name *)prof__take(sizeof *n + size, prof__site_share);
     if (!n) return number;
-    prof__arena.promised -= PROF__SITE_SHARE;
+    prof__arena.promised -= prof__site_share;
     n->site.name = (const char *)memcpy(n + 1, name, size);
     n->site.file = n->site.function = "";
     n->site.line = 0;
@@ -2619,6 +2620,9 @@ struct prof_trace {
     uint64_t start_tick, stop_tick, start_wall_ns;
 #if PROF__BARE
     uint64_t time, read;                 /* when the clock was last read, and what it said */
+    prof__segment *free_chunks;
+    prof_sink sink;
+    void (*stream_close)(void);          /* once something was streamed */
 #else
     prof__knot knots[PROF__KNOTS];
     uint32_t knot_count;
@@ -3791,6 +3795,7 @@ typedef struct prof__state {
     prof__record *end;                   /* of the chunk; limit leaves room for open zones */
     prof__segment *spare;                /* the next chunk, taken before this one ends */
     prof__segment *segment;
+    uint32_t written;                    /* slots, by the stream or the dump */
     uint16_t epoch, skipped;             /* skipped: begins dropped whose ends are to come */
     prof__frame none, frames[1];         /* max_depth + 1: the last is none, too */
 } prof__state;
@@ -3875,16 +3880,33 @@ PROF__FN size_t prof__reserve(size_t open) { return 2 * open + 4; }
 PROF__FN size_t prof__open_zones(const prof__state *t) { return (size_t)(t->hot.top - t->frames); }
 PROF__FN size_t prof__slots_left(const prof__state *t) { return (size_t)(t->end - t->hot.cursor); }
 
-PROF__FN prof__segment *prof__chunk_take(void) {
-    const struct prof_trace *s = &prof__trace;
+/* A chunk that was streamed, a new one, or in a ring this context's oldest. NULL: full. */
+PROF__FN prof__segment *prof__chunk_take(prof__state *t) {
+    struct prof_trace *s = &prof__trace;
     size_t slots = s->chunk_size / sizeof(prof__record);
-    prof__segment *g =
-        (prof__segment *)prof__take(sizeof *g + s->chunk_size, slots * PROF__SLOT_SHARE);
+    prof__segment *g = s->free_chunks;
+    if (g) s->free_chunks = g->next;
+    else g = (prof__segment *)prof__take(sizeof *g + s->chunk_size, slots * prof__slot_share());
+    if (!g && s->mode == PROF_MODE_RING && t->row.first != t->segment) {
+        g = t->row.first;
+        t->row.first = g->next;
+        s->overwritten += (size_t)(g->end - g->begin);
+    }
     if (!g) return NULL;
     memset(g, 0, sizeof *g);
-    g->begin = (prof__record *)(void *)(g + 1);
+    g->flushed = g->begin = (prof__record *)(void *)(g + 1);
     g->limit = g->begin + slots;
     return g;
+}
+
+/* Gives back the oldest chunk of a row, which the stream has written. */
+PROF__FN void prof__chunk_free(prof__row *row) {
+    uintptr_t lock = prof__lock();
+    prof__segment *g = row->first;
+    row->first = g->next;
+    g->next = prof__trace.free_chunks;
+    prof__trace.free_chunks = g;
+    prof__unlock(lock);
 }
 
 /* Goes on writing in the spare chunk. */
@@ -3906,7 +3928,7 @@ PROF__FN void prof__chunk_open(prof__state *t) {
 /* Room for n slots, beside those kept for open zones. */
 PROF__FN bool prof__room(prof__state *t, size_t n) {
     if (prof__slots_left(t) >= n + prof__reserve(prof__open_zones(t))) return true;
-    if (!t->spare) t->spare = prof__chunk_take();
+    if (!t->spare) t->spare = prof__chunk_take(t);
     if (!t->spare) return false;
     if (prof__slots_left(t) < n) prof__chunk_open(t);
     return true;
@@ -3933,7 +3955,7 @@ PROF__FN bool prof__new_epoch(prof__state *t) {
 
 PROF__FN prof__state *prof__state_make(uint32_t context) {
     struct prof_trace *s = &prof__trace;
-    size_t share = PROF__STATE_SHARE(s->max_depth) + prof__align(sizeof(prof_thread_info));
+    size_t share = prof__state_share() + prof__align(sizeof(prof_thread_info));
     prof__state *t = NULL;
     if (context >= PROF_MAX_CONTEXTS || (s->max_threads && s->row_count == s->max_threads)) {
         s->dropped_threads++;
@@ -3950,7 +3972,7 @@ PROF__FN prof__state *prof__state_make(uint32_t context) {
     else s->rows = &t->row;
     s->last_row = &t->row;
     s->row_count++;
-    t->row.thread = s->thread_count++;
+    t->row.thread = t->row.number = s->thread_count++;
     t->epoch = (uint16_t)~(s->time >> 31);   /* not this one: so that all frames get it */
     return t;
 }
@@ -9635,8 +9657,6 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
 
 /* ---- @RAW: records as blocks that can be read alone: the stream, the dump, the reader ---- */
 
-#if !PROF__BARE
-
 enum {
     PROF__RAW_SESSION = 1, PROF__RAW_SITES, PROF__RAW_THREAD, PROF__RAW_RECORDS, PROF__RAW_OPEN,
     PROF__RAW_COUNTS
@@ -9645,7 +9665,7 @@ enum {
     PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = 1,
     PROF__RAW_HEAD = 6,                  /* words before the payload */
     PROF__RAW_RECORDS_HEAD = 10,         /* ... and of it, before the records */
-    PROF__RAW_WORDS = 4096,              /* that the writer puts into a block */
+    PROF__RAW_WORDS = PROF__BARE ? 144 : 4096,   /* that the writer puts into a block */
     PROF__RAW_LIMIT = 65536,             /* bytes of payload that the reader takes */
     PROF__RAW_AGAIN = 64                 /* blocks of records between two that tell all names */
 };
@@ -9653,11 +9673,15 @@ enum {
 /* One block, made in place, and what the blocks before it have told. */
 typedef struct prof__raw {
     prof_sink sink;
-    bool failed, chrome;
+    bool failed, chrome, dump;
     uint32_t number, used, sites, names, round, told;   /* round: from 1; told: record blocks */
+#if PROF__BARE
+    uint32_t zones;                      /* that were written */
+#else
     uint64_t last_knot;
     prof__knot now;                      /* readings of both clocks, and of the session's */
     uint64_t now_ns;
+#endif
     uint32_t words[PROF__RAW_WORDS];
 } prof__raw;
 
@@ -9704,6 +9728,72 @@ PROF__FN void prof__raw_text(prof__raw *w, const char *const *texts, const size_
     w->used += (uint32_t)((size_t)(to - begin) / 4);
 }
 
+/* False: the block is full. */
+PROF__FN bool prof__raw_site(prof__raw *w, uint32_t number) {
+    const prof_site *site = prof__site(number);
+    const char *texts[3];
+    size_t sizes[3], all = 0, room = sizeof w->words - (PROF__RAW_HEAD + 6) * sizeof *w->words;
+    texts[0] = site->name;
+    texts[1] = site->file;
+    texts[2] = site->function;
+    for (int i = 0; i < 3; i++) {        /* a block on a small machine may not hold it all */
+        size_t n = strlen(texts[i]);
+        sizes[i] = PROF__MIN(n, room - all);
+        all += sizes[i];
+    }
+    if ((PROF__RAW_WORDS - w->used) * 4 < all + 24) return false;
+    prof__raw_u32(w, number);
+    prof__raw_u32(w, site->line);
+    for (int i = 0; i < 3; i++) prof__raw_u32(w, (uint32_t)sizes[i]);
+    prof__raw_text(w, texts, sizes, 3);
+    return true;
+}
+
+PROF__FN bool prof__raw_thread(prof__raw *w, const prof__row *row) {
+    const char *name = row->name;
+    size_t size = strlen(name);
+    prof__raw_begin(w, PROF__RAW_THREAD);
+    prof__raw_u32(w, row->number);
+    prof__raw_u32(w, (uint32_t)size);
+    prof__raw_u64(w, row->info.id);
+    prof__raw_text(w, &name, &size, 1);
+    return prof__raw_end(w);
+}
+
+PROF__FN void prof__raw_open_head(prof__raw *w, const prof__row *row, uint64_t end, uint32_t n) {
+    prof__raw_begin(w, PROF__RAW_OPEN);
+    prof__raw_u32(w, row->number);
+    prof__raw_u32(w, n);
+    prof__raw_u64(w, end);
+}
+
+PROF__FN void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
+    uint64_t counts[17];
+    counts[0] = s->recorded;
+    counts[1] = s->dropped_full;
+    counts[2] = s->dropped_deep;
+    counts[3] = s->dropped_threads;
+    counts[4] = s->dropped_sites;
+    counts[5] = s->unbalanced;
+    counts[6] = s->healed;
+    counts[7] = s->cut;
+    counts[8] = s->unfinished;
+    counts[9] = s->clock_steps;
+    counts[10] = s->names_cut;
+    counts[11] = s->overwritten;
+    counts[12] = s->stalls;
+    counts[13] = s->stream_failures;
+    counts[14] = s->threads;
+    counts[15] = s->dropped_busy;
+    counts[16] = s->lost;
+    prof__raw_begin(w, PROF__RAW_COUNTS);
+    prof__raw_u32(w, last);
+    prof__raw_u32(w, 17);
+    for (int i = 0; i < 17; i++) prof__raw_u64(w, counts[i]);
+    prof__raw_end(w);
+}
+
+#if !PROF__BARE
 /* Ticks per second as the pairs of readings say. */
 PROF__FN uint64_t prof__raw_rate(const struct prof_trace *s, prof__knot now) {
     uint64_t ticks = now.tick - prof__first_knot.tick, ns = now.ns - prof__first_knot.ns;
@@ -9735,27 +9825,6 @@ PROF__FN bool prof__raw_session(prof__raw *w, bool dump) {
     return prof__raw_end(w);
 }
 
-/* False: the block is full. */
-PROF__FN bool prof__raw_site(prof__raw *w, uint32_t number) {
-    const prof_site *site = prof__site(number);
-    const char *texts[3];
-    size_t sizes[3], all = 0, room = sizeof w->words - (PROF__RAW_HEAD + 6) * sizeof *w->words;
-    texts[0] = site->name;
-    texts[1] = site->file;
-    texts[2] = site->function;
-    for (int i = 0; i < 3; i++) {        /* a block on a small machine may not hold it all */
-        size_t n = strlen(texts[i]);
-        sizes[i] = PROF__MIN(n, room - all);
-        all += sizes[i];
-    }
-    if ((PROF__RAW_WORDS - w->used) * 4 < all + 24) return false;
-    prof__raw_u32(w, number);
-    prof__raw_u32(w, site->line);
-    for (int i = 0; i < 3; i++) prof__raw_u32(w, (uint32_t)sizes[i]);
-    prof__raw_text(w, texts, sizes, 3);
-    return true;
-}
-
 /* The sites that the stream has not told yet, a block at a time. */
 PROF__FN void prof__raw_sites(prof__raw *w) {
     uint32_t sites = PROF__ACQUIRE(prof__site_count), names = PROF__ACQUIRE(prof__names.count);
@@ -9768,17 +9837,6 @@ PROF__FN void prof__raw_sites(prof__raw *w) {
         w->sites = i;
         w->names = j;
     }
-}
-
-PROF__FN bool prof__raw_thread(prof__raw *w, const prof__row *row) {
-    const char *name = row->name;
-    size_t size = strlen(name);
-    prof__raw_begin(w, PROF__RAW_THREAD);
-    prof__raw_u32(w, row->number);
-    prof__raw_u32(w, (uint32_t)size);
-    prof__raw_u64(w, row->info.id);
-    prof__raw_text(w, &name, &size, 1);
-    return prof__raw_end(w);
 }
 
 /* A stretch of one thread's records, to be written. */
@@ -9817,39 +9875,6 @@ PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *
     prof__raw_u64(w, w->now_ns);
     prof__raw_u64(w, prof__raw_rate(&prof__trace, w->now));
     prof__raw_copy(w, span);
-}
-
-PROF__FN void prof__raw_open_head(prof__raw *w, const prof__row *row, uint64_t end, uint32_t n) {
-    prof__raw_begin(w, PROF__RAW_OPEN);
-    prof__raw_u32(w, row->number);
-    prof__raw_u32(w, n);
-    prof__raw_u64(w, end);
-}
-
-PROF__FN void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
-    uint64_t counts[17];
-    counts[0] = s->recorded;
-    counts[1] = s->dropped_full;
-    counts[2] = s->dropped_deep;
-    counts[3] = s->dropped_threads;
-    counts[4] = s->dropped_sites;
-    counts[5] = s->unbalanced;
-    counts[6] = s->healed;
-    counts[7] = s->cut;
-    counts[8] = s->unfinished;
-    counts[9] = s->clock_steps;
-    counts[10] = s->names_cut;
-    counts[11] = s->overwritten;
-    counts[12] = s->stalls;
-    counts[13] = s->stream_failures;
-    counts[14] = s->threads;
-    counts[15] = s->dropped_busy;
-    counts[16] = s->lost;
-    prof__raw_begin(w, PROF__RAW_COUNTS);
-    prof__raw_u32(w, last);
-    prof__raw_u32(w, 17);
-    for (int i = 0; i < 17; i++) prof__raw_u64(w, counts[i]);
-    prof__raw_end(w);
 }
 
 /* The session's clock, read. A dump's time runs straight from the start to now. */
@@ -9913,7 +9938,7 @@ PROF__FN const prof__record *prof__item_read(const prof__record *c, const prof__
 /* Held while something is written; its owner's slot address, as the recorder's lock. */
 static uintptr_t prof__stream_owner;
 static prof__raw prof__raw_out;          /* the stream's, or a dump's */
-static bool prof__raw_busy;              /* by a dump */
+static uint32_t prof__raw_busy;          /* by a dump; a word: not all have atomic bytes */
 
 PROF__FN bool prof__stream_mine(void) {
     return PROF__LOAD(prof__stream_owner) == (uintptr_t)prof__slot_get();
@@ -10311,10 +10336,10 @@ PROF__FN void prof__dump(prof__raw *w, const struct prof_trace *s) {
 /* False: another thread is dumping, or the code that this signal interrupted. */
 PROF__FN bool prof__dump_claim(void) {
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
-    return !__atomic_exchange_n(&prof__raw_busy, true, __ATOMIC_ACQ_REL);
+    return !__atomic_exchange_n(&prof__raw_busy, 1u, __ATOMIC_ACQ_REL);
 #else
-    bool busy = prof__raw_busy;
-    prof__raw_busy = true;
+    uint32_t busy = prof__raw_busy;
+    prof__raw_busy = 1;
     return !busy;
 #endif
 }
@@ -10329,7 +10354,7 @@ PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
     memset(w, 0, offsetof(prof__raw, words));
     w->sink = out;
     prof__dump(w, s);
-    PROF__RELEASE(prof__raw_busy, false);
+    PROF__RELEASE(prof__raw_busy, 0u);
     return w->failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
@@ -10760,6 +10785,185 @@ PROF_API PROF__QUIET prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *s
     return raw->stats.damaged || raw->stats.missing_blocks || !raw->stats.blocks
                ? PROF_ERROR_INVALID : PROF_OK;
 }
+#else
+static prof__raw prof__raw_out;
+
+PROF__FN uint64_t prof__raw_rate(void) {
+    const struct prof_trace *s = &prof__trace;
+    uint64_t rate = s->platform.ticks_per_second ? s->platform.ticks_per_second : 1000000000u;
+    return s->clock == PROF_CLOCK_CPU ? rate << PROF__CLOCK_SHIFT : rate;
+}
+
+/* Records of one context, to be written. base: the time that the next end is counted from. */
+typedef struct prof__span {
+    const prof__record *at, *end;
+    uint64_t base;
+} prof__span;
+
+PROF__FN void prof__raw_session(prof__raw *w) {
+    const struct prof_trace *s = &prof__trace;
+    prof__raw_begin(w, PROF__RAW_SESSION);
+    prof__raw_u32(w, PROF_CLOCK_PLATFORM);
+    prof__raw_u32(w, 1);
+    prof__raw_u64(w, prof__raw_rate());
+    prof__raw_u64(w, s->start_tick);
+    prof__raw_u64(w, 0);
+    prof__raw_u32(w, 1);
+    prof__raw_u32(w, 0);
+    prof__raw_end(w);
+}
+
+/* The sites that the stream has not told yet: those of marks, then names. */
+PROF__FN void prof__raw_sites(prof__raw *w) {
+    while (!w->failed && w->sites + w->names < prof__site_count + prof__names.count) {
+        uint32_t i = w->sites, j = w->names;
+        prof__raw_begin(w, PROF__RAW_SITES);
+        while (i < prof__site_count && prof__raw_site(w, i + PROF__FIRST_SITE)) i++;
+        while (i == prof__site_count && j < prof__names.count &&
+               prof__raw_site(w, PROF_MAX_SITES - 1 - j + PROF__FIRST_SITE)) j++;
+        if (!prof__raw_end(w)) return;
+        w->sites = i;
+        w->names = j;
+    }
+}
+
+/* What a reader must know before records: all of it now and then, else what is new. */
+PROF__FN void prof__raw_tell(prof__raw *w, prof__row *row) {
+    if (w->round <= w->told / PROF__RAW_AGAIN) {
+        w->round++;
+        w->sites = w->names = 0;
+        prof__raw_session(w);
+    }
+    prof__raw_sites(w);
+    if (row->announced == w->round) return;
+    prof__context_name(row);
+    if (prof__raw_thread(w, row)) row->announced = w->round;
+}
+
+/* As many records as fit. The recorder lets the ends wrap; a stream says when they do. */
+PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
+    uint32_t epoch = (uint32_t)(span->base >> 32), n;
+    for (; span->at < span->end; span->at += n) {
+        const prof__record *c = span->at;
+        prof__record clock = { 0, 0, (uint32_t)PROF__CLOCK << 8 };
+        uint32_t kind = c->site_depth >> 8;
+        n = kind < PROF__KIND ? 1 : 1 + (c->site_depth & 0xff);
+        if ((PROF__RAW_WORDS - w->used) / 3 < n + 1) return;
+        if (kind == PROF__CLOCK) {
+            span->base = (uint64_t)c->end << 32 | c->duration;
+            continue;
+        }
+        if (kind < PROF__KIND) span->base += c->end - (uint32_t)span->base;
+        else if (kind == PROF__ZONE64) span->base = (uint64_t)c[1].duration << 32 | c[1].end;
+        clock.end = (uint32_t)(span->base >> 32);
+        if (kind < PROF__KIND && clock.end != epoch) {
+            memcpy(w->words + w->used, &clock, sizeof clock);
+            w->used += 3;
+        }
+        epoch = clock.end;
+        memcpy(w->words + w->used, c, n * sizeof *c);
+        w->used += 3 * n;
+        w->zones += kind < PROF__KIND || kind == PROF__ZONE64;
+    }
+}
+
+/* One block of records; false: the sink failed, and span is as it was. */
+PROF__FN bool prof__raw_records(prof__raw *w, prof__state *t, prof__span *span) {
+    prof__span next = *span;
+    prof__raw_tell(w, &t->row);
+    prof__raw_begin(w, PROF__RAW_RECORDS);
+    prof__raw_u32(w, t->row.number);
+    prof__raw_u32(w, (uint32_t)(span->base >> 32));
+    prof__raw_u64(w, t->written);
+    prof__raw_u64(w, prof__trace.time);
+    prof__raw_u64(w, (uint64_t)prof__ticks_ns(prof__trace.time));
+    prof__raw_u64(w, prof__raw_rate());
+    prof__raw_copy(w, &next);
+    if (!prof__raw_end(w)) return false;
+    t->written += (w->used - PROF__RAW_RECORDS_HEAD) / 3;
+    w->told++;
+    *span = next;
+    return true;
+}
+
+/* What chunk g holds from flushed on. */
+PROF__FN void prof__raw_chunk(prof__raw *w, prof__state *t, prof__segment *g) {
+    prof__span span;
+    span.at = g->flushed;
+    span.end = g->end ? g->end : t->hot.cursor;
+    span.base = g->position;
+    while (span.at < span.end && prof__raw_records(w, t, &span)) {}
+    if (w->dump) return;
+    g->flushed = g->begin + (span.at - g->begin);
+    g->position = span.base;
+}
+
+/* The zones still open, outermost first. */
+PROF__FN void prof__raw_open(prof__raw *w, const prof__state *t) {
+    uint32_t n = (uint32_t)prof__open_zones(t);
+    if (!n) return;
+    prof__raw_open_head(w, &t->row, prof__trace.time, n);
+    for (uint32_t i = 0; i < n; i++) {
+        prof__raw_u64(w, prof__start_of(t->frames + i));
+        prof__raw_u32(w, t->frames[i].site_depth);
+        prof__raw_u32(w, 0);
+    }
+    prof__raw_end(w);
+    w->zones += n;
+}
+
+PROF__FN void prof__raw_rest(prof__raw *w) {
+    prof_stats stats = prof_get_stats();
+    for (prof__row *row = prof__trace.rows; row; row = row->next)
+        prof__raw_open(w, (const prof__state *)(const void *)row);
+    stats.recorded = w->zones;
+    prof__raw_counts(w, &stats, true);
+}
+
+PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
+    struct prof_trace *s = &prof__trace;
+    prof__raw *w = &prof__raw_out;
+    if (!(s->open || s->stopped) || s->mode == PROF_MODE_STREAM) return PROF_ERROR_STATE;
+    if (!out.write) return PROF_ERROR_INVALID;
+    memset(w, 0, sizeof *w);
+    w->sink = out;
+    w->dump = true;
+    if (s->open) (void)prof__time();
+    for (prof__row *row = s->rows; row; row = row->next) {
+        prof__state *t = (prof__state *)(void *)row;
+        row->announced = 0;
+        t->written = 0;
+        for (prof__segment *g = row->first; g; g = g->next) prof__raw_chunk(w, t, g);
+    }
+    prof__raw_rest(w);
+    return w->failed ? PROF_ERROR_SINK : PROF_OK;
+}
+
+PROF__FN void prof__stream_close(void) {
+    (void)prof_flush();
+    prof__raw_rest(&prof__raw_out);
+}
+
+PROF_API PROF__QUIET prof_result prof_flush(void) {
+    struct prof_trace *s = &prof__trace;
+    prof__raw *w = &prof__raw_out;
+    if (s->mode != PROF_MODE_STREAM || !(s->open || s->stopped)) return PROF_ERROR_STATE;
+    if (!s->stream_close) memset(w, 0, sizeof *w);
+    s->stream_close = prof__stream_close;
+    w->sink = s->sink;
+    w->failed = false;
+    for (prof__row *row = s->rows; row; row = row->next) {
+        prof__segment *g;
+        while ((g = row->first) != NULL) {
+            bool whole = g->end != NULL;
+            prof__raw_chunk(w, (prof__state *)(void *)row, g);
+            if (!whole || w->failed) break;
+            prof__chunk_free(row);
+        }
+    }
+    s->stream_failures += w->failed;
+    return w->failed ? PROF_ERROR_SINK : PROF_OK;
+}
 #endif
 
 /* ---- @AGGREGATE: the sums of all threads, a row per name ---- */
@@ -10990,22 +11194,27 @@ PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
 #if PROF__BARE
 PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 16; }
 
+PROF__FN bool prof__records_only(const prof_desc *d) {
+    return d->records_only || d->mode == PROF_MODE_STREAM;
+}
+
 /* What a context takes: its state, a chunk with its analysis, its open zones at stop. */
-PROF__FN size_t prof__need(uint32_t contexts, uint32_t depth, uint32_t sites) {
+PROF__FN size_t prof__need(const prof_desc *d) {
+    uint32_t depth = prof__depth_of(d);
     size_t slots = prof__reserve(depth) + PROF__WORK_SLOTS;
-    return 16 + (sites + 1) * PROF__SITE_SHARE +
-           contexts * (prof__state_size(depth) + PROF__STATE_SHARE(depth) +
-                       prof__align(sizeof(prof_thread_info)) +
-                       prof__align(sizeof(prof__segment) + slots * sizeof(prof__record)) +
-                       slots * PROF__SLOT_SHARE);
+    size_t state = prof__state_size(depth) + depth * sizeof(prof__open) +
+                   prof__align(sizeof(prof_thread_info)) +
+                   prof__align(sizeof(prof__segment) + slots * sizeof(prof__record));
+    size_t contexts = d->max_threads ? d->max_threads : 1;
+    if (prof__records_only(d)) return 16 + contexts * state;
+    return 16 + (prof__site_count + 1) * PROF__SITE_SHARE +
+           contexts * (state + (slots + depth) * PROF__SLOT_SHARE);
 }
 
 PROF_API PROF__QUIET size_t prof_memory_size(const prof_desc *desc) {
     prof_desc none;
     memset(&none, 0, sizeof none);
-    if (!desc) desc = &none;
-    return prof__need(desc->max_threads ? desc->max_threads : 1, prof__depth_of(desc),
-                      prof__site_count);
+    return prof__need(desc ? desc : &none);
 }
 
 /* Lays the arena out; false: too small. */
@@ -11014,12 +11223,13 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     size_t size = d->memory ? d->memory_size : sizeof prof__builtin_arena.bytes;
     size_t skip = (16u - ((uintptr_t)memory & 15u)) & 15u;
     s->max_depth = prof__depth_of(d);
-    if (size < prof__need(1, s->max_depth, prof__site_count)) return false;
+    if (size < prof__need(d)) return false;
     prof__arena.base = prof__arena.low = memory + skip;
     prof__arena.end = prof__arena.high = memory + skip + ((size - skip) & ~(size_t)15u);
     s->chunk_size = (prof__reserve(s->max_depth) + PROF__WORK_SLOTS) * sizeof(prof__record);
     if (s->chunk_size < size / 64) s->chunk_size = size / 64 & ~(size_t)15u;
-    prof__arena.promised = (prof__site_count + 1) * PROF__SITE_SHARE;
+    prof__site_share = s->records_only ? 0 : PROF__SITE_SHARE;
+    prof__arena.promised = (prof__site_count + 1) * prof__site_share;
     prof__arena.closed = false;
     return true;
 }
@@ -11029,8 +11239,13 @@ PROF__FN prof_result prof__start_locked(const prof_desc *desc) {
     if (s->open) return PROF_ERROR_STATE;
     if (desc->max_depth >= PROF__LEVELS || (!desc->memory && desc->memory_size))
         return PROF_ERROR_INVALID;
-    if (!desc->platform.now && !prof__clock_open()) return PROF_ERROR_UNSUPPORTED;
+    if (desc->mode == PROF_MODE_STREAM && !desc->stream.write) return PROF_ERROR_INVALID;
+    if (desc->mode > PROF_MODE_STREAM || (!desc->platform.now && !prof__clock_open()))
+        return PROF_ERROR_UNSUPPORTED;
     memset(s, 0, sizeof *s);
+    s->mode = desc->mode;
+    s->records_only = prof__records_only(desc);
+    s->sink = desc->stream;
     s->platform = desc->platform;
     s->clock = desc->platform.now ? PROF_CLOCK_PLATFORM : PROF_CLOCK_CPU;
     s->max_threads = desc->max_threads;
@@ -11059,9 +11274,9 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t) {
     row->cursor = t->hot.cursor;
     row->stop_tick = s->stop_tick;
     row->open_count = (uint32_t)prof__open_zones(t);
-    prof__arena.promised -= PROF__STATE_SHARE(s->max_depth);
+    prof__arena.promised -= prof__state_share();
     row->open = (prof__open *)prof__take(row->open_count * sizeof *row->open,
-                                         row->open_count * PROF__SLOT_SHARE);
+                                         row->open_count * prof__slot_share());
     for (uint32_t i = 0; i < row->open_count; i++) {
         row->open[i].start = prof__start_of(t->frames + i);
         row->open[i].site = t->frames[i].site_depth & ~(uint32_t)0xff;
@@ -11084,6 +11299,7 @@ PROF_API PROF__QUIET prof_trace *prof_stop(void) {
         s->stopped = prof__arena.closed = true;
     }
     prof__unlock(lock);
+    if (open && s->stream_close) s->stream_close();
     return open ? s : NULL;
 }
 
@@ -11107,6 +11323,8 @@ PROF__FN void prof__stats_fill(prof_stats *out, struct prof_trace *s) {
     out->cut = c->cut;
     out->unfinished = c->unfinished;
     out->clock_steps = c->steps + s->steps;
+    out->overwritten = s->overwritten;
+    out->stream_failures = s->stream_failures;
     out->threads = s->row_count;
     out->clock = s->clock;
     out->ticks_per_second = s->platform.ticks_per_second ? s->platform.ticks_per_second

@@ -60,20 +60,33 @@ emulate() {   # PROGRAM SYSTEM MACHINE
 
 # ---- The same output everywhere ----
 
-reference=''
+reference='' decode=''
 
 same() {   # NAME: what the folder of that name holds
     if [ -z "$reference" ]; then
         reference=$out/$1
-        if grep -q 'run;control;filter;tap' "$reference/stacks.txt"; then ok "$1"
-        else not_ok "$1" 'no stacks'; fi
+        if ! grep -q 'run;control;filter;tap' "$reference/stacks.txt"; then
+            not_ok "$1" 'no stacks'
+        elif ! gcc -std=c99 -O1 -I. tests/embedded/decode.c $board/prof.c -o "$out/decode" -lpthread ||
+            ! "$out/decode" <"$reference/trace.raw" >"$out/decoded" 2>"$out/said"; then
+            not_ok "$1" "the raw stream cannot be read: $(cat "$out/said")"
+        else
+            decode=$out/decode
+            ok "$1"
+        fi
         return
     fi
     for file in table.txt trace.json stacks.txt; do
         cmp "$reference/$file" "$out/$1/$file" >"$out/said" 2>&1 ||
             { not_ok "$1" "$(cat "$out/said")"; return; }
     done
-    ok "$1"
+    decodes "$1" "$out/$1/trace.raw"
+}
+
+decodes() {   # NAME RAW-STREAM: to the same zones as that of the first
+    if ! "$decode" <"$2" >"$2.txt" 2>"$out/said"; then not_ok "$1" 'the raw stream is damaged'
+    elif ! cmp "$out/decoded" "$2.txt" >"$out/said" 2>&1; then not_ok "$1" "$(cat "$out/said")"
+    else ok "$1"; fi
 }
 
 hosted() {   # NAME RUNNER COMPILER...
@@ -96,42 +109,47 @@ hosted() {   # NAME RUNNER COMPILER...
 }
 
 target() {   # NAME SYSTEM MACHINE BUILDER RAM FLAGS: the application, bare
-    name=$1 system=$2 machine=$3 builder=$4 ram=$5 flags=$6
-    wanted "$name" || return
+    wanted "$1" || return
     compiler=arm-none-eabi-gcc
-    [ "$builder" = riscv ] && compiler=riscv64-unknown-elf-gcc
-    has "$name" $compiler "qemu-system-$system" || return
-    for clock in -DFAKE_CLOCK ''; do
-        label=$name${clock:+, fake clock}
-        folder=$out/$name
-        [ -n "$clock" ] || folder=$out/$name.real
+    [ "$4" = riscv ] && compiler=riscv64-unknown-elf-gcc
+    has "$1" $compiler "qemu-system-$2" || return
+    for kind in '' ', streaming' ', interrupts'; do
+        name=$1$kind folder=$out/$1$kind
+        case $kind in
+        '') flags="$6 -DFAKE_CLOCK" ;;
+        *stream*) flags="$6 -DFAKE_CLOCK -DSTREAM" ;;
+        *) flags=$6 ;;
+        esac
         mkdir -p "$folder"
-        if ! $builder "$folder/program" "$ram" $flags $clock $board/control.c $board/prof.c \
-            >"$out/said" 2>&1; then
-            not_ok "$label" "does not compile: $(head -n 5 "$out/said")"
-            continue
+        if ! $4 "$folder/program" "$5" $flags $board/control.c $board/prof.c >"$out/said" 2>&1
+        then
+            not_ok "$name" "does not compile: $(head -n 5 "$out/said")"
+        elif ! emulate "$folder/program" "$2" "$3"; then not_ok "$name" 'it failed, see above'
+        else
+            case $kind in
+            '') same "$name" ;;
+            *stream*) decodes "$name" "$folder/table.txt" ;;
+            *) real "$name" ;;
+            esac
         fi
-        emulate "$folder/program" "$system" "$machine" || { not_ok "$label" "exit status $?"; continue; }
-        if [ -n "$clock" ]; then same "$name"; else real "$name"; fi
     done
 }
 
 # With the machine's own clock and interrupts: all zones there, a trace that parses; on Cortex-M
 # the interrupt has a row of its own.
 real() {   # NAME
-    folder=$out/$1.real
     for row in 'run .* 1 *$' 'control .* 6 *$' 'tap .* 18 *$' 'sample '; do
-        grep -q "$row" "$folder/table.txt" || { not_ok "$1, interrupts" "no $row"; return; }
+        grep -q "$row" "$folder/table.txt" || { not_ok "$1" "no $row"; return; }
     done
     case $1 in cortex*)
         grep -q '"thread 15 (SysTick)"' "$folder/trace.json" ||
-            { not_ok "$1, interrupts" 'no row for SysTick'; return; } ;;
+            { not_ok "$1" 'no row for SysTick'; return; } ;;
     esac
     if command -v python3 >/dev/null; then
         python3 -m json.tool "$folder/trace.json" >/dev/null 2>&1 ||
-            { not_ok "$1, interrupts" 'the trace is not JSON'; return; }
+            { not_ok "$1" 'the trace is not JSON'; return; }
     fi
-    ok "$1, interrupts"
+    ok "$1"
 }
 
 gnu() {   # NAME TRIPLE QEMU FLAGS: another ABI, by the C library's own recorder and the bare one
@@ -163,6 +181,29 @@ target cortex-m7 arm mps2-an500 arm 0x8000 \
     '-mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-d16 -DPROF_ARENA_SIZE=16384'
 target rv32imac riscv32 virt riscv 0x2000 '-march=rv32imac -mabi=ilp32 -DPROF_ARENA_SIZE=16384'
 target rv64imac riscv64 virt riscv 0x4000 '-march=rv64imac -mabi=lp64 -DPROF_ARENA_SIZE=32768'
+
+# ---- A crash: the HardFault handler dumps the ring, in which the last zones are ----
+
+fault() {   # CPU MACHINE
+    name="fault $1"
+    wanted "$name" || return
+    has "$name" arm-none-eabi-gcc qemu-system-arm || return
+    folder=$out/fault
+    mkdir -p "$folder"
+    arm "$folder/program" 0x2000 -mcpu="$1" -DPROF_ARENA_SIZE=2560 -DPROF_MAX_SITES=16 \
+        tests/embedded/fault.c $board/prof.c >"$out/said" 2>&1 ||
+        { not_ok "$name" "does not compile: $(head -n 5 "$out/said")"; return; }
+    emulate "$folder/program" arm "$2" || { not_ok "$name" 'it failed, see above'; return; }
+    "$decode" <"$folder/table.txt" >"$folder/decoded" 2>/dev/null ||
+        { not_ok "$name" 'the dump is damaged'; return; }
+    for line in 'zone work .* depth 1' 'counter step number .* 4990' 'zone doomed .*unfinished'; do
+        grep -q "$line" "$folder/decoded" || { not_ok "$name" "no $line in the dump"; return; }
+    done
+    ok "$name"
+}
+
+fault cortex-m0 mps2-an385
+fault cortex-m3 mps2-an385
 
 # ---- The race: an interrupt in the midst of the recorder ----
 

@@ -42,6 +42,12 @@ bool board_file_open(const char *name);
 bool board_file(void *user, const void *data, size_t size);
 bool board_file_close(void);
 
+/* Ends the program. */
+void board_exit(int status);
+
+/* On Cortex-M: a HardFault; the application may have one of its own. */
+void board_on_fault(void);
+
 /* Calls board_on_timer, which the application has, from an interrupt, every so many ticks of the
    processor's clock; 0: never again. */
 void board_timer(uint32_t ticks);

@@ -20,7 +20,7 @@ static uintptr_t semihost(uintptr_t call, const uintptr_t *arguments) {
     return r0;
 }
 
-static void stop(int status) {
+void board_exit(int status) {
     uintptr_t arguments[2] = { 0x20026, (uintptr_t)status };   /* the application's own exit */
     for (;;) semihost(SYS_EXIT_EXTENDED, arguments);
 }
@@ -100,11 +100,11 @@ void board_reset(void) {
     __asm__ volatile("dsb\n\tisb");
 #endif
     board_open();
-    stop(main());
+    board_exit(main());
 }
 
-static void fault(void) { stop(99); }
-void board_on_fault(void) __attribute__((weak, alias("fault")));
+static void fault(void) { board_exit(99); }
+__attribute__((weak)) void board_on_fault(void) { board_exit(98); }
 
 __attribute__((section(".vectors"), used)) static void (*const vectors[16])(void) = {
     stack_top, board_reset, fault, board_on_fault, fault, fault, fault,
