@@ -2487,7 +2487,6 @@ typedef struct prof__counts {
     size_t slots, extra;               /* 12-byte slots written, and those that are not a zone */
 } prof__counts;
 
-#if !PROF__BARE
 /* PROF_MODE_AGGREGATE: the sums of a thread's zones of one site, in ticks. Bucket n counts those
    under 2^n, and not under 2^(n-1). */
 #define PROF__BUCKETS 59
@@ -2502,6 +2501,7 @@ typedef struct prof__tallies {
     uint32_t places, used;               /* places: a power of two */
 } prof__tallies;
 
+#if !PROF__BARE
 /* A thread's own. It stays the thread's over stop and start, until the thread gives it back. */
 typedef struct prof__state {
     prof__hot hot;                       /* must be first */
