@@ -12,9 +12,9 @@ const command merge_command = {
     "      every process becomes \"rank N: ...\"; flows and correlation ids stay apart\n"
     "  prof merge --align collectives -o all.json node*/rank*.json\n"
     "      ranks on several machines: clocks are set so that the collectives end together\n\n"
-    "The ranks are those in the traces (distributedInfo), else the files in their order. Times are\n"
-    "put on one base by baseTimeNanoseconds. In args, External id, correlation and what refers to\n"
-    "them get the number of the file, less one, times 2^32 on top.\n", run
+    "The ranks are those in the traces (distributedInfo), else the files in their order. Times\n"
+    "are put on one base by baseTimeNanoseconds. In args, External id, correlation and what refers\n"
+    "to them get the number of the file, less one, times 2^32 on top.\n", run
 };
 
 enum { PIDS_OF_A_RANK = 100000, MOST_EDITS = 24 };
@@ -317,7 +317,8 @@ static void write_head(trace_writer *w, const merger *m) {
     writer_key(w, "ranks");
     for (size_t i = 0; i < m->count; i++) {
         const rank_file *f = &m->files[i];
-        output_format(w->out, "%s{\"rank\": %lld, \"file\": ", i ? ",\n " : "[", (long long)f->rank);
+        output_format(w->out, "%s{\"rank\": %lld, \"file\": ", i ? ",\n " : "[",
+                      (long long)f->rank);
         output_json_text(w->out, f->path, strlen(f->path));
         if (f->host) {
             output_text(w->out, ", \"host_name\": ");

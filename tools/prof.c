@@ -6,12 +6,13 @@
 #include <string.h>
 
 extern const command report_command, analyze_command, diff_command, augment_command,
-    validate_command, stacks_command, flamegraph_command, gaps_command, memory_command, cut_command, merge_command;
+    validate_command, stacks_command, flamegraph_command, gaps_command, memory_command, cut_command,
+    merge_command, import_command;
 
 static const command *const commands[] = {
     &report_command, &analyze_command, &diff_command, &augment_command, &validate_command,
-    &stacks_command, &flamegraph_command, &gaps_command, &memory_command,
-    &cut_command, &merge_command, NULL
+    &stacks_command, &flamegraph_command, &gaps_command, &memory_command, &cut_command,
+    &merge_command, &import_command, NULL
 };
 
 static void print_commands(void) {
