@@ -13,8 +13,8 @@ const command merge_command = {
     "  prof merge --align collectives -o all.json node*/rank*.json\n"
     "      ranks on several machines: clocks are set so that the collectives end together\n\n"
     "The ranks are those in the traces (distributedInfo), else the files in their order. Times\n"
-    "are put on one base by baseTimeNanoseconds. In args, External id, correlation and what refers\n"
-    "to them get the number of the file, less one, times 2^32 on top.\n", run
+    "are put on one base by baseTimeNanoseconds. In args, External id, correlation and the like\n"
+    "get the number of the file, less one, times 2^32 on top.\n", run
 };
 
 enum { PIDS_OF_A_RANK = 100000, MOST_EDITS = 24 };
