@@ -1,4 +1,5 @@
 /* prof cut: a part of a trace, by time or by step, with the device work that it launched. */
+#include "trace_range.h"
 #include "trace_writer.h"
 
 #include <errno.h>
@@ -172,23 +173,6 @@ static void find_flows(cutter *c, const trace_event *event) {
 
 /* ---- The window ---- */
 
-static bool parse_time(const char *text, int64_t *ns) {
-    static const struct { const char *unit; double ns; } units[] = {
-        {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"", 1e3}, {"ns", 1}
-    };
-    char *end;
-    double value = strtod(text, &end);
-    for (size_t i = 0; end > text && i < sizeof units / sizeof *units; i++) {
-        if (strcmp(end, units[i].unit) != 0) continue;
-        if (!(value * units[i].ns < 4e18 && value * units[i].ns > -4e18)) return false;
-        trace_text digits = {text, (size_t)(end - text)};
-        if (units[i].ns == 1e3 && json_ns(digits, ns)) return true;     /* to the ns */
-        *ns = (int64_t)(value * units[i].ns);
-        return true;
-    }
-    return false;
-}
-
 static int set_window(cutter *c) {
     const cut_options *o = c->options;
     int64_t from = 0, to = INT64_MAX / 2, origin = o->file_time ? 0 : c->begin_ns;
@@ -198,9 +182,9 @@ static int set_window(cutter *c) {
         return fail(c->file, "there is no ProfilerStep#%lld in it; it has %lld to %lld",
                     (long long)o->step, (long long)c->first_step, (long long)c->last_step);
     }
-    if (o->from && !parse_time(o->from, &from))
+    if (o->from && !time_parse(o->from, &from))
         return fail("--from", "'%s' is no time: 1.5s, 20ms, 300us, 300, 5ns", o->from);
-    if (o->to && !parse_time(o->to, &to))
+    if (o->to && !time_parse(o->to, &to))
         return fail("--to", "'%s' is no time: 1.5s, 20ms, 300us, 300, 5ns", o->to);
     c->from_ns = o->from ? origin + from : INT64_MIN / 2;
     c->to_ns = o->to ? origin + to : INT64_MAX / 2;

@@ -126,8 +126,22 @@ static bool taken(const row_table *t, const trace_event *event) {
            (event->ts_ns >= filter->from_ns && event->ts_ns < filter->to_ns);
 }
 
+static bool name_matches(row_table *t, uint32_t name) {
+    if (!t->has_name) return true;
+    if (name >= t->name_capacity) {
+        size_t before = t->name_capacity;
+        t->name_capacity = (size_t)name * 2 + 64;
+        t->name_matches = reallocate(t->name_matches, t->name_capacity);
+        memset(t->name_matches + before, 0, t->name_capacity - before);
+    }
+    char *known = &t->name_matches[name];
+    if (!*known)
+        *known = regexec(&t->name, interned_text(&t->tree.names, name), 0, NULL, 0) ? 'n' : 'y';
+    return *known == 'y';
+}
+
 /* Is it a row? (What is none still stands in the tree.) */
-static bool shown(const row_table *t, const trace_event *event, uint32_t name) {
+static bool shown(row_table *t, const trace_event *event, uint32_t name) {
     const text_list *categories = &t->options->filter.categories;
     if (categories->count) {
         if (!listed(categories, event->cat.data, event->cat.size)) return false;
@@ -135,7 +149,7 @@ static bool shown(const row_table *t, const trace_event *event, uint32_t name) {
                event->kind == TRACE_SPAN) {
         return false;
     }
-    return !t->has_name || regexec(&t->name, interned_text(&t->tree.names, name), 0, NULL, 0) == 0;
+    return name_matches(t, name);
 }
 
 static uint8_t device_type_of(const row_table *t) {
@@ -282,8 +296,7 @@ static bool counts_as_device(int32_t type) {
 static void add_free_change(row_table *t, const memory_change *change) {
     group_key key = {0};
     key.name = intern(&t->tree.names, "[memory]", 8);
-    if (t->has_name && regexec(&t->name, "[memory]", 0, NULL, 0) != 0) return;
-    if (t->options->filter.categories.count) return;
+    if (!name_matches(t, key.name) || t->options->filter.categories.count) return;
     uint32_t number = group_of(t, &key);
     prof_average *row = &t->rows[number];
     row->count++;
@@ -396,6 +409,7 @@ void rows_free(row_table *t) {
     arena_free(&t->memory);
     amounts_free(&t->amounts);
     free(t->call_amounts);
+    free(t->name_matches);
     free(t->rows);
     free(t->devices);
     if (t->has_name) regfree(&t->name);

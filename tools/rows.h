@@ -49,6 +49,8 @@ typedef struct row_table {
     arena memory;
     regex_t name;
     bool has_name;
+    char *name_matches;         /* by number of a name: 0 not tried yet, else 'y' or 'n' */
+    size_t name_capacity;
     int64_t file_first_ns;
     /* for those who want more of each file */
     void (*on_event)(void *user, const trace_event *event);

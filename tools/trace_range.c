@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "1.5s", "20ms", "300us", "300" (us), "7ns". */
-static bool read_time(const char *text, int64_t *ns) {
+bool time_parse(const char *text, int64_t *ns) {
     static const struct { const char *unit; double ns; } units[] = {
-        {"", 1e3}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"ns", 1}
+        {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"", 1e3}, {"ns", 1}
     };
     char *end;
-    double number = strtod(text, &end);
-    if (end == text || !(number >= 0) || number > 9e9) return false;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    double value = strtod(text, &end);
+    for (size_t i = 0; end > text && i < sizeof units / sizeof *units; i++) {
         if (strcmp(end, units[i].unit) != 0) continue;
-        if (number * units[i].ns > 9e18) return false;
-        *ns = (int64_t)(number * units[i].ns + 0.5);
+        if (!(value * units[i].ns < 4e18 && value * units[i].ns > -4e18)) return false;
+        trace_text digits = {text, (size_t)(end - text)};
+        if (units[i].ns == 1e3 && json_ns(digits, ns)) return true;     /* to the ns */
+        *ns = (int64_t)(value * units[i].ns);
         return true;
     }
     return false;
@@ -48,9 +48,9 @@ int range_find(const range_options *o, const char *path, int64_t *from_ns, int64
     *from_ns = INT64_MIN;
     *to_ns = INT64_MAX;
     if (!o->from && !o->to && !o->step) return EXIT_OK;
-    if (o->from && !read_time(o->from, &from))
+    if (o->from && !time_parse(o->from, &from))
         return fail("--from", "'%s' is no time: 1.5s, 20ms, 300us", o->from);
-    if (o->to && !read_time(o->to, &to))
+    if (o->to && !time_parse(o->to, &to))
         return fail("--to", "'%s' is no time: 1.5s, 20ms, 300us", o->to);
     if (strcmp(path, "-") == 0)
         return fail(path, "a range needs a file that can be read twice");

@@ -15,6 +15,9 @@ typedef struct range_options {
     {"to", 0, OPTION_TEXT, &(range).to, "TIME", "only what begins before"}, \
     {"step", 0, OPTION_TEXT, &(range).step, "N", "only what begins in ProfilerStep#N"}
 
+/* "1.5s", "20ms", "300us", "300" (us), "7ns"; false: it is none of these. */
+bool time_parse(const char *text, int64_t *ns);
+
 /* The range in the file's own time. Reads the file once when there is a range; both INT64_MIN and
    INT64_MAX when there is none. Returns the exit code; it has told what is wrong. */
 int range_find(const range_options *options, const char *path, int64_t *from_ns, int64_t *to_ns);

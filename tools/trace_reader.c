@@ -634,7 +634,10 @@ static const char *scan_element(trace_reader *r, const char *p, trace_item *item
         return p;
     }
     *item = s->where == IN_NODES ? TRACE_NODE : TRACE_EVENT;
-    return scan_event(s, p, &r->event);
+    p = scan_event(s, p, &r->event);
+    if (p && r->event.phase == 'M' && text_is(r->event.name, "prof"))    /* of prof.h's arrays */
+        trace_arg_int(&r->event, "baseTimeNanoseconds", &r->base_time_ns);
+    return p;
 }
 
 static const char *scan_next(trace_reader *r, const char *p, trace_item *item) {
