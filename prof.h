@@ -663,6 +663,38 @@ PROF_API void prof_module_pop(void);
 PROF_API uint64_t prof_thread_id(void);
 #endif
 
+#if !PROF__BARE
+/* ---- what else the trace says of itself ---- */
+
+/* A key of the trace's head, with text, or with JSON that was checked. A key given again has its
+   last value. Given while no session is open it stays for all of them, else it is this session's
+   alone. Any thread. PROF_ERROR_MEMORY: more than PROF_METADATA_SIZE bytes (8 KiB) in all.
+   PROF_ERROR_JSON: json is not; prof_strerror says where and why. PyTorch: add_metadata(),
+   add_metadata_json(), preset_metadata_json() */
+PROF_API prof_result prof_add_metadata(const char *key, const char *text);
+PROF_API prof_result prof_add_metadata_json(const char *key, const char *json);
+
+/* The process among others: the key distributedInfo. pg_config: a JSON array, or NULL. */
+typedef struct prof_distributed {
+    const char *backend;                 /* "nccl" */
+    uint32_t rank, world_size, pg_count;
+    const char *pg_config, *nccl_version;
+} prof_distributed;
+PROF_API prof_result prof_set_distributed(const prof_distributed *info);
+
+/* An on_trace_ready that saves each window as DIR/WORKER.TIME_NS.pt.trace.json: desc.on_trace_ready
+   = prof_trace_handler; desc.user = &handler. The directory is made. What went wrong last is in
+   result. PyTorch: tensorboard_trace_handler() */
+typedef struct prof_handler {
+    const char *dir;                     /* NULL: "." */
+    const char *worker;                  /* NULL: HOSTNAME_PID */
+    bool gzip;                           /* .gz, with PROF_ZLIB */
+    prof_result result;
+    uint32_t saved;                      /* windows */
+} prof_handler;
+PROF_API void prof_trace_handler(void *handler, prof_trace *trace);
+#endif
+
 /* ---- @API-TRACE: what was recorded, and the writers ---- */
 
 /* All events by (start, -end, thread, depth): a parent stands before its children. The array
@@ -1214,6 +1246,7 @@ PROF__INLINE void prof__scope_end(prof__frame **token) { prof__end_inline(*token
 #  include <pthread.h>
 #  include <sched.h>
 #  include <sys/stat.h>
+#  include <sys/utsname.h>
 #  include <unistd.h>
 #  if defined(__linux__)
 #    include <sys/syscall.h>
@@ -9154,12 +9187,165 @@ PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
     }
 }
 
+#if !PROF__BARE
+/* ---- metadata: `"key":value` of one entry after the other, each with a NUL ---- */
+
+#ifndef PROF_METADATA_SIZE
+#  define PROF_METADATA_SIZE 8192
+#endif
+static struct prof__metadata {
+    char text[PROF_METADATA_SIZE];
+    size_t used, preset;                 /* preset: bytes that stay for all sessions */
+} prof__metadata;
+
+/* The entry of this key in [from, to); NULL: none. */
+PROF__FN char *prof__metadata_find(const char *entry, size_t key, size_t from, size_t to) {
+    struct prof__metadata *m = &prof__metadata;
+    for (; from < to; from += strlen(m->text + from) + 1)
+        if (strncmp(m->text + from, entry, key) == 0) return m->text + from;
+    return NULL;
+}
+
+PROF__FN void prof__metadata_remove(char *entry) {
+    struct prof__metadata *m = &prof__metadata;
+    size_t at = (size_t)(entry - m->text), size = strlen(entry) + 1;
+    memmove(entry, entry + size, m->used - at - size);
+    if (at < m->preset) m->preset -= size;
+    m->used -= size;
+}
+
+/* entry is `"key":value`, key its first bytes. Under the lock. */
+PROF__FN prof_result prof__metadata_put(const char *entry, size_t key, size_t size) {
+    struct prof__metadata *m = &prof__metadata;
+    bool preset = !prof__session.open;
+    char *old = preset ? prof__metadata_find(entry, key, 0, m->preset)
+                       : prof__metadata_find(entry, key, m->preset, m->used);
+    size_t freed = old ? strlen(old) + 1 : 0;
+    char *at;
+    if (m->used - freed + size + 1 > sizeof m->text) return PROF_ERROR_MEMORY;
+    if (old) prof__metadata_remove(old);
+    at = m->text + (preset ? m->preset : m->used);
+    memmove(at + size + 1, at, m->used - (size_t)(at - m->text));
+    memcpy(at, entry, size);
+    at[size] = 0;
+    m->used += size + 1;
+    if (preset) m->preset += size + 1;
+    return PROF_OK;
+}
+
+typedef struct prof__entry { char text[PROF_METADATA_SIZE]; size_t size; } prof__entry;
+
+PROF__FN bool prof__entry_write(void *user, const void *data, size_t size) {
+    prof__entry *e = (prof__entry *)user;
+    if (size > sizeof e->text - e->size) return false;
+    memcpy(e->text + e->size, data, size);
+    e->size += size;
+    return true;
+}
+
+PROF__FN prof_result prof__metadata_add(const char *key, const char *value, bool json) {
+    static prof__entry entry;            /* under the lock */
+    prof_sink sink = { prof__entry_write, &entry };
+    prof_result result;
+    size_t length;
+    prof__out o;
+    prof__lock();
+    entry.size = 0;
+    prof__out_open(&o, sink);
+    prof__json_text(&o, "\"", key);
+    prof__out_text(&o, ":");
+    prof__out_flush(&o);
+    length = entry.size;
+    if (json) prof__out_text(&o, value);
+    else prof__json_text(&o, "\"", value);
+    result = prof__out_close(&o) == PROF_OK ? prof__metadata_put(entry.text, length, entry.size)
+                                            : PROF_ERROR_MEMORY;
+    prof__unlock();
+    return result;
+}
+
+PROF_API PROF__QUIET prof_result prof_add_metadata(const char *key, const char *text) {
+    return key && text ? prof__metadata_add(key, text, false) : PROF_ERROR_INVALID;
+}
+
+/* "this is not JSON, at byte 17: a colon was expected" */
+PROF__FN void prof__json_say(size_t at, const char *why) {
+    char *p = prof__json_text_bad;
+    size_t n = strlen(why);
+    p = PROF__LITERAL(p, "this is not JSON, at byte ");
+    p = prof__text_u64(p, at);
+    p = PROF__LITERAL(p, ": ");
+    memcpy(p, why, n + 1);
+}
+
+PROF_API PROF__QUIET prof_result prof_add_metadata_json(const char *key, const char *json) {
+    const char *why = NULL, *at;
+    if (!key || !json) return PROF_ERROR_INVALID;
+    at = prof__json_check_why(json, &why);
+    if (!at) return prof__metadata_add(key, json, true);
+    prof__json_say((size_t)(at - json), why);
+    return PROF_ERROR_JSON;
+}
+
+PROF_API PROF__QUIET prof_result prof_set_distributed(const prof_distributed *info) {
+    static prof__entry entry;
+    prof_sink sink = { prof__entry_write, &entry };
+    prof__out o;
+    if (!info || !info->backend) return PROF_ERROR_INVALID;
+    if (info->pg_config && prof__json_check(info->pg_config)) return PROF_ERROR_JSON;
+    entry.size = 0;
+    prof__out_open(&o, sink);
+    prof__json_text(&o, "{\"backend\": \"", info->backend);
+    prof__out_text(&o, ", \"rank\": ");
+    prof__out_u64(&o, info->rank);
+    prof__out_text(&o, ", \"world_size\": ");
+    prof__out_u64(&o, info->world_size);
+    prof__out_text(&o, ", \"pg_count\": ");
+    prof__out_u64(&o, info->pg_count);
+    if (info->pg_config) {
+        prof__out_text(&o, ", \"pg_config\": ");
+        prof__out_text(&o, info->pg_config);
+    }
+    if (info->nccl_version) prof__json_text(&o, ", \"nccl_version\": \"", info->nccl_version);
+    prof__out_bytes(&o, "}", 2);         /* with its NUL */
+    if (prof__out_close(&o) != PROF_OK) return PROF_ERROR_MEMORY;
+    return prof__metadata_add("distributedInfo", entry.text, true);
+}
+
+/* What the session recorded, and what was added. A session's key hides a preset one. */
+PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
+    const prof_desc *d = &prof__session.desc;
+    const struct prof__metadata *m = &prof__metadata;
+    const struct { const char *key; bool on; } flags[] = {
+        { "profile_memory", d->profile_memory }, { "with_stack", d->with_stack },
+        { "record_shapes", d->record_shapes }, { "with_modules", d->with_modules },
+        { "with_flops", d->with_flops } };
+    for (size_t i = 0; !s->built && i < sizeof flags / sizeof *flags; i++) {
+        if (!flags[i].on) continue;
+        prof__out_text(o, ",\n\"");
+        prof__out_text(o, flags[i].key);
+        prof__out_text(o, "\":1");
+    }
+    for (size_t at = 0; !s->built && at < m->used; at += strlen(m->text + at) + 1) {
+        const char *entry = m->text + at;
+        size_t key = 1;
+        while (entry[key] != '"' || entry[key + 1] != ':') key += entry[key] == '\\' ? 2 : 1;
+        if (at < m->preset && prof__metadata_find(entry, key + 2, m->preset, m->used)) continue;
+        prof__out_text(o, ",\n");
+        prof__out_text(o, entry);
+    }
+}
+#else
+#  define prof__chrome_metadata(o, s) ((void)0)
+#endif
+
 PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
     prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
     prof__chrome_counts(o, s);
     prof__chrome_status(o, s);
     prof__out_text(o, "}");
     prof__chrome_devices(o, s);
+    prof__chrome_metadata(o, s);
     prof__out_text(o, ",\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":");
     prof__out_u64(o, s->start_wall_ns);
     prof__out_text(o, ",\n\"traceEvents\":[\n");
@@ -9351,6 +9537,68 @@ PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const
     if (!f.in_place && result != PROF_OK) prof__file_remove(f.temporary);
     if (result != PROF_OK) errno = error;
     return result;
+}
+
+/* ---- a file for each window ---- */
+
+PROF__FN void prof__make_directory(const char *path) {
+#if defined(_WIN32)
+    (void)CreateDirectoryA(path, NULL);
+#else
+    (void)mkdir(path, 0777);
+#endif
+}
+
+/* dir and those it lies in; what fails shows when the file is opened. */
+PROF__FN void prof__make_directories(const char *dir) {
+    char path[1024];
+    size_t n = strlen(dir);
+    if (n >= sizeof path) return;
+    for (size_t i = 0; i <= n; i++) {
+        path[i] = dir[i];
+        if (!i || (dir[i] && dir[i] != '/' && dir[i] != '\\')) continue;
+        path[i] = 0;
+        prof__make_directory(path);
+        path[i] = dir[i];
+    }
+}
+
+PROF__FN char *prof__append(char *p, const char *end, const char *text) {
+    while (*text && p < end) *p++ = *text++;
+    return p;
+}
+
+PROF__FN char *prof__append_worker(char *p, const char *end) {
+    char number[24];
+#if defined(_WIN32)
+    const char *host = "localhost";
+#else
+    struct utsname names;
+    const char *host = uname(&names) == -1 ? "localhost" : names.nodename;
+#endif
+    p = prof__append(p, end, host);
+    p = prof__append(p, end, "_");
+    *prof__text_u64(number, prof__process_id()) = 0;
+    return prof__append(p, end, number);
+}
+
+PROF_API PROF__QUIET void prof_trace_handler(void *user, prof_trace *trace) {
+    prof_handler *h = (prof_handler *)user;
+    const char *dir = h && h->dir && *h->dir ? h->dir : ".";
+    char path[992], number[24], *p = path, *end = path + sizeof path - 1;
+    if (!h) return;
+    prof__make_directories(dir);
+    p = prof__append(p, end, dir);
+    p = prof__append(p, end, "/");
+    p = h->worker && *h->worker ? prof__append(p, end, h->worker) : prof__append_worker(p, end);
+    *prof__text_u64(number, prof__wall_now()) = 0;
+    p = prof__append(p, end, ".");
+    p = prof__append(p, end, number);
+    p = prof__append(p, end, ".pt.trace.json");
+    p = prof__append(p, end, h->gzip ? ".gz" : "");
+    *p = 0;
+    h->result = p == end ? PROF_ERROR_INVALID : prof_save_chrome(trace, path);
+    if (h->result == PROF_OK) h->saved++;
 }
 #endif
 
@@ -11906,6 +12154,7 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     memset(v, 0, sizeof *v);
     v->desc = *desc;
     v->desc.record_shapes = desc->record_shapes || desc->with_flops;
+    prof__metadata.used = prof__metadata.preset;
     v->has_steps = prof__has_schedule(desc);
     v->activities = prof_supported_activities();
     if (desc->activities) v->activities &= desc->activities;
