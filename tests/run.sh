@@ -54,6 +54,16 @@ run() {   # PROGRAM: TSan cannot map its shadow where some kernels place the pro
     return $status
 }
 
+# The implementation as an object, built once in a configuration: most tests need only that.
+library() {   # CONFIG
+    (
+        flock 8
+        [ "$out/$1/prof.o" -nt prof.h ] && exit 0
+        printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >"$out/$1/prof.c"
+        $cc $warn -I. -c "$out/$1/prof.c" -o "$out/$1/prof.o"
+    ) 8>"$out/$1/lock"
+}
+
 # Builds and runs tests/NAME.c in a configuration; a program newer than all sources is not rebuilt.
 program() {   # CONFIG NAME
     config=$1 name=$2 dir=$out/$1/$2.dir
@@ -63,6 +73,10 @@ program() {   # CONFIG NAME
     [ -n "$why" ] && { echo "skip $name: $why"; return 0; }
     flags=$(sed -n '1,5s|^/\* build: \(.*\) \*/$|\1|p' "tests/$name.c")
     exe=$out/$config/$name.exe
+    if ! grep -Eq 'prof__|^#define PROF_|/\* build: ' "tests/$name.c"; then
+        library "$config" || { echo "not ok $name: prof.h does not compile"; return 1; }
+        flags="-DTEST_LIBRARY -x none $out/$config/prof.o"
+    fi
     if [ ! -x "$exe" ] || [ -n "$(find prof*.h tests -type f -newer "$exe")" ]; then
         $cc $warn -I. -DTEST_OUT="\"$dir\"" "tests/$name.c" -o "$exe" $flags $libs ||
             { echo "not ok $name: does not compile"; return 1; }

@@ -8,7 +8,9 @@
 #if !defined(_WIN32) && !defined(_DEFAULT_SOURCE)
 #  define _DEFAULT_SOURCE 1              /* POSIX under -std=c99 */
 #endif
-#define PROF_IMPLEMENTATION
+#ifndef TEST_LIBRARY                     /* else linked: see tests/run.sh */
+#  define PROF_IMPLEMENTATION
+#endif
 #include "../prof.h"
 
 #include <stdarg.h>
