@@ -24,7 +24,9 @@
    Memory
        One block: prof_cuda_desc.memory, or a static array of PROF_CUDA_MEMORY bytes (80 MiB; pages
        that are not touched cost nothing). What does not fit is counted, never silently lost: see
-       prof_cuda_stats.
+       prof_cuda_stats. Events are made when the trace is first read; those of a launch then take
+       about 1.5 KB of the session's arena (prof_desc.memory), for which 64 MiB are little.
+       GPU work needs PROF_MODE_TRACE: other modes have no room for it, and count it as dropped.
 
    Threads
        Set-up and shutdown: one thread, no session open. prof_cuda_range_*, prof_cuda_push_id,
@@ -34,7 +36,13 @@
        PROF_CUDA_IMPLEMENTATION   put the function bodies here
        PROF_CUDA_MEMORY n         bytes of the built-in block
    Environment
-       PROF_CUDA_CUPTI            path of the libcupti to open
+       PROF_CUDA_CUPTI            path of the libcupti to open; else: one that is loaded, then the
+                                  loader's, then those in CUDA_HOME, CUDA_PATH, /usr/local/cuda
+
+   Limits
+       Do not stop a session while a stream is captured: it waits for the GPU (or set no_sync).
+       CUPTI 13.0 mixes up which graph launch a kernel came from after a process's first session.
+       On Windows only what desc.symbol finds.
 
    Rooms, in this order: @API @MIRROR @LOAD @STORE @DECODE @STATES @RANGES @EVENTS @DEVICE
 */
@@ -570,6 +578,22 @@ PROF__FN bool prof_cuda__load_driver(void) {
     return g->has_driver = true;
 }
 
+/* Where a toolkit keeps it that the system's loader does not know of. */
+PROF__FN void *prof_cuda__open_toolkit(const char *root) {
+    static const char *const places[] = { "/lib64/libcupti.so", "/extras/CUPTI/lib64/libcupti.so" };
+    char path[512];
+    void *handle = NULL;
+    size_t n = root ? strlen(root) : 0;
+    if (!n || n + 64 > sizeof path) return NULL;
+    memcpy(path, root, n);
+    for (int i = 0; i < 2 && !handle; i++) {
+        memcpy(path + n, places[i], strlen(places[i]) + 1);
+        handle = prof_cuda__open(path, false);
+    }
+    return handle;
+}
+
+/* A copy that is loaded already comes first: it is the one that sees the program's kernels. */
 PROF__FN void *prof_cuda__open_cupti(void) {
     static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
                                          "libcupti.so" };
@@ -578,7 +602,9 @@ PROF__FN void *prof_cuda__open_cupti(void) {
     if (path && *path) return prof_cuda__open(path, false);
     for (int loaded = 1; loaded >= 0; loaded--)
         for (int i = 0; i < 4 && !handle; i++) handle = prof_cuda__open(names[i], loaded != 0);
-    return handle;
+    if (!handle) handle = prof_cuda__open_toolkit(getenv("CUDA_HOME"));
+    if (!handle) handle = prof_cuda__open_toolkit(getenv("CUDA_PATH"));
+    return handle ? handle : prof_cuda__open_toolkit("/usr/local/cuda");
 }
 
 /* Says what a CUPTI error means for the user. */

@@ -76,6 +76,15 @@ ok 'CUDA 12 by its name' \
     says '^state 2, 3 kernels, 9 events: well$' env LD_LIBRARY_PATH=$out/old $out/program
 ok 'CUPTI by PROF_CUDA_CUPTI' says '^state 2, 3 kernels, 9 events: well$' \
     env LD_LIBRARY_PATH=$out/driver PROF_CUDA_CUPTI=$out/driver/libcuda.so.1 $out/program
+if ldconfig -p 2>/dev/null | grep -q 'libcupti[.]so'; then
+    echo 'skip CUPTI in CUDA_HOME: the loader knows one'
+else
+    mkdir -p $out/toolkit/extras/CUPTI/lib64
+    cp $out/driver/libcuda.so.1 $out/toolkit/extras/CUPTI/lib64/libcupti.so
+    ok 'CUPTI in CUDA_HOME' says '^state 2, 3 kernels, 9 events: well$' \
+        env LD_LIBRARY_PATH=$out/driver CUDA_HOME=$out/toolkit $out/program \
+        $out/toolkit/extras/CUPTI/lib64/libcupti.so
+fi
 ok 'a path that is wrong' says '^state 3, 0 kernels, 3 events: .*libcupti is not found' \
     env LD_LIBRARY_PATH=$out/both PROF_CUDA_CUPTI=$none $out/program
 ok 'a library that is none of CUPTI' says '^state 3, 0 kernels, 3 events: .*lacks cuptiGetVersion' \
