@@ -58,7 +58,7 @@ run() {   # PROGRAM: TSan cannot map its shadow where some kernels place the pro
 library() {   # CONFIG
     (
         flock 8
-        [ "$out/$1/prof.o" -nt prof.h ] && exit 0
+        [ -n "$(find "$out/$1" -name prof.o -newer prof.h)" ] && exit 0
         printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >"$out/$1/prof.c"
         $cc $warn -I. -c "$out/$1/prof.c" -o "$out/$1/prof.o"
     ) 8>"$out/$1/lock"
