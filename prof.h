@@ -32,6 +32,14 @@
        PROF_INSTRUMENT_FUNCTIONS   beside PROF_IMPLEMENTATION: every function that is compiled
                                 with -finstrument-functions is a zone, named from the program's
                                 symbols (Linux; elsewhere by address)
+       PROF_METADATA_SIZE n   bytes for prof_add_metadata (8 KiB)
+     Freestanding builds (room @TARGET; implied by -ffreestanding)
+       PROF_FREESTANDING      * no C library, no OS, no threads, no files
+       PROF_LOCK() PROF_UNLOCK(s)   keep interrupts out, let them in again (PRIMASK or mstatus
+                                where contexts do not do without)
+       PROF_CONTEXT()         which interrupt or task runs: 0.. (IPSR on Cortex-M)
+       PROF_MAX_CONTEXTS n    how many there are
+       PROF_STRING            memcpy, memset and their kin are defined here, not linked
 
    How it works
        Each thread owns a shadow stack of its open zones and writes ONE 12-byte record when a zone
