@@ -1293,6 +1293,9 @@ extern "C" {
 #define PROF__NEVER UINT32_MAX           /* an epoch no clock reaches: forces the slow path */
 #define PROF__MIN(a, b) ((a) < (b) ? (a) : (b))
 #define PROF__MAX(a, b) ((a) > (b) ? (a) : (b))
+/* Amounts from outside may be anything: sums past 64 bits wrap, and are defined. */
+#define PROF__PLUS(a, b) ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
+#define PROF__MINUS(a, b) ((int64_t)((uint64_t)(a) - (uint64_t)(b)))
 
 #if PROF__BARE
 #  ifndef PROF_STATIC
@@ -6117,7 +6120,9 @@ PROF__FN void prof__merge_duplicates(struct prof_trace *s, char *scratch) {
 
 /* ---- amounts, children included ---- */
 
-PROF__FN int64_t prof__elapsed(const prof_event *e) { return e->end_ns - e->start_ns; }
+PROF__FN int64_t prof__elapsed(const prof_event *e) {
+    return PROF__MINUS(e->end_ns, e->start_ns);
+}
 
 PROF__FN int64_t prof__cpu_ns(const prof_event *e) {
     return e->device_type == PROF_DEVICE_CPU ? prof__elapsed(e) : 0;
@@ -6129,7 +6134,7 @@ PROF__FN int64_t prof__launched_ns(const struct prof_trace *s, uint32_t i) {
     if (!s->view.device_name || s->events[i].flags & PROF_EVENT_ASYNC) return 0;
     if (s->events[i].device_type != PROF_DEVICE_CPU) return prof__elapsed(s->events + i);
     for (uint32_t k = s->side[i].first_kernel; k != PROF_NONE; k = s->kernels[k].next)
-        sum += s->kernels[k].duration_ns;
+        sum = PROF__PLUS(sum, s->kernels[k].duration_ns);
     return sum;
 }
 
@@ -6138,12 +6143,14 @@ PROF__FN int64_t prof__launched_ns(const struct prof_trace *s, uint32_t i) {
 PROF__FN void prof__sum_up(struct prof_trace *s) {
     for (uint32_t i = s->event_count; i--;) {
         prof_event *e = s->events + i, *p = e->parent == PROF_NONE ? NULL : s->events + e->parent;
-        if (prof__in_tree(e)) e->self_cpu_time_total_ns += prof__elapsed(e);
-        if (p) p->self_cpu_time_total_ns -= prof__elapsed(e);
+        if (prof__in_tree(e))
+            e->self_cpu_time_total_ns = PROF__PLUS(e->self_cpu_time_total_ns, prof__elapsed(e));
+        if (p) p->self_cpu_time_total_ns = PROF__MINUS(p->self_cpu_time_total_ns, prof__elapsed(e));
         if (!s->side) continue;
-        s->side[i].device_ns += prof__launched_ns(s, i);
+        s->side[i].device_ns = PROF__PLUS(s->side[i].device_ns, prof__launched_ns(s, i));
         if (p && !(p->flags & PROF_EVENT_LEGACY))
-            s->side[e->parent].device_ns += s->side[i].device_ns;
+            s->side[e->parent].device_ns =
+                PROF__PLUS(s->side[e->parent].device_ns, s->side[i].device_ns);
     }
 }
 
@@ -6299,7 +6306,7 @@ PROF__FN bool prof__is_host_memory(uint8_t device_type) {
 }
 
 PROF__FN int64_t prof__bytes_of(const prof_event *e) {
-    return e->extra ? e->extra->cpu_memory_usage + e->extra->device_memory_usage : 0;
+    return e->extra ? PROF__PLUS(e->extra->cpu_memory_usage, e->extra->device_memory_usage) : 0;
 }
 
 PROF__FN void prof__charges_open(prof__charges *c, const struct prof_trace *s, char *scratch) {
@@ -6320,8 +6327,8 @@ PROF__FN void prof__charges_open(prof__charges *c, const struct prof_trace *s, c
     for (uint32_t i = 0; i < n; i++) {
         const prof_event *e = s->events + c->order[i];
         bool host = prof__is_host_memory(e->device_type);
-        c->cpu[i + 1] = c->cpu[i] + (host ? prof__bytes_of(e) : 0);
-        c->device[i + 1] = c->device[i] + (host ? 0 : prof__bytes_of(e));
+        c->cpu[i + 1] = PROF__PLUS(c->cpu[i], host ? prof__bytes_of(e) : 0);
+        c->device[i + 1] = PROF__PLUS(c->device[i], host ? 0 : prof__bytes_of(e));
     }
 }
 
@@ -6343,8 +6350,9 @@ PROF__FN void prof__charge(struct prof_trace *s, prof__charges *c, prof_event *e
     uint32_t b = prof__charge_find(c, e->thread, e->end_ns);
     prof_extra *x = a < b ? prof__own_extra(s, e) : NULL;
     if (!x) return;
-    x->cpu_memory_usage += c->cpu[b] - c->cpu[a];
-    x->device_memory_usage += c->device[b] - c->device[a];
+    x->cpu_memory_usage = PROF__PLUS(x->cpu_memory_usage, PROF__MINUS(c->cpu[b], c->cpu[a]));
+    x->device_memory_usage =
+        PROF__PLUS(x->device_memory_usage, PROF__MINUS(c->device[b], c->device[a]));
     c->cover[a]++;
     c->cover[b]--;
 }
@@ -6434,7 +6442,7 @@ PROF__FN void prof__raw_events(struct prof_trace *s, char *scratch) {
         for (uint32_t i = 0; i < s->event_count; i++) {
             prof_event *e = s->events + i;
             if (e->name && e->flags & PROF__EVENT_MEMORY && (e->name[1] == 'O') == oom)
-                prof__memory_event(s, e, ++id);
+                prof__memory_event(s, e, id = PROF__PLUS(id, 1));
         }
     for (uint32_t i = 0; i < s->event_count; i++)
         if (s->events[i].name) s->events[kept++] = s->events[i];
@@ -6506,11 +6514,15 @@ PROF__FN uint32_t prof__innermost(const struct prof_trace *s, uint32_t *last, in
     return *last;
 }
 
+PROF__FN bool prof__by_time(const prof_event *e) {
+    return prof__has(e) & PROF_HAS_LAUNCH && e->device_type != PROF_DEVICE_CPU && !prof__link_of(e);
+}
+
 /* Joins by (thread, time of launch). scratch: 8 bytes an event, 4 a thread. */
 PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
     uint32_t *list = (uint32_t *)(void *)scratch, n = 0, at = 0, *last = list + 2 * s->event_count;
     for (uint32_t i = 0; i < s->event_count; i++)
-        if (prof__has(s->events + i) & PROF_HAS_LAUNCH) list[n++] = i;
+        if (prof__by_time(s->events + i)) list[n++] = i;
     if (!n) return;
     prof__sort(list, list + n, n, prof__launch_after, s->events);
     for (uint32_t t = 0; t < s->thread_count; t++) last[t] = PROF_NONE;
@@ -6591,7 +6603,8 @@ PROF__FN size_t prof__built_size(const prof__sizes *n) {
            (n->wide ? prof__align(n->events * sizeof(prof__side)) : 0) +
            prof__align(n->kernels * sizeof(prof__kernel)) +
            prof__align(n->own * sizeof(prof_extra)) + prof__align(n->stacks * sizeof(char *)) +
-           prof__align(n->threads * sizeof(prof_thread_info)) + prof__built_scratch(n->events);
+           prof__align(n->threads * (sizeof(prof_thread_info) + sizeof(uint32_t))) +
+           prof__built_scratch(n->events);
 }
 
 PROF_API PROF__QUIET size_t prof_trace_memory_size(const prof_trace_desc *desc,
@@ -7032,9 +7045,12 @@ PROF_API PROF__QUIET prof_event_totals prof_event_total(const prof_trace *trace,
         t.self_cpu_memory_usage = own ? side->cpu_bytes : 0;
         t.self_device_memory_usage = own ? side->device_bytes : 0;
         for (uint32_t c = event->first_child; c != PROF_NONE; c = trace->events[c].next_sibling) {
-            t.self_device_time_total_ns -= trace->side[c].device_ns;
-            t.self_cpu_memory_usage -= trace->side[c].cpu_bytes;
-            t.self_device_memory_usage -= trace->side[c].device_bytes;
+            t.self_device_time_total_ns =
+                PROF__MINUS(t.self_device_time_total_ns, trace->side[c].device_ns);
+            t.self_cpu_memory_usage =
+                PROF__MINUS(t.self_cpu_memory_usage, trace->side[c].cpu_bytes);
+            t.self_device_memory_usage =
+                PROF__MINUS(t.self_device_memory_usage, trace->side[c].device_bytes);
         }
     }
     return t;
@@ -7096,7 +7112,7 @@ PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
 /* What else tells rows of one name apart: node, device type, legacy, user annotation. */
 PROF__FN uint32_t prof__kind(const prof_event *e) {
     uint32_t flags = e->flags & (PROF_EVENT_LEGACY | PROF_EVENT_USER_ANNOTATION);
-    return ((uint32_t)(prof__node_id(e) + 1) << 13) ^ (flags << 8) ^ e->device_type;
+    return (((uint32_t)prof__node_id(e) + 1) << 13) ^ (flags << 8) ^ e->device_type;
 }
 
 PROF__FN bool prof__same_kind(const prof_event *a, const prof_event *b) {
@@ -7226,24 +7242,24 @@ PROF__INLINE uint32_t prof__group_of(prof__groups *g, uint32_t i) {
 PROF__INLINE void prof__group_add_wide(prof__group_wide *w, prof__group_wide *up,
                                        const prof_event *e, const prof__side *side) {
     bool own = prof__in_tree(e);
-    w->device_ns += side->device_ns;
-    w->self_device_ns += side->device_ns;
-    w->cpu_bytes += side->cpu_bytes;
-    w->self_cpu_bytes += own ? side->cpu_bytes : 0;
-    w->device_bytes += side->device_bytes;
-    w->self_device_bytes += own ? side->device_bytes : 0;
-    if (e->extra) w->flops += e->extra->flops;
+    w->device_ns = PROF__PLUS(w->device_ns, side->device_ns);
+    w->self_device_ns = PROF__PLUS(w->self_device_ns, side->device_ns);
+    w->cpu_bytes = PROF__PLUS(w->cpu_bytes, side->cpu_bytes);
+    w->self_cpu_bytes = PROF__PLUS(w->self_cpu_bytes, own ? side->cpu_bytes : 0);
+    w->device_bytes = PROF__PLUS(w->device_bytes, side->device_bytes);
+    w->self_device_bytes = PROF__PLUS(w->self_device_bytes, own ? side->device_bytes : 0);
+    if (e->extra) w->flops = PROF__PLUS(w->flops, e->extra->flops);
     if (!up) return;
-    up->self_device_ns -= side->device_ns;
-    up->self_cpu_bytes -= side->cpu_bytes;
-    up->self_device_bytes -= side->device_bytes;
+    up->self_device_ns = PROF__MINUS(up->self_device_ns, side->device_ns);
+    up->self_cpu_bytes = PROF__MINUS(up->self_cpu_bytes, side->cpu_bytes);
+    up->self_device_bytes = PROF__MINUS(up->self_device_bytes, side->device_bytes);
 }
 
 PROF__INLINE void prof__group_add(prof__group *r, const prof_event *e) {
     int64_t ns = prof__cpu_ns(e);
     r->count++;
-    r->cpu_ns += ns;
-    r->self_cpu_ns += e->self_cpu_time_total_ns;
+    r->cpu_ns = PROF__PLUS(r->cpu_ns, ns);
+    r->self_cpu_ns = PROF__PLUS(r->self_cpu_ns, e->self_cpu_time_total_ns);
     if (ns < r->min_ns) r->min_ns = ns;
     if (ns > r->max_ns) r->max_ns = ns;
 }
@@ -8158,9 +8174,9 @@ PROF__FN void prof__table_measure_row(prof__table *t, const prof_average *r) {
     for (uint32_t i = 0; i < r->stack_count; i++)
         prof__table_widen(t, PROF__COL_SOURCE, prof__text_width(prof__text(r->stack[i])) + 4);
     if (r->flops > 0 && (!t->least_flops || r->flops < t->least_flops)) t->least_flops = r->flops;
-    t->self_cpu_ns += r->self_cpu_time_total_ns;
+    t->self_cpu_ns = PROF__PLUS(t->self_cpu_ns, r->self_cpu_time_total_ns);
     if (device ? !r->is_user_annotation : r->is_legacy)
-        t->self_device_ns += r->self_device_time_total_ns;
+        t->self_device_ns = PROF__PLUS(t->self_device_ns, r->self_device_time_total_ns);
 }
 
 PROF__FN void prof__table_measure(prof__table *t) {
@@ -8517,7 +8533,7 @@ PROF__INLINE void prof__chrome_zone(prof__out *o, const prof__place *place, cons
     o->p = PROF__LITERAL(o->p, "\",");
     prof__chrome_where(o, place, start_ns);
     o->p = PROF__LITERAL(o->p, ",\"dur\":");
-    o->p = prof__text_us(o->p, (uint64_t)(end_ns - start_ns));
+    o->p = prof__text_us(o->p, (uint64_t)end_ns - (uint64_t)start_ns);
     if (PROF__UNLIKELY(flags & (PROF_EVENT_UNFINISHED | PROF_EVENT_PARTIAL)))
         prof__out_text(o, flags & PROF_EVENT_UNFINISHED ? ",\"args\":{\"finished\":false}}"
                                                         : ",\"args\":{\"partial\":true}}");
