@@ -169,7 +169,7 @@ PROF_API uint32_t prof_cuda_range_begin(const char *name, void *stream);
 PROF_API void prof_cuda_range_end(uint32_t range);
 
 /* The program's own device allocator: bytes handed out, or taken back when negative, at address,
-   on GPU `device`. Shows as `[memory]` in the trace. */
+   on GPU `device`: prof_memory_alloc and _free for it. Needs prof_desc.profile_memory. */
 PROF_API void prof_cuda_memory(const void *address, int64_t bytes, int32_t device);
 
 #ifdef __cplusplus
@@ -2065,23 +2065,11 @@ PROF__FN void prof_cuda__hand_over(void *user) {
 }
 
 PROF_API PROF__QUIET void prof_cuda_memory(const void *address, int64_t bytes, int32_t device) {
-    prof_event e;
-    prof_extra x;
-    char json[128];
-    prof_cuda__line l;
-    memset(&e, 0, sizeof e);
-    memset(&x, 0, sizeof x);
-    l.p = json;
-    l.end = json + sizeof json;
-    prof_cuda__memory_json(&l, (uint32_t)device, (uint64_t)(uintptr_t)address, bytes);
-    e.name = "[memory]";
-    e.extra = &x;
-    e.start_ns = e.end_ns = prof_now();
-    e.thread = prof_submit_thread(prof_cuda__thread_id(), NULL);
-    x.activity_type = "cpu_instant_event";
-    x.metadata_json = json;
-    x.device_memory_usage = bytes;
-    if (e.thread != PROF_NONE) (void)prof_submit(&e, 1);
+    prof_device on;
+    on.type = PROF_DEVICE_CUDA;
+    on.index = (int8_t)device;
+    if (bytes < 0) prof_memory_free(address, on);
+    else prof_memory_alloc(address, (size_t)bytes, on);
 }
 
 /* ---- @DEVICE: the GPUs, and how all this joins a session ---- */

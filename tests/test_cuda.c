@@ -695,7 +695,6 @@ static void test_other_records(void) {
     }
     fake_alloc(0x7000, 4096, true);
     fake_marker(1, 4, NULL);
-    prof_cuda_memory(&trace, 512, 0);
     trace = prof_stop();
     PASS_ON(check_exact());
     EQUAL(prof_cuda_get_stats().other, 1 + 6 + 2 + 3);
@@ -718,7 +717,24 @@ static void test_other_records(void) {
     CHECK(e && e->end_ns == e->start_ns, "no mark");
     EQUAL(test_find(trace, "[memory]", 0)->extra->device_memory_usage, 4096);
     EQUAL(test_find(trace, "[memory]", 1)->extra->device_memory_usage, -4096);
-    EQUAL(test_find(trace, "[memory]", 2)->extra->device_memory_usage, 512);
+    close_session();
+}
+
+static void test_own_memory(void) {
+    prof_desc desc;
+    const prof_trace *trace;
+    memset(&desc, 0, sizeof desc);
+    desc.profile_memory = true;
+    reset();
+    PASS_ON(open_session(&desc));
+    PROF_BLOCK("zone") {
+        prof_cuda_memory(&desc, 512, 0);
+        prof_cuda_memory(&trace, 4096, 0);
+        prof_cuda_memory(&desc, -512, 0);
+        fake_launch("k", 0, 10);
+    }
+    trace = prof_stop();
+    EQUAL(prof_event_total(trace, test_find(trace, "zone", 0)).device_memory_usage, 4096);
     close_session();
 }
 
@@ -1030,6 +1046,7 @@ int main(void) {
     RUN(test_without_calls);
     RUN(test_ids);
     RUN(test_other_records);
+    RUN(test_own_memory);
     RUN(test_name_reuse);
     RUN(test_every_error);
     RUN(test_refusals);
