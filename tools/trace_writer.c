@@ -4,7 +4,7 @@
 #include <string.h>
 
 void writer_begin(trace_writer *w, output *out, bool array_form) {
-    *w = (trace_writer){.out = out, .array_form = array_form};
+    *w = (trace_writer){.out = out, .array_form = array_form, .list = "traceEvents"};
     output_text(out, array_form ? "[" : "{");
     w->in_events = array_form;
 }
@@ -31,7 +31,7 @@ void writer_key(trace_writer *w, const char *key) {
 void writer_event(trace_writer *w) {
     bool first = !w->had_events;
     if (!w->in_events) {
-        writer_key(w, "traceEvents");
+        writer_key(w, w->list);
         output_text(w->out, "[");
         w->in_events = true;
     }
@@ -41,7 +41,7 @@ void writer_event(trace_writer *w) {
 
 void writer_end(trace_writer *w) {
     if (!w->had_events && !w->array_form) {
-        writer_key(w, "traceEvents");
+        writer_key(w, w->list);
         output_text(w->out, "[");
         w->in_events = true;
     }

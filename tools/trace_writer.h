@@ -7,6 +7,7 @@
 typedef struct trace_writer {
     output *out;
     bool array_form;            /* only events, in an array */
+    const char *list;           /* the events' member: "traceEvents", or set by the caller */
     bool any_member, in_events, had_events;
 } trace_writer;
 
