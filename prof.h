@@ -2493,6 +2493,8 @@ typedef struct prof__segment {
 
 typedef struct prof__open { uint64_t start; uint32_t site, depth; } prof__open;
 
+#define PROF__HAS_SHARED 0x80000000u     /* in prof_extra.has: more than one event may have it */
+
 /* What an allocation or free became. */
 enum { PROF__ALLOCATED, PROF__FREED, PROF__FREE, PROF__NO_MEMORY, PROF__NOT_COUNTED };
 
@@ -2698,6 +2700,7 @@ struct prof_trace {
     uint32_t detail_rows;                /* rows of averages that they may make */
     prof__memory *memory;                /* in order of time, once charged */
     uint32_t memory_count;
+    prof_extra **paths;                  /* with_stack: of each distinct path; NULL: none */
     uint32_t zone_count;                 /* of the events, before the others joined them */
     uint32_t made_count;                 /* events made of what is no zone: ranges, memory */
     uint32_t async_count;                /* records of ranges */
@@ -5094,6 +5097,7 @@ PROF__FN void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) 
     d->module_count++;
     if (!text) return;
     m->extra->module_hierarchy = text;
+    m->extra->has |= PROF__HAS_SHARED;
     if (before) memcpy(text, up->extra->module_hierarchy, before);
     if (before) text[before++] = '.';
     for (size_t i = 0; i < bytes; i += 8, p->at++)
@@ -5205,7 +5209,7 @@ PROF__FN void prof__details_open(char *p) {
     if (!node) return;
     d->node = (prof_extra *)prof__details_take(sizeof *d->node);
     if (!d->node) return;
-    d->node->has = PROF_HAS_NODE_ID;
+    d->node->has = PROF_HAS_NODE_ID | PROF__HAS_SHARED;
     d->node->node_id = (int32_t)(node - 1);
 }
 
@@ -6787,6 +6791,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
 
 #if PROF__BARE
 #  define prof__memory_charge(s) ((void)0)
+#  define prof__stacks_set(s) ((void)0)
 #  define prof__flows_match(s) ((void)0)
 #  define prof__made_close(s) ((void)0)
 #else
@@ -6891,6 +6896,141 @@ PROF__FN void prof__memory_charge(struct prof_trace *s) {
     }
 }
 
+/* ---- with_stack: the zones around each event, one array for each distinct path ---- */
+
+typedef struct prof__path { uint32_t parent, first, depth; } prof__path;   /* first: its event */
+
+typedef struct prof__paths {
+    const struct prof_trace *s;
+    uint32_t *of_event, *index, count;
+    prof__path *list;
+    uint32_t parent, event;              /* what is looked for */
+} prof__paths;
+
+PROF__FN bool prof__path_same(const void *context, uint32_t number) {
+    const prof__paths *p = (const prof__paths *)context;
+    const prof_event *a = p->s->events + p->list[number].first, *b = p->s->events + p->event;
+    return p->list[number].parent == p->parent && a->site == b->site && a->extra == b->extra;
+}
+
+/* Has this zone's extra room for a stack of its own? Those of modules and nodes are shared. */
+PROF__FN bool prof__extra_own(const prof_event *e) {
+    return e->extra && !(e->extra->has & PROF__HAS_SHARED);
+}
+
+/* The path of each event: its zone, behind that of its parent. scratch: 24 bytes an event. */
+PROF__FN void prof__paths_find(prof__paths *p, const struct prof_trace *s) {
+    uint32_t n = s->event_count;
+    memset(p, 0, sizeof *p);
+    p->s = s;
+    p->of_event = (uint32_t *)(void *)s->scratch;
+    p->index = p->of_event + n;
+    p->list = (prof__path *)(void *)(p->index + 2 * n);
+    memset(p->index, 0, 2 * n * sizeof *p->index);
+    for (uint32_t i = 0; i < n; i++) {
+        const prof_event *e = s->events + i;
+        uint32_t *place, up = prof__moved(p->of_event, e->parent);
+        p->of_event[i] = up;
+        if (!e->site || e->flags & PROF_EVENT_SUBMITTED) continue;
+        p->parent = up;
+        p->event = i;
+        place = prof__place_of(p->index, 2 * n, (uint64_t)up << 32 | e->site, prof__path_same, p);
+        if (!*place) {
+            prof__path *path = p->list + p->count++;
+            path->parent = up;
+            path->first = i;
+            path->depth = up == PROF_NONE ? 1 : p->list[up].depth + 1;
+            *place = p->count;
+        }
+        p->of_event[i] = *place - 1;
+    }
+}
+
+/* "file(line): function", or the name where there is no place. */
+PROF__FN size_t prof__site_text_of(const prof_site *site, char *to) {
+    char line[24];
+    size_t file = strlen(site->file), function = strlen(site->function), digits;
+    digits = (size_t)(prof__text_u64(line, site->line) - line);
+    if (!file) {
+        if (to) memcpy(to, site->name, strlen(site->name) + 1);
+        return strlen(site->name) + 1;
+    }
+    if (to) {
+        memcpy(to, site->file, file);
+        to[file] = '(';
+        memcpy(to + file + 1, line, digits);
+        memcpy(to + file + 1 + digits, "): ", 3);
+        memcpy(to + file + digits + 4, site->function, function + 1);
+    }
+    return file + digits + function + 5;
+}
+
+/* Memory at the end of what queries may use; NULL: they need it. */
+PROF__FN char *prof__stack_take(const struct prof_trace *s, size_t bytes) {
+    size_t rows = prof__site_count + 1 + prof__names.count + prof__others(s) + s->detail_rows;
+    size_t keep = (size_t)s->event_count * (prof__slot_share() - sizeof(prof_event)) +
+                  rows * PROF__GROUP_SHARE + 4096;
+    bytes = prof__align(bytes);
+    if ((size_t)(prof__arena.high - s->scratch) < keep + bytes) return NULL;
+    return prof__arena.high -= bytes;
+}
+
+/* The extra of a path, with its stack; NULL: no room. */
+PROF__FN prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths *p, uint32_t number) {
+    const prof__path *path = p->list + number;
+    const prof_extra *base = s->events[path->first].extra;
+    prof_extra *x = (prof_extra *)(void *)prof__stack_take(
+        s, sizeof *x + path->depth * sizeof(char *) + PROF__GROUP_SHARE);
+    const char **stack = (const char **)(void *)(x + 1);
+    if (!x) return NULL;
+    memset(x, 0, sizeof *x);
+    if (base && !prof__extra_own(s->events + path->first)) *x = *base;
+    x->has &= ~(uint32_t)PROF__HAS_SHARED;
+    x->stack = stack;
+    for (uint32_t up = number; up != PROF_NONE; up = p->list[up].parent) {
+        const prof_site *site = prof__site(s->events[p->list[up].first].site);
+        const char *text = NULL;
+        size_t size = prof__site_text_of(site, NULL);
+        if (up != number) {              /* the text is that of the parent's stack */
+            const prof_extra *above = s->paths[up];
+            text = above ? above->stack[0] : NULL;
+        }
+        if (!text) {
+            char *own = prof__stack_take(s, size);
+            if (own) (void)prof__site_text_of(site, own);
+            text = own;
+        }
+        if (!text) break;
+        stack[x->stack_count++] = text;
+    }
+    return x;
+}
+
+PROF__FN void prof__stacks_set(struct prof_trace *s) {
+    prof__paths p;
+    if (!s->event_count || !prof__session.desc.with_stack) return;
+    prof__paths_find(&p, s);
+    s->paths = (prof_extra **)(void *)prof__stack_take(s, p.count * sizeof *s->paths);
+    for (uint32_t i = 0; s->paths && i < p.count; i++) {
+        s->paths[i] = prof__path_extra(s, &p, i);
+        if (s->paths[i]) s->detail_rows++;
+        else PROF__COUNT(prof__details_cut);
+    }
+    for (uint32_t i = 0; s->paths && i < s->event_count; i++) {
+        prof_event *e = s->events + i;
+        const prof_extra *from = p.of_event[i] == PROF_NONE ? NULL : s->paths[p.of_event[i]];
+        if (!from || !e->site || e->flags & PROF_EVENT_SUBMITTED) continue;
+        if (!prof__extra_own(e)) {
+            e->extra = from;
+        } else if (!e->extra->stack_count) {
+            size_t at = (size_t)((const char *)e->extra - s->details);
+            prof_extra *x = (prof_extra *)(void *)(s->details + at);
+            x->stack = from->stack;
+            x->stack_count = from->stack_count;
+        }
+    }
+}
+
 /* ---- arrows ---- */
 
 typedef struct prof__flow_key { const prof__moment *list; int64_t number; } prof__flow_key;
@@ -6952,6 +7092,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     }
     prof__outside_tree(s, s->thread_count + s->outside_count, false);
     prof__memory_charge(s);
+    prof__stacks_set(s);
 }
 
 #if PROF__BARE

@@ -300,6 +300,50 @@ static void test_detail_chrome(void) {
     test_text_clear(&text);
 }
 
+static void leaf(void) { PROF_FUNCTION(); }
+
+static void test_detail_stacks(void) {
+    prof_desc desc = test_desc();
+    prof_averages_desc by;
+    prof_average rows[8];
+    const prof_event *e;
+    prof_trace *trace;
+    test_text text;
+    int i;
+    memset(&text, 0, sizeof text);
+    memset(&by, 0, sizeof by);
+    by.group_by_stack_n = 3;
+    desc.with_stack = desc.with_modules = true;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 3; i++) {
+        PROF_BLOCK("one") { test_time.tick += 2000; leaf(); }
+        PROF_BLOCK("two") {
+            if (i == 2) prof_set_overload("x");
+            leaf();
+            prof_push("made");
+            test_time.tick += 3000;
+            prof_pop();
+        }
+    }
+    trace = prof_stop();
+    e = test_find(trace, "made", 1);
+    CHECK(e && e->extra, "no stack");
+    EQUAL(e->extra->stack_count, 2);
+    SAME_TEXT(e->extra->stack[0], "made");
+    CHECK(strstr(e->extra->stack[1], "test_details.c(") && strstr(e->extra->stack[1],
+          "): test_detail_stacks"), "%s", e->extra->stack[1]);
+    e = test_find(trace, "two", 2);
+    SAME_TEXT(e->extra->overload_name, "x");
+    EQUAL(e->extra->stack_count, 1);
+    EQUAL(prof_key_averages(trace, &by, rows, 8), 5);   /* leaf has two stacks */
+    EQUAL(prof_key_averages(trace, NULL, rows, 8), 4);
+    EQUAL(prof_write_event_stacks(trace, PROF_METRIC_NONE, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "test_detail_stacks;made 3\n"), "%s", text.data);
+    EQUAL(prof_trace_stats(trace).details_cut, 0);
+    test_all_writers(trace);
+    test_text_clear(&text);
+}
+
 /* Every size of arena: what is recorded is analysed, what is not is counted. */
 static void mark_many(const prof_desc *desc, size_t count) {
     prof_shape s[2];
@@ -359,6 +403,7 @@ int main(void) {
     RUN(test_detail_modules);
     RUN(test_detail_node);
     RUN(test_detail_chrome);
+    RUN(test_detail_stacks);
     RUN(test_detail_small_arenas);
     return test_end();
 }
