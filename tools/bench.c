@@ -31,6 +31,8 @@ enum {
     WORK_ROUNDS = 51, WORK_ZONES = 200000, WORK_NS = 100,
     OFF_ZONES = 2000000,
     PUSH_ROUNDS = 25, PUSH_NAMES = 16,
+    DETAILS = 200000, DETAIL_ROUNDS = 25,
+    READY_ROUNDS = 9, READY_ZONES = 100000, STEPS = 20,
     THREAD_ROUNDS = 25, MAX_THREADS = 256,
     TREE_ROUNDS = 5, TREE_ZONES = 10000000,
     REPORT_ROUNDS = 5,
@@ -547,6 +549,88 @@ static void figure_event_bytes(void)
            "arena bytes a zone takes in all, analysed");
 }
 
+/* ---- What zones carry, memory, steps ---- */
+
+static void start_details(void)
+{
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = arena;
+    desc.memory_size = ARENA_SIZE;
+    desc.record_shapes = desc.profile_memory = desc.with_stack = true;
+    if (prof_start(&desc) != PROF_OK)
+        fail("prof_start", "with details");
+}
+
+TIMED void shaped_zones(size_t count)
+{
+    static const char *const types[] = { "float", "float" };
+    int64_t left[] = { 8, 3, 32, 32 }, right[] = { 16, 3, 5, 5 };
+    prof_shape shapes[] = { { left, NULL, 4 }, { right, NULL, 4 } };
+    for (size_t i = 0; i < count; i++) {
+        PROF_SCOPE("zone");
+        prof_set_shapes(shapes, types, 2);
+    }
+}
+
+TIMED void allocations(size_t count)
+{
+    prof_device host = { PROF_DEVICE_CPU, 0 };
+    for (size_t i = 0; i < count; i += 2) {
+        prof_memory_alloc(arena + i, 64, host);
+        prof_memory_free(arena + i, host);
+    }
+}
+
+static void figure_details(void)
+{
+    side base = { NULL, floor_empty, NULL };
+    side shaped = { start_details, shaped_zones, close_session };
+    side memory = { start_details, allocations, close_session };
+    report("attr.ratio", compare(base, shaped, DETAILS, DETAIL_ROUNDS).ratio, AT_MOST, 6,
+           "a zone with two 4-d shapes; memory and stacks on / floor");
+    report("memory.ratio", compare(base, memory, DETAILS, DETAIL_ROUNDS).ratio, AT_MOST, 3,
+           "prof_memory_alloc or _free / floor");
+}
+
+static void write_window(void *user, prof_trace *window)
+{
+    size_t written = 0;
+    prof_sink sink = { null_write, &written };
+    (void)user;
+    if (prof_write_chrome(window, NULL, sink) != PROF_OK)
+        fail("ready.ms", "prof_write_chrome failed");
+}
+
+/* Steps inside a window, and the step that ends one of 100,000 zones and writes it. */
+static void figure_steps(void)
+{
+    double step[READY_ROUNDS], ready[READY_ROUNDS];
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = arena;
+    desc.memory_size = 64 * MIB;
+    desc.schedule.active = STEPS + 1;
+    desc.on_trace_ready = write_window;
+    if (prof_start(&desc) != PROF_OK)
+        fail("prof_start", "with a schedule");
+    for (size_t i = 0; i < READY_ROUNDS; i++) {
+        nested_zones(READY_ZONES);
+        double start = cpu_ns();
+        for (size_t k = 0; k < STEPS; k++)
+            prof_step();
+        step[i] = (cpu_ns() - start) / STEPS;
+        start = cpu_ns();
+        prof_step();
+        ready[i] = cpu_ns() - start;
+    }
+    prof_stop();
+    prof_thread_end();
+    report("step.us", median(step, READY_ROUNDS) / 1e3, AT_MOST, 10, "prof_step within a window");
+    report("ready.ms", median(ready, READY_ROUNDS) / 1e6, AT_MOST, 20,
+           "the step that ends a window of 100,000 zones and writes it");
+}
+
 /* ---- Figures of the analysis: 10 M zones of one thread ---- */
 
 static prof_event *plain_events;              /* what the tree is compared with */
@@ -783,6 +867,8 @@ int main(int argc, char **argv)
     figure_off();
     figure_push();
     arena = touched(ARENA_SIZE);
+    figure_details();
+    figure_steps();
     figure_zone_bytes();
     figure_threads();
     figure_event_bytes();
