@@ -8176,7 +8176,7 @@ PROF__FN void prof__table_head(prof__table *t) {
 
 /* The counts that are not zero, each with what to do about it. */
 typedef struct prof__note { const char *key, *text; uint64_t count; } prof__note;
-#define PROF__NOTES 28
+#define PROF__NOTES 29
 
 PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
     static const char *const texts[PROF__NOTES][2] = {
@@ -8207,7 +8207,8 @@ PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
         { "memory_missed", "Allocations where one stood whose free was not seen" },
         { "memory_refused", "Allocations of more than 2^63 - 1 bytes, left out" },
         { "async_open", "Async ranges that never ended, left out" },
-        { "async_twice", "Ends of async ranges that had ended, ignored" } };
+        { "async_twice", "Ends of async ranges that had ended, ignored" },
+        { "schedule_errors", "Steps whose action lost a window or was none (see prof_schedule)" } };
     prof_stats s = prof_trace_stats(trace);
     uint64_t counts[PROF__NOTES];
     counts[0] = s.dropped_full;
@@ -8238,6 +8239,7 @@ PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
     counts[25] = s.memory_refused;
     counts[26] = s.async_open;
     counts[27] = s.async_twice;
+    counts[28] = s.schedule_errors;
     for (int i = 0; i < PROF__NOTES; i++) {
         n[i].key = texts[i][0];
         n[i].text = texts[i][1];

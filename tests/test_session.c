@@ -553,6 +553,7 @@ static void test_session_meddling_handler(void) {
 
 static void test_session_nonsense_actions(void) {
     prof_desc desc = test_desc();
+    test_text text;
     add_device();
     planned = "RS?NX";
     desc.schedule_fn = plan;
@@ -562,7 +563,11 @@ static void test_session_nonsense_actions(void) {
     prof_step();
     EQUAL(prof_step(), PROF_ACTION_NONE);
     EQUAL(prof_get_stats().schedule_errors, 2);
-    prof_stop();
+    memset(&text, 0, sizeof text);
+    EQUAL(prof_write_table(prof_stop(), NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "action lost a window or was none (see prof_schedule): 2") != NULL,
+          "the table does not say it");
+    test_text_clear(&text);
     planned = "?";
     EQUAL(prof_start(&desc), PROF_OK);
     EQUAL(prof_get_stats().schedule_errors, 1);
