@@ -1,6 +1,6 @@
-/* A flight recorder: PROF_MODE_RING keeps each thread's last zones in fixed memory for as long as the
-   program runs; when it crashes, its signal handler dumps them. This program crashes on purpose in
-   a worker thread, then reads its own dump and tells what it was doing.
+/* A flight recorder: PROF_MODE_RING keeps each thread's last zones in fixed memory for as long as
+   the program runs; when it crashes, its signal handler dumps them. This program crashes on purpose
+   in a worker thread, then reads its own dump and tells what it was doing.
 
        cc -std=c99 -O2 -I. examples/crash.c -o crash -lpthread && ./crash [crash.prof] */
 #define _POSIX_C_SOURCE 200809L
@@ -58,7 +58,7 @@ static void run_and_crash(const char *path) {
     desc.memory = memory;
     desc.memory_size = sizeof memory;
     desc.max_threads = 4;
-    desc.records_only = true;            /* all of the memory for records: the dump is all we want */
+    desc.records_only = true;            /* no room for events: the dump is all we want */
     dump_file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     signal(SIGSEGV, on_crash);
     if (dump_file < 0 || prof_start(&desc) != PROF_OK) exit(1);
@@ -100,7 +100,7 @@ static int read_dump(const char *path) {
     for (size_t n; (n = fread(piece, 1, sizeof piece, file)) > 0;) prof_raw_push(raw, piece, n);
     fclose(file);
     if (prof_raw_close(raw, &stats) != PROF_OK) puts("The dump is damaged.");
-    printf("The last request was %lld. The dump holds %lu zones; %llu older ones were overwritten.\n",
+    printf("The last request was %lld. The dump holds %lu zones; %llu older ones are gone.\n",
            (long long)s.request, s.zones,
            (unsigned long long)(stats.counts.recorded - s.zones));
     return s.request == 20000 ? 0 : 1;

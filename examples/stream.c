@@ -1,6 +1,6 @@
-/* Streaming: PROF_MODE_STREAM holds a few chunks of memory however long the program runs. A thread of
-   our own writes them to a file as they fill. Killed at any moment (kill -9), the program leaves a
-   file that loads up to the last flush.
+/* Streaming: PROF_MODE_STREAM holds a few chunks of memory however long the program runs. A thread
+   of our own writes them to a file as they fill. Killed at any moment (kill -9), the program leaves
+   a file that loads up to the last flush.
 
        cc -std=c99 -O2 -I. examples/stream.c -o stream -lpthread
        ./stream trace.json        a Chrome JSON array, for ui.perfetto.dev

@@ -1,5 +1,5 @@
-/* Writes traces full of names that break what does not escape them, for tests/viewers.sh: as a file of
-   Kineto's format and as a streamed array; each 106 zones, 21 instants (on the 4th level) and 21
+/* Writes traces full of names that break what does not escape them, for tests/viewers.sh: as a file
+   of Kineto's format and as a streamed array; each 106 zones, 21 instants (on the 4th level) and 21
    counters. */
 #include "test.h"
 

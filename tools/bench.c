@@ -36,6 +36,7 @@ enum {
     THREAD_ROUNDS = 25, MAX_THREADS = 256,
     TREE_ROUNDS = 5, TREE_ZONES = 10000000,
     REPORT_ROUNDS = 5,
+    STREAM_ZONES = 100000000,
     OUTSIDE_ROUNDS = 5, OUTSIDE_EVENTS = 1000000, OUTSIDE_DEEP = 10000,
     MAX_ROUNDS = 101,
     MAX_ROWS = 64,
@@ -818,6 +819,124 @@ static void figure_outside(void)
     report("outside.flat_ratio", f.ratio, AT_MOST, 4, "all on one level / 6 deep");
 }
 
+/* ---- The other modes ---- */
+
+static void open_mode(prof_desc desc)
+{
+    prof_result r = prof_start(&desc);
+    if (r != PROF_OK)
+        fail("prof_start", prof_strerror(r));
+    zones(1);
+}
+
+static void start_aggregate(void)
+{
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.mode = PROF_MODE_AGGREGATE;
+    open_mode(desc);
+}
+
+static void figure_aggregate(void)
+{
+    side base = { NULL, floor_empty, NULL }, tested = { start_aggregate, zones, close_session };
+    comparison c = compare(base, tested, ZONES, WORK_ROUNDS);
+    report("zone.aggregate_ratio", c.ratio, AT_MOST, 1.15, "a zone in PROF_MODE_AGGREGATE / floor");
+}
+
+/* Streams to a null sink; a thread of its own flushes. */
+static bool draining;
+
+static void *drain(void *unused)
+{
+    (void)unused;
+    while (PROF__LOAD(draining))
+        if (prof_flush() != PROF_OK)
+            fail("prof_flush", "the null sink failed");
+    return NULL;
+}
+
+static size_t resident_kb(void)
+{
+    size_t pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%*s %zu", &pages) != 1)
+        pages = 0;
+    if (file)
+        fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE) / 1024;
+}
+
+/* Zones streamed for a long time: what each costs this thread, and by how much memory grows after
+   the first hundredth. A thread whose chunks are full waits: nothing may be lost. */
+static void figure_stream(void)
+{
+    size_t written = 0, rounds = STREAM_ZONES / ZONES, kb = 0;
+    double ratio[STREAM_ZONES / ZONES];
+    pthread_t drainer;
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream.write = null_write;
+    desc.stream.user = &written;
+    desc.stream_inline = true;
+    desc.max_threads = 2;
+    open_mode(desc);
+    PROF__STORE(draining, true);
+    if (pthread_create(&drainer, NULL, drain, NULL))
+        fail("pthread_create", "cannot start a thread");
+    for (size_t i = 0; i < rounds; i++) {
+        double base = time_loop(floor_empty, ZONES);
+        ratio[i] = time_loop(zones, ZONES) / base;
+        if (i == rounds / 100)
+            kb = resident_kb();
+    }
+    kb = resident_kb() - kb;
+    PROF__STORE(draining, false);
+    pthread_join(drainer, NULL);
+    close_session();
+    if (written < (size_t)STREAM_ZONES * 12)
+        fail("stream", "zones are missing");
+    report("stream.ratio", median(ratio, rounds), AT_MOST, 1.15,
+           "a zone while 100 M of them are streamed raw / floor");
+    report("stream.rss_kb", (double)(int64_t)kb, AT_MOST, 1024, "memory that this took more");
+}
+
+/* A million zones in rings, dumped to memory. */
+static bool copy_write(void *user, const void *data, size_t size)
+{
+    unsigned char **to = user;
+    memcpy(*to, data, size);
+    *to += size;
+    return true;
+}
+
+static void figure_dump(void)
+{
+    double ms[REPORT_ROUNDS];
+    unsigned char *copy = touched(32 * MIB);
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.mode = PROF_MODE_RING;
+    desc.memory = arena;
+    desc.memory_size = 32 * MIB;
+    desc.max_threads = 1;
+    desc.records_only = true;
+    open_mode(desc);
+    zones(1000000);
+    for (size_t i = 0; i < REPORT_ROUNDS; i++) {
+        unsigned char *to = copy;
+        prof_sink sink = { copy_write, &to };
+        double start = cpu_ns();
+        if (prof_dump(sink) != PROF_OK || to - copy < 12000000)
+            fail("prof_dump", "zones are missing");
+        ms[i] = (cpu_ns() - start) / 1e6;
+    }
+    close_session();
+    munmap(copy, 32 * MIB);
+    report("dump.ms", median(ms, REPORT_ROUNDS), AT_MOST, 50, "1 M zones to memory, as a handler");
+}
+
 /* ---- The machine, and main ---- */
 
 /* "model name : X" of /proc/cpuinfo, else what uname says. */
@@ -865,11 +984,14 @@ int main(int argc, char **argv)
     figure_zone();
     figure_extra();
     figure_off();
+    figure_aggregate();
+    figure_stream();
     figure_push();
     arena = touched(ARENA_SIZE);
     figure_details();
     figure_steps();
     figure_zone_bytes();
+    figure_dump();
     figure_threads();
     figure_event_bytes();
     figure_tree();
