@@ -74,7 +74,7 @@ static bool open_raw(other_trace *t) {
     return prof_raw_open(&desc, &t->raw) == PROF_OK;
 }
 
-static void tell_raw(const prof_raw_stats *stats, const char *path) {
+void raw_tell(const prof_raw_stats *stats, const char *path) {
     if (stats->damaged)
         warn(path, "%llu damaged places, %llu bytes skipped", (unsigned long long)stats->damaged,
              (unsigned long long)stats->damaged_bytes);
@@ -186,7 +186,7 @@ void other_end(other_trace *t, const char *path) {
     if (t->raw) {
         prof_raw_stats stats;
         prof_raw_close(t->raw, &stats);
-        tell_raw(&stats, path);
+        raw_tell(&stats, path);
         return;
     }
     if (t->line_size) read_line(t, t->line, t->line_size);

@@ -14,4 +14,7 @@ void other_end(other_trace *trace, const char *path);                  /* there 
 bool other_pop(other_trace *trace, trace_event *event);
 void other_close(other_trace *trace);
 
+/* Warns of what a raw stream lacks. */
+void raw_tell(const prof_raw_stats *stats, const char *path);
+
 #endif
