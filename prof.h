@@ -672,6 +672,29 @@ PROF_API uint64_t prof_thread_id(void);
 #endif
 
 #if !PROF__BARE
+/* ---- observers: told of what is recorded, as it is recorded ---- */
+
+/* The callbacks may be NULL. begin to counter run on the recording thread, which waits for them;
+   zones in them are dropped and counted, and they must not start, step or stop the session. Each
+   end belongs to the thread's last begin; zones that prof_stop closes get none. While there are
+   observers every zone takes the slow path. */
+typedef struct prof_observer {
+    void (*begin)(void *user, const char *name);
+    void (*end)(void *user, const char *name);
+    void (*instant)(void *user, const char *name);
+    void (*counter)(void *user, const char *name, int64_t value);
+    void (*start)(void *user);           /* a window opens, before its first zone */
+    void (*stop)(void *user);            /* it has closed */
+    void (*cleanup)(void *user);         /* by prof_remove_observer */
+    void *user;
+} prof_observer;
+
+/* In the sessions to come, in the order in which they were added; copied. PROF_ERROR_STATE: a
+   session is open, or one with this user was added. PROF_ERROR_MEMORY: there are 8.
+   prof_remove_observer: PROF_ERROR_STATE: a session is open; PROF_ERROR_INVALID: no such user. */
+PROF_API prof_result prof_add_observer(const prof_observer *observer);
+PROF_API prof_result prof_remove_observer(const void *user);
+
 /* ---- what else the trace says of itself ---- */
 
 /* A key of the trace's head, with text, or with JSON that was checked. A key given again has its
@@ -2757,6 +2780,32 @@ PROF__FN size_t prof__state_share(void) {
 #if !PROF__BARE
 static size_t prof__dropped_busy, prof__cut;   /* counted without a state or the lock */
 static size_t prof__details_cut, prof__memory_refused;
+
+#define PROF__OBSERVERS 8
+static prof_observer prof__observers[PROF__OBSERVERS];
+static uint32_t prof__observer_count;    /* changes while no session is open */
+
+/* site: shifted by 8 */
+PROF__FN void prof__observe_begin(uint32_t site) {
+    for (uint32_t i = 0; i < prof__observer_count; i++)
+        if (prof__observers[i].begin)
+            prof__observers[i].begin(prof__observers[i].user, prof__site(site >> 8)->name);
+}
+
+PROF__FN void prof__observe_end(uint32_t site) {
+    for (uint32_t i = prof__observer_count; i--;)
+        if (prof__observers[i].end)
+            prof__observers[i].end(prof__observers[i].user, prof__site(site >> 8)->name);
+}
+
+PROF__FN void prof__observe_moment(bool counter, uint32_t site, int64_t value) {
+    for (uint32_t i = 0; i < prof__observer_count; i++) {
+        const prof_observer *o = prof__observers + i;
+        const char *name = prof__site(site)->name;
+        if (counter && o->counter) o->counter(o->user, name, value);
+        if (!counter && o->instant) o->instant(o->user, name);
+    }
+}
 static uint64_t prof__flow_last, prof__async_last;   /* numbers given */
 static prof__state *prof__owned;         /* all states that threads own, of any session */
 static prof__knot prof__first_knot;      /* of the process: the longest base for the clock's rate */
@@ -3229,6 +3278,7 @@ PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     else PROF__BUMP(t->counts.full, 1);
     PROF__RELEASE(t->hot.top, f);
     if (!t->fast) PROF__STORE(f->epoch, PROF__NEVER);
+    if (prof__observer_count) prof__observe_end(f->site);
     return true;
 }
 
@@ -3411,7 +3461,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     t->reserve = prof__reserve(s->max_depth);
     t->clock = s->clock;
     t->platform = s->platform;
-    t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU;
+    t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !prof__observer_count;
     t->tally_fast = tally && t->fast;
     PROF__STORE(t->closed, false);
     PROF__STORE(t->hot.limit, NULL);
@@ -3540,6 +3590,7 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token)
     PROF__STORE(t->hot.top, f + 1);
     PROF__STORE(f->site, site);
     PROF__RELEASE(f->start, (uint32_t)now);
+    if (prof__observer_count) prof__observe_begin(site);
     return f + 1;
 }
 
@@ -3760,6 +3811,7 @@ PROF__FN void prof__put_moment(uint32_t kind, const char *name, int64_t value) {
     else if (!site) PROF__BUMP(t->counts.sites, 1);
     else if (!prof__room(t, kind == PROF__COUNTER ? 3 : 2)) PROF__BUMP(t->counts.full, 1);
     else prof__put_long(t, kind, prof__state_now(t), (uint64_t)value, site << 8 | 255u);
+    if (site && prof__observer_count) prof__observe_moment(kind == PROF__COUNTER, site, value);
     prof__leave(slot);
 }
 
@@ -12214,6 +12266,46 @@ PROF__FN bool prof__devices_stopped(uint32_t activities) {
     return any;
 }
 
+/* ---- Observers ---- */
+
+PROF__FN uint32_t prof__observer_find(const void *user) {
+    uint32_t i = 0;
+    while (i < prof__observer_count && prof__observers[i].user != user) i++;
+    return i;
+}
+
+PROF_API PROF__QUIET prof_result prof_add_observer(const prof_observer *observer) {
+    prof_result result = PROF_OK;
+    if (!observer) return PROF_ERROR_INVALID;
+    prof__lock();
+    if (prof__session.open || prof__observer_find(observer->user) < prof__observer_count)
+        result = PROF_ERROR_STATE;
+    else if (prof__observer_count == PROF__OBSERVERS) result = PROF_ERROR_MEMORY;
+    else prof__observers[prof__observer_count++] = *observer;
+    prof__unlock();
+    return result;
+}
+
+PROF_API PROF__QUIET prof_result prof_remove_observer(const void *user) {
+    prof_observer gone;
+    prof_result result = PROF_OK;
+    uint32_t i;
+    memset(&gone, 0, sizeof gone);
+    prof__lock();
+    i = prof__observer_find(user);
+    if (prof__session.open) result = PROF_ERROR_STATE;
+    else if (i == prof__observer_count) result = PROF_ERROR_INVALID;
+    else {
+        gone = prof__observers[i];
+        prof__observer_count--;
+        memmove(prof__observers + i, prof__observers + i + 1,
+                (prof__observer_count - i) * sizeof gone);
+    }
+    prof__unlock();
+    if (gone.cleanup) gone.cleanup(gone.user);
+    return result;
+}
+
 /* ---- Windows ---- */
 
 PROF__FN void prof__window_prepare(struct prof_trace *s) {
@@ -12228,6 +12320,8 @@ PROF__FN void prof__window_prepare(struct prof_trace *s) {
 }
 
 PROF__FN void prof__window_start(struct prof_trace *s) {
+    for (uint32_t i = 0; i < prof__observer_count; i++)
+        if (prof__observers[i].start) prof__observers[i].start(prof__observers[i].user);
     prof__lock();
     if (s->laid) {
         if (!s->began) prof__clock_start(s);
@@ -12260,6 +12354,8 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
     prof__unlock();
     if (stream) prof__stream_close(s);
     prof__stream_unlock();
+    for (uint32_t i = prof__observer_count; i--;)
+        if (prof__observers[i].stop) prof__observers[i].stop(prof__observers[i].user);
 }
 
 PROF__FN void prof__calls(struct prof_trace *s, const char *calls) {
