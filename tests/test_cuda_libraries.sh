@@ -2,7 +2,7 @@
 # prof_cuda.h finds its libraries: the stand-in as libcupti and libcuda, an environment variable, a
 # copy that is loaded already, none at all, and the real libcupti without a GPU where there is one.
 # shellcheck disable=SC2086,SC2317   # $out has no spaces; ok calls functions
-# Also: the mirror of CUPTI's records against cupti.h, the examples, where CUDA is installed.
+# Also: the mirror of CUPTI's records against cupti.h, and an example, where CUDA is installed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -100,12 +100,12 @@ fi
 # With a driver of ours and the real CUPTI, which finds no real one: it refuses, clearly.
 real=$(find -L "$cuda/lib64" "$cuda/extras/CUPTI/lib64" -name 'libcupti.so.1[123]*' 2>/dev/null |
     head -n 1)
-if [ -n "$real" ]; then
+if [ -n "$real" ] && [ ! -e /dev/nvidia0 ]; then
     ok 'the real libcupti without a GPU refuses' \
         says '^state 3, 0 kernels, 3 events: only CUDA-event ranges: .*(CUPTI error' \
         env LD_LIBRARY_PATH=$out/driver PROF_CUDA_CUPTI="$real" $out/program
 else
-    echo 'skip the real libcupti without a GPU refuses: no libcupti here'
+    echo 'skip the real libcupti without a GPU refuses: no libcupti here, or a GPU'
 fi
 
 if [ -f "$cuda/include/cupti.h" ]; then
@@ -114,8 +114,10 @@ else
     echo 'skip the mirror of the records: no cupti.h here'
 fi
 if command -v nvcc >/dev/null || [ -x "$cuda/bin/nvcc" ]; then
-    ok 'make cuda builds the examples' make -s cuda CUDA_HOME="$cuda"
+    ok 'nvcc builds an example' make -s build/examples/cuda/vector_add CUDA_HOME="$cuda"
+    ok 'which says what is wrong' says 'no GPU work:\|only CUDA-event ranges:\|Self CUDA' \
+        build/examples/cuda/vector_add $out/trace.json
 else
-    echo 'skip make cuda builds the examples: no nvcc here'
+    echo 'skip nvcc builds an example: no nvcc here'
 fi
 exit $failed
