@@ -54,14 +54,16 @@ static void print_help(const command *self, const option_spec *options) {
     printf("  %-28s %s\n\nExamples\n%s", "--help, -h", "this text", self->examples);
 }
 
+static arena option_memory;      /* lives as long as the program */
+
 static void list_add(text_list *list, const char *text) {
     for (const char *end; text; text = end ? end + 1 : NULL) {
         end = strchr(text, ',');
-        size_t size = end ? (size_t)(end - text) : strlen(text);
-        char *copy = allocate(size + 1);
-        memcpy(copy, text, size);
-        list->items = reallocate(list->items, (list->count + 1) * sizeof *list->items);
-        list->items[list->count++] = copy;
+        const char **items = arena_allocate(&option_memory, (list->count + 1) * sizeof *items);
+        for (size_t i = 0; i < list->count; i++) items[i] = list->items[i];
+        items[list->count++] = arena_text(&option_memory, text,
+                                          end ? (size_t)(end - text) : strlen(text));
+        list->items = items;
     }
 }
 
