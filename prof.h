@@ -603,6 +603,14 @@ PROF_API void prof_thread_name(const char *name);
 PROF_API void prof_thread_end(void);
 
 #if !PROF__BARE
+/* Fibers and coroutines: the calling thread goes on in another context, whose open zones are its
+   own and whose row in the trace is its own. Returns the context that it leaves, to be given again
+   when that one goes on, on any thread; NULL as argument, or a context of another session: a new
+   one. So a scheduler's switch from a to b is: a->prof = prof_context_switch(b->prof). A context is
+   over with prof_thread_end() while it is the current one, or with the session. Each takes a state
+   and a chunk, as a thread does: see max_threads. NULL: no session, or none was current. */
+PROF_API void *prof_context_switch(void *context);
+
 /* ---- memory, with desc.profile_memory ---- */
 
 /* An allocation, or a free: charged to the zones that are open on the calling thread, and an
@@ -2587,6 +2595,7 @@ typedef struct prof__state {
     prof__record *clock_end;             /* one past its last clock record */
     prof__record *detail_end;            /* one past its last attribute, */
     prof__frame *detail_top;             /* and top then */
+    bool parked;                         /* a context that no thread is in. Under the lock. */
     uint32_t epoch;
     uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
     prof__segment *segment;
@@ -3452,6 +3461,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     t->promised = s->generation;
     memset(&t->counts, 0, sizeof t->counts);
     t->segment = NULL;
+    t->parked = false;
     t->spare = NULL;
     t->epoch = 0;
     t->full = false;
@@ -4723,6 +4733,63 @@ PROF_API PROF__QUIET uint64_t prof_flow(uint64_t number) {
     prof__long_put(&l, id << 1 | (number != 0));
     prof__long_close(&l, PROF__FLOW, prof__state_now(l.t));
     return id;
+}
+
+/* ---- contexts: states that a thread changes between ---- */
+
+static uint32_t prof__context_number;
+
+/* The parked state that this handle names; NULL: none any more. Under the lock. */
+PROF__FN prof__state *prof__context_find(const void *context) {
+    prof__state *t = prof__owned;
+    while (t && ((const void *)t != context || !t->parked ||
+                 t->generation != prof__trace.generation)) t = t->next;
+    return t;
+}
+
+/* A state of its own, whose row has an id that no thread has. Under the lock. */
+PROF__FN prof__state *prof__context_make(void) {
+    prof__state *t = prof__state_take(0);
+    if (!t) return NULL;
+    t->row->info.id = 0x40000000u | (++prof__context_number & 0xfffffff);
+    prof__row_name(t->row, "context");
+    return t;
+}
+
+PROF_API PROF__QUIET void *prof_context_switch(void *context) {
+    prof__slot *slot = prof__slot_get();
+    uint32_t on = PROF__LOAD(prof__on);
+    prof__state *from = NULL, *to = NULL;
+    if (!on || !prof__enter(slot)) return NULL;
+    if (prof__lock_briefly()) {
+        if (prof__trace.open && prof__trace.generation == on) {
+            if (slot->generation == on) from = prof__slot_state(slot);
+            to = context ? prof__context_find(context) : NULL;
+            if (!to) to = prof__context_make();
+        }
+        if (to && from) from->parked = true;
+        if (to) to->parked = false;
+        prof__unlock();
+    }
+    if (to) {
+        prof__at_thread_exit();
+        slot->hot = &to->hot;
+        PROF__SIGNAL_FENCE();
+        slot->generation = on;
+    }
+    prof__leave(slot);
+    return to ? from : NULL;
+}
+
+/* At the end of a recording: nobody is in those that are parked. Under the lock. */
+PROF__FN void prof__contexts_give(void) {
+    prof__slot nobody;
+    prof__state *t = prof__owned;
+    while (t) {
+        prof__state *next = t->next;
+        if (t->parked) prof__state_give(&nobody, t);
+        t = next;
+    }
 }
 
 PROF_API PROF__QUIET uint64_t prof_thread_id(void) {
@@ -12197,6 +12264,7 @@ PROF__FN void prof__recording_close(struct prof_trace *s) {
     for (prof__state *t = prof__owned; t; t = t->next)
         if (t->generation == s->generation) prof__state_close(s, t, own);
     if (own) prof__state_give(slot, own);   /* so a program of one thread may free the arena */
+    prof__contexts_give();
 }
 
 /* ---- Devices ---- */
