@@ -51,7 +51,8 @@
        All of it comes from one range: desc.memory, or a static array of PROF_ARENA_SIZE bytes.
        There is no malloc. A zone is recorded only while room is left to analyse it (96 bytes a
        zone in all), so whatever was recorded can be reported. What does not fit is dropped,
-       counted in prof_stats, and named under the table and in the trace's metadata.
+       counted in prof_stats, and named under the table and in the trace's metadata. desc.mode has
+       other ways: the last zones only, a stream through a sink, sums without zones.
 
    Threads
        Zones, prof_push/prof_pop, prof_instant, prof_counter: any thread, no lock. A zone begins and
@@ -186,7 +187,7 @@ typedef struct prof_desc {
     prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed */
     prof_stream_format stream_format;
     bool stream_inline;                  /* a thread whose chunks are full flushes them itself */
-    bool records_only;                   /* no room for events: prof_write_chrome and _raw only */
+    bool records_only;                   /* no room for events and tables: for prof_dump */
     prof_platform platform;
     uint32_t max_threads;                /* recording at the same time; 0: up to 256, as fit */
     uint32_t max_depth;                  /* open zones per thread, at most 255; 0: 64 */
