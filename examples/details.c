@@ -1,6 +1,6 @@
 /* details.c: what zones can carry, and memory.
 
-   Shows: shapes, FLOPs by formula, modules, user arguments, forward and backward joined by an arrow,
+   Shows: shapes, FLOPs by formula, modules, arguments, forward and backward joined by an arrow,
           allocations charged to zones through wrappers over malloc and free, a future that is
           completed on another thread, and the memory timeline.
    Build: cc -std=c99 -O2 -I. examples/details.c -o details -pthread

@@ -1,6 +1,6 @@
 /* fibers.c: coroutines that keep their open zones while others run on the same thread.
 
-   Shows: prof_context_switch beside swapcontext: each fiber has a row of its own in the trace, and a
+   Shows: prof_context_switch beside swapcontext: a fiber has a row of its own in the trace, and a
           zone stays open while its fiber waits.
    Build: cc -std=c99 -O2 -I. examples/fibers.c -o fibers -pthread
    Run:   ./fibers [trace.json]    then open the file at ui.perfetto.dev */
