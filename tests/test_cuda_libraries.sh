@@ -113,6 +113,47 @@ if [ -f "$cuda/include/cupti.h" ]; then
 else
     echo 'skip the mirror of the records: no cupti.h here'
 fi
+# ---- zones as NVTX ranges, for a tool that counts them ----
+
+if [ -f "$cuda/include/nvtx3/nvToolsExt.h" ]; then
+    cat >$out/tool.c <<'END'
+#include <nvtx3/nvToolsExt.h>
+#include <stdio.h>
+static int push(const char *name) { return printf("push %s\n", name); }
+static int pop(void) { return printf("pop\n"); }
+static void mark(const char *name) { printf("mark %s\n", name); }
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get) {
+    const NvtxExportTableCallbacks *t = (const NvtxExportTableCallbacks *)get(NVTX_ETID_CALLBACKS);
+    NvtxFunctionTable f;
+    unsigned count;
+    if (!t || !t->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &f, &count)) return 0;
+    *f[NVTX_CBID_CORE_RangePushA] = (NvtxFunctionPointer)push;
+    *f[NVTX_CBID_CORE_RangePop] = (NvtxFunctionPointer)pop;
+    *f[NVTX_CBID_CORE_MarkA] = (NvtxFunctionPointer)mark;
+    return 1;
+}
+END
+    cat >$out/ranges.c <<'END'
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+#define PROF_CUDA_NVTX
+#define PROF_CUDA_IMPLEMENTATION
+#include "prof_cuda.h"
+int main(void) {
+    if (prof_cuda_nvtx() != PROF_OK || prof_start(NULL) != PROF_OK) return 1;
+    PROF_BLOCK("outer") { PROF_BLOCK("inner") { prof_instant("here"); } }
+    return prof_stop() == NULL;
+}
+END
+    ok 'zones are NVTX ranges' sh -c "gcc -std=c99 -O2 -fPIC -shared -w -isystem $cuda/include \
+        $out/tool.c -o $out/tool.so && gcc -std=c99 -O2 -Wall -Wextra -Werror -I. \
+        -isystem $cuda/include $out/ranges.c -o $out/ranges -lpthread -ldl &&
+        NVTX_INJECTION64_PATH=$PWD/$out/tool.so $out/ranges | tr '\n' ' ' >$out/ranges.txt &&
+        cat $out/ranges.txt && grep -qx 'push outer push inner mark here pop pop ' $out/ranges.txt"
+else
+    echo 'skip zones are NVTX ranges: no nvtx3 here'
+fi
+
 if command -v nvcc >/dev/null || [ -x "$cuda/bin/nvcc" ]; then
     ok 'nvcc builds an example' make -s build/examples/cuda/vector_add CUDA_HOME="$cuda"
     ok 'which says what is wrong' says 'no GPU work:\|only CUDA-event ranges:\|Self CUDA' \
