@@ -95,7 +95,9 @@ static void test_memory_bad_input(void) {
     prof_memory_alloc(block, 20, cpu);
     prof_memory_alloc(block, 30, cpu);   /* where one stands */
     if (sizeof(size_t) == 8) prof_memory_alloc(block + 1, SIZE_MAX, cpu);
-    prof_memory_category((prof_memory_kind)99);
+#ifndef __cplusplus
+    (void)prof_memory_category((prof_memory_kind)99);   /* none: as unknown */
+#endif
     prof_memory_alloc(block + 2, INT64_MAX > SIZE_MAX ? 1 : (size_t)INT64_MAX, cpu);
     PROF_END();
     trace = prof_stop();
