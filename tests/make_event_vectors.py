@@ -2,7 +2,8 @@
 """Lists of events and what PyTorch's EventList answers to them (README.md tells where it is mended),
 written down as plainly as can be: quadratic, recursive, in doubles.
 
-    make_event_vectors.py SEED FILE     writes random event_lists vectors for build/tests/replay
+    make_event_vectors.py SEED FILE     writes random vectors for build/tests/replay: event_lists,
+                                        or kineto_events where the file's name begins so
     make_event_vectors.py --check FILE  answers the vectors of FILE (.json or .json.gz) itself:
                                         prints where its answers are not those that stand there
 """
@@ -379,6 +380,135 @@ def answer(case, tables, metrics):
     return ok
 
 
+# ---- Raw events of Kineto ----
+
+UTILITIES = ["[memory]", "[OutOfMemory]", "profiler::_record_function_enter",
+             "profiler::_record_function_enter_new", "profiler::_record_function_exit",
+             "aten::is_leaf", "aten::output_nr", "aten::_version"]
+MANGLED = {"_ZN4gemm3runEv": "gemm::run()", "_ZN2at4_ops3add4callEv": "at::_ops::add::call()"}
+
+
+def cooked(raw, start_ns, use_device):
+    """A raw event as the arguments of a FunctionEvent."""
+    trace_name = MANGLED.get(raw["name"], raw["name"])
+    name = "ProfilerStep*" if trace_name.startswith("ProfilerStep#") else trace_name
+    thread, types = raw["start_thread_id"], ["CPU", "CUDA"]
+    return {"id": raw.get("correlation_id", 0), "name": name, "trace_name": trace_name,
+            "thread": thread, "start_us": (raw["start_ns"] - start_ns) / 1000,
+            "end_us": (raw["end_ns"] - start_ns) / 1000, "use_device": use_device,
+            "device_type": types[raw.get("device_type") or 0], "stack": [],
+            "input_shapes": raw.get("shapes"), "flops": raw.get("flops", 0),
+            "is_async": raw.get("end_thread_id", thread) != thread, "overload_name": "",
+            "is_user_annotation": raw.get("is_user_annotation", False)}
+
+
+def charge(event, raw):
+    """A memory record belongs to the event, or is it."""
+    if raw.get("device_type"):
+        event.device_memory_usage += raw["nbytes"]
+    else:
+        event.cpu_memory_usage += raw["nbytes"]
+
+
+def from_kineto(case):
+    memory = [raw for raw in case["events"] if raw["name"] == "[memory]"]
+    events, links, taken, last_id = [], [], set(), 0
+    for raw in case["events"]:
+        if raw["name"] in UTILITIES:
+            continue
+        event = Event(cooked(raw, case["trace_start_ns"], case["use_device"]))
+        for i, record in enumerate(memory):
+            if event.device_type == "CPU" and record["start_thread_id"] == event.thread and \
+                    raw["start_ns"] <= record["start_ns"] < raw["end_ns"]:
+                charge(event, record)
+                taken.add(i)
+        last_id = max(last_id, event.id)
+        events.append(event)
+        links.append(raw.get("linked_correlation_id") or 0)
+    for event, own_link in zip(list(events), list(links)):
+        if own_link or not event.in_tree():
+            continue
+        if any(e.id == event.id and not k and e.in_tree() for e, k in
+               zip(events[:events.index(event)], links)):
+            continue                     # of two with one id the first counts
+        for other, link in zip(events, links):
+            if link == event.id and link and other.device_type != "CPU":
+                event.kernels.append([other.key, 0, other.end - other.start])
+            elif link == event.id and link:
+                other.thread = event.thread
+    for i, record in enumerate(memory):
+        if i in taken:
+            continue
+        last_id += 1
+        event = Event(cooked(dict(record, correlation_id=last_id, device_type=0),
+                             case["trace_start_ns"], case["use_device"]))
+        event.given["trace_name"], event.input_shapes = None, []
+        charge(event, record)
+        events.append(event)
+    return sorted(events, key=lambda e: (e.start, -e.end))
+
+
+def answer_kineto(case):
+    events = from_kineto(case)
+    find_parents(events)
+    events = remove_duplicates(events)
+    set_backward_stacks(events)
+    for e in events:
+        if e.parent is None:
+            e.finish()
+    at = {id(e): i for i, e in enumerate(events)}
+    rows = averages(events)
+    return {"events": [
+                {"id": e.id, "name": e.key, "trace_name": e.given["trace_name"],
+                 "thread": e.thread, "start": e.start, "end": e.end, "is_async": e.is_async,
+                 "device": "DeviceType." + e.device_type, "cpu_mem": e.cpu_memory_usage,
+                 "dev_mem": e.device_memory_usage, "kernels": e.kernels,
+                 "parent": None if e.parent is None else at[id(e.parent)],
+                 "self_cpu": e.self_cpu_time_total, "dev": e.device_time_total} for e in events],
+            "averages": [row.json() for row in rows],
+            "table": {"ok": table(rows, {"sort_by": "cpu_time_total"}, True, False)}}
+
+
+def random_kineto(r):
+    """Operators nested on two threads, some launching a kernel, some allocating."""
+    device, events, ids = r.choice([None, "cuda"]), [], iter(range(1, 1000))
+
+    def nest(thread, start, end, depth):
+        at = start + r.randint(0, 3000)
+        while at < end and len(events) < 40:
+            stop = min(at + r.randint(1, 40000), end)
+            one = {"name": r.choice(["aten::mm", "aten::empty", "label", "aten::is_leaf",
+                                     "ProfilerStep#%d" % r.randint(0, 9), *MANGLED]),
+                   "start_ns": at, "end_ns": stop, "correlation_id": next(ids),
+                   "start_thread_id": thread, "shapes": [[2, 2]], "flops": r.choice([0, 160]),
+                   "end_thread_id": thread if r.random() < 0.9 else 9,
+                   "is_user_annotation": r.random() < 0.2}
+            events.append(one)
+            if r.random() < 0.3:
+                where = r.choice([at, stop, r.randint(at, stop), stop + r.randint(1, 50000)])
+                events.append({"name": "[memory]", "start_ns": where, "end_ns": where,
+                               "nbytes": r.choice([64, -256, 4096, 1 << 20]),
+                               "device_type": r.choice([0, 1]) if device else 0,
+                               "start_thread_id": r.choice([1, 2])})
+            if device and r.random() < 0.5:
+                link = {"correlation_id": 1000 + one["correlation_id"],
+                        "linked_correlation_id": one["correlation_id"]}
+                events.append(dict(link, name="cudaLaunchKernel", start_ns=at + 10,
+                                   end_ns=at + 90, start_thread_id=777))
+                events.append(dict(link, name="_ZN4gemm3runEv", start_ns=stop + 100,
+                                   end_ns=stop + 5100, device_type=1, device_index=0,
+                                   device_resource_id=7, start_thread_id=7))
+            if depth < 3 and r.random() < 0.6:
+                nest(thread, at, stop, depth + 1)
+            at = stop + r.randint(1, 3000)
+
+    for thread in (1, 2):
+        nest(thread, 1000000 + r.randint(0, 2000), 1000000 + r.randint(20000, 120000), 0)
+    case = {"trace_start_ns": 1000000, "use_device": device, "events": events}
+    case["ok"] = answer_kineto(case)
+    return case
+
+
 # ---- Random lists ----
 
 NAMES = ["aten::mm", "aten::add", "aten::conv2d", "ProfilerStep*", "loss", "cudaLaunchKernel",
@@ -473,6 +603,13 @@ def check(name):
     differences = 0
     for number, case in enumerate(cases):
         want = case["ok"]
+        if "trace_start_ns" in case:
+            got = answer_kineto(case)
+            for key in got:
+                if got[key] != want[key]:
+                    differences += 1
+                    print("case %d: %s\n  %s\n  %s" % (number, key, got[key], want[key]))
+            continue
         got = answer(case, [(t["name"], t["key_averages"], t["args"]) for t in want["tables"]],
                      list(want["stacks"]))
         want["legacy_chrome"]["ok"] = [e for e in want["legacy_chrome"]["ok"] if e["ph"] == "X"]
@@ -488,8 +625,9 @@ def main():
     if sys.argv[1] == "--check":
         sys.exit(check(sys.argv[2]) != 0)
     r = random.Random(int(sys.argv[1]))
+    kineto = sys.argv[2].split("/")[-1].startswith("kineto_events")
     with open(sys.argv[2], "w", encoding="utf-8") as file:
-        json.dump([random_case(r) for _ in range(150)], file)
+        json.dump([(random_kineto if kineto else random_case)(r) for _ in range(150)], file)
 
 
 main()

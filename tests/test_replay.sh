@@ -34,6 +34,7 @@ if command -v python3 >/dev/null; then
         mkdir -p "$out/seed$seed"
         if python3 tests/make_vectors.py $seed "$out/seed$seed" >"$out/seed$seed.log" 2>&1 &&
             python3 tests/make_event_vectors.py $seed "$out/seed$seed/event_lists.json" &&
+            python3 tests/make_event_vectors.py $seed "$out/seed$seed/kineto_events.json" &&
             build/tests/replay "$out/seed$seed"/*.json >"$out/seed$seed.log" 2>&1; then
             echo "ok replay_seed_$seed: $(tail -n 1 "$out/seed$seed.log")"
         else
@@ -42,11 +43,13 @@ if command -v python3 >/dev/null; then
             echo "not ok replay_seed_$seed: $(tail -n 1 "$out/seed$seed.log")"
         fi
     done
-    said=$(python3 tests/make_event_vectors.py --check tests/vectors/event_lists.json.gz | tail -n 1)
-    case $said in
-    *', 0 differences') echo "ok replay_reference: $said" ;;
-    *) failed=1; echo "not ok replay_reference: $said" ;;
-    esac
+    for name in event_lists kineto_events; do
+        said=$(python3 tests/make_event_vectors.py --check tests/vectors/$name.json.gz | tail -n 1)
+        case $said in
+        *', 0 differences') echo "ok replay_reference_$name: $said" ;;
+        *) failed=1; echo "not ok replay_reference_$name: $said" ;;
+        esac
+    done
 else
     echo 'skip replay_seeds: python3 is not installed'
 fi
