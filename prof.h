@@ -7964,8 +7964,18 @@ PROF__FN bool prof__average_below(const prof_average *a, const prof_average *b,
     return x < y;
 }
 
+/* CPU times of row i as Python's sum has them; NULL: in whole ns. */
+PROF__FN const prof__group_wide *prof__table_raw(const prof__table *t, uint32_t i) {
+    bool raw = !PROF__BARE && t->groups && t->trace->raw && t->groups->wide;
+    return raw ? t->groups->wide + i : NULL;
+}
+
 PROF__FN bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
     const prof__table *t = (const prof__table *)table;
+#if !PROF__BARE
+    if (t->desc->sort_by == PROF_METRIC_CPU_TIME_TOTAL && prof__table_raw(t, a))
+        return prof__table_raw(t, a)->cpu_us < prof__table_raw(t, b)->cpu_us;
+#endif
     prof_average x = prof__table_row(t, a), y = prof__table_row(t, b);
     return prof__average_below(&x, &y, t->desc->sort_by);
 }
@@ -8121,8 +8131,8 @@ PROF__FN void prof__table_mean(prof__table *t, int column, int64_t ns, uint64_t 
     int64_t whole = count ? ns / (int64_t)count : 0;
     prof__real us = prof__mean_us(ns, count);
 #if !PROF__BARE
-    if (column == PROF__COL_CPU_MEAN && t->groups && t->trace->raw && t->groups->wide)
-        us = prof__real_div(prof__real_from_double(t->groups->wide[t->row].cpu_us),
+    if (column == PROF__COL_CPU_MEAN && prof__table_raw(t, t->row))
+        us = prof__real_div(prof__real_from_double(prof__table_raw(t, t->row)->cpu_us),
                             prof__real_from((int64_t)count));
 #endif
     *prof__text_time(text, us, prof__table_unit(t, whole)) = 0;
