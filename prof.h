@@ -2699,6 +2699,7 @@ struct prof_trace {
     uint64_t start_tick, stop_tick, start_wall_ns;
 #if PROF__BARE
     uint64_t time, read;                 /* when the clock was last read, and what it said */
+    bool ticked;                         /* it is read at least once each half wrap */
     prof__segment *free_chunks;
     prof_sink sink;
     void (*stream_close)(void);          /* once something was streamed */
@@ -3906,6 +3907,8 @@ typedef struct prof__state {
     prof__segment *spare;                /* the next chunk, taken before this one ends */
     prof__segment *segment;
     uint32_t written;                    /* slots, by the stream or the dump */
+    const prof__record *known;           /* records from here on are the hot path's */
+    uint64_t known_time;                 /* no later than their ends */
     uint16_t epoch, skipped;             /* skipped: begins dropped whose ends are to come */
     prof__frame none, frames[1];         /* max_depth + 1: the last is none, too */
 } prof__state;
@@ -4019,6 +4022,12 @@ PROF__FN void prof__chunk_free(prof__row *row) {
     prof__unlock(lock);
 }
 
+/* The records up to here are timed. */
+PROF__FN void prof__known(prof__state *t) {
+    t->known = t->hot.cursor;
+    t->known_time = prof__trace.time;
+}
+
 /* Goes on writing in the spare chunk. */
 PROF__FN void prof__chunk_open(prof__state *t) {
     prof__segment *g = t->spare;
@@ -4033,6 +4042,7 @@ PROF__FN void prof__chunk_open(prof__state *t) {
     t->end = g->limit;
     t->hot.cursor = g->begin;
     prof__put_clock(t);
+    prof__known(t);
 }
 
 /* Room for n slots, beside those kept for open zones. */
@@ -4044,14 +4054,31 @@ PROF__FN bool prof__room(prof__state *t, size_t n) {
     return true;
 }
 
-/* Lets the hot path work in t, if it may. */
+/* Is a zone open that may last longer than 32 bits can tell? */
+PROF__FN bool prof__open_long(const prof__state *t) {
+    return prof__trace.ticked && prof__open_zones(t) &&
+           (uint16_t)(t->epoch - t->frames[0].epoch) > 1;
+}
+
+/* Lets the hot path work in t, or not. */
 PROF__FN void prof__arm(prof__state *t) {
-    size_t left = prof__slots_left(t), reserve = 0;
-    if (!t->spare) reserve = prof__reserve(prof__trace.max_depth);
-    if (!prof__on || prof__trace.platform.now || prof__trace.platform.thread_id || t->skipped ||
-        t->epoch != (uint16_t)(prof__trace.time >> 31) || left <= reserve) return;
-    t->hot.limit = t->end - reserve;
-    prof__contexts[t->row.info.id] = &t->hot;
+    const struct prof_trace *s = &prof__trace;
+    size_t reserve = t->spare ? 0 : prof__reserve(s->max_depth);
+    bool ok = prof__on && !s->platform.now && !s->platform.thread_id && !t->skipped &&
+              t->epoch == (uint16_t)(s->time >> 31) && prof__slots_left(t) > reserve &&
+              !prof__open_long(t);
+    t->hot.limit = t->end - (ok ? reserve : 0);
+    prof__contexts[t->row.info.id] = ok ? &t->hot : &prof__nowhere;
+}
+
+/* The time, in context t. Where nobody calls prof_tick, the clock may have wrapped since it was
+   last read: the zones that the hot path recorded tell. */
+PROF__FN uint64_t prof__time_in(const prof__state *t) {
+    uint64_t time = t->known_time;
+    if (prof__trace.ticked) return prof__time();
+    for (const prof__record *c = t->known; c < t->hot.cursor; c++) time += c->end - (uint32_t)time;
+    if (time > prof__trace.time) prof__trace.time = time;
+    return prof__time();
 }
 
 /* A new half wrap of the clock: the frames not in use are of it from now on. */
@@ -4100,7 +4127,7 @@ PROF__FN prof__state *prof__state_here(bool find_only) {
 
 PROF__FN prof__frame *prof__begin_site(prof__state *t, uint32_t site) {
     prof__frame *f = t->hot.top;
-    uint64_t now = prof__time();
+    uint64_t now = prof__time_in(t);
     size_t *count = NULL;
     if (!site) count = &prof__trace.counts.sites;
     else if (!f->above) count = &prof__trace.counts.deep;
@@ -4113,6 +4140,7 @@ PROF__FN prof__frame *prof__begin_site(prof__state *t, uint32_t site) {
     f->start = (uint32_t)now;
     f->site_depth = site + f->above;
     t->hot.top = f + 1;
+    prof__known(t);
     prof__arm(t);
     return f + 1;
 }
@@ -4162,9 +4190,10 @@ PROF_API PROF__QUIET void prof__begin_dropped(void) {
     prof__unlock(lock);
 }
 
-/* When a zone began, whole: within a wrap after its half wrap began. */
+/* When a zone began, whole: within a wrap after its half wrap began; without ticks, before now. */
 PROF__FN uint64_t prof__start_of(const prof__frame *f) {
-    uint64_t half = prof__trace.time >> 31, start;
+    uint64_t now = prof__trace.time, half = now >> 31, start;
+    if (!prof__trace.ticked) return now - ((uint32_t)now - f->start);
     half -= (uint16_t)(half - f->epoch);
     start = half << 31;
     return start + (uint32_t)(f->start - (uint32_t)start);
@@ -4172,7 +4201,7 @@ PROF__FN uint64_t prof__start_of(const prof__frame *f) {
 
 /* Writes the innermost zone, ended now. Room for it was kept. */
 PROF__FN void prof__end_zone(prof__state *t) {
-    uint64_t now = prof__time(), start;
+    uint64_t now = prof__time_in(t), start;
     bool room = prof__room(t, 3), new_epoch = prof__new_epoch(t);
     prof__frame *f = t->hot.top - 1;
     start = prof__start_of(f);
@@ -4182,6 +4211,7 @@ PROF__FN void prof__end_zone(prof__state *t) {
     else prof__put(t, (uint32_t)now, (uint32_t)(now - start), f->site_depth);
     f->epoch = t->epoch;
     t->hot.top = f;
+    prof__known(t);
 }
 
 /* token NULL: the innermost zone. */
@@ -4272,9 +4302,10 @@ PROF__FN void prof__put_moment(uint32_t kind, const char *name, int64_t value) {
     } else if (!site) {
         counts->sites++;
     } else {
-        uint64_t now = prof__time();
+        uint64_t now = prof__time_in(t);
         if (prof__room(t, 2)) prof__put_long(t, kind, now, (uint64_t)value, site << 8 | 255u);
         else counts->full++;
+        prof__known(t);
         prof__arm(t);
     }
     prof__unlock(lock);
@@ -4311,7 +4342,10 @@ PROF__FN void prof__context_name(prof__row *row) {
 
 PROF_API PROF__QUIET void prof_tick(void) {
     uintptr_t lock = prof__lock();
-    if (prof__on) (void)prof__time();
+    if (prof__on) {
+        prof__trace.ticked = true;
+        (void)prof__time();
+    }
     prof__unlock(lock);
 }
 #endif
@@ -11798,6 +11832,7 @@ PROF__FN prof_result prof__start_locked(const prof_desc *desc) {
     if (!prof__arena_open(s, desc)) return PROF_ERROR_MEMORY;
     s->read = s->platform.now ? s->platform.now(s->platform.user) : prof__clock();
     s->start_tick = s->time = s->read;
+    s->ticked = s->platform.now != NULL;
     prof__disarm();
     s->open = true;
     prof__on = 1;
