@@ -10857,9 +10857,10 @@ PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const pro
 PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
     const prof__row *row = PROF__ACQUIRE(t->row);
     const prof__record *cursor = PROF__ACQUIRE(t->hot.cursor);
+    uint32_t oldest = PROF__LOAD(t->ring_next);
     prof__raw_thread(w, row);
     for (uint32_t i = 0; t->ring && i < t->ring_count; i++)
-        prof__dump_segment(w, t->ring + (t->ring_next + i) % t->ring_count, cursor);
+        prof__dump_segment(w, t->ring + (oldest + i) % t->ring_count, cursor);
     if (!row->left && prof__trace.open) prof__dump_open(w, t, row);
     else if (row->open_count) prof__raw_open_row(w, row);
 }
