@@ -106,7 +106,7 @@ int main(void) {
 #else
     desc.platform.ticks_per_second = BOARD_HZ;
 #endif
-    desc.max_depth = 6;
+    desc.max_depth = 4;
 #ifdef STREAM
     desc.mode = PROF_MODE_STREAM;
     desc.stream = uart;
