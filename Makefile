@@ -143,6 +143,8 @@ build/bench_read: tools/bench_read.c Makefile | setup-tool
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $< -o $@ -lz
 
+.SECONDARY: $(TOOL_PAGES)
+
 build/tools/%_html.h: tools/%.html Makefile
 	@mkdir -p $(@D)
 	sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< > $@

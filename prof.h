@@ -2588,6 +2588,7 @@ typedef struct prof__state {
     uint32_t laid;                       /* the first generation in whose arena its ring lies */
     bool full, fast;                     /* fast: the hot path may work */
     bool closed, looking;                /* prof_stop has read it; it reads the names */
+    prof_result (*flush)(void);          /* desc.stream_inline: makes room; else NULL */
     prof_clock clock;
     prof_platform platform;
     uint32_t skipped; /* begins without a token that were dropped: their ends are to come */
@@ -3192,8 +3193,8 @@ PROF__FN bool prof__room(prof__state *t, uint32_t n) {
     if (t->tallies.rows) return true;
     prof__cursor_check(t);
     if ((size_t)(t->limit - t->hot.cursor) >= n + t->reserve || prof__room_made(t, n)) return true;
-    return prof__trace.flush_inline && t->generation == PROF__LOAD(prof__on) &&
-           !prof__lock_mine() && prof__trace.flush() == PROF_OK && prof__room_made(t, n);
+    return t->flush && t->generation == PROF__LOAD(prof__on) && !prof__lock_mine() &&
+           t->flush() == PROF_OK && prof__room_made(t, n);
 }
 
 /* A begin that is not recorded: an end without a token will come for it. */
@@ -3472,6 +3473,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     t->generation = s->generation;
     t->reserve = prof__reserve(s->max_depth);
     t->clock = s->clock;
+    t->flush = s->flush_inline ? s->flush : NULL;
     t->platform = s->platform;
     t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !prof__observer_count;
     t->tally_fast = tally && t->fast;
@@ -7020,7 +7022,7 @@ PROF__FN int64_t prof__memory_total(prof__in_use *u, const prof__memory *m, int6
 /* The zone that has it, and those around that. */
 PROF__FN void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m, int64_t change) {
     bool host = prof__is_host_memory(m->device_type);
-    for (uint32_t i = m->event; i != PROF_NONE; i = s->events[i].parent) {
+    for (uint32_t i = s->side ? m->event : PROF_NONE; i != PROF_NONE; i = s->events[i].parent) {
         int64_t *bytes = host ? &s->side[i].cpu_bytes : &s->side[i].device_bytes;
         *bytes = (int64_t)((uint64_t)*bytes + (uint64_t)change);
     }
@@ -10530,7 +10532,7 @@ PROF__FN bool prof__stream_lock(void) {
     if (prof__stream_mine()) return false;
     for (; !taken; prof__yield()) {
         prof__lock();
-        taken = !prof__stream_owner;
+        taken = !PROF__ACQUIRE(prof__stream_owner);
         if (taken) PROF__STORE(prof__stream_owner, self);
         prof__unlock();
     }

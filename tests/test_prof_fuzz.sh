@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/prof.sh
 
 sources=$(find tools -name '*.c' ! -name 'bench*' ! -name prof.c)
+make -s build/tools/report_html.h
 # shellcheck disable=SC2086   # a list of files
 if ! ${CC:-gcc} -std=c99 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fwrapv \
     -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -DPROF_ARENA_SIZE=1048576 \

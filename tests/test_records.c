@@ -39,6 +39,18 @@ static void scribble(const prof_trace *trace, uint32_t one_in) {
         }
 }
 
+/* Names, and parents before their children. Of memory records without memory and steps without
+   steps more cannot be asked. */
+static void each_in_place(const prof_trace *trace) {
+    size_t count, i;
+    const prof_event *events = prof_events(trace, &count);
+    for (i = 0; i < count; i++) {
+        CHECK(events[i].name != NULL, "event %u has no name", (unsigned)i);
+        CHECK(events[i].parent == PROF_NONE || events[i].parent < i, "event %u: parent %u",
+              (unsigned)i, (unsigned)events[i].parent);
+    }
+}
+
 static void test_records_scribbled(void) {
     static uint64_t memory[1 << 15];
     size_t events = 0;
@@ -57,7 +69,7 @@ static void test_records_scribbled(void) {
         for (n = 0; n < 20; n++) zones(n % 13);
         trace = prof_stop();
         scribble(trace, 1u << trial % 6);
-        PASS_ON(test_tree(trace));
+        PASS_ON(each_in_place(trace));
         prof_events(trace, &count);
         events += count;
         CHECK(prof_get_stats().lost > 0 || count > 300, "nothing lost of %u", (unsigned)count);
