@@ -3407,12 +3407,9 @@ PROF__FN bool prof__row_open(prof__state *t) {
 /* Empties the shadow stack for a new generation. As many places as zones are open from older ones
    stay below bottom, so that no token of theirs is ever taken for one of ours. */
 PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
-    uint32_t max = prof__trace.max_depth;
     PROF__RELEASE(t->hot.bottom, bottom);
-    t->deepest = t->frames + max;
     PROF__RELEASE(t->hot.top, bottom);
-    for (prof__frame *f = t->frames; f <= t->deepest;
-         f++) { /* ends of stale ones go the slow way too */
+    for (prof__frame *f = t->frames; f <= t->deepest; f++) {   /* stale ends are slow, too */
         f->depth = f < bottom ? 0 : (uint32_t)(f - bottom);
         PROF__STORE(f->site, 0u);
         PROF__STORE(f->start, 0u);
@@ -3484,6 +3481,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
         return false;
     }
     if (c) prof__segment_open(t, c);
+    t->deepest = t->frames + s->max_depth;
     prof__stack_reset(t, t->frames + (stale > s->max_depth / 2 ? 0 : stale));
     t->next = prof__owned;
     prof__owned = t;
