@@ -4692,7 +4692,7 @@ PROF__FN void prof__memory_put(uint32_t what, const void *pointer, uint64_t byte
 PROF_API PROF__QUIET void prof_memory_alloc(const void *pointer, size_t bytes,
                                             prof_device device) {
     if (!pointer && !bytes) return;
-    if ((uint64_t)bytes > INT64_MAX) {
+    if ((uint64_t)bytes >> 63) {   /* no comparison: size_t may have 32 bits */
         if (PROF__LOAD(prof__on)) PROF__COUNT(prof__memory_refused);
         return;
     }
