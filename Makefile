@@ -45,7 +45,7 @@ TOOL_SOURCES = $(filter-out tools/bench%,$(wildcard tools/*.c))
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/%.c=build/tools/%.o)
 TOOL_PAGES = $(patsubst tools/%.html,build/tools/%_html.h,$(wildcard tools/*.html))
 
-.PHONY: help prof demo cuda check_layout test test-viewers bench embedded size lint install clean \
+.PHONY: help prof demo cuda check_layout test test-viewers coverage bench embedded size lint install clean \
         setup-build setup-demo setup-test setup-tool setup-embedded
 
 help: ## list the targets
@@ -77,6 +77,9 @@ bench: build/bench build/bench_cuda build/bench_read build/prof ## measure what 
 	build/bench build/bench.json
 	build/bench_cuda build/bench.json
 	build/bench_read build/prof build/bench_traces build/bench.json
+
+coverage: setup-test ## lines and branches that the tests run, into build/trust.json
+	@sh tests/coverage.sh
 
 embedded: setup-embedded ## run examples/baremetal on all targets under emulators, compare the output
 	@sh tools/embedded.sh $(ONLY)

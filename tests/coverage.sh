@@ -1,0 +1,63 @@
+#!/bin/sh
+# Which lines and branches of the headers and the tools the tests run: make coverage.
+#   tests/coverage.sh [WORD]   only the tests with WORD in their name
+# Programs and the prof command are built with gcc --coverage; tests/coverage.py adds up what gcov
+# says of them. JOBS (2) at a time. PROF__COVERAGE makes PROF__ALWAYS and PROF__CANNOT constants.
+# shellcheck disable=SC2086   # lists of flags and files are meant to split
+set -u
+cd "$(dirname "$0")/.." || exit 1
+out=$PWD/build/coverage
+cc='gcc -std=c99 -O0 --coverage -fprofile-abs-path -fprofile-update=atomic -DPROF__COVERAGE'
+libs='-lpthread -ldl -lm'
+
+# Each object has its own folder: gcov names what it writes after the source alone.
+program() {   # NAME
+    dir=$out/$1
+    mkdir -p "$dir"
+    flags=$(sed -n '1,5s|^/\* build: \(.*\) \*/$|\1|p' "tests/$1.c")
+    if ! grep -Eq 'prof__|PROF__|^#define PROF_|/\* build: ' "tests/$1.c"; then
+        flags="-DTEST_LIBRARY -x none $out/prof.o"
+    fi
+    grep -q PROF_ZLIB "tests/$1.c" && flags="-DPROF_ZLIB -lz"
+    $cc -I. -DTEST_OUT="\"$dir\"" "tests/$1.c" -o "$dir/test" $flags $libs &&
+        timeout 300 "$dir/test"
+}
+
+job() {   # NAME
+    begin=$(date +%s)
+    mkdir -p "$out"
+    case $1 in
+    *.sh) PROF=$out/prof TESTS_OUT=build/coverage sh "tests/$1" ;;
+    *) program "${1%.c}" ;;
+    esac >"$out/${1%.*}.log" 2>&1
+    bad=$(grep -c '^not ok ' "$out/${1%.*}.log")
+    echo "coverage of $1: $(grep -c '^ok ' "$out/${1%.*}.log") passed," \
+        "$bad failed ($(($(date +%s) - begin)) s)"
+}
+
+library() {
+    printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >"$out/prof.c"
+    $cc -I. -c "$out/prof.c" -o "$out/prof.o"
+}
+
+prof_command() {
+    make -s build/tools/report_html.h || exit 1
+    mkdir -p "$out/tools"
+    for file in tools/*.c; do
+        case $file in tools/bench*) continue ;; esac
+        $cc -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -I. -Ibuild/tools \
+            -c "$file" -o "$out/$file.o" || exit 1
+    done
+    $cc "$out"/tools/*.o -o "$out/prof" -lyajl -lsqlite3 -lz $libs
+}
+
+[ "${1:-}" = --job ] && { job "$2"; exit 0; }
+
+rm -rf "$out"
+mkdir -p "$out"
+library && prof_command || exit 1
+for file in tests/test_*.c tests/test_prof_*.sh tests/test_json.sh; do
+    case $file in *test_prof_fuzz.sh) continue ;; esac
+    basename "$file"
+done | grep -F -e "${1:-}" | xargs -P "${JOBS:-2}" -n 1 sh "$0" --job
+python3 tests/coverage.py "$out" ${1:+partial}
