@@ -763,6 +763,7 @@ PROF_API size_t prof_key_averages(const prof_trace *trace, const prof_averages_d
 /* The sum over all events, key "Total"; what is no sum is the last event's. total_average() */
 PROF_API prof_average prof_total_average(const prof_trace *trace);
 
+#if !PROF__BARE
 /* Floating point operations of one call of op, by its inputs' shapes; a multiply and an add are
    two. 0: none, op is not known, or the shapes are not ones it takes; at most UINT64_MAX.
    `aten::` before op may be left out; desc NULL: defaults. Pure, any thread. There are two sets:
@@ -776,6 +777,7 @@ PROF_API prof_average prof_total_average(const prof_trace *trace);
      through the ops it calls. */
 PROF_API uint64_t prof_flops(const char *op, const prof_shape *inputs, uint32_t count,
                              const prof_flops_desc *desc);
+#endif
 
 /* PyTorch's table. desc NULL: key averages by self CPU time. */
 PROF_API prof_result prof_write_table(const prof_trace *trace, const prof_table_desc *desc,
@@ -919,6 +921,7 @@ PROF_API size_t prof_format_time(char *buf, size_t size, double us);
 PROF_API size_t prof_format_share(char *buf, size_t size, double part, double total);
 PROF_API size_t prof_format_memory(char *buf, size_t size, int64_t bytes);
 
+#if !PROF__BARE
 /* Events from outside into the open session: device activities, other clocks' or languages' spans.
    Their times are prof_now()'s, thread an index from prof_submit_thread or prof_threads. Copied
    with all they point to. They take their place among the zones by time: see
@@ -954,6 +957,7 @@ PROF_API size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_e
    out and counted. */
 PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const prof_event *events,
                                             size_t count, prof_trace **trace);
+#endif
 
 /* Counts of a trace: as prof_get_stats(), of its own events. */
 PROF_API prof_stats prof_trace_stats(const prof_trace *trace);
@@ -1315,6 +1319,11 @@ extern "C" {
 #endif
 
 #define PROF__FN static PROF__QUIET
+#if PROF__BARE                           /* inline where speed counts more than size */
+#  define PROF__EAGER PROF__FN
+#else
+#  define PROF__EAGER PROF__INLINE
+#endif
 #if defined(__GNUC__) && !defined(__TINYC__)
 #  define PROF__RARE(type) static __attribute__((noinline, cold)) PROF__QUIET type
 #else
@@ -1389,8 +1398,6 @@ PROF__WEAK int memcmp(const void *a, const void *b, size_t n);
 PROF__WEAK int strcmp(const char *a, const char *b);
 PROF__WEAK int strncmp(const char *a, const char *b, size_t n);
 PROF__WEAK size_t strlen(const char *s);
-size_t strspn(const char *s, const char *accept);
-char *strstr(const char *s, const char *part);
 #endif
 
 #ifdef PROF_STRING                       /* the barrier keeps them from being calls to themselves */
@@ -1885,7 +1892,7 @@ PROF__FN char *prof__text_i64(char *p, int64_t n) {
 }
 
 /* ns as microseconds with three decimals. */
-PROF__INLINE char *prof__text_us(char *p, uint64_t ns) {
+PROF__EAGER char *prof__text_us(char *p, uint64_t ns) {
     uint32_t part = (uint32_t)(ns % 1000u);
     p = prof__text_u64(p, ns / 1000u);
     p[0] = '.';
@@ -1956,9 +1963,11 @@ PROF__FN size_t prof__text_copy(char *buf, size_t size, const char *text, size_t
 
 PROF_API PROF__QUIET size_t prof_format_time(char *buf, size_t size, double us) {
     char text[48];
-    prof_time_unit unit = us >= 1e6 ? PROF_TIME_S : us >= 1e3 ? PROF_TIME_MS : PROF_TIME_US;
-    return prof__text_copy(
-        buf, size, text, (size_t)(prof__text_time(text, prof__real_from_double(us), unit) - text));
+    prof__real x = prof__real_from_double(us);
+    prof_time_unit unit = prof__real_below(x, prof__real_from(1000)) ? PROF_TIME_US
+                        : prof__real_below(x, prof__real_from(1000000)) ? PROF_TIME_MS
+                                                                        : PROF_TIME_S;
+    return prof__text_copy(buf, size, text, (size_t)(prof__text_time(text, x, unit) - text));
 }
 
 PROF_API PROF__QUIET size_t prof_format_share(char *buf, size_t size, double part, double total) {
@@ -2008,7 +2017,7 @@ PROF__FN prof_result prof__out_close(prof__out *o) {
 }
 
 /* Room for n bytes at o->p. */
-PROF__INLINE void prof__out_room(prof__out *o, size_t n) {
+PROF__EAGER void prof__out_room(prof__out *o, size_t n) {
     if (PROF__UNLIKELY((size_t)(o->buf + PROF__OUT_SIZE - o->p) < n)) prof__out_flush(o);
 }
 
@@ -2769,13 +2778,24 @@ static struct prof_trace prof__trace;
 /* Bytes the analysis of n slots takes: an event each, and what queries need beside it. */
 #define PROF__SLOT_SHARE (sizeof(prof_event) + (sizeof(void *) > 4 ? 16 : 24))
 
-/* Events that no zone was recorded for. */
+/* Events that no zone was recorded for. Freestanding traces have none of what this and the next
+   three tell, and code for it is left out. */
 PROF__FN uint32_t prof__others(const struct prof_trace *s) {
-    return s->outside_count + s->step_count + s->made_count;
+    return PROF__BARE ? 0 : s->outside_count + s->step_count + s->made_count;
 }
 
 /* Amounts are kept beside every event. */
-PROF__FN bool prof__wide(const struct prof_trace *s) { return s->beside >= PROF__WIDE_SHARE; }
+PROF__FN bool prof__wide(const struct prof_trace *s) {
+    return !PROF__BARE && s->beside >= PROF__WIDE_SHARE;
+}
+
+PROF__INLINE prof__side *prof__side_of(const struct prof_trace *s) {
+    return PROF__BARE ? NULL : s->side;
+}
+
+PROF__INLINE const prof_extra *prof__extra_of(const prof_event *e) {
+    return PROF__BARE ? NULL : e->extra;
+}
 
 PROF__FN size_t prof__slot_share(void) {
     if (prof__trace.records_only) return 0;
@@ -5414,7 +5434,7 @@ typedef struct prof__reader {
    so that what was inside keeps its place. What began before its parent is another's. */
 PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to);
 
-PROF__INLINE void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t duration,
+PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t duration,
                                          uint32_t site_depth, bool unfinished) {
     prof__zone z;
     prof_event *e;
@@ -5490,6 +5510,9 @@ PROF__FN uint64_t prof__record_get(const prof__record *c) {
     return (uint64_t)c->duration << 32 | c->end;
 }
 
+#if PROF__BARE
+#  define prof__read_step(r, c) ((void)0)
+#else
 /* Steps come as events from outside: after the recorded ones, until they are put in order. */
 PROF__FN void prof__read_step(prof__reader *r, const prof__record *c) {
     struct prof_trace *s = &prof__trace;
@@ -5513,7 +5536,6 @@ PROF__FN void prof__read_step(prof__reader *r, const prof__record *c) {
     e->flags = PROF_EVENT_USER_ANNOTATION | PROF_EVENT_SUBMITTED | PROF__EVENT_STEP;
 }
 
-#if !PROF__BARE
 /* The next event made of what is no zone; NULL where they are only counted. */
 PROF__FN prof_event *prof__read_made(prof__reader *r, const char *name) {
     struct prof_trace *s = &prof__trace;
@@ -5638,7 +5660,7 @@ PROF__FN void prof__read_detail(prof__reader *r, const prof__record *c, uint32_t
 
 /* The end of a zone's record, whole. Half a turn back: its clock record was displaced.
    Freestanding: the first such time after the one before it. */
-PROF__INLINE uint64_t prof__read_end(prof__reader *r, uint32_t end) {
+PROF__EAGER uint64_t prof__read_end(prof__reader *r, uint32_t end) {
     if (PROF__BARE) return r->epoch += end - (uint32_t)r->epoch;
     if (PROF__UNLIKELY(r->last >> 32 == r->epoch >> 32 &&
                        (uint64_t)end + INT32_MAX < (uint32_t)r->last))
@@ -5885,9 +5907,30 @@ PROF__FN bool prof__valid(const prof_trace *trace) {
     return trace && (trace == &prof__trace || trace->self == trace) && trace->stopped;
 }
 
-/* ---- events handed in while a session is open ---- */
+PROF__FN uint32_t prof__has(const prof_event *e) {
+    const prof_extra *x = prof__extra_of(e);
+    return x ? x->has : 0;
+}
+
+PROF__FN int32_t prof__node_id(const prof_event *e) {
+    return prof__has(e) & PROF_HAS_NODE_ID ? e->extra->node_id : -1;
+}
+
+PROF__FN bool prof__in_tree(const prof_event *e) {
+    return e->device_type == PROF_DEVICE_CPU && !(e->flags & PROF_EVENT_ASYNC);
+}
+
+PROF__FN int64_t prof__elapsed(const prof_event *e) {
+    return PROF__MINUS(e->end_ns, e->start_ns);
+}
+
+PROF__FN int64_t prof__cpu_ns(const prof_event *e) {
+    return e->device_type == PROF_DEVICE_CPU ? prof__elapsed(e) : 0;
+}
 
 #if !PROF__BARE
+/* ---- events handed in while a session is open ---- */
+
 #define PROF__DEVICES 8
 static struct prof__device {
     prof_device_desc desc;
@@ -5895,12 +5938,10 @@ static struct prof__device {
     prof_result result;                  /* of the callback that failed */
 } prof__devices[PROF__DEVICES];
 static uint32_t prof__device_count;
-#endif
 
 /* An event from outside, in the arena, with all it points to behind it. */
 struct prof__submitted { struct prof__submitted *next; prof_event event; };
 
-#if !PROF__BARE
 /* Packs an extra and what it points to into one piece of memory; p NULL: only counts. */
 typedef struct prof__pack { char *p; size_t used; } prof__pack;
 
@@ -6064,8 +6105,6 @@ PROF_API PROF__QUIET uint32_t prof_submit_thread(uint64_t id, const char *name) 
     prof__unlock();
     return thread;
 }
-#endif
-
 /* ---- kernels ---- */
 
 PROF__FN void prof__kernel_add(struct prof_trace *s, prof__side *to, const char *name,
@@ -6102,16 +6141,6 @@ PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     for (uint32_t k = 0; k < x->kernel_count; k++)
         prof__kernel_add(s, side, x->kernels[k].name, x->kernels[k].duration_ns,
                          x->kernels[k].device);
-}
-
-PROF__FN uint32_t prof__has(const prof_event *e) { return e->extra ? e->extra->has : 0; }
-
-PROF__FN int32_t prof__node_id(const prof_event *e) {
-    return prof__has(e) & PROF_HAS_NODE_ID ? e->extra->node_id : -1;
-}
-
-PROF__FN bool prof__in_tree(const prof_event *e) {
-    return e->device_type == PROF_DEVICE_CPU && !(e->flags & PROF_EVENT_ASYNC);
 }
 
 typedef struct prof__linker {
@@ -6277,14 +6306,6 @@ PROF__FN void prof__merge_duplicates(struct prof_trace *s, char *scratch) {
 }
 
 /* ---- amounts, children included ---- */
-
-PROF__FN int64_t prof__elapsed(const prof_event *e) {
-    return PROF__MINUS(e->end_ns, e->start_ns);
-}
-
-PROF__FN int64_t prof__cpu_ns(const prof_event *e) {
-    return e->device_type == PROF_DEVICE_CPU ? prof__elapsed(e) : 0;
-}
 
 /* Device time of an event without its children. */
 PROF__FN int64_t prof__launched_ns(const struct prof_trace *s, uint32_t i) {
@@ -6904,6 +6925,8 @@ PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *d
     return PROF_OK;
 }
 
+#endif
+
 /* ---- a session's events ---- */
 
 /* Lays out what the analysis makes of the records; false: it does not fit, which only "(lost)"
@@ -6918,6 +6941,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     p += n * sizeof *s->events;
     s->moments = (prof__moment *)(void *)p;
     p += prof__align(s->moment_count * sizeof *s->moments);
+#if !PROF__BARE
     s->step_list = (prof__step *)(void *)p;
     p += prof__align(s->step_count * sizeof *s->step_list);
     s->details = p;
@@ -6932,6 +6956,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
         s->kernels = (prof__kernel *)(void *)p;
         p += s->kernel_max * sizeof *s->kernels;
     }
+#endif
     s->scratch = p;
     n *= prof__slot_share() - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
     if (p <= prof__arena.high && (size_t)(prof__arena.high - p) >= n) return true;
@@ -6944,10 +6969,11 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
 }
 
 #if PROF__BARE
-#  define prof__memory_charge(s) ((void)0)
-#  define prof__stacks_set(s) ((void)0)
+#  define prof__devices_late(s) ((void)(s))
 #  define prof__flows_match(s) ((void)0)
 #  define prof__made_close(s) ((void)0)
+#  define prof__analyse_outside(s) ((void)0)
+#  define prof__merge_all_duplicates(s) ((void)0)
 #else
 /* ---- memory: each free finds its allocation, and zones are charged ---- */
 
@@ -7229,7 +7255,6 @@ PROF__FN void prof__made_close(struct prof_trace *s) {
     s->made_count = made;
     s->event_count -= gap;
 }
-#endif
 
 /* The events that were handed in, behind the recorded ones and before the steps; then all in order,
    in one tree. */
@@ -7249,9 +7274,13 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     prof__stacks_set(s);
 }
 
-#if PROF__BARE
-#  define prof__devices_late(s) ((void)(s))
-#else
+/* desc.merge_duplicates, where there was nothing from outside. */
+PROF__FN void prof__merge_all_duplicates(struct prof_trace *s) {
+    if (!s->merge || s->outside_count) return;
+    prof__merge_duplicates(s, s->scratch);
+    prof__set_depths(s);
+}
+
 /* Why a device has not recorded all there was in this trace; NULL: it has, or was not asked. */
 PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
     const prof_device_desc *d = &prof__devices[i].desc;
@@ -7288,7 +7317,7 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
     if (!prof__analysis_open(s)) return;
     s->step_count = 0;
     prof__details_open(s->details);
-    memset(s->async_index, 0, s->async_count * 2 * sizeof *s->async_index);
+    if (!PROF__BARE) memset(s->async_index, 0, s->async_count * 2 * sizeof *s->async_index);
     memset(&tree, 0, sizeof tree);
     for (prof__row *row = s->rows; row; row = row->next)
         disorder = prof__build_row(s, row, &tree, &moments) || disorder;
@@ -7297,10 +7326,7 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
     else if ((s->row_count > 1 || disorder) && !prof__events_in_order(s->events, s->event_count))
         prof__events_sort(s->events, s->event_count, s->scratch);
     prof__flows_match(s);
-    if (s->merge && !s->outside_count) {
-        prof__merge_duplicates(s, s->scratch);
-        prof__set_depths(s);
-    }
+    prof__merge_all_duplicates(s);
 }
 
 PROF_API PROF__QUIET const prof_event *prof_events(const prof_trace *trace, size_t *count) {
@@ -7331,7 +7357,7 @@ PROF_API PROF__QUIET prof_event_totals prof_event_total(const prof_trace *trace,
     if (!prof__valid(trace) || !event) return t;
     t.cpu_time_total_ns = prof__cpu_ns(event);
     t.self_cpu_time_total_ns = event->self_cpu_time_total_ns;
-    if (trace->side) {
+    if (prof__side_of(trace)) {
         const prof__side *side = trace->side + (event - trace->events);
         bool own = prof__in_tree(event);
         t.device_time_total_ns = t.self_device_time_total_ns = side->device_ns;
@@ -7355,7 +7381,7 @@ PROF_API PROF__QUIET size_t prof_event_kernels(const prof_trace *trace, const pr
                                                prof_kernel *kernels, size_t max) {
     size_t n = 0;
     uint32_t at;
-    if (!prof__valid(trace) || !event || !trace->side) return 0;
+    if (!prof__valid(trace) || !event || !prof__side_of(trace)) return 0;
     at = trace->side[event - trace->events].first_kernel;
     for (; at != PROF_NONE; at = trace->kernels[at].next, n++) {
         if (!kernels || n >= max) continue;
@@ -7397,7 +7423,7 @@ PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
     g->max = prof__groups_max(s);
     g->places = 2 * g->max + 1;
     g->rows = (prof__group *)(void *)s->scratch;
-    g->wide = s->side ? (prof__group_wide *)(void *)(g->rows + g->max) : NULL;
+    g->wide = prof__side_of(s) ? (prof__group_wide *)(void *)(g->rows + g->max) : NULL;
     g->row_of_site =
         g->wide ? (uint32_t *)(void *)(g->wide + g->max) : (uint32_t *)(void *)(g->rows + g->max);
     g->index = g->row_of_site + sites;
@@ -7417,7 +7443,8 @@ PROF__FN bool prof__same_kind(const prof_event *a, const prof_event *b) {
 }
 
 PROF__FN const char *prof__overload(const prof_event *e) {
-    return e->extra && e->extra->overload_name ? e->extra->overload_name : "";
+    const prof_extra *x = prof__extra_of(e);
+    return x && x->overload_name ? x->overload_name : "";
 }
 
 PROF__FN uint32_t prof__hash_more(uint32_t h, const char *s) {
@@ -7442,11 +7469,12 @@ PROF__FN uint32_t prof__hash_shapes(uint32_t h, const prof_extra *x) {
 }
 
 PROF__FN uint32_t prof__stack_part(const prof__groups *g, const prof_event *e) {
-    return e->extra ? PROF__MIN(e->extra->stack_count, g->by.group_by_stack_n) : 0;
+    const prof_extra *x = prof__extra_of(e);
+    return x ? PROF__MIN(x->stack_count, g->by.group_by_stack_n) : 0;
 }
 
 PROF__FN uint32_t prof__group_hash(const prof__groups *g, const prof_event *e) {
-    const prof_extra *x = e->extra;
+    const prof_extra *x = prof__extra_of(e);
     uint32_t h = prof__hash_more(2166136261u ^ prof__kind(e), e->name);
     if (g->by.group_by_overload_name) h = prof__hash_more(h, prof__overload(e));
     if (!x) return h;
@@ -7478,7 +7506,8 @@ PROF__FN bool prof__same_group(const prof__groups *g, const prof_event *a, const
     if (!prof__same_kind(a, b) || strcmp(a->name, b->name) != 0) return false;
     if (g->by.group_by_overload_name && strcmp(prof__overload(a), prof__overload(b)) != 0)
         return false;
-    if (g->by.group_by_input_shapes && !prof__same_shapes(a->extra, b->extra)) return false;
+    if (g->by.group_by_input_shapes && !prof__same_shapes(prof__extra_of(a), prof__extra_of(b)))
+        return false;
     if (n != prof__stack_part(g, b)) return false;
     for (uint32_t i = 0; i < n; i++)
         if (strcmp(prof__text(a->extra->stack[i]), prof__text(b->extra->stack[i])) != 0)
@@ -7523,10 +7552,10 @@ PROF__FN uint32_t prof__group_recent(prof__groups *g, uint32_t i) {
     return g->recent[at].row;
 }
 
-PROF__INLINE uint32_t prof__group_of(prof__groups *g, uint32_t i) {
+PROF__EAGER uint32_t prof__group_of(prof__groups *g, uint32_t i) {
     const prof_event *e = g->s->events + i;
     uint32_t *row;
-    if (!e->site || e->extra || (e->flags & ~PROF_EVENT_UNFINISHED))
+    if (!e->site || prof__extra_of(e) || (e->flags & ~PROF_EVENT_UNFINISHED))
         return prof__group_recent(g, i);
     row = g->row_of_site + prof__site_dense(e->site);
     if (PROF__UNLIKELY(!*row)) *row = prof__group_find(g, i) + 1;
@@ -7550,7 +7579,7 @@ PROF__INLINE void prof__group_add_wide(prof__group_wide *w, prof__group_wide *up
     up->self_device_bytes = PROF__MINUS(up->self_device_bytes, side->device_bytes);
 }
 
-PROF__INLINE void prof__group_add(prof__group *r, const prof_event *e) {
+PROF__EAGER void prof__group_add(prof__group *r, const prof_event *e) {
     int64_t ns = prof__cpu_ns(e);
     r->count++;
     r->cpu_ns = PROF__PLUS(r->cpu_ns, ns);
@@ -7581,7 +7610,7 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
         const prof_event *e = trace->events + i;
         uint32_t row = prof__group_of(g, i);
         prof__group_add(g->rows + row, e);
-        if (!g->wide) continue;
+        if (PROF__BARE || !g->wide) continue;
         rows[i] = row;
         prof__group_add_wide(g->wide + row,
                              e->parent == PROF_NONE ? NULL : g->wide + rows[e->parent], e,
@@ -7592,7 +7621,7 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
 
 /* An average of nothing yet, with what it takes from an event. */
 PROF__FN prof_average prof__average_of(const prof_event *e, uint32_t number) {
-    const prof_extra *x = e->extra;
+    const prof_extra *x = prof__extra_of(e);
     prof_average a;
     memset(&a, 0, sizeof a);
     a.key = e->name;
@@ -7620,7 +7649,7 @@ PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const pr
     a->self_cpu_time_total_ns = r->self_cpu_ns;
     a->min_ns = r->count ? r->min_ns : 0;
     a->max_ns = r->count ? r->max_ns : 0;
-    if (!w) return;
+    if (PROF__BARE || !w) return;
     a->device_time_total_ns = w->device_ns;
     a->self_device_time_total_ns = w->self_device_ns;
     a->cpu_memory_usage = w->cpu_bytes;
@@ -7667,7 +7696,7 @@ PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
     sum.max_ns = INT64_MIN;
     for (size_t i = 0; i < n; i++) {
         prof__group_add(&sum, e + i);
-        if (trace->side)
+        if (prof__side_of(trace))
             prof__group_add_wide(&wide, e[i].parent == PROF_NONE ? NULL : &wide, e + i,
                                  trace->side + i);
     }
@@ -7681,6 +7710,8 @@ PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
 }
 
 /* ---- @FLOPS: how much an op computes, by its inputs' shapes ---- */
+
+#if !PROF__BARE
 
 /* Sums and products that stop at the largest number. */
 PROF__FN uint64_t prof__mul(uint64_t a, uint64_t b) {
@@ -7914,6 +7945,7 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
     op.swapped = (f->flags & PROF__SWAPPED) != 0;
     return backward ? f->backward(&op) : f->forward(&op);
 }
+#endif
 
 /* ---- @TABLE: EventList.table(), as text, CSV and JSON ---- */
 
@@ -7962,7 +7994,7 @@ PROF__FN prof_average prof__table_row(const prof__table *t, uint32_t i) {
     r.self_cpu_memory_usage = n.self_cpu_memory_usage;
     r.device_memory_usage = n.device_memory_usage;
     r.self_device_memory_usage = n.self_device_memory_usage;
-    r.flops = e->extra ? e->extra->flops : 0;
+    r.flops = prof__extra_of(e) ? e->extra->flops : 0;
     return r;
 }
 
@@ -8247,6 +8279,7 @@ PROF__FN void prof__table_times(prof__table *t, const prof_average *r) {
     prof__table_time(t, PROF__COL_P90, r->p90_ns);
     prof__table_time(t, PROF__COL_P99, r->p99_ns);
     prof__table_time(t, PROF__COL_MAX, r->max_ns);
+    if (PROF__BARE) return;
     prof__table_time(t, PROF__COL_SELF_DEVICE, r->self_device_time_total_ns);
     prof__table_share(t, PROF__COL_SELF_DEVICE_SHARE, r->self_device_time_total_ns,
                       t->self_device_ns);
@@ -8254,21 +8287,30 @@ PROF__FN void prof__table_times(prof__table *t, const prof_average *r) {
     prof__table_mean(t, PROF__COL_DEVICE_MEAN, r->device_time_total_ns, r->count);
 }
 
-PROF__FN void prof__table_line(prof__table *t, const prof_average *r) {
-    prof__table_name(t, PROF__COL_NAME, r->key);
-    prof__table_name(t, PROF__COL_OVERLOAD, prof__text(r->overload_name));
-    prof__table_times(t, r);
+PROF__FN void prof__table_memories(prof__table *t, const prof_average *r) {
     prof__table_memory(t, PROF__COL_CPU_MEMORY, r->cpu_memory_usage);
     prof__table_memory(t, PROF__COL_SELF_CPU_MEMORY, r->self_cpu_memory_usage);
     prof__table_memory(t, PROF__COL_DEVICE_MEMORY, r->device_memory_usage);
     prof__table_memory(t, PROF__COL_SELF_DEVICE_MEMORY, r->self_device_memory_usage);
-    prof__table_integer(t, PROF__COL_COUNT, (int64_t)r->count);
+}
+
+/* What a freestanding trace has nothing of. */
+PROF__FN void prof__table_wide(prof__table *t, const prof_average *r) {
     prof__table_integer(t, PROF__COL_NODE, r->node_id);
     prof__table_shapes(t, r);
     prof__table_flops(t, r->flops);
     prof__table_path(t, prof__text(r->stack_count ? r->stack[0] : NULL));
+}
+
+PROF__FN void prof__table_line(prof__table *t, const prof_average *r) {
+    prof__table_name(t, PROF__COL_NAME, r->key);
+    if (!PROF__BARE) prof__table_name(t, PROF__COL_OVERLOAD, prof__text(r->overload_name));
+    prof__table_times(t, r);
+    if (!PROF__BARE) prof__table_memories(t, r);
+    prof__table_integer(t, PROF__COL_COUNT, (int64_t)r->count);
+    if (!PROF__BARE) prof__table_wide(t, r);
     prof__out_text(&t->out, "\n");
-    if (t->width[PROF__COL_SOURCE]) prof__table_stack(t, r);
+    if (!PROF__BARE && t->width[PROF__COL_SOURCE]) prof__table_stack(t, r);
 }
 
 PROF__FN void prof__table_rule(prof__table *t) {
@@ -8338,77 +8380,58 @@ PROF__FN void prof__table_head(prof__table *t) {
     prof__table_rule(t);
 }
 
-/* The counts that are not zero, each with what to do about it. */
-typedef struct prof__note { const char *key, *text; uint64_t count; } prof__note;
-#define PROF__NOTES 29
+/* The counts of prof_stats that matter when they are not zero, each with what to do about it. */
+typedef struct prof__note { const char *key, *text; size_t at; } prof__note;
+#define PROF__NOTE(count, text) { #count, text, offsetof(prof_stats, count) }
+static const prof__note prof__notes[] = {
+    PROF__NOTE(dropped_full, "Dropped, the arena was full (give prof_desc.memory more)"),
+    PROF__NOTE(dropped_deep, "Dropped, deeper than prof_desc.max_depth"),
+    PROF__NOTE(dropped_threads, "Dropped, more threads at once than prof_desc.max_threads"),
+    PROF__NOTE(dropped_sites, "Dropped, more names than PROF_MAX_SITES or prof_desc.max_sites"),
+#if !PROF__BARE
+    PROF__NOTE(dropped_busy, "Dropped, in signal handlers that interrupted the profiler"),
+#endif
+    PROF__NOTE(unbalanced, "Ends without a begin, ignored"),
+    PROF__NOTE(healed, "Zones left open when an outer one ended, ended with it"),
+    PROF__NOTE(cut, "Ends of zones begun before the session, ignored"),
+    PROF__NOTE(unfinished, "Zones still open when their thread or the session ended, ended there"),
+#if !PROF__BARE
+    PROF__NOTE(names_cut, "Names shortened to 4095 bytes"),
+#endif
+    PROF__NOTE(clock_steps, "Times the clock went back"),
+    PROF__NOTE(lost, "Records that signal handlers displaced, lost or shown as (lost)"),
+#if !PROF__BARE
+    PROF__NOTE(rejected, "Events left out, their end was before their start"),
+    PROF__NOTE(duplicates, "Events merged into a parent of the same name"),
+    PROF__NOTE(overlaps, "Events that overlap another only partly (self times may be negative)"),
+    PROF__NOTE(no_forward, "Backward events without a forward thread: no stack"),
+    PROF__NOTE(unlinked, "Device events whose launch is not in the trace"),
+#endif
+    PROF__NOTE(overwritten, "Zones that the ring no longer holds (give prof_desc.memory more)"),
+#if !PROF__BARE
+    PROF__NOTE(stalls, "Times all chunks of a thread were full (call prof_flush more often)"),
+#endif
+    PROF__NOTE(stream_failures, "Times the stream's sink failed"),
+#if !PROF__BARE
+    PROF__NOTE(details_cut, "Inputs, texts and arguments of zones that were too many or too long"),
+#endif
+    PROF__NOTE(not_kept, "Moments, counters and names beyond a thread's rows, not kept"),
+#if !PROF__BARE
+    PROF__NOTE(memory_unknown, "Frees of memory that was not allocated in this trace"),
+    PROF__NOTE(memory_twice, "Frees of memory that had been freed"),
+    PROF__NOTE(memory_missed, "Allocations where one stood whose free was not seen"),
+    PROF__NOTE(memory_refused, "Allocations of more than 2^63 - 1 bytes, left out"),
+    PROF__NOTE(async_open, "Async ranges that never ended, left out"),
+    PROF__NOTE(async_twice, "Ends of async ranges that had ended, ignored"),
+    PROF__NOTE(schedule_errors, "Steps whose action lost a window or was none (see prof_schedule)"),
+#endif
+};
+#define PROF__NOTES (sizeof prof__notes / sizeof *prof__notes)
 
-PROF__FN void prof__notes(const prof_trace *trace, prof__note *n) {
-    static const char *const texts[PROF__NOTES][2] = {
-        { "dropped_full", "Dropped, the arena was full (give prof_desc.memory more)" },
-        { "dropped_deep", "Dropped, deeper than prof_desc.max_depth" },
-        { "dropped_threads", "Dropped, more threads at once than prof_desc.max_threads" },
-        { "dropped_sites", "Dropped, more names than PROF_MAX_SITES or prof_desc.max_sites" },
-        { "dropped_busy", "Dropped, in signal handlers that interrupted the profiler" },
-        { "unbalanced", "Ends without a begin, ignored" },
-        { "healed", "Zones left open when an outer one ended, ended with it" },
-        { "cut", "Ends of zones begun before the session, ignored" },
-        { "unfinished", "Zones still open when their thread or the session ended, ended there" },
-        { "names_cut", "Names shortened to 4095 bytes" },
-        { "clock_steps", "Times the clock went back" },
-        { "lost", "Records that signal handlers displaced, lost or shown as (lost)" },
-        { "rejected", "Events left out, their end was before their start" },
-        { "duplicates", "Events merged into a parent of the same name" },
-        { "overlaps", "Events that overlap another only partly (self times may be negative)" },
-        { "no_forward", "Backward events without a forward thread: no stack" },
-        { "unlinked", "Device events whose launch is not in the trace" },
-        { "overwritten", "Zones that the ring no longer holds (give prof_desc.memory more)" },
-        { "stalls", "Times all chunks of a thread were full (call prof_flush more often)" },
-        { "stream_failures", "Times the stream's sink failed" },
-        { "details_cut", "Inputs, texts and arguments of zones that were too many or too long" },
-        { "not_kept", "Moments, counters and names beyond a thread's rows, not kept" },
-        { "memory_unknown", "Frees of memory that was not allocated in this trace" },
-        { "memory_twice", "Frees of memory that had been freed" },
-        { "memory_missed", "Allocations where one stood whose free was not seen" },
-        { "memory_refused", "Allocations of more than 2^63 - 1 bytes, left out" },
-        { "async_open", "Async ranges that never ended, left out" },
-        { "async_twice", "Ends of async ranges that had ended, ignored" },
-        { "schedule_errors", "Steps whose action lost a window or was none (see prof_schedule)" } };
-    prof_stats s = prof_trace_stats(trace);
-    uint64_t counts[PROF__NOTES];
-    counts[0] = s.dropped_full;
-    counts[1] = s.dropped_deep;
-    counts[2] = s.dropped_threads;
-    counts[3] = s.dropped_sites;
-    counts[4] = s.dropped_busy;
-    counts[5] = s.unbalanced;
-    counts[6] = s.healed;
-    counts[7] = s.cut;
-    counts[8] = s.unfinished;
-    counts[9] = s.names_cut;
-    counts[10] = s.clock_steps;
-    counts[11] = s.lost;
-    counts[12] = s.rejected;
-    counts[13] = s.duplicates;
-    counts[14] = s.overlaps;
-    counts[15] = s.no_forward;
-    counts[16] = s.unlinked;
-    counts[17] = s.overwritten;
-    counts[18] = s.stalls;
-    counts[19] = s.stream_failures;
-    counts[20] = s.details_cut;
-    counts[21] = s.not_kept;
-    counts[22] = s.memory_unknown;
-    counts[23] = s.memory_twice;
-    counts[24] = s.memory_missed;
-    counts[25] = s.memory_refused;
-    counts[26] = s.async_open;
-    counts[27] = s.async_twice;
-    counts[28] = s.schedule_errors;
-    for (int i = 0; i < PROF__NOTES; i++) {
-        n[i].key = texts[i][0];
-        n[i].text = texts[i][1];
-        n[i].count = counts[i];
-    }
+PROF__FN uint64_t prof__note_count(const prof_stats *s, size_t note) {
+    uint64_t n;
+    memcpy(&n, (const char *)s + prof__notes[note].at, sizeof n);
+    return n;
 }
 
 PROF__FN void prof__table_sum(prof__table *t, const char *device, int64_t ns) {
@@ -8440,7 +8463,7 @@ PROF__FN void prof__table_devices(prof__table *t) {
 #endif
 
 PROF__FN void prof__table_foot(prof__table *t) {
-    prof__note notes[PROF__NOTES];
+    prof_stats stats;
     if (t->count) {
         prof__table_rule(t);
         prof__table_sum(t, "CPU", t->self_cpu_ns);
@@ -8448,12 +8471,12 @@ PROF__FN void prof__table_foot(prof__table *t) {
             prof__table_sum(t, t->view.device_name, t->self_device_ns);
     }
     if (!t->trace || t->desc->hide_notes) return;
-    prof__notes(t->trace, notes);
-    for (int i = 0; i < PROF__NOTES; i++) {
-        if (!notes[i].count) continue;
-        prof__out_text(&t->out, notes[i].text);
+    stats = prof_trace_stats(t->trace);
+    for (size_t i = 0; i < PROF__NOTES; i++) {
+        if (!prof__note_count(&stats, i)) continue;
+        prof__out_text(&t->out, prof__notes[i].text);
         prof__out_text(&t->out, ": ");
-        prof__out_u64(&t->out, notes[i].count);
+        prof__out_u64(&t->out, prof__note_count(&stats, i));
         prof__out_text(&t->out, "\n");
     }
     prof__table_devices(t);
@@ -8465,45 +8488,34 @@ PROF__FN void prof__table_widen(prof__table *t, int column, size_t width) {
     if (width > t->width[column]) t->width[column] = width;
 }
 
-PROF__FN void prof__table_measure_row(prof__table *t, const prof_average *r) {
+/* The columns that only some traces have. */
+PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
     bool device = r->device_type != PROF_DEVICE_CPU;
-    prof__table_widen(t, PROF__COL_NAME, prof__text_width(r->key) + 4);
     if (r->overload_name && *r->overload_name) t->width[PROF__COL_OVERLOAD] = 1;
     if (r->self_device_time_total_ns > 0 && t->view.device_name)
         t->width[PROF__COL_SELF_DEVICE] = PROF__COLUMN;
     if (r->self_device_memory_usage > 0 && t->view.device_name && t->view.profile_memory)
         t->width[PROF__COL_DEVICE_MEMORY] = PROF__COLUMN;
     if (r->node_id != -1) t->width[PROF__COL_NODE] = PROF__COLUMN;
-    for (int i = PROF__COL_P50; i <= PROF__COL_MAX; i++)
-        if (r->p99_ns) t->width[i] = PROF__COLUMN;
     prof__table_widen(t, PROF__COL_SHAPES, prof__shapes_text(r, &t->out, 0));
     if (r->input_count && r->input_count != PROF_NONE) t->width[PROF__COL_FLOPS] = 1;
     for (uint32_t i = 0; i < r->stack_count; i++)
         prof__table_widen(t, PROF__COL_SOURCE, prof__text_width(prof__text(r->stack[i])) + 4);
     if (r->flops > 0 && (!t->least_flops || r->flops < t->least_flops)) t->least_flops = r->flops;
-    t->self_cpu_ns = PROF__PLUS(t->self_cpu_ns, r->self_cpu_time_total_ns);
     if (device ? !r->is_user_annotation : r->is_legacy)
         t->self_device_ns = PROF__PLUS(t->self_device_ns, r->self_device_time_total_ns);
 }
 
-PROF__FN void prof__table_measure(prof__table *t) {
+/* The widths of those columns, once all rows are measured. */
+PROF__FN void prof__table_widths_wide(prof__table *t) {
     const prof_table_desc *d = t->desc;
-    bool shapes;
-    for (uint32_t i = 0; i < t->count; i++) {
-        prof_average r = prof__table_row(t, i);
-        prof__table_measure_row(t, &r);
-    }
-    shapes = t->width[PROF__COL_FLOPS] != 0;   /* set above: some row has inputs */
-    t->width[PROF__COL_NAME] = PROF__MIN(t->width[PROF__COL_NAME],
-                                         prof__table_limit(d->max_name_column_width, 55));
+    bool shapes = t->width[PROF__COL_FLOPS] != 0;   /* set above: some row has inputs */
     if (t->width[PROF__COL_OVERLOAD]) t->width[PROF__COL_OVERLOAD] = t->width[PROF__COL_NAME];
-    for (int i = PROF__COL_SELF_CPU_SHARE; i <= PROF__COL_CPU_MEAN; i++) t->width[i] = PROF__COLUMN;
     for (int i = PROF__COL_SELF_DEVICE; i <= PROF__COL_DEVICE_MEAN; i++)
         t->width[i] = t->width[PROF__COL_SELF_DEVICE];
     if (t->view.profile_memory)
         t->width[PROF__COL_CPU_MEMORY] = t->width[PROF__COL_SELF_CPU_MEMORY] = PROF__COLUMN;
     t->width[PROF__COL_SELF_DEVICE_MEMORY] = t->width[PROF__COL_DEVICE_MEMORY];
-    t->width[PROF__COL_COUNT] = PROF__COLUMN;
     t->width[PROF__COL_SHAPES] =
         shapes ? PROF__MIN(t->width[PROF__COL_SHAPES] + 4,
                            prof__table_limit(d->max_shapes_column_width, 80)) : 0;
@@ -8511,6 +8523,22 @@ PROF__FN void prof__table_measure(prof__table *t) {
                                            prof__table_limit(d->max_src_column_width, 75));
     t->width[PROF__COL_FLOPS] = t->view.with_flops && t->least_flops ? PROF__COLUMN : 0;
     t->flops_power = prof__flops_power(t->least_flops);
+}
+
+PROF__FN void prof__table_measure(prof__table *t) {
+    size_t most = prof__table_limit(t->desc->max_name_column_width, 55);
+    for (uint32_t i = 0; i < t->count; i++) {
+        prof_average r = prof__table_row(t, i);
+        prof__table_widen(t, PROF__COL_NAME, prof__text_width(r.key) + 4);
+        for (int j = PROF__COL_P50; j <= PROF__COL_MAX; j++)
+            if (r.p99_ns) t->width[j] = PROF__COLUMN;
+        t->self_cpu_ns = PROF__PLUS(t->self_cpu_ns, r.self_cpu_time_total_ns);
+        if (!PROF__BARE) prof__table_measure_wide(t, &r);
+    }
+    t->width[PROF__COL_NAME] = PROF__MIN(t->width[PROF__COL_NAME], most);
+    for (int i = PROF__COL_SELF_CPU_SHARE; i <= PROF__COL_CPU_MEAN; i++) t->width[i] = PROF__COLUMN;
+    t->width[PROF__COL_COUNT] = PROF__COLUMN;
+    if (!PROF__BARE) prof__table_widths_wide(t);
 }
 
 /* ---- the whole ---- */
@@ -8621,13 +8649,14 @@ PROF__FN void prof__json_row(prof__out *o, const prof_average *r, bool first, in
 
 PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
     uint32_t left = t->desc->row_limit ? t->desc->row_limit : 100;
-    int fields = prof__row_field_count(t);
+    int fields = PROF__BARE ? 0 : prof__row_field_count(t);
     bool first = true;
     for (uint32_t i = 0; i < t->count && left; i++) {
         prof_average r = prof__table_row(t, t->row = order ? order[i] : i);
         if (t->desc->top_level_events_only && r.parent != PROF_NONE) continue;
         if (left != UINT32_MAX) left--;
-        if (t->desc->format == PROF_FORMAT_JSON) prof__json_row(&t->out, &r, first, fields);
+        if (PROF__BARE) prof__table_line(t, &r);
+        else if (t->desc->format == PROF_FORMAT_JSON) prof__json_row(&t->out, &r, first, fields);
         else if (t->desc->format == PROF_FORMAT_CSV) prof__csv_row(&t->out, &r, fields);
         else prof__table_line(t, &r);
         first = false;
@@ -8635,7 +8664,7 @@ PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
 }
 
 PROF__FN void prof__table_write(prof__table *t, const uint32_t *order) {
-    if (t->desc->format == PROF_FORMAT_TEXT) {
+    if (PROF__BARE || t->desc->format == PROF_FORMAT_TEXT) {
         prof__table_measure(t);
         if (t->count) prof__table_head(t);   /* PyTorch's table of nothing is "" */
         prof__table_rows(t, order);
@@ -8654,13 +8683,21 @@ PROF__FN void prof__table_open(prof__table *t, const prof_table_desc *desc, prof
     t->desc = desc;
 }
 
+PROF__FN prof_result prof__table_check(const prof_table_desc *desc, prof_sink out) {
+    if (!out.write) return PROF_ERROR_INVALID;
+    return PROF__BARE && desc && desc->format != PROF_FORMAT_TEXT ? PROF_ERROR_UNSUPPORTED
+                                                                 : PROF_OK;
+}
+
 PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
                                                   const prof_table_desc *desc, prof_sink out) {
     static const prof_averages_desc plain = { false, false, 0 };
     prof_table_desc usual;
     prof__table t;
     prof__groups g;
-    if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
+    prof_result result = prof__table_check(desc, out);
+    if (!prof__valid(trace)) return PROF_ERROR_INVALID;
+    if (result != PROF_OK) return result;
     memset(&usual, 0, sizeof usual);
     usual.averages = &plain;
     usual.sort_by = PROF_METRIC_SELF_CPU_TIME_TOTAL;
@@ -8690,7 +8727,9 @@ PROF_API PROF__QUIET prof_result prof_write_rows(prof_average *rows, size_t coun
                                                  prof_sink out) {
     prof_table_desc usual;
     prof__table t;
-    if ((count && !rows) || count >= UINT32_MAX || !out.write) return PROF_ERROR_INVALID;
+    prof_result result = prof__table_check(desc, out);
+    if ((count && !rows) || count >= UINT32_MAX) return PROF_ERROR_INVALID;
+    if (result != PROF_OK) return result;
     memset(&usual, 0, sizeof usual);
     usual.sort_by = PROF_METRIC_SELF_CPU_TIME_TOTAL;
     prof__table_open(&t, desc ? desc : &usual, out);
@@ -8749,7 +8788,9 @@ PROF__FN size_t prof__canonical_frame(const char **s) {
     n = strlen(p);
     while (n && prof__is_space(p[n - 1])) n--;
     *s = p;
-    return strspn(p, "^") >= n ? 0 : n;
+    for (size_t i = 0; i < n; i++)
+        if (p[i] != '^') return n;
+    return 0;
 }
 
 PROF_API PROF__QUIET prof_result prof_write_canonical(const prof_trace *trace, prof_sink out) {
@@ -8824,14 +8865,14 @@ PROF__FN void prof__chrome_place(prof__place *place, const struct prof_trace *s,
     place->thread = thread;
 }
 
-PROF__INLINE void prof__chrome_where(prof__out *o, const prof__place *place, int64_t ns) {
+PROF__EAGER void prof__chrome_where(prof__out *o, const prof__place *place, int64_t ns) {
     prof__out_room(o, 128);
     memcpy(o->p, place->text,
            sizeof place->text); /* all of it: a copy of known size is the fastest */
     o->p = prof__text_us(o->p + place->length, (uint64_t)ns);
 }
 
-PROF__INLINE void prof__chrome_zone(prof__out *o, const prof__place *place, const char *name,
+PROF__EAGER void prof__chrome_zone(prof__out *o, const prof__place *place, const char *name,
                                     int64_t start_ns, int64_t end_ns, uint32_t flags) {
     prof__out_room(o, 64);
     o->p = PROF__LITERAL(o->p, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"");
@@ -9507,14 +9548,13 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
 
 /* What was dropped or mended. */
 PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
-    prof__note notes[PROF__NOTES];
-    prof__notes(s, notes);
-    for (int i = 0; i < PROF__NOTES; i++) {
-        if (!notes[i].count) continue;
+    prof_stats stats = prof_trace_stats(s);
+    for (size_t i = 0; i < PROF__NOTES; i++) {
+        if (!prof__note_count(&stats, i)) continue;
         prof__out_text(o, ",\"");
-        prof__out_text(o, notes[i].key);
+        prof__out_text(o, prof__notes[i].key);
         prof__out_text(o, "\":");
-        prof__out_u64(o, notes[i].count);
+        prof__out_u64(o, prof__note_count(&stats, i));
     }
 }
 
