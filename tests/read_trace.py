@@ -22,7 +22,26 @@ def load(path):
     with (gzip.open if path.endswith(".gz") else open)(path, "rt", errors="replace") as file:
         trace = json.load(file, parse_float=Decimal)
     events = trace.get("traceEvents", []) if isinstance(trace, dict) else trace
-    return [e for e in events if isinstance(e, dict) and e.get("ph") == "X"]
+    return complete([e for e in events if isinstance(e, dict)])
+
+
+def complete(events):
+    """The complete events; begins and ends are made such."""
+    whole, begun, last = [], collections.defaultdict(list), 0
+    for e in events:
+        phase, pid = e.get("ph"), str(e.get("pid"))
+        key = (pid, str(e.get("tid"))) if phase in ("B", "E") else \
+            (pid, e.get("cat"), str(e.get("id", e.get("id2"))), "range")
+        last = max(last, ns(e.get("ts", 0)) + ns(e.get("dur", 0)))
+        if phase == "X":
+            whole.append(e)
+        elif phase in ("B", "b"):
+            begun[key].append({**e, "ph": "X", "range": phase == "b"})
+        elif phase in ("E", "e") and begun[key]:
+            e = {**begun[key].pop(), "end": ns(e["ts"])}
+            whole.append({**e, "dur": Decimal(e["end"] - ns(e["ts"])) / 1000})
+    left = [e for events in begun.values() for e in events]
+    return whole + [{**e, "dur": Decimal(last - ns(e["ts"])) / 1000} for e in left]
 
 
 def ns(value):
@@ -35,7 +54,8 @@ def nest(calls):
     """Sets parent and self of each: PyTorch's rule, and half-open intervals."""
     threads = collections.defaultdict(list)
     for call in calls:
-        threads[call["thread"]].append(call)
+        if not call["range"]:
+            threads[call["thread"]].append(call)
     for members in threads.values():
         stack = []
         for call in sorted(members, key=lambda c: (c["start"], -c["end"])):
@@ -72,7 +92,8 @@ def rows_of(events):
         call = {"name": e.get("name", ""), "thread": (str(e.get("pid", 0)), str(e.get("tid", 0))),
                 "start": start, "end": start + ns(e.get("dur", 0)), "self": ns(e.get("dur", 0)),
                 "parent": None, "device": 0, "runtime": category in RUNTIME,
-                "annotation": category == "user_annotation"}
+                "annotation": category == "user_annotation", "range": e.get("range", False)}
+        call["self"] *= not call["range"]
         calls.append(call)
         args = e.get("args") or {}
         if call["runtime"]:

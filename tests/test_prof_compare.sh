@@ -120,7 +120,18 @@ sed 's/"dur":40.128/"dur":44.000/' "$now" >"$out/slower.json"
 says diff_one_slower 'slower' 1 "$prof" diff --threshold 5 "$now" "$out/slower.json"
 says diff_one_slower_passes 'Total' 0 "$prof" diff --threshold 10 "$now" "$out/slower.json"
 says diff_faster_passes 'Total' 0 "$prof" diff --threshold 5 "$out/slower.json" "$now"
-says diff_swapped "are the two files swapped?" 0 "$prof" diff "$now" "$april"
+says diff_swapped "byte 434: recorded 62883054 s after $april: are the two swapped?" 2 \
+    "$prof" diff "$now" "$april"
+try diff_swapped_in_a_line test "$(wc -l <"$out/said")" = 1
+says diff_any_order 'Total of devices' 0 "$prof" diff --any-order "$now" "$april"
+says diff_two_devices 'Total of device 0 Tesla V100-SXM2-32GB -> NVIDIA H100 80GB HBM3' 0 \
+    "$prof" diff "$april" "$now"
+conv=sm80_xmma_fprop_implicit_gemm_tf32f32_f32
+gives diff_rates 2.3603 $conv 'new TFLOP/s' diff --rates --names old,new "$april" "$now"
+gives diff_rates_bytes 38.5101 $conv 'B GB/s' diff --rates "$april" "$now"
+gives diff_rates_share 0.4773 $conv 'B of peak FLOP/s %' diff --rates "$april" "$now"
+gives diff_rates_gone None $conv 'A TFLOP/s' diff --rates "$april" "$now"
+gives diff_rates_total 1.7143 'Total of devices' 'B TFLOP/s' diff --rates "$april" "$now"
 says diff_one_file 'diff takes two traces' 2 "$prof" diff "$now"
 says diff_bad_names 'takes two names' 2 "$prof" diff --names a "$now" "$now"
 says diff_missing 'No such file' 2 "$prof" diff "$now" "$out/none.json"

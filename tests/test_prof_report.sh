@@ -34,7 +34,7 @@ refuses() {   # NAME TEXT-IN-MESSAGE FILE: exit status 2 and one line, and nothi
 
 # ---- What the rows hold ----
 
-for file in tests/traces/kineto_*.json tests/traces/legacy_array.json; do
+for file in tests/traces/kineto_*.json tests/traces/legacy_array.json tests/traces/begin_end.json; do
     label=$(basename "$file" .json)
     try "report_$label" reads_alike "$label" "$file"
 done
@@ -190,4 +190,26 @@ says report_nan '4 NaN or infinite numbers, taken as absent' 0 \
 printf '[{"ph":"X","name":"\377","ts":1,"dur":1}]' >"$out/utf8.json"
 says report_utf8 '1 bytes that are not UTF-8' 0 "$prof" report "$out/utf8.json"
 gives report_duplicate 3.5 cpu_time_total --name twice tests/traces/defects.json
+says report_same_twice '1 keys that an event has twice' 0 "$prof" report tests/traces/defects.json
+sed 's/"dur": 3.5, "dur": 3.5/"dur": 3.5, "dur": 2.5/' tests/traces/defects.json >"$out/twice.json"
+says report_two_values 'byte 254: its key stands in this event twice, with another value' 2 \
+    "$prof" report "$out/twice.json"
+echo '[{"ph":"X","name":"a","ts":1,"dur":1,"args":{"correlation":1,"b":2,"correlation":2}}]' \
+    >"$out/twice.json"
+refuses report_two_correlations 'byte 81: its key stands in this event twice' "$out/twice.json"
+echo '{"baseTimeNanoseconds":5,"traceEvents":[],"baseTimeNanoseconds":6}' >"$out/twice.json"
+refuses report_two_bases 'byte 64: a second baseTimeNanoseconds' "$out/twice.json"
+echo '{"traceEvents":[],"traceEvents":[]}' >"$out/twice.json"
+refuses report_two_lists 'byte 32: a second traceEvents' "$out/twice.json"
+
+# ---- Begins and ends ----
+
+pairs=tests/traces/begin_end.json
+gives report_pairs 'never ends,outer,inner é "quoted",whole' key --category cpu_op "$pairs"
+gives report_pair_shapes '[[2, 3], [3, 4]]' input_shapes --group-by-input-shape --name outer "$pairs"
+gives report_ranges 18.0,38.5,29.0 cpu_time_total -s none --category async "$pairs"
+says report_no_end '1 begins without an end' 0 "$prof" report "$pairs"
+says report_no_begin '1 ends of nothing, left out' 0 "$prof" report "$pairs"
+says report_ranges_aside '1 begins' 0 "$prof" stacks -o "$out/pairs.folded" "$pairs"
+try report_pairs_stacks grep -qx 'outer;inner_é_"quoted";whole 1' "$out/pairs.folded"
 exit $failed

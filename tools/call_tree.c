@@ -89,7 +89,8 @@ static call *add_call(call_tree *tree, const trace_event *event) {
     GROW(tree->calls, tree->count, tree->capacity);
     call *new_call = &tree->calls[tree->count++];
     *new_call = (call){
-        .start_ns = event->ts_ns, .dur_ns = event->dur_ns, .self_ns = event->dur_ns,
+        .start_ns = event->ts_ns, .dur_ns = event->dur_ns,
+        .self_ns = event->is_async ? 0 : event->dur_ns, .is_async = event->is_async,
         .name = intern(&tree->names, event->name.data, event->name.size),
         .thread = tree_thread(tree, event), .parent = NO_CALL, .frame = NO_CALL,
         .kind = event->kind
@@ -156,6 +157,7 @@ static void enter(call_tree *tree, uint32_t number, open_calls *open) {
     call *c = &tree->calls[number];
     bool python = c->kind == TRACE_PYTHON;
     uint32_t *top = python ? &open->frame : &open->call;
+    if (c->is_async) return;
     leave_ended(tree, top, c->start_ns);
     if (*top != NO_CALL && end_of(&tree->calls[*top]) < end_of(c)) tree->overlaps++;
     while (*top != NO_CALL && end_of(&tree->calls[*top]) < end_of(c))

@@ -25,6 +25,7 @@ typedef struct call {
     uint32_t key;               /* the caller's own number; 0 at first */
     uint8_t kind;               /* trace_kind */
     bool is_child;              /* it has a parent that is not a Python function */
+    bool is_async;              /* beside what its thread does: no time of its own, no children */
     bool merged;                /* its parent's only child, of the same name: counts as that one */
 } call;
 

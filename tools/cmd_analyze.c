@@ -43,14 +43,6 @@ static char *cut_name(sheet *s, const char *name, int64_t limit) {
     return sheet_cell(s, "%.*s", (int)(p - name), name);
 }
 
-static char *share(sheet *s, double part, double whole) {
-    return whole > 0 ? sheet_cell(s, "%.4f", 100 * part / whole) : NULL;
-}
-
-static char *rate(sheet *s, double sum, int64_t ns, double scale) {
-    return sum > 0 && ns > 0 ? sheet_cell(s, "%.4f", sum / (double)ns * scale) : NULL;
-}
-
 /* One line: of a kernel, or of all of them. */
 static void add_line(sheet *s, const kernel_device *device, const char *name,
                      const kernel_row *row, int64_t name_limit) {
@@ -59,13 +51,12 @@ static void add_line(sheet *s, const kernel_device *device, const char *name,
     cell[DEVICE_NAME] = sheet_cell(s, "%s", device->name ? device->name : "");
     cell[NAME] = cut_name(s, name, name_limit);
     cell[COUNT] = sheet_cell(s, "%llu", (unsigned long long)row->count);
-    cell[TFLOP_S] = rate(s, row->flops, row->flops_ns, 1e-3);
-    cell[GB_S] = rate(s, row->bytes, row->bytes_ns, 1);
+    cell[TFLOP_S] = kernel_tflop_s(s, row);
+    cell[GB_S] = kernel_gb_s(s, row);
     cell[MEAN_US] = sheet_cell(s, "%.3f", (double)row->ns * 1e-3 / (double)row->count);
     cell[TOTAL_MS] = sheet_cell(s, "%.6f", (double)row->ns * 1e-6);
-    cell[FLOP_SHARE] = share(s, row->ideal_flops_ns, (double)row->ideal_flops_of_ns);
-    if (device->known)
-        cell[GB_SHARE] = share(s, row->bytes / device->peak.gb_s, (double)row->bytes_ns);
+    cell[FLOP_SHARE] = kernel_flop_share(s, row);
+    cell[GB_SHARE] = kernel_gb_share(s, row);
     bool mixed = row->dtypes & (row->dtypes - 1);
     if (row->dtypes > 1u << DTYPE_NONE)
         cell[TYPE] = sheet_cell(s, "%s", mixed ? "mixed" : dtype_name(kernel_row_dtype(row)));

@@ -72,6 +72,7 @@ static int copy(const kernel_table *table, const char *from, output *out) {
     size_t calls = 0, launches = 0;
     reader->copy = out;
     reader->quiet = true;                        /* all is told already */
+    reader->as_written = true;
     while (trace_next(reader) != TRACE_END) {
         const trace_event *event = &reader->event;
         edit edits[2];
@@ -107,7 +108,7 @@ static int run(int argc, char **argv) {
     if (strcmp(argv[1], "-") == 0)
         return fail("-", "augment reads its input twice: it has to be a file");
     static const text_list no_peaks;
-    kernel_options kernels = {.peaks = &no_peaks};
+    kernel_options kernels = {.peaks = &no_peaks, .as_written = true};
     kernel_table table = {0};
     output out;
     status = kernels_read(&table, &kernels, argv[1]);

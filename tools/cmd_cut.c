@@ -108,6 +108,7 @@ static int for_each(cutter *c, void (*take)(cutter *c, const trace_event *event)
     trace_reader *reader = trace_open(c->file);
     if (!reader) return EXIT_BAD;
     reader->quiet = quiet;
+    reader->as_written = true;
     while (trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT) take(c, &reader->event);
     if (reader->events && reader->event.raw.size == 0 && !reader->failed)
@@ -218,7 +219,7 @@ static int write_part(const cutter *c, output *out) {
     if (!reader) return EXIT_BAD;
     trace_writer writer;
     bool begun = false;
-    reader->quiet = true;
+    reader->quiet = reader->as_written = true;
     while (trace_next(reader) != TRACE_END) {
         const trace_event *event = &reader->event;
         if (!begun) writer_begin(&writer, out, reader->array_form);

@@ -1,4 +1,5 @@
 /* prof diff: two traces side by side, and a gate for CI. */
+#include "kernels.h"
 #include "rows.h"
 
 #include <stdlib.h>
@@ -12,6 +13,8 @@ const command diff_command = {
     "      what took more or less time, the largest change first\n"
     "  prof diff --threshold 5 --names main,branch main.json branch.json\n"
     "      exit status 1 when the total, or a row of 1 % of it or more, takes over 5 % longer\n"
+    "  prof diff --kernels --rates --dtype bf16 a.json b.json\n"
+    "      kernels alone, with the FLOP/s and GB/s of each\n"
     "  prof diff --kernels --format csv a.json b.json\n"
     "      only what runs on devices, for a spreadsheet\n", run
 };
@@ -19,8 +22,8 @@ const command diff_command = {
 typedef struct diff_options {
     row_options rows;
     text_list names;
-    const char *format, *output;
-    bool kernels, ops;
+    const char *format, *output, *dtype;
+    bool kernels, ops, rates, any_order;
     int64_t limit, name_width;
     double threshold, least_share;
 } diff_options;
@@ -31,6 +34,7 @@ typedef struct pair {
     bool on_device;
     uint64_t count[2];
     int64_t ns[2];
+    kernel_row rates[2];         /* --rates */
 } pair;
 
 typedef struct pairs {
@@ -69,6 +73,18 @@ static void add_side(pairs *all, const row_table *table, int side, const diff_op
     }
 }
 
+/* By the name in A; where B has another device of that number, by both. */
+static void name_device(pairs *all, pair *row, const row_device *device) {
+    char key[320];
+    size_t size = row->key ? strlen(row->key) : 0, name = strlen(device->name);
+    if (row->key && size >= name && strcmp(row->key + size - name, device->name) == 0) return;
+    int length = row->key
+        ? snprintf(key, sizeof key, "%s -> %s", row->key, device->name)
+        : snprintf(key, sizeof key, "Total of device %lld %s", (long long)device->index,
+                   device->name);
+    row->key = arena_text(&all->memory, key, (size_t)length);
+}
+
 static void add_devices(pairs *all, const row_table *table, int side) {
     for (size_t i = 0; i < table->device_count; i++) {
         const row_device *device = &table->devices[i];
@@ -76,18 +92,39 @@ static void add_devices(pairs *all, const row_table *table, int side) {
         bool is_new;
         uint64_t *number = map_put(&all->device_numbers, (uint64_t)device->index, &is_new);
         if (is_new) {
-            char key[192];
-            int size = snprintf(key, sizeof key, "Total of device %lld %s",
-                                (long long)device->index, device->name);
             GROW(all->devices, all->device_count, all->device_capacity);
-            *number = all->device_count;
-            all->devices[all->device_count++] = (pair){
-                .key = arena_text(&all->memory, key, (size_t)size), .on_device = true
-            };
+            *number = all->device_count++;
+            all->devices[*number] = (pair){.on_device = true};
         }
+        name_device(all, &all->devices[*number], device);
         all->devices[*number].count[side] += device->count;
         all->devices[*number].ns[side] += device->ns;
     }
+}
+
+/* What the kernels compute and move, for the rows that are there already. */
+static int add_rates(pairs *all, int side, const diff_options *o, const char *path) {
+    static const text_list no_peaks;
+    kernel_options options = {.peaks = &no_peaks, .quiet = true, .dtype = dtype_parse(o->dtype)};
+    kernel_table table = {0};
+    int status = kernels_read(&table, &options, path);
+    for (size_t i = 0; i < table.row_count; i++) {
+        const kernel_row *row = &table.rows[i];
+        const struct interned *name = &table.tree.names.entries[row->name];
+        char *key = allocate(name->size + 3);
+        snprintf(key, name->size + 3, "10%s", name->text);
+        uint32_t number = intern_find(&all->keys, key, name->size + 2);
+        free(key);
+        if (number < all->count) kernel_row_add(&all->list[number].rates[side], row);
+    }
+    for (size_t i = 0; i < table.device_count; i++) {
+        const kernel_device *device = &table.devices[i];
+        const uint64_t *number = map_get(&all->device_numbers, (uint64_t)device->index);
+        if (number) kernel_row_add(&all->devices[*number].rates[side], &device->sum);
+        kernel_row_add(&all->total[1].rates[side], &device->sum);
+    }
+    kernels_free(&table);
+    return status;
 }
 
 static int by_change(const void *a, const void *b) {
@@ -104,40 +141,54 @@ static bool is_regression(const pair *row, const pair *total, const diff_options
            (double)row->ns[1] > (double)row->ns[0] * (1 + o->threshold / 100);
 }
 
+enum { NAME, ON, COUNTS, TIMES = COUNTS + 2, CHANGE = TIMES + 2, CHANGE_SHARE, NOTE, PLAIN_COLUMNS,
+       RATES = PLAIN_COLUMNS, COLUMNS = RATES + 8 };
+
 static void add_line(sheet *s, const pair *row, bool worse, int64_t width) {
     char **cell = sheet_row(s);
     const char *p = row->key;
     for (int64_t left = width; *p; p++)
         if ((*p & 0xC0) != 0x80 && left-- == 0) break;
-    cell[0] = sheet_cell(s, "%.*s", (int)(p - row->key), row->key);
-    cell[1] = sheet_cell(s, "%s", row->on_device ? "device" : "cpu");
+    cell[NAME] = sheet_cell(s, "%.*s", (int)(p - row->key), row->key);
+    cell[ON] = sheet_cell(s, "%s", row->on_device ? "device" : "cpu");
     for (int side = 0; side < 2; side++) {
         if (row->count[side] == 0) continue;
-        cell[2 + side] = sheet_cell(s, "%llu", (unsigned long long)row->count[side]);
-        cell[4 + side] = sheet_cell(s, "%.6f", (double)row->ns[side] * 1e-6);
+        cell[COUNTS + side] = sheet_cell(s, "%llu", (unsigned long long)row->count[side]);
+        cell[TIMES + side] = sheet_cell(s, "%.6f", (double)row->ns[side] * 1e-6);
     }
-    cell[6] = sheet_cell(s, "%.6f", (double)(row->ns[1] - row->ns[0]) * 1e-6);
+    cell[CHANGE] = sheet_cell(s, "%.6f", (double)(row->ns[1] - row->ns[0]) * 1e-6);
     if (row->ns[0] > 0)
-        cell[7] = sheet_cell(s, "%.2f", 100 * (double)(row->ns[1] - row->ns[0]) /
+        cell[CHANGE_SHARE] = sheet_cell(s, "%.2f", 100 * (double)(row->ns[1] - row->ns[0]) /
                                         (double)row->ns[0]);
-    cell[8] = sheet_cell(s, "%s", row->count[0] == 0 ? "new" : row->count[1] == 0 ? "gone" :
-                                  worse ? "slower" : "");
+    cell[NOTE] = sheet_cell(s, "%s", row->count[0] == 0 ? "new" : row->count[1] == 0 ? "gone" :
+                                     worse ? "slower" : "");
+    for (int side = 0; s->columns == COLUMNS && side < 2; side++) {
+        const kernel_row *rates = &row->rates[side];
+        cell[RATES + side] = kernel_tflop_s(s, rates);
+        cell[RATES + 2 + side] = kernel_gb_s(s, rates);
+        cell[RATES + 4 + side] = kernel_flop_share(s, rates);
+        cell[RATES + 6 + side] = kernel_gb_share(s, rates);
+    }
 }
 
 static int write_pairs(pairs *all, const diff_options *o, table_format format, bool *regression) {
-    enum { COLUMNS = 9 };
-    static const bool numbers[COLUMNS] = {false, false, true, true, true, true, true, true, false};
-    char heads[4][128];
-    for (int i = 0; i < 4; i++)
-        snprintf(heads[i], sizeof heads[i], "%s %s", o->names.items[i % 2],
-                 i < 2 ? "count" : "(ms)");
-    const char *const columns[COLUMNS] = {
-        "Name", "On", heads[0], heads[1], heads[2], heads[3], "Change (ms)", "Change %", "Note"
-    };
+    static const char *const kinds[] = {" count", " (ms)", " TFLOP/s", " GB/s", " of peak FLOP/s %",
+                                        " of peak GB/s %"};
+    static const uint8_t places[] = {COUNTS, TIMES, RATES, RATES + 2, RATES + 4, RATES + 6};
+    static bool numbers[COLUMNS];
+    char heads[COLUMNS][128];
+    const char *columns[COLUMNS] = {[NAME] = "Name", [ON] = "On", [CHANGE] = "Change (ms)",
+                                    [CHANGE_SHARE] = "Change %", [NOTE] = "Note"};
+    for (int i = 0; i < 12; i++) {
+        int place = places[i / 2] + i % 2;
+        snprintf(heads[place], sizeof heads[place], "%s%s", o->names.items[i % 2], kinds[i / 2]);
+        columns[place] = heads[place];
+    }
+    for (int i = 0; i < COLUMNS; i++) numbers[i] = i != NAME && i != ON && i != NOTE;
     output out;
     sheet s;
     if (!output_open(&out, o->output)) return EXIT_BAD;
-    sheet_begin(&s, columns, numbers, COLUMNS);
+    sheet_begin(&s, columns, numbers, o->rates ? COLUMNS : PLAIN_COLUMNS);
     if (all->count) qsort(all->list, all->count, sizeof *all->list, by_change);
     for (size_t i = 0; i < all->count; i++) {
         const pair *row = &all->list[i];
@@ -168,7 +219,23 @@ static bool check(diff_options *o, int count, table_format *format) {
         return fail("--format", "'%s' is none of text, csv, json", o->format), false;
     if (o->names.count == 0) o->names = (text_list){usual, 2};
     if (o->names.count != 2) return fail("--names", "takes two names, as A,B"), false;
+    if (o->dtype && dtype_parse(o->dtype) == DTYPE_NONE)
+        return fail("--dtype", "there is no type '%s'; some are fp32, tf32, bf16, fp16", o->dtype),
+               false;
+    if (!o->dtype) o->dtype = "";
     return true;
+}
+
+typedef struct span { int64_t first_ns, last_ns; uint64_t at; } span;
+
+/* A trace whose times are of the calendar, and that begins after the other one has ended, is no
+   "before": the two are swapped. Ranks of one run overlap. */
+static int check_order(const char *a, const char *b, const span when[2]) {
+    static const int64_t year_2001 = 1000000000000000000;
+    if (when[1].first_ns < year_2001 || when[0].first_ns <= when[1].last_ns) return EXIT_OK;
+    return fail(a, "byte %llu: recorded %.0f s after %s: are the two swapped? (else: --any-order)",
+                (unsigned long long)when[0].at,
+                (double)(when[0].first_ns - when[1].last_ns) * 1e-9, b);
 }
 
 static int run(int argc, char **argv) {
@@ -183,6 +250,12 @@ static int run(int argc, char **argv) {
         {"ops", 0, OPTION_FLAG, &o.ops, NULL, "only what runs on the CPU"},
         {"name", 0, OPTION_TEXT, &o.rows.filter.name, "REGEX", "only rows whose name it matches"},
         {"category", 'c', OPTION_LIST, &o.rows.filter.categories, "CAT", "only rows of these"},
+        {"rates", 0, OPTION_FLAG, &o.rates, NULL,
+         "columns of FLOP/s, GB/s and shares of the peak, as analyze has them"},
+        {"dtype", 't', OPTION_TEXT, &o.dtype, "TYPE",
+         "for --rates: of launches whose type the trace does not tell"},
+        {"any-order", 0, OPTION_FLAG, &o.any_order, NULL,
+         "A may have been recorded after B; else that counts as a mistake"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows, or all (100)"},
         {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "letters of a name, or all (55)"},
         {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv or json"},
@@ -195,22 +268,22 @@ static int run(int argc, char **argv) {
     table_format format;
     if (!check(&o, count, &format)) return EXIT_BAD;
     pairs all = {0};
-    int64_t first_ns[2] = {0, 0};
+    span when[2];
     status = EXIT_OK;
     for (int side = 0; side < 2 && status == EXIT_OK; side++) {
         row_table table = {0};
         if (!rows_begin(&table, &o.rows)) return EXIT_BAD;
         status = rows_read(&table, argv[1 + side]);
         rows_finish(&table);
-        first_ns[side] = table.first_ns;
+        when[side] = (span){table.first_ns, table.last_ns, table.dated_at};
         add_side(&all, &table, side, &o);
         add_devices(&all, &table, side);
         rows_free(&table);
     }
-    bool regression = false, dated = first_ns[0] > 1000000000000000000 &&
-                                     first_ns[1] > 1000000000000000000;
-    if (dated && first_ns[0] > first_ns[1])
-        warn(argv[1], "was recorded after %s: are the two files swapped?", argv[2]);
+    for (int side = 0; o.rates && side < 2 && status == EXIT_OK; side++)
+        status = add_rates(&all, side, &o, argv[1 + side]);
+    if (status == EXIT_OK && !o.any_order) status = check_order(argv[1], argv[2], when);
+    bool regression = false;
     if (status == EXIT_OK) status = write_pairs(&all, &o, format, &regression);
     intern_free(&all.keys);
     map_free(&all.device_numbers);

@@ -159,6 +159,7 @@ static void note_member(rank_file *f, merger *m, const trace_member *member) {
 static int note_file(rank_file *f, merger *m) {
     trace_reader *reader = trace_open(f->path);
     if (!reader) return EXIT_BAD;
+    reader->as_written = true;
     while (trace_next(reader) != TRACE_END) {
         if (reader->item == TRACE_EVENT && reader->event.raw.size == 0)
             reader->failed = fail(f->path, "this is not JSON: it cannot be merged");
@@ -386,7 +387,7 @@ static void write_event(trace_writer *w, merger *m, rank_file *f, const trace_ev
 static int write_file(trace_writer *w, merger *m, rank_file *f) {
     trace_reader *reader = trace_open(f->path);
     if (!reader) return EXIT_BAD;
-    reader->quiet = true;
+    reader->quiet = reader->as_written = true;
     while (trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT && !is_process_metadata(&reader->event))
             write_event(w, m, f, &reader->event);

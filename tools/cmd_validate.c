@@ -424,7 +424,7 @@ static void check_defects(checker *c, const trace_reader *reader) {
 static int check_file(checker *c, const char *path) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
-    reader->quiet = true;
+    reader->quiet = reader->as_written = reader->tolerant = true;
     while (trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT) check_event(c, &reader->event);
     check_nesting(c);

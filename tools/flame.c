@@ -164,7 +164,7 @@ static void walk_tree(walk *w) {
             w->depth = 0;
             base = w->options->threads ? thread_node(w, thread) : 0;
         }
-        enter(w, tree->order[i], base);
+        if (!tree->calls[tree->order[i]].is_async) enter(w, tree->order[i], base);
     }
     if (w->options->device && w->options->kernels) add_kernels(w);
 }

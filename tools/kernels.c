@@ -159,6 +159,7 @@ static void add_to_row(kernel_row *row, const kernel_device *device, int64_t ns,
     if (bytes > 0 && ns > 0) {
         row->bytes += bytes;
         row->bytes_ns += ns;
+        if (device->known) row->ideal_bytes_ns += bytes / device->peak.gb_s;
     }
     if (!(flops > 0 && ns > 0)) return;
     row->flops += flops;
@@ -199,6 +200,36 @@ dtype kernel_row_dtype(const kernel_row *row) {
     return type;
 }
 
+void kernel_row_add(kernel_row *to, const kernel_row *from) {
+    to->count += from->count;
+    to->ns += from->ns;
+    to->flops += from->flops;
+    to->flops_ns += from->flops_ns;
+    to->bytes += from->bytes;
+    to->bytes_ns += from->bytes_ns;
+    to->ideal_flops_ns += from->ideal_flops_ns;
+    to->ideal_flops_of_ns += from->ideal_flops_of_ns;
+    to->ideal_bytes_ns += from->ideal_bytes_ns;
+    to->dtypes |= from->dtypes;
+}
+
+static char *ratio(sheet *s, double part, int64_t whole, double scale) {
+    return part > 0 && whole > 0 ? sheet_cell(s, "%.4f", part / (double)whole * scale) : NULL;
+}
+
+char *kernel_tflop_s(sheet *s, const kernel_row *row) {
+    return ratio(s, row->flops, row->flops_ns, 1e-3);
+}
+char *kernel_gb_s(sheet *s, const kernel_row *row) {
+    return ratio(s, row->bytes, row->bytes_ns, 1);
+}
+char *kernel_flop_share(sheet *s, const kernel_row *row) {
+    return ratio(s, row->ideal_flops_ns, row->ideal_flops_of_ns, 100);
+}
+char *kernel_gb_share(sheet *s, const kernel_row *row) {
+    return ratio(s, row->ideal_bytes_ns, row->bytes_ns, 100);
+}
+
 static bool longer(uint32_t a, uint32_t b, const void *context) {
     const kernel_row *rows = context;
     return rows[a].ns > rows[b].ns;
@@ -208,6 +239,8 @@ int kernels_read(kernel_table *t, const kernel_options *options, const char *pat
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
     t->options = options;
+    reader->as_written = options->as_written;
+    reader->quiet = options->quiet;
     while (trace_next(reader) != TRACE_END) {
         if (reader->item == TRACE_EVENT) add_event(t, &reader->event);
         if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "deviceProperties")) {

@@ -6,6 +6,7 @@
 #include "call_tree.h"
 
 typedef struct kernel_options {
+    bool as_written, quiet;     /* the reader's */
     dtype dtype;                /* where the trace does not tell; DTYPE_NONE: unknown */
     const char *device;         /* name of all devices instead of the trace's; NULL */
     const text_list *peaks;     /* "bf16=989.5", "gb=3350" */
@@ -20,6 +21,7 @@ typedef struct kernel_row {
     int64_t flops_ns, bytes_ns;
     double ideal_flops_ns;      /* that the peak would take for it */
     int64_t ideal_flops_of_ns;  /* ns of the launches in it */
+    double ideal_bytes_ns;      /* the same of bytes; of bytes_ns where the peak is known */
     uint32_t dtypes;            /* bits by dtype of what counts in flops */
 } kernel_row;
 
@@ -54,5 +56,13 @@ int kernels_read(kernel_table *table, const kernel_options *options, const char 
 void kernels_free(kernel_table *table);
 
 dtype kernel_row_dtype(const kernel_row *row);               /* of its only bit */
+/* Adds the amounts, counts and times of one row to another. */
+void kernel_row_add(kernel_row *to, const kernel_row *from);
+
+/* Cells of a sheet; NULL: unknown. */
+char *kernel_tflop_s(sheet *s, const kernel_row *row);
+char *kernel_gb_s(sheet *s, const kernel_row *row);
+char *kernel_flop_share(sheet *s, const kernel_row *row);    /* of the peak, % */
+char *kernel_gb_share(sheet *s, const kernel_row *row);
 
 #endif

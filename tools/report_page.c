@@ -151,7 +151,8 @@ static void add_threads(report_page *page, const call_tree *tree, int64_t begin_
     lane *l = NULL;
     for (size_t i = 0; i < tree->count; i++) {
         const call *c = &tree->calls[tree->order[i]];
-        if (c->parent != NO_CALL || c->kind == TRACE_PYTHON || c->kind == TRACE_OVERHEAD) continue;
+        if (c->parent != NO_CALL || c->kind == TRACE_PYTHON || c->kind == TRACE_OVERHEAD ||
+            c->is_async) continue;
         if (c->thread != thread) {
             l = lane_new(page, false);
             name_thread(l, tree, &tree->threads[thread = c->thread]);
@@ -180,7 +181,7 @@ static void add_flames(report_page *page, const call_tree *tree) {
     uint32_t *nodes = allocate((tree->count + 1) * sizeof *nodes);
     for (size_t i = 0; i < tree->count; i++) {
         const call *c = &tree->calls[tree->order[i]];
-        if (c->kind == TRACE_PYTHON) continue;
+        if (c->kind == TRACE_PYTHON || c->is_async) continue;
         uint32_t number = node_of(page, c->parent == NO_CALL ? 0 : nodes[c->parent], c);
         nodes[tree->order[i]] = number;
         page->nodes[number].total_ns += c->dur_ns;

@@ -224,7 +224,12 @@ static void add_event(row_table *t, const trace_event *event) {
     if (!taken(t, event)) return;
     if (event->phase == 'X') {
         t->events++;
-        if (event->ts_ns < t->file_first_ns) t->file_first_ns = event->ts_ns;
+        int64_t end_ns = event->ts_ns + event->dur_ns;
+        if (event->ts_ns < t->file_first_ns) {
+            t->file_first_ns = event->ts_ns;
+            t->dated_at = event->offset;
+        }
+        if (end_ns > t->file_last_ns) t->file_last_ns = end_ns;
     }
     note_device(t, event);
     call *new_call = tree_add(&t->tree, event);
@@ -365,12 +370,21 @@ bool rows_begin(row_table *t, const row_options *options) {
     return t->has_name;
 }
 
+static void note_span(row_table *t, const trace_reader *reader, bool is_first) {
+    int64_t first = t->file_first_ns + reader->base_time_ns;
+    int64_t last = t->file_last_ns + reader->base_time_ns;
+    if (is_first || first < t->first_ns) t->first_ns = first;
+    if (is_first || last > t->last_ns) t->last_ns = last;
+    if (reader->base_time_ns) t->dated_at = reader->base_offset;
+}
+
 int rows_read(row_table *t, const char *path) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
     uint64_t events = t->events;
     bool nodes = false;
     t->file_first_ns = INT64_MAX;
+    t->file_last_ns = INT64_MIN;
     while (trace_next(reader) != TRACE_END) {
         nodes |= reader->item == TRACE_NODE;
         if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "deviceProperties"))
@@ -387,8 +401,7 @@ int rows_read(row_table *t, const char *path) {
     if (t->events == events && !reader->failed)
         warn(path, nodes ? "this is an execution trace, without times: see prof et"
                          : "there are no complete events in it");
-    else if (t->file_first_ns + reader->base_time_ns < t->first_ns || events == 0)
-        t->first_ns = t->file_first_ns + reader->base_time_ns;
+    else if (t->events > events) note_span(t, reader, events == 0);
     t->overlaps += t->tree.overlaps;
     t->unowned += t->tree.unowned;
     tree_clear(&t->tree);

@@ -39,7 +39,10 @@ typedef struct row_table {
     size_t device_count, device_capacity;
     uint64_t events;            /* complete events of all files */
     uint64_t overlaps, unowned, kernels;
-    int64_t first_ns;           /* when the first event of all files began, with its file's base */
+    int64_t first_ns, last_ns;  /* when the first event of all files began and the last one ended,
+                                   with their files' bases */
+    uint64_t dated_at;          /* where the file read last says when: byte of its base time, or
+                                   of its first event */
     /* inside */
     call_tree tree;             /* of the file read last */
     interner groups, texts;
@@ -51,7 +54,7 @@ typedef struct row_table {
     bool has_name;
     char *name_matches;         /* by number of a name: 0 not tried yet, else 'y' or 'n' */
     size_t name_capacity;
-    int64_t file_first_ns;
+    int64_t file_first_ns, file_last_ns;
     /* for those who want more of each file */
     void (*on_event)(void *user, const trace_event *event);
     void (*on_tree)(void *user, const call_tree *tree);

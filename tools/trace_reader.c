@@ -16,6 +16,7 @@
 
 #include "common.h"
 #include "trace_other.h"
+#include "trace_pairs.h"
 
 enum {
     CHUNK = 1 << 18,             /* read at a time */
@@ -35,7 +36,9 @@ struct trace_source {
     uint64_t base;               /* offset in the file of buffer[0] */
     bool ended;                  /* nothing is left to read */
     other_trace *other;          /* when it is not JSON */
+    trace_pairs *pairs;          /* NULL until there is a begin or an end */
     place where;
+    bool has_events, tolerant;
     /* the element that is being scanned */
     outcome outcome;
     const char *fault;           /* where it is bad */
@@ -432,15 +435,42 @@ static const struct { const char *category; trace_kind kind; } kinds[] = {
     {"privateuse1_runtime", TRACE_RUNTIME}, {"privateuse1_driver", TRACE_RUNTIME}
 };
 
-static uint8_t kind_of(trace_text category) {
+uint8_t trace_kind_of(trace_text category) {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (text_is(category, kinds[i].category)) return (uint8_t)kinds[i].kind;
     return TRACE_OTHER;
 }
 
+static bool same_text(trace_text a, trace_text b) {
+    return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
+}
+
+/* A key that stands in its object before, with the value `old`. false: which of the two counts? */
+static bool stands_twice(source *s, trace_text old, trace_text value) {
+    defect(s, TRACE_DUPLICATE_KEY);
+    if (s->tolerant || same_text(old, value)) return true;
+    stop(s, BAD, value.data, "its key stands in this event twice, with another value");
+    return false;
+}
+
+/* A bit for a key, so that the arguments are searched for another only where it may be one. */
+static inline uint64_t key_bit(trace_text key) {
+    if (key.size == 0) return 1;
+    unsigned first = (unsigned char)key.data[0], last = (unsigned char)key.data[key.size - 1];
+    return (uint64_t)1 << ((first + last * 7 + key.size * 11) & 63);
+}
+
+static bool is_first_argument(source *s, const trace_event *event, const trace_member *member) {
+    for (size_t i = 0; i < event->arg_count; i++)
+        if (same_text(s->args[i].key, member->key))
+            return stands_twice(s, s->args[i].value, member->value);
+    return true;
+}
+
 /* args: every member with its JSON text. */
 static const char *scan_args(source *s, const char *p, trace_event *event) {
     bool last = *(p = skip_space(p + 1)) == '}';
+    uint64_t seen = 0;
     event->arg_count = 0;
     while (!last) {
         trace_member member;
@@ -449,6 +479,9 @@ static const char *scan_args(source *s, const char *p, trace_event *event) {
         if (!(p = skip_value(s, p))) return NULL;
         member.value.size = (size_t)(p - member.value.data);
         if (!(p = skip_comma(s, p, &last))) return NULL;
+        uint64_t bit = key_bit(member.key);
+        if (seen & bit && !is_first_argument(s, event, &member)) return NULL;
+        seen |= bit;
         GROW(s->args, event->arg_count, s->arg_capacity);
         s->args[event->arg_count++] = member;
     }
@@ -467,8 +500,8 @@ static bool read_id(trace_text value, int64_t *id, trace_text *text) {
 }
 
 typedef enum event_key {
-    KEY_OTHER, KEY_PH, KEY_TS, KEY_ID, KEY_BP, KEY_CAT, KEY_PID, KEY_TID, KEY_DUR, KEY_NAME,
-    KEY_ARGS, KEY_SCOPE
+    KEY_OTHER, KEY_PH, KEY_TS, KEY_ID, KEY_ID2, KEY_BP, KEY_CAT, KEY_PID, KEY_TID, KEY_DUR,
+    KEY_NAME, KEY_ARGS, KEY_SCOPE, EVENT_KEYS
 } event_key;
 
 static event_key key_of(trace_text text) {
@@ -478,7 +511,7 @@ static event_key key_of(trace_text text) {
     case 2: return IS("ph") ? KEY_PH : IS("ts") ? KEY_TS : IS("id") ? KEY_ID :
                    IS("bp") ? KEY_BP : KEY_OTHER;
     case 3: return IS("pid") ? KEY_PID : IS("tid") ? KEY_TID : IS("dur") ? KEY_DUR :
-                   IS("cat") ? KEY_CAT : KEY_OTHER;
+                   IS("cat") ? KEY_CAT : IS("id2") ? KEY_ID2 : KEY_OTHER;
     case 4: return IS("name") ? KEY_NAME : IS("args") ? KEY_ARGS : KEY_OTHER;
     default: return KEY_OTHER;
     }
@@ -508,7 +541,6 @@ static bool read_member(source *s, trace_event *event, event_key key, trace_text
         [KEY_SCOPE] = 0
     };
     uint32_t bit = bits[key];
-    if (event->has & bit) defect(s, TRACE_DUPLICATE_KEY);
     event->has &= ~bit;
     bool text = json_is_text(value);
     switch (key) {
@@ -528,6 +560,7 @@ static bool read_member(source *s, trace_event *event, event_key key, trace_text
     case KEY_NAME: event->name = unquoted(value); break;
     case KEY_CAT: event->cat = unquoted(value); break;
     case KEY_ID: event->id = value; return event->has |= bit, true;
+    case KEY_ID2: event->id2 = value; return true;
     case KEY_BP: event->bp = value; return true;
     case KEY_SCOPE: event->scope = value; return true;
     default: return true;
@@ -555,6 +588,8 @@ static void decode_texts(source *s, trace_event *event) {
 
 static const char *scan_event(source *s, const char *p, trace_event *event) {
     const char *begin = p;
+    trace_text values[EVENT_KEYS];
+    uint32_t seen = 0;
     memset(event, 0, sizeof *event);
     event->name = event->cat = (trace_text){"", 0};
     event->offset = s->base + (uint64_t)(p - s->buffer);
@@ -567,9 +602,12 @@ static const char *scan_event(source *s, const char *p, trace_event *event) {
         bool args = key == KEY_ARGS && *p == '{';
         if (!(p = args ? scan_args(s, p, event) : skip_value(s, p))) return NULL;
         value.size = (size_t)(p - value.data);
+        if (key != KEY_OTHER && seen >> key & 1 && !stands_twice(s, values[key], value))
+            return NULL;
+        seen |= 1u << key;
+        values[key] = value;
         if (args) {
             event->args_text = value;
-            if (event->has & TRACE_HAS_ARGS) defect(s, TRACE_DUPLICATE_KEY);
             event->has |= TRACE_HAS_ARGS;
         } else if (key != KEY_OTHER && !read_member(s, event, key, value)) {
             return stop(s, BAD, value.data, "this time does not fit 64 bits of nanoseconds");
@@ -578,7 +616,7 @@ static const char *scan_event(source *s, const char *p, trace_event *event) {
     }
     event->raw = (trace_text){begin, (size_t)(p + 1 - begin)};
     decode_texts(s, event);
-    if (event->phase == 'X') event->kind = kind_of(event->cat);
+    if (event->phase == 'X') event->kind = trace_kind_of(event->cat);
     return p + 1;
 }
 
@@ -598,6 +636,20 @@ static const char *scan_start(trace_reader *r, const char *p) {
     return p + 1;
 }
 
+/* false: there is another one, before it. */
+static bool read_base(trace_reader *r) {
+    trace_text value = r->member.value;
+    int64_t ns;
+    if (!json_int(value, &ns)) return true;
+    if (r->base_offset && r->base_time_ns != ns && !r->tolerant) {
+        stop(r->source, BAD, value.data, "a second baseTimeNanoseconds, of another time");
+        return false;
+    }
+    r->base_time_ns = ns;
+    r->base_offset = r->source->base + (uint64_t)(value.data - r->source->buffer);
+    return true;
+}
+
 static const char *scan_member(trace_reader *r, const char *p, trace_item *item) {
     source *s = r->source;
     p = skip_space(p);
@@ -607,15 +659,19 @@ static const char *scan_member(trace_reader *r, const char *p, trace_item *item)
         return p + 1;
     }
     if (!(p = skip_key(s, p, &r->member.key))) return NULL;
-    if (*p == '[' && text_is(r->member.key, "traceEvents")) s->where = IN_EVENTS;
-    else if (*p == '[' && text_is(r->member.key, "nodes")) s->where = IN_NODES;
+    if (text_is(r->member.key, "traceEvents")) {
+        if (s->has_events && !r->tolerant)
+            return stop(s, BAD, p, "a second traceEvents: which of the two is the trace?");
+        s->has_events = true;
+        if (*p == '[') s->where = IN_EVENTS;
+    }
+    if (*p == '[' && text_is(r->member.key, "nodes")) s->where = IN_NODES;
     if (s->where != IN_OBJECT) return p + 1;
     r->member.value.data = p;
     if (!(p = skip_value(s, p))) return NULL;
     r->member.value.size = (size_t)(p - r->member.value.data);
     if (*p == '\0' && p == s->buffer + s->used && !s->ended) return stop(s, MORE, p, NULL);
-    if (text_is(r->member.key, "baseTimeNanoseconds"))
-        json_int(r->member.value, &r->base_time_ns);
+    if (text_is(r->member.key, "baseTimeNanoseconds") && !read_base(r)) return NULL;
     *item = TRACE_MEMBER;
     return p;
 }
@@ -635,8 +691,9 @@ static const char *scan_element(trace_reader *r, const char *p, trace_item *item
     }
     *item = s->where == IN_NODES ? TRACE_NODE : TRACE_EVENT;
     p = scan_event(s, p, &r->event);
-    if (p && r->event.phase == 'M' && text_is(r->event.name, "prof"))    /* of prof.h's arrays */
-        trace_arg_int(&r->event, "baseTimeNanoseconds", &r->base_time_ns);
+    if (p && r->event.phase == 'M' && text_is(r->event.name, "prof") &&  /* of prof.h's arrays */
+        trace_arg_int(&r->event, "baseTimeNanoseconds", &r->base_time_ns))
+        r->base_offset = r->event.offset;
     return p;
 }
 
@@ -756,9 +813,22 @@ static trace_item next_other(trace_reader *r) {
     return TRACE_EVENT;
 }
 
+/* Is this event handed out, or is it the begin of one, or an end of nothing? */
+static bool is_whole(trace_reader *r) {
+    source *s = r->source;
+    char phase = r->event.phase;
+    if (r->as_written) return true;
+    if (!s->pairs) {
+        if (phase != 'B' && phase != 'b' && phase != 'E' && phase != 'e') return true;
+        s->pairs = pairs_open();
+    }
+    return pairs_take(s->pairs, r);
+}
+
 trace_item trace_next(trace_reader *r) {
     source *s = r->source;
     r->item = TRACE_END;
+    s->tolerant = r->tolerant;
     while (!s->other && !r->failed && !r->truncated) {
         if (s->defective) memset(s->defects, 0, sizeof s->defects);
         s->defective = false;
@@ -767,6 +837,7 @@ trace_item trace_next(trace_reader *r) {
             if (s->defective) count_defects(r);
             if (r->copy) copy_before(r, p);
             s->at = (size_t)(p - s->buffer);
+            if (r->item == TRACE_EVENT && !is_whole(r)) continue;
             r->events += r->item == TRACE_EVENT;
             if (r->item != TRACE_END) return r->item;
             continue;
@@ -783,6 +854,7 @@ trace_item trace_next(trace_reader *r) {
         }
     }
     if (s->other) r->item = next_other(r);
+    else if (s->pairs && !r->failed && pairs_left(s->pairs, r)) r->item = TRACE_EVENT;
     if (r->item == TRACE_END) progress_end();
     return r->item;
 }
@@ -807,9 +879,10 @@ trace_reader *trace_open(const char *path) {
 int trace_close(trace_reader *r) {
     static const char *const said[TRACE_DEFECTS] = {
         "NaN or infinite numbers, taken as absent", "bytes that are not UTF-8",
-        "raw control characters in texts", "keys that an event has twice; the last one counts",
+        "raw control characters in texts", "keys that an event has twice",
         "pids, tids or times that are no numbers, taken as absent",
-        "events that are not objects, skipped"
+        "events that are not objects, skipped", "ends of nothing, left out",
+        "begins without an end, taken to last to the end of the trace"
     };
     for (int i = 0; i < TRACE_DEFECTS; i++)
         if (r->defects[i] && !r->quiet)
@@ -820,6 +893,7 @@ int trace_close(trace_reader *r) {
     source *s = r->source;
     gzclose(s->file);
     if (s->other) other_close(s->other);
+    if (s->pairs) pairs_close(s->pairs);
     free(s->buffer);
     free(s->args);
     free(s->decoded);
