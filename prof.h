@@ -2555,7 +2555,7 @@ typedef struct prof__row {
     prof_thread_info info;
     prof__segment *first;
     prof__open *open;                    /* zones that prof_stop ended, outermost first */
-    uint32_t open_count, zones;
+    uint32_t open_count;
     prof__record *cursor;                /* where prof_stop found it; NULL: the thread had left */
     uint64_t stop_tick;                  /* when */
     uint32_t generation, thread;         /* thread: its index in the trace */
@@ -5418,7 +5418,8 @@ typedef struct prof__tree prof__tree;
 PROF__FN prof_event *prof__tree_add(prof__tree *tree, const prof__zone *z);
 
 typedef struct prof__reader {
-    prof__tree *tree;                    /* NULL: only count */
+    prof__tree *tree;                    /* of its zones; NULL: they are only counted */
+    bool counting;                       /* all that is no zone is only counted */
     prof__moment *moments;
     uint32_t thread, zones, moment_count;
     uint32_t pending;                    /* depths whose zone is still to come, */
@@ -5494,7 +5495,7 @@ PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, bool is_
         r->lost++;
         return;
     }
-    if (!r->tree) {
+    if (r->counting) {
         r->moment_count++;
         return;
     }
@@ -5519,7 +5520,7 @@ PROF__FN void prof__read_step(prof__reader *r, const prof__record *c) {
     uint32_t n = s->step_count++;
     prof__step *step;
     prof_event *e;
-    if (!r->tree) return;
+    if (r->counting) return;
     step = s->step_list + n;
     e = s->events + s->event_count - 1 - n;
     memset(step, 0, sizeof *step);
@@ -5541,7 +5542,7 @@ PROF__FN prof_event *prof__read_made(prof__reader *r, const char *name) {
     struct prof_trace *s = &prof__trace;
     prof_event *e;
     uint32_t n = prof__details_now.made_count++;
-    if (!r->tree) return NULL;
+    if (r->counting) return NULL;
     e = s->events + s->zone_count + n;
     memset(e, 0, sizeof *e);
     e->name = name;
@@ -5565,7 +5566,7 @@ PROF__FN void prof__read_memory(prof__reader *r, const prof__record *c) {
     prof_event *e = NULL;
     if (depth >= prof__trace.max_depth)
         e = prof__read_made(r, out ? "[OutOfMemory]" : "[memory]");
-    if (!r->tree) return;
+    if (r->counting) return;
     m = prof__trace.memory + n;
     memset(m, 0, sizeof *m);
     m->ns = prof__read_ns(r, prof__record_get(c));
@@ -5610,8 +5611,8 @@ PROF__FN void prof__read_async(prof__reader *r, const prof__record *c) {
         return;
     }
     key.id = prof__record_get(c + 2);
-    place = r->tree ? prof__place_of(s->async_index, 2 * s->async_count, key.id, prof__range_same,
-                                     &key) : NULL;
+    place = r->counting ? NULL : prof__place_of(s->async_index, 2 * s->async_count, key.id,
+                                                prof__range_same, &key);
     end_ns = prof__read_ns(r, prof__record_get(c + 1));
     if (place && *place) {               /* ended twice: the earlier one counts */
         s->async_twice++;
@@ -5638,7 +5639,7 @@ PROF__FN void prof__read_flow(prof__reader *r, const prof__record *c) {
     uint64_t number = prof__record_get(c + 1);
     uint32_t n = r->moment_count++;
     prof__moment *m;
-    if (!r->tree) return;
+    if (r->counting) return;
     m = r->moments + n;
     memset(m, 0, sizeof *m);
     m->ns = prof__read_ns(r, prof__record_get(c));
@@ -5738,6 +5739,7 @@ typedef struct prof__level { uint32_t first, child, last; int64_t children_ns; }
 struct prof__tree {
     prof_event *events;                  /* of this thread, from 0 */
     uint32_t count, offset, thread;      /* zones so far; index of events[0] in the trace */
+    size_t room;                         /* events from events[0] on; none once they ran out */
     uint32_t pending;                    /* depths that have zones below one still open */
     bool touching;                       /* a zone began when the one before it ended */
     int64_t root_end_ns;
@@ -5762,6 +5764,10 @@ PROF__FN prof_event *prof__tree_add(prof__tree *t, const prof__zone *z) {
     if (depth >= t->pending) prof__tree_open(t, depth);
     own = t->levels + depth;
     at = own->first + depth;             /* = post-order place - zones below + depth */
+    if (PROF__UNLIKELY(at >= t->room)) {
+        t->room = 0;
+        return NULL;
+    }
     e = t->events + at;
     e->name = prof__site(z->site)->name;
     e->start_ns = prof__to_ns(&t->scale, z->start);
@@ -5866,15 +5872,35 @@ PROF__FN void prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
     prof__events_permute(events, order, place, n);
 }
 
-PROF__FN void prof__count_rows(struct prof_trace *s) {
+/* The next row's zones follow. */
+PROF__FN void prof__tree_row(struct prof_trace *s, prof__tree *t, const prof__row *row) {
+    t->events = s->events + t->offset;
+    t->room = (size_t)(prof__arena.high - (char *)(void *)t->events) / sizeof *t->events;
+    t->thread = row->thread;
+    t->count = t->pending = 0;
+    t->root_end_ns = -1;
+}
+
+/* Reads a row's zones into the tree, if there is one, and the rest into its lists. */
+PROF__FN void prof__read_into(struct prof_trace *s, prof__row *row, prof__reader *r,
+                              prof__tree *tree) {
+    r->tree = tree;
+    r->thread = row->thread;
+    if (tree) prof__tree_row(s, tree, row);
+    prof__read_row(r, row);
+    if (tree) tree->offset += r->zones;
+}
+
+/* tree: takes the zones while they are counted, which is all there is to do in most traces. */
+PROF__FN void prof__count_rows(struct prof_trace *s, prof__tree *tree) {
     s->event_count = s->moment_count = s->step_count = 0;
     s->steps = s->lost = 0;
     prof__details_open(NULL);
     for (prof__row *row = s->records_only ? NULL : s->rows; row; row = row->next) {
         prof__reader r;
         memset(&r, 0, sizeof r);
-        prof__read_row(&r, row);
-        row->zones = r.zones;
+        r.counting = true;
+        prof__read_into(s, row, &r, tree);
         s->event_count += r.zones;
         s->moment_count += r.moment_count;
         s->lost += r.lost;
@@ -5882,23 +5908,20 @@ PROF__FN void prof__count_rows(struct prof_trace *s) {
     prof__details_close(s);
 }
 
-/* Reads a row into its events and moments; says whether they may be out of order. */
-PROF__FN bool prof__build_row(struct prof_trace *s, prof__row *row, prof__tree *tree,
-                              uint32_t *moments) {
-    prof__reader r;
-    memset(&r, 0, sizeof r);
-    r.tree = tree;
-    r.moments = s->moments + *moments;
-    r.thread = tree->thread = row->thread;
-    tree->events = s->events + tree->offset;
-    tree->count = tree->pending = 0;
-    tree->root_end_ns = -1;
-    prof__read_row(&r, row);
-    prof__context_name(row);
-    if (row->name[0]) s->threads[row->thread].name = row->name;
-    *moments += r.moment_count;
-    tree->offset += row->zones;
-    return tree->touching;
+PROF__FN void prof__build_rows(struct prof_trace *s, prof__tree *tree) {
+    prof__moment *moments = s->moments;
+    s->step_count = 0;
+    s->steps = 0;
+    prof__details_open(s->details);
+    if (!PROF__BARE) memset(s->async_index, 0, s->async_count * 2 * sizeof *s->async_index);
+    memset(tree, 0, sizeof *tree);
+    for (prof__row *row = s->rows; row; row = row->next) {
+        prof__reader r;
+        memset(&r, 0, sizeof r);
+        r.moments = moments;
+        prof__read_into(s, row, &r, tree);
+        moments += r.moment_count;
+    }
 }
 
 /* ---- @OUTSIDE: events from outside, and traces made of them ---- */
@@ -6929,16 +6952,23 @@ PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *d
 
 /* ---- a session's events ---- */
 
+/* The threads come first, then the events, however many. */
+PROF__FN void prof__analysis_threads(struct prof_trace *s) {
+    s->threads = (prof_thread_info *)(void *)prof__arena.low;
+    for (prof__row *row = s->rows; row; row = row->next) {
+        prof__context_name(row);
+        s->threads[row->thread] = row->info;
+        if (row->name[0]) s->threads[row->thread].name = row->name;
+    }
+    s->events = (prof_event *)(void *)(prof__arena.low +
+                                       prof__align(s->thread_count * sizeof *s->threads));
+}
+
 /* Lays out what the analysis makes of the records; false: it does not fit, which only "(lost)"
    zones in a full arena can bring about. */
 PROF__FN bool prof__analysis_open(struct prof_trace *s) {
-    char *p = prof__arena.low;
     size_t n = s->event_count;
-    s->threads = (prof_thread_info *)(void *)p;
-    for (const prof__row *row = s->rows; row; row = row->next) s->threads[row->thread] = row->info;
-    p += prof__align(s->thread_count * sizeof *s->threads);
-    s->events = (prof_event *)(void *)p;
-    p += n * sizeof *s->events;
+    char *p = (char *)(void *)(s->events + n);
     s->moments = (prof__moment *)(void *)p;
     p += prof__align(s->moment_count * sizeof *s->moments);
 #if !PROF__BARE
@@ -7303,27 +7333,25 @@ PROF__FN void prof__devices_late(struct prof_trace *s) {
 PROF__FN void prof__analyse(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
     static prof__tree tree;
-    uint32_t moments = 0;
-    bool disorder = false;
+    bool plain;
     if (trace != s || s->analysed) return;
     prof__devices_late(s);
     s->analysed = true;
     s->kernel_count = 0;
     s->duplicates = s->overlaps = s->no_forward = s->unlinked = 0;
     s->async_twice = 0;
-    prof__count_rows(s);
+    plain = !prof__wide(s);
+    memset(&tree, 0, sizeof tree);
+    prof__analysis_threads(s);
+    prof__count_rows(s, plain ? &tree : NULL);
     s->zone_count = s->event_count;
     s->event_count += prof__others(s);
     if (!prof__analysis_open(s)) return;
-    s->step_count = 0;
-    prof__details_open(s->details);
-    if (!PROF__BARE) memset(s->async_index, 0, s->async_count * 2 * sizeof *s->async_index);
-    memset(&tree, 0, sizeof tree);
-    for (prof__row *row = s->rows; row; row = row->next)
-        disorder = prof__build_row(s, row, &tree, &moments) || disorder;
+    if (!plain || s->moment_count || s->step_count) prof__build_rows(s, &tree);
     prof__made_close(s);
     if (prof__others(s) || prof__wide(s)) prof__analyse_outside(s);
-    else if ((s->row_count > 1 || disorder) && !prof__events_in_order(s->events, s->event_count))
+    else if ((s->row_count > 1 || tree.touching) &&
+             !prof__events_in_order(s->events, s->event_count))
         prof__events_sort(s->events, s->event_count, s->scratch);
     prof__flows_match(s);
     prof__merge_all_duplicates(s);
@@ -11961,7 +11989,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     memset(&out, 0, sizeof out);
     for (prof__row *row = s->open ? s->rows : NULL; row; row = row->next)
         row->cursor = ((const prof__state *)(const void *)row)->hot.cursor;
-    if (!s->analysed) prof__count_rows(s);
+    if (!s->analysed) prof__count_rows(s, NULL);
     out.recorded = s->event_count;
     prof__stats_fill(&out, s);
     return out;
@@ -12741,7 +12769,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
         prof__counts_add(&c, &t->counts);
         c.slots += (size_t)(PROF__ACQUIRE(t->hot.cursor) - t->begin);
     }
-    if (s->stopped && !s->analysed) prof__count_rows(s);
+    if (s->stopped && !s->analysed) prof__count_rows(s, NULL);
     prof__stats_add(&out, &c);
     if (s->average) out.recorded = s->tallied;
     if (s->stopped && !s->records_only) {
