@@ -83,6 +83,7 @@ static bool option_set(const option_spec *option, const char *text) {
     case OPTION_LIST: list_add(option->value, text); return true;
     case OPTION_COUNT: return count_parse(text, option->value);
     case OPTION_NUMBER: *(double *)option->value = strtod(text, &end); return *text && !*end;
+    case OPTION_COMMAND: break;
     }
     return false;
 }
@@ -133,6 +134,11 @@ static int option_take(const command *self, const option_spec *options, char **a
     return words;
 }
 
+static bool is_wrapper(const option_spec *options) {
+    while (options->name) options++;
+    return options->type == OPTION_COMMAND;
+}
+
 int options_parse(const command *self, const option_spec *options, int argc, char **argv,
                   int *status) {
     int operands = 0;
@@ -141,6 +147,7 @@ int options_parse(const command *self, const option_spec *options, int argc, cha
         const char *word = argv[i];
         if (literal || word[0] != '-' || word[1] == '\0') {
             argv[++operands] = argv[i++];
+            literal = literal || is_wrapper(options);
         } else if (strcmp(word, "--") == 0) {
             literal = true;
             i++;

@@ -24,7 +24,8 @@ typedef enum option_type {
     OPTION_TEXT,      /* const char * */
     OPTION_LIST,      /* text_list: may be given several times, and as a,b,c */
     OPTION_COUNT,     /* int64_t, not negative; "all": INT64_MAX */
-    OPTION_NUMBER     /* double */
+    OPTION_NUMBER,    /* double */
+    OPTION_COMMAND    /* of a list's end: operands are a command line, options end before them */
 } option_type;
 
 typedef struct option_spec {
