@@ -80,7 +80,7 @@
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
        @PLATFORM @ARENA @TEXT @SITES @RECORD @TARGET @DETAILS @FUNCTIONS @COLLECT @TREE @OUTSIDE
-       @AVERAGES @FLOPS @TABLE @CHROME @STACKS @MEMORY @RAW @AGGREGATE @SCHEDULE @SESSION
+       @AVERAGES @FLOPS @TABLE @CHROME @STACKS @MEMORY @EXECUTION @RAW @AGGREGATE @SCHEDULE @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
@@ -315,6 +315,16 @@ typedef struct prof_shape {
     uint32_t count;
 } prof_shape;
 
+/* Where memory is. index: which one of that type; 0 for the CPU. */
+typedef struct prof_device { uint8_t type; int8_t index; } prof_device;
+
+/* Which tensor an input or output is, for execution traces. */
+typedef struct prof_tensor {
+    uint64_t id, storage;                /* numbers of one's own, its and its memory's; 0: none */
+    int64_t offset;                      /* in elements, in its storage */
+    prof_device device;
+} prof_tensor;
+
 enum {                                   /* prof_extra.has: fields whose 0 is a value */
     PROF_HAS_NODE_ID = 1, PROF_HAS_SEQUENCE_NR = 2, PROF_HAS_FWD_THREAD = 4, PROF_HAS_ID = 8,
     PROF_HAS_DEVICE_INDEX = 16, PROF_HAS_LINK = 32, PROF_HAS_END_THREAD = 64, PROF_HAS_LAUNCH = 128
@@ -341,7 +351,10 @@ typedef struct prof_extra {
     const char *backend, *module_hierarchy;
     const prof_shape *input_shapes, *strides;
     const char *const *dtypes, *const *concrete_inputs;   /* input_count each, or NULL */
-    uint32_t input_count;
+    const prof_shape *output_shapes;     /* output_count each, or NULL */
+    const char *const *output_dtypes;
+    const prof_tensor *tensors;          /* of the inputs, then of the outputs; tensor_count */
+    uint32_t input_count, output_count, tensor_count;
     uint32_t stack_count, kernel_count;
     const char *const *stack;            /* "file(line): function", innermost first */
     const prof_kernel *kernels;
@@ -372,9 +385,6 @@ typedef struct prof_event {
     uint8_t device_type;                 /* prof_device_type */
     uint16_t flags;                      /* PROF_EVENT_... */
 } prof_event;
-
-/* Where memory is. index: which one of that type; 0 for the CPU. */
-typedef struct prof_device { uint8_t type; int8_t index; } prof_device;
 
 typedef enum prof_memory_kind {          /* as PyTorch's memory timeline tells them apart */
     PROF_MEMORY_UNKNOWN = 0, PROF_MEMORY_PARAMETER, PROF_MEMORY_OPTIMIZER_STATE,
@@ -650,6 +660,12 @@ PROF_API void prof_set_strides(const prof_shape *strides, uint32_t count);
    shows as text. With desc.record_shapes. PyTorch: concrete_inputs, kwinputs */
 PROF_API void prof_set_inputs(const char *const *concrete, uint32_t count, const char *kwinputs);
 
+/* Its outputs, as its inputs, and which tensors they all are (first the inputs, then the outputs;
+   62 at most): for execution traces. With desc.record_shapes. */
+PROF_API void prof_set_outputs(const prof_shape *shapes, const char *const *dtypes,
+                               uint32_t count);
+PROF_API void prof_set_tensors(const prof_tensor *tensors, uint32_t count);
+
 /* Floating point operations; else prof_flops says. With desc.with_flops. */
 PROF_API void prof_set_flops(uint64_t flops);
 
@@ -703,6 +719,24 @@ typedef struct prof_observer {
    prof_remove_observer: PROF_ERROR_STATE: a session is open; PROF_ERROR_INVALID: no such user. */
 PROF_API prof_result prof_add_observer(const prof_observer *observer);
 PROF_API prof_result prof_remove_observer(const void *user);
+
+/* ---- the execution trace of all windows in one file: PyTorch's ExecutionTraceObserver ---- */
+
+/* One for the process: a second register does nothing. The file is there at once; each window adds
+   its nodes when it closes, and leaves a whole file. Only zones that begin while it runs, between
+   start and stop, are in it; both may come before, between and within windows (16 times in one).
+   The Chrome traces of these windows have their zones' ids, as prof et --link wants them.
+   register: PROF_ERROR_FILE (errno says why), PROF_ERROR_INVALID: no path, or one over 1023 bytes.
+   start: PROF_ERROR_STATE: not registered; PROF_ERROR_MEMORY: too often. unregister says what went
+   wrong with the file; PROF_ERROR_STATE: the window has to close first, or (modes without events)
+   there was nothing to write. After fork the child is not registered. Any thread, one at a time. */
+PROF_API prof_result prof_execution_trace_register(const char *path);
+PROF_API prof_result prof_execution_trace_start(void);
+PROF_API void prof_execution_trace_stop(void);
+PROF_API prof_result prof_execution_trace_unregister(void);
+PROF_API bool prof_execution_trace_is_registered(void);
+PROF_API bool prof_execution_trace_is_running(void);
+PROF_API const char *prof_execution_trace_path(void);   /* NULL: not registered */
 
 /* ---- what else the trace says of itself ---- */
 
@@ -822,6 +856,12 @@ PROF_API prof_result prof_save_chrome(const prof_trace *trace, const char *path)
    PROF_ERROR_NONE_RECORDED: the session had no profile_memory. PyTorch: export_memory_timeline() */
 PROF_API prof_result prof_write_memory_timeline(const prof_trace *trace,
                                                 const prof_memory_desc *desc, prof_sink out);
+
+/* What ran, in which order, on which inputs, as JSON of the schema 1.1.1-chakra.0.0.4: a node for
+   each zone (none for device activities), whose ctrl_deps is the node around it. Arguments of zones
+   become attributes: op_schema, kernel_backend, kernel_file, tensor_range are known to readers.
+   PROF_ERROR_STATE: the session kept no events. PyTorch: ExecutionTraceObserver */
+PROF_API prof_result prof_write_execution_trace(const prof_trace *trace, prof_sink out);
 
 /* prof_write_table to stdout. */
 PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc);
@@ -2765,6 +2805,8 @@ struct prof_trace {
     uint64_t rejected, duplicates, overlaps, no_forward, unlinked;
     bool any_launch, any_backward;       /* some event has a launch_ns, is backward, */
     bool any_same;                       /* has its parent's name */
+    bool record_ids;                     /* an execution trace has its events, */
+    uint64_t first_record;               /* and so many before them */
     bool merge;                          /* desc.merge_duplicates */
     bool unsorted;                       /* events from outside came out of order */
     size_t beside;                       /* bytes of analysis promised beside each slot's share */
@@ -4381,6 +4423,8 @@ enum {
     PROF__SHAPES = 1,                    /* for each input: dims | list << 31, bytes of its dtype
                                             (UINT32_MAX: none); dims, or items as these; dtype */
     PROF__STRIDES,
+    PROF__OUTPUTS,                       /* as PROF__SHAPES */
+    PROF__TENSORS,                       /* for each: id, storage, offset, type | index << 8 */
     PROF__CONCRETE,                      /* for each text: bytes; the text */
     PROF__STACKED,                       /* the same */
     PROF__KWINPUTS,                      /* text of bytes bytes */
@@ -4598,6 +4642,28 @@ PROF_API PROF__QUIET void prof_set_shapes(const prof_shape *shapes, const char *
 PROF_API PROF__QUIET void prof_set_strides(const prof_shape *strides, uint32_t count) {
     if (prof__session.desc.record_shapes)
         prof__attribute_shapes(PROF__STRIDES, strides, NULL, count);
+}
+
+PROF_API PROF__QUIET void prof_set_outputs(const prof_shape *shapes, const char *const *dtypes,
+                                           uint32_t count) {
+    if (prof__session.desc.record_shapes)
+        prof__attribute_shapes(PROF__OUTPUTS, shapes, dtypes, count);
+}
+
+PROF_API PROF__QUIET void prof_set_tensors(const prof_tensor *tensors, uint32_t count) {
+    prof__long l;
+    uint32_t fit = PROF__MIN(count, (uint32_t)PROF__SLOTS_MOST / 4);
+    if (!prof__session.desc.record_shapes || !tensors) return;
+    if (fit < count) PROF__COUNT(prof__details_cut);
+    if (!prof__attribute_open(&l, 4 * fit)) return;
+    for (uint32_t i = 0; i < fit; i++) {
+        prof__long_put(&l, tensors[i].id);
+        prof__long_put(&l, tensors[i].storage);
+        prof__long_put(&l, (uint64_t)tensors[i].offset);
+        prof__long_put(&l, (uint64_t)(uint8_t)tensors[i].device.index << 8 |
+                               tensors[i].device.type);
+    }
+    prof__attribute_close(&l, PROF__TENSORS, fit, 0);
 }
 
 PROF_API PROF__QUIET void prof_set_inputs(const char *const *concrete, uint32_t count,
@@ -5154,7 +5220,9 @@ PROF__FN prof_shape prof__payload_shape(prof__payload *p, bool item, uint32_t *d
     return s;
 }
 
-PROF__FN void prof__payload_shapes(prof__payload *p, uint32_t count, bool strides, prof_extra *x) {
+PROF__FN void prof__payload_shapes(prof__payload *p, uint32_t count, uint32_t type,
+                                   prof_extra *x) {
+    bool strides = type == PROF__STRIDES;
     prof_shape *shapes = (prof_shape *)prof__details_take(count * sizeof *shapes);
     const char **dtypes =
         strides ? NULL : (const char **)prof__details_take(count * sizeof *dtypes);
@@ -5168,10 +5236,33 @@ PROF__FN void prof__payload_shapes(prof__payload *p, uint32_t count, bool stride
         any = any || text;
     }
     if (!x) return;
+    if (type == PROF__OUTPUTS) {
+        x->output_shapes = shapes;
+        x->output_dtypes = any ? dtypes : NULL;
+        x->output_count = count;
+        return;
+    }
     if (strides) x->strides = shapes;
     else x->input_shapes = shapes;
     if (any) x->dtypes = dtypes;
     x->input_count = x->input_count ? PROF__MIN(x->input_count, count) : count;
+}
+
+PROF__FN void prof__payload_tensors(prof__payload *p, uint32_t count, prof_extra *x) {
+    prof_tensor *tensors = (prof_tensor *)prof__details_take(count * sizeof *tensors);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t word[4];
+        for (int k = 0; k < 4; k++) word[k] = prof__payload_number(p);
+        if (!tensors) continue;
+        tensors[i].id = word[0];
+        tensors[i].storage = word[1];
+        tensors[i].offset = (int64_t)word[2];
+        tensors[i].device.type = (uint8_t)word[3];
+        tensors[i].device.index = (int8_t)(word[3] >> 8);
+    }
+    if (!x) return;
+    x->tensors = tensors;
+    x->tensor_count = count;
 }
 
 PROF__FN const char *const *prof__payload_texts(prof__payload *p, uint32_t count) {
@@ -5301,9 +5392,10 @@ PROF__FN void prof__read_attribute(const prof__record *c, const prof__record *en
     if (type == PROF__MODULE_POP) prof__read_module_end();
     if (!type || type >= PROF__MODULE_PUSH || depth >= prof__trace.max_depth) return;
     z = prof__read_pending(depth);
-    if (type == PROF__SHAPES || type == PROF__STRIDES)
-        prof__payload_shapes(&p, PROF__MIN(count, (uint32_t)(end - p.at)), type == PROF__STRIDES,
-                             z->extra);
+    if (type <= PROF__OUTPUTS)
+        prof__payload_shapes(&p, PROF__MIN(count, (uint32_t)(end - p.at)), type, z->extra);
+    else if (type == PROF__TENSORS)
+        prof__payload_tensors(&p, PROF__MIN(count, (uint32_t)(end - p.at) / 4), z->extra);
     else if (type == PROF__CONCRETE || type == PROF__STACKED)
         prof__read_texts(&p, z->extra, type, count);
     else if (type == PROF__ARGUMENT) prof__read_argument(z, &p, bytes);
@@ -6029,6 +6121,11 @@ PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
     prof_extra x = *from, *to = (prof_extra *)prof__pack_bytes(k, NULL, sizeof x, sizeof(int64_t));
     x.input_shapes = prof__pack_shapes(k, from->input_shapes, from->input_count, true);
     x.strides = prof__pack_shapes(k, from->strides, from->input_count, true);
+    x.output_shapes = prof__pack_shapes(k, from->output_shapes, from->output_count, true);
+    x.output_dtypes = prof__pack_texts(k, from->output_dtypes, from->output_count);
+    if (from->tensors)
+        x.tensors = (const prof_tensor *)prof__pack_bytes(
+            k, from->tensors, from->tensor_count * sizeof *from->tensors, sizeof(int64_t));
     prof__pack_kernels(k, &x);
     x.dtypes = prof__pack_texts(k, from->dtypes, from->input_count);
     x.concrete_inputs = prof__pack_texts(k, from->concrete_inputs, from->input_count);
@@ -9172,6 +9269,18 @@ PROF__FN const char *prof__chrome_category(const prof_event *e) {
     return prof__is_annotation(e) ? "user_annotation" : "cpu_op";
 }
 
+/* Is it a node of an execution trace, which PyTorch calls a record function? */
+PROF__FN bool prof__is_node(const prof_event *e) {
+    const char *type = e->extra ? e->extra->activity_type : NULL;
+    if (e->device_type != PROF_DEVICE_CPU) return false;
+    if (e->extra && e->extra == prof__details_now.unnamed) return false;   /* memory */
+    return !type || strcmp(type, "cpu_op") == 0 || strcmp(type, "user_annotation") == 0;
+}
+
+PROF__FN uint64_t prof__record_id(const struct prof_trace *s, const prof_event *e) {
+    return s->first_record + (uint64_t)(e - s->events) + 1;
+}
+
 /* `"key":` behind a comma, or behind the brace that opens the arguments. */
 PROF__FN void prof__chrome_key(prof__out *o, const char **before, const char *key) {
     prof__out_text(o, *before);
@@ -9282,7 +9391,7 @@ PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char
     }
 }
 
-PROF__FN void prof__chrome_args(prof__out *o, const prof_event *e) {
+PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const prof_event *e) {
     const prof_extra *x = e->extra;
     const char *before = ",\"args\":{";
     if (x && x->external_id) {
@@ -9290,6 +9399,10 @@ PROF__FN void prof__chrome_args(prof__out *o, const prof_event *e) {
         prof__out_i64(o, x->external_id);
     }
     if (x) prof__chrome_carried(o, x, &before);
+    if (s->record_ids && prof__is_node(e)) {
+        prof__chrome_key(o, &before, "Record function id");
+        prof__out_u64(o, prof__record_id(s, e));
+    }
     if (x && x->metadata_json && *x->metadata_json) {
         prof__out_text(o, before);
         prof__out_text(o, x->metadata_json);
@@ -9331,7 +9444,7 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
         prof__out_text(o, ",\"dur\":");
         prof__put_us(o, prof__elapsed(e));
     }
-    prof__chrome_args(o, e);
+    prof__chrome_args(o, g->s, e);
     prof__chrome_flow(o, g, e);
 }
 
@@ -9565,7 +9678,8 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
         if (PROF__UNLIKELY(e->extra && prof__is_range(s, e))) {
             prof__chrome_range(o, &gpu, e, false);
             prof__chrome_range(o, &gpu, e, true);
-        } else if (PROF__UNLIKELY(e->extra || e->device_type)) prof__chrome_rich(o, &gpu, e);
+        } else if (PROF__UNLIKELY(e->extra || e->device_type || s->record_ids))
+            prof__chrome_rich(o, &gpu, e);
         else prof__chrome_event(o, &place, s, e);
     }
     prof__chrome_covers(o, &gpu);
@@ -10299,6 +10413,711 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
     }
     prof__out_text(&t.out, "]\n");
     return prof__out_close(&t.out);
+}
+#endif
+
+/* ---- @EXECUTION: what ran, in which order, on which inputs: PyTorch's execution trace ---- */
+
+#if !PROF__BARE
+#define PROF__SPANS 16
+typedef struct prof__stretch { uint64_t from, to; } prof__stretch;   /* ticks */
+
+/* The inputs of a node, or its outputs. */
+typedef struct prof__values {
+    const prof_shape *shapes, *strides;
+    const char *const *dtypes, *const *concrete;
+    const prof_tensor *tensors;
+    uint32_t count, tensor_count;
+} prof__values;
+
+typedef struct prof__et_node {
+    const char *name, *arguments;        /* arguments: members of a JSON object, or NULL */
+    uint64_t id, parent, record, fw_parent, tid, fw_tid, scope;
+    int64_t sequence_nr;
+    prof__values in, out;
+} prof__et_node;
+
+PROF__FN uint64_t prof__elements(const prof_shape *s) {
+    uint64_t n = 1;
+    for (uint32_t i = 0; s && s->dims && i < s->count; i++) {
+        uint64_t dim = s->dims[i] > 0 ? (uint64_t)s->dims[i] : 0;
+        n = dim && n > (uint64_t)INT64_MAX / dim ? (uint64_t)INT64_MAX : n * dim;
+    }
+    return n;
+}
+
+/* Bytes of an element of this type; 0: not known. */
+PROF__FN uint64_t prof__item_size(const char *dtype) {
+    static const char *const names[] = {
+        "double", "long int", "long", "c10::complex<float>", "float", "int", "unsigned int",
+        "c10::Half", "c10::BFloat16", "short int", "short", "bool", "signed char",
+        "unsigned char", "c10::complex<double>" };
+    static const uint8_t sizes[] = { 8, 8, 8, 8, 4, 4, 4, 2, 2, 2, 2, 1, 1, 1, 16 };
+    for (size_t i = 0; i < sizeof sizes; i++)
+        if (strcmp(dtype, names[i]) == 0) return sizes[i];
+    return strncmp(dtype, "c10::Float8", 11) == 0;
+}
+
+/* [id, storage, offset, elements, bytes of one, "cuda:0"] */
+PROF__FN void prof__et_tensor(prof__out *o, const prof_shape *s, const char *dtype,
+                                const prof_tensor *t) {
+    static const prof_tensor none = { 0, 0, 0, { PROF_DEVICE_CPU, 0 } };
+    if (!t) t = &none;
+    prof__out_text(o, "[");
+    prof__out_u64(o, t->id);
+    prof__out_text(o, ",");
+    prof__out_u64(o, t->storage);
+    prof__out_text(o, ",");
+    prof__out_i64(o, t->offset);
+    prof__out_text(o, ",");
+    prof__out_u64(o, prof__elements(s));
+    prof__out_text(o, ",");
+    prof__out_u64(o, prof__item_size(dtype));
+    prof__out_text(o, ",\"");
+    prof__out_text(o, prof__device_text(t->device.type));
+    if (t->device.type != PROF_DEVICE_CPU) {
+        prof__out_text(o, ":");
+        prof__out_i64(o, t->device.index);
+    }
+    prof__out_text(o, "\"]");
+}
+
+PROF__FN const char *prof__value_dtype(const prof__values *v, uint32_t i) {
+    return v->dtypes ? prof__text(v->dtypes[i]) : "";
+}
+
+/* The text of what is no tensor; NULL: it is one. */
+PROF__FN const char *prof__value_scalar(const prof__values *v, uint32_t i) {
+    const char *text = v->concrete ? prof__text(v->concrete[i]) : "";
+    return *text && !(v->shapes && v->shapes[i].items) ? text : NULL;
+}
+
+/* The type of JSON, as PyTorch calls it; Python's words and other text are no JSON. */
+PROF__FN const char *prof__scalar_type(const char *text, const char *dtype) {
+    if (strcmp(text, "True") == 0 || strcmp(text, "False") == 0) return "Bool";
+    if (strcmp(text, "None") == 0) return "None";
+    if (strcmp(dtype, "String") == 0 || prof__json_check(text)) return "String";
+    text += strspn(text, " \t\r\n");
+    if (*text == '"') return "String";
+    if (*text == '{') return "Dict";
+    if (*text == '[') return "GenericList[]";
+    if (*text == 't' || *text == 'f') return "Bool";
+    if (*text == 'n') return "None";
+    return text[strcspn(text, ".eE")] ? "Double" : "Int";
+}
+
+PROF__FN void prof__et_scalar(prof__out *o, const char *text, const char *dtype) {
+    const char *type = prof__scalar_type(text, dtype);
+    if (strcmp(type, "None") == 0) prof__out_text(o, "\"<None>\"");
+    else if (*text == 'T' && *type == 'B') prof__out_text(o, "true");
+    else if (*text == 'F' && *type == 'B') prof__out_text(o, "false");
+    else if (*type == 'S' && (strcmp(dtype, "String") == 0 || prof__json_check(text)))
+        prof__json_text(o, "\"", text);
+    else prof__out_text(o, text);
+}
+
+PROF__FN void prof__et_value(prof__out *o, const prof__values *v, uint32_t i) {
+    const prof_shape *s = v->shapes ? v->shapes + i : NULL;
+    const char *scalar = prof__value_scalar(v, i), *dtype = prof__value_dtype(v, i);
+    if (scalar) {
+        prof__et_scalar(o, scalar, dtype);
+    } else if (!s || !s->items) {
+        prof__et_tensor(o, s, dtype, i < v->tensor_count ? v->tensors + i : NULL);
+    } else {
+        for (uint32_t j = 0; j < s->count; j++) {
+            prof__out_text(o, j ? "," : "[");
+            prof__et_tensor(o, s->items + j, dtype, NULL);
+        }
+        prof__out_text(o, s->count ? "]" : "[]");
+    }
+}
+
+PROF__FN void prof__et_type(prof__out *o, const prof__values *v, uint32_t i) {
+    const prof_shape *s = v->shapes ? v->shapes + i : NULL;
+    const char *scalar = prof__value_scalar(v, i), *dtype = prof__value_dtype(v, i);
+    uint32_t count = s && s->items ? s->count : 1;
+    if (scalar) {
+        prof__json_text(o, "\"", prof__scalar_type(scalar, dtype));
+        return;
+    }
+    prof__out_text(o, s && s->items ? "\"GenericList[" : "\"");
+    for (uint32_t j = 0; j < count; j++) {
+        prof__out_text(o, *dtype ? j ? ",Tensor(" : "Tensor(" : j ? ",Tensor" : "Tensor");
+        prof__out_json(o, dtype);
+        if (*dtype) prof__out_text(o, ")");
+    }
+    prof__out_text(o, s && s->items ? "]\"" : "\"");
+}
+
+PROF__FN void prof__et_shapes(prof__out *o, const char *key, const prof_shape *shapes,
+                                uint32_t count) {
+    prof__out_text(o, key);
+    if (shapes) {
+        prof__chrome_shapes(o, shapes, count);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) prof__out_text(o, i ? ",[]" : "[[]");
+    prof__out_text(o, count ? "]" : "[]");
+}
+
+PROF__FN void prof__et_values(prof__out *o, const char *key, const prof__values *v) {
+    prof__out_text(o, key);
+    for (uint32_t i = 0; i < v->count; i++) {
+        if (i) prof__out_text(o, ",");
+        prof__et_value(o, v, i);
+    }
+    prof__et_shapes(o, "],\"shapes\":", v->shapes, v->count);
+    prof__out_text(o, ",\"types\":[");
+    for (uint32_t i = 0; i < v->count; i++) {
+        if (i) prof__out_text(o, ",");
+        prof__et_type(o, v, i);
+    }
+    prof__et_shapes(o, "],\"strides\":", v->strides, v->count);
+    prof__out_text(o, "}");
+}
+
+/* ---- attributes ---- */
+
+/* One `"key":value` of the members of an object. */
+typedef struct prof__member { const char *key, *value; size_t key_size, value_size; } prof__member;
+
+/* The next one, behind *at; false: there is none, or it is no JSON. */
+PROF__FN bool prof__member_next(const char **at, prof__member *m) {
+    prof__json j = { NULL, NULL };
+    j.at = *at;
+    prof__json_space(&j);
+    if (*j.at == ',') j.at++;
+    prof__json_space(&j);
+    m->key = j.at;
+    if (!prof__json_member(&j)) return false;
+    m->key_size = (size_t)(strchr(m->key + 1, '"') - m->key) + 1;
+    prof__json_space(&j);
+    m->value = j.at;
+    if (!prof__json_value(&j)) return false;
+    m->value_size = (size_t)(j.at - m->value);
+    *at = j.at;
+    return true;
+}
+
+PROF__FN bool prof__member_is(const prof__member *m, const char *key) {
+    size_t n = strlen(key);
+    return m->key_size == n + 2 && memcmp(m->key + 1, key, n) == 0;
+}
+
+/* What the zone was told of this key: text in its quotes; "": nothing. */
+PROF__FN prof__member prof__member_text(const char *members, const char *key) {
+    prof__member m = { NULL, NULL, 0, 0 };
+    while (members && prof__member_next(&members, &m))
+        if (prof__member_is(&m, key) && *m.value == '"') return m;
+    m.value = "\"\"";
+    m.value_size = 2;
+    return m;
+}
+
+PROF__FN void prof__et_attribute(prof__out *o, const char *name, const char *type) {
+    prof__json_text(o, ",{\"name\":\"", name);
+    prof__json_text(o, ",\"type\":\"", type);
+    prof__out_text(o, ",\"value\":");
+}
+
+static const char *const prof__et_texts[] = { "op_schema", "kernel_backend", "kernel_file",
+                                                "tensor_range" };
+#define PROF__NODE_TEXTS (sizeof prof__et_texts / sizeof *prof__et_texts)
+
+/* The zone's other arguments, but lists and objects. */
+PROF__FN void prof__et_arguments(prof__out *o, const char *members) {
+    prof__member m;
+    while (members && prof__member_next(&members, &m)) {
+        const char *type = "int64";
+        bool known = *m.value == '[' || *m.value == '{' || *m.value == 'n';
+        for (size_t i = 0; i < PROF__NODE_TEXTS; i++)
+            if (prof__member_is(&m, prof__et_texts[i])) known = true;
+        if (known) continue;
+        if (*m.value == '"') type = "string";
+        else if (*m.value == 't' || *m.value == 'f') type = "bool";
+        else if (strcspn(m.value, ".eE") < m.value_size) type = "double";
+        prof__out_text(o, ",{\"name\":");
+        prof__out_bytes(o, m.key, m.key_size);
+        prof__json_text(o, ",\"type\":\"", type);
+        prof__out_text(o, ",\"value\":");
+        prof__out_bytes(o, m.value, m.value_size);
+        prof__out_text(o, "}");
+    }
+}
+
+PROF__FN void prof__et_attributes(prof__out *o, const prof__et_node *n) {
+    const struct { const char *name; uint64_t value; } after[] = {
+        { "scope", n->scope }, { "tid", n->tid }, { "fw_tid", n->fw_tid } };
+    prof__out_text(o, ",\"attrs\":[{\"name\":\"rf_id\",\"type\":\"uint64\",\"value\":");
+    prof__out_u64(o, n->record);
+    prof__out_text(o, "}");
+    prof__et_attribute(o, "fw_parent", "uint64");
+    prof__out_u64(o, n->fw_parent);
+    prof__out_text(o, "}");
+    prof__et_attribute(o, "seq_id", "int64");
+    prof__out_i64(o, n->sequence_nr);
+    prof__out_text(o, "}");
+    for (int i = 0; i < 3; i++) {
+        prof__et_attribute(o, after[i].name, "uint64");
+        prof__out_u64(o, after[i].value);
+        prof__out_text(o, "}");
+    }
+    for (size_t i = 0; i < PROF__NODE_TEXTS; i++) {
+        prof__member m = prof__member_text(n->arguments, prof__et_texts[i]);
+        prof__et_attribute(o, prof__et_texts[i], "string");
+        prof__out_bytes(o, m.value, m.value_size);
+        prof__out_text(o, "}");
+    }
+    prof__et_arguments(o, n->arguments);
+    prof__out_text(o, "]}");
+}
+
+PROF__FN void prof__et_put(prof__out *o, const prof__et_node *n) {
+    prof__out_text(o, "\n{\"id\":");
+    prof__out_u64(o, n->id);
+    prof__json_text(o, ",\"name\":\"", n->name);
+    prof__out_text(o, ",\"ctrl_deps\":");
+    prof__out_u64(o, n->parent);
+    prof__et_values(o, ",\"inputs\":{\"values\":[", &n->in);
+    prof__et_values(o, ",\"outputs\":{\"values\":[", &n->out);
+    prof__et_attributes(o, n);
+}
+
+/* One that stands for a process, a thread, a range of the user's. */
+PROF__FN prof__et_node prof__et_plain(const char *name, uint64_t id, uint64_t parent,
+                                     uint64_t tid) {
+    prof__et_node n;
+    memset(&n, 0, sizeof n);
+    n.name = name;
+    n.id = id;
+    n.parent = parent;
+    n.tid = tid;
+    n.scope = 7;                         /* at::RecordScope::USER_SCOPE */
+    n.sequence_nr = -1;
+    return n;
+}
+
+/* ---- the nodes of a trace: its process groups, its threads, then its events by start ---- */
+
+typedef struct prof__nodes {
+    const struct prof_trace *s;
+    uint64_t first;                      /* id of the first node */
+    uint32_t done;                       /* events that were written before */
+    int64_t spans[PROF__SPANS][2];       /* when the observer ran; */
+    uint32_t span_count;                 /* 0: always */
+    /* Threads that had an event, found by their id: entry n + 1 in index. In the scratch memory,
+       16 bytes an event. */
+    uint32_t *index, *thread, *last;     /* last: the last event that began */
+    uint32_t thread_count;
+    uint64_t want;                       /* the id that is looked for */
+} prof__nodes;
+
+PROF__FN bool prof__nodes_has(const prof__nodes *n, uint32_t i) {
+    const prof_event *e = n->s->events + i;
+    bool within = !n->span_count;
+    if (i < n->done || !prof__is_node(e)) return false;
+    for (uint32_t k = 0; k < n->span_count; k++)
+        if (e->start_ns >= n->spans[k][0] && e->start_ns < n->spans[k][1]) within = true;
+    return within;
+}
+
+PROF__FN uint64_t prof__nodes_id(const prof__nodes *n, uint32_t i) {
+    return n->first + 1 + n->s->thread_count + i;
+}
+
+/* The node of event i or of the next one around it that has one; else of the thread. */
+PROF__FN uint64_t prof__nodes_around(const prof__nodes *n, uint32_t i, uint32_t thread) {
+    while (i != PROF_NONE && !prof__nodes_has(n, i)) i = n->s->events[i].parent;
+    return i == PROF_NONE ? n->first + 1 + thread : prof__nodes_id(n, i);
+}
+
+PROF__FN bool prof__nodes_same(const void *context, uint32_t number) {
+    const prof__nodes *n = (const prof__nodes *)context;
+    return n->s->threads[n->thread[number]].id == n->want;
+}
+
+PROF__FN uint32_t *prof__nodes_thread(prof__nodes *n, uint64_t id) {
+    n->want = id;
+    return prof__place_of(n->index, 2 * n->s->event_count, id, prof__nodes_same, n);
+}
+
+/* What was open on the forward's thread when e, which is event i, began. */
+PROF__FN uint64_t prof__nodes_forward(prof__nodes *n, const prof_event *e) {
+    uint32_t k;
+    if (!prof__asks_forward(e)) return 0;
+    k = *prof__nodes_thread(n, e->extra->fwd_thread);
+    if (!k--) return 0;
+    return prof__nodes_around(n, prof__innermost(n->s, n->last + k, e->start_ns), n->thread[k]);
+}
+
+PROF__FN void prof__nodes_began(prof__nodes *n, uint32_t i) {
+    const prof_event *e = n->s->events + i;
+    uint32_t *place;
+    if (!prof__in_tree(e)) return;
+    place = prof__nodes_thread(n, n->s->threads[e->thread].id);
+    if (!*place) {
+        n->thread[n->thread_count] = e->thread;
+        *place = ++n->thread_count;
+    }
+    n->last[*place - 1] = i;
+}
+
+PROF__FN void prof__nodes_extra(prof__et_node *node, const prof_extra *x) {
+    node->arguments = x->metadata_json;
+    if (node->scope != 7) node->scope = x->scope;
+    if (x->has & PROF_HAS_SEQUENCE_NR) node->sequence_nr = x->sequence_nr;
+    if (x->has & PROF_HAS_FWD_THREAD) node->fw_tid = x->fwd_thread;
+    node->in.shapes = x->input_shapes;
+    node->in.strides = x->strides;
+    node->in.dtypes = x->dtypes;
+    node->in.concrete = x->concrete_inputs;
+    node->in.count = x->input_count;
+    node->in.tensors = x->tensors;
+    node->in.tensor_count = x->tensor_count;
+    node->out.shapes = x->output_shapes;
+    node->out.dtypes = x->output_dtypes;
+    node->out.count = x->output_count;
+    if (x->tensor_count <= x->input_count) return;
+    node->out.tensors = x->tensors + x->input_count;
+    node->out.tensor_count = x->tensor_count - x->input_count;
+}
+
+PROF__FN void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
+    const struct prof_trace *s = n->s;
+    const prof_event *e = s->events + i;
+    prof__et_node node = prof__et_plain(prof__chrome_name(e), prof__nodes_id(n, i),
+                                       prof__nodes_around(n, e->parent, e->thread),
+                                       prof__chrome_tid(s, e->thread));
+    if (!prof__is_annotation(e)) node.scope = 0;
+    node.record = prof__record_id(s, e);
+    if (e->extra) prof__nodes_extra(&node, e->extra);
+    if (s->any_sequence) node.fw_parent = prof__nodes_forward(n, e);
+    prof__et_put(o, &node);
+    prof__out_text(o, ",");
+}
+
+/* torch.distributed's list of process groups; without one of the user's: the group of all. */
+PROF__FN bool prof__process_groups(prof__out *o) {
+    static const char key[] = "\"distributedInfo\":";
+    const struct prof__metadata *m = &prof__metadata;
+    const char *entry = prof__metadata_find(key, sizeof key - 1, m->preset, m->used), *at;
+    prof__member member, size, count;
+    if (!entry) entry = prof__metadata_find(key, sizeof key - 1, 0, m->preset);
+    if (!entry || entry[sizeof key - 1] != '{') return false;
+    size.value = count.value = "1";
+    size.value_size = count.value_size = 1;
+    for (at = entry + sizeof key; prof__member_next(&at, &member);) {
+        if (prof__member_is(&member, "world_size")) size = member;
+        if (prof__member_is(&member, "pg_count")) count = member;
+        if (!prof__member_is(&member, "pg_config")) continue;
+        prof__out_bytes(o, member.value, member.value_size);
+        return true;
+    }
+    member = prof__member_text(entry + sizeof key, "backend");
+    prof__out_text(o, "[{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": ");
+    prof__out_bytes(o, member.value, member.value_size);
+    prof__out_text(o, ", \"ranks\": [], \"group_size\": ");
+    prof__out_bytes(o, size.value, size.value_size);
+    prof__out_text(o, ", \"group_count\": ");
+    prof__out_bytes(o, count.value, count.value_size);
+    prof__out_text(o, "}]");
+    return true;
+}
+
+PROF__FN void prof__nodes_groups(const prof__nodes *n, prof__out *out) {
+    static const char *const type = "String";
+    prof__entry entry;
+    prof_sink sink = { prof__entry_write, NULL };
+    const char *text = entry.text;
+    prof__et_node node = prof__et_plain("## process_group:init ##", n->first, 1, 0);
+    prof__out o;
+    sink.user = &entry;
+    entry.size = 0;
+    prof__out_open(&o, sink);
+    if (n->s->built || !prof__process_groups(&o)) return;
+    prof__out_bytes(&o, "", 1);
+    if (prof__out_close(&o) != PROF_OK) return;
+    if (n->s->thread_count) {
+        node.parent = n->first + 1;
+        node.tid = prof__chrome_tid(n->s, 0);
+    }
+    node.in.concrete = &text;
+    node.in.dtypes = &type;
+    node.in.count = 1;
+    prof__et_put(out, &node);
+    prof__out_text(out, ",");
+}
+
+PROF__FN void prof__nodes_write(prof__nodes *n, prof__out *o) {
+    const struct prof_trace *s = n->s;
+    prof__nodes_groups(n, o);
+    for (uint32_t i = 0; i < s->thread_count && !o->failed; i++) {
+        prof__et_node node = prof__et_plain("[pytorch|profiler|execution_trace|thread]",
+                                           n->first + 1 + i, 1, prof__chrome_tid(s, i));
+        prof__et_put(o, &node);
+        prof__out_text(o, ",");
+    }
+    n->index = (uint32_t *)(void *)s->scratch;
+    n->thread = n->index + 2 * s->event_count;
+    n->last = n->thread + s->event_count;
+    n->thread_count = 0;
+    if (s->any_sequence) memset(n->index, 0, 2 * s->event_count * sizeof *n->index);
+    for (uint32_t i = 0; i < s->event_count && !o->failed; i++) {
+        if (prof__nodes_has(n, i)) prof__nodes_event(n, o, i);
+        if (s->any_sequence) prof__nodes_began(n, i);
+    }
+}
+
+/* ---- the file's head and end ---- */
+
+PROF__FN void prof__put_padded(prof__out *o, const char *before, uint64_t n) {
+    prof__out_text(o, before);
+    if (n < 10) prof__out_text(o, "0");
+    prof__out_u64(o, n);
+}
+
+PROF__FN bool prof__is_leap(uint64_t year) {
+    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+/* 2026-01-31 23:59:59, UTC */
+PROF__FN void prof__put_date(prof__out *o, uint64_t ns) {
+    static const uint8_t lengths[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+    uint64_t s = ns / 1000000000u, days = s / 86400, year = 1970, month = 0;
+    for (; ; year++) {
+        uint64_t n = prof__is_leap(year) ? 366 : 365;
+        if (days < n) break;
+        days -= n;
+    }
+    for (; ; month++) {
+        uint64_t n = month == 1 && prof__is_leap(year) ? 29 : lengths[month];
+        if (days < n) break;
+        days -= n;
+    }
+    prof__out_u64(o, year);
+    prof__put_padded(o, "-", month + 1);
+    prof__put_padded(o, "-", days + 1);
+    prof__put_padded(o, " ", s / 3600 % 24);
+    prof__put_padded(o, ":", s / 60 % 60);
+    prof__put_padded(o, ":", s % 60);
+}
+
+PROF__FN void prof__execution_head(prof__out *o, uint32_t pid, uint64_t wall_ns) {
+    prof__out_text(o, "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": ");
+    prof__out_u64(o, pid);
+    prof__out_text(o, ", \"time\": \"");
+    prof__put_date(o, wall_ns);
+    prof__out_text(o, "\", \"start_ts\": ");
+    prof__out_u64(o, wall_ns / 1000000u);
+    prof__out_text(o, ",\n\"nodes\": [");
+}
+
+PROF__FN void prof__execution_end(prof__out *o, uint64_t wall_ns) {
+    prof__et_node root = prof__et_plain("[pytorch|profiler|execution_trace|process]", 1, 1, 0);
+    prof__et_put(o, &root);
+    prof__out_text(o, "\n], \"finish_ts\": ");
+    prof__out_u64(o, wall_ns / 1000000u);
+    prof__out_text(o, "}\n");
+}
+
+PROF__FN uint64_t prof__trace_end(const struct prof_trace *s) {
+    int64_t end = 0;
+    for (uint32_t i = 0; i < s->event_count; i++) end = PROF__MAX(end, s->events[i].end_ns);
+    return s->start_wall_ns + (uint64_t)end;
+}
+
+PROF_API PROF__QUIET prof_result prof_write_execution_trace(const prof_trace *trace,
+                                                            prof_sink out) {
+    prof__nodes n;
+    prof__out o;
+    if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
+    if (trace->records_only) return PROF_ERROR_STATE;
+    prof__analyse(trace);
+    memset(&n, 0, sizeof n);
+    n.s = trace;
+    n.first = 2;
+    prof__out_open(&o, out);
+    prof__execution_head(&o, prof__chrome_pid(trace), trace->start_wall_ns);
+    prof__nodes_write(&n, &o);
+    prof__execution_end(&o, prof__trace_end(trace));
+    return prof__out_close(&o);
+}
+
+/* ---- the observer: a file that gets the nodes of each window when it closes ---- */
+
+static struct prof__execution {
+    char path[1024];
+    bool registered, running;
+    prof_result result;                  /* of what went wrong first */
+    uint64_t end;                        /* of the nodes in the file; 0: there are none yet */
+    uint64_t next_id, next_record;       /* for the next window */
+    uint32_t generation, done;           /* the trace that was written last, how many events */
+    prof__stretch spans[PROF__SPANS];       /* of the open window */
+    uint32_t span_count;
+} prof__execution;
+
+/* The file under path, to be written from offset at on; 0: it is emptied. */
+#if defined(_WIN32)
+PROF__FN bool prof__file_open_at(prof__file *f, const char *path, uint64_t at) {
+    LARGE_INTEGER to;
+    f->handle = CreateFileA(path, GENERIC_WRITE, 0, NULL, at ? OPEN_EXISTING : CREATE_ALWAYS,
+                            FILE_ATTRIBUTE_NORMAL, NULL);
+    to.QuadPart = (LONGLONG)at;
+    return f->handle != INVALID_HANDLE_VALUE && SetFilePointerEx(f->handle, to, NULL, FILE_BEGIN);
+}
+#else
+PROF__FN bool prof__file_open_at(prof__file *f, const char *path, uint64_t at) {
+    f->handle = open(path, at ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    return f->handle >= 0 && (!at || lseek(f->handle, (off_t)at, SEEK_SET) == (off_t)at);
+}
+#endif
+
+typedef struct prof__execution_file { prof__file file; uint64_t at; } prof__execution_file;
+
+PROF__FN bool prof__execution_put(void *user, const void *data, size_t size) {
+    prof__execution_file *f = (prof__execution_file *)user;
+    f->at += size;
+    return prof__file_put(&f->file, (const char *)data, size);
+}
+
+/* Writes n's nodes (NULL: none) behind those that the file has, its end, and blanks up to least. */
+PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end,
+                                    uint64_t *least) {
+    struct prof__execution *x = &prof__execution;
+    prof__execution_file f;
+    prof_sink sink = { prof__execution_put, NULL };
+    prof__out o;
+    uint64_t nodes_end;
+    bool ok;
+    sink.user = &f;
+    f.at = x->end;
+    if (!prof__file_open_at(&f.file, x->path, x->end)) return false;
+    prof__out_open(&o, sink);
+    if (!x->end) prof__execution_head(&o, prof__chrome_pid(&prof__trace), begin);
+    if (n) prof__nodes_write(n, &o);
+    prof__out_flush(&o);
+    nodes_end = f.at;
+    prof__execution_end(&o, end);
+    prof__out_flush(&o);
+    prof__out_repeat(&o, ' ', (size_t)(*least > f.at ? *least - f.at : 0));
+    ok = prof__out_close(&o) == PROF_OK;
+    ok = prof__file_close(&f.file) && ok;
+    if (ok && n) x->end = nodes_end;
+    *least = f.at;
+    return ok;
+}
+
+PROF_API PROF__QUIET prof_result prof_execution_trace_register(const char *path) {
+    struct prof__execution *x = &prof__execution;
+    size_t size = path ? strlen(path) + 1 : 0;
+    uint64_t now = prof__wall_now(), least = 0;
+    if (x->registered) return PROF_OK;
+    if (size < 2 || size > sizeof x->path) return PROF_ERROR_INVALID;
+    memset(x, 0, sizeof *x);
+    memcpy(x->path, path, size);
+    x->next_id = 2;
+    if (!prof__execution_write(NULL, now, now, &least)) return PROF_ERROR_FILE;
+    x->registered = true;
+    return PROF_OK;
+}
+
+PROF_API PROF__QUIET prof_result prof_execution_trace_start(void) {
+    struct prof__execution *x = &prof__execution;
+    struct prof_trace *s = &prof__trace;
+    prof_result result = PROF_OK;
+    prof__lock();
+    if (!x->registered) {
+        result = PROF_ERROR_STATE;
+    } else if (!x->running && s->open && x->span_count == PROF__SPANS) {
+        result = PROF_ERROR_MEMORY;
+    } else if (!x->running) {
+        x->running = true;
+        if (s->open) {
+            x->spans[x->span_count].from = prof__now_ticks(s->clock, &s->platform);
+            x->spans[x->span_count++].to = UINT64_MAX;
+        }
+    }
+    prof__unlock();
+    return result;
+}
+
+PROF_API PROF__QUIET void prof_execution_trace_stop(void) {
+    struct prof__execution *x = &prof__execution;
+    struct prof_trace *s = &prof__trace;
+    prof__lock();
+    if (x->running && s->open && x->span_count)
+        x->spans[x->span_count - 1].to = prof__now_ticks(s->clock, &s->platform);
+    x->running = false;
+    prof__unlock();
+}
+
+PROF_API PROF__QUIET prof_result prof_execution_trace_unregister(void) {
+    struct prof__execution *x = &prof__execution;
+    if (prof__trace.open && x->span_count) return PROF_ERROR_STATE;
+    x->running = x->registered = false;
+    return x->result;
+}
+
+PROF_API PROF__QUIET bool prof_execution_trace_is_registered(void) {
+    return prof__execution.registered;
+}
+
+PROF_API PROF__QUIET bool prof_execution_trace_is_running(void) { return prof__execution.running; }
+
+PROF_API PROF__QUIET const char *prof_execution_trace_path(void) {
+    return prof__execution.registered ? prof__execution.path : NULL;
+}
+
+/* A window opens. */
+PROF__FN void prof__execution_open(void) {
+    struct prof__execution *x = &prof__execution;
+    x->spans[0].from = 0;
+    x->spans[0].to = UINT64_MAX;
+    x->span_count = x->running;
+}
+
+PROF__FN prof_result prof__execution_append(struct prof_trace *s) {
+    struct prof__execution *x = &prof__execution;
+    prof__nodes n;
+    prof__scale scale;
+    uint64_t end, least = 0;
+    if (s->records_only) return PROF_ERROR_STATE;
+    memset(&n, 0, sizeof n);
+    memset(&scale, 0, sizeof scale);
+    prof__analyse(s);
+    if (x->generation != s->first_generation) {
+        s->first_record = x->next_record;
+        x->done = 0;
+    }
+    x->generation = s->first_generation;
+    s->record_ids = true;
+    end = prof__trace_end(s);
+    n.s = s;
+    n.first = x->next_id;
+    n.done = x->done;
+    for (; n.span_count < x->span_count; n.span_count++) {
+        const prof__stretch *span = x->spans + n.span_count;
+        n.spans[n.span_count][0] = span->from ? prof__to_ns(&scale, span->from) : INT64_MIN;
+        n.spans[n.span_count][1] =
+            span->to != UINT64_MAX ? prof__to_ns(&scale, span->to) : INT64_MAX;
+    }
+    if (!prof__execution_write(&n, s->start_wall_ns, end, &least)) {
+        (void)prof__execution_write(NULL, s->start_wall_ns, end, &least);   /* as it was */
+        return PROF_ERROR_FILE;
+    }
+    x->done = s->event_count;
+    x->next_id = prof__nodes_id(&n, s->event_count);
+    x->next_record = s->first_record + s->event_count;
+    return PROF_OK;
+}
+
+/* The window has closed. */
+PROF__FN void prof__execution_close(struct prof_trace *s) {
+    struct prof__execution *x = &prof__execution;
+    prof_result result = PROF_OK;
+    if (x->span_count && s->stopped) result = prof__execution_append(s);
+    if (x->result == PROF_OK) x->result = result;
+    x->span_count = 0;
 }
 #endif
 
@@ -12238,6 +13057,7 @@ PROF__FN void prof__child_after_fork(void) {
     prof__stream_unlock();
     prof__owned = NULL;
     prof__arena.closed = true;
+    prof__execution.registered = prof__execution.running = false;
 }
 #endif
 
@@ -12512,6 +13332,7 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
         else if (s->clock == PROF_CLOCK_CPU) prof__knot_add(prof__knot_now());
         prof__arena.closed = false;
         s->open = true;
+        prof__execution_open();
         if (prof__session.enabled & PROF_ACTIVITY_CPU) prof__recording_open(s, s->began);
         s->began = true;
     }
@@ -12537,6 +13358,7 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
     prof__unlock();
     if (stream) prof__stream_close(s);
     prof__stream_unlock();
+    prof__execution_close(s);
     for (uint32_t i = prof__observer_count; i--;)
         if (prof__observers[i].stop) prof__observers[i].stop(prof__observers[i].user);
 }

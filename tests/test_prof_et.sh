@@ -60,6 +60,29 @@ print(len(json.load(sys.stdin)["nodes"]))')
 else
     echo 'skip et_real: ../shared/traces is not there'
 fi
+# What examples/execution.c writes: every zone is in both files, under one id.
+example() {
+    make -s build/examples/execution && build/examples/execution "$out/et.json" "$out/et_trace.json" &&
+        python3 -c '
+import json, sys
+et, trace = (json.load(open(name)) for name in sys.argv[1:])
+nodes = {n["id"]: n for n in et["nodes"]}
+assert len(nodes) == len(et["nodes"]) == 11, nodes
+mul = next(n for n in nodes.values() if n["name"] == "aten::mul")
+assert nodes[mul["ctrl_deps"]]["name"] == "iterate", mul
+assert mul["inputs"]["values"][1] == [1, 1, 0, 2048, 4, "cpu"], mul
+assert mul["outputs"]["shapes"] == [[32, 64]], mul
+groups = next(n for n in nodes.values() if n["name"] == "## process_group:init ##")
+assert json.loads(groups["inputs"]["values"][0])[0]["backend_config"] == "gloo", groups
+ids = lambda n: next(a["value"] for a in n["attrs"] if a["name"] == "rf_id")
+names = {ids(n): n["name"] for n in nodes.values() if ids(n)}
+assert names == {e["args"]["Record function id"]: e["name"] for e in trace["traceEvents"]
+                 if e["ph"] == "X"}, names
+' "$out/et.json" "$out/et_trace.json"
+}
+try et_example example
+says et_example_link '8 nodes linked; the trace has 8 calls with an id' 0 \
+    "$prof" et --link "$out/et_trace.json" "$out/et.json"
 says et_no_nodes 'this is no execution trace' 2 "$prof" et tests/traces/kineto_2026.json
 says et_output '--link TRACE' 2 "$prof" et -o "$out/x.json" "$out/good.json"
 says et_help 'usage: prof et' 0 "$prof" et --help
