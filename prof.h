@@ -1072,6 +1072,20 @@ PROF__INLINE void prof__end_inline(prof__frame *token) {
 PROF__INLINE void prof__end_top_inline(void) {
     if (prof__on) prof__end_top();
 }
+
+/* The parts of the recorder that few descriptions ask for. Where the compiler sees the description
+   the linker leaves the others out. */
+PROF_API uint64_t prof__platform_ticks(void) PROF__QUIET;
+PROF_API void *prof__chunk_again(void *state) PROF__QUIET;
+PROF_API prof_result prof__start(const prof_desc *desc, uint64_t (*ticks)(void),
+                                 void *(*again)(void *state)) PROF__QUIET;
+
+PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
+    bool again = d && (d->mode == PROF_MODE_RING || d->mode == PROF_MODE_STREAM);
+    return prof__start(d, d && d->platform.now ? prof__platform_ticks : NULL,
+                       again ? prof__chunk_again : NULL);
+}
+#define prof_start(desc) prof__start_inline(desc)
 #else
 typedef struct prof__frame { uint32_t start, site, depth, epoch; } prof__frame;   /* an open zone */
 
@@ -1788,14 +1802,34 @@ PROF__FN bool prof__lock_briefly(void) {
    spoken for. Always low + promised <= high. Under the lock. */
 static struct prof__arena {
     char *base, *low, *high, *end;
+#if PROF__BARE
+    size_t room;                         /* of that gap, what is not spoken for */
+#else
     size_t promised;
     bool closed;                         /* by prof_stop: nothing more is taken */
+#endif
 } prof__arena;
 
 static union { char bytes[PROF_ARENA_SIZE]; uint64_t align; void *pointer; } prof__builtin_arena;
 
 PROF__FN size_t prof__align(size_t n) { return (n + 15u) & ~(size_t)15u; }
 
+#if PROF__BARE
+PROF__FN bool prof__promise(size_t bytes) {
+    if (bytes > prof__arena.room) return false;
+    prof__arena.room -= bytes;
+    return true;
+}
+
+/* As below. */
+PROF__FN void *prof__take(size_t bytes, size_t analysis) {
+    char *p = prof__arena.low;
+    bytes = prof__align(bytes);
+    if (!prof__promise(bytes + analysis)) return NULL;
+    prof__arena.low += bytes;
+    return p;
+}
+#else
 PROF__FN bool prof__arena_fits(size_t bytes) {
     size_t gap = (size_t)(prof__arena.high - prof__arena.low);
     return !prof__arena.closed && gap >= prof__arena.promised &&
@@ -1812,6 +1846,7 @@ PROF__FN void *prof__take(size_t bytes, size_t analysis) {
     prof__arena.promised += analysis;
     return p;
 }
+#endif
 
 /* Open addressing: the place of a key's number + 1, or the free one where it would go. same()
    compares number with the key. */
@@ -2360,8 +2395,7 @@ static struct prof__names { uint32_t count; } prof__names;
 /* The number of site, which is new; 0 when the list or the arena is full. Under the lock. */
 PROF__FN uint32_t prof__site_add(const prof_site *site, uint32_t place) {
     if (prof__site_count + prof__names.count == PROF_MAX_SITES ||
-        !prof__arena_fits(prof__site_share)) return 0;
-    prof__arena.promised += prof__site_share;
+        !prof__promise(prof__site_share)) return 0;
     prof__sites[place] = site;
     return place + PROF__FIRST_SITE;
 }
@@ -2378,9 +2412,8 @@ PROF__FN uint32_t prof__name_find(const char *name) {
 PROF__FN uint32_t prof__name_add(const char *name) {
     uint32_t number = prof__name_find(name);
     size_t size = strlen(name) + 1;
-    prof__name *n = number ? NULL : (prof__name *)prof__take(sizeof *n + size, prof__site_share);
+    prof__name *n = number ? NULL : (prof__name *)prof__take(sizeof *n + size, 0);
     if (!n) return number;
-    prof__arena.promised -= prof__site_share;
     n->site.name = (const char *)memcpy(n + 1, name, size);
     n->site.file = n->site.function = "";
     n->site.line = 0;
@@ -2565,11 +2598,14 @@ typedef struct prof__segment {
     prof__record *begin, *limit;
     prof__record *end; /* of its records, once the thread has gone on; else NULL */
     struct prof__segment *next;
-    struct prof__row *row;
     prof__record *flushed;               /* below: has left through the stream */
-    uint64_t position;                   /* slots this thread wrote before it */
+    uint64_t position;                   /* slots this thread wrote before it; freestanding: the
+                                            clock at flushed */
+#if !PROF__BARE
+    struct prof__row *row;
     uint32_t use;                        /* counts how often it was emptied */
     uint32_t epoch;                      /* the clock's upper half at flushed */
+#endif
 } prof__segment;
 
 typedef struct prof__open { uint64_t start; uint32_t site, depth; } prof__open;
@@ -2594,15 +2630,18 @@ typedef struct prof__memory {
 typedef struct prof__row {
     prof_thread_info info;
     prof__segment *first;
+#if !PROF__BARE
     prof__open *open;                    /* zones that prof_stop ended, outermost first */
     uint32_t open_count;
     prof__record *cursor;                /* where prof_stop found it; NULL: the thread had left */
     uint64_t stop_tick;                  /* when */
-    uint32_t generation, thread;         /* thread: its index in the trace */
-    struct prof__row *next;
+    uint32_t generation;
     size_t overwritten;                  /* slots */
-    uint32_t number;                     /* in the order they came, from 0 */
     bool left;                           /* the thread has */
+#endif
+    uint32_t thread;                     /* its index in the trace */
+    struct prof__row *next;
+    uint32_t number;                     /* in the order they came, from 0 */
     uint32_t announced;                  /* the round in which the stream told its name */
     char name[PROF__BARE ? 16 : 64];
 } prof__row;
@@ -2727,6 +2766,11 @@ static struct prof__session {
 } prof__session;
 #endif
 
+#if PROF__BARE
+/* Bytes that a state takes, and a chunk's records, with what both entail; all: the least arena. */
+typedef struct prof__plan { size_t state, state_more, chunk, chunk_more, all; } prof__plan;
+#endif
+
 /* The window that is open or was last, and with it the trace: there is one. */
 struct prof_trace {
     bool laid, began;                    /* the arena is laid out; its first window has started */
@@ -2749,6 +2793,10 @@ struct prof_trace {
     uint64_t start_tick, stop_tick, start_wall_ns;
 #if PROF__BARE
     uint64_t time, read;                 /* when the clock was last read, and what it said */
+    uint64_t (*ticks)(void);             /* since then, of the caller's clock; NULL: the chip's */
+    void *(*again)(void *state);         /* a chunk that may be used again; NULL: there is none */
+    prof__plan plan;
+    bool slow;                           /* the hot path cannot work */
     bool ticked;                         /* it is read at least once each half wrap */
     prof__segment *free_chunks;
     prof_sink sink;
@@ -4001,13 +4049,11 @@ PROF__FN void prof__disarm(void) {
     for (uint32_t i = 0; i <= PROF_MAX_CONTEXTS; i++) prof__contexts[i] = &prof__nowhere;
 }
 
-/* The ticks that the clock has gone on since it was last read; one that goes back stands still. */
-PROF__FN uint64_t prof__ticks_since(struct prof_trace *s) {
+/* Ticks of the caller's clock since it was last read; one that goes back stands still. */
+PROF_API PROF__QUIET uint64_t prof__platform_ticks(void) {
+    struct prof_trace *s = &prof__trace;
     const prof_platform *p = &s->platform;
-    uint64_t now, step;
-    if (!p->now) return (uint32_t)(prof__clock() - (uint32_t)s->time);
-    now = p->now(p->user);
-    step = now - s->read;
+    uint64_t now = p->now(p->user), step = now - s->read;
     s->read = now;
     if (p->clock_bits && p->clock_bits < 64) return step & (((uint64_t)1 << p->clock_bits) - 1);
     if (!(step >> 63)) return step;
@@ -4019,9 +4065,16 @@ PROF__FN uint64_t prof__ticks_since(struct prof_trace *s) {
 PROF__FN uint64_t prof__time(void) {
     struct prof_trace *s = &prof__trace;
     uint64_t before = s->time;
-    s->time += prof__ticks_since(s);
+    s->time += s->ticks ? s->ticks() : (uint32_t)(prof__clock() - (uint32_t)before);
     if ((s->time ^ before) >> 31) prof__disarm();
     return s->time;
+}
+
+/* The records so far are timed, and so many slots more. */
+PROF__FN void prof__publish(prof__state *t, uint32_t slots) {
+    PROF__BARRIER();
+    t->known = t->hot.cursor += slots;
+    t->known_time = prof__trace.time;
 }
 
 PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_depth) {
@@ -4029,18 +4082,19 @@ PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_de
     c->end = a;
     c->duration = b;
     c->site_depth = site_depth;
-    PROF__BARRIER();
-    t->hot.cursor = c + 1;
+    prof__publish(t, 1);
 }
 
 /* Two slots, both written before either is published. */
 PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t b, uint32_t word) {
     prof__record *c = t->hot.cursor;
+    c[0].end = (uint32_t)a;
+    c[0].duration = (uint32_t)(a >> 32);
+    c[0].site_depth = kind << 8 | 1;
     c[1].end = (uint32_t)b;
     c[1].duration = (uint32_t)(b >> 32);
     c[1].site_depth = word;
-    prof__put(t, (uint32_t)a, (uint32_t)(a >> 32), kind << 8 | 1);
-    t->hot.cursor = c + 2;
+    prof__publish(t, 2);
 }
 
 /* The whole time: what the ends after it are counted from. */
@@ -4055,22 +4109,28 @@ PROF__FN size_t prof__reserve(size_t open) { return 2 * open + 4; }
 PROF__FN size_t prof__open_zones(const prof__state *t) { return (size_t)(t->hot.top - t->frames); }
 PROF__FN size_t prof__slots_left(const prof__state *t) { return (size_t)(t->end - t->hot.cursor); }
 
-/* A chunk that was streamed, a new one, or in a ring this context's oldest. NULL: full. */
-PROF__FN prof__segment *prof__chunk_take(prof__state *t) {
+/* A chunk that was streamed, or in a ring this context's oldest; NULL: none. */
+PROF_API PROF__QUIET void *prof__chunk_again(void *state) {
     struct prof_trace *s = &prof__trace;
-    size_t slots = s->chunk_size / sizeof(prof__record);
+    prof__state *t = (prof__state *)state;
     prof__segment *g = s->free_chunks;
     if (g) s->free_chunks = g->next;
-    else g = (prof__segment *)prof__take(sizeof *g + s->chunk_size, slots * prof__slot_share());
-    if (!g && s->mode == PROF_MODE_RING && t->row.first != t->segment) {
-        g = t->row.first;
-        t->row.first = g->next;
-        s->overwritten += (size_t)(g->end - g->begin);
-    }
+    if (g || s->mode != PROF_MODE_RING || t->row.first == t->segment) return g;
+    g = t->row.first;
+    t->row.first = g->next;
+    s->overwritten += (size_t)(g->end - g->begin);
+    return g;
+}
+
+/* A new chunk, or one that is used again. NULL: full. */
+PROF__FN prof__segment *prof__chunk_take(prof__state *t) {
+    struct prof_trace *s = &prof__trace;
+    prof__segment *g = (prof__segment *)prof__take(sizeof *g + s->plan.chunk, s->plan.chunk_more);
+    if (!g && s->again) g = (prof__segment *)s->again(t);
     if (!g) return NULL;
     memset(g, 0, sizeof *g);
     g->flushed = g->begin = (prof__record *)(void *)(g + 1);
-    g->limit = g->begin + slots;
+    g->limit = (prof__record *)(void *)((char *)(g + 1) + s->plan.chunk);
     return g;
 }
 
@@ -4082,12 +4142,6 @@ PROF__FN void prof__chunk_free(prof__row *row) {
     g->next = prof__trace.free_chunks;
     prof__trace.free_chunks = g;
     prof__unlock(lock);
-}
-
-/* The records up to here are timed. */
-PROF__FN void prof__known(prof__state *t) {
-    t->known = t->hot.cursor;
-    t->known_time = prof__trace.time;
 }
 
 /* Goes on writing in the spare chunk. */
@@ -4104,7 +4158,6 @@ PROF__FN void prof__chunk_open(prof__state *t) {
     t->end = g->limit;
     t->hot.cursor = g->begin;
     prof__put_clock(t);
-    prof__known(t);
 }
 
 /* Room for n slots, beside those kept for open zones. */
@@ -4125,12 +4178,11 @@ PROF__FN bool prof__open_long(const prof__state *t) {
 /* Lets the hot path work in t, or not. */
 PROF__FN void prof__arm(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
-    size_t reserve = t->spare ? 0 : prof__reserve(s->max_depth);
-    bool ok = prof__on && !s->platform.now && !s->platform.thread_id && !t->skipped &&
-              t->epoch == (uint16_t)(s->time >> 31) && prof__slots_left(t) > reserve &&
+    bool ok = prof__on && !s->slow && !t->skipped && t->epoch == (uint16_t)(s->time >> 31) &&
               !prof__open_long(t);
-    t->hot.limit = t->end - (ok ? reserve : 0);
-    prof__contexts[t->row.info.id] = ok ? &t->hot : &prof__nowhere;
+    t->hot.limit = t->end - (t->spare ? 0 : prof__reserve(s->max_depth));
+    prof__contexts[t->row.info.id] =
+        ok && t->hot.cursor < t->hot.limit ? &t->hot : &prof__nowhere;
 }
 
 /* The time, in context t. Where nobody calls prof_tick, the clock may have wrapped since it was
@@ -4154,24 +4206,22 @@ PROF__FN bool prof__new_epoch(prof__state *t) {
 
 PROF__FN prof__state *prof__state_make(uint32_t context) {
     struct prof_trace *s = &prof__trace;
-    size_t share = prof__state_share() + prof__align(sizeof(prof_thread_info));
-    prof__state *t = NULL;
-    if (context >= PROF_MAX_CONTEXTS || (s->max_threads && s->row_count == s->max_threads)) {
+    prof__state *t;
+    if (context >= PROF_MAX_CONTEXTS || s->row_count == s->max_threads) {
         s->dropped_threads++;
         return NULL;
     }
-    if (prof__arena_fits(prof__state_size(s->max_depth) + share))
-        t = (prof__state *)prof__take(prof__state_size(s->max_depth), share);
+    t = (prof__state *)prof__take(s->plan.state, s->plan.state_more);
     if (!t) return NULL;
-    memset(t, 0, prof__state_size(s->max_depth));
+    memset(t, 0, s->plan.state);
     t->hot.top = t->frames;
     for (uint32_t i = 0; i < s->max_depth; i++) t->frames[i].above = (uint16_t)(256u + i);
     t->row.info.id = context;
     if (s->last_row) s->last_row->next = &t->row;
     else s->rows = &t->row;
     s->last_row = &t->row;
-    s->row_count++;
-    t->row.thread = t->row.number = s->thread_count++;
+    t->row.thread = t->row.number = s->row_count;
+    s->thread_count = ++s->row_count;
     t->epoch = (uint16_t)~(s->time >> 31);   /* not this one: so that all frames get it */
     return t;
 }
@@ -4187,24 +4237,28 @@ PROF__FN prof__state *prof__state_here(bool find_only) {
     return prof__state_make(context);
 }
 
+/* Room for n slots beside those for open zones, in which the ends are of this half wrap. */
+PROF__FN bool prof__ready(prof__state *t, size_t n) {
+    (void)prof__time_in(t);
+    if (!prof__room(t, n)) return false;
+    if (prof__new_epoch(t)) prof__put_clock(t);
+    return true;
+}
+
 PROF__FN prof__frame *prof__begin_site(prof__state *t, uint32_t site) {
     prof__frame *f = t->hot.top;
-    uint64_t now = prof__time_in(t);
-    size_t *count = NULL;
+    size_t *count = &prof__trace.counts.full;
     if (!site) count = &prof__trace.counts.sites;
     else if (!f->above) count = &prof__trace.counts.deep;
-    else if (t->skipped || !prof__room(t, 4)) count = &prof__trace.counts.full;
-    if (count) {
-        ++*count;
-        return NULL;
+    else if (!t->skipped && prof__ready(t, 4)) {
+        f->start = (uint32_t)prof__trace.time;
+        f->site_depth = site + f->above;
+        t->hot.top = ++f;
+        prof__arm(t);
+        return f;
     }
-    if (prof__new_epoch(t)) prof__put_clock(t);
-    f->start = (uint32_t)now;
-    f->site_depth = site + f->above;
-    t->hot.top = f + 1;
-    prof__known(t);
-    prof__arm(t);
-    return f + 1;
+    ++*count;
+    return NULL;
 }
 
 /* The mark's site as marks hold it; registered if need be. 0: no room. */
@@ -4263,17 +4317,14 @@ PROF__FN uint64_t prof__start_of(const prof__frame *f) {
 
 /* Writes the innermost zone, ended now. Room for it was kept. */
 PROF__FN void prof__end_zone(prof__state *t) {
-    uint64_t now = prof__time_in(t), start;
-    bool room = prof__room(t, 3), new_epoch = prof__new_epoch(t);
+    bool ready = prof__ready(t, 3);
     prof__frame *f = t->hot.top - 1;
-    start = prof__start_of(f);
-    if (new_epoch && room) prof__put_clock(t);
-    if ((new_epoch && !room) || (now - start) >> 32)
-        prof__put_long(t, PROF__ZONE64, now - start, now, f->site_depth);
-    else prof__put(t, (uint32_t)now, (uint32_t)(now - start), f->site_depth);
+    uint64_t now = prof__trace.time, duration = now - prof__start_of(f);
+    if (duration >> 32 || (!ready && t->epoch != (uint16_t)(now >> 31)))
+        prof__put_long(t, PROF__ZONE64, duration, now, f->site_depth);
+    else prof__put(t, (uint32_t)now, (uint32_t)duration, f->site_depth);
     f->epoch = t->epoch;
     t->hot.top = f;
-    prof__known(t);
 }
 
 /* token NULL: the innermost zone. */
@@ -4360,14 +4411,11 @@ PROF__FN void prof__put_moment(uint32_t kind, const char *name, int64_t value) {
     uintptr_t lock = prof__lock();
     prof__state *t = prof__state_here(false);
     prof__counts *counts = &prof__trace.counts;
-    if (!t) {
-    } else if (!site) {
+    if (t && !site) {
         counts->sites++;
-    } else {
-        uint64_t now = prof__time_in(t);
-        if (prof__room(t, 2)) prof__put_long(t, kind, now, (uint64_t)value, site << 8 | 255u);
-        else counts->full++;
-        prof__known(t);
+    } else if (t) {
+        if (!prof__ready(t, 2)) counts->full++;
+        else prof__put_long(t, kind, prof__trace.time, (uint64_t)value, site << 8 | 255u);
         prof__arm(t);
     }
     prof__unlock(lock);
@@ -5802,21 +5850,49 @@ PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const p
     }
 }
 
+#if PROF__BARE                           /* prof_stop leaves the states as they are */
+PROF__FN const prof__state *prof__row_state(const prof__row *row) {
+    return (const prof__state *)(const void *)row;
+}
+#  define prof__row_cursor(row) (prof__row_state(row)->hot.cursor)
+#  define prof__row_stop(row) (prof__trace.time)
+#  define prof__row_overwritten(row) 0
+
+PROF__FN uint32_t prof__row_open_count(const prof__row *row) {
+    return prof__trace.open ? 0 : (uint32_t)prof__open_zones(prof__row_state(row));
+}
+
+PROF__FN prof__open prof__row_open(const prof__row *row, uint32_t i) {
+    const prof__frame *f = prof__row_state(row)->frames + i;
+    prof__open o = { 0, 0, 0 };
+    o.start = prof__start_of(f);
+    o.site = f->site_depth & ~(uint32_t)0xff;
+    o.depth = i;
+    return o;
+}
+#else
+#  define prof__row_cursor(row) ((row)->cursor)
+#  define prof__row_stop(row) ((row)->stop_tick)
+#  define prof__row_open_count(row) ((row)->open_count)
+#  define prof__row_overwritten(row) ((row)->overwritten)
+#  define prof__row_open(row, i) ((row)->open[i])
+#endif
+
 /* One thread: its segments up to where prof_stop found the cursor, then the zones it ended. */
 PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     prof__details_row();
     r->last = 0;
     r->latest = prof__trace.clock == PROF_CLOCK_CPU && !PROF__BARE ? prof__trace.stop_tick
                                                                      : UINT64_MAX;
-    r->oldest = row->overwritten ? UINT64_MAX : 0;
+    r->oldest = prof__row_overwritten(row) ? UINT64_MAX : 0;
     for (const prof__segment *g = row->first; g; g = g->next) {
-        const prof__record *end = g->end ? g->end : row->cursor;
+        const prof__record *end = g->end ? g->end : prof__row_cursor(row);
         if (end > g->begin && end <= g->limit) prof__read_segment(r, g->begin, end);
     }
-    for (uint32_t i = row->open_count; i--;) {
-        const prof__open *o = row->open + i;
-        uint64_t stop = PROF__MAX(row->stop_tick, r->last);
-        prof__read_zone(r, stop, stop < o->start ? 0 : stop - o->start, o->site | o->depth, true);
+    for (uint32_t i = prof__row_open_count(row); i--;) {
+        prof__open o = prof__row_open(row, i);
+        uint64_t stop = PROF__MAX(prof__row_stop(row), r->last);
+        prof__read_zone(r, stop, stop < o.start ? 0 : stop - o.start, o.site | o.depth, true);
     }
     prof__read_lost(r, 0);
 }
@@ -12665,23 +12741,26 @@ PROF__FN bool prof__records_only(const prof_desc *d) {
     return d->records_only || d->mode == PROF_MODE_STREAM;
 }
 
-/* What a context takes: its state, a chunk with its analysis, its open zones at stop. */
-PROF__FN size_t prof__need(const prof_desc *d) {
-    uint32_t depth = prof__depth_of(d);
-    size_t slots = prof__reserve(depth) + PROF__WORK_SLOTS;
-    size_t state = prof__state_size(depth) + depth * sizeof(prof__open) +
-                   prof__align(sizeof(prof_thread_info)) +
-                   prof__align(sizeof(prof__segment) + slots * sizeof(prof__record));
-    size_t contexts = d->max_threads ? d->max_threads : 1;
-    if (prof__records_only(d)) return 16 + contexts * state;
-    return 16 + (prof__site_count + 1) * PROF__SITE_SHARE +
-           contexts * (state + (slots + depth) * PROF__SLOT_SHARE);
+/* What a state and a chunk take, and what both entail for the analysis. size: of the arena. */
+PROF__FN prof__plan prof__plan_make(const prof_desc *d, size_t size) {
+    prof__plan p;
+    size_t depth = prof__depth_of(d), slots = prof__reserve(depth) + PROF__WORK_SLOTS;
+    size_t share = prof__records_only(d) ? 0 : PROF__SLOT_SHARE;
+    if (slots < size / (64 * sizeof(prof__record))) slots = size / (64 * sizeof(prof__record));
+    p.state = prof__align(sizeof(prof__state) + depth * sizeof(prof__frame));
+    p.state_more = depth * share + prof__align(sizeof(prof_thread_info));
+    p.chunk = slots * sizeof(prof__record);
+    p.chunk_more = slots * share;
+    p.all = (d->max_threads ? d->max_threads : 1) * (p.state + p.state_more + p.chunk_more +
+                                                     prof__align(sizeof(prof__segment) + p.chunk));
+    p.all += 16 + (share ? (prof__site_count + 1) * PROF__SITE_SHARE : 0);
+    return p;
 }
 
 PROF_API PROF__QUIET size_t prof_memory_size(const prof_desc *desc) {
     prof_desc none;
     memset(&none, 0, sizeof none);
-    return prof__need(desc ? desc : &none);
+    return prof__plan_make(desc ? desc : &none, 0).all;
 }
 
 /* Lays the arena out; false: too small. */
@@ -12689,24 +12768,21 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     char *memory = d->memory ? (char *)d->memory : prof__builtin_arena.bytes;
     size_t size = d->memory ? d->memory_size : sizeof prof__builtin_arena.bytes;
     size_t skip = (16u - ((uintptr_t)memory & 15u)) & 15u;
+    s->plan = prof__plan_make(d, size);
     s->max_depth = prof__depth_of(d);
-    if (size < prof__need(d)) return false;
+    if (size < s->plan.all) return false;
     prof__arena.base = prof__arena.low = memory + skip;
-    prof__arena.end = prof__arena.high = memory + skip + ((size - skip) & ~(size_t)15u);
-    s->chunk_size = (prof__reserve(s->max_depth) + PROF__WORK_SLOTS) * sizeof(prof__record);
-    if (s->chunk_size < size / 64) s->chunk_size = size / 64 & ~(size_t)15u;
+    prof__arena.room = (size - skip) & ~(size_t)15u;
+    prof__arena.end = prof__arena.high = memory + skip + prof__arena.room;
     prof__site_share = s->records_only ? 0 : PROF__SITE_SHARE;
-    prof__arena.promised = (prof__site_count + 1) * prof__site_share;
-    prof__arena.closed = false;
-    return true;
+    return prof__promise((prof__site_count + 1) * prof__site_share);
 }
 
-PROF__FN prof_result prof__start_locked(const prof_desc *desc) {
-    struct prof_trace *s = &prof__trace;
+PROF__FN prof_result prof__start_locked(struct prof_trace *s, const prof_desc *desc) {
     if (s->open) return PROF_ERROR_STATE;
-    if (desc->max_depth >= PROF__LEVELS || (!desc->memory && desc->memory_size))
+    if (desc->max_depth >= PROF__LEVELS || (!desc->memory && desc->memory_size) ||
+        (desc->mode == PROF_MODE_STREAM && !desc->stream.write))
         return PROF_ERROR_INVALID;
-    if (desc->mode == PROF_MODE_STREAM && !desc->stream.write) return PROF_ERROR_INVALID;
     if (desc->mode > PROF_MODE_STREAM || (!desc->platform.now && !prof__clock_open()))
         return PROF_ERROR_UNSUPPORTED;
     memset(s, 0, sizeof *s);
@@ -12715,42 +12791,38 @@ PROF__FN prof_result prof__start_locked(const prof_desc *desc) {
     s->sink = desc->stream;
     s->platform = desc->platform;
     s->clock = desc->platform.now ? PROF_CLOCK_PLATFORM : PROF_CLOCK_CPU;
-    s->max_threads = desc->max_threads;
+    s->slow = desc->platform.now || desc->platform.thread_id;
+    s->max_threads = desc->max_threads ? desc->max_threads : PROF_MAX_CONTEXTS;
     prof__names.count = 0;
-    if (!prof__arena_open(s, desc)) return PROF_ERROR_MEMORY;
-    s->read = s->platform.now ? s->platform.now(s->platform.user) : prof__clock();
-    s->start_tick = s->time = s->read;
-    s->ticked = s->platform.now != NULL;
-    prof__disarm();
-    s->open = true;
-    prof__on = 1;
-    return PROF_OK;
+    return prof__arena_open(s, desc) ? PROF_OK : PROF_ERROR_MEMORY;
 }
 
-PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
+PROF_API PROF__QUIET prof_result prof__start(const prof_desc *desc, uint64_t (*ticks)(void),
+                                             void *(*again)(void *state)) {
+    struct prof_trace *s = &prof__trace;
     prof_desc none;
     prof_result result;
     uintptr_t lock = prof__mask();
     memset(&none, 0, sizeof none);
-    result = prof__start_locked(desc ? desc : &none);
+    result = prof__start_locked(s, desc ? desc : &none);
+    if (result == PROF_OK) {
+        s->again = again;
+        s->ticks = ticks;
+        if (ticks) (void)ticks();
+        else s->read = prof__clock();
+        s->start_tick = s->time = s->read;
+        s->ticked = ticks != NULL;
+        prof__disarm();
+        s->open = true;
+        prof__on = 1;
+    }
     prof__unmask(lock);
     return result;
 }
 
-PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t) {
-    prof__row *row = &t->row;
-    row->cursor = t->hot.cursor;
-    row->stop_tick = s->stop_tick;
-    row->open_count = (uint32_t)prof__open_zones(t);
-    prof__arena.promised -= prof__state_share();
-    row->open = (prof__open *)prof__take(row->open_count * sizeof *row->open,
-                                         row->open_count * prof__slot_share());
-    for (uint32_t i = 0; i < row->open_count; i++) {
-        row->open[i].start = prof__start_of(t->frames + i);
-        row->open[i].site = t->frames[i].site_depth & ~(uint32_t)0xff;
-        row->open[i].depth = i;
-    }
-    s->counts.unfinished += row->open_count;
+/* For pointers to it, and other languages. */
+PROF_API PROF__QUIET prof_result(prof_start)(const prof_desc *desc) {
+    return prof__start_inline(desc);
 }
 
 PROF_API PROF__QUIET prof_trace *prof_stop(void) {
@@ -12758,13 +12830,13 @@ PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     uintptr_t lock = prof__lock();
     bool open = s->open;
     if (open) {
-        s->stop_tick = prof__time();
+        for (const prof__row *row = s->rows; row; row = row->next)
+            (void)prof__time_in(prof__row_state(row));
         prof__on = 0;
         prof__disarm();
-        for (prof__row *row = s->rows; row; row = row->next)
-            prof__state_close(s, (prof__state *)(void *)row);
         s->open = false;
-        s->stopped = prof__arena.closed = true;
+        s->stopped = true;
+        prof__arena.room = 0;
     }
     prof__unlock(lock);
     if (open && s->stream_close) s->stream_close();
@@ -12789,7 +12861,8 @@ PROF__FN void prof__stats_fill(prof_stats *out, struct prof_trace *s) {
     out->unbalanced = c->unbalanced;
     out->healed = c->healed;
     out->cut = c->cut;
-    out->unfinished = c->unfinished;
+    for (const prof__row *row = s->rows; row; row = row->next)
+        out->unfinished += prof__row_open_count(row);
     out->clock_steps = c->steps + s->steps;
     out->overwritten = s->overwritten;
     out->stream_failures = s->stream_failures;
@@ -12798,16 +12871,13 @@ PROF__FN void prof__stats_fill(prof_stats *out, struct prof_trace *s) {
     out->ticks_per_second = s->platform.ticks_per_second ? s->platform.ticks_per_second
                           : s->clock ? 1000000000u : 0;
     out->bytes_total = (size_t)(prof__arena.end - prof__arena.base);
-    out->bytes_used =
-        out->bytes_total - (size_t)(prof__arena.high - prof__arena.low) + prof__arena.promised;
+    out->bytes_used = out->bytes_total - prof__arena.room;
 }
 
 PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
     memset(&out, 0, sizeof out);
-    for (prof__row *row = s->open ? s->rows : NULL; row; row = row->next)
-        row->cursor = ((const prof__state *)(const void *)row)->hot.cursor;
     if (!s->analysed) prof__count_rows(s, NULL);
     out.recorded = s->event_count;
     prof__stats_fill(&out, s);
