@@ -8285,28 +8285,29 @@ PROF__FN void prof__rows_sort(prof_average *rows, size_t n, prof_metric metric) 
 
 /* ---- shapes, as Python prints a list ---- */
 
-PROF__FN void prof__put_dims(prof__out *o, const prof_shape *s) {
+PROF__FN void prof__put_dims(prof__out *o, const prof_shape *s, const char *comma) {
     prof__out_text(o, "[");
     for (uint32_t i = 0; s->dims && i < s->count; i++) {
-        if (i) prof__out_text(o, ", ");
+        if (i) prof__out_text(o, comma);
         prof__out_i64(o, s->dims[i]);
     }
     prof__out_text(o, "]");
 }
 
-PROF__FN void prof__put_shapes(prof__out *o, const prof_shape *shapes, uint32_t count) {
+PROF__FN void prof__put_shapes(prof__out *o, const prof_shape *shapes, uint32_t count,
+                               const char *comma) {
     prof__out_text(o, "[");
     for (uint32_t i = 0; i < count; i++) {
         const prof_shape *s = shapes + i;
-        if (i) prof__out_text(o, ", ");
+        if (i) prof__out_text(o, comma);
         if (!s->items) {
-            prof__put_dims(o, s);
+            prof__put_dims(o, s, comma);
             continue;
         }
         prof__out_text(o, "[");
         for (uint32_t j = 0; j < s->count; j++) {
-            if (j) prof__out_text(o, ", ");
-            prof__put_dims(o, s->items + j);
+            if (j) prof__out_text(o, comma);
+            prof__put_dims(o, s->items + j, comma);
         }
         prof__out_text(o, "]");
     }
@@ -8336,7 +8337,7 @@ PROF__FN size_t prof__shapes_text(const prof_average *r, prof__out *out, size_t 
     o.sink.write = prof__window_write;
     o.sink.user = &window;
     prof__out_open(&o, o.sink);
-    prof__put_shapes(&o, r->input_shapes, r->input_count);
+    prof__put_shapes(&o, r->input_shapes, r->input_count, ", ");
     prof__out_flush(&o);
     return window.width;
 }
@@ -8815,7 +8816,7 @@ PROF__FN void prof__csv_row(prof__out *o, const prof_average *r, int fields) {
     prof__out_text(o, ",");
     prof__csv_text(o, prof__text(r->overload_name));
     prof__out_text(o, ",\"");
-    if (r->input_count != PROF_NONE) prof__put_shapes(o, r->input_shapes, r->input_count);
+    if (r->input_count != PROF_NONE) prof__put_shapes(o, r->input_shapes, r->input_count, ", ");
     prof__out_text(o, "\",\"");
     for (uint32_t i = 0; i < r->stack_count; i++) {
         const char *s = prof__text(r->stack[i]);
@@ -8841,7 +8842,7 @@ PROF__FN void prof__json_row(prof__out *o, const prof_average *r, bool first, in
     }
     prof__json_text(o, ", \"overload_name\": \"", prof__text(r->overload_name));
     prof__out_text(o, ", \"input_shapes\": ");
-    prof__put_shapes(o, r->input_shapes, r->input_count == PROF_NONE ? 0 : r->input_count);
+    prof__put_shapes(o, r->input_shapes, r->input_count == PROF_NONE ? 0 : r->input_count, ", ");
     prof__out_text(o, ", \"stack\": [");
     for (uint32_t i = 0; i < r->stack_count; i++)
         prof__json_text(o, i ? ", \"" : "\"", prof__text(r->stack[i]));
@@ -9366,31 +9367,6 @@ PROF__FN void prof__chrome_key(prof__out *o, const char **before, const char *ke
     prof__out_text(o, "\":");
 }
 
-PROF__FN void prof__chrome_dims(prof__out *o, const prof_shape *s) {
-    prof__out_text(o, "[");
-    for (uint32_t i = 0; s->dims && i < s->count; i++) {
-        if (i) prof__out_text(o, ",");
-        prof__out_i64(o, s->dims[i]);
-    }
-    prof__out_text(o, "]");
-}
-
-PROF__FN void prof__chrome_shapes(prof__out *o, const prof_shape *shapes, uint32_t count) {
-    prof__out_text(o, "[");
-    for (uint32_t i = 0; i < count; i++) {
-        const prof_shape *s = shapes + i;
-        if (i) prof__out_text(o, ",");
-        if (!s->items) prof__chrome_dims(o, s);
-        else prof__out_text(o, "[");
-        for (uint32_t j = 0; s->items && j < s->count; j++) {
-            if (j) prof__out_text(o, ",");
-            prof__chrome_dims(o, s->items + j);
-        }
-        if (s->items) prof__out_text(o, "]");
-    }
-    prof__out_text(o, "]");
-}
-
 PROF__FN void prof__chrome_texts(prof__out *o, const char *const *texts, uint32_t count) {
     prof__out_text(o, "[");
     for (uint32_t i = 0; i < count; i++)
@@ -9429,11 +9405,11 @@ PROF__FN void prof__chrome_inputs(prof__out *o, const prof_extra *x, const char 
     }
     if (x->strides) {
         prof__chrome_key(o, before, "Input Strides");
-        prof__chrome_shapes(o, x->strides, x->input_count);
+        prof__put_shapes(o, x->strides, x->input_count, ",");
     }
     if (x->input_shapes) {
         prof__chrome_key(o, before, "Input Dims");
-        prof__chrome_shapes(o, x->input_shapes, x->input_count);
+        prof__put_shapes(o, x->input_shapes, x->input_count, ",");
     }
 }
 
@@ -10629,7 +10605,7 @@ PROF__FN void prof__et_shapes(prof__out *o, const char *key, const prof_shape *s
                                 uint32_t count) {
     prof__out_text(o, key);
     if (shapes) {
-        prof__chrome_shapes(o, shapes, count);
+        prof__put_shapes(o, shapes, count, ",");
         return;
     }
     for (uint32_t i = 0; i < count; i++) prof__out_text(o, i ? ",[]" : "[[]");

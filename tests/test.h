@@ -147,6 +147,17 @@ TEST_UNUSED static prof_sink test_text_sink(test_text *text) {
     return sink;
 }
 
+/* Adds what a file holds. */
+TEST_UNUSED static void test_read_file(const char *path, test_text *text) {
+    char part[4096];
+    size_t got;
+    FILE *file = fopen(path, "rb");
+    CHECK(file != NULL, "cannot open %s", path);
+    test_text_write(text, "", 0);
+    while ((got = fread(part, 1, sizeof part, file)) > 0) test_text_write(text, part, got);
+    fclose(file);
+}
+
 TEST_UNUSED static void test_text_clear(test_text *text) {
     free(text->data);
     memset(text, 0, sizeof *text);

@@ -49,16 +49,6 @@ static void prepare(void) {
     record();
 }
 
-static void read_all(const char *path, test_text *text) {
-    char part[4096];
-    size_t got;
-    FILE *file = fopen(path, "rb");
-    CHECK(file != NULL, "cannot open %s", path);
-    test_text_write(text, "", 0);
-    while ((got = fread(part, 1, sizeof part, file)) > 0) test_text_write(text, part, got);
-    fclose(file);
-}
-
 static void write_text(const char *path, const char *content) {
     FILE *file = fopen(path, "wb");
     CHECK(file != NULL, "cannot write %s", path);
@@ -71,7 +61,7 @@ static void same_as_sink(const char *path) {
     memset(&sunk, 0, sizeof sunk);
     memset(&file, 0, sizeof file);
     EQUAL(test_write(trace, TEST_CHROME, &sunk), PROF_OK);
-    PASS_ON(read_all(path, &file));
+    PASS_ON(test_read_file(path, &file));
     EQUAL(sunk.size, file.size);
     EQUAL(memcmp(sunk.data, file.data, file.size), 0);
     test_text_clear(&sunk);
@@ -161,7 +151,7 @@ static void test_save_disk_full(void) {
     EQUAL(result, PROF_ERROR_FILE);
     EQUAL(error, EFBIG);
     memset(&file, 0, sizeof file);
-    PASS_ON(read_all(TRACE, &file));
+    PASS_ON(test_read_file(TRACE, &file));
     SAME_TEXT(file.data, "an older file");
     test_text_clear(&file);
     EQUAL(empty_folder(), 1);

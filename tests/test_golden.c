@@ -158,16 +158,6 @@ static void test_golden_stack_lines(void) {
 
 /* ---- The files ---- */
 
-static void read_all(const char *path, test_text *text) {
-    char part[4096];
-    size_t got;
-    FILE *file = fopen(path, "rb");
-    CHECK(file != NULL, "cannot open %s", path);
-    test_text_write(text, "", 0);
-    while ((got = fread(part, 1, sizeof part, file)) > 0) test_text_write(text, part, got);
-    fclose(file);
-}
-
 static void write_all(const char *path, const test_text *text) {
     FILE *file = fopen(path, "wb");
     CHECK(file != NULL, "cannot write %s", path);
@@ -191,7 +181,7 @@ static void golden(const char *name, test_text *text) {
     test_text_write(text, "", 0);        /* a text of nothing is a text, too */
     snprintf(path, sizeof path, "%s/%s", TEST_DIR, name);
     if (update && strcmp(update, "1") == 0) PASS_ON(write_all(path, text));
-    PASS_ON(read_all(path, &wanted));
+    PASS_ON(test_read_file(path, &wanted));
     CHECK(wanted.size == text->size && memcmp(wanted.data, text->data, text->size) == 0,
           "differs from %s in line %u", path, first_difference(text->data, wanted.data));
     test_text_clear(&wanted);

@@ -21,15 +21,6 @@ static void check_guards(size_t offset, size_t size) {
         CHECK(buffer[i] == 0xa5, "byte %u after the arena was written", (unsigned)i);
 }
 
-static void check_writers(const prof_trace *trace) {
-    test_text text;
-    int writer;
-    memset(&text, 0, sizeof text);
-    for (writer = 0; writer < TEST_WRITERS; writer++)
-        EQUAL(test_write(trace, writer, &text), PROF_OK);
-    test_text_clear(&text);
-}
-
 /* The last whole number in a text; 0: none. */
 static size_t number_in(const char *text) {
     size_t number = 0;
@@ -83,7 +74,7 @@ static void check_sum(const prof_trace *trace, unsigned marked) {
     CHECK(stats.bytes_used <= stats.bytes_total, "%u bytes used of %u",
           (unsigned)stats.bytes_used, (unsigned)stats.bytes_total);
     PASS_ON(test_tree(trace));
-    PASS_ON(check_writers(trace));
+    PASS_ON(test_all_writers(trace));
 }
 
 static void arena(size_t offset, size_t size, unsigned pairs) {
@@ -262,7 +253,7 @@ static void test_full_of_counters(void) {
         prof_instant("now");
     }
     PROF_END();
-    PASS_ON(check_writers(prof_stop()));
+    PASS_ON(test_all_writers(prof_stop()));
     EQUAL(prof_get_stats().recorded, 1);
     CHECK(prof_get_stats().dropped > 5000 && prof_get_stats().dropped < 10000, "dropped %u",
           (unsigned)prof_get_stats().dropped);
@@ -286,7 +277,7 @@ static void test_full_and_unfinished(void) {
         EQUAL(open->end_ns, 3000);
     }
     PASS_ON(test_tree(trace));
-    PASS_ON(check_writers(trace));
+    PASS_ON(test_all_writers(trace));
 }
 
 /* ---- Names ---- */
@@ -363,7 +354,7 @@ static void test_names_odd(void) {
     CHECK(test_find(trace, "(null)", 0) != NULL, "no (null)");
     for (i = 0; i < TEST_ODD_NAMES; i++)
         CHECK(test_find(trace, test_odd_names[i], 0) != NULL, "name %d is not there", i);
-    PASS_ON(check_writers(trace));
+    PASS_ON(test_all_writers(trace));
 }
 
 static void test_names_long(void) {
@@ -393,7 +384,7 @@ static void test_names_long(void) {
     EQUAL(events[11].name[4094], 'b');
     EQUAL(prof_get_stats().names_cut, 6);
     EQUAL(prof_get_stats().dropped, 0);
-    PASS_ON(check_writers(trace));
+    PASS_ON(test_all_writers(trace));
 }
 
 /* Names are copied when they are given. */
