@@ -378,7 +378,8 @@ static int find_and_write(const gap_options *o, table_format format, const char 
     tree_build(&g.tree, false);
     find_waits(&g);
     find_gaps(&g);
-    int status = trace_close(reader), written = write_gaps(&g, format);
+    bool nothing = reader->failed && reader->events == 0;
+    int status = trace_close(reader), written = nothing ? EXIT_BAD : write_gaps(&g, format);
     free_finder(&g);
     return status ? status : written;
 }

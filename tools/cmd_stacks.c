@@ -71,7 +71,7 @@ static int run(int argc, char **argv) {
     for (int i = 1; i <= count; i++)
         if (flame_read(&f, &o, argv[i]) != EXIT_OK) status = EXIT_BAD;
     flame_finish(&f);
-    int written = write_stacks(&f, path);
+    int written = status && f.count <= 1 ? EXIT_BAD : write_stacks(&f, path);
     flame_free(&f);
     return status ? status : written;
 }

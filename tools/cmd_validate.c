@@ -1,11 +1,10 @@
 /* prof validate: what is wrong with a trace, each finding with its byte offset. */
 #include "call_tree.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <yajl/yajl_parse.h>
 #include <zlib.h>
 
@@ -111,15 +110,31 @@ static const char *shown(const trace_event *event) {
 
 /* ---- Strict JSON ---- */
 
-static void check_json(checker *c, const char *path) {
-    int fd = open(path, O_RDONLY);
-    gzFile file = fd < 0 ? NULL : gzdopen(fd, "rb");
+static void *yajl_memory(void *user, size_t size) {
+    (void)user;
+    return allocate(size);
+}
+
+static void *yajl_more_memory(void *user, void *old, size_t size) {
+    (void)user;
+    return reallocate(old, size);
+}
+
+static void yajl_no_memory(void *user, void *old) {
+    (void)user;
+    free(old);
+}
+
+static int check_json(checker *c, const char *path) {
+    yajl_alloc_funcs memory = {yajl_memory, yajl_more_memory, yajl_no_memory, NULL};
+    gzFile file = gzopen(path, "rb");
     static unsigned char buffer[1 << 16];
-    yajl_handle parser = yajl_alloc(NULL, NULL, NULL);
+    if (!file) return fail(path, "%s", strerror(errno));
+    yajl_handle parser = yajl_alloc(NULL, &memory, NULL);
     uint64_t offset = 0;
     int got = 0, depth = 0;
     yajl_status status = yajl_status_ok;
-    while (file && status == yajl_status_ok && depth < 1000 &&
+    while (status == yajl_status_ok && depth < 1000 &&
            (got = gzread(file, buffer, sizeof buffer)) > 0) {
         status = yajl_parse(parser, buffer, (size_t)got);
         if (status == yajl_status_ok) offset += (uint64_t)got;
@@ -132,7 +147,8 @@ static void check_json(checker *c, const char *path) {
         yajl_free_error(parser, why);
     }
     yajl_free(parser);
-    if (file) gzclose(file);
+    gzclose(file);
+    return got < 0 ? fail(path, "byte %llu: cannot be read", (unsigned long long)offset) : EXIT_OK;
 }
 
 /* ---- One event ---- */
@@ -432,8 +448,8 @@ static int check_file(checker *c, const char *path) {
     check_launches(c);
     check_waits(c);
     check_defects(c, reader);
-    if (!reader->failed && strcmp(path, "-") != 0) check_json(c, path);
-    return trace_close(reader);
+    int status = reader->failed || strcmp(path, "-") == 0 ? EXIT_OK : check_json(c, path);
+    return trace_close(reader) ? EXIT_BAD : status;
 }
 
 /* ---- What was found ---- */

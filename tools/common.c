@@ -333,7 +333,22 @@ static bool ends_with(const char *text, const char *end) {
     return size >= tail && strcmp(text + size - tail, end) == 0;
 }
 
+static output *open_outputs;
+
+/* Without its program a temporary file is of no use to anybody. */
+static void remove_temporaries(void) {
+    for (const output *out = open_outputs; out; out = out->next)
+        if (strcmp(out->temporary, out->path) != 0) remove(out->temporary);
+}
+
+static void output_leave(const output *out) {
+    output **place = &open_outputs;
+    while (*place && *place != out) place = &(*place)->next;
+    if (*place) *place = out->next;
+}
+
 bool output_open(output *out, const char *path) {
+    static bool at_exit;
     memset(out, 0, sizeof *out);
     out->path = path && strcmp(path, "-") != 0 ? path : NULL;
     out->buffer = allocate(OUTPUT_BUFFER);
@@ -347,10 +362,16 @@ bool output_open(output *out, const char *path) {
     out->temporary = allocate(size);
     if (in_place) snprintf(out->temporary, size, "%s", path);
     else snprintf(out->temporary, size, "%s.%ld.tmp", path, (long)getpid());
+    errno = 0;
     if (ends_with(path, ".gz")) out->gz = gzopen(out->temporary, "wb1");
     else out->file = fopen(out->temporary, "wb");
-    if (out->gz || out->file) return true;
-    fail(path, "cannot be created: %s", strerror(errno));
+    if (out->gz || out->file) {
+        out->next = open_outputs;
+        open_outputs = out;
+        if (!at_exit) at_exit = atexit(remove_temporaries) == 0;
+        return true;
+    }
+    fail(path, "cannot be created: %s", errno ? strerror(errno) : "out of memory");
     free(out->temporary);
     free(out->buffer);
     return false;
@@ -481,6 +502,7 @@ prof_sink output_sink(output *out) {
 
 int output_close(output *out) {
     output_flush(out);
+    output_leave(out);
     const char *name = out->path ? out->path : "stdout";
     bool told = out->failed;
     if (out->gz) out->failed |= gzclose(out->gz) != Z_OK;
@@ -496,6 +518,7 @@ int output_close(output *out) {
 }
 
 void output_discard(output *out) {
+    output_leave(out);
     if (out->gz) gzclose(out->gz);
     else if (out->path) fclose(out->file);
     if (out->path && strcmp(out->temporary, out->path) != 0) remove(out->temporary);

@@ -123,6 +123,7 @@ typedef struct output {
     size_t used;
     bool failed;
     bool in_html;              /* output_json_text escapes `<` too, as inside <script> */
+    struct output *next;       /* of those that are open */
 } output;
 bool output_open(output *out, const char *path);             /* false: it has told why */
 void output_write(output *out, const void *data, size_t size);

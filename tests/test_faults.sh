@@ -1,0 +1,26 @@
+#!/bin/sh
+# Everything that can fail, fails in turn: writes of sinks, and the calls to the system that the
+# header and the prof command make. POSITIONS=n (30): of each call at most so many are tried.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/prof.sh
+. tests/prof.sh
+
+build() {   # PROGRAM FLAGS...
+    program=$out/$1
+    shift
+    ${CC:-gcc} -std=c99 -g -I. -DTEST_OUT="\"$out\"" tests/fault_session.c -o "$program" "$@" \
+        -DPROF_ZLIB -lz -lpthread -ldl -lm || { echo "not ok faults_build"; exit 1; }
+}
+build sinks -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+build session -O2
+gcc -O2 -shared -fPIC tests/faults.c -o "$out/faults.so" -ldl || { echo 'not ok faults_build'; exit 1; }
+
+"$out/sinks" sinks >"$out/sinks.out" 2>&1 || failed=1
+grep -v ' faults$' "$out/sinks.out"
+python3 tests/faults.py "$PWD/$out/faults.so" "$out" "$prof" "$out/session" >"$out/calls.out" 2>&1 ||
+    failed=1
+grep -v '^[0-9]* faults$' "$out/calls.out"
+sh tests/trust.sh faults "$(awk '/^[0-9]+ faults$/ {n += $1} END {print n + 0}' \
+    "$out/sinks.out" "$out/calls.out")"
+exit $failed
