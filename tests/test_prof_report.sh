@@ -46,6 +46,34 @@ if [ -n "$(real_traces)" ]; then
 else
     echo 'skip report_real: ../shared/traces is not there'
 fi
+
+# ---- Without device times: calls are sorted in constant memory ----
+
+# shellcheck disable=SC2317   # try calls it
+lean_alike() {   # TRACE: what does not need a device is the same
+    for option in --device --no-device; do
+        "$prof" report -n all -f json -s none --flops "$option" -o "$out/$option.json" "$1" 2>/dev/null
+    done
+    python3 - "$out" <<'END'
+import json, sys
+whole, lean = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("--device", "--no-device"))
+for row in whole + lean:
+    row.update(device_time_total=0, self_device_time_total=0, device_time=0)
+whole, lean = (sorted(map(str, (row for row in rows if not row["device_type"])))
+               for rows in (whole, lean))
+assert whole == lean and whole, set(whole) ^ set(lean)
+END
+}
+
+for file in tests/traces/*.json; do
+    try "report_lean_$(basename "$file" .json)" lean_alike "$file"
+done
+awk 'BEGIN { print "["; for (i = 0; i < 60000; i++) for (k = 4; k >= 0; k--)
+    printf "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"z%d\",\"pid\":1,\"tid\":%d,\"ts\":%d,\"dur\":%d},\n",
+        (i * 7 + k) % 40, i % 3, i * 20 + (i * 13 % 5) + k, 15 - 2 * k }' >"$out/many.json"
+try report_lean_many lean_alike "$out/many.json"      # more than are sorted in memory
+rm "$out/many.json"
+
 now=tests/traces/kineto_2026.json
 gzip -c "$now" >"$out/now.json.gz"
 try report_gzip reads_alike gzip "$out/now.json.gz"

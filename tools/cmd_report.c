@@ -131,7 +131,7 @@ static int run(int argc, char **argv) {
         {"pid", 0, OPTION_LIST, &rows->filter.pids, "PID", "only events of these processes"},
         RANGE_OPTIONS(o.range),
         {"device", 0, OPTION_FLAG, &rows->device, NULL,
-         "no device times and rows; less memory"},
+         "no device times and rows: reads any file in little memory"},
         {"memory", 0, OPTION_FLAG, &rows->memory, NULL,
          "no columns of memory, where the trace has it"},
         {"flops", 0, OPTION_FLAG, &rows->with_flops, NULL,

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "span_sorter.h"
+
 /* What one row is about; compared byte by byte, so zeroed before it is filled. */
 typedef struct group_key {
     uint32_t name, shapes, overload, stack;
@@ -220,28 +222,6 @@ static void note_amount(row_table *t, const trace_event *event) {
         ? amounts_add(&t->amounts, NULL, event) : 0;
 }
 
-static void add_event(row_table *t, const trace_event *event) {
-    if (!taken(t, event)) return;
-    if (event->phase == 'X') {
-        t->events++;
-        int64_t end_ns = event->ts_ns + event->dur_ns;
-        if (event->ts_ns < t->file_first_ns) {
-            t->file_first_ns = event->ts_ns;
-            t->dated_at = event->offset;
-        }
-        if (end_ns > t->file_last_ns) t->file_last_ns = end_ns;
-    }
-    note_device(t, event);
-    call *new_call = tree_add(&t->tree, event);
-    if (new_call) {
-        bool row = shown(t, event, new_call->name);
-        new_call->key = row ? event_group(t, event, new_call->name, PROF_DEVICE_CPU) : NO_CALL;
-        if (t->options->with_flops) note_amount(t, event);
-    } else if (event->phase == 'X' && (t->options->device || !event->kind)) {
-        add_device_event(t, event);
-    }
-}
-
 /* Frames of the Python functions around a call, innermost first. */
 static uint32_t frames_of(row_table *t, const call *c) {
     char text[8192];
@@ -269,21 +249,24 @@ static prof_average *row_of(row_table *t, const call *c) {
     return &t->rows[number];
 }
 
+static void count_call(prof_average *row, int64_t ns, bool is_child) {
+    if (row->count++ == 0) row->parent = is_child ? 0 : PROF_NONE;
+    row->cpu_time_total_ns += ns;
+    if (ns < row->min_ns) row->min_ns = ns;
+    if (ns > row->max_ns) row->max_ns = ns;
+}
+
 static void add_call_to_row(row_table *t, const call *c) {
     if (c->key == NO_CALL || c->merged) return;
     prof_average *row = row_of(t, c);
-    if (row->count == 0) row->parent = c->is_child ? 0 : PROF_NONE;
-    row->count++;
+    count_call(row, c->dur_ns, c->is_child);
     if (t->options->with_flops) {
         uint32_t number = t->call_amounts[c - t->tree.calls];
         if (number) row->flops += (int64_t)t->amounts.list[number].flops;
     }
-    row->cpu_time_total_ns += c->dur_ns;
     row->self_cpu_time_total_ns += c->self_ns;
     row->device_time_total_ns += c->device_ns;
     row->self_device_time_total_ns += c->device_self_ns;
-    if (c->dur_ns < row->min_ns) row->min_ns = c->dur_ns;
-    if (c->dur_ns > row->max_ns) row->max_ns = c->dur_ns;
 }
 
 /* ---- Memory ---- */
@@ -297,8 +280,18 @@ static bool counts_as_device(int32_t type) {
            type == PROF_DEVICE_PRIVATEUSE1;
 }
 
+static void add_change(prof_average *row, int32_t device_type, int64_t bytes, bool is_self) {
+    if (counts_as_cpu(device_type)) {
+        if (is_self) row->self_cpu_memory_usage += bytes;
+        else row->cpu_memory_usage += bytes;
+    } else if (counts_as_device(device_type)) {
+        if (is_self) row->self_device_memory_usage += bytes;
+        else row->device_memory_usage += bytes;
+    }
+}
+
 /* Changes outside of every call: rows of their own, one event each. */
-static void add_free_change(row_table *t, const memory_change *change) {
+static void add_free_change(row_table *t, int32_t device_type, int64_t bytes) {
     group_key key = {0};
     key.name = intern(&t->tree.names, "[memory]", 8);
     if (!name_matches(t, key.name) || t->options->filter.categories.count) return;
@@ -306,13 +299,8 @@ static void add_free_change(row_table *t, const memory_change *change) {
     prof_average *row = &t->rows[number];
     row->count++;
     row->min_ns = 0;
-    if (counts_as_cpu(change->device_type)) {
-        row->cpu_memory_usage += change->bytes;
-        row->self_cpu_memory_usage += change->bytes;
-    } else if (counts_as_device(change->device_type)) {
-        row->device_memory_usage += change->bytes;
-        row->self_device_memory_usage += change->bytes;
-    }
+    add_change(row, device_type, bytes, true);
+    add_change(row, device_type, bytes, false);
 }
 
 static void add_memory(row_table *t) {
@@ -323,7 +311,7 @@ static void add_memory(row_table *t) {
     for (size_t i = 0; i < tree->change_count; i++) {
         const memory_change *change = &tree->changes[i];
         int side = counts_as_cpu(change->device_type) ? 0 : 1;
-        if (change->owner == NO_CALL) add_free_change(t, change);
+        if (change->owner == NO_CALL) add_free_change(t, change->device_type, change->bytes);
         else if (side == 0 || counts_as_device(change->device_type))
             sums[change->owner][side] += change->bytes;
     }
@@ -345,15 +333,122 @@ static void add_memory(row_table *t) {
         uint32_t owner = change->owner;
         while (owner != NO_CALL && tree->calls[owner].merged) owner = tree->calls[owner].parent;
         if (owner == NO_CALL || tree->calls[owner].key == NO_CALL) continue;
-        prof_average *row = row_of(t, &tree->calls[owner]);
-        if (counts_as_cpu(change->device_type)) row->self_cpu_memory_usage += change->bytes;
-        else if (counts_as_device(change->device_type))
-            row->self_device_memory_usage += change->bytes;
+        add_change(row_of(t, &tree->calls[owner]), change->device_type, change->bytes, true);
     }
     free(sums);
 }
 
+/* ---- Lean: calls go through the sorter, and only those that are open are held ---- */
+
+enum { NO_ROW = INT32_MAX };
+
+/* Keeps the times and the row of a call, or a change of memory; false: it is neither. */
+static bool add_lean(row_table *t, const trace_event *event) {
+    span s = {.start_ns = event->ts_ns};
+    if (event->phase == 'i' && t->tree.with_memory && text_is(event->name, "[memory]")) {
+        int64_t type = 0;
+        if (!trace_arg_int(event, "Bytes", &s.amount)) return true;
+        trace_arg_int(event, "Device Type", &type);
+        s.what = -1 - (int32_t)(type & 255);
+    } else if (tree_takes(&t->tree, event)) {
+        uint32_t name = intern(&t->tree.names, event->name.data, event->name.size);
+        bool row = shown(t, event, name);
+        s.amount = event->dur_ns;
+        s.what = row ? (int32_t)event_group(t, event, name, PROF_DEVICE_CPU) : NO_ROW;
+        if (row && event->is_async) count_call(&t->rows[s.what], event->dur_ns, false);
+        if (event->is_async) return true;
+        uint32_t number = row && t->options->with_flops && event->kind == TRACE_CPU_OP
+            ? amounts_add(&t->amounts, NULL, event) : 0;
+        if (number) t->rows[s.what].flops += (int64_t)t->amounts.list[number].flops;
+    } else {
+        return false;
+    }
+    s.thread = tree_thread(&t->tree, event);
+    sorter_add(t->lean, &s);
+    return true;
+}
+
+typedef struct open_span { int64_t end_ns; int32_t row; } open_span;
+
+typedef struct lean_walk {
+    open_span *open;
+    size_t depth, capacity;
+    uint32_t thread;
+} lean_walk;
+
+static void enter_span(row_table *t, lean_walk *w, const span *s) {
+    int64_t end_ns = s->start_ns + s->amount;
+    t->overlaps += w->depth && w->open[w->depth - 1].end_ns < end_ns;
+    while (w->depth && w->open[w->depth - 1].end_ns < end_ns) w->depth--;
+    int32_t parent = w->depth ? w->open[w->depth - 1].row : NO_ROW;
+    if (parent != NO_ROW) t->rows[parent].self_cpu_time_total_ns -= s->amount;
+    if (s->what != NO_ROW) {
+        count_call(&t->rows[s->what], s->amount, w->depth > 0);
+        t->rows[s->what].self_cpu_time_total_ns += s->amount;
+    }
+    GROW(w->open, w->depth, w->capacity);
+    w->open[w->depth++] = (open_span){end_ns, s->what};
+}
+
+static void change_in_span(row_table *t, lean_walk *w, const span *s) {
+    int32_t type = -1 - s->what;
+    t->view.profile_memory = true;
+    if (w->depth == 0) add_free_change(t, type, s->amount);
+    for (size_t i = 0; i < w->depth; i++) {
+        if (w->open[i].row == NO_ROW) continue;
+        add_change(&t->rows[w->open[i].row], type, s->amount, false);
+        if (i + 1 == w->depth) add_change(&t->rows[w->open[i].row], type, s->amount, true);
+    }
+}
+
+/* The same as tree_build and what follows it. */
+static void walk_lean(row_table *t) {
+    lean_walk w = {.thread = NO_CALL};
+    span s;
+    sorter_finish(t->lean);
+    while (sorter_next(t->lean, &s)) {
+        if (s.thread != w.thread) w.depth = 0;
+        w.thread = s.thread;
+        while (w.depth && w.open[w.depth - 1].end_ns <= s.start_ns) w.depth--;
+        if (s.what < 0) change_in_span(t, &w, &s);
+        else enter_span(t, &w, &s);
+    }
+    free(w.open);
+    sorter_free(t->lean);
+    t->lean = NULL;
+}
+
+static void walk_calls(row_table *t) {
+    tree_build(&t->tree, t->options->merge_duplicates);
+    for (size_t i = 0; i < t->tree.count; i++)
+        add_call_to_row(t, &t->tree.calls[t->tree.order[i]]);
+    add_memory(t);
+}
+
 /* ---- The table ---- */
+
+static void add_event(row_table *t, const trace_event *event) {
+    if (!taken(t, event)) return;
+    if (event->phase == 'X') {
+        t->events++;
+        int64_t end_ns = event->ts_ns + event->dur_ns;
+        if (event->ts_ns < t->file_first_ns) {
+            t->file_first_ns = event->ts_ns;
+            t->dated_at = event->offset;
+        }
+        if (end_ns > t->file_last_ns) t->file_last_ns = end_ns;
+    }
+    if (t->lean && add_lean(t, event)) return;
+    note_device(t, event);
+    call *new_call = tree_add(&t->tree, event);
+    if (new_call) {
+        bool row = shown(t, event, new_call->name);
+        new_call->key = row ? event_group(t, event, new_call->name, PROF_DEVICE_CPU) : NO_CALL;
+        if (t->options->with_flops) note_amount(t, event);
+    } else if (event->phase == 'X' && (t->options->device || !event->kind)) {
+        add_device_event(t, event);
+    }
+}
 
 bool rows_begin(row_table *t, const row_options *options) {
     t->options = options;
@@ -383,6 +478,8 @@ int rows_read(row_table *t, const char *path) {
     if (!reader) return EXIT_BAD;
     uint64_t events = t->events;
     bool nodes = false;
+    if (!t->tree.with_python && !t->options->device && !t->options->merge_duplicates && !t->on_tree)
+        t->lean = sorter_new();
     t->file_first_ns = INT64_MAX;
     t->file_last_ns = INT64_MIN;
     while (trace_next(reader) != TRACE_END) {
@@ -393,10 +490,8 @@ int rows_read(row_table *t, const char *path) {
         add_event(t, &reader->event);
         if (t->on_event) t->on_event(t->user, &reader->event);
     }
-    tree_build(&t->tree, t->options->merge_duplicates);
-    for (size_t i = 0; i < t->tree.count; i++)
-        add_call_to_row(t, &t->tree.calls[t->tree.order[i]]);
-    add_memory(t);
+    if (t->lean) walk_lean(t);
+    else walk_calls(t);
     if (t->on_tree) t->on_tree(t->user, &t->tree);
     if (t->events == events && !reader->failed)
         warn(path, nodes ? "this is an execution trace, without times: see prof et"

@@ -44,7 +44,9 @@ typedef struct row_table {
     uint64_t dated_at;          /* where the file read last says when: byte of its base time, or
                                    of its first event */
     /* inside */
-    call_tree tree;             /* of the file read last */
+    call_tree tree;             /* of the file read last; lean: without calls */
+    struct span_sorter *lean;   /* no more than a call's times and row are needed: they are sorted
+                                   here, in constant memory; else NULL */
     interner groups, texts;
     amounts amounts;            /* with_flops: of the ops, and their numbers by call */
     uint32_t *call_amounts;
