@@ -78,7 +78,8 @@ static void odd_event(prof_event *e, prof_extra *x) {
     odd_extra(x);
     e->name = odd_name();
     e->start_ns = odd();
-    e->end_ns = test_random(4) ? PROF__MAX(e->start_ns, odd()) : odd();
+    e->end_ns = odd();
+    if (test_random(4) && e->end_ns < e->start_ns) e->end_ns = e->start_ns;
     e->thread = (uint32_t)some(3);
     e->device_type = (uint8_t)(test_random(2) ? 0 : odd());
     e->flags = (uint16_t)odd();

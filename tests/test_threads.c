@@ -403,7 +403,7 @@ static void *half_begun_body(void *user) {
     prof__frame *f;
     (void)user;
     PROF_BEGIN("outer");
-    hot = prof__slot_get()->hot;
+    hot = prof__tls.hot;
     f = hot->top;
     PROF__STORE(hot->top, f + 1);
     PROF__STORE(f->site, f[-1].site);
