@@ -28,7 +28,7 @@
        PROF_SITE_TEXT n       bytes for their names and file names (256 KiB)
        PROF_NOW()             * your own clock expression, uint64_t ticks; set
                                 desc.platform.ticks_per_second with it
-       PROF_ZLIB              prof_save_chrome writes .gz files (link with -lz)
+       PROF_ZLIB              what saves to a file writes .gz ones too (link with -lz)
        PROF_INSTRUMENT_FUNCTIONS   beside PROF_IMPLEMENTATION: every function that is compiled
                                 with -finstrument-functions is a zone, named from the program's
                                 symbols (Linux; elsewhere by address)
@@ -79,8 +79,9 @@
 
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
-       @PLATFORM @ARENA @TEXT @SITES @RECORD @TARGET @DETAILS @FUNCTIONS @COLLECT @TREE @OUTSIDE
-       @AVERAGES @FLOPS @TABLE @CHROME @STACKS @MEMORY @EXECUTION @RAW @AGGREGATE @SCHEDULE @SESSION
+       @PLATFORM @ARENA @TEXT @SITES @RECORD @TARGET @DETAILS @SYMBOLS @FUNCTIONS @NATIVE
+       @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE @CHROME @STACKS @MEMORY @EXECUTION @RAW
+       @AGGREGATE @SCHEDULE @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
@@ -179,6 +180,14 @@ typedef enum prof_stream_format {
     PROF_STREAM_CHROME                   /* a Chrome JSON array; loads when it is cut off too */
 } prof_stream_format;
 
+typedef enum prof_native {               /* how a zone's native call stack is read */
+    PROF_NATIVE_NONE = 0,                /* not at all */
+    PROF_NATIVE_FRAMES,                  /* by frame pointers, some ns a frame; for code built with
+                                            -fno-omit-frame-pointer (x86, aarch64; not Windows) */
+    PROF_NATIVE_UNWIND                   /* by the system's unwinder, some us a zone; any code
+                                            (the C library's backtrace(), Windows) */
+} prof_native;
+
 /* Zero-initialise; 0 always means the default. */
 typedef struct prof_desc {
     void *memory;                        /* the arena, any alignment; NULL: the built-in one */
@@ -205,7 +214,9 @@ typedef struct prof_desc {
     bool with_flops;                     /* prof_set_flops counts, and the formulas of prof_flops
                                             for zones with shapes; turns record_shapes on */
     bool with_modules;                   /* prof_module_push, prof_set_module count */
-    bool with_stack;                     /* each event's stack is that of its zones */
+    bool with_stack;                     /* each event's stack is that of its zones, or */
+    prof_native native_stack;            /* its native call stack, read as the zone begins; turns
+                                            with_stack on; not in STREAM and AGGREGATE */
     bool profile_memory;                 /* prof_memory_alloc and _free count */
     uint32_t node;                       /* 1 + the node_id of all zones; 0: none */
 } prof_desc;
@@ -523,8 +534,8 @@ typedef struct prof_chrome_desc { uint32_t reserved; } prof_chrome_desc;   /* NU
    PROF_ERROR_STATE: one is open. PROF_ERROR_MEMORY: the arena is too small.
    PROF_ERROR_INVALID: max_depth over 255, memory NULL with a size, a bad schedule (see
    prof_schedule_check), or activities of which none is there. PROF_ERROR_UNSUPPORTED: activities
-   without PROF_ACTIVITY_CPU, and none of the devices can record; or the OS's clock cannot be
-   read. */
+   without PROF_ACTIVITY_CPU, and none of the devices can record; the OS's clock cannot be read; or
+   native_stack, where this system cannot do it: prof_strerror says what it lacks. */
 PROF_API prof_result prof_start(const prof_desc *desc);
 
 /* Closes the session; zones still open end now. NULL only when no session was open (or in one of
@@ -843,8 +854,11 @@ PROF_API prof_result prof_write_legacy_chrome(const prof_trace *trace, prof_sink
 PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
                                        prof_sink out);
 
-/* Folded stacks, `outer;inner 123` with microseconds, for flamegraph.pl and speedscope. One line
-   for each distinct stack with 1 us or more. */
+/* Folded stacks, `outer;inner 123` with microseconds, for flamegraph.pl and speedscope; with bytes
+   for memory. One line for each distinct stack with 1 us or byte or more. After desc.native_stack
+   the functions stand between the zones that they called. metric: a sum (NONE: self CPU time), of
+   the event alone where it is a self_ one, else children included. PROF_ERROR_INVALID: CPU_TIME,
+   DEVICE_TIME, COUNT, FLOPS. */
 PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric, prof_sink out);
 
 /* prof_write_chrome to a file: written under a temporary name, then renamed, so that no half file
@@ -857,6 +871,13 @@ PROF_API prof_result prof_save_chrome(const prof_trace *trace, const char *path)
    PROF_ERROR_NONE_RECORDED: the session had no profile_memory. PyTorch: export_memory_timeline() */
 PROF_API prof_result prof_write_memory_timeline(const prof_trace *trace,
                                                 const prof_memory_desc *desc, prof_sink out);
+
+#if !PROF__BARE
+/* The same to a file, as prof_save_chrome: raw where path ends in .raw.json; with .gz behind it
+   zipped. PyTorch: export_memory_timeline(path, device) */
+PROF_API prof_result prof_save_memory_timeline(const prof_trace *trace, const char *path,
+                                               prof_device device);
+#endif
 
 /* What ran, in which order, on which inputs, as JSON of the schema 1.1.1-chakra.0.0.4: a node for
    each zone (none for device activities), whose ctrl_deps is the node around it. Arguments of zones
@@ -2625,6 +2646,7 @@ typedef struct prof__segment {
 typedef struct prof__open { uint64_t start; uint32_t site, depth; } prof__open;
 
 #define PROF__HAS_SHARED 0x80000000u     /* in prof_extra.has: more than one event may have it */
+#define PROF__HAS_NATIVE 0x40000000u     /* its stack is a native one */
 
 /* What an allocation or free became. */
 enum { PROF__ALLOCATED, PROF__FREED, PROF__FREE, PROF__NO_MEMORY, PROF__NOT_COUNTED };
@@ -2699,6 +2721,7 @@ typedef struct prof__state {
     prof__record *clock_end;             /* one past its last clock record */
     prof__record *detail_end;            /* one past its last attribute, */
     prof__frame *detail_top;             /* and top then */
+    uintptr_t stack_low, stack_high;     /* the memory in which its call stack was last found */
     bool parked;                         /* a context that no thread is in. Under the lock. */
     uint32_t epoch;
     uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
@@ -2916,6 +2939,23 @@ PROF__FN size_t prof__state_share(void) {
 #if !PROF__BARE
 static size_t prof__dropped_busy, prof__cut;   /* counted without a state or the lock */
 static size_t prof__details_cut, prof__memory_refused;
+
+/* Frames begin with the address of the next one outwards, and where they return to. */
+#if defined(__GNUC__) && !defined(__TINYC__) && \
+    (defined(__x86_64__) || defined(__i386__) || defined(__aarch64__)) && \
+    (defined(__linux__) || defined(__APPLE__))
+#  define PROF__FRAMES 1
+#else
+#  define PROF__FRAMES 0
+#endif
+
+/* What sessions that ask for it record beside each zone: begin before its time is taken (entry: of
+   the call that begins it), end after. All zones take the slow path then. Set by prof_start. */
+typedef struct prof__entry_frame { const void *returns, *frame; } prof__entry_frame;
+static struct prof__hooks {
+    void (*begin)(prof__state *t, prof__frame *f, prof__entry_frame entry);
+    uint32_t slots;                      /* that each may take */
+} prof__hooks;
 
 #define PROF__OBSERVERS 8
 static prof_observer prof__observers[PROF__OBSERVERS];
@@ -3596,12 +3636,14 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     t->full = false;
     t->skipped = 0;
     t->last = t->bias = 0;
+    t->stack_low = t->stack_high = 0;
     t->generation = s->generation;
     t->reserve = prof__reserve(s->max_depth);
     t->clock = s->clock;
     t->flush = s->flush_inline ? s->flush : NULL;
     t->platform = s->platform;
-    t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !prof__observer_count;
+    t->fast =
+        PROF__FAST && s->clock == PROF_CLOCK_CPU && !prof__observer_count && !prof__hooks.slots;
     t->tally_fast = tally && t->fast;
     PROF__STORE(t->closed, false);
     PROF__STORE(t->hot.limit, NULL);
@@ -3712,15 +3754,37 @@ PROF__FN prof__state *prof__state_here(prof__slot *slot) {
     return t;
 }
 
-PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token) {
+/* A call that begins a zone: from where, and the frame pointer there (its own frame may be gone
+   when the stack is read). */
+#if defined(__GNUC__) && !defined(__TINYC__)
+#  define PROF__ENTRY __attribute__((noinline)) PROF__QUIET
+PROF__FN prof__entry_frame prof__entry_of(const void *returns, const void *frame) {
+    prof__entry_frame e = { returns, frame };
+    return e;
+}
+#  if PROF__FRAMES
+#    define PROF__ENTRY_FRAME() \
+    prof__entry_of(__builtin_return_address(0), *(const void **)__builtin_frame_address(0))
+#  else
+#    define PROF__ENTRY_FRAME() prof__entry_of(__builtin_return_address(0), NULL)
+#  endif
+#else
+#  define PROF__ENTRY PROF__QUIET
+static const prof__entry_frame prof__entry_none = { NULL, NULL };
+#  define PROF__ENTRY_FRAME() prof__entry_none
+#endif
+
+PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
+                                      prof__entry_frame entry) {
     prof__frame *f = t->hot.top;
     uint64_t now;
     if (!site) return prof__skip(t, &t->counts.sites, token);
     if (f == t->deepest) return prof__skip(t, &t->counts.deep, token);
-    if (t->skipped || !prof__room(t, 4)) {
+    if (t->skipped || !prof__room(t, 4 + prof__hooks.slots)) {
         t->full = true;
         return prof__skip(t, &t->counts.full, token);
     }
+    if (prof__hooks.begin) prof__hooks.begin(t, f, entry);
     now = prof__state_now(t);
     if (now >> 32 != t->epoch) {
         t->epoch = (uint32_t)(now >> 32);
@@ -3749,7 +3813,7 @@ PROF__FN void prof__skip_here(prof__slot *slot, bool token) {
 
 /* Begins a zone of site (shifted by 8; 0: none was free), whatever the reason the hot path could
    not. */
-PROF__FN prof__frame *prof__begin_site(uint32_t site, bool token) {
+PROF__FN prof__frame *prof__begin_site(uint32_t site, bool token, prof__entry_frame entry) {
     prof__slot *slot = prof__slot_get();
     prof__frame *opened;
     if (!prof__enter(slot)) {
@@ -3757,7 +3821,7 @@ PROF__FN prof__frame *prof__begin_site(uint32_t site, bool token) {
         prof__skip_here(slot, token);
         return NULL;
     }
-    opened = prof__open_zone(prof__slot_state(slot), site, token);
+    opened = prof__open_zone(prof__slot_state(slot), site, token, entry);
     prof__leave(slot);
     return opened;
 }
@@ -3806,12 +3870,12 @@ PROF__FN prof__state *prof__state_to_begin(bool token) {
     return t;
 }
 
-PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark, bool token) {
+PROF_API PROF__ENTRY prof__frame *prof__begin(prof__mark *mark, bool token) {
     prof__state *t = prof__state_to_begin(token);
-    return t ? prof__begin_site(prof__mark_resolve(mark), token) : NULL;
+    return t ? prof__begin_site(prof__mark_resolve(mark), token, PROF__ENTRY_FRAME()) : NULL;
 }
 
-PROF_API PROF__QUIET void prof_push(const char *name) {
+PROF_API PROF__ENTRY void prof_push(const char *name) {
     prof__state *t = prof__state_to_begin(false);
     uint32_t site;
     if (!t) return;
@@ -3819,7 +3883,7 @@ PROF_API PROF__QUIET void prof_push(const char *name) {
 #if PROF__FAST
     if (PROF__LIKELY(site && prof__frame_open(&t->hot, site))) return;
 #endif
-    (void)prof__begin_site(site, false);
+    (void)prof__begin_site(site, false, PROF__ENTRY_FRAME());
 }
 
 /* An end whose zone began before this generation: takes its frame, and all above it, off the
@@ -4501,6 +4565,7 @@ enum {
     PROF__FLOPS,                         /* number */
     PROF__SEQUENCE,                      /* number, thread; count: scope */
     PROF__ANNOTATION,
+    PROF__NATIVE,                        /* bytes: the number of its call stack, see @NATIVE */
     PROF__MODULE_PUSH,                   /* text; depth: zones open */
     PROF__MODULE_POP,
     PROF__ATTRIBUTES
@@ -4625,16 +4690,29 @@ PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots) {
     return false;
 }
 
-/* Publishes it. The first one of a zone is filled up to what its extra takes. */
-PROF__FN void prof__attribute_close(prof__long *l, uint32_t type, uint32_t count, size_t bytes) {
+/* Publishes it, for the zone of frame f. The first one of a zone is filled up to what its extra
+   takes. */
+PROF__FN void prof__attribute_close_of(prof__long *l, prof__frame *f, uint32_t type,
+                                       uint32_t count, size_t bytes) {
     prof__state *t = l->t;
-    uint32_t depth = (t->hot.top - 1)->depth;
-    if (t->detail_end != l->begin || t->detail_top != t->hot.top)
+    if (t->detail_end != l->begin || t->detail_top != f + 1)
         while ((size_t)(l->at - l->begin) < PROF__EXTRA_SLOTS) prof__long_put(l, 0);
     t->detail_end = l->at;
-    t->detail_top = t->hot.top;
+    t->detail_top = f + 1;
     prof__long_close(l, PROF__ATTRIBUTE,
-                     (uint64_t)bytes << 32 | (uint64_t)(count << 16 | depth << 8 | type));
+                     (uint64_t)bytes << 32 | (uint64_t)(count << 16 | f->depth << 8 | type));
+}
+
+/* Begins one from within the slow path, where there is room. */
+PROF__FN void prof__attribute_in(prof__long *l, prof__state *t) {
+    memset(l, 0, sizeof *l);
+    l->t = t;
+    l->begin = t->hot.cursor;
+    l->at = l->begin + 1;
+}
+
+PROF__FN void prof__attribute_close(prof__long *l, uint32_t type, uint32_t count, size_t bytes) {
+    prof__attribute_close_of(l, l->t->hot.top - 1, type, count, bytes);
 }
 
 PROF__FN void prof__attribute_text(uint32_t type, const char *s) {
@@ -4986,20 +5064,292 @@ PROF_API PROF__QUIET uint64_t prof_thread_id(void) {
 }
 #endif
 
-/* ---- @FUNCTIONS: every function a zone, by -finstrument-functions ---- */
+/* ---- @SYMBOLS: addresses to names: what is mapped where, and the symbols of ELF files ---- */
 
-#if defined(PROF_INSTRUMENT_FUNCTIONS) && !PROF__BARE
+#if !PROF__BARE
+/* A return address, and where its text is wanted. entry: only the function counts, for one mark
+   may compile to several calls. */
+typedef struct prof__symbol { uintptr_t address; const char **text; bool entry; } prof__symbol;
+
+/* Those to be named, by address. Texts are put below high, not under low. */
+typedef struct prof__symbols {
+    prof__symbol *list;
+    uint32_t count;
+    char *low, *high;
+    const char *path;                    /* the file that is being read, */
+    uintptr_t shift;                     /* from addresses to those of the file, */
+    uint32_t first, end;                 /* and whose addresses lie in it */
+} prof__symbols;
+
+PROF__FN char *prof__text_hex(char *p, uint64_t n) {
+    static const char hex[] = "0123456789abcdef";
+    int shift = 60;
+    while (shift && !(n >> shift)) shift -= 4;
+    *p++ = '0';
+    *p++ = 'x';
+    for (; shift >= 0; shift -= 4) *p++ = hex[n >> shift & 15];
+    return p;
+}
+
+/* `file(0x1234): name`: the address in the file, as addr2line and objdump take it, within the call;
+   begin: of the function. */
+PROF__FN void prof__symbol_set(prof__symbols *n, uint32_t i, const char *name, uintptr_t begin) {
+    const char *file = n->path;
+    size_t length = strlen(name);
+    char place[64], *p = place;
+    for (const char *s = file; *s; s++)
+        if (*s == '/' || *s == '\\') file = s + 1;
+    if (i && n->list[i - 1].address == n->list[i].address) {
+        *n->list[i].text = *n->list[i - 1].text;
+        return;
+    }
+    for (; *file && p < place + 32; file++) *p++ = *file;
+    *p++ = '(';
+    p = prof__text_hex(p, (n->list[i].entry ? begin : n->list[i].address - 1) + n->shift);
+    *p++ = ')';
+    *p++ = ':';
+    *p++ = ' ';
+    if ((size_t)(n->high - n->low) < (size_t)(p - place) + length + 1) return;
+    n->high -= (size_t)(p - place) + length + 1;
+    memcpy(n->high, place, (size_t)(p - place));
+    memcpy(n->high + (p - place), name, length + 1);
+    *n->list[i].text = n->high;
+}
+
+/* The first of the list that is at address or past it. */
+PROF__FN uint32_t prof__symbol_at(const prof__symbols *n, uintptr_t address) {
+    uint32_t low = 0, high = n->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (n->list[middle].address < address) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
 #if defined(__linux__)
 #  include <elf.h>
 #  if UINTPTR_MAX > UINT32_MAX
 typedef Elf64_Ehdr prof__elf_head;
+typedef Elf64_Phdr prof__elf_segment;
 typedef Elf64_Shdr prof__elf_section;
 typedef Elf64_Sym prof__elf_symbol;
 #  else
 typedef Elf32_Ehdr prof__elf_head;
+typedef Elf32_Phdr prof__elf_segment;
 typedef Elf32_Shdr prof__elf_section;
 typedef Elf32_Sym prof__elf_symbol;
 #  endif
+
+/* A line of /proc/self/maps. Only calls that a signal handler may make. */
+typedef struct prof__map {
+    int file;
+    size_t at, size;                     /* of what is in buf */
+    uintptr_t low, high;
+    uint64_t offset;                     /* of low in the file at path */
+    char path[512], buf[512];
+} prof__map;
+
+PROF__FN bool prof__map_open(prof__map *m) {
+    m->at = m->size = 0;
+    m->file = open("/proc/self/maps", O_RDONLY);
+    return m->file >= 0;
+}
+
+/* -1: the end */
+PROF__FN int prof__map_byte(prof__map *m) {
+    if (m->at == m->size) {
+        ssize_t n = read(m->file, m->buf, sizeof m->buf);
+        if (n <= 0) return -1;
+        m->at = 0;
+        m->size = (size_t)n;
+    }
+    return (unsigned char)m->buf[m->at++];
+}
+
+PROF__FN uint64_t prof__map_number(prof__map *m) {
+    uint64_t n = 0;
+    int c;
+    while ((c = prof__map_byte(m)) > ' ' && c != '-')
+        n = n << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    return n;
+}
+
+/* Passes by a field; returns what ended it. */
+PROF__FN int prof__map_field(prof__map *m) {
+    int c;
+    do c = prof__map_byte(m); while (c > ' ');
+    return c;
+}
+
+/* `low-high rights offset device inode path`; false: there are no more. */
+PROF__FN bool prof__map_next(prof__map *m) {
+    size_t n = 0;
+    int c;
+    m->low = (uintptr_t)prof__map_number(m);
+    m->high = (uintptr_t)prof__map_number(m);
+    (void)prof__map_field(m);
+    m->offset = prof__map_number(m);
+    (void)prof__map_field(m);
+    c = prof__map_field(m);
+    while (c == ' ') c = prof__map_byte(m);
+    for (; c >= 0 && c != '\n'; c = prof__map_byte(m))
+        if (n + 1 < sizeof m->path) m->path[n++] = (char)c;
+    m->path[n] = 0;
+    return c == '\n';
+}
+
+typedef struct prof__elf {
+    int file;
+    prof__elf_head head;
+    prof__elf_section names;             /* of the symbols being read */
+} prof__elf;
+typedef void (*prof__elf_visit)(void *user, prof__elf *f, const prof__elf_symbol *symbol);
+
+PROF__FN bool prof__elf_read(const prof__elf *f, uint64_t offset, void *to, size_t size) {
+    return lseek(f->file, (off_t)offset, SEEK_SET) == (off_t)offset &&
+           read(f->file, to, size) == (ssize_t)size;
+}
+
+PROF__FN bool prof__elf_open(prof__elf *f, const char *path) {
+    f->file = open(path, O_RDONLY);
+    if (f->file < 0) return false;
+    if (prof__elf_read(f, 0, &f->head, sizeof f->head) &&
+        memcmp(f->head.e_ident, ELFMAG, SELFMAG) == 0 &&
+        f->head.e_shentsize == sizeof(prof__elf_section) &&
+        f->head.e_phentsize == sizeof(prof__elf_segment)) return true;
+    close(f->file);
+    return false;
+}
+
+/* Hands on the functions in a section of symbols. */
+PROF__FN void prof__elf_functions_in(prof__elf *f, const prof__elf_section *symbols,
+                                     prof__elf_visit visit, void *user) {
+    prof__elf_symbol list[64];
+    uint64_t at = symbols->sh_offset, end = at + symbols->sh_size, n;
+    if (!prof__elf_read(f, f->head.e_shoff + symbols->sh_link * sizeof f->names, &f->names,
+                        sizeof f->names)) return;
+    for (; at < end; at += n * sizeof *list) {
+        n = PROF__MIN((end - at) / sizeof *list, 64);
+        if (!n || !prof__elf_read(f, at, list, (size_t)n * sizeof *list)) return;
+        for (uint64_t i = 0; i < n; i++)
+            if ((list[i].st_info & 15) == STT_FUNC && list[i].st_shndx != SHN_UNDEF)
+                visit(user, f, list + i);
+    }
+}
+
+/* All functions that the file tells of: those of its symbols, or where it has been stripped, those
+   that it exports. */
+PROF__FN void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *user) {
+    static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
+    bool found = false;
+    for (int k = 0; k < 2 && !found; k++)
+        for (uint32_t i = 0; i < f->head.e_shnum; i++) {
+            prof__elf_section section;
+            if (!prof__elf_read(f, f->head.e_shoff + i * sizeof section, &section,
+                                sizeof section)) return;
+            if (section.sh_type != types[k]) continue;
+            prof__elf_functions_in(f, &section, visit, user);
+            found = true;
+        }
+}
+
+/* Cut to the buffer. */
+PROF__FN bool prof__elf_name(const prof__elf *f, const prof__elf_symbol *symbol, char *name,
+                             size_t size) {
+    off_t at = (off_t)(f->names.sh_offset + symbol->st_name);
+    memset(name, 0, size);
+    return lseek(f->file, at, SEEK_SET) == at && read(f->file, name, size - 1) > 0 && name[0];
+}
+
+PROF__FN void prof__symbol_visit(void *user, prof__elf *f, const prof__elf_symbol *symbol) {
+    prof__symbols *n = (prof__symbols *)user;
+    uintptr_t begin = (uintptr_t)symbol->st_value - n->shift, size = (uintptr_t)symbol->st_size;
+    uint32_t i = prof__symbol_at(n, begin + 1);
+    char name[256];
+    if (i >= n->end || n->list[i].address - 1 - begin >= size || *n->list[i].text) return;
+    if (!prof__elf_name(f, symbol, name, sizeof name)) return;
+    for (; i < n->end && n->list[i].address - 1 - begin < size; i++)
+        if (!*n->list[i].text) prof__symbol_set(n, i, name, begin);
+}
+
+/* How far the file's own addresses are from those where it is mapped. */
+PROF__FN bool prof__elf_shift(const prof__elf *f, const prof__map *m, uintptr_t address,
+                              uintptr_t *shift) {
+    uint64_t offset = m->offset + (address - m->low);
+    for (uint32_t i = 0; i < f->head.e_phnum; i++) {
+        prof__elf_segment g;
+        if (!prof__elf_read(f, f->head.e_phoff + i * sizeof g, &g, sizeof g)) return false;
+        if (g.p_type != PT_LOAD || offset < g.p_offset || offset - g.p_offset >= g.p_filesz)
+            continue;
+        *shift = (uintptr_t)(g.p_vaddr + (offset - g.p_offset)) - address;
+        return true;
+    }
+    return false;
+}
+
+PROF__FN void prof__symbols_of(prof__symbols *n, const prof__map *m) {
+    prof__elf f;
+    n->path = m->path;
+    n->shift = 0u - m->low;
+    if (m->path[0] == '/' && prof__elf_open(&f, m->path)) {
+        if (prof__elf_shift(&f, m, n->list[n->first].address - 1, &n->shift))
+            prof__elf_functions(&f, prof__symbol_visit, n);
+        close(f.file);
+    }
+    for (uint32_t i = n->first; i < n->end; i++)
+        if (!*n->list[i].text) prof__symbol_set(n, i, "??", n->list[i].address - 1);
+}
+
+PROF__FN void prof__symbols_name(prof__symbols *n) {
+    prof__map m;
+    if (!prof__map_open(&m)) return;
+    while (prof__map_next(&m)) {
+        n->first = prof__symbol_at(n, m.low + 1);
+        n->end = prof__symbol_at(n, m.high + 1);
+        if (n->first < n->end) prof__symbols_of(n, &m);
+    }
+    close(m.file);
+}
+#elif defined(_WIN32)
+/* The module and the address in it. */
+PROF__FN void prof__symbols_name(prof__symbols *n) {
+    for (uint32_t i = 0; i < n->count; i++) {
+        char path[MAX_PATH + 1] = "";
+        HMODULE module = NULL;
+        DWORD how = GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
+                    GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
+        if (GetModuleHandleExA(how, (LPCSTR)(n->list[i].address - 1), &module))
+            (void)GetModuleFileNameA(module, path, MAX_PATH);
+        n->path = path;
+        n->shift = 0u - (uintptr_t)module;
+        prof__symbol_set(n, i, "??", n->list[i].address - 1);
+    }
+}
+#elif defined(__APPLE__)
+#  include <dlfcn.h>
+PROF__FN void prof__symbols_name(prof__symbols *n) {
+    for (uint32_t i = 0; i < n->count; i++) {
+        Dl_info d;
+        bool known = dladdr((const void *)(n->list[i].address - 1), &d) != 0;
+        n->path = known && d.dli_fname ? d.dli_fname : "";
+        n->shift = known ? 0u - (uintptr_t)d.dli_fbase : 0;
+        prof__symbol_set(n, i, known && d.dli_sname ? d.dli_sname : "??",
+                         known ? (uintptr_t)d.dli_saddr : n->list[i].address - 1);
+    }
+}
+#else
+PROF__FN void prof__symbols_name(prof__symbols *n) {
+    n->path = "";
+    for (uint32_t i = 0; i < n->count; i++) prof__symbol_set(n, i, "??", n->list[i].address - 1);
+}
+#endif
+#endif
+
+/* ---- @FUNCTIONS: every function a zone, by -finstrument-functions ---- */
+
+#if defined(PROF_INSTRUMENT_FUNCTIONS) && !PROF__BARE
+#if defined(__linux__)
 extern const char __ehdr_start[];        /* by the linker: where this program's image begins */
 #endif
 
@@ -5021,17 +5371,12 @@ PROF__FN struct prof__function *prof__function_find(uintptr_t address) {
 
 /* The site of a function, shifted by 8; 0: no room. */
 PROF__FN uint32_t prof__function_site(uintptr_t address) {
-    static const char hex[] = "0123456789abcdef";
     struct prof__function *f = prof__function_find(address);
-    char name[2 + 2 * sizeof address + 1], *p = name + sizeof name;
+    char name[24];
     prof_site site = { NULL, "", "", 0 };
-    uintptr_t n = address;
     if (f->address) return f->site << 8;
-    *--p = 0;
-    do *--p = hex[n & 15]; while (n >>= 4);
-    *--p = 'x';
-    *--p = '0';
-    site.name = p;
+    *prof__text_hex(name, address) = 0;
+    site.name = name;
     if (!prof__lock_briefly()) return 0;
     f = prof__function_find(address);
     if (!f->address) {
@@ -5066,7 +5411,7 @@ void __cyg_profile_func_enter(void *function, void *caller) {
 #if PROF__FAST
     if (!t || !site || !prof__frame_open(&t->hot, site))
 #endif
-        if (t) (void)prof__begin_site(site, false);
+        if (t) (void)prof__begin_site(site, false, PROF__ENTRY_FRAME());
     slot->inside = false;
 }
 
@@ -5081,56 +5426,219 @@ void __cyg_profile_func_exit(void *function, void *caller) {
 }
 
 #if defined(__linux__)
-PROF__FN bool prof__read_at(int file, uint64_t offset, void *to, size_t size) {
-    return lseek(file, (off_t)offset, SEEK_SET) == (off_t)offset &&
-           read(file, to, size) == (ssize_t)size;
-}
-
-/* Names the functions that section number symbols of the program's file knows. */
-PROF__FN void prof__functions_match(int file, const prof__elf_head *head,
-                                    const prof__elf_section *symbols) {
-    uintptr_t base = head->e_type == ET_DYN ? (uintptr_t)__ehdr_start : 0;
-    prof__elf_section text;
-    prof__elf_symbol list[64];
+PROF__FN void prof__function_visit(void *user, prof__elf *elf, const prof__elf_symbol *symbol) {
+    uintptr_t base = elf->head.e_type == ET_DYN ? (uintptr_t)__ehdr_start : 0;
+    struct prof__function *f = prof__function_find(base + symbol->st_value);
+    const char *known = f->address ? prof__sites[f->site].name : "", *copy;
     char name[256];
-    uint64_t at = symbols->sh_offset, end = at + symbols->sh_size, n;
-    if (!prof__read_at(file, head->e_shoff + symbols->sh_link * sizeof text, &text, sizeof text))
-        return;
-    for (; at < end && prof__functions_unnamed; at += n * sizeof *list) {
-        n = PROF__MIN((end - at) / sizeof *list, 64);
-        if (!n || !prof__read_at(file, at, list, n * sizeof *list)) return;
-        for (uint64_t i = 0; i < n; i++) {
-            struct prof__function *f = prof__function_find(base + list[i].st_value);
-            const char *known = f->address ? prof__sites[f->site].name : "", *copy;
-            if ((list[i].st_info & 15) != STT_FUNC || known[0] != '0') continue;
-            memset(name, 0, sizeof name);
-            if (lseek(file, (off_t)(text.sh_offset + list[i].st_name), SEEK_SET) < 0) return;
-            if (read(file, name, sizeof name - 1) <= 0 || !name[0]) continue;
-            copy = prof__site_copy(name, NULL);
-            if (copy) prof__sites[f->site].name = copy;
-            prof__functions_unnamed--;
-        }
-    }
+    (void)user;
+    if (known[0] != '0' || !prof__elf_name(elf, symbol, name, sizeof name)) return;
+    copy = prof__site_copy(name, NULL);
+    if (copy) prof__sites[f->site].name = copy;
+    prof__functions_unnamed--;
 }
-#    endif
+#endif
 
 /* Functions of shared libraries keep their addresses. Under the lock. */
 PROF__FN void prof__functions_name(void) {
 #if defined(__linux__)
-    prof__elf_head head;
-    prof__elf_section section;
-    int file = prof__functions_unnamed ? open("/proc/self/exe", O_RDONLY) : -1;
-    if (file < 0) return;
-    if (prof__read_at(file, 0, &head, sizeof head) && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
-        head.e_shentsize == sizeof section)
-        for (uint32_t i = 0; i < head.e_shnum; i++)
-            if (prof__read_at(file, head.e_shoff + i * sizeof section, &section, sizeof section) &&
-                section.sh_type == SHT_SYMTAB) prof__functions_match(file, &head, &section);
-    close(file);
+    prof__elf elf;
+    if (!prof__functions_unnamed || !prof__elf_open(&elf, "/proc/self/exe")) return;
+    prof__elf_functions(&elf, prof__function_visit, NULL);
+    close(elf.file);
 #endif
 }
 #else
 #  define prof__functions_name() ((void)0)
+#endif
+
+/* ---- @NATIVE: the native call stack of each zone, each distinct one kept once ---- */
+
+#if !PROF__BARE
+#define PROF__NATIVE_MOST 64             /* frames of a stack, the innermost ones */
+
+/* A call stack: return addresses, innermost first, and their texts once they are known. */
+typedef struct prof__trail {
+    uint32_t hash, count;
+    bool named;
+    const char **texts;
+    uintptr_t *addresses;
+} prof__trail;
+
+/* All of the session's, by number. In the arena, made with the first one. Under the lock. */
+static struct prof__trails {
+    prof__trail **list;
+    uint32_t *index;                     /* 2 * capacity places */
+    uint32_t count, capacity;
+} prof__trails;
+
+typedef struct prof__trail_key {
+    uint32_t hash, count;
+    const uintptr_t *addresses;
+} prof__trail_key;
+PROF__FN bool prof__trail_same(const void *context, uint32_t number) {
+    const prof__trail_key *k = (const prof__trail_key *)context;
+    const prof__trail *r = prof__trails.list[number];
+    return r->hash == k->hash && r->count == k->count &&
+           memcmp(r->addresses, k->addresses, k->count * sizeof *k->addresses) == 0;
+}
+
+PROF__FN bool prof__trails_open(void) {
+    size_t n = PROF__MIN((size_t)(prof__arena.end - prof__arena.base) / 2048 + 16, 65536u);
+    size_t list = n * sizeof(prof__trail *), index = 2 * n * sizeof(uint32_t);
+    char *p = (char *)prof__take(list + index, 0);
+    if (!p) return false;
+    memset(p, 0, list + index);
+    prof__trails.list = (prof__trail **)(void *)p;
+    prof__trails.index = (uint32_t *)(void *)(p + list);
+    prof__trails.capacity = (uint32_t)n;
+    return true;
+}
+
+/* The number of a stack, from 1; 0: there is no room for it. Under the lock. */
+PROF__FN uint32_t prof__trail_add(const prof__trail_key *k) {
+    uint32_t *place;
+    prof__trail *r;
+    if (!prof__trails.list && !prof__trails_open()) return 0;
+    place = prof__place_of(prof__trails.index, 2 * prof__trails.capacity, k->hash,
+                           prof__trail_same, k);
+    if (*place || prof__trails.count == prof__trails.capacity) return *place;
+    r = (prof__trail *)prof__take(sizeof *r + k->count * (sizeof *r->texts + sizeof *r->addresses),
+                                  0);
+    if (!r) return 0;
+    memset(r, 0, sizeof *r);
+    r->hash = k->hash;
+    r->count = k->count;
+    r->texts = (const char **)(void *)(r + 1);
+    r->addresses = (uintptr_t *)(void *)(r->texts + k->count);
+    memset(r->texts, 0, k->count * sizeof *r->texts);
+    memcpy(r->addresses, k->addresses, k->count * sizeof *k->addresses);
+    prof__trails.list[prof__trails.count] = r;
+    return *place = ++prof__trails.count;
+}
+
+#if defined(__aarch64__)
+#  define PROF__CODE(address) ((uintptr_t)(address) & 0xffffffffffffu)   /* without a signature */
+#else
+#  define PROF__CODE(address) ((uintptr_t)(address))
+#endif
+#if PROF__FRAMES
+#  define PROF__UNCHECKED __attribute__((no_sanitize("address", "thread")))
+/* Finds the memory that holds this part of the stack, so that nothing past it is read. */
+PROF__FN bool prof__stack_find(prof__state *t, uintptr_t at) {
+#  if defined(__APPLE__)
+    t->stack_high = (uintptr_t)pthread_get_stackaddr_np(pthread_self());
+    t->stack_low = t->stack_high - pthread_get_stacksize_np(pthread_self());
+#  else
+    prof__map m;
+    t->stack_low = t->stack_high = 0;
+    if (!prof__map_open(&m)) return false;
+    while (prof__map_next(&m))
+        if (at >= m.low && at < m.high) {
+            t->stack_low = m.low;
+            t->stack_high = m.high;
+        }
+    close(m.file);
+#  endif
+    return at >= t->stack_low && at < t->stack_high;
+}
+
+/* From frame to frame outwards. Code built without frame pointers may leave anything in one. */
+PROF__UNCHECKED PROF__FN uint32_t prof__native_frames(prof__state *t, prof__entry_frame entry,
+                                                      uintptr_t *to) {
+    uintptr_t last = (uintptr_t)__builtin_frame_address(0), at = (uintptr_t)entry.frame;
+    uint32_t n = 0;
+    to[n++] = PROF__CODE(entry.returns);
+    if ((last < t->stack_low || last >= t->stack_high) && !prof__stack_find(t, last)) return n;
+    while (n < PROF__NATIVE_MOST && at > last && at < t->stack_high && !(at % sizeof at) &&
+           t->stack_high - at >= 2 * sizeof at) {
+        const uintptr_t *frame = (const uintptr_t *)at;
+        if (PROF__CODE(frame[1]) < 4096) break;
+        to[n++] = PROF__CODE(frame[1]);
+        last = at;
+        at = frame[0];
+    }
+    return n;
+}
+#endif
+
+#if defined(_WIN32)
+PROF__FN uint32_t prof__unwind(void **to, uint32_t most) {
+    return CaptureStackBackTrace(0, most, to, NULL);
+}
+#  define PROF__UNWINDS true
+#elif defined(__GNUC__) && !defined(__TINYC__) && (defined(__linux__) || defined(__APPLE__))
+/* The C library's, where it has one, under a name that no program uses for its own. */
+#  define PROF__TEXT_OF2(x) #x
+#  define PROF__TEXT_OF(x) PROF__TEXT_OF2(x)
+extern int prof__backtrace(void **to, int most)
+    __asm__(PROF__TEXT_OF(__USER_LABEL_PREFIX__) "backtrace") __attribute__((weak));
+PROF__FN uint32_t prof__unwind(void **to, uint32_t most) {
+    int n = prof__backtrace(to, (int)most);
+    return n < 0 ? 0 : (uint32_t)n;
+}
+#  define PROF__UNWINDS (prof__backtrace != NULL)
+#else
+#  define prof__unwind(to, most) 0u
+#  define PROF__UNWINDS false
+#endif
+
+/* The unwinder begins in here: the caller's part begins where the call that began the zone returns
+   to. */
+PROF__FN uint32_t prof__native_unwind(prof__entry_frame entry, uintptr_t *to) {
+    void *all[PROF__NATIVE_MOST + 16];
+    uint32_t n = prof__unwind(all, PROF__NATIVE_MOST + 16), first = 0, count = 0;
+    while (first < n && entry.returns && PROF__CODE(all[first]) != PROF__CODE(entry.returns))
+        first++;
+    if (first == n && entry.returns) to[count++] = PROF__CODE(entry.returns);
+    for (; first < n && count < PROF__NATIVE_MOST; first++)
+        if (all[first]) to[count++] = PROF__CODE(all[first]);
+    return count;
+}
+
+PROF__FN uint32_t prof__native_read(prof__state *t, prof__entry_frame entry, uintptr_t *to) {
+#if PROF__FRAMES
+    if (prof__session.desc.native_stack == PROF_NATIVE_FRAMES)
+        return prof__native_frames(t, entry, to);
+#endif
+    (void)t;
+    return prof__native_unwind(entry, to);
+}
+
+/* Records the call stack of the zone that frame f is to hold. Room is there. */
+PROF__FN void prof__native_begin(prof__state *t, prof__frame *f, prof__entry_frame entry) {
+    uintptr_t addresses[PROF__NATIVE_MOST];
+    prof__trail_key key = { 2166136261u, 0, NULL };
+    prof__long l;
+    uint32_t number = 0;
+    key.addresses = addresses;
+    key.count = prof__native_read(t, entry, addresses);
+    for (uint32_t i = 0; i < key.count; i++)
+        key.hash = (key.hash ^ (uint32_t)addresses[i] ^ (uint32_t)((uint64_t)addresses[i] >> 32)) *
+                   16777619u;
+    if (key.count && prof__lock_briefly()) {
+        if (PROF__LOAD(prof__on) == t->generation) number = prof__trail_add(&key);
+        prof__unlock();
+    }
+    if (!number) {
+        PROF__COUNT(prof__details_cut);
+        return;
+    }
+    prof__attribute_in(&l, t);
+    prof__attribute_close_of(&l, f, PROF__NATIVE, 0, number);
+}
+
+/* NULL: call stacks can be read in this way; else why not. Reads one: the first time the unwinder
+   may have to load its library. */
+PROF__FN const char *prof__native_check(prof_native how) {
+    void *some[4];
+    if (how == PROF_NATIVE_FRAMES)
+        return PROF__FRAMES ? NULL : "native_stack: no frame pointers on this system; try "
+                                     "PROF_NATIVE_UNWIND";
+    if (!PROF__UNWINDS)
+        return "native_stack: the C library has no backtrace(); try PROF_NATIVE_FRAMES";
+    return prof__unwind(some, 4) ? NULL : "native_stack: the unwinder finds nothing";
+}
 #endif
 
 /* ---- @COLLECT: records back to zones and moments, thread by thread ---- */
@@ -5448,6 +5956,16 @@ PROF__FN void prof__read_flops(prof__payload *p, prof_extra *x) {
     if (x) x->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
 }
 
+/* A call stack that has names. One given by hand stays. */
+PROF__FN void prof__read_native(prof_extra *x, size_t number) {
+    const prof__trail *r = number && number <= prof__trails.count ? prof__trails.list[number - 1]
+                                                                  : NULL;
+    if (!x || !r || !r->named || x->stack_count) return;
+    x->stack = r->texts;
+    x->stack_count = r->count;
+    x->has |= PROF__HAS_NATIVE;
+}
+
 /* Attributes, whatever the bytes are. */
 PROF__FN void prof__read_attribute(const prof__record *c, const prof__record *end) {
     uint32_t type = c->end & 0xff, depth = c->end >> 8 & 0xff, count = c->end >> 16;
@@ -5469,6 +5987,7 @@ PROF__FN void prof__read_attribute(const prof__record *c, const prof__record *en
     else if (type == PROF__ARGUMENT) prof__read_argument(z, &p, bytes);
     else if (type == PROF__SEQUENCE) prof__read_sequence(&p, z->extra, count);
     else if (type == PROF__ANNOTATION) z->annotation = true;
+    else if (type == PROF__NATIVE) prof__read_native(z->extra, bytes);
     else if (type != PROF__FLOPS) prof__read_text(&p, z->extra, type, bytes);
     else prof__read_flops(&p, z->extra);
 }
@@ -7193,6 +7712,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
 
 #if PROF__BARE
 #  define prof__devices_late(s) ((void)(s))
+#  define prof__trails_name(s) ((void)0)
 #  define prof__flows_match(s) ((void)0)
 #  define prof__made_close(s) ((void)0)
 #  define prof__analyse_outside(s) ((void)0)
@@ -7368,14 +7888,69 @@ PROF__FN size_t prof__site_text_of(const prof_site *site, char *to) {
     return file + digits + function + 5;
 }
 
+/* What queries need of the scratch memory. */
+PROF__FN size_t prof__query_share(const struct prof_trace *s) {
+    size_t rows = prof__site_count + 1 + prof__names.count + prof__others(s) + s->detail_rows;
+    return (size_t)s->event_count * (prof__slot_share() - sizeof(prof_event)) +
+           rows * PROF__GROUP_SHARE + 4096;
+}
+
 /* Memory at the end of what queries may use; NULL: they need it. */
 PROF__FN char *prof__stack_take(const struct prof_trace *s, size_t bytes) {
-    size_t rows = prof__site_count + 1 + prof__names.count + prof__others(s) + s->detail_rows;
-    size_t keep = (size_t)s->event_count * (prof__slot_share() - sizeof(prof_event)) +
-                  rows * PROF__GROUP_SHARE + 4096;
+    size_t keep = prof__query_share(s);
     bytes = prof__align(bytes);
     if ((size_t)(prof__arena.high - s->scratch) < keep + bytes) return NULL;
     return prof__arena.high -= bytes;
+}
+
+PROF__FN bool prof__address_after(const void *symbols, uint32_t a, uint32_t b) {
+    const prof__symbol *list = (const prof__symbol *)symbols;
+    return list[a].address > list[b].address;
+}
+
+/* Lists the addresses that have no text, by address. The list, and as much again to sort it, is in
+   the scratch memory; false: it does not fit. */
+PROF__FN bool prof__trails_list(const struct prof_trace *s, prof__symbols *n) {
+    prof__symbol *from = (prof__symbol *)(void *)s->scratch;
+    size_t room = (size_t)(prof__arena.high - s->scratch), total = 0, at = 0;
+    uint32_t *order;
+    for (uint32_t i = 0; i < prof__trails.count; i++)
+        total += prof__trails.list[i]->named ? 0 : prof__trails.list[i]->count;
+    n->count = (uint32_t)total;
+    if (room / (2 * sizeof *from + 2 * sizeof *order) <= total) return false;
+    for (uint32_t i = 0; i < prof__trails.count; i++) {
+        prof__trail *r = prof__trails.list[i];
+        for (uint32_t k = 0; !r->named && k < r->count; k++, at++) {
+            from[at].address = r->addresses[k];
+            from[at].text = r->texts + k;
+            from[at].entry = !k;
+        }
+    }
+    n->list = from + total;
+    order = (uint32_t *)(void *)(n->list + total);
+    for (uint32_t i = 0; i < n->count; i++) order[i] = i;
+    prof__sort(order, order + total, n->count, prof__address_after, from);
+    for (uint32_t i = 0; i < n->count; i++) n->list[i] = from[order[i]];
+    return true;
+}
+
+/* Names the addresses of all call stacks, as far as there is room. */
+PROF__FN void prof__trails_name(struct prof_trace *s) {
+    size_t keep = prof__query_share(s);
+    prof__symbols n;
+    memset(&n, 0, sizeof n);
+    if (!prof__trails.count || !prof__trails_list(s, &n)) return;
+    n.low = PROF__MAX((char *)(n.list + n.count), s->scratch + keep);
+    n.high = prof__arena.high;
+    if (n.low > n.high) return;
+    prof__symbols_name(&n);
+    prof__arena.high = (char *)((uintptr_t)n.high & ~(uintptr_t)15u);
+    for (uint32_t i = 0; i < prof__trails.count; i++) {
+        prof__trail *r = prof__trails.list[i];
+        uint32_t k = 0;
+        while (k < r->count && r->texts[k]) k++;
+        r->named = k == r->count;
+    }
 }
 
 /* The extra of a path, with its stack; NULL: no room. */
@@ -7540,6 +8115,7 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
     s->zone_count = s->event_count;
     s->event_count += prof__others(s);
     if (!prof__analysis_open(s)) return;
+    prof__trails_name(s);
     if (!plain || s->moment_count || s->step_count) prof__build_rows(s, &tree);
     prof__made_close(s);
     if (prof__others(s) || prof__wide(s)) prof__analyse_outside(s);
@@ -10083,8 +10659,12 @@ PROF__FN bool prof__file_name(prof__file *f, const char *path) {
     return prof__file_open(f, path);
 }
 
-/* Writes the trace to the open file, plain or zipped, and closes it. */
-PROF__FN prof_result prof__file_trace(prof__file *f, const prof_trace *trace, bool zip) {
+/* What goes into a file: desc is that of the writer. */
+typedef prof_result (*prof__writer)(const prof_trace *trace, const void *desc, prof_sink out);
+
+/* Writes it to the open file, plain or zipped, and closes it. */
+PROF__FN prof_result prof__file_trace(prof__file *f, const prof_trace *trace, prof__writer writer,
+                                      const void *desc, bool zip) {
     prof_sink sink = { prof__file_write, NULL };
     prof_result result;
     bool closed;
@@ -10093,7 +10673,7 @@ PROF__FN prof_result prof__file_trace(prof__file *f, const prof_trace *trace, bo
     f->zip = zip ? gzdopen(f->handle, "wb1") : NULL;
     if (f->zip) sink.write = prof__zip_write;
 #endif
-    result = prof_write_chrome(trace, NULL, sink);
+    result = writer(trace, desc, sink);
 #ifdef PROF_ZLIB
     closed = f->zip ? gzclose(f->zip) == Z_OK : prof__file_close(f);
 #else
@@ -10103,7 +10683,8 @@ PROF__FN prof_result prof__file_trace(prof__file *f, const prof_trace *trace, bo
     return result == PROF_OK && closed ? PROF_OK : PROF_ERROR_FILE;
 }
 
-PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const char *path) {
+PROF__FN prof_result prof__save(const prof_trace *trace, const char *path, prof__writer writer,
+                                const void *desc) {
     prof__file f;
     prof_result result;
     int error;
@@ -10113,7 +10694,7 @@ PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const
     if (zip) return PROF_ERROR_UNSUPPORTED;
 #endif
     if (!prof__file_name(&f, path)) return PROF_ERROR_FILE;
-    result = prof__file_trace(&f, trace, zip);
+    result = prof__file_trace(&f, trace, writer, desc, zip);
     error = errno;
     if (!f.in_place && result == PROF_OK && !prof__file_rename(f.temporary, path)) {
         error = errno;
@@ -10122,6 +10703,15 @@ PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const
     if (!f.in_place && result != PROF_OK) prof__file_remove(f.temporary);
     if (result != PROF_OK) errno = error;
     return result;
+}
+
+PROF__FN prof_result prof__chrome_writer(const prof_trace *trace, const void *desc,
+                                         prof_sink out) {
+    return prof_write_chrome(trace, (const prof_chrome_desc *)desc, out);
+}
+
+PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const char *path) {
+    return prof__save(trace, path, prof__chrome_writer, NULL);
 }
 
 /* ---- a file for each window ---- */
@@ -10234,6 +10824,47 @@ PROF__FN void prof__forest_close(const prof__forest *f) {
         memset(f->forks + i * f->stride, 0, sizeof(prof_extra *));
 }
 
+#if PROF__BARE
+#  define prof__frames_of(s, e) 0u
+#  define prof__frames_put(o, e, count) ((void)0)
+#  define prof__same_frames(s, a, b) true
+#else
+PROF__FN const prof_extra *prof__native_of(const prof_event *e) {
+    return e->extra && e->extra->has & PROF__HAS_NATIVE ? e->extra : NULL;
+}
+
+/* How many native frames an event has that its parent has not: behind them its call stack is the
+   parent's, whose innermost function has only gone on. */
+PROF__FN uint32_t prof__frames_of(const struct prof_trace *s, const prof_event *e) {
+    const prof_extra *x = prof__native_of(e), *up;
+    uint32_t n;
+    if (!x) return 0;
+    up = e->parent == PROF_NONE ? NULL : prof__native_of(s->events + e->parent);
+    if (!up) return x->stack_count;
+    if (x->stack_count < up->stack_count) return 0;
+    n = x->stack_count - up->stack_count;
+    for (uint32_t i = 1; i < up->stack_count; i++)
+        if (strcmp(x->stack[n + i], up->stack[i]) != 0) return 0;
+    return n;
+}
+
+/* The function of an entry `file(place): function`; the whole where it has no name. */
+PROF__FN const char *prof__frame_function(const char *entry) {
+    const char *name = strstr(entry, "): ");
+    return name && strcmp(name, "): ??") != 0 ? name + 3 : entry;
+}
+
+PROF__FN bool prof__same_frames(const struct prof_trace *s, const prof_event *a,
+                                const prof_event *b) {
+    uint32_t n = prof__frames_of(s, a);
+    if (n != prof__frames_of(s, b)) return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(prof__frame_function(a->extra->stack[i]),
+                   prof__frame_function(b->extra->stack[i])) != 0) return false;
+    return true;
+}
+#endif
+
 /* The node for event number i below the list that begins with *list; the one found moves to the
    front, for the next event is likely to be of its kind. */
 PROF__FN uint32_t prof__forest_find(prof__forest *f, uint32_t *list, uint32_t i) {
@@ -10242,7 +10873,8 @@ PROF__FN uint32_t prof__forest_find(prof__forest *f, uint32_t *list, uint32_t i)
     prof__node *n;
     for (; (at = *link) != PROF_NONE; link = &f->nodes[at].next) {
         const prof_event *other = events + f->nodes[at].first;
-        if (other->name == e->name || strcmp(other->name, e->name) == 0) break;
+        if ((other->name == e->name || strcmp(other->name, e->name) == 0) &&
+            prof__same_frames(f->s, other, e)) break;
     }
     if (at == PROF_NONE) {
         prof__fork fork = { 0, PROF_NONE };
@@ -10320,6 +10952,18 @@ PROF__FN void prof__stack_entry(prof__out *o, const char *name) {
     }
 }
 
+#if !PROF__BARE
+/* The functions between an event and its parent; not the one that the zone is named after. */
+PROF__FN void prof__frames_put(prof__out *o, const prof_event *e, uint32_t count) {
+    while (count--) {
+        const char *name = prof__frame_function(e->extra->stack[count]);
+        if (!count && strcmp(name, e->name) == 0) break;
+        prof__stack_entry(o, name);
+        prof__out_text(o, ";");
+    }
+}
+#endif
+
 /* The names from the root to a node: collected upwards, written downwards. */
 PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, const prof__node *n,
                                int64_t unit) {
@@ -10329,6 +10973,8 @@ PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, const prof__
     if (value <= 0) return;
     for (uint32_t at = n->first; at != PROF_NONE; at = events[at].parent) f->path[depth++] = at;
     while (depth--) {
+        prof__frames_put(o, events + f->path[depth],
+                         prof__frames_of(f->s, events + f->path[depth]));
         prof__stack_entry(o, events[f->path[depth]].name);
         prof__out_text(o, depth ? ";" : " ");
     }
@@ -10487,6 +11133,22 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
     }
     prof__out_text(&t.out, "]\n");
     return prof__out_close(&t.out);
+}
+
+PROF__FN prof_result prof__timeline_writer(const prof_trace *trace, const void *desc,
+                                           prof_sink out) {
+    return prof_write_memory_timeline(trace, (const prof_memory_desc *)desc, out);
+}
+
+PROF_API PROF__QUIET prof_result prof_save_memory_timeline(const prof_trace *trace,
+                                                           const char *path, prof_device device) {
+    prof_memory_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.device = device;
+    if (!prof__valid(trace) || !path) return PROF_ERROR_INVALID;
+    if (trace->built || !trace->view.profile_memory) return PROF_ERROR_NONE_RECORDED;
+    desc.raw = prof__ends_with(path, ".raw.json") || prof__ends_with(path, ".raw.json.gz");
+    return prof__save(trace, path, prof__timeline_writer, &desc);
 }
 #endif
 
@@ -12723,13 +13385,22 @@ static char prof__memory_text[96] =
 static const char prof__json_text_bad[] = "this is not JSON";
 #endif
 
+static const char prof__unsupported_usual[] =
+    "left out of this build (.gz needs PROF_ZLIB), or the device asked for cannot record";
+#if !PROF__BARE
+static const char *prof__unsupported_text = prof__unsupported_usual;
+#endif
+
 PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
     static const char *const texts[] = {
         "no error", "an argument is not one this call takes", prof__memory_text,
         "not now: a session is open already", "the sink's write() returned false",
         "the file could not be written (errno says why)",
-        "left out of this build (.gz needs PROF_ZLIB), or the device asked for cannot record",
+        prof__unsupported_usual,
         "the session did not record that: set profile_memory in prof_desc", prof__json_text_bad };
+#if !PROF__BARE
+    if (result == PROF_ERROR_UNSUPPORTED) return prof__unsupported_text;
+#endif
     return (unsigned)result < sizeof texts / sizeof *texts ? texts[result] : "unknown error";
 }
 
@@ -12919,7 +13590,7 @@ PROF__FN bool prof__has_schedule(const prof_desc *d) {
 /* What the analysis keeps beside each zone. */
 PROF__FN size_t prof__beside_of(const prof_desc *d) {
     if (d->record_shapes || d->with_flops || d->with_modules || d->with_stack ||
-        d->profile_memory || d->node) return PROF__WIDE_SHARE;
+        d->native_stack || d->profile_memory || d->node) return PROF__WIDE_SHARE;
     return prof__has_schedule(d) ? PROF__FORK_SHARE : 0;
 }
 
@@ -13145,6 +13816,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     s->beside = prof__beside_of(desc);
     PROF__STORE(prof__names.index, NULL);
     prof__names.count = 0;
+    memset(&prof__trails, 0, sizeof prof__trails);
     prof__names_cut = 0;
     prof__sites[0].name = "(lost)";
     PROF__STORE(prof__dropped_busy, 0u);
@@ -13478,20 +14150,35 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
     if ((uint32_t)d->mode > PROF_MODE_AGGREGATE) return PROF_ERROR_INVALID;
     if (d->mode == PROF_MODE_STREAM && !d->stream.write) return PROF_ERROR_INVALID;
     if (d->activities && !(d->activities & prof_supported_activities())) return PROF_ERROR_INVALID;
+    if ((uint32_t)d->native_stack > PROF_NATIVE_UNWIND) return PROF_ERROR_INVALID;
     if (d->schedule_fn || !prof__has_schedule(d)) return PROF_OK;
     return prof_schedule_check(&d->schedule);
+}
+
+/* Can the system do what is asked for? */
+PROF__FN prof_result prof__natively(const prof_desc *d) {
+    const char *why = d->native_stack ? prof__native_check(d->native_stack) : NULL;
+    prof__unsupported_text = why ? why : prof__unsupported_usual;
+    return why ? PROF_ERROR_UNSUPPORTED : PROF_OK;
 }
 
 PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *desc) {
     struct prof__session *v = &prof__session;
     prof_result result = prof__desc_check(desc);
     if (v->open) return PROF_ERROR_STATE;
+    if (result == PROF_OK) result = prof__natively(desc);
     if (result != PROF_OK) return result;
     if (!desc->platform.now && !prof__os_now()) return PROF_ERROR_UNSUPPORTED;
     prof__exit_key_make();
     memset(v, 0, sizeof *v);
     v->desc = *desc;
     v->desc.record_shapes = desc->record_shapes || desc->with_flops;
+    v->desc.with_stack = desc->with_stack || desc->native_stack;
+    memset(&prof__hooks, 0, sizeof prof__hooks);
+    if (desc->native_stack && !prof__records_only(desc)) {
+        prof__hooks.begin = prof__native_begin;
+        prof__hooks.slots += (uint32_t)PROF__EXTRA_SLOTS;
+    }
     prof__metadata.used = prof__metadata.preset;
     v->has_steps = prof__has_schedule(desc);
     v->activities = prof_supported_activities();

@@ -122,6 +122,7 @@ static void test_memory_off(void) {
     PROF_BLOCK("zone") prof_memory_alloc(block, 5, cpu);
     trace = prof_stop();
     EQUAL(prof_write_memory_timeline(trace, NULL, out), PROF_ERROR_NONE_RECORDED);
+    EQUAL(prof_save_memory_timeline(trace, TEST_OUT "/none.json", cpu), PROF_ERROR_NONE_RECORDED);
     CHECK(strstr(prof_strerror(PROF_ERROR_NONE_RECORDED), "profile_memory"), "no word of it");
     EQUAL(prof_trace_stats(trace).recorded, 1);
     test_text_clear(&text);
@@ -156,6 +157,55 @@ static void test_memory_timeline(void) {
     EQUAL(prof_write_memory_timeline(trace, &raw, test_text_sink(&text)), PROF_OK);
     SAME_TEXT(text.data, "[[1999, 2, 99, 7]]\n");
     test_text_clear(&text);
+}
+
+static size_t read_file(const char *path, char *to, size_t size) {
+    FILE *file = fopen(path, "rb");
+    size_t n = file ? fread(to, 1, size - 1, file) : 0;
+    if (file) fclose(file);
+    to[n] = 0;
+    return n;
+}
+
+/* By the ending of the name: rows or records, plain or zipped. */
+static void test_memory_timeline_files(void) {
+    prof_trace *trace;
+    char data[4096];
+    size_t n;
+    prof_result zipped;
+    start_memory();
+    test_time.tick = 1000;
+    prof_memory_alloc(block, 512, cpu);
+    trace = prof_stop();
+    EQUAL(prof_save_memory_timeline(trace, TEST_OUT "/memory.json", cpu), PROF_OK);
+    (void)read_file(TEST_OUT "/memory.json", data, sizeof data);
+    SAME_TEXT(data, "[[1], [[0, 0, 0, 0, 0, 0, 0, 0, 512]]]\n");
+    EQUAL(prof_save_memory_timeline(trace, TEST_OUT "/memory.raw.json", cpu), PROF_OK);
+    (void)read_file(TEST_OUT "/memory.raw.json", data, sizeof data);
+    SAME_TEXT(data, "[[1000, 2, 512, 7]]\n");
+    remove(TEST_OUT "/memory.json");
+    remove(TEST_OUT "/memory.raw.json");
+    zipped = prof_save_memory_timeline(trace, TEST_OUT "/memory.raw.json.gz", cpu);
+#ifdef PROF_ZLIB
+    EQUAL(zipped, PROF_OK);
+    {
+        gzFile file = gzopen(TEST_OUT "/memory.raw.json.gz", "rb");
+        int got = gzread(file, data, sizeof data - 1);
+        gzclose(file);
+        data[got < 0 ? 0 : got] = 0;
+        SAME_TEXT(data, "[[1000, 2, 512, 7]]\n");
+    }
+    n = read_file(TEST_OUT "/memory.raw.json.gz", data, sizeof data);
+    CHECK(n > 10 && (unsigned char)data[0] == 0x1f, "it is not zipped");
+    remove(TEST_OUT "/memory.raw.json.gz");
+#else
+    EQUAL(zipped, PROF_ERROR_UNSUPPORTED);
+    n = read_file(TEST_OUT "/memory.raw.json.gz", data, sizeof data);
+    EQUAL(n, 0);
+#endif
+    EQUAL(prof_save_memory_timeline(trace, NULL, cpu), PROF_ERROR_INVALID);
+    EQUAL(prof_save_memory_timeline(NULL, "x", cpu), PROF_ERROR_INVALID);
+    EQUAL(prof_save_memory_timeline(trace, TEST_OUT "/none/such/m.json", cpu), PROF_ERROR_FILE);
 }
 
 /* Random allocations among nested zones, against sums made while they happen. */
@@ -345,6 +395,7 @@ int main(void) {
     RUN(test_memory_bad_input);
     RUN(test_memory_off);
     RUN(test_memory_timeline);
+    RUN(test_memory_timeline_files);
     RUN(test_memory_random);
     RUN(test_memory_small_arenas);
 #if !defined(_WIN32)
