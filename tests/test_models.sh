@@ -11,8 +11,11 @@ mkdir -p "$dir"
 cd "$dir" || exit 1
 
 errors() {   # MODEL MUTANT: how many the search finds; it must have been whole
-    spin -a -DMODEL="$1" -DMUTANT="$2" "$model" >spin.log 2>&1 &&
-        gcc -O0 -DSAFETY -w -o pan pan.c && ./pan -m100000 >pan.log 2>&1 || { echo broken; return; }
+    if ! { spin -a -DMODEL="$1" -DMUTANT="$2" "$model" >spin.log 2>&1 &&
+        gcc -O0 -DSAFETY -w -o pan pan.c && ./pan -m100000 >pan.log 2>&1; }; then
+        echo broken
+        return
+    fi
     grep -q 'error: max search depth' pan.log && { echo 'too deep'; return; }
     sed -n 's/.*errors: \([0-9]*\).*/\1/p' pan.log
 }
