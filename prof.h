@@ -2897,6 +2897,7 @@ struct prof_trace {
     size_t beside;                       /* bytes of analysis promised beside each slot's share */
     size_t slot_count;                   /* zones there is room to analyse */
     struct prof__submitted *first_submitted, *last_submitted;
+    uint32_t late_memory;                /* of these: changes of memory */
     bool late;                           /* devices may submit, though the session is over */
     uint32_t kernel_max;
 };
@@ -6669,8 +6670,10 @@ static struct prof__device {
 } prof__devices[PROF__DEVICES];
 static uint32_t prof__device_count;
 
-/* An event from outside, in the arena, with all it points to behind it. */
+/* An event from outside, in the arena, with all it points to behind it; PROF__EVENT_MEMORY: a change
+   of memory. */
 struct prof__submitted { struct prof__submitted *next; prof_event event; };
+typedef struct prof__late { struct prof__submitted submitted; prof__memory memory; } prof__late;
 
 /* Packs an extra and what it points to into one piece of memory; p NULL: only counts. */
 typedef struct prof__pack { char *p; size_t used; } prof__pack;
@@ -6770,6 +6773,14 @@ PROF__FN const char *prof__device_text(uint8_t type) {
     return type < sizeof names / sizeof *names ? names[type] : "device";
 }
 
+PROF__FN void prof__submitted_add(struct prof_trace *s, struct prof__submitted *to) {
+    to->next = NULL;
+    if (s->last_submitted) s->last_submitted->next = to;
+    else s->first_submitted = to;
+    s->last_submitted = to;
+    s->outside_count++;
+}
+
 PROF__FN prof_result prof__submit_one(struct prof_trace *s, const prof_event *e) {
     const char *name = e->name ? e->name : "(null)";
     size_t kernels = e->extra ? e->extra->kernel_count * sizeof(prof__kernel) : 0, length;
@@ -6788,7 +6799,6 @@ PROF__FN prof_result prof__submit_one(struct prof_trace *s, const prof_event *e)
         s->counts.full++;
         return PROF_ERROR_MEMORY;
     }
-    to->next = NULL;
     to->event = *e;
     to->event.site = PROF__PUSHED + number - 1;
     to->event.name = prof__site(to->event.site)->name;
@@ -6797,12 +6807,9 @@ PROF__FN prof_result prof__submit_one(struct prof_trace *s, const prof_event *e)
     pack.p = (char *)to + prof__align(sizeof *to);
     pack.used = 0;
     if (e->extra) to->event.extra = prof__pack_extra(&pack, e->extra);
-    if (s->last_submitted) s->last_submitted->next = to;
-    else s->first_submitted = to;
-    s->last_submitted = to;
+    prof__submitted_add(s, to);
     if (e->device_type != PROF_DEVICE_CPU && !s->view.device_name)
         s->view.device_name = prof__device_text(e->device_type);
-    s->outside_count++;
     s->kernel_max += (e->extra ? e->extra->kernel_count : 0) + 1;
     return PROF_OK;
 }
@@ -6824,6 +6831,33 @@ PROF_API PROF__QUIET prof_result prof_submit(const prof_event *events, size_t co
     }
     prof__unlock();
     return result;
+}
+
+/* A change of memory that a device tells of afterwards: ns, address, bytes, thread, device_type and
+   _index, category and what (PROF__ALLOCATED, PROF__FREE) are set. With next = PROF_NONE the
+   innermost zone of the thread has it; else, and without one, it is an event of its own. */
+PROF__FN void prof__submit_memory(const prof__memory *m) {
+    struct prof_trace *s = &prof__trace;
+    prof__late *to = NULL;
+    prof__lock();
+    if ((s->open || s->late) && m->thread < s->thread_count && prof__widen(s))
+        to = (prof__late *)prof__take(prof__align(sizeof *to),
+                                      PROF__OUTSIDE_SHARE + prof__align(sizeof *m));
+    if (to) {
+        prof_event *e = &to->submitted.event;
+        to->memory = *m;
+        memset(e, 0, sizeof *e);
+        e->name = "[memory]";
+        e->start_ns = e->end_ns = m->ns;
+        e->thread = m->thread;
+        e->flags = PROF_EVENT_SUBMITTED | PROF__EVENT_MEMORY;
+        prof__submitted_add(s, &to->submitted);
+        s->late_memory++;
+        s->view.profile_memory = true;
+    } else if (s->open || s->late) {
+        s->counts.full++;
+    }
+    prof__unlock();
 }
 
 PROF_API PROF__QUIET uint32_t prof_submit_thread(uint64_t id, const char *name) {
@@ -7017,15 +7051,9 @@ PROF__FN uint32_t prof__moved(const uint32_t *place, uint32_t i) {
     return i == PROF_NONE ? PROF_NONE : place[i];
 }
 
-/* scratch: 4 bytes an event. */
-PROF__FN void prof__merge_duplicates(struct prof_trace *s, char *scratch) {
-    uint32_t *place = (uint32_t *)(void *)scratch, kept = 0, n = s->event_count;
-    for (uint32_t i = 0; i < n; i++) {
-        bool gone = prof__is_duplicate(s, i);
-        if (gone) prof__merge_into_parent(s, s->events + i);
-        place[i] = gone ? PROF_NONE : kept++;
-    }
-    s->duplicates += n - kept;
+/* Leaves only the events that have a place: place[i], or PROF_NONE. */
+PROF__FN void prof__move_up(struct prof_trace *s, const uint32_t *place, uint32_t kept) {
+    uint32_t n = s->event_count;
     if (kept == n) return;
     for (uint32_t i = 0; i < n; i++) {
         prof_event *e = s->events + i;
@@ -7038,6 +7066,18 @@ PROF__FN void prof__merge_duplicates(struct prof_trace *s, char *scratch) {
     }
     s->event_count = kept;
     prof__memory_moved(s, place);
+}
+
+/* scratch: 4 bytes an event. */
+PROF__FN void prof__merge_duplicates(struct prof_trace *s, char *scratch) {
+    uint32_t *place = (uint32_t *)(void *)scratch, kept = 0, n = s->event_count;
+    for (uint32_t i = 0; i < n; i++) {
+        bool gone = prof__is_duplicate(s, i);
+        if (gone) prof__merge_into_parent(s, s->events + i);
+        place[i] = gone ? PROF_NONE : kept++;
+    }
+    s->duplicates += n - kept;
+    prof__move_up(s, place, kept);
 }
 
 /* ---- amounts, children included ---- */
@@ -7422,6 +7462,11 @@ PROF__FN bool prof__launch_after(const void *events, uint32_t a, uint32_t b) {
     return e[a].extra->launch_ns > e[b].extra->launch_ns;
 }
 
+/* Can it be a zone around others? */
+PROF__FN bool prof__is_zone(const prof_event *e) {
+    return prof__in_tree(e) && !(e->flags & PROF__EVENT_MEMORY);
+}
+
 /* The zone that was the innermost of thread at ns, given the last that began; moves *last there. */
 PROF__FN uint32_t prof__innermost(const struct prof_trace *s, uint32_t *last, int64_t ns) {
     while (*last != PROF_NONE && s->events[*last].end_ns <= ns) *last = s->events[*last].parent;
@@ -7451,7 +7496,7 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
             if (zone == PROF_NONE) s->unlinked++;
             else prof__launched_by(s, k, prof__launcher(s, zone));
         }
-        if (i < s->event_count && prof__in_tree(e)) last[e->thread] = i;
+        if (i < s->event_count && prof__is_zone(e)) last[e->thread] = i;
     }
 }
 
@@ -7819,6 +7864,31 @@ PROF__FN void prof__memory_charge(struct prof_trace *s) {
     }
 }
 
+/* Late memory that a zone has is no event of its own. scratch: 4 bytes an event and a thread. */
+PROF__FN void prof__memory_to_innermost(struct prof_trace *s, char *scratch) {
+    uint32_t *place = (uint32_t *)(void *)scratch, *last = place + s->event_count, at = 0, kept = 0;
+    if (!s->late_memory) return;
+    prof__memory_sort(s, scratch);
+    memset(place, 0, s->event_count * sizeof *place);
+    for (uint32_t t = 0; t < s->thread_count; t++) last[t] = PROF_NONE;
+    for (uint32_t i = 0; i <= s->event_count && at < s->memory_count; i++) {
+        for (; at < s->memory_count; at++) {
+            prof__memory *m = s->memory + at;
+            uint32_t zone;
+            if (i < s->event_count && m->ns >= s->events[i].start_ns) break;
+            if (m->next != PROF_NONE) continue;
+            zone = prof__innermost(s, last + m->thread, m->ns);
+            if (zone == PROF_NONE) continue;
+            place[m->event] = PROF_NONE;
+            m->event = zone;
+        }
+        if (i < s->event_count && prof__is_zone(s->events + i)) last[s->events[i].thread] = i;
+    }
+    for (uint32_t i = 0; i < s->event_count; i++)
+        if (place[i] != PROF_NONE) place[i] = kept++;
+    prof__move_up(s, place, kept);
+}
+
 /* ---- with_stack: the zones around each event, one array for each distinct path ---- */
 
 typedef struct prof__path { uint32_t parent, first, depth; } prof__path;   /* first: its event */
@@ -8058,9 +8128,16 @@ PROF__FN void prof__made_close(struct prof_trace *s) {
    in one tree. */
 PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     prof_event *to = s->events + s->zone_count + s->made_count;
+    uint32_t memory = s->memory_count - s->late_memory;
     for (const struct prof__submitted *from = s->first_submitted; from; from = from->next) {
         *to = from->event;
         to->parent = to->first_child = to->next_sibling = PROF_NONE;
+        if (to->flags & PROF__EVENT_MEMORY) {
+            prof__memory *m = s->memory + memory++;
+            *m = ((const prof__late *)(const void *)from)->memory;
+            m->event = (uint32_t)(to - s->events);
+            to->extra = prof__details_now.unnamed;
+        }
         to++;
     }
     if (!prof__events_in_order(s->events, s->event_count)) {
@@ -8068,6 +8145,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
         prof__memory_moved(s, (uint32_t *)(void *)s->scratch + s->event_count);
     }
     prof__outside_tree(s, s->thread_count + s->outside_count, false);
+    prof__memory_to_innermost(s, s->scratch);
     prof__memory_charge(s);
     prof__stacks_set(s);
 }
@@ -8114,6 +8192,7 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
     prof__count_rows(s, plain ? &tree : NULL);
     s->zone_count = s->event_count;
     s->event_count += prof__others(s);
+    s->memory_count += s->late_memory;
     if (!prof__analysis_open(s)) return;
     prof__trails_name(s);
     if (!plain || s->moment_count || s->step_count) prof__build_rows(s, &tree);

@@ -419,7 +419,7 @@ typedef struct prof_cuda__detail {
     union {
         struct { uint32_t grid[3], block[3], registers, shared; } launch;
         struct { uint64_t node; uint32_t kinds, from[2], to[2], spare; } copy;
-        struct { uint64_t address; uint32_t type, event, thread, spare[3]; } more;
+        struct { uint64_t address; uint32_t type, event, thread, memory_kind, spare[2]; } more;
     } u;
 } prof_cuda__detail;
 
@@ -946,6 +946,10 @@ PROF__FN void prof_cuda__take_event(const prof_cuda__event *e) {
 PROF__FN void prof_cuda__take_allocation(const prof_cuda__allocation *a) {
     prof_cuda__detail d;
     if (!prof_cuda__in_window(a->time)) return;
+    if (a->bytes >> 63) {
+        prof_cuda__.stats.corrupt++;
+        return;
+    }
     memset(&d, 0, sizeof d);
     d.kind = PROF_CUDA__ALLOCATION;
     d.device = a->device;
@@ -954,6 +958,7 @@ PROF__FN void prof_cuda__take_allocation(const prof_cuda__allocation *a) {
     d.node_or_bytes = a->bytes;
     d.u.more.address = a->address;
     d.u.more.type = a->operation;
+    d.u.more.memory_kind = a->memory_kind;
     prof_cuda__.stats.other +=
         prof_cuda__keep(a->kind, a->time, a->time, a->correlation, prof_cuda__detail_of(&d));
 }
@@ -1998,25 +2003,22 @@ PROF__FN void prof_cuda__sync_event(prof_cuda__writer *w, const prof_cuda__recor
     prof_cuda__member(&l, "context", d->context);
 }
 
-PROF__FN void prof_cuda__memory_json(prof_cuda__line *l, uint32_t device, uint64_t address,
-                                     int64_t bytes) {
-    prof_cuda__put(l, "\"Device Type\":1");
-    prof_cuda__member(l, "Device Id", device);
-    prof_cuda__member(l, "Addr", address);
-    prof_cuda__put(l, bytes < 0 ? ",\"Bytes\":-" : ",\"Bytes\":");
-    prof_cuda__put_number(l, bytes < 0 ? 0u - (uint64_t)bytes : (uint64_t)bytes);
-}
-
-PROF__FN void prof_cuda__allocation_event(prof_cuda__writer *w, const prof_cuda__record *r) {
+/* Page-locked memory is the host's. A zone has what it allocated, its thread's innermost. */
+PROF__FN void prof_cuda__hand_allocation(prof_cuda__writer *w, const prof_cuda__record *r) {
     const prof_cuda__detail *d = prof_cuda__detail_at(r->detail);
     const prof_cuda__record *call = prof_cuda__call_of(w, r);
-    int64_t bytes = (int64_t)(d->u.more.type == 2 ? 0u - d->node_or_bytes : d->node_or_bytes);
-    prof_event *e = prof_cuda__event_of(w, r, "cpu_instant_event");
-    prof_cuda__line l = prof_cuda__json_of(w);
-    e->name = "[memory]";
-    if (call) e->thread = prof_cuda__session_thread(w, call->detail >> 16);
-    w->extras[w->count - 1].device_memory_usage = bytes;
-    prof_cuda__memory_json(&l, d->device, d->u.more.address, bytes);
+    bool host = d->u.more.memory_kind == 1 || d->u.more.memory_kind == 2;
+    prof__memory m;
+    memset(&m, 0, sizeof m);
+    m.ns = prof_cuda__session_ns(r->start);
+    m.address = d->u.more.address;
+    m.bytes = (int64_t)d->node_or_bytes;
+    m.what = d->u.more.type == 2 ? PROF__FREE : PROF__ALLOCATED;
+    m.device_type = host ? PROF_DEVICE_CPU : PROF_DEVICE_CUDA;
+    m.device_index = (int8_t)(host ? 0 : d->device);
+    if (call) m.thread = prof_cuda__session_thread(w, call->detail >> 16);
+    if (call) m.next = PROF_NONE;
+    prof__submit_memory(&m);
 }
 
 /* Flags of a marker: 1 a mark, 2 a begin, 4 an end. */
@@ -2044,7 +2046,7 @@ PROF__FN void prof_cuda__hand_one(prof_cuda__writer *w, const prof_cuda__record 
     else if (prof_cuda__is_call(r)) prof_cuda__call_event(w, r);
     else if (r->kind == PROF_CUDA__OVERHEAD_RECORD) prof_cuda__overhead_event(w, r);
     else if (r->kind == PROF_CUDA__SYNCHRONIZATION) prof_cuda__sync_event(w, r);
-    else if (r->kind == PROF_CUDA__ALLOCATION) prof_cuda__allocation_event(w, r);
+    else if (r->kind == PROF_CUDA__ALLOCATION) prof_cuda__hand_allocation(w, r);
     else if (r->kind == PROF_CUDA__MARKER) prof_cuda__marker_event(w, r);
 }
 

@@ -446,7 +446,7 @@ void fake_alloc(uint64_t address, uint64_t bytes, bool release) {
     memset(&m, 0, sizeof m);
     m.kind = MEMORY;
     m.operation = release ? 2 : 1;
-    m.memory_kind = 3;
+    m.memory_kind = fake.pinned ? 2 : 3;
     m.correlation = l.correlation;
     m.address = address;
     m.bytes = bytes;

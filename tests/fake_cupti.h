@@ -35,6 +35,7 @@ typedef struct fake_settings {
     bool quick_clock;                    /* counts 10 ns a reading instead */
     bool nested_driver;                  /* a driver record inside each runtime one */
     bool by_driver;                      /* launches are driver calls */
+    bool pinned;                         /* fake_alloc's memory is the host's, page-locked */
     bool reverse;                        /* buffers come back in another order */
     bool worker;                         /* a thread of its own hands them back */
     bool keep_buffers;                   /* flushing hands nothing back */

@@ -715,8 +715,54 @@ static void test_other_records(void) {
     CHECK(e->end_ns > test_find(trace, "zone", 0)->end_ns, "the range ends too early");
     e = test_find(trace, "mark", 0);
     CHECK(e && e->end_ns == e->start_ns, "no mark");
-    EQUAL(test_find(trace, "[memory]", 0)->extra->device_memory_usage, 4096);
-    EQUAL(test_find(trace, "[memory]", 1)->extra->device_memory_usage, -4096);
+    EQUAL(prof_event_total(trace, test_find(trace, "zone", 0)).device_memory_usage, 4096);
+    close_session();
+}
+
+/* Allocations that CUPTI tells of are the zones'. */
+static void test_device_memory(void) {
+    const prof_trace *trace;
+    prof_event_totals t;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    reset();
+    cuda_desc.records = PROF_CUDA_DEFAULT | PROF_CUDA_DEVICE_MEMORY;
+    PASS_ON(open_session(NULL));
+    PROF_BLOCK("outer") {
+        PROF_BLOCK("inner") { fake_alloc(0x7000, 4096, false); }
+        fake_alloc(0x9000, 100, false);
+        fake_alloc(0x7000, 4096, true);
+        fake.pinned = true;
+        PROF_BLOCK("host") { fake_alloc(0x100, 77, false); }
+        fake.pinned = false;
+    }
+    fake_alloc(0x5000, 8, true);         /* from before the session */
+    trace = prof_stop();
+    PASS_ON(check_exact());
+    EQUAL(prof_event_total(trace, test_find(trace, "inner", 0)).device_memory_usage, 4096);
+    t = prof_event_total(trace, test_find(trace, "outer", 0));
+    EQUAL(t.device_memory_usage, 100);
+    EQUAL(t.cpu_memory_usage, 77);
+    t = prof_event_total(trace, test_find(trace, "cudaMalloc", 0));
+    EQUAL(t.self_device_memory_usage, 4096);
+    EQUAL(prof_event_total(trace, test_find(trace, "host", 0)).cpu_memory_usage, 77);
+    CHECK(!test_find(trace, "[memory]", 0), "an event of its own");
+    EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "Self CUDA Mem") && strstr(text.data, "4.00 KB"), "%s", text.data);
+    test_text_clear(&text);
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    EQUAL(count_text(text.data, "\"[memory]\""), 4);
+    CHECK(strstr(text.data, "\"Addr\":28672,\"Bytes\":-4096,\"Total Allocated\":100,"), "%s",
+          text.data);
+    test_text_clear(&text);
+    close_session();
+    reset();                             /* without the calls their threads are not known */
+    cuda_desc.records = PROF_CUDA_KERNELS | PROF_CUDA_DEVICE_MEMORY;
+    PASS_ON(open_session(NULL));
+    PROF_BLOCK("zone") { fake_alloc(0x7000, 4096, false); }
+    trace = prof_stop();
+    EQUAL(prof_event_total(trace, test_find(trace, "zone", 0)).device_memory_usage, 0);
+    EQUAL(prof_event_total(trace, test_find(trace, "[memory]", 0)).device_memory_usage, 4096);
     close_session();
 }
 
@@ -1047,6 +1093,7 @@ int main(void) {
     RUN(test_without_calls);
     RUN(test_ids);
     RUN(test_other_records);
+    RUN(test_device_memory);
     RUN(test_own_memory);
     RUN(test_name_reuse);
     RUN(test_every_error);
