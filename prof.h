@@ -81,7 +81,7 @@
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
        @PLATFORM @ARENA @TEXT @SITES @RECORD @TARGET @DETAILS @SYMBOLS @FUNCTIONS @NATIVE
        @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE @CHROME @STACKS @MEMORY @EXECUTION @RAW
-       @AGGREGATE @SCHEDULE @SESSION
+       @AGGREGATE @OBSERVE @SCHEDULE @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
@@ -663,6 +663,11 @@ PROF_API uint64_t prof_flow(uint64_t number);
 /* ---- what the innermost open zone of the calling thread carries; all of it is copied ----
    Without a session or an open zone these do nothing. What is given twice, the last one counts. */
 
+/* prof_push of a zone that carries this from its begin on, so that observers see it: of with, the
+   input_ and output_ fields, dtypes, strides, concrete_inputs, kwinputs, tensors, flops, scope,
+   sequence_nr, fwd_thread, overload_name, module_hierarchy, stack; id is for observers alone. */
+PROF_API void prof_push_with(const char *name, const prof_extra *with);
+
 /* Its inputs: shapes, and types as "float" (count of them, or NULL). With desc.record_shapes. Some
    200 dimensions in all; inputs past them are left out and counted. */
 PROF_API void prof_set_shapes(const prof_shape *shapes, const char *const *dtypes, uint32_t count);
@@ -724,6 +729,8 @@ typedef struct prof_observer {
     void (*stop)(void *user);            /* it has closed */
     void (*cleanup)(void *user);         /* by prof_remove_observer */
     void *user;
+    void (*begin_with)(void *user, const char *name, const prof_extra *with);   /* instead of
+                                            begin; with: from prof_push_with, else NULL */
 } prof_observer;
 
 /* In the sessions to come, in the order in which they were added; copied. PROF_ERROR_STATE: a
@@ -731,6 +738,26 @@ typedef struct prof_observer {
    prof_remove_observer: PROF_ERROR_STATE: a session is open; PROF_ERROR_INVALID: no such user. */
 PROF_API prof_result prof_add_observer(const prof_observer *observer);
 PROF_API prof_result prof_remove_observer(const void *user);
+
+/* Zones become NVTX ranges, instants NVTX marks, for nsys, ncu and other tools of NVTX; no header
+   or library of theirs is needed. A range has what is known when it begins, PyTorch's way: "name,
+   seq = 5, op_id = 7, sizes = [[2, 3]]": see prof_push_with. false: no more.
+   PROF_ERROR_UNSUPPORTED: no tool listens; prof_strerror says what is missing (most likely
+   NVTX_INJECTION64_PATH, which nsys and ncu set). PROF_ERROR_STATE: a session is open, or they are
+   already; else see prof_add_observer. PyTorch: emit_nvtx() */
+PROF_API prof_result prof_emit_nvtx(bool on);
+
+/* The same with ITT tasks in the domain "prof", by their name, for VTune and others that set
+   INTEL_LIBITTNOTIFY64. PyTorch: emit_itt() */
+PROF_API prof_result prof_emit_itt(bool on);
+
+/* ITT tasks of one's own; they need no session. Any thread. range_push returns the depth of the
+   range that begins, range_pop that of the one that ends, 0 for the outermost of the thread; -1:
+   there is no tool, or no range. text NULL: "". PyTorch: torch.profiler.itt */
+PROF_API bool prof_itt_is_available(void);
+PROF_API void prof_itt_mark(const char *text);
+PROF_API int prof_itt_range_push(const char *text);
+PROF_API int prof_itt_range_pop(void);
 
 /* ---- the execution trace of all windows in one file: PyTorch's ExecutionTraceObserver ---- */
 
@@ -1133,6 +1160,8 @@ typedef struct prof__slot {
     prof__hot *hot;
     bool inside;
     uint8_t category;                    /* of its allocations */
+    uint32_t itt_ranges;
+    const prof_extra *with;              /* of the zone that it is just beginning */
 } prof__slot;
 
 PROF_API prof__frame *prof__begin(prof__mark *mark, bool token) PROF__QUIET;
@@ -1144,7 +1173,7 @@ PROF_API void prof__end_at(prof__frame *token, uint32_t lo, uint32_t hi) PROF__Q
 #  if defined(PROF_STATIC)
 static uint32_t prof__on PROF__UNUSED;                /* 0: off; else the generation, from 2 up */
 static prof__hot prof__nowhere PROF__UNUSED;             /* a thread that holds no state */
-static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0 };
+static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, NULL };
 #  elif defined(__ELF__)
 extern uint32_t prof__on;
 extern prof__hot prof__nowhere;
@@ -1355,6 +1384,7 @@ PROF__INLINE void prof__scope_end(prof__frame **token) { prof__end_inline(*token
 #if !PROF__BARE
 #  include <errno.h>
 #  include <stdio.h>
+#  include <stdlib.h>
 #  include <string.h>
 #  include <time.h>
 #elif __STDC_HOSTED__
@@ -1366,6 +1396,7 @@ PROF__INLINE void prof__scope_end(prof__frame **token) { prof__end_inline(*token
 #elif defined(_WIN32)
 #  include <windows.h>
 #else
+#  include <dlfcn.h>
 #  include <fcntl.h>
 #  include <pthread.h>
 #  include <sched.h>
@@ -1378,6 +1409,10 @@ PROF__INLINE void prof__scope_end(prof__frame **token) { prof__end_inline(*token
 #endif
 #ifdef PROF_ZLIB
 #  include <zlib.h>
+#endif
+#if !PROF__BARE && defined(__ELF__)
+#  pragma weak dlopen                    /* so that no program has to link with -ldl */
+#  pragma weak dlsym
 #endif
 
 #ifndef PROF_ARENA_SIZE
@@ -1434,13 +1469,13 @@ volatile unsigned char prof__on;
 #  ifndef PROF_STATIC
 uint32_t prof__on;
 prof__hot prof__nowhere;
-__thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0 };
+__thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, NULL };
 #  endif
 #else
 static uint32_t prof__on;
 static prof__hot prof__nowhere;
 #  if defined(__GNUC__) && !defined(__TINYC__)
-static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0 };
+static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, NULL };
 #  else
 #    define PROF__SLOTS 256              /* threads that record, where the compiler has no TLS */
 #  endif
@@ -2217,7 +2252,12 @@ PROF__FN void prof__out_json(prof__out *o, const char *s) {
     }
 }
 
+/* What prof_strerror says of PROF_ERROR_UNSUPPORTED. */
+static const char prof__unsupported_usual[] =
+    "left out of this build (.gz needs PROF_ZLIB), or the device asked for cannot record";
 #if !PROF__BARE
+static const char *prof__unsupported_text = prof__unsupported_usual;
+
 /* ---- is it JSON? ---- */
 
 static char prof__json_text_bad[96] = "this is not JSON";
@@ -2962,27 +3002,6 @@ static struct prof__hooks {
 static prof_observer prof__observers[PROF__OBSERVERS];
 static uint32_t prof__observer_count;    /* changes while no session is open */
 
-/* site: shifted by 8 */
-PROF__FN void prof__observe_begin(uint32_t site) {
-    for (uint32_t i = 0; i < prof__observer_count; i++)
-        if (prof__observers[i].begin)
-            prof__observers[i].begin(prof__observers[i].user, prof__site(site >> 8)->name);
-}
-
-PROF__FN void prof__observe_end(uint32_t site) {
-    for (uint32_t i = prof__observer_count; i--;)
-        if (prof__observers[i].end)
-            prof__observers[i].end(prof__observers[i].user, prof__site(site >> 8)->name);
-}
-
-PROF__FN void prof__observe_moment(bool counter, uint32_t site, int64_t value) {
-    for (uint32_t i = 0; i < prof__observer_count; i++) {
-        const prof_observer *o = prof__observers + i;
-        const char *name = prof__site(site)->name;
-        if (counter && o->counter) o->counter(o->user, name, value);
-        if (!counter && o->instant) o->instant(o->user, name);
-    }
-}
 static uint64_t prof__flow_last, prof__async_last;   /* numbers given */
 static prof__state *prof__owned;         /* all states that threads own, of any session */
 static prof__knot prof__first_knot;      /* of the process: the longest base for the clock's rate */
@@ -3023,11 +3042,11 @@ PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #elif defined(__GNUC__) && !defined(__TINYC__)
 PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #elif defined(_MSC_VER)
-static __declspec(thread) prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0 };
+static __declspec(thread) prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, NULL };
 PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #else
 static prof__slot prof__slots[PROF__SLOTS],
-    prof__slot_none = { 1, 0, 0, 0, &prof__nowhere, false, 0 };
+    prof__slot_none = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, NULL };
 static pthread_key_t prof__slot_key;
 static pthread_once_t prof__slot_once = PTHREAD_ONCE_INIT;
 PROF__FN void prof__slot_release(void *slot) { ((prof__slot *)slot)->hot = NULL; }
@@ -3046,6 +3065,32 @@ PROF__FN prof__slot *prof__slot_get(void) {
     return slot;
 }
 #endif
+
+/* site: shifted by 8 */
+PROF__FN void prof__observe_begin(uint32_t site) {
+    const prof_extra *with = prof__slot_get()->with;
+    const char *name = prof__site(site >> 8)->name;
+    for (uint32_t i = 0; i < prof__observer_count; i++) {
+        const prof_observer *o = prof__observers + i;
+        if (o->begin_with) o->begin_with(o->user, name, with);
+        else if (o->begin) o->begin(o->user, name);
+    }
+}
+
+PROF__FN void prof__observe_end(uint32_t site) {
+    for (uint32_t i = prof__observer_count; i--;)
+        if (prof__observers[i].end)
+            prof__observers[i].end(prof__observers[i].user, prof__site(site >> 8)->name);
+}
+
+PROF__FN void prof__observe_moment(bool counter, uint32_t site, int64_t value) {
+    for (uint32_t i = 0; i < prof__observer_count; i++) {
+        const prof_observer *o = prof__observers + i;
+        const char *name = prof__site(site)->name;
+        if (counter && o->counter) o->counter(o->user, name, value);
+        if (!counter && o->instant) o->instant(o->user, name);
+    }
+}
 
 PROF__FN uint64_t prof__now_ticks(prof_clock clock, const prof_platform *platform) {
     if (clock == PROF_CLOCK_PLATFORM) return platform->now(platform->user);
@@ -4879,6 +4924,26 @@ PROF_API PROF__QUIET void prof_set_annotation(void) {
     prof__long l;
     if (!prof__attribute_open(&l, 0)) return;
     prof__attribute_close(&l, PROF__ANNOTATION, 0, 0);
+}
+
+PROF_API PROF__QUIET void prof_push_with(const char *name, const prof_extra *with) {
+    prof__slot *slot = prof__slot_get();
+    slot->with = with;
+    prof_push(name);
+    slot->with = NULL;
+    if (!with || !PROF__LOAD(prof__on)) return;
+    prof_set_shapes(with->input_shapes, with->dtypes, with->input_count);
+    if (with->strides) prof_set_strides(with->strides, with->input_count);
+    prof_set_inputs(with->concrete_inputs, with->input_count, with->kwinputs);
+    if (with->output_shapes)
+        prof_set_outputs(with->output_shapes, with->output_dtypes, with->output_count);
+    if (with->tensors) prof_set_tensors(with->tensors, with->tensor_count);
+    if (with->flops > 0) prof_set_flops((uint64_t)with->flops);
+    if (with->has & PROF_HAS_SEQUENCE_NR)
+        prof_set_sequence(with->sequence_nr, with->scope, with->fwd_thread);
+    prof_set_overload(with->overload_name);
+    prof_set_module(with->module_hierarchy);
+    if (with->stack) prof_set_stack(with->stack, with->stack_count);
 }
 
 /* A record of the thread, not of a zone; depth: zones open. */
@@ -13412,6 +13477,411 @@ PROF__FN bool prof__tallies_open(struct prof_trace *s) {
 }
 #endif
 
+/* ---- @OBSERVE: observers, and those that hand zones on to NVTX and ITT ---- */
+
+#if !PROF__BARE
+PROF__FN uint32_t prof__observer_find(const void *user) {
+    uint32_t i = 0;
+    while (i < prof__observer_count && prof__observers[i].user != user) i++;
+    return i;
+}
+
+PROF_API PROF__QUIET prof_result prof_add_observer(const prof_observer *observer) {
+    prof_result result = PROF_OK;
+    if (!observer) return PROF_ERROR_INVALID;
+    prof__lock();
+    if (prof__session.open || prof__observer_find(observer->user) < prof__observer_count)
+        result = PROF_ERROR_STATE;
+    else if (prof__observer_count == PROF__OBSERVERS) result = PROF_ERROR_MEMORY;
+    else prof__observers[prof__observer_count++] = *observer;
+    prof__unlock();
+    return result;
+}
+
+PROF_API PROF__QUIET prof_result prof_remove_observer(const void *user) {
+    prof_observer gone;
+    prof_result result = PROF_OK;
+    uint32_t i;
+    memset(&gone, 0, sizeof gone);
+    prof__lock();
+    i = prof__observer_find(user);
+    if (prof__session.open) result = PROF_ERROR_STATE;
+    else if (i == prof__observer_count) result = PROF_ERROR_INVALID;
+    else {
+        gone = prof__observers[i];
+        prof__observer_count--;
+        memmove(prof__observers + i, prof__observers + i + 1,
+                (prof__observer_count - i) * sizeof gone);
+    }
+    prof__unlock();
+    if (gone.cleanup) gone.cleanup(gone.user);
+    return result;
+}
+
+/* ---- libraries that a tool names in the environment ---- */
+
+/* What prof_strerror says of PROF_ERROR_UNSUPPORTED from now on. */
+PROF__FN void prof__unsupported(const char *who, const char *a, const char *b, const char *c) {
+    static char text[160];
+    char *p = text;
+    const char *end = p + sizeof text - 1;
+    prof__unsupported_text = text;
+    p = prof__append(p, end, who);
+    p = prof__append(p, end, ": ");
+    p = prof__append(p, end, a);
+    p = prof__append(p, end, b);
+    *prof__append(p, end, c) = 0;
+}
+
+typedef void (*prof__function)(void);
+
+/* A library, or NULL and why not, in prof_strerror's words. */
+PROF__FN void *prof__library_open(const char *who, const char *variable) {
+    const char *path = getenv(variable);
+    void *library = NULL;
+    if (!path || !*path) {
+        prof__unsupported(who, "no tool listens, ", variable, " is not set");
+        return NULL;
+    }
+#if defined(_WIN32)
+    library = (void *)LoadLibraryA(path);
+#else
+#  if defined(__ELF__)
+    if (!dlopen || !dlsym) {
+        prof__unsupported(who, "link with -ldl, and not -static", "", "");
+        return NULL;
+    }
+#  endif
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+#endif
+    if (!library) prof__unsupported(who, "the library that ", variable, " names cannot be loaded");
+    return library;
+}
+
+/* NULL: it has none of this name. */
+PROF__FN prof__function prof__library_find(void *library, const char *name) {
+    prof__function f = NULL;
+#if defined(_WIN32)
+    FARPROC p = GetProcAddress((HMODULE)library, name);
+#else
+    void *p = dlsym(library, name);
+#endif
+    memcpy(&f, &p, sizeof f);
+    return f;
+}
+
+/* What loads at the first use: one thread does, others wait. */
+typedef struct prof__lazy { bool begun, done, good; } prof__lazy;
+
+PROF__FN bool prof__lazy_load(prof__lazy *lazy, bool (*load)(void)) {
+    bool mine;
+    if (PROF__ACQUIRE(lazy->done)) return lazy->good;
+    prof__lock();
+    mine = !lazy->begun;
+    lazy->begun = true;
+    prof__unlock();
+    if (mine) {
+        lazy->good = load();
+        lazy->begun = lazy->good;        /* what failed may be tried again */
+        PROF__RELEASE(lazy->done, lazy->good);
+        return lazy->good;
+    }
+    for (int i = 0; i < 10000 && !PROF__ACQUIRE(lazy->done); i++) prof__yield();
+    return PROF__ACQUIRE(lazy->done) && lazy->good;
+}
+
+/* ---- NVTX: as its header does, hands the tool a table of functions to fill in ---- */
+
+#if defined(_WIN32)
+#  define PROF__STDCALL __stdcall
+#else
+#  define PROF__STDCALL
+#endif
+
+enum { PROF__NVTX_MARK = 2, PROF__NVTX_PUSH = 9, PROF__NVTX_POP = 11, PROF__NVTX_CORE = 16 };
+
+static struct prof__nvtx {
+    prof__lazy lazy;
+    prof__function core[PROF__NVTX_CORE], others[PROF__NVTX_CORE];   /* others: are never called */
+    prof__function *core_table[PROF__NVTX_CORE + 1], *other_table[PROF__NVTX_CORE + 1];
+} prof__nvtx;
+
+typedef void (PROF__STDCALL *prof__nvtx_mark)(const char *text);
+typedef int (PROF__STDCALL *prof__nvtx_push)(const char *text);
+typedef int (PROF__STDCALL *prof__nvtx_pop)(void);
+
+PROF__FN int PROF__STDCALL prof__nvtx_module(int module, prof__function ***table,
+                                             unsigned *count) {
+    static const uint8_t counts[] = { 0, PROF__NVTX_CORE, 9, 15, 7, 16, 7 };
+    if (module < 1 || module >= (int)sizeof counts) return 0;
+    if (table) *table = module == 1 ? prof__nvtx.core_table : prof__nvtx.other_table;
+    if (count) *count = counts[module];
+    return 1;
+}
+
+PROF__FN void PROF__STDCALL prof__nvtx_version(uint32_t version) { (void)version; }
+
+/* 1: the tables, 3: which version of NVTX this is. */
+PROF__FN const void *PROF__STDCALL prof__nvtx_export(uint32_t id) {
+    static const struct {
+        size_t size;
+        int (PROF__STDCALL *module)(int, prof__function ***, unsigned *);
+    } tables = { sizeof tables, prof__nvtx_module };
+    static const struct {
+        size_t size;
+        uint32_t version, reserved;
+        void (PROF__STDCALL *tell)(uint32_t);
+    } version = { sizeof version, 3, 0, prof__nvtx_version };
+    return id == 1 ? (const void *)&tables : id == 3 ? (const void *)&version : NULL;
+}
+
+PROF__FN bool prof__nvtx_load(void) {
+    struct prof__nvtx *n = &prof__nvtx;
+    const char *variable = sizeof(void *) == 4 ? "NVTX_INJECTION32_PATH" : "NVTX_INJECTION64_PATH";
+    int (PROF__STDCALL *begin)(const void *(PROF__STDCALL *)(uint32_t)) = NULL;
+    void *library = prof__library_open("NVTX", variable);
+    prof__function f;
+    if (!library) return false;
+    for (int i = 1; i < PROF__NVTX_CORE; i++) {
+        n->core_table[i] = n->core + i;
+        n->other_table[i] = n->others + i;
+    }
+    f = prof__library_find(library, "InitializeInjectionNvtx2");
+    memcpy(&begin, &f, sizeof begin);
+    if (begin && begin(prof__nvtx_export)) return true;
+    prof__unsupported("NVTX", "the library that ", variable, " names is no tool that works");
+    return false;
+}
+
+/* ", sizes = [[2, 3], []]", as much as fits */
+PROF__FN char *prof__append_number(char *p, const char *end, int64_t n) {
+    char number[24];
+    *prof__text_i64(number, n) = 0;
+    return prof__append(p, end, number);
+}
+
+PROF__FN char *prof__append_shapes(char *p, const char *end, const prof_shape *s, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        p = prof__append(p, end, i ? ", [" : "[[");
+        for (uint32_t k = 0; k < s[i].count && s[i].dims && !s[i].items; k++) {
+            if (k) p = prof__append(p, end, ", ");
+            p = prof__append_number(p, end, s[i].dims[k]);
+        }
+        p = prof__append(p, end, "]");
+    }
+    return prof__append(p, end, "]");
+}
+
+/* PyTorch's text of a range: what is known of "name, seq = 5, op_id = 7, sizes = [[2, 3], []]". */
+PROF__FN void prof__nvtx_text(char *p, size_t size, const char *name, const prof_extra *with) {
+    const char *end = p + size - 1;
+    p = prof__append(p, end, name);
+    if (with->has & PROF_HAS_SEQUENCE_NR && with->sequence_nr >= 0) {
+        p = prof__append(p, end, ", seq = ");
+        p = prof__append_number(p, end, with->sequence_nr);
+    }
+    if (with->has & PROF_HAS_ID && with->id > 0) {
+        p = prof__append(p, end, ", op_id = ");
+        p = prof__append_number(p, end, with->id);
+    }
+    if (with->input_shapes && with->input_count) {
+        p = prof__append(p, end, ", sizes = ");
+        p = prof__append_shapes(p, end, with->input_shapes, with->input_count);
+    }
+    *p = 0;
+}
+
+PROF__FN void prof__nvtx_begin(void *user, const char *name, const prof_extra *with) {
+    prof__nvtx_push push = NULL;
+    char text[1024];
+    (void)user;
+    memcpy(&push, prof__nvtx.core + PROF__NVTX_PUSH, sizeof push);
+    if (!push) return;
+    if (with) prof__nvtx_text(text, sizeof text, name, with);
+    (void)push(with ? text : name);
+}
+
+PROF__FN void prof__nvtx_end(void *user, const char *name) {
+    prof__nvtx_pop pop = NULL;
+    (void)user;
+    (void)name;
+    memcpy(&pop, prof__nvtx.core + PROF__NVTX_POP, sizeof pop);
+    if (pop) (void)pop();
+}
+
+PROF__FN void prof__nvtx_instant(void *user, const char *name) {
+    prof__nvtx_mark mark = NULL;
+    (void)user;
+    memcpy(&mark, prof__nvtx.core + PROF__NVTX_MARK, sizeof mark);
+    if (mark) mark(name);
+}
+
+/* Adds the observer of a library that loaded, or takes it away. */
+PROF__FN prof_result prof__emit(bool on, bool loaded, const prof_observer *observer) {
+    if (!on) return prof_remove_observer(observer->user);
+    return loaded ? prof_add_observer(observer) : PROF_ERROR_UNSUPPORTED;
+}
+
+PROF_API PROF__QUIET prof_result prof_emit_nvtx(bool on) {
+    prof_observer o;
+    memset(&o, 0, sizeof o);
+    o.begin_with = prof__nvtx_begin;
+    o.end = prof__nvtx_end;
+    o.instant = prof__nvtx_instant;
+    o.user = &prof__nvtx;
+    return prof__emit(on, on && prof__lazy_load(&prof__nvtx.lazy, prof__nvtx_load), &o);
+}
+
+/* ---- ITT: as its static part does, has the tool fill in a list of functions ---- */
+
+typedef struct prof__itt_id { unsigned long long d1, d2, d3; } prof__itt_id;
+typedef struct prof__itt_api {
+    const char *name;
+    prof__function *function;
+    void *init_function, *null_function;
+    int group;
+} prof__itt_api;
+
+/* The head of ITT's __itt_global, version 3, and room for more. */
+typedef struct prof__itt_global {
+    unsigned char magic[8];
+    unsigned long version_major, version_minor, version_build;
+    volatile long initialized, mutex_initialized, counter;
+#if defined(_WIN32)
+    CRITICAL_SECTION mutex;
+#else
+    pthread_mutex_t mutex;
+#endif
+    void *library, *error_handler;
+    const char **path;
+    prof__itt_api *list;
+    void *next, *threads, *domains, *strings;
+    int state;
+    void *more[8];
+} prof__itt_global;
+
+#if defined(_WIN32)
+#  define PROF__ITT_TEXT(name) name "A"
+#else
+#  define PROF__ITT_TEXT(name) name
+#endif
+enum { PROF__ITT_DOMAIN, PROF__ITT_STRING, PROF__ITT_BEGIN, PROF__ITT_END, PROF__ITT_APIS };
+
+static struct prof__itt {
+    prof__lazy lazy;
+    prof__function functions[PROF__ITT_APIS];
+    prof__itt_api list[PROF__ITT_APIS + 1];
+    prof__itt_global global;
+    volatile int *domain;                /* its first field: 0 is off */
+} prof__itt;
+
+PROF__FN void prof__itt_global_open(prof__itt_global *g, void *library) {
+    static const unsigned char magic[] = { 0xed, 0xab, 0xab, 0xec, 0x0d, 0xee, 0xda, 0x30 };
+    memcpy(g->magic, magic, sizeof magic);
+    g->version_major = 3;
+    g->version_minor = 26;
+    g->version_build = 20250807;
+    g->initialized = g->mutex_initialized = 1;
+#if defined(_WIN32)
+    InitializeCriticalSection(&g->mutex);
+#else
+    (void)pthread_mutex_init(&g->mutex, NULL);
+#endif
+    g->library = library;
+    g->list = prof__itt.list;
+}
+
+PROF__FN bool prof__itt_load(void) {
+    static const char *const names[] = { PROF__ITT_TEXT("__itt_domain_create"),
+        PROF__ITT_TEXT("__itt_string_handle_create"), "__itt_task_begin", "__itt_task_end" };
+    const char *variable = sizeof(void *) == 4 ? "INTEL_LIBITTNOTIFY32" : "INTEL_LIBITTNOTIFY64";
+    struct prof__itt *t = &prof__itt;
+    void *library = prof__library_open("ITT", variable);
+    void (*begin)(prof__itt_global *, int) = NULL;
+    volatile int *(*create)(const char *) = NULL;
+    prof__function f;
+    if (!library) return false;
+    for (int i = 0; i < PROF__ITT_APIS; i++) {
+        t->list[i].name = names[i];
+        t->list[i].function = t->functions + i;
+        t->functions[i] = prof__library_find(library, names[i]);
+    }
+    prof__itt_global_open(&t->global, library);
+    f = prof__library_find(library, "__itt_api_init");
+    memcpy(&begin, &f, sizeof begin);
+    if (begin) begin(&t->global, -1);    /* all groups */
+    memcpy(&create, t->functions + PROF__ITT_DOMAIN, sizeof create);
+    t->domain = create ? create("prof") : NULL;
+    if (t->domain && t->functions[PROF__ITT_STRING] && t->functions[PROF__ITT_BEGIN] &&
+        t->functions[PROF__ITT_END]) return true;
+    prof__unsupported("ITT", "the library that ", variable, " names is no tool that works");
+    return false;
+}
+
+PROF__FN void prof__itt_begin(const char *text) {
+    void *(*string)(const char *) = NULL;
+    void (*begin)(volatile int *, prof__itt_id, prof__itt_id, void *) = NULL;
+    prof__itt_id none = { 0, 0, 0 };
+    if (!*prof__itt.domain) return;
+    memcpy(&string, prof__itt.functions + PROF__ITT_STRING, sizeof string);
+    memcpy(&begin, prof__itt.functions + PROF__ITT_BEGIN, sizeof begin);
+    begin(prof__itt.domain, none, none, string(text));
+}
+
+PROF__FN void prof__itt_end(void) {
+    void (*end)(volatile int *) = NULL;
+    if (!*prof__itt.domain) return;
+    memcpy(&end, prof__itt.functions + PROF__ITT_END, sizeof end);
+    end(prof__itt.domain);
+}
+
+PROF__FN void prof__itt_observe_begin(void *user, const char *name) {
+    (void)user;
+    prof__itt_begin(name);
+}
+PROF__FN void prof__itt_observe_end(void *user, const char *name) {
+    (void)user;
+    (void)name;
+    prof__itt_end();
+}
+PROF__FN void prof__itt_observe_instant(void *user, const char *name) {
+    (void)user;
+    prof__itt_begin(name);
+    prof__itt_end();
+}
+
+PROF_API PROF__QUIET prof_result prof_emit_itt(bool on) {
+    prof_observer o;
+    memset(&o, 0, sizeof o);
+    o.begin = prof__itt_observe_begin;
+    o.end = prof__itt_observe_end;
+    o.instant = prof__itt_observe_instant;
+    o.user = &prof__itt;
+    return prof__emit(on, on && prof_itt_is_available(), &o);
+}
+
+PROF_API PROF__QUIET bool prof_itt_is_available(void) {
+    return prof__lazy_load(&prof__itt.lazy, prof__itt_load);
+}
+
+PROF_API PROF__QUIET void prof_itt_mark(const char *text) {
+    if (prof_itt_is_available()) prof__itt_observe_instant(NULL, prof__text(text));
+}
+
+PROF_API PROF__QUIET int prof_itt_range_push(const char *text) {
+    if (!prof_itt_is_available()) return -1;
+    prof__itt_begin(prof__text(text));
+    return (int)prof__slot_get()->itt_ranges++;
+}
+
+PROF_API PROF__QUIET int prof_itt_range_pop(void) {
+    prof__slot *slot = prof__slot_get();
+    if (!slot->itt_ranges || !prof_itt_is_available()) return -1;
+    prof__itt_end();
+    return (int)--slot->itt_ranges;
+}
+#endif
+
 /* ---- @SCHEDULE: which steps are recorded ---- */
 
 PROF_API PROF__QUIET prof_result prof_schedule_check(const prof_schedule *s) {
@@ -13462,12 +13932,6 @@ static char prof__memory_text[96] =
 
 #if PROF__BARE
 static const char prof__json_text_bad[] = "this is not JSON";
-#endif
-
-static const char prof__unsupported_usual[] =
-    "left out of this build (.gz needs PROF_ZLIB), or the device asked for cannot record";
-#if !PROF__BARE
-static const char *prof__unsupported_text = prof__unsupported_usual;
 #endif
 
 PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
@@ -14087,46 +14551,6 @@ PROF__FN bool prof__devices_stopped(uint32_t activities) {
         if ((d->activity & activities) && d->stopped && d->stopped(d->user)) any = true;
     }
     return any;
-}
-
-/* ---- Observers ---- */
-
-PROF__FN uint32_t prof__observer_find(const void *user) {
-    uint32_t i = 0;
-    while (i < prof__observer_count && prof__observers[i].user != user) i++;
-    return i;
-}
-
-PROF_API PROF__QUIET prof_result prof_add_observer(const prof_observer *observer) {
-    prof_result result = PROF_OK;
-    if (!observer) return PROF_ERROR_INVALID;
-    prof__lock();
-    if (prof__session.open || prof__observer_find(observer->user) < prof__observer_count)
-        result = PROF_ERROR_STATE;
-    else if (prof__observer_count == PROF__OBSERVERS) result = PROF_ERROR_MEMORY;
-    else prof__observers[prof__observer_count++] = *observer;
-    prof__unlock();
-    return result;
-}
-
-PROF_API PROF__QUIET prof_result prof_remove_observer(const void *user) {
-    prof_observer gone;
-    prof_result result = PROF_OK;
-    uint32_t i;
-    memset(&gone, 0, sizeof gone);
-    prof__lock();
-    i = prof__observer_find(user);
-    if (prof__session.open) result = PROF_ERROR_STATE;
-    else if (i == prof__observer_count) result = PROF_ERROR_INVALID;
-    else {
-        gone = prof__observers[i];
-        prof__observer_count--;
-        memmove(prof__observers + i, prof__observers + i + 1,
-                (prof__observer_count - i) * sizeof gone);
-    }
-    prof__unlock();
-    if (gone.cleanup) gone.cleanup(gone.user);
-    return result;
 }
 
 /* ---- Windows ---- */

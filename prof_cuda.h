@@ -35,7 +35,6 @@
    Macros
        PROF_CUDA_IMPLEMENTATION   put the function bodies here
        PROF_CUDA_MEMORY n         bytes of the built-in block
-       PROF_CUDA_NVTX             beside the implementation: prof_cuda_nvtx, by NVTX's header
    Environment
        PROF_CUDA_CUPTI            path of the libcupti to open; else: one that is loaded, then the
                                   loader's, then those in CUDA_HOME, CUDA_PATH, /usr/local/cuda
@@ -173,12 +172,6 @@ PROF_API void prof_cuda_range_end(uint32_t range);
    on GPU `device`: prof_memory_alloc and _free for it. Needs prof_desc.profile_memory. */
 PROF_API void prof_cuda_memory(const void *address, int64_t bytes, int32_t device);
 
-/* From now on zones, instants too, are NVTX ranges and marks for nsys and ncu. Takes the macro
-   PROF_CUDA_NVTX and <nvtx3/nvToolsExt.h>, else PROF_ERROR_UNSUPPORTED. PROF_ERROR_STATE: a session
-   is open, or this was done. Every zone then takes the slow path: see prof_add_observer.
-   PyTorch: emit_nvtx() */
-PROF_API prof_result prof_cuda_nvtx(void);
-
 #ifdef __cplusplus
 }
 #endif
@@ -196,9 +189,6 @@ PROF_API prof_result prof_cuda_nvtx(void);
 #  include <poll.h>
 #endif
 #include <stdlib.h>
-#ifdef PROF_CUDA_NVTX
-#  include <nvtx3/nvToolsExt.h>
-#endif
 
 #ifndef PROF_CUDA_MEMORY
 #  define PROF_CUDA_MEMORY (80u << 20)
@@ -2082,36 +2072,6 @@ PROF_API PROF__QUIET void prof_cuda_memory(const void *address, int64_t bytes, i
     on.index = (int8_t)device;
     if (bytes < 0) prof_memory_free(address, on);
     else prof_memory_alloc(address, (size_t)bytes, on);
-}
-
-#ifdef PROF_CUDA_NVTX
-PROF__FN void prof_cuda__nvtx_begin(void *user, const char *name) {
-    (void)user;
-    (void)nvtxRangePushA(name);
-}
-PROF__FN void prof_cuda__nvtx_end(void *user, const char *name) {
-    (void)user;
-    (void)name;
-    (void)nvtxRangePop();
-}
-PROF__FN void prof_cuda__nvtx_instant(void *user, const char *name) {
-    (void)user;
-    nvtxMarkA(name);
-}
-#endif
-
-PROF_API PROF__QUIET prof_result prof_cuda_nvtx(void) {
-#ifdef PROF_CUDA_NVTX
-    prof_observer o;
-    memset(&o, 0, sizeof o);
-    o.begin = prof_cuda__nvtx_begin;
-    o.end = prof_cuda__nvtx_end;
-    o.instant = prof_cuda__nvtx_instant;
-    o.user = &prof_cuda__;
-    return prof_add_observer(&o);
-#else
-    return PROF_ERROR_UNSUPPORTED;
-#endif
 }
 
 /* ---- @DEVICE: the GPUs, and how all this joins a session ---- */

@@ -136,18 +136,15 @@ END
     cat >$out/ranges.c <<'END'
 #define PROF_IMPLEMENTATION
 #include "prof.h"
-#define PROF_CUDA_NVTX
-#define PROF_CUDA_IMPLEMENTATION
-#include "prof_cuda.h"
 int main(void) {
-    if (prof_cuda_nvtx() != PROF_OK || prof_start(NULL) != PROF_OK) return 1;
+    if (prof_emit_nvtx(true) != PROF_OK || prof_start(NULL) != PROF_OK) return 1;
     PROF_BLOCK("outer") { PROF_BLOCK("inner") { prof_instant("here"); } }
     return prof_stop() == NULL;
 }
 END
     ok 'zones are NVTX ranges' sh -c "gcc -std=c99 -O2 -fPIC -shared -w -isystem $cuda/include \
         $out/tool.c -o $out/tool.so && gcc -std=c99 -O2 -Wall -Wextra -Werror -I. \
-        -isystem $cuda/include $out/ranges.c -o $out/ranges -lpthread -ldl &&
+        $out/ranges.c -o $out/ranges -lpthread -ldl &&
         NVTX_INJECTION64_PATH=$PWD/$out/tool.so $out/ranges | tr '\n' ' ' >$out/ranges.txt &&
         cat $out/ranges.txt && grep -qx 'push outer push inner mark here pop pop ' $out/ranges.txt"
 else
