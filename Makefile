@@ -45,8 +45,8 @@ TOOL_SOURCES = $(filter-out tools/bench%,$(wildcard tools/*.c))
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/%.c=build/tools/%.o)
 TOOL_PAGES = $(patsubst tools/%.html,build/tools/%_html.h,$(wildcard tools/*.html))
 
-.PHONY: help prof demo cuda check_layout test test-viewers coverage bench embedded size lint install clean \
-        setup-build setup-demo setup-test setup-tool setup-embedded
+.PHONY: help prof demo cuda check_layout test test-viewers coverage bench soak embedded size lint install \
+        clean setup-build setup-demo setup-test setup-tool setup-embedded
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z_-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -80,6 +80,11 @@ bench: build/bench build/bench_cuda build/bench_read build/prof ## measure what 
 
 coverage: setup-test ## lines and branches that the tests run, into build/trust.json
 	@sh tests/coverage.sh
+
+soak: build/tests/soak ## long runs in flat memory (ZONES=1000000000), into build/trust.json
+	build/tests/soak $(ZONES) | tee build/soak.txt
+	@! grep '^not ok' build/soak.txt
+	@sh tests/trust.sh soak_zones $$(sed -n 's/^\([0-9]*\) zones$$/\1/p' build/soak.txt)
 
 embedded: setup-embedded ## run examples/baremetal on all targets under emulators, compare the output
 	@sh tools/embedded.sh $(ONLY)
@@ -129,6 +134,10 @@ build/examples/images: examples/images.c prof.h Makefile | setup-demo
 build/tests/replay: tests/replay.c prof.h Makefile | setup-test
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -I. $< -o $@ -lyajl -lz -lstdc++ $(LIBS)
+
+build/tests/soak: tests/soak.c tests/test.h prof.h Makefile | setup-build
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)
 
 build/examples/cuda/%: examples/cuda/%.cu prof.h prof_cuda.h Makefile
 	@mkdir -p $(@D)
