@@ -1169,7 +1169,6 @@ PROF_API void prof__end(prof__frame *token) PROF__QUIET;
 PROF_API void prof__end_top(void) PROF__QUIET;
 
 #if PROF__FAST
-PROF_API void prof__end_at(prof__frame *token, uint32_t lo, uint32_t hi) PROF__QUIET;
 #  if defined(PROF_STATIC)
 static uint32_t prof__on PROF__UNUSED;                /* 0: off; else the generation, from 2 up */
 static prof__hot prof__nowhere PROF__UNUSED;             /* a thread that holds no state */
@@ -1239,7 +1238,7 @@ PROF__INLINE void prof__end_inline(prof__frame *token) {
     prof__frame *f = token - 1;
     if (PROF__UNLIKELY(((PROF__BITS(t->top) ^ PROF__BITS(token)) | (hi ^ f->epoch)) != 0) ||
         PROF__UNLIKELY(c >= PROF__LOAD(t->limit))) {
-        prof__end_at(token, lo, hi);
+        prof__end(token);
         return;
     }
     c->end = lo;
@@ -2767,9 +2766,9 @@ typedef struct prof__state {
     uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
     prof__segment *segment;
     struct prof__chunk *spare;
-    prof__tallies tallies;               /* AGGREGATE; */
-    bool tally_fast;                     /* ... with the CPU's clock */
+    prof__tallies tallies;               /* AGGREGATE: sums of what its memory held before */
     uint64_t *inner;                     /* ... by depth: ticks of what ended within it */
+    uint32_t sums;                       /* ... how often these changed, twice; odd: they do now */
     prof__segment *ring;                 /* RING, STREAM: its chunks, used in turns; else NULL */
     uint32_t ring_count, ring_next, ring_flushed;   /* how many; to take next; not yet flushed */
     prof__row *row;
@@ -3149,6 +3148,11 @@ PROF__FN void prof__knot_sometimes(void) {
         prof__knot_add(prof__knot_now());
 }
 
+/* The first byte that a state writes records or sums to; the last is before limit. */
+PROF__FN const void *prof__state_memory(const prof__state *t) {
+    return t->tallies.rows ? (const void *)(t->inner - 1) : (const void *)t->begin;
+}
+
 PROF__FN bool prof__overlaps(const void *begin, const void *end, const void *a, const void *b) {
     return (uintptr_t)a < (uintptr_t)end && (uintptr_t)begin < (uintptr_t)b;
 }
@@ -3159,7 +3163,7 @@ PROF__FN bool prof__not_owned(const void *begin, const void *end) {
         const prof__chunk *c = t->spare;
         if (t->generation == prof__trace.generation) continue;
         if (prof__overlaps(begin, end, t, t->deepest + 1)) return false;
-        if (prof__overlaps(begin, end, t->begin, t->limit)) return false;
+        if (prof__overlaps(begin, end, prof__state_memory(t), t->limit)) return false;
         if (c && prof__overlaps(begin, end, c->begin, c->limit)) return false;
     }
     return true;
@@ -3323,7 +3327,7 @@ PROF__FN void prof__set_limits(prof__state *t) {
     prof__record *limit = t->spare ? t->limit : t->limit - t->reserve;
     for (prof__frame *f = t->hot.top; f < t->deepest; f++)
         PROF__STORE(f->epoch, slow ? PROF__NEVER : t->epoch);
-    PROF__STORE(t->hot.limit, slow || t->tallies.rows ? NULL : limit);
+    PROF__STORE(t->hot.limit, slow ? NULL : limit);
     PROF__FENCE(); /* prof_stop: on = 0, then limit = NULL; here the other way round */
     if (PROF__LOAD(prof__on) != t->generation) PROF__STORE(t->hot.limit, NULL);
 }
@@ -3404,10 +3408,127 @@ PROF__FN bool prof__room_made(prof__state *t, uint32_t n) {
     return ok;
 }
 
+/* A site's place among the rows, or the free one where it belongs. */
+PROF__INLINE uint32_t prof__tally_place(const prof__tallies *y, uint32_t site) {
+    uint32_t i = (site >> 8) & (y->places - 1);
+    for (; y->rows[i].site && y->rows[i].site != site; i = (i + 1) & (y->places - 1)) {}
+    return i;
+}
+
+/* The row of a site (shifted by 8), made if need be. When all are taken it is the one that stays
+   free, whose sums are nobody's. */
+PROF__INLINE prof__tally *prof__tally_of(prof__tallies *y, uint32_t site) {
+    prof__tally *r = y->rows + prof__tally_place(y, site);
+    if (PROF__UNLIKELY(!r->site) && y->used + 1 < y->places) {
+        y->used++;
+        r->least = UINT64_MAX;
+        PROF__RELEASE(r->site, site);
+    }
+    return r;
+}
+
+/* Bits of n, where there is a bucket for so many. */
+PROF__INLINE uint32_t prof__bucket_of(uint64_t n) {
+    uint32_t bits = 0;
+    n = PROF__MIN(n, ((uint64_t)1 << (PROF__BUCKETS - 1)) - 1);
+#if defined(__GNUC__) || defined(__clang__)
+    bits = 63 ^ (uint32_t)__builtin_clzll(2 * n + 1);
+#else
+    for (; n; n >>= 1) bits++;
+#endif
+    return bits;
+}
+
+PROF__FN void prof__tally_put(prof__tally *r, uint64_t ticks, uint64_t inner) {
+    r->total += ticks;
+    r->inner += PROF__MIN(inner, ticks);
+    r->least = PROF__MIN(r->least, ticks);
+    r->most = PROF__MAX(r->most, ticks);
+    r->histogram[prof__bucket_of(ticks)]++;
+}
+
+/* A zone ends: what ended within it, and counts within the one around it. inner: of its depth. */
+PROF__INLINE uint64_t prof__tally_within(uint64_t *inner, uint64_t ticks) {
+    uint64_t within = *inner;
+    *inner = 0;
+    inner[-1] += ticks;
+    return within;
+}
+
+/* Adds the zones of one site and depth that begin at c, empties their records, and returns what
+   follows. Only the first may hold others. The loop is what PROF_MODE_AGGREGATE costs. */
+PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof__record *end) {
+    const uint32_t site_depth = c->site_depth;
+    const prof__record *begin = c;
+    prof__tally *r = prof__tally_of(&t->tallies, site_depth & ~(uint32_t)0xff);
+    uint64_t *inner = t->inner + (site_depth & 0xff), total = 0, least = r->least, most = r->most;
+    r->inner += PROF__MIN(*inner, c->duration);
+    do {
+        uint64_t ticks = c->duration;
+        total += ticks;
+        if (PROF__UNLIKELY(ticks < least)) r->least = least = ticks;
+        if (PROF__UNLIKELY(ticks > most)) r->most = most = ticks;
+        r->histogram[prof__bucket_of(ticks)]++;
+        c->site_depth = 0;
+    } while (++c < end && c->site_depth == site_depth);
+    (void)prof__tally_within(inner, total);
+    r->total += total;
+    if (PROF__UNLIKELY(!r->site)) PROF__BUMP(t->counts.not_kept, (size_t)(c - begin));
+    return c;
+}
+
+/* The zone in a longer record at c: its ticks and site_depth; 0: it is none. Returns what
+   follows. Emptied memory reads as no record. */
+PROF__FN const prof__record *prof__tally_long(const prof__record *c, const prof__record *end,
+                                              uint64_t *ticks, uint32_t *site_depth) {
+    uint32_t kind = c->site_depth >> 8;
+    size_t n = kind < PROF__KIND ? 1 : 1 + (c->site_depth & 0xff);
+    *site_depth = 0;
+    if (n > (size_t)(end - c)) return end;
+    if (n == 2 && (kind == PROF__ZONE64 || kind == PROF__UNFINISHED)) {
+        *ticks = (uint64_t)c->duration << 32 | c->end;
+        *site_depth = c[1].site_depth;
+    }
+    return c + n;
+}
+
+/* Adds the zone in a longer record, and empties it. What else there is is not kept. */
+PROF__FN prof__record *prof__tally_other(prof__state *t, prof__record *c, prof__record *end) {
+    bool empty = !c->site_depth, kept = false;
+    uint32_t site_depth;
+    uint64_t ticks = 0;
+    prof__record *after = c + (prof__tally_long(c, end, &ticks, &site_depth) - c);
+    if (site_depth) {
+        prof__tally *r = prof__tally_of(&t->tallies, site_depth & ~(uint32_t)0xff);
+        prof__tally_put(r, ticks, prof__tally_within(t->inner + (site_depth & 0xff), ticks));
+        kept = r->site != 0;
+    }
+    if (!empty && !kept) PROF__BUMP(t->counts.not_kept, 1);
+    for (; c < after; c++) c->site_depth = 0;
+    return after;
+}
+
+/* Adds what the thread's memory holds to its sums, and empties it. Emptied records have no site: a
+   signal handler may do this inside an end, which then sets the cursor behind them again. */
+PROF__FN void prof__tally_drain(prof__state *t) {
+    prof__record *c = t->begin, *end = t->hot.cursor;
+    PROF__STORE(t->sums, t->sums + 1);
+    PROF__FENCE();
+    while (c < end)
+        c = PROF__LIKELY(c->site_depth && c->site_depth >> 8 < PROF__KIND)
+                ? prof__tally_run(t, c, end) : prof__tally_other(t, c, end);
+    PROF__RELEASE(t->hot.cursor, t->begin);
+    PROF__RELEASE(t->sums, t->sums + 1);
+}
+
 PROF__FN bool prof__room(prof__state *t, uint32_t n) {
-    if (t->tallies.rows) return true;
-    prof__cursor_check(t);
-    if ((size_t)(t->limit - t->hot.cursor) >= n + t->reserve || prof__room_made(t, n)) return true;
+    if (!t->tallies.rows) prof__cursor_check(t);
+    if ((size_t)(t->limit - t->hot.cursor) >= n + t->reserve) return true;
+    if (t->tallies.rows) {
+        prof__tally_drain(t);
+        return true;
+    }
+    if (prof__room_made(t, n)) return true;
     return t->flush && t->generation == PROF__LOAD(prof__on) && !prof__lock_mine() &&
            t->flush() == PROF_OK && prof__room_made(t, n);
 }
@@ -3419,53 +3540,6 @@ PROF__FN prof__frame *prof__skip(prof__state *t, size_t *count, bool token) {
     return NULL;
 }
 
-PROF__FN prof__tally *prof__tally_find(prof__tallies *y, uint32_t site) {
-    uint32_t i = (site >> 8) & (y->places - 1);
-    for (; y->rows[i].site; i = (i + 1) & (y->places - 1))
-        if (y->rows[i].site == site) return y->rows + i;
-    if (y->used + 1 == y->places) return NULL;
-    y->used++;
-    y->rows[i].least = UINT64_MAX;
-    PROF__RELEASE(y->rows[i].site, site);
-    return y->rows + i;
-}
-
-/* The row of a site (shifted by 8), made if need be; NULL: all are taken. */
-PROF__INLINE prof__tally *prof__tally_of(prof__tallies *y, uint32_t site) {
-    uint32_t i = (site >> 8) & (y->places - 1);
-    return PROF__LIKELY(y->rows[i].site == site) ? y->rows + i : prof__tally_find(y, site);
-}
-
-/* Bits of n. */
-PROF__INLINE uint32_t prof__bucket_of(uint64_t n) {
-    uint32_t bits = 0;
-#if defined(__GNUC__) || defined(__clang__)
-    if (n) bits = 64 - (uint32_t)__builtin_clzll(n);
-#else
-    for (; n; n >>= 1) bits++;
-#endif
-    return PROF__MIN(bits, (uint32_t)PROF__BUCKETS - 1);
-}
-
-PROF__INLINE void prof__tally_put(prof__tally *r, uint64_t ticks, uint64_t inner) {
-    uint64_t *bucket = r->histogram + prof__bucket_of(ticks);
-    PROF__STORE(r->total, r->total + ticks);
-    if (inner) PROF__STORE(r->inner, r->inner + PROF__MIN(inner, ticks));
-    if (ticks < r->least) PROF__STORE(r->least, ticks);
-    if (ticks > r->most) PROF__STORE(r->most, ticks);
-    PROF__STORE(*bucket, *bucket + 1);
-}
-
-/* Adds the zone of frame f to its sums. */
-PROF__INLINE void prof__tally_zone(prof__state *t, const prof__frame *f, uint64_t ticks) {
-    uint64_t *inner = t->inner + f->depth, within = *inner;
-    prof__tally *r = prof__tally_of(&t->tallies, f->site);
-    if (within) *inner = 0;
-    if (f->depth) inner[-1] += ticks;
-    if (PROF__LIKELY(r != NULL)) prof__tally_put(r, ticks, within);
-    else PROF__BUMP(t->counts.not_kept, 1);
-}
-
 /* Writes the zone of frame f, ended at now. Room is there: prof__room, or what is kept for open
    zones. */
 PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool unfinished) {
@@ -3475,11 +3549,6 @@ PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool 
     duration = now < start ? 0 : now - start;
     if (unfinished) PROF__BUMP(t->counts.unfinished, 1);
     if (now < start) PROF__BUMP(t->counts.steps, 1);
-    if (t->tallies.rows) {
-        t->epoch = (uint32_t)(now >> 32);
-        prof__tally_zone(t, f, duration);
-        return;
-    }
     if (unfinished || duration >> 32 || (now >> 32 != t->epoch && t->full)) {
         prof__put_long(t, unfinished ? PROF__UNFINISHED : PROF__ZONE64, duration, now, site_depth);
         t->epoch = (uint32_t)(now >> 32);
@@ -3632,24 +3701,33 @@ PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
     }
 }
 
-/* Divides a state's region, once, for PROF_MODE_AGGREGATE: ticks by depth, then rows. Threads that
-   have the state one after another share them. */
+/* Bytes of memory for records between two additions to the sums: few enough for the cache. */
+PROF__FN size_t prof__tally_memory(const struct prof_trace *s) {
+    return PROF__MIN(s->chunk_size, 16384u);
+}
+
+/* Divides a state's region, once, for PROF_MODE_AGGREGATE: ticks by depth, rows, memory. Threads
+   that have the state one after another share the rows. */
 PROF__FN bool prof__tally_open(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     size_t index = ((size_t)t - (size_t)s->states) / s->state_size;
     char *region = s->regions + index * s->region_size;
-    if (t->laid != s->first_generation) {
+    if (t->laid == s->first_generation) {
+        prof__tally_drain(t);            /* what was left when recording was toggled off */
+    } else {
         if (!prof__not_owned(region, region + s->region_size)) return false;
         memset(region, 0, s->region_size);
         t->inner = (uint64_t *)(void *)region + 1;   /* [-1]: of no zone */
         t->tallies = s->merged;          /* as large as those of the reports */
         t->tallies.rows = (prof__tally *)(void *)(t->inner + prof__align(s->max_depth + 2) - 1);
         t->tallies.used = 0;
+        t->limit = (prof__record *)(void *)(region + s->region_size);
+        t->begin = t->clock_end = t->limit - prof__tally_memory(s) / sizeof *t->limit;
+        t->hot.cursor = t->begin;
+        t->sums = 0;
         t->laid = s->first_generation;
     }
     memset(t->inner, 0, (s->max_depth + 1) * sizeof *t->inner);
-    t->begin = t->hot.cursor = (prof__record *)(void *)region;
-    t->limit = t->begin + s->region_size / sizeof *t->begin;
     return true;
 }
 
@@ -3690,7 +3768,6 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     t->platform = s->platform;
     t->fast =
         PROF__FAST && s->clock == PROF_CLOCK_CPU && !prof__observer_count && !prof__hooks.slots;
-    t->tally_fast = tally && t->fast;
     PROF__STORE(t->closed, false);
     PROF__STORE(t->hot.limit, NULL);
     if (!prof__row_open(t)) {
@@ -3737,6 +3814,7 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
     }
     prof__lock();
     if (s->open && t->generation == s->generation) {
+        if (t->tallies.rows) prof__tally_drain(t);
         if (t->segment) t->segment->end = t->hot.cursor;
         PROF__BUMP(t->counts.slots, (size_t)(t->hot.cursor - t->begin));
         prof__counts_add(&s->counts, &t->counts);
@@ -4010,38 +4088,7 @@ PROF_API PROF__QUIET void prof__end(prof__frame *token) {
     if (token) prof__end_any(token);
 }
 
-#if PROF__FAST
-/* An end that the hot path could not record: in PROF_MODE_AGGREGATE it may be all the same. */
-PROF_API PROF__QUIET void prof__end_at(prof__frame *token, uint32_t lo, uint32_t hi) {
-    prof__slot *slot = prof__slot_get();
-    prof__state *t = prof__slot_state(slot);
-    prof__frame *f = token - 1;
-    if (PROF__LIKELY(slot->generation == PROF__LOAD(prof__on) && !slot->busy && t->tally_fast &&
-                     t->hot.top == token && f->epoch == hi)) {
-        slot->busy = 1;
-        PROF__SIGNAL_FENCE();
-        prof__tally_zone(t, f, (uint64_t)(lo - f->start));
-        PROF__RELEASE(t->hot.top, f);
-        PROF__SIGNAL_FENCE();
-        slot->busy = 0;
-        return;
-    }
-    prof__end_any(token);
-}
-#endif
-
 PROF_API PROF__QUIET void prof__end_top(void) {
-#if PROF__FAST
-    prof__slot *slot = prof__slot_get();
-    prof__state *t = prof__slot_state(slot);
-    if (slot->generation == PROF__LOAD(prof__on) && t->tally_fast && !t->skipped &&
-        t->hot.top > t->hot.bottom) {
-        uint32_t lo, hi;
-        prof__ticks(&lo, &hi);
-        prof__end_at(t->hot.top, lo, hi);
-        return;
-    }
-#endif
     if (PROF__LOAD(prof__on)) prof__end_any(NULL);
 }
 
@@ -13317,9 +13364,34 @@ PROF_API PROF__QUIET prof_result prof_flush(void) {
 /* ---- @AGGREGATE: the sums of all threads, a row per name ---- */
 
 #if !PROF__BARE
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+#  define PROF__RACES __attribute__((no_sanitize_thread))   /* what was read is thrown away then */
+#else
+#  define PROF__RACES
+#endif
+
+/* Words that their thread may be writing. The fence keeps the compiler from calling memcpy. */
+PROF__FN PROF__RACES void prof__copy_words(void *to, const void *from, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += sizeof(uint32_t)) {
+        memcpy((char *)to + i, (const char *)from + i, sizeof(uint32_t));
+        PROF__SIGNAL_FENCE();
+    }
+}
+
+/* While state t's sums are whole: *sums is set to how often they changed. */
+PROF__FN void prof__sums_begin(const prof__state *t, uint32_t *sums) {
+    int i = 0;
+    while ((*sums = PROF__ACQUIRE(t->sums)) & 1 && i++ < 10000) prof__yield();
+}
+
+PROF__FN bool prof__sums_same(const prof__state *t, uint32_t sums) {
+    PROF__FENCE();
+    return PROF__LOAD(t->sums) == sums;
+}
+
 PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
     uint64_t n = 0;
-    for (int i = 0; i < PROF__BUCKETS; i++) n += PROF__LOAD(r->histogram[i]);
+    for (int i = 0; i < PROF__BUCKETS; i++) n += r->histogram[i];
     return n;
 }
 
@@ -13338,33 +13410,92 @@ PROF__FN prof__tally *prof__merged_of(prof__tallies *y, uint32_t site) {
 }
 
 PROF__FN void prof__merge(prof__tallies *to, const prof__tally *from) {
-    uint32_t site = PROF__ACQUIRE(from->site);
-    prof__tally *r = site ? prof__merged_of(to, site) : NULL;
-    uint64_t least, most;
+    prof__tally *r = prof__merged_of(to, from->site);
     if (!r) {
-        if (site) prof__trace.not_merged += prof__tally_count(from);
+        prof__trace.not_merged += prof__tally_count(from);
         return;
     }
-    if (prof__site_dense(site >> 8) < prof__site_dense(r->site >> 8)) r->site = site;
-    least = PROF__LOAD(from->least);
-    most = PROF__LOAD(from->most);
-    r->total += PROF__LOAD(from->total);
-    r->inner += PROF__LOAD(from->inner);
-    r->least = PROF__MIN(r->least, least);
-    r->most = PROF__MAX(r->most, most);
-    for (int i = 0; i < PROF__BUCKETS; i++) r->histogram[i] += PROF__LOAD(from->histogram[i]);
+    if (prof__site_dense(from->site >> 8) < prof__site_dense(r->site >> 8)) r->site = from->site;
+    r->total += from->total;
+    r->inner += from->inner;
+    r->least = PROF__MIN(r->least, from->least);
+    r->most = PROF__MAX(r->most, from->most);
+    for (int i = 0; i < PROF__BUCKETS; i++) r->histogram[i] += from->histogram[i];
+}
+
+/* What a state has not added to its sums, copied, and when: sums. Rows from place moved on have it
+   since; that shows while they are read, for the buffer is copied first. */
+typedef struct prof__rest {
+    const prof__record *begin, *end;
+    uint64_t *inner;
+    uint32_t sums, moved;
+} prof__rest;
+
+/* Into the room that the merged rows have there for a state of their own. */
+PROF__FN void prof__rest_copy(prof__rest *rest, const prof__state *t) {
+    const struct prof_trace *s = &prof__trace;
+    size_t depths = prof__align(s->max_depth + 2);
+    uint64_t *inner = (uint64_t *)(void *)(s->merged.rows + s->merged.places);
+    prof__record *to = (prof__record *)(void *)(inner + depths);
+    int i = 0;
+    do {
+        const prof__record *end;
+        prof__sums_begin(t, &rest->sums);
+        end = PROF__ACQUIRE(t->hot.cursor);
+        if (PROF__LOAD(t->closed) && t->row->cursor < end) end = t->row->cursor;
+        prof__copy_words(inner, t->inner - 1, (s->max_depth + 2) * sizeof *inner);
+        prof__copy_words(to, t->begin, (size_t)(end - t->begin) * sizeof *to);
+        rest->end = to + (end - t->begin);
+    } while (!prof__sums_same(t, rest->sums) && i++ < 1000);
+    rest->begin = to;
+    rest->inner = inner + 1;
+    rest->moved = s->merged.places;
+}
+
+PROF__FN void prof__merge_rows(prof__tallies *to, const prof__state *t, prof__rest *rest) {
+    for (uint32_t j = 0; j < t->tallies.places; j++) {
+        prof__tally row;
+        uint32_t sums;
+        int i = 0;
+        if (!PROF__ACQUIRE(t->tallies.rows[j].site)) continue;
+        do {
+            prof__sums_begin(t, &sums);
+            prof__copy_words(&row, t->tallies.rows + j, sizeof row);
+        } while (!prof__sums_same(t, sums) && i++ < 1000);
+        if (sums != rest->sums) rest->moved = PROF__MIN(rest->moved, j);
+        prof__merge(to, &row);
+    }
+}
+
+PROF__FN void prof__merge_zone(prof__tallies *to, uint32_t site, uint64_t ticks, uint64_t inner) {
+    prof__tally *r = prof__merged_of(to, site);
+    if (r) prof__tally_put(r, ticks, inner);
+    else prof__trace.not_merged++;
+}
+
+PROF__FN void prof__merge_rest(prof__tallies *to, const prof__state *t, const prof__rest *rest) {
+    for (const prof__record *c = rest->begin; c < rest->end;) {
+        uint64_t ticks = c->duration, within;
+        uint32_t site_depth = c->site_depth;
+        if (site_depth >> 8 < PROF__KIND) c++;
+        else c = prof__tally_long(c, rest->end, &ticks, &site_depth);
+        if (!site_depth) continue;
+        within = prof__tally_within(rest->inner + (site_depth & 0xff), ticks);
+        site_depth &= ~(uint32_t)0xff;
+        if (prof__tally_place(&t->tallies, site_depth) < rest->moved)
+            prof__merge_zone(to, site_depth, ticks, within);
+    }
 }
 
 /* Zones that prof_stop ended: their sums are nobody's yet. */
-PROF__FN void prof__merge_open(prof__tallies *to, const prof__state *t) {
+PROF__FN void prof__merge_open(prof__tallies *to, const prof__state *t, const prof__rest *rest) {
     const prof__row *row = t->row;
     uint64_t inner = 0;
-    for (uint32_t i = prof__trace.stopped ? row->open_count : 0; i--;) {
+    for (uint32_t i = PROF__LOAD(t->closed) ? row->open_count : 0; i--;) {
         const prof__open *o = row->open + i;
-        prof__tally *r = prof__merged_of(to, o->site);
         uint64_t ticks = row->stop_tick > o->start ? row->stop_tick - o->start : 0;
-        inner += t->inner[o->depth];
-        if (r) prof__tally_put(r, ticks, inner);
+        inner += rest->inner[o->depth];
+        prof__merge_zone(to, o->site, ticks, inner);
         inner = ticks;
     }
 }
@@ -13413,10 +13544,12 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
     s->not_merged = 0;
     for (uint32_t i = 0; i < s->max_threads; i++) {
         const prof__state *t = prof__state_at(i);
+        prof__rest rest;
         if (!prof__state_used(t)) continue;
-        for (uint32_t j = 0; j < s->merged.places; j++)
-            prof__merge(&s->merged, t->tallies.rows + j);
-        prof__merge_open(&s->merged, t);
+        prof__rest_copy(&rest, t);
+        prof__merge_rows(&s->merged, t, &rest);
+        prof__merge_rest(&s->merged, t, &rest);
+        prof__merge_open(&s->merged, t, &rest);
     }
 }
 
@@ -13455,11 +13588,11 @@ PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
 /* Each state's rows: as many as there is room for, a power of two. */
 PROF__FN bool prof__tallies_open(struct prof_trace *s) {
     size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, size;
-    size_t inner = prof__align(s->max_depth + 2) * sizeof(uint64_t);
+    size_t inner = prof__align(s->max_depth + 2) * sizeof(uint64_t), memory = prof__tally_memory(s);
     uint32_t places = 4096;
     gap -= gap / 4;                      /* for names, and threads that come and go */
     for (;; places /= 2) {
-        size = prof__align(inner + places * sizeof(prof__tally));
+        size = prof__align(inner + places * sizeof(prof__tally) + memory);
         if (places < 8) return false;
         if (gap / (s->max_threads + 1) < size + sizeof(prof_average) * places) continue;
         break;
@@ -14142,14 +14275,22 @@ PROF__FN size_t prof__record_share(const prof_desc *d) {
     return sizeof(prof__record) + PROF__SLOT_SHARE + prof__beside_of(d);
 }
 
+/* PROF_MODE_AGGREGATE: twice what sums of eight names take, for names and threads to come. */
+PROF__FN size_t prof__sums_share(uint32_t depth) {
+    return 2 * (prof__align(depth + 2) * sizeof(uint64_t) + prof__chunk_least(depth) +
+                8 * (sizeof(prof__tally) + sizeof(prof_average)));
+}
+
 /* What one thread takes: state, row, segments, a chunk (a ring: two) with its analysis, its open
    zones at stop. */
 PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
     uint32_t depth = prof__depth_of(d);
     size_t zones = depth + chunk / sizeof(prof__record) * (prof__ring_mode(d) ? 2 : 1);
-    return prof__state_size(depth) + prof__align(sizeof(prof__row)) + sizeof(prof_thread_info) +
-           PROF__LANE_SHARE +
-           2 * prof__align(sizeof(prof__segment)) + depth * sizeof(prof__open) +
+    size_t state = prof__state_size(depth) + prof__align(sizeof(prof__row)) +
+                   sizeof(prof_thread_info) + PROF__LANE_SHARE;
+    if (d->mode == PROF_MODE_AGGREGATE)
+        return state + depth * sizeof(prof__open) + prof__sums_share(depth);
+    return state + 2 * prof__align(sizeof(prof__segment)) + depth * sizeof(prof__open) +
            zones * prof__record_share(d);
 }
 
@@ -14159,6 +14300,7 @@ PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
 PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
     size_t chunk = prof__chunk_least(prof__depth_of(d)), share = prof__thread_share(d, chunk);
     if (prof__has_schedule(d)) share += chunk + PROF__STEP_SHARE;
+    if (d->mode == PROF_MODE_AGGREGATE) threads++;   /* the sums of all */
     return PROF__FIXED_SHARE + prof__site_count * PROF__SITE_SHARE + threads * share;
 }
 
@@ -14177,10 +14319,10 @@ PROF__FN uint32_t prof__threads_of(const prof_desc *d, size_t size) {
 }
 
 /* A power of two, so that each thread could have four chunks in the records' share of the arena;
-   16 in a ring, which loses one at a time. */
+   16 in a ring, which loses one at a time, and beside sums. */
 PROF__FN size_t prof__chunk_of(size_t size, uint32_t threads, const prof_desc *d) {
     size_t want = size / (prof__record_share(d) / sizeof(prof__record)) / threads, n = 1024;
-    want /= prof__ring_mode(d) ? 16 : 4;
+    want /= prof__ring_mode(d) || d->mode == PROF_MODE_AGGREGATE ? 16 : 4;
     while (n * 2 <= want && n < (64u << 10)) n *= 2;
     return PROF__MAX(n <= want ? n : 0, prof__chunk_least(prof__depth_of(d)));
 }
@@ -14210,7 +14352,8 @@ PROF__FN void prof__arena_avoid_owned(void) {
     char *chunks = prof__arena.end - (prof__arena.end - prof__arena.base) / 6;
     for (const prof__state *t = prof__owned; t; t = t->next) {
         char *block[3][2] = { { (char *)(uintptr_t)t, (char *)(t->deepest + 1) },
-                              { (char *)t->begin, (char *)t->limit }, { NULL, NULL } };
+                              { NULL, (char *)t->limit }, { NULL, NULL } };
+        block[1][0] = (char *)(uintptr_t)prof__state_memory(t);
         if (t->spare) {
             block[2][0] = (char *)t->spare->begin;
             block[2][1] = (char *)t->spare->limit;

@@ -164,6 +164,118 @@ static void test_threads(void) {
     EQUAL(prof_get_stats().threads, 150);
 }
 
+/* ---- Snapshots while a thread records: nothing is missing, nothing counts twice ---- */
+
+static bool counting;
+static size_t counted;
+
+static void *count_on(void *unused) {
+    (void)unused;
+    while (PROF__LOAD(counting)) {
+        PROF_BLOCK("around") { PROF_BLOCK("within") {} }
+        PROF__RELEASE(counted, counted + 1);
+    }
+    return NULL;
+}
+
+static void test_snapshots_are_exact(void) {
+    prof_desc desc;
+    pthread_t thread;
+    const prof_average *a;
+    int i;
+    memset(&desc, 0, sizeof desc);
+    desc.mode = PROF_MODE_AGGREGATE;
+    desc.max_threads = 2;
+    counted = 0;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF__STORE(counting, true);
+    pthread_create(&thread, NULL, count_on, NULL);
+    for (i = 0; i < 500; i++) {
+        size_t before = PROF__ACQUIRE(counted), after;
+        snapshot();
+        PROF__FENCE();
+        after = PROF__ACQUIRE(counted);
+        a = row_of("within");
+        if (!a) continue;
+        CHECK(a->count >= before && a->count <= after + 1, "%u of %u to %u", (unsigned)a->count,
+              (unsigned)before, (unsigned)after);
+        CHECK(a->min_ns <= a->p50_ns && a->p50_ns <= a->max_ns, "percentiles");
+    }
+    PROF__STORE(counting, false);
+    pthread_join(thread, NULL);
+    prof_stop();
+    snapshot();
+    EQUAL(row_of("within")->count, counted);
+    EQUAL(row_of("around")->count, counted);
+    a = row_of("around");                /* ticks become ns, each figure rounded */
+    CHECK(llabs(a->self_cpu_time_total_ns + row_of("within")->cpu_time_total_ns -
+                a->cpu_time_total_ns) <= 2, "self times do not add up");
+}
+
+/* Zones too long for a record's 32 bits, and zones within zones that are added piece by piece. */
+static void test_long_zones(void) {
+    prof_desc desc = sums_desc();
+    const prof_average *a;
+    int i;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 5; i++) {
+        int j;
+        PROF_BEGIN("day");
+        for (j = 0; j < 2000; j++) spend("hour", 3600000000000);
+        PROF_END();
+    }
+    prof_stop();
+    snapshot();
+    a = row_of("day");
+    EQUAL(a->count, 5);
+    EQUAL(a->cpu_time_total_ns, 5 * 2000 * 3600000000000);
+    EQUAL(a->self_cpu_time_total_ns, 0);
+    EQUAL(row_of("hour")->count, 10000);
+    EQUAL(row_of("hour")->min_ns, 3600000000000);
+    EQUAL(row_of("hour")->max_ns, 3600000000000);
+}
+
+static void test_off_and_on(void) {
+    prof_desc desc = sums_desc();
+    int i;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 10; i++) {
+        spend("zone", 7);
+        EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_OK);
+        spend("zone", 100);
+        snapshot();
+        EQUAL(rows[0].count, i + 1);
+        EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
+    }
+    prof_stop();
+    snapshot();
+    EQUAL(row_count, 1);
+    EQUAL(rows[0].count, 10);
+    EQUAL(rows[0].max_ns, 7);
+}
+
+/* As much memory as prof_memory_size says, whatever the description. */
+static void test_memory_size(void) {
+    static const uint32_t depths[] = { 1, 0, 255 };
+    prof_desc desc = sums_desc();
+    int i;
+    for (i = 0; i < 12; i++) {
+        desc.max_depth = depths[i % 3];
+        desc.max_threads = (uint32_t)(i / 3) * 5;
+        desc.memory_size = prof_memory_size(&desc);
+        desc.memory = malloc(desc.memory_size);
+        CHECK(prof_start(&desc) == PROF_OK, "depth %u, %u threads: %s", (unsigned)desc.max_depth,
+              (unsigned)desc.max_threads, prof_strerror(PROF_ERROR_MEMORY));
+        spend("zone", 7);
+        prof_stop();
+        snapshot();
+        EQUAL(row_count, 1);
+        EQUAL(rows[0].count, 1);
+        prof_thread_end();
+        free(desc.memory);
+    }
+}
+
 static void test_written(void) {
     prof_desc desc = sums_desc();
     prof_table_desc table;
@@ -207,6 +319,10 @@ int main(void) {
     RUN(test_snapshot_while_zones_are_open);
     RUN(test_more_names_than_rows);
     RUN(test_threads);
+    RUN(test_snapshots_are_exact);
+    RUN(test_long_zones);
+    RUN(test_off_and_on);
+    RUN(test_memory_size);
     RUN(test_written);
     RUN(test_other_modes_have_none);
     return test_end();
