@@ -12648,16 +12648,26 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
     prof__raw_end(w);
 }
 
+/* The end of a segment's records. Its thread t (NULL: it has left, at cursor) is read first: a
+   cursor from before the chunk was last emptied would reach past what is written. */
+PROF__FN const prof__record *prof__dump_end(const prof__segment *g, const prof__state *t,
+                                            const prof__record *cursor) {
+    const prof__record *end;
+    if (t) cursor = PROF__ACQUIRE(t->hot.cursor);
+    end = PROF__ACQUIRE(g->end);
+    return end ? end : cursor;
+}
+
 /* The records of a segment that its thread may be emptying at this moment: a block that was copied
-   while it did is not written. cursor: where the thread stands, if this is its current one. */
-PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const prof__record *cursor) {
+   while it did is not written. */
+PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const prof__state *t,
+                                 const prof__record *cursor) {
     uint32_t use = PROF__ACQUIRE(g->use);
     const prof__row *row = PROF__ACQUIRE(g->row);
-    const prof__record *end = PROF__LOAD(g->end);
     prof__span span;
     if (!row) return;
+    span.end = prof__dump_end(g, t, cursor);
     span.at = PROF__LOAD(g->flushed);
-    span.end = end ? end : cursor;
     span.position = PROF__LOAD(g->position) + (uint64_t)(span.at - g->begin);
     span.epoch = PROF__LOAD(g->epoch);
     if (span.at < g->begin || span.end > g->limit) return;
@@ -12671,11 +12681,10 @@ PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const pro
 
 PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
     const prof__row *row = PROF__ACQUIRE(t->row);
-    const prof__record *cursor = PROF__ACQUIRE(t->hot.cursor);
     uint32_t oldest = PROF__LOAD(t->ring_next);
     prof__raw_thread(w, row);
     for (uint32_t i = 0; t->ring && i < t->ring_count; i++)
-        prof__dump_segment(w, t->ring + (oldest + i) % t->ring_count, cursor);
+        prof__dump_segment(w, t->ring + (oldest + i) % t->ring_count, t, NULL);
     if (!row->left && prof__trace.open) prof__dump_open(w, t, row);
     else if (row->open_count) prof__raw_open_row(w, row);
 }
@@ -12683,15 +12692,14 @@ PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
 /* PROF_MODE_TRACE: rows and segments are only ever added. */
 PROF__FN void prof__dump_rows(prof__raw *w, const struct prof_trace *s) {
     for (const prof__row *row = PROF__ACQUIRE(s->rows); row; row = PROF__ACQUIRE(row->next)) {
-        const prof__record *cursor = row->cursor;
+        const prof__state *of = NULL;
         const prof__segment *g = PROF__ACQUIRE(row->first);
-        for (uint32_t i = 0; !cursor && i < s->max_threads; i++) {
+        for (uint32_t i = 0; !row->cursor && i < s->max_threads; i++) {
             const prof__state *t = prof__state_at(i);
-            if (t->promised == s->generation && t->row == row)
-                cursor = PROF__ACQUIRE(t->hot.cursor);
+            if (t->promised == s->generation && t->row == row) of = t;
         }
         prof__raw_thread(w, row);
-        for (; g; g = PROF__ACQUIRE(g->next)) prof__dump_segment(w, g, cursor);
+        for (; g; g = PROF__ACQUIRE(g->next)) prof__dump_segment(w, g, of, row->cursor);
     }
     for (uint32_t i = 0; s->open && i < s->max_threads; i++) {
         const prof__state *t = prof__state_at(i);

@@ -252,8 +252,7 @@ static void test_dumps_race(void) {
         EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
         d = read_dump(text.data, text.size);
         EQUAL(d.stats.damaged, 0);
-        /* The order of ends is not checked here: a chunk that its thread begins anew while it is
-           copied can show them out of order, once in some thousand dumps. */
+        CHECK(d.order, "dump %d: ends out of order", i);
         CHECK(d.named == d.zones, "dump %d: %u zones, %u named", i, (unsigned)d.zones,
               (unsigned)d.named);
     }
