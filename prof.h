@@ -11027,8 +11027,10 @@ PROF__FN const prof_extra *prof__native_of(const prof_event *e) {
 /* How many native frames an event has that its parent has not: behind them its call stack is the
    parent's, whose innermost function has only gone on. */
 PROF__FN uint32_t prof__frames_of(const struct prof_trace *s, const prof_event *e) {
-    const prof_extra *x = prof__native_of(e), *up;
+    const prof_extra *x, *up;
     uint32_t n;
+    if (prof__forks_in_place(s)) return 0;   /* extra is none there: it holds the fork */
+    x = prof__native_of(e);
     if (!x) return 0;
     up = e->parent == PROF_NONE ? NULL : prof__native_of(s->events + e->parent);
     if (!up) return x->stack_count;
