@@ -6782,8 +6782,8 @@ static struct prof__device {
 } prof__devices[PROF__DEVICES];
 static uint32_t prof__device_count;
 
-/* An event from outside, in the arena, with all it points to behind it; PROF__EVENT_MEMORY: a change
-   of memory. */
+/* An event from outside, in the arena, with all it points to behind it. Marked as
+   PROF__EVENT_MEMORY it is a change of memory. */
 struct prof__submitted { struct prof__submitted *next; prof_event event; };
 typedef struct prof__late { struct prof__submitted submitted; prof__memory memory; } prof__late;
 

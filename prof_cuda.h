@@ -105,7 +105,8 @@ typedef struct prof_cuda_stats {
     uint64_t lost;                       /* the sum of lost_: records that did not come through */
     uint64_t lost_dropped;               /* CUPTI had no buffer, or dropped them itself */
     uint64_t lost_full;                  /* our block was full (give prof_cuda_desc.memory more) */
-    uint64_t lost_overwritten;           /* an old CUPTI got one buffer twice: see pool_size */
+    uint64_t lost_overwritten;           /* a CUPTI before API 27 got a buffer twice, for none was
+                                            left: an estimate, as all others are exact */
     uint64_t corrupt;                    /* buffers with a record that is none: the rest skipped */
     uint64_t unknown;                    /* records of kinds not known here: skipped */
     uint64_t outside;                    /* records from before the session's start: skipped */
@@ -117,7 +118,8 @@ typedef struct prof_cuda_stats {
     uint64_t names_lost;                 /* names that did not fit */
     uint64_t ranges, ranges_lost;        /* CUDA-event ranges; lost: more than max_ranges */
     uint32_t buffers, buffers_most;      /* buffers there are; most that CUPTI held at a time */
-    uint32_t buffers_missing;            /* not given back within 2 s of the stop */
+    uint32_t buffers_missing;            /* not given back within 2 s of the stop: what is in them
+                                            counts as `outside` of the session they come in */
     size_t bytes_used, bytes_total;      /* of the block, without the buffers */
 } prof_cuda_stats;
 
@@ -427,6 +429,7 @@ typedef struct prof_cuda__range {
 enum {
     PROF_CUDA__NAMES = 8192, PROF_CUDA__THREADS = 1024, PROF_CUDA__PAIRS = 64,
     PROF_CUDA__DEVICES = 64, PROF_CUDA__BUFFERS = 8192, PROF_CUDA__LAST = 8,
+    PROF_CUDA__LAST_MOST = 1024,
     PROF_CUDA__LAST_SIZE = 8192, PROF_CUDA__CBIDS = 1024
 };
 #define PROF_CUDA__TEXT (1u << 20)
@@ -449,9 +452,9 @@ static struct prof_cuda__all {
     uint32_t buffer_count, free_count, out;
     uint16_t free_list[PROF_CUDA__BUFFERS];
     bool is_out[PROF_CUDA__BUFFERS];
-    uint8_t last_out[PROF_CUDA__LAST];   /* times handed out */
-    bool last_mixed[PROF_CUDA__LAST];
-    uint32_t last_turn;
+    uint8_t last_out[PROF_CUDA__LAST_MOST];   /* times handed out */
+    bool last_mixed[PROF_CUDA__LAST_MOST];
+    uint32_t last_count, last_turn;
     /* the store: records from low up, details from high down */
     char *base, *low, *high, *end;
     uint32_t record_count, detail_count, index_places, last_detail;
@@ -1024,6 +1027,29 @@ PROF__FN void prof_cuda__decode(uint8_t *buffer, size_t valid, bool lost) {
     }
 }
 
+/* For versions before API 27 some of the store becomes small buffers, so that hardly ever one must
+   be handed out twice: what two threads write over each other cannot be counted. */
+PROF__FN void prof_cuda__more_last(void) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    size_t n = (size_t)(g->end - g->base) / 8 / PROF_CUDA__LAST_SIZE;
+    if (g->last_count > PROF_CUDA__LAST) return;
+    n = PROF__MIN(n, (size_t)(PROF_CUDA__LAST_MOST - PROF_CUDA__LAST));
+    g->last_count = PROF_CUDA__LAST + (uint32_t)n;
+    g->high = g->end -= n * PROF_CUDA__LAST_SIZE;
+    g->last = (uint8_t *)g->end;
+}
+
+/* One that CUPTI does not have; where there is none, the next in turn. */
+PROF__FN uint32_t prof_cuda__last_free(void) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    uint32_t i = 0;
+    for (uint32_t tries = 0; tries < g->last_count; tries++) {
+        i = g->last_turn++ % g->last_count;
+        if (!g->last_out[i]) break;
+    }
+    return i;
+}
+
 /* CUPTI wants a buffer. Without one it drops records and counts them; versions before API 27 crash
    instead: they get a small one, or one that is theirs already. */
 PROF__FN void prof_cuda__requested(uint8_t **buffer, size_t *size, size_t *most) {
@@ -1041,7 +1067,7 @@ PROF__FN void prof_cuda__requested(uint8_t **buffer, size_t *size, size_t *most)
     } else {
         g->stats.no_buffer++;
         if (g->stats.cupti_version < 27) {
-            uint32_t i = g->last_turn++ % PROF_CUDA__LAST;
+            uint32_t i = prof_cuda__last_free();
             if (g->last_out[i] < UINT8_MAX) g->last_out[i]++;
             if (g->last_out[i] > 1) g->last_mixed[i] = true;
             *buffer = g->last + i * PROF_CUDA__LAST_SIZE;
@@ -1066,7 +1092,7 @@ PROF__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t *buff
         g->is_out[i] = false;
         g->free_list[g->free_count++] = (uint16_t)i;
         g->out--;
-    } else if (k < PROF_CUDA__LAST && last % PROF_CUDA__LAST_SIZE == 0 && g->last_out[k]) {
+    } else if (k < g->last_count && last % PROF_CUDA__LAST_SIZE == 0 && g->last_out[k]) {
         prof_cuda__decode(buffer, PROF__MIN(valid, (size_t)PROF_CUDA__LAST_SIZE), g->last_mixed[k]);
         if (!--g->last_out[k]) g->last_mixed[k] = false;
     } else {
@@ -1205,6 +1231,7 @@ PROF__FN bool prof_cuda__enable(void) {
     int result;
     if (g->enabled) return true;
     if (!prof_cuda__load_cupti()) return false;
+    if (g->stats.cupti_version < 27 && !g->detail_count) prof_cuda__more_last();
     result = g->cupti.subscribe(&g->subscriber, prof_cuda__subscriber, NULL);
     if (result) return prof_cuda__cupti_failed("cuptiSubscribe", result);
     g->subscribed = true;
@@ -2273,7 +2300,6 @@ PROF__FN bool prof_cuda__lay(char *memory, size_t size) {
     g->buffer_size = prof_cuda__buffer_bytes(&g->desc);
     g->buffer_count = (uint32_t)prof_cuda__buffer_count(&g->desc);
     g->pool = (uint8_t *)prof_cuda__carve(&p, g->buffer_count * g->buffer_size);
-    g->last = (uint8_t *)prof_cuda__carve(&p, PROF_CUDA__LAST * PROF_CUDA__LAST_SIZE);
     g->names = (prof_cuda__name *)(void *)prof_cuda__carve(&p, PROF_CUDA__NAMES *
                                                            sizeof(prof_cuda__name));
     memset(g->names, 0, PROF_CUDA__NAMES * sizeof(prof_cuda__name));
@@ -2282,11 +2308,14 @@ PROF__FN bool prof_cuda__lay(char *memory, size_t size) {
     g->text_used = 1;
     g->ranges = (prof_cuda__range *)(void *)prof_cuda__carve(
         &p, g->desc.max_ranges * sizeof(prof_cuda__range));
+    end -= PROF_CUDA__LAST * PROF_CUDA__LAST_SIZE;
     store = (size_t)(end - p);
     g->index_places = (uint32_t)PROF__MIN(store / 512, (size_t)1 << 20) | 1;
     g->index = (uint32_t *)(void *)prof_cuda__carve(&p, g->index_places * sizeof(uint32_t));
     g->base = g->low = p;
     g->end = g->high = p + ((size_t)(end - p) & ~(size_t)63);
+    g->last = (uint8_t *)g->end;
+    g->last_count = PROF_CUDA__LAST;
     for (uint32_t i = 0; i < g->buffer_count; i++)
         g->free_list[i] = (uint16_t)(g->buffer_count - 1 - i);
     g->free_count = g->buffer_count;
