@@ -1126,17 +1126,27 @@ PROF__INLINE void prof__end_top_inline(void) {
     if (prof__on) prof__end_top();
 }
 
-/* The parts of the recorder that few descriptions ask for. Where the compiler sees the description
-   the linker leaves the others out. */
+/* What modes and a clock of the caller's add to the recorder. Where the compiler sees the
+   description the linker leaves out what it does not ask for. */
+typedef struct prof__parts prof__parts;
+PROF_API const prof__parts *prof__parts_ring(void) PROF__QUIET;
+PROF_API const prof__parts *prof__parts_raw(void) PROF__QUIET;
+PROF_API const prof__parts *prof__parts_chrome(void) PROF__QUIET;
+PROF_API const prof__parts *prof__parts_aggregate(void) PROF__QUIET;
 PROF_API uint64_t prof__platform_ticks(void) PROF__QUIET;
-PROF_API void *prof__chunk_again(void *state) PROF__QUIET;
-PROF_API prof_result prof__start(const prof_desc *desc, uint64_t (*ticks)(void),
-                                 void *(*again)(void *state)) PROF__QUIET;
+PROF_API prof_result prof__start(const prof_desc *desc, const prof__parts *parts,
+                                 uint64_t (*ticks)(void)) PROF__QUIET;
+
+PROF__INLINE const prof__parts *prof__parts_of(const prof_desc *d) {
+    if (!d || d->mode == PROF_MODE_TRACE) return NULL;
+    if (d->mode == PROF_MODE_RING) return prof__parts_ring();
+    if (d->mode == PROF_MODE_AGGREGATE) return prof__parts_aggregate();
+    return d->stream_format == PROF_STREAM_CHROME ? prof__parts_chrome() : prof__parts_raw();
+}
 
 PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
-    bool again = d && (d->mode == PROF_MODE_RING || d->mode == PROF_MODE_STREAM);
-    return prof__start(d, d && d->platform.now ? prof__platform_ticks : NULL,
-                       again ? prof__chunk_again : NULL);
+    bool caller = d && d->platform.now;
+    return prof__start(d, prof__parts_of(d), caller ? prof__platform_ticks : NULL);
 }
 #define prof_start(desc) prof__start_inline(desc)
 #else
@@ -1506,6 +1516,8 @@ static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0
 #define PROF__BUMP(n, by) PROF__STORE(n, (n) + (by))   /* a count that one thread writes */
 
 #if PROF__BARE
+#define PROF__LOAD(p) (p)
+#define PROF__STORE(p, v) ((p) = (v))
 #define prof__process_id() 1u
 #if defined(PROF__OWN_STRING_H)
 #  ifdef PROF_STRING
@@ -2022,10 +2034,40 @@ PROF__FN bool prof__real_below(prof__real a, prof__real b) {
     return a.e != b.e ? a.e < b.e : a.m < b.m;   /* both m have 53 bits */
 }
 
+/* Divides *n and returns the rest. */
+PROF__EAGER uint32_t prof__divide(uint64_t *n, uint32_t by) {
+#if PROF__BARE                           /* the compiler's library takes ten times the flash */
+    uint64_t rest = 0, left = *n;
+    for (int i = 0; i < 64; i++, left <<= 1) {
+        rest = rest << 1 | left >> 63;
+        *n <<= 1;
+        if (rest < by) continue;
+        rest -= by;
+        *n |= 1;
+    }
+    return (uint32_t)rest;
+#else
+    uint64_t all = *n;
+    *n = all / by;
+    return (uint32_t)(all % by);
+#endif
+}
+
 PROF__FN char *prof__text_u64(char *p, uint64_t n) {
     char digits[20];
     int i = 20;
+#if PROF__BARE                           /* nine digits are 32 bits */
+    for (int least = 20; n >> 32; least -= 9) {
+        uint32_t low = prof__divide(&n, 1000000000u);
+        for (; i > least - 9; low /= 10u) digits[--i] = (char)('0' + low % 10u);
+    }
+    for (uint32_t low = (uint32_t)n;;) {
+        digits[--i] = (char)('0' + low % 10u);
+        if (!(low /= 10u)) break;
+    }
+#else
     do digits[--i] = (char)('0' + n % 10u); while (n /= 10u);
+#endif
     memcpy(p, digits + i, (size_t)(20 - i));
     return p + 20 - i;
 }
@@ -2037,8 +2079,8 @@ PROF__FN char *prof__text_i64(char *p, int64_t n) {
 
 /* ns as microseconds with three decimals. */
 PROF__EAGER char *prof__text_us(char *p, uint64_t ns) {
-    uint32_t part = (uint32_t)(ns % 1000u);
-    p = prof__text_u64(p, ns / 1000u);
+    uint32_t part = prof__divide(&ns, 1000);
+    p = prof__text_u64(p, ns);
     p[0] = '.';
     p[1] = (char)('0' + part / 100u);
     p[2] = (char)('0' + part / 10u % 10u);
@@ -2048,29 +2090,29 @@ PROF__EAGER char *prof__text_us(char *p, uint64_t ns) {
 
 /* printf's %.2f or %.3f, ties to even on the exact value. Past 2^64 it stops at 2^64 - 1. */
 PROF__FN char *prof__text_real(char *p, prof__real x, int decimals) {
-    uint64_t scale = decimals == 2 ? 100 : 1000, n = x.m * scale;   /* 53 + 10 bits */
+    uint32_t scale = decimals == 2 ? 100 : 1000, part = 0;
+    uint64_t n = x.m * scale;            /* 53 + 10 bits */
     if (x.negative) *p++ = '-';
     if (x.e >= 0) {
         n = x.e > 11 ? UINT64_MAX : x.m << x.e;
         p = prof__text_u64(p, n);
-        n = 0;
     } else {
         int shift = -x.e;
         uint64_t rest = shift > 63 ? n : n & (((uint64_t)1 << shift) - 1);
         uint64_t half = shift > 63 ? UINT64_MAX : (uint64_t)1 << (shift - 1);
         n = shift > 63 ? 0 : n >> shift;
         if (rest > half || (rest == half && (n & 1))) n++;
-        p = prof__text_u64(p, n / scale);
-        n %= scale;
+        part = prof__divide(&n, scale);
+        p = prof__text_u64(p, n);
     }
     *p++ = '.';
-    for (scale /= 10; scale; scale /= 10) *p++ = (char)('0' + n / scale % 10);
+    for (scale /= 10; scale; scale /= 10) *p++ = (char)('0' + part / scale % 10);
     return p;
 }
 
 /* us with its unit: unit 0 chooses by us, as _format_time. divided: us / 10^3k. */
 PROF__FN char *prof__text_time(char *p, prof__real us, prof_time_unit unit) {
-    static const char *const names[] = { "", "s", "ms", "us" };
+    static const char names[][3] = { "", "s", "ms", "us" };
     const char *name = names[unit];
     if (unit == PROF_TIME_S) us = prof__real_div(us, prof__real_from(1000000));
     if (unit == PROF_TIME_MS) us = prof__real_div(us, prof__real_from(1000));
@@ -2134,7 +2176,7 @@ PROF_API PROF__QUIET size_t prof_format_memory(char *buf, size_t size, int64_t b
 }
 
 /* Output: a buffer before a sink; the first failure is kept and ends all writing. */
-#define PROF__OUT_SIZE (PROF__BARE ? 192 : 8192)
+#define PROF__OUT_SIZE (PROF__BARE ? 256 : 8192)
 typedef struct prof__out {
     prof_sink sink;
     bool failed;
@@ -2396,6 +2438,13 @@ PROF__FN size_t prof__utf8_step(const char *s) {
     return n ? n : 1;
 }
 
+/* The n-th of the texts, each with its NUL. A list of pointers would have all such lists' text
+   linked to a freestanding program. */
+PROF__FN const char *prof__nth(const char *texts, size_t n) {
+    while (n--) texts += strlen(texts) + 1;
+    return texts;
+}
+
 /* Text from outside; NULL is none. */
 PROF__FN const char *prof__text(const char *s) { return s ? s : ""; }
 
@@ -2504,7 +2553,8 @@ PROF__FN bool prof__site_known(uint32_t number) {
 }
 
 PROF__FN const prof_site *prof__site(uint32_t number) {
-    static const prof_site lost = { "(lost)", "", "", 0 };
+    static const char name[] = "(lost)";
+    static const prof_site lost = { name, name + 6, name + 6, 0 };
     return number ? prof__sites[number - PROF__FIRST_SITE] : &lost;
 }
 
@@ -2730,10 +2780,19 @@ typedef struct prof__counts {
 
 /* PROF_MODE_AGGREGATE: the sums of a thread's zones of one site, in ticks. Bucket n counts those
    under 2^n, and not under 2^(n-1). */
-#define PROF__BUCKETS 59
+#if PROF__BARE                           /* n counts those under 4^n; the last one all others */
+#  define PROF__BUCKETS 16
+#  define PROF__BUCKET_BITS 2
+typedef uint32_t prof__bucket;
+#else
+#  define PROF__BUCKETS 59
+#  define PROF__BUCKET_BITS 1
+typedef uint64_t prof__bucket;
+#endif
 typedef struct prof__tally {
     uint32_t site;                       /* shifted by 8; 0: free */
-    uint64_t total, inner, least, most, histogram[PROF__BUCKETS];   /* inner: of its children */
+    uint64_t total, inner, least, most;  /* inner: of its children */
+    prof__bucket histogram[PROF__BUCKETS];
 } prof__tally;
 
 /* A hash table: a site's row is at its place or the next free one; one is always free. */
@@ -2843,6 +2902,15 @@ static struct prof__session {
 #endif
 
 #if PROF__BARE
+struct prof__parts {                     /* all may be NULL */
+    void (*open)(void);                  /* before the session begins */
+    void *(*again)(void *state);         /* a chunk that may be used again; NULL: there is none */
+    void (*drain)(void *state);          /* AGGREGATE: empties the chunk */
+    bool (*write)(void *state, void *chunk);   /* STREAM: what is new of it; false: it failed */
+    void (*close)(void);                 /* when the session has ended */
+    size_t (*average)(prof_average *rows, size_t max);
+};
+
 /* Bytes that a state takes, and a chunk's records, with what both entail; all: the least arena. */
 typedef struct prof__plan { size_t state, state_more, chunk, chunk_more, all; } prof__plan;
 #endif
@@ -2870,13 +2938,12 @@ struct prof_trace {
 #if PROF__BARE
     uint64_t time, read;                 /* when the clock was last read, and what it said */
     uint64_t (*ticks)(void);             /* since then, of the caller's clock; NULL: the chip's */
-    void *(*again)(void *state);         /* a chunk that may be used again; NULL: there is none */
+    const prof__parts *parts;
     prof__plan plan;
     bool slow;                           /* the hot path cannot work */
     bool ticked;                         /* it is read at least once each half wrap */
     prof__segment *free_chunks;
     prof_sink sink;
-    void (*stream_close)(void);          /* once something was streamed */
 #else
     prof__knot knots[PROF__KNOTS];
     uint32_t knot_count;
@@ -4203,6 +4270,11 @@ PROF__FN size_t prof__state_size(uint32_t depth) {
     return prof__align(sizeof(prof__state) + depth * sizeof(prof__frame));
 }
 
+/* PROF_MODE_AGGREGATE: by depth, ticks of what ended within the zone around. */
+PROF__FN uint64_t *prof__state_inner(prof__state *t) {
+    return (uint64_t *)(void *)((char *)t + prof__state_size(prof__trace.max_depth));
+}
+
 static prof__frame prof__no_frames[2];
 static prof__hot prof__nowhere = { &prof__no_frames[1], NULL, NULL };
 static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS + 1];   /* the last is nobody's */
@@ -4285,16 +4357,25 @@ PROF__FN size_t prof__reserve(size_t open) { return 2 * open + 4; }
 PROF__FN size_t prof__open_zones(const prof__state *t) { return (size_t)(t->hot.top - t->frames); }
 PROF__FN size_t prof__slots_left(const prof__state *t) { return (size_t)(t->end - t->hot.cursor); }
 
-/* A chunk that was streamed, or in a ring this context's oldest; NULL: none. */
-PROF_API PROF__QUIET void *prof__chunk_again(void *state) {
-    struct prof_trace *s = &prof__trace;
+PROF__FN void *prof__chunk_oldest(void *state) {
     prof__state *t = (prof__state *)state;
-    prof__segment *g = s->free_chunks;
-    if (g) s->free_chunks = g->next;
-    if (g || s->mode != PROF_MODE_RING || t->row.first == t->segment) return g;
-    g = t->row.first;
+    prof__segment *g = t->row.first;
+    if (g == t->segment) return NULL;
     t->row.first = g->next;
-    s->overwritten += (size_t)(g->end - g->begin);
+    prof__trace.overwritten += (size_t)(g->end - g->begin);
+    return g;
+}
+
+PROF_API PROF__QUIET const prof__parts *prof__parts_ring(void) {
+    static const prof__parts parts = { NULL, prof__chunk_oldest, NULL, NULL, NULL, NULL };
+    return &parts;
+}
+
+/* A chunk that was streamed. */
+PROF__FN void *prof__chunk_free(void *state) {
+    prof__segment *g = prof__trace.free_chunks;
+    (void)state;
+    if (g) prof__trace.free_chunks = g->next;
     return g;
 }
 
@@ -4302,22 +4383,12 @@ PROF_API PROF__QUIET void *prof__chunk_again(void *state) {
 PROF__FN prof__segment *prof__chunk_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__segment *g = (prof__segment *)prof__take(sizeof *g + s->plan.chunk, s->plan.chunk_more);
-    if (!g && s->again) g = (prof__segment *)s->again(t);
+    if (!g && s->parts->again) g = (prof__segment *)s->parts->again(t);
     if (!g) return NULL;
     memset(g, 0, sizeof *g);
     g->flushed = g->begin = (prof__record *)(void *)(g + 1);
     g->limit = (prof__record *)(void *)((char *)(g + 1) + s->plan.chunk);
     return g;
-}
-
-/* Gives back the oldest chunk of a row, which the stream has written. */
-PROF__FN void prof__chunk_free(prof__row *row) {
-    uintptr_t lock = prof__lock();
-    prof__segment *g = row->first;
-    row->first = g->next;
-    g->next = prof__trace.free_chunks;
-    prof__trace.free_chunks = g;
-    prof__unlock(lock);
 }
 
 /* Goes on writing in the spare chunk. */
@@ -4338,6 +4409,8 @@ PROF__FN void prof__chunk_open(prof__state *t) {
 
 /* Room for n slots, beside those kept for open zones. */
 PROF__FN bool prof__room(prof__state *t, size_t n) {
+    const struct prof_trace *s = &prof__trace;
+    if (s->parts->drain && t->segment && t->hot.cursor + n > t->hot.limit) s->parts->drain(t);
     if (prof__slots_left(t) >= n + prof__reserve(prof__open_zones(t))) return true;
     if (!t->spare) t->spare = prof__chunk_take(t);
     if (!t->spare) return false;
@@ -4617,13 +4690,13 @@ PROF_API PROF__QUIET void prof_thread_end(void) {}
 
 /* Exceptions without a name get the one they have in ARM's manuals. */
 PROF__FN void prof__context_name(prof__row *row) {
-    static const char *const names[] = { "", "", "NMI", "HardFault", "MemManage", "BusFault",
-                                         "UsageFault", "SecureFault", "", "", "", "SVCall",
-                                         "DebugMonitor", "", "PendSV", "SysTick" };
+    static const char names[] = "\0\0NMI\0HardFault\0MemManage\0BusFault\0UsageFault\0SecureFault\0"
+                                "\0\0\0SVCall\0DebugMonitor\0\0PendSV\0SysTick";
     uint32_t n = (uint32_t)row->info.id;
+    const char *name = n < 16 ? prof__nth(names, n) : "IRQ ";
     if (!PROF__BY_IPSR || row->name[0]) return;
-    if (n < 16) memcpy(row->name, names[n], strlen(names[n]) + 1);
-    else *prof__text_u64((char *)memcpy(row->name, "IRQ ", 4) + 4, n - 16) = 0;
+    memcpy(row->name, name, strlen(name) + 1);
+    if (n >= 16) *prof__text_u64(row->name + 4, n - 16) = 0;
 }
 
 PROF_API PROF__QUIET void prof_tick(void) {
@@ -5758,7 +5831,13 @@ PROF__FN const char *prof__native_check(prof_native how) {
 
 PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate) {
     if (rate == 1000000000u) return (int64_t)ticks;
+#if PROF__BARE                           /* prof_start takes no rate of more bits */
+    uint64_t part = (uint64_t)prof__divide(&ticks, (uint32_t)rate) * 1000000000u;
+    (void)prof__divide(&part, (uint32_t)rate);
+    return (int64_t)(ticks * 1000000000u + part);
+#else
     return (int64_t)(ticks / rate * 1000000000u + ticks % rate * 1000000000u / rate);
+#endif
 }
 
 /* Of a clock that is not the CPU's. */
@@ -6521,6 +6600,39 @@ PROF__FN prof__open prof__row_open(const prof__row *row, uint32_t i) {
     o.site = f->site_depth & ~(uint32_t)0xff;
     o.depth = i;
     return o;
+}
+
+PROF__FN size_t prof__dropped(const struct prof_trace *s) {
+    return s->counts.full + s->counts.deep + s->counts.sites + s->dropped_threads;
+}
+
+/* All counts but that of the zones, which the records tell. */
+PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
+    const prof__counts *c = &s->counts;
+    prof_stats stats, *out = &stats;
+    memset(out, 0, sizeof *out);
+    out->dropped_full = c->full;
+    out->dropped_deep = c->deep;
+    out->dropped_sites = c->sites;
+    out->dropped_threads = s->dropped_threads;
+    out->dropped = prof__dropped(s);
+    out->unbalanced = c->unbalanced;
+    out->healed = c->healed;
+    out->cut = c->cut;
+    out->unfinished = c->unfinished;
+    out->not_kept = c->not_kept;
+    for (const prof__row *row = s->rows; row; row = row->next)
+        out->unfinished += prof__row_open_count(row);
+    out->clock_steps = c->steps + s->steps;
+    out->overwritten = s->overwritten;
+    out->stream_failures = s->stream_failures;
+    out->threads = s->row_count;
+    out->clock = s->clock;
+    out->ticks_per_second = s->platform.ticks_per_second ? s->platform.ticks_per_second
+                          : s->clock ? 1000000000u : 0;
+    out->bytes_total = (size_t)(prof__arena.end - prof__arena.base);
+    out->bytes_used = out->bytes_total - prof__arena.room;
+    return stats;
 }
 #else
 #  define prof__row_cursor(row) ((row)->cursor)
@@ -8665,7 +8777,11 @@ PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace,
                                               size_t max) {
     prof__groups g;
     if (!prof__valid(trace)) return 0;
+#if PROF__BARE
+    if (trace->parts->average) return trace->parts->average(rows, rows ? max : 0);
+#else
     if (trace->average) return trace->average(rows, rows ? max : 0);
+#endif
     prof__groups_make(&g, trace, desc);
     for (uint32_t i = 0; rows && i < g.count && i < max; i++) rows[i] = prof__group_average(&g, i);
     return g.count;
@@ -8954,6 +9070,8 @@ typedef struct prof__table {
     prof_view view;
     const prof__groups *groups;
     prof_average *rows;
+    prof_average (*row_at)(const struct prof__table *t, uint32_t i);
+    void (*notes)(struct prof__table *t);   /* below it all; NULL: none */
     uint32_t count, row;                 /* row: being written */
     size_t width[PROF__COLUMNS];         /* 0: no such column */
     int64_t self_cpu_ns, self_device_ns; /* sums */
@@ -8964,15 +9082,17 @@ typedef struct prof__table {
 
 #define PROF__COLUMN 12
 
-PROF__FN prof_average prof__table_row(const prof__table *t, uint32_t i) {
-    prof_average r;
-    prof_event_totals n;
-    const prof_event *e;
-    if (t->rows) return t->rows[i];
-    if (t->groups) return prof__group_average(t->groups, i);
-    e = t->trace->events + i;
-    r = prof__average_of(e, i);
-    n = prof_event_total(t->trace, e);
+/* Pointers lead to a row, so that a program has only what it uses. */
+PROF__FN prof_average prof__row_of_caller(const prof__table *t, uint32_t i) { return t->rows[i]; }
+
+PROF__FN prof_average prof__row_of_group(const prof__table *t, uint32_t i) {
+    return prof__group_average(t->groups, i);
+}
+
+PROF__FN prof_average prof__row_of_event(const prof__table *t, uint32_t i) {
+    const prof_event *e = t->trace->events + i;
+    prof_average r = prof__average_of(e, i);
+    prof_event_totals n = prof_event_total(t->trace, e);
     r.count = 1;
     r.cpu_time_total_ns = r.min_ns = r.max_ns = n.cpu_time_total_ns;
     r.self_cpu_time_total_ns = n.self_cpu_time_total_ns;
@@ -9009,6 +9129,17 @@ PROF__FN prof__real prof__mean_us(int64_t ns, uint64_t count) {
     return prof__real_div(prof__us(ns), prof__real_from((int64_t)count));
 }
 
+/* In whole ns, towards 0. */
+PROF__FN int64_t prof__mean_ns(int64_t ns, uint64_t count) {
+#if PROF__BARE
+    uint64_t whole = ns < 0 ? 0 : (uint64_t)ns;
+    if (count) (void)prof__divide(&whole, (uint32_t)count);
+    return (int64_t)whole;
+#else
+    return count ? ns / (int64_t)count : 0;
+#endif
+}
+
 /* Is a's metric below b's? Means are compared as PyTorch's quotients are. */
 PROF__FN bool prof__average_below(const prof_average *a, const prof_average *b,
                                   prof_metric metric) {
@@ -9030,7 +9161,7 @@ PROF__FN bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
     if (t->desc->sort_by == PROF_METRIC_CPU_TIME_TOTAL && prof__table_raw(t, a))
         return prof__table_raw(t, a)->cpu_us < prof__table_raw(t, b)->cpu_us;
 #endif
-    prof_average x = prof__table_row(t, a), y = prof__table_row(t, b);
+    prof_average x = t->row_at(t, a), y = t->row_at(t, b);
     return prof__average_below(&x, &y, t->desc->sort_by);
 }
 
@@ -9183,7 +9314,7 @@ PROF__FN void prof__table_time(prof__table *t, int column, int64_t ns) {
 
 PROF__FN void prof__table_mean(prof__table *t, int column, int64_t ns, uint64_t count) {
     char text[48];
-    int64_t whole = count ? ns / (int64_t)count : 0;
+    int64_t whole = prof__mean_ns(ns, count);
     prof__real us = prof__mean_us(ns, count);
 #if !PROF__BARE
     if (column == PROF__COL_CPU_MEAN && prof__table_raw(t, t->row))
@@ -9333,19 +9464,21 @@ PROF__FN void prof__table_head_cell(prof__table *t, int column, const char *befo
 }
 
 PROF__FN void prof__table_heads(prof__table *t) {
-    static const char *const flops[] = { "Total FLOPs", "Total KFLOPs", "Total MFLOPs",
-                                         "Total GFLOPs", "Total TFLOPs", "Total PFLOPs" };
-    static const struct { const char *before, *after; } heads[PROF__COLUMNS] = {
-        { "Name", NULL }, { "Overload Name", NULL }, { "Self CPU %", NULL }, { "Self CPU", NULL },
-        { "CPU total %", NULL }, { "CPU total", NULL }, { "CPU time avg", NULL }, { "p50", NULL },
-        { "p90", NULL }, { "p99", NULL }, { "max", NULL }, { "Self ", "" },
-        { "Self ", " %" }, { "", " total" }, { "", " time avg" }, { "CPU Mem", NULL },
-        { "Self CPU Mem", NULL }, { "", " Mem" }, { "Self ", " Mem" }, { "# of Calls", NULL },
-        { "Node ID", NULL }, { "Input Shapes", NULL }, { "", NULL }, { "Source Location", NULL } };
+    static const char flops[][13] = { "Total FLOPs", "Total KFLOPs", "Total MFLOPs",
+                                      "Total GFLOPs", "Total TFLOPs", "Total PFLOPs" };
+    static const struct { char before[16], after[10]; bool device; } heads[PROF__COLUMNS] = {
+        { "Name", "", false }, { "Overload Name", "", false }, { "Self CPU %", "", false },
+        { "Self CPU", "", false }, { "CPU total %", "", false }, { "CPU total", "", false },
+        { "CPU time avg", "", false }, { "p50", "", false }, { "p90", "", false },
+        { "p99", "", false }, { "max", "", false }, { "Self ", "", true }, { "Self ", " %", true },
+        { "", " total", true }, { "", " time avg", true }, { "CPU Mem", "", false },
+        { "Self CPU Mem", "", false }, { "", " Mem", true }, { "Self ", " Mem", true },
+        { "# of Calls", "", false }, { "Node ID", "", false }, { "Input Shapes", "", false },
+        { "", "", false }, { "Source Location", "", false } };
     for (int i = 0; i < PROF__COLUMNS; i++) {
-        const char *after = heads[i].after;
-        const char *before = i == PROF__COL_FLOPS ? flops[t->flops_power] : heads[i].before;
-        if (t->width[i]) prof__table_head_cell(t, i, before, after != NULL, after ? after : "");
+        bool power = !PROF__BARE && i == PROF__COL_FLOPS;
+        const char *before = power ? flops[t->flops_power] : heads[i].before;
+        if (t->width[i]) prof__table_head_cell(t, i, before, heads[i].device, heads[i].after);
     }
     prof__out_text(&t->out, "\n");
 }
@@ -9370,7 +9503,7 @@ PROF__FN void prof__table_head(prof__table *t) {
 }
 
 /* The counts of prof_stats that matter when they are not zero, each with what to do about it. */
-typedef struct prof__note { const char *key, *text; size_t at; } prof__note;
+typedef struct prof__note { char key[20], text[80]; size_t at; } prof__note;
 #define PROF__NOTE(count, text) { #count, text, offsetof(prof_stats, count) }
 static const prof__note prof__notes[] = {
     PROF__NOTE(dropped_full, "Dropped, the arena was full (give prof_desc.memory more)"),
@@ -9451,16 +9584,9 @@ PROF__FN void prof__table_devices(prof__table *t) {
 }
 #endif
 
-PROF__FN void prof__table_foot(prof__table *t) {
-    prof_stats stats;
-    if (t->count) {
-        prof__table_rule(t);
-        prof__table_sum(t, "CPU", t->self_cpu_ns);
-        if (t->width[PROF__COL_SELF_DEVICE])
-            prof__table_sum(t, t->view.device_name, t->self_device_ns);
-    }
-    if (!t->trace || t->desc->hide_notes) return;
-    stats = prof_trace_stats(t->trace);
+/* What was dropped or mended. */
+PROF__FN void prof__table_notes(prof__table *t) {
+    prof_stats stats = prof_trace_stats(t->trace);
     for (size_t i = 0; i < PROF__NOTES; i++) {
         if (!prof__note_count(&stats, i)) continue;
         prof__out_text(&t->out, prof__notes[i].text);
@@ -9469,6 +9595,16 @@ PROF__FN void prof__table_foot(prof__table *t) {
         prof__out_text(&t->out, "\n");
     }
     prof__table_devices(t);
+}
+
+PROF__FN void prof__table_foot(prof__table *t) {
+    if (t->count) {
+        prof__table_rule(t);
+        prof__table_sum(t, "CPU", t->self_cpu_ns);
+        if (t->width[PROF__COL_SELF_DEVICE])
+            prof__table_sum(t, t->view.device_name, t->self_device_ns);
+    }
+    if (t->notes && !t->desc->hide_notes) t->notes(t);
 }
 
 /* ---- widths and sums: over all rows, also those that row_limit hides ---- */
@@ -9517,7 +9653,7 @@ PROF__FN void prof__table_widths_wide(prof__table *t) {
 PROF__FN void prof__table_measure(prof__table *t) {
     size_t most = prof__table_limit(t->desc->max_name_column_width, 55);
     for (uint32_t i = 0; i < t->count; i++) {
-        prof_average r = prof__table_row(t, i);
+        prof_average r = t->row_at(t, i);
         prof__table_widen(t, PROF__COL_NAME, prof__text_width(r.key) + 4);
         for (int j = PROF__COL_P50; j <= PROF__COL_MAX; j++)
             if (r.p99_ns) t->width[j] = PROF__COLUMN;
@@ -9641,7 +9777,7 @@ PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
     int fields = PROF__BARE ? 0 : prof__row_field_count(t);
     bool first = true;
     for (uint32_t i = 0; i < t->count && left; i++) {
-        prof_average r = prof__table_row(t, t->row = order ? order[i] : i);
+        prof_average r = t->row_at(t, t->row = order ? order[i] : i);
         if (t->desc->top_level_events_only && r.parent != PROF_NONE) continue;
         if (left != UINT32_MAX) left--;
         if (PROF__BARE) prof__table_line(t, &r);
@@ -9678,6 +9814,21 @@ PROF__FN prof_result prof__table_check(const prof_table_desc *desc, prof_sink ou
                                                                  : PROF_OK;
 }
 
+/* PROF_MODE_AGGREGATE: its rows; false: another mode. */
+PROF__FN bool prof__averages_kept(const prof_trace *trace, prof_average **rows, uint32_t *count) {
+#if PROF__BARE
+    size_t most = (size_t)(prof__arena.high - prof__arena.low) / sizeof **rows;
+    if (!trace->parts->average) return false;
+    *rows = (prof_average *)(void *)prof__arena.low;   /* nothing more is taken */
+#else
+    size_t most = trace->merged.places;
+    if (!trace->average) return false;
+    *rows = trace->averages;
+#endif
+    *count = (uint32_t)PROF__MIN(most, prof_key_averages(trace, NULL, *rows, most));
+    return true;
+}
+
 PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
                                                   const prof_table_desc *desc, prof_sink out) {
     static const prof_averages_desc plain = { false, false, 0 };
@@ -9693,11 +9844,12 @@ PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
     prof__table_open(&t, desc ? desc : &usual, out);
     prof__analyse(trace);
     t.trace = trace;
+    t.notes = prof__table_notes;
+    t.row_at = prof__row_of_event;
     t.view = trace->view;
     t.count = trace->event_count;
-    if (trace->average) {
-        t.rows = trace->averages;
-        t.count = (uint32_t)trace->average(t.rows, trace->merged.places);
+    if (prof__averages_kept(trace, &t.rows, &t.count)) {
+        t.row_at = prof__row_of_caller;
         prof__rows_sort(t.rows, t.count, t.desc->sort_by ? t.desc->sort_by : PROF_METRIC_FLOPS);
         prof__table_write(&t, NULL);
         return prof__out_close(&t.out);
@@ -9705,6 +9857,7 @@ PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
     if (t.desc->averages) {
         prof__groups_make(&g, trace, t.desc->averages);
         t.groups = &g;
+        t.row_at = prof__row_of_group;
         t.count = g.count;
     }
     prof__table_write(&t, prof__table_sort(&t, t.groups ? prof__groups_end(&g) : trace->scratch));
@@ -9724,6 +9877,7 @@ PROF_API PROF__QUIET prof_result prof_write_rows(prof_average *rows, size_t coun
     prof__table_open(&t, desc ? desc : &usual, out);
     if (view) t.view = *view;
     t.rows = rows;
+    t.row_at = prof__row_of_caller;
     t.count = (uint32_t)count;
     for (size_t i = 0; i < count; i++)
         if (!rows[i].key) rows[i].key = "(null)";
@@ -11161,9 +11315,11 @@ PROF__FN void prof__frames_put(prof__out *o, const prof_event *e, uint32_t count
 PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, const prof__node *n,
                                int64_t unit) {
     const prof_event *events = f->s->events;
-    int64_t value = prof__node_value(n) / unit;
+    uint64_t value = (uint64_t)prof__node_value(n);
     uint32_t depth = 0;
-    if (value <= 0) return;
+    if (value >> 63) return;
+    (void)prof__divide(&value, (uint32_t)unit);
+    if (!value) return;
     for (uint32_t at = n->first; at != PROF_NONE; at = events[at].parent) f->path[depth++] = at;
     while (depth--) {
         prof__frames_put(o, events + f->path[depth],
@@ -11171,7 +11327,7 @@ PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, const prof__
         prof__stack_entry(o, events[f->path[depth]].name);
         prof__out_text(o, depth ? ";" : " ");
     }
-    prof__out_i64(o, value);
+    prof__out_u64(o, value);
     prof__out_text(o, "\n");
 }
 
@@ -12080,6 +12236,13 @@ typedef struct prof__raw {
     uint32_t words[PROF__RAW_WORDS];
 } prof__raw;
 
+/* n modulo 2^32 - 1, without a division. */
+PROF__FN uint32_t prof__raw_modulo(uint64_t n) {
+    n = (n >> 32) + (n & UINT32_MAX);
+    n = (n >> 32) + (n & UINT32_MAX);
+    return n == UINT32_MAX ? 0 : (uint32_t)n;
+}
+
 /* Seals a block of n words. Fewer than 65536 words cannot overflow 64 bits. */
 PROF__FN void prof__raw_seal(uint32_t *words, size_t n) {
     uint64_t a = 0, b = 0;
@@ -12088,8 +12251,8 @@ PROF__FN void prof__raw_seal(uint32_t *words, size_t n) {
         a += words[i];
         b += a;
     }
-    words[4] = (uint32_t)(a % UINT32_MAX);
-    words[5] = (uint32_t)(b % UINT32_MAX);
+    words[4] = prof__raw_modulo(a);
+    words[5] = prof__raw_modulo(b);
 }
 
 PROF__FN void prof__raw_begin(prof__raw *w, uint32_t type) {
@@ -12188,6 +12351,88 @@ PROF__FN void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
     prof__raw_end(w);
 }
 
+/* What one record says. kind: PROF__ZONE64, also for short ones; PROF__UNFINISHED, PROF__INSTANT,
+   PROF__COUNTER, PROF__STEP; PROF__CLOCK: nothing. */
+typedef struct prof__item {
+    uint32_t kind, site, depth;
+    uint64_t start, end, value;
+} prof__item;
+
+/* The stream as a Chrome array: every event stands behind a comma, so that it may end anywhere. */
+static struct prof__chrome_stream {
+    prof__out out;
+    prof__place place;
+    prof__scale scale;
+    bool told;                           /* the head is written */
+} prof__chrome_out;
+
+PROF__FN uint64_t prof__chrome_row_tid(const struct prof_trace *s, const prof__row *row) {
+    return s->clock == PROF_CLOCK_PLATFORM ? row->number : row->info.id & INT32_MAX;
+}
+
+/* The head of the array: in what process, and since when. */
+PROF__FN void prof__chrome_begin(const struct prof_trace *s) {
+    prof__out *o = &prof__chrome_out.out;
+    if (prof__chrome_out.told) return;
+    prof__chrome_out.told = true;
+    prof__out_text(o, "[\n");
+    prof__chrome_process(o, s);
+    prof__out_text(o, ",\n");
+    prof__chrome_meta(o, "prof", prof__chrome_pid(s), 0, "version");
+    prof__out_text(o, "\"" PROF_VERSION "\",\"baseTimeNanoseconds\":");
+    prof__out_u64(o, s->start_wall_ns);
+    prof__out_text(o, "}}");
+}
+
+/* What comes before a row's events; the names of threads come again when the stream ends. */
+PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
+    struct prof__chrome_stream *c = &prof__chrome_out;
+    uint64_t tid = prof__chrome_row_tid(&prof__trace, row);
+    prof__chrome_begin(&prof__trace);
+    if (PROF__LOAD(row->announced) == 0 || again)
+        prof__chrome_thread(&c->out, prof__chrome_pid(&prof__trace), tid,
+                            row->name[0] ? row->name : NULL, row->number);
+    PROF__STORE(row->announced, 1u);
+    prof__chrome_place(&c->place, &prof__trace, row->number, tid);
+}
+
+PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item *i) {
+    int64_t start = prof__to_ns(&c->scale, i->start), end = prof__to_ns(&c->scale, i->end), value;
+    char step[40] = "ProfilerStep#";
+    if (!PROF__BARE && i->kind == PROF__STEP) {
+        *prof__text_u64(step + 13, i->value) = 0;
+        prof__chrome_zone(&c->out, &c->place, step, start, end, 0);
+    } else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER) {
+        value = (int64_t)i->value;
+        prof__chrome_put_moment(&c->out, &c->place, prof__site(i->site)->name, start,
+                                i->kind == PROF__COUNTER ? &value : NULL);
+    } else {
+        prof__chrome_zone(&c->out, &c->place, prof__site(i->site)->name, start, end,
+                          i->kind == PROF__UNFINISHED ? PROF_EVENT_UNFINISHED : 0);
+    }
+}
+
+/* Zones still open, and names that came late. Returns how many zones. */
+PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct prof_trace *s) {
+    prof__item item;
+    uint32_t n = 0;
+    item.kind = PROF__UNFINISHED;
+    prof__chrome_begin(s);
+    for (prof__row *row = s->rows; row; row = row->next) {
+        prof__chrome_tell(row, true);
+        for (uint32_t i = 0; i < prof__row_open_count(row); i++, n++) {
+            prof__open o = prof__row_open(row, i);
+            item.start = o.start;
+            item.end = PROF__MAX(prof__row_stop(row), item.start);
+            item.site = o.site >> 8;
+            prof__chrome_item(c, &item);
+        }
+    }
+    prof__out_text(&c->out, ",\n");
+    prof__chrome_meta(&c->out, "prof counts", prof__chrome_pid(s), 0, "recorded");
+    return n;
+}
+
 #if !PROF__BARE
 /* Ticks per second as the pairs of readings say. */
 PROF__FN uint64_t prof__raw_rate(const struct prof_trace *s, prof__knot now) {
@@ -12283,13 +12528,6 @@ PROF__FN void prof__raw_now(prof__raw *w, bool dump) {
     w->now_ns = dump && s->clock == PROF_CLOCK_CPU ? w->now.ns - s->knots[0].ns
                                                    : (uint64_t)prof__to_ns(&scale, w->now.tick);
 }
-
-/* What one record says. kind: PROF__ZONE64, also for short ones; PROF__UNFINISHED, PROF__INSTANT,
-   PROF__COUNTER, PROF__STEP; PROF__CLOCK: nothing. */
-typedef struct prof__item {
-    uint32_t kind, site, depth;
-    uint64_t start, end, value;
-} prof__item;
 
 /* Reads the record at c; returns the next, or end when it is cut off. */
 PROF__FN const prof__record *prof__item_read(const prof__record *c, const prof__record *end,
@@ -12392,58 +12630,6 @@ PROF__FN void prof__stream_done(prof__state *t, prof__segment *g) {
     prof__unlock();
 }
 
-/* The stream as a Chrome array: every event stands behind a comma, so that it may end anywhere. */
-static struct prof__chrome_stream {
-    prof__out out;
-    prof__place place;
-    prof__scale scale;
-} prof__chrome_out;
-
-PROF__FN uint64_t prof__chrome_row_tid(const struct prof_trace *s, const prof__row *row) {
-    return s->clock == PROF_CLOCK_PLATFORM ? row->number : row->info.id & INT32_MAX;
-}
-
-/* The head of the array: in what process, and since when. */
-PROF__FN void prof__chrome_begin(prof__raw *w, const struct prof_trace *s) {
-    prof__out *o = &prof__chrome_out.out;
-    if (w->told++) return;
-    prof__out_text(o, "[\n");
-    prof__chrome_process(o, s);
-    prof__out_text(o, ",\n");
-    prof__chrome_meta(o, "prof", prof__chrome_pid(s), 0, "version");
-    prof__out_text(o, "\"" PROF_VERSION "\",\"baseTimeNanoseconds\":");
-    prof__out_u64(o, s->start_wall_ns);
-    prof__out_text(o, "}}");
-}
-
-/* What comes before a row's events; the names of threads come again when the stream ends. */
-PROF__FN void prof__chrome_tell(prof__raw *w, prof__row *row, bool again) {
-    struct prof__chrome_stream *c = &prof__chrome_out;
-    uint64_t tid = prof__chrome_row_tid(&prof__trace, row);
-    prof__chrome_begin(w, &prof__trace);
-    if (PROF__LOAD(row->announced) == 0 || again)
-        prof__chrome_thread(&c->out, prof__chrome_pid(&prof__trace), tid,
-                            row->name[0] ? row->name : NULL, row->number);
-    PROF__STORE(row->announced, 1u);
-    prof__chrome_place(&c->place, &prof__trace, row->number, tid);
-}
-
-PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item *i) {
-    int64_t start = prof__to_ns(&c->scale, i->start), end = prof__to_ns(&c->scale, i->end), value;
-    char step[40] = "ProfilerStep#";
-    if (i->kind == PROF__STEP) {
-        *prof__text_u64(step + 13, i->value) = 0;
-        prof__chrome_zone(&c->out, &c->place, step, start, end, 0);
-    } else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER) {
-        value = (int64_t)i->value;
-        prof__chrome_put_moment(&c->out, &c->place, prof__site(i->site)->name, start,
-                                i->kind == PROF__COUNTER ? &value : NULL);
-    } else {
-        prof__chrome_zone(&c->out, &c->place, prof__site(i->site)->name, start, end,
-                          i->kind == PROF__UNFINISHED ? PROF_EVENT_UNFINISHED : 0);
-    }
-}
-
 /* Hands the sink whole events, but where one is longer than the buffer. */
 PROF__FN bool prof__chrome_flush(struct prof__chrome_stream *c, prof__raw *w) {
     prof__out_flush(&c->out);
@@ -12454,9 +12640,10 @@ PROF__FN bool prof__chrome_flush(struct prof__chrome_stream *c, prof__raw *w) {
 PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     prof__span next = *span;
-    uint32_t told = w->told, announced = PROF__LOAD(row->announced);
+    uint32_t announced = PROF__LOAD(row->announced);
+    bool told = c->told;
     prof__out_open(&c->out, w->sink);
-    prof__chrome_tell(w, row, false);
+    prof__chrome_tell(row, false);
     while (next.at < next.end) {
         prof__item item;
         const prof__record *after = prof__item_read(next.at, next.end, &next.epoch, &item);
@@ -12464,7 +12651,7 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
             if (!prof__chrome_flush(c, w)) break;
             span->at = next.at;
             span->epoch = next.epoch;
-            told = 1;
+            told = true;
             announced = 1;
         }
         next.at = after;
@@ -12474,29 +12661,16 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
         *span = next;
         return true;
     }
-    w->told = told;                      /* what stood before the events is lost with them */
+    c->told = told;                      /* what stood before the events is lost with them */
     PROF__STORE(row->announced, announced);
     return false;
 }
 
-/* Zones still open, names that came late, the counts, and the end. */
+/* What is left, the counts, and the end. */
 PROF__FN void prof__chrome_close(prof__raw *w, const struct prof_trace *s) {
     struct prof__chrome_stream *c = &prof__chrome_out;
-    prof__item item;
     prof__out_open(&c->out, w->sink);
-    prof__chrome_begin(w, s);
-    item.kind = PROF__UNFINISHED;
-    for (prof__row *row = s->rows; row; row = row->next) {
-        prof__chrome_tell(w, row, true);
-        for (uint32_t i = 0; i < row->open_count; i++) {
-            item.start = row->open[i].start;
-            item.end = PROF__MAX(row->stop_tick, item.start);
-            item.site = row->open[i].site >> 8;
-            prof__chrome_item(c, &item);
-        }
-    }
-    prof__out_text(&c->out, ",\n");
-    prof__chrome_meta(&c->out, "prof counts", prof__chrome_pid(s), 0, "recorded");
+    (void)prof__chrome_rest(c, s);
     prof__out_u64(&c->out, prof_get_stats().recorded);
     prof__chrome_counts(&c->out, s);
     prof__out_text(&c->out, "}}\n]\n");
@@ -12599,6 +12773,7 @@ PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
     memset(w, 0, offsetof(prof__raw, words));
     w->sink = d->stream;
     w->chrome = d->stream_format == PROF_STREAM_CHROME;
+    prof__chrome_out.told = false;
     s->flush = prof_flush;
     s->flush_inline = d->stream_inline;
     prof__stream_clock(s);
@@ -13318,7 +13493,7 @@ PROF__FN void prof__raw_open(prof__raw *w, const prof__state *t) {
 }
 
 PROF__FN void prof__raw_rest(prof__raw *w) {
-    prof_stats stats = prof_get_stats();
+    prof_stats stats = prof__counts_now(&prof__trace);
     for (prof__row *row = prof__trace.rows; row; row = row->next)
         prof__raw_open(w, (const prof__state *)(const void *)row);
     stats.recorded = w->zones;
@@ -13328,7 +13503,7 @@ PROF__FN void prof__raw_rest(prof__raw *w) {
 PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
     struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__raw_out;
-    if (!(s->open || s->stopped) || s->mode == PROF_MODE_STREAM) return PROF_ERROR_STATE;
+    if (!(s->open || s->stopped) || s->mode >= PROF_MODE_STREAM) return PROF_ERROR_STATE;
     if (!out.write) return PROF_ERROR_INVALID;
     memset(w, 0, sizeof *w);
     w->sink = out;
@@ -13344,36 +13519,304 @@ PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
     return w->failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
-PROF__FN void prof__stream_close(void) {
-    (void)prof_flush();
-    prof__raw_rest(&prof__raw_out);
+/* ---- The stream ---- */
+
+/* Gives back the oldest chunk of a row, which the stream has written. */
+PROF__FN void prof__chunk_give(prof__row *row) {
+    uintptr_t lock = prof__lock();
+    prof__segment *g = row->first;
+    row->first = g->next;
+    g->next = prof__trace.free_chunks;
+    prof__trace.free_chunks = g;
+    prof__unlock(lock);
 }
 
 PROF_API PROF__QUIET prof_result prof_flush(void) {
     struct prof_trace *s = &prof__trace;
-    prof__raw *w = &prof__raw_out;
+    bool ok = true;
     if (s->mode != PROF_MODE_STREAM || !(s->open || s->stopped)) return PROF_ERROR_STATE;
-    if (!s->stream_close) memset(w, 0, sizeof *w);
-    s->stream_close = prof__stream_close;
-    w->sink = s->sink;
-    w->failed = false;
     for (prof__row *row = s->rows; row; row = row->next) {
-        prof__segment *g;
-        while ((g = row->first) != NULL) {
-            bool whole = g->end != NULL;
-            prof__raw_chunk(w, (prof__state *)(void *)row, g);
-            if (!whole || w->failed) break;
-            prof__chunk_free(row);
+        for (bool whole = true; whole && ok && row->first;) {
+            whole = row->first->end != NULL;
+            ok = s->parts->write(row, row->first);
+            if (whole && ok) prof__chunk_give(row);
         }
     }
-    s->stream_failures += w->failed;
-    return w->failed ? PROF_ERROR_SINK : PROF_OK;
+    s->stream_failures += !ok;
+    return ok ? PROF_OK : PROF_ERROR_SINK;
+}
+
+PROF__FN void prof__raw_open_stream(void) {
+    memset(&prof__raw_out, 0, sizeof prof__raw_out);
+    prof__raw_out.sink = prof__trace.sink;
+}
+
+PROF__FN bool prof__raw_write(void *state, void *chunk) {
+    prof__raw *w = &prof__raw_out;
+    w->failed = false;
+    prof__raw_chunk(w, (prof__state *)state, (prof__segment *)chunk);
+    return !w->failed;
+}
+
+PROF__FN void prof__raw_close_stream(void) {
+    (void)prof_flush();
+    prof__raw_rest(&prof__raw_out);
+}
+
+PROF_API PROF__QUIET const prof__parts *prof__parts_raw(void) {
+    static const prof__parts parts = { prof__raw_open_stream, prof__chunk_free, NULL,
+                                       prof__raw_write, prof__raw_close_stream, NULL };
+    return &parts;
+}
+
+/* ---- The stream as a Chrome array ---- */
+
+/* Reads the record at c, and the clock on. kind: as it is, PROF__ZONE64 for a zone. */
+PROF__FN const prof__record *prof__item_read(const prof__record *c, uint64_t *base,
+                                             prof__item *item) {
+    uint32_t kind = c->site_depth >> 8, third = c->site_depth;
+    uint64_t first = prof__record_get(c), second;
+    item->kind = kind;
+    if (kind == PROF__CLOCK) {
+        *base = first << 32 | first >> 32;
+        return c + 1;
+    }
+    if (kind < PROF__KIND) {
+        item->kind = PROF__ZONE64;
+        *base += c->end - (uint32_t)*base;
+        first = c->duration;
+    } else {
+        second = prof__record_get(++c);
+        third = c->site_depth;
+        if (kind == PROF__ZONE64) *base = second;
+        item->value = second;
+    }
+    item->site = third >> 8;
+    item->depth = third & 0xff;
+    item->end = item->kind == PROF__ZONE64 ? *base : first;
+    item->start = item->kind == PROF__ZONE64 ? *base - first : first;
+    return c + 1;
+}
+
+PROF__FN void prof__chrome_open(void) { prof__chrome_out.told = false; }
+
+/* False: the sink failed. */
+PROF__FN bool prof__chrome_sent(struct prof__chrome_stream *c) {
+    prof__out_flush(&c->out);
+    return !c->out.failed;
+}
+
+/* The array's head, then the thread's name: each is there or comes again. */
+PROF__FN bool prof__chrome_introduce(struct prof__chrome_stream *c, prof__row *row) {
+    bool told = c->told;
+    uint32_t announced = row->announced;
+    prof__chrome_begin(&prof__trace);
+    if (!prof__chrome_sent(c)) {
+        c->told = told;
+        return false;
+    }
+    prof__context_name(row);
+    prof__chrome_tell(row, false);
+    if (!prof__chrome_sent(c)) row->announced = announced;
+    return !c->out.failed;
+}
+
+/* An event at a time goes to the sink: one that it did not take comes again. */
+PROF__FN bool prof__chrome_write(void *state, void *chunk) {
+    prof__state *t = (prof__state *)state;
+    prof__segment *g = (prof__segment *)chunk;
+    struct prof__chrome_stream *c = &prof__chrome_out;
+    const prof__record *end = g->end ? g->end : t->hot.cursor;
+    prof__out_open(&c->out, prof__trace.sink);
+    if (g->flushed == end) return true;
+    if (!prof__chrome_introduce(c, &t->row)) return false;
+    while (g->flushed < end) {
+        uint64_t base = g->position;
+        prof__item item;
+        size_t slots = (size_t)(prof__item_read(g->flushed, &base, &item) - g->flushed);
+        if (item.kind != PROF__CLOCK) prof__chrome_item(c, &item);
+        if (!prof__chrome_sent(c)) return false;
+        prof__trace.tallied += item.kind == PROF__ZONE64;
+        g->flushed += slots;
+        g->position = base;
+    }
+    return true;
+}
+
+PROF__FN void prof__chrome_close(void) {
+    struct prof__chrome_stream *c = &prof__chrome_out;
+    uint64_t dropped = prof__dropped(&prof__trace);
+    (void)prof_flush();
+    prof__out_open(&c->out, prof__trace.sink);
+    prof__trace.tallied += prof__chrome_rest(c, &prof__trace);
+    prof__out_u64(&c->out, prof__trace.tallied);
+    if (dropped) {
+        prof__out_text(&c->out, ",\"dropped\":");
+        prof__out_u64(&c->out, dropped);
+    }
+    prof__out_text(&c->out, "}}\n]\n");
+    prof__out_flush(&c->out);
+}
+
+PROF_API PROF__QUIET const prof__parts *prof__parts_chrome(void) {
+    static const prof__parts parts = { prof__chrome_open, prof__chunk_free, NULL,
+                                       prof__chrome_write, prof__chrome_close, NULL };
+    return &parts;
 }
 #endif
 
 /* ---- @AGGREGATE: the sums of all threads, a row per name ---- */
 
-#if !PROF__BARE
+PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
+    uint64_t n = 0;
+    for (int i = 0; i < PROF__BUCKETS; i++) n += r->histogram[i];
+    return n;
+}
+
+/* Ticks at or under which this share of the calls stayed: within a bucket they are held to lie
+   evenly. */
+PROF__FN uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent) {
+    uint64_t before = 0, ticks = 0, rest, rank = prof__tally_count(r);
+    uint32_t last = prof__divide(&rank, 100) * percent + 99;
+    int i = 0;
+    rank = rank * percent + last / 100;
+    for (; i < PROF__BUCKETS - 1 && before + r->histogram[i] < rank; i++) before += r->histogram[i];
+    if (i && r->histogram[i]) {
+        uint64_t low = (uint64_t)1 << (i - 1) * PROF__BUCKET_BITS, parts = r->histogram[i];
+        uint64_t part = rank - before, width = (low << PROF__BUCKET_BITS) - low;
+        for (; parts >> 20; parts >>= 1) part >>= 1;
+        rest = prof__divide(&width, (uint32_t)parts) * part;
+        (void)prof__divide(&rest, (uint32_t)parts);
+        ticks = low + width * part + rest;
+    }
+    return PROF__MAX(r->least, PROF__MIN(ticks, r->most));
+}
+
+PROF__FN int64_t prof__tally_ns(const prof__scale *k, uint64_t ticks) {
+#if PROF__BARE
+    (void)k;
+    if (prof__trace.clock == PROF_CLOCK_CPU) ticks >>= PROF__CLOCK_SHIFT;
+#else
+    if (prof__trace.clock == PROF_CLOCK_CPU) return (int64_t)prof__scale_ns(k, ticks);
+#endif
+    return prof__rate_ns(ticks, prof__clock_rate(&prof__trace));
+}
+
+PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const prof__scale *k) {
+    memset(a, 0, sizeof *a);
+    a->key = prof__site(r->site >> 8)->name;
+    a->count = prof__tally_count(r);
+    a->cpu_time_total_ns = prof__tally_ns(k, r->total);
+    a->self_cpu_time_total_ns = prof__tally_ns(k, r->total - PROF__MIN(r->inner, r->total));
+    a->min_ns = prof__tally_ns(k, r->least);
+    a->max_ns = prof__tally_ns(k, r->most);
+    a->p50_ns = prof__tally_ns(k, prof__tally_percentile(r, 50));
+    a->p90_ns = prof__tally_ns(k, prof__tally_percentile(r, 90));
+    a->p99_ns = prof__tally_ns(k, prof__tally_percentile(r, 99));
+    a->overload_name = "";
+    a->input_count = a->parent = PROF_NONE;
+    a->first = prof__site_dense(r->site >> 8);
+    a->node_id = -1;
+}
+
+#if PROF__BARE
+/* The rows of sites, of all contexts. A context sums its chunk up when that is full; reports do so
+   with what they find in it. */
+static prof__tally *prof__tally_rows[PROF_MAX_SITES];
+
+PROF__FN prof__tally *prof__tally_of(uint32_t site) {
+    prof__tally **place = prof__tally_rows + (site >> 8) - PROF__FIRST_SITE;
+    if (*place) return *place;
+    *place = (prof__tally *)prof__take(sizeof **place, 0);
+    if (!*place) return NULL;
+    memset(*place, 0, sizeof **place);
+    (*place)->site = site;
+    (*place)->least = UINT64_MAX;
+    return *place;
+}
+
+PROF__FN void prof__tally_zone(prof__state *t, uint32_t site_depth, uint64_t ticks) {
+    uint64_t *inner = prof__state_inner(t) + (site_depth & 0xff);
+    prof__tally *r = prof__tally_of(site_depth & ~(uint32_t)0xff);
+    uint32_t i = 0;
+    while (i < PROF__BUCKETS - 1 && ticks >> i * PROF__BUCKET_BITS) i++;
+    if (r) {
+        r->histogram[i]++;
+        r->total += ticks;
+        r->inner += inner[1];
+        r->least = PROF__MIN(r->least, ticks);
+        r->most = PROF__MAX(r->most, ticks);
+    } else {
+        prof__trace.counts.not_kept++;
+    }
+    inner[1] = 0;
+    inner[0] += ticks;
+}
+
+/* Sums up what is new. Under the lock. */
+PROF__FN void prof__tally_chunk(prof__state *t) {
+    prof__record *c = t->segment->flushed, *end = t->hot.cursor;
+    for (; c < end; c++) {
+        uint32_t kind = c->site_depth >> 8;
+        if (kind < PROF__KIND) prof__tally_zone(t, c->site_depth, c->duration);
+        if (kind <= PROF__CLOCK) continue;
+        c++;
+        if (kind == PROF__ZONE64) prof__tally_zone(t, c->site_depth, prof__record_get(c - 1));
+        else prof__trace.counts.not_kept++;
+    }
+    t->segment->flushed = end;
+}
+
+/* Empties the chunk of the context that runs. */
+PROF__FN void prof__tally_drain(void *state) {
+    prof__state *t = (prof__state *)state;
+    prof__tally_chunk(t);
+    t->known = t->hot.cursor = t->segment->flushed = t->segment->begin;
+    t->known_time = prof__trace.time;
+}
+
+/* Zones still open end now. */
+PROF__FN void prof__tally_close(void) {
+    for (prof__row *row = prof__trace.rows; row; row = row->next) {
+        prof__state *t = (prof__state *)(void *)row;
+        for (; prof__open_zones(t); prof__trace.counts.unfinished++) prof__end_zone(t);
+        if (t->segment) prof__tally_chunk(t);
+    }
+}
+
+PROF__FN void prof__tally_open(void) { memset(prof__tally_rows, 0, sizeof prof__tally_rows); }
+
+PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
+    uintptr_t lock = prof__lock();
+    size_t n = 0;
+    prof__scale k = { 0 };
+    for (prof__row *row = prof__trace.rows; row; row = row->next) {
+        prof__state *t = (prof__state *)(void *)row;
+        if (t->segment) prof__tally_chunk(t);
+    }
+    prof__trace.tallied = 0;
+    for (uint32_t i = 0; i < PROF_MAX_SITES; i++) {
+        const prof__tally *r = prof__tally_rows[i];
+        if (!r) continue;
+        prof__trace.tallied += prof__tally_count(r);
+        if (n < max) prof__tally_average(rows + n, r, &k);
+        n++;
+    }
+    prof__unlock(lock);
+    return n;
+}
+
+PROF_API PROF__QUIET const prof__parts *prof__parts_aggregate(void) {
+    static const prof__parts parts = { prof__tally_open, NULL, prof__tally_drain, NULL,
+                                       prof__tally_close, prof__average_tallies };
+    return &parts;
+}
+
+PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
+    const prof__parts *parts = prof__trace.parts;
+    return parts && parts->average ? parts->average(rows, rows ? max : 0) : 0;
+}
+#else
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
 #  define PROF__RACES __attribute__((no_sanitize_thread))   /* what was read is thrown away then */
 #else
@@ -13397,12 +13840,6 @@ PROF__FN void prof__sums_begin(const prof__state *t, uint32_t *sums) {
 PROF__FN bool prof__sums_same(const prof__state *t, uint32_t sums) {
     PROF__FENCE();
     return PROF__LOAD(t->sums) == sums;
-}
-
-PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
-    uint64_t n = 0;
-    for (int i = 0; i < PROF__BUCKETS; i++) n += r->histogram[i];
-    return n;
 }
 
 /* The merged row of a site's name; NULL: all are taken. */
@@ -13508,43 +13945,6 @@ PROF__FN void prof__merge_open(prof__tallies *to, const prof__state *t, const pr
         prof__merge_zone(to, o->site, ticks, inner);
         inner = ticks;
     }
-}
-
-/* Ticks at or under which this share of the calls stayed: within a bucket they are held to lie
-   evenly. */
-PROF__FN uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent) {
-    uint64_t before = 0, ticks = 0, count = prof__tally_count(r);
-    uint64_t rank = count / 100 * percent + (count % 100 * percent + 99) / 100;
-    int i = 0;
-    for (; i < PROF__BUCKETS - 1 && before + r->histogram[i] < rank; i++) before += r->histogram[i];
-    if (i && r->histogram[i]) {
-        uint64_t low = (uint64_t)1 << (i - 1), parts = r->histogram[i], part = rank - before;
-        for (; parts >> 20; parts >>= 1) part >>= 1;
-        ticks = low + low / parts * part + low % parts * part / parts;
-    }
-    return PROF__MAX(r->least, PROF__MIN(ticks, r->most));
-}
-
-PROF__FN int64_t prof__tally_ns(const prof__scale *k, uint64_t ticks) {
-    if (prof__trace.clock == PROF_CLOCK_CPU) return (int64_t)prof__scale_ns(k, ticks);
-    return prof__rate_ns(ticks, prof__clock_rate(&prof__trace));
-}
-
-PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const prof__scale *k) {
-    memset(a, 0, sizeof *a);
-    a->key = prof__site(r->site >> 8)->name;
-    a->count = prof__tally_count(r);
-    a->cpu_time_total_ns = prof__tally_ns(k, r->total);
-    a->self_cpu_time_total_ns = prof__tally_ns(k, r->total - PROF__MIN(r->inner, r->total));
-    a->min_ns = prof__tally_ns(k, r->least);
-    a->max_ns = prof__tally_ns(k, r->most);
-    a->p50_ns = prof__tally_ns(k, prof__tally_percentile(r, 50));
-    a->p90_ns = prof__tally_ns(k, prof__tally_percentile(r, 90));
-    a->p99_ns = prof__tally_ns(k, prof__tally_percentile(r, 99));
-    a->overload_name = "";
-    a->input_count = a->parent = PROF_NONE;
-    a->first = prof__site_dense(r->site >> 8);
-    a->node_id = -1;
 }
 
 /* Merges what the states hold. Under the lock. */
@@ -14094,7 +14494,7 @@ PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
 PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 16; }
 
 PROF__FN bool prof__records_only(const prof_desc *d) {
-    return d->records_only || d->mode == PROF_MODE_STREAM;
+    return d->records_only || d->mode >= PROF_MODE_STREAM;
 }
 
 /* What a state and a chunk take, and what both entail for the analysis. size: of the arena. */
@@ -14103,7 +14503,11 @@ PROF__FN prof__plan prof__plan_make(const prof_desc *d, size_t size) {
     size_t depth = prof__depth_of(d), slots = prof__reserve(depth) + PROF__WORK_SLOTS;
     size_t share = prof__records_only(d) ? 0 : PROF__SLOT_SHARE;
     if (slots < size / (64 * sizeof(prof__record))) slots = size / (64 * sizeof(prof__record));
-    p.state = prof__align(sizeof(prof__state) + depth * sizeof(prof__frame));
+    p.state = prof__state_size((uint32_t)depth);
+    if (d->mode == PROF_MODE_AGGREGATE) {
+        p.state += prof__align((depth + 1) * sizeof(uint64_t));
+        size = sizeof(prof__record) * 64 * (slots + 20);   /* a small chunk does */
+    }
     p.state_more = depth * share + prof__align(sizeof(prof_thread_info));
     p.chunk = slots * sizeof(prof__record);
     p.chunk_more = slots * share;
@@ -14136,11 +14540,12 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
 
 PROF__FN prof_result prof__start_locked(struct prof_trace *s, const prof_desc *desc) {
     if (s->open) return PROF_ERROR_STATE;
-    if (desc->max_depth >= PROF__LEVELS || (!desc->memory && desc->memory_size) ||
-        (desc->mode == PROF_MODE_STREAM && !desc->stream.write))
+    if (desc->mode > PROF_MODE_AGGREGATE || desc->max_depth >= PROF__LEVELS ||
+        (!desc->memory && desc->memory_size) ||
+        (desc->mode == PROF_MODE_STREAM && !desc->stream.write) ||
+        desc->platform.ticks_per_second >> 32)
         return PROF_ERROR_INVALID;
-    if (desc->mode > PROF_MODE_STREAM || (!desc->platform.now && !prof__clock_open()))
-        return PROF_ERROR_UNSUPPORTED;
+    if (!desc->platform.now && !prof__clock_open()) return PROF_ERROR_UNSUPPORTED;
     memset(s, 0, sizeof *s);
     s->mode = desc->mode;
     s->records_only = prof__records_only(desc);
@@ -14153,8 +14558,9 @@ PROF__FN prof_result prof__start_locked(struct prof_trace *s, const prof_desc *d
     return prof__arena_open(s, desc) ? PROF_OK : PROF_ERROR_MEMORY;
 }
 
-PROF_API PROF__QUIET prof_result prof__start(const prof_desc *desc, uint64_t (*ticks)(void),
-                                             void *(*again)(void *state)) {
+PROF_API PROF__QUIET prof_result prof__start(const prof_desc *desc, const prof__parts *parts,
+                                             uint64_t (*ticks)(void)) {
+    static const prof__parts plain = { NULL, NULL, NULL, NULL, NULL, NULL };
     struct prof_trace *s = &prof__trace;
     prof_desc none;
     prof_result result;
@@ -14162,7 +14568,8 @@ PROF_API PROF__QUIET prof_result prof__start(const prof_desc *desc, uint64_t (*t
     memset(&none, 0, sizeof none);
     result = prof__start_locked(s, desc ? desc : &none);
     if (result == PROF_OK) {
-        s->again = again;
+        s->parts = parts ? parts : &plain;
+        if (s->parts->open) s->parts->open();
         s->ticks = ticks;
         if (ticks) (void)ticks();
         else s->read = prof__clock();
@@ -14192,10 +14599,10 @@ PROF_API PROF__QUIET prof_trace *prof_stop(void) {
         prof__disarm();
         s->open = false;
         s->stopped = true;
-        prof__arena.room = 0;
     }
     prof__unlock(lock);
-    if (open && s->stream_close) s->stream_close();
+    if (open && s->parts->close) s->parts->close();
+    if (open) prof__arena.room = 0;      /* nothing more is taken */
     return open ? s : NULL;
 }
 
@@ -14206,37 +14613,16 @@ PROF_API PROF__QUIET int64_t prof_now(void) {
     return now ? prof__ticks_ns(now) : 0;
 }
 
-PROF__FN void prof__stats_fill(prof_stats *out, struct prof_trace *s) {
-    const prof__counts *c = &s->counts;
-    out->dropped_full = c->full;
-    out->dropped_deep = c->deep;
-    out->dropped_sites = c->sites;
-    out->dropped_threads = s->dropped_threads;
-    out->dropped =
-        out->dropped_full + out->dropped_deep + out->dropped_sites + out->dropped_threads;
-    out->unbalanced = c->unbalanced;
-    out->healed = c->healed;
-    out->cut = c->cut;
-    for (const prof__row *row = s->rows; row; row = row->next)
-        out->unfinished += prof__row_open_count(row);
-    out->clock_steps = c->steps + s->steps;
-    out->overwritten = s->overwritten;
-    out->stream_failures = s->stream_failures;
-    out->threads = s->row_count;
-    out->clock = s->clock;
-    out->ticks_per_second = s->platform.ticks_per_second ? s->platform.ticks_per_second
-                          : s->clock ? 1000000000u : 0;
-    out->bytes_total = (size_t)(prof__arena.end - prof__arena.base);
-    out->bytes_used = out->bytes_total - prof__arena.room;
-}
-
 PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
-    memset(&out, 0, sizeof out);
     if (!s->analysed) prof__count_rows(s, NULL);
+    out = prof__counts_now(s);
     out.recorded = s->event_count;
-    prof__stats_fill(&out, s);
+    if (s->parts && s->parts->average) {
+        (void)s->parts->average(NULL, 0);
+        out.recorded = s->tallied;
+    }
     return out;
 }
 

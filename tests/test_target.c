@@ -236,6 +236,169 @@ static void test_target_ring_overwrites(void) {
     CHECK(prof_get_stats().overwritten > 9000, "%u", (unsigned)prof_get_stats().overwritten);
 }
 
+/* ---- Sums, on the target ---- */
+
+static const prof_average *row_of(const prof_average *rows, size_t n, const char *name) {
+    static const prof_average none;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(rows[i].key, name) == 0) return rows + i;
+    return &none;
+}
+
+static void aggregate(char *memory, size_t size) {
+    prof_desc desc = target_desc();
+    desc.mode = PROF_MODE_AGGREGATE;
+    desc.memory = memory;
+    desc.memory_size = size;
+    desc.max_depth = 4;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 1000; i++) {
+        PROF_BEGIN("outer");
+        clock_ticks += 100;
+        PROF_BLOCK("inner") clock_ticks += 10 + (unsigned)i % 3;
+        if (i % 5 == 0) interrupt(3);
+        PROF_END();
+    }
+}
+
+static void test_target_aggregate(void) {
+    static char memory[2048];
+    prof_average rows[8];
+    const prof_average *r;
+    size_t n;
+    PASS_ON(aggregate(memory, sizeof memory));
+    n = prof_snapshot(rows, 8);          /* in mid-session, and again */
+    n = prof_snapshot(rows, 8);
+    EQUAL(n, 3);
+    r = row_of(rows, n, "outer");
+    EQUAL(r->count, 1000);
+    EQUAL(r->cpu_time_total_ns, 1000 * 110 + 999 + 200 * 10);
+    EQUAL(r->self_cpu_time_total_ns, 1000 * 100 + 200 * 10);   /* the interrupt is a row beside */
+    EQUAL(r->min_ns, 110);
+    EQUAL(r->max_ns, 122);
+    CHECK(r->p50_ns >= 110 && r->p50_ns <= r->p99_ns && r->p99_ns <= 122, "percentiles");
+    r = row_of(rows, n, "inner");
+    EQUAL(r->count, 1000);
+    EQUAL(r->cpu_time_total_ns, 10999);
+    EQUAL(r->self_cpu_time_total_ns, 10999);
+    EQUAL(row_of(rows, n, "interrupt")->count, 200);
+    prof_counter("not kept", 1);
+    PROF_BEGIN("open");
+    clock_ticks += 7;
+    CHECK(prof_stop() != NULL, "no trace");
+    n = prof_snapshot(rows, 8);
+    EQUAL(n, 4);
+    EQUAL(row_of(rows, n, "open")->cpu_time_total_ns, 7);
+    EQUAL(prof_get_stats().recorded, 2201);
+    EQUAL(prof_get_stats().unfinished, 1);
+    EQUAL(prof_get_stats().not_kept, 1);
+    EQUAL(prof_get_stats().dropped, 0);
+}
+
+static void test_target_aggregate_long(void) {
+    prof_desc desc = target_desc();
+    prof_average row;
+    desc.mode = PROF_MODE_AGGREGATE;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("long");
+    for (int i = 0; i < 9; i++) {
+        clock_ticks += HALF;
+        prof_tick();
+    }
+    PROF_END();
+    prof_stop();
+    EQUAL(prof_snapshot(&row, 1), 1);
+    EQUAL(row.max_ns, 9 * (int64_t)HALF);
+}
+
+typedef struct output { char text[1 << 16]; size_t size; unsigned calls, fail_each; } output;
+
+static bool write_output(void *user, const void *data, size_t size) {
+    output *o = (output *)user;
+    if (o->fail_each && ++o->calls % o->fail_each == 0) return false;
+    if (size > sizeof o->text - 1 - o->size) return false;
+    memcpy(o->text + o->size, data, size);
+    o->size += size;
+    o->text[o->size] = 0;
+    return true;
+}
+
+static void test_target_aggregate_table(void) {
+    static char memory[4096];
+    static output table, rows_table;
+    prof_sink sink = { write_output, NULL };
+    prof_average rows[8];
+    prof_trace *trace;
+    PASS_ON(aggregate(memory, sizeof memory));
+    trace = prof_stop();
+    sink.user = &table;
+    EQUAL(prof_write_table(trace, NULL, sink), PROF_OK);
+    CHECK(strstr(table.text, "p99"), "%s", table.text);
+    CHECK(strstr(table.text, "outer"), "%s", table.text);
+    sink.user = &rows_table;
+    EQUAL(prof_write_rows(rows, prof_snapshot(rows, 8), NULL, NULL, sink), PROF_OK);
+    CHECK(strncmp(table.text, rows_table.text, rows_table.size) == 0, "%s", rows_table.text);
+}
+
+/* ---- A Chrome array, streamed ---- */
+
+static unsigned occurrences(const char *text, const char *what) {
+    unsigned n = 0;
+    for (; (text = strstr(text, what)) != NULL; text++) n++;
+    return n;
+}
+
+static void chrome_array(output *o) {
+    static char memory[4096];
+    prof_desc desc = target_desc();
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream_format = PROF_STREAM_CHROME;
+    desc.stream.write = write_output;
+    desc.stream.user = o;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 200; i++) {
+        PROF_BLOCK("zone") clock_ticks += 1500;
+        if (i % 10 == 0) interrupt(3);
+        if (i % 20 == 0) prof_counter("level", -i);
+        (void)prof_flush();
+    }
+    prof_instant("here");
+    PROF_BEGIN("open");
+    for (int i = 0; i < 20 && prof_flush() != PROF_OK; i++) {}
+    prof_stop();
+}
+
+static void test_target_chrome_array(void) {
+    static output o;
+    memset(&o, 0, sizeof o);
+    PASS_ON(chrome_array(&o));
+    CHECK(strncmp(o.text, "[\n{", 3) == 0, "%.80s", o.text);
+    CHECK(strcmp(o.text + o.size - 5, "}}\n]\n") == 0, "%s", o.text + o.size - 40);
+    EQUAL(occurrences(o.text, "\"name\":\"zone\""), 200);
+    EQUAL(occurrences(o.text, "\"name\":\"interrupt\""), 20);
+    EQUAL(occurrences(o.text, "\"name\":\"level\""), 10);
+    EQUAL(occurrences(o.text, "\"name\":\"here\""), 1);
+    EQUAL(occurrences(o.text, "\"finished\":false"), 1);
+    EQUAL(occurrences(o.text, "\"recorded\":221"), 1);
+    EQUAL(occurrences(o.text, "\"dur\":1.500"), 200);
+    EQUAL(occurrences(o.text, "\"value\":-180"), 1);
+}
+
+/* What the sink does not take comes again. */
+static void test_target_chrome_array_failures(void) {
+    static output o;
+    for (unsigned each = 2; each < 9; each++) {
+        memset(&o, 0, sizeof o);
+        o.fail_each = each;
+        PASS_ON(chrome_array(&o));
+        EQUAL(occurrences(o.text, "\"name\":\"zone\""), 200);
+        EQUAL(occurrences(o.text, "\"name\":\"process_labels\""), 1);
+        CHECK(prof_get_stats().stream_failures > 0, "it did not fail");
+    }
+}
+
 int main(void) {
     RUN(test_target_wraps);
     RUN(test_target_wraps_without_ticks);
@@ -247,5 +410,10 @@ int main(void) {
     RUN(test_target_arenas);
     RUN(test_target_stream_keeps_all);
     RUN(test_target_ring_overwrites);
+    RUN(test_target_aggregate);
+    RUN(test_target_aggregate_long);
+    RUN(test_target_aggregate_table);
+    RUN(test_target_chrome_array);
+    RUN(test_target_chrome_array_failures);
     return test_end();
 }

@@ -8,6 +8,10 @@
 #define CHROME 4
 #define STACKS 5
 #define FULL 6
+#define CHROME_ARRAY 7
+#define RAW 8
+#define AGGREGATE 9
+#define DUMP 10
 
 #include "prof.h"
 #include "examples/baremetal/board.h"
@@ -90,33 +94,61 @@ static void work(void) {
     board_timer(1);
 }
 
-int main(void) {
 #  if PART != EMPTY
-    const prof_trace *trace;
-    prof_sink uart = { board_uart, NULL };
-    (void)uart;
-    if (prof_start(NULL) != PROF_OK) return 1;
-    work();
-#    if PART == MOMENTS || PART == FULL
+static const prof_sink uart = { board_uart, NULL };
+
+static void moments(void) {
     prof_instant("here");
     prof_counter("count", 1);
     prof_push("name");
     prof_pop();
-#    endif
-    trace = prof_stop();
-    if (!trace) return 2;
+}
+
+/* What the program does with the trace; 0: well. */
+static int report(prof_trace *trace) {
+    int failed = trace == NULL;
 #    if PART == TABLE || PART == FULL
-    if (prof_write_table(trace, NULL, uart) != PROF_OK) return 3;
+    failed |= prof_write_table(trace, NULL, uart) != PROF_OK;
 #    endif
 #    if PART == CHROME || PART == FULL
-    if (prof_write_chrome(trace, NULL, uart) != PROF_OK) return 3;
+    failed |= prof_write_chrome(trace, NULL, uart) != PROF_OK;
 #    endif
 #    if PART == STACKS || PART == FULL
-    if (prof_write_stacks(trace, PROF_METRIC_NONE, uart) != PROF_OK) return 3;
+    failed |= prof_write_stacks(trace, PROF_METRIC_NONE, uart) != PROF_OK;
 #    endif
+#    if PART == DUMP
+    failed |= prof_dump(uart) != PROF_OK;
+#    endif
+#    if PART == AGGREGATE
+    static prof_average rows[8];
+    size_t n = prof_snapshot(rows, 8);
+    failed |= prof_write_rows(rows, n, NULL, NULL, uart) != PROF_OK;
+#    endif
+    (void)uart;
+    return failed;
+}
+
+int main(void) {
+    prof_desc desc = { 0 };
+#    if PART == AGGREGATE
+    desc.mode = PROF_MODE_AGGREGATE;
+#    elif PART == CHROME_ARRAY || PART == RAW
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream = uart;
+    desc.stream_format = PART == RAW ? PROF_STREAM_RAW : PROF_STREAM_CHROME;
+#    endif
+    if (prof_start(&desc) != PROF_OK) return 1;
+    work();
+    if (PART == MOMENTS || PART == FULL || PART == CHROME_ARRAY) moments();
+#    if PART == CHROME_ARRAY || PART == RAW
+    if (prof_flush() != PROF_OK) return 2;
+#    endif
+    return report(prof_stop());
+}
 #  else
+int main(void) {
     (void)work;
-#  endif
     return 0;
 }
+#  endif
 #endif
