@@ -89,6 +89,66 @@ decodes() {   # NAME RAW-STREAM: to the same zones as that of the first
     else ok "$1"; fi
 }
 
+# ---- Its variants: what goes over the UART, and the trace, are the first one's ----
+
+variants='chrome aggregate tasks'
+
+variant() {   # NAME: sets app and flags
+    app=control flags=-DFAKE_CLOCK
+    case $1 in
+    chrome) flags="$flags -DSTREAM -DCHROME" ;;
+    aggregate) flags="$flags -DAGGREGATE" ;;
+    tasks) app=tasks flags=-DPROF_MAX_CONTEXTS=8 ;;
+    esac
+}
+
+alike() {   # NAME VARIANT: what the folder of that name holds
+    first="$out/first, $2"
+    for file in table.txt trace.json; do
+        [ -e "$first/$file" ] || continue
+        cmp "$first/$file" "$out/$1/$file" >"$out/said" 2>&1 ||
+            { not_ok "$1" "$(cat "$out/said")"; return; }
+    done
+    ok "$1"
+}
+
+of_pc() {   # NAME VARIANT RUNNER COMPILER...
+    folder=$out/$1
+    variant "$2"
+    runner=$3
+    shift 3
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    "$@" $flags -I. $board/$app.c $board/prof.c $board/host.c -o "$folder/program.exe" -lpthread \
+        >"$out/said" 2>&1 && (cd "$folder" && timeout 20 $runner ./program.exe >table.txt 2>>"$out/said")
+}
+
+# The first ones: a Chrome array of the recorder for PCs; tasks are the bare one's, and its sums
+# have fewer buckets.
+firsts() {
+    for v in $variants; do
+        bare_flags='-DPROF_FREESTANDING -DPROF_ARENA_SIZE=32768'
+        [ "$v" = chrome ] && bare_flags=''
+        of_pc "first, $v" "$v" '' gcc $warn -O1 $bare_flags || not_ok "first, $v" "$(cat "$out/said")"
+    done
+    grep -q '"name":"tap"' "$out/first, chrome/table.txt" &&
+        grep -q ' p99 .*' "$out/first, aggregate/table.txt" &&
+        grep -q 'thread 2 (radio)' "$out/first, tasks/trace.json" && return
+    not_ok 'variants' 'the first of one is not what it must be'
+}
+
+pc_variants() {   # NAME RUNNER COMPILER...: freestanding
+    pc=$1 runner=$2
+    shift 2
+    for v in $variants; do
+        wanted "$pc, $v" || continue
+        has "$pc, $v" "$1" $runner || continue
+        if of_pc "$pc, $v" "$v" "$runner" "$@" -DPROF_FREESTANDING -DPROF_ARENA_SIZE=32768
+        then alike "$pc, $v" "$v"
+        else not_ok "$pc, $v" "$(head -n 3 "$out/said")"; fi
+    done
+}
+
 hosted() {   # NAME RUNNER COMPILER...
     name=$1 runner=$2
     shift 2
@@ -113,23 +173,24 @@ target() {   # NAME SYSTEM MACHINE BUILDER RAM FLAGS: the application, bare
     compiler=arm-none-eabi-gcc
     [ "$4" = riscv ] && compiler=riscv64-unknown-elf-gcc
     has "$1" $compiler "qemu-system-$2" || return
-    for kind in '' ', streaming' ', interrupts'; do
-        name=$1$kind folder=$out/$1$kind
+    for kind in '' streaming $variants interrupts; do
+        name=$1${kind:+, $kind} folder="$out/$1${kind:+, $kind}"
+        variant "$kind"
         case $kind in
-        '') flags="$6 -DFAKE_CLOCK" ;;
-        *stream*) flags="$6 -DFAKE_CLOCK -DSTREAM" ;;
-        *) flags=$6 ;;
+        streaming) flags="$flags -DSTREAM" ;;
+        interrupts) flags='' ;;
         esac
         mkdir -p "$folder"
-        if ! $4 "$folder/program" "$5" $flags $board/control.c $board/prof.c >"$out/said" 2>&1
+        if ! $4 "$folder/program" "$5" $6 $flags $board/$app.c $board/prof.c >"$out/said" 2>&1
         then
             not_ok "$name" "does not compile: $(head -n 5 "$out/said")"
         elif ! emulate "$folder/program" "$2" "$3"; then not_ok "$name" 'it failed, see above'
         else
             case $kind in
             '') same "$name" ;;
-            *stream*) decodes "$name" "$folder/table.txt" ;;
-            *) real "$name" ;;
+            streaming) decodes "$name" "$folder/table.txt" ;;
+            interrupts) real "$name" ;;
+            *) alike "$name" "$kind" ;;
             esac
         fi
     done
@@ -157,6 +218,7 @@ gnu() {   # NAME TRIPLE QEMU FLAGS: another ABI, by the C library's own recorder
     hosted "$1, freestanding" "qemu-$3-static" "$2-gcc" $warn -O2 -static -DPROF_FREESTANDING -DPROF_ARENA_SIZE=32768
 }
 
+firsts
 hosted gcc '' gcc $warn -O2
 hosted 'gcc, freestanding' '' gcc $warn -O1 -g -fsanitize=address,undefined \
     -fno-sanitize-recover=all -DPROF_FREESTANDING -DPROF_ARENA_SIZE=32768
@@ -171,6 +233,9 @@ gnu arm arm-linux-gnueabihf arm
 gnu i386 i686-linux-gnu i386
 gnu riscv64 riscv64-linux-gnu riscv64
 gnu s390x s390x-linux-gnu s390x
+pc_variants s390x qemu-s390x-static s390x-linux-gnu-gcc $warn -O2 -static
+pc_variants gcc '' gcc $warn -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+pc_variants tcc '' tcc -std=c99 -Wall -Werror
 hosted windows "$wine" x86_64-w64-mingw32-gcc $warn -O2 -static
 
 target cortex-m0 arm microbit arm 0x4000 '-mcpu=cortex-m0 -DBOARD_MICROBIT -DPROF_ARENA_SIZE=11776 -DPROF_MAX_SITES=16'

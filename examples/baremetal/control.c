@@ -3,7 +3,9 @@
    motor. Afterwards the table goes to the UART, the trace and the stacks to files on the debugger's
    side. `make embedded` runs it on seven targets under QEMU.
 
-   STREAM: the raw stream leaves over the UART while the loop runs, and nothing else is kept.
+   STREAM: the raw stream leaves over the UART while the loop runs, and nothing else is kept; with
+   CHROME it is a Chrome array, which Perfetto opens as it is. AGGREGATE: only sums are kept, and
+   the table is made of them.
    FAKE_CLOCK: time is what spend() says and the interrupt is a call, so that every machine's output
    is the same, byte for byte, as the one of the PC that the test was written on. */
 #include "prof.h"
@@ -88,6 +90,14 @@ static void run(void) {
 #endif
 }
 
+#if defined(AGGREGATE)
+/* Rows without a trace: what makes events of records is not linked. */
+static int sums(prof_sink uart) {
+    static prof_average rows[8];
+    size_t n = prof_snapshot(rows, 8);
+    return prof_write_rows(rows, n, NULL, NULL, uart) == PROF_OK ? 0 : 2;
+}
+#elif !defined(STREAM)
 static bool save(const prof_trace *trace) {
     prof_sink file = { board_file, NULL };
     bool ok = board_file_open("trace.json") &&
@@ -96,6 +106,7 @@ static bool save(const prof_trace *trace) {
          prof_write_stacks(trace, PROF_METRIC_NONE, file) == PROF_OK && board_file_close();
     return ok && board_file_open("trace.raw") && prof_dump(file) == PROF_OK && board_file_close();
 }
+#endif
 
 int main(void) {
     prof_desc desc = { 0 };
@@ -111,13 +122,22 @@ int main(void) {
     desc.mode = PROF_MODE_STREAM;
     desc.stream = uart;
 #endif
+#ifdef CHROME
+    desc.stream_format = PROF_STREAM_CHROME;
+#endif
+#ifdef AGGREGATE
+    desc.mode = PROF_MODE_AGGREGATE;
+#endif
     if (prof_start(&desc) != PROF_OK) return 1;
     prof_thread_name("main");
     PROF_BLOCK("run") run();
     trace = prof_stop();
-#ifdef STREAM
-    return 0;
-#endif
+#if defined(STREAM)
+    return trace ? 0 : 2;
+#elif defined(AGGREGATE)
+    return trace ? sums(uart) : 2;
+#else
     if (prof_write_table(trace, NULL, uart) != PROF_OK) return 2;
     return save(trace) ? 0 : 3;
+#endif
 }
