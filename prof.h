@@ -538,6 +538,15 @@ typedef struct prof_chrome_desc { uint32_t reserved; } prof_chrome_desc;   /* NU
    native_stack, where this system cannot do it: prof_strerror says what it lacks. */
 PROF_API prof_result prof_start(const prof_desc *desc);
 
+#if !PROF__BARE
+/* For programs that are profiled when the environment asks for it: with PROF_TRACE=FILE these are
+   prof_start(desc), and prof_stop and prof_save_chrome to FILE, whose %p is the process id; without
+   they do nothing. Call them in main(), or where a session would be; prof record sets PROF_TRACE.
+   Errors are those of these calls; prof_stop_env: PROF_OK also where nothing was started. */
+PROF_API prof_result prof_start_env(const prof_desc *desc);
+PROF_API prof_result prof_stop_env(void);
+#endif
+
 /* Closes the session; zones still open end now. NULL only when no session was open (or in one of
    its callbacks). The trace holds the last window; an open one goes to on_trace_ready first.
    Threads may go on marking zones: they are not recorded. */
@@ -590,6 +599,12 @@ PROF_API int64_t prof_now(void);
 /* Freestanding: sees that a 32-bit clock wraps. Call it at least once each half wrap, say from a
    timer's interrupt, where zones may be open or contexts silent for longer. Hosted: nothing. */
 PROF_API void prof_tick(void);
+
+/* Categories of zones, a bit each, up to 32 of the program's own. PROF_SCOPE_IN and its kin mark a
+   zone only while one of its categories is on; at first all are. Returns what was on. Any thread,
+   at any time; open zones stay open. prof_category_on is for what PROF_BEGIN or prof_push mark. */
+PROF_API uint32_t prof_set_categories(uint32_t on);
+PROF_API bool prof_category_on(uint32_t categories);
 
 /* A zone whose name is made at run time; name is copied (interned). NULL reads "(null)". */
 PROF_API void prof_push(const char *name);
@@ -1277,6 +1292,24 @@ PROF__INLINE void prof__end_top_inline(void) {
 #endif
 #endif /* !PROF__BARE */
 
+#if PROF__FAST || PROF__BARE
+#  if PROF__FAST
+#    define PROF__CATEGORIES_OFF PROF__LOAD(prof__categories_off)
+#  else
+#    define PROF__CATEGORIES_OFF *PROF__CAST(volatile uint32_t *, &prof__categories_off)
+#  endif
+#  ifdef PROF_STATIC
+static uint32_t prof__categories_off PROF__UNUSED;
+#  else
+extern uint32_t prof__categories_off;
+#  endif
+PROF__INLINE bool prof__category_on(uint32_t categories) {
+    return (categories & ~PROF__CATEGORIES_OFF) != 0;
+}
+#else
+#  define prof__category_on prof_category_on
+#endif
+
 #ifdef __cplusplus
 } /* extern "C" */
 struct prof__scope {
@@ -1284,6 +1317,8 @@ struct prof__scope {
     bool once;
     PROF__MEMBER explicit prof__scope(prof__mark *m)
         : token(prof__begin_inline(m, true)), once(true) {}
+    PROF__MEMBER prof__scope(prof__mark *m, bool on)
+        : token(on ? prof__begin_inline(m, true) : NULL), once(true) {}
     PROF__MEMBER ~prof__scope() { prof__end_inline(token); }
     prof__scope(const prof__scope &) = delete;
     prof__scope &operator=(const prof__scope &) = delete;
@@ -1313,6 +1348,9 @@ PROF__INLINE void prof__scope_end(prof__frame **token) { prof__end_inline(*token
 #  define PROF__ONCE(id, name) PROF__ONCE2(id, name)
 #  define PROF__ONCE2(id, name) \
     for (bool prof__once_##id = sizeof("" name) != 0; prof__once_##id; prof__once_##id = false)
+#  define PROF_SCOPE_IN(categories, name) ((void)(categories), (void)("" name))
+#  define PROF_FUNCTION_IN(categories) ((void)(categories))
+#  define PROF_BLOCK_IN(categories, name) PROF_BLOCK(name)
 #  define PROF_BEGIN(name) ((void)("" name))
 #  define PROF_END() ((void)0)
 #else
@@ -1326,12 +1364,22 @@ PROF__INLINE void prof__scope_end(prof__frame **token) { prof__end_inline(*token
 /* PROF_BLOCK("name") { ... } */
 #  define PROF_BLOCK(name) PROF__BLOCK(PROF__ID, "" name)
 
+/* The same while one of these categories is on: see prof_set_categories. */
+#  define PROF_SCOPE_IN(categories, name) \
+    PROF__SCOPE_IN(PROF__ID, "" name, prof__category_on(categories))
+#  define PROF_FUNCTION_IN(categories) \
+    PROF__SCOPE_IN(PROF__ID, __func__, prof__category_on(categories))
+#  define PROF_BLOCK_IN(categories, name) \
+    PROF__BLOCK_IN(PROF__ID, "" name, prof__category_on(categories))
+
 /* A pair that need not be in one block. PROF_END() ends the innermost open zone of this thread. */
 #  define PROF_BEGIN(name) PROF__BEGIN(PROF__ID, "" name)
 #  define PROF_END() prof__end_top_inline()
 
 #  define PROF__SCOPE(id, name) PROF__SCOPE2(id, name)
-#  define PROF__BLOCK(id, name) PROF__BLOCK2(id, name)
+#  define PROF__BLOCK(id, name) PROF__BLOCK2(id, name, true)
+#  define PROF__SCOPE_IN(id, name, on) PROF__SCOPE3(id, name, on)
+#  define PROF__BLOCK_IN(id, name, on) PROF__BLOCK2(id, name, on)
 #  define PROF__BEGIN(id, name) PROF__BEGIN2(id, name)
 #  define PROF__BEGIN2(id, name) \
     do { PROF__MARK(id, name); (void)prof__begin_inline(PROF__MARK_REF(id), false); } while (0)
@@ -1339,40 +1387,47 @@ PROF__INLINE void prof__scope_end(prof__frame **token) { prof__end_inline(*token
 #  if defined(__cplusplus)
 #    define PROF__SCOPE2(id, name) \
     PROF__MARK(id, name); const prof__scope prof__scope_##id(PROF__MARK_REF(id))
+#    define PROF__SCOPE3(id, name, on) \
+    PROF__MARK(id, name); const prof__scope prof__scope_##id(PROF__MARK_REF(id), on)
 #    if defined(__GNUC__)
 #      define PROF__MAKE_MARK(id, name) __extension__({ PROF__MARK(id, name); PROF__MARK_REF(id); })
 #    else
 #      define PROF__MAKE_MARK(id, name) ([] { PROF__MARK(id, name); return PROF__MARK_REF(id); }())
 #    endif
-#    define PROF__BLOCK2(id, name) \
-    for (prof__scope prof__scope_##id(PROF__MAKE_MARK(id, name)); prof__scope_##id.once; \
+#    define PROF__BLOCK2(id, name, on) \
+    for (prof__scope prof__scope_##id(PROF__MAKE_MARK(id, name), on); prof__scope_##id.once; \
          prof__scope_##id.once = false)
 #  elif defined(__GNUC__) && !defined(__TINYC__)   /* tcc ignores cleanup without a word */
-#    define PROF__SCOPE2(id, name) \
+#    define PROF__SCOPE2(id, name) PROF__SCOPE3(id, name, true)
+#    define PROF__SCOPE3(id, name, on) \
     PROF__MARK(id, name); \
     __attribute__((cleanup(prof__scope_end), unused)) prof__frame *prof__token_##id = \
-        prof__begin_inline(PROF__MARK_REF(id), true)
-#    define PROF__BLOCK2(id, name) \
+        (on) ? prof__begin_inline(PROF__MARK_REF(id), true) : NULL
+#    define PROF__BLOCK2(id, name, on) \
     for (bool prof__once_##id = true; prof__once_##id; prof__once_##id = false) \
         for (__attribute__((cleanup(prof__scope_end), unused)) prof__frame *prof__token_##id = \
                  __extension__({ PROF__MARK(id, name); \
-                                 prof__begin_inline(PROF__MARK_REF(id), true); }); \
+                                 (on) ? prof__begin_inline(PROF__MARK_REF(id), true) \
+                                      : NULL; }); \
              prof__once_##id; prof__once_##id = false)
 #  else
 #    define PROF__SCOPE2(id, name) \
     PROF_SCOPE_needs_cplusplus_or_cleanup__use_PROF_BLOCK prof__scope_##id
+#    define PROF__SCOPE3(id, name, on) PROF__SCOPE2(id, name)
 #    if defined(__TINYC__)
-#      define PROF__MAKE_TOKEN(id, name) \
-    __extension__({ PROF__MARK(id, name); prof__begin_inline(PROF__MARK_REF(id), true); })
-#      define PROF__BLOCK2(id, name) \
+#      define PROF__MAKE_TOKEN(id, name, on) \
+    __extension__({ PROF__MARK(id, name); \
+                    (on) ? prof__begin_inline(PROF__MARK_REF(id), true) : NULL; })
+#      define PROF__BLOCK2(id, name, on) \
     for (struct { prof__frame *token; bool once; } prof__block_##id = \
-             { PROF__MAKE_TOKEN(id, name), true }; prof__block_##id.once; \
+             { PROF__MAKE_TOKEN(id, name, on), true }; prof__block_##id.once; \
          prof__block_##id.once = false, prof__end_inline(prof__block_##id.token))
 #    else                                /* not inside an unbraced if: it is two statements */
-#      define PROF__BLOCK2(id, name) \
+#      define PROF__BLOCK2(id, name, on) \
     PROF__MARK(id, name); \
     for (struct { prof__frame *token; bool once; } prof__block_##id = \
-             { prof__begin_inline(PROF__MARK_REF(id), true), true }; prof__block_##id.once; \
+             { (on) ? prof__begin_inline(PROF__MARK_REF(id), true) : NULL, true }; \
+         prof__block_##id.once; \
          prof__block_##id.once = false, prof__end_inline(prof__block_##id.token))
 #    endif
 #  endif
@@ -1469,6 +1524,12 @@ extern "C" {
 /* Amounts from outside may be anything: sums past 64 bits wrap, and are defined. */
 #define PROF__PLUS(a, b) ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
 #define PROF__MINUS(a, b) ((int64_t)((uint64_t)(a) - (uint64_t)(b)))
+
+#if !PROF__FAST && !PROF__BARE
+static uint32_t prof__categories_off;
+#elif !defined(PROF_STATIC)
+uint32_t prof__categories_off;
+#endif
 
 #if PROF__BARE
 #  ifndef PROF_STATIC
@@ -14477,6 +14538,16 @@ static char prof__memory_text[96] =
 static const char prof__json_text_bad[] = "this is not JSON";
 #endif
 
+PROF_API PROF__QUIET uint32_t prof_set_categories(uint32_t on) {
+    uint32_t before = ~PROF__LOAD(prof__categories_off);
+    PROF__STORE(prof__categories_off, ~on);
+    return before;
+}
+
+PROF_API PROF__QUIET bool prof_category_on(uint32_t categories) {
+    return (categories & ~PROF__LOAD(prof__categories_off)) != 0;
+}
+
 PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
     static const char *const texts[] = {
         "no error", "an argument is not one this call takes", prof__memory_text,
@@ -15317,6 +15388,42 @@ PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     s->stopped = s->laid;                /* also where no window was ever opened */
     prof__session_release(false);
     return s;
+}
+
+static bool prof__started_env;
+static char prof__env_path[1024];
+
+/* PROF_TRACE with the process id for each %p. */
+PROF__FN bool prof__env_expand(const char *from) {
+    char number[24], *p = prof__env_path, *end = p + sizeof prof__env_path - 1;
+    *prof__text_u64(number, prof__process_id()) = 0;
+    for (; *from && p < end; from++) {
+        if (*from == '%' && from[1] == 'p') {
+            p = prof__append(p, end, number);
+            from++;
+        } else *p++ = *from;
+    }
+    *p = 0;
+    return p < end;
+}
+
+PROF_API PROF__QUIET prof_result prof_start_env(const prof_desc *desc) {
+    const char *path = getenv("PROF_TRACE");
+    prof_result result;
+    if (!path || !*path) return PROF_OK;
+    if (!prof__env_expand(path)) return PROF_ERROR_INVALID;
+#if !defined(PROF_ZLIB)
+    if (prof__ends_with(path, ".gz")) return PROF_ERROR_UNSUPPORTED;
+#endif
+    result = prof_start(desc);
+    if (result == PROF_OK) prof__started_env = true;
+    return result;
+}
+
+PROF_API PROF__QUIET prof_result prof_stop_env(void) {
+    bool started = prof__started_env && prof__session.open;
+    prof__started_env = false;
+    return started ? prof_save_chrome(prof_stop(), prof__env_path) : PROF_OK;
 }
 
 /* Those of activities that are wanted, off or on. */
