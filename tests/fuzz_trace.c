@@ -13,7 +13,8 @@
 #include "../tools/common.h"
 
 extern const command report_command, analyze_command, diff_command, augment_command,
-    validate_command, stacks_command, flamegraph_command, gaps_command, memory_command, cut_command;
+    validate_command, stacks_command, flamegraph_command, gaps_command, memory_command, cut_command,
+    merge_command, import_command, decode_command, et_command;
 
 static char input[] = "fuzz_input.json", nowhere[] = "/dev/null";
 
@@ -33,13 +34,22 @@ static void try_input(const void *data, size_t size) {
                                           "--merge-duplicates", input, NULL});
     run(&analyze_command, (const char *[]){"analyze", "-o", nowhere, input, NULL});
     run(&augment_command, (const char *[]){"augment", input, nowhere, NULL});
-    run(&diff_command, (const char *[]){"diff", "-o", nowhere, input, input, NULL});
+    run(&report_command, (const char *[]){"report", "-o", nowhere, "--no-device", "--flops", input,
+                                          NULL});
+    run(&diff_command, (const char *[]){"diff", "-o", nowhere, "--rates", input, input, NULL});
     run(&validate_command, (const char *[]){"validate", "-o", nowhere, input, NULL});
     run(&stacks_command, (const char *[]){"stacks", "-o", nowhere, input, NULL});
     run(&flamegraph_command, (const char *[]){"flamegraph", "-o", nowhere, input, NULL});
     run(&gaps_command, (const char *[]){"gaps", "-o", nowhere, input, NULL});
     run(&memory_command, (const char *[]){"memory", "-o", nowhere, input, NULL});
+    run(&memory_command, (const char *[]){"memory", "-o", nowhere, "--format=html", input, NULL});
     run(&cut_command, (const char *[]){"cut", "--step=1", "-o", nowhere, input, NULL});
+    run(&merge_command, (const char *[]){"merge", "-o", nowhere, "--align=collectives", input,
+                                         input, NULL});
+    run(&import_command, (const char *[]){"import", "-o", nowhere, input, NULL});
+    run(&decode_command, (const char *[]){"decode", "-o", nowhere, input, NULL});
+    run(&et_command, (const char *[]){"et", "-o", nowhere, "--link", input, input, NULL});
+    run(&et_command, (const char *[]){"et", input, NULL});
 }
 
 #ifdef LIBFUZZER

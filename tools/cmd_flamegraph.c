@@ -349,8 +349,9 @@ static int read_and_draw(const flamegraph_options *o, char **files, int count) {
         if (i == 0 && o->diff) flame_compare(&f);
     }
     flame_finish(&f);
-    if (o->diff) snprintf(name, sizeof name, "%s, compared with %s", files[1], files[0]);
-    else snprintf(name, sizeof name, "%s%s", files[0], count > 1 ? " and others" : "");
+    if (o->diff) snprintf(name, sizeof name, "%s, compared with %s", file_name(files[1]),
+                          file_name(files[0]));
+    else snprintf(name, sizeof name, "%s%s", file_name(files[0]), count > 1 ? " and others" : "");
     if (f.overlaps)
         warn(NULL, "%llu calls begin in one call and end behind it: their paths are guesses",
              (unsigned long long)f.overlaps);

@@ -470,7 +470,7 @@ static void write_page(const memory_trace *m, const char *name, output *out) {
     int64_t first_ns = 0;
     for (size_t i = m->count; i-- > 0; )
         if (m->steps[i].action != PREEXISTING) first_ns = m->steps[i].ns;
-    memory_page_begin(&page, out, name);
+    memory_page_begin(&page, out, file_name(name));
     for (uint32_t device = 0; device < m->device_count; device++) {
         memory_page_device(&page, m->devices[device].name);
         for (size_t i = 0; i < m->count; i++) {

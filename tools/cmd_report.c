@@ -160,8 +160,7 @@ static int run(int argc, char **argv) {
         if (range_find(&o.range, argv[i], &rows->filter.from_ns, &rows->filter.to_ns) ||
             rows_read(&table, argv[i])) status = EXIT_BAD;
     rows_finish(&table);
-    const char *slash = strrchr(argv[1], '/');
-    const char *title = o.header ? o.header : slash ? slash + 1 : argv[1];
+    const char *title = o.header ? o.header : file_name(argv[1]);
     bool nothing = status != EXIT_OK && table.events == 0;
     int written = nothing ? EXIT_BAD : write_report(&table, page, &o, &desc, title);
     if (page) page_free(page);

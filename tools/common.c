@@ -347,6 +347,11 @@ static void output_leave(const output *out) {
     if (*place) *place = out->next;
 }
 
+const char *file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 bool output_open(output *out, const char *path) {
     static bool at_exit;
     memset(out, 0, sizeof *out);

@@ -112,6 +112,9 @@ uint64_t *map_put(map *m, uint64_t key, bool *is_new);
 uint64_t *map_get(const map *m, uint64_t key);   /* NULL: not there */
 void map_free(map *m);
 
+/* Of a path, what stands behind the last slash. */
+const char *file_name(const char *path);
+
 /* ---- Output: a file that appears whole or not at all, stdout, or gzip by its ending ---- */
 
 typedef struct output {
