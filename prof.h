@@ -2978,24 +2978,13 @@ typedef struct prof__plan { size_t state, state_more, chunk, chunk_more, all; } 
 
 /* The window that is open or was last, and with it the trace: there is one. */
 struct prof_trace {
-    bool laid, began;                    /* the arena is laid out; its first window has started */
     bool open, stopped;
-    uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
+    bool records_only;                   /* nothing is promised for events */
     prof_mode mode;
-    bool records_only, flush_inline;     /* records_only: nothing is promised for events */
-    char *regions;                       /* of the states' rings, in the arena; region_size each */
-    size_t region_size;
-    prof__row *free_rows;
-    uint32_t row_number, rows_again;     /* rows so far; how many were used again */
-    uint64_t overwritten, stalls, stream_failures, not_merged, tallied;   /* tallied: zones */
-    prof_sink stream;
-    prof_result (*flush)(void);          /* writes what is full: the stream's */
-    prof__tallies merged;                /* AGGREGATE: for reports; with rows for them */
-    prof_average *averages;
-    size_t (*average)(prof_average *rows, size_t max);   /* reads them; NULL: another mode */
+    uint64_t overwritten, stream_failures, tallied;   /* tallied: zones */
     prof_clock clock;
     prof_platform platform;
-    uint64_t start_tick, stop_tick, start_wall_ns;
+    uint64_t start_tick, start_wall_ns;
 #if PROF__BARE
     uint64_t time, read;                 /* when the clock was last read, and what it said */
     uint64_t (*ticks)(void);             /* since then, of the caller's clock; NULL: the chip's */
@@ -3006,6 +2995,19 @@ struct prof_trace {
     prof__segment *free_chunks;
     prof_sink sink;
 #else
+    bool laid, began;                    /* the arena is laid out; its first window has started */
+    bool flush_inline;
+    uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
+    uint64_t stalls, not_merged, stop_tick;
+    char *regions;                       /* of the states' rings, in the arena; region_size each */
+    size_t region_size;
+    prof__row *free_rows;
+    uint32_t row_number, rows_again;     /* rows so far; how many were used again */
+    prof_sink stream;
+    prof_result (*flush)(void);          /* writes what is full: the stream's */
+    prof__tallies merged;                /* AGGREGATE: for reports; with rows for them */
+    prof_average *averages;
+    size_t (*average)(prof_average *rows, size_t max);   /* reads them; NULL: another mode */
     prof__knot knots[PROF__KNOTS];
     uint32_t knot_count;
     uint64_t knot_gap_ns;
@@ -3015,7 +3017,6 @@ struct prof_trace {
     prof__chunk *free_chunks;
 #endif
     uint32_t max_threads, max_depth;
-    size_t chunk_size;
     prof__row *rows, *last_row;
     uint32_t row_count, thread_count;
     size_t dropped_threads;
@@ -3029,25 +3030,28 @@ struct prof_trace {
     char *scratch;                       /* free for queries, to the arena's high */
     bool analysed;
     uint64_t steps, lost;                /* found while reading */
-    prof__step *step_list;
-    uint32_t step_count;
-    char *details;                       /* what zones carry */
-    size_t detail_bytes;
-    uint32_t detail_rows;                /* rows of averages that they may make */
-    prof__memory *memory;                /* in order of time, once charged */
-    uint32_t memory_count;
-    prof_extra **paths;                  /* with_stack: of each distinct path; NULL: none */
     uint32_t zone_count;                 /* of the events, before the others joined them */
+    uint32_t step_count;                 /* from here on nothing of a freestanding trace */
     uint32_t made_count;                 /* events made of what is no zone: ranges, memory */
-    uint32_t async_count;                /* records of ranges */
-    uint32_t *async_index;               /* 2 places a range: 1 + its event; 0: free */
-    uint64_t memory_unknown, memory_twice, memory_missed, async_twice;
-    bool any_sequence;                   /* some event has a sequence number */
-    const struct prof_trace *self;       /* this, in a trace built without a session */
     bool built, raw;                     /* raw: of raw activities */
     prof_view view;
     prof__side *side;                    /* beside the events; NULL: no device work, no memory */
     prof__kernel *kernels;
+    uint32_t detail_rows;                /* rows of averages that they may make */
+    size_t beside;                       /* bytes of analysis promised beside each slot's share */
+    const struct prof_trace *self;       /* this, in a trace built without a session */
+#if !PROF__BARE
+    size_t chunk_size;
+    prof__step *step_list;
+    char *details;                       /* what zones carry */
+    size_t detail_bytes;
+    prof__memory *memory;                /* in order of time, once charged */
+    uint32_t memory_count;
+    prof_extra **paths;                  /* with_stack: of each distinct path; NULL: none */
+    uint32_t async_count;                /* records of ranges */
+    uint32_t *async_index;               /* 2 places a range: 1 + its event; 0: free */
+    uint64_t memory_unknown, memory_twice, memory_missed, async_twice;
+    bool any_sequence;                   /* some event has a sequence number */
     uint32_t kernel_count;
     prof_extra *own_extras;              /* copies that the trace may write */
     uint32_t own_count, own_max;
@@ -3061,12 +3065,12 @@ struct prof_trace {
     uint64_t first_record;               /* and so many before them */
     bool merge;                          /* desc.merge_duplicates */
     bool unsorted;                       /* events from outside came out of order */
-    size_t beside;                       /* bytes of analysis promised beside each slot's share */
     size_t slot_count;                   /* zones there is room to analyse */
     struct prof__submitted *first_submitted, *last_submitted;
     uint32_t late_memory;                /* of these: changes of memory */
     bool late;                           /* devices may submit, though the session is over */
     uint32_t kernel_max;
+#endif
 };
 static struct prof_trace prof__trace;
 
@@ -6363,21 +6367,51 @@ typedef struct prof__reader {
     prof__scale scale;
 } prof__reader;
 
+/* A zone that is whole, after those within it. */
+PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z) {
+    prof_event *e;
+    r->zones++;
+    if (r->oldest == UINT64_MAX) r->oldest = z->end;
+    z->partial = z->start < r->oldest;
+    if (r->pending <= z->depth) {
+        z->start = PROF__MAX(z->start, r->last);
+        for (uint32_t d = r->pending; d <= z->depth; d++) {
+            r->first_start[d] = z->start;
+            r->after[d] = r->last;
+        }
+    } else {
+        z->start = PROF__MAX(z->start, r->after[z->depth]);
+        if (z->depth && r->first_start[z->depth - 1] > z->start)
+            r->first_start[z->depth - 1] = z->start;
+    }
+    r->last = z->end;
+    r->pending = z->depth;
+    e = r->tree ? prof__tree_add(r->tree, z) : NULL;
+    if (PROF__UNLIKELY(prof__wide(&prof__trace))) prof__read_details(z->depth, e);
+}
+
 /* Where a signal handler's zone took the place of another's record, "(lost)" stands for that one,
    so that what was inside keeps its place. What began before its parent is another's. */
-PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to);
+PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
+    while (r->pending > down_to) {
+        prof__zone z = { 0, 0, 0, 0, true, false };
+        z.depth = r->pending - 1;
+        z.start = r->first_start[z.depth];
+        z.end = r->last;
+        r->lost++;
+        prof__read_place(r, &z);
+    }
+}
 
 PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t duration,
                                          uint32_t site_depth, bool unfinished) {
     prof__zone z;
-    prof_event *e;
     z.depth = site_depth & 0xff;
     if (PROF__UNLIKELY(z.depth >= prof__trace.max_depth || !prof__site_known(site_depth >> 8))) {
         r->lost++;                       /* not a record of ours */
         return;
     }
     if (PROF__UNLIKELY(r->pending > z.depth + 1)) prof__read_lost(r, z.depth + 1);
-    r->zones++;
     end = PROF__MIN(end, r->latest);
     if (end < r->last) {                 /* the clock went back */
         if (r->tree) prof__trace.steps++;
@@ -6387,37 +6421,13 @@ PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t 
     z.end = end;
     z.site = site_depth >> 8;
     z.unfinished = unfinished;
-    if (r->oldest == UINT64_MAX) r->oldest = end;
-    z.partial = z.start < r->oldest;
     if (r->pending > z.depth && r->first_start[z.depth] < z.start) prof__read_lost(r, z.depth);
-    if (r->pending <= z.depth) {
-        z.start = PROF__MAX(z.start, r->last);
-        for (uint32_t d = r->pending; d <= z.depth; d++) {
-            r->first_start[d] = z.start;
-            r->after[d] = r->last;
-        }
-    } else {
-        z.start = PROF__MAX(z.start, r->after[z.depth]);
-        if (z.depth && r->first_start[z.depth - 1] > z.start)
-            r->first_start[z.depth - 1] = z.start;
-    }
-    r->last = end;
-    r->pending = z.depth;
-    e = r->tree ? prof__tree_add(r->tree, &z) : NULL;
-    if (PROF__UNLIKELY(prof__wide(&prof__trace))) prof__read_details(z.depth, e);
+    prof__read_place(r, &z);
 }
 
 PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,
                               bool unfinished) {
     prof__read_zone_inline(r, end, duration, site_depth, unfinished);
-}
-
-PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
-    while (r->pending > down_to) {
-        uint32_t depth = r->pending - 1;
-        r->lost++;
-        prof__read_zone(r, r->last, r->last - r->first_start[depth], depth, true);
-    }
 }
 
 PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, bool is_counter) {
@@ -6649,6 +6659,7 @@ PROF__FN const prof__state *prof__row_state(const prof__row *row) {
 #  define prof__row_cursor(row) (prof__row_state(row)->hot.cursor)
 #  define prof__row_stop(row) (prof__trace.time)
 #  define prof__row_overwritten(row) 0
+#  define prof__row_latest() UINT64_MAX
 
 PROF__FN uint32_t prof__row_open_count(const prof__row *row) {
     return prof__trace.open ? 0 : (uint32_t)prof__open_zones(prof__row_state(row));
@@ -6700,6 +6711,8 @@ PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
 #  define prof__row_stop(row) ((row)->stop_tick)
 #  define prof__row_open_count(row) ((row)->open_count)
 #  define prof__row_overwritten(row) ((row)->overwritten)
+#  define prof__row_latest() \
+    (prof__trace.clock == PROF_CLOCK_CPU ? prof__trace.stop_tick : UINT64_MAX)
 #  define prof__row_open(row, i) ((row)->open[i])
 #endif
 
@@ -6707,8 +6720,7 @@ PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
 PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     prof__details_row();
     r->last = 0;
-    r->latest = prof__trace.clock == PROF_CLOCK_CPU && !PROF__BARE ? prof__trace.stop_tick
-                                                                     : UINT64_MAX;
+    r->latest = prof__row_latest();
     r->oldest = prof__row_overwritten(row) ? UINT64_MAX : 0;
     for (const prof__segment *g = row->first; g; g = g->next) {
         const prof__record *end = g->end ? g->end : prof__row_cursor(row);
@@ -6906,7 +6918,9 @@ PROF__FN void prof__build_rows(struct prof_trace *s, prof__tree *tree) {
     s->step_count = 0;
     s->steps = 0;
     prof__details_open(s->details);
-    if (!PROF__BARE) memset(s->async_index, 0, s->async_count * 2 * sizeof *s->async_index);
+#if !PROF__BARE
+    memset(s->async_index, 0, s->async_count * 2 * sizeof *s->async_index);
+#endif
     memset(tree, 0, sizeof *tree);
     for (prof__row *row = s->rows; row; row = row->next) {
         prof__reader r;
@@ -8034,14 +8048,17 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     if (p <= prof__arena.high && (size_t)(prof__arena.high - p) >= n) return true;
     s->counts.full += s->event_count;
     s->event_count = s->moment_count = s->outside_count = s->step_count = s->detail_rows = 0;
+#if !PROF__BARE
     s->memory_count = s->made_count = s->async_count = 0;
     s->side = NULL;
+#endif
     s->scratch = (char *)(void *)s->events;
     return false;
 }
 
 #if PROF__BARE
 #  define prof__devices_late(s) ((void)(s))
+#  define prof__memory_late(s) ((void)0)
 #  define prof__trails_name(s) ((void)0)
 #  define prof__flows_match(s) ((void)0)
 #  define prof__made_close(s) ((void)0)
@@ -8451,6 +8468,9 @@ PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
 
 /* Devices submit what they kept back. */
 PROF__FN void prof__devices_late(struct prof_trace *s) {
+    s->kernel_count = 0;
+    s->duplicates = s->overlaps = s->no_forward = s->unlinked = 0;
+    s->async_twice = 0;
     prof__arena.closed = false;
     s->late = true;
     for (uint32_t i = 0; i < prof__device_count; i++)
@@ -8458,6 +8478,8 @@ PROF__FN void prof__devices_late(struct prof_trace *s) {
     s->late = false;
     prof__arena.closed = true;
 }
+
+PROF__FN void prof__memory_late(struct prof_trace *s) { s->memory_count += s->late_memory; }
 #endif
 
 /* Makes the events, once, in the memory that was promised for them. */
@@ -8468,16 +8490,13 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
     if (trace != s || s->analysed) return;
     prof__devices_late(s);
     s->analysed = true;
-    s->kernel_count = 0;
-    s->duplicates = s->overlaps = s->no_forward = s->unlinked = 0;
-    s->async_twice = 0;
     plain = !prof__wide(s);
     memset(&tree, 0, sizeof tree);
     prof__analysis_threads(s);
     prof__count_rows(s, plain ? &tree : NULL);
     s->zone_count = s->event_count;
     s->event_count += prof__others(s);
-    s->memory_count += s->late_memory;
+    prof__memory_late(s);
     if (!prof__analysis_open(s)) return;
     prof__trails_name(s);
     if (!plain || s->moment_count || s->step_count) prof__build_rows(s, &tree);
@@ -11396,7 +11415,7 @@ PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof
                                                    prof_sink out) {
     prof__out o;
     prof__forest f;
-    uint32_t path[256];                  /* recorded zones are not deeper */
+    uint32_t path[PROF__LEVELS];         /* recorded zones are not deeper */
     int64_t unit = prof__metric_unit(metric);
     if (!prof__valid(trace) || !out.write || !unit) return PROF_ERROR_INVALID;
     prof__analyse(trace);
