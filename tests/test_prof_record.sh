@@ -14,12 +14,11 @@ cat >"$out/program.c" <<'END'
 #include <unistd.h>
 
 int main(int argc, char **argv) {      /* FOLDER STATUS: moves to FOLDER, exits with STATUS */
-    const char *trace = getenv("PROF_TRACE");
     int status = argc > 2 ? atoi(argv[2]) : 0;
     if (argc > 1 && chdir(argv[1]) != 0) return 9;
-    prof_start(NULL);
+    if (prof_start_env(NULL) != PROF_OK) return 8;
     PROF_BLOCK("work") { printf("%d words\n", argc - 1); }
-    prof_result result = prof_save_chrome(prof_stop(), trace ? trace : "no.json");
+    prof_result result = prof_stop_env();
     if (status == 99) raise(SIGKILL);
     return result == PROF_OK ? status : 8;
 }
@@ -47,5 +46,6 @@ says record_no_trace_status 'wrote no trace' 1 "$prof" record -o none.json false
 try record_old_stays cmp trace.json old.json
 says record_not_found './none: cannot be run: No such file' 127 "$prof" record ./none
 says record_not_runnable 'cannot be run: Permission denied' 126 "$prof" record ./trace.json
+says record_one_file '%p has no place in it' 2 "$prof" record -o run.%p.json ./program
 says record_no_command 'record needs a command' 2 "$prof" record
 exit $failed

@@ -16,8 +16,9 @@ const command record_command = {
     "record", "[OPTION]... COMMAND [ARGUMENT]...",
     "run a program that has prof.h in it, and report on its trace",
     "  prof record ./train data.bin\n"
-    "      runs it with PROF_TRACE=trace.json in its environment, then prints the table of the\n"
-    "      trace that it wrote there to stderr; the exit status is the program's\n"
+    "      runs it with PROF_TRACE=trace.json in its environment, which prof_start_env and\n"
+    "      prof_stop_env of prof.h heed, then prints the table of the trace that it wrote to\n"
+    "      stderr; the exit status is the program's\n"
     "  prof record -o run.json.gz -n 30 ./train\n"
     "      another file, and 30 rows\n"
     "  prof record --no-report -- ./train\n"
@@ -100,6 +101,7 @@ static int run(int argc, char **argv) {
     int status, count = options_parse(&record_command, options, argc, argv, &status);
     if (count < 0) return status;
     if (count == 0) return fail(NULL, "record needs a command to run; see prof record --help");
+    if (strstr(path, "%p")) return fail(path, "record writes one file: %%p has no place in it");
     struct stat before = {0}, after = {0};
     char *trace = absolute(path);
     (void)stat(trace, &before);
@@ -107,8 +109,8 @@ static int run(int argc, char **argv) {
     bool written = stat(trace, &after) == 0 && is_new(&before, &after);
     if (status == CANNOT_RUN || status == NOT_FOUND) written = false;
     else if (!written)
-        fail(argv[1], "it wrote no trace to %s: is prof.h in it, and does it heed PROF_TRACE? "
-             "See PROF_TRACE in prof.h", path);
+        fail(argv[1], "it wrote no trace to %s: is prof.h in it, does it call prof_start_env and "
+             "prof_stop_env, and was it ended in between?", path);
     int told = written && with_report ? report(trace, limit, sort) : EXIT_OK;
     free(trace);
     return status ? status : written ? told : EXIT_BAD;
