@@ -2797,6 +2797,9 @@ typedef struct prof__open { uint64_t start; uint32_t site, depth; } prof__open;
 
 #define PROF__HAS_SHARED 0x80000000u     /* in prof_extra.has: more than one event may have it */
 #define PROF__HAS_NATIVE 0x40000000u     /* its stack is a native one */
+#define PROF__HAS_KEPT 0x20000000u       /* activity_type and metadata_json live as long as the trace
+                                            and are not copied; metadata_json is many events':
+                                            "correlation" is written from id or the link */
 
 /* What an allocation or free became. */
 enum { PROF__ALLOCATED, PROF__FREED, PROF__FREE, PROF__NO_MEMORY, PROF__NOT_COUNTED };
@@ -7049,9 +7052,11 @@ PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
     x.stack = prof__pack_texts(k, from->stack, from->stack_count);
     x.overload_name = prof__pack_text(k, from->overload_name);
     x.trace_name = prof__pack_text(k, from->trace_name);
-    x.activity_type = prof__pack_text(k, from->activity_type);
+    if (!(x.has & PROF__HAS_KEPT)) {
+        x.activity_type = prof__pack_text(k, from->activity_type);
+        x.metadata_json = prof__pack_text(k, from->metadata_json);
+    }
     x.kwinputs = prof__pack_text(k, from->kwinputs);
-    x.metadata_json = prof__pack_text(k, from->metadata_json);
     x.backend = prof__pack_text(k, from->backend);
     x.module_hierarchy = prof__pack_text(k, from->module_hierarchy);
     if (to) *to = x;
@@ -10475,6 +10480,10 @@ PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const 
     if (s->record_ids && prof__is_node(e)) {
         prof__chrome_key(o, &before, "Record function id");
         prof__out_u64(o, prof__record_id(s, e));
+    }
+    if (x && x->has & PROF__HAS_KEPT) {
+        prof__chrome_key(o, &before, "correlation");
+        prof__out_i64(o, x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
     }
     if (x && x->metadata_json && *x->metadata_json) {
         prof__out_text(o, before);

@@ -25,7 +25,7 @@
        One block: prof_cuda_desc.memory, or a static array of PROF_CUDA_MEMORY bytes (80 MiB; pages
        that are not touched cost nothing). What does not fit is counted, never silently lost: see
        prof_cuda_stats. Events are made when the trace is first read; those of a launch then take
-       about 1.5 KB of the session's arena (prof_desc.memory), for which 64 MiB are little.
+       about 1.4 KB of the session's arena (prof_desc.memory), for which 64 MiB are little.
        GPU work needs PROF_MODE_TRACE: other modes have no room for it, and count it as dropped.
 
    Threads
@@ -708,6 +708,7 @@ PROF__FN uint32_t prof_cuda__name_of(const char *s) {
 PROF__FN bool prof_cuda__fits(size_t bytes) {
     const struct prof_cuda__all *g = &prof_cuda__;
     size_t tables = (g->record_count + 4) * 2 * sizeof(uint32_t);
+    if (g->handed_over) return false;    /* a buffer that comes too late; texts are there now */
     return (size_t)(g->high - g->low) >= bytes + tables;
 }
 
@@ -1697,13 +1698,14 @@ PROF__FN void prof_cuda__put_occupancy(prof_cuda__line *l, const prof_cuda__deta
                           ((uint64_t)v->sm_count * (uint64_t)v->max_threads_per_sm));
 }
 
-PROF__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__record *r,
-                                     const prof_cuda__detail *d) {
+/* correlation: 0 where the writer tells it. */
+PROF__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__detail *d,
+                                     uint32_t correlation) {
     prof_cuda__put(l, "\"queued\":0");
     prof_cuda__member(l, "device", d->device);
     prof_cuda__member(l, "context", d->context);
     prof_cuda__member(l, "stream", d->stream);
-    prof_cuda__member(l, "correlation", r->correlation);
+    if (correlation) prof_cuda__member(l, "correlation", correlation);
     prof_cuda__member(l, "registers per thread", d->u.launch.registers);
     prof_cuda__member(l, "shared memory", d->u.launch.shared);
     prof_cuda__put_three(l, "grid", d->u.launch.grid);
@@ -1836,6 +1838,9 @@ typedef struct prof_cuda__writer {
     uint32_t thread_of[PROF_CUDA__THREADS + 1];   /* in the session, + 1; 0: not asked yet */
     uint32_t overhead_thread;
     int64_t stop_ns;
+    /* arguments that many events have, behind the tables: kept until the next session */
+    char *shared, *shared_end;            /* NULL: there is no room, or they do not live as long */
+    const char **of_detail, *of_call[2][PROF_CUDA__CBIDS];
     uint32_t count;
     prof_event events[PROF_CUDA__BATCH];
     prof_extra extras[PROF_CUDA__BATCH];
@@ -1891,20 +1896,53 @@ PROF__FN const prof_cuda__record *prof_cuda__call_of(const prof_cuda__writer *w,
     return place ? prof_cuda__records() + place - 1 : NULL;
 }
 
+/* The last event of the batch gets *text as its arguments, those it has now where *text is NULL
+   still: they end at `end`. Without room for them they stay its own. */
+PROF__FN void prof_cuda__share(prof_cuda__writer *w, const char **text, const char *end) {
+    prof_extra *x = w->extras + w->count - 1;
+    size_t size = (size_t)(end - w->json[w->count - 1]) + 1;
+    if (!*text && (size_t)(w->shared_end - w->shared) >= size) {
+        memcpy(w->shared, w->json[w->count - 1], size);
+        *text = w->shared;
+        w->shared += size;
+    }
+    if (!*text) return;
+    x->metadata_json = *text;
+    x->has |= PROF__HAS_KEPT;
+}
+
+/* Lays out the shared texts behind what the tables take. */
+PROF__FN void prof_cuda__share_open(prof_cuda__writer *w, uint32_t *memory, bool kept) {
+    const struct prof_cuda__all *g = &prof_cuda__;
+    char *at = (char *)prof__align((uintptr_t)memory);
+    size_t size = g->detail_count * sizeof *w->of_detail;
+    w->shared = NULL;
+    if (!kept || at > g->high || (size_t)(g->high - at) < size) return;
+    w->of_detail = (const char **)(void *)at;
+    memset(at, 0, size);
+    memset(w->of_call, 0, sizeof w->of_call);
+    w->shared = at + size;
+    w->shared_end = g->high;
+}
+
 PROF__FN void prof_cuda__call_event(prof_cuda__writer *w, const prof_cuda__record *r) {
     bool runtime = r->kind == PROF_CUDA__RUNTIME_CALL;
     prof_cuda__line l;
+    prof_extra *x;
     prof_event *e;
     if (!runtime && prof_cuda__call_of(w, r) != r) return;   /* inside a runtime call */
     e = prof_cuda__event_of(w, r, runtime ? "cuda_runtime" : "cuda_driver");
     e->name = prof_cuda__call_name(r);
     e->thread = prof_cuda__session_thread(w, r->detail >> 16);
-    w->extras[w->count - 1].has = PROF_HAS_ID;
-    w->extras[w->count - 1].id = r->correlation;
+    x = w->extras + w->count - 1;
+    x->has = PROF_HAS_ID;
+    x->id = r->correlation;
     l = prof_cuda__json_of(w);
     prof_cuda__put(&l, "\"cbid\":");
     prof_cuda__put_number(&l, r->detail & 0xffff);
-    prof_cuda__member(&l, "correlation", r->correlation);
+    if (w->shared && (r->detail & 0xffff) < PROF_CUDA__CBIDS)
+        prof_cuda__share(w, &w->of_call[runtime][r->detail & 0xffff], l.p);
+    if (!(x->has & PROF__HAS_KEPT)) prof_cuda__member(&l, "correlation", r->correlation);
 }
 
 /* What all device events have: where it ran, and what launched it. */
@@ -1938,8 +1976,12 @@ PROF__FN void prof_cuda__work_event(prof_cuda__writer *w, const prof_cuda__recor
     }
     l = prof_cuda__json_of(w);
     if (kernel) {
+        bool linked = w->extras[w->count - 1].has & PROF_HAS_LINK;
+        const char **text = w->shared && linked ? w->of_detail + r->detail : NULL;
         e->name = prof_cuda__kernel_name(d);
-        prof_cuda__kernel_json(&l, r, d);
+        if (!text || !*text) prof_cuda__kernel_json(&l, d, text ? 0 : r->correlation);
+        if (text) prof_cuda__share(w, text, l.p);
+        if (text && !*text) prof_cuda__member(&l, "correlation", r->correlation);
     } else {
         name.p = w->names[w->count - 1];
         name.end = name.p + sizeof w->names[0];
@@ -2067,13 +2109,13 @@ PROF__FN void prof_cuda__hand_one(prof_cuda__writer *w, const prof_cuda__record 
     else if (r->kind == PROF_CUDA__MARKER) prof_cuda__marker_event(w, r);
 }
 
-/* Hands everything that was kept to the session, once. Under the lock: a buffer may come late. */
+/* Hands everything that was kept to the session, once. Under the lock: a buffer may come late.
+   user: NULL where the trace outlives what is kept. */
 PROF__FN void prof_cuda__hand_over(void *user) {
     static prof_cuda__writer writer;
     struct prof_cuda__all *g = &prof_cuda__;
     prof_cuda__writer *w = &writer;
     uint32_t *memory;
-    (void)user;
     prof_cuda__lock();
     memory = (uint32_t *)(void *)g->low;
     if (!g->handed_over && g->record_count) {
@@ -2081,6 +2123,7 @@ PROF__FN void prof_cuda__hand_over(void *user) {
         w->ids = prof_cuda__table_of(PROF_CUDA__IDS, &memory);
         w->ends = prof_cuda__table_of(PROF_CUDA__ENDS, &memory);
         prof_cuda__recorded_open(w, memory);
+        prof_cuda__share_open(w, memory + 2 * w->recorded_count, user != NULL);
         memset(w->thread_of, 0, sizeof w->thread_of);
         w->overhead_thread = PROF_NONE;
         w->stop_ns = g->pair_count ? g->pairs[g->pair_count - 1].session : 0;

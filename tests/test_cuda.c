@@ -157,9 +157,12 @@ static void test_table_and_trace(void) {
     CHECK(strstr(text.data, "\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (Pageable -> Device)\","
                             "\"pid\":0,\"tid\":13,"), "no copy on its row");
     CHECK(strstr(text.data, "\"bytes\":4096,\"memory bandwidth (GB/s)\":16}"), "no bandwidth");
-    CHECK(strstr(text.data, "\"correlation\":1,\"registers per thread\":32,\"shared memory\":1024,"
+    CHECK(strstr(text.data, "\"correlation\":1,\"queued\":0,\"device\":0,\"context\":1,"
+                            "\"stream\":13,\"registers per thread\":32,\"shared memory\":1024,"
                             "\"grid\":[264,1,1],\"block\":[256,1,1],\"blocks per SM\":2,"
                             "\"warps per SM\":16,\"est. achieved occupancy %\":25,"), "no launch");
+    EQUAL(count_text(text.data, "\"correlation\":"), 8);
+    EQUAL(count_text(text.data, "\"correlation\":2,"), 2);   /* a kernel and its call */
     CHECK(strstr(text.data, "{\"labels\":\"GPU 0\"}}"), "no GPU row");
     CHECK(strstr(text.data, "{\"sort_index\":5000000}}"), "no place for the GPU");
     CHECK(strstr(text.data, "{\"name\":\"stream 13 \"}}"), "no stream row");
@@ -435,6 +438,22 @@ static void test_million(void) {
     CHECK(s.bytes_used / n <= 112, "%u bytes a launch", (unsigned)(s.bytes_used / n));
     if (!s.lost) EQUAL(s.calls, n);
     close_session();
+}
+
+/* What a launch takes of the session's memory once the trace is read. */
+static void test_memory_of_a_launch(void) {
+    uint64_t used[2];
+    int i;
+    for (i = 0; i < 2; i++) {
+        reset();
+        PASS_ON(open_session(NULL));
+        launch_some(1000 * (i + 1));
+        prof_events(prof_stop(), NULL);
+        used[i] = prof_get_stats().bytes_used;
+        close_session();
+    }
+    CHECK(used[1] - used[0] <= 1000 * 1500, "%u bytes a launch with its zone",
+          (unsigned)((used[1] - used[0]) / 1000));
 }
 
 static void test_missing_buffers(void) {
@@ -1110,6 +1129,7 @@ int main(void) {
     RUN(test_old_cupti_without_buffers);
     RUN(test_full_store);
     RUN(test_million);
+    RUN(test_memory_of_a_launch);
     RUN(test_missing_buffers);
     RUN(test_no_times);
     RUN(test_unfinished);
