@@ -60,7 +60,8 @@ perfetto() {   # NAME FILE SLICES DEPTH COUNTERS
 }
 
 make -s build/examples/hello build/examples/hello_cpp build/examples/threads build/examples/train \
-    build/examples/stream >/dev/null || skip 'the examples do not build'
+    build/examples/stream build/examples/schedule build/examples/execution build/examples/switches \
+    >/dev/null || skip 'the examples do not build'
 cc=${CC:-gcc}
 $cc -std=c99 -O2 -I. -DTEST_OUT="\"$out\"" tests/hostile.c -o $out/hostile -lpthread ||
     { result hostile_builds 'does not compile'; finish; }
@@ -71,13 +72,18 @@ for example in hello hello_cpp threads; do
     (cd $out && timeout 60 ../examples/$example $example.json) >$out/said 2>&1 || true
 done
 run build/examples/train $out/train
+rm -rf $out/schedule
+run build/examples/schedule $out/schedule
+run build/examples/execution $out/et.json $out/execution.json
+run env PROF_TRACE=$out/switches.json build/examples/switches
 run build/examples/stream $out/whole.json 1
 head -c 5000000 $out/whole.json | sed '$d' >$out/stream.json   # as if killed: no end
 head -c 5000000 $out/whole.json >$out/cut.json                 # ... within an event
 rm -f $out/whole.json
 run $out/hostile
 # shellcheck disable=SC2231   # $out has no blanks
-for trace in $out/hello*.json $out/threads.json $out/train/*.json; do
+for trace in $out/hello*.json $out/threads.json $out/train/*.json $out/schedule/*.json \
+    $out/execution.json $out/switches.json; do
     [ -f "$trace" ] || continue
     perfetto "$(basename "$trace" .json)" "$trace" "$(grep -Ec '"ph":"[Xi]"' "$trace")" \
         "$(python3 tests/depth.py "$trace")" "$(grep -c '"ph":"C"' "$trace")"
