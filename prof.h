@@ -11125,6 +11125,7 @@ PROF__FN prof_result prof__save(const prof_trace *trace, const char *path, prof_
     bool zip = path && prof__ends_with(path, ".gz");
     if (!prof__valid(trace) || !path) return PROF_ERROR_INVALID;
 #if !defined(PROF_ZLIB)
+    prof__unsupported_text = prof__unsupported_usual;
     if (zip) return PROF_ERROR_UNSUPPORTED;
 #endif
     if (!prof__file_name(&f, path)) return PROF_ERROR_FILE;
@@ -15441,6 +15442,7 @@ PROF_API PROF__QUIET prof_result prof_start_env(const prof_desc *desc) {
     if (!path || !*path) return PROF_OK;
     if (!prof__env_expand(path)) return PROF_ERROR_INVALID;
 #if !defined(PROF_ZLIB)
+    prof__unsupported_text = prof__unsupported_usual;
     if (prof__ends_with(path, ".gz")) return PROF_ERROR_UNSUPPORTED;
 #endif
     result = prof_start(desc);
