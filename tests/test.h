@@ -92,7 +92,7 @@ static void test_clean_up(void) {
     prof_thread_end();
 }
 
-static void test_run(const char *name, void (*function)(void)) {
+TEST_UNUSED static void test_run(const char *name, void (*function)(void)) {
     test_bad = test_skipped = 0;
     test_why[0] = 0;
     if (strncmp(name, "test_", 5) == 0) name += 5;
@@ -105,7 +105,7 @@ static void test_run(const char *name, void (*function)(void)) {
     test_failures += test_bad;
 }
 
-static int test_end(void) {
+TEST_UNUSED static int test_end(void) {
     return test_failures != 0;
 }
 

@@ -1,0 +1,73 @@
+/* libFuzzer: raw streams. Blocks of the input get their checksum, so that what is in them is read;
+   then the bytes are pushed in pieces, whole and damaged. See make fuzz. */
+#include "fuzz.h"
+
+enum { MOST = 1 << 16 };
+
+/* Fletcher-64 as "The raw stream" in prof.h tells it, written again. */
+static void mend(uint32_t *words, size_t count) {
+    uint64_t a = 0, b = 0;
+    words[4] = words[5] = 0;
+    for (size_t i = 1; i < count; i++) {
+        a = (a + words[i]) % 0xffffffffu;
+        b = (b + a) % 0xffffffffu;
+    }
+    words[4] = (uint32_t)a;
+    words[5] = (uint32_t)b;
+}
+
+static void mend_all(uint32_t *words, size_t count) {
+    for (size_t at = 0; at + 6 <= count;) {
+        size_t size = 6 + words[at + 2] / 4;
+        if (words[at] != 0x50524f46u || words[at + 2] > 65536 || size > count - at) {
+            at++;
+            continue;
+        }
+        mend(words + at, size);
+        at += size;
+    }
+}
+
+static size_t items;
+
+static void take(void *user, const prof_raw_item *item) {
+    (void)user;
+    if (!item->name) fuzz_crash("an item without a name");
+    if (strlen(item->name) > 1 << 20) fuzz_crash("a name without an end");
+    if (item->kind == PROF_RAW_ZONE && item->end_ns < item->start_ns)
+        fuzz_crash("a zone ends before it starts");
+    items++;
+}
+
+static void read_stream(const char *data, size_t size, size_t piece) {
+    static char memory[1 << 18];
+    prof_raw_desc desc;
+    prof_raw_stats stats;
+    prof_raw *raw = NULL;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.item = take;
+    if (prof_raw_open(&desc, &raw) != PROF_OK) fuzz_crash("no reader");
+    for (size_t at = 0; at < size; at += piece)
+        prof_raw_push(raw, data + at, piece < size - at ? piece : size - at);
+    (void)prof_raw_close(raw, &stats);
+    if (stats.bytes != size) fuzz_crash("bytes were not counted");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static uint32_t words[MOST / 4];
+    size_t whole, cut;
+    if (size > MOST) return 0;
+    memcpy(words, data, size);
+    read_stream((const char *)words, size, size % 7 + 1);
+    mend_all(words, size / 4);
+    items = 0;
+    read_stream((const char *)words, size, size + 1);
+    whole = items;
+    items = 0;
+    read_stream((const char *)words, size, size % 61 + 1);
+    cut = items;
+    if (whole != cut) fuzz_crash("other items when the stream comes in pieces");
+    return 0;
+}
