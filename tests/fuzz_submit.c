@@ -74,7 +74,7 @@ static size_t events_from(bytes *b) {
         memset(e, 0, sizeof *e);
         e->name = name_from(b);
         e->start_ns = number_from(b);
-        e->end_ns = how & 1 ? number_from(b) : e->start_ns / 2 + next_byte(b) + e->start_ns / 2;
+        e->end_ns = how & 1 ? number_from(b) : PROF__MIN(e->start_ns, INT64_MAX - 255) + next_byte(b);
         e->thread = how >> 1 & 3;
         e->flags = how & 8 ? (uint16_t)next_byte(b) : 0;
         e->device_type = (uint8_t)(how & 16 ? next_byte(b) % 24 : how >> 7);

@@ -1,13 +1,14 @@
 /* Damaged traces through the prof command: fuzz_trace ROUNDS SEED-FILE...
    Changes each file at random, ROUNDS times, always in the same way, and runs commands on it. What
-   it looks for: a crash, or what the sanitizers that it is built with find. As a libFuzzer target:
-   clang -fsanitize=fuzzer,address -DLIBFUZZER. */
+   it looks for: a crash, what the sanitizers that it is built with find, and output that is not
+   JSON though the input was. With -DLIBFUZZER a libFuzzer target: see make fuzz. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <yajl/yajl_parse.h>
 
 #define PROF_IMPLEMENTATION
 #include "../tools/common.h"
@@ -16,13 +17,33 @@ extern const command report_command, analyze_command, diff_command, augment_comm
     validate_command, stacks_command, flamegraph_command, gaps_command, memory_command, cut_command,
     merge_command, import_command, decode_command, et_command;
 
-static char input[] = "fuzz_input.json", nowhere[] = "/dev/null";
+static char input[] = "fuzz_input.json", output_file[] = "fuzz_output.json", nowhere[] = "/dev/null";
 
 static void run(const command *c, const char *const *words) {
     char *argv[8] = {0};
     int argc = 0;
     for (; words[argc]; argc++) argv[argc] = (char *)(uintptr_t)words[argc];
     c->run(argc, argv);
+}
+
+static bool is_json(const void *data, size_t size) {
+    yajl_handle parser = yajl_alloc(NULL, NULL, NULL);
+    bool is = yajl_parse(parser, data, size) == yajl_status_ok &&
+              yajl_complete_parse(parser) == yajl_status_ok;
+    yajl_free(parser);
+    return is;
+}
+
+/* Runs a command that writes JSON, and reads what it wrote. */
+static void check_json(const command *c, const char *const *words) {
+    static char text[1 << 20];
+    remove(output_file);
+    run(c, words);
+    FILE *file = fopen(output_file, "rb");
+    if (!file) return;
+    size_t size = fread(text, 1, sizeof text, file);
+    fclose(file);
+    if (size < sizeof text && !is_json(text, size)) abort();
 }
 
 static void try_input(const void *data, size_t size) {
@@ -33,7 +54,6 @@ static void try_input(const void *data, size_t size) {
     run(&report_command, (const char *[]){"report", "-o", nowhere, "--format=html",
                                           "--merge-duplicates", input, NULL});
     run(&analyze_command, (const char *[]){"analyze", "-o", nowhere, input, NULL});
-    run(&augment_command, (const char *[]){"augment", input, nowhere, NULL});
     run(&report_command, (const char *[]){"report", "-o", nowhere, "--no-device", "--flops", input,
                                           NULL});
     run(&diff_command, (const char *[]){"diff", "-o", nowhere, "--rates", input, input, NULL});
@@ -43,13 +63,24 @@ static void try_input(const void *data, size_t size) {
     run(&gaps_command, (const char *[]){"gaps", "-o", nowhere, input, NULL});
     run(&memory_command, (const char *[]){"memory", "-o", nowhere, input, NULL});
     run(&memory_command, (const char *[]){"memory", "-o", nowhere, "--format=html", input, NULL});
-    run(&cut_command, (const char *[]){"cut", "--step=1", "-o", nowhere, input, NULL});
     run(&merge_command, (const char *[]){"merge", "-o", nowhere, "--align=collectives", input,
                                          input, NULL});
     run(&import_command, (const char *[]){"import", "-o", nowhere, input, NULL});
     run(&decode_command, (const char *[]){"decode", "-o", nowhere, input, NULL});
     run(&et_command, (const char *[]){"et", "-o", nowhere, "--link", input, input, NULL});
     run(&et_command, (const char *[]){"et", input, NULL});
+    if (!is_json(data, size)) {
+        run(&augment_command, (const char *[]){"augment", input, nowhere, NULL});
+        run(&cut_command, (const char *[]){"cut", "--step=1", "-o", nowhere, input, NULL});
+        return;
+    }
+    check_json(&augment_command, (const char *[]){"augment", input, output_file, NULL});
+    check_json(&cut_command, (const char *[]){"cut", "--to=1s", "-o", output_file, input, NULL});
+    check_json(&merge_command, (const char *[]){"merge", "-o", output_file, input, input, NULL});
+    check_json(&report_command, (const char *[]){"report", "-f", "json", "-o", output_file, input,
+                                                 NULL});
+    check_json(&validate_command, (const char *[]){"validate", "-f", "json", "-o", output_file,
+                                                   input, NULL});
 }
 
 #ifdef LIBFUZZER
