@@ -46,7 +46,7 @@ TOOL_SOURCES = $(filter-out tools/bench%,$(wildcard tools/*.c))
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/%.c=build/tools/%.o)
 TOOL_PAGES = $(patsubst tools/%.html,build/tools/%_html.h,$(wildcard tools/*.html))
 
-.PHONY: help prof demo cuda check_layout test test-viewers coverage bench soak embedded size lint install \
+.PHONY: help prof demo cuda check_layout test test-viewers coverage fuzz bench soak embedded size lint install \
         clean setup-build setup-demo setup-test setup-tool setup-embedded
 
 help: ## list the targets
@@ -86,6 +86,9 @@ soak: build/tests/soak ## long runs in flat memory (ZONES=1000000000), into buil
 	build/tests/soak $(ZONES) | tee build/soak.txt
 	@! grep '^not ok' build/soak.txt
 	@sh tests/trust.sh soak_zones $$(sed -n 's/^\([0-9]*\) zones$$/\1/p' build/soak.txt)
+
+fuzz: setup-test ## every fuzz target for SECONDS=20 each, into build/trust.json
+	@FUZZ_SECONDS=$(SECONDS) sh tests/fuzz.sh $(ONLY)
 
 embedded: setup-embedded ## run examples/baremetal on all targets under emulators, compare the output
 	@sh tools/embedded.sh $(ONLY)

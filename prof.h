@@ -358,7 +358,8 @@ typedef struct prof_extra {
     const char *overload_name;           /* NULL or "": none */
     const char *trace_name;              /* NULL: the name; "": none, left out of legacy traces */
     const char *activity_type;           /* Kineto's category, as "kernel"; NULL: by device type */
-    const char *kwinputs, *metadata_json;   /* JSON: an object; members without the braces */
+    const char *kwinputs, *metadata_json;   /* JSON: an object; members without the braces. What
+                                            is none shows as text */
     const char *backend, *module_hierarchy;
     const prof_shape *input_shapes, *strides;
     const char *const *dtypes, *const *concrete_inputs;   /* input_count each, or NULL */
@@ -2490,6 +2491,15 @@ PROF__FN const char *prof__json_check_why(const char *s, const char **why) {
 PROF__FN const char *prof__json_check(const char *s) {
     const char *why;
     return prof__json_check_why(s, &why);
+}
+
+/* Is s the members of an object, without its braces? */
+PROF__FN bool prof__json_members(const char *s) {
+    prof__json j = { NULL, NULL };
+    for (j.at = s;; j.at++) {
+        if (!prof__json_member(&j) || !prof__json_value(&j)) return false;
+        if (*j.at != ',') return !*j.at;
+    }
 }
 #endif
 
@@ -7475,8 +7485,8 @@ PROF__FN void prof__backward_find(prof__backward *b, uint32_t i) {
 
 /* An event's extra where the trace may write it; NULL: no room. */
 PROF__FN prof_extra *prof__own_extra(struct prof_trace *s, prof_event *e) {
-    prof_extra *x = s->own_extras + s->own_count;
-    if (e->extra >= s->own_extras && e->extra < x)
+    prof_extra *x = s->own_max ? s->own_extras + s->own_count : NULL;
+    if (x && e->extra >= s->own_extras && e->extra < x)
         return s->own_extras + (e->extra - s->own_extras);
     if (s->own_count == s->own_max) return NULL;
     s->own_count++;
@@ -10469,6 +10479,18 @@ PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char
     }
 }
 
+/* Members as they are; from outside they may be none, and show as text. */
+PROF__FN void prof__chrome_members(prof__out *o, const char **before, const prof_event *e) {
+    const char *json = e->extra->metadata_json;
+    if (e->flags & PROF_EVENT_SUBMITTED && !prof__json_members(json)) {
+        prof__chrome_string(o, before, "metadata_json", json);
+        return;
+    }
+    prof__out_text(o, *before);
+    prof__out_text(o, json);
+    *before = ",";
+}
+
 PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const prof_event *e) {
     const prof_extra *x = e->extra;
     const char *before = ",\"args\":{";
@@ -10485,11 +10507,7 @@ PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const 
         prof__chrome_key(o, &before, "correlation");
         prof__out_i64(o, x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
     }
-    if (x && x->metadata_json && *x->metadata_json) {
-        prof__out_text(o, before);
-        prof__out_text(o, x->metadata_json);
-        before = ",";
-    }
+    if (x && x->metadata_json && *x->metadata_json) prof__chrome_members(o, &before, e);
     if (e->flags & PROF_EVENT_UNFINISHED) {
         prof__chrome_key(o, &before, "finished");
         prof__out_text(o, "false");
@@ -13205,8 +13223,9 @@ PROF__FN int64_t prof__raw_ns(prof_raw *r, uint64_t tick) {
         return prof__knots_ns(&r->scale, r->knots, r->knot_count, tick);
     if (r->session && r->clock != PROF_CLOCK_CPU)
         return prof__rate_ns(tick < r->start_tick ? 0 : tick - r->start_tick, rate);
-    if (tick >= r->pair.tick) return (int64_t)r->pair.ns + prof__rate_ns(tick - r->pair.tick, rate);
-    return (int64_t)r->pair.ns - prof__rate_ns(r->pair.tick - tick, rate);
+    if (tick >= r->pair.tick)            /* what overflows is damage that has a right checksum */
+        return (int64_t)(r->pair.ns + (uint64_t)prof__rate_ns(tick - r->pair.tick, rate));
+    return PROF__MINUS(r->pair.ns, prof__rate_ns(r->pair.tick - tick, rate));
 }
 
 PROF__FN void prof__raw_read_thread(prof_raw *r, size_t at, size_t end) {
@@ -13244,6 +13263,7 @@ PROF__FN void prof__raw_hand_item(prof_raw *r, const prof__raw_row *row, uint32_
     }
     item.start_ns = prof__raw_ns(r, i->start);
     item.end_ns = prof__raw_ns(r, i->end);
+    if (item.end_ns < item.start_ns) item.end_ns = item.start_ns;
     item.value = (int64_t)i->value;
     item.depth = (uint8_t)i->depth;
     if (i->kind == PROF__UNFINISHED) item.flags = PROF_EVENT_UNFINISHED;

@@ -17,7 +17,8 @@ static void fuzz_json(const char *data, size_t size) {
     yajl_handle parser = yajl_alloc(NULL, NULL, NULL);
     if (yajl_parse(parser, (const unsigned char *)data, size) != yajl_status_ok ||
         yajl_complete_parse(parser) != yajl_status_ok) {
-        fprintf(stderr, "%s\n", (char *)yajl_get_error(parser, 1, (const unsigned char *)data, size));
+        fprintf(stderr, "%s\n",
+                (char *)yajl_get_error(parser, 1, (const unsigned char *)data, size));
         fuzz_crash("not JSON");
     }
     yajl_free(parser);
@@ -30,6 +31,13 @@ TEST_UNUSED static void fuzz_writers(const prof_trace *trace) {
         memset(&text, 0, sizeof text);
         if (test_write(trace, writer, &text) != PROF_OK) fuzz_crash("a writer failed");
         if (writer == TEST_CHROME || writer == TEST_JSON || writer == TEST_LEGACY)
+            fuzz_json(text.data, text.size);
+        test_text_clear(&text);
+    }
+    {
+        test_text text;
+        memset(&text, 0, sizeof text);
+        if (prof_write_execution_trace(trace, test_text_sink(&text)) == PROF_OK)
             fuzz_json(text.data, text.size);
         test_text_clear(&text);
     }

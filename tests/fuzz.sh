@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every libFuzzer target (tests/fuzz_*.c) for SECONDS (20) each, JOBS (2) at a time, from the seeds
+# Every libFuzzer target (tests/fuzz_*.c) for FUZZ_SECONDS (20) each, JOBS (2) at a time, from the seeds
 # in tests/corpus; what it finds besides stays in build/fuzz/NAME.corpus for the next time.
 #   tests/fuzz.sh [NAME]
 # A crash: its input stays in build/fuzz/NAME; mend the cause, add a test.
@@ -25,13 +25,11 @@ job() {   # NAME
     seeds=$PWD/tests/corpus/$1
     [ "$1" = trace ] && seeds=$PWD/tests/traces
     cd "$out/$1" || return 1
-    timeout $((SECONDS + 120)) "../fuzz_$1" -max_total_time="$SECONDS" -timeout=20 -seed=1 \
+    timeout $((limit + 120)) "../fuzz_$1" -max_total_time="$limit" -timeout=20 -seed=1 \
         -max_len=4096 -close_fd_mask=3 -print_final_stats=1 "../$1.corpus" "$seeds" 2>&1
 }
 
-SECONDS=${SECONDS:-20}
-[ "$SECONDS" -gt 0 ] 2>/dev/null || SECONDS=20
-export SECONDS
+limit=${FUZZ_SECONDS:-20}
 if [ "${1:-}" = --job ]; then
     job "$2" >"$out/$2.log"
     status=$?
@@ -49,7 +47,10 @@ echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return d && n
     $cc -x c - -o /dev/null 2>/dev/null || { echo 'skip fuzz: clang has no libFuzzer'; exit 0; }
 mkdir -p "$out"
 rm -f "$out"/*.runs
-ls tests/fuzz_*.c | sed 's|.*fuzz_\(.*\)\.c|\1|' | grep -F -e "${1:-}" |
+for file in tests/fuzz_*.c; do
+    file=${file##*/fuzz_}
+    echo "${file%.c}"
+done | grep -F -e "${1:-}" |
     xargs -P "${JOBS:-2}" -n 1 sh "$0" --job
 status=$?
 [ -n "${1:-}" ] || sh tests/trust.sh fuzz_executions \

@@ -15,8 +15,8 @@ static int64_t number_from(bytes *b) {
 
 static const char *name_from(bytes *b) {
     static const char *const names[] = {
-        "aten::mm", "aten::conv2d", "[memory]", "ProfilerStep#7", "_ZN1aE", "gemm", "cudaLaunchKernel",
-        "Memcpy HtoD (Pageable -> Device)"
+        "aten::mm", "aten::conv2d", "[memory]", "ProfilerStep#7", "_ZN1aE", "gemm",
+        "cudaLaunchKernel", "Memcpy HtoD (Pageable -> Device)"
     };
     unsigned n = next_byte(b);
     return n & 8 ? test_odd_names[n / 16 % TEST_ODD_NAMES] : names[n % 8];
@@ -24,11 +24,11 @@ static const char *name_from(bytes *b) {
 
 static void extra_from(bytes *b, prof_extra *x) {
     static const int64_t dims[] = { 2, 3, 4, 5, 6, 7 };
-    static const prof_shape shapes[] = { { dims, NULL, 2 }, { dims + 1, NULL, 2 }, { NULL, NULL, 0 },
-                                         { dims, NULL, 4 } };
+    static const prof_shape shapes[] = { { dims, NULL, 2 }, { dims + 1, NULL, 2 },
+                                         { NULL, NULL, 0 }, { dims, NULL, 4 } };
     static const prof_kernel kernels[] = { { "k", 5, 0 }, { "l", INT64_MAX, -1 } };
-    static const char *const types[] = { NULL, "kernel", "cuda_runtime", "cuda_driver", "gpu_memcpy",
-                                         "cpu_op", "overhead", "" };
+    static const char *const types[] = { NULL, "kernel", "cuda_runtime", "cuda_driver",
+                                         "gpu_memcpy", "cpu_op", "overhead", "" };
     static const char *const texts[] = { "a.py(1): f", "", "\xff\"", "torch/x.py(2): g" };
     static const char *const json[] = { NULL, "{\"k\": [1, 2]}", "not json", "\"a\": 1" };
     unsigned which;
@@ -74,7 +74,8 @@ static size_t events_from(bytes *b) {
         memset(e, 0, sizeof *e);
         e->name = name_from(b);
         e->start_ns = number_from(b);
-        e->end_ns = how & 1 ? number_from(b) : PROF__MIN(e->start_ns, INT64_MAX - 255) + next_byte(b);
+        e->end_ns = PROF__MIN(e->start_ns, INT64_MAX - 255) + next_byte(b);
+        if (how & 1) e->end_ns = number_from(b);
         e->thread = how >> 1 & 3;
         e->flags = how & 8 ? (uint16_t)next_byte(b) : 0;
         e->device_type = (uint8_t)(how & 16 ? next_byte(b) % 24 : how >> 7);

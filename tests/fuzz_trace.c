@@ -17,7 +17,8 @@ extern const command report_command, analyze_command, diff_command, augment_comm
     validate_command, stacks_command, flamegraph_command, gaps_command, memory_command, cut_command,
     merge_command, import_command, decode_command, et_command;
 
-static char input[] = "fuzz_input.json", output_file[] = "fuzz_output.json", nowhere[] = "/dev/null";
+static char input[] = "fuzz_input.json", output_file[] = "fuzz_output.json",
+            nowhere[] = "/dev/null";
 
 static void run(const command *c, const char *const *words) {
     char *argv[8] = {0};

@@ -348,7 +348,30 @@ static void test_built_deep(void) {
     test_text_clear(&text);
 }
 
+/* What says that it is JSON and is not shows as text: the trace stays JSON. */
+static void test_built_not_json(void) {
+    static const char *const given[] = { "\"a\": 1, \"b\": [2]", "{\"a\": 1}", "\"a\": 1,", "}" };
+    static const char *const wanted[] = {
+        "\"a\": 1, \"b\": [2]}", "\"metadata_json\":\"{\\\"a\\\": 1}\"}",
+        "\"metadata_json\":\"\\\"a\\\": 1,\"}", "\"metadata_json\":\"}\"}"
+    };
+    for (int i = 0; i < 4; i++) {
+        prof_event e = event_at("e", 0, 10, 0);
+        prof_extra x;
+        test_text text;
+        memset(&text, 0, sizeof text);
+        memset(&x, 0, sizeof x);
+        x.metadata_json = given[i];
+        e.extra = &x;
+        PASS_ON(build(&e, 1, NULL));
+        EQUAL(prof_write_chrome(built, NULL, test_text_sink(&text)), PROF_OK);
+        CHECK(strstr(text.data, wanted[i]) != NULL, "no %s in %s", wanted[i], text.data);
+        test_text_clear(&text);
+    }
+}
+
 int main(void) {
+    RUN(test_built_not_json);
     RUN(test_kernel_by_link);
     RUN(test_kernel_by_time);
     RUN(test_among_zones);

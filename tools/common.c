@@ -227,7 +227,7 @@ uint64_t hash_bytes(const void *data, size_t size) {
         hash ^= hash >> 32;
     }
     word = 0;
-    memcpy(&word, p, size);
+    if (size) memcpy(&word, p, size);
     return hash_mix((hash ^ word) * 0xD6E8FEB86659FD93u);
 }
 
