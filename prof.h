@@ -527,7 +527,19 @@ typedef struct prof_memory_desc {        /* prof_write_memory_timeline; NULL: al
     bool raw;
 } prof_memory_desc;
 
-typedef struct prof_chrome_desc { uint32_t reserved; } prof_chrome_desc;   /* NULL: defaults */
+typedef enum prof_chrome_format {
+    PROF_CHROME_KINETO = 0,              /* an object, as torch.profiler's export_chrome_trace() */
+    PROF_CHROME_ARRAY,                   /* an array, as PROF_STREAM_CHROME: loads when cut off */
+    PROF_CHROME_LEGACY                   /* an array, as EventList.export_chrome_trace(): events
+                                            with name and time only; not freestanding */
+} prof_chrome_format;
+
+typedef struct prof_chrome_desc {
+    prof_chrome_format format;
+    bool window_marks;                   /* the recording's span, begin and end, as Kineto has them:
+                                            their pids are texts, which speedscope rejects.
+                                            Not freestanding, not in the legacy array */
+} prof_chrome_desc;
 
 /* ---- @API-SESSION: start, stop, and the calls that record ---- */
 
@@ -890,10 +902,8 @@ PROF_API prof_result prof_write_canonical(const prof_trace *trace, prof_sink out
 PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metric metric,
                                              prof_sink out);
 
-/* The array that EventList.export_chrome_trace writes, in valid JSON. */
-PROF_API prof_result prof_write_legacy_chrome(const prof_trace *trace, prof_sink out);
-
-/* Chrome trace JSON, for Perfetto, chrome://tracing, speedscope. */
+/* Chrome trace JSON, for Perfetto, chrome://tracing, speedscope; desc NULL: as Kineto, no marks.
+   PROF_ERROR_INVALID: there is no such format. */
 PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
                                        prof_sink out);
 
@@ -10964,22 +10974,26 @@ PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
     prof__out_text(o, ",\n\"traceEvents\":[\n");
 }
 
-PROF_API PROF__QUIET prof_result prof_write_chrome(const prof_trace *trace,
-                                                   const prof_chrome_desc *desc, prof_sink out) {
-    prof__out o;
-    prof__place place = { PROF_NONE, 0, "" };
-    (void)desc;
-    if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
-    prof__analyse(trace);
-    prof__out_open(&o, out);
-    prof__chrome_head(&o, trace);
-    prof__chrome_events(&o, trace);
-    for (uint32_t i = 0; i < trace->moment_count && !o.failed; i++)
-        prof__chrome_moment(&o, &place, trace, trace->moments + i);
-    prof__out_text(&o, "\n],\n\"traceName\":\"prof\"}\n");
-    return prof__out_close(&o);
+/* The head of an array: what the head of an object says, as far as it is known at the start. */
+PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s) {
+    prof__out_text(o, "[\n");
+    prof__chrome_meta(o, "prof", prof__chrome_pid(s), 0, "version");
+    prof__out_text(o, "\"" PROF_VERSION "\",\"baseTimeNanoseconds\":");
+    prof__out_u64(o, s->start_wall_ns);
+    prof__out_text(o, "}},\n");
 }
 
+/* Counts, which are known at its end. */
+PROF__FN void prof__chrome_array_recorded(prof__out *o, const struct prof_trace *s, uint64_t n) {
+    prof__out_text(o, ",\n");
+    prof__chrome_meta(o, "prof counts", prof__chrome_pid(s), 0, "recorded");
+    prof__out_u64(o, n);
+}
+
+#if PROF__BARE
+#  define prof__chrome_legacy(o, s) ((void)0)
+#  define prof__chrome_marks(o, s) ((void)0)
+#else
 /* ---- the legacy array. PyTorch: EventList.export_chrome_trace() ---- */
 
 PROF__FN void prof__legacy_event(prof__out *o, const struct prof_trace *s, const prof_event *e,
@@ -11003,20 +11017,74 @@ PROF__FN void prof__legacy_event(prof__out *o, const struct prof_trace *s, const
     prof__out_text(o, ", \"pid\": \"CPU functions\", \"args\": {}}");
 }
 
-PROF_API PROF__QUIET prof_result prof_write_legacy_chrome(const prof_trace *trace, prof_sink out) {
-    prof__out o;
+PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
     bool first = true;
-    if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
-    prof__analyse(trace);
-    prof__out_open(&o, out);
-    prof__out_text(&o, "[");
-    for (uint32_t i = 0; i < trace->event_count && !o.failed; i++) {
-        const prof_event *e = trace->events + i;
+    prof__out_text(o, "[");
+    for (uint32_t i = 0; i < s->event_count && !o->failed; i++) {
+        const prof_event *e = s->events + i;
         if (e->extra && e->extra->trace_name && !*e->extra->trace_name) continue;
-        prof__legacy_event(&o, trace, e, first);
+        prof__legacy_event(o, s, e, first);
         first = false;
     }
-    prof__out_text(&o, "]\n");
+    prof__out_text(o, "]\n");
+}
+
+/* ---- the window: Kineto's last four events, which upstream's tests count from the end ---- */
+
+PROF__FN int64_t prof__chrome_end(const struct prof_trace *s) {
+    prof__scale scale;
+    int64_t end = 0;
+    memset(&scale, 0, sizeof scale);
+    if (!s->built) end = PROF__MAX(prof__to_ns(&scale, s->stop_tick), 0);
+    for (uint32_t i = 0; i < s->event_count; i++) end = PROF__MAX(end, s->events[i].end_ns);
+    for (uint32_t i = 0; i < s->moment_count; i++) end = PROF__MAX(end, s->moments[i].ns);
+    return end;
+}
+
+PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
+    int64_t end = prof__chrome_end(s);
+    prof__out_text(o, ",\n{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\","
+                      "\"pid\":\"Spans\",\"tid\":\"PyTorch Profiler\",\"ts\":0.000,\"dur\":");
+    prof__put_us(o, end);
+    prof__out_text(o, ",\"args\":{\"Op count\":0}},\n{\"ph\":\"M\",\"name\":\"process_sort_index\","
+                      "\"ts\":0.000,\"pid\":\"Spans\",\"tid\":0,"
+                      "\"args\":{\"sort_index\":536870912}},"
+                      "\n{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Iteration Start: PyTorch Profiler\","
+                      "\"pid\":\"Traces\",\"tid\":\"Trace PyTorch Profiler\",\"ts\":0.000},"
+                      "\n{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window End\",\"pid\":\"\","
+                      "\"tid\":\"\",\"ts\":");
+    prof__put_us(o, end);
+    prof__out_text(o, "}");
+}
+#endif
+
+PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool array, bool marks) {
+    prof__place place = { PROF_NONE, 0, "" };
+    if (array) prof__chrome_array_head(o, s);
+    else prof__chrome_head(o, s);
+    prof__chrome_events(o, s);
+    for (uint32_t i = 0; i < s->moment_count && !o->failed; i++)
+        prof__chrome_moment(o, &place, s, s->moments + i);
+    if (array) {
+        prof__chrome_array_recorded(o, s, s->event_count);
+        prof__chrome_counts(o, s);
+        prof__out_text(o, "}}");
+    }
+    if (marks) prof__chrome_marks(o, s);
+    prof__out_text(o, array ? "\n]\n" : "\n],\n\"traceName\":\"prof\"}\n");
+}
+
+PROF_API PROF__QUIET prof_result prof_write_chrome(const prof_trace *trace,
+                                                   const prof_chrome_desc *desc, prof_sink out) {
+    prof__out o;
+    uint32_t format = desc ? (uint32_t)desc->format : 0;
+    if (!prof__valid(trace) || !out.write || format > PROF_CHROME_LEGACY) return PROF_ERROR_INVALID;
+    if (PROF__BARE && (format == PROF_CHROME_LEGACY || (desc && desc->window_marks)))
+        return PROF_ERROR_UNSUPPORTED;
+    prof__analyse(trace);
+    prof__out_open(&o, out);
+    if (format == PROF_CHROME_LEGACY) prof__chrome_legacy(&o, trace);
+    else prof__chrome_body(&o, trace, format == PROF_CHROME_ARRAY, desc && desc->window_marks);
     return prof__out_close(&o);
 }
 
@@ -12483,13 +12551,8 @@ PROF__FN void prof__chrome_begin(const struct prof_trace *s) {
     prof__out *o = &prof__chrome_out.out;
     if (prof__chrome_out.told) return;
     prof__chrome_out.told = true;
-    prof__out_text(o, "[\n");
+    prof__chrome_array_head(o, s);
     prof__chrome_process(o, s);
-    prof__out_text(o, ",\n");
-    prof__chrome_meta(o, "prof", prof__chrome_pid(s), 0, "version");
-    prof__out_text(o, "\"" PROF_VERSION "\",\"baseTimeNanoseconds\":");
-    prof__out_u64(o, s->start_wall_ns);
-    prof__out_text(o, "}}");
 }
 
 /* What comes before a row's events; the names of threads come again when the stream ends. */
@@ -12536,8 +12599,6 @@ PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct 
             prof__chrome_item(c, &item);
         }
     }
-    prof__out_text(&c->out, ",\n");
-    prof__chrome_meta(&c->out, "prof counts", prof__chrome_pid(s), 0, "recorded");
     return n;
 }
 
@@ -12779,7 +12840,7 @@ PROF__FN void prof__chrome_close(prof__raw *w, const struct prof_trace *s) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     prof__out_open(&c->out, w->sink);
     (void)prof__chrome_rest(c, s);
-    prof__out_u64(&c->out, prof_get_stats().recorded);
+    prof__chrome_array_recorded(&c->out, s, prof_get_stats().recorded);
     prof__chrome_counts(&c->out, s);
     prof__out_text(&c->out, "}}\n]\n");
     prof__chrome_flush(c, w);
@@ -13759,7 +13820,7 @@ PROF__FN void prof__chrome_close(void) {
     (void)prof_flush();
     prof__out_open(&c->out, prof__trace.sink);
     prof__trace.tallied += prof__chrome_rest(c, &prof__trace);
-    prof__out_u64(&c->out, prof__trace.tallied);
+    prof__chrome_array_recorded(&c->out, &prof__trace, prof__trace.tallied);
     if (dropped) {
         prof__out_text(&c->out, ",\"dropped\":");
         prof__out_u64(&c->out, dropped);

@@ -87,6 +87,8 @@ def check_counter(event):
 
 def check(path):
     trace = load(path)
+    if isinstance(trace, list):
+        trace = {"traceEvents": trace}
     if not isinstance(trace, dict) or not isinstance(trace.get("traceEvents"), list):
         raise Wrong("no traceEvents")
     open_ends, last_start, names = {}, {}, Counter()

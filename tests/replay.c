@@ -793,7 +793,8 @@ static void check_legacy_chrome(const prof_trace *trace, value want) {
     char error[256] = "";
     text got;
     prof_sink sink = text_sink(&got);
-    prof_result result = prof_write_legacy_chrome(trace, sink);
+    prof_chrome_desc desc = { PROF_CHROME_LEGACY, false };
+    prof_result result = prof_write_chrome(trace, &desc, sink);
     value parsed = yajl_tree_parse(got.data, error, sizeof error);
     size_t i = 0, j = 0, number_of = 0;
     if (result != PROF_OK) mismatch("legacy_chrome", "%s", prof_strerror(result));

@@ -165,9 +165,11 @@ TEST_UNUSED static void test_text_clear(test_text *text) {
 
 /* The writers by number, to loop over. */
 enum { TEST_TABLE, TEST_EVENT_TABLE, TEST_CSV, TEST_JSON, TEST_CHROME, TEST_STACKS, TEST_LEGACY,
-       TEST_EVENT_STACKS, TEST_CANONICAL, TEST_WRITERS };
+       TEST_ARRAY, TEST_EVENT_STACKS, TEST_CANONICAL, TEST_WRITERS };
 
 TEST_UNUSED static prof_result test_write(const prof_trace *trace, int writer, test_text *text) {
+    static const prof_chrome_desc legacy = { PROF_CHROME_LEGACY, false };
+    static const prof_chrome_desc array = { PROF_CHROME_ARRAY, true };
     static const prof_averages_desc by = { true, true, 3 };
     prof_sink out = test_text_sink(text);
     prof_table_desc table;
@@ -182,7 +184,8 @@ TEST_UNUSED static prof_result test_write(const prof_trace *trace, int writer, t
     case TEST_JSON: table.format = PROF_FORMAT_JSON; table.averages = &by; break;
     case TEST_CHROME: return prof_write_chrome(trace, NULL, out);
     case TEST_STACKS: return prof_write_stacks(trace, PROF_METRIC_NONE, out);
-    case TEST_LEGACY: return prof_write_legacy_chrome(trace, out);
+    case TEST_LEGACY: return prof_write_chrome(trace, &legacy, out);
+    case TEST_ARRAY: return prof_write_chrome(trace, &array, out);
     case TEST_EVENT_STACKS: return prof_write_event_stacks(trace, PROF_METRIC_NONE, out);
     case TEST_CANONICAL: return prof_write_canonical(trace, out);
     default: break;

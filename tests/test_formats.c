@@ -210,8 +210,10 @@ static void test_views(void) {
     prof_event e[3];
     prof_extra x[3];
     prof_trace_desc d;
+    prof_chrome_desc desc;
     prof_trace *trace = NULL;
     memset(&d, 0, sizeof d);
+    memset(&desc, 0, sizeof desc);
     memset(e, 0, sizeof e);
     memset(x, 0, sizeof x);
     e[0].name = "a name of more than thirty code points";
@@ -236,7 +238,8 @@ static void test_views(void) {
     d.memory = memory;
     d.memory_size = sizeof memory;
     EQUAL(prof_trace_from_events(&d, e, 3, &trace), PROF_OK);
-    SAME_TEXT(written(prof_write_legacy_chrome(trace, fresh())),
+    desc.format = PROF_CHROME_LEGACY;
+    SAME_TEXT(written(prof_write_chrome(trace, &desc, fresh())),
               "[{\"name\": \"a name of more than thirty code points\", \"ph\": \"X\", "
               "\"ts\": 0.000, "
               "\"dur\": 5000.500, \"tid\": 7, \"pid\": \"CPU functions\", \"args\": {}},\n"
@@ -249,6 +252,8 @@ static void test_views(void) {
     SAME_TEXT(written(prof_write_event_stacks(trace, PROF_METRIC_CPU_TIME_TOTAL, fresh())),
               "outer;_inner_line_;__^^^__ 5000\n");
     EQUAL(prof_write_event_stacks(trace, PROF_METRIC_COUNT, fresh()), PROF_ERROR_INVALID);
+    desc.format = (prof_chrome_format)3;
+    EQUAL(prof_write_chrome(trace, &desc, fresh()), PROF_ERROR_INVALID);
     test_text_clear(&text);
 }
 

@@ -62,6 +62,12 @@ try json_takes_nested python3 tests/check_json.py $out/nested.json n=3
 for file in tests/golden/*.json; do
     try "json_golden_$(basename "$file" .json)" python3 tests/check_json.py "$file"
 done
+try json_hostile_builds "${CC:-cc}" -std=c99 -O2 -I. -DTEST_OUT="\"$out\"" tests/hostile.c \
+    -o $out/hostile -lpthread && try json_hostile_runs $out/hostile
+for name in hostile hostile_array; do
+    try "json_$name" python3 tests/check_json.py $out/$name.json
+done
+try json_formats python3 tests/check_formats.py $out
 example hello find_median=100 fill=100 sort=100
 example threads worker=3 helper=24
 exit $failed

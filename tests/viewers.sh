@@ -94,6 +94,9 @@ result perfetto_cut "$(ask $out/cut.json 'select count(*) as n from slice' |
     awk -v n="$zones" '$1 < n || $1 > n + 1 {print "not", n, "slices:", $0}')"
 perfetto hostile $out/hostile.json 127 3 21
 perfetto hostile_array $out/hostile_array.json 127 3 21
+perfetto hostile_stream $out/hostile_stream.json 127 3 21
+perfetto hostile_marks $out/hostile_marks.json 130 3 21
+perfetto hostile_legacy $out/hostile_legacy.json 106 3 0
 names='select count(distinct name) as n from slice where name like "deep %"'
 result perfetto_hostile_names "$(ask $out/hostile.json "$names" | grep -vx 21)"
 
