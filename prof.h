@@ -2817,8 +2817,8 @@ typedef struct prof__open { uint64_t start; uint32_t site, depth; } prof__open;
 
 #define PROF__HAS_SHARED 0x80000000u     /* in prof_extra.has: more than one event may have it */
 #define PROF__HAS_NATIVE 0x40000000u     /* its stack is a native one */
-#define PROF__HAS_KEPT 0x20000000u       /* activity_type and metadata_json live as long as the trace
-                                            and are not copied; metadata_json is many events':
+#define PROF__HAS_KEPT 0x20000000u       /* activity_type and metadata_json live as the trace does,
+                                            are not copied; metadata_json is many events':
                                             "correlation" is written from id or the link */
 
 /* What an allocation or free became. */

@@ -812,16 +812,21 @@ PROF__FN bool prof_cuda__keep_work(uint32_t kind, uint64_t start, uint64_t end,
     return true;
 }
 
+/* What device work has in common. */
+PROF__FN void prof_cuda__detail_open(prof_cuda__detail *d, uint32_t kind, uint32_t device,
+                                     uint32_t context, uint32_t stream) {
+    memset(d, 0, sizeof *d);
+    d->kind = kind;
+    d->device = device;
+    d->context = context;
+    d->stream = stream;
+}
+
 PROF__FN void prof_cuda__take_kernel(const prof_cuda__kernel *k) {
-    struct prof_cuda__all *g = &prof_cuda__;
     prof_cuda__detail d;
     if (!prof_cuda__in_window(k->start)) return;
-    memset(&d, 0, sizeof d);
-    d.kind = PROF_CUDA__KERNEL;
+    prof_cuda__detail_open(&d, PROF_CUDA__KERNEL, k->device, k->context, k->stream);
     d.name = prof_cuda__name_of(k->name);
-    d.device = k->device;
-    d.context = k->context;
-    d.stream = k->stream;
     d.graph = k->graph;
     d.node_or_bytes = k->graph_node;
     for (int i = 0; i < 3; i++) {
@@ -830,57 +835,46 @@ PROF__FN void prof_cuda__take_kernel(const prof_cuda__kernel *k) {
     }
     d.u.launch.registers = k->registers;
     d.u.launch.shared = (uint32_t)k->static_shared + (uint32_t)k->dynamic_shared;
-    g->stats.kernels +=
+    prof_cuda__.stats.kernels +=
         prof_cuda__keep_work(PROF_CUDA__KERNEL, k->start, k->end, k->correlation, &d);
+}
+
+/* Keeps a copy or fill of bytes; kinds: of memory, and the way between. */
+PROF__FN void prof_cuda__keep_copy(prof_cuda__detail *d, uint64_t bytes, uint32_t kinds,
+                                   uint64_t start, uint64_t end, uint32_t correlation) {
+    d->node_or_bytes = bytes;
+    d->u.copy.kinds = kinds;
+    prof_cuda__.stats.copies += prof_cuda__keep_work(d->kind, start, end, correlation, d);
 }
 
 PROF__FN void prof_cuda__take_memcpy(const prof_cuda__memcpy *m) {
     prof_cuda__detail d;
+    uint32_t kinds = (uint32_t)m->copy_kind << 16 | (uint32_t)m->source_kind << 8 | m->target_kind;
     if (!prof_cuda__in_window(m->start)) return;
-    memset(&d, 0, sizeof d);
-    d.kind = PROF_CUDA__MEMCPY;
-    d.device = m->device;
-    d.context = m->context;
-    d.stream = m->stream;
-    d.node_or_bytes = m->bytes;
+    prof_cuda__detail_open(&d, PROF_CUDA__MEMCPY, m->device, m->context, m->stream);
     d.u.copy.node = m->graph_node;
-    d.u.copy.kinds = (uint32_t)m->copy_kind << 16 | (uint32_t)m->source_kind << 8 | m->target_kind;
-    prof_cuda__.stats.copies +=
-        prof_cuda__keep_work(PROF_CUDA__MEMCPY, m->start, m->end, m->correlation, &d);
+    prof_cuda__keep_copy(&d, m->bytes, kinds, m->start, m->end, m->correlation);
 }
 
 PROF__FN void prof_cuda__take_peer(const prof_cuda__peer *m) {
     prof_cuda__detail d;
+    uint32_t kinds = (uint32_t)m->copy_kind << 16 | (uint32_t)m->source_kind << 8 | m->target_kind;
     if (!prof_cuda__in_window(m->start)) return;
-    memset(&d, 0, sizeof d);
-    d.kind = PROF_CUDA__MEMCPY_PEER;
-    d.device = m->device;
-    d.context = m->context;
-    d.stream = m->stream;
-    d.node_or_bytes = m->bytes;
+    prof_cuda__detail_open(&d, PROF_CUDA__MEMCPY_PEER, m->device, m->context, m->stream);
     d.u.copy.node = m->graph_node;
-    d.u.copy.kinds = (uint32_t)m->copy_kind << 16 | (uint32_t)m->source_kind << 8 | m->target_kind;
     d.u.copy.from[0] = m->source_device;
     d.u.copy.from[1] = m->source_context;
     d.u.copy.to[0] = m->target_device;
     d.u.copy.to[1] = m->target_context;
-    prof_cuda__.stats.copies +=
-        prof_cuda__keep_work(PROF_CUDA__MEMCPY_PEER, m->start, m->end, m->correlation, &d);
+    prof_cuda__keep_copy(&d, m->bytes, kinds, m->start, m->end, m->correlation);
 }
 
 PROF__FN void prof_cuda__take_memset(const prof_cuda__memset *m) {
     prof_cuda__detail d;
     if (!prof_cuda__in_window(m->start)) return;
-    memset(&d, 0, sizeof d);
-    d.kind = PROF_CUDA__MEMSET;
-    d.device = m->device;
-    d.context = m->context;
-    d.stream = m->stream;
-    d.node_or_bytes = m->bytes;
+    prof_cuda__detail_open(&d, PROF_CUDA__MEMSET, m->device, m->context, m->stream);
     d.u.copy.node = m->graph_node;
-    d.u.copy.kinds = m->memory_kind;
-    prof_cuda__.stats.copies +=
-        prof_cuda__keep_work(PROF_CUDA__MEMSET, m->start, m->end, m->correlation, &d);
+    prof_cuda__keep_copy(&d, m->bytes, m->memory_kind, m->start, m->end, m->correlation);
 }
 
 /* Does a driver call of this number launch, copy or set? */
@@ -915,10 +909,7 @@ PROF__FN void prof_cuda__take_overhead(const prof_cuda__overhead *o, size_t room
 PROF__FN void prof_cuda__take_sync(const prof_cuda__sync *s) {
     prof_cuda__detail d;
     if (!prof_cuda__in_window(s->start)) return;
-    memset(&d, 0, sizeof d);
-    d.kind = PROF_CUDA__SYNCHRONIZATION;
-    d.context = s->context;
-    d.stream = s->stream;
+    prof_cuda__detail_open(&d, PROF_CUDA__SYNCHRONIZATION, 0, s->context, s->stream);
     d.u.more.type = s->type;
     d.u.more.event = s->event;
     prof_cuda__.stats.other +=
@@ -928,10 +919,7 @@ PROF__FN void prof_cuda__take_sync(const prof_cuda__sync *s) {
 /* Which call recorded an event last: for the waits that follow. */
 PROF__FN void prof_cuda__take_event(const prof_cuda__event *e) {
     prof_cuda__detail d;
-    memset(&d, 0, sizeof d);
-    d.kind = PROF_CUDA__CUDA_EVENT;
-    d.context = e->context;
-    d.stream = e->stream;
+    prof_cuda__detail_open(&d, PROF_CUDA__CUDA_EVENT, 0, e->context, e->stream);
     d.u.more.event = e->event;
     prof_cuda__.stats.other +=
         prof_cuda__keep(e->kind, 0, 0, e->correlation, prof_cuda__detail_of(&d));
@@ -944,11 +932,7 @@ PROF__FN void prof_cuda__take_allocation(const prof_cuda__allocation *a) {
         prof_cuda__.stats.corrupt++;
         return;
     }
-    memset(&d, 0, sizeof d);
-    d.kind = PROF_CUDA__ALLOCATION;
-    d.device = a->device;
-    d.context = a->context;
-    d.stream = a->stream;
+    prof_cuda__detail_open(&d, PROF_CUDA__ALLOCATION, a->device, a->context, a->stream);
     d.node_or_bytes = a->bytes;
     d.u.more.address = a->address;
     d.u.more.type = a->operation;
@@ -960,8 +944,7 @@ PROF__FN void prof_cuda__take_allocation(const prof_cuda__allocation *a) {
 PROF__FN void prof_cuda__take_marker(const prof_cuda__marker *m) {
     prof_cuda__detail d;
     if (!prof_cuda__in_window(m->time)) return;
-    memset(&d, 0, sizeof d);
-    d.kind = PROF_CUDA__MARKER;
+    prof_cuda__detail_open(&d, PROF_CUDA__MARKER, 0, 0, 0);
     d.name = prof_cuda__name_of(m->name);
     d.u.more.type = m->flags;
     d.u.more.thread = prof_cuda__thread_of(m->thread);

@@ -1,4 +1,5 @@
-/* CUPTI's records, whole, as of 13.0; tests/check_layout.c compares them with cupti.h. */
+/* CUPTI's records, whole, as of 13.0; tests/check_layout.c compares them with cupti.h. They repeat
+   what prof_cuda.h mirrors on purpose: a field that is wrong there must not be wrong here too. */
 #ifndef FAKE_RECORDS_H
 #define FAKE_RECORDS_H
 
