@@ -66,6 +66,11 @@ count cut_from_only 1 --from 155us "$out/made.trace"
 count cut_whole 13 --from 0 --to 1s "$out/made.trace"
 says cut_clip '"name":"around","pid":9,"tid":9,"ts":100.000,"dur":50.000}' 0 \
     "$prof" cut --step 3 --clip "$out/made.trace"
+pairs=tests/traces/begin_end.json
+count cut_pairs 7 --file-time --from 22 --to 60 "$pairs"      # both ends of three, one that has none
+count cut_pairs_whole 14 --from 0 --to 1s "$pairs"      # without the end of nothing
+"$prof" cut --file-time --from 17 --to 45 --clip -o "$out/pairs.json" "$pairs"
+says cut_pairs_clip '3.001,' 0 "$prof" report -f csv --name outer "$out/pairs.json"
 says cut_help 'usage: prof cut' 0 "$prof" cut --help
 says cut_no_step 'there is no ProfilerStep#9 in it; it has 3 to 3' 2 \
     "$prof" cut --step 9 "$out/made.trace"

@@ -36,6 +36,7 @@ typedef struct cutter {
     map launches;               /* correlation -> 1: outside of the window, 2: inside */
     map places;                 /* (pid, tid, ts) of the kept events */
     map device_rows;            /* (pid, tid) */
+    map pairs;                  /* offsets of the kept begins and ends */
     map flows;                  /* flow -> 1: its start is kept, 2: its end, 3 */
     device_work *works;
     size_t work_count, work_capacity;
@@ -62,6 +63,11 @@ static bool is_device(const trace_event *event) {
 
 static bool is_flow(const trace_event *event) {
     return event->phase == 's' || event->phase == 't' || event->phase == 'f';
+}
+
+static bool is_part(const trace_event *event) {          /* of a pair */
+    return event->phase == 'B' || event->phase == 'E' || event->phase == 'b' ||
+           event->phase == 'e';
 }
 
 static bool reaches(int64_t start_ns, int64_t end_ns, int64_t from_ns, int64_t to_ns) {
@@ -95,6 +101,7 @@ static bool end_kept(const cutter *c, const trace_event *event) {
 static bool event_kept(const cutter *c, const trace_event *event) {
     if (event->phase == 'M') return true;
     if (event->phase == 'X') return complete_kept(c, event);
+    if (is_part(event)) return map_get(&c->pairs, event->offset) != NULL;
     if (is_flow(event)) {
         const uint64_t *ends = map_get(&c->flows, flow_of(event));
         return ends && *ends == 3 && end_kept(c, event);
@@ -108,7 +115,6 @@ static int for_each(cutter *c, void (*take)(cutter *c, const trace_event *event)
     trace_reader *reader = trace_open(c->file);
     if (!reader) return EXIT_BAD;
     reader->quiet = quiet;
-    reader->as_written = true;
     while (trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT) take(c, &reader->event);
     if (reader->events && reader->event.raw.size == 0 && !reader->failed)
@@ -141,6 +147,10 @@ static void find_window(cutter *c, const trace_event *event) {
 static void find_launches(cutter *c, const trace_event *event) {
     int64_t end_ns = event->ts_ns + event->dur_ns, correlation = INT64_MIN;
     if (event->phase != 'X') return;
+    if (event->is_pair && reaches(event->ts_ns, end_ns, c->from_ns, c->to_ns)) {
+        *map_put(&c->pairs, event->offset, NULL) = 1;
+        if (event->end_offset) *map_put(&c->pairs, event->end_offset, NULL) = 1;
+    }
     if (is_device(event)) {
         trace_correlation(event, &correlation);
         GROW(c->works, c->work_count, c->work_capacity);
@@ -199,6 +209,7 @@ static int set_window(cutter *c) {
 static void write_clipped(const cutter *c, const trace_event *event, output *out) {
     int64_t start = event->ts_ns, end = start + event->dur_ns;
     if (start < c->from_ns) start = c->from_ns;
+    if (start > c->to_ns) start = c->to_ns;      /* the end of a pair */
     if (end > c->to_ns) end = c->to_ns;
     trace_text rest = event->raw, key, value;
     text_edit edits[2];
@@ -228,7 +239,7 @@ static int write_part(const cutter *c, output *out) {
             writer_member(&writer, reader->member.key, reader->member.value);
         if (reader->item != TRACE_EVENT || !event_kept(c, event)) continue;
         writer_event(&writer);
-        if (c->options->clip && event->phase == 'X' && !is_device(event) &&
+        if (c->options->clip && (event->phase == 'X' || is_part(event)) && !is_device(event) &&
             event->kind != TRACE_GPU_ANNOTATION && event->kind != TRACE_SYNC)
             write_clipped(c, event, out);
         else output_write(out, event->raw.data, event->raw.size);
@@ -281,6 +292,7 @@ static int run(int argc, char **argv) {
     map_free(&c.places);
     map_free(&c.device_rows);
     map_free(&c.flows);
+    map_free(&c.pairs);
     free(c.works);
     return status;
 }

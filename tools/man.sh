@@ -12,7 +12,7 @@ version=$("$prof" --version | cut -d ' ' -f 2)
 cat <<END
 .TH PROF 1 "" "prof $version" "User Commands"
 .SH NAME
-prof \\- read, analyse, compare and show traces of the PyTorch profiler and of prof.h
+prof \\- read, analyse, compare, merge and show traces of the PyTorch profiler and of prof.h
 .SH SYNOPSIS
 .B prof
 .I COMMAND
@@ -34,6 +34,9 @@ cat <<'END'
 .TP
 .B NO_COLOR
 When set and not empty, nothing is coloured.
+.TP
+.B PROF_TRACE
+Set by prof record for the program that it runs: the file for its trace.
 .SH SEE ALSO
 The web page ui.perfetto.dev shows the same traces as a timeline.
 END

@@ -93,6 +93,7 @@ static void hand_out(trace_pairs *p, trace_reader *r, open_event *o, int64_t end
     *(o->before ? &o->before->after : &p->first) = o->after;
     *(o->after ? &o->after->before : &p->last) = o->before;
     r->event = o->event;
+    r->event.is_pair = true;
     r->event.is_async = o->event.phase == 'b';
     r->event.phase = 'X';
     r->event.kind = trace_kind_of(o->event.cat);
@@ -126,6 +127,7 @@ static bool end(trace_pairs *p, trace_reader *r) {
     }
     *top = (uintptr_t)o->outer;
     hand_out(p, r, o, event.ts_ns);
+    r->event.end_offset = event.offset;
     if (event.arg_count) join_args(p, &r->event, &event);
     return true;
 }

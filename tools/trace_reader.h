@@ -46,6 +46,8 @@ typedef struct trace_event {
     int64_t pid, tid;           /* "stream 7" and the like: a negative number made from the text */
     trace_text pid_text, tid_text;   /* decoded text when it is not a number, else NULL */
     int64_t ts_ns, dur_ns;      /* exact to the nanosecond; 0 when absent */
+    bool is_pair;               /* made of a begin, which `offset` is of, and an end, or none: */
+    uint64_t end_offset;        /* of that; 0: none */
     bool is_async;              /* made of b and e: beside what the thread does */
     trace_text id, id2, bp, scope;   /* JSON texts: flow's "id", "bp", instant's "s" */
     const trace_member *args;
