@@ -1,7 +1,7 @@
 /* schedule.c: profiles a few steps of a long run, and saves each window as a file of its own.
 
-   Shows: desc.schedule and prof_step, an on_trace_ready of one's own that ends in prof_trace_handler
-          (PyTorch's tensorboard_trace_handler), metadata, rank and world size in each trace's head.
+   Shows: desc.schedule and prof_step, an on_trace_ready that ends in prof_trace_handler
+          (tensorboard_trace_handler), metadata, rank and world size in each trace's head.
    Build: cc -std=c99 -O2 -I. examples/schedule.c -o schedule -lpthread
    Run:   ./schedule [directory]    writes directory/HOST_PID.TIME.pt.trace.json, twice */
 
