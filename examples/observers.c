@@ -1,7 +1,7 @@
 /* observers.c: others are told of each zone as it begins and ends.
 
    Shows: an observer of one's own, which prints; zones as NVTX ranges for nsys and ncu, and as ITT
-          tasks for VTune, where such a tool runs the program; a zone with its shapes from the begin.
+          tasks for VTune, where such a tool runs the program; a zone with shapes from its begin.
    Build: cc -std=c99 -O2 -I. examples/observers.c -o observers -lpthread
    Run:   ./observers    or: nsys profile ./observers */
 
