@@ -11,7 +11,7 @@ BUILD_NEEDS = gcc libc6-dev
 TOOL_NEEDS = $(BUILD_NEEDS) libyajl-dev zlib1g-dev libsqlite3-dev
 DEMO_NEEDS = $(BUILD_NEEDS) g++
 TEST_NEEDS = $(DEMO_NEEDS) $(TOOL_NEEDS) clang python3
-TEST_OPTIONS = libyajl-dev libstb-dev tcc libclang-rt-dev shellcheck spin gcc-mingw-w64-x86-64-win32 wine64 \
+TEST_OPTIONS = spin libyajl-dev libstb-dev tcc libclang-rt-dev shellcheck spin gcc-mingw-w64-x86-64-win32 wine64 \
                gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 EMBEDDED_OPTIONS = g++ clang tcc musl-tools gcc-arm-none-eabi qemu-system-arm \
                    gcc-riscv64-unknown-elf qemu-system-misc qemu-user-static \
@@ -46,8 +46,8 @@ TOOL_SOURCES = $(filter-out tools/bench%,$(wildcard tools/*.c))
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/%.c=build/tools/%.o)
 TOOL_PAGES = $(patsubst tools/%.html,build/tools/%_html.h,$(wildcard tools/*.html))
 
-.PHONY: help prof demo cuda check_layout test test-viewers coverage fuzz proof bench soak embedded size \
-        lint install clean setup-build setup-demo setup-test setup-tool setup-embedded setup-proof
+.PHONY: help prof demo cuda check_layout test test-viewers coverage fuzz mutants proof soak trust \
+        bench embedded size lint install clean setup-build setup-demo setup-test setup-tool setup-embedded setup-proof
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z_-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -92,6 +92,11 @@ soak: build/tests/soak ## long runs in flat memory (ZONES=1000000000), into buil
 
 fuzz: setup-test ## every fuzz target for SECONDS=20 each, into build/trust.json
 	@FUZZ_SECONDS=$(SECONDS) sh tests/fuzz.sh $(ONLY)
+
+mutants: setup-test ## do tests notice COUNT=40 changes of prof.h? into build/trust.json
+	@python3 tests/mutate.py $(COUNT)
+
+trust: coverage fuzz mutants soak ## what build/trust.json tells, all of it
 
 embedded: setup-embedded ## run examples/baremetal on all targets under emulators, compare the output
 	@sh tools/embedded.sh $(ONLY)

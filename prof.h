@@ -11130,7 +11130,9 @@ PROF__FN bool prof__file_special(const char *path) {
 }
 #else
 PROF__FN bool prof__file_open(prof__file *f, const char *path) {
-    f->handle = open(f->in_place ? path : f->temporary, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    int how = O_WRONLY | O_CREAT | (f->in_place ? O_TRUNC : O_EXCL);
+    if (!f->in_place) (void)unlink(f->temporary);   /* a link of that name is not followed */
+    f->handle = open(f->in_place ? path : f->temporary, how, 0666);
     return f->handle >= 0;
 }
 PROF__FN bool prof__file_put(prof__file *f, const char *data, size_t size) {

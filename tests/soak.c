@@ -1,153 +1,166 @@
-/* Long runs: soak ZONES CYCLES THREADS. ZONES zones in stream mode and as many in aggregate mode,
-   memory flat; CYCLES sessions; THREADS short threads; a clock that steps back. Prints a line for
-   each; make soak sets the numbers. */
+/* Long runs: soak [ZONES], a thousand million when it is not said. Memory must stay flat, and every
+   zone be counted. */
+#define _GNU_SOURCE
 #include "test.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
-static unsigned long zones, cycles, threads;
+enum { ROUNDS = 100, CYCLES = 10000, THREADS = 10000, FLAT_KB = 1024, CLOCK_ZONES = 1000000 };
+static size_t zones = 1000000000;        /* of each mode */
+static size_t total;                     /* of all tests */
 
-/* Kilobytes of this process that are in memory. */
-static long resident(void) {
-    char line[200];
-    long kb = -1;
-    FILE *file = fopen("/proc/self/status", "r");
-    while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, "VmRSS:", 6) == 0) kb = strtol(line + 6, NULL, 10);
-    if (file) fclose(file);
-    return kb;
+/* Of this process's memory; 0: the system does not tell. */
+static long resident_kb(void) {
+    long all = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file) return 0;
+    if (fscanf(file, "%ld %ld", &all, &resident) != 2) resident = 0;
+    fclose(file);
+    return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-static uint64_t streamed;
-
 static bool count_bytes(void *user, const void *data, size_t size) {
-    (void)user;
     (void)data;
-    streamed += size;
+    *(size_t *)user += size;
     return true;
 }
 
-static long run_zones(unsigned long count) {
-    long most = 0, first = 0;
-    for (unsigned long i = 0; i < count / 2; i++) {
-        PROF_BLOCK("outer") { PROF_BLOCK("inner") {} }
-        if (i % (count / 20 + 1) == 0) {
-            long now = resident();
-            if (i < count / 10) first = now;     /* the first fifth: all has been touched then */
-            else if (now - first > most) most = now - first;
+static void mark(size_t pairs) {
+    for (size_t i = 0; i < pairs; i++) {
+        PROF_BLOCK("outer") {
+            PROF_BLOCK("inner") {}
         }
     }
-    return most;
 }
 
-static void long_run(prof_mode mode) {
+/* zones of them in the open session; its memory is that of the first hundredth. */
+static void mark_flat(void) {
+    long before = 0, after;
+    for (size_t round = 0; round < ROUNDS; round++) {
+        mark(zones / ROUNDS / 2);
+        if (round == 0) before = resident_kb();
+    }
+    after = resident_kb();
+    CHECK(after - before < FLAT_KB, "memory grew from %ld to %ld kB", before, after);
+    total += zones / ROUNDS / 2 * 2 * ROUNDS;
+}
+
+static void all_recorded(prof_stats stats) {
+    EQUAL(stats.recorded, zones / ROUNDS / 2 * 2 * ROUNDS);
+    EQUAL(stats.dropped, 0);
+    EQUAL(stats.lost, 0);
+}
+
+static void test_soak_stream(void) {
+    size_t bytes = 0;
     prof_desc desc;
-    long grown;
     memset(&desc, 0, sizeof desc);
-    desc.mode = mode;
+    desc.mode = PROF_MODE_STREAM;
     desc.stream.write = count_bytes;
+    desc.stream.user = &bytes;
     desc.stream_inline = true;
     EQUAL(prof_start(&desc), PROF_OK);
-    grown = run_zones(zones);
-    if (mode == PROF_MODE_AGGREGATE) {
-        prof_average rows[8];
-        size_t n = prof_snapshot(rows, 8);
-        EQUAL(n, 2);
-        EQUAL(rows[0].count + rows[1].count, zones / 2 * 2);
-    }
+    PASS_ON(mark_flat());
     prof_stop();
-    EQUAL(prof_get_stats().dropped, 0);
-    if (mode == PROF_MODE_STREAM) {
-        EQUAL(prof_get_stats().recorded, zones / 2 * 2);
-        CHECK(streamed >= zones * 12, "%lu bytes streamed", (unsigned long)streamed);
-    }
-    CHECK(grown <= 1024, "memory grew by %ld KB", grown);
+    PASS_ON(all_recorded(prof_get_stats()));
+    CHECK(bytes > 12 * (zones / ROUNDS / 2 * 2 * ROUNDS), "only %zu bytes", bytes);
 }
 
-static void test_stream(void) { long_run(PROF_MODE_STREAM); }
-static void test_aggregate(void) { long_run(PROF_MODE_AGGREGATE); }
-
-static void test_cycles(void) {
-    static char memory[1 << 18];
+static void test_soak_aggregate(void) {
     prof_desc desc;
-    long before = 0;
+    prof_average rows[4];
+    prof_trace *trace;
     memset(&desc, 0, sizeof desc);
-    desc.memory = memory;
-    desc.memory_size = sizeof memory;
-    desc.max_threads = 4;
-    desc.os_clock = true;
-    for (unsigned long i = 0; i < cycles; i++) {
-        size_t count;
-        desc.mode = i % 3 == 1 ? PROF_MODE_RING : PROF_MODE_TRACE;
-        EQUAL(prof_start(&desc), PROF_OK);
-        PROF_BLOCK("a") prof_push("made at run time");
-        if (i % 2) prof_pop();
-        prof_events(prof_stop(), &count);
-        EQUAL(count, 2);
-        if (i == cycles / 5) before = resident();
-    }
-    CHECK(resident() - before <= 1024, "memory grew by %ld KB", resident() - before);
+    desc.mode = PROF_MODE_AGGREGATE;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PASS_ON(mark_flat());
+    trace = prof_stop();
+    CHECK(trace != NULL, "no trace");
+    EQUAL(prof_key_averages(trace, NULL, rows, 4), 2);
+    EQUAL(rows[0].count + rows[1].count, zones / ROUNDS / 2 * 2 * ROUNDS);
+    EQUAL(rows[0].count, rows[1].count);
+    EQUAL(prof_get_stats().dropped, 0);
 }
 
-static void *short_thread(void *user) {
+static void test_soak_sessions(void) {
+    long before = 0;
+    for (int i = 0; i < CYCLES; i++) {
+        size_t count = 0;
+        prof_trace *trace;
+        EQUAL(prof_start(NULL), PROF_OK);
+        mark(50);
+        trace = prof_stop();
+        CHECK(trace != NULL, "no trace in cycle %d", i);
+        prof_events(trace, &count);
+        EQUAL(count, 100);
+        total += count;
+        if (i == CYCLES / 100) before = resident_kb();
+    }
+    CHECK(resident_kb() - before < FLAT_KB, "memory grew by %ld kB", resident_kb() - before);
+}
+
+static void *short_life(void *user) {
     (void)user;
-    PROF_BLOCK("thread") {}
+    mark(5);
     return NULL;
 }
 
-static void test_short_threads(void) {
-    prof_desc desc;
-    pthread_t list[8];
-    unsigned long made = 0;
-    memset(&desc, 0, sizeof desc);
-    desc.mode = PROF_MODE_RING;
-    desc.max_threads = 16;
-    EQUAL(prof_start(&desc), PROF_OK);
-    while (made < threads) {
-        int n = 0;
-        while (n < 8 && made + (unsigned)n < threads &&
-               pthread_create(&list[n], NULL, short_thread, NULL) == 0) n++;
-        CHECK(n > 0, "no thread after %lu", made);
-        made += (unsigned)n;
-        while (n > 0) pthread_join(list[--n], NULL);
+static void test_soak_threads(void) {
+    size_t count = 0;
+    EQUAL(prof_start(NULL), PROF_OK);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_t thread;
+        EQUAL(pthread_create(&thread, NULL, short_life, NULL), 0);
+        pthread_join(thread, NULL);
     }
-    prof_stop();
+    prof_events(prof_stop(), &count);
+    EQUAL(count, 10 * THREADS);
+    EQUAL(prof_get_stats().threads, THREADS);
     EQUAL(prof_get_stats().dropped, 0);
-    EQUAL(prof_get_stats().threads, threads);
-    EQUAL(prof_get_stats().recorded, threads);
+    total += count;
 }
 
-/* Back by up to a second, at random: counted, and no event is turned round. */
-static void test_clock_back(void) {
-    prof_desc desc = test_desc();
-    prof_trace *trace;
-    unsigned long steps = 0;
-    test_time.tick = (uint64_t)1 << 40;
+/* A clock that now and then goes back: counted, and no event ends before it begins. */
+static uint64_t unsteady(void *user) {
+    uint64_t *now = (uint64_t *)user;
+    *now += 10;
+    if (test_random(1000) == 0) *now -= *now / 2;
+    return *now;
+}
+
+static void test_soak_clock(void) {
+    uint64_t now = 1000000;
+    size_t count = 0;
+    prof_desc desc;
+    const prof_event *events;
+    memset(&desc, 0, sizeof desc);
+    desc.memory_size = (size_t)256 << 20;
+    desc.memory = malloc(desc.memory_size);
+    desc.platform.now = unsteady;
+    desc.platform.user = &now;
     EQUAL(prof_start(&desc), PROF_OK);
-    for (unsigned long i = 0; i < 100000; i++) {
-        PROF_BLOCK("outer") {
-            test_time.tick += 1000;
-            PROF_BLOCK("inner") test_time.tick += 10;
-        }
-        if (test_random(50)) continue;
-        test_time.tick -= 1 + test_random(1000000000);
-        steps++;
+    mark(CLOCK_ZONES / 2);
+    events = prof_events(prof_stop(), &count);
+    EQUAL(count, CLOCK_ZONES);
+    CHECK(prof_get_stats().clock_steps > 100, "no step back was counted");
+    for (size_t i = 0; i < count; i++) {
+        const prof_event *e = events + i;
+        CHECK(e->start_ns <= e->end_ns, "event %zu ends before it begins", i);
+        CHECK(i == 0 || e[-1].start_ns <= e->start_ns, "event %zu begins before the last", i);
     }
-    trace = prof_stop();
-    PASS_ON(test_tree(trace));
-    EQUAL(prof_get_stats().clock_steps, steps);
-    EQUAL(prof_get_stats().recorded, 200000);
+    total += count;
+    prof_thread_end();
+    free(desc.memory);
 }
 
 int main(int argc, char **argv) {
-    zones = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
-    cycles = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
-    threads = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
-    if (!zones || !cycles || !threads) return 2;
-    RUN(test_stream);
-    RUN(test_aggregate);
-    RUN(test_cycles);
-    RUN(test_short_threads);
-    RUN(test_clock_back);
+    if (argc > 1) zones = (size_t)strtoull(argv[1], NULL, 10);
+    RUN(test_soak_stream);
+    RUN(test_soak_aggregate);
+    RUN(test_soak_sessions);
+    RUN(test_soak_threads);
+    RUN(test_soak_clock);
+    printf("%zu zones\n", total);
     return test_end();
 }

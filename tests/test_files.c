@@ -186,6 +186,23 @@ static void test_save_dev_null(void) {
     EQUAL(empty_folder(), 1);
 }
 
+/* Links that somebody laid where the file goes are replaced, not followed. */
+static void test_save_follows_no_link(void) {
+    char temporary[300];
+    test_text other;
+    memset(&other, 0, sizeof other);
+    snprintf(temporary, sizeof temporary, "%s.%ld.tmp", TRACE, (long)getpid());
+    PASS_ON(prepare());
+    PASS_ON(write_text(FOLDER "/other", "of somebody else"));
+    if (symlink("other", temporary) != 0 || symlink("other", TRACE) != 0) SKIP("no links here");
+    EQUAL(prof_save_chrome(trace, TRACE), PROF_OK);
+    PASS_ON(same_as_sink(TRACE));
+    PASS_ON(test_read_file(FOLDER "/other", &other));
+    SAME_TEXT(other.data, "of somebody else");
+    test_text_clear(&other);
+    EQUAL(empty_folder(), 2);
+}
+
 static void test_save_bad_arguments(void) {
     PASS_ON(prepare());
     EQUAL(prof_save_chrome(trace, NULL), PROF_ERROR_INVALID);
@@ -215,6 +232,7 @@ int main(void) {
     RUN(test_save_disk_full);
     RUN(test_save_dev_full);
     RUN(test_save_dev_null);
+    RUN(test_save_follows_no_link);
     RUN(test_save_bad_arguments);
     RUN(test_save_gz_unsupported);
     return test_end();

@@ -368,8 +368,9 @@ bool output_open(output *out, const char *path) {
     if (in_place) snprintf(out->temporary, size, "%s", path);
     else snprintf(out->temporary, size, "%s.%ld.tmp", path, (long)getpid());
     errno = 0;
-    if (ends_with(path, ".gz")) out->gz = gzopen(out->temporary, "wb1");
-    else out->file = fopen(out->temporary, "wb");
+    if (!in_place) remove(out->temporary);       /* a link of that name is not followed */
+    if (ends_with(path, ".gz")) out->gz = gzopen(out->temporary, in_place ? "wb1" : "wb1x");
+    else out->file = fopen(out->temporary, in_place ? "wb" : "wbx");
     if (out->gz || out->file) {
         out->next = open_outputs;
         open_outputs = out;
