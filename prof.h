@@ -851,10 +851,12 @@ PROF_API const prof_site *prof_event_site(const prof_trace *trace, const prof_ev
 /* An event's times and memory, with and without its children. */
 PROF_API prof_event_totals prof_event_total(const prof_trace *trace, const prof_event *event);
 
+#if !PROF__BARE
 /* The device activities that an event launched: fills at most max and returns how many there are.
    PyTorch: FunctionEvent.kernels */
 PROF_API size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
                                    prof_kernel *kernels, size_t max);
+#endif
 
 /* One row per name and what desc (NULL: nothing) adds to it, in first-seen order; fills at most max
    and returns how many there are, so (NULL, 0) asks for the number. PyTorch: key_averages() */
@@ -2858,8 +2860,10 @@ typedef struct prof__row {
 /* Written by their thread alone, read by any. */
 typedef struct prof__counts {
     size_t full, deep, sites, unbalanced, healed, cut, unfinished, steps, not_kept;
+#if !PROF__BARE
     size_t async;                        /* ranges begun */
     size_t slots, extra;               /* 12-byte slots written, and those that are not a zone */
+#endif
 } prof__counts;
 
 /* PROF_MODE_AGGREGATE: the sums of a thread's zones of one site, in ticks. Bucket n counts those
@@ -2986,6 +2990,12 @@ static struct prof__session {
 #endif
 
 #if PROF__BARE
+typedef uint32_t prof__amount;
+#else
+typedef uint64_t prof__amount;           /* as the fields of prof_stats */
+#endif
+
+#if PROF__BARE
 struct prof__parts {                     /* all may be NULL */
     void (*open)(void);                  /* before the session begins */
     void *(*again)(void *state);         /* a chunk that may be used again; NULL: there is none */
@@ -3004,7 +3014,7 @@ struct prof_trace {
     bool open, stopped;
     bool records_only;                   /* nothing is promised for events */
     prof_mode mode;
-    uint64_t overwritten, stream_failures, tallied;   /* tallied: zones */
+    prof__amount overwritten, stream_failures, tallied;   /* tallied: zones */
     prof_clock clock;
     prof_platform platform;
     uint64_t start_tick, start_wall_ns;
@@ -3052,18 +3062,18 @@ struct prof_trace {
     prof_thread_info *threads;
     char *scratch;                       /* free for queries, to the arena's high */
     bool analysed;
-    uint64_t steps, lost;                /* found while reading */
+    prof__amount steps, lost;            /* found while reading */
     uint32_t zone_count;                 /* of the events, before the others joined them */
     uint32_t step_count;                 /* from here on nothing of a freestanding trace */
     uint32_t made_count;                 /* events made of what is no zone: ranges, memory */
     bool built, raw;                     /* raw: of raw activities */
-    prof_view view;
     prof__side *side;                    /* beside the events; NULL: no device work, no memory */
-    prof__kernel *kernels;
     uint32_t detail_rows;                /* rows of averages that they may make */
     size_t beside;                       /* bytes of analysis promised beside each slot's share */
     const struct prof_trace *self;       /* this, in a trace built without a session */
 #if !PROF__BARE
+    prof_view view;
+    prof__kernel *kernels;
     size_t chunk_size;
     prof__step *step_list;
     char *details;                       /* what zones carry */
@@ -4450,7 +4460,7 @@ PROF__FN void *prof__chunk_oldest(void *state) {
     prof__segment *g = t->row.first;
     if (g == t->segment) return NULL;
     t->row.first = g->next;
-    prof__trace.overwritten += (size_t)(g->end - g->begin);
+    prof__trace.overwritten += (prof__amount)(g->end - g->begin);
     return g;
 }
 
@@ -6931,7 +6941,7 @@ PROF__FN void prof__count_rows(struct prof_trace *s, prof__tree *tree) {
         prof__read_into(s, row, &r, tree);
         s->event_count += r.zones;
         s->moment_count += r.moment_count;
-        s->lost += r.lost;
+        s->lost += (prof__amount)r.lost;
     }
     prof__details_close(s);
 }
@@ -8582,11 +8592,12 @@ PROF_API PROF__QUIET prof_event_totals prof_event_total(const prof_trace *trace,
     return t;
 }
 
+#if !PROF__BARE
 PROF_API PROF__QUIET size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
                                                prof_kernel *kernels, size_t max) {
     size_t n = 0;
     uint32_t at;
-    if (!prof__valid(trace) || !event || !prof__side_of(trace)) return 0;
+    if (!prof__valid(trace) || !event || !trace->side) return 0;
     at = trace->side[event - trace->events].first_kernel;
     for (; at != PROF_NONE; at = trace->kernels[at].next, n++) {
         if (!kernels || n >= max) continue;
@@ -8596,6 +8607,7 @@ PROF_API PROF__QUIET size_t prof_event_kernels(const prof_trace *trace, const pr
     }
     return n;
 }
+#endif
 
 /* ---- @AVERAGES: events to one row per name, shape, stack ---- */
 
@@ -9951,7 +9963,9 @@ PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
     t.trace = trace;
     t.notes = prof__table_notes;
     t.row_at = prof__row_of_event;
+#if !PROF__BARE
     t.view = trace->view;
+#endif
     t.count = trace->event_count;
     if (prof__averages_kept(trace, &t.rows, &t.count)) {
         t.row_at = prof__row_of_caller;
@@ -13971,7 +13985,7 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
     for (uint32_t i = 0; i < PROF_MAX_SITES; i++) {
         const prof__tally *r = prof__tally_rows[i];
         if (!r) continue;
-        prof__trace.tallied += prof__tally_count(r);
+        prof__trace.tallied += (prof__amount)prof__tally_count(r);
         if (n < max) prof__tally_average(rows + n, r, &k);
         n++;
     }

@@ -1,9 +1,15 @@
 #!/bin/sh
 # What prof.h costs on microcontrollers: bytes of code, of RAM, instructions per zone, measured on
-# tests/embedded/size.c with -Os. Prints a table and writes it as JSON.
+# tests/embedded/size.c with -Os. Prints a table and writes it as JSON. Exit status 1: the library
+# needs more of a C library than memcpy and its kin, or has recursion or stack without bound.
 #   tools/size.sh FILE.json
-# The size of a part is what it adds to an image that has none of it. Instructions are counted by
-# QEMU, a zone around nothing less the same without the zone. Code for Cortex-M0 runs on an M3.
+# The size of a part is what it adds to an image that has none of it, with memcpy, names of files and
+# what of the compiler's library it takes: recorder_text is prof_start, a zone, prof_stop; moments_text
+# has instants, counters, prof_push too; dump_text and raw_text the raw stream, at the end or live;
+# chrome_text a Chrome array, live; aggregate_text the sums and their table; table_text, trace_text
+# and stacks_text a writer each of a whole trace; full_text all of those three. min_ram: 32 open zones
+# and 32 more, recorded, in 16 contexts' table; prof_dump's block of 616 bytes is not in it. Instructions are counted by QEMU, a zone around nothing less the same without the zone;
+# in plain_instructions nobody calls prof_tick. Code for Cortex-M0 runs on an M3.
 # shellcheck disable=SC2086   # lists of flags are meant to split
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -38,6 +44,29 @@ bytes() {   # PROGRAM SECTION...: their sizes, added
     size -A "$program" | awk -v list=" $* " 'index(list, " " $1 " ") {sum += $2} END {print sum + 0}'
 }
 
+# What the library leaves to others, and what its functions take of the stack.
+needs() {   # TARGET: of prof.h alone
+    case $1 in
+    rv32) compiler='riscv64-unknown-elf-gcc -march=rv32imac -mabi=ilp32 -misa-spec=2.2' ;;
+    *) compiler="arm-none-eabi-gcc -mcpu=$1 -mthumb" ;;
+    esac
+    $compiler -std=c99 -Os -ffreestanding -ffunction-sections -fstack-usage -fcallgraph-info -I. \
+        -c $out/prof.c -o $out/prof.o || exit 1
+    others=$(${compiler%%gcc*}nm -u $out/prof.o | awk '{print $2}' |
+        grep -vE '^(mem(cpy|set|move|cmp)|str(len|cmp|ncmp)|__aeabi_(u?idiv|u?ldivmod|u?idivmod|lmul|l[als]s[lr]|mem[a-z0-9]*)|__(u?div|u?mod|mul|ash[lr]|lshr|gnu_thumb1_case_)[a-z0-9_]*)$')
+    [ -z "$others" ] || fail "$1: prof.h needs" $others
+    unbounded=$(awk -F'\t' '$3 != "static"' $out/prof.su)
+    [ -z "$unbounded" ] || fail "$1: stack without bound:" "$unbounded"
+    sed -n 's/^edge: { sourcename: "\([^"]*\)" targetname: "\([^"]*\)".*/\1 \2/p' $out/prof.ci |
+        tsort >/dev/null 2>$out/loops || fail "$1: recursion:" "$(cat $out/loops)"
+    largest=$(awk -F'\t' '{sub(/.*:/, "", $1); print $2, $1}' $out/prof.su | sort -rn | head -n 1)
+}
+
+fail() {
+    echo "size: $*" >&2
+    failed=1
+}
+
 flash() { bytes "$1" .text .rodata .data; }
 ram() { bytes "$1" .data .bss; }
 
@@ -45,23 +74,27 @@ count() {   # TARGET: the lines that the program prints, "NAME HUNDREDTHS"
     clock=-DDEFAULT_CLOCK
     [ "$1" = cortex-m0 ] && clock='-DPROF_NOW()=(*(volatile uint32_t *)0x40028018)'   # a timer's
     link "$1" $out/count -DCOUNT -DPROF_ARENA_SIZE=1048576 "$clock"
-    emulator="-nographic -monitor none -icount shift=0 -semihosting-config enable=on,target=native"
     rm -f $out/count.txt
+    emulate "$1" $out/count ||
+        { echo "size: $1: the program that counts ended with status $?" >&2; exit 1; }
+}
+
+emulate() {   # TARGET PROGRAM: its UART goes to count.txt
     case $1 in
-    rv32) timeout 60 qemu-system-riscv32 -M virt -bios none $emulator -serial file:$out/count.txt \
-        -kernel $out/count ;;
-    cortex-m4) timeout 60 qemu-system-arm -M mps2-an386 $emulator -serial file:$out/count.txt \
-        -kernel $out/count ;;
-    *) timeout 60 qemu-system-arm -M mps2-an385 $emulator -serial file:$out/count.txt \
-        -kernel $out/count ;;
-    esac || { echo "size: $1: the program that counts ended with status $?" >&2; exit 1; }
+    rv32) system=riscv32 machine='virt -bios none' ;;
+    cortex-m4) system=arm machine=mps2-an386 ;;
+    *) system=arm machine=mps2-an385 ;;
+    esac
+    timeout 60 qemu-system-$system -M $machine -nographic -monitor none -icount shift=0 \
+        -semihosting-config enable=on,target=native -serial file:$out/count.txt -kernel "$2"
 }
 
 # A figure: into the JSON, and with its limit on the terminal.
-put() {   # KEY VALUE LIMIT (0: none)
+put() {   # KEY VALUE LIMIT (0: none) NOTE
     printf '%s\n    "%s": %s' "$comma" "$1" "$2" >>"$json.part"
     comma=,
     verdict=''
+    [ "$3" = 0 ] && verdict=${4:-}
     [ "$3" = 0 ] || verdict=$(awk -v v="$2" -v m="$3" 'BEGIN {print (v <= m ? "ok" : "MISSED") ", at most " m}')
     printf '  %-24s %8s   %s\n' "$1" "$2" "$verdict"
 }
@@ -71,6 +104,18 @@ part() {   # KEY PART LIMIT FLAGS...: the flash that a part adds
     shift 3
     link "$target" $out/program -DPART="$number" "$@"
     put "$key" $(($(flash $out/program) - empty)) "$limit"
+}
+
+# The least RAM that does, by trial: the program says whether its arena was enough.
+least_ram() {   # TARGET
+    arena=1200
+    while arena=$((arena + 16)); [ $arena -lt 2048 ]; do
+        link "$1" $out/program -DPART=LEAST -DPROF_ARENA_SIZE=$arena -DPROF_MAX_SITES=16 \
+            -DPROF_MAX_CONTEXTS=16 '-DPROF_NOW()=0u'
+        emulate "$1" $out/program 2>/dev/null && break
+    done
+    link "$1" $out/empty -DPART=EMPTY
+    put min_ram $(($(ram $out/program) - $(ram $out/empty))) 2048
 }
 
 instructions() {   # KEY NAME LIMIT: what the program counted
@@ -86,20 +131,28 @@ measure() {   # TARGET ZONE-LIMIT FULL-LIMIT
     between=,
     count "$target"
     instructions zone_instructions zone "$2"
+    instructions plain_instructions plain 0
     instructions pair_instructions pair 0
     instructions off_instructions off_zone 8
     link "$target" $out/program -DPART=EMPTY
     empty=$(flash $out/program)
     part recorder_text RECORDER 900
     part moments_text MOMENTS 0
+    part dump_text DUMP 0
+    part raw_text RAW 0
+    part chrome_text CHROME_ARRAY 4096
+    part aggregate_text AGGREGATE 8192
     part table_text TABLE 0
     part trace_text CHROME 0
     part stacks_text STACKS 0
     part full_text FULL "$3"
+    least_ram "$target"
+    needs "$target"
+    put stack_largest "${largest% *}" 0 "${largest#* }"
     printf '\n  }' >>"$json.part"
 }
 
-between=''
+between='' failed=0
 printf '{' >"$json.part"
 measure cortex-m0 62 0
 measure cortex-m3 54 20480
@@ -107,3 +160,4 @@ measure cortex-m4 54 0
 measure rv32 52 0
 printf '\n}\n' >>"$json.part"
 mv "$json.part" "$json"
+exit $failed

@@ -12,6 +12,7 @@
 #define RAW 8
 #define AGGREGATE 9
 #define DUMP 10
+#define LEAST 11
 
 #include "prof.h"
 #include "examples/baremetal/board.h"
@@ -76,7 +77,11 @@ int main(void) {
     nothing = measure(without);
     say("off_zone", measure(zone) - nothing);
     if (prof_start(&desc) != PROF_OK) return 1;
-    prof_tick();                         /* else the slow path, now and then, counts wraps */
+    zone();
+    say("plain", measure(zone) - nothing);   /* the slow path, now and then, counts wraps */
+    prof_stop();
+    if (prof_start(&desc) != PROF_OK) return 1;
+    prof_tick();
     zone();                              /* sites, a state, the first chunk */
     pair();
     say("zone", measure(zone) - nothing);
@@ -94,7 +99,20 @@ static void work(void) {
     board_timer(1);
 }
 
-#  if PART != EMPTY
+#  if PART == LEAST
+/* The least RAM: 32 open zones and room for 32 more. */
+int main(void) {
+    prof_desc desc = { 0 };
+    desc.max_depth = 32;
+    desc.records_only = true;
+    if (prof_start(&desc) != PROF_OK) return 1;
+    for (int i = 0; i < 32; i++) PROF_BEGIN("deep");
+    for (int i = 0; i < 32; i++) PROF_END();
+    for (int i = 0; i < 32; i++) work();
+    prof_stop();
+    return prof_get_stats().dropped || prof_get_stats().unbalanced;
+}
+#  elif PART != EMPTY
 static const prof_sink uart = { board_uart, NULL };
 
 static void moments(void) {
