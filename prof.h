@@ -13647,7 +13647,7 @@ PROF__FN bool prof__raw_records(prof__raw *w, prof__state *t, prof__span *span) 
     prof__raw_u64(w, prof__raw_rate());
     prof__raw_copy(w, &next);
     if (!prof__raw_end(w)) return false;
-    t->written += (w->used - PROF__RAW_RECORDS_HEAD) / 3;
+    t->written += (w->used - PROF__RAW_HEAD - PROF__RAW_RECORDS_HEAD) / 3;
     w->told++;
     *span = next;
     return true;

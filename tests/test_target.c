@@ -91,6 +91,34 @@ static void test_target_still_clock(void) {
     EQUAL(prof_get_stats().recorded, 10);
 }
 
+/* A clock of the caller's that goes back stands still for that long; it is counted. */
+static uint64_t caller_ticks;
+static uint64_t caller_now(void *user) {
+    (void)user;
+    return caller_ticks;
+}
+
+static void test_target_clock_back(void) {
+    prof_desc desc = target_desc();
+    prof_trace *trace;
+    caller_ticks = 5000;
+    desc.platform.now = caller_now;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("outer");
+    for (int i = 0; i < 10; i++) {
+        PROF_BEGIN("inner");
+        caller_ticks += 100;
+        PROF_END();
+        caller_ticks -= 60;
+    }
+    PROF_END();
+    trace = prof_stop();
+    PASS_ON(test_tree(trace));
+    EQUAL(prof_get_stats().clock_steps, 10);
+    EQUAL(lasted(test_find(trace, "outer", 0)), 1000);
+    for (int i = 0; i < 10; i++) EQUAL(lasted(test_find(trace, "inner", i)), 100);
+}
+
 /* ---- Contexts ---- */
 
 static void interrupt(unsigned number) {
@@ -404,6 +432,7 @@ int main(void) {
     RUN(test_target_wraps_without_ticks);
     RUN(test_target_silence);
     RUN(test_target_still_clock);
+    RUN(test_target_clock_back);
     RUN(test_target_contexts);
     RUN(test_target_context_too_high);
     RUN(test_target_not_mine);
