@@ -11866,8 +11866,11 @@ PROF__FN bool prof__member_next(const char **at, prof__member *m) {
     if (*j.at == ',') j.at++;
     prof__json_space(&j);
     m->key = j.at;
-    if (!prof__json_member(&j)) return false;
-    m->key_size = (size_t)(strchr(m->key + 1, '"') - m->key) + 1;
+    if (!prof__json_string(&j)) return false;
+    m->key_size = (size_t)(j.at - m->key);
+    prof__json_space(&j);
+    if (*j.at != ':') return false;
+    j.at++;
     prof__json_space(&j);
     m->value = j.at;
     if (!prof__json_value(&j)) return false;

@@ -165,7 +165,7 @@ TEST_UNUSED static void test_text_clear(test_text *text) {
 
 /* The writers by number, to loop over. */
 enum { TEST_TABLE, TEST_EVENT_TABLE, TEST_CSV, TEST_JSON, TEST_CHROME, TEST_STACKS, TEST_LEGACY,
-       TEST_ARRAY, TEST_EVENT_STACKS, TEST_CANONICAL, TEST_WRITERS };
+       TEST_ARRAY, TEST_EVENT_STACKS, TEST_CANONICAL, TEST_EXECUTION, TEST_WRITERS };
 
 TEST_UNUSED static prof_result test_write(const prof_trace *trace, int writer, test_text *text) {
     static const prof_chrome_desc legacy = { PROF_CHROME_LEGACY, false };
@@ -188,6 +188,7 @@ TEST_UNUSED static prof_result test_write(const prof_trace *trace, int writer, t
     case TEST_ARRAY: return prof_write_chrome(trace, &array, out);
     case TEST_EVENT_STACKS: return prof_write_event_stacks(trace, PROF_METRIC_NONE, out);
     case TEST_CANONICAL: return prof_write_canonical(trace, out);
+    case TEST_EXECUTION: return prof_write_execution_trace(trace, out);
     default: break;
     }
     return prof_write_table(trace, &table, out);

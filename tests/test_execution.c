@@ -149,6 +149,37 @@ static void test_inputs_and_outputs(void) {
     test_text_clear(&text);
 }
 
+/* Whatever names, types, inputs and arguments are: it is JSON. */
+static void test_odd_texts(void) {
+    prof_desc desc = recording();
+    int i;
+    for (i = 0; i < TEST_ODD_NAMES; i++) {
+        const char *odd = test_odd_names[i];
+        test_text text;
+        prof_result json;
+        memset(&text, 0, sizeof text);
+        EQUAL(prof_start(&desc), PROF_OK);
+        prof_push(odd);
+        prof_set_inputs(&odd, 1, odd);
+        prof_set_outputs(NULL, NULL, 1);
+        prof_set_arg(odd, odd);
+        prof_set_arg("kernel_file", odd);
+        prof_pop();
+        prof_push(odd);
+        {
+            prof_shape shape;
+            memset(&shape, 0, sizeof shape);
+            prof_set_shapes(&shape, &odd, 1);
+        }
+        prof_pop();
+        EQUAL(prof_write_execution_trace(prof_stop(), test_text_sink(&text)), PROF_OK);
+        PASS_ON(whole(text.data));
+        json = prof_add_metadata_json("checked", text.data);   /* too large, but read before */
+        CHECK(json != PROF_ERROR_JSON, "%s in %.900s", prof_strerror(json), text.data);
+        test_text_clear(&text);
+    }
+}
+
 /* The parent on the forward's thread is what is open there: here the zone around both. */
 static void test_backward(void) {
     test_text text;
@@ -458,6 +489,7 @@ static void test_observer_ends_in_a_child(void) {
 int main(void) {
     RUN(test_plain_zones);
     RUN(test_inputs_and_outputs);
+    RUN(test_odd_texts);
     RUN(test_backward);
     RUN(test_events_from_outside);
     RUN(test_process_groups);
