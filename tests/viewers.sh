@@ -98,7 +98,7 @@ run $out/hostile
 for trace in $out/hello*.json $out/threads.json $out/fibers.json $out/details.json \
     $out/train/*.json $out/schedule/*.json $out/execution.json $out/switches.json; do
     [ -f "$trace" ] || { result "writes_$(basename "$trace")" 'there is none'; continue; }
-    perfetto "$(basename "$trace" .json)" "$trace" "$(grep -Ec '"ph":"[Xi]"' "$trace")" \
+    perfetto "$(basename "$trace" .json)" "$trace" "$(grep -Ec '"ph":"[Xib]"' "$trace")" \
         "$(python3 tests/depth.py "$trace")" "$(grep -c '"ph":"C"' "$trace")"
     speedscope "$(basename "$trace" .json)" "$trace" zones "$(grep -c '"ph":"X"' "$trace")"
 done
