@@ -610,7 +610,8 @@ PROF_API size_t prof_memory_size(const prof_desc *desc);
 PROF_API int64_t prof_now(void);
 
 /* Freestanding: sees that a 32-bit clock wraps. Call it at least once each half wrap, say from a
-   timer's interrupt, where zones may be open or contexts silent for longer. Hosted: nothing. */
+   timer's interrupt, where zones may be open or contexts silent for longer. Once called, go on
+   with it to the end of the session: it is relied on. Hosted: nothing. */
 PROF_API void prof_tick(void);
 
 /* Categories of zones, a bit each, up to 32 of the program's own. PROF_SCOPE_IN and its kin mark a
