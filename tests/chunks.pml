@@ -1,186 +1,301 @@
-/* The chunk protocol of prof.h's recorder as a spin model: one thread writes records into a ring of
-   chunks, publishes each by moving its cursor (a release store), and takes the oldest chunk when
-   one is full; a reader drains (stream) or dumps (ring) what is published; a stop reads the cursor
-   at any moment. tests/test_model.sh checks it, and that it fails with each of these mistakes:
-     EARLY     the cursor moves before the record is written
-     NO_USE    the dump does not see that a chunk was emptied while it copied
-     NO_ROW    a chunk that is being emptied does not say so
-     TAKE      a chunk of a stream is taken again before it was flushed
-     NO_STOP   the writer goes on after the stop has closed the generation */
-#define CHUNKS 2
-#define SLOTS 2
-#define RECORDS 5
+/* The chunk protocol of prof.h (rooms @RECORD, @RAW, @SESSION), for spin: one store or load a step,
+   in every order that threads can bring about. MODEL says what runs beside the thread that records:
+     1 STOP     prof_stop reads while the thread records or is stalled; then another session begins,
+                in the same arena, with another thread
+     2 DUMP     prof_dump copies a ring while its thread goes round it
+     3 STREAM   prof_flush takes chunks from the thread, which takes them again
+   MUTANT takes one rule out; the model must then fail:
+     1 EARLY    a record is published before it is written
+     2 OWNED    memory that a stalled thread may still write is used again
+     3 UNTOLD   the dump cannot see that a chunk was emptied meanwhile
+     4 STALE    the dump reads the cursor before it knows for which use of the chunk
+     5 USED_UNFLUSHED   the thread takes a chunk again that is not flushed
+   0: none.
+   What the model leaves out: clocks, open zones, more than one recording thread in a session. */
 
-byte slot[4];                            /* record number; 0: nothing, 255: half written */
-byte use[CHUNKS];                        /* counts how often a chunk was emptied */
-byte first_of[CHUNKS];                   /* the number of its first record */
-byte cursor;                             /* records published in the current chunk */
-byte current;                            /* the chunk */
-byte end_of[CHUNKS];                     /* of its records, once the thread has gone on */
-bool taken[CHUNKS];                      /* it has a row: there is something in it */
-bool flushed[CHUNKS] = true;             /* it may be taken again */
-bool on = true;
-byte written, dropped, drained, stopped_at = 255;
+#define STOP 1
+#define DUMP 2
+#define STREAM 3
+#define EARLY 1
+#define OWNED 2
+#define UNTOLD 3
+#define STALE 4
+#define USED_UNFLUSHED 5
 
-#define AT(chunk, i) slot[(chunk) * SLOTS + (i)]
-
-/* Goes on to the next chunk, if it may. */
-inline take() {
-    next = (current + 1) % CHUNKS;
-    if
-#ifdef STREAM
-#ifndef TAKE
-    :: !flushed[next] -> room = false
-#endif
-    :: else ->
+#define SLOTS 2                          /* a chunk's */
+#if MODEL == STOP
+#  define CHUNKS 4
+#  define ZONES 4
 #else
-    :: true ->
+#  define CHUNKS 2
+#  define ZONES 6
 #endif
-#ifndef NO_ROW
-       taken[next] = false;
+#define ALL (SLOTS * CHUNKS)
+#define NONE 255
+
+/* A record is two words. It is whole when both are of one zone; zones are numbered from 1. */
+byte low[ALL], high[ALL];
+
+/* A segment for each chunk, as prof__segment. */
+bool taken[CHUNKS];                      /* row is set */
+byte until[CHUNKS];                      /* end; NONE: the cursor tells */
+byte following[CHUNKS];                  /* next */
+byte used[CHUNKS];                       /* use */
+
+bool locked;
+bool on = true;
+byte first = NONE;                       /* the row's */
+byte chunk = NONE;                       /* that the thread writes; known under the lock */
+byte cursor, limit;                      /* hot.cursor, hot.limit; 0: always slow */
+byte ring_next;
+byte published, dropped;                 /* zones, for the checks alone */
+bool finished;
+
+inline lock() { atomic { !locked -> locked = true } }
+inline unlock() { locked = false }
+
+/* prof__chunk_take. STREAM: only what was flushed. to: NONE when there is none. */
+inline chunk_take(to) {
+    if
+    :: MODEL == STREAM && taken[ring_next] && MUTANT != USED_UNFLUSHED -> to = NONE
+    :: else ->
+        to = ring_next;
+        taken[to] = false;
+#if MUTANT != UNTOLD
+        used[to]++;
 #endif
-       use[next]++;
-       first_of[next] = written + 1;
-       end_of[next] = 0;
-       end_of[current] = SLOTS;
-       flushed[next] = false;
-       taken[next] = true;
-       atomic { current = next; cursor = 0 }
+        ring_next = (ring_next + 1) % CHUNKS
     fi
 }
 
-proctype Writer() {
-    byte n = 0, next;
-    bool room;
-    do
-    :: n < RECORDS ->
-       n++;
-       room = true;
-       if
-       :: cursor == SLOTS -> take()
-       :: else
-       fi;
-       if
-       :: !room -> dropped++
-       :: room ->
-#ifdef NO_STOP
-          if
-          :: true ->
-#else
-          if                             /* the limit is NULL once the generation has ended */
-          :: !on -> break
-          :: on ->
-#endif
-#ifdef EARLY
-             cursor++;
-             AT(current, cursor - 1) = 255;
-             AT(current, cursor - 1) = written + 1;
-#else
-             AT(current, cursor) = 255;
-             AT(current, cursor) = written + 1;
-             cursor++;
-#endif
-             written++
-          fi
-       fi
-    :: else -> break
-    od
+/* prof__segment_open */
+inline segment_open(g) {
+    until[g] = NONE;
+    following[g] = NONE;
+    if
+    :: chunk != NONE -> until[chunk] = (chunk + 1) * SLOTS; following[chunk] = g
+    :: else -> first = g
+    fi;
+    taken[g] = true;
+    chunk = g;
+    cursor = g * SLOTS
 }
 
-#ifdef STREAM
-/* Reads what is published of each chunk in order; nothing is lost, nothing comes twice. */
-proctype Reader() {
-    byte chunk = 0, done = 0, end;
-    bool left;
+inline put(at, number) {
+#if MUTANT == EARLY
+    cursor = at + 1;
+    published++;
+    low[at] = number;
+    high[at] = number
+#else
+    low[at] = number;
+    high[at] = number;
+    atomic { cursor = at + 1; published++ }
+#endif
+}
+
+/* A thread that records. It looks whether the session is open, may be stalled after that, and then
+   stores. */
+proctype thread() {
+    byte number = 1, at, g;
     do
-    :: left = (chunk != current);        /* then the chunk is whole */
-       end = (left -> SLOTS : cursor);
-       if
-       :: left == (chunk != current) -> skip
-       :: else -> end = done             /* the thread has just gone on: look again */
-       fi;
-       do
-       :: done < end ->
-          assert(AT(chunk, done) == drained + 1);
-          drained++;
-          done++
-       :: else -> break
-       od;
-       if
-       :: left && done == SLOTS ->
-          flushed[chunk] = true;
-          chunk = (chunk + 1) % CHUNKS;
-          done = 0
-       :: !left && _nr_pr == 2 && cursor == done -> break
-       :: else
-       fi
+    :: number <= ZONES && on ->
+        at = cursor;
+        if
+        :: at < limit -> put(at, number); number++
+        :: else ->                       /* the slow path */
+            lock();
+            if
+            :: on ->
+                chunk_take(g);
+                if
+                :: g != NONE -> segment_open(g)
+                :: else -> dropped++; number++
+                fi
+            :: else
+            fi;
+            unlock();
+            limit = (chunk + 1) * SLOTS; /* prof__set_limits */
+            if :: !on -> limit = 0 :: else fi
+        fi
+    :: else -> break
     od;
-    assert(drained == written)
+    finished = true
 }
-#else
-/* Copies a chunk, then looks whether it was emptied meanwhile: only then is the copy used. */
-proctype Reader() {
-    byte chunk = 0, before, end, i, copy[2], from;
+
+#if MODEL == STOP
+byte seen;                               /* zones that the reader found */
+
+/* Reads from segment to segment, as prof__read_row does. */
+inline read_row(last) {
+    g = first;
     do
-    :: chunk < CHUNKS ->
-       before = use[chunk];
-       if
-       :: !taken[chunk] -> end = 0
-       :: else ->
-          end = end_of[chunk];
-          if
-          :: end == 0 && chunk == current -> end = cursor
-          :: else
-          fi
-       fi;
-       from = first_of[chunk];
-       i = 0;
-       do
-       :: i < end -> copy[i] = AT(chunk, i); i++
-       :: else -> break
-       od;
-#ifndef NO_USE
-       if
-       :: use[chunk] == before ->
-#endif
-          i = 0;
-          do
-          :: i < end ->
-             assert(copy[i] == from + i);
-             i++
-          :: else -> break
-          od
-#ifndef NO_USE
-       :: else
-       fi
-#endif
-       ;
-       chunk++
+    :: g != NONE ->
+        at = g * SLOTS;
+        to = until[g];
+        if :: to == NONE -> to = last :: else fi;
+        if
+        :: to >= at && to <= (g + 1) * SLOTS ->
+            do
+            :: at < to ->
+                seen++;
+                assert(low[at] == seen && high[at] == seen);
+                at++
+            :: else -> break
+            od
+        :: else
+        fi;
+        g = following[g]
+    :: else -> break
+    od
+}
+
+active proctype session() {
+    byte g, at, to, last, before, own, n;
+    lock();
+    chunk_take(g);
+    segment_open(g);
+    limit = SLOTS;
+    unlock();
+    run thread();
+    lock();                              /* prof__recording_close */
+    on = false;
+    before = published;
+    limit = 0;
+    last = cursor;
+    own = chunk;
+    read_row(last);
+    assert(seen >= before && seen <= before + 1);
+    unlock();
+    /* The next session: its thread takes any chunk but the one that the first may still write. */
+    lock();
+    g = 0;
+    do
+    :: g == own && MUTANT != OWNED -> g++
+    :: else -> break
+    od;
+    unlock();
+    at = g * SLOTS;
+    n = 0;
+    do
+    :: n < SLOTS -> low[at + n] = 100 + n; high[at + n] = 100 + n; n++
+    :: else -> break
+    od;
+    finished;
+    n = 0;
+    do
+    :: n < SLOTS -> assert(low[at + n] == 100 + n && high[at + n] == 100 + n); n++
     :: else -> break
     od
 }
 #endif
 
-/* prof_stop: ends the generation, then reads the cursor; at most the record that was under way is
-   written after it. */
-proctype Stop() {
-    on = false;
-    stopped_at = written
+#if MODEL == DUMP
+/* prof__dump_segment for each: a block is written when its chunk was not emptied meanwhile. */
+active proctype dump() {
+    byte i, g, at, to, use, last, copies, n, start, newest;
+    byte copy_low[SLOTS], copy_high[SLOTS];
+    chunk_take(g);
+    segment_open(g);
+    limit = SLOTS;
+    run thread();
+    last = cursor;
+    start = ring_next;
+    do
+    :: i < CHUNKS ->
+        g = (start + i) % CHUNKS;
+        use = used[g];
+        if
+        :: taken[g] ->
+#if MUTANT != STALE
+            last = cursor;
+#endif
+            to = until[g];
+            if :: to == NONE -> to = last :: else fi;
+            at = g * SLOTS;
+            copies = 0;
+            do
+            :: at < to && to <= (g + 1) * SLOTS ->
+                copy_low[copies] = low[at];
+                copy_high[copies] = high[at];
+                copies++;
+                at++
+            :: else -> break
+            od;
+            if
+            :: used[g] == use ->
+                n = 0;
+                do
+                :: n < copies ->
+                    assert(copy_low[n] == copy_high[n] && copy_low[n]);
+                    assert(n == 0 || copy_low[n] == copy_low[n - 1] + 1);
+                    n++
+                :: else -> break
+                od
+            :: else                      /* it is left out */
+            fi
+        :: else
+        fi;
+        i++
+    :: else -> break
+    od
+}
+#endif
+
+#if MODEL == STREAM
+byte written, ring_flushed;              /* records that left */
+
+/* prof__stream_state: all that is there now. */
+inline flush() {
+    do
+    :: true ->
+        lock();
+        g = ring_flushed;
+        if
+        :: !taken[g] -> unlock(); break
+        :: else
+        fi;
+        to = until[g];
+        done = to != NONE;
+        if :: !done -> to = cursor :: else fi;
+        if :: to < flushed || to > (g + 1) * SLOTS -> to = flushed :: else fi;
+        unlock();
+        if :: flushed == to && !done -> break :: else fi;
+        do
+        :: flushed < to ->
+            assert(low[flushed] == high[flushed]);
+            assert(low[flushed] > last);
+            last = low[flushed];
+            written++;
+            flushed++
+        :: else -> break
+        od;
+        if
+        :: done ->
+            lock();
+            taken[g] = false;
+            ring_flushed = (ring_flushed + 1) % CHUNKS;
+            flushed = ring_flushed * SLOTS;
+            unlock()
+        :: else
+        fi
+    od
 }
 
-init {
-    byte i;
-    first_of[0] = 1;
-    taken[0] = true;
-    flushed[0] = false;
-    atomic { run Writer(); run Reader();
-#ifndef STREAM
-        run Stop()
-#endif
-    }
-    (_nr_pr == 1);
-#ifndef STREAM
-    assert(written <= stopped_at + 1);
-#endif
-    assert(written + dropped <= RECORDS)
+active proctype drain() {
+    byte g, to, flushed, last;
+    bool done;
+    lock();
+    chunk_take(g);
+    segment_open(g);
+    limit = SLOTS;
+    unlock();
+    run thread();
+    do
+    :: finished -> break
+    :: true -> flush()
+    od;
+    flush();
+    assert(written == published && written + dropped == ZONES)
 }
+#endif
