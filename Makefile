@@ -11,7 +11,7 @@ BUILD_NEEDS = gcc libc6-dev
 TOOL_NEEDS = $(BUILD_NEEDS) libyajl-dev zlib1g-dev libsqlite3-dev
 DEMO_NEEDS = $(BUILD_NEEDS) g++
 TEST_NEEDS = $(DEMO_NEEDS) $(TOOL_NEEDS) clang python3
-TEST_OPTIONS = spin libyajl-dev libstb-dev tcc libclang-rt-dev shellcheck spin gcc-mingw-w64-x86-64-win32 wine64 \
+TEST_OPTIONS = libyajl-dev libstb-dev tcc libclang-rt-dev shellcheck spin gcc-mingw-w64-x86-64-win32 wine64 \
                gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 EMBEDDED_OPTIONS = g++ clang tcc musl-tools gcc-arm-none-eabi qemu-system-arm \
                    gcc-riscv64-unknown-elf qemu-system-misc qemu-user-static \

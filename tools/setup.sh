@@ -19,7 +19,6 @@ zlib1g-dev                  zlib.h                   .gz traces
 libyajl-dev                 yajl/yajl_parse.h        reading JSON: prof, tests
 libsqlite3-dev              sqlite3.h                the prof command
 python3                     python3                  tests that read the JSON back
-spin                        spin                     the model of the chunks
 shellcheck                  shellcheck               lint of the scripts
 frama-c-base                frama-c                  make proof
 spin                        spin                     a model of what threads may do
