@@ -715,8 +715,9 @@ PROF_API void prof_set_tensors(const prof_tensor *tensors, uint32_t count);
 /* Floating point operations; else prof_flops says. With desc.with_flops. */
 PROF_API void prof_set_flops(uint64_t flops);
 
-/* Joins backward zones with forward ones: an arrow in the trace, and the forward's stack. scope 0:
-   forward; 1: backward, whose forward ran on fwd_thread (see prof_thread_id). */
+/* Joins backward zones with forward ones: an arrow in the trace, and with desc.with_stack the
+   forward's stack for the backward zone and all within it; none where there is no such forward, as
+   in PyTorch. scope 0: forward; 1: backward, whose forward ran on fwd_thread (see prof_thread_id). */
 PROF_API void prof_set_sequence(int64_t sequence_nr, uint8_t scope, uint64_t fwd_thread);
 
 /* overload_name, and module_hierarchy (with desc.with_modules). */
@@ -7504,9 +7505,19 @@ PROF__FN void prof__backward_find(prof__backward *b, uint32_t i) {
     if (*place && b->forwards[*place - 1].event == PROF_NONE) b->forwards[*place - 1].event = i;
 }
 
+/* Is an event's extra of its own, in the arena? Those of modules, nodes and zone stacks are shared. */
+PROF__FN bool prof__extra_own(const struct prof_trace *s, const prof_event *e) {
+    const char *x = (const char *)e->extra;
+    if (!x || s->built || e->extra->has & PROF__HAS_SHARED) return false;
+    return e->flags & PROF_EVENT_SUBMITTED || (x >= s->details && x < s->details + s->detail_bytes);
+}
+
 /* An event's extra where the trace may write it; NULL: no room. */
 PROF__FN prof_extra *prof__own_extra(struct prof_trace *s, prof_event *e) {
     prof_extra *x = s->own_max ? s->own_extras + s->own_count : NULL;
+    if (prof__extra_own(s, e))
+        return (prof_extra *)(void *)(prof__arena.base +
+                                      ((const char *)e->extra - prof__arena.base));
     if (x && e->extra >= s->own_extras && e->extra < x)
         return s->own_extras + (e->extra - s->own_extras);
     if (s->own_count == s->own_max) return NULL;
@@ -7533,6 +7544,7 @@ PROF__FN void prof__backward_set(prof__backward *b, uint32_t i) {
     if (!x) return;
     x->stack = from ? from->stack : NULL;
     x->stack_count = from ? from->stack_count : 0;
+    x->has &= ~(uint32_t)PROF__HAS_NATIVE;
 }
 
 /* scratch: 4 bytes an event, PROF__BACKWARD_SHARE for each of scope 1. */
@@ -7854,7 +7866,7 @@ PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes, bool corr
     if (s->any_same) prof__merge_duplicates(s, scratch);
     if (!s->built || s->duplicates) prof__set_depths(s);
     prof__sum_up(s);
-    if (s->any_backward) prof__set_backward_stacks(s, scratch);
+    if (s->any_backward && s->built) prof__set_backward_stacks(s, scratch);
 }
 
 /* ---- traces without a session ---- */
@@ -8244,11 +8256,6 @@ PROF__FN bool prof__path_same(const void *context, uint32_t number) {
     return p->list[number].parent == p->parent && a->site == b->site && a->extra == b->extra;
 }
 
-/* Has this zone's extra room for a stack of its own? Those of modules and nodes are shared. */
-PROF__FN bool prof__extra_own(const prof_event *e) {
-    return e->extra && !(e->extra->has & PROF__HAS_SHARED);
-}
-
 /* The path of each event: its zone, behind that of its parent. scratch: 24 bytes an event. */
 PROF__FN void prof__paths_find(prof__paths *p, const struct prof_trace *s) {
     uint32_t n = s->event_count;
@@ -8370,7 +8377,7 @@ PROF__FN prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths *p
     const char **stack = (const char **)(void *)(x + 1);
     if (!x) return NULL;
     memset(x, 0, sizeof *x);
-    if (base && !prof__extra_own(s->events + path->first)) *x = *base;
+    if (base && !prof__extra_own(s, s->events + path->first)) *x = *base;
     x->has &= ~(uint32_t)PROF__HAS_SHARED;
     x->stack = stack;
     for (uint32_t up = number; up != PROF_NONE; up = p->list[up].parent) {
@@ -8406,15 +8413,31 @@ PROF__FN void prof__stacks_set(struct prof_trace *s) {
         prof_event *e = s->events + i;
         const prof_extra *from = p.of_event[i] == PROF_NONE ? NULL : s->paths[p.of_event[i]];
         if (!from || !e->site || e->flags & PROF_EVENT_SUBMITTED) continue;
-        if (!prof__extra_own(e)) {
+        if (!prof__extra_own(s, e)) {
             e->extra = from;
         } else if (!e->extra->stack_count) {
-            size_t at = (size_t)((const char *)e->extra - s->details);
-            prof_extra *x = (prof_extra *)(void *)(s->details + at);
+            prof_extra *x = prof__own_extra(s, e);
             x->stack = from->stack;
             x->stack_count = from->stack_count;
         }
     }
+}
+
+/* The same as for events from outside, once there are stacks: what is within a backward zone gets a
+   copy of its extra, if it shares one. */
+PROF__FN void prof__backward_stacks(struct prof_trace *s) {
+    uint32_t *within = (uint32_t *)(void *)s->scratch, n = 0;
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        const prof_event *e = s->events + i;
+        within[i] = prof__is_backward(e) || (e->parent != PROF_NONE && within[e->parent]);
+        n += within[i] && !prof__extra_own(s, e);
+    }
+    s->own_count = s->own_max = 0;
+    s->detail_rows += n;
+    s->own_extras = n ? (prof_extra *)(void *)prof__stack_take(s, n * sizeof *s->own_extras) : NULL;
+    if (s->own_extras) s->own_max = n;
+    else if (n) PROF__COUNT(prof__details_cut);
+    prof__set_backward_stacks(s, s->scratch);
 }
 
 /* ---- arrows ---- */
@@ -8486,6 +8509,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     prof__memory_to_innermost(s, s->scratch);
     prof__memory_charge(s);
     prof__stacks_set(s);
+    if (s->any_backward) prof__backward_stacks(s);
 }
 
 /* desc.merge_duplicates, where there was nothing from outside. */

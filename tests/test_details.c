@@ -302,6 +302,87 @@ static void test_detail_chrome(void) {
 
 static void leaf(void) { PROF_FUNCTION(); }
 
+static void forward_op(int64_t number) {
+    PROF_SCOPE("op");
+    prof_set_sequence(number, 0, 0);
+    test_time.tick += 10;
+}
+
+static void backward_op(int64_t number, uint64_t thread) {
+    PROF_SCOPE("op backward");
+    prof_set_sequence(number, 1, thread);
+    PROF_BLOCK("within") leaf();
+    test_time.tick += 10;
+}
+
+static const char *first_entry(const prof_event *e) {
+    return e && e->extra && e->extra->stack_count ? e->extra->stack[0] : "";
+}
+
+/* What runs backward has the stack of what ran forward; what looks for nothing that ran, none. */
+static void test_detail_backward_stacks(void) {
+    prof_desc desc = test_desc();
+    prof_averages_desc by;
+    prof_average rows[16];
+    const prof_event *e;
+    prof_trace *trace;
+    size_t i, n, found = 0;
+    memset(&by, 0, sizeof by);
+    desc.with_stack = true;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("first layer") forward_op(1);
+    PROF_BLOCK("second layer") forward_op(2);
+    backward_op(2, prof_thread_id());
+    backward_op(1, prof_thread_id());
+    backward_op(3, prof_thread_id());    /* there is no such forward */
+    PROF_BLOCK("optimizer") leaf();
+    trace = prof_stop();
+    PASS_ON(test_tree(trace));
+    for (i = 0; i < 2; i++) {
+        const prof_event *op = test_find(trace, "op", 1 - (int)i);
+        e = test_find(trace, "op backward", (int)i);
+        EQUAL(op->extra->stack_count, 2);
+        EQUAL(e->extra->stack_count, 2);
+        SAME_TEXT(e->extra->stack[0], op->extra->stack[0]);
+        SAME_TEXT(e->extra->stack[1], op->extra->stack[1]);
+        CHECK(e->extra->stack == op->extra->stack, "not the forward's");
+        CHECK(test_find(trace, "leaf", (int)i)->extra->stack == op->extra->stack, "within");
+    }
+    EQUAL(test_find(trace, "op backward", 2)->extra->stack_count, 0);
+    EQUAL(test_find(trace, "within", 2)->extra->stack_count, 0);
+    CHECK(strstr(first_entry(test_find(trace, "leaf", 3)), "leaf"), "the zones' own is gone");
+    by.group_by_stack_n = 2;
+    n = prof_key_averages(trace, &by, rows, 16);
+    for (i = 0; i < n; i++) found += strcmp(rows[i].key, "within") == 0;
+    EQUAL(found, 3);
+    EQUAL(prof_trace_stats(trace).details_cut, 0);
+    test_all_writers(trace);
+}
+
+/* Random ones, also without a stack or in arenas too small for all of it. */
+static void test_detail_backward_random(void) {
+    static char memory[1 << 16];
+    int round, i;
+    for (round = 0; round < 30; round++) {
+        prof_desc desc = test_desc();
+        desc.with_stack = round % 3 != 0;
+        desc.with_modules = round % 2 != 0;
+        desc.memory = memory;
+        desc.memory_size = 20000 + (size_t)round * 1500;
+        desc.max_threads = 1;
+        desc.max_depth = 8;
+        EQUAL(prof_start(&desc), PROF_OK);
+        prof_module_push("m");
+        for (i = 0; i < 60; i++) {
+            int64_t number = (int64_t)test_random(20) - 2;
+            if (test_random(2)) forward_op(number);
+            else backward_op(number, test_random(4) ? prof_thread_id() : test_random(3));
+        }
+        prof_module_pop();
+        PASS_ON(test_tree(prof_stop()));
+    }
+}
+
 static void test_detail_stacks(void) {
     prof_desc desc = test_desc();
     prof_averages_desc by;
@@ -403,6 +484,8 @@ int main(void) {
     RUN(test_detail_modules);
     RUN(test_detail_node);
     RUN(test_detail_chrome);
+    RUN(test_detail_backward_stacks);
+    RUN(test_detail_backward_random);
     RUN(test_detail_stacks);
     RUN(test_detail_small_arenas);
     return test_end();
