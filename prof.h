@@ -80,8 +80,8 @@
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
        @PLATFORM @ARENA @TEXT @SITES @RECORD @TARGET @DETAILS @SYMBOLS @FUNCTIONS @NATIVE
-       @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE @CHROME @STACKS @MEMORY @EXECUTION @RAW
-       @AGGREGATE @OBSERVE @SCHEDULE @SESSION
+       @COUNTERS @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE @CHROME @STACKS @MEMORY
+       @EXECUTION @RAW @AGGREGATE @OBSERVE @SCHEDULE @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
@@ -217,6 +217,8 @@ typedef struct prof_desc {
     bool with_stack;                     /* each event's stack is that of its zones, or */
     prof_native native_stack;            /* its native call stack, read as the zone begins; turns
                                             with_stack on; not in STREAM and AGGREGATE */
+    const char *counters;                /* of each zone, as "cycles,instructions"; 4 at most;
+                                            see prof_counter_name; not in STREAM and AGGREGATE */
     bool profile_memory;                 /* prof_memory_alloc and _free count */
     uint32_t node;                       /* 1 + the node_id of all zones; 0: none */
 } prof_desc;
@@ -290,6 +292,7 @@ typedef struct prof_stats {
 } prof_stats;
 
 #define PROF_NONE UINT32_MAX             /* no such index */
+#define PROF_COUNTERS 4                  /* that desc.counters may name */
 
 /* c10::DeviceType's numbers. */
 typedef enum prof_device_type {
@@ -373,6 +376,8 @@ typedef struct prof_extra {
     int64_t cpu_memory_usage;            /* bytes allocated less freed, children included */
     int64_t device_memory_usage;
     int64_t flops;
+    const int64_t *counters;             /* desc.counters of this zone, children included */
+    uint8_t counter_count;
     uint8_t scope;                       /* at::RecordScope; 1: backward */
 } prof_extra;
 
@@ -443,6 +448,7 @@ typedef struct prof_average {
     int64_t cpu_memory_usage, self_cpu_memory_usage;         /* bytes */
     int64_t device_memory_usage, self_device_memory_usage;
     int64_t flops;
+    int64_t counters[PROF_COUNTERS], self_counters[PROF_COUNTERS];   /* prof_counter_name */
     const char *overload_name;           /* "" unless grouped by it */
     const prof_shape *input_shapes;      /* input_count; PROF_NONE: not grouped by them */
     const char *const *stack;            /* stack_count, at most group_by_stack_n */
@@ -548,7 +554,7 @@ typedef struct prof_chrome_desc {
    PROF_ERROR_INVALID: max_depth over 255, memory NULL with a size, a bad schedule (see
    prof_schedule_check), or activities of which none is there. PROF_ERROR_UNSUPPORTED: activities
    without PROF_ACTIVITY_CPU, and none of the devices can record; the OS's clock cannot be read; or
-   native_stack, where this system cannot do it: prof_strerror says what it lacks. */
+   native_stack or counters, where this system cannot do it: prof_strerror says what it lacks. */
 PROF_API prof_result prof_start(const prof_desc *desc);
 
 #if !PROF__BARE
@@ -717,7 +723,7 @@ PROF_API void prof_set_flops(uint64_t flops);
 
 /* Joins backward zones with forward ones: an arrow in the trace, and with desc.with_stack the
    forward's stack for the backward zone and all within it; none where there is no such forward, as
-   in PyTorch. scope 0: forward; 1: backward, whose forward ran on fwd_thread (see prof_thread_id). */
+   in PyTorch. scope 0: forward; 1: backward, of a forward on fwd_thread (see prof_thread_id). */
 PROF_API void prof_set_sequence(int64_t sequence_nr, uint8_t scope, uint64_t fwd_thread);
 
 /* overload_name, and module_hierarchy (with desc.with_modules). */
@@ -849,6 +855,19 @@ PROF_API const prof_thread_info *prof_threads(const prof_trace *trace, size_t *c
 
 /* Name and place of an event; NULL when it has none. */
 PROF_API const prof_site *prof_event_site(const prof_trace *trace, const prof_event *event);
+
+/* The name of desc.counters' number i, from 0; NULL: there are not so many. Names are those of
+   `perf list`: cycles, instructions, cache-references, cache-misses, branches, branch-misses,
+   ref-cycles, stalled-cycles-frontend, stalled-cycles-backend, L1-dcache-loads,
+   L1-dcache-load-misses, LLC-loads, LLC-load-misses, dTLB-load-misses, iTLB-load-misses, and rHEX
+   for a raw one (all of them in user mode only); task-clock (ns), page-faults, minor-faults,
+   major-faults, context-switches, cpu-migrations. Linux: perf_event_open, a group for each thread,
+   read by rdpmc where that is allowed, else by a call of some 0.5 us at each begin and end. They
+   are arguments in the trace, columns of tables and fields of averages. A zone that ends on another
+   thread than it began on, or that prof_stop ends, has none. prof_start says
+   PROF_ERROR_UNSUPPORTED, and prof_strerror why, where one is not known, not there or not allowed.
+   Threads keep theirs (a few file descriptors) until they exit or call prof_thread_end. */
+PROF_API const char *prof_counter_name(const prof_trace *trace, uint32_t i);
 
 /* An event's times and memory, with and without its children. */
 PROF_API prof_event_totals prof_event_total(const prof_trace *trace, const prof_event *event);
@@ -2909,6 +2928,8 @@ typedef struct prof__state {
     prof__record *clock_end;             /* one past its last clock record */
     prof__record *detail_end;            /* one past its last attribute, */
     prof__frame *detail_top;             /* and top then */
+    uint32_t counted_for;                /* the first generation in whose arena this lies: */
+    uint64_t *counted;                   /* by depth: the counters at the begin */
     uintptr_t stack_low, stack_high;     /* the memory in which its call stack was last found */
     bool parked;                         /* a context that no thread is in. Under the lock. */
     uint32_t epoch;
@@ -3161,10 +3182,13 @@ static size_t prof__details_cut, prof__memory_refused;
 typedef struct prof__entry_frame { const void *returns, *frame; } prof__entry_frame;
 static struct prof__hooks {
     void (*begin)(prof__state *t, prof__frame *f, prof__entry_frame entry);
+    void (*end)(prof__state *t, prof__frame *f);
     uint32_t slots;                      /* that each may take */
 } prof__hooks;
 
 #define PROF__OBSERVERS 8
+static void (*prof__thread_leaves)(void);   /* closes its counters; NULL: there never were any */
+
 static prof_observer prof__observers[PROF__OBSERVERS];
 static uint32_t prof__observer_count;    /* changes while no session is open */
 
@@ -3733,6 +3757,7 @@ PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool 
    the lock could not be had; then the zone is dropped. */
 PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     prof__frame *f = t->hot.top - 1;
+    if (prof__hooks.end) prof__hooks.end(t, f);
     if (!prof__room(t, 4)) {
         if (PROF__LOAD(prof__on) != t->generation) return false;
         t->full = true;
@@ -3973,6 +3998,7 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
     struct prof_trace *s = &prof__trace;
     prof__slot *slot = prof__slot_get();
     prof__state *t;
+    if (prof__thread_leaves) prof__thread_leaves();
     if (slot->hot == &prof__nowhere || !prof__enter(slot)) return;
     t = prof__slot_state(slot);
     if (t->generation == PROF__LOAD(prof__on)) {
@@ -4831,6 +4857,7 @@ enum {
     PROF__FLOPS,                         /* number */
     PROF__SEQUENCE,                      /* number, thread; count: scope */
     PROF__ANNOTATION,
+    PROF__COUNTED,                       /* a number for each of count counters */
     PROF__NATIVE,                        /* bytes: the number of its call stack, see @NATIVE */
     PROF__MODULE_PUSH,                   /* text; depth: zones open */
     PROF__MODULE_POP,
@@ -5927,6 +5954,298 @@ PROF__FN const char *prof__native_check(prof_native how) {
 }
 #endif
 
+/* ---- @COUNTERS: what the hardware and the kernel count in each zone ---- */
+
+#if !PROF__BARE
+static struct prof__counting {
+    uint32_t count;                      /* counters; 0: none */
+    uint32_t serial;                     /* of the sessions that have some */
+    char names[PROF_COUNTERS][32], text[128];   /* text: why there are none */
+    uint32_t type[PROF_COUNTERS];
+    uint64_t config[PROF_COUNTERS];
+} prof__counting;
+
+PROF__FN char *prof__counting_append(char *p, const char *text) {
+    while (*text && p < prof__counting.text + sizeof prof__counting.text - 1) *p++ = *text++;
+    *p = 0;
+    return p;
+}
+
+PROF__FN const char *prof__counting_say(const char *name, const char *why) {
+    char *p = prof__counting_append(prof__counting.text, "counters: ");
+    (void)prof__counting_append(prof__counting_append(p, name), why);
+    return prof__counting.text;
+}
+#endif
+
+#if !PROF__BARE && defined(__linux__) && defined(__GNUC__) && !defined(__TINYC__) && \
+    defined(__has_include)
+#  if __has_include(<linux/perf_event.h>) && defined(SYS_perf_event_open)
+#    define PROF__PERF 1
+#  endif
+#endif
+#ifdef PROF__PERF
+#  include <linux/perf_event.h>
+#  include <sys/mman.h>
+
+#define PROF__CACHE_MISS(cache) ((uint64_t)(cache) | (uint64_t)1 << 16)
+
+/* What a thread counts with: a group, whose first one is read for all of them. */
+static __thread struct prof__perf_group {
+    uint32_t serial, count;              /* of the session for which they were opened */
+    uint64_t number;                     /* of this opening; 0: closed */
+    int file[PROF_COUNTERS];
+    struct perf_event_mmap_page *page[PROF_COUNTERS];   /* NULL: not by rdpmc */
+} prof__perf;
+static uint64_t prof__perf_last;
+
+/* The number in a line of names, which it passes by; false: there is none of that name. */
+PROF__FN bool prof__counter_parse(const char *name, uint32_t *type, uint64_t *config) {
+    static const struct { const char *name; uint32_t type; uint64_t config; } list[] = {
+        { "cycles", 0, 0 }, { "cpu-cycles", 0, 0 }, { "instructions", 0, 1 },
+        { "cache-references", 0, 2 }, { "cache-misses", 0, 3 }, { "branches", 0, 4 },
+        { "branch-instructions", 0, 4 }, { "branch-misses", 0, 5 }, { "bus-cycles", 0, 6 },
+        { "stalled-cycles-frontend", 0, 7 }, { "stalled-cycles-backend", 0, 8 },
+        { "ref-cycles", 0, 9 }, { "cpu-clock", 1, 0 }, { "task-clock", 1, 1 },
+        { "page-faults", 1, 2 }, { "context-switches", 1, 3 }, { "cpu-migrations", 1, 4 },
+        { "minor-faults", 1, 5 }, { "major-faults", 1, 6 }, { "L1-dcache-loads", 3, 0 },
+        { "L1-dcache-load-misses", 3, PROF__CACHE_MISS(0) }, { "LLC-loads", 3, 2 },
+        { "LLC-load-misses", 3, PROF__CACHE_MISS(2) },
+        { "dTLB-load-misses", 3, PROF__CACHE_MISS(3) },
+        { "iTLB-load-misses", 3, PROF__CACHE_MISS(4) } };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        *type = list[i].type;
+        *config = list[i].config;
+        if (strcmp(name, list[i].name) == 0) return true;
+    }
+    *type = PERF_TYPE_RAW;
+    *config = 0;
+    if (name[0] != 'r' || !name[1] || strlen(name) > 17) return false;
+    while (*++name) {
+        char c = *name;
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return false;
+        *config = *config << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    return true;
+}
+
+/* One of the group; -1: errno says why. What only the kernel does counts only where its events may
+   be seen. */
+PROF__FN int prof__perf_open_one(uint32_t i, int group) {
+    struct perf_event_attr a;
+    bool software = prof__counting.type[i] == PERF_TYPE_SOFTWARE;
+    bool kernel = software && (prof__counting.config[i] == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+                               prof__counting.config[i] == PERF_COUNT_SW_CPU_MIGRATIONS);
+    long file;
+    memset(&a, 0, sizeof a);
+    a.size = sizeof a;
+    a.type = prof__counting.type[i];
+    a.config = prof__counting.config[i];
+    a.read_format = PERF_FORMAT_GROUP;
+    a.exclude_kernel = !software;
+    a.exclude_hv = 1;
+    a.pinned = group < 0;                /* counted all the time, or not at all */
+    file = syscall(SYS_perf_event_open, &a, 0, -1, group, (long)PERF_FLAG_FD_CLOEXEC);
+    if (file < 0 && software && !kernel && (errno == EACCES || errno == EPERM)) {
+        a.exclude_kernel = 1;
+        file = syscall(SYS_perf_event_open, &a, 0, -1, group, (long)PERF_FLAG_FD_CLOEXEC);
+    }
+    return (int)file;
+}
+
+PROF__FN void prof__perf_close(void) {
+    for (uint32_t i = 0; i < prof__perf.count; i++) {
+        if (prof__perf.page[i]) (void)munmap(prof__perf.page[i], (size_t)sysconf(_SC_PAGESIZE));
+        close(prof__perf.file[i]);
+    }
+    memset(&prof__perf, 0, sizeof prof__perf);
+}
+
+/* The page from which rdpmc reads; NULL: it may not. */
+PROF__FN struct perf_event_mmap_page *prof__perf_page(uint32_t i) {
+#  if defined(__x86_64__) || defined(__i386__)
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    void *p = prof__counting.type[i] == PERF_TYPE_SOFTWARE
+            ? MAP_FAILED : mmap(NULL, size, PROT_READ, MAP_SHARED, prof__perf.file[i], 0);
+    if (p == MAP_FAILED) return NULL;
+    if (((struct perf_event_mmap_page *)p)->cap_user_rdpmc)
+        return (struct perf_event_mmap_page *)p;
+    (void)munmap(p, size);
+#  else
+    (void)i;
+#  endif
+    return NULL;
+}
+
+/* The calling thread's group, of this session. serial is set also where it fails: once is enough. */
+PROF__FN bool prof__perf_open(void) {
+    uint32_t serial = prof__counting.serial;
+    if (prof__perf.serial == serial) return prof__perf.number != 0;
+    prof__perf_close();
+    for (uint32_t i = 0; i < prof__counting.count; i++) {
+        prof__perf.file[i] = prof__perf_open_one(i, i ? prof__perf.file[0] : -1);
+        if (prof__perf.file[i] < 0) {
+            int error = errno;
+            prof__perf_close();
+            prof__perf.serial = serial;
+            prof__perf.count = 0;
+            errno = error;
+            return false;
+        }
+        prof__perf.count++;
+        prof__perf.page[i] = prof__perf_page(i);
+    }
+    prof__perf.serial = serial;
+    prof__perf.number = __atomic_add_fetch(&prof__perf_last, 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+/* A counter's bits, of which only so many are there, as the kernel adds them up. */
+PROF__FN uint64_t prof__perf_value(int64_t offset, uint64_t bits, uint32_t width) {
+    uint32_t shift = width && width < 64 ? 64 - width : 0;
+    return (uint64_t)offset + (uint64_t)((int64_t)(bits << shift) >> shift);
+}
+
+/* One by rdpmc; false: it does not count on this CPU just now. */
+PROF__FN bool prof__perf_direct(const struct perf_event_mmap_page *page, uint64_t *value) {
+#  if defined(__x86_64__) || defined(__i386__)
+    const volatile struct perf_event_mmap_page *p = page;
+    uint32_t lock, index;
+    do {
+        lock = p->lock;
+        PROF__SIGNAL_FENCE();
+        index = p->index;
+        if (!page || !p->cap_user_rdpmc || !index) return false;
+        *value = prof__perf_value(p->offset, (uint64_t)__builtin_ia32_rdpmc((int)index - 1),
+                                  p->pmc_width);
+        PROF__SIGNAL_FENCE();
+    } while (p->lock != lock);
+    return true;
+#  else
+    (void)page;
+    (void)value;
+    return false;
+#  endif
+}
+
+PROF__FN bool prof__perf_read(uint64_t *values) {
+    uint64_t all[1 + PROF_COUNTERS];
+    uint32_t n = prof__perf.count, i = 0;
+    while (i < n && prof__perf.page[i] && prof__perf_direct(prof__perf.page[i], values + i)) i++;
+    if (i == n) return true;
+    if (read(prof__perf.file[0], all, (1 + n) * sizeof *all) != (ssize_t)((1 + n) * sizeof *all))
+        return false;
+    memcpy(values, all + 1, n * sizeof *values);
+    return true;
+}
+
+/* Where a state keeps what its open zones began with: a number of the opening, and the counters. */
+PROF__FN uint64_t *prof__counted_of(prof__state *t, const prof__frame *f) {
+    const struct prof_trace *s = &prof__trace;
+    size_t each = 1 + prof__counting.count;
+    if (t->counted_for != s->first_generation) {
+        if (!prof__lock_briefly()) return NULL;
+        t->counted = PROF__LOAD(prof__on) != t->generation ? NULL
+                   : (uint64_t *)prof__take(s->max_depth * each * sizeof *t->counted, 0);
+        t->counted_for = s->first_generation;
+        prof__unlock();
+    }
+    return t->counted ? t->counted + f->depth * each : NULL;
+}
+
+PROF__FN void prof__counters_begin(prof__state *t, prof__frame *f) {
+    uint64_t *counted = prof__counted_of(t, f);
+    if (!counted) return;
+    counted[0] = prof__perf_open() && prof__perf_read(counted + 1) ? prof__perf.number : 0;
+    if (!counted[0]) PROF__COUNT(prof__details_cut);
+}
+
+PROF__FN void prof__counters_end(prof__state *t, prof__frame *f) {
+    uint64_t now[PROF_COUNTERS], *counted = prof__counted_of(t, f);
+    prof__long l;
+    if (!counted || !counted[0] || counted[0] != prof__perf.number || !prof__perf_read(now) ||
+        !prof__room(t, prof__hooks.slots + 4)) {
+        PROF__COUNT(prof__details_cut);
+        return;
+    }
+    prof__attribute_in(&l, t);
+    for (uint32_t i = 0; i < prof__counting.count; i++)
+        prof__long_put(&l, now[i] - counted[1 + i]);
+    prof__attribute_close_of(&l, f, PROF__COUNTED, prof__counting.count, 0);
+}
+
+PROF__FN const char *prof__perf_refusal(int error) {
+    if (error == EACCES || error == EPERM)
+        return ": not allowed (see /proc/sys/kernel/perf_event_paranoid)";
+    if (error == EINVAL || error == ENOSPC) return ": does not fit beside the others";
+    if (error == EMFILE || error == ENFILE) return ": too many open files";
+    if (error == ENOSYS) return ": this kernel has no perf events";
+    return ": this machine does not count it";
+}
+
+/* Takes the names apart; the calling thread opens them all, to see whether it can. NULL: it can;
+   else why not. */
+PROF__FN const char *prof__counters_start(const char *names) {
+    struct prof__counting *c = &prof__counting;
+    c->count = 0;
+    while (*names) {
+        size_t n = strcspn(names, ",");
+        char *name = c->names[c->count];
+        if (c->count == PROF_COUNTERS) return prof__counting_say("", "more than four");
+        if (n >= sizeof c->names[0]) return prof__counting_say(names, ": not known");
+        memcpy(name, names, n);
+        name[n] = 0;
+        if (!prof__counter_parse(name, c->type + c->count, c->config + c->count))
+            return prof__counting_say(name, ": not known (see prof_counter_name)");
+        c->count++;
+        names += n + (names[n] == ',');
+    }
+    c->serial++;
+    for (uint32_t i = 0, count = c->count; i < count; i++) {
+        c->count = i + 1;
+        prof__perf.serial = 0;
+        if (!prof__perf_open()) return prof__counting_say(c->names[i], prof__perf_refusal(errno));
+    }
+    prof__thread_leaves = prof__perf_close;
+    return c->count ? NULL : prof__counting_say("", "none is named");
+}
+#elif !PROF__BARE
+PROF__FN void prof__counters_begin(prof__state *t, prof__frame *f) {
+    (void)t;
+    (void)f;
+}
+#define prof__counters_end prof__counters_begin
+PROF__FN const char *prof__counters_start(const char *names) {
+    (void)names;
+    prof__counting.count = 0;
+    return prof__counting_say("", "they need the perf events of Linux");
+}
+#endif
+
+#if !PROF__BARE
+/* The hooks of a zone's begin; the counters last, for they count from here. */
+PROF__FN void prof__hook_begin(prof__state *t, prof__frame *f, prof__entry_frame entry) {
+    if (prof__session.desc.native_stack) prof__native_begin(t, f, entry);
+    if (prof__counting.count) prof__counters_begin(t, f);
+}
+
+/* What the description asks for beside zones; NULL: the system can do it; else why not. */
+PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
+    const char *why = d->native_stack ? prof__native_check(d->native_stack) : NULL;
+    memset(&prof__hooks, 0, sizeof prof__hooks);
+    prof__counting.count = 0;
+    if (!why && d->counters) why = prof__counters_start(d->counters);
+    if (why) prof__counting.count = 0;
+    if (why || !recorded) return why;
+    if (d->native_stack || d->counters) {
+        prof__hooks.begin = prof__hook_begin;
+        prof__hooks.slots = PROF__EXTRA_SLOTS + 1 + PROF_COUNTERS;
+    }
+    if (d->counters) prof__hooks.end = prof__counters_end;
+    return NULL;
+}
+#endif
+
 /* ---- @COLLECT: records back to zones and moments, thread by thread ---- */
 
 PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate) {
@@ -6258,6 +6577,15 @@ PROF__FN void prof__read_native(prof_extra *x, size_t number) {
     x->has |= PROF__HAS_NATIVE;
 }
 
+PROF__FN void prof__read_counted(prof__payload *p, prof_extra *x, uint32_t count) {
+    const int64_t *counters;
+    count = PROF__MIN(count, (uint32_t)PROF_COUNTERS);
+    counters = prof__payload_dims(p, &count);
+    if (!x) return;
+    x->counters = counters;
+    x->counter_count = (uint8_t)count;
+}
+
 /* Attributes, whatever the bytes are. */
 PROF__FN void prof__read_attribute(const prof__record *c, const prof__record *end) {
     uint32_t type = c->end & 0xff, depth = c->end >> 8 & 0xff, count = c->end >> 16;
@@ -6279,6 +6607,7 @@ PROF__FN void prof__read_attribute(const prof__record *c, const prof__record *en
     else if (type == PROF__ARGUMENT) prof__read_argument(z, &p, bytes);
     else if (type == PROF__SEQUENCE) prof__read_sequence(&p, z->extra, count);
     else if (type == PROF__ANNOTATION) z->annotation = true;
+    else if (type == PROF__COUNTED) prof__read_counted(&p, z->extra, count);
     else if (type == PROF__NATIVE) prof__read_native(z->extra, bytes);
     else if (type != PROF__FLOPS) prof__read_text(&p, z->extra, type, bytes);
     else prof__read_flops(&p, z->extra);
@@ -7091,6 +7420,8 @@ PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
     x.kwinputs = prof__pack_text(k, from->kwinputs);
     x.backend = prof__pack_text(k, from->backend);
     x.module_hierarchy = prof__pack_text(k, from->module_hierarchy);
+    x.counters = NULL;
+    x.counter_count = 0;
     if (to) *to = x;
     return to;
 }
@@ -7505,7 +7836,7 @@ PROF__FN void prof__backward_find(prof__backward *b, uint32_t i) {
     if (*place && b->forwards[*place - 1].event == PROF_NONE) b->forwards[*place - 1].event = i;
 }
 
-/* Is an event's extra of its own, in the arena? Those of modules, nodes and zone stacks are shared. */
+/* Is an event's extra its own, in the arena? Those of modules, nodes and zone stacks are shared. */
 PROF__FN bool prof__extra_own(const struct prof_trace *s, const prof_event *e) {
     const char *x = (const char *)e->extra;
     if (!x || s->built || e->extra->has & PROF__HAS_SHARED) return false;
@@ -8586,6 +8917,16 @@ PROF_API PROF__QUIET const prof_thread_info *prof_threads(const prof_trace *trac
 PROF_API PROF__QUIET const prof_site *prof_event_site(const prof_trace *trace,
                                                       const prof_event *event) {
     return prof__valid(trace) && event && event->site ? prof__site(event->site) : NULL;
+}
+
+PROF_API PROF__QUIET const char *prof_counter_name(const prof_trace *trace, uint32_t i) {
+#if !PROF__BARE
+    if (prof__valid(trace) && !trace->built && i < prof__counting.count)
+        return prof__counting.names[i];
+#endif
+    (void)trace;
+    (void)i;
+    return NULL;
 }
 
 /* ---- what an event sums up to ---- */
@@ -10526,6 +10867,12 @@ PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char
         prof__chrome_key(o, before, "Node ID");
         prof__out_i64(o, x->node_id);
     }
+#if !PROF__BARE
+    for (uint32_t i = 0; i < x->counter_count && i < prof__counting.count; i++) {
+        prof__chrome_key(o, before, prof__counting.names[i]);
+        prof__out_i64(o, x->counters[i]);
+    }
+#endif
 }
 
 /* Members as they are; from outside they may be none, and show as text. */
@@ -14887,7 +15234,7 @@ PROF__FN bool prof__has_schedule(const prof_desc *d) {
 /* What the analysis keeps beside each zone. */
 PROF__FN size_t prof__beside_of(const prof_desc *d) {
     if (d->record_shapes || d->with_flops || d->with_modules || d->with_stack ||
-        d->native_stack || d->profile_memory || d->node) return PROF__WIDE_SHARE;
+        d->native_stack || d->counters || d->profile_memory || d->node) return PROF__WIDE_SHARE;
     return prof__has_schedule(d) ? PROF__FORK_SHARE : 0;
 }
 
@@ -15010,7 +15357,7 @@ PROF__FN void prof__states_open(struct prof_trace *s) {
     for (uint32_t i = 0; i < s->max_threads; i++) {
         char *p = (char *)s->states + i * s->state_size;
         prof__state *t = (prof__state *)(void *)p;
-        if (prof__not_owned(p, p + s->state_size)) t->promised = t->laid = 0;
+        if (prof__not_owned(p, p + s->state_size)) t->promised = t->laid = t->counted_for = 0;
     }
     prof__states_free(s);
 }
@@ -15103,6 +15450,7 @@ PROF__FN void prof__child_after_fork(void) {
     prof__session.open = prof__session.busy = false;
     prof__stream_unlock();
     prof__owned = NULL;
+    prof__counting.serial++;             /* those that are open count the parent */
     prof__arena.closed = true;
     prof__execution.registered = prof__execution.running = false;
 }
@@ -15424,7 +15772,7 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
 
 /* Can the system do what is asked for? */
 PROF__FN prof_result prof__natively(const prof_desc *d) {
-    const char *why = d->native_stack ? prof__native_check(d->native_stack) : NULL;
+    const char *why = prof__hooks_start(d, !prof__records_only(d));
     prof__unsupported_text = why ? why : prof__unsupported_usual;
     return why ? PROF_ERROR_UNSUPPORTED : PROF_OK;
 }
@@ -15441,11 +15789,6 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     v->desc = *desc;
     v->desc.record_shapes = desc->record_shapes || desc->with_flops;
     v->desc.with_stack = desc->with_stack || desc->native_stack;
-    memset(&prof__hooks, 0, sizeof prof__hooks);
-    if (desc->native_stack && !prof__records_only(desc)) {
-        prof__hooks.begin = prof__native_begin;
-        prof__hooks.slots += (uint32_t)PROF__EXTRA_SLOTS;
-    }
     prof__metadata.used = prof__metadata.preset;
     v->has_steps = prof__has_schedule(desc);
     v->activities = prof_supported_activities();
