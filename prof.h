@@ -443,7 +443,8 @@ typedef struct prof_average {
     uint64_t count;
     int64_t cpu_time_total_ns, self_cpu_time_total_ns;
     int64_t min_ns, max_ns;              /* of cpu_time, one call */
-    int64_t p50_ns, p90_ns, p99_ns;      /* PROF_MODE_AGGREGATE: half of the calls took less, ... */
+    int64_t p50_ns, p90_ns, p99_ns;      /* half of the calls took no longer, ...; only in
+                                            PROF_MODE_AGGREGATE, and where they were asked for */
     int64_t device_time_total_ns, self_device_time_total_ns;
     int64_t cpu_memory_usage, self_cpu_memory_usage;         /* bytes */
     int64_t device_memory_usage, self_device_memory_usage;
@@ -486,6 +487,8 @@ typedef enum prof_time_unit {
 typedef struct prof_averages_desc {
     bool group_by_input_shapes, group_by_overload_name;
     uint32_t group_by_stack_n;           /* by the innermost n stack entries */
+    bool percentiles;                    /* p50_ns, p90_ns, p99_ns of each row, exact; in tables
+                                            with min and max. They take a sort of the events */
 } prof_averages_desc;
 
 typedef enum prof_format {
@@ -4192,7 +4195,7 @@ PROF_API PROF__ENTRY prof__frame *prof__begin(prof__mark *mark, bool token) {
     return t ? prof__begin_site(prof__mark_resolve(mark), token, PROF__ENTRY_FRAME()) : NULL;
 }
 
-PROF_API PROF__ENTRY void prof_push(const char *name) {
+PROF__INLINE void prof__push_from(const char *name, prof__entry_frame entry) {
     prof__state *t = prof__state_to_begin(false);
     uint32_t site;
     if (!t) return;
@@ -4200,7 +4203,11 @@ PROF_API PROF__ENTRY void prof_push(const char *name) {
 #if PROF__FAST
     if (PROF__LIKELY(site && prof__frame_open(&t->hot, site))) return;
 #endif
-    (void)prof__begin_site(site, false, PROF__ENTRY_FRAME());
+    (void)prof__begin_site(site, false, entry);
+}
+
+PROF_API PROF__ENTRY void prof_push(const char *name) {
+    prof__push_from(name, PROF__ENTRY_FRAME());
 }
 
 /* An end whose zone began before this generation: takes its frame, and all above it, off the
@@ -5173,10 +5180,10 @@ PROF_API PROF__QUIET void prof_set_annotation(void) {
     prof__attribute_close(&l, PROF__ANNOTATION, 0, 0);
 }
 
-PROF_API PROF__QUIET void prof_push_with(const char *name, const prof_extra *with) {
+PROF_API PROF__ENTRY void prof_push_with(const char *name, const prof_extra *with) {
     prof__slot *slot = prof__slot_get();
     slot->with = with;
-    prof_push(name);
+    prof__push_from(name, PROF__ENTRY_FRAME());
     slot->with = NULL;
     if (!with || !PROF__LOAD(prof__on)) return;
     prof_set_shapes(with->input_shapes, with->dtypes, with->input_count);
@@ -6077,7 +6084,7 @@ PROF__FN struct perf_event_mmap_page *prof__perf_page(uint32_t i) {
     return NULL;
 }
 
-/* The calling thread's group, of this session. serial is set also where it fails: once is enough. */
+/* The calling thread's group, of this session. One that failed is not tried again. */
 PROF__FN bool prof__perf_open(void) {
     uint32_t serial = prof__counting.serial;
     if (prof__perf.serial == serial) return prof__perf.number != 0;
@@ -8987,6 +8994,11 @@ typedef struct prof__groups {
     uint32_t *row_of_site, *index;       /* row + 1; 0: none */
     uint32_t count, places, max;
     struct { const char *name; uint32_t kind, row; } recent[16];   /* by the name's address */
+#if !PROF__BARE
+    const uint32_t *order;               /* the events by row and time; NULL: not wanted. A row's
+                                            hash is then where its own begin */
+    int64_t (*counts)[2 * PROF_COUNTERS];   /* of a row: with its children, without; NULL: none */
+#endif
 } prof__groups;
 
 PROF__FN uint32_t prof__groups_max(const struct prof_trace *s) {
@@ -9183,6 +9195,66 @@ PROF__FN void prof__group_add_us(prof__group_wide *w, const prof_event *e) {
 #endif
 }
 
+#if PROF__BARE
+#  define prof__groups_sort(g, rows) ((void)0)
+#  define prof__groups_count(g, rows) ((void)0)
+#  define prof__groups_wide(g) false
+#else
+typedef struct prof__sorting { const prof_event *events; const uint32_t *rows; } prof__sorting;
+PROF__FN bool prof__longer_after(const void *sorting, uint32_t a, uint32_t b) {
+    const prof__sorting *k = (const prof__sorting *)sorting;
+    if (k->rows[a] != k->rows[b]) return k->rows[a] > k->rows[b];
+    return prof__cpu_ns(k->events + a) > prof__cpu_ns(k->events + b);
+}
+
+/* For percentiles: the events by row and time. rows: of the events, with twice as much behind. */
+PROF__FN void prof__groups_sort(prof__groups *g, uint32_t *rows) {
+    uint32_t n = g->s->event_count, *order = rows + 2 * n, at = 0;
+    prof__sorting sorting;
+    sorting.events = g->s->events;
+    sorting.rows = rows;
+    if (!g->by.percentiles) return;
+    for (uint32_t i = 0; i < n; i++) order[i] = i;
+    prof__sort(order, rows + n, n, prof__longer_after, &sorting);
+    for (uint32_t i = 0; i < g->count; at += (uint32_t)g->rows[i++].count) g->rows[i].hash = at;
+    g->order = order;
+}
+
+/* How long the fastest of so many hundredths of a row's events took at most. */
+PROF__FN int64_t prof__group_percentile(const prof__groups *g, const prof__group *r,
+                                        uint32_t hundredths) {
+    uint64_t rank = (r->count * hundredths + 99) / 100;
+    return prof__cpu_ns(g->s->events + g->order[r->hash + (uint32_t)(rank ? rank - 1 : 0)]);
+}
+
+/* Adds up desc.counters, if there is room. rows: of the events, with twice as much behind. */
+PROF__FN void prof__groups_count(prof__groups *g, const uint32_t *rows) {
+    const struct prof_trace *s = g->s;
+    uintptr_t at = ((uintptr_t)(rows + 3 * (size_t)s->event_count) + 7) & ~(uintptr_t)7;
+    int64_t (*counts)[2 * PROF_COUNTERS] = (int64_t (*)[2 * PROF_COUNTERS])at;
+    if (s->built || !prof__counting.count || (uintptr_t)prof__arena.high < at ||
+        ((uintptr_t)prof__arena.high - at) / sizeof *counts < g->count) return;
+    memset(counts, 0, g->count * sizeof *counts);
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        const prof_event *e = s->events + i;
+        uint32_t n = e->extra ? PROF__MIN(e->extra->counter_count, PROF_COUNTERS) : 0;
+        bool inside = e->parent != PROF_NONE && s->events[e->parent].extra &&
+                      s->events[e->parent].extra->counter_count;
+        for (uint32_t k = 0; k < n; k++) {
+            int64_t *all = counts[rows[i]], add = e->extra->counters[k];
+            all[k] = PROF__PLUS(all[k], add);
+            all[PROF_COUNTERS + k] = PROF__PLUS(all[PROF_COUNTERS + k], add);
+            if (!inside) continue;
+            all = counts[rows[e->parent]] + PROF_COUNTERS;
+            all[k] = PROF__MINUS(all[k], add);
+        }
+    }
+    g->counts = counts;
+}
+
+PROF__FN bool prof__groups_wide(const prof__groups *g) { return g->wide || g->by.percentiles; }
+#endif
+
 PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
                                 const prof_averages_desc *by) {
     uint32_t *rows;                      /* of the events so far */
@@ -9193,13 +9265,16 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
         const prof_event *e = trace->events + i;
         uint32_t row = prof__group_of(g, i);
         prof__group_add(g->rows + row, e);
-        if (PROF__BARE || !g->wide) continue;
+        if (!prof__groups_wide(g)) continue;
         rows[i] = row;
+        if (PROF__BARE || !g->wide) continue;
         prof__group_add_wide(g->wide + row,
                              e->parent == PROF_NONE ? NULL : g->wide + rows[e->parent], e,
                              trace->side + i);
         if (trace->raw) prof__group_add_us(g->wide + row, e);
     }
+    prof__groups_sort(g, rows);
+    prof__groups_count(g, rows);
 }
 
 /* An average of nothing yet, with what it takes from an event. */
@@ -9252,6 +9327,17 @@ PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
         a.input_count = PROF_NONE;
     }
     a.stack_count = PROF__MIN(a.stack_count, g->by.group_by_stack_n);
+#if !PROF__BARE
+    if (g->order) {
+        a.p50_ns = prof__group_percentile(g, r, 50);
+        a.p90_ns = prof__group_percentile(g, r, 90);
+        a.p99_ns = prof__group_percentile(g, r, 99);
+    }
+    if (g->counts) {
+        memcpy(a.counters, g->counts[i], sizeof a.counters);
+        memcpy(a.self_counters, g->counts[i] + PROF_COUNTERS, sizeof a.self_counters);
+    }
+#endif
     return a;
 }
 
@@ -9536,12 +9622,15 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
 
 /* ---- @TABLE: EventList.table(), as text, CSV and JSON ---- */
 
+#define PROF__COUNTER_COLUMNS (PROF__BARE ? 0 : 2 * PROF_COUNTERS)
 enum {                                   /* columns, in their order */
     PROF__COL_NAME, PROF__COL_OVERLOAD, PROF__COL_SELF_CPU_SHARE, PROF__COL_SELF_CPU,
-    PROF__COL_CPU_SHARE, PROF__COL_CPU, PROF__COL_CPU_MEAN, PROF__COL_P50, PROF__COL_P90,
+    PROF__COL_CPU_SHARE, PROF__COL_CPU, PROF__COL_CPU_MEAN, PROF__COL_MIN,
+    PROF__COL_P50, PROF__COL_P90,
     PROF__COL_P99, PROF__COL_MAX, PROF__COL_SELF_DEVICE,
     PROF__COL_SELF_DEVICE_SHARE, PROF__COL_DEVICE, PROF__COL_DEVICE_MEAN, PROF__COL_CPU_MEMORY,
     PROF__COL_SELF_CPU_MEMORY, PROF__COL_DEVICE_MEMORY, PROF__COL_SELF_DEVICE_MEMORY,
+    PROF__COL_COUNTERS, PROF__COL_COUNTERS_END = PROF__COL_COUNTERS + PROF__COUNTER_COLUMNS - 1,
     PROF__COL_COUNT, PROF__COL_NODE, PROF__COL_SHAPES, PROF__COL_FLOPS, PROF__COL_SOURCE,
     PROF__COLUMNS
 };
@@ -9565,6 +9654,19 @@ typedef struct prof__table {
 
 #define PROF__COLUMN 12
 
+PROF__FN void prof__row_counters(const struct prof_trace *s, const prof_event *e,
+                                 prof_average *r) {
+    const prof_extra *x = prof__extra_of(e);
+    for (uint32_t i = 0; x && !s->built && i < x->counter_count && i < PROF_COUNTERS; i++) {
+        r->counters[i] = r->self_counters[i] = x->counters[i];
+        for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling) {
+            const prof_extra *y = s->events[c].extra;
+            if (y && i < y->counter_count)
+                r->self_counters[i] = PROF__MINUS(r->self_counters[i], y->counters[i]);
+        }
+    }
+}
+
 /* Pointers lead to a row, so that a program has only what it uses. */
 PROF__FN prof_average prof__row_of_caller(const prof__table *t, uint32_t i) { return t->rows[i]; }
 
@@ -9586,6 +9688,7 @@ PROF__FN prof_average prof__row_of_event(const prof__table *t, uint32_t i) {
     r.device_memory_usage = n.device_memory_usage;
     r.self_device_memory_usage = n.self_device_memory_usage;
     r.flops = prof__extra_of(e) ? e->extra->flops : 0;
+    if (!PROF__BARE) prof__row_counters(t->trace, e, &r);
     return r;
 }
 
@@ -9878,6 +9981,7 @@ PROF__FN void prof__table_times(prof__table *t, const prof_average *r) {
     else prof__table_share(t, PROF__COL_CPU_SHARE, r->cpu_time_total_ns, t->self_cpu_ns);
     prof__table_time(t, PROF__COL_CPU, r->cpu_time_total_ns);
     prof__table_mean(t, PROF__COL_CPU_MEAN, r->cpu_time_total_ns, r->count);
+    if (!PROF__BARE) prof__table_time(t, PROF__COL_MIN, r->min_ns);
     prof__table_time(t, PROF__COL_P50, r->p50_ns);
     prof__table_time(t, PROF__COL_P90, r->p90_ns);
     prof__table_time(t, PROF__COL_P99, r->p99_ns);
@@ -9897,6 +10001,13 @@ PROF__FN void prof__table_memories(prof__table *t, const prof_average *r) {
     prof__table_memory(t, PROF__COL_SELF_DEVICE_MEMORY, r->self_device_memory_usage);
 }
 
+PROF__FN void prof__table_counters(prof__table *t, const prof_average *r) {
+    for (int i = 0; i < PROF_COUNTERS; i++) {
+        prof__table_integer(t, PROF__COL_COUNTERS + 2 * i, r->self_counters[i]);
+        prof__table_integer(t, PROF__COL_COUNTERS + 2 * i + 1, r->counters[i]);
+    }
+}
+
 /* What a freestanding trace has nothing of. */
 PROF__FN void prof__table_wide(prof__table *t, const prof_average *r) {
     prof__table_integer(t, PROF__COL_NODE, r->node_id);
@@ -9910,6 +10021,7 @@ PROF__FN void prof__table_line(prof__table *t, const prof_average *r) {
     if (!PROF__BARE) prof__table_name(t, PROF__COL_OVERLOAD, prof__text(r->overload_name));
     prof__table_times(t, r);
     if (!PROF__BARE) prof__table_memories(t, r);
+    if (!PROF__BARE) prof__table_counters(t, r);
     prof__table_integer(t, PROF__COL_COUNT, (int64_t)r->count);
     if (!PROF__BARE) prof__table_wide(t, r);
     prof__out_text(&t->out, "\n");
@@ -9946,22 +10058,34 @@ PROF__FN void prof__table_head_cell(prof__table *t, int column, const char *befo
     }
 }
 
+/* "Self cycles", "cycles" */
+PROF__FN void prof__table_head_counter(prof__table *t, int column) {
+    int i = column - PROF__COL_COUNTERS;
+    const char *name = t->width[column] ? prof_counter_name(t->trace, (uint32_t)i / 2) : NULL;
+    if (name) prof__table_head_cell(t, column, i % 2 ? "" : "Self ", false, name);
+}
+
 PROF__FN void prof__table_heads(prof__table *t) {
     static const char flops[][13] = { "Total FLOPs", "Total KFLOPs", "Total MFLOPs",
                                       "Total GFLOPs", "Total TFLOPs", "Total PFLOPs" };
-    static const struct { char before[16], after[10]; bool device; } heads[PROF__COLUMNS] = {
+    static const struct { char before[16], after[10]; bool device; } heads[] = {
         { "Name", "", false }, { "Overload Name", "", false }, { "Self CPU %", "", false },
         { "Self CPU", "", false }, { "CPU total %", "", false }, { "CPU total", "", false },
-        { "CPU time avg", "", false }, { "p50", "", false }, { "p90", "", false },
-        { "p99", "", false }, { "max", "", false }, { "Self ", "", true }, { "Self ", " %", true },
+        { "CPU time avg", "", false }, { "min", "", false }, { "p50", "", false },
+        { "p90", "", false }, { "p99", "", false }, { "max", "", false }, { "Self ", "", true },
+        { "Self ", " %", true },
         { "", " total", true }, { "", " time avg", true }, { "CPU Mem", "", false },
         { "Self CPU Mem", "", false }, { "", " Mem", true }, { "Self ", " Mem", true },
         { "# of Calls", "", false }, { "Node ID", "", false }, { "Input Shapes", "", false },
         { "", "", false }, { "Source Location", "", false } };
     for (int i = 0; i < PROF__COLUMNS; i++) {
         bool power = !PROF__BARE && i == PROF__COL_FLOPS;
-        const char *before = power ? flops[t->flops_power] : heads[i].before;
-        if (t->width[i]) prof__table_head_cell(t, i, before, heads[i].device, heads[i].after);
+        bool counter = i >= PROF__COL_COUNTERS && i <= PROF__COL_COUNTERS_END;
+        int k = counter ? 0 : i > PROF__COL_COUNTERS ? i - PROF__COUNTER_COLUMNS : i;
+        const char *before = power ? flops[t->flops_power] : heads[k].before;
+        if (!PROF__BARE && counter) prof__table_head_counter(t, i);
+        else if (t->width[i])
+            prof__table_head_cell(t, i, before, heads[k].device, heads[k].after);
     }
     prof__out_text(&t->out, "\n");
 }
@@ -10096,6 +10220,22 @@ PROF__FN void prof__table_widen(prof__table *t, int column, size_t width) {
     if (width > t->width[column]) t->width[column] = width;
 }
 
+/* The name of counter i, where the rows have counters. */
+PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
+#if !PROF__BARE
+    if (t->trace && !t->rows && (!t->groups || t->groups->counts))
+        return prof_counter_name(t->trace, i);
+#endif
+    (void)t;
+    (void)i;
+    return NULL;
+}
+
+/* Were min and percentiles asked for? */
+PROF__FN bool prof__table_percentiles(const prof__table *t) {
+    return t->desc->averages && t->desc->averages->percentiles;
+}
+
 /* The columns that only some traces have. */
 PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
     bool device = r->device_type != PROF_DEVICE_CPU;
@@ -10131,6 +10271,11 @@ PROF__FN void prof__table_widths_wide(prof__table *t) {
                                            prof__table_limit(d->max_src_column_width, 75));
     t->width[PROF__COL_FLOPS] = t->view.with_flops && t->least_flops ? PROF__COLUMN : 0;
     t->flops_power = prof__flops_power(t->least_flops);
+    for (int i = 0; i < PROF__COUNTER_COLUMNS; i++) {
+        const char *name = prof__table_counter(t, (uint32_t)i / 2);
+        size_t width = name ? strlen(name) + (i % 2 ? 0 : 5) : 0;
+        if (name) t->width[PROF__COL_COUNTERS + i] = PROF__MAX(width, PROF__COLUMN);
+    }
 }
 
 PROF__FN void prof__table_measure(prof__table *t) {
@@ -10138,8 +10283,9 @@ PROF__FN void prof__table_measure(prof__table *t) {
     for (uint32_t i = 0; i < t->count; i++) {
         prof_average r = t->row_at(t, i);
         prof__table_widen(t, PROF__COL_NAME, prof__text_width(r.key) + 4);
-        for (int j = PROF__COL_P50; j <= PROF__COL_MAX; j++)
-            if (r.p99_ns) t->width[j] = PROF__COLUMN;
+        for (int j = prof__table_percentiles(t) ? PROF__COL_MIN : PROF__COL_P50;
+             j <= PROF__COL_MAX; j++)
+            if (r.p99_ns || prof__table_percentiles(t)) t->width[j] = PROF__COLUMN;
         t->self_cpu_ns = PROF__PLUS(t->self_cpu_ns, r.self_cpu_time_total_ns);
         if (!PROF__BARE) prof__table_measure_wide(t, &r);
     }
@@ -10182,7 +10328,8 @@ static const char *const prof__row_fields[PROF__ROW_FIELDS] = {
 
 /* Percentiles only where they are. */
 PROF__FN int prof__row_field_count(const prof__table *t) {
-    return t->rows && t->count && t->rows[0].p99_ns ? PROF__ROW_FIELDS : PROF__ROW_FIELDS - 3;
+    bool rows = t->rows && t->count && t->rows[0].p99_ns;
+    return rows || prof__table_percentiles(t) ? PROF__ROW_FIELDS : PROF__ROW_FIELDS - 3;
 }
 
 PROF__FN void prof__row_number(prof__out *o, const prof_average *r, int field, bool words) {
@@ -10203,21 +10350,35 @@ PROF__FN void prof__row_number(prof__out *o, const prof_average *r, int field, b
     else prof__out_text(o, flags[field - 16] ? "1" : "0");
 }
 
-PROF__FN void prof__csv_head(prof__out *o, int fields) {
+PROF__FN void prof__csv_head(prof__table *t, int fields) {
+    prof__out *o = &t->out;
     prof__out_text(o, "key");
     for (int i = 0; i < fields; i++) {
         prof__out_text(o, ",");
         prof__out_text(o, prof__row_fields[i]);
     }
+    for (uint32_t i = 0; prof__table_counter(t, i); i++) {
+        prof__out_text(o, ",");
+        prof__out_text(o, prof__table_counter(t, i));
+        prof__out_text(o, ",self_");
+        prof__out_text(o, prof__table_counter(t, i));
+    }
     prof__out_text(o, ",overload_name,input_shapes,stack\r\n");
 }
 
 /* Stack entries stand on lines of their own within their field. */
-PROF__FN void prof__csv_row(prof__out *o, const prof_average *r, int fields) {
+PROF__FN void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
+    prof__out *o = &t->out;
     prof__csv_text(o, r->key);
     for (int i = 0; i < fields; i++) {
         prof__out_text(o, ",");
         prof__row_number(o, r, i, false);
+    }
+    for (uint32_t i = 0; prof__table_counter(t, i); i++) {
+        prof__out_text(o, ",");
+        prof__out_i64(o, r->counters[i]);
+        prof__out_text(o, ",");
+        prof__out_i64(o, r->self_counters[i]);
     }
     prof__out_text(o, ",");
     prof__csv_text(o, prof__text(r->overload_name));
@@ -10238,7 +10399,18 @@ PROF__FN void prof__json_text(prof__out *o, const char *key, const char *s) {
     prof__out_text(o, "\"");
 }
 
-PROF__FN void prof__json_row(prof__out *o, const prof_average *r, bool first, int fields) {
+PROF__FN void prof__json_counters(prof__table *t, const prof_average *r) {
+    for (uint32_t i = 0; prof__table_counter(t, i); i++)
+        for (int self = 0; self < 2; self++) {
+            prof__out_text(&t->out, self ? ", \"self_" : ", \"");
+            prof__out_text(&t->out, prof__table_counter(t, i));
+            prof__out_text(&t->out, "\": ");
+            prof__out_i64(&t->out, self ? r->self_counters[i] : r->counters[i]);
+        }
+}
+
+PROF__FN void prof__json_row(prof__table *t, const prof_average *r, bool first, int fields) {
+    prof__out *o = &t->out;
     prof__json_text(o, first ? "\n{\"key\": \"" : ",\n{\"key\": \"", r->key);
     for (int i = 0; i < fields; i++) {
         prof__out_text(o, ", \"");
@@ -10246,6 +10418,7 @@ PROF__FN void prof__json_row(prof__out *o, const prof_average *r, bool first, in
         prof__out_text(o, "\": ");
         prof__row_number(o, r, i, true);
     }
+    prof__json_counters(t, r);
     prof__json_text(o, ", \"overload_name\": \"", prof__text(r->overload_name));
     prof__out_text(o, ", \"input_shapes\": ");
     prof__put_shapes(o, r->input_shapes, r->input_count == PROF_NONE ? 0 : r->input_count, ", ");
@@ -10264,8 +10437,8 @@ PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
         if (t->desc->top_level_events_only && r.parent != PROF_NONE) continue;
         if (left != UINT32_MAX) left--;
         if (PROF__BARE) prof__table_line(t, &r);
-        else if (t->desc->format == PROF_FORMAT_JSON) prof__json_row(&t->out, &r, first, fields);
-        else if (t->desc->format == PROF_FORMAT_CSV) prof__csv_row(&t->out, &r, fields);
+        else if (t->desc->format == PROF_FORMAT_JSON) prof__json_row(t, &r, first, fields);
+        else if (t->desc->format == PROF_FORMAT_CSV) prof__csv_row(t, &r, fields);
         else prof__table_line(t, &r);
         first = false;
     }
@@ -10279,7 +10452,7 @@ PROF__FN void prof__table_write(prof__table *t, const uint32_t *order) {
         prof__table_foot(t);
         return;
     }
-    if (t->desc->format == PROF_FORMAT_CSV) prof__csv_head(&t->out, prof__row_field_count(t));
+    if (t->desc->format == PROF_FORMAT_CSV) prof__csv_head(t, prof__row_field_count(t));
     else prof__out_text(&t->out, "[");
     prof__table_rows(t, order);
     if (t->desc->format == PROF_FORMAT_JSON) prof__out_text(&t->out, t->count ? "\n]\n" : "]\n");
@@ -10314,7 +10487,7 @@ PROF__FN bool prof__averages_kept(const prof_trace *trace, prof_average **rows, 
 
 PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
                                                   const prof_table_desc *desc, prof_sink out) {
-    static const prof_averages_desc plain = { false, false, 0 };
+    static const prof_averages_desc plain = { false, false, 0, false };
     prof_table_desc usual;
     prof__table t;
     prof__groups g;

@@ -187,7 +187,7 @@ static void test_submit_small_arenas(void) {
     x.stack_count = 2;
     for (size = 2000; size < sizeof memory; size += 1237) {
         prof_desc desc = test_desc();
-        prof_averages_desc by = { true, true, 2 };
+        prof_averages_desc by = { true, true, 2, true };
         prof_trace *trace;
         size_t count;
         uint64_t taken = 0;
