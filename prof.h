@@ -10080,10 +10080,10 @@ PROF__FN void prof__table_heads(prof__table *t) {
         { "", "", false }, { "Source Location", "", false } };
     for (int i = 0; i < PROF__COLUMNS; i++) {
         bool power = !PROF__BARE && i == PROF__COL_FLOPS;
-        bool counter = i >= PROF__COL_COUNTERS && i <= PROF__COL_COUNTERS_END;
+        bool counter = !PROF__BARE && i >= PROF__COL_COUNTERS && i <= PROF__COL_COUNTERS_END;
         int k = counter ? 0 : i > PROF__COL_COUNTERS ? i - PROF__COUNTER_COLUMNS : i;
         const char *before = power ? flops[t->flops_power] : heads[k].before;
-        if (!PROF__BARE && counter) prof__table_head_counter(t, i);
+        if (counter) prof__table_head_counter(t, i);
         else if (t->width[i])
             prof__table_head_cell(t, i, before, heads[k].device, heads[k].after);
     }
@@ -10233,7 +10233,7 @@ PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
 
 /* Were min and percentiles asked for? */
 PROF__FN bool prof__table_percentiles(const prof__table *t) {
-    return t->desc->averages && t->desc->averages->percentiles;
+    return !PROF__BARE && t->desc->averages && t->desc->averages->percentiles;
 }
 
 /* The columns that only some traces have. */
