@@ -489,6 +489,52 @@ static void failing_sink(bool part) {
 static void test_sink_that_fails(void) { failing_sink(false); }
 static void test_sink_that_writes_short(void) { failing_sink(true); }
 
+/* ---- A sink that blocks: threads go on, and what then has no room is counted ---- */
+
+static bool blocked, reached;
+
+static bool block(void *text, const void *data, size_t size) {
+    PROF__STORE(reached, true);
+    while (PROF__LOAD(blocked)) usleep(100);
+    return test_text_write(text, data, size);
+}
+
+static void *flush_once(void *unused) {
+    (void)unused;
+    prof_flush();
+    return NULL;
+}
+
+static void test_sink_that_blocks(void) {
+    test_text text;
+    prof_desc desc;
+    prof_stats stats;
+    pthread_t thread;
+    memset(&text, 0, sizeof text);
+    desc = stream_desc(&text);
+    desc.stream.write = block;
+    desc.memory_size = 64 << 10;
+    desc.memory = malloc(desc.memory_size);
+    EQUAL(prof_start(&desc), PROF_OK);
+    mark(10);
+    PROF__STORE(reached, false);
+    PROF__STORE(blocked, true);
+    pthread_create(&thread, NULL, flush_once, NULL);
+    while (!PROF__LOAD(reached)) usleep(100);
+    mark(50000);                         /* returns, though nothing leaves */
+    PROF__STORE(blocked, false);
+    pthread_join(thread, NULL);
+    prof_stop();
+    stats = prof_get_stats();
+    CHECK(stats.dropped_full > 0 && stats.stalls > 0, "nothing dropped");
+    EQUAL(stats.recorded + stats.dropped, 100020);
+    read_all(&text);
+    EQUAL(read_back.result, PROF_OK);
+    EQUAL(read_back.zone_count, stats.recorded);
+    free(desc.memory);
+    test_text_clear(&text);
+}
+
 /* ---- A thread that drains, threads that mark ---- */
 
 static bool draining;
@@ -693,6 +739,7 @@ int main(void) {
     RUN(test_reading_from_the_middle);
     RUN(test_sink_that_fails);
     RUN(test_sink_that_writes_short);
+    RUN(test_sink_that_blocks);
     RUN(test_many_threads_and_a_drain);
     RUN(test_chrome_array);
     RUN(test_pieces_end_after_an_event);
