@@ -289,7 +289,17 @@ typedef struct prof_stats {
     prof_clock clock;
     uint64_t ticks_per_second;           /* of that clock, as far as it is known */
     size_t bytes_used, bytes_total;      /* of the arena: records, states, and the analysis share */
+    uint32_t warnings;                   /* PROF_WARN_... */
+    uint64_t window_ns;                  /* how long the last window was open, and what the profiler
+                                            itself took for all of them, by the OS's clock: */
+    uint64_t prepare_ns, start_ns, stop_ns, analysis_ns;
 } prof_stats;
+
+enum {                                   /* prof_stats.warnings, and in the trace's head */
+    PROF_WARN_NO_WARMUP = 1,             /* a schedule without: the first step has it all */
+    PROF_WARN_SCHEDULE = 2,              /* see schedule_errors */
+    PROF_WARN_DEVICE = 4                 /* one that was asked for could not record, or not all */
+};
 
 #define PROF_NONE UINT32_MAX             /* no such index */
 #define PROF_COUNTERS 4                  /* that desc.counters may name */
@@ -3033,6 +3043,13 @@ struct prof__parts {                     /* all may be NULL */
 
 /* Bytes that a state takes, and a chunk's records, with what both entail; all: the least arena. */
 typedef struct prof__plan { size_t state, state_more, chunk, chunk_more, all; } prof__plan;
+#endif
+
+#if !PROF__BARE
+/* ns by the OS's clock, of this session: see prof_stats. opened: when the window did. */
+static struct prof__own_times {
+    uint64_t prepare, start, stop, analysis, opened, window;
+} prof__own_times;
 #endif
 
 /* The window that is open or was last, and with it the trace: there is one. */
@@ -8885,7 +8902,13 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
     static prof__tree tree;
     bool plain;
+#if !PROF__BARE
+    uint64_t begin;
     if (trace != s || s->analysed) return;
+    begin = prof__os_now();
+#else
+    if (trace != s || s->analysed) return;
+#endif
     prof__devices_late(s);
     s->analysed = true;
     plain = !prof__wide(s);
@@ -8905,6 +8928,9 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
         prof__events_sort(s->events, s->event_count, s->scratch);
     prof__flows_match(s);
     prof__merge_all_duplicates(s);
+#if !PROF__BARE
+    prof__own_times.analysis += prof__os_now() - begin;
+#endif
 }
 
 PROF_API PROF__QUIET const prof_event *prof_events(const prof_trace *trace, size_t *count) {
@@ -11367,6 +11393,9 @@ PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
         prof__out_text(o, "\":");
         prof__out_u64(o, prof__note_count(&stats, i));
     }
+    if (PROF__BARE || !stats.warnings) return;
+    prof__out_text(o, ",\"warnings\":");
+    prof__out_u64(o, stats.warnings);
 }
 
 #if !PROF__BARE
@@ -15892,14 +15921,26 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
         if (prof__observers[i].stop) prof__observers[i].stop(prof__observers[i].user);
 }
 
+/* Adds what a call took to the profiler's own times. */
+PROF__FN void prof__took(char call, uint64_t begin) {
+    uint64_t ns = prof__os_now() - begin;
+    if (call == 'p') prof__own_times.prepare += ns;
+    if (call == 's') prof__own_times.start += ns;
+    if (call == 's') prof__own_times.opened = begin + ns;
+    if (call == 'x') prof__own_times.stop += ns;
+    if (call == 'x') prof__own_times.window = begin - prof__own_times.opened;
+}
+
 PROF__FN void prof__calls(struct prof_trace *s, const char *calls) {
     const prof_desc *d = &prof__session.desc;
     for (; *calls; calls++) {
+        uint64_t begin = prof__os_now();
         if (*calls == '!') prof__session.errors++;
         else if (*calls == 'p') prof__window_prepare(s);
         else if (*calls == 's') prof__window_start(s);
         else if (*calls == 'x') prof__window_stop(s);
         else if (s->stopped && d->on_trace_ready) d->on_trace_ready(d->user, s);
+        prof__took(*calls, begin);
     }
 }
 
@@ -15963,6 +16004,7 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     v->desc.record_shapes = desc->record_shapes || desc->with_flops;
     v->desc.with_stack = desc->with_stack || desc->native_stack;
     prof__metadata.used = prof__metadata.preset;
+    memset(&prof__own_times, 0, sizeof prof__own_times);
     v->has_steps = prof__has_schedule(desc);
     v->activities = prof_supported_activities();
     if (desc->activities) v->activities &= desc->activities;
@@ -16158,6 +16200,22 @@ PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
     return out;
 }
 
+PROF__FN void prof__own_stats(const struct prof_trace *s, prof_stats *out) {
+    const prof_desc *d = &prof__session.desc;
+    out->window_ns = prof__own_times.window;
+    out->prepare_ns = prof__own_times.prepare;
+    out->start_ns = prof__own_times.start;
+    out->stop_ns = prof__own_times.stop;
+    out->analysis_ns = prof__own_times.analysis;
+    if (prof__has_schedule(d) && !d->schedule_fn && !d->schedule.warmup)
+        out->warnings |= PROF_WARN_NO_WARMUP;
+    if (prof__session.errors) out->warnings |= PROF_WARN_SCHEDULE;
+    for (uint32_t i = 0; i < prof__device_count; i++)
+        if ((prof__devices[i].desc.activity & prof__session.activities) &&
+            (prof__devices[i].result != PROF_OK || prof__device_status(s, i)))
+            out->warnings |= PROF_WARN_DEVICE;
+}
+
 PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
@@ -16179,6 +16237,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
         if (s->overwritten) out.overwritten = out.recorded - zones;
         out.recorded = zones;
     }
+    prof__own_stats(s, &out);
     out.clock = s->clock;
     out.ticks_per_second = prof__rate(s);
     out.bytes_total = (size_t)(prof__arena.end - prof__arena.base);

@@ -75,9 +75,39 @@ static void test_schedule_check(void) {
     EQUAL(prof_schedule_action(NULL, 2), PROF_ACTION_NONE);
 }
 
+/* What the profiler itself took, and what it warns of. */
+static void test_schedule_own_times(void) {
+    prof_desc desc;
+    prof_stats stats;
+    int i;
+    memset(&desc, 0, sizeof desc);
+    desc.schedule.active = 2;
+    desc.schedule.repeat = 1;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 3; i++) {
+        PROF_BLOCK("zone") {}
+        prof_step();
+    }
+    (void)prof_events(prof_stop(), NULL);
+    stats = prof_get_stats();
+    CHECK(stats.window_ns && stats.prepare_ns && stats.start_ns && stats.stop_ns &&
+              stats.analysis_ns, "%llu %llu", (unsigned long long)stats.window_ns,
+          (unsigned long long)stats.analysis_ns);
+    EQUAL(stats.warnings, PROF_WARN_NO_WARMUP);
+    desc.schedule.warmup = 1;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_step();
+    prof_stop();
+    EQUAL(prof_get_stats().warnings, 0);
+    EQUAL(prof_start(NULL), PROF_OK);
+    prof_stop();
+    EQUAL(prof_get_stats().warnings, 0);
+}
+
 int main(void) {
     RUN(test_schedule_known);
     RUN(test_schedule_large);
     RUN(test_schedule_check);
+    RUN(test_schedule_own_times);
     return test_end();
 }
