@@ -188,7 +188,9 @@ TEST_UNUSED static prof_result test_write(const prof_trace *trace, int writer, t
     case TEST_ARRAY: return prof_write_chrome(trace, &array, out);
     case TEST_EVENT_STACKS: return prof_write_event_stacks(trace, PROF_METRIC_NONE, out);
     case TEST_CANONICAL: return prof_write_canonical(trace, out);
+#if !PROF__BARE
     case TEST_EXECUTION: return prof_write_execution_trace(trace, out);
+#endif
     default: break;
     }
     return prof_write_table(trace, &table, out);

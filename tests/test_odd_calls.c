@@ -1,0 +1,165 @@
+/* Calls with nothing in them, without a session, after it: an answer, never a crash. */
+#include "test.h"
+
+static const prof_sink no_sink = { NULL, NULL };
+
+/* All that records, with NULL where text goes. */
+static void call_everything(void) {
+    static const char *const texts[] = { NULL, "", "x" };
+    static const int64_t dims[] = { 1, 2 };
+    prof_shape shape = { dims, NULL, 2 };
+    prof_device cpu = { PROF_DEVICE_CPU, 0 };
+    prof_push(NULL);
+    prof_instant(NULL);
+    prof_counter(NULL, 1);
+    prof_thread_name(NULL);
+    prof_set_shapes(NULL, NULL, 3);
+    prof_set_shapes(&shape, texts, 1);
+    prof_set_strides(NULL, 2);
+    prof_set_inputs(texts, 3, NULL);
+    prof_set_inputs(NULL, 2, "{\"a\": 1}");
+    prof_set_flops(UINT64_MAX);
+    prof_set_sequence(-1, 1, 7);
+    prof_set_overload(NULL);
+    prof_set_module(NULL);
+    prof_set_arg(NULL, "x");
+    prof_set_arg("key", NULL);
+    prof_set_arg_int("number", INT64_MIN);
+    prof_set_stack(NULL, 2);
+    prof_set_stack(texts, 3);
+    prof_set_annotation();
+    prof_module_push(NULL);
+    prof_module_pop();
+    prof_module_pop();
+    prof_memory_alloc(NULL, 0, cpu);
+    prof_memory_free(NULL, cpu);
+    prof_async_end(prof_async_begin(NULL));
+    (void)prof_flow(12345);
+    prof_pop();
+    prof_pop();
+    prof_tick();
+}
+
+static void test_calls_without_session(void) {
+    prof_average row;
+    size_t count = 5;
+    call_everything();
+    EQUAL(prof_now(), 0);
+    EQUAL(prof_flow(0), 0);
+    CHECK(prof_stop() == NULL, "a trace of no session");
+    CHECK(prof_events(NULL, &count) == NULL && count == 0, "events of no trace");
+    CHECK(prof_threads(NULL, NULL) == NULL, "threads of no trace");
+    EQUAL(prof_key_averages(NULL, NULL, &row, 1), 0);
+    EQUAL(prof_snapshot(&row, 1), 0);
+    EQUAL(prof_flush(), PROF_ERROR_STATE);
+    EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_ERROR_STATE);
+    EQUAL(prof_add_metadata(NULL, "x"), PROF_ERROR_INVALID);
+    EQUAL(prof_add_metadata_json("k", NULL), PROF_ERROR_INVALID);
+    EQUAL(prof_set_distributed(NULL), PROF_ERROR_INVALID);
+    prof_trace_handler(NULL, NULL);
+    EQUAL(prof_step(), PROF_ACTION_NONE);
+    EQUAL(prof_total_average(NULL).count, 0);
+    EQUAL(prof_submit_thread(1, NULL), PROF_NONE);
+    SAME_TEXT(prof_strerror((prof_result)15), "unknown error");
+}
+
+static void test_calls_in_each_mode(void) {
+    for (int details = 0; details < 2; details++)
+        for (int mode = PROF_MODE_TRACE; mode <= PROF_MODE_AGGREGATE; mode++) {
+            prof_desc desc = test_desc();
+            prof_trace *trace;
+            test_text text;
+            memset(&text, 0, sizeof text);
+            desc.mode = (prof_mode)mode;
+            desc.stream = test_text_sink(&text);
+            desc.record_shapes = desc.with_flops = desc.with_modules = desc.with_stack =
+                desc.profile_memory = details != 0;
+            EQUAL(prof_start(&desc), PROF_OK);
+            CHECK(prof_dump(no_sink) != PROF_OK, "a dump to nowhere");
+            call_everything();
+            trace = prof_stop();
+            CHECK(trace != NULL, "no trace");
+            if (mode <= PROF_MODE_RING) test_all_writers(trace);
+            prof_events(trace, NULL);
+            prof_threads(trace, NULL);
+            test_text_clear(&text);
+        }
+}
+
+static void test_writers_without_sink(void) {
+    prof_desc desc = test_desc();
+    prof_trace *trace;
+    desc.profile_memory = true;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("zone") test_time.tick += 5000;
+    trace = prof_stop();
+    EQUAL(prof_write_table(trace, NULL, no_sink), PROF_ERROR_INVALID);
+    EQUAL(prof_write_chrome(trace, NULL, no_sink), PROF_ERROR_INVALID);
+    EQUAL(prof_write_stacks(trace, PROF_METRIC_NONE, no_sink), PROF_ERROR_INVALID);
+    EQUAL(prof_write_event_stacks(trace, PROF_METRIC_NONE, no_sink), PROF_ERROR_INVALID);
+    EQUAL(prof_write_canonical(trace, no_sink), PROF_ERROR_INVALID);
+    EQUAL(prof_write_memory_timeline(trace, NULL, no_sink), PROF_ERROR_INVALID);
+    EQUAL(prof_write_rows(NULL, 1, NULL, NULL, no_sink), PROF_ERROR_INVALID);
+    EQUAL(prof_dump(no_sink), PROF_ERROR_INVALID);
+}
+
+/* Folded stacks by every metric, and by numbers that are none. */
+static void test_stacks_of_each_metric(void) {
+    prof_desc desc = test_desc();
+    prof_trace *trace;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("zone") test_time.tick += 5000;
+    trace = prof_stop();
+    for (int metric = PROF_METRIC_NONE; metric <= PROF_METRIC_LAST; metric++) {
+        test_text text;
+        prof_result result;
+        memset(&text, 0, sizeof text);
+        result = prof_write_stacks(trace, (prof_metric)metric, test_text_sink(&text));
+        CHECK(result == PROF_OK || result == PROF_ERROR_INVALID, "metric %d: %d", metric,
+              (int)result);
+        if (metric == PROF_METRIC_CPU_TIME_TOTAL || metric == PROF_METRIC_SELF_CPU_TIME_TOTAL)
+            SAME_TEXT(text.data, "zone 5\n");
+        result = prof_write_event_stacks(trace, (prof_metric)metric, test_text_sink(&text));
+        CHECK(result == PROF_OK || result == PROF_ERROR_INVALID, "metric %d: %d", metric,
+              (int)result);
+        test_text_clear(&text);
+    }
+}
+
+/* JSON by its grammar: what each text is. */
+static void test_metadata_grammar(void) {
+    static const struct { const char *json; bool is; } texts[] = {
+        { "0", true }, { "-0.5e+10", true }, { "1E5", true }, { "\t[ ]\r\n", true }, { "{}", true },
+        { "{\"a\" : [true,false , null]}", true }, { "\"\\u00Ff\\\"\\/\\b\\f\\n\\r\\t\"", true },
+        { "\"\xe2\x82\xac\xf0\x9f\x98\x80\"", true }, { "[[[[1]]], {\"b\":{}}]", true },
+        { "", false }, { "01", false }, { "-", false }, { "1.", false }, { "1e", false },
+        { "1e+", false }, { "[1,]", false }, { "{\"a\"}", false }, { "{\"a\":}", false },
+        { "{a:1}", false }, { "[1 2]", false }, { "\"", false }, { "\"\\x\"", false },
+        { "\"\\u12g4\"", false }, { "\"\\u12", false }, { "\"\n\"", false }, { "\"\\", false },
+        { "\"\xc0\xaf\"", false }, { "\"\xe0\x80\x80\"", false }, { "\"\xed\xa0\x80\"", false },
+        { "\"\xf0\x80\x80\x80\"", false }, { "\"\xf4\x90\x80\x80\"", false }, { "tru", false },
+        { "1 1", false }, { "]", false }, { "nul", false }, { "\v1", false }
+    };
+    char deep[200];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        prof_desc desc = test_desc();
+        prof_result result;
+        EQUAL(prof_start(&desc), PROF_OK);
+        result = prof_add_metadata_json("key", texts[i].json);
+        prof_stop();
+        CHECK(result == (texts[i].is ? PROF_OK : PROF_ERROR_JSON), "'%s': %d", texts[i].json,
+              (int)result);
+    }
+    memset(deep, '[', sizeof deep);
+    deep[sizeof deep - 1] = 0;
+    EQUAL(prof_add_metadata_json("key", deep), PROF_ERROR_JSON);
+}
+
+int main(void) {
+    RUN(test_calls_without_session);
+    RUN(test_calls_in_each_mode);
+    RUN(test_writers_without_sink);
+    RUN(test_stacks_of_each_metric);
+    RUN(test_metadata_grammar);
+    return test_end();
+}
