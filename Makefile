@@ -21,8 +21,8 @@ EMBEDDED_OPTIONS = g++ clang tcc musl-tools gcc-arm-none-eabi qemu-system-arm \
                    gcc-riscv64-linux-gnu libc6-dev-riscv64-cross \
                    gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-mingw-w64-x86-64-win32 wine64
 
-EXAMPLES = hello hello_cpp threads fibers details schedule observers execution switches outside \
-           train images crash stream
+EXAMPLES = hello hello_cpp threads fibers details schedule observers execution stacks counters switches \
+           outside train images crash stream
 
 # In the images example every function of stb is a zone, but the helpers called for each pixel or byte.
 PER_PIXEL = paeth zlib_countm zlib_flushf zlib_bitrev zhash zeof zget8 zhuffman fill_bits zreceive \
