@@ -11738,7 +11738,7 @@ PROF__FN bool prof__file_rename(const char *from, const char *to) { return renam
 PROF__FN void prof__file_remove(const char *path) { (void)unlink(path); }
 PROF__FN bool prof__file_special(const char *path) {
     struct stat st;
-    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+    return stat(path, &st) == 0 ? !S_ISREG(st.st_mode) : errno != ENOENT;
 }
 #endif
 

@@ -363,7 +363,8 @@ bool output_open(output *out, const char *path) {
     }
     size_t size = strlen(path) + 32;
     struct stat status;
-    bool in_place = stat(path, &status) == 0 && !S_ISREG(status.st_mode);   /* a pipe, a device */
+    bool in_place = stat(path, &status) == 0 ? !S_ISREG(status.st_mode)   /* a pipe, a device, */
+                                             : errno != ENOENT;           /* or nobody knows */
     out->temporary = allocate(size);
     if (in_place) snprintf(out->temporary, size, "%s", path);
     else snprintf(out->temporary, size, "%s.%ld.tmp", path, (long)getpid());
