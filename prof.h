@@ -3918,6 +3918,24 @@ PROF__FN size_t prof__tally_memory(const struct prof_trace *s) {
     return PROF__MIN(s->chunk_size, 16384u);
 }
 
+/* What was left when recording was toggled off: records, and zones that ended then. */
+PROF__FN void prof__tally_left(prof__state *t) {
+    prof__row *row = t->row;
+    size_t not_kept = t->counts.not_kept;
+    uint64_t inner = 0;
+    prof__tally_drain(t);
+    for (uint32_t i = t->closed ? row->open_count : 0; i--;) {
+        const prof__open *o = row->open + i;
+        uint64_t ticks = row->stop_tick > o->start ? row->stop_tick - o->start : 0;
+        prof__tally *r = prof__tally_of(&t->tallies, o->site);
+        prof__tally_put(r, ticks, inner + t->inner[o->depth]);
+        if (!r->site) t->counts.not_kept++;
+        inner = ticks;
+    }
+    if (t->closed) row->open_count = 0;
+    prof__trace.counts.not_kept += t->counts.not_kept - not_kept;
+}
+
 /* Divides a state's region, once, for PROF_MODE_AGGREGATE: ticks by depth, rows, memory. Threads
    that have the state one after another share the rows. */
 PROF__FN bool prof__tally_open(prof__state *t) {
@@ -3925,7 +3943,7 @@ PROF__FN bool prof__tally_open(prof__state *t) {
     size_t index = ((size_t)t - (size_t)s->states) / s->state_size;
     char *region = s->regions + index * s->region_size;
     if (t->laid == s->first_generation) {
-        prof__tally_drain(t);            /* what was left when recording was toggled off */
+        prof__tally_left(t);
     } else {
         if (!prof__not_owned(region, region + s->region_size)) return false;
         memset(region, 0, s->region_size);

@@ -254,6 +254,31 @@ static void test_off_and_on(void) {
     EQUAL(rows[0].max_ns, 7);
 }
 
+/* What the toggle ends counts, also once the thread records again. */
+static void test_off_with_open_zones(void) {
+    prof_desc desc = sums_desc();
+    int i;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 10; i++) {
+        prof_push("outer");
+        spend("inner", 7);
+        prof_push("inner");
+        test_time.tick += 13;
+        EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_OK);
+        prof_pop();
+        prof_pop();
+        EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
+        spend("outer", 100);
+    }
+    prof_stop();
+    snapshot();
+    EQUAL(row_of("outer")->count, 20);
+    EQUAL(row_of("inner")->count, 20);
+    EQUAL(row_of("inner")->cpu_time_total_ns, 10 * (7 + 13));
+    EQUAL(row_of("outer")->cpu_time_total_ns, 10 * (7 + 13 + 100));
+    EQUAL(row_of("outer")->self_cpu_time_total_ns, 1000);
+}
+
 /* As much memory as prof_memory_size says, whatever the description. */
 static void test_memory_size(void) {
     static const uint32_t depths[] = { 1, 0, 255 };
@@ -322,6 +347,7 @@ int main(void) {
     RUN(test_snapshots_are_exact);
     RUN(test_long_zones);
     RUN(test_off_and_on);
+    RUN(test_off_with_open_zones);
     RUN(test_memory_size);
     RUN(test_written);
     RUN(test_other_modes_have_none);
