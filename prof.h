@@ -15106,7 +15106,8 @@ PROF__FN void prof__itt_global_open(prof__itt_global *g, void *library) {
     g->version_major = 3;
     g->version_minor = 26;
     g->version_build = 20250807;
-    g->initialized = g->mutex_initialized = 1;
+    g->initialized = 1;
+    g->mutex_initialized = 1;
 #if defined(_WIN32)
     InitializeCriticalSection(&g->mutex);
 #else

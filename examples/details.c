@@ -125,7 +125,7 @@ static bool to_file(void *file, const void *data, size_t size) {
 
 int main(int argc, char **argv) {
     const char *path = argc > 1 ? argv[1] : "trace.json";
-    prof_averages_desc by_shape = {true, false, 0};
+    prof_averages_desc by_shape = {true, false, 0, false};
     prof_table_desc table = {0};
     prof_desc desc = {0};
     prof_sink out = {to_file, stdout};

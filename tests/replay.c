@@ -874,8 +874,8 @@ static void check_kept_events(const prof_trace *trace, value ok) {
 
 static void check_answers(const prof_trace *trace, value ok) {
     static const struct { const char *name; prof_averages_desc desc; } groupings[] = {
-        {"plain", {false, false, 0}}, {"shapes", {true, false, 0}},
-        {"stack2", {false, false, 2}}, {"overload", {false, true, 0}}};
+        {"plain", {false, false, 0, false}}, {"shapes", {true, false, 0, false}},
+        {"stack2", {false, false, 2, false}}, {"overload", {false, true, 0, false}}};
     prof_average total = prof_total_average(trace);
     for (size_t i = 0; i < 4; i++)
         same_averages(path("averages.%s", groupings[i].name), trace, &groupings[i].desc,

@@ -51,10 +51,11 @@ static bool has_table(importer *m, const char *name) {
     sqlite3_stmt *statement;
     if (sqlite3_prepare_v2(m->db, "SELECT 1 FROM sqlite_master WHERE name = ?", -1, &statement,
                            NULL) != SQLITE_OK) return stop(m, "sqlite_master"), false;
-    sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-    bool has = sqlite3_step(statement) == SQLITE_ROW;
+    int result = sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+    if (result == SQLITE_OK) result = sqlite3_step(statement);
+    if (result != SQLITE_ROW && result != SQLITE_DONE) stop(m, "sqlite_master");
     sqlite3_finalize(statement);
-    return has;
+    return result == SQLITE_ROW;
 }
 
 /* names: MOST_COLUMNS at most, NULL at their end. false: there is no such table. */
@@ -68,8 +69,11 @@ static bool rows_open(importer *m, rows *r, const char *table, const char *order
         return stop(m, table), false;
     for (int i = 0; names[i]; i++) {
         r->column[i] = -1;
-        for (int c = 0; c < sqlite3_column_count(r->statement); c++)
-            if (strcmp(sqlite3_column_name(r->statement, c), names[i]) == 0) r->column[i] = c;
+        for (int c = 0; c < sqlite3_column_count(r->statement); c++) {
+            const char *name = sqlite3_column_name(r->statement, c);
+            if (!name) stop(m, table);   /* no memory */
+            else if (strcmp(name, names[i]) == 0) r->column[i] = c;
+        }
     }
     return true;
 }
@@ -91,10 +95,13 @@ static int64_t number(const rows *r, int i, int64_t otherwise) {
     return has_value(r, i) ? sqlite3_column_int64(r->statement, r->column[i]) : otherwise;
 }
 
-static const char *text_at(const rows *r, int i) {
-    const unsigned char *found = has_value(r, i)
-        ? sqlite3_column_text(r->statement, r->column[i]) : NULL;
-    return found ? (const char *)found : NULL;
+/* NULL: there is none, or no memory for it, which ends the import. */
+static const char *text_at(importer *m, const rows *r, int i) {
+    const unsigned char *found = NULL;
+    if (!has_value(r, i)) return NULL;
+    found = sqlite3_column_text(r->statement, r->column[i]);
+    if (!found) stop(m, "a text");
+    return (const char *)found;
 }
 
 /* ---- Texts, processes ---- */
@@ -106,7 +113,7 @@ static void read_strings(importer *m) {
     rows r;
     if (!rows_open(m, &r, table, NULL, m->nsys ? nsys : nvprof)) return;
     while (rows_next(m, &r, table)) {
-        const char *value = text_at(&r, 1);
+        const char *value = text_at(m, &r, 1);
         if (value)
             *map_put(&m->strings, (uint64_t)number(&r, 0, 0), NULL) =
                 intern(&m->texts, value, strlen(value)) + UINT64_C(1);
@@ -220,7 +227,7 @@ static void import_nsys_ranges(importer *m) {
     if (!rows_open(m, &r, "NVTX_EVENTS", "start", names)) return;
     while (rows_next(m, &r, "NVTX_EVENTS")) {
         int64_t type = number(&r, 2, PUSH_POP), thread = number(&r, 5, 0);
-        const char *name = text_at(&r, 3);
+        const char *name = text_at(m, &r, 3);
         if (type != MARK && type != PUSH_POP && type != START_END) continue;    /* names, ... */
         if (!name) name = name_of(m, number(&r, 4, 0), "range");
         span s = {"user_annotation", name, pid_of(thread), tid_of(thread), number(&r, 0, 0), 0};
@@ -423,7 +430,7 @@ static void write_devices(importer *m) {
     rows r;
     if (!rows_open(m, &r, table, NULL, m->nsys ? nsys : nvprof)) return;
     while (rows_next(m, &r, table)) {
-        const char *name = m->nsys ? text_at(&r, 1) : string_of(m, number(&r, 1, 0));
+        const char *name = m->nsys ? text_at(m, &r, 1) : string_of(m, number(&r, 1, 0));
         if (first) writer_key(&m->writer, "deviceProperties");
         output_format(out, "%s{\"id\": %lld, \"name\": ", first ? "[" : ", ",
                       (long long)number(&r, 0, 0));
