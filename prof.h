@@ -2924,6 +2924,16 @@ typedef struct prof__tallies {
 } prof__tallies;
 
 #if !PROF__BARE
+/* What sessions that ask for it record beside each zone: begin before its time is taken (entry: of
+   the call that begins it), end after. All zones take the slow path then. */
+typedef struct prof__entry_frame { const void *returns, *frame; } prof__entry_frame;
+struct prof__state;
+typedef struct prof__hooks {
+    void (*begin)(struct prof__state *t, prof__frame *f, prof__entry_frame entry);
+    void (*end)(struct prof__state *t, prof__frame *f);
+    uint32_t slots;                      /* that each may take */
+} prof__hooks;
+
 /* A thread's own. It stays the thread's over stop and start, until the thread gives it back. */
 typedef struct prof__state {
     prof__hot hot;                       /* must be first */
@@ -2933,6 +2943,7 @@ typedef struct prof__state {
     bool full, fast;                     /* fast: the hot path may work */
     bool closed, looking;                /* prof_stop has read it; it reads the names */
     prof_result (*flush)(void);          /* desc.stream_inline: makes room; else NULL */
+    prof__hooks hooks;
     prof_clock clock;
     prof_platform platform;
     uint32_t skipped; /* begins without a token that were dropped: their ends are to come */
@@ -3197,14 +3208,7 @@ static size_t prof__details_cut, prof__memory_refused;
 #  define PROF__FRAMES 0
 #endif
 
-/* What sessions that ask for it record beside each zone: begin before its time is taken (entry: of
-   the call that begins it), end after. All zones take the slow path then. Set by prof_start. */
-typedef struct prof__entry_frame { const void *returns, *frame; } prof__entry_frame;
-static struct prof__hooks {
-    void (*begin)(prof__state *t, prof__frame *f, prof__entry_frame entry);
-    void (*end)(prof__state *t, prof__frame *f);
-    uint32_t slots;                      /* that each may take */
-} prof__hooks;
+static prof__hooks prof__hooks_now;      /* of the session; its states have them from it */
 
 #define PROF__OBSERVERS 8
 static void (*prof__thread_leaves)(void);   /* closes its counters; NULL: there never were any */
@@ -3777,7 +3781,7 @@ PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool 
    the lock could not be had; then the zone is dropped. */
 PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     prof__frame *f = t->hot.top - 1;
-    if (prof__hooks.end) prof__hooks.end(t, f);
+    if (t->hooks.end) t->hooks.end(t, f);
     if (!prof__room(t, 4)) {
         if (PROF__LOAD(prof__on) != t->generation) return false;
         t->full = true;
@@ -3996,8 +4000,8 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     t->clock = s->clock;
     t->flush = s->flush_inline ? s->flush : NULL;
     t->platform = s->platform;
-    t->fast =
-        PROF__FAST && s->clock == PROF_CLOCK_CPU && !prof__observer_count && !prof__hooks.slots;
+    t->hooks = prof__hooks_now;
+    t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !prof__observer_count && !t->hooks.slots;
     PROF__STORE(t->closed, false);
     PROF__STORE(t->hot.limit, NULL);
     if (!prof__row_open(t)) {
@@ -4036,7 +4040,7 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
     struct prof_trace *s = &prof__trace;
     prof__slot *slot = prof__slot_get();
     prof__state *t;
-    if (prof__thread_leaves) prof__thread_leaves();
+    if (PROF__LOAD(prof__thread_leaves)) prof__thread_leaves();
     if (slot->hot == &prof__nowhere || !prof__enter(slot)) return;
     t = prof__slot_state(slot);
     if (t->generation == PROF__LOAD(prof__on)) {
@@ -4135,11 +4139,11 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     uint64_t now;
     if (!site) return prof__skip(t, &t->counts.sites, token);
     if (f == t->deepest) return prof__skip(t, &t->counts.deep, token);
-    if (t->skipped || !prof__room(t, 4 + prof__hooks.slots)) {
+    if (t->skipped || !prof__room(t, 4 + t->hooks.slots)) {
         t->full = true;
         return prof__skip(t, &t->counts.full, token);
     }
-    if (prof__hooks.begin) prof__hooks.begin(t, f, entry);
+    if (t->hooks.begin) t->hooks.begin(t, f, entry);
     now = prof__state_now(t);
     if (now >> 32 != t->epoch) {
         t->epoch = (uint32_t)(now >> 32);
@@ -6206,7 +6210,7 @@ PROF__FN void prof__counters_end(prof__state *t, prof__frame *f) {
     uint64_t now[PROF_COUNTERS], *counted = prof__counted_of(t, f);
     prof__long l;
     if (!counted || !counted[0] || counted[0] != prof__perf.number || !prof__perf_read(now) ||
-        !prof__room(t, prof__hooks.slots + 4)) {
+        !prof__room(t, t->hooks.slots + 4)) {
         PROF__COUNT(prof__details_cut);
         return;
     }
@@ -6248,7 +6252,7 @@ PROF__FN const char *prof__counters_start(const char *names) {
         prof__perf.serial = 0;
         if (!prof__perf_open()) return prof__counting_say(c->names[i], prof__perf_refusal(errno));
     }
-    prof__thread_leaves = prof__perf_close;
+    PROF__STORE(prof__thread_leaves, prof__perf_close);
     return c->count ? NULL : prof__counting_say("", "none is named");
 }
 #elif !PROF__BARE
@@ -6274,16 +6278,16 @@ PROF__FN void prof__hook_begin(prof__state *t, prof__frame *f, prof__entry_frame
 /* What the description asks for beside zones; NULL: the system can do it; else why not. */
 PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
     const char *why = d->native_stack ? prof__native_check(d->native_stack) : NULL;
-    memset(&prof__hooks, 0, sizeof prof__hooks);
+    memset(&prof__hooks_now, 0, sizeof prof__hooks_now);
     prof__counting.count = 0;
     if (!why && d->counters) why = prof__counters_start(d->counters);
     if (why) prof__counting.count = 0;
     if (why || !recorded) return why;
     if (d->native_stack || d->counters) {
-        prof__hooks.begin = prof__hook_begin;
-        prof__hooks.slots = PROF__EXTRA_SLOTS + 1 + PROF_COUNTERS;
+        prof__hooks_now.begin = prof__hook_begin;
+        prof__hooks_now.slots = PROF__EXTRA_SLOTS + 1 + PROF_COUNTERS;
     }
-    if (d->counters) prof__hooks.end = prof__counters_end;
+    if (d->counters) prof__hooks_now.end = prof__counters_end;
     return NULL;
 }
 #endif
