@@ -6077,7 +6077,9 @@ PROF__FN bool prof__counter_parse(const char *name, uint32_t *type, uint64_t *co
 
 /* One of the group; -1: errno says why. What only the kernel does counts only where its events may
    be seen. */
-PROF__FN int prof__perf_open_one(uint32_t i, int group) {
+/* Each on its own: of a group that software counts, kernels have given old values for all but the
+   first. */
+PROF__FN int prof__perf_open_one(uint32_t i) {
     struct perf_event_attr a;
     bool software = prof__counting.type[i] == PERF_TYPE_SOFTWARE;
     bool kernel = software && (prof__counting.config[i] == PERF_COUNT_SW_CONTEXT_SWITCHES ||
@@ -6087,14 +6089,13 @@ PROF__FN int prof__perf_open_one(uint32_t i, int group) {
     a.size = sizeof a;
     a.type = prof__counting.type[i];
     a.config = prof__counting.config[i];
-    a.read_format = PERF_FORMAT_GROUP;
     a.exclude_kernel = !software;
     a.exclude_hv = 1;
-    a.pinned = group < 0;                /* counted all the time, or not at all */
-    file = syscall(SYS_perf_event_open, &a, 0, -1, group, (long)PERF_FLAG_FD_CLOEXEC);
+    a.pinned = 1;                        /* counted all the time, or not at all */
+    file = syscall(SYS_perf_event_open, &a, 0, -1, -1, (long)PERF_FLAG_FD_CLOEXEC);
     if (file < 0 && software && !kernel && (errno == EACCES || errno == EPERM)) {
         a.exclude_kernel = 1;
-        file = syscall(SYS_perf_event_open, &a, 0, -1, group, (long)PERF_FLAG_FD_CLOEXEC);
+        file = syscall(SYS_perf_event_open, &a, 0, -1, -1, (long)PERF_FLAG_FD_CLOEXEC);
     }
     return (int)file;
 }
@@ -6129,7 +6130,7 @@ PROF__FN bool prof__perf_open(void) {
     if (prof__perf.serial == serial) return prof__perf.number != 0;
     prof__perf_close();
     for (uint32_t i = 0; i < prof__counting.count; i++) {
-        prof__perf.file[i] = prof__perf_open_one(i, i ? prof__perf.file[0] : -1);
+        prof__perf.file[i] = prof__perf_open_one(i);
         if (prof__perf.file[i] < 0) {
             int error = errno;
             prof__perf_close();
@@ -6175,13 +6176,11 @@ PROF__FN bool prof__perf_direct(const struct perf_event_mmap_page *page, uint64_
 }
 
 PROF__FN bool prof__perf_read(uint64_t *values) {
-    uint64_t all[1 + PROF_COUNTERS];
-    uint32_t n = prof__perf.count, i = 0;
-    while (i < n && prof__perf.page[i] && prof__perf_direct(prof__perf.page[i], values + i)) i++;
-    if (i == n) return true;
-    if (read(prof__perf.file[0], all, (1 + n) * sizeof *all) != (ssize_t)((1 + n) * sizeof *all))
-        return false;
-    memcpy(values, all + 1, n * sizeof *values);
+    for (uint32_t i = 0; i < prof__perf.count; i++) {
+        if (prof__perf.page[i] && prof__perf_direct(prof__perf.page[i], values + i)) continue;
+        if (read(prof__perf.file[i], values + i, sizeof *values) != (ssize_t)sizeof *values)
+            return false;
+    }
     return true;
 }
 
@@ -6252,7 +6251,7 @@ PROF__FN const char *prof__counters_start(const char *names) {
         prof__perf.serial = 0;
         if (!prof__perf_open()) return prof__counting_say(c->names[i], prof__perf_refusal(errno));
     }
-    PROF__STORE(prof__thread_leaves, prof__perf_close);
+    PROF__STORE(prof__thread_leaves, &prof__perf_close);
     return c->count ? NULL : prof__counting_say("", "none is named");
 }
 #elif !PROF__BARE

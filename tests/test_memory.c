@@ -4,6 +4,9 @@
 #if !defined(_WIN32)
 #  include <pthread.h>
 #endif
+#ifdef PROF_ZLIB
+#  include <zlib.h>
+#endif
 
 static const prof_device cpu = { PROF_DEVICE_CPU, 0 }, gpu = { PROF_DEVICE_CUDA, 1 };
 static char block[16];                   /* addresses */

@@ -273,9 +273,9 @@ static void compare_averages(const prof_averages_desc *by) {
 }
 
 static void one_round(void) {
-    static const prof_averages_desc by[] = { { false, false, 0 }, { true, false, 0 },
-                                             { false, true, 0 }, { false, false, 1 },
-                                             { true, true, 5 } };
+    static const prof_averages_desc by[] = {
+        { false, false, 0, false }, { true, false, 0, false }, { false, true, 0, false },
+        { false, false, 1, false }, { true, true, 5, false } };
     prof_trace_desc desc;
     size_t i;
     random_events();

@@ -267,7 +267,7 @@ static void test_target_ring_overwrites(void) {
 /* ---- Sums, on the target ---- */
 
 static const prof_average *row_of(const prof_average *rows, size_t n, const char *name) {
-    static const prof_average none;
+    static prof_average none;            /* zeroed */
     for (size_t i = 0; i < n; i++)
         if (strcmp(rows[i].key, name) == 0) return rows + i;
     return &none;
