@@ -454,7 +454,7 @@ static struct prof_cuda__all {
     bool is_out[PROF_CUDA__BUFFERS];
     uint8_t last_out[PROF_CUDA__LAST_MOST];   /* times handed out */
     bool last_mixed[PROF_CUDA__LAST_MOST];
-    uint32_t last_count, last_turn;
+    uint32_t last_count, last_turn, small_out;   /* small_out: of those, handed out */
     /* the store: records from low up, details from high down */
     char *base, *low, *high, *end;
     uint32_t record_count, detail_count, index_places, last_detail;
@@ -1052,7 +1052,10 @@ PROF__FN void prof_cuda__requested(uint8_t **buffer, size_t *size, size_t *most)
         g->stats.no_buffer++;
         if (g->stats.cupti_version < 27) {
             uint32_t i = prof_cuda__last_free();
-            if (g->last_out[i] < UINT8_MAX) g->last_out[i]++;
+            if (g->last_out[i] < UINT8_MAX) {
+                g->last_out[i]++;
+                g->small_out++;
+            }
             if (g->last_out[i] > 1) g->last_mixed[i] = true;
             *buffer = g->last + i * PROF_CUDA__LAST_SIZE;
             *size = PROF_CUDA__LAST_SIZE;
@@ -1079,6 +1082,7 @@ PROF__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t *buff
     } else if (k < g->last_count && last % PROF_CUDA__LAST_SIZE == 0 && g->last_out[k]) {
         prof_cuda__decode(buffer, PROF__MIN(valid, (size_t)PROF_CUDA__LAST_SIZE), g->last_mixed[k]);
         if (!--g->last_out[k]) g->last_mixed[k] = false;
+        g->small_out--;
     } else {
         g->stats.corrupt++;              /* not one of ours */
     }
@@ -1337,7 +1341,7 @@ PROF__FN void prof_cuda__await_buffers(void) {
     uint32_t out;
     do {
         prof_cuda__lock();
-        out = g->out;
+        out = g->out + g->small_out;
         prof_cuda__unlock();
         if (!out) break;
         prof_cuda__sleep();
