@@ -82,6 +82,16 @@ static uint64_t now(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + fake.clock_offset;
 }
 
+/* Part of what a real call takes. */
+static void pass(uint64_t ns) {
+    struct timespec begin, t;
+    if (!ns) return;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do clock_gettime(CLOCK_MONOTONIC, &t);
+    while ((uint64_t)(t.tv_sec - begin.tv_sec) * 1000000000u + (uint64_t)t.tv_nsec <
+           (uint64_t)begin.tv_nsec + ns);
+}
+
 static void wait_until(uint64_t ns) {
     while (!fake.quick_clock && now() < ns) sched_yield();
 }
@@ -258,6 +268,7 @@ typedef struct launch {
 static launch launch_begin(void) {
     launch l;
     memset(&l, 0, sizeof l);
+    pass(fake.call_ns);
     l.t = me();
     l.start = now();
     l.where = per_thread ? l.t : &shared;
@@ -296,11 +307,12 @@ static void launch_call(launch *l, uint32_t runtime_cbid, uint32_t driver_cbid) 
     if (driver && (fake.nested_driver || fake.by_driver))
         put_call(l, DRIVER, driver_cbid, l->start + 1, l->time);
     if (!fake.by_driver && on[RUNTIME] && !runtime_off[runtime_cbid])
-        put_call(l, RUNTIME, runtime_cbid, l->start, l->time + 1);
+        put_call(l, RUNTIME, runtime_cbid, l->start, l->time + 1 + fake.call_ns / 2);
 }
 
 static void launch_end(launch *l) {
     unlock(l->where);
+    pass(fake.call_ns);
     if (l->filled && !fake.worker && !fake.keep_buffers) deliver(false);
 }
 

@@ -30,6 +30,7 @@ typedef struct fake_settings {
     uint32_t tail;                       /* bytes that a future CUPTI adds to each kernel record */
     uint32_t zero_time_every;            /* kernels come without times; 0: none */
     uint32_t unknown_every;              /* a record of kind 60 after so many kernels; 0: none */
+    uint64_t call_ns;                    /* a call takes that before its begin, and after: 0 */
     uint64_t latency_ns;                 /* from launch to start: 3000 */
     uint64_t clock_offset;               /* its clock is the OS's realtime clock plus this */
     bool quick_clock;                    /* counts 10 ns a reading instead */
