@@ -17,6 +17,56 @@ static void start_memory(void) {
     if (prof_start(&desc) != PROF_OK) test_fail(__FILE__, __LINE__, "prof_start");
 }
 
+static const char *folded(const prof_trace *trace, prof_metric metric, test_text *text) {
+    test_text_write(text, "", 0);
+    text->size = 0;
+    if (prof_write_stacks(trace, metric, test_text_sink(text)) != PROF_OK) return "refused";
+    return text->data;
+}
+
+/* Folded stacks by every metric that is a sum. */
+static void test_memory_stacks(void) {
+    prof_trace *trace;
+    prof_event kernel;
+    prof_extra launched;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    memset(&launched, 0, sizeof launched);
+    memset(&kernel, 0, sizeof kernel);
+    start_memory();
+    PROF_BEGIN("outer");
+    prof_memory_alloc(block, 100, cpu);
+    test_time.tick += 5000;
+    PROF_BEGIN("inner");
+    prof_memory_alloc(block + 1, 10, cpu);
+    prof_memory_alloc(block + 2, 4096, gpu);
+    kernel.name = "kernel";
+    kernel.device_type = PROF_DEVICE_CUDA;
+    launched.has = PROF_HAS_LAUNCH;
+    launched.launch_ns = prof_now();
+    kernel.extra = &launched;
+    kernel.start_ns = prof_now() + 1000;
+    kernel.end_ns = kernel.start_ns + 7000;
+    EQUAL(prof_submit(&kernel, 1), PROF_OK);
+    test_time.tick += 3000;
+    PROF_END();
+    PROF_END();
+    trace = prof_stop();
+    SAME_TEXT(folded(trace, PROF_METRIC_SELF_CPU_TIME_TOTAL, &text), "outer 5\nouter;inner 3\n");
+    SAME_TEXT(folded(trace, PROF_METRIC_CPU_TIME_TOTAL, &text), "outer 8\nouter;inner 3\n");
+    SAME_TEXT(folded(trace, PROF_METRIC_SELF_CPU_MEMORY_USAGE, &text),
+              "outer 100\nouter;inner 10\n");
+    SAME_TEXT(folded(trace, PROF_METRIC_CPU_MEMORY_USAGE, &text), "outer 110\nouter;inner 10\n");
+    SAME_TEXT(folded(trace, PROF_METRIC_SELF_DEVICE_MEMORY_USAGE, &text), "outer;inner 4096\n");
+    SAME_TEXT(folded(trace, PROF_METRIC_DEVICE_MEMORY_USAGE, &text),
+              "outer 4096\nouter;inner 4096\n");
+    SAME_TEXT(folded(trace, PROF_METRIC_SELF_DEVICE_TIME_TOTAL, &text), "outer;inner 7\nkernel 7\n");
+    SAME_TEXT(folded(trace, PROF_METRIC_DEVICE_TIME_TOTAL, &text),
+              "outer 7\nouter;inner 7\nkernel 7\n");
+    SAME_TEXT(folded(trace, PROF_METRIC_COUNT, &text), "refused");
+    test_text_clear(&text);
+}
+
 static void test_memory_charged(void) {
     prof_event_totals outer, inner;
     prof_average rows[4];
@@ -394,6 +444,7 @@ static void test_flows(void) {
 
 int main(void) {
     RUN(test_memory_charged);
+    RUN(test_memory_stacks);
     RUN(test_memory_chrome);
     RUN(test_memory_bad_input);
     RUN(test_memory_off);
