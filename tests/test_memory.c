@@ -60,7 +60,8 @@ static void test_memory_stacks(void) {
     SAME_TEXT(folded(trace, PROF_METRIC_SELF_DEVICE_MEMORY_USAGE, &text), "outer;inner 4096\n");
     SAME_TEXT(folded(trace, PROF_METRIC_DEVICE_MEMORY_USAGE, &text),
               "outer 4096\nouter;inner 4096\n");
-    SAME_TEXT(folded(trace, PROF_METRIC_SELF_DEVICE_TIME_TOTAL, &text), "outer;inner 7\nkernel 7\n");
+    SAME_TEXT(folded(trace, PROF_METRIC_SELF_DEVICE_TIME_TOTAL, &text),
+              "outer;inner 7\nkernel 7\n");
     SAME_TEXT(folded(trace, PROF_METRIC_DEVICE_TIME_TOTAL, &text),
               "outer 7\nouter;inner 7\nkernel 7\n");
     SAME_TEXT(folded(trace, PROF_METRIC_COUNT, &text), "refused");
