@@ -78,6 +78,7 @@ bench: build/bench build/bench_cuda build/bench_read build/prof ## measure what 
 	build/bench build/bench.json
 	build/bench_cuda build/bench.json
 	build/bench_read build/prof build/bench_traces build/bench.json
+	@if command -v python3 >/dev/null; then python3 tools/bench_header.py build/bench.json; fi
 
 coverage: setup-test ## lines and branches that the tests run, into build/trust.json
 	@sh tests/coverage.sh

@@ -3626,8 +3626,10 @@ PROF__FN bool prof__room_made(prof__state *t, uint32_t n) {
 /* A site's place among the rows, or the free one where it belongs. */
 PROF__INLINE uint32_t prof__tally_place(const prof__tallies *y, uint32_t site) {
     uint32_t i = (site >> 8) & (y->places - 1);
-    for (; y->rows[i].site && y->rows[i].site != site; i = (i + 1) & (y->places - 1)) {}
-    return i;
+    for (;; i = (i + 1) & (y->places - 1)) {
+        uint32_t at = PROF__LOAD(y->rows[i].site);
+        if (!at || at == site) return i;
+    }
 }
 
 /* The row of a site (shifted by 8), made if need be. When all are taken it is the one that stays

@@ -196,29 +196,4 @@ install_and_use() {
 }
 check 'make install' install_and_use
 
-# ---- What including it costs ----
-
-# CPU time, in ms: of a compilation at -O2, and what the declarations add to the standard headers
-# (the median of 15, taken in turns). The limits are a quiet machine's; a busy one gets three times.
-python3 - $out <<'END' || failed=1
-import resource, statistics, subprocess, sys
-
-def used():
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return 1000 * (usage.ru_utime + usage.ru_stime)
-
-def cost(name):
-    before = used()
-    subprocess.run(f"gcc -std=c99 -O2 -I. -c {sys.argv[1]}/{name}.c -o {sys.argv[1]}/cost.o".split())
-    return used() - before
-
-def limit(name, ms, most):
-    print(f"{'ok' if ms <= 3 * most else 'not ok'} {name}: {ms:.1f} ms, at most {most}")
-    return ms <= 3 * most
-
-added = statistics.median(cost("declarations") - cost("headers") for _ in range(15))
-sys.exit(not (limit("declarations compile in", added, 8) &
-              limit("implementation compiles in", cost("implementation"), 3000)))
-END
-
 exit $failed
