@@ -238,7 +238,7 @@ pc_variants gcc '' gcc $warn -O1 -g -fsanitize=address,undefined -fno-sanitize-r
 pc_variants tcc '' tcc -std=c99 -Wall -Werror
 hosted windows "$wine" x86_64-w64-mingw32-gcc $warn -O2 -static
 
-target cortex-m0 arm microbit arm 0x4000 '-mcpu=cortex-m0 -DBOARD_MICROBIT -DPROF_ARENA_SIZE=11776 -DPROF_MAX_SITES=16'
+target cortex-m0 arm microbit arm 0x4000 '-mcpu=cortex-m0 -DBOARD_MICROBIT -DPROF_ARENA_SIZE=11520 -DPROF_MAX_SITES=16'
 target cortex-m3 arm mps2-an385 arm 0x8000 '-mcpu=cortex-m3 -DPROF_ARENA_SIZE=16384'
 target cortex-m4f arm mps2-an386 arm 0x8000 \
     '-mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16 -DPROF_ARENA_SIZE=16384'
