@@ -73,8 +73,8 @@ speedscope() {   # NAME FILE zones|weight NUMBER
 
 make -s build/examples/hello build/examples/hello_cpp build/examples/threads build/examples/train \
     build/examples/fibers build/examples/details build/examples/stream build/examples/schedule \
-    build/examples/execution build/examples/switches build/examples/crash build/examples/images \
-    build/prof >/dev/null || skip 'the examples do not build'
+    build/examples/execution build/examples/switches build/examples/images \
+    >/dev/null || skip 'the examples do not build'
 cc=${CC:-gcc}
 $cc -std=c99 -O2 -I. -DTEST_OUT="\"$out\"" tests/hostile.c -o $out/hostile -lpthread ||
     { result hostile_builds 'does not compile'; finish; }
@@ -89,8 +89,6 @@ rm -rf $out/schedule
 run build/examples/schedule $out/schedule
 run build/examples/execution $out/et.json $out/execution.json
 run env PROF_TRACE=$out/switches.json build/examples/switches
-run build/examples/crash $out/crash.prof
-run build/prof decode -o $out/crash.json $out/crash.prof
 if [ -x build/examples/images ]; then    # it needs stb
     mkdir -p $out/images
     run build/examples/images $out/images
@@ -104,7 +102,7 @@ run $out/hostile
 # shellcheck disable=SC2231   # $out has no blanks
 for trace in $out/hello*.json $out/threads.json $out/fibers.json $out/details.json \
     $out/train/*.json $out/schedule/*.json $out/execution.json $out/switches.json \
-    $out/crash.json $(ls $out/images.json 2>/dev/null); do
+    $(ls $out/images.json 2>/dev/null); do
     [ -f "$trace" ] || { result "writes_$(basename "$trace")" 'there is none'; continue; }
     perfetto "$(basename "$trace" .json)" "$trace" "$(grep -Ec '"ph":"[Xib]"' "$trace")" \
         "$(python3 tests/depth.py "$trace")" "$(grep -c '"ph":"C"' "$trace")"
