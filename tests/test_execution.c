@@ -125,7 +125,7 @@ static void test_inputs_and_outputs(void) {
         prof_set_outputs(&out, out_type, 1);
         prof_set_tensors(tensors, 7);
         prof_set_arg("op_schema", "aten::op(Tensor self) -> \"Tensor\"");
-        prof_set_arg("kernel_file", "/tmp/k.py");
+        prof_set_arg("kernel_file", "kernels/k.py");
         prof_set_arg("note", "free");
         prof_set_arg_int("lanes", -4);
     }
@@ -142,7 +142,7 @@ static void test_inputs_and_outputs(void) {
     PASS_ON(has(text.data, "{\"name\":\"op_schema\",\"type\":\"string\",\"value\":"
         "\"aten::op(Tensor self) -> \\\"Tensor\\\"\"},"
         "{\"name\":\"kernel_backend\",\"type\":\"string\",\"value\":\"\"},"
-        "{\"name\":\"kernel_file\",\"type\":\"string\",\"value\":\"/tmp/k.py\"},"
+        "{\"name\":\"kernel_file\",\"type\":\"string\",\"value\":\"kernels/k.py\"},"
         "{\"name\":\"tensor_range\",\"type\":\"string\",\"value\":\"\"},"
         "{\"name\":\"note\",\"type\":\"string\",\"value\":\"free\"},"
         "{\"name\":\"lanes\",\"type\":\"int64\",\"value\":-4}]}"));
