@@ -1132,7 +1132,7 @@ PROF_API prof_stats prof_trace_stats(const prof_trace *trace);
 #  endif
 #  define PROF__UNUSED __attribute__((unused))
 #  define PROF__QUIET __attribute__((unused, no_instrument_function))
-#  ifdef PROF__COVERAGE                  /* by make coverage: one copy, its branches count once */
+#  if defined(PROF__COVERAGE) && PROF__COVERAGE   /* one copy, its branches count once */
 #    define PROF__MEMBER inline __attribute__((no_instrument_function))
 #  else
 #    define PROF__MEMBER inline __attribute__((always_inline, no_instrument_function))

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Which lines and branches of the headers and the tools the tests run: make coverage.
 #   tests/coverage.sh [WORD]   only the tests with WORD in their name
-# Programs and the prof command are built with gcc --coverage; tests/coverage.py adds up what gcov
-# says of them. JOBS (2) at a time. PROF__COVERAGE makes PROF__ALWAYS and PROF__CANNOT constants.
+# Programs and the prof command are built with gcc --coverage; what shell tests compile, too, by way
+# of CC. tests/coverage.py adds up what gcov says of them all, and fails below the goals. JOBS (2) at
+# a time. PROF__COVERAGE makes PROF__ALWAYS and PROF__CANNOT constants.
 # shellcheck disable=SC2086   # lists of flags and files are meant to split
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -18,7 +19,7 @@ program() {   # NAME
     if ! grep -Eq 'prof__|PROF__|^#define PROF_|/\* build: ' "tests/$1.c"; then
         flags="-DTEST_LIBRARY -x none $out/prof.o"
     fi
-    [ "$1" = test_native ] && cc=${cc% *}   # inlined functions have no frames: no PROF__COVERAGE
+    [ "$1" = test_native ] && flags="$flags -DPROF__COVERAGE=0"   # what is inline has no frames
     grep -q PROF_ZLIB "tests/$1.c" && flags="-DPROF_ZLIB -lz"
     $cc -I. -DTEST_OUT="\"$dir\"" "tests/$1.c" -o "$dir/test" $flags $libs &&
         timeout 300 "$dir/test"
@@ -28,7 +29,7 @@ job() {   # NAME
     begin=$(date +%s)
     mkdir -p "$out"
     case $1 in
-    *.sh) PROF=$out/prof TESTS_OUT=build/coverage sh "tests/$1" ;;
+    *.sh) PROF=$out/prof REPLAY=$out/replay CC=$out/cc TESTS_OUT=build/coverage sh "tests/$1" ;;
     *) program "${1%.c}" ;;
     esac >"$out/${1%.*}.log" 2>&1
     bad=$(grep -c '^not ok ' "$out/${1%.*}.log")
@@ -37,6 +38,8 @@ job() {   # NAME
 }
 
 library() {
+    printf '#!/bin/sh\nexec %s "$@" -O0\n' "$cc" >"$out/cc"
+    chmod +x "$out/cc"
     printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >"$out/prof.c"
     $cc -I. -c "$out/prof.c" -o "$out/prof.o"
 }
@@ -49,7 +52,8 @@ prof_command() {
         $cc -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -I. -Ibuild/tools \
             -c "$file" -o "$out/$file.o" || exit 1
     done
-    $cc "$out"/tools/*.o -o "$out/prof" -lyajl -lsqlite3 -lz $libs
+    $cc "$out"/tools/*.o -o "$out/prof" -lyajl -lsqlite3 -lz $libs &&
+        $cc -I. tests/replay.c -o "$out/replay" -lyajl -lz -lstdc++ $libs
 }
 
 [ "${1:-}" = --job ] && { job "$2"; exit 0; }
@@ -57,8 +61,8 @@ prof_command() {
 rm -rf "$out"
 mkdir -p "$out"
 library && prof_command || exit 1
-for file in tests/test_*.c tests/test_prof_*.sh tests/test_json.sh; do
-    case $file in *test_prof_fuzz.sh) continue ;; esac
+for file in tests/test_*; do
+    case $file in *_fuzz.sh | *_model.sh | *_analysis.sh | *_faults.sh) continue ;; esac
     basename "$file"
 done | grep -F -e "${1:-}" | xargs -P "${JOBS:-2}" -n 1 sh "$0" --job
 python3 tests/coverage.py "$out" ${1:+partial}

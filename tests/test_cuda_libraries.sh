@@ -6,7 +6,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-out=build/tests/cuda.dir
+out=${TESTS_OUT:-build/tests}/cuda.dir
 cuda=${CUDA_HOME:-/usr/local/cuda}
 failed=0
 rm -rf $out
@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
     return 0;
 }
 END
-ok 'a program links nothing of CUDA' gcc -std=c99 -O2 -I. $out/program.c -o $out/program \
+ok 'a program links nothing of CUDA' ${CC:-gcc} -std=c99 -O2 -I. $out/program.c -o $out/program \
     -lpthread -ldl
 
 says() {   # PATTERN COMMAND...

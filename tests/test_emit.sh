@@ -225,7 +225,8 @@ wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
 WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
 export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
 libs=
-if command -v x86_64-w64-mingw32-gcc >/dev/null && [ -x "$wine" ]; then
+if [ -n "${CC:-}" ]; then :              # only that compiler's
+elif command -v x86_64-w64-mingw32-gcc >/dev/null && [ -x "$wine" ]; then
     [ -d "$WINEPREFIX" ] || "$wine" wineboot -i >/dev/null 2>&1
     if build dll program.exe x86_64-w64-mingw32-gcc -O0; then all program.exe dll "$wine"
     else failed=1; echo 'not ok builds for Windows'

@@ -3,7 +3,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-out=build/tests/test_json.dir
+out=${TESTS_OUT:-build/tests}/test_json.dir
 failed=0
 mkdir -p $out
 

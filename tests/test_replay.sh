@@ -3,7 +3,8 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-out=build/tests/test_replay.dir
+out=${TESTS_OUT:-build/tests}/test_replay.dir
+replay=${REPLAY:-build/tests/replay}
 failed=0
 mkdir -p $out
 for header in yajl/yajl_tree.h zlib.h; do
@@ -11,14 +12,14 @@ for header in yajl/yajl_tree.h zlib.h; do
     echo "skip replay: $header is not installed"
     exit 0
 done
-make -s build/tests/replay >$out/make.log 2>&1 || {
+[ -n "${REPLAY:-}" ] || make -s "$replay" >"$out/make.log" 2>&1 || {
     echo "not ok replay: does not compile: $(tail -n 1 $out/make.log)"
     exit 1
 }
 
 for file in tests/vectors/*.json tests/vectors/*.json.gz; do
     name=$(basename "${file%%.*}")
-    if build/tests/replay "$file" >"$out/$name.log" 2>&1; then
+    if "$replay" "$file" >"$out/$name.log" 2>&1; then
         echo "ok replay_$name: $(tail -n 1 "$out/$name.log")"
     else
         failed=1
@@ -35,7 +36,7 @@ if command -v python3 >/dev/null; then
         if python3 tests/make_vectors.py $seed "$out/seed$seed" >"$out/seed$seed.log" 2>&1 &&
             python3 tests/make_event_vectors.py $seed "$out/seed$seed/event_lists.json" &&
             python3 tests/make_event_vectors.py $seed "$out/seed$seed/kineto_events.json" &&
-            build/tests/replay "$out/seed$seed"/*.json >"$out/seed$seed.log" 2>&1; then
+            "$replay" "$out/seed$seed"/*.json >"$out/seed$seed.log" 2>&1; then
             echo "ok replay_seed_$seed: $(tail -n 1 "$out/seed$seed.log")"
         else
             failed=1
@@ -59,7 +60,7 @@ fi
 # Runs replay on a file with that text; the last line and the exit status must be those given.
 says() {   # NAME TEXT LAST-LINE STATUS
     printf '%s' "$2" >"$out/$1.json"
-    last=$(build/tests/replay "$out/$1.json" 2>&1)
+    last=$("$replay" "$out/$1.json" 2>&1)
     status=$?
     last=$(echo "$last" | tail -n 1)
     if [ "$last" = "$3" ] && [ $status = "$4" ]; then echo "ok replay_$1"; return; fi
