@@ -1,5 +1,6 @@
 #!/bin/sh
 # The Chrome traces that the examples and the golden test write, checked strictly as JSON.
+# shellcheck disable=SC2086   # $out has no spaces
 set -u
 cd "$(dirname "$0")/.." || exit 1
 

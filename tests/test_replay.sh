@@ -1,5 +1,6 @@
 #!/bin/sh
 # The vectors in tests/vectors against the library: one test a file. Needs libyajl and zlib.
+# shellcheck disable=SC2086   # $out has no spaces
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
