@@ -503,7 +503,8 @@ typedef struct prof_averages_desc {
 
 typedef enum prof_format {
     PROF_FORMAT_TEXT = 0,
-    PROF_FORMAT_CSV,                     /* RFC 4180, with a head; times in us */
+    PROF_FORMAT_CSV,                     /* RFC 4180, with a head; times in us. Before a text that
+                                            begins with = + - @ is a ', else it is a formula */
     PROF_FORMAT_JSON                     /* an array of objects; times in us */
 } prof_format;
 
@@ -9906,15 +9907,20 @@ PROF__FN void prof__table_cell(prof__table *t, int column, const char *text) {
     prof__out_text(&t->out, "  ");
 }
 
+/* Bytes of the control character at s, if it is one; U+0080 to U+009F are some, too. */
+PROF__FN size_t prof__control(const char *s) {
+    const unsigned char *u = (const unsigned char *)s;
+    if (!PROF__BARE && u[0] == 0xc2 && u[1] >= 0x80 && u[1] < 0xa0) return 2;
+    return u[0] < 0x20 || u[0] == 0x7f;
+}
+
 /* Text on one line: control characters as spaces; keep code points of it. */
 PROF__FN void prof__table_plain(prof__out *o, const char *text, size_t keep) {
     for (; keep && *text; keep--) {
-        if ((unsigned char)*text >= 0x20 && *text != 0x7f) {
-            prof__out_code_point(o, &text);
-        } else {
-            prof__out_text(o, " ");
-            text++;
-        }
+        size_t control = prof__control(text);
+        if (control) prof__out_text(o, " ");
+        else prof__out_code_point(o, &text);
+        text += control;
     }
 }
 
@@ -10346,8 +10352,9 @@ PROF__FN void prof__table_measure(prof__table *t) {
 
 /* ---- the whole ---- */
 
+/* What a spreadsheet would take for a formula stands behind a '. */
 PROF__FN void prof__csv_text(prof__out *o, const char *s) {
-    prof__out_text(o, "\"");
+    prof__out_text(o, *s && strchr("=+-@\t\r", *s) ? "\"'" : "\"");
     for (; *s; s++) {
         if (*s == '"') prof__out_text(o, "\"");
         prof__out_bytes(o, s, 1);
@@ -12079,12 +12086,10 @@ PROF__FN void prof__forest_add(prof__forest *f, uint32_t i, prof_metric metric) 
 /* PyTorch's translation: what would break a folded line becomes `_`. */
 PROF__FN void prof__stack_entry(prof__out *o, const char *name) {
     while (*name) {
-        if ((unsigned char)*name <= ' ' || *name == ';' || *name == 0x7f) {
-            prof__out_text(o, "_");
-            name++;
-        } else {
-            prof__out_code_point(o, &name);
-        }
+        size_t broken = *name == ' ' || *name == ';' ? 1 : prof__control(name);
+        if (broken) prof__out_text(o, "_");
+        else prof__out_code_point(o, &name);
+        name += broken;
     }
 }
 

@@ -58,6 +58,27 @@ static void test_csv(void) {
     test_text_clear(&text);
 }
 
+/* Names that a spreadsheet or a terminal would obey. */
+static void test_names_that_act(void) {
+    static const char *const formulas[] = { "=1+1", "+1", "-1", "@A1", "\t=1", "\r=1" };
+    prof_average r;
+    prof_table_desc d;
+    memset(&d, 0, sizeof d);
+    d.format = PROF_FORMAT_CSV;
+    for (int i = 0; i < 6; i++) {
+        char start[16];
+        r = row(formulas[i], 1000, 0);
+        sprintf(start, "\n\"'%s\",2,", formulas[i]);
+        CHECK(strstr(written(prof_write_rows(&r, 1, NULL, &d, fresh())), start) != NULL,
+              "row %d is %s", i, text.data);
+    }
+    memset(&d, 0, sizeof d);
+    r = row("\x1b[31m \xc2\x9b" "31m \x7f \xc2\xa0 \xc2", 1000, 0);
+    CHECK(strstr(written(prof_write_rows(&r, 1, NULL, &d, fresh())),
+                 "  [31m  31m   \xc2\xa0 \xef\xbf\xbd  ") != NULL, "%s", text.data);
+    test_text_clear(&text);
+}
+
 static void test_json(void) {
     prof_average r[2];
     prof_table_desc d;
@@ -259,6 +280,7 @@ static void test_views(void) {
 
 int main(void) {
     RUN(test_csv);
+    RUN(test_names_that_act);
     RUN(test_json);
     RUN(test_rows_sort);
     RUN(test_rows_refused);

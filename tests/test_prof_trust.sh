@@ -1,6 +1,6 @@
 #!/bin/sh
 # What a trace, or somebody with a folder, may not make prof do: write elsewhere, follow links, run
-# commands.
+# commands, work on forever, take all memory, or put codes into a terminal, a page, a spreadsheet.
 # shellcheck disable=SC2317   # functions that try and says call
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -53,4 +53,88 @@ follows_no_link() {   # NAME: of the output
 }
 try follows_no_link follows_no_link o.txt
 try follows_no_link_gz follows_no_link o.txt.gz
+
+# The output may be the input, or a link to it: it is read whole before it is replaced.
+over_input() {   # FILE COMMAND...: writes over FILE what it would write elsewhere
+    file=$1
+    shift
+    cp "$trace" "$out/over.json"
+    ln -sf over.json "$out/over_link.json"
+    (cd "$out" && "$prof" "$@" elsewhere.json && "$prof" "$@" "$file") || return 1
+    cmp "$out/elsewhere.json" "$out/$file" && { [ "$file" = over.json ] || cmp "$trace" "$out/over.json"; }
+}
+try over_input_augment over_input over.json augment over.json
+try over_input_merge over_input over.json merge over.json over.json -o
+try over_input_cut over_input over.json cut --to=1s over.json -o
+try over_input_link over_input over_link.json augment over.json
+
+# ---- Names: terminals, pages, spreadsheets ----
+
+if command -v python3 >/dev/null; then
+    python3 tests/hostile_trace.py "$out" || exit 1
+    names=$PWD/$out/names.json
+    # What comes to a terminal, stderr too, has no byte of a control sequence but the line's end.
+    no_codes() {   # COMMAND...
+        "$prof" "$@" >"$out/shown" 2>&1 || [ $? -le 2 ] || return 1
+        python3 tests/hostile_trace.py --codes "$out/shown"
+    }
+    for command in report analyze stacks gaps memory validate; do
+        try "no_codes_$command" no_codes $command "$names"
+    done
+    try no_codes_diff no_codes diff "$names" "$names"
+    try no_codes_columns no_codes report --group-by-stack=3 --group-by-input-shape "$names"
+    try no_codes_et no_codes et --link "$names" "$out/names_et.json"
+    try no_codes_error no_codes report "$out/$(printf 'a\033[31m\302\233b.json')"
+    no_formula() {   # COMMAND...
+        "$prof" "$@" -f csv >"$out/shown.csv" 2>"$out/said" &&
+            python3 tests/hostile_trace.py --formulas "$out/shown.csv"
+    }
+    try no_formula_report no_formula report "$names"
+    try no_formula_analyze no_formula analyze "$names"
+    try no_formula_diff no_formula diff "$names" "$names"
+    well_formed() {   # COMMAND... : the file is XML, with nothing but the page's own elements
+        "$prof" "$@" -o "$out/page.svg" "$names" && python3 tests/hostile_trace.py --svg "$out/page.svg"
+    }
+    try flamegraph_is_xml well_formed flamegraph
+    plain_page() {   # COMMAND... : as many scripts and images as with a harmless trace
+        for one in names harmless; do
+            "$prof" "$@" -f html -o "$out/$one.html" "$out/$one.json" || return 1
+        done
+        [ "$(grep -oi '<script\|<img\|<!--\|</script' "$out/names.html")" = \
+            "$(grep -oi '<script\|<img\|<!--\|</script' "$out/harmless.html")" ]
+    }
+    try report_page_is_plain plain_page report
+    try memory_page_is_plain plain_page memory
+
+    # ---- Bombs: little files of which much comes; in 600 MB, of 20 s of the processor each ----
+
+    bounded() {   # NAME COMMAND...: it may fail, but says in a line what is wrong
+        bomb=$out/bomb_$1.json.gz
+        shift
+        # shellcheck disable=SC3045   # ulimit -v: wherever sh is dash or bash
+        (ulimit -v 600000 && ulimit -t 20 && exec "$prof" "$@" "$bomb") >/dev/null 2>"$out/said"
+        status=$?
+        [ "$status" -le 2 ] && { [ "$status" = 0 ] || [ -s "$out/said" ]; }
+    }
+    for bomb in spaces text deep members digits events zeros; do
+        for command in report validate et; do
+            try "bomb_${bomb}_$command" bounded $bomb $command
+        done
+    done
+    try bomb_zeros_decode bounded zeros decode
+    try bomb_text_decode bounded text decode
+    says bomb_deep_is_told 'nested too deep' 2 "$prof" report "$out/bomb_deep.json.gz"
+    says bomb_text_is_told 'an element of more than' 2 "$prof" report "$out/bomb_text.json.gz"
+
+    # A database is read as it lies: no query of its own is run, nothing comes beside it.
+    says view_is_no_table 'neither a profile' 2 timeout 20 "$prof" import "$out/view.sqlite"
+    wal() {
+        ( cd "$out/wal" && timeout 20 "$prof" import -o o.json "wal #1?.sqlite" && grep -q gemm o.json &&
+            [ "$(ls)" = "$(printf 'o.json\nwal #1?.sqlite')" ] )
+    }
+    try leaves_nothing_beside_a_database wal
+    rm -f "$out"/bomb_*
+else
+    echo 'skip names: python3 is not installed'
+fi
 exit $failed

@@ -75,8 +75,8 @@ static void add_device(sheet *s, kernel_table *table, const kernel_device *devic
 }
 
 static void write_device_head(output *out, const kernel_device *device) {
-    output_format(out, "Device %lld: %s", (long long)device->index,
-                  device->name ? device->name : "(no name in the trace)");
+    output_format(out, "Device %lld: ", (long long)device->index);
+    output_plain_text(out, device->name ? device->name : "(no name in the trace)");
     if (!device->known) {
         output_text(out, ", peaks unknown: see --device and --device-peak\n");
         return;

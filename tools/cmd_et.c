@@ -296,9 +296,10 @@ static int write_summary(const execution_trace *t, const et_options *o, table_fo
     fill_sheet(t, o->limit, o->link != NULL, &s);
     sheet_write(&s, format, &out);
     if (format == FORMAT_TEXT) {
-        output_format(&out, "Schema %s, process %lld: %zu nodes, %zu deep, %llu errors.\n",
-                      *t->schema ? t->schema : "(none)", (long long)t->pid, t->count, deepest,
-                      (unsigned long long)t->errors);
+        output_text(&out, "Schema ");
+        output_plain_text(&out, *t->schema ? t->schema : "(none)");
+        output_format(&out, ", process %lld: %zu nodes, %zu deep, %llu errors.\n",
+                      (long long)t->pid, t->count, deepest, (unsigned long long)t->errors);
         if (o->link)
             output_format(&out, "%llu nodes linked; the trace has %llu calls with an id.\n",
                           (unsigned long long)t->linked, (unsigned long long)t->events);

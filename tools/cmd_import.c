@@ -49,8 +49,10 @@ static void stop(importer *m, const char *table) {
 
 static bool has_table(importer *m, const char *name) {
     sqlite3_stmt *statement;
-    if (sqlite3_prepare_v2(m->db, "SELECT 1 FROM sqlite_master WHERE name = ?", -1, &statement,
-                           NULL) != SQLITE_OK) return stop(m, "sqlite_master"), false;
+    static const char query[] =           /* a view or a virtual table runs what the file says */
+        "SELECT 1 FROM sqlite_master WHERE name = ? AND type = 'table' AND rootpage > 0";
+    if (sqlite3_prepare_v2(m->db, query, -1, &statement, NULL) != SQLITE_OK)
+        return stop(m, "sqlite_master"), false;
     int result = sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
     if (result == SQLITE_OK) result = sqlite3_step(statement);
     if (result != SQLITE_ROW && result != SQLITE_DONE) stop(m, "sqlite_master");
@@ -511,8 +513,18 @@ static void import_all(importer *m) {
 
 /* ---- The command ---- */
 
+/* As immutable: else SQLite leaves its own files beside one that is in the WAL mode. */
+static int open_database(importer *m) {
+    char *uri = arena_allocate(&m->memory, 3 * strlen(m->path) + 32), *end = uri;
+    end += sprintf(end, "file:");
+    for (const char *p = m->path; *p; p++) end += sprintf(end, "%%%02X", (unsigned char)*p);
+    sprintf(end, "?immutable=1");
+    return sqlite3_open_v2(uri, &m->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+}
+
 static bool open_profile(importer *m) {
-    if (sqlite3_open_v2(m->path, &m->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
+    if (open_database(m) != SQLITE_OK ||
+        sqlite3_db_config(m->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL) != SQLITE_OK ||
         sqlite3_exec(m->db, "SELECT 1 FROM sqlite_master", NULL, NULL, NULL) != SQLITE_OK)
         return fail(m->path, "%s", sqlite3_errmsg(m->db)), false;
     m->nsys = has_table(m, "StringIds");

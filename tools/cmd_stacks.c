@@ -18,9 +18,13 @@ const command stacks_command = {
 
 /* An entry of a line: what would end it or the line is replaced, as PyTorch does it. */
 static void write_entry(output *out, const char *text) {
-    for (; *text; text++) {
-        bool ends = *text == ' ' || *text == ';' || *text == '\t' || *text == '\n' || *text == '\r';
-        output_write(out, ends ? "_" : text, 1);
+    const char *shown;
+    size_t size;
+    while (*text) {
+        bool ends = *text == ';';
+        text += plain_next(text, &shown, &size);
+        if (ends || *shown == ' ') output_text(out, "_");
+        else output_write(out, shown, size);
     }
 }
 

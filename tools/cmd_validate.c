@@ -470,9 +470,11 @@ static void write_findings(const checker *c, const char *path, table_format form
         const char *level = rules[f->rule].is_error ? "error" : "warning";
         if (format == FORMAT_TEXT) {
             const char *colour = !colours ? "" : rules[f->rule].is_error ? "\033[31m" : "\033[33m";
-            output_format(out, "%s: byte %llu: %s%s%s: %s: %s\n", path,
+            output_format(out, "%s: byte %llu: %s%s%s: %s: ", path,
                           (unsigned long long)f->offset, colour, level, colours ? "\033[0m" : "",
-                          rules[f->rule].name, f->text);
+                          rules[f->rule].name);
+            output_plain_text(out, f->text);
+            output_text(out, "\n");
             continue;
         }
         char **cell = sheet_row(&s);

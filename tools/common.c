@@ -12,11 +12,36 @@
 
 /* ---- Errors ---- */
 
+size_t plain_next(const char *text, const char **shown, size_t *size) {
+    const unsigned char *p = (const unsigned char *)text;
+    size_t taken = utf8_size(p, 4);        /* a NUL within them ends it */
+    bool control = *p < 0x20 || *p == 0x7F || (taken == 2 && *p == 0xC2 && p[1] < 0xA0);
+    *shown = control ? " " : taken ? text : "\xEF\xBF\xBD";
+    *size = control ? 1 : taken ? taken : 3;
+    return taken ? taken : 1;
+}
+
+static void tell_plain(const char *text) {
+    const char *shown;
+    size_t size;
+    while (*text) {
+        text += plain_next(text, &shown, &size);
+        fwrite(shown, 1, size, stderr);
+    }
+}
+
+static void tell(const char *file, const char *format, va_list args) PRINTF_LIKE(2, 0);
+
 static void tell(const char *file, const char *format, va_list args) {
+    char text[1024];
     progress_end();
     fputs("prof: ", stderr);
-    if (file) fprintf(stderr, "%s: ", strcmp(file, "-") == 0 ? "stdin" : file);
-    vfprintf(stderr, format, args);
+    if (file) {
+        tell_plain(strcmp(file, "-") == 0 ? "stdin" : file);
+        fputs(": ", stderr);
+    }
+    vsnprintf(text, sizeof text, format, args);
+    tell_plain(text);
     fputc('\n', stderr);
 }
 
@@ -70,9 +95,10 @@ static void list_add(text_list *list, const char *text) {
 static bool count_parse(const char *text, int64_t *count) {
     char *end;
     errno = 0;
-    if (strcmp(text, "all") == 0) *count = INT64_MAX;
-    else *count = strtoll(text, &end, 10);
-    return strcmp(text, "all") == 0 || (*text && !*end && !errno && *count >= 0);
+    *count = INT64_MAX;
+    if (strcmp(text, "all") == 0) return true;
+    *count = strtoll(text, &end, 10);
+    return *text && !*end && !errno && *count >= 0;
 }
 
 static bool option_set(const option_spec *option, const char *text) {
@@ -313,7 +339,7 @@ uint64_t *map_put(map *m, uint64_t key, bool *is_new) {
 }
 
 uint64_t *map_get(const map *m, uint64_t key) {
-    if (key == 0) return m->has_zero ? (uint64_t *)&m->zero_value : NULL;
+    if (key == 0) return m->has_zero ? (uint64_t *)(uintptr_t)&m->zero_value : NULL;
     if (!m->slot_count) return NULL;
     struct map_slot *slot = map_slot_of(m, key);
     return slot->key ? &slot->value : NULL;
@@ -467,10 +493,20 @@ void output_json_text(output *out, const char *text, size_t size) {
     output_write(out, "\"", 1);
 }
 
+void output_plain_text(output *out, const char *text) {
+    const char *shown;
+    size_t size;
+    while (*text) {
+        text += plain_next(text, &shown, &size);
+        output_write(out, shown, size);
+    }
+}
+
 void output_html_text(output *out, const char *text, size_t size) {
     const unsigned char *p = (const unsigned char *)text;
     while (size) {
         size_t piece = utf8_size(p, size);
+        if (piece == 3 && p[0] == 0xEF && p[1] == 0xBF && p[2] >= 0xBE) piece = 0;   /* not XML */
         if (*p == '&') output_text(out, "&amp;");
         else if (*p == '<') output_text(out, "&lt;");
         else if (*p == '>') output_text(out, "&gt;");
@@ -577,15 +613,16 @@ char *sheet_cell(sheet *s, const char *format, ...) {
 }
 
 static size_t code_points(const char *text) {
-    size_t count = 0;
-    for (; *text; text++) count += (*text & 0xC0) != 0x80;
+    const char *shown;
+    size_t count = 0, size;
+    for (; *text; count++) text += plain_next(text, &shown, &size);
     return count;
 }
 
 static void write_padded(output *out, const char *text, size_t width, bool right) {
     size_t size = code_points(text), pad = width > size ? width - size : 0;
     for (; right && pad; pad--) output_text(out, " ");
-    for (; *text; text++) output_write(out, (unsigned char)*text < 0x20 ? " " : text, 1);
+    output_plain_text(out, text);
     while (pad--) output_text(out, " ");
 }
 
@@ -618,12 +655,15 @@ static void write_text_sheet(const sheet *s, output *out) {
     free(widths);
 }
 
-static void write_csv_cell(output *out, const char *text) {
+/* A text that a spreadsheet would take for a formula stands behind a '. */
+static void write_csv_cell(output *out, const char *text, bool is_number) {
+    bool formula = !is_number && *text && strchr("=+-@\t\r", *text);
     if (!strpbrk(text, ",\"\n\r")) {
+        if (formula) output_text(out, "'");
         output_text(out, text);
         return;
     }
-    output_text(out, "\"");
+    output_text(out, formula ? "\"'" : "\"");
     for (; *text; text++) {
         if (*text == '"') output_text(out, "\"");
         output_write(out, text, 1);
@@ -633,7 +673,7 @@ static void write_csv_cell(output *out, const char *text) {
 
 static void write_csv_row(const sheet *s, const char *const *row, output *out) {
     for (size_t c = 0; c < s->columns; c++) {
-        write_csv_cell(out, row[c] ? row[c] : "");
+        write_csv_cell(out, row[c] ? row[c] : "", s->is_number[c]);
         output_text(out, c + 1 < s->columns ? "," : "\n");
     }
 }

@@ -133,6 +133,11 @@ void output_write(output *out, const void *data, size_t size);
 void output_text(output *out, const char *text);
 void output_format(output *out, const char *format, ...) PRINTF_LIKE(2, 3);
 void output_json_text(output *out, const char *text, size_t size);   /* quoted; bad UTF-8: U+FFFD */
+/* The next character of a text as a terminal may get it: *size bytes at *shown. A control character
+   is a space (those of C1, too: U+009B begins a sequence as escape and [ do), what is not UTF-8
+   U+FFFD. Returns the bytes that it takes up in the text. */
+size_t plain_next(const char *text, const char **shown, size_t *size);
+void output_plain_text(output *out, const char *text);
 void output_html_text(output *out, const char *text, size_t size);
 /* The lines of a page, as the Makefile makes them of tools/NAME.html (build/tools/NAME_html.h); for
    the line @DATA@ what data() writes, in_html. lines end with NULL. */

@@ -1,6 +1,6 @@
 /* The trace reader: see trace_reader.h. One element of the file at a time (an event, a top-level
-   member) lies whole in the buffer and is scanned in place; when it does not end there, more is
-   read behind it and the element is scanned again from its start. */
+   member) lies whole in the buffer and is scanned in place; when it does not end there, as much
+   again is read behind it and the element is scanned once more from its start. */
 #include "trace_reader.h"
 
 #include <errno.h>
@@ -730,7 +730,8 @@ static bool refill(trace_reader *r) {
         }
         s->buffer = reallocate(s->buffer, s->capacity + PADDING);
     }
-    int got = gzread(s->file, s->buffer + s->used, CHUNK);
+    size_t room = s->capacity - s->used, piece = s->used > CHUNK ? s->used : CHUNK;
+    int got = gzread(s->file, s->buffer + s->used, (unsigned)(piece < room ? piece : room));
     if (got <= 0) {
         int code;
         const char *text = gzerror(s->file, &code);
