@@ -9104,8 +9104,13 @@ PROF__FN uint32_t prof__hash_dims(uint32_t h, const prof_shape *s) {
     return h;
 }
 
+/* Inputs may be known without their shapes. */
+PROF__FN uint32_t prof__shape_count(const prof_extra *x) {
+    return x && x->input_shapes ? x->input_count : 0;
+}
+
 PROF__FN uint32_t prof__hash_shapes(uint32_t h, const prof_extra *x) {
-    for (uint32_t i = 0; i < x->input_count; i++) {
+    for (uint32_t i = 0; i < prof__shape_count(x); i++) {
         const prof_shape *s = x->input_shapes + i;
         h = prof__hash_dims(h, s);
         for (uint32_t j = 0; s->items && j < s->count; j++) h = prof__hash_dims(h, s->items + j);
@@ -9135,8 +9140,8 @@ PROF__FN bool prof__same_dims(const prof_shape *a, const prof_shape *b) {
 }
 
 PROF__FN bool prof__same_shapes(const prof_extra *a, const prof_extra *b) {
-    uint32_t n = a ? a->input_count : 0;
-    if (n != (b ? b->input_count : 0)) return false;
+    uint32_t n = prof__shape_count(a);
+    if (n != prof__shape_count(b)) return false;
     for (uint32_t i = 0; i < n; i++) {
         const prof_shape *x = a->input_shapes + i, *y = b->input_shapes + i;
         if (!prof__same_dims(x, y)) return false;
@@ -9345,7 +9350,7 @@ PROF__FN prof_average prof__average_of(const prof_event *e, uint32_t number) {
     if (!x) return a;
     a.scope = x->scope;
     a.input_shapes = x->input_shapes;
-    a.input_count = x->input_count;
+    a.input_count = prof__shape_count(x);
     a.stack = x->stack;
     a.stack_count = x->stack_count;
     return a;

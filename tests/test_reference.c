@@ -1,15 +1,21 @@
 /* portable */
 /* Traces from events against a slow, obviously right reference, on random events: tree, merged
-   duplicates, self and device times, memory, averages by every grouping. */
-#include "test.h"
+   duplicates, self and device times, memory, and the reports of them. */
+#include "reference.h"
 
-enum { MOST = 60, NAMES = 4, ROUNDS = 500 };
+enum { MOST = 60, NAMES = 4, ROUNDS = 150 };
 
 /* ---- Random events ---- */
 
-static const char *const names[NAMES] = { "f", "g", "f2", "g" };   /* two equal, not one pointer */
-static const int64_t dims[] = { 2, 3, 2, 3 };
-static const prof_shape shapes[2] = { { dims, NULL, 2 }, { dims, NULL, 3 } };
+/* Two are equal and not one pointer; two names, two shapes and two nodes have one hash. */
+static const char liquid[] = "liquid";
+static const char *const names[NAMES] = { "costarring", liquid, "f", "liquid" };
+static const int64_t dims[] = { 2, 3, 2 }, other_dims[] = { 2, 2 | (int64_t)1 << 32 };
+static const prof_shape items[] = { { dims, NULL, 2 }, { dims, NULL, 2 }, { other_dims, NULL, 2 } };
+static const prof_shape shapes[] = {
+    { dims, NULL, 2 }, { dims, NULL, 3 }, { other_dims, NULL, 2 }, { NULL, items, 2 },
+    { NULL, items + 2, 1 }, { NULL, NULL, 0 }, { dims + 1, NULL, 2 }, { dims, NULL, 2 } };
+static const int32_t nodes[] = { 0, 1, 1 << 19 };
 static const char *const frames[] = { "a.c(1): f", "b.c(2): g", "c.c(3): h" };
 static const prof_kernel kernels[2] = { { "k", 5, 0 }, { "l", 70, 1 } };
 
@@ -20,17 +26,18 @@ static size_t given_count;
 static void random_extra(prof_extra *x) {
     memset(x, 0, sizeof *x);
     x->has = test_random(4) ? 0 : PROF_HAS_NODE_ID;
-    x->node_id = (int32_t)test_random(3);
+    x->node_id = nodes[test_random(3)];
     x->kernels = kernels;
     x->kernel_count = test_random(3);
     x->cpu_memory_usage = (int64_t)test_random(100) - 50;
     x->device_memory_usage = (int64_t)test_random(100) - 50;
     x->flops = (int64_t)test_random(5);
-    x->input_shapes = shapes + test_random(2);
-    x->input_count = test_random(2);
+    x->input_count = test_random(3);
+    x->input_shapes = test_random(8) ? shapes + test_random(7) : NULL;
     x->stack = frames + test_random(2);
     x->stack_count = test_random(2);
     x->overload_name = test_random(2) ? "out" : NULL;
+    x->scope = (uint8_t)(test_random(2) * 2);
 }
 
 static void random_events(void) {
@@ -45,6 +52,7 @@ static void random_events(void) {
         e->thread = test_random(2) * 7;
         if (!test_random(8)) e->flags |= PROF_EVENT_ASYNC;
         if (!test_random(8)) e->flags |= PROF_EVENT_LEGACY;
+        if (!test_random(8)) e->flags |= PROF_EVENT_REMOTE;
         if (!test_random(8)) e->flags |= PROF_EVENT_USER_ANNOTATION;
         if (!test_random(6)) e->device_type = PROF_DEVICE_CUDA;
         random_extra(extras + i);
@@ -63,10 +71,6 @@ typedef struct model {
 } model;
 
 static model models[MOST];
-
-static int32_t node_of(const prof_event *e) {
-    return e->extra && e->extra->has & PROF_HAS_NODE_ID ? e->extra->node_id : -1;
-}
 
 static bool in_tree(const prof_event *e) {
     return e->device_type == PROF_DEVICE_CPU && !(e->flags & PROF_EVENT_ASYNC);
@@ -215,67 +219,7 @@ static void compare_events(void) {
     }
 }
 
-static bool same_row(const prof_event *a, const prof_event *b, const prof_averages_desc *by) {
-    static prof_extra none;
-    const prof_extra *x = a->extra ? a->extra : &none, *y = b->extra ? b->extra : &none;
-    const uint16_t flags = PROF_EVENT_LEGACY | PROF_EVENT_USER_ANNOTATION;
-    uint32_t n = x->stack_count < by->group_by_stack_n ? x->stack_count : by->group_by_stack_n;
-    uint32_t m = y->stack_count < by->group_by_stack_n ? y->stack_count : by->group_by_stack_n;
-    if (strcmp(a->name, b->name) != 0 || node_of(a) != node_of(b)) return false;
-    if (a->device_type != b->device_type || ((a->flags ^ b->flags) & flags)) return false;
-    if (by->group_by_overload_name && (x->overload_name != NULL) != (y->overload_name != NULL))
-        return false;
-    if (by->group_by_input_shapes &&
-        (x->input_count != y->input_count ||
-         (x->input_count && x->input_shapes->count != y->input_shapes->count)))
-        return false;
-    return n == m && (!n || strcmp(x->stack[0], y->stack[0]) == 0);   /* stacks of at most 1 */
-}
-
-static void compare_averages(const prof_averages_desc *by) {
-    static prof_average rows[MOST];
-    static int row_of[MOST];
-    size_t n = prof_key_averages(trace, by, rows, MOST), row, i, first, seen = 0;
-    for (i = 0; i < given_count; i++) {  /* rows in the order they are first seen */
-        if (models[i].gone) continue;
-        for (first = 0; first < i; first++)
-            if (!models[first].gone && same_row(&models[first].e, &models[i].e, by)) break;
-        row_of[i] = first < i ? row_of[first] : (int)seen++;
-    }
-    EQUAL(n, seen);
-    for (row = 0; row < n; row++) {
-        int64_t sum[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
-        uint64_t count = 0;
-        for (i = 0; i < given_count; i++) {
-            prof_event_totals t;
-            if (models[i].gone || row_of[i] != (int)row) continue;
-            t = model_totals((int)i);
-            count++;
-            sum[0] += t.cpu_time_total_ns;
-            sum[1] += t.self_cpu_time_total_ns;
-            sum[2] += t.device_time_total_ns;
-            sum[3] += t.self_device_time_total_ns;
-            sum[4] += t.self_cpu_memory_usage;
-            sum[5] += t.device_memory_usage;
-            sum[6] += t.self_device_memory_usage;
-            sum[7] += models[i].e.extra ? models[i].e.extra->flops : 0;
-        }
-        EQUAL(rows[row].count, count);
-        EQUAL(rows[row].cpu_time_total_ns, sum[0]);
-        EQUAL(rows[row].self_cpu_time_total_ns, sum[1]);
-        EQUAL(rows[row].device_time_total_ns, sum[2]);
-        EQUAL(rows[row].self_device_time_total_ns, sum[3]);
-        EQUAL(rows[row].self_cpu_memory_usage, sum[4]);
-        EQUAL(rows[row].device_memory_usage, sum[5]);
-        EQUAL(rows[row].self_device_memory_usage, sum[6]);
-        EQUAL(rows[row].flops, sum[7]);
-    }
-}
-
 static void one_round(void) {
-    static const prof_averages_desc by[] = {
-        { false, false, 0, false }, { true, false, 0, false }, { false, true, 0, false },
-        { false, false, 1, false }, { true, true, 5, false } };
     prof_trace_desc desc;
     size_t i;
     random_events();
@@ -291,7 +235,7 @@ static void one_round(void) {
     model_kernels();
     model_merge();
     PASS_ON(compare_events());
-    for (i = 0; i < sizeof by / sizeof *by; i++) PASS_ON(compare_averages(by + i));
+    PASS_ON(compare_reports(trace));
     test_all_writers(trace);
     for (i = desc.memory_size; i < sizeof memory; i++)
         CHECK(memory[i] == (char)0xa5, "byte %lu behind the memory was written", (unsigned long)i);
@@ -306,7 +250,35 @@ static void test_random_events(void) {
     }
 }
 
+/* Names, overloads, stacks and shapes that only their text tells apart, not their hash. */
+static void test_one_hash(void) {
+    static const char *const stacks[][2] = { { "main", "xhktcc" }, { "main", "sikyhg" } };
+    static const char *const overloads[] = { "akpayv", "zjzqeh" };
+    static const prof_shape lists[] = { { NULL, items, 2 }, { NULL, items + 1, 2 } };
+    prof_trace_desc desc;
+    int i;
+    memset(&desc, 0, sizeof desc);
+    memset(given, 0, sizeof given);
+    memset(extras, 0, sizeof extras);
+    for (i = 0; i < 8; i++) {
+        given[i].name = i < 2 ? names[i] : "f";
+        given[i].start_ns = given[i].end_ns = i;
+        given[i].extra = extras + i;
+        if (i / 2 == 1) extras[i].overload_name = overloads[i % 2];
+        if (i / 2 == 2) extras[i].stack = stacks[i % 2];
+        if (i / 2 == 2) extras[i].stack_count = 2;
+        if (i / 2 == 3) extras[i].input_shapes = lists + i % 2;
+        if (i / 2 == 3) extras[i].input_count = 1;
+    }
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    EQUAL(prof_trace_from_events(&desc, given, 8, &trace), PROF_OK);
+    PASS_ON(compare_reports(trace));
+    EQUAL(reference_count, 8);           /* by all that there is */
+}
+
 int main(void) {
     RUN(test_random_events);
+    RUN(test_one_hash);
     return test_end();
 }
