@@ -125,9 +125,9 @@ done
 has tcc && compile 'tcc c99' tcc -std=c99 -Wall -Werror
 
 # prof_cuda.h, which builds on the implementation.
-for cc in "gcc -std=c99 -O2 $warn" "clang -std=c99 -O2 $warn" "g++ -x c++ -std=c++11 -O2 $warn_cpp" \
-    "clang++ -x c++ -std=c++20 $warn_cpp" "gcc -std=c99 -DPROF_STATIC -O2 $warn" \
-    "x86_64-w64-mingw32-gcc -std=c99 -O2 $warn" 'tcc -std=c99 -Wall -Werror'; do
+for cc in "gcc -std=c99 -O2 $warn" "clang -std=c99 $warn" "g++ -x c++ -std=c++11 $warn_cpp" \
+    "clang++ -x c++ -std=c++20 $warn_cpp" "gcc -std=c99 -DPROF_STATIC $warn" \
+    "x86_64-w64-mingw32-gcc -std=c99 $warn" 'tcc -std=c99 -Wall -Werror'; do
     has ${cc%% *} || continue
     check "prof_cuda.h, ${cc%%-W*}" $cc -I. -c $out/cuda.c -o $out/matrix.o
 done
@@ -152,14 +152,14 @@ spread() {   # NAME PLACE COMPILER-OF-A COMPILER-OF-B LINKER
     build_and_run "$1: linked, body in $2" "$5" $out/a.o $out/b.o
 }
 
-c="gcc -std=c99 -O1 $warn"
-cpp="g++ -x c++ -std=c++11 -O1 $warn_cpp"
+c="gcc -std=c99 $warn"
+cpp="g++ -x c++ -std=c++11 $warn_cpp"
 for place in a b; do
     spread 'C and C' $place "$c" "$c" gcc
     spread 'C and C++' $place "$c" "$cpp" g++
 done
 spread 'C++ and C++' a "$cpp" "$cpp" g++
-if has clang; then spread 'gcc and clang' b "$c" "clang -std=c11 -O1 $warn" gcc; fi
+if has clang; then spread 'gcc and clang' b "$c" "clang -std=c11 $warn" gcc; fi
 if has tcc; then
     spread 'tcc and tcc' b tcc tcc tcc
     spread 'tcc and gcc' b tcc "$c" 'gcc -no-pie -z execstack'

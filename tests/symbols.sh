@@ -24,7 +24,7 @@ none() {   # NAME LIST: the list must be empty
 
 for cc in gcc clang; do
     command -v $cc >/dev/null || { echo "skip $cc: not installed"; continue; }
-    compile="$cc -std=c99 -O2 -I. -c"
+    compile="$cc -std=c99 -O0 -I. -c"
     if ! { $compile $out/implementation.c -o $out/implementation.o &&
         $compile -DPROF_STATIC $out/implementation.c -o $out/static.o &&
         $compile $out/cuda.c -o $out/cuda.o &&

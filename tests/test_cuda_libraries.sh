@@ -22,7 +22,7 @@ ok() {   # NAME COMMAND...: it must succeed
 
 # ---- the libraries, and a program that links none of them ----
 
-fake='gcc -std=c99 -O2 -fPIC -shared tests/fake_cupti.c -lpthread'
+fake='gcc -std=c99 -O0 -fPIC -shared tests/fake_cupti.c -lpthread'
 $fake -Wl,-soname,libcupti.so.13 -o $out/both/libcupti.so.13 &&
     ln -s libcupti.so.13 $out/both/libcuda.so.1 &&
     $fake -Wl,-soname,libcupti.so.12 -o $out/old/libcupti.so.12 &&
@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
     return 0;
 }
 END
-ok 'a program links nothing of CUDA' ${CC:-gcc} -std=c99 -O2 -I. $out/program.c -o $out/program \
+ok 'a program links nothing of CUDA' ${CC:-gcc} -std=c99 -O0 -I. $out/program.c -o $out/program \
     -lpthread -ldl
 
 says() {   # PATTERN COMMAND...
@@ -142,8 +142,8 @@ int main(void) {
     return prof_stop() == NULL;
 }
 END
-    ok 'zones are NVTX ranges' sh -c "gcc -std=c99 -O2 -fPIC -shared -w -isystem $cuda/include \
-        $out/tool.c -o $out/tool.so && gcc -std=c99 -O2 -Wall -Wextra -Werror -I. \
+    ok 'zones are NVTX ranges' sh -c "gcc -std=c99 -O0 -fPIC -shared -w -isystem $cuda/include \
+        $out/tool.c -o $out/tool.so && gcc -std=c99 -O0 -Wall -Wextra -Werror -I. \
         $out/ranges.c -o $out/ranges -lpthread -ldl &&
         NVTX_INJECTION64_PATH=$PWD/$out/tool.so $out/ranges | tr '\n' ' ' >$out/ranges.txt &&
         cat $out/ranges.txt && grep -qx 'push outer push inner mark here pop pop ' $out/ranges.txt"

@@ -13,7 +13,7 @@ build() {   # PROGRAM FLAGS...
         -DPROF_ZLIB -lz -lpthread -ldl -lm || { echo "not ok faults_build"; exit 1; }
 }
 build sinks -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
-build session -O2
+build session -O0
 gcc -O2 -shared -fPIC tests/faults.c -o "$out/faults.so" -ldl || { echo 'not ok faults_build'; exit 1; }
 
 "$out/sinks" sinks >"$out/sinks.out" 2>&1 || failed=1

@@ -40,7 +40,7 @@ zone() {   # TS DUR
 example() {   # NAME NAME=COUNT...
     example=$1
     shift
-    try "json_${example}_builds" "${CC:-cc}" -std=c99 -O2 -I. "examples/$example.c" \
+    try "json_${example}_builds" "${CC:-cc}" -std=c99 -O0 -I. "examples/$example.c" \
         -o "$out/$example" -lpthread || return
     try "json_${example}_runs" "$out/$example" "$out/$example.json" || return
     try "json_${example}_valid" python3 tests/check_json.py "$out/$example.json" "$@"
@@ -63,7 +63,7 @@ try json_takes_nested python3 tests/check_json.py $out/nested.json n=3
 for file in tests/golden/*.json; do
     try "json_golden_$(basename "$file" .json)" python3 tests/check_json.py "$file"
 done
-try json_hostile_builds "${CC:-cc}" -std=c99 -O2 -I. -DTEST_OUT="\"$out\"" tests/hostile.c \
+try json_hostile_builds "${CC:-cc}" -std=c99 -O0 -I. -DTEST_OUT="\"$out\"" tests/hostile.c \
     -o $out/hostile -lpthread && try json_hostile_runs $out/hostile
 for name in hostile hostile_array; do
     try "json_$name" python3 tests/check_json.py $out/$name.json
