@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,12 +36,22 @@ static void stream_on(const char *path, prof_stream_format format) {
     }
 }
 
-/* Runs stream_on, kills it, reads what it left. */
-static void run(const char *path, prof_stream_format format, unsigned microseconds) {
+static size_t written(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 ? (size_t)info.st_size : 0;
+}
+
+/* Runs stream_on, kills it a moment after it has written so much, reads what it left. */
+static void run(const char *path, prof_stream_format format) {
+    size_t wanted = test_random(200000);
     FILE *file;
-    pid_t child = fork();
+    pid_t child;
+    int wait;
+    remove(path);
+    child = fork();
     if (!child) stream_on(path, format);
-    usleep(microseconds);
+    for (wait = 0; written(path) < wanted && wait < 100000; wait++) usleep(100);
+    usleep(test_random(1000));
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     size = 0;
@@ -49,6 +60,7 @@ static void run(const char *path, prof_stream_format format, unsigned microsecon
     size = fread(data, 1, sizeof data - 1, file);
     data[size] = 0;
     fclose(file);
+    CHECK(size >= wanted, "%u bytes of %u", (unsigned)size, (unsigned)wanted);
 }
 
 static size_t zones, wrong;
@@ -67,7 +79,7 @@ static void test_raw(void) {
         prof_raw_desc desc;
         prof_raw_stats stats;
         prof_raw *raw;
-        run(TEST_OUT "/killed.prof", PROF_STREAM_RAW, 4000 + test_random(12000));
+        PASS_ON(run(TEST_OUT "/killed.prof", PROF_STREAM_RAW));
         memset(&desc, 0, sizeof desc);
         desc.memory = memory;
         desc.memory_size = sizeof memory;
@@ -90,7 +102,7 @@ static void test_chrome(void) {
     int i;
     for (i = 0; i < KILLS; i++) {
         char *line, *end;
-        run(TEST_OUT "/killed.json", PROF_STREAM_CHROME, 4000 + test_random(12000));
+        PASS_ON(run(TEST_OUT "/killed.json", PROF_STREAM_CHROME));
         if (!size) continue;
         EQUAL(strncmp(data, "[\n", 2), 0);
         for (line = data + 2; (end = strchr(line, '\n')) != NULL; line = end + 1) {
