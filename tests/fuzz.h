@@ -26,21 +26,21 @@ static void fuzz_json(const char *data, size_t size) {
 
 /* All writers; those that write JSON are read again. */
 TEST_UNUSED static void fuzz_writers(const prof_trace *trace) {
+    test_text text;
+    memset(&text, 0, sizeof text);
     for (int writer = 0; writer < TEST_WRITERS; writer++) {
-        test_text text;
-        memset(&text, 0, sizeof text);
+        text.size = 0;
         if (test_write(trace, writer, &text) != PROF_OK) fuzz_crash("a writer failed");
-        if (writer == TEST_CHROME || writer == TEST_JSON || writer == TEST_LEGACY)
-            fuzz_json(text.data, text.size);
-        test_text_clear(&text);
+        if (writer == TEST_CHROME || writer == TEST_JSON || writer == TEST_LEGACY ||
+            writer == TEST_ARRAY || writer == TEST_EXECUTION) fuzz_json(text.data, text.size);
     }
-    {
-        test_text text;
-        memset(&text, 0, sizeof text);
-        if (prof_write_execution_trace(trace, test_text_sink(&text)) == PROF_OK)
+    for (int raw = 0; raw < 2; raw++) {
+        prof_memory_desc desc = { { PROF_DEVICE_CPU, 0 }, raw != 0 };
+        text.size = 0;
+        if (prof_write_memory_timeline(trace, &desc, test_text_sink(&text)) == PROF_OK)
             fuzz_json(text.data, text.size);
-        test_text_clear(&text);
     }
+    test_text_clear(&text);
 }
 
 TEST_UNUSED static void fuzz_checked(void) {

@@ -2,7 +2,8 @@
 # Every libFuzzer target (tests/fuzz_*.c) for FUZZ_SECONDS (20) each, JOBS (2) at a time, from the seeds
 # in tests/corpus; what it finds besides stays in build/fuzz/NAME.corpus for the next time.
 #   tests/fuzz.sh [NAME]
-# A crash: its input stays in build/fuzz/NAME; mend the cause, add a test.
+# A crash: its input stays in build/fuzz/NAME; mend the cause and add the input to tests/corpus/NAME,
+# which tests/test_prof_fuzz.sh tries each time.
 # shellcheck disable=SC2046,SC2086   # lists of flags and files are meant to split
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -23,10 +24,10 @@ job() {   # NAME
     $cc -I. $(sources "$1") "tests/fuzz_$1.c" -o "$out/fuzz_$1" -lyajl -lsqlite3 -lz -lpthread \
         -ldl -lm || return 1
     seeds=$PWD/tests/corpus/$1
-    [ "$1" = trace ] && seeds=$PWD/tests/traces
+    [ "$1" = trace ] && seeds="$seeds $PWD/tests/traces"
     cd "$out/$1" || return 1
     timeout $((limit + 120)) "../fuzz_$1" -max_total_time="$limit" -timeout=20 -seed=1 \
-        -max_len=4096 -close_fd_mask=3 -print_final_stats=1 "../$1.corpus" "$seeds" 2>&1
+        -max_len=8192 -close_fd_mask=3 -print_final_stats=1 "../$1.corpus" $seeds 2>&1
 }
 
 limit=${FUZZ_SECONDS:-20}

@@ -74,7 +74,8 @@ static size_t events_from(bytes *b) {
         memset(e, 0, sizeof *e);
         e->name = name_from(b);
         e->start_ns = number_from(b);
-        e->end_ns = PROF__MIN(e->start_ns, INT64_MAX - 255) + next_byte(b);
+        e->end_ns = e->start_ns;
+        if (e->end_ns < INT64_MAX - 255) e->end_ns += next_byte(b);
         if (how & 1) e->end_ns = number_from(b);
         e->thread = how >> 1 & 3;
         e->flags = how & 8 ? (uint16_t)next_byte(b) : 0;
