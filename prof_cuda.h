@@ -1455,17 +1455,18 @@ PROF__FN bool prof_cuda__range_open(prof_cuda__range *r, const char *name, void 
     if (g->driver.context_device(&device) != 0 || device < 0 || device >= PROF_CUDA__DEVICES ||
         !prof_cuda__base(device)) return false;
     if (g->driver.event_create(&r->begin, 0) != 0) return false;
-    if (g->driver.event_create(&r->end, 0) != 0) {
-        (void)g->driver.event_destroy(r->begin);
-        return false;
-    }
     r->device = device;
     r->stream = stream;
     r->name = prof_cuda__text(name ? name : "(null)");
     r->thread = prof_cuda__thread_id();
     r->launch_ns = prof_now();
     r->ended = false;
-    return g->driver.event_record(r->begin, stream) == 0;
+    if (g->driver.event_create(&r->end, 0) == 0) {
+        if (g->driver.event_record(r->begin, stream) == 0) return true;
+        (void)g->driver.event_destroy(r->end);
+    }
+    (void)g->driver.event_destroy(r->begin);
+    return false;
 }
 
 PROF_API PROF__QUIET uint32_t prof_cuda_range_begin(const char *name, void *stream) {
@@ -1629,7 +1630,7 @@ PROF__FN void prof_cuda__put_ratio(prof_cuda__line *l, uint64_t a, uint64_t b) {
     prof_cuda__put_number(l, a / b);
     a %= b;
     *p++ = '.';
-    for (int i = 0; i < 6 && a && a < UINT64_MAX / 10; i++, a %= b) {
+    for (int i = 0; i < 6 && a && PROF__ALWAYS(a < UINT64_MAX / 10); i++, a %= b) {
         a *= 10;
         *p++ = (char)('0' + a / b);
     }
@@ -1762,7 +1763,7 @@ PROF__FN uint32_t prof_cuda__demangle(uint32_t name) {
     if (!tried) {
         void *handle = dlopen(NULL, RTLD_NOW), *f;
         tried = true;
-        f = handle ? dlsym(handle, "__cxa_demangle") : NULL;
+        f = PROF__ALWAYS(handle) ? dlsym(handle, "__cxa_demangle") : NULL;
         if (!f && (handle = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL)) != NULL)
             f = dlsym(handle, "__cxa_demangle");
         memcpy(&demangle, &f, sizeof f);
@@ -2242,7 +2243,7 @@ PROF__FN void prof_cuda__counts_json(prof_cuda__line *l) {
 
 PROF__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
     struct prof_cuda__all *g = &prof_cuda__;
-    static char text[PROF_CUDA__DEVICES * 640];
+    static char text[PROF_CUDA__DEVICES * 1024];   /* a name of 96 bytes may be six times as long */
     prof_cuda__line l;
     int version = 0;
     (void)user;

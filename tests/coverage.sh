@@ -10,7 +10,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 out=$PWD/build/coverage
 cc='gcc -std=c99 -O0 --coverage -fprofile-abs-path -fprofile-update=atomic -DPROF__COVERAGE'
-libs='-lpthread -ldl -lm'
+libs="$out/exit.o -Wl,--wrap=_exit -lpthread -ldl -lm"
 
 # Each object has its own folder: gcov names what it writes after the source alone.
 program() {   # NAME
@@ -41,6 +41,13 @@ job() {   # NAME
 library() {
     printf '#!/bin/sh\nexec %s "$@" -O0 -fno-sanitize=all\n' "$cc" >"$out/cc"
     chmod +x "$out/cc"
+    # Forked children tell what they ran, too; what gcov writes is none of the calls that
+    # tests/faults.c makes fail.
+    printf '%s\n' 'extern int faults_pause __attribute__((weak));' \
+        'extern void __real__exit(int), __gcov_dump(void);' \
+        'void __wrap__exit(int status) { __gcov_dump(); __real__exit(status); }' \
+        '__attribute__((destructor)) static void end(void) { if (&faults_pause) faults_pause = 1; }' |
+        gcc -x c -c - -o "$out/exit.o"
     printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >"$out/prof.c"
     $cc -I. -c "$out/prof.c" -o "$out/prof.o"
 }
@@ -53,10 +60,6 @@ prof_command() {
         $cc -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -I. -Ibuild/tools \
             -c "$file" -o "$out/$file.o" || exit 1
     done
-    # What gcov writes at the end is none of the calls that tests/faults.c makes fail.
-    printf '%s' 'extern int faults_pause __attribute__((weak));
-        __attribute__((destructor)) static void end(void) { if (&faults_pause) faults_pause = 1; }' |
-        gcc -x c -c - -o "$out/tools/end.o"
     $cc "$out"/tools/*.o -o "$out/prof" -lyajl -lsqlite3 -lz $libs &&
         $cc -I. tests/replay.c -o "$out/replay" -lyajl -lz -lstdc++ $libs
 }

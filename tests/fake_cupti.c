@@ -306,7 +306,7 @@ static void launch_call(launch *l, uint32_t runtime_cbid, uint32_t driver_cbid) 
     }
     if (driver && (fake.nested_driver || fake.by_driver))
         put_call(l, DRIVER, driver_cbid, l->start + 1, l->time);
-    if (!fake.by_driver && on[RUNTIME] && !runtime_off[runtime_cbid])
+    if (!fake.by_driver && on[RUNTIME] && (runtime_cbid >= 1024 || !runtime_off[runtime_cbid]))
         put_call(l, RUNTIME, runtime_cbid, l->start, l->time + 1 + fake.call_ns / 2);
 }
 
@@ -562,11 +562,17 @@ fake_counts fake_get_counts(void) {
 
 /* ---- CUPTI ---- */
 
+/* What this call returns, when it is the one that fails. */
+static int failure(const char *name) {
+    if (!fake.fails || strcmp(name, fake.fails) != 0) return 0;
+    return fake.fails_after-- > 0 ? 0 : fake.fail_code;
+}
 static int answer(const char *name) {
     __atomic_add_fetch(&counts_all.library_calls, 1, __ATOMIC_RELAXED);
-    return fake.fails && strcmp(name, fake.fails) == 0 ? fake.fail_code : 0;
+    return failure(name);
 }
 #define ANSWER do { int code = answer(__func__); if (code) return code; } while (0)
+#define DRIVER_ANSWER do { int code = failure(__func__); if (code) return code; } while (0)
 
 int cuptiGetVersion(uint32_t *version);
 int cuptiGetVersion(uint32_t *version) {
@@ -576,16 +582,19 @@ int cuptiGetVersion(uint32_t *version) {
 }
 int cuptiGetTimestamp(uint64_t *time);
 int cuptiGetTimestamp(uint64_t *time) {
+    DRIVER_ANSWER;
     *time = now();
     return 0;
 }
 int cuptiGetResultString(int result, const char **text);
 int cuptiGetResultString(int result, const char **text) {
-    *text = result == 21 ? "CUPTI_ERROR_INVALID_KIND" : "CUPTI_ERROR_OF_SOME_KIND";
-    return 0;
+    *text = result == 21 ? "CUPTI_ERROR_INVALID_KIND"
+        : fake.result_text ? fake.result_text : "CUPTI_ERROR_OF_SOME_KIND";
+    return result > 1000;
 }
 int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name);
 int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name) {
+    DRIVER_ANSWER;
     static const struct { int domain; uint32_t cbid; const char *name; } names[] = {
         { 2, 211, "cudaLaunchKernel_v7000" }, { 2, 41, "cudaMemcpyAsync_v3020" },
         { 2, 51, "cudaMemsetAsync_v3020" }, { 2, 311, "cudaGraphLaunch_v10000" },
@@ -593,7 +602,12 @@ int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name) {
         { 2, 135, "cudaEventRecord_v3020" }, { 2, 147, "cudaStreamWaitEvent_v3020" },
         { 2, 165, "cudaDeviceSynchronize_v3020" }, { 2, 214, "cudaLaunchKernel_ptsz_v7000" },
         { 1, 307, "cuLaunchKernel" }, { 1, 277, "cuMemcpyHtoDAsync_v2" },
-        { 1, 216, "cuMemsetD8Async" }, { 1, 514, "cuGraphLaunch" } };
+        { 1, 216, "cuMemsetD8Async" }, { 1, 514, "cuGraphLaunch" }, { 1, 60, "cuLaunch_v2" },
+        { 2, 900, "cudaThing_ptds" }, { 2, 901, "cuda_v" }, { 2, 902, "call" }, { 2, 903, NULL },
+        { 2, 904, "cudaThing_ptds_vector" }, { 2, 905, "cuda_long_name_long_name_long_name_long_name"
+        "_long_name_long_name_long_name_long_name_long_name_long_name_long_name_long_name_long_name"
+        "_long_name_long_name_long_name_long_name_long_name_long_name_long_name_long_name_long_name"
+        "_long_name_long_name_long_name_long_name_long_name_long_name_long_name_long_name" } };
     size_t i;
     for (i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].domain == domain && names[i].cbid == cbid) {
@@ -750,48 +764,57 @@ int cuInit(unsigned flags) {
 }
 int cuDriverGetVersion(int *version);
 int cuDriverGetVersion(int *version) {
+    DRIVER_ANSWER;
     *version = 13000;
     return 0;
 }
 int cuDeviceGetCount(int *count);
 int cuDeviceGetCount(int *count) {
+    DRIVER_ANSWER;
     *count = fake.devices;
     return 0;
 }
 int cuDeviceGetName(char *name, int size, int device);
 int cuDeviceGetName(char *name, int size, int device) {
-    snprintf(name, (size_t)size, "Fake \"GPU\" %d", device);
+    DRIVER_ANSWER;
+    snprintf(name, (size_t)size, "%s %d", fake.gpu_name ? fake.gpu_name : "Fake \"GPU\"", device);
     return 0;
 }
 int cuDeviceTotalMem_v2(size_t *bytes, int device);
 int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    DRIVER_ANSWER;
     (void)device;
     *bytes = (size_t)80 << 30;
     return 0;
 }
 int cuDeviceGetAttribute(int *value, int attribute, int device);
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    DRIVER_ANSWER;
     static const int values[][2] = { { 75, 9 }, { 76, 0 }, { 1, 1024 }, { 39, 2048 }, { 106, 32 },
         { 12, 65536 }, { 82, 65536 }, { 10, 32 }, { 16, 132 }, { 8, 49152 }, { 97, 232448 },
         { 81, 233472 } };
     size_t i;
     (void)device;
     for (i = 0; i < sizeof values / sizeof *values; i++)
-        if (values[i][0] == attribute) *value = values[i][1];
+        if (values[i][0] == attribute)
+            *value = attribute == fake.attribute ? fake.attribute_value : values[i][1];
     return 0;
 }
 int cuCtxGetCurrent(void **now_);
 int cuCtxGetCurrent(void **now_) {
+    DRIVER_ANSWER;
     *now_ = (void *)(uintptr_t)(unsigned)context;
     return 0;
 }
 int cuCtxSetCurrent(void *to);
 int cuCtxSetCurrent(void *to) {
+    DRIVER_ANSWER;
     context = (int)(uintptr_t)to;
     return 0;
 }
 int cuCtxGetDevice(int *device);
 int cuCtxGetDevice(int *device) {
+    DRIVER_ANSWER;
     *device = me()->device;
     return 0;
 }
@@ -805,13 +828,15 @@ int cuCtxSynchronize(void) {
 }
 int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active);
 int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
+    DRIVER_ANSWER;
     (void)device;
     *flags = 0;
-    *active = 1;
+    *active = !fake.idle;
     return 0;
 }
 int cuDevicePrimaryCtxRetain(void **to, int device);
 int cuDevicePrimaryCtxRetain(void **to, int device) {
+    DRIVER_ANSWER;
     *to = (void *)(uintptr_t)(unsigned)(device + 1);
     return 0;
 }
@@ -822,7 +847,7 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
 }
 int cuEventCreate(void **event, unsigned flags);
 int cuEventCreate(void **event, unsigned flags) {
-    ANSWER;
+    DRIVER_ANSWER;
     (void)flags;
     *event = calloc(1, sizeof(struct event));
     return *event ? 0 : 2;
@@ -834,6 +859,7 @@ int cuEventDestroy_v2(void *event) {
 }
 int cuEventRecord(void *event, void *stream);
 int cuEventRecord(void *event, void *stream) {
+    DRIVER_ANSWER;
     const struct stream *s = stream ? (const struct stream *)stream : stream_of(me(), 0);
     uint64_t time = now(), tail = __atomic_load_n(&s->tail, __ATOMIC_RELAXED);
     ((struct event *)event)->time = tail > time ? tail : time;
@@ -841,11 +867,13 @@ int cuEventRecord(void *event, void *stream) {
 }
 int cuEventSynchronize(void *event);
 int cuEventSynchronize(void *event) {
+    DRIVER_ANSWER;
     wait_until(((struct event *)event)->time);
     return 0;
 }
 int cuEventElapsedTime(float *ms, void *from, void *to);
 int cuEventElapsedTime(float *ms, void *from, void *to) {
+    DRIVER_ANSWER;
     int64_t ns = (int64_t)(((struct event *)to)->time - ((struct event *)from)->time);
     *ms = (float)((double)ns * 1e-6);
     return 0;

@@ -26,7 +26,11 @@ typedef struct fake_settings {
     int devices;                         /* 1 */
     const char *missing;                 /* this function is not in the library */
     const char *fails;                   /* this one returns fail_code */
-    int fail_code;
+    int fail_code, fails_after;          /* after so many calls that succeed */
+    const char *result_text;             /* of each error; those above 1000 have none */
+    const char *gpu_name;                /* Fake "GPU" */
+    int attribute, attribute_value;      /* of the devices: this one is that instead */
+    bool idle;                           /* no primary context is active */
     uint32_t tail;                       /* bytes that a future CUPTI adds to each kernel record */
     uint32_t zero_time_every;            /* kernels come without times; 0: none */
     uint32_t unknown_every;              /* a record of kind 60 after so many kernels; 0: none */
