@@ -46,8 +46,9 @@ TOOL_SOURCES = $(filter-out tools/bench%,$(wildcard tools/*.c))
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/%.c=build/tools/%.o)
 TOOL_PAGES = $(patsubst tools/%.html,build/tools/%_html.h,$(wildcard tools/*.html))
 
-.PHONY: help prof demo cuda check_layout test test-viewers coverage fuzz mutants proof soak trust \
-        bench embedded size lint install clean setup-build setup-demo setup-test setup-tool setup-embedded setup-proof
+.PHONY: help prof demo cuda check_layout test test-viewers coverage fuzz mutants proof soak trust analysis \
+        bench embedded size lint install clean setup-build setup-demo setup-test setup-tool setup-embedded setup-proof \
+        setup-analysis
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z_-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -82,6 +83,9 @@ bench: build/bench build/bench_cuda build/bench_read build/prof ## measure what 
 
 coverage: setup-test ## lines and branches that the tests run, into build/trust.json
 	@sh tests/coverage.sh
+
+analysis: setup-analysis ## minutes of gcc's analyzer, cppcheck, MemorySanitizer, valgrind, clang's every warning
+	@SLOW=1 sh tests/test_analysis.sh
 
 proof: setup-proof ## Frama-C's Eva shows parts of prof.h free of run-time errors (optional)
 	@sh tests/proof.sh
@@ -127,6 +131,7 @@ clean: ## remove build/
 setup-build: ; @sh tools/setup.sh $(BUILD_NEEDS)
 setup-tool: ; @sh tools/setup.sh $(TOOL_NEEDS)
 setup-demo: ; @sh tools/setup.sh $(DEMO_NEEDS) --optional libstb-dev
+setup-analysis: setup-test ; @sh tools/setup.sh $(BUILD_NEEDS) --optional cppcheck valgrind
 setup-proof: ; @sh tools/setup.sh $(BUILD_NEEDS) --optional frama-c-base
 setup-embedded: ; @sh tools/setup.sh $(BUILD_NEEDS) --optional $(EMBEDDED_OPTIONS)
 setup-test: ; @sh tools/setup.sh $(TEST_NEEDS) --optional $(TEST_OPTIONS)

@@ -65,6 +65,12 @@ void proof_numbers(void) {
     (void)prof__text_us(time, any_u64());
 }
 
+/* Amounts of memory, in buffers of any size. */
+void proof_amounts(void) {
+    char text[20];
+    (void)prof_format_memory(text, (size_t)Frama_C_interval(0, 20), (int64_t)any_u64());
+}
+
 static char memory[256];
 
 static void arena_open(size_t size) {
@@ -104,5 +110,22 @@ void proof_chunks(void) {
             //@ assert c < g->limit;
             c->end = c->duration = c->site_depth = 1;
         }
+    }
+}
+
+/* A ring of two chunks of 1 to 4 records, taken, filled and overwritten five times: whatever is
+   written stays within them. */
+void proof_ring(void) {
+    static prof__state state;
+    int records = Frama_C_interval(1, 4);
+    //@ split records;
+    prof__trace.plan.chunk = (size_t)records * sizeof(prof__record);
+    arena_open(2 * prof__align(sizeof(prof__segment) + prof__trace.plan.chunk));
+    prof__trace.parts = prof__parts_ring();
+    for (int i = 0; i < 5; i++) {
+        state.spare = prof__chunk_take(&state);
+        //@ assert taken: state.spare != \null;
+        prof__chunk_open(&state);
+        while (prof__slots_left(&state)) prof__put(&state, 1, 2, (uint32_t)i << 8);
     }
 }

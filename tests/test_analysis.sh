@@ -1,56 +1,108 @@
 #!/bin/sh
-# What other tools say of prof.h: clang's every warning and the C library's own checks; with SLOW=1
-# also gcc's analyzer, MemorySanitizer and valgrind, for minutes. cppcheck is part of lint, UBSan of
-# the asan jobs.
-# shellcheck disable=SC2317   # check calls run
+# What other tools say of the code: clang's every warning and the C library's own checks, in seconds.
+# SLOW=1 (make analysis) for minutes: gcc's analyzer and cppcheck over both headers and the prof
+# command; every test that needs no look inside prof.h under MemorySanitizer; some of them, and the
+# prof command over the seeds of its fuzzing, under valgrind. UBSan, nothing suppressed, is in the
+# asan jobs of tests/run.sh.
+# shellcheck disable=SC2086,SC2317   # lists of flags and files are meant to split; check calls run
 set -u
 cd "$(dirname "$0")/.." || exit 1
 out=build/tests/analysis.dir
 failed=0
 mkdir -p $out
 printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$out/prof.c
+printf '#define PROF_CUDA_IMPLEMENTATION\n#include "prof_cuda.h"\n' | cat $out/prof.c - >$out/both.c
+tool_flags='-D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -Ibuild/tools'
+# prof.c is prof.h's implementation with a list of the others
+tools=$(find tools -name '*.c' ! -name 'bench*' ! -name prof.c)
+make -s build/tools/report_html.h
 
 check() {   # NAME COMMAND...
     name=$1
     shift
     if ! command -v "$1" >/dev/null; then
         echo "skip $name: $1 is not installed"
-    elif "$@" >$out/said 2>&1; then
+    elif "$@" >"$out/$name.log" 2>&1; then
         echo "ok $name"
     else
         failed=1
-        echo "not ok $name: $(grep -E 'warning|error|ERROR|WARNING|not ok' $out/said | head -n 1)"
+        echo "not ok $name: $(grep -E 'warning|error|ERROR|WARNING|not ok' "$out/$name.log" |
+            head -n 1), see $out/$name.log"
     fi
 }
 
 # Off: padded (layout is measured), declaration-after-statement (C99), used-but-marked-unused (what
 # a file does not call is no fault of it), bad-function-cast and comma (macros), switch-enum (there
 # is a default).
-check weverything clang -std=c99 -Weverything -Werror -Wno-padded -Wno-declaration-after-statement \
-    -Wno-used-but-marked-unused -Wno-bad-function-cast -Wno-comma -Wno-switch-enum \
-    -I. -c $out/prof.c -o $out/prof.o
+every='clang -std=c99 -Weverything -Werror -Wno-padded -Wno-declaration-after-statement
+    -Wno-used-but-marked-unused -Wno-bad-function-cast -Wno-comma -Wno-switch-enum -I.'
+check weverything $every -fsyntax-only $out/both.c
 
-# Fast tests, one after the other, under what each builds.
-tests='test_modes test_golden test_details'
-run() {   # NAME COMPILER... : builds and runs each
-    kind=$1
-    shift
-    for test in $tests; do
-        "$@" -I. -DTEST_OUT="\"$out\"" "tests/$test.c" -o "$out/$test" -lpthread -ldl -lm ||
-            return 1
-        $runner "$out/$test" || { echo "not ok $kind: $test"; return 1; }
+# The command, besides: missing-variable-declarations (prof.c declares the commands), missing-noreturn
+# (a hint), float-equal (0 is exact), reserved-macro-identifier and disabled-macro-expansion (the C
+# library's own).
+tools_weverything() {
+    for file in $tools; do
+        clang --version >/dev/null && $every -Wno-missing-variable-declarations -Wno-missing-noreturn \
+            -Wno-float-equal -Wno-reserved-macro-identifier -Wno-disabled-macro-expansion -fwrapv \
+            $tool_flags -fsyntax-only "$file" || return 1
     done
 }
-runner=''
-check fortify run fortify gcc -std=c99 -O2 -w -D_FORTIFY_SOURCE=3 -D_GLIBCXX_ASSERTIONS
+
+# The tests that can be linked with prof.h, one after the other, under what each builds.
+run() {   # TESTS COMPILER... ; $runner: what they run under
+    tests=$1
+    shift
+    "$@" -I. -c $out/prof.c -o $out/prof.o || return 1
+    for test in $tests; do
+        "$@" -I. -DTEST_LIBRARY -DTEST_OUT="\"$out\"" "tests/$test.c" $out/prof.o -o "$out/$test" \
+            -lpthread -ldl -lm || return 1
+        timeout 300 $runner "$out/$test" || { echo "not ok: $test, $runner"; return 1; }
+    done
+}
+runner='' linked=''
+for file in tests/test_*.c; do
+    grep -Eq 'prof__|PROF__|^#define PROF_|/\* build: ' "$file" || linked="$linked $(basename "$file" .c)"
+done
+check fortify run 'test_modes test_golden test_details' \
+    gcc -std=c99 -O2 -w -D_FORTIFY_SOURCE=3 -D_GLIBCXX_ASSERTIONS
 [ -z "${SLOW:-}" ] && exit $failed
-check analyzer gcc -std=c99 -O1 -fanalyzer -Werror -I. -c $out/prof.c -o $out/prof.o
-check memory_sanitizer run msan clang -std=c99 -O1 -g -w -fsanitize=memory -fno-sanitize-recover=all
-runner='valgrind -q --error-exitcode=9'
-tests=test_golden
-if command -v valgrind >/dev/null; then
-    check valgrind run valgrind gcc -std=c99 -O1 -g -w -DPROF_ARENA_SIZE=4194304
-else
-    echo 'skip valgrind: it is not installed'
-fi
+
+check tools_weverything tools_weverything
+analyze() {
+    gcc -std=c99 -O1 -fanalyzer -Werror -I. -c $out/both.c -o $out/both.o || return 1
+    for file in $tools; do
+        gcc -std=c99 -O1 -fanalyzer -Werror -fwrapv $tool_flags -I. -c "$file" -o $out/tool.o ||
+            return 1
+    done
+}
+check analyzer analyze
+# uninitvar and its kin: they do not see what a call fills that gets a pointer to it
+check cppcheck cppcheck --quiet --error-exitcode=1 --language=c --std=c99 -D__linux__ -D__x86_64__ \
+    -D__GNUC__=12 --suppress=missingIncludeSystem --suppress=uninitvar --suppress=legacyUninitvar \
+    --suppress=ctuuninitvar -Ibuild/tools -I. -DPROF_ZLIB $out/both.c $tools
+check memory_sanitizer run "$linked" \
+    clang -std=c99 -O1 -g -w -fsanitize=memory -fno-sanitize-recover=all
+
+runner='valgrind -q --error-exitcode=9 --fair-sched=yes'
+command -v valgrind >/dev/null || { echo 'skip valgrind: it is not installed'; exit $failed; }
+check valgrind run 'test_golden test_details test_odd_calls test_odd_events test_submit test_formats' \
+    gcc -std=c99 -O1 -g -w -DPROF_ARENA_SIZE=4194304
+valgrind_command() {
+    make -s build/prof || return 1
+    for file in tests/traces/* tests/corpus/trace/* tests/corpus/raw/*; do
+        for command in report 'report -f html' analyze stacks flamegraph gaps memory validate import \
+            decode 'cut --to=1s' merge; do
+            echo "$command $file"
+            $runner --leak-check=full build/prof $command -o $out/made "$file"
+            [ $? = 9 ] && return 1
+        done
+        $runner build/prof augment "$file" $out/made
+        [ $? = 9 ] && return 1
+        $runner build/prof et --link "$file" "$file" >$out/made
+        [ $? = 9 ] && return 1
+    done
+    return 0
+}
+check valgrind_command valgrind_command
 exit $failed

@@ -153,7 +153,7 @@ static void add_threads(report_page *page, const call_tree *tree, int64_t begin_
         const call *c = &tree->calls[tree->order[i]];
         if (c->parent != NO_CALL || c->kind == TRACE_PYTHON || c->kind == TRACE_OVERHEAD ||
             c->is_async) continue;
-        if (c->thread != thread) {
+        if (!l || c->thread != thread) {
             l = lane_new(page, false);
             name_thread(l, tree, &tree->threads[thread = c->thread]);
         }

@@ -21,6 +21,8 @@ libsqlite3-dev              sqlite3.h                the prof command
 python3                     python3                  tests that read the JSON back
 shellcheck                  shellcheck               lint of the scripts
 frama-c-base                frama-c                  make proof
+cppcheck                    cppcheck                 make analysis
+valgrind                    valgrind                 make analysis
 spin                        spin                     a model of what threads may do
 gcc-mingw-w64-x86-64-win32  x86_64-w64-mingw32-gcc   tests on Windows
 wine64                      /usr/lib/wine/wine64     tests on Windows
