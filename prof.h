@@ -1189,27 +1189,64 @@ PROF__INLINE void prof__end_top_inline(void) {
     if (prof__on) prof__end_top();
 }
 
-/* What modes and a clock of the caller's add to the recorder. Where the compiler sees the
-   description the linker leaves out what it does not ask for. */
+/* What modes and a platform of the caller's add to the recorder. Where the compiler sees the
+   description, it does here what it can, and the linker leaves out what is not asked for. */
 typedef struct prof__parts prof__parts;
+typedef struct prof__hooks prof__hooks;
 PROF_API const prof__parts *prof__parts_ring(void) PROF__QUIET;
-PROF_API const prof__parts *prof__parts_raw(void) PROF__QUIET;
-PROF_API const prof__parts *prof__parts_chrome(void) PROF__QUIET;
+PROF_API const prof__parts *prof__parts_raw(prof_sink sink) PROF__QUIET;
+PROF_API const prof__parts *prof__parts_chrome(prof_sink sink) PROF__QUIET;
 PROF_API const prof__parts *prof__parts_aggregate(void) PROF__QUIET;
-PROF_API uint64_t prof__platform_ticks(void) PROF__QUIET;
-PROF_API prof_result prof__start(const prof_desc *desc, const prof__parts *parts,
-                                 uint64_t (*ticks)(void)) PROF__QUIET;
+PROF_API const prof__hooks *prof__hooks_of(const prof_platform *platform) PROF__QUIET;
+PROF_API prof_result prof__start(uint32_t shape, const prof__parts *parts,
+                                 const prof__hooks *hooks, uint32_t rate) PROF__QUIET;
+PROF_API prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
+                                    const prof__hooks *hooks, uint32_t rate, void *memory,
+                                    size_t size) PROF__QUIET;
 
-PROF__INLINE const prof__parts *prof__parts_of(const prof_desc *d) {
-    if (!d || d->mode == PROF_MODE_TRACE) return NULL;
-    if (d->mode == PROF_MODE_RING) return prof__parts_ring();
-    if (d->mode == PROF_MODE_AGGREGATE) return prof__parts_aggregate();
-    return d->stream_format == PROF_STREAM_CHROME ? prof__parts_chrome() : prof__parts_raw();
+/* The shape: a description's max_depth, max_threads << 16 (at most that many), and these. */
+enum { PROF__SHAPE_RECORDS_ONLY = 256, PROF__SHAPE_SUMS = 512, PROF__MOST_DEPTH = 32 };
+
+PROF__INLINE uint32_t prof__shape_of(const prof_desc *d) {
+    uint32_t shape = d->max_depth ? d->max_depth : 16;
+    if (d->records_only || d->mode >= PROF_MODE_STREAM) shape |= PROF__SHAPE_RECORDS_ONLY;
+    if (d->mode == PROF_MODE_AGGREGATE) shape |= PROF__SHAPE_SUMS;
+    return shape | (d->max_threads < 0xffff ? d->max_threads : 0xffff) << 16;
 }
 
+PROF__INLINE bool prof__desc_valid(const prof_desc *d) {
+    return d->mode <= PROF_MODE_AGGREGATE && d->max_depth <= PROF__MOST_DEPTH &&
+           (d->memory || !d->memory_size) && (d->mode != PROF_MODE_STREAM || d->stream.write) &&
+           !(d->platform.ticks_per_second >> 32);
+}
+
+PROF__INLINE const prof__parts *prof__parts_of(const prof_desc *d) {
+    if (d->mode == PROF_MODE_TRACE) return NULL;
+    if (d->mode == PROF_MODE_RING) return prof__parts_ring();
+    if (d->mode == PROF_MODE_AGGREGATE) return prof__parts_aggregate();
+    return d->stream_format == PROF_STREAM_CHROME ? prof__parts_chrome(d->stream)
+                                                  : prof__parts_raw(d->stream);
+}
+
+/* The platform comes last: what gets its address might change the description. */
 PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
-    bool caller = d && d->platform.now;
-    return prof__start(d, prof__parts_of(d), caller ? prof__platform_ticks : NULL);
+    const prof__parts *parts;
+    const prof__hooks *hooks = NULL;
+    uint32_t shape, rate;
+    void *memory;
+    size_t size;
+    if (prof__on) return PROF_ERROR_STATE;
+    if (!d) return prof__start(16, NULL, NULL, 0);
+    if (!prof__desc_valid(d)) return PROF_ERROR_INVALID;
+    shape = prof__shape_of(d);
+    parts = prof__parts_of(d);
+    rate = PROF__CAST(uint32_t, d->platform.ticks_per_second);
+    memory = d->memory;
+    size = d->memory_size;
+    if (d->platform.now || d->platform.lock || d->platform.thread_id)
+        hooks = prof__hooks_of(&d->platform);
+    return memory ? prof__start_in(shape, parts, hooks, rate, memory, size)
+                  : prof__start(shape, parts, hooks, rate);
 }
 #define prof_start(desc) prof__start_inline(desc)
 #else
@@ -1555,6 +1592,11 @@ extern "C" {
 #  define PROF__RARE(type) static __attribute__((noinline, cold)) PROF__QUIET type
 #else
 #  define PROF__RARE(type) static type
+#endif
+#if PROF__BARE && defined(__GNUC__) && !defined(__clang__) && !defined(__TINYC__)
+#  define PROF__SWIFT __attribute__((optimize("O2")))   /* where -Os takes more instructions */
+#else
+#  define PROF__SWIFT
 #endif
 #define PROF__MAX_NAME 4095
 #define PROF__LEVELS (PROF__BARE ? 33 : 256)   /* more than zones can be open */
@@ -2628,20 +2670,23 @@ typedef struct prof__group_wide {
    right; numbers begin at PROF__FIRST_SITE, for a mark holds its number less 1. */
 #define PROF__FIRST_SITE 2u
 typedef struct prof__name { prof_site site; } prof__name;   /* its text follows it */
-static const prof_site *prof__sites[PROF_MAX_SITES];
-static uint32_t prof__site_count;
-static size_t prof__site_share;          /* PROF__SITE_SHARE, if there is to be an analysis */
-static struct prof__names { uint32_t count; } prof__names;
+static struct prof__names {
+    uint32_t count, sites;               /* names, marks */
+    size_t share;                        /* PROF__SITE_SHARE, if there is to be an analysis */
+    const prof_site *list[PROF_MAX_SITES];
+} prof__names;
+#define prof__site_count prof__names.sites
+#define prof__sites prof__names.list
 
 /* The number of site, which is new; 0 when the list or the arena is full. Under the lock. */
 PROF__FN uint32_t prof__site_add(const prof_site *site, uint32_t place) {
     if (prof__site_count + prof__names.count == PROF_MAX_SITES ||
-        !prof__promise(prof__site_share)) return 0;
+        !prof__promise(prof__names.share)) return 0;
     prof__sites[place] = site;
     return place + PROF__FIRST_SITE;
 }
 
-/* The number of a name that the session knows; 0: not yet. Needs no lock: names stay. */
+/* The number of a name that the session knows; 0: not yet. */
 PROF__FN uint32_t prof__name_find(const char *name) {
     for (uint32_t i = 1; i <= prof__names.count; i++)
         if (strcmp(prof__sites[PROF_MAX_SITES - i]->name, name) == 0)
@@ -2649,9 +2694,9 @@ PROF__FN uint32_t prof__name_find(const char *name) {
     return 0;
 }
 
-/* Under the lock. */
+/* The number of a name made at run time; 0: no room. Under the lock. */
 PROF__FN uint32_t prof__name_add(const char *name) {
-    uint32_t number = prof__name_find(name);
+    uint32_t number = prof__name_find(name = name ? name : "(null)");
     size_t size = strlen(name) + 1;
     prof__name *n = number ? NULL : (prof__name *)prof__take(sizeof *n + size, 0);
     if (!n) return number;
@@ -3044,17 +3089,26 @@ typedef uint64_t prof__amount;           /* as the fields of prof_stats */
 #endif
 
 #if PROF__BARE
-struct prof__parts {                     /* all may be NULL */
-    void (*open)(void);                  /* before the session begins */
-    void *(*again)(void *state);         /* a chunk that may be used again; NULL: there is none */
-    void (*drain)(void *state);          /* AGGREGATE: empties the chunk */
+struct prof__parts {                     /* all but mode may be NULL */
+    prof_mode mode;
+    void *(*chunk)(void *state);         /* one more, or one that may be used again; NULL: none.
+                                            AGGREGATE: empties the one that there is */
     bool (*write)(void *state, void *chunk);   /* STREAM: what is new of it; false: it failed */
     void (*close)(void);                 /* when the session has ended */
     size_t (*average)(prof_average *rows, size_t max);
 };
 
-/* Bytes that a state takes, and a chunk's records, with what both entail; all: the least arena. */
-typedef struct prof__plan { size_t state, state_more, chunk, chunk_more, all; } prof__plan;
+/* desc.platform: what replaces the chip's own. */
+struct prof__hooks {
+    bool (*open)(void);                  /* sets the session's clock going; false: there is none */
+    uintptr_t (*lock)(void);
+    void (*unlock)(uintptr_t state);
+    uint32_t (*context)(void);
+    void (*advance)(void);               /* the session's time */
+};
+
+/* Bytes that a state takes, and a chunk, with what both entail for the analysis. */
+typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof__plan;
 #endif
 
 #if !PROF__BARE
@@ -3066,23 +3120,34 @@ static struct prof__own_times {
 
 /* The window that is open or was last, and with it the trace: there is one. */
 struct prof_trace {
-    bool open, stopped;
-    bool records_only;                   /* nothing is promised for events */
+#if PROF__BARE                           /* first what the recorder needs: short offsets */
+    bool slow;                           /* the hot path cannot work */
+    uint8_t clock;                       /* prof_clock */
+    uint64_t time;                       /* when the clock was last read */
+    const prof__parts *parts;            /* NULL: PROF_MODE_TRACE */
+    const prof__hooks *hooks;            /* NULL: the chip's */
+    bool (*ticked)(void *state, prof__frame *f);   /* prof__ticked, once prof_tick came */
+    uintptr_t masked;                    /* in the slow path: what unlock gets */
+    size_t reserve;                      /* bytes of a chunk kept for open zones, and one call */
+    prof__plan plan;
+    uint32_t rate;                       /* of the clock; 0: ns */
+    prof__segment *free_chunks;
+#else
     prof_mode mode;
-    prof__amount overwritten, stream_failures, tallied;   /* tallied: zones */
     prof_clock clock;
     prof_platform platform;
+#endif
+    prof__row *rows;
+    uint32_t row_count, thread_count;
+    uint32_t max_threads, max_depth;
+    size_t dropped_threads;
+    prof__counts counts;                 /* of threads that left */
+    bool open, stopped;
+    bool records_only;                   /* nothing is promised for events */
+    prof__amount overwritten, stream_failures, tallied;   /* tallied: zones */
     uint64_t start_tick, start_wall_ns;
-#if PROF__BARE
-    uint64_t time, read;                 /* when the clock was last read, and what it said */
-    uint64_t (*ticks)(void);             /* since then, of the caller's clock; NULL: the chip's */
-    const prof__parts *parts;
-    prof__plan plan;
-    bool slow;                           /* the hot path cannot work */
-    bool ticked;                         /* it is read at least once each half wrap */
-    prof__segment *free_chunks;
-    prof_sink sink;
-#else
+#if !PROF__BARE
+    prof__row *last_row;
     bool laid, began;                    /* the arena is laid out; its first window has started */
     bool flush_inline;
     uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
@@ -3104,11 +3169,6 @@ struct prof_trace {
     prof__state *free_states;
     prof__chunk *free_chunks;
 #endif
-    uint32_t max_threads, max_depth;
-    prof__row *rows, *last_row;
-    uint32_t row_count, thread_count;
-    size_t dropped_threads;
-    prof__counts counts;                 /* of threads that left */
     prof_event *events;                  /* made by the first query */
     uint32_t event_count;
     uint32_t outside_count;              /* events that may need an average's row of their own */
@@ -4424,25 +4484,29 @@ struct prof__frame {                     /* an open zone */
 
 typedef struct prof__hot {
     prof__frame *top;                    /* one past the innermost open zone */
-    prof__record *volatile cursor;       /* everything below is written */
+    prof__record *cursor;                /* everything below is written */
     prof__record *limit;
 } prof__hot;
 
 typedef struct prof__state {
-    prof__row row;                       /* must be first */
-    prof__hot hot;
+    prof__hot hot;                       /* must be first */
     prof__record *end;                   /* of the chunk; limit leaves room for open zones */
     prof__segment *spare;                /* the next chunk, taken before this one ends */
     prof__segment *segment;
-    uint32_t written;                    /* slots, by the stream or the dump */
     const prof__record *known;           /* records from here on are the hot path's */
     uint64_t known_time;                 /* no later than their ends */
     uint16_t epoch, skipped;             /* skipped: begins dropped whose ends are to come */
+    uint32_t written;                    /* slots, by the stream or the dump */
+    prof__row row;
     prof__frame none, frames[1];         /* max_depth + 1: the last is none, too */
 } prof__state;
 
-PROF__FN size_t prof__state_size(uint32_t depth) {
+PROF__FN size_t prof__state_size(size_t depth) {
     return prof__align(sizeof(prof__state) + depth * sizeof(prof__frame));
+}
+
+PROF__FN prof__state *prof__row_state(const prof__row *row) {
+    return (prof__state *)((uintptr_t)row - offsetof(prof__state, row));
 }
 
 /* PROF_MODE_AGGREGATE: by depth, ticks of what ended within the zone around. */
@@ -4456,14 +4520,14 @@ static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS + 1];   /* the last 
 
 PROF__INLINE prof__hot *prof__here(void) { return prof__contexts[PROF__CONTEXT_INDEX()]; }
 
-PROF__FN uintptr_t prof__lock(void) {
-    const prof_platform *p = &prof__trace.platform;
-    return p->lock ? p->lock(p->user) : prof__mask();
+PROF__INLINE uintptr_t prof__lock(void) {
+    const prof__hooks *h = prof__trace.hooks;
+    return h ? h->lock() : prof__mask();
 }
 
-PROF__FN void prof__unlock(uintptr_t state) {
-    const prof_platform *p = &prof__trace.platform;
-    if (p->lock) p->unlock(p->user, state);
+PROF__INLINE void prof__unlock(uintptr_t state) {
+    const prof__hooks *h = prof__trace.hooks;
+    if (h) h->unlock(state);
     else prof__unmask(state);
 }
 
@@ -4472,32 +4536,33 @@ PROF__FN void prof__disarm(void) {
     for (uint32_t i = 0; i <= PROF_MAX_CONTEXTS; i++) prof__contexts[i] = &prof__nowhere;
 }
 
-/* Ticks of the caller's clock since it was last read; one that goes back stands still. */
-PROF_API PROF__QUIET uint64_t prof__platform_ticks(void) {
-    struct prof_trace *s = &prof__trace;
-    const prof_platform *p = &s->platform;
-    uint64_t now = p->now(p->user), step = now - s->read;
-    s->read = now;
-    if (p->clock_bits && p->clock_bits < 64) return step & (((uint64_t)1 << p->clock_bits) - 1);
-    if (!(step >> 63)) return step;
-    s->counts.steps++;
-    return 0;
+/* Sets the session's time, 64 bits, by the chip's clock. */
+PROF__INLINE void prof__advance(void) {
+    prof__trace.time += (uint32_t)(prof__clock() - (uint32_t)prof__trace.time);
 }
 
-/* The time, 64 bits. Under the lock. */
-PROF__FN uint64_t prof__time(void) {
+/* Sets the clock going, and time by it; false: there is none that would do. */
+PROF__FN bool prof__chip_open(void) {
+    prof__trace.clock = PROF_CLOCK_CPU;
+    if (!prof__clock_open()) return false;
+    prof__trace.time = prof__clock();
+    return true;
+}
+
+/* Sets the session's time. t: a context, or NULL. Where nobody calls prof_tick, the clock may have
+   wrapped since it was last read: the zones that the hot path recorded there tell. */
+PROF__FN void prof__time_in(const prof__state *t) {
     struct prof_trace *s = &prof__trace;
-    uint64_t before = s->time;
-    s->time += s->ticks ? s->ticks() : (uint32_t)(prof__clock() - (uint32_t)before);
+    uint64_t before = s->time, time;
+    if (t && !s->ticked) {
+        const prof__record *c = t->known, *end = t->hot.cursor;
+        time = t->known_time;
+        if (c < end) do time += c->end - (uint32_t)time; while (++c < end);
+        if (time > before) s->time = time;
+    }
+    if (s->hooks) s->hooks->advance();
+    else prof__advance();
     if ((s->time ^ before) >> 31) prof__disarm();
-    return s->time;
-}
-
-/* The records so far are timed, and so many slots more. */
-PROF__FN void prof__publish(prof__state *t, uint32_t slots) {
-    PROF__BARRIER();
-    t->known = t->hot.cursor += slots;
-    t->known_time = prof__trace.time;
 }
 
 PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_depth) {
@@ -4505,7 +4570,8 @@ PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_de
     c->end = a;
     c->duration = b;
     c->site_depth = site_depth;
-    prof__publish(t, 1);
+    PROF__BARRIER();
+    t->hot.cursor = c + 1;
 }
 
 /* Two slots, both written before either is published. */
@@ -4517,52 +4583,30 @@ PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t
     c[1].end = (uint32_t)b;
     c[1].duration = (uint32_t)(b >> 32);
     c[1].site_depth = word;
-    prof__publish(t, 2);
+    PROF__BARRIER();
+    t->hot.cursor = c + 2;
 }
 
 /* The whole time: what the ends after it are counted from. */
 PROF__FN void prof__put_clock(prof__state *t) {
-    prof__put(t, (uint32_t)(prof__trace.time >> 32), (uint32_t)prof__trace.time,
-              (uint32_t)PROF__CLOCK << 8);
+    uint64_t time = prof__trace.time;
+    prof__put(t, (uint32_t)(time >> 32), (uint32_t)time, (uint32_t)PROF__CLOCK << 8);
 }
 
-/* Slots kept for the zones that are open: each may need a long record. */
-PROF__FN size_t prof__reserve(size_t open) { return 2 * open + 4; }
-#define PROF__WORK_SLOTS 12              /* of a chunk, beside those kept for max_depth zones */
+/* Of a chunk: each zone that is open may need a record of two slots, or one and the clock; a call
+   that begins none takes three, and the reserve lets the hot path do without asking. */
+#define PROF__RESERVE(open) (2 * (open) + 4)
+#define PROF__CALL_SLOTS 3
+#define PROF__WORK_SLOTS 12              /* beside those kept for max_depth zones */
 PROF__FN size_t prof__open_zones(const prof__state *t) { return (size_t)(t->hot.top - t->frames); }
-PROF__FN size_t prof__slots_left(const prof__state *t) { return (size_t)(t->end - t->hot.cursor); }
 
-PROF__FN void *prof__chunk_oldest(void *state) {
-    prof__state *t = (prof__state *)state;
-    prof__segment *g = t->row.first;
-    if (g == t->segment) return NULL;
-    t->row.first = g->next;
-    prof__trace.overwritten += (prof__amount)(g->end - g->begin);
-    return g;
-}
-
-PROF_API PROF__QUIET const prof__parts *prof__parts_ring(void) {
-    static const prof__parts parts = { NULL, prof__chunk_oldest, NULL, NULL, NULL, NULL };
-    return &parts;
-}
-
-/* A chunk that was streamed. */
-PROF__FN void *prof__chunk_free(void *state) {
-    prof__segment *g = prof__trace.free_chunks;
-    (void)state;
-    if (g) prof__trace.free_chunks = g->next;
-    return g;
-}
-
-/* A new chunk, or one that is used again. NULL: full. */
-PROF__FN prof__segment *prof__chunk_take(prof__state *t) {
-    struct prof_trace *s = &prof__trace;
-    prof__segment *g = (prof__segment *)prof__take(sizeof *g + s->plan.chunk, s->plan.chunk_more);
-    if (!g && s->parts->again) g = (prof__segment *)s->parts->again(t);
+/* A new chunk; NULL: full. */
+PROF__FN void *prof__chunk_new(void) {
+    const prof__plan *p = &prof__trace.plan;
+    prof__segment *g = (prof__segment *)prof__take(p->chunk, p->chunk_more);
     if (!g) return NULL;
-    memset(g, 0, sizeof *g);
-    g->flushed = g->begin = (prof__record *)(void *)(g + 1);
-    g->limit = (prof__record *)(void *)((char *)(g + 1) + s->plan.chunk);
+    g->begin = (prof__record *)(void *)(g + 1);
+    g->limit = (prof__record *)(void *)((char *)g + p->chunk);
     return g;
 }
 
@@ -4576,113 +4620,117 @@ PROF__FN void prof__chunk_open(prof__state *t) {
         t->row.first = g;
     }
     t->segment = g;
-    t->spare = NULL;
+    t->spare = g->next = NULL;
+    g->position = 0;
+    g->end = NULL;
+    g->flushed = t->hot.cursor = g->begin;
     t->end = g->limit;
-    t->hot.cursor = g->begin;
+    t->hot.limit = (prof__record *)(void *)((char *)t->end - prof__trace.reserve);
     prof__put_clock(t);
 }
 
-/* Room for n slots, beside those kept for open zones. */
-PROF__FN bool prof__room(prof__state *t, size_t n) {
-    const struct prof_trace *s = &prof__trace;
-    if (s->parts->drain && t->segment && t->hot.cursor + n > t->hot.limit) s->parts->drain(t);
-    if (prof__slots_left(t) >= n + prof__reserve(prof__open_zones(t))) return true;
-    if (!t->spare) t->spare = prof__chunk_take(t);
-    if (!t->spare) return false;
-    if (prof__slots_left(t) < n) prof__chunk_open(t);
+/* Room for one call's records, beside those kept for open zones. While the cursor is below the
+   limit there is. */
+PROF__FN bool prof__room(prof__state *t) {
+    const prof__parts *parts = prof__trace.parts;
+    if (!t->spare && t->hot.cursor >= t->hot.limit) {
+        t->spare = (prof__segment *)(parts && parts->chunk ? parts->chunk(t) : prof__chunk_new());
+        t->hot.limit = t->spare ? t->end : t->hot.limit;
+    }
+    if (!t->spare)
+        return t->hot.cursor + PROF__RESERVE(prof__open_zones(t)) + PROF__CALL_SLOTS <= t->end;
+    if (t->hot.cursor + PROF__CALL_SLOTS > t->end) prof__chunk_open(t);
     return true;
 }
 
-/* Is a zone open that may last longer than 32 bits can tell? */
-PROF__FN bool prof__open_long(const prof__state *t) {
-    return prof__trace.ticked && prof__open_zones(t) &&
-           (uint16_t)(t->epoch - t->frames[0].epoch) > 1;
-}
-
-/* Lets the hot path work in t, or not. */
-PROF__FN void prof__arm(prof__state *t) {
-    const struct prof_trace *s = &prof__trace;
-    bool ok = prof__on && !s->slow && !t->skipped && t->epoch == (uint16_t)(s->time >> 31) &&
-              !prof__open_long(t);
-    t->hot.limit = t->end - (t->spare ? 0 : prof__reserve(s->max_depth));
-    prof__contexts[t->row.info.id] =
-        ok && t->hot.cursor < t->hot.limit ? &t->hot : &prof__nowhere;
-}
-
-/* The time, in context t. Where nobody calls prof_tick, the clock may have wrapped since it was
-   last read: the zones that the hot path recorded tell. */
-PROF__FN uint64_t prof__time_in(const prof__state *t) {
-    uint64_t time = t->known_time;
-    if (prof__trace.ticked) return prof__time();
-    for (const prof__record *c = t->known; c < t->hot.cursor; c++) time += c->end - (uint32_t)time;
-    if (time > prof__trace.time) prof__trace.time = time;
-    return prof__time();
-}
-
-/* A new half wrap of the clock: the frames not in use are of it from now on. */
-PROF__FN bool prof__new_epoch(prof__state *t) {
+/* In a new half wrap of the clock: the frames not in use are of it from now on. */
+PROF__FN void prof__new_epoch(prof__state *t) {
     uint16_t epoch = (uint16_t)(prof__trace.time >> 31);
-    if (t->epoch == epoch) return false;
+    if (t->epoch == epoch) return;
     t->epoch = epoch;
     for (prof__frame *f = t->hot.top; f->above; f++) f->epoch = epoch;
-    return true;
+    prof__put_clock(t);
 }
 
 PROF__FN prof__state *prof__state_make(uint32_t context) {
     struct prof_trace *s = &prof__trace;
-    prof__state *t;
-    if (context >= PROF_MAX_CONTEXTS || s->row_count == s->max_threads) {
+    prof__state *t = NULL;
+    if (context < PROF_MAX_CONTEXTS && s->row_count <= s->max_threads - 1u)   /* 0: any number */
+        t = (prof__state *)prof__take(s->plan.state, s->plan.state_more);
+    if (!t) {
         s->dropped_threads++;
         return NULL;
     }
-    t = (prof__state *)prof__take(s->plan.state, s->plan.state_more);
-    if (!t) return NULL;
     memset(t, 0, s->plan.state);
     t->hot.top = t->frames;
     for (uint32_t i = 0; i < s->max_depth; i++) t->frames[i].above = (uint16_t)(256u + i);
     t->row.info.id = context;
-    if (s->last_row) s->last_row->next = &t->row;
-    else s->rows = &t->row;
-    s->last_row = &t->row;
     t->row.thread = t->row.number = s->row_count;
     s->thread_count = ++s->row_count;
     t->epoch = (uint16_t)~(s->time >> 31);   /* not this one: so that all frames get it */
     return t;
 }
 
-/* The state of this context; made, unless find_only. NULL: none. Under the lock. */
-PROF__FN prof__state *prof__state_here(bool find_only) {
-    const prof_platform *p = &prof__trace.platform;
-    uint32_t context = p->thread_id ? p->thread_id(p->user) : PROF_CONTEXT();
-    prof__row *row = prof__on ? prof__trace.rows : NULL;
-    if (!prof__on) return NULL;
-    while (row && row->info.id != context) row = row->next;
-    if (row || find_only) return (prof__state *)(void *)row;
-    return prof__state_make(context);
+/* The slow path begins: interrupts are out until prof__leave. The state of this context; made, if
+   make. NULL: nothing is recorded, or there is none. */
+PROF__FN prof__state *prof__enter(bool make) {
+    struct prof_trace *s = &prof__trace;
+    prof__row **row = &s->rows;
+    prof__state *t;
+    uintptr_t masked;
+    uint32_t context;
+    if (s->hooks) {
+        masked = s->hooks->lock();
+        context = s->hooks->context();
+    } else {
+        masked = prof__mask();
+        context = PROF_CONTEXT();
+    }
+    s->masked = masked;
+    if (!s->open) return NULL;
+    while (*row && (uint32_t)(*row)->info.id != context) row = &(*row)->next;
+    if (!*row) {
+        t = make ? prof__state_make(context) : NULL;
+        if (!t) return NULL;
+        *row = &t->row;
+    }
+    t = prof__row_state(*row);
+    prof__time_in(t);
+    return t;
 }
 
-/* Room for n slots beside those for open zones, in which the ends are of this half wrap. */
-PROF__FN bool prof__ready(prof__state *t, size_t n) {
-    (void)prof__time_in(t);
-    if (!prof__room(t, n)) return false;
-    if (prof__new_epoch(t)) prof__put_clock(t);
-    return true;
+/* And ends: the hot path may work in t, or not. */
+PROF__FN void prof__leave(prof__state *t) {
+    struct prof_trace *s = &prof__trace;
+    if (t) {
+        prof__hot *hot = &t->hot;
+        t->known = t->hot.cursor;
+        t->known_time = s->time;
+        if (s->slow || t->skipped || t->hot.cursor >= t->hot.limit ||
+            (s->ticked && s->ticked(t, NULL)))
+            hot = &prof__nowhere;
+        prof__contexts[t->row.info.id] = hot;
+    }
+    prof__unlock(s->masked);
 }
 
-PROF__FN prof__frame *prof__begin_site(prof__state *t, uint32_t site) {
-    prof__frame *f = t->hot.top;
-    size_t *count = &prof__trace.counts.full;
-    if (!site) count = &prof__trace.counts.sites;
-    else if (!f->above) count = &prof__trace.counts.deep;
-    else if (!t->skipped && prof__ready(t, 4)) {
-        f->start = (uint32_t)prof__trace.time;
+/* Begins a zone, if it can, and leaves. */
+PROF__FN prof__frame *prof__begun(prof__state *t, uint32_t site) {
+    struct prof_trace *s = &prof__trace;
+    prof__frame *f = t ? t->hot.top : NULL;
+    if (t && site && f->above && !t->skipped && prof__room(t)) {
+        prof__new_epoch(t);
+        f->start = (uint32_t)s->time;
         f->site_depth = site + f->above;
         t->hot.top = ++f;
-        prof__arm(t);
-        return f;
+    } else if (t) {
+        if (!site) s->counts.sites++;
+        else if (!f->above) s->counts.deep++;
+        else s->counts.full++;
+        f = NULL;
     }
-    ++*count;
-    return NULL;
+    prof__leave(t);
+    return f;
 }
 
 /* The mark's site as marks hold it; registered if need be. 0: no room. */
@@ -4696,14 +4744,11 @@ PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
 }
 
 PROF__RARE(prof__frame *) prof__begin_slow(prof__mark *mark) {
-    uintptr_t lock = prof__lock();
-    prof__state *t = prof__state_here(false);
-    prof__frame *f = t ? prof__begin_site(t, prof__mark_resolve(mark)) : NULL;
-    prof__unlock(lock);
-    return f;
+    prof__state *t = prof__enter(true);
+    return prof__begun(t, t ? prof__mark_resolve(mark) : 0);
 }
 
-PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark) {
+PROF__SWIFT PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark) {
     uintptr_t mask = PROF__HOT_MASK();
     prof__hot *t = prof__here();
     uint32_t site = mark->id;
@@ -4721,43 +4766,29 @@ PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark) {
 }
 
 PROF_API PROF__QUIET void prof__begin_dropped(void) {
-    uintptr_t lock = prof__lock();
-    prof__state *t = prof__state_here(true);
-    if (t) {
-        t->skipped++;
-        prof__contexts[t->row.info.id] = &prof__nowhere;
-    }
-    prof__unlock(lock);
-}
-
-/* When a zone began, whole: within a wrap after its half wrap began; without ticks, before now. */
-PROF__FN uint64_t prof__start_of(const prof__frame *f) {
-    uint64_t now = prof__trace.time, half = now >> 31, start;
-    if (!prof__trace.ticked) return now - ((uint32_t)now - f->start);
-    half -= (uint16_t)(half - f->epoch);
-    start = half << 31;
-    return start + (uint32_t)(f->start - (uint32_t)start);
+    prof__state *t = prof__enter(false);
+    if (t) t->skipped++;
+    prof__leave(t);
 }
 
 /* Writes the innermost zone, ended now. Room for it was kept. */
 PROF__FN void prof__end_zone(prof__state *t) {
-    bool ready = prof__ready(t, 3);
+    struct prof_trace *s = &prof__trace;
     prof__frame *f = t->hot.top - 1;
-    uint64_t now = prof__trace.time, duration = now - prof__start_of(f);
-    if (duration >> 32 || (!ready && t->epoch != (uint16_t)(now >> 31)))
-        prof__put_long(t, PROF__ZONE64, duration, now, f->site_depth);
-    else prof__put(t, (uint32_t)now, (uint32_t)duration, f->site_depth);
+    uint32_t now = (uint32_t)s->time;
+    (void)prof__room(t);
+    prof__new_epoch(t);
+    if (!s->ticked || !s->ticked(t, f)) prof__put(t, now, now - f->start, f->site_depth);
     f->epoch = t->epoch;
     t->hot.top = f;
 }
 
 /* token NULL: the innermost zone. */
 PROF__RARE(void) prof__end_slow(prof__frame *token) {
-    uintptr_t lock = prof__lock();
-    prof__state *t = prof__state_here(true);
+    prof__state *t = prof__enter(false);
     prof__counts *counts = &prof__trace.counts;
     if (!t) {
-        if (prof__on) counts->cut++;
+        if (prof__trace.open) counts->cut++;
     } else if (!token && t->skipped) {
         t->skipped--;
     } else {
@@ -4768,9 +4799,8 @@ PROF__RARE(void) prof__end_slow(prof__frame *token) {
             for (; t->hot.top > token; counts->healed++) prof__end_zone(t);
             prof__end_zone(t);
         }
-        prof__arm(t);
     }
-    prof__unlock(lock);
+    prof__leave(t);
 }
 
 /* False: the slow path must. */
@@ -4790,7 +4820,7 @@ PROF__INLINE bool prof__end_hot(prof__hot *t, prof__frame *f, bool innermost) {
     return true;
 }
 
-PROF_API PROF__QUIET void prof__end(prof__frame *token) {
+PROF__SWIFT PROF_API PROF__QUIET void prof__end(prof__frame *token) {
     uintptr_t mask = PROF__HOT_MASK();
     prof__hot *t = prof__here();
     bool done = prof__end_hot(t, token - 1, t->top == token);
@@ -4798,7 +4828,7 @@ PROF_API PROF__QUIET void prof__end(prof__frame *token) {
     if (PROF__UNLIKELY(!done)) prof__end_slow(token);
 }
 
-PROF_API PROF__QUIET void prof__end_top(void) {
+PROF__SWIFT PROF_API PROF__QUIET void prof__end_top(void) {
     uintptr_t mask = PROF__HOT_MASK();
     prof__hot *t = prof__here();
     prof__frame *f = t->top - 1;
@@ -4807,42 +4837,27 @@ PROF_API PROF__QUIET void prof__end_top(void) {
     if (PROF__UNLIKELY(!done)) prof__end_slow(NULL);
 }
 
-/* The number of a name made at run time; 0: no room. */
-PROF__FN uint32_t prof__intern(const char *name) {
-    uint32_t number = prof__name_find(name);
-    uintptr_t lock;
-    if (number) return number;
-    lock = prof__lock();
-    if (prof__on) number = prof__name_add(name);
-    prof__unlock(lock);
-    return number;
-}
-
 PROF_API PROF__QUIET void prof_push(const char *name) {
-    uint32_t site = prof__on ? prof__intern(name ? name : "(null)") : 0;
-    uintptr_t lock = prof__lock();
-    prof__state *t = prof__state_here(false);
-    prof__frame *f = t ? prof__begin_site(t, site ? (site - 1) << 8 : 0) : NULL;
-    prof__unlock(lock);
-    if (!f) prof__begin_dropped();
+    prof__state *t = prof__enter(true);
+    uint32_t site = t ? prof__name_add(name) : 0;
+    if (!prof__begun(t, site ? (site - 1) << 8 : 0)) prof__begin_dropped();
 }
 
 PROF_API PROF__QUIET void prof_pop(void) { prof__end_top_inline(); }
 
 /* A record of two slots; dropped and counted when it would take the room of open zones. */
 PROF__FN void prof__put_moment(uint32_t kind, const char *name, int64_t value) {
-    uint32_t site = prof__on ? prof__intern(name ? name : "(null)") : 0;
-    uintptr_t lock = prof__lock();
-    prof__state *t = prof__state_here(false);
-    prof__counts *counts = &prof__trace.counts;
+    prof__state *t = prof__enter(true);
+    uint32_t site = t ? prof__name_add(name) : 0;
     if (t && !site) {
-        counts->sites++;
+        prof__trace.counts.sites++;
+    } else if (t && !prof__room(t)) {
+        prof__trace.counts.full++;
     } else if (t) {
-        if (!prof__ready(t, 2)) counts->full++;
-        else prof__put_long(t, kind, prof__trace.time, (uint64_t)value, site << 8 | 255u);
-        prof__arm(t);
+        prof__new_epoch(t);
+        prof__put_long(t, kind, prof__trace.time, (uint64_t)value, site << 8 | 255u);
     }
-    prof__unlock(lock);
+    prof__leave(t);
 }
 
 PROF_API PROF__QUIET void prof_instant(const char *name) {
@@ -4854,11 +4869,10 @@ PROF_API PROF__QUIET void prof_counter(const char *name, int64_t value) {
 }
 
 PROF_API PROF__QUIET void prof_thread_name(const char *name) {
-    uintptr_t lock = prof__lock();
-    prof__state *t = prof__state_here(false);
+    prof__state *t = prof__enter(true);
     if (t && name)
         for (size_t i = 0; i + 1 < sizeof t->row.name && (t->row.name[i] = name[i]) != 0;) i++;
-    prof__unlock(lock);
+    prof__leave(t);
 }
 
 PROF_API PROF__QUIET void prof_thread_end(void) {}
@@ -4874,13 +4888,94 @@ PROF__FN void prof__context_name(prof__row *row) {
     if (n >= 16) *prof__text_u64(row->name + 4, n - 16) = 0;
 }
 
+/* ---- longer zones, other clocks: linked where a program has them ---- */
+
+/* When a zone began, whole: within a wrap after its half wrap began; without ticks, before now. */
+PROF__FN uint64_t prof__start_of(const prof__frame *f) {
+    uint64_t now = prof__trace.time, half = now >> 31, start;
+    if (!prof__trace.ticked) return now - ((uint32_t)now - f->start);
+    half -= (uint16_t)(half - f->epoch);
+    start = half << 31;
+    return start + (uint32_t)(f->start - (uint32_t)start);
+}
+
+/* With ticks. f: writes the zone that ends, if it lasted longer than 32 bits can tell. NULL: is
+   one open that may? */
+PROF__FN bool prof__ticked(void *state, prof__frame *f) {
+    prof__state *t = (prof__state *)state;
+    uint64_t now = prof__trace.time, duration;
+    if (!f) return prof__open_zones(t) && (uint16_t)(t->epoch - t->frames[0].epoch) > 1;
+    duration = now - prof__start_of(f);
+    if (duration >> 32) prof__put_long(t, PROF__ZONE64, duration, now, f->site_depth);
+    return duration >> 32;
+}
+
 PROF_API PROF__QUIET void prof_tick(void) {
     uintptr_t lock = prof__lock();
     if (prof__on) {
-        prof__trace.ticked = true;
-        (void)prof__time();
+        prof__trace.ticked = prof__ticked;
+        prof__time_in(NULL);
     }
     prof__unlock(lock);
+}
+
+static struct prof__own_platform {
+    prof_platform is;
+    uint64_t read;                       /* what its clock last said */
+} prof__platform;
+
+PROF__FN uintptr_t prof__platform_lock(void) {
+    const prof_platform *p = &prof__platform.is;
+    return p->lock ? p->lock(p->user) : prof__mask();
+}
+
+PROF__FN void prof__platform_unlock(uintptr_t state) {
+    const prof_platform *p = &prof__platform.is;
+    if (p->lock) p->unlock(p->user, state);
+    else prof__unmask(state);
+}
+
+PROF__FN uint32_t prof__platform_context(void) {
+    const prof_platform *p = &prof__platform.is;
+    return p->thread_id ? p->thread_id(p->user) : PROF_CONTEXT();
+}
+
+/* Of the caller's clock; one that goes back stands still for that long. */
+PROF__FN void prof__platform_advance(void) {
+    const prof_platform *p = &prof__platform.is;
+    uint64_t now, step;
+    if (!p->now) {
+        prof__advance();
+        return;
+    }
+    now = p->now(p->user);
+    step = now - prof__platform.read;
+    prof__platform.read = now;
+    if (p->clock_bits && p->clock_bits < 64) step &= ((uint64_t)1 << p->clock_bits) - 1;
+    else if (step >> 63) {
+        prof__trace.counts.steps++;
+        return;
+    }
+    prof__trace.time += step;
+}
+
+PROF__FN bool prof__platform_open(void) {
+    struct prof_trace *s = &prof__trace;
+    const prof_platform *p = &prof__platform.is;
+    s->slow = p->now || p->thread_id;
+    if (!p->now) return prof__chip_open();
+    s->clock = PROF_CLOCK_PLATFORM;
+    s->ticked = prof__ticked;
+    s->time = prof__platform.read = p->now(p->user);
+    return true;
+}
+
+PROF_API PROF__QUIET const prof__hooks *prof__hooks_of(const prof_platform *platform) {
+    static const prof__hooks hooks = { prof__platform_open, prof__platform_lock,
+                                       prof__platform_unlock, prof__platform_context,
+                                       prof__platform_advance };
+    prof__platform.is = *platform;
+    return &hooks;
 }
 #endif
 
@@ -6309,7 +6404,11 @@ PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate) {
 
 /* Of a clock that is not the CPU's. */
 PROF__FN uint64_t prof__clock_rate(const struct prof_trace *s) {
+#if PROF__BARE
+    return s->rate ? s->rate : 1000000000u;
+#else
     return s->platform.ticks_per_second ? s->platform.ticks_per_second : 1000000000u;
+#endif
 }
 
 /* Ticks of a clock whose rate is told, to ns since the session's start. */
@@ -7065,9 +7164,6 @@ PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const p
 }
 
 #if PROF__BARE                           /* prof_stop leaves the states as they are */
-PROF__FN const prof__state *prof__row_state(const prof__row *row) {
-    return (const prof__state *)(const void *)row;
-}
 #  define prof__row_cursor(row) (prof__row_state(row)->hot.cursor)
 #  define prof__row_stop(row) (prof__trace.time)
 #  define prof__row_overwritten(row) 0
@@ -7111,9 +7207,8 @@ PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
     out->overwritten = s->overwritten;
     out->stream_failures = s->stream_failures;
     out->threads = s->row_count;
-    out->clock = s->clock;
-    out->ticks_per_second = s->platform.ticks_per_second ? s->platform.ticks_per_second
-                          : s->clock ? 1000000000u : 0;
+    out->clock = (prof_clock)s->clock;
+    out->ticks_per_second = s->clock ? prof__clock_rate(s) : 0;
     out->bytes_total = (size_t)(prof__arena.end - prof__arena.base);
     out->bytes_used = out->bytes_total - prof__arena.room;
     return stats;
@@ -9402,7 +9497,8 @@ PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace,
     prof__groups g;
     if (!prof__valid(trace)) return 0;
 #if PROF__BARE
-    if (trace->parts->average) return trace->parts->average(rows, rows ? max : 0);
+    if (trace->parts && trace->parts->average)
+        return trace->parts->average(rows, rows ? max : 0);
 #else
     if (trace->average) return trace->average(rows, rows ? max : 0);
 #endif
@@ -10535,7 +10631,7 @@ PROF__FN prof_result prof__table_check(const prof_table_desc *desc, prof_sink ou
 PROF__FN bool prof__averages_kept(const prof_trace *trace, prof_average **rows, uint32_t *count) {
 #if PROF__BARE
     size_t most = (size_t)(prof__arena.high - prof__arena.low) / sizeof **rows;
-    if (!trace->parts->average) return false;
+    if (!trace->parts || !trace->parts->average) return false;
     *rows = (prof_average *)(void *)prof__arena.low;   /* nothing more is taken */
 #else
     size_t most = trace->merged.places;
@@ -13165,6 +13261,7 @@ static struct prof__chrome_stream {
     prof__out out;
     prof__place place;
     prof__scale scale;
+    prof_sink sink;
     bool told;                           /* the head is written */
 } prof__chrome_out;
 
@@ -14167,7 +14264,7 @@ static prof__raw prof__raw_out;
 
 PROF__FN uint64_t prof__raw_rate(void) {
     const struct prof_trace *s = &prof__trace;
-    uint64_t rate = s->platform.ticks_per_second ? s->platform.ticks_per_second : 1000000000u;
+    uint64_t rate = prof__clock_rate(s);
     return s->clock == PROF_CLOCK_CPU ? rate << PROF__CLOCK_SHIFT : rate;
 }
 
@@ -14292,22 +14389,26 @@ PROF__FN void prof__raw_open(prof__raw *w, const prof__state *t) {
 PROF__FN void prof__raw_rest(prof__raw *w) {
     prof_stats stats = prof__counts_now(&prof__trace);
     for (prof__row *row = prof__trace.rows; row; row = row->next)
-        prof__raw_open(w, (const prof__state *)(const void *)row);
+        prof__raw_open(w, prof__row_state(row));
     stats.recorded = w->zones;
     prof__raw_counts(w, &stats, true);
+}
+
+PROF__FN prof_mode prof__mode(void) {
+    return prof__trace.parts ? prof__trace.parts->mode : PROF_MODE_TRACE;
 }
 
 PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
     struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__raw_out;
-    if (!(s->open || s->stopped) || s->mode >= PROF_MODE_STREAM) return PROF_ERROR_STATE;
+    if (!(s->open || s->stopped) || prof__mode() >= PROF_MODE_STREAM) return PROF_ERROR_STATE;
     if (!out.write) return PROF_ERROR_INVALID;
     memset(w, 0, sizeof *w);
     w->sink = out;
     w->dump = true;
-    if (s->open) (void)prof__time();
+    if (s->open) prof__time_in(NULL);
     for (prof__row *row = s->rows; row; row = row->next) {
-        prof__state *t = (prof__state *)(void *)row;
+        prof__state *t = prof__row_state(row);
         row->announced = 0;
         t->written = 0;
         for (prof__segment *g = row->first; g; g = g->next) prof__raw_chunk(w, t, g);
@@ -14316,7 +14417,32 @@ PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
     return w->failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
-/* ---- The stream ---- */
+/* ---- The ring and the stream ---- */
+
+/* A new chunk, or the thread's oldest. */
+PROF__FN void *prof__chunk_ring(void *state) {
+    prof__state *t = (prof__state *)state;
+    prof__segment *g = (prof__segment *)prof__chunk_new(), *oldest = t->row.first;
+    if (g || oldest == t->segment) return g;
+    t->row.first = oldest->next;
+    prof__trace.overwritten += (prof__amount)(oldest->end - oldest->begin);
+    return oldest;
+}
+
+PROF_API PROF__QUIET const prof__parts *prof__parts_ring(void) {
+    static const prof__parts parts = { PROF_MODE_RING, prof__chunk_ring, NULL, NULL, NULL };
+    return &parts;
+}
+
+/* ... or one that was streamed. */
+PROF__FN void *prof__chunk_stream(void *state) {
+    prof__segment *g = (prof__segment *)prof__chunk_new();
+    (void)state;
+    if (g || !prof__trace.free_chunks) return g;
+    g = prof__trace.free_chunks;
+    prof__trace.free_chunks = g->next;
+    return g;
+}
 
 /* Gives back the oldest chunk of a row, which the stream has written. */
 PROF__FN void prof__chunk_give(prof__row *row) {
@@ -14331,21 +14457,16 @@ PROF__FN void prof__chunk_give(prof__row *row) {
 PROF_API PROF__QUIET prof_result prof_flush(void) {
     struct prof_trace *s = &prof__trace;
     bool ok = true;
-    if (s->mode != PROF_MODE_STREAM || !(s->open || s->stopped)) return PROF_ERROR_STATE;
+    if (prof__mode() != PROF_MODE_STREAM || !(s->open || s->stopped)) return PROF_ERROR_STATE;
     for (prof__row *row = s->rows; row; row = row->next) {
         for (bool whole = true; whole && ok && row->first;) {
             whole = row->first->end != NULL;
-            ok = s->parts->write(row, row->first);
+            ok = s->parts->write(prof__row_state(row), row->first);
             if (whole && ok) prof__chunk_give(row);
         }
     }
     s->stream_failures += !ok;
     return ok ? PROF_OK : PROF_ERROR_SINK;
-}
-
-PROF__FN void prof__raw_open_stream(void) {
-    memset(&prof__raw_out, 0, sizeof prof__raw_out);
-    prof__raw_out.sink = prof__trace.sink;
 }
 
 PROF__FN bool prof__raw_write(void *state, void *chunk) {
@@ -14360,9 +14481,11 @@ PROF__FN void prof__raw_close_stream(void) {
     prof__raw_rest(&prof__raw_out);
 }
 
-PROF_API PROF__QUIET const prof__parts *prof__parts_raw(void) {
-    static const prof__parts parts = { prof__raw_open_stream, prof__chunk_free, NULL,
-                                       prof__raw_write, prof__raw_close_stream, NULL };
+PROF_API PROF__QUIET const prof__parts *prof__parts_raw(prof_sink sink) {
+    static const prof__parts parts = { PROF_MODE_STREAM, prof__chunk_stream, prof__raw_write,
+                                       prof__raw_close_stream, NULL };
+    memset(&prof__raw_out, 0, sizeof prof__raw_out);
+    prof__raw_out.sink = sink;
     return &parts;
 }
 
@@ -14395,8 +14518,6 @@ PROF__FN const prof__record *prof__item_read(const prof__record *c, uint64_t *ba
     return c + 1;
 }
 
-PROF__FN void prof__chrome_open(void) { prof__chrome_out.told = false; }
-
 /* False: the sink failed. */
 PROF__FN bool prof__chrome_sent(struct prof__chrome_stream *c) {
     prof__out_flush(&c->out);
@@ -14424,7 +14545,7 @@ PROF__FN bool prof__chrome_write(void *state, void *chunk) {
     prof__segment *g = (prof__segment *)chunk;
     struct prof__chrome_stream *c = &prof__chrome_out;
     const prof__record *end = g->end ? g->end : t->hot.cursor;
-    prof__out_open(&c->out, prof__trace.sink);
+    prof__out_open(&c->out, c->sink);
     if (g->flushed == end) return true;
     if (!prof__chrome_introduce(c, &t->row)) return false;
     while (g->flushed < end) {
@@ -14444,7 +14565,7 @@ PROF__FN void prof__chrome_close(void) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     uint64_t dropped = prof__dropped(&prof__trace);
     (void)prof_flush();
-    prof__out_open(&c->out, prof__trace.sink);
+    prof__out_open(&c->out, c->sink);
     prof__trace.tallied += prof__chrome_rest(c, &prof__trace);
     prof__chrome_array_recorded(&c->out, &prof__trace, prof__trace.tallied);
     if (dropped) {
@@ -14455,9 +14576,11 @@ PROF__FN void prof__chrome_close(void) {
     prof__out_flush(&c->out);
 }
 
-PROF_API PROF__QUIET const prof__parts *prof__parts_chrome(void) {
-    static const prof__parts parts = { prof__chrome_open, prof__chunk_free, NULL,
-                                       prof__chrome_write, prof__chrome_close, NULL };
+PROF_API PROF__QUIET const prof__parts *prof__parts_chrome(prof_sink sink) {
+    static const prof__parts parts = { PROF_MODE_STREAM, prof__chunk_stream, prof__chrome_write,
+                                       prof__chrome_close, NULL };
+    prof__chrome_out.sink = sink;
+    prof__chrome_out.told = false;
     return &parts;
 }
 #endif
@@ -14564,31 +14687,30 @@ PROF__FN void prof__tally_chunk(prof__state *t) {
     t->segment->flushed = end;
 }
 
-/* Empties the chunk of the context that runs. */
-PROF__FN void prof__tally_drain(void *state) {
+/* A context has one chunk, which is emptied. */
+PROF__FN void *prof__tally_chunk_again(void *state) {
     prof__state *t = (prof__state *)state;
+    if (!t->segment) return prof__chunk_new();
     prof__tally_chunk(t);
-    t->known = t->hot.cursor = t->segment->flushed = t->segment->begin;
-    t->known_time = prof__trace.time;
+    t->hot.cursor = t->segment->flushed = t->segment->begin;
+    return NULL;
 }
 
 /* Zones still open end now. */
 PROF__FN void prof__tally_close(void) {
     for (prof__row *row = prof__trace.rows; row; row = row->next) {
-        prof__state *t = (prof__state *)(void *)row;
+        prof__state *t = prof__row_state(row);
         for (; prof__open_zones(t); prof__trace.counts.unfinished++) prof__end_zone(t);
         if (t->segment) prof__tally_chunk(t);
     }
 }
-
-PROF__FN void prof__tally_open(void) { memset(prof__tally_rows, 0, sizeof prof__tally_rows); }
 
 PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
     uintptr_t lock = prof__lock();
     size_t n = 0;
     prof__scale k = { 0 };
     for (prof__row *row = prof__trace.rows; row; row = row->next) {
-        prof__state *t = (prof__state *)(void *)row;
+        prof__state *t = prof__row_state(row);
         if (t->segment) prof__tally_chunk(t);
     }
     prof__trace.tallied = 0;
@@ -14604,8 +14726,9 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
 }
 
 PROF_API PROF__QUIET const prof__parts *prof__parts_aggregate(void) {
-    static const prof__parts parts = { prof__tally_open, NULL, prof__tally_drain, NULL,
+    static const prof__parts parts = { PROF_MODE_AGGREGATE, prof__tally_chunk_again, NULL,
                                        prof__tally_close, prof__average_tallies };
+    memset(prof__tally_rows, 0, sizeof prof__tally_rows);
     return &parts;
 }
 
@@ -15299,96 +15422,74 @@ PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
 }
 
 #if PROF__BARE
-PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 16; }
-
-PROF__FN bool prof__records_only(const prof_desc *d) {
-    return d->records_only || d->mode >= PROF_MODE_STREAM;
+/* What a state and a chunk take, and what both entail for the analysis: returned, of a context.
+   size: of the arena. */
+PROF__FN size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t size) {
+    size_t depth = shape & 0xff, slots = PROF__RESERVE(depth) + PROF__WORK_SLOTS;
+    size_t share = shape & PROF__SHAPE_RECORDS_ONLY ? 0 : PROF__SLOT_SHARE;
+    slots = PROF__MAX(slots, size >> 10);
+    p->state = sizeof(prof__state) + depth * sizeof(prof__frame);
+    if (shape & PROF__SHAPE_SUMS) p->state += depth * sizeof(uint64_t) + 24;   /* at most */
+    p->state_more = depth * share + prof__align(sizeof(prof_thread_info));
+    p->chunk = sizeof(prof__segment) + slots * sizeof(prof__record);
+    p->chunk_more = slots * share;
+    return p->state + p->state_more + p->chunk + p->chunk_more + 30;   /* to align both */
 }
 
-/* What a state and a chunk take, and what both entail for the analysis. size: of the arena. */
-PROF__FN prof__plan prof__plan_make(const prof_desc *d, size_t size) {
-    prof__plan p;
-    size_t depth = prof__depth_of(d), slots = prof__reserve(depth) + PROF__WORK_SLOTS;
-    size_t share = prof__records_only(d) ? 0 : PROF__SLOT_SHARE;
-    if (slots < size / (64 * sizeof(prof__record))) slots = size / (64 * sizeof(prof__record));
-    p.state = prof__state_size((uint32_t)depth);
-    if (d->mode == PROF_MODE_AGGREGATE) {
-        p.state += prof__align((depth + 1) * sizeof(uint64_t));
-        size = sizeof(prof__record) * 64 * (slots + 20);   /* a small chunk does */
-    }
-    p.state_more = depth * share + prof__align(sizeof(prof_thread_info));
-    p.chunk = slots * sizeof(prof__record);
-    p.chunk_more = slots * share;
-    p.all = (d->max_threads ? d->max_threads : 1) * (p.state + p.state_more + p.chunk_more +
-                                                     prof__align(sizeof(prof__segment) + p.chunk));
-    p.all += 16 + (share ? (prof__site_count + 1) * PROF__SITE_SHARE : 0);
-    return p;
-}
-
+/* The least arena. */
 PROF_API PROF__QUIET size_t prof_memory_size(const prof_desc *desc) {
-    prof_desc none;
-    memset(&none, 0, sizeof none);
-    return prof__plan_make(desc ? desc : &none, 0).all;
+    prof__plan p;
+    uint32_t shape = desc ? prof__shape_of(desc) : 16, threads = shape >> 16;
+    size_t one = prof__plan_make(&p, shape, 0);
+    size_t sites = shape & PROF__SHAPE_RECORDS_ONLY ? 0 : PROF__SITE_SHARE;
+    return 15 + (threads ? threads : 1) * one + (prof__site_count + 1) * sites;
 }
 
-/* Lays the arena out; false: too small. */
-PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
-    char *memory = d->memory ? (char *)d->memory : prof__builtin_arena.bytes;
-    size_t size = d->memory ? d->memory_size : sizeof prof__builtin_arena.bytes;
-    size_t skip = (16u - ((uintptr_t)memory & 15u)) & 15u;
-    s->plan = prof__plan_make(d, size);
-    s->max_depth = prof__depth_of(d);
-    if (size < s->plan.all) return false;
-    prof__arena.base = prof__arena.low = memory + skip;
-    prof__arena.room = (size - skip) & ~(size_t)15u;
-    prof__arena.end = prof__arena.high = memory + skip + prof__arena.room;
-    prof__site_share = s->records_only ? 0 : PROF__SITE_SHARE;
-    return prof__promise((prof__site_count + 1) * prof__site_share);
-}
-
-PROF__FN prof_result prof__start_locked(struct prof_trace *s, const prof_desc *desc) {
-    if (s->open) return PROF_ERROR_STATE;
-    if (desc->mode > PROF_MODE_AGGREGATE || desc->max_depth >= PROF__LEVELS ||
-        (!desc->memory && desc->memory_size) ||
-        (desc->mode == PROF_MODE_STREAM && !desc->stream.write) ||
-        desc->platform.ticks_per_second >> 32)
-        return PROF_ERROR_INVALID;
-    if (!desc->platform.now && !prof__clock_open()) return PROF_ERROR_UNSUPPORTED;
-    memset(s, 0, sizeof *s);
-    s->mode = desc->mode;
-    s->records_only = prof__records_only(desc);
-    s->sink = desc->stream;
-    s->platform = desc->platform;
-    s->clock = desc->platform.now ? PROF_CLOCK_PLATFORM : PROF_CLOCK_CPU;
-    s->slow = desc->platform.now || desc->platform.thread_id;
-    s->max_threads = desc->max_threads ? desc->max_threads : PROF_MAX_CONTEXTS;
-    prof__names.count = 0;
-    return prof__arena_open(s, desc) ? PROF_OK : PROF_ERROR_MEMORY;
-}
-
-PROF_API PROF__QUIET prof_result prof__start(const prof_desc *desc, const prof__parts *parts,
-                                             uint64_t (*ticks)(void)) {
-    static const prof__parts plain = { NULL, NULL, NULL, NULL, NULL, NULL };
+/* In prof__arena from base to end. */
+PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts,
+                                        const prof__hooks *hooks, uint32_t rate) {
     struct prof_trace *s = &prof__trace;
-    prof_desc none;
-    prof_result result;
-    uintptr_t lock = prof__mask();
-    memset(&none, 0, sizeof none);
-    result = prof__start_locked(s, desc ? desc : &none);
-    if (result == PROF_OK) {
-        s->parts = parts ? parts : &plain;
-        if (s->parts->open) s->parts->open();
-        s->ticks = ticks;
-        if (ticks) (void)ticks();
-        else s->read = prof__clock();
-        s->start_tick = s->time = s->read;
-        s->ticked = ticks != NULL;
-        prof__disarm();
-        s->open = true;
-        prof__on = 1;
-    }
-    prof__unmask(lock);
-    return result;
+    size_t need, threads = shape >> 16;
+    memset(s, 0, sizeof *s);
+    s->parts = parts;
+    s->hooks = hooks;
+    s->rate = rate;
+    if (hooks ? !hooks->open() : !prof__chip_open()) return PROF_ERROR_UNSUPPORTED;
+    s->start_tick = s->time;
+    s->max_depth = shape & 0xff;
+    s->max_threads = (uint32_t)threads;
+    s->records_only = (shape & PROF__SHAPE_RECORDS_ONLY) != 0;
+    s->reserve = (PROF__RESERVE(s->max_depth) + PROF__CALL_SLOTS) * sizeof(prof__record);
+    prof__names.count = 0;
+    prof__arena.low = prof__arena.base;
+    prof__arena.high = prof__arena.end;
+    prof__arena.room = (size_t)(prof__arena.end - prof__arena.base);
+    need = prof__plan_make(&s->plan, shape, prof__arena.room);
+    if (threads) need *= threads;
+    prof__names.share = s->records_only ? 0 : PROF__SITE_SHARE;
+    if (!prof__promise((prof__site_count + 1) * prof__names.share) || prof__arena.room < need)
+        return PROF_ERROR_MEMORY;
+    prof__disarm();
+    s->open = true;
+    PROF__BARRIER();
+    prof__on = 1;
+    return PROF_OK;
+}
+
+PROF_API PROF__QUIET prof_result prof__start(uint32_t shape, const prof__parts *parts,
+                                             const prof__hooks *hooks, uint32_t rate) {
+    prof__arena.base = prof__builtin_arena.bytes;
+    prof__arena.end = prof__builtin_arena.bytes + sizeof prof__builtin_arena.bytes;
+    return prof__open_session(shape, parts, hooks, rate);
+}
+
+PROF_API PROF__QUIET prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
+                                                const prof__hooks *hooks, uint32_t rate,
+                                                void *memory, size_t size) {
+    size_t skip = (0 - (uintptr_t)memory) & 15u;
+    prof__arena.base = (char *)memory + PROF__MIN(skip, size);
+    prof__arena.end = (char *)memory + size;
+    return prof__open_session(shape, parts, hooks, rate);
 }
 
 /* For pointers to it, and other languages. */
@@ -15398,25 +15499,24 @@ PROF_API PROF__QUIET prof_result(prof_start)(const prof_desc *desc) {
 
 PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     struct prof_trace *s = &prof__trace;
-    uintptr_t lock = prof__lock();
-    bool open = s->open;
-    if (open) {
-        for (const prof__row *row = s->rows; row; row = row->next)
-            (void)prof__time_in(prof__row_state(row));
-        prof__on = 0;
-        prof__disarm();
-        s->open = false;
-        s->stopped = true;
-    }
-    prof__unlock(lock);
-    if (open && s->parts->close) s->parts->close();
-    if (open) prof__arena.room = 0;      /* nothing more is taken */
-    return open ? s : NULL;
+    if (!s->open) return NULL;
+    (void)prof__enter(false);
+    for (prof__row *row = s->rows; row; row = row->next) prof__time_in(prof__row_state(row));
+    prof__on = 0;
+    s->open = false;
+    s->stopped = true;
+    prof__disarm();
+    prof__leave(NULL);
+    if (s->parts && s->parts->close) s->parts->close();
+    prof__arena.room = 0;                /* nothing more is taken */
+    return s;
 }
 
 PROF_API PROF__QUIET int64_t prof_now(void) {
     uintptr_t lock = prof__lock();
-    uint64_t now = prof__on ? prof__time() : 0;
+    uint64_t now;
+    if (prof__trace.open) prof__time_in(NULL);
+    now = prof__trace.open ? prof__trace.time : 0;
     prof__unlock(lock);
     return now ? prof__ticks_ns(now) : 0;
 }

@@ -95,15 +95,12 @@ void proof_arena(void) {
 
 /* Chunks of 1 to 4 records until an arena of 96 bytes is full: every record can be written. */
 void proof_chunks(void) {
-    static prof__state state;
-    static prof__parts parts;
     int records = Frama_C_interval(1, 4);
     //@ split records;
     arena_open(96);
-    prof__trace.parts = &parts;
-    prof__trace.plan.chunk = (size_t)records * sizeof(prof__record);
+    prof__trace.plan.chunk = sizeof(prof__segment) + (size_t)records * sizeof(prof__record);
     for (int i = 0; i < 3; i++) {
-        prof__segment *g = prof__chunk_take(&state);
+        prof__segment *g = (prof__segment *)prof__chunk_new();
         if (!g) break;
         for (int k = 0; k < records; k++) {
             prof__record *c = g->begin + k;

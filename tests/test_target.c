@@ -121,6 +121,12 @@ static void test_target_clock_back(void) {
 
 /* ---- Contexts ---- */
 
+static bool count_bytes(void *user, const void *data, size_t size) {
+    (void)data;
+    *(size_t *)user += size;
+    return true;
+}
+
 static void interrupt(unsigned number) {
     unsigned interrupted = in_context;
     in_context = number;
@@ -131,8 +137,10 @@ static void interrupt(unsigned number) {
 static void test_target_contexts(void) {
     prof_desc desc = target_desc();
     prof_trace *trace;
-    size_t threads, count;
+    size_t threads, count, bytes = 0;
     const prof_event *events;
+    prof_sink sink = { count_bytes, NULL };
+    sink.user = &bytes;
     EQUAL(prof_start(&desc), PROF_OK);
     for (int i = 0; i < 10; i++) {
         PROF_BEGIN("main");
@@ -141,6 +149,9 @@ static void test_target_contexts(void) {
     }
     trace = prof_stop();
     PASS_ON(test_tree(trace));
+    EQUAL(prof_key_averages(trace, NULL, NULL, 0), 2);
+    EQUAL(prof_write_table(trace, NULL, sink), PROF_OK);
+    CHECK(bytes > 500, "a table of %u bytes", (unsigned)bytes);
     prof_threads(trace, &threads);
     EQUAL(threads, 3);
     EQUAL(prof_threads(trace, NULL)[1].id, 3);
@@ -177,12 +188,6 @@ static void test_target_not_mine(void) {
 }
 
 /* ---- Memory ---- */
-
-static bool count_bytes(void *user, const void *data, size_t size) {
-    (void)data;
-    *(size_t *)user += size;
-    return true;
-}
 
 /* Zones until it is full, in memory of exactly that size, at any alignment. */
 static void one_arena(size_t size, size_t offset, prof_mode mode, bool records_only) {
