@@ -7093,8 +7093,7 @@ PROF__FN void prof__read_flow(prof__reader *r, const prof__record *c) {
     uint32_t n = r->moment_count++;
     prof__moment *m;
     if (r->counting) return;
-    m = r->moments + n;
-    memset(m, 0, sizeof *m);
+    m = r->moments + n;                  /* its site means nothing */
     m->ns = prof__read_ns(r, prof__record_get(c));
     m->value = (int64_t)(number >> 1);
     m->thread = r->thread;

@@ -1,12 +1,12 @@
 """Do the tests notice when the heart of prof.h is changed?  mutate.py [COUNT] [SEED]
-Takes COUNT (100; 0: all) places in the rooms below at random, changes each in turn (< to <=, + to -,
-a condition to its opposite, a statement to none, ...), and runs the tests, quick ones first, until
-one fails, twice: the mutant is killed. One that compiles to the same code is no mutant. Survivors
-stand in build/mutants/report.txt with their lines: a test is missing there, or the change means
-nothing. ROOMS: other rooms than these. JOBS (2) at a time. Compiled by clang -O0, which is quickest."""
+Takes COUNT (150; 0: all) places in the rooms below at random: < becomes <=, + becomes -, a condition
+its opposite, a statement none, ... All changes are compiled at once, each to be chosen at run time,
+then for each the tests run, quick ones first, until one fails, twice: the mutant is killed. What the
+compiler makes the same code of (clang -O1) is no mutant. Survivors stand in build/mutants/report.txt
+with their lines: a test is missing there, or the change means nothing.
+ROOMS: other rooms. JOBS (2) at a time."""
 import concurrent.futures
 import glob
-import hashlib
 import os
 import random
 import re
@@ -25,17 +25,25 @@ CHANGES = (
     (r'==', '!='), (r'!=', '=='), (r'&&', '||'), (r'\|\|', '&&'), (r'\+\+', '--'),
     (r'(?<=[\w)\]] )\+(?= )', '-'), (r'(?<=[\w)\]] )-(?= )', '+'), (r'\+=', '-='), (r'<<', '>>'),
     (r'>>', '<<'), (r'(?<![\w.])0(?![\w.])', '1'), (r'(?<![\w.])1(?![\w.])', '0'),
-    (r'\btrue\b', 'false'), (r'\bfalse\b', 'true'), (r'\bcontinue;', 'break;'), (r'\breturn;', ';'),
-    (r'\b(?:if|while) (?=\()', '!'),                       # the condition behind it
-    (r'^ +[^\s{}()=][^{}()=]* [-+|&]?= [^{};]*;', ';'),    # an assignment, a call
-    (r'^ +(?!return\b|if\b|else\b|for\b|while\b|PROF__(?:SIGNAL_)?FENCE\b)[\w>.-]+\([^{};]*\);', ';'),
+    (r'\btrue\b', 'false'), (r'\bfalse\b', 'true'), (r'\bcontinue;', 'break;'),
 )
-DECLARES = re.compile(r'\s*(?:const |static |unsigned )*(?:\w+_t|\w+__\w+|prof_\w+|int|char|bool|'
-                      r'size_t|struct \w+|void|double)\s+[*\w]')
+SAME = re.compile(r'if \((\S+) != (\S+)\) return \1 [<>] \2;')   # there < and <= are one
+FENCE = re.compile(r'PROF__(SIGNAL_)?FENCE|\(void\)|prof__knot_sometimes')   # orders, hints
+DECLARES = re.compile(r'(?:const |unsigned |struct )*(?:\w+_t|\w+__\w+|prof_\w+|\w+|char|int|bool) '
+                      r'(?:\*|const )*\w+(?:\[[^;]*?\])?(?: =|,|;)')
+WORD = re.compile(r'[A-Za-z_]\w*')
 OUT = os.path.abspath('build/mutants')
 CC = ['clang', '-std=c99', '-w', '-I.']
 LIBS = ['-lpthread', '-ldl', '-lm']
+CHOICE = '''char *getenv(const char *); int atoi(const char *);
+static int prof__mutant;
+__attribute__((constructor)) static void prof__mutant_read(void) {
+    prof__mutant = getenv("PROF_MUTANT") ? atoi(getenv("PROF_MUTANT")) : 0;
+}
+'''
 
+
+# ---- what can be changed ----
 
 def compiled_lines():
     """Lines of prof.h that this compiler sees."""
@@ -53,64 +61,230 @@ def compiled_lines():
     return seen
 
 
-def condition(text, at):
-    """The end of the parenthesis that opens at text[at]."""
-    depth = 0
-    while True:
-        depth += {'(': 1, ')': -1}.get(text[at], 0)
-        at += 1
-        if not depth:
-            return at
+def left_out(lines, seen):
+    """Numbers of the lines that #if, #elif or #else leave out: of stretches of which none is seen."""
+    out, stack = set(), [1]
+    for number, line in enumerate(lines, 1):
+        word = re.match(r'\s*#\s*(if|el|endif)', line)
+        if not word:
+            continue
+        if word.group(1) != 'if':
+            stretch = set(range(stack.pop(), number))
+            out |= stretch if not stretch & seen else set()
+        if word.group(1) != 'endif':
+            stack.append(number + 1)
+    return out
+
+
+class Units:
+    """Statements and expressions of a function, [begin, end) each: what can stand twice, side by
+    side, with a choice between them."""
+    def __init__(self, code):
+        self.code, self.found = code, []
+
+    def skip(self, at):
+        while self.code[at].isspace():
+            at += 1
+        return at
+
+    def close(self, at):
+        """Behind the bracket that opens here."""
+        depth = 0
+        while True:
+            depth += {'(': 1, '[': 1, '{': 1, ')': -1, ']': -1, '}': -1}.get(self.code[at], 0)
+            at += 1
+            if not depth:
+                return at
+
+    def until(self, at, ends):
+        """The first of these outside of brackets."""
+        while self.code[at] not in ends:
+            at = self.close(at) if self.code[at] in '([{' else at + 1
+        return at
+
+    def simple(self, at, end, kind):
+        """A statement of one semicolon, or a declaration's values."""
+        if self.code.startswith('static ', at):
+            return
+        if not DECLARES.match(self.code, at) or self.code.startswith('return', at):
+            self.found.append((at, end, kind))
+            return
+        while at < end:
+            at = self.until(at, '=,;')
+            value = self.skip(at + 1) if self.code[at] == '=' else end
+            at = self.until(value, ',;') if value < end else at + 1
+            if value < end and self.code[value] == '{':
+                self.found += [(m.start(), m.end(), 'value')
+                               for m in re.compile(r'[^{},]*[^{},\s]').finditer(self.code, value, at)]
+            elif value < end:
+                self.found.append((value, at, 'value'))
+
+    def statement(self, at):
+        at = self.skip(at)
+        if self.code[at] == '{':
+            at = self.skip(at + 1)
+            while self.code[at] != '}':
+                at = self.skip(self.statement(at))
+            return at + 1
+        word = WORD.match(self.code, at)
+        word = word.group() if word else ''
+        if word in ('if', 'while', 'switch'):
+            begin = self.code.index('(', at)
+            at = self.close(begin)
+            if word != 'switch':
+                self.found.append((begin, at, 'value'))
+            at = self.skip(self.statement(at))
+            return self.statement(at + 4) if word == 'if' and self.code.startswith('else', at) else at
+        if word == 'for':
+            begin = self.code.index('(', at) + 1
+            first = self.until(begin, ';')
+            second = self.until(first + 1, ';')
+            end = self.until(second + 1, ')')
+            self.simple(begin, first + 1, 'none')
+            self.found += [(first + 1, second, 'value'), (second + 1, end, 'step')]
+            return self.statement(end + 1)
+        if word == 'do':
+            at = self.code.index('(', self.statement(at + 2))
+            self.found.append((at, self.close(at), 'value'))
+            return self.until(at, ';') + 1
+        if word in ('case', 'default'):
+            return self.until(at, ':') + 1
+        end = self.until(at, ';') + 1
+        self.simple(at, end, 'statement')
+        return end
+
+
+def bodies(code):
+    """Where functions begin: the brace."""
+    for m in re.finditer(r'^PROF_[^;{]*?\) \{|^PROF_[^;{]*?\)\n\{', code, re.M):
+        yield m.end() - 1
 
 
 def places():
-    """(offset, length, replacement, line) of all changes."""
+    """The source, and (offset, length, replacement, unit) of all changes."""
     source = open('prof.h', encoding='utf-8').read()
-    blank = re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\])*\'',
-                   lambda m: re.sub(r'[^\n]', ' ', m.group()), source, flags=re.S)
-    seen, found, at, room = compiled_lines(), [], 0, ''
-    for number, line in enumerate(source.split('\n'), 1):
+    code = re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\])*\'',
+                  lambda m: re.sub(r'[^\n]', ' ' if m.group()[0] == '/' else '_', m.group()), source,
+                  flags=re.S)
+    lines, room, continued = code.split('\n'), '', False
+    out = left_out(lines, compiled_lines())
+    for i, line in enumerate(source.split('\n')):
         banner = re.match(r'/\* ---- @([A-Z-]+):', line)
         room = banner.group(1) if banner else room
-        code = blank[at:at + len(line)]
-        if room in ROOMS and number in seen and not code.lstrip().startswith('#'):
-            for pattern, replacement in CHANGES:
-                for m in re.finditer(pattern, code):
-                    begin, end, now = at + m.start(), at + m.end(), replacement
-                    if now == '!':
-                        begin, end = end, condition(blank, end)
-                        now = '(!' + source[begin:end] + ')'
-                    if now != ';' or not DECLARES.match(code):
-                        found.append((begin, end - begin, now, number))
-        at += len(line) + 1
-    return source, found
+        directive = continued or line.lstrip().startswith('#')
+        continued = directive and line.endswith('\\')
+        if i + 1 in out or directive or room not in ROOMS:
+            lines[i] = ' ' * len(line)
+    code = '\n'.join(lines)
+    units, found = Units(code), []
+    for body in bodies(code):
+        units.statement(body)
+    for unit in units.found:
+        begin, end, kind = unit
+        if kind == 'none' or FENCE.match(code, begin):
+            continue
+        if kind == 'statement' and not re.match(r'return\b|continue\b|break\b|goto\b', code[begin:end]):
+            found.append((begin, end - begin, ';', unit))
+        if kind == 'statement' and code[begin:end] == 'return;':
+            found.append((begin, end - begin, ';', unit))
+        if code[begin] == '(' and kind == 'value':
+            found.append((begin, end - begin, '(!' + source[begin:end] + ')', unit))
+        row = code[code.rfind('\n', 0, begin) + 1:code.find('\n', end)]
+        for pattern, replacement in CHANGES:
+            for m in re.compile(pattern).finditer(code, begin, end):
+                if replacement not in ('<=', '>=') or not SAME.search(row):
+                    found.append((m.start(), m.end() - m.start(), replacement, unit))
+    return source, sorted(found)
 
+
+# ---- all of them in one ----
+
+def changed(source, place):
+    at, length, replacement, (begin, end, _) = place
+    return source[begin:at] + replacement + source[at + length:end]
+
+
+def chosen_at_run_time(source, places_by_number):
+    """prof.h with a choice at each unit that is changed."""
+    units = {}
+    for number, place in places_by_number.items():
+        units.setdefault(place[3], []).append(number)
+    for unit in sorted(units, reverse=True):
+        begin, end, kind = unit
+        text = source[begin:end]
+        for number in units[unit]:
+            other = changed(source, places_by_number[number])
+            if kind == 'statement':
+                text = f'{{ if (prof__mutant == {number}) {{ {other} }} else {{ {text} }} }}'
+            elif kind == 'step':
+                text = f'(prof__mutant == {number} ? (void)({other}) : (void)({text}))'
+            else:
+                text = f'(prof__mutant == {number} ? ({other}) : ({text}))'
+        source = source[:begin] + text + source[end:]
+    at = source.index('/* ---- @ARENA:')
+    return source[:at] + CHOICE.replace('\n', ' ') + source[at:]
+
+
+def compile_all(source, numbered):
+    """Compiles them, less those that are no C, whose numbers it returns."""
+    invalid = set()
+    while True:
+        text = chosen_at_run_time(source, {n: p for n, p in numbered.items() if n not in invalid})
+        with open(OUT + '/prof.h', 'w', encoding='utf-8') as file:
+            file.write(text)
+        done = subprocess.run(CC + ['-O0', '-fPIC', '-DPROF_IMPLEMENTATION', '-x', 'c', '-c', 'prof.h', '-o',
+                                    'prof.o', '-ferror-limit=0'], cwd=OUT, stderr=subprocess.PIPE,
+                              check=False, text=True)
+        if not done.returncode:
+            break
+        wrong = {int(n) for n in re.findall(r'^prof\.h:(\d+):\d+: error', done.stderr, re.M)}
+        bad = {n for n, p in numbered.items()
+               if wrong & set(range(line_of(source, p[3][0]), line_of(source, p[3][1]) + 1))}
+        if not bad - invalid:
+            sys.exit('not ok mutants: they do not compile\n' + done.stderr)
+        invalid |= bad
+    subprocess.run(['clang', '-shared', '-Wl,-soname,libprof.so', OUT + '/prof.o', '-o', OUT + '/libprof.so']
+                   + LIBS, check=True)
+    return invalid
+
+
+def line_of(source, at):
+    return source.count('\n', 0, at) + 1
+
+
+def code_of(source):
+    """What it compiles to."""
+    return subprocess.run(CC + ['-O1', '-DPROF_IMPLEMENTATION', '-x', 'c', '-c', '-', '-o', '-'],
+                          input=source.encode(), stdout=subprocess.PIPE, check=True).stdout
+
+
+# ---- the tests ----
 
 class Test:
     """One tests/test_*.c: linked with prof.h's declarations, or compiled with its insides."""
     def __init__(self, path):
-        self.path, self.name, self.seconds = path, os.path.basename(path)[:-2], 10
-        text = open(path, encoding='utf-8').read()
-        flags = re.search(r'^/\* build: (.*) \*/$', text, re.M)
-        own = re.sub(r'PROF__LOAD|PROF__STORE|prof__hot|prof__frame|prof__tls', '', text)
-        self.inside = bool(re.search(r'prof__|PROF__|^#define PROF_', own, re.M))   # as tests/run.sh
-        self.flags = ['-DTEST_OUT="out"'] + (flags.group(1).split() if flags else [])
-
-    def compile(self):
-        if not self.inside:
-            subprocess.run(CC + ['-O1', '-DTEST_LIBRARY'] + self.flags + [
-                self.path, f'{OUT}/none/libprof.so', '-o', f'{OUT}/{self.name}'] + LIBS, check=True)
+        self.name, self.seconds = os.path.basename(path)[:-2], 10
+        self.program = f'{OUT}/{self.name}'
+        own = re.sub(r'PROF__LOAD|PROF__STORE|prof__hot|prof__frame|prof__tls', '',
+                     open(path, encoding='utf-8').read())
+        command = CC + ['-O0', '-DTEST_OUT="out"', '-o', self.program]
+        if re.search(r'prof__|PROF__|^#define PROF_', own, re.M):   # as in tests/run.sh
+            command += [f'{OUT}/inside/{self.name}.c']
+        else:
+            command += ['-DTEST_LIBRARY', path, OUT + '/libprof.so', '-Wl,-rpath,' + OUT]
+        subprocess.run(command + LIBS, check=True)
 
     def limits(self):
         resource.setrlimit(resource.RLIMIT_CPU, (int(3 + 5 * self.seconds),) * 2)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30,) * 2)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    def once(self, program, folder):
-        """True: it passed; False; None: it did not end."""
-        run = subprocess.Popen([program], cwd=folder, stdin=subprocess.DEVNULL, preexec_fn=self.limits,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               env=dict(os.environ, LD_LIBRARY_PATH=folder), start_new_session=True)
+    def passes(self, number, folder):
+        """None: it did not end."""
+        run = subprocess.Popen([self.program], cwd=folder, stdin=subprocess.DEVNULL,
+                               preexec_fn=self.limits, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, start_new_session=True,
+                               env=dict(os.environ, PROF_MUTANT=str(number)))
         try:
             return run.wait(20 + 10 * self.seconds) == 0
         except subprocess.TimeoutExpired:
@@ -122,101 +296,74 @@ class Test:
                 pass
             run.wait()
 
-    def fails(self, folder):
-        program = f'{OUT}/{self.name}'
-        if self.inside:
-            program = f'{folder}/{self.name}'
-            if subprocess.run(CC + ['-O0', '-I', folder] + self.flags + [
-                    f'{folder}/inside/{self.name}.c', '-o', program] + LIBS, check=False).returncode:
-                return True
-        passed = self.once(program, folder)
-        return passed is None or not passed and not self.once(program, folder)
-
-    def measure(self, folder):
-        start = time.time()
-        if self.fails(folder):
-            sys.exit(f'not ok mutants: {self.name} fails without any change')
-        self.seconds = time.time() - start
+    def fails(self, number, folder):
+        passed = self.passes(number, folder)
+        return passed is None or not passed and not self.passes(number, folder)
 
 
-def digest(folder, level):
-    """Of the code that prof.h compiles to; None: it does not."""
-    command = CC + [level, '-fPIC', '-DPROF_IMPLEMENTATION', '-x', 'c', '-c', 'prof.h', '-o', level + '.o']
-    if subprocess.run(command, cwd=folder, stderr=subprocess.DEVNULL, check=False).returncode:
-        return None
-    return hashlib.sha256(open(f'{folder}/{level}.o', 'rb').read()).digest()
-
-
-def link(folder):
-    subprocess.run(['clang', '-shared', '-Wl,-soname,libprof.so', f'{folder}/-O0.o', '-o',
-                    f'{folder}/libprof.so'] + LIBS, check=True)
-
-
-def prepare(folder, text):
-    """A folder in which the tests run, with a prof.h of its own."""
-    shutil.rmtree(folder, ignore_errors=True)
+def workplace(number):
+    """A folder in which tests run."""
+    folder = f'{OUT}/{number}'
     os.makedirs(folder + '/out')
     os.symlink(os.path.abspath('tests'), folder + '/tests')
-    os.makedirs(folder + '/inside')
+    return folder
+
+
+def make_tests():
+    """Those that pass without a change, the quickest first."""
+    os.makedirs(OUT + '/inside')
     for path in glob.glob('tests/*.[ch]'):
-        shutil.copy(path, folder + '/inside')
-    with open(f'{folder}/prof.h', 'w', encoding='utf-8') as file:
-        file.write(text)
-
-
-def verdict(folder, same, tests):
-    """What kills the mutant: a test's name, or 'the compiler'; 'nobody: ...' when it is the same."""
-    code = digest(folder, '-O0')
-    if code in (None, same['-O0']):
-        return 'the compiler' if code is None else 'nobody: it is the same code'
-    link(folder)
+        shutil.copy(path, OUT + '/inside')
+    names = [path for path in sorted(glob.glob('tests/test_*.c'))
+             if os.path.basename(path)[:-2] not in LEFT_OUT]
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        tests = list(pool.map(Test, names))
+    folder = workplace('none')
     for test in tests:
-        if test.fails(folder):
-            return test.name
-    return 'nobody: it is the same code' if digest(folder, '-O1') == same['-O1'] else None
+        start = time.time()
+        if test.fails(0, folder):
+            sys.exit(f'not ok mutants: {test.name} fails without any change')
+        test.seconds = time.time() - start
+    return sorted(tests, key=lambda test: test.seconds)
 
 
-def mutant(number, source, place, same, tests):
-    folder = f'{OUT}/{number}'
-    at, length, replacement, line = place
-    text = source[:at] + replacement + source[at + length:]
-    prepare(folder, text)
-    killer = verdict(folder, same, tests)
+def verdict(number, source, place, same, tests):
+    """The test that kills it; '': none; None: it is the same code."""
+    folder = workplace(number)
+    killer = next((test.name for test in tests if test.fails(number, folder)), '')
     shutil.rmtree(folder)
-    return killer, line, source[at:at + length].strip(), replacement, text.split('\n')[line - 1].strip()
+    at, end, _ = place[3]
+    if not killer and code_of(source[:at] + changed(source, place) + source[end:]) == same:
+        return None
+    return killer
 
 
-def original(source):
-    """The folder of prof.h as it is, what it compiles to, and the tests, by the time they take."""
-    folder = f'{OUT}/none'
-    shutil.rmtree(OUT, ignore_errors=True)
-    prepare(folder, source)
-    same = {level: digest(folder, level) for level in ('-O0', '-O1')}
-    link(folder)
-    tests = [Test(path) for path in sorted(glob.glob('tests/test_*.c'))]
-    tests = [test for test in tests if test.name not in LEFT_OUT]
-    for test in tests:
-        test.compile()
-        test.measure(folder)
-    return same, sorted(tests, key=lambda test: test.seconds)
+JOBS = int(os.environ.get('JOBS', '2'))
 
 
 def main():
-    count = int(sys.argv[1]) if len(sys.argv) > 1 and sys.argv[1] else 100
+    count = int(sys.argv[1]) if len(sys.argv) > 1 and sys.argv[1] else 150
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    shutil.rmtree(OUT, ignore_errors=True)
+    os.makedirs(OUT)
     source, found = places()
-    chosen = random.Random(seed).sample(found, min(count or len(found), len(found)))
-    same, tests = original(source)
+    numbered = dict(enumerate(random.Random(seed).sample(found, min(count or len(found), len(found))), 1))
+    for number in compile_all(source, numbered):
+        del numbered[number]
+    tests, same = make_tests(), code_of(source)
     tried = killed = 0
-    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get('JOBS', '2'))) as pool, \
-            open(f'{OUT}/report.txt', 'w', encoding='utf-8') as report:
-        jobs = [pool.submit(mutant, i, source, place, same, tests) for i, place in enumerate(chosen)]
-        for job in jobs:
-            killer, line, was, now, text = job.result()
-            tried += not killer or killer.startswith('test_')
-            killed += bool(killer) and killer.startswith('test_')
-            print(f'{"survived" if not killer else "killed by " + killer}: prof.h:{line}: '
-                  f'{was} -> {now}: {text}', file=report, flush=True)
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool, \
+            open(OUT + '/report.txt', 'w', encoding='utf-8') as report:
+        jobs = {n: pool.submit(verdict, n, source, p, same, tests) for n, p in numbered.items()}
+        for number, job in jobs.items():
+            killer, (at, length, replacement, _) = job.result(), numbered[number]
+            tried += killer is not None
+            killed += bool(killer)
+            was = ' '.join(source[at:at + length].split())
+            how = 'the same code' if killer is None else f'killed by {killer}' if killer else 'survived'
+            row = source[source.rfind('\n', 0, at) + 1:source.find('\n', at)].strip()
+            print(f'{how}: prof.h:{line_of(source, at)}: {was} -> {replacement}: {row}', file=report,
+                  flush=True)
     share = 100 * killed / max(1, tried)
     print(f'mutants (the goal is 85 %): {killed} of {tried} killed, {share:.1f} %, of {len(found)} places; '
           f'survivors in build/mutants/report.txt')

@@ -235,6 +235,23 @@ static void test_long_zones(void) {
     EQUAL(row_of("hour")->max_ns, 3600000000000);
 }
 
+/* Each as long as a quarter of what the clock can count; the last bucket has them all. */
+static void test_longest_zones(void) {
+    static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h" };
+    prof_desc desc = sums_desc();
+    int i;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 8; i++) spend(names[i], (uint64_t)1 << (54 + i));
+    prof_stop();
+    snapshot();
+    EQUAL(row_count, 8);
+    for (i = 0; i < 8; i++) {
+        EQUAL(row_of(names[i])->count, 1);
+        EQUAL(row_of(names[i])->cpu_time_total_ns, (int64_t)1 << (54 + i));
+        EQUAL(row_of(names[i])->p50_ns, (int64_t)1 << (54 + i));
+    }
+}
+
 static void test_off_and_on(void) {
     prof_desc desc = sums_desc();
     int i;
@@ -346,6 +363,7 @@ int main(void) {
     RUN(test_threads);
     RUN(test_snapshots_are_exact);
     RUN(test_long_zones);
+    RUN(test_longest_zones);
     RUN(test_off_and_on);
     RUN(test_off_with_open_zones);
     RUN(test_memory_size);

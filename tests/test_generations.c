@@ -541,6 +541,45 @@ static void test_readers_in_any_order(void) {
     }
 }
 
+static uint32_t own_id;
+static uint32_t thread_id(void *user) {
+    (void)user;
+    return own_id;
+}
+
+static void zone_of(uint32_t id, const char *name) {
+    own_id = id;
+    prof_push(name);
+    test_time.tick++;
+    prof_pop();
+}
+
+/* A thread is one in all windows of a trace, another that has its id in one window is not. */
+static void test_ids_over_windows(void) {
+    static const char *const names[] = { "a", "b", "c", "d", "e" };
+    static const uint32_t threads[] = { 0, 0, 1, 2, 3 }, ids[] = { 5, 5, 9, 9, 5 };
+    prof_desc desc = test_desc();
+    const prof_thread_info *infos;
+    size_t count;
+    int i;
+    desc.platform.thread_id = thread_id;
+    EQUAL(prof_start(&desc), PROF_OK);
+    zone_of(ids[0], names[0]);
+    EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_OK);
+    EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
+    for (i = 1; i < 5; i++) {
+        zone_of(ids[i], names[i]);
+        prof_thread_end();
+    }
+    trace = prof_stop();
+    infos = prof_threads(trace, &count);
+    EQUAL(count, 4);
+    for (i = 0; i < 5; i++) {
+        EQUAL(test_find(trace, names[i], 0)->thread, threads[i]);
+        EQUAL(infos[threads[i]].id, ids[i]);
+    }
+}
+
 int main(void) {
     RUN(test_session_stop_without_start);
     RUN(test_session_start_twice);
@@ -567,5 +606,6 @@ int main(void) {
     RUN(test_cycles_in_two_arenas);
     RUN(test_cycles_default_clock);
     RUN(test_readers_in_any_order);
+    RUN(test_ids_over_windows);
     return test_end();
 }

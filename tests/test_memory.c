@@ -443,6 +443,34 @@ static void test_flows(void) {
     test_text_clear(&text);
 }
 
+/* From one context to the other, each end where and when it was called. */
+static void test_flow_between_contexts(void) {
+    prof_desc desc = test_desc();
+    uint64_t flow;
+    prof_trace *trace;
+    test_text text;
+    char want[200];
+    memset(&text, 0, sizeof text);
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_push("here");
+    test_time.tick = 2000;
+    flow = prof_flow(0);
+    prof_context_switch(NULL);
+    prof_push("there");
+    test_time.tick = 5000;
+    prof_flow(flow);
+    test_time.tick = 9000;
+    trace = prof_stop();
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    snprintf(want, sizeof want, "{\"ph\":\"s\",\"id\":%d,\"pid\":1,\"tid\":0,\"ts\":2.000,"
+             "\"cat\":\"flow\",\"name\":\"flow\"}", (int)flow);
+    CHECK(strstr(text.data, want), "%s", text.data);
+    snprintf(want, sizeof want, "{\"ph\":\"f\",\"id\":%d,\"pid\":1,\"tid\":1,\"ts\":5.000,"
+             "\"cat\":\"flow\",\"name\":\"flow\",\"bp\":\"e\"}", (int)flow);
+    CHECK(strstr(text.data, want), "%s", text.data);
+    test_text_clear(&text);
+}
+
 int main(void) {
     RUN(test_memory_charged);
     RUN(test_memory_stacks);
@@ -458,5 +486,6 @@ int main(void) {
 #endif
     RUN(test_async_other_session);
     RUN(test_flows);
+    RUN(test_flow_between_contexts);
     return test_end();
 }

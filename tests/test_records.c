@@ -1,10 +1,30 @@
 /* Whatever bytes lie where records should be: the reports are whole, and every event has a name. */
 #include "test.h"
 
+/* What zones carry: every kind of it in turn. */
+static void carry(int depth) {
+    static const char *const texts[] = { "one", "two", "and a longer one" };
+    static const int64_t dims[] = { 2, 3, 4 };
+    static const prof_shape items[] = { { dims, NULL, 3 }, { dims, NULL, 1 } };
+    static const prof_shape shapes[] = { { dims, NULL, 3 }, { NULL, items, 2 } };
+    static const prof_tensor tensors[] = { { 1, 2, 3, { 0, 0 } } };
+    switch (depth % 8) {
+    case 0: prof_set_shapes(shapes, texts, 2); break;
+    case 1: prof_set_inputs(texts, 3, "{}"); break;
+    case 2: prof_set_stack(texts, 3); break;
+    case 3: prof_set_arg("key", "text"); break;
+    case 4: prof_set_outputs(shapes, texts, 2); break;
+    case 5: prof_set_tensors(tensors, 1); break;
+    case 6: prof_module_push("module"); break;
+    default: prof_module_pop();
+    }
+}
+
 static void zones(int depth) {
     PROF_SCOPE("static");
     prof_push(depth % 2 ? "pushed" : "pushed too");
     if (depth % 3 == 0) prof_counter("counter", depth);
+    carry(depth);
     if (depth) zones(depth - 1);
     prof_pop();
 }
@@ -32,6 +52,11 @@ static void scribble(const prof_trace *trace, uint32_t one_in) {
             prof__record *c;
             for (c = g->begin; c < end; c++) {
                 if (test_random(one_in)) continue;
+                if (c->site_depth >> 8 == PROF__ATTRIBUTE && test_random(2)) {   /* other counts */
+                    c->end = (c->end & 0xffff) | word() << 16;
+                    if (test_random(2)) c->duration = word();
+                    continue;
+                }
                 c->site_depth = site_depth(c->site_depth);
                 if (test_random(2)) c->end = word();
                 if (test_random(2)) c->duration = word();
@@ -45,6 +70,9 @@ static void each_in_place(const prof_trace *trace) {
     size_t count, i;
     const prof_event *events = prof_events(trace, &count);
     for (i = 0; i < count; i++) {
+        const prof_extra *x = events[i].extra;
+        CHECK(!x || (x->stack_count <= 250 && x->input_count <= 250 && x->output_count <= 250 &&
+                     x->tensor_count <= 250), "event %u has more than a record holds", (unsigned)i);
         CHECK(events[i].name != NULL, "event %u has no name", (unsigned)i);
         CHECK(events[i].parent == PROF_NONE || events[i].parent < i, "event %u: parent %u",
               (unsigned)i, (unsigned)events[i].parent);
@@ -52,7 +80,7 @@ static void each_in_place(const prof_trace *trace) {
 }
 
 static void test_records_scribbled(void) {
-    static uint64_t memory[1 << 15];
+    static uint64_t memory[(1 << 15) + (1 << 13)];   /* the last ones are not given */
     size_t events = 0;
     int trial, writer, n;
     for (trial = 0; trial < 300; trial++) {
@@ -62,8 +90,10 @@ static void test_records_scribbled(void) {
         size_t count;
         memset(&desc, 0, sizeof desc);
         memset(&text, 0, sizeof text);
+        memset(memory + (1 << 15), 0xa5, sizeof *memory << 13);
         desc.memory = memory;
-        desc.memory_size = sizeof memory;
+        desc.memory_size = sizeof *memory << 15;
+        desc.record_shapes = desc.with_modules = trial % 2;
         desc.max_depth = 40;
         EQUAL(prof_start(&desc), PROF_OK);
         for (n = 0; n < 20; n++) zones(n % 13);
@@ -76,11 +106,36 @@ static void test_records_scribbled(void) {
         for (writer = 0; writer < TEST_WRITERS; writer++)
             EQUAL(test_write(trace, writer, &text), PROF_OK);
         test_text_clear(&text);
+        for (n = 1 << 15; n < (1 << 15) + (1 << 13); n++)
+            CHECK(memory[n] == 0xa5a5a5a5a5a5a5a5u, "word %d behind the arena was written", n);
     }
     CHECK(events > 10000, "only %u events", (unsigned)events);
 }
 
+/* A zone that ends before the one before it counts once, whether or not there is more to read. */
+static void test_clock_back(void) {
+    int more;
+    for (more = 0; more < 2; more++) {
+        prof_desc desc = test_desc();
+        prof__record *c;
+        prof_trace *trace;
+        EQUAL(prof_start(&desc), PROF_OK);
+        test_time.step = 10;
+        PROF_BLOCK("one") (void)0;
+        PROF_BLOCK("two") (void)0;
+        if (more) prof_instant("more");
+        trace = prof_stop();
+        for (c = trace->rows->first->begin; c->site_depth >> 8 >= PROF__KIND; c++) {}
+        c[1].end -= 25;
+        CHECK(test_find(trace, "two", 0) != NULL, "no zone");
+        EQUAL(test_find(trace, "two", 0)->end_ns, test_find(trace, "one", 0)->end_ns);
+        EQUAL(prof_trace_stats(trace).clock_steps, 1);
+        PASS_ON(test_tree(trace));
+    }
+}
+
 int main(void) {
+    RUN(test_clock_back);
     RUN(test_records_scribbled);
     return test_end();
 }

@@ -35,7 +35,7 @@ static void random_extra(prof_extra *x) {
     x->input_count = test_random(3);
     x->input_shapes = test_random(8) ? shapes + test_random(7) : NULL;
     x->stack = frames + test_random(2);
-    x->stack_count = test_random(2);
+    x->stack_count = test_random(3);
     x->overload_name = test_random(2) ? "out" : NULL;
     x->scope = (uint8_t)(test_random(2) * 2);
 }
