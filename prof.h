@@ -8847,8 +8847,9 @@ PROF__FN prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths *p
     const prof_extra *base = s->events[path->first].extra;
     prof_extra *x = (prof_extra *)(void *)prof__stack_take(
         s, sizeof *x + path->depth * sizeof(char *) + PROF__GROUP_SHARE);
-    const char **stack = (const char **)(void *)(x + 1);
+    const char **stack;
     if (!x) return NULL;
+    stack = (const char **)(void *)(x + 1);
     memset(x, 0, sizeof *x);
     if (base && !prof__extra_own(s, s->events + path->first)) *x = *base;
     x->has &= ~(uint32_t)PROF__HAS_SHARED;

@@ -93,12 +93,18 @@ void proof_arena(void) {
     }
 }
 
+/* Of 1 to 4 records. */
+static size_t chunk_of(int records) {
+    prof__trace.plan.chunk = sizeof(prof__segment) + (size_t)records * sizeof(prof__record);
+    return prof__align(prof__trace.plan.chunk);
+}
+
 /* Chunks of 1 to 4 records until an arena of 96 bytes is full: every record can be written. */
 void proof_chunks(void) {
     int records = Frama_C_interval(1, 4);
     //@ split records;
     arena_open(96);
-    prof__trace.plan.chunk = sizeof(prof__segment) + (size_t)records * sizeof(prof__record);
+    (void)chunk_of(records);
     for (int i = 0; i < 3; i++) {
         prof__segment *g = (prof__segment *)prof__chunk_new();
         if (!g) break;
@@ -114,15 +120,14 @@ void proof_chunks(void) {
    written stays within them. */
 void proof_ring(void) {
     static prof__state state;
+    const prof__parts *parts = prof__parts_ring();
     int records = Frama_C_interval(1, 4);
     //@ split records;
-    prof__trace.plan.chunk = (size_t)records * sizeof(prof__record);
-    arena_open(2 * prof__align(sizeof(prof__segment) + prof__trace.plan.chunk));
-    prof__trace.parts = prof__parts_ring();
+    arena_open(2 * chunk_of(records));
     for (int i = 0; i < 5; i++) {
-        state.spare = prof__chunk_take(&state);
+        state.spare = (prof__segment *)parts->chunk(&state);
         //@ assert taken: state.spare != \null;
         prof__chunk_open(&state);
-        while (prof__slots_left(&state)) prof__put(&state, 1, 2, (uint32_t)i << 8);
+        while (state.hot.cursor < state.end) prof__put(&state, 1, 2, (uint32_t)i << 8);
     }
 }

@@ -1,27 +1,38 @@
 #!/bin/sh
 # What other tools say of the code: clang's every warning and the C library's own checks, in seconds.
-# SLOW=1 (make analysis) for minutes: gcc's analyzer and cppcheck over both headers and the prof
-# command; every test that needs no look inside prof.h under MemorySanitizer; some of them, and the
-# prof command over the seeds of its fuzzing, under valgrind. UBSan, nothing suppressed, is in the
-# asan jobs of tests/run.sh.
+# SLOW=1 (make analysis) for minutes, JOBS (2) at a time: gcc's analyzer and cppcheck over both
+# headers and the prof command; every test that needs no look inside prof.h under MemorySanitizer and
+# under clang's UBSan, which sees more than gcc's in the asan jobs of tests/run.sh; some of them, and
+# the prof command over the seeds of its fuzzing, under valgrind.
+#   tests/test_analysis.sh [PART]
 # shellcheck disable=SC2086,SC2317   # lists of flags and files are meant to split; check calls run
 set -u
 cd "$(dirname "$0")/.." || exit 1
 out=build/tests/analysis.dir
 failed=0
+quick='weverything fortify'
+slow='analyzer memory_sanitizer valgrind_command ubsan valgrind cppcheck tools_weverything'
 mkdir -p $out
-printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$out/prof.c
-printf '#define PROF_CUDA_IMPLEMENTATION\n#include "prof_cuda.h"\n' | cat $out/prof.c - >$out/both.c
+if [ ! -s $out/both.c ]; then
+    printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$out/prof.c
+    printf '#define PROF_CUDA_IMPLEMENTATION\n#include "prof_cuda.h"\n' | cat $out/prof.c - >$out/both.c
+fi
+if [ -n "${SLOW:-}" ] && [ $# = 0 ]; then
+    make -s build/prof build/tools/report_html.h || exit 1
+    printf '%s\n' $slow $quick | xargs -P "${JOBS:-2}" -n 1 sh "$0"
+    exit $?
+fi
+parts=${1:-$quick}
 tool_flags='-D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -Ibuild/tools'
 # prof.c is prof.h's implementation with a list of the others
 tools=$(find tools -name '*.c' ! -name 'bench*' ! -name prof.c)
-make -s build/tools/report_html.h
 
-check() {   # NAME COMMAND...
-    name=$1
-    shift
-    if ! command -v "$1" >/dev/null; then
-        echo "skip $name: $1 is not installed"
+check() {   # NAME TOOL COMMAND... : when the part is asked for, and the tool is there
+    name=$1 tool=$2
+    shift 2
+    case " $parts " in *" $name "*) ;; *) return ;; esac
+    if ! command -v "$tool" >/dev/null; then
+        echo "skip $name: $tool is not installed"
     elif "$@" >"$out/$name.log" 2>&1; then
         echo "ok $name"
     else
@@ -36,39 +47,40 @@ check() {   # NAME COMMAND...
 # is a default).
 every='clang -std=c99 -Weverything -Werror -Wno-padded -Wno-declaration-after-statement
     -Wno-used-but-marked-unused -Wno-bad-function-cast -Wno-comma -Wno-switch-enum -I.'
-check weverything $every -fsyntax-only $out/both.c
+check weverything clang $every -fsyntax-only $out/both.c
 
 # The command, besides: missing-variable-declarations (prof.c declares the commands), missing-noreturn
 # (a hint), float-equal (0 is exact), reserved-macro-identifier and disabled-macro-expansion (the C
 # library's own).
 tools_weverything() {
     for file in $tools; do
-        clang --version >/dev/null && $every -Wno-missing-variable-declarations -Wno-missing-noreturn \
+        $every -Wno-missing-variable-declarations -Wno-missing-noreturn \
             -Wno-float-equal -Wno-reserved-macro-identifier -Wno-disabled-macro-expansion -fwrapv \
             $tool_flags -fsyntax-only "$file" || return 1
     done
 }
+check tools_weverything clang tools_weverything
 
 # The tests that can be linked with prof.h, one after the other, under what each builds.
 run() {   # TESTS COMPILER... ; $runner: what they run under
     tests=$1
     shift
-    "$@" -I. -c $out/prof.c -o $out/prof.o || return 1
+    dir=$out/$name
+    mkdir -p "$dir"
+    "$@" -I. -c $out/prof.c -o "$dir/prof.o" || return 1
     for test in $tests; do
-        "$@" -I. -DTEST_LIBRARY -DTEST_OUT="\"$out\"" "tests/$test.c" $out/prof.o -o "$out/$test" \
-            -lpthread -ldl -lm || return 1
-        timeout 300 $runner "$out/$test" || { echo "not ok: $test, $runner"; return 1; }
+        "$@" -I. -DTEST_LIBRARY -DTEST_OUT="\"$dir\"" "tests/$test.c" "$dir/prof.o" \
+            -o "$dir/$test.exe" -lpthread -ldl -lm || return 1
+        timeout 300 $runner "$dir/$test.exe" || { echo "not ok: $test, $runner"; return 1; }
     done
 }
 runner='' linked=''
 for file in tests/test_*.c; do
     grep -Eq 'prof__|PROF__|^#define PROF_|/\* build: ' "$file" || linked="$linked $(basename "$file" .c)"
 done
-check fortify run 'test_modes test_golden test_details' \
+check fortify gcc run 'test_modes test_golden test_details' \
     gcc -std=c99 -O2 -w -D_FORTIFY_SOURCE=3 -D_GLIBCXX_ASSERTIONS
-[ -z "${SLOW:-}" ] && exit $failed
 
-check tools_weverything tools_weverything
 analyze() {
     gcc -std=c99 -O1 -fanalyzer -Werror -I. -c $out/both.c -o $out/both.o || return 1
     for file in $tools; do
@@ -76,20 +88,21 @@ analyze() {
             return 1
     done
 }
-check analyzer analyze
+check analyzer gcc analyze
 # uninitvar and its kin: they do not see what a call fills that gets a pointer to it
-check cppcheck cppcheck --quiet --error-exitcode=1 --language=c --std=c99 -D__linux__ -D__x86_64__ \
+check cppcheck cppcheck cppcheck --quiet --error-exitcode=1 --language=c --std=c99 -D__linux__ -D__x86_64__ \
     -D__GNUC__=12 --suppress=missingIncludeSystem --suppress=uninitvar --suppress=legacyUninitvar \
     --suppress=ctuuninitvar -Ibuild/tools -I. -DPROF_ZLIB $out/both.c $tools
-check memory_sanitizer run "$linked" \
+check memory_sanitizer clang run "$linked" \
     clang -std=c99 -O1 -g -w -fsanitize=memory -fno-sanitize-recover=all
 
+check ubsan clang run "$linked" clang -std=c99 -O1 -g -w -fno-sanitize-recover=all \
+    -fsanitize=undefined,float-divide-by-zero,implicit-conversion,local-bounds
+
 runner='valgrind -q --error-exitcode=9 --fair-sched=yes'
-command -v valgrind >/dev/null || { echo 'skip valgrind: it is not installed'; exit $failed; }
-check valgrind run 'test_golden test_details test_odd_calls test_odd_events test_submit test_formats' \
+check valgrind valgrind run 'test_golden test_details test_odd_calls test_odd_events test_submit test_formats' \
     gcc -std=c99 -O1 -g -w -DPROF_ARENA_SIZE=4194304
 valgrind_command() {
-    make -s build/prof || return 1
     for file in tests/traces/* tests/corpus/trace/* tests/corpus/raw/*; do
         for command in report 'report -f html' analyze stacks flamegraph gaps memory validate import \
             decode 'cut --to=1s' merge; do
@@ -104,5 +117,5 @@ valgrind_command() {
     done
     return 0
 }
-check valgrind_command valgrind_command
+check valgrind_command valgrind valgrind_command
 exit $failed
