@@ -1,6 +1,8 @@
 /* prof_context_switch: fibers that open zones in turns. */
 #include "test.h"
 
+#include <pthread.h>
+
 static void test_contexts_in_turns(void) {
     prof_desc desc = test_desc();
     const prof_event *events;
@@ -61,8 +63,57 @@ static void test_contexts_over_sessions(void) {
     }
 }
 
+/* What was a context's in one window is a thread's in the next: it stays the thread's. */
+static pthread_barrier_t turn;
+
+static void *other_thread(void *none) {
+    prof_push("t");
+    pthread_barrier_wait(&turn);         /* main closes the window, opens the next, and is in it */
+    pthread_barrier_wait(&turn);
+    prof_pop();
+    prof_push("u");
+    prof_pop();
+    return none;
+}
+
+static void next_window(void) {
+    EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_OK);
+    EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
+}
+
+static void test_context_becomes_thread(void) {
+    prof_desc desc = test_desc();
+    const prof_event *m, *u;
+    prof_trace *trace;
+    pthread_t thread;
+    desc.max_threads = 2;
+    desc.platform.now = NULL;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_push("a");
+    CHECK(prof_context_switch(NULL) != NULL, "no second context");
+    next_window();
+    pthread_barrier_init(&turn, NULL, 2);
+    EQUAL(pthread_create(&thread, NULL, other_thread, NULL), 0);
+    pthread_barrier_wait(&turn);
+    next_window();
+    prof_push("m");
+    pthread_barrier_wait(&turn);
+    pthread_join(thread, NULL);
+    pthread_barrier_destroy(&turn);
+    prof_pop();
+    trace = prof_stop();
+    m = test_find(trace, "m", 0);
+    u = test_find(trace, "u", 0);
+    CHECK(m && u && m->thread != u->thread, "two threads in one state");
+    EQUAL(m->flags, 0);
+    EQUAL(u->depth, 0);
+    EQUAL(test_find(trace, "t", 0)->flags, PROF_EVENT_UNFINISHED);
+    PASS_ON(test_tree(trace));
+}
+
 int main(void) {
     RUN(test_contexts_in_turns);
     RUN(test_contexts_over_sessions);
+    RUN(test_context_becomes_thread);
     return test_end();
 }

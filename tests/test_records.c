@@ -134,8 +134,33 @@ static void test_clock_back(void) {
     }
 }
 
+/* A range of a thread that is not there, or of a name, is lost; the one behind it is not. */
+static void test_damaged_range(void) {
+    int what;
+    for (what = 0; what < 3; what++) {
+        prof_desc desc = test_desc();
+        prof__record *c;
+        prof_trace *trace;
+        size_t count;
+        EQUAL(prof_start(&desc), PROF_OK);
+        test_time.step = 10;
+        prof_async_end(prof_async_begin("one"));
+        prof_async_end(prof_async_begin("two"));
+        trace = prof_stop();
+        for (c = trace->rows->first->begin; c->site_depth >> 8 != PROF__ASYNC; c++) {}
+        if (what == 1) c[3].end = 1;     /* there is number 0 */
+        if (what == 2) c[3].duration = 0xfffe00;
+        prof_events(trace, &count);
+        EQUAL(count, what ? 1 : 2);
+        EQUAL(prof_trace_stats(trace).lost, what != 0);
+        CHECK(test_find(trace, "two", 0) != NULL, "no range");
+        EQUAL(test_find(trace, "two", 0)->end_ns - test_find(trace, "two", 0)->start_ns, 10);
+    }
+}
+
 int main(void) {
     RUN(test_clock_back);
+    RUN(test_damaged_range);
     RUN(test_records_scribbled);
     return test_end();
 }

@@ -254,27 +254,31 @@ static void test_random_events(void) {
 static void test_one_hash(void) {
     static const char *const stacks[][2] = { { "main", "xhktcc" }, { "main", "sikyhg" } };
     static const char *const overloads[] = { "akpayv", "zjzqeh" };
-    static const prof_shape lists[] = { { NULL, items, 2 }, { NULL, items + 1, 2 } };
+    static const int64_t third[] = { 2, 3, 4205306309 }, only[] = { 1051656192 };
+    static const prof_shape none = { NULL, NULL, 0 };
+    static const prof_shape lists[] = { { NULL, items, 2 }, { NULL, items + 1, 2 },
+                                        { third, NULL, 3 }, { dims, NULL, 2 },
+                                        { only, NULL, 1 }, { NULL, &none, 1 } };
     prof_trace_desc desc;
     int i;
     memset(&desc, 0, sizeof desc);
     memset(given, 0, sizeof given);
     memset(extras, 0, sizeof extras);
-    for (i = 0; i < 8; i++) {
+    for (i = 0; i < 12; i++) {
         given[i].name = i < 2 ? names[i] : "f";
         given[i].start_ns = given[i].end_ns = i;
         given[i].extra = extras + i;
         if (i / 2 == 1) extras[i].overload_name = overloads[i % 2];
         if (i / 2 == 2) extras[i].stack = stacks[i % 2];
         if (i / 2 == 2) extras[i].stack_count = 2;
-        if (i / 2 == 3) extras[i].input_shapes = lists + i % 2;
-        if (i / 2 == 3) extras[i].input_count = 1;
+        if (i / 2 >= 3) extras[i].input_shapes = lists + i - 6;
+        if (i / 2 >= 3) extras[i].input_count = 1;
     }
     desc.memory = memory;
     desc.memory_size = sizeof memory;
-    EQUAL(prof_trace_from_events(&desc, given, 8, &trace), PROF_OK);
+    EQUAL(prof_trace_from_events(&desc, given, 12, &trace), PROF_OK);
     PASS_ON(compare_reports(trace));
-    EQUAL(reference_count, 8);           /* by all that there is */
+    EQUAL(reference_count, 12);          /* by all that there is */
 }
 
 int main(void) {
