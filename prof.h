@@ -1228,23 +1228,24 @@ PROF__INLINE const prof__parts *prof__parts_of(const prof_desc *d) {
                                                   : prof__parts_raw(d->stream);
 }
 
-/* The platform comes last: what gets its address might change the description. */
+/* Everything is read before the first call: what gets its address might change it. */
 PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
     const prof__parts *parts;
     const prof__hooks *hooks = NULL;
     uint32_t shape, rate;
+    bool platform;
     void *memory;
     size_t size;
     if (prof__on) return PROF_ERROR_STATE;
     if (!d) return prof__start(16, NULL, NULL, 0);
     if (!prof__desc_valid(d)) return PROF_ERROR_INVALID;
     shape = prof__shape_of(d);
-    parts = prof__parts_of(d);
     rate = PROF__CAST(uint32_t, d->platform.ticks_per_second);
     memory = d->memory;
     size = d->memory_size;
-    if (d->platform.now || d->platform.lock || d->platform.thread_id)
-        hooks = prof__hooks_of(&d->platform);
+    platform = d->platform.now || d->platform.lock || d->platform.thread_id;
+    parts = prof__parts_of(d);
+    if (platform) hooks = prof__hooks_of(&d->platform);
     return memory ? prof__start_in(shape, parts, hooks, rate, memory, size)
                   : prof__start(shape, parts, hooks, rate);
 }
@@ -4879,13 +4880,17 @@ PROF_API PROF__QUIET void prof_thread_end(void) {}
 
 /* Exceptions without a name get the one they have in ARM's manuals. */
 PROF__FN void prof__context_name(prof__row *row) {
+#if PROF__BY_IPSR
     static const char names[] = "\0\0NMI\0HardFault\0MemManage\0BusFault\0UsageFault\0SecureFault\0"
                                 "\0\0\0SVCall\0DebugMonitor\0\0PendSV\0SysTick";
     uint32_t n = (uint32_t)row->info.id;
     const char *name = n < 16 ? prof__nth(names, n) : "IRQ ";
-    if (!PROF__BY_IPSR || row->name[0]) return;
+    if (row->name[0]) return;
     memcpy(row->name, name, strlen(name) + 1);
     if (n >= 16) *prof__text_u64(row->name + 4, n - 16) = 0;
+#else
+    (void)row;
+#endif
 }
 
 /* ---- longer zones, other clocks: linked where a program has them ---- */
@@ -9917,6 +9922,18 @@ PROF__FN bool prof__row_after(const prof_average *a, const prof_average *b, prof
     return !prof__average_below(b, a, metric) && a->first > b->first;
 }
 
+#if PROF__BARE                           /* few rows: what is short does */
+PROF__FN void prof__rows_sort(prof_average *rows, size_t n, prof_metric metric) {
+    for (prof_average *r = rows; r < rows + n; r++) {
+        for (prof_average *later = r + 1; later < rows + n; later++) {
+            prof_average moved = *r;
+            if (!prof__row_after(r, later, metric)) continue;
+            *r = *later;
+            *later = moved;
+        }
+    }
+}
+#else
 PROF__FN void prof__rows_sift(prof_average *rows, size_t i, size_t n, prof_metric metric) {
     prof_average moved = rows[i];
     for (size_t child; (child = 2 * i + 1) < n; i = child) {
@@ -9937,6 +9954,7 @@ PROF__FN void prof__rows_sort(prof_average *rows, size_t n, prof_metric metric) 
         prof__rows_sift(rows, 0, n, metric);
     }
 }
+#endif
 
 /* ---- shapes, as Python prints a list ---- */
 
@@ -10131,17 +10149,23 @@ PROF__FN void prof__table_stack(prof__table *t, const prof_average *r) {
 }
 
 PROF__FN void prof__table_times(prof__table *t, const prof_average *r) {
+    static const struct { uint8_t column, at; } times[] = {
+        { PROF__COL_MIN, offsetof(prof_average, min_ns) },
+        { PROF__COL_P50, offsetof(prof_average, p50_ns) },
+        { PROF__COL_P90, offsetof(prof_average, p90_ns) },
+        { PROF__COL_P99, offsetof(prof_average, p99_ns) },
+        { PROF__COL_MAX, offsetof(prof_average, max_ns) } };
     prof__table_share(t, PROF__COL_SELF_CPU_SHARE, r->self_cpu_time_total_ns, t->self_cpu_ns);
     prof__table_time(t, PROF__COL_SELF_CPU, r->self_cpu_time_total_ns);
     if (r->is_async) prof__table_cell(t, PROF__COL_CPU_SHARE, "0");
     else prof__table_share(t, PROF__COL_CPU_SHARE, r->cpu_time_total_ns, t->self_cpu_ns);
     prof__table_time(t, PROF__COL_CPU, r->cpu_time_total_ns);
     prof__table_mean(t, PROF__COL_CPU_MEAN, r->cpu_time_total_ns, r->count);
-    if (!PROF__BARE) prof__table_time(t, PROF__COL_MIN, r->min_ns);
-    prof__table_time(t, PROF__COL_P50, r->p50_ns);
-    prof__table_time(t, PROF__COL_P90, r->p90_ns);
-    prof__table_time(t, PROF__COL_P99, r->p99_ns);
-    prof__table_time(t, PROF__COL_MAX, r->max_ns);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        int64_t ns;
+        memcpy(&ns, (const char *)r + times[i].at, sizeof ns);
+        prof__table_time(t, times[i].column, ns);
+    }
     if (PROF__BARE) return;
     prof__table_time(t, PROF__COL_SELF_DEVICE, r->self_device_time_total_ns);
     prof__table_share(t, PROF__COL_SELF_DEVICE_SHARE, r->self_device_time_total_ns,
@@ -10193,6 +10217,14 @@ PROF__FN void prof__table_rule(prof__table *t) {
     prof__out_text(&t->out, "\n");
 }
 
+#if PROF__BARE
+PROF__FN void prof__table_heads(prof__table *t) {
+    static const char heads[] = "Name\0\0Self CPU %\0Self CPU\0CPU total %\0CPU total\0"
+                                "CPU time avg\0\0p50\0p90\0p99\0max\0\0\0\0\0\0\0\0\0# of Calls";
+    for (uint32_t i = 0; i <= PROF__COL_COUNT; i++) prof__table_cell(t, (int)i, prof__nth(heads, i));
+    prof__out_text(&t->out, "\n");
+}
+#else
 PROF__FN char prof__upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 32 : c); }
 
 /* A column's head: before DEVICE after, where the device's name goes. */
@@ -10235,8 +10267,8 @@ PROF__FN void prof__table_heads(prof__table *t) {
         { "# of Calls", "", false }, { "Node ID", "", false }, { "Input Shapes", "", false },
         { "", "", false }, { "Source Location", "", false } };
     for (int i = 0; i < PROF__COLUMNS; i++) {
-        bool power = !PROF__BARE && i == PROF__COL_FLOPS;
-        bool counter = !PROF__BARE && i >= PROF__COL_COUNTERS && i <= PROF__COL_COUNTERS_END;
+        bool power = i == PROF__COL_FLOPS;
+        bool counter = i >= PROF__COL_COUNTERS && i <= PROF__COL_COUNTERS_END;
         int k = counter ? 0 : i > PROF__COL_COUNTERS ? i - PROF__COUNTER_COLUMNS : i;
         const char *before = power ? flops[t->flops_power] : heads[k].before;
         if (counter) prof__table_head_counter(t, i);
@@ -10245,6 +10277,7 @@ PROF__FN void prof__table_heads(prof__table *t) {
     }
     prof__out_text(&t->out, "\n");
 }
+#endif
 
 PROF__FN void prof__table_head(prof__table *t) {
     prof__out *o = &t->out;
@@ -10323,10 +10356,14 @@ PROF__FN void prof__table_sum(prof__table *t, const char *device, int64_t ns) {
     char text[48];
     *prof__text_time(text, prof__us(ns), prof__table_unit(t, ns)) = 0;
     prof__out_text(&t->out, "Self ");
+#if PROF__BARE
+    prof__out_text(&t->out, device);
+#else
     for (; *device; device++) {
         char c = prof__upper(*device);
         prof__out_bytes(&t->out, &c, 1);
     }
+#endif
     prof__out_text(&t->out, " time total: ");
     prof__out_text(&t->out, text);
     prof__out_text(&t->out, "\n");
@@ -10364,7 +10401,7 @@ PROF__FN void prof__table_foot(prof__table *t) {
     if (t->count) {
         prof__table_rule(t);
         prof__table_sum(t, "CPU", t->self_cpu_ns);
-        if (t->width[PROF__COL_SELF_DEVICE])
+        if (!PROF__BARE && t->width[PROF__COL_SELF_DEVICE])
             prof__table_sum(t, t->view.device_name, t->self_device_ns);
     }
     if (t->notes && !t->desc->hide_notes) t->notes(t);
@@ -10455,7 +10492,8 @@ PROF__FN void prof__table_measure(prof__table *t) {
 
 /* What a spreadsheet would take for a formula stands behind a '. */
 PROF__FN void prof__csv_text(prof__out *o, const char *s) {
-    prof__out_text(o, *s && strchr("=+-@\t\r", *s) ? "\"'" : "\"");
+    bool formula = *s == '=' || *s == '+' || *s == '-' || *s == '@' || *s == '\t' || *s == '\r';
+    prof__out_text(o, formula ? "\"'" : "\"");
     for (; *s; s++) {
         if (*s == '"') prof__out_text(o, "\"");
         prof__out_bytes(o, s, 1);
@@ -14623,16 +14661,21 @@ PROF__FN int64_t prof__tally_ns(const prof__scale *k, uint64_t ticks) {
 }
 
 PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const prof__scale *k) {
+    static const uint8_t percents[] = { 50, 90, 99 };
+    uint64_t ticks[7];
     memset(a, 0, sizeof *a);
     a->key = prof__site(r->site >> 8)->name;
     a->count = prof__tally_count(r);
-    a->cpu_time_total_ns = prof__tally_ns(k, r->total);
-    a->self_cpu_time_total_ns = prof__tally_ns(k, r->total - PROF__MIN(r->inner, r->total));
-    a->min_ns = prof__tally_ns(k, r->least);
-    a->max_ns = prof__tally_ns(k, r->most);
-    a->p50_ns = prof__tally_ns(k, prof__tally_percentile(r, 50));
-    a->p90_ns = prof__tally_ns(k, prof__tally_percentile(r, 90));
-    a->p99_ns = prof__tally_ns(k, prof__tally_percentile(r, 99));
+    ticks[0] = r->total;
+    ticks[1] = r->total - PROF__MIN(r->inner, r->total);
+    ticks[2] = r->least;
+    ticks[3] = r->most;
+    for (int i = 0; i < 3; i++) ticks[4 + i] = prof__tally_percentile(r, percents[i]);
+    for (int i = 0; i < 7; i++) {        /* from cpu_time_total_ns to p99_ns they lie in this order */
+        int64_t ns = prof__tally_ns(k, ticks[i]);
+        memcpy((char *)a + offsetof(prof_average, cpu_time_total_ns) + sizeof ns * (size_t)i, &ns,
+               sizeof ns);
+    }
     a->overload_name = "";
     a->input_count = a->parent = PROF_NONE;
     a->first = prof__site_dense(r->site >> 8);

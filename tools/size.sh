@@ -4,12 +4,15 @@
 # needs more of a C library than memcpy and its kin, or has recursion or stack without bound.
 #   tools/size.sh FILE.json
 # The size of a part is what it adds to an image that has none of it, with memcpy, names of files and
-# what of the compiler's library it takes: recorder_text is prof_start, a zone, prof_stop; moments_text
-# has instants, counters, prof_push too; dump_text and raw_text the raw stream, at the end or live;
-# chrome_text a Chrome array, live; aggregate_text the sums and their table; table_text, trace_text
-# and stacks_text a writer each of a whole trace; full_text all of those three. min_ram: 32 open zones
-# and 32 more, recorded, in 16 contexts' table; prof_dump's block of 616 bytes is not in it. Instructions are counted by QEMU, a zone around nothing less the same without the zone;
-# in plain_instructions nobody calls prof_tick. Code for Cortex-M0 runs on an M3.
+# what of the compiler's library it takes: record_text is a zone, with all that its begin and end
+# call (names, contexts, chunks, wraps of the clock); recorder_text is that with prof_start and
+# prof_stop; moments_text has instants, counters, prof_push too; dump_text and raw_text the raw
+# stream, at the end or live; chrome_text a Chrome array, live; aggregate_text the sums and their
+# table; table_text, trace_text and stacks_text a writer each of a whole trace; full_text all of
+# those three. min_ram: 32 open zones and 32 more, recorded, in 16 contexts' table; prof_dump's
+# block of 616 bytes is not in it. Instructions are counted by QEMU, a zone around nothing less the
+# same without the zone; in plain_instructions nobody calls prof_tick. Code for Cortex-M0 runs on
+# an M3.
 # shellcheck disable=SC2086   # lists of flags are meant to split
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -131,11 +134,12 @@ measure() {   # TARGET ZONE-LIMIT FULL-LIMIT
     between=,
     count "$target"
     instructions zone_instructions zone "$2"
-    instructions plain_instructions plain 0
+    instructions plain_instructions plain "$2"
     instructions pair_instructions pair 0
     instructions off_instructions off_zone 8
     link "$target" $out/program -DPART=EMPTY
     empty=$(flash $out/program)
+    part record_text RECORD 0
     part recorder_text RECORDER 900
     part moments_text MOMENTS 0
     part dump_text DUMP 0
