@@ -98,8 +98,8 @@ soak: build/tests/soak ## long runs in flat memory (ZONES=1000000000), into buil
 fuzz: setup-test ## every fuzz target for SECONDS=20 each, into build/trust.json
 	@FUZZ_SECONDS=$(SECONDS) sh tests/fuzz.sh $(ONLY)
 
-mutants: setup-test ## do tests notice COUNT=40 changes of prof.h? into build/trust.json
-	@python3 tests/mutate.py $(COUNT)
+mutants: setup-test ## do tests notice COUNT=150 changes of prof.h (SEED=1)? into build/trust.json
+	@python3 tests/mutate.py "$(COUNT)" $(SEED)
 
 trust: coverage fuzz mutants soak ## what build/trust.json tells, all of it
 
