@@ -227,6 +227,16 @@ TEST_UNUSED static prof_desc test_desc(void) {
     return desc;
 }
 
+/* Two zones a turn. */
+TEST_UNUSED static void test_zones(unsigned turns) {
+    while (turns--) {
+        PROF_BEGIN("outer");
+        PROF_BEGIN("inner");
+        PROF_END();
+        PROF_END();
+    }
+}
+
 /* ---- What must hold in every trace ---- */
 
 /* Depth, order, containment, the children lists, self time: by the definitions, slowly. */

@@ -64,16 +64,6 @@ static prof_desc ring_desc(size_t size) {
     return desc;
 }
 
-static void mark(unsigned turns) {
-    unsigned i;
-    for (i = 0; i < turns; i++) {
-        PROF_BEGIN("outer");
-        PROF_BEGIN("inner");
-        PROF_END();
-        PROF_END();
-    }
-}
-
 /* ---- The trace ---- */
 
 static void test_keeps_the_last(void) {
@@ -83,9 +73,9 @@ static void test_keeps_the_last(void) {
     size_t count, i, partial = 0;
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BEGIN("all");
-    mark(20000);
+    test_zones(20000);
     PROF_END();
-    mark(5);
+    test_zones(5);
     trace = prof_stop();
     events = prof_events(trace, &count);
     CHECK(count > 1000 && count < 40000, "%u events", (unsigned)count);
@@ -106,7 +96,7 @@ static void test_what_fits_is_whole(void) {
     prof_trace *trace;
     size_t count;
     EQUAL(prof_start(&desc), PROF_OK);
-    mark(100);
+    test_zones(100);
     trace = prof_stop();
     prof_events(trace, &count);
     EQUAL(count, 200);
@@ -116,7 +106,7 @@ static void test_what_fits_is_whole(void) {
 }
 
 static void *mark_some(void *turns) {
-    mark(*(unsigned *)turns);
+    test_zones(*(unsigned *)turns);
     return NULL;
 }
 
@@ -158,7 +148,7 @@ static void test_dump_while_zones_are_open(void) {
     memset(&text, 0, sizeof text);
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BEGIN("request");
-    mark(50000);
+    test_zones(50000);
     PROF_BEGIN("parse");
     EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
     d = read_dump(text.data, text.size);
@@ -194,7 +184,7 @@ static void test_dump_of_a_trace(void) {
     dumped d;
     memset(&text, 0, sizeof text);
     EQUAL(prof_start(NULL), PROF_OK);
-    mark(turns);
+    test_zones(turns);
     pthread_create(&thread, NULL, mark_some, &turns);
     pthread_join(thread, NULL);
     EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
@@ -223,7 +213,7 @@ static bool racing;
 
 static void *mark_on(void *unused) {
     (void)unused;
-    while (PROF__LOAD(racing)) mark(100);
+    while (PROF__LOAD(racing)) test_zones(100);
     return NULL;
 }
 
@@ -287,7 +277,7 @@ static void crash(int file) {
     crash_file = file;
     signal(SIGSEGV, on_crash);
     if (prof_start(&desc) != PROF_OK) _exit(9);
-    mark(100000);
+    test_zones(100000);
     PROF_BEGIN("about to crash");
     raise(SIGSEGV);
     _exit(10);

@@ -72,17 +72,6 @@ static prof_desc stream_desc(test_text *text) {
     return desc;
 }
 
-/* Two zones a turn; clock reads are 1 ns apart. */
-static void mark(unsigned turns) {
-    unsigned i;
-    for (i = 0; i < turns; i++) {
-        PROF_BEGIN("outer");
-        PROF_BEGIN("inner");
-        PROF_END();
-        PROF_END();
-    }
-}
-
 static void check_marked(const found *f, unsigned turns) {
     size_t i;
     EQUAL(f->result, PROF_OK);
@@ -110,14 +99,14 @@ static void test_flush_writes_what_was_marked(void) {
     memset(&text, 0, sizeof text);
     desc = stream_desc(&text);
     EQUAL(prof_start(&desc), PROF_OK);
-    mark(3);
+    test_zones(3);
     EQUAL(text.size, 0);
     EQUAL(prof_flush(), PROF_OK);
     before = text.size;
     CHECK(before != 0, "nothing was written");
     EQUAL(prof_flush(), PROF_OK);
     EQUAL(text.size, before);
-    mark(2);
+    test_zones(2);
     trace = prof_stop();
     CHECK(trace != NULL, "no trace");
     CHECK(prof_events(trace, &count) == NULL && count == 0, "%u events", (unsigned)count);
@@ -138,7 +127,7 @@ static void test_inline_flushes_lose_nothing(void) {
     desc.memory = malloc(desc.memory_size);
     desc.stream_inline = true;
     EQUAL(prof_start(&desc), PROF_OK);
-    mark(50000);
+    test_zones(50000);
     EQUAL(prof_get_stats().dropped, 0);
     CHECK(prof_get_stats().stalls > 10, "%u stalls", (unsigned)prof_get_stats().stalls);
     prof_stop();
@@ -158,9 +147,9 @@ static void test_full_chunks_drop_and_count(void) {
     desc.memory_size = 64 << 10;
     desc.memory = malloc(desc.memory_size);
     EQUAL(prof_start(&desc), PROF_OK);
-    mark(50000);
+    test_zones(50000);
     EQUAL(prof_flush(), PROF_OK);
-    mark(10);
+    test_zones(10);
     prof_stop();
     stats = prof_get_stats();
     CHECK(stats.dropped_full && stats.stalls == 1, "%u dropped, %u stalls",
@@ -222,7 +211,7 @@ static void make_stream(test_text *text, unsigned flushes) {
     memset(text, 0, sizeof *text);
     prof_start(&desc);
     for (i = 0; i < flushes; i++) {
-        mark(3);
+        test_zones(3);
         prof_flush();
     }
     prof_stop();
@@ -471,7 +460,7 @@ static void failing_sink(bool part) {
     desc.stream.user = &m;
     EQUAL(prof_start(&desc), PROF_OK);
     for (i = 0; i < 50; i++) {
-        mark(1);
+        test_zones(1);
         prof_flush();
     }
     while (prof_flush() != PROF_OK) {}
@@ -517,12 +506,12 @@ static void test_sink_that_blocks(void) {
     desc.memory_size = 64 << 10;
     desc.memory = malloc(desc.memory_size);
     EQUAL(prof_start(&desc), PROF_OK);
-    mark(10);
+    test_zones(10);
     PROF__STORE(reached, false);
     PROF__STORE(blocked, true);
     pthread_create(&thread, NULL, flush_once, NULL);
     while (!PROF__LOAD(reached)) usleep(100);
-    mark(50000);                         /* returns, though nothing leaves */
+    test_zones(50000);                         /* returns, though nothing leaves */
     PROF__STORE(blocked, false);
     pthread_join(thread, NULL);
     prof_stop();
@@ -550,7 +539,7 @@ static void *drain(void *unused) {
 }
 
 static void *mark_many(void *turns) {
-    mark(*(unsigned *)turns);
+    test_zones(*(unsigned *)turns);
     return NULL;
 }
 
@@ -609,7 +598,7 @@ static void make_array(test_text *text) {
     prof_thread_name("a \"name\"");
     for (i = 0; i < 40; i++) {
         prof_push(test_odd_names[i % TEST_ODD_NAMES]);
-        mark((unsigned)i % 3);
+        test_zones((unsigned)i % 3);
         prof_counter("rows\n", (int64_t)i);
         prof_instant("now");
         prof_pop();
@@ -664,10 +653,10 @@ static void test_pieces_end_after_an_event(void) {
     desc.stream_format = PROF_STREAM_CHROME;
     EQUAL(prof_start(&desc), PROF_OK);
     for (i = 0; i < 20; i++) {
-        mark(50);
+        test_zones(50);
         prof_flush();
     }
-    mark(500);
+    test_zones(500);
     prof_stop();
     CHECK(end_count > 30, "%u pieces", (unsigned)end_count);
     for (i = 0; i + 1 < end_count; i++)
@@ -703,7 +692,7 @@ static void test_array_to_a_moody_sink(void) {
     m.calls = 2;                         /* the first piece, with the head, is one that fails */
     EQUAL(prof_start(&desc), PROF_OK);
     for (i = 0; i < 30; i++) {
-        mark(100);
+        test_zones(100);
         prof_flush();
     }
     while (prof_flush() != PROF_OK) {}
