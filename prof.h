@@ -10221,7 +10221,8 @@ PROF__FN void prof__table_rule(prof__table *t) {
 PROF__FN void prof__table_heads(prof__table *t) {
     static const char heads[] = "Name\0\0Self CPU %\0Self CPU\0CPU total %\0CPU total\0"
                                 "CPU time avg\0\0p50\0p90\0p99\0max\0\0\0\0\0\0\0\0\0# of Calls";
-    for (uint32_t i = 0; i <= PROF__COL_COUNT; i++) prof__table_cell(t, (int)i, prof__nth(heads, i));
+    for (uint32_t i = 0; i <= PROF__COL_COUNT; i++)
+        prof__table_cell(t, (int)i, prof__nth(heads, i));
     prof__out_text(&t->out, "\n");
 }
 #else
@@ -14671,7 +14672,7 @@ PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const p
     ticks[2] = r->least;
     ticks[3] = r->most;
     for (int i = 0; i < 3; i++) ticks[4 + i] = prof__tally_percentile(r, percents[i]);
-    for (int i = 0; i < 7; i++) {        /* from cpu_time_total_ns to p99_ns they lie in this order */
+    for (int i = 0; i < 7; i++) {        /* the fields from cpu_time_total_ns to p99_ns */
         int64_t ns = prof__tally_ns(k, ticks[i]);
         memcpy((char *)a + offsetof(prof_average, cpu_time_total_ns) + sizeof ns * (size_t)i, &ns,
                sizeof ns);
