@@ -142,12 +142,17 @@ static void test_session_defaults(void) {
 
 static void test_session_os_clock(void) {
     prof_desc desc;
+    int64_t begun;
     memset(&desc, 0, sizeof desc);
     desc.os_clock = true;
     EQUAL(prof_start(&desc), PROF_OK);
-    PROF_BLOCK("zone") { PROF_SCOPE("inner"); }
+    PROF_BLOCK("zone") {
+        PROF_SCOPE("inner");
+        for (begun = prof_now(); prof_now() < begun + 1000000;) {}
+    }
     PASS_ON(stop(2));
     EQUAL(prof_get_stats().clock, PROF_CLOCK_OS);
+    CHECK(test_find(trace, "inner", 0)->end_ns >= begun + 1000000, "the clock stood still");
 }
 
 /* ---- Zones open at the stop ---- */
