@@ -70,7 +70,7 @@ rm -rf "$out"
 mkdir -p "$out"
 library && prof_command || exit 1
 for file in tests/test_*; do
-    case $file in *_fuzz.sh | *_model.sh | *_analysis.sh) continue ;; esac
+    case $file in *_model.sh | *_analysis.sh) continue ;; esac
     basename "$file"
 done | grep -F -e "${1:-}" | xargs -P "${JOBS:-2}" -n 1 sh "$0" --job
 python3 tests/coverage.py "$out" ${1:+partial}

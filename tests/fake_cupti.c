@@ -604,7 +604,7 @@ int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name) {
         { 1, 307, "cuLaunchKernel" }, { 1, 277, "cuMemcpyHtoDAsync_v2" },
         { 1, 216, "cuMemsetD8Async" }, { 1, 514, "cuGraphLaunch" }, { 1, 60, "cuLaunch_v2" },
         { 2, 900, "cudaThing_ptds" }, { 2, 901, "cuda_v" }, { 2, 902, "call" }, { 2, 903, NULL },
-        { 2, 904, "cudaThing_ptds_vector" }, { 2, 905, "cuda_long_name_long_name_long_name_long_name"
+        { 2, 904, "cudaThing_ptds_vector" }, { 2, 905, "cuda_long_name_long_name_long_name_long_nam"
         "_long_name_long_name_long_name_long_name_long_name_long_name_long_name_long_name_long_name"
         "_long_name_long_name_long_name_long_name_long_name_long_name_long_name_long_name_long_name"
         "_long_name_long_name_long_name_long_name_long_name_long_name_long_name_long_name" } };

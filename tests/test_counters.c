@@ -142,6 +142,7 @@ static void test_counters_threads(void) {
 
 static void test_counters_refused(void) {
     static const char *const bad[] = { "no-such-counter", "page-faults,,", "", ",", "rxyz", "r",
+                                       "r/", "rG", "r~", "r1234567890abcdef0", "x1",
                                        "page-faults,page-faults,page-faults,page-faults,task-clock",
                                        "a-name-that-is-longer-than-any-counter-has-here" };
     size_t i;

@@ -1,4 +1,4 @@
-/* prof_cuda.h where calls of CUPTI and the driver fail, where tables are full, and on odd records. */
+/* prof_cuda.h where calls of CUPTI and the driver fail, where tables are full, and odd records. */
 /* build: tests/fake_cupti.c */
 #include "test.h"
 #define PROF_CUDA_IMPLEMENTATION

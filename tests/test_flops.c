@@ -190,6 +190,47 @@ static void test_flops_bad_parameters(void) {
     EQUAL(flops("conv2d", small, NULL), 0);
 }
 
+/* Inputs of the right number that do not go together. */
+static void test_flops_misfits(void) {
+    static struct { const char *op; inputs in; } cases[] = {
+        { "aten::mm", {{2, -1}, {3, 5, -1}, {-2}} }, { "aten::mm", {{2, 3, -1}, {3, -1}, {-2}} },
+        { "aten::mm", {{2, 3, -1}, {4, 5, -1}, {-2}} },
+        { "aten::bmm", {{2, 3, 4, -1}, {3, 4, 5, -1}, {-2}} },
+        { "aten::bmm", {{2, 3, 4, -1}, {2, 3, 5, -1}, {-2}} },
+        { "aten::conv2d", {{1, 3, -1}, {4, 3, 3, 3, -1}, {-2}} },
+        { "aten::convolution", {{1, 3, -1}, {4, 3, -1}, {-2}} },
+        { "aten::convolution", {{1, 3, 8, 8, -1}, {4, 3, 3, -1}, {-2}} },
+        { "aten::convolution", {{1, 4, 8, 8, -1}, {4, 3, 3, 3, -1}, {-2}} },
+        { "aten::convolution", {{1, 3, 8, 8, -1}, {4, 0, 3, 3, -1}, {-2}} },
+        { "aten::convolution", {{1, 3, 8, 8, -1}, {4, 3, 0, 3, -1}, {-2}} },
+        { "aten::scaled_dot_product_x", {{2, 4, 8, -1}, {2, 4, 8, 16, -1}, {2, 4, 8, 16, -1}} },
+        { "aten::scaled_dot_product_x", {{2, 4, 8, 16, -1}, {2, 8, 16, -1}, {2, 4, 8, 16, -1}} },
+        { "aten::scaled_dot_product_x", {{2, 4, 8, 16, -1}, {2, 4, 8, 16, -1}, {2, 4, 8, -1}} },
+        { "aten::scaled_dot_product_x", {{2, 4, 8, 16, -1}, {3, 4, 8, 16, -1}, {2, 4, 8, 16, -1}} },
+        { "aten::scaled_dot_product_x", {{2, 4, 8, 16, -1}, {2, 4, 8, 16, -1}, {3, 4, 8, 16, -1}} },
+        { "aten::scaled_dot_product_x", {{2, 4, 8, 16, -1}, {2, 4, 8, 16, -1}, {2, 2, 8, 16, -1}} },
+        { "aten::scaled_dot_product_x", {{2, 4, 8, 16, -1}, {2, 4, 8, 16, -1}, {2, 4, 9, 16, -1}} },
+        { "aten::scaled_dot_product_x", {{2, 4, 8, 16, -1}, {2, 4, 8, 15, -1}, {2, 4, 8, 16, -1}} },
+        { "aten::scaled_dot_product_x", {{2, 4, 8, 16, -1}, {2, 3, 8, 16, -1}, {2, 3, 8, 16, -1}} },
+        { "aten::scaled_dot_product_x", {{2, 4, 8, 16, -1}, {2, 0, 8, 16, -1}, {2, 0, 8, 16, -1}} }
+    };
+    inputs good = {{2, 4, 8, 16, -1}, {2, 2, 8, 16, -1}, {2, 2, 8, 16, -1}, {-2}};
+    inputs conv = {{1, 3, 8, 8, -1}, {4, 3, 3, 3, -1}, {-2}};
+    prof_flops_desc desc;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (strstr(cases[i].op, "scaled")) cases[i].in[3][0] = -2;
+        CHECK(flops(cases[i].op, cases[i].in, NULL) == 0, "case %u", (unsigned)i);
+    }
+    EQUAL(flops("aten::scaled_dot_product_x", good, NULL), 2 * 2 * 4 * 8 * 8 * (16 + 16));
+    memset(&desc, 0, sizeof desc);
+    desc.groups = -1;
+    EQUAL(flops("aten::convolution", conv, &desc), 0);
+    desc.groups = 1;
+    EQUAL(flops("aten::convolution", conv, &desc), 2 * 4 * 6 * 6 * 3 * 9);
+    desc.groups = 3;
+    EQUAL(flops("aten::convolution", conv, &desc), 0);
+}
+
 int main(void) {
     RUN(test_flops_names);
     RUN(test_flops_convolution);
@@ -198,5 +239,6 @@ int main(void) {
     RUN(test_flops_overflow);
     RUN(test_flops_bad_shapes);
     RUN(test_flops_bad_parameters);
+    RUN(test_flops_misfits);
     return test_end();
 }

@@ -86,6 +86,88 @@ static void test_calls_in_each_mode(void) {
         }
 }
 
+/* Every query and writer of a trace that is none: NULL, and one of another kind. */
+static void test_no_trace(void) {
+    static char memory[1 << 16];
+    prof_trace_desc desc;
+    prof_trace *made = NULL;
+    prof_event event;
+    prof_metric metric;
+    prof_raw_desc raw_desc;
+    prof_raw *raw = NULL;
+    prof_device cpu = { PROF_DEVICE_CPU, 0 };
+    test_text text;
+    prof_sink out;
+    size_t count = 5;
+    memset(&text, 0, sizeof text);
+    memset(&event, 0, sizeof event);
+    memset(&desc, 0, sizeof desc);
+    memset(&raw_desc, 0, sizeof raw_desc);
+    out = test_text_sink(&text);
+    CHECK(!prof_threads(NULL, &count) && count == 0, "threads");
+    CHECK(!prof_event_site(NULL, &event) && !prof_counter_name(NULL, 0), "a name");
+    EQUAL(prof_event_total(NULL, &event).cpu_time_total_ns, 0);
+    EQUAL(prof_event_kernels(NULL, &event, NULL, 0), 0);
+    EQUAL(prof_trace_stats(NULL).recorded, 0);
+    EQUAL(prof_write_table(NULL, NULL, out), PROF_ERROR_INVALID);
+    EQUAL(prof_write_chrome(NULL, NULL, out), PROF_ERROR_INVALID);
+    EQUAL(prof_write_stacks(NULL, PROF_METRIC_NONE, out), PROF_ERROR_INVALID);
+    EQUAL(prof_write_canonical(NULL, out), PROF_ERROR_INVALID);
+    EQUAL(prof_write_memory_timeline(NULL, NULL, out), PROF_ERROR_INVALID);
+    EQUAL(prof_write_execution_trace(NULL, out), PROF_ERROR_INVALID);
+    EQUAL(prof_metric_from_text(NULL, &metric), PROF_ERROR_INVALID);
+    EQUAL(prof_metric_from_text("count", NULL), PROF_ERROR_INVALID);
+    EQUAL(prof_trace_memory_size(NULL, NULL, 0), SIZE_MAX);
+    EQUAL(prof_trace_memory_size(&desc, NULL, 1), SIZE_MAX);
+    EQUAL(prof_trace_memory_size(&desc, &event, SIZE_MAX / 2), SIZE_MAX);
+    EQUAL(prof_trace_from_events(NULL, NULL, 0, &made), PROF_ERROR_INVALID);
+    EQUAL(prof_trace_from_events(&desc, NULL, 0, &made), PROF_ERROR_INVALID);
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    EQUAL(prof_trace_from_events(&desc, NULL, 0, NULL), PROF_ERROR_INVALID);
+    EQUAL(prof_trace_from_events(&desc, NULL, 1, &made), PROF_ERROR_INVALID);
+    EQUAL(prof_trace_from_events(&desc, &event, SIZE_MAX / 2, &made), PROF_ERROR_INVALID);
+    EQUAL(prof_raw_open(NULL, &raw), PROF_ERROR_INVALID);
+    EQUAL(prof_raw_open(&raw_desc, &raw), PROF_ERROR_INVALID);
+    raw_desc.memory = memory;
+    EQUAL(prof_raw_open(&raw_desc, NULL), PROF_ERROR_INVALID);
+    EQUAL(prof_raw_open(&raw_desc, &raw), PROF_ERROR_MEMORY);
+    event.name = "made";
+    event.end_ns = 5000;
+    EQUAL(prof_trace_from_events(&desc, &event, 1, &made), PROF_OK);
+    EQUAL(prof_write_memory_timeline(made, NULL, out), PROF_ERROR_NONE_RECORDED);
+    EQUAL(prof_save_memory_timeline(made, "none.json", cpu), PROF_ERROR_NONE_RECORDED);
+    CHECK(!prof_event_site(made, prof_events(made, NULL)) && !prof_event_site(made, NULL) &&
+              !prof_counter_name(made, 0), "a site of an event from outside");
+    EQUAL(prof_event_total(made, NULL).cpu_time_total_ns, 0);
+    EQUAL(prof_event_total(made, prof_events(made, NULL)).cpu_time_total_ns, 5000);
+    EQUAL(prof_event_kernels(made, NULL, NULL, 0), 0);
+    EQUAL(prof_event_kernels(made, prof_events(made, NULL), NULL, 0), 0);
+    EQUAL(text.size, 0);
+}
+
+/* Rows that the caller filled in. */
+static void test_own_rows(void) {
+    prof_average rows[2];
+    prof_view view;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    memset(rows, 0, sizeof rows);
+    memset(&view, 0, sizeof view);
+    view.device_name = "g~pU";
+    rows[0].count = 1;
+    rows[0].device_time_total_ns = rows[0].self_device_time_total_ns = 5000;
+    rows[1].key = "b";
+    rows[0].overload_name = rows[1].overload_name = "";
+    EQUAL(prof_write_rows(rows, 2, &view, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "(null)") && strstr(text.data, "Self G~PU"), "%s", text.data);
+    EQUAL(prof_write_rows(rows, (size_t)UINT32_MAX, NULL, NULL, test_text_sink(&text)),
+          PROF_ERROR_INVALID);
+    test_text_clear(&text);
+    EQUAL(prof_write_rows(NULL, 0, NULL, NULL, test_text_sink(&text)), PROF_OK);
+    test_text_clear(&text);
+}
+
 static void test_writers_without_sink(void) {
     prof_desc desc = test_desc();
     prof_trace *trace;
@@ -158,6 +240,8 @@ static void test_metadata_grammar(void) {
 int main(void) {
     RUN(test_calls_without_session);
     RUN(test_calls_in_each_mode);
+    RUN(test_no_trace);
+    RUN(test_own_rows);
     RUN(test_writers_without_sink);
     RUN(test_stacks_of_each_metric);
     RUN(test_metadata_grammar);

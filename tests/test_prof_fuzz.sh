@@ -21,8 +21,9 @@ if ! { $cc -c "$out/library.c" -o "$out/library.o" &&
     echo "not ok fuzz_builds: $(head -n 1 "$out/build.log")"
     exit 1
 fi
-for kind in raw record submit; do
-    try "corpus_$kind" "$out/corpus" $kind tests/corpus/$kind/*
+for kind in raw:3000 record:300 submit:300; do
+    count=${kind#*:} kind=${kind%:*}
+    try "corpus_$kind" "$out/corpus" "$kind" "$count" tests/corpus/"$kind"/*
 done
 for file in tests/traces/*.json tests/corpus/trace/* "$0"; do
     label=$(basename "$file")

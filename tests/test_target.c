@@ -432,6 +432,137 @@ static void test_target_chrome_array_failures(void) {
     }
 }
 
+/* ---- The platform's own, and what is refused ---- */
+
+static unsigned locks, unlocks;
+static uint64_t own_ticks;
+static uint64_t own_now(void *user) { (void)user; return own_ticks; }
+static uint32_t task_three(void *user) { (void)user; return 3; }
+static uintptr_t own_lock(void *user) { (void)user; return ++locks; }
+static void own_unlock(void *user, uintptr_t state) {
+    (void)user;
+    unlocks += state == locks;
+}
+
+static void test_target_platform(void) {
+    prof_desc desc = target_desc();
+    const prof_trace *trace;
+    size_t count;
+    locks = unlocks = 0;
+    desc.platform.now = own_now;
+    desc.platform.clock_bits = 24;
+    desc.platform.thread_id = task_three;
+    desc.platform.lock = own_lock;
+    desc.platform.unlock = own_unlock;
+    desc.platform.ticks_per_second = 1000000;
+    own_ticks = 0xfffff0;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_push(NULL);
+    own_ticks = 0x10;                    /* 24 bits have wrapped */
+    prof_pop();
+    prof_thread_name(NULL);
+    prof_thread_name("a name that is longer than what is kept of it, which goes on and on");
+    own_ticks = 0x20;
+    EQUAL(prof_now(), 0x30 * 1000);
+    trace = prof_stop();
+    EQUAL(lasted(test_find(trace, "(null)", 0)), 0x20 * 1000);
+    EQUAL(prof_threads(trace, &count)->id, 3);
+    EQUAL(count, 1);
+    CHECK(strncmp(prof_threads(trace, NULL)->name, "a name that is", 14) == 0, "the name");
+    CHECK(locks > 5 && locks == unlocks, "%u locks, %u unlocks", locks, unlocks);
+    desc.platform.clock_bits = 64;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("zone") own_ticks += 7;
+    EQUAL(lasted(test_find(prof_stop(), "zone", 0)), 7000);
+}
+
+static void test_target_refusals(void) {
+    static char little[64];
+    prof_desc desc = target_desc();
+    EQUAL(prof_memory_size(NULL), prof_memory_size(&desc));
+    EQUAL((prof_start)(NULL), PROF_OK);
+    EQUAL(prof_start(&desc), PROF_ERROR_STATE);
+    prof_stop();
+    EQUAL((prof_start)(&desc), PROF_OK);
+    prof_stop();
+    desc.mode = (prof_mode)9;
+    EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+    desc.mode = PROF_MODE_STREAM;
+    EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+    desc = target_desc();
+    desc.max_depth = 33;
+    EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+    desc = target_desc();
+    desc.memory_size = 5;
+    EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+    desc.memory = little;
+    EQUAL(prof_start(&desc), PROF_ERROR_MEMORY);
+    desc = target_desc();
+    desc.platform.ticks_per_second = (uint64_t)1 << 32;
+    EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+}
+
+static void test_target_off(void) {
+    static char wide[] = "\x01\"\\\xe2\x82\xac";
+    prof_desc desc = target_desc();
+    prof_chrome_desc chrome;
+    prof_table_desc table;
+    const prof_trace *trace;
+    test_text text;
+    prof_sink out;
+    memset(&text, 0, sizeof text);
+    memset(&chrome, 0, sizeof chrome);
+    memset(&table, 0, sizeof table);
+    out = test_text_sink(&text);
+    prof_push("off");
+    prof_pop();
+    prof_instant("off");
+    prof_counter("off", 1);
+    prof_thread_name("off");
+    prof_tick();
+    EQUAL(prof_now(), 0);
+    EQUAL(prof_flush(), PROF_ERROR_STATE);
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("open");
+    prof_counter(NULL, INT64_MAX);
+    prof_instant(wide);
+    for (int i = 0; i < 70; i++) {       /* more names than a process can have */
+        char name[3] = { (char)('0' + i / 10), (char)('0' + i % 10), 0 };
+        prof_instant(name);
+        prof_push(name);
+        prof_pop();
+    }
+    EQUAL(prof_flush(), PROF_ERROR_STATE);
+    text.fail_at = 1;
+    EQUAL(prof_dump(out), PROF_ERROR_SINK);
+    text.fail_at = 0;
+    EQUAL(prof_dump(out), PROF_OK);
+    CHECK(text.size > 100, "%u bytes", (unsigned)text.size);
+    out.write = NULL;
+    EQUAL(prof_dump(out), PROF_ERROR_INVALID);
+    trace = prof_stop();
+    CHECK(prof_get_stats().dropped_sites > 0, "no name was dropped");
+    test_text_clear(&text);
+    out = test_text_sink(&text);
+    EQUAL(prof_dump(out), PROF_OK);
+    test_text_clear(&text);
+    chrome.format = PROF_CHROME_ARRAY;
+    EQUAL(prof_write_chrome(trace, &chrome, out), PROF_OK);
+    CHECK(strstr(text.data, "9223372036854775807"), "%s", text.data);
+    CHECK(strstr(text.data, "\\u0001\\\"\\\\\xe2\x82\xac"), "%s", text.data);
+    test_text_clear(&text);
+    chrome.format = PROF_CHROME_LEGACY;
+    EQUAL(prof_write_chrome(trace, &chrome, out), PROF_ERROR_UNSUPPORTED);
+    chrome.format = PROF_CHROME_ARRAY;
+    chrome.window_marks = true;
+    EQUAL(prof_write_chrome(trace, &chrome, out), PROF_ERROR_UNSUPPORTED);
+    table.format = PROF_FORMAT_CSV;
+    EQUAL(prof_write_table(trace, &table, out), PROF_ERROR_UNSUPPORTED);
+    EQUAL(prof_print_table(trace, NULL), PROF_ERROR_UNSUPPORTED);
+    EQUAL(prof_save_chrome(trace, "none.json"), PROF_ERROR_UNSUPPORTED);
+    EQUAL(prof_write_memory_timeline(trace, NULL, out), PROF_ERROR_UNSUPPORTED);
+}
+
 int main(void) {
     RUN(test_target_wraps);
     RUN(test_target_wraps_without_ticks);
@@ -449,5 +580,8 @@ int main(void) {
     RUN(test_target_aggregate_table);
     RUN(test_target_chrome_array);
     RUN(test_target_chrome_array_failures);
+    RUN(test_target_platform);
+    RUN(test_target_refusals);
+    RUN(test_target_off);
     return test_end();
 }
