@@ -486,6 +486,113 @@ static void test_observer_ends_in_a_child(void) {
 #endif
 }
 
+/* The types of values that are no tensors, by their text. */
+static void test_scalars(void) {
+    static const char *const texts[] = { "False", "None", "null", "true", "false", "\"text\"",
+                                         "{\"a\":1}", "1.5", "2e3", "3", "a word", "7" };
+    static const char *const dtypes[] = { "", "", "", "", "", "", "", "", "", "", "", "String" };
+    test_text text;
+    prof_desc desc = recording();
+    memset(&text, 0, sizeof text);
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("op") {
+        static const prof_shape none[12] = { { NULL, NULL, 0 } };
+        prof_set_shapes(none, dtypes, 12);
+        prof_set_inputs(texts, 12, NULL);
+    }
+    EQUAL(prof_write_execution_trace(prof_stop(), test_text_sink(&text)), PROF_OK);
+    PASS_ON(has(text.data, "\"values\":[false,\"<None>\",\"<None>\",true,false,\"text\",{\"a\":1},"
+                           "1.5,2e3,3,\"a word\",\"7\"]"));
+    PASS_ON(has(text.data, "\"types\":[\"Bool\",\"None\",\"None\",\"Bool\",\"Bool\",\"String\","
+                           "\"Dict\",\"Double\",\"Double\",\"Int\",\"String\",\"String\"]"));
+    test_text_clear(&text);
+}
+
+/* prof_push_with: each of its details is the zone's, where the session keeps that kind. */
+static void test_push_with_all(void) {
+    static const int64_t dims[] = { 4, 2 };
+    static const char *const types[] = { "float" }, *const inputs[] = { "1" };
+    static const char *const stack[] = { "a.py(1): f", "b.py(2): g" };
+    static prof_tensor tensors[70];
+    const prof_shape in = { dims, NULL, 2 }, out = { dims, NULL, 1 };
+    const prof_extra *x;
+    prof_extra with;
+    test_text text;
+    prof_desc desc = recording();
+    prof_trace *trace;
+    memset(&text, 0, sizeof text);
+    memset(&with, 0, sizeof with);
+    with.input_shapes = &in;
+    with.strides = &out;
+    with.dtypes = types;
+    with.concrete_inputs = inputs;
+    with.kwinputs = "{\"k\": 1}";
+    with.output_shapes = &out;
+    with.output_dtypes = types;
+    with.input_count = with.output_count = 1;
+    tensors[1].id = 9;
+    with.tensors = tensors;
+    with.tensor_count = 2;
+    with.flops = 1234;
+    with.has = PROF_HAS_SEQUENCE_NR;
+    with.sequence_nr = 5;
+    with.overload_name = "over";
+    with.module_hierarchy = "M";
+    with.stack = stack;
+    with.stack_count = 2;
+    prof_push_with("off", &with);
+    for (int all = 1; all >= 0; all--) {
+        desc.record_shapes = desc.with_flops = desc.with_stack = desc.with_modules = all;
+        EQUAL(prof_start(&desc), PROF_OK);
+        prof_push_with("op", &with);
+        prof_pop();
+        prof_push_with("none", NULL);
+        prof_set_tensors(NULL, 3);
+        prof_set_tensors(tensors, 70);   /* some of them */
+        prof_pop();
+        trace = prof_stop();
+        x = test_find(trace, "op", 0)->extra;
+        CHECK(x && x->sequence_nr == 5 && strcmp(x->overload_name, "over") == 0, "all %d", all);
+        EQUAL(x->input_count, all);
+        EQUAL(x->tensor_count, all ? 2 : 0);
+        EQUAL(x->flops, all ? 1234 : 0);
+        EQUAL(prof_trace_stats(trace).details_cut, all);
+        EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+        CHECK((strstr(text.data, "\"Input Strides\":[[4]]") != NULL) == (all != 0), "%d", all);
+        test_text_clear(&text);
+        if (!all) break;
+        EQUAL(x->stack_count, 2);
+        EQUAL(x->tensors[1].id, 9);
+        EQUAL(x->strides[0].dims[0], 4);
+        EQUAL(x->output_shapes[0].count, 1);
+        SAME_TEXT(x->module_hierarchy, "M");
+        SAME_TEXT(x->stack[1], "b.py(2): g");
+    }
+}
+
+/* Events from outside keep their tensors. */
+static void test_submitted_tensors(void) {
+    prof_desc desc = recording();
+    prof_tensor tensor = { 7, 8, 9, { PROF_DEVICE_CPU, 0 } };
+    prof_event e;
+    prof_extra x;
+    const prof_event *got;
+    memset(&e, 0, sizeof e);
+    memset(&x, 0, sizeof x);
+    e.name = "outside";
+    e.end_ns = 5;
+    e.extra = &x;
+    x.tensors = &tensor;
+    x.tensor_count = 1;
+    EQUAL(prof_start(&desc), PROF_OK);
+    e.thread = prof_submit_thread(1, NULL);
+    EQUAL(prof_submit(&e, 1), PROF_OK);
+    got = test_find(prof_stop(), "outside", 0);
+    CHECK(got && got->extra->tensor_count == 1 && got->extra->tensors != &tensor, "no tensors");
+    EQUAL(got->extra->tensors[0].storage, 8);
+    EQUAL(got->extra->tensors[0].offset, 9);
+}
+
 int main(void) {
     RUN(test_plain_zones);
     RUN(test_inputs_and_outputs);
@@ -501,5 +608,8 @@ int main(void) {
     RUN(test_observer_without_events);
     RUN(test_observer_disk_full);
     RUN(test_observer_ends_in_a_child);
+    RUN(test_scalars);
+    RUN(test_push_with_all);
+    RUN(test_submitted_tensors);
     return test_end();
 }
