@@ -7280,7 +7280,7 @@ PROF__FN prof_event *prof__tree_add(prof__tree *t, const prof__zone *z) {
     if (depth >= t->pending) prof__tree_open(t, depth);
     own = t->levels + depth;
     at = own->first + depth;             /* = post-order place - zones below + depth */
-    if (PROF__UNLIKELY(at >= t->room)) {
+    if (PROF__UNLIKELY(PROF__CANNOT(at >= t->room))) {
         t->room = 0;
         return NULL;
     }
@@ -8571,7 +8571,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
 #endif
     s->scratch = p;
     n *= prof__slot_share() - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
-    if (p <= prof__arena.high && (size_t)(prof__arena.high - p) >= n) return true;
+    if (PROF__ALWAYS(p <= prof__arena.high && (size_t)(prof__arena.high - p) >= n)) return true;
     s->counts.full += s->event_count;
     s->event_count = s->moment_count = s->outside_count = s->step_count = s->detail_rows = 0;
 #if !PROF__BARE
