@@ -85,7 +85,7 @@ coverage: setup-test ## lines and branches that the tests run, into build/trust.
 	@sh tests/coverage.sh
 
 analysis: setup-analysis ## minutes of gcc's analyzer, cppcheck, MemorySanitizer, valgrind, clang's every warning
-	@SLOW=1 sh tests/test_analysis.sh
+	@SLOW=1 PARTS="$(ONLY)" sh tests/test_analysis.sh
 
 proof: setup-proof ## Frama-C's Eva shows parts of prof.h free of run-time errors (optional)
 	@sh tests/proof.sh

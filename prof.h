@@ -11926,12 +11926,13 @@ PROF__FN bool prof__zip_write(void *file, const void *data, size_t size) {
 /* `path.<pid>.tmp`, beside path so that a rename stays on one disk. */
 PROF__FN bool prof__file_name(prof__file *f, const char *path) {
     size_t n = strlen(path);
-    char *p = f->temporary + n;
+    char *p = f->temporary;
     if (!n || n + 32 > sizeof f->temporary) {
         errno = n ? ENAMETOOLONG : ENOENT;
         return false;
     }
-    memcpy(f->temporary, path, n);
+    memcpy(p, path, n);
+    p += n;
     *p++ = '.';
     p = prof__text_u64(p, prof__process_id());
     memcpy(p, ".tmp", 5);

@@ -4,7 +4,7 @@
 # headers and the prof command; every test that needs no look inside prof.h under MemorySanitizer and
 # under clang's UBSan, which sees more than gcc's in the asan jobs of tests/run.sh; some of them, and
 # the prof command over the seeds of its fuzzing, under valgrind.
-#   tests/test_analysis.sh [PART]
+#   tests/test_analysis.sh [PART]       (with SLOW: PARTS='PART...')
 # shellcheck disable=SC2086,SC2317   # lists of flags and files are meant to split; check calls run
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -19,7 +19,7 @@ if [ ! -s $out/both.c ]; then
 fi
 if [ -n "${SLOW:-}" ] && [ $# = 0 ]; then
     make -s build/prof build/tools/report_html.h || exit 1
-    printf '%s\n' $slow $quick | xargs -P "${JOBS:-2}" -n 1 sh "$0"
+    printf '%s\n' ${PARTS:-$slow $quick} | xargs -P "${JOBS:-2}" -n 1 sh "$0"
     exit $?
 fi
 parts=${1:-$quick}
