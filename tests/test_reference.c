@@ -250,6 +250,28 @@ static void test_random_events(void) {
     }
 }
 
+/* The reports of traces of raw activities, in whole us, whose sums are exact as Python's are. */
+static void test_raw_events(void) {
+    prof_trace_desc desc;
+    size_t i;
+    int round;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.correlate = true;
+    for (round = 0; round < 40 && !test_bad; round++) {
+        test_seed = (uint32_t)round * 2654435761u + 5;
+        random_events();
+        for (i = 0; i < given_count; i++) {
+            given[i].start_ns *= 1000;
+            given[i].end_ns *= 1000;
+        }
+        EQUAL(prof_trace_from_events(&desc, given, given_count, &trace), PROF_OK);
+        PASS_ON(compare_reports(trace));
+        test_all_writers(trace);
+    }
+}
+
 /* Names, overloads, stacks and shapes that only their text tells apart, not their hash. */
 static void test_one_hash(void) {
     static const char *const stacks[][2] = { { "main", "xhktcc" }, { "main", "sikyhg" } };
@@ -283,6 +305,7 @@ static void test_one_hash(void) {
 
 int main(void) {
     RUN(test_random_events);
+    RUN(test_raw_events);
     RUN(test_one_hash);
     return test_end();
 }
