@@ -25,20 +25,23 @@ bare="-std=c99 -Os -ffreestanding -nostdlib -nostartfiles -ffunction-sections -f
 mkdir -p $out "$(dirname "$json")"
 printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$out/prof.c
 
-link() {   # TARGET PROGRAM FLAGS: tests/embedded/size.c and the library
-    program=$2
+compile() {   # TARGET FLAGS...
     case $1 in
-    rv32)
-        shift 2
-        riscv64-unknown-elf-gcc -march=rv32imac -mabi=ilp32 -misa-spec=2.2 -mcmodel=medany $bare \
-            "$@" -T $board/riscv.ld $board/riscv_start.S $board/riscv.c \
-            tests/embedded/size.c $out/prof.c -lgcc -o "$program" ;;
-    *)
-        cpu=$1
-        shift 2
-        arm-none-eabi-gcc -mcpu="$cpu" -mthumb $bare "$@" -T $board/cortexm.ld $board/cortexm.c \
-            tests/embedded/size.c $out/prof.c -lgcc -o "$program" ;;
-    esac || exit 1
+    rv32) compiler='riscv64-unknown-elf-gcc -march=rv32imac -mabi=ilp32 -misa-spec=2.2 -mcmodel=medany' ;;
+    *) compiler="arm-none-eabi-gcc -mcpu=$1 -mthumb" ;;
+    esac
+    shift
+    $compiler $bare "$@" || exit 1
+}
+
+link() {   # TARGET PROGRAM LIBRARY FLAGS...: tests/embedded/size.c and the library
+    case $1 in
+    rv32) files="-T $board/riscv.ld $board/riscv_start.S $board/riscv.c" ;;
+    *) files="-T $board/cortexm.ld $board/cortexm.c" ;;
+    esac
+    target=$1 program=$2 library=$3
+    shift 3
+    compile "$target" "$@" $files tests/embedded/size.c "$library" -lgcc -o "$program"
 }
 
 bytes() {   # PROGRAM SECTION...: their sizes, added
@@ -76,7 +79,7 @@ ram() { bytes "$1" .data .bss; }
 count() {   # TARGET: the lines that the program prints, "NAME HUNDREDTHS"
     clock=-DDEFAULT_CLOCK
     [ "$1" = cortex-m0 ] && clock='-DPROF_NOW()=(*(volatile uint32_t *)0x40028018)'   # a timer's
-    link "$1" $out/count -DCOUNT -DPROF_ARENA_SIZE=1048576 "$clock"
+    link "$1" $out/count $out/prof.c -DCOUNT -DPROF_ARENA_SIZE=1048576 "$clock"
     rm -f $out/count.txt
     emulate "$1" $out/count ||
         { echo "size: $1: the program that counts ended with status $?" >&2; exit 1; }
@@ -105,20 +108,26 @@ put() {   # KEY VALUE LIMIT (0: none) NOTE
 part() {   # KEY PART LIMIT FLAGS...: the flash that a part adds
     key=$1 number=$2 limit=$3
     shift 3
-    link "$target" $out/program -DPART="$number" "$@"
+    link "$target" $out/program $out/library.o -DPART="$number" "$@"
     put "$key" $(($(flash $out/program) - empty)) "$limit"
 }
 
 # The least RAM that does, by trial: the program says whether its arena was enough.
 least_ram() {   # TARGET
-    arena=1200
-    while arena=$((arena + 16)); [ $arena -lt 2048 ]; do
-        link "$1" $out/program -DPART=LEAST -DPROF_ARENA_SIZE=$arena -DPROF_MAX_SITES=16 \
-            -DPROF_MAX_CONTEXTS=16 '-DPROF_NOW()=0u'
-        emulate "$1" $out/program 2>/dev/null && break
+    low=75 high=128                      # times 16 bytes
+    while [ $low -lt $high ]; do
+        arena=$(((low + high) / 2))
+        with_arena "$1" $arena
+        if emulate "$1" $out/program 2>/dev/null; then high=$arena; else low=$((arena + 1)); fi
     done
-    link "$1" $out/empty -DPART=EMPTY
+    with_arena "$1" $high
+    link "$1" $out/empty $out/library.o -DPART=EMPTY
     put min_ram $(($(ram $out/program) - $(ram $out/empty))) 2048
+}
+
+with_arena() {   # TARGET SIXTEENTHS
+    link "$1" $out/program $out/prof.c -DPART=LEAST -DPROF_ARENA_SIZE=$(($2 * 16)) \
+        -DPROF_MAX_SITES=16 -DPROF_MAX_CONTEXTS=16 '-DPROF_NOW()=0u'
 }
 
 instructions() {   # KEY NAME LIMIT: what the program counted
@@ -137,7 +146,8 @@ measure() {   # TARGET ZONE-LIMIT FULL-LIMIT
     instructions plain_instructions plain "$2"
     instructions pair_instructions pair 0
     instructions off_instructions off_zone 8
-    link "$target" $out/program -DPART=EMPTY
+    compile "$target" -c $out/prof.c -o $out/library.o
+    link "$target" $out/program $out/library.o -DPART=EMPTY
     empty=$(flash $out/program)
     part record_text RECORD 0
     part recorder_text RECORDER 900
