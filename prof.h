@@ -7230,7 +7230,6 @@ PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
 /* One thread: its segments up to where prof_stop found the cursor, then the zones it ended. */
 PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     prof__details_row();
-    r->last = 0;
     r->latest = prof__row_latest();
     r->oldest = prof__row_overwritten(row) ? UINT64_MAX : 0;
     for (const prof__segment *g = row->first; g; g = g->next) {
