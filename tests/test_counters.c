@@ -258,11 +258,26 @@ static void test_counters_width(void) {
 }
 #endif
 
+/* What the kernel's refusal means for the user. */
+static void test_counters_reasons(void) {
+#ifdef PROF__PERF
+    static const struct { int error; const char *says; } cases[] = {
+        { EACCES, "not allowed" }, { EPERM, "not allowed" }, { EINVAL, "does not fit" },
+        { ENOSPC, "does not fit" }, { EMFILE, "too many open files" }, { ENOSYS, "no perf events" },
+        { ENFILE, "too many open files" }, { ENOENT, "does not count it" }
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK(strstr(prof__perf_refusal(cases[i].error), cases[i].says), "error %d",
+              cases[i].error);
+#endif
+}
+
 int main(void) {
     RUN(test_counters_zones);
     RUN(test_counters_formats);
     RUN(test_counters_threads);
     RUN(test_counters_refused);
+    RUN(test_counters_reasons);
     RUN(test_counters_hardware);
     RUN(test_counters_other_modes);
     RUN(test_counters_fork);

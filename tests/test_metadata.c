@@ -108,6 +108,7 @@ static int files_in(const char *dir, const char *begin, const char *end) {
 
 static void test_trace_handler(void) {
     const char *dir = TEST_OUT "/handler/deep";
+    char path[1100];
     prof_desc desc;
     prof_handler handler;
     int i, before;
@@ -143,6 +144,22 @@ static void test_trace_handler(void) {
 #else
     EQUAL(handler.result, PROF_ERROR_UNSUPPORTED);
 #endif
+    handler.gzip = false;                /* the worker is the host's name and the process then */
+    for (i = 0; i < 2; i++) {
+        handler.worker = i ? "" : NULL;
+        handler.result = PROF_OK;
+        before = files_in(dir, "", ".pt.trace.json");
+        EQUAL(prof_start(NULL), PROF_OK);
+        prof_trace_handler(&handler, prof_stop());
+        EQUAL(handler.result, PROF_OK);
+        EQUAL(files_in(dir, "", ".pt.trace.json"), before + 1);
+    }
+    memset(path, 'x', sizeof path - 1);  /* too long for a file's name */
+    path[sizeof path - 1] = 0;
+    handler.worker = path;
+    EQUAL(prof_start(NULL), PROF_OK);
+    prof_trace_handler(&handler, prof_stop());
+    EQUAL(handler.result, PROF_ERROR_INVALID);
 }
 #endif
 

@@ -42,7 +42,9 @@ static void call_everything(void) {
 
 static void test_calls_without_session(void) {
     prof_average row;
+    test_text none;
     size_t count = 5;
+    memset(&none, 0, sizeof none);
     call_everything();
     EQUAL(prof_now(), 0);
     EQUAL(prof_flow(0), 0);
@@ -52,6 +54,8 @@ static void test_calls_without_session(void) {
     EQUAL(prof_key_averages(NULL, NULL, &row, 1), 0);
     EQUAL(prof_snapshot(&row, 1), 0);
     EQUAL(prof_flush(), PROF_ERROR_STATE);
+    EQUAL(prof_dump(test_text_sink(&none)), PROF_ERROR_STATE);
+    EQUAL(none.size, 0);
     EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_ERROR_STATE);
     EQUAL(prof_add_metadata(NULL, "x"), PROF_ERROR_INVALID);
     EQUAL(prof_add_metadata_json("k", NULL), PROF_ERROR_INVALID);
@@ -76,6 +80,7 @@ static void test_calls_in_each_mode(void) {
                 desc.profile_memory = details != 0;
             EQUAL(prof_start(&desc), PROF_OK);
             CHECK(prof_dump(no_sink) != PROF_OK, "a dump to nowhere");
+            if (mode >= PROF_MODE_STREAM) EQUAL(prof_dump(desc.stream), PROF_ERROR_STATE);
             call_everything();
             trace = prof_stop();
             CHECK(trace != NULL, "no trace");
@@ -168,6 +173,27 @@ static void test_own_rows(void) {
     test_text_clear(&text);
 }
 
+/* A sink that dumps while a dump writes to it. */
+static prof_result inner_dump;
+static bool dump_again(void *user, const void *data, size_t size) {
+    (void)data;
+    (void)size;
+    inner_dump = prof_dump(test_text_sink((test_text *)user));
+    return true;
+}
+
+static void test_dump_in_a_dump(void) {
+    prof_desc desc = test_desc();
+    test_text text;
+    prof_sink out = { dump_again, &text };
+    memset(&text, 0, sizeof text);
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("zone") test_time.tick += 5;
+    EQUAL(prof_dump(out), PROF_OK);
+    EQUAL(inner_dump, PROF_ERROR_STATE);
+    EQUAL(text.size, 0);
+}
+
 static void test_writers_without_sink(void) {
     prof_desc desc = test_desc();
     prof_trace *trace;
@@ -240,6 +266,7 @@ static void test_metadata_grammar(void) {
 int main(void) {
     RUN(test_calls_without_session);
     RUN(test_calls_in_each_mode);
+    RUN(test_dump_in_a_dump);
     RUN(test_no_trace);
     RUN(test_own_rows);
     RUN(test_writers_without_sink);

@@ -21,7 +21,7 @@ if ! { $cc -c "$out/library.c" -o "$out/library.o" &&
     echo "not ok fuzz_builds: $(head -n 1 "$out/build.log")"
     exit 1
 fi
-for kind in raw:3000 record:300 submit:300; do
+for kind in raw:20000 record:300 submit:300; do
     count=${kind#*:} kind=${kind%:*}
     try "corpus_$kind" "$out/corpus" "$kind" "$count" tests/corpus/"$kind"/*
 done
