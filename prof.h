@@ -14261,8 +14261,9 @@ PROF__FN void prof__raw_read(prof_raw *r, bool last) {
 PROF_API PROF__QUIET prof_result prof_raw_open(const prof_raw_desc *desc, prof_raw **raw) {
     char *memory = desc ? (char *)desc->memory : NULL, *middle;
     size_t skip = (16u - ((uintptr_t)memory & 15u)) & 15u, size;
-    prof_raw *r = (prof_raw *)(void *)(memory + (memory ? skip : 0));
+    prof_raw *r;
     if (!memory || !raw) return PROF_ERROR_INVALID;
+    r = (prof_raw *)(void *)(memory + skip);
     if (desc->memory_size < sizeof *r + skip + 4096) return PROF_ERROR_MEMORY;
     memset(r, 0, sizeof *r);
     r->desc = *desc;

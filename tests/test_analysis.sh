@@ -101,7 +101,7 @@ check ubsan clang run "$linked" clang -std=c99 -O1 -g -w -fno-sanitize-recover=a
 
 runner='valgrind -q --error-exitcode=9 --fair-sched=yes'
 check valgrind valgrind run 'test_golden test_details test_odd_calls test_odd_events test_submit test_formats' \
-    gcc -std=c99 -O1 -g -w -DPROF_ARENA_SIZE=4194304
+    gcc -std=c99 -O1 -g -w
 valgrind_command() {
     for file in tests/traces/[bdl]* tests/traces/kineto_2026.json tests/corpus/trace/*; do
         for command in report 'report -f html' analyze stacks flamegraph gaps memory validate import \
