@@ -293,7 +293,7 @@ static void test_one_hash(void) {
         if (i / 2 == 1) extras[i].overload_name = overloads[i % 2];
         if (i / 2 == 2) extras[i].stack = stacks[i % 2];
         if (i / 2 == 2) extras[i].stack_count = 2;
-        if (i / 2 >= 3) extras[i].input_shapes = lists + i - 6;
+        if (i / 2 >= 3) extras[i].input_shapes = lists + (i - 6);
         if (i / 2 >= 3) extras[i].input_count = 1;
     }
     desc.memory = memory;
