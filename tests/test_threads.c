@@ -191,7 +191,11 @@ static void *crowd_body(void *user) {
     int i;
     (void)user;
     gate_pass(&all_here);
-    for (i = 0; i < 10; i++) PROF_BLOCK("zone") { PROF_SCOPE("inner"); }
+    for (i = 0; i < 10; i++)
+        PROF_BLOCK("zone") {             /* what is dropped takes its end with it */
+            prof_push("inner");
+            prof_pop();
+        }
     gate_pass(&all_done);                /* none goes before all have tried */
     return NULL;
 }
