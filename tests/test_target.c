@@ -478,6 +478,7 @@ static void test_target_platform(void) {
 
 static void test_target_refusals(void) {
     static char little[64];
+    static int none = 9;                 /* a mode that there is not */
     prof_desc desc = target_desc();
     EQUAL(prof_memory_size(NULL), prof_memory_size(&desc));
     EQUAL((prof_start)(NULL), PROF_OK);
@@ -485,7 +486,7 @@ static void test_target_refusals(void) {
     prof_stop();
     EQUAL((prof_start)(&desc), PROF_OK);
     prof_stop();
-    desc.mode = (prof_mode)9;
+    desc.mode = (prof_mode)none;
     EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
     desc.mode = PROF_MODE_STREAM;
     EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
