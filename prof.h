@@ -1667,6 +1667,12 @@ static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0
 #endif
 #define PROF__BUMP(n, by) PROF__STORE(n, (n) + (by))   /* a count that one thread writes */
 
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+#  define PROF__RACES __attribute__((no_sanitize_thread))   /* what was read may be old */
+#else
+#  define PROF__RACES
+#endif
+
 #if PROF__BARE
 #define PROF__LOAD(p) (p)
 #define PROF__STORE(p, v) ((p) = (v))
@@ -2840,8 +2846,8 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     n->site.line = 0;
     n->hash = hash;
     PROF__STORE(prof__names.list[prof__names.count], n);
-    PROF__RELEASE(*place, prof__names.count + 1);
     PROF__RELEASE(prof__names.count, prof__names.count + 1);
+    PROF__RELEASE(*place, prof__names.count);   /* last: who finds it there may use it */
     return prof__names.count;
 }
 
@@ -2986,6 +2992,7 @@ typedef struct prof__state {
     prof__hot hot;                       /* must be first */
     uint32_t generation, reserve;        /* reserve: slots kept for the zones that are open */
     uint32_t promised; /* the generation in which room for open zones was promised */
+    uint32_t recording;                  /* the generation it records in; 0: none, or not yet */
     uint32_t laid;                       /* the first generation in whose arena its ring lies */
     bool full, fast;                     /* fast: the hot path may work */
     bool closed, looking;                /* prof_stop has read it; it reads the names */
@@ -3006,6 +3013,7 @@ typedef struct prof__state {
     uint32_t epoch;
     uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
     prof__segment *segment;
+    size_t segment_extra, segment_unfinished;   /* these counts when it was opened */
     struct prof__chunk *spare;
     prof__tallies tallies;               /* AGGREGATE: sums of what its memory held before */
     uint64_t *inner;                     /* ... by depth: ticks of what ended within it */
@@ -3030,6 +3038,18 @@ typedef struct prof__chunk {             /* free memory for records, described i
 
 typedef struct prof__knot { uint64_t tick, ns; } prof__knot;
 #define PROF__KNOTS 64
+#endif
+
+#if PROF__BARE
+#  define prof__copy_words memcpy
+#else
+/* Words that their thread may be writing. The fence keeps the compiler from calling memcpy. */
+PROF__FN PROF__RACES void prof__copy_words(void *to, const void *from, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += sizeof(uint32_t)) {
+        memcpy((char *)to + i, (const char *)from + i, sizeof(uint32_t));
+        PROF__SIGNAL_FENCE();
+    }
+}
 #endif
 
 /* ---- what the analysis keeps beside the events ---- */
@@ -3342,6 +3362,25 @@ PROF__FN prof__slot *prof__slot_get(void) {
 }
 #endif
 
+/* Takes a lock that may be held for long: its word has the slot address of its owner. False: this
+   thread holds it already. */
+PROF__FN bool prof__own(uintptr_t *owner) {
+    uintptr_t self = (uintptr_t)prof__slot_get();
+    if (PROF__LOAD(*owner) == self) return false;
+    for (;; prof__yield()) {
+        bool taken;
+        prof__lock();
+        taken = !PROF__ACQUIRE(*owner);
+        if (taken) PROF__STORE(*owner, self);
+        prof__unlock();
+        if (taken) return true;
+    }
+}
+
+PROF__FN void prof__disown(uintptr_t *owner) { PROF__RELEASE(*owner, (uintptr_t)0); }
+
+static uintptr_t prof__reading;          /* who reads the records; prof_get_stats may, too */
+
 /* site: shifted by 8 */
 PROF__FN void prof__observe_begin(uint32_t site) {
     const prof_extra *with = prof__slot_get()->with;
@@ -3497,7 +3536,7 @@ PROF__FN prof__chunk *prof__ring_take(prof__state *t) {
         return NULL;
     }
     prof__segment_free(g);
-    t->ring_next = (t->ring_next + 1) % t->ring_count;
+    PROF__STORE(t->ring_next, (t->ring_next + 1) % t->ring_count);
     c->begin = g->begin;
     c->limit = g->limit;
     c->segment = g;
@@ -3524,7 +3563,7 @@ PROF__FN bool prof__ring_open(prof__state *t) {
         g++->limit = (prof__record *)(void *)chunk + s->chunk_size / sizeof(prof__record);
         t->ring_count++;
     }
-    if (t->ring_count >= 2) t->laid = s->first_generation;
+    if (t->ring_count >= 2) PROF__RELEASE(t->laid, s->first_generation);
     return t->ring_count >= 2;
 }
 
@@ -3556,7 +3595,7 @@ PROF__FN void prof__chunk_give(prof__state *t, prof__record *begin, prof__record
     prof__chunk *c = (prof__chunk *)at;
     if (t->ring) {
         uint32_t last = (t->ring_next + t->ring_count - 1) % t->ring_count;
-        if (t->ring[last].begin == begin) t->ring_next = last;
+        if (t->ring[last].begin == begin) PROF__STORE(t->ring_next, last);
         return;
     }
     if ((uintptr_t)limit < at + (prof__reserve(prof__trace.max_depth) + 16) * sizeof *begin) return;
@@ -3639,23 +3678,26 @@ PROF__FN void prof__leave(prof__slot *slot) {
    prof_stop finds the cursor in a segment it can reach at any moment. Under the lock. */
 PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     prof__segment *g = c->segment;
-    g->begin = g->flushed = c->begin;
-    g->limit = c->limit;
-    g->end = NULL;
-    g->next = NULL;
-    g->epoch = t->epoch;
+    PROF__STORE(g->begin, c->begin);     /* prof_dump may be reading it */
+    PROF__STORE(g->flushed, c->begin);
+    PROF__STORE(g->limit, c->limit);
+    PROF__STORE(g->end, NULL);
+    PROF__STORE(g->next, NULL);
+    PROF__STORE(g->epoch, t->epoch);
     if (t->segment) {
-        t->segment->end = t->hot.cursor;
+        PROF__RELEASE(t->segment->end, t->hot.cursor);
         PROF__BUMP(t->counts.slots, (size_t)(t->hot.cursor - t->segment->begin));
         PROF__RELEASE(t->segment->next, g);
     }
     if (!t->row->first) PROF__RELEASE(t->row->first, g);
-    g->position = t->counts.slots;
+    PROF__STORE(g->position, t->counts.slots);
     PROF__RELEASE(g->row, t->row);
     t->segment = g;
-    t->begin = g->begin;
-    t->limit = g->limit;
-    PROF__RELEASE(t->hot.cursor, g->begin);
+    t->segment_extra = t->counts.extra;
+    t->segment_unfinished = t->counts.unfinished;
+    PROF__STORE(t->begin, c->begin);
+    t->limit = c->limit;
+    PROF__RELEASE(t->hot.cursor, c->begin);
     prof__put_clock(t);
 }
 
@@ -3853,7 +3895,7 @@ PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     if (t->limit - t->hot.cursor >= 2) prof__put_zone(t, f, now, unfinished);
     else PROF__BUMP(t->counts.full, 1);
     PROF__RELEASE(t->hot.top, f);
-    if (!t->fast) PROF__STORE(f->epoch, PROF__NEVER);
+    if (!t->fast) PROF__RELEASE(f->epoch, PROF__NEVER);
     if (prof__observer_count) prof__observe_end(f->site);
     return true;
 }
@@ -3868,22 +3910,28 @@ PROF__FN bool prof__in_grid(const prof__state *t) {
 
 /* Adds a thread's counts, which it may be changing. */
 PROF__FN void prof__counts_add(prof__counts *sum, const prof__counts *c) {
-    sum->full += PROF__LOAD(c->full);
-    sum->deep += PROF__LOAD(c->deep);
-    sum->sites += PROF__LOAD(c->sites);
-    sum->unbalanced += PROF__LOAD(c->unbalanced);
-    sum->healed += PROF__LOAD(c->healed);
-    sum->cut += PROF__LOAD(c->cut);
-    sum->unfinished += PROF__LOAD(c->unfinished);
-    sum->steps += PROF__LOAD(c->steps);
-    sum->not_kept += PROF__LOAD(c->not_kept);
-    sum->async += PROF__LOAD(c->async);
-    sum->slots += PROF__LOAD(c->slots);
-    sum->extra += PROF__LOAD(c->extra);
+    PROF__BUMP(sum->full, PROF__LOAD(c->full));
+    PROF__BUMP(sum->deep, PROF__LOAD(c->deep));
+    PROF__BUMP(sum->sites, PROF__LOAD(c->sites));
+    PROF__BUMP(sum->unbalanced, PROF__LOAD(c->unbalanced));
+    PROF__BUMP(sum->healed, PROF__LOAD(c->healed));
+    PROF__BUMP(sum->cut, PROF__LOAD(c->cut));
+    PROF__BUMP(sum->unfinished, PROF__LOAD(c->unfinished));
+    PROF__BUMP(sum->steps, PROF__LOAD(c->steps));
+    PROF__BUMP(sum->not_kept, PROF__LOAD(c->not_kept));
+    PROF__BUMP(sum->async, PROF__LOAD(c->async));
+    PROF__BUMP(sum->slots, PROF__LOAD(c->slots));
+    PROF__BUMP(sum->extra, PROF__LOAD(c->extra));
 }
 
-/* Counts of threads, and those of no thread, as the caller sees them. */
-PROF__FN void prof__stats_add(prof_stats *out, const prof__counts *c) {
+PROF__FN void prof__counts_clear(prof__counts *c) {
+    size_t *count = (size_t *)(void *)c;
+    for (size_t i = 0; i < sizeof *c / sizeof *count; i++) PROF__STORE(count[i], (size_t)0);
+}
+
+/* Counts of threads, and those of no thread, as the caller sees them. prof_dump has no lock: for it
+   the latter may be a moment old. */
+PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c) {
     const struct prof_trace *s = &prof__trace;
     out->dropped_full = c->full;
     out->dropped_deep = c->deep;
@@ -3928,6 +3976,7 @@ PROF__FN uint32_t prof__row_thread(struct prof_trace *s, uint64_t id) {
 }
 
 PROF__FN prof__row *prof__row_add(uint64_t id) {
+    static prof__row empty;              /* zeroes */
     struct prof_trace *s = &prof__trace;
     prof__row *row = s->free_rows;
     uint32_t thread;
@@ -3940,13 +3989,13 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
         if (!row) return NULL;
         thread = prof__row_thread(s, id);
     }
-    memset(row, 0, sizeof *row);
-    row->info.id = id;
+    prof__copy_words(row, &empty, sizeof *row);   /* prof_dump may be reading it */
+    prof__copy_words(&row->info.id, &id, sizeof id);
     row->generation = s->generation;
-    row->number = s->row_number++;
+    PROF__STORE(row->number, s->row_number++);
     row->thread = thread;
     if (s->last_row) PROF__RELEASE(s->last_row->next, row);
-    else s->rows = row;
+    else PROF__RELEASE(s->rows, row);
     s->last_row = row;
     s->row_count++;
     return row;
@@ -3964,8 +4013,9 @@ PROF__FN void prof__row_name(prof__row *row, const char *name) {
 
 PROF__FN bool prof__row_open(prof__state *t) {
     const prof_platform *p = &prof__trace.platform;
-    t->row = prof__row_add(p->thread_id ? p->thread_id(p->user) : prof__os_thread_id());
-    return t->row != NULL;
+    prof__row *row = prof__row_add(p->thread_id ? p->thread_id(p->user) : prof__os_thread_id());
+    PROF__RELEASE(t->row, row);
+    return row != NULL;
 }
 
 /* Empties the shadow stack for a new generation. As many places as zones are open from older ones
@@ -4023,7 +4073,7 @@ PROF__FN bool prof__tally_open(prof__state *t) {
         t->begin = t->clock_end = t->limit - prof__tally_memory(s) / sizeof *t->limit;
         t->hot.cursor = t->begin;
         t->sums = 0;
-        t->laid = s->first_generation;
+        PROF__RELEASE(t->laid, s->first_generation);
     }
     memset(t->inner, 0, (s->max_depth + 1) * sizeof *t->inner);
     return true;
@@ -4036,6 +4086,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     size_t share = t->promised == s->generation ? 0 : prof__state_share();
     prof__chunk *c;
     bool tally = s->mode == PROF_MODE_AGGREGATE;
+    PROF__STORE(t->recording, 0u);
     if (!s->regions || tally) t->ring = NULL;
     if (!tally) t->tallies.rows = NULL;
     if (!prof__arena_fits(share)) return false;
@@ -4050,7 +4101,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     prof__arena.promised += share;
     if (share) prof__trace.slot_count += s->max_depth;
     t->promised = s->generation;
-    memset(&t->counts, 0, sizeof t->counts);
+    prof__counts_clear(&t->counts);
     t->segment = NULL;
     t->parked = false;
     t->spare = NULL;
@@ -4073,10 +4124,11 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
         return false;
     }
     if (c) prof__segment_open(t, c);
-    t->deepest = t->frames + s->max_depth;
+    PROF__STORE(t->deepest, t->frames + s->max_depth);
     prof__stack_reset(t, t->frames + (stale > s->max_depth / 2 ? 0 : stale));
     t->next = prof__owned;
     prof__owned = t;
+    PROF__RELEASE(t->recording, t->generation);
     return true;
 }
 
@@ -4112,12 +4164,13 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
         while (t->hot.top > t->hot.bottom && prof__end_zone(t, now, true)) {}
     }
     prof__lock();
-    if (s->open && t->generation == s->generation) {
+    if (s->open && t->generation == s->generation && !t->closed) {
         if (t->tallies.rows) prof__tally_drain(t);
-        if (t->segment) t->segment->end = t->hot.cursor;
+        if (t->segment) PROF__RELEASE(t->segment->end, t->hot.cursor);
         PROF__BUMP(t->counts.slots, (size_t)(t->hot.cursor - t->begin));
         prof__counts_add(&s->counts, &t->counts);
-        t->row->left = true;
+        PROF__STORE(t->row->left, true);
+        PROF__STORE(t->recording, 0u);
         if (!t->row->first) prof__row_free(t->row);
     }
     prof__state_give(slot, t);
@@ -4131,14 +4184,14 @@ PROF__FN prof__state *prof__state_take(uint32_t stale) {
     struct prof_trace *s = &prof__trace;
     prof__state *t = s->free_states;
     if (!t) {
-        s->dropped_threads++;
+        PROF__BUMP(s->dropped_threads, 1);
         return NULL;
     }
     s->free_states = t->next;
     if (prof__state_open(t, stale)) return t;
     t->next = s->free_states;
     s->free_states = t;
-    s->counts.full++;
+    PROF__BUMP(s->counts.full, 1);
     return NULL;
 }
 
@@ -4151,7 +4204,7 @@ PROF__FN prof__state *prof__attach(prof__slot *slot) {
         return NULL;
     }
     if (hot != &prof__nowhere) prof__state_give(slot, (prof__state *)(void *)hot);
-    if (prof__trace.open) t = prof__state_take(slot->stale);
+    if (PROF__LOAD(prof__on)) t = prof__state_take(slot->stale);   /* prof_toggle may have come */
     prof__unlock();
     if (!t) return NULL;
     prof__at_thread_exit();
@@ -5490,7 +5543,7 @@ PROF_API PROF__QUIET void *prof_context_switch(void *context) {
     prof__state *from = NULL, *to = NULL;
     if (!on || !prof__enter(slot)) return NULL;
     if (prof__lock_briefly()) {
-        if (prof__trace.open && prof__trace.generation == on) {
+        if (PROF__LOAD(prof__on) == on) {
             if (slot->generation == on) from = prof__slot_state(slot);
             to = context ? prof__context_find(context) : NULL;
             if (!to) to = prof__context_make();
@@ -7609,7 +7662,7 @@ PROF__FN prof_result prof__submit_one(struct prof_trace *s, const prof_event *e)
     to = number ? (struct prof__submitted *)prof__take(prof__align(sizeof *to) + pack.used,
                                                        PROF__OUTSIDE_SHARE + kernels) : NULL;
     if (!to) {
-        s->counts.full++;
+        PROF__BUMP(s->counts.full, 1);
         return PROF_ERROR_MEMORY;
     }
     to->event = *e;
@@ -7668,7 +7721,7 @@ PROF__FN void prof__submit_memory(const prof__memory *m) {
         s->late_memory++;
         s->view.profile_memory = true;
     } else if (s->open || s->late) {
-        s->counts.full++;
+        PROF__BUMP(s->counts.full, 1);
     }
     prof__unlock();
 }
@@ -9009,29 +9062,25 @@ PROF__FN void prof__devices_late(struct prof_trace *s) {
     s->kernel_count = 0;
     s->duplicates = s->overlaps = s->no_forward = s->unlinked = 0;
     s->async_twice = 0;
+    prof__lock();
     prof__arena.closed = false;
     s->late = true;
+    prof__unlock();
     for (uint32_t i = 0; i < prof__device_count; i++)
         if (prof__devices[i].desc.late) prof__devices[i].desc.late(prof__devices[i].desc.user);
+    prof__lock();
     s->late = false;
     prof__arena.closed = true;
+    prof__unlock();
 }
 
 PROF__FN void prof__memory_late(struct prof_trace *s) { s->memory_count += s->late_memory; }
 #endif
 
-/* Makes the events, once, in the memory that was promised for them. */
-PROF__FN void prof__analyse(const prof_trace *trace) {
-    struct prof_trace *s = &prof__trace;
+/* Makes the events in the memory that was promised for them. */
+PROF__FN void prof__analyse_now(struct prof_trace *s) {
     static prof__tree tree;
     bool plain;
-#if !PROF__BARE
-    uint64_t begin;
-    if (trace != s || s->analysed) return;
-    begin = prof__os_now();
-#else
-    if (trace != s || s->analysed) return;
-#endif
     prof__devices_late(s);
     s->analysed = true;
     plain = !prof__wide(s);
@@ -9051,8 +9100,22 @@ PROF__FN void prof__analyse(const prof_trace *trace) {
         prof__events_sort(s->events, s->event_count, s->scratch);
     prof__flows_match(s);
     prof__merge_all_duplicates(s);
-#if !PROF__BARE
+}
+
+/* The same once. */
+PROF__FN void prof__analyse(const prof_trace *trace) {
+    struct prof_trace *s = &prof__trace;
+#if PROF__BARE
+    if (trace == s && !s->analysed) prof__analyse_now(s);
+#else
+    uint64_t begin;
+    bool taken;
+    if (trace != s || s->analysed) return;
+    begin = prof__os_now();
+    taken = prof__own(&prof__reading);
+    prof__analyse_now(s);
     prof__own_times.analysis += prof__os_now() - begin;
+    if (taken) prof__disown(&prof__reading);
 #endif
 }
 
@@ -13245,19 +13308,25 @@ PROF__FN bool prof__raw_site(prof__raw *w, uint32_t number) {
 }
 
 PROF__FN bool prof__raw_thread(prof__raw *w, const prof__row *row) {
-    const char *name = row->name;
-    size_t size = strlen(name);
+    char text[sizeof row->name];
+    const char *name = text;
+    uint64_t id;
+    size_t size;
+    prof__copy_words(text, row->name, sizeof text);
+    prof__copy_words(&id, &row->info.id, sizeof id);
+    text[sizeof text - 1] = 0;
+    size = strlen(text);
     prof__raw_begin(w, PROF__RAW_THREAD);
-    prof__raw_u32(w, row->number);
+    prof__raw_u32(w, PROF__LOAD(row->number));
     prof__raw_u32(w, (uint32_t)size);
-    prof__raw_u64(w, row->info.id);
+    prof__raw_u64(w, id);
     prof__raw_text(w, &name, &size, 1);
     return prof__raw_end(w);
 }
 
 PROF__FN void prof__raw_open_head(prof__raw *w, const prof__row *row, uint64_t end, uint32_t n) {
     prof__raw_begin(w, PROF__RAW_OPEN);
-    prof__raw_u32(w, row->number);
+    prof__raw_u32(w, PROF__LOAD(row->number));
     prof__raw_u32(w, n);
     prof__raw_u64(w, end);
 }
@@ -13383,7 +13452,7 @@ PROF__FN bool prof__raw_session(prof__raw *w, bool dump) {
     prof__raw_u64(w, prof__raw_rate(s, w->now));
     prof__raw_u64(w, s->start_tick);
     prof__raw_u64(w, s->start_wall_ns);
-    prof__raw_u32(w, s->generation);
+    prof__raw_u32(w, s->first_generation);   /* prof_toggle makes no new session */
     prof__raw_u32(w, knots + (knots && dump));
     for (uint32_t i = 0; i < knots; i++) {
         prof__raw_u64(w, s->knots[i].tick);
@@ -13418,15 +13487,16 @@ typedef struct prof__span {
 } prof__span;
 
 /* As many records as fit; a long one stays whole. */
-PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
+PROF__FN PROF__RACES void prof__raw_copy(prof__raw *w, prof__span *span) {
     const prof__record *c = span->at;
     uint32_t *to = w->words + w->used;
     size_t room = (size_t)(PROF__RAW_WORDS - w->used) / 3, n;
     for (; c < span->end; c += n, room -= n, to += 3 * n) {
-        uint32_t third = PROF__LOAD(c->site_depth);
+        uint32_t third;
+        prof__copy_words(&third, &c->site_depth, sizeof third);
         n = third >> 8 < PROF__KIND ? 1 : 1 + (third & 0xff);
         if (n > room || n > (size_t)(span->end - c)) break;
-        memcpy(to, c, n * sizeof *c);
+        prof__copy_words(to, c, n * sizeof *c);
         if (third >> 8 == PROF__CLOCK) span->epoch = to[0];
         if (third >> 8 == PROF__ZONE64 || third >> 8 == PROF__UNFINISHED) span->epoch = to[4];
     }
@@ -13439,7 +13509,7 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
 /* One block of records; false: the sink failed, and span is as it was. */
 PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span) {
     prof__raw_begin(w, PROF__RAW_RECORDS);
-    prof__raw_u32(w, row->number);
+    prof__raw_u32(w, PROF__LOAD(row->number));
     prof__raw_u32(w, span->epoch);
     prof__raw_u64(w, span->position);
     prof__raw_u64(w, w->now.tick);
@@ -13499,34 +13569,22 @@ PROF__FN const prof__record *prof__item_read(const prof__record *c, const prof__
 
 /* ---- The stream ---- */
 
-/* Held while something is written; its owner's slot address, as the recorder's lock. */
-static uintptr_t prof__stream_owner;
+static uintptr_t prof__stream_owner;     /* who writes something */
 static prof__raw prof__raw_out;          /* the stream's, or a dump's */
 static uint32_t prof__raw_busy;          /* by a dump; a word: not all have atomic bytes */
+static uint32_t prof__windows_settled;   /* none opens or closes just now: 1 */
 
 PROF__FN bool prof__stream_mine(void) {
     return PROF__LOAD(prof__stream_owner) == (uintptr_t)prof__slot_get();
 }
 
-/* False: this thread holds it already: a call out of the sink, or out of a signal handler. */
-PROF__FN bool prof__stream_lock(void) {
-    uintptr_t self = (uintptr_t)prof__slot_get();
-    bool taken = false;
-    if (prof__stream_mine()) return false;
-    for (; !taken; prof__yield()) {
-        prof__lock();
-        taken = !PROF__ACQUIRE(prof__stream_owner);
-        if (taken) PROF__STORE(prof__stream_owner, self);
-        prof__unlock();
-    }
-    return true;
-}
-
-PROF__FN void prof__stream_unlock(void) { PROF__RELEASE(prof__stream_owner, 0u); }
+/* False: a call out of the sink, or out of a signal handler. */
+PROF__FN bool prof__stream_lock(void) { return prof__own(&prof__stream_owner); }
+PROF__FN void prof__stream_unlock(void) { prof__disown(&prof__stream_owner); }
 
 /* Has state t recorded in this session? */
 PROF__FN bool prof__state_used(const prof__state *t) {
-    return PROF__LOAD(t->laid) == prof__trace.first_generation;
+    return PROF__ACQUIRE(t->laid) == prof__trace.first_generation;
 }
 
 PROF__FN prof__state *prof__state_at(uint32_t i) {
@@ -13745,7 +13803,9 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
 /* Zones that are open in t now. */
 PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__row *row) {
     const prof__frame *bottom = PROF__ACQUIRE(t->hot.bottom), *top = PROF__ACQUIRE(t->hot.top);
-    if (bottom < t->frames || top > t->deepest || top <= bottom) return;
+    uint32_t number = PROF__LOAD(row->number);
+    if (bottom < t->frames || top > PROF__LOAD(t->deepest) || top <= bottom) return;
+    prof__raw_sites(w);
     prof__raw_open_head(w, row, w->now.tick, (uint32_t)(top - bottom));
     for (const prof__frame *f = bottom; f < top; f++) {
         uint32_t start = PROF__ACQUIRE(f->start);
@@ -13753,7 +13813,8 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
         prof__raw_u32(w, PROF__LOAD(f->site) | (uint32_t)(f - bottom));
         prof__raw_u32(w, 0);
     }
-    prof__raw_end(w);
+    PROF__FENCE();                       /* else another thread has the state since */
+    if (PROF__LOAD(t->row) == row && PROF__LOAD(row->number) == number) prof__raw_end(w);
 }
 
 /* The end of a segment's records. Its thread t (NULL: it has left, at cursor) is read first: a
@@ -13776,9 +13837,10 @@ PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const pro
     if (!row) return;
     span.end = prof__dump_end(g, t, cursor);
     span.at = PROF__LOAD(g->flushed);
-    span.position = PROF__LOAD(g->position) + (uint64_t)(span.at - g->begin);
+    span.position = PROF__LOAD(g->position) + (uint64_t)(span.at - PROF__LOAD(g->begin));
     span.epoch = PROF__LOAD(g->epoch);
-    if (span.at < g->begin || span.end > g->limit) return;
+    if (span.at < PROF__LOAD(g->begin) || span.end > PROF__LOAD(g->limit)) return;
+    prof__raw_sites(w);                  /* names may have come since the dump began */
     while (span.at < span.end && !w->failed) {
         prof__raw_records(w, row, &span);
         PROF__FENCE();
@@ -13793,7 +13855,7 @@ PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
     prof__raw_thread(w, row);
     for (uint32_t i = 0; t->ring && i < t->ring_count; i++)
         prof__dump_segment(w, t->ring + (oldest + i) % t->ring_count, t, NULL);
-    if (!row->left && prof__trace.open) prof__dump_open(w, t, row);
+    if (PROF__ACQUIRE(t->recording) == prof__trace.generation) prof__dump_open(w, t, row);
     else if (row->open_count) prof__raw_open_row(w, row);
 }
 
@@ -13804,14 +13866,14 @@ PROF__FN void prof__dump_rows(prof__raw *w, const struct prof_trace *s) {
         const prof__segment *g = PROF__ACQUIRE(row->first);
         for (uint32_t i = 0; !row->cursor && i < s->max_threads; i++) {
             const prof__state *t = prof__state_at(i);
-            if (t->promised == s->generation && t->row == row) of = t;
+            if (PROF__ACQUIRE(t->recording) == s->generation && PROF__LOAD(t->row) == row) of = t;
         }
         prof__raw_thread(w, row);
         for (; g; g = PROF__ACQUIRE(g->next)) prof__dump_segment(w, g, of, row->cursor);
     }
     for (uint32_t i = 0; s->open && i < s->max_threads; i++) {
         const prof__state *t = prof__state_at(i);
-        if (t->promised == s->generation && !t->row->left) prof__dump_open(w, t, t->row);
+        if (PROF__ACQUIRE(t->recording) == s->generation) prof__dump_open(w, t, PROF__LOAD(t->row));
     }
     for (const prof__row *row = s->open ? NULL : s->rows; row; row = row->next)
         if (row->open_count) prof__raw_open_row(w, row);
@@ -13819,13 +13881,15 @@ PROF__FN void prof__dump_rows(prof__raw *w, const struct prof_trace *s) {
 
 PROF__FN void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
     prof_stats stats;
-    prof__counts sum = s->counts;
+    prof__counts sum;
     memset(&stats, 0, sizeof stats);
+    memset(&sum, 0, sizeof sum);
+    prof__counts_add(&sum, &s->counts);
     for (uint32_t i = 0; s->open && i < s->max_threads; i++) {
         const prof__state *t = prof__state_at(i);
-        if (t->promised != s->generation || t->row->left) continue;
+        if (PROF__ACQUIRE(t->recording) != s->generation) continue;
         prof__counts_add(&sum, &t->counts);
-        sum.slots += (size_t)(PROF__ACQUIRE(t->hot.cursor) - t->begin);
+        sum.slots += (size_t)(PROF__ACQUIRE(t->hot.cursor) - PROF__LOAD(t->begin));
     }
     prof__stats_add(&stats, &sum);
     prof__raw_counts(w, &stats, true);
@@ -13847,7 +13911,7 @@ PROF__FN void prof__dump(prof__raw *w, const struct prof_trace *s) {
 /* False: another thread is dumping, or the code that this signal interrupted. */
 PROF__FN bool prof__dump_claim(void) {
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
-    return !__atomic_exchange_n(&prof__raw_busy, 1u, __ATOMIC_ACQ_REL);
+    return !__atomic_exchange_n(&prof__raw_busy, 1u, __ATOMIC_SEQ_CST);
 #else
     uint32_t busy = prof__raw_busy;
     prof__raw_busy = 1;
@@ -13855,18 +13919,34 @@ PROF__FN bool prof__dump_claim(void) {
 #endif
 }
 
+/* No dump may begin until they are settled, and one that is under way ends; but when it does not
+   end in a good part of a second. */
+PROF__FN void prof__windows_unsettle(void) {
+    PROF__STORE(prof__windows_settled, 0u);
+    PROF__FENCE();
+    for (int i = 0; i < 1000000 && PROF__ACQUIRE(prof__raw_busy); i++) prof__yield();
+}
+
+PROF__FN bool prof__dump_possible(const struct prof_trace *s) {
+    PROF__FENCE();
+    return PROF__ACQUIRE(prof__windows_settled) && (s->open || s->stopped) &&
+           (s->mode == PROF_MODE_TRACE || s->mode == PROF_MODE_RING);
+}
+
 PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
     const struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__raw_out;
+    prof_result result = PROF_ERROR_STATE;
     if (!out.write) return PROF_ERROR_INVALID;
-    if (!(s->open || s->stopped) || s->mode == PROF_MODE_STREAM || s->mode == PROF_MODE_AGGREGATE ||
-        !prof__dump_claim())
-        return PROF_ERROR_STATE;
-    memset(w, 0, offsetof(prof__raw, words));
-    w->sink = out;
-    prof__dump(w, s);
+    if (!prof__dump_claim()) return PROF_ERROR_STATE;
+    if (prof__dump_possible(s)) {
+        memset(w, 0, offsetof(prof__raw, words));
+        w->sink = out;
+        prof__dump(w, s);
+        result = w->failed ? PROF_ERROR_SINK : PROF_OK;
+    }
     PROF__RELEASE(prof__raw_busy, 0u);
-    return w->failed ? PROF_ERROR_SINK : PROF_OK;
+    return result;
 }
 
 /* ---- The reader ---- */
@@ -14782,20 +14862,6 @@ PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
     return parts && parts->average ? parts->average(rows, rows ? max : 0) : 0;
 }
 #else
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
-#  define PROF__RACES __attribute__((no_sanitize_thread))   /* what was read is thrown away then */
-#else
-#  define PROF__RACES
-#endif
-
-/* Words that their thread may be writing. The fence keeps the compiler from calling memcpy. */
-PROF__FN PROF__RACES void prof__copy_words(void *to, const void *from, size_t bytes) {
-    for (size_t i = 0; i < bytes; i += sizeof(uint32_t)) {
-        memcpy((char *)to + i, (const char *)from + i, sizeof(uint32_t));
-        PROF__SIGNAL_FENCE();
-    }
-}
-
 /* While state t's sums are whole: *sums is set to how often they changed. */
 PROF__FN void prof__sums_begin(const prof__state *t, uint32_t *sums) {
     int i = 0;
@@ -14934,6 +15000,10 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
     prof__scale k;
     size_t n = 0;
     prof__lock();
+    if (!s->average) {
+        prof__unlock();
+        return 0;
+    }
     prof__merge_all(s);
     s->tallied = 0;
     if (s->clock == PROF_CLOCK_CPU) {
@@ -14957,7 +15027,7 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
 }
 
 PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
-    return prof__trace.average ? prof__trace.average(rows, rows ? max : 0) : 0;
+    return prof__average_tallies(rows, rows ? max : 0);
 }
 
 /* Each state's rows: as many as there is room for, a power of two. */
@@ -15738,7 +15808,8 @@ PROF__FN void prof__states_open(struct prof_trace *s) {
     for (uint32_t i = 0; i < s->max_threads; i++) {
         char *p = (char *)s->states + i * s->state_size;
         prof__state *t = (prof__state *)(void *)p;
-        if (prof__not_owned(p, p + s->state_size)) t->promised = t->laid = t->counted_for = 0;
+        if (prof__not_owned(p, p + s->state_size))
+            t->promised = t->recording = t->laid = t->counted_for = 0;
     }
     prof__states_free(s);
 }
@@ -15830,6 +15901,8 @@ PROF__FN void prof__child_after_fork(void) {
     prof__trace.open = prof__trace.stopped = false;
     prof__session.open = prof__session.busy = false;
     prof__stream_unlock();
+    prof__disown(&prof__reading);
+    PROF__STORE(prof__raw_busy, 0u);
     prof__owned = NULL;
     prof__counting.serial++;             /* those that are open count the parent */
     prof__arena.closed = true;
@@ -15886,66 +15959,88 @@ PROF__FN void prof__recording_open(struct prof_trace *s, bool again) {
     PROF__RELEASE(prof__on, s->generation);
 }
 
-/* Where a thread stands: its cursor and its open zones, read while it may be running. Two equal
-   readings in a row leave at most the one begin or end that was under way when the limits were
-   set. */
-PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
-    prof__frame *top = NULL;
-    prof__frame *bottom = NULL;
-    prof__record *cursor = NULL;
-    size_t share = prof__state_share();
-    for (int i = 0; i < 1000; i++) {
-        prof__frame *now_top = PROF__ACQUIRE(t->hot.top),
-                    *now_bottom = PROF__ACQUIRE(t->hot.bottom);
-        prof__record *now_cursor = PROF__ACQUIRE(t->hot.cursor);
-        bool same = i && now_top == top && now_bottom == bottom && now_cursor == cursor;
-        top = now_top;
-        bottom = now_bottom;
-        cursor = now_cursor;
-        if (same) break;
-        PROF__FENCE();
-    }
-    row->cursor = cursor;
-    row->open_count = top > bottom ? (uint32_t)(top - bottom) : 0;
-    prof__arena.promised -= share;       /* what was promised becomes what is taken */
-    t->promised = 0;
-    row->open = (prof__open *)prof__take(row->open_count * sizeof *row->open,
-                                         row->open_count * prof__slot_share());
+PROF__FN void prof__snapshot_open(prof__row *row, const prof__frame *bottom) {
     for (uint32_t i = 0; i < row->open_count; i++) {
         const prof__frame *f = bottom + i;
         uint32_t start = PROF__ACQUIRE(f->start);
-        row->open[i].start = (uint64_t)PROF__LOAD(f->epoch) << 32 | start;
+        row->open[i].start = (uint64_t)PROF__ACQUIRE(f->epoch) << 32 | start;
         row->open[i].site = PROF__LOAD(f->site);
         row->open[i].depth = i;
     }
 }
 
-/* The last zone that a row recorded; NULL: none. Clock records and both slots of a moment are no
-   zones. */
-PROF__FN const prof__record *prof__last_zone(const prof__row *row) {
-    const prof__record *last = NULL;
-    for (const prof__segment *g = row->first; g; g = g->next) {
-        const prof__record *c = g->end ? g->end : row->cursor;
-        if (c < g->begin || c > g->limit) continue;
-        while (c-- > g->begin)
-            if (c->site_depth >> 8 < PROF__KIND && (c->site_depth & 0xff) != 0xff) {
-                last = c;
-                break;
-            }
+/* Where a thread stands: its cursor and its open zones, read while it may be running. Two equal
+   readings in a row leave at most the one begin or end that was under way when the limits were
+   set. */
+PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
+    const prof__frame *top = NULL, *bottom = NULL;
+    size_t share = prof__state_share();
+    prof__arena.promised -= share;       /* what was promised becomes what is taken */
+    t->promised = 0;
+    row->open = (prof__open *)(void *)prof__arena.low;
+    row->cursor = NULL;
+    for (int i = 0; i < 1000; i++) {
+        const prof__frame *now_top = PROF__ACQUIRE(t->hot.top),
+                          *now_bottom = PROF__ACQUIRE(t->hot.bottom);
+        prof__record *now_cursor = PROF__ACQUIRE(t->hot.cursor);
+        if (now_top == top && now_bottom == bottom && now_cursor == row->cursor) break;
+        top = now_top;
+        bottom = now_bottom;
+        row->cursor = now_cursor;
+        row->open_count = top > bottom ? (uint32_t)(top - bottom) : 0;
+        prof__snapshot_open(row, bottom);
+        PROF__FENCE();
     }
-    return last;
+    (void)prof__take(row->open_count * sizeof *row->open, row->open_count * prof__slot_share());
 }
 
-/* The innermost open zone may be one that was just being begun or ended. It is open only if it
-   began after the one around it, and after the last zone ended unless that lies within it. */
-PROF__FN void prof__snapshot_check(prof__row *row) {
-    const prof__record *last = prof__last_zone(row);
+/* Of the records from begin to end, is the last zone the one that o says is open? -1: there is
+   none. Clock records and both slots of a moment are no zones. In one tick it may be another. */
+PROF__FN int prof__ended_last(const prof__open *o, const prof__record *begin,
+                              const prof__record *c) {
+    while (c-- > begin) {
+        uint32_t kind = c > begin ? c[-1].site_depth >> 8 : 0;
+        bool two = kind == PROF__ZONE64 || kind == PROF__UNFINISHED;
+        uint32_t duration = two ? c[-1].end : c->duration, site = c->site_depth >> 8;
+        if (!site || site >= PROF__KIND || (c->site_depth & 0xff) == 0xff) continue;
+        return (c->site_depth & 0xff) == o->depth && duration &&
+               c->end - duration == (uint32_t)o->start;
+    }
+    return -1;
+}
+
+/* The innermost open zone may be one that was just being begun, which has still what the frame's
+   last zone had, or one just ended. That is the last recorded, unless one around o ended since. */
+PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
     const prof__open *o = row->open + row->open_count - 1;
-    uint64_t around = row->open_count > 1 ? o[-1].start : prof__trace.start_tick;
+    int ended = 0;
     if (!row->open_count) return;
-    if (!o->site || o->start < around || (last && (last->site_depth & 0xff) <= o->depth &&
-                                          (int32_t)((uint32_t)o->start - last->end) < 0))
-        row->open_count--;
+    if (t->tallies.rows) ended = prof__ended_last(o, t->begin, row->cursor);
+    for (const prof__segment *g = row->first; g; g = g->next) {
+        const prof__record *end = g->end ? g->end : row->cursor;
+        int last = end > g->begin && end <= g->limit ? prof__ended_last(o, g->begin, end) : -1;
+        if (last >= 0) ended = last;
+    }
+    if (!o->site || ended > 0 || (row->open_count > 1 && o->start < o[-1].start)) row->open_count--;
+}
+
+/* Adds the counts of a thread that may just be counting a record after the one it stopped at: what
+   the records tell is taken from them. */
+PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
+                                    const prof__record *cursor) {
+    size_t extra = sum->extra + t->segment_extra, left = sum->unfinished + t->segment_unfinished;
+    prof__counts_add(sum, &t->counts);
+    if (!t->segment) return;
+    for (const prof__record *c = t->begin; c < cursor;) {
+        uint32_t kind = c->site_depth >> 8, slots = 1;
+        bool zone = kind < PROF__KIND || kind == PROF__ZONE64 || kind == PROF__UNFINISHED;
+        if (kind >= PROF__KIND) slots += c->site_depth & 0xff;
+        extra += zone ? slots - 1 : slots;
+        left += kind == PROF__UNFINISHED;
+        c += slots;
+    }
+    PROF__STORE(sum->extra, extra);
+    PROF__STORE(sum->unfinished, left);
 }
 
 PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof__state *own) {
@@ -15953,12 +16048,13 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     for (int i = 0; i < 20000 && t != own && PROF__ACQUIRE(t->looking); i++) prof__yield();
     prof__snapshot(t, row);
     row->stop_tick = s->stop_tick;
-    if (t != own && t->fast) prof__snapshot_check(row);
-    prof__counts_add(&s->counts, &t->counts);
+    if (t != own) prof__snapshot_check(t, row);
+    prof__snapshot_counts(&s->counts, t, row->cursor);
     if (t->ring) t->segment->end = row->cursor;
     row->left = true;
     s->counts.unfinished += row->open_count;
     s->counts.slots += (size_t)(row->cursor - t->begin) + row->open_count;
+    PROF__STORE(t->recording, 0u);
     PROF__RELEASE(t->closed, true);
 }
 
@@ -16050,6 +16146,7 @@ PROF__FN bool prof__devices_stopped(uint32_t activities) {
 
 PROF__FN void prof__window_prepare(struct prof_trace *s) {
     bool ready = true;
+    prof__windows_unsettle();
     prof__lock();
     if (s->stopped && !prof__session.desc.acc_events) ready = prof__window_lay(s);
     s->stopped = s->analysed = false;
@@ -16060,6 +16157,7 @@ PROF__FN void prof__window_prepare(struct prof_trace *s) {
 }
 
 PROF__FN void prof__window_start(struct prof_trace *s) {
+    prof__windows_unsettle();
     for (uint32_t i = 0; i < prof__observer_count; i++)
         if (prof__observers[i].start) prof__observers[i].start(prof__observers[i].user);
     prof__lock();
@@ -16082,6 +16180,7 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
     bool stream;
     prof__devices_each(UINT32_MAX, prof__device_stop);
     (void)prof__stream_lock();
+    prof__windows_unsettle();
     prof__lock();
     stream = s->open && s->mode == PROF_MODE_STREAM;
     if (s->open) {
@@ -16093,6 +16192,7 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
     }
     prof__arena.closed = true;
     prof__unlock();
+    PROF__RELEASE(prof__windows_settled, 1u);
     if (stream) prof__stream_close(s);
     prof__stream_unlock();
     prof__execution_close(s);
@@ -16103,22 +16203,24 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
 /* Adds what a call took to the profiler's own times. */
 PROF__FN void prof__took(char call, uint64_t begin) {
     uint64_t ns = prof__os_now() - begin;
+    prof__lock();
     if (call == 'p') prof__own_times.prepare += ns;
     if (call == 's') prof__own_times.start += ns;
     if (call == 's') prof__own_times.opened = begin + ns;
     if (call == 'x') prof__own_times.stop += ns;
     if (call == 'x') prof__own_times.window = begin - prof__own_times.opened;
+    if (call == '!') prof__session.errors++;
+    prof__unlock();
 }
 
 PROF__FN void prof__calls(struct prof_trace *s, const char *calls) {
     const prof_desc *d = &prof__session.desc;
     for (; *calls; calls++) {
         uint64_t begin = prof__os_now();
-        if (*calls == '!') prof__session.errors++;
-        else if (*calls == 'p') prof__window_prepare(s);
+        if (*calls == 'p') prof__window_prepare(s);
         else if (*calls == 's') prof__window_start(s);
         else if (*calls == 'x') prof__window_stop(s);
-        else if (s->stopped && d->on_trace_ready) d->on_trace_ready(d->user, s);
+        else if (*calls != '!' && s->stopped && d->on_trace_ready) d->on_trace_ready(d->user, s);
         prof__took(*calls, begin);
     }
 }
@@ -16149,7 +16251,7 @@ PROF__FN prof_action prof__action_at(struct prof__session *v, uint64_t step) {
     if (!d->schedule_fn) return prof_schedule_action(&d->schedule, step);
     action = d->schedule_fn(d->user, step);
     if ((unsigned)action <= PROF_ACTION_RECORD_AND_SAVE) return action;
-    v->errors++;
+    prof__took('!', 0);
     return PROF_ACTION_NONE;
 }
 
@@ -16187,6 +16289,7 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     v->has_steps = prof__has_schedule(desc);
     v->activities = prof_supported_activities();
     if (desc->activities) v->activities &= desc->activities;
+    prof__windows_unsettle();
     if (!prof__window_lay(s)) return PROF_ERROR_MEMORY;
     v->open = v->busy = true;
     return PROF_OK;
@@ -16219,6 +16322,7 @@ PROF__FN void prof__session_release(bool open) {
     prof__session.busy = false;
     prof__session.open = open;
     prof__unlock();
+    PROF__RELEASE(prof__windows_settled, 1u);
 }
 
 /* Only devices were asked for, and all that were tried are not well. */
@@ -16255,28 +16359,55 @@ PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
     return PROF_OK;
 }
 
+/* The step that is being made, or its action: a later one. */
+PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
+    struct prof__session *v = &prof__session;
+    prof_action before;
+    prof__lock();
+    before = v->action;
+    v->step = step;
+    v->action = action;
+    prof__unlock();
+    return before;
+}
+
 PROF_API PROF__QUIET prof_action prof_step(void) {
     struct prof_trace *s = &prof__trace;
     struct prof__session *v = &prof__session;
-    prof_action from = v->open ? v->action : PROF_ACTION_NONE;
-    if (!prof__session_claim()) return from;
+    prof_action from, to;
+    if (!prof__session_claim()) {
+        prof__lock();
+        from = v->open ? v->action : PROF_ACTION_NONE;
+        prof__unlock();
+        return from;
+    }
     prof__step_end();
     prof__devices_each(v->enabled, prof__device_flush);
-    v->action = prof__action_at(v, ++v->step);
-    prof__transit(s, from, (int)v->action);
+    (void)prof__step_set(v->step + 1, v->action);
+    to = prof__action_at(v, v->step);
+    from = prof__step_set(v->step, to);
+    prof__transit(s, from, (int)to);
     prof__step_begin(s);
     prof__session_release(true);
-    return v->action;
+    return to;
 }
 
-PROF_API PROF__QUIET uint64_t prof_step_number(void) { return prof__session.step; }
+PROF_API PROF__QUIET uint64_t prof_step_number(void) {
+    uint64_t step;
+    prof__lock();
+    step = prof__session.step;
+    prof__unlock();
+    return step;
+}
 
 PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     struct prof_trace *s = &prof__trace;
     if (!prof__session_claim()) return NULL;
     prof__step_end();
     prof__transit(s, prof__session.action, PROF__EXIT);
+    prof__lock();
     s->stopped = s->laid;                /* also where no window was ever opened */
+    prof__unlock();
     prof__session_release(false);
     return s;
 }
@@ -16324,6 +16455,7 @@ PROF__FN void prof__toggle(struct prof_trace *s, uint32_t activities, bool enabl
                        (enable ? ~prof__session.enabled : prof__session.enabled);
     prof__session.enabled ^= changed;
     if (!enable) prof__devices_each(changed, prof__device_stop);
+    prof__windows_unsettle();
     prof__lock();
     if (changed & PROF_ACTIVITY_CPU) {
         if (enable) prof__recording_open(s, true);
@@ -16344,15 +16476,20 @@ PROF_API PROF__QUIET prof_result prof_toggle(uint32_t activities, bool enable) {
 }
 
 PROF_API PROF__QUIET int64_t prof_now(void) {
-    struct prof_trace *s = &prof__trace;
-    prof__scale scale;
-    if (!s->open) return 0;
-    memset(&scale, 0, sizeof scale);
-    if (s->clock == PROF_CLOCK_CPU) {
-        uint64_t now = prof__os_now();
-        return now < s->knots[0].ns ? 0 : (int64_t)(now - s->knots[0].ns);
-    }
-    return prof__to_ns(&scale, prof__now_ticks(s->clock, &s->platform));
+    const struct prof_trace *s = &prof__trace;
+    prof_platform platform;
+    prof_clock clock;
+    uint64_t start, rate, now;
+    if (!prof__lock_briefly()) return 0;
+    clock = s->open ? s->clock : PROF_CLOCK_NONE;
+    platform = s->platform;
+    start = clock == PROF_CLOCK_CPU ? s->knots[0].ns : s->start_tick;
+    rate = prof__clock_rate(s);
+    prof__unlock();
+    if (clock == PROF_CLOCK_NONE) return 0;
+    now = clock == PROF_CLOCK_PLATFORM ? platform.now(platform.user) : prof__os_now();
+    if (now < start) return 0;
+    return clock == PROF_CLOCK_CPU ? (int64_t)(now - start) : prof__rate_ns(now - start, rate);
 }
 
 PROF__FN uint64_t prof__rate(const struct prof_trace *s) {
@@ -16399,12 +16536,13 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
     prof__counts c;
+    bool taken = prof__own(&prof__reading);
     memset(&out, 0, sizeof out);
-    if (s->average) (void)s->average(NULL, 0);
+    (void)prof__average_tallies(NULL, 0);
     prof__lock();
     c = s->counts;
     for (const prof__state *t = s->open ? prof__owned : NULL; t; t = t->next) {
-        if (t->generation != s->generation) continue;
+        if (t->generation != s->generation || t->closed) continue;   /* closed: prof_toggle has */
         prof__counts_add(&c, &t->counts);
         c.slots += (size_t)(PROF__ACQUIRE(t->hot.cursor) - t->begin);
     }
@@ -16423,6 +16561,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     out.bytes_used =
         out.bytes_total - (size_t)(prof__arena.high - prof__arena.low) + prof__arena.promised;
     prof__unlock();
+    if (taken) prof__disown(&prof__reading);
     return out;
 }
 #endif /* !PROF__BARE */

@@ -110,10 +110,40 @@ static void test_toggle_among_threads(void) {
     EQUAL(steps_found, 0);
 }
 
+/* A thread that exits while recording is off: what it recorded before counts once, and a thread's
+   zones after the next toggle are another row's. */
+static void *two_zones(void *user) {
+    prof_result *result = (prof_result *)user;
+    PROF_BLOCK("outer") { PROF_SCOPE("inner"); }
+    if (result) *result = prof_toggle(PROF_ACTIVITY_CPU, false);
+    return NULL;
+}
+
+static void test_exit_while_off(void) {
+    prof_desc desc;
+    pthread_t thread;
+    prof_result result = PROF_ERROR_STATE;
+    int i;
+    memset(&desc, 0, sizeof desc);
+    desc.records_only = true;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 2; i++) {
+        EQUAL(pthread_create(&thread, NULL, two_zones, i ? NULL : &result), 0);
+        pthread_join(thread, NULL);
+        EQUAL(prof_get_stats().recorded, 2 + 2 * i);
+        EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
+    }
+    EQUAL(result, PROF_OK);
+    CHECK(prof_stop() != NULL, "a trace");
+    EQUAL(prof_get_stats().recorded, 4);
+    EQUAL(prof_get_stats().unfinished, 0);
+}
+
 int main(void) {
     RUN(test_windows_among_threads);
     RUN(test_windows_back_to_back);
     RUN(test_windows_accumulate);
     RUN(test_toggle_among_threads);
+    RUN(test_exit_while_off);
     return test_end();
 }
