@@ -7688,7 +7688,7 @@ PROF_API PROF__QUIET prof_result prof_submit(const prof_event *events, size_t co
     if (!s->open && !s->late) result = PROF_ERROR_STATE;
     else if (count && !prof__widen(s)) {
         result = PROF_ERROR_MEMORY;
-        s->counts.full += count;
+        PROF__BUMP(s->counts.full, count);
     }
     for (size_t i = 0; result != PROF_ERROR_STATE && i < count; i++) {
         if (s->beside < PROF__WIDE_SHARE) break;
@@ -13804,6 +13804,7 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
 PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__row *row) {
     const prof__frame *bottom = PROF__ACQUIRE(t->hot.bottom), *top = PROF__ACQUIRE(t->hot.top);
     uint32_t number = PROF__LOAD(row->number);
+    if (top > t->frames && !PROF__LOAD(top[-1].site)) top--;   /* just being begun */
     if (bottom < t->frames || top > PROF__LOAD(t->deepest) || top <= bottom) return;
     prof__raw_sites(w);
     prof__raw_open_head(w, row, w->now.tick, (uint32_t)(top - bottom));
@@ -16405,6 +16406,7 @@ PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     if (!prof__session_claim()) return NULL;
     prof__step_end();
     prof__transit(s, prof__session.action, PROF__EXIT);
+    prof__windows_unsettle();
     prof__lock();
     s->stopped = s->laid;                /* also where no window was ever opened */
     prof__unlock();

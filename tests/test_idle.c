@@ -1,8 +1,11 @@
 /* A zone that begins after a long idle time and is open when another thread stops the session. */
+#if !defined(_WIN32) && !defined(_DEFAULT_SOURCE)
+#  define _DEFAULT_SOURCE 1
+#endif
 #include <stdint.h>
 
-static uint64_t ticks;                   /* the clock of the hot path, set by hand */
-#define PROF_NOW() __atomic_add_fetch(&ticks, 1, __ATOMIC_RELAXED)
+static uint64_t idle_ticks;             /* the clock of the hot path, set by hand */
+#define PROF_NOW() __atomic_add_fetch(&idle_ticks, 1, __ATOMIC_RELAXED)
 #include "test.h"
 
 #include <pthread.h>
@@ -14,7 +17,7 @@ static bool begun, stopped;
 static void *begin_late(void *unused) {
     (void)unused;
     PROF_BLOCK("before") {}
-    __atomic_add_fetch(&ticks, idle, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&idle_ticks, idle, __ATOMIC_RELAXED);
     PROF_BEGIN("late");
     PROF__RELEASE(begun, true);
     while (!PROF__ACQUIRE(stopped)) usleep(100);

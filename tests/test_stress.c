@@ -1,7 +1,7 @@
 /* Everything at once, in each mode: eight threads mark zones and names, flush, dump, take snapshots
    and statistics, submit events, change contexts and die with zones open, while one of them after
    the other starts, stops, steps or toggles the session. Then each zone must be accounted for.
-   REPEATS=n in the environment: so often (1). make stress runs 100, SEED=n the n-th alone. */
+   REPEATS=n in the environment: so often (1; make stress: 100); SEED=n: the n-th alone. */
 #include "test.h"
 
 #include <pthread.h>
@@ -403,6 +403,8 @@ static void session_start(slot *me) {
     set(&sink_fails, mode == PROF_MODE_STREAM && dice(me, 2) ? 7 : 0);
     stream.size = 0;
     if (mode == PROF_MODE_TRACE && dice(me, 2)) {
+        desc.memory = NULL;              /* each window finds room, whatever threads still hold */
+        desc.memory_size = 0;
         desc.schedule.wait = dice(me, 2);
         desc.schedule.warmup = dice(me, 2);
         desc.schedule.active = 1 + dice(me, 3);
@@ -467,7 +469,7 @@ static void *live(void *user) {
         set(&me->seen, get(&phase));
         BEGIN("loop");
         named(me);
-        zones(me, dice(me, 5) ? dice(me, 3) : DEPTH);
+        zones(me, dice(me, 5) ? dice(me, 3) : (uint32_t)DEPTH);
         something(me);
         if (dice(me, 40) == 0 && pthread_mutex_trylock(&turn) == 0) {
             if (!get(&finish)) session_turn(me);
