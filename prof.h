@@ -15997,7 +15997,7 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
 
 /* Of the records from begin to end, is the last zone the one that o says is open? -1: there is
    none. Clock records and both slots of a moment are no zones. In one tick it may be another. */
-PROF__FN int prof__ended_last(const prof__open *o, const prof__record *begin,
+PROF__FN PROF__RACES int prof__ended_last(const prof__open *o, const prof__record *begin,
                               const prof__record *c) {
     while (c-- > begin) {
         uint32_t kind = c > begin ? c[-1].site_depth >> 8 : 0;
