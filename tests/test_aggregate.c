@@ -132,7 +132,10 @@ static void *work(void *unused) {
     (void)unused;
     for (i = 0; i < 1000; i++) {
         PROF_SCOPE("work");
-        PROF_BLOCK("part") { spend("pushed", 0); }
+        PROF_BLOCK("part") {
+            prof_push("pushed");
+            prof_pop();
+        }
     }
     return NULL;
 }
