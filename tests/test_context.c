@@ -51,8 +51,9 @@ static void test_contexts_over_sessions(void) {
     void *kept = NULL;
     int i;
     CHECK(prof_context_switch(NULL) == NULL, "a context without a session");
-    for (i = 0; i < 600; i++) {          /* more than there are states */
+    for (i = 0; i < 40; i++) {           /* more than there are states */
         desc = test_desc();
+        desc.max_threads = 16;
         EQUAL(prof_start(&desc), PROF_OK);
         prof_push("outer");
         kept = prof_context_switch(kept);   /* of another session: a new one */

@@ -21,14 +21,14 @@ if ! { $cc -c "$out/library.c" -o "$out/library.o" &&
     echo "not ok fuzz_builds: $(head -n 1 "$out/build.log")"
     exit 1
 fi
-for kind in raw:20000 record:300 submit:300; do
+for kind in raw:8000 record:300 submit:300; do
     count=${kind#*:} kind=${kind%:*}
     try "corpus_$kind" "$out/corpus" "$kind" "$count" tests/corpus/"$kind"/*
 done
 for file in tests/traces/*.json tests/corpus/trace/* "$0"; do
     label=$(basename "$file")
     cp "$file" "$out/seed"
-    if (cd "$out" && timeout 250 ./fuzz "${ROUNDS:-15}" seed >said 2>&1); then
+    if (cd "$out" && timeout 250 ./fuzz "${ROUNDS:-8}" seed >said 2>&1); then
         echo "ok fuzz_${label%.*}"
     else
         failed=1
