@@ -119,7 +119,7 @@ static void one_way(prof_native how) {
     EQUAL(prof_trace_stats(trace).recorded, 4);
     EQUAL(prof_trace_stats(trace).dropped, 0);
     by.group_by_stack_n = 1;
-#if !defined(_WIN32) || defined(__OPTIMIZE__)   /* else a begin has a frame, and calls from two places */
+#if !defined(_WIN32) || defined(__OPTIMIZE__)   /* else a begin has a frame of its own */
     EQUAL(prof_key_averages(trace, &by, rows, 8), 3);
 #endif
     by.group_by_stack_n = 3;
