@@ -1759,7 +1759,6 @@ PROF__FN uint32_t prof_cuda__demangle(uint32_t name) {
     static demangle_fn demangle;
     static bool tried;
     char *text;
-    int status = 0;
     if (!tried) {
         void *handle = dlopen(NULL, RTLD_NOW), *f;
         tried = true;
@@ -1768,8 +1767,8 @@ PROF__FN uint32_t prof_cuda__demangle(uint32_t name) {
             f = dlsym(handle, "__cxa_demangle");
         memcpy(&demangle, &f, sizeof f);
     }
-    text = demangle ? demangle(prof_cuda__.text + name, NULL, NULL, &status) : NULL;
-    if (text && status == 0) {
+    text = demangle ? demangle(prof_cuda__.text + name, NULL, NULL, NULL) : NULL;
+    if (text) {
         uint32_t to = prof_cuda__text(text);
         if (to) name = to;
     }

@@ -416,10 +416,11 @@ static void test_warmup_only(void) {
 }
 
 static void test_footer(void) {
-    static const struct { bool corrupt, no_time, no_store; const char *says; } cases[] = {
-        { true, false, false, "GPU records lost: 0; corrupt buffers: 1" },
-        { false, true, false, "GPU records lost: 0; without a time: 2" },
-        { false, false, true, "(no room: give prof_cuda_desc.memory more)" }
+    static const struct { bool corrupt, no_time, no_store, kept; const char *says; } cases[] = {
+        { true, false, false, false, "GPU records lost: 0; corrupt buffers: 1" },
+        { false, true, false, false, "GPU records lost: 0; without a time: 2" },
+        { false, false, true, false, "(no room: give prof_cuda_desc.memory more)" },
+        { false, false, false, true, "GPU records lost: 0; buffers CUPTI kept: 1" }
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t bytes[8] = { 33 };
@@ -428,6 +429,7 @@ static void test_footer(void) {
         memset(&text, 0, sizeof text);
         reset();
         fake.zero_time_every = cases[i].no_time;
+        fake.keep_buffers = cases[i].kept;
         if (cases[i].no_store) {
             cuda_desc.memory_size = prof_cuda_memory_size(&cuda_desc, 10);
             cuda_desc.memory = memory = malloc(cuda_desc.memory_size);
@@ -438,7 +440,12 @@ static void test_footer(void) {
         EQUAL(prof_write_table(prof_stop(), NULL, test_text_sink(&text)), PROF_OK);
         CHECK(strstr(text.data, cases[i].says), "case %u: %s", (unsigned)i, text.data);
         test_text_clear(&text);
-        prof_cuda_shutdown();
+        if (cases[i].kept) {             /* now they come */
+            fake.keep_buffers = false;
+            prof_start(NULL);
+            prof_stop();
+        }
+        EQUAL(prof_cuda_shutdown(), PROF_OK);
         free(memory);
     }
 }

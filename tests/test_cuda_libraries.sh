@@ -35,11 +35,15 @@ cat >$out/program.c <<'END'
 #define PROF_CUDA_IMPLEMENTATION
 #include "prof_cuda.h"
 #include <stdio.h>
-/* Launches three kernels, where the stand-in is there; prints the state, the kernels, the reason. */
+#include <stdlib.h>
+/* Launches three kernels, where the stand-in is there; prints the state, the kernels, the reason.
+   The environment: KERNEL their name, RUNTIME a libcudart, TRACE a file to write. */
 int main(int argc, char **argv) {
     void (*launch)(const char *, uint32_t, uint64_t) = NULL;
     void (*reset)(void) = NULL;
     void *driver = argc > 1 ? dlopen(argv[1], RTLD_NOW) : dlopen("libcuda.so.1", RTLD_NOW), *f;
+    const char *kernel = getenv("KERNEL") ? getenv("KERNEL") : "k", *file = getenv("TRACE");
+    const prof_trace *trace;
     prof_cuda_state state;
     size_t count;
     int i;
@@ -48,10 +52,13 @@ int main(int argc, char **argv) {
     f = driver ? dlsym(driver, "fake_launch") : NULL;
     memcpy(&launch, &f, sizeof f);
     if (reset) reset();
+    if (getenv("RUNTIME") && !dlopen(getenv("RUNTIME"), RTLD_NOW)) return 3;
     if (prof_cuda_init(NULL) != PROF_OK || prof_start(NULL) != PROF_OK) return 2;
     state = prof_cuda_get_stats().state;
-    for (i = 0; i < 3; i++) PROF_BLOCK("zone") { if (launch) launch("k", 0, 10); }
-    prof_events(prof_stop(), &count);
+    for (i = 0; i < 3; i++) PROF_BLOCK("zone") { if (launch) launch(kernel, 0, 10); }
+    trace = prof_stop();
+    if (file && prof_save_chrome(trace, file) != PROF_OK) return 4;
+    prof_events(trace, &count);
     printf("state %d, %d kernels, %d events: %s\n", (int)state,
            (int)prof_cuda_get_stats().kernels, (int)count,
            prof_cuda_status() ? prof_cuda_status() : "well");
@@ -76,14 +83,26 @@ ok 'CUDA 12 by its name' \
     says '^state 2, 3 kernels, 9 events: well$' env LD_LIBRARY_PATH=$out/old $out/program
 ok 'CUPTI by PROF_CUDA_CUPTI' says '^state 2, 3 kernels, 9 events: well$' \
     env LD_LIBRARY_PATH=$out/driver PROF_CUDA_CUPTI=$out/driver/libcuda.so.1 $out/program
-if ldconfig -p 2>/dev/null | grep -q 'libcupti[.]so'; then
-    echo 'skip CUPTI in CUDA_HOME: the loader knows one'
-else
-    mkdir -p $out/toolkit/extras/CUPTI/lib64
-    cp $out/driver/libcuda.so.1 $out/toolkit/extras/CUPTI/lib64/libcupti.so
-    ok 'CUPTI in CUDA_HOME' says '^state 2, 3 kernels, 9 events: well$' \
-        env LD_LIBRARY_PATH=$out/driver CUDA_HOME=$out/toolkit $out/program \
+# CUPTI that the loader does not find: its names are broken files, in case a real one is there.
+mkdir -p $out/toolkit/extras/CUPTI/lib64 $out/broken
+cp $out/driver/libcuda.so.1 $out/toolkit/extras/CUPTI/lib64/libcupti.so
+cp $out/driver/libcuda.so.1 $out/broken/libcuda.so.1
+for name in libcupti.so.13 libcupti.so.12 libcupti.so.11.8 libcupti.so libstdc++.so.6; do
+    echo broken >$out/broken/$name
+done
+long=$(printf '%500s' '' | tr ' ' x)
+for where in CUDA_HOME=$out/toolkit "CUDA_HOME= CUDA_PATH=$out/toolkit" \
+    "CUDA_HOME=/$long CUDA_PATH=$out/toolkit"; do
+    ok "CUPTI in a toolkit: $(echo $where | tr -s x)" says '^state 2, 3 kernels, 9 events: well$' \
+        env LD_LIBRARY_PATH=$out/broken $where $out/program \
         $out/toolkit/extras/CUPTI/lib64/libcupti.so
+done
+if [ -e /usr/local/cuda/lib64/libcupti.so ] ||
+    [ -e /usr/local/cuda/extras/CUPTI/lib64/libcupti.so ]; then
+    echo 'skip no CUPTI at all: there is one in /usr/local/cuda'
+else
+    ok 'no CUPTI at all' says '^state 3, 0 kernels, 3 events: .*libcupti is not found' \
+        env LD_LIBRARY_PATH=$out/broken CUDA_HOME=$none CUDA_PATH=$none $out/program
 fi
 ok 'a path that is wrong' says '^state 3, 0 kernels, 3 events: .*libcupti is not found' \
     env LD_LIBRARY_PATH=$out/both PROF_CUDA_CUPTI=$none $out/program
@@ -94,6 +113,33 @@ if ! ldconfig -p 2>/dev/null | grep -q "libcuda[.]so[.]1"; then
 else
     echo 'skip no driver: there is one'
 fi
+
+# ---- what else may be loaded: libstdc++ knows names of C++, libcudart its version ----
+
+run='env CUDA_HOME= KERNEL=_Z3addPfi'
+has() { grep -q "$1" $out/trace.json && { [ -z "$2" ] || ! grep -q "$2" $out/trace.json; }; }
+traced() {   # NAME HAS LACKS VARIABLE...
+    name=$1 has=$2 lacks=$3
+    shift 3
+    ok "$name" says '^state 2, 3 kernels' $run TRACE=$out/trace.json "$@" $out/program
+    ok "$name: the trace" has "$has" "$lacks"
+}
+traced 'names are demangled' '"add(float[*], int)"' _Z3addPfi LD_LIBRARY_PATH=$out/both
+cp $out/broken/libstdc++.so.6 $out/old
+traced 'names stay without libstdc++' '"_Z3addPfi"' 'add(float' LD_LIBRARY_PATH=$out/old
+for case in good:13000:0 refuses:13000:1 zero:0:0 negative:-1:0; do
+    version=${case#*:} returns=${case##*:}
+    version=${version%:*}
+    printf 'int cudaRuntimeGetVersion(int *v) { *v = %s; return %s; }\n' $version $returns |
+        gcc -x c -shared -fPIC -Wl,-soname,libcudart.so.13 - -o $out/cudart_${case%%:*}.so
+    has='"cuda_runtime_version":13000' lacks=
+    [ $case = good:13000:0 ] || { lacks=cuda_runtime_version has=cuda_driver_version; }
+    traced "libcudart that is ${case%%:*}" "$has" "$lacks" LD_LIBRARY_PATH=$out/both \
+        RUNTIME=$out/cudart_${case%%:*}.so
+done
+echo 'int other;' | gcc -x c -shared -fPIC -Wl,-soname,libcudart.so.12 - -o $out/cudart_none.so
+traced 'libcudart without a version' cuda_driver_version cuda_runtime_version \
+    LD_LIBRARY_PATH=$out/both RUNTIME=$out/cudart_none.so
 
 # ---- the real CUPTI ----
 

@@ -1,8 +1,17 @@
 /* portable */
 /* build: -fno-omit-frame-pointer */
 /* Native call stacks: functions that are known, in their order, whichever way they are read. */
+#if !defined(_GNU_SOURCE)
+#  define _GNU_SOURCE 1                  /* dlinfo */
+#endif
 #include "test.h"
 
+#if defined(__linux__)
+#  include <dlfcn.h>
+#  include <elf.h>
+#  include <fcntl.h>
+#  include <link.h>
+#endif
 #if !defined(_WIN32)
 #  include <pthread.h>
 #  include <signal.h>
@@ -259,6 +268,104 @@ static void test_native_deep_threads(void) {
 }
 #endif
 
+/* ---- A library whose file was changed since it was loaded ---- */
+
+#if defined(__linux__) && defined(__GLIBC__)
+static const char *const copy = TEST_OUT "/libcopy.so";
+
+/* zlib's allocation, called from within it: no memory, and it gives up at once. */
+APART static void *called_back(void *user, unsigned count, unsigned size) {
+    PROF_SCOPE("called back");
+    (void)user;
+    (void)count;
+    (void)size;
+    spend_time();
+    return NULL;
+}
+
+/* A copy of zlib, loaded, and its bytes; NULL: there is none. */
+static void *load_copy(char *bytes, size_t *size) {
+    struct link_map *map = NULL;
+    void *original = dlopen("libz.so.1", RTLD_NOW);
+    FILE *file;
+    if (!original || dlinfo(original, RTLD_DI_LINKMAP, &map) != 0) return NULL;
+    file = fopen(map->l_name, "rb");
+    if (!file) return NULL;
+    *size = fread(bytes, 1, *size, file);
+    fclose(file);
+    file = fopen(copy, "wb");
+    if (!file) return NULL;
+    (void)fwrite(bytes, 1, *size, file);
+    fclose(file);
+    return dlopen(copy, RTLD_NOW);
+}
+
+/* What the stack of a zone that the library called says of it; "": nothing, or the zone's own
+   function is not told. */
+static const char *entry_in_copy(void *library) {
+    int (*init)(void *, int, int, int, int, int, const char *, int);
+    void *stream[14], *(*take)(void *, unsigned, unsigned) = called_back;   /* zlib's z_stream */
+    void *f = dlsym(library, "deflateInit2_");
+    const prof_event *e;
+    int i;
+    memcpy(&init, &f, sizeof init);
+    memset(stream, 0, sizeof stream);
+    memcpy(stream + 8, &take, sizeof take);
+    if (!init || start(PROF_NATIVE_UNWIND) != PROF_OK) return "";
+    (void)init(stream, 6, 8, 15, 8, 0, "1", (int)sizeof stream);
+    e = test_find(prof_stop(), "called back", 0);
+    i = e && e->extra && entry_of(e, "called_back") == 0 ? entry_of(e, "libcopy.so") : -1;
+    return i < 0 ? "" : e->extra->stack[i];
+}
+
+/* Whatever has become of the file: a right name or none, and the other files' names stay. */
+static void test_native_broken_files(void) {
+    static char bytes[1 << 20];
+    ElfW(Ehdr) head;
+    ElfW(Shdr) section, names;
+    size_t size = sizeof bytes, at = 0, i;
+    void *library = load_copy(bytes, &size);
+    if (!library || size == sizeof bytes) SKIP("no zlib here");
+    memcpy(&head, bytes, sizeof head);
+    section.sh_type = SHT_NULL;
+    for (i = 0; i < head.e_shnum && section.sh_type != SHT_DYNSYM; i++) {
+        at = (size_t)head.e_shoff + i * sizeof section;
+        memcpy(&section, bytes + at, sizeof section);
+    }
+    CHECK(section.sh_type == SHT_DYNSYM, "no symbols");
+    if (!strstr(entry_in_copy(library), ": deflateInit2_")) SKIP("zlib calls from elsewhere");
+    for (i = 0; i < 12; i++) {
+        ElfW(Ehdr) h = head;
+        ElfW(Shdr) s = section;
+        size_t names_at = (size_t)head.e_shoff + section.sh_link * sizeof names;
+        int file = open(copy, O_WRONLY);
+        const char *entry;
+        memcpy(&names, bytes + names_at, sizeof names);
+        switch (i) {
+        case 0: h.e_ident[0] = 0; break;
+        case 1: h.e_shentsize = 1; break;
+        case 2: h.e_phentsize = 1; break;
+        case 3: h.e_phoff = 0x7fffff00; break;
+        case 4: h.e_phnum = 0; break;
+        case 5: h.e_shoff = 0x7fffff00; break;
+        case 6: h.e_shnum = 0; break;
+        case 7: s.sh_link = 60000; break;
+        case 8: s.sh_offset = 0x7fffff00; break;
+        case 9: s.sh_size = 7; break;
+        case 10: names.sh_offset = 0x7fffff00; break;
+        default: unlink(copy); break;
+        }
+        CHECK(pwrite(file, &h, sizeof h, 0) > 0 && pwrite(file, &s, sizeof s, (off_t)at) > 0 &&
+              pwrite(file, &names, sizeof names, (off_t)names_at) > 0, "cannot write");
+        entry = entry_in_copy(library);
+        CHECK(strstr(entry, "): ??") != NULL, "case %u: %s", (unsigned)i, entry);
+        CHECK(pwrite(file, bytes, size, 0) == (ssize_t)size, "cannot write");
+        close(file);
+    }
+    dlclose(library);
+}
+#endif
+
 int main(void) {
     RUN(test_native_frames);
     RUN(test_native_unwind);
@@ -268,6 +375,9 @@ int main(void) {
 #if !defined(_WIN32)
     RUN(test_native_signal);
     RUN(test_native_deep_threads);
+#endif
+#if defined(__linux__) && defined(__GLIBC__)
+    RUN(test_native_broken_files);
 #endif
     return test_end();
 }

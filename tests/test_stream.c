@@ -420,6 +420,217 @@ static void test_sealed_nonsense(void) {
 }
 
 /* Every 64 blocks of records all is told again: names are known from there on. */
+/* ---- Streams made by hand ---- */
+
+/* Adds a block of a type: 1 session, 2 sites, 3 thread, 4 records. */
+static void put_block(test_text *text, uint32_t type, const uint32_t *payload, size_t words) {
+    static unsigned char block[24 + 65536];
+    static uint32_t number;
+    uint32_t head[6] = { 0x50524f46, 0, 0, 0, 0, 0 };
+    number = text->size ? number + 1 : 0;
+    head[1] = 1u << 16 | type;
+    head[2] = (uint32_t)words * 4;
+    head[3] = number;
+    memcpy(block, head, sizeof head);
+    memcpy(block + sizeof head, payload, words * 4);
+    seal(block);
+    test_text_write(text, block, sizeof head + words * 4);
+}
+
+/* A zone of site 1 of a thread from tick 1500 to 2000; 4000 is 9000 ns, at 10^9 ticks a second. */
+static void put_zone(test_text *text, uint32_t thread, uint32_t position) {
+    uint32_t words[13] = { 0, 0, 0, 0, 4000, 0, 9000, 0, 1000000000, 0, 2000, 500, 1 << 8 };
+    words[0] = thread;
+    words[2] = position;
+    put_block(text, 4, words, 13);
+}
+
+static void read_and_clear(test_text *text) {
+    read_all(text);
+    test_text_clear(text);
+    memset(text, 0, sizeof *text);
+}
+
+/* What the session tells of its clock, and where the zone ends then. Without knots that can be
+   believed the pair with the records tells. */
+static void test_clocks_by_hand(void) {
+    enum { CPU = PROF_CLOCK_CPU, OTHER = PROF_CLOCK_PLATFORM, HIGH = 1 << 30 };
+    static const struct {
+        uint32_t clock, words, count, knots[8];   /* tick low, high, ns low, high */
+        int sessions, end_ns;
+    } cases[] = {
+        { CPU, 10, 0, { 0, 0, 0, 0, 0, 0, 0, 0 }, 1, 7000 },
+        { CPU, 9, 0, { 0, 0, 0, 0, 0, 0, 0, 0 }, 0, 7000 },
+        { CPU, 14, 1, { 1000, 0, 0, 0, 0, 0, 0, 0 }, 0, 7000 },
+        { CPU, 17, 2, { 1000, 0, 0, 0, 3000, 0, 8192, 0 }, 0, 7000 },
+        { CPU, 18, 65, { 1000, 0, 0, 0, 3000, 0, 8192, 0 }, 0, 7000 },
+        { CPU, 18, 2, { 1000, 0, 0, 0, 3048, 0, 8192, 0 }, 1, 4000 },
+        { CPU, 18, 2, { 1000, 0, 50, 0, 3048, 0, 50, 0 }, 1, 0 },
+        { CPU, 18, 2, { 2500, 0, 50, 0, 3048, 0, 80, 0 }, 1, 0 },
+        { CPU, 18, 2, { 1000, 0, 0, 0, 1000, 0, 8192, 0 }, 1, 7000 },
+        { CPU, 18, 2, { 1000, 0, 9, 0, 3000, 0, 8, 0 }, 1, 7000 },
+        { CPU, 18, 2, { 1000, 0, 0, 0, 3000, 0, 0, 1 << 20 }, 1, 7000 },
+        { CPU, 18, 2, { 1000, 0, 0, 0, 3000, HIGH, 8192, 0 }, 1, 7000 },
+        { CPU, 18, 2, { 1000, HIGH - 1, 0, HIGH - 1, 3000, HIGH - 1, 0, HIGH }, 1, 7000 },
+        { OTHER, 10, 0, { 0, 0, 0, 0, 0, 0, 0, 0 }, 1, 1200 },
+    };
+    test_text text;
+    size_t i;
+    memset(&text, 0, sizeof text);
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t words[18] = { 0, 5, 1000000000, 0, 800, 0, 77, 0, 3, 0 };
+        words[0] = cases[i].clock;
+        words[9] = cases[i].count;
+        memcpy(words + 10, cases[i].knots, sizeof cases[i].knots);
+        put_block(&text, 1, words, cases[i].words);
+        put_zone(&text, 0, 0);
+        read_and_clear(&text);
+        CHECK(read_back.result == PROF_OK && read_back.zone_count == 1, "case %u", (unsigned)i);
+        CHECK((int)read_back.sessions == cases[i].sessions, "case %u: %u", (unsigned)i,
+              (unsigned)read_back.sessions);
+        CHECK(read_back.zones[0].end_ns == cases[i].end_ns, "case %u ends at %lld", (unsigned)i,
+              (long long)read_back.zones[0].end_ns);
+    }
+}
+
+/* A session told again is the same one; another one knows no sites of the one before. */
+static void test_sessions_by_hand(void) {
+    static const struct {
+        uint32_t generation, wall;
+        size_t sessions;
+        const char *name;
+    } cases[] = {
+        { 3, 77, 1, "abc" }, { 4, 77, 2, "site#1" }, { 3, 78, 2, "site#1" } };
+    static const uint32_t site[] = { 1, 5, 3, 0, 0, 0x00636261 };
+    test_text text;
+    size_t i;
+    memset(&text, 0, sizeof text);
+    for (i = 0; i < 3; i++) {
+        uint32_t words[10] = { 0, 5, 1000000000, 0, 0, 0, 77, 0, 3, 0 };
+        uint32_t other[6] = { 1, 6, 1, 0, 0, 'x' };
+        words[0] = PROF_CLOCK_PLATFORM;
+        put_block(&text, 1, words, 10);
+        put_block(&text, 2, site, 6);
+        put_block(&text, 2, other, 6);   /* a site is told once: the first one counts */
+        words[6] = cases[i].wall;
+        words[8] = cases[i].generation;
+        put_block(&text, 1, words, 10);
+        put_zone(&text, 0, 0);
+        read_all(&text);
+        EQUAL(read_back.sessions, cases[i].sessions);
+        EQUAL(read_back.zone_count, 1);
+        SAME_TEXT(read_back.zones[0].name, cases[i].name);
+        EQUAL(read_back.stats.unknown_sites, cases[i].sessions - 1);
+        test_text_clear(&text);
+        memset(&text, 0, sizeof text);
+    }
+}
+
+/* More threads and sites than the reader's memory takes: their zones come all the same. */
+static void test_more_than_the_reader_holds(void) {
+    enum { MANY = 3000, LONG = 20000 };
+    static uint32_t sites[5 + LONG / 4 + 1];
+    test_text text;
+    uint32_t i;
+    memset(&text, 0, sizeof text);
+    for (i = 0; i < MANY; i++) {
+        uint32_t words[5] = { 0, 4, 7, 0, 0x65646362 };
+        words[0] = i;
+        put_block(&text, 3, words, 5);
+        put_block(&text, 3, words, 5);
+        put_zone(&text, i, 9);
+    }
+    read_and_clear(&text);
+    EQUAL(read_back.zone_count, MANY);
+    CHECK(read_back.threads > 200 && read_back.threads < MANY, "%u", (unsigned)read_back.threads);
+    SAME_TEXT(read_back.thread_name, "bcde");
+    EQUAL(read_back.zones[MANY - 1].thread, MANY - 1);
+    CHECK(read_back.zones[0].flags & PROF_EVENT_PARTIAL, "records before it are missing");
+    EQUAL(read_back.zones[MANY - 1].flags, 0);
+    for (i = 1; i <= MANY; i++) {        /* sites that nobody told */
+        uint32_t words[13] = { 0, 0, 0, 0, 4000, 0, 9000, 0, 1000000000, 0, 2000, 500, 0 };
+        words[2] = i - 1;
+        words[12] = i << 8;
+        put_block(&text, 4, words, 13);
+    }
+    read_and_clear(&text);
+    EQUAL(read_back.zone_count, MANY);
+    EQUAL(read_back.stats.unknown_sites, MANY);
+    SAME_TEXT(read_back.zones[9].name, "site#10");
+    SAME_TEXT(read_back.zones[MANY - 1].name, "site#?");
+    memset(sites, 'l', sizeof sites);
+    sites[2] = LONG;
+    sites[3] = sites[4] = 0;
+    for (i = 1; i < 4; i++) {            /* one long name fits */
+        sites[0] = i;
+        put_block(&text, 2, sites, 5 + LONG / 4 + 1);
+    }
+    for (i = 1; i < 4; i++) {
+        uint32_t words[13] = { 0, 0, 0, 0, 4000, 0, 9000, 0, 1000000000, 0, 2000, 500, 0 };
+        words[2] = i - 1;
+        words[12] = i << 8;
+        put_block(&text, 4, words, 13);
+    }
+    read_and_clear(&text);
+    EQUAL(read_back.zone_count, 3);
+    EQUAL(strlen(read_back.zones[0].name), LONG);
+    SAME_TEXT(read_back.zones[2].name, "site#3");
+    EQUAL(read_back.stats.unknown_sites, 2);
+}
+
+/* Blocks too short for what they say, and records that are none: what is whole is read. */
+static void test_short_blocks_by_hand(void) {
+#define LONG_RECORD(kind, more) ((uint32_t)(kind) << 8 | (more))
+    static const struct { uint32_t type, words, payload[22]; } cases[] = {
+        { 2, 6, { 1, 5, 5, 0, 0, 0x64636261 } },                        /* its end is missing */
+        { 2, 6, { 1, 5, UINT32_MAX, UINT32_MAX, UINT32_MAX, 0 } },
+        { 2, 4, { 1, 5, 0, 0 } }, { 3, 3, { 0, 0, 7 } }, { 3, 5, { 0, 5, 7, 0, 0 } },
+        { 4, 9, { 0 } }, { 4, 10, { 0 } }, { 4, 12, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1 } },
+        { 4, 13, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 1, LONG_RECORD(PROF__INSTANT, 1) } },  /* cut */
+        { 4, 16, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, LONG_RECORD(PROF__STEP, 2), 9, 0, 255 } },
+        { 4, 16, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, LONG_RECORD(PROF__STEP, 1), 9, 0, 255 } },
+        { 5, 3, { 0, 1, 9 } }, { 5, 7, { 0, 1, 9, 0, 1, 0, 1 << 8 } }, { 9, 2, { 1, 2 } }
+    };
+    static const uint32_t steps[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        5, 0, LONG_RECORD(PROF__STEP, 2), 9, 0, 255, 4, 0, 255,
+        9, 0, LONG_RECORD(PROF__STEP, 2), 5, 0, 255, 6, 0, 255 };
+    test_text text;
+    size_t i;
+    memset(&text, 0, sizeof text);
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put_block(&text, cases[i].type, cases[i].payload, cases[i].words);
+        put_zone(&text, 1, 0);
+        read_and_clear(&text);
+        CHECK(read_back.result == PROF_OK && read_back.stats.blocks == 2, "case %u", (unsigned)i);
+        CHECK(read_back.zone_count == 1 && !read_back.instants && !read_back.steps &&
+                  !read_back.threads, "case %u", (unsigned)i);
+        SAME_TEXT(read_back.zones[0].name, "site#1");
+    }
+    put_block(&text, 4, steps, sizeof steps / sizeof *steps);
+    read_and_clear(&text);
+    EQUAL(read_back.steps, 2);
+}
+
+/* A reader that wants only the sums. */
+static void test_reader_without_a_function(void) {
+    prof_raw_desc desc;
+    prof_raw *raw;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    memset(&desc, 0, sizeof desc);
+    desc.memory = damaged_back.memory;
+    desc.memory_size = sizeof damaged_back.memory;
+    put_zone(&text, 0, 0);
+    EQUAL(prof_raw_open(&desc, NULL), PROF_ERROR_INVALID);
+    EQUAL(prof_raw_open(NULL, &raw), PROF_ERROR_INVALID);
+    EQUAL(prof_raw_open(&desc, &raw), PROF_OK);
+    prof_raw_push(raw, text.data, text.size);
+    EQUAL(prof_raw_close(raw, NULL), PROF_OK);
+    EQUAL(prof_raw_open(&desc, &raw), PROF_OK);
+    EQUAL(prof_raw_close(raw, NULL), PROF_ERROR_INVALID);   /* nothing is no stream */
+    test_text_clear(&text);
+}
+
 static void test_reading_from_the_middle(void) {
     test_text text;
     const prof_raw_item *zone;
@@ -726,6 +937,11 @@ int main(void) {
     RUN(test_other_byte_order);
     RUN(test_newer_version_is_named);
     RUN(test_sealed_nonsense);
+    RUN(test_clocks_by_hand);
+    RUN(test_sessions_by_hand);
+    RUN(test_more_than_the_reader_holds);
+    RUN(test_short_blocks_by_hand);
+    RUN(test_reader_without_a_function);
     RUN(test_reading_from_the_middle);
     RUN(test_sink_that_fails);
     RUN(test_sink_that_writes_short);
