@@ -2934,6 +2934,7 @@ typedef struct prof__row {
     prof__record *cursor;                /* where prof_stop found it; NULL: the thread had left */
     uint64_t stop_tick;                  /* when */
     uint32_t generation;
+    uint32_t renames;                    /* twice as many; odd: name is being written */
     size_t overwritten;                  /* slots */
     bool left;                           /* the thread has */
 #endif
@@ -4006,8 +4007,11 @@ PROF__FN void prof__row_name(prof__row *row, const char *name) {
     (void)prof__hash(name, &n);
     n = PROF__MIN(n, sizeof row->name - 1);
     while (n && ((unsigned char)name[n] & 0xc0) == 0x80) n--;
+    PROF__STORE(row->renames, row->renames + 1);
+    PROF__FENCE();                       /* prof_dump may be reading it */
     memcpy(row->name, name, n);
     row->name[n] = 0;
+    PROF__RELEASE(row->renames, row->renames + 1);
     PROF__STORE(row->announced, 0u);
 }
 
@@ -12015,12 +12019,12 @@ PROF__FN prof_result prof__file_trace(prof__file *f, const prof_trace *trace, pr
 #ifdef PROF_ZLIB
     f->zip = zip ? gzdopen(f->handle, "wb1") : NULL;
     if (f->zip) sink.write = prof__zip_write;
+    zip = zip && !f->zip;                /* there is no memory for it */
 #endif
-    result = writer(trace, desc, sink);
+    result = zip ? PROF_ERROR_FILE : writer(trace, desc, sink);
 #ifdef PROF_ZLIB
     closed = f->zip ? gzclose(f->zip) == Z_OK : prof__file_close(f);
 #else
-    (void)zip;
     closed = prof__file_close(f);
 #endif
     return result == PROF_OK && closed ? PROF_OK : PROF_ERROR_FILE;
@@ -13307,14 +13311,26 @@ PROF__FN bool prof__raw_site(prof__raw *w, uint32_t number) {
     return true;
 }
 
+/* The thread's name; none while it is being written. */
+PROF__FN void prof__row_name_read(const prof__row *row, char *text) {
+#if PROF__BARE
+    memcpy(text, row->name, sizeof row->name);
+#else
+    uint32_t renames = PROF__ACQUIRE(row->renames);
+    prof__copy_words(text, row->name, sizeof row->name);
+    PROF__FENCE();
+    if (renames % 2 || PROF__LOAD(row->renames) != renames) text[0] = 0;
+#endif
+    text[sizeof row->name - 1] = 0;
+}
+
 PROF__FN bool prof__raw_thread(prof__raw *w, const prof__row *row) {
     char text[sizeof row->name];
     const char *name = text;
     uint64_t id;
     size_t size;
-    prof__copy_words(text, row->name, sizeof text);
+    prof__row_name_read(row, text);
     prof__copy_words(&id, &row->info.id, sizeof id);
-    text[sizeof text - 1] = 0;
     size = strlen(text);
     prof__raw_begin(w, PROF__RAW_THREAD);
     prof__raw_u32(w, PROF__LOAD(row->number));

@@ -1,7 +1,7 @@
 /* Calls to the system that fail on demand: loaded before a program by LD_PRELOAD.
    FAULT_CALL=name FAULT_AT=n: the n-th call of that name (from 1) fails; FAULT_FOREVER: so do all
    after it. FAULT_REPORT=file: at exit, one line is added: how many calls of that name there were.
-   tests/faults.py uses it. */
+   FAULT_PORT: files that the program opens pass for serial ports. tests/faults.py uses it. */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,11 +54,14 @@ static int fails(const char *name, int error) {
 }
 
 #define REAL(name) (*(__typeof__(name) **)real(#name))
+static void *(*find)(void *library, const char *name);   /* dlsym */
 static void *real(const char *name) {
     static __thread void *found[8];
     static __thread unsigned next;
     void **place = &found[next++ % 8];
-    *place = dlsym(RTLD_NEXT, name);
+    if (!find) *(void **)&find = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+    if (!find) *(void **)&find = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+    *place = find ? find(RTLD_NEXT, name) : NULL;
     return place;
 }
 
@@ -79,6 +83,8 @@ FILE *fopen(const char *path, const char *mode) {
 FILE *fopen64(const char *path, const char *mode) {
     return fails("open", EMFILE) ? NULL : REAL(fopen64)(path, mode);
 }
+int pipe(int ends[2]) { return fails("open", EMFILE) ? -1 : REAL(pipe)(ends); }
+int dup2(int from, int to) { return fails("open", EMFILE) ? -1 : REAL(dup2)(from, to); }
 int dup(int file) { return fails("open", EMFILE) ? -1 : REAL(dup)(file); }
 
 ssize_t write(int file, const void *data, size_t size) {
@@ -120,6 +126,30 @@ int stat(const char *restrict path, struct stat *restrict status) {
 int stat64(const char *restrict path, struct stat64 *restrict status) {
     return fails("stat", EACCES) ? -1 : REAL(stat64)(path, status);
 }
+int fstat(int file, struct stat *status) {
+    return fails("stat", EACCES) ? -1 : REAL(fstat)(file, status);
+}
+int fstat64(int file, struct stat64 *status) {
+    return fails("stat", EACCES) ? -1 : REAL(fstat64)(file, status);
+}
+char *getcwd(char *path, size_t size) {
+    return fails("getcwd", ENOENT) ? NULL : REAL(getcwd)(path, size);
+}
+pid_t fork(void) { return fails("fork", EAGAIN) ? -1 : REAL(fork)(); }
+int execvp(const char *path, char *const *words) {
+    if (fails("exec", ENOMEM)) return -1;
+    end();                               /* that of this program */
+    return REAL(execvp)(path, words);
+}
+int isatty(int file) { return getenv("FAULT_PORT") && file > 2 ? 1 : REAL(isatty)(file); }
+int tcgetattr(int file, struct termios *port) {
+    if (fails("termios", EIO)) return -1;
+    return getenv("FAULT_PORT") ? memset(port, 0, sizeof *port), 0 : REAL(tcgetattr)(file, port);
+}
+int tcsetattr(int file, int when, const struct termios *port) {
+    if (fails("termios", EIO)) return -1;
+    return getenv("FAULT_PORT") ? 0 : REAL(tcsetattr)(file, when, port);
+}
 void *mmap(void *at, size_t size, int rights, int flags, int file, off_t offset) {
     return fails("mmap", ENOMEM) ? MAP_FAILED : REAL(mmap)(at, size, rights, flags, file, offset);
 }
@@ -136,6 +166,10 @@ int pthread_key_create(pthread_key_t *key, void (*end_of)(void *)) {
 }
 void *dlopen(const char *path, int flags) {
     return fails("dlopen", 0) ? NULL : REAL(dlopen)(path, flags);
+}
+void *dlsym(void *library, const char *name) {
+    if (!find) (void)real("dlsym");
+    return fails("dlsym", 0) ? NULL : find(library, name);
 }
 
 /* dlsym allocates: these go to glibc's own. */

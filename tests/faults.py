@@ -10,28 +10,38 @@ import sys
 import tempfile
 
 CALLS = ['open', 'write', 'close', 'read', 'lseek', 'fsync', 'rename', 'mkdir', 'stat', 'mmap',
-         'clock_gettime', 'pthread_create', 'pthread_key_create', 'dlopen', 'malloc']
-MOST = int(os.environ.get('POSITIONS', '30'))   # of each call: all, or so many spread over them
+         'clock_gettime', 'pthread_create', 'pthread_key_create', 'dlopen', 'dlsym', 'fork', 'exec',
+         'getcwd', 'termios', 'malloc']
+MOST = int(os.environ.get('POSITIONS', '14'))   # of each call: all, or so many spread over them
 
 library, folder, prof, session = sys.argv[1:5]
-total = failures = 0
+total = failures = moved = 0
 
 
-def run(command, out, call, at, forever):
-    """(exit status, how often the call came, stdout, stderr)"""
+class Program:
+    """words: a function from a folder for output to the command line; stdin: a file's name;
+    statuses: of failure, with a line that says why; calls: those that shall fail."""
+    def __init__(self, name, words, stdin=os.devnull, statuses=(1, 2), calls=CALLS, **environment):
+        self.name, self.words, self.stdin, self.statuses = name, words, stdin, statuses
+        self.calls, self.environment = calls, environment
+
+
+def run(program, out, call, at, forever):
+    """(exit status, how often the call came in the process where it came most, stdout, stderr)"""
     report = os.path.join(folder, 'report')
     if os.path.exists(report):
         os.remove(report)
     environment = dict(os.environ, LD_PRELOAD=library, FAULT_CALL=call, FAULT_AT=str(at),
-                       FAULT_REPORT=report)
+                       FAULT_REPORT=report, **program.environment)
     if forever:
         environment['FAULT_FOREVER'] = '1'
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, timeout=60,
-                              stdin=subprocess.DEVNULL, check=False)
+        with open(program.stdin, 'rb') as stdin:
+            done = subprocess.run(program.words(out), env=environment, capture_output=True,
+                                  timeout=60, stdin=stdin, check=False)
     except subprocess.TimeoutExpired:
         return -999, 0, b'', b'', out
-    count = int(open(report).readline()) if os.path.exists(report) else 0
+    count = max(map(int, open(report))) if os.path.exists(report) else 0
     return done.returncode, count, done.stdout, done.stderr, out
 
 
@@ -44,14 +54,14 @@ def files(out):
     return found
 
 
-def wrong_command(result, right):
+def wrong_command(result, right, statuses):
     """Why a run of prof with a fault is wrong, or None."""
     status, _, said, errors, out = result
     if status == 0 or status == right[0]:
         if files(out) != right[2]:
             return f'exit status {status} and other files: {sorted(files(out))}'
         return None if said == right[1] else 'other output'
-    if status not in (1, 2):
+    if status not in statuses:
         return f'exit status {status}'
     if not any(line.startswith(b'prof: ') for line in errors.split(b'\n')):
         return f'no error told: {errors[:200]!r}'
@@ -61,7 +71,7 @@ def wrong_command(result, right):
     return f'it left {sorted(extra)}' if extra else None
 
 
-def wrong_session(result, _):
+def wrong_session(result, *_):
     status, _, said, errors, out = result
     if status != 0 and b'not ok' in said:
         return next(line for line in said.split(b'\n') if line.startswith(b'not ok')).decode()
@@ -72,36 +82,39 @@ def wrong_session(result, _):
 
 
 def positions(count):
+    """Each time others: programs have most of their code in common."""
+    global moved
     if count <= MOST:
         return range(1, count + 1)
-    return sorted({1 + i * (count - 1) // (MOST - 1) for i in range(MOST)})
+    moved += 1
+    step = count / MOST
+    return [1 + int(i * step + moved % int(step + 1)) % count for i in range(MOST)]
 
 
-def fail_all(name, command, wrong):
-    """command: a function from a folder for output to the words."""
+def fail_all(program, wrong):
     global total, failures
     out = tempfile.mkdtemp(dir=folder)
-    for call in CALLS:
-        status, count, said, _, _ = run(command(out), out, call, 0, False)
+    for call in program.calls:
+        status, count, said, _, _ = run(program, out, call, 0, False)
         right = status, said, files(out)
         bad = tried = 0
         for at in positions(count):
             for forever in (False, True):
                 shutil.rmtree(out)
                 os.mkdir(out)
-                why = wrong(run(command(out), out, call, at, forever), right)
+                why = wrong(run(program, out, call, at, forever), right, program.statuses)
                 tried += 1
                 if why:
                     bad += 1
                     if bad == 1:
-                        print(f'not ok {name}_{call}: call {at} of {count} fails'
+                        print(f'not ok {program.name}_{call}: call {at} of {count} fails'
                               f'{" and all after" if forever else ""}: {why}')
         shutil.rmtree(out)
         os.mkdir(out)
         total += tried
         failures += bad
         if tried and not bad:
-            print(f'ok {name}_{call} ({tried} faults)')
+            print(f'ok {program.name}_{call} ({tried} faults)')
     shutil.rmtree(out)
 
 
@@ -121,33 +134,55 @@ def profile(path):
     db.close()
 
 
-def commands(trace, old, stream, database):
-    yield 'report', lambda out: ['report', '-o', out + '/o.txt', trace]
-    yield 'report_html', lambda out: ['report', '-f', 'html', '-o', out + '/o.html', trace]
-    yield 'report_stdout', lambda out: ['report', trace]
-    yield 'analyze', lambda out: ['analyze', '-o', out + '/o.txt', trace]
-    yield 'diff', lambda out: ['diff', '-o', out + '/o.txt', old, trace]
-    yield 'augment', lambda out: ['augment', trace, out + '/o.json.gz']
-    yield 'validate', lambda out: ['validate', '-o', out + '/o.txt', trace]
-    yield 'stacks', lambda out: ['stacks', '-o', out + '/o.txt', trace]
-    yield 'flamegraph', lambda out: ['flamegraph', '-o', out + '/o.svg', trace]
-    yield 'gaps', lambda out: ['gaps', '-o', out + '/o.txt', trace]
-    yield 'memory', lambda out: ['memory', '-o', out + '/o.html', trace]
-    yield 'cut', lambda out: ['cut', '--to=1s', '-o', out + '/o.json', trace]
-    yield 'merge', lambda out: ['merge', '-o', out + '/o.json', old, trace]
-    yield 'decode', lambda out: ['decode', '-o', out + '/o.json', stream]
-    yield 'import', lambda out: ['import', '-o', out + '/o.json', database]
+def execution_trace(path):
+    with open(path, 'w') as file:
+        file.write('{"schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes": [' + ', '.join(
+            f'{{"id": {i}, "name": "{name}", "ctrl_deps": {parent}, "inputs": {{"values": [], '
+            '"shapes": [], "types": []}, "outputs": {"values": [], "shapes": [], "types": []}, '
+            f'"attrs": [{{"name": "rf_id", "type": "uint64", "value": {i}}}]}}'
+            for i, name, parent in ((1, 'process', 1), (2, 'thread', 1), (3, 'step', 2))) + ']}')
+
+
+def commands(trace, old, stream, database, nodes):
+    def of_prof(name, words, **more):
+        return Program(name, lambda out: [prof] + words(out), **more)
+    yield of_prof('report', lambda out: ['report', '-o', out + '/o.txt', trace])
+    yield of_prof('report_html', lambda out: ['report', '-f', 'html', '-o', out + '/o.html', trace])
+    yield of_prof('report_stdout', lambda out: ['report', trace])
+    yield of_prof('analyze', lambda out: ['analyze', '-o', out + '/o.txt', trace])
+    yield of_prof('diff', lambda out: ['diff', '-o', out + '/o.txt', old, trace])
+    yield of_prof('augment', lambda out: ['augment', trace, out + '/o.json.gz'])
+    yield of_prof('validate', lambda out: ['validate', '-o', out + '/o.txt', trace])
+    yield of_prof('stacks', lambda out: ['stacks', '-o', out + '/o.txt', trace])
+    yield of_prof('flamegraph', lambda out: ['flamegraph', '-o', out + '/o.svg', trace])
+    yield of_prof('gaps', lambda out: ['gaps', '-o', out + '/o.txt', trace])
+    yield of_prof('memory', lambda out: ['memory', '-o', out + '/o.html', trace])
+    yield of_prof('cut', lambda out: ['cut', '--to=1s', '-o', out + '/o.json', trace])
+    yield of_prof('merge', lambda out: ['merge', '-o', out + '/o.json', old, trace])
+    yield of_prof('decode', lambda out: ['decode', '-o', out + '/o.json', stream])
+    yield of_prof('decode_pipe', lambda out: ['decode', '-o', out + '/o.json.gz', '-'], stdin=stream)
+    yield of_prof('decode_port', lambda out: ['decode', '-o', out + '/o.json', stream],
+                  FAULT_PORT='1')
+    yield of_prof('import', lambda out: ['import', '-o', out + '/o.json', database])
+    yield of_prof('et', lambda out: ['et', nodes])
+    yield of_prof('et_link', lambda out: ['et', '-l', trace, '-o', out + '/o.json', nodes])
+    yield of_prof('record', lambda out: ['record', '-o', os.path.relpath(out) + '/o.json.gz',
+                                         session, 'child'], statuses=(1, 2, 126, 127))
 
 
 def main():
     database = os.path.join(folder, 'run.nvvp')
     stream = os.path.join(folder, 'stream.raw')
+    nodes = os.path.join(folder, 'nodes.json')
     profile(database)
+    execution_trace(nodes)
     subprocess.run([session, 'stream', stream], check=True, stdout=subprocess.DEVNULL)
-    for name, words in commands('tests/traces/kineto_2026.json', 'tests/traces/kineto_2022.json',
-                                stream, database):
-        fail_all(name, lambda out, w=words: [prof] + w(out), wrong_command)
-    fail_all('session', lambda out: [session, 'files', out], wrong_session)
+    for program in commands('tests/traces/kineto_2026.json', 'tests/traces/kineto_2022.json',
+                            stream, database, nodes):
+        fail_all(program, wrong_command)
+    fail_all(Program('session', lambda out: [session, 'files', out]), wrong_session)
+    fail_all(Program('cuda', lambda out: [session, 'cuda'], calls=('open', 'dlopen', 'dlsym', 'read'),
+                     LD_LIBRARY_PATH=folder), wrong_session)
     print(f'{total} faults')
     sys.exit(failures != 0)
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Everything that can fail, fails in turn: writes of sinks, and the calls to the system that the
-# header and the prof command make. POSITIONS=n (30): of each call at most so many are tried.
+# header and the prof command make. POSITIONS=n (14): of each call at most so many are tried.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/prof.sh
@@ -12,9 +12,14 @@ build() {   # PROGRAM FLAGS...
     ${CC:-gcc} -std=c99 -g -I. -DTEST_OUT="\"$out\"" tests/fault_session.c -o "$program" "$@" \
         -DPROF_ZLIB -lz -lpthread -ldl -lm || { echo "not ok faults_build"; exit 1; }
 }
-build sinks -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+build sinks -O0 -fsanitize=address,undefined -fno-sanitize-recover=all
 build session -O0
-gcc -O2 -shared -fPIC tests/faults.c -o "$out/faults.so" -ldl || { echo 'not ok faults_build'; exit 1; }
+build_library() {   # NAME SOURCE
+    gcc -shared -fPIC -o "$out/$1" "tests/$2" -ldl -lpthread || { echo 'not ok faults_build'; exit 1; }
+}
+build_library faults.so faults.c
+build_library libcupti.so.13 fake_cupti.c
+ln -sf libcupti.so.13 "$out/libcuda.so.1"
 
 "$out/sinks" sinks >"$out/sinks.out" 2>&1 || failed=1
 grep -v ' faults$' "$out/sinks.out"

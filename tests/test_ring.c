@@ -10,7 +10,7 @@
 
 typedef struct dumped {
     size_t zones, open, partial, threads, named;
-    char last_open[64];
+    char last_open[64], thread[64];
     prof_raw_stats stats;
     prof_result result;
     int64_t last_end;
@@ -22,7 +22,10 @@ static unsigned char reader_memory[256 << 10];
 
 static void take(void *user, const prof_raw_item *item) {
     dumped *d = (dumped *)user;
-    if (item->kind == PROF_RAW_THREAD) d->threads++;
+    if (item->kind == PROF_RAW_THREAD) {
+        d->threads++;
+        strncpy(d->thread, item->name ? item->name : "(none)", sizeof d->thread - 1);
+    }
     if (item->kind != PROF_RAW_ZONE) return;
     d->partial += (item->flags & PROF_EVENT_PARTIAL) != 0;
     if (item->flags & PROF_EVENT_UNFINISHED) {
@@ -254,6 +257,32 @@ static void test_dumps_race(void) {
     free(desc.memory);
 }
 
+static dumped dump_now(void) {
+    test_text text;
+    dumped d;
+    memset(&text, 0, sizeof text);
+    if (prof_dump(test_text_sink(&text)) != PROF_OK) abort();
+    d = read_dump(text.data, text.size);
+    test_text_clear(&text);
+    return d;
+}
+
+/* A name that its thread is writing just now is left out, rather than half of it shown. */
+static void test_dump_of_a_name_being_written(void) {
+    prof_desc desc = ring_desc(64 << 10);
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_thread_name("first");
+    SAME_TEXT(dump_now().thread, "first");
+    EQUAL(prof__trace.rows->renames, 2);
+    prof__trace.rows->renames++;
+    SAME_TEXT(dump_now().thread, "(none)");
+    prof__trace.rows->renames++;
+    SAME_TEXT(dump_now().thread, "first");
+    prof_stop();
+    prof_thread_end();
+    free(desc.memory);
+}
+
 /* ---- A crash ---- */
 
 static int crash_file;
@@ -312,6 +341,7 @@ int main(void) {
     RUN(test_dump_while_zones_are_open);
     RUN(test_dump_of_a_trace);
     RUN(test_dumps_race);
+    RUN(test_dump_of_a_name_being_written);
     RUN(test_dump_of_a_crash);
     return test_end();
 }

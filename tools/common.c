@@ -389,8 +389,13 @@ bool output_open(output *out, const char *path) {
     }
     size_t size = strlen(path) + 32;
     struct stat status;
-    bool in_place = stat(path, &status) == 0 ? !S_ISREG(status.st_mode)   /* a pipe, a device, */
-                                             : errno != ENOENT;           /* or nobody knows */
+    bool there = stat(path, &status) == 0;
+    if (!there && errno != ENOENT) {
+        fail(path, "cannot be created: %s", strerror(errno));
+        free(out->buffer);
+        return false;
+    }
+    bool in_place = there && !S_ISREG(status.st_mode);                    /* a pipe, a device */
     out->temporary = allocate(size);
     if (in_place) snprintf(out->temporary, size, "%s", path);
     else snprintf(out->temporary, size, "%s.%ld.tmp", path, (long)getpid());
