@@ -12,6 +12,7 @@ mkdir -p "$out"
 cat >"$out/nvtx.c" <<'END'
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #ifdef _WIN32
 #  define EXPORT __declspec(dllexport)
 #else
@@ -37,7 +38,9 @@ int InitializeInjectionNvtx2(const void *(*get)(uint32_t)) {
         while (--count) *f[count] = (function)pop;
     }
     if (tables->module(0, &f, &count) || tables->module(7, &f, &count)) return 0;
+    if (!tables->module(1, NULL, NULL)) return 0;
     if (!tables->module(1, &f, &count) || count != 16 || f[0] || f[16]) return 0;
+    if (getenv("FAKE_FEW")) return 1;    /* a tool that wants none of them */
     *f[2] = (function)mark;
     *f[9] = (function)push;
     *f[11] = (function)pop;
@@ -110,7 +113,8 @@ static void say(const char *what, prof_result r) {
 }
 static void zones(void) {
     static const int64_t dims[] = {2, 3};
-    prof_shape shapes[] = {{dims, NULL, 2}, {NULL, NULL, 0}, {dims, NULL, 1}};
+    prof_shape one[] = {{dims, NULL, 1}};
+    prof_shape shapes[] = {{dims, NULL, 2}, {NULL, NULL, 3}, {dims, NULL, 1}, {NULL, one, 1}};
     prof_extra with;
     prof_desc desc;
     memset(&with, 0, sizeof with);
@@ -120,7 +124,7 @@ static void zones(void) {
     with.sequence_nr = 5;
     with.id = 7;
     with.input_shapes = shapes;
-    with.input_count = 3;
+    with.input_count = 4;
     say("start", prof_start(&desc));
     PROF_BLOCK("outer") {
         prof_push_with("op", &with);
@@ -130,6 +134,12 @@ static void zones(void) {
         prof_push_with("sizes only", &with);
         prof_pop();
         prof_push_with("nothing", NULL);
+        prof_pop();
+        with.has = PROF_HAS_SEQUENCE_NR | PROF_HAS_ID;   /* as good as none */
+        with.sequence_nr = -1;
+        with.id = 0;
+        with.input_count = 0;
+        prof_push_with("unknown", &with);
         prof_pop();
     }
     say("within", prof_emit_nvtx(true));
@@ -172,27 +182,33 @@ is() {
     echo "not ok $label: $got"
 }
 
-op='seq = 5, op_id = 7, sizes = [[2, 3], [], [2]]'
+op='seq = 5, op_id = 7, sizes = [[2, 3], [], [2], []]'
 state='not now: a session is open already'
 unknown='an argument is not one this call takes'
 broken='the library that NVTX_INJECTION64_PATH names'
 missing='NVTX: no tool listens, NVTX_INJECTION64_PATH is not set'
 nvtx="on: ok|again: $state|start: ok|push outer|push op, $op|mark here|pop|"
-nvtx="${nvtx}push sizes only, sizes = [[2, 3], [], [2]]|pop|push nothing|pop|pop|"
-nvtx="${nvtx}within: $state|4 zones|off: ok|off again: $unknown|start: ok|within: $state|4 zones|"
+nvtx="${nvtx}push sizes only, sizes = [[2, 3], [], [2], []]|pop|push nothing|pop|"
+nvtx="${nvtx}push unknown|pop|pop|"
+nvtx="${nvtx}within: $state|5 zones|off: ok|off again: $unknown|start: ok|within: $state|5 zones|"
 
 itt() {   # END: how a task's end shows
     printf 'available 1|prof: begin moment 0|%s|' "$1"
     printf 'prof: begin a 0|prof: begin  0|%s|%s|0 1 1 0 -1 on: ok|start: ok|' "$1" "$1"
     printf 'prof: begin outer 0|prof: begin op 0|prof: begin here 0|%s|%s|' "$1" "$1"
-    printf 'prof: begin sizes only 0|%s|prof: begin nothing 0|%s|%s|' "$1" "$1" "$1"
-    printf 'within: %s|4 zones|off: ok|' "$missing"
+    printf 'prof: begin sizes only 0|%s|prof: begin nothing 0|%s|' "$1" "$1"
+    printf 'prof: begin unknown 0|%s|%s|' "$1" "$1"
+    printf 'within: %s|5 zones|off: ok|' "$missing"
 }
 
 all() {   # NAME SUFFIX [RUNNER]: the program is NAME, the tools end in SUFFIX
     name=$1 dll=$2 exe=${3:+$3 }$out/$1 here=$PWD/$out
     is "$name: nvtx" "$nvtx" env NVTX_INJECTION64_PATH="$here/nvtx.$dll" $exe nvtx
+    is "$name: nvtx that wants nothing" \
+        "$(printf %s "$nvtx" | tr '|' '\n' | grep -Ev '^(push|pop|mark)' | tr '\n' '|')" \
+        env FAKE_FEW=1 NVTX_INJECTION64_PATH="$here/nvtx.$dll" $exe nvtx
     is "$name: no tool" "on: $missing|" $exe nvtx
+    is "$name: no path" "on: $missing|" env NVTX_INJECTION64_PATH= $exe nvtx
     is "$name: no library" "on: NVTX: $broken cannot be loaded|" \
         env NVTX_INJECTION64_PATH="$here/none.$dll" $exe nvtx
     is "$name: no tool in it" "on: NVTX: $broken is no tool that works|" \
@@ -202,8 +218,13 @@ all() {   # NAME SUFFIX [RUNNER]: the program is NAME, the tools end in SUFFIX
         env INTEL_LIBITTNOTIFY64="$here/itt_init.$dll" $exe itt
     is "$name: itt that is off" "$(itt 'prof: end' | tr '|' '\n' | grep -v ^prof: | tr '\n' '|')" \
         env FAKE_OFF=1 INTEL_LIBITTNOTIFY64="$here/itt.$dll" $exe itt
-    is "$name: no itt" "available 0|-1 -1 -1 -1 -1 on: ITT: no tool listens, \
-INTEL_LIBITTNOTIFY64 is not set|start: ok|within: $missing|4 zones|off: $unknown|" $exe itt
+    none='available 0|-1 -1 -1 -1 -1 on: ITT: '
+    after="|start: ok|within: $missing|5 zones|off: $unknown|"
+    is "$name: no itt" "${none}no tool listens, INTEL_LIBITTNOTIFY64 is not set$after" $exe itt
+    for tool in nvtx $lacking; do
+        is "$name: $tool is no itt" "${none}the library that INTEL_LIBITTNOTIFY64 names is no tool \
+that works$after" env INTEL_LIBITTNOTIFY64="$here/$tool.$dll" $exe itt
+    done
 }
 
 build() {   # SUFFIX PROGRAM COMPILER...
@@ -213,18 +234,23 @@ build() {   # SUFFIX PROGRAM COMPILER...
         "$@" -std=gnu99 -w -shared -fPIC "$out/${tool%_init}.c" -o "$out/$tool.$dll" \
             -D"$tool" || return
     done
+    for tool in $lacking; do
+        "$@" -std=gnu99 -w -shared -fPIC "$out/itt.c" -o "$out/$tool.$dll" -D"__itt_$tool=none" ||
+            return
+    done
     "$@" -std=gnu99 -Wall -Wextra -Werror -I. "$out/program.c" -o "$out/$exe" $libs
 }
 
 unset NVTX_INJECTION64_PATH INTEL_LIBITTNOTIFY64
 libs=-lpthread
+lacking='domain_create string_handle_create task_begin task_end'   # functions of a tool
 if build so program "${CC:-gcc}" -O0; then all program so
 else failed=1; echo 'not ok builds'
 fi
 wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
 WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
 export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
-libs=
+libs='' lacking=''
 if [ -n "${CC:-}" ]; then :              # only that compiler's
 elif command -v x86_64-w64-mingw32-gcc >/dev/null && [ -x "$wine" ]; then
     [ -d "$WINEPREFIX" ] || "$wine" wineboot -i >/dev/null 2>&1
