@@ -4,23 +4,34 @@
                 in the same arena, with another thread
      2 DUMP     prof_dump copies a ring while its thread goes round it
      3 STREAM   prof_flush takes chunks from the thread, which takes them again
+     4 WINDOWS  prof_start, _step, _toggle and _stop lay the memory out anew while two threads, or a
+                signal handler, ask for a dump; nobody records
    MUTANT takes one rule out; the model must then fail:
      1 EARLY    a record is published before it is written
      2 OWNED    memory that a stalled thread may still write is used again
      3 UNTOLD   the dump cannot see that a chunk was emptied meanwhile
      4 STALE    the dump reads the cursor before it knows for which use of the chunk
      5 USED_UNFLUSHED   the thread takes a chunk again that is not flushed
+     6 ASKED_FIRST      the dump looks whether the windows are settled before it says it is under way
+     7 WAITED_FIRST     a window waits for the dump's end before it says that it changes
+     8 CLAIMED_APART    the dump looks whether another is under way, and says so in a second step
+     9 UNREADABLE       the dump does not look whether there is anything to read
    0: none.
    What the model leaves out: clocks, open zones, more than one recording thread in a session. */
 
 #define STOP 1
 #define DUMP 2
 #define STREAM 3
+#define WINDOWS 4
 #define EARLY 1
 #define OWNED 2
 #define UNTOLD 3
 #define STALE 4
 #define USED_UNFLUSHED 5
+#define ASKED_FIRST 6
+#define WAITED_FIRST 7
+#define CLAIMED_APART 8
+#define UNREADABLE 9
 
 #define SLOTS 2                          /* a chunk's */
 #if MODEL == STOP
@@ -297,5 +308,80 @@ active proctype drain() {
     od;
     flush();
     assert(written == published && written + dropped == ZONES)
+}
+#endif
+
+#if MODEL == WINDOWS
+bool settled, busy;                      /* prof__windows_settled, prof__raw_busy */
+bool readable;                           /* s->open || s->stopped */
+bool changing;                           /* what follows is for the checks alone */
+byte dumps;
+
+/* prof__windows_unsettle; what it waits for is bounded there: a dump that takes seconds */
+inline windows_unsettle() {
+#if MUTANT == WAITED_FIRST
+    !busy;
+    settled = false
+#else
+    settled = false;
+    !busy
+#endif
+}
+
+/* A call that opens or closes a window, or only one half: a warm-up has nothing to read yet. */
+active proctype session() {
+    byte calls;
+    do
+    :: calls < 3 ->
+        windows_unsettle();
+        changing = true;
+        if
+        :: readable = true
+        :: readable = false
+        fi;
+        changing = false;
+        settled = true;                  /* prof__session_release */
+        calls++
+    :: else -> break
+    od
+}
+
+active [2] proctype dump() {
+    bool was, possible;
+    byte asked;
+    do
+    :: asked < 2 ->
+        asked++;
+#if MUTANT == ASKED_FIRST
+        possible = settled;
+#endif
+#if MUTANT == CLAIMED_APART
+        was = busy;
+        busy = true;
+#else
+        atomic { was = busy; busy = true }   /* prof__dump_claim */
+#endif
+        if
+        :: !was ->
+#if MUTANT != ASKED_FIRST
+            possible = settled;          /* prof__dump_possible */
+#endif
+            if
+#if MUTANT == UNREADABLE
+            :: possible ->
+#else
+            :: possible && readable ->
+#endif
+                dumps++;
+                assert(dumps == 1 && !changing && readable);
+                assert(dumps == 1 && !changing && readable);   /* to its end */
+                dumps--
+            :: else
+            fi;
+            busy = false
+        :: else
+        fi
+    :: else -> break
+    od
 }
 #endif

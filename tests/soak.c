@@ -1,5 +1,5 @@
-/* Long runs: soak [ZONES], a thousand million when it is not said. Memory must stay flat, and every
-   zone be counted. */
+/* Long runs: soak [ZONES], a thousand million when it is not said; in a ring a tenth of them.
+   Memory must stay flat, and every zone be counted. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -34,16 +34,16 @@ static void mark(size_t pairs) {
     }
 }
 
-/* zones of them in the open session; its memory is that of the first hundredth. */
-static void mark_flat(void) {
+/* Zones in the open session; its memory is that of the first hundredth. */
+static void mark_flat(size_t count) {
     long before = 0, after;
     for (size_t round = 0; round < ROUNDS; round++) {
-        mark(zones / ROUNDS / 2);
+        mark(count / ROUNDS / 2);
         if (round == 0) before = resident_kb();
     }
     after = resident_kb();
     CHECK(after - before < FLAT_KB, "memory grew from %ld to %ld kB", before, after);
-    total += zones / ROUNDS / 2 * 2 * ROUNDS;
+    total += count / ROUNDS / 2 * 2 * ROUNDS;
 }
 
 static void all_recorded(prof_stats stats) {
@@ -61,7 +61,7 @@ static void test_soak_stream(void) {
     desc.stream.user = &bytes;
     desc.stream_inline = true;
     EQUAL(prof_start(&desc), PROF_OK);
-    PASS_ON(mark_flat());
+    PASS_ON(mark_flat(zones));
     prof_stop();
     PASS_ON(all_recorded(prof_get_stats()));
     CHECK(bytes > 12 * (zones / ROUNDS / 2 * 2 * ROUNDS), "only %zu bytes", bytes);
@@ -74,13 +74,37 @@ static void test_soak_aggregate(void) {
     memset(&desc, 0, sizeof desc);
     desc.mode = PROF_MODE_AGGREGATE;
     EQUAL(prof_start(&desc), PROF_OK);
-    PASS_ON(mark_flat());
+    PASS_ON(mark_flat(zones));
     trace = prof_stop();
     CHECK(trace != NULL, "no trace");
     EQUAL(prof_key_averages(trace, NULL, rows, 4), 2);
     EQUAL(rows[0].count + rows[1].count, zones / ROUNDS / 2 * 2 * ROUNDS);
     EQUAL(rows[0].count, rows[1].count);
     EQUAL(prof_get_stats().dropped, 0);
+}
+
+/* The last zones are there, in their order; the others were overwritten, and counted. */
+static void test_soak_ring(void) {
+    size_t marked = zones / 10 / ROUNDS / 2 * 2 * ROUNDS, count = 0;
+    prof_desc desc;
+    prof_stats stats;
+    const prof_event *events;
+    memset(&desc, 0, sizeof desc);
+    desc.mode = PROF_MODE_RING;
+    desc.memory_size = (size_t)4 << 20;
+    desc.memory = malloc(desc.memory_size);
+    EQUAL(prof_start(&desc), PROF_OK);
+    PASS_ON(mark_flat(zones / 10));
+    events = prof_events(prof_stop(), &count);
+    stats = prof_get_stats();
+    EQUAL(stats.recorded, count);
+    EQUAL(stats.recorded + stats.overwritten, marked);
+    EQUAL(stats.dropped, 0);
+    CHECK(count > 1000, "only %zu zones are left", count);
+    for (size_t i = 1; i < count; i++)
+        CHECK(events[i - 1].start_ns <= events[i].start_ns, "event %zu begins before the last", i);
+    prof_thread_end();
+    free(desc.memory);
 }
 
 static void test_soak_sessions(void) {
@@ -158,6 +182,7 @@ int main(int argc, char **argv) {
     if (argc > 1) zones = (size_t)strtoull(argv[1], NULL, 10);
     RUN(test_soak_stream);
     RUN(test_soak_aggregate);
+    RUN(test_soak_ring);
     RUN(test_soak_sessions);
     RUN(test_soak_threads);
     RUN(test_soak_clock);

@@ -25,9 +25,13 @@ check() {   # NAME MODEL MUTANT WANTED
     if [ "$found" = "$4" ]; then echo "ok $1"; else echo "not ok $1: $found errors, not $4"; fi
 }
 
-for n in 1 2 3; do check "model_$n" "$n" 0 0; done
+for n in 1 2 3 4; do check "model_$n" "$n" 0 0; done
 check model_fails_early 1 1 1
 check model_fails_owned 1 2 1
 check model_fails_untold 2 3 1
 check model_fails_stale 2 4 1
 check model_fails_unflushed 3 5 1
+check model_fails_asked_first 4 6 1
+check model_fails_waited_first 4 7 1
+check model_fails_claimed_apart 4 8 1
+check model_fails_unreadable 4 9 1
