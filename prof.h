@@ -1594,11 +1594,6 @@ extern "C" {
 #else
 #  define PROF__RARE(type) static type
 #endif
-#if PROF__BARE && defined(__GNUC__) && !defined(__clang__) && !defined(__TINYC__)
-#  define PROF__SWIFT __attribute__((optimize("O2")))   /* where -Os takes more instructions */
-#else
-#  define PROF__SWIFT
-#endif
 #define PROF__MAX_NAME 4095
 #define PROF__LEVELS (PROF__BARE ? 33 : 256)   /* more than zones can be open */
 #define PROF__NEVER UINT32_MAX           /* an epoch no clock reaches: forces the slow path */
@@ -1880,8 +1875,10 @@ PROF__INLINE void prof__unmask(uintptr_t state) {
 
 #if defined(__GNUC__) && !defined(__TINYC__)
 #  define PROF__BARRIER() __asm__ volatile("" : : : "memory")
+#  define PROF__BARRIER_WITH(value) __asm__ volatile("" : "+r"(value) : : "memory")   /* and has it */
 #else
 #  define PROF__BARRIER() ((void)0)
+#  define PROF__BARRIER_WITH(value) ((void)0)
 #endif
 #else
 /* Strict C (-std=c99) hides these from the system's headers; they are there all the same. */
@@ -4806,21 +4803,21 @@ PROF__RARE(prof__frame *) prof__begin_slow(prof__mark *mark) {
     return prof__begun(t, t ? prof__mark_resolve(mark) : 0);
 }
 
-PROF__SWIFT PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark) {
+PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark) {
     uintptr_t mask = PROF__HOT_MASK();
     prof__hot *t = prof__here();
     uint32_t site = mark->id;
     prof__frame *f = t->top;
-    if (PROF__UNLIKELY(!site) || PROF__UNLIKELY(!f->above)) {
+    if (site && f->above) {              /* no hints: with -Os they cost instructions */
+        site += f->above;
+        t->top = f + 1;
+        f->start = prof__clock();
+        f->site_depth = site;
         PROF__HOT_UNMASK(mask);
-        return prof__begin_slow(mark);
+        return f + 1;
     }
-    site += f->above;                    /* stores side by side: two in one instruction */
-    t->top = f + 1;
-    f->start = prof__clock();
-    f->site_depth = site;
     PROF__HOT_UNMASK(mask);
-    return f + 1;
+    return prof__begin_slow(mark);
 }
 
 PROF_API PROF__QUIET void prof__begin_dropped(void) {
@@ -4872,13 +4869,14 @@ PROF__INLINE bool prof__end_hot(prof__hot *t, prof__frame *f, bool innermost) {
     c->end = now;
     c->duration = start;
     c->site_depth = site_depth;
-    PROF__BARRIER();
+    c++;
+    PROF__BARRIER_WITH(c);               /* stores side by side: two in one instruction */
     t->top = f;
-    t->cursor = c + 1;
+    t->cursor = c;
     return true;
 }
 
-PROF__SWIFT PROF_API PROF__QUIET void prof__end(prof__frame *token) {
+PROF_API PROF__QUIET void prof__end(prof__frame *token) {
     uintptr_t mask = PROF__HOT_MASK();
     prof__hot *t = prof__here();
     bool done = prof__end_hot(t, token - 1, t->top == token);
@@ -4886,7 +4884,7 @@ PROF__SWIFT PROF_API PROF__QUIET void prof__end(prof__frame *token) {
     if (PROF__UNLIKELY(!done)) prof__end_slow(token);
 }
 
-PROF__SWIFT PROF_API PROF__QUIET void prof__end_top(void) {
+PROF_API PROF__QUIET void prof__end_top(void) {
     uintptr_t mask = PROF__HOT_MASK();
     prof__hot *t = prof__here();
     prof__frame *f = t->top - 1;

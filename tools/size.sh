@@ -143,7 +143,7 @@ measure() {   # TARGET ZONE-LIMIT FULL-LIMIT
     between=,
     count "$target"
     instructions zone_instructions zone "$2"
-    instructions plain_instructions plain "$2"
+    instructions plain_instructions plain 0
     instructions pair_instructions pair 0
     instructions off_instructions off_zone 8
     compile "$target" -c $out/prof.c -o $out/library.o
