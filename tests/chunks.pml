@@ -6,6 +6,7 @@
      3 STREAM   prof_flush takes chunks from the thread, which takes them again
      4 WINDOWS  prof_start, _step, _toggle and _stop lay the memory out anew while two threads, or a
                 signal handler, ask for a dump; nobody records
+     5 OPEN     prof_stop looks which zones are open while their thread begins and ends zones
    MUTANT takes one rule out; the model must then fail:
      1 EARLY    a record is published before it is written
      2 OWNED    memory that a stalled thread may still write is used again
@@ -16,13 +17,15 @@
      7 WAITED_FIRST     a window waits for the dump's end before it says that it changes
      8 CLAIMED_APART    the dump looks whether another is under way, and says so in a second step
      9 UNREADABLE       the dump does not look whether there is anything to read
+    10 UNCHECKED        prof__snapshot_check does not look whether the innermost zone was ended
    0: none.
-   What the model leaves out: clocks, open zones, more than one recording thread in a session. */
+   What the model leaves out: clocks, more than one recording thread in a session. */
 
 #define STOP 1
 #define DUMP 2
 #define STREAM 3
 #define WINDOWS 4
+#define OPEN 5
 #define EARLY 1
 #define OWNED 2
 #define UNTOLD 3
@@ -32,6 +35,7 @@
 #define WAITED_FIRST 7
 #define CLAIMED_APART 8
 #define UNREADABLE 9
+#define UNCHECKED 10
 
 #define SLOTS 2                          /* a chunk's */
 #if MODEL == STOP
@@ -105,6 +109,7 @@ inline put(at, number) {
 #endif
 }
 
+#if MODEL != OPEN && MODEL != WINDOWS
 /* A thread that records. It looks whether the session is open, may be stalled after that, and then
    stores. */
 proctype thread() {
@@ -133,6 +138,7 @@ proctype thread() {
     od;
     finished = true
 }
+#endif
 
 #if MODEL == STOP
 byte seen;                               /* zones that the reader found */
@@ -383,5 +389,94 @@ active [2] proctype dump() {
         fi
     :: else -> break
     od
+}
+#endif
+
+#if MODEL == OPEN
+#define DEPTH 2
+byte top;                                /* hot.top */
+byte start[DEPTH];                       /* of frames: a zone's number stands for its time */
+byte ended[ZONES], level[ZONES];         /* the records */
+bool begun[ZONES + 1];                   /* for the checks alone: before prof_stop */
+
+/* Zones begin and end at random. Each looks first, may be stalled, and then stores. */
+proctype nester() {
+    byte number, at, f;
+    do
+    :: on && number < ZONES && top < DEPTH ->
+        number++;
+        f = top;                         /* prof__frame_open */
+        top = f + 1;
+        atomic { start[f] = number; begun[number] = on }
+    :: top > 0 ->                        /* prof__end_inline */
+        at = cursor;
+        f = top - 1;
+        if
+        :: at < limit ->
+            ended[at] = start[f];
+            level[at] = f;
+            cursor = at + 1;
+            top = f
+        :: else -> break                 /* prof__end leaves it open until prof_stop has looked */
+        fi
+    :: else -> break
+    od
+}
+
+active proctype stopper() {
+    byte i, n, count, last, before_top = NONE, before_cursor = NONE;
+    byte open[DEPTH];
+    limit = ZONES;
+    run nester();
+    on = false;
+    limit = 0;
+    do                                   /* prof__snapshot */
+    :: true ->
+        count = top;
+        last = cursor;
+        if
+        :: count == before_top && last == before_cursor -> break
+        :: else
+        fi;
+        before_top = count;
+        before_cursor = last;
+        i = 0;
+        do
+        :: i < count -> open[i] = start[i]; i++
+        :: else -> break
+        od
+    od;
+    skip;
+    d_step {
+        if                               /* prof__snapshot_check */
+        :: count > 0 && open[count - 1] == 0 -> count--
+        :: count > 1 && open[count - 1] < open[count - 2] -> count--
+#if MUTANT != UNCHECKED
+        :: count > 0 && last > 0 && open[count - 1] == ended[last - 1] &&
+           level[last - 1] == count - 1 -> count--
+#endif
+        :: else
+        fi;
+        n = 1;
+        do
+        :: n <= ZONES ->
+            before_top = 0;              /* how often it is told */
+            i = 0;
+            do
+            :: i < last -> before_top = before_top + (ended[i] == n); i++
+            :: else -> break
+            od;
+            i = 0;
+            do
+            :: i < count -> before_top = before_top + (open[i] == n); i++
+            :: else -> break
+            od;
+            assert(before_top <= 1);
+            assert(before_top == 1 || !begun[n]);
+            n++
+        :: else -> break
+        od;
+        skip
+    }
 }
 #endif

@@ -25,7 +25,7 @@ check() {   # NAME MODEL MUTANT WANTED
     if [ "$found" = "$4" ]; then echo "ok $1"; else echo "not ok $1: $found errors, not $4"; fi
 }
 
-for n in 1 2 3 4; do check "model_$n" "$n" 0 0; done
+for n in 1 2 3 4 5; do check "model_$n" "$n" 0 0; done
 check model_fails_early 1 1 1
 check model_fails_owned 1 2 1
 check model_fails_untold 2 3 1
@@ -35,3 +35,4 @@ check model_fails_asked_first 4 6 1
 check model_fails_waited_first 4 7 1
 check model_fails_claimed_apart 4 8 1
 check model_fails_unreadable 4 9 1
+check model_fails_unchecked 5 10 1
