@@ -127,6 +127,30 @@ static void test_more_names_than_rows(void) {
     free(desc.memory);
 }
 
+/* Each row has its own memory, the last one too. */
+static void test_every_row(void) {
+    prof_desc desc = sums_desc();
+    char name[16];
+    int names, i;
+    desc.max_threads = 1;
+    desc.memory = malloc(desc.memory_size = 64 << 10);
+    for (names = 1; names < 64; names++) {
+        EQUAL(prof_start(&desc), PROF_OK);
+        for (i = 0; i < 3 * names; i++) {
+            sprintf(name, "name %d", i % names);
+            spend(name, 1000);
+        }
+        prof_stop();
+        snapshot();
+        if (prof_get_stats().not_kept) break;
+        EQUAL(row_count, names);
+        for (i = 0; i < names; i++)
+            CHECK(rows[i].count == 3 && rows[i].cpu_time_total_ns == 3000, "row %d of %d", i, names);
+    }
+    CHECK(names > 7 && names < 64, "%d rows", names - 1);
+    free(desc.memory);
+}
+
 static void *work(void *unused) {
     int i;
     (void)unused;
@@ -363,6 +387,7 @@ int main(void) {
     RUN(test_percentiles);
     RUN(test_snapshot_while_zones_are_open);
     RUN(test_more_names_than_rows);
+    RUN(test_every_row);
     RUN(test_threads);
     RUN(test_snapshots_are_exact);
     RUN(test_long_zones);

@@ -1,4 +1,5 @@
-/* A zone that begins after a long idle time and is open when another thread stops the session. */
+/* A zone that begins after a long idle time and is open when another thread stops the session; an
+   OS clock that steps back, and that cannot be read. */
 #if !defined(_WIN32) && !defined(_DEFAULT_SOURCE)
 #  define _DEFAULT_SOURCE 1
 #endif
@@ -6,6 +7,18 @@
 
 static uint64_t idle_ticks;             /* the clock of the hot path, set by hand */
 #define PROF_NOW() __atomic_add_fetch(&idle_ticks, 1, __ATOMIC_RELAXED)
+
+#include <time.h>
+static int64_t os_ns = -1;               /* the OS's clock, set by hand; -1: the real one, 0: none */
+static int os_back;                      /* how far each reading of it sets it back */
+static int os_gettime(clockid_t clock, struct timespec *t) {
+    if (os_ns < 0) return clock_gettime(clock, t);
+    os_ns -= os_back;
+    t->tv_sec = (time_t)(os_ns / 1000000000);
+    t->tv_nsec = (long)(os_ns % 1000000000);
+    return os_ns ? 0 : -1;
+}
+#define clock_gettime os_gettime
 #include "test.h"
 
 #include <pthread.h>
@@ -44,7 +57,65 @@ static void test_open_after_idle(void) {
     }
 }
 
+/* A zone of so many ns and ticks. */
+static void spend(const char *name, int ns) {
+    prof_push(name);
+    if (os_ns) os_ns += ns;
+    idle_ticks += (uint64_t)ns;
+    prof_pop();
+}
+
+/* Time goes on from where it stood, and stands still while there is no clock. */
+static void test_os_clock_by_hand(void) {
+    static const struct { const char *name; int64_t start, end; } right[] = {
+        { "first", 100, 400 }, { "stepped", 400, 450 }, { "none", 450, 450 },
+        { "again", 470, 480 } };
+    const prof_event *e;
+    prof_trace *trace;
+    prof_desc desc;
+    size_t count, i;
+    memset(&desc, 0, sizeof desc);
+    desc.os_clock = true;
+    os_ns = 10000;
+    EQUAL(prof_start(&desc), PROF_OK);
+    os_ns += 100;
+    spend("first", 300);
+    os_ns -= 350;
+    spend("stepped", 50);
+    os_ns = 0;
+    spend("none", 70);
+    os_ns = 10120;                       /* 20 more than at the end of stepped */
+    spend("again", 10);
+    trace = prof_stop();
+    os_ns = -1;
+    e = prof_events(trace, &count);
+    EQUAL(count, 4);
+    for (i = 0; i < count; i++) {
+        SAME_TEXT(e[i].name, right[i].name);
+        EQUAL(e[i].start_ns, right[i].start);
+        EQUAL(e[i].end_ns, right[i].end);
+    }
+    EQUAL(prof_trace_stats(trace).clock_steps, 1);
+}
+
+/* Without a second pair of both clocks a tick of the hot path's is a nanosecond. */
+static void test_one_pair_of_clocks(void) {
+    const prof_event *e;
+    os_ns = 1000000000;
+    os_back = 10000;                     /* what goes back makes no pair */
+    EQUAL(prof_start(NULL), PROF_OK);
+    spend("first", 300);
+    spend("second", 5000);
+    e = test_find(prof_stop(), "second", 0);
+    os_ns = -1;
+    CHECK(e && e->start_ns > 300 && e->start_ns < 350, "starts at %d", e ? (int)e->start_ns : 0);
+    CHECK(e->end_ns - e->start_ns >= 5000 && e->end_ns - e->start_ns < 5010, "lasted %d",
+          (int)(e->end_ns - e->start_ns));
+}
+
 int main(void) {
     RUN(test_open_after_idle);
+    RUN(test_os_clock_by_hand);
+    RUN(test_one_pair_of_clocks);
     return test_end();
 }

@@ -99,6 +99,7 @@ static void test_observer_marks_zones(void) {
     trace = prof_stop();
     EQUAL(prof_trace_stats(trace).recorded, 1);
     EQUAL(prof_trace_stats(trace).dropped_busy, 2);
+    EQUAL(prof_trace_stats(trace).dropped, 2);
     EQUAL(prof_remove_observer(NULL), PROF_OK);
 }
 

@@ -158,9 +158,76 @@ static void test_damaged_range(void) {
     }
 }
 
+static prof__record *record_at_depth(const prof_trace *trace, uint32_t depth) {
+    prof__record *c = trace->rows->first->begin;
+    while (c->site_depth >> 8 >= PROF__KIND || (c->site_depth & 0xff) != depth) c++;
+    return c;
+}
+
+static void three_deep(void) {
+    prof_desc desc = test_desc();
+    EQUAL(prof_start(&desc), PROF_OK);
+    test_time.step = 10;
+    PROF_BLOCK("outer") PROF_BLOCK("middle") PROF_BLOCK("inner") (void)0;
+}
+
+/* Of a zone whose record is gone what was within it tells: it is as long as that. */
+static void test_lost_in_between(void) {
+    const prof_event *lost, *inner;
+    prof_trace *trace;
+    size_t count;
+    PASS_ON(three_deep());
+    trace = prof_stop();
+    record_at_depth(trace, 1)->site_depth = (uint32_t)PROF__PART << 8;
+    PASS_ON(test_tree(trace));
+    prof_events(trace, &count);
+    lost = test_find(trace, "(lost)", 0);
+    inner = test_find(trace, "inner", 0);
+    EQUAL(count, 3);
+    CHECK(lost && inner, "an event is missing");
+    EQUAL(lost->depth, 1);
+    EQUAL(lost->start_ns, inner->start_ns);
+    EQUAL(lost->end_ns, inner->end_ns);
+    EQUAL(lost->flags, PROF_EVENT_UNFINISHED);
+    EQUAL(prof_trace_stats(trace).lost, 1);
+}
+
+/* A record that says it is longer than what there is is none: "(lost)" stands for the outer zone. */
+static void test_wrong_length(void) {
+    for (uint32_t kind = PROF__KIND; kind < PROF__KIND + 20u; kind++)
+        for (uint32_t slots = 1; slots < 4; slots++) {
+            prof_trace *trace;
+            size_t count;
+            if (kind == PROF__PART) continue;
+            PASS_ON(three_deep());
+            trace = prof_stop();
+            record_at_depth(trace, 0)->site_depth = kind << 8 | slots;   /* the last one */
+            prof_events(trace, &count);
+            CHECK(count == 3 && prof_trace_stats(trace).lost == 2, "%d events, %d lost of kind %x, %d",
+                  (int)count, (int)prof_trace_stats(trace).lost, (unsigned)kind, (int)slots);
+        }
+}
+
+/* Nor is one that is not as long as its kind is. */
+static void test_length_of_another_kind(void) {
+    static const uint32_t wrong[][2] = {
+        { PROF__MEMORY, 1 }, { PROF__MEMORY, 2 }, { PROF__ASYNC, 1 }, { PROF__FLOW, 2 } };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        prof_trace *trace;
+        PASS_ON(three_deep());
+        trace = prof_stop();
+        record_at_depth(trace, 2)->site_depth = wrong[i][0] << 8 | wrong[i][1];
+        EQUAL(prof_events(trace, NULL) != NULL, wrong[i][1] == 1);
+        EQUAL(prof_trace_stats(trace).lost, 1);
+    }
+}
+
 int main(void) {
+    RUN(test_length_of_another_kind);
     RUN(test_clock_back);
     RUN(test_damaged_range);
+    RUN(test_lost_in_between);
+    RUN(test_wrong_length);
     RUN(test_records_scribbled);
     return test_end();
 }

@@ -104,7 +104,37 @@ static void test_schedule_own_times(void) {
     EQUAL(prof_get_stats().warnings, 0);
 }
 
+/* Steps in an arena that they fill: each is an event, or counted. */
+static void test_schedule_full(void) {
+    prof_desc desc = test_desc();
+    size_t size, count, i;
+    desc.max_threads = 1;
+    desc.max_depth = 8;
+    desc.schedule.active = 10000;
+    for (size = 24 << 10; size < 64 << 10; size += 2500) {
+        const prof_event *e;
+        prof_trace *trace;
+        size_t steps = 0;
+        desc.memory = malloc(desc.memory_size = size);
+        EQUAL(prof_start(&desc), PROF_OK);
+        for (i = 0; i < 1000; i++) {
+            test_time.tick += 10;
+            prof_step();
+        }
+        trace = prof_stop();
+        e = prof_events(trace, &count);
+        for (i = 0; i < count; i++) steps += strncmp(e[i].name, "ProfilerStep", 12) == 0;
+        CHECK(steps > 10 && steps < 1000 && prof_get_stats().dropped_full + steps == 1001,
+              "%d steps, %d dropped of %d", (int)steps, (int)prof_get_stats().dropped_full,
+              (int)size);
+        PASS_ON(test_tree(trace));
+        prof_thread_end();
+        free(desc.memory);
+    }
+}
+
 int main(void) {
+    RUN(test_schedule_full);
     RUN(test_schedule_known);
     RUN(test_schedule_large);
     RUN(test_schedule_check);

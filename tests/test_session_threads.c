@@ -139,7 +139,28 @@ static void test_exit_while_off(void) {
     EQUAL(prof_get_stats().unfinished, 0);
 }
 
+/* A thread that takes a state over needs no more room for analysis than the one before it. */
+static void test_short_threads_take_no_room(void) {
+    prof_desc desc;
+    pthread_t thread;
+    int i;
+    memset(&desc, 0, sizeof desc);
+    desc.max_threads = 2;
+    desc.memory = malloc(desc.memory_size = 1 << 20);
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 400; i++) {
+        EQUAL(pthread_create(&thread, NULL, two_zones, NULL), 0);
+        pthread_join(thread, NULL);
+    }
+    PROF_BLOCK("zone") prof_set_arg("key", "text");
+    CHECK(prof_stop() != NULL, "a trace");
+    EQUAL(prof_get_stats().details_cut, 0);
+    EQUAL(prof_get_stats().recorded, 801);
+    free(desc.memory);
+}
+
 int main(void) {
+    RUN(test_short_threads_take_no_room);
     RUN(test_windows_among_threads);
     RUN(test_windows_back_to_back);
     RUN(test_windows_accumulate);

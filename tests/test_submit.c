@@ -325,6 +325,44 @@ static void test_duplicates_merge(void) {
 }
 
 /* Thousands deep: nothing here is recursive, and folded stacks have every name. */
+/* What has one hash is still told apart. */
+static void test_rows_of_one_hash(void) {
+    static const char *const stacks[][2] = {
+        { "mlbvs", "up" }, { "sacxa", "up" }, { "x\xff", "y" }, { "x", "\xff" "y" },
+        { "x\xff" "y", "" }, { "x", "y" } };
+    static const int64_t dims[] = { 5, ((int64_t)1 << 32) + 4 };
+    static const prof_shape shapes[] = { { dims, NULL, 1 }, { dims + 1, NULL, 1 },
+                                         { NULL, shapes, 1 }, { NULL, shapes + 1, 1 } };
+    prof_averages_desc by = { true, true, 2, false };
+    prof_average rows[32];
+    prof_extra x[14];
+    prof_event e[16];
+    int i;
+    memset(x, 0, sizeof x);
+    for (i = 0; i < 16; i++) {
+        e[i] = event_at("op", 10 * i, 10 * i + 5, 0);
+        if (i < 14) e[i].extra = x + i;
+    }
+    for (i = 0; i < 6; i++) {
+        x[i].stack = stacks[i];
+        x[i].stack_count = i == 4 ? 1 : 2;
+    }
+    for (i = 0; i < 2; i++) {
+        x[6 + i].overload_name = stacks[i][0];
+        x[8 + i].has = PROF_HAS_NODE_ID;
+        x[8 + i].node_id = i << 19;
+    }
+    for (i = 0; i < 4; i++) {
+        x[10 + i].input_shapes = shapes + i;
+        x[10 + i].input_count = 1;
+    }
+    e[14].name = "glbvs";
+    e[15].name = "yacxa";
+    PASS_ON(build(e, 16, NULL));
+    EQUAL(prof_key_averages(built, &by, rows, 32), 16);
+    EQUAL(prof_key_averages(built, NULL, rows, 32), 5);
+}
+
 static void test_built_deep(void) {
     enum { DEEP = 2000 };
     static prof_event e[DEEP];
@@ -382,6 +420,7 @@ int main(void) {
     RUN(test_built_refused);
     RUN(test_built_odd_events);
     RUN(test_duplicates_merge);
+    RUN(test_rows_of_one_hash);
     RUN(test_built_deep);
     return test_end();
 }

@@ -265,7 +265,7 @@ static void test_tree_clock_back(void) {
     }
 }
 
-static void test_tree_one_step_back(void) {
+static void test_tree_steps_back(void) {
     PASS_ON(model_start(0, 255, 1000000));
     test_time.tick += 100;
     PROF_BEGIN("one");
@@ -275,13 +275,18 @@ static void test_tree_one_step_back(void) {
     PROF_BEGIN("two");
     test_time.tick += 25;
     PROF_END();
+    test_time.tick = 0;                  /* which is a time as any other */
+    PROF_BLOCK("three") test_time.tick += 5;
     prof_trace *trace = prof_stop();
-    const prof_event *one = test_find(trace, "one", 0), *two = test_find(trace, "two", 0);
-    CHECK(one && two, "events are missing");
+    const prof_event *one = test_find(trace, "one", 0), *two = test_find(trace, "two", 0),
+                     *three = test_find(trace, "three", 0);
+    CHECK(one && two && three, "events are missing");
+    EQUAL(three->start_ns, two->end_ns);
+    EQUAL(three->end_ns - three->start_ns, 5);
     EQUAL(one->end_ns - one->start_ns, 100);
     EQUAL(two->end_ns - two->start_ns, 25);
     CHECK(two->start_ns >= one->end_ns, "two starts at %lld", (long long)two->start_ns);
-    EQUAL(prof_get_stats().clock_steps, 1);
+    EQUAL(prof_get_stats().clock_steps, 2);
     PASS_ON(test_tree(trace));
 }
 
@@ -301,6 +306,6 @@ int main(void) {
     RUN(test_tree_deeper_than_max);
     RUN(test_tree_max_depth_checked);
     RUN(test_tree_clock_back);
-    RUN(test_tree_one_step_back);
+    RUN(test_tree_steps_back);
     return test_end();
 }
