@@ -145,7 +145,7 @@ static void test_every_row(void) {
         if (prof_get_stats().not_kept) break;
         EQUAL(row_count, names);
         for (i = 0; i < names; i++)
-            CHECK(rows[i].count == 3 && rows[i].cpu_time_total_ns == 3000, "row %d of %d", i, names);
+            CHECK(rows[i].count == 3 && rows[i].cpu_time_total_ns == 3000, "%d of %d", i, names);
     }
     CHECK(names > 7 && names < 64, "%d rows", names - 1);
     free(desc.memory);

@@ -9,7 +9,7 @@ static uint64_t idle_ticks;             /* the clock of the hot path, set by han
 #define PROF_NOW() __atomic_add_fetch(&idle_ticks, 1, __ATOMIC_RELAXED)
 
 #include <time.h>
-static int64_t os_ns = -1;               /* the OS's clock, set by hand; -1: the real one, 0: none */
+static int64_t os_ns = -1;               /* the OS's clock, by hand; 0: none, -1: the real one */
 static int os_back;                      /* how far each reading of it sets it back */
 static int os_gettime(clockid_t clock, struct timespec *t) {
     if (os_ns < 0) return clock_gettime(clock, t);

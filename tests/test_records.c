@@ -192,7 +192,7 @@ static void test_lost_in_between(void) {
     EQUAL(prof_trace_stats(trace).lost, 1);
 }
 
-/* A record that says it is longer than what there is is none: "(lost)" stands for the outer zone. */
+/* A record that says it is longer than what there is is none: "(lost)" stands for its zone. */
 static void test_wrong_length(void) {
     for (uint32_t kind = PROF__KIND; kind < PROF__KIND + 20u; kind++)
         for (uint32_t slots = 1; slots < 4; slots++) {
@@ -203,7 +203,7 @@ static void test_wrong_length(void) {
             trace = prof_stop();
             record_at_depth(trace, 0)->site_depth = kind << 8 | slots;   /* the last one */
             prof_events(trace, &count);
-            CHECK(count == 3 && prof_trace_stats(trace).lost == 2, "%d events, %d lost of kind %x, %d",
+            CHECK(count == 3 && prof_trace_stats(trace).lost == 2, "%d events, %d lost of %x, %d",
                   (int)count, (int)prof_trace_stats(trace).lost, (unsigned)kind, (int)slots);
         }
 }
