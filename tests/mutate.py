@@ -280,10 +280,10 @@ class Test:
                      open(path, encoding='utf-8').read())
         command = CC + ['-O1' if self.name in OPTIMISED else '-O0', '-DTEST_OUT="out"', '-o', self.program]
         if re.search(r'prof__|PROF__|^#define PROF_', own, re.M):   # as in tests/run.sh
-            command += [f'{OUT}/inside/{self.name}.c']
+            command += [f'inside/{self.name}.c']   # short: streams hold it
         else:
-            command += ['-DTEST_LIBRARY', path, OUT + '/libprof.so', '-Wl,-rpath,' + OUT]
-        subprocess.run(command + LIBS, check=True)
+            command += ['-DTEST_LIBRARY', '../../' + path, OUT + '/libprof.so', '-Wl,-rpath,' + OUT]
+        subprocess.run(command + LIBS, check=True, cwd=OUT)
 
     def limits(self):
         resource.setrlimit(resource.RLIMIT_CPU, (int(3 + 5 * self.seconds),) * 2)
