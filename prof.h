@@ -1875,7 +1875,7 @@ PROF__INLINE void prof__unmask(uintptr_t state) {
 
 #if defined(__GNUC__) && !defined(__TINYC__)
 #  define PROF__BARRIER() __asm__ volatile("" : : : "memory")
-#  define PROF__BARRIER_WITH(value) __asm__ volatile("" : "+r"(value) : : "memory")   /* and has it */
+#  define PROF__BARRIER_WITH(value) __asm__ volatile("" : "+r"(value) : : "memory")
 #else
 #  define PROF__BARRIER() ((void)0)
 #  define PROF__BARRIER_WITH(value) ((void)0)
