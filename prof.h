@@ -3881,10 +3881,12 @@ PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool 
     prof__put(t, (uint32_t)now, (uint32_t)duration, site_depth);
 }
 
-/* Ends the innermost open zone. False: prof_stop came between, and has it. Without room only when
-   the lock could not be had; then the zone is dropped. */
+/* Ends the innermost open zone. False: prof_stop came between, and has it, or since its caller
+   looked a signal handler that ends what it did not begin. Without room only when the lock could
+   not be had; then the zone is dropped. */
 PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     prof__frame *f = t->hot.top - 1;
+    if (f < t->hot.bottom) return false;
     if (t->hooks.end) t->hooks.end(t, f);
     if (!prof__room(t, 4)) {
         if (PROF__LOAD(prof__on) != t->generation) return false;
