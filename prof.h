@@ -3908,25 +3908,19 @@ PROF__FN bool prof__in_grid(const prof__state *t) {
            t->deepest == t->frames + s->max_depth;
 }
 
+/* All of prof__counts is size_t: as an array of them. */
+enum { PROF__COUNTS = sizeof(prof__counts) / sizeof(size_t) };
+
 /* Adds a thread's counts, which it may be changing. */
 PROF__FN void prof__counts_add(prof__counts *sum, const prof__counts *c) {
-    PROF__BUMP(sum->full, PROF__LOAD(c->full));
-    PROF__BUMP(sum->deep, PROF__LOAD(c->deep));
-    PROF__BUMP(sum->sites, PROF__LOAD(c->sites));
-    PROF__BUMP(sum->unbalanced, PROF__LOAD(c->unbalanced));
-    PROF__BUMP(sum->healed, PROF__LOAD(c->healed));
-    PROF__BUMP(sum->cut, PROF__LOAD(c->cut));
-    PROF__BUMP(sum->unfinished, PROF__LOAD(c->unfinished));
-    PROF__BUMP(sum->steps, PROF__LOAD(c->steps));
-    PROF__BUMP(sum->not_kept, PROF__LOAD(c->not_kept));
-    PROF__BUMP(sum->async, PROF__LOAD(c->async));
-    PROF__BUMP(sum->slots, PROF__LOAD(c->slots));
-    PROF__BUMP(sum->extra, PROF__LOAD(c->extra));
+    size_t *to = (size_t *)(void *)sum;
+    const size_t *from = (const size_t *)(const void *)c;
+    for (size_t i = 0; i < PROF__COUNTS; i++) PROF__BUMP(to[i], PROF__LOAD(from[i]));
 }
 
 PROF__FN void prof__counts_clear(prof__counts *c) {
     size_t *count = (size_t *)(void *)c;
-    for (size_t i = 0; i < sizeof *c / sizeof *count; i++) PROF__STORE(count[i], (size_t)0);
+    for (size_t i = 0; i < PROF__COUNTS; i++) PROF__STORE(count[i], (size_t)0);
 }
 
 /* Counts of threads, and those of no thread, as the caller sees them. prof_dump has no lock: for it
