@@ -2991,7 +2991,6 @@ typedef struct prof__state {
     uint32_t generation, reserve;        /* reserve: slots kept for the zones that are open */
     uint32_t promised; /* the generation in which room for open zones was promised */
     uint32_t recording;                  /* the generation it records in; 0: none, or not yet */
-    uint32_t laid;                       /* the first generation in whose arena its ring lies */
     bool full, fast;                     /* fast: the hot path may work */
     bool closed, looking;                /* prof_stop has read it; it reads the names */
     prof_result (*flush)(void);          /* desc.stream_inline: makes room; else NULL */
@@ -3021,6 +3020,7 @@ typedef struct prof__state {
     prof__row *row;
     prof__counts counts;
     struct prof__state *next;            /* in the list of free or of owned states */
+    struct prof__state *used;            /* in the list of those that the arena's readers see */
     prof__frame frames[1];               /* max_depth + 1: the last has an impossible epoch */
 } prof__state;
 
@@ -3185,7 +3185,7 @@ struct prof_trace {
     uint64_t knot_gap_ns;
     size_t state_size;
     prof__state *states;                 /* the grid: max_threads of state_size bytes */
-    prof__state *free_states;
+    prof__state *free_states, *used;     /* used: have recorded in this arena; only ever added */
     prof__chunk *free_chunks;
 #endif
     prof_event *events;                  /* made by the first query */
@@ -3541,6 +3541,28 @@ PROF__FN prof__chunk *prof__ring_take(prof__state *t) {
     return c;
 }
 
+/* The states that have recorded in this arena, one after the other; after NULL the first. What else
+   lies in the grid may be of another layout, and a thread's still. Without the lock, too. */
+PROF__FN prof__state *prof__used(const prof__state *after) {
+    return after ? PROF__ACQUIRE(after->used) : PROF__ACQUIRE(prof__trace.used);
+}
+
+PROF__FN bool prof__state_used(const prof__state *t) {
+    const prof__state *u = prof__used(NULL);
+    while (u && u != t) u = prof__used(u);
+    return u != NULL;
+}
+
+/* The arena's readers see t from here on. Under the lock. */
+PROF__FN void prof__state_use(prof__state *t) {
+    prof__state **last = &prof__trace.used;
+    PROF__STORE(t->row, NULL);
+    PROF__STORE(t->closed, false);
+    t->used = NULL;
+    while (*last) last = &(*last)->used;
+    PROF__RELEASE(*last, t);
+}
+
 /* Divides a state's region into its ring, once: the segments, then the chunks from the top down.
    False: threads of earlier sessions own too much of it. */
 PROF__FN bool prof__ring_open(prof__state *t) {
@@ -3549,7 +3571,7 @@ PROF__FN bool prof__ring_open(prof__state *t) {
     char *region = s->regions + index * s->region_size, *chunk = region + s->region_size;
     uint32_t most = (uint32_t)(s->region_size / (s->chunk_size + sizeof(prof__segment)));
     prof__segment *g = (prof__segment *)(void *)region;
-    if (t->laid == s->first_generation) return true;
+    if (prof__state_used(t)) return true;
     t->ring = g;
     t->ring_count = t->ring_next = t->ring_flushed = 0;
     if (!prof__not_owned(region, region + most * sizeof *g)) return false;
@@ -3561,8 +3583,9 @@ PROF__FN bool prof__ring_open(prof__state *t) {
         g++->limit = (prof__record *)(void *)chunk + s->chunk_size / sizeof(prof__record);
         t->ring_count++;
     }
-    if (t->ring_count >= 2) PROF__RELEASE(t->laid, s->first_generation);
-    return t->ring_count >= 2;
+    if (t->ring_count < 2) return false;
+    prof__state_use(t);
+    return true;
 }
 
 /* A chunk that others left, or a new one, with its segment; NULL: full. It lies below what the
@@ -4011,7 +4034,7 @@ PROF__FN void prof__row_name(prof__row *row, const char *name) {
 PROF__FN bool prof__row_open(prof__state *t) {
     const prof_platform *p = &prof__trace.platform;
     prof__row *row = prof__row_add(p->thread_id ? p->thread_id(p->user) : prof__os_thread_id());
-    PROF__RELEASE(t->row, row);
+    if (row) PROF__RELEASE(t->row, row);
     return row != NULL;
 }
 
@@ -4057,7 +4080,7 @@ PROF__FN bool prof__tally_open(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     size_t index = ((size_t)t - (size_t)s->states) / s->state_size;
     char *region = s->regions + index * s->region_size;
-    if (t->laid == s->first_generation) {
+    if (prof__state_used(t)) {
         prof__tally_left(t);
     } else {
         if (!prof__not_owned(region, region + s->region_size)) return false;
@@ -4070,7 +4093,7 @@ PROF__FN bool prof__tally_open(prof__state *t) {
         t->begin = t->clock_end = t->limit - prof__tally_memory(s) / sizeof *t->limit;
         t->hot.cursor = t->begin;
         t->sums = 0;
-        PROF__RELEASE(t->laid, s->first_generation);
+        prof__state_use(t);
     }
     memset(t->inner, 0, (s->max_depth + 1) * sizeof *t->inner);
     return true;
@@ -4088,6 +4111,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     if (!tally) t->tallies.rows = NULL;
     if (!prof__arena_fits(share)) return false;
     if (s->regions && !(tally ? prof__tally_open(t) : prof__ring_open(t))) return false;
+    if (!s->regions && !prof__state_used(t)) prof__state_use(t);
     t->segment = NULL;
     c = tally ? NULL : prof__chunk_take(t);
     if (!c && !tally) return false;
@@ -4175,20 +4199,21 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
     prof__leave(slot);
 }
 
-/* A free state made to record in the open generation. NULL: there was none; counted. Under the
-   lock. */
+/* A free state made to record in the open generation; one whose region threads of earlier sessions
+   own is left for later. NULL: there was none; counted. Under the lock. */
 PROF__FN prof__state *prof__state_take(uint32_t stale) {
     struct prof_trace *s = &prof__trace;
-    prof__state *t = s->free_states;
-    if (!t) {
-        PROF__BUMP(s->dropped_threads, 1);
-        return NULL;
+    for (prof__state **p = &s->free_states, *t = *p; t; t = *p) {
+        prof__state *after = t->next;
+        if (prof__state_open(t, stale)) {
+            *p = after;
+            return t;
+        }
+        if (!s->regions) break;
+        p = &t->next;
     }
-    s->free_states = t->next;
-    if (prof__state_open(t, stale)) return t;
-    t->next = s->free_states;
-    s->free_states = t;
-    PROF__BUMP(s->counts.full, 1);
+    if (s->free_states) PROF__BUMP(s->counts.full, 1);
+    else PROF__BUMP(s->dropped_threads, 1);
     return NULL;
 }
 
@@ -13592,22 +13617,13 @@ PROF__FN bool prof__stream_mine(void) {
 PROF__FN bool prof__stream_lock(void) { return prof__own(&prof__stream_owner); }
 PROF__FN void prof__stream_unlock(void) { prof__disown(&prof__stream_owner); }
 
-/* Has state t recorded in this session? */
-PROF__FN bool prof__state_used(const prof__state *t) {
-    return PROF__ACQUIRE(t->laid) == prof__trace.first_generation;
-}
-
-PROF__FN prof__state *prof__state_at(uint32_t i) {
-    return (prof__state *)(void *)((char *)prof__trace.states + i * prof__trace.state_size);
-}
-
 /* Records that are not written yet, of the oldest segment of t that has any. Done: they are the
    segment's last. NULL: there is nothing. */
 PROF__FN prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool *done) {
-    prof__segment *g = NULL;
+    prof__segment *g;
     prof__lock();
-    if (prof__state_used(t)) g = t->ring + t->ring_flushed;
-    if (g && !g->row) g = NULL;
+    g = t->ring + t->ring_flushed;
+    if (!g->row) g = NULL;
     if (g) {
         const prof__record *end = g->end ? g->end : PROF__ACQUIRE(t->hot.cursor);
         if (end < g->flushed || end > g->limit) end = g->flushed;
@@ -13748,8 +13764,8 @@ PROF__FN prof_result prof__stream_flush_locked(struct prof_trace *s) {
     prof__stream_clock(s);
     prof__unlock();
     prof__raw_now(w, false);
-    for (uint32_t i = 0; ok && i < s->max_threads; i++)
-        ok = prof__stream_state(w, prof__state_at(i));
+    for (prof__state *t = prof__used(NULL); ok && t; t = prof__used(t))
+        ok = prof__stream_state(w, t);
     s->stream_failures += !ok;
     return ok ? PROF_OK : PROF_ERROR_SINK;
 }
@@ -13863,8 +13879,9 @@ PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const pro
 PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
     const prof__row *row = PROF__ACQUIRE(t->row);
     uint32_t oldest = PROF__LOAD(t->ring_next);
+    if (!row) return;
     prof__raw_thread(w, row);
-    for (uint32_t i = 0; t->ring && i < t->ring_count; i++)
+    for (uint32_t i = 0; i < t->ring_count; i++)
         prof__dump_segment(w, t->ring + (oldest + i) % t->ring_count, t, NULL);
     if (PROF__ACQUIRE(t->recording) == prof__trace.generation) prof__dump_open(w, t, row);
     else if (row->open_count) prof__raw_open_row(w, row);
@@ -13873,19 +13890,15 @@ PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
 /* PROF_MODE_TRACE: rows and segments are only ever added. */
 PROF__FN void prof__dump_rows(prof__raw *w, const struct prof_trace *s) {
     for (const prof__row *row = PROF__ACQUIRE(s->rows); row; row = PROF__ACQUIRE(row->next)) {
-        const prof__state *of = NULL;
+        const prof__state *of = row->cursor ? NULL : prof__used(NULL);
         const prof__segment *g = PROF__ACQUIRE(row->first);
-        for (uint32_t i = 0; !row->cursor && i < s->max_threads; i++) {
-            const prof__state *t = prof__state_at(i);
-            if (PROF__ACQUIRE(t->recording) == s->generation && PROF__LOAD(t->row) == row) of = t;
-        }
+        while (of && (PROF__ACQUIRE(of->recording) != s->generation || PROF__LOAD(of->row) != row))
+            of = prof__used(of);
         prof__raw_thread(w, row);
         for (; g; g = PROF__ACQUIRE(g->next)) prof__dump_segment(w, g, of, row->cursor);
     }
-    for (uint32_t i = 0; s->open && i < s->max_threads; i++) {
-        const prof__state *t = prof__state_at(i);
+    for (const prof__state *t = s->open ? prof__used(NULL) : NULL; t; t = prof__used(t))
         if (PROF__ACQUIRE(t->recording) == s->generation) prof__dump_open(w, t, PROF__LOAD(t->row));
-    }
     for (const prof__row *row = s->open ? NULL : s->rows; row; row = row->next)
         if (row->open_count) prof__raw_open_row(w, row);
 }
@@ -13896,8 +13909,7 @@ PROF__FN void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
     memset(&stats, 0, sizeof stats);
     memset(&sum, 0, sizeof sum);
     prof__counts_add(&sum, &s->counts);
-    for (uint32_t i = 0; s->open && i < s->max_threads; i++) {
-        const prof__state *t = prof__state_at(i);
+    for (const prof__state *t = s->open ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
         if (PROF__ACQUIRE(t->recording) != s->generation) continue;
         prof__counts_add(&sum, &t->counts);
         sum.slots += (size_t)(PROF__ACQUIRE(t->hot.cursor) - PROF__LOAD(t->begin));
@@ -13910,12 +13922,9 @@ PROF__FN void prof__dump(prof__raw *w, const struct prof_trace *s) {
     prof__raw_now(w, true);
     prof__raw_session(w, true);
     prof__raw_sites(w);
-    if (s->regions)
-        for (uint32_t i = 0; i < s->max_threads; i++) {
-            const prof__state *t = prof__state_at(i);
-            if (prof__state_used(t)) prof__dump_state(w, t);
-        }
-    else prof__dump_rows(w, s);
+    for (const prof__state *t = s->regions ? prof__used(NULL) : NULL; t; t = prof__used(t))
+        prof__dump_state(w, t);
+    if (!s->regions) prof__dump_rows(w, s);
     prof__dump_counts(w, s);
 }
 
@@ -14994,10 +15003,8 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
     memset(s->merged.rows, 0, s->merged.places * sizeof *s->merged.rows);
     s->merged.used = 0;
     s->not_merged = 0;
-    for (uint32_t i = 0; i < s->max_threads; i++) {
-        const prof__state *t = prof__state_at(i);
+    for (const prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
         prof__rest rest;
-        if (!prof__state_used(t)) continue;
         prof__rest_copy(&rest, t);
         prof__merge_rows(&s->merged, t, &rest);
         prof__merge_rest(&s->merged, t, &rest);
@@ -15797,13 +15804,15 @@ PROF__FN void prof__arena_avoid_owned(void) {
     }
 }
 
-/* The states that no thread owns are free; room promised for their open zones is not needed. */
+/* The states that no thread owns are free; room promised for their open zones is not needed. What
+   was never one in this arena holds anything. */
 PROF__FN void prof__states_free(struct prof_trace *s) {
     s->free_states = NULL;
     for (uint32_t i = s->max_threads; i--;) {
         char *p = (char *)s->states + i * s->state_size;
         prof__state *t = (prof__state *)(void *)p;
         if (!prof__not_owned(p, p + s->state_size)) continue;
+        if (!prof__state_used(t)) memset(p, 0, offsetof(prof__state, frames));
         if (t->promised) prof__arena.promised -= prof__state_share();
         t->promised = 0;
         t->next = s->free_states;
@@ -15816,12 +15825,6 @@ PROF__FN void prof__states_open(struct prof_trace *s) {
     s->state_size = prof__state_size(s->max_depth);
     s->states = (prof__state *)(void *)prof__arena.low;
     prof__arena.low += s->max_threads * s->state_size;
-    for (uint32_t i = 0; i < s->max_threads; i++) {
-        char *p = (char *)s->states + i * s->state_size;
-        prof__state *t = (prof__state *)(void *)p;
-        if (prof__not_owned(p, p + s->state_size))
-            t->promised = t->recording = t->laid = t->counted_for = 0;
-    }
     prof__states_free(s);
 }
 
