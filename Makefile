@@ -96,8 +96,8 @@ soak: build/tests/soak ## long runs in flat memory (ZONES=1000000000), into buil
 	@sh tests/trust.sh soak_zones $$(sed -n 's/^\([0-9]*\) zones$$/\1/p' build/soak.txt)
 
 stress: setup-test ## eight threads do everything at once, REPEATS=100 times; a tenth of it with TSan
-	@REPEATS=$(or $(REPEATS),100) sh tests/run.sh gcc/test_stress
-	@REPEATS=$$(($(or $(REPEATS),100) / 10)) sh tests/run.sh tsan/test_stress
+	@TIMEOUT=3000 REPEATS=$(or $(REPEATS),100) sh tests/run.sh gcc/test_stress
+	@TIMEOUT=3000 REPEATS=$$(($(or $(REPEATS),100) / 10)) sh tests/run.sh tsan/test_stress
 
 fuzz: setup-test ## every fuzz target for SECONDS=20 each, into build/trust.json
 	@FUZZ_SECONDS=$(SECONDS) sh tests/fuzz.sh $(ONLY)

@@ -41,10 +41,10 @@ unusable() {   # says what the configuration lacks, if it does
 }
 
 run() {   # PROGRAM: TSan cannot map its shadow where some kernels place the program
-    timeout 300 $runner "$1" >"$1.out" 2>&1
+    timeout "${TIMEOUT:-300}" $runner "$1" >"$1.out" 2>&1
     status=$?
     if [ "$config" = tsan ] && grep -q 'unexpected memory mapping' "$1.out"; then
-        timeout 300 setarch -R "$1" >"$1.out" 2>&1
+        timeout "${TIMEOUT:-300}" setarch -R "$1" >"$1.out" 2>&1
         status=$?
         if grep -q 'unexpected memory mapping' "$1.out" || [ ! -s "$1.out" ]; then
             echo "skip $name: ThreadSanitizer does not run on this kernel"
