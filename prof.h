@@ -1261,6 +1261,7 @@ typedef struct prof__hot {
     prof__frame *bottom;                 /* top when none is open; below: older generations */
     prof__record *cursor;                /* published: everything below is written */
     prof__record *limit;                 /* NULL: always slow */
+    uintptr_t span;                      /* bytes of this chunk below limit */
 } prof__hot;
 
 /* A thread's way to its state. skipped: begins dropped while it had none; stale: zones open when
@@ -1348,8 +1349,8 @@ PROF__INLINE void prof__end_inline(prof__frame *token) {
     prof__record *c = t->cursor;
     prof__frame *f = token - 1;
     if (PROF__UNLIKELY(((PROF__BITS(t->top) ^ PROF__BITS(token)) | (hi ^ f->epoch)) != 0) ||
-        PROF__UNLIKELY(c >= PROF__LOAD(t->limit))) {
-        prof__end(token);
+        PROF__UNLIKELY(PROF__BITS(PROF__LOAD(t->limit)) - PROF__BITS(c) - 1 >= t->span)) {
+        prof__end(token);                /* no room; or c is of another chunk: prof__cursor_check */
         return;
     }
     c->end = lo;
@@ -3301,11 +3302,19 @@ static prof__state *prof__owned;         /* all states that threads own, of any 
 static prof__knot prof__first_knot;      /* of the process: the longest base for the clock's rate */
 
 
-/* Arranges that prof_thread_end runs at this thread's exit. */
+PROF__FN prof__slot *prof__slot_get(void);
+
+/* A handler's siglongjmp, or pthread_exit out of a clock or a sink, may have left the slow path. */
+PROF__FN void prof__thread_exits(void) {
+    prof__slot_get()->busy = 0;
+    prof_thread_end();
+}
+
+/* Arranges that it runs at this thread's exit. */
 #if defined(_WIN32)
 static DWORD prof__exit_key = FLS_OUT_OF_INDEXES;
 PROF__FN void WINAPI prof__at_exit(void *used) {
-    if (used) prof_thread_end();
+    if (used) prof__thread_exits();
 }
 PROF__FN void prof__exit_key_make(void) {
     if (prof__exit_key == FLS_OUT_OF_INDEXES) prof__exit_key = FlsAlloc(prof__at_exit);
@@ -3316,7 +3325,7 @@ static pthread_key_t prof__exit_key;
 static bool prof__exit_key_made;
 PROF__FN void prof__at_exit(void *used) {
     (void)used;
-    prof_thread_end();
+    prof__thread_exits();
 }
 PROF__FN void prof__child_after_fork(void);
 PROF__FN void prof__exit_key_make(void) {
@@ -3597,6 +3606,7 @@ PROF__FN prof__chunk *prof__chunk_take(prof__state *t) {
     const prof__record *below = t->segment ? t->begin : NULL;
     prof__chunk **place = &s->free_chunks, *c;
     if (t->ring) return prof__ring_take(t);
+    if (g) memset(g, 0, sizeof *g);      /* prof_dump sees it before it has a row */
     while (*place && below && (*place)->begin > below) place = &(*place)->next;
     c = g ? *place : NULL;
     if (c) *place = c->next;
@@ -3654,7 +3664,7 @@ PROF__FN void prof__put_clock(prof__state *t) {
     if (t->tallies.rows) return;
     prof__put(t, t->epoch, 0, (uint32_t)PROF__CLOCK << 8);
     PROF__BUMP(t->counts.extra, 1);
-    t->clock_end = t->hot.cursor;
+    PROF__STORE(t->clock_end, t->hot.cursor);
 }
 
 /* Sets the limits that send the hot path to the slow one: while the arena is full, with a clock
@@ -3664,6 +3674,7 @@ PROF__FN void prof__set_limits(prof__state *t) {
     prof__record *limit = t->spare ? t->limit : t->limit - t->reserve;
     for (prof__frame *f = t->hot.top; f < t->deepest; f++)
         PROF__STORE(f->epoch, slow ? PROF__NEVER : t->epoch);
+    t->hot.span = (uintptr_t)limit - (uintptr_t)t->begin;
     PROF__STORE(t->hot.limit, slow ? NULL : limit);
     PROF__FENCE(); /* prof_stop: on = 0, then limit = NULL; here the other way round */
     if (PROF__LOAD(prof__on) != t->generation) PROF__STORE(t->hot.limit, NULL);
@@ -3717,18 +3728,24 @@ PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     t->segment_extra = t->counts.extra;
     t->segment_unfinished = t->counts.unfinished;
     PROF__STORE(t->begin, c->begin);
-    t->limit = c->limit;
+    PROF__STORE(t->limit, c->limit);
     PROF__RELEASE(t->hot.cursor, c->begin);
     prof__put_clock(t);
 }
 
 /* An end on the hot path sets the cursor it found one further, whatever a signal handler recorded
-   in between. That leaves the cursor in the old chunk if the handler took a new one: chunks come
-   from the top down, so it is past the limit and comes here; or before a clock record. */
+   in between. That leaves the cursor in the old chunk if the handler took a new one: outside of the
+   new one it comes here; or before a clock record. */
 PROF__FN void prof__cursor_check(prof__state *t) {
     if (t->hot.cursor < t->begin || t->hot.cursor > t->limit)
         PROF__RELEASE(t->hot.cursor, t->clock_end);
     if (t->hot.cursor < t->clock_end) prof__put_clock(t);
+}
+
+/* Where the records of t's chunk end, read by others. */
+PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
+    prof__record *c = PROF__ACQUIRE(t->hot.cursor);
+    return c < PROF__LOAD(t->begin) || c > PROF__LOAD(t->limit) ? PROF__LOAD(t->clock_end) : c;
 }
 
 /* Room for n slots more, beside those kept for open zones; the next chunk is taken before this
@@ -3857,7 +3874,7 @@ PROF__FN void prof__tally_drain(prof__state *t) {
     PROF__STORE(t->sums, t->sums + 1);
     PROF__FENCE();
     while (c < end)
-        c = PROF__LIKELY(c->site_depth && c->site_depth >> 8 < PROF__KIND)
+        c = PROF__LIKELY((c->site_depth >> 8) - 1 < PROF__KIND - 1)   /* 0: of no site */
                 ? prof__tally_run(t, c, end) : prof__tally_other(t, c, end);
     PROF__RELEASE(t->hot.cursor, t->begin);
     PROF__RELEASE(t->sums, t->sums + 1);
@@ -3894,7 +3911,7 @@ PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool 
     if (unfinished || duration >> 32 || (now >> 32 != t->epoch && t->full)) {
         prof__put_long(t, unfinished ? PROF__UNFINISHED : PROF__ZONE64, duration, now, site_depth);
         t->epoch = (uint32_t)(now >> 32);
-        t->clock_end = t->hot.cursor;    /* it is a clock record too */
+        PROF__STORE(t->clock_end, t->hot.cursor);   /* it is a clock record too */
         return;
     }
     if (now >> 32 != t->epoch) {
@@ -4177,9 +4194,13 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
     struct prof_trace *s = &prof__trace;
     prof__slot *slot = prof__slot_get();
     prof__state *t;
+    if (!prof__enter(slot)) return;
     if (PROF__LOAD(prof__thread_leaves)) prof__thread_leaves();
-    if (slot->hot == &prof__nowhere || !prof__enter(slot)) return;
     t = prof__slot_state(slot);
+    if (&t->hot == &prof__nowhere) {
+        prof__leave(slot);
+        return;
+    }
     if (t->generation == PROF__LOAD(prof__on)) {
         uint64_t now = prof__state_now(t);
         while (t->hot.top > t->hot.bottom && prof__end_zone(t, now, true)) {}
@@ -4187,6 +4208,7 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
     prof__lock();
     if (s->open && t->generation == s->generation && !t->closed) {
         if (t->tallies.rows) prof__tally_drain(t);
+        else prof__cursor_check(t);
         if (t->segment) PROF__RELEASE(t->segment->end, t->hot.cursor);
         PROF__BUMP(t->counts.slots, (size_t)(t->hot.cursor - t->begin));
         prof__counts_add(&s->counts, &t->counts);
@@ -4415,8 +4437,9 @@ PROF__FN void prof__end_elsewhere(prof__slot *slot, prof__frame *token) {
 /* The same in a signal handler that interrupted the slow path. */
 PROF__FN void prof__end_busy(prof__slot *slot, prof__frame *token) {
     prof__hot *hot = slot->hot;
-    if (!token && slot->busy > 1) {
-        slot->busy--;
+    uint32_t busy = PROF__LOAD(slot->busy);   /* once: a handler may end a zone in between, too */
+    if (!token && busy > 1) {
+        PROF__STORE(slot->busy, busy - 1);
         return;
     }
     if (!token) token = hot->top;
@@ -5102,6 +5125,7 @@ typedef struct prof__long {
     prof__slot *slot;
     prof__state *t;
     prof__record *begin, *at;
+    prof__frame *frame;                  /* of the zone whose attribute it is */
     bool entered;
 } prof__long;
 
@@ -5133,10 +5157,11 @@ PROF__INLINE bool prof__long_open(prof__long *l, uint32_t slots) {
         uintptr_t limit;
         l->t = prof__slot_state(l->slot);
         l->begin = l->at = PROF__LOAD(l->t->hot.cursor);
-        PROF__SIGNAL_FENCE();            /* a cursor of before a new chunk is past its limit */
+        PROF__SIGNAL_FENCE();            /* a cursor of before a new chunk is outside it */
         limit = (uintptr_t)PROF__LOAD(l->t->hot.limit);
         l->entered = false;
-        if (PROF__LIKELY((uintptr_t)(l->begin + slots) <= limit)) return true;
+        if (PROF__LIKELY((uintptr_t)(l->begin + slots) <= limit &&
+                         limit - (uintptr_t)l->begin <= l->t->hot.span)) return true;
     }
     return prof__long_slow(l, slots);
 }
@@ -5196,11 +5221,12 @@ PROF__RARE(bool) prof__widen_now(void) {
 /* Begins an attribute of the innermost open zone, of so many slots beside the first. */
 PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots) {
     uint32_t first = PROF__MAX(slots + 1, (uint32_t)PROF__EXTRA_SLOTS);
-    prof__hot *hot;
+    prof__frame *top;
     if (!PROF__LOAD(prof__on) || (!prof__wide(&prof__trace) && !prof__widen_now())) return false;
     if (!prof__long_open(l, first)) return false;
-    hot = &l->t->hot;
-    if (hot->top > hot->bottom && hot->top < l->t->deepest && !l->t->skipped) {
+    top = PROF__LOAD(l->t->hot.top);     /* once: a signal handler may end what it did not begin */
+    if (top > l->t->hot.bottom && top < l->t->deepest && !l->t->skipped) {
+        l->frame = top - 1;
         l->at = l->begin + 1;
         return true;
     }
@@ -5230,7 +5256,7 @@ PROF__FN void prof__attribute_in(prof__long *l, prof__state *t) {
 }
 
 PROF__FN void prof__attribute_close(prof__long *l, uint32_t type, uint32_t count, size_t bytes) {
-    prof__attribute_close_of(l, l->t->hot.top - 1, type, count, bytes);
+    prof__attribute_close_of(l, l->frame, type, count, bytes);
 }
 
 PROF__FN void prof__attribute_text(uint32_t type, const char *s) {
@@ -5446,15 +5472,16 @@ PROF_API PROF__QUIET void prof_module_pop(void) { prof__module_put(PROF__MODULE_
 PROF__FN void prof__memory_put(uint32_t what, const void *pointer, uint64_t bytes,
                                prof_device device) {
     prof__long l;
-    uint32_t depth;
+    prof__frame *top;
     if (!prof__session.desc.profile_memory || prof__trace.records_only) return;
     if (!prof__long_open(&l, 4)) return;
-    depth = l.t->hot.top > l.t->hot.bottom ? (l.t->hot.top - 1)->depth : 255;
+    top = PROF__LOAD(l.t->hot.top);
     l.at = l.begin + 1;
     prof__long_put(&l, (uint64_t)(uintptr_t)pointer);
     prof__long_put(&l, bytes);
     prof__long_put(&l, (uint64_t)l.slot->category << 32 | (uint32_t)(uint8_t)device.index << 24 |
-                           (uint32_t)device.type << 16 | depth << 8 | what);
+                           (uint32_t)device.type << 16 |
+                           (top > l.t->hot.bottom ? top[-1].depth : 255u) << 8 | what);
     prof__long_close(&l, PROF__MEMORY, prof__state_now(l.t));
 }
 
@@ -5492,20 +5519,27 @@ PROF__FN uint64_t prof__number(uint64_t *last) {
 
 PROF_API PROF__QUIET prof_async prof_async_begin(const char *name) {
     prof_async a;
-    prof__state *t = prof__state_here(prof__slot_get());
+    prof__slot *slot = prof__slot_get();
+    prof__state *t = prof__state_here(slot);
     memset(&a, 0, sizeof a);
     if (!t || prof__trace.records_only || (!prof__wide(&prof__trace) && !prof__widen_now()))
         return a;
     a.site = prof__intern(t, name);
-    a.id = a.site ? prof__number(&prof__async_last) : 0;
-    if (!a.id) {
-        PROF__BUMP(t->counts.sites, 1);
+    if (!prof__enter(slot)) {
+        PROF__COUNT(prof__dropped_busy);
         return a;
     }
-    PROF__BUMP(t->counts.async, 1);
-    a.thread = t->row->thread;
-    a.generation = t->generation;
-    a.start = prof__state_now(t);
+    t = prof__slot_state(slot);
+    a.id = a.site ? prof__number(&prof__async_last) : 0;
+    if (a.id) {
+        PROF__BUMP(t->counts.async, 1);
+        a.thread = t->row->thread;
+        a.generation = t->generation;
+        a.start = prof__state_now(t);
+    } else {
+        PROF__BUMP(t->counts.sites, 1);
+    }
+    prof__leave(slot);
     return a;
 }
 
@@ -6280,7 +6314,11 @@ PROF__FN int prof__perf_open_one(uint32_t i) {
 }
 
 PROF__FN void prof__perf_close(void) {
-    for (uint32_t i = 0; i < prof__perf.count; i++) {
+    uint32_t count = prof__perf.count;
+    prof__perf.count = 0;
+    prof__perf.number = 0;
+    PROF__SIGNAL_FENCE();                /* no handler's zone reads what is closed */
+    for (uint32_t i = 0; i < count; i++) {
         if (prof__perf.page[i]) (void)munmap(prof__perf.page[i], (size_t)sysconf(_SC_PAGESIZE));
         close(prof__perf.file[i]);
     }
@@ -13910,9 +13948,12 @@ PROF__FN void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
     memset(&sum, 0, sizeof sum);
     prof__counts_add(&sum, &s->counts);
     for (const prof__state *t = s->open ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
+        const prof__record *begin, *end;
         if (PROF__ACQUIRE(t->recording) != s->generation) continue;
         prof__counts_add(&sum, &t->counts);
-        sum.slots += (size_t)(PROF__ACQUIRE(t->hot.cursor) - PROF__LOAD(t->begin));
+        begin = PROF__ACQUIRE(t->begin);
+        end = prof__cursor_of(t);
+        if (end > begin && PROF__LOAD(t->begin) == begin) sum.slots += (size_t)(end - begin);
     }
     prof__stats_add(&stats, &sum);
     prof__raw_counts(w, &stats, true);
@@ -14977,7 +15018,7 @@ PROF__FN void prof__merge_rest(prof__tallies *to, const prof__state *t, const pr
         uint32_t site_depth = c->site_depth;
         if (site_depth >> 8 < PROF__KIND) c++;
         else c = prof__tally_long(c, rest->end, &ticks, &site_depth);
-        if (!site_depth) continue;
+        if (!(site_depth >> 8)) continue;
         within = prof__tally_within(rest->inner + (site_depth & 0xff), ticks);
         site_depth &= ~(uint32_t)0xff;
         if (prof__tally_place(&t->tallies, site_depth) < rest->moved)
@@ -15996,7 +16037,7 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     for (int i = 0; i < 1000; i++) {
         const prof__frame *now_top = PROF__ACQUIRE(t->hot.top),
                           *now_bottom = PROF__ACQUIRE(t->hot.bottom);
-        prof__record *now_cursor = PROF__ACQUIRE(t->hot.cursor);
+        prof__record *now_cursor = prof__cursor_of(t);
         if (now_top == top && now_bottom == bottom && now_cursor == row->cursor) break;
         top = now_top;
         bottom = now_bottom;
@@ -16559,7 +16600,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     for (const prof__state *t = s->open ? prof__owned : NULL; t; t = t->next) {
         if (t->generation != s->generation || t->closed) continue;   /* closed: prof_toggle has */
         prof__counts_add(&c, &t->counts);
-        c.slots += (size_t)(PROF__ACQUIRE(t->hot.cursor) - t->begin);
+        c.slots += (size_t)(prof__cursor_of(t) - t->begin);
     }
     if (s->stopped && !s->analysed) prof__count_rows(s, NULL);
     prof__stats_add(&out, &c);
