@@ -2043,6 +2043,7 @@ static struct prof__arena {
     size_t room;                         /* of that gap, what is not spoken for */
 #else
     size_t promised;
+    char *bound;                         /* what threads still own begins here, or above high */
     bool closed;                         /* by prof_stop: nothing more is taken */
 #endif
 } prof__arena;
@@ -2068,7 +2069,8 @@ PROF__FN void *prof__take(size_t bytes, size_t analysis) {
 }
 #else
 PROF__FN bool prof__arena_fits(size_t bytes) {
-    size_t gap = (size_t)(prof__arena.high - prof__arena.low);
+    char *top = PROF__MIN(prof__arena.high, prof__arena.bound);
+    size_t gap = top > prof__arena.low ? (size_t)(top - prof__arena.low) : 0;
     return !prof__arena.closed && gap >= prof__arena.promised &&
            gap - prof__arena.promised >= bytes;
 }
@@ -3572,6 +3574,26 @@ PROF__FN void prof__state_use(prof__state *t) {
     PROF__RELEASE(*last, t);
 }
 
+/* Slots kept for the zones a thread has open: each may need a long record, and one clock record. */
+PROF__FN uint32_t prof__reserve(uint32_t depth) { return 2 * depth + 4; }
+
+/* What is left of a chunk goes to the next thread, if it is worth it. A ring's chunk that was not
+   begun is the next again. Under the lock. */
+PROF__FN void prof__chunk_give(prof__state *t, prof__record *begin, prof__record *limit) {
+    uintptr_t at = ((uintptr_t)begin + 15u) & ~(uintptr_t)15u;
+    prof__chunk *c = (prof__chunk *)at;
+    if (t->ring) {
+        uint32_t last = (t->ring_next + t->ring_count - 1) % t->ring_count;
+        if (t->ring[last].begin == begin) PROF__STORE(t->ring_next, last);
+        return;
+    }
+    if ((uintptr_t)limit < at + (prof__reserve(prof__trace.max_depth) + 16) * sizeof *begin) return;
+    c->begin = (prof__record *)at;
+    c->limit = c->begin + ((uintptr_t)limit - at) / sizeof *begin;
+    c->next = prof__trace.free_chunks;
+    prof__trace.free_chunks = c;
+}
+
 /* Divides a state's region into its ring, once: the segments, then the chunks from the top down.
    False: threads of earlier sessions own too much of it. */
 PROF__FN bool prof__ring_open(prof__state *t) {
@@ -3580,7 +3602,10 @@ PROF__FN bool prof__ring_open(prof__state *t) {
     char *region = s->regions + index * s->region_size, *chunk = region + s->region_size;
     uint32_t most = (uint32_t)(s->region_size / (s->chunk_size + sizeof(prof__segment)));
     prof__segment *g = (prof__segment *)(void *)region;
-    if (prof__state_used(t)) return true;
+    if (prof__state_used(t)) {
+        if (t->spare) prof__chunk_give(t, t->spare->begin, t->spare->limit);
+        return true;
+    }
     t->ring = g;
     t->ring_count = t->ring_next = t->ring_flushed = 0;
     if (!prof__not_owned(region, region + most * sizeof *g)) return false;
@@ -3614,26 +3639,6 @@ PROF__FN prof__chunk *prof__chunk_take(prof__state *t) {
     if (c) c->segment = g;
     else if (g) prof__arena.low = (char *)(void *)g;
     return c;
-}
-
-/* Slots kept for the zones a thread has open: each may need a long record, and one clock record. */
-PROF__FN uint32_t prof__reserve(uint32_t depth) { return 2 * depth + 4; }
-
-/* What is left of a chunk goes to the next thread, if it is worth it. A ring's chunk that was not
-   begun is the next again. Under the lock. */
-PROF__FN void prof__chunk_give(prof__state *t, prof__record *begin, prof__record *limit) {
-    uintptr_t at = ((uintptr_t)begin + 15u) & ~(uintptr_t)15u;
-    prof__chunk *c = (prof__chunk *)at;
-    if (t->ring) {
-        uint32_t last = (t->ring_next + t->ring_count - 1) % t->ring_count;
-        if (t->ring[last].begin == begin) PROF__STORE(t->ring_next, last);
-        return;
-    }
-    if ((uintptr_t)limit < at + (prof__reserve(prof__trace.max_depth) + 16) * sizeof *begin) return;
-    c->begin = (prof__record *)at;
-    c->limit = c->begin + ((uintptr_t)limit - at) / sizeof *begin;
-    c->next = prof__trace.free_chunks;
-    prof__trace.free_chunks = c;
 }
 
 PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_depth) {
@@ -4048,9 +4053,11 @@ PROF__FN void prof__row_name(prof__row *row, const char *name) {
     PROF__STORE(row->announced, 0u);
 }
 
-PROF__FN bool prof__row_open(prof__state *t) {
+PROF__FN bool prof__row_open(prof__state *t, uint64_t id) {
     const prof_platform *p = &prof__trace.platform;
-    prof__row *row = prof__row_add(p->thread_id ? p->thread_id(p->user) : prof__os_thread_id());
+    prof__row *row;
+    if (!id) id = p->thread_id ? p->thread_id(p->user) : prof__os_thread_id();
+    row = prof__row_add(id);
     if (row) PROF__RELEASE(t->row, row);
     return row != NULL;
 }
@@ -4078,6 +4085,7 @@ PROF__FN void prof__tally_left(prof__state *t) {
     prof__row *row = t->row;
     size_t not_kept = t->counts.not_kept;
     uint64_t inner = 0;
+    if (t->closed && t->hot.cursor > row->cursor) PROF__STORE(t->hot.cursor, row->cursor);
     prof__tally_drain(t);
     for (uint32_t i = t->closed ? row->open_count : 0; i--;) {
         const prof__open *o = row->open + i;
@@ -4116,9 +4124,9 @@ PROF__FN bool prof__tally_open(prof__state *t) {
     return true;
 }
 
-/* Makes t record in the open generation: a chunk, a row. False: the arena is full. Under the
-   lock. */
-PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
+/* Makes t record in the open generation: a chunk, a row (id 0: the thread's). False: the arena is
+   full. Under the lock. */
+PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     const struct prof_trace *s = &prof__trace;
     size_t share = t->promised == s->generation ? 0 : prof__state_share();
     prof__chunk *c;
@@ -4146,6 +4154,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     t->epoch = 0;
     t->full = false;
     t->skipped = 0;
+    t->detail_end = NULL;
     t->last = t->bias = 0;
     t->stack_low = t->stack_high = 0;
     t->generation = s->generation;
@@ -4157,7 +4166,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale) {
     t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !prof__observer_count && !t->hooks.slots;
     PROF__STORE(t->closed, false);
     PROF__STORE(t->hot.limit, NULL);
-    if (!prof__row_open(t)) {
+    if (!prof__row_open(t, id)) {
         if (c) prof__chunk_give(t, c->begin, c->limit);
         return false;
     }
@@ -4223,11 +4232,11 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
 
 /* A free state made to record in the open generation; one whose region threads of earlier sessions
    own is left for later. NULL: there was none; counted. Under the lock. */
-PROF__FN prof__state *prof__state_take(uint32_t stale) {
+PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
     struct prof_trace *s = &prof__trace;
     for (prof__state **p = &s->free_states, *t = *p; t; t = *p) {
         prof__state *after = t->next;
-        if (prof__state_open(t, stale)) {
+        if (prof__state_open(t, stale, id)) {
             *p = after;
             return t;
         }
@@ -4248,7 +4257,7 @@ PROF__FN prof__state *prof__attach(prof__slot *slot) {
         return NULL;
     }
     if (hot != &prof__nowhere) prof__state_give(slot, (prof__state *)(void *)hot);
-    if (PROF__LOAD(prof__on)) t = prof__state_take(slot->stale);   /* prof_toggle may have come */
+    if (PROF__LOAD(prof__on)) t = prof__state_take(slot->stale, 0);   /* else prof_toggle came */
     prof__unlock();
     if (!t) return NULL;
     prof__at_thread_exit();
@@ -5587,9 +5596,8 @@ PROF__FN prof__state *prof__context_find(const void *context) {
 
 /* A state of its own, whose row has an id that no thread has. Under the lock. */
 PROF__FN prof__state *prof__context_make(void) {
-    prof__state *t = prof__state_take(0);
+    prof__state *t = prof__state_take(0, 0x40000000u | (++prof__context_number & 0xfffffff));
     if (!t) return NULL;
-    t->row->info.id = 0x40000000u | (++prof__context_number & 0xfffffff);
     prof__row_name(t->row, "context");
     return t;
 }
@@ -5602,6 +5610,7 @@ PROF_API PROF__QUIET void *prof_context_switch(void *context) {
     if (prof__lock_briefly()) {
         if (PROF__LOAD(prof__on) == on) {
             if (slot->generation == on) from = prof__slot_state(slot);
+            else if (slot->hot != &prof__nowhere) prof__state_give(slot, prof__slot_state(slot));
             to = context ? prof__context_find(context) : NULL;
             if (!to) to = prof__context_make();
         }
@@ -13728,6 +13737,7 @@ PROF__FN void prof__chrome_close(prof__raw *w, const struct prof_trace *s) {
     prof__chrome_counts(&c->out, s);
     prof__out_text(&c->out, "}}\n]\n");
     prof__chrome_flush(c, w);
+    c->told = false;                     /* another window is another array */
 }
 
 /* What a reader must know before records: all of it now and then, else what is new. */
@@ -15066,8 +15076,9 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
     prof__merge_all(s);
     s->tallied = 0;
     if (s->clock == PROF_CLOCK_CPU) {
-        prof__knot first = s->stopped ? s->knots[0] : prof__first_knot;
-        if (s->stopped) rate = s->knots[s->knot_count - 1];
+        bool ended = s->stopped && s->knot_count;
+        prof__knot first = ended ? s->knots[0] : prof__first_knot;
+        if (ended) rate = s->knots[s->knot_count - 1];
         else do rate = prof__knot_now(); while (rate.ns - first.ns < 5000000u);
         rate.tick -= first.tick;
         rate.ns -= first.ns;
@@ -15828,6 +15839,7 @@ PROF__FN bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
 PROF__FN void prof__arena_avoid_owned(void) {
     char *middle = prof__arena.base + (prof__arena.end - prof__arena.base) / 2;
     char *chunks = prof__arena.end - (prof__arena.end - prof__arena.base) / 6;
+    prof__arena.bound = prof__arena.end;
     for (const prof__state *t = prof__owned; t; t = t->next) {
         char *block[3][2] = { { (char *)(uintptr_t)t, (char *)(t->deepest + 1) },
                               { NULL, (char *)t->limit }, { NULL, NULL } };
@@ -15841,6 +15853,7 @@ PROF__FN void prof__arena_avoid_owned(void) {
             if (!a || !prof__overlaps(a, b, prof__arena.low, prof__arena.high)) continue;
             if (a < middle) prof__arena.low = (char *)(((uintptr_t)b + 15u) & ~(uintptr_t)15u);
             else if (a < chunks) prof__arena.high = a;
+            else prof__arena.bound = PROF__MIN(prof__arena.bound, a);
         }
     }
 }
@@ -15854,7 +15867,10 @@ PROF__FN void prof__states_free(struct prof_trace *s) {
         prof__state *t = (prof__state *)(void *)p;
         if (!prof__not_owned(p, p + s->state_size)) continue;
         if (!prof__state_used(t)) memset(p, 0, offsetof(prof__state, frames));
-        if (t->promised) prof__arena.promised -= prof__state_share();
+        if (t->promised) {
+            prof__arena.promised -= prof__state_share();
+            s->slot_count -= s->max_depth;
+        }
         t->promised = 0;
         t->next = s->free_states;
         s->free_states = t;
@@ -15901,8 +15917,11 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     prof__arena_avoid_owned();
     prof__arena.promised = PROF__FIXED_SHARE - 64 + prof__site_count * PROF__SITE_SHARE;
     prof__arena.closed = false;
-    if (prof__arena.high <= prof__arena.low) return false;
-    if (d->mode == PROF_MODE_AGGREGATE) return prof__tallies_open(s);
+    if (!prof__arena_fits(0)) return false;
+    if (d->mode == PROF_MODE_AGGREGATE) {
+        prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);
+        return prof__tallies_open(s);
+    }
     if (prof__ring_mode(d))
         return prof__regions_open(s, d) &&
                prof__arena_fits(s->max_threads * (prof__thread_share(d, 0) - s->state_size));
@@ -15951,6 +15970,7 @@ PROF__FN void prof__clock_stop(struct prof_trace *s) {
 
 #if !defined(_WIN32)
 PROF__FN void prof__child_after_fork(void) {
+    prof__slot *slot = prof__slot_get();
     prof__lock_reset();
     PROF__STORE(prof__on, 0u);
     prof__trace.open = prof__trace.stopped = false;
@@ -15959,6 +15979,8 @@ PROF__FN void prof__child_after_fork(void) {
     prof__disown(&prof__reading);
     PROF__STORE(prof__raw_busy, 0u);
     prof__owned = NULL;
+    slot->hot = &prof__nowhere;          /* its state is another's as soon as a session wants it */
+    slot->generation = 1;
     prof__counting.serial++;             /* those that are open count the parent */
     prof__arena.closed = true;
     prof__execution.registered = prof__execution.running = false;
@@ -16031,6 +16053,7 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     const prof__frame *top = NULL, *bottom = NULL;
     size_t share = prof__state_share();
     prof__arena.promised -= share;       /* what was promised becomes what is taken */
+    prof__trace.slot_count -= prof__trace.max_depth;
     t->promised = 0;
     row->open = (prof__open *)(void *)prof__arena.low;
     row->cursor = NULL;
@@ -16047,6 +16070,7 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
         PROF__FENCE();
     }
     (void)prof__take(row->open_count * sizeof *row->open, row->open_count * prof__slot_share());
+    prof__trace.slot_count += row->open_count;
 }
 
 /* Of the records from begin to end, is the last zone the one that o says is open? -1: there is
@@ -16205,7 +16229,7 @@ PROF__FN void prof__window_prepare(struct prof_trace *s) {
     prof__lock();
     if (s->stopped && !prof__session.desc.acc_events) ready = prof__window_lay(s);
     s->stopped = s->analysed = false;
-    if (ready) prof__prefault(s);
+    if (ready && !s->began) prof__prefault(s);
     prof__unlock();
     prof__session.enabled = prof__session.activities;
     prof__devices_each(prof__session.enabled, prof__device_prepare);
@@ -16245,6 +16269,7 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
         s->open = false;
         s->stopped = true;
     }
+    prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);   /* for the analysis */
     prof__arena.closed = true;
     prof__unlock();
     PROF__RELEASE(prof__windows_settled, 1u);
@@ -16376,8 +16401,8 @@ PROF__FN void prof__session_release(bool open) {
     prof__lock();
     prof__session.busy = false;
     prof__session.open = open;
+    PROF__RELEASE(prof__windows_settled, 1u);   /* before the next caller can lay the arena */
     prof__unlock();
-    PROF__RELEASE(prof__windows_settled, 1u);
 }
 
 /* Only devices were asked for, and all that were tried are not well. */
