@@ -1,9 +1,11 @@
-/* Sessions in memory of which threads still own a part, from earlier sessions with another layout:
-   what is not theirs can be used, and is found whatever it held. */
+/* What sessions, windows and toggles leave to those after them: memory of which threads still own a
+   part, with another layout; states, contexts, records of windows that accumulate. */
 #include "test.h"
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { OWNERS = 8, ZONES = 10, ROWS = 16 };
 
@@ -11,15 +13,15 @@ static uint64_t memory[(4 << 20) / 8];
 static test_text text;                   /* what streams and dumps write */
 static uint32_t number = 1;              /* of the session, or of its part since a toggle */
 
-/* A thread that records one zone, and keeps its state until it may go. */
-typedef struct owner { pthread_t thread; int owns, may_go; } owner;
+/* A thread that records one zone, or more, and keeps its state until it may go. */
+typedef struct owner { pthread_t thread; int owns, may_go, more; } owner;
 
 static int get(const int *p) { return __atomic_load_n(p, __ATOMIC_SEQ_CST); }
 static void set(int *p, int n) { __atomic_store_n(p, n, __ATOMIC_SEQ_CST); }
 
 static void *own(void *user) {
     owner *o = (owner *)user;
-    PROF_BLOCK("owner") {}
+    for (int i = 0; i <= o->more; i++) PROF_BLOCK("owner") {}
     set(&o->owns, 1);
     while (!get(&o->may_go)) sched_yield();
     return NULL;
@@ -166,10 +168,204 @@ static void test_owner_ends(void) {
     }
 }
 
+/* ---- States ---- */
+
+/* The child's threads share no state: not even the one that the forking thread had. */
+static int child(const prof_desc *desc) {
+    static owner other;
+    if (prof_start(desc) != PROF_OK) return 2;
+    owner_start(&other);
+    zones(NULL);
+    owner_end(&other);
+    if (!prof_stop()) return 3;
+    return prof_get_stats().recorded == 1 + ZONES && prof_get_stats().threads == 2 ? 0 : 4;
+}
+
+static void test_fork(void) {
+    prof_desc desc;
+    int status = -1;
+    pid_t pid;
+    describe(&desc, PROF_MODE_TRACE, 4, 8);
+    start(&desc);
+    zones(NULL);
+    pid = fork();
+    if (pid == 0) _exit(child(&desc));
+    EQUAL(waitpid(pid, &status, 0), pid);
+    EQUAL(status, 0);
+    CHECK(prof_stop() != NULL, "a trace");
+}
+
+static int turn;                         /* even: the scheduler's thread's */
+
+static void *schedule(void *user) {
+    for (int i = 0; i < 12; i++) {
+        while (get(&turn) != 2 * i) sched_yield();
+        (void)prof_context_switch(NULL);
+        PROF_BLOCK("fiber") {}
+        set(&turn, 2 * i + 1);
+    }
+    return user;
+}
+
+/* A thread that changes contexts first thing after a toggle keeps no state of before. */
+static void test_contexts_over_toggles(void) {
+    prof_desc desc;
+    pthread_t thread;
+    describe(&desc, PROF_MODE_TRACE, 4, 8);
+    set(&turn, 0);
+    start(&desc);
+    EQUAL(pthread_create(&thread, NULL, schedule, NULL), 0);
+    for (int i = 0; i < 12; i++) {
+        while (get(&turn) != 2 * i + 1) sched_yield();
+        toggle();
+        set(&turn, 2 * i + 2);
+    }
+    pthread_join(thread, NULL);
+    CHECK(prof_stop() != NULL, "a trace");
+    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats().recorded, 12);
+    for (size_t i = 0; i < sizeof memory / 8; i++) memory[i] = UINT64_MAX;   /* all have ended */
+    start(NULL);
+    CHECK(prof_stop() != NULL, "a trace");
+}
+
+static void test_context_is_no_thread(void) {
+    prof_desc desc = test_desc();
+    const prof_trace *trace;
+    void *back;
+    start(&desc);
+    PROF_BLOCK("before") {}
+    toggle();
+    back = prof_context_switch(NULL);
+    CHECK(back == NULL, "there was none");
+    PROF_BLOCK("context") {}
+    back = prof_context_switch(NULL);
+    PROF_BLOCK("another") {}
+    prof_thread_end();
+    PROF_BLOCK("thread") {}
+    trace = prof_stop();
+    CHECK(test_find(trace, "context", 0)->thread != test_find(trace, "thread", 0)->thread &&
+          test_find(trace, "another", 0)->thread != test_find(trace, "thread", 0)->thread &&
+          test_find(trace, "another", 0)->thread != test_find(trace, "context", 0)->thread,
+          "two of one thread");
+    EQUAL(test_find(trace, "before", 0)->thread, test_find(trace, "thread", 0)->thread);
+}
+
+/* ---- Windows ---- */
+
+static void test_sums_never_recorded(void) {
+    prof_desc desc;
+    describe(&desc, PROF_MODE_AGGREGATE, 4, 8);
+    desc.schedule.wait = 5;
+    desc.schedule.active = 1;
+    start(&desc);
+    CHECK(prof_stop() != NULL, "a trace");
+    EQUAL(prof_get_stats().recorded, 0);
+}
+
+/* What the first window recorded stays as it is. */
+static void test_ring_over_windows(void) {
+    prof_desc desc = test_desc();
+    const prof_event *events;
+    size_t count, others = 0;
+    test_time.step = 0x1010101;          /* no byte of a record is 0 */
+    desc.mode = PROF_MODE_RING;
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.max_threads = 1;
+    desc.schedule.active = 1;
+    desc.acc_events = true;
+    start(&desc);
+    for (int i = 0; i < 60000; i++) PROF_BLOCK("zone") {}
+    (void)prof_step();
+    events = prof_events(prof_stop(), &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(events[i].name, "zone") != 0) others++;
+        else EQUAL(events[i].end_ns - events[i].start_ns, 0x1010101);
+    CHECK(count > 1000 && others <= 2, "%zu of another name", others);
+    EQUAL(prof_get_stats().lost, 0);
+}
+
+static owner streamer;
+
+static void streamer_ends(void *user, prof_trace *trace) {
+    (void)user, (void)trace;
+    if (!get(&streamer.may_go)) owner_end(&streamer);
+}
+
+/* A thread that ended between two windows leaves its ring to the next; wherever it was in it. */
+static void test_stream_over_windows(void) {
+    for (streamer.more = 0; streamer.more < 700; streamer.more += 7) {
+        prof_desc desc;
+        pthread_t thread;
+        size_t before;
+        describe(&desc, PROF_MODE_STREAM, 2, 8);
+        desc.schedule.active = 1;
+        desc.acc_events = true;
+        desc.on_trace_ready = streamer_ends;
+        start(&desc);
+        owner_start(&streamer);
+        (void)prof_step();
+        before = text.size;
+        EQUAL(pthread_create(&thread, NULL, zones, NULL), 0);
+        pthread_join(thread, NULL);
+        EQUAL(prof_flush(), PROF_OK);
+        CHECK(text.size > before, "%d: nothing was written", streamer.more);
+        CHECK(prof_stop() != NULL, "a trace");
+        EQUAL(prof_get_stats().dropped, 0);
+        EQUAL(prof_get_stats().recorded, streamer.more + 1 + ZONES);
+    }
+}
+
+/* Each window is an array of its own. */
+static void test_chrome_over_windows(void) {
+    prof_desc desc;
+    describe(&desc, PROF_MODE_STREAM, 2, 8);
+    desc.stream_format = PROF_STREAM_CHROME;
+    desc.schedule.active = 1;
+    desc.schedule.repeat = 2;
+    desc.acc_events = true;
+    start(&desc);
+    zones(NULL);
+    (void)prof_step();
+    zones(NULL);
+    (void)prof_step();
+    CHECK(prof_stop() != NULL, "a trace");
+    CHECK(test_text_write(&text, "", 1), "no memory");
+    CHECK(strstr(text.data, "]\n["), "one array");
+    CHECK(!strstr(text.data, "]\n,"), "more after the array");
+}
+
+/* Toggles take no room from what is submitted. */
+static void test_submit_after_toggles(void) {
+    prof_desc desc;
+    prof_event event;
+    describe(&desc, PROF_MODE_TRACE, 2, 64);
+    start(&desc);
+    for (int i = 0; i < 1200; i++) {
+        zones(NULL);
+        toggle();
+    }
+    zones(NULL);
+    memset(&event, 0, sizeof event);
+    event.name = "outside";
+    event.end_ns = 1;
+    EQUAL(prof_submit(&event, 1), PROF_OK);
+    CHECK(prof_stop() != NULL, "a trace");
+}
+
 int main(void) {
     RUN(test_one_owner_stays);
     RUN(test_owner_over_states);
     RUN(test_owner_ends);
+    RUN(test_fork);
+    RUN(test_contexts_over_toggles);
+    RUN(test_context_is_no_thread);
+    RUN(test_sums_never_recorded);
+    RUN(test_ring_over_windows);
+    RUN(test_stream_over_windows);
+    RUN(test_chrome_over_windows);
+    RUN(test_submit_after_toggles);
     test_text_clear(&text);
     return test_end();
 }
