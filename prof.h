@@ -16266,10 +16266,10 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
         prof__recording_close(s);
         prof__clock_stop(s);
         prof__functions_name();
+        prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);   /* for analysis */
         s->open = false;
         s->stopped = true;
     }
-    prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);   /* for the analysis */
     prof__arena.closed = true;
     prof__unlock();
     PROF__RELEASE(prof__windows_settled, 1u);
