@@ -16015,6 +16015,8 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     s->view.with_flops = desc->with_flops;
     prof__flops_by = prof_flops;
     if (!prof__arena_open(s, desc)) {
+        prof__arena.low = prof__arena.high;   /* for what is told of it: there is no room */
+        prof__arena.promised = 0;
         prof__arena.closed = true;
         s->counts.full++;
         return false;

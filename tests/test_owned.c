@@ -168,6 +168,34 @@ static void test_owner_ends(void) {
     }
 }
 
+/* Too little may be left: then the session says so, and tells of no more than there is. */
+static void test_too_little_left(void) {
+    static owner owners[OWNERS];
+    int failed = 0;
+    for (int n = 0; n < 80; n++) {
+        prof_desc desc;
+        prof_result result;
+        uint32_t threads = 1u << 16;
+        describe(&desc, PROF_MODE_TRACE, 2 * OWNERS, 0);
+        desc.records_only = true;
+        start(&desc);
+        for (int i = 0; i < OWNERS; i++) owner_start(owners + i);
+        for (int i = 0; i + 1 < OWNERS; i++) owner_end(owners + i);
+        CHECK(prof_stop() != NULL, "a trace");
+        do describe(&desc, (prof_mode)(n % 4), --threads, 8);
+        while (prof_memory_size(&desc) > sizeof memory);   /* all of it would be enough */
+        desc.max_threads -= (uint32_t)n / 4;
+        result = prof_start(&desc);
+        CHECK(result == PROF_OK || result == PROF_ERROR_MEMORY, "%s", prof_strerror(result));
+        CHECK(prof_get_stats().bytes_used <= prof_get_stats().bytes_total, "%d: %zu bytes", n,
+              prof_get_stats().bytes_used);
+        failed += result != PROF_OK;
+        if (result == PROF_OK) CHECK(prof_stop() != NULL, "a trace");
+        owner_end(owners + OWNERS - 1);
+    }
+    CHECK(failed > 0, "there was always enough");
+}
+
 /* ---- States ---- */
 
 /* The child's threads share no state: not even the one that the forking thread had. */
@@ -358,6 +386,7 @@ int main(void) {
     RUN(test_one_owner_stays);
     RUN(test_owner_over_states);
     RUN(test_owner_ends);
+    RUN(test_too_little_left);
     RUN(test_fork);
     RUN(test_contexts_over_toggles);
     RUN(test_context_is_no_thread);
