@@ -13874,6 +13874,10 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
 
 /* ---- The dump: no locks, nothing but what a signal handler may do ---- */
 
+PROF__FN bool prof__raw_told(const prof__raw *w, uint32_t number) {
+    return number >= PROF__PUSHED ? number - PROF__PUSHED < w->names : number <= w->sites;
+}
+
 /* Zones that are open in t now. */
 PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__row *row) {
     const prof__frame *bottom = PROF__ACQUIRE(t->hot.bottom), *top = PROF__ACQUIRE(t->hot.top);
@@ -13883,9 +13887,10 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
     prof__raw_sites(w);
     prof__raw_open_head(w, row, w->now.tick, (uint32_t)(top - bottom));
     for (const prof__frame *f = bottom; f < top; f++) {
-        uint32_t start = PROF__ACQUIRE(f->start);
+        uint32_t start = PROF__ACQUIRE(f->start), site = PROF__LOAD(f->site);
+        if (!prof__raw_told(w, site >> 8)) return;   /* begun since, and its name is new */
         prof__raw_u64(w, (uint64_t)PROF__LOAD(f->epoch) << 32 | start);
-        prof__raw_u32(w, PROF__LOAD(f->site) | (uint32_t)(f - bottom));
+        prof__raw_u32(w, site | (uint32_t)(f - bottom));
         prof__raw_u32(w, 0);
     }
     PROF__FENCE();                       /* else another thread has the state since */
