@@ -8,21 +8,10 @@
 static uint64_t step_ticks;              /* the clock of the hot path, set by hand */
 #define PROF_NOW() __atomic_add_fetch(&step_ticks, 1, __ATOMIC_RELAXED)
 #include "test.h"
+#include "step.h"
 
 #include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
-
-#if defined(__SANITIZE_THREAD__)
-#  define STEP_WHY "ThreadSanitizer delivers signals when it likes"
-#elif defined(__has_feature)
-#  if __has_feature(thread_sanitizer)
-#    define STEP_WHY "ThreadSanitizer delivers signals when it likes"
-#  endif
-#endif
-#if !defined(STEP_WHY) && !(defined(__linux__) && defined(__x86_64__) && defined(__GNUC__))
-#  define STEP_WHY "only x86-64 Linux has the trap flag at hand"
-#endif
 
 enum { ARENA = 256 << 10, LARGE = 4 * ARENA };
 
@@ -134,7 +123,6 @@ STEPPED(test_range)
 STEPPED(test_no_name)
 STEPPED(test_busy)
 #else
-#include <ucontext.h>
 
 /* Each run starts elsewhere; 1: all instructions. */
 #ifndef STEP_STRIDE
@@ -147,29 +135,7 @@ STEPPED(test_busy)
 #  endif
 #endif
 
-/* ---- The trap flag ---- */
-
-static volatile long steps, step_at;     /* which instruction is interrupted */
-static void (*handler)(void);
-
-static void on_trap(int number, siginfo_t *info, void *context) {
-    (void)number, (void)info;
-    if (steps++ != step_at) return;
-    handler();
-    ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~0x100;
-}
-
-#define TRAP_FLAG(instruction)                                                             \
-    __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\t" instruction ", (%%rsp)\n\tpopfq\n\t" \
-                     "lea 128(%%rsp), %%rsp" ::: "cc", "memory")
-
-static void stepped(void (*body)(void), void (*by)(void)) {
-    handler = by;
-    steps = 0;
-    TRAP_FLAG("orq $0x100");
-    body();
-    TRAP_FLAG("andq $~0x100");
-}
+/* ---- Stepped ---- */
 
 /* Runs it once for each instruction of what it steps, or each stride-th. */
 static void each_step(uint32_t stride, void (*run)(void)) {
@@ -435,11 +401,7 @@ static void test_busy(void) { each_step(1, run_busy); }
 
 int main(void) {
 #ifndef STEP_WHY
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_sigaction = on_trap;
-    action.sa_flags = SA_SIGINFO;
-    sigaction(SIGTRAP, &action, NULL);
+    step_install();
 #endif
     RUN(test_range_in_the_clock);
     RUN(test_jump);

@@ -8,19 +8,8 @@
 static uint64_t step_ticks;              /* the clock of the hot path, set by hand */
 #define PROF_NOW() __atomic_add_fetch(&step_ticks, 1, __ATOMIC_RELAXED)
 #include "test.h"
+#include "step.h"
 
-#include <signal.h>
-
-#if defined(__SANITIZE_THREAD__)
-#  define STEP_WHY "ThreadSanitizer delivers signals when it likes"
-#elif defined(__has_feature)
-#  if __has_feature(thread_sanitizer)
-#    define STEP_WHY "ThreadSanitizer delivers signals when it likes"
-#  endif
-#endif
-#if !defined(STEP_WHY) && !(defined(__linux__) && defined(__x86_64__) && defined(__GNUC__))
-#  define STEP_WHY "only x86-64 Linux has the trap flag at hand"
-#endif
 #ifdef STEP_WHY
 static void test_signal_step(void) { SKIP(STEP_WHY); }
 int main(void) {
@@ -28,7 +17,6 @@ int main(void) {
     return test_end();
 }
 #else
-#include <ucontext.h>
 
 /* Each run starts elsewhere; -DSTEP_STRIDE=1 takes all instructions, and some minutes. */
 #ifndef STEP_STRIDE
@@ -75,22 +63,6 @@ static void handler_wrap(void) {
 static void (*const handlers[])(void) = {
     handler_small, handler_mixed, handler_large, handler_wrap };
 enum { HANDLERS = sizeof handlers / sizeof *handlers };
-
-/* ---- The trap flag ---- */
-
-static volatile long steps, step_at;     /* which instruction is interrupted */
-static void (*handler)(void);
-
-static void on_trap(int number, siginfo_t *info, void *context) {
-    (void)number, (void)info;
-    if (steps++ != step_at) return;
-    handler();
-    ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~0x100;
-}
-
-#define TRAP_FLAG(instruction)                                                             \
-    __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\t" instruction ", (%%rsp)\n\tpopfq\n\t" \
-                     "lea 128(%%rsp), %%rsp" ::: "cc", "memory")
 
 /* ---- What is interrupted ---- */
 
@@ -193,7 +165,7 @@ static void check(const prof_trace *trace, int wanted) {
     CHECK(known == wanted || known == wanted - 1, "%d zones of %d", known, wanted);
 }
 
-static void run(const part *p, int filled) {
+static void run(const part *p, int filled, void (*by)(void)) {
     prof_desc desc;
     prof_trace *trace;
     prof_stats stats;
@@ -207,10 +179,7 @@ static void run(const part *p, int filled) {
     step_ticks += 100 - step_ticks % 100;
     EQUAL(prof_start(&desc), PROF_OK);
     zones(filled);
-    steps = 0;
-    TRAP_FLAG("orq $0x100");
-    p->body();
-    TRAP_FLAG("andq $~0x100");
+    stepped(p->body, by);
     zones(60);                           /* and all goes on */
     trace = prof_stop();
     stats = prof_get_stats();
@@ -228,10 +197,9 @@ static void run_each(const part *p, int filled) {
     long at;
     int h;
     for (h = 0; h < HANDLERS; h++) {
-        handler = handlers[h];
         for (at = test_random(STEP_STRIDE);; at += STEP_STRIDE) {
             step_at = at;
-            run(p, filled);
+            run(p, filled, handlers[h]);
             if (test_bad) {
                 test_say(" (%s after %d, handler %d, instruction %ld)", p->name, filled, h, at);
                 return;
@@ -242,13 +210,9 @@ static void run_each(const part *p, int filled) {
 }
 
 static void test_signal_step(void) {
-    struct sigaction action;
     size_t i;
     int filled;
-    memset(&action, 0, sizeof action);
-    action.sa_sigaction = on_trap;
-    action.sa_flags = SA_SIGINFO;
-    sigaction(SIGTRAP, &action, NULL);
+    step_install();
     for (i = 0; i < sizeof parts / sizeof *parts; i++)
         for (filled = parts[i].first; filled <= parts[i].last; filled++)
             PASS_ON(run_each(parts + i, filled));

@@ -1,0 +1,53 @@
+/* Runs a handler at a single instruction of what is stepped: the CPU's trap flag raises SIGTRAP
+   after every one. Included after test.h, with _GNU_SOURCE defined (REG_EFL). */
+#ifndef STEP_H
+#define STEP_H
+
+#include <signal.h>
+
+#if defined(__SANITIZE_THREAD__)
+#  define STEP_WHY "ThreadSanitizer delivers signals when it likes"
+#elif defined(__has_feature)
+#  if __has_feature(thread_sanitizer)
+#    define STEP_WHY "ThreadSanitizer delivers signals when it likes"
+#  endif
+#endif
+#if !defined(STEP_WHY) && !(defined(__linux__) && defined(__x86_64__) && defined(__GNUC__))
+#  define STEP_WHY "only x86-64 Linux has the trap flag at hand"
+#endif
+
+#ifndef STEP_WHY                         /* else: why it cannot be done here */
+#include <ucontext.h>
+
+static volatile long steps, step_at;     /* which instruction is interrupted */
+static void (*handler)(void);
+
+static void on_trap(int number, siginfo_t *info, void *context) {
+    (void)number, (void)info;
+    if (steps++ != step_at) return;
+    handler();
+    ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~0x100;
+}
+
+static void step_install(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = on_trap;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGTRAP, &action, NULL);
+}
+
+#define TRAP_FLAG(instruction)                                                             \
+    __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\t" instruction ", (%%rsp)\n\tpopfq\n\t" \
+                     "lea 128(%%rsp), %%rsp" ::: "cc", "memory")
+
+/* Steps body, by the handler at instruction step_at; steps: how many there were up to it. */
+static void stepped(void (*body)(void), void (*by)(void)) {
+    handler = by;
+    steps = 0;
+    TRAP_FLAG("orq $0x100");
+    body();
+    TRAP_FLAG("andq $~0x100");
+}
+#endif
+#endif
