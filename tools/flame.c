@@ -42,8 +42,9 @@ typedef struct walk {
 static void keep_stack(walk *w, const trace_event *event, call *c) {
     const trace_member *arg = w->options->python ? trace_arg(event, "Call stack") : NULL;
     if (!arg || !json_is_text(arg->value)) return;
-    char *text = allocate(arg->value.size);
-    size_t size = json_decode(arg->value, text, arg->value.size);
+    size_t size = json_decode(arg->value, NULL, 0);
+    char *text = allocate(size + 1);
+    json_decode(arg->value, text, size + 1);
     if (size) c->key = intern(&w->texts, text, size) + 1;
     free(text);
 }

@@ -3,6 +3,7 @@
    again is read behind it and the element is scanned once more from its start. */
 #include "trace_reader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -370,34 +371,46 @@ static unsigned escape(const char **p, const char *end) {
     return code >= 0xD800 && code < 0xE000 ? 0xFFFD : code;
 }
 
-/* text without its quotes; out has room for text.size bytes. */
-static size_t decode(trace_text text, char *out) {
+/* Decoded text: size counts what does not fit, too. */
+typedef struct decoded { char *out; size_t room, size; } decoded;
+
+static void put(decoded *d, const char *piece, size_t size) {
+    size_t left = d->size < d->room ? d->room - d->size : 0;
+    if (left > size) left = size;
+    if (left) memcpy(d->out + d->size, piece, left);
+    d->size += size;
+}
+
+/* text without its quotes. An escape may grow: U+FFFD, three bytes, stands for a bad `\u`, two. */
+static void decode(trace_text text, decoded *d) {
     const char *p = text.data, *end = p + text.size;
-    char *begin = out;
     while (p < end) {
         const char *slash = memchr(p, '\\', (size_t)(end - p));
-        size_t plain = (size_t)((slash ? slash : end) - p);
-        memcpy(out, p, plain);
-        out += plain;
-        p += plain;
-        if (!slash || ++p == end) break;
+        put(d, p, (size_t)((slash ? slash : end) - p));
+        if (!slash || (p = slash + 1) == end) return;
+        char bytes[4];
         unsigned code = escape(&p, end);
-        if (code >= 0x80 && code < 0x100 && p[-1] == (char)code) *out++ = (char)code;
-        else out += encode_utf8(code, out);
+        if (code >= 0x80 && code < 0x100 && p[-1] == (char)code) put(d, p - 1, 1);
+        else put(d, bytes, encode_utf8(code, bytes));
     }
-    return (size_t)(out - begin);
+}
+
+/* The bytes of a text that was cut at size, without the part of a character at its end. */
+static size_t whole_characters(const char *text, size_t size) {
+    const unsigned char *p = (const unsigned char *)text;
+    for (size_t back = 1; back <= 3 && back <= size; back++) {
+        unsigned char c = p[size - back];
+        if (c < 0x80) break;
+        if (c >= 0xC0) return (c >= 0xF0 ? 4u : c >= 0xE0 ? 3u : 2u) > back ? size - back : size;
+    }
+    return size;
 }
 
 size_t json_decode(trace_text value, char *buffer, size_t size) {
-    value = unquoted(value);
-    char *whole = value.size < size ? buffer : allocate(value.size + 1);
-    size_t length = decode(value, whole);
-    if (whole != buffer) {
-        if (size) memcpy(buffer, whole, length < size ? length : size - 1);
-        free(whole);
-    }
-    if (size) buffer[length < size ? length : size - 1] = '\0';
-    return length;
+    decoded d = {buffer, size ? size - 1 : 0, 0};
+    decode(unquoted(value), &d);
+    if (size) buffer[d.size <= d.room ? d.size : whole_characters(buffer, d.room)] = '\0';
+    return d.size;
 }
 
 bool json_next(trace_text *rest, trace_text *key, trace_text *value) {
@@ -572,18 +585,20 @@ static bool read_member(source *s, trace_event *event, event_key key, trace_text
 /* Decodes the event's texts that hold escapes. */
 static void decode_texts(source *s, trace_event *event) {
     trace_text *texts[] = {&event->name, &event->cat, &event->pid_text, &event->tid_text};
-    size_t room = event->name.size + event->cat.size + event->pid_text.size + event->tid_text.size;
+    size_t room = 0;
+    for (int i = 0; i < 4; i++) room += texts[i]->size + texts[i]->size / 2;   /* see decode */
     if (room > s->decoded_capacity) {
         s->decoded_capacity = room * 2;
         s->decoded = reallocate(s->decoded, s->decoded_capacity);
     }
-    char *out = s->decoded;
+    decoded d = {s->decoded, s->decoded_capacity, 0};
     for (int i = 0; i < 4; i++) {
         if (!texts[i]->size || !memchr(texts[i]->data, '\\', texts[i]->size)) continue;
-        texts[i]->size = decode(*texts[i], out);
-        texts[i]->data = out;
-        out += texts[i]->size;
+        size_t begin = d.size;
+        decode(*texts[i], &d);
+        *texts[i] = (trace_text){s->decoded + begin, d.size - begin};
     }
+    assert(d.size <= d.room);
 }
 
 static const char *scan_event(source *s, const char *p, trace_event *event) {

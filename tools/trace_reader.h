@@ -124,7 +124,8 @@ bool json_next(trace_text *rest, trace_text *key, trace_text *value);
 bool json_int(trace_text value, int64_t *number);            /* also from a quoted number */
 bool json_double(trace_text value, double *number);
 bool json_is_text(trace_text value);
-/* Decodes a quoted text into buffer with a NUL; returns the size it needs without it. */
+/* Decodes a quoted text into buffer with a NUL, cut to whole characters that fit; returns the size
+   it needs without the NUL, which may be more than value.size. size 0: only that. */
 size_t json_decode(trace_text value, char *buffer, size_t size);
 bool json_ns(trace_text value, int64_t *ns);                 /* microseconds to exact ns */
 static inline bool text_is(trace_text text, const char *word) {
