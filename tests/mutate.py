@@ -272,7 +272,7 @@ def code_of(source, begin, end):
 # ---- the tests ----
 
 class Test:
-    """One tests/test_*.c: linked with prof.h's declarations, or compiled with its insides."""
+    """One test_*.c: linked with prof.h's declarations, or compiled with its insides."""
     def __init__(self, path):
         self.name, self.seconds, self.reached = os.path.basename(path)[:-2], 10, b''
         self.program = f'{OUT}/{self.name}'
@@ -280,7 +280,7 @@ class Test:
                      open(path, encoding='utf-8').read())
         command = CC + ['-O1' if self.name in OPTIMISED else '-O0', '-DTEST_OUT="out"', '-o', self.program]
         if re.search(r'prof__|PROF__|^#define PROF_', own, re.M):   # as in tests/run.sh
-            command += [f'inside/{self.name}.c']   # short: streams hold it
+            command += [path.replace('tests', 'inside', 1)]   # short: streams hold it
         else:
             command += ['-DTEST_LIBRARY', '../../' + path, OUT + '/libprof.so', '-Wl,-rpath,' + OUT]
         subprocess.run(command + LIBS, check=True, cwd=OUT)
@@ -322,10 +322,8 @@ def workplace(number):
 
 def make_tests(count):
     """Those that pass without a change, the quickest first."""
-    os.makedirs(OUT + '/inside')
-    for path in glob.glob('tests/*.[ch]'):
-        shutil.copy(path, OUT + '/inside')
-    names = [path for path in sorted(glob.glob('tests/test_*.c'))
+    shutil.copytree('tests', OUT + '/inside')
+    names = [path for path in sorted(glob.glob('tests/*/test_*.c'))
              if os.path.basename(path)[:-2] not in LEFT_OUT]
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
         tests = list(pool.map(Test, names))

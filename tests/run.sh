@@ -4,9 +4,9 @@
 # A job prints one line per test: "ok NAME", "not ok NAME: why" or "skip NAME: why", and exits
 # non-zero when one failed. Its whole output is kept in build/tests/JOB.log.
 #
-# Every tests/test_*.c is a job in each configuration below; those that begin with the line
+# Every test_*.c of a folder here is a job in each configuration below; those that begin with the line
 # /* portable */ also on aarch64 and on Windows, those that name PROF_ZLIB also with it. A line
-# /* build: FLAGS */ near the top adds flags. Every tests/test_*.sh is a job too. A test that looks
+# /* build: FLAGS */ near the top adds flags. Every test_*.sh is a job too. A test that looks
 # inside prof.h compiles it again: with -O1 by gcc, -O0 elsewhere, which takes a tenth of the time.
 # shellcheck disable=SC2086   # lists of flags and files are meant to split
 set -u
@@ -17,6 +17,10 @@ warn='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
 wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
 WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
 export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
+
+source_of() {   # NAME.c or NAME.sh, wherever in tests/ it is
+    find tests -name "$1"
+}
 
 configure() {   # CONFIG: sets cc, libs, and runner, the command the program runs under
     runner='' libs='-lpthread -ldl -lm'
@@ -65,16 +69,17 @@ library() {   # CONFIG
     ) 8>"$out/$1/lock"
 }
 
-# Builds and runs tests/NAME.c in a configuration; a program newer than all sources is not rebuilt.
+# Builds and runs NAME.c in a configuration; a program newer than all sources is not rebuilt.
 program() {   # CONFIG NAME
     config=$1 name=$2 dir=$out/$1/$2.dir
     mkdir -p "$dir"
     configure "$config"
+    source=$(source_of "$name.c")
     why=$(unusable)
     [ -n "$why" ] && { echo "skip $name: $why"; return 0; }
-    flags=$(sed -n '1,5s|^/\* build: \(.*\) \*/$|\1|p' "tests/$name.c")
+    flags=$(sed -n '1,5s|^/\* build: \(.*\) \*/$|\1|p' "$source")
     exe=$out/$config/$name.exe
-    if ! sed 's/PROF__LOAD\|PROF__STORE\|prof__hot\|prof__frame\|prof__tls//g' "tests/$name.c" |
+    if ! sed 's/PROF__LOAD\|PROF__STORE\|prof__hot\|prof__frame\|prof__tls//g' "$source" |
         grep -Eq 'prof__|PROF__|^#define PROF_|/\* build: '; then   # what it declares can be linked
         library "$config" || { echo "not ok $name: prof.h does not compile"; return 1; }
         flags="-DTEST_LIBRARY -x none $out/$config/prof.o"
@@ -82,7 +87,7 @@ program() {   # CONFIG NAME
         [ "$config" = gcc ] && flags="-O1 $flags" || flags="-O0 $flags"
     fi
     if [ ! -x "$exe" ] || [ -n "$(find prof*.h tests -type f -newer "$exe")" ]; then
-        $cc $warn -I. -DTEST_OUT="\"$dir\"" "tests/$name.c" -o "$exe" $flags $libs ||
+        $cc $warn -I. -DTEST_OUT="\"$dir\"" "$source" -o "$exe" $flags $libs ||
             { echo "not ok $name: does not compile"; return 1; }
     fi
     run "$exe"
@@ -94,9 +99,9 @@ job() {   # NAME
     mkdir -p "${log%/*}"
     begin=$(date +%s)
     case $1 in
-    lint) sh tools/lint.sh ;;
+    lint) sh tools/dev/lint.sh ;;
     */*) program "${1%%/*}" "${1#*/}" ;;
-    *) sh "tests/$1.sh" ;;
+    *) sh "$(source_of "$1.sh")" ;;
     esac >"$log" 2>&1
     status=$?
     if [ $status != 0 ] && ! grep -q '^not ok ' "$log"; then
@@ -116,9 +121,9 @@ count() {   # FILE...
 jobs_named() {   # WORD
     {
         printf '%s\n' compile symbols lint
-        for file in tests/test_*.sh; do basename "$file" .sh; done
+        for file in tests/test_*.sh tests/*/test_*.sh; do basename "$file" .sh; done
         for config in tsan asan c++ clang gcc zlib aarch64 windows; do
-            for file in tests/test_*.c; do
+            for file in tests/*/test_*.c; do
                 case $config in
                 zlib) grep -q PROF_ZLIB "$file" || continue ;;
                 aarch64 | windows) head -n 1 "$file" | grep -q '/\* portable \*/' || continue ;;

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #ifndef TEST_DIR
-#  define TEST_DIR "tests/golden"
+#  define TEST_DIR "tests/write/golden"
 #endif
 #ifndef TEST_OUT
 #  define TEST_OUT "build"               /* files that tests write */

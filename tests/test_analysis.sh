@@ -25,7 +25,7 @@ fi
 parts=${1:-$quick}
 tool_flags='-D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -Ibuild/tools'
 # prof.c is prof.h's implementation with a list of the others
-tools=$(find tools -name '*.c' ! -name 'bench*' ! -name prof.c)
+tools=$(find tools/prof -name '*.c' ! -name prof.c)
 
 check() {   # NAME TOOL COMMAND... : when the part is asked for, and the tool is there
     name=$1 tool=$2
@@ -69,13 +69,13 @@ run() {   # TESTS COMPILER... ; $runner: what they run under
     mkdir -p "$dir"
     "$@" -I. -c $out/prof.c -o "$dir/prof.o" || return 1
     for test in $tests; do
-        "$@" -I. -DTEST_LIBRARY -DTEST_OUT="\"$dir\"" "tests/$test.c" "$dir/prof.o" \
+        "$@" -I. -DTEST_LIBRARY -DTEST_OUT="\"$dir\"" "$(find tests -name "$test.c")" "$dir/prof.o" \
             -o "$dir/$test.exe" -lpthread -ldl -lm || return 1
         timeout 300 $runner "$dir/$test.exe" || { echo "not ok: $test, $runner"; return 1; }
     done
 }
 runner='' linked=''
-for file in tests/test_*.c; do
+for file in tests/*/test_*.c; do
     grep -Eq 'prof__|PROF__|^#define PROF_|/\* build: ' "$file" || linked="$linked $(basename "$file" .c)"
 done
 check fortify gcc run 'test_modes test_golden test_details' \
@@ -103,7 +103,8 @@ runner='valgrind -q --error-exitcode=9 --fair-sched=yes'
 check valgrind valgrind run 'test_golden test_details test_odd_calls test_odd_events test_submit test_formats' \
     gcc -std=c99 -O1 -g -w
 valgrind_command() {
-    for file in tests/traces/[bdl]* tests/traces/kineto_2026.json tests/corpus/trace/*; do
+    for file in tests/command/traces/[bdl]* tests/command/traces/kineto_2026.json \
+        tests/fuzz/corpus/trace/*; do
         for command in report 'report -f html' analyze stacks flamegraph gaps memory validate import \
             decode 'cut --to=1s' merge; do
             echo "$command $file"

@@ -1,0 +1,164 @@
+/* portable */
+/* p50, p90 and p99 of averages, against sorted lists; min, max and they as columns. */
+#include "../test.h"
+
+enum { NAMES = 5, CALLS = 3000 };
+
+static int by_size(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int64_t rank(const int64_t *sorted, size_t n, size_t hundredths) {
+    return sorted[(n * hundredths + 99) / 100 - 1];
+}
+
+static const prof_average *row_of(const prof_average *rows, size_t n, const char *name) {
+    size_t i;
+    for (i = 0; i < n; i++)
+        if (strcmp(rows[i].key, name) == 0) return rows + i;
+    return NULL;
+}
+
+static void one_session(bool wide) {
+    static const char *const names[NAMES] = { "a", "b", "c", "d", "e" };
+    static int64_t times[NAMES][CALLS];
+    size_t counts[NAMES] = { 0, 0, 0, 0, 0 }, n;
+    prof_desc desc = test_desc();
+    prof_averages_desc by;
+    prof_average rows[16];
+    prof_trace *trace;
+    int i;
+    memset(&by, 0, sizeof by);
+    desc.profile_memory = wide;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < CALLS; i++) {
+        int k = i < 1 ? 4 : (int)test_random(4);   /* "e" once */
+        int64_t ns = (int64_t)test_random(k == 3 ? 2 : 1000000);
+        times[k][counts[k]++] = ns;
+        prof_push(names[k]);
+        test_time.tick += (uint64_t)ns;
+        prof_pop();
+        test_time.tick += 10;
+    }
+    trace = prof_stop();
+    by.percentiles = true;
+    n = prof_key_averages(trace, &by, rows, 16);
+    EQUAL(n, NAMES);
+    for (i = 0; i < NAMES; i++) {
+        const prof_average *r = row_of(rows, n, names[i]);
+        qsort(times[i], counts[i], sizeof **times, by_size);
+        EQUAL(r->count, counts[i]);
+        EQUAL(r->min_ns, times[i][0]);
+        EQUAL(r->p50_ns, rank(times[i], counts[i], 50));
+        EQUAL(r->p90_ns, rank(times[i], counts[i], 90));
+        EQUAL(r->p99_ns, rank(times[i], counts[i], 99));
+        EQUAL(r->max_ns, times[i][counts[i] - 1]);
+    }
+    by.percentiles = false;
+    n = prof_key_averages(trace, &by, rows, 16);
+    EQUAL(rows[0].p99_ns, 0);
+    EQUAL(rows[0].count, 1);
+}
+
+static void test_percentiles_plain(void) { one_session(false); }
+static void test_percentiles_wide(void) { one_session(true); }
+
+static void test_percentiles_nothing(void) {
+    prof_desc desc = test_desc();
+    prof_averages_desc by;
+    prof_average row;
+    memset(&by, 0, sizeof by);
+    by.percentiles = true;
+    EQUAL(prof_start(&desc), PROF_OK);
+    EQUAL(prof_key_averages(prof_stop(), &by, &row, 1), 0);
+}
+
+/* Events from outside, in memory just as large as is asked for. */
+static void test_percentiles_outside(void) {
+    enum { N = 200 };
+    static prof_event events[N];
+    static prof_extra extra;
+    static char names[N][16];
+    prof_trace_desc desc;
+    prof_averages_desc by;
+    prof_average rows[N];
+    prof_trace *trace;
+    int i;
+    memset(&desc, 0, sizeof desc);
+    memset(&by, 0, sizeof by);
+    memset(events, 0, sizeof events);
+    for (i = 0; i < N; i++) {
+        snprintf(names[i], sizeof names[i], "n%d", i);
+        events[i].name = names[i];
+        events[i].extra = &extra;
+        events[i].start_ns = i * 100;
+        events[i].end_ns = i * 100 + i;
+    }
+    desc.memory_size = prof_trace_memory_size(&desc, events, N);
+    desc.memory = malloc(desc.memory_size);
+    EQUAL(prof_trace_from_events(&desc, events, N, &trace), PROF_OK);
+    by.percentiles = true;
+    EQUAL(prof_key_averages(trace, &by, rows, N), N);
+    EQUAL(rows[150].p99_ns, 150);
+    free(desc.memory);
+}
+
+static void test_percentiles_columns(void) {
+    prof_desc desc = test_desc();
+    prof_averages_desc by;
+    prof_table_desc table;
+    prof_trace *trace;
+    test_text text;
+    int i;
+    memset(&by, 0, sizeof by);
+    memset(&table, 0, sizeof table);
+    memset(&text, 0, sizeof text);
+    by.percentiles = true;
+    table.averages = &by;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 1; i <= 100; i++) {
+        PROF_BEGIN("zone");
+        test_time.tick += (uint64_t)i * 1000;
+        PROF_END();
+    }
+    trace = prof_stop();
+    EQUAL(prof_write_table(trace, &table, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "CPU time avg           min           p50           p90           p99"
+                            "           max    # of Calls"), "%s", text.data);
+    CHECK(strstr(text.data, "      50.500us       1.000us      50.000us      90.000us      99.000us"
+                            "     100.000us           100"), "%s", text.data);
+    test_text_clear(&text);
+    table.format = PROF_FORMAT_CSV;
+    EQUAL(prof_write_table(trace, &table, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, ",min,max,") && strstr(text.data, ",p50,p90,p99,") &&
+          strstr(text.data, ",50.000,90.000,99.000,"), "%s", text.data);
+    test_text_clear(&text);
+    table.format = PROF_FORMAT_JSON;
+    EQUAL(prof_write_table(trace, &table, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "\"p50\": 50.000, \"p90\": 90.000, \"p99\": 99.000"), "%s", text.data);
+    test_text_clear(&text);
+    EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(!strstr(text.data, "p99"), "not asked for: %s", text.data);
+    test_text_clear(&text);
+    desc.mode = PROF_MODE_AGGREGATE;     /* from its histogram */
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("zone");
+    test_time.tick += 1000;
+    PROF_END();
+    trace = prof_stop();
+    table.format = PROF_FORMAT_TEXT;
+    EQUAL(prof_write_table(trace, &table, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "   min           p50           p90           p99           max"),
+          "%s", text.data);
+    test_text_clear(&text);
+}
+
+int main(void) {
+    RUN(test_percentiles_plain);
+    RUN(test_percentiles_wide);
+    RUN(test_percentiles_nothing);
+    RUN(test_percentiles_outside);
+    RUN(test_percentiles_columns);
+    return test_end();
+}

@@ -1,0 +1,311 @@
+/* portable */
+/* Random nestings under a fake clock, against a slow reference that is obviously right. */
+#include "../test.h"
+
+enum { MOST = 400 };
+
+typedef struct zone {
+    char name[12];
+    uint64_t start, end;                 /* ns since the session's start */
+    int depth, parent;                   /* parent: number of a zone, -1 for none */
+} zone;
+
+typedef struct model {
+    zone zones[MOST];                    /* in the order of their begins */
+    int count, depth, max_depth, dropped;
+    int open[MOST];                      /* numbers; -1: dropped */
+    uint64_t start_tick, rate;           /* ticks per second; 0: ns */
+    int sorted[MOST], place[MOST];       /* sorted[i]: zone of event i; place: the inverse */
+} model;
+
+static model m;
+
+static uint64_t model_now(void) {
+    uint64_t ticks = test_time.tick - m.start_tick;
+    if (m.rate == 0) return ticks;
+    return ticks / m.rate * 1000000000u + ticks % m.rate * 1000000000u / m.rate;
+}
+
+static void model_start(uint64_t rate, int max_depth, uint64_t start_tick) {
+    prof_desc desc = test_desc();
+    memset(&m, 0, sizeof m);
+    m.rate = rate;
+    m.max_depth = max_depth;
+    m.start_tick = test_time.tick = start_tick;
+    desc.platform.ticks_per_second = rate;
+    desc.max_depth = (uint32_t)max_depth;
+    EQUAL(prof_start(&desc), PROF_OK);
+}
+
+/* Names that come again are macros' (one site each), the others are all different. */
+static void model_begin(void) {
+    zone *z = &m.zones[m.count];
+    int up = m.depth ? m.open[m.depth - 1] : -1;
+    switch (test_random(6)) {
+    case 0: strcpy(z->name, "red"); PROF_BEGIN("red"); break;
+    case 1: strcpy(z->name, "green"); PROF_BEGIN("green"); break;
+    default:
+        snprintf(z->name, sizeof z->name, "z%d", m.count % 1000);
+        prof_push(z->name);
+    }
+    if (m.depth >= m.max_depth) {
+        m.open[m.depth++] = -1;
+        m.dropped++;
+        return;
+    }
+    z->start = model_now();
+    z->depth = m.depth;
+    z->parent = up;
+    m.open[m.depth++] = m.count++;
+}
+
+static void model_end(void) {
+    int number = m.open[--m.depth];
+    if (test_random(2)) PROF_END();
+    else prof_pop();
+    if (number >= 0) m.zones[number].end = model_now();
+}
+
+/* Does zone a stand before zone b? */
+static int model_before(int a, int b) {
+    const zone *x = &m.zones[a], *y = &m.zones[b];
+    if (x->start != y->start) return x->start < y->start;
+    if (x->end != y->end) return x->end > y->end;
+    if (x->depth != y->depth) return x->depth < y->depth;
+    return a < b;
+}
+
+static void model_sort(void) {
+    int i, j;
+    for (i = 0; i < m.count; i++) {
+        for (j = i; j > 0 && model_before(i, m.sorted[j - 1]); j--) m.sorted[j] = m.sorted[j - 1];
+        m.sorted[j] = i;
+    }
+    for (i = 0; i < m.count; i++) m.place[m.sorted[i]] = i;
+}
+
+/* The event of the first child of that parent begun after zone `after`; PROF_NONE: no more. */
+static uint32_t model_child(int parent, int after) {
+    int i;
+    for (i = after + 1; i < m.count; i++)
+        if (m.zones[i].parent == parent) return (uint32_t)m.place[i];
+    return PROF_NONE;
+}
+
+static uint64_t model_self(int number) {
+    uint64_t self = m.zones[number].end - m.zones[number].start;
+    int i;
+    for (i = 0; i < m.count; i++)
+        if (m.zones[i].parent == number) self -= m.zones[i].end - m.zones[i].start;
+    return self;
+}
+
+static void model_compare_event(const prof_event *events, int i) {
+    const prof_event *event = events + i;
+    int number = m.sorted[i];
+    const zone *z = &m.zones[number];
+    SAME_TEXT(event->name, z->name);
+    EQUAL(event->start_ns, z->start);
+    EQUAL(event->end_ns, z->end);
+    EQUAL(event->depth, z->depth);
+    EQUAL(event->flags, 0);
+    EQUAL(event->parent, z->parent < 0 ? PROF_NONE : (uint32_t)m.place[z->parent]);
+    EQUAL(event->first_child, model_child(number, -1));
+    if (z->parent >= 0) EQUAL(event->next_sibling, model_child(z->parent, number));
+    EQUAL(event->self_cpu_time_total_ns, model_self(number));
+}
+
+static void model_stop(void) {
+    size_t count;
+    prof_trace *trace = prof_stop();
+    const prof_event *events = prof_events(trace, &count);
+    prof_stats stats = prof_get_stats();
+    int i;
+    EQUAL(count, m.count);
+    EQUAL(stats.recorded, m.count);
+    EQUAL(stats.dropped, m.dropped);
+    EQUAL(stats.dropped_deep, m.dropped);
+    EQUAL(stats.clock_steps, 0);
+    EQUAL(stats.unbalanced + stats.healed + stats.cut + stats.unfinished, 0);
+    model_sort();
+    for (i = 0; i < m.count; i++) PASS_ON(model_compare_event(events, i));
+    PASS_ON(test_tree(trace));
+}
+
+/* Begins and ends at random; before each, the clock goes on by what advance() says. */
+static void model_run(int begins, uint64_t (*advance)(void)) {
+    int budget = begins;
+    while (budget > 0 || m.depth > 0) {
+        test_time.tick += advance();
+        if (budget > 0 && m.depth < MOST && (m.depth == 0 || test_random(9) < 5)) {
+            model_begin();
+            budget--;
+        } else {
+            model_end();
+        }
+    }
+}
+
+static void trials(int n, uint64_t rate, int max_depth, uint64_t (*advance)(void)) {
+    int trial;
+    for (trial = 0; trial < n; trial++) {
+        uint64_t start = trial % 2 ? 0xfffffff0u * (uint64_t)trial : 0;
+        test_seed = (uint32_t)trial * 977u + 1;
+        PASS_ON(model_start(rate, max_depth, start));
+        model_run(1 + (int)test_random(MOST - 1), advance);
+        model_stop();
+        if (test_bad) {
+            test_say(" (trial %d)", trial);
+            return;
+        }
+    }
+}
+
+static uint64_t fine(void) { return 3 * (1 + test_random(1000)); }
+static uint64_t coarse(void) { return test_random(4) ? 0 : 1000; }
+static uint64_t standing(void) { return 0; }
+static uint64_t any_jump(void) { return (uint64_t)test_random(1u << 27) << test_random(9); }
+static uint64_t rare_jump(void) { return test_random(30) ? test_random(100) : any_jump(); }
+static uint64_t at_wrap(void) {
+    static const uint64_t jumps[] = {0x7fffffff, 0x80000000u, 0xfffffffeu, 0xffffffffu,
+                                     0x100000000u, 0x100000001u, 0x200000000u, 1, 0};
+    return jumps[test_random(9)];
+}
+
+static void test_tree_fine_clock(void) { trials(100, 0, 255, fine); }
+static void test_tree_coarse_clock(void) { trials(100, 0, 255, coarse); }
+static void test_tree_standing_clock(void) { trials(20, 0, 255, standing); }
+static void test_tree_wraps(void) { trials(100, 0, 255, any_jump); }
+static void test_tree_rare_wraps(void) { trials(100, 0, 255, rare_jump); }
+static void test_tree_exact_wraps(void) { trials(100, 0, 255, at_wrap); }
+static void test_tree_rate_mhz(void) { trials(30, 1000000, 255, fine); }
+static void test_tree_rate_3ghz(void) { trials(30, 3000000000u, 255, fine); }
+static void test_tree_rate_32khz(void) { trials(30, 32768, 255, fine); }
+static void test_tree_too_deep(void) { trials(50, 0, 5, fine); }
+static void test_tree_one_deep(void) { trials(20, 0, 1, coarse); }
+
+/* A chain of n zones, one inside the other, for each n that fits. */
+static void test_tree_every_depth(void) {
+    int depth, i;
+    for (depth = 1; depth <= 255; depth++) {
+        PASS_ON(model_start(0, 255, 0));
+        for (i = 0; i < depth; i++) {
+            test_time.tick += 7;
+            model_begin();
+        }
+        while (m.depth) {
+            test_time.tick += 3;
+            model_end();
+        }
+        PASS_ON(model_stop());
+    }
+}
+
+/* Around the deepest zone: one fewer, just as many, one more; then a zone after it. */
+static void test_tree_deeper_than_max(void) {
+    int max_depth, depth;
+    for (max_depth = 1; max_depth <= 12; max_depth++)
+        for (depth = max_depth - 1; depth <= max_depth + 3; depth++) {
+            PASS_ON(model_start(0, max_depth, 0));
+            while (m.depth < depth) {
+                test_time.tick += 5;
+                model_begin();
+            }
+            while (m.depth) {
+                test_time.tick += 5;
+                model_end();
+            }
+            model_begin();
+            model_end();
+            EQUAL(m.dropped, depth > max_depth ? depth - max_depth : 0);
+            PASS_ON(model_stop());
+        }
+}
+
+static void test_tree_max_depth_checked(void) {
+    prof_desc desc = test_desc();
+    desc.max_depth = 256;
+    EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+    desc.max_depth = 255;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_stop();
+}
+
+static uint64_t back_and_forth(void) {
+    uint64_t jump = test_random(1000) << test_random(14);
+    if (test_random(8)) return jump;
+    return jump < test_time.tick ? 0 - jump : 0;
+}
+
+/* The clock goes back: times are whatever they are, but names, nesting and counts stay right. */
+static void test_tree_clock_back(void) {
+    int trial, i;
+    for (trial = 0; trial < 50; trial++) {
+        prof_trace *trace;
+        size_t count;
+        const prof_event *events;
+        test_seed = (uint32_t)trial + 1;
+        PASS_ON(model_start(0, 255, 1u << 20));
+        model_run(MOST, back_and_forth);
+        trace = prof_stop();
+        events = prof_events(trace, &count);
+        EQUAL(count, m.count);
+        CHECK(prof_get_stats().clock_steps > 0, "no step in trial %d", trial);
+        PASS_ON(test_tree(trace));
+        for (i = 0; i < m.count; i++) {
+            const zone *z = &m.zones[i];
+            const prof_event *event;
+            if (z->name[0] != 'z') continue;
+            event = test_find(trace, z->name, 0);
+            CHECK(event != NULL, "zone %s is not there", z->name);
+            EQUAL(event->depth, z->depth);
+            if (z->parent < 0) EQUAL(event->parent, PROF_NONE);
+            else SAME_TEXT(events[event->parent].name, m.zones[z->parent].name);
+        }
+    }
+}
+
+static void test_tree_steps_back(void) {
+    PASS_ON(model_start(0, 255, 1000000));
+    test_time.tick += 100;
+    PROF_BEGIN("one");
+    test_time.tick += 100;
+    PROF_END();
+    test_time.tick -= 150;
+    PROF_BEGIN("two");
+    test_time.tick += 25;
+    PROF_END();
+    test_time.tick = 0;                  /* which is a time as any other */
+    PROF_BLOCK("three") test_time.tick += 5;
+    prof_trace *trace = prof_stop();
+    const prof_event *one = test_find(trace, "one", 0), *two = test_find(trace, "two", 0),
+                     *three = test_find(trace, "three", 0);
+    CHECK(one && two && three, "events are missing");
+    EQUAL(three->start_ns, two->end_ns);
+    EQUAL(three->end_ns - three->start_ns, 5);
+    EQUAL(one->end_ns - one->start_ns, 100);
+    EQUAL(two->end_ns - two->start_ns, 25);
+    CHECK(two->start_ns >= one->end_ns, "two starts at %lld", (long long)two->start_ns);
+    EQUAL(prof_get_stats().clock_steps, 2);
+    PASS_ON(test_tree(trace));
+}
+
+int main(void) {
+    RUN(test_tree_fine_clock);
+    RUN(test_tree_coarse_clock);
+    RUN(test_tree_standing_clock);
+    RUN(test_tree_wraps);
+    RUN(test_tree_rare_wraps);
+    RUN(test_tree_exact_wraps);
+    RUN(test_tree_rate_mhz);
+    RUN(test_tree_rate_3ghz);
+    RUN(test_tree_rate_32khz);
+    RUN(test_tree_too_deep);
+    RUN(test_tree_one_deep);
+    RUN(test_tree_every_depth);
+    RUN(test_tree_deeper_than_max);
+    RUN(test_tree_max_depth_checked);
+    RUN(test_tree_clock_back);
+    RUN(test_tree_steps_back);
+    return test_end();
+}

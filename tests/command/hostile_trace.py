@@ -1,0 +1,130 @@
+"""Inputs of an enemy for tests/command/test_prof_trust.sh, and what must not come of them.
+    hostile_trace.py DIR               names.json, harmless.json, names_et.json, bomb_*.json.gz,
+                                       view.sqlite, wal/
+    hostile_trace.py --codes FILE      fails where a terminal would take a byte for a command
+    hostile_trace.py --formulas FILE   ... a spreadsheet a cell for a formula
+    hostile_trace.py --svg FILE        ... it is not XML, or has an element of a name
+"""
+import csv
+import gzip
+import json
+import os
+import re
+import shutil
+import sqlite3
+import sys
+import xml.etree.ElementTree
+
+NAMES = ['=HYPERLINK("http://x")', "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "\x1b[31m\x1b]0;t\x07",
+         "\x9b31m", "\x7f\x08", "</script><script>escaped", "<img src=x onerror=escaped>", "<!--",
+         "]]>", "'\"><b>", "\ufffe\uffff", "a\nb", "\u2028", "&lt;", "%s%n"]
+
+
+def trace(names):
+    events = []
+    for i, name in enumerate(names):
+        events += [
+            {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 10 * i, "dur": 9,
+             "args": {"Call stack": "x(1): " + name + ";y(2): " + name, "Input Dims": [[1]],
+                      "Input type": [name], "Module Hierarchy": name, "External id": i + 1,
+                      "Record function id": i + 1}},
+            {"ph": "X", "cat": "cuda_runtime", "name": name, "pid": 1, "tid": 1, "ts": 10 * i + 1,
+             "dur": 1, "args": {"correlation": i + 1, "External id": i + 1}},
+            {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 10 * i + 3,
+             "dur": 2, "args": {"device": 0, "stream": 7, "correlation": i + 1}},
+            {"ph": "X", "cat": name, "name": name, "pid": name, "tid": name, "ts": 10 * i, "dur": 1},
+            {"ph": name, "name": name, "ts": name, "cat": name},
+            {"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1,
+             "tid": 1, "ts": 10 * i + 2, "args": {"Bytes": 1024, "Device Type": 0, "Device Id": -1,
+                                                  "Addr": i + 1000, "Total Allocated": 1024}},
+            {"ph": "M", "name": "process_name", "pid": i, "tid": 0, "ts": 0, "args": {"name": name}},
+            {"ph": "M", "name": "thread_name", "pid": 1, "tid": i, "ts": 0, "args": {"name": name}}]
+    return {"schemaVersion": 1, names[6]: names[6],
+            "deviceProperties": [{"id": 0, "name": names[6] + names[7] + names[9]}],
+            "distributedInfo": {"rank": 0, "world_size": 1, "backend": names[9]},
+            "traceName": names[9], "traceEvents": events}
+
+
+def execution_trace():
+    none = {"values": [], "shapes": [], "types": []}
+    return {"schema": NAMES[6] + NAMES[7], "pid": 1, "time": "", "start_ts": 1, "nodes": [
+        {"id": i + 2, "name": name, "ctrl_deps": 1, "inputs": none, "outputs": none,
+         "attrs": [{"name": "rf_id", "type": "uint64", "value": i + 1}]}
+        for i, name in enumerate(NAMES)], "finish_ts": 2}
+
+
+def bomb(folder, name, head, body, tail=b""):
+    """100 MB or more of body."""
+    with gzip.open(f"{folder}/bomb_{name}.json.gz", "wb", 1) as file:
+        file.write(head)
+        piece = body * ((1 << 20) // len(body))
+        for _ in range(101):
+            file.write(piece)
+        file.write(tail)
+
+
+def database(path, statements, mode="DELETE"):
+    if os.path.exists(path):
+        os.remove(path)
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA journal_mode = " + mode)
+    for statement in statements:
+        db.execute(statement)
+    db.commit()
+    db.close()
+
+
+def make(folder):
+    for name, content in (("names", trace(NAMES)), ("names_et", execution_trace()),
+                          ("harmless", trace([f"name {i}" for i in range(len(NAMES))]))):
+        with open(f"{folder}/{name}.json", "w", encoding="utf-8") as file:
+            json.dump(content, file, ensure_ascii=name == "names_et")
+    events, one = b'{"traceEvents": [', b'{"ph":"X","name":"n","ts":1,"dur":1'
+    bomb(folder, "spaces", events, b" ")
+    bomb(folder, "text", events + b'{"name":"', b"a")
+    bomb(folder, "deep", events, b"[{\"a\":")
+    bomb(folder, "members", events + one + b',"args":{"b":1', b',"a":1')
+    bomb(folder, "digits", events + b'{"ph":"X","ts":', b"9")
+    bomb(folder, "events", events + one + b"}", b"," + one + b',"pid":1,"tid":1}')
+    bomb(folder, "zeros", b"", b"\0")
+    strings = "CREATE TABLE StringIds (id INTEGER, value TEXT)"
+    columns = "start, end, deviceId, streamId, correlationId, globalPid, demangledName"
+    database(folder + "/view.sqlite", [
+        "CREATE VIEW StringIds AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
+        " SELECT x AS id, 'a' AS value FROM c WHERE x < 0"])
+    shutil.rmtree(folder + "/wal", ignore_errors=True)
+    os.mkdir(folder + "/wal")
+    database(folder + "/wal/wal #1?.sqlite", [
+        strings, "INSERT INTO StringIds VALUES (1, 'gemm')",
+        f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({columns})",
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 1500, 0, 7, 1, 9, 1)"], "WAL")
+
+
+def check_codes(path):
+    with open(path, encoding="utf-8") as file:      # what is not UTF-8 fails here
+        text = file.read()
+    found = re.search("[\0-\x09\x0b-\x1f\x7f-\x9f]", text)
+    return found and "control character: " + repr(text[max(0, found.start() - 40):found.end()])
+
+
+def check_formulas(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    cells = [cell for row in rows for cell in row
+             if re.match(r"[=+\-@\t\r]", cell) and not re.fullmatch(r"[-+]?[0-9.e]+(nan|inf)?", cell)]
+    if not any(cell.startswith("'=HYPERLINK") for row in rows for cell in row):
+        return "the name is not there"
+    return cells and "formula: " + repr(cells[0])
+
+
+def check_svg(path):
+    tags = {element.tag.split("}")[1] for element in xml.etree.ElementTree.parse(path).iter()}
+    more = tags - {"svg", "style", "rect", "text", "title", "g", "script"}
+    return more and "elements: " + repr(more)
+
+
+if __name__ == "__main__":
+    CHECKS = {"--codes": check_codes, "--formulas": check_formulas, "--svg": check_svg}
+    if sys.argv[1] in CHECKS:
+        sys.exit(CHECKS[sys.argv[1]](sys.argv[2]) or 0)
+    make(sys.argv[1])

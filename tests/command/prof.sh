@@ -1,0 +1,51 @@
+# shellcheck shell=sh disable=SC2034   # variables are for the tests that source this
+# For tests of the prof command: sourced by tests/command/test_prof_*.sh, in the repository's root.
+#   prof          the command;  $out: a folder for this test's files
+#   try NAME COMMAND...              ok when the command succeeds
+#   $browser      Chromium, or empty: dom FILE
+#   says NAME TEXT STATUS COMMAND... ok when it exits with STATUS and TEXT is in what it prints
+name=$(basename "$0" .sh)
+out=${TESTS_OUT:-build/tests}/$name.dir
+prof=${PROF:-$PWD/build/prof}
+failed=0
+mkdir -p "$out"
+
+try() {   # NAME COMMAND...
+    label=$1
+    shift
+    if "$@" >"$out/said" 2>&1; then echo "ok $label"; return 0; fi
+    failed=1
+    echo "not ok $label: $(tail -n 1 "$out/said")"
+    return 1
+}
+
+says() {   # NAME TEXT STATUS COMMAND...
+    label=$1 text=$2 status=$3
+    shift 3
+    "$@" >"$out/said" 2>&1
+    got=$?
+    if [ $got = "$status" ] && grep -qF -e "$text" "$out/said"; then
+        echo "ok $label"
+        return 0
+    fi
+    failed=1
+    echo "not ok $label: exit status $got, not $status, or without '$text': $(tail -n 1 "$out/said")"
+    return 1
+}
+
+real_traces() {   # those of the PyTorch profiler, where they are
+    for file in ../shared/traces/*.json ../shared/traces/*.json.gz; do
+        [ -r "$file" ] && echo "$file"
+    done
+}
+
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+
+dom() {   # FILE: the page as it is after its scripts have run
+    timeout 60 "$browser" --headless --no-sandbox --disable-gpu --dump-dom \
+        --user-data-dir="$PWD/$out/browser" "file://$PWD/$1" 2>/dev/null
+}
+
+mkdir -p build
+[ -n "${PROF:-}" ] || flock build/prof.lock make -s build/prof >"$out/make.log" 2>&1 ||
+    { cat "$out/make.log"; echo "not ok ${name}_builds: see the lines above"; exit 1; }

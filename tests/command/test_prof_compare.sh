@@ -1,0 +1,179 @@
+#!/bin/sh
+# prof analyze, diff and augment.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/command/prof.sh
+. tests/command/prof.sh
+
+now=tests/command/traces/kineto_2026.json
+april=tests/command/traces/kineto_2024.json
+
+cell() {   # ROW COLUMN COMMAND...: that cell of a JSON table, by the row's kernel name or name
+    row=$1 column=$2
+    shift 2
+    "$prof" "$@" --format json 2>/dev/null | python3 -c '
+import json, sys
+for row in json.load(sys.stdin):
+    if sys.argv[1] in (row.get("Kernel Name"), row.get("Name")):
+        print(row[sys.argv[2]])' "$row" "$column"
+}
+
+gives() {   # NAME EXPECTED ROW COLUMN COMMAND...
+    label=$1 expected=$2
+    shift 2
+    got=$(cell "$@")
+    if [ "$got" = "$expected" ]; then echo "ok $label"; return; fi
+    failed=1
+    echo "not ok $label: $got, not $expected"
+}
+
+trace() {   # OP KERNEL KERNEL-ARGS OP-ARGS: one op that launched one kernel of 10 us, on an H100
+    cat <<END
+{"deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3", "numSms": 132}],
+ "traceEvents": [
+  {"ph": "X", "cat": "cpu_op", "name": "$1", "pid": 1, "tid": 1, "ts": 0, "dur": 5,
+   "args": {"External id": 1, $4}},
+  {"ph": "X", "cat": "kernel", "name": "$2", "pid": 0, "tid": 7, "ts": 20, "dur": 10,
+   "args": {"External id": 1, "device": 0, "correlation": 9 $3}}]}
+END
+}
+
+# shellcheck disable=SC2317   # try calls it
+analyzes_alike() {   # TRACE
+    "$prof" analyze --format json --name-limit all -o "$out/kernels.json" "$1" &&
+        PYTHONDONTWRITEBYTECODE=1 python3 tests/command/read_kernels.py "$1" "$out/kernels.json"
+}
+
+# ---- analyze ----
+
+for file in tests/command/traces/kineto_*.json; do
+    try "analyze_$(basename "$file" .json)" analyzes_alike "$file"
+done
+
+# 2 x 1 x 112 x 112 x 7 x 7 x 3 x 64 in 100 us, which PyTorch's script gives as 223552896
+conv=sm80_xmma_fprop_implicit_gemm_tf32f32_f32
+gives analyze_convolution 2.3603 "$conv" 'TFLOP/s' analyze --name-limit all "$now"
+gives analyze_convolution_bytes 38.5101 "$conv" 'GB/s' analyze --name-limit all "$now"
+gives analyze_tf32 tf32 "$conv" Type analyze --name-limit all "$now"
+gives analyze_share 0.4773 "$conv" 'of peak FLOP/s %' analyze --name-limit all "$now"
+# 2 x 128 x 64 x 256 in 40.128 us; (256 + 128 x 64 + 64 x 256 + 128 x 256) x 2 bytes
+addmm=sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n
+gives analyze_addmm 0.1045 "$addmm" 'TFLOP/s' analyze --name-limit all "$now"
+gives analyze_addmm_bytes 2.8708 "$addmm" 'GB/s' analyze --name-limit all "$now"
+gives analyze_name_limit "$(cell sm80_xm Count analyze --name-limit 7 "$now")" sm80_xm Count \
+    analyze --name-limit 7 "$now"
+gives analyze_total 3 Total Count analyze "$now"
+gives analyze_unowned 1 "$(printf 'caf\303\251 "quoted" \\ kernel\n<lambda>')" Count \
+    analyze --name-limit all "$now"
+gives analyze_device_peak 50.0008 "$addmm" 'of peak FLOP/s %' \
+    analyze --name-limit all --device-peak bf16=0.209043 "$now"
+gives analyze_device 0.0335 "$addmm" 'of peak FLOP/s %' \
+    analyze --name-limit all --device A100 "$now"
+
+mm='"Input Dims": [[100, 200], [200, 300]], "Input type": ["float", "float"]'
+trace aten::mm gemm '' "$mm" >"$out/mm.json"
+gives analyze_mm 1.2 gemm 'TFLOP/s' analyze "$out/mm.json"               # 12e6 FLOP in 10 us
+gives analyze_mm_bytes 44.0 gemm 'GB/s' analyze "$out/mm.json"           # 110,000 x 4 bytes
+trace aten::mm gemm ', "kernel_flop": 5e6, "kernel_num_gb": 0.0001' "$mm" >"$out/own.json"
+gives analyze_own_flop 0.5 gemm 'TFLOP/s' analyze "$out/own.json"
+gives analyze_own_gb 10.0 gemm 'GB/s' analyze "$out/own.json"
+trace aten::mm gemm ', "kernel_flop": 0' "$mm" >"$out/zero.json"
+gives analyze_own_zero 1.2 gemm 'TFLOP/s' analyze "$out/zero.json"
+trace my::op triton_mm_3 '' "$mm" >"$out/name.json"
+gives analyze_by_kernel_name 1.2 triton_mm_3 'TFLOP/s' analyze "$out/name.json"
+trace my::op convert_kernel '' "$mm" >"$out/convert.json"
+gives analyze_convert_is_no_conv None convert_kernel 'TFLOP/s' analyze "$out/convert.json"
+trace aten::baddbmm k '' '"Input Dims": [[2, 10, 30], [2, 10, 20], [2, 20, 30]],
+    "Input type": ["c10::Half", "c10::Half", "c10::Half"]' >"$out/baddbmm.json"
+gives analyze_baddbmm 0.0024 k 'TFLOP/s' analyze "$out/baddbmm.json"
+gives analyze_baddbmm_bytes 0.56 k 'GB/s' analyze "$out/baddbmm.json"    # 2,800 x 2 bytes
+trace aten::_foreach_add_ k '' '"Input Dims": [[[10, 10], [20]], [[10, 10], [20]], []],
+    "Input type": ["TensorList", "TensorList", "Scalar"]' >"$out/lists.json"
+gives analyze_tensor_lists 0.096 k 'GB/s' analyze "$out/lists.json"      # (120 + 120) x 4 bytes
+trace aten::mm gemm '' '"Input Dims": [[100, 200], [200, 300]]' >"$out/untyped.json"
+gives analyze_no_type None gemm 'of peak FLOP/s %' analyze "$out/untyped.json"
+gives analyze_dtype 1.791 gemm 'of peak FLOP/s %' analyze --dtype float32 "$out/untyped.json"
+for shapes in '[[2, 3], [4, 5]]' '[[-1, 3], [3, 5]]' '[]' '5' '"text"' '[[9223372036854775807, 2], [2, 3]]' \
+    '[[1e30, 2], [2, 1]]' '[[[[[2]]]], [1]]'; do
+    trace aten::mm gemm '' "\"Input Dims\": $shapes, \"Input type\": [\"float\"]" >"$out/odd.json"
+    gives "analyze_odd_shapes_$(echo "$shapes" | tr -cd '0-9a-z')" 1 gemm Count analyze "$out/odd.json"
+done
+says analyze_bad_dtype "there is no type 'x'" 2 "$prof" analyze --dtype x "$now"
+says analyze_bad_peak "'x=1' is not TYPE=TFLOP/s" 2 "$prof" analyze --device-peak x=1 "$now"
+says analyze_bad_device "nothing is known of 'X1'" 2 "$prof" analyze --device X1 "$now"
+says analyze_no_kernels 'there are no kernels in it' 0 "$prof" analyze tests/command/traces/legacy_array.json
+says analyze_unknown_device 'peaks unknown' 0 "$prof" analyze tests/command/traces/kineto_2021.json
+
+# ---- diff ----
+
+gives diff_change 0.0 aten::addmm 'Change (ms)' diff "$now" "$now"
+gives diff_new new aten::addmm Note diff "$april" "$now"
+gives diff_gone gone aten::bmm Note diff "$april" "$now"
+gives diff_total 0.226784 'Total of devices' 'Change (ms)' diff "$april" "$now"
+gives diff_names 3 'Total of devices' 'new count' diff --names old,new "$april" "$now"
+gives diff_devices new 'Total of device 0 NVIDIA H100 80GB HBM3' Note \
+    diff tests/command/traces/legacy_array.json "$now"
+gives diff_kernels '' aten::addmm Note diff --kernels "$april" "$now"
+says diff_same_passes 'Total' 0 "$prof" diff --threshold 5 "$now" "$now"
+says diff_slower_fails 'slower' 1 "$prof" diff --threshold 5 "$april" "$now"
+sed 's/"dur":40.128/"dur":44.000/' "$now" >"$out/slower.json"
+says diff_one_slower 'slower' 1 "$prof" diff --threshold 5 "$now" "$out/slower.json"
+says diff_one_slower_passes 'Total' 0 "$prof" diff --threshold 10 "$now" "$out/slower.json"
+says diff_faster_passes 'Total' 0 "$prof" diff --threshold 5 "$out/slower.json" "$now"
+says diff_swapped "byte 434: recorded 62883054 s after $april: are the two swapped?" 2 \
+    "$prof" diff "$now" "$april"
+try diff_swapped_in_a_line test "$(wc -l <"$out/said")" = 1
+says diff_any_order 'Total of devices' 0 "$prof" diff --any-order "$now" "$april"
+says diff_two_devices 'Total of device 0 Tesla V100-SXM2-32GB -> NVIDIA H100 80GB HBM3' 0 \
+    "$prof" diff "$april" "$now"
+conv=sm80_xmma_fprop_implicit_gemm_tf32f32_f32
+gives diff_rates 2.3603 $conv 'new TFLOP/s' diff --rates --names old,new "$april" "$now"
+gives diff_rates_bytes 38.5101 $conv 'B GB/s' diff --rates "$april" "$now"
+gives diff_rates_share 0.4773 $conv 'B of peak FLOP/s %' diff --rates "$april" "$now"
+gives diff_rates_gone None $conv 'A TFLOP/s' diff --rates "$april" "$now"
+gives diff_rates_total 1.7143 'Total of devices' 'B TFLOP/s' diff --rates "$april" "$now"
+says diff_one_file 'diff takes two traces' 2 "$prof" diff "$now"
+says diff_bad_names 'takes two names' 2 "$prof" diff --names a "$now" "$now"
+says diff_missing 'No such file' 2 "$prof" diff "$now" "$out/none.json"
+
+# ---- augment ----
+
+for file in tests/command/traces/kineto_*.json tests/command/traces/legacy_array.json; do
+    label=$(basename "$file" .json)
+    "$prof" augment "$file" "$out/$label.json"
+    try "augment_$label" python3 tests/command/augmented.py "$file" "$out/$label.json"
+done
+says augment_count 4 0 python3 tests/command/augmented.py "$now" "$out/kineto_2026.json"
+says augment_flop '"kernel_flop": 236027904' 0 grep -F '"kernel_flop": 236027904' "$out/kineto_2026.json"
+"$prof" augment "$out/own.json" "$out/own_augmented.json"
+says augment_keeps '"kernel_flop": 5e6' 0 cat "$out/own_augmented.json"
+"$prof" augment "$out/zero.json" "$out/zero_augmented.json"
+says augment_mends_zero '"kernel_flop": 12000000' 0 grep zero -v "$out/zero_augmented.json"
+"$prof" augment "$out/kineto_2026.json" "$out/twice.json"
+try augment_twice cmp "$out/kineto_2026.json" "$out/twice.json"
+head -c 3000 "$now" >"$out/cut.json"
+says augment_cut 'the file ends early' 0 "$prof" augment "$out/cut.json" "$out/cut_augmented.json"
+try augment_cut_is_json python3 -m json.tool "$out/cut_augmented.json"
+"$prof" augment "$now" "$out/packed.json.gz"
+try augment_gzip python3 tests/command/augmented.py "$now" "$out/packed.json.gz"
+says augment_stdin 'it has to be a file' 2 "$prof" augment - "$out/none.json"
+rm -f "$out/bad.json"
+says augment_bad_input 'is a directory' 2 "$prof" augment tests "$out/bad.json"
+try augment_bad_leaves_nothing test ! -e "$out/bad.json"
+
+# ---- Real traces: no crash, every byte kept ----
+
+if [ -n "$(real_traces)" ]; then
+    for file in $(real_traces); do
+        label=$(basename "$file" .gz)
+        label=${label%%.*}
+        case $label in memory_timeline | *_et | *_et_1) continue ;; esac
+        try "analyze_real_$label" analyzes_alike "$file"
+        try "diff_real_$label" "$prof" diff --threshold 0 "$file" "$file"
+        "$prof" augment "$file" "$out/real.json" 2>/dev/null
+        try "augment_real_$label" python3 tests/command/augmented.py "$file" "$out/real.json"
+    done
+else
+    echo 'skip analyze_real: ../shared/traces is not there'
+fi
+exit $failed

@@ -1,0 +1,100 @@
+#!/bin/sh
+# prof decode: everything that a raw stream tells, from a file, stdin, a serial port; damaged ones.
+# shellcheck disable=SC2317   # functions that try and says call
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/command/prof.sh
+. tests/command/prof.sh
+
+cat >"$out/made.c" <<'END_OF_C'
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+#include <stdio.h>
+static uint64_t now(void *clock) { return *(uint64_t *)clock += 1500; }
+static bool put(void *file, const void *data, size_t size) {
+    return fwrite(data, 1, size, (FILE *)file) == size;
+}
+int main(int argc, char **argv) {
+    static uint64_t clock = 1000000;
+    FILE *file = fopen(argv[argc - 1], "wb");
+    prof_desc desc = {0};
+    desc.mode = PROF_MODE_STREAM;
+    desc.platform.now = now;
+    desc.platform.user = &clock;
+    desc.stream.write = put;
+    desc.stream.user = file;
+    if (!file || prof_start(&desc) != PROF_OK) return 1;
+    for (int i = 0; i < 1000; i++)
+        PROF_BLOCK("outer") { PROF_BLOCK("inner \"quoted\"") {} }
+    prof_instant("here");
+    prof_counter("level", -5);
+    PROF_BEGIN("open");
+    prof_stop();
+    return fclose(file);
+}
+END_OF_C
+decodes() { "$prof" decode -o "$out/$1.json" "$2"; }
+holds() {   # FILE: what made.c records, and nothing else
+    python3 -c '
+import collections, json, sys
+trace = json.load(open(sys.argv[1]))
+events = [e for e in trace["traceEvents"] if e["ph"] != "M"]
+count = collections.Counter((e["ph"], e["name"]) for e in events)
+assert count == {("X", "outer"): 1000, ("X", "inner \"quoted\""): 1000, ("X", "open"): 1,
+                 ("i", "here"): 1, ("C", "level"): 1}, count
+by_name = collections.defaultdict(list)
+for e in events:
+    by_name[e["name"]].append(e)
+assert {e["dur"] for e in by_name["outer"]} == {4.5}, "outer: four readings of the clock"
+assert {e["dur"] for e in by_name["inner \"quoted\""]} == {1.5}
+assert by_name["level"][0]["args"] == {"value": -5}
+assert by_name["open"][0]["args"] == {"finished": False}
+assert "schemaVersion" in trace and "baseTimeNanoseconds" in trace
+' "$1"
+}
+try decode_builds "${CC:-cc}" -std=gnu99 -I. "$out/made.c" -o "$out/made" -lpthread
+try decode_runs "$out/made" "$out/made.prof"
+try decode_file decodes file "$out/made.prof"
+try decode_holds holds "$out/file.json"
+gzip -c "$out/made.prof" >"$out/packed.prof.gz"
+"$prof" decode - <"$out/packed.prof.gz" >"$out/stdin.json"
+try decode_stdin_gzip cmp "$out/file.json" "$out/stdin.json"
+report_sum() { "$prof" report -f csv "$1" | grep -F '"outer",1000,4500.000,3000.000'; }
+try decode_report_alike report_sum "$out/file.json"
+try decode_report_raw report_sum "$out/made.prof"
+
+# A board behind a serial port: a pseudoterminal; Ctrl-C ends the trace properly.
+serial() {
+    python3 - "$prof" "$out/made.prof" "$out/serial.json" <<'PYTHON'
+import os, pty, signal, subprocess, sys, time
+prof, stream, out = sys.argv[1:]
+board, port = pty.openpty()
+process = subprocess.Popen([prof, "decode", "--baud", "921600", "-o", out, os.ttyname(port)])
+time.sleep(0.5)                         # the port's settings, before the first byte
+data = open(stream, "rb").read()
+for at in range(0, len(data), 512):
+    os.write(board, data[at:at + 512])
+time.sleep(0.5)
+process.send_signal(signal.SIGINT)
+sys.exit(process.wait(20))
+PYTHON
+}
+try decode_serial serial
+try decode_serial_alike cmp "$out/file.json" "$out/serial.json"
+
+size=$(wc -c <"$out/made.prof")
+head -c $((size / 2)) "$out/made.prof" >"$out/cut.prof"
+says decode_cut 'the stream ends without its last block' 0 decodes cut "$out/cut.prof"
+tail -c $((size / 2)) "$out/made.prof" >"$out/tail.prof"
+try decode_tail decodes tail "$out/tail.prof"
+try decode_cut_json python3 -c 'import json, sys; [json.load(open(f)) for f in sys.argv[1:]]' \
+    "$out/cut.json" "$out/tail.json"
+{ head -c 6000 "$out/made.prof"; echo noise; tail -c +6001 "$out/made.prof"; } >"$out/noise.prof"
+says decode_noise 'damaged places' 0 decodes noise "$out/noise.prof"
+says decode_json 'this is no raw stream of prof.h' 2 "$prof" decode tests/command/traces/kineto_2026.json
+: >"$out/empty.prof"
+says decode_empty 'the file is empty' 2 "$prof" decode "$out/empty.prof"
+says decode_missing 'No such file' 2 "$prof" decode "$out/none.prof"
+says decode_directory 'prof: tests: ' 2 "$prof" decode tests
+says decode_help 'usage: prof decode' 0 "$prof" decode --help
+exit $failed

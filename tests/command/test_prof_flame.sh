@@ -1,0 +1,84 @@
+#!/bin/sh
+# prof stacks and prof flamegraph: against an independent reading, and in a browser.
+# shellcheck disable=SC2317   # functions that try and says call
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/command/prof.sh
+. tests/command/prof.sh
+
+stacks_alike() {   # NAME TRACE
+    "$prof" stacks -o "$out/$1.folded" "$2" &&
+        python3 tests/command/read_more.py stacks "$2" "$out/$1.folded"
+}
+
+draws() {   # NAME FLAMEGRAPH-OPTION...
+    svg=$out/$1.svg
+    shift
+    "$prof" flamegraph -o "$svg" "$@" && python3 tests/command/read_more.py svg "$svg"
+}
+
+# What the page's script says after zooming and searching.
+clicks() {   # SVG
+    {
+        echo '<!DOCTYPE html><meta charset="utf-8"><body>'
+        sed 1d "$1"
+        echo '<script>var shown = function () { return document.querySelectorAll(
+            ".f:not([style*=none])").length; }, all = shown();
+            flamegraph.find("addmm"); flamegraph.zoom(3);
+            document.title = all + " shown, then " + shown() + "; " +
+                document.getElementById("found").textContent;</script>'
+    } >"$1.html"
+    dom "$1.html"
+}
+
+now=tests/command/traces/kineto_2026.json
+for file in tests/command/traces/kineto_*.json tests/command/traces/legacy_array.json; do
+    label=$(basename "$file" .json)
+    try "stacks_$label" stacks_alike "$label" "$file"
+done
+for file in tests/command/traces/kineto_*.json; do
+    label=$(basename "$file" .json)
+    try "flamegraph_$label" draws "$label" "$file"
+done
+if [ -n "$(real_traces)" ]; then
+    for file in $(real_traces); do
+        label=$(basename "$file" .gz)
+        case $label in memory_timeline* | *_et.json | *_et_*) continue ;; esac
+        try "stacks_real_${label%%.*}" stacks_alike real "$file"
+        try "flamegraph_real_${label%%.*}" draws real -m self_cuda_time_total "$file"
+    done
+else
+    echo 'skip stacks_real: ../shared/traces is not there'
+fi
+says stacks_kernels 'ProfilerStep#1;aten::convolution;sm80_xmma_fprop_implicit_gemm_' 0 \
+    "$prof" stacks -m self_cuda_time_total --no-python "$now"
+says stacks_no_kernels 'aten::addmm 40' 0 \
+    "$prof" stacks -m self_cuda_time_total --no-kernels "$now"
+says stacks_frames 'train.py(12):_step;nn.Module:_Linear_0 1' 0 "$prof" stacks --frames-only "$now"
+says stacks_threads 'process 4242 thread 4242' 0 \
+    "$prof" flamegraph --threads tests/command/traces/kineto_2026.json
+says stacks_metric 'is neither self_cpu_time_total nor' 2 "$prof" stacks -m count "$now"
+says stacks_help 'usage: prof stacks' 0 "$prof" stacks --help
+says stacks_none 'stacks needs a trace' 2 "$prof" stacks
+printf 'a;b 10\na;b;c 6\na;d 4\n' >"$out/one.folded"
+printf 'a;b 12\na;b;c 6\na;e 3\n' >"$out/two.folded"
+says stacks_folded 'a;b;c 12' 0 "$prof" stacks "$out/one.folded" "$out/two.folded"
+says stacks_folded_stdin 'a;b 10' 0 "$prof" stacks - <"$out/one.folded"
+try flamegraph_diff draws diff --diff --min-share 0 "$out/one.folded" "$out/two.folded"
+says flamegraph_grew '12.000 us' 0 "$prof" flamegraph "$out/two.folded"
+says flamegraph_change '+2.000 us (+12.5 %)' 0 cat "$out/diff.svg"
+says flamegraph_new ', new</title>' 0 cat "$out/diff.svg"
+says flamegraph_diff_one 'two files are needed' 2 "$prof" flamegraph --diff "$now"
+printf 'a;b 10\na;b\n' >"$out/bad.folded"
+says flamegraph_bad_folded '1 lines are no folded stacks: left out' 0 \
+    "$prof" flamegraph "$out/bad.folded"
+says flamegraph_directory 'is a directory' 2 "$prof" flamegraph tests
+printf '[{"ph":"X","cat":"cpu_op","name":"<a>&\\"]]>\\u0001\377","ts":1,"dur":9}]' >"$out/odd.json"
+try flamegraph_odd_name draws odd "$out/odd.json"
+if [ -n "$browser" ]; then
+    says flamegraph_clicks '<title>5 shown, then' 0 clicks "$out/diff.svg"
+    says flamegraph_search '<title>11 shown, then 9; 2 found, 17.35 %' 0 clicks "$out/kineto_2026.svg"
+else
+    echo 'skip flamegraph_clicks: no Chromium here'
+fi
+exit $failed

@@ -1,0 +1,59 @@
+#!/bin/sh
+# prof gaps: against an independent reading, its options, bad input.
+# shellcheck disable=SC2317   # functions that try and says call
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/command/prof.sh
+. tests/command/prof.sh
+
+gaps_alike() {   # NAME TRACE
+    "$prof" gaps --format json -o "$out/$1.json" "$2" &&
+        python3 tests/command/read_more.py gaps "$2" "$out/$1.json"
+}
+
+# A trace in which every cause occurs: kernels on two streams, launches before and behind.
+cat >"$out/causes.json" <<'JSON'
+{"traceEvents": [
+{"ph":"M","name":"process_labels","pid":0,"tid":0,"args":{"labels":"GPU 0"}},
+{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":9,"tid":9,"ts":0,"dur":30,"args":{"External id":1}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":1,"dur":2,"args":{"correlation":1,"External id":1}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":4,"dur":2,"args":{"correlation":2}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":7,"dur":2,"args":{"correlation":3}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaStreamSynchronize","pid":9,"tid":9,"ts":85,"dur":25,"args":{"correlation":8}},
+{"ph":"X","cat":"cpu_op","name":"aten::add","pid":9,"tid":9,"ts":115,"dur":30,"args":{"External id":2}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":120,"dur":2,"args":{"correlation":4,"External id":2}},
+{"ph":"X","cat":"kernel","name":"mm","pid":0,"tid":7,"ts":10,"dur":10,"args":{"correlation":1,"External id":1}},
+{"ph":"X","cat":"kernel","name":"mm","pid":0,"tid":7,"ts":22,"dur":8,"args":{"correlation":2,"External id":1}},
+{"ph":"X","cat":"kernel","name":"mm","pid":0,"tid":8,"ts":70,"dur":20,"args":{"correlation":3,"External id":1}},
+{"ph":"X","cat":"kernel","name":"add","pid":0,"tid":7,"ts":126.5,"dur":3,"args":{"correlation":4,"External id":2}},
+{"ph":"X","cat":"gpu_memset","name":"Memset","pid":0,"tid":7,"ts":140,"dur":1,"args":{"correlation":99}}
+]}
+JSON
+try gaps_causes gaps_alike made "$out/causes.json"
+row() { "$prof" gaps --format csv "$out/causes.json" | grep -x "GPU 0,$1"; }
+try gaps_busy row 'busy,42.000,32.06,,'
+try gaps_host row 'host,10.000,7.63,1,10.000'
+try gaps_synchronize row 'synchronize,20.000,15.27,1,20.000'
+try gaps_launch row 'launch,6.500,4.96,1,6.500'
+try gaps_wait row 'wait,40.000,30.53,1,40.000'
+try gaps_turnaround row 'turnaround,2.000,1.53,1,2.000'
+try gaps_unknown row 'unknown,10.500,8.02,1,10.500'
+says gaps_by_op 'aten::mm,42.000,47.19,2,40.000' 0 "$prof" gaps --by op -f csv "$out/causes.json"
+says gaps_by_gap 'GPU 0,30.000,40.000,wait,40.000,aten::mm,mm,mm' 0 \
+    "$prof" gaps --by gap -n 1 -f csv "$out/causes.json"
+says gaps_streams 'GPU 0 stream 8,busy,20.000' 0 "$prof" gaps --streams -f csv "$out/causes.json"
+says gaps_short 'turnaround,42.000' 0 "$prof" gaps --short 40 -f csv "$out/causes.json"
+says gaps_no_device 'There is no work of a device' 0 "$prof" gaps tests/command/traces/legacy_array.json
+for file in tests/command/traces/kineto_*.json $(real_traces); do
+    label=$(basename "$file" .gz)
+    case $label in memory_timeline* | *_et.json | *_et_*) continue ;; esac
+    try "gaps_${label%%.*}" gaps_alike real "$file"
+done
+[ -n "$(real_traces)" ] || echo 'skip gaps_real: ../shared/traces is not there'
+says gaps_help 'usage: prof gaps' 0 "$prof" gaps --help
+says gaps_two 'gaps takes one trace' 2 "$prof" gaps a b
+says gaps_by 'none of cause, op, gap' 2 "$prof" gaps --by x "$out/causes.json"
+says gaps_html 'none of text, csv, json' 2 "$prof" gaps -f html "$out/causes.json"
+printf '[{"ph":"X"' >"$out/cut.json"
+says gaps_cut 'byte 1: the file ends early; read up to there' 0 "$prof" gaps "$out/cut.json"
+exit $failed

@@ -1,0 +1,100 @@
+#!/bin/sh
+# prof memory: against the totals in the trace, categories, PyTorch's formats, the page.
+# shellcheck disable=SC2317,SC2016   # functions that try and says call; scripts
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/command/prof.sh
+. tests/command/prof.sh
+
+memory_alike() {   # NAME TRACE
+    "$prof" memory --format csv -o "$out/$1.csv" "$2" 2>/dev/null &&
+        "$prof" memory -o "$out/$1.json" "$2" 2>/dev/null &&
+        "$prof" memory -o "$out/$1.raw.json" "$2" 2>/dev/null &&
+        python3 tests/command/read_more.py memory "$2" "$out/$1.csv" "$out/$1.json" "$out/$1.raw.json"
+}
+
+# One block of every category, on cuda:0; 1000 bytes were there before.
+python3 - >"$out/made.trace" <<'PYTHON'
+import json
+total, events = 1000, []
+def call(cat, name, ts, dur):
+    events.append(dict(ph="X", cat=cat, name=name, pid=9, tid=9, ts=ts, dur=dur, args={}))
+def change(ts, address, size):
+    global total
+    total += size
+    events.append(dict(ph="i", s="t", cat="cpu_instant_event", name="[memory]", pid=9, tid=9, ts=ts,
+        args={"Device Type": 1, "Device Id": 0, "Addr": address, "Bytes": size,
+              "Total Allocated": total}))
+call("user_annotation", "enumerate(DataLoader)#_Iter.__next__", 0, 10)
+call("cpu_op", "aten::stack", 1, 8)
+change(5, 1, 1)                       # input
+call("cpu_op", "aten::linear", 20, 10)
+change(21, 2, 2)                      # temporary
+change(22, 3, 4)                      # activation
+change(23, 2, -2)
+call("cpu_op", "autograd::engine::evaluate_function: AddmmBackward0", 40, 10)
+change(41, 4, 8)                      # temporary of the backward pass
+change(42, 5, 16)                     # gradient
+change(43, 6, 32)                     # autograd detail
+change(44, 4, -8)
+call("cpu_op", "autograd::engine::evaluate_function: AccumulateGrad", 60, 10)
+change(61, 6, -32)
+change(62, 3, -4)
+call("user_annotation", "Optimizer.step#SGD.step", 80, 10)
+change(81, 7, 64)                     # optimizer state
+change(82, 8, 128)                    # its temporary
+change(83, 8, -128)
+change(95, 9, 256)                    # unknown: in no call, not freed
+change(96, 5, -16)
+change(97, 77, -100)                  # was there before
+print(json.dumps({"baseTimeNanoseconds": 5000, "traceEvents": events}))
+PYTHON
+expected='[[-1, 1, 1000, 7], [10000, 2, 1, 2], [26000, 2, 2, 3], [27000, 2, 4, 4], [28000, 4, -2, 3], '
+expected=$expected'[46000, 2, 8, 3], [47000, 2, 16, 5], [48000, 2, 32, 6], [49000, 4, -8, 3], '
+expected=$expected'[66000, 4, -32, 6], [67000, 4, -4, 4], [86000, 2, 64, 1], [87000, 2, 128, 3], '
+expected=$expected'[88000, 4, -128, 3], [100000, 2, 256, 7], [101000, 4, -16, 5], [102000, 4, -100, 7]]'
+says memory_categories "$expected" 0 "$prof" memory -f raw "$out/made.trace"
+says memory_peak 'cuda:0,1337,95.000,1000,1221,9,7' 0 "$prof" memory -f csv "$out/made.trace"
+says memory_by_category 'cuda:0,unknown,1256,93.94,2' 0 \
+    "$prof" memory -f csv --by category "$out/made.trace"
+says memory_by_op 'cuda:0,Optimizer.step#SGD.step,optimizer state,64,4.79,1' 0 \
+    "$prof" memory -f csv --by op "$out/made.trace"
+says memory_first_row '[[9, 10, 26,' 0 "$prof" memory -f json "$out/made.trace"
+for file in tests/command/traces/kineto_2026.json $(real_traces); do
+    label=$(basename "$file" .gz)
+    case $label in memory_timeline* | *_et.json | *_et_*) continue ;; esac
+    try "memory_${label%%.*}" memory_alike real "$file"
+done
+raw=../shared/traces/memory_timeline.raw.json.gz
+if [ -r "$raw" ]; then
+    "$prof" memory -o "$out/raw.json.gz" "$raw"
+    same() { [ "$(gzip -dc "$1")" = "$(gzip -dc "$2")" ]; }
+    try memory_raw_again same "$raw" "$out/raw.json.gz"
+else
+    echo 'skip memory_real, memory_raw_again: ../shared/traces is not there'
+fi
+says memory_device 'cpu,64,' 0 "$prof" memory -f csv -d cpu tests/command/traces/kineto_2026.json
+says memory_no_device "there is no memory of 'cuda:9'" 2 "$prof" memory -d cuda:9 "$out/made.trace"
+says memory_none 'record with profile_memory=True' 0 "$prof" memory tests/command/traces/kineto_2022.json
+says memory_help 'usage: prof memory' 0 "$prof" memory --help
+says memory_format 'none of text, csv, json, raw, html' 2 "$prof" memory -f x "$out/made.trace"
+says memory_by 'none of device, category, op' 2 "$prof" memory --by x "$out/made.trace"
+echo '[[5, 2, 10, 1], [6, 9, 10, 1]]' >"$out/bad.raw.json"
+says memory_bad_row 'byte 16: this is no row of a memory timeline' 2 \
+    "$prof" memory "$out/bad.raw.json"
+echo '[[5, 2, 10, 1], [6, 2' >"$out/cut.raw.json"
+says memory_cut_row 'byte 21: the timeline ends early' 2 "$prof" memory "$out/cut.raw.json"
+echo '[[5, 2, 10, 1], x]' >"$out/odd.raw.json"
+says memory_odd_row 'the timeline ends early' 2 "$prof" memory "$out/odd.raw.json"
+"$prof" memory -o "$out/made.html" "$out/made.trace"
+if [ -n "$browser" ]; then
+    says memory_page 'Peak: 1.31 KiB.' 0 dom "$out/made.html"
+    says memory_page_holders '<td>Optimizer.step#SGD.step</td><td>optimizer state</td><td>64 B' 0 \
+        dom "$out/made.html"
+    sed 's|</body>|<script>view=[88,90];paint();tell(84);document.title=$("tip").textContent</script>&|' \
+        "$out/made.html" >"$out/told.html"
+    says memory_page_tells '<title>84.000 us: 1.06 KiB' 0 dom "$out/told.html"
+else
+    echo 'skip memory_page: no Chromium here'
+fi
+exit $failed

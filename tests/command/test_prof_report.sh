@@ -1,0 +1,244 @@
+#!/bin/sh
+# prof report: against an independent reading, its options, and bad input.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/command/prof.sh
+. tests/command/prof.sh
+
+# shellcheck disable=SC2317   # try calls it
+reads_alike() {   # NAME TRACE
+    "$prof" report --limit all --no-memory --format json -o "$out/$1.json" "$2" &&
+        python3 tests/command/read_trace.py "$2" "$out/$1.json"
+}
+
+column() {   # COLUMN REPORT-OPTION...: that column's cells, joined by commas
+    column=$1
+    shift
+    "$prof" report --format json "$@" 2>/dev/null | python3 -c '
+import json, sys
+print(",".join(str(row[sys.argv[1]]) for row in json.load(sys.stdin)))' "$column"
+}
+
+gives() {   # NAME EXPECTED COLUMN REPORT-OPTION...
+    label=$1 expected=$2
+    shift 2
+    got=$(column "$@")
+    if [ "$got" = "$expected" ]; then echo "ok $label"; return; fi
+    failed=1
+    echo "not ok $label: $got, not $expected"
+}
+
+refuses() {   # NAME TEXT-IN-MESSAGE FILE: exit status 2 and one line, and nothing else
+    says "$1" "$2" 2 "$prof" report "$3" && try "$1_in_a_line" test "$(wc -l <"$out/said")" = 1
+}
+
+# ---- What the rows hold ----
+
+for file in tests/command/traces/kineto_*.json tests/command/traces/legacy_array.json \
+    tests/command/traces/begin_end.json; do
+    label=$(basename "$file" .json)
+    try "report_$label" reads_alike "$label" "$file"
+done
+if [ -n "$(real_traces)" ]; then
+    for file in $(real_traces); do
+        label=$(basename "$file" .gz)
+        try "report_real_${label%%.*}" reads_alike "real_${label%%.*}" "$file"
+    done
+else
+    echo 'skip report_real: ../shared/traces is not there'
+fi
+
+# ---- Without device times: calls are sorted in constant memory ----
+
+# shellcheck disable=SC2317   # try calls it
+lean_alike() {   # TRACE: what does not need a device is the same
+    for option in --device --no-device; do
+        "$prof" report -n all -f json -s none --flops "$option" -o "$out/$option.json" "$1" 2>/dev/null
+    done
+    python3 - "$out" <<'END'
+import json, sys
+whole, lean = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("--device", "--no-device"))
+for row in whole + lean:
+    row.update(device_time_total=0, self_device_time_total=0, device_time=0)
+whole, lean = (sorted(map(str, (row for row in rows if not row["device_type"])))
+               for rows in (whole, lean))
+assert whole == lean and whole, set(whole) ^ set(lean)
+END
+}
+
+for file in tests/command/traces/*.json; do
+    try "report_lean_$(basename "$file" .json)" lean_alike "$file"
+done
+awk 'BEGIN { print "["; for (i = 0; i < 60000; i++) for (k = 4; k >= 0; k--)
+    printf "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"z%d\",\"pid\":1,\"tid\":%d,\"ts\":%d,\"dur\":%d},\n",
+        (i * 7 + k) % 40, i % 3, i * 20 + (i * 13 % 5) + k, 15 - 2 * k }' >"$out/many.json"
+try report_lean_many lean_alike "$out/many.json"      # more than are sorted in memory
+rm "$out/many.json"
+
+now=tests/command/traces/kineto_2026.json
+gzip -c "$now" >"$out/now.json.gz"
+try report_gzip reads_alike gzip "$out/now.json.gz"
+counts=$(column count "$now")
+gives report_stdin "$counts" count - <"$now"
+gives report_two_files 2,2 count --category user_annotation "$now" "$now" \
+    tests/command/traces/kineto_2024.json tests/command/traces/kineto_2024.json
+
+# ---- Traces that are not JSON ----
+
+printf 'main;work;inner 30\nmain;work 20\r\nmain;idle 50\nno count\n' >"$out/folded.txt"
+gives report_folded 'idle,inner,work,main' key "$out/folded.txt"
+gives report_folded_times '50.0,30.0,20.0,0.0' self_cpu_time_total "$out/folded.txt"
+says report_folded_bad '1 lines are no folded stacks' 0 "$prof" report "$out/folded.txt"
+cat >"$out/raw.c" <<'END'
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+#include <stdio.h>
+static bool put(void *file, const void *data, size_t size) {
+    return fwrite(data, 1, size, (FILE *)file) == size;
+}
+int main(int argc, char **argv) {
+    FILE *file = fopen(argv[argc - 1], "wb");
+    prof_desc desc = {0};
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream.write = put;
+    desc.stream.user = file;
+    if (prof_start(&desc) != PROF_OK) return 1;
+    for (int i = 0; i < 1000; i++)
+        PROF_BLOCK("outer") { PROF_BLOCK("inner") {} }
+    prof_stop();
+    return fclose(file);
+}
+END
+try report_raw_builds "${CC:-cc}" -std=gnu99 -I. "$out/raw.c" -o "$out/raw" -lpthread
+try report_raw_runs "$out/raw" "$out/raw.bin"
+gives report_raw 1000,1000 count --name 'inner|outer' "$out/raw.bin"
+says report_raw_no_copy 'this is not JSON: it cannot be rewritten' 2 \
+    "$prof" augment "$out/raw.bin" "$out/none.json"
+head -c 9000 "$out/raw.bin" >"$out/raw_cut.bin"
+says report_raw_cut 'the stream ends without its last block' 0 "$prof" report "$out/raw_cut.bin"
+
+# ---- Options ----
+
+gives report_limit 'ProfilerStep#1,aten::addmm' key -n 2 "$now"
+gives report_sort 'aten::convolution' key -n 1 -s self_cuda_time_total --name aten "$now"
+gives report_name 'aten::linear,aten::addmm,aten::convolution' key -s none --name '^aten::' "$now"
+gives report_category 'train.py(12): step,nn.Module: Linear_0' key -s count \
+    --category python_function "$now"
+gives report_pid 'no tid' key --pid 0 --category cpu_op tests/command/traces/defects.json
+gives report_flops 4194304,0 flops --flops --name 'addmm|linear' -s self_cpu_time_total "$now"
+gives report_flops_stack 4194304 flops --flops --group-by-stack 1 --name addmm "$now"
+gives report_from 'aten::convolution' key --from 290us --name '^aten::' "$now"
+gives report_from_to 'aten::linear' key --from 9us --to 0.015ms --name '^aten::' "$now"
+gives report_step 1,1,1 count --step 1 --name '^aten::' "$now"
+says report_no_step 'there is no ProfilerStep#7' 2 "$prof" report --step 7 "$now"
+says report_bad_from "'soon' is no time" 2 "$prof" report --from soon "$now"
+gives report_top_level 'ProfilerStep#1' key --top-level --name Step -s cpu_time_total -n 1 "$now"
+gives report_memory '65536,65536,65536' device_memory_usage -s cpu_time_total \
+    --name 'Step|linear|addmm' --category cpu_op,user_annotation "$now"
+gives report_memory_self '0,0,65536' self_device_memory_usage -s cpu_time_total \
+    --name 'Step|linear|addmm' --category cpu_op,user_annotation "$now"
+gives report_free_memory '-64' cpu_memory_usage --name '^.memory' "$now"
+gives report_shapes '[[6], [6], []]' input_shapes --group-by-input-shape --name 'aten::add$' \
+    tests/command/traces/kineto_2024.json
+gives report_stack "['nn.Module: Linear_0', 'train.py(12): step']" stack --group-by-stack 5 \
+    --name aten::addmm "$now"
+gives report_old_stack "['model.py(10): forward']" stack --group-by-stack 1 --name aten::linear \
+    tests/command/traces/kineto_2021.json
+gives report_no_merge 2 count --name relu tests/command/traces/kineto_2022.json
+gives report_merge 1 count --merge-duplicates --name relu tests/command/traces/kineto_2022.json
+gives report_merge_self 50.0 self_cpu_time_total --merge-duplicates --name relu \
+    tests/command/traces/kineto_2022.json
+gives report_no_device 0.0 device_time_total --no-device --name addmm "$now"
+says report_footer 'Self CUDA time total: 240.129us' 0 "$prof" report "$now"
+says report_unowned '1 of 3 kernels and copies belong to no call' 0 "$prof" report "$now"
+says report_csv '"aten::addmm",1,120.000,110.500' 0 "$prof" report --format csv "$now"
+says report_help 'usage: prof report' 0 "$prof" report --help
+says report_no_file 'report needs a trace' 2 "$prof" report
+says report_bad_option 'there is no such option' 2 "$prof" report --sortby x "$now"
+says report_bad_sort "there is no metric 'x'" 2 "$prof" report --sort x "$now"
+says report_bad_name 'not an extended regular expression' 2 "$prof" report --name '(' "$now"
+
+# ---- The page ----
+
+# shellcheck disable=SC2317   # try calls it
+page_is_whole() {   # PAGE NAME...: one file, with these names in its data
+    python3 - "$@" <<'END'
+import json, re, sys
+page = open(sys.argv[1], encoding="utf-8").read()
+data = json.loads(re.search(r'id="data">\n(.*?)</script>', page, re.S).group(1))
+assert not re.search(r'(src|href)=|https?://|@import|url\(', page), "it loads something"
+assert page.count("</script>") == 2, "a text ends the script"
+names = [row[0] for row in data["rows"]]
+assert all(name in names for name in sys.argv[2:]), names
+for number, node in enumerate(data["flame"]):
+    assert data["names"][node[0]] and node[1] <= max(0, number - 1), node
+assert all(0 <= part <= 100 for lane in data["lanes"] for part in lane["busy"])
+END
+}
+
+"$prof" report --format html -o "$out/now.html" "$now"
+try report_page page_is_whole "$out/now.html" aten::addmm 'ProfilerStep#1'
+printf '[{"ph":"X","name":"</script><script>alert(1)","ts":1,"dur":1,"pid":1,"tid":1}]' \
+    >"$out/script.json"
+"$prof" report --format html -o "$out/script.html" "$out/script.json"
+try report_page_hostile page_is_whole "$out/script.html" '</script><script>alert(1)'
+echo '[]' >"$out/none.json"
+"$prof" report --format html -o "$out/none.html" "$out/none.json"
+try report_page_empty page_is_whole "$out/none.html"
+if command -v node >/dev/null; then
+    sed -n '/^"use strict";/,/^<.script>/p' "$out/now.html" | grep -v '^</script>' >"$out/page.js"
+    try report_page_script node --check "$out/page.js"
+fi
+
+# ---- Bad input ----
+
+refuses report_directory 'is a directory' tests
+refuses report_missing 'No such file' "$out/nowhere.json"
+: >"$out/empty.json"
+refuses report_empty 'the file is empty' "$out/empty.json"
+printf '\211PNG\r\n\032\n' >"$out/image.png"
+refuses report_png 'byte 0: this is neither a JSON object nor an array' "$out/image.png"
+head -c 100000000 /dev/zero | tr '\0' '[' >"$out/brackets.json"
+refuses report_brackets 'nested too deep' "$out/brackets.json"
+rm "$out/brackets.json"
+echo '[{"ph":"X","ts":1,"dur":9223372036854775808}]' >"$out/large.json"
+refuses report_large 'byte 24: this time does not fit' "$out/large.json"
+echo '[{"ph":"X","name":"a"b","ts":1}]' >"$out/quote.json"
+refuses report_quote 'byte 21: a comma is missing here' "$out/quote.json"
+echo '[] x' >"$out/behind.json"
+says report_behind 'byte 3: something follows the end' 2 "$prof" report "$out/behind.json"
+head -c 900 "$out/now.json.gz" >"$out/cut.json.gz"
+says report_cut_gzip 'the gzip file ends early' 2 "$prof" report "$out/cut.json.gz"
+says report_no_events 'there are no complete events' 0 "$prof" report "$out/none.json"
+echo '{"schema": "1.1.1", "nodes": [{"id": 1}]}' >"$out/et.json"
+says report_execution_trace 'this is an execution trace' 0 "$prof" report "$out/et.json"
+head -c 5000 "$now" >"$out/cut.json"
+says report_cut 'the file ends early; read up to there' 0 "$prof" report "$out/cut.json"
+says report_nan '4 NaN or infinite numbers, taken as absent' 0 \
+    "$prof" report tests/command/traces/defects.json
+printf '[{"ph":"X","name":"\377","ts":1,"dur":1}]' >"$out/utf8.json"
+says report_utf8 '1 bytes that are not UTF-8' 0 "$prof" report "$out/utf8.json"
+gives report_duplicate 3.5 cpu_time_total --name twice tests/command/traces/defects.json
+says report_same_twice '1 keys that an event has twice' 0 "$prof" report tests/command/traces/defects.json
+sed 's/"dur": 3.5, "dur": 3.5/"dur": 3.5, "dur": 2.5/' tests/command/traces/defects.json >"$out/twice.json"
+says report_two_values 'byte 254: its key stands in this event twice, with another value' 2 \
+    "$prof" report "$out/twice.json"
+echo '[{"ph":"X","name":"a","ts":1,"dur":1,"args":{"correlation":1,"b":2,"correlation":2}}]' \
+    >"$out/twice.json"
+refuses report_two_correlations 'byte 81: its key stands in this event twice' "$out/twice.json"
+echo '{"baseTimeNanoseconds":5,"traceEvents":[],"baseTimeNanoseconds":6}' >"$out/twice.json"
+refuses report_two_bases 'byte 64: a second baseTimeNanoseconds' "$out/twice.json"
+echo '{"traceEvents":[],"traceEvents":[]}' >"$out/twice.json"
+refuses report_two_lists 'byte 32: a second traceEvents' "$out/twice.json"
+
+# ---- Begins and ends ----
+
+pairs=tests/command/traces/begin_end.json
+gives report_pairs 'never ends,outer,inner é "quoted",whole' key --category cpu_op "$pairs"
+gives report_pair_shapes '[[2, 3], [3, 4]]' input_shapes --group-by-input-shape --name outer "$pairs"
+gives report_ranges 18.0,38.5,29.0 cpu_time_total -s none --category async "$pairs"
+says report_no_end '1 begins without an end' 0 "$prof" report "$pairs"
+says report_no_begin '1 ends of nothing, left out' 0 "$prof" report "$pairs"
+says report_ranges_aside '1 begins' 0 "$prof" stacks -o "$out/pairs.folded" "$pairs"
+try report_pairs_stacks grep -qx 'outer;inner_é_"quoted";whole 1' "$out/pairs.folded"
+exit $failed

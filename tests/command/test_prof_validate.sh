@@ -1,0 +1,80 @@
+#!/bin/sh
+# prof validate: each rule finds what breaks it, at its byte, and nothing else.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/command/prof.sh
+. tests/command/prof.sh
+
+findings() {   # FILE: "BYTE RULE" of each, joined by commas
+    "$prof" validate --limit all --format json "$1" 2>/dev/null | python3 -c '
+import json, sys
+print(",".join("%d %s" % (row["Byte"], row["Rule"]) for row in json.load(sys.stdin)))'
+}
+
+finds() {   # NAME EXPECTED EVENTS: in the array form, whose first event begins at byte 1
+    printf '[%s]' "$3" >"$out/$1.json"
+    got=$(findings "$out/$1.json")
+    if [ "$got" = "$2" ]; then echo "ok validate_$1"; return; fi
+    failed=1
+    echo "not ok validate_$1: $got, not $2"
+}
+
+event() {   # TS DUR [PID TID [MORE]]: 99 bytes or so
+    printf '{"ph":"X","cat":"cpu_op","name":"n","pid":%s,"tid":%s,"ts":%s,"dur":%s%s}' \
+        "${3:-1}" "${4:-1}" "$1" "$2" "${5:-}"
+}
+
+gpu() {   # CATEGORY NAME TS DUR ARGS
+    printf '{"ph":"X","cat":"%s","name":"%s","pid":0,"tid":7,"ts":%s,"dur":%s,"args":{%s}}' "$@"
+}
+
+finds good '' "$(event 0 10),$(event 0 5),$(event 5 5),$(event 2 1 1 2)"
+finds no_dur '1 fields' '{"ph":"X","cat":"c","name":"n","pid":1,"tid":1,"ts":0}'
+finds no_name '1 fields' '{"ph":"X","cat":"c","pid":1,"tid":1,"ts":0,"dur":1}'
+finds no_phase '1 fields' '{"cat":"c","name":"n","pid":1,"tid":1,"ts":0,"dur":1}'
+finds no_object '1 fields' '5'
+finds negative_ts '1 time' "$(event -1 10)"
+finds negative_dur '1 time' "$(event 1 -10)"
+finds text_pid '1 ids' "$(event 0 1 '"Spans"' 1)"
+finds negative_tid '1 ids' "$(event 0 1 1 -3)"
+finds large_tid '1 ids' "$(event 0 1 1 4294967296)"
+finds nan '1 fields,1 number,66 json' "$(event 0 NaN)"
+finds twice '1 keys' "$(event 0 1 1 1 ',"dur":2')"
+finds half_character '1 text' '{"ph":"X","cat":"c","name":"\ud83d","pid":1,"tid":1,"ts":0,"dur":1}'
+finds whole_character '' '{"ph":"X","cat":"c","name":"\ud83d\ude00","pid":1,"tid":1,"ts":0,"dur":1}'
+finds comma '69 json' "$(event 0 1),"
+finds overlap '70 overlap' "$(event 0 10),$(event 5 10)"
+finds apart '' "$(event 0 10),$(event 10 10)"
+finds order '1 order' "$(event 0 5),$(event 0 10)"
+finds flow '' "$(event 0 5),{\"ph\":\"s\",\"id\":1,\"cat\":\"c\",\"ts\":0},{\"ph\":\"f\",\"id\":1,\"bp\":\"e\",\"cat\":\"c\",\"ts\":1}"
+finds flow_no_start '1 flow' '{"ph":"f","id":1,"bp":"e","cat":"c","ts":1}'
+finds flow_no_end '1 flow' '{"ph":"s","id":1,"cat":"c","ts":1}'
+finds flow_back '36 flow' '{"ph":"s","id":1,"cat":"c","ts":5},{"ph":"f","id":1,"bp":"e","cat":"c","ts":1}'
+launch=$(gpu cuda_runtime cudaLaunchKernel 5 1 '"correlation":3')
+finds launch '115 launch' "$launch,$(gpu kernel k 4 1 '"correlation":3')"
+finds launch_later '' "$launch,$(gpu kernel k 6 1 '"correlation":3')"
+finds wait_id '1 wait_id' "$(gpu cuda_sync 'Stream Wait Event' 5 0 '"wait_on_cuda_event_record_corr_id":-1')"
+finds wait_past '1 wait_past' "$(gpu cuda_sync 'Stream Wait Event' 4 0 '"wait_on_cuda_event_record_corr_id":3'),$launch"
+kernel=$(gpu kernel k 1 20 '"stream":7,"device":0')
+finds sync '1 sync' "$(echo "$kernel" | sed 's/"tid":7/"tid":8/'),$(gpu cuda_sync 'Stream Sync' 5 4 '"stream":7,"device":0')"
+finds collective '1 collective' "$(gpu kernel ncclDevKernel_AllReduce 5 1 '"Group size":2')"
+back='autograd::engine::evaluate_function: MmBackward0'
+finds backward '163 backward' "$(gpu cpu_op "$back" 5 1 '"Fwd thread id":1,"Sequence number":4'),$(gpu cpu_op "$back" 7 1 '"Fwd thread id":1,"Sequence number":4')"
+finds forward_only '' "$(gpu cpu_op "$back" 5 1 '"Fwd thread id":0,"Sequence number":4'),$(gpu cpu_op "$back" 7 1 '"Fwd thread id":0,"Sequence number":4')"
+
+now=tests/command/traces/kineto_2026.json
+printf '[%s' "$(event 0 1)" >"$out/open_array.json"
+printf '{"traceEvents":[%s' "$(event 0 1)" >"$out/cut.json"
+says validate_good '0 errors, 0 warnings' 0 "$prof" validate "$out/good.json"
+says validate_errors 'byte 1: error: time:' 1 "$prof" validate "$out/negative_ts.json"
+says validate_warnings '0 errors, 1 warnings' 0 "$prof" validate "$out/overlap.json"
+says validate_strict '0 errors, 1 warnings' 1 "$prof" validate --strict "$out/overlap.json"
+says validate_ignore '0 errors, 0 warnings' 0 "$prof" validate --strict --ignore overlap \
+    "$out/overlap.json"
+says validate_rules 'wait_past' 0 "$prof" validate --rules
+says validate_cut 'error: cut: the file ends early' 1 "$prof" validate "$out/cut.json"
+says validate_kineto '0 errors' 0 "$prof" validate "$now"
+says validate_stdin '0 errors' 0 "$prof" validate - <"$now"
+says validate_limit '3 more of: ids' 0 "$prof" validate -n 1 tests/command/traces/kineto_2021.json
+says validate_no_json 'byte 0: this is neither' 2 "$prof" validate README.md
+exit $failed

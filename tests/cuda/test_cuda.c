@@ -1,0 +1,1161 @@
+/* prof_cuda.h on a CUPTI of our own: each record is kept, or counted; kernels go to zones. */
+/* build: tests/cuda/fake_cupti.c */
+#include "../test.h"
+#define PROF_CUDA_IMPLEMENTATION
+#include "../../prof_cuda.h"
+#include "fake_cupti.h"
+
+#include <sys/wait.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#  define SLOW 20
+#elif defined(__has_feature)
+#  if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#    define SLOW 20
+#  endif
+#endif
+#ifndef SLOW
+#  define SLOW 1
+#endif
+
+/* ---- sessions on the fake ---- */
+
+static prof_cuda_desc cuda_desc;
+static void *cuda_memory;
+
+/* The default settings; a test changes them before open_session. */
+static void reset(void) {
+    prof_cuda_shutdown();
+    fake_reset();
+    fake.call_ns = 500;                  /* clocks are compared to some 100 ns */
+    memset(&cuda_desc, 0, sizeof cuda_desc);
+    cuda_desc.symbol = fake_symbol;
+}
+
+static void open_session(const prof_desc *desc) {
+    EQUAL(prof_cuda_init(&cuda_desc), PROF_OK);
+    EQUAL(prof_start(desc), PROF_OK);
+}
+
+static void close_session(void) {
+    prof_cuda_shutdown();
+    free(cuda_memory);
+    cuda_memory = NULL;
+}
+
+static void room_for(size_t launches) {
+    cuda_desc.memory_size = prof_cuda_memory_size(&cuda_desc, launches);
+    cuda_desc.memory = cuda_memory = malloc(cuda_desc.memory_size);
+}
+
+static uint64_t kept(const prof_cuda_stats *s) {
+    return s->kernels + s->copies + s->calls + s->other;
+}
+
+/* Each of CUPTI's records is kept, or counted as lost or skipped. */
+static void check_exact(void) {
+    prof_cuda_stats s = prof_cuda_get_stats();
+    fake_counts f = fake_get_counts();
+    EQUAL(kept(&s) + s.lost + s.unknown + s.outside + s.muted, f.records);
+    EQUAL(s.lost, s.lost_dropped + s.lost_full + s.lost_overwritten);
+}
+
+/* All of them were kept. */
+static void check_whole(void) {
+    prof_cuda_stats s = prof_cuda_get_stats();
+    fake_counts f = fake_get_counts();
+    PASS_ON(check_exact());
+    EQUAL(s.kernels, f.kernels);
+    EQUAL(s.copies, f.copies);
+    EQUAL(s.calls, f.calls);
+    EQUAL(s.lost, 0);
+    EQUAL(s.corrupt, 0);
+    CHECK(prof_cuda_status() == NULL, "%s", prof_cuda_status());
+}
+
+static void launch_some(int n) {
+    int i;
+    for (i = 0; i < n; i++) PROF_BLOCK("zone") { fake_launch("_Z6vecAddPfS_S_i", 0, 500); }
+}
+
+/* Kernels that went to events of that name. */
+static size_t kernels_of(const prof_trace *trace, const char *name) {
+    size_t count, i, sum = 0;
+    const prof_event *events = prof_events(trace, &count);
+    for (i = 0; i < count; i++)
+        if (events[i].device_type == PROF_DEVICE_CPU && strcmp(events[i].name, name) == 0)
+            sum += prof_event_kernels(trace, events + i, NULL, 0);
+    return sum;
+}
+
+static size_t count_text(const char *text, const char *part) {
+    size_t n = 0;
+    for (; (text = strstr(text, part)) != NULL; text += strlen(part)) n++;
+    return n;
+}
+
+/* ---- what a session shows ---- */
+
+static void work(void) {
+    PROF_BLOCK("outer") {
+        PROF_BLOCK("inner") { fake_launch("_Z6vecAddPfS_S_i", 1, 2000); }
+        fake_launch("plain name", 0, 1000);
+        fake_copy(1, 1, 3, 4096, 1);
+        fake_memset(512, 0);
+    }
+}
+
+static void test_kernels_go_to_zones(void) {
+    const prof_event *inner, *kernel, *call;
+    const prof_trace *trace;
+    prof_kernel launched[4];
+    reset();
+    PASS_ON(open_session(NULL));
+    work();
+    trace = prof_stop();
+    PASS_ON(check_whole());
+    PASS_ON(test_tree(trace));
+    inner = test_find(trace, "inner", 0);
+    kernel = test_find(trace, "vecAdd(float*, float*, float*, int)", 0);
+    call = test_find(trace, "cudaLaunchKernel", 0);
+    CHECK(inner && kernel && call, "an event is missing");
+    EQUAL(prof_event_kernels(trace, inner, launched, 4), 1);
+    SAME_TEXT(launched[0].name, kernel->name);
+    EQUAL(launched[0].duration_ns, 2000);
+    EQUAL(kernel->end_ns - kernel->start_ns, 2000);
+    EQUAL(kernel->device_type, PROF_DEVICE_CUDA);
+    EQUAL(kernel->extra->device_resource_id, 13);
+    EQUAL(kernel->extra->device_index, 0);
+    CHECK(kernel->start_ns >= call->end_ns, "the kernel starts before its launch ends");
+    CHECK(test_find(trace, "inner", 0) == prof_events(trace, NULL) + call->parent,
+          "the call is not in its zone");
+    EQUAL(kernels_of(trace, "outer"), 3);
+    EQUAL(kernels_of(trace, "cudaLaunchKernel"), 0);
+    EQUAL(prof_event_total(trace, test_find(trace, "outer", 0)).device_time_total_ns,
+          2000 + 1000 + 4096 / 16 + 512 / 64);
+    CHECK(test_find(trace, "Memcpy HtoD (Pageable -> Device)", 0), "no copy");
+    CHECK(test_find(trace, "Memset (Device)", 0), "no memset");
+    close_session();
+}
+
+static void test_table_and_trace(void) {
+    test_text text;
+    const prof_trace *trace;
+    memset(&text, 0, sizeof text);
+    reset();
+    PASS_ON(open_session(NULL));
+    work();
+    trace = prof_stop();
+    EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "Self CUDA %") && strstr(text.data, "Self CUDA time total: 3.264us"),
+          "%s", text.data);
+    test_text_clear(&text);
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    EQUAL(count_text(text.data, "\"ph\":\"s\""), 4);
+    EQUAL(count_text(text.data, "\"ph\":\"f\""), 4);
+    EQUAL(count_text(text.data, "\"cat\":\"kernel\""), 2);
+    EQUAL(count_text(text.data, "\"cat\":\"cuda_runtime\""), 4);
+    CHECK(strstr(text.data, "\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (Pageable -> Device)\","
+                            "\"pid\":0,\"tid\":13,"), "no copy on its row");
+    CHECK(strstr(text.data, "\"bytes\":4096,\"memory bandwidth (GB/s)\":16}"), "no bandwidth");
+    CHECK(strstr(text.data, "\"correlation\":1,\"queued\":0,\"device\":0,\"context\":1,"
+                            "\"stream\":13,\"registers per thread\":32,\"shared memory\":1024,"
+                            "\"grid\":[264,1,1],\"block\":[256,1,1],\"blocks per SM\":2,"
+                            "\"warps per SM\":16,\"est. achieved occupancy %\":25,"), "no launch");
+    EQUAL(count_text(text.data, "\"correlation\":"), 8);
+    EQUAL(count_text(text.data, "\"correlation\":2,"), 2);   /* a kernel and its call */
+    CHECK(strstr(text.data, "{\"labels\":\"GPU 0\"}}"), "no GPU row");
+    CHECK(strstr(text.data, "{\"sort_index\":5000000}}"), "no place for the GPU");
+    CHECK(strstr(text.data, "{\"name\":\"stream 13 \"}}"), "no stream row");
+    CHECK(strstr(text.data, "\"deviceProperties\":[{\"id\":0,\"name\":\"Fake \\u0022GPU\\u0022 0\","
+                            "\"totalGlobalMem\":85899345920,\"computeMajor\":9,"), "no properties");
+    CHECK(strstr(text.data, "\"cupti_version\":130001,\"cuda_driver_version\":13000"), "version");
+    test_text_clear(&text);
+    close_session();
+}
+
+static void test_graph(void) {
+    static const char *const nodes[] = { "a", "b", "c" };
+    const prof_trace *trace;
+    test_text text;
+    int i;
+    memset(&text, 0, sizeof text);
+    reset();
+    PASS_ON(open_session(NULL));
+    for (i = 0; i < 10; i++) PROF_BLOCK("replay") { fake_graph(nodes, 3, 1); }
+    trace = prof_stop();
+    PASS_ON(check_whole());
+    EQUAL(kernels_of(trace, "replay"), 30);
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    EQUAL(count_text(text.data, "\"graph id\":5,\"graph node id\":21474836482}"), 10);
+    EQUAL(count_text(text.data, "\"ph\":\"s\""), 10);
+    EQUAL(count_text(text.data, "\"ph\":\"f\""), 30);
+    test_text_clear(&text);
+    close_session();
+}
+
+static void test_devices_and_streams(void) {
+    const prof_trace *trace;
+    prof_cuda_device device;
+    test_text text;
+    int i;
+    memset(&text, 0, sizeof text);
+    reset();
+    fake.devices = 3;
+    PASS_ON(open_session(NULL));
+    for (i = 0; i < 12; i++) {
+        fake_device(i % 3);
+        PROF_BLOCK("zone") { fake_launch("k", (uint32_t)(i % 4), 1000); }
+    }
+    fake_copy_peer(2, 0, 1 << 20, 3);
+    trace = prof_stop();
+    PASS_ON(check_whole());
+    EQUAL(kernels_of(trace, "zone"), 12);
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    EQUAL(count_text(text.data, "\"thread_name\",\"ts\":0.000,\"pid\":2,"), 4);
+    CHECK(strstr(text.data, "{\"labels\":\"GPU 2\"}}"), "no third GPU");
+    CHECK(strstr(text.data, "Memcpy PtoP (Device -> Device)"), "no copy");
+    CHECK(strstr(text.data, "\"fromDevice\":2,\"inDevice\":2,\"toDevice\":0,\"fromContext\":3,"
+                            "\"inContext\":3,\"toContext\":1,\"bytes\":1048576,"), "its ends");
+    CHECK(prof_cuda_get_device(2, &device) && device.sm_count == 132, "properties");
+    CHECK(!prof_cuda_get_device(3, &device) && !prof_cuda_get_device(-1, &device), "a fourth GPU");
+    test_text_clear(&text);
+    close_session();
+}
+
+/* What an annotation launched shows on the streams' rows too. */
+static void test_annotations_cover_the_gpu(void) {
+    const prof_trace *trace;
+    test_text text;
+    uint32_t i;
+    memset(&text, 0, sizeof text);
+    reset();
+    cuda_desc.records = PROF_CUDA_DEFAULT | PROF_CUDA_MARKERS;
+    PASS_ON(open_session(NULL));
+    for (i = 0; i < 3; i++) {
+        fake_marker(i, 2, i == 1 ? "second" : "other");
+        PROF_BLOCK("zone") {
+            fake_launch("k", 1, 1000);
+            fake_launch("k", 1, 1000);
+        }
+        fake_launch("k", 2, 1000);
+        fake_marker(i, 4, NULL);
+    }
+    fake_launch("k", 3, 1000);
+    trace = prof_stop();
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    EQUAL(count_text(text.data, "\"cat\":\"gpu_user_annotation\",\"name\":\"second\""), 2);
+    EQUAL(count_text(text.data, "\"cat\":\"gpu_user_annotation\""), 6);
+    test_text_clear(&text);
+    close_session();
+}
+
+static void test_steps_cover_the_gpu(void) {
+    prof_desc desc;
+    const prof_trace *trace;
+    test_text text;
+    int i;
+    memset(&text, 0, sizeof text);
+    memset(&desc, 0, sizeof desc);
+    desc.schedule.active = 3;
+    desc.schedule.repeat = 1;
+    reset();
+    PASS_ON(open_session(&desc));
+    for (i = 0; i < 3; i++) {
+        fake_launch("k", 1, 1000);
+        fake_launch("k", 2, 1000);
+        if (i < 2) prof_step();
+    }
+    trace = prof_stop();
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    EQUAL(count_text(text.data, "\"cat\":\"gpu_user_annotation\",\"name\":\"ProfilerStep#1\""), 2);
+    EQUAL(count_text(text.data, "\"cat\":\"gpu_user_annotation\""), 6);
+    EQUAL(count_text(text.data, "\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#2\""), 1);
+    EQUAL(kernels_of(trace, "ProfilerStep*"), 6);
+    test_text_clear(&text);
+    close_session();
+}
+
+/* ---- versions, and records of the future ---- */
+
+static void check_version(uint32_t version, uint32_t tail, bool shared) {
+    reset();
+    fake.version = version;
+    fake.tail = tail;
+    fake.unknown_every = 7;
+    cuda_desc.shared_buffers = shared;
+    cuda_desc.buffer_size = 4096;
+    PASS_ON(open_session(NULL));
+    launch_some(500);
+    work();
+    prof_stop();
+    PASS_ON(check_exact());
+    EQUAL(prof_cuda_get_stats().unknown, 502 / 7);
+    EQUAL(prof_cuda_get_stats().kernels, 502);
+    EQUAL(prof_cuda_get_stats().copies, 2);
+    EQUAL(prof_cuda_get_stats().cupti_version, version);
+    EQUAL(prof_cuda_get_stats().no_launch, 0);
+    close_session();
+}
+
+static void test_versions(void) {
+    static const uint32_t versions[] = { 13, 14, 15, 16, 17, 18, 19, 20, 22, 24, 26, 27, 28, 130000,
+                                         130001, 130100, 140000 };
+    size_t i;
+    for (i = 0; i < sizeof versions / sizeof *versions; i++) {
+        PASS_ON(check_version(versions[i], 0, false));
+        PASS_ON(check_version(versions[i], 0, true));
+    }
+    PASS_ON(check_version(140000, 40, false));
+}
+
+static void test_too_old(void) {
+    reset();
+    fake.version = 12;
+    PASS_ON(open_session(NULL));
+    launch_some(3);
+    prof_stop();
+    CHECK(strstr(prof_cuda_status(), "too old"), "%s", prof_cuda_status());
+    EQUAL(prof_cuda_get_stats().kernels, 0);
+    close_session();
+}
+
+/* ---- buffers ---- */
+
+static void *launch_thread(void *n) {
+    prof_thread_name("launcher");
+    launch_some(*(int *)n);
+    return NULL;
+}
+
+static void launch_in_threads(int threads, int n) {
+    pthread_t thread[8];
+    int i;
+    for (i = 0; i < threads; i++) pthread_create(&thread[i], NULL, launch_thread, &n);
+    for (i = 0; i < threads; i++) pthread_join(thread[i], NULL);
+}
+
+static void check_threads(bool shared, bool worker, bool reverse) {
+    const prof_trace *trace;
+    reset();
+    fake.worker = worker;
+    fake.reverse = reverse;
+    cuda_desc.shared_buffers = shared;
+    cuda_desc.buffer_size = 8192;
+    PASS_ON(open_session(NULL));
+    launch_in_threads(4, 2000 / SLOW);
+    trace = prof_stop();
+    PASS_ON(check_whole());
+    EQUAL(kernels_of(trace, "zone"), 4 * 2000 / SLOW);
+    EQUAL(prof_trace_stats(trace).unlinked, 0);
+    close_session();
+}
+
+static void test_threads(void) {
+    int i;
+    for (i = 0; i < 8; i++) PASS_ON(check_threads(i & 1, i & 2, i & 4));
+}
+
+/* Two buffers for five threads: what comes without one is dropped, and counted by CUPTI; a CUPTI
+   that must have one gets small ones. */
+static void check_exhausted(uint32_t version, bool worker) {
+    prof_cuda_stats s;
+    reset();
+    fake.version = version;
+    fake.worker = worker;
+    fake.latency_ns = 2000000;           /* buffers are long in coming back */
+    cuda_desc.buffer_size = 4096;
+    cuda_desc.pool_size = 8192;
+    PASS_ON(open_session(NULL));
+    launch_in_threads(5, 400);
+    launch_some(400);
+    prof_stop();
+    s = prof_cuda_get_stats();
+    EQUAL(s.buffers, 2);
+    CHECK(s.no_buffer > 0, "there was always a buffer");
+    CHECK(version < 27 || s.lost_dropped > 0, "nothing was dropped");
+    EQUAL(s.corrupt, 0);
+    PASS_ON(check_exact());
+    if (version < 27) PASS_ON(check_whole());
+    if (s.lost) CHECK(prof_cuda__status_line(NULL) != NULL, "the loss is not told");
+    close_session();
+}
+
+static void test_exhausted_pool(void) {
+    PASS_ON(check_exhausted(130001, false));
+    PASS_ON(check_exhausted(130001, true));
+    PASS_ON(check_exhausted(27, false));
+    PASS_ON(check_exhausted(24, false));
+    PASS_ON(check_exhausted(24, true));
+}
+
+/* With one thread even the last resort is exact. */
+static void test_old_cupti_without_buffers(void) {
+    reset();
+    fake.version = 24;
+    fake.latency_ns = 50000000;
+    cuda_desc.buffer_size = 4096;
+    cuda_desc.pool_size = 8192;
+    PASS_ON(open_session(NULL));
+    launch_some(300);
+    prof_stop();
+    CHECK(prof_cuda_get_stats().no_buffer > 0, "there was always a buffer");
+    PASS_ON(check_exact());
+    close_session();
+}
+
+static void test_full_store(void) {
+    prof_cuda_stats s;
+    const prof_trace *trace;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    reset();
+    cuda_desc.pool_size = 1 << 20;
+    room_for(0);
+    PASS_ON(open_session(NULL));
+    launch_some(5000);
+    trace = prof_stop();
+    s = prof_cuda_get_stats();
+    CHECK(s.lost_full > 0 && s.kernels > 0, "%u lost", (unsigned)s.lost_full);
+    PASS_ON(check_exact());
+    EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "CUDA: GPU records lost: ") && strstr(text.data, "no room"), "%s",
+          text.data);
+    test_text_clear(&text);
+    close_session();
+}
+
+static void test_million(void) {
+    uint32_t n = 1000000 / SLOW, i;
+    prof_cuda_stats s;
+    reset();
+    room_for(n);
+    PASS_ON(open_session(NULL));
+    for (i = 0; i < n; i++) fake_launch("kernel", i & 3, 1);
+    prof_stop();
+    s = prof_cuda_get_stats();
+    PASS_ON(check_exact());
+    EQUAL(s.kernels + s.lost_dropped, n + (s.lost_dropped ? n - s.calls : 0));
+    CHECK(s.bytes_used / n <= 112, "%u bytes a launch", (unsigned)(s.bytes_used / n));
+    if (!s.lost) EQUAL(s.calls, n);
+    close_session();
+}
+
+/* What a launch takes of the session's memory once the trace is read. */
+static void test_memory_of_a_launch(void) {
+    uint64_t used[2];
+    int i;
+    for (i = 0; i < 2; i++) {
+        reset();
+        PASS_ON(open_session(NULL));
+        launch_some(1000 * (i + 1));
+        prof_events(prof_stop(), NULL);
+        used[i] = prof_get_stats().bytes_used;
+        close_session();
+    }
+    CHECK(used[1] - used[0] <= 1000 * 1500, "%u bytes a launch with its zone",
+          (unsigned)((used[1] - used[0]) / 1000));
+}
+
+static void test_missing_buffers(void) {
+    reset();
+    cuda_desc.buffer_size = 4096;
+    PASS_ON(open_session(NULL));
+    launch_some(3);
+    fake.keep_buffers = true;
+    prof_stop();
+    EQUAL(prof_cuda_get_stats().buffers_missing, 1);
+    EQUAL(prof_cuda_shutdown(), PROF_ERROR_STATE);
+    fake.keep_buffers = false;
+    prof_start(NULL);                    /* late ones come, and are of no session */
+    launch_some(1);
+    prof_stop();
+    EQUAL(prof_cuda_get_stats().kernels, 1);
+    EQUAL(prof_cuda_get_stats().outside, 6);
+    EQUAL(prof_cuda_get_stats().buffers_missing, 0);
+    close_session();
+}
+
+/* ---- times ---- */
+
+static void test_no_times(void) {
+    prof_cuda_stats s;
+    const prof_trace *trace;
+    reset();
+    fake.zero_time_every = 10;
+    PASS_ON(open_session(NULL));
+    launch_some(100);
+    trace = prof_stop();
+    s = prof_cuda_get_stats();
+    EQUAL(s.no_time, 10);
+    EQUAL(s.kernels, 100);
+    PASS_ON(check_exact());
+    EQUAL(kernels_of(trace, "zone"), 90);
+    close_session();
+}
+
+static void test_unfinished(void) {
+    const prof_event *kernel;
+    const prof_trace *trace;
+    reset();
+    cuda_desc.no_sync = true;
+    PASS_ON(open_session(NULL));
+    launch_some(5);
+    fake_launch("long", 9, 60000000000u);
+    test_time.tick = 0;
+    while (prof_now() < 1000000) {}
+    trace = prof_stop();
+    EQUAL(prof_cuda_get_stats().unfinished, 1);
+    kernel = test_find(trace, "long", 0);
+    CHECK(kernel && kernel->flags & PROF_EVENT_UNFINISHED, "not flagged");
+    CHECK(kernel->end_ns > kernel->start_ns && kernel->end_ns < 50000000000, "not cut at the stop");
+    PASS_ON(check_exact());
+    close_session();
+}
+
+/* Kernels stand where they ran, whatever CUPTI's clock says of the time. */
+static void test_clock_offset(void) {
+    static const uint64_t offsets[] = { 0, 5000000000000u, (uint64_t)0 - 7000000000000u };
+    size_t i;
+    for (i = 0; i < 3; i++) {
+        const prof_event *zone, *kernel;
+        const prof_trace *trace;
+        reset();
+        fake.clock_offset = offsets[i];
+        fake.latency_ns = 0;
+        PASS_ON(open_session(NULL));
+        PROF_BLOCK("zone") {
+            int64_t now = prof_now();
+            fake_launch("k", 0, 1000);
+            while (prof_now() < now + 2000000) {}
+        }
+        trace = prof_stop();
+        zone = test_find(trace, "zone", 0);
+        kernel = test_find(trace, "k", 0);
+        CHECK(zone && kernel, "missing");
+        CHECK(kernel->start_ns > zone->start_ns - 200000 && kernel->end_ns < zone->end_ns,
+              "the kernel is %lld ns after the zone's start",
+              (long long)(kernel->start_ns - zone->start_ns));
+        close_session();
+    }
+}
+
+static void test_before_the_session(void) {
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.schedule.warmup = 1;
+    desc.schedule.active = 1;
+    desc.schedule.repeat = 1;
+    reset();
+    PASS_ON(open_session(&desc));
+    launch_some(7);                      /* CUPTI is on, nothing is recorded yet */
+    prof_step();
+    launch_some(3);
+    prof_stop();
+    EQUAL(prof_cuda_get_stats().kernels, 3);
+    EQUAL(prof_cuda_get_stats().outside, 14);
+    PASS_ON(check_exact());
+    close_session();
+}
+
+/* ---- windows, toggles ---- */
+
+static size_t window_kernels[8], windows;
+static void on_window(void *user, prof_trace *trace) {
+    (void)user;
+    if (windows < 8) window_kernels[windows++] = kernels_of(trace, "zone");
+}
+
+static void test_windows(void) {
+    prof_desc desc;
+    int step;
+    memset(&desc, 0, sizeof desc);
+    desc.schedule.wait = desc.schedule.warmup = 1;
+    desc.schedule.active = 2;
+    desc.on_trace_ready = on_window;
+    windows = 0;
+    reset();
+    PASS_ON(open_session(&desc));
+    for (step = 0; step < 12; step++) {
+        launch_some(step);
+        prof_step();
+    }
+    prof_stop();
+    EQUAL(windows, 3);
+    EQUAL(window_kernels[0], 2 + 3);
+    EQUAL(window_kernels[1], 6 + 7);
+    EQUAL(window_kernels[2], 10 + 11);
+    close_session();
+}
+
+static void test_accumulated_windows(void) {
+    prof_desc desc;
+    int step;
+    memset(&desc, 0, sizeof desc);
+    desc.schedule.active = 1;
+    desc.schedule.repeat = 3;
+    desc.acc_events = true;
+    reset();
+    PASS_ON(open_session(&desc));
+    for (step = 0; step < 3; step++) {
+        launch_some(2);
+        prof_step();
+    }
+    EQUAL(kernels_of(prof_stop(), "zone"), 6);
+    close_session();
+}
+
+static void test_toggle(void) {
+    const prof_trace *trace;
+    reset();
+    PASS_ON(open_session(NULL));
+    launch_some(4);
+    prof_toggle(PROF_ACTIVITY_CUDA, false);
+    launch_some(10);
+    prof_toggle(PROF_ACTIVITY_CUDA, true);
+    launch_some(5);
+    trace = prof_stop();
+    EQUAL(kernels_of(trace, "zone"), 9);
+    close_session();
+}
+
+static void test_cuda_alone(void) {
+    prof_desc desc;
+    const prof_trace *trace;
+    memset(&desc, 0, sizeof desc);
+    desc.activities = PROF_ACTIVITY_CUDA;
+    reset();
+    PASS_ON(open_session(&desc));
+    launch_some(4);
+    trace = prof_stop();
+    CHECK(!test_find(trace, "zone", 0), "a zone");
+    CHECK(test_find(trace, "vecAdd(float*, float*, float*, int)", 3), "no kernel");
+    EQUAL(kernels_of(trace, "cudaLaunchKernel"), 4);
+    close_session();
+    reset();
+    fake.fails = "cuptiSubscribe";
+    fake.fail_code = 39;
+    EQUAL(prof_cuda_init(&cuda_desc), PROF_OK);
+    EQUAL(prof_start(&desc), PROF_ERROR_UNSUPPORTED);
+    CHECK(strstr(prof_cuda_status(), "another profiler"), "%s", prof_cuda_status());
+    CHECK(prof_stop() == NULL, "a session is open");
+    close_session();
+}
+
+/* ---- other records ---- */
+
+static void test_driver_calls(void) {
+    int i;
+    for (i = 0; i < 3; i++) {
+        const prof_trace *trace;
+        reset();
+        fake.nested_driver = i == 1;
+        fake.by_driver = i == 2;
+        PASS_ON(open_session(NULL));
+        launch_some(10);
+        fake_runtime_call(17);           /* cudaGetDevice: of no interest */
+        trace = prof_stop();
+        PASS_ON(check_whole());
+        EQUAL(kernels_of(trace, "zone"), 10);
+        CHECK(!test_find(trace, i == 2 ? "cudaLaunchKernel" : "cuLaunchKernel", 0), "which call?");
+        CHECK(test_find(trace, i == 2 ? "cuLaunchKernel" : "cudaLaunchKernel", 9), "no calls");
+        EQUAL(prof_cuda_get_stats().calls, i == 1 ? 20 : 10);
+        close_session();
+    }
+}
+
+static void test_without_calls(void) {
+    const prof_trace *trace;
+    reset();
+    cuda_desc.records = PROF_CUDA_KERNELS;
+    PASS_ON(open_session(NULL));
+    launch_some(10);
+    fake_memset(1, 0);
+    trace = prof_stop();
+    PASS_ON(check_exact());
+    EQUAL(prof_cuda_get_stats().no_launch, 10);
+    EQUAL(prof_cuda_get_stats().copies, 0);
+    EQUAL(kernels_of(trace, "zone"), 0);
+    CHECK(test_find(trace, "vecAdd(float*, float*, float*, int)", 9), "no kernels");
+    close_session();
+}
+
+static void test_ids(void) {
+    const prof_trace *trace;
+    reset();
+    cuda_desc.records = PROF_CUDA_DEFAULT | PROF_CUDA_EXTERNAL_IDS;
+    PASS_ON(open_session(NULL));
+    prof_cuda_push_id(42);
+    fake_launch("inside", 0, 10);
+    prof_cuda_pop_id();
+    fake_launch("outside", 0, 10);
+    prof_cuda_pop_id();
+    trace = prof_stop();
+    PASS_ON(check_exact());
+    EQUAL(test_find(trace, "inside", 0)->extra->external_id, 42);
+    EQUAL(test_find(trace, "outside", 0)->extra->external_id, 0);
+    EQUAL(test_find(trace, "cudaLaunchKernel", 0)->extra->external_id, 42);
+    close_session();
+}
+
+static void test_other_records(void) {
+    const prof_trace *trace;
+    const prof_event *e;
+    reset();
+    cuda_desc.records = 511;
+    PASS_ON(open_session(NULL));
+    fake_overhead(1 << 16, 5000);
+    fake_event_record(3, 1);
+    fake_wait_event(3, 2);
+    fake_event_record(3, 4);
+    fake_event_record(2, 5);
+    fake_wait_event(3, 2);
+    fake_wait_event(1, 2);
+    fake_marker(1, 2, "range");
+    PROF_BLOCK("zone") {
+        fake_alloc(0x7000, 4096, false);
+        fake_marker(2, 1, "mark");
+    }
+    fake_alloc(0x7000, 4096, true);
+    fake_marker(1, 4, NULL);
+    trace = prof_stop();
+    PASS_ON(check_exact());
+    EQUAL(prof_cuda_get_stats().other, 1 + 6 + 2 + 3);
+    e = test_find(trace, "Buffer Flush", 0);
+    CHECK(e && e->end_ns - e->start_ns == 5000, "no overhead");
+    e = test_find(trace, "Stream Wait Event", 0);
+    CHECK(e, "no wait");
+    CHECK(strstr(e->extra->metadata_json, "\"wait_on_stream\":13,"
+                 "\"wait_on_cuda_event_record_corr_id\":2,\"wait_on_cuda_event_id\":3,"
+                 "\"stream\":14"), "%s", e->extra->metadata_json);
+    e = test_find(trace, "Stream Wait Event", 1);
+    CHECK(strstr(e->extra->metadata_json, "\"wait_on_stream\":16,"
+                 "\"wait_on_cuda_event_record_corr_id\":4,"), "%s", e->extra->metadata_json);
+    e = test_find(trace, "Stream Wait Event", 2);
+    CHECK(!strstr(e->extra->metadata_json, "wait_on"), "%s", e->extra->metadata_json);
+    e = test_find(trace, "range", 0);
+    CHECK(e && e->flags & PROF_EVENT_USER_ANNOTATION, "no marker");
+    CHECK(e->end_ns > test_find(trace, "zone", 0)->end_ns, "the range ends too early");
+    e = test_find(trace, "mark", 0);
+    CHECK(e && e->end_ns == e->start_ns, "no mark");
+    EQUAL(prof_event_total(trace, test_find(trace, "zone", 0)).device_memory_usage, 4096);
+    close_session();
+}
+
+/* Allocations that CUPTI tells of are the zones'. */
+static void test_device_memory(void) {
+    const prof_trace *trace;
+    prof_event_totals t;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    reset();
+    cuda_desc.records = PROF_CUDA_DEFAULT | PROF_CUDA_DEVICE_MEMORY;
+    PASS_ON(open_session(NULL));
+    PROF_BLOCK("outer") {
+        PROF_BLOCK("inner") { fake_alloc(0x7000, 4096, false); }
+        fake_alloc(0x9000, 100, false);
+        fake_alloc(0x7000, 4096, true);
+        fake.pinned = true;
+        PROF_BLOCK("host") { fake_alloc(0x100, 77, false); }
+        fake.pinned = false;
+    }
+    fake_alloc(0x5000, 8, true);         /* from before the session */
+    trace = prof_stop();
+    PASS_ON(check_exact());
+    EQUAL(prof_event_total(trace, test_find(trace, "inner", 0)).device_memory_usage, 4096);
+    t = prof_event_total(trace, test_find(trace, "outer", 0));
+    EQUAL(t.device_memory_usage, 100);
+    EQUAL(t.cpu_memory_usage, 77);
+    t = prof_event_total(trace, test_find(trace, "cudaMalloc", 0));
+    EQUAL(t.self_device_memory_usage, 4096);
+    EQUAL(prof_event_total(trace, test_find(trace, "host", 0)).cpu_memory_usage, 77);
+    CHECK(!test_find(trace, "[memory]", 0), "an event of its own");
+    EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "Self CUDA Mem") && strstr(text.data, "4.00 KB"), "%s", text.data);
+    test_text_clear(&text);
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    EQUAL(count_text(text.data, "\"[memory]\""), 4);
+    CHECK(strstr(text.data, "\"Addr\":28672,\"Bytes\":-4096,\"Total Allocated\":100,"), "%s",
+          text.data);
+    test_text_clear(&text);
+    close_session();
+    reset();                             /* without the calls their threads are not known */
+    cuda_desc.records = PROF_CUDA_KERNELS | PROF_CUDA_DEVICE_MEMORY;
+    PASS_ON(open_session(NULL));
+    PROF_BLOCK("zone") { fake_alloc(0x7000, 4096, false); }
+    trace = prof_stop();
+    EQUAL(prof_event_total(trace, test_find(trace, "zone", 0)).device_memory_usage, 0);
+    EQUAL(prof_event_total(trace, test_find(trace, "[memory]", 0)).device_memory_usage, 4096);
+    close_session();
+}
+
+static void test_own_memory(void) {
+    prof_desc desc;
+    const prof_trace *trace;
+    memset(&desc, 0, sizeof desc);
+    desc.profile_memory = true;
+    reset();
+    PASS_ON(open_session(&desc));
+    PROF_BLOCK("zone") {
+        prof_cuda_memory(&desc, 512, 0);
+        prof_cuda_memory(&trace, 4096, 0);
+        prof_cuda_memory(&desc, -512, 0);
+        fake_launch("k", 0, 10);
+    }
+    trace = prof_stop();
+    EQUAL(prof_event_total(trace, test_find(trace, "zone", 0)).device_memory_usage, 4096);
+    close_session();
+}
+
+/* A module that is loaded again may put another name at the same address. */
+static void test_name_reuse(void) {
+    char name[16] = "first";
+    const prof_trace *trace;
+    reset();
+    cuda_desc.buffer_size = 4096;
+    PASS_ON(open_session(NULL));
+    fake_launch(name, 0, 10);
+    prof_cuda_flush();
+    while (prof_cuda_get_stats().kernels < 1) prof_cuda_flush();
+    strcpy(name, "second");
+    fake_launch(name, 0, 10);
+    trace = prof_stop();
+    CHECK(test_find(trace, "first", 0) && test_find(trace, "second", 0), "a name is lost");
+    close_session();
+}
+
+/* ---- what cannot be had ---- */
+
+/* The CPU's side is whole, the reason is told everywhere, and CUPTI is left alone afterwards. */
+static void check_refusal(const char *why, prof_cuda_state state) {
+    const prof_trace *trace;
+    test_text text;
+    uint64_t calls;
+    memset(&text, 0, sizeof text);
+    PASS_ON(open_session(NULL));
+    launch_some(20);
+    EQUAL(prof_cuda_get_stats().state, state);
+    trace = prof_stop();
+    CHECK(prof_cuda_status() && strstr(prof_cuda_status(), why), "%s, not %s", prof_cuda_status(),
+          why);
+    CHECK(test_find(trace, "zone", 19), "a zone is missing");
+    EQUAL(prof_cuda_get_stats().kernels, 0);
+    EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "\nCUDA: ") && strstr(text.data, why), "footer: %s", text.data);
+    test_text_clear(&text);
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "\"devices\":{\"CUDA\":\""), "not in the metadata");
+    test_text_clear(&text);
+    calls = fake_get_counts().library_calls;
+    EQUAL(prof_start(NULL), PROF_OK);
+    launch_some(1);
+    CHECK(prof_stop() != NULL, "no session");
+    EQUAL(fake_get_counts().library_calls, calls);
+    close_session();
+}
+
+static void test_every_error(void) {
+    static const char *const functions[] = { "cuptiGetVersion", "cuptiSubscribe",
+        "cuptiActivityRegisterCallbacks", "cuptiActivityEnable" };
+    size_t f;
+    int code;
+    for (f = 0; f < 4; f++)
+        for (code = 1; code <= 999; code = code == 46 ? 999 : code + 1) {
+            char why[32];
+            reset();
+            fake.fails = functions[f];
+            fake.fail_code = code;
+            snprintf(why, sizeof why, "(CUPTI error %d)", code);
+            PASS_ON(check_refusal(why, PROF_CUDA_ACTIVE_EVENTS));
+        }
+}
+
+static void test_refusals(void) {
+    reset();
+    fake.no_driver_error = 100;
+    PASS_ON(check_refusal("finds no GPU", PROF_CUDA_UNAVAILABLE));
+    reset();
+    fake.devices = 0;
+    PASS_ON(check_refusal("finds no GPU", PROF_CUDA_UNAVAILABLE));
+    reset();
+    fake.no_driver_error = 803;
+    PASS_ON(check_refusal("cuInit fails with CUDA error 803", PROF_CUDA_UNAVAILABLE));
+    reset();
+    fake.missing = "cuInit";
+    PASS_ON(check_refusal("lacks cuInit", PROF_CUDA_UNAVAILABLE));
+    reset();
+    fake.missing = "cuptiActivityFlushAll";
+    PASS_ON(check_refusal("lacks cuptiActivityFlushAll", PROF_CUDA_ACTIVE_EVENTS));
+    reset();
+    fake.fails = "cuptiActivityEnable";
+    fake.fail_code = 35;
+    PASS_ON(check_refusal("NVreg_RestrictProfilingToAdminUsers=0", PROF_CUDA_ACTIVE_EVENTS));
+    reset();
+    fake.fails = "cuptiSubscribe";
+    fake.fail_code = 39;
+    PASS_ON(check_refusal("another profiler is attached", PROF_CUDA_ACTIVE_EVENTS));
+}
+
+/* What is optional in CUPTI may be missing. */
+static void test_optional_functions(void) {
+    static const char *const names[] = { "cuptiActivityEnableDriverApi", "cuptiGetResultString",
+        "cuptiActivityEnableRuntimeApi", "cuptiActivityRegisterTimestampCallback" };
+    int i;
+    for (i = 0; i < 4; i++) {
+        reset();
+        fake.missing = names[i];
+        fake.by_driver = i == 0;
+        PASS_ON(open_session(NULL));
+        launch_some(10);
+        prof_stop();
+        PASS_ON(check_whole());
+        close_session();
+    }
+}
+
+static void test_init(void) {
+    prof_cuda_desc desc;
+    char small[64];
+    reset();
+    EQUAL(prof_cuda_get_stats().state, PROF_CUDA_OFF);
+    memset(&desc, 0, sizeof desc);
+    desc.memory_size = 5;
+    EQUAL(prof_cuda_init(&desc), PROF_ERROR_INVALID);
+    desc.memory = small;
+    desc.memory_size = sizeof small;
+    EQUAL(prof_cuda_init(&desc), PROF_ERROR_MEMORY);
+    memset(&desc, 0, sizeof desc);
+    desc.buffer_size = 100;
+    EQUAL(prof_cuda_init(&desc), PROF_ERROR_INVALID);
+    EQUAL(prof_cuda_init(&cuda_desc), PROF_OK);
+    EQUAL(prof_cuda_init(&cuda_desc), PROF_ERROR_STATE);
+    EQUAL(prof_cuda_get_stats().state, PROF_CUDA_READY);
+    CHECK(prof_cuda_status() == NULL, "%s", prof_cuda_status());
+    EQUAL(prof_start(NULL), PROF_OK);
+    EQUAL(prof_cuda_get_stats().state, PROF_CUDA_ACTIVE_CUPTI);
+    EQUAL(prof_cuda_shutdown(), PROF_ERROR_STATE);
+    prof_stop();
+    EQUAL(prof_cuda_shutdown(), PROF_OK);
+}
+
+static void test_fork(void) {
+    int status = 0;
+    pid_t child;
+    reset();
+    PASS_ON(open_session(NULL));
+    launch_some(3);
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        const prof_trace *trace;
+        bool ok = prof_cuda_status() && strstr(prof_cuda_status(), "forked child");
+        ok = ok && prof_start(NULL) == PROF_OK;
+        launch_some(1);
+        trace = prof_stop();
+        ok = ok && test_find(trace, "zone", 0) && prof_cuda_get_stats().state ==
+                                                      PROF_CUDA_UNAVAILABLE;
+        _exit(ok ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    EQUAL(status, 0);
+    prof_stop();
+    PASS_ON(check_whole());
+    close_session();
+}
+
+/* ---- CUDA events instead ---- */
+
+static void test_ranges(void) {
+    const prof_trace *trace;
+    const prof_event *e;
+    prof_cuda_stats s;
+    uint32_t range, i;
+    reset();
+    cuda_desc.no_cupti = true;
+    cuda_desc.max_ranges = 4;
+    PASS_ON(open_session(NULL));
+    EQUAL(prof_cuda_get_stats().state, PROF_CUDA_ACTIVE_EVENTS);
+    PROF_BLOCK("zone") {
+        range = prof_cuda_range_begin("range", fake_stream(1));
+        fake_launch("k", 1, 3000000);
+        prof_cuda_range_end(range);
+    }
+    range = prof_cuda_range_begin("nothing", fake_stream(2));
+    prof_cuda_range_end(range);
+    prof_cuda_range_begin("open", NULL);
+    for (i = 0; i < 3; i++) prof_cuda_range_begin("more", NULL);
+    prof_cuda_range_end(77);
+    prof_cuda_range_end(PROF_NONE);
+    trace = prof_stop();
+    s = prof_cuda_get_stats();
+    EQUAL(s.ranges + s.ranges_lost, 6);
+    e = test_find(trace, "range", 0);
+    CHECK(e && e->device_type == PROF_DEVICE_CUDA, "no range");
+    CHECK(e->end_ns - e->start_ns >= 2990000 && e->end_ns - e->start_ns < 30000000, "%lld ns",
+          (long long)(e->end_ns - e->start_ns));
+    EQUAL(kernels_of(trace, "zone"), 1);
+    CHECK(!test_find(trace, "open", 0) && !test_find(trace, "more", 0), "an open range");
+    CHECK(strstr(prof_cuda_status(), "as asked for"), "%s", prof_cuda_status());
+    close_session();
+}
+
+static void test_ranges_need_no_cupti(void) {
+    const prof_trace *trace;
+    reset();
+    PASS_ON(open_session(NULL));
+    EQUAL(prof_cuda_range_begin("range", NULL), PROF_NONE);   /* CUPTI sees the kernels */
+    fake_launch("k", 0, 1000);
+    prof_cuda_range_end(PROF_NONE);
+    trace = prof_stop();
+    CHECK(!test_find(trace, "range", 0) && test_find(trace, "k", 0), "twice");
+    close_session();
+    reset();
+    cuda_desc.no_cupti = true;
+    fake.fails = "cuEventCreate";
+    fake.fail_code = 2;
+    PASS_ON(open_session(NULL));
+    EQUAL(prof_cuda_range_begin("range", NULL), PROF_NONE);
+    prof_stop();
+    EQUAL(prof_cuda_get_stats().ranges_lost, 1);
+    close_session();
+}
+
+/* ---- buffers that lie ---- */
+
+static void test_corrupt_buffers(void) {
+    uint64_t bytes[512];
+    uint32_t seed = 1, i, k;
+    const prof_trace *trace;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    reset();
+    cuda_desc.records = 511;
+    cuda_desc.buffer_size = 4096;
+    PASS_ON(open_session(NULL));
+    memset(bytes, 0, sizeof bytes);
+    bytes[0] = 10;                       /* a kernel that is cut off */
+    fake_deliver(bytes, 32, 32);
+    EQUAL(prof_cuda_get_stats().corrupt, 1);
+    bytes[0] = 33;                       /* no kind */
+    fake_deliver(bytes, 64, 64);
+    EQUAL(prof_cuda_get_stats().corrupt, 2);
+    bytes[0] = 0xffffffff;
+    fake_deliver(bytes, 8, 8);
+    EQUAL(prof_cuda_get_stats().corrupt, 3);
+    memset(bytes, 0, sizeof bytes);
+    bytes[0] = 39;                       /* an id, and "valid" past the buffer's end */
+    fake_deliver(bytes, 24, 100000000);
+    EQUAL(prof_cuda_get_stats().corrupt, 4);
+    EQUAL(prof_cuda_get_stats().other, 1);
+    for (i = 1; i <= 3; i++) {
+        for (k = 0; k < 30; k++) bytes[k] = k % 3 ? 0 : 39;
+        fake_walk_wrongly((int)i);
+        fake_deliver(bytes, 240, 240);
+        EQUAL(prof_cuda_get_stats().corrupt, 4 + i);
+        EQUAL(prof_cuda_get_stats().other, 1 + i);
+    }
+    fake_deliver(bytes, 0, 0);
+    EQUAL(prof_cuda_get_stats().corrupt, 7);
+    for (i = 0; i < 3000; i++) {         /* noise, but for the pointers */
+        static const uint8_t kinds[] = { 1, 2, 4, 5, 17, 22, 36, 38, 39, 49 };
+        for (k = 0; k < 512; k++) {
+            seed = seed * 1664525u + 1013904223u;
+            bytes[k] = (uint64_t)seed << 32 | kinds[(seed >> 16) % 10];
+        }
+        for (k = 0; k + 6 < 512; k++)
+            if ((bytes[k] & 0xffffffff) == 17) bytes[k + 6] = 0;   /* memory to be freed */
+        fake_deliver(bytes, sizeof bytes, 8 * (seed >> 20) % 4097);
+    }
+    launch_some(3);
+    trace = prof_stop();
+    CHECK(prof_cuda_get_stats().corrupt > 100, "%u", (unsigned)prof_cuda_get_stats().corrupt);
+    EQUAL(prof_cuda_get_stats().kernels, 3);
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    test_text_clear(&text);
+    close_session();
+}
+
+/* A buffer that ends anywhere: what is in it whole is kept, and nothing behind its end is read. */
+static void test_cut_buffers(void) {
+    enum { CALL = 40, KERNEL = 216, COPY = 96 };       /* bytes of the records, by CUPTI 13.0 */
+    union { uint64_t align; uint8_t bytes[CALL + KERNEL + COPY]; } all;
+    const uint32_t begins[] = { 0, CALL, CALL + KERNEL, sizeof all };
+    const uint32_t used[] = { sizeof(prof_cuda__call), sizeof(prof_cuda__kernel),
+                              sizeof(prof_cuda__memcpy) };
+    const uint32_t kinds[] = { PROF_CUDA__RUNTIME_CALL, PROF_CUDA__KERNEL, PROF_CUDA__MEMCPY };
+    uint32_t valid, i;
+    memset(&all, 0, sizeof all);
+    for (i = 0; i < 3; i++) memcpy(all.bytes + begins[i], kinds + i, sizeof *kinds);
+    reset();
+    PASS_ON(open_session(NULL));
+    for (valid = 8; valid <= sizeof all; valid++) {
+        const prof_cuda_stats before = prof_cuda_get_stats();
+        prof_cuda_stats s;
+        uint32_t whole = 0, begun = 0;
+        for (i = 0; i < 3; i++) whole += valid >= begins[i] + used[i];
+        for (i = 0; i < 3; i++) begun += valid > begins[i];
+        fake_deliver(&all, valid, valid);
+        s = prof_cuda_get_stats();
+        EQUAL(kept(&s) - kept(&before), whole);
+        EQUAL(s.corrupt - before.corrupt, begun - whole);
+    }
+    prof_stop();
+    close_session();
+}
+
+static void test_foreign_buffers(void) {
+    static uint8_t mine[4096];
+    reset();
+    PASS_ON(open_session(NULL));
+    prof_cuda__completed(NULL, 0, mine, sizeof mine, sizeof mine);
+    prof_cuda__completed(NULL, 0, NULL, 0, 0);
+    EQUAL(prof_cuda_get_stats().corrupt, 2);
+    launch_some(1);
+    prof_stop();
+    EQUAL(prof_cuda_get_stats().kernels, 1);
+    close_session();
+}
+
+int main(void) {
+    RUN(test_kernels_go_to_zones);
+    RUN(test_table_and_trace);
+    RUN(test_graph);
+    RUN(test_devices_and_streams);
+    RUN(test_annotations_cover_the_gpu);
+    RUN(test_steps_cover_the_gpu);
+    RUN(test_versions);
+    RUN(test_too_old);
+    RUN(test_threads);
+    RUN(test_exhausted_pool);
+    RUN(test_old_cupti_without_buffers);
+    RUN(test_full_store);
+    RUN(test_million);
+    RUN(test_memory_of_a_launch);
+    RUN(test_missing_buffers);
+    RUN(test_no_times);
+    RUN(test_unfinished);
+    RUN(test_clock_offset);
+    RUN(test_before_the_session);
+    RUN(test_windows);
+    RUN(test_accumulated_windows);
+    RUN(test_toggle);
+    RUN(test_cuda_alone);
+    RUN(test_driver_calls);
+    RUN(test_without_calls);
+    RUN(test_ids);
+    RUN(test_other_records);
+    RUN(test_device_memory);
+    RUN(test_own_memory);
+    RUN(test_name_reuse);
+    RUN(test_every_error);
+    RUN(test_refusals);
+    RUN(test_optional_functions);
+    RUN(test_init);
+    RUN(test_fork);
+    RUN(test_ranges);
+    RUN(test_ranges_need_no_cupti);
+    RUN(test_corrupt_buffers);
+    RUN(test_cut_buffers);
+    RUN(test_foreign_buffers);
+    return test_end();
+}

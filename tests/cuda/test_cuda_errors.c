@@ -1,0 +1,551 @@
+/* prof_cuda.h where calls of CUPTI and the driver fail, where tables are full, and odd records. */
+/* build: tests/cuda/fake_cupti.c */
+#include "../test.h"
+#define PROF_CUDA_IMPLEMENTATION
+#include "../../prof_cuda.h"
+#include "fake_cupti.h"
+#include "fake_records.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+extern int cuCtxSetCurrent(void *context);
+extern int cuCtxGetCurrent(void **context);
+extern int cuptiGetTimestamp(uint64_t *time);
+extern int cuptiSubscribe(void **handle, void (*callback)(void *, int, uint32_t, const void *),
+                          void *user);
+extern int cuptiUnsubscribe(void *handle);
+#ifdef __cplusplus
+}
+#endif
+
+static prof_cuda_desc cuda_desc;
+
+static void reset(void) {
+    prof_cuda_shutdown();
+    fake_reset();
+    memset(&cuda_desc, 0, sizeof cuda_desc);
+    cuda_desc.symbol = fake_symbol;
+}
+
+static void fail(const char *call, int after) {
+    fake.fails = call;
+    fake.fails_after = after;
+    fake.fail_code = 1;
+}
+
+static void open_session(void) {
+    EQUAL(prof_cuda_init(&cuda_desc), PROF_OK);
+    EQUAL(prof_start(NULL), PROF_OK);
+}
+
+static uint64_t cupti_now(void) {
+    uint64_t t = 0;
+    cuptiGetTimestamp(&t);
+    return t;
+}
+
+static void launch_some(int n) {
+    int i;
+    for (i = 0; i < n; i++) PROF_BLOCK("zone") { fake_launch("k", 0, 500); }
+}
+
+/* ---- the driver ---- */
+
+static void test_ranges_that_fail(void) {
+    static const struct { const char *call; int after, device; bool begun, kept; } cases[] = {
+        { NULL, 0, 0, true, true }, { NULL, 0, -1, false, false }, { NULL, 0, 64, false, false },
+        { "cuCtxGetDevice", 0, 0, false, false }, { "cuEventCreate", 0, 0, false, false },
+        { "cuEventCreate", 1, 0, false, false }, { "cuEventCreate", 2, 0, false, false },
+        { "cuEventRecord", 0, 0, false, false }, { "cuEventRecord", 1, 0, false, false },
+        { "cuEventRecord", 2, 0, true, false }, { "cuEventSynchronize", 0, 0, false, false },
+        { "cuEventSynchronize", 1, 0, true, false }, { "cuEventElapsedTime", 0, 0, true, false },
+        { "cuEventElapsedTime", 1, 0, true, false }
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const prof_trace *trace;
+        uint32_t range;
+        reset();
+        cuda_desc.no_cupti = true;
+        fail(cases[i].call, cases[i].after);
+        PASS_ON(open_session());
+        fake_device(cases[i].device);
+        range = prof_cuda_range_begin(NULL, NULL);
+        CHECK((range != PROF_NONE) == cases[i].begun, "case %u: range %u", (unsigned)i, range);
+        if (cases[i].begun) fake_launch("k", 0, 1000000);
+        prof_cuda_range_end(range);
+        prof_cuda_range_end(range);      /* a second end is none */
+        trace = prof_stop();
+        CHECK((test_find(trace, "(null)", 0) != NULL) == cases[i].kept, "case %u", (unsigned)i);
+        EQUAL(prof_cuda_get_stats().ranges, cases[i].kept);
+        EQUAL(prof_cuda_get_stats().ranges_lost, !cases[i].kept);
+    }
+}
+
+/* The stop waits for the GPUs that it can wait for; nothing is lost, and the context stays. */
+static void test_contexts_that_fail(void) {
+    static const struct { const char *call; bool idle; uintptr_t now; } cases[] = {
+        { "cuCtxGetCurrent", false, 0 }, { "cuCtxSetCurrent", false, 0 },
+        { "cuDevicePrimaryCtxGetState", false, 2 }, { "cuDevicePrimaryCtxRetain", false, 0 },
+        { NULL, true, 0 }, { NULL, false, 1 }, { NULL, false, 2 }
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        void *context = NULL;
+        prof_cuda_stats s;
+        reset();
+        fake.devices = 2;
+        fake.idle = cases[i].idle;
+        cuCtxSetCurrent((void *)cases[i].now);
+        fail(cases[i].call, 0);
+        PASS_ON(open_session());
+        launch_some(3);
+        CHECK(prof_stop() != NULL, "no trace");
+        fake.fails = NULL;
+        cuCtxGetCurrent(&context);
+        s = prof_cuda_get_stats();
+        CHECK((uintptr_t)context == cases[i].now, "case %u: another context", (unsigned)i);
+        EQUAL(s.kernels, 3);
+        EQUAL(s.lost, 0);
+        cuCtxSetCurrent(NULL);
+    }
+}
+
+static void test_devices_that_fail(void) {
+    prof_cuda_device d;
+    test_text text;
+    prof_trace *trace;
+    memset(&text, 0, sizeof text);
+    reset();
+    CHECK(!prof_cuda_get_device(0, &d), "a device before prof_cuda_init");
+    PASS_ON(open_session());
+    CHECK(!prof_cuda_get_device(-1, &d) && !prof_cuda_get_device(1, &d), "a device too many");
+    fail("cuDeviceGetName", 0);
+    CHECK(prof_cuda_get_device(0, &d) && !d.name[0] && d.sm_count == 132, "name %s", d.name);
+    fail("cuDeviceTotalMem_v2", 0);
+    CHECK(prof_cuda_get_device(0, &d) && !d.total_memory && d.name[0], "memory");
+    fail("cuDeviceGetAttribute", 0);
+    CHECK(prof_cuda_get_device(0, &d) && !d.sm_count && d.total_memory == (size_t)80 << 30, "SMs");
+    fake.fails = "cuDriverGetVersion";
+    fake.gpu_name = "\x01 \\\x7f";
+    trace = prof_stop();
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "\"name\":\"\\u0001 \\u005c\\u007f 0\""), "the name");
+    CHECK(!strstr(text.data, "cuda_driver_version"), "a version");
+    test_text_clear(&text);
+    reset();
+    EQUAL(prof_start(NULL), PROF_OK);    /* shut down: nothing is told of GPUs */
+    trace = prof_stop();
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(!strstr(text.data, "deviceProperties"), "GPUs after prof_cuda_shutdown");
+    test_text_clear(&text);
+    fake.no_driver_error = 100;
+    PASS_ON(open_session());
+    CHECK(!prof_cuda_get_device(0, &d), "a device without a driver");
+    prof_stop();
+}
+
+/* Blocks of kernels that fit, by the limits of the GPU: CUDA's occupancy, worked out by hand. */
+static void test_occupancy(void) {
+    static const struct {
+        int32_t grid, block[3];
+        uint16_t registers;
+        int32_t shared;
+        uint32_t device;
+        int attribute, value, percent;   /* percent -1: none */
+    } cases[] = {
+        { 264, { 256, 1, 1 }, 32, 0, 0, 0, 0, 25 }, { 2000, { 256, 1, 1 }, 0, 0, 0, 0, 0, 100 },
+        { 2000, { 256, 1, 1 }, 128, 0, 0, 0, 0, 25 }, { 2000, { 8, 8, 4 }, 255, 0, 0, 0, 0, 13 },
+        { 2000, { 256, 1, 1 }, 0, 100000, 0, 0, 0, 25 },
+        { 2000, { 256, 1, 1 }, 0, 100000, 0, 81, 0, 100 },   /* unknown: no limit */
+        { 2000, { 256, 1, 1 }, 0, 0, 0, 75, 7, 100 }, { 2000, { 256, 1, 1 }, 0, 0, 0, 106, 1, 13 },
+        { 2000, { 256, 1, 1 }, 0, 0, 0, 106, 0, 100 }, { 2000, { 256, 1, 1 }, 0, 0, 0, 16, 0, -1 },
+        { 2000, { 256, 1, 1 }, 0, 0, 0, 39, 0, -1 }, { 2000, { 256, 1, 1 }, 0, 0, 5, 0, 0, -1 },
+        { 2000, { 256, 1, 1 }, 0, 0, 99, 0, 0, -1 }, { 2000, { 0, 1, 1 }, 0, 0, 0, 0, 0, -1 },
+        { 2000, { 1024, 8, 1 }, 0, 0, 0, 0, 0, -1 }
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const prof_event *e;
+        const char *said;
+        fake_kernel k;
+        fake_call call;
+        memset(&call, 0, sizeof call);
+        memset(&k, 0, sizeof k);
+        k.kind = 10;
+        k.device = cases[i].device;
+        k.grid_x = cases[i].grid;
+        k.grid_y = k.grid_z = 1;
+        k.block_x = cases[i].block[0];
+        k.block_y = cases[i].block[1];
+        k.block_z = cases[i].block[2];
+        k.registers = cases[i].registers;
+        k.dynamic_shared = cases[i].shared;
+        k.name = "k";
+        reset();
+        fake.attribute = cases[i].attribute;
+        fake.attribute_value = cases[i].value;
+        PASS_ON(open_session());
+        k.start = cupti_now();
+        k.end = k.start + 1000;
+        call.kind = 5;
+        call.start = call.end = k.start;
+        call.correlation = k.correlation = 1;
+        fake_deliver(&call, sizeof call, sizeof call);
+        fake_deliver(&k, sizeof k, sizeof k);
+        e = test_find(prof_stop(), "k", 0);
+        CHECK(e && e->extra->metadata_json, "case %u: no kernel", (unsigned)i);
+        said = strstr(e->extra->metadata_json, "occupancy %\":");
+        CHECK((said ? atoi(said + 13) : -1) == cases[i].percent, "case %u: %s", (unsigned)i,
+              e->extra->metadata_json);
+    }
+}
+
+/* ---- CUPTI ---- */
+
+static void test_reasons(void) {
+    static char longest[401];
+    static const struct { const char *missing, *text; int code; const char *says; } cases[] = {
+        { "cuptiGetResultString", NULL, 7, "(CUPTI error 7)" },
+        { NULL, NULL, 1001, "(CUPTI error 1001)" }, { NULL, NULL, 8, "OF_SOME_KIND" },
+        { NULL, longest, 9, "xxxxxxxxxx" }
+    };
+    memset(longest, 'x', sizeof longest - 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *why;
+        reset();
+        fail("cuptiSubscribe", 0);
+        fake.missing = cases[i].missing;
+        fake.fail_code = cases[i].code;
+        fake.result_text = cases[i].text;
+        PASS_ON(open_session());
+        prof_stop();
+        why = prof_cuda_status();
+        CHECK(why && strlen(why) >= strlen(cases[i].says) && strlen(why) < 320 &&
+                  strcmp(why + strlen(why) - strlen(cases[i].says), cases[i].says) == 0,
+              "case %u: %s", (unsigned)i, why);
+    }
+}
+
+static void test_call_names(void) {
+    static const struct { uint32_t cbid; const char *name; } cases[] = {
+        { 211, "cudaLaunchKernel" }, { 214, "cudaLaunchKernel" }, { 900, "cudaThing" },
+        { 901, "cuda_v" }, { 902, "call" }, { 903, "cuda call" }, { 904, "cudaThing_ptds_vector" },
+        { 999, "cuda call" }, { 1500, "cuda call" }, { 900, "cudaThing" }
+    };
+    enum { CASES = sizeof cases / sizeof *cases };
+    const prof_event *events;
+    fake_call driver[3];
+    size_t count, calls = 0, of_driver = 0;
+    reset();
+    cuda_desc.records = PROF_CUDA_DEFAULT | PROF_CUDA_DRIVER;
+    PASS_ON(open_session());
+    for (size_t i = 0; i < CASES; i++) fake_runtime_call(cases[i].cbid);
+    fake_runtime_call(905);
+    memset(driver, 0, sizeof driver);
+    for (uint32_t i = 0; i < 3; i++) {
+        driver[i].kind = 4;
+        driver[i].cbid = 60 + i;
+        driver[i].start = driver[i].end = cupti_now() + i;
+        driver[i].correlation = 1000 + i;
+    }
+    driver[2].cbid = 1500;               /* launches nothing: muted */
+    fake_deliver(driver, sizeof driver, sizeof driver);
+    events = prof_events(prof_stop(), &count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(events[i].extra->activity_type, "cuda_driver") == 0)
+            SAME_TEXT(events[i].name, of_driver++ ? "driver call" : "cuLaunch_v2");
+        else if (calls < CASES) SAME_TEXT(events[i].name, cases[calls++].name);
+        else EQUAL(strlen(events[i].name), 255);   /* cut */
+    }
+    EQUAL(calls, CASES);
+    EQUAL(of_driver, 2);
+    EQUAL(prof_cuda_get_stats().muted, 1);
+}
+
+static void test_demangling(void) {
+    const prof_trace *trace;
+    reset();
+    PASS_ON(open_session());
+    fake_launch("_Zbad", 0, 10);
+    fake_launch("_", 0, 10);
+    fake_launch("_x", 0, 10);
+    fake_launch(NULL, 0, 10);
+    trace = prof_stop();
+    CHECK(test_find(trace, "_Zbad", 0) && test_find(trace, "_", 0) && test_find(trace, "_x", 0) &&
+              test_find(trace, "(unknown kernel)", 0), "a name changed");
+}
+
+/* More names than there are places for, and more than there is room for. */
+static void test_too_many_names(void) {
+    static char names[4200][8], longs[300][4100];
+    const prof_trace *trace;
+    size_t count;
+    uint32_t i;
+    reset();
+    PASS_ON(open_session());
+    for (i = 0; i < 4200; i++) {
+        snprintf(names[i], sizeof names[i], "k%u", (unsigned)i);
+        fake_launch(names[i], 0, 10);
+    }
+    trace = prof_stop();
+    EQUAL(prof_cuda_get_stats().kernels, 4200);
+    EQUAL(prof_cuda_get_stats().names_lost, 4200 - 4096);
+    prof_events(trace, &count);          /* the session has room for fewer names yet */
+    EQUAL(count + prof_trace_stats(trace).dropped_full, 2 * 4200);
+    reset();
+    PASS_ON(open_session());
+    for (i = 0; i < 300; i++) {          /* a megabyte, cut at 4095 bytes each */
+        memset(longs[i], 'a', sizeof longs[i] - 1);
+        snprintf(longs[i], 8, "%u", (unsigned)i);
+        longs[i][strlen(longs[i])] = '_';
+        fake_launch(longs[i], 0, 10);
+    }
+    for (i = 2048; i; i /= 2) fake_launch(longs[0] + sizeof longs[0] - 1 - i, 0, 10);
+    fake_runtime_call(900);
+    trace = prof_stop();
+    EQUAL(prof_cuda_get_stats().kernels, 312);
+    CHECK(test_find(trace, "(unknown kernel)", 43) && !test_find(trace, "(unknown kernel)", 60),
+          "other names");
+    CHECK(test_find(trace, "cuda call", 0), "a name without room");
+    CHECK(prof_cuda_get_stats().names_lost >= 44, "%u lost",
+          (unsigned)prof_cuda_get_stats().names_lost);
+}
+
+/* Ids that all fall on one place: beyond 64 of them threads share a row. */
+static void test_too_many_threads(void) {
+    fake_call calls[70];
+    const prof_thread_info *threads;
+    const prof_event *events;
+    const prof_trace *trace;
+    size_t count, thread_count, shared = 0;
+    reset();
+    PASS_ON(open_session());
+    memset(calls, 0, sizeof calls);
+    for (uint32_t i = 0; i < 70; i++) {
+        calls[i].kind = 5;
+        calls[i].cbid = 902;
+        calls[i].thread = 5 + 1024 * i;
+        calls[i].correlation = i + 1;
+        calls[i].start = calls[i].end = cupti_now();
+    }
+    fake_deliver(calls, sizeof calls, sizeof calls);
+    trace = prof_stop();
+    events = prof_events(trace, &count);
+    threads = prof_threads(trace, &thread_count);
+    EQUAL(count, 70);
+    for (size_t i = 0; i < count; i++) {
+        const prof_thread_info *t = threads + events[i].thread;
+        shared += t->name && strcmp(t->name, "other threads") == 0;
+    }
+    EQUAL(shared, 70 - 64);
+    (void)thread_count;
+}
+
+/* Readings of both clocks: many, one that goes back, one that jumps, none. */
+static void test_clock_pairs(void) {
+    const prof_trace *trace;
+    reset();
+    PASS_ON(open_session());
+    for (int i = 0; i < 200; i++) {
+        launch_some(1);
+        prof_cuda_flush();
+    }
+    fake.clock_offset = (uint64_t)0 - 1000000000u;
+    prof_cuda_flush();                   /* taken for what it is: no reading */
+    fake.clock_offset = 5000000;
+    launch_some(1);
+    prof_cuda_flush();
+    trace = prof_stop();
+    EQUAL(prof_cuda_get_stats().kernels, 201);
+    for (int i = 0; i < 200; i++) {
+        const prof_event *zone = test_find(trace, "zone", i), *kernel = test_find(trace, "k", i);
+        CHECK(zone && kernel && kernel->start_ns > zone->start_ns - 100000 &&
+                  kernel->start_ns < zone->end_ns + 50000000, "kernel %d", i);
+    }
+    reset();
+    fail("cuptiGetTimestamp", 0);
+    PASS_ON(open_session());
+    launch_some(2);
+    trace = prof_stop();
+    EQUAL(prof_cuda_get_stats().kernels, 2);
+    CHECK(test_find(trace, "k", 1) && test_find(trace, "k", 1)->start_ns == 0, "a time of none");
+}
+
+/* Records that come when their session is over, and before it. */
+static void test_late_records(void) {
+    fake_call call;
+    fake_marker_record marker;
+    prof_trace *trace;
+    reset();
+    fail("cuptiActivityGetNumDroppedRecords", 0);
+    PASS_ON(open_session());
+    memset(&marker, 0, sizeof marker);
+    marker.kind = 12;
+    marker.time = 1;
+    fake_deliver(&marker, sizeof marker, sizeof marker);
+    EQUAL(prof_cuda_get_stats().outside, 1);
+    memset(&call, 0, sizeof call);
+    call.kind = 5;
+    call.start = call.end = cupti_now();
+    trace = prof_stop();
+    prof_events(trace, NULL);
+    fake_deliver(&call, sizeof call, sizeof call);
+    EQUAL(prof_cuda_get_stats().calls, 0);
+    EQUAL(prof_cuda_get_stats().lost_full, 1);
+    EQUAL(prof_cuda_get_stats().lost_dropped, 0);
+    prof_cuda_shutdown();
+    prof_cuda__completed(NULL, 0, (uint8_t *)&call, sizeof call, sizeof call);
+    EQUAL(prof_cuda_get_stats().corrupt, 1);
+}
+
+/* A session that ends in its warm-up lets go of CUPTI. */
+static void test_warmup_only(void) {
+    prof_desc desc;
+    void *other = NULL;
+    memset(&desc, 0, sizeof desc);
+    desc.schedule.warmup = 2;
+    desc.schedule.active = 1;
+    reset();
+    EQUAL(prof_cuda_init(&cuda_desc), PROF_OK);
+    EQUAL(prof_start(&desc), PROF_OK);
+    EQUAL(cuptiSubscribe(&other, NULL, NULL), 39);
+    prof_step();
+    prof_stop();
+    EQUAL(prof_cuda_get_stats().state, PROF_CUDA_READY);
+    EQUAL(cuptiSubscribe(&other, NULL, NULL), 0);
+    EQUAL(cuptiUnsubscribe(other), 0);
+}
+
+static void test_footer(void) {
+    static const struct { bool corrupt, no_time, no_store, kept; const char *says; } cases[] = {
+        { true, false, false, false, "GPU records lost: 0; corrupt buffers: 1" },
+        { false, true, false, false, "GPU records lost: 0; without a time: 2" },
+        { false, false, true, false, "(no room: give prof_cuda_desc.memory more)" },
+        { false, false, false, true, "GPU records lost: 0; buffers CUPTI kept: 1" }
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t bytes[8] = { 33 };
+        test_text text;
+        void *memory = NULL;
+        memset(&text, 0, sizeof text);
+        reset();
+        fake.zero_time_every = cases[i].no_time;
+        fake.keep_buffers = cases[i].kept;
+        if (cases[i].no_store) {
+            cuda_desc.memory_size = prof_cuda_memory_size(&cuda_desc, 10);
+            cuda_desc.memory = memory = malloc(cuda_desc.memory_size);
+        }
+        PASS_ON(open_session());
+        launch_some(cases[i].no_store ? 1000 : 2);
+        if (cases[i].corrupt) fake_deliver(bytes, sizeof bytes, sizeof bytes);
+        EQUAL(prof_write_table(prof_stop(), NULL, test_text_sink(&text)), PROF_OK);
+        CHECK(strstr(text.data, cases[i].says), "case %u: %s", (unsigned)i, text.data);
+        test_text_clear(&text);
+        if (cases[i].kept) {             /* now they come */
+            fake.keep_buffers = false;
+            prof_start(NULL);
+            prof_stop();
+        }
+        EQUAL(prof_cuda_shutdown(), PROF_OK);
+        free(memory);
+    }
+}
+
+/* Waits, markers and overheads that lack what most have. */
+static void test_odd_records(void) {
+    const prof_trace *trace;
+    const prof_event *e;
+    fake_sync sync[3];
+    fake_event_record_ event;
+    reset();
+    cuda_desc.records = 511;
+    PASS_ON(open_session());
+    memset(&event, 0, sizeof event);
+    event.kind = 36;
+    event.event = 3;
+    event.context = 1;
+    event.correlation = 1;
+    fake_deliver(&event, sizeof event, sizeof event);
+    memset(sync, 0, sizeof sync);
+    for (uint32_t i = 0; i < 3; i++) {
+        sync[i].kind = 38;
+        sync[i].start = sync[i].end = cupti_now();
+        sync[i].correlation = i + 2;
+        sync[i].stream = UINT32_MAX;
+        sync[i].event = 3;
+    }
+    sync[0].type = 1;
+    sync[0].context = 2;                 /* the event of another context */
+    sync[1].type = 99;
+    sync[2].type = 4;
+    fake_deliver(sync, sizeof sync, sizeof sync);
+    fake_marker(1, 2, NULL);
+    fake_overhead(1, 100);
+    fake_overhead(99u << 16, 100);
+    trace = prof_stop();
+    e = test_find(trace, "Event Sync", 0);
+    CHECK(e && !strstr(e->extra->metadata_json, "wait_on") &&
+              !strstr(e->extra->metadata_json, "\"stream\""), "%s", e->extra->metadata_json);
+    EQUAL(e->extra->device_resource_id, -1);
+    CHECK(test_find(trace, "Unknown Sync", 0) && test_find(trace, "Context Sync", 0), "no sync");
+    CHECK(test_find(trace, "Driver Compiler", 0) && test_find(trace, "Unknown", 0), "no overhead");
+    e = test_find(trace, "(null)", 0);
+    CHECK(e && e->end_ns >= e->start_ns, "no marker");
+}
+
+static uint32_t thread_77(void *user) { (void)user; return 77; }
+
+static void test_calls_out_of_place(void) {
+    prof_desc desc = test_desc();
+    const prof_event *e;
+    reset();
+    prof_cuda_push_id(1);                /* before there is a session */
+    prof_cuda_pop_id();
+    EQUAL(prof_cuda_range_begin("r", NULL), PROF_NONE);
+    prof_cuda_range_end(0);
+    prof_cuda_flush();
+    EQUAL(prof_cuda_memory_size(NULL, SIZE_MAX), SIZE_MAX);
+    CHECK(prof_cuda_memory_size(NULL, 10) > prof_cuda_memory_size(NULL, 0), "bytes");
+    EQUAL(prof_start(NULL), PROF_OK);
+    EQUAL(prof_cuda_init(&cuda_desc), PROF_ERROR_STATE);
+    prof_stop();
+    EQUAL(prof_cuda_init(NULL), PROF_OK);
+    EQUAL(prof_cuda_shutdown(), PROF_OK);
+    PASS_ON(open_session());
+    prof_cuda_push_id(42);               /* not asked for */
+    fake_launch("k", 0, 10);
+    prof_cuda_pop_id();
+    EQUAL(test_find(prof_stop(), "k", 0)->extra->external_id, 0);
+    reset();
+    cuda_desc.no_cupti = true;
+    desc.platform.now = NULL;
+    desc.platform.thread_id = thread_77;
+    EQUAL(prof_cuda_init(&cuda_desc), PROF_OK);
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("zone") {
+        uint32_t range = prof_cuda_range_begin("range", NULL);
+        fake_launch("k", 0, 100000);
+        prof_cuda_range_end(range);
+    }
+    e = test_find(prof_stop(), "range", 0);
+    CHECK(e && e->extra->launch_thread == 0, "no range of that thread");
+}
+
+int main(void) {
+    RUN(test_ranges_that_fail);
+    RUN(test_contexts_that_fail);
+    RUN(test_devices_that_fail);
+    RUN(test_occupancy);
+    RUN(test_reasons);
+    RUN(test_call_names);
+    RUN(test_demangling);
+    RUN(test_too_many_names);
+    RUN(test_too_many_threads);
+    RUN(test_clock_pairs);
+    RUN(test_late_records);
+    RUN(test_warmup_only);
+    RUN(test_footer);
+    RUN(test_odd_records);
+    RUN(test_calls_out_of_place);
+    reset();
+    return test_end();
+}

@@ -1,0 +1,207 @@
+#!/bin/sh
+# prof_cuda.h finds its libraries: the stand-in as libcupti and libcuda, an environment variable, a
+# copy that is loaded already, none at all, and the real libcupti without a GPU where there is one.
+# shellcheck disable=SC2086,SC2317   # $out has no spaces; ok calls functions
+# Also: the mirror of CUPTI's records against cupti.h, and an example, where CUDA is installed.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+
+out=${TESTS_OUT:-build/tests}/cuda.dir
+cuda=${CUDA_HOME:-/usr/local/cuda}
+failed=0
+rm -rf $out
+mkdir -p $out/both $out/driver $out/old
+
+ok() {   # NAME COMMAND...: it must succeed
+    name=$1
+    shift
+    if "$@" >$out/said 2>&1; then echo "ok $name"; return; fi
+    failed=1
+    echo "not ok $name: $(tail -n 1 $out/said)"
+}
+
+# ---- the libraries, and a program that links none of them ----
+
+fake='gcc -std=c99 -O0 -fPIC -shared tests/cuda/fake_cupti.c -lpthread'
+$fake -Wl,-soname,libcupti.so.13 -o $out/both/libcupti.so.13 &&
+    ln -s libcupti.so.13 $out/both/libcuda.so.1 &&
+    $fake -Wl,-soname,libcupti.so.12 -o $out/old/libcupti.so.12 &&
+    ln -s libcupti.so.12 $out/old/libcuda.so.1 &&
+    $fake -Wl,-soname,libcuda.so.1 -o $out/driver/libcuda.so.1 || exit 1
+
+cat >$out/program.c <<'END'
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+#define PROF_CUDA_IMPLEMENTATION
+#include "prof_cuda.h"
+#include <stdio.h>
+#include <stdlib.h>
+/* Launches three kernels, where the stand-in is there; prints the state, the kernels, the reason.
+   The environment: KERNEL their name, RUNTIME a libcudart, TRACE a file to write. */
+int main(int argc, char **argv) {
+    void (*launch)(const char *, uint32_t, uint64_t) = NULL;
+    void (*reset)(void) = NULL;
+    void *driver = argc > 1 ? dlopen(argv[1], RTLD_NOW) : dlopen("libcuda.so.1", RTLD_NOW), *f;
+    const char *kernel = getenv("KERNEL") ? getenv("KERNEL") : "k", *file = getenv("TRACE");
+    const prof_trace *trace;
+    prof_cuda_state state;
+    size_t count;
+    int i;
+    f = driver ? dlsym(driver, "fake_reset") : NULL;
+    memcpy(&reset, &f, sizeof f);
+    f = driver ? dlsym(driver, "fake_launch") : NULL;
+    memcpy(&launch, &f, sizeof f);
+    if (reset) reset();
+    if (getenv("RUNTIME") && !dlopen(getenv("RUNTIME"), RTLD_NOW)) return 3;
+    if (prof_cuda_init(NULL) != PROF_OK || prof_start(NULL) != PROF_OK) return 2;
+    state = prof_cuda_get_stats().state;
+    for (i = 0; i < 3; i++) PROF_BLOCK("zone") { if (launch) launch(kernel, 0, 10); }
+    trace = prof_stop();
+    if (file && prof_save_chrome(trace, file) != PROF_OK) return 4;
+    prof_events(trace, &count);
+    printf("state %d, %d kernels, %d events: %s\n", (int)state,
+           (int)prof_cuda_get_stats().kernels, (int)count,
+           prof_cuda_status() ? prof_cuda_status() : "well");
+    return 0;
+}
+END
+ok 'a program links nothing of CUDA' ${CC:-gcc} -std=c99 -O0 -I. $out/program.c -o $out/program \
+    -lpthread -ldl
+
+says() {   # PATTERN COMMAND...
+    pattern=$1
+    shift
+    "$@" >$out/line 2>&1
+    cat $out/line
+    grep -q "$pattern" $out/line
+}
+
+none=/nonexistent
+ok 'both are found by name' \
+    says '^state 2, 3 kernels, 9 events: well$' env LD_LIBRARY_PATH=$out/both $out/program
+ok 'CUDA 12 by its name' \
+    says '^state 2, 3 kernels, 9 events: well$' env LD_LIBRARY_PATH=$out/old $out/program
+ok 'CUPTI by PROF_CUDA_CUPTI' says '^state 2, 3 kernels, 9 events: well$' \
+    env LD_LIBRARY_PATH=$out/driver PROF_CUDA_CUPTI=$out/driver/libcuda.so.1 $out/program
+# CUPTI that the loader does not find: its names are broken files, in case a real one is there.
+mkdir -p $out/toolkit/extras/CUPTI/lib64 $out/broken
+cp $out/driver/libcuda.so.1 $out/toolkit/extras/CUPTI/lib64/libcupti.so
+cp $out/driver/libcuda.so.1 $out/broken/libcuda.so.1
+for name in libcupti.so.13 libcupti.so.12 libcupti.so.11.8 libcupti.so libstdc++.so.6; do
+    echo broken >$out/broken/$name
+done
+long=$(printf '%500s' '' | tr ' ' x)
+for where in CUDA_HOME=$out/toolkit "CUDA_HOME= CUDA_PATH=$out/toolkit" \
+    "CUDA_HOME=/$long CUDA_PATH=$out/toolkit"; do
+    ok "CUPTI in a toolkit: $(echo $where | tr -s x)" says '^state 2, 3 kernels, 9 events: well$' \
+        env LD_LIBRARY_PATH=$out/broken $where $out/program \
+        $out/toolkit/extras/CUPTI/lib64/libcupti.so
+done
+if [ -e /usr/local/cuda/lib64/libcupti.so ] ||
+    [ -e /usr/local/cuda/extras/CUPTI/lib64/libcupti.so ]; then
+    echo 'skip no CUPTI at all: there is one in /usr/local/cuda'
+else
+    ok 'no CUPTI at all' says '^state 3, 0 kernels, 3 events: .*libcupti is not found' \
+        env LD_LIBRARY_PATH=$out/broken CUDA_HOME=$none CUDA_PATH=$none $out/program
+fi
+ok 'a path that is wrong' says '^state 3, 0 kernels, 3 events: .*libcupti is not found' \
+    env LD_LIBRARY_PATH=$out/both PROF_CUDA_CUPTI=$none $out/program
+ok 'a library that is none of CUPTI' says '^state 3, 0 kernels, 3 events: .*lacks cuptiGetVersion' \
+    env LD_LIBRARY_PATH=$out/both PROF_CUDA_CUPTI=libm.so.6 $out/program
+if ! ldconfig -p 2>/dev/null | grep -q "libcuda[.]so[.]1"; then
+    ok 'no driver' says '^state 5, 0 kernels, 3 events: .*no NVIDIA driver' $out/program
+else
+    echo 'skip no driver: there is one'
+fi
+
+# ---- what else may be loaded: libstdc++ knows names of C++, libcudart its version ----
+
+run='env CUDA_HOME= KERNEL=_Z3addPfi'
+has() { grep -q "$1" $out/trace.json && { [ -z "$2" ] || ! grep -q "$2" $out/trace.json; }; }
+traced() {   # NAME HAS LACKS VARIABLE...
+    name=$1 has=$2 lacks=$3
+    shift 3
+    ok "$name" says '^state 2, 3 kernels' $run TRACE=$out/trace.json "$@" $out/program
+    ok "$name: the trace" has "$has" "$lacks"
+}
+traced 'names are demangled' '"add(float[*], int)"' _Z3addPfi LD_LIBRARY_PATH=$out/both
+cp $out/broken/libstdc++.so.6 $out/old
+traced 'names stay without libstdc++' '"_Z3addPfi"' 'add(float' LD_LIBRARY_PATH=$out/old
+for case in good:13000:0 refuses:13000:1 zero:0:0 negative:-1:0; do
+    version=${case#*:} returns=${case##*:}
+    version=${version%:*}
+    printf 'int cudaRuntimeGetVersion(int *v) { *v = %s; return %s; }\n' $version $returns |
+        gcc -x c -shared -fPIC -Wl,-soname,libcudart.so.13 - -o $out/cudart_${case%%:*}.so
+    has='"cuda_runtime_version":13000' lacks=
+    [ $case = good:13000:0 ] || { lacks=cuda_runtime_version has=cuda_driver_version; }
+    traced "libcudart that is ${case%%:*}" "$has" "$lacks" LD_LIBRARY_PATH=$out/both \
+        RUNTIME=$out/cudart_${case%%:*}.so
+done
+echo 'int other;' | gcc -x c -shared -fPIC -Wl,-soname,libcudart.so.12 - -o $out/cudart_none.so
+traced 'libcudart without a version' cuda_driver_version cuda_runtime_version \
+    LD_LIBRARY_PATH=$out/both RUNTIME=$out/cudart_none.so
+
+# ---- the real CUPTI ----
+
+# With a driver of ours and the real CUPTI, which finds no real one: it refuses, clearly.
+real=$(find -L "$cuda/lib64" "$cuda/extras/CUPTI/lib64" -name 'libcupti.so.1[123]*' 2>/dev/null |
+    head -n 1)
+if [ -n "$real" ] && [ ! -e /dev/nvidia0 ]; then
+    ok 'the real libcupti without a GPU refuses' \
+        says '^state 3, 0 kernels, 3 events: only CUDA-event ranges: .*(CUPTI error' \
+        env LD_LIBRARY_PATH=$out/driver PROF_CUDA_CUPTI="$real" $out/program
+else
+    echo 'skip the real libcupti without a GPU refuses: no libcupti here, or a GPU'
+fi
+
+if [ -f "$cuda/include/cupti.h" ]; then
+    ok 'the mirror of the records' make -s check_layout CUDA_HOME="$cuda"
+else
+    echo 'skip the mirror of the records: no cupti.h here'
+fi
+# ---- zones as NVTX ranges, for a tool that counts them ----
+
+if [ -f "$cuda/include/nvtx3/nvToolsExt.h" ]; then
+    cat >$out/tool.c <<'END'
+#include <nvtx3/nvToolsExt.h>
+#include <stdio.h>
+static int push(const char *name) { return printf("push %s\n", name); }
+static int pop(void) { return printf("pop\n"); }
+static void mark(const char *name) { printf("mark %s\n", name); }
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get) {
+    const NvtxExportTableCallbacks *t = (const NvtxExportTableCallbacks *)get(NVTX_ETID_CALLBACKS);
+    NvtxFunctionTable f;
+    unsigned count;
+    if (!t || !t->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &f, &count)) return 0;
+    *f[NVTX_CBID_CORE_RangePushA] = (NvtxFunctionPointer)push;
+    *f[NVTX_CBID_CORE_RangePop] = (NvtxFunctionPointer)pop;
+    *f[NVTX_CBID_CORE_MarkA] = (NvtxFunctionPointer)mark;
+    return 1;
+}
+END
+    cat >$out/ranges.c <<'END'
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+int main(void) {
+    if (prof_emit_nvtx(true) != PROF_OK || prof_start(NULL) != PROF_OK) return 1;
+    PROF_BLOCK("outer") { PROF_BLOCK("inner") { prof_instant("here"); } }
+    return prof_stop() == NULL;
+}
+END
+    ok 'zones are NVTX ranges' sh -c "gcc -std=c99 -O0 -fPIC -shared -w -isystem $cuda/include \
+        $out/tool.c -o $out/tool.so && gcc -std=c99 -O0 -Wall -Wextra -Werror -I. \
+        $out/ranges.c -o $out/ranges -lpthread -ldl &&
+        NVTX_INJECTION64_PATH=$PWD/$out/tool.so $out/ranges | tr '\n' ' ' >$out/ranges.txt &&
+        cat $out/ranges.txt && grep -qx 'push outer push inner mark here pop pop ' $out/ranges.txt"
+else
+    echo 'skip zones are NVTX ranges: no nvtx3 here'
+fi
+
+if command -v nvcc >/dev/null || [ -x "$cuda/bin/nvcc" ]; then
+    ok 'nvcc builds an example' make -s build/examples/cuda/vector_add CUDA_HOME="$cuda"
+    ok 'which says what is wrong' says 'no GPU work:\|only CUDA-event ranges:\|Self CUDA' \
+        build/examples/cuda/vector_add $out/trace.json
+else
+    echo 'skip nvcc builds an example: no nvcc here'
+fi
+exit $failed

@@ -1,0 +1,190 @@
+"""Makes each call to the system fail in turn, once and for ever: faults.py LIBRARY FOLDER PROF SESSION
+LIBRARY is tests/fuzz/faults.c. PROF, the command, must give the right output or one line that says what
+is wrong and no output file; SESSION, tests/fuzz/fault_session.c, must find its own results right. Neither
+may leave half a file or a temporary one, crash or hang. Prints a line per program and call."""
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+CALLS = ['open', 'write', 'close', 'read', 'lseek', 'fsync', 'rename', 'mkdir', 'stat', 'mmap',
+         'clock_gettime', 'pthread_create', 'pthread_key_create', 'dlopen', 'dlsym', 'fork', 'exec',
+         'getcwd', 'termios', 'malloc']
+MOST = int(os.environ.get('POSITIONS', '14'))   # of each call: all, or so many spread over them
+
+library, folder, prof, session = sys.argv[1:5]
+total = failures = moved = 0
+
+
+class Program:
+    """words: a function from a folder for output to the command line; stdin: a file's name;
+    statuses: of failure, with a line that says why; calls: those that shall fail."""
+    def __init__(self, name, words, stdin=os.devnull, statuses=(1, 2), calls=CALLS, **environment):
+        self.name, self.words, self.stdin, self.statuses = name, words, stdin, statuses
+        self.calls, self.environment = calls, environment
+
+
+def run(program, out, call, at, forever):
+    """(exit status, how often the call came in the process where it came most, stdout, stderr)"""
+    report = os.path.join(folder, 'report')
+    if os.path.exists(report):
+        os.remove(report)
+    environment = dict(os.environ, LD_PRELOAD=library, FAULT_CALL=call, FAULT_AT=str(at),
+                       FAULT_REPORT=report, **program.environment)
+    if forever:
+        environment['FAULT_FOREVER'] = '1'
+    try:
+        with open(program.stdin, 'rb') as stdin:
+            done = subprocess.run(program.words(out), env=environment, capture_output=True,
+                                  timeout=60, stdin=stdin, check=False)
+    except subprocess.TimeoutExpired:
+        return -999, 0, b'', b'', out
+    count = max(map(int, open(report))) if os.path.exists(report) else 0
+    return done.returncode, count, done.stdout, done.stderr, out
+
+
+def files(out):
+    found = {}
+    for at, _, names in os.walk(out):
+        for name in names:
+            with open(os.path.join(at, name), 'rb') as file:
+                found[os.path.relpath(os.path.join(at, name), out)] = file.read()
+    return found
+
+
+def wrong_command(result, right, statuses):
+    """Why a run of prof with a fault is wrong, or None."""
+    status, _, said, errors, out = result
+    if status == 0 or status == right[0]:
+        if files(out) != right[2]:
+            return f'exit status {status} and other files: {sorted(files(out))}'
+        return None if said == right[1] else 'other output'
+    if status not in statuses:
+        return f'exit status {status}'
+    if not any(line.startswith(b'prof: ') for line in errors.split(b'\n')):
+        return f'no error told: {errors[:200]!r}'
+    if any(files(out).get(name, content) != content for name, content in right[2].items()):
+        return 'half a file'
+    extra = set(files(out)) - set(right[2])
+    return f'it left {sorted(extra)}' if extra else None
+
+
+def wrong_session(result, *_):
+    status, _, said, errors, out = result
+    if status != 0 and b'not ok' in said:
+        return next(line for line in said.split(b'\n') if line.startswith(b'not ok')).decode()
+    if status != 0 and b'error: ' not in said + errors and b'FAILED' not in errors:
+        return f'exit status {status}, {errors[-200:]!r}'
+    left = [name for name in files(out) if name.endswith('.tmp')]
+    return f'it left {left}' if left else None
+
+
+def positions(count):
+    """Each time others: programs have most of their code in common."""
+    global moved
+    if count <= MOST:
+        return range(1, count + 1)
+    moved += 1
+    step = count / MOST
+    return [1 + int(i * step + moved % int(step + 1)) % count for i in range(MOST)]
+
+
+def fail_all(program, wrong):
+    global total, failures
+    out = tempfile.mkdtemp(dir=folder)
+    for call in program.calls:
+        status, count, said, _, _ = run(program, out, call, 0, False)
+        right = status, said, files(out)
+        bad = tried = 0
+        for at in positions(count):
+            for forever in (False, True):
+                shutil.rmtree(out)
+                os.mkdir(out)
+                why = wrong(run(program, out, call, at, forever), right, program.statuses)
+                tried += 1
+                if why:
+                    bad += 1
+                    if bad == 1:
+                        print(f'not ok {program.name}_{call}: call {at} of {count} fails'
+                              f'{" and all after" if forever else ""}: {why}')
+        shutil.rmtree(out)
+        os.mkdir(out)
+        total += tried
+        failures += bad
+        if tried and not bad:
+            print(f'ok {program.name}_{call} ({tried} faults)')
+    shutil.rmtree(out)
+
+
+def profile(path):
+    """A profile of nvprof, with one range."""
+    if os.path.exists(path):
+        os.remove(path)
+    db = sqlite3.connect(path)
+    db.execute('CREATE TABLE StringTable (_id_ INTEGER, value TEXT)')
+    db.execute("INSERT INTO StringTable VALUES (1, 'range')")
+    db.execute('CREATE TABLE CUPTI_ACTIVITY_KIND_MARKER (_id_ INTEGER, flags INTEGER, timestamp '
+               'INTEGER, id INTEGER, objectKind INTEGER, objectId BLOB, name INTEGER, domain INTEGER)')
+    thread = bytes([42, 0, 0, 0, 43, 0, 0, 0, 0, 0, 0, 0])
+    for row in ((1, 2, 1000, 1, 2, thread, 1, 0), (2, 4, 2000, 1, 2, thread, 0, 0)):
+        db.execute('INSERT INTO CUPTI_ACTIVITY_KIND_MARKER VALUES (?,?,?,?,?,?,?,?)', row)
+    db.commit()
+    db.close()
+
+
+def execution_trace(path):
+    with open(path, 'w') as file:
+        file.write('{"schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes": [' + ', '.join(
+            f'{{"id": {i}, "name": "{name}", "ctrl_deps": {parent}, "inputs": {{"values": [], '
+            '"shapes": [], "types": []}, "outputs": {"values": [], "shapes": [], "types": []}, '
+            f'"attrs": [{{"name": "rf_id", "type": "uint64", "value": {i}}}]}}'
+            for i, name, parent in ((1, 'process', 1), (2, 'thread', 1), (3, 'step', 2))) + ']}')
+
+
+def commands(trace, old, stream, database, nodes):
+    def of_prof(name, words, **more):
+        return Program(name, lambda out: [prof] + words(out), **more)
+    yield of_prof('report', lambda out: ['report', '-o', out + '/o.txt', trace])
+    yield of_prof('report_html', lambda out: ['report', '-f', 'html', '-o', out + '/o.html', trace])
+    yield of_prof('report_stdout', lambda out: ['report', trace])
+    yield of_prof('analyze', lambda out: ['analyze', '-o', out + '/o.txt', trace])
+    yield of_prof('diff', lambda out: ['diff', '-o', out + '/o.txt', old, trace])
+    yield of_prof('augment', lambda out: ['augment', trace, out + '/o.json.gz'])
+    yield of_prof('validate', lambda out: ['validate', '-o', out + '/o.txt', trace])
+    yield of_prof('stacks', lambda out: ['stacks', '-o', out + '/o.txt', trace])
+    yield of_prof('flamegraph', lambda out: ['flamegraph', '-o', out + '/o.svg', trace])
+    yield of_prof('gaps', lambda out: ['gaps', '-o', out + '/o.txt', trace])
+    yield of_prof('memory', lambda out: ['memory', '-o', out + '/o.html', trace])
+    yield of_prof('cut', lambda out: ['cut', '--to=1s', '-o', out + '/o.json', trace])
+    yield of_prof('merge', lambda out: ['merge', '-o', out + '/o.json', old, trace])
+    yield of_prof('decode', lambda out: ['decode', '-o', out + '/o.json', stream])
+    yield of_prof('decode_pipe', lambda out: ['decode', '-o', out + '/o.json.gz', '-'], stdin=stream)
+    yield of_prof('decode_port', lambda out: ['decode', '-o', out + '/o.json', stream],
+                  FAULT_PORT='1')
+    yield of_prof('import', lambda out: ['import', '-o', out + '/o.json', database])
+    yield of_prof('et', lambda out: ['et', nodes])
+    yield of_prof('et_link', lambda out: ['et', '-l', trace, '-o', out + '/o.json', nodes])
+    yield of_prof('record', lambda out: ['record', '-o', os.path.relpath(out) + '/o.json.gz',
+                                         session, 'child'], statuses=(1, 2, 126, 127))
+
+
+def main():
+    database = os.path.join(folder, 'run.nvvp')
+    stream = os.path.join(folder, 'stream.raw')
+    nodes = os.path.join(folder, 'nodes.json')
+    profile(database)
+    execution_trace(nodes)
+    subprocess.run([session, 'stream', stream], check=True, stdout=subprocess.DEVNULL)
+    for program in commands('tests/command/traces/kineto_2026.json', 'tests/command/traces/kineto_2022.json',
+                            stream, database, nodes):
+        fail_all(program, wrong_command)
+    fail_all(Program('session', lambda out: [session, 'files', out]), wrong_session)
+    fail_all(Program('cuda', lambda out: [session, 'cuda'], calls=('open', 'dlopen', 'dlsym', 'read'),
+                     LD_LIBRARY_PATH=folder), wrong_session)
+    print(f'{total} faults')
+    sys.exit(failures != 0)
+
+
+main()

@@ -1,0 +1,59 @@
+#!/bin/sh
+# Every libFuzzer target (tests/fuzz/fuzz_*.c) for FUZZ_SECONDS (20) each, JOBS (2) at a time, from the seeds
+# in tests/fuzz/corpus; what it finds besides stays in build/fuzz/NAME.corpus for the next time.
+#   tests/fuzz/fuzz.sh [NAME]
+# A crash: its input stays in build/fuzz/NAME; mend the cause and add the input to tests/fuzz/corpus/NAME,
+# which tests/fuzz/test_prof_fuzz.sh tries each time.
+# shellcheck disable=SC2046,SC2086   # lists of flags and files are meant to split
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+out=$PWD/build/fuzz
+cc='clang -std=c99 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all'
+
+sources() {   # NAME
+    case $1 in
+    trace) make -s build/tools/report_html.h
+        echo -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB \
+            -DPROF_ARENA_SIZE=1048576 -DLIBFUZZER -Ibuild/tools \
+            $(find tools/prof -name '*.c' ! -name prof.c) ;;
+    esac
+}
+
+job() {   # NAME
+    mkdir -p "$out/$1.corpus" "$out/$1"
+    $cc -I. $(sources "$1") "tests/fuzz/fuzz_$1.c" -o "$out/fuzz_$1" -lyajl -lsqlite3 -lz -lpthread \
+        -ldl -lm || return 1
+    seeds=$PWD/tests/fuzz/corpus/$1
+    [ "$1" = trace ] && seeds="$seeds $PWD/tests/command/traces"
+    cd "$out/$1" || return 1
+    timeout $((limit + 120)) "../fuzz_$1" -max_total_time="$limit" -timeout=20 -seed=1 \
+        -max_len=8192 -close_fd_mask=3 -print_final_stats=1 "../$1.corpus" $seeds 2>&1
+}
+
+limit=${FUZZ_SECONDS:-20}
+if [ "${1:-}" = --job ]; then
+    job "$2" >"$out/$2.log"
+    status=$?
+    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$out/$2.log")
+    echo "${runs:-0}" >"$out/$2.runs"
+    if [ $status = 0 ]; then
+        echo "ok fuzz_$2: ${runs:-0} inputs"
+    else
+        echo "not ok fuzz_$2: $(grep -E '^(SUMMARY|.*Test unit)' "$out/$2.log" | tr '\n' ' ')"
+    fi
+    exit $status
+fi
+
+echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return d && n && 0; }' |
+    $cc -x c - -o /dev/null 2>/dev/null || { echo 'skip fuzz: clang has no libFuzzer'; exit 0; }
+mkdir -p "$out"
+rm -f "$out"/*.runs
+for file in tests/fuzz/fuzz_*.c; do
+    file=${file##*/fuzz_}
+    echo "${file%.c}"
+done | grep -F -e "${1:-}" |
+    xargs -P "${JOBS:-2}" -n 1 sh "$0" --job
+status=$?
+[ -n "${1:-}" ] || sh tests/trust.sh fuzz_executions \
+    "$(cat "$out"/*.runs | awk '{n += $1} END {print n + 0}')"
+[ $status = 0 ]

@@ -1,0 +1,133 @@
+/* What Frama-C's Eva reads for `make proof`: each function here lets a part of prof.h run on all
+   values at once, and Eva shows that no run-time error is among them: no access outside of an
+   object, no overflow of a signed number, no shift too far, nothing read before it is written.
+   The buffers are as small as the library's own may be. tests/model/proof.sh names the bounds. */
+#define PROF_IMPLEMENTATION
+#define PROF_FREESTANDING
+#define PROF_ARENA_SIZE 256
+#include "prof.h"
+
+#include "__fc_builtin.h"
+
+static uint64_t any_u64(void) { return Frama_C_unsigned_long_long_interval(0, UINT64_MAX); }
+
+/* Taken at its word: a loop over the bits (prof.h's tests compare its results). */
+/*@ requires \valid(n) && by > 0;
+  @ assigns *n \from *n, by;
+  @ assigns \result \from *n, by;
+  @ ensures quotient: *n == \old(*n) / by;
+  @ ensures rest: \result < by; */
+static uint32_t prof__divide(uint64_t *n, uint32_t by);
+
+/* What proof_rounding shows of it, and proof_reals makes use of. */
+/*@ assigns \result \from m, e, rest;
+  @ ensures bits: \result.m == 0 || 0x10000000000000 <= \result.m < 0x20000000000000;
+  @ ensures exponent: e - 63 <= \result.e <= e + 12;
+  @ ensures sign: \result.negative == 0; */
+static prof__real prof__real_round(uint64_t m, int e, bool rest);
+
+void proof_rounding(void) {
+    int bits = Frama_C_interval(0, 64);
+    uint64_t m = 0;
+    //@ split bits;
+    if (bits) {
+        uint64_t high = (uint64_t)1 << (bits - 1);
+        m = Frama_C_unsigned_long_long_interval(high, high | (high - 1));
+    }
+    (void)prof__real_round(m, 0, Frama_C_interval(0, 1));
+}
+
+/* Zero, or any double, and what their products and quotients may be. */
+static prof__real any_real(void) {
+    prof__real r = { 0, 0, false };
+    r.negative = Frama_C_interval(0, 1);
+    if (Frama_C_interval(0, 1)) return r;
+    r.m = Frama_C_unsigned_long_long_interval((uint64_t)1 << 52, ((uint64_t)1 << 53) - 1);
+    r.e = Frama_C_interval(-1127, 971);
+    return r;
+}
+
+void proof_reals(void) {
+    char text[28];
+    prof__real a = any_real(), b = any_real();
+    (void)prof__real_below(a, b);
+    (void)prof__text_real(text, a, 3);
+    (void)prof__text_real(text, prof__real_mul(a, b), 2);
+    (void)prof__text_real(text, prof__real_div(a, b), 2);
+    (void)prof__text_time(text, a, (prof_time_unit)Frama_C_interval(1, 3));
+    (void)prof__text_share(text, a, b);
+}
+
+void proof_numbers(void) {
+    char natural[20], whole[20], time[21];
+    (void)prof__text_u64(natural, any_u64());
+    (void)prof__text_i64(whole, (int64_t)any_u64());
+    (void)prof__text_us(time, any_u64());
+}
+
+/* Amounts of memory, in buffers of any size. */
+void proof_amounts(void) {
+    char text[20];
+    (void)prof_format_memory(text, (size_t)Frama_C_interval(0, 20), (int64_t)any_u64());
+}
+
+static char memory[256];
+
+static void arena_open(size_t size) {
+    prof__arena.base = prof__arena.low = memory;
+    prof__arena.room = size;
+}
+
+/* Three takes of any sizes, in an arena of 96 bytes: what is given is there. */
+void proof_arena(void) {
+    arena_open(96);
+    for (int i = 0; i < 3; i++) {
+        int blocks = Frama_C_interval(1, 7), more = Frama_C_interval(0, 1);
+        size_t bytes;
+        char *p;
+        //@ split blocks;
+        //@ split more;
+        bytes = (size_t)(16 * blocks - Frama_C_interval(0, 15));
+        p = (char *)prof__take(bytes, 16 * (size_t)more);
+        if (p) memset(p, i, bytes);
+    }
+}
+
+/* Of 1 to 4 records. */
+static size_t chunk_of(int records) {
+    prof__trace.plan.chunk = sizeof(prof__segment) + (size_t)records * sizeof(prof__record);
+    return prof__align(prof__trace.plan.chunk);
+}
+
+/* Chunks of 1 to 4 records until an arena of 96 bytes is full: every record can be written. */
+void proof_chunks(void) {
+    int records = Frama_C_interval(1, 4);
+    //@ split records;
+    arena_open(96);
+    (void)chunk_of(records);
+    for (int i = 0; i < 3; i++) {
+        prof__segment *g = (prof__segment *)prof__chunk_new();
+        if (!g) break;
+        for (int k = 0; k < records; k++) {
+            prof__record *c = g->begin + k;
+            //@ assert c < g->limit;
+            c->end = c->duration = c->site_depth = 1;
+        }
+    }
+}
+
+/* A ring of two chunks of 1 to 4 records, taken, filled and overwritten five times: whatever is
+   written stays within them. */
+void proof_ring(void) {
+    static prof__state state;
+    const prof__parts *parts = prof__parts_ring();
+    int records = Frama_C_interval(1, 4);
+    //@ split records;
+    arena_open(2 * chunk_of(records));
+    for (int i = 0; i < 5; i++) {
+        state.spare = (prof__segment *)parts->chunk(&state);
+        //@ assert taken: state.spare != \null;
+        prof__chunk_open(&state);
+        while (state.hot.cursor < state.end) prof__put(&state, 1, 2, (uint32_t)i << 8);
+    }
+}

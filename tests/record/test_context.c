@@ -1,0 +1,120 @@
+/* prof_context_switch: fibers that open zones in turns. */
+#include "../test.h"
+
+#include <pthread.h>
+
+static void test_contexts_in_turns(void) {
+    prof_desc desc = test_desc();
+    const prof_event *events;
+    const prof_thread_info *threads;
+    prof_trace *trace;
+    void *main_context, *a = NULL, *b = NULL;
+    size_t count, thread_count, i;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("main");
+    main_context = prof_context_switch(NULL);   /* into fiber a */
+    CHECK(main_context != NULL, "no context to come back to");
+    prof_push("a");
+    prof_push("a inner");
+    test_time.tick += 10;
+    a = prof_context_switch(NULL);       /* into b, with a's zones open */
+    prof_push("b");
+    test_time.tick += 100;
+    b = prof_context_switch(a);
+    prof_pop();                          /* a inner */
+    a = prof_context_switch(b);
+    prof_pop();                          /* b */
+    prof_thread_end();                   /* b is over */
+    CHECK(prof_context_switch(a) == NULL, "a context that is over");
+    prof_pop();
+    a = prof_context_switch(main_context);
+    test_time.tick += 1000;
+    PROF_END();
+    trace = prof_stop();
+    events = prof_events(trace, &count);
+    threads = prof_threads(trace, &thread_count);
+    EQUAL(count, 4);
+    EQUAL(thread_count, 3);
+    CHECK(threads[0].id != threads[1].id && threads[1].id != threads[2].id, "rows of one id");
+    for (i = 0; i < count; i++) EQUAL(events[i].flags, 0);
+    EQUAL(test_find(trace, "main", 0)->end_ns, 1110);
+    EQUAL(test_find(trace, "a inner", 0)->depth, 1);
+    EQUAL(test_find(trace, "a inner", 0)->end_ns, 110);
+    EQUAL(test_find(trace, "b", 0)->parent, PROF_NONE);
+    EQUAL(test_find(trace, "b", 0)->end_ns, 110);
+    EQUAL(prof_trace_stats(trace).unbalanced, 0);
+    PASS_ON(test_tree(trace));
+}
+
+static void test_contexts_over_sessions(void) {
+    prof_desc desc = test_desc();
+    void *kept = NULL;
+    int i;
+    CHECK(prof_context_switch(NULL) == NULL, "a context without a session");
+    for (i = 0; i < 40; i++) {           /* more than there are states */
+        desc = test_desc();
+        desc.max_threads = 16;
+        EQUAL(prof_start(&desc), PROF_OK);
+        prof_push("outer");
+        kept = prof_context_switch(kept);   /* of another session: a new one */
+        CHECK(kept != NULL, "no state was left at %d", i);
+        PROF_BLOCK("inner") (void)0;
+        prof_stop();                     /* with kept parked */
+        EQUAL(prof_get_stats().dropped, 0);
+    }
+}
+
+/* What was a context's in one window is a thread's in the next: it stays the thread's. */
+static pthread_barrier_t turn;
+
+static void *other_thread(void *none) {
+    prof_push("t");
+    pthread_barrier_wait(&turn);         /* main closes the window, opens the next, and is in it */
+    pthread_barrier_wait(&turn);
+    prof_pop();
+    prof_push("u");
+    prof_pop();
+    return none;
+}
+
+static void next_window(void) {
+    EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_OK);
+    EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
+}
+
+static void test_context_becomes_thread(void) {
+    prof_desc desc = test_desc();
+    const prof_event *m, *u;
+    prof_trace *trace;
+    pthread_t thread;
+    desc.max_threads = 2;
+    desc.platform.now = NULL;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_push("a");
+    CHECK(prof_context_switch(NULL) != NULL, "no second context");
+    next_window();
+    pthread_barrier_init(&turn, NULL, 2);
+    EQUAL(pthread_create(&thread, NULL, other_thread, NULL), 0);
+    pthread_barrier_wait(&turn);
+    next_window();
+    prof_push("m");
+    pthread_barrier_wait(&turn);
+    pthread_join(thread, NULL);
+    pthread_barrier_destroy(&turn);
+    prof_pop();
+    trace = prof_stop();
+    m = test_find(trace, "m", 0);
+    u = test_find(trace, "u", 0);
+    CHECK(m && u && m->thread != u->thread, "two threads in one state");
+    EQUAL(m->flags, 0);
+    EQUAL(u->depth, 0);
+    EQUAL(test_find(trace, "t", 0)->flags, PROF_EVENT_UNFINISHED);
+    PASS_ON(test_tree(trace));
+}
+
+int main(void) {
+    RUN(test_contexts_in_turns);
+    RUN(test_contexts_over_sessions);
+    RUN(test_context_becomes_thread);
+    return test_end();
+}

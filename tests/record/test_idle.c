@@ -1,0 +1,121 @@
+/* A zone that begins after a long idle time and is open when another thread stops the session; an
+   OS clock that steps back, and that cannot be read. */
+#if !defined(_WIN32) && !defined(_DEFAULT_SOURCE)
+#  define _DEFAULT_SOURCE 1
+#endif
+#include <stdint.h>
+
+static uint64_t idle_ticks;             /* the clock of the hot path, set by hand */
+#define PROF_NOW() __atomic_add_fetch(&idle_ticks, 1, __ATOMIC_RELAXED)
+
+#include <time.h>
+static int64_t os_ns = -1;               /* the OS's clock, by hand; 0: none, -1: the real one */
+static int os_back;                      /* how far each reading of it sets it back */
+static int os_gettime(clockid_t clock, struct timespec *t) {
+    if (os_ns < 0) return clock_gettime(clock, t);
+    os_ns -= os_back;
+    t->tv_sec = (time_t)(os_ns / 1000000000);
+    t->tv_nsec = (long)(os_ns % 1000000000);
+    return os_ns ? 0 : -1;
+}
+#define clock_gettime os_gettime
+#include "../test.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+static uint64_t idle;
+static bool begun, stopped;
+
+static void *begin_late(void *unused) {
+    (void)unused;
+    PROF_BLOCK("before") {}
+    __atomic_add_fetch(&idle_ticks, idle, __ATOMIC_RELAXED);
+    PROF_BEGIN("late");
+    PROF__RELEASE(begun, true);
+    while (!PROF__ACQUIRE(stopped)) usleep(100);
+    PROF_END();
+    return NULL;
+}
+
+static void test_open_after_idle(void) {
+    for (int shift = 0; shift < 36; shift++) {
+        pthread_t thread;
+        const prof_trace *trace;
+        idle = (uint64_t)1 << shift;
+        PROF__STORE(begun, false);
+        PROF__STORE(stopped, false);
+        EQUAL(prof_start(NULL), PROF_OK);
+        EQUAL(pthread_create(&thread, NULL, begin_late, NULL), 0);
+        while (!PROF__ACQUIRE(begun)) usleep(100);
+        trace = prof_stop();
+        PROF__RELEASE(stopped, true);
+        pthread_join(thread, NULL);
+        CHECK(test_find(trace, "before", 0) != NULL, "shift %d", shift);
+        CHECK(test_find(trace, "late", 0) != NULL, "an idle time of 2^%d ticks", shift);
+        EQUAL(prof_get_stats().unfinished, 1);
+    }
+}
+
+/* A zone of so many ns and ticks. */
+static void spend(const char *name, int ns) {
+    prof_push(name);
+    if (os_ns) os_ns += ns;
+    idle_ticks += (uint64_t)ns;
+    prof_pop();
+}
+
+/* Time goes on from where it stood, and stands still while there is no clock. */
+static void test_os_clock_by_hand(void) {
+    static const struct { const char *name; int64_t start, end; } right[] = {
+        { "first", 100, 400 }, { "stepped", 400, 450 }, { "none", 450, 450 },
+        { "again", 470, 480 } };
+    const prof_event *e;
+    prof_trace *trace;
+    prof_desc desc;
+    size_t count, i;
+    memset(&desc, 0, sizeof desc);
+    desc.os_clock = true;
+    os_ns = 10000;
+    EQUAL(prof_start(&desc), PROF_OK);
+    os_ns += 100;
+    spend("first", 300);
+    os_ns -= 350;
+    spend("stepped", 50);
+    os_ns = 0;
+    spend("none", 70);
+    os_ns = 10120;                       /* 20 more than at the end of stepped */
+    spend("again", 10);
+    trace = prof_stop();
+    os_ns = -1;
+    e = prof_events(trace, &count);
+    EQUAL(count, 4);
+    for (i = 0; i < count; i++) {
+        SAME_TEXT(e[i].name, right[i].name);
+        EQUAL(e[i].start_ns, right[i].start);
+        EQUAL(e[i].end_ns, right[i].end);
+    }
+    EQUAL(prof_trace_stats(trace).clock_steps, 1);
+}
+
+/* Without a second pair of both clocks a tick of the hot path's is a nanosecond. */
+static void test_one_pair_of_clocks(void) {
+    const prof_event *e;
+    os_ns = 1000000000;
+    os_back = 10000;                     /* what goes back makes no pair */
+    EQUAL(prof_start(NULL), PROF_OK);
+    spend("first", 300);
+    spend("second", 5000);
+    e = test_find(prof_stop(), "second", 0);
+    os_ns = -1;
+    CHECK(e && e->start_ns > 300 && e->start_ns < 350, "starts at %d", e ? (int)e->start_ns : 0);
+    CHECK(e->end_ns - e->start_ns >= 5000 && e->end_ns - e->start_ns < 5010, "lasted %d",
+          (int)(e->end_ns - e->start_ns));
+}
+
+int main(void) {
+    RUN(test_open_after_idle);
+    RUN(test_os_clock_by_hand);
+    RUN(test_one_pair_of_clocks);
+    return test_end();
+}

@@ -1,0 +1,126 @@
+/* Calls where the profiler itself was interrupted: in its slow path (the clock is what a signal
+   handler would be), and while the thread holds the lock. What they record is dropped and counted,
+   nothing waits, and what was recorded before and after is whole. */
+#include "../test.h"
+
+static const int64_t dims[] = { 2, 3 };
+static const prof_shape shape = { dims, NULL, 2 };
+static const prof_device cpu = { PROF_DEVICE_CPU, 0 };
+static char block[8];
+
+static void act_zone(void) { PROF_BLOCK("act zone") test_time.tick++; }
+static void act_begin(void) { PROF_BEGIN("act begin"); PROF_END(); }
+static void act_end(void) { PROF_END(); PROF_END(); }
+static void act_push(void) { prof_push("act push"); prof_pop(); }
+static void act_instant(void) { prof_instant("act instant"); }
+static void act_counter(void) { prof_counter("act counter", 1); }
+static void act_shapes(void) { prof_set_shapes(&shape, NULL, 1); }
+static void act_arg(void) { prof_set_arg("key", "text"); }
+static void act_memory(void) { prof_memory_alloc(block, 8, cpu); }
+static void act_range(void) { prof_async_end(prof_async_begin("act range")); }
+static void act_flow(void) { (void)prof_flow(prof_flow(0)); }
+static void act_module(void) { prof_module_push("act module"); prof_module_pop(); }
+static void act_name(void) { prof_thread_name("act name"); }
+static void act_context(void) { CHECK(!prof_context_switch(NULL), "another context"); }
+
+/* drops: something of it counts as dropped where the lock is held. */
+static const struct { const char *name; void (*act)(void); bool drops; } acts[] = {
+    { "zone", act_zone, true }, { "begin", act_begin, true }, { "end", act_end, false },
+    { "push", act_push, true }, { "instant", act_instant, true },
+    { "counter", act_counter, true }, { "shapes", act_shapes, false }, { "arg", act_arg, false },
+    { "memory", act_memory, true }, { "range", act_range, true }, { "flow", act_flow, false },
+    { "module", act_module, true }, { "name", act_name, false },
+    { "context", act_context, false }
+};
+enum { ACTS = sizeof acts / sizeof *acts };
+
+static void (*interrupt)(void);
+
+/* The clock: its reading is where the interrupt comes. */
+static uint64_t now_interrupted(void *user) {
+    void (*act)(void) = interrupt;
+    (void)user;
+    interrupt = NULL;
+    if (act) act();
+    return ++test_time.tick;
+}
+
+static prof_desc desc_of(prof_mode mode) {
+    static test_text text;
+    prof_desc desc = test_desc();
+    test_text_clear(&text);
+    desc.mode = mode;
+    desc.stream = test_text_sink(&text);
+    desc.record_shapes = desc.with_modules = desc.profile_memory = true;
+    return desc;
+}
+
+/* before, interrupted, inside and after are there; no zone or moment of an act is. */
+static void check_rest(const prof_trace *trace) {
+    size_t count, i;
+    const prof_event *events = prof_events(trace, &count);
+    PASS_ON(test_tree(trace));
+    for (i = 0; i < count; i++)
+        CHECK(strncmp(events[i].name, "act ", 4) != 0, "%s is there", events[i].name);
+    CHECK(test_find(trace, "before", 0) && test_find(trace, "after", 0), "a zone is missing");
+    test_all_writers(trace);
+}
+
+static void test_in_the_slow_path(void) {
+    for (int mode = PROF_MODE_TRACE; mode <= PROF_MODE_AGGREGATE; mode++)
+        for (int i = 0; i < ACTS && !test_bad; i++) {
+            prof_desc desc = desc_of((prof_mode)mode);
+            const prof_trace *trace;
+            desc.platform.now = now_interrupted;
+            EQUAL(prof_start(&desc), PROF_OK);
+            PROF_BLOCK("before") test_time.tick++;
+            interrupt = acts[i].act;
+            PROF_BLOCK("interrupted") {
+                interrupt = acts[i].act;
+                prof_instant("moment");
+                interrupt = acts[i].act;
+            }
+            interrupt = NULL;
+            PROF_BLOCK("after") test_time.tick++;
+            trace = prof_stop();
+            CHECK(prof_trace_stats(trace).unfinished == 0, "%s: a zone was left", acts[i].name);
+            /* the zone whose end is interrupted may be lost; "end" ends what it did not begin */
+            CHECK(acts[i].act == act_end || prof_trace_stats(trace).recorded - 2 <= 1, "%s: %u",
+                  acts[i].name, (unsigned)prof_trace_stats(trace).recorded);
+            if (mode <= PROF_MODE_RING) check_rest(trace);
+            if (test_bad) test_say(" (%s in mode %d)", acts[i].name, mode);
+        }
+}
+
+/* first: the thread has not recorded in this session yet. */
+static void interrupt_lock(int act, bool first, bool os) {
+    prof_desc desc = desc_of(PROF_MODE_TRACE);
+    const prof_trace *trace;
+    if (os) memset(&desc.platform, 0, sizeof desc.platform);
+    desc.os_clock = os;
+    EQUAL(prof_start(&desc), PROF_OK);
+    if (!first) PROF_BLOCK("before") test_time.tick++;
+    CHECK(prof__try_lock(), "the lock is held");
+    acts[act].act();
+    prof__unlock();
+    if (first) PROF_BLOCK("before") test_time.tick++;
+    PROF_BLOCK("after") test_time.tick++;
+    trace = prof_stop();
+    if (first && acts[act].drops) CHECK(prof_trace_stats(trace).dropped > 0, "nothing was counted");
+    CHECK(test_find(trace, "before", 0) && test_find(trace, "after", 0), "a zone is missing");
+    if (first) PASS_ON(check_rest(trace));
+    EQUAL(prof_trace_stats(trace).unfinished, 0);
+}
+
+static void test_under_the_lock(void) {
+    for (int i = 0; i < ACTS * 4 && !test_bad; i++) {
+        interrupt_lock(i / 4, i & 1, (i & 2) != 0);
+        if (test_bad) test_say(" (%s, %d)", acts[i / 4].name, i % 4);
+    }
+}
+
+int main(void) {
+    RUN(test_in_the_slow_path);
+    RUN(test_under_the_lock);
+    return test_end();
+}

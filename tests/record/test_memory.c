@@ -1,0 +1,491 @@
+/* Memory, ranges that end on other threads, arrows. */
+#include "../test.h"
+
+#if !defined(_WIN32)
+#  include <pthread.h>
+#endif
+#ifdef PROF_ZLIB
+#  include <zlib.h>
+#endif
+
+static const prof_device cpu = { PROF_DEVICE_CPU, 0 }, gpu = { PROF_DEVICE_CUDA, 1 };
+static char block[16];                   /* addresses */
+
+static void start_memory(void) {
+    prof_desc desc = test_desc();
+    desc.profile_memory = true;
+    if (prof_start(&desc) != PROF_OK) test_fail(__FILE__, __LINE__, "prof_start");
+}
+
+static const char *folded(const prof_trace *trace, prof_metric metric, test_text *text) {
+    test_text_write(text, "", 0);
+    text->size = 0;
+    if (prof_write_stacks(trace, metric, test_text_sink(text)) != PROF_OK) return "refused";
+    return text->data;
+}
+
+/* Folded stacks by every metric that is a sum. */
+static void test_memory_stacks(void) {
+    prof_trace *trace;
+    prof_event kernel;
+    prof_extra launched;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    memset(&launched, 0, sizeof launched);
+    memset(&kernel, 0, sizeof kernel);
+    start_memory();
+    PROF_BEGIN("outer");
+    prof_memory_alloc(block, 100, cpu);
+    test_time.tick += 5000;
+    PROF_BEGIN("inner");
+    prof_memory_alloc(block + 1, 10, cpu);
+    prof_memory_alloc(block + 2, 4096, gpu);
+    kernel.name = "kernel";
+    kernel.device_type = PROF_DEVICE_CUDA;
+    launched.has = PROF_HAS_LAUNCH;
+    launched.launch_ns = prof_now();
+    kernel.extra = &launched;
+    kernel.start_ns = prof_now() + 1000;
+    kernel.end_ns = kernel.start_ns + 7000;
+    EQUAL(prof_submit(&kernel, 1), PROF_OK);
+    test_time.tick += 3000;
+    PROF_END();
+    PROF_END();
+    trace = prof_stop();
+    SAME_TEXT(folded(trace, PROF_METRIC_SELF_CPU_TIME_TOTAL, &text), "outer 5\nouter;inner 3\n");
+    SAME_TEXT(folded(trace, PROF_METRIC_CPU_TIME_TOTAL, &text), "outer 8\nouter;inner 3\n");
+    SAME_TEXT(folded(trace, PROF_METRIC_SELF_CPU_MEMORY_USAGE, &text),
+              "outer 100\nouter;inner 10\n");
+    SAME_TEXT(folded(trace, PROF_METRIC_CPU_MEMORY_USAGE, &text), "outer 110\nouter;inner 10\n");
+    SAME_TEXT(folded(trace, PROF_METRIC_SELF_DEVICE_MEMORY_USAGE, &text), "outer;inner 4096\n");
+    SAME_TEXT(folded(trace, PROF_METRIC_DEVICE_MEMORY_USAGE, &text),
+              "outer 4096\nouter;inner 4096\n");
+    SAME_TEXT(folded(trace, PROF_METRIC_SELF_DEVICE_TIME_TOTAL, &text),
+              "outer;inner 7\nkernel 7\n");
+    SAME_TEXT(folded(trace, PROF_METRIC_DEVICE_TIME_TOTAL, &text),
+              "outer 7\nouter;inner 7\nkernel 7\n");
+    SAME_TEXT(folded(trace, PROF_METRIC_COUNT, &text), "refused");
+    test_text_clear(&text);
+}
+
+static void test_memory_charged(void) {
+    prof_event_totals outer, inner;
+    prof_average rows[4];
+    prof_trace *trace;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    start_memory();
+    PROF_BEGIN("outer");
+    prof_memory_alloc(block, 100, cpu);
+    PROF_BEGIN("inner");
+    prof_memory_alloc(block + 1, 1000, cpu);
+    prof_memory_alloc(block + 2, 4096, gpu);
+    PROF_END();
+    prof_memory_free(block + 1, cpu);
+    PROF_END();
+    test_time.tick += 10;
+    prof_memory_free(block, cpu);        /* outside of all zones */
+    trace = prof_stop();
+    outer = prof_event_total(trace, test_find(trace, "outer", 0));
+    inner = prof_event_total(trace, test_find(trace, "inner", 0));
+    EQUAL(outer.cpu_memory_usage, 100);
+    EQUAL(outer.self_cpu_memory_usage, -900);
+    EQUAL(inner.cpu_memory_usage, 1000);
+    EQUAL(outer.device_memory_usage, 4096);
+    EQUAL(outer.self_device_memory_usage, 0);
+    EQUAL(inner.self_device_memory_usage, 4096);
+    EQUAL(prof_key_averages(trace, NULL, rows, 4), 3);
+    SAME_TEXT(rows[2].key, "[memory]");
+    EQUAL(rows[2].cpu_memory_usage, -100);
+    EQUAL(prof_trace_stats(trace).recorded, 3);
+    EQUAL(prof_trace_stats(trace).dropped, 0);
+    PASS_ON(test_tree(trace));
+    EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "Self CPU Mem"), "%s", text.data);
+    test_all_writers(trace);
+    test_text_clear(&text);
+}
+
+static void test_memory_chrome(void) {
+    prof_trace *trace;
+    test_text text;
+    prof_memory_kind before;
+    memset(&text, 0, sizeof text);
+    start_memory();
+    test_time.tick = 1500;
+    before = prof_memory_category(PROF_MEMORY_GRADIENT);
+    PROF_BLOCK("zone") {
+        prof_memory_alloc((const void *)(uintptr_t)0x1000, 64, gpu);
+        EQUAL(prof_memory_category(before), PROF_MEMORY_GRADIENT);
+        prof_memory_alloc(NULL, 77, gpu);
+        prof_memory_alloc(NULL, 0, gpu);
+        prof_memory_free(NULL, gpu);
+        prof_memory_free((const void *)(uintptr_t)0x1000, gpu);
+    }
+    trace = prof_stop();
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\","
+                            "\"name\":\"[memory]\",\"pid\":1,\"tid\":0,\"ts\":1.500,\"args\":{"
+                            "\"Device Type\":1,\"Device Id\":1,\"Addr\":4096,\"Bytes\":64,"
+                            "\"Total Allocated\":64,\"Total Reserved\":0,"
+                            "\"Category\":\"GRADIENT\"}}"), "%s", text.data);
+    CHECK(strstr(text.data, "\"Bytes\":-64,\"Total Allocated\":0,\"Total Reserved\":0,"
+                            "\"Category\":\"GRADIENT\"}}"), "%s", text.data);
+    CHECK(strstr(text.data, "\"[OutOfMemory]\",\"pid\":1,\"tid\":0,\"ts\":1.500,\"args\":{"
+                            "\"Device Type\":1,\"Device Id\":1,\"Bytes\":77,"), "%s", text.data);
+    test_text_clear(&text);
+}
+
+static void test_memory_bad_input(void) {
+    prof_trace *trace;
+    prof_stats stats;
+    start_memory();
+    PROF_BEGIN("zone");
+    prof_memory_free(block, cpu);        /* never allocated */
+    prof_memory_alloc(block, 10, cpu);
+    prof_memory_free(block, gpu);        /* not there */
+    prof_memory_free(block, cpu);
+    prof_memory_free(block, cpu);        /* twice */
+    prof_memory_alloc(block, 20, cpu);
+    prof_memory_alloc(block, 30, cpu);   /* where one stands */
+    if (sizeof(size_t) == 8) prof_memory_alloc(block + 1, SIZE_MAX, cpu);
+#ifndef __cplusplus
+    (void)prof_memory_category((prof_memory_kind)99);   /* none: as unknown */
+#endif
+    prof_memory_alloc(block + 2, INT64_MAX > SIZE_MAX ? 1 : (size_t)INT64_MAX, cpu);
+    PROF_END();
+    trace = prof_stop();
+    (void)prof_events(trace, NULL);
+    stats = prof_trace_stats(trace);
+    EQUAL(stats.memory_unknown, 2);
+    EQUAL(stats.memory_twice, 1);
+    EQUAL(stats.memory_missed, 1);
+    if (sizeof(size_t) == 8) EQUAL(stats.memory_refused, 1);
+    test_all_writers(trace);
+}
+
+static void test_memory_off(void) {
+    prof_desc desc = test_desc();
+    prof_sink out = { test_text_write, NULL };
+    prof_trace *trace;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    out.user = &text;
+    prof_memory_alloc(block, 5, cpu);
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("zone") prof_memory_alloc(block, 5, cpu);
+    trace = prof_stop();
+    EQUAL(prof_write_memory_timeline(trace, NULL, out), PROF_ERROR_NONE_RECORDED);
+    EQUAL(prof_save_memory_timeline(trace, TEST_OUT "/none.json", cpu), PROF_ERROR_NONE_RECORDED);
+    CHECK(strstr(prof_strerror(PROF_ERROR_NONE_RECORDED), "profile_memory"), "no word of it");
+    EQUAL(prof_trace_stats(trace).recorded, 1);
+    test_text_clear(&text);
+}
+
+static void test_memory_timeline(void) {
+    prof_memory_desc raw;
+    prof_trace *trace;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    memset(&raw, 0, sizeof raw);
+    raw.raw = true;
+    start_memory();
+    test_time.tick = 1000;
+    (void)prof_memory_category(PROF_MEMORY_PARAMETER);
+    prof_memory_alloc(block, 512, cpu);
+    (void)prof_memory_category(PROF_MEMORY_UNKNOWN);
+    test_time.tick = 1999;
+    prof_memory_alloc(block + 1, 8, cpu);
+    prof_memory_alloc(block + 1, 99, gpu);
+    test_time.tick = 5000;
+    prof_memory_free(block, cpu);
+    trace = prof_stop();
+    EQUAL(prof_write_memory_timeline(trace, NULL, test_text_sink(&text)), PROF_OK);
+    SAME_TEXT(text.data, "[[1, 5], [[0, 512, 0, 0, 0, 0, 0, 0, 8], "
+                         "[0, 0, 0, 0, 0, 0, 0, 0, 8]]]\n");
+    test_text_clear(&text);
+    EQUAL(prof_write_memory_timeline(trace, &raw, test_text_sink(&text)), PROF_OK);
+    SAME_TEXT(text.data, "[[1000, 2, 512, 0], [1999, 2, 8, 7], [5000, 4, -512, 0]]\n");
+    test_text_clear(&text);
+    raw.device = gpu;
+    EQUAL(prof_write_memory_timeline(trace, &raw, test_text_sink(&text)), PROF_OK);
+    SAME_TEXT(text.data, "[[1999, 2, 99, 7]]\n");
+    test_text_clear(&text);
+}
+
+static size_t read_file(const char *path, char *to, size_t size) {
+    FILE *file = fopen(path, "rb");
+    size_t n = file ? fread(to, 1, size - 1, file) : 0;
+    if (file) fclose(file);
+    to[n] = 0;
+    return n;
+}
+
+/* By the ending of the name: rows or records, plain or zipped. */
+static void test_memory_timeline_files(void) {
+    prof_trace *trace;
+    char data[4096];
+    size_t n;
+    prof_result zipped;
+    start_memory();
+    test_time.tick = 1000;
+    prof_memory_alloc(block, 512, cpu);
+    trace = prof_stop();
+    EQUAL(prof_save_memory_timeline(trace, TEST_OUT "/memory.json", cpu), PROF_OK);
+    (void)read_file(TEST_OUT "/memory.json", data, sizeof data);
+    SAME_TEXT(data, "[[1], [[0, 0, 0, 0, 0, 0, 0, 0, 512]]]\n");
+    EQUAL(prof_save_memory_timeline(trace, TEST_OUT "/memory.raw.json", cpu), PROF_OK);
+    (void)read_file(TEST_OUT "/memory.raw.json", data, sizeof data);
+    SAME_TEXT(data, "[[1000, 2, 512, 7]]\n");
+    remove(TEST_OUT "/memory.json");
+    remove(TEST_OUT "/memory.raw.json");
+    zipped = prof_save_memory_timeline(trace, TEST_OUT "/memory.raw.json.gz", cpu);
+#ifdef PROF_ZLIB
+    EQUAL(zipped, PROF_OK);
+    {
+        gzFile file = gzopen(TEST_OUT "/memory.raw.json.gz", "rb");
+        int got = gzread(file, data, sizeof data - 1);
+        gzclose(file);
+        data[got < 0 ? 0 : got] = 0;
+        SAME_TEXT(data, "[[1000, 2, 512, 7]]\n");
+    }
+    n = read_file(TEST_OUT "/memory.raw.json.gz", data, sizeof data);
+    CHECK(n > 10 && (unsigned char)data[0] == 0x1f, "it is not zipped");
+    remove(TEST_OUT "/memory.raw.json.gz");
+#else
+    EQUAL(zipped, PROF_ERROR_UNSUPPORTED);
+    n = read_file(TEST_OUT "/memory.raw.json.gz", data, sizeof data);
+    EQUAL(n, 0);
+#endif
+    EQUAL(prof_save_memory_timeline(trace, NULL, cpu), PROF_ERROR_INVALID);
+    EQUAL(prof_save_memory_timeline(NULL, "x", cpu), PROF_ERROR_INVALID);
+    EQUAL(prof_save_memory_timeline(trace, TEST_OUT "/none/such/m.json", cpu), PROF_ERROR_FILE);
+}
+
+/* Random allocations among nested zones, against sums made while they happen. */
+static void test_memory_random(void) {
+    enum { BLOCKS = 16, STEPS = 4000 };
+    static char blocks[BLOCKS];
+    size_t size[BLOCKS];
+    prof_trace *trace;
+    int64_t top = 0, in_use = 0;
+    int depth = 0, i;
+    size_t count, k;
+    const prof_event *events;
+    memset(size, 0, sizeof size);
+    start_memory();
+    for (i = 0; i < STEPS; i++) {
+        uint32_t what = test_random(4), b = test_random(BLOCKS);
+        test_time.tick += test_random(3);
+        if (what == 0 && depth < 20) {
+            prof_push(depth % 2 ? "odd" : "even");
+            depth++;
+        } else if (what == 1 && depth) {
+            prof_pop();
+            depth--;
+        } else if (size[b]) {
+            prof_memory_free(blocks + b, cpu);
+            in_use -= (int64_t)size[b];
+            size[b] = 0;
+        } else {
+            size[b] = 1 + test_random(1000);
+            prof_memory_alloc(blocks + b, size[b], cpu);
+            in_use += (int64_t)size[b];
+        }
+    }
+    trace = prof_stop();
+    events = prof_events(trace, &count);
+    for (k = 0; k < count; k++) {
+        prof_event_totals t = prof_event_total(trace, events + k);
+        int64_t sum = t.self_cpu_memory_usage;
+        uint32_t c;
+        for (c = events[k].first_child; c != PROF_NONE; c = events[c].next_sibling)
+            sum += prof_event_total(trace, events + c).cpu_memory_usage;
+        EQUAL(sum, t.cpu_memory_usage);
+        if (events[k].parent == PROF_NONE) top += t.cpu_memory_usage;
+    }
+    EQUAL(top, in_use);
+    EQUAL(prof_trace_stats(trace).memory_unknown, 0);
+    PASS_ON(test_tree(trace));
+}
+
+static void test_memory_small_arenas(void) {
+    static char memory[64 << 10];
+    prof_desc desc = test_desc();
+    size_t size;
+    desc.profile_memory = true;
+    desc.max_threads = 1;
+    desc.max_depth = 8;
+    desc.memory = memory;
+    EQUAL(prof_start(NULL), PROF_OK);
+    PROF_BLOCK("warm") (void)0;
+    prof_stop();
+    prof_thread_end();
+    for (size = prof_memory_size(&desc) + 512; size < sizeof memory; size += 933) {
+        prof_trace *trace;
+        size_t count, i;
+        desc.memory_size = size;
+        EQUAL(prof_start(&desc), PROF_OK);
+        for (i = 0; i < 700; i++) {
+            prof_async a = prof_async_begin("range");
+            if (i % 2) prof_push("zone");
+            prof_memory_alloc(block + i % 16, i, cpu);
+            prof_memory_free(block + i % 16, cpu);
+            if (i % 2) prof_pop();
+            prof_async_end(a);
+            if (i % 3 == 0) prof_async_end(a);
+        }
+        trace = prof_stop();
+        (void)prof_events(trace, &count);
+        CHECK(count > 0, "nothing at %u", (unsigned)size);
+        CHECK(prof_trace_stats(trace).recorded == count, "%u of %u at %u", (unsigned)count,
+              (unsigned)prof_trace_stats(trace).recorded, (unsigned)size);
+        CHECK(prof_trace_stats(trace).dropped > 0, "nothing was dropped at %u", (unsigned)size);
+        PASS_ON(test_tree(trace));
+        PASS_ON(test_all_writers(trace));
+        prof_thread_end();
+    }
+}
+
+/* ---- ranges and arrows ---- */
+
+#if !defined(_WIN32)
+static void *end_there(void *token) {
+    test_time.tick += 500;
+    PROF_BLOCK("worker") prof_async_end(*(prof_async *)token);
+    return NULL;
+}
+
+static void test_async_other_thread(void) {
+    prof_desc desc = test_desc();
+    const prof_event *e;
+    const prof_thread_info *threads;
+    prof_async a, lost;
+    pthread_t thread;
+    prof_trace *trace;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    EQUAL(prof_start(&desc), PROF_OK);
+    test_time.tick = 100;
+    PROF_BEGIN("main");
+    a = prof_async_begin("request");
+    lost = prof_async_begin("never ended");
+    (void)lost;
+    EQUAL(pthread_create(&thread, NULL, end_there, &a), 0);
+    pthread_join(thread, NULL);
+    test_time.tick += 5;
+    prof_async_end(a);                   /* twice */
+    PROF_END();
+    trace = prof_stop();
+    e = test_find(trace, "request", 0);
+    CHECK(e && e->extra, "no range");
+    EQUAL(e->start_ns, 100);
+    EQUAL(e->end_ns, 600);
+    EQUAL(e->flags & PROF_EVENT_ASYNC, PROF_EVENT_ASYNC);
+    EQUAL(e->parent, PROF_NONE);
+    EQUAL(e->self_cpu_time_total_ns, 0);
+    threads = prof_threads(trace, NULL);
+    EQUAL(e->extra->end_thread, threads[1].id);
+    EQUAL(e->thread, 0);
+    CHECK(!test_find(trace, "request", 1), "a second range");
+    EQUAL(prof_trace_stats(trace).async_twice, 1);
+    EQUAL(prof_trace_stats(trace).async_open, 1);
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "{\"ph\":\"b\",\"id\":"), "%s", text.data);
+    CHECK(strstr(text.data, "\"cat\":\"async\",\"name\":\"request\",\"pid\":1,\"tid\":0,"
+                            "\"ts\":0.600}"), "%s", text.data);
+    test_text_clear(&text);
+}
+#endif
+
+static void test_async_other_session(void) {
+    prof_desc desc = test_desc();
+    prof_async a;
+    memset(&a, 0, sizeof a);
+    prof_async_end(a);                   /* a token of nothing */
+    EQUAL(prof_start(&desc), PROF_OK);
+    a = prof_async_begin("before");
+    prof_stop();
+    prof_async_end(a);
+    desc = test_desc();
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_async_end(a);
+    prof_async_end(prof_async_begin("inside"));
+    EQUAL(prof_trace_stats(prof_stop()).cut, 1);
+}
+
+static void test_flows(void) {
+    prof_desc desc = test_desc();
+    uint64_t one, two, lost;
+    prof_trace *trace;
+    test_text text;
+    char *p;
+    int n = 0;
+    memset(&text, 0, sizeof text);
+    EQUAL(prof_flow(0), 0);
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("from");
+    one = prof_flow(0);
+    two = prof_flow(0);
+    lost = prof_flow(0);
+    CHECK(one && two != one && lost != two, "not numbers");
+    PROF_END();
+    PROF_BEGIN("to");
+    EQUAL(prof_flow(two), two);
+    prof_flow(one);
+    prof_flow(one);                      /* a second end */
+    prof_flow(987654321);                /* an end of nothing */
+    PROF_END();
+    trace = prof_stop();
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    for (p = text.data; (p = strstr(p, "\"cat\":\"flow\"")) != NULL; p++) n++;
+    EQUAL(n, 4);
+    test_text_clear(&text);
+}
+
+/* From one context to the other, each end where and when it was called. */
+static void test_flow_between_contexts(void) {
+    prof_desc desc = test_desc();
+    uint64_t flow;
+    prof_trace *trace;
+    test_text text;
+    char want[200];
+    memset(&text, 0, sizeof text);
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_push("here");
+    test_time.tick = 2000;
+    flow = prof_flow(0);
+    prof_context_switch(NULL);
+    prof_push("there");
+    test_time.tick = 5000;
+    prof_flow(flow);
+    test_time.tick = 9000;
+    trace = prof_stop();
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    snprintf(want, sizeof want, "{\"ph\":\"s\",\"id\":%d,\"pid\":1,\"tid\":0,\"ts\":2.000,"
+             "\"cat\":\"flow\",\"name\":\"flow\"}", (int)flow);
+    CHECK(strstr(text.data, want), "%s", text.data);
+    snprintf(want, sizeof want, "{\"ph\":\"f\",\"id\":%d,\"pid\":1,\"tid\":1,\"ts\":5.000,"
+             "\"cat\":\"flow\",\"name\":\"flow\",\"bp\":\"e\"}", (int)flow);
+    CHECK(strstr(text.data, want), "%s", text.data);
+    test_text_clear(&text);
+}
+
+int main(void) {
+    RUN(test_memory_charged);
+    RUN(test_memory_stacks);
+    RUN(test_memory_chrome);
+    RUN(test_memory_bad_input);
+    RUN(test_memory_off);
+    RUN(test_memory_timeline);
+    RUN(test_memory_timeline_files);
+    RUN(test_memory_random);
+    RUN(test_memory_small_arenas);
+#if !defined(_WIN32)
+    RUN(test_async_other_thread);
+#endif
+    RUN(test_async_other_session);
+    RUN(test_flows);
+    RUN(test_flow_between_contexts);
+    return test_end();
+}

@@ -1,0 +1,347 @@
+/* PROF_MODE_RING and prof_dump: the last zones of every thread, also out of a signal handler. */
+#include "../test.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- A dump, read back ---- */
+
+typedef struct dumped {
+    size_t zones, open, partial, threads, named;
+    char last_open[64], thread[64];
+    prof_raw_stats stats;
+    prof_result result;
+    int64_t last_end;
+    bool order;                          /* of the ends of each thread, of which there are few */
+    int64_t ends[64];
+} dumped;
+
+static unsigned char reader_memory[256 << 10];
+
+static void take(void *user, const prof_raw_item *item) {
+    dumped *d = (dumped *)user;
+    if (item->kind == PROF_RAW_THREAD) {
+        d->threads++;
+        strncpy(d->thread, item->name ? item->name : "(none)", sizeof d->thread - 1);
+    }
+    if (item->kind != PROF_RAW_ZONE) return;
+    d->partial += (item->flags & PROF_EVENT_PARTIAL) != 0;
+    if (item->flags & PROF_EVENT_UNFINISHED) {
+        d->open++;
+        strncpy(d->last_open, item->name, sizeof d->last_open - 1);
+        return;
+    }
+    d->zones++;
+    d->named += strncmp(item->name, "site#", 5) != 0;
+    if (item->end_ns < d->ends[item->thread % 64]) d->order = false;
+    d->ends[item->thread % 64] = item->end_ns;
+}
+
+static dumped read_dump(const char *data, size_t size) {
+    prof_raw_desc desc;
+    prof_raw *raw;
+    dumped d;
+    memset(&d, 0, sizeof d);
+    memset(&desc, 0, sizeof desc);
+    d.order = true;
+    desc.memory = reader_memory;
+    desc.memory_size = sizeof reader_memory;
+    desc.item = take;
+    desc.user = &d;
+    if (prof_raw_open(&desc, &raw) != PROF_OK) abort();
+    prof_raw_push(raw, data, size);
+    d.result = prof_raw_close(raw, &d.stats);
+    return d;
+}
+
+static prof_desc ring_desc(size_t size) {
+    prof_desc desc = test_desc();
+    desc.mode = PROF_MODE_RING;
+    desc.max_threads = 1;
+    desc.max_depth = 8;
+    desc.memory_size = size;
+    desc.memory = malloc(size);
+    test_time.step = 1;
+    return desc;
+}
+
+/* ---- The trace ---- */
+
+static void test_keeps_the_last(void) {
+    prof_desc desc = ring_desc(256 << 10);
+    prof_trace *trace;
+    const prof_event *events;
+    size_t count, i, partial = 0;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("all");
+    test_zones(20000);
+    PROF_END();
+    test_zones(5);
+    trace = prof_stop();
+    events = prof_events(trace, &count);
+    CHECK(count > 1000 && count < 40000, "%u events", (unsigned)count);
+    PASS_ON(test_tree(trace));
+    SAME_TEXT(events[count - 1].name, "inner");
+    SAME_TEXT(events[0].name, "all");
+    for (i = 0; i < count; i++) partial += (events[i].flags & PROF_EVENT_PARTIAL) != 0;
+    CHECK(partial >= 1 && partial <= 3 && events[0].flags & PROF_EVENT_PARTIAL, "%u partial",
+          (unsigned)partial);
+    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats().recorded, count);
+    EQUAL(prof_get_stats().recorded + prof_get_stats().overwritten, 40011);
+    free(desc.memory);
+}
+
+static void test_what_fits_is_whole(void) {
+    prof_desc desc = ring_desc(1 << 20);
+    prof_trace *trace;
+    size_t count;
+    EQUAL(prof_start(&desc), PROF_OK);
+    test_zones(100);
+    trace = prof_stop();
+    prof_events(trace, &count);
+    EQUAL(count, 200);
+    PASS_ON(test_tree(trace));
+    EQUAL(prof_get_stats().overwritten, 0);
+    free(desc.memory);
+}
+
+static void *mark_some(void *turns) {
+    test_zones(*(unsigned *)turns);
+    return NULL;
+}
+
+/* Thousands of threads, a few at a time: the last ones are there. */
+static void test_threads_that_come_and_go(void) {
+    prof_desc desc;
+    prof_trace *trace;
+    unsigned turns = 200;
+    size_t count;
+    int i;
+    memset(&desc, 0, sizeof desc);
+    desc.mode = PROF_MODE_RING;
+    desc.memory_size = 1 << 20;
+    desc.memory = malloc(desc.memory_size);
+    desc.max_threads = 3;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 2000; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, mark_some, &turns);
+        pthread_join(thread, NULL);
+    }
+    trace = prof_stop();
+    prof_events(trace, &count);
+    CHECK(count >= 400, "%u events", (unsigned)count);
+    PASS_ON(test_tree(trace));
+    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats().threads, 2000);
+    EQUAL(prof_get_stats().recorded + prof_get_stats().overwritten, 800000);
+    prof_thread_end();
+    free(desc.memory);
+}
+
+/* ---- The dump ---- */
+
+static void test_dump_while_zones_are_open(void) {
+    prof_desc desc = ring_desc(256 << 10);
+    test_text text;
+    dumped d;
+    memset(&text, 0, sizeof text);
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("request");
+    test_zones(50000);
+    PROF_BEGIN("parse");
+    EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
+    d = read_dump(text.data, text.size);
+    EQUAL(d.result, PROF_OK);
+    CHECK(d.zones > 1000 && d.zones == d.named && d.order, "%u zones, %u named", (unsigned)d.zones,
+          (unsigned)d.named);
+    EQUAL(d.open, 2);
+    SAME_TEXT(d.last_open, "parse");
+    EQUAL(d.stats.counts.recorded, 100000);
+    CHECK(d.stats.missing_records > 1000, "nothing is missing");
+    CHECK(d.partial >= 1 && d.partial <= 3, "%u partial", (unsigned)d.partial);
+    test_text_clear(&text);
+    PROF_END();
+    PROF_END();
+    prof_stop();
+    EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
+    d = read_dump(text.data, text.size);
+    EQUAL(d.open, 0);
+    CHECK(d.zones > 1000, "%u zones after the stop", (unsigned)d.zones);
+    text.calls = 0;
+    text.fail_at = 3;
+    EQUAL(prof_dump(test_text_sink(&text)), PROF_ERROR_SINK);
+    test_text_clear(&text);
+    prof_thread_end();
+    free(desc.memory);
+}
+
+/* All of it in the default mode, from several threads, in a clock's ticks. */
+static void test_dump_of_a_trace(void) {
+    test_text text;
+    pthread_t thread;
+    unsigned turns = 30000;
+    dumped d;
+    memset(&text, 0, sizeof text);
+    EQUAL(prof_start(NULL), PROF_OK);
+    test_zones(turns);
+    pthread_create(&thread, NULL, mark_some, &turns);
+    pthread_join(thread, NULL);
+    EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
+    prof_stop();
+    d = read_dump(text.data, text.size);
+    EQUAL(d.result, PROF_OK);
+    EQUAL(d.zones, 4 * turns);
+    EQUAL(d.threads, 2);
+    CHECK(d.order, "ends not in order");
+    EQUAL(d.stats.missing_records + d.partial + d.open, 0);
+    test_text_clear(&text);
+    EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
+    d = read_dump(text.data, text.size);
+    EQUAL(d.zones, 4 * turns);
+    test_text_clear(&text);
+}
+
+/* A dump copies records that may be overwritten meanwhile, and then throws the copy away. */
+#if defined(__has_feature)
+#  if __has_feature(thread_sanitizer)
+#    define UNDER_TSAN 1
+#  endif
+#endif
+
+static bool racing;
+
+static void *mark_on(void *unused) {
+    (void)unused;
+    while (PROF__LOAD(racing)) test_zones(100);
+    return NULL;
+}
+
+/* Dumps while two threads overwrite what is dumped: what is read is right. */
+static void test_dumps_race(void) {
+    prof_desc desc;
+    pthread_t threads[2];
+    test_text text;
+    int i;
+#ifdef UNDER_TSAN
+    SKIP("the race is meant");
+#endif
+    memset(&desc, 0, sizeof desc);
+    memset(&text, 0, sizeof text);
+    desc.mode = PROF_MODE_RING;
+    desc.memory_size = 256 << 10;
+    desc.memory = malloc(desc.memory_size);
+    desc.max_threads = 3;
+    desc.records_only = true;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF__STORE(racing, true);
+    for (i = 0; i < 2; i++) pthread_create(threads + i, NULL, mark_on, NULL);
+    for (i = 0; i < 300; i++) {
+        dumped d;
+        text.size = 0;
+        EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
+        d = read_dump(text.data, text.size);
+        EQUAL(d.stats.damaged, 0);
+        CHECK(d.order, "dump %d: ends out of order", i);
+        CHECK(d.named == d.zones, "dump %d: %u zones, %u named", i, (unsigned)d.zones,
+              (unsigned)d.named);
+    }
+    PROF__STORE(racing, false);
+    for (i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    prof_stop();
+    prof_thread_end();
+    test_text_clear(&text);
+    free(desc.memory);
+}
+
+static dumped dump_now(void) {
+    test_text text;
+    dumped d;
+    memset(&text, 0, sizeof text);
+    if (prof_dump(test_text_sink(&text)) != PROF_OK) abort();
+    d = read_dump(text.data, text.size);
+    test_text_clear(&text);
+    return d;
+}
+
+/* A name that its thread is writing just now is left out, rather than half of it shown. */
+static void test_dump_of_a_name_being_written(void) {
+    prof_desc desc = ring_desc(64 << 10);
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_thread_name("first");
+    SAME_TEXT(dump_now().thread, "first");
+    EQUAL(prof__trace.rows->renames, 2);
+    prof__trace.rows->renames++;
+    SAME_TEXT(dump_now().thread, "(none)");
+    prof__trace.rows->renames++;
+    SAME_TEXT(dump_now().thread, "first");
+    prof_stop();
+    prof_thread_end();
+    free(desc.memory);
+}
+
+/* ---- A crash ---- */
+
+static int crash_file;
+
+static bool to_file(void *file, const void *data, size_t size) {
+    return write(*(int *)file, data, size) == (ssize_t)size;
+}
+
+static void on_crash(int number) {
+    prof_sink sink;
+    sink.write = to_file;
+    sink.user = &crash_file;
+    prof_dump(sink);
+    _exit(number == SIGSEGV ? 7 : 8);
+}
+
+static void crash(int file) {
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.mode = PROF_MODE_RING;
+    crash_file = file;
+    signal(SIGSEGV, on_crash);
+    if (prof_start(&desc) != PROF_OK) _exit(9);
+    test_zones(100000);
+    PROF_BEGIN("about to crash");
+    raise(SIGSEGV);
+    _exit(10);
+}
+
+static void test_dump_of_a_crash(void) {
+    static char data[4 << 20];
+    int ends[2], status = 0;
+    size_t size = 0;
+    ssize_t n;
+    dumped d;
+    pid_t child;
+    EQUAL(pipe(ends), 0);
+    child = fork();
+    if (!child) crash(ends[1]);
+    close(ends[1]);
+    while ((n = read(ends[0], data + size, sizeof data - size)) > 0) size += (size_t)n;
+    close(ends[0]);
+    waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7, "status %x", (unsigned)status);
+    d = read_dump(data, size);
+    EQUAL(d.result, PROF_OK);
+    EQUAL(d.open, 1);
+    SAME_TEXT(d.last_open, "about to crash");
+    CHECK(d.zones > 1000, "%u zones", (unsigned)d.zones);
+}
+
+int main(void) {
+    RUN(test_keeps_the_last);
+    RUN(test_what_fits_is_whole);
+    RUN(test_threads_that_come_and_go);
+    RUN(test_dump_while_zones_are_open);
+    RUN(test_dump_of_a_trace);
+    RUN(test_dumps_race);
+    RUN(test_dump_of_a_name_being_written);
+    RUN(test_dump_of_a_crash);
+    return test_end();
+}

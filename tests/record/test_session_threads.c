@@ -1,0 +1,170 @@
+/* Windows open and close while threads mark zones: every trace is whole, nothing counts twice. */
+#include "../test.h"
+
+#include <pthread.h>
+
+enum { THREADS = 4 };
+
+static int running;
+static uint64_t rounds[THREADS];         /* zones that each thread marked */
+
+static void pause_us(long us) {
+    int64_t until = (int64_t)prof__os_now() + us * 1000;
+    while ((int64_t)prof__os_now() < until) sched_yield();
+}
+
+static void *work(void *user) {
+    uint64_t *count = (uint64_t *)user;
+    while (__atomic_load_n(&running, __ATOMIC_RELAXED)) {
+        pause_us(5);                     /* or the arena is full of zones before the steps end */
+        PROF_BLOCK("outer") {
+            PROF_BLOCK("inner") { ++*count; }
+            prof_push("pushed");
+            prof_pop();
+        }
+    }
+    return NULL;
+}
+
+static size_t windows, zones, steps_found;
+static int bad_tree;
+
+static void ready(void *user, prof_trace *trace) {
+    size_t count, i;
+    const prof_event *events = prof_events(trace, &count);
+    (void)user;
+    windows++;
+    test_tree(trace);
+    bad_tree += test_bad;
+    for (i = 0; i < count; i++) {
+        bool step = strcmp(events[i].name, "ProfilerStep*") == 0;
+        steps_found += step;
+        zones += !step;
+        if (step && events[i].parent != PROF_NONE) bad_tree++;
+    }
+}
+
+static void run(prof_desc *desc, int steps, bool toggle) {
+    pthread_t threads[THREADS];
+    int i;
+    windows = zones = steps_found = 0;
+    bad_tree = 0;
+    desc->on_trace_ready = ready;
+    __atomic_store_n(&running, 1, __ATOMIC_RELAXED);
+    for (i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, work, &rounds[i])) abort();
+    EQUAL(prof_start(desc), PROF_OK);
+    for (i = 0; i < steps; i++) {
+        pause_us(300);
+        if (toggle) prof_toggle(PROF_ACTIVITY_CPU, i & 1);
+        prof_step();
+    }
+    CHECK(prof_stop() != NULL, "a trace");
+    __atomic_store_n(&running, 0, __ATOMIC_RELAXED);
+    for (i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    CHECK(!bad_tree, "%s", test_why);
+    CHECK(zones > 0, "no zone in %u windows", (unsigned)windows);
+}
+
+static void test_windows_among_threads(void) {
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.schedule.wait = 1;
+    desc.schedule.warmup = 1;
+    desc.schedule.active = 2;
+    PASS_ON(run(&desc, 40, false));
+    EQUAL(windows, 10);
+    EQUAL(steps_found, 20);
+}
+
+static void test_windows_back_to_back(void) {
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.schedule.active = 1;
+    desc.os_clock = true;
+    PASS_ON(run(&desc, 40, false));
+    EQUAL(windows, 41);
+    EQUAL(steps_found, 41);
+}
+
+/* One trace grows over all windows: the last one handed out holds every step. */
+static void test_windows_accumulate(void) {
+    prof_desc desc;
+    size_t threads;
+    memset(&desc, 0, sizeof desc);
+    desc.schedule.warmup = 1;
+    desc.schedule.active = 1;
+    desc.acc_events = true;
+    PASS_ON(run(&desc, 20, false));
+    EQUAL(windows, 10);
+    EQUAL(steps_found, 55);              /* 1 + 2 + ... + 10 */
+    prof_threads(&prof__trace, &threads);
+    CHECK(threads <= THREADS + 1, "%u threads", (unsigned)threads);
+}
+
+static void test_toggle_among_threads(void) {
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    PASS_ON(run(&desc, 40, true));
+    EQUAL(windows, 1);
+    EQUAL(steps_found, 0);
+}
+
+/* A thread that exits while recording is off: what it recorded before counts once, and a thread's
+   zones after the next toggle are another row's. */
+static void *two_zones(void *user) {
+    prof_result *result = (prof_result *)user;
+    PROF_BLOCK("outer") { PROF_SCOPE("inner"); }
+    if (result) *result = prof_toggle(PROF_ACTIVITY_CPU, false);
+    return NULL;
+}
+
+static void test_exit_while_off(void) {
+    prof_desc desc;
+    pthread_t thread;
+    prof_result result = PROF_ERROR_STATE;
+    int i;
+    memset(&desc, 0, sizeof desc);
+    desc.records_only = true;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 2; i++) {
+        EQUAL(pthread_create(&thread, NULL, two_zones, i ? NULL : &result), 0);
+        pthread_join(thread, NULL);
+        EQUAL(prof_get_stats().recorded, 2 + 2 * i);
+        EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
+    }
+    EQUAL(result, PROF_OK);
+    CHECK(prof_stop() != NULL, "a trace");
+    EQUAL(prof_get_stats().recorded, 4);
+    EQUAL(prof_get_stats().unfinished, 0);
+}
+
+/* A thread that takes a state over needs no more room for analysis than the one before it. */
+static void test_short_threads_take_no_room(void) {
+    prof_desc desc;
+    pthread_t thread;
+    int i;
+    memset(&desc, 0, sizeof desc);
+    desc.max_threads = 2;
+    desc.memory = malloc(desc.memory_size = 1 << 20);
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 400; i++) {
+        EQUAL(pthread_create(&thread, NULL, two_zones, NULL), 0);
+        pthread_join(thread, NULL);
+    }
+    PROF_BLOCK("zone") prof_set_arg("key", "text");
+    CHECK(prof_stop() != NULL, "a trace");
+    EQUAL(prof_get_stats().details_cut, 0);
+    EQUAL(prof_get_stats().recorded, 801);
+    free(desc.memory);
+}
+
+int main(void) {
+    RUN(test_short_threads_take_no_room);
+    RUN(test_windows_among_threads);
+    RUN(test_windows_back_to_back);
+    RUN(test_windows_accumulate);
+    RUN(test_toggle_among_threads);
+    RUN(test_exit_while_off);
+    return test_end();
+}

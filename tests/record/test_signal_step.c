@@ -1,0 +1,225 @@
+/* A signal handler that marks zones, run at each single instruction of the recorder: the CPU's trap
+   flag raises SIGTRAP after every instruction, and at one of them its handler records. */
+#if !defined(_WIN32)
+#  define _GNU_SOURCE 1                  /* REG_EFL */
+#endif
+#include <stdint.h>
+
+static uint64_t step_ticks;              /* the clock of the hot path, set by hand */
+#define PROF_NOW() __atomic_add_fetch(&step_ticks, 1, __ATOMIC_RELAXED)
+#include "../test.h"
+#include "step.h"
+
+#ifdef STEP_WHY
+static void test_signal_step(void) { SKIP(STEP_WHY); }
+int main(void) {
+    RUN(test_signal_step);
+    return test_end();
+}
+#else
+
+/* Each run starts elsewhere; -DSTEP_STRIDE=1 takes all instructions, and some minutes. */
+#ifndef STEP_STRIDE
+#  if defined(__SANITIZE_ADDRESS__)      /* more instructions, the time is their square */
+#    define STEP_STRIDE 3001
+#  elif !defined(__OPTIMIZE__)
+#    define STEP_STRIDE 331
+#  else
+#    define STEP_STRIDE 67
+#  endif
+#endif
+
+/* ---- The handlers ---- */
+
+static void handler_small(void) { PROF_SCOPE("handler"); }
+
+static void handler_mixed(void) {
+    PROF_SCOPE("handler");
+    PROF_BEGIN("handler");
+    PROF_BLOCK("handler") { PROF_BEGIN("handler"); PROF_END(); }
+    prof_push("handler");
+    prof_counter("handler", 1);
+    prof_instant("handler");
+    prof_pop();
+    PROF_END();
+}
+
+/* Goes on to new chunks, twice. */
+static void handler_large(void) {
+    int i;
+    for (i = 0; i < 100; i++) PROF_BLOCK("handler") {}
+}
+
+/* The clock never goes back, also when a handler came between. */
+static void step_jump(uint64_t ticks) {
+    if (ticks > step_ticks) __atomic_add_fetch(&step_ticks, ticks - step_ticks, __ATOMIC_RELAXED);
+}
+
+static void handler_wrap(void) {
+    step_jump(step_ticks | 0xffffffff);
+    handler_small();
+}
+
+static void (*const handlers[])(void) = {
+    handler_small, handler_mixed, handler_large, handler_wrap };
+enum { HANDLERS = sizeof handlers / sizeof *handlers };
+
+/* ---- What is interrupted ---- */
+
+enum { ARENA = 128 << 10, GUARD = 64, BEFORE = 3 };
+static union { uint64_t align; unsigned char bytes[ARENA + 2 * GUARD]; } memory;
+
+static void zones(int n) {               /* 2 n */
+    int i;
+    for (i = 0; i < n; i++) {
+        PROF_SCOPE("outer");
+        PROF_SCOPE("inner");
+    }
+}
+
+static void part_attach(void) { zones(2); }
+static void part_attached(void) { zones(2); }
+static void part_pairs(void) {
+    PROF_BEGIN("outer");
+    prof_push("inner");
+    prof_pop();
+    PROF_END();
+    PROF_BEGIN("outer");
+    PROF_BEGIN("inner");
+    PROF_END();
+    PROF_END();
+}
+static void part_moments(void) {
+    PROF_SCOPE("outer");
+    prof_counter("counter", 1 << 30);
+    PROF_BLOCK("inner") { prof_instant("instant"); }
+    prof_counter("counter", 2);
+    PROF_SCOPE("inner");
+}
+static void part_wrap(void) {
+    zones(1);
+    step_jump(step_ticks | 0xffffffff);
+    zones(1);
+}
+static void part_long(void) {
+    PROF_SCOPE("outer");
+    PROF_BLOCK("inner") { step_jump(step_ticks + ((uint64_t)5 << 32)); }
+    PROF_BLOCK("inner") {}
+}
+static void part_unwound(void) {         /* an outer end finds two zones open */
+    PROF_SCOPE("outer");
+    PROF_BEGIN("inner");
+    PROF_BEGIN("innermost");
+}
+static void part_end(void) {             /* with two zones open */
+    PROF_BEGIN("outer");
+    PROF_BEGIN("inner");
+    prof_thread_end();
+}
+
+/* Begun after first, first + 1, ... last pairs of zones, so that chunks end within it. */
+typedef struct part {
+    const char *name;
+    void (*body)(void);
+    int zones, first, last, healed, unfinished;
+} part;
+static const part parts[] = {
+    { "attach", part_attach, 4, 0, 0, 0, 0 },
+    { "hot", part_attached, 4, 1, 1, 0, 0 },
+    { "chunk", part_attached, 4, 14, 26, 0, 0 },
+    { "pairs", part_pairs, 4, 1, 1, 0, 0 },
+    { "moments", part_moments, 3, 1, 1, 0, 0 },
+    { "moments at a chunk's end", part_moments, 3, 23, 25, 0, 0 },
+    { "wrap", part_wrap, 4, 1, 1, 0, 0 },
+    { "long", part_long, 3, 1, 1, 0, 0 },
+    { "unwound", part_unwound, 3, 1, 1, 2, 0 },
+    { "thread's end", part_end, 2, 1, 1, 0, 2 },
+    { "thread's end at a chunk's end", part_end, 2, 23, 25, 0, 2 } };
+
+/* ---- One run ---- */
+
+static void guards(void) {
+    int i;
+    for (i = 0; i < GUARD; i++)
+        CHECK(memory.bytes[i] == 0xa5 && memory.bytes[GUARD + ARENA + i] == 0xa5,
+              "written outside the arena");
+}
+
+/* At most the one zone whose end was interrupted is missing; the others stand where they must. */
+static void check(const prof_trace *trace, int wanted) {
+    size_t count, i;
+    int known = 0;
+    const prof_event *events = prof_events(trace, &count);
+    PASS_ON(test_tree(trace));
+    for (i = 0; i < count; i++) {
+        const char *name = events[i].name;
+        int depth = strcmp(name, "outer") == 0 ? 0 : strcmp(name, "inner") == 0 ? 1
+                  : strcmp(name, "innermost") == 0 ? 2 : -1;
+        if (depth < 0) {
+            CHECK(strcmp(name, "handler") == 0 || strcmp(name, "(lost)") == 0, "'%s'", name);
+            continue;
+        }
+        known++;
+        CHECK(events[i].depth == depth, "%s at depth %d", name, (int)events[i].depth);
+    }
+    CHECK(known == wanted || known == wanted - 1, "%d zones of %d", known, wanted);
+}
+
+static void run(const part *p, int filled, void (*by)(void)) {
+    prof_desc desc;
+    prof_trace *trace;
+    prof_stats stats;
+    memset(&desc, 0, sizeof desc);
+    memset(&memory, 0xa5, sizeof memory);
+    desc.memory = memory.bytes + GUARD;
+    desc.memory_size = ARENA;
+    desc.max_depth = 8;
+    desc.max_sites = 8;                  /* no long tables to clear, step by step */
+    desc.max_threads = 16;               /* so that chunks are small */
+    step_ticks += 100 - step_ticks % 100;
+    EQUAL(prof_start(&desc), PROF_OK);
+    zones(filled);
+    stepped(p->body, by);
+    zones(60);                           /* and all goes on */
+    trace = prof_stop();
+    stats = prof_get_stats();
+    PASS_ON(check(trace, 2 * filled + p->zones + 120));
+    PASS_ON(guards());
+    EQUAL(stats.healed, p->healed);
+    EQUAL(stats.unfinished, p->unfinished);
+    EQUAL(stats.unbalanced + stats.cut, 0);
+    EQUAL(stats.dropped_deep + stats.dropped_threads, 0);
+    EQUAL(stats.threads, p->body == part_end ? 2 : 1);
+    prof_thread_end();
+}
+
+static void run_each(const part *p, int filled) {
+    long at;
+    int h;
+    for (h = 0; h < HANDLERS; h++) {
+        for (at = test_random(STEP_STRIDE);; at += STEP_STRIDE) {
+            step_at = at;
+            run(p, filled, handlers[h]);
+            if (test_bad) {
+                test_say(" (%s after %d, handler %d, instruction %ld)", p->name, filled, h, at);
+                return;
+            }
+            if (steps <= at) break;      /* past the last one */
+        }
+    }
+}
+
+static void test_signal_step(void) {
+    size_t i;
+    int filled;
+    step_install();
+    for (i = 0; i < sizeof parts / sizeof *parts; i++)
+        for (filled = parts[i].first; filled <= parts[i].last; filled++)
+            PASS_ON(run_each(parts + i, filled));
+}
+
+int main(void) {
+    RUN(test_signal_step);
+    return test_end();
+}
+#endif

@@ -1,0 +1,956 @@
+/* PROF_MODE_STREAM and the raw stream: what leaves through the sink is what was marked, however it
+   is cut, damaged or turned round. */
+#include "../test.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+/* ---- What a reader found ---- */
+
+enum { MOST = 200000 };
+
+typedef struct found {
+    size_t zone_count, instants, counters, threads, sessions, counts, steps;
+    int64_t counter_sum;
+    const char *thread_name;
+    prof_raw_stats stats;
+    prof_result result;
+    prof_raw_item zones[MOST];
+    unsigned char memory[128 << 10];
+} found;
+
+static found read_back, damaged_back;
+
+static void take(void *user, const prof_raw_item *item) {
+    found *f = (found *)user;
+    switch (item->kind) {
+    case PROF_RAW_SESSION: f->sessions++; break;
+    case PROF_RAW_THREAD:
+        f->threads++;
+        if (item->name) f->thread_name = item->name;
+        break;
+    case PROF_RAW_ZONE: if (f->zone_count < MOST) f->zones[f->zone_count++] = *item; break;
+    case PROF_RAW_INSTANT: f->instants++; break;
+    case PROF_RAW_COUNTER:
+        f->counters++;
+        f->counter_sum += item->value;
+        break;
+    case PROF_RAW_STEP: f->steps++; break;
+    case PROF_RAW_COUNTS: f->counts++; break;
+    }
+}
+
+/* piece: bytes a push; 0: all at once. */
+static void read_stream(found *f, const char *data, size_t size, size_t piece) {
+    prof_raw_desc desc;
+    prof_raw *raw;
+    size_t at, part;
+    memset(f, 0, offsetof(found, zones));
+    memset(&desc, 0, sizeof desc);
+    desc.memory = f->memory;
+    desc.memory_size = sizeof f->memory;
+    desc.item = take;
+    desc.user = f;
+    if (prof_raw_open(&desc, &raw) != PROF_OK) abort();
+    for (at = 0; at < size; at += part) {
+        part = !piece || piece > size - at ? size - at : piece;
+        prof_raw_push(raw, data + at, part);
+    }
+    f->result = prof_raw_close(raw, &f->stats);
+}
+
+static void read_all(const test_text *text) { read_stream(&read_back, text->data, text->size, 0); }
+
+/* ---- What is marked ---- */
+
+static prof_desc stream_desc(test_text *text) {
+    prof_desc desc = test_desc();
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream = test_text_sink(text);
+    desc.max_threads = 2;
+    test_time.step = 1;
+    return desc;
+}
+
+static void check_marked(const found *f, unsigned turns) {
+    size_t i;
+    EQUAL(f->result, PROF_OK);
+    EQUAL(f->zone_count, 2 * turns);
+    for (i = 0; i < f->zone_count; i++) {
+        const prof_raw_item *zone = f->zones + i;
+        SAME_TEXT(zone->name, i % 2 ? "outer" : "inner");
+        EQUAL(zone->depth, i % 2 ? 0 : 1);
+        EQUAL(zone->end_ns - zone->start_ns, i % 2 ? 3 : 1);
+        EQUAL(zone->flags, 0);
+        if (i % 2) CHECK(f->zones[i - 1].start_ns == zone->start_ns + 1, "zone %u", (unsigned)i);
+    }
+    CHECK(f->stats.ended, "no last block");
+    EQUAL(f->stats.counts.recorded, 2 * turns);
+    EQUAL(f->stats.counts.dropped, 0);
+    EQUAL(f->stats.unknown_sites, 0);
+    EQUAL(f->stats.missing_records, 0);
+}
+
+static void test_flush_writes_what_was_marked(void) {
+    test_text text;
+    prof_desc desc;
+    prof_trace *trace;
+    size_t count, before;
+    memset(&text, 0, sizeof text);
+    desc = stream_desc(&text);
+    EQUAL(prof_start(&desc), PROF_OK);
+    test_zones(3);
+    EQUAL(text.size, 0);
+    EQUAL(prof_flush(), PROF_OK);
+    before = text.size;
+    CHECK(before != 0, "nothing was written");
+    EQUAL(prof_flush(), PROF_OK);
+    EQUAL(text.size, before);
+    test_zones(2);
+    trace = prof_stop();
+    CHECK(trace != NULL, "no trace");
+    CHECK(prof_events(trace, &count) == NULL && count == 0, "%u events", (unsigned)count);
+    EQUAL(prof_get_stats().recorded, 10);
+    EQUAL(prof_flush(), PROF_ERROR_STATE);
+    read_all(&text);
+    PASS_ON(check_marked(&read_back, 5));
+    EQUAL(read_back.sessions, 1);
+    test_text_clear(&text);
+}
+
+static void test_inline_flushes_lose_nothing(void) {
+    test_text text;
+    prof_desc desc;
+    memset(&text, 0, sizeof text);
+    desc = stream_desc(&text);
+    desc.memory_size = 64 << 10;
+    desc.memory = malloc(desc.memory_size);
+    desc.stream_inline = true;
+    EQUAL(prof_start(&desc), PROF_OK);
+    test_zones(50000);
+    EQUAL(prof_get_stats().dropped, 0);
+    CHECK(prof_get_stats().stalls > 10, "%u stalls", (unsigned)prof_get_stats().stalls);
+    prof_stop();
+    read_all(&text);
+    PASS_ON(check_marked(&read_back, 50000));
+    free(desc.memory);
+    test_text_clear(&text);
+}
+
+/* Without a flush the chunks fill up: what does not fit is dropped, counted, and known. */
+static void test_full_chunks_drop_and_count(void) {
+    test_text text;
+    prof_desc desc;
+    prof_stats stats;
+    memset(&text, 0, sizeof text);
+    desc = stream_desc(&text);
+    desc.memory_size = 64 << 10;
+    desc.memory = malloc(desc.memory_size);
+    EQUAL(prof_start(&desc), PROF_OK);
+    test_zones(50000);
+    EQUAL(prof_flush(), PROF_OK);
+    test_zones(10);
+    prof_stop();
+    stats = prof_get_stats();
+    CHECK(stats.dropped_full && stats.stalls == 1, "%u dropped, %u stalls",
+          (unsigned)stats.dropped_full, (unsigned)stats.stalls);
+    EQUAL(stats.recorded + stats.dropped, 100020);
+    read_all(&text);
+    EQUAL(read_back.result, PROF_OK);
+    EQUAL(read_back.zone_count, stats.recorded);
+    EQUAL(read_back.stats.counts.dropped_full, stats.dropped_full);
+    free(desc.memory);
+    test_text_clear(&text);
+}
+
+static void test_everything_a_stream_can_hold(void) {
+    test_text text;
+    prof_desc desc;
+    const prof_raw_item *zone;
+    memset(&text, 0, sizeof text);
+    desc = stream_desc(&text);
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_thread_name("the \"main\" thread");
+    prof_instant("moment");
+    prof_counter("bytes", -5);
+    prof_counter("bytes", INT64_MAX);
+    PROF_BEGIN("long");
+    test_time.tick += (uint64_t)7 << 32;
+    PROF_END();
+    PROF_BEGIN("open");
+    prof_push("open within");
+    EQUAL(prof_flush(), PROF_OK);
+    test_time.tick = ((uint64_t)8 << 32) - 1;
+    prof_stop();
+    read_all(&text);
+    EQUAL(read_back.result, PROF_OK);
+    EQUAL(read_back.instants, 1);
+    EQUAL(read_back.counters, 2);
+    EQUAL(read_back.counter_sum, INT64_MAX - 5);
+    SAME_TEXT(read_back.thread_name, "the \"main\" thread");
+    EQUAL(read_back.zone_count, 3);
+    zone = read_back.zones;
+    SAME_TEXT(zone[0].name, "long");
+    EQUAL(zone[0].end_ns - zone[0].start_ns, ((int64_t)7 << 32) + 1);
+    CHECK(strstr(zone[0].site->file, "test_stream.c") && zone[0].site->line, "its place is lost");
+    SAME_TEXT(zone[1].name, "open");
+    SAME_TEXT(zone[2].name, "open within");
+    EQUAL(zone[1].flags, PROF_EVENT_UNFINISHED);
+    EQUAL(zone[2].depth, 1);
+    EQUAL(zone[2].end_ns, ((int64_t)8 << 32) - 1);
+    EQUAL(read_back.stats.counts.unfinished, 2);
+    test_text_clear(&text);
+}
+
+/* ---- Streams cut, damaged, turned round ---- */
+
+/* A stream of many small blocks. */
+static void make_stream(test_text *text, unsigned flushes) {
+    prof_desc desc = stream_desc(text);
+    unsigned i;
+    memset(text, 0, sizeof *text);
+    prof_start(&desc);
+    for (i = 0; i < flushes; i++) {
+        test_zones(3);
+        prof_flush();
+    }
+    prof_stop();
+}
+
+static void test_pushes_of_any_size(void) {
+    test_text text;
+    size_t piece;
+    make_stream(&text, 5);
+    for (piece = 1; piece < text.size; piece += piece < 40 ? 1 : 37) {
+        read_stream(&read_back, text.data, text.size, piece);
+        PASS_ON(check_marked(&read_back, 15));
+    }
+    test_text_clear(&text);
+}
+
+/* What stands before the cut is there; the reader says that the end is missing. */
+static void test_cut_at_every_byte(void) {
+    test_text text;
+    size_t cut, last = 0;
+    make_stream(&text, 10);
+    for (cut = 0; cut < text.size; cut++) {
+        read_stream(&read_back, text.data, cut, 0);
+        CHECK(!read_back.stats.ended, "cut at %u: ended", (unsigned)cut);
+        CHECK(read_back.zone_count >= last, "cut at %u: fewer zones", (unsigned)cut);
+        CHECK(read_back.stats.damaged_bytes < 400, "cut at %u: %u bytes damaged", (unsigned)cut,
+              (unsigned)read_back.stats.damaged_bytes);
+        last = read_back.zone_count;
+    }
+    EQUAL(last, 60);
+    test_text_clear(&text);
+}
+
+/* One block is lost at most, is missed, and what is left is right. */
+static void test_flipped_bits(void) {
+    test_text text;
+    size_t bit;
+    make_stream(&text, 10);
+    for (bit = 0; bit < text.size * 8; bit += 1 + test_random(7)) {
+        size_t i;
+        text.data[bit / 8] = (char)(text.data[bit / 8] ^ (1 << bit % 8));
+        read_stream(&damaged_back, text.data, text.size, 0);
+        text.data[bit / 8] = (char)(text.data[bit / 8] ^ (1 << bit % 8));
+        EQUAL(damaged_back.result, PROF_ERROR_INVALID);
+        EQUAL(damaged_back.stats.damaged, 1);
+        CHECK(damaged_back.zone_count >= 54, "bit %u: %u zones", (unsigned)bit,
+              (unsigned)damaged_back.zone_count);
+        EQUAL(damaged_back.stats.missing_blocks + !damaged_back.stats.ended, 1);
+        for (i = 0; i < damaged_back.zone_count; i++) {
+            const prof_raw_item *zone = damaged_back.zones + i;
+            CHECK(zone->end_ns - zone->start_ns == (zone->depth ? 1 : 3), "bit %u: zone %u",
+                  (unsigned)bit, (unsigned)i);
+        }
+    }
+    test_text_clear(&text);
+}
+
+/* Any bytes whatever: nothing is read where nothing is. */
+static void test_noise_and_what_follows_it(void) {
+    test_text text;
+    char *data;
+    size_t i, noise = 100000;
+    make_stream(&text, 10);
+    data = (char *)malloc(noise + text.size);
+    for (i = 0; i < noise; i++) data[i] = "PROFILE FORP"[test_random(12)];
+    memcpy(data + noise, text.data, text.size);
+    read_stream(&read_back, data, noise, 0);
+    EQUAL(read_back.result, PROF_ERROR_INVALID);
+    EQUAL(read_back.stats.blocks, 0);
+    read_stream(&read_back, data, noise + text.size, 999);
+    EQUAL(read_back.zone_count, 60);
+    EQUAL(read_back.stats.damaged, 1);
+    EQUAL(read_back.stats.damaged_bytes, noise);
+    free(data);
+    test_text_clear(&text);
+}
+
+static void turn_words(unsigned char *block, size_t from, size_t to) {
+    for (; from < to; from += 4) {
+        unsigned char a = block[from], b = block[from + 1];
+        block[from] = block[from + 3];
+        block[from + 1] = block[from + 2];
+        block[from + 2] = b;
+        block[from + 3] = a;
+    }
+}
+
+/* The sums of a block are over its words, so they are those of the turned words; text is summed as
+   the machine reads it. */
+static void sum_turned(unsigned char *block, size_t size) {
+    uint64_t a = 0, b = 0;
+    size_t i;
+    for (i = 4; i < size; i += 4) {
+        uint32_t word = (uint32_t)block[i] << 24 | (uint32_t)block[i + 1] << 16 |
+                        (uint32_t)block[i + 2] << 8 | block[i + 3];
+        if (i != 16 && i != 20) a += word;
+        b += a;
+    }
+    a %= UINT32_MAX;
+    b %= UINT32_MAX;
+    for (i = 0; i < 4; i++) {
+        block[16 + i] = (unsigned char)(a >> (24 - 8 * i));
+        block[20 + i] = (unsigned char)(b >> (24 - 8 * i));
+    }
+}
+
+/* Turns a block of this (little-endian) machine into one of a big-endian one; text stays. */
+static size_t turn_block(unsigned char *block) {
+    uint32_t words[3], entry[5];
+    size_t size, at = 24;
+    memcpy(words, block, sizeof words);
+    size = 24 + words[2];
+    turn_words(block, 0, 24);
+    while ((words[1] & 0xffff) == 2 && at < size) {
+        memcpy(entry, block + at, sizeof entry);
+        turn_words(block, at, at + sizeof entry);
+        at += sizeof entry + ((entry[2] + entry[3] + entry[4] + 3) & ~(size_t)3);
+    }
+    if (at < size) turn_words(block, at, (words[1] & 0xffff) == 3 ? 40 : size);
+    sum_turned(block, size);
+    return size;
+}
+
+static void test_other_byte_order(void) {
+    static const uint16_t one = 1;
+    test_text text;
+    prof_desc desc;
+    size_t at;
+    if (!*(const unsigned char *)&one) SKIP("this machine is big-endian itself");
+    memset(&text, 0, sizeof text);
+    desc = stream_desc(&text);
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_thread_name("turned");
+    prof_push("alone");
+    prof_counter("alone", 77);
+    prof_pop();
+    prof_stop();
+    for (at = 0; at < text.size;) at += turn_block((unsigned char *)text.data + at);
+    read_all(&text);
+    CHECK(read_back.stats.other_endian, "not seen");
+    EQUAL(read_back.zone_count, 1);
+    EQUAL(read_back.counter_sum, 77);
+    EQUAL(read_back.zones[0].end_ns - read_back.zones[0].start_ns, 2);
+    SAME_TEXT(read_back.thread_name, "turned");
+    test_text_clear(&text);
+}
+
+/* Seals a block again after a change. */
+static void seal(unsigned char *block) {
+    uint64_t a = 0, b = 0;
+    uint32_t words[6], sums[2];
+    size_t i;
+    memcpy(words, block, sizeof words);
+    for (i = 4; i < 24 + words[2]; i += 4) {
+        uint32_t word;
+        memcpy(&word, block + i, 4);
+        if (i != 16 && i != 20) a += word;
+        b += a;
+    }
+    sums[0] = (uint32_t)(a % UINT32_MAX);
+    sums[1] = (uint32_t)(b % UINT32_MAX);
+    memcpy(block + 16, sums, sizeof sums);
+}
+
+static void test_newer_version_is_named(void) {
+    test_text text;
+    uint32_t words[3];
+    size_t at, turned = 0;
+    make_stream(&text, 10);
+    for (at = 0; at < text.size; at += 24 + words[2]) {
+        memcpy(words, text.data + at, sizeof words);
+        if ((words[1] & 0xffff) != 4 || turned++) continue;
+        words[1] += 1u << 16;
+        memcpy(text.data + at, words, sizeof words);
+        seal((unsigned char *)text.data + at);
+    }
+    read_all(&text);
+    EQUAL(read_back.result, PROF_ERROR_UNSUPPORTED);
+    EQUAL(read_back.stats.newer, 1);
+    EQUAL(read_back.zone_count, 54);
+    test_text_clear(&text);
+}
+
+/* Payloads of any content under a right seal: nothing is read outside of them. */
+static void test_sealed_nonsense(void) {
+    unsigned char block[24 + 256], *copy;
+    uint32_t words[6], round, i;
+    for (round = 0; round < 5000; round++) {
+        uint32_t size = test_random(65) * 4;
+        for (i = 24; i < 24 + size; i++)
+            block[i] = (unsigned char)(test_random(3) ? test_random(256) : test_random(2) * 255);
+        words[0] = 0x50524f46;
+        words[1] = 1u << 16 | (1 + test_random(7));
+        words[2] = size;
+        words[3] = round;
+        memcpy(block, words, sizeof words);
+        if (size >= 8 && test_random(2)) memset(block + 24, 0, 8);
+        seal(block);
+        copy = (unsigned char *)malloc(24 + size);
+        memcpy(copy, block, 24 + size);
+        read_stream(&damaged_back, (char *)copy, 24 + size, 0);
+        free(copy);
+        EQUAL(damaged_back.stats.blocks, 1);
+        EQUAL(damaged_back.stats.damaged, 0);
+    }
+}
+
+/* Every 64 blocks of records all is told again: names are known from there on. */
+/* ---- Streams made by hand ---- */
+
+/* Adds a block of a type: 1 session, 2 sites, 3 thread, 4 records. */
+static void put_block(test_text *text, uint32_t type, const uint32_t *payload, size_t words) {
+    static unsigned char block[24 + 65536];
+    static uint32_t number;
+    uint32_t head[6] = { 0x50524f46, 0, 0, 0, 0, 0 };
+    number = text->size ? number + 1 : 0;
+    head[1] = 1u << 16 | type;
+    head[2] = (uint32_t)words * 4;
+    head[3] = number;
+    memcpy(block, head, sizeof head);
+    memcpy(block + sizeof head, payload, words * 4);
+    seal(block);
+    test_text_write(text, block, sizeof head + words * 4);
+}
+
+/* A zone of site 1 of a thread from tick 1500 to 2000; 4000 is 9000 ns, at 10^9 ticks a second. */
+static void put_zone(test_text *text, uint32_t thread, uint32_t position) {
+    uint32_t words[13] = { 0, 0, 0, 0, 4000, 0, 9000, 0, 1000000000, 0, 2000, 500, 1 << 8 };
+    words[0] = thread;
+    words[2] = position;
+    put_block(text, 4, words, 13);
+}
+
+static void read_and_clear(test_text *text) {
+    read_all(text);
+    test_text_clear(text);
+    memset(text, 0, sizeof *text);
+}
+
+/* What the session tells of its clock, and where the zone ends then. Without knots that can be
+   believed the pair with the records tells. */
+static void test_clocks_by_hand(void) {
+    enum { CPU = PROF_CLOCK_CPU, OTHER = PROF_CLOCK_PLATFORM, HIGH = 1 << 30 };
+    static const struct {
+        uint32_t clock, words, count, knots[8];   /* tick low, high, ns low, high */
+        int sessions, end_ns;
+    } cases[] = {
+        { CPU, 10, 0, { 0, 0, 0, 0, 0, 0, 0, 0 }, 1, 7000 },
+        { CPU, 9, 0, { 0, 0, 0, 0, 0, 0, 0, 0 }, 0, 7000 },
+        { CPU, 14, 1, { 1000, 0, 0, 0, 0, 0, 0, 0 }, 0, 7000 },
+        { CPU, 17, 2, { 1000, 0, 0, 0, 3000, 0, 8192, 0 }, 0, 7000 },
+        { CPU, 18, 65, { 1000, 0, 0, 0, 3000, 0, 8192, 0 }, 0, 7000 },
+        { CPU, 18, 2, { 1000, 0, 0, 0, 3048, 0, 8192, 0 }, 1, 4000 },
+        { CPU, 18, 2, { 1000, 0, 50, 0, 3048, 0, 50, 0 }, 1, 0 },
+        { CPU, 18, 2, { 2500, 0, 50, 0, 3048, 0, 80, 0 }, 1, 0 },
+        { CPU, 18, 2, { 1000, 0, 0, 0, 1000, 0, 8192, 0 }, 1, 7000 },
+        { CPU, 18, 2, { 1000, 0, 9, 0, 3000, 0, 8, 0 }, 1, 7000 },
+        { CPU, 18, 2, { 1000, 0, 0, 0, 3000, 0, 0, 1 << 20 }, 1, 7000 },
+        { CPU, 18, 2, { 1000, 0, 0, 0, 3000, HIGH, 8192, 0 }, 1, 7000 },
+        { CPU, 18, 2, { 1000, HIGH - 1, 0, HIGH - 1, 3000, HIGH - 1, 0, HIGH }, 1, 7000 },
+        { OTHER, 10, 0, { 0, 0, 0, 0, 0, 0, 0, 0 }, 1, 1200 },
+    };
+    test_text text;
+    size_t i;
+    memset(&text, 0, sizeof text);
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t words[18] = { 0, 5, 1000000000, 0, 800, 0, 77, 0, 3, 0 };
+        words[0] = cases[i].clock;
+        words[9] = cases[i].count;
+        memcpy(words + 10, cases[i].knots, sizeof cases[i].knots);
+        put_block(&text, 1, words, cases[i].words);
+        put_zone(&text, 0, 0);
+        read_and_clear(&text);
+        CHECK(read_back.result == PROF_OK && read_back.zone_count == 1, "case %u", (unsigned)i);
+        CHECK((int)read_back.sessions == cases[i].sessions, "case %u: %u", (unsigned)i,
+              (unsigned)read_back.sessions);
+        CHECK(read_back.zones[0].end_ns == cases[i].end_ns, "case %u ends at %lld", (unsigned)i,
+              (long long)read_back.zones[0].end_ns);
+    }
+}
+
+/* A session told again is the same one; another one knows no sites of the one before. */
+static void test_sessions_by_hand(void) {
+    static const struct {
+        uint32_t generation, wall;
+        size_t sessions;
+        const char *name;
+    } cases[] = {
+        { 3, 77, 1, "abc" }, { 4, 77, 2, "site#1" }, { 3, 78, 2, "site#1" } };
+    static const uint32_t site[] = { 1, 5, 3, 0, 0, 0x00636261 };
+    test_text text;
+    size_t i;
+    memset(&text, 0, sizeof text);
+    for (i = 0; i < 3; i++) {
+        uint32_t words[10] = { 0, 5, 1000000000, 0, 0, 0, 77, 0, 3, 0 };
+        uint32_t other[6] = { 1, 6, 1, 0, 0, 'x' };
+        words[0] = PROF_CLOCK_PLATFORM;
+        put_block(&text, 1, words, 10);
+        put_block(&text, 2, site, 6);
+        put_block(&text, 2, other, 6);   /* a site is told once: the first one counts */
+        words[6] = cases[i].wall;
+        words[8] = cases[i].generation;
+        put_block(&text, 1, words, 10);
+        put_zone(&text, 0, 0);
+        read_all(&text);
+        EQUAL(read_back.sessions, cases[i].sessions);
+        EQUAL(read_back.zone_count, 1);
+        SAME_TEXT(read_back.zones[0].name, cases[i].name);
+        EQUAL(read_back.stats.unknown_sites, cases[i].sessions - 1);
+        test_text_clear(&text);
+        memset(&text, 0, sizeof text);
+    }
+}
+
+/* More threads and sites than the reader's memory takes: their zones come all the same. */
+static void test_more_than_the_reader_holds(void) {
+    enum { MANY = 3000, LONG = 20000 };
+    static uint32_t sites[5 + LONG / 4 + 1];
+    test_text text;
+    uint32_t i;
+    memset(&text, 0, sizeof text);
+    for (i = 0; i < MANY; i++) {
+        uint32_t words[5] = { 0, 4, 7, 0, 0x65646362 };
+        words[0] = i;
+        put_block(&text, 3, words, 5);
+        put_block(&text, 3, words, 5);
+        put_zone(&text, i, 9);
+    }
+    read_and_clear(&text);
+    EQUAL(read_back.zone_count, MANY);
+    CHECK(read_back.threads > 200 && read_back.threads < MANY, "%u", (unsigned)read_back.threads);
+    SAME_TEXT(read_back.thread_name, "bcde");
+    EQUAL(read_back.zones[MANY - 1].thread, MANY - 1);
+    CHECK(read_back.zones[0].flags & PROF_EVENT_PARTIAL, "records before it are missing");
+    EQUAL(read_back.zones[MANY - 1].flags, 0);
+    for (i = 1; i <= MANY; i++) {        /* sites that nobody told */
+        uint32_t words[13] = { 0, 0, 0, 0, 4000, 0, 9000, 0, 1000000000, 0, 2000, 500, 0 };
+        words[2] = i - 1;
+        words[12] = i << 8;
+        put_block(&text, 4, words, 13);
+    }
+    read_and_clear(&text);
+    EQUAL(read_back.zone_count, MANY);
+    EQUAL(read_back.stats.unknown_sites, MANY);
+    SAME_TEXT(read_back.zones[9].name, "site#10");
+    SAME_TEXT(read_back.zones[MANY - 1].name, "site#?");
+    memset(sites, 'l', sizeof sites);
+    sites[2] = LONG;
+    sites[3] = sites[4] = 0;
+    for (i = 1; i < 4; i++) {            /* one long name fits */
+        sites[0] = i;
+        put_block(&text, 2, sites, 5 + LONG / 4 + 1);
+    }
+    for (i = 1; i < 4; i++) {
+        uint32_t words[13] = { 0, 0, 0, 0, 4000, 0, 9000, 0, 1000000000, 0, 2000, 500, 0 };
+        words[2] = i - 1;
+        words[12] = i << 8;
+        put_block(&text, 4, words, 13);
+    }
+    read_and_clear(&text);
+    EQUAL(read_back.zone_count, 3);
+    EQUAL(strlen(read_back.zones[0].name), LONG);
+    SAME_TEXT(read_back.zones[2].name, "site#3");
+    EQUAL(read_back.stats.unknown_sites, 2);
+}
+
+/* Blocks too short for what they say, and records that are none: what is whole is read. */
+static void test_short_blocks_by_hand(void) {
+#define LONG_RECORD(kind, more) ((uint32_t)(kind) << 8 | (more))
+    static const struct { uint32_t type, words, payload[22]; } cases[] = {
+        { 2, 6, { 1, 5, 5, 0, 0, 0x64636261 } },                        /* its end is missing */
+        { 2, 6, { 1, 5, UINT32_MAX, UINT32_MAX, UINT32_MAX, 0 } },
+        { 2, 4, { 1, 5, 0, 0 } }, { 3, 3, { 0, 0, 7 } }, { 3, 5, { 0, 5, 7, 0, 0 } },
+        { 4, 9, { 0 } }, { 4, 10, { 0 } }, { 4, 12, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1 } },
+        { 4, 13, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 1, LONG_RECORD(PROF__INSTANT, 1) } },  /* cut */
+        { 4, 16, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, LONG_RECORD(PROF__STEP, 2), 9, 0, 255 } },
+        { 4, 16, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, LONG_RECORD(PROF__STEP, 1), 9, 0, 255 } },
+        { 5, 3, { 0, 1, 9 } }, { 5, 7, { 0, 1, 9, 0, 1, 0, 1 << 8 } }, { 9, 2, { 1, 2 } }
+    };
+    static const uint32_t steps[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        5, 0, LONG_RECORD(PROF__STEP, 2), 9, 0, 255, 4, 0, 255,
+        9, 0, LONG_RECORD(PROF__STEP, 2), 5, 0, 255, 6, 0, 255 };
+    test_text text;
+    size_t i;
+    memset(&text, 0, sizeof text);
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put_block(&text, cases[i].type, cases[i].payload, cases[i].words);
+        put_zone(&text, 1, 0);
+        read_and_clear(&text);
+        CHECK(read_back.result == PROF_OK && read_back.stats.blocks == 2, "case %u", (unsigned)i);
+        CHECK(read_back.zone_count == 1 && !read_back.instants && !read_back.steps &&
+                  !read_back.threads, "case %u", (unsigned)i);
+        SAME_TEXT(read_back.zones[0].name, "site#1");
+    }
+    put_block(&text, 4, steps, sizeof steps / sizeof *steps);
+    read_and_clear(&text);
+    EQUAL(read_back.steps, 2);
+}
+
+/* A reader that wants only the sums. */
+static void test_reader_without_a_function(void) {
+    prof_raw_desc desc;
+    prof_raw *raw;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    memset(&desc, 0, sizeof desc);
+    desc.memory = damaged_back.memory;
+    desc.memory_size = sizeof damaged_back.memory;
+    put_zone(&text, 0, 0);
+    EQUAL(prof_raw_open(&desc, NULL), PROF_ERROR_INVALID);
+    EQUAL(prof_raw_open(NULL, &raw), PROF_ERROR_INVALID);
+    EQUAL(prof_raw_open(&desc, &raw), PROF_OK);
+    prof_raw_push(raw, text.data, text.size);
+    EQUAL(prof_raw_close(raw, NULL), PROF_OK);
+    EQUAL(prof_raw_open(&desc, &raw), PROF_OK);
+    EQUAL(prof_raw_close(raw, NULL), PROF_ERROR_INVALID);   /* nothing is no stream */
+    test_text_clear(&text);
+}
+
+static void test_reading_from_the_middle(void) {
+    test_text text;
+    const prof_raw_item *zone;
+    make_stream(&text, 130);
+    read_stream(&read_back, text.data + text.size / 3, text.size - text.size / 3, 0);
+    EQUAL(read_back.result, PROF_ERROR_INVALID);
+    CHECK(read_back.zone_count > 300, "%u zones", (unsigned)read_back.zone_count);
+    zone = read_back.zones;
+    CHECK(strncmp(zone->name, "site#", 5) == 0, "'%s'", zone->name);
+    EQUAL(zone->end_ns - zone->start_ns, 1);
+    SAME_TEXT(read_back.zones[read_back.zone_count - 1].name, "outer");
+    CHECK(read_back.stats.unknown_sites < 400, "%u", (unsigned)read_back.stats.unknown_sites);
+    test_text_clear(&text);
+}
+
+/* ---- Sinks ---- */
+
+/* The sink fails now and then; what it did not take comes again. */
+typedef struct moody { test_text text; size_t calls; bool part; } moody;
+
+static bool moody_write(void *user, const void *data, size_t size) {
+    moody *m = (moody *)user;
+    if (++m->calls % 3 == 0) {
+        if (m->part) test_text_write(&m->text, data, size / 2);
+        return false;
+    }
+    return test_text_write(&m->text, data, size);
+}
+
+static void failing_sink(bool part) {
+    static moody m;
+    prof_desc desc;
+    unsigned i;
+    memset(&m, 0, sizeof m);
+    m.part = part;
+    desc = stream_desc(&m.text);
+    desc.stream.write = moody_write;
+    desc.stream.user = &m;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 50; i++) {
+        test_zones(1);
+        prof_flush();
+    }
+    while (prof_flush() != PROF_OK) {}
+    m.calls = 0;
+    prof_stop();
+    read_all(&m.text);
+    EQUAL(read_back.zone_count, 100);
+    EQUAL(read_back.stats.missing_records + read_back.stats.unknown_sites, 0);
+    EQUAL(read_back.stats.damaged != 0, part);
+    CHECK(read_back.stats.counts.stream_failures > 10, "%u failures",
+          (unsigned)read_back.stats.counts.stream_failures);
+    test_text_clear(&m.text);
+}
+
+static void test_sink_that_fails(void) { failing_sink(false); }
+static void test_sink_that_writes_short(void) { failing_sink(true); }
+
+/* ---- A sink that blocks: threads go on, and what then has no room is counted ---- */
+
+static bool blocked, reached;
+
+static bool block(void *text, const void *data, size_t size) {
+    PROF__STORE(reached, true);
+    while (PROF__LOAD(blocked)) usleep(100);
+    return test_text_write(text, data, size);
+}
+
+static void *flush_once(void *unused) {
+    (void)unused;
+    prof_flush();
+    return NULL;
+}
+
+static void test_sink_that_blocks(void) {
+    test_text text;
+    prof_desc desc;
+    prof_stats stats;
+    pthread_t thread;
+    memset(&text, 0, sizeof text);
+    desc = stream_desc(&text);
+    desc.stream.write = block;
+    memset(&desc.platform, 0, sizeof desc.platform);   /* the clock set by hand is for one thread */
+    desc.memory_size = 64 << 10;
+    desc.memory = malloc(desc.memory_size);
+    EQUAL(prof_start(&desc), PROF_OK);
+    test_zones(10);
+    PROF__STORE(reached, false);
+    PROF__STORE(blocked, true);
+    pthread_create(&thread, NULL, flush_once, NULL);
+    while (!PROF__LOAD(reached)) usleep(100);
+    test_zones(50000);                         /* returns, though nothing leaves */
+    PROF__STORE(blocked, false);
+    pthread_join(thread, NULL);
+    prof_stop();
+    stats = prof_get_stats();
+    CHECK(stats.dropped_full > 0 && stats.stalls > 0, "nothing dropped");
+    EQUAL(stats.recorded + stats.dropped, 100020);
+    read_all(&text);
+    EQUAL(read_back.result, PROF_OK);
+    EQUAL(read_back.zone_count, stats.recorded);
+    free(desc.memory);
+    test_text_clear(&text);
+}
+
+/* ---- A thread that drains, threads that mark ---- */
+
+static bool draining;
+
+static void *drain(void *unused) {
+    (void)unused;
+    while (PROF__LOAD(draining)) {
+        prof_flush();
+        usleep(100);
+    }
+    return NULL;
+}
+
+static void *mark_many(void *turns) {
+    test_zones(*(unsigned *)turns);
+    return NULL;
+}
+
+/* Threads come and go, more than there are places for at once; their chunks are used again. */
+static void test_many_threads_and_a_drain(void) {
+    test_text text;
+    prof_desc desc;
+    pthread_t drainer, threads[3];
+    unsigned turns = 300;
+    size_t i, round, ids = 0;
+    memset(&text, 0, sizeof text);
+    memset(&desc, 0, sizeof desc);
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream = test_text_sink(&text);
+    desc.max_threads = 4;
+    desc.stream_inline = true;
+    desc.memory_size = 128 << 10;
+    desc.memory = malloc(desc.memory_size);
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF__STORE(draining, true);
+    pthread_create(&drainer, NULL, drain, NULL);
+    for (round = 0; round < 60; round++) {
+        for (i = 0; i < 3; i++) pthread_create(threads + i, NULL, mark_many, &turns);
+        for (i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    }
+    PROF__STORE(draining, false);
+    pthread_join(drainer, NULL);
+    prof_stop();
+    EQUAL(prof_get_stats().threads, 180);
+    EQUAL(prof_get_stats().dropped, 0);
+    read_all(&text);
+    EQUAL(read_back.result, PROF_OK);
+    EQUAL(read_back.zone_count, 180 * 2 * turns);
+    EQUAL(read_back.stats.missing_records, 0);
+    for (i = 1; i < read_back.zone_count; i++) {
+        const prof_raw_item *outer = read_back.zones + i, *inner = outer - 1;
+        if (outer->thread != inner->thread || outer->depth || !inner->depth) continue;
+        CHECK(outer->start_ns <= inner->start_ns && inner->end_ns <= outer->end_ns,
+              "zone %u sticks out", (unsigned)i);
+        ids++;
+    }
+    CHECK(ids > read_back.zone_count / 3, "only %u pairs", (unsigned)ids);
+    free(desc.memory);
+    test_text_clear(&text);
+}
+
+/* ---- The stream as a Chrome array ---- */
+
+/* Marks zones of all sorts, with names of all sorts, and flushes now and then. */
+static void make_array(test_text *text) {
+    prof_desc desc = stream_desc(text);
+    size_t i;
+    memset(text, 0, sizeof *text);
+    desc.stream_format = PROF_STREAM_CHROME;
+    prof_start(&desc);
+    prof_thread_name("a \"name\"");
+    for (i = 0; i < 40; i++) {
+        prof_push(test_odd_names[i % TEST_ODD_NAMES]);
+        test_zones((unsigned)i % 3);
+        prof_counter("rows\n", (int64_t)i);
+        prof_instant("now");
+        prof_pop();
+        if (i % 7 == 0) prof_flush();
+    }
+    prof_push("open");
+    prof_stop();
+}
+
+static size_t times_in(const char *text, const char *what) {
+    size_t n = 0;
+    for (; (text = strstr(text, what)) != NULL; text += strlen(what)) n++;
+    return n;
+}
+
+static void test_chrome_array(void) {
+    test_text text;
+    FILE *file;
+    make_array(&text);
+    EQUAL(times_in(text.data, "\"ph\":\"X\""), 40 + 2 * 39 + 1);
+    EQUAL(times_in(text.data, "\"ph\":\"C\""), 40);
+    EQUAL(times_in(text.data, "\"ph\":\"i\""), 40);
+    EQUAL(times_in(text.data, "\"finished\":false"), 1);
+    EQUAL(times_in(text.data, "\"thread 0 (a \\\"name\\\")\""), 2);
+    EQUAL(times_in(text.data, "\"unfinished\":1"), 1);
+    EQUAL(strncmp(text.data, "[\n{", 3), 0);
+    SAME_TEXT(text.data + text.size - 3, "\n]\n");
+    file = fopen(TEST_OUT "/array.json", "wb");
+    CHECK(file != NULL, "cannot write " TEST_OUT "/array.json");
+    fwrite(text.data, 1, text.size, file);
+    fclose(file);
+    test_text_clear(&text);
+}
+
+/* Each piece that the sink gets ends after an event: cut there, a `]` makes it whole. */
+static size_t ends[1000], end_count;
+
+static bool ends_write(void *user, const void *data, size_t size) {
+    test_text *text = (test_text *)user;
+    if (!test_text_write(text, data, size)) return false;
+    if (end_count < 1000) ends[end_count++] = text->size;
+    return true;
+}
+
+static void test_pieces_end_after_an_event(void) {
+    test_text text;
+    prof_desc desc;
+    size_t i;
+    memset(&text, 0, sizeof text);
+    desc = stream_desc(&text);
+    desc.stream.write = ends_write;
+    desc.stream_format = PROF_STREAM_CHROME;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 20; i++) {
+        test_zones(50);
+        prof_flush();
+    }
+    test_zones(500);
+    prof_stop();
+    CHECK(end_count > 30, "%u pieces", (unsigned)end_count);
+    for (i = 0; i + 1 < end_count; i++)
+        CHECK(text.data[ends[i] - 1] == '}', "piece %u ends with %c", (unsigned)i,
+              text.data[ends[i] - 1]);
+    EQUAL(times_in(text.data, "\"ph\":\"X\""), 3000);
+    test_text_clear(&text);
+}
+
+static void test_array_of_nothing_is_json(void) {
+    test_text text;
+    prof_desc desc;
+    memset(&text, 0, sizeof text);
+    desc = stream_desc(&text);
+    desc.stream_format = PROF_STREAM_CHROME;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_stop();
+    SAME_TEXT(text.data + text.size - 3, "\n]\n");
+    EQUAL(times_in(text.data, "\"ph\":\"M\""), 3);
+    test_text_clear(&text);
+}
+
+/* A sink that fails in between: every event is there once. */
+static void test_array_to_a_moody_sink(void) {
+    static moody m;
+    prof_desc desc;
+    unsigned i;
+    memset(&m, 0, sizeof m);
+    desc = stream_desc(&m.text);
+    desc.stream.write = moody_write;
+    desc.stream.user = &m;
+    desc.stream_format = PROF_STREAM_CHROME;
+    m.calls = 2;                         /* the first piece, with the head, is one that fails */
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 30; i++) {
+        test_zones(100);
+        prof_flush();
+    }
+    while (prof_flush() != PROF_OK) {}
+    m.calls = 0;
+    prof_stop();
+    EQUAL(times_in(m.text.data, "\"ph\":\"X\""), 6000);
+    EQUAL(times_in(m.text.data, "\"thread_name\""), 2);
+    test_text_clear(&m.text);
+}
+
+static void test_what_start_refuses(void) {
+    prof_desc desc = test_desc();
+    desc.mode = PROF_MODE_STREAM;
+    EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+    desc.mode = PROF_MODE_AGGREGATE;
+    desc.memory = read_back.memory;
+    desc.memory_size = 4096;
+    EQUAL(prof_start(&desc), PROF_ERROR_MEMORY);
+    EQUAL(prof_flush(), PROF_ERROR_STATE);
+}
+
+int main(void) {
+    RUN(test_flush_writes_what_was_marked);
+    RUN(test_inline_flushes_lose_nothing);
+    RUN(test_full_chunks_drop_and_count);
+    RUN(test_everything_a_stream_can_hold);
+    RUN(test_pushes_of_any_size);
+    RUN(test_cut_at_every_byte);
+    RUN(test_flipped_bits);
+    RUN(test_noise_and_what_follows_it);
+    RUN(test_other_byte_order);
+    RUN(test_newer_version_is_named);
+    RUN(test_sealed_nonsense);
+    RUN(test_clocks_by_hand);
+    RUN(test_sessions_by_hand);
+    RUN(test_more_than_the_reader_holds);
+    RUN(test_short_blocks_by_hand);
+    RUN(test_reader_without_a_function);
+    RUN(test_reading_from_the_middle);
+    RUN(test_sink_that_fails);
+    RUN(test_sink_that_writes_short);
+    RUN(test_sink_that_blocks);
+    RUN(test_many_threads_and_a_drain);
+    RUN(test_chrome_array);
+    RUN(test_pieces_end_after_an_event);
+    RUN(test_array_of_nothing_is_json);
+    RUN(test_array_to_a_moody_sink);
+    RUN(test_what_start_refuses);
+    return test_end();
+}

@@ -1,0 +1,426 @@
+/* portable */
+/* Events from outside: into an open session, and as traces of their own. */
+#include "../test.h"
+
+static prof_event event_at(const char *name, int64_t start, int64_t end, uint32_t thread) {
+    prof_event e;
+    memset(&e, 0, sizeof e);
+    e.name = name;
+    e.start_ns = start;
+    e.end_ns = end;
+    e.thread = thread;
+    return e;
+}
+
+/* ---- Into a session ---- */
+
+static void start_at_zero(void) {
+    prof_desc desc = test_desc();
+    if (prof_start(&desc) != PROF_OK) test_fail(__FILE__, __LINE__, "prof_start");
+}
+
+static void test_kernel_by_link(void) {
+    prof_event e[2];
+    prof_extra call, kernel;
+    prof_kernel list[2];
+    prof_trace *trace;
+    const prof_event *zone;
+    memset(&call, 0, sizeof call);
+    memset(&kernel, 0, sizeof kernel);
+    start_at_zero();
+    test_time.tick = 100;
+    PROF_BEGIN("gemm");
+    e[0] = event_at("cudaLaunchKernel", 110, 150, 0);
+    call.has = PROF_HAS_ID;
+    call.id = 77;
+    call.activity_type = "cuda_runtime";
+    e[0].extra = &call;
+    e[1] = event_at("sgemm", 200, 900, 0);
+    kernel.has = PROF_HAS_LINK | PROF_HAS_DEVICE_INDEX;
+    kernel.linked_correlation_id = 77;
+    kernel.device_index = 3;
+    kernel.activity_type = "kernel";
+    e[1].device_type = PROF_DEVICE_CUDA;
+    e[1].extra = &kernel;
+    test_time.tick = 300;
+    PROF_END();
+    EQUAL(prof_submit(e, 2), PROF_OK);
+    memset(e, 0xff, sizeof e);           /* all was copied */
+    memset(&call, 0xff, sizeof call);
+    memset(&kernel, 0xff, sizeof kernel);
+    trace = prof_stop();
+    zone = test_find(trace, "gemm", 0);
+    CHECK(zone != NULL, "no zone");
+    EQUAL(prof_event_kernels(trace, zone, list, 2), 1);
+    SAME_TEXT(list[0].name, "sgemm");
+    EQUAL(list[0].duration_ns, 700);
+    EQUAL(list[0].device, 3);
+    EQUAL(prof_event_total(trace, zone).device_time_total_ns, 700);
+    EQUAL(prof_event_total(trace, zone).self_device_time_total_ns, 700);
+    EQUAL(zone->self_cpu_time_total_ns, 160);
+    EQUAL(test_find(trace, "cudaLaunchKernel", 0)->parent, zone - prof_events(trace, NULL));
+    EQUAL(prof_trace_stats(trace).unlinked, 0);
+}
+
+static void test_kernel_by_time(void) {
+    prof_event e[3];
+    prof_extra x[3];
+    prof_trace *trace;
+    int i;
+    memset(x, 0, sizeof x);
+    start_at_zero();
+    test_time.tick = 100;
+    PROF_BEGIN("outer");
+    test_time.tick = 200;
+    PROF_BEGIN("inner");
+    test_time.tick = 300;
+    PROF_END();
+    test_time.tick = 400;
+    PROF_END();
+    for (i = 0; i < 3; i++) {
+        e[i] = event_at("k", 1000 + 10 * i, 1010 + 10 * i, 0);
+        e[i].device_type = PROF_DEVICE_CUDA;
+        e[i].extra = x + i;
+        x[i].has = PROF_HAS_LAUNCH;
+    }
+    x[0].launch_ns = 350;                /* outer, after inner has ended */
+    x[1].launch_ns = 299;                /* inner */
+    x[2].launch_ns = 400;                /* no more: [start, end) */
+    EQUAL(prof_submit(e, 3), PROF_OK);
+    trace = prof_stop();
+    EQUAL(prof_event_total(trace, test_find(trace, "inner", 0)).device_time_total_ns, 10);
+    EQUAL(prof_event_total(trace, test_find(trace, "outer", 0)).device_time_total_ns, 20);
+    EQUAL(prof_event_total(trace, test_find(trace, "outer", 0)).self_device_time_total_ns, 10);
+    EQUAL(prof_trace_stats(trace).unlinked, 1);
+}
+
+/* What covers a zone is its parent, what lies in one is its child; a zone is never torn from the
+   zone around it. */
+static void test_among_zones(void) {
+    prof_event e[4];
+    prof_trace *trace;
+    const prof_event *events;
+    start_at_zero();
+    test_time.tick = 50;
+    PROF_BEGIN("zone");
+    test_time.tick = 120;
+    PROF_BEGIN("leaf");
+    test_time.tick = 130;
+    PROF_END();
+    test_time.tick = 150;
+    PROF_END();
+    test_time.tick = 160;
+    PROF_BLOCK("last") test_time.tick = 170;
+    e[0] = event_at("step 1", 0, 100, 0);
+    e[1] = event_at("step 2", 100, 200, 0);
+    e[2] = event_at("call", 110, 140, 0);
+    e[3] = event_at("deep", 121, 122, 0);
+    EQUAL(prof_submit(e, 4), PROF_OK);
+    trace = prof_stop();
+    events = prof_events(trace, NULL);
+    EQUAL(test_find(trace, "zone", 0)->parent, PROF_NONE);
+    SAME_TEXT(events[test_find(trace, "last", 0)->parent].name, "step 2");
+    SAME_TEXT(events[test_find(trace, "leaf", 0)->parent].name, "zone");
+    SAME_TEXT(events[test_find(trace, "deep", 0)->parent].name, "leaf");
+    EQUAL(prof_trace_stats(trace).overlaps, 2);
+}
+
+/* Zones of the program's own count as they are, unless it asks for PyTorch's merging. */
+static void test_recursion(void) {
+    int merge;
+    for (merge = 0; merge < 2; merge++) {
+        prof_desc desc = test_desc();
+        prof_trace *trace;
+        size_t count;
+        desc.merge_duplicates = merge != 0;
+        EQUAL(prof_start(&desc), PROF_OK);
+        PROF_BLOCK("f") {
+            test_time.tick += 1;
+            PROF_BLOCK("f") {
+                test_time.tick += 2;
+                PROF_BLOCK("g") test_time.tick += 4;
+                PROF_BLOCK("f") test_time.tick += 8;
+            }
+        }
+        trace = prof_stop();
+        prof_events(trace, &count);
+        EQUAL(count, merge ? 3 : 4);
+        EQUAL(prof_trace_stats(trace).duplicates, merge);
+        EQUAL(test_find(trace, "f", 0)->self_cpu_time_total_ns, merge ? 3 : 1);
+        PASS_ON(test_tree(trace));
+    }
+}
+
+static void test_submit_refused(void) {
+    prof_event e[2];
+    EQUAL(prof_submit(NULL, 1), PROF_ERROR_INVALID);
+    e[0] = event_at("x", 0, 1, 0);
+    EQUAL(prof_submit(e, 1), PROF_ERROR_STATE);
+    EQUAL(prof_submit_thread(1, NULL), PROF_NONE);
+    start_at_zero();
+    EQUAL(prof_submit_thread(4711, "gpu"), 0);
+    EQUAL(prof_submit_thread(4711, NULL), 0);
+    EQUAL(prof_submit_thread(4712, NULL), 1);
+    e[0] = event_at("backwards", 2, 1, 0);
+    e[1] = event_at("good", 1, 2, 1);
+    EQUAL(prof_submit(e, 2), PROF_ERROR_INVALID);
+    e[0] = event_at("nowhere", 1, 2, 9);
+    EQUAL(prof_submit(e, 1), PROF_ERROR_INVALID);
+    EQUAL(prof_trace_stats(prof_stop()).rejected, 2);
+}
+
+/* Every size of arena: what is taken is reported, what is not is counted. */
+static void test_submit_small_arenas(void) {
+    static char memory[64 << 10];
+    const char *const stack[] = { "a.c(1): f", "b.c(2): g" };
+    int64_t dims[] = { 2, 3 };
+    prof_shape shape;
+    prof_extra x;
+    size_t size;
+    memset(&x, 0, sizeof x);
+    shape.dims = dims;
+    shape.items = NULL;
+    shape.count = 2;
+    x.input_shapes = &shape;
+    x.input_count = 1;
+    x.stack = stack;
+    x.stack_count = 2;
+    for (size = 2000; size < sizeof memory; size += 1237) {
+        prof_desc desc = test_desc();
+        prof_averages_desc by = { true, true, 2, true };
+        prof_trace *trace;
+        size_t count;
+        uint64_t taken = 0;
+        int i;
+        memset(memory, 0xa5, sizeof memory);
+        desc.memory = memory;
+        desc.memory_size = size;
+        desc.max_threads = 1;
+        desc.max_depth = 4;
+        if (prof_start(&desc) != PROF_OK) continue;
+        for (i = 0; i < 200; i++) {
+            prof_event e = event_at(i % 3 ? "a" : "b", i * 10, i * 10 + 8, 0);
+            test_time.tick = (uint64_t)(i * 10 + 1);
+            PROF_BLOCK("zone") test_time.tick += 2;
+            e.extra = i % 2 ? &x : NULL;
+            taken += prof_submit(&e, 1) == PROF_OK;
+        }
+        trace = prof_stop();
+        prof_events(trace, &count);
+        EQUAL(count, taken + prof_get_stats().recorded);
+        EQUAL(prof_get_stats().dropped, 400 - count);
+        prof_key_averages(trace, &by, NULL, 0);
+        PASS_ON(test_tree(trace));
+        PASS_ON(test_all_writers(trace));
+    }
+    prof_thread_end();
+}
+
+/* ---- A trace of its own ---- */
+
+static prof_trace *built;
+static char built_memory[1 << 20];
+
+static void build(const prof_event *events, size_t count, const prof_thread_info *threads) {
+    prof_trace_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = built_memory;
+    desc.memory_size = sizeof built_memory;
+    desc.view.device_name = "cuda";
+    desc.threads = threads;
+    desc.thread_count = threads ? 1 : 0;
+    built = NULL;
+    EQUAL(prof_trace_from_events(&desc, events, count, &built), PROF_OK);
+}
+
+static void test_built_empty(void) {
+    size_t count = 7;
+    PASS_ON(build(NULL, 0, NULL));
+    CHECK(prof_events(built, &count) == NULL && count == 0, "events of nothing");
+    EQUAL(prof_key_averages(built, NULL, NULL, 0), 0);
+    test_all_writers(built);
+}
+
+static void test_built_refused(void) {
+    prof_trace_desc desc;
+    prof_event e = event_at("x", 0, 1, 5);
+    prof_thread_info thread = { 1, NULL };
+    size_t need;
+    memset(&desc, 0, sizeof desc);
+    EQUAL(prof_trace_from_events(NULL, &e, 1, &built), PROF_ERROR_INVALID);
+    EQUAL(prof_trace_from_events(&desc, &e, 1, &built), PROF_ERROR_INVALID);
+    desc.memory = built_memory;
+    EQUAL(prof_trace_from_events(&desc, NULL, 1, &built), PROF_ERROR_INVALID);
+    EQUAL(prof_trace_from_events(&desc, &e, 1, &built), PROF_ERROR_MEMORY);
+    EQUAL(prof_trace_from_events(&desc, &e, (size_t)1 << 31, &built), PROF_ERROR_INVALID);
+    need = prof_trace_memory_size(&desc, &e, 1);
+    desc.memory_size = need - 1;
+    EQUAL(prof_trace_from_events(&desc, &e, 1, &built), PROF_ERROR_MEMORY);
+    desc.memory_size = need;
+    EQUAL(prof_trace_from_events(&desc, &e, 1, &built), PROF_OK);
+    desc.memory_size = sizeof built_memory;
+    desc.threads = &thread;
+    desc.thread_count = 1;
+    EQUAL(prof_trace_from_events(&desc, &e, 1, &built), PROF_ERROR_INVALID);
+}
+
+/* Links given by the caller do not matter, nor do types that nobody knows. */
+static void test_built_odd_events(void) {
+    static const char *const nothing[1] = { NULL };
+    static const prof_shape no_shape = { NULL, NULL, UINT32_MAX };
+    static const prof_kernel no_kernel = { NULL, -1, -1 };
+    prof_extra x;
+    prof_event e[4];
+    size_t count;
+    e[0] = event_at(NULL, 0, 10, 0);
+    e[1] = event_at("backwards", 5, 4, 0);
+    e[2] = event_at("\xff\x01\"", 2, 3, 0);
+    e[3] = event_at("unknown device", 4, 9, 0);
+    e[0].parent = 2;
+    e[2].parent = 0;
+    e[2].first_child = e[2].next_sibling = 2;
+    e[3].device_type = 250;
+    memset(&x, 0, sizeof x);
+    x.stack = nothing;
+    x.dtypes = nothing;
+    x.stack_count = x.input_count = 1;
+    x.input_shapes = &no_shape;
+    x.kernels = &no_kernel;
+    x.kernel_count = 1;
+    e[2].extra = &x;
+    e[3].flags = 0xffff;
+    PASS_ON(build(e, 4, NULL));
+    prof_events(built, &count);
+    EQUAL(count, 3);
+    EQUAL(prof_trace_stats(built).rejected, 1);
+    EQUAL(test_find(built, "(null)", 0)->parent, PROF_NONE);
+    EQUAL(test_find(built, "\xff\x01\"", 0)->parent, 0);
+    test_all_writers(built);
+}
+
+static void test_duplicates_merge(void) {
+    prof_event e[5];
+    prof_extra x[2];
+    prof_kernel k[2] = { { "a", 5, 0 }, { "b", 7, 1 } };
+    size_t count;
+    memset(x, 0, sizeof x);
+    e[0] = event_at("f", 0, 100, 0);
+    e[1] = event_at("f", 1, 99, 0);
+    e[2] = event_at("f", 2, 98, 0);
+    e[3] = event_at("g", 3, 10, 0);
+    e[4] = event_at("h", 11, 20, 0);
+    x[0].kernels = k;
+    x[1].kernels = k + 1;
+    x[0].kernel_count = x[1].kernel_count = 1;
+    e[0].extra = x;
+    e[2].extra = x + 1;
+    PASS_ON(build(e, 5, NULL));
+    prof_events(built, &count);
+    EQUAL(count, 3);
+    EQUAL(prof_trace_stats(built).duplicates, 2);
+    EQUAL(prof_event_kernels(built, test_find(built, "f", 0), NULL, 0), 2);
+    EQUAL(prof_event_total(built, test_find(built, "f", 0)).device_time_total_ns, 12);
+    EQUAL(test_find(built, "f", 0)->self_cpu_time_total_ns, 100 - 7 - 9);
+    test_tree(built);
+}
+
+/* Thousands deep: nothing here is recursive, and folded stacks have every name. */
+/* What has one hash is still told apart. */
+static void test_rows_of_one_hash(void) {
+    static const char *const stacks[][2] = {
+        { "mlbvs", "up" }, { "sacxa", "up" }, { "x\xff", "y" }, { "x", "\xff" "y" },
+        { "x\xff" "y", "" }, { "x", "y" } };
+    static const int64_t dims[] = { 5, ((int64_t)1 << 32) + 4 };
+    static const prof_shape shapes[] = { { dims, NULL, 1 }, { dims + 1, NULL, 1 },
+                                         { NULL, shapes, 1 }, { NULL, shapes + 1, 1 } };
+    prof_averages_desc by = { true, true, 2, false };
+    prof_average rows[32];
+    prof_extra x[14];
+    prof_event e[16];
+    int i;
+    memset(x, 0, sizeof x);
+    for (i = 0; i < 16; i++) {
+        e[i] = event_at("op", 10 * i, 10 * i + 5, 0);
+        if (i < 14) e[i].extra = x + i;
+    }
+    for (i = 0; i < 6; i++) {
+        x[i].stack = stacks[i];
+        x[i].stack_count = i == 4 ? 1 : 2;
+    }
+    for (i = 0; i < 2; i++) {
+        x[6 + i].overload_name = stacks[i][0];
+        x[8 + i].has = PROF_HAS_NODE_ID;
+        x[8 + i].node_id = i << 19;
+    }
+    for (i = 0; i < 4; i++) {
+        x[10 + i].input_shapes = shapes + i;
+        x[10 + i].input_count = 1;
+    }
+    e[14].name = "glbvs";
+    e[15].name = "yacxa";
+    PASS_ON(build(e, 16, NULL));
+    EQUAL(prof_key_averages(built, &by, rows, 32), 16);
+    EQUAL(prof_key_averages(built, NULL, rows, 32), 5);
+}
+
+static void test_built_deep(void) {
+    enum { DEEP = 2000 };
+    static prof_event e[DEEP];
+    static char names[DEEP][16];
+    const prof_event *events;
+    test_text text;
+    size_t count;
+    int i;
+    for (i = 0; i < DEEP; i++) {
+        snprintf(names[i], sizeof names[i], "d%d", i);
+        e[i] = event_at(names[i], i * 1000, 2 * DEEP * 1000 - i * 1000, 0);
+    }
+    PASS_ON(build(e, DEEP, NULL));
+    events = prof_events(built, &count);
+    EQUAL(count, DEEP);
+    for (i = 1; i < DEEP; i++) EQUAL(events[i].parent, i - 1);
+    EQUAL(events[DEEP - 1].depth, 255);
+    memset(&text, 0, sizeof text);
+    EQUAL(prof_write_stacks(built, PROF_METRIC_NONE, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, ";d1998;d1999 2\n") != NULL, "the deepest line is cut");
+    test_text_clear(&text);
+}
+
+/* What says that it is JSON and is not shows as text: the trace stays JSON. */
+static void test_built_not_json(void) {
+    static const char *const given[] = { "\"a\": 1, \"b\": [2]", "{\"a\": 1}", "\"a\": 1,", "}" };
+    static const char *const wanted[] = {
+        "\"a\": 1, \"b\": [2]}", "\"metadata_json\":\"{\\\"a\\\": 1}\"}",
+        "\"metadata_json\":\"\\\"a\\\": 1,\"}", "\"metadata_json\":\"}\"}"
+    };
+    for (int i = 0; i < 4; i++) {
+        prof_event e = event_at("e", 0, 10, 0);
+        prof_extra x;
+        test_text text;
+        memset(&text, 0, sizeof text);
+        memset(&x, 0, sizeof x);
+        x.metadata_json = given[i];
+        e.extra = &x;
+        PASS_ON(build(&e, 1, NULL));
+        EQUAL(prof_write_chrome(built, NULL, test_text_sink(&text)), PROF_OK);
+        CHECK(strstr(text.data, wanted[i]) != NULL, "no %s in %s", wanted[i], text.data);
+        test_text_clear(&text);
+    }
+}
+
+int main(void) {
+    RUN(test_built_not_json);
+    RUN(test_kernel_by_link);
+    RUN(test_kernel_by_time);
+    RUN(test_among_zones);
+    RUN(test_recursion);
+    RUN(test_submit_refused);
+    RUN(test_submit_small_arenas);
+    RUN(test_built_empty);
+    RUN(test_built_refused);
+    RUN(test_built_odd_events);
+    RUN(test_duplicates_merge);
+    RUN(test_rows_of_one_hash);
+    RUN(test_built_deep);
+    return test_end();
+}

@@ -1,0 +1,588 @@
+/* The recorder of freestanding builds on this machine: contexts, a 32-bit clock that wraps, small
+   arenas, rings and streams. What needs real interrupts is in tests/target. */
+#define PROF_FREESTANDING
+#define PROF_ARENA_SIZE 65536
+#define PROF_MAX_CONTEXTS 16
+#define PROF_CONTEXT() in_context
+#define PROF_NOW() ((uint32_t)clock_ticks)
+
+static unsigned in_context;
+static unsigned long long clock_ticks;
+
+#include "../test.h"
+
+static prof_desc target_desc(void) {
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    in_context = 0;
+    clock_ticks = 12345;
+    return desc;
+}
+
+static int64_t lasted(const prof_event *e) { return e ? e->end_ns - e->start_ns : -1; }
+
+/* ---- The clock ---- */
+
+#define HALF (1ull << 31)
+
+static void test_target_wraps(void) {
+    prof_desc desc = target_desc();
+    prof_trace *trace;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("long");
+    for (int i = 0; i < 11; i++) {       /* five wraps and a half, ticked every half wrap */
+        clock_ticks += HALF - 7;
+        prof_tick();
+        PROF_BEGIN("short");
+        clock_ticks += 5;
+        PROF_END();
+    }
+    PROF_END();
+    trace = prof_stop();
+    PASS_ON(test_tree(trace));
+    EQUAL(lasted(test_find(trace, "long", 0)), 11 * (int64_t)(HALF - 2));
+    for (int i = 0; i < 11; i++) {
+        EQUAL(lasted(test_find(trace, "short", i)), 5);
+        EQUAL(test_find(trace, "short", i)->start_ns, (i + 1) * (int64_t)(HALF - 7) + 5 * i);
+    }
+}
+
+/* Zones that end often enough need no tick, whatever the clock's upper half does. */
+static void test_target_wraps_without_ticks(void) {
+    prof_desc desc = target_desc();
+    prof_trace *trace;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 20; i++) {
+        PROF_BLOCK("zone") clock_ticks += HALF - 1;
+    }
+    trace = prof_stop();
+    PASS_ON(test_tree(trace));
+    for (int i = 0; i < 20; i++) {
+        EQUAL(lasted(test_find(trace, "zone", i)), (int64_t)(HALF - 1));
+        EQUAL(test_find(trace, "zone", i)->start_ns, i * (int64_t)(HALF - 1));
+    }
+}
+
+/* a context that was silent for many wraps. */
+static void test_target_silence(void) {
+    prof_desc desc = target_desc();
+    prof_trace *trace;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("before") clock_ticks += 3;
+    for (int i = 0; i < 9; i++) {
+        clock_ticks += HALF;
+        prof_tick();
+    }
+    PROF_BLOCK("after") clock_ticks += 4;
+    trace = prof_stop();
+    EQUAL(test_find(trace, "after", 0)->start_ns, 3 + 9 * (int64_t)HALF);
+    EQUAL(lasted(test_find(trace, "after", 0)), 4);
+}
+
+static void test_target_still_clock(void) {
+    prof_desc desc = target_desc();
+    prof_trace *trace;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 5; i++) {
+        PROF_BLOCK("outer") { PROF_BLOCK("inner") {} }
+    }
+    trace = prof_stop();
+    PASS_ON(test_tree(trace));
+    EQUAL(prof_get_stats().recorded, 10);
+}
+
+/* A clock of the caller's that goes back stands still for that long; it is counted. */
+static uint64_t caller_ticks;
+static uint64_t caller_now(void *user) {
+    (void)user;
+    return caller_ticks;
+}
+
+static void test_target_clock_back(void) {
+    prof_desc desc = target_desc();
+    prof_trace *trace;
+    caller_ticks = 5000;
+    desc.platform.now = caller_now;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("outer");
+    for (int i = 0; i < 10; i++) {
+        PROF_BEGIN("inner");
+        caller_ticks += 100;
+        PROF_END();
+        caller_ticks -= 60;
+    }
+    PROF_END();
+    trace = prof_stop();
+    PASS_ON(test_tree(trace));
+    EQUAL(prof_get_stats().clock_steps, 10);
+    EQUAL(lasted(test_find(trace, "outer", 0)), 1000);
+    for (int i = 0; i < 10; i++) EQUAL(lasted(test_find(trace, "inner", i)), 100);
+}
+
+/* ---- Contexts ---- */
+
+static bool count_bytes(void *user, const void *data, size_t size) {
+    (void)data;
+    *(size_t *)user += size;
+    return true;
+}
+
+static void interrupt(unsigned number) {
+    unsigned interrupted = in_context;
+    in_context = number;
+    PROF_BLOCK("interrupt") clock_ticks += 10;
+    in_context = interrupted;
+}
+
+static void test_target_contexts(void) {
+    prof_desc desc = target_desc();
+    prof_trace *trace;
+    size_t threads, count, bytes = 0;
+    const prof_event *events;
+    prof_sink sink = { count_bytes, NULL };
+    sink.user = &bytes;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 10; i++) {
+        PROF_BEGIN("main");
+        interrupt(3u + (unsigned)i % 2);
+        PROF_END();
+    }
+    trace = prof_stop();
+    PASS_ON(test_tree(trace));
+    EQUAL(prof_key_averages(trace, NULL, NULL, 0), 2);
+    EQUAL(prof_write_table(trace, NULL, sink), PROF_OK);
+    CHECK(bytes > 500, "a table of %u bytes", (unsigned)bytes);
+    prof_threads(trace, &threads);
+    EQUAL(threads, 3);
+    EQUAL(prof_threads(trace, NULL)[1].id, 3);
+    events = prof_events(trace, &count);
+    EQUAL(count, 20);
+    for (size_t i = 0; i < count; i++)
+        EQUAL(events[i].thread == 0, strcmp(events[i].name, "main") == 0);
+}
+
+static void test_target_context_too_high(void) {
+    prof_desc desc = target_desc();
+    EQUAL(prof_start(&desc), PROF_OK);
+    interrupt(15);
+    interrupt(16);
+    interrupt(4000);
+    prof_stop();
+    EQUAL(prof_get_stats().recorded, 1);
+    EQUAL(prof_get_stats().dropped_threads, 2);
+}
+
+static void test_target_not_mine(void) {
+    prof_desc desc = target_desc();
+    PROF_END();                          /* before any session */
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("a");
+    PROF_END();
+    PROF_END();
+    in_context = 2;
+    PROF_END();
+    prof_stop();
+    PROF_END();
+    EQUAL(prof_get_stats().recorded, 1);
+    EQUAL(prof_get_stats().unbalanced + prof_get_stats().cut, 2);
+}
+
+/* ---- Memory ---- */
+
+/* Zones until it is full, in memory of exactly that size, at any alignment. */
+static void one_arena(size_t size, size_t offset, prof_mode mode, bool records_only) {
+    prof_desc desc = target_desc();
+    char *block = (char *)malloc(size + offset + 1);
+    size_t bytes = 0;
+    prof_stats stats;
+    desc.memory = block + offset;
+    desc.memory_size = size;
+    desc.max_depth = 3;
+    desc.mode = mode;
+    desc.records_only = records_only;
+    desc.stream.write = count_bytes;
+    desc.stream.user = &bytes;
+    if (prof_start(&desc) == PROF_OK) {
+        CHECK(size + 16 >= prof_memory_size(&desc), "%u bytes do", (unsigned)size);
+        for (int i = 0; i < 100; i++) {
+            PROF_BEGIN("outer");
+            PROF_BLOCK("inner") clock_ticks += 3;
+            prof_counter("count", i);
+            if (i % 7 == 0) interrupt(1u + (unsigned)i % 3);
+            PROF_END();
+            if (mode == PROF_MODE_STREAM && i % 5 == 0) EQUAL(prof_flush(), PROF_OK);
+        }
+        prof_stop();
+        stats = prof_get_stats();
+        if (mode == PROF_MODE_TRACE && !records_only)
+            CHECK(stats.recorded + stats.dropped >= 215, "%u and %u with %u bytes",
+                  (unsigned)stats.recorded, (unsigned)stats.dropped, (unsigned)size);
+        if (mode != PROF_MODE_STREAM) {
+            prof_sink sink = { count_bytes, NULL };
+            sink.user = &bytes;
+            EQUAL(prof_dump(sink), PROF_OK);
+        }
+        CHECK(bytes > 0, "nothing was written with %u bytes", (unsigned)size);
+    }
+    free(block);
+}
+
+static void test_target_arenas(void) {
+    for (size_t size = 0; size < 6000; size += size < 512 ? 1 : 37) {
+        PASS_ON(one_arena(size, size % 17, PROF_MODE_TRACE, false));
+        PASS_ON(one_arena(size, size % 5, PROF_MODE_TRACE, true));
+        PASS_ON(one_arena(size, size % 3, PROF_MODE_RING, true));
+        PASS_ON(one_arena(size, size % 7, PROF_MODE_STREAM, false));
+    }
+}
+
+static void test_target_stream_keeps_all(void) {
+    static char memory[4096];
+    prof_desc desc = target_desc();
+    size_t bytes = 0;
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream.write = count_bytes;
+    desc.stream.user = &bytes;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 10000; i++) {
+        PROF_BLOCK("zone") clock_ticks += 3;
+        if (i % 16 == 0) EQUAL(prof_flush(), PROF_OK);
+    }
+    CHECK(prof_stop() != NULL, "no trace");
+    EQUAL(prof_get_stats().dropped, 0);
+    CHECK(bytes > 10000 * 12, "%u bytes", (unsigned)bytes);
+}
+
+static void test_target_ring_overwrites(void) {
+    static char memory[4096];
+    prof_desc desc = target_desc();
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.mode = PROF_MODE_RING;
+    desc.records_only = true;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 10000; i++) { PROF_BLOCK("zone") clock_ticks += 3; }
+    prof_stop();
+    EQUAL(prof_get_stats().dropped, 0);
+    CHECK(prof_get_stats().overwritten > 9000, "%u", (unsigned)prof_get_stats().overwritten);
+}
+
+/* ---- Sums, on the target ---- */
+
+static const prof_average *row_of(const prof_average *rows, size_t n, const char *name) {
+    static prof_average none;            /* zeroed */
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(rows[i].key, name) == 0) return rows + i;
+    return &none;
+}
+
+static void aggregate(char *memory, size_t size) {
+    prof_desc desc = target_desc();
+    desc.mode = PROF_MODE_AGGREGATE;
+    desc.memory = memory;
+    desc.memory_size = size;
+    desc.max_depth = 4;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 1000; i++) {
+        PROF_BEGIN("outer");
+        clock_ticks += 100;
+        PROF_BLOCK("inner") clock_ticks += 10 + (unsigned)i % 3;
+        if (i % 5 == 0) interrupt(3);
+        PROF_END();
+    }
+}
+
+static void test_target_aggregate(void) {
+    static char memory[2048];
+    prof_average rows[8];
+    const prof_average *r;
+    size_t n;
+    PASS_ON(aggregate(memory, sizeof memory));
+    n = prof_snapshot(rows, 8);          /* in mid-session, and again */
+    n = prof_snapshot(rows, 8);
+    EQUAL(n, 3);
+    r = row_of(rows, n, "outer");
+    EQUAL(r->count, 1000);
+    EQUAL(r->cpu_time_total_ns, 1000 * 110 + 999 + 200 * 10);
+    EQUAL(r->self_cpu_time_total_ns, 1000 * 100 + 200 * 10);   /* the interrupt is a row beside */
+    EQUAL(r->min_ns, 110);
+    EQUAL(r->max_ns, 122);
+    CHECK(r->p50_ns >= 110 && r->p50_ns <= r->p99_ns && r->p99_ns <= 122, "percentiles");
+    r = row_of(rows, n, "inner");
+    EQUAL(r->count, 1000);
+    EQUAL(r->cpu_time_total_ns, 10999);
+    EQUAL(r->self_cpu_time_total_ns, 10999);
+    EQUAL(row_of(rows, n, "interrupt")->count, 200);
+    prof_counter("not kept", 1);
+    PROF_BEGIN("open");
+    clock_ticks += 7;
+    CHECK(prof_stop() != NULL, "no trace");
+    n = prof_snapshot(rows, 8);
+    EQUAL(n, 4);
+    EQUAL(row_of(rows, n, "open")->cpu_time_total_ns, 7);
+    EQUAL(prof_get_stats().recorded, 2201);
+    EQUAL(prof_get_stats().unfinished, 1);
+    EQUAL(prof_get_stats().not_kept, 1);
+    EQUAL(prof_get_stats().dropped, 0);
+}
+
+static void test_target_aggregate_long(void) {
+    prof_desc desc = target_desc();
+    prof_average row;
+    desc.mode = PROF_MODE_AGGREGATE;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("long");
+    for (int i = 0; i < 9; i++) {
+        clock_ticks += HALF;
+        prof_tick();
+    }
+    PROF_END();
+    prof_stop();
+    EQUAL(prof_snapshot(&row, 1), 1);
+    EQUAL(row.max_ns, 9 * (int64_t)HALF);
+}
+
+typedef struct output { char text[1 << 16]; size_t size; unsigned calls, fail_each; } output;
+
+static bool write_output(void *user, const void *data, size_t size) {
+    output *o = (output *)user;
+    if (o->fail_each && ++o->calls % o->fail_each == 0) return false;
+    if (size > sizeof o->text - 1 - o->size) return false;
+    memcpy(o->text + o->size, data, size);
+    o->size += size;
+    o->text[o->size] = 0;
+    return true;
+}
+
+static void test_target_aggregate_table(void) {
+    static char memory[4096];
+    static output table, rows_table;
+    prof_sink sink = { write_output, NULL };
+    prof_average rows[8];
+    prof_trace *trace;
+    PASS_ON(aggregate(memory, sizeof memory));
+    trace = prof_stop();
+    sink.user = &table;
+    EQUAL(prof_write_table(trace, NULL, sink), PROF_OK);
+    CHECK(strstr(table.text, "p99"), "%s", table.text);
+    CHECK(strstr(table.text, "outer"), "%s", table.text);
+    sink.user = &rows_table;
+    EQUAL(prof_write_rows(rows, prof_snapshot(rows, 8), NULL, NULL, sink), PROF_OK);
+    CHECK(strncmp(table.text, rows_table.text, rows_table.size) == 0, "%s", rows_table.text);
+}
+
+/* ---- A Chrome array, streamed ---- */
+
+static unsigned occurrences(const char *text, const char *what) {
+    unsigned n = 0;
+    for (; (text = strstr(text, what)) != NULL; text++) n++;
+    return n;
+}
+
+static void chrome_array(output *o) {
+    static char memory[4096];
+    prof_desc desc = target_desc();
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream_format = PROF_STREAM_CHROME;
+    desc.stream.write = write_output;
+    desc.stream.user = o;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 200; i++) {
+        PROF_BLOCK("zone") clock_ticks += 1500;
+        if (i % 10 == 0) interrupt(3);
+        if (i % 20 == 0) prof_counter("level", -i);
+        (void)prof_flush();
+    }
+    prof_instant("here");
+    PROF_BEGIN("open");
+    for (int i = 0; i < 20 && prof_flush() != PROF_OK; i++) {}
+    prof_stop();
+}
+
+static void test_target_chrome_array(void) {
+    static output o;
+    memset(&o, 0, sizeof o);
+    PASS_ON(chrome_array(&o));
+    CHECK(strncmp(o.text, "[\n{", 3) == 0, "%.80s", o.text);
+    CHECK(strcmp(o.text + o.size - 5, "}}\n]\n") == 0, "%s", o.text + o.size - 40);
+    EQUAL(occurrences(o.text, "\"name\":\"zone\""), 200);
+    EQUAL(occurrences(o.text, "\"name\":\"interrupt\""), 20);
+    EQUAL(occurrences(o.text, "\"name\":\"level\""), 10);
+    EQUAL(occurrences(o.text, "\"name\":\"here\""), 1);
+    EQUAL(occurrences(o.text, "\"finished\":false"), 1);
+    EQUAL(occurrences(o.text, "\"recorded\":221"), 1);
+    EQUAL(occurrences(o.text, "\"dur\":1.500"), 200);
+    EQUAL(occurrences(o.text, "\"value\":-180"), 1);
+}
+
+/* What the sink does not take comes again. */
+static void test_target_chrome_array_failures(void) {
+    static output o;
+    for (unsigned each = 2; each < 9; each++) {
+        memset(&o, 0, sizeof o);
+        o.fail_each = each;
+        PASS_ON(chrome_array(&o));
+        EQUAL(occurrences(o.text, "\"name\":\"zone\""), 200);
+        EQUAL(occurrences(o.text, "\"name\":\"process_labels\""), 1);
+        CHECK(prof_get_stats().stream_failures > 0, "it did not fail");
+    }
+}
+
+/* ---- The platform's own, and what is refused ---- */
+
+static unsigned locks, unlocks;
+static uint64_t own_ticks;
+static uint64_t own_now(void *user) { (void)user; return own_ticks; }
+static uint32_t task_three(void *user) { (void)user; return 3; }
+static uintptr_t own_lock(void *user) { (void)user; return ++locks; }
+static void own_unlock(void *user, uintptr_t state) {
+    (void)user;
+    unlocks += state == locks;
+}
+
+static void test_target_platform(void) {
+    prof_desc desc = target_desc();
+    const prof_trace *trace;
+    size_t count;
+    locks = unlocks = 0;
+    desc.platform.now = own_now;
+    desc.platform.clock_bits = 24;
+    desc.platform.thread_id = task_three;
+    desc.platform.lock = own_lock;
+    desc.platform.unlock = own_unlock;
+    desc.platform.ticks_per_second = 1000000;
+    own_ticks = 0xfffff0;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_push(NULL);
+    own_ticks = 0x10;                    /* 24 bits have wrapped */
+    prof_pop();
+    prof_thread_name(NULL);
+    prof_thread_name("a name that is longer than what is kept of it, which goes on and on");
+    own_ticks = 0x20;
+    EQUAL(prof_now(), 0x30 * 1000);
+    trace = prof_stop();
+    EQUAL(lasted(test_find(trace, "(null)", 0)), 0x20 * 1000);
+    EQUAL(prof_threads(trace, &count)->id, 3);
+    EQUAL(count, 1);
+    CHECK(strncmp(prof_threads(trace, NULL)->name, "a name that is", 14) == 0, "the name");
+    CHECK(locks > 5 && locks == unlocks, "%u locks, %u unlocks", locks, unlocks);
+    desc.platform.clock_bits = 64;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("zone") own_ticks += 7;
+    EQUAL(lasted(test_find(prof_stop(), "zone", 0)), 7000);
+}
+
+static void test_target_refusals(void) {
+    static char little[64];
+    static int none = 9;                 /* a mode that there is not */
+    prof_desc desc = target_desc();
+    EQUAL(prof_memory_size(NULL), prof_memory_size(&desc));
+    EQUAL((prof_start)(NULL), PROF_OK);
+    EQUAL(prof_start(&desc), PROF_ERROR_STATE);
+    prof_stop();
+    EQUAL((prof_start)(&desc), PROF_OK);
+    prof_stop();
+    desc.mode = (prof_mode)none;
+    EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+    desc.mode = PROF_MODE_STREAM;
+    EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+    desc = target_desc();
+    desc.max_depth = 33;
+    EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+    desc = target_desc();
+    desc.memory_size = 5;
+    EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+    desc.memory = little;
+    EQUAL(prof_start(&desc), PROF_ERROR_MEMORY);
+    desc = target_desc();
+    desc.platform.ticks_per_second = (uint64_t)1 << 32;
+    EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+}
+
+static void test_target_off(void) {
+    static char wide[] = "\x01\"\\\xe2\x82\xac";
+    prof_desc desc = target_desc();
+    prof_chrome_desc chrome;
+    prof_table_desc table;
+    const prof_trace *trace;
+    test_text text;
+    prof_sink out;
+    memset(&text, 0, sizeof text);
+    memset(&chrome, 0, sizeof chrome);
+    memset(&table, 0, sizeof table);
+    out = test_text_sink(&text);
+    prof_push("off");
+    prof_pop();
+    prof_instant("off");
+    prof_counter("off", 1);
+    prof_thread_name("off");
+    prof_tick();
+    EQUAL(prof_now(), 0);
+    EQUAL(prof_flush(), PROF_ERROR_STATE);
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("open");
+    prof_counter(NULL, INT64_MAX);
+    prof_instant(wide);
+    for (int i = 0; i < 70; i++) {       /* more names than a process can have */
+        char name[3] = { (char)('0' + i / 10), (char)('0' + i % 10), 0 };
+        prof_instant(name);
+        prof_push(name);
+        prof_pop();
+    }
+    EQUAL(prof_flush(), PROF_ERROR_STATE);
+    text.fail_at = 1;
+    EQUAL(prof_dump(out), PROF_ERROR_SINK);
+    text.fail_at = 0;
+    EQUAL(prof_dump(out), PROF_OK);
+    CHECK(text.size > 100, "%u bytes", (unsigned)text.size);
+    out.write = NULL;
+    EQUAL(prof_dump(out), PROF_ERROR_INVALID);
+    trace = prof_stop();
+    CHECK(prof_get_stats().dropped_sites > 0, "no name was dropped");
+    test_text_clear(&text);
+    out = test_text_sink(&text);
+    EQUAL(prof_dump(out), PROF_OK);
+    test_text_clear(&text);
+    chrome.format = PROF_CHROME_ARRAY;
+    EQUAL(prof_write_chrome(trace, &chrome, out), PROF_OK);
+    CHECK(strstr(text.data, "9223372036854775807"), "%s", text.data);
+    CHECK(strstr(text.data, "\\u0001\\\"\\\\\xe2\x82\xac"), "%s", text.data);
+    test_text_clear(&text);
+    chrome.format = PROF_CHROME_LEGACY;
+    EQUAL(prof_write_chrome(trace, &chrome, out), PROF_ERROR_UNSUPPORTED);
+    chrome.format = PROF_CHROME_ARRAY;
+    chrome.window_marks = true;
+    EQUAL(prof_write_chrome(trace, &chrome, out), PROF_ERROR_UNSUPPORTED);
+    table.format = PROF_FORMAT_CSV;
+    EQUAL(prof_write_table(trace, &table, out), PROF_ERROR_UNSUPPORTED);
+    EQUAL(prof_print_table(trace, NULL), PROF_ERROR_UNSUPPORTED);
+    EQUAL(prof_save_chrome(trace, "none.json"), PROF_ERROR_UNSUPPORTED);
+    EQUAL(prof_write_memory_timeline(trace, NULL, out), PROF_ERROR_UNSUPPORTED);
+}
+
+int main(void) {
+    RUN(test_target_wraps);
+    RUN(test_target_wraps_without_ticks);
+    RUN(test_target_silence);
+    RUN(test_target_still_clock);
+    RUN(test_target_clock_back);
+    RUN(test_target_contexts);
+    RUN(test_target_context_too_high);
+    RUN(test_target_not_mine);
+    RUN(test_target_arenas);
+    RUN(test_target_stream_keeps_all);
+    RUN(test_target_ring_overwrites);
+    RUN(test_target_aggregate);
+    RUN(test_target_aggregate_long);
+    RUN(test_target_aggregate_table);
+    RUN(test_target_chrome_array);
+    RUN(test_target_chrome_array_failures);
+    RUN(test_target_platform);
+    RUN(test_target_refusals);
+    RUN(test_target_off);
+    return test_end();
+}

@@ -1,0 +1,291 @@
+/* portable */
+/* The table's other forms (CSV, JSON), rows of the caller's own, metrics by name, canonical text
+   and the legacy views. What PyTorch's text looks like, tests/replay holds to the byte. */
+#include "../test.h"
+
+static test_text text;
+
+static prof_average row(const char *key, int64_t ns, uint32_t first) {
+    prof_average r;
+    memset(&r, 0, sizeof r);
+    r.key = key;
+    r.count = 2;
+    r.cpu_time_total_ns = r.self_cpu_time_total_ns = ns;
+    r.min_ns = ns / 2 - 1;
+    r.max_ns = ns / 2 + 1;
+    r.overload_name = "";
+    r.input_count = PROF_NONE;
+    r.parent = PROF_NONE;
+    r.node_id = -1;
+    r.first = first;
+    return r;
+}
+
+static const char *written(prof_result result) {
+    if (result != PROF_OK) test_fail(__FILE__, __LINE__, prof_strerror(result));
+    return text.data ? text.data : "";
+}
+
+static prof_sink fresh(void) {
+    test_text_clear(&text);
+    return test_text_sink(&text);
+}
+
+/* ---- CSV and JSON ---- */
+
+static void test_csv(void) {
+    static const char *const stack[] = { "a.c(1): f", "say \"b\"" };
+    static const int64_t dims[] = { 2, 3 };
+    static const prof_shape list[2] = { { dims, NULL, 2 }, { NULL, NULL, 0 } };
+    static const prof_shape shapes[2] = { { dims, NULL, 2 }, { NULL, list, 2 } };
+    prof_average r = row("a \"quoted\", name\n", 3001, 0);
+    prof_table_desc d;
+    memset(&d, 0, sizeof d);
+    d.format = PROF_FORMAT_CSV;
+    r.stack = stack;
+    r.stack_count = 2;
+    r.input_shapes = shapes;
+    r.input_count = 2;
+    r.flops = 12;
+    SAME_TEXT(written(prof_write_rows(&r, 1, NULL, &d, fresh())),
+              "key,count,cpu_time_total,self_cpu_time_total,cpu_time,min,max,device_time_total,"
+              "self_device_time_total,device_time,cpu_memory_usage,self_cpu_memory_usage,"
+              "device_memory_usage,self_device_memory_usage,flops,node_id,device_type,is_async,"
+              "is_remote,is_legacy,is_user_annotation,overload_name,input_shapes,stack\r\n"
+              "\"a \"\"quoted\"\", name\n\",2,3.001,3.001,1.500,1.499,1.501,0.000,0.000,0.000,0,0,"
+              "0,0,12,-1,0,0,0,0,0,\"\",\"[[2, 3], [[2, 3], []]]\","
+              "\"a.c(1): f\nsay \"\"b\"\"\"\r\n");
+    test_text_clear(&text);
+}
+
+/* Names that a spreadsheet or a terminal would obey. */
+static void test_names_that_act(void) {
+    static const char *const formulas[] = { "=1+1", "+1", "-1", "@A1", "\t=1", "\r=1" };
+    prof_average r;
+    prof_table_desc d;
+    memset(&d, 0, sizeof d);
+    d.format = PROF_FORMAT_CSV;
+    for (int i = 0; i < 6; i++) {
+        char start[16];
+        r = row(formulas[i], 1000, 0);
+        sprintf(start, "\n\"'%s\",2,", formulas[i]);
+        CHECK(strstr(written(prof_write_rows(&r, 1, NULL, &d, fresh())), start) != NULL,
+              "row %d is %s", i, text.data);
+    }
+    memset(&d, 0, sizeof d);
+    r = row("\x1b[31m \xc2\x9b" "31m \x7f \xc2\xa0 \xc2", 1000, 0);
+    CHECK(strstr(written(prof_write_rows(&r, 1, NULL, &d, fresh())),
+                 "  [31m  31m   \xc2\xa0 \xef\xbf\xbd  ") != NULL, "%s", text.data);
+    test_text_clear(&text);
+}
+
+static void test_json(void) {
+    prof_average r[2];
+    prof_table_desc d;
+    memset(&d, 0, sizeof d);
+    d.format = PROF_FORMAT_JSON;
+    SAME_TEXT(written(prof_write_rows(NULL, 0, NULL, &d, fresh())), "[]\n");
+    r[0] = row("\"\x01\\", 1000000000, 0);
+    r[1] = row("b", -5, 1);
+    r[1].is_async = true;
+    SAME_TEXT(written(prof_write_rows(r, 2, NULL, &d, fresh())),
+              "[\n{\"key\": \"\\\"\\u0001\\\\\", \"count\": 2, \"cpu_time_total\": 1000000.000, "
+              "\"self_cpu_time_total\": 1000000.000, \"cpu_time\": 500000.000, "
+              "\"min\": 499999.999, \"max\": 500000.001, \"device_time_total\": 0.000, "
+              "\"self_device_time_total\": 0.000, "
+              "\"device_time\": 0.000, \"cpu_memory_usage\": 0, \"self_cpu_memory_usage\": 0, "
+              "\"device_memory_usage\": 0, \"self_device_memory_usage\": 0, \"flops\": 0, "
+              "\"node_id\": -1, \"device_type\": 0, \"is_async\": false, \"is_remote\": false, "
+              "\"is_legacy\": false, \"is_user_annotation\": false, \"overload_name\": \"\", "
+              "\"input_shapes\": [], \"stack\": []},\n"
+              "{\"key\": \"b\", \"count\": 2, \"cpu_time_total\": -0.005, "
+              "\"self_cpu_time_total\": -0.005, \"cpu_time\": -0.003, \"min\": -0.003, "
+              "\"max\": -0.001, \"device_time_total\": 0.000, \"self_device_time_total\": 0.000, "
+              "\"device_time\": 0.000, \"cpu_memory_usage\": 0, \"self_cpu_memory_usage\": 0, "
+              "\"device_memory_usage\": 0, \"self_device_memory_usage\": 0, \"flops\": 0, "
+              "\"node_id\": -1, \"device_type\": 0, \"is_async\": true, \"is_remote\": false, "
+              "\"is_legacy\": false, \"is_user_annotation\": false, \"overload_name\": \"\", "
+              "\"input_shapes\": [], \"stack\": []}\n]\n");
+    test_text_clear(&text);
+}
+
+/* ---- Rows of the caller's own ---- */
+
+/* Sorted as a stable sort would, against the definition. */
+static void test_rows_sort(void) {
+    enum { N = 200 };
+    static prof_average r[N];
+    prof_table_desc d;
+    int metric, i;
+    memset(&d, 0, sizeof d);
+    for (metric = PROF_METRIC_SELF_CPU_TIME_TOTAL; metric < PROF_METRIC_LAST; metric++) {
+        for (i = 0; i < N; i++) {
+            r[i] = row("r", (int64_t)test_random(20), (uint32_t)i);
+            r[i].count = 1 + test_random(3);
+            r[i].cpu_time_total_ns = test_random(20);
+            r[i].device_time_total_ns = test_random(20);
+            r[i].self_device_time_total_ns = test_random(20);
+            r[i].cpu_memory_usage = test_random(20);
+            r[i].self_cpu_memory_usage = test_random(20);
+            r[i].device_memory_usage = test_random(20);
+            r[i].self_device_memory_usage = test_random(20);
+            r[i].flops = test_random(20);
+        }
+        d.sort_by = (prof_metric)metric;
+        written(prof_write_rows(r, N, NULL, &d, fresh()));
+        for (i = 1; i < N; i++) {
+            const prof_average *a = r + i - 1, *b = r + i;
+            const double x[] = {
+                0, (double)a->self_cpu_time_total_ns, (double)a->cpu_time_total_ns,
+                (double)a->cpu_time_total_ns / 1000.0 / (double)a->count, (double)a->count,
+                (double)a->self_device_time_total_ns, (double)a->device_time_total_ns,
+                (double)a->device_time_total_ns / 1000.0 / (double)a->count,
+                (double)a->cpu_memory_usage,
+                (double)a->self_cpu_memory_usage, (double)a->device_memory_usage,
+                (double)a->self_device_memory_usage, (double)a->flops };
+            const double y[] = {
+                0, (double)b->self_cpu_time_total_ns, (double)b->cpu_time_total_ns,
+                (double)b->cpu_time_total_ns / 1000.0 / (double)b->count, (double)b->count,
+                (double)b->self_device_time_total_ns, (double)b->device_time_total_ns,
+                (double)b->device_time_total_ns / 1000.0 / (double)b->count,
+                (double)b->cpu_memory_usage,
+                (double)b->self_cpu_memory_usage, (double)b->device_memory_usage,
+                (double)b->self_device_memory_usage, (double)b->flops };
+            CHECK(x[metric] > y[metric] || (!(x[metric] < y[metric]) && a->first < b->first),
+                  "metric %d: row %d stands wrong", metric, i);
+        }
+    }
+    test_text_clear(&text);
+}
+
+static void test_rows_refused(void) {
+    prof_average r = row("x", 1, 0);
+    prof_sink none = { NULL, NULL };
+    EQUAL(prof_write_rows(NULL, 1, NULL, NULL, fresh()), PROF_ERROR_INVALID);
+    EQUAL(prof_write_rows(&r, 1, NULL, NULL, none), PROF_ERROR_INVALID);
+    SAME_TEXT(written(prof_write_rows(NULL, 0, NULL, NULL, fresh())), "");
+    test_text_clear(&text);
+}
+
+/* The table of the library's own rows is the table of the trace. */
+static void test_rows_as_table(void) {
+    static const prof_averages_desc plain = { false, false, 0, false };
+    prof_desc desc = test_desc();
+    prof_average rows[8];
+    prof_table_desc d;
+    prof_trace *trace;
+    test_text whole;
+    size_t n;
+    int i;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 20; i++) {
+        PROF_SCOPE("outer");
+        test_time.tick += 1234;
+        PROF_BLOCK("inner") test_time.tick += (uint64_t)i * 1000;
+    }
+    trace = prof_stop();
+    memset(&d, 0, sizeof d);
+    d.averages = &plain;
+    d.sort_by = PROF_METRIC_CPU_TIME;
+    memset(&whole, 0, sizeof whole);
+    EQUAL(prof_write_table(trace, &d, test_text_sink(&whole)), PROF_OK);
+    n = prof_key_averages(trace, NULL, rows, 8);
+    SAME_TEXT(written(prof_write_rows(rows, n, NULL, &d, fresh())), whole.data);
+    test_text_clear(&whole);
+    test_text_clear(&text);
+}
+
+/* ---- Metrics by PyTorch's names ---- */
+
+static void test_metric_names(void) {
+    static const struct { const char *name; prof_metric metric; } good[] = {
+        { "self_cpu_time_total", PROF_METRIC_SELF_CPU_TIME_TOTAL },
+        { "cpu_time", PROF_METRIC_CPU_TIME }, { "count", PROF_METRIC_COUNT },
+        { "cuda_time_total", PROF_METRIC_DEVICE_TIME_TOTAL },
+        { "self_xpu_time_total", PROF_METRIC_SELF_DEVICE_TIME_TOTAL },
+        { "privateuse1_time", PROF_METRIC_DEVICE_TIME },
+        { "mtia_memory_usage", PROF_METRIC_DEVICE_MEMORY_USAGE },
+        { "self_hpu_memory_usage", PROF_METRIC_SELF_DEVICE_MEMORY_USAGE },
+        { "self_device_time_total", PROF_METRIC_SELF_DEVICE_TIME_TOTAL },
+        { "self_cpu_memory_usage", PROF_METRIC_SELF_CPU_MEMORY_USAGE },
+        { "flops", PROF_METRIC_FLOPS } };
+    static const char *const bad[] = { "", "self_", "cuda", "cuda_time_totals", "self_cuda_time",
+                                       "tpu_time_total", "self_count" };
+    prof_metric metric = PROF_METRIC_COUNT;
+    size_t i;
+    for (i = 0; i < sizeof good / sizeof *good; i++) {
+        EQUAL(prof_metric_from_text(good[i].name, &metric), PROF_OK);
+        CHECK(metric == good[i].metric, "%s is %d", good[i].name, (int)metric);
+    }
+    for (i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(prof_metric_from_text(bad[i], &metric) == PROF_ERROR_INVALID && !metric, "'%s' is %d",
+              bad[i], (int)metric);
+    EQUAL(prof_metric_from_text(NULL, &metric), PROF_ERROR_INVALID);
+}
+
+/* ---- Legacy array, canonical text, stacks of events ---- */
+
+static void test_views(void) {
+    static const char *const stack[] = { "  ^^^  ", " inner line\n", "outer" };
+    static char memory[1 << 16];
+    prof_event e[3];
+    prof_extra x[3];
+    prof_trace_desc d;
+    prof_chrome_desc desc;
+    prof_trace *trace = NULL;
+    memset(&d, 0, sizeof d);
+    memset(&desc, 0, sizeof desc);
+    memset(e, 0, sizeof e);
+    memset(x, 0, sizeof x);
+    e[0].name = "a name of more than thirty code points";
+    e[0].end_ns = 5000500;
+    e[0].thread = 7;
+    x[0].stack = stack;
+    x[0].stack_count = 3;
+    x[0].module_hierarchy = "net.layer";
+    e[1].name = "re\"mote";
+    e[1].start_ns = 1;
+    e[1].end_ns = 2;
+    e[1].thread = 7;
+    e[1].flags = PROF_EVENT_REMOTE;
+    x[1].has = PROF_HAS_NODE_ID;
+    x[1].node_id = 3;
+    e[2].name = "[memory]";
+    e[2].start_ns = e[2].end_ns = 3;
+    x[2].trace_name = "";
+    e[0].extra = x;
+    e[1].extra = x + 1;
+    e[2].extra = x + 2;
+    d.memory = memory;
+    d.memory_size = sizeof memory;
+    EQUAL(prof_trace_from_events(&d, e, 3, &trace), PROF_OK);
+    desc.format = PROF_CHROME_LEGACY;
+    SAME_TEXT(written(prof_write_chrome(trace, &desc, fresh())),
+              "[{\"name\": \"a name of more than thirty code points\", \"ph\": \"X\", "
+              "\"ts\": 0.000, "
+              "\"dur\": 5000.500, \"tid\": 7, \"pid\": \"CPU functions\", \"args\": {}},\n"
+              "{\"name\": \"re\\\"mote\", \"ph\": \"X\", \"ts\": 0.001, \"dur\": 0.001, "
+              "\"tid\": \" node_id:3, thread_id:7 \", \"pid\": \"CPU functions\", "
+              "\"args\": {}}]\n");
+    SAME_TEXT(written(prof_write_canonical(trace, fresh())),
+              "event=a name of more than thirty cod node=net.layer stack_trace=inner line\n"
+              "event=re\"mote node= stack_trace=\nevent=[memory] node= stack_trace=");
+    SAME_TEXT(written(prof_write_event_stacks(trace, PROF_METRIC_CPU_TIME_TOTAL, fresh())),
+              "outer;_inner_line_;__^^^__ 5000\n");
+    EQUAL(prof_write_event_stacks(trace, PROF_METRIC_COUNT, fresh()), PROF_ERROR_INVALID);
+    desc.format = (prof_chrome_format)3;
+    EQUAL(prof_write_chrome(trace, &desc, fresh()), PROF_ERROR_INVALID);
+    test_text_clear(&text);
+}
+
+int main(void) {
+    RUN(test_csv);
+    RUN(test_names_that_act);
+    RUN(test_json);
+    RUN(test_rows_sort);
+    RUN(test_rows_refused);
+    RUN(test_rows_as_table);
+    RUN(test_metric_names);
+    RUN(test_views);
+    return test_end();
+}

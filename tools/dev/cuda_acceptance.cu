@@ -1,0 +1,383 @@
+/* The experiments that prof_cuda.h has to pass on a machine with a GPU: cuda_acceptance NAME
+
+   One process each, since CUPTI takes one client. Prints lines `NAME figure value limit verdict`;
+   exit status 1 when one is a MISS. tools/dev/cuda_acceptance.sh runs them all. Built as a shared
+   library its work_... functions are what torch.profiler measures beside it. */
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+#define PROF_CUDA_IMPLEMENTATION
+#include "prof_cuda.h"
+
+static const char *experiment = "";
+static bool missed;
+
+static void check(cudaError_t error, const char *what) {
+    if (error == cudaSuccess) return;
+    fprintf(stderr, "cuda_acceptance: %s: %s\n", what, cudaGetErrorString(error));
+    exit(2);
+}
+
+static void report(const char *figure, double value, const char *bound, bool ok) {
+    printf("%-10s %-36s %14.4g  %-14s %s\n", experiment, figure, value, bound, ok ? "ok" : "MISS");
+    missed = missed || !ok;
+}
+static void equal(const char *figure, double value, double wanted) {
+    char bound[32];
+    snprintf(bound, sizeof bound, "= %.10g", wanted);
+    report(figure, value, bound, value == wanted);
+}
+static void at_most(const char *figure, double value, double limit) {
+    char bound[32];
+    snprintf(bound, sizeof bound, "<= %.4g", limit);
+    report(figure, value, bound, value <= limit);
+}
+static void tell(const char *figure, double value) { report(figure, value, "", true); }
+
+static double now_ns() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* ---- work ---- */
+
+__global__ void vec_add(const float *a, const float *b, float *sum, int n) {
+    int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < n) sum[i] = a[i] + b[i];
+}
+template <int tile> __global__ void gemm(const float *a, const float *b, float *c, int n) {
+    __shared__ float as[tile][tile], bs[tile][tile];
+    int row = (int)blockIdx.y * tile + (int)threadIdx.y;
+    int column = (int)blockIdx.x * tile + (int)threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < n; k += tile) {
+        as[threadIdx.y][threadIdx.x] = a[row * n + k + (int)threadIdx.x];
+        bs[threadIdx.y][threadIdx.x] = b[(k + (int)threadIdx.y) * n + column];
+        __syncthreads();
+        for (int i = 0; i < tile; i++) sum += as[threadIdx.y][i] * bs[i][threadIdx.x];
+        __syncthreads();
+    }
+    c[row * n + column] = sum;
+}
+__global__ void empty() {}
+__global__ void spin(long long cycles) {
+    long long start = clock64();
+    while (clock64() - start < cycles) {}
+}
+
+static float *device_floats(size_t n) {
+    static std::map<size_t, float *> made;
+    float *&p = made[n];
+    if (!p) check(cudaMalloc(&p, 3 * n * sizeof(float)), "cudaMalloc");
+    return p;
+}
+
+extern "C" void work_vec_add(int times) {
+    const int n = 1 << 20;
+    float *p = device_floats((size_t)n);
+    for (int i = 0; i < times; i++) vec_add<<<n / 256, 256>>>(p, p + n, p + 2 * n, n);
+}
+extern "C" void work_gemm(int times) {
+    const int n = 1024;
+    float *p = device_floats((size_t)n * n);
+    for (int i = 0; i < times; i++)
+        gemm<16><<<dim3(n / 16, n / 16), dim3(16, 16)>>>(p, p + n * n, p + 2 * n * n, n);
+}
+extern "C" void work_sync() { check(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
+
+/* ---- sessions ---- */
+
+static prof_cuda_desc cuda_desc;
+static prof_trace *trace;
+
+static void start(uint32_t records) {
+    static std::vector<char> arena, block;
+    prof_desc desc = {};
+    prof_cuda_shutdown();
+    cuda_desc.records = records;
+    if (block.empty()) block.resize(prof_cuda_memory_size(&cuda_desc, 1200000));
+    if (arena.empty()) arena.resize((size_t)1 << 30);
+    cuda_desc.memory = block.data();
+    cuda_desc.memory_size = block.size();
+    desc.memory = arena.data();
+    desc.memory_size = arena.size();
+    if (prof_cuda_init(&cuda_desc) != PROF_OK || prof_start(&desc) != PROF_OK) exit(2);
+}
+
+static prof_cuda_stats stop() {
+    trace = prof_stop();
+    if (prof_cuda_status() && !cuda_desc.no_cupti) {
+        fprintf(stderr, "cuda_acceptance: %s\n", prof_cuda_status());
+        exit(2);
+    }
+    return prof_cuda_get_stats();
+}
+
+static std::vector<const prof_event *> events_of(const char *type) {
+    std::vector<const prof_event *> list;
+    size_t n;
+    const prof_event *e = prof_events(trace, &n);
+    for (size_t i = 0; i < n; i++)
+        if (e[i].extra && e[i].extra->activity_type && !strcmp(e[i].extra->activity_type, type))
+            list.push_back(e + i);
+    return list;
+}
+
+static double median_ns(const std::vector<const prof_event *> &list, const char *part) {
+    std::vector<int64_t> ns;
+    for (const prof_event *e : list)
+        if (strstr(e->name, part)) ns.push_back(e->end_ns - e->start_ns);
+    if (ns.empty()) return 0;
+    std::sort(ns.begin(), ns.end());
+    return (double)ns[ns.size() / 2];
+}
+
+/* ---- the experiments ---- */
+
+/* Lines for the script to lay beside torch.profiler's: `kernel COUNT MEDIAN_NS NAME`. */
+static void kernels() {
+    std::map<std::string, int> count;
+    start(0);
+    work_vec_add(1000);
+    work_gemm(50);
+    stop();
+    for (const prof_event *e : events_of("kernel")) count[e->name]++;
+    for (const auto &c : count)
+        printf("kernel %d %.0f %s\n", c.second, median_ns(events_of("kernel"), c.first.c_str()),
+               c.first.c_str());
+    equal("kernels", (double)events_of("kernel").size(), 1050);
+    equal("different names", (double)count.size(), 2);
+}
+
+static void streams() {
+    cudaStream_t s[4];
+    int64_t sum = 0, first = INT64_MAX, last = 0;
+    std::map<int64_t, int> rows;
+    for (auto &i : s) check(cudaStreamCreateWithFlags(&i, cudaStreamNonBlocking), "stream");
+    start(0);
+    for (int i = 0; i < 40; i++) spin<<<1, 32, 0, s[i % 4]>>>(2000000);
+    stop();
+    for (const prof_event *e : events_of("kernel")) {
+        sum += e->end_ns - e->start_ns;
+        first = std::min(first, e->start_ns);
+        last = std::max(last, e->end_ns);
+        rows[e->extra->device_resource_id]++;
+    }
+    equal("streams", (double)rows.size(), 4);
+    at_most("span / sum of kernels", (double)(last - first) / (double)sum, 0.35);
+}
+
+static void copies() {
+    const size_t bytes = 64 << 20;
+    std::vector<char> pageable(bytes);
+    void *pinned, *device;
+    unsigned long long sum = 0;
+    check(cudaMallocHost(&pinned, bytes), "cudaMallocHost");
+    check(cudaMalloc(&device, bytes), "cudaMalloc");
+    start(0);
+    check(cudaMemcpy(device, pageable.data(), bytes, cudaMemcpyHostToDevice), "copy");
+    check(cudaMemcpy(device, pinned, bytes, cudaMemcpyHostToDevice), "copy");
+    check(cudaMemcpy(pageable.data(), device, bytes, cudaMemcpyDeviceToHost), "copy");
+    check(cudaMemcpy(pinned, device, bytes, cudaMemcpyDeviceToHost), "copy");
+    check(cudaMemset(device, 0, bytes), "set");
+    check(cudaDeviceSynchronize(), "sync");
+    stop();
+    for (const char *type : { "gpu_memcpy", "gpu_memset" })
+        for (const prof_event *e : events_of(type)) {
+            const char *at = strstr(e->extra->metadata_json, "\"bytes\":");
+            sum += at ? strtoull(at + 8, NULL, 10) : 0;
+            tell(e->name, (double)bytes / (double)(e->end_ns - e->start_ns));
+        }
+    equal("bytes", (double)sum, 5.0 * (double)bytes);
+}
+
+static void graph() {
+    cudaStream_t s;
+    cudaGraph_t made;
+    cudaGraphExec_t exec;
+    size_t nodes = 0;
+    check(cudaStreamCreate(&s), "stream");
+    check(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal), "capture");
+    for (int i = 0; i < 5; i++) empty<<<1, 1, 0, s>>>();
+    check(cudaStreamEndCapture(s, &made), "capture");
+    check(cudaGraphGetNodes(made, NULL, &nodes), "nodes");
+    check(cudaGraphInstantiate(&exec, made, 0), "instantiate");
+    start(0);
+    for (int i = 0; i < 10; i++) PROF_BLOCK("replay") { check(cudaGraphLaunch(exec, s), "launch"); }
+    stop();
+    equal("kernels", (double)events_of("kernel").size(), 10.0 * (double)nodes);
+    equal("calls with no kernel, kernels with no call", (double)prof_trace_stats(trace).unlinked, 0);
+}
+
+static void launches() {
+    static const struct { const char *name; uint32_t records; } kinds[] = {
+        { "ns a launch: kernels", PROF_CUDA_KERNELS },
+        { "ns a launch: + runtime calls", PROF_CUDA_KERNELS | PROF_CUDA_RUNTIME },
+        { "ns a launch: + driver calls", PROF_CUDA_KERNELS | PROF_CUDA_RUNTIME | PROF_CUDA_DRIVER } };
+    const int n = 1000000;
+    double begin;
+    for (int i = 0; i < 1000; i++) empty<<<1, 1>>>();
+    work_sync();
+    begin = now_ns();
+    for (int i = 0; i < n; i++) empty<<<1, 1>>>();
+    work_sync();
+    tell("ns a launch: off", (now_ns() - begin) / n);
+    for (const auto &k : kinds) {
+        prof_cuda_stats s;
+        start(k.records);
+        begin = now_ns();
+        for (int i = 0; i < n; i++) empty<<<1, 1>>>();
+        work_sync();
+        tell(k.name, (now_ns() - begin) / n);
+        begin = now_ns();
+        s = stop();
+        tell("ms to stop", (now_ns() - begin) / 1e6);
+        tell("records dropped", (double)s.lost);
+        equal("kernels + lost >= launched", s.kernels + s.lost >= (uint64_t)n, 1);
+        if (!s.lost) equal("kernels", (double)s.kernels, n);
+    }
+}
+
+static void threads() {
+    for (int count : { 1, 4, 16 }) {
+        std::vector<std::thread> list;
+        prof_cuda_stats s;
+        start(0);
+        for (int t = 0; t < count; t++)
+            list.emplace_back([] {
+                for (int i = 0; i < 5000; i++) PROF_BLOCK("zone") { empty<<<1, 1>>>(); }
+            });
+        for (auto &t : list) t.join();
+        s = stop();
+        equal("kernels + lost", (double)(s.kernels + s.lost_dropped / 2), 5000.0 * count);
+        equal("kernels without a zone", (double)prof_trace_stats(trace).unlinked, 0);
+    }
+}
+
+/* The join by launch time against ids that are pushed around each launch. */
+static void join() {
+    int wrong = 0, seen = 0;
+    char name[32];
+    start(PROF_CUDA_DEFAULT | PROF_CUDA_EXTERNAL_IDS);
+    for (int i = 1; i <= 5000; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        prof_push(name);
+        prof_cuda_push_id((uint64_t)i);
+        empty<<<1, 1>>>();
+        prof_cuda_pop_id();
+        prof_pop();
+    }
+    stop();
+    size_t n;
+    const prof_event *events = prof_events(trace, &n);
+    for (const prof_event *e : events_of("cuda_runtime")) {
+        if (!e->extra->external_id) continue;
+        seen++;
+        wrong += e->parent == PROF_NONE || atoll(events[e->parent].name) != e->extra->external_id;
+    }
+    equal("launches with an id", seen, 5000);
+    equal("mismatches", wrong, 0);
+}
+
+static void order() {
+    std::map<int64_t, int64_t> called;
+    int early = 0;
+    start(0);
+    work_vec_add(1000);
+    work_gemm(100);
+    stop();
+    for (const char *type : { "cuda_runtime", "cuda_driver" })
+        for (const prof_event *e : events_of(type)) called[e->extra->id] = e->start_ns;
+    for (const prof_event *e : events_of("kernel"))
+        early += e->start_ns < called[e->extra->linked_correlation_id];
+    equal("kernels before their launch", early, 0);
+}
+
+static void flush() {
+    double begin;
+    start(0);
+    work_vec_add(10000);
+    work_sync();
+    begin = now_ns();
+    prof_cuda_flush();
+    tell("us a flush of 20,000 records", (now_ns() - begin) / 1e3);
+    begin = now_ns();
+    prof_cuda_flush();
+    tell("us a flush of nothing", (now_ns() - begin) / 1e3);
+    begin = now_ns();
+    stop();
+    at_most("ms to stop", (now_ns() - begin) / 1e6, 1000);
+}
+
+/* Another subscriber in this process: what an attached profiler looks like to us. */
+static void refusal() {
+    void *handle = NULL, *subscriber = NULL, *f;
+    int (*subscribe)(void **, prof_cuda__callback_fn, void *) = NULL;
+    handle = prof_cuda__open_cupti();
+    f = handle ? prof_cuda__find(handle, "cuptiSubscribe") : NULL;
+    memcpy(&subscribe, &f, sizeof f);
+    equal("subscribed first", subscribe && !subscribe(&subscriber, prof_cuda__subscriber, NULL), 1);
+    cuda_desc.no_cupti = false;
+    if (prof_cuda_init(&cuda_desc) != PROF_OK || prof_start(NULL) != PROF_OK) exit(2);
+    work_vec_add(1);
+    trace = prof_stop();
+    printf("%-10s %s\n", experiment, prof_cuda_status() ? prof_cuda_status() : "(no reason)");
+    equal("refused with a reason",
+          prof_cuda_status() && strstr(prof_cuda_status(), "another profiler"), 1);
+}
+
+static void fallback() {
+    double cupti;
+    start(0);
+    work_gemm(21);
+    stop();
+    cupti = median_ns(events_of("kernel"), "gemm");
+    cuda_desc.no_cupti = true;
+    start(0);
+    for (int i = 0; i < 21; i++) {
+        uint32_t range = prof_cuda_range_begin("gemm", NULL);
+        work_gemm(1);
+        prof_cuda_range_end(range);
+    }
+    stop();
+    tell("us by CUPTI", cupti / 1e3);
+    tell("us by CUDA events", median_ns(events_of("kernel"), "gemm") / 1e3);
+    if (cupti >= 100000)
+        at_most("difference, %", 100 * std::fabs(median_ns(events_of("kernel"), "gemm") / cupti - 1),
+                2);
+}
+
+int main(int argc, char **argv) {
+    static const struct { const char *name; void (*run)(); } all[] = {
+        { "kernels", kernels }, { "streams", streams }, { "copies", copies }, { "graph", graph },
+        { "launches", launches }, { "threads", threads }, { "join", join }, { "order", order },
+        { "flush", flush }, { "refusal", refusal }, { "fallback", fallback } };
+    int devices = 0;
+    if (argc == 2 && !strcmp(argv[1], "--list")) {
+        for (const auto &e : all) puts(e.name);
+        return 0;
+    }
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices < 1) {
+        fprintf(stderr, "cuda_acceptance: there is no GPU here\n");
+        return 3;
+    }
+    for (const auto &e : all)
+        if (argc == 2 && !strcmp(argv[1], e.name)) {
+            experiment = e.name;
+            e.run();
+            return missed;
+        }
+    fprintf(stderr, "usage: cuda_acceptance NAME | --list\n");
+    return 2;
+}

@@ -1,0 +1,298 @@
+#!/bin/sh
+# Builds examples/baremetal for every target that this machine has tools for, runs each under an
+# emulator and compares: with the fake clock the table, the trace and the stacks are those of the
+# first, byte for byte. Then what needs real interrupts. The last line counts.
+#   tools/dev/embedded.sh [WORD]    only the checks with WORD in their name
+# shellcheck disable=SC2086   # lists of flags are meant to split
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+
+word=${1:-}
+out=$PWD/build/embedded
+board=examples/baremetal
+warn='-std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
+wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
+WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
+export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
+passed=0 failed=0 skipped=0
+mkdir -p "$out"
+
+ok() { passed=$((passed + 1)); echo "ok $1"; }
+not_ok() { failed=$((failed + 1)); echo "not ok $1: $2"; }
+skip() { skipped=$((skipped + 1)); echo "skip $1: $2 is not installed"; }
+wanted() { case $1 in *"$word"*) ;; *) return 1 ;; esac; }
+
+has() {   # NAME TOOL...
+    name=$1
+    shift
+    for tool in "$@"; do
+        command -v "$tool" >/dev/null || { skip "$name" "$tool"; return 1; }
+    done
+}
+
+# ---- How to build and to run ----
+
+bare="-Os -ffreestanding -nostdlib -nostartfiles -ffunction-sections -fdata-sections
+    -Wl,--gc-sections -Wl,--no-warn-rwx-segments -DPROF_STRING -fstack-usage -I."
+emulator='-nographic -monitor none -semihosting-config enable=on,target=native -icount shift=0'
+
+arm() {   # PROGRAM RAM FLAGS FILE...
+    program=$1 ram=$2
+    shift 2
+    arm-none-eabi-gcc -mthumb $warn $bare -T $board/cortexm.ld -Wl,--defsym=ram_size="$ram" \
+        "$@" $board/cortexm.c -lgcc -o "$program"
+}
+
+riscv() {   # PROGRAM STACK FLAGS FILE...
+    program=$1 ram=$2
+    shift 2
+    riscv64-unknown-elf-gcc -misa-spec=2.2 -mcmodel=medany $warn $bare -T $board/riscv.ld \
+        -Wl,--defsym=ram_size="$ram" "$@" $board/riscv_start.S $board/riscv.c -lgcc -o "$program"
+}
+
+# QEMU in the program's folder, where semihosting puts its files; the UART becomes table.txt.
+emulate() {   # PROGRAM SYSTEM MACHINE
+    bios=''
+    [ "$3" = virt ] && bios='-bios none'
+    (cd "$(dirname "$1")" && timeout 20 "qemu-system-$2" -M "$3" $bios $emulator \
+        -serial file:table.txt -kernel "$1")
+}
+
+# ---- The same output everywhere ----
+
+reference='' decode=''
+
+same() {   # NAME: what the folder of that name holds
+    if [ -z "$reference" ]; then
+        reference=$out/$1
+        if ! grep -q 'run;control;filter;tap' "$reference/stacks.txt"; then
+            not_ok "$1" 'no stacks'
+        elif ! gcc -std=c99 -O1 -I. tests/target/decode.c $board/prof.c -o "$out/decode" -lpthread ||
+            ! "$out/decode" <"$reference/trace.raw" >"$out/decoded" 2>"$out/said"; then
+            not_ok "$1" "the raw stream cannot be read: $(cat "$out/said")"
+        else
+            decode=$out/decode
+            ok "$1"
+        fi
+        return
+    fi
+    for file in table.txt trace.json stacks.txt; do
+        cmp "$reference/$file" "$out/$1/$file" >"$out/said" 2>&1 ||
+            { not_ok "$1" "$(cat "$out/said")"; return; }
+    done
+    decodes "$1" "$out/$1/trace.raw"
+}
+
+decodes() {   # NAME RAW-STREAM: to the same zones as that of the first
+    if ! "$decode" <"$2" >"$2.txt" 2>"$out/said"; then not_ok "$1" 'the raw stream is damaged'
+    elif ! cmp "$out/decoded" "$2.txt" >"$out/said" 2>&1; then not_ok "$1" "$(cat "$out/said")"
+    else ok "$1"; fi
+}
+
+# ---- Its variants: what goes over the UART, and the trace, are the first one's ----
+
+variants='chrome aggregate tasks'
+
+variant() {   # NAME: sets app and flags
+    app=control flags=-DFAKE_CLOCK
+    case $1 in
+    chrome) flags="$flags -DSTREAM -DCHROME" ;;
+    aggregate) flags="$flags -DAGGREGATE" ;;
+    tasks) app=tasks flags=-DPROF_MAX_CONTEXTS=8 ;;
+    esac
+}
+
+alike() {   # NAME VARIANT: what the folder of that name holds
+    first="$out/first, $2"
+    for file in table.txt trace.json; do
+        [ -e "$first/$file" ] || continue
+        cmp "$first/$file" "$out/$1/$file" >"$out/said" 2>&1 ||
+            { not_ok "$1" "$(cat "$out/said")"; return; }
+    done
+    ok "$1"
+}
+
+of_pc() {   # NAME VARIANT RUNNER COMPILER...
+    folder=$out/$1
+    variant "$2"
+    runner=$3
+    shift 3
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    "$@" $flags -I. $board/$app.c $board/prof.c $board/host.c -o "$folder/program.exe" -lpthread \
+        >"$out/said" 2>&1 && (cd "$folder" && timeout 20 $runner ./program.exe >table.txt 2>>"$out/said")
+}
+
+# The first ones: a Chrome array of the recorder for PCs; tasks are the bare one's, and its sums
+# have fewer buckets.
+firsts() {
+    for v in $variants; do
+        bare_flags='-DPROF_FREESTANDING -DPROF_ARENA_SIZE=32768'
+        [ "$v" = chrome ] && bare_flags=''
+        of_pc "first, $v" "$v" '' gcc $warn -O1 $bare_flags || not_ok "first, $v" "$(cat "$out/said")"
+    done
+    grep -q '"name":"tap"' "$out/first, chrome/table.txt" &&
+        grep -q ' p99 .*' "$out/first, aggregate/table.txt" &&
+        grep -q 'thread 2 (radio)' "$out/first, tasks/trace.json" && return
+    not_ok 'variants' 'the first of one is not what it must be'
+}
+
+pc_variants() {   # NAME RUNNER COMPILER...: freestanding
+    pc=$1 runner=$2
+    shift 2
+    for v in $variants; do
+        wanted "$pc, $v" || continue
+        has "$pc, $v" "$1" $runner || continue
+        if of_pc "$pc, $v" "$v" "$runner" "$@" -DPROF_FREESTANDING -DPROF_ARENA_SIZE=32768
+        then alike "$pc, $v" "$v"
+        else not_ok "$pc, $v" "$(head -n 3 "$out/said")"; fi
+    done
+}
+
+hosted() {   # NAME RUNNER COMPILER...
+    name=$1 runner=$2
+    shift 2
+    wanted "$name" || [ -z "$reference" ] || return
+    has "$name" "$1" $runner || return
+    mkdir -p "$out/$name"
+    libs=-lpthread
+    case $name in windows*) libs='' ;; esac
+    if ! "$@" -DFAKE_CLOCK -I. $board/control.c $board/prof.c $board/host.c \
+        -o "$out/$name/program.exe" $libs >"$out/said" 2>&1; then
+        not_ok "$name" "does not compile: $(head -n 3 "$out/said")"
+        return
+    fi
+    (cd "$out/$name" && timeout 20 $runner ./program.exe >table.raw 2>said) ||
+        { not_ok "$name" "exit status $?"; return; }
+    tr -d '\r' <"$out/$name/table.raw" >"$out/$name/table.txt"
+    same "$name"
+}
+
+target() {   # NAME SYSTEM MACHINE BUILDER RAM FLAGS: the application, bare
+    wanted "$1" || return
+    compiler=arm-none-eabi-gcc
+    [ "$4" = riscv ] && compiler=riscv64-unknown-elf-gcc
+    has "$1" $compiler "qemu-system-$2" || return
+    for kind in '' streaming $variants interrupts; do
+        name=$1${kind:+, $kind} folder="$out/$1${kind:+, $kind}"
+        variant "$kind"
+        case $kind in
+        streaming) flags="$flags -DSTREAM" ;;
+        interrupts) flags='' ;;
+        esac
+        mkdir -p "$folder"
+        if ! $4 "$folder/program" "$5" $6 $flags $board/$app.c $board/prof.c >"$out/said" 2>&1
+        then
+            not_ok "$name" "does not compile: $(head -n 5 "$out/said")"
+        elif ! emulate "$folder/program" "$2" "$3"; then not_ok "$name" 'it failed, see above'
+        else
+            case $kind in
+            '') same "$name" ;;
+            streaming) decodes "$name" "$folder/table.txt" ;;
+            interrupts) real "$name" ;;
+            *) alike "$name" "$kind" ;;
+            esac
+        fi
+    done
+}
+
+# With the machine's own clock and interrupts: all zones there, a trace that parses; on Cortex-M
+# the interrupt has a row of its own.
+real() {   # NAME
+    for row in 'run .* 1 *$' 'control .* 6 *$' 'tap .* 18 *$' 'sample '; do
+        grep -q "$row" "$folder/table.txt" || { not_ok "$1" "no $row"; return; }
+    done
+    case $1 in cortex*)
+        grep -q '"thread 15 (SysTick)"' "$folder/trace.json" ||
+            { not_ok "$1" 'no row for SysTick'; return; } ;;
+    esac
+    if command -v python3 >/dev/null; then
+        python3 -m json.tool "$folder/trace.json" >/dev/null 2>&1 ||
+            { not_ok "$1" 'the trace is not JSON'; return; }
+    fi
+    ok "$1"
+}
+
+gnu() {   # NAME TRIPLE QEMU FLAGS: another ABI, by the C library's own recorder and the bare one
+    hosted "$1" "qemu-$3-static" "$2-gcc" $warn -O2 -static
+    hosted "$1, freestanding" "qemu-$3-static" "$2-gcc" $warn -O2 -static -DPROF_FREESTANDING -DPROF_ARENA_SIZE=32768
+}
+
+firsts
+hosted gcc '' gcc $warn -O2
+hosted 'gcc, freestanding' '' gcc $warn -O1 -g -fsanitize=address,undefined \
+    -fno-sanitize-recover=all -DPROF_FREESTANDING -DPROF_ARENA_SIZE=32768
+hosted clang '' clang $warn -O2
+hosted tcc '' tcc -std=c99 -Wall -Werror
+hosted 'tcc, freestanding' '' tcc -std=c99 -Wall -Werror -DPROF_FREESTANDING -DPROF_ARENA_SIZE=32768
+hosted musl '' musl-gcc $warn -O2 -static
+hosted c++ '' g++ -x c++ -std=c++11 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
+    -Wno-missing-field-initializers
+gnu aarch64 aarch64-linux-gnu aarch64
+gnu arm arm-linux-gnueabihf arm
+gnu i386 i686-linux-gnu i386
+gnu riscv64 riscv64-linux-gnu riscv64
+gnu s390x s390x-linux-gnu s390x
+pc_variants s390x qemu-s390x-static s390x-linux-gnu-gcc $warn -O2 -static
+pc_variants gcc '' gcc $warn -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+pc_variants tcc '' tcc -std=c99 -Wall -Werror
+hosted windows "$wine" x86_64-w64-mingw32-gcc $warn -O2 -static
+
+target cortex-m0 arm microbit arm 0x4000 '-mcpu=cortex-m0 -DBOARD_MICROBIT -DPROF_ARENA_SIZE=11520 -DPROF_MAX_SITES=16'
+target cortex-m3 arm mps2-an385 arm 0x8000 '-mcpu=cortex-m3 -DPROF_ARENA_SIZE=16384'
+target cortex-m4f arm mps2-an386 arm 0x8000 \
+    '-mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16 -DPROF_ARENA_SIZE=16384'
+target cortex-m7 arm mps2-an500 arm 0x8000 \
+    '-mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-d16 -DPROF_ARENA_SIZE=16384'
+target rv32imac riscv32 virt riscv 0x2000 '-march=rv32imac -mabi=ilp32 -DPROF_ARENA_SIZE=16384'
+target rv64imac riscv64 virt riscv 0x4000 '-march=rv64imac -mabi=lp64 -DPROF_ARENA_SIZE=32768'
+
+# ---- A crash: the HardFault handler dumps the ring, in which the last zones are ----
+
+fault() {   # CPU MACHINE
+    name="fault $1"
+    wanted "$name" || return
+    has "$name" arm-none-eabi-gcc qemu-system-arm || return
+    folder=$out/fault
+    mkdir -p "$folder"
+    arm "$folder/program" 0x2000 -mcpu="$1" -DPROF_ARENA_SIZE=2560 -DPROF_MAX_SITES=16 \
+        tests/target/fault.c $board/prof.c >"$out/said" 2>&1 ||
+        { not_ok "$name" "does not compile: $(head -n 5 "$out/said")"; return; }
+    emulate "$folder/program" arm "$2" || { not_ok "$name" 'it failed, see above'; return; }
+    "$decode" <"$folder/table.txt" >"$folder/decoded" 2>/dev/null ||
+        { not_ok "$name" 'the dump is damaged'; return; }
+    for line in 'zone work .* depth 1' 'counter step number .* 4990' 'zone doomed .*unfinished'; do
+        grep -q "$line" "$folder/decoded" || { not_ok "$name" "no $line in the dump"; return; }
+    done
+    ok "$name"
+}
+
+fault cortex-m0 mps2-an385
+fault cortex-m3 mps2-an385
+
+# ---- The race: an interrupt in the midst of the recorder ----
+
+race() {   # NAME STATUSES CPU FLAGS...: one of them it must have; 98: a fault
+    name=$1 statuses=$2 cpu=$3
+    shift 3
+    wanted "$name" || return
+    has "$name" arm-none-eabi-gcc qemu-system-arm || return
+    folder=$out/race
+    mkdir -p "$folder"
+    arm "$folder/program" 0x400000 -mcpu="$cpu" -DPROF_ARENA_SIZE=3900000 "$@" \
+        tests/target/race.c $board/prof.c >"$out/said" 2>&1 ||
+        { not_ok "$name" "does not compile: $(head -n 5 "$out/said")"; return; }
+    emulate "$folder/program" arm mps2-an385
+    got=$?
+    case " $statuses " in *" $got "*) ok "$name"; return ;; esac
+    not_ok "$name" "exit status $got, not $statuses: $(tr '\n' ' ' <"$folder/table.txt")"
+}
+
+for cpu in cortex-m0 cortex-m3; do
+    race "race $cpu, contexts" 0 $cpu
+    race "race $cpu, PROF_LOCK" 0 $cpu '-DPROF_LOCK()=board_mask()' '-DPROF_UNLOCK(s)=board_unmask(s)'
+    race "race $cpu without protection fails" '3 98' $cpu '-DPROF_CONTEXT()=0u'
+done
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ]
