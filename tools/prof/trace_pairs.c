@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { READABLE = 32 };          /* bytes behind a JSON text: see json_next */
-
 /* A begin that waits for its end; behind it in memory are its arguments and texts. */
 typedef struct open_event {
     trace_event event;

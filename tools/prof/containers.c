@@ -1,0 +1,159 @@
+/* Memory, and what is kept in it. */
+#include "containers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "errors.h"
+
+void *allocate(size_t size) {
+    void *memory = calloc(1, size ? size : 1);
+    if (!memory) exit(fail(NULL, "out of memory"));
+    return memory;
+}
+
+void *reallocate(void *old, size_t size) {
+    void *memory = realloc(old, size ? size : 1);
+    if (!memory) exit(fail(NULL, "out of memory"));
+    return memory;
+}
+
+struct arena_block {
+    struct arena_block *next;
+    size_t used, size;
+    long double data[];        /* aligned for anything */
+};
+
+void *arena_allocate(arena *a, size_t size) {
+    size = (size + 15) & ~(size_t)15;
+    if (!a->blocks || a->blocks->size - a->blocks->used < size) {
+        size_t room = size > 65536 - 64 ? size : 65536 - 64;
+        struct arena_block *block = allocate(sizeof *block + room + READABLE);
+        block->size = room;
+        block->next = a->blocks;
+        a->blocks = block;
+    }
+    void *piece = (char *)a->blocks->data + a->blocks->used;
+    a->blocks->used += size;
+    return piece;
+}
+
+char *arena_text(arena *a, const char *text, size_t size) {
+    char *copy = arena_allocate(a, size + 1);
+    if (size) memcpy(copy, text, size);
+    return copy;
+}
+
+void arena_free(arena *a) {
+    while (a->blocks) {
+        struct arena_block *next = a->blocks->next;
+        free(a->blocks);
+        a->blocks = next;
+    }
+}
+
+uint64_t hash_bytes(const void *data, size_t size) {
+    const unsigned char *p = data;
+    uint64_t hash = size * 0x9E3779B97F4A7C15u, word;
+    for (; size >= 8; size -= 8, p += 8) {
+        memcpy(&word, p, 8);
+        hash = (hash ^ word) * 0xD6E8FEB86659FD93u;
+        hash ^= hash >> 32;
+    }
+    word = 0;
+    if (size) memcpy(&word, p, size);
+    return hash_mix((hash ^ word) * 0xD6E8FEB86659FD93u);
+}
+
+static void intern_grow(interner *names) {
+    names->slot_count = names->slot_count ? names->slot_count * 2 : 256;
+    free(names->slots);
+    names->slots = allocate(names->slot_count * sizeof *names->slots);
+    for (size_t i = 0; i < names->count; i++) {
+        size_t slot = names->entries[i].hash & (names->slot_count - 1);
+        while (names->slots[slot]) slot = (slot + 1) & (names->slot_count - 1);
+        names->slots[slot] = (uint32_t)i + 1;
+    }
+}
+
+/* The slot with this text, or the empty one where it belongs. */
+static size_t intern_slot(const interner *names, const char *text, size_t size, uint64_t hash) {
+    size_t slot = hash & (names->slot_count - 1);
+    for (; names->slots[slot]; slot = (slot + 1) & (names->slot_count - 1)) {
+        const struct interned *entry = &names->entries[names->slots[slot] - 1];
+        if (entry->hash == hash && entry->size == size && memcmp(entry->text, text, size) == 0)
+            break;
+    }
+    return slot;
+}
+
+uint32_t intern(interner *names, const char *text, size_t size) {
+    if (names->count * 2 >= names->slot_count) intern_grow(names);
+    uint64_t hash = hash_bytes(text, size);
+    size_t slot = intern_slot(names, text, size, hash);
+    if (!names->slots[slot]) {
+        GROW(names->entries, names->count, names->capacity);
+        struct interned *entry = &names->entries[names->count++];
+        entry->text = arena_text(&names->memory, text, size);
+        entry->size = size;
+        entry->hash = hash;
+        names->slots[slot] = (uint32_t)names->count;
+    }
+    return names->slots[slot] - 1;
+}
+
+uint32_t intern_find(const interner *names, const char *text, size_t size) {
+    if (!names->slot_count) return UINT32_MAX;
+    return names->slots[intern_slot(names, text, size, hash_bytes(text, size))] - 1;
+}
+
+void intern_free(interner *names) {
+    arena_free(&names->memory);
+    free(names->entries);
+    free(names->slots);
+    memset(names, 0, sizeof *names);
+}
+
+static struct map_slot *map_slot_of(const map *m, uint64_t key) {
+    size_t slot = hash_mix(key) & (m->slot_count - 1);
+    while (m->slots[slot].key && m->slots[slot].key != key) slot = (slot + 1) & (m->slot_count - 1);
+    return &m->slots[slot];
+}
+
+static void map_grow(map *m) {
+    map old = *m;
+    m->slot_count = old.slot_count ? old.slot_count * 2 : 256;
+    m->slots = allocate(m->slot_count * sizeof *m->slots);
+    for (size_t i = 0; i < old.slot_count; i++)
+        if (old.slots[i].key) *map_slot_of(m, old.slots[i].key) = old.slots[i];
+    free(old.slots);
+}
+
+static uint64_t *map_put_zero(map *m, bool *is_new) {
+    if (is_new) *is_new = !m->has_zero;
+    m->count += !m->has_zero;
+    m->has_zero = true;
+    return &m->zero_value;
+}
+
+uint64_t *map_put(map *m, uint64_t key, bool *is_new) {
+    if (key == 0) return map_put_zero(m, is_new);
+    if (m->count * 2 >= m->slot_count) map_grow(m);
+    struct map_slot *slot = map_slot_of(m, key);
+    if (is_new) *is_new = !slot->key;
+    m->count += !slot->key;
+    slot->key = key;
+    return &slot->value;
+}
+
+uint64_t *map_get(const map *m, uint64_t key) {
+    if (key == 0) return m->has_zero ? (uint64_t *)(uintptr_t)&m->zero_value : NULL;
+    if (!m->slot_count) return NULL;
+    struct map_slot *slot = map_slot_of(m, key);
+    return slot->key ? &slot->value : NULL;
+}
+
+void map_free(map *m) {
+    free(m->slots);
+    memset(m, 0, sizeof *m);
+}

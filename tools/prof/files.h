@@ -1,0 +1,14 @@
+/* Whole files, plain or gzip. */
+#ifndef PROF_TOOL_FILES_H
+#define PROF_TOOL_FILES_H
+
+#include <stddef.h>
+
+/* Of a path, what stands behind the last slash. */
+const char *file_name(const char *path);
+/* The first bytes that are no space; 0 for stdin, and what cannot be read. */
+size_t file_peek(const char *path, char *first, size_t size);
+/* All of it, READABLE bytes behind; NULL: it has told why. The caller frees it. */
+char *file_read(const char *path, size_t *size);
+
+#endif

@@ -1,0 +1,39 @@
+/* Output: a file that appears whole or not at all, stdout, or gzip by its ending. */
+#ifndef PROF_TOOL_OUTPUT_H
+#define PROF_TOOL_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "errors.h"
+#include "../../prof.h"
+
+typedef struct output {
+    const char *path;          /* NULL or "-": stdout */
+    char *temporary;
+    FILE *file;
+    void *gz;                  /* gzFile */
+    char *buffer;
+    size_t used;
+    bool failed;
+    bool in_html;              /* output_json_text escapes `<` too, as inside <script> */
+    struct output *next;       /* of those that are open */
+} output;
+bool output_open(output *out, const char *path);             /* false: it has told why */
+void output_write(output *out, const void *data, size_t size);
+void output_text(output *out, const char *text);
+void output_format(output *out, const char *format, ...) PRINTF_LIKE(2, 3);
+void output_json_text(output *out, const char *text, size_t size);   /* quoted; bad UTF-8: U+FFFD */
+void output_plain_text(output *out, const char *text);
+void output_html_text(output *out, const char *text, size_t size);
+/* The lines of a page, as the Makefile makes them of NAME.html (build/tools/NAME_html.h); for
+   the line @DATA@ what data() writes, in_html. lines end with NULL. */
+void output_page(output *out, const char *const *lines, void (*data)(output *out, void *user),
+                 void *user);
+prof_sink output_sink(output *out);
+/* 0, or EXIT_BAD when something could not be written (it has told). Renames into place. */
+int output_close(output *out);
+void output_discard(output *out);                            /* the command failed: leave nothing */
+
+#endif

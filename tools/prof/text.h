@@ -1,0 +1,15 @@
+/* UTF-8, and what of it a terminal may get. */
+#ifndef PROF_TOOL_TEXT_H
+#define PROF_TOOL_TEXT_H
+
+#include <stddef.h>
+
+/* Bytes of the valid UTF-8 sequence at p (left >= 1 bytes are there), 0 when it is none. */
+size_t utf8_size(const unsigned char *p, size_t left);
+
+/* The next character of a text as a terminal may get it: *size bytes at *shown. A control character
+   is a space (those of C1, too: U+009B begins a sequence as escape and [ do), what is not UTF-8
+   U+FFFD. Returns the bytes that it takes up in the text. */
+size_t plain_next(const char *text, const char **shown, size_t *size);
+
+#endif
