@@ -12,7 +12,8 @@ TOOL_NEEDS = $(BUILD_NEEDS) libyajl-dev zlib1g-dev libsqlite3-dev
 DEMO_NEEDS = $(BUILD_NEEDS) g++
 TEST_NEEDS = $(DEMO_NEEDS) $(TOOL_NEEDS) clang python3
 TEST_OPTIONS = libyajl-dev libstb-dev tcc libclang-rt-dev shellcheck spin gcc-mingw-w64-x86-64-win32 wine64 \
-               gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
+               gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \
+               git pkg-config cmake meson ninja-build
 EMBEDDED_OPTIONS = g++ clang tcc musl-tools gcc-arm-none-eabi qemu-system-arm \
                    gcc-riscv64-unknown-elf qemu-system-misc qemu-user-static \
                    gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
@@ -116,8 +117,9 @@ size: setup-embedded ## measure bytes and instructions on microcontrollers, into
 lint: ## check line and function lengths, the room index, the scripts
 	@sh tools/dev/lint.sh
 
-install: build/prof ## install prof.h, prof.pc, prof and its manual under PREFIX (/usr/local); DESTDIR is honoured
+install: build/prof ## install prof.h, its pkg-config and CMake files, prof, its manual: PREFIX (/usr/local), DESTDIR
 	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/lib/pkgconfig" \
+	    "$(DESTDIR)$(PREFIX)/lib/cmake/prof" \
 	    "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" \
 	    "$(DESTDIR)$(PREFIX)/share/bash-completion/completions"
 	install -m 755 build/prof "$(DESTDIR)$(PREFIX)/bin/prof"
@@ -125,6 +127,8 @@ install: build/prof ## install prof.h, prof.pc, prof and its manual under PREFIX
 	install -m 644 tools/prof/completion.bash \
 	    "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/prof"
 	install -m 644 prof.h prof_cuda.h "$(DESTDIR)$(PREFIX)/include"
+	install -m 644 tools/cmake/prof-config.cmake tools/cmake/prof-config-version.cmake \
+	    "$(DESTDIR)$(PREFIX)/lib/cmake/prof"
 	version=$$(sed -n 's/^#define PROF_VERSION "\(.*\)"/\1/p' prof.h); \
 	sed -e "s|@PREFIX@|$(PREFIX)|" -e "s|@VERSION@|$$version|" tools/prof.pc.in \
 	    > "$(DESTDIR)$(PREFIX)/lib/pkgconfig/prof.pc"

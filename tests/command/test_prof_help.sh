@@ -33,7 +33,8 @@ done
 
 rm -rf "$out/root"
 try install make -s install DESTDIR="$PWD/$out/root" PREFIX=/usr
-for file in bin/prof include/prof.h lib/pkgconfig/prof.pc share/man/man1/prof.1 \
+for file in bin/prof include/prof.h lib/pkgconfig/prof.pc lib/cmake/prof/prof-config.cmake \
+    lib/cmake/prof/prof-config-version.cmake share/man/man1/prof.1 \
     share/bash-completion/completions/prof; do
     try "install_$(basename "$file")_in_$(basename "$(dirname "$file")")" test -s "$out/root/usr/$file"
 done

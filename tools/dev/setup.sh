@@ -24,6 +24,11 @@ frama-c-base                frama-c                  make proof
 cppcheck                    cppcheck                 make analysis
 valgrind                    valgrind                 make analysis
 spin                        spin                     a model of what threads may do
+git                         git                      tests of a project that fetches prof.h
+pkg-config                  pkg-config               tests of projects that use prof.h
+cmake                       cmake                    tests of projects that use prof.h
+meson                       meson                    tests of projects that use prof.h
+ninja-build                 ninja                    tests of projects that use prof.h
 gcc-mingw-w64-x86-64-win32  x86_64-w64-mingw32-gcc   tests on Windows
 wine64                      /usr/lib/wine/wine64     tests on Windows
 gcc-aarch64-linux-gnu       aarch64-linux-gnu-gcc    tests on aarch64
