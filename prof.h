@@ -4571,6 +4571,7 @@ PROF_API PROF__QUIET void prof_thread_name(const char *name) {
 }
 
 #define prof__context_name(row) ((void)0)
+#define prof__rows_unused(s) ((s)->free_rows)
 PROF_API PROF__QUIET void prof_tick(void) {}
 #endif /* !PROF__BARE */
 
@@ -4985,6 +4986,7 @@ PROF_API PROF__QUIET void prof_thread_name(const char *name) {
 }
 
 PROF_API PROF__QUIET void prof_thread_end(void) {}
+#define prof__rows_unused(s) NULL
 
 /* Exceptions without a name get the one they have in ARM's manuals. */
 PROF__FN void prof__context_name(prof__row *row) {
@@ -8656,14 +8658,20 @@ PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *d
 
 /* ---- a session's events ---- */
 
-/* The threads come first, then the events, however many. */
-PROF__FN void prof__analysis_threads(struct prof_trace *s) {
-    s->threads = (prof_thread_info *)(void *)prof__arena.low;
-    for (prof__row *row = s->rows; row; row = row->next) {
+PROF__FN void prof__threads_fill(struct prof_trace *s, prof__row *rows) {
+    for (prof__row *row = rows; row; row = row->next) {
         prof__context_name(row);
         s->threads[row->thread] = row->info;
         if (row->name[0]) s->threads[row->thread].name = row->name;
     }
+}
+
+/* The threads come first, then the events, however many. Each index has a row, also that of a thread
+   of which no zone is kept. */
+PROF__FN void prof__analysis_threads(struct prof_trace *s) {
+    s->threads = (prof_thread_info *)(void *)prof__arena.low;
+    prof__threads_fill(s, prof__rows_unused(s));
+    prof__threads_fill(s, s->rows);
     s->events = (prof_event *)(void *)(prof__arena.low +
                                        prof__align(s->thread_count * sizeof *s->threads));
 }

@@ -142,6 +142,55 @@ static void test_threads_that_come_and_go(void) {
     free(desc.memory);
 }
 
+static const char *leaver_name;
+static void *mark_and_leave(void *turns) {
+    prof_thread_name(leaver_name);
+    test_zones(*(unsigned *)turns);
+    return NULL;
+}
+
+static void leave(const char *name, unsigned turns) {
+    pthread_t thread;
+    leaver_name = name;
+    pthread_create(&thread, NULL, mark_and_leave, &turns);
+    pthread_join(thread, NULL);
+}
+
+/* One of whose zones nothing is left is a thread of the trace all the same. */
+static void left_in(prof_mode mode) {
+    prof_desc desc = ring_desc(256 << 10);
+    const prof_thread_info *threads;
+    test_text text;
+    prof_trace *trace;
+    size_t count;
+    memset(desc.memory, 0xa5, desc.memory_size);
+    memset(&text, 0, sizeof text);
+    desc.mode = mode;
+    desc.stream = test_text_sink(&text);
+    desc.max_threads = 2;
+    EQUAL(prof_start(&desc), PROF_OK);
+    leave("first", 3);
+    leave("second", mode == PROF_MODE_RING ? 20000 : 3);
+    leave("third", 3);
+    EQUAL(prof_flush(), mode == PROF_MODE_STREAM ? PROF_OK : PROF_ERROR_STATE);
+    trace = prof_stop();
+    threads = prof_threads(trace, &count);
+    CHECK(count >= 1 && count <= 3, "%u threads", (unsigned)count);
+    for (size_t i = 0; i < count; i++)
+        CHECK(threads[i].id > 0 && threads[i].id < 1u << 30 && threads[i].name &&
+                  strchr("fst", threads[i].name[0]), "thread %u is %llu", (unsigned)i,
+              (unsigned long long)threads[i].id);
+    EQUAL(prof_get_stats().threads, 3);
+    EQUAL(test_write(trace, TEST_CHROME, &text), PROF_OK);
+    test_text_clear(&text);
+    free(desc.memory);
+}
+
+static void test_threads_of_which_nothing_is_kept(void) {
+    for (int mode = PROF_MODE_TRACE; mode <= PROF_MODE_AGGREGATE; mode++)
+        PASS_ON(left_in((prof_mode)mode));
+}
+
 /* ---- The dump ---- */
 
 static void test_dump_while_zones_are_open(void) {
@@ -338,6 +387,7 @@ int main(void) {
     RUN(test_keeps_the_last);
     RUN(test_what_fits_is_whole);
     RUN(test_threads_that_come_and_go);
+    RUN(test_threads_of_which_nothing_is_kept);
     RUN(test_dump_while_zones_are_open);
     RUN(test_dump_of_a_trace);
     RUN(test_dumps_race);
