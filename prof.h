@@ -1114,6 +1114,18 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 /* Counts of a trace: as prof_get_stats(), of its own events. */
 PROF_API prof_stats prof_trace_stats(const prof_trace *trace);
 
+/* A count of prof_stats that matters where it is not 0: what was lost or mended, and what to do
+   about it. The table's footers, the trace's head and `prof` all take them from one list. */
+typedef struct prof_note {
+    const char *key;                     /* the field of prof_stats, and its key in the head */
+    const char *text;                    /* "Dropped, the arena was full (give ...)" */
+    uint64_t count;
+} prof_note;
+
+/* Number i of that list, from 0, as it is in stats; stats NULL: count is 0. False: there are no
+   more. Any thread. */
+PROF_API bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note);
+
 /* ---- @API-INLINE: what the macros compile to; not for direct use ---- */
 
 #ifdef __cplusplus
@@ -10491,6 +10503,14 @@ PROF__FN uint64_t prof__note_count(const prof_stats *s, size_t note) {
     uint64_t n;
     memcpy(&n, (const char *)s + prof__notes[note].at, sizeof n);
     return n;
+}
+
+PROF_API PROF__QUIET bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note) {
+    if (!note || i >= PROF__NOTES) return false;
+    note->key = prof__notes[i].key;
+    note->text = prof__notes[i].text;
+    note->count = stats ? prof__note_count(stats, i) : 0;
+    return true;
 }
 
 PROF__FN void prof__table_sum(prof__table *t, const char *device, int64_t ns) {

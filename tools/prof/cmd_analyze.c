@@ -2,6 +2,7 @@
 #include "amounts.h"
 #include "call_tree.h"
 #include "kernels.h"
+#include "losses.h"
 
 #include <string.h>
 
@@ -94,6 +95,7 @@ static int write_tables(kernel_table *table, const analyze_options *o, table_for
     sheet s;
     if (!output_open(&out, o->output)) return EXIT_BAD;
     bool text = format == FORMAT_TEXT, first = true;
+    losses_write(&out);
     sheet_begin(&s, heads, numbers, COLUMNS);
     for (size_t i = 0; i < table->device_count; i++) {
         const kernel_device *device = &table->devices[i];
@@ -137,6 +139,7 @@ static int run(int argc, char **argv) {
     if (o.dtype && (kernels.dtype = dtype_parse(o.dtype)) == DTYPE_NONE)
         return fail("--dtype", "there is no type '%s'; some are fp32, tf32, bf16, fp16", o.dtype);
     kernel_table table = {0};
+    if (format == FORMAT_TEXT) losses_hold();
     status = kernels_read(&table, &kernels, argv[1]);
     if (status == EXIT_OK && table.row_count == 0) warn(argv[1], "there are no kernels in it");
     bool nothing = status != EXIT_OK && table.row_count == 0;

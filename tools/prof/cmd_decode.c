@@ -1,7 +1,7 @@
 /* prof decode: prof.h's raw stream, from a file, a pipe or a serial port, as a trace. */
 #define _DEFAULT_SOURCE                          /* the fast baud rates */
+#include "losses.h"
 #include "trace_other.h"
-#include "trace_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +30,8 @@ typedef struct decoder {
     bool has_session;
     int64_t pid, base_ns, shift_ns;      /* shift: of a later session's times, since the first */
     map threads;                         /* number in the stream -> thread id */
+    losses lost;
+    raw_losses raw_lost;
 } decoder;
 
 /* ---- What the stream tells, as events ---- */
@@ -91,6 +93,7 @@ static void take_thread(decoder *d, const prof_raw_item *item) {
 static void take(void *user, const prof_raw_item *item) {
     decoder *d = user;
     char step[40];
+    losses_take_raw(&d->lost, &d->raw_lost, item);
     switch (item->kind) {
     case PROF_RAW_SESSION: take_session(d, item); break;
     case PROF_RAW_THREAD: take_thread(d, item); break;
@@ -206,7 +209,10 @@ static int decode_to(int fd, const char *path, const char *to) {
         output_discard(&out);
         return status;
     }
+    losses_end_raw(&d.lost, &d.raw_lost);
+    losses_write_head(&d.lost, &d.writer);
     writer_end(&d.writer);
+    losses_tell(path, &d.lost);
     return output_close(&out);
 }
 

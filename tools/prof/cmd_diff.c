@@ -1,5 +1,6 @@
 /* prof diff: two traces side by side, and a gate for CI. */
 #include "kernels.h"
+#include "losses.h"
 #include "rows.h"
 
 #include <stdlib.h>
@@ -188,6 +189,7 @@ static int write_pairs(pairs *all, const diff_options *o, table_format format, b
     output out;
     sheet s;
     if (!output_open(&out, o->output)) return EXIT_BAD;
+    losses_write(&out);
     sheet_begin(&s, columns, numbers, o->rates ? COLUMNS : PLAIN_COLUMNS);
     if (all->count) qsort(all->list, all->count, sizeof *all->list, by_change);
     for (size_t i = 0; i < all->count; i++) {
@@ -267,6 +269,7 @@ static int run(int argc, char **argv) {
     if (count < 0) return status;
     table_format format;
     if (!check(&o, count, &format)) return EXIT_BAD;
+    if (format == FORMAT_TEXT) losses_hold();
     pairs all = {0};
     span when[2];
     status = EXIT_OK;

@@ -1,5 +1,6 @@
 /* prof et: execution traces: their rules, what is in them, and how long it took. */
 #include "call_tree.h"
+#include "losses.h"
 #include "trace_writer.h"
 
 #include <stdlib.h>
@@ -292,6 +293,7 @@ static int write_summary(const execution_trace *t, const et_options *o, table_fo
     output out;
     sheet s;
     if (!output_open(&out, NULL)) return EXIT_BAD;
+    losses_write(&out);
     sheet_begin(&s, heads, is_number, o->link ? 6 : 2);
     fill_sheet(t, o->limit, o->link != NULL, &s);
     sheet_write(&s, format, &out);
@@ -315,6 +317,7 @@ static int examine(execution_trace *t, const et_options *o, table_format format)
     if (status != EXIT_OK) return status;
     if (!*t->schema) error(t, 0, "no schema is told; nodes:", (int64_t)t->count);
     size_t deepest = check_parents(t);
+    if (format == FORMAT_TEXT && !o->path) losses_hold();
     if (o->link) status = link_trace(t, o->link);
     if (status == EXIT_OK)
         status = o->path ? write_linked(t, o->path) : write_summary(t, o, format, deepest);

@@ -1,5 +1,6 @@
 /* prof flamegraph: an SVG to click through, of one trace or of what changed between two. */
 #include "flame.h"
+#include "losses.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ enum { WIDTH = 1200, ROW = 17, TOP = 58, BOTTOM = 26, CHARACTER = 7, MARGIN = 10
 
 static const char *const style[] = {
     "text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#1b1b1b;pointer-events:none}\n",
-    "#title{font-size:15px;font-weight:bold}\n",
+    "#title{font-size:15px;font-weight:bold}.lost{fill:#a3230f;font-weight:bold}\n",
     "#under,#found,.button{fill:#555}.button{cursor:pointer;pointer-events:all}\n",
     ".f{cursor:pointer}.f:hover rect{stroke:#000;stroke-width:1}.hit rect{fill:#d63ad6}\n",
     ".past{opacity:.5}\n", NULL
@@ -119,6 +120,7 @@ typedef struct picture {
     double least;               /* share of the whole below which a frame is left out */
     uint32_t *first, *next;     /* children by name, as lists */
     uint32_t depth;             /* of the deepest frame shown */
+    uint32_t top;               /* where the frames begin: below the banner */
     double most;                /* the largest share gained or lost */
     uint64_t left_out;
 } picture;
@@ -250,7 +252,7 @@ static void write_frame(picture *p, uint32_t number, uint32_t depth, double star
     double scale = (WIDTH - 2 * MARGIN) / (p->f->nodes[0].total ? (double)p->f->nodes[0].total : 1);
     double width = (double)node->total * scale, x = MARGIN + start * scale;
     uint32_t row = p->down ? depth : p->depth - depth;
-    uint32_t y = TOP + row * ROW;
+    uint32_t y = p->top + row * ROW;
     char fill[16];
     colour(p, node, name, fill);
     output_format(p->out, "<g class=\"f\" data-at=\"%.0f %lld %u\" data-name=\"", start,
@@ -290,9 +292,37 @@ static void write_frames(picture *p) {
     free(open);
 }
 
+/* So many bytes of a banner's text stand on its next line. */
+static size_t banner_piece(const char *text) {
+    enum { FITS = (WIDTH - 2 * MARGIN) / CHARACTER };
+    size_t size = strlen(text), end = size < FITS ? size : FITS;
+    while (end < size && end && text[end] != ' ') end--;
+    if (!end) end = FITS;                        /* a word that is longer */
+    while (end < size && ((unsigned char)text[end] & 0xC0) == 0x80) end++;
+    return end;
+}
+
+/* What the traces' heads tell of losses; returns how many lines. out NULL: counts them alone. */
+static uint32_t write_banner(output *out) {
+    text_list told = losses_told();
+    uint32_t lines = 0;
+    for (size_t i = 0; i < told.count; i++) {
+        for (const char *p = told.items[i]; *p; lines++) {
+            size_t size = banner_piece(p);
+            if (out) output_format(out, "<text class=\"lost\" x=\"%d\" y=\"%u\">", MARGIN,
+                                   (unsigned)TOP + 6 + lines * ROW);
+            if (out) output_html_text(out, p, size);
+            if (out) output_text(out, "</text>\n");
+            for (p += size; *p == ' '; p++) {}
+        }
+    }
+    return lines;
+}
+
 static void write_picture(picture *p) {
     char whole[32];
-    uint32_t height = TOP + (p->depth + 1) * ROW + BOTTOM;
+    p->top = TOP + write_banner(NULL) * ROW;
+    uint32_t height = p->top + (p->depth + 1) * ROW + BOTTOM;
     output *out = p->out;
     format_ns(whole, p->f->nodes[0].total);
     output_format(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/"
@@ -306,6 +336,7 @@ static void write_picture(picture *p) {
                   "style=\"display:none\">Back to the whole (Esc)</text>\n"
                   "<text id=\"search\" class=\"button\" x=\"%d\" y=\"44\" text-anchor=\"end\">"
                   "Search (/)</text>\n", MARGIN, WIDTH - MARGIN);
+    write_banner(out);
     write_frames(p);
     output_format(out, "<text id=\"under\" x=\"%d\" y=\"%u\">%s: %s", MARGIN, height - 9,
                   p->metric, whole);

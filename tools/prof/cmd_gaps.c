@@ -1,5 +1,6 @@
 /* prof gaps: when the devices were idle, and what they waited for. */
 #include "call_tree.h"
+#include "losses.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -349,6 +350,7 @@ static int write_gaps(gap_finder *g, table_format format) {
     output out;
     sheet s;
     if (!output_open(&out, g->options->path)) return EXIT_BAD;
+    losses_write(&out);
     if (strcmp(g->options->by, "op") == 0) sheet_by_op(g, &s);
     else if (strcmp(g->options->by, "gap") == 0) sheet_by_gap(g, &s);
     else sheet_by_cause(g, &s);
@@ -403,5 +405,6 @@ static int run(int argc, char **argv) {
         return fail("--format", "'%s' is none of text, csv, json", o.format);
     if (strcmp(o.by, "cause") != 0 && strcmp(o.by, "op") != 0 && strcmp(o.by, "gap") != 0)
         return fail("--by", "'%s' is none of cause, op, gap", o.by);
+    if (format == FORMAT_TEXT) losses_hold();
     return find_and_write(&o, format, argv[1]);
 }

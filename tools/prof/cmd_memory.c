@@ -1,6 +1,7 @@
 /* prof memory: what memory was used for, over time, from a trace's [memory] events or from
    PyTorch's raw memory timeline. */
 #include "call_tree.h"
+#include "losses.h"
 #include "memory_page.h"
 
 #include <stdlib.h>
@@ -520,6 +521,7 @@ static int write_memory(const memory_trace *m, const memory_options *o, const ch
     if (!choose_device(m, o->device, &device) && (o->device || m->device_count))
         return fail("--device", "there is no memory of '%s' in the trace", o->device);
     if (!output_open(&out, o->path)) return EXIT_BAD;
+    losses_write(&out);
     if (strcmp(format, "html") == 0) write_page(m, name, &out);
     else if (strcmp(format, "raw") == 0) write_raw(m, device, &out);
     else if (strcmp(format, "json") == 0) write_timeline(m, device, &out);
@@ -529,6 +531,7 @@ static int write_memory(const memory_trace *m, const memory_options *o, const ch
 
 static int read_and_write(const memory_options *o, const char *path) {
     memory_trace m = {0};
+    if (strcmp(format_of(o), "text") == 0) losses_hold();
     int status = is_raw(path) ? read_raw(&m, path) : read_trace(&m, path);
     find_peaks(&m);
     if (m.device_count == 0 && status == EXIT_OK)

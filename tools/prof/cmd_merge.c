@@ -1,5 +1,5 @@
 /* prof merge: the traces of several ranks as one, with pids, flows and ids of their own. */
-#include "trace_writer.h"
+#include "losses.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +42,7 @@ typedef struct rank_file {
     map collectives;            /* (collective, occurrence) -> its end, ns since 1970 */
     map flows;                  /* flow -> its id in the merged trace */
     trace_text devices;         /* deviceProperties */
+    losses lost;
 } rank_file;
 
 typedef struct merger {
@@ -148,6 +149,8 @@ static void note_member(rank_file *f, merger *m, const trace_member *member) {
         f->host = arena_text(&m->memory, host, strlen(host));
     } else if (text_is(member->key, "deviceProperties")) {
         f->devices = keep(m, member->value);
+    } else if (text_is(member->key, "prof") || text_is(member->key, "prof_cuda")) {
+        return;                          /* the reader has it */
     } else if (f == m->files && !text_is(member->key, "baseTimeNanoseconds") &&
                !text_is(member->key, "traceName")) {
         GROW(m->members, m->member_count, m->member_capacity);
@@ -167,6 +170,7 @@ static int note_file(rank_file *f, merger *m) {
         else if (reader->item == TRACE_MEMBER) note_member(f, m, &reader->member);
     }
     f->base_ns = reader->base_time_ns;
+    f->lost = *reader->losses;
     return trace_close(reader);
 }
 
@@ -306,10 +310,24 @@ static void write_devices(trace_writer *w, const merger *m) {
     map_free(&known);
 }
 
+/* The sums of all ranks; devices by rank. */
+static void write_losses(trace_writer *w, const merger *m) {
+    losses lost = {0};
+    for (size_t i = 0; i < m->count; i++) {
+        char whose[40];
+        snprintf(whose, sizeof whose, "rank %lld ", (long long)m->files[i].rank);
+        losses_add(&lost, &m->files[i].lost, whose);
+    }
+    size_t place = 0;
+    char line[320];
+    if (losses_next(&lost, &place, line)) losses_write_head(&lost, w);
+}
+
 static void write_head(trace_writer *w, const merger *m) {
     for (size_t i = 0; i < m->member_count; i++)
         if (!text_is(m->members[i].key, "ranks"))
             writer_member(w, m->members[i].key, m->members[i].value);
+    write_losses(w, m);
     write_devices(w, m);
     if (m->base_ns) {
         writer_key(w, "baseTimeNanoseconds");
@@ -384,12 +402,19 @@ static void write_event(trace_writer *w, merger *m, rank_file *f, const trace_ev
     write_edited(w->out, event->raw, edits, count);
 }
 
+/* What the merged trace has a head for, or names of its own. */
+static bool is_replaced(const trace_event *event) {
+    return is_process_metadata(event) ||
+           (event->phase == 'M' && (text_is(event->name, "prof") ||
+                                    text_is(event->name, "prof counts")));
+}
+
 static int write_file(trace_writer *w, merger *m, rank_file *f) {
     trace_reader *reader = trace_open(f->path);
     if (!reader) return EXIT_BAD;
     reader->quiet = reader->as_written = true;
     while (trace_next(reader) != TRACE_END)
-        if (reader->item == TRACE_EVENT && !is_process_metadata(&reader->event))
+        if (reader->item == TRACE_EVENT && !is_replaced(&reader->event))
             write_event(w, m, f, &reader->event);
     return trace_close(reader);
 }

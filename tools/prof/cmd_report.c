@@ -1,4 +1,5 @@
 /* prof report: PyTorch's table, from any trace. */
+#include "losses.h"
 #include "report_page.h"
 #include "trace_range.h"
 
@@ -97,6 +98,7 @@ static int write_report(row_table *table, report_page *page, const report_option
     if (page) {
         page_write(page, table, title, &notes, &out);
     } else {
+        losses_write(&out);
         prof_result result = prof_write_rows(table->rows, table->count, &table->view, desc,
                                              output_sink(&out));
         if (result != PROF_OK && result != PROF_ERROR_SINK) fail(NULL, "%s", prof_strerror(result));
@@ -153,6 +155,7 @@ static int run(int argc, char **argv) {
     table_format format;
     row_table table = {0};
     if (!understand(&o, &desc, &format) || !rows_begin(&table, rows)) return EXIT_BAD;
+    if (format == FORMAT_TEXT) losses_hold();
     report_page *page = format == FORMAT_HTML ? page_new(&table) : NULL;
     status = EXIT_OK;
     rows->filter.by_time = o.range.from || o.range.to || o.range.step;

@@ -1,5 +1,6 @@
 /* prof validate: what is wrong with a trace, each finding with its byte offset. */
 #include "call_tree.h"
+#include "losses.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -23,7 +24,7 @@ const command validate_command = {
 typedef enum rule {
     RULE_JSON, RULE_CUT, RULE_FIELDS, RULE_TIME, RULE_NUMBER, RULE_TEXT, RULE_KEYS, RULE_IDS,
     RULE_OVERLAP, RULE_ORDER, RULE_FLOW, RULE_LAUNCH, RULE_WAIT_ID, RULE_SYNC, RULE_WAIT_PAST,
-    RULE_COLLECTIVE, RULE_BACKWARD, RULES
+    RULE_COLLECTIVE, RULE_BACKWARD, RULE_LOSSES, RULES
 } rule;
 
 static const struct { const char *name; bool is_error; const char *text; } rules[RULES] = {
@@ -43,7 +44,8 @@ static const struct { const char *name; bool is_error; const char *text; } rules
     {"sync", true, "no kernel outlasts a wait for its stream that began after it"},
     {"wait_past", true, "what a stream waits for was recorded before"},
     {"collective", true, "a collective tells its name, sizes, type and group"},
-    {"backward", true, "no two backward ops of a thread share a sequence number"}
+    {"backward", true, "no two backward ops of a thread share a sequence number"},
+    {"losses", false, "the trace's head tells of nothing dropped, cut or mended"}
 };
 
 typedef struct finding {
@@ -437,6 +439,14 @@ static void check_defects(checker *c, const trace_reader *reader) {
     if (reader->truncated) find(c, RULE_CUT, reader->bytes, "the file ends early");
 }
 
+/* What the recorder could not keep. */
+static void check_losses(checker *c, const trace_reader *reader) {
+    size_t place = 0;
+    char line[320];
+    while (losses_next(reader->losses, &place, line))
+        find(c, RULE_LOSSES, reader->losses_offset, "%s", line);
+}
+
 static int check_file(checker *c, const char *path) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
@@ -448,6 +458,7 @@ static int check_file(checker *c, const char *path) {
     check_launches(c);
     check_waits(c);
     check_defects(c, reader);
+    check_losses(c, reader);
     int status = reader->failed || strcmp(path, "-") == 0 ? EXIT_OK : check_json(c, path);
     return trace_close(reader) ? EXIT_BAD : status;
 }

@@ -20,7 +20,7 @@ static void tell_plain(const char *text) {
 static void tell(const char *file, const char *format, va_list args) PRINTF_LIKE(2, 0);
 
 static void tell(const char *file, const char *format, va_list args) {
-    char text[1024];
+    char text[8192];
     progress_end();
     fputs("prof: ", stderr);
     if (file) {

@@ -1,4 +1,5 @@
 /* The page of prof memory: see memory_page.h. All data stand in the page; nothing is loaded. */
+#include "losses.h"
 #include "memory_page.h"
 
 #include <string.h>
@@ -18,6 +19,8 @@ static const char *const head[] = {
     "canvas{width:100%;height:24rem;display:block;border:1px solid var(--line);touch-action:none;",
     "cursor:crosshair}\n",
     ".bar{display:flex;flex-wrap:wrap;gap:.4rem .9rem;align-items:center;margin:.6rem 0}\n",
+    ".lost{background:#a3230f;color:#fff;padding:.4rem .7rem;border-radius:6px;",
+    "overflow-wrap:anywhere}\n",
     "button,select{font:inherit;padding:.15rem .5rem}\n",
     ".key{border:0;background:none;cursor:pointer;color:inherit;padding:.15rem .2rem}\n",
     ".key i{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin-right:.4em}\n",
@@ -236,6 +239,12 @@ void memory_page_begin(memory_page *page, output *out, const char *title) {
         output_html_text(out, title, strlen(title));
     }
     output_text(out, "</h1>\n");
+    text_list told = losses_told();
+    for (size_t i = 0; i < told.count; i++) {
+        output_text(out, "<p class=\"lost\" role=\"alert\">");
+        output_html_text(out, told.items[i], strlen(told.items[i]));
+        output_text(out, "</p>\n");
+    }
     write_lines(out, body);
     output_text(out, "const names = [");
     for (int i = 0; i < MEMORY_CATEGORIES; i++)

@@ -1,6 +1,6 @@
 /* The prof command: reads, analyses, compares, merges and shows PyTorch's and prof.h's traces. */
 #define PROF_IMPLEMENTATION
-#include "common.h"
+#include "losses.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +36,10 @@ int main(int argc, char **argv) {
         return EXIT_OK;
     }
     for (int i = 0; commands[i]; i++)
-        if (strcmp(name, commands[i]->name) == 0) return commands[i]->run(argc - 1, argv + 1);
+        if (strcmp(name, commands[i]->name) == 0) {
+            int status = commands[i]->run(argc - 1, argv + 1);
+            losses_end();
+            return status;
+        }
     return fail(NULL, "there is no command '%s'; see prof --help", name);
 }

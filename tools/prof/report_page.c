@@ -1,4 +1,5 @@
 /* The page of prof report --format html: see report_page.h and report.html. */
+#include "losses.h"
 #include "report_page.h"
 
 #include <stdlib.h>
@@ -248,12 +249,6 @@ report_page *page_new(row_table *table) {
 
 /* ---- Writing ---- */
 
-static void write_us(output *out, int64_t ns) {
-    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    output_format(out, "%s%llu.%03llu", ns < 0 ? "-" : "", (unsigned long long)(size / 1000),
-                  (unsigned long long)(size % 1000));
-}
-
 static void write_text(output *out, const char *text) {
     output_json_text(out, text, strlen(text));
 }
@@ -444,6 +439,15 @@ typedef struct page_data {
     const text_list *notes;
 } page_data;
 
+static void write_texts(output *out, const char *member, const text_list *texts) {
+    output_format(out, ",\n\"%s\":[", member);
+    for (size_t i = 0; i < texts->count; i++) {
+        if (i) output_text(out, ",");
+        write_text(out, texts->items[i]);
+    }
+    output_text(out, "]");
+}
+
 static void write_data(output *out, void *user) {
     const page_data *d = user;
     const char *device = d->table->view.device_name;
@@ -456,12 +460,10 @@ static void write_data(output *out, void *user) {
     output_format(out, ",\"with_memory\":%s,\"span\":",
                   d->table->view.profile_memory ? "true" : "false");
     write_us(out, d->page->span_ns > 0 ? d->page->span_ns : 1);
-    output_text(out, ",\n\"notes\":[");
-    for (size_t i = 0; i < d->notes->count; i++) {
-        if (i) output_text(out, ",");
-        write_text(out, d->notes->items[i]);
-    }
-    output_text(out, "],\n");
+    text_list told = losses_told();
+    write_texts(out, "losses", &told);
+    write_texts(out, "notes", d->notes);
+    output_text(out, ",\n");
     write_cards(out, d->page, d->table);
     write_rows(out, d->table);
     write_lanes(out, d->page);

@@ -1,6 +1,8 @@
 /* Traces that are not JSON: see trace_other.h. */
 #include "trace_other.h"
 
+#include "losses.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,8 @@ struct other_trace {
     prof_raw *raw;
     void *raw_memory;
     int64_t pid;
+    losses lost;                 /* that the stream tells of */
+    raw_losses raw_lost;
     map thread_ids;              /* number in the stream -> thread id */
     /* folded stacks */
     interner names;
@@ -48,6 +52,7 @@ static void take_item(void *user, const prof_raw_item *item) {
     const char *name = item->name;
     const uint64_t *id = map_get(&t->thread_ids, item->thread);
     int64_t tid = id ? (int64_t)*id : item->thread;
+    losses_take_raw(&t->lost, &t->raw_lost, item);
     switch (item->kind) {
     case PROF_RAW_SESSION: t->pid = item->value; return;
     case PROF_RAW_THREAD:
@@ -181,12 +186,14 @@ void other_push(other_trace *t, const char *data, size_t size) {
     else push_lines(t, data, size);
 }
 
-void other_end(other_trace *t, const char *path) {
+void other_end(other_trace *t, const char *path, losses *lost) {
     t->count = t->next = 0;
     if (t->raw) {
         prof_raw_stats stats;
         prof_raw_close(t->raw, &stats);
         raw_tell(&stats, path);
+        losses_end_raw(&t->lost, &t->raw_lost);
+        losses_add(lost, &t->lost, "");
         return;
     }
     if (t->line_size) read_line(t, t->line, t->line_size);

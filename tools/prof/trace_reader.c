@@ -16,6 +16,7 @@
 #endif
 
 #include "common.h"
+#include "losses.h"
 #include "trace_other.h"
 #include "trace_pairs.h"
 
@@ -665,6 +666,16 @@ static bool read_base(trace_reader *r) {
     return true;
 }
 
+/* The losses that a member tells of, or an event of prof.h's arrays. */
+static void read_losses(trace_reader *r, trace_text key, trace_text value) {
+    bool cuda = text_is(key, "prof_cuda");
+    bool told = cuda || text_is(key, "prof") || text_is(key, "prof counts");
+    if (!told || !value.size) return;
+    r->losses_offset = r->source->base + (uint64_t)(value.data - r->source->buffer);
+    if (cuda) losses_read_cuda(r->losses, value);
+    else losses_read(r->losses, value);
+}
+
 static const char *scan_member(trace_reader *r, const char *p, trace_item *item) {
     source *s = r->source;
     p = skip_space(p);
@@ -687,6 +698,7 @@ static const char *scan_member(trace_reader *r, const char *p, trace_item *item)
     r->member.value.size = (size_t)(p - r->member.value.data);
     if (*p == '\0' && p == s->buffer + s->used && !s->ended) return stop(s, MORE, p, NULL);
     if (text_is(r->member.key, "baseTimeNanoseconds") && !read_base(r)) return NULL;
+    read_losses(r, r->member.key, r->member.value);
     *item = TRACE_MEMBER;
     return p;
 }
@@ -709,6 +721,7 @@ static const char *scan_element(trace_reader *r, const char *p, trace_item *item
     if (p && r->event.phase == 'M' && text_is(r->event.name, "prof") &&  /* of prof.h's arrays */
         trace_arg_int(&r->event, "baseTimeNanoseconds", &r->base_time_ns))
         r->base_offset = r->event.offset;
+    if (p && r->event.phase == 'M') read_losses(r, r->event.name, r->event.args_text);
     return p;
 }
 
@@ -821,7 +834,8 @@ static trace_item next_other(trace_reader *r) {
             s->at = s->used;
         } else if (!refill(r)) {
             s->where = AT_END;
-            other_end(s->other, r->path);
+            other_end(s->other, r->path, r->losses);
+            r->losses_offset = r->bytes;
         }
     }
     if (r->failed) return TRACE_END;
@@ -882,6 +896,7 @@ trace_reader *trace_open(const char *path) {
     if (S_ISDIR(status.st_mode)) return close(fd), fail(path, "is a directory"), NULL;
     trace_reader *r = allocate(sizeof *r);
     source *s = r->source = allocate(sizeof *s);
+    r->losses = allocate(sizeof *r->losses);
     r->path = path;
     s->file = gzdopen(fd, "rb");
     if (!s->file) exit(fail(NULL, "out of memory"));
@@ -900,6 +915,7 @@ int trace_close(trace_reader *r) {
         "events that are not objects, skipped", "ends of nothing, left out",
         "begins without an end, taken to last to the end of the trace"
     };
+    if (!r->quiet) losses_tell(r->path, r->losses);
     for (int i = 0; i < TRACE_DEFECTS; i++)
         if (r->defects[i] && !r->quiet)
             warn(r->path, "%llu %s (the first in the element at byte %llu)",
@@ -914,6 +930,7 @@ int trace_close(trace_reader *r) {
     free(s->args);
     free(s->decoded);
     free(s);
+    free(r->losses);
     free(r);
     return status;
 }

@@ -94,6 +94,8 @@ typedef struct trace_reader {
     uint64_t base_offset;       /* of its value in the file */
     output *copy;               /* gets every byte of the file but the events themselves, each
                                    piece before the item behind it is handed out; NULL: none */
+    struct losses *losses;      /* that the head has told of so far: see losses.h */
+    uint64_t losses_offset;     /* of the value that tells it, in the file */
     struct trace_source *source;
 } trace_reader;
 

@@ -1,0 +1,224 @@
+/* What a trace's head tells of its losses: see losses.h. */
+#include "losses.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* prof_cuda.h's own counts, as its footer has them. */
+static const struct { const char *key, *text; } cuda_counts[] = {
+    {"lost_dropped", "GPU records that CUPTI dropped (a larger pool_size helps)"},
+    {"lost_full", "GPU records without room (give prof_cuda_desc.memory more)"},
+    {"lost_overwritten", "GPU records that CUPTI wrote over, about (a larger pool_size helps)"},
+    {"corrupt", "Corrupt buffers of GPU records, the rest of each skipped"},
+    {"unknown", "GPU records of kinds that prof_cuda.h does not know, skipped"},
+    {"no_time", "Kernels and copies without a time, left out"},
+    {"unfinished", "Kernels and copies still running at the end, ended there"},
+    {"no_launch", "Kernels and copies whose launch is not in the trace"},
+    {"names_lost", "Names of GPU records that did not fit (give prof_cuda_desc.memory more)"},
+    {"ranges_lost", "GPU ranges that did not fit (give prof_cuda_desc.max_ranges more)"},
+    {"buffers_missing", "Buffers of GPU records that CUPTI did not give back"},
+};
+enum { CUDA_COUNTS = sizeof cuda_counts / sizeof *cuda_counts };
+
+static const char dropped_text[] = "Dropped";    /* a target's stream has the sum alone */
+
+/* Number i of the whole list: the library's, the sum of a target, prof_cuda.h's. */
+static bool count_at(size_t i, prof_note *note) {
+    prof_note last;
+    size_t known = 0;
+    if (prof_stats_note(NULL, i, note)) return true;
+    while (prof_stats_note(NULL, known, &last)) known++;
+    i -= known;
+    if (known + 1 + CUDA_COUNTS > LOSS_COUNTS || i > CUDA_COUNTS) return false;
+    note->key = i ? cuda_counts[i - 1].key : "dropped";
+    note->text = i ? cuda_counts[i - 1].text : dropped_text;
+    return true;
+}
+
+static uint64_t sum(uint64_t a, uint64_t b) {
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* ---- Collecting ---- */
+
+/* Of which part of the list is this note? */
+static bool is_cuda(const prof_note *note) {
+    for (size_t i = 0; i < CUDA_COUNTS; i++)
+        if (note->text == cuda_counts[i].text) return true;
+    return false;
+}
+
+static void read_count(losses *l, trace_text key, trace_text value, bool cuda) {
+    prof_note note;
+    for (size_t i = 0; count_at(i, &note); i++) {
+        int64_t n;
+        if (is_cuda(&note) != cuda || !text_is(key, note.key)) continue;
+        bool good = !json_is_text(value) && json_int(value, &n) && n >= 0;
+        if (good) l->counts[i] = sum(l->counts[i], (uint64_t)n);
+        else l->odd++;
+        return;
+    }
+}
+
+static void add_device(losses *l, const char *whose, const char *name, const char *text) {
+    size_t i = 0;
+    if (!*text || l->device_count == LOSS_DEVICES) return;
+    snprintf(l->devices[l->device_count].name, sizeof l->devices->name, "%s%s", whose, name);
+    snprintf(l->devices[l->device_count].text, sizeof l->devices->text, "%s", text);
+    while (strcmp(l->devices[i].name, l->devices[l->device_count].name) != 0) i++;
+    l->device_count += i == l->device_count;     /* of the same name: the first one */
+}
+
+static void read_devices(losses *l, trace_text list) {
+    trace_text key, value;
+    if (!list.size || *list.data != '{') return;
+    while (json_next(&list, &key, &value)) {
+        char name[48], text[208];
+        if (!json_is_text(value)) continue;
+        snprintf(name, sizeof name, "%.*s", (int)(key.size < 47 ? key.size : 47), key.data);
+        json_decode(value, text, sizeof text);
+        add_device(l, "", name, text);
+    }
+}
+
+static void read_head(losses *l, trace_text head, bool cuda) {
+    trace_text key, value;
+    if (!head.size || *head.data != '{') return;
+    while (json_next(&head, &key, &value)) {
+        if (!cuda && text_is(key, "devices")) read_devices(l, value);
+        else read_count(l, key, value, cuda);
+    }
+}
+
+void losses_read(losses *l, trace_text head) { read_head(l, head, false); }
+
+void losses_read_cuda(losses *l, trace_text head) { read_head(l, head, true); }
+
+void losses_add_stats(losses *l, const prof_stats *stats) {
+    prof_note note;
+    for (size_t i = 0; i < LOSS_COUNTS && prof_stats_note(stats, i, &note); i++)
+        l->counts[i] = sum(l->counts[i], note.count);
+}
+
+void losses_end_raw(losses *l, raw_losses *r) {
+    losses_add_stats(l, &r->counts);
+    memset(&r->counts, 0, sizeof r->counts);
+}
+
+/* A session comes again every few blocks; its counts are sums so far. */
+void losses_take_raw(losses *l, raw_losses *r, const prof_raw_item *item) {
+    if (item->kind == PROF_RAW_COUNTS) r->counts = *item->counts;
+    if (item->kind != PROF_RAW_SESSION || item->start_ns == r->session_ns) return;
+    losses_end_raw(l, r);
+    r->session_ns = item->start_ns;
+}
+
+void losses_add(losses *to, const losses *from, const char *whose) {
+    for (size_t i = 0; i < LOSS_COUNTS; i++) to->counts[i] = sum(to->counts[i], from->counts[i]);
+    for (size_t i = 0; i < from->device_count; i++)
+        add_device(to, whose, from->devices[i].name, from->devices[i].text);
+    to->odd = sum(to->odd, from->odd);
+}
+
+/* ---- As lines, and as a head ---- */
+
+/* A device that says how many records it lost says what prof_cuda's counts say. */
+static bool is_told(const losses *l, size_t device) {
+    prof_note note;
+    if (strncmp(l->devices[device].text, "GPU records lost", 16) != 0) return false;
+    for (size_t i = 0; count_at(i, &note); i++)
+        if (is_cuda(&note) && l->counts[i]) return true;
+    return false;
+}
+
+bool losses_next(const losses *l, size_t *place, char line[320]) {
+    prof_note note;
+    for (; *place < LOSS_COUNTS; ++*place) {
+        if (!l->counts[*place] || !count_at(*place, &note)) continue;
+        snprintf(line, 320, "%s: %llu", note.text, (unsigned long long)l->counts[(*place)++]);
+        return true;
+    }
+    for (; *place < LOSS_COUNTS + l->device_count; ++*place) {
+        size_t i = *place - LOSS_COUNTS;
+        if (is_told(l, i)) continue;
+        snprintf(line, 320, "%s: %s", l->devices[i].name, l->devices[i].text);
+        ++*place;
+        return true;
+    }
+    bool odd = *place == LOSS_COUNTS + l->device_count && l->odd;
+    *place = LOSS_COUNTS + LOSS_DEVICES;
+    if (odd) snprintf(line, 320, "Counts in the trace's head that are no counts, left out: %llu",
+                      (unsigned long long)l->odd);
+    return odd;
+}
+
+static void write_counts(const losses *l, output *out, bool cuda, const char *comma) {
+    prof_note note;
+    for (size_t i = 0; count_at(i, &note); i++) {
+        if (!l->counts[i] || is_cuda(&note) != cuda) continue;
+        output_format(out, "%s\"%s\": %llu", comma, note.key, (unsigned long long)l->counts[i]);
+        comma = ", ";
+    }
+}
+
+void losses_write_head(const losses *l, trace_writer *w) {
+    prof_note note;
+    bool cuda = false;
+    for (size_t i = 0; count_at(i, &note); i++) cuda |= is_cuda(&note) && l->counts[i];
+    writer_key(w, "prof");
+    output_text(w->out, "{\"version\": \"" PROF_VERSION "\"");
+    write_counts(l, w->out, false, ", ");
+    for (size_t i = 0; i < l->device_count; i++) {
+        output_text(w->out, i ? ", " : ", \"devices\": {");
+        output_json_text(w->out, l->devices[i].name, strlen(l->devices[i].name));
+        output_text(w->out, ": ");
+        output_json_text(w->out, l->devices[i].text, strlen(l->devices[i].text));
+    }
+    output_text(w->out, l->device_count ? "}}" : "}");
+    if (!cuda) return;
+    writer_key(w, "prof_cuda");
+    output_text(w->out, "{");
+    write_counts(l, w->out, true, "");
+    output_text(w->out, "}");
+}
+
+/* ---- Telling ---- */
+
+static arena line_memory;                /* lives as long as the program */
+static text_list lines;
+static size_t told;                      /* so many of them have been written */
+static bool holding;
+
+static void add_line(char *line) {
+    lines.items = reallocate(lines.items, (lines.count + 1) * sizeof *lines.items);
+    lines.items[lines.count++] = line;
+}
+
+void losses_tell(const char *path, const losses *l) {
+    const char *file = strcmp(path, "-") == 0 ? "stdin" : path;
+    size_t place = 0, size = strlen(file) + 1, count = 0;
+    char line[320];
+    while (losses_next(l, &place, line)) size += strlen(line) + 2, count++;
+    if (!count) return;
+    char *text = arena_allocate(&line_memory, size), *p = text + strlen(file);
+    memcpy(text, file, (size_t)(p - text));
+    for (place = 0, count = 0; losses_next(l, &place, line); count++)
+        p += snprintf(p, size - (size_t)(p - text), "%s%s", count ? "; " : ": ", line);
+    add_line(text);
+    if (!holding) losses_end();
+}
+
+void losses_hold(void) { holding = true; }
+
+void losses_write(output *out) {
+    for (; told < lines.count; told++) {
+        output_plain_text(out, lines.items[told]);
+        output_text(out, "\n");
+    }
+}
+
+void losses_end(void) {
+    for (; told < lines.count; told++) warn(NULL, "%s", lines.items[told]);
+}
+
+text_list losses_told(void) { return lines; }
