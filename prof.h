@@ -2949,8 +2949,10 @@ typedef struct prof__row {
     uint32_t renames;                    /* twice as many; odd: name is being written */
     size_t overwritten;                  /* slots */
     bool left;                           /* the thread has */
+    bool over;                           /* it ended: who has its id from now on is another */
+    bool kept;                           /* someone knows the index: it stays this thread's */
 #endif
-    uint32_t thread;                     /* its index in the trace */
+    uint32_t thread;                     /* its index in the trace; PROF_NONE: free, without one */
     struct prof__row *next;
     uint32_t number;                     /* in the order they came, from 0 */
     uint32_t announced;                  /* the round in which the stream told its name */
@@ -3033,6 +3035,7 @@ typedef struct prof__state {
     prof__segment *ring;                 /* RING, STREAM: its chunks, used in turns; else NULL */
     uint32_t ring_count, ring_next, ring_flushed;   /* how many; to take next; not yet flushed */
     prof__row *row;
+    uint32_t number;                     /* of that row: it is this thread's while it has it */
     prof__counts counts;
     struct prof__state *next;            /* in the list of free or of owned states */
     struct prof__state *used;            /* in the list of those that the arena's readers see */
@@ -3189,7 +3192,7 @@ struct prof_trace {
     char *regions;                       /* of the states' rings, in the arena; region_size each */
     size_t region_size;
     prof__row *free_rows;
-    uint32_t row_number, rows_again;     /* rows so far; how many were used again */
+    uint32_t row_number, came;           /* rows so far; threads */
     prof_sink stream;
     prof_result (*flush)(void);          /* writes what is full: the stream's */
     prof__tallies merged;                /* AGGREGATE: for reports; with rows for them */
@@ -3522,15 +3525,20 @@ PROF__FN prof__chunk *prof__chunk_make(void) {
     return NULL;
 }
 
-/* The row of a thread that has left and of which nothing is kept is for the next thread. */
+/* The row of a thread that has left and of which nothing is kept is for the next thread, with its
+   index, unless the thread has another row: that one keeps it. So each index has a row, and no two
+   threads have one index. */
 PROF__FN void prof__row_free(prof__row *row) {
     struct prof_trace *s = &prof__trace;
     prof__row *before = NULL;
+    if (row->kept) return;
     for (prof__row *r = s->rows; r != row; r = r->next) before = r;
     if (before) before->next = row->next;
     else s->rows = row->next;
     if (s->last_row == row) s->last_row = before;
     s->row_count--;
+    for (prof__row *r = s->rows; r; r = r->next)
+        if (r->thread == row->thread) row->thread = PROF_NONE;
     row->next = s->free_rows;
     s->free_rows = row;
 }
@@ -4010,36 +4018,57 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
     out->stalls = s->stalls;
     out->stream_failures = s->stream_failures;
     out->not_kept = c->not_kept + s->not_merged;
-    out->threads = s->thread_count + s->rows_again;
+    out->threads = s->came;
     out->schedule_errors = prof__session.errors;
 }
 
-/* The thread's index in the trace: that of its row of an older generation, or a new one. */
-PROF__FN uint32_t prof__row_thread(struct prof_trace *s, uint64_t id) {
+/* The row of an older generation from which a thread goes on; NULL: it is new. */
+PROF__FN const prof__row *prof__row_before(const struct prof_trace *s, uint64_t id) {
     const prof__row *old = NULL;
     const prof__row *r = s->generation == s->first_generation ? NULL : s->rows;
     for (; r; r = r->next) {
         if (r->info.id != id) continue;
-        if (r->generation != s->generation) old = r;
+        if (r->generation != s->generation) old = r->over ? NULL : r;
         else if (old && old->thread == r->thread) old = NULL;
     }
-    return old ? old->thread : s->thread_count++;
+    return old;
+}
+
+/* A free row with an index, or one without; NULL: there is none. */
+PROF__FN prof__row *prof__row_again(struct prof_trace *s, bool indexed) {
+    prof__row **place = &s->free_rows, *row;
+    while (*place && ((*place)->thread != PROF_NONE) != indexed) place = &(*place)->next;
+    row = *place;
+    if (row) *place = row->next;
+    return row;
+}
+
+/* A row for the thread, whose index is that of old, or one of its own. An index that is free goes to
+   none that has one already; when all else is taken, the thread goes on under a new one. */
+PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
+    prof__row *row = prof__row_again(s, !old);
+    if (!row) {
+        row = (prof__row *)prof__take(sizeof *row, sizeof row->info + PROF__LANE_SHARE);
+        if (row) row->thread = PROF_NONE;
+    }
+    if (row && old) row->thread = old->thread;
+    if (!row) {
+        row = prof__row_again(s, old != NULL);
+        old = NULL;
+    }
+    if (!row) return NULL;
+    if (row->thread == PROF_NONE) row->thread = s->thread_count++;
+    s->came += !old;
+    return row;
 }
 
 PROF__FN prof__row *prof__row_add(uint64_t id) {
     static prof__row empty;              /* zeroes */
     struct prof_trace *s = &prof__trace;
-    prof__row *row = s->free_rows;
+    prof__row *row = prof__row_take(s, prof__row_before(s, id));
     uint32_t thread;
-    if (row) {
-        s->free_rows = row->next;
-        s->rows_again++;
-        thread = row->thread;
-    } else {
-        row = (prof__row *)prof__take(sizeof *row, sizeof(prof_thread_info) + PROF__LANE_SHARE);
-        if (!row) return NULL;
-        thread = prof__row_thread(s, id);
-    }
+    if (!row) return NULL;
+    thread = row->thread;
     prof__copy_words(row, &empty, sizeof *row);   /* prof_dump may be reading it */
     prof__copy_words(&row->info.id, &id, sizeof id);
     row->generation = s->generation;
@@ -4050,6 +4079,13 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     s->last_row = row;
     s->row_count++;
     return row;
+}
+
+/* The thread of this state ends; the row may be from before a toggle, or another's since. */
+PROF__FN void prof__row_over(const prof__state *t) {
+    const struct prof_trace *s = &prof__trace;
+    if (!s->open || t->generation < s->first_generation || !prof__in_grid(t)) return;
+    if (t->row->number == t->number) t->row->over = true;
 }
 
 PROF__FN void prof__row_name(prof__row *row, const char *name) {
@@ -4070,8 +4106,10 @@ PROF__FN bool prof__row_open(prof__state *t, uint64_t id) {
     prof__row *row;
     if (!id) id = p->thread_id ? p->thread_id(p->user) : prof__os_thread_id();
     row = prof__row_add(id);
-    if (row) PROF__RELEASE(t->row, row);
-    return row != NULL;
+    if (!row) return false;
+    t->number = row->number;
+    PROF__RELEASE(t->row, row);
+    return true;
 }
 
 /* Empties the shadow stack for a new generation. As many places as zones are open from older ones
@@ -4227,6 +4265,7 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
         while (t->hot.top > t->hot.bottom && prof__end_zone(t, now, true)) {}
     }
     prof__lock();
+    prof__row_over(t);
     if (s->open && t->generation == s->generation && !t->closed) {
         if (t->tallies.rows) prof__tally_drain(t);
         else prof__cursor_check(t);
@@ -5529,8 +5568,8 @@ PROF_API PROF__QUIET prof_memory_kind prof_memory_category(prof_memory_kind kind
     return before;
 }
 
-/* ---- ranges: {start} {end} {id} {thread | site << 32}, and as many slots as their event takes;
-   arrows: {tick} {number << 1 | is an end} ---- */
+/* ---- ranges: {start} {end} {id} {number of the row | site << 32}, and as many slots as their event
+   takes; arrows: {tick} {number << 1 | is an end} ---- */
 
 PROF__FN uint64_t prof__number(uint64_t *last) {
     uint64_t n = 0;
@@ -5556,7 +5595,7 @@ PROF_API PROF__QUIET prof_async prof_async_begin(const char *name) {
     a.id = a.site ? prof__number(&prof__async_last) : 0;
     if (a.id) {
         PROF__BUMP(t->counts.async, 1);
-        a.thread = t->row->thread;
+        a.thread = t->number;
         a.generation = t->generation;
         a.start = prof__state_now(t);
     } else {
@@ -7191,6 +7230,15 @@ PROF__FN bool prof__range_same(const void *context, uint32_t number) {
     return (uint64_t)prof__trace.events[number].extra->id == k->id;
 }
 
+/* The index of the thread whose row has this number; other: nothing is kept of it. */
+PROF__FN uint32_t prof__thread_numbered(const struct prof_trace *s, uint32_t number,
+                                        uint32_t other) {
+    const prof__row *row = s->rows;
+    if (s->row_number == s->thread_count) return number;   /* no toggle, and no row used again */
+    while (row && row->number < number) row = row->next;
+    return row && row->number == number ? row->thread : other;
+}
+
 PROF__FN void prof__read_async(prof__reader *r, const prof__record *c) {
     struct prof_trace *s = &prof__trace;
     prof__details *d = &prof__details_now;
@@ -7201,7 +7249,7 @@ PROF__FN void prof__read_async(prof__reader *r, const prof__record *c) {
     prof_event *e;
     int64_t end_ns;
     d->async_count++;
-    if (!prof__site_known(site) || thread >= s->thread_count) {
+    if (!prof__site_known(site) || thread >= s->row_number) {
         r->lost++;
         return;
     }
@@ -7223,7 +7271,7 @@ PROF__FN void prof__read_async(prof__reader *r, const prof__record *c) {
     e->end_ns = PROF__MAX(e->start_ns, end_ns);
     e->flags |= PROF_EVENT_ASYNC;
     e->site = site;
-    e->thread = thread;
+    e->thread = prof__thread_numbered(s, thread, r->thread);
     e->extra = x;
     x->has = PROF_HAS_ID | PROF_HAS_END_THREAD;
     x->id = (int64_t)key.id;
@@ -7820,6 +7868,7 @@ PROF_API PROF__QUIET uint32_t prof_submit_thread(uint64_t id, const char *name) 
     for (row = open ? s->rows : NULL; row && row->info.id != id;) row = row->next;
     if (!row && open) row = prof__row_add(id);
     if (row && name) prof__row_name(row, name);
+    if (row) row->kept = true;
     if (row) thread = row->thread;
     prof__unlock();
     return thread;
@@ -8673,6 +8722,7 @@ PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *d
 PROF__FN void prof__threads_fill(struct prof_trace *s, prof__row *rows) {
     for (prof__row *row = rows; row; row = row->next) {
         prof__context_name(row);
+        if (row->thread == PROF_NONE) continue;
         s->threads[row->thread] = row->info;
         if (row->name[0]) s->threads[row->thread].name = row->name;
     }
@@ -13324,6 +13374,7 @@ typedef struct prof__raw {
     prof_sink sink;
     bool failed, chrome, dump;
     uint32_t number, used, sites, names, round, told;   /* round: from 1; told: record blocks */
+    uint32_t row;                        /* of a dump: 1 + number of the last one told */
 #if PROF__BARE
     uint32_t zones;                      /* that were written */
 #else
@@ -13418,7 +13469,7 @@ PROF__FN void prof__row_name_read(const prof__row *row, char *text) {
     text[sizeof row->name - 1] = 0;
 }
 
-PROF__FN bool prof__raw_thread(prof__raw *w, const prof__row *row) {
+PROF__FN void prof__raw_thread_begin(prof__raw *w, const prof__row *row) {
     char text[sizeof row->name];
     const char *name = text;
     uint64_t id;
@@ -13431,6 +13482,10 @@ PROF__FN bool prof__raw_thread(prof__raw *w, const prof__row *row) {
     prof__raw_u32(w, (uint32_t)size);
     prof__raw_u64(w, id);
     prof__raw_text(w, &name, &size, 1);
+}
+
+PROF__FN bool prof__raw_thread(prof__raw *w, const prof__row *row) {
+    prof__raw_thread_begin(w, row);
     return prof__raw_end(w);
 }
 
@@ -13770,6 +13825,7 @@ PROF__FN void prof__chrome_close(prof__raw *w, const struct prof_trace *s) {
 
 /* What a reader must know before records: all of it now and then, else what is new. */
 PROF__FN void prof__stream_tell(prof__raw *w, prof__row *row) {
+    uint32_t announced;
     uint64_t knot = prof__trace.knot_count ? prof__trace.knots[prof__trace.knot_count - 1].tick : 0;
     if (w->round <= w->told / PROF__RAW_AGAIN) {
         prof_stats stats = prof_get_stats();
@@ -13780,13 +13836,17 @@ PROF__FN void prof__stream_tell(prof__raw *w, prof__row *row) {
     }
     if (w->last_knot != knot && prof__raw_session(w, false)) w->last_knot = knot;
     prof__raw_sites(w);
-    if (PROF__LOAD(row->announced) != w->round && prof__raw_thread(w, row))
-        PROF__STORE(row->announced, w->round);
+    announced = PROF__LOAD(row->announced);
+    if (announced == w->round) return;
+    PROF__STORE(row->announced, w->round);   /* first: a name that comes now is to be told, too */
+    PROF__FENCE();
+    if (!prof__raw_thread(w, row)) PROF__STORE(row->announced, announced);
 }
 
 /* Writes the records of span; false: the sink failed, and what is left is still in span. */
 PROF__FN bool prof__stream_write(prof__raw *w, prof__row *row, prof__span *span) {
     if (w->chrome) return prof__chrome_write(w, row, span);
+    if (span->at == span->end) prof__stream_tell(w, row);   /* the row's last: it may have a name */
     while (span->at < span->end) {
         prof__span next = *span;
         prof__stream_tell(w, row);
@@ -13795,7 +13855,7 @@ PROF__FN bool prof__stream_write(prof__raw *w, prof__row *row, prof__span *span)
         w->told++;
         *span = next;
     }
-    return true;
+    return !w->failed;
 }
 
 PROF__FN bool prof__stream_state(prof__raw *w, prof__state *t) {
@@ -13906,6 +13966,18 @@ PROF__FN bool prof__raw_told(const prof__raw *w, uint32_t number) {
     return number >= PROF__PUSHED ? number - PROF__PUSHED < w->names : number <= w->sites;
 }
 
+/* Tells of row, unless it was the last one. use: NULL, or where it shows that the row has become
+   another thread's meanwhile: false. */
+PROF__FN bool prof__dump_row(prof__raw *w, const prof__row *row, const uint32_t *use) {
+    uint32_t used = use ? PROF__LOAD(*use) : 0, number = PROF__LOAD(row->number);
+    if (w->row == number + 1) return true;
+    prof__raw_thread_begin(w, row);
+    PROF__FENCE();
+    if (use && PROF__LOAD(*use) != used) return false;
+    w->row = number + 1;
+    return prof__raw_end(w);
+}
+
 /* Zones that are open in t now. */
 PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__row *row) {
     const prof__frame *bottom = PROF__ACQUIRE(t->hot.bottom), *top = PROF__ACQUIRE(t->hot.top);
@@ -13942,7 +14014,7 @@ PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const pro
     uint32_t use = PROF__ACQUIRE(g->use);
     const prof__row *row = PROF__ACQUIRE(g->row);
     prof__span span;
-    if (!row) return;
+    if (!row || !prof__dump_row(w, row, &g->use) || PROF__LOAD(g->use) != use) return;
     span.end = prof__dump_end(g, t, cursor);
     span.at = PROF__LOAD(g->flushed);
     span.position = PROF__LOAD(g->position) + (uint64_t)(span.at - PROF__LOAD(g->begin));
@@ -13961,11 +14033,13 @@ PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
     const prof__row *row = PROF__ACQUIRE(t->row);
     uint32_t oldest = PROF__LOAD(t->ring_next);
     if (!row) return;
-    prof__raw_thread(w, row);
     for (uint32_t i = 0; i < t->ring_count; i++)
         prof__dump_segment(w, t->ring + (oldest + i) % t->ring_count, t, NULL);
-    if (PROF__ACQUIRE(t->recording) == prof__trace.generation) prof__dump_open(w, t, row);
-    else if (row->open_count) prof__raw_open_row(w, row);
+    if (PROF__ACQUIRE(t->recording) == prof__trace.generation) {
+        if (prof__dump_row(w, row, NULL)) prof__dump_open(w, t, row);
+    } else if (row->open_count && PROF__LOAD(row->number) == t->number) {
+        if (prof__dump_row(w, row, NULL)) prof__raw_open_row(w, row);
+    }
 }
 
 /* PROF_MODE_TRACE: rows and segments are only ever added. */
@@ -13975,7 +14049,7 @@ PROF__FN void prof__dump_rows(prof__raw *w, const struct prof_trace *s) {
         const prof__segment *g = PROF__ACQUIRE(row->first);
         while (of && (PROF__ACQUIRE(of->recording) != s->generation || PROF__LOAD(of->row) != row))
             of = prof__used(of);
-        prof__raw_thread(w, row);
+        prof__dump_row(w, row, NULL);
         for (; g; g = PROF__ACQUIRE(g->next)) prof__dump_segment(w, g, of, row->cursor);
     }
     for (const prof__state *t = s->open ? prof__used(NULL) : NULL; t; t = prof__used(t))

@@ -142,10 +142,21 @@ static void test_threads_that_come_and_go(void) {
     free(desc.memory);
 }
 
+static void mark_as(const char *name, unsigned turns) {
+    char zone[32] = "zone of ";
+    strncat(zone, name, sizeof zone - 10);
+    prof_thread_name(name);
+    while (turns--) {
+        prof_push(zone);
+        prof_pop();
+    }
+}
+
 static const char *leaver_name;
+static prof_async leaver_range;
 static void *mark_and_leave(void *turns) {
-    prof_thread_name(leaver_name);
-    test_zones(*(unsigned *)turns);
+    mark_as(leaver_name, *(unsigned *)turns);
+    leaver_range = prof_async_begin("range");
     return NULL;
 }
 
@@ -189,6 +200,144 @@ static void left_in(prof_mode mode) {
 static void test_threads_of_which_nothing_is_kept(void) {
     for (int mode = PROF_MODE_TRACE; mode <= PROF_MODE_AGGREGATE; mode++)
         PASS_ON(left_in((prof_mode)mode));
+}
+
+/* Each zone is on its own thread's row. */
+static void each_on_its_row(prof_trace *trace, size_t least) {
+    const prof_thread_info *threads;
+    const prof_event *events;
+    size_t count, rows, zones = 0;
+    events = prof_events(trace, &count);
+    threads = prof_threads(trace, &rows);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = threads[events[i].thread].name;
+        if (strncmp(events[i].name, "zone of ", 8) != 0) continue;
+        zones++;
+        SAME_TEXT(events[i].name + 8, name ? name : "(none)");
+    }
+    CHECK(zones >= least, "%u zones", (unsigned)zones);
+}
+
+static void toggle_off_and_on(void) {
+    EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_OK);
+    EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
+}
+
+/* What one thread has of an index, before a toggle or after it, no other one gets. */
+static void test_rows_after_a_toggle(void) {
+    prof_desc desc = ring_desc(256 << 10);
+    prof_trace *trace;
+    size_t rows;
+    desc.max_threads = 2;
+    EQUAL(prof_start(&desc), PROF_OK);
+    mark_as("main", 3);
+    PASS_ON(toggle_off_and_on());
+    mark_as("main", 20000);
+    leave("other", 3);
+    leave("third", 3);
+    trace = prof_stop();
+    PASS_ON(each_on_its_row(trace, 500));
+    prof_threads(trace, &rows);
+    EQUAL(rows, 3);
+    EQUAL(prof_get_stats().threads, 3);
+    free(desc.memory);
+}
+
+static uint32_t same_id(void *user) {
+    (void)user;
+    return 4711;
+}
+
+/* The system gives ids of threads that ended to others. */
+static void test_rows_of_one_id(void) {
+    for (int mode = PROF_MODE_TRACE; mode <= PROF_MODE_RING; mode++) {
+        prof_desc desc = ring_desc(256 << 10);
+        desc.mode = (prof_mode)mode;
+        desc.platform.thread_id = same_id;
+        EQUAL(prof_start(&desc), PROF_OK);
+        leave("first", 3);
+        PASS_ON(toggle_off_and_on());
+        leave("second", 3);
+        PASS_ON(each_on_its_row(prof_stop(), 6));
+        free(desc.memory);
+    }
+}
+
+/* A range whose thread is forgotten is not the next thread's. */
+static void test_range_of_a_forgotten_thread(void) {
+    prof_desc desc = ring_desc(256 << 10);
+    const prof_event *events;
+    const prof_thread_info *threads;
+    prof_async range;
+    prof_trace *trace;
+    size_t count, i = 0;
+    desc.max_threads = 2;
+    desc.record_shapes = true;           /* room for what is no zone */
+    EQUAL(prof_start(&desc), PROF_OK);
+    mark_as("main", 1);
+    leave("first", 3);
+    range = leaver_range;
+    leave("second", 20000);
+    leave("third", 3);
+    prof_async_end(range);
+    trace = prof_stop();
+    events = prof_events(trace, &count);
+    threads = prof_threads(trace, NULL);
+    while (i < count && strcmp(events[i].name, "range") != 0) i++;
+    CHECK(i < count, "no range");
+    SAME_TEXT(threads[events[i].thread].name, "main");
+    PASS_ON(each_on_its_row(trace, 4));
+    free(desc.memory);
+}
+
+typedef struct raw_rows {
+    char names[64][64];
+    size_t zones, wrong;
+} raw_rows;
+
+static void take_row(void *user, const prof_raw_item *item) {
+    raw_rows *r = (raw_rows *)user;
+    char *name = r->names[item->thread % 64];
+    if (item->kind == PROF_RAW_THREAD) snprintf(name, 64, "%s", item->name ? item->name : "");
+    if (item->kind != PROF_RAW_ZONE || strncmp(item->name, "zone of ", 8) != 0) return;
+    r->zones++;
+    r->wrong += strcmp(item->name + 8, name) != 0;
+}
+
+/* Nor is the name of a thread that left lost in a dump, or in a stream. */
+static void raw_rows_of(prof_mode mode) {
+    prof_desc desc = ring_desc(1 << 20);
+    prof_raw_desc raw_desc;
+    prof_raw *raw;
+    raw_rows rows;
+    test_text text;
+    memset(&rows, 0, sizeof rows);
+    memset(&raw_desc, 0, sizeof raw_desc);
+    memset(&text, 0, sizeof text);
+    desc.mode = mode;
+    desc.stream = test_text_sink(&text);
+    EQUAL(prof_start(&desc), PROF_OK);
+    leave("first", 3);
+    leave("second", 3);
+    leave("third", 3);
+    if (mode == PROF_MODE_RING) EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
+    prof_stop();
+    raw_desc.memory = reader_memory;
+    raw_desc.memory_size = sizeof reader_memory;
+    raw_desc.item = take_row;
+    raw_desc.user = &rows;
+    EQUAL(prof_raw_open(&raw_desc, &raw), PROF_OK);
+    prof_raw_push(raw, text.data, text.size);
+    EQUAL(prof_raw_close(raw, NULL), PROF_OK);
+    EQUAL(rows.zones, 9);
+    EQUAL(rows.wrong, 0);
+    test_text_clear(&text);
+    free(desc.memory);
+}
+
+static void test_raw_rows(void) {
+    PASS_ON(raw_rows_of(PROF_MODE_RING));
+    PASS_ON(raw_rows_of(PROF_MODE_STREAM));
 }
 
 /* ---- The dump ---- */
@@ -388,6 +537,10 @@ int main(void) {
     RUN(test_what_fits_is_whole);
     RUN(test_threads_that_come_and_go);
     RUN(test_threads_of_which_nothing_is_kept);
+    RUN(test_rows_after_a_toggle);
+    RUN(test_rows_of_one_id);
+    RUN(test_range_of_a_forgotten_thread);
+    RUN(test_raw_rows);
     RUN(test_dump_while_zones_are_open);
     RUN(test_dump_of_a_trace);
     RUN(test_dumps_race);
