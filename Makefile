@@ -6,11 +6,15 @@ CFLAGS = -std=c99 -O2 $(WARN)
 CXXFLAGS = -std=c++11 -O2 $(WARN) -Wold-style-cast
 LIBS = -lpthread -ldl -lm
 
+# A recipe is told in one line a step; V=1 shows its commands instead, make -s neither.
+Q = $(if $(V),,@)
+say = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@echo '$(1)')
+
 # What tools/dev/setup.sh installs when it is missing. Without the optional ones tests are skipped.
 BUILD_NEEDS = gcc libc6-dev
 TOOL_NEEDS = $(BUILD_NEEDS) libyajl-dev zlib1g-dev libsqlite3-dev
-DEMO_NEEDS = $(BUILD_NEEDS) g++
-TEST_NEEDS = $(DEMO_NEEDS) $(TOOL_NEEDS) clang python3
+EXAMPLE_NEEDS = $(BUILD_NEEDS) g++
+TEST_NEEDS = $(EXAMPLE_NEEDS) $(TOOL_NEEDS) clang python3
 TEST_OPTIONS = libyajl-dev libstb-dev tcc libclang-rt-dev shellcheck spin gcc-mingw-w64-x86-64-win32 wine64 \
                gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \
                git pkg-config cmake meson ninja-build
@@ -47,8 +51,8 @@ TOOL_SOURCES = $(wildcard tools/prof/*.c)
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/prof/%.c=build/tools/%.o)
 TOOL_PAGES = $(patsubst tools/prof/%.html,build/tools/%_html.h,$(wildcard tools/prof/*.html))
 
-.PHONY: help prof demo cuda check_layout test test-viewers coverage fuzz mutants proof soak trust analysis \
-        bench embedded size lint install clean setup-build setup-demo setup-test setup-tool setup-embedded setup-proof \
+.PHONY: help prof demo examples cuda check_layout test test-viewers coverage fuzz mutants proof soak trust analysis \
+        bench embedded size lint install clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
         setup-analysis
 
 help: ## list the targets
@@ -66,9 +70,12 @@ check_layout: ## compare prof_cuda.h's mirror of CUPTI's records with cupti.h, w
 	        -fsyntax-only tests/cuda/check_layout.c && echo 'check_layout: ok'; \
 	else echo 'check_layout: skipped, there is no cupti.h in $(CUDA_HOME)'; fi
 
-demo: $(EXAMPLES:%=build/examples/%) ## build the examples and profile the training of a network
+demo: build/examples/train ## profile the training of a small network: a table, a timeline
 	@mkdir -p build/demo
-	build/examples/train build/demo
+	$(call say,running build/examples/train)
+	$(Q)build/examples/train build/demo
+
+examples: $(EXAMPLES:%=build/examples/%) ## build the examples
 
 test: setup-test ## run every test; the last line counts them (ONLY=word: those with it in the name)
 	@sh tests/run.sh $(ONLY)
@@ -138,63 +145,86 @@ clean: ## remove build/
 
 setup-build: ; @sh tools/dev/setup.sh $(BUILD_NEEDS)
 setup-tool: ; @sh tools/dev/setup.sh $(TOOL_NEEDS)
-setup-demo: ; @sh tools/dev/setup.sh $(DEMO_NEEDS) --optional libstb-dev
+setup-examples: ; @sh tools/dev/setup.sh $(EXAMPLE_NEEDS) --optional libstb-dev
 setup-analysis: setup-test ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional cppcheck valgrind
 setup-proof: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional frama-c-base
 setup-embedded: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional $(EMBEDDED_OPTIONS)
 setup-test: ; @sh tools/dev/setup.sh $(TEST_NEEDS) --optional $(TEST_OPTIONS)
 
-build/examples/%_cpp: examples/%.cpp prof.h Makefile | setup-demo
-	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) -I. $< -o $@ $(LIBS)
+# The implementation, once; hello, which newcomers copy whole, and images have their own.
+build/examples/prof.o: examples/prof.c prof.h Makefile | setup-build
+	$(call say,compiling prof.h)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -I. -c $< -o $@
 
-build/examples/%: examples/%.c prof.h Makefile | setup-demo
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)
+build/examples/%: examples/%.c build/examples/prof.o prof.h Makefile | setup-build
+	$(call say,compiling $<)
+	$(Q)$(CC) $(CFLAGS) -I. $< build/examples/prof.o -o $@ $(LIBS)
 
-build/examples/images: examples/images.c prof.h Makefile | setup-demo
-	@mkdir -p $(@D)
-	@if echo '#include <stb/stb_image.h>' | $(CC) -E - >/dev/null 2>&1; then set -x; \
+build/examples/hello: examples/hello.c prof.h Makefile | setup-build
+	$(call say,compiling $< and prof.h)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)
+
+build/examples/hello_cpp: examples/hello.cpp prof.h Makefile | setup-examples
+	$(call say,compiling $< and prof.h)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(CXXFLAGS) -I. $< -o $@ $(LIBS)
+
+build/examples/images: examples/images.c prof.h Makefile | setup-examples
+	$(call say,compiling $< and prof.h with all functions as zones)
+	$(Q)mkdir -p $(@D)
+	$(Q)if echo '#include <stb/stb_image.h>' | $(CC) -E - >/dev/null 2>&1; then \
 	    $(CC) $(CFLAGS) $(INSTRUMENT) -I. $< -o $@ $(LIBS); \
 	else echo 'images: skipped, it needs stb/stb_image.h (Debian: libstb-dev)'; fi
 
 build/tests/replay: tests/analyse/replay.c prof.h Makefile | setup-test
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -I. $< -o $@ -lyajl -lz -lstdc++ $(LIBS)
+	$(call say,compiling $< and prof.h)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -I. $< -o $@ -lyajl -lz -lstdc++ $(LIBS)
 
 build/tests/soak: tests/record/soak.c tests/test.h prof.h Makefile | setup-build
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)
+	$(call say,compiling $< and prof.h)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)
 
 build/examples/cuda/%: examples/cuda/%.cu prof.h prof_cuda.h Makefile
-	@mkdir -p $(@D)
-	$(NVCC) -O2 -std=c++17 -I. $< -o $@
+	$(call say,compiling $<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(NVCC) -O2 -std=c++17 -I. $< -o $@
 
 build/cuda_acceptance: tools/dev/cuda_acceptance.cu prof.h prof_cuda.h Makefile
-	@mkdir -p $(@D)
-	$(NVCC) -O2 -std=c++17 -I. $< -o $@
+	$(call say,compiling $<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(NVCC) -O2 -std=c++17 -I. $< -o $@
 
 build/bench: tools/dev/bench.c prof.h Makefile | setup-build
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)
+	$(call say,compiling $< and prof.h)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)
+
+FAKE_CUPTI = tests/cuda/fake_cupti.c
+build/bench_cuda: tools/dev/bench_cuda.c $(FAKE_CUPTI) $(FAKE_CUPTI:.c=.h) prof.h prof_cuda.h Makefile | setup-build
+	$(call say,compiling $< and prof.h)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -I. $< $(FAKE_CUPTI) -o $@ $(LIBS)
 
 build/bench_read: tools/dev/bench_read.c Makefile | setup-tool
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $< -o $@ -lz
+	$(call say,compiling $<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $< -o $@ -lz
 
 .SECONDARY: $(TOOL_PAGES)
 
 build/tools/%_html.h: tools/prof/%.html Makefile
-	@mkdir -p $(@D)
-	sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< > $@
-
-build/bench_cuda: tools/dev/bench_cuda.c tests/cuda/fake_cupti.c tests/cuda/fake_cupti.h prof.h prof_cuda.h Makefile | setup-build
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -I. tools/dev/bench_cuda.c tests/cuda/fake_cupti.c -o $@ $(LIBS)
+	$(Q)mkdir -p $(@D)
+	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< > $@
 
 build/tools/%.o: tools/prof/%.c $(wildcard tools/prof/*.h) $(TOOL_PAGES) prof.h Makefile | setup-tool
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(TOOL_FLAGS) -Ibuild/tools -c $< -o $@
+	$(call say,compiling $<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(TOOL_FLAGS) -Ibuild/tools -c $< -o $@
 
 build/prof: $(TOOL_OBJECTS)
-	$(CC) $(TOOL_OBJECTS) -o $@ -lyajl -lsqlite3 -lz $(LIBS)
+	$(call say,linking $@)
+	$(Q)$(CC) $(TOOL_OBJECTS) -o $@ -lyajl -lsqlite3 -lz $(LIBS)

@@ -1,9 +1,9 @@
 /* Counters of each zone: page faults and CPU time from the kernel; cycles, instructions and cache
    misses where the machine has them. Linux. */
-#define PROF_IMPLEMENTATION
-#include "../prof.h"
-
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "prof.h"
 
 static void touch(size_t bytes) {
     volatile char *p;

@@ -2,16 +2,17 @@
    the program runs; when it crashes, its signal handler dumps them. This program crashes on purpose
    in a worker thread, then reads its own dump and tells what it was doing.
 
-       cc -std=c99 -O2 -I. examples/crash.c -o crash -lpthread && ./crash [crash.prof] */
+       cc -O2 -I. examples/crash.c examples/prof.c -o crash -lpthread && ./crash [crash.prof] */
 #define _POSIX_C_SOURCE 200809L
-#define PROF_IMPLEMENTATION
-#include "prof.h"
-
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
+
+#include "prof.h"
 
 /* ---- The program ---- */
 

@@ -3,14 +3,13 @@
    Shows: shapes, FLOPs by formula, modules, arguments, forward and backward joined by an arrow,
           allocations charged to zones through wrappers over malloc and free, a future that is
           completed on another thread, and the memory timeline.
-   Build: cc -std=c99 -O2 -I. examples/details.c -o details -pthread
+   Build: cc -std=c99 -O2 -I. examples/details.c examples/prof.c -o details -pthread
    Run:   ./details [trace.json]    then open the file at ui.perfetto.dev */
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PROF_IMPLEMENTATION
 #include "prof.h"
 
 /* ---- Drop these over malloc and free ---- */

@@ -2,13 +2,12 @@
 
    Shows: the execution-trace observer over the windows of a schedule, inputs and outputs with
           tensor ids, op_schema, process groups, and ids that join it with the Chrome trace.
-   Build: cc -std=c99 -O2 -I. examples/execution.c -o execution -lpthread
+   Build: cc -std=c99 -O2 -I. examples/execution.c examples/prof.c -o execution -lpthread
    Run:   ./execution [et.json [trace.json]]    then: prof et --link trace.json et.json */
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PROF_IMPLEMENTATION
 #include "prof.h"
 
 enum { ROWS = 32, COLUMNS = 64 };

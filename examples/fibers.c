@@ -2,7 +2,7 @@
 
    Shows: prof_context_switch beside swapcontext: a fiber has a row of its own in the trace, and a
           zone stays open while its fiber waits.
-   Build: cc -std=c99 -O2 -I. examples/fibers.c -o fibers -pthread
+   Build: cc -std=c99 -O2 -I. examples/fibers.c examples/prof.c -o fibers -pthread
    Run:   ./fibers [trace.json]    then open the file at ui.perfetto.dev */
 
 #define _XOPEN_SOURCE 700
@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
-#define PROF_IMPLEMENTATION
 #include "prof.h"
 
 enum { FIBERS = 3, ROUNDS = 4, STACK = 64 << 10 };

@@ -2,13 +2,12 @@
 
    Shows: an observer of one's own, which prints; zones as NVTX ranges for nsys and ncu, and as ITT
           tasks for VTune, where such a tool runs the program; a zone with shapes from its begin.
-   Build: cc -std=c99 -O2 -I. examples/observers.c -o observers -lpthread
+   Build: cc -std=c99 -O2 -I. examples/observers.c examples/prof.c -o observers -lpthread
    Run:   ./observers    or: nsys profile ./observers */
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PROF_IMPLEMENTATION
 #include "prof.h"
 
 /* ---- An observer: what it does is the recording thread's time, so that it should be quick ---- */

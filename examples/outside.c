@@ -1,11 +1,11 @@
 /* Shows: a trace made of events that other code measured, without a session: the tree, device time
    per operation, averages by input shape, and the same rows as JSON.
 
-   cc -std=c99 -O2 -I. examples/outside.c -o outside -lpthread && ./outside */
-#define PROF_IMPLEMENTATION
-#include "prof.h"
-
+   cc -std=c99 -O2 -I. examples/outside.c examples/prof.c -o outside -lpthread && ./outside */
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "prof.h"
 
 enum { EVENTS = 5 };
 

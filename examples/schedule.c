@@ -2,13 +2,12 @@
 
    Shows: desc.schedule and prof_step, an on_trace_ready that ends in prof_trace_handler
           (tensorboard_trace_handler), metadata, rank and world size in each trace's head.
-   Build: cc -std=c99 -O2 -I. examples/schedule.c -o schedule -lpthread
+   Build: cc -std=c99 -O2 -I. examples/schedule.c examples/prof.c -o schedule -lpthread
    Run:   ./schedule [directory]    writes directory/HOST_PID.TIME.pt.trace.json, twice */
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PROF_IMPLEMENTATION
 #include "prof.h"
 
 enum { STEPS = 20, CELLS = 20000 };

@@ -1,10 +1,10 @@
 /* Native call stacks: which functions led to each zone, also those that are marked nowhere (qsort).
-   Build:  cc -fno-omit-frame-pointer examples/stacks.c -o stacks -lpthread
+   Build:  cc -std=c99 -O2 -I. examples/stacks.c examples/prof.c -o stacks -lpthread
    Prints folded stacks; give them to flamegraph.pl or speedscope. */
-#define PROF_IMPLEMENTATION
-#include "../prof.h"
-
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "prof.h"
 
 static volatile int spun;
 

@@ -2,17 +2,17 @@
    of our own writes them to a file as they fill. Killed at any moment (kill -9), the program leaves
    a file that loads up to the last flush.
 
-       cc -std=c99 -O2 -I. examples/stream.c -o stream -lpthread
+       cc -std=c99 -O2 -I. examples/stream.c examples/prof.c -o stream -lpthread
        ./stream trace.json        a Chrome JSON array, for ui.perfetto.dev
        ./stream trace.prof 60     the raw stream, smaller and faster, for 60 s (default: 1) */
 #define _POSIX_C_SOURCE 200809L
-#define PROF_IMPLEMENTATION
-#include "prof.h"
-
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include "prof.h"
 
 static bool write_file(void *file, const void *data, size_t size) {
     return fwrite(data, 1, size, (FILE *)file) == size && fflush((FILE *)file) == 0;

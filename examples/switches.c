@@ -2,13 +2,12 @@
 
    Shows: PROF_TRACE in the environment, by prof_start_env and prof_stop_env; categories of zones
           that are switched on and off while the program runs.
-   Build: cc -std=c99 -O2 -I. examples/switches.c -o switches -lpthread
+   Build: cc -std=c99 -O2 -I. examples/switches.c examples/prof.c -o switches -lpthread
    Run:   PROF_TRACE=trace.json ./switches    or: prof record ./switches */
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PROF_IMPLEMENTATION
 #include "prof.h"
 
 enum { PHYSICS = 1, SOUND = 2, DETAIL = 4 };   /* bits, the program's own */

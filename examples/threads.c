@@ -2,14 +2,13 @@
 
    Shows: workers with names, short-lived threads, a counter and an instant. Each thread records
           on its own; nothing here is locked for the profiler.
-   Build: cc -std=c99 -O2 -I. examples/threads.c -o threads -pthread
+   Build: cc -std=c99 -O2 -I. examples/threads.c examples/prof.c -o threads -pthread
    Run:   ./threads [trace.json]    then open the file at ui.perfetto.dev */
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PROF_IMPLEMENTATION
 #include "prof.h"
 
 enum { WORKERS = 3, RANGES = 60, RANGE = 5000, HELPERS = 24, HELPER_RANGE = 500 };

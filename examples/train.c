@@ -3,7 +3,7 @@
    Shows: zones around every stage of a training run (as PyTorch's profiler shows them), names made
           at run time, a counter for the loss, the table, the Chrome trace, folded stacks, and
           what the profiler itself cost, measured by training with and without it.
-   Build: cc -std=c99 -O2 -I. examples/train.c -o train -lpthread -lm
+   Build: cc -std=c99 -O2 -I. examples/train.c examples/prof.c -o train -lpthread -lm
    Run:   ./train [directory]    writes trace.json and stacks.folded there */
 
 #include <errno.h>
@@ -13,7 +13,6 @@
 #include <string.h>
 #include <time.h>
 
-#define PROF_IMPLEMENTATION
 #include "prof.h"
 
 enum { FLOWERS = 150, FEATURES = 4, SPECIES = 3 };

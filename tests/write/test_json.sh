@@ -40,8 +40,10 @@ zone() {   # TS DUR
 example() {   # NAME NAME=COUNT...
     example=$1
     shift
+    implementation=examples/prof.c
+    grep -q PROF_IMPLEMENTATION "examples/$example.c" && implementation=
     try "json_${example}_builds" "${CC:-cc}" -std=c99 -O0 -I. "examples/$example.c" \
-        -o "$out/$example" -lpthread || return
+        $implementation -o "$out/$example" -lpthread || return
     try "json_${example}_runs" "$out/$example" "$out/$example.json" || return
     try "json_${example}_valid" python3 tests/write/check_json.py "$out/$example.json" "$@"
 }

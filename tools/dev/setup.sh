@@ -1,7 +1,8 @@
 #!/bin/sh
-# Installs the Debian packages that this machine lacks of those named.
+# Installs the Debian packages that this machine lacks of those named; says first which and why.
 #   tools/dev/setup.sh PACKAGE... [--optional PACKAGE...]
-# Exit status 1 when one before --optional cannot be had. SETUP=check installs nothing.
+# SETUP=check installs nothing. What cannot be had is named in one line, the optional in another;
+# exit status 1: one that is no option is missing.
 # shellcheck disable=SC2046,SC2086   # lists of packages are meant to split
 set -u
 
@@ -62,33 +63,50 @@ is_there() {   # PACKAGE SIGN
     esac
 }
 
-# Prints those of the packages that are missing; says on stderr what each is for.
+# Prints those of the packages that are missing, each with what it is for.
 missing() {
     table | while read -r package sign purpose; do
         case " $* " in *" $package "*) ;; *) continue ;; esac
-        is_there "$package" "$sign" && continue
-        echo "set-up: $package is missing, for $purpose" >&2
-        echo "$package"
+        is_there "$package" "$sign" || echo "$package $purpose"
     done
+}
+
+names() {   # LINES of missing
+    echo "$1" | cut -d ' ' -f 1
+}
+
+# One sentence: installing A, B (what they are for), C (what it is for).
+announce() {
+    echo "$required
+$optional" | awk 'NF {
+            purpose = $0
+            sub(/^[^ ]* /, "", purpose)
+            if (text) text = text (purpose == last ? "" : " (" last ")") ", "
+            text = text $1
+            last = purpose
+        }
+        END {print "set-up: installing with apt-get what is not here yet: " text " (" last \
+            "); SETUP=check installs nothing"}'
 }
 
 as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
 }
 
-can_install() {
-    [ "${SETUP:-}" != check ] && command -v apt-get >/dev/null && as_root true 2>/dev/null
+may_install() {
+    [ "${SETUP:-}" != check ] && command -v apt-get >/dev/null &&
+        { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null; }
 }
 
 apt() {
-    as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get -qq -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" >>"$log" 2>&1
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 \
+        -o Acquire::Retries=3 -o Acquire::http::Timeout=20 "$@" >>"$log" 2>&1
 }
 
-# Installs the packages; on failure prints the end of what apt-get said.
+# Installs packages; those of which one cannot be had are tried one by one.
 get() {
-    echo "set-up: installing" "$@" "(apt-get's output: $log)"
-    apt install -y --no-install-recommends "$@" || tail -n 5 "$log" >&2
+    [ $# = 0 ] || apt install -y --no-install-recommends "$@" && return
+    for package; do apt install -y --no-install-recommends "$package"; done
 }
 
 all="$* --optional"
@@ -97,19 +115,20 @@ optional=$(missing ${all#*--optional})
 [ -z "$required$optional" ] && exit 0
 
 log=build/setup.log
-if can_install; then
+if may_install; then
+    announce
     mkdir -p build
-    apt update
-    [ -n "$required" ] && get $required
-    [ -n "$optional" ] && get $optional
-    required=$(missing $required 2>/dev/null)
-    optional=$(missing $optional 2>/dev/null)
-fi
-if [ -n "$optional" ]; then
-    echo "set-up: going on without" $optional
+    if apt update; then
+        get $(names "$required")
+        get $(names "$optional")
+    fi
+    required=$(missing $(names "$required"))
+    optional=$(missing $(names "$optional"))
 fi
 if [ -n "$required" ]; then
-    echo "set-up: please install" $required "(apt-get install" $required")" >&2
-    exit 1
+    echo "set-up: please install what is needed: sudo apt-get install" $(names "$required") >&2
 fi
-exit 0
+if [ -n "$optional" ]; then
+    echo "set-up: going on without what is optional: sudo apt-get install" $(names "$optional") >&2
+fi
+[ -z "$required" ]
