@@ -521,6 +521,8 @@ typedef struct prof_table_desc {
     bool hide_notes;                     /* leave out what is below PyTorch's last line */
     prof_time_unit time_unit;
     prof_format format;
+    int64_t whole_cpu_ns, whole_device_ns;   /* what shares are of, where the rows are not all;
+                                            0: of the sum over the rows */
 } prof_table_desc;
 
 /* What a table shows beside CPU times. EventList's use_device, profile_memory, with_flops. */
@@ -10004,7 +10006,8 @@ typedef struct prof__table {
     void (*notes)(struct prof__table *t);   /* below it all; NULL: none */
     uint32_t count, row;                 /* row: being written */
     size_t width[PROF__COLUMNS];         /* 0: no such column */
-    int64_t self_cpu_ns, self_device_ns; /* sums */
+    int64_t self_cpu_ns, self_device_ns; /* what shares are of */
+    int64_t rows_cpu_ns, rows_device_ns; /* sums over the rows */
     int64_t least_flops;                 /* the smallest above 0 */
     int flops_power;                     /* the FLOPs column is in 1000^this */
     prof__out out;
@@ -10563,7 +10566,7 @@ PROF_API PROF__QUIET bool prof_stats_note(const prof_stats *stats, size_t i, pro
     return true;
 }
 
-PROF__FN void prof__table_sum(prof__table *t, const char *device, int64_t ns) {
+PROF__FN void prof__table_sum(prof__table *t, const char *device, const char *what, int64_t ns) {
     char text[48];
     *prof__text_time(text, prof__us(ns), prof__table_unit(t, ns)) = 0;
     prof__out_text(&t->out, "Self ");
@@ -10575,7 +10578,7 @@ PROF__FN void prof__table_sum(prof__table *t, const char *device, int64_t ns) {
         prof__out_bytes(&t->out, &c, 1);
     }
 #endif
-    prof__out_text(&t->out, " time total: ");
+    prof__out_text(&t->out, what);
     prof__out_text(&t->out, text);
     prof__out_text(&t->out, "\n");
 }
@@ -10609,11 +10612,16 @@ PROF__FN void prof__table_notes(prof__table *t) {
 }
 
 PROF__FN void prof__table_foot(prof__table *t) {
+    static const char total[] = " time total: ", rows[] = " time of these rows: ";
+    bool device = !PROF__BARE && t->width[PROF__COL_SELF_DEVICE];
     if (t->count) {
         prof__table_rule(t);
-        prof__table_sum(t, "CPU", t->self_cpu_ns);
-        if (!PROF__BARE && t->width[PROF__COL_SELF_DEVICE])
-            prof__table_sum(t, t->view.device_name, t->self_device_ns);
+        prof__table_sum(t, "CPU", total, t->self_cpu_ns);
+        if (device) prof__table_sum(t, t->view.device_name, total, t->self_device_ns);
+        if (!PROF__BARE && t->desc->whole_cpu_ns)
+            prof__table_sum(t, "CPU", rows, t->rows_cpu_ns);
+        if (device && t->desc->whole_device_ns)
+            prof__table_sum(t, t->view.device_name, rows, t->rows_device_ns);
     }
     if (t->notes && !t->desc->hide_notes) t->notes(t);
 }
@@ -10656,6 +10664,8 @@ PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
     if (r->flops > 0 && (!t->least_flops || r->flops < t->least_flops)) t->least_flops = r->flops;
     if (device ? !r->is_user_annotation : r->is_legacy)
         t->self_device_ns = PROF__PLUS(t->self_device_ns, r->self_device_time_total_ns);
+    else if (!device)                    /* again, by the calls that launched it */
+        t->rows_device_ns = PROF__PLUS(t->rows_device_ns, r->self_device_time_total_ns);
 }
 
 /* The widths of those columns, once all rows are measured. */
@@ -10682,6 +10692,18 @@ PROF__FN void prof__table_widths_wide(prof__table *t) {
     }
 }
 
+#if PROF__BARE
+#  define prof__table_whole(t) ((void)0)
+#else
+PROF__FN void prof__table_whole(prof__table *t) {
+    const prof_table_desc *d = t->desc;
+    t->rows_cpu_ns = t->self_cpu_ns;
+    if (t->self_device_ns) t->rows_device_ns = t->self_device_ns;
+    if (d->whole_cpu_ns) t->self_cpu_ns = d->whole_cpu_ns;
+    if (d->whole_device_ns) t->self_device_ns = d->whole_device_ns;
+}
+#endif
+
 PROF__FN void prof__table_measure(prof__table *t) {
     size_t most = prof__table_limit(t->desc->max_name_column_width, 55);
     for (uint32_t i = 0; i < t->count; i++) {
@@ -10693,6 +10715,7 @@ PROF__FN void prof__table_measure(prof__table *t) {
         t->self_cpu_ns = PROF__PLUS(t->self_cpu_ns, r.self_cpu_time_total_ns);
         if (!PROF__BARE) prof__table_measure_wide(t, &r);
     }
+    prof__table_whole(t);
     t->width[PROF__COL_NAME] = PROF__MIN(t->width[PROF__COL_NAME], most);
     for (int i = PROF__COL_SELF_CPU_SHARE; i <= PROF__COL_CPU_MEAN; i++) t->width[i] = PROF__COLUMN;
     t->width[PROF__COL_COUNT] = PROF__COLUMN;

@@ -150,7 +150,27 @@ gives report_merge_self 50.0 self_cpu_time_total --merge-duplicates --name relu 
     tests/command/traces/kineto_2022.json
 gives report_no_device 0.0 device_time_total --no-device --name addmm "$now"
 says report_footer 'Self CUDA time total: 240.129us' 0 "$prof" report "$now"
-says report_unowned '1 of 3 kernels and copies belong to no call' 0 "$prof" report "$now"
+says report_unowned "1 of the trace's 3 kernels and copies belong to no call in it" 0 "$prof" report "$now"
+# A filter leaves out rows: those it leaves are as in the whole table, shares and all.
+# shellcheck disable=SC2317   # try calls it
+whole_table() { "$prof" report --no-memory -n all "$@" 2>/dev/null | tr -s ' '; }
+whole_table "$now" >"$out/whole"
+# shellcheck disable=SC2317   # try calls it
+alike_filtered() {   # FILTER...: rows of the whole table, and a footer that says what it is of
+    whole_table "$@" "$now" >"$out/part"
+    grep -v -e '^--' -e '^ Name' -e ': ' -e 'belong to' "$out/part" >"$out/rows"
+    [ -s "$out/rows" ] && ! grep -vxFf "$out/whole" "$out/rows" && ! grep -q NaN "$out/part" &&
+        grep -qF 'Self CPU time total: ' "$out/part" &&
+        [ "$(grep 'time total' "$out/part")" = "$(grep 'time total' "$out/whole")" ] &&
+        grep -q 'Self CPU time of these rows: ' "$out/part" && grep -q 'kernels and copies' "$out/part"
+}
+for filter in '--name ^aten::addmm$' '--name sgemm|kernel' '-c cpu_op' '-c kernel' '--pid 4242' \
+    '--from 9us' '--step 1'; do
+    # shellcheck disable=SC2086   # words
+    try "report_filtered_$(echo "$filter" | tr -c 'a-z0-9\n' _)" alike_filtered $filter
+done
+says report_filtered_sum 'Self CUDA time of these rows: 40.128us' 0 \
+    "$prof" report --name '^aten::addmm$' "$now"
 says report_csv '"aten::addmm",1,120.000,110.500' 0 "$prof" report --format csv "$now"
 says report_help 'usage: prof report' 0 "$prof" report --help
 says report_no_file 'report needs a trace' 2 "$prof" report

@@ -26,6 +26,7 @@ typedef struct call {
     uint8_t kind;               /* trace_kind */
     bool is_child;              /* it has a parent that is not a Python function */
     bool is_async;              /* beside what its thread does: no time of its own, no children */
+    bool outside;               /* the caller's: of no interest but for what lies in it */
     bool merged;                /* its parent's only child, of the same name: counts as that one */
 } call;
 

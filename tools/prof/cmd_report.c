@@ -84,13 +84,13 @@ static text_list notes_of(const row_table *table, arena *memory) {
         add_note(memory, &notes, "%llu calls begin in one call and end behind it: self times are "
                  "off by as much.", (unsigned long long)table->overlaps);
     if (table->unowned)
-        add_note(memory, &notes, "%llu of %llu kernels and copies belong to no call in the trace.",
+        add_note(memory, &notes, "%llu of the trace's %llu kernels and copies belong to no call in it.",
                  (unsigned long long)table->unowned, (unsigned long long)table->kernels);
     return notes;
 }
 
 static int write_report(row_table *table, report_page *page, const report_options *o,
-                        const prof_table_desc *desc, const char *title) {
+                        prof_table_desc *desc, const char *title) {
     output out;
     arena memory = {0};
     if (!output_open(&out, o->output)) return EXIT_BAD;
@@ -99,6 +99,8 @@ static int write_report(row_table *table, report_page *page, const report_option
         page_write(page, table, title, &notes, &out);
     } else {
         losses_write(&out);
+        desc->whole_cpu_ns = rows_filtered(table) ? table->whole_cpu_ns : 0;
+        desc->whole_device_ns = rows_filtered(table) ? table->whole_device_ns : 0;
         prof_result result = prof_write_rows(table->rows, table->count, &table->view, desc,
                                              output_sink(&out));
         if (result != PROF_OK && result != PROF_ERROR_SINK) fail(NULL, "%s", prof_strerror(result));

@@ -145,6 +145,11 @@ static int by_busy(const void *a, const void *b) {
     return (x->busy_ns < y->busy_ns) - (x->busy_ns > y->busy_ns);
 }
 
+/* The call around it, of those that the page is of. */
+static uint32_t parent_of(const call_tree *tree, const call *c) {
+    return c->parent != NO_CALL && tree->calls[c->parent].outside ? NO_CALL : c->parent;
+}
+
 /* The threads that are busiest with marked calls. */
 static void add_threads(report_page *page, const call_tree *tree, int64_t begin_ns) {
     size_t first = page->lane_count;
@@ -152,8 +157,8 @@ static void add_threads(report_page *page, const call_tree *tree, int64_t begin_
     lane *l = NULL;
     for (size_t i = 0; i < tree->count; i++) {
         const call *c = &tree->calls[tree->order[i]];
-        if (c->parent != NO_CALL || c->kind == TRACE_PYTHON || c->kind == TRACE_OVERHEAD ||
-            c->is_async) continue;
+        if (c->outside || parent_of(tree, c) != NO_CALL || c->kind == TRACE_PYTHON ||
+            c->kind == TRACE_OVERHEAD || c->is_async) continue;
         if (!l || c->thread != thread) {
             l = lane_new(page, false);
             name_thread(l, tree, &tree->threads[thread = c->thread]);
@@ -182,12 +187,13 @@ static void add_flames(report_page *page, const call_tree *tree) {
     uint32_t *nodes = allocate((tree->count + 1) * sizeof *nodes);
     for (size_t i = 0; i < tree->count; i++) {
         const call *c = &tree->calls[tree->order[i]];
-        if (c->kind == TRACE_PYTHON || c->is_async) continue;
-        uint32_t number = node_of(page, c->parent == NO_CALL ? 0 : nodes[c->parent], c);
+        if (c->kind == TRACE_PYTHON || c->is_async || c->outside) continue;
+        uint32_t parent = parent_of(tree, c);
+        uint32_t number = node_of(page, parent == NO_CALL ? 0 : nodes[parent], c);
         nodes[tree->order[i]] = number;
         page->nodes[number].total_ns += c->dur_ns;
         page->nodes[number].count++;
-        if (c->parent != NO_CALL) continue;
+        if (parent != NO_CALL) continue;
         page->nodes[0].total_ns += c->dur_ns;
         page->nodes[0].count++;
     }
@@ -209,6 +215,7 @@ static void file_range(const report_page *page, const call_tree *tree, int64_t *
     *end_ns = INT64_MIN;
     for (size_t i = 0; i < tree->count; i++) {
         const call *c = &tree->calls[i];
+        if (c->outside) continue;
         if (c->start_ns < *begin_ns) *begin_ns = c->start_ns;
         if (c->start_ns + c->dur_ns > *end_ns) *end_ns = c->start_ns + c->dur_ns;
     }
@@ -400,21 +407,14 @@ static void write_card(output *out, const char *name, const char *value) {
 }
 
 static void write_cards(output *out, const report_page *page, const row_table *table) {
-    int64_t cpu_ns = 0, device_ns = 0;
     char text[64];
-    for (size_t i = 0; i < table->count; i++) {
-        const prof_average *row = &table->rows[i];
-        cpu_ns += row->self_cpu_time_total_ns;
-        if (row->device_type != PROF_DEVICE_CPU && !row->is_user_annotation)
-            device_ns += row->self_device_time_total_ns;
-    }
     output_text(out, "\"cards\":[");
     prof_format_time(text, sizeof text, (double)page->span_ns * 1e-3);
     write_card(out, page->files > 1 ? "Longest file" : "From first to last", text);
-    prof_format_time(text, sizeof text, (double)cpu_ns * 1e-3);
+    prof_format_time(text, sizeof text, (double)table->whole_cpu_ns * 1e-3);
     write_card(out, "Self CPU total", text);
     if (table->view.device_name) {
-        prof_format_time(text, sizeof text, (double)device_ns * 1e-3);
+        prof_format_time(text, sizeof text, (double)table->whole_device_ns * 1e-3);
         write_card(out, "Device total", text);
         snprintf(text, sizeof text, "%llu", (unsigned long long)table->kernels);
         write_card(out, "Kernels and copies", text);
@@ -460,6 +460,11 @@ static void write_data(output *out, void *user) {
     output_format(out, ",\"with_memory\":%s,\"span\":",
                   d->table->view.profile_memory ? "true" : "false");
     write_us(out, d->page->span_ns > 0 ? d->page->span_ns : 1);
+    output_text(out, ",\"sums\":[");
+    write_us(out, d->table->whole_cpu_ns);
+    output_text(out, ",");
+    write_us(out, d->table->whole_device_ns);
+    output_text(out, "]");
     text_list told = losses_told();
     write_texts(out, "losses", &told);
     write_texts(out, "notes", d->notes);

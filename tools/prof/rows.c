@@ -142,16 +142,18 @@ static bool name_matches(row_table *t, uint32_t name) {
     return *known == 'y';
 }
 
+static bool is_usual(uint8_t kind) {
+    return kind != TRACE_PYTHON && kind != TRACE_SYNC && kind != TRACE_SPAN;
+}
+
+static bool is_listed(const row_table *t, const trace_event *event) {
+    return listed(&t->options->filter.categories, event->cat.data, event->cat.size);
+}
+
 /* Is it a row? (What is none still stands in the tree.) */
 static bool shown(row_table *t, const trace_event *event, uint32_t name) {
-    const text_list *categories = &t->options->filter.categories;
-    if (categories->count) {
-        if (!listed(categories, event->cat.data, event->cat.size)) return false;
-    } else if (event->kind == TRACE_PYTHON || event->kind == TRACE_SYNC ||
-               event->kind == TRACE_SPAN) {
-        return false;
-    }
-    return name_matches(t, name);
+    bool row = t->options->filter.categories.count ? is_listed(t, event) : is_usual(event->kind);
+    return row && taken(t, event) && name_matches(t, name);
 }
 
 static uint8_t device_type_of(const row_table *t) {
@@ -203,11 +205,10 @@ static void name_devices(row_table *t, trace_text properties) {
 /* Runs on a device: its row needs no tree. */
 static void add_device_event(row_table *t, const trace_event *event) {
     uint32_t name = intern(&t->tree.names, event->name.data, event->name.size);
+    if (event->kind != TRACE_GPU_ANNOTATION && (is_usual(event->kind) || is_listed(t, event)))
+        t->whole_device_ns += event->dur_ns;
     if (!shown(t, event, name)) return;
-    if (kind_is_device(event->kind)) {
-        t->kernels++;
-        add_to_device(t, event);
-    }
+    if (kind_is_device(event->kind)) add_to_device(t, event);
     uint32_t number = event_group(t, event, name, device_type_of(t));
     prof_average *row = &t->rows[number];
     row->count++;
@@ -380,6 +381,7 @@ static void enter_span(row_table *t, lean_walk *w, const span *s) {
     int64_t end_ns = s->start_ns + s->amount;
     t->overlaps += w->depth && w->open[w->depth - 1].end_ns < end_ns;
     while (w->depth && w->open[w->depth - 1].end_ns < end_ns) w->depth--;
+    if (!w->depth) t->whole_cpu_ns += s->amount;     /* the sum of all self times within */
     int32_t parent = w->depth ? w->open[w->depth - 1].row : NO_ROW;
     if (parent != NO_ROW) t->rows[parent].self_cpu_time_total_ns -= s->amount;
     if (s->what != NO_ROW) {
@@ -419,16 +421,22 @@ static void walk_lean(row_table *t) {
 }
 
 static void walk_calls(row_table *t) {
+    bool python = listed(&t->options->filter.categories, "python_function", 15);
     tree_build(&t->tree, t->options->merge_duplicates);
-    for (size_t i = 0; i < t->tree.count; i++)
-        add_call_to_row(t, &t->tree.calls[t->tree.order[i]]);
+    for (size_t i = 0; i < t->tree.count; i++) {
+        const call *c = &t->tree.calls[t->tree.order[i]];
+        if (!c->merged && (python || c->kind != TRACE_PYTHON)) t->whole_cpu_ns += c->self_ns;
+        add_call_to_row(t, c);
+    }
     add_memory(t);
 }
 
 /* ---- The table ---- */
 
+/* The tree has all calls: what the filter leaves out still lies in others, and owns kernels. */
 static void add_event(row_table *t, const trace_event *event) {
-    if (!taken(t, event)) return;
+    bool inside = taken(t, event);
+    if (!inside && event->phase != 'X') return;
     if (event->phase == 'X') {
         t->events++;
         int64_t end_ns = event->ts_ns + event->dur_ns;
@@ -443,6 +451,7 @@ static void add_event(row_table *t, const trace_event *event) {
     call *new_call = tree_add(&t->tree, event);
     if (new_call) {
         bool row = shown(t, event, new_call->name);
+        new_call->outside = !inside;
         new_call->key = row ? event_group(t, event, new_call->name, PROF_DEVICE_CPU) : NO_CALL;
         if (t->options->with_flops) note_amount(t, event);
     } else if (event->phase == 'X' && (t->options->device || !event->kind)) {
@@ -488,7 +497,7 @@ int rows_read(row_table *t, const char *path) {
             name_devices(t, reader->member.value);
         if (reader->item != TRACE_EVENT) continue;
         add_event(t, &reader->event);
-        if (t->on_event) t->on_event(t->user, &reader->event);
+        if (t->on_event && taken(t, &reader->event)) t->on_event(t->user, &reader->event);
     }
     if (t->lean) walk_lean(t);
     else walk_calls(t);
@@ -499,6 +508,7 @@ int rows_read(row_table *t, const char *path) {
     else if (t->events > events) note_span(t, reader, events == 0);
     t->overlaps += t->tree.overlaps;
     t->unowned += t->tree.unowned;
+    t->kernels += t->tree.kernel_count;
     tree_clear(&t->tree);
     return trace_close(reader);
 }
@@ -508,6 +518,11 @@ void rows_finish(row_table *t) {
     for (size_t i = 0; i < t->count; i++)
         if (t->rows[i].count) t->rows[kept++] = t->rows[i];
     t->count = kept;
+}
+
+bool rows_filtered(const row_table *t) {
+    const row_filter *filter = &t->options->filter;
+    return filter->categories.count || filter->pids.count || filter->name || filter->by_time;
 }
 
 void rows_free(row_table *t) {

@@ -38,7 +38,9 @@ typedef struct row_table {
     row_device *devices;
     size_t device_count, device_capacity;
     uint64_t events;            /* complete events of all files */
-    uint64_t overlaps, unowned, kernels;
+    uint64_t overlaps, unowned, kernels; /* of all files, whatever the filter leaves */
+    int64_t whole_cpu_ns, whole_device_ns;   /* the self times that the table would have without
+                                   its filter: what shares are of */
     int64_t first_ns, last_ns;  /* when the first event of all files began and the last one ended,
                                    with their files' bases */
     uint64_t dated_at;          /* where the file read last says when: byte of its base time, or
@@ -67,6 +69,7 @@ typedef struct row_table {
 bool rows_begin(row_table *table, const row_options *options);
 int rows_read(row_table *table, const char *path);           /* adds one file; the exit code */
 void rows_finish(row_table *table);                          /* after the last file */
+bool rows_filtered(const row_table *table);                  /* may rows be missing? */
 void rows_free(row_table *table);
 
 #endif
