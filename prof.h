@@ -23,8 +23,10 @@
        PROF_IMPLEMENTATION    put the function bodies here
        PROF_STATIC            everything static: each such file is a profiler of its own
        PROF_DISABLE           this file's zones become nothing; functions stay
-       PROF_ARENA_SIZE n      bytes of the built-in arena (64 MiB; untouched pages cost nothing)
-       PROF_MAX_SITES n       distinct (name, file, line) a process can mark (4096)
+       PROF_ARENA_SIZE n      bytes of the built-in arena (64 MiB, of which untouched pages cost
+                                nothing; freestanding: 8 KiB)
+       PROF_MAX_SITES n       distinct (name, file, line) a process can mark (4096; freestanding:
+                                64, of 4 bytes each)
        PROF_SITE_TEXT n       bytes for their names and file names (256 KiB)
        PROF_NOW()             * your own clock expression, uint64_t ticks; set
                                 desc.platform.ticks_per_second with it
@@ -36,10 +38,12 @@
      Freestanding builds (room @TARGET; implied by -ffreestanding)
        PROF_FREESTANDING      * no C library, no OS, no threads, no files
        PROF_LOCK() PROF_UNLOCK(s)   keep interrupts out, let them in again (PRIMASK or mstatus
-                                where contexts do not do without)
+                                where contexts do not do without); all zones are then one row
        PROF_CONTEXT()         which interrupt or task runs: 0.. (IPSR on Cortex-M)
-       PROF_MAX_CONTEXTS n    how many there are
-       PROF_STRING            memcpy, memset and their kin are defined here, not linked
+       PROF_MAX_CONTEXTS n    how many there are, 4 bytes each (127 from Cortex-M3 up, 48 on M0,
+                                else 1, or 8 with PROF_CONTEXT)
+       PROF_STRING            with PROF_IMPLEMENTATION: memcpy, memset and their kin are defined
+                                here, for images without a C library
 
    How it works
        Each thread owns a shadow stack of its open zones and writes ONE 12-byte record when a zone
@@ -1748,6 +1752,37 @@ int strncmp(const char *a, const char *b, size_t n) {
 }
 
 int strcmp(const char *a, const char *b) { return strncmp(a, b, SIZE_MAX); }
+
+#  if defined(__clang__) && defined(__ARM_EABI__)   /* the names by which clang calls them there */
+static void prof__aeabi_move(void *to, const void *from, size_t n) {
+    char *a = (char *)to;
+    const char *b = (const char *)from;
+    bool up = (uintptr_t)a <= (uintptr_t)b;
+    for (size_t i = 0; i < n; i++) {
+        PROF__OPAQUE;
+        a[up ? i : n - 1 - i] = b[up ? i : n - 1 - i];
+    }
+}
+static void prof__aeabi_set(void *to, size_t n, int c) {
+    for (char *a = (char *)to; n; n--) {
+        PROF__OPAQUE;
+        *a++ = (char)c;
+    }
+}
+#    define PROF__AEABI(name, parameters, call) \
+    PROF__WEAK void __aeabi_##name parameters; \
+    void __aeabi_##name parameters { call; }
+#    define PROF__AEABI_ALL(aligned) \
+    PROF__AEABI(memcpy##aligned, (void *a, const void *b, size_t n), prof__aeabi_move(a, b, n)) \
+    PROF__AEABI(memmove##aligned, (void *a, const void *b, size_t n), prof__aeabi_move(a, b, n)) \
+    PROF__AEABI(memset##aligned, (void *a, size_t n, int c), prof__aeabi_set(a, n, c)) \
+    PROF__AEABI(memclr##aligned, (void *a, size_t n), prof__aeabi_set(a, n, 0))
+PROF__AEABI_ALL()
+PROF__AEABI_ALL(4)
+PROF__AEABI_ALL(8)
+#    undef PROF__AEABI_ALL
+#    undef PROF__AEABI
+#  endif
 
 size_t strlen(const char *s) {
     size_t n = 0;

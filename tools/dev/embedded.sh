@@ -294,5 +294,28 @@ for cpu in cortex-m0 cortex-m3; do
     race "race $cpu without protection fails" '3 98' $cpu '-DPROF_CONTEXT()=0u'
 done
 
+# ---- The lines in the folder's README.md, as they stand there ----
+
+readme() {
+    folder=$out/readme
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    ln -s "$PWD/prof.h" "$PWD/examples" "$folder"
+    awk -v to="$folder/" '/^```$/ {on = 0} on {print >file} /^```sh$/ {on = 1; file = to (++n) ".sh"}' \
+        $board/README.md
+    for script in "$folder"/[0-9]*.sh; do
+        name="readme, $(basename "$script" .sh): $(head -n 1 "$script" | cut -d ' ' -f 1-3)"
+        wanted "$name" || continue
+        # shellcheck disable=SC2046   # words: what compiles, links, runs or tells of libgcc
+        has "$name" $(grep -oE '(arm-none-eabi-gcc|riscv64-unknown-elf-gcc|clang|lld|qemu-system-[a-z0-9]*)' \
+            "$script" | sort -u) || continue
+        rm -f "$folder/trace.json"
+        (cd "$folder" && timeout 20 sh -e "$script") >"$out/said" 2>&1 </dev/null
+        if grep -q 'tap .* 18 *$' "$out/said" && [ -s "$folder/trace.json" ]; then ok "$name"
+        else not_ok "$name" "$(tail -n 5 "$out/said")"; fi
+    done
+}
+readme
+
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]
