@@ -1,5 +1,0 @@
-arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb -DBOARD_MICROBIT -Os -ffreestanding -DPROF_STRING -nostdlib \
-    -ffunction-sections -fdata-sections -Wl,--gc-sections -I. \
-    -T examples/baremetal/cortexm.ld -Wl,--defsym=ram_size=0x4000 examples/baremetal/cortexm.c \
-    examples/baremetal/prof.c examples/baremetal/control.c -lgcc -o control.elf
-qemu-system-arm -M microbit -nographic -semihosting -icount shift=0 -kernel control.elf
