@@ -77,6 +77,16 @@
        prof_thread_end, prof_get_stats, queries.
        After fork() the child records nothing until it calls prof_start() itself.
 
+   What the figures mean
+       CPU time is wall time, as in PyTorch: a zone that waits or is preempted goes on counting.
+       Shares are of all threads' self time. Each level of a recursion counts, so that a total can
+       pass 100 %. The clock is the CPU's counter where it runs at one rate, else, or with
+       desc.os_clock, the system's; the two are compared at start, at stop and now and then
+       between, for which the first prof_stop() may wait until 5 ms have passed since the first
+       prof_start(). Parents and children come from the order of begins and ends, so that they are
+       right even where the clock stands still; a clock that goes back is counted. An empty zone
+       reads as about one clock read; the rest of its cost is its parent's self time.
+
    Errors
        Set-up and export return a prof_result; prof_strerror() says it in words. Recording cannot
        fail. Nothing here prints (but prof_print_table), aborts or exits.
