@@ -22,6 +22,13 @@
    Macros (define before the include; those marked * must be the same in every file)
        PROF_IMPLEMENTATION    put the function bodies here
        PROF_STATIC            everything static: each such file is a profiler of its own
+       PROF_API a             what stands before each declaration, for one profiler in a program
+                              and its shared libraries: visibility("default") with -fvisibility=
+                              hidden; on Windows __declspec(dllexport) in the library that has the
+                              implementation, __declspec(dllimport) elsewhere (zones are calls then)
+       PROF_TLS_MODEL "m"     how the thread's state is reached (gcc's tls_model). Taken without:
+                              "initial-exec" with glibc or in programs, gcc's choice in shared
+                              libraries elsewhere, so that musl can open them by dlopen
        PROF_DISABLE           this file's zones become nothing; functions stay
        PROF_ARENA_SIZE n      bytes of the built-in arena (64 MiB, of which untouched pages cost
                                 nothing; freestanding: 8 KiB)
@@ -77,28 +84,24 @@
        prof_thread_end, prof_get_stats, queries.
        After fork() the child records nothing until it calls prof_start() itself.
 
-   What the figures mean
-       CPU time is wall time, as in PyTorch: a zone that waits or is preempted goes on counting.
-       Shares are of all threads' self time. Each level of a recursion counts, so that a total can
-       pass 100 %. The clock is the CPU's counter where it runs at one rate, else, or with
-       desc.os_clock, the system's; the two are compared at start, at stop and now and then
-       between, for which the first prof_stop() may wait until 5 ms have passed since the first
-       prof_start(). Parents and children come from the order of begins and ends, so that they are
-       right even where the clock stands still; a clock that goes back is counted. An empty zone
-       reads as about one clock read; the rest of its cost is its parent's self time.
-
    Errors
        Set-up and export return a prof_result; prof_strerror() says it in words. Recording cannot
        fail. Nothing here prints (but prof_print_table), aborts or exits.
 
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
-       @PLATFORM @ARENA @TEXT @SITES @FORMAT @RECORD @TARGET @DETAILS @SYMBOLS @FUNCTIONS @NATIVE
+       @PLATFORM @ARENA @TEXT @SITES @RECORD @TARGET @DETAILS @SYMBOLS @FUNCTIONS @NATIVE
        @COUNTERS @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE @CHROME @STACKS @MEMORY
        @EXECUTION @RAW @AGGREGATE @OBSERVE @SCHEDULE @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
+
+#if defined(__cplusplus) ? __cplusplus < 201103L && !defined(_MSC_VER) \
+                         : defined(__STDC__) && !defined(_MSC_VER) && \
+                               (!defined(__STDC_VERSION__) || __STDC_VERSION__ + 0 < 199901L)
+#  error "prof.h needs C99 or C++11: compile with -std=c99 or -std=c++11, or a later one"
+#endif
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -113,9 +116,14 @@
 #endif
 
 #ifdef PROF_STATIC
+#  undef PROF_API
 #  define PROF_API static
+#elif defined(PROF_API)                  /* the user's: where the functions come from or go to */
+#  define PROF__SHARED 1
+#  define PROF__DATA extern PROF_API
 #else
 #  define PROF_API extern
+#  define PROF__DATA extern
 #endif
 
 #ifdef __cplusplus
@@ -1176,8 +1184,65 @@ PROF_API bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note
 #  define PROF__INLINE static inline
 #endif
 
+#ifdef __cplusplus
+#  define PROF__NULL nullptr
+#else
+#  define PROF__NULL NULL
+#endif
+
+/* What zones refer to has the version, and the macros that must be the same in every file, in its
+   symbol: files that do not fit together do not link, and the linker's message says why. */
+#define PROF__TEXT2(x) #x
+#define PROF__TEXT(x) PROF__TEXT2(x)
+#ifdef PROF_NOW
+#  define PROF__CLOCK_LABEL "_with_PROF_NOW"
+#else
+#  define PROF__CLOCK_LABEL "_without_PROF_NOW"
+#endif
+#if PROF__BARE
+#  define PROF__BARE_LABEL "_freestanding"
+#else
+#  define PROF__BARE_LABEL ""
+#endif
+#if defined(PROF_STATIC) || !(defined(__GNUC__) || defined(__TINYC__))
+#  define PROF__LABEL(name)
+#  if defined(_MSC_VER) && !defined(PROF_STATIC)
+#    pragma detect_mismatch("prof.h", PROF_VERSION PROF__CLOCK_LABEL PROF__BARE_LABEL)
+#  endif
+#else
+#  ifdef __USER_LABEL_PREFIX__
+#    define PROF__LABEL_PREFIX PROF__TEXT(__USER_LABEL_PREFIX__)
+#  else
+#    define PROF__LABEL_PREFIX ""
+#  endif
+#  define PROF__LABEL(name) \
+    __asm__(PROF__LABEL_PREFIX name "_of_PROF_IMPLEMENTATION_" PROF_VERSION PROF__CLOCK_LABEL \
+                PROF__BARE_LABEL)
+#endif
+
+/* Where the implementation is: a symbol that takes no room, the first that two files with it have
+   in common. */
+#if defined(__GNUC__) && !defined(__TINYC__) && !defined(PROF_STATIC)
+#  define PROF__ONE_NAME PROF__LABEL_PREFIX "prof__PROF_IMPLEMENTATION_is_in_two_files"
+#  if defined(__ELF__)
+#    define PROF__ONE_KIND ".hidden " PROF__ONE_NAME
+#  elif defined(_WIN32)                  /* as functions have it, else it would stand behind them */
+#    define PROF__ONE_KIND ".def " PROF__ONE_NAME "; .scl 2; .type 32; .endef"
+#  else
+#    define PROF__ONE_KIND ""
+#  endif
+#  define PROF__ONE \
+    __asm__(".data\n\t.globl " PROF__ONE_NAME "\n\t" PROF__ONE_KIND "\n" \
+            PROF__ONE_NAME ":\n\t.text");
+#  ifdef PROF_IMPLEMENTATION
+PROF__ONE
+#    undef PROF__ONE
+#  endif
+#endif
+
 /* The hot path is inline where the compiler has TLS, atomics and a CPU clock; else it is a call. */
 #if !PROF__BARE && (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__) && \
+    !(defined(_WIN32) && defined(PROF__SHARED)) && \
     (defined(PROF_NOW) || defined(__x86_64__) || defined(__i386__) || defined(__aarch64__))
 #  define PROF__FAST 1
 #else
@@ -1193,9 +1258,9 @@ typedef struct prof__frame prof__frame;
 #  if defined(PROF_STATIC)
 static volatile unsigned char prof__on PROF__UNUSED;
 #  else
-extern volatile unsigned char prof__on;
+PROF__DATA volatile unsigned char prof__on PROF__LABEL("prof__on");
 #  endif
-PROF_API prof__frame *prof__begin(prof__mark *mark) PROF__QUIET;
+PROF_API prof__frame *prof__begin(prof__mark *mark) PROF__LABEL("prof__begin") PROF__QUIET;
 PROF_API void prof__begin_dropped(void) PROF__QUIET;
 PROF_API void prof__end(prof__frame *token) PROF__QUIET;
 PROF_API void prof__end_top(void) PROF__QUIET;
@@ -1203,7 +1268,7 @@ PROF_API void prof__end_top(void) PROF__QUIET;
 /* token: will it be used? Without, the end that comes must not take another zone's frame. */
 PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
     prof__frame *opened;
-    if (!prof__on) return NULL;
+    if (!prof__on) return PROF__NULL;
     opened = prof__begin(mark);
     if (!token && !opened) prof__begin_dropped();
     return opened;
@@ -1249,7 +1314,7 @@ PROF__INLINE bool prof__desc_valid(const prof_desc *d) {
 }
 
 PROF__INLINE const prof__parts *prof__parts_of(const prof_desc *d) {
-    if (d->mode == PROF_MODE_TRACE) return NULL;
+    if (d->mode == PROF_MODE_TRACE) return PROF__NULL;
     if (d->mode == PROF_MODE_RING) return prof__parts_ring();
     if (d->mode == PROF_MODE_AGGREGATE) return prof__parts_aggregate();
     return d->stream_format == PROF_STREAM_CHROME ? prof__parts_chrome(d->stream)
@@ -1259,13 +1324,13 @@ PROF__INLINE const prof__parts *prof__parts_of(const prof_desc *d) {
 /* Everything is read before the first call: what gets its address might change it. */
 PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
     const prof__parts *parts;
-    const prof__hooks *hooks = NULL;
+    const prof__hooks *hooks = PROF__NULL;
     uint32_t shape, rate;
     bool platform;
     void *memory;
     size_t size;
     if (prof__on) return PROF_ERROR_STATE;
-    if (!d) return prof__start(16, NULL, NULL, 0);
+    if (!d) return prof__start(16, PROF__NULL, PROF__NULL, 0);
     if (!prof__desc_valid(d)) return PROF_ERROR_INVALID;
     shape = prof__shape_of(d);
     rate = PROF__CAST(uint32_t, d->platform.ticks_per_second);
@@ -1304,7 +1369,8 @@ typedef struct prof__slot {
     const prof_extra *with;              /* of the zone that it is just beginning */
 } prof__slot;
 
-PROF_API prof__frame *prof__begin(prof__mark *mark, bool token) PROF__QUIET;
+PROF_API prof__frame *prof__begin(prof__mark *mark, bool token) PROF__LABEL("prof__begin")
+    PROF__QUIET;
 PROF_API void prof__end(prof__frame *token) PROF__QUIET;
 PROF_API void prof__end_top(void) PROF__QUIET;
 
@@ -1312,15 +1378,23 @@ PROF_API void prof__end_top(void) PROF__QUIET;
 #  if defined(PROF_STATIC)
 static uint32_t prof__on PROF__UNUSED;                /* 0: off; else the generation, from 2 up */
 static prof__hot prof__nowhere PROF__UNUSED;             /* a thread that holds no state */
-static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, NULL };
-#  elif defined(__ELF__)
-extern uint32_t prof__on;
-extern prof__hot prof__nowhere;
-extern __thread prof__slot prof__tls __attribute__((tls_model("initial-exec")));
+static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0,
+                                             PROF__NULL };
 #  else
-extern uint32_t prof__on;
-extern prof__hot prof__nowhere;
-extern __thread prof__slot prof__tls;
+#    if defined(PROF_TLS_MODEL)
+#      define PROF__TLS_MODEL __attribute__((tls_model(PROF_TLS_MODEL)))
+#    elif defined(__ELF__) && (defined(__GLIBC__) || !defined(__PIC__) || defined(__PIE__))
+#      define PROF__TLS_MODEL __attribute__((tls_model("initial-exec")))
+#    else
+#      define PROF__TLS_MODEL
+#    endif
+PROF__DATA uint32_t prof__on PROF__LABEL("prof__on");
+PROF__DATA prof__hot prof__nowhere PROF__LABEL("prof__nowhere");
+#    ifdef __linux__                     /* emulated TLS takes no label */
+PROF__DATA __thread prof__slot prof__tls PROF__LABEL("prof__tls") PROF__TLS_MODEL;
+#    else
+PROF__DATA __thread prof__slot prof__tls PROF__TLS_MODEL;
+#    endif
 #  endif
 
 #  define PROF__LOAD(p)          __atomic_load_n(&(p), __ATOMIC_RELAXED)
@@ -1349,7 +1423,7 @@ PROF__INLINE prof__frame *prof__frame_open(prof__hot *t, uint32_t site) {
     prof__frame *f = t->top;
     uint32_t lo, hi;
     prof__ticks(&lo, &hi);
-    if (PROF__UNLIKELY(hi != f->epoch)) return NULL;
+    if (PROF__UNLIKELY(hi != f->epoch)) return PROF__NULL;
     PROF__STORE(t->top, f + 1);
     PROF__STORE(f->site, site);
     PROF__RELEASE(f->start, lo);
@@ -1361,21 +1435,24 @@ PROF__INLINE prof__frame *prof__frame_open(prof__hot *t, uint32_t site) {
 PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
     uint32_t on = PROF__LOAD(prof__on), site;
     prof__frame *opened;
-    if (PROF__PROBABLY(!on, 0.1)) return NULL;   /* kept in line: off must cost nothing either */
+    if (PROF__PROBABLY(!on, 0.1)) return PROF__NULL;   /* kept in line: off costs nothing either */
     if (PROF__UNLIKELY(on != prof__tls.generation)) return prof__begin(mark, token);
     site = PROF__LOAD(mark->id);
     if (PROF__UNLIKELY(!site)) return prof__begin(mark, token);
     opened = prof__frame_open(prof__tls.hot, site);
-    return PROF__LIKELY(opened != NULL) ? opened : prof__begin(mark, token);
+    return PROF__LIKELY(opened != PROF__NULL) ? opened : prof__begin(mark, token);
 }
 
 PROF__INLINE void prof__end_inline(prof__frame *token) {
     uint32_t lo, hi;
+    prof__hot *t;
+    prof__record *c;
+    prof__frame *f;
     if (PROF__UNLIKELY(!token)) return;
     prof__ticks(&lo, &hi);
-    prof__hot *t = prof__tls.hot;
-    prof__record *c = t->cursor;
-    prof__frame *f = token - 1;
+    t = prof__tls.hot;
+    c = t->cursor;
+    f = token - 1;
     if (PROF__UNLIKELY(((PROF__BITS(t->top) ^ PROF__BITS(token)) | (hi ^ f->epoch)) != 0) ||
         PROF__UNLIKELY(PROF__BITS(PROF__LOAD(t->limit)) - PROF__BITS(c) - 1 >= t->span)) {
         prof__end(token);                /* no room; or c is of another chunk: prof__cursor_check */
@@ -1416,13 +1493,43 @@ PROF__INLINE void prof__end_top_inline(void) {
 #  ifdef PROF_STATIC
 static uint32_t prof__categories_off PROF__UNUSED;
 #  else
-extern uint32_t prof__categories_off;
+PROF__DATA uint32_t prof__categories_off PROF__LABEL("prof__categories_off");
 #  endif
 PROF__INLINE bool prof__category_on(uint32_t categories) {
     return (categories & ~PROF__CATEGORIES_OFF) != 0;
 }
 #else
 #  define prof__category_on prof_category_on
+#endif
+
+#if !PROF__BARE && !defined(PROF_STATIC)
+/* So do the calls that open something, and the one that returns a struct. */
+PROF__INLINE void prof__same_version(void) {
+#  if PROF__FAST
+    (void)*PROF__CAST(const volatile uint32_t *, &prof__on);
+#  else
+    prof__frame *(*volatile same)(prof__mark *, bool) = prof__begin;
+    (void)same;
+#  endif
+}
+#  define PROF__CHECKED(type, name, parameters, arguments) \
+    PROF__INLINE type prof__checked_##name parameters { \
+        prof__same_version(); \
+        return prof_##name arguments; \
+    }
+PROF__CHECKED(prof_result, start, (const prof_desc *desc), (desc))
+PROF__CHECKED(prof_result, start_env, (const prof_desc *desc), (desc))
+PROF__CHECKED(prof_stats, get_stats, (void), ())
+PROF__CHECKED(prof_result, trace_from_events, (const prof_trace_desc *desc,
+              const prof_event *events, size_t count, prof_trace **trace),
+              (desc, events, count, trace))
+PROF__CHECKED(prof_result, raw_open, (const prof_raw_desc *desc, prof_raw **raw), (desc, raw))
+#  define prof_start(desc) prof__checked_start(desc)
+#  define prof_start_env(desc) prof__checked_start_env(desc)
+#  define prof_get_stats() prof__checked_get_stats()
+#  define prof_trace_from_events(desc, events, count, trace) \
+    prof__checked_trace_from_events(desc, events, count, trace)
+#  define prof_raw_open(desc, raw) prof__checked_raw_open(desc, raw)
 #endif
 
 #ifdef __cplusplus
@@ -1433,14 +1540,20 @@ struct prof__scope {
     PROF__MEMBER explicit prof__scope(prof__mark *m)
         : token(prof__begin_inline(m, true)), once(true) {}
     PROF__MEMBER prof__scope(prof__mark *m, bool on)
-        : token(on ? prof__begin_inline(m, true) : NULL), once(true) {}
+        : token(on ? prof__begin_inline(m, true) : PROF__NULL), once(true) {}
     PROF__MEMBER ~prof__scope() { prof__end_inline(token); }
     prof__scope(const prof__scope &) = delete;
     prof__scope &operator=(const prof__scope &) = delete;
 };
 extern "C" {
 #else
-PROF__INLINE void prof__scope_end(prof__frame **token) { prof__end_inline(*token); }
+typedef struct prof__held { prof__frame *token; } prof__held;   /* bare, it was in -Wclobbered */
+PROF__INLINE prof__held prof__hold(prof__frame *token) {
+    prof__held held;
+    held.token = token;
+    return held;
+}
+PROF__INLINE void prof__scope_end(const prof__held *held) { prof__end_inline(held->token); }
 #endif
 
 /* ---- @API-MACROS: marking zones ---- */
@@ -1452,21 +1565,48 @@ PROF__INLINE void prof__scope_end(prof__frame **token) { prof__end_inline(*token
 #else
 #  define PROF__ID __LINE__
 #endif
+
+/* A name that is no literal: the first thing that the compiler says of it. */
+#define PROF__NAME_FAULT "a zone's name is a literal, \"name\"; prof_push takes others"
+#ifdef __cplusplus
+#  define PROF__NAMED(name) static_assert(prof__is_name(#name), PROF__NAME_FAULT);
+} /* extern "C" */
+constexpr bool prof__is_name(const char *s) {   /* "" "name", "" u8"name", "" R"(name)", __func__ */
+    return s[0] == '_' || s[3] == '"' || (s[3] == 'u' && s[4] == '8') ||
+           (s[3] == 'R' && s[4] == '"');
+}
+extern "C" {
+#elif (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+#  define PROF__NAMED(name) \
+    __extension__ _Static_assert(!__builtin_strncmp(#name, "_", 1) || \
+                                     !__builtin_strncmp(#name, "\"\" \"", 4) || \
+                                     !__builtin_strncmp(#name, "\"\" u8", 5), PROF__NAME_FAULT);
+#else
+#  define PROF__NAMED(name)
+#endif
 #define PROF__MARK(id, name) \
+    PROF__NAMED(name) \
     static const prof_site PROF__JOIN(prof__site_, id) = { name, __FILE__, __func__, __LINE__ }; \
     static prof__mark PROF__JOIN(prof__mark_, id) = { 0, &PROF__JOIN(prof__site_, id) }
 #define PROF__MARK_REF(id) &PROF__JOIN(prof__mark_, id)
 #if defined(PROF_DISABLE)
-#  define PROF_SCOPE(name) ((void)("" name))
-#  define PROF_FUNCTION() ((void)0)
+#  define PROF_SCOPE(name) PROF__NAMED("" name) PROF__NOTHING(PROF__ID, sizeof("" name))
+#  define PROF_FUNCTION() PROF__NOTHING(PROF__ID, 1)
+#  define PROF__NOTHING(id, size) PROF__NOTHING2(id, size)   /* a declaration, as when enabled */
+#  ifdef __cplusplus
+#    define PROF__NOTHING2(id, size) static_assert((size) != 0, "")
+#  else
+#    define PROF__NOTHING2(id, size) enum { prof__off_##id = (size) != 0 }
+#  endif
 #  define PROF_BLOCK(name) PROF__ONCE(PROF__ID, name)
 #  define PROF__ONCE(id, name) PROF__ONCE2(id, name)
 #  define PROF__ONCE2(id, name) \
     for (bool prof__once_##id = sizeof("" name) != 0; prof__once_##id; prof__once_##id = false)
-#  define PROF_SCOPE_IN(categories, name) ((void)(categories), (void)("" name))
-#  define PROF_FUNCTION_IN(categories) ((void)(categories))
+#  define PROF_SCOPE_IN(categories, name) \
+    PROF__NAMED("" name) PROF__NOTHING(PROF__ID, sizeof(categories) + sizeof("" name))
+#  define PROF_FUNCTION_IN(categories) PROF__NOTHING(PROF__ID, sizeof(categories))
 #  define PROF_BLOCK_IN(categories, name) PROF_BLOCK(name)
-#  define PROF_BEGIN(name) ((void)("" name))
+#  define PROF_BEGIN(name) do { PROF__NAMED("" name) (void)("" name); } while (0)
 #  define PROF_END() ((void)0)
 #else
 
@@ -1504,7 +1644,7 @@ PROF__INLINE void prof__scope_end(prof__frame **token) { prof__end_inline(*token
     PROF__MARK(id, name); const prof__scope prof__scope_##id(PROF__MARK_REF(id))
 #    define PROF__SCOPE3(id, name, on) \
     PROF__MARK(id, name); const prof__scope prof__scope_##id(PROF__MARK_REF(id), on)
-#    if defined(__GNUC__)
+#    if defined(__GNUC__) || defined(__clang__)
 #      define PROF__MAKE_MARK(id, name) __extension__({ PROF__MARK(id, name); PROF__MARK_REF(id); })
 #    else
 #      define PROF__MAKE_MARK(id, name) ([] { PROF__MARK(id, name); return PROF__MARK_REF(id); }())
@@ -1512,18 +1652,19 @@ PROF__INLINE void prof__scope_end(prof__frame **token) { prof__end_inline(*token
 #    define PROF__BLOCK2(id, name, on) \
     for (prof__scope prof__scope_##id(PROF__MAKE_MARK(id, name), on); prof__scope_##id.once; \
          prof__scope_##id.once = false)
-#  elif defined(__GNUC__) && !defined(__TINYC__)   /* tcc ignores cleanup without a word */
+#  elif (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)   /* tcc ignores cleanup */
 #    define PROF__SCOPE2(id, name) PROF__SCOPE3(id, name, true)
 #    define PROF__SCOPE3(id, name, on) \
     PROF__MARK(id, name); \
-    __attribute__((cleanup(prof__scope_end), unused)) prof__frame *prof__token_##id = \
-        (on) ? prof__begin_inline(PROF__MARK_REF(id), true) : NULL
+    __attribute__((cleanup(prof__scope_end), unused)) const prof__held prof__token_##id = \
+        prof__hold((on) ? prof__begin_inline(PROF__MARK_REF(id), true) : PROF__NULL)
 #    define PROF__BLOCK2(id, name, on) \
     for (bool prof__once_##id = true; prof__once_##id; prof__once_##id = false) \
-        for (__attribute__((cleanup(prof__scope_end), unused)) prof__frame *prof__token_##id = \
+        for (__attribute__((cleanup(prof__scope_end), unused)) const prof__held \
+                 prof__token_##id = \
                  __extension__({ PROF__MARK(id, name); \
-                                 (on) ? prof__begin_inline(PROF__MARK_REF(id), true) \
-                                      : NULL; }); \
+                                 prof__hold((on) ? prof__begin_inline(PROF__MARK_REF(id), true) \
+                                                 : NULL); }); \
              prof__once_##id; prof__once_##id = false)
 #  else
 #    define PROF__SCOPE2(id, name) \
@@ -1557,6 +1698,17 @@ PROF__INLINE void prof__scope_end(prof__frame **token) { prof__end_inline(*token
 #if defined(PROF_IMPLEMENTATION) || (defined(PROF_STATIC) && !defined(PROF__IMPLEMENTED))
 #ifndef PROF__IMPLEMENTED
 #define PROF__IMPLEMENTED
+
+#if !PROF__BARE
+#  undef prof_start
+#  undef prof_start_env
+#  undef prof_get_stats
+#  undef prof_trace_from_events
+#  undef prof_raw_open
+#endif
+#ifdef PROF__ONE                         /* for a file that included prof.h before without it */
+PROF__ONE
+#endif
 
 /* ---- @PLATFORM: clock, threads, files, locks ---- */
 
@@ -1608,9 +1760,15 @@ PROF__INLINE void prof__scope_end(prof__frame **token) { prof__end_inline(*token
 #  ifdef __GNUC__
 #    pragma GCC diagnostic push
 #    pragma GCC diagnostic ignored "-Wold-style-cast"   /* this is C */
+#    pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+#    ifndef __clang__
+#      pragma GCC diagnostic ignored "-Wuseless-cast"
+#    endif
 #  endif
 extern "C" {
 #endif
+#pragma push_macro("slots")              /* Qt's */
+#undef slots
 
 #define PROF__FN static PROF__QUIET
 #if PROF__BARE                           /* inline where speed counts more than size */
@@ -1659,7 +1817,7 @@ __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, NULL 
 #else
 static uint32_t prof__on;
 static prof__hot prof__nowhere;
-#  if defined(__GNUC__) && !defined(__TINYC__)
+#  if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
 static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, NULL };
 #  else
 #    define PROF__SLOTS 256              /* threads that record, where the compiler has no TLS */
@@ -2927,15 +3085,7 @@ PROF__FN uint32_t prof__site_dense(uint32_t number) {
 }
 #endif
 
-/* ---- @FORMAT: what a record is; the one place that knows ----
-
-   A thread's records follow one another in 12-byte slots, in the order in which its zones ended. A
-   zone is one slot: the end's lower half, the duration, its site and depth. Whatever else there is
-   is longer: its site number is a kind, and where a zone has its depth stands how many slots
-   follow the first. Every reader of records goes through prof__next.
-   - A reader never looks behind `end`: a record that is cut off there is none of ours.
-   - Each record takes at least one slot, so that a reader always gets on.
-   - A kind that a later version wrote is passed by whole. */
+/* ---- @RECORD: thread states, chunks, begin and end ---- */
 
 /* Third word of a long record: kind << 8 | how many 12-byte slots follow the first. */
 enum {
@@ -2952,100 +3102,6 @@ enum {
     PROF__ASYNC,
     PROF__FLOW
 };
-
-/* Where a reader stands among a thread's records. base: the clock, whose upper half ends take;
-   freestanding the time that the next end is counted from. last: the end of the zone before, kept
-   by a reader that wants a displaced clock record made up for; else 0. */
-typedef struct prof__cursor {
-    const prof__record *at, *end;
-    uint64_t base, last;
-} prof__cursor;
-
-/* One record, at `at`, of `slots` slots. kind: 0 a zone; PROF__CLOCK to PROF__FLOW as written;
-   PROF__KIND: one that this version does not know, or that is cut off. A zone has end, duration
-   and site_depth, a moment its time in end and its value, a step end, duration and value. */
-typedef struct prof__item {
-    uint32_t kind, slots, site_depth;
-    uint64_t end, duration, value;
-    const prof__record *at;
-} prof__item;
-
-PROF__INLINE uint64_t prof__record_get(const prof__record *c) {
-    return (uint64_t)c->duration << 32 | c->end;
-}
-
-/* The end of a zone's record, whole. Half a turn back: its clock record was displaced.
-   Freestanding: the first such time after the one before it. */
-PROF__EAGER uint64_t prof__cursor_end(prof__cursor *k, uint32_t end) {
-    if (PROF__BARE) return k->base += end - (uint32_t)k->base;
-    if (PROF__UNLIKELY(k->last >> 32 == k->base >> 32 &&
-                       (uint64_t)end + INT32_MAX < (uint32_t)k->last))
-        k->base += (uint64_t)1 << 32;
-    return k->base | end;
-}
-
-/* How many slots a longer record at c takes: what a later version wrote is passed by whole. */
-PROF__FN uint32_t prof__record_slots(const prof__record *c, const prof__record *end,
-                                     uint32_t *kind) {
-    uint32_t more = c->site_depth & 0xff;
-    uint32_t right = *kind == PROF__CLOCK ? 0 : *kind == PROF__STEP ? 2 : 1;
-    if (PROF__BARE) return *kind > PROF__CLOCK ? 2 : 1;    /* nothing else is written there */
-    if (*kind == PROF__PART) return 1;
-    if (*kind != PROF__KIND && (*kind > PROF__STEP || more == right) && (size_t)(end - c) > more)
-        return 1 + more;
-    if (*kind >= PROF__ATTRIBUTE && *kind <= PROF__FLOW) more = 0;   /* cut: its parts follow */
-    more = PROF__MIN(more, (uint32_t)(end - c) - 1);
-    *kind = PROF__KIND;
-    return 1 + more;
-}
-
-PROF__FN void prof__next_long(prof__cursor *k, prof__item *i) {
-    const prof__record *c = k->at, *second;
-    i->kind = c->site_depth >> 8;
-    i->slots = prof__record_slots(c, k->end, &i->kind);
-    i->at = c;
-    k->at = c + i->slots;
-    second = c + (i->slots > 1);
-    i->site_depth = second->site_depth;
-    i->duration = 0;
-    i->end = prof__record_get(c);
-    i->value = prof__record_get(second);
-    if (i->kind == PROF__CLOCK) {
-        k->base = (uint64_t)c->end << 32 | c->duration;
-    } else if (i->kind == PROF__ZONE64 || (!PROF__BARE && i->kind == PROF__UNFINISHED)) {
-        i->duration = i->end;
-        k->base = PROF__BARE ? i->value : (uint64_t)second->duration << 32;
-        i->end = PROF__BARE ? k->base : prof__cursor_end(k, second->end);
-    } else if (!PROF__BARE && i->kind == PROF__STEP) {
-        i->duration = i->value - PROF__MIN(i->end, i->value);
-        i->end = i->value;
-        i->value = prof__record_get(c + 2);
-    }
-}
-
-/* The next record; false: there is none. */
-PROF__EAGER bool prof__next(prof__cursor *k, prof__item *i) {
-    const prof__record *c = k->at;
-    if (c >= k->end) return false;
-    if (PROF__UNLIKELY(c->site_depth >> 8 >= PROF__KIND)) {
-        prof__next_long(k, i);
-        return true;
-    }
-    i->kind = 0;
-    i->slots = 1;
-    i->at = c;
-    i->site_depth = c->site_depth;
-    i->duration = c->duration;
-    i->end = prof__cursor_end(k, c->end);
-    k->at = c + 1;
-    return true;
-}
-
-PROF__INLINE bool prof__item_is_zone(const prof__item *i) {
-    return !i->kind || i->kind == PROF__ZONE64 || (!PROF__BARE && i->kind == PROF__UNFINISHED);
-}
-
-/* ---- @RECORD: thread states, chunks, begin and end ---- */
 
 /* A stretch of records by one thread: a chunk, or what was left of one. In a ring it lies before
    its chunk, and is used again; row NULL: free. */
@@ -3467,6 +3523,7 @@ static uint64_t prof__flow_last, prof__async_last;   /* numbers given */
 static prof__state *prof__owned;         /* all states that threads own, of any session */
 static prof__knot prof__first_knot;      /* of the process: the longest base for the clock's rate */
 
+
 PROF__FN prof__slot *prof__slot_get(void);
 
 /* A handler's siglongjmp, or pthread_exit out of a clock or a sink, may have left the slow path. */
@@ -3503,10 +3560,11 @@ PROF__FN void prof__at_thread_exit(void) {
 }
 #endif
 
+
 /* The calling thread's slot. Without TLS in the compiler it is the thread library's. */
 #if PROF__FAST
 PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
-#elif defined(__GNUC__) && !defined(__TINYC__)
+#elif (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
 PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #elif defined(_MSC_VER)
 static __declspec(thread) prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, NULL };
@@ -4008,21 +4066,35 @@ PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof
     return c;
 }
 
+/* The zone in a longer record at c: its ticks and site_depth; 0: it is none. Returns what
+   follows. Emptied memory reads as no record. */
+PROF__FN const prof__record *prof__tally_long(const prof__record *c, const prof__record *end,
+                                              uint64_t *ticks, uint32_t *site_depth) {
+    uint32_t kind = c->site_depth >> 8;
+    size_t n = kind < PROF__KIND ? 1 : 1 + (c->site_depth & 0xff);
+    *site_depth = 0;
+    if (n > (size_t)(end - c)) return end;
+    if (n == 2 && (kind == PROF__ZONE64 || kind == PROF__UNFINISHED)) {
+        *ticks = (uint64_t)c->duration << 32 | c->end;
+        *site_depth = c[1].site_depth;
+    }
+    return c + n;
+}
+
 /* Adds the zone in a longer record, and empties it. What else there is is not kept. */
 PROF__FN prof__record *prof__tally_other(prof__state *t, prof__record *c, prof__record *end) {
-    prof__cursor k = { c, end, 0, 0 };
-    prof__item i;
-    bool kept = false;
-    (void)prof__next(&k, &i);
-    if (i.kind && prof__item_is_zone(&i)) {
-        prof__tally *r = prof__tally_of(&t->tallies, i.site_depth & ~(uint32_t)0xff);
-        uint64_t *inner = t->inner + (i.site_depth & 0xff);
-        prof__tally_put(r, i.duration, prof__tally_within(inner, i.duration));
+    bool empty = !c->site_depth, kept = false;
+    uint32_t site_depth;
+    uint64_t ticks = 0;
+    prof__record *after = c + (prof__tally_long(c, end, &ticks, &site_depth) - c);
+    if (site_depth) {
+        prof__tally *r = prof__tally_of(&t->tallies, site_depth & ~(uint32_t)0xff);
+        prof__tally_put(r, ticks, prof__tally_within(t->inner + (site_depth & 0xff), ticks));
         kept = r->site != 0;
     }
-    if (c->site_depth && !kept) PROF__BUMP(t->counts.not_kept, 1);
-    for (uint32_t n = 0; n < i.slots; n++) c[n].site_depth = 0;
-    return c + i.slots;
+    if (!empty && !kept) PROF__BUMP(t->counts.not_kept, 1);
+    for (; c < after; c++) c->site_depth = 0;
+    return after;
 }
 
 /* Adds what the thread's memory holds to its sums, and empties it. Emptied records have no site: a
@@ -7079,11 +7151,11 @@ static uint64_t (*prof__flops_by)(const char *op, const prof_shape *inputs, uint
                                  const prof_flops_desc *desc);
 
 PROF__FN void prof__flops_of(const prof_event *e, prof_extra *x) {
-    prof_flops_desc small;
+    prof_flops_desc few;
     uint64_t flops;
-    memset(&small, 0, sizeof small);
-    small.with_flops = true;
-    flops = prof__flops_by(e->name, x->input_shapes, x->input_count, &small);
+    memset(&few, 0, sizeof few);
+    few.with_flops = true;
+    flops = prof__flops_by(e->name, x->input_shapes, x->input_count, &few);
     x->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
 }
 
@@ -7186,8 +7258,7 @@ typedef struct prof__reader {
     uint32_t pending;                    /* depths whose zone is still to come, */
     uint64_t first_start[PROF__LEVELS];  /* and when the first zone within it began */
     uint64_t after[PROF__LEVELS];        /* it begins then or later: the one before it ended */
-    prof__cursor k;
-    uint64_t latest;                     /* no end comes after it */
+    uint64_t epoch, last, latest;        /* latest: no end comes after it */
     uint64_t lost;
     uint64_t oldest;                     /* end of the first record that a ring holds */
     prof__scale scale;
@@ -7200,17 +7271,17 @@ PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z) {
     if (r->oldest == UINT64_MAX) r->oldest = z->end;
     z->partial = z->start < r->oldest;
     if (r->pending <= z->depth) {
-        z->start = PROF__MAX(z->start, r->k.last);
+        z->start = PROF__MAX(z->start, r->last);
         for (uint32_t d = r->pending; d <= z->depth; d++) {
             r->first_start[d] = z->start;
-            r->after[d] = r->k.last;
+            r->after[d] = r->last;
         }
     } else {
         z->start = PROF__MAX(z->start, r->after[z->depth]);
         if (z->depth && r->first_start[z->depth - 1] > z->start)
             r->first_start[z->depth - 1] = z->start;
     }
-    r->k.last = z->end;
+    r->last = z->end;
     r->pending = z->depth;
     e = r->tree ? prof__tree_add(r->tree, z) : NULL;
     if (PROF__UNLIKELY(prof__wide(&prof__trace))) prof__read_details(z->depth, e);
@@ -7223,7 +7294,7 @@ PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
         prof__zone z = { 0, 0, 0, 0, true, false };
         z.depth = r->pending - 1;
         z.start = r->first_start[z.depth];
-        z.end = r->k.last;
+        z.end = r->last;
         r->lost++;
         prof__read_place(r, &z);
     }
@@ -7239,9 +7310,9 @@ PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t 
     }
     if (PROF__UNLIKELY(r->pending > z.depth + 1)) prof__read_lost(r, z.depth + 1);
     end = PROF__MIN(end, r->latest);
-    if (end < r->k.last) {                 /* the clock went back */
+    if (end < r->last) {                 /* the clock went back */
         if (r->tree) prof__trace.steps++;
-        end = r->k.last;
+        end = r->last;
     }
     z.start = duration > end ? end : end - duration;
     z.end = end;
@@ -7273,6 +7344,10 @@ PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, bool is_
     m->thread = r->thread;
     m->site = c[1].site_depth >> 8;
     m->kind = is_counter ? PROF__MOMENT_COUNTER : PROF__MOMENT;
+}
+
+PROF__FN uint64_t prof__record_get(const prof__record *c) {
+    return (uint64_t)c->duration << 32 | c->end;
 }
 
 #if PROF__BARE
@@ -7431,35 +7506,54 @@ PROF__FN void prof__read_detail(prof__reader *r, const prof__record *c, uint32_t
 }
 #endif
 
-/* What is no plain zone. */
-PROF__FN void prof__read_item(prof__reader *r, const prof__item *i) {
-    if (i->kind == PROF__ZONE64 || i->kind == PROF__UNFINISHED)
-        prof__read_zone(r, i->end, i->duration, i->site_depth, i->kind == PROF__UNFINISHED);
-    else if (i->kind == PROF__STEP) prof__read_step(r, i->at);
-    else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER)
-        prof__read_moment(r, i->at, i->kind == PROF__COUNTER);
-#if !PROF__BARE
-    else if (i->kind >= PROF__ATTRIBUTE && i->kind <= PROF__FLOW)
-        prof__read_detail(r, i->at, i->kind, i->slots - 1);
-#endif
-    else if (i->kind != PROF__CLOCK && i->kind != PROF__PART) r->lost++;
+/* The end of a zone's record, whole. Half a turn back: its clock record was displaced.
+   Freestanding: the first such time after the one before it. */
+PROF__EAGER uint64_t prof__read_end(prof__reader *r, uint32_t end) {
+    if (PROF__BARE) return r->epoch += end - (uint32_t)r->epoch;
+    if (PROF__UNLIKELY(r->last >> 32 == r->epoch >> 32 &&
+                       (uint64_t)end + INT32_MAX < (uint32_t)r->last))
+        r->epoch += (uint64_t)1 << 32;
+    return r->epoch | end;
 }
 
-/* The plain zones are read in place: an item that others may see would be stored each time. */
+PROF__FN const prof__record *prof__read_long(prof__reader *r, const prof__record *c,
+                                             const prof__record *end) {
+    uint32_t kind = c->site_depth >> 8, slots = c->site_depth & 0xff;
+    uint32_t right = kind == PROF__CLOCK ? 0 : kind == PROF__STEP ? 2 : 1;
+#if !PROF__BARE
+    if (kind == PROF__PART) return c + 1;
+    if (kind >= PROF__ATTRIBUTE && kind <= PROF__FLOW && (size_t)(end - c) > slots) {
+        prof__read_detail(r, c, kind, slots);
+        return c + 1 + slots;
+    }
+#endif
+    if (kind < PROF__CLOCK || kind > PROF__STEP || slots != right ||
+        (size_t)(end - c) <= slots) {
+        r->lost++;
+        return c + 1;
+    }
+    if (kind == PROF__CLOCK) {
+        r->epoch = (uint64_t)c->end << 32 | c->duration;
+    } else if (kind == PROF__ZONE64 || kind == PROF__UNFINISHED) {
+        r->epoch = (uint64_t)c[1].duration << 32;
+        prof__read_zone(r, prof__read_end(r, c[1].end), (uint64_t)c->duration << 32 | c->end,
+                        c[1].site_depth, kind == PROF__UNFINISHED);
+    } else if (kind == PROF__STEP) {
+        prof__read_step(r, c);
+    } else {
+        prof__read_moment(r, c, kind == PROF__COUNTER);
+    }
+    return c + 1 + slots;
+}
+
 PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
-    prof__item i;
-    r->k.end = end;
     while (c < end) {
-        if (PROF__LIKELY(c->site_depth >> 8 < PROF__KIND)) {
-            prof__read_zone_inline(r, prof__cursor_end(&r->k, c->end), c->duration, c->site_depth,
-                                   false);
+        if (PROF__UNLIKELY(c->site_depth >> 8 >= PROF__KIND)) {
+            c = prof__read_long(r, c, end);
+        } else {
+            prof__read_zone_inline(r, prof__read_end(r, c->end), c->duration, c->site_depth, false);
             c++;
-            continue;
         }
-        r->k.at = c;
-        prof__next_long(&r->k, &i);
-        prof__read_item(r, &i);
-        c = r->k.at;
     }
 }
 
@@ -7534,7 +7628,7 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     }
     for (uint32_t i = prof__row_open_count(row); i--;) {
         prof__open o = prof__row_open(row, i);
-        uint64_t stop = PROF__MAX(prof__row_stop(row), r->k.last);
+        uint64_t stop = PROF__MAX(prof__row_stop(row), r->last);
         prof__read_zone(r, stop, stop < o.start ? 0 : stop - o.start, o.site | o.depth, true);
     }
     prof__read_lost(r, 0);
@@ -7934,8 +8028,9 @@ PROF_API PROF__QUIET prof_result prof_submit(const prof_event *events, size_t co
         PROF__BUMP(s->counts.full, count);
     }
     for (size_t i = 0; result != PROF_ERROR_STATE && i < count; i++) {
+        prof_result one;
         if (s->beside < PROF__WIDE_SHARE) break;
-        prof_result one = prof__submit_one(s, events + i);
+        one = prof__submit_one(s, events + i);
         if (one != PROF_OK) result = one;
     }
     prof__unlock();
@@ -8346,6 +8441,7 @@ PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
 }
 
 /* ---- raw activities to events. PyTorch: _parse_kineto_results() ---- */
+
 
 PROF__FN bool prof__is_utility(const char *name) {
     static const char *const names[] = {
@@ -10053,13 +10149,13 @@ PROF__FN bool prof__name_ends(const char *name, size_t *length, const char *end)
 }
 
 /* The row of name, which is length bytes long; NULL: none. */
-PROF__FN const prof__formula *prof__formula_find(const char *name, size_t length, bool small) {
+PROF__FN const prof__formula *prof__formula_find(const char *name, size_t length, bool few) {
     for (size_t i = 0; i < sizeof prof__formulas / sizeof *prof__formulas; i++) {
         const prof__formula *f = prof__formulas + i;
         size_t n = strlen(f->op);
         bool any = f->op[n - 1] == '*';
         if (any ? length < --n : length != n) continue;
-        if (small ? !(f->flags & PROF__SMALL) : f->flags & PROF__SMALL_ONLY) continue;
+        if (few ? !(f->flags & PROF__SMALL) : f->flags & PROF__SMALL_ONLY) continue;
         if (memcmp(name, f->op, n) == 0) return f;
     }
     return NULL;
@@ -10212,11 +10308,13 @@ PROF__FN const prof__group_wide *prof__table_raw(const prof__table *t, uint32_t 
 
 PROF__FN bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
     const prof__table *t = (const prof__table *)table;
+    prof_average x, y;
 #if !PROF__BARE
     if (t->desc->sort_by == PROF_METRIC_CPU_TIME_TOTAL && prof__table_raw(t, a))
         return prof__table_raw(t, a)->cpu_us < prof__table_raw(t, b)->cpu_us;
 #endif
-    prof_average x = t->row_at(t, a), y = t->row_at(t, b);
+    x = t->row_at(t, a);
+    y = t->row_at(t, b);
     return prof__average_below(&x, &y, t->desc->sort_by);
 }
 
@@ -13653,15 +13751,12 @@ PROF__FN void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
     prof__raw_end(w);
 }
 
-/* Zones, moments and steps: what streams tell of. */
-PROF__FN bool prof__item_shows(const prof__item *i) {
-    return !i->kind || (i->kind > PROF__CLOCK && i->kind <= PROF__STEP);
-}
-
-/* When a zone, a step or a moment began. */
-PROF__FN uint64_t prof__item_start(const prof__item *i) {
-    return i->end - PROF__MIN(i->duration, i->end);
-}
+/* What one record says. kind: PROF__ZONE64, also for short ones; PROF__UNFINISHED, PROF__INSTANT,
+   PROF__COUNTER, PROF__STEP; PROF__CLOCK: nothing. */
+typedef struct prof__item {
+    uint32_t kind, site, depth;
+    uint64_t start, end, value;
+} prof__item;
 
 /* The stream as a Chrome array: every event stands behind a comma, so that it may end anywhere. */
 static struct prof__chrome_stream {
@@ -13698,19 +13793,17 @@ PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
 }
 
 PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item *i) {
-    const char *name = prof__site(i->site_depth >> 8)->name;
-    int64_t start = prof__to_ns(&c->scale, prof__item_start(i)), value;
-    int64_t end = prof__to_ns(&c->scale, i->end);
+    int64_t start = prof__to_ns(&c->scale, i->start), end = prof__to_ns(&c->scale, i->end), value;
     char step[40] = "ProfilerStep#";
     if (!PROF__BARE && i->kind == PROF__STEP) {
         *prof__text_u64(step + 13, i->value) = 0;
         prof__chrome_zone(&c->out, &c->place, step, start, end, 0);
     } else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER) {
         value = (int64_t)i->value;
-        prof__chrome_put_moment(&c->out, &c->place, name, start,
+        prof__chrome_put_moment(&c->out, &c->place, prof__site(i->site)->name, start,
                                 i->kind == PROF__COUNTER ? &value : NULL);
     } else {
-        prof__chrome_zone(&c->out, &c->place, name, start, end,
+        prof__chrome_zone(&c->out, &c->place, prof__site(i->site)->name, start, end,
                           i->kind == PROF__UNFINISHED ? PROF_EVENT_UNFINISHED : 0);
     }
 }
@@ -13725,9 +13818,9 @@ PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct 
         prof__chrome_tell(row, true);
         for (uint32_t i = 0; i < prof__row_open_count(row); i++, n++) {
             prof__open o = prof__row_open(row, i);
-            item.end = PROF__MAX(prof__row_stop(row), o.start);
-            item.duration = item.end - o.start;
-            item.site_depth = o.site;
+            item.start = o.start;
+            item.end = PROF__MAX(prof__row_stop(row), item.start);
+            item.site = o.site >> 8;
             prof__chrome_item(c, &item);
         }
     }
@@ -13787,25 +13880,24 @@ typedef struct prof__span {
     uint32_t epoch;
 } prof__span;
 
-/* As many records as fit; a long one stays whole. They are copied before they are read: their
-   thread may be writing them. */
-PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
-    prof__record *to = (prof__record *)(void *)(w->words + w->used);
-    size_t room = (size_t)(PROF__RAW_WORDS - w->used) / 3, n = (size_t)(span->end - span->at);
-    prof__cursor k = { to, NULL, (uint64_t)span->epoch << 32, 0 };
-    prof__item i;
-    n = PROF__MIN(n, room);
-    prof__copy_words(to, span->at, n * sizeof *to);
-    k.end = to + n;
-    for (const prof__record *whole = to; prof__next(&k, &i); whole = k.at) {
-        if (i.kind != PROF__KIND || whole == to) continue;
-        k.at = whole;                    /* cut: it begins the next block */
-        break;
+/* As many records as fit; a long one stays whole. */
+PROF__FN PROF__RACES void prof__raw_copy(prof__raw *w, prof__span *span) {
+    const prof__record *c = span->at;
+    uint32_t *to = w->words + w->used;
+    size_t room = (size_t)(PROF__RAW_WORDS - w->used) / 3, n;
+    for (; c < span->end; c += n, room -= n, to += 3 * n) {
+        uint32_t third;
+        prof__copy_words(&third, &c->site_depth, sizeof third);
+        n = third >> 8 < PROF__KIND ? 1 : 1 + (third & 0xff);
+        if (n > room || n > (size_t)(span->end - c)) break;
+        prof__copy_words(to, c, n * sizeof *c);
+        if (third >> 8 == PROF__CLOCK) span->epoch = to[0];
+        if (third >> 8 == PROF__ZONE64 || third >> 8 == PROF__UNFINISHED) span->epoch = to[4];
     }
-    span->epoch = (uint32_t)(k.base >> 32);
-    span->position += (uint64_t)(k.at - to);
-    span->at += k.at - to;
-    w->used += 3 * (uint32_t)(k.at - to);
+    if (c == span->at) c = span->end;    /* what is no record goes no further */
+    span->position += (uint64_t)(c - span->at);
+    w->used = (uint32_t)(to - w->words);
+    span->at = c;
 }
 
 /* One block of records; false: the sink failed, and span is as it was. */
@@ -13830,6 +13922,43 @@ PROF__FN void prof__raw_now(prof__raw *w, bool dump) {
     else w->now.tick = prof__now_ticks(s->clock, &s->platform);
     w->now_ns = dump && s->clock == PROF_CLOCK_CPU ? w->now.ns - s->knots[0].ns
                                                    : (uint64_t)prof__to_ns(&scale, w->now.tick);
+}
+
+/* Reads the record at c; returns the next, or end when it is cut off. */
+PROF__FN const prof__record *prof__item_read(const prof__record *c, const prof__record *end,
+                                             uint32_t *epoch, prof__item *item) {
+    uint64_t duration = c->duration;
+    item->kind = c->site_depth >> 8;
+    if (item->kind < PROF__KIND) {
+        item->kind = PROF__ZONE64;
+        item->end = (uint64_t)*epoch << 32 | c->end;
+        item->site = c->site_depth >> 8;
+        item->depth = c->site_depth & 0xff;
+    } else {
+        uint32_t more = c->site_depth & 0xff;
+        bool known = item->kind > PROF__CLOCK && item->kind <= PROF__STEP &&
+                     more == (item->kind == PROF__STEP ? 2u : 1u);
+        if (item->kind == PROF__CLOCK) *epoch = c->end;
+        if (!known || (size_t)(end - c) <= more) {
+            item->kind = PROF__CLOCK;
+            return (size_t)(end - c) <= more ? end : c + 1 + more;
+        }
+        duration = duration << 32 | c->end;
+        item->value = (uint64_t)c[1].duration << 32 | c[1].end;
+        item->end = item->kind >= PROF__INSTANT ? duration : item->value;
+        if (item->kind < PROF__INSTANT) *epoch = c[1].duration;
+        else duration = 0;
+        item->site = c[1].site_depth >> 8;
+        item->depth = c[1].site_depth & 0xff;
+        if (item->kind == PROF__STEP) {
+            duration = item->value > item->end ? item->value - item->end : 0;
+            item->end = item->value;
+            item->value = (uint64_t)c[2].duration << 32 | c[2].end;
+        }
+        c += more;
+    }
+    item->start = duration > item->end ? 0 : item->end - duration;
+    return c + 1;
 }
 
 /* ---- The stream ---- */
@@ -13891,8 +14020,7 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
     prof__chrome_tell(row, false);
     while (next.at < next.end) {
         prof__item item;
-        prof__cursor k = { next.at, next.end, (uint64_t)next.epoch << 32, 0 };
-        (void)prof__next(&k, &item);
+        const prof__record *after = prof__item_read(next.at, next.end, &next.epoch, &item);
         if ((size_t)(c->out.p - c->out.buf) > PROF__OUT_SIZE / 2) {
             if (!prof__chrome_flush(c, w)) break;
             span->at = next.at;
@@ -13900,10 +14028,8 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
             told = true;
             announced = 1;
         }
-        next.at = k.at;
-        next.epoch = (uint32_t)(k.base >> 32);
-        if (prof__item_shows(&item) && prof__site_known(item.site_depth >> 8))
-            prof__chrome_item(c, &item);
+        next.at = after;
+        if (item.kind != PROF__CLOCK && prof__site_known(item.site)) prof__chrome_item(c, &item);
     }
     if (!w->failed && prof__chrome_flush(c, w)) {
         *span = next;
@@ -14442,16 +14568,16 @@ PROF__FN void prof__raw_hand_item(prof_raw *r, const prof__raw_row *row, uint32_
     item.thread = thread;
     item.name = "ProfilerStep";
     if (item.kind != PROF_RAW_STEP) {
-        item.site = prof__raw_site_of(r, i->site_depth >> 8);
+        item.site = prof__raw_site_of(r, i->site);
         item.name = item.site->name;
     }
-    item.start_ns = prof__raw_ns(r, prof__item_start(i));
+    item.start_ns = prof__raw_ns(r, i->start);
     item.end_ns = prof__raw_ns(r, i->end);
     if (item.end_ns < item.start_ns) item.end_ns = item.start_ns;
-    item.value = i->kind >= PROF__INSTANT ? (int64_t)i->value : 0;
-    item.depth = (uint8_t)i->site_depth;
+    item.value = (int64_t)i->value;
+    item.depth = (uint8_t)i->depth;
     if (i->kind == PROF__UNFINISHED) item.flags = PROF_EVENT_UNFINISHED;
-    if (item.kind == PROF_RAW_ZONE && row && prof__item_start(i) < row->oldest)
+    if (item.kind == PROF_RAW_ZONE && row && i->start < row->oldest)
         item.flags |= PROF_EVENT_PARTIAL;
     prof__raw_hand(r, &item);
 }
@@ -14468,26 +14594,26 @@ PROF__FN size_t prof__raw_known(prof_raw *r, prof__raw_row *row, uint64_t positi
 }
 
 PROF__FN void prof__raw_read_records(prof_raw *r, size_t at, size_t end) {
-    const prof__record *begin;
-    prof__cursor k = { NULL, NULL, 0, 0 };
+    const prof__record *c, *stop;
     prof__raw_row *row;
-    prof__item item;
-    uint32_t thread;
+    uint32_t epoch, thread;
     size_t known = 0;
     if (end - at < PROF__RAW_RECORDS_HEAD) return;
     thread = prof__raw_get(r, at);
-    k.base = (uint64_t)prof__raw_get(r, at + 1) << 32;
+    epoch = prof__raw_get(r, at + 1);
     row = prof__raw_row_of(r, thread);
     r->pair.tick = prof__raw_get64(r, at + 4);
     r->pair.ns = prof__raw_get64(r, at + 6);
     r->rate = prof__raw_get64(r, at + 8);
-    k.at = begin = (const prof__record *)(const void *)(r->block + at + PROF__RAW_RECORDS_HEAD);
-    k.end = k.at + (end - at - PROF__RAW_RECORDS_HEAD) / 3;
-    if (row) known = prof__raw_known(r, row, prof__raw_get64(r, at + 2), (size_t)(k.end - k.at));
+    c = (const prof__record *)(const void *)(r->block + at + PROF__RAW_RECORDS_HEAD);
+    stop = c + (end - at - PROF__RAW_RECORDS_HEAD) / 3;
+    if (row) known = prof__raw_known(r, row, prof__raw_get64(r, at + 2), (size_t)(stop - c));
     for (size_t i = at; r->swap && i < end; i++) r->block[i] = prof__raw_swapped(r->block[i]);
-    while (prof__next(&k, &item)) {
-        bool again = (size_t)(item.at - begin) < known;
-        if (!prof__item_shows(&item) || again) continue;
+    for (const prof__record *begin = c; c < stop;) {
+        prof__item item;
+        bool again = (size_t)(c - begin) < known;
+        c = prof__item_read(c, stop, &epoch, &item);
+        if (item.kind == PROF__CLOCK || again) continue;
         if (row && row->oldest == UINT64_MAX) row->oldest = item.end;
         prof__raw_hand_item(r, row, thread, &item);
     }
@@ -14503,8 +14629,9 @@ PROF__FN void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
     item.value = 0;
     item.end = prof__raw_get64(r, at + 2);
     for (at += 4; count && at + 4 <= end; count--, at += 4) {
-        item.duration = item.end - PROF__MIN(prof__raw_get64(r, at), item.end);
-        item.site_depth = prof__raw_get(r, at + 2);
+        item.start = PROF__MIN(prof__raw_get64(r, at), item.end);
+        item.site = prof__raw_get(r, at + 2) >> 8;
+        item.depth = prof__raw_get(r, at + 2) & 0xff;
         prof__raw_hand_item(r, prof__raw_row_of(r, thread), thread, &item);
     }
 }
@@ -14716,21 +14843,28 @@ PROF__FN void prof__raw_tell(prof__raw *w, prof__row *row) {
 
 /* As many records as fit. The recorder lets the ends wrap; a stream says when they do. */
 PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
-    prof__cursor k = { span->at, span->end, span->base, 0 };
-    prof__item i;
-    for (uint32_t epoch = (uint32_t)(k.base >> 32); prof__next(&k, &i); span->base = k.base) {
-        prof__record clock = { (uint32_t)(k.base >> 32), 0, (uint32_t)PROF__CLOCK << 8 };
-        if ((PROF__RAW_WORDS - w->used) / 3 < i.slots + 1) return;
-        span->at = k.at;
-        if (i.kind == PROF__CLOCK) continue;
-        if (!i.kind && clock.end != epoch) {
+    uint32_t epoch = (uint32_t)(span->base >> 32), n;
+    for (; span->at < span->end; span->at += n) {
+        const prof__record *c = span->at;
+        prof__record clock = { 0, 0, (uint32_t)PROF__CLOCK << 8 };
+        uint32_t kind = c->site_depth >> 8;
+        n = kind < PROF__KIND ? 1 : 1 + (c->site_depth & 0xff);
+        if ((PROF__RAW_WORDS - w->used) / 3 < n + 1) return;
+        if (kind == PROF__CLOCK) {
+            span->base = (uint64_t)c->end << 32 | c->duration;
+            continue;
+        }
+        if (kind < PROF__KIND) span->base += c->end - (uint32_t)span->base;
+        else if (kind == PROF__ZONE64) span->base = (uint64_t)c[1].duration << 32 | c[1].end;
+        clock.end = (uint32_t)(span->base >> 32);
+        if (kind < PROF__KIND && clock.end != epoch) {
             memcpy(w->words + w->used, &clock, sizeof clock);
             w->used += 3;
         }
         epoch = clock.end;
-        memcpy(w->words + w->used, i.at, i.slots * sizeof clock);
-        w->used += 3 * i.slots;
-        w->zones += prof__item_is_zone(&i);
+        memcpy(w->words + w->used, c, n * sizeof *c);
+        w->used += 3 * n;
+        w->zones += kind < PROF__KIND || kind == PROF__ZONE64;
     }
 }
 
@@ -14884,6 +15018,33 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_raw(prof_sink sink) {
 
 /* ---- The stream as a Chrome array ---- */
 
+/* Reads the record at c, and the clock on. kind: as it is, PROF__ZONE64 for a zone. */
+PROF__FN const prof__record *prof__item_read(const prof__record *c, uint64_t *base,
+                                             prof__item *item) {
+    uint32_t kind = c->site_depth >> 8, third = c->site_depth;
+    uint64_t first = prof__record_get(c), second;
+    item->kind = kind;
+    if (kind == PROF__CLOCK) {
+        *base = first << 32 | first >> 32;
+        return c + 1;
+    }
+    if (kind < PROF__KIND) {
+        item->kind = PROF__ZONE64;
+        *base += c->end - (uint32_t)*base;
+        first = c->duration;
+    } else {
+        second = prof__record_get(++c);
+        third = c->site_depth;
+        if (kind == PROF__ZONE64) *base = second;
+        item->value = second;
+    }
+    item->site = third >> 8;
+    item->depth = third & 0xff;
+    item->end = item->kind == PROF__ZONE64 ? *base : first;
+    item->start = item->kind == PROF__ZONE64 ? *base - first : first;
+    return c + 1;
+}
+
 /* False: the sink failed. */
 PROF__FN bool prof__chrome_sent(struct prof__chrome_stream *c) {
     prof__out_flush(&c->out);
@@ -14915,14 +15076,14 @@ PROF__FN bool prof__chrome_write(void *state, void *chunk) {
     if (g->flushed == end) return true;
     if (!prof__chrome_introduce(c, &t->row)) return false;
     while (g->flushed < end) {
-        prof__cursor k = { g->flushed, end, g->position, 0 };
+        uint64_t base = g->position;
         prof__item item;
-        (void)prof__next(&k, &item);
+        size_t slots = (size_t)(prof__item_read(g->flushed, &base, &item) - g->flushed);
         if (item.kind != PROF__CLOCK) prof__chrome_item(c, &item);
         if (!prof__chrome_sent(c)) return false;
-        prof__trace.tallied += prof__item_is_zone(&item);
-        g->flushed += item.slots;
-        g->position = k.base;
+        prof__trace.tallied += item.kind == PROF__ZONE64;
+        g->flushed += slots;
+        g->position = base;
     }
     return true;
 }
@@ -15047,7 +15208,7 @@ PROF__FN void prof__tally_zone(prof__state *t, uint32_t site_depth, uint64_t tic
 /* Sums up what is new. Under the lock. */
 PROF__FN void prof__tally_chunk(prof__state *t) {
     prof__record *c = t->segment->flushed, *end = t->hot.cursor;
-    for (; c < end; c++) {               /* prof__next would cost 170 bytes here */
+    for (; c < end; c++) {
         uint32_t kind = c->site_depth >> 8;
         if (kind < PROF__KIND) prof__tally_zone(t, c->site_depth, c->duration);
         if (kind <= PROF__CLOCK) continue;
@@ -15198,15 +15359,16 @@ PROF__FN void prof__merge_zone(prof__tallies *to, uint32_t site, uint64_t ticks,
 }
 
 PROF__FN void prof__merge_rest(prof__tallies *to, const prof__state *t, const prof__rest *rest) {
-    prof__cursor k = { rest->begin, rest->end, 0, 0 };
-    prof__item i;
-    while (prof__next(&k, &i)) {
-        uint32_t site = i.site_depth & ~(uint32_t)0xff;
-        uint64_t within;
-        if (!site || !prof__item_is_zone(&i)) continue;
-        within = prof__tally_within(rest->inner + (i.site_depth & 0xff), i.duration);
-        if (prof__tally_place(&t->tallies, site) < rest->moved)
-            prof__merge_zone(to, site, i.duration, within);
+    for (const prof__record *c = rest->begin; c < rest->end;) {
+        uint64_t ticks = c->duration, within;
+        uint32_t site_depth = c->site_depth;
+        if (site_depth >> 8 < PROF__KIND) c++;
+        else c = prof__tally_long(c, rest->end, &ticks, &site_depth);
+        if (!(site_depth >> 8)) continue;
+        within = prof__tally_within(rest->inner + (site_depth & 0xff), ticks);
+        site_depth &= ~(uint32_t)0xff;
+        if (prof__tally_place(&t->tallies, site_depth) < rest->moved)
+            prof__merge_zone(to, site_depth, ticks, within);
     }
 }
 
@@ -15985,7 +16147,7 @@ PROF__FN uint32_t prof__threads_of(const prof_desc *d, size_t size) {
    16 in a ring, which loses one at a time, and beside sums. */
 PROF__FN size_t prof__chunk_of(size_t size, uint32_t threads, const prof_desc *d) {
     size_t want = size / (prof__record_share(d) / sizeof(prof__record)) / threads, n = 1024;
-    want /= prof__ring_mode(d) || d->mode == PROF_MODE_AGGREGATE ? 16 : 4;
+    want /= prof__ring_mode(d) || d->mode == PROF_MODE_AGGREGATE ? 16u : 4u;
     while (n * 2 <= want && n < (64u << 10)) n *= 2;
     return PROF__MAX(n <= want ? n : 0, prof__chunk_least(prof__depth_of(d)));
 }
@@ -16284,13 +16446,15 @@ PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
 PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
                                     const prof__record *cursor) {
     size_t extra = sum->extra + t->segment_extra, left = sum->unfinished + t->segment_unfinished;
-    prof__cursor k = { t->begin, cursor, 0, 0 };
-    prof__item i;
     prof__counts_add(sum, &t->counts);
     if (!t->segment) return;
-    while (prof__next(&k, &i)) {
-        extra += prof__item_is_zone(&i) ? i.slots - 1 : i.slots;
-        left += i.kind == PROF__UNFINISHED;
+    for (const prof__record *c = t->begin; c < cursor;) {
+        uint32_t kind = c->site_depth >> 8, slots = 1;
+        bool zone = kind < PROF__KIND || kind == PROF__ZONE64 || kind == PROF__UNFINISHED;
+        if (kind >= PROF__KIND) slots += c->site_depth & 0xff;
+        extra += zone ? slots - 1 : slots;
+        left += kind == PROF__UNFINISHED;
+        c += slots;
     }
     PROF__STORE(sum->extra, extra);
     PROF__STORE(sum->unfinished, left);
@@ -16821,6 +16985,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
 }
 #endif /* !PROF__BARE */
 
+#pragma pop_macro("slots")
 #ifdef __cplusplus
 } /* extern "C" */
 #  ifdef __GNUC__

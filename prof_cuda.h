@@ -200,6 +200,10 @@ PROF_API void prof_cuda_memory(const void *address, int64_t bytes, int32_t devic
 #  ifdef __GNUC__
 #    pragma GCC diagnostic push
 #    pragma GCC diagnostic ignored "-Wold-style-cast"   /* this is C */
+#    pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+#    ifndef __clang__
+#      pragma GCC diagnostic ignored "-Wuseless-cast"
+#    endif
 #  endif
 extern "C" {
 #endif

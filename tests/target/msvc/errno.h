@@ -1,0 +1,15 @@
+/* What prof.h takes of errno.h: see windows.h. */
+#pragma once
+#include <stddef.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define ENOENT 2
+#define EACCES 13
+#define EINVAL 22
+#define ENAMETOOLONG 38
+int *_errno(void);
+#define errno (*_errno())
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,82 @@
+/* What prof.h takes of Windows' headers, for clang --target=x86_64-pc-windows-msvc -fsyntax-only,
+   with the macros of theirs that hurt. */
+#pragma once
+#define small char
+#define near
+#define far
+#define min(a, b) (((a) < (b)) ? (a) : (b))
+#define max(a, b) (((a) > (b)) ? (a) : (b))
+#define interface struct
+#define IN
+#define OUT
+#define ERROR 0
+#define CONST const
+#define DELETE 0x10000L
+#define WINAPI __stdcall
+#define NTAPI __stdcall
+#define TRUE 1
+#define FALSE 0
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef void VOID, *PVOID, *LPVOID, *HANDLE;
+typedef int BOOL;
+typedef unsigned short WORD, USHORT;
+typedef unsigned long DWORD, ULONG, *LPDWORD, *PULONG;
+typedef long LONG;
+typedef long long LONGLONG;
+typedef unsigned char BYTE;
+typedef const char *LPCSTR;
+typedef char *LPSTR;
+typedef const void *LPCVOID;
+typedef struct HINSTANCE__ *HMODULE;
+typedef long long(__stdcall *FARPROC)(void);
+typedef union _LARGE_INTEGER {
+    struct { DWORD LowPart; LONG HighPart; } u;
+    LONGLONG QuadPart;
+} LARGE_INTEGER;
+typedef struct _FILETIME { DWORD dwLowDateTime, dwHighDateTime; } FILETIME;
+typedef struct _CRITICAL_SECTION { PVOID DebugInfo; LONG LockCount; } CRITICAL_SECTION;
+typedef struct _SECURITY_ATTRIBUTES *LPSECURITY_ATTRIBUTES;
+typedef struct _OVERLAPPED *LPOVERLAPPED;
+typedef VOID(__stdcall *PFLS_CALLBACK_FUNCTION)(PVOID);
+#define MAX_PATH 260
+#define INVALID_HANDLE_VALUE ((HANDLE)(LONGLONG)-1)
+#define GENERIC_WRITE 0x40000000L
+#define FILE_ATTRIBUTE_NORMAL 0x80
+#define CREATE_ALWAYS 2
+#define OPEN_EXISTING 3
+#define FILE_BEGIN 0
+#define MOVEFILE_REPLACE_EXISTING 1
+#define FLS_OUT_OF_INDEXES 0xFFFFFFFFu
+#define GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT 2
+#define GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS 4
+HANDLE __stdcall CreateFileA(LPCSTR, DWORD, DWORD, LPSECURITY_ATTRIBUTES, DWORD, DWORD, HANDLE);
+BOOL __stdcall WriteFile(HANDLE, LPCVOID, DWORD, LPDWORD, LPOVERLAPPED);
+BOOL __stdcall SetFilePointerEx(HANDLE, LARGE_INTEGER, LARGE_INTEGER *, DWORD);
+BOOL __stdcall CloseHandle(HANDLE);
+BOOL __stdcall DeleteFileA(LPCSTR);
+BOOL __stdcall MoveFileExA(LPCSTR, LPCSTR, DWORD);
+BOOL __stdcall CreateDirectoryA(LPCSTR, LPSECURITY_ATTRIBUTES);
+BOOL __stdcall SwitchToThread(void);
+BOOL __stdcall QueryPerformanceFrequency(LARGE_INTEGER *);
+BOOL __stdcall QueryPerformanceCounter(LARGE_INTEGER *);
+VOID __stdcall GetSystemTimeAsFileTime(FILETIME *);
+VOID __stdcall InitializeCriticalSection(CRITICAL_SECTION *);
+VOID __stdcall EnterCriticalSection(CRITICAL_SECTION *);
+VOID __stdcall LeaveCriticalSection(CRITICAL_SECTION *);
+DWORD __stdcall GetCurrentThreadId(void);
+DWORD __stdcall GetCurrentProcessId(void);
+DWORD __stdcall GetModuleFileNameA(HMODULE, LPSTR, DWORD);
+BOOL __stdcall GetModuleHandleExA(DWORD, LPCSTR, HMODULE *);
+HMODULE __stdcall LoadLibraryA(LPCSTR);
+FARPROC __stdcall GetProcAddress(HMODULE, LPCSTR);
+DWORD __stdcall FlsAlloc(PFLS_CALLBACK_FUNCTION);
+PVOID __stdcall FlsGetValue(DWORD);
+BOOL __stdcall FlsSetValue(DWORD, PVOID);
+USHORT __stdcall RtlCaptureStackBackTrace(DWORD, DWORD, PVOID *, PULONG);
+#define CaptureStackBackTrace RtlCaptureStackBackTrace
+LONG __stdcall InterlockedExchange(LONG volatile *, LONG);
+#ifdef __cplusplus
+}
+#endif
