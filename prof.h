@@ -3070,8 +3070,8 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
 
 /* 0 is known: that of zones that are lost. */
 PROF__FN bool prof__site_known(uint32_t number) {
-    return number >= PROF__PUSHED ? number - PROF__PUSHED < prof__names.count
-                                  : number <= prof__site_count;
+    return number >= PROF__PUSHED ? number - PROF__PUSHED < PROF__ACQUIRE(prof__names.count)
+                                  : number <= PROF__ACQUIRE(prof__site_count);
 }
 
 PROF__FN const prof_site *prof__site(uint32_t number) {
@@ -3086,6 +3086,20 @@ PROF__FN uint32_t prof__site_dense(uint32_t number) {
 #endif
 
 /* ---- @RECORD: thread states, chunks, begin and end ---- */
+
+/* A thread may be anywhere in here while others stop the session, start the next one and lay the
+   arena out anew. What it may touch then, and what keeps that valid:
+     its slot, its state, the memory between the state's begin and limit
+                      are its own until it gives the state back: no session lays anything over them,
+                      and what it writes there late nobody reads
+     words of the process, as prof__on and prof__wants
+                      atomically; they may be those of another session: what is written to a state
+                      goes by what the state has of the session since prof__state_open
+     all else: the trace, the arena, the description, names, observers
+                      under the lock, where prof__on has the state's generation; or from
+                      prof__look(t) to prof__looked(t), which the end of the session waits for
+   Who ends the session reads the states in prof__owned; prof_dump those in use, by rules of its
+   own. */
 
 /* Third word of a long record: kind << 8 | how many 12-byte slots follow the first. */
 enum {
@@ -3213,8 +3227,12 @@ typedef struct prof__state {
     uint32_t generation, reserve;        /* reserve: slots kept for the zones that are open */
     uint32_t promised; /* the generation in which room for open zones was promised */
     uint32_t recording;                  /* the generation it records in; 0: none, or not yet */
+    uint32_t looking;                    /* prof__look, so often */
+    uint32_t wants;                      /* PROF__WANTS_..., of its session */
     bool full, fast;                     /* fast: the hot path may work */
-    bool closed, looking;                /* prof_stop has read it; it reads the names */
+    bool closed;                         /* prof_stop has read it */
+    bool observed;                       /* there are observers */
+    bool wide, narrow;                   /* attributes have room, have none; neither: not asked */
     prof_result (*flush)(void);          /* desc.stream_inline: makes room; else NULL */
     prof__hooks hooks;
     prof_clock clock;
@@ -3514,6 +3532,9 @@ static size_t prof__details_cut, prof__memory_refused;
 static prof__hooks prof__hooks_now;      /* of the session; its states have them from it */
 
 #define PROF__OBSERVERS 8
+enum { PROF__WANTS_DETAILS = 1, PROF__WANTS_SHAPES = 2, PROF__WANTS_FLOPS = 4,
+       PROF__WANTS_MODULES = 8, PROF__WANTS_MEMORY = 16 };   /* DETAILS: there is an analysis */
+static uint32_t prof__wants;             /* of the last session's description */
 static void (*prof__thread_leaves)(void);   /* closes its counters; NULL: there never were any */
 
 static prof_observer prof__observers[PROF__OBSERVERS];
@@ -3609,32 +3630,6 @@ PROF__FN bool prof__own(uintptr_t *owner) {
 PROF__FN void prof__disown(uintptr_t *owner) { PROF__RELEASE(*owner, (uintptr_t)0); }
 
 static uintptr_t prof__reading;          /* who reads the records; prof_get_stats may, too */
-
-/* site: shifted by 8 */
-PROF__FN void prof__observe_begin(uint32_t site) {
-    const prof_extra *with = prof__slot_get()->with;
-    const char *name = prof__site(site >> 8)->name;
-    for (uint32_t i = 0; i < prof__observer_count; i++) {
-        const prof_observer *o = prof__observers + i;
-        if (o->begin_with) o->begin_with(o->user, name, with);
-        else if (o->begin) o->begin(o->user, name);
-    }
-}
-
-PROF__FN void prof__observe_end(uint32_t site) {
-    for (uint32_t i = prof__observer_count; i--;)
-        if (prof__observers[i].end)
-            prof__observers[i].end(prof__observers[i].user, prof__site(site >> 8)->name);
-}
-
-PROF__FN void prof__observe_moment(bool counter, uint32_t site, int64_t value) {
-    for (uint32_t i = 0; i < prof__observer_count; i++) {
-        const prof_observer *o = prof__observers + i;
-        const char *name = prof__site(site)->name;
-        if (counter && o->counter) o->counter(o->user, name, value);
-        if (!counter && o->instant) o->instant(o->user, name);
-    }
-}
 
 PROF__FN uint64_t prof__now_ticks(prof_clock clock, const prof_platform *platform) {
     if (clock == PROF_CLOCK_PLATFORM) return platform->now(platform->user);
@@ -3936,6 +3931,49 @@ PROF__FN void prof__leave(prof__slot *slot) {
     slot->busy = 0;
 }
 
+/* Until prof__looked() the session, all of it, stays as it is. False: it is over. */
+PROF__FN bool prof__look(prof__state *t) {
+    PROF__STORE(t->looking, t->looking + 1);
+    PROF__FENCE();
+    if (PROF__LOAD(prof__on) == t->generation) return true;
+    PROF__RELEASE(t->looking, t->looking - 1);
+    return false;
+}
+
+PROF__FN void prof__looked(prof__state *t) { PROF__RELEASE(t->looking, t->looking - 1); }
+
+/* site: shifted by 8 */
+PROF__FN void prof__observe_begin(prof__state *t, uint32_t site) {
+    const prof_extra *with = prof__slot_get()->with;
+    if (!prof__look(t)) return;
+    for (uint32_t i = 0; i < prof__observer_count; i++) {
+        const prof_observer *o = prof__observers + i;
+        const char *name = prof__site(site >> 8)->name;
+        if (o->begin_with) o->begin_with(o->user, name, with);
+        else if (o->begin) o->begin(o->user, name);
+    }
+    prof__looked(t);
+}
+
+PROF__FN void prof__observe_end(prof__state *t, uint32_t site) {
+    if (!prof__look(t)) return;
+    for (uint32_t i = prof__observer_count; i--;)
+        if (prof__observers[i].end)
+            prof__observers[i].end(prof__observers[i].user, prof__site(site >> 8)->name);
+    prof__looked(t);
+}
+
+PROF__FN void prof__observe_moment(prof__state *t, bool counter, uint32_t site, int64_t value) {
+    if (!prof__look(t)) return;
+    for (uint32_t i = 0; i < prof__observer_count; i++) {
+        const prof_observer *o = prof__observers + i;
+        const char *name = prof__site(site)->name;
+        if (counter && o->counter) o->counter(o->user, name, value);
+        if (!counter && o->instant) o->instant(o->user, name);
+    }
+    prof__looked(t);
+}
+
 /* Goes on writing in chunk c. The new segment is linked before the cursor moves, so that
    prof_stop finds the cursor in a segment it can reach at any moment. Under the lock. */
 PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
@@ -4157,7 +4195,10 @@ PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool 
 PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     prof__frame *f = t->hot.top - 1;
     if (f < t->hot.bottom) return false;
-    if (t->hooks.end) t->hooks.end(t, f);
+    if (t->hooks.end && prof__look(t)) {
+        t->hooks.end(t, f);
+        prof__looked(t);
+    }
     if (!prof__room(t, 4)) {
         if (PROF__LOAD(prof__on) != t->generation) return false;
         t->full = true;
@@ -4166,7 +4207,7 @@ PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     else PROF__BUMP(t->counts.full, 1);
     PROF__RELEASE(t->hot.top, f);
     if (!t->fast) PROF__RELEASE(f->epoch, PROF__NEVER);
-    if (prof__observer_count) prof__observe_end(f->site);
+    if (t->observed) prof__observe_end(t, f->site);
     return true;
 }
 
@@ -4248,8 +4289,8 @@ PROF__FN prof__row *prof__row_again(struct prof_trace *s, bool indexed) {
     return row;
 }
 
-/* A row for the thread, whose index is that of old, or one of its own. An index that is free goes to
-   none that has one already; when all else is taken, the thread goes on under a new one. */
+/* A row for the thread, whose index is that of old, or one of its own. A free index goes to no
+   thread that has one already; when all else is taken, the thread goes on under a new one. */
 PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
     prof__row *row = prof__row_again(s, !old);
     if (!row) {
@@ -4312,7 +4353,7 @@ PROF__FN bool prof__row_open(prof__state *t, uint64_t id) {
     if (!id) id = p->thread_id ? p->thread_id(p->user) : prof__os_thread_id();
     row = prof__row_add(id);
     if (!row) return false;
-    t->number = row->number;
+    PROF__STORE(t->number, row->number);
     PROF__RELEASE(t->row, row);
     return true;
 }
@@ -4418,7 +4459,11 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->flush = s->flush_inline ? s->flush : NULL;
     t->platform = s->platform;
     t->hooks = prof__hooks_now;
-    t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !prof__observer_count && !t->hooks.slots;
+    t->wants = PROF__LOAD(prof__wants);
+    t->wide = prof__wide(s);
+    t->narrow = false;
+    t->observed = prof__observer_count != 0;
+    t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !t->observed && !t->hooks.slots;
     PROF__STORE(t->closed, false);
     PROF__STORE(t->hot.limit, NULL);
     if (!prof__row_open(t, id)) {
@@ -4453,13 +4498,27 @@ PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
     s->free_states = t;
 }
 
+/* The lock, when no end of the session is under way: that has the thread's open zones. */
+PROF__FN void prof__lock_to_leave(const prof__state *t) {
+    const struct prof_trace *s = &prof__trace;
+    prof__lock();
+    while (s->open && t->generation == s->generation && !t->closed &&
+           PROF__LOAD(prof__on) != t->generation) {
+        prof__unlock();
+        prof__yield();
+        prof__lock();
+    }
+}
+
 /* Gives back what this thread holds. Its open zones end now, if its generation is the open one. */
 PROF_API PROF__QUIET void prof_thread_end(void) {
     struct prof_trace *s = &prof__trace;
     prof__slot *slot = prof__slot_get();
+    void (*leaves)(void);
     prof__state *t;
     if (!prof__enter(slot)) return;
-    if (PROF__LOAD(prof__thread_leaves)) prof__thread_leaves();
+    leaves = PROF__LOAD(prof__thread_leaves);
+    if (leaves) leaves();
     t = prof__slot_state(slot);
     if (&t->hot == &prof__nowhere) {
         prof__leave(slot);
@@ -4469,7 +4528,7 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
         uint64_t now = prof__state_now(t);
         while (t->hot.top > t->hot.bottom && prof__end_zone(t, now, true)) {}
     }
-    prof__lock();
+    prof__lock_to_leave(t);
     prof__row_over(t);
     if (s->open && t->generation == s->generation && !t->closed) {
         if (t->tallies.rows) prof__tally_drain(t);
@@ -4569,7 +4628,10 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
         t->full = true;
         return prof__skip(t, &t->counts.full, token);
     }
-    if (t->hooks.begin) t->hooks.begin(t, f, entry);
+    if (t->hooks.begin && prof__look(t)) {
+        t->hooks.begin(t, f, entry);
+        prof__looked(t);
+    }
     now = prof__state_now(t);
     if (now >> 32 != t->epoch) {
         t->epoch = (uint32_t)(now >> 32);
@@ -4580,7 +4642,7 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     PROF__STORE(t->hot.top, f + 1);
     PROF__STORE(f->site, site);
     PROF__RELEASE(f->start, (uint32_t)now);
-    if (prof__observer_count) prof__observe_begin(site);
+    if (t->observed) prof__observe_begin(t, site);
     return f + 1;
 }
 
@@ -4614,11 +4676,10 @@ PROF__FN prof__frame *prof__begin_site(uint32_t site, bool token, prof__entry_fr
 /* The number of a name that the session knows; 0: not yet. */
 PROF__FN uint32_t prof__name_find(prof__state *t, const char *name, size_t length, uint32_t hash) {
     uint32_t number = 0;
-    PROF__STORE(t->looking, true);
-    PROF__FENCE();
-    if (PROF__LOAD(prof__on) == t->generation && PROF__ACQUIRE(prof__names.index))
+    if (!prof__look(t)) return 0;
+    if (PROF__ACQUIRE(prof__names.index))
         number = PROF__ACQUIRE(*prof__name_place(name, length, hash));
-    PROF__RELEASE(t->looking, false);
+    prof__looked(t);
     return number;
 }
 
@@ -4775,7 +4836,7 @@ PROF__FN void prof__put_moment(uint32_t kind, const char *name, int64_t value) {
     else if (!site) PROF__BUMP(t->counts.sites, 1);
     else if (!prof__room(t, kind == PROF__COUNTER ? 3 : 2)) PROF__BUMP(t->counts.full, 1);
     else prof__put_long(t, kind, prof__state_now(t), (uint64_t)value, site << 8 | 255u);
-    if (site && prof__observer_count) prof__observe_moment(kind == PROF__COUNTER, site, value);
+    if (site && t->observed) prof__observe_moment(t, kind == PROF__COUNTER, site, value);
     prof__leave(slot);
 }
 
@@ -5396,17 +5457,17 @@ typedef struct prof__long {
     bool entered;
 } prof__long;
 
-PROF__RARE(bool) prof__long_slow(prof__long *l, uint32_t slots) {
-    prof__state *t = prof__state_here(l->slot);
-    if (!t || prof__trace.mode == PROF_MODE_AGGREGATE) return false;
+PROF__RARE(bool) prof__long_slow(prof__long *l, uint32_t slots, uint32_t wants) {
+    prof__state *t = wants & ~PROF__LOAD(prof__wants) ? NULL : prof__state_here(l->slot);
+    if (!t || t->tallies.rows || wants & ~t->wants) return false;
     if (!prof__enter(l->slot)) {
         PROF__COUNT(prof__dropped_busy);
         return false;
     }
-    l->t = t = prof__slot_state(l->slot);
     l->entered = true;
-    if (!t->tallies.rows && !t->skipped && prof__room(t, slots) &&
+    if (!t->skipped && prof__room(t, slots) &&
         (size_t)(t->limit - t->hot.cursor) >= slots) {
+        l->t = t;
         l->begin = l->at = t->hot.cursor;
         return true;
     }
@@ -5415,9 +5476,10 @@ PROF__RARE(bool) prof__long_slow(prof__long *l, uint32_t slots) {
     return false;
 }
 
-/* Room for that many slots; false: none, counted. Where the hot path may work nothing need be
-   shut out: a signal handler's zone may displace this record, or be displaced. */
-PROF__INLINE bool prof__long_open(prof__long *l, uint32_t slots) {
+/* Room for that many slots; false: none, counted, or the session does not want it. Where the hot
+   path may work nothing need be shut out: a signal handler's zone may displace this record, or be
+   displaced. */
+PROF__INLINE bool prof__long_open(prof__long *l, uint32_t slots, uint32_t wants) {
     uint32_t on = PROF__LOAD(prof__on);
     l->slot = prof__slot_get();
     if (PROF__LIKELY(l->slot->generation == on && !l->slot->busy)) {
@@ -5428,9 +5490,10 @@ PROF__INLINE bool prof__long_open(prof__long *l, uint32_t slots) {
         limit = (uintptr_t)PROF__LOAD(l->t->hot.limit);
         l->entered = false;
         if (PROF__LIKELY((uintptr_t)(l->begin + slots) <= limit &&
-                         limit - (uintptr_t)l->begin <= l->t->hot.span)) return true;
+                         limit - (uintptr_t)l->begin <= l->t->hot.span &&
+                         !(wants & ~l->t->wants))) return true;
     }
-    return prof__long_slow(l, slots);
+    return prof__long_slow(l, slots, wants);
 }
 
 PROF__INLINE void prof__long_put(prof__long *l, uint64_t n) {
@@ -5477,20 +5540,34 @@ PROF__FN bool prof__widen(struct prof_trace *s) {
     return true;
 }
 
-PROF__RARE(bool) prof__widen_now(void) {
-    bool wide = false;
-    if (!prof__lock_briefly()) return false;
-    if (prof__trace.open && !prof__trace.records_only) wide = prof__widen(&prof__trace);
-    prof__unlock();
-    return wide;
+PROF__RARE(bool) prof__widen_now(prof__state *t) {
+    if (!t->narrow && prof__lock_briefly()) {
+        if (PROF__LOAD(prof__on) == t->generation) {
+            t->wide = prof__widen(&prof__trace);
+            t->narrow = !t->wide;
+        }
+        prof__unlock();
+    }
+    if (!t->wide) PROF__BUMP(t->counts.full, 1);
+    return t->wide;
+}
+
+/* Does the session want these of the innermost open zone? What is not for this thread's session is
+   found out when they are put. */
+PROF__FN bool prof__wanted(uint32_t wants) {
+    return PROF__LOAD(prof__on) && !((wants | PROF__WANTS_DETAILS) & ~PROF__LOAD(prof__wants));
 }
 
 /* Begins an attribute of the innermost open zone, of so many slots beside the first. */
-PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots) {
+PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots, uint32_t wants) {
     uint32_t first = PROF__MAX(slots + 1, (uint32_t)PROF__EXTRA_SLOTS);
+    prof__slot *slot = prof__slot_get();
+    prof__state *t = prof__slot_state(slot);
     prof__frame *top;
-    if (!PROF__LOAD(prof__on) || (!prof__wide(&prof__trace) && !prof__widen_now())) return false;
-    if (!prof__long_open(l, first)) return false;
+    wants |= PROF__WANTS_DETAILS;
+    if (slot->generation != PROF__LOAD(prof__on) || wants & ~t->wants) return false;
+    if (!t->wide && !prof__widen_now(t)) return false;
+    if (!prof__long_open(l, first, wants)) return false;
     top = PROF__LOAD(l->t->hot.top);     /* once: a signal handler may end what it did not begin */
     if (top > l->t->hot.bottom && top < l->t->deepest && !l->t->skipped) {
         l->frame = top - 1;
@@ -5526,10 +5603,10 @@ PROF__FN void prof__attribute_close(prof__long *l, uint32_t type, uint32_t count
     prof__attribute_close_of(l, l->frame, type, count, bytes);
 }
 
-PROF__FN void prof__attribute_text(uint32_t type, const char *s) {
+PROF__FN void prof__attribute_text(uint32_t type, const char *s, uint32_t wants) {
     prof__long l;
     size_t bytes = s ? prof__text_bytes(s, PROF__TEXT_MOST) : 0;
-    if (!s || !prof__attribute_open(&l, prof__text_slots(bytes))) return;
+    if (!s || !prof__attribute_open(&l, prof__text_slots(bytes), wants)) return;
     prof__long_text(&l, s, bytes);
     prof__attribute_close(&l, type, 1, bytes);
 }
@@ -5565,12 +5642,13 @@ PROF__FN void prof__attribute_shapes(uint32_t type, const prof_shape *shapes,
         slots += more;
     }
     if (fit < count) PROF__COUNT(prof__details_cut);
-    if (!prof__attribute_open(&l, slots)) return;
+    if (!prof__attribute_open(&l, slots, PROF__WANTS_SHAPES)) return;
     for (uint32_t i = 0; i < fit; i++) prof__shape_put(&l, shapes + i, dtypes ? dtypes[i] : NULL);
     prof__attribute_close(&l, type, fit, 0);
 }
 
-PROF__FN void prof__attribute_texts(uint32_t type, const char *const *texts, uint32_t count) {
+PROF__FN void prof__attribute_texts(uint32_t type, const char *const *texts, uint32_t count,
+                                    uint32_t wants) {
     prof__long l;
     uint32_t slots = 0, fit = 0;
     if (!texts) return;
@@ -5580,7 +5658,7 @@ PROF__FN void prof__attribute_texts(uint32_t type, const char *const *texts, uin
         slots += 1 + prof__text_slots(bytes);
     }
     if (fit < count) PROF__COUNT(prof__details_cut);
-    if (!prof__attribute_open(&l, slots)) return;
+    if (!prof__attribute_open(&l, slots, wants)) return;
     for (uint32_t i = 0; i < fit; i++) {
         const char *s = texts[i] ? texts[i] : "";
         prof__long_put(&l, strlen(s));
@@ -5591,27 +5669,27 @@ PROF__FN void prof__attribute_texts(uint32_t type, const char *const *texts, uin
 
 PROF_API PROF__QUIET void prof_set_shapes(const prof_shape *shapes, const char *const *dtypes,
                                           uint32_t count) {
-    if (prof__session.desc.record_shapes)
+    if (prof__wanted(PROF__WANTS_SHAPES))
         prof__attribute_shapes(PROF__SHAPES, shapes, dtypes, count);
 }
 
 PROF_API PROF__QUIET void prof_set_strides(const prof_shape *strides, uint32_t count) {
-    if (prof__session.desc.record_shapes)
+    if (prof__wanted(PROF__WANTS_SHAPES))
         prof__attribute_shapes(PROF__STRIDES, strides, NULL, count);
 }
 
 PROF_API PROF__QUIET void prof_set_outputs(const prof_shape *shapes, const char *const *dtypes,
                                            uint32_t count) {
-    if (prof__session.desc.record_shapes)
+    if (prof__wanted(PROF__WANTS_SHAPES))
         prof__attribute_shapes(PROF__OUTPUTS, shapes, dtypes, count);
 }
 
 PROF_API PROF__QUIET void prof_set_tensors(const prof_tensor *tensors, uint32_t count) {
     prof__long l;
     uint32_t fit = PROF__MIN(count, (uint32_t)PROF__SLOTS_MOST / 4);
-    if (!prof__session.desc.record_shapes || !tensors) return;
+    if (!prof__wanted(PROF__WANTS_SHAPES) || !tensors) return;
     if (fit < count) PROF__COUNT(prof__details_cut);
-    if (!prof__attribute_open(&l, 4 * fit)) return;
+    if (!prof__attribute_open(&l, 4 * fit, PROF__WANTS_SHAPES)) return;
     for (uint32_t i = 0; i < fit; i++) {
         prof__long_put(&l, tensors[i].id);
         prof__long_put(&l, tensors[i].storage);
@@ -5624,14 +5702,14 @@ PROF_API PROF__QUIET void prof_set_tensors(const prof_tensor *tensors, uint32_t 
 
 PROF_API PROF__QUIET void prof_set_inputs(const char *const *concrete, uint32_t count,
                                           const char *kwinputs) {
-    if (!prof__session.desc.record_shapes) return;
-    if (concrete) prof__attribute_texts(PROF__CONCRETE, concrete, count);
-    prof__attribute_text(PROF__KWINPUTS, kwinputs);
+    if (!prof__wanted(PROF__WANTS_SHAPES)) return;
+    if (concrete) prof__attribute_texts(PROF__CONCRETE, concrete, count, PROF__WANTS_SHAPES);
+    prof__attribute_text(PROF__KWINPUTS, kwinputs, PROF__WANTS_SHAPES);
 }
 
 PROF_API PROF__QUIET void prof_set_flops(uint64_t flops) {
     prof__long l;
-    if (!prof__session.desc.with_flops || !prof__attribute_open(&l, 1)) return;
+    if (!prof__attribute_open(&l, 1, PROF__WANTS_FLOPS)) return;
     prof__long_put(&l, flops);
     prof__attribute_close(&l, PROF__FLOPS, 0, 0);
 }
@@ -5639,25 +5717,26 @@ PROF_API PROF__QUIET void prof_set_flops(uint64_t flops) {
 PROF_API PROF__QUIET void prof_set_sequence(int64_t sequence_nr, uint8_t scope,
                                             uint64_t fwd_thread) {
     prof__long l;
-    if (!prof__attribute_open(&l, 2)) return;
+    if (!prof__attribute_open(&l, 2, 0)) return;
     prof__long_put(&l, (uint64_t)sequence_nr);
     prof__long_put(&l, fwd_thread);
     prof__attribute_close(&l, PROF__SEQUENCE, scope, 0);
 }
 
 PROF_API PROF__QUIET void prof_set_overload(const char *name) {
-    prof__attribute_text(PROF__OVERLOAD, name);
+    if (prof__wanted(0)) prof__attribute_text(PROF__OVERLOAD, name, 0);
 }
 
 PROF_API PROF__QUIET void prof_set_module(const char *hierarchy) {
-    if (prof__session.desc.with_modules) prof__attribute_text(PROF__HIERARCHY, hierarchy);
+    if (prof__wanted(PROF__WANTS_MODULES))
+        prof__attribute_text(PROF__HIERARCHY, hierarchy, PROF__WANTS_MODULES);
 }
 
 /* "key":value; the value is text when there is one. */
 PROF__FN void prof__attribute_argument(const char *key, const char *text, int64_t value) {
     prof__out o;
     prof_sink none = { NULL, NULL };
-    if (!key || !PROF__LOAD(prof__on)) return;
+    if (!key || !prof__wanted(0)) return;
     prof__out_open(&o, none);
     if (strlen(key) + (text ? strlen(text) : 0) > PROF__TEXT_MOST / 6 - 32) {   /* \u0001 is six */
         PROF__COUNT(prof__details_cut);
@@ -5670,7 +5749,7 @@ PROF__FN void prof__attribute_argument(const char *key, const char *text, int64_
     else prof__out_i64(&o, value);
     prof__out_text(&o, text ? "\"" : "");
     *o.p = 0;
-    prof__attribute_text(PROF__ARGUMENT, o.buf);
+    prof__attribute_text(PROF__ARGUMENT, o.buf, 0);
 }
 
 PROF_API PROF__QUIET void prof_set_arg(const char *key, const char *text) {
@@ -5682,12 +5761,12 @@ PROF_API PROF__QUIET void prof_set_arg_int(const char *key, int64_t value) {
 }
 
 PROF_API PROF__QUIET void prof_set_stack(const char *const *entries, uint32_t count) {
-    prof__attribute_texts(PROF__STACKED, entries, count);
+    if (prof__wanted(0)) prof__attribute_texts(PROF__STACKED, entries, count, 0);
 }
 
 PROF_API PROF__QUIET void prof_set_annotation(void) {
     prof__long l;
-    if (!prof__attribute_open(&l, 0)) return;
+    if (!prof__attribute_open(&l, 0, 0)) return;
     prof__attribute_close(&l, PROF__ANNOTATION, 0, 0);
 }
 
@@ -5716,8 +5795,8 @@ PROF__FN void prof__module_put(uint32_t type, const char *name) {
     prof__long l;
     size_t bytes = prof__text_bytes(name, 255);
     uint32_t slots = PROF__MAX(1 + prof__text_slots(bytes), (uint32_t)PROF__EXTRA_SLOTS + 8);
-    if (!prof__session.desc.with_modules || !PROF__LOAD(prof__on)) return;
-    if (!prof__long_open(&l, slots)) return;
+    if (!prof__wanted(PROF__WANTS_MODULES)) return;
+    if (!prof__long_open(&l, slots, PROF__WANTS_DETAILS | PROF__WANTS_MODULES)) return;
     l.at = l.begin + 1;
     prof__long_text(&l, name, bytes);
     while (type == PROF__MODULE_PUSH && (uint32_t)(l.at - l.begin) < slots) prof__long_put(&l, 0);
@@ -5740,8 +5819,8 @@ PROF__FN void prof__memory_put(uint32_t what, const void *pointer, uint64_t byte
                                prof_device device) {
     prof__long l;
     prof__frame *top;
-    if (!prof__session.desc.profile_memory || prof__trace.records_only) return;
-    if (!prof__long_open(&l, 4)) return;
+    if (!prof__wanted(PROF__WANTS_MEMORY)) return;
+    if (!prof__long_open(&l, 4, PROF__WANTS_DETAILS | PROF__WANTS_MEMORY)) return;
     top = PROF__LOAD(l.t->hot.top);
     l.at = l.begin + 1;
     prof__long_put(&l, (uint64_t)(uintptr_t)pointer);
@@ -5773,8 +5852,8 @@ PROF_API PROF__QUIET prof_memory_kind prof_memory_category(prof_memory_kind kind
     return before;
 }
 
-/* ---- ranges: {start} {end} {id} {number of the row | site << 32}, and as many slots as their event
-   takes; arrows: {tick} {number << 1 | is an end} ---- */
+/* ---- ranges: {start} {end} {id} {number of the row | site << 32}, and as many slots as their
+   event takes; arrows: {tick} {number << 1 | is an end} ---- */
 
 PROF__FN uint64_t prof__number(uint64_t *last) {
     uint64_t n = 0;
@@ -5789,8 +5868,7 @@ PROF_API PROF__QUIET prof_async prof_async_begin(const char *name) {
     prof__slot *slot = prof__slot_get();
     prof__state *t = prof__state_here(slot);
     memset(&a, 0, sizeof a);
-    if (!t || prof__trace.records_only || (!prof__wide(&prof__trace) && !prof__widen_now()))
-        return a;
+    if (!t || !(t->wants & PROF__WANTS_DETAILS) || (!t->wide && !prof__widen_now(t))) return a;
     a.site = prof__intern(t, name);
     if (!prof__enter(slot)) {
         PROF__COUNT(prof__dropped_busy);
@@ -5818,7 +5896,7 @@ PROF_API PROF__QUIET void prof_async_end(prof_async a) {
         PROF__COUNT(prof__cut);
         return;
     }
-    if (!prof__long_open(&l, PROF__EXTRA_SLOTS + 1)) return;
+    if (!prof__long_open(&l, PROF__EXTRA_SLOTS + 1, PROF__WANTS_DETAILS)) return;
     now = prof__state_now(l.t);
     l.at = l.begin + 1;
     prof__long_put(&l, PROF__MAX(now, a.start));
@@ -5833,7 +5911,7 @@ PROF_API PROF__QUIET uint64_t prof_flow(uint64_t number) {
     uint64_t id = number;
     if (!PROF__LOAD(prof__on)) return 0;
     if (!id) id = prof__number(&prof__flow_last);
-    if (!id || !prof__long_open(&l, 2)) return 0;
+    if (!id || !prof__long_open(&l, 2, 0)) return 0;
     l.at = l.begin + 1;
     prof__long_put(&l, id << 1 | (number != 0));
     prof__long_close(&l, PROF__FLOW, prof__state_now(l.t));
@@ -5898,8 +5976,16 @@ PROF__FN void prof__contexts_give(void) {
 }
 
 PROF_API PROF__QUIET uint64_t prof_thread_id(void) {
-    const prof_platform *p = &prof__session.desc.platform;
-    return p->thread_id ? p->thread_id(p->user) : prof__os_thread_id();
+    prof__slot *slot = prof__slot_get();
+    prof_platform p;
+    memset(&p, 0, sizeof p);
+    if (slot->generation == PROF__LOAD(prof__on)) {
+        p = prof__slot_state(slot)->platform;
+    } else if (prof__lock_briefly()) {
+        p = prof__session.desc.platform;
+        prof__unlock();
+    }
+    return p.thread_id ? p.thread_id(p.user) : prof__os_thread_id();
 }
 #endif
 
@@ -7822,7 +7908,7 @@ PROF__FN void prof__build_rows(struct prof_trace *s, prof__tree *tree) {
     memset(s->async_index, 0, s->async_count * 2 * sizeof *s->async_index);
 #endif
     memset(tree, 0, sizeof *tree);
-    for (prof__row *row = s->rows; row; row = row->next) {
+    for (prof__row *row = s->records_only ? NULL : s->rows; row; row = row->next) {
         prof__reader r;
         memset(&r, 0, sizeof r);
         r.moments = moments;
@@ -8934,8 +9020,8 @@ PROF__FN void prof__threads_fill(struct prof_trace *s, prof__row *rows) {
     }
 }
 
-/* The threads come first, then the events, however many. Each index has a row, also that of a thread
-   of which no zone is kept. */
+/* The threads come first, then the events, however many. Each index has a row, also that of a
+   thread of which no zone is kept. */
 PROF__FN void prof__analysis_threads(struct prof_trace *s) {
     s->threads = (prof_thread_info *)(void *)prof__arena.low;
     prof__threads_fill(s, prof__rows_unused(s));
@@ -8970,7 +9056,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     s->scratch = p;
     n *= prof__slot_share() - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
     if (PROF__ALWAYS(p <= prof__arena.high && (size_t)(prof__arena.high - p) >= n)) return true;
-    s->counts.full += s->event_count;
+    PROF__BUMP(s->counts.full, s->event_count);   /* prof_dump may be reading it */
     s->event_count = s->moment_count = s->outside_count = s->step_count = s->detail_rows = 0;
 #if !PROF__BARE
     s->memory_count = s->made_count = s->async_count = 0;
@@ -13690,7 +13776,9 @@ PROF__FN void prof__row_name_read(const prof__row *row, char *text) {
 #if PROF__BARE
     memcpy(text, row->name, sizeof row->name);
 #else
-    uint32_t renames = PROF__ACQUIRE(row->renames);
+    uint32_t renames;
+    PROF__FENCE();                       /* after it counts as announced */
+    renames = PROF__ACQUIRE(row->renames);
     prof__copy_words(text, row->name, sizeof row->name);
     PROF__FENCE();
     if (renames % 2 || PROF__LOAD(row->renames) != renames) text[0] = 0;
@@ -13784,11 +13872,15 @@ PROF__FN void prof__chrome_begin(const struct prof_trace *s) {
 PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     uint64_t tid = prof__chrome_row_tid(&prof__trace, row);
+    bool tell = again || !PROF__LOAD(row->announced);
+    char name[sizeof row->name];
     prof__chrome_begin(&prof__trace);
-    if (PROF__LOAD(row->announced) == 0 || again)
-        prof__chrome_thread(&c->out, prof__chrome_pid(&prof__trace), tid,
-                            row->name[0] ? row->name : NULL, row->number);
-    PROF__STORE(row->announced, 1u);
+    PROF__STORE(row->announced, 1u);     /* first: a name that comes now is to be told, too */
+    if (tell) {
+        prof__row_name_read(row, name);
+        prof__chrome_thread(&c->out, prof__chrome_pid(&prof__trace), tid, name[0] ? name : NULL,
+                            row->number);
+    }
     prof__chrome_place(&c->place, &prof__trace, row->number, tid);
 }
 
@@ -14068,7 +14160,6 @@ PROF__FN void prof__stream_tell(prof__raw *w, prof__row *row) {
     announced = PROF__LOAD(row->announced);
     if (announced == w->round) return;
     PROF__STORE(row->announced, w->round);   /* first: a name that comes now is to be told, too */
-    PROF__FENCE();
     if (!prof__raw_thread(w, row)) PROF__STORE(row->announced, announced);
 }
 
@@ -14266,7 +14357,7 @@ PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
         prof__dump_segment(w, t->ring + (oldest + i) % t->ring_count, t, NULL);
     if (PROF__ACQUIRE(t->recording) == prof__trace.generation) {
         if (prof__dump_row(w, row, NULL)) prof__dump_open(w, t, row);
-    } else if (row->open_count && PROF__LOAD(row->number) == t->number) {
+    } else if (row->open_count && PROF__LOAD(row->number) == PROF__LOAD(t->number)) {
         if (prof__dump_row(w, row, NULL)) prof__raw_open_row(w, row);
     }
 }
@@ -16082,6 +16173,16 @@ PROF__FN bool prof__records_only(const prof_desc *d) {
     return d->records_only || d->mode >= PROF_MODE_STREAM;
 }
 
+PROF__FN uint32_t prof__wants_of(const prof_desc *d) {
+    uint32_t wants = 0;
+    if (!prof__records_only(d)) wants |= PROF__WANTS_DETAILS;
+    if (d->record_shapes || d->with_flops) wants |= PROF__WANTS_SHAPES;
+    if (d->with_flops) wants |= PROF__WANTS_FLOPS;
+    if (d->with_modules) wants |= PROF__WANTS_MODULES;
+    if (d->profile_memory) wants |= PROF__WANTS_MEMORY;
+    return wants;
+}
+
 PROF__FN bool prof__has_schedule(const prof_desc *d) {
     const prof_schedule *c = &d->schedule;
     return d->schedule_fn || (c->skip_first | c->wait | c->warmup | c->active | c->repeat |
@@ -16462,7 +16563,6 @@ PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
 
 PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof__state *own) {
     prof__row *row = t->row;
-    for (int i = 0; i < 20000 && t != own && PROF__ACQUIRE(t->looking); i++) prof__yield();
     prof__snapshot(t, row);
     row->stop_tick = s->stop_tick;
     if (t != own) prof__snapshot_check(t, row);
@@ -16473,6 +16573,20 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     s->counts.slots += (size_t)(row->cursor - t->begin) + row->open_count;
     PROF__STORE(t->recording, 0u);
     PROF__RELEASE(t->closed, true);
+}
+
+/* Waits for threads that look at the session: as long as a good part of a second, for one may have
+   been stopped. They may want the lock: it is open meanwhile. */
+PROF__FN void prof__looks_end(const struct prof_trace *s, const prof__state *own) {
+    for (int i = 0; i < 1000000; i++) {
+        const prof__state *t = prof__owned;
+        while (t && (t == own || t->generation != s->generation || !PROF__ACQUIRE(t->looking)))
+            t = t->next;
+        if (!t) return;
+        prof__unlock();
+        prof__yield();
+        prof__lock();
+    }
 }
 
 /* on = 0 ends begins, limit = NULL sends ends to prof__end, which lets them go. Under the lock. */
@@ -16486,6 +16600,7 @@ PROF__FN void prof__recording_close(struct prof_trace *s) {
         if (t->generation == s->generation) PROF__STORE(t->hot.limit, NULL);
     PROF__FENCE();
     s->stop_tick = prof__now_ticks(s->clock, &s->platform);
+    prof__looks_end(s, own);
     for (prof__state *t = prof__owned; t; t = t->next)
         if (t->generation == s->generation) prof__state_close(s, t, own);
     if (own) prof__state_give(slot, own);   /* so a program of one thread may free the arena */
@@ -16700,6 +16815,7 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     prof__exit_key_make();
     memset(v, 0, sizeof *v);
     v->desc = *desc;
+    PROF__STORE(prof__wants, prof__wants_of(desc));
     v->desc.record_shapes = desc->record_shapes || desc->with_flops;
     v->desc.with_stack = desc->with_stack || desc->native_stack;
     prof__metadata.used = prof__metadata.preset;
@@ -16756,27 +16872,6 @@ PROF__FN bool prof__devices_fail(uint32_t activities) {
     return tried;
 }
 
-PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
-    struct prof_trace *s = &prof__trace;
-    prof_desc none;
-    prof_result result;
-    memset(&none, 0, sizeof none);
-    prof__lock();
-    result = prof__session_open(s, desc ? desc : &none);
-    prof__unlock();
-    if (result != PROF_OK) return result;
-    prof__session.action = prof__action_at(&prof__session, 0);
-    prof__transit(s, PROF_ACTION_NONE, (int)prof__session.action);
-    if (prof__devices_fail(prof__session.activities)) {
-        prof__window_stop(s);
-        prof__session_release(false);
-        return PROF_ERROR_UNSUPPORTED;
-    }
-    prof__step_begin(s);
-    prof__session_release(true);
-    return PROF_OK;
-}
-
 /* The step that is being made, or its action: a later one. */
 PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
     struct prof__session *v = &prof__session;
@@ -16787,6 +16882,27 @@ PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
     v->action = action;
     prof__unlock();
     return before;
+}
+
+PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
+    struct prof_trace *s = &prof__trace;
+    prof_desc none;
+    prof_result result;
+    memset(&none, 0, sizeof none);
+    prof__lock();
+    result = prof__session_open(s, desc ? desc : &none);
+    prof__unlock();
+    if (result != PROF_OK) return result;
+    (void)prof__step_set(0, prof__action_at(&prof__session, 0));
+    prof__transit(s, PROF_ACTION_NONE, (int)prof__session.action);
+    if (prof__devices_fail(prof__session.activities)) {
+        prof__window_stop(s);
+        prof__session_release(false);
+        return PROF_ERROR_UNSUPPORTED;
+    }
+    prof__step_begin(s);
+    prof__session_release(true);
+    return PROF_OK;
 }
 
 PROF_API PROF__QUIET prof_action prof_step(void) {

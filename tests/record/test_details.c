@@ -473,7 +473,33 @@ static void test_detail_small_arenas(void) {
     }
 }
 
+/* Where there is no analysis nothing is read of what zones carry, nor written over the threads. */
+static void test_detail_records_only(void) {
+    static const prof_shape shape = { NULL, NULL, 0 };
+    prof_desc desc = test_desc();
+    const prof_thread_info *threads;
+    size_t count;
+    desc.records_only = desc.record_shapes = desc.profile_memory = true;
+    desc.schedule.active = 4;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_thread_name("the main one");
+    prof_step();
+    for (int i = 0; i < 100; i++) {
+        static const prof_device cpu = { PROF_DEVICE_CPU, 0 };
+        PROF_BEGIN("zone");
+        prof_set_shapes(&shape, NULL, 1);
+        prof_memory_alloc(&desc, 4, cpu);
+        prof_async_end(prof_async_begin("range"));
+        (void)prof_flow(0);
+        PROF_END();
+    }
+    threads = prof_threads(prof_stop(), &count);
+    EQUAL(count, 1);
+    SAME_TEXT(threads[0].name, "the main one");
+}
+
 int main(void) {
+    RUN(test_detail_records_only);
     RUN(test_detail_fields);
     RUN(test_detail_switches);
     RUN(test_detail_flops_formula);
