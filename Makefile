@@ -49,6 +49,9 @@ CUDA_PROGRAMS = build/examples/cuda/vector_add build/examples/cuda/gemm_chain bu
 TOOL_FLAGS = -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB
 TOOL_SOURCES = $(wildcard tools/prof/*.c)
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/prof/%.c=build/tools/%.o)
+READER = trace_reader trace_other trace_writer trace_pairs legacy_records losses call_tree containers errors files output \
+         progress text
+READER_OBJECTS = $(READER:%=build/tools/%.o)
 TOOL_PAGES = $(patsubst tools/prof/%.html,build/tools/%_html.h,$(wildcard tools/prof/*.html))
 
 .PHONY: help prof demo examples cuda check_layout test test-viewers coverage fuzz mutants proof soak trust analysis \
@@ -179,10 +182,10 @@ build/examples/images: examples/images.c prof.h Makefile | setup-examples
 	    $(CC) $(CFLAGS) $(INSTRUMENT) -I. $< -o $@ $(LIBS); \
 	else echo 'images: skipped, it needs stb/stb_image.h (Debian: libstb-dev)'; fi
 
-build/tests/replay: tests/analyse/replay.c prof.h Makefile | setup-test
+build/tests/replay: tests/analyse/replay.c $(READER_OBJECTS) prof.h Makefile | setup-test
 	$(call say,compiling $< and prof.h)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -I. $< -o $@ -lyajl -lz -lstdc++ $(LIBS)
+	$(Q)$(CC) $(CFLAGS) -I. $< $(READER_OBJECTS) -o $@ -lyajl -lz -lstdc++ $(LIBS)
 
 build/tests/soak: tests/record/soak.c tests/test.h prof.h Makefile | setup-build
 	$(call say,compiling $< and prof.h)

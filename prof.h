@@ -84,13 +84,23 @@
        prof_thread_end, prof_get_stats, queries.
        After fork() the child records nothing until it calls prof_start() itself.
 
+   What the figures mean
+       CPU time is wall time, as in PyTorch: a zone that waits or is preempted goes on counting.
+       Shares are of all threads' self time. Each level of a recursion counts, so that a total can
+       pass 100 %. The clock is the CPU's counter where it runs at one rate, else, or with
+       desc.os_clock, the system's; the two are compared at start, at stop and now and then
+       between, for which the first prof_stop() may wait until 5 ms have passed since the first
+       prof_start(). Parents and children come from the order of begins and ends, so that they are
+       right even where the clock stands still; a clock that goes back is counted. An empty zone
+       reads as about one clock read; the rest of its cost is its parent's self time.
+
    Errors
        Set-up and export return a prof_result; prof_strerror() says it in words. Recording cannot
        fail. Nothing here prints (but prof_print_table), aborts or exits.
 
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
-       @PLATFORM @ARENA @TEXT @SITES @RECORD @TARGET @DETAILS @SYMBOLS @FUNCTIONS @NATIVE
+       @PLATFORM @ARENA @TEXT @SITES @FORMAT @RECORD @TARGET @DETAILS @SYMBOLS @FUNCTIONS @NATIVE
        @COUNTERS @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE @CHROME @STACKS @MEMORY
        @EXECUTION @RAW @AGGREGATE @OBSERVE @SCHEDULE @SESSION
 */
@@ -3085,7 +3095,15 @@ PROF__FN uint32_t prof__site_dense(uint32_t number) {
 }
 #endif
 
-/* ---- @RECORD: thread states, chunks, begin and end ---- */
+/* ---- @FORMAT: what a record is; the one place that knows ----
+
+   A thread's records follow one another in 12-byte slots, in the order in which its zones ended. A
+   zone is one slot: the end's lower half, the duration, its site and depth. Whatever else there is
+   is longer: its site number is a kind, and where a zone has its depth stands how many slots
+   follow the first. Every reader of records goes through prof__next.
+   - A reader never looks behind `end`: a record that is cut off there is none of ours.
+   - Each record takes at least one slot, so that a reader always gets on.
+   - A kind that a later version wrote is passed by whole. */
 
 /* A thread may be anywhere in here while others stop the session, start the next one and lay the
    arena out anew. What it may touch then, and what keeps that valid:
@@ -3116,6 +3134,100 @@ enum {
     PROF__ASYNC,
     PROF__FLOW
 };
+
+/* Where a reader stands among a thread's records. base: the clock, whose upper half ends take;
+   freestanding the time that the next end is counted from. last: the end of the zone before, kept
+   by a reader that wants a displaced clock record made up for; else 0. */
+typedef struct prof__cursor {
+    const prof__record *at, *end;
+    uint64_t base, last;
+} prof__cursor;
+
+/* One record, at `at`, of `slots` slots. kind: 0 a zone; PROF__CLOCK to PROF__FLOW as written;
+   PROF__KIND: one that this version does not know, or that is cut off. A zone has end, duration
+   and site_depth, a moment its time in end and its value, a step end, duration and value. */
+typedef struct prof__item {
+    uint32_t kind, slots, site_depth;
+    uint64_t end, duration, value;
+    const prof__record *at;
+} prof__item;
+
+PROF__INLINE uint64_t prof__record_get(const prof__record *c) {
+    return (uint64_t)c->duration << 32 | c->end;
+}
+
+/* The end of a zone's record, whole. Half a turn back: its clock record was displaced.
+   Freestanding: the first such time after the one before it. */
+PROF__EAGER uint64_t prof__cursor_end(prof__cursor *k, uint32_t end) {
+    if (PROF__BARE) return k->base += end - (uint32_t)k->base;
+    if (PROF__UNLIKELY(k->last >> 32 == k->base >> 32 &&
+                       (uint64_t)end + INT32_MAX < (uint32_t)k->last))
+        k->base += (uint64_t)1 << 32;
+    return k->base | end;
+}
+
+/* How many slots a longer record at c takes: what a later version wrote is passed by whole. */
+PROF__FN uint32_t prof__record_slots(const prof__record *c, const prof__record *end,
+                                     uint32_t *kind) {
+    uint32_t more = c->site_depth & 0xff;
+    uint32_t right = *kind == PROF__CLOCK ? 0 : *kind == PROF__STEP ? 2 : 1;
+    if (PROF__BARE) return *kind > PROF__CLOCK ? 2 : 1;    /* nothing else is written there */
+    if (*kind == PROF__PART) return 1;
+    if (*kind != PROF__KIND && (*kind > PROF__STEP || more == right) && (size_t)(end - c) > more)
+        return 1 + more;
+    if (*kind >= PROF__ATTRIBUTE && *kind <= PROF__FLOW) more = 0;   /* cut: its parts follow */
+    more = PROF__MIN(more, (uint32_t)(end - c) - 1);
+    *kind = PROF__KIND;
+    return 1 + more;
+}
+
+PROF__FN void prof__next_long(prof__cursor *k, prof__item *i) {
+    const prof__record *c = k->at, *second;
+    i->kind = c->site_depth >> 8;
+    i->slots = prof__record_slots(c, k->end, &i->kind);
+    i->at = c;
+    k->at = c + i->slots;
+    second = c + (i->slots > 1);
+    i->site_depth = second->site_depth;
+    i->duration = 0;
+    i->end = prof__record_get(c);
+    i->value = prof__record_get(second);
+    if (i->kind == PROF__CLOCK) {
+        k->base = (uint64_t)c->end << 32 | c->duration;
+    } else if (i->kind == PROF__ZONE64 || (!PROF__BARE && i->kind == PROF__UNFINISHED)) {
+        i->duration = i->end;
+        k->base = PROF__BARE ? i->value : (uint64_t)second->duration << 32;
+        i->end = PROF__BARE ? k->base : prof__cursor_end(k, second->end);
+    } else if (!PROF__BARE && i->kind == PROF__STEP) {
+        i->duration = i->value - PROF__MIN(i->end, i->value);
+        i->end = i->value;
+        i->value = prof__record_get(c + 2);
+    }
+}
+
+/* The next record; false: there is none. */
+PROF__EAGER bool prof__next(prof__cursor *k, prof__item *i) {
+    const prof__record *c = k->at;
+    if (c >= k->end) return false;
+    if (PROF__UNLIKELY(c->site_depth >> 8 >= PROF__KIND)) {
+        prof__next_long(k, i);
+        return true;
+    }
+    i->kind = 0;
+    i->slots = 1;
+    i->at = c;
+    i->site_depth = c->site_depth;
+    i->duration = c->duration;
+    i->end = prof__cursor_end(k, c->end);
+    k->at = c + 1;
+    return true;
+}
+
+PROF__INLINE bool prof__item_is_zone(const prof__item *i) {
+    return !i->kind || i->kind == PROF__ZONE64 || (!PROF__BARE && i->kind == PROF__UNFINISHED);
+}
+
+/* ---- @RECORD: thread states, chunks, begin and end ---- */
 
 /* A stretch of records by one thread: a chunk, or what was left of one. In a ring it lies before
    its chunk, and is used again; row NULL: free. */
@@ -3544,7 +3656,6 @@ static uint64_t prof__flow_last, prof__async_last;   /* numbers given */
 static prof__state *prof__owned;         /* all states that threads own, of any session */
 static prof__knot prof__first_knot;      /* of the process: the longest base for the clock's rate */
 
-
 PROF__FN prof__slot *prof__slot_get(void);
 
 /* A handler's siglongjmp, or pthread_exit out of a clock or a sink, may have left the slow path. */
@@ -3580,7 +3691,6 @@ PROF__FN void prof__at_thread_exit(void) {
     if (prof__exit_key_made) pthread_setspecific(prof__exit_key, &prof__trace);
 }
 #endif
-
 
 /* The calling thread's slot. Without TLS in the compiler it is the thread library's. */
 #if PROF__FAST
@@ -4104,35 +4214,21 @@ PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof
     return c;
 }
 
-/* The zone in a longer record at c: its ticks and site_depth; 0: it is none. Returns what
-   follows. Emptied memory reads as no record. */
-PROF__FN const prof__record *prof__tally_long(const prof__record *c, const prof__record *end,
-                                              uint64_t *ticks, uint32_t *site_depth) {
-    uint32_t kind = c->site_depth >> 8;
-    size_t n = kind < PROF__KIND ? 1 : 1 + (c->site_depth & 0xff);
-    *site_depth = 0;
-    if (n > (size_t)(end - c)) return end;
-    if (n == 2 && (kind == PROF__ZONE64 || kind == PROF__UNFINISHED)) {
-        *ticks = (uint64_t)c->duration << 32 | c->end;
-        *site_depth = c[1].site_depth;
-    }
-    return c + n;
-}
-
 /* Adds the zone in a longer record, and empties it. What else there is is not kept. */
 PROF__FN prof__record *prof__tally_other(prof__state *t, prof__record *c, prof__record *end) {
-    bool empty = !c->site_depth, kept = false;
-    uint32_t site_depth;
-    uint64_t ticks = 0;
-    prof__record *after = c + (prof__tally_long(c, end, &ticks, &site_depth) - c);
-    if (site_depth) {
-        prof__tally *r = prof__tally_of(&t->tallies, site_depth & ~(uint32_t)0xff);
-        prof__tally_put(r, ticks, prof__tally_within(t->inner + (site_depth & 0xff), ticks));
+    prof__cursor k = { c, end, 0, 0 };
+    prof__item i;
+    bool kept = false;
+    (void)prof__next(&k, &i);
+    if (i.kind && prof__item_is_zone(&i)) {
+        prof__tally *r = prof__tally_of(&t->tallies, i.site_depth & ~(uint32_t)0xff);
+        uint64_t *inner = t->inner + (i.site_depth & 0xff);
+        prof__tally_put(r, i.duration, prof__tally_within(inner, i.duration));
         kept = r->site != 0;
     }
-    if (!empty && !kept) PROF__BUMP(t->counts.not_kept, 1);
-    for (; c < after; c++) c->site_depth = 0;
-    return after;
+    if (c->site_depth && !kept) PROF__BUMP(t->counts.not_kept, 1);
+    for (uint32_t n = 0; n < i.slots; n++) c[n].site_depth = 0;
+    return c + i.slots;
 }
 
 /* Adds what the thread's memory holds to its sums, and empties it. Emptied records have no site: a
@@ -7344,7 +7440,8 @@ typedef struct prof__reader {
     uint32_t pending;                    /* depths whose zone is still to come, */
     uint64_t first_start[PROF__LEVELS];  /* and when the first zone within it began */
     uint64_t after[PROF__LEVELS];        /* it begins then or later: the one before it ended */
-    uint64_t epoch, last, latest;        /* latest: no end comes after it */
+    prof__cursor k;
+    uint64_t latest;                     /* no end comes after it */
     uint64_t lost;
     uint64_t oldest;                     /* end of the first record that a ring holds */
     prof__scale scale;
@@ -7357,17 +7454,17 @@ PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z) {
     if (r->oldest == UINT64_MAX) r->oldest = z->end;
     z->partial = z->start < r->oldest;
     if (r->pending <= z->depth) {
-        z->start = PROF__MAX(z->start, r->last);
+        z->start = PROF__MAX(z->start, r->k.last);
         for (uint32_t d = r->pending; d <= z->depth; d++) {
             r->first_start[d] = z->start;
-            r->after[d] = r->last;
+            r->after[d] = r->k.last;
         }
     } else {
         z->start = PROF__MAX(z->start, r->after[z->depth]);
         if (z->depth && r->first_start[z->depth - 1] > z->start)
             r->first_start[z->depth - 1] = z->start;
     }
-    r->last = z->end;
+    r->k.last = z->end;
     r->pending = z->depth;
     e = r->tree ? prof__tree_add(r->tree, z) : NULL;
     if (PROF__UNLIKELY(prof__wide(&prof__trace))) prof__read_details(z->depth, e);
@@ -7380,7 +7477,7 @@ PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
         prof__zone z = { 0, 0, 0, 0, true, false };
         z.depth = r->pending - 1;
         z.start = r->first_start[z.depth];
-        z.end = r->last;
+        z.end = r->k.last;
         r->lost++;
         prof__read_place(r, &z);
     }
@@ -7396,9 +7493,9 @@ PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t 
     }
     if (PROF__UNLIKELY(r->pending > z.depth + 1)) prof__read_lost(r, z.depth + 1);
     end = PROF__MIN(end, r->latest);
-    if (end < r->last) {                 /* the clock went back */
+    if (end < r->k.last) {                 /* the clock went back */
         if (r->tree) prof__trace.steps++;
-        end = r->last;
+        end = r->k.last;
     }
     z.start = duration > end ? end : end - duration;
     z.end = end;
@@ -7430,10 +7527,6 @@ PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, bool is_
     m->thread = r->thread;
     m->site = c[1].site_depth >> 8;
     m->kind = is_counter ? PROF__MOMENT_COUNTER : PROF__MOMENT;
-}
-
-PROF__FN uint64_t prof__record_get(const prof__record *c) {
-    return (uint64_t)c->duration << 32 | c->end;
 }
 
 #if PROF__BARE
@@ -7592,54 +7685,35 @@ PROF__FN void prof__read_detail(prof__reader *r, const prof__record *c, uint32_t
 }
 #endif
 
-/* The end of a zone's record, whole. Half a turn back: its clock record was displaced.
-   Freestanding: the first such time after the one before it. */
-PROF__EAGER uint64_t prof__read_end(prof__reader *r, uint32_t end) {
-    if (PROF__BARE) return r->epoch += end - (uint32_t)r->epoch;
-    if (PROF__UNLIKELY(r->last >> 32 == r->epoch >> 32 &&
-                       (uint64_t)end + INT32_MAX < (uint32_t)r->last))
-        r->epoch += (uint64_t)1 << 32;
-    return r->epoch | end;
-}
-
-PROF__FN const prof__record *prof__read_long(prof__reader *r, const prof__record *c,
-                                             const prof__record *end) {
-    uint32_t kind = c->site_depth >> 8, slots = c->site_depth & 0xff;
-    uint32_t right = kind == PROF__CLOCK ? 0 : kind == PROF__STEP ? 2 : 1;
+/* What is no plain zone. */
+PROF__FN void prof__read_item(prof__reader *r, const prof__item *i) {
+    if (i->kind == PROF__ZONE64 || i->kind == PROF__UNFINISHED)
+        prof__read_zone(r, i->end, i->duration, i->site_depth, i->kind == PROF__UNFINISHED);
+    else if (i->kind == PROF__STEP) prof__read_step(r, i->at);
+    else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER)
+        prof__read_moment(r, i->at, i->kind == PROF__COUNTER);
 #if !PROF__BARE
-    if (kind == PROF__PART) return c + 1;
-    if (kind >= PROF__ATTRIBUTE && kind <= PROF__FLOW && (size_t)(end - c) > slots) {
-        prof__read_detail(r, c, kind, slots);
-        return c + 1 + slots;
-    }
+    else if (i->kind >= PROF__ATTRIBUTE && i->kind <= PROF__FLOW)
+        prof__read_detail(r, i->at, i->kind, i->slots - 1);
 #endif
-    if (kind < PROF__CLOCK || kind > PROF__STEP || slots != right ||
-        (size_t)(end - c) <= slots) {
-        r->lost++;
-        return c + 1;
-    }
-    if (kind == PROF__CLOCK) {
-        r->epoch = (uint64_t)c->end << 32 | c->duration;
-    } else if (kind == PROF__ZONE64 || kind == PROF__UNFINISHED) {
-        r->epoch = (uint64_t)c[1].duration << 32;
-        prof__read_zone(r, prof__read_end(r, c[1].end), (uint64_t)c->duration << 32 | c->end,
-                        c[1].site_depth, kind == PROF__UNFINISHED);
-    } else if (kind == PROF__STEP) {
-        prof__read_step(r, c);
-    } else {
-        prof__read_moment(r, c, kind == PROF__COUNTER);
-    }
-    return c + 1 + slots;
+    else if (i->kind != PROF__CLOCK && i->kind != PROF__PART) r->lost++;
 }
 
+/* The plain zones are read in place: an item that others may see would be stored each time. */
 PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
+    prof__item i;
+    r->k.end = end;
     while (c < end) {
-        if (PROF__UNLIKELY(c->site_depth >> 8 >= PROF__KIND)) {
-            c = prof__read_long(r, c, end);
-        } else {
-            prof__read_zone_inline(r, prof__read_end(r, c->end), c->duration, c->site_depth, false);
+        if (PROF__LIKELY(c->site_depth >> 8 < PROF__KIND)) {
+            prof__read_zone_inline(r, prof__cursor_end(&r->k, c->end), c->duration, c->site_depth,
+                                   false);
             c++;
+            continue;
         }
+        r->k.at = c;
+        prof__next_long(&r->k, &i);
+        prof__read_item(r, &i);
+        c = r->k.at;
     }
 }
 
@@ -7714,7 +7788,7 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     }
     for (uint32_t i = prof__row_open_count(row); i--;) {
         prof__open o = prof__row_open(row, i);
-        uint64_t stop = PROF__MAX(prof__row_stop(row), r->last);
+        uint64_t stop = PROF__MAX(prof__row_stop(row), r->k.last);
         prof__read_zone(r, stop, stop < o.start ? 0 : stop - o.start, o.site | o.depth, true);
     }
     prof__read_lost(r, 0);
@@ -8527,7 +8601,6 @@ PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
 }
 
 /* ---- raw activities to events. PyTorch: _parse_kineto_results() ---- */
-
 
 PROF__FN bool prof__is_utility(const char *name) {
     static const char *const names[] = {
@@ -13839,12 +13912,15 @@ PROF__FN void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
     prof__raw_end(w);
 }
 
-/* What one record says. kind: PROF__ZONE64, also for short ones; PROF__UNFINISHED, PROF__INSTANT,
-   PROF__COUNTER, PROF__STEP; PROF__CLOCK: nothing. */
-typedef struct prof__item {
-    uint32_t kind, site, depth;
-    uint64_t start, end, value;
-} prof__item;
+/* Zones, moments and steps: what streams tell of. */
+PROF__FN bool prof__item_shows(const prof__item *i) {
+    return !i->kind || (i->kind > PROF__CLOCK && i->kind <= PROF__STEP);
+}
+
+/* When a zone, a step or a moment began. */
+PROF__FN uint64_t prof__item_start(const prof__item *i) {
+    return i->end - PROF__MIN(i->duration, i->end);
+}
 
 /* The stream as a Chrome array: every event stands behind a comma, so that it may end anywhere. */
 static struct prof__chrome_stream {
@@ -13885,17 +13961,19 @@ PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
 }
 
 PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item *i) {
-    int64_t start = prof__to_ns(&c->scale, i->start), end = prof__to_ns(&c->scale, i->end), value;
+    const char *name = prof__site(i->site_depth >> 8)->name;
+    int64_t start = prof__to_ns(&c->scale, prof__item_start(i)), value;
+    int64_t end = prof__to_ns(&c->scale, i->end);
     char step[40] = "ProfilerStep#";
     if (!PROF__BARE && i->kind == PROF__STEP) {
         *prof__text_u64(step + 13, i->value) = 0;
         prof__chrome_zone(&c->out, &c->place, step, start, end, 0);
     } else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER) {
         value = (int64_t)i->value;
-        prof__chrome_put_moment(&c->out, &c->place, prof__site(i->site)->name, start,
+        prof__chrome_put_moment(&c->out, &c->place, name, start,
                                 i->kind == PROF__COUNTER ? &value : NULL);
     } else {
-        prof__chrome_zone(&c->out, &c->place, prof__site(i->site)->name, start, end,
+        prof__chrome_zone(&c->out, &c->place, name, start, end,
                           i->kind == PROF__UNFINISHED ? PROF_EVENT_UNFINISHED : 0);
     }
 }
@@ -13910,9 +13988,9 @@ PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct 
         prof__chrome_tell(row, true);
         for (uint32_t i = 0; i < prof__row_open_count(row); i++, n++) {
             prof__open o = prof__row_open(row, i);
-            item.start = o.start;
-            item.end = PROF__MAX(prof__row_stop(row), item.start);
-            item.site = o.site >> 8;
+            item.end = PROF__MAX(prof__row_stop(row), o.start);
+            item.duration = item.end - o.start;
+            item.site_depth = o.site;
             prof__chrome_item(c, &item);
         }
     }
@@ -13972,24 +14050,25 @@ typedef struct prof__span {
     uint32_t epoch;
 } prof__span;
 
-/* As many records as fit; a long one stays whole. */
-PROF__FN PROF__RACES void prof__raw_copy(prof__raw *w, prof__span *span) {
-    const prof__record *c = span->at;
-    uint32_t *to = w->words + w->used;
-    size_t room = (size_t)(PROF__RAW_WORDS - w->used) / 3, n;
-    for (; c < span->end; c += n, room -= n, to += 3 * n) {
-        uint32_t third;
-        prof__copy_words(&third, &c->site_depth, sizeof third);
-        n = third >> 8 < PROF__KIND ? 1 : 1 + (third & 0xff);
-        if (n > room || n > (size_t)(span->end - c)) break;
-        prof__copy_words(to, c, n * sizeof *c);
-        if (third >> 8 == PROF__CLOCK) span->epoch = to[0];
-        if (third >> 8 == PROF__ZONE64 || third >> 8 == PROF__UNFINISHED) span->epoch = to[4];
+/* As many records as fit; a long one stays whole. They are copied before they are read: their
+   thread may be writing them. */
+PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
+    prof__record *to = (prof__record *)(void *)(w->words + w->used);
+    size_t room = (size_t)(PROF__RAW_WORDS - w->used) / 3, n = (size_t)(span->end - span->at);
+    prof__cursor k = { to, NULL, (uint64_t)span->epoch << 32, 0 };
+    prof__item i;
+    n = PROF__MIN(n, room);
+    prof__copy_words(to, span->at, n * sizeof *to);
+    k.end = to + n;
+    for (const prof__record *whole = to; prof__next(&k, &i); whole = k.at) {
+        if (i.kind != PROF__KIND || whole == to) continue;
+        k.at = whole;                    /* cut: it begins the next block */
+        break;
     }
-    if (c == span->at) c = span->end;    /* what is no record goes no further */
-    span->position += (uint64_t)(c - span->at);
-    w->used = (uint32_t)(to - w->words);
-    span->at = c;
+    span->epoch = (uint32_t)(k.base >> 32);
+    span->position += (uint64_t)(k.at - to);
+    span->at += k.at - to;
+    w->used += 3 * (uint32_t)(k.at - to);
 }
 
 /* One block of records; false: the sink failed, and span is as it was. */
@@ -14014,43 +14093,6 @@ PROF__FN void prof__raw_now(prof__raw *w, bool dump) {
     else w->now.tick = prof__now_ticks(s->clock, &s->platform);
     w->now_ns = dump && s->clock == PROF_CLOCK_CPU ? w->now.ns - s->knots[0].ns
                                                    : (uint64_t)prof__to_ns(&scale, w->now.tick);
-}
-
-/* Reads the record at c; returns the next, or end when it is cut off. */
-PROF__FN const prof__record *prof__item_read(const prof__record *c, const prof__record *end,
-                                             uint32_t *epoch, prof__item *item) {
-    uint64_t duration = c->duration;
-    item->kind = c->site_depth >> 8;
-    if (item->kind < PROF__KIND) {
-        item->kind = PROF__ZONE64;
-        item->end = (uint64_t)*epoch << 32 | c->end;
-        item->site = c->site_depth >> 8;
-        item->depth = c->site_depth & 0xff;
-    } else {
-        uint32_t more = c->site_depth & 0xff;
-        bool known = item->kind > PROF__CLOCK && item->kind <= PROF__STEP &&
-                     more == (item->kind == PROF__STEP ? 2u : 1u);
-        if (item->kind == PROF__CLOCK) *epoch = c->end;
-        if (!known || (size_t)(end - c) <= more) {
-            item->kind = PROF__CLOCK;
-            return (size_t)(end - c) <= more ? end : c + 1 + more;
-        }
-        duration = duration << 32 | c->end;
-        item->value = (uint64_t)c[1].duration << 32 | c[1].end;
-        item->end = item->kind >= PROF__INSTANT ? duration : item->value;
-        if (item->kind < PROF__INSTANT) *epoch = c[1].duration;
-        else duration = 0;
-        item->site = c[1].site_depth >> 8;
-        item->depth = c[1].site_depth & 0xff;
-        if (item->kind == PROF__STEP) {
-            duration = item->value > item->end ? item->value - item->end : 0;
-            item->end = item->value;
-            item->value = (uint64_t)c[2].duration << 32 | c[2].end;
-        }
-        c += more;
-    }
-    item->start = duration > item->end ? 0 : item->end - duration;
-    return c + 1;
 }
 
 /* ---- The stream ---- */
@@ -14112,7 +14154,8 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
     prof__chrome_tell(row, false);
     while (next.at < next.end) {
         prof__item item;
-        const prof__record *after = prof__item_read(next.at, next.end, &next.epoch, &item);
+        prof__cursor k = { next.at, next.end, (uint64_t)next.epoch << 32, 0 };
+        (void)prof__next(&k, &item);
         if ((size_t)(c->out.p - c->out.buf) > PROF__OUT_SIZE / 2) {
             if (!prof__chrome_flush(c, w)) break;
             span->at = next.at;
@@ -14120,8 +14163,10 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
             told = true;
             announced = 1;
         }
-        next.at = after;
-        if (item.kind != PROF__CLOCK && prof__site_known(item.site)) prof__chrome_item(c, &item);
+        next.at = k.at;
+        next.epoch = (uint32_t)(k.base >> 32);
+        if (prof__item_shows(&item) && prof__site_known(item.site_depth >> 8))
+            prof__chrome_item(c, &item);
     }
     if (!w->failed && prof__chrome_flush(c, w)) {
         *span = next;
@@ -14659,16 +14704,16 @@ PROF__FN void prof__raw_hand_item(prof_raw *r, const prof__raw_row *row, uint32_
     item.thread = thread;
     item.name = "ProfilerStep";
     if (item.kind != PROF_RAW_STEP) {
-        item.site = prof__raw_site_of(r, i->site);
+        item.site = prof__raw_site_of(r, i->site_depth >> 8);
         item.name = item.site->name;
     }
-    item.start_ns = prof__raw_ns(r, i->start);
+    item.start_ns = prof__raw_ns(r, prof__item_start(i));
     item.end_ns = prof__raw_ns(r, i->end);
     if (item.end_ns < item.start_ns) item.end_ns = item.start_ns;
-    item.value = (int64_t)i->value;
-    item.depth = (uint8_t)i->depth;
+    item.value = i->kind >= PROF__INSTANT ? (int64_t)i->value : 0;
+    item.depth = (uint8_t)i->site_depth;
     if (i->kind == PROF__UNFINISHED) item.flags = PROF_EVENT_UNFINISHED;
-    if (item.kind == PROF_RAW_ZONE && row && i->start < row->oldest)
+    if (item.kind == PROF_RAW_ZONE && row && prof__item_start(i) < row->oldest)
         item.flags |= PROF_EVENT_PARTIAL;
     prof__raw_hand(r, &item);
 }
@@ -14685,26 +14730,26 @@ PROF__FN size_t prof__raw_known(prof_raw *r, prof__raw_row *row, uint64_t positi
 }
 
 PROF__FN void prof__raw_read_records(prof_raw *r, size_t at, size_t end) {
-    const prof__record *c, *stop;
+    const prof__record *begin;
+    prof__cursor k = { NULL, NULL, 0, 0 };
     prof__raw_row *row;
-    uint32_t epoch, thread;
+    prof__item item;
+    uint32_t thread;
     size_t known = 0;
     if (end - at < PROF__RAW_RECORDS_HEAD) return;
     thread = prof__raw_get(r, at);
-    epoch = prof__raw_get(r, at + 1);
+    k.base = (uint64_t)prof__raw_get(r, at + 1) << 32;
     row = prof__raw_row_of(r, thread);
     r->pair.tick = prof__raw_get64(r, at + 4);
     r->pair.ns = prof__raw_get64(r, at + 6);
     r->rate = prof__raw_get64(r, at + 8);
-    c = (const prof__record *)(const void *)(r->block + at + PROF__RAW_RECORDS_HEAD);
-    stop = c + (end - at - PROF__RAW_RECORDS_HEAD) / 3;
-    if (row) known = prof__raw_known(r, row, prof__raw_get64(r, at + 2), (size_t)(stop - c));
+    k.at = begin = (const prof__record *)(const void *)(r->block + at + PROF__RAW_RECORDS_HEAD);
+    k.end = k.at + (end - at - PROF__RAW_RECORDS_HEAD) / 3;
+    if (row) known = prof__raw_known(r, row, prof__raw_get64(r, at + 2), (size_t)(k.end - k.at));
     for (size_t i = at; r->swap && i < end; i++) r->block[i] = prof__raw_swapped(r->block[i]);
-    for (const prof__record *begin = c; c < stop;) {
-        prof__item item;
-        bool again = (size_t)(c - begin) < known;
-        c = prof__item_read(c, stop, &epoch, &item);
-        if (item.kind == PROF__CLOCK || again) continue;
+    while (prof__next(&k, &item)) {
+        bool again = (size_t)(item.at - begin) < known;
+        if (!prof__item_shows(&item) || again) continue;
         if (row && row->oldest == UINT64_MAX) row->oldest = item.end;
         prof__raw_hand_item(r, row, thread, &item);
     }
@@ -14720,9 +14765,8 @@ PROF__FN void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
     item.value = 0;
     item.end = prof__raw_get64(r, at + 2);
     for (at += 4; count && at + 4 <= end; count--, at += 4) {
-        item.start = PROF__MIN(prof__raw_get64(r, at), item.end);
-        item.site = prof__raw_get(r, at + 2) >> 8;
-        item.depth = prof__raw_get(r, at + 2) & 0xff;
+        item.duration = item.end - PROF__MIN(prof__raw_get64(r, at), item.end);
+        item.site_depth = prof__raw_get(r, at + 2);
         prof__raw_hand_item(r, prof__raw_row_of(r, thread), thread, &item);
     }
 }
@@ -14934,28 +14978,21 @@ PROF__FN void prof__raw_tell(prof__raw *w, prof__row *row) {
 
 /* As many records as fit. The recorder lets the ends wrap; a stream says when they do. */
 PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
-    uint32_t epoch = (uint32_t)(span->base >> 32), n;
-    for (; span->at < span->end; span->at += n) {
-        const prof__record *c = span->at;
-        prof__record clock = { 0, 0, (uint32_t)PROF__CLOCK << 8 };
-        uint32_t kind = c->site_depth >> 8;
-        n = kind < PROF__KIND ? 1 : 1 + (c->site_depth & 0xff);
-        if ((PROF__RAW_WORDS - w->used) / 3 < n + 1) return;
-        if (kind == PROF__CLOCK) {
-            span->base = (uint64_t)c->end << 32 | c->duration;
-            continue;
-        }
-        if (kind < PROF__KIND) span->base += c->end - (uint32_t)span->base;
-        else if (kind == PROF__ZONE64) span->base = (uint64_t)c[1].duration << 32 | c[1].end;
-        clock.end = (uint32_t)(span->base >> 32);
-        if (kind < PROF__KIND && clock.end != epoch) {
+    prof__cursor k = { span->at, span->end, span->base, 0 };
+    prof__item i;
+    for (uint32_t epoch = (uint32_t)(k.base >> 32); prof__next(&k, &i); span->base = k.base) {
+        prof__record clock = { (uint32_t)(k.base >> 32), 0, (uint32_t)PROF__CLOCK << 8 };
+        if ((PROF__RAW_WORDS - w->used) / 3 < i.slots + 1) return;
+        span->at = k.at;
+        if (i.kind == PROF__CLOCK) continue;
+        if (!i.kind && clock.end != epoch) {
             memcpy(w->words + w->used, &clock, sizeof clock);
             w->used += 3;
         }
         epoch = clock.end;
-        memcpy(w->words + w->used, c, n * sizeof *c);
-        w->used += 3 * n;
-        w->zones += kind < PROF__KIND || kind == PROF__ZONE64;
+        memcpy(w->words + w->used, i.at, i.slots * sizeof clock);
+        w->used += 3 * i.slots;
+        w->zones += prof__item_is_zone(&i);
     }
 }
 
@@ -15109,33 +15146,6 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_raw(prof_sink sink) {
 
 /* ---- The stream as a Chrome array ---- */
 
-/* Reads the record at c, and the clock on. kind: as it is, PROF__ZONE64 for a zone. */
-PROF__FN const prof__record *prof__item_read(const prof__record *c, uint64_t *base,
-                                             prof__item *item) {
-    uint32_t kind = c->site_depth >> 8, third = c->site_depth;
-    uint64_t first = prof__record_get(c), second;
-    item->kind = kind;
-    if (kind == PROF__CLOCK) {
-        *base = first << 32 | first >> 32;
-        return c + 1;
-    }
-    if (kind < PROF__KIND) {
-        item->kind = PROF__ZONE64;
-        *base += c->end - (uint32_t)*base;
-        first = c->duration;
-    } else {
-        second = prof__record_get(++c);
-        third = c->site_depth;
-        if (kind == PROF__ZONE64) *base = second;
-        item->value = second;
-    }
-    item->site = third >> 8;
-    item->depth = third & 0xff;
-    item->end = item->kind == PROF__ZONE64 ? *base : first;
-    item->start = item->kind == PROF__ZONE64 ? *base - first : first;
-    return c + 1;
-}
-
 /* False: the sink failed. */
 PROF__FN bool prof__chrome_sent(struct prof__chrome_stream *c) {
     prof__out_flush(&c->out);
@@ -15167,14 +15177,14 @@ PROF__FN bool prof__chrome_write(void *state, void *chunk) {
     if (g->flushed == end) return true;
     if (!prof__chrome_introduce(c, &t->row)) return false;
     while (g->flushed < end) {
-        uint64_t base = g->position;
+        prof__cursor k = { g->flushed, end, g->position, 0 };
         prof__item item;
-        size_t slots = (size_t)(prof__item_read(g->flushed, &base, &item) - g->flushed);
+        (void)prof__next(&k, &item);
         if (item.kind != PROF__CLOCK) prof__chrome_item(c, &item);
         if (!prof__chrome_sent(c)) return false;
-        prof__trace.tallied += item.kind == PROF__ZONE64;
-        g->flushed += slots;
-        g->position = base;
+        prof__trace.tallied += prof__item_is_zone(&item);
+        g->flushed += item.slots;
+        g->position = k.base;
     }
     return true;
 }
@@ -15299,7 +15309,7 @@ PROF__FN void prof__tally_zone(prof__state *t, uint32_t site_depth, uint64_t tic
 /* Sums up what is new. Under the lock. */
 PROF__FN void prof__tally_chunk(prof__state *t) {
     prof__record *c = t->segment->flushed, *end = t->hot.cursor;
-    for (; c < end; c++) {
+    for (; c < end; c++) {               /* prof__next would cost 170 bytes here */
         uint32_t kind = c->site_depth >> 8;
         if (kind < PROF__KIND) prof__tally_zone(t, c->site_depth, c->duration);
         if (kind <= PROF__CLOCK) continue;
@@ -15450,16 +15460,15 @@ PROF__FN void prof__merge_zone(prof__tallies *to, uint32_t site, uint64_t ticks,
 }
 
 PROF__FN void prof__merge_rest(prof__tallies *to, const prof__state *t, const prof__rest *rest) {
-    for (const prof__record *c = rest->begin; c < rest->end;) {
-        uint64_t ticks = c->duration, within;
-        uint32_t site_depth = c->site_depth;
-        if (site_depth >> 8 < PROF__KIND) c++;
-        else c = prof__tally_long(c, rest->end, &ticks, &site_depth);
-        if (!(site_depth >> 8)) continue;
-        within = prof__tally_within(rest->inner + (site_depth & 0xff), ticks);
-        site_depth &= ~(uint32_t)0xff;
-        if (prof__tally_place(&t->tallies, site_depth) < rest->moved)
-            prof__merge_zone(to, site_depth, ticks, within);
+    prof__cursor k = { rest->begin, rest->end, 0, 0 };
+    prof__item i;
+    while (prof__next(&k, &i)) {
+        uint32_t site = i.site_depth & ~(uint32_t)0xff;
+        uint64_t within;
+        if (!site || !prof__item_is_zone(&i)) continue;
+        within = prof__tally_within(rest->inner + (i.site_depth & 0xff), i.duration);
+        if (prof__tally_place(&t->tallies, site) < rest->moved)
+            prof__merge_zone(to, site, i.duration, within);
     }
 }
 
@@ -16547,15 +16556,13 @@ PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
 PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
                                     const prof__record *cursor) {
     size_t extra = sum->extra + t->segment_extra, left = sum->unfinished + t->segment_unfinished;
+    prof__cursor k = { t->begin, cursor, 0, 0 };
+    prof__item i;
     prof__counts_add(sum, &t->counts);
     if (!t->segment) return;
-    for (const prof__record *c = t->begin; c < cursor;) {
-        uint32_t kind = c->site_depth >> 8, slots = 1;
-        bool zone = kind < PROF__KIND || kind == PROF__ZONE64 || kind == PROF__UNFINISHED;
-        if (kind >= PROF__KIND) slots += c->site_depth & 0xff;
-        extra += zone ? slots - 1 : slots;
-        left += kind == PROF__UNFINISHED;
-        c += slots;
+    while (prof__next(&k, &i)) {
+        extra += prof__item_is_zone(&i) ? i.slots - 1 : i.slots;
+        left += i.kind == PROF__UNFINISHED;
     }
     PROF__STORE(sum->extra, extra);
     PROF__STORE(sum->unfinished, left);

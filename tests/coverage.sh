@@ -61,8 +61,9 @@ prof_command() {
         $cc -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -I. -Ibuild/tools \
             -c "$file" -o "$out/$file.o" || exit 1
     done
-    $cc "$out"/tools/prof/*.o -o "$out/prof" -lyajl -lsqlite3 -lz $libs &&
-        $cc -I. tests/analyse/replay.c -o "$out/replay" -lyajl -lz -lstdc++ $libs
+    $cc "$out"/tools/prof/*.o -o "$out/prof" -lyajl -lsqlite3 -lz $libs || return
+    reader=$(find "$out/tools/prof" -name '*.o' ! -name prof.c.o)
+    $cc -I. tests/analyse/replay.c $reader -o "$out/replay" -lyajl -lsqlite3 -lz -lstdc++ $libs
 }
 
 [ "${1:-}" = --job ] && { job "$2"; exit 0; }

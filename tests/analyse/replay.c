@@ -6,6 +6,7 @@
 #define _DEFAULT_SOURCE 1
 #define PROF_IMPLEMENTATION
 #include "../../prof.h"
+#include "../../tools/prof/trace_reader.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -475,9 +476,9 @@ static void check_flops(value c) {
     bool backward = strstr(op, "_backward") != NULL;
     bool convolution = strstr(op, "convolution") != NULL;
     size_t tensors = backward ? 4 : 3;   /* the bias is one */
-    value args = get(c, "args"), output = get(get(c, "kwargs"), "out_val");
+    value args = get(c, "args"), out = get(get(c, "kwargs"), "out_val");
     value mask = convolution ? argument(c, "output_mask", tensors + 6) : NULL;
-    prof_shape result = shape_of(output);
+    prof_shape result = shape_of(out);
     prof_flops_desc desc;
     memset(&desc, 0, sizeof desc);
     if (convolution) {
@@ -488,7 +489,7 @@ static void check_flops(value c) {
         desc.groups = integer(argument(c, "groups", tensors + 5));
         desc.no_grad_input = length(mask) > 0 && !is_true(item(mask, 0));
         desc.no_grad_weight = length(mask) > 1 && !is_true(item(mask, 1));
-        if (output && !backward) desc.output = &result;
+        if (out && !backward) desc.output = &result;
     }
     same_flops(prof_flops(op, shapes_of(args), (uint32_t)length(args), &desc), get(c, "ok"));
 }
@@ -1017,148 +1018,121 @@ static void check_kineto_events(value c) {
     if (trace) check_raw_answers(trace, get(c, "ok"));
 }
 
-/* ---- The older stream of records: push, pop, mark, memory_alloc ---- */
+/* ---- The older stream of records, by the reader of the prof command ---- */
 
-/* A range that is open, and what was allocated while it was. */
-typedef struct range {
-    value push;
-    int64_t cpu_bytes, device_bytes;
-} range;
+static void write_value(output *out, value v) {
+    bool object = YAJL_IS_OBJECT(v);
+    size_t count = object ? v->u.object.len : length(v);
+    if (!object && !YAJL_IS_ARRAY(v)) {
+        if (YAJL_IS_STRING(v)) output_json_text(out, text_of(v), strlen(text_of(v)));
+        else output_text(out, YAJL_IS_NUMBER(v) ? v->u.number.r : YAJL_IS_TRUE(v) ? "true" :
+                         YAJL_IS_FALSE(v) ? "false" : "null");
+        return;
+    }
+    output_text(out, object ? "{" : "[");
+    for (size_t i = 0; i < count; i++) {
+        if (i) output_text(out, ",");
+        if (object) output_json_text(out, v->u.object.keys[i], strlen(v->u.object.keys[i]));
+        if (object) output_text(out, ":");
+        write_value(out, object ? v->u.object.values[i] : v->u.array.values[i]);
+    }
+    output_text(out, object ? "}" : "]");
+}
+
+static value parse_case(trace_text json) {
+    char *copy = (char *)for_case(json.size + 1);
+    memcpy(copy, json.data, json.size);
+    return yajl_tree_parse(copy, NULL, 0);
+}
+
+/* "a;b" as a list. */
+static void split_stack(prof_extra *x, const char *joined) {
+    size_t size = strlen(joined);
+    char *copy = (char *)for_case(size + 1), *end;
+    const char **stack = (const char **)for_case((size + 1) * sizeof *stack);
+    memcpy(copy, joined, size);
+    x->stack = stack;
+    while (*copy) {
+        stack[x->stack_count++] = copy;
+        if (!(end = strchr(copy, ';'))) break;
+        *end = 0;
+        copy = end + 1;
+    }
+}
+
+/* An event of the reader as the library's; root: its arguments, to be freed with the case. */
+static void read_event(prof_event *e, const trace_event *from, value root) {
+    char *name = (char *)for_case(from->name.size + 1);
+    value args = get(root, "args");
+    prof_extra *x = extra_of(args, e);
+    memcpy(name, from->name.data, from->name.size);
+    e->name = strncmp(name, "ProfilerStep#", 13) == 0 ? "ProfilerStep*" : name;
+    x->trace_name = strcmp(name, "[memory]") == 0 ? "" : name;
+    set_id(x, get(args, "External id"));
+    e->start_ns = from->ts_ns;
+    e->end_ns = from->ts_ns + from->dur_ns;
+    e->flags |= (uint16_t)(from->is_async ? PROF_EVENT_ASYNC : 0);
+    if (get(args, "Node ID")) x->has |= PROF_HAS_NODE_ID;
+    x->node_id = (int32_t)integer(get(args, "Node ID"));
+    if (get(args, "Sequence number")) x->has |= PROF_HAS_SEQUENCE_NR;
+    x->sequence_nr = integer(get(args, "Sequence number"));
+    x->flops = integer(get(args, "Flops"));
+    x->input_shapes = shapes_of(get(args, "Input Dims"));
+    x->input_count = (uint32_t)length(get(args, "Input Dims"));
+    split_stack(x, text_of(get(args, "Call stack")));
+}
 
 typedef struct stream {
-    prof_event *events;
-    size_t count;
-    threads threads;
-    int64_t start_ns;                    /* of __start_profile */
-    range *open;                         /* of one list of records */
-    size_t open_count;
-    value *dropped;                      /* pushes whose pops are dropped too */
-    size_t dropped_count;
+    struct read_one { prof_event event; value root; } *list;   /* root: what its texts point into */
+    size_t count, capacity;
 } stream;
 
-static const char *const utility_names[] = {
-    "[memory]", "[OutOfMemory]", "profiler::_record_function_enter",
-    "profiler::_record_function_enter_new", "profiler::_record_function_exit", "aten::is_leaf",
-    "aten::output_nr", "aten::_version"
-};
-
-static bool is_utility(const char *name) {
-    for (size_t i = 0; i < sizeof utility_names / sizeof utility_names[0]; i++)
-        if (strcmp(name, utility_names[i]) == 0) return true;
-    return false;
-}
-
-static bool is_kind(value record, const char *kind) {
-    return record && strcmp(text_of(get(record, "kind")), kind) == 0;
-}
-
-static bool same_handle(value a, value b) {
-    return integer(get(a, "handle")) == integer(get(b, "handle")) &&
-           integer(get(a, "node_id")) == integer(get(b, "node_id"));
-}
-
-/* Is record one to skip: of a utility, of a dropped range, a push right after one of its name? */
-static bool is_dropped(stream *s, value record, value before) {
-    bool drop = is_utility(text_of(get(record, "name")));
-    for (size_t i = 0; i < s->dropped_count; i++)
-        if (same_handle(s->dropped[i], record)) return true;
-    if (is_kind(record, "push") && is_kind(before, "push") &&
-        integer(get(record, "node_id")) == integer(get(before, "node_id")) &&
-        strcmp(text_of(get(record, "name")), text_of(get(before, "name"))) == 0)
-        drop = true;
-    if (drop) s->dropped[s->dropped_count++] = record;
-    return drop;
-}
-
-/* "ProfilerStep#3" counts as "ProfilerStep*". */
-static const char *wildcard(const char *name) {
-    return strncmp(name, "ProfilerStep#", 13) == 0 ? "ProfilerStep*" : name;
-}
-
-static void stream_pop(stream *s, value pop) {
-    prof_event *e = s->events + s->count;
-    size_t i = s->open_count;
-    prof_extra *x;
-    value push;
-    while (i && !same_handle(s->open[i - 1].push, pop)) i--;
-    if (!i) return;                      /* PyTorch asserts */
-    push = s->open[--i].push;
-    x = extra_of(push, e);
-    s->count++;
-    set_id(x, get(pop, "handle"));
-    x->trace_name = e->name;
-    x->cpu_memory_usage = s->open[i].cpu_bytes;
-    x->device_memory_usage = s->open[i].device_bytes;
-    e->name = wildcard(e->name);
-    e->start_ns = ns_of(get(push, "t")) - s->start_ns;
-    e->end_ns = ns_of(get(pop, "t")) - s->start_ns;
-    e->thread = thread_of(&s->threads, get(push, "thread_id"));
-    e->flags |= PROF_EVENT_LEGACY;
-    if (integer(get(push, "thread_id")) != integer(get(pop, "thread_id")))
-        e->flags |= PROF_EVENT_ASYNC;
-    if (is_true(get(push, "has_cuda")) && !(e->flags & PROF_EVENT_ASYNC) &&
-        ns_of(get(pop, "cuda_t")) > ns_of(get(push, "cuda_t"))) {
-        prof_kernel *k = (prof_kernel *)for_case(sizeof *k);
-        k->name = x->trace_name;
-        k->device = (int32_t)integer(get(push, "device"));
-        k->duration_ns = ns_of(get(pop, "cuda_t")) - ns_of(get(push, "cuda_t"));
-        x->kernels = k;
-        x->kernel_count = 1;
+static void read_stream(stream *s, const char *file) {
+    trace_reader *reader = trace_open(file);
+    while (reader && trace_next(reader) != TRACE_END) {
+        if (reader->item != TRACE_EVENT || reader->event.phase != 'X') continue;
+        GROW(s->list, s->count, s->capacity);
+        s->list[s->count].root = parse_case(reader->event.raw);
+        read_event(&s->list[s->count].event, &reader->event, s->list[s->count].root);
+        s->count++;
     }
-    memmove(s->open + i, s->open + i + 1, (--s->open_count - i) * sizeof *s->open);
+    if (!reader || trace_close(reader) != EXIT_OK) mismatch("reader", "failed");
 }
 
-static void stream_memory(stream *s, value record) {
-    int64_t cpu = integer(get(record, "cpu_memory_usage"));
-    int64_t device = integer(get(record, "cuda_memory_usage"));
-    prof_extra *x;
-    for (size_t i = 0; i < s->open_count; i++) {
-        s->open[i].cpu_bytes += cpu;
-        s->open[i].device_bytes += device;
+static prof_trace *stream_trace(const stream *s, prof_trace_desc *desc) {
+    prof_event *events = (prof_event *)for_case((s->count + 1) * sizeof *events);
+    threads t = { NULL, 0 };
+    t.list = (prof_thread_info *)for_case((s->count + 1) * sizeof *t.list);
+    for (size_t i = 0; i < s->count; i++) {
+        events[i] = s->list[i].event;
+        events[i].thread = thread_of(&t, get(s->list[i].root, "tid"));
     }
-    if (s->open_count) return;
-    x = extra_of(NULL, s->events + s->count);
-    x->has = PROF_HAS_ID;
-    x->trace_name = "";
-    x->cpu_memory_usage = cpu;
-    x->device_memory_usage = device;
-    s->events[s->count].name = "[memory]";
-    s->events[s->count].flags = PROF_EVENT_LEGACY;
-    s->events[s->count++].thread = thread_of(&s->threads, NULL);
+    return trace_of(desc, &t, events, s->count);
 }
 
-static void stream_list(stream *s, value records) {
-    value before = NULL;
-    s->open_count = s->dropped_count = 0;
-    for (size_t i = 0; i < length(records); i++) {
-        value record = item(records, i);
-        if (is_dropped(s, record, before)) continue;
-        if (is_kind(record, "push")) {
-            range *r = s->open + s->open_count++;
-            memset(r, 0, sizeof *r);
-            r->push = record;
-        }
-        if (is_kind(record, "pop")) stream_pop(s, record);
-        if (is_kind(record, "memory_alloc")) stream_memory(s, record);
-        before = record;
-    }
+static void stream_free(stream *s) {
+    for (size_t i = 0; i < s->count; i++) yajl_tree_free(s->list[i].root);
+    free(s->list);
 }
 
-static void stream_open(stream *s, value lists) {
-    size_t records = 1;
-    bool found = false;
+/* The case as a file of its own, without the answer. */
+static void stream_of(stream *s, value c) {
+    char file[] = "/tmp/prof_replay_XXXXXX";
+    output out;
+    int fd = mkstemp(file);
     memset(s, 0, sizeof *s);
-    for (size_t l = 0; l < length(lists); l++)
-        for (size_t i = 0; i < length(item(lists, l)); i++, records++) {
-            value record = item(item(lists, l), i);
-            if (found || strcmp(text_of(get(record, "name")), "__start_profile") != 0) continue;
-            s->start_ns = ns_of(get(record, "t"));
-            found = true;
-        }
-    s->events = (prof_event *)for_case(records * sizeof *s->events);
-    s->threads.list = (prof_thread_info *)for_case(records * sizeof *s->threads.list);
-    s->open = (range *)for_case(records * sizeof *s->open);
-    s->dropped = (value *)for_case(records * sizeof *s->dropped);
+    if (fd < 0 || !output_open(&out, file)) {
+        mismatch("file", "cannot be made");
+        return;
+    }
+    close(fd);
+    output_text(&out, "{\"use_device\": ");
+    write_value(&out, get(c, "use_device"));
+    output_text(&out, ", \"threads\": ");
+    write_value(&out, get(c, "threads"));
+    output_text(&out, "}\n");
+    if (output_close(&out) == EXIT_OK) read_stream(s, file);
+    unlink(file);
 }
 
 static void same_shape_list(const char *field, const prof_shape *list, uint32_t count,
@@ -1198,20 +1172,9 @@ static void check_stream_event(const prof_trace *trace, const prof_event *e, siz
 }
 
 /* The trace lacks those that were merged into a parent of their name. */
-static void check_legacy_records(value c) {
-    value lists = get(c, "threads"), want = get(get(c, "ok"), "events");
-    stream s;
-    prof_trace_desc desc;
-    prof_trace *trace;
-    const prof_event *events;
+static void same_stream(const prof_trace *trace, value want) {
     size_t count, at = 0, merged = 0;
-    memset(&desc, 0, sizeof desc);
-    if (get(c, "use_device")) desc.view.device_name = text_of(get(c, "use_device"));
-    stream_open(&s, lists);
-    for (size_t i = 0; i < length(lists); i++) stream_list(&s, item(lists, i));
-    trace = trace_of(&desc, &s.threads, s.events, s.count);
-    if (!trace) return;
-    events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, &count);
     for (size_t i = 0; i < length(want); i++) {
         const prof_extra *x = at < count ? events[at].extra : NULL;
         if (x && x->id == integer(get(item(want, i), "id")) &&
@@ -1222,6 +1185,18 @@ static void check_legacy_records(value c) {
     if (at != count || merged != prof_trace_stats(trace).duplicates)
         mismatch("events", "%lu and %lu merged ones, not %lu", (unsigned long)count,
                  (unsigned long)prof_trace_stats(trace).duplicates, (unsigned long)length(want));
+}
+
+static void check_legacy_records(value c) {
+    stream s;
+    prof_trace_desc desc;
+    prof_trace *trace;
+    memset(&desc, 0, sizeof desc);
+    if (get(c, "use_device")) desc.view.device_name = text_of(get(c, "use_device"));
+    stream_of(&s, c);
+    trace = stream_trace(&s, &desc);
+    if (trace) same_stream(trace, get(get(c, "ok"), "events"));
+    stream_free(&s);
 }
 
 /* ---- Canonical text ---- */

@@ -81,8 +81,36 @@ static void add_change(call_tree *tree, const trace_event *event) {
     GROW(tree->changes, tree->change_count, tree->change_capacity);
     tree->changes[tree->change_count++] = (memory_change){
         .ts_ns = event->ts_ns, .bytes = bytes, .thread = tree_thread(tree, event),
-        .owner = NO_CALL, .device_type = (int32_t)type, .device_index = (int32_t)index
+        .owner = NO_CALL, .device_type = (int32_t)type, .device_index = (int32_t)index,
+        .is_legacy = trace_arg(event, "is_legacy") != NULL
     };
+}
+
+/* The durations of [[name, device, us], ...]. */
+static int64_t kernels_ns(const trace_event *event) {
+    const trace_member *kernels = trace_arg(event, "kernels");
+    trace_text rest = kernels ? kernels->value : (trace_text){"", 0}, kernel, key, value;
+    int64_t sum = 0, ns;
+    while (json_next(&rest, &key, &kernel)) {
+        if (*kernel.data != '[') continue;
+        for (int i = 0; json_next(&kernel, &key, &value); i++)
+            if (i == 2 && json_ns(value, &ns)) sum += ns;
+    }
+    return sum;
+}
+
+static void add_legacy(call_tree *tree, const trace_event *event) {
+    if (tree->legacy_capacity < tree->capacity) {
+        size_t before = tree->legacy_capacity;
+        tree->legacy_capacity = tree->capacity;
+        tree->legacy = reallocate(tree->legacy, tree->capacity * sizeof *tree->legacy);
+        memset(tree->legacy + before, 0, (tree->capacity - before) * sizeof *tree->legacy);
+    }
+    legacy_amounts *amounts = &tree->legacy[tree->count - 1];
+    tree->calls[tree->count - 1].is_legacy = true;
+    amounts->device_ns = tree->without_kernels ? 0 : kernels_ns(event);
+    trace_arg_int(event, "cpu_memory_usage", &amounts->cpu_bytes);
+    trace_arg_int(event, "device_memory_usage", &amounts->device_bytes);
 }
 
 static call *add_call(call_tree *tree, const trace_event *event) {
@@ -113,6 +141,7 @@ call *tree_add(call_tree *tree, const trace_event *event) {
     if (!tree_takes(tree, event)) return NULL;
     call *new_call = add_call(tree, event);
     int64_t id;
+    if (trace_arg(event, "is_legacy")) add_legacy(tree, event);
     if (tree->without_kernels) return new_call;
     if (event->kind == TRACE_RUNTIME) {
         if (trace_correlation(event, &id))
@@ -226,6 +255,8 @@ static void attribute_kernels(call_tree *tree) {
     }
     for (size_t i = tree->count; i-- > 0; ) {
         call *c = &tree->calls[tree->order[i]];
+        if (c->is_legacy)                    /* so far device_ns is its children's */
+            c->device_self_ns = tree->legacy[tree->order[i]].device_ns - c->device_ns;
         c->device_ns += c->device_self_ns;
         if (c->parent != NO_CALL) tree->calls[c->parent].device_ns += c->device_ns;
     }
@@ -267,6 +298,7 @@ void tree_clear(call_tree *tree) {
     free(tree->threads);
     free(tree->kernels);
     free(tree->changes);
+    free(tree->legacy);
     map_free(&tree->thread_numbers);
     map_free(&tree->by_external);
     map_free(&tree->by_correlation);

@@ -27,6 +27,7 @@ typedef struct call {
     bool is_child;              /* it has a parent that is not a Python function */
     bool is_async;              /* beside what its thread does: no time of its own, no children */
     bool outside;               /* the caller's: of no interest but for what lies in it */
+    bool is_legacy;             /* of a legacy record stream: has amounts in tree.legacy */
     bool merged;                /* its parent's only child, of the same name: counts as that one */
 } call;
 
@@ -37,7 +38,11 @@ typedef struct memory_change {
     int64_t ts_ns, bytes;
     uint32_t thread, owner;     /* owner: the call it happened in, or NO_CALL */
     int32_t device_type, device_index;
+    bool is_legacy;             /* the calls around it tell it too */
 } memory_change;
+
+/* What an event of a legacy record stream tells of itself, children included. */
+typedef struct legacy_amounts { int64_t device_ns, cpu_bytes, device_bytes; } legacy_amounts;
 
 typedef struct call_tree {
     /* what to take, set before the first tree_add */
@@ -59,6 +64,8 @@ typedef struct call_tree {
     uint64_t overlaps;          /* calls that begin in one and end behind it */
     uint64_t unowned;           /* kernels of no known call */
     map by_external, by_correlation;     /* id -> call + 1 */
+    legacy_amounts *legacy;     /* by call, where one is_legacy; else NULL */
+    size_t legacy_capacity;
 } call_tree;
 
 /* Does tree_add make a call of it? */

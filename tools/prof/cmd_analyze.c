@@ -16,7 +16,8 @@ const command analyze_command = {
     "  prof analyze --dtype bf16 --name-limit 80 trace.json\n"
     "      what the trace gives no type for counts as bf16\n"
     "  prof analyze --device-peak bf16=989.5,fp32=67,gb=3350 trace.json\n"
-    "      other peaks: dense TFLOP/s by type, and GB/s\n", run
+    "      other peaks: dense TFLOP/s by type, and GB/s\n\n"
+    "An op's amount counts for each of its kernels, as in PyTorch's script; Total counts it once.\n", run
 };
 
 typedef struct analyze_options {

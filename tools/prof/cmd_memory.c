@@ -185,6 +185,10 @@ static void pair_changes(memory_trace *m, const uint32_t *order, const block_con
         m->count++;
         device->frees++;
         step *made = *known ? &m->steps[*known - 1] : NULL;
+        if (more->address == INT64_MIN) {        /* legacy records: the least that was there */
+            if (device->end < device->unknown_frees) device->unknown_frees = device->end;
+            continue;
+        }
         if (!made || made->bytes != -change->bytes) {
             device->unknown_frees += change->bytes;
             continue;
@@ -288,12 +292,15 @@ static int read_raw(memory_trace *m, const char *path) {
     return status;
 }
 
+/* An array of arrays of numbers; of objects: legacy records. */
 static bool is_raw(const char *path) {
-    char first[8];
+    char first[64];
     size_t size = file_peek(path, first, sizeof first), i = 1;
     if (size < 2 || first[0] != '[') return false;
     while (i < size && strchr(" \n\r\t", first[i])) i++;
-    return i < size && first[i] == '[';
+    if (i == size || first[i] != '[') return false;
+    while (i < size && strchr(" \n\r\t[],", first[i])) i++;
+    return i == size || first[i] != '{';
 }
 
 /* ---- Peaks ---- */

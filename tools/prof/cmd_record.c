@@ -103,7 +103,7 @@ static int run(int argc, char **argv) {
          "                               (trace.json)"},
         {"limit", 'n', OPTION_COUNT, &limit, "N", "rows of the table, or all (20)"},
         {"sort", 's', OPTION_TEXT, &sort, "METRIC", "of the table (self_cpu_time_total)"},
-        {"report", 0, OPTION_FLAG, &with_report, NULL, "--no-report: no table"},
+        {"report", 0, OPTION_FLAG, &with_report, NULL, "no table"},
         {NULL, 0, OPTION_COMMAND, NULL, NULL, NULL}
     };
     int status, count = options_parse(&record_command, options, argc, argv, &status);

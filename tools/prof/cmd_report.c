@@ -20,7 +20,16 @@ const command report_command = {
     "  prof report --step 3 trace.json\n"
     "      one step of the profiler's schedule alone\n"
     "  prof report --format html -o report.html trace.json\n"
-    "      a page with table, flame graph, device timeline and memory\n", run
+    "      a page with table, flame graph, device timeline and memory\n\n"
+    "How it counts\n"
+    "  A begin and an end (B and E, b and e) are one event. CPU time is wall time.\n"
+    "  A device's time belongs to the op that its External id names; where that only repeats\n"
+    "  the correlation id (2022, 2023), to the innermost op around the launch. What belongs to\n"
+    "  no op in the trace is counted below the table.\n"
+    "  Each level of a recursion counts. An op is not merged with its only child of the same\n"
+    "  name, as PyTorch does before it prints: --merge-duplicates does that.\n"
+    "  Python functions are rows only with --category python_function.\n"
+    "  An event with a key twice is an error, told with file and byte.\n", run
 };
 
 typedef struct report_options {

@@ -1,6 +1,7 @@
 /* The rows of PyTorch's table, made from traces: see rows.h. */
 #include "rows.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 /* What one row is about; compared byte by byte, so zeroed before it is filled. */
 typedef struct group_key {
     uint32_t name, shapes, overload, stack;
-    uint32_t device_type, is_user_annotation;
+    uint32_t device_type, is_user_annotation, is_legacy;
 } group_key;
 
 /* ---- Shapes and stacks as the rows hold them ---- */
@@ -57,6 +58,7 @@ static uint32_t group_of(row_table *t, const group_key *key) {
     row->parent = PROF_NONE;
     row->device_type = (uint8_t)key->device_type;
     row->is_user_annotation = key->is_user_annotation != 0;
+    row->is_legacy = key->is_legacy != 0;
     row->overload_name = key->overload ? interned_text(&t->texts, key->overload) : "";
     if (key->shapes) {
         const struct interned *shapes = &t->texts.entries[key->shapes];
@@ -97,6 +99,7 @@ static uint32_t event_group(row_table *t, const trace_event *event, uint32_t nam
     key.name = name;
     key.device_type = device_type;
     key.is_user_annotation = event->kind == TRACE_ANNOTATION || event->kind == TRACE_GPU_ANNOTATION;
+    key.is_legacy = trace_arg(event, "is_legacy") != NULL;
     if (t->options->by_shapes) key.shapes = text_number(t, shapes_of(event));
     if (t->options->by_overload &&
         (trace_arg_text(event, "Overload name", overload, sizeof overload) ||
@@ -170,7 +173,9 @@ static void note_device(row_table *t, const trace_event *event) {
     if (!t->options->device) return;
     for (size_t i = 0; event->kind == TRACE_RUNTIME && i < sizeof devices / sizeof *devices; i++)
         if (text_is(event->cat, devices[i].category)) t->view.device_name = devices[i].name;
-    if (!t->view.device_name && kind_is_device(event->kind)) t->view.device_name = "CUDA";
+    bool runs = kind_is_device(event->kind) ||
+                (event->phase == 'X' && trace_arg(event, "kernels") != NULL);   /* legacy */
+    if (!t->view.device_name && runs) t->view.device_name = "CUDA";
 }
 
 static row_device *device_of(row_table *t, int64_t index) {
@@ -304,14 +309,45 @@ static void add_free_change(row_table *t, int32_t device_type, int64_t bytes) {
     add_change(row, device_type, bytes, false);
 }
 
+/* The row that a call counts in; NULL: in none. */
+static prof_average *row_counting(row_table *t, uint32_t number) {
+    const call *calls = t->tree.calls;
+    while (number != NO_CALL && calls[number].merged) number = calls[number].parent;
+    return number == NO_CALL || calls[number].key == NO_CALL ? NULL : row_of(t, &calls[number]);
+}
+
+static void add_own(prof_average *row, int64_t cpu_bytes, int64_t device_bytes) {
+    if (!row) return;
+    row->self_cpu_memory_usage += cpu_bytes;
+    row->self_device_memory_usage += device_bytes;
+}
+
+/* Calls of a legacy record stream tell their memory themselves. */
+static void add_legacy_memory(row_table *t) {
+    for (size_t i = 0; t->tree.legacy && i < t->tree.count; i++) {
+        const call *c = &t->tree.calls[i];
+        const legacy_amounts *own = &t->tree.legacy[i];
+        if (!c->is_legacy || !(own->cpu_bytes || own->device_bytes)) continue;
+        t->view.profile_memory = true;
+        prof_average *row = c->merged ? NULL : row_counting(t, (uint32_t)i);
+        if (row) row->cpu_memory_usage += own->cpu_bytes;
+        if (row) row->device_memory_usage += own->device_bytes;
+        if (c->is_async) continue;
+        add_own(row_counting(t, (uint32_t)i), own->cpu_bytes, own->device_bytes);
+        add_own(row_counting(t, c->parent), -own->cpu_bytes, -own->device_bytes);
+    }
+}
+
 static void add_memory(row_table *t) {
     const call_tree *tree = &t->tree;
+    if (t->options->memory) add_legacy_memory(t);
     if (tree->change_count == 0) return;
     t->view.profile_memory = true;
     int64_t (*sums)[2] = allocate(tree->count * sizeof *sums);      /* host, device */
     for (size_t i = 0; i < tree->change_count; i++) {
         const memory_change *change = &tree->changes[i];
         int side = counts_as_cpu(change->device_type) ? 0 : 1;
+        if (change->is_legacy) continue;
         if (change->owner == NO_CALL) add_free_change(t, change->device_type, change->bytes);
         else if (side == 0 || counts_as_device(change->device_type))
             sums[change->owner][side] += change->bytes;
@@ -331,10 +367,8 @@ static void add_memory(row_table *t) {
     }
     for (size_t i = 0; i < tree->change_count; i++) {
         const memory_change *change = &tree->changes[i];
-        uint32_t owner = change->owner;
-        while (owner != NO_CALL && tree->calls[owner].merged) owner = tree->calls[owner].parent;
-        if (owner == NO_CALL || tree->calls[owner].key == NO_CALL) continue;
-        add_change(row_of(t, &tree->calls[owner]), change->device_type, change->bytes, true);
+        prof_average *row = change->is_legacy ? NULL : row_counting(t, change->owner);
+        if (row) add_change(row, change->device_type, change->bytes, true);
     }
     free(sums);
 }
@@ -482,6 +516,15 @@ static void note_span(row_table *t, const trace_reader *reader, bool is_first) {
     if (reader->base_time_ns) t->dated_at = reader->base_offset;
 }
 
+/* Of a legacy record stream: what its kernels ran on. */
+static void name_device(row_table *t, trace_text name) {
+    char text[64];
+    if (!t->options->device || !json_is_text(name) || json_decode(name, text, sizeof text) < 1)
+        return;
+    for (char *p = text; *p; p++) *p = (char)toupper((unsigned char)*p);
+    t->view.device_name = arena_text(&t->memory, text, strlen(text));
+}
+
 int rows_read(row_table *t, const char *path) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
@@ -495,6 +538,8 @@ int rows_read(row_table *t, const char *path) {
         nodes |= reader->item == TRACE_NODE;
         if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "deviceProperties"))
             name_devices(t, reader->member.value);
+        if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "use_device"))
+            name_device(t, reader->member.value);
         if (reader->item != TRACE_EVENT) continue;
         add_event(t, &reader->event);
         if (t->on_event && taken(t, &reader->event)) t->on_event(t->user, &reader->event);

@@ -16,6 +16,7 @@
 #endif
 
 #include "common.h"
+#include "legacy_records.h"
 #include "losses.h"
 #include "trace_other.h"
 #include "trace_pairs.h"
@@ -41,6 +42,7 @@ struct trace_source {
     trace_pairs *pairs;          /* NULL until there is a begin or an end */
     place where;
     bool has_events, tolerant;
+    bool from_records, records_cut;      /* a record stream was made into this; it ended early */
     /* the element that is being scanned */
     outcome outcome;
     const char *fault;           /* where it is bad */
@@ -636,6 +638,89 @@ static const char *scan_event(source *s, const char *p, trace_event *event) {
     return p + 1;
 }
 
+/* ---- Legacy record streams: an array of threads' records, or the member "threads" ---- */
+
+/* Is there an array of arrays of objects at *p (a memory timeline is one of numbers)? *p moves to
+   where that shows. */
+static bool is_array_of_lists(const char **p) {
+    if (**p != '[') return false;
+    *p = skip_space(*p + 1);
+    while (**p == '[') {
+        *p = skip_space(*p + 1);
+        if (**p != ']') return **p == '{';
+        *p = skip_space(*p + 1);             /* a thread without records */
+        if (**p == ',') *p = skip_space(*p + 1);
+    }
+    return false;
+}
+
+/* Where the threads' array begins in the object at p, as far as the text goes; NULL: there is none
+   before the events. device: of the member use_device. */
+static const char *find_threads(source *s, const char *p, trace_text *device) {
+    bool last = *(p = skip_space(p + 1)) == '}';
+    while (!last) {
+        trace_text key;
+        if (!(p = skip_key(s, p, &key)) || text_is(key, "traceEvents")) return NULL;
+        const char *begin = p, *shown = p;
+        if (text_is(key, "threads")) return is_array_of_lists(&shown) ? p : stop_at(s, shown, NULL);
+        if (!(p = skip_value(s, p))) return NULL;
+        if (text_is(key, "use_device")) *device = (trace_text){begin, (size_t)(p - begin)};
+        if (!(p = skip_comma(s, p, &last))) return NULL;
+    }
+    return NULL;
+}
+
+/* use_device may stand behind the threads. */
+static trace_text device_behind(trace_text rest) {
+    trace_text key, value, device = {"", 0};
+    while (json_next(&rest, &key, &value))
+        if (text_is(key, "use_device")) device = value;
+    return device;
+}
+
+/* The stream from p on, whole or up to the file's end, is replaced by a trace made of it. */
+static const char *scan_records(trace_reader *r, const char *p, const char *threads,
+                                trace_text device) {
+    source *s = r->source;
+    const char *end = skip_value(s, p), *file_end = s->buffer + s->used;
+    if (!end && (s->outcome == BAD || !s->ended)) return NULL;
+    s->records_cut = !end;
+    if (!end && !r->quiet)
+        warn(r->path, "byte %llu: the file ends early; read up to there",
+             (unsigned long long)r->bytes);
+    end = end ? skip_space(end) : file_end;
+    if (end == file_end && !s->ended) return stop(s, MORE, end, NULL);
+    if (end != file_end) return stop(s, BAD, end, "something follows the end of the records");
+    if (!s->records_cut && *p == '{') device = device_behind((trace_text){p, (size_t)(end - p)});
+    const char *lists_end = skip_value(s, threads);
+    trace_text lists = {threads, (size_t)((lists_end ? lists_end : end) - threads)};
+    size_t size;
+    char *trace = legacy_trace(r->path, lists, device, PADDING, &size);
+    free(s->buffer);
+    s->buffer = trace;
+    s->capacity = s->used = size;
+    s->at = s->base = 0;
+    s->from_records = true;
+    s->defective = false;
+    return trace;
+}
+
+/* Where the next place to scan is when the file is such a stream; *is_one: it is, or more text is
+   needed to say so. */
+static const char *scan_if_records(trace_reader *r, const char *p, bool *is_one) {
+    source *s = r->source;
+    trace_text device = {"", 0};
+    s->outcome = BAD;
+    const char *shown = p, *threads = NULL;
+    if (*p == '{') threads = find_threads(s, p, &device);
+    else threads = is_array_of_lists(&shown) ? p : stop_at(s, shown, NULL);
+    if (s->defective) memset(s->defects, 0, sizeof s->defects);
+    s->defective = false;
+    if (threads) return *is_one = true, scan_records(r, p, threads, device);
+    *is_one = s->outcome == MORE && !s->ended && s->buffer + s->used - p < CHUNK;
+    return NULL;
+}
+
 /* ---- The elements of a file ---- */
 
 /* Behind the next element; *item says what it was, TRACE_END: nothing to hand out. */
@@ -646,8 +731,13 @@ static const char *scan_start(trace_reader *r, const char *p) {
     if (*p != '[' && *p != '{' && (s->other = other_open(p, left)) != NULL) return p;
     if (left >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0) p += 3;
     p = skip_space(p);
-    r->array_form = *p == '[';
     if (*p != '[' && *p != '{') return stop_at(s, p, "this is neither a JSON object nor an array");
+    if (!s->from_records) {
+        bool is_one;
+        const char *next = scan_if_records(r, p, &is_one);
+        if (is_one) return next;
+    }
+    r->array_form = *p == '[';
     s->where = *p == '[' ? IN_EVENTS : IN_OBJECT;
     return p + 1;
 }
@@ -880,6 +970,7 @@ trace_item trace_next(trace_reader *r) {
         } else if (!refill(r)) {
             finish(r);
             if (r->copy && !r->failed) copy_end(r);
+            r->truncated |= s->records_cut;
             break;
         }
     }
