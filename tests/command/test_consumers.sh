@@ -7,6 +7,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 out=$PWD/build/tests/consumers
 failed=0
+wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
 
 check() {   # NAME COMMAND...
     name=$1
@@ -42,6 +43,11 @@ runs() {   # PROGRAM
     "$1" trace.json | grep 'find_median' && test -s trace.json
 }
 
+build_by_cmake() {   # OPTION...: the project in this folder
+    cmake -S . -B build -DCMAKE_PREFIX_PATH="$out/root" -DCMAKE_C_FLAGS='-Wall -Wextra -Werror' "$@" &&
+        cmake --build build
+}
+
 cmake_project() {   # NAME LINES: those of README in a project's CMakeLists.txt
     new "$1"
     {
@@ -49,8 +55,7 @@ cmake_project() {   # NAME LINES: those of README in a project's CMakeLists.txt
         echo "$2"
     } >CMakeLists.txt
     cat CMakeLists.txt
-    cmake -S . -B build -DCMAKE_PREFIX_PATH="$out/root" -DCMAKE_C_FLAGS='-Wall -Wextra -Werror' &&
-        cmake --build build && runs build/app
+    build_by_cmake && runs build/app
 }
 
 by_pkg_config() {
@@ -88,6 +93,59 @@ by_fetch_content() {
             "$(block cmake 2 | sed "s|GIT_REPOSITORY [^ ]*|GIT_REPOSITORY file://$out/repository|")"
 }
 
+# A program and two shared libraries of its own, each with a zone, in one profiler.
+plugins() {   # OPTION...
+    rm -rf "$out/plugins"
+    mkdir -p "$out/plugins"
+    cd "$out/plugins" || exit 1
+    for name in one two; do
+        cat >"$name.c" <<EOF
+#include <prof.h>
+#ifdef _WIN32
+__declspec(dllexport)
+#else
+__attribute__((visibility("default")))
+#endif
+void $name(void);
+void $name(void) { PROF_FUNCTION(); }
+EOF
+    done
+    cat >app.c <<'EOF'
+#include <prof.h>
+void one(void);
+void two(void);
+int main(void) {
+    prof_start(0);
+    PROF_BLOCK("both") { one(); two(); }
+    return prof_print_table(prof_stop(), 0) != PROF_OK;
+}
+EOF
+    cat >CMakeLists.txt <<'EOF'
+cmake_minimum_required(VERSION 3.18)
+project(app C)
+find_package(prof REQUIRED)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
+link_libraries(prof::prof)
+add_library(one SHARED one.c)
+add_library(two SHARED two.c)
+add_executable(app app.c)
+target_link_libraries(app PRIVATE one two)
+EOF
+    build_by_cmake -DPROF_LIBRARY=SHARED "$@"
+}
+
+counts_three() {   # COMMAND...: the zones of all three are in one table
+    "$@" >table.txt && [ "$(tr -d '\r' <table.txt | grep -Ec ' (both|one|two) .* 1 *$')" = 3 ]
+}
+
+shared_library() { plugins -DCMAKE_C_VISIBILITY_PRESET=hidden && counts_three build/app; }
+
+dlls() {
+    plugins -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_C_COMPILER=x86_64-w64-mingw32-gcc \
+        -DCMAKE_SHARED_LINKER_FLAGS=-static-libgcc &&
+        counts_three "$wine" build/app.exe
+}
+
 by_meson() {
     lines=$(block meson 1)
     new meson
@@ -108,6 +166,8 @@ if has cmake cmake; then
     check find_package by_find_package
     check find_package_version of_version 0.1
     check find_package_wrong_version of_wrong_version 99.0
+    check shared_library shared_library
+    has dlls x86_64-w64-mingw32-gcc "$wine" && check dlls dlls
     if has fetch_content git; then check fetch_content by_fetch_content; fi
 fi
 has meson meson ninja && check meson by_meson

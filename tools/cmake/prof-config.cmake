@@ -1,7 +1,9 @@
 # The target prof::prof: where prof.h is, and what a program that has it links. One file of the
 # program defines PROF_IMPLEMENTATION. `make install` puts this into PREFIX/lib/cmake/prof.
-set(PROF_API "" CACHE STRING "What stands before prof.h's declarations, for one profiler in a \
-program and its shared libraries: see PROF_API in prof.h")
+#
+# With PROF_LIBRARY it is a library that has the implementation, so that no file of the program
+# needs to. SHARED: the program and its own shared libraries or DLLs have one profiler.
+set(PROF_LIBRARY "" CACHE STRING "STATIC or SHARED: prof::prof is a library; empty: the header")
 if(NOT TARGET prof::prof)
     if(NOT PROF_INCLUDE_DIR)
         get_filename_component(PROF_INCLUDE_DIR "${CMAKE_CURRENT_LIST_FILE}" REALPATH)
@@ -10,8 +12,23 @@ if(NOT TARGET prof::prof)
     find_package(Threads REQUIRED)
     add_library(prof::prof INTERFACE IMPORTED GLOBAL)
     target_include_directories(prof::prof INTERFACE "${PROF_INCLUDE_DIR}")
-    if(PROF_API)
-        target_compile_definitions(prof::prof INTERFACE "PROF_API=${PROF_API}")
-    endif()
     target_link_libraries(prof::prof INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
+    if(PROF_LIBRARY)
+        set(source "${CMAKE_CURRENT_BINARY_DIR}/prof.c")
+        if(NOT CMAKE_C_COMPILER_LOADED)
+            set(source "${source}pp")
+        endif()
+        file(WRITE "${source}" "#define PROF_IMPLEMENTATION\n#include \"prof.h\"\n")
+        add_library(prof ${PROF_LIBRARY} "${source}")
+        set_target_properties(prof PROPERTIES C_STANDARD 99 CXX_STANDARD 11)
+        target_include_directories(prof PRIVATE "${PROF_INCLUDE_DIR}")
+        target_link_libraries(prof PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+        target_link_libraries(prof::prof INTERFACE prof)
+        if(PROF_LIBRARY STREQUAL "SHARED" AND WIN32)
+            target_compile_definitions(prof PRIVATE "PROF_API=__declspec(dllexport)")
+            target_compile_definitions(prof::prof INTERFACE "PROF_API=__declspec(dllimport)")
+        elseif(PROF_LIBRARY STREQUAL "SHARED")
+            target_compile_definitions(prof PUBLIC "PROF_API=__attribute__((visibility(\"default\")))")
+        endif()
+    endif()
 endif()
