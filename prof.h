@@ -3416,6 +3416,7 @@ typedef struct prof__kernel {            /* an element of an event's list of ker
     int64_t duration_ns;
     int32_t device;
     uint32_t next;
+    uint32_t event;                      /* its own; PROF_NONE: only the list tells of it */
 } prof__kernel;
 
 /* A thread of a node: the innermost event that may hold the next one. */
@@ -8241,12 +8242,13 @@ PROF_API PROF__QUIET uint32_t prof_submit_thread(uint64_t id, const char *name) 
 }
 /* ---- kernels ---- */
 
-PROF__FN void prof__kernel_add(struct prof_trace *s, prof__side *to, const char *name,
-                               int64_t duration_ns, int32_t device) {
+PROF__FN void prof__kernel_add(struct prof_trace *s, prof__side *to, const prof_kernel *from,
+                               uint32_t event) {
     prof__kernel *k = s->kernels + s->kernel_count;
-    k->name = name ? name : "(null)";
-    k->duration_ns = duration_ns;
-    k->device = device;
+    k->name = from->name ? from->name : "(null)";
+    k->duration_ns = from->duration_ns;
+    k->device = from->device;
+    k->event = event;
     k->next = PROF_NONE;
     if (to->first_kernel == PROF_NONE) to->first_kernel = s->kernel_count;
     else s->kernels[to->last_kernel].next = s->kernel_count;
@@ -8273,8 +8275,7 @@ PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     side->cpu_bytes = x->cpu_memory_usage;
     side->device_bytes = x->device_memory_usage;
     for (uint32_t k = 0; k < x->kernel_count; k++)
-        prof__kernel_add(s, side, x->kernels[k].name, x->kernels[k].duration_ns,
-                         x->kernels[k].device);
+        prof__kernel_add(s, side, x->kernels + k, PROF_NONE);
 }
 
 typedef struct prof__linker {
@@ -8431,6 +8432,8 @@ PROF__FN void prof__move_up(struct prof_trace *s, const uint32_t *place, uint32_
     }
     s->event_count = kept;
     prof__memory_moved(s, place);
+    for (uint32_t k = 0; k < s->kernel_count; k++)
+        s->kernels[k].event = prof__moved(place, s->kernels[k].event);
 }
 
 /* scratch: 4 bytes an event. */
@@ -8791,8 +8794,11 @@ PROF__FN int64_t prof__link_of(const prof_event *e) {
 }
 
 PROF__FN void prof__launched_by(struct prof_trace *s, const prof_event *e, uint32_t launcher) {
-    int32_t device = prof__has(e) & PROF_HAS_DEVICE_INDEX ? e->extra->device_index : 0;
-    prof__kernel_add(s, s->side + launcher, e->name, prof__elapsed(e), device);
+    prof_kernel k;
+    k.name = e->name;
+    k.duration_ns = prof__elapsed(e);
+    k.device = prof__has(e) & PROF_HAS_DEVICE_INDEX ? e->extra->device_index : 0;
+    prof__kernel_add(s, s->side + launcher, &k, (uint32_t)(e - s->events));
 }
 
 /* The zone around a launch call has the kernel; without one the call itself. */
@@ -12373,13 +12379,54 @@ PROF__FN void prof__legacy_event(prof__out *o, const struct prof_trace *s, const
     prof__out_text(o, ", \"pid\": \"CPU functions\", \"args\": {}}");
 }
 
+/* Without: PyTorch's trace_name None. */
+PROF__FN bool prof__legacy_has(const prof_event *e) {
+    return !e->extra || !e->extra->trace_name || *e->extra->trace_name;
+}
+
+/* One end of the arrow from an event to its kernel. */
+PROF__FN void prof__legacy_end(prof__out *o, const struct prof_trace *s, const prof_event *e,
+                               uint32_t id, bool start) {
+    const char *device = s->view.device_name ? s->view.device_name : "cuda";
+    prof__json_text(o, ",\n{\"name\": \"",
+                    e->extra && e->extra->trace_name ? e->extra->trace_name : e->name);
+    prof__out_text(o, start ? ", \"ph\": \"s\", \"ts\": " :
+                              ", \"ph\": \"f\", \"bp\": \"e\", \"ts\": ");
+    prof__put_us(o, e->start_ns);
+    prof__out_text(o, ", \"tid\": ");
+    prof__out_u64(o, s->threads[e->thread].id);
+    prof__out_text(o, ", \"pid\": \"CPU functions\", \"id\": ");
+    prof__out_u64(o, id);
+    prof__out_text(o, ", \"cat\": \"cpu_to_");
+    for (; *device; device++) {
+        char c[2] = { (char)(*device >= 'A' && *device <= 'Z' ? *device + 32 : *device), 0 };
+        prof__out_json(o, c);
+    }
+    prof__out_text(o, "\", \"args\": {}}");
+}
+
+/* Arrows to the kernels that are events of the trace; the numbers are PyTorch's, which writes the
+   beginning of an arrow for every kernel and the end of none. */
+PROF__FN void prof__legacy_flows(prof__out *o, const struct prof_trace *s, const prof_event *e,
+                                 uint32_t *id) {
+    uint32_t at = s->side ? s->side[e - s->events].first_kernel : PROF_NONE;
+    for (; at != PROF_NONE; at = s->kernels[at].next, ++*id) {
+        const prof__kernel *k = s->kernels + at;
+        if (k->event == PROF_NONE || !prof__legacy_has(s->events + k->event)) continue;
+        prof__legacy_end(o, s, e, *id, true);
+        prof__legacy_end(o, s, s->events + k->event, *id, false);
+    }
+}
+
 PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
     bool first = true;
+    uint32_t id = 0;
     prof__out_text(o, "[");
     for (uint32_t i = 0; i < s->event_count && !o->failed; i++) {
         const prof_event *e = s->events + i;
-        if (e->extra && e->extra->trace_name && !*e->extra->trace_name) continue;
+        if (!prof__legacy_has(e)) continue;
         prof__legacy_event(o, s, e, first);
+        prof__legacy_flows(o, s, e, &id);
         first = false;
     }
     prof__out_text(o, "]\n");

@@ -769,11 +769,11 @@ static void check_stacks(const prof_trace *trace, value stacks) {
     }
 }
 
-/* The next X event at or after *i; NULL: none. */
-static value next_x(value list, size_t *i) {
+/* The next event of that phase at or after *i; NULL: none. */
+static value next_of(value list, size_t *i, const char *phase) {
     while (*i < length(list)) {
         value e = item(list, (*i)++);
-        if (strcmp(text_of(get(e, "ph")), "X") == 0) return e;
+        if (strcmp(text_of(get(e, "ph")), phase) == 0) return e;
     }
     return NULL;
 }
@@ -790,7 +790,50 @@ static void same_chrome_event(const char *field, value got, value want) {
     else same_integer(path("%s.tid", field), integer(get(got, "tid")), tid);
 }
 
-static void check_legacy_chrome(const prof_trace *trace, value want) {
+/* Where arrows begin: PyTorch writes one for each kernel of each event, and no end. */
+static void same_flow(const char *field, const prof_trace *trace, const prof_event *e,
+                      const char *device, value want) {
+    const prof_extra *x = e->extra;
+    same_text(path("%s.name", field), x->trace_name ? x->trace_name : e->name,
+              text_of(get(want, "name")));
+    same_time(path("%s.ts", field), e->start_ns, get(want, "ts"));
+    same_integer(path("%s.tid", field), (int64_t)prof_threads(trace, NULL)[e->thread].id,
+                 get(want, "tid"));
+    same_text(path("%s.cat", field), path("cpu_to_%s", device), text_of(get(want, "cat")));
+    same_text(path("%s.pid", field), "CPU functions", text_of(get(want, "pid")));
+}
+
+static void check_flows(const prof_trace *trace, const char *device, value want) {
+    size_t count, at = 0;
+    int64_t id = 0;
+    const prof_event *events = prof_events(trace, &count);
+    for (size_t i = 0; i < count; i++) {
+        const prof_extra *x = events[i].extra;
+        size_t kernels = prof_event_kernels(trace, events + i, NULL, 0);
+        for (; x && !(x->trace_name && !*x->trace_name) && kernels; kernels--, id++) {
+            value flow = next_of(want, &at, "s");
+            const char *field = path("legacy_chrome flow[%ld]", (long)id);
+            same_integer(path("%s.id", field), id, get(flow, "id"));
+            same_flow(field, trace, events + i, device, flow);
+        }
+    }
+    if (next_of(want, &at, "s"))
+        mismatch("legacy_chrome", "%ld kernels, then another flow", (long)id);
+}
+
+/* What is written has both ends: the kernel is an event, too. */
+static void check_written_flows(value list) {
+    size_t i = 0, j = 0;
+    value start, end;
+    while ((start = next_of(list, &i, "s")) != NULL) {
+        end = next_of(list, &j, "f");
+        same_text("legacy_chrome f.bp", text_of(get(end, "bp")), "e");
+        same_integer("legacy_chrome f.id", integer(get(end, "id")), get(start, "id"));
+    }
+    if (next_of(list, &j, "f")) mismatch("legacy_chrome", "a flow without a start");
+}
+
+static void check_legacy_chrome(const prof_trace *trace, const char *device, value want) {
     char error[256] = "";
     text got;
     prof_sink sink = text_sink(&got);
@@ -802,12 +845,14 @@ static void check_legacy_chrome(const prof_trace *trace, value want) {
     else if (!YAJL_IS_ARRAY(parsed)) mismatch("legacy_chrome", "is no JSON array: %s", error);
     else
         for (;; number_of++) {
-            value a = next_x(parsed, &i), b = next_x(want, &j);
+            value a = next_of(parsed, &i, "X"), b = next_of(want, &j, "X");
             if (!a != !b) mismatch("legacy_chrome", "%lu X events, then %s",
                                    (unsigned long)number_of, a ? "too many" : "too few");
             if (!a || !b) break;
             same_chrome_event(path("legacy_chrome X[%lu]", (unsigned long)number_of), a, b);
         }
+    check_flows(trace, device, want);
+    check_written_flows(parsed);
     yajl_tree_free(parsed);
     free(got.data);
 }
@@ -873,7 +918,7 @@ static void check_kept_events(const prof_trace *trace, value ok) {
     same_time("self_cpu_time_total", self, get(ok, "self_cpu_time_total"));
 }
 
-static void check_answers(const prof_trace *trace, value ok) {
+static void check_answers(const prof_trace *trace, const char *device, value ok) {
     static const struct { const char *name; prof_averages_desc desc; } groupings[] = {
         {"plain", {false, false, 0, false}}, {"shapes", {true, false, 0, false}},
         {"stack2", {false, false, 2, false}}, {"overload", {false, true, 0, false}}};
@@ -885,7 +930,7 @@ static void check_answers(const prof_trace *trace, value ok) {
     for (size_t i = 0; i < length(get(ok, "tables")); i++)
         check_table(trace, item(get(ok, "tables"), i));
     check_stacks(trace, get(ok, "stacks"));
-    check_legacy_chrome(trace, get(get(ok, "legacy_chrome"), "ok"));
+    check_legacy_chrome(trace, device, get(get(ok, "legacy_chrome"), "ok"));
 }
 
 static void check_event_list(value c) {
@@ -908,7 +953,8 @@ static void check_event_list(value c) {
     trace = trace_of(&desc, &t, events, count);
     if (!trace) return;
     check_kept_events(trace, get(c, "ok"));
-    check_answers(trace, get(c, "ok"));
+    check_answers(trace, get(c, "use_device") ? text_of(get(c, "use_device")) : "cuda",
+                  get(c, "ok"));
 }
 
 /* ---- Raw events of Kineto ---- */

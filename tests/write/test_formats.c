@@ -278,6 +278,61 @@ static void test_views(void) {
     test_text_clear(&text);
 }
 
+/* Arrows of the legacy array: to kernels that are events, and no others. */
+static void test_legacy_flows(void) {
+    static const prof_kernel listed = { "only listed", 5, 0 };
+    static char memory[1 << 16];
+    prof_event e[4];
+    prof_extra x[4];
+    prof_trace_desc d;
+    prof_chrome_desc desc;
+    prof_trace *trace = NULL;
+    memset(&d, 0, sizeof d);
+    memset(&desc, 0, sizeof desc);
+    memset(e, 0, sizeof e);
+    memset(x, 0, sizeof x);
+    for (int i = 0; i < 4; i++) e[i].extra = x + i;
+    e[0].name = e[1].name = "op";        /* the second is merged into the first */
+    e[0].end_ns = e[1].end_ns = 9000;
+    x[0].kernels = &listed;
+    x[0].kernel_count = 1;
+    e[1].start_ns = 1000;
+    x[1].has = PROF_HAS_ID;
+    x[1].id = 42;
+    e[2].name = "kernel";
+    e[2].thread = 7;
+    e[2].start_ns = 4000;
+    e[2].end_ns = 6000;
+    e[2].device_type = PROF_DEVICE_CUDA;
+    x[2].has = PROF_HAS_LINK;
+    x[2].linked_correlation_id = 42;
+    e[3] = e[2];                         /* launched by nothing that is there */
+    e[3].start_ns = 5000;
+    e[3].extra = x + 3;
+    e[3].name = "lone";
+    x[3].has = PROF_HAS_LINK;
+    x[3].linked_correlation_id = 43;
+    d.memory = memory;
+    d.memory_size = sizeof memory;
+    d.correlate = true;
+    d.view.device_name = "XPU";
+    EQUAL(prof_trace_from_events(&d, e, 4, &trace), PROF_OK);
+    EQUAL(prof_trace_stats(trace).duplicates, 1);
+    desc.format = PROF_CHROME_LEGACY;
+    SAME_TEXT(written(prof_write_chrome(trace, &desc, fresh())),
+              "[{\"name\": \"op\", \"ph\": \"X\", \"ts\": 0.000, \"dur\": 9.000, \"tid\": 0, "
+              "\"pid\": \"CPU functions\", \"args\": {}},\n"
+              "{\"name\": \"op\", \"ph\": \"s\", \"ts\": 0.000, \"tid\": 0, "
+              "\"pid\": \"CPU functions\", \"id\": 1, \"cat\": \"cpu_to_xpu\", \"args\": {}},\n"
+              "{\"name\": \"kernel\", \"ph\": \"f\", \"bp\": \"e\", \"ts\": 4.000, \"tid\": 7, "
+              "\"pid\": \"CPU functions\", \"id\": 1, \"cat\": \"cpu_to_xpu\", \"args\": {}},\n"
+              "{\"name\": \"kernel\", \"ph\": \"X\", \"ts\": 4.000, \"dur\": 2.000, \"tid\": 7, "
+              "\"pid\": \"CPU functions\", \"args\": {}},\n"
+              "{\"name\": \"lone\", \"ph\": \"X\", \"ts\": 5.000, \"dur\": 1.000, \"tid\": 7, "
+              "\"pid\": \"CPU functions\", \"args\": {}}]\n");
+    test_text_clear(&text);
+}
+
 int main(void) {
     RUN(test_csv);
     RUN(test_names_that_act);
@@ -287,5 +342,6 @@ int main(void) {
     RUN(test_rows_as_table);
     RUN(test_metric_names);
     RUN(test_views);
+    RUN(test_legacy_flows);
     return test_end();
 }
