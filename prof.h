@@ -1080,6 +1080,7 @@ typedef struct prof_raw_desc {
 typedef struct prof_raw_stats {          /* of what was read */
     uint64_t bytes, blocks;
     uint64_t damaged, damaged_bytes;     /* places where bytes are in no whole block; those bytes */
+    uint64_t tail_bytes;                 /* of them, those behind the last whole block */
     uint64_t missing_blocks;             /* numbers that were left out */
     uint64_t missing_records;            /* that threads wrote and that are not there */
     uint64_t newer;                      /* blocks of a version that this prof.h cannot read */
@@ -14858,6 +14859,7 @@ PROF__FN void prof__raw_read_block(prof_raw *r, size_t words) {
     r->next_block = number + 1;
     r->stats.blocks++;
     r->in_damage = false;
+    r->stats.tail_bytes = 0;
     if (r->swap) r->stats.other_endian = true;
     if (prof__raw_get(r, 1) >> 16 != PROF__RAW_VERSION) {
         r->stats.newer++;
@@ -14884,13 +14886,15 @@ PROF__FN bool prof__raw_right(prof_raw *r, size_t words) {
     return prof__raw_get(r, 4) == a % UINT32_MAX && prof__raw_get(r, 5) == b % UINT32_MAX;
 }
 
-/* The words of the block at the buffer's start; 0: there is none; more than there are: wait. */
-PROF__FN size_t prof__raw_length(prof_raw *r) {
-    uint32_t size;
-    r->swap = r->block[0] != PROF__RAW_MAGIC;
-    if (r->swap && prof__raw_swapped(r->block[0]) != PROF__RAW_MAGIC) return 0;
-    size = prof__raw_get(r, 2);
-    return size & 3 || size > PROF__RAW_LIMIT ? 0 : PROF__RAW_HEAD + size / 4;
+/* The words of the block that begins with these 12 bytes; 0: none does. swap: of the other byte
+   order. */
+PROF__FN size_t prof__raw_length(const char *head, bool *swap) {
+    uint32_t word[3];
+    memcpy(word, head, sizeof word);
+    *swap = word[0] != PROF__RAW_MAGIC;
+    for (int i = 0; *swap && i < 3; i += 2) word[i] = prof__raw_swapped(word[i]);
+    if (word[0] != PROF__RAW_MAGIC || word[2] & 3 || word[2] > PROF__RAW_LIMIT) return 0;
+    return PROF__RAW_HEAD + word[2] / 4;
 }
 
 PROF__FN void prof__raw_skip(prof_raw *r, size_t bytes) {
@@ -14898,18 +14902,22 @@ PROF__FN void prof__raw_skip(prof_raw *r, size_t bytes) {
     memmove(r->block, (char *)r->block + bytes, r->have);
 }
 
-/* Bytes up to where a block may begin. */
+/* Bytes up to where a block may begin, by its head as far as that is there. */
 PROF__FN size_t prof__raw_damage(const prof_raw *r) {
-    const char *p = (const char *)r->block;
-    size_t n = 1;
-    while (n < r->have && p[n] != 'P' && p[n] != 'F') n++;
-    return n;
+    const char *p = (const char *)r->block + 1, *end = (const char *)r->block + r->have;
+    bool swap;
+    for (; p < end; p++) {
+        size_t left = (size_t)(end - p);
+        if (left < 12 ? *p == 'P' || *p == 'F' : prof__raw_length(p, &swap) != 0) break;
+    }
+    return (size_t)(p - (const char *)r->block);
 }
 
 /* Reads whole blocks; last: nothing more will come. */
 PROF__FN void prof__raw_read(prof_raw *r, bool last) {
     while (r->have >= 4 * PROF__RAW_HEAD || (last && r->have)) {
-        size_t words = r->have < 4 * PROF__RAW_HEAD ? 0 : prof__raw_length(r), skip;
+        size_t words = r->have < 4 * PROF__RAW_HEAD
+            ? 0 : prof__raw_length((const char *)r->block, &r->swap), skip;
         if (words * 4 > r->have) {
             if (!last) return;
             words = 0;
@@ -14921,6 +14929,7 @@ PROF__FN void prof__raw_read(prof_raw *r, bool last) {
         }
         skip = prof__raw_damage(r);
         r->stats.damaged_bytes += skip;
+        r->stats.tail_bytes += skip;
         r->stats.damaged += !r->in_damage;
         r->in_damage = true;
         prof__raw_skip(r, skip);

@@ -55,5 +55,5 @@ says gaps_two 'gaps takes one trace' 2 "$prof" gaps a b
 says gaps_by 'none of cause, op, gap' 2 "$prof" gaps --by x "$out/causes.json"
 says gaps_html 'none of text, csv, json' 2 "$prof" gaps -f html "$out/causes.json"
 printf '[{"ph":"X"' >"$out/cut.json"
-says gaps_cut 'byte 1: the file ends early; read up to there' 0 "$prof" gaps "$out/cut.json"
+says gaps_cut 'byte 1: the file ends early; read up to there' 1 "$prof" gaps "$out/cut.json"
 exit $failed

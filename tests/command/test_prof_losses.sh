@@ -1,5 +1,6 @@
 #!/bin/sh
 # What a trace's head tells of losses: every command tells it first, and none trusts it.
+# shellcheck disable=SC2317   # functions that try and says call
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh

@@ -83,7 +83,7 @@ echo '[[5, 2, 10, 1], [6, 9, 10, 1]]' >"$out/bad.raw.json"
 says memory_bad_row 'byte 16: this is no row of a memory timeline' 2 \
     "$prof" memory "$out/bad.raw.json"
 echo '[[5, 2, 10, 1], [6, 2' >"$out/cut.raw.json"
-says memory_cut_row 'byte 21: the timeline ends early' 2 "$prof" memory "$out/cut.raw.json"
+says memory_cut_row 'byte 14: the timeline ends early; read up to there' 1 "$prof" memory "$out/cut.raw.json"
 echo '[[5, 2, 10, 1], x]' >"$out/odd.raw.json"
 says memory_odd_row 'the timeline ends early' 2 "$prof" memory "$out/odd.raw.json"
 "$prof" memory -o "$out/made.html" "$out/made.trace"

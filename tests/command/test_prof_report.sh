@@ -42,6 +42,7 @@ done
 if [ -n "$(real_traces)" ]; then
     for file in $(real_traces); do
         label=$(basename "$file" .gz)
+        case $label in memory_timeline* | *_et.json | *_et_*) continue ;; esac    # no traces
         try "report_real_${label%%.*}" reads_alike "real_${label%%.*}" "$file"
     done
 else
@@ -115,7 +116,7 @@ gives report_raw 1000,1000 count --name 'inner|outer' "$out/raw.bin"
 says report_raw_no_copy 'this is not JSON: it cannot be rewritten' 2 \
     "$prof" augment "$out/raw.bin" "$out/none.json"
 head -c 9000 "$out/raw.bin" >"$out/raw_cut.bin"
-says report_raw_cut 'the stream ends without its last block' 0 "$prof" report "$out/raw_cut.bin"
+says report_raw_cut 'byte 464: the stream ends early, within a block' 1 "$prof" report "$out/raw_cut.bin"
 
 # ---- Options ----
 
@@ -228,12 +229,12 @@ refuses report_quote 'byte 21: a comma is missing here' "$out/quote.json"
 echo '[] x' >"$out/behind.json"
 says report_behind 'byte 3: something follows the end' 2 "$prof" report "$out/behind.json"
 head -c 900 "$out/now.json.gz" >"$out/cut.json.gz"
-says report_cut_gzip 'the gzip file ends early' 2 "$prof" report "$out/cut.json.gz"
-says report_no_events 'there are no complete events' 0 "$prof" report "$out/none.json"
+says report_cut_gzip 'the gzip file ends early; read up to there' 1 "$prof" report "$out/cut.json.gz"
+says report_no_events 'the trace is of an empty session' 0 "$prof" report "$out/none.json"
 echo '{"schema": "1.1.1", "nodes": [{"id": 1}]}' >"$out/et.json"
-says report_execution_trace 'this is an execution trace' 0 "$prof" report "$out/et.json"
+says report_execution_trace 'this is an execution trace' 2 "$prof" report "$out/et.json"
 head -c 5000 "$now" >"$out/cut.json"
-says report_cut 'the file ends early; read up to there' 0 "$prof" report "$out/cut.json"
+says report_cut 'the file ends early; read up to there' 1 "$prof" report "$out/cut.json"
 says report_nan '4 NaN or infinite numbers, taken as absent' 0 \
     "$prof" report tests/command/traces/defects.json
 printf '[{"ph":"X","name":"\377","ts":1,"dur":1}]' >"$out/utf8.json"

@@ -32,7 +32,7 @@ finds good '' "$(event 0 10),$(event 0 5),$(event 5 5),$(event 2 1 1 2)"
 finds no_dur '1 fields' '{"ph":"X","cat":"c","name":"n","pid":1,"tid":1,"ts":0}'
 finds no_name '1 fields' '{"ph":"X","cat":"c","pid":1,"tid":1,"ts":0,"dur":1}'
 finds no_phase '1 fields' '{"cat":"c","name":"n","pid":1,"tid":1,"ts":0,"dur":1}'
-finds no_object '1 fields' '5'
+finds no_object '1 fields' "5,$(event 0 1)"
 finds negative_ts '1 time' "$(event -1 10)"
 finds negative_dur '1 time' "$(event 1 -10)"
 finds text_pid '1 ids' "$(event 0 1 '"Spans"' 1)"

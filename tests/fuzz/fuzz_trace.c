@@ -13,7 +13,7 @@
 #ifndef TEST_LIBRARY
 #  define PROF_IMPLEMENTATION
 #endif
-#include "../../tools/prof/common.h"
+#include "../../tools/prof/losses.h"
 
 extern const command report_command, analyze_command, diff_command, augment_command,
     validate_command, stacks_command, flamegraph_command, gaps_command, memory_command, cut_command,
@@ -26,7 +26,9 @@ static int run(const command *c, const char *const *words) {
     char *argv[8] = {0};
     int argc = 0;
     for (; words[argc]; argc++) argv[argc] = (char *)(uintptr_t)words[argc];
-    return c->run(argc, argv);
+    int status = c->run(argc, argv);
+    losses_forget();
+    return status;
 }
 
 static bool is_json(const void *data, size_t size) {

@@ -17,7 +17,8 @@ const command analyze_command = {
     "      what the trace gives no type for counts as bf16\n"
     "  prof analyze --device-peak bf16=989.5,fp32=67,gb=3350 trace.json\n"
     "      other peaks: dense TFLOP/s by type, and GB/s\n\n"
-    "An op's amount counts for each of its kernels, as in PyTorch's script; Total counts it once.\n", run
+    "An op's amount counts for each of its kernels, as in PyTorch's script; Total counts it once.\n",
+    run
 };
 
 typedef struct analyze_options {
@@ -64,12 +65,18 @@ static void add_line(sheet *s, const kernel_device *device, const char *name,
         cell[TYPE] = sheet_cell(s, "%s", mixed ? "mixed" : dtype_name(kernel_row_dtype(row)));
 }
 
+static bool device_before(uint32_t a, uint32_t b, const void *context) {
+    const kernel_row *rows = context;
+    return rows[a].device < rows[b].device;
+}
+
+/* next: in table->order, which is by device here. */
 static void add_device(sheet *s, kernel_table *table, const kernel_device *device, int64_t limit,
-                       int64_t name_limit) {
+                       int64_t name_limit, size_t *next) {
     int64_t lines = 0;
-    for (size_t i = 0; i < table->row_count; i++) {
-        const kernel_row *row = &table->rows[table->order[i]];
-        if (&table->devices[row->device] != device) continue;
+    for (; *next < table->row_count; ++*next) {
+        const kernel_row *row = &table->rows[table->order[*next]];
+        if (&table->devices[row->device] != device) break;
         if (lines++ < limit)
             add_line(s, device, interned_text(&table->tree.names, row->name), row, name_limit);
     }
@@ -96,12 +103,14 @@ static int write_tables(kernel_table *table, const analyze_options *o, table_for
     sheet s;
     if (!output_open(&out, o->output)) return EXIT_BAD;
     bool text = format == FORMAT_TEXT, first = true;
+    size_t next = 0;
+    sort_numbers(table->order, table->row_count, device_before, table->rows);
     losses_write(&out);
     sheet_begin(&s, heads, numbers, COLUMNS);
     for (size_t i = 0; i < table->device_count; i++) {
         const kernel_device *device = &table->devices[i];
         if (device->sum.count == 0) continue;
-        add_device(&s, table, device, o->limit, o->name_limit);
+        add_device(&s, table, device, o->limit, o->name_limit, &next);
         if (!text) continue;
         if (!first) output_text(&out, "\n");
         first = false;

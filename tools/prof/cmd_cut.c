@@ -117,7 +117,7 @@ static int for_each(cutter *c, void (*take)(cutter *c, const trace_event *event)
     reader->quiet = quiet;
     while (trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT) take(c, &reader->event);
-    if (reader->events && reader->event.raw.size == 0 && !reader->failed)
+    if (reader->not_json && !reader->failed)
         reader->failed = fail(c->file, "this is not JSON: it cannot be cut");
     return trace_close(reader);
 }
@@ -186,7 +186,8 @@ static void find_flows(cutter *c, const trace_event *event) {
 
 static int set_window(cutter *c) {
     const cut_options *o = c->options;
-    int64_t from = 0, to = INT64_MAX / 2, origin = o->file_time ? 0 : c->begin_ns;
+    int64_t from = 0, to = 0;
+    int64_t origin = o->file_time || c->begin_ns == INT64_MAX ? 0 : c->begin_ns;
     if (o->step >= 0) {
         if (c->to_ns != INT64_MIN) return EXIT_OK;
         if (c->first_step < 0) return fail(c->file, "there are no steps (ProfilerStep#N) in it");
@@ -197,8 +198,8 @@ static int set_window(cutter *c) {
         return fail("--from", "'%s' is no time: 1.5s, 20ms, 300us, 300, 5ns", o->from);
     if (o->to && !time_parse(o->to, &to))
         return fail("--to", "'%s' is no time: 1.5s, 20ms, 300us, 300, 5ns", o->to);
-    c->from_ns = o->from ? origin + from : INT64_MIN / 2;
-    c->to_ns = o->to ? origin + to : INT64_MAX / 2;
+    c->from_ns = o->from ? time_add(origin, from) : INT64_MIN;
+    c->to_ns = o->to ? time_add(origin, to) : INT64_MAX;
     if (c->from_ns >= c->to_ns) return fail("--to", "this time is not behind --from");
     return EXIT_OK;
 }

@@ -163,6 +163,11 @@ static bool push_all(prof_raw *raw, int fd, const char *path) {
     int code = Z_ERRNO;
     const char *why = file ? gzerror(file, &code) : NULL;
     bool failed = got < 0 && !stopped;
+    if (got == 0 && file && code == Z_BUF_ERROR) {
+        warn(path, "byte %lld: the gzip file ends early; read up to there",
+             (long long)gztell(file));
+        note_cut_input();
+    }
     if (failed) fail(path, "%s", code == Z_ERRNO ? strerror(errno) : why);
     if (file) gzclose(file);
     return !failed;
@@ -192,7 +197,7 @@ static int decode(decoder *d, int fd, const char *path) {
         else if (stats.blocks == 0)
             status = fail(path, "byte 0: this is no raw stream of prof.h: no whole block in %llu "
                           "bytes", (unsigned long long)stats.bytes);
-        else raw_tell(&stats, path);
+        else if (raw_tell(&stats, path) && !stopped) note_cut_input();
     }
     free(memory);
     return status;

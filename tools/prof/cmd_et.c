@@ -120,6 +120,7 @@ static void read_node(execution_trace *t, const trace_event *event) {
 static int read_nodes(execution_trace *t) {
     trace_reader *reader = trace_open(t->path);
     if (!reader) return EXIT_BAD;
+    reader->takes_nodes = true;
     while (trace_next(reader) != TRACE_END) {
         if (reader->item == TRACE_NODE) read_node(t, &reader->event);
         if (reader->item != TRACE_MEMBER) continue;
@@ -127,7 +128,7 @@ static int read_nodes(execution_trace *t) {
             json_decode(reader->member.value, t->schema, sizeof t->schema);
         if (text_is(reader->member.key, "pid")) json_int(reader->member.value, &t->pid);
     }
-    if (t->count == 0 && !reader->failed)
+    if (t->count == 0 && !reader->failed && !reader->truncated)
         reader->failed = fail(t->path, "there are no nodes: this is no execution trace");
     return trace_close(reader);
 }
@@ -213,7 +214,7 @@ static int write_linked(const execution_trace *t, const char *path) {
     }
     writer_begin(&w, &out, false);
     w.list = "nodes";
-    reader->quiet = true;
+    reader->quiet = reader->takes_nodes = true;
     for (size_t i = 0; trace_next(reader) != TRACE_END; ) {
         if (reader->item == TRACE_MEMBER)
             writer_member(&w, reader->member.key, reader->member.value);

@@ -377,13 +377,15 @@ static int find_and_write(const gap_options *o, table_format format, const char 
     gap_finder g = {.options = o};
     while (trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT) take(&g, &reader->event);
-    tree_build(&g.tree, false);
-    find_waits(&g);
-    find_gaps(&g);
-    bool nothing = reader->failed && reader->events == 0;
-    int status = trace_close(reader), written = nothing ? EXIT_BAD : write_gaps(&g, format);
+    int status = trace_close(reader);
+    if (status == EXIT_OK) {
+        tree_build(&g.tree, false);
+        find_waits(&g);
+        find_gaps(&g);
+        status = write_gaps(&g, format);
+    }
     free_finder(&g);
-    return status ? status : written;
+    return status;
 }
 
 static int run(int argc, char **argv) {

@@ -4,6 +4,7 @@
 #include "losses.h"
 #include "memory_page.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -275,7 +276,8 @@ static int read_rows(memory_trace *m, const char *path, const char *text, size_t
         m->devices[0].frees += values[1] == DESTROY;
         if (values[1] == PREEXISTING) m->devices[0].before += values[2];
     }
-    if (rest.size) return fail(path, "byte %zu: the timeline ends early", size - rest.size);
+    if (rest.size)
+        return fail(path, "byte %zu: this is no row of a memory timeline", size - rest.size);
     return EXIT_OK;
 }
 
@@ -283,11 +285,18 @@ static int read_raw(memory_trace *m, const char *path) {
     size_t size;
     char *text = file_read(path, &size);
     if (!text) return EXIT_BAD;
-    size_t begin = 0;
-    while (text[begin] != '[') begin++;
-    while (size && strchr(" \n\r\t", text[size - 1])) size--;
-    int status = text[size - 1] == ']' ? read_rows(m, path, text + begin, size - begin)
-                                       : fail(path, "byte %zu: the timeline ends early", size);
+    size_t begin = strcspn(text, "["), end = size;
+    while (end > begin && isspace((unsigned char)text[end - 1])) end--;
+    size_t inner = end ? end - 1 : 0;                /* in front of the last bracket */
+    while (inner > begin && isspace((unsigned char)text[inner - 1])) inner--;
+    bool whole = inner > begin && text[end - 1] == ']' && text[inner - 1] == ']';
+    while (!whole && end > begin + 1 && text[end - 1] != ']') end--;     /* to a row's end */
+    if (!whole) {
+        warn(path, "byte %zu: the timeline ends early; read up to there", end);
+        note_cut_input();
+        text[end++] = ']';                               /* file_read leaves room for it */
+    }
+    int status = read_rows(m, path, text + begin, end - begin);
     free(text);
     return status;
 }
@@ -297,9 +306,9 @@ static bool is_raw(const char *path) {
     char first[64];
     size_t size = file_peek(path, first, sizeof first), i = 1;
     if (size < 2 || first[0] != '[') return false;
-    while (i < size && strchr(" \n\r\t", first[i])) i++;
+    while (i < size && isspace((unsigned char)first[i])) i++;
     if (i == size || first[i] != '[') return false;
-    while (i < size && strchr(" \n\r\t[],", first[i])) i++;
+    while (i < size && first[i] && strchr(" \n\r\t[],", first[i])) i++;
     return i == size || first[i] != '{';
 }
 
@@ -415,10 +424,11 @@ static void add_holders(const memory_trace *m, uint32_t device, bool by_op, int6
                         sheet *s) {
     holder *holders = NULL;
     size_t count = find_holders(m, device, by_op, &holders);
+    int64_t peak = m->devices[device].peak;          /* 0 where more was freed than allocated */
     uint32_t *order = allocate(count * sizeof *order);
     for (size_t i = 0; i < count; i++) order[i] = (uint32_t)i;
     sort_numbers(order, count, holds_more, holders);
-    for (size_t i = 0; i < count && (int64_t)i < limit; i++) {
+    for (size_t i = 0; peak > 0 && i < count && (int64_t)i < limit; i++) {
         const holder *h = &holders[order[i]];
         if (h->bytes == 0) continue;
         char **cells = sheet_row(s);
@@ -428,7 +438,7 @@ static void add_holders(const memory_trace *m, uint32_t device, bool by_op, int6
                                                                : interned_text(&m->names, h->op));
         *cells++ = sheet_cell(s, "%s", memory_category_names[h->category]);
         *cells++ = sheet_cell(s, "%lld", (long long)h->bytes);
-        *cells++ = sheet_cell(s, "%.2f", 100 * (double)h->bytes / (double)m->devices[device].peak);
+        *cells++ = sheet_cell(s, "%.2f", 100 * (double)h->bytes / (double)peak);
         *cells++ = sheet_cell(s, "%lld", (long long)h->blocks);
     }
     free(order);

@@ -93,7 +93,8 @@ static text_list notes_of(const row_table *table, arena *memory) {
         add_note(memory, &notes, "%llu calls begin in one call and end behind it: self times are "
                  "off by as much.", (unsigned long long)table->overlaps);
     if (table->unowned)
-        add_note(memory, &notes, "%llu of the trace's %llu kernels and copies belong to no call in it.",
+        add_note(memory, &notes,
+                 "%llu of the trace's %llu kernels and copies belong to no call in it.",
                  (unsigned long long)table->unowned, (unsigned long long)table->kernels);
     return notes;
 }

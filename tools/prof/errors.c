@@ -2,11 +2,17 @@
 #include "errors.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "progress.h"
 #include "text.h"
+
+static bool input_cut;
+
+void note_cut_input(void) { input_cut = true; }
+int exit_status(int status) { return status == EXIT_OK && input_cut ? EXIT_FOUND : status; }
 
 static void tell_plain(const char *text) {
     const char *shown;

@@ -8,7 +8,11 @@
 #  define PRINTF_LIKE(text, first)
 #endif
 
-enum { EXIT_OK = 0, EXIT_FOUND = 1 /* validate, diff --threshold */, EXIT_BAD = 2 };
+enum { EXIT_OK = 0, EXIT_FOUND = 1 /* or cut input */, EXIT_BAD = 2 };
+
+/* An input ends early: what was read is reported, and 0 as exit status becomes EXIT_FOUND. */
+void note_cut_input(void);
+int exit_status(int status);
 
 /* file NULL: no file is named. Returns EXIT_BAD. */
 int fail(const char *file, const char *format, ...) PRINTF_LIKE(2, 3);

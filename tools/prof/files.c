@@ -47,6 +47,10 @@ char *file_read(const char *path, size_t *size) {
         text = NULL;
     } else {
         memset(text + *size, 0, READABLE);
+        if (code == Z_BUF_ERROR) {
+            warn(path, "byte %zu: the gzip file ends early; read up to there", *size);
+            note_cut_input();
+        }
     }
     gzclose(file);
     return text;

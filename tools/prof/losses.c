@@ -221,4 +221,12 @@ void losses_end(void) {
     for (; told < lines.count; told++) warn(NULL, "%s", lines.items[told]);
 }
 
+void losses_forget(void) {
+    arena_free(&line_memory);
+    free(lines.items);
+    lines = (text_list){0};
+    told = 0;
+    holding = false;
+}
+
 text_list losses_told(void) { return lines; }

@@ -38,6 +38,7 @@ void losses_hold(void);                          /* a report in text is to follo
 void losses_write(output *out);                  /* as its first lines */
 /* What was held and not written: on stderr. The command ends. */
 void losses_end(void);
+void losses_forget(void);                        /* another command is to follow */
 /* All lines told so far, for a page. */
 text_list losses_told(void);
 

@@ -22,7 +22,8 @@ static void print_commands(void) {
     for (int i = 0; commands[i]; i++)
         printf("  %-12s %s\n", commands[i]->name, commands[i]->summary);
     puts("\n`prof COMMAND --help` tells its options, with examples; `prof --version` the version.\n"
-         "Exit status: 0 done; 1 findings (validate, diff --threshold); 2 bad input or usage.");
+         "Exit status: 0 done; 1 done, with findings (validate, et, diff --threshold) or of an\n"
+         "input that ends early; 2 bad input or usage: nothing was written.");
 }
 
 int main(int argc, char **argv) {
@@ -39,7 +40,7 @@ int main(int argc, char **argv) {
         if (strcmp(name, commands[i]->name) == 0) {
             int status = commands[i]->run(argc - 1, argv + 1);
             losses_end();
-            return status;
+            return exit_status(status);
         }
     return fail(NULL, "there is no command '%s'; see prof --help", name);
 }

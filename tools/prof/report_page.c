@@ -48,6 +48,7 @@ struct report_page {
     map node_numbers;
     memory_line *lines;
     size_t line_count, line_capacity;
+    map line_numbers;            /* device -> its place there */
     int64_t span_ns;             /* of the longest file */
     unsigned files;
 };
@@ -55,11 +56,14 @@ struct report_page {
 /* ---- Reading ---- */
 
 static memory_line *line_of(report_page *page, int64_t type, int64_t index) {
-    for (size_t i = 0; i < page->line_count; i++)
-        if (page->lines[i].type == type && page->lines[i].index == index) return &page->lines[i];
+    bool is_new;
+    uint64_t key = hash_mix((uint64_t)type) * 31 + (uint64_t)index;
+    uint64_t *number = map_put(&page->line_numbers, key, &is_new);
+    if (!is_new) return &page->lines[*number];
     GROW(page->lines, page->line_count, page->line_capacity);
-    page->lines[page->line_count] = (memory_line){.type = type, .index = index};
-    return &page->lines[page->line_count++];
+    *number = page->line_count++;
+    page->lines[*number] = (memory_line){.type = type, .index = index};
+    return &page->lines[*number];
 }
 
 static void add_memory_point(report_page *page, const trace_event *event) {
@@ -121,10 +125,9 @@ static void add_devices(report_page *page, int64_t begin_ns) {
     for (size_t i = 0; i < page->span_count; i++) {
         const interval *span = &page->device_spans[i];
         if (i == 0 || span->lane != span[-1].lane) {
-            const char *name = "";
-            for (size_t d = 0; d < page->table->device_count; d++)
-                if (page->table->devices[d].index == (int32_t)span->lane)
-                    name = page->table->devices[d].name;
+            int64_t index = (int32_t)span->lane;
+            const uint64_t *d = map_get(&page->table->device_numbers, (uint64_t)index);
+            const char *name = d ? page->table->devices[*d].name : "";
             l = lane_new(page, true);
             snprintf(l->name, sizeof l->name, "Device %d %s", (int)span->lane, name);
         }
@@ -495,5 +498,6 @@ void page_free(report_page *page) {
     free(page->nodes);
     free(page->lines);
     map_free(&page->node_numbers);
+    map_free(&page->line_numbers);
     free(page);
 }

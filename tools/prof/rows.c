@@ -179,11 +179,13 @@ static void note_device(row_table *t, const trace_event *event) {
 }
 
 static row_device *device_of(row_table *t, int64_t index) {
-    for (size_t i = 0; i < t->device_count; i++)
-        if (t->devices[i].index == index) return &t->devices[i];
+    bool is_new;
+    uint64_t *number = map_put(&t->device_numbers, (uint64_t)index, &is_new);
+    if (!is_new) return &t->devices[*number];
     GROW(t->devices, t->device_count, t->device_capacity);
-    t->devices[t->device_count] = (row_device){.index = index, .name = ""};
-    return &t->devices[t->device_count++];
+    *number = t->device_count++;
+    t->devices[*number] = (row_device){.index = index, .name = ""};
+    return &t->devices[*number];
 }
 
 static void add_to_device(row_table *t, const trace_event *event) {
@@ -529,13 +531,11 @@ int rows_read(row_table *t, const char *path) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
     uint64_t events = t->events;
-    bool nodes = false;
     if (!t->tree.with_python && !t->options->device && !t->options->merge_duplicates && !t->on_tree)
         t->lean = sorter_new();
     t->file_first_ns = INT64_MAX;
     t->file_last_ns = INT64_MIN;
     while (trace_next(reader) != TRACE_END) {
-        nodes |= reader->item == TRACE_NODE;
         if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "deviceProperties"))
             name_devices(t, reader->member.value);
         if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "use_device"))
@@ -547,9 +547,8 @@ int rows_read(row_table *t, const char *path) {
     if (t->lean) walk_lean(t);
     else walk_calls(t);
     if (t->on_tree) t->on_tree(t->user, &t->tree);
-    if (t->events == events && !reader->failed)
-        warn(path, nodes ? "this is an execution trace, without times: see prof et"
-                         : "there are no complete events in it");
+    if (t->events == events && !reader->failed && !reader->empty && !reader->truncated)
+        warn(path, "there are no complete events in it");
     else if (t->events > events) note_span(t, reader, events == 0);
     t->overlaps += t->tree.overlaps;
     t->unowned += t->tree.unowned;
@@ -580,6 +579,7 @@ void rows_free(row_table *t) {
     free(t->name_matches);
     free(t->rows);
     free(t->devices);
+    map_free(&t->device_numbers);
     if (t->has_name) regfree(&t->name);
     memset(t, 0, sizeof *t);
 }

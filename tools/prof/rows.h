@@ -37,6 +37,7 @@ typedef struct row_table {
     prof_view view;
     row_device *devices;
     size_t device_count, device_capacity;
+    map device_numbers;         /* index -> its place there */
     uint64_t events;            /* complete events of all files */
     uint64_t overlaps, unowned, kernels; /* of all files, whatever the filter leaves */
     int64_t whole_cpu_ns, whole_device_ns;   /* the self times that the table would have without

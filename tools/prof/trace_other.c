@@ -35,6 +35,7 @@ struct other_trace {
     int64_t now_ns;
     char *line;                  /* begun in the bytes before */
     size_t line_size;
+    bool too_long;               /* that one: it is left out */
     uint64_t bad_lines;
 };
 
@@ -42,6 +43,17 @@ static void add_event(other_trace *t, trace_text name, char phase, int64_t tid, 
                       int64_t end_ns) {
     GROW(t->events, t->count, t->capacity);
     t->events[t->count++] = (waiting){name, phase, tid, start_ns, end_ns - start_ns};
+}
+
+/* Of a name as the reader gives them: see text_clean. */
+static uint32_t name_number(other_trace *t, const char *name, size_t size) {
+    size_t room = text_clean((trace_text){name, size}, NULL, 0);
+    if (room == size) return intern(&t->names, name, size);
+    char *clean = allocate(room);
+    text_clean((trace_text){name, size}, clean, room);
+    uint32_t number = intern(&t->names, clean, room);
+    free(clean);
+    return number;
 }
 
 /* ---- Raw streams ---- */
@@ -65,7 +77,7 @@ static void take_item(void *user, const prof_raw_item *item) {
     case PROF_RAW_ZONE: case PROF_RAW_INSTANT: break;
     default: return;
     }
-    const char *kept = interned_text(&t->names, intern(&t->names, name, strlen(name)));
+    const char *kept = interned_text(&t->names, name_number(t, name, strlen(name)));
     bool zone = item->kind != PROF_RAW_INSTANT;
     add_event(t, (trace_text){kept, strlen(kept)}, zone ? 'X' : 'i', tid, item->start_ns,
               zone ? item->end_ns : item->start_ns);
@@ -79,10 +91,12 @@ static bool open_raw(other_trace *t) {
     return prof_raw_open(&desc, &t->raw) == PROF_OK;
 }
 
-void raw_tell(const prof_raw_stats *stats, const char *path) {
-    if (stats->damaged)
-        warn(path, "%llu damaged places, %llu bytes skipped", (unsigned long long)stats->damaged,
-             (unsigned long long)stats->damaged_bytes);
+bool raw_tell(const prof_raw_stats *stats, const char *path) {
+    uint64_t tail = stats->ended ? 0 : stats->tail_bytes;         /* told below */
+    if (stats->damaged > (tail > 0))
+        warn(path, "%llu damaged places, %llu bytes skipped",
+             (unsigned long long)(stats->damaged - (tail > 0)),
+             (unsigned long long)(stats->damaged_bytes - tail));
     if (stats->missing_records || stats->missing_blocks)
         warn(path, "%llu blocks and %llu records are missing",
              (unsigned long long)stats->missing_blocks,
@@ -90,7 +104,12 @@ void raw_tell(const prof_raw_stats *stats, const char *path) {
     if (stats->newer)
         warn(path, "%llu blocks are of a newer version than %s",
              (unsigned long long)stats->newer, PROF_VERSION);
-    if (!stats->ended) warn(path, "the stream ends without its last block");
+    if (stats->ended) return false;
+    bool cut = stats->tail_bytes > 0;
+    warn(path, cut ? "byte %llu: the stream ends early, within a block; read up to there"
+                   : "byte %llu: the stream ends without its last block, as a run that crashed "
+                     "leaves it", (unsigned long long)(stats->bytes - stats->tail_bytes));
+    return cut;
 }
 
 /* ---- Folded stacks: "outer;inner 123", microseconds; one stack after another in time ---- */
@@ -110,19 +129,33 @@ static void close_frames(other_trace *t, size_t depth) {
     }
 }
 
+/* Microseconds of 15 digits at most, as nanoseconds. */
+static int64_t count_ns(const char *p, const char *end) {
+    int64_t us = 0;
+    while (p < end) us = us * 10 + (*p++ - '0');
+    return us * 1000;
+}
+
+/* The line's count, in ns, to be added to the time so far; -1: this is no line of folded stacks. */
+static int64_t line_ns(const other_trace *t, const char *count, const char *end) {
+    int64_t ns = count ? count_ns(count, end) : -1;
+    return ns > INT64_MAX - t->now_ns ? -1 : ns;
+}
+
 static void read_line(other_trace *t, const char *line, size_t size) {
     if (size && line[size - 1] == '\r') size--;
     const char *count = count_of(line, size), *end = count ? count - 1 : line;
+    int64_t ns = line_ns(t, count, line + size);
     size_t depth = 0;
     bool same = true;            /* so far the frames are those of the stack before */
-    if (!count) {
+    if (ns < 0) {
         t->bad_lines += size > 0;
         return;
     }
     for (const char *p = line; p < end; depth++) {
         const char *stop = memchr(p, ';', (size_t)(end - p));
         if (!stop) stop = end;
-        uint32_t name = intern(&t->names, p, (size_t)(stop - p));
+        uint32_t name = name_number(t, p, (size_t)(stop - p));
         same = same && depth < t->depth && t->frames[depth].name == name;
         if (!same) {
             close_frames(t, depth);
@@ -132,7 +165,23 @@ static void read_line(other_trace *t, const char *line, size_t size) {
         p = stop + 1;
     }
     close_frames(t, depth);
-    t->now_ns += strtoll(count, NULL, 10) * 1000;
+    t->now_ns += ns;
+}
+
+/* Keeps the part of a line whose end has not come yet. */
+static void keep_part(other_trace *t, const char *data, size_t size) {
+    t->too_long |= t->line_size + size > LONGEST_LINE;
+    if (t->too_long) return;
+    t->line = reallocate(t->line, t->line_size + size);
+    memcpy(t->line + t->line_size, data, size);
+    t->line_size += size;
+}
+
+static void end_line(other_trace *t) {
+    if (t->too_long) t->bad_lines++;
+    else read_line(t, t->line, t->line_size);
+    t->too_long = false;
+    t->line_size = 0;
 }
 
 static void push_lines(other_trace *t, const char *data, size_t size) {
@@ -140,18 +189,11 @@ static void push_lines(other_trace *t, const char *data, size_t size) {
     while (data < end) {
         const char *stop = memchr(data, '\n', (size_t)(end - data));
         size_t piece = (size_t)((stop ? stop : end) - data);
-        if (stop && t->line_size == 0) {
-            read_line(t, data, piece);
-        } else if (t->line_size + piece < LONGEST_LINE) {
-            t->line = reallocate(t->line, t->line_size + piece + 1);
-            memcpy(t->line + t->line_size, data, piece);
-            t->line_size += piece;
-            if (stop) read_line(t, t->line, t->line_size);
-        } else {
-            t->bad_lines++;
-        }
+        bool whole = stop && !t->line_size && !t->too_long;
+        if (whole) read_line(t, data, piece);
+        else keep_part(t, data, piece);
         if (!stop) return;
-        t->line_size = 0;
+        if (!whole) end_line(t);
         data = stop + 1;
     }
 }
@@ -186,20 +228,22 @@ void other_push(other_trace *t, const char *data, size_t size) {
     else push_lines(t, data, size);
 }
 
-void other_end(other_trace *t, const char *path, losses *lost) {
+bool other_end(other_trace *t, const char *path, losses *lost) {
     t->count = t->next = 0;
     if (t->raw) {
         prof_raw_stats stats;
         prof_raw_close(t->raw, &stats);
-        raw_tell(&stats, path);
         losses_end_raw(&t->lost, &t->raw_lost);
         losses_add(lost, &t->lost, "");
-        return;
+        if (!raw_tell(&stats, path)) return false;
+        note_cut_input();
+        return true;
     }
-    if (t->line_size) read_line(t, t->line, t->line_size);
+    if (t->line_size || t->too_long) end_line(t);
     close_frames(t, 0);
     if (t->bad_lines)
         warn(path, "%llu lines are no folded stacks: left out", (unsigned long long)t->bad_lines);
+    return false;
 }
 
 bool other_pop(other_trace *t, trace_event *event) {

@@ -21,6 +21,11 @@ bool time_parse(const char *text, int64_t *ns) {
     return false;
 }
 
+int64_t time_add(int64_t a, int64_t b) {
+    int64_t sum;
+    return !__builtin_add_overflow(a, b, &sum) ? sum : b < 0 ? INT64_MIN : INT64_MAX;
+}
+
 /* When the trace begins, and the step's range (*end_ns INT64_MIN: it has no such step). */
 static int read_file(const char *path, const char *step, int64_t *first_ns, int64_t *begin_ns,
                      int64_t *end_ns) {
@@ -57,8 +62,8 @@ int range_find(const range_options *o, const char *path, int64_t *from_ns, int64
     int status = read_file(path, o->step, &first, &begin, &end);
     if (status != EXIT_OK || first == INT64_MAX) return status;
     if (o->step && end == INT64_MIN) return fail(path, "there is no ProfilerStep#%s", o->step);
-    *from_ns = first + from;
-    if (o->to) *to_ns = to > INT64_MAX - first ? INT64_MAX : first + to;
+    *from_ns = time_add(first, from);
+    if (o->to) *to_ns = time_add(first, to);
     if (o->step && begin > *from_ns) *from_ns = begin;
     if (o->step && end < *to_ns) *to_ns = end;
     return EXIT_OK;

@@ -17,6 +17,7 @@ typedef struct range_options {
 
 /* "1.5s", "20ms", "300us", "300" (us), "7ns"; false: it is none of these. */
 bool time_parse(const char *text, int64_t *ns);
+int64_t time_add(int64_t a, int64_t b);   /* as near as 64 bits have it */
 
 /* The range in the file's own time. Reads the file once when there is a range; both INT64_MIN and
    INT64_MAX when there is none. Returns the exit code; it has told what is wrong. */

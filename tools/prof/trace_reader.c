@@ -41,16 +41,23 @@ struct trace_source {
     other_trace *other;          /* when it is not JSON */
     trace_pairs *pairs;          /* NULL until there is a begin or an end */
     place where;
-    bool has_events, tolerant;
+    bool has_events, has_nodes, tolerant;
+    bool any_element, any_event; /* of the array; one that is an event */
+    bool any_work;               /* neither metadata nor the profiler's own */
+    bool gzip_cut;               /* the packed file ends early */
+    char first_key[40];          /* of the object that the file is */
     bool from_records, records_cut;      /* a record stream was made into this; it ended early */
     /* the element that is being scanned */
     outcome outcome;
     const char *fault;           /* where it is bad */
     const char *why;
     bool defective;
+    int64_t first_ns, last_ns;   /* of all times so far and 0 */
     uint64_t defects[TRACE_DEFECTS];
     trace_member *args;
     size_t arg_capacity;
+    map keys;                    /* of args, the first `mapped` of them: see argument_with */
+    size_t mapped;
     char *decoded;
     size_t decoded_capacity;
 };
@@ -308,8 +315,8 @@ bool json_ns(trace_text value, int64_t *ns) {
 bool json_double(trace_text value, double *number) {
     char copy[64], *end;
     value = unquoted(value);
-    if (value.size == 0 || value.size >= sizeof copy || !strchr("-0123456789", value.data[0]))
-        return false;
+    if (value.size == 0 || value.size >= sizeof copy ||
+        characters[(unsigned char)value.data[0]] != DIGIT) return false;
     memcpy(copy, value.data, value.size);
     copy[value.size] = '\0';
     *number = strtod(copy, &end);
@@ -384,18 +391,37 @@ static void put(decoded *d, const char *piece, size_t size) {
     d->size += size;
 }
 
-/* text without its quotes. An escape may grow: U+FFFD, three bytes, stands for a bad `\u`, two. */
+/* Names are C texts of UTF-8 from here on: what cannot be in one is U+FFFD. */
+static void put_clean(decoded *d, const char *p, const char *end) {
+    for (const char *begin = p; p < end; begin = p) {
+        size_t size = 1;
+        while (p < end && *p && (size = utf8_size((const unsigned char *)p,
+                                                  (size_t)(end - p))) != 0) p += size;
+        put(d, begin, (size_t)(p - begin));
+        if (p == end) return;
+        put(d, "\xEF\xBF\xBD", 3);
+        p++;
+    }
+}
+
+/* text without its quotes. It may grow to three times its size: see put_clean. */
 static void decode(trace_text text, decoded *d) {
     const char *p = text.data, *end = p + text.size;
     while (p < end) {
         const char *slash = memchr(p, '\\', (size_t)(end - p));
-        put(d, p, (size_t)((slash ? slash : end) - p));
+        put_clean(d, p, slash ? slash : end);
         if (!slash || (p = slash + 1) == end) return;
+        if ((unsigned char)*p >= 0x80) continue;             /* a letter that needs no escape */
         char bytes[4];
         unsigned code = escape(&p, end);
-        if (code >= 0x80 && code < 0x100 && p[-1] == (char)code) put(d, p - 1, 1);
-        else put(d, bytes, encode_utf8(code, bytes));
+        put(d, bytes, encode_utf8(code ? code : 0xFFFD, bytes));
     }
+}
+
+size_t text_clean(trace_text text, char *buffer, size_t size) {
+    decoded d = {buffer, size, 0};
+    put_clean(&d, text.data, text.data + text.size);
+    return d.size;
 }
 
 /* The bytes of a text that was cut at size, without the part of a character at its end. */
@@ -476,11 +502,26 @@ static inline uint64_t key_bit(trace_text key) {
     return (uint64_t)1 << ((first + last * 7 + key.size * 11) & 63);
 }
 
+/* The number of the argument with this key, or arg_count. Events have a few; of many, which only a
+   hostile file has, a map knows, so that time does not grow with their square. */
+static size_t argument_with(source *s, const trace_event *event, trace_text key) {
+    enum { FEW = 64 };
+    size_t i = 0, count = event->arg_count;
+    if (count < FEW) {
+        while (i < count && !same_text(s->args[i].key, key)) i++;
+        return i;
+    }
+    for (; s->mapped < count; s->mapped++) {
+        trace_text known = s->args[s->mapped].key;
+        *map_put(&s->keys, hash_bytes(known.data, known.size), NULL) = s->mapped;
+    }
+    const uint64_t *found = map_get(&s->keys, hash_bytes(key.data, key.size));
+    return found && same_text(s->args[*found].key, key) ? (size_t)*found : count;
+}
+
 static bool is_first_argument(source *s, const trace_event *event, const trace_member *member) {
-    for (size_t i = 0; i < event->arg_count; i++)
-        if (same_text(s->args[i].key, member->key))
-            return stands_twice(s, s->args[i].value, member->value);
-    return true;
+    size_t other = argument_with(s, event, member->key);
+    return other == event->arg_count || stands_twice(s, s->args[other].value, member->value);
 }
 
 /* args: every member with its JSON text. */
@@ -488,6 +529,8 @@ static const char *scan_args(source *s, const char *p, trace_event *event) {
     bool last = *(p = skip_space(p + 1)) == '}';
     uint64_t seen = 0;
     event->arg_count = 0;
+    if (s->mapped) map_free(&s->keys);
+    s->mapped = 0;
     while (!last) {
         trace_member member;
         if (!(p = skip_key(s, p, &member.key))) return NULL;
@@ -538,7 +581,7 @@ static event_key key_of(trace_text text) {
 static bool read_time(source *s, trace_text value, int64_t *ns, uint32_t *has, uint32_t bit) {
     if (json_ns(value, ns)) {
         *has |= bit;
-        return *ns <= INT64_MAX / 2 && *ns >= -INT64_MAX / 2;      /* so that ends fit too */
+        return true;
     }
     char digits[64];
     int count, point;
@@ -585,23 +628,35 @@ static bool read_member(source *s, trace_event *event, event_key key, trace_text
     return true;
 }
 
-/* Decodes the event's texts that hold escapes. */
+/* Decodes the event's texts that hold escapes, or what cannot be in a C text of UTF-8. */
 static void decode_texts(source *s, trace_event *event) {
+    bool odd = s->defects[TRACE_BAD_UTF8] || s->defects[TRACE_CONTROL];
     trace_text *texts[] = {&event->name, &event->cat, &event->pid_text, &event->tid_text};
     size_t room = 0;
-    for (int i = 0; i < 4; i++) room += texts[i]->size + texts[i]->size / 2;   /* see decode */
+    for (int i = 0; i < 4; i++) room += 3 * texts[i]->size;          /* see decode */
     if (room > s->decoded_capacity) {
         s->decoded_capacity = room * 2;
         s->decoded = reallocate(s->decoded, s->decoded_capacity);
     }
     decoded d = {s->decoded, s->decoded_capacity, 0};
     for (int i = 0; i < 4; i++) {
-        if (!texts[i]->size || !memchr(texts[i]->data, '\\', texts[i]->size)) continue;
+        if (!texts[i]->size || !(odd || memchr(texts[i]->data, '\\', texts[i]->size))) continue;
         size_t begin = d.size;
         decode(*texts[i], &d);
         *texts[i] = (trace_text){s->decoded + begin, d.size - begin};
     }
     assert(d.size <= d.room);
+}
+
+/* Ends fit 64 bits too, and so does what lies between any two times of the trace, and 0. */
+static bool times_fit(source *s, const trace_event *event) {
+    int64_t end_ns, all;
+    if (__builtin_add_overflow(event->ts_ns, event->dur_ns, &end_ns)) return false;
+    int64_t first = end_ns < event->ts_ns ? end_ns : event->ts_ns;
+    int64_t last = end_ns < event->ts_ns ? event->ts_ns : end_ns;
+    if (first < s->first_ns) s->first_ns = first;
+    if (last > s->last_ns) s->last_ns = last;
+    return !__builtin_sub_overflow(s->last_ns, s->first_ns, &all);
 }
 
 static const char *scan_event(source *s, const char *p, trace_event *event) {
@@ -633,6 +688,8 @@ static const char *scan_event(source *s, const char *p, trace_event *event) {
         if (!(p = skip_comma(s, p, &last))) return NULL;
     }
     event->raw = (trace_text){begin, (size_t)(p + 1 - begin)};
+    if (!times_fit(s, event))
+        return stop(s, BAD, begin, "with this event times do not fit 64 bits of nanoseconds");
     decode_texts(s, event);
     if (event->phase == 'X') event->kind = trace_kind_of(event->cat);
     return p + 1;
@@ -728,7 +785,9 @@ static const char *scan_start(trace_reader *r, const char *p) {
     source *s = r->source;
     size_t left = (size_t)(s->buffer + s->used - p);
     if (left < 3 && !s->ended) return stop(s, MORE, p, NULL);
-    if (*p != '[' && *p != '{' && (s->other = other_open(p, left)) != NULL) return p;
+    if (*p != '[' && *p != '{') s->other = other_open(p, left);
+    r->not_json = s->other != NULL;
+    if (s->other) return p;
     if (left >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0) p += 3;
     p = skip_space(p);
     if (*p != '[' && *p != '{') return stop_at(s, p, "this is neither a JSON object nor an array");
@@ -775,13 +834,18 @@ static const char *scan_member(trace_reader *r, const char *p, trace_item *item)
         return p + 1;
     }
     if (!(p = skip_key(s, p, &r->member.key))) return NULL;
+    if (!*s->first_key)
+        snprintf(s->first_key, sizeof s->first_key, "%.*s",
+                 (int)(r->member.key.size < 39 ? r->member.key.size : 39), r->member.key.data);
     if (text_is(r->member.key, "traceEvents")) {
         if (s->has_events && !r->tolerant)
             return stop(s, BAD, p, "a second traceEvents: which of the two is the trace?");
         s->has_events = true;
         if (*p == '[') s->where = IN_EVENTS;
+        else if (*p) return stop(s, BAD, p, "traceEvents is no array: this is no trace");
     }
     if (*p == '[' && text_is(r->member.key, "nodes")) s->where = IN_NODES;
+    s->has_nodes |= s->where == IN_NODES;
     if (s->where != IN_OBJECT) return p + 1;
     r->member.value.data = p;
     if (!(p = skip_value(s, p))) return NULL;
@@ -793,6 +857,14 @@ static const char *scan_member(trace_reader *r, const char *p, trace_item *item)
     return p;
 }
 
+static void note_event(source *s, const trace_event *event) {
+    bool instant = event->phase == 'i' || event->phase == 'I';
+    bool own = event->kind == TRACE_SPAN || text_is(event->cat, "Trace") ||
+               (instant && !event->cat.size);          /* "Record Window End" */
+    s->any_event |= (event->has & (TRACE_HAS_PHASE | TRACE_HAS_TS)) != 0;
+    s->any_work |= event->phase && event->phase != 'M' && !own;
+}
+
 static const char *scan_element(trace_reader *r, const char *p, trace_item *item) {
     source *s = r->source;
     p = skip_space(p);
@@ -801,6 +873,7 @@ static const char *scan_element(trace_reader *r, const char *p, trace_item *item
         s->where = r->array_form ? AT_END : IN_OBJECT;
         return p + 1;
     }
+    s->any_element = true;
     if (*p != '{') {
         if (!(p = skip_value(s, p))) return NULL;
         defect(s, TRACE_NOT_OBJECT);
@@ -808,6 +881,7 @@ static const char *scan_element(trace_reader *r, const char *p, trace_item *item
     }
     *item = s->where == IN_NODES ? TRACE_NODE : TRACE_EVENT;
     p = scan_event(s, p, &r->event);
+    if (p) note_event(s, &r->event);
     if (p && r->event.phase == 'M' && text_is(r->event.name, "prof") &&  /* of prof.h's arrays */
         trace_arg_int(&r->event, "baseTimeNanoseconds", &r->base_time_ns))
         r->base_offset = r->event.offset;
@@ -854,10 +928,10 @@ static bool refill(trace_reader *r) {
         int code;
         const char *text = gzerror(s->file, &code);
         s->ended = true;
-        if (got < 0 || code == Z_BUF_ERROR) {
+        s->gzip_cut = code == Z_BUF_ERROR;
+        if (got < 0) {
             fail(r->path, "byte %llu: %s", (unsigned long long)(s->base + s->used),
-                 code == Z_ERRNO ? strerror(errno) : code == Z_BUF_ERROR
-                     ? "the gzip file ends early; read up to there" : text);
+                 code == Z_ERRNO ? strerror(errno) : text);
             r->failed = true;
         }
         got = 0;
@@ -869,22 +943,55 @@ static bool refill(trace_reader *r) {
     return true;
 }
 
-/* Nothing is left to read: was this the end? */
+static void end_early(trace_reader *r, const char *what) {
+    source *s = r->source;
+    r->truncated = true;
+    note_cut_input();
+    if (!r->quiet)
+        warn(r->path, "byte %llu: the %s ends early; read up to there",
+             (unsigned long long)(s->base + s->at), what);
+}
+
+/* A whole JSON file that is no trace: says what it is. */
+static void tell_no_trace(trace_reader *r) {
+    const source *s = r->source;
+    r->failed = true;
+    if (r->array_form) fail(r->path, "this is no trace: the array holds no events");
+    else if (s->has_nodes)
+        fail(r->path, "this is an execution trace, without times: see prof et");
+    else if (*s->first_key)
+        fail(r->path, "this is no trace: it has no traceEvents, but \"%s\"", s->first_key);
+    else fail(r->path, "this is no trace: it has no traceEvents");
+}
+
+/* Nothing is left to read: was this the end, and was it a trace? */
 static void finish(trace_reader *r) {
     source *s = r->source;
     const char *p = skip_space(s->buffer + s->at);
-    if (s->where == IN_EVENTS && r->array_form && *p == ',') p = skip_space(p + 1);
+    bool array = r->array_form && s->where == IN_EVENTS;
+    if (array && *p == ',') p = skip_space(p + 1);
     bool rest = p < s->buffer + s->used;
+    bool known = r->array_form ? s->any_event || !s->any_element : s->has_events;
     if (r->failed) return;
-    if (s->where == AT_START) {
+    if (s->gzip_cut && !s->records_cut) {
+        end_early(r, "gzip file");
+    } else if (s->where == AT_START) {
         r->failed = true;
         fail(r->path, r->bytes ? "byte %llu: there is no JSON text" : "the file is empty",
              (unsigned long long)r->bytes);
-    } else if (rest || (s->where != AT_END && !(r->array_form && s->where == IN_EVENTS))) {
-        r->truncated = true;
-        if (!r->quiet) warn(r->path, "byte %llu: the file ends early; read up to there",
-             (unsigned long long)(s->base + s->at));
+    } else if (rest || (s->where != AT_END && !array)) {
+        end_early(r, "file");
+    } else if (!known && !(s->has_nodes && r->takes_nodes)) {
+        tell_no_trace(r);
+    } else if (array) {
+        r->open_array = true;
+        if (!r->quiet)
+            warn(r->path, "byte %llu: the array has no ], as a run that crashed leaves it; its "
+                 "events are whole", (unsigned long long)(s->base + s->at));
     }
+    r->empty = !r->failed && !r->truncated && !s->any_work && !s->has_nodes;
+    if (r->empty && !r->quiet)
+        warn(r->path, "the trace is of an empty session: nothing was recorded in it");
 }
 
 static void count_defects(trace_reader *r) {
@@ -905,10 +1012,13 @@ static void copy_before(trace_reader *r, const char *p) {
 /* What is left to hand on at the end; a file that ends early gets its closing brackets. */
 static void copy_end(trace_reader *r) {
     source *s = r->source;
-    if (!r->truncated) output_write(r->copy, s->buffer + s->at, s->used - s->at);
-    else if (s->where == IN_EVENTS || s->where == IN_NODES) output_text(r->copy, "\n]");
-    if (r->truncated && !r->array_form) output_text(r->copy, "}");
-    if (r->truncated) output_text(r->copy, "\n");
+    if (!r->truncated && !r->open_array) {
+        output_write(r->copy, s->buffer + s->at, s->used - s->at);
+        return;
+    }
+    if (s->where == IN_EVENTS || s->where == IN_NODES) output_text(r->copy, "\n]");
+    if (s->where != AT_END && !r->array_form) output_text(r->copy, "}");
+    output_text(r->copy, "\n");
 }
 
 static trace_item next_other(trace_reader *r) {
@@ -924,8 +1034,9 @@ static trace_item next_other(trace_reader *r) {
             s->at = s->used;
         } else if (!refill(r)) {
             s->where = AT_END;
-            other_end(s->other, r->path, r->losses);
+            r->truncated = other_end(s->other, r->path, r->losses);
             r->losses_offset = r->bytes;
+            if (s->gzip_cut) end_early(r, "gzip file");
         }
     }
     if (r->failed) return TRACE_END;
@@ -971,6 +1082,7 @@ trace_item trace_next(trace_reader *r) {
             finish(r);
             if (r->copy && !r->failed) copy_end(r);
             r->truncated |= s->records_cut;
+            if (s->records_cut) note_cut_input();
             break;
         }
     }
@@ -1008,7 +1120,7 @@ int trace_close(trace_reader *r) {
     };
     if (!r->quiet) losses_tell(r->path, r->losses);
     for (int i = 0; i < TRACE_DEFECTS; i++)
-        if (r->defects[i] && !r->quiet)
+        if (r->defects[i] && !r->quiet && !r->failed)
             warn(r->path, "%llu %s (the first in the element at byte %llu)",
                  (unsigned long long)r->defects[i], said[i],
                  (unsigned long long)r->first_defect[i]);
@@ -1019,6 +1131,7 @@ int trace_close(trace_reader *r) {
     if (s->pairs) pairs_close(s->pairs);
     free(s->buffer);
     free(s->args);
+    map_free(&s->keys);
     free(s->decoded);
     free(s);
     free(r->losses);

@@ -83,8 +83,12 @@ typedef struct trace_reader {
     /* the file as a whole */
     const char *path;
     bool array_form, truncated, failed;
+    bool not_json;              /* a raw stream, folded stacks: events have no text of their own */
+    bool open_array;            /* an array without its `]`, whole otherwise */
+    bool empty;                 /* at the end: it has nothing that was recorded */
     /* set by the caller */
     bool quiet;                 /* do not tell what was tolerated */
+    bool takes_nodes;           /* an execution trace is no mistake */
     bool as_written;            /* begins and ends as they stand; else a pair is one event */
     bool tolerant;              /* of keys with two values */
     uint64_t events;            /* delivered so far */
@@ -101,7 +105,8 @@ typedef struct trace_reader {
 
 trace_reader *trace_open(const char *path);      /* "-": stdin. NULL: it has told why */
 trace_item trace_next(trace_reader *reader);
-/* Tells what was tolerated or went wrong. 0, or EXIT_BAD when the file could not be read. */
+/* Tells what was tolerated or went wrong. 0, or EXIT_BAD when the file could not be read, or is no
+   trace. A file that ends early was read as far as it goes: 0, but see note_cut_input. */
 int trace_close(trace_reader *reader);
 
 /* What an event of this category is. */
@@ -129,6 +134,9 @@ bool json_is_text(trace_text value);
 /* Decodes a quoted text into buffer with a NUL, cut to whole characters that fit; returns the size
    it needs without the NUL, which may be more than value.size. size 0: only that. */
 size_t json_decode(trace_text value, char *buffer, size_t size);
+/* Copies text into buffer as decoded texts are: U+FFFD for NUL and what is not UTF-8. Returns the
+   size it needs, at most three times its own; cut to size, without a NUL. */
+size_t text_clean(trace_text text, char *buffer, size_t size);
 bool json_ns(trace_text value, int64_t *ns);                 /* microseconds to exact ns */
 static inline bool text_is(trace_text text, const char *word) {
     const char *p = text.data, *end = text.data + text.size;

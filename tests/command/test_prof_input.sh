@@ -1,0 +1,209 @@
+#!/bin/sh
+# Inputs that are no trace, are empty, end early or are odd: every command names the file and what is
+# wrong, in a line, reports what could be read, and its exit status tells which it was.
+# shellcheck disable=SC2317   # functions that try and says call
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/command/prof.sh
+. tests/command/prof.sh
+
+traces=$PWD/tests/command/traces
+trace=$traces/kineto_2026.json
+
+# Every command that reads a trace, on FILE; what they write goes to $out/to.
+on() {   # COMMAND FILE
+    case $1 in
+    page) "$prof" report -f html -o "$out/to.html" "$2" ;;
+    diff) "$prof" diff "$2" "$2" ;;
+    augment) "$prof" augment "$2" "$out/to.json" ;;
+    cut) "$prof" cut --to 1s -o "$out/to.json" "$2" ;;
+    merge) "$prof" merge -o "$out/to.json" "$2" "$2" ;;
+    link) "$prof" et --link "$2" "$out/et.json" ;;
+    flamegraph) "$prof" flamegraph -o "$out/to.svg" "$2" ;;
+    *) "$prof" "$1" "$2" ;;
+    esac
+}
+readers='report page analyze diff augment validate stacks flamegraph gaps memory cut merge link'
+# Each of them: exit status STATUS, TEXT on stderr, and with 2 nothing else there or on stdout.
+each() {   # NAME TEXT STATUS FILE [COMMANDS]
+    for command in ${5:-$readers}; do
+        on "$command" "$4" >"$out/stdout" 2>"$out/said"
+        got=$?
+        cat "$out/stdout" >>"$out/both"
+        if [ $got != "$3" ] || ! cat "$out/said" "$out/stdout" | grep -qF -e "$2" ||
+            { [ "$3" = 2 ] && { [ -s "$out/stdout" ] || [ "$(wc -l <"$out/said")" != 1 ]; }; }; then
+            failed=1
+            echo "not ok input_$1: $command: exit status $got, not $3, or '$2' missing: $(tail -n 1 "$out/said")"
+            return
+        fi
+    done
+    echo "ok input_$1"
+}
+cat >"$out/et.json" <<'END'
+{"schema": "1.1.1", "pid": 1, "nodes": [{"id": 1, "name": "root", "ctrl_deps": 1, "inputs":
+{"values": [], "shapes": [], "types": []}, "attrs": [{"name": "rf_id", "type": "uint64", "value": 1}]}]}
+END
+
+# ---- No traces ----
+
+all_but_link='report page analyze diff augment validate stacks flamegraph gaps memory cut merge'
+echo '{"cpu_op_map": {"aten::mm": [1, 2]}, "traces": []}' >"$out/map.json"
+each op_map "map.json: this is no trace: it has no traceEvents, but \"cpu_op_map\"" 2 "$out/map.json"
+echo '{"a":1}' >"$out/a.json"
+each object 'a.json: this is no trace' 2 "$out/a.json"
+echo '{}' >"$out/nothing.json"
+each empty_object 'this is no trace' 2 "$out/nothing.json"
+echo '{"traceEvents": {"a": 1}}' >"$out/no_array.json"
+each no_array 'traceEvents is no array' 2 "$out/no_array.json"
+echo '[1, "a", null]' >"$out/numbers.json"
+each array_of_others 'the array holds no events' 2 "$out/numbers.json"
+echo '[{"rocprofiler-sdk-tool": [{"kernel_dispatch": []}]}]' >"$out/rocprof.json"
+each array_of_objects 'the array holds no events' 2 "$out/rocprof.json"
+each execution_trace 'this is an execution trace' 2 "$out/et.json"
+echo 'int main(void) { return 0; }' >"$out/main.c"
+each text 'byte 0: this is neither' 2 "$out/main.c"
+: >"$out/empty.json"
+each empty_file 'the file is empty' 2 "$out/empty.json"
+each directory 'is a directory' 2 "$out"
+each missing 'No such file' 2 "$out/there_is_no_such.json"
+
+# ---- Traces of an empty session ----
+
+echo '[]' >"$out/empty_array.json"
+each empty_array 'the trace is of an empty session' 0 "$out/empty_array.json"
+echo '{"traceEvents": []}' >"$out/empty_session.json"
+each empty_session 'the trace is of an empty session' 0 "$out/empty_session.json"
+cat >"$out/nothing_happened.json" <<'END'
+{"schemaVersion": 1, "traceEvents": [
+{"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "ts": 0, "args": {"name": "a"}},
+{"ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)", "pid": "Spans", "tid": "PyTorch Profiler", "ts": 1, "dur": 5},
+{"ph": "i", "name": "Record Window End", "pid": "", "tid": "", "ts": 6, "s": "g"}]}
+END
+each nothing_happened 'the trace is of an empty session' 0 "$out/nothing_happened.json"
+
+# ---- Files that end early ----
+
+head -c 3000 "$trace" >"$out/cut.json"
+each cut_object 'byte 2928' 1 "$out/cut.json" "report page analyze diff augment stacks flamegraph gaps memory cut merge link"
+says input_cut_validate 'error: cut: the file ends early' 1 "$prof" validate "$out/cut.json"
+{ sed -n '/traceEvents/q;p' "$trace" | head -c 40; } >"$out/cut_head.json"
+each cut_head 'the file ends early' 1 "$out/cut_head.json" "$all_but_link"
+one='{"ph":"X","cat":"cpu_op","name":"whole","pid":1,"tid":1,"ts":1,"dur":2}'
+printf '[%s,{"ph":"X","na' "$one" >"$out/cut_array.json"
+each cut_array 'ends early' 1 "$out/cut_array.json" "$all_but_link"
+gzip -c "$trace" >"$out/whole.json.gz"
+head -c 700 "$out/whole.json.gz" >"$out/cut.json.gz"
+each cut_gzip 'ends early' 1 "$out/cut.json.gz" "$all_but_link"
+size=$(wc -c <"$out/whole.json.gz")
+head -c $((size - 4)) "$out/whole.json.gz" >"$out/cut_end.json.gz"    # only of the check sum
+each cut_gzip_end 'ends early' 1 "$out/cut_end.json.gz" "$all_but_link"
+try input_cut_augments sh -c "'$prof' augment '$out/cut_end.json.gz' '$out/to.json' 2>/dev/null
+    '$prof' augment '$trace' '$out/whole.json' && cmp '$out/to.json' '$out/whole.json'"
+reports_whole() { "$prof" report -f csv "$1" 2>/dev/null | grep -q '^"whole",1,2.000'; }
+for end in '' ', ' ',
+'; do
+    printf '[%s%s' "$one" "$end" >"$out/open.json"
+    each "open_array_$(printf '%s' "$end" | wc -c)" 'the array has no ]' 0 "$out/open.json" "$all_but_link"
+    try input_open_is_reported reports_whole "$out/open.json"
+    try input_open_is_closed sh -c "'$prof' augment '$out/open.json' '$out/to.json' 2>/dev/null &&
+        python3 -m json.tool '$out/to.json' >/dev/null"
+done
+cat >"$out/raw.c" <<'END_OF_C'
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+#include <stdio.h>
+static bool put(void *file, const void *data, size_t size) {
+    return fwrite(data, 1, size, (FILE *)file) == size && fflush((FILE *)file) == 0;
+}
+int main(void) {
+    prof_desc desc = {0};
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream.write = put;
+    desc.stream.user = stdout;
+    if (prof_start(&desc) != PROF_OK) return 1;
+    for (int i = 0; i < 3000; i++) PROF_BLOCK("zone") {}
+    return prof_stop() == NULL;
+}
+END_OF_C
+try input_raw_builds "${CC:-cc}" -std=gnu99 -I. "$out/raw.c" -o "$out/raw" -lpthread
+"$out/raw" >"$out/whole.raw"
+try input_raw_whole sh -c "'$prof' report '$out/whole.raw' 2>'$out/warned' >/dev/null && [ ! -s '$out/warned' ]"
+size=$(wc -c <"$out/whole.raw")
+head -c $((size / 2 + 1)) "$out/whole.raw" >"$out/cut.raw"
+each cut_raw 'the stream ends early, within a block' 1 "$out/cut.raw" \
+    'report page analyze diff stacks flamegraph gaps memory decode'
+gzip -c "$out/whole.raw" | head -c 2000 >"$out/cut.raw.gz"
+each cut_raw_gzip 'the gzip file ends early' 1 "$out/cut.raw.gz" 'report stacks decode'
+last=$(LC_ALL=C grep -obUaP 'PROF|FORP' "$out/whole.raw" | tail -n 1 | cut -d: -f1)
+head -c "$last" "$out/whole.raw" >"$out/crashed.raw"
+each crashed_raw "byte $last: the stream ends without its last block" 0 "$out/crashed.raw" 'report decode'
+
+# ---- Numbers and names ----
+
+row() { printf '[{"ph":"X","cat":"cpu_op","name":"%s","pid":1,"tid":1,"ts":%s,"dur":%s}]' "$@" >"$out/row.json"; }
+cell() { "$prof" report -f csv "$out/row.json" 2>"$out/said" | sed -n '2s/^"\([^"]*\)",1,\([^,]*\),.*/\1 \2/p'; }
+is() {   # NAME WHAT NAME TS DUR
+    row "$3" "$4" "$5"
+    got=$(cell)
+    if [ "$got" = "$2" ]; then echo "ok input_$1"; else failed=1; echo "not ok input_$1: '$got', not '$2'"; fi
+}
+is time_large 'a 2.001' a 6.1e15 2.001
+is time_largest 'a 1.000' a 9223372036854774.807 1
+is time_negative 'a 1.000' a -9223372036854774 1
+is name_nul "a$(printf '\357\277\275')b 1.000" 'a\u0000b' 0 1
+is name_not_utf8 "a$(printf '\357\277\275')b 1.000" "$(printf 'a\377b')" 0 1
+is name_cut_letter "a$(printf '\357\277\275\357\277\275') 1.000" "$(printf 'a\342\202')" 0 1
+is name_backslash "a$(printf '\303\251') 1.000" "$(printf 'a\\\303\251')" 0 1
+too() { row a "$1" "$2"; says "input_too_$3" 'do' 2 "$prof" report "$out/row.json"; }
+too 9223372036854775.808 1 late
+too 9223372036854775.807 1 late_an_end
+too 1e400 1 huge
+printf '[{"ph":"i","name":"a","pid":1,"tid":1,"ts":-9e15},{"ph":"i","name":"a","pid":1,"tid":1,"ts":9e15}]' >"$out/row.json"
+says input_too_far_apart 'times do not fit 64 bits of nanoseconds' 2 "$prof" report "$out/row.json"
+
+echo '[[5, 4, 10, 1], [6, 4, 10, 1]]' >"$out/frees.raw.json"
+no_infinity() { ! "$prof" memory --by "$1" -f "$2" "$out/frees.json" | grep -i 'inf\|nan'; }
+printf '[{"ph":"i","name":"[memory]","pid":1,"tid":1,"ts":5,"args":{"Bytes":-64,"Addr":1,"Device Type":0,"Device Id":-1}}]' >"$out/frees.json"
+for by in category op; do
+    for format in csv json; do try "input_memory_${by}_$format" no_infinity $by $format; done
+done
+sed 's/^/ /' "$out/frees.raw.json" >"$out/frees.json"
+try input_memory_raw_frees no_infinity category csv
+
+# ---- Folded stacks, over the border of two reads, without an end, with numbers that do not fit ----
+
+folded() {   # EXPECTED: the sum of all self times, in ms
+    got=$("$prof" report -f csv --limit all "$out/folded.txt" 2>"$out/said" |
+        awk -F, 'NR > 1 {sum += $4} END {printf "%.0f\n", sum}')
+    [ "$got" = "$1" ] || { echo "the sum is $got, not $1"; return 1; }
+}
+awk 'BEGIN {for (i = 0; i < 60000; i++) printf "main;f%d;leaf 7\n", i % 9}' >"$out/folded.txt"
+try input_folded_borders folded 420000
+printf 'main;leaf 123\nmain;leaf 4' >"$out/folded.txt"
+try input_folded_no_newline folded 127
+{ printf 'main;leaf 999999999999999\nmain;'; head -c 600000 /dev/zero | tr '\0' x; printf ' 5\nmain 1'; } >"$out/folded.txt"
+try input_folded_long folded 1000000000000005
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "main$i 999999999999999"; done >"$out/folded.txt"
+says input_folded_too_long '3 lines are no folded stacks' 0 "$prof" stacks "$out/folded.txt"
+
+# ---- Little files that took minutes ----
+
+quick() {   # COMMAND...: 10 s of the processor are plenty
+    # shellcheck disable=SC3045   # ulimit -t: wherever sh is dash or bash
+    (ulimit -t 10 && "$prof" "$@") >/dev/null 2>"$out/said"
+    [ $? -le 2 ]
+}
+awk 'BEGIN {printf "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"pid\":1,\"tid\":1,\"args\":{\"z\":0"
+    for (i = 0; i < 300000; i++) printf ",\"k%d\":1", i
+    print "}}]"}' >"$out/keys.json"
+try input_many_arguments quick report "$out/keys.json"
+awk 'BEGIN {printf "["
+    for (i = 0; i < 200000; i++) printf "%s{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k%d\",\"pid\":%d,\"tid\":%d,\"ts\":%d,\"dur\":1,\"args\":{\"device\":%d,\"stream\":%d,\"correlation\":%d}}\n", i ? "," : "", i, i, i, i, i, i, i
+    print "]"}' >"$out/devices.json"
+for command in report analyze gaps validate flamegraph; do
+    try "input_many_devices_$command" quick $command "$out/devices.json"
+done
+awk 'BEGIN {for (i = 0; i < 1000000; i++) printf "PROF"}' >"$out/prof.raw"
+try input_damaged_raw quick decode "$out/prof.raw"
+rm -f "$out/keys.json" "$out/devices.json" "$out/prof.raw"
+exit $failed
