@@ -502,6 +502,8 @@ typedef struct prof_average {
     uint8_t device_type, scope;
     bool is_async, is_remote;            /* of the first event */
     bool is_legacy, is_user_annotation;
+    bool is_recursive;                   /* for prof_write_rows: calls of it lie in each other, and
+                                            cpu_time_total has each; prof_key_averages: false */
 } prof_average;
 
 typedef enum prof_metric {
@@ -553,6 +555,9 @@ typedef struct prof_table_desc {
     bool hide_notes;                     /* leave out what is below PyTorch's last line */
     prof_time_unit time_unit;
     prof_format format;
+    uint32_t width;                      /* of a line: columns are narrowed, and the least useful
+                                            left out and named below the table, until it fits.
+                                            0: PyTorch's widths; prof_print_table: the terminal's */
     int64_t whole_cpu_ns, whole_device_ns;   /* what shares are of, where the rows are not all;
                                             0: of the sum over the rows */
 } prof_table_desc;
@@ -1009,8 +1014,15 @@ PROF_API prof_result prof_save_memory_timeline(const prof_trace *trace, const ch
    PROF_ERROR_STATE: the session kept no events. PyTorch: ExecutionTraceObserver */
 PROF_API prof_result prof_write_execution_trace(const prof_trace *trace, prof_sink out);
 
-/* prof_write_table to stdout. */
+/* prof_write_table to stdout; where that is a terminal, as wide as it (see prof_table_desc.width).
+ */
 PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc);
+
+#if !PROF__BARE
+/* Characters in a line of the terminal that stdout is: COLUMNS, else what it says itself. 0: stdout
+   is none. */
+PROF_API uint32_t prof_terminal_width(void);
+#endif
 
 /* The raw stream: what PROF_MODE_STREAM and prof_dump write. A sequence of blocks, each of 32-bit
    words in the writer's byte order; a 64-bit field is two words, the low one first; text is bytes,
@@ -1742,6 +1754,7 @@ PROF__ONE
 #  include <fcntl.h>
 #  include <pthread.h>
 #  include <sched.h>
+#  include <sys/ioctl.h>
 #  include <sys/stat.h>
 #  include <sys/utsname.h>
 #  include <unistd.h>
@@ -10376,6 +10389,12 @@ typedef struct prof__table {
     void (*notes)(struct prof__table *t);   /* below it all; NULL: none */
     uint32_t count, row;                 /* row: being written */
     size_t width[PROF__COLUMNS];         /* 0: no such column */
+#if !PROF__BARE
+    bool measuring, fitted;              /* what cells need is noted; widths are the fitted ones */
+    size_t need[PROF__COLUMNS];          /* the widest cell's or head's width */
+    bool told[PROF__COLUMNS];            /* some cell has a figure other than 0, or a text */
+    bool left_out[PROF__COLUMNS];
+#endif
     int64_t self_cpu_ns, self_device_ns; /* what shares are of */
     int64_t rows_cpu_ns, rows_device_ns; /* sums over the rows */
     int64_t least_flops;                 /* the smallest above 0 */
@@ -10594,10 +10613,28 @@ PROF__FN size_t prof__shapes_text(const prof_average *r, prof__out *out, size_t 
 
 /* ---- cells ---- */
 
+#if PROF__BARE
+#  define prof__table_need(t, column, width, text) ((void)0)
+#  define prof__table_fits(t, cell) SIZE_MAX
+#else
+/* Of a table that is to fit a line, before it is written. */
+PROF__FN void prof__table_need(prof__table *t, int column, size_t width, const char *text) {
+    if (!t->measuring) return;
+    if (width > t->need[column]) t->need[column] = width;
+    if (strpbrk(text, "123456789")) t->told[column] = true;
+}
+
+/* What a name may take of its cell. */
+PROF__FN size_t prof__table_fits(const prof__table *t, size_t cell) {
+    return t->fitted ? cell : SIZE_MAX;
+}
+#endif
+
 /* A column's cell, padded: figures and names to the right, as Python's "{: >12}". */
 PROF__FN void prof__table_cell(prof__table *t, int column, const char *text) {
     size_t width = prof__text_width(text), cell = t->width[column];
     if (!cell) return;
+    prof__table_need(t, column, width, text);
     prof__out_repeat(&t->out, ' ', cell > width ? cell - width : 0);
     prof__out_text(&t->out, text);
     prof__out_text(&t->out, "  ");
@@ -10631,6 +10668,11 @@ PROF__FN void prof__table_name(prof__table *t, int column, const char *name) {
     size_t width = prof__text_width(name), keep = width;
     bool cut = max != SIZE_MAX && width + 3 >= max;
     if (!cell) return;
+    prof__table_need(t, column, width, "1");
+    if (width > prof__table_fits(t, cell)) {
+        cut = true;
+        max = cell;
+    }
     if (cut) keep = max >= 3 ? PROF__MIN(width, max - 3)
                              : width - PROF__MIN(width, 3 - max);   /* Python's name[:-n] */
     width = keep + (cut ? 3 : 0);
@@ -10684,6 +10726,7 @@ PROF__FN void prof__table_shapes(prof__table *t, const prof_average *r) {
     size_t cell = t->width[PROF__COL_SHAPES], width;
     if (!cell) return;
     width = prof__shapes_text(r, &t->out, 0);
+    prof__table_need(t, PROF__COL_SHAPES, width, "1");
     prof__out_repeat(&t->out, ' ', cell > width ? cell - width : 0);
     (void)prof__shapes_text(r, &t->out, cell);
     prof__out_text(&t->out, "  ");
@@ -10703,6 +10746,7 @@ PROF__FN void prof__table_path(prof__table *t, const char *path) {
     size_t cell = t->width[PROF__COL_SOURCE], width = prof__text_width(path);
     size_t shown = PROF__MIN(width, cell), drop = width - shown;
     if (!cell) return;
+    prof__table_need(t, PROF__COL_SOURCE, width, "1");
     if (drop && shown > 3) {
         prof__out_text(&t->out, "...");
         drop += 3;
@@ -10805,33 +10849,27 @@ PROF__FN void prof__table_heads(prof__table *t) {
 #else
 PROF__FN char prof__upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 32 : c); }
 
-/* A column's head: before DEVICE after, where the device's name goes. */
-PROF__FN void prof__table_head_cell(prof__table *t, int column, const char *before, bool device,
-                                    const char *after) {
-    char text[128], *p = text;
+/* A column's head, which may be before DEVICE after. */
+PROF__FN void prof__table_join(const prof__table *t, char *p, const char *before, bool device,
+                               const char *after) {
     const char *name = t->view.device_name ? t->view.device_name : "None";
-    for (; *before; before++) *p++ = *before;
-    for (; device && *name && p < text + 96; name++)
+    char *start = p;
+    for (; *before && p < start + 96; before++) *p++ = *before;
+    for (; device && *name && p < start + 96; name++)
         *p++ = t->view.device_name ? prof__upper(*name) : *name;
     for (; *after; after++) *p++ = *after;
     *p = 0;
-    if (column != PROF__COL_SOURCE) {
-        prof__table_cell(t, column, text);
-    } else {                             /* the one column that is aligned to the left */
-        size_t width = prof__text_width(text), cell = t->width[column];
-        prof__out_text(&t->out, text);
-        prof__out_repeat(&t->out, ' ', 2 + (cell > width ? cell - width : 0));
-    }
 }
 
 /* "Self cycles", "cycles" */
-PROF__FN void prof__table_head_counter(prof__table *t, int column) {
+PROF__FN void prof__table_head_counter(const prof__table *t, int column, char *text) {
     int i = column - PROF__COL_COUNTERS;
-    const char *name = t->width[column] ? prof_counter_name(t->trace, (uint32_t)i / 2) : NULL;
-    if (name) prof__table_head_cell(t, column, i % 2 ? "" : "Self ", false, name);
+    const char *name = prof_counter_name(t->trace, (uint32_t)i / 2);
+    prof__table_join(t, text, i % 2 ? "" : "Self ", false, "");
+    prof__table_join(t, text + strlen(text), name ? name : "", false, "");
 }
 
-PROF__FN void prof__table_heads(prof__table *t) {
+PROF__FN void prof__table_head_text(const prof__table *t, int column, char *text) {
     static const char flops[][13] = { "Total FLOPs", "Total KFLOPs", "Total MFLOPs",
                                       "Total GFLOPs", "Total TFLOPs", "Total PFLOPs" };
     static const struct { char before[16], after[10]; bool device; } heads[] = {
@@ -10844,14 +10882,26 @@ PROF__FN void prof__table_heads(prof__table *t) {
         { "Self CPU Mem", "", false }, { "", " Mem", true }, { "Self ", " Mem", true },
         { "# of Calls", "", false }, { "Node ID", "", false }, { "Input Shapes", "", false },
         { "", "", false }, { "Source Location", "", false } };
+    bool counter = column >= PROF__COL_COUNTERS && column <= PROF__COL_COUNTERS_END;
+    int k = column > PROF__COL_COUNTERS ? column - PROF__COUNTER_COLUMNS : column;
+    if (counter) prof__table_head_counter(t, column, text);
+    else if (column == PROF__COL_FLOPS) prof__table_join(t, text, flops[t->flops_power], false, "");
+    else prof__table_join(t, text, heads[k].before, heads[k].device, heads[k].after);
+}
+
+PROF__FN void prof__table_heads(prof__table *t) {
+    char text[128];
     for (int i = 0; i < PROF__COLUMNS; i++) {
-        bool power = i == PROF__COL_FLOPS;
-        bool counter = i >= PROF__COL_COUNTERS && i <= PROF__COL_COUNTERS_END;
-        int k = counter ? 0 : i > PROF__COL_COUNTERS ? i - PROF__COUNTER_COLUMNS : i;
-        const char *before = power ? flops[t->flops_power] : heads[k].before;
-        if (counter) prof__table_head_counter(t, i);
-        else if (t->width[i])
-            prof__table_head_cell(t, i, before, heads[k].device, heads[k].after);
+        size_t width, cell = t->width[i];
+        if (!cell) continue;
+        prof__table_head_text(t, i, text);
+        width = prof__text_width(text);
+        if (i != PROF__COL_SOURCE) {
+            prof__table_cell(t, i, text);
+        } else {                         /* the one column that is aligned to the left */
+            prof__out_text(&t->out, text);
+            prof__out_repeat(&t->out, ' ', 2 + (cell > width ? cell - width : 0));
+        }
     }
     prof__out_text(&t->out, "\n");
 }
@@ -10938,7 +10988,7 @@ PROF_API PROF__QUIET bool prof_stats_note(const prof_stats *stats, size_t i, pro
     return true;
 }
 
-PROF__FN void prof__table_sum(prof__table *t, const char *device, const char *what, int64_t ns) {
+PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int64_t ns) {
     char text[48];
     *prof__text_time(text, prof__us(ns), prof__table_unit(t, ns)) = 0;
     prof__out_text(&t->out, "Self ");
@@ -10950,7 +11000,7 @@ PROF__FN void prof__table_sum(prof__table *t, const char *device, const char *wh
         prof__out_bytes(&t->out, &c, 1);
     }
 #endif
-    prof__out_text(&t->out, what);
+    prof__out_text(&t->out, rows && !PROF__BARE ? " time of these rows: " : " time total: ");
     prof__out_text(&t->out, text);
     prof__out_text(&t->out, "\n");
 }
@@ -10983,19 +11033,121 @@ PROF__FN void prof__table_notes(prof__table *t) {
     prof__table_devices(t);
 }
 
+#if PROF__BARE
+#  define prof__table_has(t, column) false
+#  define prof__table_left_out(t) ((void)0)
+#  define prof__table_recursion(t) ((void)0)
+#  define prof__table_empty(t) ((void)0)
+#else
+PROF__FN bool prof__table_has(const prof__table *t, int column) {
+    return t->width[column] || t->left_out[column];
+}
+
+/* One more of a list below the table, whose line has *at characters; 0: head goes before it. A line
+   that is to fit goes on in the next one. */
+PROF__FN void prof__table_listed(prof__table *t, size_t *at, const char *head, const char *text) {
+    size_t width = PROF__MIN(prof__text_width(text), 55u);
+    const char *before = !*at ? head :
+        t->desc->width && *at + width + 3 > t->desc->width ? ",\n  " : ", ";
+    prof__out_text(&t->out, before);
+    prof__table_plain(&t->out, text, 55);
+    *at = (*before == ',' && before[1] == '\n' ? 2 : *at + strlen(before)) + width;
+}
+
+PROF__FN void prof__table_left_out(prof__table *t) {
+    size_t at = 0;
+    for (int i = 0; i < PROF__COLUMNS; i++) {
+        char text[128];
+        if (!t->left_out[i]) continue;
+        prof__table_head_text(t, i, text);
+        prof__table_listed(t, &at, "Left out, the lines are too narrow: ", text);
+    }
+    if (at) prof__out_text(&t->out, "\n");
+}
+
+/* ---- recursion ---- */
+
+typedef struct prof__names_told { const char *names[4]; size_t count; } prof__names_told;
+
+/* False: there are enough of them. */
+PROF__FN bool prof__tell_name(prof__names_told *told, const char *name) {
+    for (size_t i = 0; i < told->count; i++)
+        if (strcmp(told->names[i], name) == 0) return true;
+    told->names[told->count++] = name;
+    return told->count < 4;
+}
+
+/* Names of zones within zones of the same name. */
+PROF__FN void prof__find_recursion(const struct prof_trace *s, prof__names_told *told) {
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        const prof_event *e = s->events + i;
+        uint32_t around = e->parent;
+        while (around != PROF_NONE && s->events[around].name != e->name &&
+               strcmp(s->events[around].name, e->name) != 0) around = s->events[around].parent;
+        if (around != PROF_NONE && !prof__tell_name(told, e->name)) return;
+    }
+}
+
+/* Rows of the caller's tell; of those that no events are left of, what no time can be. */
+PROF__FN void prof__find_recursive(const prof__table *t, prof__names_told *told) {
+    for (uint32_t i = 0; t->rows && i < t->count; i++) {
+        const prof_average *r = t->rows + i;
+        bool sure = t->trace && !r->is_async && r->device_type == PROF_DEVICE_CPU &&
+                    r->cpu_time_total_ns > t->self_cpu_ns;
+        if ((r->is_recursive || sure) && !prof__tell_name(told, r->key)) return;
+    }
+}
+
+/* Why a row's CPU total may be more than the time that passed. */
+PROF__FN void prof__table_recursion(prof__table *t) {
+    prof__names_told told = { { NULL, NULL, NULL, NULL }, 0 };
+    size_t at = 0;
+    if (t->rows) prof__find_recursive(t, &told);
+    else if (t->groups) prof__find_recursion(t->trace, &told);
+    for (size_t i = 0; i < told.count; i++)
+        prof__table_listed(t, &at, "Recursion, CPU total counts each level of it: ",
+                           i < 3 ? told.names[i] : "...");
+    if (told.count) prof__out_text(&t->out, "\n");
+}
+
+PROF__FN void prof__table_empty(prof__table *t) {
+    const prof_desc *d = &prof__session.desc;
+    prof_stats stats = prof_trace_stats(t->trace);
+    if (t->trace->built) return;         /* PyTorch's table of nothing is "" */
+    if (stats.recorded) {
+        prof__out_text(&t->out, "Zones recorded, but not kept for a table "
+                                "(prof_desc.records_only, PROF_MODE_STREAM): ");
+        prof__out_u64(&t->out, stats.recorded);
+        prof__out_text(&t->out, "\n");
+        return;
+    }
+    prof__out_text(&t->out, "No zones were recorded");
+    prof__out_text(&t->out, d->schedule_fn || d->schedule.active ?
+        ": the schedule's last window had none, or prof_step never came to one\n" : stats.dropped ?
+        ": all were dropped\n" :
+        ": no PROF_SCOPE, PROF_BLOCK or prof_push ran from prof_start to prof_stop,\n"
+        "or PROF_DISABLE made them nothing where they stand\n");
+}
+#endif
+
 PROF__FN void prof__table_foot(prof__table *t) {
-    static const char total[] = " time total: ", rows[] = " time of these rows: ";
-    bool device = !PROF__BARE && t->width[PROF__COL_SELF_DEVICE];
+    bool device = !PROF__BARE && prof__table_has(t, PROF__COL_SELF_DEVICE);
     if (t->count) {
         prof__table_rule(t);
-        prof__table_sum(t, "CPU", total, t->self_cpu_ns);
-        if (device) prof__table_sum(t, t->view.device_name, total, t->self_device_ns);
+        prof__table_sum(t, "CPU", false, t->self_cpu_ns);
+        if (device) prof__table_sum(t, t->view.device_name, false, t->self_device_ns);
         if (!PROF__BARE && t->desc->whole_cpu_ns)
-            prof__table_sum(t, "CPU", rows, t->rows_cpu_ns);
+            prof__table_sum(t, "CPU", true, t->rows_cpu_ns);
         if (device && t->desc->whole_device_ns)
-            prof__table_sum(t, t->view.device_name, rows, t->rows_device_ns);
+            prof__table_sum(t, t->view.device_name, true, t->rows_device_ns);
+    } else if (PROF__BARE) {
+        prof__out_text(&t->out, "No zones\n");
     }
-    if (t->notes && !t->desc->hide_notes) t->notes(t);
+    prof__table_left_out(t);
+    if (t->desc->hide_notes) return;
+    if (!PROF__BARE && !t->count && t->trace) prof__table_empty(t);
+    prof__table_recursion(t);
+    if (t->notes) t->notes(t);
 }
 
 /* ---- widths and sums: over all rows, also those that row_limit hides ---- */
@@ -11245,9 +11397,112 @@ PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
     }
 }
 
+#if PROF__BARE
+#  define prof__table_fit(t, order) ((void)0)
+#else
+/* ---- to fit a line ---- */
+
+/* What gives way to what: the column that the rows are sorted by and these go first. */
+static const uint8_t prof__table_useful[] = {
+    PROF__COL_OVERLOAD, PROF__COL_SHAPES, PROF__COL_SOURCE, PROF__COL_SELF_CPU,
+    PROF__COL_SELF_DEVICE, PROF__COL_COUNT, PROF__COL_SELF_CPU_SHARE, PROF__COL_SELF_DEVICE_SHARE,
+    PROF__COL_CPU, PROF__COL_DEVICE, PROF__COL_P50, PROF__COL_P99, PROF__COL_MAX, PROF__COL_P90,
+    PROF__COL_SELF_CPU_MEMORY, PROF__COL_SELF_DEVICE_MEMORY, PROF__COL_FLOPS, PROF__COL_CPU_SHARE,
+    PROF__COL_CPU_MEMORY, PROF__COL_DEVICE_MEMORY, PROF__COL_MIN, PROF__COL_CPU_MEAN,
+    PROF__COL_DEVICE_MEAN, PROF__COL_NODE };
+
+PROF__FN int prof__table_sorted_by(prof_metric metric) {
+    static const uint8_t columns[] = {
+        PROF__COL_NAME, PROF__COL_SELF_CPU, PROF__COL_CPU, PROF__COL_CPU_MEAN, PROF__COL_COUNT,
+        PROF__COL_SELF_DEVICE, PROF__COL_DEVICE, PROF__COL_DEVICE_MEAN, PROF__COL_CPU_MEMORY,
+        PROF__COL_SELF_CPU_MEMORY, PROF__COL_DEVICE_MEMORY, PROF__COL_SELF_DEVICE_MEMORY,
+        PROF__COL_FLOPS };
+    return columns[(size_t)metric < sizeof columns ? (size_t)metric : 0];
+}
+
+/* Columns of text may be narrower than what stands in them. */
+PROF__FN bool prof__table_is_text(int column) {
+    return column == PROF__COL_NAME || column == PROF__COL_OVERLOAD ||
+           column == PROF__COL_SHAPES || column == PROF__COL_SOURCE;
+}
+
+/* "CUDA time avg" is wider than its column. */
+PROF__FN size_t prof__table_line_width(const prof__table *t) {
+    size_t sum = 0;
+    for (int i = 0; i < PROF__COLUMNS; i++) {
+        char text[128];
+        if (!t->width[i]) continue;
+        prof__table_head_text(t, i, text);
+        sum += PROF__MAX(t->width[i], prof__text_width(text)) + 2;
+    }
+    return sum;
+}
+
+/* Keeps a column, if there is room for the least that it takes. */
+PROF__FN void prof__table_keep(prof__table *t, int column, size_t *room) {
+    size_t least = PROF__MIN(t->need[column], prof__table_is_text(column) ? 24u : SIZE_MAX);
+    if (!t->left_out[column] || least + 2 > *room) return;
+    t->left_out[column] = false;
+    t->width[column] = least;
+    *room -= least + 2;
+}
+
+/* All cells as they would be written, into nothing. */
+PROF__FN bool prof__discard(void *user, const void *data, size_t size) {
+    (void)user;
+    (void)data;
+    (void)size;
+    return true;
+}
+
+PROF__FN void prof__table_needs(prof__table *t, const uint32_t *order) {
+    prof_sink sink = t->out.sink;
+    t->out.sink.write = prof__discard;
+    t->measuring = true;
+    prof__table_rows(t, order);
+    for (int i = 0; i < PROF__COLUMNS; i++) t->left_out[i] = t->width[i] != 0;
+    for (int i = 0; i < PROF__COLUMNS; i++) {
+        char text[128];
+        prof__table_head_text(t, i, text);
+        prof__table_need(t, i, prof__text_width(text), "");
+        if (prof__table_is_text(i)) t->need[i] = PROF__MIN(t->need[i], t->width[i]);
+    }
+    t->measuring = false;
+    prof__out_flush(&t->out);
+    t->out.sink = sink;
+}
+
+/* First figures take no more than they need, then names give way, then whole columns, those without
+   any figure but 0 before others. What is left goes back to names, shapes and places. */
+PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
+    size_t room = t->desc->width;
+    if (!t->count || !room || prof__table_line_width(t) <= room) return;
+    prof__table_needs(t, order);
+    memset(t->width, 0, sizeof t->width);
+    t->fitted = true;
+    prof__table_keep(t, PROF__COL_NAME, &room);
+    prof__table_keep(t, prof__table_sorted_by(t->desc->sort_by), &room);
+    for (int used = 1; used >= 0; used--) {
+        for (size_t i = 0; i < sizeof prof__table_useful; i++)
+            if (t->told[prof__table_useful[i]] == used)
+                prof__table_keep(t, prof__table_useful[i], &room);
+        for (int i = PROF__COL_COUNTERS; used && i <= PROF__COL_COUNTERS_END; i++)
+            prof__table_keep(t, i, &room);
+    }
+    for (int i = 0; i < PROF__COLUMNS; i++) {
+        size_t more = t->width[i] ? PROF__MIN(t->need[i] - t->width[i], room) : 0;
+        t->width[i] += more;
+        room -= more;
+    }
+    if (t->left_out[PROF__COL_NAME]) t->width[PROF__COL_NAME] = PROF__MIN(t->need[0], 8u);
+    t->left_out[PROF__COL_NAME] = false;
+}
+#endif
+
 PROF__FN void prof__table_write(prof__table *t, const uint32_t *order) {
     if (PROF__BARE || t->desc->format == PROF_FORMAT_TEXT) {
         prof__table_measure(t);
+        prof__table_fit(t, order);
         if (t->count) prof__table_head(t);   /* PyTorch's table of nothing is "" */
         prof__table_rows(t, order);
         prof__table_foot(t);
@@ -11286,19 +11541,24 @@ PROF__FN bool prof__averages_kept(const prof_trace *trace, prof_average **rows, 
     return true;
 }
 
+/* Of desc NULL. */
+PROF__FN const prof_table_desc *prof__table_usual(prof_table_desc *d) {
+    static const prof_averages_desc plain = { false, false, 0, false };
+    memset(d, 0, sizeof *d);
+    d->averages = &plain;
+    d->sort_by = PROF_METRIC_SELF_CPU_TIME_TOTAL;
+    return d;
+}
+
 PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
                                                   const prof_table_desc *desc, prof_sink out) {
-    static const prof_averages_desc plain = { false, false, 0, false };
     prof_table_desc usual;
     prof__table t;
     prof__groups g;
     prof_result result = prof__table_check(desc, out);
     if (!prof__valid(trace)) return PROF_ERROR_INVALID;
     if (result != PROF_OK) return result;
-    memset(&usual, 0, sizeof usual);
-    usual.averages = &plain;
-    usual.sort_by = PROF_METRIC_SELF_CPU_TIME_TOTAL;
-    prof__table_open(&t, desc ? desc : &usual, out);
+    prof__table_open(&t, desc ? desc : prof__table_usual(&usual), out);
     prof__analyse(trace);
     t.trace = trace;
     t.notes = prof__table_notes;
@@ -11331,9 +11591,7 @@ PROF_API PROF__QUIET prof_result prof_write_rows(prof_average *rows, size_t coun
     prof_result result = prof__table_check(desc, out);
     if ((count && !rows) || count >= UINT32_MAX) return PROF_ERROR_INVALID;
     if (result != PROF_OK) return result;
-    memset(&usual, 0, sizeof usual);
-    usual.sort_by = PROF_METRIC_SELF_CPU_TIME_TOTAL;
-    prof__table_open(&t, desc ? desc : &usual, out);
+    prof__table_open(&t, desc ? desc : prof__table_usual(&usual), out);
     if (view) t.view = *view;
     t.rows = rows;
     t.row_at = prof__row_of_caller;
@@ -11430,12 +11688,34 @@ PROF__FN bool prof__stdio_write(void *file, const void *data, size_t size) {
     return fwrite(data, 1, size, (FILE *)file) == size;
 }
 
+PROF_API PROF__QUIET uint32_t prof_terminal_width(void) {
+    const char *columns = getenv("COLUMNS");
+    int given = columns ? atoi(columns) : 0;
+    bool terminal = false;
+    uint32_t width = 0;
+#if defined(_WIN32)
+    CONSOLE_SCREEN_BUFFER_INFO info;
+    terminal = GetConsoleScreenBufferInfo(GetStdHandle(STD_OUTPUT_HANDLE), &info) != 0;
+    if (terminal) width = (uint32_t)(info.srWindow.Right - info.srWindow.Left + 1);
+#else
+    terminal = isatty(STDOUT_FILENO) != 0;
+#  ifdef TIOCGWINSZ
+    struct winsize size;
+    if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+#  endif
+#endif
+    return !terminal ? 0 : given > 0 ? (uint32_t)given : width;
+}
+
 PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace,
                                                   const prof_table_desc *desc) {
     prof_sink out = { prof__stdio_write, NULL };
+    prof_table_desc fitting, usual;
     prof_result r;
+    fitting = desc ? *desc : *prof__table_usual(&usual);
     out.user = stdout;
-    r = prof_write_table(trace, desc, out);
+    if (!fitting.width) fitting.width = prof_terminal_width();
+    r = prof_write_table(trace, &fitting, out);
     return r == PROF_OK && fflush(stdout) ? PROF_ERROR_SINK : r;
 }
 #endif

@@ -172,6 +172,37 @@ for filter in '--name ^aten::addmm$' '--name sgemm|kernel' '-c cpu_op' '-c kerne
 done
 says report_filtered_sum 'Self CUDA time of these rows: 40.128us' 0 \
     "$prof" report --name '^aten::addmm$' "$now"
+# ---- On a terminal, on nothing ----
+
+unset COLUMNS
+if python3 tests/command/terminal.py 80 true 2>"$out/err"; then
+    for columns in 64 80 100 140; do
+        try report_fits_$columns python3 tests/command/terminal.py $columns "$prof" report "$now"
+        try gaps_fit_$columns python3 tests/command/terminal.py $columns "$prof" gaps --by op "$now"
+        try diff_fits_$columns python3 tests/command/terminal.py $columns "$prof" diff "$now" "$now"
+    done
+    says report_left_out 'Left out, the lines are too narrow: ' 0 \
+        python3 tests/command/terminal.py 80 "$prof" report "$now"
+    says report_columns '----------  ---------' 0 \
+        env COLUMNS=70 python3 tests/command/terminal.py 300 "$prof" report "$now"
+    "$prof" report "$now" >"$out/file"
+    try report_file_whole sh -c "COLUMNS=80 '$prof' report '$now' | cmp - '$out/file'"
+    try report_to_file python3 tests/command/terminal.py 80 "$prof" report -o "$out/to" "$now"
+    try report_to_file_whole cmp "$out/to" "$out/file"
+else
+    echo "skip report_fits: no terminal can be made here: $(cat "$out/err")"
+fi
+echo '{"prof":{"version":"1"},"traceEvents":[]}' >"$out/empty.json"
+says report_empty 'No zones were recorded: ' 0 "$prof" report "$out/empty.json"
+says report_filtered_empty 'No row is left by the filter' 0 "$prof" report --name nothing "$now"
+printf '[%s,%s,%s]' '{"ph":"X","cat":"cpu_op","name":"f","pid":1,"tid":1,"ts":0,"dur":9}' \
+    '{"ph":"X","cat":"cpu_op","name":"g","pid":1,"tid":1,"ts":1,"dur":7}' \
+    '{"ph":"X","cat":"cpu_op","name":"f","pid":1,"tid":1,"ts":2,"dur":5}' >"$out/recursive.json"
+for device in '' no-; do
+    says report_${device}recursion 'Recursion, CPU total counts each level of it: f' 0 \
+        "$prof" report --${device}device "$out/recursive.json"
+done
+try report_no_recursion sh -c "! '$prof' report '$now' | grep Recursion"
 says report_csv '"aten::addmm",1,120.000,110.500' 0 "$prof" report --format csv "$now"
 says report_help 'usage: prof report' 0 "$prof" report --help
 says report_no_file 'report needs a trace' 2 "$prof" report

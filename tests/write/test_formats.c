@@ -333,6 +333,148 @@ static void test_legacy_flows(void) {
     test_text_clear(&text);
 }
 
+/* ---- shares of the whole, lines that fit, footnotes ---- */
+
+static void test_whole(void) {
+    prof_average rows[2];
+    prof_table_desc d;
+    memset(&d, 0, sizeof d);
+    rows[0] = row("a", 2000, 0);
+    rows[1] = row("b", 1000, 1);
+    d.whole_cpu_ns = 10000;
+    (void)written(prof_write_rows(rows, 2, NULL, &d, fresh()));
+    CHECK(strstr(text.data, " 20.00% ") && strstr(text.data, " 10.00% "), "%s", text.data);
+    CHECK(strstr(text.data, "Self CPU time total: 10.000us\n"
+                            "Self CPU time of these rows: 3.000us\n"), "%s", text.data);
+    test_text_clear(&text);
+}
+
+/* The longest line's characters; all names here are ASCII. */
+static size_t widest(const char *s) {
+    size_t most = 0;
+    while (*s) {
+        size_t n = strcspn(s, "\n");
+        if (n > most) most = n;
+        s += n + (s[n] == '\n');
+    }
+    return most;
+}
+
+static void test_width(void) {
+    prof_average rows[3];
+    prof_view view;
+    prof_table_desc d;
+    memset(&d, 0, sizeof d);
+    memset(&view, 0, sizeof view);
+    view.device_name = "cuda";
+    rows[0] = row("a_name_of_some_length_that_a_table_has_to_cut", 2000, 0);
+    rows[1] = row("b", 123456789, 1);
+    rows[2] = row("kernel", 0, 2);
+    rows[2].device_type = PROF_DEVICE_CUDA;
+    rows[2].self_device_time_total_ns = rows[2].device_time_total_ns = 500;
+    for (d.width = 60; d.width <= 200; d.width++) {
+        const char *s = written(prof_write_rows(rows, 3, &view, &d, fresh()));
+        CHECK(widest(s) <= d.width, "%u: %s", d.width, s);
+        CHECK(strstr(s, "Self CPU") && strstr(s, "# of Calls"), "%u: %s", d.width, s);
+        CHECK(strstr(s, "Self CUDA time total:"), "%u: %s", d.width, s);
+        CHECK(d.width > 170 || strstr(s, "--  --") || strstr(s, "Left out"), "%u: %s", d.width, s);
+    }
+    d.width = 80;
+    d.sort_by = PROF_METRIC_CPU_TIME;    /* its column stays */
+    (void)written(prof_write_rows(rows, 3, &view, &d, fresh()));
+    CHECK(strstr(text.data, "CPU time avg  ") && strstr(text.data, "123.457ms"), "%s", text.data);
+    CHECK(strstr(text.data, "a_name_of") && strstr(text.data, "...  "), "%s", text.data);
+    CHECK(strstr(text.data, "Left out, the lines are too narrow: Self CPU %,"), "%s", text.data);
+    d.format = PROF_FORMAT_CSV;          /* of no concern there */
+    (void)written(prof_write_rows(rows, 3, &view, &d, fresh()));
+    CHECK(strstr(text.data, "cut\",2,2.000,2.000,1.000,"), "%s", text.data);
+    test_text_clear(&text);
+}
+
+/* At no width does it read or write where it should not: for sanitizers. */
+static void test_narrow(void) {
+    prof_average r = row("a\tname \xc3\xa9", INT64_MAX, 0);
+    prof_table_desc d;
+    memset(&d, 0, sizeof d);
+    for (d.width = 1; d.width < 60; d.width++) {
+        (void)written(prof_write_rows(&r, 1, NULL, &d, fresh()));
+        CHECK(strstr(text.data, "Left out"), "%s", text.data);
+    }
+    d.width = 60;
+    EQUAL(prof_write_rows(&r, 0, NULL, &d, fresh()), PROF_OK);
+    SAME_TEXT(text.data ? text.data : "", "");
+    test_text_clear(&text);
+}
+
+static void test_recursive_rows(void) {
+    prof_average rows[5];
+    prof_table_desc d;
+    memset(&d, 0, sizeof d);
+    for (uint32_t i = 0; i < 5; i++) {
+        static const char *const names[] = { "a", "b", "c", "d", "e" };
+        rows[i] = row(names[i], 1000, i);
+        rows[i].is_recursive = i != 1;
+    }
+    (void)written(prof_write_rows(rows, 5, NULL, &d, fresh()));
+    CHECK(strstr(text.data, "Recursion, CPU total counts each level of it: a, c, d, ...\n"), "%s",
+          text.data);
+    d.hide_notes = true;
+    (void)written(prof_write_rows(rows, 5, NULL, &d, fresh()));
+    CHECK(!strstr(text.data, "Recursion"), "%s", text.data);
+    test_text_clear(&text);
+}
+
+static void again(int n) {
+    prof_push(n % 2 ? "odd" : "even");
+    if (n) again(n - 1);
+    prof_pop();
+}
+
+static void test_recursion(void) {
+    prof_desc d;
+    memset(&d, 0, sizeof d);
+    EQUAL(prof_start(&d), PROF_OK);
+    again(5);
+    prof_push("flat");
+    prof_push("inner");
+    prof_pop();
+    prof_pop();
+    (void)written(prof_write_table(prof_stop(), NULL, fresh()));
+    CHECK(strstr(text.data, "Recursion, CPU total counts each level of it: odd, even\n"), "%s",
+          text.data);
+    EQUAL(prof_start(&d), PROF_OK);
+    prof_push("flat");
+    prof_push("inner");
+    prof_pop();
+    prof_pop();
+    prof_push("flat");
+    prof_pop();
+    (void)written(prof_write_table(prof_stop(), NULL, fresh()));
+    CHECK(!strstr(text.data, "Recursion"), "%s", text.data);
+    test_text_clear(&text);
+}
+
+static void test_empty(void) {
+    prof_desc d;
+    prof_table_desc hidden;
+    memset(&d, 0, sizeof d);
+    memset(&hidden, 0, sizeof hidden);
+    hidden.hide_notes = true;
+    EQUAL(prof_start(&d), PROF_OK);
+    prof_trace *trace = prof_stop();
+    (void)written(prof_write_table(trace, NULL, fresh()));
+    CHECK(strncmp(text.data, "No zones were recorded: no PROF_SCOPE", 37) == 0, "%s", text.data);
+    SAME_TEXT(written(prof_write_table(trace, &hidden, fresh())), "");
+    hidden.format = PROF_FORMAT_JSON;
+    SAME_TEXT(written(prof_write_table(trace, &hidden, fresh())), "[]\n");
+    d.schedule.wait = 5;
+    d.schedule.active = 1;
+    EQUAL(prof_start(&d), PROF_OK);
+    (void)written(prof_write_table(prof_stop(), NULL, fresh()));
+    CHECK(strstr(text.data, "No zones were recorded: the schedule's last window"), "%s", text.data);
+    test_text_clear(&text);
+}
+
 int main(void) {
     RUN(test_csv);
     RUN(test_names_that_act);
@@ -343,5 +485,11 @@ int main(void) {
     RUN(test_metric_names);
     RUN(test_views);
     RUN(test_legacy_flows);
+    RUN(test_whole);
+    RUN(test_width);
+    RUN(test_narrow);
+    RUN(test_recursive_rows);
+    RUN(test_recursion);
+    RUN(test_empty);
     return test_end();
 }

@@ -99,6 +99,25 @@ static text_list notes_of(const row_table *table, arena *memory) {
     return notes;
 }
 
+/* A table without rows, and why. */
+static void write_nothing(const row_table *table, output *out) {
+    output_text(out, table->events && rows_filtered(table) ? "No row is left by the filter.\n" :
+                table->events ? "No rows: the trace has nothing that is counted here.\n" :
+                "No zones were recorded: nothing marked (PROF_SCOPE, record_function, an op) ran\n"
+                "while the session was on, or what ran had not ended.\n");
+}
+
+static void write_text(row_table *table, prof_table_desc *desc, const text_list *notes,
+                       output *out) {
+    losses_write(out);
+    desc->width = out->path ? 0 : prof_terminal_width();
+    prof_result result = prof_write_rows(table->rows, table->count, &table->view, desc,
+                                         output_sink(out));
+    if (result != PROF_OK && result != PROF_ERROR_SINK) fail(NULL, "%s", prof_strerror(result));
+    if (table->count == 0) write_nothing(table, out);
+    for (size_t i = 0; i < notes->count; i++) output_format(out, "%s\n", notes->items[i]);
+}
+
 static int write_report(row_table *table, report_page *page, const report_options *o,
                         prof_table_desc *desc, const char *title) {
     output out;
@@ -108,14 +127,10 @@ static int write_report(row_table *table, report_page *page, const report_option
     if (page) {
         page_write(page, table, title, &notes, &out);
     } else {
-        losses_write(&out);
         desc->whole_cpu_ns = rows_filtered(table) ? table->whole_cpu_ns : 0;
         desc->whole_device_ns = rows_filtered(table) ? table->whole_device_ns : 0;
-        prof_result result = prof_write_rows(table->rows, table->count, &table->view, desc,
-                                             output_sink(&out));
-        if (result != PROF_OK && result != PROF_ERROR_SINK) fail(NULL, "%s", prof_strerror(result));
-        for (size_t i = 0; desc->format == PROF_FORMAT_TEXT && i < notes.count; i++)
-            output_format(&out, "%s\n", notes.items[i]);
+        if (desc->format == PROF_FORMAT_TEXT) write_text(table, desc, &notes, &out);
+        else prof_write_rows(table->rows, table->count, &table->view, desc, output_sink(&out));
     }
     free(notes.items);
     arena_free(&memory);

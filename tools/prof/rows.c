@@ -264,10 +264,18 @@ static void count_call(prof_average *row, int64_t ns, bool is_child) {
     if (ns > row->max_ns) row->max_ns = ns;
 }
 
+/* Is a call of the same row around it? */
+static bool is_recursive(const call_tree *tree, const call *c) {
+    for (uint32_t p = c->parent; p != NO_CALL; p = tree->calls[p].parent)
+        if (tree->calls[p].key == c->key && !tree->calls[p].merged) return true;
+    return false;
+}
+
 static void add_call_to_row(row_table *t, const call *c) {
     if (c->key == NO_CALL || c->merged) return;
     prof_average *row = row_of(t, c);
     count_call(row, c->dur_ns, c->is_child);
+    row->is_recursive = row->is_recursive || is_recursive(&t->tree, c);
     if (t->options->with_flops) {
         uint32_t number = t->call_amounts[c - t->tree.calls];
         if (number) row->flops += (int64_t)t->amounts.list[number].flops;
@@ -423,6 +431,8 @@ static void enter_span(row_table *t, lean_walk *w, const span *s) {
     if (s->what != NO_ROW) {
         count_call(&t->rows[s->what], s->amount, w->depth > 0);
         t->rows[s->what].self_cpu_time_total_ns += s->amount;
+        for (size_t i = w->depth; i-- > 0 && !t->rows[s->what].is_recursive; )
+            t->rows[s->what].is_recursive = w->open[i].row == s->what;
     }
     GROW(w->open, w->depth, w->capacity);
     w->open[w->depth++] = (open_span){end_ns, s->what};

@@ -56,24 +56,99 @@ static size_t code_points(const char *text) {
     return count;
 }
 
-static void write_padded(output *out, const char *text, size_t width, bool right) {
-    size_t size = code_points(text), pad = width > size ? width - size : 0;
+/* What does not fit ends with "...". padded: the cell is as wide as its column. */
+static void write_cell(output *out, const char *text, size_t width, bool right, bool padded) {
+    size_t size = code_points(text), pad = padded && width > size ? width - size : 0;
     for (; right && pad; pad--) output_text(out, " ");
-    output_plain_text(out, text);
+    for (size_t left = width - 3; size > width && left; left--) {
+        const char *shown;
+        size_t bytes;
+        text += plain_next(text, &shown, &bytes);
+        output_write(out, shown, bytes);
+    }
+    output_plain_text(out, size > width ? "..." : text);
     while (pad--) output_text(out, " ");
 }
 
+/* width 0: the column is left out. */
 static void write_text_row(const sheet *s, const char *const *row, const size_t *widths,
                            output *out) {
-    for (size_t c = s->hidden; c < s->columns; c++) {
-        bool last = c + 1 == s->columns && !s->is_number[c];
-        write_padded(out, row[c] ? row[c] : "-", last ? 0 : widths[c], s->is_number[c]);
-        output_text(out, c + 1 < s->columns ? "  " : "\n");
+    size_t last = s->columns;
+    while (last && !widths[last - 1]) last--;
+    for (size_t c = s->hidden; c < last; c++) {
+        bool padded = c + 1 < last || s->is_number[c];
+        if (!widths[c]) continue;
+        write_cell(out, row[c] ? row[c] : "-", widths[c], s->is_number[c], padded);
+        if (c + 1 < last) output_text(out, "  ");
     }
+    output_text(out, "\n");
+}
+
+static void write_rule(const sheet *s, const size_t *widths, output *out) {
+    bool first = true;
+    for (size_t c = s->hidden; c < s->columns; c++) {
+        if (!widths[c]) continue;
+        if (!first) output_text(out, "  ");
+        for (size_t i = 0; i < widths[c]; i++) output_text(out, "-");
+        first = false;
+    }
+    output_text(out, "\n");
+}
+
+/* ---- To fit a terminal's lines ---- */
+
+static size_t line_width(const sheet *s, const size_t *widths) {
+    size_t sum = 0;
+    for (size_t c = s->hidden; c < s->columns; c++) sum += widths[c] ? widths[c] + 2 : 0;
+    return sum ? sum - 2 : 0;
+}
+
+/* Has any row a figure there that is not 0? */
+static bool is_told(const sheet *s, size_t column) {
+    for (size_t r = 0; r < s->rows; r++) {
+        const char *cell = s->cells[r * s->columns + column];
+        if (cell && strpbrk(cell, "123456789")) return true;
+    }
+    return false;
+}
+
+/* Narrows the widest column of text, to 20 at least; false: there is none that is wider. */
+static bool narrow(const sheet *s, size_t *widths) {
+    size_t widest = s->columns;
+    for (size_t c = s->hidden; c < s->columns; c++)
+        if (!s->is_number[c] && widths[c] > (widest < s->columns ? widths[widest] : 20)) widest = c;
+    if (widest < s->columns) widths[widest]--;
+    return widest < s->columns;
+}
+
+/* Texts are cut, then columns of figures are left out: those of nothing but 0, then from the right;
+   the first stays. */
+static void fit(const sheet *s, size_t *widths, size_t room) {
+    size_t first = s->hidden;
+    while (line_width(s, widths) > room && narrow(s, widths)) {}
+    while (first < s->columns && !s->is_number[first]) first++;
+    for (int told = 0; told < 2; told++)
+        for (size_t c = s->columns; c-- > first + 1 && line_width(s, widths) > room; )
+            if (s->is_number[c] && is_told(s, c) == told) widths[c] = 0;
+}
+
+static void write_left_out(const sheet *s, const size_t *widths, size_t room, output *out) {
+    static const char head[] = "Left out, the lines are too narrow: ";
+    size_t at = 0;
+    for (size_t c = s->hidden; c < s->columns; c++) {
+        size_t size = code_points(s->heads[c]);
+        if (widths[c]) continue;
+        bool breaks = at + size + 3 > room;
+        output_text(out, at == 0 ? head : breaks ? ",\n  " : ", ");
+        output_plain_text(out, s->heads[c]);
+        at = (at == 0 ? sizeof head - 1 : breaks ? 2 : at + 2) + size;
+    }
+    if (at) output_text(out, "\n");
 }
 
 static void write_text_sheet(const sheet *s, output *out) {
     size_t *widths = allocate(s->columns * sizeof *widths);
+    size_t room = out->path ? 0 : prof_terminal_width();
     for (size_t c = 0; c < s->columns; c++) {
         widths[c] = code_points(s->heads[c]);
         for (size_t r = 0; r < s->rows; r++) {
@@ -82,13 +157,12 @@ static void write_text_sheet(const sheet *s, output *out) {
             if (size > widths[c]) widths[c] = size;
         }
     }
+    if (room) fit(s, widths, room);
     write_text_row(s, s->heads, widths, out);
-    for (size_t c = s->hidden; c < s->columns; c++) {
-        for (size_t i = 0; i < widths[c]; i++) output_text(out, "-");
-        output_text(out, c + 1 < s->columns ? "  " : "\n");
-    }
+    write_rule(s, widths, out);
     for (size_t r = 0; r < s->rows; r++)
         write_text_row(s, (const char *const *)s->cells + r * s->columns, widths, out);
+    write_left_out(s, widths, room, out);
     free(widths);
 }
 
