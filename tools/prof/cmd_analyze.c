@@ -129,7 +129,7 @@ static int run(int argc, char **argv) {
     analyze_options o = {.name_limit = 40, .limit = INT64_MAX};
     const option_spec options[] = {
         {"dtype", 't', OPTION_TEXT, &o.dtype, "TYPE",
-         "of launches whose type the trace does not tell: fp32, tf32, bf16, ..."},
+         "the type where the trace tells none: fp32, tf32, bf16, ..."},
         {"device", 'd', OPTION_TEXT, &o.device, "NAME", "take the devices for this one: H100, ..."},
         {"device-peak", 0, OPTION_LIST, &o.peaks, "PEAK",
          "TYPE=TFLOP/s or gb=GB/s instead of what is known of the devices"},

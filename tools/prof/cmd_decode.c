@@ -20,7 +20,8 @@ const command decode_command = {
     "      the raw stream of PROF_MODE_STREAM, of prof_dump or of a crash\n"
     "  prof decode --baud 921600 /dev/ttyUSB0 -o board.json\n"
     "      what a board sends, until Ctrl-C; then the trace is complete\n"
-    "  nc -l 9000 | prof decode - | prof report -\n", run
+    "  nc -l 9000 | prof decode - | prof report -\n"
+    "      the table of what a program sends over the network\n", run
 };
 
 enum { MEMORY = 8 << 20, PIECE = 1 << 16 };

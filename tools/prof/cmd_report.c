@@ -12,7 +12,7 @@ static int run(int argc, char **argv);
 const command report_command = {
     "report", "[OPTION]... TRACE...", "PyTorch's table of a trace: who took the time",
     "  prof report trace.json.gz\n"
-    "      the ten calls that took the most CPU time themselves\n"
+    "      the calls that took the most CPU time themselves stand first\n"
     "  prof report --sort self_cuda_time_total --limit 10 --no-memory trace.json\n"
     "      the ten kernels that took the most device time\n"
     "  prof report --group-by-input-shape --name '^aten::' rank*.json\n"
@@ -166,9 +166,9 @@ static int run(int argc, char **argv) {
         {"flops", 0, OPTION_FLAG, &rows->with_flops, NULL,
          "a column of FLOPs, by the inputs' shapes, as profile(with_flops=True)"},
         {"time-unit", 0, OPTION_TEXT, &o.unit, "UNIT", "s, ms or us; default: each time its own"},
-        {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "of the name's column, or all (55)"},
-        {"stack-width", 0, OPTION_COUNT, &o.stack_width, "N", "of the stack's column (75)"},
-        {"shapes-width", 0, OPTION_COUNT, &o.shapes_width, "N", "of the shapes' column (80)"},
+        {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "letters of the name's column, or all (55)"},
+        {"stack-width", 0, OPTION_COUNT, &o.stack_width, "N", "letters of the stack's column (75)"},
+        {"shapes-width", 0, OPTION_COUNT, &o.shapes_width, "N", "letters of the shapes' column (80)"},
         {"header", 0, OPTION_TEXT, &o.header, "TEXT", "a line above the table"},
         {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv, json or html"},
         {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},

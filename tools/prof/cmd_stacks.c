@@ -57,9 +57,9 @@ static int run(int argc, char **argv) {
     const option_spec options[] = {
         {"metric", 'm', OPTION_TEXT, &metric, "METRIC",
          "self_cpu_time_total (default) or self_cuda_time_total"},
-        {"python", 0, OPTION_FLAG, &o.python, NULL, "--no-python: without Python functions"},
+        {"python", 0, OPTION_FLAG, &o.python, NULL, "without Python functions"},
         {"kernels", 0, OPTION_FLAG, &o.kernels, NULL,
-         "--no-kernels: device time to the calls, without kernels"},
+         "without kernels: their time is their callers'"},
         {"frames-only", 0, OPTION_FLAG, &o.frames_only, NULL,
          "Python functions only; ops' times are theirs"},
         {"threads", 0, OPTION_FLAG, &o.threads, NULL, "the outermost entry is the thread"},

@@ -21,7 +21,7 @@ static void print_option(const option_spec *option) {
 
 static void print_help(const command *self, const option_spec *options) {
     printf("usage: prof %s %s\n\n%s\n\n", self->name, self->arguments, self->summary);
-    puts("Options");
+    puts("Options (what holds without one is in brackets)");
     for (; options->name; options++) print_option(options);
     printf("  %-28s %s\n\nExamples\n%s", "--help, -h", "this text", self->examples);
 }
