@@ -965,8 +965,8 @@ PROF_API prof_result prof_write_table(const prof_trace *trace, const prof_table_
 PROF_API prof_result prof_write_rows(prof_average *rows, size_t count, const prof_view *view,
                                      const prof_table_desc *desc, prof_sink out);
 
-/* The metric of PyTorch's name: "self_cuda_time_total"; device, xpu, privateuse1, mtia and hpu
-   mean the same as cuda. PROF_ERROR_INVALID: there is none of that name. */
+/* The metric of PyTorch's name: "self_cuda_time_total". Any other device's name means the same as
+   cuda: device, xpu, privateuseone, and what a backend is called. PROF_ERROR_INVALID: no metric. */
 PROF_API prof_result prof_metric_from_text(const char *text, prof_metric *metric);
 
 /* One line for each event, by start: `event=NAME node=MODULE stack_trace=FRAME`: name cut to 30
@@ -990,8 +990,34 @@ PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrom
    DEVICE_TIME, COUNT, FLOPS. */
 PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric, prof_sink out);
 
-/* prof_write_chrome to a file: written under a temporary name, then renamed, so that no half file
-   ever stands under path. PROF_ERROR_FILE: errno says why. .gz by its ending, with PROF_ZLIB. */
+#if !PROF__BARE
+/* A file as a sink: any writer takes file.sink, several of them one after the other. It is written
+   under a temporary name beside path and renamed by prof_file_close, so that no half file ever
+   stands under path; what is no regular file (a device, a pipe) is written in place. .gz by its
+   ending, with PROF_ZLIB. */
+typedef struct prof_file {
+    prof_sink sink;                      /* between open and close; its user is this struct, which
+                                            must not be moved or copied meanwhile */
+    bool failed;                         /* a write has failed; or set it, where a writer returned
+                                            an error: close then leaves nothing behind */
+    bool in_place;                       /* the rest is the library's own */
+    int error;
+    size_t path_size;
+    intptr_t handle;
+    void *zip;
+    char temporary[1024];
+} prof_file;
+
+/* Both: any thread, one at a time for a file; not in a signal handler.
+   open: PROF_ERROR_INVALID: NULL. PROF_ERROR_FILE: errno says why (a path over 990 bytes:
+   ENAMETOOLONG). PROF_ERROR_UNSUPPORTED: .gz without PROF_ZLIB. Needs no close after an error.
+   close: PROF_ERROR_FILE: it could not be written, closed or renamed, errno says why, or `failed`
+   was set: the file is removed. PROF_ERROR_STATE: it is not open. */
+PROF_API prof_result prof_file_open(prof_file *file, const char *path);
+PROF_API prof_result prof_file_close(prof_file *file);
+#endif
+
+/* prof_write_chrome to a file, as by prof_file_open and prof_file_close. */
 PROF_API prof_result prof_save_chrome(const prof_trace *trace, const char *path);
 
 /* What is in use on a device over time, by category, as PyTorch's memory timeline: desc.raw false:
@@ -1002,8 +1028,9 @@ PROF_API prof_result prof_write_memory_timeline(const prof_trace *trace,
                                                 const prof_memory_desc *desc, prof_sink out);
 
 #if !PROF__BARE
-/* The same to a file, as prof_save_chrome: raw where path ends in .raw.json; with .gz behind it
-   zipped. PyTorch: export_memory_timeline(path, device) */
+/* The same to a file, as prof_save_chrome, by path's ending: .raw.json raw, anything else rows; with
+   .gz behind it zipped. .html: PROF_ERROR_UNSUPPORTED, and prof_strerror names the command that
+   makes the page. PyTorch: export_memory_timeline(path, device) */
 PROF_API prof_result prof_save_memory_timeline(const prof_trace *trace, const char *path,
                                                prof_device device);
 #endif
@@ -11603,9 +11630,20 @@ PROF_API PROF__QUIET prof_result prof_write_rows(prof_average *rows, size_t coun
     return prof__out_close(&t.out);
 }
 
+/* Can it be a device's: a name as a programming language takes it, but for the CPU's? */
+PROF__FN bool prof__is_device_name(const char *name, size_t size) {
+    if (!size || (size >= 3 && memcmp(name, "cpu", 3) == 0) ||
+        (size >= 4 && memcmp(name, "self", 4) == 0 && (size == 4 || name[4] == '_'))) return false;
+    for (size_t i = 0; i < size; i++) {
+        char c = name[i];
+        bool letter = c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!letter && (!i || c < '0' || c > '9')) return false;
+    }
+    return true;
+}
+
 /* "self_", what, "time_total"; what: cpu or any device. */
 PROF_API PROF__QUIET prof_result prof_metric_from_text(const char *text, prof_metric *metric) {
-    static const char *const devices[] = { "device", "cuda", "xpu", "privateuse1", "mtia", "hpu" };
     static const struct { const char *before, *after; prof_metric metric; } names[] = {
         { "self_", "_time_total", PROF_METRIC_SELF_DEVICE_TIME_TOTAL },
         { "", "_time_total", PROF_METRIC_DEVICE_TIME_TOTAL },
@@ -11618,20 +11656,20 @@ PROF_API PROF__QUIET prof_result prof_metric_from_text(const char *text, prof_me
         { "count", PROF_METRIC_COUNT }, { "flops", PROF_METRIC_FLOPS },
         { "cpu_memory_usage", PROF_METRIC_CPU_MEMORY_USAGE },
         { "self_cpu_memory_usage", PROF_METRIC_SELF_CPU_MEMORY_USAGE } };
+    size_t size;
     if (!text || !metric) return PROF_ERROR_INVALID;
+    size = strlen(text);
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
         *metric = whole[i].metric;
         if (strcmp(text, whole[i].name) == 0) return PROF_OK;
     }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
-            size_t before = strlen(names[i].before), device = strlen(devices[d]);
-            *metric = names[i].metric;
-            if (strncmp(text, names[i].before, before) == 0 &&
-                strncmp(text + before, devices[d], device) == 0 &&
-                strcmp(text + before + device, names[i].after) == 0)
-                return PROF_OK;
-        }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t before = strlen(names[i].before), after = strlen(names[i].after);
+        *metric = names[i].metric;
+        if (size > before + after && strncmp(text, names[i].before, before) == 0 &&
+            strcmp(text + size - after, names[i].after) == 0 &&
+            prof__is_device_name(text + before, size - before - after)) return PROF_OK;
+    }
     *metric = PROF_METRIC_NONE;
     return PROF_ERROR_INVALID;
 }
@@ -12779,32 +12817,19 @@ PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const
     return PROF_ERROR_UNSUPPORTED;
 }
 #else
-/* A file that appears under its name when it is whole. What is no regular file (a device, a pipe)
-   is written in place. */
-typedef struct prof__file {
-    char temporary[1024];
-    bool in_place;
-#ifdef PROF_ZLIB
-    gzFile zip;
-#endif
+/* The handle of the system, and its calls. */
 #if defined(_WIN32)
-    HANDLE handle;
-#else
-    int handle;
-#endif
-} prof__file;
-
-#if defined(_WIN32)
-PROF__FN bool prof__file_open(prof__file *f, const char *path) {
-    f->handle = CreateFileA(f->in_place ? path : f->temporary, GENERIC_WRITE, 0, NULL,
-                            CREATE_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL);
-    return f->handle != INVALID_HANDLE_VALUE;
+PROF__FN HANDLE prof__file_handle(const prof_file *f) { return (HANDLE)f->handle; }
+PROF__FN bool prof__file_create(prof_file *f, const char *path) {
+    f->handle = (intptr_t)CreateFileA(path, GENERIC_WRITE, 0, NULL, CREATE_ALWAYS,
+                                      FILE_ATTRIBUTE_NORMAL, NULL);
+    return prof__file_handle(f) != INVALID_HANDLE_VALUE;
 }
-PROF__FN bool prof__file_put(prof__file *f, const char *data, size_t size) {
+PROF__FN bool prof__file_put(prof_file *f, const char *data, size_t size) {
     DWORD done = 0;
-    return WriteFile(f->handle, data, (DWORD)size, &done, NULL) && done == size;
+    return WriteFile(prof__file_handle(f), data, (DWORD)size, &done, NULL) && done == size;
 }
-PROF__FN bool prof__file_close(prof__file *f) { return CloseHandle(f->handle) != 0; }
+PROF__FN bool prof__file_shut(prof_file *f) { return CloseHandle(prof__file_handle(f)) != 0; }
 PROF__FN bool prof__file_rename(const char *from, const char *to) {
     return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING) != 0;
 }
@@ -12813,15 +12838,16 @@ PROF__FN bool prof__file_special(const char *path) {
     return strcmp(path, "NUL") == 0;
 }
 #else
-PROF__FN bool prof__file_open(prof__file *f, const char *path) {
-    int how = O_WRONLY | O_CREAT | (f->in_place ? O_TRUNC : O_EXCL);
-    if (!f->in_place) (void)unlink(f->temporary);   /* a link of that name is not followed */
-    f->handle = open(f->in_place ? path : f->temporary, how, 0666);
-    return f->handle >= 0;
+PROF__FN bool prof__file_create(prof_file *f, const char *path) {
+    int handle;
+    if (!f->in_place) (void)unlink(path);               /* a link of that name is not followed */
+    handle = open(path, O_WRONLY | O_CREAT | (f->in_place ? O_TRUNC : O_EXCL), 0666);
+    f->handle = handle;
+    return handle >= 0;
 }
-PROF__FN bool prof__file_put(prof__file *f, const char *data, size_t size) {
+PROF__FN bool prof__file_put(prof_file *f, const char *data, size_t size) {
     while (size) {
-        ssize_t n = write(f->handle, data, size);
+        ssize_t n = write((int)f->handle, data, size);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return false;
         data += n;
@@ -12829,7 +12855,7 @@ PROF__FN bool prof__file_put(prof__file *f, const char *data, size_t size) {
     }
     return true;
 }
-PROF__FN bool prof__file_close(prof__file *f) { return close(f->handle) == 0; }
+PROF__FN bool prof__file_shut(prof_file *f) { return close((int)f->handle) == 0; }
 PROF__FN bool prof__file_rename(const char *from, const char *to) { return rename(from, to) == 0; }
 PROF__FN void prof__file_remove(const char *path) { (void)unlink(path); }
 PROF__FN bool prof__file_special(const char *path) {
@@ -12838,19 +12864,32 @@ PROF__FN bool prof__file_special(const char *path) {
 }
 #endif
 
-PROF__FN bool prof__file_write(void *file, const void *data, size_t size) {
-    return prof__file_put((prof__file *)file, (const char *)data, size);
+/* Keeps errno of what failed first. */
+PROF__FN bool prof__file_check(prof_file *f, bool ok) {
+    if (!ok && !f->failed) f->error = errno;
+    f->failed = f->failed || !ok;
+    return ok;
 }
 
+PROF__FN bool prof__file_write(void *file, const void *data, size_t size) {
+    prof_file *f = (prof_file *)file;
+    const char *p = (const char *)data;
+    size_t n;
+    for (; size; p += n, size -= n) {
+        bool ok;
+        n = PROF__MIN(size, (size_t)1 << 30);
 #ifdef PROF_ZLIB
-PROF__FN bool prof__zip_write(void *file, const void *data, size_t size) {
-    prof__file *f = (prof__file *)file;
-    return gzwrite(f->zip, data, (unsigned)size) == (int)size;
-}
+        if (f->zip) ok = gzwrite((gzFile)f->zip, p, (unsigned)n) == (int)n;
+        else
 #endif
+        ok = prof__file_put(f, p, n);
+        if (!prof__file_check(f, ok)) return false;
+    }
+    return true;
+}
 
 /* `path.<pid>.tmp`, beside path so that a rename stays on one disk. */
-PROF__FN bool prof__file_name(prof__file *f, const char *path) {
+PROF__FN bool prof__file_name(prof_file *f, const char *path) {
     size_t n = strlen(path);
     char *p = f->temporary;
     if (!n || n + 32 > sizeof f->temporary) {
@@ -12858,59 +12897,69 @@ PROF__FN bool prof__file_name(prof__file *f, const char *path) {
         return false;
     }
     memcpy(p, path, n);
+    f->path_size = n;
     p += n;
     *p++ = '.';
     p = prof__text_u64(p, prof__process_id());
     memcpy(p, ".tmp", 5);
     f->in_place = prof__file_special(path);
-    return prof__file_open(f, path);
+    return prof__file_create(f, f->in_place ? path : f->temporary);
+}
+
+/* false: there is no memory for it. */
+PROF__FN bool prof__file_zip(prof_file *f) {
+#ifdef PROF_ZLIB
+    f->zip = gzdopen((int)f->handle, "wb1");
+#endif
+    return f->zip != NULL;
+}
+
+PROF_API PROF__QUIET prof_result prof_file_open(prof_file *f, const char *path) {
+    bool zip = path && prof__ends_with(path, ".gz");
+    if (!f || !path) return PROF_ERROR_INVALID;
+    memset(f, 0, sizeof *f);
+#if !defined(PROF_ZLIB)
+    prof__unsupported_text = prof__unsupported_usual;
+    if (zip) return PROF_ERROR_UNSUPPORTED;
+#endif
+    if (!prof__file_name(f, path)) return PROF_ERROR_FILE;
+    f->sink.write = prof__file_write;
+    f->sink.user = f;
+    if (!zip || prof__file_zip(f)) return PROF_OK;
+    f->failed = true;
+    f->error = ENOMEM;
+    return prof_file_close(f);
+}
+
+PROF_API PROF__QUIET prof_result prof_file_close(prof_file *f) {
+    char path[sizeof f->temporary];
+    if (!f || !f->sink.write) return f ? PROF_ERROR_STATE : PROF_ERROR_INVALID;
+    f->sink.write = NULL;
+    errno = 0;
+#ifdef PROF_ZLIB
+    if (f->zip) (void)prof__file_check(f, gzclose((gzFile)f->zip) == Z_OK);
+    else
+#endif
+    (void)prof__file_check(f, prof__file_shut(f));
+    memcpy(path, f->temporary, f->path_size);
+    path[f->path_size] = 0;
+    if (!f->in_place && !f->failed)
+        (void)prof__file_check(f, prof__file_rename(f->temporary, path));
+    if (!f->in_place && f->failed) prof__file_remove(f->temporary);
+    if (f->failed) errno = f->error;
+    return f->failed ? PROF_ERROR_FILE : PROF_OK;
 }
 
 /* What goes into a file: desc is that of the writer. */
 typedef prof_result (*prof__writer)(const prof_trace *trace, const void *desc, prof_sink out);
 
-/* Writes it to the open file, plain or zipped, and closes it. */
-PROF__FN prof_result prof__file_trace(prof__file *f, const prof_trace *trace, prof__writer writer,
-                                      const void *desc, bool zip) {
-    prof_sink sink = { prof__file_write, NULL };
-    prof_result result;
-    bool closed;
-    sink.user = f;
-#ifdef PROF_ZLIB
-    f->zip = zip ? gzdopen(f->handle, "wb1") : NULL;
-    if (f->zip) sink.write = prof__zip_write;
-    zip = zip && !f->zip;                /* there is no memory for it */
-#endif
-    result = zip ? PROF_ERROR_FILE : writer(trace, desc, sink);
-#ifdef PROF_ZLIB
-    closed = f->zip ? gzclose(f->zip) == Z_OK : prof__file_close(f);
-#else
-    closed = prof__file_close(f);
-#endif
-    return result == PROF_OK && closed ? PROF_OK : PROF_ERROR_FILE;
-}
-
 PROF__FN prof_result prof__save(const prof_trace *trace, const char *path, prof__writer writer,
                                 const void *desc) {
-    prof__file f;
-    prof_result result;
-    int error;
-    bool zip = path && prof__ends_with(path, ".gz");
-    if (!prof__valid(trace) || !path) return PROF_ERROR_INVALID;
-#if !defined(PROF_ZLIB)
-    prof__unsupported_text = prof__unsupported_usual;
-    if (zip) return PROF_ERROR_UNSUPPORTED;
-#endif
-    if (!prof__file_name(&f, path)) return PROF_ERROR_FILE;
-    result = prof__file_trace(&f, trace, writer, desc, zip);
-    error = errno;
-    if (!f.in_place && result == PROF_OK && !prof__file_rename(f.temporary, path)) {
-        error = errno;
-        result = PROF_ERROR_FILE;
-    }
-    if (!f.in_place && result != PROF_OK) prof__file_remove(f.temporary);
-    if (result != PROF_OK) errno = error;
-    return result;
+    prof_file f;
+    prof_result result = prof__valid(trace) ? prof_file_open(&f, path) : PROF_ERROR_INVALID;
+    if (result != PROF_OK) return result;
+    (void)prof__file_check(&f, writer(trace, desc, f.sink) == PROF_OK);
+    return prof_file_close(&f);
 }
 
 PROF__FN prof_result prof__chrome_writer(const prof_trace *trace, const void *desc,
@@ -13357,6 +13406,11 @@ PROF_API PROF__QUIET prof_result prof_save_memory_timeline(const prof_trace *tra
     desc.device = device;
     if (!prof__valid(trace) || !path) return PROF_ERROR_INVALID;
     if (trace->built || !trace->view.profile_memory) return PROF_ERROR_NONE_RECORDED;
+    if (prof__ends_with(path, ".html")) {
+        prof__unsupported_text = "a page is made by the command: prof memory --format html -o "
+                                 "FILE.html TRACE.json";
+        return PROF_ERROR_UNSUPPORTED;
+    }
     desc.raw = prof__ends_with(path, ".raw.json") || prof__ends_with(path, ".raw.json.gz");
     return prof__save(trace, path, prof__timeline_writer, &desc);
 }
@@ -13907,21 +13961,23 @@ static struct prof__execution {
 
 /* The file under path, to be written from offset at on; 0: it is emptied. */
 #if defined(_WIN32)
-PROF__FN bool prof__file_open_at(prof__file *f, const char *path, uint64_t at) {
+PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
     LARGE_INTEGER to;
-    f->handle = CreateFileA(path, GENERIC_WRITE, 0, NULL, at ? OPEN_EXISTING : CREATE_ALWAYS,
-                            FILE_ATTRIBUTE_NORMAL, NULL);
+    HANDLE h = CreateFileA(path, GENERIC_WRITE, 0, NULL, at ? OPEN_EXISTING : CREATE_ALWAYS,
+                           FILE_ATTRIBUTE_NORMAL, NULL);
+    f->handle = (intptr_t)h;
     to.QuadPart = (LONGLONG)at;
-    return f->handle != INVALID_HANDLE_VALUE && SetFilePointerEx(f->handle, to, NULL, FILE_BEGIN);
+    return h != INVALID_HANDLE_VALUE && SetFilePointerEx(h, to, NULL, FILE_BEGIN);
 }
 #else
-PROF__FN bool prof__file_open_at(prof__file *f, const char *path, uint64_t at) {
-    f->handle = open(path, at ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    return f->handle >= 0 && (!at || lseek(f->handle, (off_t)at, SEEK_SET) == (off_t)at);
+PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
+    int handle = open(path, at ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    f->handle = handle;
+    return handle >= 0 && (!at || lseek(handle, (off_t)at, SEEK_SET) == (off_t)at);
 }
 #endif
 
-typedef struct prof__execution_file { prof__file file; uint64_t at; } prof__execution_file;
+typedef struct prof__execution_file { prof_file file; uint64_t at; } prof__execution_file;
 
 PROF__FN bool prof__execution_put(void *user, const void *data, size_t size) {
     prof__execution_file *f = (prof__execution_file *)user;
@@ -13950,7 +14006,7 @@ PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end
     prof__out_flush(&o);
     prof__out_repeat(&o, ' ', (size_t)(*least > f.at ? *least - f.at : 0));
     ok = prof__out_close(&o) == PROF_OK;
-    ok = prof__file_close(&f.file) && ok;
+    ok = prof__file_shut(&f.file) && ok;
     if (ok && n) x->end = nodes_end;
     *least = f.at;
     return ok;

@@ -257,6 +257,9 @@ static void test_memory_timeline_files(void) {
     n = read_file(TEST_OUT "/memory.raw.json.gz", data, sizeof data);
     EQUAL(n, 0);
 #endif
+    EQUAL(prof_save_memory_timeline(trace, TEST_OUT "/memory.html", cpu), PROF_ERROR_UNSUPPORTED);
+    CHECK(strstr(prof_strerror(PROF_ERROR_UNSUPPORTED), "prof memory") != NULL, "says '%s'",
+          prof_strerror(PROF_ERROR_UNSUPPORTED));
     EQUAL(prof_save_memory_timeline(trace, NULL, cpu), PROF_ERROR_INVALID);
     EQUAL(prof_save_memory_timeline(NULL, "x", cpu), PROF_ERROR_INVALID);
     EQUAL(prof_save_memory_timeline(trace, TEST_OUT "/none/such/m.json", cpu), PROF_ERROR_FILE);

@@ -97,6 +97,47 @@ static void test_save_mode(void) {
     EQUAL(empty_folder(), 1);
 }
 
+/* Several writers into one file by hand; what fails, or is said to, leaves the old file. */
+static void test_file_by_hand(void) {
+    prof_file file;
+    test_text got;
+    memset(&got, 0, sizeof got);
+    PASS_ON(prepare());
+    EQUAL(prof_file_open(&file, TRACE), PROF_OK);
+    EQUAL(prof_write_table(trace, NULL, file.sink), PROF_OK);
+    EQUAL(prof_write_stacks(trace, PROF_METRIC_NONE, file.sink), PROF_OK);
+    EQUAL(access(TRACE, F_OK), -1);
+    EQUAL(prof_file_close(&file), PROF_OK);
+    PASS_ON(test_read_file(TRACE, &got));
+    CHECK(strstr(got.data, "Self CPU time total") && strstr(got.data, "\nouter;inner "), "holds %s",
+          got.data);
+    EQUAL(prof_file_close(&file), PROF_ERROR_STATE);
+    EQUAL(prof_file_open(&file, TRACE), PROF_OK);
+    file.failed = prof_write_stacks(trace, PROF_METRIC_COUNT, file.sink) != PROF_OK;
+    EQUAL(prof_file_close(&file), PROF_ERROR_FILE);
+    CHECK(empty_folder() == 1, "more than the file of before");
+    EQUAL(prof_file_open(NULL, TRACE), PROF_ERROR_INVALID);
+    EQUAL(prof_file_open(&file, NULL), PROF_ERROR_INVALID);
+    EQUAL(prof_file_close(NULL), PROF_ERROR_INVALID);
+    errno = 0;
+    EQUAL(prof_file_open(&file, ""), PROF_ERROR_FILE);
+    EQUAL(errno, ENOENT);
+    EQUAL(prof_file_close(&file), PROF_ERROR_STATE);
+    test_text_clear(&got);
+}
+
+static void test_file_full(void) {
+    prof_file file;
+    if (access("/dev/full", W_OK) != 0) SKIP("there is no /dev/full");
+    PASS_ON(prepare());
+    EQUAL(prof_file_open(&file, "/dev/full"), PROF_OK);
+    EQUAL(prof_write_table(trace, NULL, file.sink), PROF_ERROR_SINK);
+    errno = 0;
+    EQUAL(prof_file_close(&file), PROF_ERROR_FILE);
+    EQUAL(errno, ENOSPC);
+    EQUAL(empty_folder(), 0);
+}
+
 static void test_save_no_folder(void) {
     PASS_ON(prepare());
     errno = 0;
@@ -225,6 +266,8 @@ int main(void) {
     RUN(test_save);
     RUN(test_save_replaces);
     RUN(test_save_mode);
+    RUN(test_file_by_hand);
+    RUN(test_file_full);
     RUN(test_save_no_folder);
     RUN(test_save_onto_folder);
     RUN(test_save_long_path);

@@ -208,9 +208,15 @@ static void test_metric_names(void) {
         { "self_hpu_memory_usage", PROF_METRIC_SELF_DEVICE_MEMORY_USAGE },
         { "self_device_time_total", PROF_METRIC_SELF_DEVICE_TIME_TOTAL },
         { "self_cpu_memory_usage", PROF_METRIC_SELF_CPU_MEMORY_USAGE },
+        { "self_privateuseone_time_total", PROF_METRIC_SELF_DEVICE_TIME_TOTAL },
+        { "self_npu_time_total", PROF_METRIC_SELF_DEVICE_TIME_TOTAL },
+        { "NPU_time", PROF_METRIC_DEVICE_TIME },
+        { "self_my_chip2_memory_usage", PROF_METRIC_SELF_DEVICE_MEMORY_USAGE },
         { "flops", PROF_METRIC_FLOPS } };
     static const char *const bad[] = { "", "self_", "cuda", "cuda_time_totals", "self_cuda_time",
-                                       "tpu_time_total", "self_count" };
+                                       "self_count", "_time", "_time_total", "self__time_total",
+                                       "self_cpu_time", "cpux_time_total", "a b_time_total",
+                                       "2x_time", "self_\xc3\xa9_time_total", "self_time" };
     prof_metric metric = PROF_METRIC_COUNT;
     size_t i;
     for (i = 0; i < sizeof good / sizeof *good; i++) {
