@@ -32,6 +32,7 @@ JSON
 try gaps_causes gaps_alike made "$out/causes.json"
 row() { "$prof" gaps --format csv "$out/causes.json" | grep -x "GPU 0,$1"; }
 try gaps_busy row 'busy,42.000,32.06,,'
+says gaps_busy_on_page '"Device 0 busy","32.1 %"' 0 "$prof" report -f html "$out/causes.json"
 try gaps_host row 'host,10.000,7.63,1,10.000'
 try gaps_synchronize row 'synchronize,20.000,15.27,1,20.000'
 try gaps_launch row 'launch,6.500,4.96,1,6.500'

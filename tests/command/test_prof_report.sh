@@ -237,6 +237,12 @@ try report_page_hostile page_is_whole "$out/script.html" '</script><script>alert
 echo '[]' >"$out/none.json"
 "$prof" report --format html -o "$out/none.html" "$out/none.json"
 try report_page_empty page_is_whole "$out/none.html"
+awk 'BEGIN { print "["; for (i = 1; i <= 15; i++) printf "%s{\"ph\":\"X\",\"cat\":\"cpu_op\"," \
+    "\"name\":\"a\",\"pid\":1,\"tid\":%d,\"ts\":0,\"dur\":%d}\n", (i > 1 ? "," : ""), i, i
+    print "]" }' >"$out/threads.json"
+says report_page_threads '"threads_left":3,' 0 "$prof" report -f html "$out/threads.json"
+says report_page_no_device '"device":null' 0 "$prof" report -f html "$out/threads.json"
+says report_page_sums '"sums":[980.000,240.129]' 0 "$prof" report -f html --name addmm "$now"
 if command -v node >/dev/null; then
     sed -n '/^"use strict";/,/^<.script>/p' "$out/now.html" | grep -v '^</script>' >"$out/page.js"
     try report_page_script node --check "$out/page.js"

@@ -1,4 +1,5 @@
 /* prof gaps: when the devices were idle, and what they waited for. */
+#include "busy.h"
 #include "call_tree.h"
 #include "losses.h"
 
@@ -15,6 +16,8 @@ const command gaps_command = {
     "      the ops before whose work the GPU stood idle\n"
     "  prof gaps --by gap --limit 10 trace.json\n"
     "      the ten longest gaps\n\n"
+    "Busy is the share of the time from a device's first kernel, copy or fill to the end of its\n"
+    "last one in which any of them ran; the page of prof report --format html has the same.\n\n"
     "A gap ends where the next kernel, copy or fill begins. Its time is divided at the call that\n"
     "launched it:\n"
     "  host         the host had not launched it yet\n"
@@ -206,14 +209,6 @@ static char *share_cell(sheet *s, int64_t part, int64_t whole) {
     return whole > 0 ? sheet_cell(s, "%.2f", 100 * (double)part / (double)whole) : NULL;
 }
 
-/* From the first work of this row on to its last end. */
-static int64_t span_of(const gap_finder *g, size_t first, size_t end) {
-    int64_t last = INT64_MIN;
-    for (size_t i = first; i < end; i++)
-        if (g->works[g->order[i]].end_ns > last) last = g->works[g->order[i]].end_ns;
-    return last - g->works[g->order[first]].start_ns;
-}
-
 static void sheet_by_cause(gap_finder *g, sheet *s) {
     static const char *const heads[] = {"Device", "Cause", "Time (us)", "% of time", "Gaps",
                                         "Longest (us)"};
@@ -222,9 +217,11 @@ static void sheet_by_cause(gap_finder *g, sheet *s) {
     size_t next = 0;
     for (size_t i = 0, end; i < g->tree.kernel_count; i = end) {
         uint32_t row = g->works[g->order[i]].row;
-        int64_t ns[CAUSES] = {0}, longest[CAUSES] = {0}, idle = 0;
+        int64_t ns[CAUSES] = {0}, longest[CAUSES] = {0};
         uint64_t counts[CAUSES] = {0};
-        for (end = i; end < g->tree.kernel_count && g->works[g->order[end]].row == row; end++) {}
+        busy_time busy = {0};
+        for (end = i; end < g->tree.kernel_count && g->works[g->order[end]].row == row; end++)
+            busy_add(&busy, g->works[g->order[end]].start_ns, g->works[g->order[end]].end_ns);
         for (; next < g->gap_count && g->works[g->gaps[next].before].row == row; next++) {
             for (int cause = HOST; cause < CAUSES; cause++) {
                 int64_t part = g->gaps[next].ns[cause];
@@ -232,16 +229,14 @@ static void sheet_by_cause(gap_finder *g, sheet *s) {
                 counts[cause] += part > 0;
                 if (part > longest[cause]) longest[cause] = part;
             }
-            idle += idle_of(&g->gaps[next]);
         }
-        int64_t span = span_of(g, i, end);
-        ns[BUSY] = span - idle;
+        ns[BUSY] = busy.busy_ns;
         for (int cause = 0; cause < CAUSES; cause++) {
             char **cells = sheet_row(s);
             cells[0] = device_name(g, s, row);
             cells[1] = sheet_cell(s, "%s", cause_names[cause]);
             cells[2] = us_cell(s, ns[cause]);
-            cells[3] = share_cell(s, ns[cause], span);
+            cells[3] = share_cell(s, ns[cause], busy_span(&busy));
             if (cause == BUSY) continue;
             cells[4] = sheet_cell(s, "%llu", (unsigned long long)counts[cause]);
             cells[5] = us_cell(s, longest[cause]);

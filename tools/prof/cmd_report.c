@@ -28,6 +28,11 @@ const command report_command = {
     "  no op in the trace is counted below the table.\n"
     "  Each level of a recursion counts. An op is not merged with its only child of the same\n"
     "  name, as PyTorch does before it prints: --merge-duplicates does that.\n"
+    "  Shares are of the whole trace, also where a filter leaves rows out.\n"
+    "  What the trace says it lost stands first. On a terminal, columns that do not fit are left\n"
+    "  out, and named below.\n"
+    "  A device is busy (on the page) as prof gaps has it: the share of the time from its first\n"
+    "  kernel, copy or fill to the end of its last one in which any of them ran.\n"
     "  Python functions are rows only with --category python_function.\n"
     "  An event with a key twice is an error, told with file and byte.\n", run
 };

@@ -1,4 +1,5 @@
 /* The page of prof report --format html: see report_page.h and report.html. */
+#include "busy.h"
 #include "losses.h"
 #include "report_page.h"
 
@@ -7,7 +8,7 @@
 
 enum {
     BINS = 600,                  /* of a lane */
-    MOST_THREADS = 6,            /* that get a lane */
+    MOST_THREADS = 12,           /* of a file, that get a lane */
     MOST_ROWS = 3000,
     MOST_NODES = 20000,          /* of the flame graph */
     MOST_POINTS = 1200           /* of a memory line */
@@ -19,7 +20,8 @@ typedef struct lane {            /* what is busy or idle: a device, a thread */
     bool on_device;
     interval *busy;              /* apart from each other, by time; from the file's start on */
     size_t count, capacity;
-    int64_t busy_ns, span_ns;
+    busy_time time;
+    int64_t span_ns;             /* of the file */
 } lane;
 
 typedef struct flame_node {
@@ -43,6 +45,7 @@ struct report_page {
     size_t span_count, span_capacity;
     lane *lanes;
     size_t lane_count, lane_capacity;
+    size_t threads_left;         /* without a lane */
     flame_node *nodes;
     size_t node_count, node_capacity;
     map node_numbers;
@@ -98,17 +101,14 @@ static int by_lane_and_start(const void *a, const void *b) {
 
 static void lane_add(lane *l, int64_t start_ns, int64_t end_ns) {
     interval *last = l->count ? &l->busy[l->count - 1] : NULL;
+    busy_add(&l->time, start_ns, end_ns);
     if (end_ns <= start_ns) return;
     if (last && start_ns <= last->end_ns) {
-        if (end_ns > last->end_ns) {
-            l->busy_ns += end_ns - last->end_ns;
-            last->end_ns = end_ns;
-        }
+        if (end_ns > last->end_ns) last->end_ns = end_ns;
         return;
     }
     GROW(l->busy, l->count, l->capacity);
     l->busy[l->count++] = (interval){start_ns, end_ns, 0};
-    l->busy_ns += end_ns - start_ns;
 }
 
 static lane *lane_new(report_page *page, bool on_device) {
@@ -145,7 +145,7 @@ static void name_thread(lane *l, const call_tree *tree, const call_thread *threa
 
 static int by_busy(const void *a, const void *b) {
     const lane *x = a, *y = b;
-    return (x->busy_ns < y->busy_ns) - (x->busy_ns > y->busy_ns);
+    return (x->time.busy_ns < y->time.busy_ns) - (x->time.busy_ns > y->time.busy_ns);
 }
 
 /* The call around it, of those that the page is of. */
@@ -170,7 +170,8 @@ static void add_threads(report_page *page, const call_tree *tree, int64_t begin_
     }
     size_t added = page->lane_count - first;
     if (added) qsort(page->lanes + first, added, sizeof *page->lanes, by_busy);
-    for (; added > MOST_THREADS; added--) free(page->lanes[--page->lane_count].busy);
+    for (; added > MOST_THREADS; added--, page->threads_left++)
+        free(page->lanes[--page->lane_count].busy);
 }
 
 static uint32_t node_of(report_page *page, uint32_t parent, const call *c) {
@@ -314,15 +315,21 @@ static void write_bins(output *out, const lane *l, int64_t span_ns) {
     }
 }
 
+/* Of a device: see busy.h. Of a thread: the share of the file's time that it is in marked calls. */
+static double share_of(const lane *l) {
+    if (l->on_device) return busy_share(&l->time);
+    return l->span_ns > 0 ? (double)l->time.busy_ns / (double)l->span_ns : 0.0;
+}
+
 static void write_lanes(output *out, const report_page *page) {
+    output_format(out, "\"threads_left\":%zu,\n", page->threads_left);
     output_text(out, "\"lanes\":[");
     for (size_t i = 0; i < page->lane_count; i++) {
         const lane *l = &page->lanes[i];
         output_text(out, i ? ",\n{\"name\":" : "\n{\"name\":");
         write_text(out, l->name);
         output_format(out, ",\"device\":%s,\"share\":%.6f,\"busy\":[",
-                      l->on_device ? "true" : "false",
-                      l->span_ns > 0 ? (double)l->busy_ns / (double)l->span_ns : 0.0);
+                      l->on_device ? "true" : "false", share_of(l));
         write_bins(out, l, page->span_ns);
         output_text(out, "]}");
     }
@@ -410,7 +417,9 @@ static void write_card(output *out, const char *name, const char *value) {
 }
 
 static void write_cards(output *out, const report_page *page, const row_table *table) {
+    enum { MOST_CARDS = 8 };
     char text[64];
+    int devices = 0;
     output_text(out, "\"cards\":[");
     prof_format_time(text, sizeof text, (double)page->span_ns * 1e-3);
     write_card(out, page->files > 1 ? "Longest file" : "From first to last", text);
@@ -424,10 +433,11 @@ static void write_cards(output *out, const report_page *page, const row_table *t
     }
     for (size_t i = 0; i < page->lane_count; i++) {
         const lane *l = &page->lanes[i];
-        if (!l->on_device || l->span_ns <= 0) continue;
-        snprintf(text, sizeof text, "%.1f %%", 100 * (double)l->busy_ns / (double)l->span_ns);
-        write_card(out, "Device busy", text);
-        break;
+        if (!l->on_device || ++devices > MOST_CARDS) continue;
+        char name[48];
+        snprintf(name, sizeof name, "%.*s busy", (int)strcspn(l->name + 7, " ") + 7, l->name);
+        snprintf(text, sizeof text, "%.1f %%", 100 * share_of(l));
+        write_card(out, name, text);
     }
     snprintf(text, sizeof text, "%zu", table->count);
     write_card(out, "Names", text);
