@@ -566,6 +566,7 @@ typedef struct prof_table_desc {
 typedef struct prof_view {
     const char *device_name;             /* any text, printed upper-case; NULL: no device times */
     bool profile_memory, with_flops;
+    const char *counters[PROF_COUNTERS]; /* names of the rows' counters; NULL: no more */
 } prof_view;
 
 /* A trace made of events from outside. */
@@ -921,6 +922,12 @@ PROF_API const prof_site *prof_event_site(const prof_trace *trace, const prof_ev
    PROF_ERROR_UNSUPPORTED, and prof_strerror why, where one is not known, not there or not allowed.
    Threads keep theirs (a few file descriptors) until they exit or call prof_thread_end. */
 PROF_API const char *prof_counter_name(const prof_trace *trace, uint32_t i);
+
+#if !PROF__BARE
+/* What tables call a prof_device_type where no device of that type was added: "cuda", "mps";
+   "device" where there is no such type. Static. Any thread. */
+PROF_API const char *prof_device_name(uint8_t type);
+#endif
 
 /* An event's times and memory, with and without its children. */
 PROF_API prof_event_totals prof_event_total(const prof_trace *trace, const prof_event *event);
@@ -3302,11 +3309,14 @@ typedef struct prof__memory {
     uint64_t address;
     int64_t bytes, total;                /* as it changes; of its device, after it */
     uint32_t event, thread;              /* event: that has it; PROF_NONE: none */
-    uint32_t next;                       /* while reading: another of the same zone */
+    uint32_t next;                       /* while reading: another of the same zone; then 1 +
+                                            the allocation that it ended, whose free was missed */
     uint8_t device_type;
     int8_t device_index;
-    uint8_t category, what;
+    uint8_t category;                    /* and PROF__MEMORY_TOLD, for the Chrome trace */
+    uint8_t what;
 } prof__memory;
+#define PROF__MEMORY_TOLD 0x80
 
 /* What the trace knows of a thread. */
 typedef struct prof__row {
@@ -3449,7 +3459,8 @@ PROF__FN PROF__RACES void prof__copy_words(void *to, const void *from, size_t by
 /* What traces with device work or memory keep beside each event. */
 typedef struct prof__side {
     int64_t device_ns, cpu_bytes, device_bytes;   /* children included */
-    uint32_t first_kernel, last_kernel;
+    uint32_t first_kernel, last_kernel;  /* of work on a device, which has none: PROF_NONE, and
+                                            the event that launched it */
 } prof__side;
 
 typedef struct prof__kernel {            /* an element of an event's list of kernels */
@@ -3478,6 +3489,8 @@ typedef struct prof__fork { uint32_t node, child; } prof__fork;
 typedef struct prof__step { prof_extra extra; char name[40]; } prof__step;
 #define PROF__EVENT_MEMORY 0x8000        /* in flags, until the order is made: "[memory]" */
 #define PROF__EVENT_STEP 0x4000          /* in flags: steps follow each other, also at one time */
+#define PROF__EVENT_NAMED 0x2000         /* in flags: its "Zone id" is in the Chrome trace, */
+#define PROF__EVENT_TOLD 0x1000          /* or its "Zone parent id": see prof__marks_make */
 #define PROF__STEP_SHARE (sizeof(prof__step) + PROF__GROUP_SHARE + PROF__LANE_SHARE)
 
 #if !PROF__BARE
@@ -7084,8 +7097,10 @@ typedef struct prof__pending {
     prof_extra *extra;
     uint32_t memory;                     /* 1 + the last of its memory records; 0: none */
     uint32_t arguments, argument_bytes;
-    bool any, annotation;
+    bool any, annotation, in_module;     /* in_module: it was open when its module ended, */
+    prof_extra *module;                  /* which has this; else the innermost one it begins in */
 } prof__pending;
+/* Of a push: what begins at its depth, or further in, begins after it. */
 typedef struct prof__module { prof_extra *extra; uint32_t bytes, depth; } prof__module;
 #define PROF__MODULES 64
 #define PROF__HIERARCHY_MOST 1000
@@ -7313,10 +7328,32 @@ PROF__FN void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) 
         memcpy(text + before + i, p->at, PROF__MIN(bytes - i, 8));
 }
 
-PROF__FN void prof__read_module_end(void) {
+/* Zones that began in the module and are open keep it. open: how many zones are. */
+PROF__FN void prof__read_module_end(uint32_t open) {
     prof__details *d = &prof__details_now;
-    if (d->modules_skipped) d->modules_skipped--;
-    else if (d->module_count) d->module_count--;
+    const prof__module *m;
+    if (d->modules_skipped || !d->module_count) {
+        d->modules_skipped -= d->modules_skipped != 0;
+        return;
+    }
+    m = d->modules + --d->module_count;
+    open = PROF__MIN(open, prof__trace.max_depth);
+    for (uint32_t i = m->depth; i < open; i++) {
+        if (i < d->high && d->open[i].in_module) continue;
+        d->open[i].in_module = true;
+        d->open[i].module = m->extra;
+    }
+    d->high = PROF__MAX(d->high, open);
+}
+
+/* What a zone of this depth, which ends, has of modules; NULL: none. Those that were pushed within
+   it go on behind it. */
+PROF__FN prof_extra *prof__read_module_of(uint32_t depth) {
+    prof__details *d = &prof__details_now;
+    uint32_t n = d->module_count;
+    for (; n && d->modules[n - 1].depth > depth; n--) d->modules[n - 1].depth = depth;
+    if (d->open[depth].in_module) return d->open[depth].module;
+    return n ? d->modules[n - 1].extra : NULL;
 }
 
 PROF__FN void prof__read_flops(prof__payload *p, prof_extra *x) {
@@ -7352,7 +7389,7 @@ PROF__FN void prof__read_attribute(const prof__record *c, const prof__record *en
     p.at = c + 1;
     p.end = end;
     if (type == PROF__MODULE_PUSH) prof__read_module(&p, depth, bytes);
-    if (type == PROF__MODULE_POP) prof__read_module_end();
+    if (type == PROF__MODULE_POP) prof__read_module_end(depth);
     if (!type || type >= PROF__MODULE_PUSH || depth >= prof__trace.max_depth) return;
     z = prof__read_pending(depth);
     if (type <= PROF__OUTPUTS)
@@ -7387,7 +7424,7 @@ PROF__FN void prof__flops_of(const prof_event *e, prof_extra *x) {
 PROF__FN void prof__details_drop(uint32_t depth) {
     prof__details *d = &prof__details_now;
     for (uint32_t i = depth; i < d->high; i++) {
-        d->open[i].any = false;
+        d->open[i].any = d->open[i].in_module = false;
         d->open[i].memory = 0;
     }
     d->high = PROF__MIN(d->high, depth);
@@ -7398,19 +7435,17 @@ PROF__FN void prof__details_drop(uint32_t depth) {
 PROF__FN void prof__read_details(uint32_t depth, prof_event *e) {
     prof__details *d = &prof__details_now;
     prof__pending *z = d->open + depth;
-    const prof__module *m;
-    while (d->module_count && depth < d->modules[d->module_count - 1].depth) d->module_count--;
-    m = d->module_count ? d->modules + d->module_count - 1 : NULL;
-    if (e) e->extra = z->any ? z->extra : m ? m->extra : d->node;
+    prof_extra *m = prof__read_module_of(depth);
+    if (e) e->extra = z->any ? z->extra : m ? m : d->node;
     if (e && z->any) {
         if (m && !z->extra->module_hierarchy)
-            z->extra->module_hierarchy = m->extra->module_hierarchy;
+            z->extra->module_hierarchy = m->module_hierarchy;
         if (z->annotation) e->flags |= PROF_EVENT_USER_ANNOTATION;
         if (prof__session.desc.with_flops && !z->extra->flops && z->extra->input_shapes)
             prof__flops_of(e, z->extra);
     }
     if (e && e->extra && d->node) {
-        prof_extra *x = z->any ? z->extra : m ? m->extra : d->node;
+        prof_extra *x = z->any ? z->extra : m ? m : d->node;
         x->has |= PROF_HAS_NODE_ID;
         x->node_id = d->node->node_id;
     }
@@ -7588,6 +7623,10 @@ PROF__FN void prof__read_step(prof__reader *r, const prof__record *c) {
     memcpy(step->name, "ProfilerStep#", 13);
     *prof__text_u64(step->name + 13, prof__record_get(c + 2)) = 0;
     step->extra.trace_name = step->name;
+    if (prof__details_now.node) {        /* else they would not hold the zones, which have it */
+        step->extra.has = PROF_HAS_NODE_ID;
+        step->extra.node_id = prof__details_now.node->node_id;
+    }
     e->name = "ProfilerStep*";
     e->extra = &step->extra;
     e->start_ns = prof__to_ns(&r->scale, prof__record_get(c));
@@ -8170,7 +8209,7 @@ PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
      PROF__LANE_SHARE + sizeof(prof__kernel) + sizeof(uint32_t))
 
 /* What device columns are called when no device of that name was added. */
-PROF__FN const char *prof__device_text(uint8_t type) {
+PROF_API PROF__QUIET const char *prof_device_name(uint8_t type) {
     static const char *const names[] = {
         "cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
         "fpga", "maia", "xla", "vulkan", "metal", "xpu", "mps",
@@ -8214,7 +8253,7 @@ PROF__FN prof_result prof__submit_one(struct prof_trace *s, const prof_event *e)
     if (e->extra) to->event.extra = prof__pack_extra(&pack, e->extra);
     prof__submitted_add(s, to);
     if (e->device_type != PROF_DEVICE_CPU && !s->view.device_name)
-        s->view.device_name = prof__device_text(e->device_type);
+        s->view.device_name = prof_device_name(e->device_type);
     s->kernel_max += (e->extra ? e->extra->kernel_count : 0) + 1;
     return PROF_OK;
 }
@@ -8426,7 +8465,7 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes, bo
     }
 }
 
-/* Events have gone to other places: what memory belongs to, too. */
+/* Events have changed places: what memory belongs to, too. */
 PROF__FN void prof__memory_moved(struct prof_trace *s, const uint32_t *place) {
     for (uint32_t i = 0; i < s->memory_count; i++)
         s->memory[i].event = s->memory[i].event == PROF_NONE ? PROF_NONE
@@ -8458,10 +8497,33 @@ PROF__FN uint32_t prof__moved(const uint32_t *place, uint32_t i) {
     return i == PROF_NONE ? PROF_NONE : place[i];
 }
 
+/* The event that launched i, which is work on a device; PROF_NONE: none that is known. */
+PROF__FN uint32_t prof__launcher_of(const struct prof_trace *s, uint32_t i) {
+    bool work = s->side && s->events[i].device_type != PROF_DEVICE_CPU;
+    return work && s->side[i].first_kernel == PROF_NONE ? s->side[i].last_kernel : PROF_NONE;
+}
+
+/* Of what is merged, its parent stays; PROF_NONE: nothing does. */
+PROF__FN uint32_t prof__moved_into(const struct prof_trace *s, const uint32_t *place, uint32_t i) {
+    while (i != PROF_NONE && place[i] == PROF_NONE) i = s->events[i].parent;
+    return i == PROF_NONE ? PROF_NONE : place[i];
+}
+
+/* What belongs to events goes where they go. */
+PROF__FN void prof__owned_move(struct prof_trace *s, const uint32_t *place) {
+    for (uint32_t i = 0; s->side && i < s->event_count; i++) {
+        uint32_t from = prof__launcher_of(s, i);
+        if (from != PROF_NONE) s->side[i].last_kernel = prof__moved_into(s, place, from);
+    }
+    for (uint32_t i = 0; i < s->memory_count; i++)
+        s->memory[i].event = prof__moved_into(s, place, s->memory[i].event);
+}
+
 /* Leaves only the events that have a place: place[i], or PROF_NONE. */
 PROF__FN void prof__move_up(struct prof_trace *s, const uint32_t *place, uint32_t kept) {
     uint32_t n = s->event_count;
     if (kept == n) return;
+    prof__owned_move(s, place);
     for (uint32_t i = 0; i < n; i++) {
         prof_event *e = s->events + i;
         if (place[i] == PROF_NONE) continue;
@@ -8472,7 +8534,6 @@ PROF__FN void prof__move_up(struct prof_trace *s, const uint32_t *place, uint32_
         if (s->side) s->side[place[i]] = s->side[i];
     }
     s->event_count = kept;
-    prof__memory_moved(s, place);
     for (uint32_t k = 0; k < s->kernel_count; k++)
         s->kernels[k].event = prof__moved(place, s->kernels[k].event);
 }
@@ -8835,10 +8896,12 @@ PROF__FN int64_t prof__link_of(const prof_event *e) {
 }
 
 PROF__FN void prof__launched_by(struct prof_trace *s, const prof_event *e, uint32_t launcher) {
+    prof__side *own = s->side + (e - s->events);
     prof_kernel k;
     k.name = e->name;
     k.duration_ns = prof__elapsed(e);
     k.device = prof__has(e) & PROF_HAS_DEVICE_INDEX ? e->extra->device_index : 0;
+    if (own->first_kernel == PROF_NONE) own->last_kernel = launcher;
     prof__kernel_add(s, s->side + launcher, &k, (uint32_t)(e - s->events));
 }
 
@@ -9238,6 +9301,7 @@ PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint
         *place = (uint32_t)(m - s->memory) + 1;
         if (!old || old->what != PROF__ALLOCATED) return m->bytes;
         old->what = PROF__FREED;         /* its free was missed */
+        m->next = (uint32_t)(old - s->memory) + 1;
         s->memory_missed++;
         return m->bytes - old->bytes;
     }
@@ -9270,7 +9334,7 @@ PROF__FN void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m,
         int64_t *bytes = host ? &s->side[i].cpu_bytes : &s->side[i].device_bytes;
         *bytes = (int64_t)((uint64_t)*bytes + (uint64_t)change);
     }
-    if (!host && !s->view.device_name) s->view.device_name = prof__device_text(m->device_type);
+    if (!host && !s->view.device_name) s->view.device_name = prof_device_name(m->device_type);
 }
 
 /* scratch: 8 bytes a record. */
@@ -9288,6 +9352,7 @@ PROF__FN void prof__memory_charge(struct prof_trace *s) {
         prof__memory *m = s->memory + i;
         int64_t change;
         key.want = m;
+        m->next = 0;
         change = m->what == PROF__NO_MEMORY ? 0
                : prof__memory_change(s, m, prof__place_of(index, 2 * n, m->address,
                                                           prof__memory_same, &key));
@@ -9315,6 +9380,21 @@ PROF__FN void prof__memory_to_innermost(struct prof_trace *s, char *scratch) {
             m->event = zone;
         }
         if (i < s->event_count && prof__is_zone(s->events + i)) last[s->events[i].thread] = i;
+    }
+    for (uint32_t i = 0; i < s->event_count; i++)
+        if (place[i] != PROF_NONE) place[i] = kept++;
+    prof__move_up(s, place, kept);
+}
+
+/* Frees that do not count are no events. scratch: 4 bytes an event. */
+PROF__FN void prof__memory_leave_out(struct prof_trace *s) {
+    uint32_t *place = (uint32_t *)(void *)s->scratch, kept = 0;
+    if (!s->memory_unknown && !s->memory_twice) return;
+    memset(place, 0, s->event_count * sizeof *place);
+    for (uint32_t i = 0; i < s->memory_count; i++) {
+        const prof__memory *m = s->memory + i;
+        if (m->what == PROF__NOT_COUNTED && m->event != PROF_NONE &&
+            s->events[m->event].extra == prof__details_now.unnamed) place[m->event] = PROF_NONE;
     }
     for (uint32_t i = 0; i < s->event_count; i++)
         if (place[i] != PROF_NONE) place[i] = kept++;
@@ -9591,6 +9671,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     prof__outside_tree(s, s->thread_count + s->outside_count, false);
     prof__memory_to_innermost(s, s->scratch);
     prof__memory_charge(s);
+    prof__memory_leave_out(s);
     prof__stacks_set(s);
     if (s->any_backward) prof__backward_stacks(s);
 }
@@ -10836,6 +10917,18 @@ PROF__FN void prof__table_counters(prof__table *t, const prof_average *r) {
     }
 }
 
+/* The name of counter i, where the rows have counters. */
+PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
+#if !PROF__BARE
+    if (t->trace && !t->rows && (!t->groups || t->groups->counts))
+        return prof_counter_name(t->trace, i);
+    if (!t->trace && i < PROF_COUNTERS) return t->view.counters[i];
+#endif
+    (void)t;
+    (void)i;
+    return NULL;
+}
+
 /* What a freestanding trace has nothing of. */
 PROF__FN void prof__table_wide(prof__table *t, const prof_average *r) {
     prof__table_integer(t, PROF__COL_NODE, r->node_id);
@@ -10891,7 +10984,7 @@ PROF__FN void prof__table_join(const prof__table *t, char *p, const char *before
 /* "Self cycles", "cycles" */
 PROF__FN void prof__table_head_counter(const prof__table *t, int column, char *text) {
     int i = column - PROF__COL_COUNTERS;
-    const char *name = prof_counter_name(t->trace, (uint32_t)i / 2);
+    const char *name = prof__table_counter(t, (uint32_t)i / 2);
     prof__table_join(t, text, i % 2 ? "" : "Self ", false, "");
     prof__table_join(t, text + strlen(text), name ? name : "", false, "");
 }
@@ -11181,17 +11274,6 @@ PROF__FN void prof__table_foot(prof__table *t) {
 
 PROF__FN void prof__table_widen(prof__table *t, int column, size_t width) {
     if (width > t->width[column]) t->width[column] = width;
-}
-
-/* The name of counter i, where the rows have counters. */
-PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
-#if !PROF__BARE
-    if (t->trace && !t->rows && (!t->groups || t->groups->counts))
-        return prof_counter_name(t->trace, i);
-#endif
-    (void)t;
-    (void)i;
-    return NULL;
 }
 
 /* Were min and percentiles asked for? */
@@ -12045,13 +12127,18 @@ PROF__FN void prof__chrome_at(prof__out *o, prof__stream at, int64_t ns) {
     prof__put_us(o, ns);
 }
 
+PROF__FN bool prof__is_overhead(const prof_event *e) {
+    const char *type = e->extra ? e->extra->activity_type : NULL;
+    return type && strcmp(type, "overhead") == 0;
+}
+
 /* The row that an event stands in. */
 PROF__FN prof__stream prof__chrome_row(const prof__gpu *g, const prof_event *e) {
     prof__stream at;
     if (e->device_type != PROF_DEVICE_CPU) return prof__stream_of(e);
     at.device = (int32_t)g->pid;
     at.id = (int64_t)prof__chrome_tid(g->s, e->thread);
-    if (e->extra && e->extra->activity_type && strcmp(e->extra->activity_type, "overhead") == 0) {
+    if (prof__is_overhead(e)) {
         at.device = -1;
         at.id = 0;
     }
@@ -12137,8 +12224,8 @@ PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char
     prof__chrome_string(o, before, "Overload Name", x->overload_name);
     if (x->stack_count) {
         prof__chrome_key(o, before, "Call stack");
-        for (uint32_t i = x->stack_count; i--;) {
-            prof__out_text(o, i + 1 < x->stack_count ? ";" : "\"");
+        for (uint32_t i = 0; i < x->stack_count; i++) {   /* innermost first, as in PyTorch */
+            prof__out_text(o, i ? ";" : "\"");
             prof__out_json(o, x->stack[i] ? x->stack[i] : "");
         }
         prof__out_text(o, "\"");
@@ -12179,6 +12266,24 @@ PROF__FN void prof__chrome_members(prof__out *o, const char **before, const prof
     *before = ",";
 }
 
+/* The parent, where times do not tell it, and a name for those that such events have. */
+PROF__FN void prof__chrome_told(prof__out *o, const char **before, uint32_t parent) {
+    prof__chrome_key(o, before, "Zone parent id");
+    prof__out_u64(o, parent == PROF_NONE ? 0 : (uint64_t)parent + 1);
+}
+
+PROF__FN void prof__chrome_tree(prof__out *o, const struct prof_trace *s, const char **before,
+                                const prof_event *e) {
+    uint32_t i = (uint32_t)(e - s->events);
+    if (e->flags & PROF__EVENT_NAMED) {
+        prof__chrome_key(o, before, "Zone id");
+        prof__out_u64(o, (uint64_t)i + 1);
+    }
+    if (e->flags & PROF__EVENT_TOLD)
+        prof__chrome_told(o, before, e->device_type == PROF_DEVICE_CPU ? e->parent
+                                                                       : prof__launcher_of(s, i));
+}
+
 PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const prof_event *e) {
     const prof_extra *x = e->extra;
     const char *before = ",\"args\":{";
@@ -12191,7 +12296,8 @@ PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const 
         prof__chrome_key(o, &before, "Record function id");
         prof__out_u64(o, prof__record_id(s, e));
     }
-    if (x && x->has & PROF__HAS_KEPT) {
+    if (x && (x->has & PROF__HAS_KEPT || (!x->metadata_json && prof__is_gpu(e) &&
+                                          x->has & (PROF_HAS_ID | PROF_HAS_LINK)))) {
         prof__chrome_key(o, &before, "correlation");
         prof__out_i64(o, x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
     }
@@ -12199,7 +12305,15 @@ PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const 
     if (e->flags & PROF_EVENT_UNFINISHED) {
         prof__chrome_key(o, &before, "finished");
         prof__out_text(o, "false");
+    } else if (e->flags & PROF_EVENT_PARTIAL) {
+        prof__chrome_key(o, &before, "partial");
+        prof__out_text(o, "true");
     }
+    if (e->device_type > PROF_DEVICE_CUDA) {
+        prof__chrome_key(o, &before, "Device Type");
+        prof__out_u64(o, e->device_type);
+    }
+    prof__chrome_tree(o, s, &before, e);
     prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
 }
 
@@ -12221,12 +12335,15 @@ PROF__FN void prof__chrome_flow(prof__out *o, prof__gpu *g, const prof_event *e)
 }
 
 PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
-    const char *type = prof__chrome_category(e);
+    const char *type = prof__chrome_category(e), *overload = prof__overload(e);
     bool instant = strcmp(type, "cpu_instant_event") == 0;
     prof__out_text(o, instant ? ",\n{\"ph\":\"i\",\"s\":\"t\"" : ",\n{\"ph\":\"X\"");
     prof__json_text(o, ",\"cat\":\"", type);
-    prof__json_text(o, ",\"name\":\"", prof__chrome_name(e));
-    prof__out_text(o, ",");
+    prof__out_text(o, ",\"name\":\"");
+    prof__out_json(o, prof__chrome_name(e));
+    if (*overload) prof__out_text(o, ".");   /* "aten::add.Tensor", as PyTorch has it */
+    prof__out_json(o, overload);
+    prof__out_text(o, "\",");
     prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
     if (!instant) {
         prof__out_text(o, ",\"dur\":");
@@ -12246,7 +12363,7 @@ PROF__FN void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
         prof__chrome_at(o, g->streams[c->stream], c->start_ns - 1);
         prof__out_text(o, ",\"dur\":");
         prof__put_us(o, c->end_ns - c->start_ns + 2);
-        prof__out_text(o, "}");
+        prof__out_text(o, ",\"args\":{\"cover\":true}}");   /* drawn, no event: readers leave it out */
     }
 }
 
@@ -12391,34 +12508,116 @@ PROF__FN void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
     }
 }
 
+/* ---- what times do not tell ----
+   Who reads the trace nests its events by time, as PyTorch does: the parent is the innermost event
+   of the thread that holds it, and what has ended holds nothing. Where a clock is coarse, a zone
+   lies across steps, or memory changes at a border, that is not the tree there was: such an event
+   tells its parent, by "Zone parent id" (0: none). Readers go on from what is told. */
+
+PROF__FN bool prof__tell(const struct prof_trace *s, uint32_t parent, uint32_t guess) {
+    if (parent == guess) return false;
+    if (parent != PROF_NONE) s->events[parent].flags |= PROF__EVENT_NAMED;
+    return true;
+}
+
+/* The zone that has it; PROF_NONE: none, though it may have an event of its own. */
+PROF__FN uint32_t prof__memory_zone(const struct prof_trace *s, const prof__memory *m) {
+    bool own = m->event != PROF_NONE && s->events[m->event].extra == prof__details_now.unnamed;
+    return own ? PROF_NONE : m->event;
+}
+
+PROF__FN bool prof__tell_memory(const struct prof_trace *s, uint32_t *top, prof__memory *m) {
+    bool told = prof__tell(s, prof__memory_zone(s, m), prof__innermost(s, top + m->thread, m->ns));
+    m->category = (uint8_t)((m->category & 7) | (told ? PROF__MEMORY_TOLD : 0));
+    return told;
+}
+
+/* By correlation ids readers find the call, and so what launched the work. */
+PROF__FN bool prof__tells_launch(const prof_event *e) {
+    const char *json = e->extra ? e->extra->metadata_json : NULL;
+    return e->extra && (e->extra->has & PROF__HAS_KEPT ||
+                        (json && strstr(json, "\"correlation\"") != NULL));
+}
+
+PROF__FN bool prof__tell_event(const struct prof_trace *s, uint32_t *top, uint32_t i) {
+    const prof_event *e = s->events + i;
+    bool told;
+    if (e->device_type != PROF_DEVICE_CPU) {
+        uint32_t from = prof__launcher_of(s, i);
+        told = prof__tells_launch(e) ? false
+             : from != PROF_NONE ? prof__tell(s, from, PROF_NONE) : e->extra && e->extra->external_id;
+    } else {
+        uint32_t guess = *top;
+        if (!prof__is_zone(e)) return false;
+        while (guess != PROF_NONE && (s->events[guess].end_ns <= e->start_ns ||
+                                      s->events[guess].end_ns < e->end_ns))
+            guess = s->events[guess].parent;
+        told = prof__tell(s, e->parent, guess);
+        *top = i;
+    }
+    if (told) s->events[i].flags |= PROF__EVENT_TOLD;
+    return told;
+}
+
+/* Marks what has to tell its parent, and the parents; is there any? */
+PROF__FN bool prof__marks_make(const struct prof_trace *s) {
+    uint32_t *top = (uint32_t *)(void *)s->scratch, at = 0, n = s->event_count;
+    bool any = false;
+    for (uint32_t i = 0; i <= s->thread_count; i++) top[i] = PROF_NONE;
+    for (uint32_t i = 0; i < n; i++)
+        s->events[i].flags &= (uint16_t)~(PROF__EVENT_NAMED | PROF__EVENT_TOLD);
+    for (uint32_t i = 0; i <= n; i++) {
+        const prof_event *e = s->events + i;
+        for (; at < s->memory_count && (i == n || s->memory[at].ns < e->start_ns); at++)
+            any |= prof__tell_memory(s, top, s->memory + at);
+        if (i < n)
+            any |= prof__tell_event(s, top + (prof__is_overhead(e) ? s->thread_count : e->thread), i);
+    }
+    return any;
+}
+
 /* ---- memory, arrows and ranges ---- */
 
-PROF__FN void prof__chrome_memory(prof__out *o, const prof__gpu *g, const prof__memory *m) {
+/* A change of memory at the place and time of m. missed: it counts for none, see below. */
+PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__memory *m,
+                                  const prof__memory *block, int64_t bytes, int64_t total,
+                                  bool missed) {
     static const char *const kinds[] = { "", "PARAMETER", "OPTIMIZER_STATE", "INPUT", "TEMPORARY",
                                          "ACTIVATION", "GRADIENT", "AUTOGRAD_DETAIL" };
     bool out = m->what == PROF__NO_MEMORY;
+    const char *before = ",";
     prof__stream at;
-    if (m->what == PROF__NOT_COUNTED) return;
     at.device = (int32_t)g->pid;
     at.id = (int64_t)prof__chrome_tid(g->s, m->thread);
     prof__out_text(o, ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"");
     prof__out_text(o, out ? "[OutOfMemory]\"," : "[memory]\",");
     prof__chrome_at(o, at, m->ns);
     prof__out_text(o, ",\"args\":{\"Device Type\":");
-    prof__out_u64(o, m->device_type);
+    prof__out_u64(o, block->device_type);
     prof__out_text(o, ",\"Device Id\":");
-    prof__out_i64(o, m->device_type ? m->device_index : -1);
+    prof__out_i64(o, block->device_type ? block->device_index : -1);
     if (!out) {
         prof__out_text(o, ",\"Addr\":");
-        prof__out_u64(o, m->address);
+        prof__out_u64(o, block->address);
     }
     prof__out_text(o, ",\"Bytes\":");
-    prof__out_i64(o, m->bytes);
+    prof__out_i64(o, bytes);
     prof__out_text(o, ",\"Total Allocated\":");
-    prof__out_i64(o, m->total);
+    prof__out_i64(o, total);
     prof__out_text(o, ",\"Total Reserved\":0");
-    if (m->category) prof__json_text(o, ",\"Category\":\"", kinds[m->category]);
-    prof__out_text(o, "}}");
+    if (block->category & 7)
+        prof__json_text(o, ",\"Category\":\"", kinds[block->category & 7]);
+    if (m->category & PROF__MEMORY_TOLD) prof__chrome_told(o, &before, prof__memory_zone(g->s, m));
+    prof__out_text(o, missed ? ",\"Missed\":true}}" : "}}");
+}
+
+/* Where an allocation still stood, its free comes first: it was missed, and is no event. */
+PROF__FN void prof__chrome_memory(prof__out *o, const prof__gpu *g, const prof__memory *m) {
+    const prof__memory *old = m->next ? g->s->memory + m->next - 1 : NULL;
+    if (m->what == PROF__NOT_COUNTED) return;
+    if (old)
+        prof__chrome_change(o, g, m, old, -old->bytes, m->total - m->bytes, true);
+    prof__chrome_change(o, g, m, m, m->bytes, m->total, false);
 }
 
 PROF__FN void prof__chrome_moment_flow(prof__out *o, const prof__gpu *g, const prof__moment *m) {
@@ -12466,7 +12665,8 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
         if (PROF__UNLIKELY(e->extra && prof__is_range(s, e))) {
             prof__chrome_range(o, &gpu, e, false);
             prof__chrome_range(o, &gpu, e, true);
-        } else if (PROF__UNLIKELY(e->extra || e->device_type || s->record_ids))
+        } else if (PROF__UNLIKELY(e->extra || e->device_type || s->record_ids ||
+                                  e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD)))
             prof__chrome_rich(o, &gpu, e);
         else prof__chrome_event(o, &place, s, e);
     }
@@ -12643,8 +12843,23 @@ PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
 #  define prof__chrome_metadata(o, s) ((void)0)
 #endif
 
+/* What readers must know before the events: the arguments that are counters, and whether events
+   tell their parents. */
+#if PROF__BARE
+#  define prof__chrome_promises(o, s) ((void)0)
+#else
+PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
+    for (uint32_t i = 0; prof_counter_name(s, i); i++) {
+        prof__json_text(o, i ? ",\"" : ",\"counters\":[\"", prof_counter_name(s, i));
+        if (!prof_counter_name(s, i + 1)) prof__out_text(o, "]");
+    }
+    if (prof__marks_make(s)) prof__out_text(o, ",\"zone_ids\":true");
+}
+#endif
+
 PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
     prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
+    prof__chrome_promises(o, s);
     prof__chrome_counts(o, s);
     prof__chrome_status(o, s);
     prof__out_text(o, "}");
@@ -12655,12 +12870,14 @@ PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
     prof__out_text(o, ",\n\"traceEvents\":[\n");
 }
 
-/* The head of an array: what the head of an object says, as far as it is known at the start. */
-PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s) {
+/* The head of an array: what the head of an object says, as far as it is known at the start. whole:
+   all events are there. */
+PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, bool whole) {
     prof__out_text(o, "[\n");
     prof__chrome_meta(o, "prof", prof__chrome_pid(s), 0, "version");
     prof__out_text(o, "\"" PROF_VERSION "\",\"baseTimeNanoseconds\":");
     prof__out_u64(o, s->start_wall_ns);
+    if (whole) prof__chrome_promises(o, s);
     prof__out_text(o, "}},\n");
 }
 
@@ -12782,7 +12999,7 @@ PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
 
 PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool array, bool marks) {
     prof__place place = { PROF_NONE, 0, "" };
-    if (array) prof__chrome_array_head(o, s);
+    if (array) prof__chrome_array_head(o, s, true);
     else prof__chrome_head(o, s);
     prof__chrome_events(o, s);
     for (uint32_t i = 0; i < s->moment_count && !o->failed; i++)
@@ -13307,7 +13524,7 @@ typedef struct prof__timeline {
 
 /* PyTorch's columns: PARAMETER 0 to AUTOGRAD_DETAIL 6, unknown 7. */
 PROF__FN uint32_t prof__timeline_kind(const prof__memory *m) {
-    return m->category ? m->category - 1u : 7u;
+    return m->category & 7 ? (m->category & 7) - 1u : 7u;
 }
 
 PROF__FN bool prof__timeline_shows(const prof__timeline *t, const prof__memory *m) {
@@ -13474,7 +13691,7 @@ PROF__FN void prof__et_tensor(prof__out *o, const prof_shape *s, const char *dty
     prof__out_text(o, ",");
     prof__out_u64(o, prof__item_size(dtype));
     prof__out_text(o, ",\"");
-    prof__out_text(o, prof__device_text(t->device.type));
+    prof__out_text(o, prof_device_name(t->device.type));
     if (t->device.type != PROF_DEVICE_CPU) {
         prof__out_text(o, ":");
         prof__out_i64(o, t->device.index);
@@ -14324,7 +14541,7 @@ PROF__FN void prof__chrome_begin(const struct prof_trace *s) {
     prof__out *o = &prof__chrome_out.out;
     if (prof__chrome_out.told) return;
     prof__chrome_out.told = true;
-    prof__chrome_array_head(o, s);
+    prof__chrome_array_head(o, s, false);
     prof__chrome_process(o, s);
 }
 

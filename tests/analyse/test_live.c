@@ -29,7 +29,7 @@ static int item_count;
 typedef struct context {
     void *handle;
     int64_t last;                        /* when it did something */
-    int open[DEEP], depth, modules, module_depth[4];
+    int open[DEEP], depth, modules;
 } context;
 
 static context contexts[CONTEXTS], *here;
@@ -77,7 +77,6 @@ static void close_zone(context *c, int64_t end, bool by_stop) {
     item *z = items + c->open[--c->depth];
     z->end = end;
     if (by_stop) z->flags |= PROF_EVENT_UNFINISHED;
-    while (c->modules && c->module_depth[c->modules - 1] > c->depth) c->modules--;
 }
 
 /* ---- Calls ---- */
@@ -209,12 +208,10 @@ static void launch(void) {
 }
 
 static void module_call(void) {
-    int top = here->modules - 1;
-    if (here->modules && here->module_depth[top] == here->depth && test_random(2)) {
+    if (here->modules && test_random(2)) {
         here->modules--;
         prof_module_pop();
     } else if (here->modules < 4) {
-        here->module_depth[here->modules] = here->depth;
         prof_module_push(module_parts[here->modules++]);
     }
 }

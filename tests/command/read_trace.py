@@ -22,7 +22,13 @@ def load(path):
     with (gzip.open if path.endswith(".gz") else open)(path, "rt", errors="replace") as file:
         trace = json.load(file, parse_float=Decimal)
     events = trace.get("traceEvents", []) if isinstance(trace, dict) else trace
-    return complete([e for e in events if isinstance(e, dict)])
+    return [{**e, "name": name_of(e)} for e in complete([e for e in events if isinstance(e, dict)])]
+
+
+def name_of(e):
+    """As PyTorch's tables have it."""
+    name = e.get("name", "")
+    return "ProfilerStep*" if str(name).startswith("ProfilerStep#") else name
 
 
 def complete(events):

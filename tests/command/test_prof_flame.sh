@@ -50,7 +50,7 @@ if [ -n "$(real_traces)" ]; then
 else
     echo 'skip stacks_real: ../shared/traces is not there'
 fi
-says stacks_kernels 'ProfilerStep#1;aten::convolution;sm80_xmma_fprop_implicit_gemm_' 0 \
+says stacks_kernels 'ProfilerStep*;aten::convolution;sm80_xmma_fprop_implicit_gemm_' 0 \
     "$prof" stacks -m self_cuda_time_total --no-python "$now"
 says stacks_no_kernels 'aten::addmm 40' 0 \
     "$prof" stacks -m self_cuda_time_total --no-kernels "$now"

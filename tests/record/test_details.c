@@ -221,6 +221,54 @@ static void test_detail_orphans(void) {
     CHECK(!test_find(trace, "again", 0)->extra, "another session's attribute");
 }
 
+static const char *module_of(const prof_trace *trace, const char *name) {
+    const prof_event *e = test_find(trace, name, 0);
+    return e && e->extra && e->extra->module_hierarchy ? e->extra->module_hierarchy : "none";
+}
+
+/* What counts is where a zone begins: it may end after its module, and a module go on behind it. */
+static void test_detail_modules_begin(void) {
+    prof_desc desc = test_desc();
+    prof_trace *trace;
+    int i;
+    test_time.step = 1;
+    desc.with_modules = true;
+    desc.node = 1;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("around");
+    for (i = 0; i < 2; i++) {
+        prof_module_push("model");
+        prof_push(i ? "second" : "first");
+        prof_module_push("layer");
+        prof_push("inner");
+        prof_set_flops(1);
+        prof_module_pop();
+        prof_push("in inner");
+        prof_module_pop();
+        prof_push("out of all");
+        prof_pop();
+        prof_pop();
+        prof_pop();
+        prof_pop();
+    }
+    prof_module_push("goes on");
+    PROF_END();
+    prof_push("behind around");
+    prof_module_pop();
+    prof_pop();
+    prof_push("last");
+    prof_pop();
+    trace = prof_stop();
+    SAME_TEXT(module_of(trace, "around"), "none");
+    SAME_TEXT(module_of(trace, "first"), "model");
+    SAME_TEXT(module_of(trace, "second"), "model");
+    SAME_TEXT(module_of(trace, "inner"), "model.layer");
+    SAME_TEXT(module_of(trace, "in inner"), "model");
+    SAME_TEXT(module_of(trace, "out of all"), "none");
+    SAME_TEXT(module_of(trace, "behind around"), "goes on");
+    SAME_TEXT(module_of(trace, "last"), "none");
+}
+
 static void test_detail_modules(void) {
     prof_desc desc = everything();
     prof_trace *trace;
@@ -508,6 +556,7 @@ int main(void) {
     RUN(test_detail_too_much);
     RUN(test_detail_orphans);
     RUN(test_detail_modules);
+    RUN(test_detail_modules_begin);
     RUN(test_detail_node);
     RUN(test_detail_chrome);
     RUN(test_detail_backward_stacks);

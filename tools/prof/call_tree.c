@@ -63,27 +63,63 @@ uint32_t tree_thread(call_tree *tree, const trace_event *event) {
     return (uint32_t)(*number = tree->thread_count++);
 }
 
+/* Without the overload behind it, where that stands for itself too. */
+static trace_text without_overload(const trace_event *event) {
+    trace_text name = event->name;
+    const trace_member *overload =
+        memchr(name.data, '.', name.size) ? trace_overload(event) : NULL;
+    char text[8192];
+    if (!overload) return name;
+    size_t size = json_decode(overload->value, text, sizeof text);
+    if (size && size < sizeof text && size < name.size &&
+        name.data[name.size - size - 1] == '.' &&
+        memcmp(name.data + name.size - size, text, size) == 0) name.size -= size + 1;
+    return name;
+}
+
+uint32_t tree_name(call_tree *tree, const trace_event *event) {
+    static const char step[] = "ProfilerStep#";
+    if (!tree->steps_apart && event->name.size >= sizeof step - 1 &&
+        memcmp(event->name.data, step, sizeof step - 1) == 0)
+        return intern(&tree->names, "ProfilerStep*", 13);
+    trace_text name = without_overload(event);
+    return intern(&tree->names, name.data, name.size);
+}
+
+/* The parent that the event names: NOT_TOLD, or 0: it has none. */
+static int64_t told_parent(const trace_event *event) {
+    int64_t id;
+    return trace_arg_int(event, "Zone parent id", &id) && id >= 0 ? id : NOT_TOLD;
+}
+
 static void add_kernel(call_tree *tree, const trace_event *event) {
     GROW(tree->kernels, tree->kernel_count, tree->kernel_capacity);
     kernel_link *kernel = &tree->kernels[tree->kernel_count++];
     kernel->external = kernel->correlation = INT64_MIN;
     kernel->dur_ns = event->dur_ns;
     kernel->owner = NO_CALL;
+    kernel->told = told_parent(event);
     trace_external_id(event, &kernel->external);
     trace_correlation(event, &kernel->correlation);
 }
 
-static void add_change(call_tree *tree, const trace_event *event) {
-    int64_t bytes, type = 0, index = -1;
-    if (!trace_arg_int(event, "Bytes", &bytes)) return;
+bool tree_takes_change(const call_tree *tree, const trace_event *event, memory_change *change) {
+    int64_t type = 0, index = -1;
+    bool refused = tree->with_refused && text_is(event->name, "[OutOfMemory]");
+    if (event->phase != 'i' || !tree->with_memory) return false;
+    if (!refused && !text_is(event->name, "[memory]")) return false;
+    *change = (memory_change){
+        .ts_ns = event->ts_ns, .told = told_parent(event), .owner = NO_CALL,
+        .is_legacy = trace_arg(event, "is_legacy") != NULL,
+        .kind = refused ? CHANGE_REFUSED
+              : trace_arg(event, "Missed") ? CHANGE_MISSED : CHANGE_EVENT
+    };
+    if (!refused && !trace_arg_int(event, "Bytes", &change->bytes)) return false;
     trace_arg_int(event, "Device Type", &type);
     trace_arg_int(event, "Device Id", &index);
-    GROW(tree->changes, tree->change_count, tree->change_capacity);
-    tree->changes[tree->change_count++] = (memory_change){
-        .ts_ns = event->ts_ns, .bytes = bytes, .thread = tree_thread(tree, event),
-        .owner = NO_CALL, .device_type = (int32_t)type, .device_index = (int32_t)index,
-        .is_legacy = trace_arg(event, "is_legacy") != NULL
-    };
+    change->device_type = (int32_t)type;
+    change->device_index = (int32_t)index;
+    return true;
 }
 
 /* The durations of [[name, device, us], ...]. */
@@ -119,10 +155,16 @@ static call *add_call(call_tree *tree, const trace_event *event) {
     *new_call = (call){
         .start_ns = event->ts_ns, .dur_ns = event->dur_ns,
         .self_ns = event->is_async ? 0 : event->dur_ns, .is_async = event->is_async,
-        .name = intern(&tree->names, event->name.data, event->name.size),
+        .name = tree_name(tree, event),
         .thread = tree_thread(tree, event), .parent = NO_CALL, .frame = NO_CALL,
         .kind = event->kind
     };
+    int64_t id;
+    if (trace_arg_int(event, "Zone id", &id))
+        *map_put(&tree->by_zone, (uint64_t)id, NULL) = tree->count;
+    if ((id = told_parent(event)) == NOT_TOLD) return new_call;
+    new_call->is_told = true;
+    *map_put(&tree->told, tree->count - 1, NULL) = (uint64_t)id;
     return new_call;
 }
 
@@ -134,8 +176,12 @@ bool tree_takes(const call_tree *tree, const trace_event *event) {
 }
 
 call *tree_add(call_tree *tree, const trace_event *event) {
-    if (event->phase == 'i' && tree->with_memory && text_is(event->name, "[memory]"))
-        add_change(tree, event);
+    memory_change change;
+    if (tree_takes_change(tree, event, &change)) {
+        GROW(tree->changes, tree->change_count, tree->change_capacity);
+        change.thread = tree_thread(tree, event);
+        tree->changes[tree->change_count++] = change;
+    }
     if (event->phase == 'X' && kind_is_device(event->kind) && !tree->without_kernels)
         add_kernel(tree, event);
     if (!tree_takes(tree, event)) return NULL;
@@ -182,15 +228,38 @@ static void leave_ended(const call_tree *tree, uint32_t *top, int64_t ns) {
     while (*top != NO_CALL && end_of(&tree->calls[*top]) <= ns) *top = tree->calls[*top].parent;
 }
 
+/* Of the calls that are open, *top and those around it, leaves those that do not hold c. */
+static void leave(call_tree *tree, uint32_t *top, const call *c) {
+    bool overlap = false;
+    for (; *top != NO_CALL; *top = tree->calls[*top].parent) {
+        bool ended = end_of(&tree->calls[*top]) <= c->start_ns;
+        if (!ended && end_of(&tree->calls[*top]) >= end_of(c)) break;
+        overlap |= !ended;
+    }
+    tree->overlaps += overlap;
+}
+
+/* The call with this id; what the trace does not have is guess. */
+static uint32_t zone_of(const call_tree *tree, int64_t id, uint32_t guess) {
+    const uint64_t *known = id > 0 ? map_get(&tree->by_zone, (uint64_t)id) : NULL;
+    return id == 0 ? NO_CALL : known ? (uint32_t)*known - 1 : guess;
+}
+
+/* The parent that a call names, if that stands before it: else there would be circles. */
+static uint32_t told_zone(const call_tree *tree, uint32_t number, uint32_t guess) {
+    uint32_t zone = zone_of(tree, (int64_t)*map_get(&tree->told, number), guess);
+    bool before = zone == NO_CALL || call_before(zone, number, tree->calls) ||
+                  (zone < number && !call_before(number, zone, tree->calls));
+    return before ? zone : guess;
+}
+
 static void enter(call_tree *tree, uint32_t number, open_calls *open) {
     call *c = &tree->calls[number];
     bool python = c->kind == TRACE_PYTHON;
     uint32_t *top = python ? &open->frame : &open->call;
     if (c->is_async) return;
-    leave_ended(tree, top, c->start_ns);
-    if (*top != NO_CALL && end_of(&tree->calls[*top]) < end_of(c)) tree->overlaps++;
-    while (*top != NO_CALL && end_of(&tree->calls[*top]) < end_of(c))
-        *top = tree->calls[*top].parent;
+    leave(tree, top, c);
+    if (c->is_told) *top = told_zone(tree, number, *top);
     if (!python) leave_ended(tree, &open->frame, c->start_ns);
     c->parent = *top;
     c->frame = open->frame;
@@ -208,7 +277,8 @@ static void own_changes(call_tree *tree, const uint32_t *changes, size_t *next, 
             (change->thread == thread && change->ts_ns >= until_ns)) return;
         if (change->thread < thread) continue;
         leave_ended(tree, &open->call, change->ts_ns);
-        change->owner = open->call;
+        change->owner = change->told == NOT_TOLD ? open->call
+                                                 : zone_of(tree, change->told, open->call);
     }
 }
 
@@ -250,6 +320,7 @@ static void attribute_kernels(call_tree *tree) {
     for (size_t i = 0; i < tree->kernel_count; i++) {
         kernel_link *kernel = &tree->kernels[i];
         kernel->owner = owner_of(tree, kernel);
+        if (kernel->told != NOT_TOLD) kernel->owner = zone_of(tree, kernel->told, kernel->owner);
         if (kernel->owner == NO_CALL) tree->unowned++;
         else tree->calls[kernel->owner].device_self_ns += kernel->dur_ns;
     }
@@ -291,7 +362,8 @@ void tree_build(call_tree *tree, bool merge_duplicates) {
 void tree_clear(call_tree *tree) {
     call_tree kept = {
         .without_kernels = tree->without_kernels, .with_python = tree->with_python,
-        .with_memory = tree->with_memory, .names = tree->names
+        .with_memory = tree->with_memory, .with_refused = tree->with_refused,
+        .steps_apart = tree->steps_apart, .names = tree->names
     };
     free(tree->calls);
     free(tree->order);
@@ -302,6 +374,8 @@ void tree_clear(call_tree *tree) {
     map_free(&tree->thread_numbers);
     map_free(&tree->by_external);
     map_free(&tree->by_correlation);
+    map_free(&tree->by_zone);
+    map_free(&tree->told);
     *tree = kept;
 }
 

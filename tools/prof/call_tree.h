@@ -13,6 +13,7 @@
 #include "trace_reader.h"
 
 #define NO_CALL UINT32_MAX
+#define NOT_TOLD INT64_MIN      /* the times tell */
 
 typedef struct call {
     int64_t start_ns, dur_ns;
@@ -24,22 +25,33 @@ typedef struct call {
     uint32_t frame;             /* innermost Python function around it, in tree.calls, or NO_CALL */
     uint32_t key;               /* the caller's own number; 0 at first */
     uint8_t kind;               /* trace_kind */
-    bool is_child;              /* it has a parent that is not a Python function */
-    bool is_async;              /* beside what its thread does: no time of its own, no children */
-    bool outside;               /* the caller's: of no interest but for what lies in it */
-    bool is_legacy;             /* of a legacy record stream: has amounts in tree.legacy */
-    bool merged;                /* its parent's only child, of the same name: counts as that one */
+    bool is_child : 1;          /* it has a parent that is not a Python function */
+    bool is_async : 1;          /* beside what its thread does: no time of its own, no children */
+    bool outside : 1;           /* the caller's: of no interest but for what lies in it */
+    bool is_legacy : 1;         /* of a legacy record stream: has amounts in tree.legacy */
+    bool merged : 1;            /* its parent's only child, of the same name: counts as that one */
+    bool is_told : 1;           /* its "Zone parent id" is in tree.told */
 } call;
 
 typedef struct call_thread { int64_t pid, tid; uint32_t pid_text, tid_text; } call_thread;
 
-typedef struct kernel_link { int64_t external, correlation, dur_ns; uint32_t owner; } kernel_link;
+typedef struct kernel_link {
+    int64_t external, correlation, dur_ns;
+    int64_t told;               /* id of the zone that launched it; 0: none; NOT_TOLD */
+    uint32_t owner;
+} kernel_link;
 typedef struct memory_change {
-    int64_t ts_ns, bytes;
+    int64_t ts_ns, bytes, told; /* told: as that of kernels */
     uint32_t thread, owner;     /* owner: the call it happened in, or NO_CALL */
     int32_t device_type, device_index;
     bool is_legacy;             /* the calls around it tell it too */
+    uint8_t kind;               /* change_kind */
 } memory_change;
+typedef enum change_kind {
+    CHANGE_EVENT = 0,
+    CHANGE_MISSED,              /* a free that was missed: no event of its own */
+    CHANGE_REFUSED              /* [OutOfMemory]: an event, but no bytes */
+} change_kind;
 
 /* What an event of a legacy record stream tells of itself, children included. */
 typedef struct legacy_amounts { int64_t device_ns, cpu_bytes, device_bytes; } legacy_amounts;
@@ -48,7 +60,9 @@ typedef struct call_tree {
     /* what to take, set before the first tree_add */
     bool without_kernels;       /* no device times: kernels and their ids are not kept */
     bool with_python;           /* keep Python functions: parents only of each other, and frames */
-    bool with_memory;           /* keep [memory] events */
+    bool with_memory;           /* keep [memory] events, */
+    bool with_refused;          /* and [OutOfMemory] */
+    bool steps_apart;           /* ProfilerStep#1 keeps its number */
     /* what there is */
     call *calls;
     uint32_t *order;            /* calls by (thread, start, -end): parents before children */
@@ -66,8 +80,15 @@ typedef struct call_tree {
     map by_external, by_correlation;     /* id -> call + 1 */
     legacy_amounts *legacy;     /* by call, where one is_legacy; else NULL */
     size_t legacy_capacity;
+    map by_zone;                /* "Zone id" -> call + 1: see prof.h, "what times do not tell" */
+    map told;                   /* call -> "Zone parent id", 0: none */
 } call_tree;
 
+/* The number of the event's name in tree->names, as PyTorch's tables have it: ProfilerStep* of
+   ProfilerStep#1, and aten::add of aten::add.Tensor where the overload is told apart. */
+uint32_t tree_name(call_tree *tree, const trace_event *event);
+/* Is it a change of memory that the tree keeps? */
+bool tree_takes_change(const call_tree *tree, const trace_event *event, memory_change *change);
 /* Does tree_add make a call of it? */
 bool tree_takes(const call_tree *tree, const trace_event *event);
 /* Keeps what belongs in the tree; the new call, or NULL when the event is none. */

@@ -190,7 +190,7 @@ static void link_call(execution_trace *t, const call_tree *tree, const call *c) 
 static int link_trace(execution_trace *t, const char *path) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
-    call_tree tree = {0};
+    call_tree tree = {.steps_apart = true};
     while (trace_next(reader) != TRACE_END) {
         int64_t id;
         call *c = reader->item == TRACE_EVENT ? tree_add(&tree, &reader->event) : NULL;

@@ -123,9 +123,25 @@ static void leave(walk *w, const call *c) {
     w->f->overlaps += overlap;
 }
 
+/* Opens the calls around one that tells its parent: where times do not say it they may be left. */
+static void reopen(walk *w, const call *c) {
+    size_t depth = 0, at;
+    uint32_t up, stack = 0;
+    for (up = c->parent; up != NO_CALL; up = w->tree.calls[up].parent) depth++;
+    for (at = 0; at < depth; at++) GROW(w->open, at, w->open_capacity);
+    w->depth = depth;
+    for (up = c->parent; up != NO_CALL; up = w->tree.calls[up].parent)
+        w->open[--depth] = (open_call){up, w->nodes[up], 0};
+    for (at = 0; at < w->depth; at++) {
+        const call *around = &w->tree.calls[w->open[at].call];
+        w->open[at].stack = stack = around->key ? around->key : stack;
+    }
+}
+
 static void enter(walk *w, uint32_t number, uint32_t base) {
     const call *c = &w->tree.calls[number];
-    leave(w, c);
+    if (c->is_told) reopen(w, c);
+    else leave(w, c);
     const open_call *top = w->depth ? &w->open[w->depth - 1] : NULL;
     uint32_t parent = top ? top->node : base, stack = top ? top->stack : 0, node;
     bool hidden = w->options->frames_only && c->kind != TRACE_PYTHON;

@@ -121,7 +121,8 @@ static void add_launch(kernel_table *t, const trace_event *event) {
 
 static void add_event(kernel_table *t, const trace_event *event) {
     call *c = tree_add(&t->tree, event);
-    if (c && c->kind == TRACE_CPU_OP) c->key = amounts_add(&t->amounts, NULL, event);
+    if (c && c->kind == TRACE_CPU_OP)
+        c->key = amounts_add(&t->amounts, interned_text(&t->tree.names, c->name), event);
     if (event->phase == 'X' && event->kind == TRACE_KERNEL) add_launch(t, event);
 }
 

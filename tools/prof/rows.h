@@ -51,9 +51,18 @@ typedef struct row_table {
     struct span_sorter *lean;   /* no more than a call's times and row are needed: they are sorted
                                    here, in constant memory; else NULL */
     interner groups, texts;
-    amounts amounts;            /* with_flops: of the ops, and their numbers by call */
-    uint32_t *call_amounts;
-    size_t amount_capacity;
+    amounts amounts;            /* with_flops: of the ops */
+    int64_t *call_flops;        /* by call, as far as calls have any */
+    size_t flops_count, flops_capacity;
+    int64_t (*call_counts)[PROF_COUNTERS];   /* the same of view.counters, children included */
+    size_t counts_count, counts_capacity;
+    struct row_first *firsts;   /* by row */
+    size_t first_capacity;
+    uint64_t sequence;          /* events that were put into rows */
+    uint32_t file;
+    bool own;                   /* the file is prof.h's: its head says so */
+    char *text;                 /* what was decoded last */
+    size_t text_capacity;
     arena memory;
     regex_t name;
     bool has_name;

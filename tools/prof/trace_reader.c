@@ -1175,3 +1175,12 @@ bool trace_correlation(const trace_event *event, int64_t *id) {
 bool trace_external_id(const trace_event *event, int64_t *id) {
     return trace_arg_int(event, "External id", id) || trace_arg_int(event, "external id", id);
 }
+
+const trace_member *trace_overload(const trace_event *event) {
+    static const char *const keys[] = {"Overload Name", "Overload name", "overload_name"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const trace_member *arg = trace_arg(event, keys[i]);
+        if (arg && json_is_text(arg->value)) return arg;
+    }
+    return NULL;
+}

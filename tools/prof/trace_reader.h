@@ -120,6 +120,9 @@ bool trace_arg_double(const trace_event *event, const char *key, double *value);
 /* The decoded text, copied with a NUL into buffer; false when there is none. Cut to size. */
 bool trace_arg_text(const trace_event *event, const char *key, char *buffer, size_t size);
 bool trace_correlation(const trace_event *event, int64_t *id);
+/* The overload that the event itself names, in each of its spellings; NULL: none. PyTorch has it in
+   the event's name alone. */
+const trace_member *trace_overload(const trace_event *event);
 bool trace_external_id(const trace_event *event, int64_t *id);   /* also 2021's "external id" */
 
 /* ---- JSON texts that the reader has handed out ---- */

@@ -1,0 +1,534 @@
+/* Programs of every kind, each saved as a trace beside what the library itself says of it: for
+   tests/command/test_prof_round.sh, which holds `prof report` of the trace against that.
+
+       round_trip FOLDER SEEDS [FIRST]
+
+   writes NAME.json, the trace, and NAME.GROUPING.live, its rows; and prints `NAME GROUPING` for
+   each pair. The programs of a seed are random, under a clock set by hand. */
+#include "../test.h"
+
+#include <pthread.h>
+
+/* What a row is grouped by: the words are the options of prof report. */
+static const struct { const char *name; prof_averages_desc by; } groupings[] = {
+    { "name", { false, false, 0, false } }, { "shape", { true, false, 0, false } },
+    { "overload", { false, true, 0, false } }, { "stack1", { false, false, 1, false } },
+    { "stack3", { false, false, 3, false } }, { "all", { true, true, 100, false } }
+};
+
+static const char *folder;
+
+static void must(int good, const char *what, const char *name) {
+    if (good) return;
+    fprintf(stderr, "round_trip: %s of %s\n", what, name);
+    exit(1);
+}
+
+static void save_text(const char *name, const char *ending, const test_text *text) {
+    char path[512];
+    FILE *file;
+    snprintf(path, sizeof path, "%s/%s.%s", folder, name, ending);
+    file = fopen(path, "wb");
+    must(file && fwrite(text->data, 1, text->size, file) == text->size && !fclose(file), "file", path);
+}
+
+static void save_rows(const prof_trace *trace, const char *name, prof_table_desc *desc,
+                      const char *ending) {
+    test_text text;
+    memset(&text, 0, sizeof text);
+    desc->row_limit = UINT32_MAX;
+    test_text_write(&text, "", 0);
+    must(prof_write_table(trace, desc, test_text_sink(&text)) == PROF_OK, "table", name);
+    save_text(name, ending, &text);
+    test_text_clear(&text);
+}
+
+static void save_stacks(const prof_trace *trace, const char *name) {
+    test_text text;
+    memset(&text, 0, sizeof text);
+    test_text_write(&text, "", 0);
+    must(prof_write_stacks(trace, PROF_METRIC_NONE, test_text_sink(&text)) == PROF_OK, "stacks",
+         name);
+    save_text(name, "stacks.live", &text);
+    text.size = 0;
+    must(prof_write_event_stacks(trace, PROF_METRIC_NONE, test_text_sink(&text)) == PROF_OK,
+         "event stacks", name);
+    save_text(name, "frames.live", &text);
+    test_text_clear(&text);
+}
+
+static void save(const prof_trace *trace, const char *name) {
+    prof_table_desc desc;
+    char path[512];
+    size_t i;
+    snprintf(path, sizeof path, "%s/%s.json", folder, name);
+    must(trace && prof_save_chrome(trace, path) == PROF_OK, "trace", name);
+    for (i = 0; i < sizeof groupings / sizeof *groupings; i++) {
+        memset(&desc, 0, sizeof desc);
+        desc.averages = &groupings[i].by;
+        desc.format = PROF_FORMAT_JSON;
+        snprintf(path, sizeof path, "%s.live", groupings[i].name);
+        save_rows(trace, name, &desc, path);
+        printf("%s %s\n", name, groupings[i].name);
+    }
+    memset(&desc, 0, sizeof desc);
+    desc.averages = &groupings[5].by;
+    desc.sort_by = PROF_METRIC_SELF_CPU_TIME_TOTAL;
+    desc.hide_notes = true;
+    save_rows(trace, name, &desc, "text.live");
+    desc.averages = &groupings[0].by;
+    desc.sort_by = PROF_METRIC_NONE;
+    desc.top_level_events_only = true;
+    desc.format = PROF_FORMAT_JSON;
+    save_rows(trace, name, &desc, "top.live");
+    save_stacks(trace, name);
+}
+
+/* ---- Programs made by hand ---- */
+
+static void tick(uint64_t ns) { test_time.tick += ns; }
+
+static void start(prof_desc desc) {
+    prof_result result = prof_start(&desc);
+    must(result == PROF_OK, "start", prof_strerror(result));
+}
+
+static void end_as(const char *name) {
+    save(prof_stop(), name);
+    prof_thread_end();
+}
+
+static void zone(const char *name, uint64_t ns) {
+    prof_push(name);
+    tick(ns);
+    prof_pop();
+}
+
+/* Zones that a step's border cuts; steps of no length. */
+static void steps(bool coarse, uint32_t node, const char *name) {
+    prof_desc desc = test_desc();
+    int i;
+    desc.schedule.active = 6;
+    desc.schedule.repeat = 1;
+    desc.node = node;
+    start(desc);
+    for (i = 0; i < 5; i++) {
+        prof_push(i == 2 ? "across" : "step");
+        tick(coarse ? 0 : 5);
+        zone("inner", coarse ? (uint64_t)i % 2 : 7);
+        if (i != 2) prof_pop();
+        prof_step();
+        if (i == 3) prof_pop();
+        zone("behind", 3);
+    }
+    end_as(name);
+}
+
+/* Many calls within one tick, with memory. */
+static void coarse_memory(void) {
+    prof_desc desc = test_desc();
+    static char blocks[64];
+    prof_device host = { 0, 0 };
+    int i;
+    desc.profile_memory = true;
+    start(desc);
+    for (i = 0; i < 12; i++) {
+        prof_push("outer");
+        prof_push("makes");
+        prof_memory_alloc(blocks + i, 64, host);
+        if (i % 4 == 1) tick(10);
+        prof_pop();
+        prof_push("takes");
+        if (i > 3) prof_memory_free(blocks + i - 3, host);
+        prof_push("nothing");
+        prof_pop();
+        prof_pop();
+        if (i % 3 == 0) tick(10);
+        prof_memory_alloc(blocks + 32 + i, 16, host);
+        prof_pop();
+        prof_memory_free(blocks + i, host);
+    }
+    end_as("coarse_memory");
+}
+
+/* Memory that an earlier window allocated: the balance is negative. */
+static void memory_below(void) {
+    prof_desc desc = test_desc();
+    static char block[4];
+    prof_device host = { 0, 0 }, cuda = { PROF_DEVICE_CUDA, 1 };
+    desc.profile_memory = true;
+    start(desc);
+    prof_memory_alloc(block, 100, host);
+    tick(1);
+    prof_push("releases");
+    tick(1);
+    prof_memory_free(block, host);
+    prof_memory_alloc(block + 1, 7, cuda);
+    tick(1);
+    prof_pop();
+    prof_memory_free(block + 1, cuda);
+    prof_memory_alloc(NULL, 1u << 30, host);
+    zone("last", 4);
+    end_as("memory_below");
+}
+
+static void ranges(void) {
+    prof_desc desc = test_desc();
+    prof_async first, second;
+    start(desc);
+    first = prof_async_begin("future");
+    tick(5);
+    prof_push("work");
+    second = prof_async_begin("future");
+    tick(5);
+    prof_async_end(first);
+    prof_instant("moment");
+    prof_counter("queue", 3);
+    prof_pop();
+    tick(2);
+    zone("future", 9);
+    prof_async_end(second);
+    end_as("ranges");
+}
+
+static void open_at_the_end(void) {
+    prof_desc desc = test_desc();
+    desc.record_shapes = true;
+    start(desc);
+    prof_push("left open");
+    tick(3);
+    prof_push("with overload");
+    prof_set_overload("out");
+    tick(4);
+    zone("whole", 5);
+    end_as("open_at_the_end");
+}
+
+static void modules(void) {
+    prof_desc desc = test_desc();
+    desc.with_modules = desc.with_stack = true;
+    start(desc);
+    prof_module_push("model");
+    prof_push("begins within");
+    tick(2);
+    prof_module_push("layer");
+    zone("deeper", 3);
+    prof_module_pop();
+    prof_module_pop();
+    tick(2);
+    prof_pop();
+    zone("behind", 2);
+    end_as("modules");
+}
+
+static void odd_names(void) {
+    prof_desc desc = test_desc();
+    static char longest[4000];
+    const char *stack[2];
+    size_t i;
+    memset(longest, 'n', sizeof longest - 1);
+    start(desc);
+    stack[1] = "main.c(3): main";
+    for (i = 0; i < TEST_ODD_NAMES; i++) {
+        size_t k = 0;
+        while (test_odd_names[i][k] && (unsigned char)test_odd_names[i][k] < 0xc0) k++;
+        if ((unsigned char)test_odd_names[i][k] >= 0xc0 && i != 12) continue;   /* no UTF-8 */
+        prof_push(test_odd_names[i]);
+        prof_set_overload(test_odd_names[i]);
+        stack[0] = test_odd_names[i];
+        if (!strchr(stack[0], ';') && *stack[0]) prof_set_stack(stack, 2);
+        tick(1000 + i);
+        prof_pop();
+    }
+    zone(longest, 5000);
+    zone("ProfilerStepper", 500);
+    end_as("odd_names");
+}
+
+static void real_stack(prof_native how, const char *name) {
+    prof_desc desc;
+    prof_trace *trace;
+    int i;
+    memset(&desc, 0, sizeof desc);
+    desc.native_stack = how;
+    if (prof_start(&desc) != PROF_OK) return;
+    for (i = 0; i < 20; i++) {
+        PROF_BLOCK("outer") { PROF_BLOCK("inner") { test_random(3); } }
+        PROF_BLOCK("inner") { test_random(3); }
+    }
+    trace = prof_stop();
+    if (trace) save(trace, name);
+    prof_thread_end();
+}
+
+static void counters(void) {
+    prof_desc desc;
+    prof_trace *trace;
+    int i;
+    memset(&desc, 0, sizeof desc);
+    desc.counters = "task-clock,page-faults";
+    desc.record_shapes = true;
+    if (prof_start(&desc) != PROF_OK) return;
+    for (i = 0; i < 20; i++) {
+        PROF_BLOCK("outer") { PROF_BLOCK("inner") { test_random(3); } test_random(3); }
+        PROF_BLOCK("inner") { PROF_BLOCK("inner") { test_random(3); } }
+    }
+    trace = prof_stop();
+    if (trace) save(trace, "counters");
+    prof_thread_end();
+}
+
+static void *thread_work(void *unused) {
+    int i;
+    (void)unused;
+    prof_thread_name("worker \"two\"");
+    for (i = 0; i < 100; i++) {
+        PROF_BLOCK("work") { PROF_BLOCK("part") { } prof_instant("half"); PROF_BLOCK("part") { } }
+        prof_push("by name");
+        prof_pop();
+    }
+    prof_thread_end();
+    return NULL;
+}
+
+/* The clock of the machine, and threads at once. */
+static void threads(void) {
+    pthread_t list[4];
+    int i;
+    must(prof_start(NULL) == PROF_OK, "start", "threads");
+    for (i = 0; i < 4; i++)
+        must(!pthread_create(list + i, NULL, thread_work, NULL), "thread", "threads");
+    for (i = 0; i < 4; i++) pthread_join(list[i], NULL);
+    save(prof_stop(), "threads");
+    prof_thread_end();
+}
+
+/* ---- Programs by seed ---- */
+
+enum { CONTEXTS = 3, LEVELS = 6, BLOCKS = 16, RANGES = 4 };
+
+/* What runs: contexts take turns on one thread. */
+static struct {
+    void *saved[CONTEXTS];
+    uint32_t at, depth[CONTEXTS], modules[CONTEXTS];
+    char blocks[BLOCKS];
+    prof_async ranges[RANGES];
+    bool coarse;
+    int64_t call_id;
+} now;
+
+static bool chance(uint32_t of_hundred) { return test_random(100) < of_hundred; }
+
+static void time_passes(void) {
+    if (now.coarse ? chance(25) : chance(95)) tick(now.coarse ? 10 : 1 + test_random(3000));
+}
+
+static void random_details(void) {
+    static const int64_t dims[] = { 2, 3, 5, 8 };
+    static const char *const stacks[] = { "a.c(1): inner", "b.c(2): middle", "c.c(3): outer",
+                                          "d.c(4): main" };
+    static const char *const overloads[] = { "Tensor", "out", "Scalar", "" };
+    static const char *const concrete[] = { "", "1", "[2, \"x\"]" };
+    static const char *const types[] = { "float", "double", "Scalar" };
+    prof_shape shapes[3];
+    uint32_t i, count = test_random(4);
+    memset(shapes, 0, sizeof shapes);
+    for (i = 0; i < count; i++) {
+        shapes[i].dims = dims + test_random(2);
+        shapes[i].count = 2;
+    }
+    if (count > 2) {                     /* a list of tensors */
+        shapes[2].items = shapes;
+        shapes[2].dims = NULL;
+        shapes[2].count = test_random(3);
+    }
+    if (chance(40)) prof_set_shapes(shapes, chance(50) ? types : NULL, count);
+    if (chance(10)) prof_set_inputs(concrete, count, "{\"k\": [1, {\"y\": 2}]}");
+    if (chance(20)) prof_set_overload(overloads[test_random(4)]);
+    if (chance(15)) prof_set_flops(test_random(1000));
+    if (chance(15)) prof_set_stack(stacks + test_random(3), 1 + test_random(2));
+    if (chance(10)) prof_set_annotation();
+    if (chance(10)) prof_set_sequence(test_random(6), (uint8_t)test_random(2), prof_thread_id());
+    if (chance(5)) prof_set_arg("Overload", "of my own; no overload");
+    if (chance(5)) prof_set_arg_int("Bytes", -3);
+    if (chance(5)) prof_set_module("Net.layer1");
+}
+
+static void random_begin(void) {
+    static const char *const names[] = { "aten::mm", "aten::add", "f", "f", "g.h", "aten::conv2d" };
+    if (now.depth[now.at] == LEVELS) return;
+    prof_push(names[test_random(6)]);
+    now.depth[now.at]++;
+    random_details();
+}
+
+static void random_end(void) {
+    if (!now.depth[now.at]) return;
+    now.depth[now.at]--;
+    prof_pop();
+}
+
+static void random_memory(void) {
+    static const uint8_t types[] = { 0, PROF_DEVICE_CUDA };
+    uint32_t i = test_random(BLOCKS);
+    prof_device device;
+    device.type = types[i % 2];
+    device.index = (int8_t)(i % 2);
+    if (chance(60)) prof_memory_alloc(now.blocks + i, 1 + test_random(500), device);
+    else prof_memory_free(now.blocks + i, device);
+    if (chance(3)) prof_memory_alloc(NULL, 100, device);
+}
+
+/* Contexts keep what they have open. */
+static void random_switch(void) {
+    uint32_t to = test_random(CONTEXTS);
+    if (to == now.at) return;
+    now.saved[now.at] = prof_context_switch(now.saved[to]);
+    now.at = to;
+}
+
+static void random_range(void) {
+    uint32_t i = test_random(RANGES);
+    if (now.ranges[i].id) {
+        prof_async_end(now.ranges[i]);
+        memset(now.ranges + i, 0, sizeof now.ranges[i]);
+    } else {
+        now.ranges[i] = prof_async_begin(chance(50) ? "future" : "f");
+    }
+}
+
+/* A call of a device's library, and work that it launched, now or by the time of its launch. */
+static void random_device(uint32_t thread) {
+    prof_event events[2];
+    prof_extra extras[2];
+    int64_t from = prof_now();
+    uint32_t n = 0;
+    memset(events, 0, sizeof events);
+    memset(extras, 0, sizeof extras);
+    if (chance(70)) {
+        time_passes();
+        events[n].name = chance(50) ? "cudaLaunchKernel" : "cudaMemcpyAsync";
+        events[n].start_ns = from;
+        events[n].end_ns = prof_now();
+        events[n].thread = thread;
+        extras[n].activity_type = "cuda_runtime";
+        extras[n].has = PROF_HAS_ID;
+        extras[n].id = ++now.call_id;
+        events[n].extra = extras + n;
+        n++;
+    }
+    events[n].name = chance(50) ? "void gemm<float>(int*, int)" : "Memcpy HtoD";
+    events[n].device_type = PROF_DEVICE_CUDA;
+    events[n].start_ns = prof_now() + (int64_t)test_random(50);
+    events[n].end_ns = events[n].start_ns + (int64_t)test_random(200);
+    events[n].thread = thread;
+    events[n].extra = extras + n;
+    extras[n].activity_type = events[n].name[0] == 'M' ? "gpu_memcpy" : "kernel";
+    extras[n].has = PROF_HAS_DEVICE_INDEX;
+    extras[n].device_resource_id = 7 + test_random(2);
+    if (n) {
+        extras[n].has |= PROF_HAS_LINK;
+        extras[n].linked_correlation_id = now.call_id;
+    } else if (chance(80)) {
+        extras[n].has |= PROF_HAS_LAUNCH;
+        extras[n].launch_ns = from;
+        extras[n].launch_thread = thread;
+    }
+    prof_submit(events, n + 1);
+}
+
+/* An op from outside that lies in what is open, and says which device work is its own. */
+static void random_op(uint32_t thread) {
+    prof_event events[2];
+    prof_extra extras[2];
+    memset(events, 0, sizeof events);
+    memset(extras, 0, sizeof extras);
+    events[0].name = chance(50) ? "aten::mm" : "outside";
+    events[0].start_ns = prof_now();
+    time_passes();
+    events[0].end_ns = prof_now();
+    events[0].thread = thread;
+    events[0].extra = extras;
+    extras[0].has = PROF_HAS_ID;
+    extras[0].id = 1000 + ++now.call_id;
+    events[1].name = "void gemm<float>(int*, int)";
+    events[1].device_type = PROF_DEVICE_CUDA;
+    events[1].start_ns = events[0].end_ns;
+    events[1].end_ns = events[1].start_ns + (int64_t)test_random(200);
+    events[1].thread = thread;
+    events[1].extra = extras + 1;
+    extras[1].has = PROF_HAS_LINK;
+    extras[1].linked_correlation_id = extras[0].id;
+    prof_submit(events, 1 + test_random(2));
+}
+
+static void random_turn(const prof_desc *desc, bool devices) {
+    uint32_t what = test_random(100);
+    time_passes();
+    if (what < 35) random_begin();
+    else if (what < 65) random_end();
+    else if (what < 75) random_memory();
+    else if (what < 78) random_range();
+    else if (what < 80) prof_instant("moment");
+    else if (what < 82) prof_counter("queue", (int64_t)test_random(9));
+    else if (what < 85) random_switch();
+    else if (what < 88 && desc->schedule.active) prof_step();
+    else if (what < 90 && !now.modules[now.at]) prof_module_push("m"), now.modules[now.at]++;
+    else if (what < 92 && now.modules[now.at]) prof_module_pop(), now.modules[now.at]--;
+    else if (what < 95 && devices) random_device(now.at);
+    else if (what < 97 && devices) random_op(now.at);
+    else if (what < 98) prof_flow(prof_flow(0));
+}
+
+static void random_program(uint32_t seed) {
+    prof_desc desc = test_desc();
+    char name[32];
+    bool devices;
+    uint32_t i, n;
+    memset(&now, 0, sizeof now);
+    test_seed = seed * 2654435761u + 1;
+    for (i = 0; i < 8; i++) test_random(2);
+    now.coarse = chance(50);
+    desc.record_shapes = chance(70);
+    desc.profile_memory = chance(70);
+    desc.with_stack = chance(50);
+    desc.with_flops = chance(50);
+    desc.with_modules = chance(50);
+    desc.merge_duplicates = chance(25);
+    desc.schedule.active = chance(40) ? 1000 : 0;
+    desc.schedule.repeat = desc.schedule.active ? 1 : 0;
+    desc.acc_events = chance(10);
+    desc.node = chance(25) ? 1 + test_random(4) : 0;
+    devices = chance(40);
+    start(desc);
+    n = 20 + test_random(400);
+    for (i = 0; i < CONTEXTS && devices; i++) {  /* their threads are there when work names them */
+        void *from = prof_context_switch(NULL);
+        if (i) now.saved[i - 1] = from;
+    }
+    now.at = devices ? CONTEXTS - 1 : 0;
+    while (n--) random_turn(&desc, devices);
+    snprintf(name, sizeof name, "seed%u", (unsigned)seed);
+    end_as(name);
+}
+
+int main(int argc, char **argv) {
+    uint32_t seeds = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
+    uint32_t first = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 1, i;
+    folder = argc > 1 ? argv[1] : ".";
+    steps(false, 0, "steps");
+    steps(true, 0, "steps_coarse");
+    steps(false, 3, "steps_node");
+    coarse_memory();
+    memory_below();
+    ranges();
+    open_at_the_end();
+    modules();
+    odd_names();
+    real_stack(PROF_NATIVE_FRAMES, "native_frames");
+    real_stack(PROF_NATIVE_UNWIND, "native_unwind");
+    counters();
+    threads();
+    for (i = 0; i < seeds; i++) random_program(first + i);
+    return 0;
+}

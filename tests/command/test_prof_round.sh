@@ -1,0 +1,62 @@
+#!/bin/sh
+# prof report of a saved trace is what the library itself says of it, byte for byte: programs of
+# every kind, made by tests/command/round_trip.c, by every grouping; and prof stacks.
+#   test_prof_round.sh [SEEDS [FIRST]]   so many random programs (40)
+#
+# What cannot be equal, by the nature of the trace format, and so is not in those programs:
+#   - stack entries with a semicolon, and empty ones: PyTorch joins them by semicolons;
+#   - names that are not UTF-8: JSON has none such; they are U+FFFD in both, but two of them that
+#     differ only there are two rows live and one in the report;
+#   - zones that the program itself calls ProfilerStep#1: PyTorch's reader takes them for steps.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/command/prof.sh
+. tests/command/prof.sh
+
+[ "$out/round_trip" -nt prof.h ] && [ "$out/round_trip" -nt tests/command/round_trip.c ] ||
+    try round_builds "${CC:-gcc}" -std=c99 -O1 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror \
+        -I. tests/command/round_trip.c -o "$out/round_trip" -lpthread -ldl -lm || exit 1
+rm -f "$out"/*.json "$out"/*.live
+"$out/round_trip" "$out" "${1:-40}" "${2:-1}" >"$out/list" || { echo 'not ok round_runs'; exit 1; }
+
+# shellcheck disable=SC2317   # equal calls it
+sorted() {   # COMMAND...: the same lines, whatever their order
+    sort "$live" >"$live.sorted"
+    "$@" | sort | cmp -s - "$live.sorted" && cat "$live"
+}
+
+equal() {   # NAME OF-WHAT COMMAND...: its output is $out/NAME.OF-WHAT.live
+    label=round_$1_$2 live=$out/$1.$2.live
+    shift 2
+    "$@" >"$out/got" 2>"$out/said" && cmp -s "$live" "$out/got" && { passed="$passed $label"; return; }
+    failed=1
+    cp "$out/got" "${live%.live}.got"
+    echo "not ok $label: $* differs: $(diff "$live" "$out/got" | head -n 2 | cut -c 1-300 | tr '\n' ' ')$(
+        head -n 1 "$out/said")"
+}
+
+# shellcheck disable=SC2317   # equal calls it
+table() {   # COMMAND...: without what it tells before and behind the table
+    "$@" | sed -n '/^---/,$p' | head -c "$(wc -c <"$live")"
+}
+
+passed=
+while read -r trace grouping; do
+    case $grouping in
+    name) by='' ;;
+    shape) by=--group-by-input-shape ;;
+    overload) by=--group-by-overload ;;
+    stack*) by="--group-by-stack ${grouping#stack}" ;;
+    all) by='--group-by-input-shape --group-by-overload --group-by-stack 100' ;;
+    esac
+    # shellcheck disable=SC2086   # options are words
+    equal "$trace" "$grouping" "$prof" report -n all -s none -f json $by "$out/$trace.json"
+    [ "$grouping" = all ] || continue
+    # shellcheck disable=SC2086
+    equal "$trace" text table "$prof" report -n all $by "$out/$trace.json"
+    equal "$trace" top "$prof" report -n all -s none -f json --top-level "$out/$trace.json"
+    case $trace in native*) continue ;; esac   # live, functions stand between zones
+    equal "$trace" stacks sorted "$prof" stacks --no-python "$out/$trace.json"
+done <"$out/list"
+for label in $passed; do echo "ok $label"; done
+exit $failed
