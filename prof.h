@@ -1035,8 +1035,8 @@ PROF_API prof_result prof_write_memory_timeline(const prof_trace *trace,
                                                 const prof_memory_desc *desc, prof_sink out);
 
 #if !PROF__BARE
-/* The same to a file, as prof_save_chrome, by path's ending: .raw.json raw, anything else rows; with
-   .gz behind it zipped. .html: PROF_ERROR_UNSUPPORTED, and prof_strerror names the command that
+/* The same to a file, as prof_save_chrome, by path's ending: .raw.json raw, anything else rows;
+   with .gz behind it zipped. .html: PROF_ERROR_UNSUPPORTED, and prof_strerror names the command that
    makes the page. PyTorch: export_memory_timeline(path, device) */
 PROF_API prof_result prof_save_memory_timeline(const prof_trace *trace, const char *path,
                                                prof_device device);

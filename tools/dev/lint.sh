@@ -64,6 +64,20 @@ else
     rule "$figures (at most 12, 30, 80)" "$(echo "$lengths" | tail -n 5)"
 fi
 
+# ---- The pages ----
+
+rule "README.md: $(wc -l <README.md) lines, at most 250" \
+    "$(awk 'END {if (NR > 250) print NR " lines"}' README.md)"
+
+links() {   # "PAGE: LINK" of each that leads nowhere
+    find . -name '*.md' -not -path './build/*' | while read -r page; do
+        grep -oE '\]\([^)#]+' "$page" | sed 's/^](//' | grep -v '^https*:' | while read -r link; do
+            [ -e "$(dirname "$page")/$link" ] || echo "$page: $link"
+        done
+    done
+}
+rule 'links of the pages' "$(links)"
+
 # ---- Tools that may be missing ----
 
 if command -v shellcheck >/dev/null; then

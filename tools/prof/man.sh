@@ -32,6 +32,9 @@ done
 cat <<'END'
 .SH ENVIRONMENT
 .TP
+.B COLUMNS
+The width that tables on a terminal fit, instead of the terminal's own.
+.TP
 .B NO_COLOR
 When set and not empty, nothing is coloured.
 .TP
