@@ -463,6 +463,9 @@ typedef struct prof_flops_desc {
                                             all; count 0: stride 1, padding 0, dilation 1 */
     int64_t groups;                      /* 0: what the shapes say */
     const prof_shape *output;            /* convolution: the result's; NULL: computed */
+    const char *const *concrete_inputs;  /* for formulas of one's own: the inputs as text, as many
+                                            as shapes; NULL: not known */
+    const char *kwinputs;                /* ... and the named ones, a JSON object; NULL: none */
 } prof_flops_desc;
 
 /* An event's amounts, its own and less those of its children. All 0 for what has none. */
@@ -612,6 +615,13 @@ typedef struct prof_chrome_desc {
 PROF_API prof_result prof_start(const prof_desc *desc);
 
 #if !PROF__BARE
+/* What a warm-up step does, apart from a schedule: checks desc, takes the arena and touches its
+   memory, lets devices prepare. Nothing is recorded until prof_start(NULL), which opens this
+   session and then costs little. Errors are those of prof_start; PROF_ERROR_INVALID also where desc
+   has a schedule. Until then prof_start(desc) says PROF_ERROR_STATE, prof_step does nothing, and
+   prof_stop ends it with an empty trace. PyTorch: prepare_trace(), then start_trace() */
+PROF_API prof_result prof_prepare(const prof_desc *desc);
+
 /* For programs that are profiled when the environment asks for it: with PROF_TRACE=FILE these are
    prof_start(desc), and prof_stop and prof_save_chrome to FILE, whose %p is the process id; without
    they do nothing. Call them in main(), or where a session would be; prof record sets PROF_TRACE.
@@ -948,6 +958,15 @@ PROF_API size_t prof_key_averages(const prof_trace *trace, const prof_averages_d
 PROF_API prof_average prof_total_average(const prof_trace *trace);
 
 #if !PROF__BARE
+/* Adds from, a row of another window or trace, to a row of the same name: sums, counts, least and
+   most. p50, p90 and p99, where both have them, are estimated from both rows' five points (least to
+   most, straight between), exact where one row has no calls; else 0, not known. into zeroed, or its
+   key NULL: it takes name, node, shapes and what else tells rows apart from `from` (texts stay
+   those of its trace). Sums wrap past 2^63. Pure, any thread.
+   PROF_ERROR_INVALID: NULL, or the names differ; into is as it was. PyTorch:
+   FunctionEventAvg.__iadd__ */
+PROF_API prof_result prof_average_add(prof_average *into, const prof_average *from);
+
 /* Floating point operations of one call of op, by its inputs' shapes; a multiply and an add are
    two. 0: none, op is not known, or the shapes are not ones it takes; at most UINT64_MAX.
    `aten::` before op may be left out; desc NULL: defaults. Pure, any thread. There are two sets:
@@ -961,6 +980,19 @@ PROF_API prof_average prof_total_average(const prof_trace *trace);
      through the ops it calls. */
 PROF_API uint64_t prof_flops(const char *op, const prof_shape *inputs, uint32_t count,
                              const prof_flops_desc *desc);
+
+/* A formula for an op of one's own, for prof_flops and so for zones with shapes of sessions with
+   desc.with_flops. It gets what prof_flops gets (desc never NULL; for a zone: its concrete and
+   named inputs too) and returns 0 where it cannot tell. It must be pure: any thread may call it,
+   while a trace is read, also with the profiler's locks held. */
+typedef uint64_t (*prof_flops_formula)(const prof_shape *inputs, uint32_t count,
+                                       const prof_flops_desc *desc);
+
+/* name: all of an op's, `aten::` may be left out; it must live as long as the process. It goes
+   before the built-in formula of that name; given again the last one counts, NULL takes it back.
+   Any thread, before or during sessions: it counts for traces that are read from then on.
+   PROF_ERROR_INVALID: no name. PROF_ERROR_MEMORY: there are 64. PyTorch: register_flop_formula() */
+PROF_API prof_result prof_flops_register(const char *name, prof_flops_formula formula);
 #endif
 
 /* PyTorch's table. desc NULL: key averages by self CPU time. */
@@ -1036,8 +1068,8 @@ PROF_API prof_result prof_write_memory_timeline(const prof_trace *trace,
 
 #if !PROF__BARE
 /* The same to a file, as prof_save_chrome, by path's ending: .raw.json raw, anything else rows;
-   with .gz behind it zipped. .html: PROF_ERROR_UNSUPPORTED, and prof_strerror names the command that
-   makes the page. PyTorch: export_memory_timeline(path, device) */
+   with .gz behind it zipped. .html: PROF_ERROR_UNSUPPORTED, and prof_strerror names the command
+   that makes the page. PyTorch: export_memory_timeline(path, device) */
 PROF_API prof_result prof_save_memory_timeline(const prof_trace *trace, const char *path,
                                                prof_device device);
 #endif
@@ -3499,6 +3531,7 @@ static struct prof__session {
     prof_desc desc;
     bool open;                           /* prof_start came, prof_stop not yet */
     bool busy;                           /* one of the calls that open and close windows runs */
+    bool prepared;                       /* by prof_prepare: prof_start(NULL) comes next */
     bool has_steps;                      /* there is a schedule */
     bool silent;                         /* a device stopped by itself: no more in this cycle */
     bool step_open;                      /* the step began in this window, at step_tick */
@@ -7416,6 +7449,8 @@ PROF__FN void prof__flops_of(const prof_event *e, prof_extra *x) {
     uint64_t flops;
     memset(&few, 0, sizeof few);
     few.with_flops = true;
+    few.concrete_inputs = x->concrete_inputs;
+    few.kwinputs = x->kwinputs;
     flops = prof__flops_by(e->name, x->input_shapes, x->input_count, &few);
     x->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
 }
@@ -10233,6 +10268,90 @@ PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
     return total;
 }
 
+#if !PROF__BARE
+/* ---- rows of several traces ---- */
+
+/* The share of a row's calls that took t or less: straight lines between the points it tells. */
+PROF__FN double prof__share_below(const prof_average *a, int64_t t) {
+    static const double shares[] = { 0, 0.5, 0.9, 0.99, 1 };
+    const int64_t at[] = { a->min_ns, a->p50_ns, a->p90_ns, a->p99_ns, a->max_ns };
+    int i = 1;
+    if (t < at[0]) return 0;
+    while (i < 5 && t >= at[i]) i++;
+    if (i == 5) return 1;
+    return shares[i - 1] + (shares[i] - shares[i - 1]) * (double)(t - at[i - 1]) /
+                               (double)(at[i] - at[i - 1]);
+}
+
+/* The time that a share of the calls of both took or less. */
+PROF__FN int64_t prof__both_share(const prof_average *a, const prof_average *b, double share) {
+    int64_t least = PROF__MIN(a->min_ns, b->min_ns), most = PROF__MAX(a->max_ns, b->max_ns);
+    double x = (double)a->count, y = (double)b->count;
+    while (least < most) {
+        int64_t half = least + (most - least) / 2;
+        double below = x * prof__share_below(a, half) + y * prof__share_below(b, half);
+        if (below >= share * (x + y)) most = half;
+        else least = half + 1;
+    }
+    return least;
+}
+
+/* Least, most and percentiles; counts are those before. */
+PROF__FN void prof__extremes_add(prof_average *into, const prof_average *from) {
+    const prof_average a = *into, *b = from;
+    bool known = a.p50_ns && b->p50_ns;
+    if (!b->count) return;
+    into->min_ns = a.count ? PROF__MIN(a.min_ns, b->min_ns) : b->min_ns;
+    into->max_ns = a.count ? PROF__MAX(a.max_ns, b->max_ns) : b->max_ns;
+    into->p50_ns = !a.count ? b->p50_ns : known ? prof__both_share(&a, b, 0.5) : 0;
+    into->p90_ns = !a.count ? b->p90_ns : known ? prof__both_share(&a, b, 0.9) : 0;
+    into->p99_ns = !a.count ? b->p99_ns : known ? prof__both_share(&a, b, 0.99) : 0;
+}
+
+/* What tells rows apart, and no sum. */
+PROF__FN void prof__identity_take(prof_average *into, const prof_average *from) {
+    into->key = from->key;
+    into->overload_name = from->overload_name;
+    into->input_shapes = from->input_shapes;
+    into->input_count = from->input_count;
+    into->stack = from->stack;
+    into->stack_count = from->stack_count;
+    into->parent = from->parent;
+    into->first = from->first;
+    into->node_id = from->node_id;
+    into->device_type = from->device_type;
+    into->scope = from->scope;
+    into->is_async = from->is_async;
+    into->is_remote = from->is_remote;
+    into->is_legacy = from->is_legacy;
+    into->is_user_annotation = from->is_user_annotation;
+}
+
+PROF_API PROF__QUIET prof_result prof_average_add(prof_average *into, const prof_average *from) {
+#define PROF__SUM(field) into->field = PROF__PLUS(into->field, from->field)
+    if (!into || !from || !from->key) return PROF_ERROR_INVALID;
+    if (into->key && strcmp(into->key, from->key) != 0) return PROF_ERROR_INVALID;
+    if (!into->key) prof__identity_take(into, from);
+    prof__extremes_add(into, from);
+    into->count += from->count;
+    PROF__SUM(cpu_time_total_ns);
+    PROF__SUM(self_cpu_time_total_ns);
+    PROF__SUM(device_time_total_ns);
+    PROF__SUM(self_device_time_total_ns);
+    PROF__SUM(cpu_memory_usage);
+    PROF__SUM(self_cpu_memory_usage);
+    PROF__SUM(device_memory_usage);
+    PROF__SUM(self_device_memory_usage);
+    PROF__SUM(flops);
+    for (int i = 0; i < PROF_COUNTERS; i++) {
+        PROF__SUM(counters[i]);
+        PROF__SUM(self_counters[i]);
+    }
+    return PROF_OK;
+#undef PROF__SUM
+}
+#endif
+
 /* ---- @FLOPS: how much an op computes, by its inputs' shapes ---- */
 
 #if !PROF__BARE
@@ -10448,8 +10567,51 @@ PROF__FN const prof__formula *prof__formula_find(const char *name, size_t length
     return NULL;
 }
 
+/* Formulas of the program's own. A slot keeps its name; count grows when the slot is whole. */
+enum { PROF__OWN_FORMULAS = 64 };
+static struct prof__own_formulas {
+    const char *names[PROF__OWN_FORMULAS];
+    prof_flops_formula formulas[PROF__OWN_FORMULAS];
+    uint32_t count;
+} prof__own_formulas;
+
+PROF__FN const char *prof__op_name(const char *name) {
+    return strncmp(name, "aten::", 6) == 0 ? name + 6 : name;
+}
+
+/* The slot of that name, or how many there are. */
+PROF__FN uint32_t prof__own_formula(const char *name) {
+    uint32_t count = PROF__ACQUIRE(prof__own_formulas.count), i = 0;
+    while (i < count && strcmp(prof__own_formulas.names[i], name) != 0) i++;
+    return i;
+}
+
+PROF_API PROF__QUIET prof_result prof_flops_register(const char *name,
+                                                     prof_flops_formula formula) {
+    struct prof__own_formulas *own = &prof__own_formulas;
+    uint32_t i;
+    if (!name || !*prof__op_name(name)) return PROF_ERROR_INVALID;
+    prof__lock();
+    i = prof__own_formula(prof__op_name(name));
+    if (i < PROF__OWN_FORMULAS) PROF__RELEASE(own->formulas[i], formula);
+    if (i == own->count && i < PROF__OWN_FORMULAS) {
+        own->names[i] = prof__op_name(name);
+        PROF__RELEASE(own->count, i + 1);
+    }
+    prof__unlock();
+    return i < PROF__OWN_FORMULAS ? PROF_OK : PROF_ERROR_MEMORY;
+}
+
+/* NULL: the program has none. */
+PROF__FN prof_flops_formula prof__own_formula_of(const char *name) {
+    uint32_t i = prof__own_formula(name);
+    bool there = i < PROF__OWN_FORMULAS && i < PROF__ACQUIRE(prof__own_formulas.count);
+    return there ? PROF__ACQUIRE(prof__own_formulas.formulas[i]) : NULL;
+}
+
 PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inputs, uint32_t count,
                                          const prof_flops_desc *desc) {
+    prof_flops_formula own;
     prof_flops_desc none;
     prof__op op;
     const prof__formula *f;
@@ -10457,7 +10619,9 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
     bool backward;
     memset(&none, 0, sizeof none);
     if (!name || !inputs) return 0;
-    if (strncmp(name, "aten::", 6) == 0) name += 6;
+    name = prof__op_name(name);
+    own = prof__own_formula_of(name);
+    if (own) return own(inputs, count, desc ? desc : &none);
     length = strlen(name);
     backward = prof__name_ends(name, &length, "_backward");
     if (!backward) (void)prof__name_ends(name, &length, "_forward");
@@ -17500,17 +17664,47 @@ PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
     return before;
 }
 
-PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
+PROF_API PROF__QUIET prof_result prof_prepare(const prof_desc *desc) {
     struct prof_trace *s = &prof__trace;
     prof_desc none;
     prof_result result;
     memset(&none, 0, sizeof none);
+    if (desc && (desc->schedule_fn || prof__has_schedule(desc))) return PROF_ERROR_INVALID;
     prof__lock();
     result = prof__session_open(s, desc ? desc : &none);
     prof__unlock();
     if (result != PROF_OK) return result;
+    (void)prof__step_set(0, PROF_ACTION_WARMUP);
+    prof__transit(s, PROF_ACTION_NONE, PROF_ACTION_WARMUP);
+    prof__session.prepared = true;
+    prof__session_release(true);
+    return PROF_OK;
+}
+
+/* Takes hold of the session that prof_prepare made; under the lock. */
+PROF__FN bool prof__prepared_claim(void) {
+    struct prof__session *v = &prof__session;
+    bool mine = v->open && !v->busy && v->prepared && !prof__stream_mine();
+    if (mine) v->busy = true;
+    if (mine) v->prepared = false;
+    return mine;
+}
+
+PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
+    struct prof_trace *s = &prof__trace;
+    prof_action from = PROF_ACTION_WARMUP;
+    prof_desc none;
+    prof_result result = PROF_OK;
+    memset(&none, 0, sizeof none);
+    prof__lock();
+    if (desc || !prof__prepared_claim()) {
+        from = PROF_ACTION_NONE;
+        result = prof__session_open(s, desc ? desc : &none);
+    }
+    prof__unlock();
+    if (result != PROF_OK) return result;
     (void)prof__step_set(0, prof__action_at(&prof__session, 0));
-    prof__transit(s, PROF_ACTION_NONE, (int)prof__session.action);
+    prof__transit(s, from, (int)prof__session.action);
     if (prof__devices_fail(prof__session.activities)) {
         prof__window_stop(s);
         prof__session_release(false);
@@ -17530,6 +17724,10 @@ PROF_API PROF__QUIET prof_action prof_step(void) {
         from = v->open ? v->action : PROF_ACTION_NONE;
         prof__unlock();
         return from;
+    }
+    if (v->prepared) {
+        prof__session_release(true);
+        return PROF_ACTION_WARMUP;
     }
     prof__step_end();
     prof__devices_each(v->enabled, prof__device_flush);
@@ -17553,6 +17751,7 @@ PROF_API PROF__QUIET uint64_t prof_step_number(void) {
 PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     struct prof_trace *s = &prof__trace;
     if (!prof__session_claim()) return NULL;
+    prof__session.prepared = false;
     prof__step_end();
     prof__transit(s, prof__session.action, PROF__EXIT);
     prof__windows_unsettle();

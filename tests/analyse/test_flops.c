@@ -231,6 +231,81 @@ static void test_flops_misfits(void) {
     EQUAL(flops("aten::convolution", conv, &desc), 0);
 }
 
+/* ---- Formulas of one's own ---- */
+
+static char formula_args[64];
+
+static uint64_t elements_twice(const prof_shape *in, uint32_t count, const prof_flops_desc *desc) {
+    uint64_t n = 2;
+    if (desc->concrete_inputs && count > 1)
+        snprintf(formula_args, sizeof formula_args, "%s %s", desc->concrete_inputs[1],
+                 desc->kwinputs ? desc->kwinputs : "");
+    for (uint32_t i = 0; count && i < in->count; i++) n *= (uint64_t)in->dims[i];
+    return count ? n : 0;
+}
+
+static uint64_t seven(const prof_shape *in, uint32_t count, const prof_flops_desc *desc) {
+    (void)in;
+    (void)count;
+    (void)desc;
+    return 7;
+}
+
+static void test_flops_register(void) {
+    static char names[70][8];
+    inputs mm = {{2, 3, -1}, {3, 5, -1}, {-2}};
+    prof_result result = PROF_OK;
+    prof_flops_desc small;
+    memset(&small, 0, sizeof small);
+    small.with_flops = true;
+    EQUAL(flops("my::op", mm, NULL), 0);
+    EQUAL(prof_flops_register("my::op", elements_twice), PROF_OK);
+    EQUAL(flops("my::op", mm, NULL), 12);
+    EQUAL(flops("my::op", mm, &small), 12);
+    EQUAL(flops("my::op_backward", mm, NULL), 0);
+    EQUAL(prof_flops_register("aten::mm", seven), PROF_OK);
+    EQUAL(flops("mm", mm, NULL), 7);
+    EQUAL(flops("aten::mm", mm, &small), 7);
+    EQUAL(flops("bmm", mm, NULL), 0);
+    EQUAL(prof_flops_register("mm", NULL), PROF_OK);
+    EQUAL(flops("aten::mm", mm, NULL), 60);
+    EQUAL(prof_flops_register("my::op", seven), PROF_OK);
+    EQUAL(flops("my::op", mm, NULL), 7);
+    EQUAL(prof_flops_register(NULL, seven), PROF_ERROR_INVALID);
+    EQUAL(prof_flops_register("", seven), PROF_ERROR_INVALID);
+    EQUAL(prof_flops_register("aten::", seven), PROF_ERROR_INVALID);
+    for (int i = 0; i < 62; i++) {
+        snprintf(names[i], sizeof names[i], "n%d", i);
+        result = prof_flops_register(names[i], seven);
+        CHECK(result == PROF_OK, "%d: %d", i, (int)result);
+    }
+    EQUAL(prof_flops_register("one more", seven), PROF_ERROR_MEMORY);
+    EQUAL(flops("one more", mm, NULL), 0);
+    EQUAL(prof_flops_register("my::op", elements_twice), PROF_OK);
+}
+
+/* In a session: a zone's shapes and inputs. */
+static void test_flops_registered_zone(void) {
+    static const int64_t dims[] = {4, 5};
+    static const char *const concrete[] = {"", "3"};
+    prof_shape in[2];
+    prof_desc desc = test_desc();
+    prof_trace *trace;
+    prof_average row;
+    in[0] = shape(dims, 2);
+    in[1] = shape(NULL, 0);
+    desc.with_flops = true;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("my::op") {
+        prof_set_shapes(in, NULL, 2);
+        prof_set_inputs(concrete, 2, "{\"k\": 1}");
+    }
+    trace = prof_stop();
+    EQUAL(prof_key_averages(trace, NULL, &row, 1), 1);
+    EQUAL(row.flops, 40);
+    SAME_TEXT(formula_args, "3 {\"k\": 1}");
+}
+
 int main(void) {
     RUN(test_flops_names);
     RUN(test_flops_convolution);
@@ -240,5 +315,7 @@ int main(void) {
     RUN(test_flops_bad_shapes);
     RUN(test_flops_bad_parameters);
     RUN(test_flops_misfits);
+    RUN(test_flops_register);
+    RUN(test_flops_registered_zone);
     return test_end();
 }

@@ -154,11 +154,95 @@ static void test_percentiles_columns(void) {
     test_text_clear(&text);
 }
 
+/* ---- Rows of two traces as one ---- */
+
+static void test_average_add(void) {
+    static const int64_t dims[] = {2, 3};
+    prof_shape shape;
+    prof_average sum, a, b, before;
+    memset(&shape, 0, sizeof shape);
+    memset(&sum, 0, sizeof sum);
+    memset(&a, 0, sizeof a);
+    shape.dims = dims;
+    shape.count = 2;
+    a.key = "op";
+    a.count = 100;
+    a.cpu_time_total_ns = 1000;
+    a.self_cpu_time_total_ns = 800;
+    a.min_ns = 1;
+    a.max_ns = 100;
+    a.p50_ns = 50;
+    a.p90_ns = 90;
+    a.p99_ns = 99;
+    a.device_time_total_ns = 7;
+    a.self_device_time_total_ns = 6;
+    a.cpu_memory_usage = -5;
+    a.self_cpu_memory_usage = -4;
+    a.device_memory_usage = 3;
+    a.self_device_memory_usage = 2;
+    a.flops = 11;
+    a.counters[3] = 21;
+    a.self_counters[0] = 20;
+    a.node_id = 2;
+    a.input_shapes = &shape;
+    a.input_count = 1;
+    a.is_legacy = true;
+    EQUAL(prof_average_add(&sum, &a), PROF_OK);
+    EQUAL(sum.count, 100);
+    EQUAL(sum.min_ns, 1);
+    EQUAL(sum.p99_ns, 99);
+    EQUAL(sum.node_id, 2);
+    EQUAL(sum.input_count, 1);
+    EQUAL(sum.is_legacy, true);
+    b = a;
+    b.key = "op";
+    b.min_ns = 101;                      /* as many calls, all of them longer */
+    b.p50_ns = 150;
+    b.p90_ns = 190;
+    b.p99_ns = 199;
+    b.max_ns = 200;
+    EQUAL(prof_average_add(&sum, &b), PROF_OK);
+    EQUAL(sum.count, 200);
+    EQUAL(sum.cpu_time_total_ns, 2000);
+    EQUAL(sum.self_cpu_time_total_ns, 1600);
+    EQUAL(sum.min_ns, 1);
+    EQUAL(sum.max_ns, 200);
+    EQUAL(sum.p50_ns, 100);
+    EQUAL(sum.p90_ns, 180);
+    EQUAL(sum.p99_ns, 198);
+    EQUAL(sum.device_time_total_ns, 14);
+    EQUAL(sum.self_device_time_total_ns, 12);
+    EQUAL(sum.cpu_memory_usage, -10);
+    EQUAL(sum.self_cpu_memory_usage, -8);
+    EQUAL(sum.device_memory_usage, 6);
+    EQUAL(sum.self_device_memory_usage, 4);
+    EQUAL(sum.flops, 22);
+    EQUAL(sum.counters[3], 42);
+    EQUAL(sum.self_counters[0], 40);
+    b.p50_ns = b.p90_ns = b.p99_ns = 0;
+    EQUAL(prof_average_add(&sum, &b), PROF_OK);
+    EQUAL(sum.p50_ns, 0);
+    before = sum;
+    b.key = "other";
+    EQUAL(prof_average_add(&sum, &b), PROF_ERROR_INVALID);
+    EQUAL(prof_average_add(NULL, &b), PROF_ERROR_INVALID);
+    EQUAL(prof_average_add(&sum, NULL), PROF_ERROR_INVALID);
+    b.key = NULL;
+    EQUAL(prof_average_add(&sum, &b), PROF_ERROR_INVALID);
+    EQUAL(memcmp(&sum, &before, sizeof sum), 0);
+    b.key = "op";
+    b.count = 0;                         /* a row without calls has no least */
+    b.min_ns = 0;
+    EQUAL(prof_average_add(&sum, &b), PROF_OK);
+    EQUAL(sum.min_ns, 1);
+}
+
 int main(void) {
     RUN(test_percentiles_plain);
     RUN(test_percentiles_wide);
     RUN(test_percentiles_nothing);
     RUN(test_percentiles_outside);
     RUN(test_percentiles_columns);
+    RUN(test_average_add);
     return test_end();
 }

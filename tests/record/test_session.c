@@ -451,6 +451,55 @@ static void test_session_device_fails(void) {
 }
 
 /* Its window ends early, then silence to the cycle's end. */
+/* prof_prepare: nothing is recorded until prof_start(NULL), which opens its session. */
+static void test_session_prepare(void) {
+    prof_desc desc = test_desc();
+    prof_trace *trace;
+    size_t count;
+    add_device();
+    calls[0] = 0;
+    desc.max_depth = 3;
+    EQUAL(prof_prepare(&desc), PROF_OK);
+    SAME_TEXT(calls, "p");
+    EQUAL(prof_prepare(&desc), PROF_ERROR_STATE);
+    EQUAL(prof_start(&desc), PROF_ERROR_STATE);
+    EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_ERROR_STATE);
+    PROF_BLOCK("before") { prof_instant("before"); }
+    EQUAL(prof_step(), PROF_ACTION_WARMUP);
+    EQUAL(prof_now(), 0);
+    SAME_TEXT(calls, "p");
+    EQUAL(prof_start(NULL), PROF_OK);
+    SAME_TEXT(calls, "ps");
+    EQUAL(prof_step_number(), 0);
+    EQUAL(prof_start(NULL), PROF_ERROR_STATE);
+    PROF_BLOCK("a") PROF_BLOCK("b") PROF_BLOCK("c") PROF_BLOCK("too deep") {}
+    trace = prof_stop();
+    SAME_TEXT(calls, "psx");
+    (void)prof_events(trace, &count);
+    EQUAL(count, 3);
+    EQUAL(prof_get_stats().dropped_deep, 1);
+    EQUAL(prof_start(NULL), PROF_OK);    /* an ordinary one again */
+    (void)prof_stop();
+}
+
+static void test_session_prepare_ends(void) {
+    prof_desc desc = test_desc();
+    size_t count = 1;
+    EQUAL(prof_prepare(&desc), PROF_OK);
+    (void)prof_events(prof_stop(), &count);
+    EQUAL(count, 0);
+    EQUAL(prof_stop() == NULL, true);
+    desc.schedule.active = 1;
+    EQUAL(prof_prepare(&desc), PROF_ERROR_INVALID);
+    desc.schedule.active = 0;
+    desc.max_depth = 256;
+    EQUAL(prof_prepare(&desc), PROF_ERROR_INVALID);
+    desc.max_depth = 0;
+    EQUAL(prof_start(&desc), PROF_OK);
+    EQUAL(prof_prepare(&desc), PROF_ERROR_STATE);
+    (void)prof_stop();
+}
+
 static void test_session_device_stops(void) {
     prof_desc desc = test_desc();
     prof_trace *trace;
@@ -657,6 +706,8 @@ int main(void) {
     RUN(test_session_toggle);
     RUN(test_session_activities);
     RUN(test_session_device_fails);
+    RUN(test_session_prepare);
+    RUN(test_session_prepare_ends);
     RUN(test_session_device_stops);
     RUN(test_session_meddling_handler);
     RUN(test_session_nonsense_actions);
