@@ -1,33 +1,56 @@
 #!/bin/sh
-# Every libFuzzer target (tests/fuzz/fuzz_*.c) for FUZZ_SECONDS (20) each, JOBS (2) at a time, from the seeds
-# in tests/fuzz/corpus; what it finds besides stays in build/fuzz/NAME.corpus for the next time.
+# Every libFuzzer target for FUZZ_SECONDS (20) each, JOBS (2) at a time, from the seeds in
+# tests/fuzz/corpus; what it finds besides stays in build/fuzz/NAME.corpus for the next time.
 #   tests/fuzz/fuzz.sh [NAME]
-# A crash: its input stays in build/fuzz/NAME; mend the cause and add the input to tests/fuzz/corpus/NAME,
-# which tests/fuzz/test_prof_fuzz.sh tries each time.
+# raw, record, submit (tests/fuzz/fuzz_NAME.c) try prof.h; trace, stream, folded, import try the prof
+# command (tests/fuzz/fuzz_trace.c) with traces in JSON, raw streams, folded stacks, databases.
+# A crash: its input stays in build/fuzz/NAME; mend the cause and add the input to
+# tests/fuzz/corpus/NAME (of the command's: without its first byte, which names the command), which
+# tests/fuzz/test_prof_fuzz.sh tries each time.
 # shellcheck disable=SC2046,SC2086   # lists of flags and files are meant to split
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 out=$PWD/build/fuzz
 cc='clang -std=c99 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all'
+targets='trace stream folded import raw record submit'
 
-sources() {   # NAME
-    case $1 in
-    trace) make -s build/tools/report_html.h
-        echo -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB \
-            -DPROF_ARENA_SIZE=1048576 -DLIBFUZZER -Ibuild/tools \
-            $(find tools/prof -name '*.c' ! -name prof.c) ;;
-    esac
+is_command() { case $1 in trace | stream | folded | import) true ;; *) false ;; esac; }
+
+build() {   # NAME: build/fuzz/fuzz_NAME
+    is_command "$1" || {
+        $cc -I. "tests/fuzz/fuzz_$1.c" -o "$out/fuzz_$1" -lyajl -lz -lpthread -ldl -lm
+        return
+    }
+    make -s build/tools/report_html.h
+    $cc -I. -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB \
+        -DPROF_ARENA_SIZE=1048576 -DLIBFUZZER -Ibuild/tools \
+        $(find tools/prof -name '*.c' ! -name prof.c) tests/fuzz/fuzz_trace.c \
+        -o "$out/fuzz_$1" -lyajl -lsqlite3 -lz -lpthread -ldl -lm
+}
+
+seeds() {   # NAME: the folder with them; for the command each with every command's byte before it
+    is_command "$1" || { echo "$PWD/tests/fuzz/corpus/$1"; return; }
+    rm -rf "$out/$1.seeds"
+    mkdir -p "$out/$1.seeds"
+    files=tests/fuzz/corpus/$1/*
+    [ "$1" = trace ] && files="$files tests/command/traces/*.json"
+    for file in $files; do
+        for i in $(seq 0 $(($(grep -c '^    {&' tests/fuzz/fuzz_trace.c) - 1))); do
+            { printf "\\$(printf %03o "$i")"; cat "$file"; } >"$out/$1.seeds/$(basename "$file").$i"
+        done
+    done
+    echo "$out/$1.seeds"
 }
 
 job() {   # NAME
     mkdir -p "$out/$1.corpus" "$out/$1"
-    $cc -I. $(sources "$1") "tests/fuzz/fuzz_$1.c" -o "$out/fuzz_$1" -lyajl -lsqlite3 -lz -lpthread \
-        -ldl -lm || return 1
-    seeds=$PWD/tests/fuzz/corpus/$1
-    [ "$1" = trace ] && seeds="$seeds $PWD/tests/command/traces"
+    build "$1" || return 1
+    seeds=$(seeds "$1")
+    words=
+    [ "$1" = trace ] && words=-dict=$PWD/tests/fuzz/trace.dict
     cd "$out/$1" || return 1
-    timeout $((limit + 120)) "../fuzz_$1" -max_total_time="$limit" -timeout=20 -seed=1 \
-        -max_len=8192 -close_fd_mask=3 -print_final_stats=1 "../$1.corpus" $seeds 2>&1
+    timeout $((limit + 120)) "../fuzz_$1" -max_total_time="$limit" -timeout=20 -seed=1 $words \
+        -max_len=65536 -close_fd_mask=3 -print_final_stats=1 "../$1.corpus" $seeds 2>&1
 }
 
 limit=${FUZZ_SECONDS:-20}
@@ -48,11 +71,7 @@ echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return d && n
     $cc -x c - -o /dev/null 2>/dev/null || { echo 'skip fuzz: clang has no libFuzzer'; exit 0; }
 mkdir -p "$out"
 rm -f "$out"/*.runs
-for file in tests/fuzz/fuzz_*.c; do
-    file=${file##*/fuzz_}
-    echo "${file%.c}"
-done | grep -F -e "${1:-}" |
-    xargs -P "${JOBS:-2}" -n 1 sh "$0" --job
+printf '%s\n' $targets | grep -F -e "${1:-}" | xargs -P "${JOBS:-2}" -n 1 sh "$0" --job
 status=$?
 [ -n "${1:-}" ] || sh tests/trust.sh fuzz_executions \
     "$(cat "$out"/*.runs | awk '{n += $1} END {print n + 0}')"

@@ -1,7 +1,8 @@
-/* Damaged traces through the prof command: fuzz_trace ROUNDS SEED-FILE...
-   Takes each file as it is, then changes it at random, ROUNDS times, and runs commands on it. What
-   it looks for: a crash, what the sanitizers that it is built with find, and output that is not
-   JSON though the input was. With -DLIBFUZZER a libFuzzer target: see make fuzz. */
+/* Traces of any kind through the prof command: fuzz_trace ROUNDS FILE...
+   Runs every command on each file as it is, and on ROUNDS copies that it changes at random. What it
+   looks for: a crash, what the sanitizers that it is built with find, and output that is not JSON
+   though the input was. With -DLIBFUZZER a libFuzzer target, whose input's first byte chooses one
+   command and the rest is the file; tests/fuzz/fuzz.sh counts the lines of `runs`. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #  define PROF_IMPLEMENTATION
 #endif
 #include "../../tools/prof/losses.h"
+#include "mend.h"
 
 extern const command report_command, analyze_command, diff_command, augment_command,
     validate_command, stacks_command, flamegraph_command, gaps_command, memory_command, cut_command,
@@ -23,9 +25,9 @@ static char input[] = "fuzz_input.json", output_file[] = "fuzz_output.json",
             nowhere[] = "/dev/null";
 
 static int run(const command *c, const char *const *words) {
-    char *argv[8] = {0};
+    char *argv[9] = {0};
     int argc = 0;
-    for (; words[argc]; argc++) argv[argc] = (char *)(uintptr_t)words[argc];
+    for (; argc < 8 && words[argc]; argc++) argv[argc] = (char *)(uintptr_t)words[argc];
     int status = c->run(argc, argv);
     losses_forget();
     return status;
@@ -54,58 +56,75 @@ static void check_json(const command *c, const char *const *words) {
     if (size < sizeof text && !is_json(text, size)) abort();
 }
 
-/* What writes JSON of its own, whatever the input is like. */
-static void check_reports(void) {
-    const command *const commands[] = {&report_command, &analyze_command, &gaps_command,
-                                       &validate_command, &memory_command};
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        check_json(commands[i], (const char *[]){commands[i]->name, "--format=json", "-o",
-                                                 output_file, input, NULL});
-    check_json(&diff_command, (const char *[]){"diff", "--format=json", "-o", output_file, input,
-                                               input, NULL});
-    check_json(&import_command, (const char *[]){"import", "-o", output_file, input, NULL});
-    check_json(&decode_command, (const char *[]){"decode", "-o", output_file, input, NULL});
-}
+/* A command on the input. FILE stands for the input, output_file for what it writes. */
+enum result { ANY /* to nowhere */, JSON /* of its own */, TRACE /* JSON when the input is */ };
+typedef struct fuzz_run { const command *c; enum result result; const char *words[8]; } fuzz_run;
 
-static void try_input(const void *data, size_t size) {
+static const fuzz_run runs[] = {
+    {&report_command, JSON, {"report", "--format=json", "-o", output_file, input}},
+    {&report_command, ANY, {"report", "-o", nowhere, "--group-by-stack=2",
+                            "--group-by-input-shape", "--group-by-overload", input}},
+    {&report_command, ANY, {"report", "-o", nowhere, "--format=html", "--merge-duplicates",
+                            input}},
+    {&report_command, ANY, {"report", "-o", nowhere, "--no-device", "--flops", input}},
+    {&report_command, ANY, {"report", "-o", nowhere, "--format=csv", "--name=a", "--to=1s",
+                            input}},
+    {&analyze_command, JSON, {"analyze", "--format=json", "-o", output_file, input}},
+    {&analyze_command, ANY, {"analyze", "-o", nowhere, input}},
+    {&diff_command, JSON, {"diff", "--format=json", "-o", output_file, input, input}},
+    {&diff_command, ANY, {"diff", "-o", nowhere, "--rates", input, input}},
+    {&validate_command, JSON, {"validate", "--format=json", "-o", output_file, input}},
+    {&stacks_command, ANY, {"stacks", "-o", nowhere, input}},
+    {&stacks_command, ANY, {"stacks", "-o", nowhere, "--threads",
+                            "--metric=self_cuda_time_total", input}},
+    {&flamegraph_command, ANY, {"flamegraph", "-o", nowhere, input}},
+    {&flamegraph_command, ANY, {"flamegraph", "-o", nowhere, "--frames-only", "--diff", input,
+                                input}},
+    {&gaps_command, JSON, {"gaps", "--format=json", "-o", output_file, input}},
+    {&gaps_command, ANY, {"gaps", "--by=op", "--streams", "-o", nowhere, input}},
+    {&memory_command, JSON, {"memory", "--by=op", "--format=json", "-o", output_file, input}},
+    {&memory_command, ANY, {"memory", "-o", nowhere, "--format=html", input}},
+    {&memory_command, JSON, {"memory", "--format=raw", "-o", output_file, input}},
+    {&merge_command, TRACE, {"merge", "-o", output_file, "--align=collectives", input, input}},
+    {&cut_command, TRACE, {"cut", "--from=1", "--to=1s", "--clip", "-o", output_file, input}},
+    {&cut_command, TRACE, {"cut", "--step=1", "-o", output_file, input}},
+    {&augment_command, TRACE, {"augment", input, output_file}},
+    {&et_command, TRACE, {"et", "-o", output_file, "--link", input, input}},
+    {&et_command, ANY, {"et", input}},
+    {&import_command, JSON, {"import", "-o", output_file, input}},
+    {&decode_command, JSON, {"decode", "-o", output_file, input}}
+};
+enum { RUNS = sizeof runs / sizeof *runs };
+
+static void write_input(const void *data, size_t size) {
     FILE *file = fopen(input, "wb");
     if (!file || fwrite(data, 1, size, file) != size || fclose(file)) exit(2);
-    run(&report_command, (const char *[]){"report", "-o", nowhere, "--group-by-stack=2",
-                                          "--group-by-input-shape", input, NULL});
-    run(&report_command, (const char *[]){"report", "-o", nowhere, "--format=html",
-                                          "--merge-duplicates", input, NULL});
-    run(&analyze_command, (const char *[]){"analyze", "-o", nowhere, input, NULL});
-    run(&report_command, (const char *[]){"report", "-o", nowhere, "--no-device", "--flops", input,
-                                          NULL});
-    run(&diff_command, (const char *[]){"diff", "-o", nowhere, "--rates", input, input, NULL});
-    run(&validate_command, (const char *[]){"validate", "-o", nowhere, input, NULL});
-    run(&stacks_command, (const char *[]){"stacks", "-o", nowhere, input, NULL});
-    run(&flamegraph_command, (const char *[]){"flamegraph", "-o", nowhere, input, NULL});
-    run(&gaps_command, (const char *[]){"gaps", "-o", nowhere, input, NULL});
-    run(&memory_command, (const char *[]){"memory", "-o", nowhere, input, NULL});
-    run(&memory_command, (const char *[]){"memory", "-o", nowhere, "--format=html", input, NULL});
-    run(&merge_command, (const char *[]){"merge", "-o", nowhere, "--align=collectives", input,
-                                         input, NULL});
-    check_reports();
-    run(&et_command, (const char *[]){"et", "-o", nowhere, "--link", input, input, NULL});
-    run(&et_command, (const char *[]){"et", input, NULL});
-    if (!is_json(data, size)) {
-        run(&augment_command, (const char *[]){"augment", input, nowhere, NULL});
-        run(&cut_command, (const char *[]){"cut", "--step=1", "-o", nowhere, input, NULL});
-        return;
-    }
-    check_json(&augment_command, (const char *[]){"augment", input, output_file, NULL});
-    check_json(&cut_command, (const char *[]){"cut", "--to=1s", "-o", output_file, input, NULL});
-    check_json(&merge_command, (const char *[]){"merge", "-o", output_file, input, input, NULL});
+}
+
+static void try_run(const fuzz_run *r, bool json_input) {
+    if (r->result == JSON || (r->result == TRACE && json_input)) check_json(r->c, r->words);
+    else run(r->c, r->words);
 }
 
 #ifdef LIBFUZZER
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    try_input(data, size);
+    static uint32_t words[1 << 14];
+    if (size == 0 || size > sizeof words) return 0;
+    memcpy(words, data + 1, size - 1);
+    mend_all(words, (size - 1) / 4);         /* blocks of a raw stream */
+    write_input(words, size - 1);
+    const fuzz_run *r = &runs[data[0] % RUNS];
+    try_run(r, r->result == TRACE && is_json(words, size - 1));
     return 0;
 }
 #else
+static void try_input(const void *data, size_t size) {
+    bool json = is_json(data, size);
+    write_input(data, size);
+    for (size_t i = 0; i < RUNS; i++) try_run(&runs[i], json);
+}
+
 static uint32_t state = 1;
 static uint32_t next_random(void) { return (state = state * 1664525u + 1013904223u) >> 8; }
 

@@ -1,34 +1,49 @@
 #!/bin/sh
-# Damaged traces through the prof command, and what fuzzing found or began with (tests/fuzz/corpus), under
-# AddressSanitizer and UBSan.
+# Every command of prof, built with AddressSanitizer and UBSan, on every file that fuzzing found or
+# began with (tests/fuzz/corpus) and on changed copies of them; prof.h's fuzz targets on theirs.
 # shellcheck disable=SC2086   # lists of flags and files are meant to split
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
 . tests/command/prof.sh
 
-sources=$(find tools/prof -name '*.c' ! -name prof.c)
 make -s build/tools/report_html.h
+objects=$out/objects
 cc="${CC:-gcc} -std=c99 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -I.
     -DTEST_LIBRARY -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -DPROF_ARENA_SIZE=1048576"
+tool_cc="$cc -fwrapv -D_POSIX_C_SOURCE=200809L -Ibuild/tools"
 libraries='-lyajl -lsqlite3 -lz -lpthread -ldl -lm'
-printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >"$out/library.c"
-if ! { $cc -c "$out/library.c" -o "$out/library.o" &&
-    $cc tests/fuzz/corpus.c "$out/library.o" -o "$out/corpus" $libraries &&
-    $cc -fwrapv -D_POSIX_C_SOURCE=200809L -Ibuild/tools $sources tests/fuzz/fuzz_trace.c \
-        "$out/library.o" -o "$out/fuzz" $libraries
-    } >"$out/build.log" 2>&1; then
-    echo "not ok fuzz_builds: $(head -n 1 "$out/build.log")"
+mkdir -p "$objects"
+printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >"$objects/library.c.new"
+cmp -s "$objects/library.c.new" "$objects/library.c" || cp "$objects/library.c.new" "$objects/library.c"
+
+# Files whose object is older than they are, or than any header.
+stale() {
+    for file in "$objects/library.c" tools/prof/*.c tests/fuzz/fuzz_trace.c tests/fuzz/corpus.c; do
+        case $file in tools/prof/prof.c) continue ;; esac
+        object=$objects/$(basename "$file" .c).o
+        [ -n "$(find "$file" prof.h tools/prof tests/fuzz tests/test.h -name '*.[ch]' \
+            \( -name '*.h' -o -path "$file" \) -newer "$object" 2>/dev/null | head -n 1)" ] ||
+            [ ! -f "$object" ] && echo "$file"
+    done
+}
+stale | xargs -P "${JOBS:-2}" -I FILE sh -c \
+    "$(echo $tool_cc) -c FILE -o '$objects'/\$(basename FILE .c).o || exit 255" >"$out/build.log" 2>&1
+command_objects=$(find "$objects" -name '*.o' ! -name corpus.o)
+if ! { $cc "$objects/corpus.o" "$objects/library.o" -o "$out/corpus" $libraries &&
+    $cc $command_objects -o "$out/fuzz" $libraries; } >>"$out/build.log" 2>&1; then
+    echo "not ok fuzz_builds: $(grep -m 1 -i 'error\|undefined' "$out/build.log")"
     exit 1
 fi
-for kind in raw:8000 record:300 submit:300; do
+for kind in raw:4000 record:200 submit:200; do
     count=${kind#*:} kind=${kind%:*}
     try "corpus_$kind" "$out/corpus" "$kind" "$count" tests/fuzz/corpus/"$kind"/*
 done
-for file in tests/command/traces/*.json tests/fuzz/corpus/trace/* "$0"; do
+for file in tests/command/traces/*.json tests/fuzz/corpus/trace/* tests/fuzz/corpus/stream/* \
+    tests/fuzz/corpus/folded/* tests/fuzz/corpus/import/* "$0"; do
     label=$(basename "$file")
     cp "$file" "$out/seed"
-    if (cd "$out" && timeout 250 ./fuzz "${ROUNDS:-8}" seed >said 2>&1); then
+    if (cd "$out" && timeout 250 ./fuzz "${ROUNDS:-4}" seed >said 2>&1); then
         echo "ok fuzz_${label%.*}"
     else
         failed=1
