@@ -42,6 +42,8 @@
                                 with -finstrument-functions is a zone, named from the program's
                                 symbols (Linux; elsewhere by address)
        PROF_METADATA_SIZE n   bytes for prof_add_metadata (8 KiB)
+       PROF_NO_STB            formats (prof_push_f and its kin) are the C library's, even where
+                              stb_sprintf.h is there
      Freestanding builds (room @TARGET; implied by -ffreestanding)
        PROF_FREESTANDING      * no C library, no OS, no threads, no files
        PROF_LOCK() PROF_UNLOCK(s)   keep interrupts out, let them in again (PRIMASK or mstatus
@@ -100,7 +102,7 @@
 
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
-       @PLATFORM @ARENA @TEXT @SITES @FORMAT @RECORD @TARGET @DETAILS @SYMBOLS @FUNCTIONS @NATIVE
+       @PLATFORM @ARENA @TEXT @SITES @FORMAT @RECORD @TARGET @PRINTF @DETAILS @SYMBOLS @FUNCTIONS @NATIVE
        @COUNTERS @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE @CHROME @STACKS @MEMORY
        @EXECUTION @RAW @AGGREGATE @OBSERVE @SCHEDULE @SESSION
 */
@@ -134,6 +136,31 @@
 #else
 #  define PROF_API extern
 #  define PROF__DATA extern
+#endif
+
+/* stb_sprintf: 2: the program has included it, 1: its header is there, 0: it is not. */
+#define PROF__STB 0
+#ifdef PROF_NO_STB
+#elif defined(STB_SPRINTF_H_INCLUDE)
+#  undef PROF__STB
+#  define PROF__STB 2
+#elif defined(__has_include)
+#  if __has_include(<stb/stb_sprintf.h>)
+#    undef PROF__STB
+#    define PROF__STB 1
+#    define PROF__STB_HEADER <stb/stb_sprintf.h>
+#  elif __has_include("stb_sprintf.h")
+#    undef PROF__STB
+#    define PROF__STB 1
+#    define PROF__STB_HEADER "stb_sprintf.h"
+#  endif
+#endif
+#if defined(__clang__)
+#  define PROF__PRINTF(text, first) __attribute__((format(printf, text, first)))
+#elif defined(__GNUC__) && !defined(__TINYC__)
+#  define PROF__PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
+#else
+#  define PROF__PRINTF(text, first)
 #endif
 
 #ifdef __cplusplus
@@ -296,7 +323,7 @@ typedef struct prof_stats {
     uint64_t cut;                        /* ends whose zone began before this session: ignored */
     uint64_t unfinished;                 /* zones ended by prof_stop or by their thread's exit */
     uint64_t clock_steps;                /* times the clock went back */
-    uint64_t names_cut;                  /* names shortened to 4095 bytes */
+    uint64_t names_cut;                  /* names shortened to 4095 bytes, formatted ones to 255 */
     uint64_t rejected;                   /* events from outside that end before they start */
     uint64_t duplicates;                 /* ... merged into a parent of the same name */
     uint64_t overlaps;                   /* ... that overlap another only partly */
@@ -694,8 +721,18 @@ PROF_API bool prof_category_on(uint32_t categories);
 PROF_API void prof_push(const char *name);
 PROF_API void prof_pop(void);
 
+/* The same by a format, as printf takes it; so are all that end in _f: 255 bytes at most, the rest
+   is cut and counted (names_cut; details_cut). While nothing is recorded nothing is formatted.
+   Each different text is a name of its own and takes its room: what differs much belongs into an
+   argument (prof_set_arg_f). They are formatted by stb_sprintf, if its header is there as
+   <stb/stb_sprintf.h> or "stb_sprintf.h" (Debian: libstb-dev) or was included before: then they are
+   safe in signal handlers, as prof_push is, and take 2 KiB of stack. Hosted builds without it take
+   vsnprintf, which is not. Freestanding builds need it; there it knows no floating point. */
+PROF_API void prof_push_f(const char *format, ...) PROF__PRINTF(1, 2);
+
 /* A moment, and a value that changes over time: shown in the Chrome trace. name is copied. */
 PROF_API void prof_instant(const char *name);
+PROF_API void prof_instant_f(const char *format, ...) PROF__PRINTF(1, 2);
 PROF_API void prof_counter(const char *name, int64_t value);
 
 /* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. From an idle
@@ -720,6 +757,7 @@ PROF_API prof_result prof_dump(prof_sink out);
 
 /* Names the calling thread in table and trace; copied, at most 63 bytes. Needs an open session. */
 PROF_API void prof_thread_name(const char *name);
+PROF_API void prof_set_thread_name_f(const char *format, ...) PROF__PRINTF(1, 2);
 
 /* Gives back what this thread holds of the arena. Threads that exit do it by themselves. */
 PROF_API void prof_thread_end(void);
@@ -796,6 +834,7 @@ PROF_API void prof_set_module(const char *hierarchy);
 
 /* An argument of one's own, shown in the Chrome trace; at most 16 a zone. */
 PROF_API void prof_set_arg(const char *key, const char *text);
+PROF_API void prof_set_arg_f(const char *key, const char *format, ...) PROF__PRINTF(2, 3);
 PROF_API void prof_set_arg_int(const char *key, int64_t value);
 
 /* A stack of one's own, say of an interpreter; innermost first. */
@@ -886,6 +925,10 @@ PROF_API const char *prof_execution_trace_path(void);   /* NULL: not registered 
    add_metadata_json(), preset_metadata_json() */
 PROF_API prof_result prof_add_metadata(const char *key, const char *text);
 PROF_API prof_result prof_add_metadata_json(const char *key, const char *json);
+
+/* With a text by a format. PROF_ERROR_MEMORY also: it is there, but cut to 255 bytes. */
+PROF_API prof_result prof_add_metadata_f(const char *key, const char *format, ...)
+    PROF__PRINTF(2, 3);
 
 /* The process among others: the key distributedInfo. pg_config: a JSON array, or NULL. */
 typedef struct prof_distributed {
@@ -1186,6 +1229,9 @@ PROF_API size_t prof_format_time(char *buf, size_t size, double us);
 PROF_API size_t prof_format_share(char *buf, size_t size, double part, double total);
 PROF_API size_t prof_format_memory(char *buf, size_t size, int64_t bytes);
 
+/* snprintf by what formats the names of prof_push_f; returns the length as those above do. */
+PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...) PROF__PRINTF(3, 4);
+
 #if !PROF__BARE
 /* Events from outside into the open session: device activities, other clocks' or languages' spans.
    Their times are prof_now()'s, thread an index from prof_submit_thread or prof_threads. Copied
@@ -1351,6 +1397,7 @@ PROF__DATA volatile unsigned char prof__on PROF__LABEL("prof__on");
 #  endif
 PROF_API prof__frame *prof__begin(prof__mark *mark) PROF__LABEL("prof__begin") PROF__QUIET;
 PROF_API void prof__begin_dropped(void) PROF__QUIET;
+PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1, 2);
 PROF_API void prof__end(prof__frame *token) PROF__QUIET;
 PROF_API void prof__end_top(void) PROF__QUIET;
 
@@ -1462,6 +1509,7 @@ PROF_API prof__frame *prof__begin(prof__mark *mark, bool token) PROF__LABEL("pro
     PROF__QUIET;
 PROF_API void prof__end(prof__frame *token) PROF__QUIET;
 PROF_API void prof__end_top(void) PROF__QUIET;
+PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1, 2);
 
 #if PROF__FAST
 #  if defined(PROF_STATIC)
@@ -1626,6 +1674,7 @@ PROF__CHECKED(prof_result, raw_open, (const prof_raw_desc *desc, prof_raw **raw)
 struct prof__scope {
     prof__frame *token;
     bool once;
+    PROF__MEMBER explicit prof__scope(prof__frame *f) : token(f), once(true) {}
     PROF__MEMBER explicit prof__scope(prof__mark *m)
         : token(prof__begin_inline(m, true)), once(true) {}
     PROF__MEMBER prof__scope(prof__mark *m, bool on)
@@ -1680,6 +1729,8 @@ extern "C" {
 #define PROF__MARK_REF(id) &PROF__JOIN(prof__mark_, id)
 #if defined(PROF_DISABLE)
 #  define PROF_SCOPE(name) PROF__NAMED("" name) PROF__NOTHING(PROF__ID, sizeof("" name))
+#  define PROF_SCOPE_F(...) PROF__NOTHING(PROF__ID, sizeof(prof__nothing_f(__VA_ARGS__)))
+PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1, 2);
 #  define PROF_FUNCTION() PROF__NOTHING(PROF__ID, 1)
 #  define PROF__NOTHING(id, size) PROF__NOTHING2(id, size)   /* a declaration, as when enabled */
 #  ifdef __cplusplus
@@ -1702,6 +1753,16 @@ extern "C" {
 /* To the end of the block it stands in. */
 #  define PROF_SCOPE(name) PROF__SCOPE(PROF__ID, "" name)
 
+/* PROF_SCOPE with a name by a format: PROF_SCOPE_F("tile %d,%d", x, y); see prof_push_f. */
+#  define PROF_SCOPE_F(...) PROF__SCOPE_F(PROF__ID, PROF__BEGIN_F(__VA_ARGS__))
+#  if PROF__BARE && !PROF__STB
+#    define PROF__BEGIN_F(...) PROF__NEEDS_STB(PROF_SCOPE_F)
+#  elif PROF__FAST
+#    define PROF__BEGIN_F(...) (PROF__LOAD(prof__on) ? prof__begin_f(__VA_ARGS__) : PROF__NULL)
+#  else
+#    define PROF__BEGIN_F(...) prof__begin_f(__VA_ARGS__)
+#  endif
+
 /* PROF_SCOPE named after the function. */
 #  define PROF_FUNCTION() PROF__SCOPE(PROF__ID, __func__)
 
@@ -1722,6 +1783,7 @@ extern "C" {
 
 #  define PROF__SCOPE(id, name) PROF__SCOPE2(id, name)
 #  define PROF__BLOCK(id, name) PROF__BLOCK2(id, name, true)
+#  define PROF__SCOPE_F(id, token) PROF__SCOPE4(id, token)
 #  define PROF__SCOPE_IN(id, name, on) PROF__SCOPE3(id, name, on)
 #  define PROF__BLOCK_IN(id, name, on) PROF__BLOCK2(id, name, on)
 #  define PROF__BEGIN(id, name) PROF__BEGIN2(id, name)
@@ -1733,6 +1795,7 @@ extern "C" {
     PROF__MARK(id, name); const prof__scope prof__scope_##id(PROF__MARK_REF(id))
 #    define PROF__SCOPE3(id, name, on) \
     PROF__MARK(id, name); const prof__scope prof__scope_##id(PROF__MARK_REF(id), on)
+#    define PROF__SCOPE4(id, token) const prof__scope prof__scope_##id(token)
 #    if defined(__GNUC__) || defined(__clang__)
 #      define PROF__MAKE_MARK(id, name) __extension__({ PROF__MARK(id, name); PROF__MARK_REF(id); })
 #    else
@@ -1745,8 +1808,10 @@ extern "C" {
 #    define PROF__SCOPE2(id, name) PROF__SCOPE3(id, name, true)
 #    define PROF__SCOPE3(id, name, on) \
     PROF__MARK(id, name); \
+    PROF__SCOPE4(id, (on) ? prof__begin_inline(PROF__MARK_REF(id), true) : PROF__NULL)
+#    define PROF__SCOPE4(id, token) \
     __attribute__((cleanup(prof__scope_end), unused)) const prof__held prof__token_##id = \
-        prof__hold((on) ? prof__begin_inline(PROF__MARK_REF(id), true) : PROF__NULL)
+        prof__hold(token)
 #    define PROF__BLOCK2(id, name, on) \
     for (bool prof__once_##id = true; prof__once_##id; prof__once_##id = false) \
         for (__attribute__((cleanup(prof__scope_end), unused)) const prof__held \
@@ -1759,6 +1824,7 @@ extern "C" {
 #    define PROF__SCOPE2(id, name) \
     PROF_SCOPE_needs_cplusplus_or_cleanup__use_PROF_BLOCK prof__scope_##id
 #    define PROF__SCOPE3(id, name, on) PROF__SCOPE2(id, name)
+#    define PROF__SCOPE4(id, token) PROF__SCOPE2(id, "")
 #    if defined(__TINYC__)
 #      define PROF__MAKE_TOKEN(id, name, on) \
     __extension__({ PROF__MARK(id, name); \
@@ -1776,6 +1842,15 @@ extern "C" {
          prof__block_##id.once = false, prof__end_inline(prof__block_##id.token))
 #    endif
 #  endif
+#endif
+
+#if PROF__BARE && !PROF__STB
+#  define PROF__NEEDS_STB(name) \
+    (sizeof(struct name##_needs_stb_sprintf_h__give_its_folder_with_I) ? PROF__NULL : PROF__NULL)
+#  define prof_push_f(...) ((void)PROF__NEEDS_STB(prof_push_f))
+#  define prof_instant_f(...) ((void)PROF__NEEDS_STB(prof_instant_f))
+#  define prof_set_thread_name_f(...) ((void)PROF__NEEDS_STB(prof_set_thread_name_f))
+#  define prof_format_text(...) sizeof(PROF__NEEDS_STB(prof_format_text))
 #endif
 
 #ifdef __cplusplus
@@ -1830,6 +1905,109 @@ PROF__ONE
 #endif
 #ifdef PROF_ZLIB
 #  include <zlib.h>
+#endif
+#if PROF__STB || !PROF__BARE
+#  include <stdarg.h>
+#endif
+#if PROF__STB == 1
+/* A copy of one's own, under other names: the program may include stb_sprintf.h too, later. */
+#  pragma push_macro("STB_SPRINTF_IMPLEMENTATION")
+#  pragma push_macro("STB_SPRINTF_STATIC")
+#  pragma push_macro("STB_SPRINTF_NOFLOAT")
+#  pragma push_macro("STB_SPRINTF_NOUNALIGNED")
+#  pragma push_macro("STB_SPRINTF_DECORATE")
+#  undef STB_SPRINTF_IMPLEMENTATION
+#  undef STB_SPRINTF_STATIC
+#  undef STB_SPRINTF_NOFLOAT
+#  undef STB_SPRINTF_NOUNALIGNED
+#  undef STB_SPRINTF_DECORATE
+#  define STB_SPRINTF_IMPLEMENTATION
+#  define STB_SPRINTF_STATIC
+#  if PROF__BARE
+#    define STB_SPRINTF_NOFLOAT
+#  endif
+#  define STB_SPRINTF_NOUNALIGNED
+#  define STB_SPRINTF_DECORATE(name) prof__stb_##name
+#  define stbsp__period prof__stb_period
+#  define stbsp__comma prof__stb_comma
+#  define stbsp__digitpair prof__stb_digitpair
+#  define stbsp__lead_sign prof__stb_lead_sign
+#  define stbsp__strlen_limited prof__stb_strlen_limited
+#  define stbsp__context prof__stb_context
+#  define stbsp__clamp_callback prof__stb_clamp_callback
+#  define stbsp__count_clamp_callback prof__stb_count_clamp_callback
+#  define stbsp__real_to_parts prof__stb_real_to_parts
+#  define stbsp__real_to_str prof__stb_real_to_str
+#  define stbsp__raise_to_power10 prof__stb_raise_to_power10
+#  define stbsp__powten prof__stb_powten
+#  define stbsp__bot prof__stb_bot
+#  define stbsp__negbot prof__stb_negbot
+#  define stbsp__negboterr prof__stb_negboterr
+#  define stbsp__top prof__stb_top
+#  define stbsp__negtop prof__stb_negtop
+#  define stbsp__toperr prof__stb_toperr
+#  define stbsp__negtoperr prof__stb_negtoperr
+#  if defined(__clang__)
+#    pragma clang diagnostic push
+#    pragma clang diagnostic ignored "-Weverything"
+#  elif defined(__GNUC__)
+#    pragma GCC diagnostic push
+#    pragma GCC diagnostic ignored "-Wpedantic"
+#    pragma GCC diagnostic ignored "-Wextra"
+#    pragma GCC diagnostic ignored "-Wconversion"
+#    pragma GCC diagnostic ignored "-Wsign-conversion"
+#    pragma GCC diagnostic ignored "-Wshadow"
+#    pragma GCC diagnostic ignored "-Wundef"
+#    pragma GCC diagnostic ignored "-Wcast-qual"
+#    pragma GCC diagnostic ignored "-Wfloat-equal"
+#    pragma GCC diagnostic ignored "-Wsign-compare"
+#    pragma GCC diagnostic ignored "-Wimplicit-fallthrough"
+#    pragma GCC diagnostic ignored "-Wunused-function"
+#    ifdef __cplusplus
+#      pragma GCC diagnostic ignored "-Wold-style-cast"
+#      pragma GCC diagnostic ignored "-Wuseless-cast"
+#      pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+#    else
+#      pragma GCC diagnostic ignored "-Wdeclaration-after-statement"
+#    endif
+#  endif
+#  include PROF__STB_HEADER
+#  if defined(__clang__)
+#    pragma clang diagnostic pop
+#  elif defined(__GNUC__)
+#    pragma GCC diagnostic pop
+#  endif
+#  undef stbsp__period
+#  undef stbsp__comma
+#  undef stbsp__digitpair
+#  undef stbsp__lead_sign
+#  undef stbsp__strlen_limited
+#  undef stbsp__context
+#  undef stbsp__clamp_callback
+#  undef stbsp__count_clamp_callback
+#  undef stbsp__real_to_parts
+#  undef stbsp__real_to_str
+#  undef stbsp__raise_to_power10
+#  undef stbsp__powten
+#  undef stbsp__bot
+#  undef stbsp__negbot
+#  undef stbsp__negboterr
+#  undef stbsp__top
+#  undef stbsp__negtop
+#  undef stbsp__toperr
+#  undef stbsp__negtoperr
+#  undef STB_SPRINTF_H_INCLUDE
+#  undef STB_SPRINTF_MIN
+#  undef STB_SPRINTF_IMPLEMENTATION
+#  undef STB_SPRINTF_STATIC
+#  undef STB_SPRINTF_NOFLOAT
+#  undef STB_SPRINTF_NOUNALIGNED
+#  undef STB_SPRINTF_DECORATE
+#  pragma pop_macro("STB_SPRINTF_IMPLEMENTATION")
+#  pragma pop_macro("STB_SPRINTF_STATIC")
+#  pragma pop_macro("STB_SPRINTF_NOFLOAT")
+#  pragma pop_macro("STB_SPRINTF_NOUNALIGNED")
+#  pragma pop_macro("STB_SPRINTF_DECORATE")
 #endif
 #if !PROF__BARE && defined(__ELF__)
 #  pragma weak dlopen                    /* so that no program has to link with -ldl */
@@ -3583,6 +3761,7 @@ struct prof_trace {
 #if PROF__BARE                           /* first what the recorder needs: short offsets */
     bool slow;                           /* the hot path cannot work */
     uint8_t clock;                       /* prof_clock */
+    uint16_t names_cut;                  /* those by a format */
     uint64_t time;                       /* when the clock was last read */
     const prof__parts *parts;            /* NULL: PROF_MODE_TRACE */
     const prof__hooks *hooks;            /* NULL: the chip's */
@@ -3719,6 +3898,7 @@ PROF__FN size_t prof__state_share(void) {
 #if !PROF__BARE
 static size_t prof__dropped_busy, prof__cut;   /* counted without a state or the lock */
 static size_t prof__details_cut, prof__memory_refused;
+static size_t prof__formats_cut;         /* names */
 
 /* Frames begin with the address of the next one outwards, and where they return to. */
 #if defined(__GNUC__) && !defined(__TINYC__) && \
@@ -4435,7 +4615,7 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
     out->cut = c->cut + PROF__LOAD(prof__cut);
     out->unfinished = c->unfinished;
     out->clock_steps = c->steps + s->steps;
-    out->names_cut = prof__names_cut;
+    out->names_cut = prof__names_cut + PROF__LOAD(prof__formats_cut);
     out->details_cut = PROF__LOAD(prof__details_cut);
     out->memory_unknown = s->memory_unknown;
     out->memory_twice = s->memory_twice;
@@ -4905,20 +5085,27 @@ PROF_API PROF__ENTRY prof__frame *prof__begin(prof__mark *mark, bool token) {
     return t ? prof__begin_site(prof__mark_resolve(mark), token, PROF__ENTRY_FRAME()) : NULL;
 }
 
-PROF__INLINE void prof__push_from(const char *name, prof__entry_frame entry) {
-    prof__state *t = prof__state_to_begin(false);
+PROF__INLINE prof__frame *prof__push_from(const char *name, bool token, prof__entry_frame entry) {
+    prof__state *t = prof__state_to_begin(token);
     uint32_t site;
-    if (!t) return;
+    if (!t) return NULL;
     site = prof__intern(t, name) << 8;
 #if PROF__FAST
-    if (PROF__LIKELY(site && prof__frame_open(&t->hot, site))) return;
+    if (PROF__LIKELY(site != 0)) {
+        prof__frame *opened = prof__frame_open(&t->hot, site);
+        if (PROF__LIKELY(opened != NULL)) return opened;
+    }
 #endif
-    (void)prof__begin_site(site, false, entry);
+    return prof__begin_site(site, token, entry);
 }
 
 PROF_API PROF__ENTRY void prof_push(const char *name) {
-    prof__push_from(name, PROF__ENTRY_FRAME());
+    (void)prof__push_from(name, false, PROF__ENTRY_FRAME());
 }
+
+#define prof__name_was_cut() PROF__COUNT(prof__formats_cut)
+#define prof__push_text(name) ((void)prof__push_from(name, false, PROF__ENTRY_FRAME()))
+#define prof__push_token(name) prof__push_from(name, true, PROF__ENTRY_FRAME())
 
 /* An end whose zone began before this generation: takes its frame, and all above it, off the
    stack. */
@@ -5489,6 +5676,22 @@ PROF_API PROF__QUIET void prof_thread_name(const char *name) {
 PROF_API PROF__QUIET void prof_thread_end(void) {}
 #define prof__rows_unused(s) NULL
 
+#define PROF__ENTRY PROF__QUIET
+#define prof__push_text(name) prof_push(name)
+PROF__FN prof__frame *prof__push_token(const char *name) {
+    prof__state *t = prof__enter(true);
+    uint32_t site = t ? prof__name_add(name) : 0;
+    return prof__begun(t, site ? (site - 1) << 8 : 0);
+}
+
+#if PROF__STB
+PROF__FN void prof__name_was_cut(void) {
+    prof__state *t = prof__enter(true);
+    if (prof__trace.names_cut < UINT16_MAX) prof__trace.names_cut++;
+    prof__leave(t);
+}
+#endif
+
 /* Exceptions without a name get the one they have in ARM's manuals. */
 PROF__FN void prof__context_name(prof__row *row) {
 #if PROF__BY_IPSR
@@ -5592,6 +5795,75 @@ PROF_API PROF__QUIET const prof__hooks *prof__hooks_of(const prof_platform *plat
                                        prof__platform_advance };
     prof__platform.is = *platform;
     return &hooks;
+}
+#endif
+
+/* ---- @PRINTF: names and texts by a format: stb_sprintf, or the C library where it is not ---- */
+
+#if PROF__STB || !PROF__BARE
+#if PROF__STB == 2
+#  define prof__vsnprintf(buf, size, format, list) \
+    STB_SPRINTF_DECORATE(vsnprintf)(buf, (int)(size), format, list)
+#elif PROF__STB
+#  define prof__vsnprintf(buf, size, format, list) \
+    prof__stb_vsnprintf(buf, (int)(size), format, list)
+#else
+#  define prof__vsnprintf vsnprintf
+#endif
+
+/* Formats into buf; false: it is cut. */
+PROF__FN PROF__PRINTF(3, 0) bool prof__print(char *buf, size_t size, const char *format,
+                                             va_list list) {
+    int length = prof__vsnprintf(buf, size, format, list);
+    buf[length < 0 ? 0 : size - 1] = 0;
+    return length >= 0 && (size_t)length < size;
+}
+
+PROF_API PROF__QUIET size_t prof_format_text(char *buf, size_t size, const char *format, ...) {
+    va_list list;
+    if (!size) return 0;
+    va_start(list, format);
+    (void)prof__print(buf, size, format, list);
+    va_end(list);
+    return strlen(buf);
+}
+
+/* The arguments behind format, into the array text; what is done when they are cut. */
+#define PROF__PRINT(text, format, when_cut) \
+    do { \
+        va_list list; \
+        va_start(list, format); \
+        if (!prof__print(text, sizeof text, format, list)) when_cut; \
+        va_end(list); \
+    } while (0)
+#define PROF__PRINTED 256
+
+PROF_API PROF__ENTRY void prof_push_f(const char *format, ...) {
+    char text[PROF__PRINTED];
+    if (!PROF__LOAD(prof__on)) return;
+    PROF__PRINT(text, format, prof__name_was_cut());
+    prof__push_text(text);
+}
+
+PROF_API PROF__ENTRY prof__frame *prof__begin_f(const char *format, ...) {
+    char text[PROF__PRINTED];
+    if (!PROF__LOAD(prof__on)) return NULL;
+    PROF__PRINT(text, format, prof__name_was_cut());
+    return prof__push_token(text);
+}
+
+PROF_API PROF__QUIET void prof_instant_f(const char *format, ...) {
+    char text[PROF__PRINTED];
+    if (!PROF__LOAD(prof__on)) return;
+    PROF__PRINT(text, format, prof__name_was_cut());
+    prof_instant(text);
+}
+
+PROF_API PROF__QUIET void prof_set_thread_name_f(const char *format, ...) {
+    char text[PROF__PRINTED];
+    if (!PROF__LOAD(prof__on)) return;
+    PROF__PRINT(text, format, prof__name_was_cut());
+    prof_thread_name(text);
 }
 #endif
 
@@ -5940,6 +6212,13 @@ PROF_API PROF__QUIET void prof_set_arg(const char *key, const char *text) {
     prof__attribute_argument(key, text ? text : "(null)", 0);
 }
 
+PROF_API PROF__QUIET void prof_set_arg_f(const char *key, const char *format, ...) {
+    char text[PROF__PRINTED];
+    if (!prof__wanted(0)) return;
+    PROF__PRINT(text, format, PROF__COUNT(prof__details_cut));
+    prof_set_arg(key, text);
+}
+
 PROF_API PROF__QUIET void prof_set_arg_int(const char *key, int64_t value) {
     prof__attribute_argument(key, NULL, value);
 }
@@ -5957,7 +6236,7 @@ PROF_API PROF__QUIET void prof_set_annotation(void) {
 PROF_API PROF__ENTRY void prof_push_with(const char *name, const prof_extra *with) {
     prof__slot *slot = prof__slot_get();
     slot->with = with;
-    prof__push_from(name, PROF__ENTRY_FRAME());
+    prof__push_text(name);
     slot->with = NULL;
     if (!with || !PROF__LOAD(prof__on)) return;
     prof_set_shapes(with->input_shapes, with->dtypes, with->input_count);
@@ -7874,6 +8153,9 @@ PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
     for (const prof__row *row = s->rows; row; row = row->next)
         out->unfinished += prof__row_open_count(row);
     out->clock_steps = c->steps + s->steps;
+#if PROF__STB
+    out->names_cut = s->names_cut;
+#endif
     out->overwritten = s->overwritten;
     out->stream_failures = s->stream_failures;
     out->threads = s->row_count;
@@ -11226,7 +11508,7 @@ static const prof__note prof__notes[] = {
     PROF__NOTE(cut, "Ends of zones begun before the session, ignored"),
     PROF__NOTE(unfinished, "Zones still open when their thread or the session ended, ended there"),
 #if !PROF__BARE
-    PROF__NOTE(names_cut, "Names shortened to 4095 bytes"),
+    PROF__NOTE(names_cut, "Names that were cut (too long)"),
 #endif
     PROF__NOTE(clock_steps, "Times the clock went back"),
     PROF__NOTE(lost, "Records that signal handlers displaced, lost or shown as (lost)"),
@@ -12934,6 +13216,15 @@ PROF__FN prof_result prof__metadata_add(const char *key, const char *value, bool
 
 PROF_API PROF__QUIET prof_result prof_add_metadata(const char *key, const char *text) {
     return key && text ? prof__metadata_add(key, text, false) : PROF_ERROR_INVALID;
+}
+
+PROF_API PROF__QUIET prof_result prof_add_metadata_f(const char *key, const char *format, ...) {
+    char text[PROF__PRINTED];
+    prof_result cut = PROF_OK, result;
+    PROF__PRINT(text, format, cut = PROF_ERROR_MEMORY);
+    if (cut) PROF__COUNT(prof__details_cut);
+    result = prof_add_metadata(key, text);
+    return result == PROF_OK ? cut : result;
 }
 
 /* "this is not JSON, at byte 17: a colon was expected" */
@@ -17223,6 +17514,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     prof__names.count = 0;
     memset(&prof__trails, 0, sizeof prof__trails);
     prof__names_cut = 0;
+    PROF__STORE(prof__formats_cut, 0u);
     prof__sites[0].name = "(lost)";
     PROF__STORE(prof__dropped_busy, 0u);
     PROF__STORE(prof__details_cut, 0u);

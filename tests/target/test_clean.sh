@@ -49,6 +49,7 @@ int scopes(int x);
 int scopes(int x) {
     int y;
     PROF_SCOPE("a");
+    PROF_SCOPE_F("tile %d,%d", x, 2);
     PROF_SCOPE_IN(1, "b");
     PROF_FUNCTION_IN(2);
     int z = x;
@@ -206,6 +207,62 @@ if has tcc; then
     says 'tcc, PROF_NOW in one file only' PROF_IMPLEMENTATION_.*_with_PROF_NOW \
         tcc '-DPROF_NOW()=42u' -I. $out/zones.c $out/body.o -o $out/program
 fi
+
+# ---- Formats: with stb_sprintf, without, with a copy beside, with the program's own ----
+
+formats() {   # NAME FLAGS BODY...: tests/record/test_printf.c linked to this implementation
+    name=$1 flags=$2
+    shift 2
+    check "$name" gcc -w -O0 -I. $flags -DTEST_LIBRARY tests/record/test_printf.c "$@" \
+        -o $out/formats -lm
+    if $out/formats >$out/said 2>&1; then echo "ok $name: runs"; return; fi
+    failed=1
+    echo "not ok $name: runs:" "$(grep 'not ok' $out/said)"
+}
+
+named_by_c() { nm "$1" | grep -q 'U vsnprintf'; }
+formats 'without stb_sprintf' '-DPROF_NO_STB -DTEST_NO_STB' $out/body.c
+gcc -w -O0 -I. -DPROF_NO_STB -c $out/body.c -o $out/no_stb.o
+check 'without stb_sprintf: the C library formats' named_by_c $out/no_stb.o
+stb=/usr/include/stb/stb_sprintf.h
+if [ -f $stb ]; then
+    check 'with stb_sprintf: the C library does not' sh -c "! nm $out/body.o | grep 'U vsnprintf'"
+    mkdir -p $out/beside
+    cp $stb $out/beside/stb_sprintf.h
+    sed 's|<stb/stb_sprintf.h>|<no/stb_sprintf.h>|' prof.h >$out/beside/prof.h
+    check 'a copy beside prof.h, gcc' gcc -std=c99 -fsyntax-only $all $in_c -Wno-bad-function-cast \
+        -I$out/beside -iquote $out/beside $out/body.c
+    for cc in 'gcc -std=c99' 'clang -std=c99' 'g++ -x c++ -std=c++11'; do
+        has "$cc" || continue
+        check "a copy beside prof.h, $cc" $cc -fsyntax-only -Wall -Wextra -Wpedantic -Wshadow \
+            -Wconversion -Wsign-conversion -Wundef -Wcast-qual -Werror -I$out/beside $out/body.c
+    done
+    own="#define STB_SPRINTF_IMPLEMENTATION\n#include <stb/stb_sprintf.h>\n"
+    use="int own(char *b);\nint own(char *b) { return stbsp_snprintf(b, 9, \"%d\", 7); }\n"
+    { printf "$own"; cat $out/body.c; printf "$use"; } >$out/before.c
+    { cat $out/body.c; printf "$own$use"; } >$out/after.c
+    formats "the program's own stb_sprintf before" '' $out/before.c
+    check "the program's own stb_sprintf behind" gcc -w -I. -c $out/after.c -o $out/after.o
+    gcc -w -I. -c $out/before.c -o $out/before.o
+    check 'its functions are used, there is no second copy' \
+        sh -c "! nm $out/before.o | grep prof__stb_vsn"
+    check 'freestanding, with its folder' gcc -std=c99 -ffreestanding -fsyntax-only $all \
+        -isystem /usr/include/stb $out/body.c
+fi
+cat >$out/bare.c <<'END'
+#include "prof.h"
+void f(int x);
+void f(int x) { PROF_KIND; (void)x; }
+END
+for kind in 'prof_push_f("a%d",x)' 'prof_instant_f("a%d",x)' 'PROF_SCOPE_F("a%d",x)' \
+    'prof_set_thread_name_f("a%d",x)'; do
+    says "freestanding without it: $kind" needs_stb_sprintf_h gcc -ffreestanding -DPROF_NO_STB \
+        "-DPROF_KIND=$kind" -fsyntax-only -I. $out/bare.c
+    says "arguments that do not fit: $kind" Werror=format gcc -Wall -Werror -fsyntax-only -I. \
+        "-DPROF_KIND=$(echo "$kind" | sed 's/%d/%s/')" $out/bare.c
+done
+says 'arguments that do not fit, disabled' Werror=format gcc -Wall -Werror -fsyntax-only -I. \
+    -DPROF_DISABLE '-DPROF_KIND=PROF_SCOPE_F("%s",x)' $out/bare.c
 
 # ---- One profiler for a program and two libraries ----
 
