@@ -12809,7 +12809,7 @@ PROF__FN void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
         prof__chrome_at(o, g->streams[c->stream], c->start_ns - 1);
         prof__out_text(o, ",\"dur\":");
         prof__put_us(o, c->end_ns - c->start_ns + 2);
-        prof__out_text(o, ",\"args\":{\"cover\":true}}");   /* drawn, no event: readers leave it out */
+        prof__out_text(o, ",\"args\":{\"cover\":true}}");   /* drawn, no event */
     }
 }
 
@@ -12990,8 +12990,9 @@ PROF__FN bool prof__tell_event(const struct prof_trace *s, uint32_t *top, uint32
     bool told;
     if (e->device_type != PROF_DEVICE_CPU) {
         uint32_t from = prof__launcher_of(s, i);
-        told = prof__tells_launch(e) ? false
-             : from != PROF_NONE ? prof__tell(s, from, PROF_NONE) : e->extra && e->extra->external_id;
+        told = !prof__tells_launch(e) &&
+               (from == PROF_NONE ? e->extra && e->extra->external_id
+                                  : prof__tell(s, from, PROF_NONE));
     } else {
         uint32_t guess = *top;
         if (!prof__is_zone(e)) return false;
@@ -13016,8 +13017,8 @@ PROF__FN bool prof__marks_make(const struct prof_trace *s) {
         const prof_event *e = s->events + i;
         for (; at < s->memory_count && (i == n || s->memory[at].ns < e->start_ns); at++)
             any |= prof__tell_memory(s, top, s->memory + at);
-        if (i < n)
-            any |= prof__tell_event(s, top + (prof__is_overhead(e) ? s->thread_count : e->thread), i);
+        if (i == n) break;
+        any |= prof__tell_event(s, top + (prof__is_overhead(e) ? s->thread_count : e->thread), i);
     }
     return any;
 }

@@ -29,7 +29,8 @@ static void save_text(const char *name, const char *ending, const test_text *tex
     FILE *file;
     snprintf(path, sizeof path, "%s/%s.%s", folder, name, ending);
     file = fopen(path, "wb");
-    must(file && fwrite(text->data, 1, text->size, file) == text->size && !fclose(file), "file", path);
+    must(file && fwrite(text->data, 1, text->size, file) == text->size && !fclose(file), "file",
+         path);
 }
 
 static void save_rows(const prof_trace *trace, const char *name, prof_table_desc *desc,
@@ -54,6 +55,15 @@ static void save_stacks(const prof_trace *trace, const char *name) {
     must(prof_write_event_stacks(trace, PROF_METRIC_NONE, test_text_sink(&text)) == PROF_OK,
          "event stacks", name);
     save_text(name, "frames.live", &text);
+    test_text_clear(&text);
+}
+
+static void save_array(const prof_trace *trace, const char *name) {
+    prof_chrome_desc array = { PROF_CHROME_ARRAY, false };
+    test_text text;
+    memset(&text, 0, sizeof text);
+    must(prof_write_chrome(trace, &array, test_text_sink(&text)) == PROF_OK, "array", name);
+    save_text(name, "array.json", &text);
     test_text_clear(&text);
 }
 
@@ -82,6 +92,7 @@ static void save(const prof_trace *trace, const char *name) {
     desc.format = PROF_FORMAT_JSON;
     save_rows(trace, name, &desc, "top.live");
     save_stacks(trace, name);
+    save_array(trace, name);
 }
 
 /* ---- Programs made by hand ---- */
@@ -245,6 +256,58 @@ static void odd_names(void) {
     end_as("odd_names");
 }
 
+/* Windows that are saved while the session goes on. */
+static void save_window(void *user, prof_trace *trace) {
+    static int count;
+    char name[32];
+    snprintf(name, sizeof name, "%s%d", (const char *)user, ++count);
+    save(trace, name);
+}
+
+static void windows(bool acc_events) {
+    prof_desc desc = test_desc();
+    int i;
+    desc.schedule.wait = desc.schedule.warmup = 1;
+    desc.schedule.active = 2;
+    desc.schedule.repeat = 2;
+    desc.on_trace_ready = save_window;
+    desc.user = acc_events ? (void *)"windows_acc" : (void *)"windows";
+    desc.acc_events = acc_events;
+    desc.with_stack = desc.record_shapes = true;
+    test_time.step = 3;
+    start(desc);
+    for (i = 0; i < 8; i++) {
+        prof_push("step");
+        zone("inner", 10);
+        prof_instant("moment");
+        prof_pop();
+        prof_step();
+    }
+    prof_stop();
+    prof_thread_end();
+}
+
+/* The last zones only: what was within some is lost. */
+static void ring(void) {
+    static char memory[1 << 16];
+    prof_desc desc = test_desc();
+    int i, k;
+    desc.mode = PROF_MODE_RING;
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.max_threads = 1;
+    desc.max_sites = 16;
+    start(desc);
+    prof_push("around");
+    for (i = 0; i < 40; i++) {
+        prof_push("outer");
+        for (k = 0; k < 60; k++) zone("inner", (uint64_t)k % 3);
+        prof_pop();
+    }
+    prof_pop();
+    end_as("ring");
+}
+
 static void real_stack(prof_native how, const char *name) {
     prof_desc desc;
     prof_trace *trace;
@@ -315,6 +378,7 @@ static struct {
     prof_async ranges[RANGES];
     bool coarse;
     int64_t call_id;
+    uint8_t device_type;
 } now;
 
 static bool chance(uint32_t of_hundred) { return test_random(100) < of_hundred; }
@@ -369,7 +433,7 @@ static void random_end(void) {
 }
 
 static void random_memory(void) {
-    static const uint8_t types[] = { 0, PROF_DEVICE_CUDA };
+    const uint8_t types[] = { 0, now.device_type };
     uint32_t i = test_random(BLOCKS);
     prof_device device;
     device.type = types[i % 2];
@@ -418,7 +482,7 @@ static void random_device(uint32_t thread) {
         n++;
     }
     events[n].name = chance(50) ? "void gemm<float>(int*, int)" : "Memcpy HtoD";
-    events[n].device_type = PROF_DEVICE_CUDA;
+    events[n].device_type = now.device_type;
     events[n].start_ns = prof_now() + (int64_t)test_random(50);
     events[n].end_ns = events[n].start_ns + (int64_t)test_random(200);
     events[n].thread = thread;
@@ -452,7 +516,7 @@ static void random_op(uint32_t thread) {
     extras[0].has = PROF_HAS_ID;
     extras[0].id = 1000 + ++now.call_id;
     events[1].name = "void gemm<float>(int*, int)";
-    events[1].device_type = PROF_DEVICE_CUDA;
+    events[1].device_type = now.device_type;
     events[1].start_ns = events[0].end_ns;
     events[1].end_ns = events[1].start_ns + (int64_t)test_random(200);
     events[1].thread = thread;
@@ -489,6 +553,8 @@ static void random_program(uint32_t seed) {
     test_seed = seed * 2654435761u + 1;
     for (i = 0; i < 8; i++) test_random(2);
     now.coarse = chance(50);
+    now.device_type = chance(80) ? PROF_DEVICE_CUDA
+                    : chance(50) ? PROF_DEVICE_XPU : PROF_DEVICE_MPS;
     desc.record_shapes = chance(70);
     desc.profile_memory = chance(70);
     desc.with_stack = chance(50);
@@ -525,6 +591,9 @@ int main(int argc, char **argv) {
     open_at_the_end();
     modules();
     odd_names();
+    windows(false);
+    windows(true);
+    ring();
     real_stack(PROF_NATIVE_FRAMES, "native_frames");
     real_stack(PROF_NATIVE_UNWIND, "native_unwind");
     counters();
