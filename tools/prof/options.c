@@ -9,6 +9,21 @@
 #include "containers.h"
 #include "errors.h"
 
+enum { HELP_COLUMN = 31, HELP_WIDTH = 80 };
+
+/* The words of text from HELP_COLUMN on, in lines that end before HELP_WIDTH. */
+static void print_words(const char *text) {
+    size_t at = HELP_COLUMN;
+    for (size_t size; text += strspn(text, " \n"), (size = strcspn(text, " \n")) > 0; text += size) {
+        if (at > HELP_COLUMN && at + 1 + size > HELP_WIDTH)
+            printf("\n%*s", HELP_COLUMN, ""), at = HELP_COLUMN;
+        else if (at > HELP_COLUMN) putchar(' '), at++;
+        printf("%.*s", (int)size, text);
+        at += size;
+    }
+    putchar('\n');
+}
+
 static void print_option(const option_spec *option) {
     char left[64];
     bool is_on = option->type == OPTION_FLAG && *(const bool *)option->value;
@@ -16,7 +31,8 @@ static void print_option(const option_spec *option) {
                         option->placeholder ? " " : "",
                         option->placeholder ? option->placeholder : "");
     if (option->letter) snprintf(left + size, sizeof left - (size_t)size, ", -%c", option->letter);
-    printf("  %-28s %s\n", left, option->help);
+    printf("  %-28s ", left);
+    print_words(option->help);
 }
 
 static void print_help(const command *self, const option_spec *options) {
