@@ -1,7 +1,7 @@
 #!/bin/sh
 # What a trace, or somebody with a folder, may not make prof do: write elsewhere, follow links, run
 # commands, work on forever, take all memory, or put codes into a terminal, a page, a spreadsheet.
-# shellcheck disable=SC2317   # functions that try and says call
+# shellcheck disable=SC2317,SC2086   # functions that try and says call; lists of words
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
@@ -41,32 +41,115 @@ plain_page() { ! grep -q '<script>escaped' "$out/page.html"; }
 "$prof" report -f html -o "$out/page.html" "$trace" 2>/dev/null
 try page_escapes plain_page
 
-# A link where the output or its temporary file goes is replaced, what it leads to stays.
-echo precious >"$out/precious"
+# A link as output is written through and stays; one where the temporary file goes is not followed.
 follows_no_link() {   # NAME: of the output
-    rm -f "$out/$1"
-    ln -s precious "$out/$1"
-    (cd "$out" && sh -c 'ln -sf precious "$1.$$.tmp"; exec "$2" stacks -o "$1" "$3"' sh "$1" \
+    rm -f "$out/$1" "$out/target"
+    echo precious >"$out/precious"
+    ln -s target "$out/$1"
+    (cd "$out" && sh -c 'ln -sf precious "target.$$.tmp"; exec "$2" stacks -o "$1" "$3"' sh "$1" \
         "$prof" "$trace") || return 1
-    [ "$(cat "$out/precious")" = precious ] && [ ! -L "$out/$1" ] && [ -e "$out/$1" ] &&
-        [ -z "$(find "$out" -name "$1.*.tmp")" ]
+    [ "$(cat "$out/precious")" = precious ] && [ -L "$out/$1" ] && [ -s "$out/target" ] &&
+        [ ! -L "$out/target" ] && [ -z "$(find "$out" -name "target.*.tmp")" ]
 }
 try follows_no_link follows_no_link o.txt
 try follows_no_link_gz follows_no_link o.txt.gz
+through_links() {   # a chain of them, relative and absolute, into another folder
+    rm -rf "$out/links"
+    mkdir -p "$out/links/a" "$out/links/b"
+    ln -s "../b/two" "$out/links/a/one"
+    ln -s "$PWD/$out/links/a/file" "$out/links/b/two"
+    for _ in 1 2; do                           # made, and written again
+        "$prof" stacks -o "$out/links/a/one" "$trace" || return 1
+        [ -s "$out/links/a/file" ] && [ -L "$out/links/b/two" ] && [ -L "$out/links/a/one" ] || return 1
+    done
+    [ "$(find "$out/links" -type f | wc -l)" = 1 ]
+}
+try output_through_links through_links
+keeps_mode() {   # MODE NAME
+    rm -f "$out/$2"
+    touch "$out/$2"
+    chmod "$1" "$out/$2"
+    "$prof" report -o "$out/$2" "$trace" && [ -s "$out/$2" ] && [ "$(stat -c %a "$out/$2")" = "$1" ]
+}
+for mode in 640 600 666 755; do try "output_keeps_mode_$mode" keeps_mode $mode mode.txt; done
+try output_keeps_mode_gz keeps_mode 640 mode.txt.gz
+gone_mode() { rm -f "$out/new.txt"; (umask 027; "$prof" report -o "$out/new.txt" "$trace") &&
+    [ "$(stat -c %a "$out/new.txt")" = 640 ]; }
+try output_new_has_umask gone_mode
 
-# The output may be the input, or a link to it: it is read whole before it is replaced.
+# A trace that is read is not lost to what is written of it, by whatever name.
+cp "$trace" "$out/kept.json"
+ln -sf kept.json "$out/kept_link.json"
+ln -f "$out/kept.json" "$out/kept_hard.json"
+for command in report 'report -f html' analyze validate stacks flamegraph gaps memory 'diff kept.json'; do
+    for name in kept.json kept_link.json kept_hard.json ./kept.json; do
+        label=$(echo "input_is_kept_${command}_$name" | tr ' ./' ___)
+        (cd "$out" && "$prof" $command kept.json -o "$name") >"$out/said" 2>&1
+        status=$?
+        if [ $status = 2 ] && cmp -s "$trace" "$out/kept.json" && grep -q 'this is the input' "$out/said"
+        then echo "ok $label"; else failed=1; echo "not ok $label: exit status $status"; fi
+    done
+done
+cp tests/fuzz/corpus/stream/dump.raw "$out/kept.raw"
+says input_is_kept_decode 'this is the input' 2 "$prof" decode "$out/kept.raw" -o "$out/kept.raw"
+cp tests/fuzz/corpus/import/nsys.sqlite "$out/kept.sqlite"
+says input_is_kept_import 'this is the input' 2 "$prof" import "$out/kept.sqlite" -o "$out/kept.sqlite"
+try input_is_kept cmp "$out/kept.sqlite" tests/fuzz/corpus/import/nsys.sqlite
+
+# A command that makes a trace of a trace may write over its input: it is read whole before that.
 over_input() {   # FILE COMMAND...: writes over FILE what it would write elsewhere
     file=$1
     shift
     cp "$trace" "$out/over.json"
     ln -sf over.json "$out/over_link.json"
     (cd "$out" && "$prof" "$@" elsewhere.json && "$prof" "$@" "$file") || return 1
-    cmp "$out/elsewhere.json" "$out/$file" && { [ "$file" = over.json ] || cmp "$trace" "$out/over.json"; }
+    cmp "$out/elsewhere.json" "$out/over.json" && [ -L "$out/over_link.json" ]
 }
 try over_input_augment over_input over.json augment over.json
 try over_input_merge over_input over.json merge over.json over.json -o
 try over_input_cut over_input over.json cut --to=1s over.json -o
 try over_input_link over_input over_link.json augment over.json
+
+# A signal in the midst of writing: the program ends by it, and nothing stays but what was there.
+awk 'BEGIN {printf "{\"traceEvents\":[\n"
+    for (i = 0; i < 200000; i++) printf "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op%d\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":2}", i ? ",\n" : "", i % 999, 10 + 3 * i
+    print "]}"}' >"$out/big.json"
+if command -v python3 >/dev/null; then
+    cat >"$out/interrupt.py" <<'PYTHON'
+import os, signal, subprocess, sys, time
+prof, folder, number, ignored = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "ignored"
+for tries in range(20):
+    for name in os.listdir(folder):
+        os.unlink(folder + "/" + name)
+    open(folder + "/out.json", "w").write("before")
+    ignore = (lambda: signal.signal(number, signal.SIG_IGN)) if ignored else None
+    p = subprocess.Popen([prof] + sys.argv[5:], cwd=folder, preexec_fn=ignore,
+                         stderr=subprocess.DEVNULL)
+    while p.poll() is None and len(os.listdir(folder)) < 2:
+        time.sleep(.0005)
+    p.send_signal(number)
+    status = p.wait(60)
+    if ignored:
+        sys.exit(status != 0 or os.listdir(folder) != ["out.json"])
+    if status == 0:                     # it was through already
+        continue
+    assert status == -number, status
+    assert os.listdir(folder) == ["out.json"], os.listdir(folder)
+    assert open(folder + "/out.json").read() == "before"
+    sys.exit(0)
+sys.exit("it was never in time")
+PYTHON
+    rm -rf "$out/interrupted"
+    mkdir -p "$out/interrupted"
+    interrupted() { timeout 100 python3 "$out/interrupt.py" "$prof" "$out/interrupted" "$@"; }
+    for signal in 1 2 15; do
+        try "signal_${signal}_cut" interrupted $signal '' cut --to 100s -o out.json ../big.json
+        try "signal_${signal}_merge" interrupted $signal '' merge -o out.json ../big.json ../big.json
+    done
+    try signal_15_augment interrupted 15 '' augment ../big.json out.json
+    try signal_1_ignored interrupted 1 ignored cut --to 100s -o out.json ../big.json
+fi
+rm -f "$out/big.json"
 
 # ---- Names: terminals, pages, spreadsheets ----
 

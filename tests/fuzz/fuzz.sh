@@ -7,7 +7,7 @@
 # A crash: its input stays in build/fuzz/NAME; mend the cause and add the input to
 # tests/fuzz/corpus/NAME (of the command's: without its first byte, which names the command), which
 # tests/fuzz/test_prof_fuzz.sh tries each time.
-# shellcheck disable=SC2046,SC2086   # lists of flags and files are meant to split
+# shellcheck disable=SC2046,SC2086,SC2125,SC2059   # lists of flags and files are meant to split
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 out=$PWD/build/fuzz

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every command of prof, built with AddressSanitizer and UBSan, on every file that fuzzing found or
 # began with (tests/fuzz/corpus) and on changed copies of them; prof.h's fuzz targets on theirs.
-# shellcheck disable=SC2086   # lists of flags and files are meant to split
+# shellcheck disable=SC2086,SC2116   # lists of flags and files are meant to split
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
@@ -11,6 +11,7 @@ make -s build/tools/report_html.h
 objects=$out/objects
 cc="${CC:-gcc} -std=c99 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -I.
     -DTEST_LIBRARY -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -DPROF_ARENA_SIZE=1048576"
+cc=$(echo $cc)
 tool_cc="$cc -fwrapv -D_POSIX_C_SOURCE=200809L -Ibuild/tools"
 libraries='-lyajl -lsqlite3 -lz -lpthread -ldl -lm'
 mkdir -p "$objects"
@@ -28,7 +29,7 @@ stale() {
     done
 }
 stale | xargs -P "${JOBS:-2}" -I FILE sh -c \
-    "$(echo $tool_cc) -c FILE -o '$objects'/\$(basename FILE .c).o || exit 255" >"$out/build.log" 2>&1
+    "$tool_cc -c FILE -o '$objects'/\$(basename FILE .c).o || exit 255" >"$out/build.log" 2>&1
 command_objects=$(find "$objects" -name '*.o' ! -name corpus.o)
 if ! { $cc "$objects/corpus.o" "$objects/library.o" -o "$out/corpus" $libraries &&
     $cc $command_objects -o "$out/fuzz" $libraries; } >>"$out/build.log" 2>&1; then

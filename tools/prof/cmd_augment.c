@@ -112,7 +112,7 @@ static int run(int argc, char **argv) {
     kernel_table table = {0};
     output out;
     status = kernels_read(&table, &kernels, argv[1]);
-    if (status == EXIT_OK && !output_open(&out, argv[2])) status = EXIT_BAD;
+    if (status == EXIT_OK && !output_rewrite(&out, argv[2])) status = EXIT_BAD;
     else if (status == EXIT_OK) {
         status = copy(&table, argv[1], &out);
         if (status == EXIT_OK) status = output_close(&out);

@@ -258,7 +258,7 @@ static int cut(cutter *c) {
     if (status != EXIT_OK) return status;
     find_work(c);
     status = for_each(c, find_flows, true);
-    if (status != EXIT_OK || !output_open(&out, c->options->path)) return EXIT_BAD;
+    if (status != EXIT_OK || !output_rewrite(&out, c->options->path)) return EXIT_BAD;
     status = write_part(c, &out);
     if (status == EXIT_OK) return output_close(&out);
     output_discard(&out);

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -222,6 +223,15 @@ static int decode_to(int fd, const char *path, const char *to) {
     return output_close(&out);
 }
 
+/* What a port or a pipe sends ends with Ctrl-C; the trace of it is complete. */
+static void take_signals(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;                               /* without SA_RESTART */
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
 static int run(int argc, char **argv) {
     const char *to = NULL;
     int64_t baud = 115200;
@@ -233,13 +243,12 @@ static int run(int argc, char **argv) {
     int status, count = options_parse(&decode_command, options, argc, argv, &status);
     if (count < 0) return status;
     if (count != 1) return fail(NULL, "decode takes one stream; see prof decode --help");
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_signal;                               /* without SA_RESTART */
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
     int fd = open_stream(argv[1], baud);
     if (fd < 0) return EXIT_BAD;
+    struct stat kind;
+    bool is_file = fstat(fd, &kind) == 0 && S_ISREG(kind.st_mode);
+    if (is_file) input_note(&kind);
+    else take_signals();
     status = decode_to(fd, argv[1], to);
     close(fd);
     return status;

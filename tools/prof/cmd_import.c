@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int run(int argc, char **argv);
 
@@ -515,6 +516,8 @@ static void import_all(importer *m) {
 
 /* As immutable: else SQLite leaves its own files beside one that is in the WAL mode. */
 static int open_database(importer *m) {
+    struct stat status;
+    if (stat(m->path, &status) == 0) input_note(&status);
     char *uri = arena_allocate(&m->memory, 3 * strlen(m->path) + 32), *end = uri;
     end += sprintf(end, "file:");
     for (const char *p = m->path; *p; p++) end += sprintf(end, "%%%02X", (unsigned char)*p);

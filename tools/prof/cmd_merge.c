@@ -423,7 +423,7 @@ static int write_file(trace_writer *w, merger *m, rank_file *f) {
 static int write_all(merger *m, const char *path) {
     output out;
     trace_writer writer;
-    if (!output_open(&out, path)) return EXIT_BAD;
+    if (!output_rewrite(&out, path)) return EXIT_BAD;
     writer_begin(&writer, &out, false);
     write_head(&writer, m);
     for (size_t i = 0; i < m->count; i++) write_names(&writer, m, i);

@@ -15,6 +15,22 @@ const char *file_name(const char *path) {
     return slash && slash[1] ? slash + 1 : path;
 }
 
+static struct { dev_t device; ino_t number; } *inputs;       /* live as long as the program */
+static size_t input_count, input_capacity;
+
+bool input_is(const struct stat *status) {
+    for (size_t i = 0; i < input_count; i++)
+        if (inputs[i].device == status->st_dev && inputs[i].number == status->st_ino) return true;
+    return false;
+}
+
+void input_note(const struct stat *status) {
+    if (!S_ISREG(status->st_mode) || input_is(status)) return;
+    GROW(inputs, input_count, input_capacity);
+    inputs[input_count].device = status->st_dev;
+    inputs[input_count++].number = status->st_ino;
+}
+
 size_t file_peek(const char *path, char *first, size_t size) {
     gzFile file = strcmp(path, "-") == 0 ? NULL : gzopen(path, "rb");
     if (!file) return 0;
@@ -31,6 +47,8 @@ char *file_read(const char *path, size_t *size) {
     enum { FIRST = 1 << 16, MOST = 1 << 30 };
     gzFile file = strcmp(path, "-") == 0 ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path, "rb");
     if (!file) return fail(path, "%s", strerror(errno)), NULL;
+    struct stat status;
+    if (stat(path, &status) == 0) input_note(&status);
     size_t capacity = FIRST;
     char *text = allocate(capacity + READABLE);
     int got = 0, code;

@@ -2,6 +2,8 @@
 #include "output.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 
 #include "containers.h"
 #include "errors.h"
+#include "files.h"
 #include "text.h"
 
 enum { OUTPUT_BUFFER = 1 << 18 };
@@ -20,56 +23,140 @@ static bool ends_with(const char *text, const char *end) {
     return size >= tail && strcmp(text + size - tail, end) == 0;
 }
 
-static output *open_outputs;
+/* ---- Temporary files: without their program they are of no use to anybody ---- */
 
-/* Without its program a temporary file is of no use to anybody. */
+static output *open_outputs;
+static const int deadly[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ};
+enum { DEADLY = sizeof deadly / sizeof *deadly };
+
 static void remove_temporaries(void) {
     for (const output *out = open_outputs; out; out = out->next)
-        if (strcmp(out->temporary, out->path) != 0) remove(out->temporary);
+        if (out->temporary) unlink(out->temporary);
+}
+
+/* The program ends by the signal, once this has returned. */
+static void on_deadly_signal(int number) {
+    int before = errno;
+    remove_temporaries();
+    raise(number);
+    errno = before;
+}
+
+/* A signal that is ignored (nohup), or that the command waits for (decode), stays so. */
+static void watch_signals(void) {
+    static bool watching;
+    struct sigaction action, known;
+    if (watching) return;
+    watching = true;
+    atexit(remove_temporaries);
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_deadly_signal;
+    action.sa_flags = (int)SA_RESETHAND;
+    for (int i = 0; i < DEADLY; i++)
+        if (sigaction(deadly[i], NULL, &known) == 0 && known.sa_handler == SIG_DFL)
+            sigaction(deadly[i], &action, NULL);
+}
+
+static void hold_signals(sigset_t *before) {
+    sigset_t set;
+    sigemptyset(&set);
+    for (int i = 0; i < DEADLY; i++) sigaddset(&set, deadly[i]);
+    sigprocmask(SIG_BLOCK, &set, before);
+}
+
+static void output_enter(output *out) {
+    out->next = open_outputs;
+    open_outputs = out;
 }
 
 static void output_leave(const output *out) {
+    sigset_t before;
+    hold_signals(&before);
     output **place = &open_outputs;
     while (*place && *place != out) place = &(*place)->next;
     if (*place) *place = out->next;
+    sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-bool output_open(output *out, const char *path) {
-    static bool at_exit;
+/* ---- Opening ---- */
+
+/* Where a path leads: through links, and if the last of them leads to nothing, there. */
+static char *target_of(const char *path) {
+    enum { MOST_LINKS = 40, LONGEST = 4096 };
+    char *target = allocate(LONGEST), *link = allocate(LONGEST);
+    bool fits = (size_t)snprintf(target, LONGEST, "%s", path) < LONGEST;
+    for (int i = 0; fits && i < MOST_LINKS; i++) {
+        ssize_t size = readlink(target, link, LONGEST - 1);
+        if (size < 0) break;
+        link[size] = '\0';
+        char *folder = *link == '/' ? NULL : strrchr(target, '/');
+        size_t kept = folder ? (size_t)(folder + 1 - target) : 0;
+        fits = kept + (size_t)size < LONGEST;
+        if (fits) memcpy(target + kept, link, (size_t)size + 1);
+    }
+    free(link);
+    if (fits) return target;
+    free(target);
+    errno = ENAMETOOLONG;
+    return NULL;
+}
+
+/* A pipe, a device: written as it is. Else a temporary file beside it, with its permissions. */
+static bool create(output *out, const struct stat *known) {
+    bool in_place = known && !S_ISREG(known->st_mode), gz = ends_with(out->path, ".gz");
+    size_t size = strlen(out->target) + 32;
+    if (!in_place) {
+        out->temporary = allocate(size);
+        snprintf(out->temporary, size, "%s.%ld.tmp", out->target, (long)getpid());
+        unlink(out->temporary);                      /* a link of that name is not followed */
+    }
+    const char *path = in_place ? out->target : out->temporary;
+    int fd = open(path, O_WRONLY | O_CREAT | (in_place ? O_TRUNC : O_EXCL), 0666);
+    if (fd < 0) return false;
+    if (!in_place && known && fchmod(fd, known->st_mode & 0777) != 0) errno = 0;
+    if (gz) out->gz = gzdopen(fd, "wb1");
+    else out->file = fdopen(fd, "wb");
+    if (out->gz || out->file) return true;
+    close(fd);
+    if (out->temporary) unlink(out->temporary);
+    return false;
+}
+
+static bool open_file(output *out, bool over_input) {
+    struct stat status;
+    sigset_t before;
+    bool there = stat(out->path, &status) == 0, done = false;
+    if (!there && errno != ENOENT) return false;
+    if (there && !over_input && input_is(&status)) {
+        out->failed = true;
+        fail(out->path, "this is the input, which would be lost: give the output another name");
+        return false;
+    }
+    if (!(out->target = target_of(out->path))) return false;
+    watch_signals();
+    errno = 0;
+    hold_signals(&before);
+    if ((done = create(out, there ? &status : NULL))) output_enter(out);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return done;
+}
+
+static bool open_output(output *out, const char *path, bool over_input) {
     memset(out, 0, sizeof *out);
     out->path = path && strcmp(path, "-") != 0 ? path : NULL;
     out->buffer = allocate(OUTPUT_BUFFER);
-    if (!out->path) {
-        out->file = stdout;
-        return true;
-    }
-    size_t size = strlen(path) + 32;
-    struct stat status;
-    bool there = stat(path, &status) == 0;
-    if (!there && errno != ENOENT) {
-        fail(path, "cannot be created: %s", strerror(errno));
-        free(out->buffer);
-        return false;
-    }
-    bool in_place = there && !S_ISREG(status.st_mode);                    /* a pipe, a device */
-    out->temporary = allocate(size);
-    if (in_place) snprintf(out->temporary, size, "%s", path);
-    else snprintf(out->temporary, size, "%s.%ld.tmp", path, (long)getpid());
-    errno = 0;
-    if (!in_place) remove(out->temporary);       /* a link of that name is not followed */
-    if (ends_with(path, ".gz")) out->gz = gzopen(out->temporary, in_place ? "wb1" : "wb1x");
-    else out->file = fopen(out->temporary, in_place ? "wb" : "wbx");
-    if (out->gz || out->file) {
-        out->next = open_outputs;
-        open_outputs = out;
-        if (!at_exit) at_exit = atexit(remove_temporaries) == 0;
-        return true;
-    }
-    fail(path, "cannot be created: %s", errno ? strerror(errno) : "out of memory");
+    if (!out->path) out->file = stdout;
+    if (!out->path || open_file(out, over_input)) return true;
+    if (!out->failed)
+        fail(path, "cannot be created: %s", errno ? strerror(errno) : "out of memory");
+    free(out->target);
     free(out->temporary);
     free(out->buffer);
     return false;
 }
+
+bool output_open(output *out, const char *path) { return open_output(out, path, false); }
+bool output_rewrite(output *out, const char *path) { return open_output(out, path, true); }
 
 static void output_put(output *out, const void *data, size_t size) {
     if (out->failed || size == 0) return;
@@ -195,26 +282,28 @@ prof_sink output_sink(output *out) {
 
 int output_close(output *out) {
     output_flush(out);
-    output_leave(out);
     const char *name = out->path ? out->path : "stdout";
     bool told = out->failed;
     if (out->gz) out->failed |= gzclose(out->gz) != Z_OK;
     else if (out->path) out->failed |= fclose(out->file) != 0;
     else out->failed |= fflush(out->file) != 0;
-    bool renames = out->path && strcmp(out->temporary, out->path) != 0;
-    if (renames && !out->failed) out->failed = rename(out->temporary, out->path) != 0;
+    if (out->temporary && !out->failed)
+        out->failed = rename(out->temporary, out->target) != 0;
     if (out->failed && !told) fail(name, "cannot be written: %s", strerror(errno));
-    if (out->failed && renames) remove(out->temporary);
+    if (out->failed && out->temporary) unlink(out->temporary);
+    output_leave(out);
+    free(out->target);
     free(out->temporary);
     free(out->buffer);
     return out->failed ? EXIT_BAD : EXIT_OK;
 }
 
 void output_discard(output *out) {
-    output_leave(out);
     if (out->gz) gzclose(out->gz);
     else if (out->path) fclose(out->file);
-    if (out->path && strcmp(out->temporary, out->path) != 0) remove(out->temporary);
+    if (out->temporary) unlink(out->temporary);
+    output_leave(out);
+    free(out->target);
     free(out->temporary);
     free(out->buffer);
 }

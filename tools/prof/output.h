@@ -11,7 +11,7 @@
 
 typedef struct output {
     const char *path;          /* NULL or "-": stdout */
-    char *temporary;
+    char *target, *temporary;  /* where path leads; NULL: it is written in place */
     FILE *file;
     void *gz;                  /* gzFile */
     char *buffer;
@@ -20,7 +20,11 @@ typedef struct output {
     bool in_html;              /* output_json_text escapes `<` too, as inside <script> */
     struct output *next;       /* of those that are open */
 } output;
-bool output_open(output *out, const char *path);             /* false: it has told why */
+/* The file keeps its permissions; a link is written through. A signal that ends the program leaves
+   nothing. false: it has told why: also when path is a file that the command reads, but with
+   output_rewrite, for commands that make a trace of a trace. */
+bool output_open(output *out, const char *path);
+bool output_rewrite(output *out, const char *path);
 void output_write(output *out, const void *data, size_t size);
 void output_text(output *out, const char *text);
 void output_format(output *out, const char *format, ...) PRINTF_LIKE(2, 3);

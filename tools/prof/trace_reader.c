@@ -1097,6 +1097,7 @@ trace_reader *trace_open(const char *path) {
     struct stat status;
     if (fd < 0 || fstat(fd, &status) != 0) return fail(path, "%s", strerror(errno)), NULL;
     if (S_ISDIR(status.st_mode)) return close(fd), fail(path, "is a directory"), NULL;
+    input_note(&status);
     trace_reader *r = allocate(sizeof *r);
     source *s = r->source = allocate(sizeof *s);
     r->losses = allocate(sizeof *r->losses);
