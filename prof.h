@@ -102,8 +102,8 @@
 
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
-       @PLATFORM @ARENA @TEXT @SITES @FORMAT @RECORD @TARGET @PRINTF @DETAILS @SYMBOLS @FUNCTIONS @NATIVE
-       @COUNTERS @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE @CHROME @STACKS @MEMORY
+       @PLATFORM @ARENA @TEXT @SITES @FORMAT @RECORD @TARGET @PRINTF @DETAILS @SYMBOLS @FUNCTIONS
+       @NATIVE @COUNTERS @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE @CHROME @STACKS @MEMORY
        @EXECUTION @RAW @AGGREGATE @OBSERVE @SCHEDULE @SESSION
 */
 #ifndef PROF_H
@@ -5807,6 +5807,8 @@ PROF_API PROF__QUIET const prof__hooks *prof__hooks_of(const prof_platform *plat
 #elif PROF__STB
 #  define prof__vsnprintf(buf, size, format, list) \
     prof__stb_vsnprintf(buf, (int)(size), format, list)
+#elif defined(__MINGW32__)               /* Windows' own may know no %zu */
+#  define prof__vsnprintf __mingw_vsnprintf
 #else
 #  define prof__vsnprintf vsnprintf
 #endif
@@ -7040,15 +7042,9 @@ static struct prof__counting {
     uint64_t config[PROF_COUNTERS];
 } prof__counting;
 
-PROF__FN char *prof__counting_append(char *p, const char *text) {
-    while (*text && p < prof__counting.text + sizeof prof__counting.text - 1) *p++ = *text++;
-    *p = 0;
-    return p;
-}
-
 PROF__FN const char *prof__counting_say(const char *name, const char *why) {
-    char *p = prof__counting_append(prof__counting.text, "counters: ");
-    (void)prof__counting_append(prof__counting_append(p, name), why);
+    (void)prof_format_text(prof__counting.text, sizeof prof__counting.text, "counters: %s%s", name,
+                           why);
     return prof__counting.text;
 }
 #endif
@@ -13230,12 +13226,8 @@ PROF_API PROF__QUIET prof_result prof_add_metadata_f(const char *key, const char
 
 /* "this is not JSON, at byte 17: a colon was expected" */
 PROF__FN void prof__json_say(size_t at, const char *why) {
-    char *p = prof__json_text_bad;
-    size_t n = strlen(why);
-    p = PROF__LITERAL(p, "this is not JSON, at byte ");
-    p = prof__text_u64(p, at);
-    p = PROF__LITERAL(p, ": ");
-    memcpy(p, why, n + 1);
+    (void)prof_format_text(prof__json_text_bad, sizeof prof__json_text_bad,
+                           "this is not JSON, at byte %zu: %s", at, why);
 }
 
 PROF_API PROF__QUIET prof_result prof_add_metadata_json(const char *key, const char *json) {
@@ -13564,17 +13556,13 @@ PROF__FN bool prof__file_write(void *file, const void *data, size_t size) {
 /* `path.<pid>.tmp`, beside path so that a rename stays on one disk. */
 PROF__FN bool prof__file_name(prof_file *f, const char *path) {
     size_t n = strlen(path);
-    char *p = f->temporary;
     if (!n || n + 32 > sizeof f->temporary) {
         errno = n ? ENAMETOOLONG : ENOENT;
         return false;
     }
-    memcpy(p, path, n);
     f->path_size = n;
-    p += n;
-    *p++ = '.';
-    p = prof__text_u64(p, prof__process_id());
-    memcpy(p, ".tmp", 5);
+    (void)prof_format_text(f->temporary, sizeof f->temporary, "%s.%llu.tmp", path,
+                           (unsigned long long)prof__process_id());
     f->in_place = prof__file_special(path);
     return prof__file_create(f, f->in_place ? path : f->temporary);
 }
@@ -13668,42 +13656,30 @@ PROF__FN void prof__make_directories(const char *dir) {
     }
 }
 
-PROF__FN char *prof__append(char *p, const char *end, const char *text) {
-    while (*text && p < end) *p++ = *text++;
-    return p;
-}
-
-PROF__FN char *prof__append_worker(char *p, const char *end) {
-    char number[24];
+/* HOSTNAME_PID */
+PROF__FN void prof__worker_name(char *buf, size_t size) {
 #if defined(_WIN32)
     const char *host = "localhost";
 #else
     struct utsname names;
     const char *host = uname(&names) == -1 ? "localhost" : names.nodename;
 #endif
-    p = prof__append(p, end, host);
-    p = prof__append(p, end, "_");
-    *prof__text_u64(number, prof__process_id()) = 0;
-    return prof__append(p, end, number);
+    (void)prof_format_text(buf, size, "%s_%llu", host, (unsigned long long)prof__process_id());
 }
 
 PROF_API PROF__QUIET void prof_trace_handler(void *user, prof_trace *trace) {
     prof_handler *h = (prof_handler *)user;
     const char *dir = h && h->dir && *h->dir ? h->dir : ".";
-    char path[992], number[24], *p = path, *end = path + sizeof path - 1;
+    char path[992], worker[288];
     prof_result result;
+    size_t n;
     if (!h) return;
     prof__make_directories(dir);
-    p = prof__append(p, end, dir);
-    p = prof__append(p, end, "/");
-    p = h->worker && *h->worker ? prof__append(p, end, h->worker) : prof__append_worker(p, end);
-    *prof__text_u64(number, prof__wall_now()) = 0;
-    p = prof__append(p, end, ".");
-    p = prof__append(p, end, number);
-    p = prof__append(p, end, ".pt.trace.json");
-    p = prof__append(p, end, h->gzip ? ".gz" : "");
-    *p = 0;
-    result = p == end ? PROF_ERROR_INVALID : prof_save_chrome(trace, path);
+    prof__worker_name(worker, sizeof worker);
+    n = prof_format_text(path, sizeof path, "%s/%s.%llu.pt.trace.json%s", dir,
+                         h->worker && *h->worker ? h->worker : worker,
+                         (unsigned long long)prof__wall_now(), h->gzip ? ".gz" : "");
+    result = n == sizeof path - 1 ? PROF_ERROR_INVALID : prof_save_chrome(trace, path);
     if (result == PROF_OK) h->saved++;
     else h->result = result;
 }
@@ -16669,17 +16645,16 @@ PROF_API PROF__QUIET prof_result prof_remove_observer(const void *user) {
 
 /* ---- libraries that a tool names in the environment ---- */
 
+PROF__FN char *prof__append(char *p, const char *end, const char *text) {
+    while (*text && p < end) *p++ = *text++;
+    return p;
+}
+
 /* What prof_strerror says of PROF_ERROR_UNSUPPORTED from now on. */
 PROF__FN void prof__unsupported(const char *who, const char *a, const char *b, const char *c) {
     static char text[160];
-    char *p = text;
-    const char *end = p + sizeof text - 1;
     prof__unsupported_text = text;
-    p = prof__append(p, end, who);
-    p = prof__append(p, end, ": ");
-    p = prof__append(p, end, a);
-    p = prof__append(p, end, b);
-    *prof__append(p, end, c) = 0;
+    (void)prof_format_text(text, sizeof text, "%s: %s%s%s", who, a, b, c);
 }
 
 typedef void (*prof__function)(void);
@@ -17226,10 +17201,9 @@ PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
 }
 #else
 PROF__FN void prof__say_needed(size_t need, size_t have) {
-    char *p = PROF__LITERAL(prof__memory_text, "the arena is too small: ");
-    p = prof__text_u64(p, have);
-    p = PROF__LITERAL(p, " bytes, and this description needs ");
-    *prof__text_u64(p, need) = 0;
+    (void)prof_format_text(prof__memory_text, sizeof prof__memory_text,
+                           "the arena is too small: %zu bytes, and this description needs %zu",
+                           have, need);
 }
 
 PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 64; }

@@ -158,8 +158,8 @@ static void test_printf_handler(void) {
     trace = prof_stop();
     stats = prof_get_stats();
     CHECK(ticks > 0, "no handler ran");
-    CHECK(stats.recorded > i / 2 && stats.recorded <= i + (uint64_t)ticks + stats.lost, "%lld of %lld zones",
-          (long long)stats.recorded, (long long)i + ticks);
+    CHECK(stats.recorded > i / 2 && stats.recorded <= i + (uint64_t)ticks + stats.lost,
+          "%lld of %lld zones", (long long)stats.recorded, (long long)i + ticks);
     HAS("zone 3,    3.000");
     EQUAL(stats.unbalanced, 0);
 }

@@ -2,7 +2,7 @@
 # Code of users compiles clean beside prof.h: the warnings that projects turn on, macros of other
 # headers, every standard; a mistake's first message names it; one profiler in shared libraries.
 # Nearly all of it compiles declarations alone, which takes a tenth of a second.
-# shellcheck disable=SC2086,SC2089,SC2090   # lists of flags are meant to split
+# shellcheck disable=SC2059,SC2086,SC2089,SC2090,SC2317   # lists of flags are meant to split
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -94,7 +94,11 @@ struct S {
     int v;
     S() : v(0) { PROF_FUNCTION(); }
     ~S() { PROF_SCOPE("end"); }
-    template <class T> T get(T a) const { PROF_FUNCTION(); PROF_BLOCK("x") { a += T(v); } return a; }
+    template <class T> T get(T a) const {
+        PROF_FUNCTION();
+        PROF_BLOCK("x") { a += T(v); }
+        return a;
+    }
 };
 int lambdas(int x);
 int lambdas(int x) {
@@ -134,7 +138,9 @@ done
 # ---- The implementation among a user's own code, and macros of other headers before both ----
 
 printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$out/body.c
-for file in user body; do printf '#include "hostile.h"\n' | cat - $out/$file.c >$out/$file.hostile.c; done
+for file in user body; do
+    printf '#include "hostile.h"\n' | cat - $out/$file.c >$out/$file.hostile.c
+done
 check 'gcc c99, the implementation' gcc -std=c99 -fsyntax-only $all $in_c -Wno-bad-function-cast \
     $out/body.c
 check 'g++ c++11, the implementation' g++ -x c++ -std=c++11 -fsyntax-only $all $in_cpp \
@@ -314,8 +320,8 @@ if has $gcc_windows; then
     check 'DLL with the profiler' $dll -DPROF_API=$to -DA_API=$to -DB_API= $out/a.c -o $out/a.dll
     check 'DLL with zones' $dll -DPROF_API=$from -DA_API=$from -DB_API=$to $out/b.c -o $out/b.dll \
         $out/a.dll
-    check 'program for DLLs' $gcc_windows -std=c99 -O1 -static-libgcc -I. -DPROF_API=$from -DA_API=$from \
-        -DB_API=$from $out/program.c -o $out/program.exe $out/b.dll $out/a.dll
+    check 'program for DLLs' $gcc_windows -std=c99 -O1 -static-libgcc -I. -DPROF_API=$from \
+        -DA_API=$from -DB_API=$from $out/program.c -o $out/program.exe $out/b.dll $out/a.dll
     if [ -x "$wine" ]; then
         WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
         export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
