@@ -318,9 +318,10 @@ typedef struct prof_stats {
     uint64_t dropped_threads;            /* ... no thread state was free (max_threads) */
     uint64_t dropped_sites;              /* ... more names than PROF_MAX_SITES or max_sites */
     uint64_t dropped_busy;               /* ... a signal handler's, or the lock was held too long */
-    uint64_t unbalanced;                 /* ends without a begin: ignored */
+    uint64_t unbalanced;                 /* ends of zones that had been ended: ignored */
     uint64_t healed;                     /* zones left open when an outer one ended */
-    uint64_t cut;                        /* ends whose zone began before this session: ignored */
+    uint64_t cut;                        /* ends without a begin in this session: ignored. It was
+                                            before, or is missing: nothing is kept while off */
     uint64_t unfinished;                 /* zones ended by prof_stop or by their thread's exit */
     uint64_t clock_steps;                /* times the clock went back */
     uint64_t names_cut;                  /* names shortened to 4095 bytes, formatted ones to 255 */
@@ -339,7 +340,7 @@ typedef struct prof_stats {
     uint64_t memory_twice;               /* frees of what had been freed */
     uint64_t memory_missed;              /* allocations where one still stood */
     uint64_t memory_refused;             /* allocations of more than 2^63 - 1 bytes */
-    uint64_t async_open;                 /* ranges that never ended */
+    uint64_t async_open;                 /* ranges that never ended; known after prof_stop */
     uint64_t async_twice;                /* ... that ended twice: the first end counts */
     uint64_t details_cut;                /* inputs, texts, arguments and stacks that did not fit */
     uint64_t not_kept;                   /* PROF_MODE_AGGREGATE: zones of names beyond its rows, and
@@ -1270,7 +1271,8 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
                                             size_t count, prof_trace **trace);
 #endif
 
-/* Counts of a trace: as prof_get_stats(), of its own events. */
+/* Counts of a trace: of a session's as prof_get_stats(); of one made from events, recorded is how
+   many there are. */
 PROF_API prof_stats prof_trace_stats(const prof_trace *trace);
 
 /* A count of prof_stats that matters where it is not 0: what was lost or mended, and what to do
@@ -3363,20 +3365,6 @@ PROF__FN uint32_t prof__site_dense(uint32_t number) {
    - Each record takes at least one slot, so that a reader always gets on.
    - A kind that a later version wrote is passed by whole. */
 
-/* A thread may be anywhere in here while others stop the session, start the next one and lay the
-   arena out anew. What it may touch then, and what keeps that valid:
-     its slot, its state, the memory between the state's begin and limit
-                      are its own until it gives the state back: no session lays anything over them,
-                      and what it writes there late nobody reads
-     words of the process, as prof__on and prof__wants
-                      atomically; they may be those of another session: what is written to a state
-                      goes by what the state has of the session since prof__state_open
-     all else: the trace, the arena, the description, names, observers
-                      under the lock, where prof__on has the state's generation; or from
-                      prof__look(t) to prof__looked(t), which the end of the session waits for
-   Who ends the session reads the states in prof__owned; prof_dump those in use, by rules of its
-   own. */
-
 /* Third word of a long record: kind << 8 | how many 12-byte slots follow the first. */
 enum {
     PROF__KIND = 0xffff00,               /* site numbers from here on are kinds */
@@ -3487,6 +3475,20 @@ PROF__INLINE bool prof__item_is_zone(const prof__item *i) {
 
 /* ---- @RECORD: thread states, chunks, begin and end ---- */
 
+/* A thread may be anywhere in here while others stop the session, start the next one and lay the
+   arena out anew. What it may touch then, and what keeps that valid:
+     its slot, its state, the memory between the state's begin and limit
+                      are its own until it gives the state back: no session lays anything over them,
+                      and what it writes there late nobody reads
+     words of the process, as prof__on and prof__wants
+                      atomically; they may be those of another session: what is written to a state
+                      goes by what the state has of the session since prof__state_open
+     all else: the trace, the arena, the description, names, observers
+                      under the lock, where prof__on has the state's generation; or from
+                      prof__look(t) to prof__looked(t), which the end of the session waits for
+   Who ends the session reads the states in prof__owned; prof_dump those in use, by rules of its
+   own. */
+
 /* A stretch of records by one thread: a chunk, or what was left of one. In a ring it lies before
    its chunk, and is used again; row NULL: free. */
 typedef struct prof__segment {
@@ -3555,7 +3557,7 @@ typedef struct prof__row {
 typedef struct prof__counts {
     size_t full, deep, sites, unbalanced, healed, cut, unfinished, steps, not_kept;
 #if !PROF__BARE
-    size_t async;                        /* ranges begun */
+    size_t async, async_ends;            /* ranges begun, and ends of ranges */
     size_t slots, extra;               /* 12-byte slots written, and those that are not a zone */
 #endif
 } prof__counts;
@@ -3605,6 +3607,7 @@ typedef struct prof__state {
     bool full, fast;                     /* fast: the hot path may work */
     bool closed;                         /* prof_stop has read it */
     bool observed;                       /* there are observers */
+    bool overlaid;                       /* zones of older generations were open in its frames */
     bool wide, narrow;                   /* attributes have room, have none; neither: not asked */
     prof_result (*flush)(void);          /* desc.stream_inline: makes room; else NULL */
     prof__hooks hooks;
@@ -3791,6 +3794,8 @@ struct prof_trace {
     bool flush_inline;
     uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
     uint64_t stalls, not_merged, stop_tick;
+    uint64_t streamed;                   /* zones that have left through the stream */
+    bool streamed_all;                   /* the session is over, and so is its stream */
     char *regions;                       /* of the states' rings, in the arena; region_size each */
     size_t region_size;
     prof__row *free_rows;
@@ -3816,7 +3821,7 @@ struct prof_trace {
     prof_thread_info *threads;
     char *scratch;                       /* free for queries, to the arena's high */
     bool analysed;
-    prof__amount steps, lost;            /* found while reading */
+    prof__amount steps, lost, unfinished;   /* found while reading */
     uint32_t zone_count;                 /* of the events, before the others joined them */
     uint32_t step_count;                 /* from here on nothing of a freestanding trace */
     uint32_t made_count;                 /* events made of what is no zone: ranges, memory */
@@ -3899,6 +3904,7 @@ PROF__FN size_t prof__state_share(void) {
 static size_t prof__dropped_busy, prof__cut;   /* counted without a state or the lock */
 static size_t prof__details_cut, prof__memory_refused;
 static size_t prof__formats_cut;         /* names */
+static size_t prof__async_dropped;       /* ends of ranges for which there was no room */
 
 /* Frames begin with the address of the next one outwards, and where they return to. */
 #if defined(__GNUC__) && !defined(__TINYC__) && \
@@ -4602,6 +4608,7 @@ PROF__FN void prof__counts_clear(prof__counts *c) {
    the latter may be a moment old. */
 PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c) {
     const struct prof_trace *s = &prof__trace;
+    uint64_t ended;
     out->dropped_full = c->full;
     out->dropped_deep = c->deep;
     out->dropped_sites = c->sites;
@@ -4622,8 +4629,9 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
     out->memory_missed = s->memory_missed;
     out->memory_refused = PROF__LOAD(prof__memory_refused);
     out->async_twice = s->async_twice;
-    if (s->stopped && !s->records_only)
-        out->async_open = c->async - (s->async_count - s->async_twice);
+    ended = c->async_ends - PROF__MIN(s->async_twice, c->async_ends);
+    ended += PROF__LOAD(prof__async_dropped);
+    if (s->stopped && !s->records_only && c->async > ended) out->async_open = c->async - ended;
     out->overwritten = s->overwritten;
     out->stalls = s->stalls;
     out->stream_failures = s->stream_failures;
@@ -4836,7 +4844,8 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     }
     if (c) prof__segment_open(t, c);
     PROF__STORE(t->deepest, t->frames + s->max_depth);
-    prof__stack_reset(t, t->frames + (stale > s->max_depth / 2 ? 0 : stale));
+    t->overlaid = stale > s->max_depth / 2;
+    prof__stack_reset(t, t->frames + (t->overlaid ? 0 : stale));
     t->next = prof__owned;
     prof__owned = t;
     PROF__RELEASE(t->recording, t->generation);
@@ -5145,11 +5154,13 @@ PROF__FN void prof__end_busy(prof__slot *slot, prof__frame *token) {
     PROF__STORE(hot->top, token - 1);
 }
 
-/* An end with a token, in the open generation. */
+/* An end with a token, in the open generation. A token that is not of a zone open now may be an
+   older one's; where too many were open then, that cannot be told. */
 PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
     if (token <= t->frames || token > t->hot.top) {
-        if (token > t->frames && token <= t->deepest) PROF__BUMP(t->counts.unbalanced, 1);
-        else PROF__BUMP(t->counts.cut, 1);
+        bool ended = token > t->frames && token <= t->deepest && !t->overlaid;
+        size_t *count = ended ? &t->counts.unbalanced : &t->counts.cut;
+        PROF__BUMP(*count, 1);
         return;
     }
     for (; t->hot.top > token && t->hot.top > t->hot.bottom; PROF__BUMP(t->counts.healed, 1))
@@ -5164,7 +5175,7 @@ PROF__FN void prof__end_top_here(prof__slot *slot, prof__state *t) {
     else if (t->hot.top > t->hot.bottom) (void)prof__end_zone(t, prof__state_now(t), false);
     else if (t->hot.bottom > t->frames) prof__end_stale(t, t->hot.bottom - 1);
     else if (slot->skipped) slot->skipped--;
-    else PROF__BUMP(t->counts.unbalanced, 1);
+    else PROF__BUMP(t->counts.cut, 1);
 }
 
 /* Ends the zone of token, or the innermost one. */
@@ -5590,7 +5601,9 @@ PROF__RARE(void) prof__end_slow(prof__frame *token) {
         t->skipped--;
     } else {
         if (!token) token = t->hot.top;
-        if (token <= t->frames || token > t->hot.top) {
+        if (token <= t->frames) {
+            counts->cut++;
+        } else if (token > t->hot.top) {
             counts->unbalanced++;
         } else {
             for (; t->hot.top > token; counts->healed++) prof__end_zone(t);
@@ -6361,7 +6374,11 @@ PROF_API PROF__QUIET void prof_async_end(prof_async a) {
         PROF__COUNT(prof__cut);
         return;
     }
-    if (!prof__long_open(&l, PROF__EXTRA_SLOTS + 1, PROF__WANTS_DETAILS)) return;
+    if (!prof__long_open(&l, PROF__EXTRA_SLOTS + 1, PROF__WANTS_DETAILS)) {
+        PROF__COUNT(prof__async_dropped);
+        return;
+    }
+    PROF__BUMP(l.t->counts.async_ends, 1);
     now = prof__state_now(l.t);
     l.at = l.begin + 1;
     prof__long_put(&l, PROF__MAX(now, a.start));
@@ -7823,7 +7840,7 @@ typedef struct prof__reader {
     prof__tree *tree;                    /* of its zones; NULL: they are only counted */
     bool counting;                       /* all that is no zone is only counted */
     prof__moment *moments;
-    uint32_t thread, zones, moment_count;
+    uint32_t thread, zones, unfinished, moment_count;
     uint32_t pending;                    /* depths whose zone is still to come, */
     uint64_t first_start[PROF__LEVELS];  /* and when the first zone within it began */
     uint64_t after[PROF__LEVELS];        /* it begins then or later: the one before it ended */
@@ -7838,6 +7855,7 @@ typedef struct prof__reader {
 PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z) {
     prof_event *e;
     r->zones++;
+    if (!PROF__BARE) r->unfinished += z->unfinished && z->site;   /* 0: lost */
     if (r->oldest == UINT64_MAX) r->oldest = z->end;
     z->partial = z->start < r->oldest;
     if (r->pending <= z->depth) {
@@ -7879,13 +7897,16 @@ PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t 
         return;
     }
     if (PROF__UNLIKELY(r->pending > z.depth + 1)) prof__read_lost(r, z.depth + 1);
-    end = PROF__MIN(end, r->latest);
-    if (end < r->k.last) {                 /* the clock went back */
+    if (end < r->k.last) {               /* the clock went back */
         if (r->tree) prof__trace.steps++;
         end = r->k.last;
     }
     z.start = duration > end ? end : end - duration;
     z.end = end;
+    if (!PROF__BARE && PROF__UNLIKELY(end > r->latest)) {   /* it went on while prof_stop came */
+        z.end = r->latest;
+        z.start = PROF__MIN(z.start, z.end);
+    }
     z.site = site_depth >> 8;
     z.unfinished = unfinished;
     if (r->pending > z.depth && r->first_start[z.depth] < z.start) prof__read_lost(r, z.depth);
@@ -8353,7 +8374,7 @@ PROF__FN void prof__read_into(struct prof_trace *s, prof__row *row, prof__reader
 /* tree: takes the zones while they are counted, which is all there is to do in most traces. */
 PROF__FN void prof__count_rows(struct prof_trace *s, prof__tree *tree) {
     s->event_count = s->moment_count = s->step_count = 0;
-    s->steps = s->lost = 0;
+    s->steps = s->lost = s->unfinished = 0;
     prof__details_open(NULL);
     for (prof__row *row = s->records_only ? NULL : s->rows; row; row = row->next) {
         prof__reader r;
@@ -8363,6 +8384,7 @@ PROF__FN void prof__count_rows(struct prof_trace *s, prof__tree *tree) {
         s->event_count += r.zones;
         s->moment_count += r.moment_count;
         s->lost += (prof__amount)r.lost;
+        s->unfinished += r.unfinished;
     }
     prof__details_close(s);
 }
@@ -11499,9 +11521,9 @@ static const prof__note prof__notes[] = {
 #if !PROF__BARE
     PROF__NOTE(dropped_busy, "Dropped, in signal handlers that interrupted the profiler"),
 #endif
-    PROF__NOTE(unbalanced, "Ends without a begin, ignored"),
+    PROF__NOTE(unbalanced, "Ends of zones that had been ended, ignored"),
     PROF__NOTE(healed, "Zones left open when an outer one ended, ended with it"),
-    PROF__NOTE(cut, "Ends of zones begun before the session, ignored"),
+    PROF__NOTE(cut, "Ends without a begin in the session, ignored"),
     PROF__NOTE(unfinished, "Zones still open when their thread or the session ended, ended there"),
 #if !PROF__BARE
     PROF__NOTE(names_cut, "Names that were cut (too long)"),
@@ -15080,6 +15102,7 @@ PROF__FN void prof__raw_sites(prof__raw *w) {
 typedef struct prof__span {
     const prof__record *at, *end;
     uint64_t position;                   /* slots the thread wrote before it */
+    uint64_t zones;                      /* that were written of it */
     uint32_t epoch;
 } prof__span;
 
@@ -15094,9 +15117,11 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
     prof__copy_words(to, span->at, n * sizeof *to);
     k.end = to + n;
     for (const prof__record *whole = to; prof__next(&k, &i); whole = k.at) {
-        if (i.kind != PROF__KIND || whole == to) continue;
-        k.at = whole;                    /* cut: it begins the next block */
-        break;
+        if (i.kind == PROF__KIND && whole != to) {
+            k.at = whole;                /* cut: it begins the next block */
+            break;
+        }
+        span->zones += prof__item_is_zone(&i);
     }
     span->epoch = (uint32_t)(k.base >> 32);
     span->position += (uint64_t)(k.at - to);
@@ -15157,11 +15182,20 @@ PROF__FN prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool
         span->end = end;
         span->position = g->position + (uint64_t)(g->flushed - g->begin);
         span->epoch = g->epoch;
+        span->zones = 0;
         *done = g->end != NULL;
         if (span->at == end && !*done) g = NULL;
     }
     prof__unlock();
     return g;
+}
+
+PROF__FN void prof__stream_left(prof__segment *g, const prof__span *span) {
+    prof__lock();
+    g->flushed = g->begin + (span->at - g->begin);
+    g->epoch = span->epoch;
+    prof__trace.streamed += span->zones;
+    prof__unlock();
 }
 
 PROF__FN void prof__stream_done(prof__state *t, prof__segment *g) {
@@ -15193,20 +15227,22 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
             if (!prof__chrome_flush(c, w)) break;
             span->at = next.at;
             span->epoch = next.epoch;
+            span->zones = next.zones;
             told = true;
             announced = 1;
         }
         next.at = k.at;
         next.epoch = (uint32_t)(k.base >> 32);
-        if (prof__item_shows(&item) && prof__site_known(item.site_depth >> 8))
-            prof__chrome_item(c, &item);
+        if (!prof__item_shows(&item) || !prof__site_known(item.site_depth >> 8)) continue;
+        prof__chrome_item(c, &item);
+        next.zones += prof__item_is_zone(&item);
     }
     if (!w->failed && prof__chrome_flush(c, w)) {
         *span = next;
         return true;
     }
     c->told = told;                      /* what stood before the events is lost with them */
-    PROF__STORE(row->announced, announced);
+    if (!announced) PROF__STORE(row->announced, 0u);
     return false;
 }
 
@@ -15262,8 +15298,7 @@ PROF__FN bool prof__stream_state(prof__raw *w, prof__state *t) {
     bool done;
     while ((g = prof__stream_find(t, &span, &done)) != NULL) {
         bool ok = prof__stream_write(w, g->row, &span);
-        g->flushed = g->begin + (span.at - g->begin);
-        g->epoch = span.epoch;
+        prof__stream_left(g, &span);
         if (!ok || !done) return ok;
         prof__stream_done(t, g);
     }
@@ -15344,6 +15379,7 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
     prof__raw *w = &prof__raw_out;
     prof_stats stats;
     bool ok = prof__stream_flush_locked(s) == PROF_OK;
+    s->streamed_all = true;
     for (prof__row *row = w->chrome ? NULL : s->rows; ok && row; row = row->next) {
         prof__stream_tell(w, row);
         prof__raw_thread(w, row);
@@ -15356,6 +15392,21 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
         prof__chrome_close(w, s);
     }
     s->stream_failures += ok && w->failed;
+}
+
+/* Zones of the stream that is over: those that left, those left behind where the sink failed, and
+   those that were open. Counted where they are read: what signal handlers displace is in none. */
+PROF__FN uint64_t prof__stream_recorded(const struct prof_trace *s) {
+    uint64_t zones = s->streamed;
+    for (const prof__state *t = prof__used(NULL); t; t = prof__used(t))
+        for (uint32_t i = 0; i < t->ring_count; i++) {
+            const prof__segment *g = t->ring + i;
+            prof__cursor k = { g->flushed, PROF__MIN(g->end, g->limit), 0, 0 };
+            for (prof__item item; g->row && prof__next(&k, &item);)
+                zones += prof__item_is_zone(&item);
+        }
+    for (const prof__row *row = s->rows; row; row = row->next) zones += row->open_count;
+    return zones;
 }
 
 /* ---- The dump: no locks, nothing but what a signal handler may do ---- */
@@ -17494,6 +17545,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     PROF__STORE(prof__dropped_busy, 0u);
     PROF__STORE(prof__details_cut, 0u);
     PROF__STORE(prof__memory_refused, 0u);
+    PROF__STORE(prof__async_dropped, 0u);
     PROF__STORE(prof__cut, 0u);
     s->mode = desc->mode;
     s->records_only = prof__records_only(desc);
@@ -17745,6 +17797,7 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
         if (!s->began && s->mode == PROF_MODE_STREAM) prof__stream_open(s, &prof__session.desc);
         else if (s->clock == PROF_CLOCK_CPU) prof__knot_add(prof__knot_now());
         prof__arena.closed = false;
+        s->streamed_all = false;
         s->open = true;
         prof__execution_open();
         if (prof__session.enabled & PROF_ACTIVITY_CPU) prof__recording_open(s, s->began);
@@ -18122,9 +18175,12 @@ PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
     prof_stats out;
     memset(&out, 0, sizeof out);
     if (!prof__valid(trace)) return out;
-    if (!trace->built) out = prof_get_stats();
-    if (trace->built || !trace->records_only) out.recorded = trace->event_count;
-    if (trace->built) out.threads = trace->thread_count;
+    if (!trace->built) {
+        out = prof_get_stats();
+    } else {
+        out.recorded = trace->event_count;
+        out.threads = trace->thread_count;
+    }
     out.rejected = trace->rejected;
     out.duplicates = trace->duplicates;
     out.overlaps = trace->overlaps;
@@ -18168,9 +18224,11 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     if (s->average) out.recorded = s->tallied;
     if (s->stopped && !s->records_only) {
         uint64_t zones = s->event_count - (s->analysed ? prof__others(s) : 0);
-        if (s->overwritten) out.overwritten = out.recorded - zones;
+        if (s->overwritten) out.overwritten = out.recorded - PROF__MIN(zones, out.recorded);
         out.recorded = zones;
+        out.unfinished = s->unfinished;
     }
+    if (s->streamed_all) out.recorded = prof__stream_recorded(s);
     prof__own_stats(s, &out);
     out.clock = s->clock;
     out.ticks_per_second = prof__rate(s);

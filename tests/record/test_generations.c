@@ -257,6 +257,30 @@ static void test_begin_off_end_on(void) {
     EQUAL(prof_get_stats().unfinished + prof_get_stats().healed, 0);
 }
 
+/* Nothing is known of what was begun while nothing was recorded, but that there may be any number of
+   it: ends that are left over are not called unbalanced. */
+static void test_begun_off_ended_on(void) {
+    test_text text;
+    int i;
+    for (i = 0; i < 3; i++) PROF_BEGIN("off");
+    PASS_ON(start());
+    PROF_BLOCK("on") { wait_ns(1); }
+    PROF_END();
+    PROF_BEGIN("between");
+    wait_ns(1);
+    PROF_END();
+    PROF_END();
+    PROF_END();
+    PROF_BLOCK("after") { wait_ns(1); }
+    PASS_ON(stop(3));
+    PASS_ON(zone("after", 0, 2, 3, NULL));
+    PASS_ON(counts(0, 0, 3, 0));
+    memset(&text, 0, sizeof text);
+    EQUAL(test_write(trace, TEST_TABLE, &text), PROF_OK);
+    CHECK(strstr(text.data, "Ends without a begin in the session, ignored: 3"), "%s", text.data);
+    test_text_clear(&text);
+}
+
 /* ---- Zones that do not go by the book ---- */
 
 static void test_ended_twice(void) {
@@ -271,7 +295,7 @@ static void test_ended_twice(void) {
     wait_ns(1);
     PROF_BLOCK("c") { wait_ns(2); }
     PASS_ON(stop(3));
-    PASS_ON(counts(2, 0, 0, 0));
+    PASS_ON(counts(0, 0, 2, 0));
     PASS_ON(zone("b", 0, 0, 3, "a"));
     PASS_ON(zone("c", 0, 4, 6, NULL));
 }
@@ -598,6 +622,7 @@ int main(void) {
     RUN(test_held_scope_ends_inside_new_zone);
     RUN(test_held_begin);
     RUN(test_begin_off_end_on);
+    RUN(test_begun_off_ended_on);
     RUN(test_ended_twice);
     RUN(test_scope_ended_by_hand);
     RUN(test_inner_scope_ended_by_hand);

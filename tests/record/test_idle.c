@@ -113,7 +113,39 @@ static void test_one_pair_of_clocks(void) {
           (int)(e->end_ns - e->start_ns));
 }
 
+/* A zone that ended a moment after the stop looked at the clock, on another core, say: what is after
+   the stop is cut off, and it stays within what was open. */
+static void test_end_after_the_stop(void) {
+    const prof_event *events, *turn, *mid, *low;
+    size_t count, unfinished = 0;
+    prof_trace *trace;
+    idle_ticks = (uint64_t)1 << 40;
+    EQUAL(prof_start(NULL), PROF_OK);
+    PROF_BEGIN("turn");
+    idle_ticks += 100000;
+    PROF_BEGIN("mid");
+    idle_ticks += 100000;
+    PROF_BEGIN("low");
+    idle_ticks += 900000;
+    PROF_END();
+    idle_ticks -= 800000;                /* the stop is 100000 after low began */
+    trace = prof_stop();
+    events = prof_events(trace, &count);
+    EQUAL(count, 3);
+    turn = test_find(trace, "turn", 0);
+    mid = test_find(trace, "mid", 0);
+    low = test_find(trace, "low", 0);
+    CHECK(turn && mid && low, "a zone is lost");
+    CHECK(low->parent == (uint32_t)(mid - events) && low->end_ns <= mid->end_ns &&
+              low->start_ns > mid->start_ns && low->end_ns > low->start_ns, "low is not in mid");
+    for (size_t i = 0; i < count; i++) unfinished += (events[i].flags & PROF_EVENT_UNFINISHED) != 0;
+    EQUAL(unfinished, 2);
+    EQUAL(prof_get_stats().unfinished, 2);
+    EQUAL(prof_get_stats().lost, 0);
+}
+
 int main(void) {
+    RUN(test_end_after_the_stop);
     RUN(test_open_after_idle);
     RUN(test_os_clock_by_hand);
     RUN(test_one_pair_of_clocks);

@@ -3,6 +3,7 @@
 #include "../test.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 /* ---- What a reader found ---- */
@@ -914,6 +915,61 @@ static void test_array_to_a_moody_sink(void) {
     test_text_clear(&m.text);
 }
 
+static void *mark_till_told(void *user) {
+    while (!__atomic_load_n((int *)user, __ATOMIC_RELAXED)) {
+        PROF_SCOPE("loop");
+        PROF_BLOCK("a") { PROF_SCOPE("b"); }
+    }
+    return NULL;
+}
+
+static void mark_in_a_storm(int number) {
+    for (int i = 0; i < 20; i++) {
+        PROF_SCOPE("handler");
+        prof_counter("signals", number);
+        PROF_BLOCK("in it") { prof_instant("moment"); }
+    }
+}
+
+static void count_zone(void *user, const prof_raw_item *item) {
+    *(uint64_t *)user += item->kind == PROF_RAW_ZONE;
+}
+
+/* Signal handlers displace records: what is told to be recorded is what the stream has. */
+static void test_counts_in_a_signal_storm(void) {
+    prof_raw_desc raw_desc;
+    prof_raw *raw;
+    prof_desc desc;
+    pthread_t thread;
+    test_text text;
+    uint64_t zones = 0;
+    int told = 0;
+    memset(&desc, 0, sizeof desc);
+    memset(&text, 0, sizeof text);
+    memset(&raw_desc, 0, sizeof raw_desc);
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream = test_text_sink(&text);
+    signal(SIGUSR1, mark_in_a_storm);
+    EQUAL(prof_start(&desc), PROF_OK);
+    pthread_create(&thread, NULL, mark_till_told, &told);
+    for (int i = 0; i < 20000; i++) {
+        pthread_kill(thread, SIGUSR1);
+        if (i % 10 == 0) EQUAL(prof_flush(), PROF_OK);
+    }
+    __atomic_store_n(&told, 1, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+    prof_stop();
+    raw_desc.memory = read_back.memory;
+    raw_desc.memory_size = sizeof read_back.memory;
+    raw_desc.item = count_zone;
+    raw_desc.user = &zones;
+    EQUAL(prof_raw_open(&raw_desc, &raw), PROF_OK);
+    prof_raw_push(raw, text.data, text.size);
+    EQUAL(prof_raw_close(raw, NULL), PROF_OK);
+    EQUAL(zones, prof_get_stats().recorded);
+    test_text_clear(&text);
+}
+
 static void test_what_start_refuses(void) {
     prof_desc desc = test_desc();
     desc.mode = PROF_MODE_STREAM;
@@ -951,6 +1007,7 @@ int main(void) {
     RUN(test_pieces_end_after_an_event);
     RUN(test_array_of_nothing_is_json);
     RUN(test_array_to_a_moody_sink);
+    RUN(test_counts_in_a_signal_storm);
     RUN(test_what_start_refuses);
     return test_end();
 }
