@@ -11661,13 +11661,17 @@ PROF__FN bool prof__tell_name(prof__names_told *told, const char *name) {
     return told->count < 4;
 }
 
+PROF__INLINE bool prof__same_name(const char *a, const char *b) {
+    return a == b || (*a == *b && strcmp(a, b) == 0);    /* most differ in their first letter */
+}
+
 /* Names of zones within zones of the same name. */
 PROF__FN void prof__find_recursion(const struct prof_trace *s, prof__names_told *told) {
     for (uint32_t i = 0; i < s->event_count; i++) {
         const prof_event *e = s->events + i;
         uint32_t around = e->parent;
-        while (around != PROF_NONE && s->events[around].name != e->name &&
-               strcmp(s->events[around].name, e->name) != 0) around = s->events[around].parent;
+        while (around != PROF_NONE && !prof__same_name(e->name, s->events[around].name))
+            around = s->events[around].parent;
         if (around != PROF_NONE && !prof__tell_name(told, e->name)) return;
     }
 }
