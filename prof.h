@@ -10643,6 +10643,7 @@ PROF_API PROF__QUIET prof_result prof_average_add(prof_average *into, const prof
     PROF__SUM(device_memory_usage);
     PROF__SUM(self_device_memory_usage);
     PROF__SUM(flops);
+    into->is_recursive = into->is_recursive || from->is_recursive;
     for (int i = 0; i < PROF_COUNTERS; i++) {
         PROF__SUM(counters[i]);
         PROF__SUM(self_counters[i]);

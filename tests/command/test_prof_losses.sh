@@ -119,12 +119,23 @@ def counts(last, full):
 with open(sys.argv[1], "wb") as f:
     f.write(session(5) + counts(0, 3) + counts(0, 4) + session(5) + counts(1, 7) + session(9) +
             counts(1, 2))
+with open(sys.argv[1] + ".gap", "wb") as f:
+    number = 0
+    f.write(session(5) + b"garbage!")
+    number += 3
+    f.write(counts(1, 0))
 END
 raw='Dropped, the arena was full (give prof_desc.memory more): 9'
 says losses_raw "$out/raw.bin: $raw" 0 "$prof" report "$out/raw.bin"
 says losses_raw_stacks "prof: $out/raw.bin: $raw" 0 "$prof" stacks "$out/raw.bin"
 says losses_decode "prof: $out/raw.bin: $raw" 0 "$prof" decode -o "$out/decoded.json" "$out/raw.bin"
 says losses_decoded "$out/decoded.json: $raw" 0 "$prof" report "$out/decoded.json"
+
+gap='Blocks of the raw stream that are missing: 3; Bytes of the raw stream in damaged places, skipped: 8'
+says losses_gap "$out/raw.bin.gap: $gap" 0 "$prof" report "$out/raw.bin.gap"
+says losses_gap_decode "prof: $out/raw.bin.gap: $gap" 0 \
+    "$prof" decode -o "$out/decoded.json" "$out/raw.bin.gap"
+says losses_gap_decoded "$out/decoded.json: $gap" 0 "$prof" report "$out/decoded.json"
 
 # ---- A head that holds anything ----
 

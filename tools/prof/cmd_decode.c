@@ -199,7 +199,7 @@ static int decode(decoder *d, int fd, const char *path) {
         else if (stats.blocks == 0)
             status = fail(path, "byte 0: this is no raw stream of prof.h: no whole block in %llu "
                           "bytes", (unsigned long long)stats.bytes);
-        else if (raw_tell(&stats, path) && !stopped) note_cut_input();
+        else if (raw_tell(&stats, path, &d->lost) && !stopped) note_cut_input();
     }
     free(memory);
     return status;

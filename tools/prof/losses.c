@@ -20,18 +20,34 @@ static const struct { const char *key, *text; } cuda_counts[] = {
 };
 enum { CUDA_COUNTS = sizeof cuda_counts / sizeof *cuda_counts };
 
-static const char dropped_text[] = "Dropped";    /* a target's stream has the sum alone */
+/* What the library's list has not: the sum that a target's stream has alone, what a raw stream that
+   was read did not bring. */
+static const struct { const char *key, *text; } other_counts[] = {
+    {"dropped", "Dropped"},
+    {"stream_blocks_missing", "Blocks of the raw stream that are missing"},
+    {"stream_records_missing", "Records of the raw stream that are missing"},
+    {"stream_bytes_damaged", "Bytes of the raw stream in damaged places, skipped"}
+};
+enum { OTHER_COUNTS = sizeof other_counts / sizeof *other_counts };
 
-/* Number i of the whole list: the library's, the sum of a target, prof_cuda.h's. */
-static bool count_at(size_t i, prof_note *note) {
-    prof_note last;
+/* How many there are of the library's. */
+static size_t known_counts(void) {
+    prof_note note;
     size_t known = 0;
+    while (prof_stats_note(NULL, known, &note)) known++;
+    return known;
+}
+
+/* Number i of the whole list: the library's, the others, prof_cuda.h's. */
+static bool count_at(size_t i, prof_note *note) {
+    size_t known = known_counts();
     if (prof_stats_note(NULL, i, note)) return true;
-    while (prof_stats_note(NULL, known, &last)) known++;
     i -= known;
-    if (known + 1 + CUDA_COUNTS > LOSS_COUNTS || i > CUDA_COUNTS) return false;
-    note->key = i ? cuda_counts[i - 1].key : "dropped";
-    note->text = i ? cuda_counts[i - 1].text : dropped_text;
+    if (known + OTHER_COUNTS + CUDA_COUNTS > LOSS_COUNTS || i >= OTHER_COUNTS + CUDA_COUNTS)
+        return false;
+    bool cuda = i >= OTHER_COUNTS;
+    note->key = cuda ? cuda_counts[i - OTHER_COUNTS].key : other_counts[i].key;
+    note->text = cuda ? cuda_counts[i - OTHER_COUNTS].text : other_counts[i].text;
     return true;
 }
 
@@ -103,6 +119,13 @@ void losses_add_stats(losses *l, const prof_stats *stats) {
 void losses_end_raw(losses *l, raw_losses *r) {
     losses_add_stats(l, &r->counts);
     memset(&r->counts, 0, sizeof r->counts);
+}
+
+void losses_add_stream(losses *l, uint64_t blocks, uint64_t records, uint64_t damaged_bytes) {
+    const uint64_t counts[] = {blocks, records, damaged_bytes};
+    size_t first = known_counts() + 1;
+    for (size_t i = 0; i < 3 && first + i < LOSS_COUNTS; i++)
+        l->counts[first + i] = sum(l->counts[first + i], counts[i]);
 }
 
 /* A session comes again every few blocks; its counts are sums so far. */

@@ -23,6 +23,7 @@ void losses_add_stats(losses *l, const prof_stats *stats);
 typedef struct raw_losses { prof_stats counts; int64_t session_ns; } raw_losses;
 void losses_take_raw(losses *l, raw_losses *r, const prof_raw_item *item);
 void losses_end_raw(losses *l, raw_losses *r);           /* the stream has ended */
+void losses_add_stream(losses *l, uint64_t blocks, uint64_t records, uint64_t damaged_bytes);
 void losses_add(losses *to, const losses *from, const char *whose);   /* whose: before devices */
 
 /* The next line of what there is, "text: count", from *place = 0 on; false: no more. */

@@ -91,16 +91,10 @@ static bool open_raw(other_trace *t) {
     return prof_raw_open(&desc, &t->raw) == PROF_OK;
 }
 
-bool raw_tell(const prof_raw_stats *stats, const char *path) {
+bool raw_tell(const prof_raw_stats *stats, const char *path, losses *lost) {
     uint64_t tail = stats->ended ? 0 : stats->tail_bytes;         /* told below */
-    if (stats->damaged > (tail > 0))
-        warn(path, "%llu damaged places, %llu bytes skipped",
-             (unsigned long long)(stats->damaged - (tail > 0)),
-             (unsigned long long)(stats->damaged_bytes - tail));
-    if (stats->missing_records || stats->missing_blocks)
-        warn(path, "%llu blocks and %llu records are missing",
-             (unsigned long long)stats->missing_blocks,
-             (unsigned long long)stats->missing_records);
+    losses_add_stream(lost, stats->missing_blocks, stats->missing_records,
+                      stats->damaged_bytes - tail);
     if (stats->newer)
         warn(path, "%llu blocks are of a newer version than %s",
              (unsigned long long)stats->newer, PROF_VERSION);
@@ -235,7 +229,7 @@ bool other_end(other_trace *t, const char *path, losses *lost) {
         prof_raw_close(t->raw, &stats);
         losses_end_raw(&t->lost, &t->raw_lost);
         losses_add(lost, &t->lost, "");
-        if (!raw_tell(&stats, path)) return false;
+        if (!raw_tell(&stats, path, lost)) return false;
         note_cut_input();
         return true;
     }

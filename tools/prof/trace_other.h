@@ -15,7 +15,7 @@ bool other_end(other_trace *trace, const char *path, struct losses *losses);
 bool other_pop(other_trace *trace, trace_event *event);
 void other_close(other_trace *trace);
 
-/* Warns of what a raw stream lacks; true: it ends within a block. */
-bool raw_tell(const prof_raw_stats *stats, const char *path);
+/* Warns of how a raw stream ends, adds what it lacks; true: it ends within a block. */
+bool raw_tell(const prof_raw_stats *stats, const char *path, struct losses *losses);
 
 #endif
