@@ -12,11 +12,13 @@ const command cut_command = {
     "cut", "--from TIME --to TIME | --step N  [OPTION]... TRACE",
     "a part of a trace, by time or step",
     "  prof cut --from 1.5s --to 1600ms -o part.json.gz trace.json.gz\n"
-    "      times since the trace's first event, in s, ms, us (also without a unit) or ns\n"
+    "      times since the trace's first event, in s, ms, us (also without a unit)\n"
+    "      or ns\n"
     "  prof cut --step 7 -o step7.json trace.json\n"
     "      what happened in ProfilerStep#7\n\n"
-    "Events that reach into the window are there whole, unless --clip; kernels, copies and fills\n"
-    "are there when their launch is, whenever they ran. Flows are there with both ends.\n", run
+    "Events that reach into the window are there whole, unless --clip; kernels,\n"
+    "copies and fills are there when their launch is, whenever they ran. Flows are\n"
+    "there with both ends.\n", run
 };
 
 typedef struct cut_options {

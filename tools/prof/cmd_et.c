@@ -11,12 +11,15 @@ static int run(int argc, char **argv);
 const command et_command = {
     "et", "[OPTION]... ET", "check, summarise, link an execution trace",
     "  prof et et.json.gz\n"
-    "      what breaks its rules, with byte offsets (exit status 1), and its nodes by name\n"
+    "      what breaks its rules, with byte offsets (exit status 1), and its nodes\n"
+    "      by name\n"
     "  prof et --link trace.json.gz et.json\n"
-    "      with the times of the same run's trace, joined by record function id and name\n"
+    "      with the times of the same run's trace, joined by record function id and\n"
+    "      name\n"
     "  prof et --link trace.json.gz -o linked.json et.json\n"
-    "      the execution trace once more, each node with its times: \"kineto\": {\"ts\": ...,\n"
-    "      \"dur\": ..., \"self_dur\": ..., \"device_dur\": ...}, in us\n", run
+    "      the execution trace once more, each node with its times: \"kineto\":\n"
+    "      {\"ts\": ..., \"dur\": ..., \"self_dur\": ..., \"device_dur\": ...}, in\n"
+    "      us\n", run
 };
 
 typedef struct node {

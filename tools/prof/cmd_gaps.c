@@ -16,15 +16,16 @@ const command gaps_command = {
     "      the ops before whose work the GPU stood idle\n"
     "  prof gaps --by gap --limit 10 trace.json\n"
     "      the ten longest gaps\n\n"
-    "Busy is the share of the time from a device's first kernel, copy or fill to the end of its\n"
-    "last one in which any of them ran; the page of prof report --format html has the same.\n\n"
-    "A gap ends where the next kernel, copy or fill begins. Its time is divided at the call that\n"
-    "launched it:\n"
+    "Busy is the share of the time from a device's first kernel, copy or fill to the\n"
+    "end of its last one in which any of them ran; the page of prof report --format\n"
+    "html has the same.\n\n"
+    "A gap ends where the next kernel, copy or fill begins. Its time is divided at\n"
+    "the call that launched it:\n"
     "  host         the host had not launched it yet\n"
     "  synchronize  of that, the host's thread was waiting for the device\n"
     "  launch       from the launch to the kernel's begin\n"
-    "  wait         launched before the gap, and waited: for another stream, an event, a copy\n"
-    "  turnaround   the same, and not longer than --short: from one kernel to the next\n"
+    "  wait         launched before the gap; waited for a stream, an event, a copy\n"
+    "  turnaround   the same, at most as long as --short: from kernel to kernel\n"
     "  unknown      its launch is not in the trace\n", run
 };
 

@@ -15,7 +15,8 @@ const command import_command = {
     "      then: prof report run.json.gz\n"
     "  nvprof -o run.nvvp python train.py\n"
     "  prof import run.nvvp | prof report -\n"
-    "      ranges of torch.autograd.profiler.emit_nvtx become ops with sequence numbers, shapes\n",
+    "      ranges of torch.autograd.profiler.emit_nvtx become ops with sequence\n"
+    "      numbers, shapes\n",
     run
 };
 

@@ -19,16 +19,18 @@ const command memory_command = {
     "  prof memory -o memory.html trace.json\n"
     "      a page with a plot by category: drag to zoom, click on names to hide them\n"
     "  prof memory --device cuda:0 -o memory.raw.json.gz trace.json\n"
-    "      as PyTorch's export_memory_timeline: .json, .raw.json, .html, each also .gz\n\n"
-    "The trace must have been recorded with profile_memory=True. It does not say what a block is\n"
-    "for; the category is inferred from the calls that allocate and free it:\n"
+    "      as PyTorch's export_memory_timeline: .json, .raw.json, .html, each also\n"
+    "      .gz\n\n"
+    "The trace must have been recorded with profile_memory=True. It does not say\n"
+    "what a block is for; the category is inferred from the calls that allocate and\n"
+    "free it:\n"
     "  optimizer state  allocated in Optimizer.step, lives on behind it\n"
     "  input            allocated in a DataLoader\n"
     "  gradient         allocated in the backward pass, lives on behind it\n"
     "  autograd detail  allocated in the backward pass, freed by another node of it\n"
     "  activation       allocated before the backward pass, freed in it\n"
     "  temporary        freed again before that\n"
-    "  unknown          was there before the recording, or none of these (parameters too)\n"
+    "  unknown          there before the recording, or none of these (parameters)\n"
     "A raw timeline of PyTorch's own (memory.raw.json.gz) holds the true ones.\n", run
 };
 

@@ -11,10 +11,12 @@ const command merge_command = {
     "  prof merge -o all.json.gz rank*.json.gz\n"
     "      every process becomes \"rank N: ...\"; flows and correlation ids stay apart\n"
     "  prof merge --align collectives -o all.json node*/rank*.json\n"
-    "      ranks on several machines: clocks are set so that the collectives end together\n\n"
-    "The ranks are those in the traces (distributedInfo), else the files in their order. Times\n"
-    "are put on one base by baseTimeNanoseconds. In args, External id, correlation and the like\n"
-    "get the number of the file, less one, times 2^32 on top.\n", run
+    "      ranks on several machines: clocks are set so that the collectives end\n"
+    "      together\n\n"
+    "The ranks are those in the traces (distributedInfo), else the files in their\n"
+    "order. Times are put on one base by baseTimeNanoseconds. In args, External id,\n"
+    "correlation and the like get the number of the file, less one, times 2^32 on\n"
+    "top.\n", run
 };
 
 enum { PIDS_OF_A_RANK = 100000, MOST_EDITS = 24 };

@@ -16,9 +16,9 @@ const command record_command = {
     "record", "[OPTION]... COMMAND [ARGUMENT]...",
     "run a program that has prof.h in it, and report on its trace",
     "  prof record ./train data.bin\n"
-    "      runs it with PROF_TRACE=trace.json in its environment, which prof_start_env and\n"
-    "      prof_stop_env of prof.h heed, then prints the table of the trace that it wrote to\n"
-    "      stderr; the exit status is the program's\n"
+    "      runs it with PROF_TRACE=trace.json in its environment, which\n"
+    "      prof_start_env and prof_stop_env of prof.h heed, then prints the table of\n"
+    "      the trace that it wrote to stderr; the exit status is the program's\n"
     "  prof record -o run.json.gz -n 30 ./train\n"
     "      another file, and 30 rows\n"
     "  prof record --no-report -- ./train\n"

@@ -22,19 +22,19 @@ const command report_command = {
     "  prof report --format html -o report.html trace.json\n"
     "      a page with table, flame graph, device timeline and memory\n\n"
     "How it counts\n"
-    "  A begin and an end (B and E, b and e) are one event. CPU time is wall time.\n"
-    "  A device's time belongs to the op that its External id names; where that only repeats\n"
-    "  the correlation id (2022, 2023), to the innermost op around the launch. What belongs to\n"
-    "  no op in the trace is counted below the table.\n"
-    "  Each level of a recursion counts. An op is not merged with its only child of the same\n"
-    "  name, as PyTorch does before it prints: --merge-duplicates does that.\n"
-    "  Shares are of the whole trace, also where a filter leaves rows out.\n"
-    "  What the trace says it lost stands first. On a terminal, columns that do not fit are left\n"
-    "  out, and named below.\n"
-    "  A device is busy (on the page) as prof gaps has it: the share of the time from its first\n"
-    "  kernel, copy or fill to the end of its last one in which any of them ran.\n"
-    "  Python functions are rows only with --category python_function.\n"
-    "  An event with a key twice is an error, told with file and byte.\n", run
+    "  A begin and an end (B and E, b and e) are one event. CPU time is wall time. A\n"
+    "  device's time belongs to the op that its External id names; where that only\n"
+    "  repeats the correlation id (2022, 2023), to the innermost op around the\n"
+    "  launch. What belongs to no op in the trace is counted below the table. Each\n"
+    "  level of a recursion counts. An op is not merged with its only child of the\n"
+    "  same name, as PyTorch does before it prints: --merge-duplicates does that.\n"
+    "  Shares are of the whole trace, also where a filter leaves rows out. What the\n"
+    "  trace says it lost stands first. On a terminal, columns that do not fit are\n"
+    "  left out, and named below. A device is busy (on the page) as prof gaps has\n"
+    "  it: the share of the time from its first kernel, copy or fill to the end of\n"
+    "  its last one in which any of them ran. Python functions are rows only with\n"
+    "  --category python_function. An event with a key twice is an error, told with\n"
+    "  file and byte.\n", run
 };
 
 typedef struct report_options {
