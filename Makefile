@@ -54,7 +54,7 @@ READER = trace_reader trace_other trace_writer trace_pairs legacy_records losses
 READER_OBJECTS = $(READER:%=build/tools/%.o)
 TOOL_PAGES = $(patsubst tools/prof/%.html,build/tools/%_html.h,$(wildcard tools/prof/*.html))
 
-.PHONY: help prof demo examples cuda check_layout test test-viewers coverage fuzz mutants proof soak trust analysis \
+.PHONY: help prof demo examples cuda check_layout test test-all test-viewers coverage fuzz mutants proof soak trust analysis \
         bench embedded size lint install clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
         setup-analysis
 
@@ -80,8 +80,11 @@ demo: build/examples/train ## profile the training of a small network: a table, 
 
 examples: $(EXAMPLES:%=build/examples/%) ## build the examples
 
-test: setup-test ## run every test; the last line counts them (ONLY=word: those with it in the name)
+test: setup-test ## run every suite in minutes; the last line counts tests (ONLY=word: in the name)
 	@sh tests/run.sh $(ONLY)
+
+test-all: setup-test ## run every suite with every compiler, sanitizer and system
+	@sh tests/run.sh --all $(ONLY)
 
 test-viewers: ## traces of the examples in Perfetto and speedscope (from npm; skipped without)
 	@sh tests/write/viewers.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The compile matrix: every compiler and standard, the ways to spread prof.h over files, its cost.
+# The compile matrix: every compiler and standard, the ways to spread prof.h over files. Without ALL=1
+# (tests/run.sh --all) those that differ most from each other.
 # shellcheck disable=SC2086,SC2317   # lists of flags are meant to split; check calls functions
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -19,6 +20,8 @@ check() {   # NAME COMMAND...
     echo "not ok $name: $*"
     head -n 20 $out/said
 }
+
+all=${ALL:-}
 
 has() {   # COMMAND
     command -v "$1" >/dev/null || { echo "skip $1: not installed"; return 1; }
@@ -112,15 +115,15 @@ compile() {   # NAME COMPILER...: the declarations, and the implementation
 
 for cc in gcc clang; do
     has $cc || continue
-    for std in c99 c11 c17; do compile "$cc $std" $cc -std=$std -fsyntax-only $warn; done
+    for std in ${all:+c99 c11} c17; do compile "$cc $std" $cc -std=$std -fsyntax-only $warn; done
 done
 for cxx in g++ clang++; do
     has $cxx || continue
-    for std in c++11 c++17 c++20; do
+    for std in ${all:+c++11 c++17} c++20; do
         compile "$cxx $std" $cxx -x c++ -std=$std -fsyntax-only $warn_cpp
     done
 done
-compile 'gcc -Os' gcc -std=c99 -Os $warn
+[ -n "$all" ] && compile 'gcc -Os' gcc -std=c99 -Os $warn
 has tcc && compile 'tcc c99' tcc -std=c99 -Wall -Werror
 
 # prof_cuda.h, which builds on the implementation.
@@ -128,6 +131,7 @@ for cc in "gcc -std=c99 -O2 $warn" "clang -std=c99 $warn" "g++ -x c++ -std=c++11
     "clang++ -x c++ -std=c++20 $warn_cpp" "gcc -std=c99 -DPROF_STATIC $warn" \
     "x86_64-w64-mingw32-gcc -std=c99 $warn" 'tcc -std=c99 -Wall -Werror'; do
     has ${cc%% *} || continue
+    case $cc in tcc* | *STATIC* | clang++*) ;; *) [ -n "$all" ] || continue ;; esac
     check "prof_cuda.h, ${cc%%-W*}" $cc -I. -c $out/cuda.c -o $out/matrix.o
 done
 check 'prof_cuda.h needs the implementation' sh -c "! gcc -I. -c $out/cuda_alone.c -o $out/matrix.o"
@@ -153,19 +157,21 @@ spread() {   # NAME PLACE COMPILER-OF-A COMPILER-OF-B LINKER
 
 c="gcc -std=c99 $warn"
 cpp="g++ -x c++ -std=c++11 $warn_cpp"
-for place in a b; do
-    spread 'C and C' $place "$c" "$c" gcc
+for place in ${all:+a} b; do
+    [ -n "$all" ] && spread 'C and C' $place "$c" "$c" gcc
     spread 'C and C++' $place "$c" "$cpp" g++
 done
-spread 'C++ and C++' a "$cpp" "$cpp" g++
-if has clang; then spread 'gcc and clang' b "$c" "clang -std=c11 $warn" gcc; fi
+[ -n "$all" ] && spread 'C++ and C++' a "$cpp" "$cpp" g++
+if [ -n "$all" ] && has clang; then spread 'gcc and clang' b "$c" "clang -std=c11 $warn" gcc; fi
 if has tcc; then
     spread 'tcc and tcc' b tcc tcc tcc
     spread 'tcc and gcc' b tcc "$c" 'gcc -no-pie -z execstack'
 fi
-build_and_run 'unity build in C' "$c" $out/unity.c
+if [ -n "$all" ]; then
+    build_and_run 'unity build in C' "$c" $out/unity.c
+    build_and_run 'PROF_STATIC in two C files' "$c" $out/own_a.c $out/own_b.c
+fi
 build_and_run 'unity build in C++' "$cpp" $out/unity.c
-build_and_run 'PROF_STATIC in two C files' "$c" $out/own_a.c $out/own_b.c
 build_and_run 'PROF_STATIC in two C++ files' "$cpp" $out/own_a.c $out/own_b.c
 
 # ---- PROF_DISABLE: every example, with the flags of the Makefile ----

@@ -18,7 +18,10 @@ program() {   # NAME
     mkdir -p "$dir"
     source=$(find tests -name "$1.c")
     flags=$(sed -n '1,5s|^/\* build: \(.*\) \*/$|\1|p' "$source")
-    if ! grep -Eq 'prof__|PROF__|^#define PROF_|/\* build: ' "$source"; then
+    with=$(sed -n '1,5s|^/\* object: \(.*\) \*/$|\1|p' "$source")
+    if [ -n "$with" ]; then
+        flags="$flags -DTEST_LIBRARY $with"
+    elif ! grep -Eq 'prof__|PROF__|^#define PROF_|/\* build: ' "$source"; then
         flags="-DTEST_LIBRARY -x none $out/prof.o"
     fi
     [ "$1" = test_native ] && flags="$flags -DPROF__COVERAGE=0"   # what is inline has no frames
@@ -72,7 +75,7 @@ rm -rf "$out"
 mkdir -p "$out"
 library && prof_command || exit 1
 for file in tests/test_* tests/*/test_*; do
-    case $file in *_model.sh | *_analysis.sh) continue ;; esac
+    case $file in *_model.sh | *_analysis.sh | *_examples.sh) continue ;; esac
     basename "$file"
 done | grep -F -e "${1:-}" | xargs -P "${JOBS:-2}" -n 1 sh "$0" --job
 python3 tests/coverage.py "$out" ${1:+partial}

@@ -276,11 +276,15 @@ class Test:
     def __init__(self, path):
         self.name, self.seconds, self.reached = os.path.basename(path)[:-2], 10, b''
         self.program = f'{OUT}/{self.name}'
-        own = re.sub(r'PROF__LOAD|PROF__STORE|prof__hot|prof__frame|prof__tls', '',
+        own = re.sub(r'PROF__LOAD|PROF__STORE|PROF__ACQUIRE|PROF__RELEASE|prof__hot|prof__frame|prof__tls', '',
                      open(path, encoding='utf-8').read())
         command = CC + ['-O1' if self.name in OPTIMISED else '-O0', '-DTEST_OUT="out"', '-o', self.program]
-        if re.search(r'prof__|PROF__|^#define PROF_', own, re.M):   # as in tests/run.sh
-            command += [path.replace('tests', 'inside', 1)]   # short: streams hold it
+        inside = [path.replace('tests', 'inside', 1)]     # short: streams hold it
+        implementation = re.search(r'^/\* object: (.*) \*/$', own, re.M)     # as in tests/run.sh
+        if implementation:
+            command += inside + ['-DTEST_LIBRARY', implementation[1].replace('tests', 'inside', 1)]
+        elif re.search(r'prof__|PROF__|^#define PROF_', own, re.M):
+            command += inside
         else:
             command += ['-DTEST_LIBRARY', '../../' + path, OUT + '/libprof.so', '-Wl,-rpath,' + OUT]
         subprocess.run(command + LIBS, check=True, cwd=OUT)

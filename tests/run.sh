@@ -1,18 +1,29 @@
 #!/bin/sh
-# Runs every test, JOBS (2) at a time, and counts: N passed, M failed, K skipped.
-#   tests/run.sh [WORD]    only the jobs with WORD in their name, as asan/test_tree
+# Runs the tests, JOBS (2) at a time, and counts: N passed, M failed, K skipped.
+#   tests/run.sh [--all] [WORD]    only the jobs with WORD in their name, as asan/test_tree
+# Without --all: every suite once, with gcc, and again under AddressSanitizer and ThreadSanitizer
+# where those find things; of what takes long a sample. With it: everything, in every configuration.
+# With a WORD both choose among all jobs.
+#
 # A job prints one line per test: "ok NAME", "not ok NAME: why" or "skip NAME: why", and exits
 # non-zero when one failed. Its whole output is kept in build/tests/JOB.log.
 #
 # Every test_*.c of a folder here is a job in each configuration below; those that begin with the line
-# /* portable */ also on aarch64 and on Windows, those that name PROF_ZLIB also with it. A line
-# /* build: FLAGS */ near the top adds flags. Every test_*.sh is a job too. A test that looks
-# inside prof.h compiles it again: with -O1 by gcc, -O0 elsewhere, which takes a tenth of the time.
+# /* portable */ also on aarch64 and on Windows, those that name PROF_ZLIB also with it. Every
+# test_*.sh is a job too. A test is linked with prof.h's implementation, which is compiled once in
+# a configuration, or, where it says so near its top, to
+#   /* object: FILE.c */   what FILE.c makes of it, compiled once as well;
+#   /* build: FLAGS */     adds flags.
+# A test that looks inside prof.h compiles it again: with --all -O1 by gcc, -O0 elsewhere, which
+# takes a tenth of the time.
 # shellcheck disable=SC2086   # lists of flags and files are meant to split
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
 out=build/tests
+# Where a sanitizer sees what a plain run does not: odd input, small memory; threads.
+asan='cuda_errors files formats golden limits memory modes odd_calls odd_events ring session stream submit'
+tsan='aggregate live memory observe ring session_threads stream stress threads'
 warn='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
 wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
 WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
@@ -59,14 +70,16 @@ run() {   # PROGRAM: TSan cannot map its shadow where some kernels place the pro
     return $status
 }
 
-# The implementation as an object, built once in a configuration: most tests need only that.
-library() {   # CONFIG
+# An implementation as an object, built once in a configuration: most tests need only that.
+object() {   # CONFIG SOURCE OBJECT FLAGS...
     (
         flock 8
-        [ -n "$(find "$out/$1" -name prof.o -newer prof.h)" ] && exit 0
-        printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >"$out/$1/prof.c"
-        $cc $warn -I. -c "$out/$1/prof.c" -o "$out/$1/prof.o"
-    ) 8>"$out/$1/lock"
+        [ -e "$3" ] && [ -z "$(find prof*.h "$2" "${2%/*}" -maxdepth 1 -name '*.[ch]' -newer "$3")" ] &&
+            exit 0
+        source=$2 made=$3
+        shift 3
+        $cc $warn "$@" -I. -c "$source" -o "$made"
+    ) 8>"$3.lock"
 }
 
 # Builds and runs NAME.c in a configuration; a program newer than all sources is not rebuilt.
@@ -78,13 +91,22 @@ program() {   # CONFIG NAME
     why=$(unusable)
     [ -n "$why" ] && { echo "skip $name: $why"; return 0; }
     flags=$(sed -n '1,5s|^/\* build: \(.*\) \*/$|\1|p' "$source")
-    exe=$out/$config/$name.exe
-    if ! sed 's/PROF__LOAD\|PROF__STORE\|prof__hot\|prof__frame\|prof__tls//g' "$source" |
-        grep -Eq 'prof__|PROF__|^#define PROF_|/\* build: '; then   # what it declares can be linked
-        library "$config" || { echo "not ok $name: prof.h does not compile"; return 1; }
-        flags="-DTEST_LIBRARY -x none $out/$config/prof.o"
+    with=$(sed -n '1,5s|^/\* object: \(.*\) \*/$|\1|p' "$source")
+    inside=-O0
+    [ "$config" = gcc ] && [ -n "$with$ALL" ] && inside=-O1
+    exe=$out/$config/$name$inside.exe
+    if [ -n "$with" ]; then
+        implementation=$out/$config/$(basename "$with" .c).o
+        object "$config" "$with" "$implementation" $inside ||
+            { echo "not ok $name: $with does not compile"; return 1; }
+        flags="$inside -DTEST_LIBRARY $flags -x none $implementation"
+    elif ! sed 's/PROF__LOAD\|PROF__STORE\|PROF__ACQUIRE\|PROF__RELEASE\|prof__hot\|prof__frame\|prof__tls//g' \
+        "$source" | grep -Eq 'prof__|PROF__|^#define PROF_'; then   # what it declares can be linked
+        object "$config" examples/prof.c "$out/$config/prof.o" ||
+            { echo "not ok $name: prof.h does not compile"; return 1; }
+        flags="-DTEST_LIBRARY $flags -x none $out/$config/prof.o"
     else
-        [ "$config" = gcc ] && flags="-O1 $flags" || flags="-O0 $flags"
+        flags="$inside $flags"
     fi
     if [ ! -x "$exe" ] || [ -n "$(find prof*.h tests -type f -newer "$exe")" ]; then
         $cc $warn -I. -DTEST_OUT="\"$dir\"" "$source" -o "$exe" $flags $libs ||
@@ -97,7 +119,6 @@ program() {   # CONFIG NAME
 job() {   # NAME
     log=$out/$1.log
     mkdir -p "${log%/*}"
-    begin=$(date +%s)
     case $1 in
     lint) sh tools/dev/lint.sh ;;
     */*) program "${1%%/*}" "${1#*/}" ;;
@@ -109,8 +130,25 @@ job() {   # NAME
     elif ! grep -Eq '^(ok|not ok|skip) ' "$log"; then
         echo "not ok ${1##*/}: said nothing" >>"$log"
     fi
-    echo "$1: $(count "$log") ($(($(date +%s) - begin)) s)"
-    if grep -q '^not ok ' "$log"; then grep -Ev '^(ok|skip) ' "$log" | tail -n 40 | sed 's/^/    /'; fi
+    cpu_seconds "$log.times"
+    tell_job "$1" "$log"
+}
+
+tell_job() {   # NAME LOG
+    [ -n "$TERMINAL" ] && printf '\r\033[K'
+    grep -q '^not ok ' "$2"
+    good=$?
+    [ -n "$TERMINAL" ] && [ $good = 1 ] || echo "$1: $(count "$2") ($seconds s of CPU)"
+    [ $good = 1 ] || grep -Ev '^(ok|skip) ' "$2" | tail -n 40 | sed 's/^/    /'
+    grep -c '^not ok ' "$2" >>$out/progress
+    [ -n "$TERMINAL" ] && awk -v jobs="$JOB_COUNT" '{bad += $1} END {
+        printf "%d of %d jobs, %d failures so far", NR, jobs, bad}' $out/progress
+    return 0
+}
+
+cpu_seconds() {   # FILE: sets seconds, of all that this shell has run; another shell's are others
+    times >"$1"
+    seconds=$(awk -F '[ms ]+' 'NR == 2 {printf "%.1f", 60 * $1 + $2 + 60 * $3 + $4}' "$1")
 }
 
 count() {   # FILE...
@@ -118,33 +156,44 @@ count() {   # FILE...
         END {printf "%d passed, %d failed, %d skipped\n", ok, bad, skip}' "$@"
 }
 
-jobs_named() {   # WORD
-    {
-        printf '%s\n' compile symbols lint
-        for file in tests/test_*.sh tests/*/test_*.sh; do basename "$file" .sh; done
-        for config in tsan asan c++ clang gcc zlib aarch64 windows; do
-            for file in tests/*/test_*.c; do
-                case $config in
-                zlib) grep -q PROF_ZLIB "$file" || continue ;;
-                aarch64 | windows) head -n 1 "$file" | grep -q '/\* portable \*/' || continue ;;
-                esac
-                echo "$config/$(basename "$file" .c)"
-            done
+all_jobs() {
+    printf '%s\n' compile symbols lint
+    for file in tests/test_*.sh tests/*/test_*.sh; do basename "$file" .sh; done
+    for config in tsan asan c++ clang gcc zlib aarch64 windows; do
+        for file in tests/*/test_*.c; do
+            case $config in
+            zlib) grep -q PROF_ZLIB "$file" || continue ;;
+            aarch64 | windows) head -n 1 "$file" | grep -q '/\* portable \*/' || continue ;;
+            esac
+            echo "$config/$(basename "$file" .c)"
         done
-    } | grep -F -e "$1"
+    done
+}
+
+quick_jobs() {   # projects that use an installed prof.h only with --all: CMake, Meson
+    all_jobs | grep -v consumers | grep -E "^([^/]*|gcc/.*|zlib/.*$(printf '|asan/test_%s' $asan; printf '|tsan/test_%s' $tsan))\$"
 }
 
 [ "${1:-}" = --job ] && { job "$2"; exit 0; }
 
+ALL='' TERMINAL=''
+[ "${1:-}" = --all ] && { ALL=1; shift; }
+[ -t 1 ] && TERMINAL=1
 mkdir -p $out
 exec 9>$out/lock
 flock -n 9 || { echo 'waiting for another run of the tests to end'; flock 9; }
 find $out -name '*.log' -exec rm -f {} +
-list=$(jobs_named "${1:-}") || { echo "no test has '$1' in its name" >&2; exit 1; }
+: >$out/progress
+if [ -n "$ALL${1:-}" ]; then list=$(all_jobs | grep -F -e "${1:-}"); else list=$(quick_jobs); fi
+[ -n "$list" ] || { echo "no test has '$1' in its name" >&2; exit 1; }
 case $list in
 *windows/*) [ -x "$wine" ] && [ ! -d "$WINEPREFIX/drive_c" ] && "$wine" wineboot -i >/dev/null 2>&1 9>&- ;;
 esac
+[ -n "$ALL" ] || export STEP_SAMPLE="${STEP_SAMPLE:-8}"   # of the instructions that are stepped
+JOB_COUNT=$(echo "$list" | wc -l)
+export ALL TERMINAL JOB_COUNT
 echo "$list" | xargs -P "${JOBS:-2}" -n 1 sh "$0" --job 9>&-
+[ -n "$TERMINAL" ] && printf '\r\033[K'
 
 logs=$(echo "$list" | sed "s|.*|$out/&.log|")
 grep -H '^skip ' $logs | sed "s|^$out/\(.*\)\.log:|\1: |"

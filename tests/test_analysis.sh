@@ -76,7 +76,7 @@ run() {   # TESTS COMPILER... ; $runner: what they run under
 }
 runner='' linked=''
 for file in tests/*/test_*.c; do
-    grep -Eq 'prof__|PROF__|^#define PROF_|/\* build: ' "$file" || linked="$linked $(basename "$file" .c)"
+    grep -Eq 'prof__|PROF__|^#define PROF_|/\* (build|object): ' "$file" || linked="$linked $(basename "$file" .c)"
 done
 check fortify gcc run 'test_modes test_golden test_details' \
     gcc -std=c99 -O2 -w -D_FORTIFY_SOURCE=3 -D_GLIBCXX_ASSERTIONS

@@ -221,7 +221,7 @@ static void test_snapshots_are_exact(void) {
     for (i = 0; i < 500; i++) {
         size_t before = PROF__ACQUIRE(counted), after;
         snapshot();
-        PROF__FENCE();
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
         after = PROF__ACQUIRE(counted);
         a = row_of("within");
         if (!a) continue;

@@ -211,9 +211,9 @@ if command -v python3 >/dev/null; then
     says bomb_text_is_told 'an element of more than' 2 "$prof" report "$out/bomb_text.json.gz"
 
     # A database is read as it lies: no query of its own is run, nothing comes beside it.
-    says view_is_no_table 'neither a profile' 2 timeout 20 "$prof" import "$out/view.sqlite"
+    says view_is_no_table 'neither a profile' 2 timeout 200 "$prof" import "$out/view.sqlite"
     wal() {
-        ( cd "$out/wal" && timeout 20 "$prof" import -o o.json "wal #1?.sqlite" && grep -q gemm o.json &&
+        ( cd "$out/wal" && timeout 200 "$prof" import -o o.json "wal #1?.sqlite" && grep -q gemm o.json &&
             [ "$(ls)" = "$(printf 'o.json\nwal #1?.sqlite')" ] )
     }
     try leaves_nothing_beside_a_database wal

@@ -38,7 +38,7 @@ def run(program, out, call, at, forever):
     try:
         with open(program.stdin, 'rb') as stdin:
             done = subprocess.run(program.words(out), env=environment, capture_output=True,
-                                  timeout=60, stdin=stdin, check=False)
+                                  timeout=250, stdin=stdin, check=False)
     except subprocess.TimeoutExpired:
         return -999, 0, b'', b'', out
     count = max(map(int, open(report))) if os.path.exists(report) else 0

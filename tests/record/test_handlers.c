@@ -1,12 +1,10 @@
 /* What signal handlers did break: where they come to a single instruction (by the CPU's trap flag,
    see test_signal_step.c), in the clock, and where they do not return to what they interrupted. */
+/* object: tests/record/step_prof.c */
 #if !defined(_WIN32)
 #  define _GNU_SOURCE 1                  /* REG_EFL */
 #endif
-#include <stdint.h>
-
-static uint64_t step_ticks;              /* the clock of the hot path, set by hand */
-#define PROF_NOW() __atomic_add_fetch(&step_ticks, 1, __ATOMIC_RELAXED)
+#include "step_clock.h"
 #include "../test.h"
 #include "step.h"
 
@@ -140,6 +138,7 @@ STEPPED(test_busy)
 /* Runs it once for each instruction of what it steps, or each stride-th. */
 static void each_step(uint32_t stride, void (*run)(void)) {
     long at;
+    stride = step_stride(stride);
     for (at = test_random(stride);; at += stride) {
         step_at = at;
         run();

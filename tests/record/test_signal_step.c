@@ -1,12 +1,10 @@
 /* A signal handler that marks zones, run at each single instruction of the recorder: the CPU's trap
    flag raises SIGTRAP after every instruction, and at one of them its handler records. */
+/* object: tests/record/step_prof.c */
 #if !defined(_WIN32)
 #  define _GNU_SOURCE 1                  /* REG_EFL */
 #endif
-#include <stdint.h>
-
-static uint64_t step_ticks;              /* the clock of the hot path, set by hand */
-#define PROF_NOW() __atomic_add_fetch(&step_ticks, 1, __ATOMIC_RELAXED)
+#include "step_clock.h"
 #include "../test.h"
 #include "step.h"
 
@@ -194,10 +192,11 @@ static void run(const part *p, int filled, void (*by)(void)) {
 }
 
 static void run_each(const part *p, int filled) {
+    const long stride = step_stride(STEP_STRIDE);
     long at;
     int h;
     for (h = 0; h < HANDLERS; h++) {
-        for (at = test_random(STEP_STRIDE);; at += STEP_STRIDE) {
+        for (at = test_random((uint32_t)stride);; at += stride) {
             step_at = at;
             run(p, filled, handlers[h]);
             if (test_bad) {
