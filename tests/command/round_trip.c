@@ -6,6 +6,9 @@
    writes NAME.json, the trace, and NAME.GROUPING.live, its rows; and prints `NAME GROUPING` for
    each pair. The programs of a seed are random, under a clock set by hand. */
 #include "../test.h"
+#define PROF_CUDA_IMPLEMENTATION
+#include "../../prof_cuda.h"
+#include "../cuda/fake_cupti.h"
 
 #include <pthread.h>
 
@@ -366,6 +369,33 @@ static void threads(void) {
     prof_thread_end();
 }
 
+/* Work of a CUPTI of our own, in zones, annotations and steps. */
+static void cuda(void) {
+    prof_cuda_desc cupti;
+    prof_desc desc;
+    int i;
+    memset(&cupti, 0, sizeof cupti);
+    memset(&desc, 0, sizeof desc);
+    fake_reset();
+    fake.call_ns = 500;
+    fake.nested_driver = true;
+    cupti.symbol = fake_symbol;
+    desc.profile_memory = true;
+    must(prof_cuda_init(&cupti) == PROF_OK, "CUPTI", "cuda");
+    start(desc);
+    for (i = 0; i < 30; i++) {
+        PROF_BLOCK("forward") {
+            if (i % 3) prof_set_annotation();
+            fake_launch("_Z6vecAddPfS_S_i", 1, 700);
+            PROF_BLOCK("inner") { fake_launch("k", 1 + (uint32_t)i % 2, 300); }
+        }
+        fake_launch("k", 2, 100);
+    }
+    save(prof_stop(), "cuda");
+    prof_cuda_shutdown();
+    prof_thread_end();
+}
+
 /* ---- Programs by seed ---- */
 
 enum { CONTEXTS = 3, LEVELS = 6, BLOCKS = 16, RANGES = 4 };
@@ -598,6 +628,7 @@ int main(int argc, char **argv) {
     real_stack(PROF_NATIVE_UNWIND, "native_unwind");
     counters();
     threads();
+    cuda();
     for (i = 0; i < seeds; i++) random_program(first + i);
     return 0;
 }
