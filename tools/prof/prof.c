@@ -17,13 +17,15 @@ static const command *const commands[] = {
 
 static void print_commands(void) {
     puts("usage: prof COMMAND [OPTION]... [FILE]...\n\n"
-         "Reads traces of the PyTorch profiler, of any year since 2021, and of prof.h: plain or\n"
-         "gzip, from a file or from stdin (-).\n\nCommands");
+         "Reads traces of the PyTorch profiler, of any year since 2021, the record streams\n"
+         "of its older profiler, and what prof.h writes: plain or gzip, from a file or from\n"
+         "stdin (-).\n\nCommands");
     for (int i = 0; commands[i]; i++)
         printf("  %-12s %s\n", commands[i]->name, commands[i]->summary);
-    puts("\n`prof COMMAND --help` tells its options, with examples; `prof --version` the version.\n"
-         "Exit status: 0 done; 1 done, with findings (validate, et, diff --threshold) or of an\n"
-         "input that ends early; 2 bad input or usage: nothing was written.");
+    puts("\n`prof COMMAND --help` tells its options, with examples; `prof --version` the\n"
+         "version. Exit status: 0 done; 1 done, with findings (validate, et, diff\n"
+         "--threshold) or of an input that ends early; 2 bad input or usage: nothing was\n"
+         "written.");
 }
 
 int main(int argc, char **argv) {
