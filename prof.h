@@ -735,6 +735,11 @@ PROF_API void prof_push_f(const char *format, ...) PROF__PRINTF(1, 2);
 PROF_API void prof_instant(const char *name);
 PROF_API void prof_instant_f(const char *format, ...) PROF__PRINTF(1, 2);
 PROF_API void prof_counter(const char *name, int64_t value);
+#if !PROF__BARE
+/* The same with a fraction: as many digits as it takes to read the same number back. NaN and the
+   infinities show as null. Not freestanding: give it in thousandths to prof_counter there. */
+PROF_API void prof_counter_f(const char *name, double value);
+#endif
 
 /* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. From an idle
    loop, or a thread of its own. PROF_ERROR_SINK: the sink returned false; what it did not take
@@ -871,6 +876,8 @@ typedef struct prof_observer {
     void *user;
     void (*begin_with)(void *user, const char *name, const prof_extra *with);   /* instead of
                                             begin; with: from prof_push_with, else NULL */
+    void (*counter_f)(void *user, const char *name, double value);   /* of prof_counter_f; without
+                                            it counter gets the value, towards 0 */
 } prof_observer;
 
 /* In the sessions to come, in the order in which they were added; copied. PROF_ERROR_STATE: a
@@ -1166,6 +1173,7 @@ PROF_API uint32_t prof_terminal_width(void);
        ffff04 {u64 tick} {0, 0, site << 8 | 255}: an instant
        ffff05 {u64 tick} {u64 value, site << 8 | 255}: a counter
        ffff06 {u64 tick of its start} {u64 of its end, 255} {u64 number, 255}: ProfilerStep#number
+       ffff0c as ffff05, the value an IEEE 754 double
    Others, of later versions, are to be skipped. Zones come in the order in which their thread ends
    them. Session, threads and all sites come again
    every 64 blocks of records, so a stream can be read from its middle. */
@@ -1177,7 +1185,8 @@ typedef enum prof_raw_kind {
     PROF_RAW_INSTANT,                    /* at start_ns */
     PROF_RAW_COUNTER,                    /* value at start_ns */
     PROF_RAW_STEP,                       /* ProfilerStep#value */
-    PROF_RAW_COUNTS                      /* counts so far */
+    PROF_RAW_COUNTS,                     /* counts so far */
+    PROF_RAW_COUNTER_F                   /* number at start_ns */
 } prof_raw_kind;
 
 typedef struct prof_raw_item {
@@ -1187,6 +1196,7 @@ typedef struct prof_raw_item {
     const prof_site *site;               /* NULL: has none; lives as long as the reader */
     int64_t start_ns, end_ns;            /* since the session's start */
     int64_t value;
+    double number;                       /* PROF_RAW_COUNTER_F */
     uint8_t depth;                       /* open zones around it */
     uint16_t flags;                      /* PROF_EVENT_UNFINISHED, _PARTIAL */
     const prof_stats *counts;            /* PROF_RAW_COUNTS; until the next item */
@@ -3378,7 +3388,8 @@ enum {
     PROF__ATTRIBUTE,
     PROF__MEMORY,
     PROF__ASYNC,
-    PROF__FLOW
+    PROF__FLOW,
+    PROF__REAL                           /* as COUNTER, the value a double */
 };
 
 /* Where a reader stands among a thread's records. base: the clock, whose upper half ends take;
@@ -3389,7 +3400,7 @@ typedef struct prof__cursor {
     uint64_t base, last;
 } prof__cursor;
 
-/* One record, at `at`, of `slots` slots. kind: 0 a zone; PROF__CLOCK to PROF__FLOW as written;
+/* One record, at `at`, of `slots` slots. kind: 0 a zone; PROF__CLOCK to PROF__REAL as written;
    PROF__KIND: one that this version does not know, or that is cut off. A zone has end, duration
    and site_depth, a moment its time in end and its value, a step end, duration and value. */
 typedef struct prof__item {
@@ -4347,13 +4358,29 @@ PROF__FN void prof__observe_end(prof__state *t, uint32_t site) {
     prof__looked(t);
 }
 
-PROF__FN void prof__observe_moment(prof__state *t, bool counter, uint32_t site, int64_t value) {
+/* A record's value as the double that it is. */
+PROF__FN double prof__real_value(uint64_t bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+PROF__FN int64_t prof__real_whole(double x) {
+    if (!(x > -9e18)) return x < 0 ? INT64_MIN : 0;      /* 0: it is no number */
+    return x < 9e18 ? (int64_t)x : INT64_MAX;
+}
+
+PROF__FN void prof__observe_moment(prof__state *t, uint32_t kind, uint32_t site, uint64_t value) {
+    bool real = kind == PROF__REAL;
     if (!prof__look(t)) return;
     for (uint32_t i = 0; i < prof__observer_count; i++) {
         const prof_observer *o = prof__observers + i;
         const char *name = prof__site(site)->name;
-        if (counter && o->counter) o->counter(o->user, name, value);
-        if (!counter && o->instant) o->instant(o->user, name);
+        if (kind == PROF__INSTANT && o->instant) o->instant(o->user, name);
+        else if (real && o->counter_f) o->counter_f(o->user, name, prof__real_value(value));
+        else if (kind != PROF__INSTANT && o->counter)
+            o->counter(o->user, name,
+                       real ? prof__real_whole(prof__real_value(value)) : (int64_t)value);
     }
     prof__looked(t);
 }
@@ -5204,7 +5231,7 @@ PROF_API PROF__QUIET void prof__end_top(void) {
 PROF_API PROF__QUIET void prof_pop(void) { prof__end_top_inline(); }
 
 /* A record of two slots; dropped and counted when it would take the room of open zones. */
-PROF__FN void prof__put_moment(uint32_t kind, const char *name, int64_t value) {
+PROF__FN void prof__put_moment(uint32_t kind, const char *name, uint64_t value) {
     prof__slot *slot = prof__slot_get();
     prof__state *t = prof__state_here(slot);
     uint32_t site = t ? prof__intern(t, name) : 0;
@@ -5216,9 +5243,9 @@ PROF__FN void prof__put_moment(uint32_t kind, const char *name, int64_t value) {
     t = prof__slot_state(slot);
     if (t->tallies.rows) PROF__BUMP(t->counts.not_kept, 1);
     else if (!site) PROF__BUMP(t->counts.sites, 1);
-    else if (!prof__room(t, kind == PROF__COUNTER ? 3 : 2)) PROF__BUMP(t->counts.full, 1);
-    else prof__put_long(t, kind, prof__state_now(t), (uint64_t)value, site << 8 | 255u);
-    if (site && t->observed) prof__observe_moment(t, kind == PROF__COUNTER, site, value);
+    else if (!prof__room(t, kind == PROF__INSTANT ? 2 : 3)) PROF__BUMP(t->counts.full, 1);
+    else prof__put_long(t, kind, prof__state_now(t), value, site << 8 | 255u);
+    if (site && t->observed) prof__observe_moment(t, kind, site, value);
     prof__leave(slot);
 }
 
@@ -5227,7 +5254,13 @@ PROF_API PROF__QUIET void prof_instant(const char *name) {
 }
 
 PROF_API PROF__QUIET void prof_counter(const char *name, int64_t value) {
-    prof__put_moment(PROF__COUNTER, name, value);
+    prof__put_moment(PROF__COUNTER, name, (uint64_t)value);
+}
+
+PROF_API PROF__QUIET void prof_counter_f(const char *name, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    prof__put_moment(PROF__REAL, name, bits);
 }
 
 /* Room for the event that a step becomes. */
@@ -7826,7 +7859,7 @@ typedef struct prof__moment {
     uint32_t thread, site;
     uint8_t kind;                        /* PROF__MOMENT_... */
 } prof__moment;
-enum { PROF__MOMENT, PROF__MOMENT_COUNTER, PROF__MOMENT_FLOW, PROF__MOMENT_FLOW_END,
+enum { PROF__MOMENT, PROF__MOMENT_COUNTER, PROF__MOMENT_REAL, PROF__MOMENT_FLOW, PROF__MOMENT_FLOW_END,
        PROF__MOMENT_NONE };
 typedef struct prof__zone {
     uint64_t start, end;
@@ -7918,7 +7951,7 @@ PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, 
     prof__read_zone_inline(r, end, duration, site_depth, unfinished);
 }
 
-PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, bool is_counter) {
+PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, uint32_t kind) {
     uint64_t tick = (uint64_t)c->duration << 32 | c->end;
     prof__moment *m;
     if (!prof__site_known(c[1].site_depth >> 8)) {
@@ -7934,7 +7967,8 @@ PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, bool is_
     m->value = (int64_t)((uint64_t)c[1].duration << 32 | c[1].end);
     m->thread = r->thread;
     m->site = c[1].site_depth >> 8;
-    m->kind = is_counter ? PROF__MOMENT_COUNTER : PROF__MOMENT;
+    m->kind = kind == PROF__REAL ? PROF__MOMENT_REAL :
+              kind == PROF__COUNTER ? PROF__MOMENT_COUNTER : PROF__MOMENT;
 }
 
 #if PROF__BARE
@@ -8103,8 +8137,10 @@ PROF__FN void prof__read_item(prof__reader *r, const prof__item *i) {
         prof__read_zone(r, i->end, i->duration, i->site_depth, i->kind == PROF__UNFINISHED);
     else if (i->kind == PROF__STEP) prof__read_step(r, i->at);
     else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER)
-        prof__read_moment(r, i->at, i->kind == PROF__COUNTER);
+        prof__read_moment(r, i->at, i->kind);
 #if !PROF__BARE
+    else if (i->kind == PROF__REAL && i->slots == 2)
+        prof__read_moment(r, i->at, i->kind);
     else if (i->kind >= PROF__ATTRIBUTE && i->kind <= PROF__FLOW)
         prof__read_detail(r, i->at, i->kind, i->slots - 1);
 #endif
@@ -12366,8 +12402,24 @@ PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct 
     prof__chrome_zone(o, place, e->name, e->start_ns, e->end_ns, e->flags);
 }
 
+#if !PROF__BARE
+/* A JSON number, of 15 digits or as many as tell x from others; whatever the locale's point. */
+PROF__FN void prof__out_double(prof__out *o, double x) {
+    char text[40] = "null";
+    bool same = !(x - x == 0);           /* it is none */
+    for (int digits = 15; !same && digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        same = !(strtod(text, NULL) < x) && !(strtod(text, NULL) > x);
+    }
+    for (char *p = text; *p; p++)
+        if (!strchr("0123456789+-enul", *p)) *p = '.';
+    prof__out_text(o, text);
+}
+#endif
+
+/* value: NULL: an instant; real: it is a double's bits. */
 PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, const char *name,
-                                      int64_t ns, const int64_t *value) {
+                                      int64_t ns, const int64_t *value, bool real) {
     prof__out_text(o,
                    value
                        ? ",\n{\"ph\":\"C\",\"name\":\""
@@ -12377,7 +12429,12 @@ PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, co
     prof__chrome_where(o, place, ns);
     if (value) {
         prof__out_text(o, ",\"args\":{\"value\":");
+#if !PROF__BARE
+        if (real) prof__out_double(o, prof__real_value((uint64_t)*value));
+        else
+#endif
         prof__out_i64(o, *value);
+        (void)real;
         prof__out_text(o, "}");
     }
     prof__out_text(o, "}");
@@ -12389,7 +12446,8 @@ PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct
     if (place->thread != m->thread)
         prof__chrome_place(place, s, m->thread, prof__chrome_tid(s, m->thread));
     prof__chrome_put_moment(o, place, prof__site(m->site)->name, m->ns,
-                            m->kind == PROF__MOMENT_COUNTER ? &m->value : NULL);
+                            m->kind == PROF__MOMENT ? NULL : &m->value,
+                            m->kind == PROF__MOMENT_REAL);
 }
 
 PROF__FN void prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
@@ -14974,6 +15032,7 @@ PROF__FN void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
 
 /* Zones, moments and steps: what streams tell of. */
 PROF__FN bool prof__item_shows(const prof__item *i) {
+    if (!PROF__BARE && i->kind == PROF__REAL) return i->slots == 2;
     return !i->kind || (i->kind > PROF__CLOCK && i->kind <= PROF__STEP);
 }
 
@@ -15028,10 +15087,10 @@ PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item 
     if (!PROF__BARE && i->kind == PROF__STEP) {
         *prof__text_u64(step + 13, i->value) = 0;
         prof__chrome_zone(&c->out, &c->place, step, start, end, 0);
-    } else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER) {
+    } else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER || i->kind == PROF__REAL) {
         value = (int64_t)i->value;
         prof__chrome_put_moment(&c->out, &c->place, name, start,
-                                i->kind == PROF__COUNTER ? &value : NULL);
+                                i->kind == PROF__INSTANT ? NULL : &value, i->kind == PROF__REAL);
     } else {
         prof__chrome_zone(&c->out, &c->place, name, start, end,
                           i->kind == PROF__UNFINISHED ? PROF_EVENT_UNFINISHED : 0);
@@ -15789,7 +15848,9 @@ PROF__FN void prof__raw_hand_item(prof_raw *r, const prof__raw_row *row, uint32_
     prof_raw_item item;
     memset(&item, 0, sizeof item);
     item.kind = i->kind == PROF__COUNTER ? PROF_RAW_COUNTER : i->kind == PROF__STEP ? PROF_RAW_STEP
-              : i->kind == PROF__INSTANT ? PROF_RAW_INSTANT : PROF_RAW_ZONE;
+              : i->kind == PROF__INSTANT ? PROF_RAW_INSTANT
+              : i->kind == PROF__REAL ? PROF_RAW_COUNTER_F : PROF_RAW_ZONE;
+    if (i->kind == PROF__REAL) memcpy(&item.number, &i->value, sizeof item.number);
     item.thread = thread;
     item.name = "ProfilerStep";
     if (item.kind != PROF_RAW_STEP) {

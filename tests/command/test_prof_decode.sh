@@ -28,6 +28,7 @@ int main(int argc, char **argv) {
         PROF_BLOCK("outer") { PROF_BLOCK("inner \"quoted\"") {} }
     prof_instant("here");
     prof_counter("level", -5);
+    prof_counter_f("load", 0.1);
     PROF_BEGIN("open");
     prof_stop();
     return fclose(file);
@@ -41,13 +42,14 @@ trace = json.load(open(sys.argv[1]))
 events = [e for e in trace["traceEvents"] if e["ph"] != "M"]
 count = collections.Counter((e["ph"], e["name"]) for e in events)
 assert count == {("X", "outer"): 1000, ("X", "inner \"quoted\""): 1000, ("X", "open"): 1,
-                 ("i", "here"): 1, ("C", "level"): 1}, count
+                 ("i", "here"): 1, ("C", "level"): 1, ("C", "load"): 1}, count
 by_name = collections.defaultdict(list)
 for e in events:
     by_name[e["name"]].append(e)
 assert {e["dur"] for e in by_name["outer"]} == {4.5}, "outer: four readings of the clock"
 assert {e["dur"] for e in by_name["inner \"quoted\""]} == {1.5}
 assert by_name["level"][0]["args"] == {"value": -5}
+assert by_name["load"][0]["args"] == {"value": 0.1}
 assert by_name["open"][0]["args"] == {"finished": False}
 assert "schemaVersion" in trace and "baseTimeNanoseconds" in trace
 ' "$1"

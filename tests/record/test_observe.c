@@ -103,8 +103,30 @@ static void test_observer_marks_zones(void) {
     EQUAL(prof_remove_observer(NULL), PROF_OK);
 }
 
+static void on_counter_f(void *user, const char *name, double value) {
+    tell(user, value > 0.24 && value < 0.26 ? "f" : "?", name);
+}
+
+static void test_observer_numbers(void) {
+    prof_observer a = observer("a"), b = observer("b");
+    a.counter_f = on_counter_f;
+    a.start = a.stop = a.cleanup = b.start = b.stop = b.cleanup = NULL;
+    told[0] = 0;
+    EQUAL(prof_add_observer(&a), PROF_OK);
+    EQUAL(prof_add_observer(&b), PROF_OK);
+    EQUAL(prof_start(NULL), PROF_OK);
+    prof_counter_f("load", 0.25);
+    prof_counter_f("seven", 7.9);
+    prof_counter("seven", 7);
+    prof_stop();
+    SAME_TEXT(told, "afload b?load a?seven b7seven a7seven b7seven ");
+    EQUAL(prof_remove_observer(a.user), PROF_OK);
+    EQUAL(prof_remove_observer(b.user), PROF_OK);
+}
+
 int main(void) {
     RUN(test_observer_told);
+    RUN(test_observer_numbers);
     RUN(test_observers_many);
     RUN(test_observer_marks_zones);
     return test_end();

@@ -13,6 +13,8 @@ enum { MOST = 200000 };
 typedef struct found {
     size_t zone_count, instants, counters, threads, sessions, counts, steps;
     int64_t counter_sum;
+    double numbers[8];                   /* of prof_counter_f */
+    size_t number_count;
     const char *thread_name;
     prof_raw_stats stats;
     prof_result result;
@@ -35,6 +37,9 @@ static void take(void *user, const prof_raw_item *item) {
     case PROF_RAW_COUNTER:
         f->counters++;
         f->counter_sum += item->value;
+        break;
+    case PROF_RAW_COUNTER_F:
+        if (f->number_count < 8) f->numbers[f->number_count++] = item->number;
         break;
     case PROF_RAW_STEP: f->steps++; break;
     case PROF_RAW_COUNTS: f->counts++; break;
@@ -970,6 +975,74 @@ static void test_counts_in_a_signal_storm(void) {
     test_text_clear(&text);
 }
 
+/* ---- prof_counter_f: the same numbers in every mode and form ---- */
+
+static const double numbers[] = { 0.1, -2.5, 1e22, 1.0 / 3, 3, 5e-324 };
+static const char *const as_json[] = { "0.1", "-2.5", "1e+22", "0.3333333333333333", "3",
+                                       "4.94065645841247e-324" };
+
+static void count_numbers(void) {
+    double zero = 0;
+    for (int i = 0; i < 6; i++) prof_counter_f("load", numbers[i]);
+    prof_counter_f("none", zero / zero);
+    prof_counter_f("none", 1 / zero);
+}
+
+static void have_numbers(const char *json) {
+    char want[80];
+    for (int i = 0; i < 6; i++) {
+        snprintf(want, sizeof want, "\"args\":{\"value\":%s}", as_json[i]);
+        CHECK(strstr(json, want) != NULL, "%s is not in %s", want, json);
+    }
+    CHECK(strstr(json, "\"value\":null}") != NULL, "no null in %s", json);
+}
+
+static void have_raw_numbers(test_text *text) {
+    read_all(text);
+    EQUAL(read_back.result, PROF_OK);
+    EQUAL(read_back.number_count, 8);
+    EQUAL(memcmp(read_back.numbers, numbers, sizeof numbers), 0);
+    test_text_clear(text);
+}
+
+static void test_counter_f(void) {
+    static const prof_mode modes[] = { PROF_MODE_TRACE, PROF_MODE_RING };
+    test_text text;
+    prof_desc desc;
+    prof_trace *trace;
+    memset(&text, 0, sizeof text);
+    for (int i = 0; i < 2; i++) {
+        desc = test_desc();
+        desc.mode = modes[i];
+        EQUAL(prof_start(&desc), PROF_OK);
+        count_numbers();
+        EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
+        trace = prof_stop();
+        PASS_ON(have_raw_numbers(&text));
+        EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+        PASS_ON(have_numbers(text.data));
+        test_text_clear(&text);
+    }
+    for (int i = 0; i < 2; i++) {
+        desc = stream_desc(&text);
+        desc.stream_format = i ? PROF_STREAM_CHROME : PROF_STREAM_RAW;
+        EQUAL(prof_start(&desc), PROF_OK);
+        count_numbers();
+        (void)prof_stop();
+        if (i) PASS_ON(have_numbers(text.data));
+        else PASS_ON(have_raw_numbers(&text));
+    }
+    test_text_clear(&text);
+    desc = test_desc();
+    desc.mode = PROF_MODE_AGGREGATE;
+    EQUAL(prof_start(&desc), PROF_OK);
+    count_numbers();
+    (void)prof_stop();
+    EQUAL(prof_get_stats().not_kept, 8);
+    prof_counter_f("no session", 1);
+    prof_counter_f(NULL, 1);
+}
+
 static void test_what_start_refuses(void) {
     prof_desc desc = test_desc();
     desc.mode = PROF_MODE_STREAM;
@@ -1008,6 +1081,7 @@ int main(void) {
     RUN(test_array_of_nothing_is_json);
     RUN(test_array_to_a_moody_sink);
     RUN(test_counts_in_a_signal_storm);
+    RUN(test_counter_f);
     RUN(test_what_start_refuses);
     return test_end();
 }

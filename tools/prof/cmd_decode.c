@@ -112,6 +112,12 @@ static void take(void *user, const prof_raw_item *item) {
         begin_event(d, 'C', "counter", item->name, item);
         output_format(d->writer.out, ", \"args\": {\"value\": %lld}}", (long long)item->value);
         break;
+    case PROF_RAW_COUNTER_F:
+        begin_event(d, 'C', "counter", item->name, item);
+        output_text(d->writer.out, ", \"args\": {\"value\": ");
+        output_double(d->writer.out, item->number);
+        output_text(d->writer.out, "}}");
+        break;
     case PROF_RAW_COUNTS: break;
     }
 }

@@ -214,6 +214,17 @@ void output_format(output *out, const char *format, ...) {
     free(longer);
 }
 
+void output_double(output *out, double x) {
+    char text[40] = "null";
+    bool same = !(x - x == 0);           /* it is no number */
+    for (int digits = 15; !same && digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        double back = strtod(text, NULL);
+        same = !(back < x) && !(back > x);
+    }
+    output_text(out, text);
+}
+
 void output_json_text(output *out, const char *text, size_t size) {
     const unsigned char *p = (const unsigned char *)text;
     output_write(out, "\"", 1);

@@ -28,6 +28,7 @@ bool output_rewrite(output *out, const char *path);
 void output_write(output *out, const void *data, size_t size);
 void output_text(output *out, const char *text);
 void output_format(output *out, const char *format, ...) PRINTF_LIKE(2, 3);
+void output_double(output *out, double x);   /* a JSON number that reads back as x; or null */
 void output_json_text(output *out, const char *text, size_t size);   /* quoted; bad UTF-8: U+FFFD */
 void output_plain_text(output *out, const char *text);
 void output_html_text(output *out, const char *text, size_t size);
