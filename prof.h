@@ -2046,6 +2046,9 @@ PROF__ONE
 #    endif
 #  endif
 extern "C" {
+#elif defined(__GNUC__) && !defined(__TINYC__)
+#  pragma GCC diagnostic push
+#  pragma GCC diagnostic ignored "-Wdeclaration-after-statement"   /* this is C99 */
 #endif
 #pragma push_macro("slots")              /* Qt's */
 #undef slots
@@ -18313,6 +18316,8 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
 #  ifdef __GNUC__
 #    pragma GCC diagnostic pop
 #  endif
+#elif defined(__GNUC__) && !defined(__TINYC__)
+#  pragma GCC diagnostic pop
 #endif
 #endif
 #endif

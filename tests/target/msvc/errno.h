@@ -5,7 +5,10 @@
 extern "C" {
 #endif
 #define ENOENT 2
+#define EIO 5
+#define ENOMEM 12
 #define EACCES 13
+#define EEXIST 17
 #define EINVAL 22
 #define ENAMETOOLONG 38
 int *_errno(void);

@@ -5,6 +5,7 @@
 extern "C" {
 #endif
 char *getenv(const char *name);
+int atoi(const char *s);
 #ifdef __cplusplus
 }
 #endif

@@ -15,6 +15,7 @@ int strncmp(const char *a, const char *b, size_t size);
 char *strchr(const char *s, int c);
 char *strrchr(const char *s, int c);
 char *strstr(const char *s, const char *t);
+char *strpbrk(const char *s, const char *of);
 size_t strspn(const char *s, const char *t);
 size_t strcspn(const char *s, const char *t);
 #ifdef __cplusplus

@@ -35,6 +35,14 @@ typedef union _LARGE_INTEGER {
     struct { DWORD LowPart; LONG HighPart; } u;
     LONGLONG QuadPart;
 } LARGE_INTEGER;
+typedef struct _COORD { short X, Y; } COORD;
+typedef struct _SMALL_RECT { short Left, Top, Right, Bottom; } SMALL_RECT;
+typedef struct _CONSOLE_SCREEN_BUFFER_INFO {
+    COORD dwSize, dwCursorPosition;
+    WORD wAttributes;
+    SMALL_RECT srWindow;
+    COORD dwMaximumWindowSize;
+} CONSOLE_SCREEN_BUFFER_INFO;
 typedef struct _FILETIME { DWORD dwLowDateTime, dwHighDateTime; } FILETIME;
 typedef struct _CRITICAL_SECTION { PVOID DebugInfo; LONG LockCount; } CRITICAL_SECTION;
 typedef struct _SECURITY_ATTRIBUTES *LPSECURITY_ATTRIBUTES;
@@ -47,6 +55,7 @@ typedef VOID(__stdcall *PFLS_CALLBACK_FUNCTION)(PVOID);
 #define CREATE_ALWAYS 2
 #define OPEN_EXISTING 3
 #define FILE_BEGIN 0
+#define STD_OUTPUT_HANDLE ((DWORD)-11)
 #define MOVEFILE_REPLACE_EXISTING 1
 #define FLS_OUT_OF_INDEXES 0xFFFFFFFFu
 #define GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT 2
@@ -65,6 +74,8 @@ VOID __stdcall GetSystemTimeAsFileTime(FILETIME *);
 VOID __stdcall InitializeCriticalSection(CRITICAL_SECTION *);
 VOID __stdcall EnterCriticalSection(CRITICAL_SECTION *);
 VOID __stdcall LeaveCriticalSection(CRITICAL_SECTION *);
+HANDLE __stdcall GetStdHandle(DWORD);
+BOOL __stdcall GetConsoleScreenBufferInfo(HANDLE, CONSOLE_SCREEN_BUFFER_INFO *);
 DWORD __stdcall GetCurrentThreadId(void);
 DWORD __stdcall GetCurrentProcessId(void);
 DWORD __stdcall GetModuleFileNameA(HMODULE, LPSTR, DWORD);
