@@ -186,6 +186,42 @@ try input_folded_long folded 1000000000000005
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "main$i 999999999999999"; done >"$out/folded.txt"
 says input_folded_too_long '3 lines are no folded stacks' 0 "$prof" stacks "$out/folded.txt"
 
+# ---- Categories that are not known, pairs that are none, words that are mistyped ----
+
+cat >"$out/devices.json" <<'END'
+{"traceEvents": [
+{"ph":"M","name":"process_labels","pid":4,"tid":0,"ts":0,"args":{"labels":"CPU"}},
+{"ph":"M","name":"process_labels","pid":8,"tid":0,"ts":0,"args":{"labels":"NPU 0"}},
+{"ph":"M","name":"thread_name","pid":9,"tid":5,"ts":0,"args":{"name":"stream 5 "}},
+{"ph":"M","name":"process_sort_index","pid":10,"tid":0,"ts":0,"args":{"sort_index":5000001}},
+{"ph":"X","cat":"cpu_op","name":"aten::mul","pid":4,"tid":4,"ts":100,"dur":50},
+{"ph":"X","cat":"mtia_ccp_events","name":"d1","pid":17,"tid":377,"ts":120,"dur":1},
+{"ph":"X","cat":"mtia_workloadd","name":"d2","pid":18,"tid":12,"ts":121,"dur":2},
+{"ph":"X","cat":"mtia_insight","name":"d3","pid":18,"tid":12,"ts":125,"dur":4},
+{"ph":"X","cat":"hpu_op","name":"d4","pid":19,"tid":1,"ts":130,"dur":8},
+{"ph":"X","cat":"cuda_profiler_range","name":"d5","pid":0,"tid":7,"ts":140,"dur":16},
+{"ph":"X","cat":"npu_work","name":"d6","pid":8,"tid":1,"ts":141,"dur":32},
+{"ph":"X","cat":"odd_work","name":"d7","pid":9,"tid":5,"ts":141,"dur":64},
+{"ph":"X","cat":"odd_work","name":"d8","pid":10,"tid":5,"ts":141,"dur":128},
+{"ph":"B","cat":"odd_work","name":"d9","pid":9,"tid":5,"ts":341},
+{"ph":"E","pid":9,"tid":5,"ts":597},
+{"ph":"X","cat":"odd_work","name":"h1","pid":4,"tid":6,"ts":100,"dur":5}]}
+END
+says input_unknown_cpu 'Self CPU time total: 55.000us' 0 "$prof" report "$out/devices.json"
+says input_unknown_device 'time total: 511.000us' 0 "$prof" report "$out/devices.json"
+says input_unknown_told "'npu_work' (0 events as CPU time, 1 as device time), 'odd_work' (1 events as CPU time, 3 as device time)" 0 \
+    "$prof" report "$out/devices.json"
+cat >"$out/other_run.json" <<'END'
+[{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":1,"dur":2,"args":{"Record function id": 1}}]
+END
+says input_not_one_run 'this is not the trace of the same run as' 1 \
+    "$prof" et --link "$out/other_run.json" "$out/et.json"
+says input_did_you_mean "did you mean 'report'?" 2 "$prof" reprt "$trace"
+says input_did_you_mean_cut "did you mean 'cut'?" 2 "$prof" ctu "$trace"
+says input_did_you_mean_option "did you mean '--limit'?" 2 "$prof" report --limti=5 "$trace"
+says input_no_such_command 'see prof --help' 2 "$prof" nonsense
+says input_no_such_option 'there is no such option; see prof report --help' 2 "$prof" report --xyzzy
+
 # ---- Little files that took minutes ----
 
 quick() {   # COMMAND...: 10 s of the processor are plenty

@@ -316,16 +316,28 @@ static int write_summary(const execution_trace *t, const et_options *o, table_fo
 
 /* ---- The command ---- */
 
+/* Of one run, nearly all calls of the shorter recording are in the other one, too. */
+static bool is_one_run(const execution_trace *t, const char *link) {
+    uint64_t nodes = t->by_rf.count, both = nodes < t->events ? nodes : t->events;
+    if (t->linked * 2 >= both) return true;
+    warn(link, "this is not the trace of the same run as %s, it seems: of %llu nodes and %llu calls "
+         "with an id, %llu are the same; their times mean little", t->path,
+         (unsigned long long)nodes, (unsigned long long)t->events, (unsigned long long)t->linked);
+    return false;
+}
+
 static int examine(execution_trace *t, const et_options *o, table_format format) {
     int status = read_nodes(t);
     if (status != EXIT_OK) return status;
     if (!*t->schema) error(t, 0, "no schema is told; nodes:", (int64_t)t->count);
     size_t deepest = check_parents(t);
     if (format == FORMAT_TEXT && !o->path) losses_hold();
+    bool one_run = true;
     if (o->link) status = link_trace(t, o->link);
+    if (o->link && status == EXIT_OK) one_run = is_one_run(t, o->link);
     if (status == EXIT_OK)
         status = o->path ? write_linked(t, o->path) : write_summary(t, o, format, deepest);
-    return status ? status : t->errors ? EXIT_FOUND : EXIT_OK;
+    return status ? status : t->errors || !one_run ? EXIT_FOUND : EXIT_OK;
 }
 
 static int run(int argc, char **argv) {

@@ -91,6 +91,52 @@ static const option_spec *option_find(const option_spec *options, const char *wo
     return NULL;
 }
 
+/* Letters to be changed, left out, put in or swapped with the next to make b of a. */
+enum { MOST_LETTERS = 24 };
+static unsigned letters_apart(const char *a, const char *b) {
+    unsigned rows[3][MOST_LETTERS + 1];
+    size_t n = strlen(a), m = strlen(b);
+    if (n > MOST_LETTERS || m > MOST_LETTERS) return MOST_LETTERS;
+    for (size_t i = 0; i <= n; i++) {
+        unsigned *row = rows[i % 3], *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
+        for (size_t j = 0; j <= m; j++) {
+            row[j] = (unsigned)(i ? j ? above[j - 1] + (a[i - 1] != b[j - 1]) : i : j);
+            if (i && above[j] + 1 < row[j]) row[j] = above[j] + 1;
+            if (j && row[j - 1] + 1 < row[j]) row[j] = row[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                second[j - 2] + 1 < row[j]) row[j] = second[j - 2] + 1;
+        }
+    }
+    return rows[n % 3][m];
+}
+
+const char *nearest_word(const char *word, const char *const *words, size_t count) {
+    const char *best = NULL;
+    size_t size = strlen(word);
+    unsigned least = size < 3 ? 1 : size < 8 ? 2 : 3;        /* not more than that apart */
+    for (size_t i = 0; i < count; i++) {
+        unsigned apart = letters_apart(word, words[i]);
+        bool begun = size > 2 && strncmp(word, words[i], size) == 0;
+        if (apart > least && !begun) continue;
+        if (apart < least || !best) best = words[i];
+        if (apart < least) least = apart;
+    }
+    return best;
+}
+
+static void no_such_option(const command *self, const option_spec *options, const char *word) {
+    const char *words[64], *near = NULL;
+    char name[MOST_LETTERS + 1];
+    size_t count = 0;
+    for (; options->name && count < 64; options++) words[count++] = options->name;
+    if (word[1] == '-') {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+        near = nearest_word(name, words, count);
+    }
+    if (near) fail(word, "there is no such option: did you mean '--%s'?", near);
+    else fail(word, "there is no such option; see prof %s --help", self->name);
+}
+
 /* One option at argv[i]; returns how many words it took, 0 after an error. */
 static int option_take(const command *self, const option_spec *options, char **argv, int i) {
     const char *word = argv[i], *value = NULL;
@@ -106,10 +152,7 @@ static int option_take(const command *self, const option_spec *options, char **a
         if (!option->name) option = NULL;
         else if (word[2]) value = word + 2;
     }
-    if (!option) {
-        fail(word, "there is no such option; see prof %s --help", self->name);
-        return 0;
-    }
+    if (!option) return no_such_option(self, options, word), 0;
     if (option->type == OPTION_FLAG) {
         if (value) return fail(word, "this option takes no value"), 0;
         option_set(option, negated ? "" : NULL);

@@ -40,4 +40,7 @@ typedef struct command {
 int options_parse(const command *self, const option_spec *options, int argc, char **argv,
                   int *status);
 
+/* The one of these words that may be meant by a mistyped one; NULL: none is near. */
+const char *nearest_word(const char *word, const char *const *words, size_t count);
+
 #endif

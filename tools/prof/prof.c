@@ -44,5 +44,9 @@ int main(int argc, char **argv) {
             losses_end();
             return exit_status(status);
         }
+    const char *names[sizeof commands / sizeof *commands];
+    for (int i = 0; commands[i]; i++) names[i] = commands[i]->name;
+    const char *near = nearest_word(name, names, sizeof commands / sizeof *commands - 1);
+    if (near) return fail(NULL, "there is no command '%s': did you mean '%s'?", name, near);
     return fail(NULL, "there is no command '%s'; see prof --help", name);
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -29,6 +30,7 @@ enum {
 };
 
 typedef enum place { AT_START, IN_OBJECT, IN_EVENTS, IN_NODES, AT_END } place;
+enum { ON_HOST = 1, ON_DEVICE };
 typedef enum outcome { MORE /* text is needed */, BAD } outcome;
 
 struct trace_source {
@@ -58,6 +60,10 @@ struct trace_source {
     size_t arg_capacity;
     map keys;                    /* of args, the first `mapped` of them: see argument_with */
     size_t mapped;
+    map rows;                    /* process or thread -> ON_DEVICE, ON_HOST: see note_row */
+    interner unknown;            /* categories, and how many events went where */
+    struct { uint64_t count[2]; } *guesses;
+    size_t guess_count, guess_capacity;
     char *decoded;
     size_t decoded_capacity;
 };
@@ -474,6 +480,9 @@ static const struct { const char *category; trace_kind kind; } kinds[] = {
     {"gpu_user_annotation", TRACE_GPU_ANNOTATION}, {"cuda_sync", TRACE_SYNC},
     {"overhead", TRACE_OVERHEAD}, {"Trace", TRACE_SPAN}, {"xpu_runtime", TRACE_RUNTIME},
     {"xpu_driver", TRACE_RUNTIME}, {"mtia_runtime", TRACE_RUNTIME},
+    {"glow_runtime", TRACE_RUNTIME}, {"mtia_ccp_events", TRACE_KERNEL},
+    {"mtia_workloadd", TRACE_KERNEL}, {"mtia_insight", TRACE_KERNEL}, {"hpu_op", TRACE_KERNEL},
+    {"cuda_profiler_range", TRACE_KERNEL},
     {"privateuse1_runtime", TRACE_RUNTIME}, {"privateuse1_driver", TRACE_RUNTIME}
 };
 
@@ -481,6 +490,70 @@ uint8_t trace_kind_of(trace_text category) {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (text_is(category, kinds[i].category)) return (uint8_t)kinds[i].kind;
     return TRACE_OTHER;
+}
+
+/* ---- Categories that are not known: of a device or not, by the row that they are in ---- */
+
+static uint64_t process_key(const trace_event *event) { return hash_mix((uint64_t)event->pid) | 1; }
+static uint64_t thread_key(const trace_event *event) {
+    return hash_mix(hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid) & ~(uint64_t)1;
+}
+
+static bool begins_with(const char *text, const char *const *starts) {
+    for (; *starts; starts++)
+        if (strncasecmp(text, *starts, strlen(*starts)) == 0) return true;
+    return false;
+}
+
+/* What metadata say of a process or thread: its label "CPU" or "GPU 0", its name "stream 7", or
+   that it stands behind all processes, where Kineto puts devices. */
+static void note_row(source *s, const trace_event *event) {
+    static const char *const devices[] = {"GPU", "XPU", "MTIA", "HPU", "NPU", "CUDA", "HIP",
+                                          "device", "stream", NULL};
+    static const char *const hosts[] = {"CPU", "thread", NULL};
+    enum { BEHIND_PROCESSES = 5000000 };
+    char text[64];
+    int64_t index;
+    bool labels = text_is(event->name, "process_labels");
+    bool thread = text_is(event->name, "thread_name");
+    uint64_t key = thread ? thread_key(event) : process_key(event);
+    if ((labels && trace_arg_text(event, "labels", text, sizeof text)) ||
+        (thread && trace_arg_text(event, "name", text, sizeof text))) {
+        if (begins_with(text, devices)) *map_put(&s->rows, key, NULL) = ON_DEVICE;
+        else if (begins_with(text, hosts)) *map_put(&s->rows, key, NULL) = ON_HOST;
+    } else if (text_is(event->name, "process_sort_index") && !map_get(&s->rows, key) &&
+               trace_arg_int(event, "sort_index", &index) && index >= BEHIND_PROCESSES) {
+        *map_put(&s->rows, key, NULL) = ON_DEVICE;
+    }
+}
+
+/* Its thread's name counts most, then its process' label; then a stream among its arguments. */
+static uint8_t guessed_kind(source *s, const trace_event *event) {
+    const uint64_t *row = map_get(&s->rows, thread_key(event));
+    if (!row) row = map_get(&s->rows, process_key(event));
+    bool device = row ? *row == ON_DEVICE : trace_arg(event, "stream") != NULL;
+    uint32_t number = intern(&s->unknown, event->cat.data, event->cat.size);
+    GROW(s->guesses, number, s->guess_capacity);
+    if (number == s->guess_count) memset(&s->guesses[s->guess_count++], 0, sizeof *s->guesses);
+    s->guesses[number].count[device]++;
+    return device ? TRACE_KERNEL : TRACE_OTHER;
+}
+
+/* One line, however many there are. */
+static void tell_guesses(const trace_reader *r) {
+    enum { SHOWN = 4 };
+    const source *s = r->source;
+    char text[512];
+    size_t used = 0;
+    for (size_t i = 0; i < s->guess_count && i < SHOWN; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used,
+            "%s'%.40s' (%llu events as CPU time, %llu as device time)", i ? ", " : "",
+            interned_text(&s->unknown, (uint32_t)i), (unsigned long long)s->guesses[i].count[0],
+            (unsigned long long)s->guesses[i].count[1]);
+    if (s->guess_count > SHOWN)
+        snprintf(text + used, sizeof text - used, " and %zu more", s->guess_count - SHOWN);
+    if (s->guess_count && !r->quiet)
+        warn(r->path, "categories that are not known, guessed by labels and streams: %s", text);
 }
 
 static bool same_text(trace_text a, trace_text b) {
@@ -1056,6 +1129,13 @@ static bool is_whole(trace_reader *r) {
     return pairs_take(s->pairs, r);
 }
 
+static void classify(trace_reader *r) {
+    trace_event *event = &r->event;
+    if (event->phase == 'M') note_row(r->source, event);
+    else if (event->phase == 'X' && event->kind == TRACE_OTHER && event->cat.size)
+        event->kind = guessed_kind(r->source, event);
+}
+
 trace_item trace_next(trace_reader *r) {
     source *s = r->source;
     r->item = TRACE_END;
@@ -1069,6 +1149,7 @@ trace_item trace_next(trace_reader *r) {
             if (r->copy) copy_before(r, p);
             s->at = (size_t)(p - s->buffer);
             if (r->item == TRACE_EVENT && !is_whole(r)) continue;
+            if (r->item == TRACE_EVENT) classify(r);
             r->events += r->item == TRACE_EVENT;
             if (r->item != TRACE_END) return r->item;
             continue;
@@ -1087,7 +1168,10 @@ trace_item trace_next(trace_reader *r) {
         }
     }
     if (s->other) r->item = next_other(r);
-    else if (s->pairs && !r->failed && pairs_left(s->pairs, r)) r->item = TRACE_EVENT;
+    else if (s->pairs && !r->failed && pairs_left(s->pairs, r)) {
+        r->item = TRACE_EVENT;
+        classify(r);
+    }
     if (r->item == TRACE_END) progress_end();
     return r->item;
 }
@@ -1126,6 +1210,7 @@ int trace_close(trace_reader *r) {
                  (unsigned long long)r->defects[i], said[i],
                  (unsigned long long)r->first_defect[i]);
     int status = r->failed ? EXIT_BAD : EXIT_OK;
+    if (!r->failed) tell_guesses(r);
     source *s = r->source;
     gzclose(s->file);
     if (s->other) other_close(s->other);
@@ -1133,6 +1218,9 @@ int trace_close(trace_reader *r) {
     free(s->buffer);
     free(s->args);
     map_free(&s->keys);
+    map_free(&s->rows);
+    intern_free(&s->unknown);
+    free(s->guesses);
     free(s->decoded);
     free(s);
     free(r->losses);
