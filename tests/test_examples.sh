@@ -21,7 +21,7 @@ runs() {   # NAME ARGUMENT...
 }
 
 for example in ${ALL:+hello hello_cpp} threads fibers details execution; do
-    runs $example "$example.json"
+    runs "$example" "$example.json"
 done
 for example in counters observers outside stacks switches; do runs $example; done
 for example in schedule train; do runs $example .; done

@@ -17,7 +17,7 @@ const command analyze_command = {
     "      what the trace gives no type for counts as bf16\n"
     "  prof analyze --device-peak bf16=989.5,fp32=67,gb=3350 trace.json\n"
     "      other peaks: dense TFLOP/s by type, and GB/s\n\n"
-    "An op's amount counts for each of its kernels, as in PyTorch's script; Total has it once.\n", run
+    "An op's amount counts for each of its kernels, as in PyTorch; Total has it once.\n", run
 };
 
 typedef struct analyze_options {

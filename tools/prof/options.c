@@ -14,12 +14,14 @@ enum { HELP_COLUMN = 31, HELP_WIDTH = 80 };
 /* The words of text from HELP_COLUMN on, in lines that end before HELP_WIDTH. */
 static void print_words(const char *text) {
     size_t at = HELP_COLUMN;
-    for (size_t size; text += strspn(text, " \n"), (size = strcspn(text, " \n")) > 0; text += size) {
+    while (*(text += strspn(text, " \n"))) {
+        size_t size = strcspn(text, " \n");
         if (at > HELP_COLUMN && at + 1 + size > HELP_WIDTH)
             printf("\n%*s", HELP_COLUMN, ""), at = HELP_COLUMN;
         else if (at > HELP_COLUMN) putchar(' '), at++;
         printf("%.*s", (int)size, text);
         at += size;
+        text += size;
     }
     putchar('\n');
 }
