@@ -23,8 +23,8 @@ runs() {   # NAME ARGUMENT...
 for example in ${ALL:+hello hello_cpp} threads fibers details execution; do
     runs "$example" "$example.json"
 done
-for example in counters observers outside stacks switches; do runs $example; done
-for example in schedule train; do runs $example .; done
+for example in counters observers outside stacks switches; do runs "$example"; done
+for example in schedule train; do runs "$example" .; done
 runs stream stream.json
 runs crash crash.prof
 [ -z "${ALL:-}" ] || runs images images
