@@ -7875,7 +7875,8 @@ typedef struct prof__moment {
     uint32_t thread, site;
     uint8_t kind;                        /* PROF__MOMENT_... */
 } prof__moment;
-enum { PROF__MOMENT, PROF__MOMENT_COUNTER, PROF__MOMENT_REAL, PROF__MOMENT_FLOW, PROF__MOMENT_FLOW_END,
+enum { PROF__MOMENT, PROF__MOMENT_COUNTER, PROF__MOMENT_REAL, PROF__MOMENT_FLOW,
+       PROF__MOMENT_FLOW_END,
        PROF__MOMENT_NONE };
 typedef struct prof__zone {
     uint64_t start, end;
