@@ -264,7 +264,8 @@ static void same_tensors(const prof_tensor *got, const prof_tensor *want, uint32
 
 static int64_t flops_of(const item *z) {
     static const prof_flops_desc small = { true, false, false, false, { NULL, NULL, 0 },
-                                           { NULL, NULL, 0 }, { NULL, NULL, 0 }, 0, NULL, NULL, NULL };
+                                           { NULL, NULL, 0 }, { NULL, NULL, 0 }, 0,
+                                           NULL, NULL, NULL };
     if (z->x.flops || !z->x.input_shapes) return z->x.flops;
     return (int64_t)prof_flops(z->name, z->x.input_shapes, z->x.input_count, &small);
 }
