@@ -125,6 +125,9 @@
 #  define PROF__BARE 1                  /* no C library, no OS: see @TARGET */
 #else
 #  define PROF__BARE 0
+#  if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && !defined(__linux__)
+#    error "prof.h on a microcontroller: -ffreestanding, or PROF_FREESTANDING in every file"
+#  endif
 #endif
 
 #ifdef PROF_STATIC

@@ -187,6 +187,8 @@ cat >$out/start.c <<'END'
 int main(void) { return prof_start(NULL) != PROF_OK; }
 END
 says 'C89' 'prof.h needs C99' gcc -std=c89 -fsyntax-only -I. $out/main.c
+has clang && says 'a microcontroller without -ffreestanding' PROF_FREESTANDING \
+    clang --target=thumbv7m-none-eabi -fsyntax-only -I. $out/main.c
 says 'C++98' 'prof.h needs C99 or C++11' g++ -x c++ -std=c++98 -fsyntax-only -I. $out/main.c
 for cc in gcc 'g++ -x c++' clang; do
     has "$cc" || continue
