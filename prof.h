@@ -3874,6 +3874,7 @@ struct prof_trace {
     uint32_t *async_index;               /* 2 places a range: 1 + its event; 0: free */
     uint64_t memory_unknown, memory_twice, memory_missed, async_twice;
     bool any_sequence;                   /* some event has a sequence number */
+    bool instants;                       /* some zone took no time: see prof__marks_make */
     uint32_t kernel_count;
     prof_extra *own_extras;              /* copies that the trace may write */
     uint32_t own_count, own_max;
@@ -8278,6 +8279,9 @@ struct prof__tree {
     size_t room;                         /* events from events[0] on; none once they ran out */
     uint32_t pending;                    /* depths that have zones below one still open */
     bool touching;                       /* a zone began when the one before it ended */
+#if !PROF__BARE
+    bool instants;                       /* a zone took no time */
+#endif
     int64_t root_end_ns;
     prof__scale scale;
     prof__level levels[PROF__LEVELS + 1];
@@ -8318,6 +8322,9 @@ PROF__FN prof_event *prof__tree_add(prof__tree *t, const prof__zone *z) {
     e->flags = z->unfinished ? PROF_EVENT_UNFINISHED : 0;
     e->extra = NULL;
     if (z->partial) e->flags |= PROF_EVENT_PARTIAL;
+#if !PROF__BARE
+    t->instants |= e->start_ns == e->end_ns;
+#endif
     t->count++;
     t->pending = depth;
     if (!depth) {
@@ -10117,6 +10124,9 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     if (!prof__analysis_open(s)) return;
     prof__trails_name(s);
     if (!plain || s->moment_count || s->step_count) prof__build_rows(s, &tree);
+#if !PROF__BARE
+    s->instants = tree.instants;
+#endif
     prof__made_close(s);
     if (prof__others(s) || prof__wide(s)) prof__analyse_outside(s);
     else if ((s->row_count > 1 || tree.touching) &&
@@ -13086,40 +13096,59 @@ PROF__FN bool prof__tells_launch(const prof_event *e) {
                         (json && strstr(json, "\"correlation\"") != NULL));
 }
 
-PROF__FN bool prof__tell_event(const struct prof_trace *s, uint32_t *top, uint32_t i) {
+PROF__FN bool prof__tell_work(const struct prof_trace *s, uint32_t i) {
     const prof_event *e = s->events + i;
-    bool told;
-    if (e->device_type != PROF_DEVICE_CPU) {
-        uint32_t from = prof__launcher_of(s, i);
-        told = !prof__tells_launch(e) &&
-               (from == PROF_NONE ? e->extra && e->extra->external_id
-                                  : prof__tell(s, from, PROF_NONE));
-    } else {
-        uint32_t guess = *top;
-        if (!prof__is_zone(e)) return false;
-        while (guess != PROF_NONE && (s->events[guess].end_ns <= e->start_ns ||
-                                      s->events[guess].end_ns < e->end_ns))
-            guess = s->events[guess].parent;
-        told = prof__tell(s, e->parent, guess);
-        *top = i;
-    }
-    if (told) s->events[i].flags |= PROF__EVENT_TOLD;
-    return told;
+    uint32_t from = prof__launcher_of(s, i);
+    if (prof__tells_launch(e)) return false;
+    if (from == PROF_NONE) return e->extra && e->extra->external_id;
+    return prof__tell(s, from, PROF_NONE);
 }
 
-/* Marks what has to tell its parent, and the parents; is there any? */
-PROF__FN bool prof__marks_make(const struct prof_trace *s) {
+PROF__FN bool prof__tell_zone(const struct prof_trace *s, uint32_t top, const prof_event *e) {
+    while (top != PROF_NONE && (s->events[top].end_ns <= e->start_ns ||
+                                s->events[top].end_ns < e->end_ns))
+        top = s->events[top].parent;
+    return prof__tell(s, e->parent, top);
+}
+
+/* What times do tell, where all events are zones: of those that took time, all. */
+PROF__FN bool prof__tells_itself(const struct prof_trace *s, const prof_event *e) {
+    return e->start_ns != e->end_ns && !s->side && !prof__others(s);
+}
+
+/* Marks zones and memory that have to tell their parent, and the parents; is there any? */
+PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
+    const uint16_t none = (uint16_t)~(PROF__EVENT_NAMED | PROF__EVENT_TOLD);
     uint32_t *top = (uint32_t *)(void *)s->scratch, at = 0, n = s->event_count;
     bool any = false;
     for (uint32_t i = 0; i <= s->thread_count; i++) top[i] = PROF_NONE;
-    for (uint32_t i = 0; i < n; i++)
-        s->events[i].flags &= (uint16_t)~(PROF__EVENT_NAMED | PROF__EVENT_TOLD);
     for (uint32_t i = 0; i <= n; i++) {
-        const prof_event *e = s->events + i;
+        prof_event *e = s->events + i;
+        uint32_t *last;
         for (; at < s->memory_count && (i == n || s->memory[at].ns < e->start_ns); at++)
             any |= prof__tell_memory(s, top, s->memory + at);
         if (i == n) break;
-        any |= prof__tell_event(s, top + (prof__is_overhead(e) ? s->thread_count : e->thread), i);
+        if (e->flags & (uint16_t)~none) e->flags &= none;    /* of an earlier time */
+        if (!prof__is_zone(e)) continue;
+        last = top + (prof__is_overhead(e) ? s->thread_count : e->thread);
+        if (!prof__tells_itself(s, e) && prof__tell_zone(s, *last, e)) {
+            e->flags |= PROF__EVENT_TOLD;
+            any = true;
+        }
+        *last = i;
+    }
+    return any;
+}
+
+/* The same of work on devices too. */
+PROF__FN bool prof__marks_make(const struct prof_trace *s) {
+    bool any;
+    if (!s->instants && !prof__others(s) && !prof__side_of(s)) return false;   /* times tell it */
+    any = prof__marks_zones(s);
+    for (uint32_t i = 0; s->side && i < s->event_count; i++) {
+        if (s->events[i].device_type == PROF_DEVICE_CPU || !prof__tell_work(s, i)) continue;
+        s->events[i].flags |= PROF__EVENT_TOLD;
+        any = true;
     }
     return any;
 }
