@@ -119,7 +119,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROF_VERSION "0.1.0"
+#define PROF_VERSION "0.2.0"
 
 #if defined(PROF_FREESTANDING) || (defined(__STDC_HOSTED__) && __STDC_HOSTED__ == 0)
 #  define PROF__BARE 1                  /* no C library, no OS: see @TARGET */
@@ -175,7 +175,7 @@ extern "C" {
 typedef enum prof_result {
     PROF_OK = 0,
     PROF_ERROR_INVALID,      /* an argument is not one this call takes */
-    PROF_ERROR_MEMORY,       /* the arena is too small: see prof_memory_size */
+    PROF_ERROR_MEMORY,       /* the arena is too small: see prof_arena_size */
     PROF_ERROR_STATE,        /* not now: already started, or the trace is gone */
     PROF_ERROR_SINK,         /* a sink's write() returned false */
     PROF_ERROR_FILE,         /* the file could not be created, written or renamed */
@@ -238,7 +238,7 @@ typedef enum prof_mode {                 /* what a session keeps, and what it do
 } prof_mode;
 
 typedef enum prof_stream_format {
-    PROF_STREAM_RAW = 0,                 /* see "The raw stream"; prof_raw_push reads it */
+    PROF_STREAM_RAW = 0,                 /* see "The raw stream"; prof_raw_feed reads it */
     PROF_STREAM_CHROME                   /* a Chrome JSON array; loads when it is cut off too */
 } prof_stream_format;
 
@@ -279,8 +279,8 @@ typedef struct prof_desc {
     bool with_stack;                     /* each event's stack is that of its zones, or */
     prof_native native_stack;            /* its native call stack, read as the zone begins; turns
                                             with_stack on; not in STREAM and AGGREGATE */
-    const char *counters;                /* of each zone, as "cycles,instructions"; 4 at most;
-                                            see prof_counter_name; not in STREAM and AGGREGATE */
+    const char *hw_counters;             /* of each zone, as "cycles,instructions"; 4 at most;
+                                            see prof_hw_counter_name; not in STREAM and AGGREGATE */
     bool profile_memory;                 /* prof_memory_alloc and _free count */
     uint32_t node;                       /* 1 + the node_id of all zones; 0: none */
 } prof_desc;
@@ -365,7 +365,7 @@ enum {                                   /* prof_stats.warnings, and in the trac
 };
 
 #define PROF_NONE UINT32_MAX             /* no such index */
-#define PROF_COUNTERS 4                  /* that desc.counters may name */
+#define PROF_COUNTERS 4                  /* that desc.hw_counters may name */
 
 /* c10::DeviceType's numbers. */
 typedef enum prof_device_type {
@@ -449,7 +449,7 @@ typedef struct prof_extra {
     int64_t cpu_memory_usage;            /* bytes allocated less freed, children included */
     int64_t device_memory_usage;
     int64_t flops;
-    const int64_t *counters;             /* desc.counters of this zone, children included */
+    const int64_t *counters;             /* desc.hw_counters of this zone, children included */
     uint8_t counter_count;
     uint8_t scope;                       /* at::RecordScope; 1: backward */
 } prof_extra;
@@ -510,7 +510,7 @@ typedef struct prof_event_totals {
 /* A thread that recorded. */
 typedef struct prof_thread_info {
     uint64_t id;                         /* the OS's thread id, or platform.thread_id's */
-    const char *name;                    /* prof_thread_name; NULL: none given */
+    const char *name;                    /* prof_set_thread_name; NULL: none given */
 } prof_thread_info;
 
 /* All occurrences of one name, or of what prof_averages_desc adds to it: FunctionEventAvg. */
@@ -525,7 +525,7 @@ typedef struct prof_average {
     int64_t cpu_memory_usage, self_cpu_memory_usage;         /* bytes */
     int64_t device_memory_usage, self_device_memory_usage;
     int64_t flops;
-    int64_t counters[PROF_COUNTERS], self_counters[PROF_COUNTERS];   /* prof_counter_name */
+    int64_t counters[PROF_COUNTERS], self_counters[PROF_COUNTERS];   /* prof_hw_counter_name */
     const char *overload_name;           /* "" unless grouped by it */
     const prof_shape *input_shapes;      /* input_count; PROF_NONE: not grouped by them */
     const char *const *stack;            /* stack_count, at most group_by_stack_n */
@@ -705,7 +705,7 @@ PROF_API prof_stats prof_get_stats(void);
 
 /* Bytes of arena that desc needs to record and analyse at least one chunk of zones on each of its
    max_threads (0 counts as 1 here). */
-PROF_API size_t prof_memory_size(const prof_desc *desc);
+PROF_API size_t prof_arena_size(const prof_desc *desc);
 
 /* The session's clock: ns since its start. Any thread. 0 when none is open. */
 PROF_API int64_t prof_now(void);
@@ -765,7 +765,7 @@ PROF_API size_t prof_snapshot(prof_average *rows, size_t max);
 PROF_API prof_result prof_dump(prof_sink out);
 
 /* Names the calling thread in table and trace; copied, at most 63 bytes. Needs an open session. */
-PROF_API void prof_thread_name(const char *name);
+PROF_API void prof_set_thread_name(const char *name);
 PROF_API void prof_set_thread_name_f(const char *format, ...) PROF__PRINTF(1, 2);
 
 /* Gives back what this thread holds of the arena. Threads that exit do it by themselves. */
@@ -974,7 +974,7 @@ PROF_API const prof_thread_info *prof_threads(const prof_trace *trace, size_t *c
 /* Name and place of an event; NULL when it has none. */
 PROF_API const prof_site *prof_event_site(const prof_trace *trace, const prof_event *event);
 
-/* The name of desc.counters' number i, from 0; NULL: there are not so many. Names are those of
+/* The name of desc.hw_counters' number i, from 0; NULL: there are not so many. Names are those of
    `perf list`: cycles, instructions, cache-references, cache-misses, branches, branch-misses,
    ref-cycles, stalled-cycles-frontend, stalled-cycles-backend, L1-dcache-loads,
    L1-dcache-load-misses, LLC-loads, LLC-load-misses, dTLB-load-misses, iTLB-load-misses, and rHEX
@@ -985,7 +985,7 @@ PROF_API const prof_site *prof_event_site(const prof_trace *trace, const prof_ev
    thread than it began on, or that prof_stop ends, has none. prof_start says
    PROF_ERROR_UNSUPPORTED, and prof_strerror why, where one is not known, not there or not allowed.
    Threads keep theirs (a few file descriptors) until they exit or call prof_thread_end. */
-PROF_API const char *prof_counter_name(const prof_trace *trace, uint32_t i);
+PROF_API const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i);
 
 #if !PROF__BARE
 /* What tables call a prof_device_type where no device of that type was added: "cuda", "mps";
@@ -1232,7 +1232,7 @@ PROF_API prof_result prof_raw_open(const prof_raw_desc *desc, prof_raw **raw);
 
 /* The next bytes of a stream, cut anywhere; calls desc.item for what they hold. What is damaged is
    skipped and counted; records that come twice (a sink that failed) are handed on once. */
-PROF_API void prof_raw_push(prof_raw *raw, const void *data, size_t size);
+PROF_API void prof_raw_feed(prof_raw *raw, const void *data, size_t size);
 
 /* The end of the stream. PROF_OK: it was whole. PROF_ERROR_INVALID: some was damaged or missing, or
    it is no raw stream (blocks is 0). PROF_ERROR_UNSUPPORTED: some is of a newer version. */
@@ -1880,6 +1880,16 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #  define prof_set_thread_name_f(...) ((void)PROF__NEEDS_STB(prof_set_thread_name_f))
 #  define prof_format_text(...) sizeof(PROF__NEEDS_STB(prof_format_text))
 #endif
+
+/* Names of 0.1: each is an error that tells today's. desc.counters is desc.hw_counters. */
+#define prof_raw_push \
+    _Pragma("GCC error \"prof_raw_push is called prof_raw_feed now\"") prof_raw_feed
+#define prof_memory_size \
+    _Pragma("GCC error \"prof_memory_size is called prof_arena_size now\"") prof_arena_size
+#define prof_thread_name \
+    _Pragma("GCC error \"prof_thread_name is called prof_set_thread_name now\"") prof_set_thread_name
+#define prof_counter_name \
+    _Pragma("GCC error \"prof_counter_name is called prof_hw_counter_name now\"") prof_hw_counter_name
 
 #ifdef __cplusplus
 }
@@ -5315,7 +5325,7 @@ PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
     prof__leave(slot);
 }
 
-PROF_API PROF__QUIET void prof_thread_name(const char *name) {
+PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
     prof__state *t = prof__state_here(prof__slot_get());
     if (!t || !prof__lock_briefly()) return;
     if (t->generation == PROF__LOAD(prof__on)) prof__row_name(t->row, name ? name : "");
@@ -5732,7 +5742,7 @@ PROF_API PROF__QUIET void prof_counter(const char *name, int64_t value) {
     prof__put_moment(PROF__COUNTER, name, value);
 }
 
-PROF_API PROF__QUIET void prof_thread_name(const char *name) {
+PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
     prof__state *t = prof__enter(true);
     if (t && name)
         for (size_t i = 0; i + 1 < sizeof t->row.name && (t->row.name[i] = name[i]) != 0;) i++;
@@ -5931,7 +5941,7 @@ PROF_API PROF__QUIET void prof_set_thread_name_f(const char *format, ...) {
     char text[PROF__PRINTED];
     if (!PROF__LOAD(prof__on)) return;
     PROF__PRINT(text, format, prof__name_was_cut());
-    prof_thread_name(text);
+    prof_set_thread_name(text);
 }
 #endif
 
@@ -7340,7 +7350,7 @@ PROF__FN const char *prof__counters_start(const char *names) {
         memcpy(name, names, n);
         name[n] = 0;
         if (!prof__counter_parse(name, c->type + c->count, c->config + c->count))
-            return prof__counting_say(name, ": not known (see prof_counter_name)");
+            return prof__counting_say(name, ": not known (see prof_hw_counter_name)");
         c->count++;
         names += n + (names[n] == ',');
     }
@@ -7378,14 +7388,14 @@ PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
     const char *why = d->native_stack ? prof__native_check(d->native_stack) : NULL;
     memset(&prof__hooks_now, 0, sizeof prof__hooks_now);
     prof__counting.count = 0;
-    if (!why && d->counters) why = prof__counters_start(d->counters);
+    if (!why && d->hw_counters) why = prof__counters_start(d->hw_counters);
     if (why) prof__counting.count = 0;
     if (why || !recorded) return why;
-    if (d->native_stack || d->counters) {
+    if (d->native_stack || d->hw_counters) {
         prof__hooks_now.begin = prof__hook_begin;
         prof__hooks_now.slots = PROF__EXTRA_SLOTS + 1 + PROF_COUNTERS;
     }
-    if (d->counters) prof__hooks_now.end = prof__counters_end;
+    if (d->hw_counters) prof__hooks_now.end = prof__counters_end;
     return NULL;
 }
 #endif
@@ -10172,7 +10182,7 @@ PROF_API PROF__QUIET const prof_site *prof_event_site(const prof_trace *trace,
     return prof__valid(trace) && event && event->site ? prof__site(event->site) : NULL;
 }
 
-PROF_API PROF__QUIET const char *prof_counter_name(const prof_trace *trace, uint32_t i) {
+PROF_API PROF__QUIET const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i) {
 #if !PROF__BARE
     if (prof__valid(trace) && !trace->built && i < prof__counting.count)
         return prof__counting.names[i];
@@ -10478,7 +10488,7 @@ PROF__FN int64_t prof__group_percentile(const prof__groups *g, const prof__group
     return prof__cpu_ns(g->s->events + g->order[r->hash + (uint32_t)(rank ? rank - 1 : 0)]);
 }
 
-/* Adds up desc.counters, if there is room. rows: of the events, with twice as much behind. */
+/* Adds up desc.hw_counters, if there is room. rows: of the events, with twice as much behind. */
 PROF__FN void prof__groups_count(prof__groups *g, const uint32_t *rows) {
     const struct prof_trace *s = g->s;
     uintptr_t at = ((uintptr_t)(rows + 3 * (size_t)s->event_count) + 7) & ~(uintptr_t)7;
@@ -11452,7 +11462,7 @@ PROF__FN void prof__table_counters(prof__table *t, const prof_average *r) {
 PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
 #if !PROF__BARE
     if (t->trace && !t->rows && (!t->groups || t->groups->counts))
-        return prof_counter_name(t->trace, i);
+        return prof_hw_counter_name(t->trace, i);
     if (!t->trace && i < PROF_COUNTERS) return t->view.counters[i];
 #endif
     (void)t;
@@ -13431,9 +13441,9 @@ PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
 #  define prof__chrome_promises(o, s) ((void)0)
 #else
 PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
-    for (uint32_t i = 0; prof_counter_name(s, i); i++) {
-        prof__json_text(o, i ? ",\"" : ",\"counters\":[\"", prof_counter_name(s, i));
-        if (!prof_counter_name(s, i + 1)) prof__out_text(o, "]");
+    for (uint32_t i = 0; prof_hw_counter_name(s, i); i++) {
+        prof__json_text(o, i ? ",\"" : ",\"counters\":[\"", prof_hw_counter_name(s, i));
+        if (!prof_hw_counter_name(s, i + 1)) prof__out_text(o, "]");
     }
     if (prof__marks_make(s)) prof__out_text(o, ",\"zone_ids\":true");
 }
@@ -16111,7 +16121,7 @@ PROF_API PROF__QUIET prof_result prof_raw_open(const prof_raw_desc *desc, prof_r
     return PROF_OK;
 }
 
-PROF_API PROF__QUIET void prof_raw_push(prof_raw *raw, const void *data, size_t size) {
+PROF_API PROF__QUIET void prof_raw_feed(prof_raw *raw, const void *data, size_t size) {
     const char *from = (const char *)data;
     raw->stats.bytes += size;
     while (size) {
@@ -17222,7 +17232,7 @@ static const char prof__memory_text[] =
 #else
 static char prof__memory_text[96] =
 #endif
-    "the arena is too small: prof_memory_size(desc) says how much it takes";
+    "the arena is too small: prof_arena_size(desc) says how much it takes";
 
 #if PROF__BARE
 static const char prof__json_text_bad[] = "this is not JSON";
@@ -17267,7 +17277,7 @@ PROF__FN size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t size) {
 }
 
 /* The least arena. */
-PROF_API PROF__QUIET size_t prof_memory_size(const prof_desc *desc) {
+PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
     prof__plan p;
     uint32_t shape = desc ? prof__shape_of(desc) : 16, threads = shape >> 16;
     size_t one = prof__plan_make(&p, shape, 0);
@@ -17409,7 +17419,7 @@ PROF__FN bool prof__has_schedule(const prof_desc *d) {
 /* What the analysis keeps beside each zone. */
 PROF__FN size_t prof__beside_of(const prof_desc *d) {
     if (d->record_shapes || d->with_flops || d->with_modules || d->with_stack ||
-        d->native_stack || d->counters || d->profile_memory || d->node) return PROF__WIDE_SHARE;
+        d->native_stack || d->hw_counters || d->profile_memory || d->node) return PROF__WIDE_SHARE;
     return prof__has_schedule(d) ? PROF__FORK_SHARE : 0;
 }
 
@@ -17447,7 +17457,7 @@ PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
     return PROF__FIXED_SHARE + prof__site_count * PROF__SITE_SHARE + threads * share;
 }
 
-PROF_API PROF__QUIET size_t prof_memory_size(const prof_desc *desc) {
+PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
     prof_desc none;
     memset(&none, 0, sizeof none);
     if (!desc) desc = &none;
@@ -18371,6 +18381,26 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
 #endif
 #endif
 
+/*
+   Changes
+
+   0.2.0
+       Called otherwise: prof_raw_push: prof_raw_feed; prof_memory_size: prof_arena_size;
+       prof_thread_name: prof_set_thread_name; prof_counter_name: prof_hw_counter_name;
+       desc.counters: desc.hw_counters.
+       New: prof_file_open, prof_file_close, prof_save_memory_timeline; prof_average_add;
+       prof_flops_register; prof_prepare; prof_counter_f; names and texts by a format: prof_push_f,
+       PROF_SCOPE_F, prof_instant_f, prof_set_arg_f, prof_set_thread_name_f, prof_add_metadata_f,
+       prof_format_text (stb_sprintf's, where it is there); prof_stats_note, prof_terminal_width;
+       PROF_API and PROF_TLS_MODEL may be given.
+       Other results: "Call stack" is innermost first, as PyTorch writes it; the overload's name
+       has PyTorch's key; a module's hierarchy is that of its zone's begin; the table on a terminal
+       is as wide as that, tells recursion, and says why it is empty; what was cut, unfinished or
+       left open is counted where it is true by construction.
+       Files of different versions of prof.h, or of another PROF_NOW, no longer link.
+   0.1.0
+       The first.
+*/
 /*
    MIT No Attribution
 

@@ -15,10 +15,10 @@ static void touch(size_t bytes) {
 
 int main(void) {
     prof_desc desc = { 0 };
-    desc.counters = "instructions,cache-misses";
+    desc.hw_counters = "instructions,cache-misses";
     if (prof_start(&desc) != PROF_OK) {
         printf("%s\n", prof_strerror(PROF_ERROR_UNSUPPORTED));
-        desc.counters = "page-faults,task-clock";
+        desc.hw_counters = "page-faults,task-clock";
         if (prof_start(&desc) != PROF_OK) {
             printf("%s\n", prof_strerror(PROF_ERROR_UNSUPPORTED));
             return 0;

@@ -46,7 +46,7 @@ static void handle_request(unsigned id) {
 
 static void *worker(void *unused) {
     (void)unused;
-    prof_thread_name("worker");
+    prof_set_thread_name("worker");
     for (unsigned id = 1;; id++) handle_request(id);
     return NULL;
 }
@@ -98,7 +98,7 @@ static int read_dump(const char *path) {
     desc.user = &s;
     if (!file || prof_raw_open(&desc, &raw) != PROF_OK) return 1;
     puts("Open when it crashed:");
-    for (size_t n; (n = fread(piece, 1, sizeof piece, file)) > 0;) prof_raw_push(raw, piece, n);
+    for (size_t n; (n = fread(piece, 1, sizeof piece, file)) > 0;) prof_raw_feed(raw, piece, n);
     fclose(file);
     if (prof_raw_close(raw, &stats) != PROF_OK) puts("The dump is damaged.");
     printf("The last request was %lld. The dump holds %lu zones; %llu older ones are gone.\n",

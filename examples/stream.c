@@ -28,7 +28,7 @@ static void sleep_ms(long ms) {
 
 static void *drain(void *unused) {
     (void)unused;
-    prof_thread_name("drain");
+    prof_set_thread_name("drain");
     while (running) {
         PROF_BLOCK("flush") prof_flush();
         PROF_BLOCK("sleep") sleep_ms(5);

@@ -54,7 +54,7 @@ static void add_primes(int primes) {
 }
 
 static void *worker(void *name) {
-    prof_thread_name((const char *)name);
+    prof_set_thread_name((const char *)name);
     PROF_SCOPE("worker");
     for (int range = take_range(); range >= 0; range = take_range()) {
         add_primes(count_primes(range * RANGE, RANGE));
@@ -100,7 +100,7 @@ int main(int argc, char **argv) {
     const char *path = argc > 1 ? argv[1] : "trace.json";
 
     prof_start(NULL);
-    prof_thread_name("main");
+    prof_set_thread_name("main");
     int ok = run_workers() && run_helpers();
     prof_trace *trace = prof_stop();
     if (!ok) return EXIT_FAILURE;

@@ -129,7 +129,7 @@ int main(void) {
     desc.mode = PROF_MODE_AGGREGATE;
 #endif
     if (prof_start(&desc) != PROF_OK) return 1;
-    prof_thread_name("main");
+    prof_set_thread_name("main");
     PROF_BLOCK("run") run();
     trace = prof_stop();
 #if defined(STREAM)

@@ -88,7 +88,7 @@ int main(void) {
     desc.platform.thread_id = running_task;
     desc.max_depth = 4;
     if (prof_start(&desc) != PROF_OK) return 1;
-    for (running = 0; running < TASKS; running++) prof_thread_name(tasks[running].name);
+    for (running = 0; running < TASKS; running++) prof_set_thread_name(tasks[running].name);
     schedule(tasks);
     trace = prof_stop();
     if (prof_write_table(trace, NULL, uart) != PROF_OK) return 2;

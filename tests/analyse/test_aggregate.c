@@ -324,7 +324,7 @@ static void test_off_with_open_zones(void) {
     EQUAL(row_of("outer")->self_cpu_time_total_ns, 1000);
 }
 
-/* As much memory as prof_memory_size says, whatever the description. */
+/* As much memory as prof_arena_size says, whatever the description. */
 static void test_memory_size(void) {
     static const uint32_t depths[] = { 1, 0, 255 };
     prof_desc desc = sums_desc();
@@ -332,7 +332,7 @@ static void test_memory_size(void) {
     for (i = 0; i < 12; i++) {
         desc.max_depth = depths[i % 3];
         desc.max_threads = (uint32_t)(i / 3) * 5;
-        desc.memory_size = prof_memory_size(&desc);
+        desc.memory_size = prof_arena_size(&desc);
         desc.memory = malloc(desc.memory_size);
         CHECK(prof_start(&desc) == PROF_OK, "depth %u, %u threads: %s", (unsigned)desc.max_depth,
               (unsigned)desc.max_threads, prof_strerror(PROF_ERROR_MEMORY));

@@ -432,7 +432,7 @@ static void same_stream(const test_text *text) {
     reader.item = read_item;
     zones_read = 0;
     EQUAL(prof_raw_open(&reader, &raw), PROF_OK);
-    prof_raw_push(raw, text->data, text->size);
+    prof_raw_feed(raw, text->data, text->size);
     EQUAL(prof_raw_close(raw, &stats), PROF_OK);
     if (!test_bad) EQUAL(zones_read, zone_count());
 }

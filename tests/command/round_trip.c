@@ -332,7 +332,7 @@ static void counters(void) {
     prof_trace *trace;
     int i;
     memset(&desc, 0, sizeof desc);
-    desc.counters = "task-clock,page-faults";
+    desc.hw_counters = "task-clock,page-faults";
     desc.record_shapes = true;
     if (prof_start(&desc) != PROF_OK) return;
     for (i = 0; i < 20; i++) {
@@ -347,7 +347,7 @@ static void counters(void) {
 static void *thread_work(void *unused) {
     int i;
     (void)unused;
-    prof_thread_name("worker \"two\"");
+    prof_set_thread_name("worker \"two\"");
     for (i = 0; i < 100; i++) {
         PROF_BLOCK("work") { PROF_BLOCK("part") { } prof_instant("half"); PROF_BLOCK("part") { } }
         prof_push("by name");

@@ -323,7 +323,7 @@ static void test_too_old(void) {
 /* ---- buffers ---- */
 
 static void *launch_thread(void *n) {
-    prof_thread_name("launcher");
+    prof_set_thread_name("launcher");
     launch_some(*(int *)n);
     return NULL;
 }

@@ -52,7 +52,7 @@ static void mark_all(unsigned turns) {
     prof_shape shape = { dims, NULL, 2 };
     uint64_t flow = prof_flow(0);
     unsigned i;
-    prof_thread_name("main \"thread\"");
+    prof_set_thread_name("main \"thread\"");
     for (i = 0; i < turns; i++) {
         prof_async range = prof_async_begin("range");
         PROF_BEGIN("outer");
@@ -182,7 +182,7 @@ static size_t zones_in(const test_text *text) {
     desc.item = count_item;
     desc.user = &n;
     if (prof_raw_open(&desc, &raw) != PROF_OK) return 0;
-    prof_raw_push(raw, text->data, text->size);
+    prof_raw_feed(raw, text->data, text->size);
     return n;
 }
 

@@ -31,7 +31,7 @@ static void read_stream(const char *data, size_t size, size_t piece) {
     desc.item = take;
     if (prof_raw_open(&desc, &raw) != PROF_OK) fuzz_crash("no reader");
     for (size_t at = 0; at < size; at += piece)
-        prof_raw_push(raw, data + at, piece < size - at ? piece : size - at);
+        prof_raw_feed(raw, data + at, piece < size - at ? piece : size - at);
     (void)prof_raw_close(raw, &stats);
     if (stats.bytes != size) fuzz_crash("bytes were not counted");
 }

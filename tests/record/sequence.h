@@ -84,7 +84,7 @@ static void one_aside(unsigned what, unsigned value) {
     case 4: prof_memory_alloc(&shape, value, cpu); break;
     case 5: prof_memory_free(&shape, cpu); break;
     case 6: prof_set_stack(&text, 1); break;
-    default: prof_thread_name(text);
+    default: prof_set_thread_name(text);
     }
 }
 
@@ -258,7 +258,7 @@ static void same_stream(const test_text *text) {
     desc.memory_size = sizeof memory;
     desc.item = same_zone;
     EQUAL(prof_raw_open(&desc, &raw), PROF_OK);
-    prof_raw_push(raw, text->data, text->size);
+    prof_raw_feed(raw, text->data, text->size);
     EQUAL(prof_raw_close(raw, &stats), PROF_OK);
     EQUAL(decoded.count, model.count);
     CHECK(!decoded.bad, "see before");

@@ -14,7 +14,7 @@ enum { PAGE = 4096, PAGES = 64 };
 static prof_result start(const char *counters) {
     prof_desc desc;
     memset(&desc, 0, sizeof desc);
-    desc.counters = counters;
+    desc.hw_counters = counters;
     return prof_start(&desc);
 }
 
@@ -46,9 +46,9 @@ static void test_counters_zones(void) {
     if (start("page-faults,task-clock") != PROF_OK) SKIP("%s", reason());
     for (i = 0; i < 3; i++) work();
     trace = prof_stop();
-    SAME_TEXT(prof_counter_name(trace, 0), "page-faults");
-    SAME_TEXT(prof_counter_name(trace, 1), "task-clock");
-    CHECK(prof_counter_name(trace, 2) == NULL, "a third one");
+    SAME_TEXT(prof_hw_counter_name(trace, 0), "page-faults");
+    SAME_TEXT(prof_hw_counter_name(trace, 1), "task-clock");
+    CHECK(prof_hw_counter_name(trace, 2) == NULL, "a third one");
     outer = test_find(trace, "outer", 1);
     faults = test_find(trace, "faults", 1);
     nothing = test_find(trace, "nothing", 1);
@@ -161,7 +161,7 @@ static void test_counters_refused(void) {
     {
         prof_trace *trace = prof_stop();
         CHECK(!test_find(trace, "plain", 0)->extra, "an extra");
-        CHECK(!prof_counter_name(trace, 0), "a counter");
+        CHECK(!prof_hw_counter_name(trace, 0), "a counter");
     }
     CHECK(strstr(reason(), "PROF_ZLIB"), "%s", reason());
 }
@@ -191,7 +191,7 @@ static void test_counters_hardware(void) {
 static void test_counters_other_modes(void) {
     prof_desc desc;
     memset(&desc, 0, sizeof desc);
-    desc.counters = "page-faults";
+    desc.hw_counters = "page-faults";
     desc.mode = PROF_MODE_AGGREGATE;
     if (prof_start(&desc) != PROF_OK) SKIP("%s", reason());
     work();
@@ -232,7 +232,7 @@ static void test_counters_small_arenas(void) {
         const prof_event *events;
         prof_trace *trace;
         memset(&desc, 0, sizeof desc);
-        desc.counters = "page-faults,task-clock";
+        desc.hw_counters = "page-faults,task-clock";
         desc.memory = memory;
         desc.memory_size = size;
         desc.max_threads = 1;

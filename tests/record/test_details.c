@@ -502,7 +502,7 @@ static void test_detail_small_arenas(void) {
     desc.max_depth = 8;
     desc.memory = memory;
     desc.memory_size = 1;
-    for (size = prof_memory_size(&desc); size < sizeof memory; size += 1237) {
+    for (size = prof_arena_size(&desc); size < sizeof memory; size += 1237) {
         prof_stats stats;
         prof_trace *trace;
         size_t count = 0;
@@ -530,7 +530,7 @@ static void test_detail_records_only(void) {
     desc.records_only = desc.record_shapes = desc.profile_memory = true;
     desc.schedule.active = 4;
     EQUAL(prof_start(&desc), PROF_OK);
-    prof_thread_name("the main one");
+    prof_set_thread_name("the main one");
     prof_step();
     for (int i = 0; i < 100; i++) {
         static const prof_device cpu = { PROF_DEVICE_CPU, 0 };

@@ -76,7 +76,7 @@ static void test_session_off_records_nothing(void) {
     prof_pop();
     prof_instant("never");
     prof_counter("never", 1);
-    prof_thread_name("never");
+    prof_set_thread_name("never");
     prof_thread_end();
     EQUAL(prof_now(), 0);
     PASS_ON(start());

@@ -20,7 +20,7 @@ static void act_memory(void) { prof_memory_alloc(block, 8, cpu); }
 static void act_range(void) { prof_async_end(prof_async_begin("act range")); }
 static void act_flow(void) { (void)prof_flow(prof_flow(0)); }
 static void act_module(void) { prof_module_push("act module"); prof_module_pop(); }
-static void act_name(void) { prof_thread_name("act name"); }
+static void act_name(void) { prof_set_thread_name("act name"); }
 static void act_context(void) { CHECK(!prof_context_switch(NULL), "another context"); }
 
 /* drops: something of it counts as dropped where the lock is held. */

@@ -86,7 +86,7 @@ static void test_raw(void) {
         desc.item = take;
         zones = wrong = 0;
         EQUAL(prof_raw_open(&desc, &raw), PROF_OK);
-        prof_raw_push(raw, data, size);
+        prof_raw_feed(raw, data, size);
         prof_raw_close(raw, &stats);
         EQUAL(wrong + stats.missing_blocks + stats.missing_records + stats.unknown_sites, 0);
         EQUAL(stats.ended, 0);

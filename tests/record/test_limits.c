@@ -106,7 +106,7 @@ static void arenas(size_t from, size_t to, size_t step, unsigned pairs) {
 
 static size_t needed(void) {
     prof_desc desc = sized_desc(0, 0);
-    return prof_memory_size(&desc);
+    return prof_arena_size(&desc);
 }
 
 static void test_arena_every_size(void) { arenas(0, 64 << 10, 61, 300); }
@@ -129,7 +129,7 @@ static void two_zones(size_t offset, size_t size) {
     PASS_ON(check_guards(offset, size));
 }
 
-/* The size that prof_memory_size tells is enough wherever the memory lies, and so is the one that
+/* The size that prof_arena_size tells is enough wherever the memory lies, and so is the one that
    the error tells. */
 static void test_arena_size_told(void) {
     size_t offset, told;
@@ -146,13 +146,13 @@ static void test_arena_size_told(void) {
 
 static void test_arena_size_grows(void) {
     prof_desc desc = sized_desc(0, 0);
-    size_t one = prof_memory_size(&desc), four;
-    CHECK(prof_memory_size(NULL) > 0, "nothing for the default");
+    size_t one = prof_arena_size(&desc), four;
+    CHECK(prof_arena_size(NULL) > 0, "nothing for the default");
     desc.max_threads = 4;
-    four = prof_memory_size(&desc);
+    four = prof_arena_size(&desc);
     CHECK(four > one, "4 threads: %u bytes, 1: %u", (unsigned)four, (unsigned)one);
     desc.max_depth = 255;
-    CHECK(prof_memory_size(&desc) > four, "depth costs nothing");
+    CHECK(prof_arena_size(&desc) > four, "depth costs nothing");
 }
 
 static void test_arena_bad_desc(void) {
@@ -395,7 +395,7 @@ static void test_names_copied(void) {
     PASS_ON(start());
     memset(thread, 't', sizeof thread);
     thread[99] = 0;
-    prof_thread_name(thread);
+    prof_set_thread_name(thread);
     prof_push(name);
     strcpy(name, "other");
     prof_pop();
@@ -436,7 +436,7 @@ static void test_names_many(void) {
 static void some_trace(prof_trace **trace) {
     int i;
     PASS_ON(start());
-    prof_thread_name("main");
+    prof_set_thread_name("main");
     for (i = 0; i < 400; i++) {
         PROF_SCOPE("outer");
         test_time.tick += 1234;

@@ -325,7 +325,7 @@ static void test_memory_small_arenas(void) {
     PROF_BLOCK("warm") (void)0;
     prof_stop();
     prof_thread_end();
-    for (size = prof_memory_size(&desc) + 512; size < sizeof memory; size += 933) {
+    for (size = prof_arena_size(&desc) + 512; size < sizeof memory; size += 933) {
         prof_trace *trace;
         size_t count, i;
         desc.memory_size = size;

@@ -12,7 +12,7 @@ static void call_everything(void) {
     prof_push(NULL);
     prof_instant(NULL);
     prof_counter(NULL, 1);
-    prof_thread_name(NULL);
+    prof_set_thread_name(NULL);
     prof_set_shapes(NULL, NULL, 3);
     prof_set_shapes(&shape, texts, 1);
     prof_set_strides(NULL, 2);
@@ -110,7 +110,7 @@ static void test_no_trace(void) {
     memset(&raw_desc, 0, sizeof raw_desc);
     out = test_text_sink(&text);
     CHECK(!prof_threads(NULL, &count) && count == 0, "threads");
-    CHECK(!prof_event_site(NULL, &event) && !prof_counter_name(NULL, 0), "a name");
+    CHECK(!prof_event_site(NULL, &event) && !prof_hw_counter_name(NULL, 0), "a name");
     EQUAL(prof_event_total(NULL, &event).cpu_time_total_ns, 0);
     EQUAL(prof_event_kernels(NULL, &event, NULL, 0), 0);
     EQUAL(prof_trace_stats(NULL).recorded, 0);
@@ -143,7 +143,7 @@ static void test_no_trace(void) {
     EQUAL(prof_write_memory_timeline(made, NULL, out), PROF_ERROR_NONE_RECORDED);
     EQUAL(prof_save_memory_timeline(made, "none.json", cpu), PROF_ERROR_NONE_RECORDED);
     CHECK(!prof_event_site(made, prof_events(made, NULL)) && !prof_event_site(made, NULL) &&
-              !prof_counter_name(made, 0), "a site of an event from outside");
+              !prof_hw_counter_name(made, 0), "a site of an event from outside");
     EQUAL(prof_event_total(made, NULL).cpu_time_total_ns, 0);
     EQUAL(prof_event_total(made, prof_events(made, NULL)).cpu_time_total_ns, 5000);
     EQUAL(prof_event_kernels(made, NULL, NULL, 0), 0);

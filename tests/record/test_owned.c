@@ -183,7 +183,7 @@ static void test_too_little_left(void) {
         for (int i = 0; i + 1 < OWNERS; i++) owner_end(owners + i);
         CHECK(prof_stop() != NULL, "a trace");
         do describe(&desc, (prof_mode)(n % 4), --threads, 8);
-        while (prof_memory_size(&desc) > sizeof memory);   /* all of it would be enough */
+        while (prof_arena_size(&desc) > sizeof memory);   /* all of it would be enough */
         desc.max_threads -= (uint32_t)n / 4;
         result = prof_start(&desc);
         CHECK(result == PROF_OK || result == PROF_ERROR_MEMORY, "%s", prof_strerror(result));

@@ -148,7 +148,7 @@ static void something(worker *me) {
     case 11: prof_instant("instant"); break;
     case 12: case 13:
         snprintf(name, sizeof name, "worker %u", (unsigned)me->number);
-        prof_thread_name(name);
+        prof_set_thread_name(name);
         break;
     case 14: (void)prof_flush(); break;
     case 15: if (dice(me, 8) == 0) dump(); break;
@@ -249,7 +249,7 @@ static void session_start(worker *me) {
     desc.with_stack = dice(me, 4) == 0;
     desc.profile_memory = dice(me, 2);
     desc.native_stack = dice(me, 8) ? PROF_NATIVE_NONE : PROF_NATIVE_UNWIND;
-    desc.counters = dice(me, 8) ? NULL : "page-faults,context-switches";
+    desc.hw_counters = dice(me, 8) ? NULL : "page-faults,context-switches";
     desc.stream.write = nowhere;
     desc.stream_format = (prof_stream_format)dice(me, 2);
     desc.stream_inline = dice(me, 2);
@@ -263,7 +263,7 @@ static void session_start(worker *me) {
     watch_some(me);
     result = prof_start(&desc);
     if (result == PROF_ERROR_UNSUPPORTED) {
-        desc.counters = NULL;
+        desc.hw_counters = NULL;
         desc.native_stack = PROF_NATIVE_NONE;
         result = prof_start(&desc);
     }

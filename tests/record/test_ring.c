@@ -51,7 +51,7 @@ static dumped read_dump(const char *data, size_t size) {
     desc.item = take;
     desc.user = &d;
     if (prof_raw_open(&desc, &raw) != PROF_OK) abort();
-    prof_raw_push(raw, data, size);
+    prof_raw_feed(raw, data, size);
     d.result = prof_raw_close(raw, &d.stats);
     return d;
 }
@@ -145,7 +145,7 @@ static void test_threads_that_come_and_go(void) {
 static void mark_as(const char *name, unsigned turns) {
     char zone[32] = "zone of ";
     strncat(zone, name, sizeof zone - 10);
-    prof_thread_name(name);
+    prof_set_thread_name(name);
     while (turns--) {
         prof_push(zone);
         prof_pop();
@@ -327,7 +327,7 @@ static void raw_rows_of(prof_mode mode) {
     raw_desc.item = take_row;
     raw_desc.user = &rows;
     EQUAL(prof_raw_open(&raw_desc, &raw), PROF_OK);
-    prof_raw_push(raw, text.data, text.size);
+    prof_raw_feed(raw, text.data, text.size);
     EQUAL(prof_raw_close(raw, NULL), PROF_OK);
     EQUAL(rows.zones, 9);
     EQUAL(rows.wrong, 0);
@@ -469,7 +469,7 @@ static dumped dump_now(void) {
 static void test_dump_of_a_name_being_written(void) {
     prof_desc desc = ring_desc(64 << 10);
     EQUAL(prof_start(&desc), PROF_OK);
-    prof_thread_name("first");
+    prof_set_thread_name("first");
     SAME_TEXT(dump_now().thread, "first");
     EQUAL(prof__trace.rows->renames, 2);
     prof__trace.rows->renames++;

@@ -661,7 +661,7 @@ static void test_session_all_waiting(void) {
     }
 }
 
-/* The smallest arena that prof_memory_size allows serves every window. */
+/* The smallest arena that prof_arena_size allows serves every window. */
 static void test_session_small_arena(void) {
     prof_desc desc = test_desc();
     prof_trace *trace;
@@ -671,7 +671,7 @@ static void test_session_small_arena(void) {
     desc.schedule.active = 1;
     desc.max_threads = 1;
     desc.max_depth = 4;
-    size = prof_memory_size(&desc) + 8192;   /* and names */
+    size = prof_arena_size(&desc) + 8192;   /* and names */
     memory = (char *)malloc(size);
     CHECK(memory != NULL, "memory");
     desc.memory = memory;

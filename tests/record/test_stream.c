@@ -60,7 +60,7 @@ static void read_stream(found *f, const char *data, size_t size, size_t piece) {
     if (prof_raw_open(&desc, &raw) != PROF_OK) abort();
     for (at = 0; at < size; at += part) {
         part = !piece || piece > size - at ? size - at : piece;
-        prof_raw_push(raw, data + at, part);
+        prof_raw_feed(raw, data + at, part);
     }
     f->result = prof_raw_close(raw, &f->stats);
 }
@@ -176,7 +176,7 @@ static void test_everything_a_stream_can_hold(void) {
     memset(&text, 0, sizeof text);
     desc = stream_desc(&text);
     EQUAL(prof_start(&desc), PROF_OK);
-    prof_thread_name("the \"main\" thread");
+    prof_set_thread_name("the \"main\" thread");
     prof_instant("moment");
     prof_counter("bytes", -5);
     prof_counter("bytes", INT64_MAX);
@@ -350,7 +350,7 @@ static void test_other_byte_order(void) {
     memset(&text, 0, sizeof text);
     desc = stream_desc(&text);
     EQUAL(prof_start(&desc), PROF_OK);
-    prof_thread_name("turned");
+    prof_set_thread_name("turned");
     prof_push("alone");
     prof_counter("alone", 77);
     prof_pop();
@@ -630,7 +630,7 @@ static void test_reader_without_a_function(void) {
     EQUAL(prof_raw_open(&desc, NULL), PROF_ERROR_INVALID);
     EQUAL(prof_raw_open(NULL, &raw), PROF_ERROR_INVALID);
     EQUAL(prof_raw_open(&desc, &raw), PROF_OK);
-    prof_raw_push(raw, text.data, text.size);
+    prof_raw_feed(raw, text.data, text.size);
     EQUAL(prof_raw_close(raw, NULL), PROF_OK);
     EQUAL(prof_raw_open(&desc, &raw), PROF_OK);
     EQUAL(prof_raw_close(raw, NULL), PROF_ERROR_INVALID);   /* nothing is no stream */
@@ -812,7 +812,7 @@ static void make_array(test_text *text) {
     memset(text, 0, sizeof *text);
     desc.stream_format = PROF_STREAM_CHROME;
     prof_start(&desc);
-    prof_thread_name("a \"name\"");
+    prof_set_thread_name("a \"name\"");
     for (i = 0; i < 40; i++) {
         prof_push(test_odd_names[i % TEST_ODD_NAMES]);
         test_zones((unsigned)i % 3);
@@ -969,7 +969,7 @@ static void test_counts_in_a_signal_storm(void) {
     raw_desc.item = count_zone;
     raw_desc.user = &zones;
     EQUAL(prof_raw_open(&raw_desc, &raw), PROF_OK);
-    prof_raw_push(raw, text.data, text.size);
+    prof_raw_feed(raw, text.data, text.size);
     EQUAL(prof_raw_close(raw, NULL), PROF_OK);
     EQUAL(zones, prof_get_stats().recorded);
     test_text_clear(&text);

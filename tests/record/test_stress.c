@@ -136,7 +136,7 @@ static void read_raw(slot *me, const test_text *text, bool missing) {
     desc.item = take;
     desc.user = r;
     EQUAL(prof_raw_open(&desc, &raw), PROF_OK);
-    prof_raw_push(raw, text->data, text->size);
+    prof_raw_feed(raw, text->data, text->size);
     (void)prof_raw_close(raw, &stats);
     CHECK(!r->wrong[0], "%s", r->wrong);
     EQUAL(stats.damaged + stats.unknown_sites + stats.missing_blocks, 0);
@@ -257,7 +257,7 @@ static void something(slot *me) {
     case 10: if (dice(me, 3) == 0) die(me); break;
     case 11:
         snprintf(name, sizeof name, "worker %u", (unsigned)me->number);
-        COUNTED(me, others, prof_thread_name(name));
+        COUNTED(me, others, prof_set_thread_name(name));
         break;
     case 12: COUNTED(me, others, prof_instant("instant")); break;
     case 13: (void)prof_step_number(); break;

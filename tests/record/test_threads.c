@@ -107,7 +107,7 @@ static void *named_body(void *user) {
     int *number = (int *)user;
     char name[100];
     snprintf(name, sizeof name, "worker %d", __atomic_fetch_add(number, 1, __ATOMIC_RELAXED));
-    prof_thread_name(name);
+    prof_set_thread_name(name);
     memset(name, 'x', sizeof name);
     PROF_BLOCK("work") { gate_pass(&all_here); }
     return NULL;
@@ -314,8 +314,8 @@ static void test_threads_full_buffer(void) {
     memset(&desc, 0, sizeof desc);
     desc.max_threads = 8;
     desc.max_depth = 16;
-    CHECK(prof_memory_size(&desc) < sizeof memory / 2, "needs %u bytes",
-          (unsigned)prof_memory_size(&desc));
+    CHECK(prof_arena_size(&desc) < sizeof memory / 2, "needs %u bytes",
+          (unsigned)prof_arena_size(&desc));
     stop_while_running(3, 50, memory, sizeof memory);
 }
 

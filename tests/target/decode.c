@@ -35,6 +35,6 @@ int main(void) {
     desc.memory_size = sizeof memory;
     desc.item = print;
     if (prof_raw_open(&desc, &raw) != PROF_OK) return 2;
-    while ((n = fread(data, 1, sizeof data, stdin)) > 0) prof_raw_push(raw, data, n);
+    while ((n = fread(data, 1, sizeof data, stdin)) > 0) prof_raw_feed(raw, data, n);
     return prof_raw_close(raw, NULL) != PROF_OK;
 }

@@ -186,6 +186,19 @@ cat >$out/start.c <<'END'
 #include "prof.h"
 int main(void) { return prof_start(NULL) != PROF_OK; }
 END
+for name in raw_push:raw_feed memory_size:arena_size thread_name:set_thread_name \
+    counter_name:hw_counter_name; do
+    printf '#include "prof.h"\nvoid *f(void);\nvoid *f(void) { return (void *)prof_%s; }\n' \
+        "${name%:*}" >$out/old.c
+    for cc in 'gcc -std=c99' 'clang -std=c99' 'g++ -x c++'; do
+        says "$cc, the old name prof_${name%:*}" "prof_${name%:*} is called prof_${name#*:} now" \
+            $cc -fsyntax-only -I. $out/old.c
+    done
+done
+printf '#include "prof.h"\nprof_desc d;\nvoid f(void);\nvoid f(void) { d.counters = "cycles"; }\n' \
+    >$out/old.c
+says 'the old name desc.counters' 'hw_counters' gcc -fsyntax-only -I. $out/old.c
+
 says 'C89' 'prof.h needs C99' gcc -std=c89 -fsyntax-only -I. $out/main.c
 has clang && says 'a microcontroller without -ffreestanding' PROF_FREESTANDING \
     clang --target=thumbv7m-none-eabi -fsyntax-only -I. $out/main.c

@@ -203,7 +203,7 @@ static void one_arena(size_t size, size_t offset, prof_mode mode, bool records_o
     desc.stream.write = count_bytes;
     desc.stream.user = &bytes;
     if (prof_start(&desc) == PROF_OK) {
-        CHECK(size + 16 >= prof_memory_size(&desc), "%u bytes do", (unsigned)size);
+        CHECK(size + 16 >= prof_arena_size(&desc), "%u bytes do", (unsigned)size);
         for (int i = 0; i < 100; i++) {
             PROF_BEGIN("outer");
             PROF_BLOCK("inner") clock_ticks += 3;
@@ -460,8 +460,8 @@ static void test_target_platform(void) {
     prof_push(NULL);
     own_ticks = 0x10;                    /* 24 bits have wrapped */
     prof_pop();
-    prof_thread_name(NULL);
-    prof_thread_name("a name that is longer than what is kept of it, which goes on and on");
+    prof_set_thread_name(NULL);
+    prof_set_thread_name("a name that is longer than what is kept of it, which goes on and on");
     own_ticks = 0x20;
     EQUAL(prof_now(), 0x30 * 1000);
     trace = prof_stop();
@@ -480,7 +480,7 @@ static void test_target_refusals(void) {
     static char little[64];
     static int none = 9;                 /* a mode that there is not */
     prof_desc desc = target_desc();
-    EQUAL(prof_memory_size(NULL), prof_memory_size(&desc));
+    EQUAL(prof_arena_size(NULL), prof_arena_size(&desc));
     EQUAL((prof_start)(NULL), PROF_OK);
     EQUAL(prof_start(&desc), PROF_ERROR_STATE);
     prof_stop();
@@ -519,7 +519,7 @@ static void test_target_off(void) {
     prof_pop();
     prof_instant("off");
     prof_counter("off", 1);
-    prof_thread_name("off");
+    prof_set_thread_name("off");
     prof_tick();
     EQUAL(prof_now(), 0);
     EQUAL(prof_flush(), PROF_ERROR_STATE);

@@ -10,7 +10,7 @@ static bool to_file(void *file, const void *data, size_t size) {
 static void mark(void) {
     char name[64];
     int i;
-    prof_thread_name("\"thread\"\n\xff\\");
+    prof_set_thread_name("\"thread\"\n\xff\\");
     for (i = 0; i < TEST_ODD_NAMES; i++) {
         sprintf(name, "deep %d %s", i, test_odd_names[i]);
         prof_push(name);

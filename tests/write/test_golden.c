@@ -354,9 +354,9 @@ static void test_golden_odd_names(void) {
         prof_counter(test_odd_names[i], i % 2 ? INT64_MAX : INT64_MIN);
         prof_instant(test_odd_names[i]);
         prof_pop();
-        prof_thread_name(test_odd_names[i]);
+        prof_set_thread_name(test_odd_names[i]);
     }
-    prof_thread_name("\"\\\x01\xff");
+    prof_set_thread_name("\"\\\x01\xff");
     trace = prof_stop();
     memset(&text, 0, sizeof text);
     EQUAL(test_write(trace, TEST_CHROME, &text), PROF_OK);
@@ -485,7 +485,7 @@ static void fib(int n) {
 }
 
 static void mark(void) {
-    prof_thread_name("main");
+    prof_set_thread_name("main");
     load();
     forward(12000);
     forward(32000);

@@ -165,7 +165,7 @@ static bool push_all(prof_raw *raw, int fd, const char *path) {
     if (!port && !file) return fail(path, "%s", strerror(errno)), false;
     while (!stopped && (got = port ? (long)read(fd, piece, sizeof piece)
                                    : (long)gzread(file, piece, sizeof piece)) > 0) {
-        prof_raw_push(raw, piece, (size_t)got);
+        prof_raw_feed(raw, piece, (size_t)got);
         progress("reading", 0, 0);
     }
     int code = Z_ERRNO;

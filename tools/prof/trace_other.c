@@ -218,7 +218,7 @@ other_trace *other_open(const char *first, size_t size) {
 void other_push(other_trace *t, const char *data, size_t size) {
     t->count = t->next = 0;
     t->offset += size;
-    if (t->raw) prof_raw_push(t->raw, data, size);
+    if (t->raw) prof_raw_feed(t->raw, data, size);
     else push_lines(t, data, size);
 }
 
