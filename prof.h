@@ -1244,7 +1244,8 @@ PROF_API size_t prof_format_share(char *buf, size_t size, double part, double to
 PROF_API size_t prof_format_memory(char *buf, size_t size, int64_t bytes);
 
 /* snprintf by what formats the names of prof_push_f; returns the length as those above do. */
-PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...) PROF__PRINTF(3, 4);
+PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...)
+    PROF__PRINTF(3, 4);
 
 #if !PROF__BARE
 /* Events from outside into the open session: device activities, other clocks' or languages' spans.
@@ -1887,9 +1888,11 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #define prof_memory_size \
     _Pragma("GCC error \"prof_memory_size is called prof_arena_size now\"") prof_arena_size
 #define prof_thread_name \
-    _Pragma("GCC error \"prof_thread_name is called prof_set_thread_name now\"") prof_set_thread_name
+    _Pragma("GCC error \"prof_thread_name is called prof_set_thread_name now\"") \
+    prof_set_thread_name
 #define prof_counter_name \
-    _Pragma("GCC error \"prof_counter_name is called prof_hw_counter_name now\"") prof_hw_counter_name
+    _Pragma("GCC error \"prof_counter_name is called prof_hw_counter_name now\"") \
+    prof_hw_counter_name
 
 #ifdef __cplusplus
 }
