@@ -12449,7 +12449,7 @@ PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct 
 /* A JSON number, of 15 digits or as many as tell x from others; whatever the locale's point. */
 PROF__FN void prof__out_double(prof__out *o, double x) {
     char text[40] = "null";
-    bool same = !(x - x == 0);           /* it is none */
+    bool same = !(x - x <= 0);           /* it is none */
     for (int digits = 15; !same && digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, x);
         same = !(strtod(text, NULL) < x) && !(strtod(text, NULL) > x);

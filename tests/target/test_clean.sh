@@ -186,12 +186,12 @@ cat >$out/start.c <<'END'
 #include "prof.h"
 int main(void) { return prof_start(NULL) != PROF_OK; }
 END
-for name in raw_push:raw_feed memory_size:arena_size thread_name:set_thread_name \
+for old in raw_push:raw_feed memory_size:arena_size thread_name:set_thread_name \
     counter_name:hw_counter_name; do
     printf '#include "prof.h"\nvoid *f(void);\nvoid *f(void) { return (void *)prof_%s; }\n' \
-        "${name%:*}" >$out/old.c
+        "${old%:*}" >$out/old.c
     for cc in 'gcc -std=c99' 'clang -std=c99' 'g++ -x c++'; do
-        says "$cc, the old name prof_${name%:*}" "prof_${name%:*} is called prof_${name#*:} now" \
+        says "$cc, the old name prof_${old%:*}" "prof_${old%:*} is called prof_${old#*:} now" \
             $cc -fsyntax-only -I. $out/old.c
     done
 done

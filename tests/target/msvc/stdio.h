@@ -11,6 +11,7 @@ FILE *__acrt_iob_func(unsigned i);
 size_t fwrite(const void *data, size_t size, size_t count, FILE *file);
 int fflush(FILE *file);
 int vsnprintf(char *buf, size_t size, const char *format, va_list list);
+int snprintf(char *buf, size_t size, const char *format, ...);
 #ifdef __cplusplus
 }
 #endif

@@ -6,6 +6,7 @@ extern "C" {
 #endif
 char *getenv(const char *name);
 int atoi(const char *s);
+double strtod(const char *s, char **end);
 #ifdef __cplusplus
 }
 #endif
