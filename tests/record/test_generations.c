@@ -257,8 +257,8 @@ static void test_begin_off_end_on(void) {
     EQUAL(prof_get_stats().unfinished + prof_get_stats().healed, 0);
 }
 
-/* Nothing is known of what was begun while nothing was recorded, but that there may be any number of
-   it: ends that are left over are not called unbalanced. */
+/* Nothing is known of what was begun while nothing was recorded, but that there may be any number
+   of it: ends that are left over are not called unbalanced. */
 static void test_begun_off_ended_on(void) {
     test_text text;
     int i;

@@ -113,8 +113,8 @@ static void test_one_pair_of_clocks(void) {
           (int)(e->end_ns - e->start_ns));
 }
 
-/* A zone that ended a moment after the stop looked at the clock, on another core, say: what is after
-   the stop is cut off, and it stays within what was open. */
+/* A zone that ended a moment after the stop looked at the clock, on another core, say: what is
+   after the stop is cut off, and it stays within what was open. */
 static void test_end_after_the_stop(void) {
     const prof_event *events, *turn, *mid, *low;
     size_t count, unfinished = 0;

@@ -403,7 +403,7 @@ static void test_async_other_thread(void) {
 }
 #endif
 
-/* That a range was ended is known also when there is no room for it, and when a ring has lost it. */
+/* That a range was ended is known also without room for it, and when a ring has lost it. */
 static void test_async_full(void) {
     static uint64_t memory[25000];
     for (int mode = PROF_MODE_TRACE; mode <= PROF_MODE_RING; mode++) {

@@ -320,8 +320,8 @@ static int write_summary(const execution_trace *t, const et_options *o, table_fo
 static bool is_one_run(const execution_trace *t, const char *link) {
     uint64_t nodes = t->by_rf.count, both = nodes < t->events ? nodes : t->events;
     if (t->linked * 2 >= both) return true;
-    warn(link, "this is not the trace of the same run as %s, it seems: of %llu nodes and %llu calls "
-         "with an id, %llu are the same; their times mean little", t->path,
+    warn(link, "this is not the trace of the same run as %s, it seems: of %llu nodes and %llu "
+         "calls with an id, %llu are the same; their times mean little", t->path,
          (unsigned long long)nodes, (unsigned long long)t->events, (unsigned long long)t->linked);
     return false;
 }
