@@ -36,7 +36,8 @@
                                 64, of 4 bytes each)
        PROF_SITE_TEXT n       bytes for their names and file names (256 KiB)
        PROF_NOW()             * your own clock expression, uint64_t ticks; set
-                                desc.platform.ticks_per_second with it
+                                desc.platform.ticks_per_second with it (freestanding: beside
+                                PROF_IMPLEMENTATION is enough)
        PROF_ZLIB              what saves to a file writes .gz ones too (link with -lz)
        PROF_INSTRUMENT_FUNCTIONS   beside PROF_IMPLEMENTATION: every function that is compiled
                                 with -finstrument-functions is a zone, named from the program's
@@ -1342,10 +1343,11 @@ PROF_API bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note
 #endif
 
 /* What zones refer to has the version, and the macros that must be the same in every file, in its
-   symbol: files that do not fit together do not link, and the linker's message says why. */
+   symbol: files that do not fit together do not link, and the linker's message says why. In
+   freestanding builds the implementation alone reads the clock. */
 #define PROF__TEXT2(x) #x
 #define PROF__TEXT(x) PROF__TEXT2(x)
-#ifdef PROF_NOW
+#if defined(PROF_NOW) && !PROF__BARE
 #  define PROF__CLOCK_LABEL "_with_PROF_NOW"
 #else
 #  define PROF__CLOCK_LABEL "_without_PROF_NOW"

@@ -223,6 +223,9 @@ says 'zones of another version' PROF_IMPLEMENTATION_99.0.1_without_PROF_NOW \
 says 'a session of another version' PROF_IMPLEMENTATION_99.0.1_without_PROF_NOW \
     gcc -O2 -I$out/newer $out/start.c $out/body.o -o $out/program
 says 'no implementation' PROF_IMPLEMENTATION_ gcc -I. $out/zones.c -o $out/program
+gcc -O0 -w -ffreestanding '-DPROF_NOW()=42u' -I. -c $out/body.c -o $out/bare.o || failed=1
+check 'freestanding, PROF_NOW beside the implementation alone' \
+    gcc -O2 -ffreestanding -I. $out/zones.c $out/bare.o -o $out/program
 check 'all files alike' gcc -O2 -I. $out/zones.c $out/body.o -o $out/program
 if has tcc; then
     says 'tcc, PROF_NOW in one file only' PROF_IMPLEMENTATION_.*_with_PROF_NOW \
