@@ -96,6 +96,27 @@ cp tests/fuzz/corpus/import/nsys.sqlite "$out/kept.sqlite"
 says input_is_kept_import 'this is the input' 2 "$prof" import "$out/kept.sqlite" -o "$out/kept.sqlite"
 try input_is_kept cmp "$out/kept.sqlite" tests/fuzz/corpus/import/nsys.sqlite
 
+onto_input() {   # COMMAND...: with its stdout at the end of the trace
+    ! (cd "$out" && "$prof" "$@" kept.json >>kept.json) 2>"$out/said" &&
+        cmp "$trace" "$out/kept.json" && grep -q 'stdout: this is the input' "$out/said"
+}
+try input_is_kept_stdout onto_input report
+try input_is_kept_stdout_cut onto_input cut --to=1s
+same_by() {   # NAME: of the output, which is a pipe
+    "$prof" stacks "$trace" >"$out/plain.folded" && "$prof" stacks -o "$1" "$trace" | cmp - "$out/plain.folded"
+}
+for name in /dev/stdout /dev/fd/1 /proc/self/fd/1; do try "output_${name##*/}" same_by $name; done
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    only_read() {   # a file that may not be written is not replaced, though its folder may be
+        rm -rf "$out/theirs"
+        mkdir "$out/theirs" && echo kept >"$out/theirs/o.txt" && chmod 444 "$out/theirs/o.txt" &&
+            chown -R 65534 "$out/theirs" && cp "$prof" "$trace" "$out/theirs" &&
+            (cd "$out/theirs" && ! setpriv --reuid=65534 --clear-groups ./prof stacks -o o.txt evil.json) &&
+            [ "$(cat "$out/theirs/o.txt")" = kept ]
+    }
+    try output_read_only only_read
+fi
+
 # A command that makes a trace of a trace may write over its input: it is read whole before that.
 over_input() {   # FILE COMMAND...: writes over FILE what it would write elsewhere
     file=$1

@@ -110,7 +110,7 @@ static bool create(output *out, const struct stat *known) {
         snprintf(out->temporary, size, "%s.%ld.tmp", out->target, (long)getpid());
         unlink(out->temporary);                      /* a link of that name is not followed */
     }
-    const char *path = in_place ? out->target : out->temporary;
+    const char *path = in_place ? out->path : out->temporary;
     int fd = open(path, O_WRONLY | O_CREAT | (in_place ? O_TRUNC : O_EXCL), 0666);
     if (fd < 0) return false;
     if (!in_place && known && fchmod(fd, known->st_mode & 0777) != 0) errno = 0;
@@ -122,16 +122,27 @@ static bool create(output *out, const struct stat *known) {
     return false;
 }
 
+static bool refuse_input(output *out) {
+    out->failed = true;
+    fail(out->path ? out->path : "stdout",
+         "this is the input, which would be lost: give the output another name");
+    return false;
+}
+
+/* A shell's >> may lead stdout into the input. */
+static bool open_stdout(output *out) {
+    struct stat status;
+    out->file = stdout;
+    return fstat(STDOUT_FILENO, &status) != 0 || !input_is(&status) || refuse_input(out);
+}
+
 static bool open_file(output *out, bool over_input) {
     struct stat status;
     sigset_t before;
     bool there = stat(out->path, &status) == 0, done = false;
     if (!there && errno != ENOENT) return false;
-    if (there && !over_input && input_is(&status)) {
-        out->failed = true;
-        fail(out->path, "this is the input, which would be lost: give the output another name");
-        return false;
-    }
+    if (there && !over_input && input_is(&status)) return refuse_input(out);
+    if (there && access(out->path, W_OK) != 0) return false;     /* a new one may not replace it */
     if (!(out->target = target_of(out->path))) return false;
     watch_signals();
     errno = 0;
@@ -143,10 +154,9 @@ static bool open_file(output *out, bool over_input) {
 
 static bool open_output(output *out, const char *path, bool over_input) {
     memset(out, 0, sizeof *out);
-    out->path = path && strcmp(path, "-") != 0 ? path : NULL;
+    out->path = path && strcmp(path, "-") != 0 && strcmp(path, "/dev/stdout") != 0 ? path : NULL;
     out->buffer = allocate(OUTPUT_BUFFER);
-    if (!out->path) out->file = stdout;
-    if (!out->path || open_file(out, over_input)) return true;
+    if (out->path ? open_file(out, over_input) : open_stdout(out)) return true;
     if (!out->failed)
         fail(path, "cannot be created: %s", errno ? strerror(errno) : "out of memory");
     free(out->target);
