@@ -242,4 +242,25 @@ done
 awk 'BEGIN {for (i = 0; i < 1000000; i++) printf "PROF"}' >"$out/prof.raw"
 try input_damaged_raw quick decode "$out/prof.raw"
 rm -f "$out/keys.json" "$out/devices.json" "$out/prof.raw"
+
+# ---- A base that times do not fit with; a pipe where a file is read twice ----
+
+max_base='"baseTimeNanoseconds": 9223372036854775807,'
+events='"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":1}],'
+for order in "$max_base$events" "$events$max_base"; do
+    echo "{${order%,}}" >"$out/base.json"
+    each base_is_told 'with the baseTimeNanoseconds times do not fit' 2 "$out/base.json" 'merge gaps'
+done
+echo '{"baseTimeNanoseconds": -9000000000000000000, "traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]}' >"$out/early.json"
+echo '{"baseTimeNanoseconds": 9000000000000000000, "traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]}' >"$out/late.json"
+says merged_times_fit 'byte 60: on the base of the other traces this time does not fit' 2 \
+    "$prof" merge "$out/early.json" "$out/late.json"
+echo '{"distributedInfo":{"rank":1000000000000000000},"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]}' >"$out/rank.json"
+says merge_rank_is_no_rank '"sort_index": 0' 0 "$prof" merge "$out/rank.json" "$out/early.json"
+rm -f "$out/pipe"
+mkfifo "$out/pipe" 2>/dev/null
+for command in 'cut --to 1s' merge; do
+    # shellcheck disable=SC2086   # a list of words
+    says "pipe_is_not_read_twice_${command%% *}" 'it has to be a file' 2 timeout 20 "$prof" $command "$out/pipe"
+done
 exit $failed

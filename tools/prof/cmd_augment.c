@@ -105,8 +105,8 @@ static int run(int argc, char **argv) {
     int status, count = options_parse(&augment_command, options, argc, argv, &status);
     if (count < 0) return status;
     if (count != 2) return fail(NULL, "augment takes two files; see prof augment --help");
-    if (strcmp(argv[1], "-") == 0)
-        return fail("-", "augment reads its input twice: it has to be a file");
+    if (file_reads_once(argv[1]))
+        return fail(argv[1], "augment reads its input twice: it has to be a file");
     static const text_list no_peaks;
     kernel_options kernels = {.peaks = &no_peaks, .as_written = true};
     kernel_table table = {0};

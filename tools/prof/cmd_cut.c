@@ -284,8 +284,8 @@ static int run(int argc, char **argv) {
     if (count != 1) return fail(NULL, "cut takes one trace; see prof cut --help");
     if ((o.step >= 0) == (o.from || o.to))
         return fail(NULL, "cut needs --from, --to or both, or else --step");
-    if (strcmp(argv[1], "-") == 0)
-        return fail("-", "cut reads its input four times: it has to be a file");
+    if (file_reads_once(argv[1]))
+        return fail(argv[1], "cut reads its input four times: it has to be a file");
     cutter c = {
         .options = &o, .file = argv[1], .begin_ns = INT64_MAX, .from_ns = INT64_MAX,
         .to_ns = INT64_MIN, .first_step = -1, .last_step = -1

@@ -356,8 +356,8 @@ static int run(int argc, char **argv) {
     if (!format_parse(o.format, &format) || format == FORMAT_HTML)
         return fail("--format", "'%s' is none of text, csv, json", o.format);
     if (o.path && !o.link) return fail("--output", "it writes the linked trace: --link TRACE");
-    if (o.path && strcmp(argv[1], "-") == 0)
-        return fail("-", "et reads its input twice: it has to be a file");
+    if (o.path && file_reads_once(argv[1]))
+        return fail(argv[1], "et reads its input twice: it has to be a file");
     execution_trace t = {.path = argv[1]};
     status = examine(&t, &o, format);
     intern_free(&t.names);

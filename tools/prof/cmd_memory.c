@@ -4,7 +4,6 @@
 #include "losses.h"
 #include "memory_page.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,13 +233,33 @@ static void add_preexisting(memory_trace *m) {
     m->count += added;
 }
 
-static int read_trace(memory_trace *m, const char *path) {
-    trace_reader *reader = trace_open(path);
-    if (!reader) return EXIT_BAD;
-    m->tree.with_memory = m->tree.without_kernels = true;
-    while (trace_next(reader) != TRACE_END)
-        if (reader->item == TRACE_EVENT) take(m, &reader->event);
-    m->base_ns = reader->base_time_ns;
+/* A row of PyTorch's raw timeline: [ns, action, bytes, category]. */
+static void take_row(memory_trace *m, trace_reader *reader) {
+    trace_text rest = reader->row, key, item;
+    int64_t values[4];
+    int count = 0;
+    while (count < 4 && json_next(&rest, &key, &item) && json_int(item, &values[count])) count++;
+    if (count < 4 || values[3] < 0 || values[3] >= MEMORY_CATEGORIES ||
+        values[1] < PREEXISTING || values[1] > DESTROY) {
+        reader->failed = true;
+        fail(reader->path, "byte %llu: this is no row of a memory timeline: [ns, action, bytes, "
+             "category]", (unsigned long long)reader->row_offset);
+        return;
+    }
+    if (m->count == 0) {
+        device_of(m, -1, -1);
+        snprintf(m->devices[0].name, sizeof m->devices[0].name, "device");
+    }
+    GROW(m->steps, m->count, m->capacity);
+    m->steps[m->count++] = (step){values[0], values[2], 0, UINT32_MAX, (uint8_t)values[1],
+                                  (uint8_t)values[3]};
+    m->devices[0].allocations += values[1] == CREATE;
+    m->devices[0].frees += values[1] == DESTROY;
+    if (values[1] == PREEXISTING) m->devices[0].before += values[2];
+}
+
+/* The steps of a trace's memory events, with what the calls around them tell. */
+static void find_steps(memory_trace *m) {
     tree_build(&m->tree, false);
     uint32_t *order = allocate(m->tree.change_count * sizeof *order);
     for (size_t i = 0; i < m->tree.change_count; i++) order[i] = (uint32_t)i;
@@ -252,66 +271,20 @@ static int read_trace(memory_trace *m, const char *path) {
     add_preexisting(m);
     free(contexts);
     free(order);
+}
+
+static int read_trace(memory_trace *m, const char *path) {
+    trace_reader *reader = trace_open(path);
+    if (!reader) return EXIT_BAD;
+    reader->takes_rows = true;
+    m->tree.with_memory = m->tree.without_kernels = true;
+    while (!reader->failed && trace_next(reader) != TRACE_END) {
+        if (reader->item == TRACE_ROW) take_row(m, reader);
+        else if (reader->item == TRACE_EVENT && m->count == 0) take(m, &reader->event);
+    }
+    m->base_ns = reader->base_time_ns;
+    if (m->count == 0) find_steps(m);
     return trace_close(reader);
-}
-
-/* ---- Reading PyTorch's raw timeline: [[ns, action, bytes, category], ...] ---- */
-
-static int read_rows(memory_trace *m, const char *path, const char *text, size_t size) {
-    trace_text rest = {text, size}, key, row, item;
-    device_of(m, -1, -1);
-    snprintf(m->devices[0].name, sizeof m->devices[0].name, "device");
-    while (json_next(&rest, &key, &row)) {
-        int64_t values[4];
-        int count = 0;
-        trace_text inner = row;
-        while (*row.data == '[' && count < 4 && json_next(&inner, &key, &item) &&
-               json_int(item, &values[count])) count++;
-        if (count < 4 || values[3] < 0 || values[3] >= MEMORY_CATEGORIES ||
-            values[1] < PREEXISTING || values[1] > DESTROY)
-            return fail(path, "byte %zu: this is no row of a memory timeline: [ns, action, bytes, "
-                        "category]", (size_t)(row.data - text));
-        GROW(m->steps, m->count, m->capacity);
-        m->steps[m->count++] = (step){values[0], values[2], 0, UINT32_MAX, (uint8_t)values[1],
-                                      (uint8_t)values[3]};
-        m->devices[0].allocations += values[1] == CREATE;
-        m->devices[0].frees += values[1] == DESTROY;
-        if (values[1] == PREEXISTING) m->devices[0].before += values[2];
-    }
-    if (rest.size)
-        return fail(path, "byte %zu: this is no row of a memory timeline", size - rest.size);
-    return EXIT_OK;
-}
-
-static int read_raw(memory_trace *m, const char *path) {
-    size_t size;
-    char *text = file_read(path, &size);
-    if (!text) return EXIT_BAD;
-    size_t begin = strcspn(text, "["), end = size;
-    while (end > begin && isspace((unsigned char)text[end - 1])) end--;
-    size_t inner = end ? end - 1 : 0;                /* in front of the last bracket */
-    while (inner > begin && isspace((unsigned char)text[inner - 1])) inner--;
-    bool whole = inner > begin && text[end - 1] == ']' && text[inner - 1] == ']';
-    while (!whole && end > begin + 1 && text[end - 1] != ']') end--;     /* to a row's end */
-    if (!whole) {
-        warn(path, "byte %zu: the timeline ends early; read up to there", end);
-        note_cut_input();
-        text[end++] = ']';                               /* file_read leaves room for it */
-    }
-    int status = read_rows(m, path, text + begin, end - begin);
-    free(text);
-    return status;
-}
-
-/* An array of arrays of numbers; of objects: legacy records. */
-static bool is_raw(const char *path) {
-    char first[64];
-    size_t size = file_peek(path, first, sizeof first), i = 1;
-    if (size < 2 || first[0] != '[') return false;
-    while (i < size && isspace((unsigned char)first[i])) i++;
-    if (i == size || first[i] != '[') return false;
-    while (i < size && first[i] && strchr(" \n\r\t[],", first[i])) i++;
-    return i == size || first[i] != '{';
 }
 
 /* ---- Peaks ---- */
@@ -551,7 +524,7 @@ static int write_memory(const memory_trace *m, const memory_options *o, const ch
 static int read_and_write(const memory_options *o, const char *path) {
     memory_trace m = {0};
     if (strcmp(format_of(o), "text") == 0) losses_hold();
-    int status = is_raw(path) ? read_raw(&m, path) : read_trace(&m, path);
+    int status = read_trace(&m, path);
     find_peaks(&m);
     if (m.device_count == 0 && status == EXIT_OK)
         warn(path, "there are no [memory] events; record with profile_memory=True");

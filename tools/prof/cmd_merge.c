@@ -143,9 +143,13 @@ static trace_text keep(merger *m, trace_text text) {
 static void note_member(rank_file *f, merger *m, const trace_member *member) {
     trace_text rest = member->value, key, value;
     char host[256];
+    int64_t rank;
     if (text_is(member->key, "distributedInfo") && member->value.data[0] == '{') {
         while (json_next(&rest, &key, &value))
-            if (text_is(key, "rank")) f->has_rank |= json_int(value, &f->rank);
+            if (text_is(key, "rank") && json_int(value, &rank) && rank >= 0 && rank <= INT32_MAX) {
+                f->has_rank = true;
+                f->rank = rank;
+            }
     } else if (text_is(member->key, "host_name") && json_is_text(member->value)) {
         json_decode(member->value, host, sizeof host);
         f->host = arena_text(&m->memory, host, strlen(host));
@@ -376,21 +380,32 @@ static void edit_args(const trace_event *event, int64_t above, text_edit *edits,
     }
 }
 
-static void write_event(trace_writer *w, merger *m, rank_file *f, const trace_event *event) {
+/* An event's time on the merged trace's clock. */
+static bool shifted(const merger *m, const rank_file *f, const trace_event *event, int64_t *ns) {
+    if (!__builtin_sub_overflow(f->base_ns, m->base_ns, ns) &&
+        !__builtin_add_overflow(*ns, f->clock_ns, ns) &&
+        !__builtin_add_overflow(*ns, event->ts_ns, ns) && *ns != INT64_MIN) return true;
+    fail(f->path, "byte %llu: on the base of the other traces this time does not fit 64 bits of "
+         "nanoseconds", (unsigned long long)event->offset);
+    return false;
+}
+
+static bool write_event(trace_writer *w, merger *m, rank_file *f, const trace_event *event) {
     text_edit edits[MOST_EDITS];
     size_t count = 0;
     bool is_new;
     trace_text rest = event->raw, key, value;
     const uint64_t *number = map_get(&f->pids, (uint64_t)event->pid);
     const uint64_t *thread = event->tid_text.data ? map_get(&f->tids, row_of(event)) : NULL;
-    if (!number) return;                             /* the file has changed meanwhile */
+    if (!number) return true;                        /* the file has changed meanwhile */
     while (json_next(&rest, &key, &value)) {
         if (text_is(key, "pid")) {
             add_edit(edits, &count, value, new_pid(m, f, (uint32_t)*number));
         } else if (text_is(key, "tid") && thread) {
             add_edit(edits, &count, value, f->threads[*thread].tid);
         } else if (text_is(key, "ts") && event->has & TRACE_HAS_TS && count < MOST_EDITS) {
-            int64_t ns = event->ts_ns + f->base_ns - m->base_ns + f->clock_ns;
+            int64_t ns;
+            if (!shifted(m, f, event, &ns)) return false;
             edits[count].old = value;
             snprintf(edits[count++].text, sizeof edits->text, "%s%lld.%03lld", ns < 0 ? "-" : "",
                      (long long)(ns < 0 ? -ns : ns) / 1000, (long long)(ns < 0 ? -ns : ns) % 1000);
@@ -403,6 +418,7 @@ static void write_event(trace_writer *w, merger *m, rank_file *f, const trace_ev
     edit_args(event, (int64_t)(f - m->files) << 32, edits, &count);
     writer_event(w);
     write_edited(w->out, event->raw, edits, count);
+    return true;
 }
 
 /* What the merged trace has a head for, or names of its own. */
@@ -416,9 +432,9 @@ static int write_file(trace_writer *w, merger *m, rank_file *f) {
     trace_reader *reader = trace_open(f->path);
     if (!reader) return EXIT_BAD;
     reader->quiet = reader->as_written = true;
-    while (trace_next(reader) != TRACE_END)
+    while (!reader->failed && trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT && !is_replaced(&reader->event))
-            write_event(w, m, f, &reader->event);
+            reader->failed |= !write_event(w, m, f, &reader->event);
     return trace_close(reader);
 }
 
@@ -492,8 +508,8 @@ static int run(int argc, char **argv) {
     for (int i = 0; i < count; i++) {
         m.files[i].path = argv[i + 1];
         m.files[i].rank = i;
-        if (strcmp(argv[i + 1], "-") == 0)
-            return fail("-", "merge reads its input twice: it has to be a file");
+        if (file_reads_once(argv[i + 1]))
+            return fail(argv[i + 1], "merge reads its input twice: it has to be a file");
     }
     status = merge(&m, by_collectives, path);
     free_merger(&m);

@@ -463,7 +463,7 @@ static int check_file(checker *c, const char *path) {
     check_defects(c, reader);
     check_losses(c, reader);
     if (reader->empty) warn(path, "the trace is of an empty session: nothing was recorded in it");
-    int status = reader->failed || strcmp(path, "-") == 0 ? EXIT_OK : check_json(c, path);
+    int status = reader->failed || file_reads_once(path) ? EXIT_OK : check_json(c, path);
     return trace_close(reader) ? EXIT_BAD : status;
 }
 

@@ -24,8 +24,8 @@ static void print_commands(void) {
         printf("  %-12s %s\n", commands[i]->name, commands[i]->summary);
     puts("\n`prof COMMAND --help` tells its options, with examples; `prof --version` the\n"
          "version. Exit status: 0 done; 1 done, with findings (validate, et, diff\n"
-         "--threshold) or of an input that ends early; 2 bad input or usage: nothing was\n"
-         "written.");
+         "--threshold) or of an input that ends early; 2 bad input (what could be read of\n"
+         "it may be reported) or usage.");
 }
 
 int main(int argc, char **argv) {

@@ -57,7 +57,7 @@ int range_find(const range_options *o, const char *path, int64_t *from_ns, int64
         return fail("--from", "'%s' is no time: 1.5s, 20ms, 300us", o->from);
     if (o->to && !time_parse(o->to, &to))
         return fail("--to", "'%s' is no time: 1.5s, 20ms, 300us", o->to);
-    if (strcmp(path, "-") == 0)
+    if (file_reads_once(path))
         return fail(path, "a range needs a file that can be read twice");
     int status = read_file(path, o->step, &first, &begin, &end);
     if (status != EXIT_OK || first == INT64_MAX) return status;

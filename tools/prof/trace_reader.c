@@ -874,7 +874,17 @@ static const char *scan_start(trace_reader *r, const char *p) {
     return p + 1;
 }
 
-/* false: there is another one, before it. */
+/* What is added up of times and this base fits 64 bits, too. */
+static bool base_fits(const trace_reader *r) {
+    int64_t all;
+    return !__builtin_add_overflow(r->base_time_ns, r->source->first_ns, &all) &&
+           !__builtin_add_overflow(r->base_time_ns, r->source->last_ns, &all);
+}
+
+static const char not_with_base[] =
+    "with the baseTimeNanoseconds times do not fit 64 bits of nanoseconds";
+
+/* false: there is another one, before it; or times do not fit with it. */
 static bool read_base(trace_reader *r) {
     trace_text value = r->member.value;
     int64_t ns;
@@ -885,7 +895,8 @@ static bool read_base(trace_reader *r) {
     }
     r->base_time_ns = ns;
     r->base_offset = r->source->base + (uint64_t)(value.data - r->source->buffer);
-    return true;
+    if (!base_fits(r)) stop(r->source, BAD, value.data, not_with_base);
+    return base_fits(r);
 }
 
 /* The losses that a member tells of, or an event of prof.h's arrays. */
@@ -938,6 +949,22 @@ static void note_event(source *s, const trace_event *event) {
     s->any_work |= event->phase && event->phase != 'M' && !own;
 }
 
+/* No event: a row of a memory timeline, where that is looked for; else left out. */
+static const char *scan_row(trace_reader *r, const char *begin, trace_item *item) {
+    source *s = r->source;
+    const char *p = skip_value(s, begin);
+    if (!p) return NULL;
+    if (*begin != '[' || !r->takes_rows || !r->array_form || r->events) {
+        defect(s, TRACE_NOT_OBJECT);
+        return p;
+    }
+    r->row = (trace_text){begin, (size_t)(p - begin)};
+    r->row_offset = s->base + (uint64_t)(begin - s->buffer);
+    s->any_event = s->any_work = true;
+    *item = TRACE_ROW;
+    return p;
+}
+
 static const char *scan_element(trace_reader *r, const char *p, trace_item *item) {
     source *s = r->source;
     p = skip_space(p);
@@ -947,17 +974,15 @@ static const char *scan_element(trace_reader *r, const char *p, trace_item *item
         return p + 1;
     }
     s->any_element = true;
-    if (*p != '{') {
-        if (!(p = skip_value(s, p))) return NULL;
-        defect(s, TRACE_NOT_OBJECT);
-        return p;
-    }
+    if (*p != '{') return scan_row(r, p, item);
     *item = s->where == IN_NODES ? TRACE_NODE : TRACE_EVENT;
+    const char *begin = p;
     p = scan_event(s, p, &r->event);
     if (p) note_event(s, &r->event);
     if (p && r->event.phase == 'M' && text_is(r->event.name, "prof") &&  /* of prof.h's arrays */
         trace_arg_int(&r->event, "baseTimeNanoseconds", &r->base_time_ns))
         r->base_offset = r->event.offset;
+    if (p && !base_fits(r)) return stop(s, BAD, begin, not_with_base);
     if (p && r->event.phase == 'M') read_losses(r, r->event.name, r->event.args_text);
     return p;
 }

@@ -59,7 +59,8 @@ typedef enum trace_item {
     TRACE_END = 0,              /* of the file, or of what can be read of it */
     TRACE_EVENT,                /* reader->event */
     TRACE_MEMBER,               /* reader->member: a top-level member other than traceEvents */
-    TRACE_NODE                  /* reader->event.raw: one of "nodes" of an execution trace */
+    TRACE_NODE,                 /* reader->event.raw: one of "nodes" of an execution trace */
+    TRACE_ROW                   /* reader->row: one of a raw memory timeline, if takes_rows */
 } trace_item;
 
 /* What was tolerated, and where it was first seen. */
@@ -80,6 +81,8 @@ typedef struct trace_reader {
     trace_item item;
     trace_event event;
     trace_member member;
+    trace_text row;             /* [...] */
+    uint64_t row_offset;
     /* the file as a whole */
     const char *path;
     bool array_form, truncated, failed;
@@ -89,6 +92,7 @@ typedef struct trace_reader {
     /* set by the caller */
     bool quiet;                 /* do not tell what was tolerated */
     bool takes_nodes;           /* an execution trace is no mistake */
+    bool takes_rows;            /* nor is an array of arrays */
     bool as_written;            /* begins and ends as they stand; else a pair is one event */
     bool tolerant;              /* of keys with two values */
     uint64_t events;            /* delivered so far */
