@@ -45,12 +45,15 @@ static size_t written(const char *path) {
 static void run(const char *path, prof_stream_format format) {
     size_t wanted = test_random(200000);
     FILE *file;
-    pid_t child;
-    int wait;
+    pid_t child, ended = 0;
     remove(path);
     child = fork();
     if (!child) stream_on(path, format);
-    for (wait = 0; written(path) < wanted && wait < 100000; wait++) usleep(100);
+    while (!ended && written(path) < wanted) {
+        usleep(100);
+        ended = waitpid(child, NULL, WNOHANG);
+    }
+    CHECK(!ended, "it ended by itself");
     usleep(test_random(1000));
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);

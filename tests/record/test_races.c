@@ -273,7 +273,7 @@ static void session_start(worker *me) {
 
 static void session_turn(worker *me) {
     if (pthread_mutex_trylock(&turn) != 0) return;
-    turns++;
+    __atomic_add_fetch(&turns, 1, __ATOMIC_RELAXED);
     if (!session_open) {
         session_start(me);
     } else {
@@ -300,11 +300,10 @@ static void test_races(void) {
         workers[i].random = (seed ? (uint32_t)atoi(seed) : 1) * 7919 + i;
         pthread_create(&workers[i].thread, NULL, lives, workers + i);
     }
-    while (time(NULL) < until) nanosleep(&pause, NULL);
+    while (time(NULL) < until || !get(&turns)) nanosleep(&pause, NULL);
     __atomic_store_n(&finish, 1u, __ATOMIC_RELAXED);
     for (int i = 0; i < THREADS; i++) pthread_join(workers[i].thread, NULL);
     if (session_open) read_all(prof_stop());
-    CHECK(turns > 0, "%u turns", (unsigned)turns);
     if (watching) EQUAL(prof_remove_observer(watching), PROF_OK);
     free(watching);
     for (int i = 0; i < TOKENS; i++) free(blocks[i]);

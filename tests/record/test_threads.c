@@ -275,7 +275,7 @@ static void stop_while_running(int threads, int rounds, void *memory, size_t siz
     int i;
     flag_set(&finish, 0);
     for (i = 0; i < threads; i++) pthread_create(&busy[i], NULL, busy_body, NULL);
-    for (i = 0; i < rounds && !test_bad; i++) {
+    for (i = 0; (i < rounds || !seen) && !test_bad; i++) {   /* !seen: they had no CPU yet */
         prof_desc desc;
         prof_trace *trace;
         memset(&desc, 0, sizeof desc);
@@ -296,7 +296,6 @@ static void stop_while_running(int threads, int rounds, void *memory, size_t siz
     if (test_bad) test_say(" (round %d)", i);
     flag_set(&finish, 1);
     for (i = 0; i < threads; i++) pthread_join(busy[i], NULL);
-    if (!test_bad) CHECK(seen > 0, "nothing was ever recorded");
 }
 
 static void test_threads_stop_while_running(void) { stop_while_running(4, 50, NULL, 0); }
@@ -674,13 +673,14 @@ static void test_threads_stop_within_an_end(void) {
 
 /* ---- A thread stalled at any instruction ---- */
 
-static int stalled, released;
+static int stalls, stalled, released;    /* stalls: so often */
 
 /* Holds its thread until main lets it go; not for ever: it may hold the lock that main wants. */
 static void stall(int number) {
     int i;
     (void)number;
     flag_set(&stalled, 1);
+    flag_set(&stalls, stalls + 1);
     for (i = 0; i < 2000 && !flag_get(&released); i++) usleep(100);
     flag_set(&stalled, 0);
 }
@@ -701,11 +701,12 @@ static void test_threads_stalled(void) {
     static char memory[1 << 20];
     pthread_t thread;
     prof_desc desc;
-    int i, n;
+    int i;
     memset(&desc, 0, sizeof desc);
     desc.memory = memory;
     desc.memory_size = sizeof memory;
     desc.max_threads = 4;
+    flag_set(&stalls, 0);
     signal(SIGUSR1, stall);
     flag_set(&finish, 0);
     pthread_create(&thread, NULL, stalled_body, NULL);
@@ -714,14 +715,14 @@ static void test_threads_stalled(void) {
         if (prof_start(&desc) != PROF_OK) test_fail(__FILE__, __LINE__, "prof_start");
         usleep((unsigned)(i % 7) * 50);
         pthread_kill(thread, SIGUSR1);
-        for (n = 0; n < 1000 && !flag_get(&stalled); n++) usleep(100);
+        while (flag_get(&stalls) <= i) usleep(100);
         cut_out(prof_stop(), 1);
         if (prof_start(&desc) != PROF_OK) test_fail(__FILE__, __LINE__, "prof_start again");
         PROF_BLOCK("main") {}
         cut_out(prof_stop(), 1);
         if (!test_bad && prof_get_stats().recorded < 1) test_fail(__FILE__, __LINE__, "no main");
         flag_set(&released, 1);
-        for (n = 0; n < 1000 && flag_get(&stalled); n++) usleep(100);
+        while (flag_get(&stalled)) usleep(100);
     }
     flag_set(&finish, 1);
     pthread_join(thread, NULL);
