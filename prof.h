@@ -348,7 +348,8 @@ typedef struct prof_stats {
     uint64_t async_twice;                /* ... that ended twice: the first end counts */
     uint64_t details_cut;                /* inputs, texts, arguments and stacks that did not fit */
     uint64_t not_kept;                   /* PROF_MODE_AGGREGATE: zones of names beyond its rows, and
-                                            counters, instants, steps */
+                                            counters, instants, steps. Events submitted to sessions
+                                            that are not analysed */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
     uint64_t ticks_per_second;           /* of that clock, as far as it is known */
@@ -1257,7 +1258,8 @@ PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...
    around it), or to the zone that was the innermost of launch_thread at launch_ns.
    Any thread, not from a signal handler. PROF_ERROR_STATE: no session is open. PROF_ERROR_INVALID:
    some end before they start, or have no such thread: left out, counted. PROF_ERROR_MEMORY: some
-   did not fit: dropped, counted. */
+   did not fit: dropped, counted. PROF_ERROR_UNSUPPORTED: the session is not analysed (a stream,
+   sums, records_only) and keeps no events: none is taken, all are counted (not_kept). */
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
 
 /* The index of the thread with this id in the open session, made if need be; name may be NULL.
@@ -1511,15 +1513,16 @@ typedef struct prof__hot {
     uintptr_t span;                      /* bytes of this chunk below limit */
 } prof__hot;
 
-/* A thread's way to its state. skipped: begins dropped while it had none; stale: zones open when
-   it gave the last one back; busy: in the slow path, plus the begins without a token that signal
-   handlers tried meanwhile; inside: in a hook of an instrumented function. */
+/* A thread's way to its state. skipped: begins dropped while it had none, in the generation
+   skipped_in; stale: zones open when it gave the last one back; busy: in the slow path, plus the
+   begins without a token that signal handlers tried meanwhile; inside: in a hook of an instrumented
+   function. */
 typedef struct prof__slot {
     uint32_t generation, skipped, stale, busy;
     prof__hot *hot;
     bool inside;
     uint8_t category;                    /* of its allocations */
-    uint32_t itt_ranges;
+    uint32_t itt_ranges, skipped_in;
     const prof_extra *with;              /* of the zone that it is just beginning */
 } prof__slot;
 
@@ -2126,13 +2129,13 @@ volatile unsigned char prof__on;
 #  ifndef PROF_STATIC
 uint32_t prof__on;
 prof__hot prof__nowhere;
-__thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, NULL };
+__thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, NULL };
 #  endif
 #else
 static uint32_t prof__on;
 static prof__hot prof__nowhere;
 #  if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
-static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, NULL };
+static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, NULL };
 #  else
 #    define PROF__SLOTS 256              /* threads that record, where the compiler has no TLS */
 #  endif
@@ -3300,6 +3303,19 @@ PROF__FN const char *prof__site_copy(const char *s, const char *last) {
 
 static uint64_t prof__names_cut;
 
+/* Where a site stands shifted by 8 these stand for none: a table is full, the arena is full, the
+   lock was held too long. */
+enum { PROF__NO_SITE, PROF__NO_ROOM, PROF__NO_LOCK };
+static uint32_t prof__no_site;           /* why the last one was refused. Under the lock */
+
+PROF__FN uint32_t prof__refuse_site(uint32_t why) {
+    prof__no_site = why;
+    return 0;
+}
+
+/* A number shifted, or why there was none. Under the lock. */
+PROF__FN uint32_t prof__site_id(uint32_t number) { return number ? number << 8 : prof__no_site; }
+
 /* The number of site, new or known; 0 when the table or the arena is full. Under the lock. */
 PROF__FN uint32_t prof__site_add(const prof_site *site) {
     const uint32_t places = PROF_MAX_SITES * 2 + 1;
@@ -3316,12 +3332,13 @@ PROF__FN uint32_t prof__site_add(const prof_site *site) {
             strcmp(s->file, file) == 0)
             return prof__site_index[i];
     }
-    if (prof__site_count == PROF_MAX_SITES || !prof__arena_fits(PROF__SITE_SHARE)) return 0;
+    if (prof__site_count == PROF_MAX_SITES) return prof__refuse_site(PROF__NO_SITE);
+    if (!prof__arena_fits(PROF__SITE_SHARE)) return prof__refuse_site(PROF__NO_ROOM);
     to->name = prof__site_copy(name, last ? last->name : NULL);
     to->file = prof__site_copy(file, last ? last->file : NULL);
     to->function = prof__site_copy(function, last ? last->function : NULL);
     to->line = site->line;
-    if (!to->name || !to->file || !to->function) return 0;
+    if (!to->name || !to->file || !to->function) return prof__refuse_site(PROF__NO_SITE);
     if (name[length]) prof__names_cut++;
     prof__arena.promised += PROF__SITE_SHARE;
     prof__site_index[i] = prof__site_count + 1;
@@ -3363,12 +3380,12 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     uint32_t *place;
     prof__name *n;
     char *text;
-    if (!prof__names.index && !prof__names_open()) return 0;
+    if (!prof__names.index && !prof__names_open()) return prof__refuse_site(PROF__NO_ROOM);
     place = prof__name_place(name, length, hash);
     if (*place) return *place;
-    if (prof__names.count == prof__names.capacity) return 0;
+    if (prof__names.count == prof__names.capacity) return prof__refuse_site(PROF__NO_SITE);
     n = (prof__name *)prof__take(sizeof *n + length + 1, PROF__SITE_SHARE);
-    if (!n) return 0;
+    if (!n) return prof__refuse_site(PROF__NO_ROOM);
     text = (char *)(n + 1);
     memcpy(text, name, length);
     text[length] = 0;
@@ -4018,7 +4035,8 @@ PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #elif (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
 PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #elif defined(_MSC_VER)
-static __declspec(thread) prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, NULL };
+static __declspec(thread) prof__slot prof__tls =
+    { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, NULL };
 PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #else
 static prof__slot prof__slots[PROF__SLOTS],
@@ -5053,11 +5071,22 @@ static const prof__entry_frame prof__entry_none = { NULL, NULL };
 #  define PROF__ENTRY_FRAME() prof__entry_none
 #endif
 
+/* Counts what is dropped for want of a site. */
+PROF__FN void prof__count_siteless(prof__state *t, uint32_t why) {
+    if (why == PROF__NO_SITE) PROF__BUMP(t->counts.sites, 1);
+    else if (why == PROF__NO_ROOM) PROF__BUMP(t->counts.full, 1);
+    else PROF__COUNT(prof__dropped_busy);
+}
+
 PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
                                       prof__entry_frame entry) {
     prof__frame *f = t->hot.top;
     uint64_t now;
-    if (!site) return prof__skip(t, &t->counts.sites, token);
+    if (site <= PROF__NO_LOCK) {
+        prof__count_siteless(t, site);
+        if (!token) t->skipped++;
+        return NULL;
+    }
     if (f == t->deepest) return prof__skip(t, &t->counts.deep, token);
     if (t->skipped || !prof__room(t, 4 + t->hooks.slots)) {
         t->full = true;
@@ -5081,20 +5110,28 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     return f + 1;
 }
 
+/* The begins that a thread dropped in this generation while it had no state. Ends of older ones are
+   ends of nothing that this session knows. */
+PROF__FN uint32_t *prof__skipped_here(prof__slot *slot) {
+    uint32_t on = PROF__LOAD(prof__on);
+    if (slot->skipped_in != on) slot->skipped = 0;
+    slot->skipped_in = on;
+    return &slot->skipped;
+}
+
 /* Counts the begin that a thread without a state, or a signal handler in the slow path, drops. The
    end of the latter must not find the hot path open: it is, at the slow path's two ends. */
 PROF__FN void prof__skip_here(prof__slot *slot, bool token) {
     if (token) return;
     if (!slot->busy) {
-        slot->skipped++;
+        ++*prof__skipped_here(slot);
         return;
     }
     slot->busy++;
     if (slot->generation == PROF__LOAD(prof__on)) PROF__STORE(slot->hot->limit, NULL);
 }
 
-/* Begins a zone of site (shifted by 8; 0: none was free), whatever the reason the hot path could
-   not. */
+/* Begins a zone of site (shifted by 8, or why there is none), which the hot path could not. */
 PROF__FN prof__frame *prof__begin_site(uint32_t site, bool token, prof__entry_frame entry) {
     prof__slot *slot = prof__slot_get();
     prof__frame *opened;
@@ -5118,28 +5155,30 @@ PROF__FN uint32_t prof__name_find(prof__state *t, const char *name, size_t lengt
     return number;
 }
 
-/* The site number of a run-time name; 0 when there is no room. */
+/* The site of a run-time name, shifted by 8; or why there is none. */
 PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
     size_t length;
-    uint32_t hash, number;
+    uint32_t hash, number, why = PROF__NO_LOCK;
     if (!name) name = "(null)";
     hash = prof__hash(name, &length);
     number = prof__name_find(t, name, length, hash);
     if (!number && prof__lock_briefly()) {
         if (PROF__LOAD(prof__on) == t->generation) number = prof__name_add(name, length, hash);
         if (number && name[length]) prof__names_cut++;
+        why = prof__no_site;
         prof__unlock();
     }
-    return number ? PROF__PUSHED + number - 1 : 0;
+    return number ? (PROF__PUSHED + number - 1) << 8 : why;
 }
 
-/* The mark's site, shifted by 8; registered if need be. 0: no room. */
+/* The mark's site, shifted by 8, registered if need be; or why there is none. */
 PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
     uint32_t id = PROF__LOAD(mark->id);
-    if (id || !prof__lock_briefly()) return id;
-    id = prof__site_add(mark->site) << 8;
+    if (id) return id;
+    if (!prof__lock_briefly()) return PROF__NO_LOCK;
+    id = prof__site_id(prof__site_add(mark->site));
     prof__unlock();
-    if (id) PROF__STORE(mark->id, id);
+    if (id > PROF__NO_LOCK) PROF__STORE(mark->id, id);
     return id;
 }
 
@@ -5160,9 +5199,9 @@ PROF__INLINE prof__frame *prof__push_from(const char *name, bool token, prof__en
     prof__state *t = prof__state_to_begin(token);
     uint32_t site;
     if (!t) return NULL;
-    site = prof__intern(t, name) << 8;
+    site = prof__intern(t, name);
 #if PROF__FAST
-    if (PROF__LIKELY(site != 0)) {
+    if (PROF__LIKELY(site > PROF__NO_LOCK)) {
         prof__frame *opened = prof__frame_open(&t->hot, site);
         if (PROF__LIKELY(opened != NULL)) return opened;
     }
@@ -5189,7 +5228,7 @@ PROF__FN void prof__end_stale(prof__state *t, prof__frame *frame) {
 PROF__FN void prof__end_elsewhere(prof__slot *slot, prof__frame *token) {
     prof__hot *hot = slot->hot;
     prof__state *t = (prof__state *)(void *)hot;
-    if (!token && slot->skipped) {
+    if (!token && *prof__skipped_here(slot)) {
         slot->skipped--;
         return;
     }
@@ -5236,7 +5275,7 @@ PROF__FN void prof__end_top_here(prof__slot *slot, prof__state *t) {
     if (t->skipped) t->skipped--;
     else if (t->hot.top > t->hot.bottom) (void)prof__end_zone(t, prof__state_now(t), false);
     else if (t->hot.bottom > t->frames) prof__end_stale(t, t->hot.bottom - 1);
-    else if (slot->skipped) slot->skipped--;
+    else if (*prof__skipped_here(slot)) slot->skipped--;
     else PROF__BUMP(t->counts.cut, 1);
 }
 
@@ -5277,10 +5316,10 @@ PROF__FN void prof__put_moment(uint32_t kind, const char *name, uint64_t value) 
     }
     t = prof__slot_state(slot);
     if (t->tallies.rows) PROF__BUMP(t->counts.not_kept, 1);
-    else if (!site) PROF__BUMP(t->counts.sites, 1);
+    else if (site <= PROF__NO_LOCK) prof__count_siteless(t, site);
     else if (!prof__room(t, kind == PROF__INSTANT ? 2 : 3)) PROF__BUMP(t->counts.full, 1);
-    else prof__put_long(t, kind, prof__state_now(t), value, site << 8 | 255u);
-    if (site && t->observed) prof__observe_moment(t, kind, site, value);
+    else prof__put_long(t, kind, prof__state_now(t), value, site | 255u);
+    if (site > PROF__NO_LOCK && t->observed) prof__observe_moment(t, kind, site >> 8, value);
     prof__leave(slot);
 }
 
@@ -6413,9 +6452,11 @@ PROF_API PROF__QUIET prof_async prof_async_begin(const char *name) {
     prof_async a;
     prof__slot *slot = prof__slot_get();
     prof__state *t = prof__state_here(slot);
+    uint32_t site;
     memset(&a, 0, sizeof a);
     if (!t || !(t->wants & PROF__WANTS_DETAILS) || (!t->wide && !prof__widen_now(t))) return a;
-    a.site = prof__intern(t, name);
+    site = prof__intern(t, name);
+    a.site = site >> 8;
     if (!prof__enter(slot)) {
         PROF__COUNT(prof__dropped_busy);
         return a;
@@ -6428,7 +6469,7 @@ PROF_API PROF__QUIET prof_async prof_async_begin(const char *name) {
         a.generation = t->generation;
         a.start = prof__state_now(t);
     } else {
-        PROF__BUMP(t->counts.sites, 1);
+        prof__count_siteless(t, site);
     }
     prof__leave(slot);
     return a;
@@ -6828,14 +6869,15 @@ PROF__FN void prof__symbols_name(prof__symbols *n) {
 extern const char __ehdr_start[];        /* by the linker: where this program's image begins */
 #endif
 
-/* Functions by address. Their sites are called 0x... until prof_stop reads the symbols. */
-static struct prof__function {
-    uintptr_t address;
-    uint32_t site;
+/* Functions by address, and the generation that was asked for their site. Sites are called 0x...
+   until prof_stop reads the symbols. */
+static struct prof__instrumented {
+    uintptr_t address;                   /* 0: free */
+    uint32_t id, asked;                  /* its site, shifted by 8; or why asked has none */
 } prof__functions[PROF_MAX_SITES * 2 + 1];
-static uint32_t prof__functions_unnamed;
+static uint32_t prof__functions_unnamed, prof__functions_refused;
 
-PROF__FN struct prof__function *prof__function_find(uintptr_t address) {
+PROF__FN struct prof__instrumented *prof__function_find(uintptr_t address) {
     const uint32_t places = PROF_MAX_SITES * 2 + 1;
     uint32_t i = (uint32_t)((address >> 4) * 2654435761u) % places;
     uintptr_t there;
@@ -6844,25 +6886,40 @@ PROF__FN struct prof__function *prof__function_find(uintptr_t address) {
     return prof__functions + i;
 }
 
-/* The site of a function, shifted by 8; 0: no room. */
-PROF__FN uint32_t prof__function_site(uintptr_t address) {
-    struct prof__function *f = prof__function_find(address);
+/* Fills the place of a function, unless there are too many that found no room. Under the lock. */
+PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t address,
+                                     uint32_t asked) {
     char name[24];
     prof_site site = { NULL, "", "", 0 };
-    if (f->address) return f->site << 8;
+    uint32_t id;
     *prof__text_hex(name, address) = 0;
     site.name = name;
-    if (!prof__lock_briefly()) return 0;
-    f = prof__function_find(address);
-    if (!f->address) {
-        f->site = prof__site_add(&site);
-        if (f->site) {
-            prof__functions_unnamed++;
-            PROF__RELEASE(f->address, address);
-        }
+    id = prof__site_id(prof__site_add(&site));
+    if (id > PROF__NO_LOCK) prof__functions_unnamed++;
+    else if (!f->address && prof__functions_refused == PROF_MAX_SITES / 2) return id;
+    else if (!f->address) prof__functions_refused++;
+    PROF__STORE(f->id, id);
+    PROF__RELEASE(f->asked, asked);
+    PROF__RELEASE(f->address, address);
+    return id;
+}
+
+/* The site of a function, shifted by 8; or why there is none, asked once in a generation. */
+PROF__FN uint32_t prof__function_site(const prof__state *t, uintptr_t address) {
+    struct prof__instrumented *f = prof__function_find(address);
+    uint32_t id = PROF__NO_SITE;
+    if (PROF__ACQUIRE(f->address) == address) {
+        uint32_t asked = PROF__ACQUIRE(f->asked);
+        id = PROF__LOAD(f->id);
+        if (id > PROF__NO_LOCK || asked == t->generation) return id;
     }
+    if (PROF__LOAD(prof__site_count) == PROF_MAX_SITES) return PROF__NO_SITE;
+    if (!prof__lock_briefly()) return PROF__NO_LOCK;
+    f = prof__function_find(address);
+    id = f->id;
+    if (id <= PROF__NO_LOCK) id = prof__function_add(f, address, t->generation);
     prof__unlock();
-    return f->site << 8;
+    return id;
 }
 
 #ifdef __cplusplus
@@ -6882,9 +6939,9 @@ void __cyg_profile_func_enter(void *function, void *caller) {
     if (slot->inside || slot->busy || !PROF__LOAD(prof__on)) return;
     slot->inside = true;
     t = prof__state_to_begin(false);
-    site = t ? prof__function_site((uintptr_t)function) : 0;
+    site = t ? prof__function_site(t, (uintptr_t)function) : 0;
 #if PROF__FAST
-    if (!t || !site || !prof__frame_open(&t->hot, site))
+    if (site <= PROF__NO_LOCK || !prof__frame_open(&t->hot, site))
 #endif
         if (t) (void)prof__begin_site(site, false, PROF__ENTRY_FRAME());
     slot->inside = false;
@@ -6903,13 +6960,13 @@ void __cyg_profile_func_exit(void *function, void *caller) {
 #if defined(__linux__)
 PROF__FN void prof__function_visit(void *user, prof__elf *elf, const prof__elf_symbol *symbol) {
     uintptr_t base = elf->head.e_type == ET_DYN ? (uintptr_t)__ehdr_start : 0;
-    struct prof__function *f = prof__function_find(base + symbol->st_value);
-    const char *known = f->address ? prof__sites[f->site].name : "", *copy;
+    struct prof__instrumented *f = prof__function_find(base + symbol->st_value);
+    const char *known = f->address ? prof__sites[f->id >> 8].name : "", *copy;
     char name[256];
     (void)user;
     if (known[0] != '0' || !prof__elf_name(elf, symbol, name, sizeof name)) return;
     copy = prof__site_copy(name, NULL);
-    if (copy) prof__sites[f->site].name = copy;
+    if (copy) prof__sites[f->id >> 8].name = copy;
     prof__functions_unnamed--;
 }
 #endif
@@ -8676,16 +8733,19 @@ PROF_API PROF__QUIET prof_result prof_submit(const prof_event *events, size_t co
     prof_result result = PROF_OK;
     if (count && !events) return PROF_ERROR_INVALID;
     prof__lock();
-    if (!s->open && !s->late) result = PROF_ERROR_STATE;
-    else if (count && !prof__widen(s)) {
+    if (!s->open && !s->late) {
+        result = PROF_ERROR_STATE;
+    } else if (s->records_only) {
+        result = PROF_ERROR_UNSUPPORTED;
+        PROF__BUMP(s->counts.not_kept, count);
+    } else if (count && !prof__widen(s)) {
         result = PROF_ERROR_MEMORY;
         PROF__BUMP(s->counts.full, count);
-    }
-    for (size_t i = 0; result != PROF_ERROR_STATE && i < count; i++) {
-        prof_result one;
-        if (s->beside < PROF__WIDE_SHARE) break;
-        one = prof__submit_one(s, events + i);
-        if (one != PROF_OK) result = one;
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            prof_result one = prof__submit_one(s, events + i);
+            if (one != PROF_OK) result = one;
+        }
     }
     prof__unlock();
     return result;
@@ -8698,7 +8758,7 @@ PROF__FN void prof__submit_memory(const prof__memory *m) {
     struct prof_trace *s = &prof__trace;
     prof__late *to = NULL;
     prof__lock();
-    if ((s->open || s->late) && m->thread < s->thread_count && prof__widen(s))
+    if ((s->open || s->late) && m->thread < s->thread_count && !s->records_only && prof__widen(s))
         to = (prof__late *)prof__take(prof__align(sizeof *to),
                                       PROF__OUTSIDE_SHARE + prof__align(sizeof *m));
     if (to) {
@@ -8713,7 +8773,8 @@ PROF__FN void prof__submit_memory(const prof__memory *m) {
         s->late_memory++;
         s->view.profile_memory = true;
     } else if (s->open || s->late) {
-        PROF__BUMP(s->counts.full, 1);
+        size_t *count = s->records_only ? &s->counts.not_kept : &s->counts.full;
+        PROF__BUMP(*count, 1);
     }
     prof__unlock();
 }
@@ -11627,7 +11688,7 @@ static const prof__note prof__notes[] = {
 #if !PROF__BARE
     PROF__NOTE(details_cut, "Inputs, texts and arguments of zones that were too many or too long"),
 #endif
-    PROF__NOTE(not_kept, "Moments, counters and names beyond a thread's rows, not kept"),
+    PROF__NOTE(not_kept, "Moments, counters, events, and names beyond a thread's rows, not kept"),
 #if !PROF__BARE
     PROF__NOTE(memory_unknown, "Frees of memory that was not allocated in this trace"),
     PROF__NOTE(memory_twice, "Frees of memory that had been freed"),

@@ -1,6 +1,7 @@
 /* portable */
-/* More places in the source than the table of sites holds. */
-#define PROF_MAX_SITES 8
+/* More places in the source than the table of sites holds, or more names than the arena. */
+#define PROF_MAX_SITES 9                 /* eight, and a function */
+#define PROF_INSTRUMENT_FUNCTIONS
 #include "../test.h"
 
 static int marked;
@@ -55,7 +56,55 @@ static void test_sites_too_many(void) {
     }
 }
 
+/* ---- The arena is full ---- */
+
+enum { FUNCTIONS = 4 };
+static char functions[FUNCTIONS];
+
+static void call(int n) {
+    for (int i = 0; i < n; i++) {
+        __cyg_profile_func_enter(functions + i, NULL);
+        __cyg_profile_func_exit(functions + i, NULL);
+    }
+}
+
+/* What has no room is no name too many; of functions that is remembered, and they are asked for
+   again in the next session. */
+static void test_sites_without_room(void) {
+    static uint64_t memory[1 << 13];
+    prof_desc desc = test_desc();
+    prof_stats stats;
+    uint64_t refused;
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.max_threads = 1;
+    desc.max_sites = 1000;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 900; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "%d", i);
+        prof_push(name);
+        prof_pop();
+    }
+    stats = prof_get_stats();
+    CHECK(stats.dropped_full > 100, "%u dropped", (unsigned)stats.dropped_full);
+    call(FUNCTIONS);
+    refused = prof_get_stats().dropped_full - stats.dropped_full;
+    CHECK(refused >= FUNCTIONS - 1, "%u refused", (unsigned)refused);
+    CHECK(prof__try_lock(), "the lock is held");
+    call(FUNCTIONS);
+    prof__unlock();
+    EQUAL(prof_get_stats().dropped_full - stats.dropped_full, 2 * refused);
+    EQUAL(prof_get_stats().dropped_sites + prof_get_stats().dropped_busy, 0);
+    CHECK(prof_stop() != NULL, "no trace");
+    EQUAL(prof_start(NULL), PROF_OK);
+    call(1);
+    CHECK(prof_stop() != NULL, "no trace");
+    EQUAL(prof_get_stats().recorded, 1);
+}
+
 int main(void) {
+    RUN(test_sites_without_room);
     RUN(test_sites_too_many);
     return test_end();
 }

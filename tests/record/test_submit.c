@@ -170,6 +170,29 @@ static void test_submit_refused(void) {
 }
 
 /* Every size of arena: what is taken is reported, what is not is counted. */
+/* Sessions that are not analysed say so, and count what they do not take. */
+static void test_submit_not_analysed(void) {
+    for (int i = 0; i < 3; i++) {
+        prof_desc desc = test_desc();
+        prof_event e[2];
+        test_text text;
+        memset(&text, 0, sizeof text);
+        desc.mode = i == 0 ? PROF_MODE_STREAM : i == 1 ? PROF_MODE_AGGREGATE : PROF_MODE_TRACE;
+        desc.records_only = i == 2;
+        desc.profile_memory = true;
+        desc.stream = test_text_sink(&text);
+        EQUAL(prof_start(&desc), PROF_OK);
+        PROF_BLOCK("zone") {}
+        e[0] = e[1] = event_at("outside", 0, 1, 0);
+        EQUAL(prof_submit(e, 2), PROF_ERROR_UNSUPPORTED);
+        CHECK(prof_stop() != NULL, "no trace");
+        EQUAL(prof_get_stats().recorded, 1);
+        EQUAL(prof_get_stats().not_kept, 2);
+        EQUAL(prof_get_stats().dropped, 0);
+        test_text_clear(&text);
+    }
+}
+
 static void test_submit_small_arenas(void) {
     static char memory[64 << 10];
     const char *const stack[] = { "a.c(1): f", "b.c(2): g" };
@@ -415,6 +438,7 @@ int main(void) {
     RUN(test_among_zones);
     RUN(test_recursion);
     RUN(test_submit_refused);
+    RUN(test_submit_not_analysed);
     RUN(test_submit_small_arenas);
     RUN(test_built_empty);
     RUN(test_built_refused);

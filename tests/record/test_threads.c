@@ -222,6 +222,41 @@ static void test_threads_too_many(void) {
     EQUAL(stats.healed + stats.unfinished, 0);
 }
 
+/* A zone of an older session was dropped: its end is one without a begin all the same. */
+static gate no_state, new_session;
+
+static void *stateless_body(void *user) {
+    (void)user;
+    PROF_BEGIN("dropped");
+    gate_pass(&no_state);
+    gate_pass(&new_session);
+    PROF_END();
+    PROF_BLOCK("new") {}
+    PROF_END();
+    return NULL;
+}
+
+static void test_threads_dropped_before(void) {
+    prof_desc desc;
+    pthread_t thread;
+    memset(&desc, 0, sizeof desc);
+    desc.max_threads = 1;
+    gate_open(&no_state, 2);
+    gate_open(&new_session, 2);
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("main") {}
+    EQUAL(pthread_create(&thread, NULL, stateless_body, NULL), 0);
+    gate_pass(&no_state);
+    stop_and_check(1);
+    EQUAL(prof_get_stats().dropped_threads, 1);
+    EQUAL(prof_start(&desc), PROF_OK);
+    gate_pass(&new_session);
+    pthread_join(thread, NULL);
+    PASS_ON(stop_and_check(1));
+    EQUAL(prof_get_stats().cut, 2);
+    EQUAL(prof_get_stats().unbalanced, 0);
+}
+
 /* ---- Stops and starts while others run ---- */
 
 static int finish;
@@ -738,6 +773,7 @@ int main(void) {
     RUN(test_threads_short_lived);
     RUN(test_threads_short_lived_small_arena);
     RUN(test_threads_too_many);
+    RUN(test_threads_dropped_before);
     RUN(test_threads_stop_while_running);
     RUN(test_threads_same_buffer);
     RUN(test_threads_full_buffer);
