@@ -3739,11 +3739,10 @@ typedef struct prof__side {
 } prof__side;
 
 typedef struct prof__kernel {            /* an element of an event's list of kernels */
-    const char *name;
+    const char *name;                    /* NULL: that, and its device, are of an event */
     int64_t duration_ns;
-    int32_t device;
+    int32_t device;                      /* ... and this is the event's number */
     uint32_t next;
-    uint32_t event;                      /* its own; PROF_NONE: only the list tells of it */
 } prof__kernel;
 
 /* A thread of a node: the innermost event that may hold the next one. */
@@ -8796,17 +8795,30 @@ PROF_API PROF__QUIET uint32_t prof_submit_thread(uint64_t id, const char *name) 
 }
 /* ---- kernels ---- */
 
-PROF__FN void prof__kernel_add(struct prof_trace *s, prof__side *to, const prof_kernel *from,
-                               uint32_t event) {
+PROF__FN prof__kernel *prof__kernel_add(struct prof_trace *s, prof__side *to,
+                                        const prof_kernel *from) {
     prof__kernel *k = s->kernels + s->kernel_count;
     k->name = from->name ? from->name : "(null)";
     k->duration_ns = from->duration_ns;
     k->device = from->device;
-    k->event = event;
     k->next = PROF_NONE;
     if (to->first_kernel == PROF_NONE) to->first_kernel = s->kernel_count;
     else s->kernels[to->last_kernel].next = s->kernel_count;
     to->last_kernel = s->kernel_count++;
+    return k;
+}
+
+PROF__FN int32_t prof__device_index(const prof_event *e) {
+    return prof__has(e) & PROF_HAS_DEVICE_INDEX ? e->extra->device_index : 0;
+}
+
+PROF__FN prof_kernel prof__kernel_of(const struct prof_trace *s, const prof__kernel *k) {
+    const prof_event *e = k->name ? NULL : s->events + k->device;
+    prof_kernel kernel;
+    kernel.name = e ? e->name : k->name;
+    kernel.duration_ns = k->duration_ns;
+    kernel.device = e ? prof__device_index(e) : k->device;
+    return kernel;
 }
 
 PROF__FN void prof__kernels_lift(struct prof_trace *s, prof__side *to, const prof__side *from) {
@@ -8829,7 +8841,7 @@ PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     side->cpu_bytes = x->cpu_memory_usage;
     side->device_bytes = x->device_memory_usage;
     for (uint32_t k = 0; k < x->kernel_count; k++)
-        prof__kernel_add(s, side, x->kernels + k, PROF_NONE);
+        (void)prof__kernel_add(s, side, x->kernels + k);
 }
 
 typedef struct prof__linker {
@@ -8991,6 +9003,13 @@ PROF__FN void prof__owned_move(struct prof_trace *s, const uint32_t *place) {
     }
     for (uint32_t i = 0; i < s->memory_count; i++)
         s->memory[i].event = prof__moved_into(s, place, s->memory[i].event);
+    for (uint32_t i = 0; i < s->kernel_count; i++) {
+        prof__kernel *k = s->kernels + i;
+        prof_kernel own = prof__kernel_of(s, k);
+        if (k->name) continue;
+        if (place[k->device] == PROF_NONE) k->name = own.name;
+        k->device = k->name ? own.device : (int32_t)place[k->device];
+    }
 }
 
 /* Leaves only the events that have a place: place[i], or PROF_NONE. */
@@ -9008,8 +9027,6 @@ PROF__FN void prof__move_up(struct prof_trace *s, const uint32_t *place, uint32_
         if (s->side) s->side[place[i]] = s->side[i];
     }
     s->event_count = kept;
-    for (uint32_t k = 0; k < s->kernel_count; k++)
-        s->kernels[k].event = prof__moved(place, s->kernels[k].event);
 }
 
 /* scratch: 4 bytes an event. */
@@ -9371,12 +9388,12 @@ PROF__FN int64_t prof__link_of(const prof_event *e) {
 
 PROF__FN void prof__launched_by(struct prof_trace *s, const prof_event *e, uint32_t launcher) {
     prof__side *own = s->side + (e - s->events);
-    prof_kernel k;
-    k.name = e->name;
-    k.duration_ns = prof__elapsed(e);
-    k.device = prof__has(e) & PROF_HAS_DEVICE_INDEX ? e->extra->device_index : 0;
+    prof_kernel from = { NULL, prof__elapsed(e), 0 };
+    prof__kernel *k;
     if (own->first_kernel == PROF_NONE) own->last_kernel = launcher;
-    prof__kernel_add(s, s->side + launcher, &k, (uint32_t)(e - s->events));
+    k = prof__kernel_add(s, s->side + launcher, &from);
+    k->name = NULL;
+    k->device = (int32_t)(e - s->events);
 }
 
 /* The zone around a launch call has the kernel; without one the call itself. */
@@ -10295,10 +10312,7 @@ PROF_API PROF__QUIET size_t prof_event_kernels(const prof_trace *trace, const pr
     if (!prof__valid(trace) || !event || !trace->side) return 0;
     at = trace->side[event - trace->events].first_kernel;
     for (; at != PROF_NONE; at = trace->kernels[at].next, n++) {
-        if (!kernels || n >= max) continue;
-        kernels[n].name = trace->kernels[at].name;
-        kernels[n].duration_ns = trace->kernels[at].duration_ns;
-        kernels[n].device = trace->kernels[at].device;
+        if (kernels && n < max) kernels[n] = prof__kernel_of(trace, trace->kernels + at);
     }
     return n;
 }
@@ -13606,9 +13620,9 @@ PROF__FN void prof__legacy_flows(prof__out *o, const struct prof_trace *s, const
     uint32_t at = s->side ? s->side[e - s->events].first_kernel : PROF_NONE;
     for (; at != PROF_NONE; at = s->kernels[at].next, ++*id) {
         const prof__kernel *k = s->kernels + at;
-        if (k->event == PROF_NONE || !prof__legacy_has(s->events + k->event)) continue;
+        if (k->name || !prof__legacy_has(s->events + k->device)) continue;
         prof__legacy_end(o, s, e, *id, true);
-        prof__legacy_end(o, s, s->events + k->event, *id, false);
+        prof__legacy_end(o, s, s->events + k->device, *id, false);
     }
 }
 
