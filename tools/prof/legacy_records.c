@@ -280,7 +280,7 @@ static void write_int(FILE *out, const char *key, int64_t value) {
 static void write_shapes(FILE *out, trace_text json, int depth) {
     trace_text rest = json, key, value;
     const char *between = "";
-    int64_t n;
+    int64_t n = 0;
     fputs("[", out);
     while (json_next(&rest, &key, &value)) {
         bool list = *value.data == '[';

@@ -67,7 +67,7 @@ static bool is_cuda(const prof_note *note) {
 static void read_count(losses *l, trace_text key, trace_text value, bool cuda) {
     prof_note note;
     for (size_t i = 0; count_at(i, &note); i++) {
-        int64_t n;
+        int64_t n = 0;
         if (is_cuda(&note) != cuda || !text_is(key, note.key)) continue;
         bool good = !json_is_text(value) && json_int(value, &n) && n >= 0;
         if (good) l->counts[i] = sum(l->counts[i], (uint64_t)n);
