@@ -1536,8 +1536,8 @@ PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__P
 #  if defined(PROF_STATIC)
 static uint32_t prof__on PROF__UNUSED;                /* 0: off; else the generation, from 2 up */
 static prof__hot prof__nowhere PROF__UNUSED;             /* a thread that holds no state */
-static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0,
-                                             PROF__NULL };
+static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0,
+                                         PROF__NULL };
 #  else
 #    if defined(PROF_TLS_MODEL)
 #      define PROF__TLS_MODEL __attribute__((tls_model(PROF_TLS_MODEL)))
@@ -4039,7 +4039,7 @@ static __declspec(thread) prof__slot prof__tls =
 PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
 #else
 static prof__slot prof__slots[PROF__SLOTS],
-    prof__slot_none = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, NULL };
+    prof__slot_none = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, NULL };
 static pthread_key_t prof__slot_key;
 static pthread_once_t prof__slot_once = PTHREAD_ONCE_INIT;
 PROF__FN void prof__slot_release(void *slot) { ((prof__slot *)slot)->hot = NULL; }

@@ -1179,6 +1179,7 @@ static void stream_of(stream *s, value c) {
     output_text(&out, "}\n");
     if (output_close(&out) == EXIT_OK) read_stream(s, file);
     unlink(file);
+    inputs_forget();                                 /* its number may be the next file's */
 }
 
 static void same_shape_list(const char *field, const prof_shape *list, uint32_t count,

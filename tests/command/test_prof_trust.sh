@@ -1,7 +1,7 @@
 #!/bin/sh
 # What a trace, or somebody with a folder, may not make prof do: write elsewhere, follow links, run
 # commands, work on forever, take all memory, or put codes into a terminal, a page, a spreadsheet.
-# shellcheck disable=SC2317,SC2086   # functions that try and says call; lists of words
+# shellcheck disable=SC2317,SC2086,SC2094   # functions that try and says call; lists of words
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh

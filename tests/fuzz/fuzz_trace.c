@@ -14,6 +14,7 @@
 #ifndef TEST_LIBRARY
 #  define PROF_IMPLEMENTATION
 #endif
+#include "../../tools/prof/files.h"
 #include "../../tools/prof/losses.h"
 #include "mend.h"
 
@@ -30,6 +31,7 @@ static int run(const command *c, const char *const *words) {
     for (; argc < 8 && words[argc]; argc++) argv[argc] = (char *)(uintptr_t)words[argc];
     int status = c->run(argc, argv);
     losses_forget();
+    inputs_forget();
     return status;
 }
 

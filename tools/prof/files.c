@@ -10,7 +10,7 @@ const char *file_name(const char *path) {
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static struct { dev_t device; ino_t number; } *inputs;       /* live as long as the program */
+static struct { dev_t device; ino_t number; } *inputs;       /* of one command */
 static size_t input_count, input_capacity;
 
 bool input_is(const struct stat *status) {
@@ -25,6 +25,8 @@ void input_note(const struct stat *status) {
     inputs[input_count].device = status->st_dev;
     inputs[input_count++].number = status->st_ino;
 }
+
+void inputs_forget(void) { input_count = 0; }
 
 bool file_reads_once(const char *path) {
     struct stat status;

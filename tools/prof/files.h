@@ -13,6 +13,7 @@ bool file_reads_once(const char *path);
 
 /* Files that the command reads: no output may take the place of one unasked. */
 void input_note(const struct stat *status);
+void inputs_forget(void);                       /* another command is to follow */
 bool input_is(const struct stat *status);
 
 #endif
