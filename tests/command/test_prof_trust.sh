@@ -97,6 +97,7 @@ says input_is_kept_import 'this is the input' 2 "$prof" import "$out/kept.sqlite
 try input_is_kept cmp "$out/kept.sqlite" tests/fuzz/corpus/import/nsys.sqlite
 
 onto_input() {   # COMMAND...: with its stdout at the end of the trace
+    # shellcheck disable=SC2094   # that is what it tries
     ! (cd "$out" && "$prof" "$@" kept.json >>kept.json) 2>"$out/said" &&
         cmp "$trace" "$out/kept.json" && grep -q 'stdout: this is the input' "$out/said"
 }
