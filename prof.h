@@ -13007,9 +13007,9 @@ PROF__FN void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
         prof__json_text(o, ",\n{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"",
                         prof__chrome_name(g->s->events + c->event));
         prof__out_text(o, ",");
-        prof__chrome_at(o, g->streams[c->stream], c->start_ns - 1);
+        prof__chrome_at(o, g->streams[c->stream], c->start_ns - (c->start_ns > INT64_MIN));
         prof__out_text(o, ",\"dur\":");
-        prof__put_us(o, c->end_ns - c->start_ns + 2);
+        prof__put_us(o, PROF__PLUS(PROF__MINUS(c->end_ns, c->start_ns), 2));
         prof__out_text(o, ",\"args\":{\"cover\":true}}");   /* drawn, no event */
     }
 }
