@@ -13283,7 +13283,8 @@ PROF__FN void prof__chrome_memory(prof__out *o, const prof__gpu *g, const prof__
     const prof__memory *old = m->next ? g->s->memory + m->next - 1 : NULL;
     if (m->what == PROF__NOT_COUNTED) return;
     if (old)
-        prof__chrome_change(o, g, m, old, -old->bytes, m->total - m->bytes, true);
+        prof__chrome_change(o, g, m, old, PROF__MINUS(0, old->bytes),
+                            PROF__MINUS(m->total, m->bytes), true);
     prof__chrome_change(o, g, m, m, m->bytes, m->total, false);
 }
 

@@ -131,7 +131,7 @@ static void test_more_names_than_rows(void) {
 /* Each row has its own memory, the last one too. */
 static void test_every_row(void) {
     prof_desc desc = sums_desc();
-    char name[16];
+    char name[32];
     int names, i;
     desc.max_threads = 1;
     desc.memory = malloc(desc.memory_size = 64 << 10);

@@ -252,7 +252,7 @@ static uint64_t seven(const prof_shape *in, uint32_t count, const prof_flops_des
 }
 
 static void test_flops_register(void) {
-    static char names[70][8];
+    static char names[70][16];
     inputs mm = {{2, 3, -1}, {3, 5, -1}, {-2}};
     prof_result result = PROF_OK;
     prof_flops_desc small;

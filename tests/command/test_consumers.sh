@@ -164,7 +164,7 @@ check install make -s install PREFIX="$out/root"
 has pkg_config pkg-config && check pkg_config by_pkg_config
 if has cmake cmake; then
     check find_package by_find_package
-    check find_package_version of_version 0.1
+    check find_package_version of_version "$(sed -n 's|^#define PROF_VERSION "\([0-9]*\.[0-9]*\).*|\1|p' prof.h)"
     check find_package_wrong_version of_wrong_version 99.0
     check shared_library shared_library
     has dlls x86_64-w64-mingw32-gcc "$wine" && check dlls dlls
