@@ -1,6 +1,6 @@
 /* The library, in a file of its own: the linker then leaves out what the program does not call. */
 #include "board.h"
-#ifdef BOARD_CLOCK
+#if defined(BOARD_CLOCK) && (defined(PROF_FREESTANDING) || !__STDC_HOSTED__)
 #  define PROF_NOW() board_clock()
 #endif
 #define PROF_IMPLEMENTATION
