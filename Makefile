@@ -193,7 +193,7 @@ build/tests/replay: tests/analyse/replay.c $(READER_OBJECTS) prof.h Makefile | s
 build/tests/soak: tests/record/soak.c tests/test.h prof.h Makefile | setup-build
 	$(call say,compiling $< and prof.h)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)
+	$(Q)$(CC) $(CFLAGS) -DPROF_ASSERTS -I. $< -o $@ $(LIBS)
 
 build/examples/cuda/%: examples/cuda/%.cu prof.h prof_cuda.h Makefile
 	$(call say,compiling $<)

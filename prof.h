@@ -1955,6 +1955,10 @@ PROF__ONE
 #if PROF__STB || !PROF__BARE
 #  include <stdarg.h>
 #endif
+#if defined(PROF_ASSERTS) && __STDC_HOSTED__
+#  include <stdio.h>
+#  include <stdlib.h>
+#endif
 #if PROF__STB == 1
 /* A copy of one's own, under other names: the program may include stb_sprintf.h too, later. */
 #  pragma push_macro("STB_SPRINTF_IMPLEMENTATION")
@@ -2108,6 +2112,20 @@ extern "C" {
 #else
 #  define PROF__ALWAYS(x) (x)
 #  define PROF__CANNOT(x) (x)
+#endif
+/* What always holds in a room. Compiled only with PROF_ASSERTS, as tests, fuzzing and stress are:
+   there one that fails tells where and ends the program. Not in inline code, which is the user's. */
+#if !defined(PROF_ASSERTS) || defined(PROF__COVERAGE)
+#  define PROF__ASSERT(x) ((void)0)
+#elif __STDC_HOSTED__
+PROF__RARE(void) prof__assert_failed(const char *file, int line, const char *condition) {
+    fprintf(stderr, "%s:%d: PROF__ASSERT(%s)\n", file, line, condition);
+    fflush(stderr);
+    abort();
+}
+#  define PROF__ASSERT(x) ((x) ? (void)0 : prof__assert_failed(__FILE__, __LINE__, #x))
+#else
+#  define PROF__ASSERT(x) ((x) ? (void)0 : __builtin_trap())
 #endif
 #define PROF__MIN(a, b) ((a) < (b) ? (a) : (b))
 #define PROF__MAX(a, b) ((a) > (b) ? (a) : (b))

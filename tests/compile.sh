@@ -174,6 +174,27 @@ fi
 build_and_run 'unity build in C++' "$cpp" $out/unity.c
 build_and_run 'PROF_STATIC in two C++ files' "$cpp" $out/own_a.c $out/own_b.c
 
+# ---- PROF_ASSERTS: what does not hold says where, and ends the program; without, it is not there ----
+
+cat >$out/assert.c <<'END'
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+int main(void) {
+    int evaluated = 0;
+    PROF__ASSERT(++evaluated);
+    PROF__ASSERT(evaluated == 2);
+    return evaluated;
+}
+END
+assertion() {   # COMPILER-AND-FLAGS...
+    "$@" -I. $out/assert.c -o $out/assert -lpthread -ldl && $out/assert || return 1
+    "$@" -DPROF_ASSERTS -I. $out/assert.c -o $out/assert -lpthread -ldl || return 1
+    said=$( ($out/assert) 2>&1) && return 1
+    case $said in *"$out/assert.c:6: PROF__ASSERT(evaluated == 2)"*) ;; *) echo "$said"; return 1 ;; esac
+}
+check 'PROF_ASSERTS in C' assertion $c -O0
+check 'PROF_ASSERTS in C++' assertion $cpp -O0
+
 # ---- PROF_DISABLE: every example, with the flags of the Makefile ----
 
 for file in examples/*.c examples/*.cpp; do

@@ -25,6 +25,7 @@ out=build/tests
 asan='cuda_errors files formats golden limits memory modes odd_calls odd_events ring session stream submit'
 tsan='aggregate live memory observe ring session_threads stream stress threads'
 warn='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
+asserts=-DPROF_ASSERTS   # what prof.h's rooms promise is checked in every test
 wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
 WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
 export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
@@ -78,7 +79,7 @@ object() {   # CONFIG SOURCE OBJECT FLAGS...
             exit 0
         source=$2 made=$3
         shift 3
-        $cc $warn "$@" -I. -c "$source" -o "$made"
+        $cc $warn $asserts "$@" -I. -c "$source" -o "$made"
     ) 8>"$3.lock"
 }
 
@@ -109,7 +110,7 @@ program() {   # CONFIG NAME
         flags="$inside $flags"
     fi
     if [ ! -x "$exe" ] || [ -n "$(find prof*.h tests -type f -newer "$exe")" ]; then
-        $cc $warn -I. -DTEST_OUT="\"$dir\"" "$source" -o "$exe" $flags $libs ||
+        $cc $warn $asserts -I. -DTEST_OUT="\"$dir\"" "$source" -o "$exe" $flags $libs ||
             { echo "not ok $name: does not compile"; return 1; }
     fi
     run "$exe"

@@ -20,7 +20,7 @@ cd "$(dirname "$0")/../.." || exit 1
 [ -x "$out/round_trip" ] &&
     [ -z "$(find prof.h tests/test.h tests/command/round_trip.c -newer "$out/round_trip")" ] ||
     try round_builds "${CC:-gcc}" -std=c99 -O1 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror \
-        -I. tests/command/round_trip.c tests/cuda/fake_cupti.c -o "$out/round_trip" -lpthread -ldl -lm || exit 1
+        -DPROF_ASSERTS -I. tests/command/round_trip.c tests/cuda/fake_cupti.c -o "$out/round_trip" -lpthread -ldl -lm || exit 1
 rm -f "$out"/*.json "$out"/*.live
 "$out/round_trip" "$out" "${1:-40}" "${2:-1}" >"$out/list" || { echo 'not ok round_runs'; exit 1; }
 

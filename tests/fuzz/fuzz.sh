@@ -11,7 +11,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 out=$PWD/build/fuzz
-cc='clang -std=c99 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all'
+cc='clang -std=c99 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DPROF_ASSERTS'
 targets='trace stream folded import raw record submit'
 
 is_command() { case $1 in trace | stream | folded | import) true ;; *) false ;; esac; }

@@ -13,7 +13,7 @@ build() {   # PROGRAM FLAGS...
     program=$out/$1
     shift
     ${CC:-gcc} -std=c99 -g -I. -DTEST_OUT="\"$out\"" tests/fuzz/fault_session.c -o "$program" "$@" \
-        -DPROF_ZLIB -lz -lpthread -ldl -lm || { echo "not ok faults_build"; exit 1; }
+        -DPROF_ASSERTS -DPROF_ZLIB -lz -lpthread -ldl -lm || { echo "not ok faults_build"; exit 1; }
 }
 build sinks -O0 -fsanitize=address,undefined -fno-sanitize-recover=all
 build session -O0

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 make -s build/tools/report_html.h
 objects=$out/objects
 cc="${CC:-gcc} -std=c99 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -I.
-    -DTEST_LIBRARY -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -DPROF_ARENA_SIZE=1048576"
+    -DTEST_LIBRARY -DPROF_ASSERTS -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -DPROF_ARENA_SIZE=1048576"
 cc=$(echo $cc)
 tool_cc="$cc -fwrapv -D_POSIX_C_SOURCE=200809L -Ibuild/tools"
 libraries='-lyajl -lsqlite3 -lz -lpthread -ldl -lm'

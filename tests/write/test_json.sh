@@ -66,7 +66,7 @@ for file in tests/write/golden/*.json; do
     try "json_golden_$(basename "$file" .json)" python3 tests/write/check_json.py "$file"
 done
 try json_hostile_builds "${CC:-cc}" -std=c99 -O0 -I. -DTEST_OUT="\"$out\"" tests/write/hostile.c \
-    -o $out/hostile -lpthread && try json_hostile_runs $out/hostile
+    -DPROF_ASSERTS -o $out/hostile -lpthread && try json_hostile_runs $out/hostile
 for name in hostile hostile_array; do
     try "json_$name" python3 tests/write/check_json.py $out/$name.json
 done
