@@ -60,24 +60,9 @@ static open_event *copy_event(const trace_event *from) {
 
 /* ---- Pairs ---- */
 
-/* What begin and end have in common: the thread; or category, id and, but for ids that processes
-   share, the process. */
-static uint64_t key_of(const trace_event *event) {
-    uint64_t key = hash_mix((uint64_t)event->pid + 1);
-    trace_text id = event->id, rest = event->id2, name, value;
-    if (event->phase == 'B' || event->phase == 'E')
-        return hash_mix(key * 31 + (uint64_t)event->tid) | 1;
-    while (json_next(&rest, &name, &value)) {
-        if (text_is(name, "global")) key = 0;
-        id = value;
-    }
-    key = (key ^ hash_bytes(id.data, id.size)) * 31;
-    return hash_mix(key + hash_bytes(event->cat.data, event->cat.size)) & ~(uint64_t)1;
-}
-
-static void begin(trace_pairs *p, const trace_event *event) {
+static void begin(trace_pairs *p, const trace_event *event, uint64_t key) {
     open_event *new_event = copy_event(event);
-    uint64_t *top = map_put(&p->tops, key_of(event), NULL);
+    uint64_t *top = map_put(&p->tops, key, NULL);
     new_event->outer = (open_event *)(uintptr_t)*top;
     *top = (uintptr_t)new_event;
     new_event->before = p->last;
@@ -86,17 +71,16 @@ static void begin(trace_pairs *p, const trace_event *event) {
     p->last = new_event;
 }
 
-/* Makes the reader's event of it, until end_ns. */
-static void hand_out(trace_pairs *p, trace_reader *r, open_event *o, int64_t end_ns) {
+/* Makes a complete event of it, until end_ns. */
+static void hand_out(trace_pairs *p, trace_event *event, open_event *o, int64_t end_ns) {
     *(o->before ? &o->before->after : &p->first) = o->after;
     *(o->after ? &o->after->before : &p->last) = o->before;
-    r->event = o->event;
-    r->event.is_pair = true;
-    r->event.is_async = o->event.phase == 'b';
-    r->event.phase = 'X';
-    r->event.kind = trace_kind_of(o->event.cat);
-    r->event.dur_ns = end_ns > o->event.ts_ns ? end_ns - o->event.ts_ns : 0;
-    r->event.has |= TRACE_HAS_DUR;
+    *event = o->event;
+    event->is_pair = true;
+    event->is_async = o->event.phase == 'b';
+    event->phase = 'X';
+    event->dur_ns = end_ns > o->event.ts_ns ? end_ns - o->event.ts_ns : 0;
+    event->has |= TRACE_HAS_DUR;
     p->handed = o;
 }
 
@@ -115,43 +99,38 @@ static void join_args(trace_pairs *p, trace_event *event, const trace_event *end
     event->has |= end->has & TRACE_HAS_ARGS;
 }
 
-static bool end(trace_pairs *p, trace_reader *r) {
-    trace_event event = r->event;
-    uint64_t *top = map_get(&p->tops, key_of(&event));
+static pair_result end(trace_pairs *p, trace_event *event, uint64_t key) {
+    trace_event end_event = *event;
+    uint64_t *top = map_get(&p->tops, key);
     open_event *o = top ? (open_event *)(uintptr_t)*top : NULL;
-    if (!o) {
-        if (r->defects[TRACE_NO_BEGIN]++ == 0) r->first_defect[TRACE_NO_BEGIN] = event.offset;
-        return false;
-    }
+    if (!o) return PAIR_NO_BEGIN;
     *top = (uintptr_t)o->outer;
-    hand_out(p, r, o, event.ts_ns);
-    r->event.end_offset = event.offset;
-    if (event.arg_count) join_args(p, &r->event, &event);
-    return true;
+    hand_out(p, event, o, end_event.ts_ns);
+    event->end_offset = end_event.offset;
+    if (end_event.arg_count) join_args(p, event, &end_event);
+    return PAIR_WHOLE;
 }
 
 trace_pairs *pairs_open(void) {
     return allocate(sizeof(trace_pairs));
 }
 
-bool pairs_take(trace_pairs *p, trace_reader *r) {
-    const trace_event *event = &r->event;
+pair_result pairs_take(trace_pairs *p, trace_event *event, uint64_t key) {
     if (event->ts_ns + event->dur_ns > p->last_ns) p->last_ns = event->ts_ns + event->dur_ns;
     free(p->handed);
     p->handed = NULL;
     switch (event->phase) {
-    case 'B': case 'b': begin(p, event); return false;
-    case 'E': case 'e': return end(p, r);
-    default: return true;
+    case 'B': case 'b': begin(p, event, key); return PAIR_KEPT;
+    case 'E': case 'e': return end(p, event, key);
+    default: return PAIR_WHOLE;
     }
 }
 
-bool pairs_left(trace_pairs *p, trace_reader *r) {
+bool pairs_left(trace_pairs *p, trace_event *event) {
     free(p->handed);
     p->handed = NULL;
     if (!p->first) return false;
-    hand_out(p, r, p->first, p->last_ns);
-    if (r->defects[TRACE_NO_END]++ == 0) r->first_defect[TRACE_NO_END] = r->event.offset;
+    hand_out(p, event, p->first, p->last_ns);
     return true;
 }
 

@@ -1142,16 +1142,48 @@ static trace_item next_other(trace_reader *r) {
     return TRACE_EVENT;
 }
 
+/* What begin and end have in common: the thread; or category, id and, but for ids that processes
+   share, the process. */
+static uint64_t pair_key(const trace_event *event) {
+    uint64_t key = hash_mix((uint64_t)event->pid + 1);
+    trace_text id = event->id, rest = event->id2, name, value;
+    if (event->phase == 'B' || event->phase == 'E')
+        return hash_mix(key * 31 + (uint64_t)event->tid) | 1;
+    while (json_next(&rest, &name, &value)) {
+        if (text_is(name, "global")) key = 0;
+        id = value;
+    }
+    key = (key ^ hash_bytes(id.data, id.size)) * 31;
+    return hash_mix(key + hash_bytes(event->cat.data, event->cat.size)) & ~(uint64_t)1;
+}
+
+static bool has_pair(const trace_event *event) {
+    return event->phase == 'B' || event->phase == 'b' || event->phase == 'E' || event->phase == 'e';
+}
+
+/* Half of an event that has no other half. */
+static void count_half(trace_reader *r, trace_defect what) {
+    if (r->defects[what]++ == 0) r->first_defect[what] = r->event.offset;
+}
+
 /* Is this event handed out, or is it the begin of one, or an end of nothing? */
 static bool is_whole(trace_reader *r) {
     source *s = r->source;
-    char phase = r->event.phase;
-    if (r->as_written) return true;
-    if (!s->pairs) {
-        if (phase != 'B' && phase != 'b' && phase != 'E' && phase != 'e') return true;
-        s->pairs = pairs_open();
-    }
-    return pairs_take(s->pairs, r);
+    trace_event *event = &r->event;
+    if (r->as_written || (!s->pairs && !has_pair(event))) return true;
+    if (!s->pairs) s->pairs = pairs_open();
+    pair_result result = pairs_take(s->pairs, event, has_pair(event) ? pair_key(event) : 0);
+    if (result == PAIR_NO_BEGIN) count_half(r, TRACE_NO_BEGIN);
+    if (event->is_pair) event->kind = trace_kind_of(event->cat);
+    return result == PAIR_WHOLE;
+}
+
+/* At the end of the file: the next begin without an end. */
+static bool next_open(trace_reader *r) {
+    if (!r->source->pairs || !pairs_left(r->source->pairs, &r->event)) return false;
+    r->event.kind = trace_kind_of(r->event.cat);
+    count_half(r, TRACE_NO_END);
+    return true;
 }
 
 static void classify(trace_reader *r) {
@@ -1193,7 +1225,7 @@ trace_item trace_next(trace_reader *r) {
         }
     }
     if (s->other) r->item = next_other(r);
-    else if (s->pairs && !r->failed && pairs_left(s->pairs, r)) {
+    else if (!r->failed && next_open(r)) {
         r->item = TRACE_EVENT;
         classify(r);
     }
