@@ -104,7 +104,7 @@
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
        @PLATFORM @ARENA @TEXT @SITES @FORMAT @RECORD @TARGET @PRINTF @DETAILS @SYMBOLS @FUNCTIONS
-       @NATIVE @COUNTERS @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE @CHROME @STACKS @MEMORY
+       @NATIVE @COUNTERS @COLLECT @NEST @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE @CHROME @STACKS @MEMORY
        @EXECUTION @RAW @AGGREGATE @OBSERVE @SCHEDULE @SESSION
 */
 #ifndef PROF_H
@@ -1286,6 +1286,79 @@ PROF_API size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_e
    out and counted. */
 PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const prof_event *events,
                                             size_t count, prof_trace **trace);
+
+/* ---- Averages of spans: what tools make of a file's events, by the sums of the live table ---- */
+
+enum {                                   /* prof_span.flags, beside PROF_EVENT_... */
+    PROF_SPAN_MEMORY = 0x8000,           /* memory changes at start_ns: the innermost span and all
+                                            around it have it; without one it is a row's own */
+    PROF_SPAN_STEP = 0x4000,             /* steps follow each other, they hold each other never */
+    PROF_SPAN_DEPTH = 0x2000,            /* depth tells: it comes after all that lie in it */
+    PROF_SPAN_HIDDEN = 0x1000            /* counts in no row, but lies in others; of memory: no
+                                            call, but its row has the bytes */
+};
+
+/* A call. */
+typedef struct prof_span {
+    int64_t start_ns, end_ns;
+    uint32_t thread;                     /* a number for each thread, and each node on it */
+    uint32_t row;                        /* prof_sums_row's. PROF_NONE: hidden, of a name unlike all
+                                            others. Of a row of a device: it lies in nothing */
+    int64_t device_ns;                   /* of the work that it launched itself; with
+                                            PROF_EVENT_LEGACY its children's too */
+    int64_t cpu_bytes, device_bytes;     /* its children's too; what PROF_SPAN_MEMORY adds is not */
+    int64_t flops;                       /* its own */
+    const int64_t *counters;             /* PROF_COUNTERS of them, its children's too, until the
+                                            span around it has ended; NULL: none */
+    uint32_t order;                      /* of two with the same times the lesser one is a row's
+                                            first. 0 everywhere: by thread, then as they come */
+    uint32_t depth;                      /* PROF_SPAN_DEPTH: spans around it */
+    uint16_t flags;
+} prof_span;
+
+typedef struct prof_sums_desc {
+    prof_averages_desc averages;         /* without percentiles */
+    bool merge_duplicates;               /* an only child of its parent's name counts as that one */
+    void *(*more)(void *user, size_t size);   /* memory, aligned as malloc's, that is the caller's
+                                            again once the rows are not needed; NULL: none left */
+    void *user;
+} prof_sums_desc;
+
+typedef struct prof_sums_stats {
+    uint64_t spans, calls;               /* pushed; counted in rows */
+    uint64_t overlaps;                   /* a span began in another and ended behind it: they stand
+                                            beside each other */
+    uint64_t duplicates;                 /* merged */
+    uint64_t dropped;                    /* there was no memory for them: rows are not complete */
+    int64_t self_cpu_time_total_ns;      /* of all spans, also of those in no row */
+} prof_sums_stats;
+
+typedef struct prof_sums prof_sums;
+
+/* The nest and the sums of prof_key_averages for spans from elsewhere. One thread at a time; needs
+   no session. Memory: a row 300 bytes, its texts and shapes, 250 bytes for each level of depth.
+       prof_sums_open(&desc, &sums);
+       span.row = prof_sums_row(sums, &event); ... prof_sums_push(sums, &span); ...
+       n = prof_sums_close(sums, NULL, 0); prof_sums_close(sums, rows, n);
+   open: PROF_ERROR_INVALID: NULL, or no `more`. PROF_ERROR_UNSUPPORTED: percentiles.
+   PROF_ERROR_MEMORY. */
+PROF_API prof_result prof_sums_open(const prof_sums_desc *desc, prof_sums **sums);
+
+/* The row of an event: of its name, device_type, flags, and of its extra what desc.averages and the
+   node ask for. A new row copies what it needs. PROF_NONE: no memory. */
+PROF_API uint32_t prof_sums_row(prof_sums *sums, const prof_event *key);
+
+/* Adds a span. They come by (thread, start, -end), memory after spans that start with it; times
+   tell which lies in which, as prof_trace_from_events nests events. With PROF_SPAN_DEPTH, for a
+   whole thread: in the order of their ends, children first, and depth tells. */
+PROF_API void prof_sums_push(prof_sums *sums, const prof_span *span);
+
+/* Ends the spans that are open, fills at most max rows and returns how many there are, as
+   prof_key_averages does: in first-seen order, those without a call left out. Their texts lie in
+   the memory that `more` gave. first is the row's rank; parent is PROF_NONE where its first span
+   lay in no other, else 0; scope is that of the key that made it; is_recursive is told. */
+PROF_API size_t prof_sums_close(prof_sums *sums, prof_average *rows, size_t max);
+PROF_API prof_sums_stats prof_sums_get_stats(const prof_sums *sums);
 #endif
 
 /* Counts of a trace: of a session's as prof_get_stats(); of one made from events, recorded is how
@@ -8355,12 +8428,212 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     prof__read_lost(r, 0);
 }
 
+/* ---- @NEST: what lies in what; the one place that knows ----
+
+   Zones come by their ends, and their depth tells, or spans by (thread, start, -end), and their
+   times tell. Both end in prof__nest_close: what a zone took itself, and whether it is a duplicate,
+   its parent's only child, of its name.
+   - Closes come in post-order: a zone after all that lie in it.
+   - Self times within a zone at depth 0 add up to its own time, duplicates or not.
+   - A span that only partly overlaps the one around it ends it: it stands beside it.
+   - A level's sums are those of the closes at its depth since the last one further out. */
+
+/* A zone that has ended. */
+typedef struct prof__amounts {           /* its children's too */
+    int64_t device_ns, cpu_bytes, device_bytes, counters[PROF_COUNTERS];
+} prof__amounts;
+typedef struct prof__close {
+    int64_t start_ns, end_ns, cpu_ns, self_ns;
+    uint32_t what, thread, depth;        /* what: whoever feeds knows: a site, a row, an event */
+    uint32_t order;                      /* among closes of the same times */
+    uint16_t flags;
+    bool counted;                        /* it has counters */
+    prof__amounts all, within;           /* within: of its direct children */
+    int64_t flops;
+    int64_t lifted_ns;                   /* of duplicates, which it has if it is one itself */
+    uint64_t number, from;               /* as it came, from 0; the first of all that lie in it */
+} prof__close;
+
+/* Which event is a row's first: by (start, -end), as told, by thread and depth, as they came. */
+typedef struct prof__rank {
+    int64_t start_ns, end_ns;
+    uint32_t order, thread, depth;
+    uint64_t number;
+} prof__rank;
+
+PROF__FN bool prof__rank_after(const prof__rank *a, const prof__rank *b) {
+    if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
+    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
+    if (a->order != b->order) return a->order > b->order;
+    if (a->thread != b->thread) return a->thread > b->thread;
+    if (a->depth != b->depth) return a->depth > b->depth;
+    return a->number > b->number;
+}
+
+/* Does c come before r, which becomes its? first: there was none. */
+PROF__EAGER bool prof__rank_take(prof__rank *r, const prof__close *c, bool first) {
+    prof__rank own;
+    if (PROF__LIKELY(!first && c->start_ns > r->start_ns)) return false;
+    own.start_ns = c->start_ns;
+    own.end_ns = c->end_ns;
+    own.order = c->order;
+    own.thread = c->thread;
+    own.depth = c->depth;
+    own.number = c->number;
+    if (!first && !prof__rank_after(r, &own)) return false;
+    *r = own;
+    return true;
+}
+
+/* Of a depth: what has ended there since the last close further out. */
+typedef struct prof__level { int64_t ns; } prof__level;
+
+/* l: of the zone's depth; behind it that of its children, who are now its own. */
+PROF__EAGER void prof__nest_close(prof__level *l, prof__close *c) {
+    c->self_ns = PROF__MINUS(c->cpu_ns, l[1].ns);
+    l[1].ns = 0;
+    l->ns = PROF__PLUS(l->ns, c->cpu_ns);
+}
+
+#if !PROF__BARE
+/* What spans have beside their times. */
+typedef struct prof__siblings {
+    prof__amounts all;
+    uint32_t count;
+    uint64_t from;                       /* number of the first close of all */
+    bool held;                           /* `only` is still to be told of: it is the only one, */
+    prof__close only;
+    int64_t only_ns;                     /* and what is in it took so long */
+} prof__siblings;
+
+typedef struct prof__nest {
+    prof__level *levels;                 /* room + 1 of each */
+    prof__siblings *siblings;
+    prof_span *open;
+    uint32_t depth, room, thread;
+    uint64_t number;
+    bool merge;
+    bool (*same)(void *user, uint32_t a, uint32_t b);   /* are rows of one name? */
+    void (*visit)(void *user, const prof__close *c);
+    void *user;
+    uint64_t overlaps, duplicates;
+} prof__nest;
+
+PROF__FN void prof__amounts_add(prof__amounts *to, const prof__amounts *from) {
+    to->device_ns = PROF__PLUS(to->device_ns, from->device_ns);
+    to->cpu_bytes = PROF__PLUS(to->cpu_bytes, from->cpu_bytes);
+    to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
+    for (int i = 0; i < PROF_COUNTERS; i++)
+        to->counters[i] = PROF__PLUS(to->counters[i], from->counters[i]);
+}
+
+/* The first of siblings, where it is known not to be a duplicate. */
+PROF__FN void prof__nest_tell(prof__nest *n, prof__siblings *l) {
+    if (l->held) n->visit(n->user, &l->only);
+    l->held = false;
+}
+
+/* c has one child, of its name: that is no call, and what lies in it lies in c. device_ns: what c
+   launched itself. */
+PROF__FN void prof__nest_merge(prof__nest *n, prof__close *c, prof__siblings *kids,
+                               int64_t *device_ns) {
+    const prof__close *child = &kids->only;
+    int64_t own = PROF__PLUS(child->all.device_ns, child->lifted_ns);
+    if (!(child->flags & PROF_EVENT_LEGACY)) own = PROF__MINUS(own, child->within.device_ns);
+    if (c->flags & PROF_EVENT_LEGACY) c->lifted_ns = own;
+    else *device_ns = PROF__PLUS(*device_ns, own);
+    n->levels[c->depth + 1].ns = kids->only_ns;
+    kids->all = child->within;
+    kids->held = false;
+    n->duplicates++;
+}
+
+/* A zone of c's depth has ended: c has its times, and in all what it has alone; with
+   PROF_EVENT_LEGACY, and of memory, all that lies in it too. */
+PROF__FN void prof__nest_end(prof__nest *n, prof__close *c) {
+    prof__siblings *l = n->siblings + c->depth, *kids = l + 1;
+    int64_t only_ns, device_ns = c->all.device_ns;
+    c->number = n->number++;
+    c->from = kids->count ? kids->from : c->number;
+    if (kids->held && kids->count == 1 && n->same(n->user, c->what, kids->only.what))
+        prof__nest_merge(n, c, kids, &device_ns);
+    prof__nest_tell(n, kids);
+    only_ns = n->levels[c->depth + 1].ns;
+    prof__nest_close(n->levels + c->depth, c);
+    c->within = kids->all;
+    c->all.device_ns = c->flags & PROF_EVENT_LEGACY ? device_ns
+                                                    : PROF__PLUS(device_ns, kids->all.device_ns);
+    memset(kids, 0, sizeof *kids);
+    prof__nest_tell(n, l);
+    prof__amounts_add(&l->all, &c->all);
+    l->from = l->count ? l->from : c->from;
+    l->held = !l->count++ && n->merge && c->depth;
+    if (!l->held) n->visit(n->user, c);
+    else l->only = *c;
+    l->only_ns = only_ns;
+}
+
+PROF__FN prof__close prof__close_of(const prof_span *span, uint32_t depth) {
+    prof__close c;
+    memset(&c, 0, sizeof c);
+    c.start_ns = span->start_ns;
+    c.end_ns = span->end_ns;
+    c.cpu_ns = PROF__MINUS(span->end_ns, span->start_ns);
+    c.what = span->row;
+    c.thread = span->thread;
+    c.depth = depth;
+    c.order = span->order;
+    c.flags = span->flags;
+    c.all.device_ns = span->device_ns;
+    c.all.cpu_bytes = span->cpu_bytes;
+    c.all.device_bytes = span->device_bytes;
+    c.counted = span->counters != NULL;
+    if (c.counted) memcpy(c.all.counters, span->counters, sizeof c.all.counters);
+    c.flops = span->flops;
+    return c;
+}
+
+/* Ends the innermost open span. */
+PROF__FN void prof__nest_pop(prof__nest *n) {
+    prof__close c;
+    n->depth--;
+    c = prof__close_of(n->open + n->depth, n->depth);
+    prof__nest_end(n, &c);
+}
+
+/* Is the innermost open span around s? As prof__holds. */
+PROF__FN bool prof__nest_holds(prof__nest *n, const prof_span *s) {
+    const prof_span *p = n->open + n->depth - 1;
+    if (p->flags & s->flags & PROF_SPAN_STEP) return false;
+    if (s->start_ns >= p->end_ns) return false;
+    n->overlaps += s->end_ns > p->end_ns;
+    return s->end_ns <= p->end_ns;
+}
+
+/* A span begins: those end that do not hold it. There is room for it. */
+PROF__FN void prof__nest_begin(prof__nest *n, const prof_span *s) {
+    while (n->depth && !prof__nest_holds(n, s)) prof__nest_pop(n);
+    n->open[n->depth++] = *s;
+}
+
+/* The thread's spans are through: what is open ends. */
+PROF__FN void prof__nest_thread(prof__nest *n, uint32_t thread) {
+    while (n->depth) prof__nest_pop(n);
+    if (n->room) {
+        prof__nest_tell(n, n->siblings);
+        memset(n->siblings, 0, sizeof *n->siblings);
+        n->levels[0].ns = 0;
+    }
+    n->thread = thread;
+}
+#endif
+
 /* ---- @TREE: zones in post-order to events in order of start, in one pass ---- */
 
 /* A zone's place in pre-order is known when its record comes: its place in post-order, less the
    zones below it, plus its depth. For each depth we keep what the zone still open there has so
    far. */
-typedef struct prof__level { uint32_t first, child, last; int64_t children_ns; } prof__level;
+typedef struct prof__branch { uint32_t first, child, last; int64_t children_ns; } prof__branch;
 
 struct prof__tree {
     prof_event *events;                  /* of this thread, from 0 */
@@ -8373,13 +8646,13 @@ struct prof__tree {
 #endif
     int64_t root_end_ns;
     prof__scale scale;
-    prof__level levels[PROF__LEVELS + 1];
+    prof__branch levels[PROF__LEVELS + 1];
 };
 
 /* Depths from pending to depth get their first descendant now. */
 PROF__FN void prof__tree_open(prof__tree *t, uint32_t depth) {
     for (uint32_t d = t->pending; d <= depth; d++) {
-        prof__level *l = t->levels + d;
+        prof__branch *l = t->levels + d;
         l->first = t->count;
         l->child = l->last = PROF_NONE;
         l->children_ns = 0;
@@ -8387,7 +8660,7 @@ PROF__FN void prof__tree_open(prof__tree *t, uint32_t depth) {
 }
 
 PROF__FN prof_event *prof__tree_add(prof__tree *t, const prof__zone *z) {
-    prof__level *own, *up;
+    prof__branch *own, *up;
     prof_event *e;
     uint32_t depth = z->depth, at;
     if (depth >= t->pending) prof__tree_open(t, depth);
@@ -10422,18 +10695,18 @@ PROF__FN uint32_t prof__hash_shapes(uint32_t h, const prof_extra *x) {
     return h;
 }
 
-PROF__FN uint32_t prof__stack_part(const prof__groups *g, const prof_event *e) {
+PROF__FN uint32_t prof__stack_part(const prof_averages_desc *by, const prof_event *e) {
     const prof_extra *x = prof__extra_of(e);
-    return x ? PROF__MIN(x->stack_count, g->by.group_by_stack_n) : 0;
+    return x ? PROF__MIN(x->stack_count, by->group_by_stack_n) : 0;
 }
 
-PROF__FN uint32_t prof__group_hash(const prof__groups *g, const prof_event *e) {
+PROF__FN uint32_t prof__group_hash(const prof_averages_desc *by, const prof_event *e) {
     const prof_extra *x = prof__extra_of(e);
     uint32_t h = prof__hash_more(2166136261u ^ prof__kind(e), e->name);
-    if (g->by.group_by_overload_name) h = prof__hash_more(h, prof__overload(e));
+    if (by->group_by_overload_name) h = prof__hash_more(h, prof__overload(e));
     if (!x) return h;
-    if (g->by.group_by_input_shapes) h = prof__hash_shapes(h, x);
-    for (uint32_t i = 0; i < prof__stack_part(g, e); i++) h = prof__hash_more(h, x->stack[i]);
+    if (by->group_by_input_shapes) h = prof__hash_shapes(h, x);
+    for (uint32_t i = 0; i < prof__stack_part(by, e); i++) h = prof__hash_more(h, x->stack[i]);
     return h;
 }
 
@@ -10455,35 +10728,40 @@ PROF__FN bool prof__same_shapes(const prof_extra *a, const prof_extra *b) {
     return true;
 }
 
-PROF__FN bool prof__same_group(const prof__groups *g, const prof_event *a, const prof_event *b) {
-    uint32_t n = prof__stack_part(g, a);
+PROF__FN bool prof__same_group(const prof_averages_desc *by, const prof_event *a,
+                              const prof_event *b) {
+    uint32_t n = prof__stack_part(by, a);
     if (!prof__same_kind(a, b) || strcmp(a->name, b->name) != 0) return false;
-    if (g->by.group_by_overload_name && strcmp(prof__overload(a), prof__overload(b)) != 0)
+    if (by->group_by_overload_name && strcmp(prof__overload(a), prof__overload(b)) != 0)
         return false;
-    if (g->by.group_by_input_shapes && !prof__same_shapes(prof__extra_of(a), prof__extra_of(b)))
+    if (by->group_by_input_shapes && !prof__same_shapes(prof__extra_of(a), prof__extra_of(b)))
         return false;
-    if (n != prof__stack_part(g, b)) return false;
+    if (n != prof__stack_part(by, b)) return false;
     for (uint32_t i = 0; i < n; i++)
         if (strcmp(prof__text(a->extra->stack[i]), prof__text(b->extra->stack[i])) != 0)
             return false;
     return true;
 }
 
+PROF__FN void prof__group_open(prof__group *r) {
+    memset(r, 0, sizeof *r);
+    r->min_ns = INT64_MAX;
+    r->max_ns = INT64_MIN;
+}
+
 /* The row of event i, new or known, by its hash. */
 PROF__FN uint32_t prof__group_find(prof__groups *g, uint32_t i) {
     const prof_event *e = g->s->events + i;
-    uint32_t hash = prof__group_hash(g, e), at = hash % g->places;
+    uint32_t hash = prof__group_hash(&g->by, e), at = hash % g->places;
     prof__group *r;
     for (; g->index[at]; at = at + 1 == g->places ? 0 : at + 1) {
         r = g->rows + g->index[at] - 1;
-        if (r->hash == hash && prof__same_group(g, e, g->s->events + r->first))
+        if (r->hash == hash && prof__same_group(&g->by, e, g->s->events + r->first))
             return g->index[at] - 1;
     }
     r = g->rows + g->count;
-    memset(r, 0, sizeof *r);
     if (g->wide) memset(g->wide + g->count, 0, sizeof *g->wide);
-    r->min_ns = INT64_MAX;
-    r->max_ns = INT64_MIN;
+    prof__group_open(r);
     r->first = i;
     r->hash = hash;
     g->index[at] = ++g->count;
@@ -10531,6 +10809,24 @@ PROF__INLINE void prof__group_add_wide(prof__group_wide *w, prof__group_wide *up
     up->self_device_ns = PROF__MINUS(up->self_device_ns, side->device_ns);
     up->self_cpu_bytes = PROF__MINUS(up->self_cpu_bytes, side->cpu_bytes);
     up->self_device_bytes = PROF__MINUS(up->self_device_bytes, side->device_bytes);
+}
+
+/* Adds a call to its row. w: what few traces have; NULL: this has none. */
+PROF__EAGER void prof__call_add(prof__group *r, prof__group_wide *w, const prof__close *c) {
+    r->count++;
+    r->cpu_ns = PROF__PLUS(r->cpu_ns, c->cpu_ns);
+    r->self_cpu_ns = PROF__PLUS(r->self_cpu_ns, c->self_ns);
+    if (c->cpu_ns < r->min_ns) r->min_ns = c->cpu_ns;
+    if (c->cpu_ns > r->max_ns) r->max_ns = c->cpu_ns;
+    if (PROF__BARE || !w) return;
+#define PROF__SUM(sum, self, field)                             \
+    sum = PROF__PLUS(sum, c->all.field);                        \
+    self = PROF__PLUS(self, PROF__MINUS(c->all.field, c->within.field))
+    PROF__SUM(w->device_ns, w->self_device_ns, device_ns);
+    PROF__SUM(w->cpu_bytes, w->self_cpu_bytes, cpu_bytes);
+    PROF__SUM(w->device_bytes, w->self_device_bytes, device_bytes);
+    w->flops = PROF__PLUS(w->flops, c->flops);
+#undef PROF__SUM
 }
 
 PROF__EAGER void prof__group_add(prof__group *r, const prof_event *e) {
@@ -10676,16 +10972,21 @@ PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const pr
     a->flops = w->flops;
 }
 
+/* Leaves out what rows are not told apart by. */
+PROF__FN void prof__average_by(prof_average *a, const prof_averages_desc *by) {
+    if (!by->group_by_overload_name) a->overload_name = "";
+    if (!by->group_by_input_shapes) {
+        a->input_shapes = NULL;
+        a->input_count = PROF_NONE;
+    }
+    a->stack_count = PROF__MIN(a->stack_count, by->group_by_stack_n);
+}
+
 PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
     const prof__group *r = g->rows + i;
     prof_average a = prof__average_of(g->s->events + r->first, r->first);
     prof__average_sums(&a, r, g->wide ? g->wide + i : NULL);
-    if (!g->by.group_by_overload_name) a.overload_name = "";
-    if (!g->by.group_by_input_shapes) {
-        a.input_shapes = NULL;
-        a.input_count = PROF_NONE;
-    }
-    a.stack_count = PROF__MIN(a.stack_count, g->by.group_by_stack_n);
+    prof__average_by(&a, &g->by);
 #if !PROF__BARE
     if (g->order) {
         a.p50_ns = prof__group_percentile(g, r, 50);
@@ -10743,6 +11044,287 @@ PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
 }
 
 #if !PROF__BARE
+/* ---- averages of spans ---- */
+
+typedef struct prof__span_sums_row {
+    prof_event key;                      /* with an extra of its own */
+    prof__group sums;
+    prof__group_wide wide;
+    prof__rank first;
+    int64_t counters[PROF_COUNTERS], self_counters[PROF_COUNTERS];
+    uint64_t last;                       /* number of its last call */
+    uint16_t flags;                      /* of the first one */
+    bool nested, recursive;              /* nested: the first one lay in another */
+} prof__span_sums_row;
+
+struct prof_sums {
+    prof_sums_desc desc;
+    prof__nest nest;
+    prof__span_sums_row **rows;          /* they stay where they are */
+    uint32_t *index, count, max, places;
+    uint32_t *order;                     /* two for each row */
+    prof_sums_stats stats;
+    char *low, *high;                    /* what is left of the memory given last */
+};
+
+/* Memory that stays; NULL: there is none. */
+PROF__FN void *prof__span_sums_take(prof_sums *s, size_t bytes) {
+    void *p;
+    bytes = prof__align(bytes);
+    if ((size_t)(s->high - s->low) < bytes) {
+        size_t size = PROF__MAX(bytes, (size_t)16384);
+        char *more = (char *)s->desc.more(s->desc.user, size);
+        if (!more) return NULL;
+        s->low = more;
+        s->high = more + size;
+    }
+    p = s->low;
+    s->low += bytes;
+    return memset(p, 0, bytes);
+}
+
+/* Another array, twice as long; NULL: no memory, and the old one stays. */
+PROF__FN void *prof__span_sums_grow(prof_sums *s, const void *old, size_t count, size_t size) {
+    void *p = prof__span_sums_take(s, (count ? 2 * count : 16) * size);
+    if (p && old) memcpy(p, old, count * size);
+    return p;
+}
+
+PROF__FN bool prof__span_sums_same(void *user, uint32_t a, uint32_t b) {
+    const prof_sums *s = (const prof_sums *)user;
+    if (a == PROF_NONE || b == PROF_NONE) return false;
+    return a == b || strcmp(s->rows[a]->key.name, s->rows[b]->key.name) == 0;
+}
+
+PROF__FN void prof__span_sums_count(prof__span_sums_row *r, const prof__close *c) {
+    for (int i = 0; c->counted && i < PROF_COUNTERS; i++) {
+        int64_t own = PROF__MINUS(c->all.counters[i], c->within.counters[i]);
+        r->counters[i] = PROF__PLUS(r->counters[i], c->all.counters[i]);
+        r->self_counters[i] = PROF__PLUS(r->self_counters[i], own);
+    }
+}
+
+/* A span has ended, and is no duplicate. */
+PROF__FN void prof__span_sums_visit(void *user, const prof__close *c) {
+    prof_sums *s = (prof_sums *)user;
+    prof__span_sums_row *r;
+    s->stats.self_cpu_time_total_ns = PROF__PLUS(s->stats.self_cpu_time_total_ns, c->self_ns);
+    if (c->what == PROF_NONE || c->flags & PROF_SPAN_HIDDEN) return;
+    r = s->rows[c->what];
+    if (prof__rank_take(&r->first, c, !r->sums.count)) {
+        r->flags = c->flags;
+        r->nested = c->depth != 0;
+    }
+    r->recursive = r->recursive || (r->sums.count && r->last >= c->from);
+    r->last = PROF__MAX(r->last, c->number);
+    s->stats.calls++;
+    prof__call_add(&r->sums, &r->wide, c);
+    prof__span_sums_count(r, c);
+}
+
+PROF_API PROF__QUIET prof_result prof_sums_open(const prof_sums_desc *desc, prof_sums **sums) {
+    prof_sums first, *s;
+    if (!desc || !desc->more || !sums) return PROF_ERROR_INVALID;
+    if (desc->averages.percentiles) return PROF_ERROR_UNSUPPORTED;
+    memset(&first, 0, sizeof first);
+    first.desc = *desc;
+    s = (prof_sums *)prof__span_sums_take(&first, sizeof *s);
+    if (!s) return PROF_ERROR_MEMORY;
+    first.nest.merge = desc->merge_duplicates;
+    first.nest.same = prof__span_sums_same;
+    first.nest.visit = prof__span_sums_visit;
+    first.nest.user = s;
+    *s = first;
+    *sums = s;
+    return PROF_OK;
+}
+
+/* Room for another row: twice as many, found anew. */
+PROF__FN bool prof__span_sums_room(prof_sums *s) {
+    uint32_t max = s->max ? 2 * s->max : 16, places = 2 * max + 1, *index, *order;
+    prof__span_sums_row **rows;
+    if (s->count < s->max) return true;
+    if (s->count >= INT32_MAX / 16) return false;
+    rows = (prof__span_sums_row **)prof__span_sums_grow(s, s->rows, s->max, sizeof *rows);
+    order = rows ? (uint32_t *)prof__span_sums_take(s, max * 2 * sizeof *order) : NULL;
+    index = order ? (uint32_t *)prof__span_sums_take(s, places * sizeof *index) : NULL;
+    if (!index) return false;
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t at = rows[i]->sums.hash % places;
+        while (index[at]) at = at + 1 == places ? 0 : at + 1;
+        index[at] = i + 1;
+    }
+    s->rows = rows;
+    s->order = order;
+    s->index = index;
+    s->places = places;
+    s->max = max;
+    return true;
+}
+
+/* A new row, with a copy of what tells it apart; NULL: no memory. */
+PROF__FN prof__span_sums_row *prof__span_sums_make(prof_sums *s, const prof_event *key) {
+    prof__span_sums_row *r = (prof__span_sums_row *)prof__span_sums_take(s, sizeof *r);
+    size_t length = strlen(key->name) + 1;
+    char *name = r ? (char *)prof__span_sums_take(s, length) : NULL;
+    prof__pack pack = { NULL, 0 };
+    if (!name) return NULL;
+    r->key = *key;
+    r->key.name = (const char *)memcpy(name, key->name, length);
+    if (key->extra) {
+        prof_extra x = *key->extra;
+        x.kernels = NULL;
+        x.kernel_count = 0;
+        (void)prof__pack_extra(&pack, &x);
+        pack.p = (char *)prof__span_sums_take(s, pack.used);
+        pack.used = 0;
+        if (!pack.p) return NULL;
+        r->key.extra = prof__pack_extra(&pack, &x);
+    }
+    prof__group_open(&r->sums);
+    return r;
+}
+
+PROF_API PROF__QUIET uint32_t prof_sums_row(prof_sums *s, const prof_event *key) {
+    uint32_t hash, at;
+    prof__span_sums_row *r;
+    if (!s || !key || !key->name) return PROF_NONE;
+    hash = prof__group_hash(&s->desc.averages, key);
+    at = s->places ? hash % s->places : 0;
+    for (; s->places && s->index[at]; at = at + 1 == s->places ? 0 : at + 1) {
+        r = s->rows[s->index[at] - 1];
+        if (r->sums.hash == hash && prof__same_group(&s->desc.averages, key, &r->key))
+            return s->index[at] - 1;
+    }
+    r = prof__span_sums_room(s) ? prof__span_sums_make(s, key) : NULL;
+    if (!r) return PROF_NONE;
+    r->sums.hash = hash;
+    for (at = hash % s->places; s->index[at];) at = at + 1 == s->places ? 0 : at + 1;
+    s->rows[s->count] = r;
+    s->index[at] = ++s->count;
+    return s->count - 1;
+}
+
+/* Room for spans in `depth` others. */
+PROF__FN bool prof__span_sums_depth(prof_sums *s, uint32_t depth) {
+    prof__nest *n = &s->nest;
+    while (n->room <= depth) {
+        uint32_t twice = n->room ? 2 * n->room : 16;
+        prof__level *levels = (prof__level *)prof__span_sums_take(s, (twice + 1) * sizeof *levels);
+        prof__siblings *siblings = levels ? (prof__siblings *)prof__span_sums_take(
+            s, (twice + 1) * sizeof *siblings) : NULL;
+        prof_span *open =
+            siblings ? (prof_span *)prof__span_sums_grow(s, n->open, n->room, sizeof *open) : NULL;
+        if (!open) return false;
+        if (n->room) {
+            memcpy(levels, n->levels, (n->room + 1) * sizeof *levels);
+            memcpy(siblings, n->siblings, (n->room + 1) * sizeof *siblings);
+        }
+        n->levels = levels;
+        n->siblings = siblings;
+        n->open = open;
+        n->room = twice;
+    }
+    return true;
+}
+
+/* What changes in memory: all that is open has it; else it is a call of its own. */
+PROF__FN void prof__span_sums_memory(prof_sums *s, const prof_span *span) {
+    prof__nest *n = &s->nest;
+    while (n->depth && span->start_ns >= n->open[n->depth - 1].end_ns) prof__nest_pop(n);
+    for (uint32_t i = 0; i < n->depth; i++) {
+        n->open[i].cpu_bytes = PROF__PLUS(n->open[i].cpu_bytes, span->cpu_bytes);
+        n->open[i].device_bytes = PROF__PLUS(n->open[i].device_bytes, span->device_bytes);
+    }
+    if (!n->depth && span->row != PROF_NONE) {
+        prof__close c = prof__close_of(span, 0);
+        bool call = !(c.flags & PROF_SPAN_HIDDEN);
+        c.cpu_ns = 0;
+        c.number = c.from = n->number++;
+        c.flags &= (uint16_t)~PROF_SPAN_HIDDEN;
+        prof__span_sums_visit(s, &c);
+        s->rows[c.what]->sums.count -= !call;
+        s->stats.calls -= !call;
+    }
+}
+
+/* What lies in nothing, and has nothing in it: a range, work on a device. */
+PROF__FN void prof__span_sums_apart(prof_sums *s, const prof_span *span, bool device) {
+    prof__close c = prof__close_of(span, 0);
+    c.number = c.from = s->nest.number++;
+    if (device) c.all.device_ns = c.flags & PROF_EVENT_ASYNC ? 0 : c.cpu_ns;
+    if (device) c.cpu_ns = 0;
+    else c.all.device_ns = 0;
+    c.within = c.all;                    /* none of it is its own, */
+    c.within.device_ns = 0;              /* but what it is */
+    prof__span_sums_visit(s, &c);
+}
+
+PROF_API PROF__QUIET void prof_sums_push(prof_sums *s, const prof_span *span) {
+    prof__nest *n = s ? &s->nest : NULL;
+    prof__span_sums_row *r;
+    bool device;
+    if (!s || !span || (span->row != PROF_NONE && span->row >= s->count)) return;
+    r = span->row == PROF_NONE ? NULL : s->rows[span->row];
+    device = r && r->key.device_type != PROF_DEVICE_CPU;
+    s->stats.spans++;
+    if (span->thread != n->thread) prof__nest_thread(n, span->thread);
+    if (span->flags & PROF_SPAN_MEMORY) {
+        prof__span_sums_memory(s, span);
+    } else if (device || span->flags & PROF_EVENT_ASYNC) {
+        prof__span_sums_apart(s, span, device);
+    } else if (!prof__span_sums_depth(s, PROF__MAX(span->depth, n->depth))) {
+        s->stats.dropped++;
+    } else if (span->flags & PROF_SPAN_DEPTH) {
+        prof__close c = prof__close_of(span, span->depth);
+        prof__nest_end(n, &c);
+    } else {
+        prof__nest_begin(n, span);
+    }
+}
+
+PROF__FN bool prof__span_sums_after(const void *rows, uint32_t a, uint32_t b) {
+    prof__span_sums_row *const *list = (prof__span_sums_row *const *)rows;
+    return prof__rank_after(&list[a]->first, &list[b]->first);
+}
+
+PROF__FN prof_average prof__span_sums_average(const prof_sums *s, const prof__span_sums_row *r,
+                                         uint32_t rank) {
+    prof_event first = r->key;
+    const uint16_t own = PROF_EVENT_ASYNC | PROF_EVENT_REMOTE;
+    prof_average a;
+    first.flags = (uint16_t)((first.flags & ~own) | (r->flags & own));
+    first.parent = r->nested ? 0 : PROF_NONE;
+    a = prof__average_of(&first, rank);
+    prof__average_sums(&a, &r->sums, &r->wide);
+    prof__average_by(&a, &s->desc.averages);
+    memcpy(a.counters, r->counters, sizeof a.counters);
+    memcpy(a.self_counters, r->self_counters, sizeof a.self_counters);
+    a.is_recursive = r->recursive;
+    return a;
+}
+
+PROF_API PROF__QUIET size_t prof_sums_close(prof_sums *s, prof_average *rows, size_t max) {
+    uint32_t n = 0;
+    if (!s) return 0;
+    prof__nest_thread(&s->nest, s->nest.thread);
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->rows[i]->sums.count) s->order[n++] = i;
+    prof__sort(s->order, s->order + n, n, prof__span_sums_after, s->rows);
+    for (uint32_t i = 0; rows && i < n && i < max; i++)
+        rows[i] = prof__span_sums_average(s, s->rows[s->order[i]], i);
+    return n;
+}
+
+PROF_API PROF__QUIET prof_sums_stats prof_sums_get_stats(const prof_sums *s) {
+    prof_sums_stats stats;
+    memset(&stats, 0, sizeof stats);
+    if (s) stats = s->stats;
+    if (s) stats.overlaps = s->nest.overlaps;
+    if (s) stats.duplicates = s->nest.duplicates;
+    return stats;
+}
+
 /* ---- rows of several traces ---- */
 
 /* The share of a row's calls that took t or less: straight lines between the points it tells. */

@@ -219,6 +219,138 @@ static void compare_events(void) {
     }
 }
 
+/* ---- The same rows from spans ---- */
+
+static char pool[4 << 20];
+static size_t pool_used, pool_most;
+
+static void *pool_more(void *user, size_t size) {
+    char *p = pool + pool_used;
+    (void)user;
+    if (size > sizeof pool - pool_used || pool_used >= pool_most) return NULL;
+    pool_used += (size + 15) & ~(size_t)15;
+    return memset(p, 0xa5, size);
+}
+
+static prof_sums *sums_of(const prof_averages_desc *by, bool merge) {
+    prof_sums_desc desc;
+    prof_sums *sums = NULL;
+    memset(&desc, 0, sizeof desc);
+    desc.averages = *by;
+    desc.merge_duplicates = merge;
+    desc.more = pool_more;
+    pool_used = 0;
+    pool_most = sizeof pool;
+    if (prof_sums_open(&desc, &sums) != PROF_OK) abort();
+    return sums;
+}
+
+static prof_span span_of(prof_sums *sums, const prof_event *e, uint32_t order) {
+    prof_span s;
+    uint32_t i;
+    memset(&s, 0, sizeof s);
+    s.start_ns = e->start_ns;
+    s.end_ns = e->end_ns;
+    s.thread = e->thread * 4 + (node_of(e) > 1 ? 3 : (uint32_t)(node_of(e) + 1));
+    s.row = prof_sums_row(sums, e);
+    s.flags = e->flags & (PROF_EVENT_ASYNC | PROF_EVENT_LEGACY | PROF_EVENT_REMOTE);
+    s.order = order;
+    for (i = 0; e->extra && i < e->extra->kernel_count; i++)
+        s.device_ns += e->extra->kernels[i].duration_ns;
+    if (!e->extra) return s;
+    s.cpu_bytes = e->extra->cpu_memory_usage;
+    s.device_bytes = e->extra->device_memory_usage;
+    s.flops = e->extra->flops;
+    return s;
+}
+
+static bool span_before(const prof_span *a, const prof_span *b) {
+    if (a->thread != b->thread) return a->thread < b->thread;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
+    if (a->end_ns != b->end_ns) return a->end_ns > b->end_ns;
+    return a->order < b->order;
+}
+
+/* As compare_row; texts are copies, and there is no array for first to point into. */
+static void compare_sums(prof_sums *sums, const prof_averages_desc *by) {
+    static prof_average rows[MOST], want[MOST];
+    size_t n = prof_key_averages(trace, by, want, MOST), i;
+    EQUAL(prof_sums_close(sums, NULL, 0), n);
+    EQUAL(prof_sums_close(sums, rows, MOST), n);
+    for (i = 0; i < n; i++) {
+        prof_average *r = rows + i;
+        uint32_t k;
+        EQUAL(r->first, i);
+        CHECK((r->parent == PROF_NONE) == (want[i].parent == PROF_NONE), "of %s", r->key);
+        EQUAL(r->stack_count, want[i].stack_count);
+        for (k = 0; k < r->stack_count; k++) SAME_TEXT(r->stack[k], want[i].stack[k]);
+        EQUAL(r->input_count, want[i].input_count);
+        for (k = 0; r->input_shapes && k < r->input_count; k++)
+            CHECK(same_shape(r->input_shapes + k, want[i].input_shapes + k), "of %s", r->key);
+        r->first = want[i].first;
+        r->parent = want[i].parent;
+        r->scope = want[i].scope;
+        r->stack = want[i].stack;
+        r->input_shapes = want[i].input_shapes;
+        PASS_ON(compare_row(r, want + i));
+    }
+}
+
+/* By times, as a file has them: the nest finds the tree and the duplicates. */
+static void spans_by_time(const prof_averages_desc *by) {
+    prof_sums *sums = sums_of(by, true);
+    prof_span spans[MOST];
+    size_t i, j;
+    for (i = 0; i < given_count; i++) {
+        prof_span s = span_of(sums, given + i, (uint32_t)i);
+        for (j = i; j && span_before(&s, spans + j - 1); j--) spans[j] = spans[j - 1];
+        spans[j] = s;
+    }
+    for (i = 0; i < given_count; i++) prof_sums_push(sums, spans + i);
+    PASS_ON(compare_sums(sums, by));
+    prof_events(trace, &i);
+    EQUAL(prof_sums_get_stats(sums).duplicates, given_count - i);
+    EQUAL(prof_sums_get_stats(sums).overlaps, prof_trace_stats(trace).overlaps);
+    EQUAL(prof_sums_get_stats(sums).dropped, 0);
+}
+
+static void push_subtree(prof_sums *sums, const prof_event *events, uint32_t i, uint32_t depth) {
+    prof_event_totals t = prof_event_total(trace, events + i);
+    prof_span s = span_of(sums, events + i, i);
+    uint32_t c;
+    for (c = events[i].first_child; c != PROF_NONE; c = events[c].next_sibling)
+        push_subtree(sums, events, c, depth + 1);
+    s.device_ns = s.flags & PROF_EVENT_LEGACY ? t.device_time_total_ns
+                                              : t.self_device_time_total_ns;
+    s.depth = depth;
+    s.flags |= PROF_SPAN_DEPTH;
+    prof_sums_push(sums, &s);
+}
+
+/* By depth, children first, as a reader that knows the tree has them. */
+static void spans_by_depth(const prof_averages_desc *by) {
+    prof_sums *sums = sums_of(by, false);
+    size_t count;
+    const prof_event *events = prof_events(trace, &count);
+    uint32_t i;
+    for (i = 0; i < count; i++)
+        if (events[i].parent == PROF_NONE) push_subtree(sums, events, i, 0);
+    PASS_ON(compare_sums(sums, by));
+}
+
+static void compare_spans(void) {
+    int i;
+    for (i = 0; i < 16; i++) {
+        prof_averages_desc by;
+        memset(&by, 0, sizeof by);
+        by.group_by_input_shapes = i & 1;
+        by.group_by_overload_name = i & 2;
+        by.group_by_stack_n = (uint32_t)i >> 2;
+        PASS_ON(spans_by_time(&by));
+        PASS_ON(spans_by_depth(&by));
+    }
+}
+
 static void one_round(void) {
     prof_trace_desc desc;
     size_t i;
@@ -236,6 +368,7 @@ static void one_round(void) {
     model_merge();
     PASS_ON(compare_events());
     PASS_ON(compare_reports(trace));
+    PASS_ON(compare_spans());
     test_all_writers(trace);
     for (i = desc.memory_size; i < sizeof memory; i++)
         CHECK(memory[i] == (char)0xa5, "byte %lu behind the memory was written", (unsigned long)i);
@@ -303,8 +436,109 @@ static void test_one_hash(void) {
     EQUAL(reference_count, 12);          /* by all that there is */
 }
 
+/* Memory, steps, hidden spans, recursion; and all that is wrong. */
+static void test_spans(void) {
+    static const char *const texts[] = { "step", "f", "g", "[memory]" };
+    prof_averages_desc by;
+    prof_sums_desc desc;
+    prof_sums *sums;
+    prof_average rows[8];
+    prof_event key;
+    prof_span s;
+    size_t i;
+    static const struct { int64_t start, end, bytes; uint32_t row; unsigned flags; } list[] = {
+        { 0, 0, 3, 3, PROF_SPAN_MEMORY },
+        { 0, 10, 0, 0, PROF_SPAN_STEP }, { 0, 4, 0, 1, 0 }, { 1, 3, 0, 2, PROF_SPAN_HIDDEN },
+        { 2, 2, 5, 3, PROF_SPAN_MEMORY }, { 3, 4, 0, 1, 0 }, { 5, 12, 0, 2, 0 },
+        { 10, 10, 0, 0, PROF_SPAN_STEP }, { 10, 20, 0, 0, PROF_SPAN_STEP },
+        { 20, 20, 7, 3, PROF_SPAN_MEMORY },
+        { 20, 20, 1, 3, PROF_SPAN_MEMORY | PROF_SPAN_HIDDEN },
+        { 30, 40, 0, PROF_NONE, 0 }, { 31, 32, 0, 1, 0 } };
+    memset(&by, 0, sizeof by);
+    memset(&key, 0, sizeof key);
+    memset(&s, 0, sizeof s);
+    sums = sums_of(&by, false);
+    for (i = 0; i < 4; i++) {
+        key.name = texts[i];
+        EQUAL(prof_sums_row(sums, &key), i);
+    }
+    for (i = 0; i < sizeof list / sizeof *list; i++) {
+        s.start_ns = list[i].start;
+        s.end_ns = list[i].end;
+        s.cpu_bytes = list[i].bytes;
+        s.row = list[i].row;
+        s.flags = (uint16_t)list[i].flags;
+        prof_sums_push(sums, &s);
+    }
+    EQUAL(prof_sums_close(sums, rows, 8), 4);
+    SAME_TEXT(rows[0].key, "step");
+    SAME_TEXT(rows[1].key, "f");
+    SAME_TEXT(rows[2].key, "[memory]");
+    SAME_TEXT(rows[3].key, "g");
+    EQUAL(rows[0].count, 3);             /* one of no length beside the one that it would be in */
+    EQUAL(rows[0].cpu_memory_usage, 5);
+    EQUAL(rows[0].self_cpu_memory_usage, 0);
+    EQUAL(rows[0].self_cpu_time_total_ns, 10 - 4 + 10);
+    CHECK(!rows[0].is_recursive && rows[1].is_recursive && !rows[3].is_recursive, "recursion");
+    EQUAL(rows[2].count, 2);
+    EQUAL(rows[2].cpu_memory_usage, 11);
+    EQUAL(rows[1].count, 3);
+    EQUAL(rows[1].cpu_time_total_ns, 6);
+    EQUAL(rows[1].self_cpu_time_total_ns, 4 - 2 - 1 + 1 + 1);
+    EQUAL(rows[1].self_cpu_memory_usage, 0);
+    EQUAL(rows[3].count, 1);             /* overlaps the step: stands beside it */
+    EQUAL(prof_sums_get_stats(sums).overlaps, 2);
+    EQUAL(prof_sums_get_stats(sums).self_cpu_time_total_ns, 10 + 7 + 10 + 10);
+    EQUAL(prof_sums_get_stats(sums).calls, 9);
+    memset(&desc, 0, sizeof desc);
+    EQUAL(prof_sums_open(&desc, &sums), PROF_ERROR_INVALID);
+    EQUAL(prof_sums_open(NULL, &sums), PROF_ERROR_INVALID);
+    desc.more = pool_more;
+    EQUAL(prof_sums_open(&desc, NULL), PROF_ERROR_INVALID);
+    desc.averages.percentiles = true;
+    EQUAL(prof_sums_open(&desc, &sums), PROF_ERROR_UNSUPPORTED);
+    pool_most = 0;
+    desc.averages.percentiles = false;
+    EQUAL(prof_sums_open(&desc, &sums), PROF_ERROR_MEMORY);
+    EQUAL(prof_sums_row(NULL, &key), PROF_NONE);
+    prof_sums_push(NULL, &s);
+    EQUAL(prof_sums_close(NULL, rows, 8), 0);
+    EQUAL(prof_sums_get_stats(NULL).spans, 0);
+}
+
+/* Where memory ends, rows and spans are left out and counted; nothing is written behind it. */
+static void test_spans_memory(void) {
+    prof_averages_desc by;
+    prof_sums *sums;
+    prof_event key;
+    prof_span s;
+    char name[16];
+    uint32_t i, rows = 0;
+    memset(&by, 0, sizeof by);
+    memset(&key, 0, sizeof key);
+    memset(&s, 0, sizeof s);
+    sums = sums_of(&by, true);
+    pool_most = 100000;
+    key.name = name;
+    for (i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "n%u", (unsigned)i);
+        s.row = prof_sums_row(sums, &key);
+        rows += s.row != PROF_NONE;
+        s.start_ns = i;
+        s.end_ns = 10000 - i;
+        prof_sums_push(sums, &s);
+    }
+    CHECK(rows > 10 && rows < 1000, "%u rows", (unsigned)rows);
+    EQUAL(prof_sums_get_stats(sums).spans, 1000);
+    CHECK(prof_sums_get_stats(sums).dropped > 100, "none dropped");
+    CHECK(prof_sums_close(sums, NULL, 0) <= rows, "more rows than were made");
+    CHECK(pool_used <= 100000 + 65536, "%lu bytes", (unsigned long)pool_used);
+}
+
 int main(void) {
     RUN(test_random_events);
+    RUN(test_spans);
+    RUN(test_spans_memory);
     RUN(test_raw_events);
     RUN(test_one_hash);
     return test_end();
