@@ -3715,6 +3715,73 @@ typedef struct prof__counts {
 #endif
 } prof__counts;
 
+/* The counts of prof_stats, in the order in which they are told: name; value, of a trace s and the
+   sum c of its threads' counts, 0 where that does not say it; place in the raw stream; note. PLAIN
+   ones have none, HOST ones are not counted on targets. */
+#define PROF__STATS(ALL, HOST, PLAIN) \
+    PLAIN(recorded, 0, 0, NULL) \
+    PLAIN(dropped, 0, PROF__NO, NULL) \
+    ALL(dropped_full, c->full, 1, "Dropped, the arena was full (give prof_desc.memory more)") \
+    ALL(dropped_deep, c->deep, 2, "Dropped, deeper than prof_desc.max_depth") \
+    ALL(dropped_threads, s->dropped_threads, 3, \
+        "Dropped, more threads at once than prof_desc.max_threads") \
+    ALL(dropped_sites, c->sites, 4, \
+        "Dropped, more names than PROF_MAX_SITES or prof_desc.max_sites") \
+    HOST(dropped_busy, PROF__LOAD(prof__dropped_busy), 15, \
+        "Dropped, in signal handlers that interrupted the profiler") \
+    ALL(unbalanced, c->unbalanced, 5, "Ends of zones that had been ended, ignored") \
+    ALL(healed, c->healed, 6, "Zones left open when an outer one ended, ended with it") \
+    ALL(cut, c->cut, 7, "Ends without a begin in the session, ignored") \
+    ALL(unfinished, c->unfinished, 8, \
+        "Zones still open when their thread or the session ended, ended there") \
+    HOST(names_cut, prof__names_cut + PROF__LOAD(prof__formats_cut), 10, \
+        "Names that were cut (too long)") \
+    ALL(clock_steps, c->steps + s->steps, 9, "Times the clock went back") \
+    HOST(lost, s->lost, 16, "Records that signal handlers displaced, lost or shown as (lost)") \
+    HOST(rejected, 0, PROF__NO, "Events left out, their end was before their start") \
+    HOST(duplicates, 0, PROF__NO, "Events merged into a parent of the same name") \
+    HOST(overlaps, 0, PROF__NO, \
+        "Events that overlap another only partly (self times may be negative)") \
+    HOST(no_forward, 0, PROF__NO, "Backward events without a forward thread: no stack") \
+    HOST(unlinked, 0, PROF__NO, "Device events whose launch is not in the trace") \
+    ALL(overwritten, s->overwritten, 11, \
+        "Zones that the ring no longer holds (give prof_desc.memory more)") \
+    HOST(stalls, s->stalls, 12, \
+        "Times all chunks of a thread were full (call prof_flush more often)") \
+    ALL(stream_failures, s->stream_failures, 13, "Times the stream's sink failed") \
+    HOST(details_cut, PROF__LOAD(prof__details_cut), PROF__NO, \
+        "Inputs, texts and arguments of zones that were too many or too long") \
+    ALL(not_kept, c->not_kept, PROF__NO, \
+        "Moments, counters, events, and names beyond a thread's rows, not kept") \
+    HOST(memory_unknown, s->memory_unknown, PROF__NO, \
+        "Frees of memory that was not allocated in this trace") \
+    HOST(memory_twice, s->memory_twice, PROF__NO, "Frees of memory that had been freed") \
+    HOST(memory_missed, s->memory_missed, PROF__NO, \
+        "Allocations where one stood whose free was not seen") \
+    HOST(memory_refused, PROF__LOAD(prof__memory_refused), PROF__NO, \
+        "Allocations of more than 2^63 - 1 bytes, left out") \
+    HOST(async_open, 0, PROF__NO, "Async ranges that never ended, left out") \
+    HOST(async_twice, s->async_twice, PROF__NO, "Ends of async ranges that had ended, ignored") \
+    HOST(schedule_errors, prof__session.errors, PROF__NO, \
+        "Steps whose action lost a window or was none (see prof_schedule)")
+
+enum { PROF__NO = 17 };                  /* place; all below it are in the raw stream */
+
+#define PROF__STAT_NONE(name, value, place, note)
+#if PROF__BARE
+#  define PROF__STAT_HOST(each) PROF__STAT_NONE
+#else
+#  define PROF__STAT_HOST(each) each
+#endif
+
+/* The list has each once: they fill what is before the threads. */
+#define PROF__STAT_MEMBER(name, value, place, note) uint64_t name;
+struct prof__stats_listed {
+    PROF__STATS(PROF__STAT_MEMBER, PROF__STAT_MEMBER, PROF__STAT_MEMBER)
+};
+typedef char prof__stats_are_listed[
+    sizeof(struct prof__stats_listed) == offsetof(prof_stats, threads) ? 1 : -1];
+
 /* PROF_MODE_AGGREGATE: the sums of a thread's zones of one site, in ticks. Bucket n counts those
    under 2^n, and not under 2^(n-1). */
 #if PROF__BARE                           /* n counts those under 4^n; the last one all others */
@@ -4772,42 +4839,6 @@ PROF__FN void prof__counts_add(prof__counts *sum, const prof__counts *c) {
 PROF__FN void prof__counts_clear(prof__counts *c) {
     size_t *count = (size_t *)(void *)c;
     for (size_t i = 0; i < PROF__COUNTS; i++) PROF__STORE(count[i], (size_t)0);
-}
-
-/* Counts of threads, and those of no thread, as the caller sees them. prof_dump has no lock: for it
-   the latter may be a moment old. */
-PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c) {
-    const struct prof_trace *s = &prof__trace;
-    uint64_t ended;
-    out->dropped_full = c->full;
-    out->dropped_deep = c->deep;
-    out->dropped_sites = c->sites;
-    out->dropped_threads = s->dropped_threads;
-    out->dropped_busy = PROF__LOAD(prof__dropped_busy);
-    out->dropped = c->full + c->deep + c->sites + s->dropped_threads + out->dropped_busy;
-    out->lost = s->lost;
-    out->recorded = c->slots - PROF__MIN(c->extra, c->slots);
-    out->unbalanced = c->unbalanced;
-    out->healed = c->healed;
-    out->cut = c->cut + PROF__LOAD(prof__cut);
-    out->unfinished = c->unfinished;
-    out->clock_steps = c->steps + s->steps;
-    out->names_cut = prof__names_cut + PROF__LOAD(prof__formats_cut);
-    out->details_cut = PROF__LOAD(prof__details_cut);
-    out->memory_unknown = s->memory_unknown;
-    out->memory_twice = s->memory_twice;
-    out->memory_missed = s->memory_missed;
-    out->memory_refused = PROF__LOAD(prof__memory_refused);
-    out->async_twice = s->async_twice;
-    ended = c->async_ends - PROF__MIN(s->async_twice, c->async_ends);
-    ended += PROF__LOAD(prof__async_dropped);
-    if (s->stopped && !s->records_only && c->async > ended) out->async_open = c->async - ended;
-    out->overwritten = s->overwritten;
-    out->stalls = s->stalls;
-    out->stream_failures = s->stream_failures;
-    out->not_kept = c->not_kept + s->not_merged;
-    out->threads = s->came;
-    out->schedule_errors = prof__session.errors;
 }
 
 /* The row of an older generation from which a thread goes on; NULL: it is new. */
@@ -8348,6 +8379,19 @@ PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const p
     }
 }
 
+PROF__FN size_t prof__dropped(const struct prof_trace *s, const prof__counts *c) {
+    return c->full + c->deep + c->sites + s->dropped_threads;
+}
+
+#define PROF__STAT_TAKE(name, value, place, note) out->name = value;
+
+PROF__FN PROF__RACES void prof__stats_take(prof_stats *out, const struct prof_trace *s,
+                                           const prof__counts *c) {
+    memset(out, 0, sizeof *out);
+    PROF__STATS(PROF__STAT_TAKE, PROF__STAT_HOST(PROF__STAT_TAKE), PROF__STAT_NONE)
+    out->dropped = prof__dropped(s, c);
+}
+
 #if PROF__BARE                           /* prof_stop leaves the states as they are */
 #  define prof__row_cursor(row) (prof__row_state(row)->hot.cursor)
 #  define prof__row_stop(row) (prof__trace.time)
@@ -8367,33 +8411,15 @@ PROF__FN prof__open prof__row_open(const prof__row *row, uint32_t i) {
     return o;
 }
 
-PROF__FN size_t prof__dropped(const struct prof_trace *s) {
-    return s->counts.full + s->counts.deep + s->counts.sites + s->dropped_threads;
-}
-
 /* All counts but that of the zones, which the records tell. */
 PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
-    const prof__counts *c = &s->counts;
     prof_stats stats, *out = &stats;
-    memset(out, 0, sizeof *out);
-    out->dropped_full = c->full;
-    out->dropped_deep = c->deep;
-    out->dropped_sites = c->sites;
-    out->dropped_threads = s->dropped_threads;
-    out->dropped = prof__dropped(s);
-    out->unbalanced = c->unbalanced;
-    out->healed = c->healed;
-    out->cut = c->cut;
-    out->unfinished = c->unfinished;
-    out->not_kept = c->not_kept;
+    prof__stats_take(out, s, &s->counts);
     for (const prof__row *row = s->rows; row; row = row->next)
         out->unfinished += prof__row_open_count(row);
-    out->clock_steps = c->steps + s->steps;
 #if PROF__STB
     out->names_cut = s->names_cut;
 #endif
-    out->overwritten = s->overwritten;
-    out->stream_failures = s->stream_failures;
     out->threads = s->row_count;
     out->clock = (prof_clock)s->clock;
     out->ticks_per_second = s->clock ? prof__clock_rate(s) : 0;
@@ -8409,6 +8435,22 @@ PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
 #  define prof__row_latest() \
     (prof__trace.clock == PROF_CLOCK_CPU ? prof__trace.stop_tick : UINT64_MAX)
 #  define prof__row_open(row, i) ((row)->open[i])
+
+/* Counts of threads, and those of no thread, as the caller sees them. prof_dump has no lock: for it
+   the latter may be a moment old. */
+PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c) {
+    const struct prof_trace *s = &prof__trace;
+    uint64_t ended;
+    prof__stats_take(out, s, c);
+    out->dropped += out->dropped_busy;
+    out->recorded = c->slots - PROF__MIN(c->extra, c->slots);
+    out->cut += PROF__LOAD(prof__cut);
+    ended = c->async_ends - PROF__MIN(s->async_twice, c->async_ends);
+    ended += PROF__LOAD(prof__async_dropped);
+    if (s->stopped && !s->records_only && c->async > ended) out->async_open = c->async - ended;
+    out->not_kept += s->not_merged;
+    out->threads = s->came;
+}
 #endif
 
 /* One thread: its segments up to where prof_stop found the cursor, then the zones it ended. */
@@ -12268,50 +12310,10 @@ PROF__FN void prof__table_head(prof__table *t) {
 }
 
 /* The counts of prof_stats that matter when they are not zero, each with what to do about it. */
-typedef struct prof__note { char key[20], text[80]; size_t at; } prof__note;
-#define PROF__NOTE(count, text) { #count, text, offsetof(prof_stats, count) }
+typedef struct prof__note { const char *key, *text; size_t at; } prof__note;
+#define PROF__NOTE(name, value, place, note) { #name, note, offsetof(prof_stats, name) },
 static const prof__note prof__notes[] = {
-    PROF__NOTE(dropped_full, "Dropped, the arena was full (give prof_desc.memory more)"),
-    PROF__NOTE(dropped_deep, "Dropped, deeper than prof_desc.max_depth"),
-    PROF__NOTE(dropped_threads, "Dropped, more threads at once than prof_desc.max_threads"),
-    PROF__NOTE(dropped_sites, "Dropped, more names than PROF_MAX_SITES or prof_desc.max_sites"),
-#if !PROF__BARE
-    PROF__NOTE(dropped_busy, "Dropped, in signal handlers that interrupted the profiler"),
-#endif
-    PROF__NOTE(unbalanced, "Ends of zones that had been ended, ignored"),
-    PROF__NOTE(healed, "Zones left open when an outer one ended, ended with it"),
-    PROF__NOTE(cut, "Ends without a begin in the session, ignored"),
-    PROF__NOTE(unfinished, "Zones still open when their thread or the session ended, ended there"),
-#if !PROF__BARE
-    PROF__NOTE(names_cut, "Names that were cut (too long)"),
-#endif
-    PROF__NOTE(clock_steps, "Times the clock went back"),
-    PROF__NOTE(lost, "Records that signal handlers displaced, lost or shown as (lost)"),
-#if !PROF__BARE
-    PROF__NOTE(rejected, "Events left out, their end was before their start"),
-    PROF__NOTE(duplicates, "Events merged into a parent of the same name"),
-    PROF__NOTE(overlaps, "Events that overlap another only partly (self times may be negative)"),
-    PROF__NOTE(no_forward, "Backward events without a forward thread: no stack"),
-    PROF__NOTE(unlinked, "Device events whose launch is not in the trace"),
-#endif
-    PROF__NOTE(overwritten, "Zones that the ring no longer holds (give prof_desc.memory more)"),
-#if !PROF__BARE
-    PROF__NOTE(stalls, "Times all chunks of a thread were full (call prof_flush more often)"),
-#endif
-    PROF__NOTE(stream_failures, "Times the stream's sink failed"),
-#if !PROF__BARE
-    PROF__NOTE(details_cut, "Inputs, texts and arguments of zones that were too many or too long"),
-#endif
-    PROF__NOTE(not_kept, "Moments, counters, events, and names beyond a thread's rows, not kept"),
-#if !PROF__BARE
-    PROF__NOTE(memory_unknown, "Frees of memory that was not allocated in this trace"),
-    PROF__NOTE(memory_twice, "Frees of memory that had been freed"),
-    PROF__NOTE(memory_missed, "Allocations where one stood whose free was not seen"),
-    PROF__NOTE(memory_refused, "Allocations of more than 2^63 - 1 bytes, left out"),
-    PROF__NOTE(async_open, "Async ranges that never ended, left out"),
-    PROF__NOTE(async_twice, "Ends of async ranges that had ended, ignored"),
-    PROF__NOTE(schedule_errors, "Steps whose action lost a window or was none (see prof_schedule)"),
-#endif
+    PROF__STATS(PROF__NOTE, PROF__STAT_HOST(PROF__NOTE), PROF__STAT_NONE)
 };
 #define PROF__NOTES (sizeof prof__notes / sizeof *prof__notes)
 
@@ -15744,29 +15746,17 @@ PROF__FN void prof__raw_open_head(prof__raw *w, const prof__row *row, uint64_t e
     prof__raw_u64(w, end);
 }
 
+#define PROF__RAW_PUT(name, value, place, note) counts[place] = s->name;
+#define PROF__RAW_TAKE(name, value, place, note) s->name = counts[place];
+
 PROF__FN void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
-    uint64_t counts[17];
-    counts[0] = s->recorded;
-    counts[1] = s->dropped_full;
-    counts[2] = s->dropped_deep;
-    counts[3] = s->dropped_threads;
-    counts[4] = s->dropped_sites;
-    counts[5] = s->unbalanced;
-    counts[6] = s->healed;
-    counts[7] = s->cut;
-    counts[8] = s->unfinished;
-    counts[9] = s->clock_steps;
-    counts[10] = s->names_cut;
-    counts[11] = s->overwritten;
-    counts[12] = s->stalls;
-    counts[13] = s->stream_failures;
+    uint64_t counts[PROF__NO + 1];
+    PROF__STATS(PROF__RAW_PUT, PROF__RAW_PUT, PROF__RAW_PUT)
     counts[14] = s->threads;
-    counts[15] = s->dropped_busy;
-    counts[16] = s->lost;
     prof__raw_begin(w, PROF__RAW_COUNTS);
     prof__raw_u32(w, last);
-    prof__raw_u32(w, 17);
-    for (int i = 0; i < 17; i++) prof__raw_u64(w, counts[i]);
+    prof__raw_u32(w, PROF__NO);
+    for (int i = 0; i < PROF__NO; i++) prof__raw_u64(w, counts[i]);
     prof__raw_end(w);
 }
 
@@ -16317,7 +16307,6 @@ PROF__FN void prof__dump_rows(prof__raw *w, const struct prof_trace *s) {
 PROF__FN void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
     prof_stats stats;
     prof__counts sum;
-    memset(&stats, 0, sizeof stats);
     memset(&sum, 0, sizeof sum);
     prof__counts_add(&sum, &s->counts);
     for (const prof__state *t = s->open ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
@@ -16665,30 +16654,16 @@ PROF__FN void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
 }
 
 PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
-    uint64_t counts[17];
+    uint64_t counts[PROF__NO + 1];
     prof_stats *s = &r->stats.counts;
     prof_raw_item item;
     size_t given = end - at < 2 ? 0 : PROF__MIN((end - at - 2) / 2, prof__raw_get(r, at + 1));
-    for (size_t i = 0; i < 17; i++) counts[i] = i < given ? prof__raw_get64(r, at + 2 + 2 * i) : 0;
-    s->recorded = counts[0];
-    s->dropped_full = counts[1];
-    s->dropped_deep = counts[2];
-    s->dropped_threads = counts[3];
-    s->dropped_sites = counts[4];
-    s->dropped = counts[1] + counts[2] + counts[3] + counts[4];
-    s->unbalanced = counts[5];
-    s->healed = counts[6];
-    s->cut = counts[7];
-    s->unfinished = counts[8];
-    s->clock_steps = counts[9];
-    s->names_cut = counts[10];
-    s->overwritten = counts[11];
-    s->stalls = counts[12];
-    s->stream_failures = counts[13];
+    for (size_t i = 0; i <= PROF__NO; i++)
+        counts[i] = i < PROF__MIN(given, (size_t)PROF__NO) ? prof__raw_get64(r, at + 2 + 2 * i) : 0;
+    PROF__STATS(PROF__RAW_TAKE, PROF__RAW_TAKE, PROF__RAW_TAKE)
+    s->dropped = s->dropped_full + s->dropped_deep + s->dropped_threads + s->dropped_sites +
+                 s->dropped_busy;
     s->threads = (uint32_t)counts[14];
-    s->dropped_busy = counts[15];
-    s->dropped += counts[15];
-    s->lost = counts[16];
     s->clock = (prof_clock)(r->clock <= PROF_CLOCK_PLATFORM ? r->clock : 0);
     s->ticks_per_second = r->rate;
     r->stats.ended = end > at && prof__raw_get(r, at) == 1;
@@ -17092,7 +17067,7 @@ PROF__FN bool prof__chrome_write(void *state, void *chunk) {
 
 PROF__FN void prof__chrome_close(void) {
     struct prof__chrome_stream *c = &prof__chrome_out;
-    uint64_t dropped = prof__dropped(&prof__trace);
+    uint64_t dropped = prof__dropped(&prof__trace, &prof__trace.counts);
     (void)prof_flush();
     prof__out_open(&c->out, c->sink);
     prof__trace.tallied += prof__chrome_rest(c, &prof__trace);
@@ -19019,7 +18994,6 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     prof_stats out;
     prof__counts c;
     bool taken = prof__own(&prof__reading);
-    memset(&out, 0, sizeof out);
     (void)prof__average_tallies(NULL, 0);
     prof__lock();
     c = s->counts;
