@@ -159,7 +159,7 @@
 #    define PROF__STB_HEADER "stb_sprintf.h"
 #  endif
 #endif
-#if defined(__clang__)
+#if defined(__clang__) || defined(__CUDACC__)   /* nvcc warns of gnu_printf */
 #  define PROF__PRINTF(text, first) __attribute__((format(printf, text, first)))
 #elif defined(__GNUC__) && !defined(__TINYC__)
 #  define PROF__PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
@@ -329,7 +329,8 @@ typedef struct prof_stats {
     uint64_t unfinished;                 /* zones ended by prof_stop or by their thread's exit */
     uint64_t clock_steps;                /* times the clock went back */
     uint64_t names_cut;                  /* names shortened to 4095 bytes, formatted ones to 255 */
-    uint64_t rejected;                   /* events from outside that end before they start */
+    uint64_t rejected;                   /* events from outside that end before they start, or of
+                                            no thread that there is */
     uint64_t duplicates;                 /* ... merged into a parent of the same name */
     uint64_t overlaps;                   /* ... that overlap another only partly */
     uint64_t no_forward;                 /* ... backward events without fwd_thread: no stack */
@@ -416,7 +417,12 @@ typedef struct prof_tensor {
 
 enum {                                   /* prof_extra.has: fields whose 0 is a value */
     PROF_HAS_NODE_ID = 1, PROF_HAS_SEQUENCE_NR = 2, PROF_HAS_FWD_THREAD = 4, PROF_HAS_ID = 8,
-    PROF_HAS_DEVICE_INDEX = 16, PROF_HAS_LINK = 32, PROF_HAS_END_THREAD = 64, PROF_HAS_LAUNCH = 128
+    PROF_HAS_DEVICE_INDEX = 16, PROF_HAS_LINK = 32, PROF_HAS_END_THREAD = 64, PROF_HAS_LAUNCH = 128,
+    PROF_HAS_KEPT_TEXT = 256             /* for prof_submit of many events with the same text:
+                                            activity_type and metadata_json are not copied, they
+                                            live as long as the trace; behind metadata_json the
+                                            Chrome trace has "correlation", from id, or else from
+                                            linked_correlation_id. Not for zones */
 };
 
 /* What few events have: the rest of PyTorch's FunctionEvent. Zeroed: nothing is known. */
@@ -483,6 +489,31 @@ typedef enum prof_memory_kind {          /* as PyTorch's memory timeline tells t
     PROF_MEMORY_INPUT, PROF_MEMORY_TEMPORARY, PROF_MEMORY_ACTIVATION, PROF_MEMORY_GRADIENT,
     PROF_MEMORY_AUTOGRAD_DETAIL
 } prof_memory_kind;
+
+/* Memory handed out or taken back, told of afterwards: see prof_submit_memory. */
+typedef struct prof_memory_change {
+    int64_t ns;                          /* when, by prof_now()'s clock */
+    uint64_t address;
+    uint64_t bytes;                      /* 2^63 - 1 at most; of a free: not looked at */
+    uint32_t thread;                     /* whose zone that is open then has it: an index from
+                                            prof_submit_thread or prof_threads; PROF_NONE: none's */
+    prof_device device;
+    prof_memory_kind kind;               /* of a free: that of its allocation */
+    bool is_free;
+} prof_memory_change;
+
+/* What a companion asks of the session: see prof_session_info. */
+typedef struct prof_session {
+    bool open;                           /* prof_start or prof_prepare came, prof_stop not yet */
+    uint32_t enabled;                    /* PROF_ACTIVITY_... that the window records, or recorded
+                                            until the device's stop(); without those that
+                                            prof_toggle has turned off. 0: no session */
+    int64_t start_ns;                    /* prof_os_now() where prof_now() is 0; 0: no window is
+                                            open, or the clock is desc.platform.now */
+    prof_desc desc;                      /* as prof_start got it, 0 where that is the default; what
+                                            with_flops and native_stack turn on is on. Without a
+                                            session: the last one's */
+} prof_session;
 
 /* A range that prof_async_begin began. */
 typedef struct prof_async { uint64_t id, start; uint32_t generation, site, thread; } prof_async;
@@ -688,6 +719,12 @@ PROF_API prof_result prof_toggle(uint32_t activities, bool enable);
    PROF_ERROR_INVALID: no name, or activity is not one bit above PROF_ACTIVITY_CPU. */
 PROF_API prof_result prof_add_device(const prof_device_desc *device);
 
+#if !PROF__BARE
+/* The session as it is now, copied to *session. Any thread, a device's callbacks too; not in a
+   signal handler. */
+PROF_API void prof_session_info(prof_session *session);
+#endif
+
 /* The activities that desc.activities may ask for. PyTorch: supported_activities() */
 PROF_API uint32_t prof_supported_activities(void);
 
@@ -711,6 +748,13 @@ PROF_API size_t prof_arena_size(const prof_desc *desc);
 
 /* The session's clock: ns since its start. Any thread. 0 when none is open. */
 PROF_API int64_t prof_now(void);
+
+#if !PROF__BARE
+/* The OS's steady clock, which device runtimes read too (CLOCK_MONOTONIC, QueryPerformanceCounter),
+   in ns; it needs no session. prof_session.start_ns is by it. Any thread, also in a signal handler.
+   0: it cannot be read. */
+PROF_API int64_t prof_os_now(void);
+#endif
 
 /* Freestanding: sees that a 32-bit clock wraps. Call it at least once each half wrap, say from a
    timer's interrupt, where zones may be open or contexts silent for longer. Once called, go on
@@ -1261,6 +1305,14 @@ PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...
    did not fit: dropped, counted. PROF_ERROR_UNSUPPORTED: the session is not analysed (a stream,
    sums, records_only) and keeps no events: none is taken, all are counted (not_kept). */
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
+
+/* The same for changes of memory, of any age and in any order; a free's bytes are those of the
+   allocation at this address, as prof_memory_free's are. Each is charged to the innermost zone of
+   its thread at its time and to those around; where there is none it is an event "[memory]". They
+   need no desc.profile_memory, and turn on the tables' columns of memory. Errors and threads as
+   with prof_submit; PROF_ERROR_INVALID: no such thread, or too many bytes: left out, counted
+   (rejected, memory_refused). */
+PROF_API prof_result prof_submit_memory(const prof_memory_change *changes, size_t count);
 
 /* The index of the thread with this id in the open session, made if need be; name may be NULL.
    PROF_NONE: no session is open, or the arena is full. */
@@ -2187,7 +2239,7 @@ extern "C" {
 #  define PROF__CANNOT(x) (x)
 #endif
 /* What always holds in a room. Compiled only with PROF_ASSERTS, as tests, fuzzing and stress are:
-   there one that fails tells where and ends the program. Not in inline code, which is the user's. */
+   there one that fails tells where and ends the program. Not in inline code: that is the user's. */
 #if !defined(PROF_ASSERTS) || defined(PROF__COVERAGE)
 #  define PROF__ASSERT(x) ((void)0)
 #elif __STDC_HOSTED__
@@ -3662,9 +3714,6 @@ typedef struct prof__open { uint64_t start; uint32_t site, depth; } prof__open;
 
 #define PROF__HAS_SHARED 0x80000000u     /* in prof_extra.has: more than one event may have it */
 #define PROF__HAS_NATIVE 0x40000000u     /* its stack is a native one */
-#define PROF__HAS_KEPT 0x20000000u       /* activity_type and metadata_json live as the trace does,
-                                            are not copied; metadata_json is many events':
-                                            "correlation" is written from id or the link */
 
 /* What an allocation or free became. */
 enum { PROF__ALLOCATED, PROF__FREED, PROF__FREE, PROF__NO_MEMORY, PROF__NOT_COUNTED };
@@ -8992,7 +9041,7 @@ PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
     x.stack = prof__pack_texts(k, from->stack, from->stack_count);
     x.overload_name = prof__pack_text(k, from->overload_name);
     x.trace_name = prof__pack_text(k, from->trace_name);
-    if (!(x.has & PROF__HAS_KEPT)) {
+    if (!(x.has & PROF_HAS_KEPT_TEXT)) {
         x.activity_type = prof__pack_text(k, from->activity_type);
         x.metadata_json = prof__pack_text(k, from->metadata_json);
     }
@@ -9027,7 +9076,8 @@ PROF__FN void prof__submitted_add(struct prof_trace *s, struct prof__submitted *
     s->outside_count++;
 }
 
-PROF__FN prof_result prof__submit_one(struct prof_trace *s, const prof_event *e) {
+PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events, size_t at) {
+    const prof_event *e = (const prof_event *)events + at;
     const char *name = e->name ? e->name : "(null)";
     size_t kernels = e->extra ? e->extra->kernel_count * sizeof(prof__kernel) : 0, length;
     uint32_t hash = prof__hash(name, &length), number;
@@ -9060,10 +9110,13 @@ PROF__FN prof_result prof__submit_one(struct prof_trace *s, const prof_event *e)
     return PROF_OK;
 }
 
-PROF_API PROF__QUIET prof_result prof_submit(const prof_event *events, size_t count) {
+/* Takes each of a list into the session that is open, or being read. */
+PROF__FN prof_result prof__submit_each(const void *list, size_t count,
+                                       prof_result (*one)(struct prof_trace *, const void *,
+                                                          size_t)) {
     struct prof_trace *s = &prof__trace;
     prof_result result = PROF_OK;
-    if (count && !events) return PROF_ERROR_INVALID;
+    if (count && !list) return PROF_ERROR_INVALID;
     prof__lock();
     if (!s->open && !s->late) {
         result = PROF_ERROR_STATE;
@@ -9075,40 +9128,71 @@ PROF_API PROF__QUIET prof_result prof_submit(const prof_event *events, size_t co
         PROF__BUMP(s->counts.full, count);
     } else {
         for (size_t i = 0; i < count; i++) {
-            prof_result one = prof__submit_one(s, events + i);
-            if (one != PROF_OK) result = one;
+            prof_result taken = one(s, list, i);
+            if (taken != PROF_OK) result = taken;
         }
     }
     prof__unlock();
     return result;
 }
 
-/* A change of memory that a device tells of afterwards: ns, address, bytes, thread, device_type and
-   _index, category and what (PROF__ALLOCATED, PROF__FREE) are set. With next = PROF_NONE the
-   innermost zone of the thread has it; else, and without one, it is an event of its own. */
-PROF__FN void prof__submit_memory(const prof__memory *m) {
-    struct prof_trace *s = &prof__trace;
-    prof__late *to = NULL;
-    prof__lock();
-    if ((s->open || s->late) && m->thread < s->thread_count && !s->records_only && prof__widen(s))
-        to = (prof__late *)prof__take(prof__align(sizeof *to),
-                                      PROF__OUTSIDE_SHARE + prof__align(sizeof *m));
-    if (to) {
-        prof_event *e = &to->submitted.event;
-        to->memory = *m;
-        memset(e, 0, sizeof *e);
-        e->name = "[memory]";
-        e->start_ns = e->end_ns = m->ns;
-        e->thread = m->thread;
-        e->flags = PROF_EVENT_SUBMITTED | PROF__EVENT_MEMORY;
-        prof__submitted_add(s, &to->submitted);
-        s->late_memory++;
-        s->view.profile_memory = true;
-    } else if (s->open || s->late) {
-        size_t *count = s->records_only ? &s->counts.not_kept : &s->counts.full;
-        PROF__BUMP(*count, 1);
+PROF_API PROF__QUIET prof_result prof_submit(const prof_event *events, size_t count) {
+    return prof__submit_each(events, count, prof__submit_event);
+}
+
+/* With next = PROF_NONE the innermost zone of the thread has it; else, and without one, it is an
+   event of its own. */
+PROF__FN prof__memory prof__memory_from(const prof_memory_change *c) {
+    prof__memory m;
+    memset(&m, 0, sizeof m);
+    m.ns = c->ns;
+    m.address = c->address;
+    m.bytes = c->is_free ? 0 : (int64_t)c->bytes;
+    m.what = c->is_free ? PROF__FREE : PROF__ALLOCATED;
+    m.category = (unsigned)c->kind > PROF_MEMORY_AUTOGRAD_DETAIL ? 0 : (uint8_t)c->kind;
+    m.device_type = c->device.type;
+    m.device_index = c->device.index;
+    if (c->thread == PROF_NONE) return m;
+    m.thread = c->thread;
+    m.next = PROF_NONE;
+    return m;
+}
+
+PROF__FN prof_result prof__submit_change(struct prof_trace *s, const void *changes, size_t i) {
+    const prof_memory_change *c = (const prof_memory_change *)changes + i;
+    prof__memory m = prof__memory_from(c);
+    prof__late *to;
+    prof_event *e;
+    if (!c->is_free && c->bytes >> 63) {
+        PROF__COUNT(prof__memory_refused);
+        return PROF_ERROR_INVALID;
     }
-    prof__unlock();
+    if (m.thread >= s->thread_count) {
+        s->rejected++;
+        return PROF_ERROR_INVALID;
+    }
+    to = (prof__late *)prof__take(prof__align(sizeof *to),
+                                  PROF__OUTSIDE_SHARE + prof__align(sizeof m));
+    if (!to) {
+        PROF__BUMP(s->counts.full, 1);
+        return PROF_ERROR_MEMORY;
+    }
+    e = &to->submitted.event;
+    to->memory = m;
+    memset(e, 0, sizeof *e);
+    e->name = "[memory]";
+    e->start_ns = e->end_ns = m.ns;
+    e->thread = m.thread;
+    e->flags = PROF_EVENT_SUBMITTED | PROF__EVENT_MEMORY;
+    prof__submitted_add(s, &to->submitted);
+    s->late_memory++;
+    s->view.profile_memory = true;
+    return PROF_OK;
+}
+
+PROF_API PROF__QUIET prof_result prof_submit_memory(const prof_memory_change *changes,
+                                                    size_t count) {
+    return prof__submit_each(changes, count, prof__submit_change);
 }
 
 PROF_API PROF__QUIET uint32_t prof_submit_thread(uint64_t id, const char *name) {
@@ -13545,7 +13629,7 @@ PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const 
         prof__chrome_key(o, &before, "Record function id");
         prof__out_u64(o, prof__record_id(s, e));
     }
-    if (x && (x->has & PROF__HAS_KEPT || (!x->metadata_json && prof__is_gpu(e) &&
+    if (x && (x->has & PROF_HAS_KEPT_TEXT || (!x->metadata_json && prof__is_gpu(e) &&
                                           x->has & (PROF_HAS_ID | PROF_HAS_LINK)))) {
         prof__chrome_key(o, &before, "correlation");
         prof__out_i64(o, x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
@@ -13784,7 +13868,7 @@ PROF__FN bool prof__tell_memory(const struct prof_trace *s, uint32_t *top, prof_
 /* By correlation ids readers find the call, and so what launched the work. */
 PROF__FN bool prof__tells_launch(const prof_event *e) {
     const char *json = e->extra ? e->extra->metadata_json : NULL;
-    return e->extra && (e->extra->has & PROF__HAS_KEPT ||
+    return e->extra && (e->extra->has & PROF_HAS_KEPT_TEXT ||
                         (json && strstr(json, "\"correlation\"") != NULL));
 }
 
@@ -18567,7 +18651,7 @@ PROF__FN void prof__window_prepare(struct prof_trace *s) {
     s->stopped = s->analysed = false;
     if (ready && !s->began) prof__prefault(s);
     prof__unlock();
-    prof__session.enabled = prof__session.activities;
+    PROF__STORE(prof__session.enabled, prof__session.activities);
     prof__devices_each(prof__session.enabled, prof__device_prepare);
 }
 
@@ -18907,7 +18991,7 @@ PROF_API PROF__QUIET prof_result prof_stop_env(void) {
 PROF__FN void prof__toggle(struct prof_trace *s, uint32_t activities, bool enable) {
     uint32_t changed = activities & prof__session.activities &
                        (enable ? ~prof__session.enabled : prof__session.enabled);
-    prof__session.enabled ^= changed;
+    PROF__STORE(prof__session.enabled, prof__session.enabled ^ changed);
     if (!enable) prof__devices_each(changed, prof__device_stop);
     prof__windows_unsettle();
     prof__lock();
@@ -18944,6 +19028,19 @@ PROF_API PROF__QUIET int64_t prof_now(void) {
     now = clock == PROF_CLOCK_PLATFORM ? platform.now(platform.user) : prof__os_now();
     if (now < start) return 0;
     return clock == PROF_CLOCK_CPU ? (int64_t)(now - start) : prof__rate_ns(now - start, rate);
+}
+
+PROF_API PROF__QUIET int64_t prof_os_now(void) { return (int64_t)prof__os_now(); }
+
+PROF_API PROF__QUIET void prof_session_info(prof_session *session) {
+    const struct prof_trace *s = &prof__trace;
+    prof__lock();
+    session->desc = prof__session.desc;
+    session->open = prof__session.open;
+    session->enabled = session->open ? PROF__LOAD(prof__session.enabled) : 0;
+    session->start_ns = !s->open || s->clock == PROF_CLOCK_PLATFORM ? 0
+                      : (int64_t)(s->clock == PROF_CLOCK_CPU ? s->knots[0].ns : s->start_tick);
+    prof__unlock();
 }
 
 PROF__FN uint64_t prof__rate(const struct prof_trace *s) {
@@ -19048,6 +19145,8 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
        PROF_SCOPE_F, prof_instant_f, prof_set_arg_f, prof_set_thread_name_f, prof_add_metadata_f,
        prof_format_text (stb_sprintf's, where it is there); prof_stats_note, prof_terminal_width;
        PROF_API and PROF_TLS_MODEL may be given.
+       For companions: prof_session_info, prof_os_now, prof_submit_memory, PROF_HAS_KEPT_TEXT;
+       prof_cuda.h uses public names alone, so its body may stand in a file of its own.
        Other results: "Call stack" is innermost first, as PyTorch writes it; the overload's name
        has PyTorch's key; a module's hierarchy is that of its zone's begin; the table on a terminal
        is as wide as that, tells recursion, and says why it is empty; what was cut, unfinished or

@@ -1,9 +1,7 @@
 /* prof_cuda.h: NVIDIA GPU work in prof.h's tables and traces: kernels, copies, runtime and driver
    calls, attributed to the zone that launched them. MIT-0 license, as prof.h.
 
-   Do this, in the file that has prof.h's implementation
-       #define PROF_IMPLEMENTATION
-       #include "prof.h"
+   Do this, in one file: the one that has prof.h's implementation, or another
        #define PROF_CUDA_IMPLEMENTATION
        #include "prof_cuda.h"
    and, before prof_start,
@@ -44,7 +42,7 @@
        CUPTI 13.0 mixes up which graph launch a kernel came from after a process's first session.
        On Windows only what desc.symbol finds.
 
-   Rooms, in this order: @API @MIRROR @LOAD @STORE @DECODE @STATES @RANGES @EVENTS @DEVICE
+   Rooms, in this order: @API @OWN @MIRROR @LOAD @STORE @DECODE @STATES @RANGES @EVENTS @DEVICE
 */
 #ifndef PROF_CUDA_H
 #define PROF_CUDA_H
@@ -182,15 +180,16 @@ PROF_API void prof_cuda_memory(const void *address, int64_t bytes, int32_t devic
 /* ======================================================================== implementation ==== */
 #if defined(PROF_CUDA_IMPLEMENTATION) && !defined(PROF_CUDA__IMPLEMENTED)
 #define PROF_CUDA__IMPLEMENTED
-#ifndef PROF__IMPLEMENTED
-#  error "PROF_CUDA_IMPLEMENTATION belongs in the file that has PROF_IMPLEMENTATION, after prof.h"
-#endif
 
-#if !defined(_WIN32)
+#if defined(_WIN32)
+#  include <windows.h>
+#else
 #  include <dlfcn.h>
 #  include <poll.h>
+#  include <pthread.h>
 #endif
 #include <stdlib.h>
+#include <string.h>
 
 #ifndef PROF_CUDA_MEMORY
 #  define PROF_CUDA_MEMORY (80u << 20)
@@ -207,6 +206,48 @@ PROF_API void prof_cuda_memory(const void *address, int64_t bytes, int32_t devic
 #  endif
 extern "C" {
 #endif
+
+/* ---- @OWN: what prof.h has too, but not for others: this file uses its public names alone ---- */
+
+#if defined(__GNUC__) || defined(__clang__)
+#  define PROF_CUDA__QUIET __attribute__((unused, no_instrument_function))
+#else
+#  define PROF_CUDA__QUIET
+#endif
+#define PROF_CUDA__FN static PROF_CUDA__QUIET
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+#  define PROF_CUDA__LOAD(p) __atomic_load_n(&(p), __ATOMIC_RELAXED)
+#  define PROF_CUDA__STORE(p, v) __atomic_store_n(&(p), v, __ATOMIC_RELAXED)
+#else
+#  define PROF_CUDA__LOAD(p) (p)
+#  define PROF_CUDA__STORE(p, v) ((p) = (v))
+#endif
+#define PROF_CUDA__MIN(a, b) ((a) < (b) ? (a) : (b))
+#define PROF_CUDA__MAX(a, b) ((a) > (b) ? (a) : (b))
+#define PROF_CUDA__NAME_MOST 4095        /* bytes of a name, as in prof.h */
+
+PROF_CUDA__FN size_t prof_cuda__align(size_t n) { return (n + 15u) & ~(size_t)15u; }
+
+/* Bytes of s, at most those of a name, and then whole characters. */
+PROF_CUDA__FN size_t prof_cuda__length(const char *s) {
+    size_t n = 0;
+    while (n < PROF_CUDA__NAME_MOST && s[n]) n++;
+    if (s[n])
+        while (n && ((unsigned char)s[n] & 0xc0) == 0x80) n--;
+    return n;
+}
+
+/* A stable merge sort of n numbers; other: room for n. */
+PROF_CUDA__FN void prof_cuda__sort(uint32_t *list, uint32_t *other, uint32_t n,
+                                   bool (*after)(uint32_t a, uint32_t b)) {
+    uint32_t half = n / 2, i = 0, j = half;
+    if (n < 2) return;
+    prof_cuda__sort(list, other, half, after);
+    prof_cuda__sort(list + half, other, n - half, after);
+    for (uint32_t k = 0; k < n; k++)
+        other[k] = i == half || (j < n && after(list[i], list[j])) ? list[j++] : list[i++];
+    memcpy(list, other, n * sizeof *list);
+}
 
 /* ---- @MIRROR: the part of CUPTI's records that is used here ----
 
@@ -487,38 +528,38 @@ static union { char bytes[PROF_CUDA_MEMORY]; uint64_t align; void *pointer; } pr
 
 #if defined(_WIN32)
 static CRITICAL_SECTION prof_cuda__mutex;
-PROF__FN void prof_cuda__lock_make(void) { InitializeCriticalSection(&prof_cuda__mutex); }
-PROF__FN void prof_cuda__lock(void) { EnterCriticalSection(&prof_cuda__mutex); }
-PROF__FN void prof_cuda__unlock(void) { LeaveCriticalSection(&prof_cuda__mutex); }
-PROF__FN void *prof_cuda__open(const char *name, bool loaded) {
+PROF_CUDA__FN void prof_cuda__lock_make(void) { InitializeCriticalSection(&prof_cuda__mutex); }
+PROF_CUDA__FN void prof_cuda__lock(void) { EnterCriticalSection(&prof_cuda__mutex); }
+PROF_CUDA__FN void prof_cuda__unlock(void) { LeaveCriticalSection(&prof_cuda__mutex); }
+PROF_CUDA__FN void *prof_cuda__open(const char *name, bool loaded) {
     (void)name;
     (void)loaded;
     return NULL;
 }
-PROF__FN void *prof_cuda__find(void *handle, const char *name) {
+PROF_CUDA__FN void *prof_cuda__find(void *handle, const char *name) {
     (void)handle;
     (void)name;
     return NULL;
 }
-PROF__FN void prof_cuda__close(void *handle) { (void)handle; }
+PROF_CUDA__FN void prof_cuda__close(void *handle) { (void)handle; }
 #else
 static pthread_mutex_t prof_cuda__mutex = PTHREAD_MUTEX_INITIALIZER;
-PROF__FN void prof_cuda__lock_make(void) {}
-PROF__FN void prof_cuda__lock(void) { pthread_mutex_lock(&prof_cuda__mutex); }
-PROF__FN void prof_cuda__unlock(void) { pthread_mutex_unlock(&prof_cuda__mutex); }
+PROF_CUDA__FN void prof_cuda__lock_make(void) {}
+PROF_CUDA__FN void prof_cuda__lock(void) { pthread_mutex_lock(&prof_cuda__mutex); }
+PROF_CUDA__FN void prof_cuda__unlock(void) { pthread_mutex_unlock(&prof_cuda__mutex); }
 /* loaded: only a copy that the process has already. */
-PROF__FN void *prof_cuda__open(const char *name, bool loaded) {
+PROF_CUDA__FN void *prof_cuda__open(const char *name, bool loaded) {
     return dlopen(name, RTLD_NOW | RTLD_LOCAL | (loaded ? RTLD_NOLOAD : 0));
 }
-PROF__FN void *prof_cuda__find(void *handle, const char *name) { return dlsym(handle, name); }
-PROF__FN void prof_cuda__close(void *handle) {
+PROF_CUDA__FN void *prof_cuda__find(void *handle, const char *name) { return dlsym(handle, name); }
+PROF_CUDA__FN void prof_cuda__close(void *handle) {
     if (handle) dlclose(handle);
 }
 #endif
 
 
 /* Keeps the reason that there is no more than this. */
-PROF__FN void prof_cuda__say(const char *a, const char *b, const char *c) {
+PROF_CUDA__FN void prof_cuda__say(const char *a, const char *b, const char *c) {
     struct prof_cuda__all *g = &prof_cuda__;
     const char *part[3];
     size_t n = 0;
@@ -531,22 +572,22 @@ PROF__FN void prof_cuda__say(const char *a, const char *b, const char *c) {
 }
 
 /* The state that does not change any more: no call into CUPTI or the driver follows. */
-PROF__FN bool prof_cuda__give_up(const char *a, const char *b, const char *c) {
+PROF_CUDA__FN bool prof_cuda__give_up(const char *a, const char *b, const char *c) {
     prof_cuda__say(a, b, c);
     prof_cuda__.state = PROF_CUDA_UNAVAILABLE;
     return false;
 }
 
 /* CUPTI cannot be had, the driver can: only ranges. */
-PROF__FN bool prof_cuda__fall_back(const char *a, const char *b, const char *c) {
+PROF_CUDA__FN bool prof_cuda__fall_back(const char *a, const char *b, const char *c) {
     prof_cuda__say(a, b, c);
     prof_cuda__.fallback = true;
     return false;
 }
 
 /* Fills a table of functions; NULL, or the name that is missing. */
-PROF__FN const char *prof_cuda__resolve(const char *library, void *handle, char *table,
-                                        const prof_cuda__entry *names, int count) {
+PROF_CUDA__FN const char *prof_cuda__resolve(const char *library, void *handle, char *table,
+                                             const prof_cuda__entry *names, int count) {
     const prof_cuda_desc *d = &prof_cuda__.desc;
     for (int i = 0; i < count; i++) {
         void *f = d->symbol ? d->symbol(d->user, library, names[i].name)
@@ -557,7 +598,7 @@ PROF__FN const char *prof_cuda__resolve(const char *library, void *handle, char 
     return NULL;
 }
 
-PROF__FN bool prof_cuda__load_driver(void) {
+PROF_CUDA__FN bool prof_cuda__load_driver(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     const char *missing;
     char number[24];
@@ -580,13 +621,13 @@ PROF__FN bool prof_cuda__load_driver(void) {
     if (result == 100 || (!result && g->device_count < 1))
         return prof_cuda__give_up("no GPU work: the NVIDIA driver finds no GPU (is it visible? see",
                                   " CUDA_VISIBLE_DEVICES)", "");
-    *prof__text_u64(number, (uint64_t)(unsigned)result) = 0;
+    (void)prof_format_text(number, sizeof number, "%u", (unsigned)result);
     if (result) return prof_cuda__give_up("no GPU work: cuInit fails with CUDA error ", number, "");
     return g->has_driver = true;
 }
 
 /* Where a toolkit keeps it that the system's loader does not know of. */
-PROF__FN void *prof_cuda__open_toolkit(const char *root) {
+PROF_CUDA__FN void *prof_cuda__open_toolkit(const char *root) {
     static const char *const places[] = { "/lib64/libcupti.so", "/extras/CUPTI/lib64/libcupti.so" };
     char path[512];
     void *handle = NULL;
@@ -601,7 +642,7 @@ PROF__FN void *prof_cuda__open_toolkit(const char *root) {
 }
 
 /* A copy that is loaded already comes first: it is the one that sees the program's kernels. */
-PROF__FN void *prof_cuda__open_cupti(void) {
+PROF_CUDA__FN void *prof_cuda__open_cupti(void) {
     static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
                                          "libcupti.so" };
     const char *path = getenv("PROF_CUDA_CUPTI");
@@ -615,13 +656,10 @@ PROF__FN void *prof_cuda__open_cupti(void) {
 }
 
 /* Says what a CUPTI error means for the user. */
-PROF__FN bool prof_cuda__cupti_failed(const char *what, int result) {
+PROF_CUDA__FN bool prof_cuda__cupti_failed(const char *what, int result) {
     const char *text = NULL;
-    char number[64], *p = number;
-    p = PROF__LITERAL(p, " (CUPTI error ");
-    p = prof__text_u64(p, (uint64_t)(unsigned)result);
-    *p++ = ')';
-    *p = 0;
+    char number[64];
+    (void)prof_format_text(number, sizeof number, " (CUPTI error %u)", (unsigned)result);
     if (result == 39)
         return prof_cuda__fall_back("only CUDA-event ranges: another profiler is attached; end it "
                                     "(nsys, ncu, compute-sanitizer, PyTorch's)", number, "");
@@ -640,7 +678,7 @@ PROF__FN bool prof_cuda__cupti_failed(const char *what, int result) {
     return false;
 }
 
-PROF__FN bool prof_cuda__load_cupti(void) {
+PROF_CUDA__FN bool prof_cuda__load_cupti(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     const char *missing;
     int result;
@@ -670,12 +708,11 @@ PROF__FN bool prof_cuda__load_cupti(void) {
 
 /* ---- @STORE: names, details, records ---- */
 
-/* A copy of s, at most PROF__MAX_NAME bytes; its offset. 0: no room. */
-PROF__FN uint32_t prof_cuda__text(const char *s) {
+/* A copy of s, cut as prof.h cuts names; its offset. 0: no room. */
+PROF_CUDA__FN uint32_t prof_cuda__text(const char *s) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint32_t at = g->text_used;
-    size_t n;
-    (void)prof__hash(s, &n);
+    size_t n = prof_cuda__length(s);
     if (PROF_CUDA__TEXT - at <= n) {
         g->stats.names_lost++;
         return 0;
@@ -688,14 +725,15 @@ PROF__FN uint32_t prof_cuda__text(const char *s) {
 
 /* A name in CUPTI's memory. Its address finds it, its bytes prove it: a module that was loaded
    again may reuse the address. */
-PROF__FN uint32_t prof_cuda__name_of(const char *s) {
+PROF_CUDA__FN uint32_t prof_cuda__name_of(const char *s) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_cuda__name *n;
     uint32_t i = (uint32_t)((uint64_t)(uintptr_t)s * 0x9e3779b97f4a7c15u >> 32);
     if (!s) return 0;
     for (i %= PROF_CUDA__NAMES; (n = g->names + i)->source;
          i = i + 1 == PROF_CUDA__NAMES ? 0 : i + 1)
-        if (n->source == s && strncmp(g->text + n->text, s, PROF__MAX_NAME) == 0) return n->text;
+        if (n->source == s && strncmp(g->text + n->text, s, PROF_CUDA__NAME_MOST) == 0)
+            return n->text;
     if (g->name_count == PROF_CUDA__NAMES / 2) {
         g->stats.names_lost++;
         return 0;
@@ -709,23 +747,23 @@ PROF__FN uint32_t prof_cuda__name_of(const char *s) {
 /* A record also takes its places in the table that joins calls and kernels. */
 #define PROF_CUDA__RECORD_SHARE (sizeof(prof_cuda__record) + 2 * sizeof(uint32_t))
 
-PROF__FN bool prof_cuda__fits(size_t bytes) {
+PROF_CUDA__FN bool prof_cuda__fits(size_t bytes) {
     const struct prof_cuda__all *g = &prof_cuda__;
     size_t tables = (g->record_count + 4) * 2 * sizeof(uint32_t);
     if (g->handed_over) return false;    /* a buffer that comes too late; texts are there now */
     return (size_t)(g->high - g->low) >= bytes + tables;
 }
 
-PROF__FN prof_cuda__record *prof_cuda__records(void) {
+PROF_CUDA__FN prof_cuda__record *prof_cuda__records(void) {
     return (prof_cuda__record *)(void *)prof_cuda__.base;
 }
 
-PROF__FN const prof_cuda__detail *prof_cuda__detail_at(uint32_t number) {
+PROF_CUDA__FN const prof_cuda__detail *prof_cuda__detail_at(uint32_t number) {
     return (const prof_cuda__detail *)(const void *)prof_cuda__.end - 1 - number;
 }
 
 /* A sum of products: they do not wait for one another. */
-PROF__FN uint32_t prof_cuda__detail_hash(const prof_cuda__detail *d) {
+PROF_CUDA__FN uint32_t prof_cuda__detail_hash(const prof_cuda__detail *d) {
     uint64_t word[sizeof *d / 8], h = 0, odd = 0x9e3779b97f4a7c15u;
     memcpy(word, d, sizeof *d);
     for (size_t i = 0; i < sizeof *d / 8; i++, odd += 0x3c6ef372fe94f82au)
@@ -735,7 +773,7 @@ PROF__FN uint32_t prof_cuda__detail_hash(const prof_cuda__detail *d) {
 
 /* The number of a detail, new or known; PROF_NONE: no room. While the index is half full the same
    detail may be kept twice. */
-PROF__FN uint32_t prof_cuda__detail_of(const prof_cuda__detail *d) {
+PROF_CUDA__FN uint32_t prof_cuda__detail_of(const prof_cuda__detail *d) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint32_t i;
     if (g->last_detail < g->detail_count &&
@@ -753,8 +791,8 @@ PROF__FN uint32_t prof_cuda__detail_of(const prof_cuda__detail *d) {
 }
 
 /* Keeps a record; false: no room. */
-PROF__FN bool prof_cuda__keep(uint32_t kind, uint64_t start, uint64_t end, uint32_t correlation,
-                              uint32_t detail) {
+PROF_CUDA__FN bool prof_cuda__keep(uint32_t kind, uint64_t start, uint64_t end,
+                                   uint32_t correlation, uint32_t detail) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_cuda__record *r = (prof_cuda__record *)(void *)g->low;
     uint64_t duration = end > start ? end - start : 0;
@@ -774,12 +812,12 @@ PROF__FN bool prof_cuda__keep(uint32_t kind, uint64_t start, uint64_t end, uint3
     return true;
 }
 
-PROF__FN uint64_t prof_cuda__duration(const prof_cuda__record *r) {
+PROF_CUDA__FN uint64_t prof_cuda__duration(const prof_cuda__record *r) {
     return (uint64_t)r->duration_high << 32 | r->duration;
 }
 
 /* The number of a thread; the last one is for those that are too many. */
-PROF__FN uint32_t prof_cuda__thread_of(uint32_t id) {
+PROF_CUDA__FN uint32_t prof_cuda__thread_of(uint32_t id) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint32_t i = id % PROF_CUDA__THREADS, tries = 0;
     for (; g->threads[i] != id; i = (i + 1) % PROF_CUDA__THREADS) {
@@ -796,7 +834,7 @@ PROF__FN uint32_t prof_cuda__thread_of(uint32_t id) {
 /* ---- @DECODE: CUPTI's buffers to records ---- */
 
 /* Is a record with this start of the session? Those without a time are. */
-PROF__FN bool prof_cuda__in_window(uint64_t start) {
+PROF_CUDA__FN bool prof_cuda__in_window(uint64_t start) {
     struct prof_cuda__all *g = &prof_cuda__;
     if (!start || (start >= g->window_start && !(start >> 62))) return true;
     if (start >> 62) g->stats.corrupt++;
@@ -805,8 +843,8 @@ PROF__FN bool prof_cuda__in_window(uint64_t start) {
 }
 
 /* Keeps device work. */
-PROF__FN bool prof_cuda__keep_work(uint32_t kind, uint64_t start, uint64_t end,
-                                   uint32_t correlation, const prof_cuda__detail *d) {
+PROF_CUDA__FN bool prof_cuda__keep_work(uint32_t kind, uint64_t start, uint64_t end,
+                                        uint32_t correlation, const prof_cuda__detail *d) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_cuda__record *r = (prof_cuda__record *)(void *)g->low;
     if (!prof_cuda__keep(kind, start, end, correlation, prof_cuda__detail_of(d))) return false;
@@ -817,8 +855,8 @@ PROF__FN bool prof_cuda__keep_work(uint32_t kind, uint64_t start, uint64_t end,
 }
 
 /* What device work has in common. */
-PROF__FN void prof_cuda__detail_open(prof_cuda__detail *d, uint32_t kind, uint32_t device,
-                                     uint32_t context, uint32_t stream) {
+PROF_CUDA__FN void prof_cuda__detail_open(prof_cuda__detail *d, uint32_t kind, uint32_t device,
+                                          uint32_t context, uint32_t stream) {
     memset(d, 0, sizeof *d);
     d->kind = kind;
     d->device = device;
@@ -826,7 +864,7 @@ PROF__FN void prof_cuda__detail_open(prof_cuda__detail *d, uint32_t kind, uint32
     d->stream = stream;
 }
 
-PROF__FN void prof_cuda__take_kernel(const prof_cuda__kernel *k) {
+PROF_CUDA__FN void prof_cuda__take_kernel(const prof_cuda__kernel *k) {
     prof_cuda__detail d;
     if (!prof_cuda__in_window(k->start)) return;
     prof_cuda__detail_open(&d, PROF_CUDA__KERNEL, k->device, k->context, k->stream);
@@ -844,14 +882,14 @@ PROF__FN void prof_cuda__take_kernel(const prof_cuda__kernel *k) {
 }
 
 /* Keeps a copy or fill of bytes; kinds: of memory, and the way between. */
-PROF__FN void prof_cuda__keep_copy(prof_cuda__detail *d, uint64_t bytes, uint32_t kinds,
-                                   uint64_t start, uint64_t end, uint32_t correlation) {
+PROF_CUDA__FN void prof_cuda__keep_copy(prof_cuda__detail *d, uint64_t bytes, uint32_t kinds,
+                                        uint64_t start, uint64_t end, uint32_t correlation) {
     d->node_or_bytes = bytes;
     d->u.copy.kinds = kinds;
     prof_cuda__.stats.copies += prof_cuda__keep_work(d->kind, start, end, correlation, d);
 }
 
-PROF__FN void prof_cuda__take_memcpy(const prof_cuda__memcpy *m) {
+PROF_CUDA__FN void prof_cuda__take_memcpy(const prof_cuda__memcpy *m) {
     prof_cuda__detail d;
     uint32_t kinds = (uint32_t)m->copy_kind << 16 | (uint32_t)m->source_kind << 8 | m->target_kind;
     if (!prof_cuda__in_window(m->start)) return;
@@ -860,7 +898,7 @@ PROF__FN void prof_cuda__take_memcpy(const prof_cuda__memcpy *m) {
     prof_cuda__keep_copy(&d, m->bytes, kinds, m->start, m->end, m->correlation);
 }
 
-PROF__FN void prof_cuda__take_peer(const prof_cuda__peer *m) {
+PROF_CUDA__FN void prof_cuda__take_peer(const prof_cuda__peer *m) {
     prof_cuda__detail d;
     uint32_t kinds = (uint32_t)m->copy_kind << 16 | (uint32_t)m->source_kind << 8 | m->target_kind;
     if (!prof_cuda__in_window(m->start)) return;
@@ -873,7 +911,7 @@ PROF__FN void prof_cuda__take_peer(const prof_cuda__peer *m) {
     prof_cuda__keep_copy(&d, m->bytes, kinds, m->start, m->end, m->correlation);
 }
 
-PROF__FN void prof_cuda__take_memset(const prof_cuda__memset *m) {
+PROF_CUDA__FN void prof_cuda__take_memset(const prof_cuda__memset *m) {
     prof_cuda__detail d;
     if (!prof_cuda__in_window(m->start)) return;
     prof_cuda__detail_open(&d, PROF_CUDA__MEMSET, m->device, m->context, m->stream);
@@ -882,7 +920,7 @@ PROF__FN void prof_cuda__take_memset(const prof_cuda__memset *m) {
 }
 
 /* Does a driver call of this number launch, copy or set? */
-PROF__FN bool prof_cuda__wanted(uint32_t cbid) {
+PROF_CUDA__FN bool prof_cuda__wanted(uint32_t cbid) {
     static const uint16_t ranges[][2] = { { 60, 70 }, { 115, 117 }, { 209, 227 }, { 234, 234 },
         { 276, 294 }, { 304, 307 }, { 318, 321 }, { 418, 433 }, { 442, 442 }, { 477, 480 },
         { 514, 515 }, { 652, 653 }, { 776, 779 }, { 796, 799 } };
@@ -891,7 +929,7 @@ PROF__FN bool prof_cuda__wanted(uint32_t cbid) {
     return false;
 }
 
-PROF__FN void prof_cuda__take_call(const prof_cuda__call *c) {
+PROF_CUDA__FN void prof_cuda__take_call(const prof_cuda__call *c) {
     struct prof_cuda__all *g = &prof_cuda__;
     if (!prof_cuda__in_window(c->start)) return;
     if (c->kind == PROF_CUDA__DRIVER_CALL && !prof_cuda__wanted(c->cbid)) {
@@ -902,7 +940,7 @@ PROF__FN void prof_cuda__take_call(const prof_cuda__call *c) {
                                       prof_cuda__thread_of(c->thread) << 16 | (c->cbid & 0xffff));
 }
 
-PROF__FN void prof_cuda__take_overhead(const prof_cuda__overhead *o, size_t room) {
+PROF_CUDA__FN void prof_cuda__take_overhead(const prof_cuda__overhead *o, size_t room) {
     struct prof_cuda__all *g = &prof_cuda__;
     const prof_cuda__overhead3 *o3 = (const prof_cuda__overhead3 *)(const void *)o;
     if (g->stats.cupti_version >= 22 && room >= sizeof *o3) free(o3->data);
@@ -910,7 +948,7 @@ PROF__FN void prof_cuda__take_overhead(const prof_cuda__overhead *o, size_t room
     g->stats.other += prof_cuda__keep(o->kind, o->start, o->end, 0, o->overhead_kind & 0xffffff);
 }
 
-PROF__FN void prof_cuda__take_sync(const prof_cuda__sync *s) {
+PROF_CUDA__FN void prof_cuda__take_sync(const prof_cuda__sync *s) {
     prof_cuda__detail d;
     if (!prof_cuda__in_window(s->start)) return;
     prof_cuda__detail_open(&d, PROF_CUDA__SYNCHRONIZATION, 0, s->context, s->stream);
@@ -921,7 +959,7 @@ PROF__FN void prof_cuda__take_sync(const prof_cuda__sync *s) {
 }
 
 /* Which call recorded an event last: for the waits that follow. */
-PROF__FN void prof_cuda__take_event(const prof_cuda__event *e) {
+PROF_CUDA__FN void prof_cuda__take_event(const prof_cuda__event *e) {
     prof_cuda__detail d;
     prof_cuda__detail_open(&d, PROF_CUDA__CUDA_EVENT, 0, e->context, e->stream);
     d.u.more.event = e->event;
@@ -929,7 +967,7 @@ PROF__FN void prof_cuda__take_event(const prof_cuda__event *e) {
         prof_cuda__keep(e->kind, 0, 0, e->correlation, prof_cuda__detail_of(&d));
 }
 
-PROF__FN void prof_cuda__take_allocation(const prof_cuda__allocation *a) {
+PROF_CUDA__FN void prof_cuda__take_allocation(const prof_cuda__allocation *a) {
     prof_cuda__detail d;
     if (!prof_cuda__in_window(a->time)) return;
     if (a->bytes >> 63) {
@@ -945,7 +983,7 @@ PROF__FN void prof_cuda__take_allocation(const prof_cuda__allocation *a) {
         prof_cuda__keep(a->kind, a->time, a->time, a->correlation, prof_cuda__detail_of(&d));
 }
 
-PROF__FN void prof_cuda__take_marker(const prof_cuda__marker *m) {
+PROF_CUDA__FN void prof_cuda__take_marker(const prof_cuda__marker *m) {
     prof_cuda__detail d;
     if (!prof_cuda__in_window(m->time)) return;
     prof_cuda__detail_open(&d, PROF_CUDA__MARKER, 0, 0, 0);
@@ -956,7 +994,7 @@ PROF__FN void prof_cuda__take_marker(const prof_cuda__marker *m) {
         prof_cuda__keep(m->kind, m->time, m->time, m->id, prof_cuda__detail_of(&d));
 }
 
-PROF__FN void prof_cuda__take(const void *r, uint32_t kind, size_t room) {
+PROF_CUDA__FN void prof_cuda__take(const void *r, uint32_t kind, size_t room) {
     struct prof_cuda__all *g = &prof_cuda__;
     switch (kind) {
     case PROF_CUDA__SERIAL_KERNEL:
@@ -985,8 +1023,8 @@ PROF__FN void prof_cuda__take(const void *r, uint32_t kind, size_t room) {
 }
 
 /* The next record, if it lies in the buffer as a whole; NULL: none, or it does not. */
-PROF__FN const void *prof_cuda__next(uint8_t *buffer, const uint8_t *at, const uint8_t *end,
-                                     prof_cuda__any **cursor, size_t *size) {
+PROF_CUDA__FN const void *prof_cuda__next(uint8_t *buffer, const uint8_t *at, const uint8_t *end,
+                                          prof_cuda__any **cursor, size_t *size) {
     struct prof_cuda__all *g = &prof_cuda__;
     int result = g->cupti.next(buffer, (size_t)(end - buffer), cursor);
     const uint8_t *p = (const uint8_t *)*cursor;
@@ -1002,7 +1040,7 @@ PROF__FN const void *prof_cuda__next(uint8_t *buffer, const uint8_t *at, const u
 }
 
 /* Under the lock. lost: the buffer was one to be thrown away; what is in it is only counted. */
-PROF__FN void prof_cuda__decode(uint8_t *buffer, size_t valid, bool lost) {
+PROF_CUDA__FN void prof_cuda__decode(uint8_t *buffer, size_t valid, bool lost) {
     prof_cuda__any *cursor = NULL;
     const uint8_t *at = buffer, *end = buffer + valid;
     const void *r;
@@ -1017,18 +1055,18 @@ PROF__FN void prof_cuda__decode(uint8_t *buffer, size_t valid, bool lost) {
 
 /* For versions before API 27 some of the store becomes small buffers, so that hardly ever one must
    be handed out twice: what two threads write over each other cannot be counted. */
-PROF__FN void prof_cuda__more_last(void) {
+PROF_CUDA__FN void prof_cuda__more_last(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     size_t n = (size_t)(g->end - g->base) / 8 / PROF_CUDA__LAST_SIZE;
     if (g->last_count > PROF_CUDA__LAST) return;
-    n = PROF__MIN(n, (size_t)(PROF_CUDA__LAST_MOST - PROF_CUDA__LAST));
+    n = PROF_CUDA__MIN(n, (size_t)(PROF_CUDA__LAST_MOST - PROF_CUDA__LAST));
     g->last_count = PROF_CUDA__LAST + (uint32_t)n;
     g->high = g->end -= n * PROF_CUDA__LAST_SIZE;
     g->last = (uint8_t *)g->end;
 }
 
 /* One that CUPTI does not have; where there is none, the next in turn. */
-PROF__FN uint32_t prof_cuda__last_free(void) {
+PROF_CUDA__FN uint32_t prof_cuda__last_free(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint32_t i = 0;
     for (uint32_t tries = 0; tries < g->last_count; tries++) {
@@ -1040,12 +1078,12 @@ PROF__FN uint32_t prof_cuda__last_free(void) {
 
 /* CUPTI wants a buffer. Without one it drops records and counts them; versions before API 27 crash
    instead: they get a small one, or one that is theirs already. */
-PROF__FN void prof_cuda__requested(uint8_t **buffer, size_t *size, size_t *most) {
+PROF_CUDA__FN void prof_cuda__requested(uint8_t **buffer, size_t *size, size_t *most) {
     struct prof_cuda__all *g = &prof_cuda__;
     *buffer = NULL;
     *size = *most = 0;
     prof_cuda__lock();
-    if (PROF__LOAD(g->state) == PROF_CUDA_OFF) {   /* shut down, and CUPTI was not told */
+    if (PROF_CUDA__LOAD(g->state) == PROF_CUDA_OFF) {   /* shut down, and CUPTI was not told */
     } else if (g->free_count) {
         uint32_t i = g->free_list[--g->free_count];
         g->is_out[i] = true;
@@ -1068,8 +1106,8 @@ PROF__FN void prof_cuda__requested(uint8_t **buffer, size_t *size, size_t *most)
     prof_cuda__unlock();
 }
 
-PROF__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
-                                   size_t valid) {
+PROF_CUDA__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t *buffer,
+                                        size_t size, size_t valid) {
     struct prof_cuda__all *g = &prof_cuda__;
     size_t at = (size_t)((uintptr_t)buffer - (uintptr_t)g->pool);
     size_t i = g->buffer_size ? at / g->buffer_size : 0;
@@ -1079,12 +1117,13 @@ PROF__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t *buff
     (void)size;
     prof_cuda__lock();
     if (i < g->buffer_count && at % g->buffer_size == 0 && g->is_out[i]) {
-        prof_cuda__decode(buffer, PROF__MIN(valid, g->buffer_size), false);
+        prof_cuda__decode(buffer, PROF_CUDA__MIN(valid, g->buffer_size), false);
         g->is_out[i] = false;
         g->free_list[g->free_count++] = (uint16_t)i;
         g->out--;
     } else if (k < g->last_count && last % PROF_CUDA__LAST_SIZE == 0 && g->last_out[k]) {
-        prof_cuda__decode(buffer, PROF__MIN(valid, (size_t)PROF_CUDA__LAST_SIZE), g->last_mixed[k]);
+        prof_cuda__decode(buffer, PROF_CUDA__MIN(valid, (size_t)PROF_CUDA__LAST_SIZE),
+                          g->last_mixed[k]);
         if (!--g->last_out[k]) g->last_mixed[k] = false;
         g->small_out--;
     } else {
@@ -1096,11 +1135,11 @@ PROF__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t *buff
 /* ---- @STATES: prepare, start, flush, stop ---- */
 
 /* CUPTI's clock from API 130100 on; before that, such a callback makes kernels' times zero. */
-PROF__FN uint64_t prof_cuda__clock(void) { return prof__os_now(); }
+PROF_CUDA__FN uint64_t prof_cuda__clock(void) { return (uint64_t)prof_os_now(); }
 
 /* Pairs a reading of CUPTI's clock with one of the session's: the closest of four. When pairs are
    many every second one goes. */
-PROF__FN void prof_cuda__pair_now(void) {
+PROF_CUDA__FN void prof_cuda__pair_now(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_cuda__pair best = { 0, 0 };
     int64_t width = INT64_MAX;
@@ -1129,7 +1168,7 @@ PROF__FN void prof_cuda__pair_now(void) {
 
 /* A time of CUPTI's as the session's. Between two pairs the difference of the clocks moves evenly,
    unless one of them jumped. */
-PROF__FN int64_t prof_cuda__session_ns(uint64_t t) {
+PROF_CUDA__FN int64_t prof_cuda__session_ns(uint64_t t) {
     const struct prof_cuda__all *g = &prof_cuda__;
     const prof_cuda__pair *p = g->pairs;
     uint32_t i = 0;
@@ -1143,10 +1182,10 @@ PROF__FN int64_t prof_cuda__session_ns(uint64_t t) {
         if (drift > -(1 << 20) && drift < 1 << 20 && span)
             offset += drift * (int64_t)((t - p[i].cupti) * 1024 / span) / 1024;
     }
-    return PROF__MAX((int64_t)t + offset, 0);
+    return PROF_CUDA__MAX((int64_t)t + offset, 0);
 }
 
-PROF__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, const void *data) {
+PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, const void *data) {
     (void)user;
     (void)domain;
     (void)cbid;
@@ -1170,7 +1209,7 @@ static const struct prof_cuda__kind { uint32_t records, kind; bool needed; } pro
 enum { PROF_CUDA__KIND_COUNT = sizeof prof_cuda__kinds / sizeof *prof_cuda__kinds };
 
 /* Driver calls one by one where CUPTI can; else all, and the decoder mutes. */
-PROF__FN void prof_cuda__enable_driver(void) {
+PROF_CUDA__FN void prof_cuda__enable_driver(void) {
     const struct prof_cuda__all *g = &prof_cuda__;
     bool any = false;
     for (uint32_t cbid = 1; g->cupti.driver_call && cbid < PROF_CUDA__CBIDS; cbid++)
@@ -1178,14 +1217,14 @@ PROF__FN void prof_cuda__enable_driver(void) {
     if (!any) (void)g->cupti.enable(PROF_CUDA__DRIVER_CALL);
 }
 
-PROF__FN void prof_cuda__disable_driver(void) {
+PROF_CUDA__FN void prof_cuda__disable_driver(void) {
     const struct prof_cuda__all *g = &prof_cuda__;
     for (uint32_t cbid = 1; g->cupti.driver_call && cbid < PROF_CUDA__CBIDS; cbid++)
         if (prof_cuda__wanted(cbid)) (void)g->cupti.driver_call(cbid, 0);
     (void)g->cupti.disable(PROF_CUDA__DRIVER_CALL);
 }
 
-PROF__FN void prof_cuda__disable(void) {
+PROF_CUDA__FN void prof_cuda__disable(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     for (int i = 0; i < PROF_CUDA__KIND_COUNT; i++)
         if (g->desc.records & prof_cuda__kinds[i].records)
@@ -1194,13 +1233,13 @@ PROF__FN void prof_cuda__disable(void) {
     g->enabled = false;
 }
 
-PROF__FN void prof_cuda__unsubscribe(void) {
+PROF_CUDA__FN void prof_cuda__unsubscribe(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     if (g->subscribed) (void)g->cupti.unsubscribe(g->subscriber);
     g->subscribed = false;
 }
 
-PROF__FN bool prof_cuda__enable_kinds(void) {
+PROF_CUDA__FN bool prof_cuda__enable_kinds(void) {
     /* cudaGetLastError, SetDevice, GetDevice, EventCreate, EventCreateWithFlags, EventDestroy */
     static const uint8_t dull[] = { 10, 16, 17, 133, 134, 136 };
     struct prof_cuda__all *g = &prof_cuda__;
@@ -1216,7 +1255,7 @@ PROF__FN bool prof_cuda__enable_kinds(void) {
 }
 
 /* Makes CUPTI record. What costs is done here, in the session's warm-up. */
-PROF__FN bool prof_cuda__enable(void) {
+PROF_CUDA__FN bool prof_cuda__enable(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint8_t per_thread = !g->desc.shared_buffers;
     size_t size = sizeof per_thread;
@@ -1240,7 +1279,7 @@ PROF__FN bool prof_cuda__enable(void) {
 }
 
 /* Empties the store for a new session. Names stay: they are the process's. */
-PROF__FN void prof_cuda__clear(void) {
+PROF_CUDA__FN void prof_cuda__clear(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_cuda_stats fresh;
     memset(&fresh, 0, sizeof fresh);
@@ -1258,7 +1297,7 @@ PROF__FN void prof_cuda__clear(void) {
     prof_cuda__unlock();
 }
 
-PROF__FN prof_result prof_cuda__prepare(void *user) {
+PROF_CUDA__FN prof_result prof_cuda__prepare(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
     (void)user;
     if (g->state == PROF_CUDA_OFF || g->state == PROF_CUDA_UNAVAILABLE ||
@@ -1269,19 +1308,19 @@ PROF__FN prof_result prof_cuda__prepare(void *user) {
 }
 
 /* What was going on when CUPTI counted before the session is not ours. */
-PROF__FN void prof_cuda__forget_drops(void) {
+PROF_CUDA__FN void prof_cuda__forget_drops(void) {
     size_t n = 0;
     (void)prof_cuda__.cupti.dropped(NULL, 0, &n);
 }
 
-PROF__FN prof_result prof_cuda__start(void *user) {
+PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_result result = prof_cuda__prepare(user);
     uint64_t now = 0;
     if (result != PROF_OK) return result;
     prof_cuda__clear();
     if (g->fallback) {
-        PROF__STORE(g->state, PROF_CUDA_ACTIVE_EVENTS);
+        PROF_CUDA__STORE(g->state, PROF_CUDA_ACTIVE_EVENTS);
         return PROF_OK;
     }
     prof_cuda__forget_drops();
@@ -1290,18 +1329,18 @@ PROF__FN prof_result prof_cuda__start(void *user) {
     prof_cuda__lock();
     g->window_start = now;
     prof_cuda__unlock();
-    PROF__STORE(g->state, PROF_CUDA_ACTIVE_CUPTI);
+    PROF_CUDA__STORE(g->state, PROF_CUDA_ACTIVE_CUPTI);
     return PROF_OK;
 }
 
-PROF_API PROF__QUIET void prof_cuda_flush(void) {
+PROF_API PROF_CUDA__QUIET void prof_cuda_flush(void) {
     struct prof_cuda__all *g = &prof_cuda__;
-    if (PROF__LOAD(g->state) != PROF_CUDA_ACTIVE_CUPTI) return;
+    if (PROF_CUDA__LOAD(g->state) != PROF_CUDA_ACTIVE_CUPTI) return;
     (void)g->cupti.flush(0);
     prof_cuda__pair_now();
 }
 
-PROF__FN void prof_cuda__flush(void *user) {
+PROF_CUDA__FN void prof_cuda__flush(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint32_t out;
     (void)user;
@@ -1313,7 +1352,7 @@ PROF__FN void prof_cuda__flush(void *user) {
 
 /* Waits for the GPUs that this process uses: the context that is current here, and the primary
    ones that are active. */
-PROF__FN void prof_cuda__synchronize(void) {
+PROF_CUDA__FN void prof_cuda__synchronize(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     void *before = NULL, *context;
     unsigned flags;
@@ -1330,7 +1369,7 @@ PROF__FN void prof_cuda__synchronize(void) {
     (void)g->driver.context_set(before);
 }
 
-PROF__FN void prof_cuda__sleep(void) {
+PROF_CUDA__FN void prof_cuda__sleep(void) {
 #if defined(_WIN32)
     Sleep(1);
 #else
@@ -1339,9 +1378,9 @@ PROF__FN void prof_cuda__sleep(void) {
 }
 
 /* CUPTI's own thread may still be handing buffers over: at most 2 s. */
-PROF__FN void prof_cuda__await_buffers(void) {
+PROF_CUDA__FN void prof_cuda__await_buffers(void) {
     struct prof_cuda__all *g = &prof_cuda__;
-    uint64_t until = prof__os_now() + 2000000000u;
+    int64_t until = prof_os_now() + 2000000000;
     uint32_t out;
     do {
         prof_cuda__lock();
@@ -1349,19 +1388,20 @@ PROF__FN void prof_cuda__await_buffers(void) {
         prof_cuda__unlock();
         if (!out) break;
         prof_cuda__sleep();
-    } while (prof__os_now() < until);
+    } while (prof_os_now() < until);
     prof_cuda__lock();
     g->stats.buffers_missing = out;
     prof_cuda__unlock();
 }
 
-PROF__FN void prof_cuda__join(void);
-PROF__FN void prof_cuda__ranges_read(void);
-PROF__FN void prof_cuda__hand_over(void *user);
+PROF_CUDA__FN void prof_cuda__join(void);
+PROF_CUDA__FN void prof_cuda__ranges_read(void);
+PROF_CUDA__FN void prof_cuda__hand_over(void *user);
 
-PROF__FN prof_result prof_cuda__stop(void *user) {
+PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_cuda_state state = g->state;
+    prof_session session;
     size_t dropped = 0;
     (void)user;
     if (g->enabled && state != PROF_CUDA_ACTIVE_CUPTI) {   /* prepared, never started */
@@ -1369,11 +1409,11 @@ PROF__FN prof_result prof_cuda__stop(void *user) {
         prof_cuda__unsubscribe();
     }
     if (state != PROF_CUDA_ACTIVE_CUPTI && state != PROF_CUDA_ACTIVE_EVENTS) return PROF_OK;
-    PROF__STORE(g->state, PROF_CUDA_DRAINING);
+    PROF_CUDA__STORE(g->state, PROF_CUDA_DRAINING);
     if (!g->desc.no_sync) prof_cuda__synchronize();
     if (state == PROF_CUDA_ACTIVE_EVENTS) {
         prof_cuda__ranges_read();
-        PROF__STORE(g->state, PROF_CUDA_READY);
+        PROF_CUDA__STORE(g->state, PROF_CUDA_READY);
         return PROF_OK;
     }
     prof_cuda__pair_now();
@@ -1388,22 +1428,23 @@ PROF__FN prof_result prof_cuda__stop(void *user) {
     prof_cuda__join();
     prof_cuda__unlock();
     /* when the window goes on, or others are added to it, the store is needed again */
-    if (prof__session.desc.acc_events || !(prof__session.enabled & PROF_ACTIVITY_CUDA))
+    prof_session_info(&session);
+    if (session.desc.acc_events || !(session.enabled & PROF_ACTIVITY_CUDA))
         prof_cuda__hand_over(NULL);
-    PROF__STORE(g->state, PROF_CUDA_READY);
+    PROF_CUDA__STORE(g->state, PROF_CUDA_READY);
     return PROF_OK;
 }
 
-PROF_API PROF__QUIET const char *prof_cuda_status(void) {
+PROF_API PROF_CUDA__QUIET const char *prof_cuda_status(void) {
     return prof_cuda__.why[0] ? prof_cuda__.why : NULL;
 }
 
-PROF_API PROF__QUIET prof_cuda_stats prof_cuda_get_stats(void) {
+PROF_API PROF_CUDA__QUIET prof_cuda_stats prof_cuda_get_stats(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_cuda_stats out;
     prof_cuda__lock();
     out = g->stats;
-    out.state = PROF__LOAD(g->state);
+    out.state = PROF_CUDA__LOAD(g->state);
     out.lost = out.lost_dropped + out.lost_full + out.lost_overwritten;
     out.buffers = g->buffer_count;
     out.bytes_total = (size_t)(g->end - g->base);
@@ -1413,29 +1454,28 @@ PROF_API PROF__QUIET prof_cuda_stats prof_cuda_get_stats(void) {
     return out;
 }
 
-PROF_API PROF__QUIET void prof_cuda_push_id(uint64_t id) {
+PROF_CUDA__FN bool prof_cuda__wants_ids(const struct prof_cuda__all *g) {
+    return PROF_CUDA__LOAD(g->state) == PROF_CUDA_ACTIVE_CUPTI &&
+           g->desc.records & PROF_CUDA_EXTERNAL_IDS;
+}
+
+PROF_API PROF_CUDA__QUIET void prof_cuda_push_id(uint64_t id) {
     struct prof_cuda__all *g = &prof_cuda__;
-    if (PROF__LOAD(g->state) == PROF_CUDA_ACTIVE_CUPTI && g->desc.records & PROF_CUDA_EXTERNAL_IDS)
+    if (prof_cuda__wants_ids(g))
         (void)g->cupti.push_id(3, id);
 }
 
-PROF_API PROF__QUIET void prof_cuda_pop_id(void) {
+PROF_API PROF_CUDA__QUIET void prof_cuda_pop_id(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint64_t id;
-    if (PROF__LOAD(g->state) == PROF_CUDA_ACTIVE_CUPTI && g->desc.records & PROF_CUDA_EXTERNAL_IDS)
+    if (prof_cuda__wants_ids(g))
         (void)g->cupti.pop_id(3, &id);
 }
 
 /* ---- @RANGES: CUDA events where there is no CUPTI ---- */
 
-/* The id that the session knows the calling thread by. */
-PROF__FN uint64_t prof_cuda__thread_id(void) {
-    const prof_platform *p = &prof__trace.platform;
-    return p->thread_id ? p->thread_id(p->user) : prof__os_thread_id();
-}
-
 /* The device's base event: times on it are told from here. False: none can be had. */
-PROF__FN bool prof_cuda__base(int32_t device) {
+PROF_CUDA__FN bool prof_cuda__base(int32_t device) {
     struct prof_cuda__all *g = &prof_cuda__;
     void *event = NULL;
     int64_t before;
@@ -1453,7 +1493,7 @@ PROF__FN bool prof_cuda__base(int32_t device) {
 }
 
 /* Puts the range's first event into stream; false: something is not there. Under the lock. */
-PROF__FN bool prof_cuda__range_open(prof_cuda__range *r, const char *name, void *stream) {
+PROF_CUDA__FN bool prof_cuda__range_open(prof_cuda__range *r, const char *name, void *stream) {
     struct prof_cuda__all *g = &prof_cuda__;
     int device = 0;
     if (g->driver.context_device(&device) != 0 || device < 0 || device >= PROF_CUDA__DEVICES ||
@@ -1462,7 +1502,7 @@ PROF__FN bool prof_cuda__range_open(prof_cuda__range *r, const char *name, void 
     r->device = device;
     r->stream = stream;
     r->name = prof_cuda__text(name ? name : "(null)");
-    r->thread = prof_cuda__thread_id();
+    r->thread = prof_thread_id();
     r->launch_ns = prof_now();
     r->ended = false;
     if (g->driver.event_create(&r->end, 0) == 0) {
@@ -1473,10 +1513,10 @@ PROF__FN bool prof_cuda__range_open(prof_cuda__range *r, const char *name, void 
     return false;
 }
 
-PROF_API PROF__QUIET uint32_t prof_cuda_range_begin(const char *name, void *stream) {
+PROF_API PROF_CUDA__QUIET uint32_t prof_cuda_range_begin(const char *name, void *stream) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint32_t number = PROF_NONE;
-    if (PROF__LOAD(g->state) != PROF_CUDA_ACTIVE_EVENTS) return PROF_NONE;
+    if (PROF_CUDA__LOAD(g->state) != PROF_CUDA_ACTIVE_EVENTS) return PROF_NONE;
     prof_cuda__lock();
     if (g->range_count == g->desc.max_ranges ||
         !prof_cuda__range_open(g->ranges + g->range_count, name, stream)) g->stats.ranges_lost++;
@@ -1485,9 +1525,9 @@ PROF_API PROF__QUIET uint32_t prof_cuda_range_begin(const char *name, void *stre
     return number;
 }
 
-PROF_API PROF__QUIET void prof_cuda_range_end(uint32_t range) {
+PROF_API PROF_CUDA__QUIET void prof_cuda_range_end(uint32_t range) {
     struct prof_cuda__all *g = &prof_cuda__;
-    if (PROF__LOAD(g->state) != PROF_CUDA_ACTIVE_EVENTS) return;
+    if (PROF_CUDA__LOAD(g->state) != PROF_CUDA_ACTIVE_EVENTS) return;
     prof_cuda__lock();
     if (range < g->range_count && !g->ranges[range].ended) {
         prof_cuda__range *r = g->ranges + range;
@@ -1497,7 +1537,7 @@ PROF_API PROF__QUIET void prof_cuda_range_end(uint32_t range) {
 }
 
 /* ms as the driver tells them, to ns. */
-PROF__FN bool prof_cuda__elapsed_ns(void *from, void *to, int64_t *ns) {
+PROF_CUDA__FN bool prof_cuda__elapsed_ns(void *from, void *to, int64_t *ns) {
     float ms = 0;
     if (prof_cuda__.driver.event_elapsed(&ms, from, to) != 0 || !(ms >= 0 && ms < 1e12f))
         return false;
@@ -1506,7 +1546,7 @@ PROF__FN bool prof_cuda__elapsed_ns(void *from, void *to, int64_t *ns) {
 }
 
 /* The ranges that took time become events. One that is not over, or has no time, is counted. */
-PROF__FN void prof_cuda__ranges_read(void) {
+PROF_CUDA__FN void prof_cuda__ranges_read(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     for (uint32_t i = 0; i < g->range_count; i++) {
         prof_cuda__range *r = g->ranges + i;
@@ -1547,7 +1587,7 @@ PROF__FN void prof_cuda__ranges_read(void) {
 /* Records of the kinds asked for, by correlation: number + 1. Places: 2 a record, behind them. */
 typedef struct prof_cuda__table { uint32_t *index, places; } prof_cuda__table;
 
-PROF__FN uint32_t *prof_cuda__place(const prof_cuda__table *t, uint32_t correlation) {
+PROF_CUDA__FN uint32_t *prof_cuda__place(const prof_cuda__table *t, uint32_t correlation) {
     const prof_cuda__record *r = prof_cuda__records();
     uint32_t i = (uint32_t)((uint64_t)(correlation * 2654435761u) * t->places >> 32);
     while (t->index[i] && r[t->index[i] - 1].correlation != correlation)
@@ -1555,11 +1595,11 @@ PROF__FN uint32_t *prof_cuda__place(const prof_cuda__table *t, uint32_t correlat
     return t->index + i;
 }
 
-PROF__FN bool prof_cuda__is_call(const prof_cuda__record *r) {
+PROF_CUDA__FN bool prof_cuda__is_call(const prof_cuda__record *r) {
     return r->kind == PROF_CUDA__RUNTIME_CALL || r->kind == PROF_CUDA__DRIVER_CALL;
 }
 
-PROF__FN bool prof_cuda__is_work(const prof_cuda__record *r) {
+PROF_CUDA__FN bool prof_cuda__is_work(const prof_cuda__record *r) {
     return r->kind == PROF_CUDA__KERNEL || r->kind == PROF_CUDA__MEMCPY ||
            r->kind == PROF_CUDA__MEMCPY_PEER || r->kind == PROF_CUDA__MEMSET;
 }
@@ -1569,7 +1609,7 @@ typedef enum prof_cuda__what {
 } prof_cuda__what;
 
 /* Calls, external ids, or ends of markers. */
-PROF__FN bool prof_cuda__in_table(const prof_cuda__record *r, prof_cuda__what what) {
+PROF_CUDA__FN bool prof_cuda__in_table(const prof_cuda__record *r, prof_cuda__what what) {
     if (what == PROF_CUDA__CALLS) return prof_cuda__is_call(r);
     if (what == PROF_CUDA__IDS) return r->kind == PROF_CUDA__EXTERNAL;
     return r->kind == PROF_CUDA__MARKER && prof_cuda__detail_at(r->detail)->u.more.type & 4;
@@ -1577,7 +1617,7 @@ PROF__FN bool prof_cuda__in_table(const prof_cuda__record *r, prof_cuda__what wh
 
 /* A table in *memory, which moves on: it begins behind the records, and prof_cuda__fits has kept
    room for all tables. A runtime call stands for the driver call in it. */
-PROF__FN prof_cuda__table prof_cuda__table_of(prof_cuda__what what, uint32_t **memory) {
+PROF_CUDA__FN prof_cuda__table prof_cuda__table_of(prof_cuda__what what, uint32_t **memory) {
     const prof_cuda__record *r = prof_cuda__records();
     prof_cuda__table t;
     uint32_t n = 0, count = prof_cuda__.record_count;
@@ -1596,7 +1636,7 @@ PROF__FN prof_cuda__table prof_cuda__table_of(prof_cuda__what what, uint32_t **m
 }
 
 /* Counts what has lost its other half. */
-PROF__FN void prof_cuda__join(void) {
+PROF_CUDA__FN void prof_cuda__join(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     const prof_cuda__record *r = prof_cuda__records();
     uint32_t *memory = (uint32_t *)(void *)g->low;
@@ -1609,19 +1649,27 @@ PROF__FN void prof_cuda__join(void) {
 /* Text that is being put together. */
 typedef struct prof_cuda__line { char *p, *end; } prof_cuda__line;
 
-PROF__FN void prof_cuda__put(prof_cuda__line *l, const char *s) {
+PROF_CUDA__FN void prof_cuda__put(prof_cuda__line *l, const char *s) {
     size_t n = strlen(s);
     if ((size_t)(l->end - l->p) <= n) return;
     memcpy(l->p, s, n + 1);
     l->p += n;
 }
 
-PROF__FN void prof_cuda__put_number(prof_cuda__line *l, uint64_t n) {
-    if (l->end - l->p > 24) *(l->p = prof__text_u64(l->p, n)) = 0;
+PROF_CUDA__FN void prof_cuda__put_number(prof_cuda__line *l, uint64_t n) {
+    char digits[20], *p = digits + sizeof digits;
+    size_t length;
+    do *--p = (char)('0' + n % 10);
+    while (n /= 10);
+    length = (size_t)(digits + sizeof digits - p);
+    if ((size_t)(l->end - l->p) <= length) return;
+    memcpy(l->p, p, length);
+    l->p += length;
+    *l->p = 0;
 }
 
 /* `,"name":n` */
-PROF__FN void prof_cuda__member(prof_cuda__line *l, const char *name, uint64_t n) {
+PROF_CUDA__FN void prof_cuda__member(prof_cuda__line *l, const char *name, uint64_t n) {
     prof_cuda__put(l, ",\"");
     prof_cuda__put(l, name);
     prof_cuda__put(l, "\":");
@@ -1629,12 +1677,12 @@ PROF__FN void prof_cuda__member(prof_cuda__line *l, const char *name, uint64_t n
 }
 
 /* a / b with at most six decimals, cut; b not 0. */
-PROF__FN void prof_cuda__put_ratio(prof_cuda__line *l, uint64_t a, uint64_t b) {
+PROF_CUDA__FN void prof_cuda__put_ratio(prof_cuda__line *l, uint64_t a, uint64_t b) {
     char digits[16], *p = digits;
     prof_cuda__put_number(l, a / b);
     a %= b;
     *p++ = '.';
-    for (int i = 0; i < 6 && a && PROF__ALWAYS(a < UINT64_MAX / 10); i++, a %= b) {
+    for (int i = 0; i < 6 && a && a < UINT64_MAX / 10; i++, a %= b) {
         a *= 10;
         *p++ = (char)('0' + a / b);
     }
@@ -1644,7 +1692,7 @@ PROF__FN void prof_cuda__put_ratio(prof_cuda__line *l, uint64_t a, uint64_t b) {
     prof_cuda__put(l, digits);
 }
 
-PROF__FN void prof_cuda__put_three(prof_cuda__line *l, const char *name, const uint32_t *v) {
+PROF_CUDA__FN void prof_cuda__put_three(prof_cuda__line *l, const char *name, const uint32_t *v) {
     prof_cuda__put(l, ",\"");
     prof_cuda__put(l, name);
     prof_cuda__put(l, "\":[");
@@ -1654,26 +1702,28 @@ PROF__FN void prof_cuda__put_three(prof_cuda__line *l, const char *name, const u
     }
 }
 
-PROF__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id);
+PROF_CUDA__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id);
 
-PROF__FN uint32_t prof_cuda__round_up(uint32_t n, uint32_t to) { return (n + to - 1) / to * to; }
+PROF_CUDA__FN uint32_t prof_cuda__round_up(uint32_t n, uint32_t to) {
+    return (n + to - 1) / to * to;
+}
 
 /* Blocks of a kernel that fit on a multiprocessor: by threads, registers, shared memory. */
-PROF__FN uint32_t prof_cuda__blocks_fit(const prof_cuda_device *v, const prof_cuda__detail *d,
-                                        uint32_t threads) {
+PROF_CUDA__FN uint32_t prof_cuda__blocks_fit(const prof_cuda_device *v, const prof_cuda__detail *d,
+                                             uint32_t threads) {
     uint32_t warps = (threads + 31) / 32, fit = (uint32_t)v->max_threads_per_sm / 32 / warps;
     uint32_t per_warp = prof_cuda__round_up(d->u.launch.registers * 32, 256);
     uint32_t shared = d->u.launch.shared + (v->compute_major >= 8 ? 1024 : 0);
-    if (v->max_blocks_per_sm) fit = PROF__MIN(fit, (uint32_t)v->max_blocks_per_sm);
+    if (v->max_blocks_per_sm) fit = PROF_CUDA__MIN(fit, (uint32_t)v->max_blocks_per_sm);
     if (per_warp)                        /* registers are dealt to warps in fours */
-        fit = PROF__MIN(fit, (uint32_t)v->registers_per_sm / per_warp / 4 * 4 / warps);
+        fit = PROF_CUDA__MIN(fit, (uint32_t)v->registers_per_sm / per_warp / 4 * 4 / warps);
     shared = prof_cuda__round_up(shared, 128);
-    if (shared && v->shared_per_sm) fit = PROF__MIN(fit, (uint32_t)v->shared_per_sm / shared);
+    if (shared && v->shared_per_sm) fit = PROF_CUDA__MIN(fit, (uint32_t)v->shared_per_sm / shared);
     return fit;
 }
 
 /* How much of the GPU a launch can keep busy. As Kineto's figures of these names. */
-PROF__FN void prof_cuda__put_occupancy(prof_cuda__line *l, const prof_cuda__detail *d) {
+PROF_CUDA__FN void prof_cuda__put_occupancy(prof_cuda__line *l, const prof_cuda__detail *d) {
     const prof_cuda_device *v = prof_cuda__device_at(d->device);
     const uint32_t *g = d->u.launch.grid, *b = d->u.launch.block;
     uint64_t blocks = (uint64_t)g[0] * g[1] * g[2], threads = (uint64_t)b[0] * b[1] * b[2];
@@ -1684,15 +1734,15 @@ PROF__FN void prof_cuda__put_occupancy(prof_cuda__line *l, const prof_cuda__deta
     prof_cuda__put(l, ",\"warps per SM\":");
     prof_cuda__put_ratio(l, blocks * ((threads + 31) / 32), (uint64_t)v->sm_count);
     fit = prof_cuda__blocks_fit(v, d, (uint32_t)threads) * (uint64_t)v->sm_count;
-    share = PROF__MIN(blocks, fit) * threads * 100;
+    share = PROF_CUDA__MIN(blocks, fit) * threads * 100;
     prof_cuda__member(l, "est. achieved occupancy %",
                       (share + (uint64_t)v->sm_count * (uint64_t)v->max_threads_per_sm / 2) /
                           ((uint64_t)v->sm_count * (uint64_t)v->max_threads_per_sm));
 }
 
 /* correlation: 0 where the writer tells it. */
-PROF__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__detail *d,
-                                     uint32_t correlation) {
+PROF_CUDA__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__detail *d,
+                                          uint32_t correlation) {
     prof_cuda__put(l, "\"queued\":0");
     prof_cuda__member(l, "device", d->device);
     prof_cuda__member(l, "context", d->context);
@@ -1707,8 +1757,8 @@ PROF__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__detail
     prof_cuda__member(l, "graph node id", d->node_or_bytes);
 }
 
-PROF__FN void prof_cuda__copy_json(prof_cuda__line *l, const prof_cuda__record *r,
-                                   const prof_cuda__detail *d) {
+PROF_CUDA__FN void prof_cuda__copy_json(prof_cuda__line *l, const prof_cuda__record *r,
+                                        const prof_cuda__detail *d) {
     uint64_t ns = prof_cuda__duration(r);
     prof_cuda__put(l, "\"device\":");
     prof_cuda__put_number(l, d->device);
@@ -1729,7 +1779,7 @@ PROF__FN void prof_cuda__copy_json(prof_cuda__line *l, const prof_cuda__record *
     else prof_cuda__put(l, "\"N/A\"");
 }
 
-PROF__FN const char *prof_cuda__list(const char *const *names, uint32_t count, uint32_t i) {
+PROF_CUDA__FN const char *prof_cuda__list(const char *const *names, uint32_t count, uint32_t i) {
     return names[i < count ? i : 0];
 }
 
@@ -1738,7 +1788,7 @@ static const char *const prof_cuda__memory_kinds[] = {
     "Managed Static" };
 
 /* "Memcpy HtoD (Pageable -> Device)" */
-PROF__FN void prof_cuda__copy_name(prof_cuda__line *l, const prof_cuda__detail *d) {
+PROF_CUDA__FN void prof_cuda__copy_name(prof_cuda__line *l, const prof_cuda__detail *d) {
     static const char *const ways[] = { "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD",
                                         "DtoA", "DtoD", "HtoH", "PtoP" };
     uint32_t kinds = d->u.copy.kinds;
@@ -1755,7 +1805,7 @@ PROF__FN void prof_cuda__copy_name(prof_cuda__line *l, const prof_cuda__detail *
 
 /* A demangled name in the text, by the C++ library's own function where there is one. Its result
    is malloc'ed by it; that is once for each distinct name. */
-PROF__FN uint32_t prof_cuda__demangle(uint32_t name) {
+PROF_CUDA__FN uint32_t prof_cuda__demangle(uint32_t name) {
 #if defined(_WIN32)
     return name;
 #else
@@ -1766,7 +1816,7 @@ PROF__FN uint32_t prof_cuda__demangle(uint32_t name) {
     if (!tried) {
         void *handle = dlopen(NULL, RTLD_NOW), *f;
         tried = true;
-        f = PROF__ALWAYS(handle) ? dlsym(handle, "__cxa_demangle") : NULL;
+        f = handle ? dlsym(handle, "__cxa_demangle") : NULL;
         if (!f && (handle = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL)) != NULL)
             f = dlsym(handle, "__cxa_demangle");
         memcpy(&demangle, &f, sizeof f);
@@ -1781,7 +1831,7 @@ PROF__FN uint32_t prof_cuda__demangle(uint32_t name) {
 #endif
 }
 
-PROF__FN const char *prof_cuda__kernel_name(const prof_cuda__detail *d) {
+PROF_CUDA__FN const char *prof_cuda__kernel_name(const prof_cuda__detail *d) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint32_t i = d->name % 1024;
     const char *name = g->text + d->name;
@@ -1795,7 +1845,7 @@ PROF__FN const char *prof_cuda__kernel_name(const prof_cuda__detail *d) {
 }
 
 /* "cudaLaunchKernel" of CUPTI's "cudaLaunchKernel_ptsz_v7000". */
-PROF__FN const char *prof_cuda__call_name(const prof_cuda__record *r) {
+PROF_CUDA__FN const char *prof_cuda__call_name(const prof_cuda__record *r) {
     struct prof_cuda__all *g = &prof_cuda__;
     bool runtime = r->kind == PROF_CUDA__RUNTIME_CALL;
     uint32_t cbid = r->detail & 0xffff, n = 0, *known;
@@ -1839,21 +1889,21 @@ typedef struct prof_cuda__writer {
     char names[PROF_CUDA__BATCH][128];
 } prof_cuda__writer;
 
-PROF__FN uint32_t prof_cuda__session_thread(prof_cuda__writer *w, uint32_t i) {
+PROF_CUDA__FN uint32_t prof_cuda__session_thread(prof_cuda__writer *w, uint32_t i) {
     uint32_t id = i < PROF_CUDA__THREADS ? prof_cuda__.threads[i] : 0;
     if (!w->thread_of[i])
         w->thread_of[i] = prof_submit_thread(id, id ? NULL : "other threads") + 1;
     return w->thread_of[i] ? w->thread_of[i] - 1 : 0;
 }
 
-PROF__FN void prof_cuda__send(prof_cuda__writer *w) {
+PROF_CUDA__FN void prof_cuda__send(prof_cuda__writer *w) {
     (void)prof_submit(w->events, w->count);   /* what does not fit is counted by the session */
     w->count = 0;
 }
 
 /* The next event of the batch, with what all have. */
-PROF__FN prof_event *prof_cuda__event_of(prof_cuda__writer *w, const prof_cuda__record *r,
-                                         const char *type) {
+PROF_CUDA__FN prof_event *prof_cuda__event_of(prof_cuda__writer *w, const prof_cuda__record *r,
+                                              const char *type) {
     prof_event *e;
     prof_extra *x;
     const uint32_t *id;
@@ -1873,7 +1923,7 @@ PROF__FN prof_event *prof_cuda__event_of(prof_cuda__writer *w, const prof_cuda__
     return e;
 }
 
-PROF__FN prof_cuda__line prof_cuda__json_of(prof_cuda__writer *w) {
+PROF_CUDA__FN prof_cuda__line prof_cuda__json_of(prof_cuda__writer *w) {
     prof_cuda__line l;
     l.p = w->json[w->count - 1];
     l.end = l.p + PROF_CUDA__JSON;
@@ -1881,15 +1931,15 @@ PROF__FN prof_cuda__line prof_cuda__json_of(prof_cuda__writer *w) {
 }
 
 /* The call that launched a record; NULL: it is not there. */
-PROF__FN const prof_cuda__record *prof_cuda__call_of(const prof_cuda__writer *w,
-                                                     const prof_cuda__record *r) {
+PROF_CUDA__FN const prof_cuda__record *prof_cuda__call_of(const prof_cuda__writer *w,
+                                                          const prof_cuda__record *r) {
     uint32_t place = r->correlation ? *prof_cuda__place(&w->calls, r->correlation) : 0;
     return place ? prof_cuda__records() + place - 1 : NULL;
 }
 
 /* The last event of the batch gets *text as its arguments, those it has now where *text is NULL
    still: they end at `end`. Without room for them they stay its own. */
-PROF__FN void prof_cuda__share(prof_cuda__writer *w, const char **text, const char *end) {
+PROF_CUDA__FN void prof_cuda__share(prof_cuda__writer *w, const char **text, const char *end) {
     prof_extra *x = w->extras + w->count - 1;
     size_t size = (size_t)(end - w->json[w->count - 1]) + 1;
     if (!*text && (size_t)(w->shared_end - w->shared) >= size) {
@@ -1899,13 +1949,13 @@ PROF__FN void prof_cuda__share(prof_cuda__writer *w, const char **text, const ch
     }
     if (!*text) return;
     x->metadata_json = *text;
-    x->has |= PROF__HAS_KEPT;
+    x->has |= PROF_HAS_KEPT_TEXT;
 }
 
 /* Lays out the shared texts behind what the tables take. */
-PROF__FN void prof_cuda__share_open(prof_cuda__writer *w, uint32_t *memory, bool kept) {
+PROF_CUDA__FN void prof_cuda__share_open(prof_cuda__writer *w, uint32_t *memory, bool kept) {
     const struct prof_cuda__all *g = &prof_cuda__;
-    char *at = (char *)prof__align((uintptr_t)memory);
+    char *at = (char *)prof_cuda__align((uintptr_t)memory);
     size_t size = g->detail_count * sizeof *w->of_detail;
     w->shared = NULL;
     if (!kept || at > g->high || (size_t)(g->high - at) < size) return;
@@ -1916,7 +1966,7 @@ PROF__FN void prof_cuda__share_open(prof_cuda__writer *w, uint32_t *memory, bool
     w->shared_end = g->high;
 }
 
-PROF__FN void prof_cuda__call_event(prof_cuda__writer *w, const prof_cuda__record *r) {
+PROF_CUDA__FN void prof_cuda__call_event(prof_cuda__writer *w, const prof_cuda__record *r) {
     bool runtime = r->kind == PROF_CUDA__RUNTIME_CALL;
     prof_cuda__line l;
     prof_extra *x;
@@ -1933,12 +1983,12 @@ PROF__FN void prof_cuda__call_event(prof_cuda__writer *w, const prof_cuda__recor
     prof_cuda__put_number(&l, r->detail & 0xffff);
     if (w->shared && (r->detail & 0xffff) < PROF_CUDA__CBIDS)
         prof_cuda__share(w, &w->of_call[runtime][r->detail & 0xffff], l.p);
-    if (!(x->has & PROF__HAS_KEPT)) prof_cuda__member(&l, "correlation", r->correlation);
+    if (!(x->has & PROF_HAS_KEPT_TEXT)) prof_cuda__member(&l, "correlation", r->correlation);
 }
 
 /* What all device events have: where it ran, and what launched it. */
-PROF__FN prof_event *prof_cuda__device_event(prof_cuda__writer *w, const prof_cuda__record *r,
-                                             const prof_cuda__detail *d, const char *type) {
+PROF_CUDA__FN prof_event *prof_cuda__device_event(prof_cuda__writer *w, const prof_cuda__record *r,
+                                                  const prof_cuda__detail *d, const char *type) {
     const prof_cuda__record *call = prof_cuda__call_of(w, r);
     prof_event *e = prof_cuda__event_of(w, r, type);
     prof_extra *x = w->extras + w->count - 1;
@@ -1953,7 +2003,7 @@ PROF__FN prof_event *prof_cuda__device_event(prof_cuda__writer *w, const prof_cu
     return e;
 }
 
-PROF__FN void prof_cuda__work_event(prof_cuda__writer *w, const prof_cuda__record *r) {
+PROF_CUDA__FN void prof_cuda__work_event(prof_cuda__writer *w, const prof_cuda__record *r) {
     const prof_cuda__detail *d = prof_cuda__detail_at(r->detail);
     bool kernel = r->kind == PROF_CUDA__KERNEL;
     prof_cuda__line l, name;
@@ -1963,7 +2013,7 @@ PROF__FN void prof_cuda__work_event(prof_cuda__writer *w, const prof_cuda__recor
                                 : r->kind == PROF_CUDA__MEMSET ? "gpu_memset" : "gpu_memcpy");
     if (r->flags & PROF_CUDA__RUNNING) {
         e->flags = PROF_EVENT_UNFINISHED;
-        e->end_ns = PROF__MAX(w->stop_ns, e->start_ns);
+        e->end_ns = PROF_CUDA__MAX(w->stop_ns, e->start_ns);
     }
     l = prof_cuda__json_of(w);
     if (kernel) {
@@ -1982,7 +2032,7 @@ PROF__FN void prof_cuda__work_event(prof_cuda__writer *w, const prof_cuda__recor
     }
 }
 
-PROF__FN void prof_cuda__overhead_event(prof_cuda__writer *w, const prof_cuda__record *r) {
+PROF_CUDA__FN void prof_cuda__overhead_event(prof_cuda__writer *w, const prof_cuda__record *r) {
     static const char *const names[] = { "Unknown", "Buffer Flush", "Instrumentation", "Resource",
         "Runtime Triggered Module Loading", "Lazy Function Loading", "Command Buffer Full",
         "Activity Buffer Request", "UVM Activity Init" };
@@ -1994,34 +2044,33 @@ PROF__FN void prof_cuda__overhead_event(prof_cuda__writer *w, const prof_cuda__r
 }
 
 /* Orders records of CUDA events, and waits among them, by (event, context, call). */
-PROF__FN bool prof_cuda__event_after(const void *unused, uint32_t a, uint32_t b) {
+PROF_CUDA__FN bool prof_cuda__event_after(uint32_t a, uint32_t b) {
     const prof_cuda__record *x = prof_cuda__records() + a, *y = prof_cuda__records() + b;
     const prof_cuda__detail *d = prof_cuda__detail_at(x->detail);
     const prof_cuda__detail *e = prof_cuda__detail_at(y->detail);
-    (void)unused;
     if (d->u.more.event != e->u.more.event) return d->u.more.event > e->u.more.event;
     if (d->context != e->context) return d->context > e->context;
     return x->correlation > y->correlation;
 }
 
-PROF__FN void prof_cuda__recorded_open(prof_cuda__writer *w, uint32_t *memory) {
+PROF_CUDA__FN void prof_cuda__recorded_open(prof_cuda__writer *w, uint32_t *memory) {
     const prof_cuda__record *r = prof_cuda__records();
     w->recorded = memory;
     w->recorded_count = 0;
     for (uint32_t i = 0; i < prof_cuda__.record_count; i++)
         if (r[i].kind == PROF_CUDA__CUDA_EVENT) w->recorded[w->recorded_count++] = i;
-    prof__sort(w->recorded, w->recorded + w->recorded_count, w->recorded_count,
-               prof_cuda__event_after, NULL);
+    prof_cuda__sort(w->recorded, w->recorded + w->recorded_count, w->recorded_count,
+                    prof_cuda__event_after);
 }
 
 /* The call that last recorded the event before this wait for it; NULL: none. */
-PROF__FN const prof_cuda__record *prof_cuda__recorded_by(const prof_cuda__writer *w,
-                                                         const prof_cuda__record *wait) {
+PROF_CUDA__FN const prof_cuda__record *prof_cuda__recorded_by(const prof_cuda__writer *w,
+                                                              const prof_cuda__record *wait) {
     const prof_cuda__detail *d = prof_cuda__detail_at(wait->detail), *of;
     uint32_t low = 0, high = w->recorded_count, number = (uint32_t)(wait - prof_cuda__records());
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (prof_cuda__event_after(NULL, w->recorded[middle], number)) high = middle;
+        if (prof_cuda__event_after(w->recorded[middle], number)) high = middle;
         else low = middle + 1;
     }
     if (!low) return NULL;
@@ -2030,7 +2079,7 @@ PROF__FN const prof_cuda__record *prof_cuda__recorded_by(const prof_cuda__writer
         ? prof_cuda__records() + w->recorded[low - 1] : NULL;
 }
 
-PROF__FN void prof_cuda__sync_event(prof_cuda__writer *w, const prof_cuda__record *r) {
+PROF_CUDA__FN void prof_cuda__sync_event(prof_cuda__writer *w, const prof_cuda__record *r) {
     static const char *const names[] = { "Unknown Sync", "Event Sync", "Stream Wait Event",
                                          "Stream Sync", "Context Sync" };
     const prof_cuda__detail *d = prof_cuda__detail_at(r->detail);
@@ -2054,25 +2103,24 @@ PROF__FN void prof_cuda__sync_event(prof_cuda__writer *w, const prof_cuda__recor
 }
 
 /* Page-locked memory is the host's. A zone has what it allocated, its thread's innermost. */
-PROF__FN void prof_cuda__hand_allocation(prof_cuda__writer *w, const prof_cuda__record *r) {
+PROF_CUDA__FN void prof_cuda__hand_allocation(prof_cuda__writer *w, const prof_cuda__record *r) {
     const prof_cuda__detail *d = prof_cuda__detail_at(r->detail);
     const prof_cuda__record *call = prof_cuda__call_of(w, r);
     bool host = d->u.more.memory_kind == 1 || d->u.more.memory_kind == 2;
-    prof__memory m;
-    memset(&m, 0, sizeof m);
-    m.ns = prof_cuda__session_ns(r->start);
-    m.address = d->u.more.address;
-    m.bytes = (int64_t)d->node_or_bytes;
-    m.what = d->u.more.type == 2 ? PROF__FREE : PROF__ALLOCATED;
-    m.device_type = host ? PROF_DEVICE_CPU : PROF_DEVICE_CUDA;
-    m.device_index = (int8_t)(host ? 0 : d->device);
-    if (call) m.thread = prof_cuda__session_thread(w, call->detail >> 16);
-    if (call) m.next = PROF_NONE;
-    prof__submit_memory(&m);
+    prof_memory_change c;
+    memset(&c, 0, sizeof c);
+    c.ns = prof_cuda__session_ns(r->start);
+    c.address = d->u.more.address;
+    c.bytes = d->node_or_bytes;
+    c.is_free = d->u.more.type == 2;
+    c.device.type = host ? PROF_DEVICE_CPU : PROF_DEVICE_CUDA;
+    c.device.index = (int8_t)(host ? 0 : d->device);
+    c.thread = call ? prof_cuda__session_thread(w, call->detail >> 16) : PROF_NONE;
+    (void)prof_submit_memory(&c, 1);     /* what is left out is counted there */
 }
 
 /* Flags of a marker: 1 a mark, 2 a begin, 4 an end. */
-PROF__FN void prof_cuda__marker_event(prof_cuda__writer *w, const prof_cuda__record *r) {
+PROF_CUDA__FN void prof_cuda__marker_event(prof_cuda__writer *w, const prof_cuda__record *r) {
     const prof_cuda__detail *d = prof_cuda__detail_at(r->detail);
     const prof_cuda__record *end = NULL;
     uint32_t place;
@@ -2084,14 +2132,14 @@ PROF__FN void prof_cuda__marker_event(prof_cuda__writer *w, const prof_cuda__rec
     e->name = d->name ? prof_cuda__.text + d->name : "(null)";
     e->thread = prof_cuda__session_thread(w, d->u.more.thread);
     e->flags = PROF_EVENT_USER_ANNOTATION;
-    if (end) e->end_ns = PROF__MAX(prof_cuda__session_ns(end->start), e->start_ns);
-    else if (d->u.more.type & 2) e->end_ns = PROF__MAX(w->stop_ns, e->start_ns);
+    if (end) e->end_ns = PROF_CUDA__MAX(prof_cuda__session_ns(end->start), e->start_ns);
+    else if (d->u.more.type & 2) e->end_ns = PROF_CUDA__MAX(w->stop_ns, e->start_ns);
     w->extras[w->count - 1].metadata_json = NULL;
     w->extras[w->count - 1].external_id = 0;
 }
 
 /* Hands a record to the session. */
-PROF__FN void prof_cuda__hand_one(prof_cuda__writer *w, const prof_cuda__record *r) {
+PROF_CUDA__FN void prof_cuda__hand_one(prof_cuda__writer *w, const prof_cuda__record *r) {
     if (prof_cuda__is_work(r)) prof_cuda__work_event(w, r);
     else if (prof_cuda__is_call(r)) prof_cuda__call_event(w, r);
     else if (r->kind == PROF_CUDA__OVERHEAD_RECORD) prof_cuda__overhead_event(w, r);
@@ -2102,7 +2150,7 @@ PROF__FN void prof_cuda__hand_one(prof_cuda__writer *w, const prof_cuda__record 
 
 /* Hands everything that was kept to the session, once. Under the lock: a buffer may come late.
    user: NULL where the trace outlives what is kept. */
-PROF__FN void prof_cuda__hand_over(void *user) {
+PROF_CUDA__FN void prof_cuda__hand_over(void *user) {
     static prof_cuda__writer writer;
     struct prof_cuda__all *g = &prof_cuda__;
     prof_cuda__writer *w = &writer;
@@ -2127,7 +2175,8 @@ PROF__FN void prof_cuda__hand_over(void *user) {
     prof_cuda__unlock();
 }
 
-PROF_API PROF__QUIET void prof_cuda_memory(const void *address, int64_t bytes, int32_t device) {
+PROF_API PROF_CUDA__QUIET void prof_cuda_memory(const void *address, int64_t bytes,
+                                                int32_t device) {
     prof_device on;
     on.type = PROF_DEVICE_CUDA;
     on.index = (int8_t)device;
@@ -2137,7 +2186,7 @@ PROF_API PROF__QUIET void prof_cuda_memory(const void *address, int64_t bytes, i
 
 /* ---- @DEVICE: the GPUs, and how all this joins a session ---- */
 
-PROF_API PROF__QUIET bool prof_cuda_get_device(int32_t id, prof_cuda_device *out) {
+PROF_API PROF_CUDA__QUIET bool prof_cuda_get_device(int32_t id, prof_cuda_device *out) {
     struct prof_cuda__all *g = &prof_cuda__;
     static const uint8_t attributes[] = { 75, 76, 1, 39, 106, 12, 82, 10, 16, 8, 97, 81 };
     int32_t *fields[sizeof attributes];
@@ -2168,7 +2217,7 @@ PROF_API PROF__QUIET bool prof_cuda_get_device(int32_t id, prof_cuda_device *out
 }
 
 /* The same, asked for once; NULL: there is none. */
-PROF__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id) {
+PROF_CUDA__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id) {
     struct prof_cuda__all *g = &prof_cuda__;
     if (id >= PROF_CUDA__DEVICES || id >= (uint32_t)g->device_count) return NULL;
     if (!g->device_known[id])
@@ -2176,7 +2225,7 @@ PROF__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id) {
     return g->device_known[id] ? g->devices + id : NULL;
 }
 
-PROF__FN void prof_cuda__put_quoted(prof_cuda__line *l, const char *s) {
+PROF_CUDA__FN void prof_cuda__put_quoted(prof_cuda__line *l, const char *s) {
     static const char hex[] = "0123456789abcdef";
     char text[8] = "\\u00", c[2] = "";
     prof_cuda__put(l, "\"");
@@ -2190,7 +2239,7 @@ PROF__FN void prof_cuda__put_quoted(prof_cuda__line *l, const char *s) {
     prof_cuda__put(l, "\"");
 }
 
-PROF__FN void prof_cuda__device_json(prof_cuda__line *l, const prof_cuda_device *d) {
+PROF_CUDA__FN void prof_cuda__device_json(prof_cuda__line *l, const prof_cuda_device *d) {
     prof_cuda__put(l, "{\"id\":");
     prof_cuda__put_number(l, (uint64_t)d->id);
     prof_cuda__put(l, ",\"name\":");
@@ -2210,7 +2259,7 @@ PROF__FN void prof_cuda__device_json(prof_cuda__line *l, const prof_cuda_device 
     prof_cuda__put(l, "}");
 }
 
-PROF__FN uint64_t prof_cuda__runtime_version(void) {
+PROF_CUDA__FN uint64_t prof_cuda__runtime_version(void) {
     static const char *const names[] = { "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0",
                                          "libcudart.so" };
     int version = 0;
@@ -2226,7 +2275,7 @@ PROF__FN uint64_t prof_cuda__runtime_version(void) {
 }
 
 /* What is not 0 of what was lost or is odd, for the trace's head and the table's footer. */
-PROF__FN void prof_cuda__counts_json(prof_cuda__line *l) {
+PROF_CUDA__FN void prof_cuda__counts_json(prof_cuda__line *l) {
     const prof_cuda_stats s = prof_cuda_get_stats();
     const struct { const char *name; uint64_t n; } counts[] = {
         { "lost_dropped", s.lost_dropped }, { "lost_full", s.lost_full },
@@ -2244,10 +2293,11 @@ PROF__FN void prof_cuda__counts_json(prof_cuda__line *l) {
     prof_cuda__put(l, "}");
 }
 
-PROF__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
+PROF_CUDA__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
     struct prof_cuda__all *g = &prof_cuda__;
     static char text[PROF_CUDA__DEVICES * 1024];   /* a name of 96 bytes may be six times as long */
     prof_cuda__line l;
+    size_t length;
     int version = 0;
     (void)user;
     if (g->state == PROF_CUDA_OFF) return 0;
@@ -2266,11 +2316,14 @@ PROF__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
     if (g->has_driver && g->driver.driver_version(&version) == 0)
         prof_cuda__member(&l, "cuda_driver_version", (uint64_t)version);
     prof_cuda__counts_json(&l);
-    return prof__text_copy(buf, size, text, (size_t)(l.p - text));
+    length = (size_t)(l.p - text);
+    if (size) memcpy(buf, text, PROF_CUDA__MIN(length, size - 1));
+    if (size) buf[PROF_CUDA__MIN(length, size - 1)] = 0;
+    return length;
 }
 
 /* Why not, or what was lost: a line for the footer. */
-PROF__FN const char *prof_cuda__status_line(void *user) {
+PROF_CUDA__FN const char *prof_cuda__status_line(void *user) {
     static char text[sizeof prof_cuda__.why];
     prof_cuda_stats s = prof_cuda_get_stats();
     prof_cuda__line l;
@@ -2292,24 +2345,25 @@ PROF__FN const char *prof_cuda__status_line(void *user) {
     return text;
 }
 
-PROF__FN size_t prof_cuda__buffer_bytes(const prof_cuda_desc *d) {
+PROF_CUDA__FN size_t prof_cuda__buffer_bytes(const prof_cuda_desc *d) {
     return ((d->buffer_size ? d->buffer_size : 256u << 10) + 63) & ~(size_t)63;
 }
 
-PROF__FN size_t prof_cuda__buffer_count(const prof_cuda_desc *d) {
+PROF_CUDA__FN size_t prof_cuda__buffer_count(const prof_cuda_desc *d) {
     size_t n = (d->pool_size ? d->pool_size : 16u << 20) / prof_cuda__buffer_bytes(d);
-    return PROF__MAX(2u, PROF__MIN(n, (size_t)PROF_CUDA__BUFFERS));
+    return PROF_CUDA__MAX(2u, PROF_CUDA__MIN(n, (size_t)PROF_CUDA__BUFFERS));
 }
 
 /* Bytes before the store. */
-PROF__FN size_t prof_cuda__fixed_bytes(const prof_cuda_desc *d) {
+PROF_CUDA__FN size_t prof_cuda__fixed_bytes(const prof_cuda_desc *d) {
     uint32_t ranges = d->max_ranges ? d->max_ranges : 4096;
     return 64 + prof_cuda__buffer_count(d) * prof_cuda__buffer_bytes(d) +
            PROF_CUDA__LAST * PROF_CUDA__LAST_SIZE + PROF_CUDA__NAMES * sizeof(prof_cuda__name) +
-           PROF_CUDA__TEXT + prof__align(ranges * sizeof(prof_cuda__range));
+           PROF_CUDA__TEXT + prof_cuda__align(ranges * sizeof(prof_cuda__range));
 }
 
-PROF_API PROF__QUIET size_t prof_cuda_memory_size(const prof_cuda_desc *desc, size_t launches) {
+PROF_API PROF_CUDA__QUIET size_t prof_cuda_memory_size(const prof_cuda_desc *desc,
+                                                       size_t launches) {
     prof_cuda_desc none;
     size_t fixed;
     memset(&none, 0, sizeof none);
@@ -2319,14 +2373,14 @@ PROF_API PROF__QUIET size_t prof_cuda_memory_size(const prof_cuda_desc *desc, si
     return fixed + launches * (3 * PROF_CUDA__RECORD_SHARE + sizeof(prof_cuda__detail) / 16 + 8);
 }
 
-PROF__FN char *prof_cuda__carve(char **p, size_t bytes) {
+PROF_CUDA__FN char *prof_cuda__carve(char **p, size_t bytes) {
     char *at = *p;
-    *p += prof__align(bytes);
+    *p += prof_cuda__align(bytes);
     return at;
 }
 
 /* Lays the block out; false: it is too small. */
-PROF__FN bool prof_cuda__lay(char *memory, size_t size) {
+PROF_CUDA__FN bool prof_cuda__lay(char *memory, size_t size) {
     struct prof_cuda__all *g = &prof_cuda__;
     char *p = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63), *end = memory + size;
     size_t store;
@@ -2344,7 +2398,7 @@ PROF__FN bool prof_cuda__lay(char *memory, size_t size) {
         &p, g->desc.max_ranges * sizeof(prof_cuda__range));
     end -= PROF_CUDA__LAST * PROF_CUDA__LAST_SIZE;
     store = (size_t)(end - p);
-    g->index_places = (uint32_t)PROF__MIN(store / 512, (size_t)1 << 20) | 1;
+    g->index_places = (uint32_t)PROF_CUDA__MIN(store / 512, (size_t)1 << 20) | 1;
     g->index = (uint32_t *)(void *)prof_cuda__carve(&p, g->index_places * sizeof(uint32_t));
     g->base = g->low = p;
     g->end = g->high = p + ((size_t)(end - p) & ~(size_t)63);
@@ -2357,7 +2411,7 @@ PROF__FN bool prof_cuda__lay(char *memory, size_t size) {
 }
 
 #if !defined(_WIN32)
-PROF__FN void prof_cuda__child(void) {
+PROF_CUDA__FN void prof_cuda__child(void) {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     prof_cuda__mutex = fresh;
     if (prof_cuda__.state != PROF_CUDA_OFF)
@@ -2367,7 +2421,7 @@ PROF__FN void prof_cuda__child(void) {
 #endif
 
 /* The device is added once a process: it cannot be taken away. */
-PROF__FN prof_result prof_cuda__join_sessions(void) {
+PROF_CUDA__FN prof_result prof_cuda__join_sessions(void) {
     static bool joined;
     prof_device_desc d;
     prof_result result;
@@ -2393,10 +2447,16 @@ PROF__FN prof_result prof_cuda__join_sessions(void) {
     return result;
 }
 
-PROF_API PROF__QUIET prof_result prof_cuda_init(const prof_cuda_desc *desc) {
+PROF_CUDA__FN bool prof_cuda__session_open(void) {
+    prof_session session;
+    prof_session_info(&session);
+    return session.open;
+}
+
+PROF_API PROF_CUDA__QUIET prof_result prof_cuda_init(const prof_cuda_desc *desc) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_result result;
-    if (g->state != PROF_CUDA_OFF || prof__session.open) return PROF_ERROR_STATE;
+    if (g->state != PROF_CUDA_OFF || prof_cuda__session_open()) return PROF_ERROR_STATE;
     memset(g, 0, sizeof *g);
     if (desc) g->desc = *desc;
     if ((!g->desc.memory && g->desc.memory_size) ||
@@ -2411,9 +2471,9 @@ PROF_API PROF__QUIET prof_result prof_cuda_init(const prof_cuda_desc *desc) {
     return result;
 }
 
-PROF_API PROF__QUIET prof_result prof_cuda_shutdown(void) {
+PROF_API PROF_CUDA__QUIET prof_result prof_cuda_shutdown(void) {
     struct prof_cuda__all *g = &prof_cuda__;
-    if (prof__session.open) return PROF_ERROR_STATE;
+    if (prof_cuda__session_open()) return PROF_ERROR_STATE;
     if (g->out) return PROF_ERROR_STATE; /* CUPTI may still write into them */
     memset(g, 0, sizeof *g);             /* the libraries stay: they do not survive being closed */
     return PROF_OK;

@@ -34,6 +34,9 @@ printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$out/implementation.c
 { cat $out/implementation.c; printf '#define PROF_CUDA_IMPLEMENTATION\n#include "prof_cuda.h"\n'
   echo 'int init(void); int init(void) { return prof_cuda_init(NULL) != PROF_OK; }'; } >$out/cuda.c
 printf '#define PROF_CUDA_IMPLEMENTATION\n#include "prof_cuda.h"\n' >$out/cuda_alone.c
+{ cat $out/implementation.c; printf '#include "prof_cuda.h"\n'
+  echo 'int main(void) { return prof_cuda_init(NULL) != PROF_OK || prof_start(NULL) != PROF_OK || !prof_stop(); }'; } \
+    >$out/cuda_user.c
 printf '#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n' >$out/headers.c
 
 # Two files that use each other's zones: outer (a) > cross (b) > inner (a).
@@ -134,7 +137,8 @@ for cc in "gcc -std=c99 -O2 $warn" "clang -std=c99 $warn" "g++ -x c++ -std=c++11
     case $cc in tcc* | *STATIC* | clang++*) ;; *) [ -n "$all" ] || continue ;; esac
     check "prof_cuda.h, ${cc%%-W*}" $cc -I. -c $out/cuda.c -o $out/matrix.o
 done
-check 'prof_cuda.h needs the implementation' sh -c "! gcc -I. -c $out/cuda_alone.c -o $out/matrix.o"
+check 'prof_cuda.h in a file of its own' sh -c "gcc -std=c99 -O0 $warn -I. -c $out/cuda_alone.c -o $out/cuda_alone.o &&
+    gcc -std=c99 -O0 -I. $out/cuda_alone.o $out/cuda_user.c -o $out/program -lpthread -ldl && $out/program"
 
 # ---- Several files ----
 

@@ -6,6 +6,7 @@
 #include "fake_cupti.h"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #  define SLOW 20

@@ -114,6 +114,20 @@ else
     echo 'skip no driver: there is one'
 fi
 
+# ---- prof_cuda.h uses prof.h's public names alone: its tests run where all others have other names ----
+
+public=$out/public
+mkdir -p $public/tests/cuda
+sed 's/\<prof__/internal_prof__/g; s/\<PROF__/INTERNAL_PROF__/g' prof.h >$public/prof.h
+cp prof_cuda.h $public
+cp tests/test.h $public/tests
+cp tests/cuda/*.[ch] $public/tests/cuda
+ok 'prof_cuda.h without the internals of prof.h' ${CC:-gcc} -std=c99 -O0 -Wall -Werror -DPROF_ASSERTS \
+    -DTEST_OUT="\"$public\"" $public/tests/cuda/test_cuda.c $public/tests/cuda/fake_cupti.c \
+    -o $public/test_cuda -lpthread -ldl -lm
+ok 'prof_cuda.h without the internals of prof.h: its tests' sh -c \
+    "$public/test_cuda >$public/said; tail -n 1 $public/said; ! grep '^not ok' $public/said && grep -q '^ok' $public/said"
+
 # ---- what else may be loaded: libstdc++ knows names of C++, libcudart its version ----
 
 run='env CUDA_HOME= KERNEL=_Z3addPfi'

@@ -169,11 +169,11 @@ static void test_submit_refused(void) {
     EQUAL(prof_trace_stats(prof_stop()).rejected, 2);
 }
 
-/* Every size of arena: what is taken is reported, what is not is counted. */
 /* Sessions that are not analysed say so, and count what they do not take. */
 static void test_submit_not_analysed(void) {
     for (int i = 0; i < 3; i++) {
         prof_desc desc = test_desc();
+        prof_memory_change c;
         prof_event e[2];
         test_text text;
         memset(&text, 0, sizeof text);
@@ -185,14 +185,246 @@ static void test_submit_not_analysed(void) {
         PROF_BLOCK("zone") {}
         e[0] = e[1] = event_at("outside", 0, 1, 0);
         EQUAL(prof_submit(e, 2), PROF_ERROR_UNSUPPORTED);
+        memset(&c, 0, sizeof c);
+        EQUAL(prof_submit_memory(&c, 1), PROF_ERROR_UNSUPPORTED);
         CHECK(prof_stop() != NULL, "no trace");
         EQUAL(prof_get_stats().recorded, 1);
-        EQUAL(prof_get_stats().not_kept, 2);
+        EQUAL(prof_get_stats().not_kept, 3);
         EQUAL(prof_get_stats().dropped, 0);
         test_text_clear(&text);
     }
 }
 
+/* ---- Changes of memory, told afterwards ---- */
+
+static prof_memory_change change_at(int64_t ns, uint64_t address, uint64_t bytes, uint32_t thread) {
+    prof_memory_change c;
+    memset(&c, 0, sizeof c);
+    c.ns = ns;
+    c.address = address;
+    c.bytes = bytes;
+    c.thread = thread;
+    c.is_free = !bytes;
+    c.device.type = PROF_DEVICE_CUDA;
+    c.device.index = 1;
+    return c;
+}
+
+static void zones_to_300(void) {
+    test_time.tick = 100;
+    PROF_BEGIN("outer");
+    test_time.tick = 150;
+    PROF_BEGIN("inner");
+    test_time.tick = 200;
+    PROF_END();
+    test_time.tick = 300;
+    PROF_END();
+}
+
+/* In any order: 100 bytes to inner, 60 of them given back in outer, 7 of no zone; two the kinds. */
+static void test_submit_memory(void) {
+    prof_memory_change c[4];
+    const prof_event *zone;
+    test_text text;
+    prof_trace *trace;
+    memset(&text, 0, sizeof text);
+    start_at_zero();
+    zones_to_300();
+    c[0] = change_at(250, 0x1000, 0, 0);
+    c[1] = change_at(160, 0x2000, 40, 0);
+    c[1].kind = PROF_MEMORY_GRADIENT;
+    c[2] = change_at(170, 0x1000, 60, 0);
+    c[3] = change_at(180, 0x3000, 7, PROF_NONE);
+    EQUAL(prof_submit_memory(c, 4), PROF_OK);
+    memset(c, 0xff, sizeof c);
+    trace = prof_stop();
+    zone = test_find(trace, "inner", 0);
+    EQUAL(prof_event_total(trace, zone).self_device_memory_usage, 100);
+    EQUAL(prof_event_total(trace, zone).self_cpu_memory_usage, 0);
+    zone = test_find(trace, "outer", 0);
+    EQUAL(prof_event_total(trace, zone).device_memory_usage, 40);
+    EQUAL(prof_event_total(trace, zone).self_device_memory_usage, -60);
+    CHECK(test_find(trace, "[memory]", 0) != NULL, "what no zone has is no event");
+    CHECK(test_find(trace, "[memory]", 1) == NULL, "what a zone has is an event");
+    PASS_ON(test_tree(trace));
+    EQUAL(test_write(trace, TEST_CHROME, &text), PROF_OK);
+    CHECK(strstr(text.data, "\"Category\":\"GRADIENT\"") != NULL, "no category");
+    CHECK(strstr(text.data, "\"Addr\":4096,\"Bytes\":-60") != NULL, "no free of 60");
+    test_text_clear(&text);
+    EQUAL(prof_get_stats().memory_unknown, 0);
+}
+
+/* As allocations of a session without zones: the CPU's memory counts as such. */
+static void test_submit_memory_of_cpu(void) {
+    prof_memory_change c = change_at(160, 1, 1000, 0);
+    const prof_event *zone;
+    prof_trace *trace;
+    start_at_zero();
+    zones_to_300();
+    c.device.type = PROF_DEVICE_CPU;
+    c.device.index = 0;
+    EQUAL(prof_submit_memory(&c, 1), PROF_OK);
+    trace = prof_stop();
+    zone = test_find(trace, "outer", 0);
+    EQUAL(prof_event_total(trace, zone).cpu_memory_usage, 1000);
+}
+
+static void test_submit_memory_refused(void) {
+    prof_memory_change c[3];
+    c[0] = change_at(1, 1, 1, 0);
+    EQUAL(prof_submit_memory(c, 1), PROF_ERROR_STATE);
+    start_at_zero();
+    EQUAL(prof_submit_memory(NULL, 1), PROF_ERROR_INVALID);
+    EQUAL(prof_submit_memory(NULL, 0), PROF_OK);
+    EQUAL(prof_submit_memory(c, 1), PROF_ERROR_INVALID);   /* no thread has recorded yet */
+    c[0].thread = PROF_NONE;
+    EQUAL(prof_submit_memory(c, 1), PROF_ERROR_INVALID);
+    zones_to_300();
+    c[0] = change_at(160, 1, (uint64_t)1 << 63, 0);
+    c[1] = change_at(160, 2, 5, 9);
+    c[2] = change_at(160, 3, INT64_MAX, 0);
+    EQUAL(prof_submit_memory(c, 3), PROF_ERROR_INVALID);
+    EQUAL(prof_trace_stats(prof_stop()).rejected, 3);
+    EQUAL(prof_get_stats().memory_refused, 1);
+    EQUAL(prof_get_stats().dropped, 0);
+}
+
+static void test_submit_memory_small_arena(void) {
+    static char memory[32 << 10];
+    prof_desc desc = test_desc();
+    prof_memory_change c = change_at(160, 1, 1, 0);
+    const prof_event *zone;
+    prof_trace *trace;
+    size_t taken = 0, i;
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.max_threads = 1;
+    desc.max_depth = 4;
+    EQUAL(prof_start(&desc), PROF_OK);
+    zones_to_300();
+    for (i = 0; i < 200; i++) {
+        c.address = i + 1;
+        taken += prof_submit_memory(&c, 1) == PROF_OK;
+    }
+    CHECK(taken > 0 && taken < 200, "%u were taken", (unsigned)taken);
+    trace = prof_stop();
+    zone = test_find(trace, "inner", 0);
+    CHECK(zone != NULL, "no zone");
+    EQUAL(prof_event_total(trace, zone).device_memory_usage, taken);
+    EQUAL(prof_get_stats().dropped_full, 200 - taken);
+}
+
+/* ---- What companions ask of the session ---- */
+
+static prof_session at_start, at_stop;
+static bool device_records;
+
+static prof_result companion_start(void *user) {
+    (void)user;
+    prof_session_info(&at_start);
+    device_records = true;
+    return PROF_OK;
+}
+
+static prof_result companion_stop(void *user) {
+    (void)user;
+    prof_session_info(&at_stop);
+    device_records = false;
+    return PROF_OK;
+}
+
+static void companion(void) {
+    static bool added;
+    prof_device_desc d;
+    memset(&d, 0, sizeof d);
+    d.name = "companion";
+    d.type = PROF_DEVICE_PRIVATEUSE1;
+    d.activity = PROF_ACTIVITY_PRIVATEUSE1;
+    d.start = companion_start;
+    d.stop = companion_stop;
+    d.user = &added;
+    if (!added) EQUAL(prof_add_device(&d), PROF_OK);
+    added = true;
+}
+
+static void test_session_info(void) {
+    enum { BOTH = PROF_ACTIVITY_CPU | PROF_ACTIVITY_PRIVATEUSE1 };
+    prof_desc desc;
+    prof_session info;
+    int64_t before, now, after;
+    memset(&desc, 0, sizeof desc);
+    PASS_ON(companion());
+    prof_session_info(&info);
+    CHECK(!info.open && !info.enabled && !info.start_ns, "a session is there");
+    desc.max_depth = 17;
+    desc.with_flops = true;
+    desc.activities = BOTH;
+    desc.os_clock = true;
+    before = prof_os_now();
+    EQUAL(prof_start(&desc), PROF_OK);
+    after = prof_os_now();
+    prof_session_info(&info);
+    CHECK(info.open && info.enabled == BOTH, "enabled: %u", info.enabled);
+    CHECK(info.start_ns >= before && info.start_ns <= after, "the start is not between");
+    EQUAL(info.desc.max_depth, 17);
+    CHECK(info.desc.record_shapes && !desc.record_shapes, "with_flops turns shapes on");
+    EQUAL(at_start.open, true);
+    EQUAL(at_start.enabled, BOTH);
+    before = prof_os_now();
+    now = prof_now();
+    after = prof_os_now();
+    CHECK(now >= before - info.start_ns && now <= after - info.start_ns, "not that clock");
+    EQUAL(prof_toggle(PROF_ACTIVITY_PRIVATEUSE1, false), PROF_OK);
+    EQUAL(at_stop.enabled, PROF_ACTIVITY_CPU);
+    prof_session_info(&info);
+    EQUAL(info.enabled, PROF_ACTIVITY_CPU);
+    EQUAL(prof_toggle(PROF_ACTIVITY_PRIVATEUSE1, true), PROF_OK);
+    prof_stop();
+    EQUAL(at_stop.enabled, BOTH);        /* that ended, but was not turned off */
+    EQUAL(at_stop.open, true);
+    prof_session_info(&info);
+    CHECK(!info.open && !info.enabled && !info.start_ns, "the session is still there");
+    EQUAL(info.desc.max_depth, 17);
+    desc = test_desc();
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_session_info(&info);
+    EQUAL(info.start_ns, 0);             /* another clock */
+    EQUAL(info.enabled & PROF_ACTIVITY_CPU, PROF_ACTIVITY_CPU);
+    prof_stop();
+}
+
+/* The same text for many events is not copied, and their own correlation stands behind it. */
+static void test_kept_text(void) {
+    static char kept[] = "\"grid\":[1,2,3]";
+    prof_event e[2];
+    prof_extra x[2];
+    test_text text;
+    prof_trace *trace;
+    int i;
+    memset(&text, 0, sizeof text);
+    memset(x, 0, sizeof x);
+    start_at_zero();
+    zones_to_300();
+    for (i = 0; i < 2; i++) {
+        e[i] = event_at("kernel", 160 + i, 170 + i, 0);
+        e[i].device_type = PROF_DEVICE_CUDA;
+        e[i].extra = x + i;
+        x[i].has = PROF_HAS_KEPT_TEXT | (i ? PROF_HAS_LINK : PROF_HAS_ID);
+        x[i].id = 41;
+        x[i].linked_correlation_id = 42;
+        x[i].activity_type = "kernel";
+        x[i].metadata_json = kept;
+    }
+    EQUAL(prof_submit(e, 2), PROF_OK);
+    kept[8] = '7';                       /* it is this one that is read */
+    trace = prof_stop();
+    EQUAL(test_write(trace, TEST_CHROME, &text), PROF_OK);
+    CHECK(strstr(text.data, "\"correlation\":41,\"grid\":[7,2,3]") != NULL, "no 41");
+    CHECK(strstr(text.data, "\"correlation\":42,\"grid\":[7,2,3]") != NULL, "no 42");
+    test_text_clear(&text);
+}
+
+/* Every size of arena: what is taken is reported, what is not is counted. */
 static void test_submit_small_arenas(void) {
     static char memory[64 << 10];
     const char *const stack[] = { "a.c(1): f", "b.c(2): g" };
@@ -439,7 +671,13 @@ int main(void) {
     RUN(test_recursion);
     RUN(test_submit_refused);
     RUN(test_submit_not_analysed);
+    RUN(test_submit_memory);
+    RUN(test_submit_memory_of_cpu);
+    RUN(test_submit_memory_refused);
+    RUN(test_submit_memory_small_arena);
+    RUN(test_kept_text);
     RUN(test_submit_small_arenas);
+    RUN(test_session_info);
     RUN(test_built_empty);
     RUN(test_built_refused);
     RUN(test_built_odd_events);
