@@ -1346,8 +1346,10 @@ enum {                                   /* prof_span.flags, beside PROF_EVENT_.
                                             around it have it; without one it is a row's own */
     PROF_SPAN_STEP = 0x4000,             /* steps follow each other, they hold each other never */
     PROF_SPAN_DEPTH = 0x2000,            /* depth tells: it comes after all that lie in it */
-    PROF_SPAN_HIDDEN = 0x1000            /* counts in no row, but lies in others; of memory: no
+    PROF_SPAN_HIDDEN = 0x1000,           /* counts in no row, but lies in others; of memory: no
                                             call, but its row has the bytes */
+    PROF_SPAN_LAUNCH = 0x0800            /* a call of a device's library: what it launched belongs
+                                            to the innermost span around it that is none */
 };
 
 /* A call. */
@@ -1404,6 +1406,9 @@ PROF_API uint32_t prof_sums_row(prof_sums *sums, const prof_event *key);
    tell which lies in which, as prof_trace_from_events nests events. With PROF_SPAN_DEPTH, for a
    whole thread: in the order of their ends, children first, and depth tells. */
 PROF_API void prof_sums_push(prof_sums *sums, const prof_span *span);
+
+/* Ends the spans that are open. Those to come are of another file: later than all so far. */
+PROF_API void prof_sums_next(prof_sums *sums);
 
 /* Ends the spans that are open, fills at most max rows and returns how many there are, as
    prof_key_averages does: in first-seen order, those without a call left out. Their texts lie in
@@ -8703,8 +8708,15 @@ PROF__FN bool prof__nest_holds(prof__nest *n, const prof_span *s) {
 
 /* A span begins: those end that do not hold it. There is room for it. */
 PROF__FN void prof__nest_begin(prof__nest *n, const prof_span *s) {
+    uint32_t i;
     while (n->depth && !prof__nest_holds(n, s)) prof__nest_pop(n);
-    n->open[n->depth++] = *s;
+    for (i = n->depth; i && s->flags & n->open[i - 1].flags & PROF_SPAN_LAUNCH; i--) {}
+    n->open[n->depth] = *s;
+    if (i && s->flags & PROF_SPAN_LAUNCH) {
+        n->open[n->depth].device_ns = 0;
+        n->open[i - 1].device_ns = PROF__PLUS(n->open[i - 1].device_ns, s->device_ns);
+    }
+    n->depth++;
 }
 
 /* The thread's spans are through: what is open ends. */
@@ -11179,6 +11191,7 @@ typedef struct prof__span_sums_row {
     prof__rank first;
     int64_t counters[PROF_COUNTERS], self_counters[PROF_COUNTERS];
     uint64_t last;                       /* number of its last call */
+    uint32_t part;                       /* of the first one */
     uint16_t flags;                      /* of the first one */
     bool nested, recursive;              /* nested: the first one lay in another */
 } prof__span_sums_row;
@@ -11189,6 +11202,7 @@ struct prof_sums {
     prof__span_sums_row **rows;          /* they stay where they are */
     uint32_t *index, count, max, places;
     uint32_t *order;                     /* two for each row */
+    uint32_t part;                       /* so many are over: prof_sums_next */
     prof_sums_stats stats;
     char *low, *high;                    /* what is left of the memory given last */
 };
@@ -11237,7 +11251,9 @@ PROF__FN void prof__span_sums_visit(void *user, const prof__close *c) {
     s->stats.self_cpu_time_total_ns = PROF__PLUS(s->stats.self_cpu_time_total_ns, c->self_ns);
     if (c->what == PROF_NONE || c->flags & PROF_SPAN_HIDDEN) return;
     r = s->rows[c->what];
-    if (prof__rank_take(&r->first, c, !r->sums.count)) {
+    if ((!r->sums.count || r->part == s->part) &&
+        prof__rank_take(&r->first, c, !r->sums.count)) {
+        r->part = s->part;
         r->flags = c->flags;
         r->nested = c->depth != 0;
     }
@@ -11409,8 +11425,15 @@ PROF_API PROF__QUIET void prof_sums_push(prof_sums *s, const prof_span *span) {
     }
 }
 
+PROF_API PROF__QUIET void prof_sums_next(prof_sums *s) {
+    if (!s) return;
+    prof__nest_thread(&s->nest, s->nest.thread);
+    s->part++;
+}
+
 PROF__FN bool prof__span_sums_after(const void *rows, uint32_t a, uint32_t b) {
     prof__span_sums_row *const *list = (prof__span_sums_row *const *)rows;
+    if (list[a]->part != list[b]->part) return list[a]->part > list[b]->part;
     return prof__rank_after(&list[a]->first, &list[b]->first);
 }
 

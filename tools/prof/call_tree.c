@@ -95,7 +95,7 @@ static int64_t told_parent(const trace_event *event) {
 static void add_kernel(call_tree *tree, const trace_event *event) {
     GROW(tree->kernels, tree->kernel_count, tree->kernel_capacity);
     kernel_link *kernel = &tree->kernels[tree->kernel_count++];
-    kernel->external = kernel->correlation = INT64_MIN;
+    kernel->external = kernel->correlation = NO_ID;
     kernel->dur_ns = event->dur_ns;
     kernel->owner = NO_CALL;
     kernel->told = told_parent(event);
@@ -122,8 +122,7 @@ bool tree_takes_change(const call_tree *tree, const trace_event *event, memory_c
     return true;
 }
 
-/* The durations of [[name, device, us], ...]. */
-static int64_t kernels_ns(const trace_event *event) {
+int64_t trace_kernels_ns(const trace_event *event) {
     const trace_member *kernels = trace_arg(event, "kernels");
     trace_text rest = kernels ? kernels->value : (trace_text){"", 0}, kernel, key, value;
     int64_t sum = 0, ns;
@@ -135,20 +134,6 @@ static int64_t kernels_ns(const trace_event *event) {
     return sum;
 }
 
-static void add_legacy(call_tree *tree, const trace_event *event) {
-    if (tree->legacy_capacity < tree->capacity) {
-        size_t before = tree->legacy_capacity;
-        tree->legacy_capacity = tree->capacity;
-        tree->legacy = reallocate(tree->legacy, tree->capacity * sizeof *tree->legacy);
-        memset(tree->legacy + before, 0, (tree->capacity - before) * sizeof *tree->legacy);
-    }
-    legacy_amounts *amounts = &tree->legacy[tree->count - 1];
-    tree->calls[tree->count - 1].is_legacy = true;
-    amounts->device_ns = tree->without_kernels ? 0 : kernels_ns(event);
-    trace_arg_int(event, "cpu_memory_usage", &amounts->cpu_bytes);
-    trace_arg_int(event, "device_memory_usage", &amounts->device_bytes);
-}
-
 static call *add_call(call_tree *tree, const trace_event *event) {
     GROW(tree->calls, tree->count, tree->capacity);
     call *new_call = &tree->calls[tree->count++];
@@ -156,8 +141,7 @@ static call *add_call(call_tree *tree, const trace_event *event) {
         .start_ns = event->ts_ns, .dur_ns = event->dur_ns,
         .self_ns = event->is_async ? 0 : event->dur_ns, .is_async = event->is_async,
         .name = tree_name(tree, event),
-        .thread = tree_thread(tree, event), .parent = NO_CALL, .frame = NO_CALL,
-        .kind = event->kind
+        .thread = tree_thread(tree, event), .parent = NO_CALL, .kind = event->kind
     };
     int64_t id;
     if (trace_arg_int(event, "Zone id", &id))
@@ -187,8 +171,11 @@ call *tree_add(call_tree *tree, const trace_event *event) {
     if (!tree_takes(tree, event)) return NULL;
     call *new_call = add_call(tree, event);
     int64_t id;
-    if (trace_arg(event, "is_legacy")) add_legacy(tree, event);
     if (tree->without_kernels) return new_call;
+    if (trace_arg(event, "is_legacy")) {
+        new_call->is_legacy = true;
+        new_call->device_ns = new_call->device_self_ns = trace_kernels_ns(event);
+    }
     if (event->kind == TRACE_RUNTIME) {
         if (trace_correlation(event, &id))
             *map_put(&tree->by_correlation, (uint64_t)id, NULL) = tree->count;
@@ -255,15 +242,11 @@ static uint32_t told_zone(const call_tree *tree, uint32_t number, uint32_t guess
 
 static void enter(call_tree *tree, uint32_t number, open_calls *open) {
     call *c = &tree->calls[number];
-    bool python = c->kind == TRACE_PYTHON;
-    uint32_t *top = python ? &open->frame : &open->call;
+    uint32_t *top = c->kind == TRACE_PYTHON ? &open->frame : &open->call;
     if (c->is_async) return;
     leave(tree, top, c);
     if (c->is_told) *top = told_zone(tree, number, *top);
-    if (!python) leave_ended(tree, &open->frame, c->start_ns);
     c->parent = *top;
-    c->frame = open->frame;
-    c->is_child = *top != NO_CALL && !python;
     if (*top != NO_CALL) tree->calls[*top].self_ns -= c->dur_ns;
     *top = number;
 }
@@ -303,12 +286,11 @@ static void nest(call_tree *tree) {
     free(changes);
 }
 
-/* The call that a kernel belongs to: the op that its external id names; where that is only the
-   correlation id once more (2022, 2023), the launch with that id. */
+/* The call that a kernel belongs to; where that is a launch, the call around it. */
 static uint32_t owner_of(const call_tree *tree, const kernel_link *kernel) {
     const uint64_t *launch = map_get(&tree->by_correlation, (uint64_t)kernel->correlation);
     const uint64_t *op = map_get(&tree->by_external, (uint64_t)kernel->external);
-    if (op && !(launch && kernel->external == kernel->correlation)) return (uint32_t)*op - 1;
+    if (op_has_work(op, launch, kernel->external, kernel->correlation)) return (uint32_t)*op - 1;
     if (!launch) return NO_CALL;
     uint32_t number = (uint32_t)*launch - 1;
     while (number != NO_CALL && tree->calls[number].kind == TRACE_RUNTIME)
@@ -321,42 +303,25 @@ static void attribute_kernels(call_tree *tree) {
         kernel_link *kernel = &tree->kernels[i];
         kernel->owner = owner_of(tree, kernel);
         if (kernel->told != NOT_TOLD) kernel->owner = zone_of(tree, kernel->told, kernel->owner);
-        if (kernel->owner == NO_CALL) tree->unowned++;
-        else tree->calls[kernel->owner].device_self_ns += kernel->dur_ns;
+        call *owner = kernel->owner == NO_CALL ? NULL : &tree->calls[kernel->owner];
+        if (!owner) tree->unowned++;
+        else if (!owner->is_legacy) owner->device_self_ns += kernel->dur_ns;
     }
     for (size_t i = tree->count; i-- > 0; ) {
         call *c = &tree->calls[tree->order[i]];
-        if (c->is_legacy)                    /* so far device_ns is its children's */
-            c->device_self_ns = tree->legacy[tree->order[i]].device_ns - c->device_ns;
-        c->device_ns += c->device_self_ns;
-        if (c->parent != NO_CALL) tree->calls[c->parent].device_ns += c->device_ns;
+        call *parent = c->parent == NO_CALL ? NULL : &tree->calls[c->parent];
+        if (!c->is_legacy) c->device_ns += c->device_self_ns;
+        if (!parent) continue;
+        if (parent->is_legacy) parent->device_self_ns -= c->device_ns;
+        else parent->device_ns += c->device_ns;
     }
 }
 
-/* PyTorch drops a call that is the only child of one of the same name, from the outside in. */
-static void merge_only_children(call_tree *tree) {
-    uint32_t *children = allocate(tree->count * sizeof *children);
-    for (size_t i = 0; i < tree->count; i++)
-        if (tree->calls[i].is_child) children[tree->calls[i].parent]++;
-    for (size_t i = 0; i < tree->count; i++) {
-        call *c = &tree->calls[tree->order[i]];
-        if (!c->is_child || children[c->parent] != 1) continue;
-        call *parent = &tree->calls[c->parent];
-        c->merged = parent->name == c->name;
-        if (!c->merged) continue;
-        while (parent->merged) parent = &tree->calls[parent->parent];
-        parent->self_ns += c->self_ns;
-        parent->device_self_ns += c->device_self_ns;
-    }
-    free(children);
-}
-
-void tree_build(call_tree *tree, bool merge_duplicates) {
+void tree_build(call_tree *tree) {
     tree->order = numbers_up_to(tree->count);
     sort_numbers(tree->order, tree->count, call_before, tree->calls);
     nest(tree);
     attribute_kernels(tree);
-    if (merge_duplicates) merge_only_children(tree);
 }
 
 void tree_clear(call_tree *tree) {
@@ -370,7 +335,6 @@ void tree_clear(call_tree *tree) {
     free(tree->threads);
     free(tree->kernels);
     free(tree->changes);
-    free(tree->legacy);
     map_free(&tree->thread_numbers);
     map_free(&tree->by_external);
     map_free(&tree->by_correlation);

@@ -10,6 +10,7 @@
 #ifndef PROF_CALL_TREE_H
 #define PROF_CALL_TREE_H
 
+#include "device_join.h"
 #include "trace_reader.h"
 
 #define NO_CALL UINT32_MAX
@@ -22,14 +23,11 @@ typedef struct call {
     uint32_t name;              /* in tree.names */
     uint32_t thread;            /* in tree.threads */
     uint32_t parent;            /* in tree.calls, or NO_CALL */
-    uint32_t frame;             /* innermost Python function around it, in tree.calls, or NO_CALL */
     uint32_t key;               /* the caller's own number; 0 at first */
     uint8_t kind;               /* trace_kind */
-    bool is_child : 1;          /* it has a parent that is not a Python function */
     bool is_async : 1;          /* beside what its thread does: no time of its own, no children */
     bool outside : 1;           /* the caller's: of no interest but for what lies in it */
-    bool is_legacy : 1;         /* of a legacy record stream: has amounts in tree.legacy */
-    bool merged : 1;            /* its parent's only child, of the same name: counts as that one */
+    bool is_legacy : 1;         /* of a legacy record stream: it tells its device_ns itself */
     bool is_told : 1;           /* its "Zone parent id" is in tree.told */
 } call;
 
@@ -53,9 +51,6 @@ typedef enum change_kind {
     CHANGE_REFUSED              /* [OutOfMemory]: an event, but no bytes */
 } change_kind;
 
-/* What an event of a legacy record stream tells of itself, children included. */
-typedef struct legacy_amounts { int64_t device_ns, cpu_bytes, device_bytes; } legacy_amounts;
-
 typedef struct call_tree {
     /* what to take, set before the first tree_add */
     bool without_kernels;       /* no device times: kernels and their ids are not kept */
@@ -78,8 +73,6 @@ typedef struct call_tree {
     uint64_t overlaps;          /* calls that begin in one and end behind it */
     uint64_t unowned;           /* kernels of no known call */
     map by_external, by_correlation;     /* id -> call + 1 */
-    legacy_amounts *legacy;     /* by call, where one is_legacy; else NULL */
-    size_t legacy_capacity;
     map by_zone;                /* "Zone id" -> call + 1: see prof.h, "what times do not tell" */
     map told;                   /* call -> "Zone parent id", 0: none */
 } call_tree;
@@ -93,10 +86,12 @@ bool tree_takes_change(const call_tree *tree, const trace_event *event, memory_c
 bool tree_takes(const call_tree *tree, const trace_event *event);
 /* Keeps what belongs in the tree; the new call, or NULL when the event is none. */
 call *tree_add(call_tree *tree, const trace_event *event);
-void tree_build(call_tree *tree, bool merge_duplicates);
+void tree_build(call_tree *tree);
 void tree_clear(call_tree *tree);                /* for the next file: keeps names and options */
 void tree_free(call_tree *tree);
 
+/* What a call of a legacy record stream launched, its children's too. */
+int64_t trace_kernels_ns(const trace_event *event);
 uint32_t tree_thread(call_tree *tree, const trace_event *event);
 static inline bool kind_is_device(uint8_t kind) {       /* what runs on a device */
     return kind == TRACE_KERNEL || kind == TRACE_MEMCPY || kind == TRACE_MEMSET;

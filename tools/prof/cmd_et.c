@@ -199,7 +199,7 @@ static int link_trace(execution_trace *t, const char *path) {
         call *c = reader->item == TRACE_EVENT ? tree_add(&tree, &reader->event) : NULL;
         if (c && record_id(&reader->event, &id) && id < NO_CALL) c->key = (uint32_t)id;
     }
-    tree_build(&tree, false);
+    tree_build(&tree);
     for (size_t i = 0; i < tree.count; i++)
         if (tree.calls[i].key) link_call(t, &tree, &tree.calls[i]);
     tree_free(&tree);

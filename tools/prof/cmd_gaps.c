@@ -375,7 +375,7 @@ static int find_and_write(const gap_options *o, table_format format, const char 
         if (reader->item == TRACE_EVENT) take(&g, &reader->event);
     int status = trace_close(reader);
     if (status == EXIT_OK) {
-        tree_build(&g.tree, false);
+        tree_build(&g.tree);
         find_waits(&g);
         find_gaps(&g);
         status = write_gaps(&g, format);

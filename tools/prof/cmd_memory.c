@@ -260,7 +260,7 @@ static void take_row(memory_trace *m, trace_reader *reader) {
 
 /* The steps of a trace's memory events, with what the calls around them tell. */
 static void find_steps(memory_trace *m) {
-    tree_build(&m->tree, false);
+    tree_build(&m->tree);
     uint32_t *order = allocate(m->tree.change_count * sizeof *order);
     for (size_t i = 0; i < m->tree.change_count; i++) order[i] = (uint32_t)i;
     sort_numbers(order, m->tree.change_count, change_before, m->tree.changes);

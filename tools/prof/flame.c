@@ -195,7 +195,7 @@ int flame_read(flame *f, const flame_options *options, const char *path) {
     w.tree.with_python = options->python;
     while (trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT) take(&w, &reader->event);
-    tree_build(&w.tree, false);
+    tree_build(&w.tree);
     walk_tree(&w);
     tree_free(&w.tree);
     intern_free(&w.texts);

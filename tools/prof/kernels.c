@@ -249,7 +249,7 @@ int kernels_read(kernel_table *t, const kernel_options *options, const char *pat
             while (json_next(&rest, &key, &device)) read_device(t, device);
         }
     }
-    tree_build(&t->tree, false);
+    tree_build(&t->tree);
     bool settled = settle_devices(t);
     settle_launches(t);
     t->order = allocate((t->row_count ? t->row_count : 1) * sizeof *t->order);

@@ -1,4 +1,7 @@
-/* The rows of PyTorch's table, made from traces: see rows.h. */
+/* The rows of PyTorch's table, made from traces: see rows.h. Calls and changes of memory go through
+   the sorter, where only those that are open are held; the nest and the sums are prof.h's own
+   (prof_sums_push), which make the live table. Where times do not tell the tree ("Zone parent id"),
+   and so the calls themselves are needed, they come in the order of their ends instead. */
 #include "rows.h"
 
 #include <ctype.h>
@@ -14,70 +17,74 @@ typedef struct group_key {
     uint32_t node;               /* 1 + node id; 0: none */
 } group_key;
 
-/* Where PyTorch puts a row: by its first event, (start, -end), then as they stand in the file;
-   memory, which stands at its end, before what the thread has of no length then. */
-typedef struct row_first {
-    int64_t start_ns, end_ns, tid;
-    uint64_t sequence;
-    uint32_t file;
-    bool is_memory, taken;       /* taken: what the row has of its first event is in it */
-} row_first;
+/* What few calls have: numbered, equal ones once. Zeroed before it is filled: none. */
+typedef struct call_more {
+    int64_t flops, counters[PROF_COUNTERS];
+    int64_t device_ns, cpu_bytes, device_bytes;      /* of a legacy record stream: children's too */
+    int64_t has_counters;
+} call_more;
 
-/* ---- Shapes and stacks as the rows hold them ---- */
+enum { NO_GROUP = UINT32_MAX };
 
-static void read_shapes(row_table *t, prof_average *row, const char *text, size_t size) {
-    prof_shape all = shape_read(&t->memory, (trace_text){text, size});
-    if (all.items) {
-        row->input_shapes = all.items;
-        row->input_count = all.count;
-    }
+/* ---- What tells rows apart: the key as prof.h groups by it ---- */
+
+static void read_shapes(row_table *t, prof_extra *extra, uint32_t text) {
+    const struct interned *shapes = &t->texts.entries[text];
+    prof_shape all = shape_read(&t->memory, (trace_text){shapes->text, shapes->size});
+    if (!all.items) return;
+    extra->input_shapes = all.items;
+    extra->input_count = all.count;
 }
 
-/* text: entries with a semicolon between them, innermost first. */
-static void read_stack(row_table *t, prof_average *row, const char *text) {
+/* Entries with a semicolon between them, innermost first. */
+static void read_stack(row_table *t, prof_extra *extra, uint32_t text) {
+    const struct interned *entries = &t->texts.entries[text];
     uint32_t count = 1;
-    for (const char *p = text; *p; p++) count += *p == ';';
+    for (const char *p = entries->text; *p; p++) count += *p == ';';
     const char **stack = arena_allocate(&t->memory, count * sizeof *stack);
-    char *copy = arena_text(&t->memory, text, strlen(text));
+    char *copy = arena_text(&t->memory, entries->text, entries->size);
     for (uint32_t i = 0; i < count; i++) {
         char *end = strchr(copy, ';');
         if (end) *end = '\0';
         stack[i] = copy;
         copy += strlen(copy) + 1;
     }
-    row->stack = stack;
-    row->stack_count = count;
+    extra->stack = stack;
+    extra->stack_count = count;
 }
 
-/* ---- Groups ---- */
+static uint16_t flags_of(const group_key *key) {
+    return (uint16_t)((key->is_user_annotation ? PROF_EVENT_USER_ANNOTATION : 0) |
+                      (key->is_legacy ? PROF_EVENT_LEGACY : 0));
+}
+
+static uint32_t sums_row(row_table *t, const group_key *key) {
+    prof_extra extra = {
+        .has = key->node ? PROF_HAS_NODE_ID : 0, .node_id = (int32_t)key->node - 1,
+        .overload_name = interned_text(&t->texts, key->overload)
+    };
+    prof_event event = {
+        .name = interned_text(&t->tree.names, key->name), .extra = &extra,
+        .device_type = (uint8_t)key->device_type, .flags = flags_of(key)
+    };
+    if (key->shapes) read_shapes(t, &extra, key->shapes);
+    if (key->stack) read_stack(t, &extra, key->stack);
+    uint32_t row = prof_sums_row(t->sums, &event);
+    if (row == PROF_NONE) exit(fail(NULL, "out of memory"));
+    return row;
+}
 
 static uint32_t group_of(row_table *t, const group_key *key) {
     size_t before = t->groups.count;
     uint32_t number = intern(&t->groups, (const char *)key, sizeof *key);
     if (t->groups.count == before) return number;
-    if (t->count == t->capacity) {
-        t->capacity = t->capacity ? t->capacity * 2 : 64;
-        t->rows = reallocate(t->rows, t->capacity * sizeof *t->rows);
-    }
-    GROW(t->firsts, t->count, t->first_capacity);
-    t->firsts[t->count] = (row_first){.start_ns = INT64_MAX, .file = t->file};
-    prof_average *row = &t->rows[t->count++];
-    memset(row, 0, sizeof *row);
-    row->key = interned_text(&t->tree.names, key->name);
-    row->min_ns = INT64_MAX;
-    row->first = number;
-    row->node_id = (int32_t)key->node - 1;
-    row->parent = PROF_NONE;
-    row->device_type = (uint8_t)key->device_type;
-    row->is_user_annotation = key->is_user_annotation != 0;
-    row->is_legacy = key->is_legacy != 0;
-    row->overload_name = key->overload ? interned_text(&t->texts, key->overload) : "";
-    if (key->shapes) {
-        const struct interned *shapes = &t->texts.entries[key->shapes];
-        read_shapes(t, row, shapes->text, shapes->size);
-    }
-    if (key->stack) read_stack(t, row, interned_text(&t->texts, key->stack));
+    GROW(t->group_rows, number, t->group_capacity);
+    t->group_rows[number] = sums_row(t, key);
     return number;
+}
+
+static const group_key *key_of(const row_table *t, uint32_t group) {
+    return (const void *)t->groups.entries[group].text;
 }
 
 static uint32_t text_number(row_table *t, trace_text text) {
@@ -112,23 +119,19 @@ static uint32_t stack_argument(row_table *t, const trace_event *event) {
     return text_number(t, (trace_text){text.data, size});
 }
 
-static bool is_before(const row_first *a, const row_first *b) {
-    if (a->file != b->file) return a->file < b->file;
-    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
-    if (a->end_ns != b->end_ns) return a->end_ns > b->end_ns;
-    if (a->is_memory != b->is_memory)
-        return a->tid != b->tid ? a->tid < b->tid : a->is_memory;
-    return a->sequence < b->sequence;
+/* Of the sums: of calls, or of the Python functions that are rows. */
+static uint32_t thread_of(row_table *t, const trace_event *event, bool python) {
+    return 2 * tree_thread(&t->tree, event) + python;
 }
 
-/* An event of a row: is it its first one so far? */
-static void note_first(row_table *t, uint32_t number, int64_t start_ns, int64_t dur_ns,
-                       int64_t tid, bool is_memory) {
-    row_first this = {
-        .start_ns = start_ns, .end_ns = start_ns + dur_ns, .tid = tid, .sequence = t->sequence++,
-        .file = t->file, .is_memory = is_memory
+/* An event of no length may be the first of its row; the changes of memory at its moment, which
+   stand at the file's end, may be before it. */
+static void note_first(row_table *t, const trace_event *event) {
+    if (event->dur_ns) return;
+    GROW(t->firsts, t->first_count, t->first_capacity);
+    t->firsts[t->first_count++] = (struct row_first){
+        event->ts_ns, thread_of(t, event, false), t->order
     };
-    if (is_before(&this, &t->firsts[number])) t->firsts[number] = this;
 }
 
 static uint32_t event_group(row_table *t, const trace_event *event, uint32_t name,
@@ -144,8 +147,9 @@ static uint32_t event_group(row_table *t, const trace_event *event, uint32_t nam
     key.stack = stack_argument(t, event);
     int64_t node;
     if (trace_arg_int(event, "Node ID", &node)) key.node = (uint32_t)node + 1;
+    size_t before = t->groups.count;
     uint32_t number = group_of(t, &key);
-    note_first(t, number, event->ts_ns, event->dur_ns, event->tid, false);
+    if (t->groups.count > before) note_first(t, event);
     return number;
 }
 
@@ -254,7 +258,24 @@ static void name_devices(row_table *t, trace_text properties) {
     }
 }
 
-/* Runs on a device: its row needs no tree. */
+/* ---- Into the sums ---- */
+
+static prof_span span_of(const row_table *t, const span *s) {
+    const call_more *more = (const void *)t->mores.entries[s->more].text;
+    prof_span out = {
+        .start_ns = s->start_ns, .end_ns = s->start_ns + s->amount, .thread = s->thread,
+        .row = PROF_NONE, .order = s->order, .flops = more->flops, .device_ns = more->device_ns,
+        .cpu_bytes = more->cpu_bytes, .device_bytes = more->device_bytes,
+        .counters = more->has_counters ? more->counters : NULL,
+        .flags = s->flags & SPAN_HIDDEN ? PROF_SPAN_HIDDEN : 0
+    };
+    if (s->what == NO_GROUP) return out;
+    out.row = t->group_rows[s->what];
+    out.flags |= flags_of(key_of(t, s->what));
+    return out;
+}
+
+/* Runs on a device: it lies in nothing. */
 static void add_device_event(row_table *t, const trace_event *event) {
     if (trace_arg(event, "cover")) return;         /* drawn, no event: of prof.h's */
     uint32_t name = tree_name(&t->tree, event);
@@ -262,12 +283,12 @@ static void add_device_event(row_table *t, const trace_event *event) {
         t->whole_device_ns += event->dur_ns;
     if (!shown(t, event, name)) return;
     if (kind_is_device(event->kind)) add_to_device(t, event);
-    uint32_t number = event_group(t, event, name, device_type_of(t, event));
-    prof_average *row = &t->rows[number];
-    row->count++;
-    row->device_time_total_ns += event->dur_ns;
-    row->self_device_time_total_ns += event->dur_ns;
-    row->min_ns = 0;
+    span s = {
+        .start_ns = event->ts_ns, .amount = event->dur_ns, .order = t->order,
+        .what = event_group(t, event, name, device_type_of(t, event))
+    };
+    prof_span work = span_of(t, &s);
+    prof_sums_push(t->sums, &work);
 }
 
 /* What the event itself says, else, if it was asked for, what its inputs say. */
@@ -282,102 +303,21 @@ static int64_t flops_of(row_table *t, const trace_event *event, uint32_t name) {
     return number ? (int64_t)t->amounts.list[number].flops : 0;
 }
 
-/* FLOPs and counters of the call that was added last. */
-static void note_amounts(row_table *t, const trace_event *event) {
-    size_t last = t->tree.count - 1;
-    int64_t flops = flops_of(t, event, t->tree.calls[last].name), count;
-    for (; flops && t->flops_count <= last; t->flops_count++) {
-        GROW(t->call_flops, t->flops_count, t->flops_capacity);
-        t->call_flops[t->flops_count] = t->flops_count == last ? flops : 0;
-    }
-    for (int i = 0; i < PROF_COUNTERS && t->view.counters[i]; i++) {
-        if (!trace_arg_int(event, t->view.counters[i], &count)) continue;
-        for (; t->counts_count <= last; t->counts_count++) {
-            GROW(t->call_counts, t->counts_count, t->counts_capacity);
-            memset(t->call_counts[t->counts_count], 0, sizeof *t->call_counts);
-        }
-        t->call_counts[last][i] = count;
-    }
+/* Calls of a legacy record stream tell all amounts themselves. */
+static void read_legacy(row_table *t, const trace_event *event, call_more *more) {
+    if (t->options->device) more->device_ns = trace_kernels_ns(event);
+    if (!t->options->memory) return;
+    trace_arg_int(event, "cpu_memory_usage", &more->cpu_bytes);
+    trace_arg_int(event, "device_memory_usage", &more->device_bytes);
+    if (more->cpu_bytes || more->device_bytes) t->view.profile_memory = true;
 }
 
-/* Frames of the Python functions around a call, innermost first. */
-static uint32_t frames_of(row_table *t, const call *c) {
-    char text[8192];
-    size_t size = 0;
-    uint32_t frame = c->frame;
-    for (int64_t n = 0; n < t->options->by_stack && frame != NO_CALL; n++) {
-        const char *name = interned_text(&t->tree.names, t->tree.calls[frame].name);
-        int more = snprintf(text + size, sizeof text - size, "%s%s", size ? ";" : "", name);
-        if (more < 0 || (size_t)more >= sizeof text - size) break;
-        size += (size_t)more;
-        frame = t->tree.calls[frame].parent;
-    }
-    return text_number(t, (trace_text){text, size});
-}
-
-/* The row of a call, with its Python frames where it is grouped by them. */
-static prof_average *row_of(row_table *t, const call *c) {
-    uint32_t number = c->key;
-    if (t->options->by_stack && c->frame != NO_CALL && c->kind != TRACE_PYTHON) {
-        group_key key;
-        memcpy(&key, t->groups.entries[c->key].text, sizeof key);
-        if (key.stack == 0) key.stack = frames_of(t, c);
-        number = group_of(t, &key);          /* may move the rows */
-        note_first(t, number, c->start_ns, c->dur_ns, t->tree.threads[c->thread].tid, false);
-    }
-    return &t->rows[number];
-}
-
-static void count_call(row_table *t, prof_average *row, int64_t start_ns, int64_t ns,
-                       bool is_child, bool is_async) {
-    row_first *first = &t->firsts[row - t->rows];
-    if (!first->taken && start_ns == first->start_ns && start_ns + ns == first->end_ns) {
-        row->parent = is_child ? 0 : PROF_NONE;
-        row->is_async = is_async;
-        first->taken = true;
-    }
-    row->count++;
-    row->cpu_time_total_ns += ns;
-    if (ns < row->min_ns) row->min_ns = ns;
-    if (ns > row->max_ns) row->max_ns = ns;
-}
-
-/* Is a call of the same row around it? */
-static bool is_recursive(const call_tree *tree, const call *c) {
-    for (uint32_t p = c->parent; p != NO_CALL; p = tree->calls[p].parent)
-        if (tree->calls[p].key == c->key && !tree->calls[p].merged) return true;
-    return false;
-}
-
-/* The row that a call counts in; NULL: in none. */
-static prof_average *row_counting(row_table *t, uint32_t number) {
-    const call *calls = t->tree.calls;
-    while (number != NO_CALL && calls[number].merged) number = calls[number].parent;
-    return number == NO_CALL || calls[number].key == NO_CALL ? NULL : row_of(t, &calls[number]);
-}
-
-static void add_counts(row_table *t, const call *c) {
-    size_t number = (size_t)(c - t->tree.calls);
-    if (number >= t->counts_count) return;
-    prof_average *up = row_counting(t, c->parent), *row = row_of(t, c);
-    for (int i = 0; i < PROF_COUNTERS; i++) {
-        row->counters[i] += t->call_counts[number][i];
-        row->self_counters[i] += t->call_counts[number][i];
-        if (up) up->self_counters[i] -= t->call_counts[number][i];
-    }
-}
-
-static void add_call_to_row(row_table *t, const call *c) {
-    if (c->key == NO_CALL || c->merged) return;
-    size_t number = (size_t)(c - t->tree.calls);
-    prof_average *row = row_of(t, c);
-    count_call(t, row, c->start_ns, c->dur_ns, c->is_child, c->is_async);
-    row->is_recursive = row->is_recursive || is_recursive(&t->tree, c);
-    if (number < t->flops_count) row->flops += t->call_flops[number];
-    row->self_cpu_time_total_ns += c->self_ns;
-    row->device_time_total_ns += c->device_ns;
-    row->self_device_time_total_ns += c->device_self_ns;
-    add_counts(t, c);
+static uint32_t more_of(row_table *t, const trace_event *event, uint32_t name) {
+    call_more more = {.flops = flops_of(t, event, name)};
+    for (int i = 0; i < PROF_COUNTERS && t->view.counters[i]; i++)
+        more.has_counters |= trace_arg_int(event, t->view.counters[i], &more.counters[i]);
+    if (trace_arg(event, "is_legacy")) read_legacy(t, event, &more);
+    return intern(&t->mores, (const char *)&more, sizeof more);
 }
 
 /* ---- Memory ---- */
@@ -391,16 +331,6 @@ static bool counts_as_device(int32_t type) {
            type == PROF_DEVICE_PRIVATEUSE1;
 }
 
-static void add_change(prof_average *row, int32_t device_type, int64_t bytes, bool is_self) {
-    if (counts_as_cpu(device_type)) {
-        if (is_self) row->self_cpu_memory_usage += bytes;
-        else row->cpu_memory_usage += bytes;
-    } else {
-        if (is_self) row->self_device_memory_usage += bytes;
-        else row->device_memory_usage += bytes;
-    }
-}
-
 /* Does it count? In prof.h's own traces all devices have memory, in PyTorch's table some do. */
 static bool counts(row_table *t, int32_t device_type) {
     if (counts_as_cpu(device_type)) return true;
@@ -410,212 +340,334 @@ static bool counts(row_table *t, int32_t device_type) {
     return true;
 }
 
-/* Changes outside of every call: rows of their own, one event each. */
-static void add_free_change(row_table *t, const memory_change *change) {
+/* The row of changes outside of every call, one event each. */
+static uint32_t change_group(row_table *t, const memory_change *change) {
     group_key key = {0};
     key.name = change->kind == CHANGE_REFUSED ? intern(&t->tree.names, "[OutOfMemory]", 13)
                                               : intern(&t->tree.names, "[memory]", 8);
-    if (!name_matches(t, key.name) || t->options->filter.categories.count) return;
-    uint32_t number = group_of(t, &key);
-    prof_average *row = &t->rows[number];
-    note_first(t, number, change->ts_ns, 0, t->tree.threads[change->thread].tid, true);
-    row->count += change->kind != CHANGE_MISSED;
-    row->min_ns = 0;
-    if (!counts(t, change->device_type)) return;
-    add_change(row, change->device_type, change->bytes, true);
-    add_change(row, change->device_type, change->bytes, false);
+    bool row = name_matches(t, key.name) && !t->options->filter.categories.count;
+    return row ? group_of(t, &key) : NO_GROUP;
 }
 
-static void add_own(prof_average *row, int64_t cpu_bytes, int64_t device_bytes) {
-    if (!row) return;
-    row->self_cpu_memory_usage += cpu_bytes;
-    row->self_device_memory_usage += device_bytes;
+/* Before what its thread has of no length at its moment; else behind all. */
+static uint32_t change_order(const row_table *t, const span *s) {
+    uint32_t order = UINT32_MAX;
+    for (size_t i = 0; i < t->first_count; i++)
+        if (t->firsts[i].ts_ns == s->start_ns && t->firsts[i].thread >= s->thread &&
+            t->firsts[i].order <= order) order = t->firsts[i].order - 1;
+    return order;
 }
 
-/* Calls of a legacy record stream tell their memory themselves. */
-static void add_legacy_memory(row_table *t) {
-    for (size_t i = 0; t->tree.legacy && i < t->tree.count; i++) {
-        const call *c = &t->tree.calls[i];
-        const legacy_amounts *own = &t->tree.legacy[i];
-        if (!c->is_legacy || !(own->cpu_bytes || own->device_bytes)) continue;
-        t->view.profile_memory = true;
-        prof_average *row = c->merged ? NULL : row_counting(t, (uint32_t)i);
-        if (row) row->cpu_memory_usage += own->cpu_bytes;
-        if (row) row->device_memory_usage += own->device_bytes;
-        if (c->is_async) continue;
-        add_own(row_counting(t, (uint32_t)i), own->cpu_bytes, own->device_bytes);
-        add_own(row_counting(t, c->parent), -own->cpu_bytes, -own->device_bytes);
-    }
+static span change_span(row_table *t, const memory_change *change) {
+    return (span){
+        .start_ns = change->ts_ns, .amount = change->bytes, .id = change->device_type,
+        .thread = 2 * change->thread, .what = change_group(t, change),
+        .flags = SPAN_CHANGE | (change->kind == CHANGE_MISSED ? SPAN_HIDDEN : 0)
+    };
 }
 
-static void add_memory(row_table *t) {
-    const call_tree *tree = &t->tree;
-    if (t->options->memory) add_legacy_memory(t);
-    if (tree->change_count == 0) return;
+static void push_change(row_table *t, const span *s) {
+    prof_span change = {
+        .start_ns = s->start_ns, .end_ns = s->start_ns, .thread = s->thread, .row = PROF_NONE,
+        .flags = PROF_SPAN_MEMORY | (s->flags & SPAN_HIDDEN ? PROF_SPAN_HIDDEN : 0)
+    };
     t->view.profile_memory = true;
-    int64_t (*sums)[2] = allocate(tree->count * sizeof *sums);      /* host, device */
-    for (size_t i = 0; i < tree->change_count; i++) {
-        const memory_change *change = &tree->changes[i];
-        int side = counts_as_cpu(change->device_type) ? 0 : 1;
-        if (change->is_legacy) continue;
-        if (change->owner == NO_CALL) add_free_change(t, change);
-        else if (counts(t, change->device_type)) sums[change->owner][side] += change->bytes;
+    if (s->what != NO_GROUP) {
+        change.row = t->group_rows[s->what];
+        change.order = change_order(t, s);
     }
-    for (size_t i = tree->count; i-- > 0; ) {
-        uint32_t number = tree->order[i];
-        const call *c = &tree->calls[number];
-        if (c->parent != NO_CALL && c->kind != TRACE_PYTHON)
-            for (int side = 0; side < 2; side++) sums[c->parent][side] += sums[number][side];
-    }
-    for (size_t i = 0; i < tree->count; i++) {
-        const call *c = &tree->calls[i];
-        if (c->key == NO_CALL || c->merged) continue;
-        prof_average *row = row_of(t, c);
-        row->cpu_memory_usage += sums[i][0];
-        row->device_memory_usage += sums[i][1];
-    }
-    for (size_t i = 0; i < tree->change_count; i++) {
-        const memory_change *change = &tree->changes[i];
-        bool takes = !change->is_legacy && counts(t, change->device_type);
-        prof_average *row = takes ? row_counting(t, change->owner) : NULL;
-        if (row) add_change(row, change->device_type, change->bytes, true);
-    }
-    free(sums);
+    if (counts(t, (int32_t)s->id))
+        *(counts_as_cpu((int32_t)s->id) ? &change.cpu_bytes : &change.device_bytes) = s->amount;
+    prof_sums_push(t->sums, &change);
 }
 
-/* ---- Lean: calls go through the sorter, and only those that are open are held ---- */
+/* ---- Stacks of the Python functions around calls ---- */
 
-enum { NO_ROW = INT32_MAX };
+typedef struct open_frame { int64_t end_ns; uint32_t name; } open_frame;
 
-/* Keeps the times and the row of a call, or a change of memory; false: it is neither. */
-static bool add_lean(row_table *t, const trace_event *event) {
-    span s = {.start_ns = event->ts_ns};
-    memory_change change;
-    if (tree_takes_change(&t->tree, event, &change)) {
-        s.amount = change.bytes;
-        s.what = -1 - (change.kind << 8 | (change.device_type & 255));
-    } else if (tree_takes(&t->tree, event)) {
-        uint32_t name = tree_name(&t->tree, event);
-        bool row = shown(t, event, name);
-        s.amount = event->dur_ns;
-        s.what = row ? (int32_t)event_group(t, event, name, PROF_DEVICE_CPU) : NO_ROW;
-        if (row && event->is_async)
-            count_call(t, &t->rows[s.what], event->ts_ns, event->dur_ns, false, true);
-        if (event->is_async) return true;
-        if (row) t->rows[s.what].flops += flops_of(t, event, name);
-    } else {
-        return false;
-    }
-    s.thread = tree_thread(&t->tree, event);
-    sorter_add(t->lean, &s);
-    return true;
-}
-
-typedef struct open_span { int64_t end_ns; int32_t row; } open_span;
-
-typedef struct lean_walk {
-    open_span *open;
+typedef struct open_frames {
+    open_frame *list;
     size_t depth, capacity;
     uint32_t thread;
-} lean_walk;
+} open_frames;
 
-static void enter_span(row_table *t, lean_walk *w, const span *s) {
+/* Functions lie in each other by time, as calls do. */
+static void enter_frame(open_frames *f, const span *s) {
     int64_t end_ns = s->start_ns + s->amount;
-    t->overlaps += w->depth && w->open[w->depth - 1].end_ns < end_ns;
-    while (w->depth && w->open[w->depth - 1].end_ns < end_ns) w->depth--;
-    if (!w->depth) t->whole_cpu_ns += s->amount;     /* the sum of all self times within */
-    int32_t parent = w->depth ? w->open[w->depth - 1].row : NO_ROW;
-    if (parent != NO_ROW) t->rows[parent].self_cpu_time_total_ns -= s->amount;
-    if (s->what != NO_ROW) {
-        count_call(t, &t->rows[s->what], s->start_ns, s->amount, w->depth > 0, false);
-        t->rows[s->what].self_cpu_time_total_ns += s->amount;
-        for (size_t i = w->depth; i-- > 0 && !t->rows[s->what].is_recursive; )
-            t->rows[s->what].is_recursive = w->open[i].row == s->what;
-    }
-    GROW(w->open, w->depth, w->capacity);
-    w->open[w->depth++] = (open_span){end_ns, s->what};
+    while (f->depth && f->list[f->depth - 1].end_ns < end_ns) f->depth--;
+    GROW(f->list, f->depth, f->capacity);
+    f->list[f->depth++] = (open_frame){end_ns, (uint32_t)s->id};
 }
 
-static void change_in_span(row_table *t, lean_walk *w, const span *s) {
-    int32_t type = (-1 - s->what) & 255;
-    t->view.profile_memory = true;
-    memory_change change = {
-        .ts_ns = s->start_ns, .bytes = s->amount, .thread = s->thread, .device_type = type,
-        .kind = (uint8_t)((-1 - s->what) >> 8)
+/* The names of the frames, innermost first. */
+static uint32_t frames_text(row_table *t, const open_frames *f) {
+    char text[8192];
+    size_t size = 0;
+    for (size_t i = f->depth; i-- > 0 && (int64_t)(f->depth - i) <= t->options->by_stack; ) {
+        const char *name = interned_text(&t->tree.names, f->list[i].name);
+        int more = snprintf(text + size, sizeof text - size, "%s%s", size ? ";" : "", name);
+        if (more < 0 || (size_t)more >= sizeof text - size) break;
+        size += (size_t)more;
+    }
+    return text_number(t, (trace_text){text, size});
+}
+
+/* The group of a call, with the functions around it where it has no stack of its own. */
+static void take_frames(row_table *t, open_frames *f, span *s) {
+    if (s->thread != f->thread) f->depth = 0;
+    f->thread = s->thread;
+    while (f->depth && f->list[f->depth - 1].end_ns <= s->start_ns) f->depth--;
+    if (s->flags & SPAN_FRAME) enter_frame(f, s);
+    if (s->flags & (SPAN_FRAME | SPAN_CHANGE) || !f->depth || s->what == NO_GROUP) return;
+    group_key key = *key_of(t, s->what);
+    if (key.stack == 0) key.stack = frames_text(t, f);
+    s->what = group_of(t, &key);
+}
+
+/* ---- Calls ---- */
+
+static void note_ids(row_table *t, const trace_event *event, span *s) {
+    s->id = NO_ID;
+    if (!t->options->device || event->kind == TRACE_PYTHON) return;
+    if (event->kind == TRACE_RUNTIME) trace_correlation(event, &s->id);
+    else trace_external_id(event, &s->id);
+    if (event->kind == TRACE_RUNTIME) s->flags |= SPAN_LAUNCH;
+    if (!t->told) join_call(&t->join, event->kind, s->id);
+}
+
+static span call_span(row_table *t, const trace_event *event, uint32_t name) {
+    bool row = shown(t, event, name);
+    span s = {
+        .start_ns = event->ts_ns, .amount = event->dur_ns, .order = t->order,
+        .thread = thread_of(t, event, event->kind == TRACE_PYTHON), .what = NO_GROUP
     };
-    if (w->depth == 0) add_free_change(t, &change);
-    if (!counts(t, type)) return;
-    for (size_t i = 0; i < w->depth; i++) {
-        if (w->open[i].row == NO_ROW) continue;
-        add_change(&t->rows[w->open[i].row], type, s->amount, false);
-        if (i + 1 == w->depth) add_change(&t->rows[w->open[i].row], type, s->amount, true);
-    }
+    if (row || t->options->merge_duplicates)
+        s.what = event_group(t, event, name, PROF_DEVICE_CPU);
+    if (!row) s.flags = SPAN_HIDDEN;
+    s.more = more_of(t, event, name);
+    note_ids(t, event, &s);
+    return s;
 }
 
-/* The same as tree_build and what follows it. */
-static void walk_lean(row_table *t) {
-    lean_walk w = {.thread = NO_CALL};
+static void keep_span(row_table *t, const span *s) {
+    if (!t->told) {
+        sorter_add(t->sorter, s);
+        return;
+    }
+    GROW(t->spans, t->span_count, t->span_capacity);
+    t->spans[t->span_count++] = *s;
+}
+
+/* Python functions, once more: as frames around calls. */
+static void add_frame(row_table *t, const trace_event *event, uint32_t name) {
+    span s = {
+        .start_ns = event->ts_ns, .amount = event->dur_ns, .thread = thread_of(t, event, false),
+        .what = NO_GROUP, .id = name, .flags = SPAN_FRAME
+    };
+    sorter_add(t->sorter, &s);
+}
+
+static void add_call(row_table *t, const trace_event *event) {
+    uint32_t name = tree_name(&t->tree, event);
+    bool python = event->kind == TRACE_PYTHON;
+    if (python && t->options->by_stack && !t->told) add_frame(t, event, name);
+    if (python && !t->python_rows && !t->told) return;
+    span s = call_span(t, event, name);
+    if (event->is_async) {
+        prof_span range = span_of(t, &s);
+        range.flags |= PROF_EVENT_ASYNC;
+        prof_sums_push(t->sums, &range);
+    }
+    if (!event->is_async || t->told) keep_span(t, &s);
+}
+
+/* ---- The walk: in the order in which things lie in each other ---- */
+
+static void push_call(row_table *t, const span *s) {
+    prof_span out = span_of(t, s);
+    out.device_ns += join_take(&t->join, s->flags & SPAN_LAUNCH ? TRACE_RUNTIME : TRACE_OTHER,
+                                s->id);
+    if (s->flags & SPAN_LAUNCH) out.flags |= PROF_SPAN_LAUNCH;
+    prof_sums_push(t->sums, &out);
+}
+
+static void walk_sorted(row_table *t) {
+    open_frames frames = {0};
     span s;
-    sorter_finish(t->lean);
-    while (sorter_next(t->lean, &s)) {
-        if (s.thread != w.thread) w.depth = 0;
-        w.thread = s.thread;
-        while (w.depth && w.open[w.depth - 1].end_ns <= s.start_ns) w.depth--;
-        if (s.what < 0) change_in_span(t, &w, &s);
-        else enter_span(t, &w, &s);
+    join_finish(&t->join);
+    sorter_finish(t->sorter);
+    while (sorter_next(t->sorter, &s)) {
+        if (t->options->by_stack) take_frames(t, &frames, &s);
+        if (s.flags & SPAN_CHANGE) push_change(t, &s);
+        else if (!(s.flags & SPAN_FRAME)) push_call(t, &s);
     }
-    free(w.open);
-    sorter_free(t->lean);
-    t->lean = NULL;
+    free(frames.list);
 }
 
-static void walk_calls(row_table *t) {
-    bool python = listed(&t->options->filter.categories, "python_function", 15);
-    tree_build(&t->tree, t->options->merge_duplicates);
-    for (size_t i = 0; i < t->tree.count; i++) {
-        const call *c = &t->tree.calls[t->tree.order[i]];
-        if (!c->merged && (python || c->kind != TRACE_PYTHON)) t->whole_cpu_ns += c->self_ns;
-        add_call_to_row(t, c);
+/* ---- Where calls tell what they lie in ---- */
+
+/* What changed in memory within calls, their children's too: host and device. What changed in none
+   is an event of its own. */
+static int64_t (*told_memory(row_table *t))[2] {
+    const call_tree *tree = &t->tree;
+    int64_t (*bytes)[2] = allocate((tree->count + 1) * sizeof *bytes);
+    for (size_t i = 0; i < tree->change_count; i++) {
+        const memory_change *change = &tree->changes[i];
+        if (change->is_legacy) continue;
+        t->view.profile_memory = true;
+        if (change->owner == NO_CALL) {
+            span s = change_span(t, change);
+            push_change(t, &s);
+        } else if (counts(t, change->device_type)) {
+            bytes[change->owner][!counts_as_cpu(change->device_type)] += change->bytes;
+        }
     }
-    add_memory(t);
+    for (size_t i = tree->count; i-- > 0; ) {
+        uint32_t number = tree->order[i], parent = tree->calls[number].parent;
+        for (int side = 0; side < 2 && parent != NO_CALL; side++)
+            bytes[parent][side] += bytes[number][side];
+    }
+    return bytes;
+}
+
+/* The stacks of all calls that have none of their own. */
+static void told_frames(row_table *t) {
+    open_frames frames = {0};
+    for (size_t i = 0; i < t->tree.count; i++) {
+        uint32_t number = t->tree.order[i];
+        const call *c = &t->tree.calls[number];
+        span frame = {
+            .start_ns = c->start_ns, .amount = c->dur_ns, .thread = 2 * c->thread,
+            .what = NO_GROUP, .id = c->name, .flags = SPAN_FRAME
+        };
+        take_frames(t, &frames, c->kind == TRACE_PYTHON ? &frame : &t->spans[number]);
+    }
+    free(frames.list);
+}
+
+/* first: of each call, its first child, and at the end the first of those that lie in none. */
+static void link_children(const call_tree *tree, uint32_t *first, uint32_t *next) {
+    for (size_t i = 0; i <= tree->count; i++) first[i] = NO_CALL;
+    for (size_t i = tree->count; i-- > 0; ) {
+        uint32_t number = tree->order[i], parent = tree->calls[number].parent;
+        uint32_t *place = &first[parent == NO_CALL ? tree->count : parent];
+        next[number] = *place;
+        *place = number;
+    }
+}
+
+static void push_told(row_table *t, uint32_t number, uint32_t depth, const int64_t bytes[2]) {
+    const call *c = &t->tree.calls[number];
+    prof_span out = span_of(t, &t->spans[number]);
+    if (c->is_async || (c->kind == TRACE_PYTHON && !t->python_rows)) return;
+    out.flags |= PROF_SPAN_DEPTH;
+    out.depth = depth;
+    out.device_ns += c->device_self_ns;
+    out.cpu_bytes += bytes[0];
+    out.device_bytes += bytes[1];
+    prof_sums_push(t->sums, &out);
+}
+
+/* Each call after all that lie in it. */
+static void walk_told(row_table *t) {
+    const call_tree *tree = &t->tree;
+    int64_t (*bytes)[2] = told_memory(t);
+    uint32_t *first = allocate((tree->count + 1) * sizeof *first);
+    uint32_t *next = allocate((tree->count + 1) * sizeof *next), depth = 0;
+    if (t->options->by_stack) told_frames(t);
+    link_children(tree, first, next);
+    for (uint32_t at = first[tree->count]; at != NO_CALL; ) {
+        for (; first[at] != NO_CALL; depth++) {
+            uint32_t child = first[at];
+            first[at] = NO_CALL;
+            at = child;
+        }
+        push_told(t, at, depth, bytes[at]);
+        if (next[at] == NO_CALL && depth) depth--, at = tree->calls[at].parent;
+        else at = next[at];
+    }
+    free(bytes);
+    free(first);
+    free(next);
 }
 
 /* ---- The table ---- */
 
-/* The tree has all calls: what the filter leaves out still lies in others, and owns kernels. */
-static void add_event(row_table *t, const trace_event *event) {
-    bool inside = taken(t, event);
-    if (!inside && event->phase != 'X') return;
-    if (event->phase == 'X') {
-        t->events++;
-        int64_t end_ns = event->ts_ns + event->dur_ns;
-        if (event->ts_ns < t->file_first_ns) {
-            t->file_first_ns = event->ts_ns;
-            t->dated_at = event->offset;
-        }
-        if (end_ns > t->file_last_ns) t->file_last_ns = end_ns;
-    }
-    if (t->lean && add_lean(t, event)) return;
-    note_device(t, event);
-    call *new_call = tree_add(&t->tree, event);
-    if (new_call) {
-        bool row = shown(t, event, new_call->name);
-        new_call->outside = !inside;
-        new_call->key = row ? event_group(t, event, new_call->name, PROF_DEVICE_CPU) : NO_CALL;
-        note_amounts(t, event);
+/* All calls are taken: what the filter leaves out still lies in others, and launches work. */
+static void add_to_rows(row_table *t, const trace_event *event) {
+    memory_change change;
+    if (tree_takes_change(&t->tree, event, &change)) {
+        if (t->told || change.is_legacy) return;
+        change.thread = tree_thread(&t->tree, event);
+        span s = change_span(t, &change);
+        sorter_add(t->sorter, &s);
+    } else if (tree_takes(&t->tree, event)) {
+        add_call(t, event);
     } else if (event->phase == 'X' && (t->options->device || !event->kind)) {
         add_device_event(t, event);
     }
 }
 
+static void note_time(row_table *t, const trace_event *event) {
+    int64_t end_ns = event->ts_ns + event->dur_ns;
+    t->events++;
+    if (event->ts_ns < t->file_first_ns) {
+        t->file_first_ns = event->ts_ns;
+        t->dated_at = event->offset;
+    }
+    if (end_ns > t->file_last_ns) t->file_last_ns = end_ns;
+}
+
+static void add_work(row_table *t, const trace_event *event) {
+    int64_t external = NO_ID, correlation = NO_ID;
+    if (t->told || !t->options->device) return;
+    trace_external_id(event, &external);
+    trace_correlation(event, &correlation);
+    join_work(&t->join, external, correlation, event->dur_ns);
+}
+
+static void add_event(row_table *t, const trace_event *event) {
+    bool inside = taken(t, event);
+    if (event->phase == 'M' && t->own && text_is(event->name, "thread_name"))
+        tree_thread(&t->tree, event);              /* the library's order */
+    if (!inside && event->phase != 'X') return;
+    if (event->phase == 'X') note_time(t, event);
+    t->order += 2;
+    note_device(t, event);
+    if (t->told || t->on_tree) {
+        call *c = tree_add(&t->tree, event);
+        if (c) c->outside = !inside;
+    }
+    if (event->phase == 'X' && kind_is_device(event->kind)) add_work(t, event);
+    add_to_rows(t, event);
+}
+
+static void *more_memory(void *user, size_t size) {
+    row_table *t = user;
+    return arena_allocate(&t->sums_memory, size);
+}
+
+static void begin_sums(row_table *t) {
+    const row_options *o = t->options;
+    static const call_more none;
+    prof_sums_desc desc = {
+        .averages = {o->by_shapes, o->by_overload,
+                     o->by_stack > UINT32_MAX ? UINT32_MAX : (uint32_t)o->by_stack, false},
+        .merge_duplicates = o->merge_duplicates, .more = more_memory, .user = t
+    };
+    if (prof_sums_open(&desc, &t->sums) != PROF_OK) exit(fail(NULL, "out of memory"));
+    intern(&t->texts, "", 0);                                        /* number 0: none */
+    intern(&t->mores, (const char *)&none, sizeof none);
+}
+
 bool rows_begin(row_table *t, const row_options *options) {
     t->options = options;
-    intern(&t->texts, "", 0);                                        /* number 0: none */
+    t->python_rows = listed(&options->filter.categories, "python_function", 15);
     t->tree.without_kernels = !options->device;
-    t->tree.with_python = options->by_stack > 0 ||
-                          listed(&options->filter.categories, "python_function", 15);
+    t->tree.with_python = options->by_stack > 0 || t->python_rows;
     t->tree.with_memory = t->tree.with_refused = options->memory;
     t->view.with_flops = t->amounts.with_flops = options->with_flops;
+    begin_sums(t);
     if (!options->filter.name) return true;
     t->has_name = regcomp(&t->name, options->filter.name, REG_EXTENDED | REG_NOSUB) == 0;
     if (!t->has_name)
@@ -641,7 +693,7 @@ static void name_device(row_table *t, trace_text name) {
 }
 
 /* What prof.h promises of the events to come: arguments that are counters, and that times do not
-   tell all of the tree. Both ask for the calls themselves. */
+   tell all of the tree. */
 static void note_head(row_table *t, const trace_reader *reader) {
     bool array = reader->item == TRACE_EVENT && reader->event.phase == 'M' &&
                  text_is(reader->event.name, "prof");
@@ -650,9 +702,7 @@ static void note_head(row_table *t, const trace_reader *reader) {
     t->own |= head || array;
     while ((head || array) && json_next(&rest, &key, &value)) {
         bool counters = text_is(key, "counters");
-        if (!counters && !text_is(key, "zone_ids")) continue;
-        if (t->lean) sorter_free(t->lean);
-        t->lean = NULL;
+        t->told |= text_is(key, "zone_ids");
         for (int i = 0; counters && i < PROF_COUNTERS && json_next(&value, &key, &name); i++) {
             char text[256];
             json_decode(name, text, sizeof text);
@@ -661,63 +711,63 @@ static void note_head(row_table *t, const trace_reader *reader) {
     }
 }
 
+static void note_item(row_table *t, const trace_reader *reader) {
+    note_head(t, reader);
+    if (reader->item != TRACE_MEMBER) return;
+    if (text_is(reader->member.key, "profile_memory"))
+        t->view.profile_memory = t->options->memory && text_is(reader->member.value, "1");
+    if (text_is(reader->member.key, "deviceProperties")) name_devices(t, reader->member.value);
+    if (text_is(reader->member.key, "use_device")) name_device(t, reader->member.value);
+}
+
+static void begin_file(row_table *t) {
+    t->sorter = sorter_new();
+    t->file_first_ns = INT64_MAX;
+    t->file_last_ns = INT64_MIN;
+    t->span_count = t->first_count = 0;
+    t->own = t->told = false;
+    prof_sums_next(t->sums);
+}
+
+/* All events of the file are there. */
+static void end_file(row_table *t) {
+    if (t->told || t->on_tree) tree_build(&t->tree);
+    if (t->told) walk_told(t);
+    walk_sorted(t);
+    if (t->on_tree) t->on_tree(t->user, &t->tree);
+    t->overlaps += t->told ? t->tree.overlaps : 0;
+    t->unowned += t->told ? t->tree.unowned : t->join.unowned;
+    t->kernels += t->told ? t->tree.kernel_count : t->join.works;
+    sorter_free(t->sorter);
+    join_free(&t->join);
+    tree_clear(&t->tree);
+}
+
 int rows_read(row_table *t, const char *path) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
     uint64_t events = t->events;
-    if (!t->tree.with_python && !t->options->device && !t->options->merge_duplicates && !t->on_tree)
-        t->lean = sorter_new();
-    t->file_first_ns = INT64_MAX;
-    t->file_last_ns = INT64_MIN;
-    t->flops_count = t->counts_count = 0;
-    t->own = false;
+    begin_file(t);
     while (trace_next(reader) != TRACE_END) {
-        note_head(t, reader);
-        if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "profile_memory"))
-            t->view.profile_memory = t->options->memory && text_is(reader->member.value, "1");
-        if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "deviceProperties"))
-            name_devices(t, reader->member.value);
-        if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "use_device"))
-            name_device(t, reader->member.value);
+        note_item(t, reader);
         if (reader->item != TRACE_EVENT) continue;
         add_event(t, &reader->event);
         if (t->on_event && taken(t, &reader->event)) t->on_event(t->user, &reader->event);
     }
-    if (t->lean) walk_lean(t);
-    else walk_calls(t);
-    if (t->on_tree) t->on_tree(t->user, &t->tree);
+    end_file(t);
     if (t->events == events && !reader->failed && !reader->empty && !reader->truncated)
         warn(path, "there are no complete events in it");
     else if (t->events > events) note_span(t, reader, events == 0);
-    t->overlaps += t->tree.overlaps;
-    t->unowned += t->tree.unowned;
-    t->kernels += t->tree.kernel_count;
-    t->file++;
-    tree_clear(&t->tree);
     return trace_close(reader);
 }
 
-static bool row_before(uint32_t a, uint32_t b, const void *context) {
-    const row_first *firsts = context;
-    return is_before(&firsts[a], &firsts[b]);
-}
-
-/* In the order in which PyTorch would have seen them. */
 void rows_finish(row_table *t) {
-    uint32_t *order = allocate((t->count + 1) * sizeof *order);
-    prof_average *rows = allocate((t->count + 1) * sizeof *rows);
-    size_t kept = 0;                      /* grouping by stack leaves rows without events */
-    for (uint32_t i = 0; i < t->count; i++)
-        if (t->rows[i].count) order[kept++] = i;
-    sort_numbers(order, kept, row_before, t->firsts);
-    for (uint32_t i = 0; i < kept; i++) {
-        rows[i] = t->rows[order[i]];
-        rows[i].first = i;
-    }
-    free(t->rows);
-    free(order);
-    t->rows = rows;
-    t->count = kept;
+    t->count = prof_sums_close(t->sums, NULL, 0);
+    t->rows = allocate((t->count + 1) * sizeof *t->rows);
+    prof_sums_close(t->sums, t->rows, t->count);
+    prof_sums_stats stats = prof_sums_get_stats(t->sums);
+    t->overlaps += stats.overlaps;
+    t->whole_cpu_ns = stats.self_cpu_time_total_ns;
 }
 
 bool rows_filtered(const row_table *t) {
@@ -729,11 +779,13 @@ void rows_free(row_table *t) {
     tree_free(&t->tree);
     intern_free(&t->groups);
     intern_free(&t->texts);
+    intern_free(&t->mores);
+    arena_free(&t->sums_memory);
+    free(t->group_rows);
+    free(t->firsts);
+    free(t->spans);
     arena_free(&t->memory);
     amounts_free(&t->amounts);
-    free(t->call_flops);
-    free(t->call_counts);
-    free(t->firsts);
     free(t->text);
     free(t->name_matches);
     free(t->rows);

@@ -6,6 +6,7 @@
 
 #include "amounts.h"
 #include "call_tree.h"
+#include "device_join.h"
 
 typedef struct row_filter {
     text_list categories;       /* as the file names them; none: the usual ones */
@@ -32,8 +33,8 @@ typedef struct row_device {       /* a device and what ran on it */
 
 typedef struct row_table {
     const row_options *options;
-    prof_average *rows;
-    size_t count, capacity;
+    prof_average *rows;         /* after rows_finish */
+    size_t count;
     prof_view view;
     row_device *devices;
     size_t device_count, device_capacity;
@@ -47,19 +48,22 @@ typedef struct row_table {
     uint64_t dated_at;          /* where the file read last says when: byte of its base time, or
                                    of its first event */
     /* inside */
-    call_tree tree;             /* of the file read last; lean: without calls */
-    struct span_sorter *lean;   /* no more than a call's times and row are needed: they are sorted
-                                   here, in constant memory; else NULL */
-    interner groups, texts;
+    call_tree tree;             /* of the file read last, where its calls themselves are needed: */
+    bool told;                  /* times do not tell what they lie in */
+    struct span *spans;         /* then: of the tree's calls */
+    size_t span_count, span_capacity;
+    struct span_sorter *sorter; /* else they are sorted here, in constant memory, */
+    device_join join;           /* and have their work from here */
+    prof_sums *sums;            /* of all files */
+    arena sums_memory;
+    interner groups, texts, mores;
+    uint32_t *group_rows;       /* in sums, by group */
+    size_t group_capacity;
     amounts amounts;            /* with_flops: of the ops */
-    int64_t *call_flops;        /* by call, as far as calls have any */
-    size_t flops_count, flops_capacity;
-    int64_t (*call_counts)[PROF_COUNTERS];   /* the same of view.counters, children included */
-    size_t counts_count, counts_capacity;
-    struct row_first *firsts;   /* by row */
-    size_t first_capacity;
-    uint64_t sequence;          /* events that were put into rows */
-    uint32_t file;
+    struct row_first { int64_t ts_ns; uint32_t thread, order; } *firsts;     /* of no length */
+    size_t first_count, first_capacity;
+    uint32_t order;             /* of the event in all files */
+    bool python_rows;           /* Python functions are rows */
     bool own;                   /* the file is prof.h's: its head says so */
     char *text;                 /* what was decoded last */
     size_t text_capacity;

@@ -7,7 +7,7 @@
 
 #include "call_tree.h"
 
-enum { PIECE = 1 << 18 /* spans in memory */, BLOCK = 512 /* spans of a piece read at a time */ };
+enum { PIECE = 1 << 17 /* spans in memory */, BLOCK = 512 /* spans of a piece read at a time */ };
 
 typedef struct piece {           /* of the file, sorted */
     uint64_t next, end;          /* spans in the file: first that was not read yet, end */
@@ -28,8 +28,8 @@ struct span_sorter {
 static bool before(const span *a, const span *b) {
     if (a->thread != b->thread) return a->thread < b->thread;
     if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
-    if ((a->what < 0) != (b->what < 0)) return b->what < 0;
-    return a->what >= 0 && a->amount > b->amount;
+    if ((a->flags ^ b->flags) & SPAN_CHANGE) return b->flags & SPAN_CHANGE;
+    return !(a->flags & SPAN_CHANGE) && a->amount > b->amount;
 }
 
 static bool number_before(uint32_t a, uint32_t b, const void *context) {

@@ -11,11 +11,18 @@
 
 #include "common.h"
 
+enum {                           /* span.flags */
+    SPAN_CHANGE = 1,             /* a change of memory: amount is bytes */
+    SPAN_HIDDEN = 2,             /* counts in no row; of changes: a free that was missed */
+    SPAN_LAUNCH = 4,             /* a call of a device's library */
+    SPAN_FRAME = 8               /* a Python function around calls */
+};
+
 typedef struct span {
-    int64_t start_ns;
-    int64_t amount;              /* ns that a call lasts; bytes of a change */
-    uint32_t thread;
-    int32_t what;                /* the caller's own number; of a change: negative */
+    int64_t start_ns, amount;    /* amount: ns that a call lasts */
+    int64_t id;                  /* the caller's own, as what, more and order are */
+    uint32_t thread, flags;      /* SPAN_... */
+    uint32_t what, more, order;
 } span;
 
 typedef struct span_sorter span_sorter;
