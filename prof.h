@@ -2765,6 +2765,7 @@ PROF__FN void *prof__take(size_t bytes, size_t analysis) {
     if (!prof__arena_fits(bytes + analysis)) return NULL;
     prof__arena.low += bytes;
     prof__arena.promised += analysis;
+    PROF__ASSERT((size_t)(prof__arena.high - prof__arena.low) >= prof__arena.promised);
     return p;
 }
 #endif
@@ -4379,6 +4380,7 @@ PROF__FN prof__chunk *prof__chunk_make(void) {
         prof__trace.slot_count += slots;
         c->begin = (prof__record *)(void *)p;
         c->limit = c->begin + slots;
+        PROF__ASSERT(p >= prof__arena.low + prof__arena.promised);
         return c;
     }
     return NULL;
@@ -4406,6 +4408,7 @@ PROF__FN void prof__row_free(prof__row *row) {
 PROF__FN void prof__segment_free(prof__segment *g) {
     prof__row *row = g->row;
     if (!row) return;
+    PROF__ASSERT(row->first == g && g->begin <= g->end && g->end <= g->limit);   /* the oldest */
     PROF__STORE(g->row, NULL);
     PROF__RELEASE(g->use, g->use + 1);   /* prof_dump sees that it may have read both old and new */
     PROF__FENCE();
@@ -4423,6 +4426,7 @@ PROF__FN prof__chunk *prof__ring_take(prof__state *t) {
         prof__trace.stalls += !t->full;
         return NULL;
     }
+    PROF__ASSERT(g != t->segment && t->ring_next < t->ring_count);
     prof__segment_free(g);
     PROF__STORE(t->ring_next, (t->ring_next + 1) % t->ring_count);
     c->begin = g->begin;
@@ -4515,6 +4519,7 @@ PROF__FN prof__chunk *prof__chunk_take(prof__state *t) {
     c = g ? *place : NULL;
     if (c) *place = c->next;
     else if (g) c = prof__chunk_make();
+    PROF__ASSERT(!c || (c->begin < c->limit && (!below || c->limit <= below)));
     if (c) c->segment = g;
     else if (g) prof__arena.low = (char *)(void *)g;
     return c;
@@ -4522,6 +4527,7 @@ PROF__FN prof__chunk *prof__chunk_take(prof__state *t) {
 
 PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_depth) {
     prof__record *c = t->hot.cursor;
+    PROF__ASSERT(t->begin <= c && c < t->limit);
     c->end = a;
     c->duration = b;
     c->site_depth = site_depth;
@@ -4538,6 +4544,7 @@ PROF__FN void prof__record_set(prof__record *c, uint64_t n, uint32_t word) {
    like a zone's end and depth, 255 for none: prof__snapshot_check looks there. */
 PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t b, uint32_t word) {
     prof__record *c = t->hot.cursor;
+    PROF__ASSERT(t->begin <= c && c + 1 < t->limit);
     prof__record_set(c, a, kind << 8 | 1);
     prof__record_set(c + 1, b, word);
     PROF__BUMP(t->counts.extra, kind == PROF__ZONE64 || kind == PROF__UNFINISHED ? 1u : 2u);
@@ -4556,6 +4563,8 @@ PROF__FN void prof__put_clock(prof__state *t) {
 PROF__FN void prof__set_limits(prof__state *t) {
     bool slow = !t->fast || t->full || t->skipped;
     prof__record *limit = t->spare ? t->limit : t->limit - t->reserve;
+    PROF__ASSERT(t->frames <= t->hot.bottom && t->hot.bottom <= t->hot.top);
+    PROF__ASSERT(t->hot.top <= t->deepest && t->begin < limit);
     for (prof__frame *f = t->hot.top; f < t->deepest; f++)
         PROF__STORE(f->epoch, slow ? PROF__NEVER : t->epoch);
     t->hot.span = (uintptr_t)limit - (uintptr_t)t->begin;
@@ -4660,6 +4669,7 @@ PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     PROF__STORE(g->next, NULL);
     PROF__STORE(g->epoch, t->epoch);
     if (t->segment) {
+        PROF__ASSERT(t->segment->begin <= t->hot.cursor && t->hot.cursor <= t->segment->limit);
         PROF__RELEASE(t->segment->end, t->hot.cursor);
         PROF__BUMP(t->counts.slots, (size_t)(t->hot.cursor - t->segment->begin));
         PROF__RELEASE(t->segment->next, g);
@@ -4667,6 +4677,7 @@ PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     if (!t->row->first) PROF__RELEASE(t->row->first, g);
     PROF__STORE(g->position, t->counts.slots);
     PROF__RELEASE(g->row, t->row);
+    PROF__ASSERT(g != t->segment && c->limit - c->begin > (ptrdiff_t)t->reserve);
     t->segment = g;
     t->segment_extra = t->counts.extra;
     t->segment_unfinished = t->counts.unfinished;
@@ -4811,6 +4822,7 @@ PROF__FN void prof__tally_drain(prof__state *t) {
 
 PROF__FN bool prof__room(prof__state *t, uint32_t n) {
     if (!t->tallies.rows) prof__cursor_check(t);
+    PROF__ASSERT(t->begin <= t->hot.cursor && t->hot.cursor <= t->limit);
     if ((size_t)(t->limit - t->hot.cursor) >= n + t->reserve) return true;
     if (t->tallies.rows) {
         prof__tally_drain(t);
@@ -5276,6 +5288,8 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
         t->epoch = (uint32_t)(now >> 32);
         prof__put_clock(t);
     }
+    PROF__ASSERT(t->spare || (size_t)(t->limit - t->hot.cursor) >=
+                                 prof__reserve((uint32_t)(f - t->hot.bottom)));
     t->full = false;
     PROF__STORE(f->epoch, t->epoch);
     PROF__STORE(t->hot.top, f + 1);
@@ -8433,7 +8447,7 @@ PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const p
     }
 }
 
-PROF__FN size_t prof__dropped(const struct prof_trace *s, const prof__counts *c) {
+PROF__FN PROF__RACES size_t prof__dropped(const struct prof_trace *s, const prof__counts *c) {
     return c->full + c->deep + c->sites + s->dropped_threads;
 }
 
@@ -8842,6 +8856,23 @@ PROF__FN void prof__sort(uint32_t *list, uint32_t *other, uint32_t n, prof__afte
 PROF__FN bool prof__events_after(const void *events, uint32_t a, uint32_t b) {
     return prof__event_after((const prof_event *)events + a, (const prof_event *)events + b);
 }
+
+#ifdef PROF_ASSERTS
+/* Do the links of events agree? A parent stands before its children; these are linked in the order
+   they began, which in one tick need not be that of the events. */
+PROF__FN bool prof__events_hold(const prof_event *events, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        const prof_event *e = events + i;
+        uint32_t child = e->first_child, next = e->next_sibling;
+        if (e->parent != PROF_NONE && e->parent >= i) return false;
+        if (child != PROF_NONE && (child <= i || child >= n || events[child].parent != i))
+            return false;
+        if (next != PROF_NONE && (next >= n || events[next].start_ns < e->start_ns ||
+                                  events[next].parent != e->parent)) return false;
+    }
+    return true;
+}
+#endif
 
 /* Moves events to the places that order names, and their links with them. place: room for n. */
 PROF__FN void prof__events_permute(prof_event *events, uint32_t *order, uint32_t *place,
@@ -9456,6 +9487,7 @@ PROF__FN void prof__move_up(struct prof_trace *s, const uint32_t *place, uint32_
         if (s->side) s->side[place[i]] = s->side[i];
     }
     s->event_count = kept;
+    PROF__ASSERT(prof__events_hold(s->events, kept));
 }
 
 /* scratch: 4 bytes an event. */
@@ -10656,6 +10688,7 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
         prof__events_sort(s->events, s->event_count, s->scratch);
     prof__flows_match(s);
     prof__merge_all_duplicates(s);
+    PROF__ASSERT(prof__events_hold(s->events, (uint32_t)s->event_count));
 }
 
 /* The same once. */
@@ -18482,7 +18515,9 @@ PROF__FN void prof__snapshot_open(prof__row *row, const prof__frame *bottom) {
    set. */
 PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     const prof__frame *top = NULL, *bottom = NULL;
+    const void *kept;
     size_t share = prof__state_share();
+    PROF__ASSERT(t->promised == t->generation && prof__arena.promised >= share);
     prof__arena.promised -= share;       /* what was promised becomes what is taken */
     prof__trace.slot_count -= prof__trace.max_depth;
     t->promised = 0;
@@ -18500,7 +18535,9 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
         prof__snapshot_open(row, bottom);
         PROF__FENCE();
     }
-    (void)prof__take(row->open_count * sizeof *row->open, row->open_count * prof__slot_share());
+    kept = prof__take(row->open_count * sizeof *row->open, row->open_count * prof__slot_share());
+    PROF__ASSERT(kept != NULL);          /* it was promised */
+    (void)kept;
     prof__trace.slot_count += row->open_count;
 }
 
@@ -18556,6 +18593,8 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     prof__snapshot(t, row);
     row->stop_tick = s->stop_tick;
     if (t != own) prof__snapshot_check(t, row);
+    PROF__ASSERT(t->begin <= row->cursor && row->cursor <= t->limit);
+    PROF__ASSERT(row->open_count <= s->max_depth);
     prof__snapshot_counts(&s->counts, t, row->cursor);
     if (t->ring) t->segment->end = row->cursor;
     row->left = true;
