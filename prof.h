@@ -1410,6 +1410,10 @@ PROF_API void prof_sums_push(prof_sums *sums, const prof_span *span);
 /* Ends the spans that are open. Those to come are of another file: later than all so far. */
 PROF_API void prof_sums_next(prof_sums *sums);
 
+/* Adds sums of calls that no span tells of to a row; PROF_NONE: to prof_sums_stats alone. Percentiles
+   are those of rows without spans, which come last, in the order in which they were made. */
+PROF_API void prof_sums_add(prof_sums *sums, uint32_t row, const prof_average *more);
+
 /* Ends the spans that are open, fills at most max rows and returns how many there are, as
    prof_key_averages does: in first-seen order, those without a call left out. Their texts lie in
    the memory that `more` gave. first is the row's rank; parent is PROF_NONE where its first span
@@ -11225,6 +11229,7 @@ typedef struct prof__span_sums_row {
     int64_t counters[PROF_COUNTERS], self_counters[PROF_COUNTERS];
     uint64_t last;                       /* number of its last call */
     uint32_t part;                       /* of the first one */
+    prof_average *more;                  /* of calls that no span tells of; NULL: none */
     uint16_t flags;                      /* of the first one */
     bool nested, recursive;              /* nested: the first one lay in another */
 } prof__span_sums_row;
@@ -11464,8 +11469,26 @@ PROF_API PROF__QUIET void prof_sums_next(prof_sums *s) {
     s->part++;
 }
 
+PROF_API PROF__QUIET void prof_sums_add(prof_sums *s, uint32_t row, const prof_average *more) {
+    prof__span_sums_row *r;
+    prof_average named;
+    if (!s || !more || (row != PROF_NONE && row >= s->count)) return;
+    s->stats.self_cpu_time_total_ns =
+        PROF__PLUS(s->stats.self_cpu_time_total_ns, more->self_cpu_time_total_ns);
+    if (row == PROF_NONE) return;
+    r = s->rows[row];
+    if (!r->more) r->more = (prof_average *)prof__span_sums_take(s, sizeof *r->more);
+    if (!r->more) s->stats.dropped++;
+    if (!r->more) return;
+    named = *more;
+    named.key = r->key.name;
+    (void)prof_average_add(r->more, &named);
+}
+
 PROF__FN bool prof__span_sums_after(const void *rows, uint32_t a, uint32_t b) {
     prof__span_sums_row *const *list = (prof__span_sums_row *const *)rows;
+    if (!list[a]->sums.count || !list[b]->sums.count)
+        return list[b]->sums.count || (!list[a]->sums.count && a > b);
     if (list[a]->part != list[b]->part) return list[a]->part > list[b]->part;
     return prof__rank_after(&list[a]->first, &list[b]->first);
 }
@@ -11483,6 +11506,7 @@ PROF__FN prof_average prof__span_sums_average(const prof_sums *s, const prof__sp
     memcpy(a.counters, r->counters, sizeof a.counters);
     memcpy(a.self_counters, r->self_counters, sizeof a.self_counters);
     a.is_recursive = r->recursive;
+    if (r->more) (void)prof_average_add(&a, r->more);
     return a;
 }
 
@@ -11491,7 +11515,7 @@ PROF_API PROF__QUIET size_t prof_sums_close(prof_sums *s, prof_average *rows, si
     if (!s) return 0;
     prof__nest_thread(&s->nest, s->nest.thread);
     for (uint32_t i = 0; i < s->count; i++)
-        if (s->rows[i]->sums.count) s->order[n++] = i;
+        if (s->rows[i]->sums.count || s->rows[i]->more) s->order[n++] = i;
     prof__sort(s->order, s->order + n, n, prof__span_sums_after, s->rows);
     for (uint32_t i = 0; rows && i < n && i < max; i++)
         rows[i] = prof__span_sums_average(s, s->rows[s->order[i]], i);

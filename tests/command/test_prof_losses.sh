@@ -159,4 +159,98 @@ trace odd.json "$(python3 -c 'print("{\"devices\":{" + ",".join("\"d%d%s\": \"\\
     % (i, "n" * 300, "t" * 5000) for i in range(40)) + "}}")')"
 says losses_long tttttttt 0 "$prof" report "$out/odd.json"
 try losses_plain sh -c "! grep -q '$(printf '\033')' '$out/said'"
+
+# ---- Zones that are in sums alone ----
+
+sums() {   # FILE ROWS [SUMMED]: a zone f of 4 us, and sums
+    cat >"$out/$1" <<END
+{"schemaVersion":1,"prof":{"version":"0.2.0","summed":${3:-12},"timeline_end_ns":5000,
+"session_ns":20000,"sums":$2},"traceEvents":[
+{"ph":"X","cat":"cpu_op","name":"f","pid":1,"tid":1,"ts":1.000,"dur":4.000},
+{"ph":"X","cat":"cpu_op","name":"(in sums)","pid":1,"tid":1,"ts":2.000,"dur":1.000}]}
+END
+}
+
+cells() {   # COMMAND...: name, count, total, self, least and most of each row
+    "$@" 2>"$out/told" | python3 -c 'import json, sys
+for r in json.load(sys.stdin):
+    print(r["key"], r["count"], r["cpu_time_total"], r["self_cpu_time_total"], r["min"], r["max"], end="; ")'
+}
+
+is() {   # NAME EXPECTED COMMAND...: the output of COMMAND
+    label=$1 expected=$2
+    shift 2
+    got=$("$@")
+    [ "$got" = "$expected" ] && echo "ok $label" && return
+    failed=1
+    echo "not ok $label: '$got', not '$expected'"
+}
+
+f='{"name":"f","count":10,"total":1000,"self":900,"min":10,"max":500,"p50":20,"p90":30,"p99":40}'
+only='{"name":"only","count":2,"total":100,"self":-100,"min":40,"max":60,"p50":0,"p90":0,"p99":0}'
+sums sums.json "[$f,$only]"
+line='Timeline: the first 5.000us of 20.000us. 12 later zones are in sums alone (give prof_desc.memory more)'
+rows='f 11 5.0 3.9 0.01 4.0; only 2 0.1 -0.1 0.04 0.06; '
+is sums_rows "$rows" cells "$prof" report -s none -f json "$out/sums.json"
+is sums_by_shape "$rows" cells "$prof" report -s none -f json --group-by-input-shape \
+    --group-by-overload --group-by-stack 3 --merge-duplicates "$out/sums.json"
+is sums_name 'only 2 0.1 -0.1 0.04 0.06; ' cells "$prof" report -f json --name only "$out/sums.json"
+is sums_other_category '' cells "$prof" report -f json -c kernel "$out/sums.json"
+is sums_in_time 'f 1 4.0 3.0 4.0 4.0; ' cells "$prof" report -f json --from 0 --to 9us "$out/sums.json"
+is sums_twice 'f 22 10.0 7.8 0.01 4.0; only 4 0.2 -0.2 0.04 0.06; ' \
+    cells "$prof" report -s none -f json "$out/sums.json" "$out/sums.json"
+for command in report analyze gaps flamegraph diff; do
+    [ $command = diff ] && second=$out/sums.json || second=
+    # shellcheck disable=SC2086   # none, or one
+    says sums_told_$command "$line" 0 "$prof" $command "$out/sums.json" $second
+done
+says sums_page "$line" 0 "$prof" report -f html "$out/sums.json"
+"$prof" merge -o "$out/merged.json" "$out/sums.json" "$out/sums.json" >"$out/told" 2>&1
+is sums_merged 'f 22 10.0 7.8 0.01 4.0; only 4 0.2 -0.2 0.04 0.06; ' \
+    cells "$prof" report -s none -f json "$out/merged.json"
+says sums_merged_told "${line%12*}24" 0 "$prof" report "$out/merged.json"
+"$prof" cut --from 0 --to 3us -o "$out/cut.json" "$out/sums.json" >"$out/told" 2>&1
+is sums_cut 'f 1 4.0 3.0 4.0 4.0; ' cells "$prof" report -f json "$out/cut.json"
+cat >"$out/array.json" <<END
+[{"ph":"M","name":"prof","pid":1,"tid":0,"args":{"version":"0.2.0"}},
+{"ph":"M","name":"prof counts","pid":1,"tid":0,"args":{"recorded":0,"summed":2,"timeline_end_ns":0,
+"session_ns":9,"sums":[$f]}}]
+END
+is sums_array 'f 10 1.0 0.9 0.01 0.5; ' cells "$prof" report -f json "$out/array.json"
+says sums_alone '2 zones are in no timeline, in sums alone' 0 "$prof" report "$out/array.json"
+is sums_no_word "prof: $out/array.json: 2 zones are in no timeline, in sums alone" cat "$out/told"
+
+most=9223372036854775807
+odd='in its head make no sense, left out'
+n=0
+for row in 5 '"f"' '[]' null '{}' '{"name":"x"}' '{"name":5,"count":1,"total":1,"self":1,"min":1,"max":1}' \
+    '{"name":"x","count":-1,"total":1,"self":1,"min":1,"max":1}' \
+    '{"name":"x","count":"1","total":1,"self":1,"min":1,"max":1}' \
+    '{"name":"x","count":1,"total":-1,"self":1,"min":1,"max":1}' \
+    '{"name":"x","count":1,"total":5,"self":9,"min":5,"max":5}' \
+    '{"name":"x","count":2,"total":5,"self":5,"min":3,"max":4}' \
+    '{"name":"x","count":2,"total":9,"self":5,"min":3,"max":4}' \
+    '{"name":"x","count":1,"total":1,"self":1,"min":1,"max":1,"p50":-1}' \
+    '{"name":"x","count":1,"total":1e300,"self":1,"min":1,"max":1}' \
+    "{\"name\":\"x\",\"count\":1,\"total\":$most,\"self\":1,\"min\":$most,\"max\":$most}" \
+    "{\"name\":\"x\",\"count\":$most,\"total\":1,\"self\":1,\"min\":0,\"max\":1}"; do
+    n=$((n + 1))
+    sums odd.json "[$row,$only]"
+    is sums_odd_$n 'f 1 4.0 3.0 4.0 4.0; only 2 0.1 -0.1 0.04 0.06; ' \
+        cells "$prof" report -s none -f json "$out/odd.json"
+    is sums_odd_told_$n "1 rows of the sums $odd" sed -n 's/.*json: \(1 rows.*\)/\1/p' "$out/told"
+done
+for rows in 5 '"x"' null '{}' true; do
+    n=$((n + 1))
+    sums odd.json "$rows" '"many"'
+    is sums_odd_$n 'f 1 4.0 3.0 4.0 4.0; ' cells "$prof" report -f json "$out/odd.json"
+    is sums_odd_told_$n 2 sh -c "grep -c 'left out' '$out/told'"
+done
+sums odd.json "$(python3 -c 'half = 1 << 60
+print([dict(name="n%d" % i, count=1, total=half, self=half, min=half, max=half) for i in range(9)])' |
+    tr "'" '"')"
+says sums_huge "prof: $out/odd.json: 5 rows of the sums $odd" 0 "$prof" report "$out/odd.json"
+sums odd.json "$(python3 -c 'print([dict(name="n%d" % i, count=1, total=i, self=i, min=i, max=i)
+    for i in range(100000)])' | tr "'" '"')"
+says sums_many "prof: $out/odd.json: 34464 rows of the sums $odd" 0 "$prof" report -n 3 "$out/odd.json"
 exit $failed

@@ -1,4 +1,5 @@
 /* prof cut: a part of a trace, by time or by step, with the device work that it launched. */
+#include "head_sums.h"
 #include "trace_range.h"
 #include "trace_writer.h"
 
@@ -228,6 +229,12 @@ static void write_clipped(const cutter *c, const trace_event *event, output *out
     write_edited(out, event->raw, edits, count);
 }
 
+/* A head without its sums, which are of the whole run. */
+static void write_head(output *out, trace_text whole, trace_text head) {
+    text_edit edit = {head_sums_find(head), "[]"};
+    write_edited(out, whole, &edit, edit.old.size > 0);
+}
+
 static int write_part(const cutter *c, output *out) {
     trace_reader *reader = trace_open(c->file);
     if (!reader) return EXIT_BAD;
@@ -238,13 +245,19 @@ static int write_part(const cutter *c, output *out) {
         const trace_event *event = &reader->event;
         if (!begun) writer_begin(&writer, out, reader->array_form);
         begun = true;
-        if (reader->item == TRACE_MEMBER)
+        if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "prof")) {
+            writer_key(&writer, "prof");
+            write_head(out, reader->member.value, reader->member.value);
+        } else if (reader->item == TRACE_MEMBER) {
             writer_member(&writer, reader->member.key, reader->member.value);
+        }
         if (reader->item != TRACE_EVENT || !event_kept(c, event)) continue;
         writer_event(&writer);
         if (c->options->clip && (event->phase == 'X' || is_part(event)) && !is_device(event) &&
             event->kind != TRACE_GPU_ANNOTATION && event->kind != TRACE_SYNC)
             write_clipped(c, event, out);
+        else if (event->phase == 'M' && text_is(event->name, "prof counts"))
+            write_head(out, event->raw, event->args_text);
         else output_write(out, event->raw.data, event->raw.size);
     }
     if (!begun) writer_begin(&writer, out, reader->array_form);

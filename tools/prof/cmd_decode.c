@@ -223,7 +223,7 @@ static int decode_to(int fd, const char *path, const char *to) {
         return status;
     }
     losses_end_raw(&d.lost, &d.raw_lost);
-    losses_write_head(&d.lost, &d.writer);
+    losses_write_head(&d.lost, NULL, 0, &d.writer);
     writer_end(&d.writer);
     losses_tell(path, &d.lost);
     return output_close(&out);

@@ -1,4 +1,5 @@
 /* prof merge: the traces of several ranks as one, with pids, flows and ids of their own. */
+#include "head_sums.h"
 #include "losses.h"
 
 #include <stdlib.h>
@@ -45,6 +46,7 @@ typedef struct rank_file {
     map flows;                  /* flow -> its id in the merged trace */
     trace_text devices;         /* deviceProperties */
     losses lost;
+    trace_text sums;            /* of its head */
 } rank_file;
 
 typedef struct merger {
@@ -125,19 +127,21 @@ static uint64_t occurrence(uint64_t key, uint64_t number) {
     return hash_mix(key) * 31 + number;
 }
 
+static trace_text keep(merger *m, trace_text text) {
+    return (trace_text){arena_text(&m->memory, text.data, text.size), text.size};
+}
+
 static void note_event(rank_file *f, merger *m, const trace_event *event) {
     uint64_t key;
     uint32_t number = process_of(f, m, event);
     note_thread(f, m, event, number);
+    if (event->phase == 'M' && text_is(event->name, "prof counts"))
+        f->sums = keep(m, head_sums_find(event->args_text));
     if (is_process_metadata(event)) note_process(m, &f->processes[number], event);
     if (event->phase != 'X' || !collective_of(event, &key)) return;
     uint64_t *count = map_put(&f->counts, key, NULL);
     *map_put(&f->collectives, occurrence(key, (*count)++), NULL) =
         (uint64_t)(event->ts_ns + event->dur_ns);
-}
-
-static trace_text keep(merger *m, trace_text text) {
-    return (trace_text){arena_text(&m->memory, text.data, text.size), text.size};
 }
 
 static void note_member(rank_file *f, merger *m, const trace_member *member) {
@@ -155,8 +159,10 @@ static void note_member(rank_file *f, merger *m, const trace_member *member) {
         f->host = arena_text(&m->memory, host, strlen(host));
     } else if (text_is(member->key, "deviceProperties")) {
         f->devices = keep(m, member->value);
-    } else if (text_is(member->key, "prof") || text_is(member->key, "prof_cuda")) {
-        return;                          /* the reader has it */
+    } else if (text_is(member->key, "prof")) {
+        f->sums = keep(m, head_sums_find(member->value));     /* the rest the reader has */
+    } else if (text_is(member->key, "prof_cuda")) {
+        return;
     } else if (f == m->files && !text_is(member->key, "baseTimeNanoseconds") &&
                !text_is(member->key, "traceName")) {
         GROW(m->members, m->member_count, m->member_capacity);
@@ -319,14 +325,17 @@ static void write_devices(trace_writer *w, const merger *m) {
 /* The sums of all ranks; devices by rank. */
 static void write_losses(trace_writer *w, const merger *m) {
     losses lost = {0};
+    trace_text *sums = allocate(m->count * sizeof *sums);
     for (size_t i = 0; i < m->count; i++) {
         char whose[40];
         snprintf(whose, sizeof whose, "rank %lld ", (long long)m->files[i].rank);
         losses_add(&lost, &m->files[i].lost, whose);
+        sums[i] = m->files[i].sums;
     }
     size_t place = 0;
     char line[320];
-    if (losses_next(&lost, &place, line)) losses_write_head(&lost, w);
+    if (losses_next(&lost, &place, line)) losses_write_head(&lost, sums, m->count, w);
+    free(sums);
 }
 
 static void write_head(trace_writer *w, const merger *m) {

@@ -97,12 +97,26 @@ static void read_devices(losses *l, trace_text list) {
     }
 }
 
+/* Zones in sums and when the timeline ended; false: it is neither. */
+static bool read_timeline(losses *l, trace_text key, trace_text value) {
+    static const char *const keys[] = {"summed", "timeline_end_ns", "session_ns"};
+    int64_t n = 0;
+    for (int i = 0; i < 3; i++) {
+        if (!text_is(key, keys[i])) continue;
+        if (json_is_text(value) || !json_int(value, &n) || n < 0) l->odd++;
+        else if (i == 0) l->summed = sum(l->summed, (uint64_t)n);
+        else *(i == 1 ? &l->timeline_ns : &l->session_ns) = n;
+        return true;
+    }
+    return false;
+}
+
 static void read_head(losses *l, trace_text head, bool cuda) {
     trace_text key, value;
     if (!head.size || *head.data != '{') return;
     while (json_next(&head, &key, &value)) {
         if (!cuda && text_is(key, "devices")) read_devices(l, value);
-        else read_count(l, key, value, cuda);
+        else if (cuda || !read_timeline(l, key, value)) read_count(l, key, value, cuda);
     }
 }
 
@@ -141,6 +155,10 @@ void losses_add(losses *to, const losses *from, const char *whose) {
     for (size_t i = 0; i < from->device_count; i++)
         add_device(to, whose, from->devices[i].name, from->devices[i].text);
     to->odd = sum(to->odd, from->odd);
+    to->summed = sum(to->summed, from->summed);
+    if (from->timeline_ns && (!to->timeline_ns || from->timeline_ns < to->timeline_ns))
+        to->timeline_ns = from->timeline_ns;
+    if (from->session_ns > to->session_ns) to->session_ns = from->session_ns;
 }
 
 /* ---- As lines, and as a head ---- */
@@ -152,6 +170,19 @@ static bool is_told(const losses *l, size_t device) {
     for (size_t i = 0; count_at(i, &note); i++)
         if (is_cuda(&note) && l->counts[i]) return true;
     return false;
+}
+
+enum { TIMELINE_PLACE = LOSS_COUNTS + LOSS_DEVICES };
+
+static void timeline_line(const losses *l, char line[320]) {
+    char end[32], whole[32];
+    unsigned long long zones = l->summed;
+    prof_format_time(end, sizeof end, (double)l->timeline_ns / 1e3);
+    prof_format_time(whole, sizeof whole, (double)l->session_ns / 1e3);
+    if (l->timeline_ns && l->session_ns >= l->timeline_ns)
+        snprintf(line, 320, "Timeline: the first %s of %s. %llu later zones are in sums alone (give prof_desc.memory more)", end, whole, zones);
+    else
+        snprintf(line, 320, "%llu zones are in no timeline, in sums alone", zones);
 }
 
 bool losses_next(const losses *l, size_t *place, char line[320]) {
@@ -168,8 +199,12 @@ bool losses_next(const losses *l, size_t *place, char line[320]) {
         ++*place;
         return true;
     }
-    bool odd = *place == LOSS_COUNTS + l->device_count && l->odd;
-    *place = LOSS_COUNTS + LOSS_DEVICES;
+    if (*place < TIMELINE_PLACE) {
+        *place = TIMELINE_PLACE;
+        if (l->summed) return timeline_line(l, line), true;
+    }
+    bool odd = *place == TIMELINE_PLACE && l->odd;
+    *place = TIMELINE_PLACE + 1;
     if (odd) snprintf(line, 320, "Counts in the trace's head that are no counts, left out: %llu",
                       (unsigned long long)l->odd);
     return odd;
@@ -184,13 +219,29 @@ static void write_counts(const losses *l, output *out, bool cuda, const char *co
     }
 }
 
-void losses_write_head(const losses *l, trace_writer *w) {
+static void write_sums(const losses *l, const trace_text *sums, size_t count, output *out) {
+    bool any = false;
+    if (l->summed)
+        output_format(out, ", \"summed\": %llu, \"timeline_end_ns\": %lld, \"session_ns\": %lld",
+                      (unsigned long long)l->summed, (long long)l->timeline_ns,
+                      (long long)l->session_ns);
+    for (size_t i = 0; i < count; i++) {
+        if (sums[i].size <= 2 || *sums[i].data != '[') continue;
+        output_text(out, any ? "," : ", \"sums\": [");
+        output_write(out, sums[i].data + 1, sums[i].size - 2);
+        any = true;
+    }
+    output_text(out, any ? "]" : "");
+}
+
+void losses_write_head(const losses *l, const trace_text *sums, size_t count, trace_writer *w) {
     prof_note note;
     bool cuda = false;
     for (size_t i = 0; count_at(i, &note); i++) cuda |= is_cuda(&note) && l->counts[i];
     writer_key(w, "prof");
     output_text(w->out, "{\"version\": \"" PROF_VERSION "\"");
     write_counts(l, w->out, false, ", ");
+    write_sums(l, sums, count, w->out);
     for (size_t i = 0; i < l->device_count; i++) {
         output_text(w->out, i ? ", " : ", \"devices\": {");
         output_json_text(w->out, l->devices[i].name, strlen(l->devices[i].name));

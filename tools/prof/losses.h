@@ -12,6 +12,8 @@ typedef struct losses {
     uint64_t counts[LOSS_COUNTS];   /* by number in the list of texts; sums stop at the largest */
     struct { char name[48], text[208]; } devices[LOSS_DEVICES];
     size_t device_count;
+    uint64_t summed;                /* zones that are in no timeline, but in the head's sums */
+    int64_t timeline_ns, session_ns;     /* how long that is; the whole */
     uint64_t odd;                   /* counts in the head that are none */
 } losses;
 
@@ -28,8 +30,9 @@ void losses_add(losses *to, const losses *from, const char *whose);   /* whose: 
 
 /* The next line of what there is, "text: count", from *place = 0 on; false: no more. */
 bool losses_next(const losses *l, size_t *place, char line[320]);
-/* The members of a trace's head that say the same: "prof" and "prof_cuda". */
-void losses_write_head(const losses *l, trace_writer *w);
+/* The members of a trace's head that say the same: "prof" and "prof_cuda". sums: see head_sums_find,
+   one after the other. */
+void losses_write_head(const losses *l, const trace_text *sums, size_t count, trace_writer *w);
 
 /* ---- Telling them: "FILE: what; what" ---- */
 

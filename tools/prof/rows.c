@@ -199,6 +199,7 @@ static bool is_listed(const row_table *t, const trace_event *event) {
 
 /* Is it a row? (What is none still stands in the tree.) */
 static bool shown(row_table *t, const trace_event *event, uint32_t name) {
+    if (t->own && text_is(event->name, "(in sums)")) return false;   /* of others, together */
     bool row = t->options->filter.categories.count ? is_listed(t, event) : is_usual(event->kind);
     return row && taken(t, event) && name_matches(t, name);
 }
@@ -694,13 +695,9 @@ static void name_device(row_table *t, trace_text name) {
 
 /* What prof.h promises of the events to come: arguments that are counters, and that times do not
    tell all of the tree. */
-static void note_head(row_table *t, const trace_reader *reader) {
-    bool array = reader->item == TRACE_EVENT && reader->event.phase == 'M' &&
-                 text_is(reader->event.name, "prof");
-    bool head = reader->item == TRACE_MEMBER && text_is(reader->member.key, "prof");
-    trace_text rest = array ? reader->event.args_text : reader->member.value, key, value, name;
-    t->own |= head || array;
-    while ((head || array) && json_next(&rest, &key, &value)) {
+static void note_promises(row_table *t, trace_text head) {
+    trace_text key, value, name;
+    while (json_next(&head, &key, &value)) {
         bool counters = text_is(key, "counters");
         t->told |= text_is(key, "zone_ids");
         for (int i = 0; counters && i < PROF_COUNTERS && json_next(&value, &key, &name); i++) {
@@ -709,6 +706,42 @@ static void note_head(row_table *t, const trace_reader *reader) {
             t->view.counters[i] = arena_text(&t->memory, text, strlen(text));
         }
     }
+}
+
+/* Of what the filter takes by when it was, sums have none. */
+static bool takes_sums(row_table *t, uint32_t name) {
+    const row_filter *filter = &t->options->filter;
+    const text_list *categories = &filter->categories;
+    return !filter->by_time && !filter->pids.count && name_matches(t, name) &&
+           (!categories->count || listed(categories, "cpu_op", 6));
+}
+
+static void add_sums(row_table *t, const trace_reader *reader, trace_text head) {
+    head_sums sums = {0};
+    head_sums_read(&sums, head);
+    for (size_t i = 0; i < sums.count; i++) {
+        prof_average *row = &sums.rows[i];
+        group_key key = {.name = intern(&t->tree.names, row->key, strlen(row->key))};
+        uint32_t group = takes_sums(t, key.name) ? group_of(t, &key) : NO_GROUP;
+        if (sums.timeline) row->p50_ns = row->p90_ns = row->p99_ns = 0;      /* the rest is there */
+        prof_sums_add(t->sums, group == NO_GROUP ? PROF_NONE : t->group_rows[group], row);
+    }
+    t->summed += sums.count;
+    if (sums.odd)
+        warn(reader->path, "%llu rows of the sums in its head make no sense, left out",
+             (unsigned long long)sums.odd);
+    head_sums_free(&sums);
+}
+
+static void note_head(row_table *t, const trace_reader *reader) {
+    const trace_event *event = &reader->event;
+    bool meta = reader->item == TRACE_EVENT && event->phase == 'M';
+    bool array = meta && text_is(event->name, "prof");
+    bool head = reader->item == TRACE_MEMBER && text_is(reader->member.key, "prof");
+    t->own |= head || array;
+    if (head || array) note_promises(t, head ? reader->member.value : event->args_text);
+    if (head || (meta && text_is(event->name, "prof counts")))
+        add_sums(t, reader, head ? reader->member.value : event->args_text);
 }
 
 static void note_item(row_table *t, const trace_reader *reader) {
@@ -746,7 +779,7 @@ static void end_file(row_table *t) {
 int rows_read(row_table *t, const char *path) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
-    uint64_t events = t->events;
+    uint64_t events = t->events, summed = t->summed;
     begin_file(t);
     while (trace_next(reader) != TRACE_END) {
         note_item(t, reader);
@@ -755,7 +788,8 @@ int rows_read(row_table *t, const char *path) {
         if (t->on_event && taken(t, &reader->event)) t->on_event(t->user, &reader->event);
     }
     end_file(t);
-    if (t->events == events && !reader->failed && !reader->empty && !reader->truncated)
+    bool nothing = t->events == events && t->summed == summed;
+    if (nothing && !reader->failed && !reader->empty && !reader->truncated)
         warn(path, "there are no complete events in it");
     else if (t->events > events) note_span(t, reader, events == 0);
     return trace_close(reader);

@@ -7,6 +7,7 @@
 #include "amounts.h"
 #include "call_tree.h"
 #include "device_join.h"
+#include "head_sums.h"
 
 typedef struct row_filter {
     text_list categories;       /* as the file names them; none: the usual ones */
@@ -40,6 +41,7 @@ typedef struct row_table {
     size_t device_count, device_capacity;
     map device_numbers;         /* index -> its place there */
     uint64_t events;            /* complete events of all files */
+    uint64_t summed;            /* rows of their heads' sums */
     uint64_t overlaps, unowned, kernels; /* of all files, whatever the filter leaves */
     int64_t whole_cpu_ns, whole_device_ns;   /* the self times that the table would have without
                                    its filter: what shares are of */

@@ -1087,7 +1087,8 @@ static void finish(trace_reader *r) {
             warn(r->path, "byte %llu: the array has no ], as a run that crashed leaves it; its "
                  "events are whole", (unsigned long long)(s->base + s->at));
     }
-    r->empty = !r->failed && !r->truncated && !s->any_work && !s->has_nodes;
+    r->empty = !r->failed && !r->truncated && !s->any_work && !s->has_nodes &&
+               !r->losses->summed;
     if (r->empty && !r->quiet)
         warn(r->path, "the trace is of an empty session: nothing was recorded in it");
 }

@@ -1,0 +1,87 @@
+/* The sums in a trace's head: see head_sums.h. */
+#include "head_sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ROWS = 1 << 16 };            /* prof.h has 16384 names; its user may want more */
+
+static const struct { const char *key; size_t at; } fields[] = {
+    {"count", offsetof(prof_average, count)},
+    {"total", offsetof(prof_average, cpu_time_total_ns)},
+    {"self", offsetof(prof_average, self_cpu_time_total_ns)},
+    {"min", offsetof(prof_average, min_ns)}, {"max", offsetof(prof_average, max_ns)},
+    {"p50", offsetof(prof_average, p50_ns)}, {"p90", offsetof(prof_average, p90_ns)},
+    {"p99", offsetof(prof_average, p99_ns)}
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+/* false: the member is known, but no integer. */
+static bool read_field(prof_average *row, trace_text key, trace_text value) {
+    int64_t n;
+    for (size_t i = 0; i < FIELDS; i++) {
+        if (!text_is(key, fields[i].key)) continue;
+        if (json_is_text(value) || !json_int(value, &n)) return false;
+        memcpy((char *)row + fields[i].at, &n, sizeof n);
+    }
+    return true;
+}
+
+/* No call takes less than the least or more than the most, and what is read fits 2^62 ns in all. */
+static bool makes_sense(const head_sums *s, const prof_average *r) {
+    const int64_t most = (int64_t)1 << 60, ns = r->cpu_time_total_ns;
+    double count = (double)r->count;
+    return r->key && r->count && r->count <= (uint64_t)most && s->total_ns <= 3 * most &&
+           r->min_ns >= 0 && r->min_ns <= r->max_ns && r->max_ns <= ns && ns <= most &&
+           (double)ns >= count * (double)r->min_ns && (double)ns <= count * (double)r->max_ns &&
+           r->self_cpu_time_total_ns <= ns && r->self_cpu_time_total_ns >= -most &&
+           r->p50_ns >= 0 && r->p50_ns <= r->p90_ns && r->p90_ns <= r->p99_ns && r->p99_ns <= most;
+}
+
+static void read_row(head_sums *s, trace_text row) {
+    prof_average read = {.input_count = PROF_NONE, .node_id = -1, .parent = PROF_NONE};
+    trace_text key, value;
+    bool good = *row.data == '{' && s->count < MOST_ROWS;
+    while (good && json_next(&row, &key, &value)) {
+        if (!text_is(key, "name")) {
+            good = read_field(&read, key, value);
+        } else if ((good = json_is_text(value))) {
+            size_t size = json_decode(value, NULL, 0) + 1;
+            char *name = arena_allocate(&s->memory, size);
+            json_decode(value, name, size);
+            read.key = name;
+        }
+    }
+    if (!good || !makes_sense(s, &read)) {
+        s->odd++;
+        return;
+    }
+    GROW(s->rows, s->count, s->capacity);
+    s->rows[s->count++] = read;
+    s->total_ns += read.cpu_time_total_ns;
+}
+
+/* A member of the head; empty: it is not there. */
+static trace_text member_of(trace_text head, const char *name) {
+    trace_text key, value;
+    if (!head.size || *head.data != '{') return (trace_text){"", 0};
+    while (json_next(&head, &key, &value))
+        if (text_is(key, name)) return value;
+    return (trace_text){"", 0};
+}
+
+trace_text head_sums_find(trace_text head) { return member_of(head, "sums"); }
+
+void head_sums_read(head_sums *s, trace_text head) {
+    trace_text rows = member_of(head, "sums"), end = member_of(head, "timeline_end_ns"), key, row;
+    int64_t end_ns;
+    s->timeline = json_int(end, &end_ns) && end_ns > 0;
+    if (rows.size && *rows.data != '[') s->odd++;
+    else while (json_next(&rows, &key, &row)) read_row(s, row);
+}
+
+void head_sums_free(head_sums *s) {
+    free(s->rows);
+    arena_free(&s->memory);
+    memset(s, 0, sizeof *s);
+}
