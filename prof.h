@@ -2086,9 +2086,7 @@ PROF__ONE
 #ifdef PROF_ZLIB
 #  include <zlib.h>
 #endif
-#if PROF__STB || !PROF__BARE
-#  include <stdarg.h>
-#endif
+#include <stdarg.h>
 #if defined(PROF_ASSERTS) && __STDC_HOSTED__
 #  include <stdio.h>
 #  include <stdlib.h>
@@ -3136,6 +3134,37 @@ PROF__FN void prof__out_json(prof__out *o, const char *s) {
         for (int i = 0; i < 32 && prof__json_plain(*s); i++) *o->p++ = *s++;
         if (*s && !prof__json_plain(*s)) prof__out_json_rare(o, &s);
     }
+}
+
+PROF__FN void prof__out_us(prof__out *o, int64_t ns) {
+    prof__out_room(o, 32);
+    if (ns < 0) *o->p++ = '-';
+    o->p = prof__text_us(o->p, ns < 0 ? 0u - (uint64_t)ns : (uint64_t)ns);
+}
+
+/* Writes format, where %s is a text, %j one within the quotes of JSON, %u a uint64_t, %i an
+   int64_t, and not on targets: %t an int64_t of ns as microseconds with three decimals, %b bytes
+   and their size_t. make lint checks the arguments. */
+PROF__FN void prof__out_f(prof__out *o, const char *format, ...) {
+    va_list arguments;
+    char what;
+    va_start(arguments, format);
+    for (const char *from = format; ; from = format += 2) {
+        while (*format && *format != '%') format++;
+        prof__out_bytes(o, from, (size_t)(format - from));
+        if (!*format) break;
+        what = format[1];
+        if (what == 's') prof__out_text(o, va_arg(arguments, const char *));
+        else if (what == 'j') prof__out_json(o, va_arg(arguments, const char *));
+        else if (what == 'u') prof__out_u64(o, va_arg(arguments, uint64_t));
+        else if (PROF__BARE || what == 'i') prof__out_i64(o, va_arg(arguments, int64_t));
+        else if (what == 't') prof__out_us(o, va_arg(arguments, int64_t));
+        else {
+            from = va_arg(arguments, const char *);
+            prof__out_bytes(o, from, va_arg(arguments, size_t));
+        }
+    }
+    va_end(arguments);
 }
 
 /* What prof_strerror says of PROF_ERROR_UNSUPPORTED. */
@@ -12518,11 +12547,7 @@ PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int
 PROF__FN void prof__table_devices(prof__table *t) {
     for (uint32_t i = 0; i < prof__device_count; i++) {
         const char *status = prof__device_status(t->trace, i);
-        if (!status) continue;
-        prof__out_text(&t->out, prof__devices[i].desc.name);
-        prof__out_text(&t->out, ": ");
-        prof__out_text(&t->out, status);
-        prof__out_text(&t->out, "\n");
+        if (status) prof__out_f(&t->out, "%s: %s\n", prof__devices[i].desc.name, status);
     }
 }
 #endif
@@ -12531,10 +12556,11 @@ PROF__FN void prof__table_devices(prof__table *t) {
 PROF__FN void prof__table_notes(prof__table *t) {
     prof_stats stats = prof_trace_stats(t->trace);
     for (size_t i = 0; i < PROF__NOTES; i++) {
-        if (!prof__note_count(&stats, i)) continue;
+        uint64_t count = prof__note_count(&stats, i);
+        if (!count) continue;
         prof__out_text(&t->out, prof__notes[i].text);
         prof__out_text(&t->out, ": ");
-        prof__out_u64(&t->out, prof__note_count(&stats, i));
+        prof__out_u64(&t->out, count);
         prof__out_text(&t->out, "\n");
     }
     prof__table_devices(t);
@@ -12626,10 +12652,8 @@ PROF__FN void prof__table_empty(prof__table *t) {
     prof_stats stats = prof_trace_stats(t->trace);
     if (t->trace->built) return;         /* PyTorch's table of nothing is "" */
     if (stats.recorded) {
-        prof__out_text(&t->out, "Zones recorded, but not kept for a table "
-                                "(prof_desc.records_only, PROF_MODE_STREAM): ");
-        prof__out_u64(&t->out, stats.recorded);
-        prof__out_text(&t->out, "\n");
+        prof__out_f(&t->out, "Zones recorded, but not kept for a table "
+                             "(prof_desc.records_only, PROF_MODE_STREAM): %u\n", stats.recorded);
         return;
     }
     prof__out_text(&t->out, "No zones were recorded");
@@ -12759,12 +12783,6 @@ PROF__FN void prof__csv_text(prof__out *o, const char *s) {
     prof__out_text(o, "\"");
 }
 
-PROF__FN void prof__put_us(prof__out *o, int64_t ns) {
-    prof__out_room(o, 32);
-    if (ns < 0) *o->p++ = '-';
-    o->p = prof__text_us(o->p, ns < 0 ? 0u - (uint64_t)ns : (uint64_t)ns);
-}
-
 PROF__FN void prof__put_mean(prof__out *o, int64_t ns, uint64_t count) {
     prof__out_room(o, 48);
     o->p = prof__text_real(o->p, prof__mean_us(ns, count), 3);
@@ -12796,9 +12814,9 @@ PROF__FN void prof__row_number(prof__out *o, const prof_average *r, int field, b
     if (field == 0) prof__out_u64(o, r->count);
     else if (field == 3) prof__put_mean(o, r->cpu_time_total_ns, r->count);
     else if (field == 8) prof__put_mean(o, r->device_time_total_ns, r->count);
-    else if (field < 8) prof__put_us(o, times[field - 1]);
+    else if (field < 8) prof__out_us(o, times[field - 1]);
     else if (field < 16) prof__out_i64(o, amounts[field - 9]);
-    else if (field >= 20) prof__put_us(o, percentiles[field - 20]);
+    else if (field >= 20) prof__out_us(o, percentiles[field - 20]);
     else if (words) prof__out_text(o, flags[field - 16] ? "true" : "false");
     else prof__out_text(o, flags[field - 16] ? "1" : "0");
 }
@@ -12811,10 +12829,7 @@ PROF__FN void prof__csv_head(prof__table *t, int fields) {
         prof__out_text(o, prof__row_fields[i]);
     }
     for (uint32_t i = 0; prof__table_counter(t, i); i++) {
-        prof__out_text(o, ",");
-        prof__out_text(o, prof__table_counter(t, i));
-        prof__out_text(o, ",self_");
-        prof__out_text(o, prof__table_counter(t, i));
+        prof__out_f(o, ",%s,self_%s", prof__table_counter(t, i), prof__table_counter(t, i));
     }
     prof__out_text(o, ",overload_name,input_shapes,stack\r\n");
 }
@@ -12828,10 +12843,7 @@ PROF__FN void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
         prof__row_number(o, r, i, false);
     }
     for (uint32_t i = 0; prof__table_counter(t, i); i++) {
-        prof__out_text(o, ",");
-        prof__out_i64(o, r->counters[i]);
-        prof__out_text(o, ",");
-        prof__out_i64(o, r->self_counters[i]);
+        prof__out_f(o, ",%i,%i", r->counters[i], r->self_counters[i]);
     }
     prof__out_text(o, ",");
     prof__csv_text(o, prof__text(r->overload_name));
@@ -12846,38 +12858,28 @@ PROF__FN void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
     prof__out_text(o, "\"\r\n");
 }
 
-PROF__FN void prof__json_text(prof__out *o, const char *key, const char *s) {
-    prof__out_text(o, key);
-    prof__out_json(o, s);
-    prof__out_text(o, "\"");
-}
-
 PROF__FN void prof__json_counters(prof__table *t, const prof_average *r) {
     for (uint32_t i = 0; prof__table_counter(t, i); i++)
         for (int self = 0; self < 2; self++) {
-            prof__out_text(&t->out, self ? ", \"self_" : ", \"");
-            prof__out_text(&t->out, prof__table_counter(t, i));
-            prof__out_text(&t->out, "\": ");
-            prof__out_i64(&t->out, self ? r->self_counters[i] : r->counters[i]);
+            prof__out_f(&t->out, self ? ", \"self_%s\": %i" : ", \"%s\": %i",
+                        prof__table_counter(t, i), self ? r->self_counters[i] : r->counters[i]);
         }
 }
 
 PROF__FN void prof__json_row(prof__table *t, const prof_average *r, bool first, int fields) {
     prof__out *o = &t->out;
-    prof__json_text(o, first ? "\n{\"key\": \"" : ",\n{\"key\": \"", r->key);
+    prof__out_f(o, first ? "\n{\"key\": \"%j\"" : ",\n{\"key\": \"%j\"", r->key);
     for (int i = 0; i < fields; i++) {
-        prof__out_text(o, ", \"");
-        prof__out_text(o, prof__row_fields[i]);
-        prof__out_text(o, "\": ");
+        prof__out_f(o, ", \"%s\": ", prof__row_fields[i]);
         prof__row_number(o, r, i, true);
     }
     prof__json_counters(t, r);
-    prof__json_text(o, ", \"overload_name\": \"", prof__text(r->overload_name));
-    prof__out_text(o, ", \"input_shapes\": ");
+    prof__out_f(o, ", \"overload_name\": \"%j\", \"input_shapes\": ",
+                prof__text(r->overload_name));
     prof__put_shapes(o, r->input_shapes, r->input_count == PROF_NONE ? 0 : r->input_count, ", ");
     prof__out_text(o, ", \"stack\": [");
     for (uint32_t i = 0; i < r->stack_count; i++)
-        prof__json_text(o, i ? ", \"" : "\"", prof__text(r->stack[i]));
+        prof__out_f(o, i ? ", \"%j\"" : "\"%j\"", prof__text(r->stack[i]));
     prof__out_text(o, "]}");
 }
 
@@ -13288,9 +13290,12 @@ PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct 
     prof__chrome_zone(o, place, e->name, e->start_ns, e->end_ns, e->flags);
 }
 
-#if !PROF__BARE
-/* A JSON number, of 15 digits or as many as tell x from others; whatever the locale's point. */
-PROF__FN void prof__out_double(prof__out *o, double x) {
+#if PROF__BARE
+#  define prof__chrome_real(o, bits) ((void)0)
+#else
+/* A JSON number, of 15 digits or as many as tell it from others; whatever the locale's point. */
+PROF__FN void prof__chrome_real(prof__out *o, uint64_t bits) {
+    double x = prof__real_value(bits);
     char text[40] = "null";
     bool same = !(x - x <= 0);           /* it is none */
     for (int digits = 15; !same && digits <= 17; digits++) {
@@ -13299,31 +13304,20 @@ PROF__FN void prof__out_double(prof__out *o, double x) {
     }
     for (char *p = text; *p; p++)
         if (!strchr("0123456789+-enul", *p)) *p = '.';
-    prof__out_text(o, text);
+    prof__out_f(o, ",\"args\":{\"value\":%s}}", text);
 }
 #endif
 
 /* value: NULL: an instant; real: it is a double's bits. */
 PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, const char *name,
                                       int64_t ns, const int64_t *value, bool real) {
-    prof__out_text(o,
-                   value
-                       ? ",\n{\"ph\":\"C\",\"name\":\""
-                       : ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"");
-    prof__out_json(o, name);
-    prof__out_text(o, "\",");
+    prof__out_f(o, value
+        ? ",\n{\"ph\":\"C\",\"name\":\"%j\","
+        : ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"%j\",", name);
     prof__chrome_where(o, place, ns);
-    if (value) {
-        prof__out_text(o, ",\"args\":{\"value\":");
-#if !PROF__BARE
-        if (real) prof__out_double(o, prof__real_value((uint64_t)*value));
-        else
-#endif
-        prof__out_i64(o, *value);
-        (void)real;
-        prof__out_text(o, "}");
-    }
-    prof__out_text(o, "}");
+    if (!value) prof__out_text(o, "}");
+    else if (!PROF__BARE && real) prof__chrome_real(o, (uint64_t)*value);
+    else prof__out_f(o, ",\"args\":{\"value\":%i}}", *value);
 }
 
 PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
@@ -13336,17 +13330,10 @@ PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct
                             m->kind == PROF__MOMENT_REAL);
 }
 
-PROF__FN void prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
+PROF__RARE(void) prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
                                 const char *key) {
-    prof__out_text(o, "{\"ph\":\"M\",\"name\":\"");
-    prof__out_text(o, name);
-    prof__out_text(o, "\",\"ts\":0.000,\"pid\":");
-    prof__out_i64(o, pid);
-    prof__out_text(o, ",\"tid\":");
-    prof__out_u64(o, tid);
-    prof__out_text(o, ",\"args\":{\"");
-    prof__out_text(o, key);
-    prof__out_text(o, "\":");
+    prof__out_f(o, "{\"ph\":\"M\",\"name\":\"%s\",\"ts\":0.000,\"pid\":%i,\"tid\":%u,"
+                   "\"args\":{\"%s\":", name, pid, tid, key);
 }
 
 PROF__FN void prof__chrome_process(prof__out *o, const struct prof_trace *s) {
@@ -13358,14 +13345,9 @@ PROF__FN void prof__chrome_thread(prof__out *o, uint32_t pid, uint64_t tid, cons
                                   uint32_t place) {
     prof__out_text(o, ",\n");
     prof__chrome_meta(o, "thread_name", pid, tid, "name");
-    prof__out_text(o, "\"thread ");
-    prof__out_u64(o, tid);
-    prof__out_text(o, name ? " (" : "");
-    if (name) prof__out_json(o, name);
-    prof__out_text(o, name ? ")\"}},\n" : "\"}},\n");
+    prof__out_f(o, name ? "\"thread %u (%j)\"}},\n" : "\"thread %u\"}},\n", tid, name);
     prof__chrome_meta(o, "thread_sort_index", pid, tid, "sort_index");
-    prof__out_u64(o, place);
-    prof__out_text(o, "}}");
+    prof__out_f(o, "%u}}", (uint64_t)place);
 }
 
 PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
@@ -13532,12 +13514,7 @@ PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
 
 /* `"pid":1,"tid":2,"ts":3.000` */
 PROF__FN void prof__chrome_at(prof__out *o, prof__stream at, int64_t ns) {
-    prof__out_text(o, "\"pid\":");
-    prof__out_i64(o, at.device);
-    prof__out_text(o, ",\"tid\":");
-    prof__out_i64(o, at.id);
-    prof__out_text(o, ",\"ts\":");
-    prof__put_us(o, ns);
+    prof__out_f(o, "\"pid\":%i,\"tid\":%i,\"ts\":%t", (int64_t)at.device, at.id, ns);
 }
 
 PROF__FN bool prof__is_overhead(const prof_event *e) {
@@ -13578,17 +13555,19 @@ PROF__FN uint64_t prof__record_id(const struct prof_trace *s, const prof_event *
 
 /* `"key":` behind a comma, or behind the brace that opens the arguments. */
 PROF__FN void prof__chrome_key(prof__out *o, const char **before, const char *key) {
-    prof__out_text(o, *before);
+    prof__out_f(o, "%s\"%s\":", *before, key);
     *before = ",";
-    prof__out_text(o, "\"");
-    prof__out_text(o, key);
-    prof__out_text(o, "\":");
+}
+
+PROF__FN void prof__chrome_number(prof__out *o, const char **before, const char *key, int64_t n) {
+    prof__chrome_key(o, before, key);
+    prof__out_i64(o, n);
 }
 
 PROF__FN void prof__chrome_texts(prof__out *o, const char *const *texts, uint32_t count) {
     prof__out_text(o, "[");
     for (uint32_t i = 0; i < count; i++)
-        prof__json_text(o, i ? ",\"" : "\"", texts[i] ? texts[i] : "");
+        prof__out_f(o, i ? ",\"%j\"" : "\"%j\"", prof__text(texts[i]));
     prof__out_text(o, "]");
 }
 
@@ -13596,7 +13575,7 @@ PROF__FN void prof__chrome_string(prof__out *o, const char **before, const char 
                                   const char *text) {
     if (!text || !*text) return;
     prof__chrome_key(o, before, key);
-    prof__json_text(o, "\"", text);
+    prof__out_f(o, "\"%j\"", text);
 }
 
 /* JSON as it is, if it is that. */
@@ -13637,34 +13616,21 @@ PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char
     prof__chrome_string(o, before, "Overload Name", x->overload_name);
     if (x->stack_count) {
         prof__chrome_key(o, before, "Call stack");
-        for (uint32_t i = 0; i < x->stack_count; i++) {   /* innermost first, as in PyTorch */
-            prof__out_text(o, i ? ";" : "\"");
-            prof__out_json(o, x->stack[i] ? x->stack[i] : "");
-        }
+        for (uint32_t i = 0; i < x->stack_count; i++)     /* innermost first, as in PyTorch */
+            prof__out_f(o, i ? ";%j" : "\"%j", prof__text(x->stack[i]));
         prof__out_text(o, "\"");
     }
     prof__chrome_string(o, before, "Module Hierarchy", x->module_hierarchy);
     prof__chrome_string(o, before, "Backend", x->backend);
     if (x->has & PROF_HAS_SEQUENCE_NR && x->sequence_nr >= 0) {
-        prof__chrome_key(o, before, "Sequence number");
-        prof__out_i64(o, x->sequence_nr);
+        prof__chrome_number(o, before, "Sequence number", x->sequence_nr);
         prof__chrome_key(o, before, "Fwd thread id");
         prof__out_u64(o, x->has & PROF_HAS_FWD_THREAD ? x->fwd_thread : 0);
     }
-    if (x->flops) {
-        prof__chrome_key(o, before, "Flops");
-        prof__out_i64(o, x->flops);
-    }
-    if (x->has & PROF_HAS_NODE_ID) {
-        prof__chrome_key(o, before, "Node ID");
-        prof__out_i64(o, x->node_id);
-    }
-#if !PROF__BARE
-    for (uint32_t i = 0; i < x->counter_count && i < prof__counting.count; i++) {
-        prof__chrome_key(o, before, prof__counting.names[i]);
-        prof__out_i64(o, x->counters[i]);
-    }
-#endif
+    if (x->flops) prof__chrome_number(o, before, "Flops", x->flops);
+    if (x->has & PROF_HAS_NODE_ID) prof__chrome_number(o, before, "Node ID", x->node_id);
+    for (uint32_t i = 0; i < x->counter_count && i < prof__counting.count; i++)
+        prof__chrome_number(o, before, prof__counting.names[i], x->counters[i]);
 }
 
 /* Members as they are; from outside they may be none, and show as text. */
@@ -13674,24 +13640,21 @@ PROF__FN void prof__chrome_members(prof__out *o, const char **before, const prof
         prof__chrome_string(o, before, "metadata_json", json);
         return;
     }
-    prof__out_text(o, *before);
-    prof__out_text(o, json);
+    prof__out_f(o, "%s%s", *before, json);
     *before = ",";
 }
 
 /* The parent, where times do not tell it, and a name for those that such events have. */
 PROF__FN void prof__chrome_told(prof__out *o, const char **before, uint32_t parent) {
-    prof__chrome_key(o, before, "Zone parent id");
-    prof__out_u64(o, parent == PROF_NONE ? 0 : (uint64_t)parent + 1);
+    prof__chrome_number(o, before, "Zone parent id",
+                        parent == PROF_NONE ? 0 : (int64_t)parent + 1);
 }
 
 PROF__FN void prof__chrome_tree(prof__out *o, const struct prof_trace *s, const char **before,
                                 const prof_event *e) {
     uint32_t i = (uint32_t)(e - s->events);
-    if (e->flags & PROF__EVENT_NAMED) {
-        prof__chrome_key(o, before, "Zone id");
-        prof__out_u64(o, (uint64_t)i + 1);
-    }
+    if (e->flags & PROF__EVENT_NAMED)
+        prof__chrome_number(o, before, "Zone id", (int64_t)i + 1);
     if (e->flags & PROF__EVENT_TOLD)
         prof__chrome_told(o, before, e->device_type == PROF_DEVICE_CPU ? e->parent
                                                                        : prof__launcher_of(s, i));
@@ -13700,20 +13663,16 @@ PROF__FN void prof__chrome_tree(prof__out *o, const struct prof_trace *s, const 
 PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const prof_event *e) {
     const prof_extra *x = e->extra;
     const char *before = ",\"args\":{";
-    if (x && x->external_id) {
-        prof__chrome_key(o, &before, "External id");
-        prof__out_i64(o, x->external_id);
-    }
+    if (x && x->external_id) prof__chrome_number(o, &before, "External id", x->external_id);
     if (x) prof__chrome_carried(o, x, &before);
     if (s->record_ids && prof__is_node(e)) {
         prof__chrome_key(o, &before, "Record function id");
         prof__out_u64(o, prof__record_id(s, e));
     }
     if (x && (x->has & PROF_HAS_KEPT_TEXT || (!x->metadata_json && prof__is_gpu(e) &&
-                                          x->has & (PROF_HAS_ID | PROF_HAS_LINK)))) {
-        prof__chrome_key(o, &before, "correlation");
-        prof__out_i64(o, x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
-    }
+                                          x->has & (PROF_HAS_ID | PROF_HAS_LINK))))
+        prof__chrome_number(o, &before, "correlation",
+                            x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
     if (x && x->metadata_json && *x->metadata_json) prof__chrome_members(o, &before, e);
     if (e->flags & PROF_EVENT_UNFINISHED) {
         prof__chrome_key(o, &before, "finished");
@@ -13722,10 +13681,8 @@ PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const 
         prof__chrome_key(o, &before, "partial");
         prof__out_text(o, "true");
     }
-    if (e->device_type > PROF_DEVICE_CUDA) {
-        prof__chrome_key(o, &before, "Device Type");
-        prof__out_u64(o, e->device_type);
-    }
+    if (e->device_type > PROF_DEVICE_CUDA)
+        prof__chrome_number(o, &before, "Device Type", e->device_type);
     prof__chrome_tree(o, s, &before, e);
     prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
 }
@@ -13739,29 +13696,19 @@ PROF__FN void prof__chrome_flow(prof__out *o, prof__gpu *g, const prof_event *e)
     place = prof__gpu_call(g, id);
     if (!*place || !g->launched[place - g->calls]) return;
     if (from && g->s->events + *place - 1 != e) return;
-    prof__out_text(o, from ? ",\n{\"ph\":\"s\",\"id\":" : ",\n{\"ph\":\"f\",\"id\":");
-    prof__out_i64(o, id);
-    prof__out_text(o, ",");
+    prof__out_f(o, ",\n{\"ph\":\"%s\",\"id\":%i,", from ? "s" : "f", id);
     prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
-    prof__out_text(o, from ? ",\"cat\":\"ac2g\",\"name\":\"ac2g\"}"
-                           : ",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"bp\":\"e\"}");
+    prof__out_f(o, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"%s}", from ? "" : ",\"bp\":\"e\"");
 }
 
 PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
     const char *type = prof__chrome_category(e), *overload = prof__overload(e);
     bool instant = strcmp(type, "cpu_instant_event") == 0;
-    prof__out_text(o, instant ? ",\n{\"ph\":\"i\",\"s\":\"t\"" : ",\n{\"ph\":\"X\"");
-    prof__json_text(o, ",\"cat\":\"", type);
-    prof__out_text(o, ",\"name\":\"");
-    prof__out_json(o, prof__chrome_name(e));
-    if (*overload) prof__out_text(o, ".");   /* "aten::add.Tensor", as PyTorch has it */
-    prof__out_json(o, overload);
-    prof__out_text(o, "\",");
+    prof__out_f(o, ",\n{\"ph\":\"%s,\"cat\":\"%j\",\"name\":\"%j%s%j\",",
+                instant ? "i\",\"s\":\"t\"" : "X\"", type, prof__chrome_name(e),
+                *overload ? "." : "", overload);   /* "aten::add.Tensor", as PyTorch has it */
     prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
-    if (!instant) {
-        prof__out_text(o, ",\"dur\":");
-        prof__put_us(o, prof__elapsed(e));
-    }
+    if (!instant) prof__out_f(o, ",\"dur\":%t", prof__elapsed(e));
     prof__chrome_args(o, g->s, e);
     prof__chrome_flow(o, g, e);
 }
@@ -13770,13 +13717,11 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
 PROF__FN void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
     for (uint32_t i = 0; i < g->cover_count && !o->failed; i++) {
         const prof__cover *c = g->covers + i;
-        prof__json_text(o, ",\n{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"",
-                        prof__chrome_name(g->s->events + c->event));
-        prof__out_text(o, ",");
+        prof__out_f(o, ",\n{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"%j\",",
+                    prof__chrome_name(g->s->events + c->event));
         prof__chrome_at(o, g->streams[c->stream], c->start_ns - (c->start_ns > INT64_MIN));
-        prof__out_text(o, ",\"dur\":");
-        prof__put_us(o, PROF__PLUS(PROF__MINUS(c->end_ns, c->start_ns), 2));
-        prof__out_text(o, ",\"args\":{\"cover\":true}}");   /* drawn, no event */
+        prof__out_f(o, ",\"dur\":%t,\"args\":{\"cover\":true}}",   /* drawn, no event */
+                    PROF__PLUS(PROF__MINUS(c->end_ns, c->start_ns), 2));
     }
 }
 
@@ -13789,21 +13734,15 @@ PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
         if (first == i) {
             prof__out_text(o, ",\n");
             prof__chrome_meta(o, "process_labels", at.device, 0, "labels");
-            prof__out_text(o, "\"GPU ");
-            prof__out_i64(o, at.device);
-            prof__out_text(o, "\"}},\n");
+            prof__out_f(o, "\"GPU %i\"}},\n", (int64_t)at.device);
             prof__chrome_meta(o, "process_sort_index", at.device, 0, "sort_index");
-            prof__out_i64(o, 5000000 + (int64_t)at.device);
-            prof__out_text(o, "}}");
+            prof__out_f(o, "%i}}", 5000000 + (int64_t)at.device);
         }
         prof__out_text(o, ",\n");
         prof__chrome_meta(o, "thread_name", at.device, (uint64_t)at.id, "name");
-        prof__out_text(o, "\"stream ");
-        prof__out_i64(o, at.id);
-        prof__out_text(o, " \"}},\n");
+        prof__out_f(o, "\"stream %i \"}},\n", at.id);
         prof__chrome_meta(o, "thread_sort_index", at.device, (uint64_t)at.id, "sort_index");
-        prof__out_i64(o, at.id);
-        prof__out_text(o, "}}");
+        prof__out_f(o, "%i}}", at.id);
     }
 }
 
@@ -13814,23 +13753,19 @@ PROF__FN void prof__chrome_devices(prof__out *o, const struct prof_trace *s) {
         const prof_device_desc *d = &prof__devices[i].desc;
         size_t n = prof__session.activities & d->activity && d->metadata
             ? d->metadata(d->user, s->scratch, room) : 0;
-        if (!n || n >= room) continue;
-        prof__out_text(o, ",\n");
-        prof__out_bytes(o, s->scratch, n);
+        if (n && n < room) prof__out_f(o, ",\n%b", s->scratch, n);
     }
 }
 
 PROF__FN void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
-    bool first = true;
+    const char *before = ",\"devices\":{";
     for (uint32_t i = 0; i < prof__device_count; i++) {
         const char *status = prof__device_status(s, i);
         if (!status) continue;
-        prof__out_text(o, first ? ",\"devices\":{\"" : ",\"");
-        prof__out_json(o, prof__devices[i].desc.name);
-        prof__json_text(o, "\":\"", status);
-        first = false;
+        prof__out_f(o, "%s\"%j\":\"%j\"", before, prof__devices[i].desc.name, status);
+        before = ",";
     }
-    if (!first) prof__out_text(o, "}");
+    if (!before[1]) prof__out_text(o, "}");
 }
 
 /* ---- arrows from forward to backward zones ---- */
@@ -13899,14 +13834,9 @@ PROF__FN void prof__pairs_open(prof__pair *p, const struct prof_trace *s) {
 
 PROF__FN void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *name,
                                  uint64_t id, const prof_event *e, bool end) {
-    prof__out_text(o, end ? ",\n{\"ph\":\"f\",\"id\":" : ",\n{\"ph\":\"s\",\"id\":");
-    prof__out_u64(o, id);
-    prof__out_text(o, ",");
+    prof__out_f(o, ",\n{\"ph\":\"%s\",\"id\":%u,", end ? "f" : "s", id);
     prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
-    prof__out_text(o, ",\"cat\":\"");
-    prof__out_text(o, name);
-    prof__json_text(o, "\",\"name\":\"", name);
-    prof__out_text(o, end ? ",\"bp\":\"e\"}" : "}");
+    prof__out_f(o, ",\"cat\":\"%s\",\"name\":\"%s\"%s}", name, name, end ? ",\"bp\":\"e\"" : "");
 }
 
 PROF__FN void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
@@ -14022,24 +13952,14 @@ PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__
     prof__stream at;
     at.device = (int32_t)g->pid;
     at.id = (int64_t)prof__chrome_tid(g->s, m->thread);
-    prof__out_text(o, ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"");
-    prof__out_text(o, out ? "[OutOfMemory]\"," : "[memory]\",");
+    prof__out_f(o, ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[%s]\",",
+                out ? "OutOfMemory" : "memory");
     prof__chrome_at(o, at, m->ns);
-    prof__out_text(o, ",\"args\":{\"Device Type\":");
-    prof__out_u64(o, block->device_type);
-    prof__out_text(o, ",\"Device Id\":");
-    prof__out_i64(o, block->device_type ? block->device_index : -1);
-    if (!out) {
-        prof__out_text(o, ",\"Addr\":");
-        prof__out_u64(o, block->address);
-    }
-    prof__out_text(o, ",\"Bytes\":");
-    prof__out_i64(o, bytes);
-    prof__out_text(o, ",\"Total Allocated\":");
-    prof__out_i64(o, total);
-    prof__out_text(o, ",\"Total Reserved\":0");
-    if (block->category & 7)
-        prof__json_text(o, ",\"Category\":\"", kinds[block->category & 7]);
+    prof__out_f(o, ",\"args\":{\"Device Type\":%u,\"Device Id\":%i", (uint64_t)block->device_type,
+                (int64_t)(block->device_type ? block->device_index : -1));
+    if (!out) prof__out_f(o, ",\"Addr\":%u", block->address);
+    prof__out_f(o, ",\"Bytes\":%i,\"Total Allocated\":%i,\"Total Reserved\":0", bytes, total);
+    if (block->category & 7) prof__out_f(o, ",\"Category\":\"%s\"", kinds[block->category & 7]);
     if (m->category & PROF__MEMORY_TOLD) prof__chrome_told(o, &before, prof__memory_zone(g->s, m));
     prof__out_text(o, missed ? ",\"Missed\":true}}" : "}}");
 }
@@ -14065,10 +13985,8 @@ PROF__FN void prof__chrome_moment_flow(prof__out *o, const prof__gpu *g, const p
 
 /* One end of a range. */
 PROF__FN void prof__chrome_range(prof__out *o, const prof__gpu *g, const prof_event *e, bool end) {
-    prof__out_text(o, end ? ",\n{\"ph\":\"e\",\"id\":" : ",\n{\"ph\":\"b\",\"id\":");
-    prof__out_i64(o, e->extra->id);
-    prof__json_text(o, ",\"cat\":\"async\",\"name\":\"", e->name);
-    prof__out_text(o, ",");
+    prof__out_f(o, ",\n{\"ph\":\"%s\",\"id\":%i,\"cat\":\"async\",\"name\":\"%j\",",
+                end ? "e" : "b", e->extra->id, e->name);
     prof__chrome_at(o, prof__chrome_row(g, e), end ? e->end_ns : e->start_ns);
     prof__out_text(o, "}");
 }
@@ -14114,15 +14032,11 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
 PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
     prof_stats stats = prof_trace_stats(s);
     for (size_t i = 0; i < PROF__NOTES; i++) {
-        if (!prof__note_count(&stats, i)) continue;
-        prof__out_text(o, ",\"");
-        prof__out_text(o, prof__notes[i].key);
-        prof__out_text(o, "\":");
-        prof__out_u64(o, prof__note_count(&stats, i));
+        uint64_t count = prof__note_count(&stats, i);
+        if (count) prof__out_f(o, ",\"%s\":%u", prof__notes[i].key, count);
     }
-    if (PROF__BARE || !stats.warnings) return;
-    prof__out_text(o, ",\"warnings\":");
-    prof__out_u64(o, stats.warnings);
+    if (!PROF__BARE && stats.warnings)
+        prof__out_f(o, ",\"warnings\":%u", (uint64_t)stats.warnings);
 }
 
 #if !PROF__BARE
@@ -14190,12 +14104,10 @@ PROF__FN prof_result prof__metadata_add(const char *key, const char *value, bool
     prof__lock();
     entry.size = 0;
     prof__out_open(&o, sink);
-    prof__json_text(&o, "\"", key);
-    prof__out_text(&o, ":");
+    prof__out_f(&o, "\"%j\":", key);
     prof__out_flush(&o);
     length = entry.size;
-    if (json) prof__out_text(&o, value);
-    else prof__json_text(&o, "\"", value);
+    prof__out_f(&o, json ? "%s" : "\"%j\"", value);
     result = prof__out_close(&o) == PROF_OK ? prof__metadata_put(entry.text, length, entry.size)
                                             : PROF_ERROR_MEMORY;
     prof__unlock();
@@ -14238,18 +14150,11 @@ PROF_API PROF__QUIET prof_result prof_set_distributed(const prof_distributed *in
     if (info->pg_config && prof__json_check(info->pg_config)) return PROF_ERROR_JSON;
     entry.size = 0;
     prof__out_open(&o, sink);
-    prof__json_text(&o, "{\"backend\": \"", info->backend);
-    prof__out_text(&o, ", \"rank\": ");
-    prof__out_u64(&o, info->rank);
-    prof__out_text(&o, ", \"world_size\": ");
-    prof__out_u64(&o, info->world_size);
-    prof__out_text(&o, ", \"pg_count\": ");
-    prof__out_u64(&o, info->pg_count);
-    if (info->pg_config) {
-        prof__out_text(&o, ", \"pg_config\": ");
-        prof__out_text(&o, info->pg_config);
-    }
-    if (info->nccl_version) prof__json_text(&o, ", \"nccl_version\": \"", info->nccl_version);
+    prof__out_f(&o, "{\"backend\": \"%j\", \"rank\": %u, \"world_size\": %u, \"pg_count\": %u",
+                info->backend, (uint64_t)info->rank, (uint64_t)info->world_size,
+                (uint64_t)info->pg_count);
+    if (info->pg_config) prof__out_f(&o, ", \"pg_config\": %s", info->pg_config);
+    if (info->nccl_version) prof__out_f(&o, ", \"nccl_version\": \"%j\"", info->nccl_version);
     prof__out_bytes(&o, "}", 2);         /* with its NUL */
     if (prof__out_close(&o) != PROF_OK) return PROF_ERROR_MEMORY;
     return prof__metadata_add("distributedInfo", entry.text, true);
@@ -14263,19 +14168,14 @@ PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
         { "profile_memory", d->profile_memory }, { "with_stack", d->with_stack },
         { "record_shapes", d->record_shapes }, { "with_modules", d->with_modules },
         { "with_flops", d->with_flops } };
-    for (size_t i = 0; !s->built && i < sizeof flags / sizeof *flags; i++) {
-        if (!flags[i].on) continue;
-        prof__out_text(o, ",\n\"");
-        prof__out_text(o, flags[i].key);
-        prof__out_text(o, "\":1");
-    }
+    for (size_t i = 0; !s->built && i < sizeof flags / sizeof *flags; i++)
+        if (flags[i].on) prof__out_f(o, ",\n\"%s\":1", flags[i].key);
     for (size_t at = 0; !s->built && at < m->used; at += strlen(m->text + at) + 1) {
         const char *entry = m->text + at;
         size_t key = 1;
         while (entry[key] != '"' || entry[key + 1] != ':') key += entry[key] == '\\' ? 2 : 1;
         if (at < m->preset && prof__metadata_find(entry, key + 2, m->preset, m->used)) continue;
-        prof__out_text(o, ",\n");
-        prof__out_text(o, entry);
+        prof__out_f(o, ",\n%s", entry);
     }
 }
 #else
@@ -14289,7 +14189,7 @@ PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
 #else
 PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
     for (uint32_t i = 0; prof_hw_counter_name(s, i); i++) {
-        prof__json_text(o, i ? ",\"" : ",\"counters\":[\"", prof_hw_counter_name(s, i));
+        prof__out_f(o, i ? ",\"%j\"" : ",\"counters\":[\"%j\"", prof_hw_counter_name(s, i));
         if (!prof_hw_counter_name(s, i + 1)) prof__out_text(o, "]");
     }
     if (prof__marks_make(s)) prof__out_text(o, ",\"zone_ids\":true");
@@ -14304,9 +14204,8 @@ PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
     prof__out_text(o, "}");
     prof__chrome_devices(o, s);
     prof__chrome_metadata(o, s);
-    prof__out_text(o, ",\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":");
-    prof__out_u64(o, s->start_wall_ns);
-    prof__out_text(o, ",\n\"traceEvents\":[\n");
+    prof__out_f(o, ",\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":%u,"
+                   "\n\"traceEvents\":[\n", s->start_wall_ns);
 }
 
 /* The head of an array: what the head of an object says, as far as it is known at the start. whole:
@@ -14314,8 +14213,7 @@ PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
 PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, bool whole) {
     prof__out_text(o, "[\n");
     prof__chrome_meta(o, "prof", prof__chrome_pid(s), 0, "version");
-    prof__out_text(o, "\"" PROF_VERSION "\",\"baseTimeNanoseconds\":");
-    prof__out_u64(o, s->start_wall_ns);
+    prof__out_f(o, "\"" PROF_VERSION "\",\"baseTimeNanoseconds\":%u", s->start_wall_ns);
     if (whole) prof__chrome_promises(o, s);
     prof__out_text(o, "}},\n");
 }
@@ -14333,24 +14231,18 @@ PROF__FN void prof__chrome_array_recorded(prof__out *o, const struct prof_trace 
 #else
 /* ---- the legacy array. PyTorch: EventList.export_chrome_trace() ---- */
 
+PROF__FN const char *prof__legacy_name(const prof_event *e) {
+    return e->extra && e->extra->trace_name ? e->extra->trace_name : e->name;
+}
+
 PROF__FN void prof__legacy_event(prof__out *o, const struct prof_trace *s, const prof_event *e,
                                  bool first) {
-    const char *name = e->extra && e->extra->trace_name ? e->extra->trace_name : e->name;
-    prof__json_text(o, first ? "{\"name\": \"" : ",\n{\"name\": \"", name);
-    prof__out_text(o, ", \"ph\": \"X\", \"ts\": ");
-    prof__put_us(o, e->start_ns);
-    prof__out_text(o, ", \"dur\": ");
-    prof__put_us(o, prof__elapsed(e));
-    prof__out_text(o, ", \"tid\": ");
-    if (e->flags & PROF_EVENT_REMOTE) {
-        prof__out_text(o, "\" node_id:");
-        prof__out_i64(o, prof__node_id(e));
-        prof__out_text(o, ", thread_id:");
-        prof__out_u64(o, s->threads[e->thread].id);
-        prof__out_text(o, " \"");
-    } else {
-        prof__out_u64(o, s->threads[e->thread].id);
-    }
+    prof__out_f(o, "%s{\"name\": \"%j\", \"ph\": \"X\", \"ts\": %t, \"dur\": %t, \"tid\": ",
+                first ? "" : ",\n", prof__legacy_name(e), e->start_ns, prof__elapsed(e));
+    if (e->flags & PROF_EVENT_REMOTE)
+        prof__out_f(o, "\" node_id:%i, thread_id:%u \"", (int64_t)prof__node_id(e),
+                    s->threads[e->thread].id);
+    else prof__out_u64(o, s->threads[e->thread].id);
     prof__out_text(o, ", \"pid\": \"CPU functions\", \"args\": {}}");
 }
 
@@ -14363,16 +14255,10 @@ PROF__FN bool prof__legacy_has(const prof_event *e) {
 PROF__FN void prof__legacy_end(prof__out *o, const struct prof_trace *s, const prof_event *e,
                                uint32_t id, bool start) {
     const char *device = s->view.device_name ? s->view.device_name : "cuda";
-    prof__json_text(o, ",\n{\"name\": \"",
-                    e->extra && e->extra->trace_name ? e->extra->trace_name : e->name);
-    prof__out_text(o, start ? ", \"ph\": \"s\", \"ts\": " :
-                              ", \"ph\": \"f\", \"bp\": \"e\", \"ts\": ");
-    prof__put_us(o, e->start_ns);
-    prof__out_text(o, ", \"tid\": ");
-    prof__out_u64(o, s->threads[e->thread].id);
-    prof__out_text(o, ", \"pid\": \"CPU functions\", \"id\": ");
-    prof__out_u64(o, id);
-    prof__out_text(o, ", \"cat\": \"cpu_to_");
+    prof__out_f(o, ",\n{\"name\": \"%j\", \"ph\": \"%s, \"ts\": %t, \"tid\": %u, "
+                   "\"pid\": \"CPU functions\", \"id\": %u, \"cat\": \"cpu_to_",
+                prof__legacy_name(e), start ? "s\"" : "f\", \"bp\": \"e\"", e->start_ns,
+                s->threads[e->thread].id, (uint64_t)id);
     for (; *device; device++) {
         char c[2] = { (char)(*device >= 'A' && *device <= 'Z' ? *device + 32 : *device), 0 };
         prof__out_json(o, c);
@@ -14421,18 +14307,15 @@ PROF__FN int64_t prof__chrome_end(const struct prof_trace *s) {
 
 PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
     int64_t end = prof__chrome_end(s);
-    prof__out_text(o, ",\n{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\","
-                      "\"pid\":\"Spans\",\"tid\":\"PyTorch Profiler\",\"ts\":0.000,\"dur\":");
-    prof__put_us(o, end);
-    prof__out_text(o, ",\"args\":{\"Op count\":0}},\n{\"ph\":\"M\",\"name\":\"process_sort_index\","
-                      "\"ts\":0.000,\"pid\":\"Spans\",\"tid\":0,"
-                      "\"args\":{\"sort_index\":536870912}},"
-                      "\n{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Iteration Start: PyTorch Profiler\","
-                      "\"pid\":\"Traces\",\"tid\":\"Trace PyTorch Profiler\",\"ts\":0.000},"
-                      "\n{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window End\",\"pid\":\"\","
-                      "\"tid\":\"\",\"ts\":");
-    prof__put_us(o, end);
-    prof__out_text(o, "}");
+    prof__out_f(o, ",\n{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\","
+                   "\"pid\":\"Spans\",\"tid\":\"PyTorch Profiler\",\"ts\":0.000,\"dur\":%t,"
+                   "\"args\":{\"Op count\":0}},\n{\"ph\":\"M\",\"name\":\"process_sort_index\","
+                   "\"ts\":0.000,\"pid\":\"Spans\",\"tid\":0,"
+                   "\"args\":{\"sort_index\":536870912}},"
+                   "\n{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Iteration Start: PyTorch Profiler\","
+                   "\"pid\":\"Traces\",\"tid\":\"Trace PyTorch Profiler\",\"ts\":0.000},"
+                   "\n{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window End\",\"pid\":\"\","
+                   "\"tid\":\"\",\"ts\":%t}", end, end);
 }
 #endif
 
@@ -14963,13 +14846,9 @@ PROF__FN void prof__timeline_raw(prof__timeline *t) {
     for (uint32_t i = 0; i < t->s->memory_count && !t->out.failed; i++) {
         const prof__memory *m = t->s->memory + i;
         if (!prof__timeline_shows(t, m)) continue;
-        prof__out_text(&t->out, first ? "[" : ", [");
-        prof__out_i64(&t->out, prof__timeline_ns(t, m));
-        prof__out_text(&t->out, m->what == PROF__FREE ? ", 4, " : ", 2, ");
-        prof__out_i64(&t->out, m->bytes);
-        prof__out_text(&t->out, ", ");
-        prof__out_u64(&t->out, prof__timeline_kind(m));
-        prof__out_text(&t->out, "]");
+        prof__out_f(&t->out, "%s[%i, %s, %i, %u]", first ? "" : ", ", prof__timeline_ns(t, m),
+                    m->what == PROF__FREE ? "4" : "2", m->bytes,
+                    (uint64_t)prof__timeline_kind(m));
         first = false;
     }
 }
@@ -14980,10 +14859,7 @@ PROF__FN void prof__timeline_row(prof__timeline *t, bool times, bool first) {
         prof__out_i64(&t->out, t->us);
         return;
     }
-    for (int i = 0; i < 9; i++) {
-        prof__out_text(&t->out, i ? ", " : "[");
-        prof__out_i64(&t->out, t->in_use[i]);
-    }
+    for (int i = 0; i < 9; i++) prof__out_f(&t->out, i ? ", %i" : "[%i", t->in_use[i]);
     prof__out_text(&t->out, "]");
 }
 
@@ -15103,22 +14979,9 @@ PROF__FN void prof__et_tensor(prof__out *o, const prof_shape *s, const char *dty
                                 const prof_tensor *t) {
     static const prof_tensor none = { 0, 0, 0, { PROF_DEVICE_CPU, 0 } };
     if (!t) t = &none;
-    prof__out_text(o, "[");
-    prof__out_u64(o, t->id);
-    prof__out_text(o, ",");
-    prof__out_u64(o, t->storage);
-    prof__out_text(o, ",");
-    prof__out_i64(o, t->offset);
-    prof__out_text(o, ",");
-    prof__out_u64(o, prof__elements(s));
-    prof__out_text(o, ",");
-    prof__out_u64(o, prof__item_size(dtype));
-    prof__out_text(o, ",\"");
-    prof__out_text(o, prof_device_name(t->device.type));
-    if (t->device.type != PROF_DEVICE_CPU) {
-        prof__out_text(o, ":");
-        prof__out_i64(o, t->device.index);
-    }
+    prof__out_f(o, "[%u,%u,%i,%u,%u,\"%s", t->id, t->storage, t->offset, prof__elements(s),
+                prof__item_size(dtype), prof_device_name(t->device.type));
+    if (t->device.type != PROF_DEVICE_CPU) prof__out_f(o, ":%i", (int64_t)t->device.index);
     prof__out_text(o, "\"]");
 }
 
@@ -15152,7 +15015,7 @@ PROF__FN void prof__et_scalar(prof__out *o, const char *text, const char *dtype)
     else if (*text == 'T' && *type == 'B') prof__out_text(o, "true");
     else if (*text == 'F' && *type == 'B') prof__out_text(o, "false");
     else if (*type == 'S' && (strcmp(dtype, "String") == 0 || prof__json_check(text)))
-        prof__json_text(o, "\"", text);
+        prof__out_f(o, "\"%j\"", text);
     else prof__out_text(o, text);
 }
 
@@ -15177,15 +15040,12 @@ PROF__FN void prof__et_type(prof__out *o, const prof__values *v, uint32_t i) {
     const char *scalar = prof__value_scalar(v, i), *dtype = prof__value_dtype(v, i);
     uint32_t count = s && s->items ? s->count : 1;
     if (scalar) {
-        prof__json_text(o, "\"", prof__scalar_type(scalar, dtype));
+        prof__out_f(o, "\"%j\"", prof__scalar_type(scalar, dtype));
         return;
     }
     prof__out_text(o, s && s->items ? "\"GenericList[" : "\"");
-    for (uint32_t j = 0; j < count; j++) {
-        prof__out_text(o, *dtype ? j ? ",Tensor(" : "Tensor(" : j ? ",Tensor" : "Tensor");
-        prof__out_json(o, dtype);
-        if (*dtype) prof__out_text(o, ")");
-    }
+    for (uint32_t j = 0; j < count; j++)
+        prof__out_f(o, *dtype ? "%sTensor(%j)" : "%sTensor%j", j ? "," : "", dtype);
     prof__out_text(o, s && s->items ? "]\"" : "\"");
 }
 
@@ -15257,12 +15117,6 @@ PROF__FN prof__member prof__member_text(const char *members, const char *key) {
     return m;
 }
 
-PROF__FN void prof__et_attribute(prof__out *o, const char *name, const char *type) {
-    prof__json_text(o, ",{\"name\":\"", name);
-    prof__json_text(o, ",\"type\":\"", type);
-    prof__out_text(o, ",\"value\":");
-}
-
 static const char *const prof__et_texts[] = { "op_schema", "kernel_backend", "kernel_file",
                                                 "tensor_range" };
 #define PROF__NODE_TEXTS (sizeof prof__et_texts / sizeof *prof__et_texts)
@@ -15279,48 +15133,30 @@ PROF__FN void prof__et_arguments(prof__out *o, const char *members) {
         if (*m.value == '"') type = "string";
         else if (*m.value == 't' || *m.value == 'f') type = "bool";
         else if (strcspn(m.value, ".eE") < m.value_size) type = "double";
-        prof__out_text(o, ",{\"name\":");
-        prof__out_bytes(o, m.key, m.key_size);
-        prof__json_text(o, ",\"type\":\"", type);
-        prof__out_text(o, ",\"value\":");
-        prof__out_bytes(o, m.value, m.value_size);
-        prof__out_text(o, "}");
+        prof__out_f(o, ",{\"name\":%b,\"type\":\"%j\",\"value\":%b}", m.key, m.key_size, type,
+                    m.value, m.value_size);
     }
 }
 
 PROF__FN void prof__et_attributes(prof__out *o, const prof__et_node *n) {
-    const struct { const char *name; uint64_t value; } after[] = {
-        { "scope", n->scope }, { "tid", n->tid }, { "fw_tid", n->fw_tid } };
-    prof__out_text(o, ",\"attrs\":[{\"name\":\"rf_id\",\"type\":\"uint64\",\"value\":");
-    prof__out_u64(o, n->record);
-    prof__out_text(o, "}");
-    prof__et_attribute(o, "fw_parent", "uint64");
-    prof__out_u64(o, n->fw_parent);
-    prof__out_text(o, "}");
-    prof__et_attribute(o, "seq_id", "int64");
-    prof__out_i64(o, n->sequence_nr);
-    prof__out_text(o, "}");
-    for (int i = 0; i < 3; i++) {
-        prof__et_attribute(o, after[i].name, "uint64");
-        prof__out_u64(o, after[i].value);
-        prof__out_text(o, "}");
-    }
+    prof__out_f(o, ",\"attrs\":[{\"name\":\"rf_id\",\"type\":\"uint64\",\"value\":%u},"
+                   "{\"name\":\"fw_parent\",\"type\":\"uint64\",\"value\":%u},"
+                   "{\"name\":\"seq_id\",\"type\":\"int64\",\"value\":%i},"
+                   "{\"name\":\"scope\",\"type\":\"uint64\",\"value\":%u},"
+                   "{\"name\":\"tid\",\"type\":\"uint64\",\"value\":%u},"
+                   "{\"name\":\"fw_tid\",\"type\":\"uint64\",\"value\":%u}",
+                n->record, n->fw_parent, n->sequence_nr, (uint64_t)n->scope, n->tid, n->fw_tid);
     for (size_t i = 0; i < PROF__NODE_TEXTS; i++) {
         prof__member m = prof__member_text(n->arguments, prof__et_texts[i]);
-        prof__et_attribute(o, prof__et_texts[i], "string");
-        prof__out_bytes(o, m.value, m.value_size);
-        prof__out_text(o, "}");
+        prof__out_f(o, ",{\"name\":\"%s\",\"type\":\"string\",\"value\":%b}", prof__et_texts[i],
+                    m.value, m.value_size);
     }
     prof__et_arguments(o, n->arguments);
     prof__out_text(o, "]}");
 }
 
 PROF__FN void prof__et_put(prof__out *o, const prof__et_node *n) {
-    prof__out_text(o, "\n{\"id\":");
-    prof__out_u64(o, n->id);
-    prof__json_text(o, ",\"name\":\"", n->name);
-    prof__out_text(o, ",\"ctrl_deps\":");
-    prof__out_u64(o, n->parent);
+    prof__out_f(o, "\n{\"id\":%u,\"name\":\"%j\",\"ctrl_deps\":%u", n->id, n->name, n->parent);
     prof__et_values(o, ",\"inputs\":{\"values\":[", &n->in);
     prof__et_values(o, ",\"outputs\":{\"values\":[", &n->out);
     prof__et_attributes(o, n);
@@ -15457,13 +15293,10 @@ PROF__FN bool prof__process_groups(prof__out *o) {
         return true;
     }
     member = prof__member_text(entry + sizeof key, "backend");
-    prof__out_text(o, "[{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": ");
-    prof__out_bytes(o, member.value, member.value_size);
-    prof__out_text(o, ", \"ranks\": [], \"group_size\": ");
-    prof__out_bytes(o, size.value, size.value_size);
-    prof__out_text(o, ", \"group_count\": ");
-    prof__out_bytes(o, count.value, count.value_size);
-    prof__out_text(o, "}]");
+    prof__out_f(o, "[{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": %b, "
+                   "\"ranks\": [], \"group_size\": %b, \"group_count\": %b}]",
+                member.value, member.value_size, size.value, size.value_size,
+                count.value, count.value_size);
     return true;
 }
 
@@ -15514,9 +15347,7 @@ PROF__FN void prof__nodes_write(prof__nodes *n, prof__out *o) {
 /* ---- the file's head and end ---- */
 
 PROF__FN void prof__put_padded(prof__out *o, const char *before, uint64_t n) {
-    prof__out_text(o, before);
-    if (n < 10) prof__out_text(o, "0");
-    prof__out_u64(o, n);
+    prof__out_f(o, n < 10 ? "%s0%u" : "%s%u", before, n);
 }
 
 PROF__FN bool prof__is_leap(uint64_t year) {
@@ -15546,21 +15377,16 @@ PROF__FN void prof__put_date(prof__out *o, uint64_t ns) {
 }
 
 PROF__FN void prof__execution_head(prof__out *o, uint32_t pid, uint64_t wall_ns) {
-    prof__out_text(o, "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": ");
-    prof__out_u64(o, pid);
-    prof__out_text(o, ", \"time\": \"");
+    prof__out_f(o, "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": %u, \"time\": \"",
+                (uint64_t)pid);
     prof__put_date(o, wall_ns);
-    prof__out_text(o, "\", \"start_ts\": ");
-    prof__out_u64(o, wall_ns / 1000000u);
-    prof__out_text(o, ",\n\"nodes\": [");
+    prof__out_f(o, "\", \"start_ts\": %u,\n\"nodes\": [", wall_ns / 1000000u);
 }
 
 PROF__FN void prof__execution_end(prof__out *o, uint64_t wall_ns) {
     prof__et_node root = prof__et_plain("[pytorch|profiler|execution_trace|process]", 1, 1, 0);
     prof__et_put(o, &root);
-    prof__out_text(o, "\n], \"finish_ts\": ");
-    prof__out_u64(o, wall_ns / 1000000u);
-    prof__out_text(o, "}\n");
+    prof__out_f(o, "\n], \"finish_ts\": %u}\n", wall_ns / 1000000u);
 }
 
 PROF__FN uint64_t prof__trace_end(const struct prof_trace *s) {
@@ -17236,10 +17062,7 @@ PROF__FN void prof__chrome_close(void) {
     prof__out_open(&c->out, c->sink);
     prof__trace.tallied += prof__chrome_rest(c, &prof__trace);
     prof__chrome_array_recorded(&c->out, &prof__trace, prof__trace.tallied);
-    if (dropped) {
-        prof__out_text(&c->out, ",\"dropped\":");
-        prof__out_u64(&c->out, dropped);
-    }
+    if (dropped) prof__out_f(&c->out, ",\"dropped\":%u", dropped);
     prof__out_text(&c->out, "}}\n]\n");
     prof__out_flush(&c->out);
 }

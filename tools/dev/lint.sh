@@ -64,6 +64,22 @@ else
     rule "$figures (at most 12, 30, 80)" "$(echo "$lengths" | tail -n 5)"
 fi
 
+# ---- The formats of prof__out_f: as those of printf, which the compiler checks ----
+
+mkdir -p build/lint
+out_f='^PROF__FN void prof__out_f(prof__out \*o, const char \*format, \.\.\.) {'
+sed -e '/prof__out_f(/,/;/{s/%j/%s/g; s/%u/%lu/g; s/%[it]/%ld/g; s/%b/%s%zu/g}' \
+    -e "s/$out_f/__attribute__((format(printf, 2, 3))) &/" prof.h >build/lint/prof.h
+formats() {   # FLAGS...
+    gcc -std=gnu99 -fsyntax-only -Wformat=2 -Wformat-signedness -Wno-format-nonliteral \
+        -DPROF_IMPLEMENTATION "$@" -x c build/lint/prof.h 2>&1
+}
+if grep -q '^__attribute__((format' build/lint/prof.h; then
+    rule 'formats of prof__out_f' "$(formats; formats -ffreestanding)"
+else
+    rule 'formats of prof__out_f' 'prof__out_f has another head'
+fi
+
 # ---- The pages ----
 
 rule "README.md: $(wc -l <README.md) lines, at most 250" \
