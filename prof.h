@@ -1410,8 +1410,9 @@ PROF_API void prof_sums_push(prof_sums *sums, const prof_span *span);
 /* Ends the spans that are open. Those to come are of another file: later than all so far. */
 PROF_API void prof_sums_next(prof_sums *sums);
 
-/* Adds sums of calls that no span tells of to a row; PROF_NONE: to prof_sums_stats alone. Percentiles
-   are those of rows without spans, which come last, in the order in which they were made. */
+/* Adds sums of calls that no span tells of to a row; PROF_NONE: to prof_sums_stats alone.
+   Percentiles are those of rows without spans, which come last, in the order in which they were
+   made. */
 PROF_API void prof_sums_add(prof_sums *sums, uint32_t row, const prof_average *more);
 
 /* Ends the spans that are open, fills at most max rows and returns how many there are, as

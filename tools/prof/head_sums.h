@@ -1,5 +1,5 @@
-/* The sums in the head of prof.h's traces: of the zones that came when the arena was full, which are
-   in no timeline. See prof_write_chrome in prof.h. */
+/* The sums in the head of prof.h's traces: of the zones that came when the arena was full, which
+   are in no timeline. See prof_write_chrome in prof.h. */
 #ifndef PROF_HEAD_SUMS_H
 #define PROF_HEAD_SUMS_H
 

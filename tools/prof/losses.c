@@ -180,7 +180,8 @@ static void timeline_line(const losses *l, char line[320]) {
     prof_format_time(end, sizeof end, (double)l->timeline_ns / 1e3);
     prof_format_time(whole, sizeof whole, (double)l->session_ns / 1e3);
     if (l->timeline_ns && l->session_ns >= l->timeline_ns)
-        snprintf(line, 320, "Timeline: the first %s of %s. %llu later zones are in sums alone (give prof_desc.memory more)", end, whole, zones);
+        snprintf(line, 320, "Timeline: the first %s of %s. %llu later zones are in sums alone "
+                            "(give prof_desc.memory more)", end, whole, zones);
     else
         snprintf(line, 320, "%llu zones are in no timeline, in sums alone", zones);
 }
