@@ -54,7 +54,7 @@ READER = trace_reader trace_other trace_writer trace_pairs legacy_records losses
 READER_OBJECTS = $(READER:%=build/tools/%.o)
 TOOL_PAGES = $(patsubst tools/prof/%.html,build/tools/%_html.h,$(wildcard tools/prof/*.html))
 
-.PHONY: help prof demo examples cuda check_layout test test-all test-viewers coverage fuzz mutants proof soak trust analysis \
+.PHONY: help prof demo examples cuda check_layout test test-all test-viewers real coverage fuzz mutants proof soak trust analysis \
         bench embedded size lint install clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
         setup-analysis
 
@@ -94,6 +94,9 @@ bench: build/bench build/bench_cuda build/bench_read build/prof ## measure what 
 	build/bench_cuda build/bench.json
 	build/bench_read build/prof build/bench_traces build/bench.json
 	@if command -v python3 >/dev/null; then python3 tools/dev/bench_header.py build/bench.json; fi
+
+real: setup-test ## Lua, zstd, SQLite from Debian's sources, profiled: are all calls in the table? (ONLY=lua)
+	@sh tests/real/real.sh $(ONLY)
 
 coverage: setup-test ## lines and branches that the tests run, into build/trust.json
 	@sh tests/coverage.sh

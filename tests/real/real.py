@@ -1,0 +1,122 @@
+# Runs the builds of real.sh, holds what their sessions tell against the counts of the counted build
+# and against PROF_MODE_AGGREGATE, and prints a table.
+#   real.py FOLDER PROGRAM...        exit status 1: something differs
+import collections
+import os
+import subprocess
+import sys
+
+folder, programs = sys.argv[1], sys.argv[2:]
+SHARE, GROWTH = 3.0, 3.0      # points of self time; how much dearer zones of a full arena may be
+TRIES = 5                     # pairs of runs: other work on the machine shows in shares
+failed = False
+
+
+def check(name, faults):
+    global failed
+    failed |= bool(faults)
+    print(f"not ok {name}: {faults[0]}" if faults else f"ok {name}", flush=True)
+
+
+def run(program, kind, mode, **variables):     # the lines of its WORK_OUT
+    path = f"{folder}/{program}.{kind}.txt"
+    more = dict(WORK_MODE=mode, WORK_OUT=path, **variables)
+    answer = subprocess.run([f"{folder}/{program}.{kind}"], env={**os.environ, **more}, check=True,
+                            timeout=300, stdout=subprocess.PIPE).stdout
+    with open(path) as lines:
+        return answer, lines.read().splitlines()
+
+
+class Session:                # what session.c tells: figures, and rows by name
+    def __init__(self, *run_of, **variables):
+        self.figures, self.calls, self.self_ns = {}, collections.Counter(), collections.Counter()
+        self.answer, lines = run(*run_of, **variables)
+        for line in lines:
+            key, value, *more = line.split(maxsplit=3)
+            if key == "row":
+                self.calls[more[1].strip()] += int(value)
+                self.self_ns[more[1].strip()] += int(more[0])
+            else:
+                self.figures[key] = float(value)
+        self.seconds = self.figures["seconds"]
+
+
+def counts_of(program, **variables):
+    symbols, counts = {}, collections.Counter()
+    for line in open(f"{folder}/{program}.symbols"):
+        words = line.split()
+        if len(words) == 3 and words[1] in "tTwW":
+            symbols.setdefault(int(words[0], 16), words[2])
+    for line in run(program, "counted", "", **variables)[1]:
+        count, address = line.split()
+        counts[symbols.get(int(address, 16), address)] += int(count)
+    return counts
+
+
+def differences(counts, calls, all_of_them):
+    names = set(calls) | set(counts if all_of_them else [])
+    faults = sorted((n for n in names if calls[n] != counts[n]), key=lambda n: -counts[n])
+    return faults and [f"{len(faults)} of {len(names)} functions differ: " + "; ".join(
+        f"{n} has {calls[n]} calls, counted {counts[n]}" for n in faults[:3])]
+
+
+def shares(sessions):         # the least time of each name: the one least disturbed
+    least = {n: min(s.self_ns[n] for s in sessions) for n in sessions[0].self_ns}
+    whole = sum(least.values()) or 1
+    return {n: 100 * ns / whole for n, ns in least.items()}
+
+
+def farthest(traces, sums):
+    ours, theirs = shares(traces), shares(sums)
+    return max((abs(ours.get(n, 0) - theirs.get(n, 0)), n) for n in set(ours) | set(theirs))
+
+
+def compare(program, kind, counts, plain):
+    hand = kind == "marked"
+    off = Session(program, kind, "off")
+    traces, sums = [Session(program, kind, "trace")], [Session(program, kind, "sums")]
+    while farthest(traces, sums)[0] > SHARE and len(sums) < TRIES:
+        traces.append(Session(program, kind, "trace"))
+        sums.append(Session(program, kind, "sums"))
+    points, name = farthest(traces, sums)
+    where = f"{program}/{kind}"
+    answers = {s.answer for s in [off, *traces, *sums]}
+    check(f"{where}/answers", [] if answers == {plain.answer} else ["the program's answers differ"])
+    check(f"{where}/calls", differences(counts, traces[0].calls, not hand))
+    check(f"{where}/calls_in_sums", differences(counts, sums[0].calls, not hand))
+    far = f"{name}'s share is {points:.1f} points from that in sums"
+    if points > SHARE and os.getloadavg()[0] > os.cpu_count():
+        print(f"skip {where}/self_shares: the machine is busy; {far}")
+    else:
+        check(f"{where}/self_shares", [] if points <= SHARE else [far])
+    zones = sum(counts[n] for n in (traces[0].calls if hand else counts))
+    slower = (min(s.seconds for s in some) / plain.seconds for some in ([off], traces, sums))
+    return traces[0], (program, "hand" if hand else "compiler", f"{zones}",
+                       *(f"{times:.2f}" for times in slower),
+                       f"{100 * traces[0].figures['recorded'] / max(zones, 1):.1f}", f"{points:.1f}")
+
+
+def growth(program, full, zones):     # what a zone costs when the arena is full, and when it is not
+    small = {"WORK_SIZE": "16384"}
+    fits = Session(program, "instrumented", "trace", **small)
+    few = sum(counts_of(program, **small).values())
+    times = full.seconds / zones / (fits.seconds / few)
+    print(f"{program}: {1e9 * fits.seconds / few:.0f} ns a zone while the arena has room, "
+          f"{1e9 * full.seconds / zones:.0f} ns in all: {times:.2f} times")
+    check(f"{program}/full_arena", [] if times <= GROWTH else [f"{times:.2f} times slower"])
+
+
+rows = [("Program", "Zones by", "Zones", "Off", "On", "Sums", "In timeline, %", "Shares apart")]
+for program in programs:
+    plain = min((Session(program, "plain", "off") for _ in range(3)), key=lambda s: s.seconds)
+    counts = counts_of(program)
+    for kind in ("marked", "instrumented"):
+        trace, row = compare(program, kind, counts, plain)
+        rows.append(row)
+    if program == "zstd":
+        growth(program, trace, sum(counts.values()))
+widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+for row in rows:
+    print("  ".join(f"{cell:>{w}}" if i > 1 else f"{cell:<{w}}"
+                    for i, (cell, w) in enumerate(zip(row, widths))))
+sys.exit(failed)
