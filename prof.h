@@ -323,7 +323,8 @@ typedef struct prof_stats {
     uint64_t dropped_sites;              /* ... more names than PROF_MAX_SITES or max_sites */
     uint64_t dropped_busy;               /* ... a signal handler's, or the lock was held too long */
     uint64_t unbalanced;                 /* ends of zones that had been ended: ignored */
-    uint64_t healed;                     /* zones left open when an outer one ended */
+    uint64_t healed;                     /* zones left open when an outer one ended, or that
+                                            prof_unwind ended */
     uint64_t cut;                        /* ends without a begin in this session: ignored. It was
                                             before, or is missing: nothing is kept while off */
     uint64_t unfinished;                 /* zones ended by prof_stop or by their thread's exit */
@@ -517,6 +518,9 @@ typedef struct prof_session {
 
 /* A range that prof_async_begin began. */
 typedef struct prof_async { uint64_t id, start; uint32_t generation, site, thread; } prof_async;
+
+/* How many zones a thread has open: see prof_mark. A value, to be kept as it is. */
+typedef struct prof_place { uint64_t thread; uint32_t generation, zones, dropped; } prof_place;
 
 /* What prof_flops takes beside the shapes of the inputs. Zeroed: the defaults. */
 typedef struct prof_flops_desc {
@@ -818,6 +822,19 @@ PROF_API void prof_set_thread_name_f(const char *format, ...) PROF__PRINTF(1, 2)
 PROF_API void prof_thread_end(void);
 
 #if !PROF__BARE
+/* What longjmp, or another language's exception, leaves without an end: prof_mark() before setjmp
+   says which zones are open, prof_unwind(mark) after the jump ends all that the calling thread has
+   begun since and not ended. They end now, and count as healed. A mark is good for many jumps,
+   while its zones are open. One of another thread or context, of another session or window, or of
+   a zone that has ended is ignored and counted: unbalanced, or cut where the thread records
+   nothing. One taken without a session does nothing. Any thread; not in a signal handler that
+   interrupted the profiler: dropped_busy. C++ exceptions end scopes by themselves.
+   Without these calls a thread that has three quarters of max_depth open ends what PROF_SCOPE and
+   its kin, or instrumented functions, have begun since deeper in the stack than now, or at the same
+   place (x86-64 and aarch64). */
+PROF_API prof_place prof_mark(void);
+PROF_API void prof_unwind(prof_place mark);
+
 /* Fibers and coroutines: the calling thread goes on in another context, whose open zones are its
    own and whose row in the trace is its own. Returns the context that it leaves, to be given again
    when that one goes on, on any thread; NULL as argument, or a context of another session: a new
@@ -3897,7 +3914,24 @@ typedef struct prof__tallies {
 #if !PROF__BARE
 /* What sessions that ask for it record beside each zone: begin before its time is taken (entry: of
    the call that begins it), end after. All zones take the slow path then. */
-typedef struct prof__entry_frame { const void *returns, *frame; } prof__entry_frame;
+typedef struct prof__entry_frame {
+    const void *returns, *frame;
+    uintptr_t stack;                     /* the stack pointer at the call; 0: not known */
+} prof__entry_frame;
+
+/* What began an open zone, where that is kept: of the upper quarter of max_depth, whose zones take
+   the slow path, and of instrumented functions. It is of the zone in its frame if both began at the
+   same time with the same name. */
+enum { PROF__BY_CALL, PROF__BY_SCOPE, PROF__BY_FUNCTION };   /* CALL: it may outlive its block */
+typedef struct prof__origin {
+    uintptr_t stack, returns, function;
+    uint32_t site_kind, start;
+} prof__origin;
+#if defined(PROF_INSTRUMENT_FUNCTIONS)
+#  define PROF__ORIGINS(depth) ((size_t)(depth))
+#else
+#  define PROF__ORIGINS(depth) (((size_t)(depth) + 3) / 4)
+#endif
 struct prof__state;
 typedef struct prof__hooks {
     void (*begin)(struct prof__state *t, prof__frame *f, prof__entry_frame entry);
@@ -3924,6 +3958,8 @@ typedef struct prof__state {
     prof_platform platform;
     uint32_t skipped; /* begins without a token that were dropped: their ends are to come */
     prof__frame *deepest;                /* the last, which is never used */
+    prof__frame *crowd;                  /* from here on zones are begun and ended the slow way, */
+    prof__origin *origins;               /* and this is kept of them: prof__origin_of */
     prof__record *begin, *limit;         /* the memory this thread writes */
     prof__record *clock_end;             /* one past its last clock record */
     prof__record *detail_end;            /* one past its last attribute, */
@@ -3951,7 +3987,17 @@ typedef struct prof__state {
 } prof__state;
 
 PROF__FN size_t prof__state_size(uint32_t depth) {
-    return prof__align(sizeof(prof__state) + depth * sizeof(prof__frame));
+    return prof__align(sizeof(prof__state) + depth * sizeof(prof__frame) +
+                       PROF__ORIGINS(depth) * sizeof(prof__origin));
+}
+
+PROF__FN char *prof__state_end(const prof__state *t) {
+    return (char *)(uintptr_t)t + prof__state_size((uint32_t)(t->deepest - t->frames));
+}
+
+/* For frames from crowd on, and of instrumented functions: the last origins are the deepest. */
+PROF__FN prof__origin *prof__origin_of(const prof__state *t, const prof__frame *f) {
+    return t->origins + PROF__ORIGINS(t->deepest - t->frames) - (t->deepest - f);
 }
 
 typedef struct prof__chunk {             /* free memory for records, described in itself */
@@ -4224,6 +4270,14 @@ static size_t prof__async_dropped;       /* ends of ranges for which there was n
 #  define PROF__FRAMES 0
 #endif
 
+/* The stack grows downwards, and its pointer is the same at all calls of a block: zones that
+   longjmp left can be told. */
+#if PROF__FRAMES && (defined(__x86_64__) || defined(__aarch64__))
+#  define PROF__LEAVES 1
+#else
+#  define PROF__LEAVES 0
+#endif
+
 static prof__hooks prof__hooks_now;      /* of the session; its states have them from it */
 
 #define PROF__OBSERVERS 8
@@ -4396,7 +4450,7 @@ PROF__FN bool prof__not_owned(const void *begin, const void *end) {
     for (const prof__state *t = prof__owned; t; t = t->next) {
         const prof__chunk *c = t->spare;
         if (t->generation == prof__trace.generation) continue;
-        if (prof__overlaps(begin, end, t, t->deepest + 1)) return false;
+        if (prof__overlaps(begin, end, t, prof__state_end(t))) return false;
         if (prof__overlaps(begin, end, prof__state_memory(t), t->limit)) return false;
         if (c && prof__overlaps(begin, end, c->begin, c->limit)) return false;
     }
@@ -4593,14 +4647,14 @@ PROF__FN void prof__put_clock(prof__state *t) {
 }
 
 /* Sets the limits that send the hot path to the slow one: while the arena is full, with a clock
-   that is not the CPU's, and after the generation ended. */
+   that is not the CPU's, among many open zones, and after the generation ended. */
 PROF__FN void prof__set_limits(prof__state *t) {
-    bool slow = !t->fast || t->full || t->skipped;
+    bool slow = !t->fast || t->full || t->skipped || t->hot.top > t->crowd;
     prof__record *limit = t->spare ? t->limit : t->limit - t->reserve;
     PROF__ASSERT(t->frames <= t->hot.bottom && t->hot.bottom <= t->hot.top);
     PROF__ASSERT(t->hot.top <= t->deepest && t->begin < limit);
     for (prof__frame *f = t->hot.top; f < t->deepest; f++)
-        PROF__STORE(f->epoch, slow ? PROF__NEVER : t->epoch);
+        PROF__STORE(f->epoch, slow || f >= t->crowd ? PROF__NEVER : t->epoch);
     t->hot.span = (uintptr_t)limit - (uintptr_t)t->begin;
     PROF__STORE(t->hot.limit, slow ? NULL : limit);
     PROF__FENCE(); /* prof_stop: on = 0, then limit = NULL; here the other way round */
@@ -5145,6 +5199,8 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     }
     if (c) prof__segment_open(t, c);
     PROF__STORE(t->deepest, t->frames + s->max_depth);
+    t->crowd = t->deepest - (s->max_depth + 3) / 4;
+    t->origins = (prof__origin *)(void *)(t->deepest + 1);
     t->overlaid = stale > s->max_depth / 2;
     prof__stack_reset(t, t->frames + (t->overlaid ? 0 : stale));
     t->next = prof__owned;
@@ -5276,20 +5332,68 @@ PROF__FN prof__state *prof__state_here(prof__slot *slot) {
    when the stack is read). */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #  define PROF__ENTRY __attribute__((noinline)) PROF__QUIET
-PROF__FN prof__entry_frame prof__entry_of(const void *returns, const void *frame) {
-    prof__entry_frame e = { returns, frame };
+PROF__FN prof__entry_frame prof__entry_of(const void *returns, const void *frame, void *stack) {
+    prof__entry_frame e = { returns, frame, 0 };
+    e.stack = (uintptr_t)stack;
     return e;
 }
 #  if PROF__FRAMES
-#    define PROF__ENTRY_FRAME() \
-    prof__entry_of(__builtin_return_address(0), *(const void **)__builtin_frame_address(0))
+#    define PROF__ENTRY_AT(stack) \
+    prof__entry_of(__builtin_return_address(0), *(const void **)__builtin_frame_address(0), stack)
 #  else
-#    define PROF__ENTRY_FRAME() prof__entry_of(__builtin_return_address(0), NULL)
+#    define PROF__ENTRY_AT(stack) prof__entry_of(__builtin_return_address(0), NULL, stack)
+#  endif
+#  if PROF__LEAVES
+#    define PROF__ENTRY_FRAME() PROF__ENTRY_AT(__builtin_dwarf_cfa())
+#  else
+#    define PROF__ENTRY_FRAME() PROF__ENTRY_AT(NULL)
 #  endif
 #else
 #  define PROF__ENTRY PROF__QUIET
-static const prof__entry_frame prof__entry_none = { NULL, NULL };
+static const prof__entry_frame prof__entry_none = { NULL, NULL, 0 };
+#  define PROF__ENTRY_AT(stack) prof__entry_none
 #  define PROF__ENTRY_FRAME() prof__entry_none
+#endif
+
+#if PROF__LEAVES
+PROF__FN bool prof__stack_find(prof__state *t, uintptr_t at);
+
+/* Do both lie in the stack that the thread is on? */
+PROF__FN bool prof__on_one_stack(prof__state *t, uintptr_t here, uintptr_t there) {
+    if ((here < t->stack_low || here >= t->stack_high) && !prof__stack_find(t, here)) return false;
+    return there >= t->stack_low && there < t->stack_high;
+}
+
+PROF__FN void prof__origin_set(prof__state *t, const prof__frame *f, uint32_t kind,
+                               prof__entry_frame entry, uintptr_t function) {
+    prof__origin *o = prof__origin_of(t, f);
+    o->stack = entry.stack;
+    o->returns = (uintptr_t)entry.returns;
+    o->function = function;
+    o->site_kind = f->site | kind;
+    o->start = f->start;
+}
+
+/* Has longjmp left the zone of frame f? Blocks and functions that began deeper in the stack than
+   here are over; so is what began from here: by the same instruction in the same stack frame. */
+PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_frame here) {
+    const prof__origin *o = prof__origin_of(t, f);
+    if (o < t->origins || (o->site_kind ^ f->site) - 1 >= PROF__BY_FUNCTION) return false;
+    if (o->start != f->start || !o->stack || o->stack > here.stack) return false;
+    if (o->stack == here.stack && o->returns != (uintptr_t)here.returns) return false;
+    return prof__on_one_stack(t, here.stack, o->stack);
+}
+
+/* A thread with many open zones begins one more: ends those that longjmp has left on top. */
+PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
+    while (t->hot.top > t->crowd && prof__is_left(t, t->hot.top - 1, here)) {
+        if (!prof__end_zone(t, prof__state_now(t), false)) return;
+        PROF__BUMP(t->counts.healed, 1);
+    }
+}
+#else
+#  define prof__heal(t, here) ((void)0)
+#  define prof__origin_set(t, f, kind, entry, function) ((void)0)
 #endif
 
 /* Counts what is dropped for want of a site. */
@@ -5308,6 +5412,8 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
         if (!token) t->skipped++;
         return NULL;
     }
+    if (f > t->crowd) prof__heal(t, entry);
+    f = t->hot.top;
     if (f == t->deepest) return prof__skip(t, &t->counts.deep, token);
     if (t->skipped || !prof__room(t, 4 + t->hooks.slots)) {
         t->full = true;
@@ -5329,6 +5435,8 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     PROF__STORE(t->hot.top, f + 1);
     PROF__STORE(f->site, site);
     PROF__RELEASE(f->start, (uint32_t)now);
+    if (f >= t->crowd)
+        prof__origin_set(t, f, token ? PROF__BY_SCOPE : PROF__BY_CALL, entry, 0);
     if (t->observed) prof__observe_begin(t, site);
     return f + 1;
 }
@@ -5437,8 +5545,8 @@ PROF_API PROF__ENTRY void prof_push(const char *name) {
 }
 
 #define prof__name_was_cut() PROF__COUNT(prof__formats_cut)
-#define prof__push_text(name) ((void)prof__push_from(name, false, PROF__ENTRY_FRAME()))
-#define prof__push_token(name) prof__push_from(name, true, PROF__ENTRY_FRAME())
+#define prof__push_text(name) ((void)prof__push_from(name, false, PROF__ENTRY_AT(NULL)))
+#define prof__push_token(name) prof__push_from(name, true, PROF__ENTRY_AT(NULL))
 
 /* An end whose zone began before this generation: takes its frame, and all above it, off the
    stack. */
@@ -5526,6 +5634,59 @@ PROF_API PROF__QUIET void prof__end_top(void) {
 }
 
 PROF_API PROF__QUIET void prof_pop(void) { prof__end_top_inline(); }
+
+/* A thread that has no state yet is known by its slot. */
+PROF_API PROF__QUIET prof_place prof_mark(void) {
+    prof__slot *slot = prof__slot_get();
+    const prof__state *t = prof__slot_state(slot);
+    prof_place mark = { (uintptr_t)slot, 0, 0, 0 };
+    mark.generation = PROF__LOAD(prof__on);
+    if (slot->generation == mark.generation) {
+        mark.thread = t->number;
+        mark.zones = (uint32_t)(PROF__LOAD(t->hot.top) - t->frames);
+        mark.dropped = t->skipped;
+    } else if (mark.generation) {
+        mark.dropped = *prof__skipped_here(slot);
+    }
+    return mark;
+}
+
+/* Ends what was begun after the mark. The ends of begins dropped since do not come either. */
+PROF__FN void prof__unwind_to(prof__state *t, prof__frame *top, uint32_t dropped) {
+    t->skipped = PROF__MIN(t->skipped, dropped);
+    for (; t->hot.top > top; PROF__BUMP(t->counts.healed, 1))
+        if (!prof__end_zone(t, prof__state_now(t), false)) return;
+}
+
+PROF__FN void prof__unwind_here(prof__slot *slot, prof__state *t, const prof_place *mark) {
+    bool here = mark->generation == t->generation && mark->thread == t->number;
+    size_t open = (size_t)(t->hot.top - t->frames), old = (size_t)(t->hot.bottom - t->frames);
+    if (mark->generation == t->generation && mark->thread == (uintptr_t)slot)
+        prof__unwind_to(t, t->hot.bottom, 0);
+    else if (here && mark->zones >= old && mark->zones <= open)
+        prof__unwind_to(t, t->frames + mark->zones, mark->dropped);
+    else
+        PROF__BUMP(t->counts.unbalanced, 1);
+}
+
+PROF_API PROF__QUIET void prof_unwind(prof_place mark) {
+    prof__slot *slot = prof__slot_get();
+    uint32_t on = PROF__LOAD(prof__on), *skipped;
+    if (!on || !mark.generation) return;
+    if (!prof__enter(slot)) {
+        PROF__COUNT(prof__dropped_busy);
+        return;
+    }
+    if (slot->generation == on) {
+        prof__unwind_here(slot, prof__slot_state(slot), &mark);
+    } else if (mark.generation == on && mark.thread == (uintptr_t)slot) {
+        skipped = prof__skipped_here(slot);
+        *skipped = PROF__MIN(*skipped, mark.dropped);
+    } else {
+        PROF__COUNT(prof__cut);
+    }
+    prof__leave(slot);
+}
 
 /* A record of two slots; dropped and counted when it would take the room of open zones. */
 PROF__FN void prof__put_moment(uint32_t kind, const char *name, uint64_t value) {
@@ -18149,7 +18310,7 @@ PROF__FN void prof__arena_avoid_owned(void) {
     char *chunks = prof__arena.end - (prof__arena.end - prof__arena.base) / 6;
     prof__arena.bound = prof__arena.end;
     for (const prof__state *t = prof__owned; t; t = t->next) {
-        char *block[3][2] = { { (char *)(uintptr_t)t, (char *)(t->deepest + 1) },
+        char *block[3][2] = { { (char *)(uintptr_t)t, prof__state_end(t) },
                               { NULL, (char *)t->limit }, { NULL, NULL } };
         block[1][0] = (char *)(uintptr_t)prof__state_memory(t);
         if (t->spare) {

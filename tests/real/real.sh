@@ -2,7 +2,7 @@
 # make real: Lua, zstd and SQLite, built from Debian's sources and profiled; see README.md. Prints
 # "ok NAME", "not ok NAME: why" or "skip NAME: why" for each check, and a table.
 #   tests/real/real.sh [PROGRAM...]      lua, zstd, sqlite
-# shellcheck disable=SC2086   # lists of flags and files are meant to split
+# shellcheck disable=SC2016,SC2034,SC2046,SC2086   # lists are meant to split, names to be made
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 root=$PWD out=$PWD/build/real here=$PWD/tests/real

@@ -53,8 +53,8 @@ int main(void) {
         "update orders set amount = amount * 2 where customer % 5 = 0",
         "begin; delete from orders where id % 2 = 0; rollback",
         "delete from orders where id % 7 = 0",
-        "select count(*) from (select customer, rank() over (partition by customer order by amount) "
-        "as place from orders) where place < 4",
+        "select count(*) from (select customer, rank() over "
+        "(partition by customer order by amount) as place from orders) where place < 4",
         "select json_extract('{\"a\":[1,2,3]}', '$.a[1]')",
         "pragma integrity_check" };
     sqlite3 *db;

@@ -1,0 +1,206 @@
+/* Zones that longjmp leaves: ended by prof_unwind, or by the recorder where it can know. */
+#include "../test.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+
+#define REQUESTS 10000
+#define NOINLINE __attribute__((noinline))
+
+static jmp_buf out;
+static char memory[64 << 20];
+
+NOINLINE static void parse(int fails) {
+    PROF_SCOPE("parse");
+    if (fails) longjmp(out, 1);
+}
+
+NOINLINE static void serve(volatile int i) {
+    if (!setjmp(out)) parse(i % 10 == 0);
+}
+
+static bool sink(void *user, const void *data, size_t size) {
+    (void)data;
+    *(size_t *)user += size;
+    return true;
+}
+
+static size_t streamed;
+static const prof_mode modes[] = { PROF_MODE_TRACE, PROF_MODE_RING, PROF_MODE_STREAM,
+                                   PROF_MODE_AGGREGATE };
+
+static prof_desc desc_of(prof_mode mode) {
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.mode = mode;
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.stream.write = sink;
+    desc.stream.user = &streamed;
+    desc.stream_inline = true;
+    return desc;
+}
+
+/* count calls of name, and nothing dropped, in any mode; a stream has no rows, only its count. */
+static void check_calls(prof_trace *trace, const char *name, uint64_t count, uint64_t all) {
+    prof_average rows[8];
+    prof_stats stats = prof_get_stats();
+    size_t found = prof_key_averages(trace, NULL, rows, 8);
+    EQUAL(stats.dropped, 0);
+    EQUAL(stats.recorded + stats.overwritten, all);
+    EQUAL(stats.unbalanced + stats.cut, 0);
+    for (size_t i = 0; i < found; i++)
+        if (strcmp(rows[i].key, name) == 0 && !stats.overwritten) {
+            EQUAL(rows[i].count, count);
+            return;
+        }
+    CHECK(found == 0 || stats.overwritten, "no row %s", name);
+}
+
+static void test_left_by_longjmp(void) {
+#if !defined(__x86_64__) && !defined(__aarch64__)
+    SKIP("the stack pointer does not tell here");
+#endif
+    for (int m = 0; m < 4; m++) {
+        prof_desc desc = desc_of(modes[m]);
+        prof_trace *trace;
+        EQUAL(prof_start(&desc), PROF_OK);
+        for (int i = 0; i < REQUESTS; i++) serve(i);
+        trace = prof_stop();
+        PASS_ON(check_calls(trace, "parse", REQUESTS, REQUESTS));
+        CHECK(prof_get_stats().healed + prof_get_stats().unfinished == REQUESTS / 10,
+              "mode %d: %d healed, %d unfinished", m, (int)prof_get_stats().healed,
+              (int)prof_get_stats().unfinished);
+    }
+}
+
+NOINLINE static void down(int depth, int leaf) {
+    PROF_SCOPE("down");
+    if (depth) down(depth - 1, leaf);
+    for (int i = 0; i < leaf && !depth; i++) {
+        PROF_SCOPE("leaf");
+        PROF_BLOCK("inner") { (void)i; }
+    }
+}
+
+/* A recursion among many open zones is none of those. */
+static void test_deep_is_not_left(void) {
+    prof_desc desc = desc_of(PROF_MODE_TRACE);
+    prof_trace *trace;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 10; i++) down(55, 100);
+    trace = prof_stop();
+    PASS_ON(check_calls(trace, "down", 560, 560 + 2000));
+    EQUAL(prof_get_stats().healed, 0);
+}
+
+/* Leaves zones of all kinds, two levels further in. */
+NOINLINE static void fail_within(int i) {
+    PROF_BEGIN("begun");
+    prof_push("pushed");
+    PROF_BLOCK("block") {
+        PROF_BEGIN("deep");
+        if (i >= 0) longjmp(out, 1);
+        PROF_END();
+    }
+    prof_pop();
+    PROF_END();
+}
+
+static void unwind_in(prof_mode mode) {
+    prof_desc desc = desc_of(mode);
+    prof_trace *trace;
+    volatile int i;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_push("server");
+    for (i = 0; i < REQUESTS; i++) {
+        prof_place place = prof_mark();
+        if (setjmp(out)) prof_unwind(place);
+        else fail_within(i % 10 ? -1 : i);
+    }
+    prof_pop();
+    trace = prof_stop();
+    PASS_ON(check_calls(trace, "deep", REQUESTS, 4 * REQUESTS + 1));
+    EQUAL(prof_get_stats().healed, 4 * REQUESTS / 10);
+    EQUAL(prof_get_stats().unfinished, 0);
+}
+
+static void test_unwind(void) {
+    for (int m = 0; m < 4; m++) PASS_ON(unwind_in(modes[m]));
+}
+
+/* What was dropped above the mark is forgotten with it: the thread records on. */
+static void test_unwind_dropped(void) {
+    prof_desc desc = desc_of(PROF_MODE_TRACE);
+    prof_place place;
+    desc.max_depth = 8;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_push("outer");
+    place = prof_mark();
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 20; i++) prof_push("left");
+        prof_unwind(place);
+    }
+    prof_push("after");
+    prof_pop();
+    prof_pop();
+    EQUAL(prof_get_stats().dropped_deep + prof_get_stats().recorded, 62);
+    EQUAL(prof_get_stats().unbalanced + prof_get_stats().cut, 0);
+    PASS_ON(CHECK(test_find(prof_stop(), "after", 0)->depth == 1, "within what is left"));
+}
+
+static void *mark_elsewhere(void *user) {
+    prof_push("other");
+    *(prof_place *)user = prof_mark();
+    prof_pop();
+    return NULL;
+}
+
+static void test_odd_marks(void) {
+    prof_desc desc = desc_of(PROF_MODE_TRACE);
+    prof_place none = prof_mark(), first, odd, before, elsewhere = none;
+    pthread_t thread;
+    uint64_t unbalanced;
+    prof_unwind(none);                   /* no session */
+    EQUAL(prof_start(&desc), PROF_OK);
+    before = prof_mark();                /* the thread has recorded nothing */
+    prof_unwind(none);
+    prof_push("old");
+    first = prof_mark();
+    prof_stop();
+    prof_unwind(first);
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_unwind(first);                  /* of an ended session: of a thread without a state */
+    EQUAL(prof_get_stats().cut, 1);
+    first = prof_mark();
+    prof_push("a");
+    prof_push("b");
+    prof_unwind(before);
+    odd = prof_mark();
+    odd.zones = UINT32_MAX;
+    prof_unwind(odd);
+    odd.zones = 60;                      /* deeper than now */
+    prof_unwind(odd);
+    odd.generation++;
+    prof_unwind(odd);
+    EQUAL(pthread_create(&thread, NULL, mark_elsewhere, &elsewhere), 0);
+    EQUAL(pthread_join(thread, NULL), 0);
+    prof_unwind(elsewhere);
+    unbalanced = prof_get_stats().unbalanced;
+    EQUAL(unbalanced, 5);
+    EQUAL(prof_get_stats().healed, 0);
+    prof_unwind(first);                  /* from before the first zone */
+    EQUAL(prof_get_stats().healed, 2);
+    prof_unwind(first);                  /* again: there is nothing */
+    EQUAL(prof_get_stats().unbalanced, unbalanced);
+    prof_stop();
+}
+
+int main(void) {
+    RUN(test_left_by_longjmp);
+    RUN(test_deep_is_not_left);
+    RUN(test_unwind);
+    RUN(test_unwind_dropped);
+    RUN(test_odd_marks);
+    return test_end();
+}
