@@ -67,8 +67,9 @@ zstd_marks='ZSTD_compressBlock_internal ZSTD_buildSeqStore ZSTD_entropyCompressS
 sqlite_prepare() {
     source_get sqlite3 || return 1
     command -v tclsh >/dev/null || { echo 'tclsh is not installed (Debian: tcl)'; return 1; }
-    mkdir "$1" "$1.made" && (cd "$1.made" && ../../src/sqlite3/configure --disable-tcl &&
-        make sqlite3.c) >"$out/sqlite.log" 2>&1 || { echo "no sqlite3.c: $out/sqlite.log"; return 1; }
+    mkdir "$1" "$1.made"
+    if ! (cd "$1.made" && "$out/src/sqlite3/configure" --disable-tcl && make sqlite3.c) \
+        >"$out/sqlite.log" 2>&1; then echo "no sqlite3.c: see $out/sqlite.log"; return 1; fi
     cp "$1.made/sqlite3.c" "$1.made/sqlite3.h" "$1"
     rm -rf "$1.made"
 }
@@ -82,7 +83,7 @@ of() { eval "echo \"\$$1\""; }
 
 prepare() {   # PROGRAM: its sources plain/, and marked/ by hand; says why not
     dir=$out/$1
-    [ -d "$dir/marked" ] && [ ! "$here/real.sh" -nt "$dir/marked" ] && return 0
+    [ -d "$dir/marked" ] && [ -z "$(find "$here/real.sh" -newer "$dir/marked")" ] && return 0
     rm -rf "$dir"
     mkdir -p "$dir"
     "$1_prepare" "$dir/plain" || return 1
