@@ -108,6 +108,52 @@ for end in '' ', ' ',
     try input_open_is_closed sh -c "'$prof' augment '$out/open.json' '$out/to.json' 2>/dev/null &&
         python3 -m json.tool '$out/to.json' >/dev/null"
 done
+# ---- Files that are damaged: what could be read is reported, the fault told, exit status 1; where that
+# is nothing, 2 ----
+
+rewrites() {   # FILE: what augment, cut and merge make of it is JSON, and holds `whole`
+    for command in augment cut merge; do
+        on "$command" "$1" >"$out/said" 2>&1
+        python3 -m json.tool "$out/to.json" >/dev/null && grep -q '"whole"' "$out/to.json" || return 1
+    done
+}
+damaged() {   # NAME WHY FILE [COMMANDS]
+    each "damaged_$1" "$2" 1 "$3" "${4:-$all_but_link}"
+    reports_whole "$3" || { failed=1; echo "not ok input_damaged_$1_is_reported"; }
+    try "input_damaged_$1_is_rewritten" rewrites "$3"
+}
+printf '[%s,{"ph":"X","name":nope}]' "$one" >"$out/word.json"
+damaged word 'byte 90: ' "$out/word.json"
+printf '{"traceEvents":[%s}]}' "$one" >"$out/bracket.json"
+damaged bracket 'byte 87: ' "$out/bracket.json"
+printf '[%s]\n[%s]' "$one" "$one" >"$out/behind.json"
+damaged behind 'something follows the end of the trace' "$out/behind.json"
+printf '[%s,{"ph":"X","name":"two","cat":"cpu_op","pid":1,"tid":1,"ts":1,"ts":2,"dur":1}]' "$one" >"$out/twice.json"
+damaged twice 'twice' "$out/twice.json" 'report page analyze diff augment stacks flamegraph gaps memory cut merge'
+printf '[{"ph":"X","name":nope}]' >"$out/word.json"
+each damaged_at_once 'byte 18: ' 2 "$out/word.json"
+awk -v one="$one" 'BEGIN { srand(1); printf "[" one
+    for (i = 0; i < 20000; i++)
+        printf ",\n{\"ph\":\"X\",\"name\":\"%d\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":1}", rand() * 1e9, 10 + 2 * i
+    print "]" }' | gzip -c >"$out/large.json.gz"
+size=$(wc -c <"$out/large.json.gz")
+spoil() {   # AT: some bytes of it are others
+    { head -c "$1" "$out/large.json.gz"; printf 'damaged'; tail -c +$(($1 + 8)) "$out/large.json.gz"; } >"$out/spoilt.json.gz"
+}
+spoil $((size / 2))
+damaged gzip '; read up to there' "$out/spoilt.json.gz" 'report page analyze diff stacks flamegraph gaps memory cut merge augment'
+spoil 300
+damaged gzip_early '; read up to there' "$out/spoilt.json.gz" 'report stacks'
+spoil $((size - 8))
+damaged gzip_sum 'incorrect data check' "$out/spoilt.json.gz" 'report gaps validate'
+spoil 2
+each damaged_gzip_head 'byte 0: ' 2 "$out/spoilt.json.gz" 'report gaps'
+{ cat "$out/large.json.gz"; echo rest; } >"$out/rest.json.gz"
+each gzip_with_rest '' 0 "$out/rest.json.gz" 'report stacks'
+{ printf '[%s' "$one" | gzip -c; printf ']' | gzip -c; } >"$out/members.json.gz"
+each gzip_members '' 0 "$out/members.json.gz" 'report stacks'
+try input_gzip_members sh -c "'$prof' report -f csv '$out/members.json.gz' 2>&1 | grep -q '^\"whole\",1,2.000'"
+
 cat >"$out/raw.c" <<'END_OF_C'
 #define PROF_IMPLEMENTATION
 #include "prof.h"
@@ -134,6 +180,8 @@ each cut_raw 'the stream ends early, within a block' 1 "$out/cut.raw" \
     'report page analyze diff stacks flamegraph gaps memory decode'
 gzip -c "$out/whole.raw" | head -c 2000 >"$out/cut.raw.gz"
 each cut_raw_gzip 'the gzip file ends early' 1 "$out/cut.raw.gz" 'report stacks decode'
+{ gzip -c "$out/whole.raw" | head -c 2000; printf 'damaged, and more than that'; } >"$out/spoilt.raw.gz"
+each damaged_raw_gzip '; read up to there' 1 "$out/spoilt.raw.gz" 'report stacks decode'
 last=$(LC_ALL=C grep -obUaP 'PROF|FORP' "$out/whole.raw" | tail -n 1 | cut -d: -f1)
 head -c "$last" "$out/whole.raw" >"$out/crashed.raw"
 each crashed_raw "byte $last: the stream ends without its last block" 0 "$out/crashed.raw" 'report decode'
@@ -159,7 +207,7 @@ too 9223372036854775.808 1 late
 too 9223372036854775.807 1 late_an_end
 too 1e400 1 huge
 printf '[{"ph":"i","name":"a","pid":1,"tid":1,"ts":-9e15},{"ph":"i","name":"a","pid":1,"tid":1,"ts":9e15}]' >"$out/row.json"
-says input_too_far_apart 'times do not fit 64 bits of nanoseconds' 2 "$prof" report "$out/row.json"
+says input_too_far_apart 'times do not fit 64 bits of nanoseconds; read up to there' 1 "$prof" report "$out/row.json"
 
 echo '[[5, 4, 10, 1], [6, 4, 10, 1]]' >"$out/frees.raw.json"
 no_infinity() { ! "$prof" memory --by "$1" -f "$2" "$out/frees.json" | grep -i 'inf\|nan'; }
@@ -247,10 +295,10 @@ rm -f "$out/keys.json" "$out/devices.json" "$out/prof.raw"
 
 max_base='"baseTimeNanoseconds": 9223372036854775807,'
 events='"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":1}],'
-for order in "$max_base$events" "$events$max_base"; do
-    echo "{${order%,}}" >"$out/base.json"
-    each base_is_told 'with the baseTimeNanoseconds times do not fit' 2 "$out/base.json" 'merge gaps'
-done
+echo "{$max_base${events%,}}" >"$out/base.json"
+each base_is_told 'with the baseTimeNanoseconds times do not fit' 2 "$out/base.json" 'merge gaps'
+echo "{$events${max_base%,}}" >"$out/base.json"
+each base_behind_is_told 'with the baseTimeNanoseconds times do not fit' 1 "$out/base.json" 'merge gaps'
 echo '{"baseTimeNanoseconds": -9000000000000000000, "traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]}' >"$out/early.json"
 echo '{"baseTimeNanoseconds": 9000000000000000000, "traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]}' >"$out/late.json"
 says merged_times_fit 'byte 60: on the base of the other traces this time does not fit' 2 \

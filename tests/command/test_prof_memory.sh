@@ -85,7 +85,7 @@ says memory_bad_row 'byte 16: this is no row of a memory timeline' 2 \
 echo '[[5, 2, 10, 1], [6, 2' >"$out/cut.raw.json"
 says memory_cut_row 'byte 14: the file ends early; read up to there' 1 "$prof" memory "$out/cut.raw.json"
 echo '[[5, 2, 10, 1], x]' >"$out/odd.raw.json"
-says memory_odd_row 'byte 16: a value is missing here' 2 "$prof" memory "$out/odd.raw.json"
+says memory_odd_row 'byte 16: a value is missing here; read up to there' 1 "$prof" memory "$out/odd.raw.json"
 echo '[[5, 1, 4096, 1], [6, 3, 4096, 1]]' >"$out/good.raw.json"
 says memory_raw_of_stdin '4096' 0 sh -c 'cat "$1" | "$0" memory -' "$prof" "$out/good.raw.json"
 mkfifo "$out/pipe" 2>/dev/null

@@ -2,6 +2,7 @@
 #define _DEFAULT_SOURCE                          /* the fast baud rates */
 #include "losses.h"
 #include "trace_other.h"
+#include "unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +12,6 @@
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
-#include <zlib.h>
 
 static int run(int argc, char **argv);
 
@@ -160,25 +160,24 @@ static bool set_speed(int fd, int64_t baud, const char *path) {
 static bool push_all(prof_raw *raw, int fd, const char *path) {
     unsigned char piece[PIECE];
     bool port = isatty(fd);
-    gzFile file = port ? NULL : gzdopen(dup(fd), "rb");
+    unpacker *file = port ? NULL : unpack_open(dup(fd));
+    const char *why = NULL;
+    unsigned long long bytes = 0;
     long got = 0;
-    if (!port && !file) return fail(path, "%s", strerror(errno)), false;
     while (!stopped && (got = port ? (long)read(fd, piece, sizeof piece)
-                                   : (long)gzread(file, piece, sizeof piece)) > 0) {
+                                   : unpack_read(file, piece, sizeof piece, &why)) > 0) {
         prof_raw_feed(raw, piece, (size_t)got);
+        bytes += (unsigned long long)got;
         progress("reading", 0, 0);
     }
-    int code = Z_ERRNO;
-    const char *why = file ? gzerror(file, &code) : NULL;
-    bool failed = got < 0 && !stopped;
-    if (got == 0 && file && code == Z_BUF_ERROR) {
-        warn(path, "byte %lld: the gzip file ends early; read up to there",
-             (long long)gztell(file));
-        note_cut_input();
-    }
-    if (failed) fail(path, "%s", code == Z_ERRNO ? strerror(errno) : why);
-    if (file) gzclose(file);
-    return !failed;
+    if (got < 0 && !why) why = strerror(errno);
+    if (got == 0 && file && unpack_cut(file)) why = "the gzip file ends early";
+    if (file) unpack_close(file);
+    if (!why || stopped) return true;
+    if (!bytes) return fail(path, "%s", why), false;
+    warn(path, "byte %llu: %s; read up to there", bytes, why);
+    note_cut_input();
+    return true;
 }
 
 static int open_stream(const char *path, int64_t baud) {

@@ -1,13 +1,14 @@
 /* prof validate: what is wrong with a trace, each finding with its byte offset. */
 #include "call_tree.h"
 #include "losses.h"
+#include "unpack.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yajl/yajl_parse.h>
-#include <zlib.h>
 
 static int run(int argc, char **argv);
 
@@ -130,15 +131,18 @@ static void yajl_no_memory(void *user, void *old) {
 
 static int check_json(checker *c, const char *path) {
     yajl_alloc_funcs memory = {yajl_memory, yajl_more_memory, yajl_no_memory, NULL};
-    gzFile file = gzopen(path, "rb");
+    int fd = open(path, O_RDONLY);
     static unsigned char buffer[1 << 16];
-    if (!file) return fail(path, "%s", strerror(errno));
+    if (fd < 0) return fail(path, "%s", strerror(errno));
+    unpacker *file = unpack_open(fd);
+    const char *unread;
     yajl_handle parser = yajl_alloc(NULL, &memory, NULL);
     uint64_t offset = 0;
-    int got = 0, depth = 0;
+    int depth = 0;
+    long got = 0;
     yajl_status status = yajl_status_ok;
     while (status == yajl_status_ok && depth < 1000 &&
-           (got = gzread(file, buffer, sizeof buffer)) > 0) {
+           (got = unpack_read(file, buffer, sizeof buffer, &unread)) > 0) {
         status = yajl_parse(parser, buffer, (size_t)got);
         if (status == yajl_status_ok) offset += (uint64_t)got;
     }
@@ -150,8 +154,8 @@ static int check_json(checker *c, const char *path) {
         yajl_free_error(parser, why);
     }
     yajl_free(parser);
-    gzclose(file);
-    return got < 0 ? fail(path, "byte %llu: cannot be read", (unsigned long long)offset) : EXIT_OK;
+    unpack_close(file);
+    return EXIT_OK;                      /* what cannot be unpacked, the reader has told */
 }
 
 /* ---- One event ---- */
@@ -437,7 +441,9 @@ static void check_defects(checker *c, const trace_reader *reader) {
             find(c, defects[i].broken, reader->first_defect[defects[i].defect],
                  "%llu %s in all, the first in the element here",
                  (unsigned long long)reader->defects[defects[i].defect], defects[i].text);
-    if (reader->truncated) find(c, RULE_CUT, reader->bytes, "the file ends early");
+    if (reader->truncated)
+        find(c, RULE_CUT, reader->broken ? reader->broken_offset : reader->bytes, "%s",
+             reader->broken ? reader->broken : "the file ends early");
     if (reader->open_array)
         find(c, RULE_OPEN, reader->bytes, "the array has no ], as a run that crashed leaves it");
 }

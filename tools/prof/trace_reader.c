@@ -11,7 +11,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 #ifdef __SSE2__
 #  include <emmintrin.h>
 #endif
@@ -21,11 +20,12 @@
 #include "losses.h"
 #include "trace_other.h"
 #include "trace_pairs.h"
+#include "unpack.h"
 
 enum {
     CHUNK = 1 << 18,             /* read at a time */
     PADDING = 32,                /* zero bytes behind the buffer's end: every scan stops there */
-    LARGEST = 1 << 26,           /* one element: what is longer is no trace */
+    LARGEST = 1 << 26,           /* 64 MB, one element: what is longer is no trace */
     DEEPEST = 512                /* brackets inside one element */
 };
 
@@ -34,7 +34,7 @@ enum { ON_HOST = 1, ON_DEVICE };
 typedef enum outcome { MORE /* text is needed */, BAD } outcome;
 
 struct trace_source {
-    gzFile file;
+    unpacker *file;
     uint64_t file_size;          /* packed; 0: unknown */
     char *buffer;
     size_t capacity, at, used;
@@ -45,9 +45,11 @@ struct trace_source {
     place where;
     bool has_events, has_nodes, tolerant;
     bool any_element, any_event; /* of the array; one that is an event */
+    bool any_read;               /* one that was handed out, or will be */
     bool any_work;               /* neither metadata nor the profiler's own */
     bool gzip_cut;               /* the packed file ends early */
     char first_key[40];          /* of the object that the file is */
+    bool copied;                 /* r->copy has its end */
     bool from_records, records_cut;      /* a record stream was made into this; it ended early */
     /* the element that is being scanned */
     outcome outcome;
@@ -1002,6 +1004,19 @@ static const char *scan_next(trace_reader *r, const char *p, trace_item *item) {
 
 /* ---- The file ---- */
 
+/* The file cannot be read on. What was read counts; where that is nothing, it cannot be read. */
+static void break_off(trace_reader *r, uint64_t offset, const char *why) {
+    const source *s = r->source;
+    r->failed = !s->any_read && !(s->other && r->events);
+    r->truncated = !r->failed;
+    r->broken = why;
+    r->broken_offset = offset;
+    if (r->failed) fail(r->path, "byte %llu: %s", (unsigned long long)offset, why);
+    else note_cut_input();
+    if (r->truncated && !r->quiet)
+        warn(r->path, "byte %llu: %s; read up to there", (unsigned long long)offset, why);
+}
+
 /* Reads on behind the text that is still needed. false: nothing is left, or it cannot be read. */
 static bool refill(trace_reader *r) {
     source *s = r->source;
@@ -1013,31 +1028,25 @@ static bool refill(trace_reader *r) {
     if (s->capacity - s->used < CHUNK) {
         s->capacity *= 2;
         if (s->capacity > LARGEST) {
-            fail(r->path, "byte %llu: an element of more than %d MB", (unsigned long long)s->base,
-                 LARGEST >> 20);
-            r->failed = s->ended = true;
+            s->ended = true;
+            break_off(r, s->base, "an element of more than 64 MB");
             return false;
         }
         s->buffer = reallocate(s->buffer, s->capacity + PADDING);
     }
     size_t room = s->capacity - s->used, piece = s->used > CHUNK ? s->used : CHUNK;
-    int got = gzread(s->file, s->buffer + s->used, (unsigned)(piece < room ? piece : room));
+    const char *why;
+    long got = unpack_read(s->file, s->buffer + s->used, piece < room ? piece : room, &why);
     if (got <= 0) {
-        int code;
-        const char *text = gzerror(s->file, &code);
         s->ended = true;
-        s->gzip_cut = code == Z_BUF_ERROR;
-        if (got < 0) {
-            fail(r->path, "byte %llu: %s", (unsigned long long)(s->base + s->used),
-                 code == Z_ERRNO ? strerror(errno) : text);
-            r->failed = true;
-        }
+        s->gzip_cut = unpack_cut(s->file);
+        if (got < 0) break_off(r, s->base + s->used, why);
         got = 0;
     }
     s->used += (size_t)got;
     memset(s->buffer + s->used, 0, PADDING);
     r->bytes = s->base + s->used;
-    progress("reading", s->file_size ? (uint64_t)gzoffset(s->file) : r->bytes, s->file_size);
+    progress("reading", s->file_size ? unpack_offset(s->file) : r->bytes, s->file_size);
     return true;
 }
 
@@ -1111,6 +1120,7 @@ static void copy_before(trace_reader *r, const char *p) {
 /* What is left to hand on at the end; a file that ends early gets its closing brackets. */
 static void copy_end(trace_reader *r) {
     source *s = r->source;
+    s->copied = true;
     if (!r->truncated && !r->open_array) {
         output_write(r->copy, s->buffer + s->at, s->used - s->at);
         return;
@@ -1206,6 +1216,7 @@ trace_item trace_next(trace_reader *r) {
             if (s->defective) count_defects(r);
             if (r->copy) copy_before(r, p);
             s->at = (size_t)(p - s->buffer);
+            s->any_read |= r->item != TRACE_END && r->item != TRACE_MEMBER;
             if (r->item == TRACE_EVENT && !is_whole(r)) continue;
             if (r->item == TRACE_EVENT) classify(r);
             r->events += r->item == TRACE_EVENT;
@@ -1214,17 +1225,15 @@ trace_item trace_next(trace_reader *r) {
         }
         r->item = TRACE_END;
         if (s->outcome == BAD) {
-            r->failed = true;
-            fail(r->path, "byte %llu: %s",
-                 (unsigned long long)(s->base + (uint64_t)(s->fault - s->buffer)), s->why);
-        } else if (!refill(r)) {
-            finish(r);
-            if (r->copy && !r->failed) copy_end(r);
+            break_off(r, s->base + (uint64_t)(s->fault - s->buffer), s->why);
+        } else if (!r->truncated && !refill(r)) {
+            if (!r->truncated) finish(r);
             r->truncated |= s->records_cut;
             if (s->records_cut) note_cut_input();
             break;
         }
     }
+    if (r->copy && !s->other && !s->copied && !r->failed && r->item == TRACE_END) copy_end(r);
     if (s->other) r->item = next_other(r);
     else if (!r->failed && next_open(r)) {
         r->item = TRACE_EVENT;
@@ -1244,9 +1253,7 @@ trace_reader *trace_open(const char *path) {
     source *s = r->source = allocate(sizeof *s);
     r->losses = allocate(sizeof *r->losses);
     r->path = path;
-    s->file = gzdopen(fd, "rb");
-    if (!s->file) exit(fail(NULL, "out of memory"));
-    gzbuffer(s->file, CHUNK);
+    s->file = unpack_open(fd);
     s->file_size = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
     s->capacity = 2 * CHUNK;
     s->buffer = allocate(s->capacity + PADDING);
@@ -1270,7 +1277,7 @@ int trace_close(trace_reader *r) {
     int status = r->failed ? EXIT_BAD : EXIT_OK;
     if (!r->failed) tell_guesses(r);
     source *s = r->source;
-    gzclose(s->file);
+    unpack_close(s->file);
     if (s->other) other_close(s->other);
     if (s->pairs) pairs_close(s->pairs);
     free(s->buffer);

@@ -52,6 +52,8 @@ typedef struct trace_reader {
     bool not_json;              /* a raw stream, folded stacks: events have no text of their own */
     bool open_array;            /* an array without its `]`, whole otherwise */
     bool empty;                 /* at the end: it has nothing that was recorded */
+    const char *broken;         /* what is wrong where it cannot be read on; NULL: nothing is */
+    uint64_t broken_offset;
     /* set by the caller */
     bool quiet;                 /* do not tell what was tolerated */
     bool takes_nodes;           /* an execution trace is no mistake */

@@ -1,0 +1,98 @@
+/* Files, gzip or not: see unpack.h. */
+#include "unpack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "containers.h"
+
+enum { PIECE = 1 << 18, GZIP = 16 };
+
+struct unpacker {
+    int fd;
+    bool begun, packed, within;  /* within: a gzip member that has not ended yet */
+    bool ended;                  /* the file; or what follows its last member is none */
+    const char *why;             /* it cannot be read on; NULL: it can */
+    z_stream z;
+    uint64_t offset;             /* bytes read of the file */
+    unsigned char in[PIECE];
+};
+
+unpacker *unpack_open(int fd) {
+    unpacker *u = allocate(sizeof *u);
+    u->fd = fd;
+    u->z.next_in = u->in;
+    return u;
+}
+
+/* More of the file behind what is left of it; false: there is none. */
+static bool more(unpacker *u) {
+    if (u->z.avail_in) memmove(u->in, u->z.next_in, u->z.avail_in);
+    u->z.next_in = u->in;
+    ssize_t got = read(u->fd, u->in + u->z.avail_in, sizeof u->in - u->z.avail_in);
+    if (got < 0) u->why = strerror(errno);
+    if (got <= 0) return false;
+    u->z.avail_in += (unsigned)got;
+    u->offset += (uint64_t)got;
+    return true;
+}
+
+/* Two bytes tell a gzip member. */
+static bool is_member(unpacker *u) {
+    while (u->z.avail_in < 2 && more(u)) {}
+    return u->z.avail_in >= 2 && u->z.next_in[0] == 0x1f && u->z.next_in[1] == 0x8b;
+}
+
+/* Is there anything to unpack or copy? Bytes behind a member that are none are no part of it. */
+static bool begin(unpacker *u) {
+    if (!u->begun) {
+        u->begun = true;
+        u->packed = u->within = is_member(u);
+        if (u->packed && inflateInit2(&u->z, MAX_WBITS + GZIP) != Z_OK) u->why = "out of memory";
+    } else if (u->packed && !u->within) {
+        u->within = is_member(u);
+        if (u->within) inflateReset(&u->z);
+        else u->ended = true;
+    }
+    if (!u->why && !u->ended && !u->z.avail_in && !more(u)) u->ended = true;
+    return !u->why && !u->ended;
+}
+
+static size_t copy(unpacker *u, void *to, size_t size) {
+    if (size > u->z.avail_in) size = u->z.avail_in;
+    memcpy(to, u->z.next_in, size);
+    u->z.next_in += size;
+    u->z.avail_in -= (unsigned)size;
+    return size;
+}
+
+static size_t inflate_some(unpacker *u, void *to, size_t size) {
+    u->z.next_out = to;
+    u->z.avail_out = (unsigned)size;
+    int code = inflate(&u->z, Z_NO_FLUSH);
+    if (code == Z_STREAM_END) u->within = false;
+    else if (code != Z_OK && code != Z_BUF_ERROR)
+        u->why = u->z.msg ? u->z.msg : "this is no gzip file that zlib can read";
+    return size - u->z.avail_out;
+}
+
+long unpack_read(unpacker *u, void *to, size_t size, const char **why) {
+    size_t got = 0;
+    if (size > 1 << 30) size = 1 << 30;
+    while (!got && begin(u)) got = u->packed ? inflate_some(u, to, size) : copy(u, to, size);
+    *why = u->why;
+    return got ? (long)got : u->why ? -1 : 0;
+}
+
+bool unpack_cut(const unpacker *u) { return u->ended && u->within; }
+
+uint64_t unpack_offset(const unpacker *u) { return u->offset - u->z.avail_in; }
+
+void unpack_close(unpacker *u) {
+    if (u->packed) inflateEnd(&u->z);
+    close(u->fd);
+    free(u);
+}

@@ -1,0 +1,19 @@
+/* The bytes of a file, unpacked where it is gzip, up to where it ends or is damaged. zlib's own
+   gzread gives nothing of the piece in which the damage is. */
+#ifndef PROF_UNPACK_H
+#define PROF_UNPACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct unpacker unpacker;
+
+unpacker *unpack_open(int fd);                   /* fd is closed by unpack_close */
+/* At most size bytes; 0: that was the end; -1: it cannot be read on, and *why says why not. */
+long unpack_read(unpacker *u, void *to, size_t size, const char **why);
+bool unpack_cut(const unpacker *u);              /* after the end: a gzip file that ends early */
+uint64_t unpack_offset(const unpacker *u);       /* packed bytes that were used so far */
+void unpack_close(unpacker *u);
+
+#endif
