@@ -8868,7 +8868,8 @@ PROF__FN void prof__nest_end(prof__nest *n, prof__close *c) {
     c->within = kids->all;
     c->all.device_ns = c->flags & PROF_EVENT_LEGACY ? device_ns
                                                     : PROF__PLUS(device_ns, kids->all.device_ns);
-    memset(kids, 0, sizeof *kids);
+    memset(&kids->all, 0, sizeof kids->all);
+    kids->count = 0;
     prof__nest_tell(n, l);
     prof__amounts_add(&l->all, &c->all);
     l->from = l->count ? l->from : c->from;

@@ -16,6 +16,7 @@ typedef struct device_join {
     map ops, launches;          /* External id of an op, correlation of a launch -> its ns */
     struct early_work { int64_t external, correlation, ns; } *early;     /* it came before them */
     size_t early_count, early_capacity;
+    bool by_launch;             /* some work is a launch's */
     uint64_t works, unowned;
 } device_join;
 

@@ -317,7 +317,9 @@ static uint32_t more_of(row_table *t, const trace_event *event, uint32_t name) {
     call_more more = {.flops = flops_of(t, event, name)};
     for (int i = 0; i < PROF_COUNTERS && t->view.counters[i]; i++)
         more.has_counters |= trace_arg_int(event, t->view.counters[i], &more.counters[i]);
-    if (trace_arg(event, "is_legacy")) read_legacy(t, event, &more);
+    bool legacy = trace_arg(event, "is_legacy") != NULL;
+    if (legacy) read_legacy(t, event, &more);
+    if (!legacy && !more.flops && !more.has_counters) return 0;
     return intern(&t->mores, (const char *)&more, sizeof more);
 }
 

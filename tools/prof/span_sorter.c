@@ -49,10 +49,12 @@ static void file_failed(void) {
 static void write_piece(span_sorter *s) {
     sort_piece(s);
     if (!s->file && !(s->file = tmpfile())) file_failed();
-    for (size_t i = 0; i < s->count; i++)
-        if (fwrite(&s->spans[s->order[i]], sizeof(span), 1, s->file) != 1) file_failed();
     GROW(s->heap, s->pieces, s->capacity);
     piece *p = s->heap[s->pieces++] = allocate(sizeof *p);
+    for (size_t i = 0, n = 0; i < s->count; i += n) {
+        for (n = 0; n < BLOCK && i + n < s->count; n++) p->block[n] = s->spans[s->order[i + n]];
+        if (fwrite(p->block, sizeof(span), n, s->file) != n) file_failed();
+    }
     p->next = s->written;
     p->end = s->written += s->count;
     s->count = 0;
