@@ -104,7 +104,7 @@
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
        @PLATFORM @ARENA @TEXT @SITES @FORMAT @RECORD @TARGET @PRINTF @DETAILS @SYMBOLS @FUNCTIONS
-       @NATIVE @COUNTERS @COLLECT @NEST @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE @CHROME @STACKS
+       @NATIVE @COUNTERS @NEST @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE @CHROME @STACKS
        @MEMORY @EXECUTION @RAW @AGGREGATE @OBSERVE @SCHEDULE @SESSION
 */
 #ifndef PROF_H
@@ -573,8 +573,7 @@ typedef struct prof_average {
     uint8_t device_type, scope;
     bool is_async, is_remote;            /* of the first event */
     bool is_legacy, is_user_annotation;
-    bool is_recursive;                   /* for prof_write_rows: calls of it lie in each other, and
-                                            cpu_time_total has each; prof_key_averages: false */
+    bool is_recursive;                   /* calls of it lie in each other, cpu_time_total has each */
 } prof_average;
 
 typedef enum prof_metric {
@@ -3390,7 +3389,7 @@ PROF__FN uint32_t prof__hash(const char *s, size_t *length) {
 typedef struct prof__group {
     uint64_t count;
     int64_t cpu_ns, self_cpu_ns, min_ns, max_ns;
-    uint32_t first, hash;
+    uint32_t first, hash;                /* first: number of an event, or a site */
 } prof__group;
 
 /* The same of what only some traces have. */
@@ -3402,9 +3401,10 @@ typedef struct prof__group_wide {
 #endif
 } prof__group_wide;
 
-/* Bytes for one row more: the row, its places in two indices, two numbers to sort by. */
-#define PROF__GROUP_SHARE (sizeof(prof__group) + sizeof(prof__group_wide) + 5 * sizeof(uint32_t))
-#define PROF__SITE_SHARE prof__align(PROF__GROUP_SHARE)
+/* Bytes for one row more: the row, its last call, its places in two indices, two numbers to sort
+   by. A rank takes less than what is wide. */
+#define PROF__GROUP_SHARE (sizeof(prof__group) + sizeof(prof__group_wide) + 6 * sizeof(uint32_t))
+#define PROF__SITE_SHARE prof__align(PROF__GROUP_SHARE + (PROF__BARE ? 0 : 72))   /* percentiles */
 
 #if PROF__BARE
 /* Names stay where they are. Marks fill the list from the left, names of this session from the
@@ -4174,7 +4174,7 @@ struct prof_trace {
     uint32_t moment_count;
     prof_thread_info *threads;
     char *scratch;                       /* free for queries, to the arena's high */
-    bool analysed;
+    bool prepared, analysed;             /* for queries; events are made */
     prof__amount steps, lost, unfinished;   /* found while reading */
     uint32_t zone_count;                 /* of the events, before the others joined them */
     uint32_t step_count;                 /* from here on nothing of a freestanding trace */
@@ -7846,6 +7846,225 @@ PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
 }
 #endif
 
+/* ---- @NEST: what lies in what; the one place that knows ----
+
+   Zones come by their ends, and their depth tells, or spans by (thread, start, -end), and their
+   times tell. Both end in prof__nest_close: what a zone took itself, and whether it is a duplicate,
+   its parent's only child, of its name.
+   - Closes come in post-order: a zone after all that lie in it.
+   - Self times within a zone at depth 0 add up to its own time, duplicates or not.
+   - A span that only partly overlaps the one around it ends it: it stands beside it.
+   - A level's sums are those of the closes at its depth since the last one further out. */
+
+/* What few zones have. */
+typedef struct prof__amounts {           /* its children's too */
+    int64_t device_ns, cpu_bytes, device_bytes, counters[PROF_COUNTERS];
+} prof__amounts;
+typedef struct prof__beside {
+    prof__amounts all, within;           /* within: of its direct children */
+    int64_t flops;
+    int64_t lifted_ns;                   /* of duplicates, which it has if it is one itself */
+    bool counted;                        /* it has counters */
+} prof__beside;
+
+/* A zone that has ended. */
+typedef struct prof__close {
+    int64_t start_ns, end_ns, cpu_ns, self_ns;
+    const prof__beside *beside;          /* NULL: nothing */
+    uint32_t what, thread, depth;        /* what: whoever feeds knows: a site, a row, an event */
+    uint32_t order;                      /* among closes of the same times */
+    uint32_t number, from;               /* as it came, from 0; the first of all that lie in it */
+    uint16_t flags;
+} prof__close;
+typedef void prof__taker(void *user, const prof__close *c);
+
+/* Which event is a row's first: by (start, -end), as told, by thread and depth, as they came. */
+typedef struct prof__rank {
+    int64_t start_ns, end_ns;
+    uint32_t order, thread, depth, number;
+} prof__rank;
+
+PROF__FN bool prof__rank_after(const prof__rank *a, const prof__rank *b) {
+    if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
+    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
+    if (a->order != b->order) return a->order > b->order;
+    if (a->thread != b->thread) return a->thread > b->thread;
+    if (a->depth != b->depth) return a->depth > b->depth;
+    return a->number > b->number;
+}
+
+/* Does c come before r, which becomes its? first: there was none. */
+PROF__EAGER bool prof__rank_take(prof__rank *r, const prof__close *c, bool first) {
+    prof__rank own;
+    if (PROF__LIKELY(!first && c->start_ns > r->start_ns)) return false;
+    own.start_ns = c->start_ns;
+    own.end_ns = c->end_ns;
+    own.order = c->order;
+    own.thread = c->thread;
+    own.depth = c->depth;
+    own.number = c->number;
+    if (!first && !prof__rank_after(r, &own)) return false;
+    *r = own;
+    return true;
+}
+
+/* Of a depth: what has ended there since the last close further out. from: the first of it. */
+typedef struct prof__level { int64_t ns; uint32_t count, from; } prof__level;
+
+/* l: of the zone's depth; behind it that of its children, who are now its own. */
+PROF__EAGER void prof__nest_close(prof__level *l, prof__close *c) {
+    c->self_ns = PROF__MINUS(c->cpu_ns, l[1].ns);
+    c->from = l[1].count ? l[1].from : c->number;
+    l[1].ns = 0;
+    l[1].count = 0;
+    if (!l->count++) l->from = c->from;
+    l->ns = PROF__PLUS(l->ns, c->cpu_ns);
+}
+
+#if !PROF__BARE
+/* What spans have beside their times. */
+typedef struct prof__siblings {
+    prof__amounts all;
+    bool held;                           /* `only` is still to be told of: it is the only one, */
+    prof__close only;
+    prof__beside beside;
+    int64_t only_ns;                     /* and what is in it took so long */
+} prof__siblings;
+
+typedef struct prof__nest {
+    prof__level *levels;                 /* room + 1 of each */
+    prof__siblings *siblings;
+    prof_span *open;
+    uint32_t depth, room, thread, number;
+    bool merge;
+    bool (*same)(void *user, uint32_t a, uint32_t b);   /* are rows of one name? */
+    prof__taker *take;
+    void *user;
+    uint64_t overlaps, duplicates;
+} prof__nest;
+
+PROF__FN void prof__amounts_add(prof__amounts *to, const prof__amounts *from) {
+    to->device_ns = PROF__PLUS(to->device_ns, from->device_ns);
+    to->cpu_bytes = PROF__PLUS(to->cpu_bytes, from->cpu_bytes);
+    to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
+    for (int i = 0; i < PROF_COUNTERS; i++)
+        to->counters[i] = PROF__PLUS(to->counters[i], from->counters[i]);
+}
+
+/* The first of siblings, where it is known not to be a duplicate. */
+PROF__FN void prof__nest_tell(prof__nest *n, prof__siblings *l) {
+    if (l->held) n->take(n->user, &l->only);
+    l->held = false;
+}
+
+/* c has one child, of its name: that is no call, and what lies in it lies in c. */
+PROF__FN void prof__nest_merge(prof__nest *n, const prof__close *c, prof__beside *b,
+                               prof__siblings *kids) {
+    const prof__beside *child = &kids->beside;
+    int64_t own = PROF__PLUS(child->all.device_ns, child->lifted_ns);
+    if (!(kids->only.flags & PROF_EVENT_LEGACY)) own = PROF__MINUS(own, child->within.device_ns);
+    if (c->flags & PROF_EVENT_LEGACY) b->lifted_ns = own;
+    else b->all.device_ns = PROF__PLUS(b->all.device_ns, own);
+    n->levels[c->depth + 1].ns = kids->only_ns;
+    kids->all = child->within;
+    kids->held = false;
+    n->duplicates++;
+}
+
+/* A zone of c's depth has ended: c has its times, b what it has: of device time what it launched
+   itself, all of it with PROF_EVENT_LEGACY; else what is in it, too. */
+PROF__FN void prof__nest_end(prof__nest *n, prof__close *c, prof__beside *b) {
+    prof__siblings *l = n->siblings + c->depth, *kids = l + 1;
+    prof__level *level = n->levels + c->depth;
+    int64_t only_ns;
+    c->number = n->number++;
+    if (kids->held && level[1].count == 1 && n->same(n->user, c->what, kids->only.what))
+        prof__nest_merge(n, c, b, kids);
+    prof__nest_tell(n, kids);
+    only_ns = level[1].ns;
+    prof__nest_close(level, c);
+    b->within = kids->all;
+    if (!(c->flags & PROF_EVENT_LEGACY))
+        b->all.device_ns = PROF__PLUS(b->all.device_ns, kids->all.device_ns);
+    memset(&kids->all, 0, sizeof kids->all);
+    prof__nest_tell(n, l);
+    prof__amounts_add(&l->all, &b->all);
+    l->held = level->count == 1 && n->merge && c->depth;
+    if (!l->held) {
+        n->take(n->user, c);
+        return;
+    }
+    l->only = *c;
+    l->beside = *b;
+    l->only.beside = &l->beside;
+    l->only_ns = only_ns;
+}
+
+PROF__FN prof__close prof__close_of(const prof_span *span, uint32_t depth, prof__beside *b) {
+    prof__close c;
+    memset(&c, 0, sizeof c);
+    memset(b, 0, sizeof *b);
+    c.start_ns = span->start_ns;
+    c.end_ns = span->end_ns;
+    c.cpu_ns = PROF__MINUS(span->end_ns, span->start_ns);
+    c.beside = b;
+    c.what = span->row;
+    c.thread = span->thread;
+    c.depth = depth;
+    c.order = span->order;
+    c.flags = span->flags;
+    b->all.device_ns = span->device_ns;
+    b->all.cpu_bytes = span->cpu_bytes;
+    b->all.device_bytes = span->device_bytes;
+    b->counted = span->counters != NULL;
+    if (b->counted) memcpy(b->all.counters, span->counters, sizeof b->all.counters);
+    b->flops = span->flops;
+    return c;
+}
+
+/* Ends the innermost open span. */
+PROF__FN void prof__nest_pop(prof__nest *n) {
+    prof__beside b;
+    prof__close c;
+    n->depth--;
+    c = prof__close_of(n->open + n->depth, n->depth, &b);
+    prof__nest_end(n, &c, &b);
+}
+
+/* Is the innermost open span around s? As prof__holds. */
+PROF__FN bool prof__nest_holds(prof__nest *n, const prof_span *s) {
+    const prof_span *p = n->open + n->depth - 1;
+    if (p->flags & s->flags & PROF_SPAN_STEP) return false;
+    if (s->start_ns >= p->end_ns) return false;
+    n->overlaps += s->end_ns > p->end_ns;
+    return s->end_ns <= p->end_ns;
+}
+
+/* A span begins: those end that do not hold it. There is room for it. */
+PROF__FN void prof__nest_begin(prof__nest *n, const prof_span *s) {
+    uint32_t i;
+    while (n->depth && !prof__nest_holds(n, s)) prof__nest_pop(n);
+    for (i = n->depth; i && s->flags & n->open[i - 1].flags & PROF_SPAN_LAUNCH; i--) {}
+    n->open[n->depth] = *s;
+    if (i && s->flags & PROF_SPAN_LAUNCH) {
+        n->open[n->depth].device_ns = 0;
+        n->open[i - 1].device_ns = PROF__PLUS(n->open[i - 1].device_ns, s->device_ns);
+    }
+    n->depth++;
+}
+
+/* The thread's spans are through: what is open ends. */
+PROF__FN void prof__nest_thread(prof__nest *n, uint32_t thread) {
+    while (n->depth) prof__nest_pop(n);
+    if (n->room) {
+        prof__nest_tell(n, n->siblings);
+        memset(n->siblings, 0, sizeof *n->siblings);
+        memset(n->levels, 0, sizeof *n->levels);
+    }
+    n->thread = thread;
+}
+#endif
+
 /* ---- @COLLECT: records back to zones and moments, thread by thread ---- */
 
 PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate) {
@@ -8343,11 +8562,20 @@ typedef struct prof__zone {
     uint32_t site, depth;
     bool unfinished, partial;            /* partial: a ring has lost what was within it */
 } prof__zone;
-typedef struct prof__tree prof__tree;
-PROF__FN prof_event *prof__tree_add(prof__tree *tree, const prof__zone *z);
+struct prof__reader;
+
+/* Who takes the zones of a trace as they close, thread by thread. */
+typedef struct prof__feed {
+    prof__taker *take;                    /* NULL: they are only counted */
+    void *user;
+    void (*row)(void *user, const prof__row *row);   /* a thread's follow; NULL: no matter */
+    void (*moment)(void *user, const prof__moment *m);   /* NULL: kept in lists, or counted */
+    void (*segment)(struct prof__reader *r, const prof__record *c, const prof__record *end);
+    prof_event **event;                  /* what take made of the zone; NULL: no event */
+} prof__feed;
 
 typedef struct prof__reader {
-    prof__tree *tree;                    /* of its zones; NULL: they are only counted */
+    const prof__feed *feed;
     bool counting;                       /* all that is no zone is only counted */
     prof__moment *moments;
     uint32_t thread, zones, unfinished, moment_count;
@@ -8358,12 +8586,32 @@ typedef struct prof__reader {
     uint64_t latest;                     /* no end comes after it */
     uint64_t lost;
     uint64_t oldest;                     /* end of the first record that a ring holds */
+    uint32_t number;                     /* of closes, over all threads */
     prof__scale scale;
+    prof__level levels[PROF__LEVELS + 1];
 } prof__reader;
 
+PROF__EAGER prof__close prof__read_close(prof__reader *r, const prof__zone *z) {
+    prof__close c;
+    c.start_ns = prof__to_ns(&r->scale, z->start);
+    c.end_ns = prof__to_ns(&r->scale, z->end);
+    c.cpu_ns = c.end_ns - c.start_ns;
+    c.beside = NULL;
+    c.what = z->site;
+    c.thread = r->thread;
+    c.depth = z->depth;
+    c.order = 0;
+    c.number = r->number++;
+    c.flags = z->unfinished ? PROF_EVENT_UNFINISHED : 0;
+    if (z->partial) c.flags |= PROF_EVENT_PARTIAL;
+    prof__nest_close(r->levels + z->depth, &c);
+    PROF__ASSERT(c.self_ns >= 0);
+    return c;
+}
+
 /* A zone that is whole, after those within it. */
-PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z) {
-    prof_event *e;
+PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z, prof__taker *take) {
+    PROF__ASSERT(z->depth + 1 >= r->pending && z->start <= z->end);
     r->zones++;
     if (!PROF__BARE) r->unfinished += z->unfinished && z->site;   /* 0: lost */
     if (r->oldest == UINT64_MAX) r->oldest = z->end;
@@ -8381,8 +8629,12 @@ PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z) {
     }
     r->k.last = z->end;
     r->pending = z->depth;
-    e = r->tree ? prof__tree_add(r->tree, z) : NULL;
-    if (PROF__UNLIKELY(prof__wide(&prof__trace))) prof__read_details(z->depth, e);
+    if (take) {
+        prof__close c = prof__read_close(r, z);
+        take(r->feed->user, &c);
+    }
+    if (PROF__UNLIKELY(prof__wide(&prof__trace)))
+        prof__read_details(z->depth, take && r->feed->event ? *r->feed->event : NULL);
 }
 
 /* Where a signal handler's zone took the place of another's record, "(lost)" stands for that one,
@@ -8394,12 +8646,13 @@ PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
         z.start = r->first_start[z.depth];
         z.end = r->k.last;
         r->lost++;
-        prof__read_place(r, &z);
+        prof__read_place(r, &z, r->feed->take);
     }
 }
 
 PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t duration,
-                                         uint32_t site_depth, bool unfinished) {
+                                         uint32_t site_depth, bool unfinished,
+                                         prof__taker *take) {
     prof__zone z;
     z.depth = site_depth & 0xff;
     if (PROF__UNLIKELY(z.depth >= prof__trace.max_depth || !prof__site_known(site_depth >> 8))) {
@@ -8408,7 +8661,7 @@ PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t 
     }
     if (PROF__UNLIKELY(r->pending > z.depth + 1)) prof__read_lost(r, z.depth + 1);
     if (end < r->k.last) {               /* the clock went back */
-        if (r->tree) prof__trace.steps++;
+        prof__trace.steps++;
         end = r->k.last;
     }
     z.start = duration > end ? end : end - duration;
@@ -8420,32 +8673,30 @@ PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t 
     z.site = site_depth >> 8;
     z.unfinished = unfinished;
     if (r->pending > z.depth && r->first_start[z.depth] < z.start) prof__read_lost(r, z.depth);
-    prof__read_place(r, &z);
+    prof__read_place(r, &z, take);
 }
 
 PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,
                               bool unfinished) {
-    prof__read_zone_inline(r, end, duration, site_depth, unfinished);
+    prof__read_zone_inline(r, end, duration, site_depth, unfinished, r->feed->take);
 }
 
 PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, uint32_t kind) {
     uint64_t tick = (uint64_t)c->duration << 32 | c->end;
-    prof__moment *m;
+    prof__moment one, *m = r->feed->moment ? &one : r->moments + r->moment_count;
     if (!prof__site_known(c[1].site_depth >> 8)) {
         r->lost++;
         return;
     }
-    if (r->counting) {
-        r->moment_count++;
-        return;
-    }
-    m = r->moments + r->moment_count++;
+    r->moment_count++;
+    if (r->counting) return;
     m->ns = prof__to_ns(&r->scale, PROF__MIN(tick, r->latest));
     m->value = (int64_t)((uint64_t)c[1].duration << 32 | c[1].end);
     m->thread = r->thread;
     m->site = c[1].site_depth >> 8;
     m->kind = kind == PROF__REAL ? PROF__MOMENT_REAL :
               kind == PROF__COUNTER ? PROF__MOMENT_COUNTER : PROF__MOMENT;
+    if (r->feed->moment) r->feed->moment(r->feed->user, m);
 }
 
 #if PROF__BARE
@@ -8625,13 +8876,14 @@ PROF__FN void prof__read_item(prof__reader *r, const prof__item *i) {
 }
 
 /* The plain zones are read in place: an item that others may see would be stored each time. */
-PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
+PROF__EAGER void prof__read_records(prof__reader *r, const prof__record *c,
+                                    const prof__record *end, prof__taker *take) {
     prof__item i;
     r->k.end = end;
     while (c < end) {
         if (PROF__LIKELY(c->site_depth >> 8 < PROF__KIND)) {
             prof__read_zone_inline(r, prof__cursor_end(&r->k, c->end), c->duration, c->site_depth,
-                                   false);
+                                   false, take);
             c++;
             continue;
         }
@@ -8653,6 +8905,10 @@ PROF__FN PROF__RACES void prof__stats_take(prof_stats *out, const struct prof_tr
     memset(out, 0, sizeof *out);
     PROF__STATS(PROF__STAT_TAKE, PROF__STAT_HOST(PROF__STAT_TAKE), PROF__STAT_NONE)
     out->dropped = prof__dropped(s, c);
+}
+
+PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
+    prof__read_records(r, c, end, r->feed->take);
 }
 
 #if PROF__BARE                           /* prof_stop leaves the states as they are */
@@ -8723,7 +8979,8 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     r->oldest = prof__row_overwritten(row) ? UINT64_MAX : 0;
     for (const prof__segment *g = row->first; g; g = g->next) {
         const prof__record *end = g->end ? g->end : prof__row_cursor(row);
-        if (end > g->begin && end <= g->limit) prof__read_segment(r, g->begin, end);
+        if (end > g->begin && end <= g->limit)
+            (r->feed->segment ? r->feed->segment : prof__read_segment)(r, g->begin, end);
     }
     for (uint32_t i = prof__row_open_count(row); i--;) {
         prof__open o = prof__row_open(row, i);
@@ -8733,223 +8990,17 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     prof__read_lost(r, 0);
 }
 
-/* ---- @NEST: what lies in what; the one place that knows ----
-
-   Zones come by their ends, and their depth tells, or spans by (thread, start, -end), and their
-   times tell. Both end in prof__nest_close: what a zone took itself, and whether it is a duplicate,
-   its parent's only child, of its name.
-   - Closes come in post-order: a zone after all that lie in it.
-   - Self times within a zone at depth 0 add up to its own time, duplicates or not.
-   - A span that only partly overlaps the one around it ends it: it stands beside it.
-   - A level's sums are those of the closes at its depth since the last one further out. */
-
-/* A zone that has ended. */
-typedef struct prof__amounts {           /* its children's too */
-    int64_t device_ns, cpu_bytes, device_bytes, counters[PROF_COUNTERS];
-} prof__amounts;
-typedef struct prof__close {
-    int64_t start_ns, end_ns, cpu_ns, self_ns;
-    uint32_t what, thread, depth;        /* what: whoever feeds knows: a site, a row, an event */
-    uint32_t order;                      /* among closes of the same times */
-    uint16_t flags;
-    bool counted;                        /* it has counters */
-    prof__amounts all, within;           /* within: of its direct children */
-    int64_t flops;
-    int64_t lifted_ns;                   /* of duplicates, which it has if it is one itself */
-    uint64_t number, from;               /* as it came, from 0; the first of all that lie in it */
-} prof__close;
-
-/* Which event is a row's first: by (start, -end), as told, by thread and depth, as they came. */
-typedef struct prof__rank {
-    int64_t start_ns, end_ns;
-    uint32_t order, thread, depth;
-    uint64_t number;
-} prof__rank;
-
-PROF__FN bool prof__rank_after(const prof__rank *a, const prof__rank *b) {
-    if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
-    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
-    if (a->order != b->order) return a->order > b->order;
-    if (a->thread != b->thread) return a->thread > b->thread;
-    if (a->depth != b->depth) return a->depth > b->depth;
-    return a->number > b->number;
-}
-
-/* Does c come before r, which becomes its? first: there was none. */
-PROF__EAGER bool prof__rank_take(prof__rank *r, const prof__close *c, bool first) {
-    prof__rank own;
-    if (PROF__LIKELY(!first && c->start_ns > r->start_ns)) return false;
-    own.start_ns = c->start_ns;
-    own.end_ns = c->end_ns;
-    own.order = c->order;
-    own.thread = c->thread;
-    own.depth = c->depth;
-    own.number = c->number;
-    if (!first && !prof__rank_after(r, &own)) return false;
-    *r = own;
-    return true;
-}
-
-/* Of a depth: what has ended there since the last close further out. */
-typedef struct prof__level { int64_t ns; } prof__level;
-
-/* l: of the zone's depth; behind it that of its children, who are now its own. */
-PROF__EAGER void prof__nest_close(prof__level *l, prof__close *c) {
-    c->self_ns = PROF__MINUS(c->cpu_ns, l[1].ns);
-    l[1].ns = 0;
-    l->ns = PROF__PLUS(l->ns, c->cpu_ns);
-}
-
-#if !PROF__BARE
-/* What spans have beside their times. */
-typedef struct prof__siblings {
-    prof__amounts all;
-    uint32_t count;
-    uint64_t from;                       /* number of the first close of all */
-    bool held;                           /* `only` is still to be told of: it is the only one, */
-    prof__close only;
-    int64_t only_ns;                     /* and what is in it took so long */
-} prof__siblings;
-
-typedef struct prof__nest {
-    prof__level *levels;                 /* room + 1 of each */
-    prof__siblings *siblings;
-    prof_span *open;
-    uint32_t depth, room, thread;
-    uint64_t number;
-    bool merge;
-    bool (*same)(void *user, uint32_t a, uint32_t b);   /* are rows of one name? */
-    void (*visit)(void *user, const prof__close *c);
-    void *user;
-    uint64_t overlaps, duplicates;
-} prof__nest;
-
-PROF__FN void prof__amounts_add(prof__amounts *to, const prof__amounts *from) {
-    to->device_ns = PROF__PLUS(to->device_ns, from->device_ns);
-    to->cpu_bytes = PROF__PLUS(to->cpu_bytes, from->cpu_bytes);
-    to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
-    for (int i = 0; i < PROF_COUNTERS; i++)
-        to->counters[i] = PROF__PLUS(to->counters[i], from->counters[i]);
-}
-
-/* The first of siblings, where it is known not to be a duplicate. */
-PROF__FN void prof__nest_tell(prof__nest *n, prof__siblings *l) {
-    if (l->held) n->visit(n->user, &l->only);
-    l->held = false;
-}
-
-/* c has one child, of its name: that is no call, and what lies in it lies in c. device_ns: what c
-   launched itself. */
-PROF__FN void prof__nest_merge(prof__nest *n, prof__close *c, prof__siblings *kids,
-                               int64_t *device_ns) {
-    const prof__close *child = &kids->only;
-    int64_t own = PROF__PLUS(child->all.device_ns, child->lifted_ns);
-    if (!(child->flags & PROF_EVENT_LEGACY)) own = PROF__MINUS(own, child->within.device_ns);
-    if (c->flags & PROF_EVENT_LEGACY) c->lifted_ns = own;
-    else *device_ns = PROF__PLUS(*device_ns, own);
-    n->levels[c->depth + 1].ns = kids->only_ns;
-    kids->all = child->within;
-    kids->held = false;
-    n->duplicates++;
-}
-
-/* A zone of c's depth has ended: c has its times, and in all what it has alone; with
-   PROF_EVENT_LEGACY, and of memory, all that lies in it too. */
-PROF__FN void prof__nest_end(prof__nest *n, prof__close *c) {
-    prof__siblings *l = n->siblings + c->depth, *kids = l + 1;
-    int64_t only_ns, device_ns = c->all.device_ns;
-    c->number = n->number++;
-    c->from = kids->count ? kids->from : c->number;
-    if (kids->held && kids->count == 1 && n->same(n->user, c->what, kids->only.what))
-        prof__nest_merge(n, c, kids, &device_ns);
-    prof__nest_tell(n, kids);
-    only_ns = n->levels[c->depth + 1].ns;
-    prof__nest_close(n->levels + c->depth, c);
-    c->within = kids->all;
-    c->all.device_ns = c->flags & PROF_EVENT_LEGACY ? device_ns
-                                                    : PROF__PLUS(device_ns, kids->all.device_ns);
-    memset(&kids->all, 0, sizeof kids->all);
-    kids->count = 0;
-    prof__nest_tell(n, l);
-    prof__amounts_add(&l->all, &c->all);
-    l->from = l->count ? l->from : c->from;
-    l->held = !l->count++ && n->merge && c->depth;
-    if (!l->held) n->visit(n->user, c);
-    else l->only = *c;
-    l->only_ns = only_ns;
-}
-
-PROF__FN prof__close prof__close_of(const prof_span *span, uint32_t depth) {
-    prof__close c;
-    memset(&c, 0, sizeof c);
-    c.start_ns = span->start_ns;
-    c.end_ns = span->end_ns;
-    c.cpu_ns = PROF__MINUS(span->end_ns, span->start_ns);
-    c.what = span->row;
-    c.thread = span->thread;
-    c.depth = depth;
-    c.order = span->order;
-    c.flags = span->flags;
-    c.all.device_ns = span->device_ns;
-    c.all.cpu_bytes = span->cpu_bytes;
-    c.all.device_bytes = span->device_bytes;
-    c.counted = span->counters != NULL;
-    if (c.counted) memcpy(c.all.counters, span->counters, sizeof c.all.counters);
-    c.flops = span->flops;
-    return c;
-}
-
-/* Ends the innermost open span. */
-PROF__FN void prof__nest_pop(prof__nest *n) {
-    prof__close c;
-    n->depth--;
-    c = prof__close_of(n->open + n->depth, n->depth);
-    prof__nest_end(n, &c);
-}
-
-/* Is the innermost open span around s? As prof__holds. */
-PROF__FN bool prof__nest_holds(prof__nest *n, const prof_span *s) {
-    const prof_span *p = n->open + n->depth - 1;
-    if (p->flags & s->flags & PROF_SPAN_STEP) return false;
-    if (s->start_ns >= p->end_ns) return false;
-    n->overlaps += s->end_ns > p->end_ns;
-    return s->end_ns <= p->end_ns;
-}
-
-/* A span begins: those end that do not hold it. There is room for it. */
-PROF__FN void prof__nest_begin(prof__nest *n, const prof_span *s) {
-    uint32_t i;
-    while (n->depth && !prof__nest_holds(n, s)) prof__nest_pop(n);
-    for (i = n->depth; i && s->flags & n->open[i - 1].flags & PROF_SPAN_LAUNCH; i--) {}
-    n->open[n->depth] = *s;
-    if (i && s->flags & PROF_SPAN_LAUNCH) {
-        n->open[n->depth].device_ns = 0;
-        n->open[i - 1].device_ns = PROF__PLUS(n->open[i - 1].device_ns, s->device_ns);
-    }
-    n->depth++;
-}
-
-/* The thread's spans are through: what is open ends. */
-PROF__FN void prof__nest_thread(prof__nest *n, uint32_t thread) {
-    while (n->depth) prof__nest_pop(n);
-    if (n->room) {
-        prof__nest_tell(n, n->siblings);
-        memset(n->siblings, 0, sizeof *n->siblings);
-        n->levels[0].ns = 0;
-    }
-    n->thread = thread;
-}
-#endif
-
 /* ---- @TREE: zones in post-order to events in order of start, in one pass ---- */
 
 /* A zone's place in pre-order is known when its record comes: its place in post-order, less the
    zones below it, plus its depth. For each depth we keep what the zone still open there has so
    far. */
-typedef struct prof__branch { uint32_t first, child, last; int64_t children_ns; } prof__branch;
+typedef struct prof__branch { uint32_t first, child, last; } prof__branch;
 
-struct prof__tree {
+typedef struct prof__tree {
+    struct prof_trace *s;
     prof_event *events;                  /* of this thread, from 0 */
+    prof_event *made;                    /* the last; NULL: there was no room */
     uint32_t count, offset, thread;      /* zones so far; index of events[0] in the trace */
     size_t room;                         /* events from events[0] on; none once they ran out */
     uint32_t pending;                    /* depths that have zones below one still open */
@@ -8958,9 +9009,8 @@ struct prof__tree {
     bool instants;                       /* a zone took no time */
 #endif
     int64_t root_end_ns;
-    prof__scale scale;
     prof__branch levels[PROF__LEVELS + 1];
-};
+} prof__tree;
 
 /* Depths from pending to depth get their first descendant now. */
 PROF__FN void prof__tree_open(prof__tree *t, uint32_t depth) {
@@ -8968,45 +9018,45 @@ PROF__FN void prof__tree_open(prof__tree *t, uint32_t depth) {
         prof__branch *l = t->levels + d;
         l->first = t->count;
         l->child = l->last = PROF_NONE;
-        l->children_ns = 0;
     }
 }
 
-PROF__FN prof_event *prof__tree_add(prof__tree *t, const prof__zone *z) {
+PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
+    prof__tree *t = (prof__tree *)tree;
     prof__branch *own, *up;
     prof_event *e;
-    uint32_t depth = z->depth, at;
+    uint32_t depth = c->depth, at;
     if (depth >= t->pending) prof__tree_open(t, depth);
     own = t->levels + depth;
     at = own->first + depth;             /* = post-order place - zones below + depth */
-    if (PROF__UNLIKELY(PROF__CANNOT(at >= t->room))) {
+    t->count++;
+    t->made = NULL;
+    if (PROF__UNLIKELY(at >= t->room)) {
         t->room = 0;
-        return NULL;
+        return;
     }
-    e = t->events + at;
-    e->name = prof__site(z->site)->name;
-    e->start_ns = prof__to_ns(&t->scale, z->start);
-    e->end_ns = prof__to_ns(&t->scale, z->end);
-    e->self_cpu_time_total_ns = e->end_ns - e->start_ns - own->children_ns;
+    t->made = e = t->events + at;
+    e->name = prof__site(c->what)->name;
+    e->start_ns = c->start_ns;
+    e->end_ns = c->end_ns;
+    e->self_cpu_time_total_ns = c->self_ns;
     e->first_child = own->child;
     e->next_sibling = PROF_NONE;
-    e->thread = t->thread;
-    e->site = z->site;
+    e->thread = c->thread;
+    e->site = c->what;
     e->depth = (uint8_t)depth;
     e->device_type = PROF_DEVICE_CPU;
-    e->flags = z->unfinished ? PROF_EVENT_UNFINISHED : 0;
+    e->flags = c->flags;
     e->extra = NULL;
-    if (z->partial) e->flags |= PROF_EVENT_PARTIAL;
 #if !PROF__BARE
     t->instants |= e->start_ns == e->end_ns;
 #endif
-    t->count++;
     t->pending = depth;
     if (!depth) {
         e->parent = PROF_NONE;
         if (e->start_ns <= t->root_end_ns) t->touching = true;
         t->root_end_ns = e->end_ns;
-        return e;
+        return;
     }
     up = own - 1;
     e->parent = up->first + depth - 1 + t->offset;
@@ -9018,8 +9068,6 @@ PROF__FN prof_event *prof__tree_add(prof__tree *t, const prof__zone *z) {
         if (e->start_ns <= before->end_ns) t->touching = true;
     }
     up->last = at;
-    up->children_ns += e->end_ns - e->start_ns;
-    return e;
 }
 
 /* Events come by (start, -end, thread, depth), the order of ends deciding the rest. */
@@ -9108,58 +9156,80 @@ PROF__FN void prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
 }
 
 /* The next row's zones follow. */
-PROF__FN void prof__tree_row(struct prof_trace *s, prof__tree *t, const prof__row *row) {
-    t->events = s->events + t->offset;
-    t->room = (size_t)(prof__arena.high - (char *)(void *)t->events) / sizeof *t->events;
-    t->thread = row->thread;
+PROF__FN void prof__tree_row(void *tree, const prof__row *row) {
+    prof__tree *t = (prof__tree *)tree;
+    (void)row;
+    t->offset += t->count;
+    t->events = t->s->events + t->offset;
+    t->room = (size_t)(prof__arena.high - (char *)(void *)t->s->events) / sizeof *t->events;
+    t->room -= PROF__MIN(t->room, t->offset);
     t->count = t->pending = 0;
     t->root_end_ns = -1;
 }
 
-/* Reads a row's zones into the tree, if there is one, and the rest into its lists. */
-PROF__FN void prof__read_into(struct prof_trace *s, prof__row *row, prof__reader *r,
-                              prof__tree *tree) {
-    r->tree = tree;
-    r->thread = row->thread;
-    if (tree) prof__tree_row(s, tree, row);
-    prof__read_row(r, row);
-    if (tree) tree->offset += r->zones;
+#if PROF__BARE
+#  define prof__tree_segment NULL
+#else
+PROF__FN void prof__tree_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
+    prof__read_records(r, c, end, prof__tree_add);
+}
+#endif
+
+PROF__FN void prof__tree_feed(prof__feed *feed, struct prof_trace *s, prof__tree *t) {
+    memset(feed, 0, sizeof *feed);
+    memset(t, 0, sizeof *t);
+    t->s = s;
+    feed->take = prof__tree_add;
+    feed->segment = prof__tree_segment;
+    feed->row = prof__tree_row;
+    feed->event = &t->made;
+    feed->user = t;
 }
 
-/* tree: takes the zones while they are counted, which is all there is to do in most traces. */
-PROF__FN void prof__count_rows(struct prof_trace *s, prof__tree *tree) {
-    s->event_count = s->moment_count = s->step_count = 0;
+/* Hands all zones on, and counts them and all there is. build: what is no zone goes into the lists
+   that there is room for; else it is only counted. */
+PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool build) {
+    uint32_t zones = 0, moments = 0;
+    s->step_count = 0;
     s->steps = s->lost = s->unfinished = 0;
-    prof__details_open(NULL);
     for (prof__row *row = s->records_only ? NULL : s->rows; row; row = row->next) {
         prof__reader r;
         memset(&r, 0, sizeof r);
-        r.counting = true;
-        prof__read_into(s, row, &r, tree);
-        s->event_count += r.zones;
-        s->moment_count += r.moment_count;
+        r.feed = feed;
+        r.counting = !build && !feed->moment;
+        r.moments = build ? s->moments + moments : NULL;
+        r.number = zones;
+        r.thread = row->thread;
+        if (feed->row) feed->row(feed->user, row);
+        prof__read_row(&r, row);
+        zones += r.zones;
+        moments += r.moment_count;
         s->lost += (prof__amount)r.lost;
         s->unfinished += r.unfinished;
     }
+    s->zone_count = zones;
+    s->moment_count = moments;
+}
+
+/* feed: takes the zones while they are counted, which is all there is to do in most traces. */
+PROF__FN void prof__count_rows(struct prof_trace *s, const prof__feed *feed) {
+    static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL };
+    prof__details_open(NULL);
+    prof__read_rows(s, feed ? feed : &none, false);
     prof__details_close(s);
 }
 
-PROF__FN void prof__build_rows(struct prof_trace *s, prof__tree *tree) {
-    prof__moment *moments = s->moments;
-    s->step_count = 0;
-    s->steps = 0;
+/* Zones that there are events of, or will be. */
+PROF__FN uint32_t prof__zones_now(const struct prof_trace *s) {
+    return s->analysed ? s->event_count - prof__others(s) : s->zone_count;
+}
+
+PROF__FN void prof__build_rows(struct prof_trace *s, const prof__feed *feed) {
     prof__details_open(s->details);
 #if !PROF__BARE
     memset(s->async_index, 0, s->async_count * 2 * sizeof *s->async_index);
 #endif
-    memset(tree, 0, sizeof *tree);
-    for (prof__row *row = s->records_only ? NULL : s->rows; row; row = row->next) {
-        prof__reader r;
-        memset(&r, 0, sizeof r);
-        r.moments = moments;
-        prof__read_into(s, row, &r, tree);
-        moments += r.moment_count;
-    }
+    prof__read_rows(s, feed, true);
 }
 
 /* ---- @OUTSIDE: events from outside, and traces made of them ---- */
@@ -10188,7 +10258,9 @@ PROF__FN prof__sizes prof__sizes_of(const prof_trace_desc *d, const prof_event *
 }
 
 /* What the passes need at most for an event, and averages of as many rows as events. */
-PROF__FN size_t prof__built_scratch(size_t events) { return events * PROF__GROUP_SHARE + 1024; }
+PROF__FN size_t prof__built_scratch(size_t events) {
+    return events * (PROF__GROUP_SHARE + 72) + 1024;   /* 72: percentiles */
+}
 
 PROF__FN size_t prof__built_size(const prof__sizes *n) {
     return 16 + prof__align(sizeof(struct prof_trace)) + n->events * sizeof(prof_event) +
@@ -10858,22 +10930,33 @@ PROF__FN void prof__devices_late(struct prof_trace *s) {
 PROF__FN void prof__memory_late(struct prof_trace *s) { s->memory_count += s->late_memory; }
 #endif
 
+/* What queries need of a session, once: all from its devices, its threads, memory. */
+PROF__FN void prof__prepare(struct prof_trace *s) {
+    if (s->prepared) return;
+    s->prepared = true;
+    prof__devices_late(s);
+    prof__analysis_threads(s);
+    s->scratch = (char *)(void *)s->events;
+}
+
 /* Makes the events in the memory that was promised for them. */
 PROF__FN void prof__analyse_now(struct prof_trace *s) {
     static prof__tree tree;
+    prof__feed feed;
     bool plain;
-    prof__devices_late(s);
+    prof__prepare(s);
     s->analysed = true;
     plain = !prof__wide(s);
-    memset(&tree, 0, sizeof tree);
-    prof__analysis_threads(s);
-    prof__count_rows(s, plain ? &tree : NULL);
-    s->zone_count = s->event_count;
-    s->event_count += prof__others(s);
+    prof__tree_feed(&feed, s, &tree);
+    prof__count_rows(s, plain ? &feed : NULL);
+    s->event_count = s->zone_count + prof__others(s);
     prof__memory_late(s);
     if (!prof__analysis_open(s)) return;
     prof__trails_name(s);
-    if (!plain || s->moment_count || s->step_count) prof__build_rows(s, &tree);
+    if (!plain || s->moment_count || s->step_count) {
+        prof__tree_feed(&feed, s, &tree);
+        prof__build_rows(s, &feed);
+    }
 #if !PROF__BARE
     s->instants = tree.instants;
 #endif
@@ -10913,7 +10996,7 @@ PROF_API PROF__QUIET const prof_event *prof_events(const prof_trace *trace, size
 
 PROF_API PROF__QUIET const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count) {
     bool ok = prof__valid(trace);
-    if (ok) prof__analyse(trace);
+    if (ok && trace == &prof__trace) prof__prepare(&prof__trace);
     if (count) *count = ok ? trace->thread_count : 0;
     return ok && trace->thread_count ? trace->threads : NULL;
 }
@@ -10976,6 +11059,104 @@ PROF_API PROF__QUIET size_t prof_event_kernels(const prof_trace *trace, const pr
 }
 #endif
 
+/* ---- what ended, from the records or from the events ---- */
+
+/* Are zones all there is, and no events made of them? Then their records tell all; else there are
+   events from now on. */
+PROF__FN bool prof__from_records(const prof_trace *trace) {
+    struct prof_trace *s = &prof__trace;
+#if !PROF__BARE
+    if (trace != s) return false;
+#endif
+    (void)trace;
+    prof__prepare(s);
+#if !PROF__BARE
+    if (s->beside || s->merge || prof__others(s)) prof__analyse(s);
+    if (s->analysed) return false;
+#endif
+    return true;
+}
+
+PROF__FN void prof__closes_of_records(const prof__feed *feed) {
+    struct prof_trace *s = &prof__trace;
+#if PROF__BARE
+    prof__count_rows(s, feed);
+#else
+    uint64_t begin = prof__os_now();
+    bool taken = prof__own(&prof__reading);
+    prof__count_rows(s, feed);
+    prof__own_times.analysis += prof__os_now() - begin;
+    if (taken) prof__disown(&prof__reading);
+#endif
+}
+
+#if !PROF__BARE
+PROF__FN void prof__beside_counters(prof__beside *b, const struct prof_trace *s,
+                                    const prof_event *e) {
+    b->counted = e->extra && e->extra->counter_count;
+    if (!b->counted) return;
+    memcpy(b->all.counters, e->extra->counters,
+           PROF__MIN(e->extra->counter_count, PROF_COUNTERS) * sizeof *e->extra->counters);
+    for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling) {
+        const prof_extra *x = s->events[c].extra;
+        for (uint32_t i = 0; x && i < PROF__MIN(x->counter_count, PROF_COUNTERS); i++)
+            b->within.counters[i] = PROF__PLUS(b->within.counters[i], x->counters[i]);
+    }
+}
+
+PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
+                                    const prof_event *e) {
+    prof_event_totals t = prof_event_total(s, e);
+    memset(b, 0, sizeof *b);
+    b->all.device_ns = t.device_time_total_ns;
+    b->all.cpu_bytes = t.cpu_memory_usage;
+    b->all.device_bytes = t.device_memory_usage;
+    b->within.device_ns = PROF__MINUS(t.device_time_total_ns, t.self_device_time_total_ns);
+    b->within.cpu_bytes = PROF__MINUS(t.cpu_memory_usage, t.self_cpu_memory_usage);
+    b->within.device_bytes = PROF__MINUS(t.device_memory_usage, t.self_device_memory_usage);
+    b->flops = e->extra ? e->extra->flops : 0;
+    prof__beside_counters(b, s, e);
+}
+
+PROF__FN void prof__close_event(const struct prof_trace *s, const prof__feed *feed, uint32_t i,
+                                uint32_t depth, uint32_t number) {
+    const prof_event *e = s->events + i;
+    prof__beside b;
+    prof__close c;
+    c.start_ns = e->start_ns;
+    c.end_ns = e->end_ns;
+    c.cpu_ns = prof__cpu_ns(e);
+    c.self_ns = e->self_cpu_time_total_ns;
+    c.beside = s->side ? &b : NULL;
+    c.what = c.order = i;
+    c.thread = e->thread;
+    c.depth = depth;
+    c.number = c.from = number;
+    c.flags = e->flags;
+    if (s->side) prof__beside_of_event(&b, s, e);
+    feed->take(feed->user, &c);
+}
+
+/* Each root after all that lies in it, by the links of the tree. */
+PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *feed) {
+    uint32_t number = 0;
+    for (uint32_t root = 0; root < trace->event_count; root++) {
+        uint32_t i = root, depth = 0;
+        while (trace->events[root].parent == PROF_NONE) {
+            for (; trace->events[i].first_child != PROF_NONE; depth++)
+                i = trace->events[i].first_child;
+            prof__close_event(trace, feed, i, depth, number++);
+            for (; depth && trace->events[i].next_sibling == PROF_NONE; depth--) {
+                i = trace->events[i].parent;
+                prof__close_event(trace, feed, i, depth - 1, number++);
+            }
+            if (!depth) break;
+            i = trace->events[i].next_sibling;
+        }
+    }
+}
+#endif
+
 /* ---- @AVERAGES: events to one row per name, shape, stack ---- */
 
 /* Rows in the scratch memory. Found by site where a plain zone has nothing else that tells rows
@@ -10985,12 +11166,16 @@ typedef struct prof__groups {
     prof_averages_desc by;
     prof__group *rows;
     prof__group_wide *wide;              /* NULL: the trace has none of it */
+    prof__rank *ranks;                   /* of the rows' first zones, whose sites they have; NULL:
+                                            they have the numbers of events */
+    uint32_t *last;                      /* number of the row's last close; PROF_NONE: its calls lie
+                                            in each other */
     uint32_t *row_of_site, *index;       /* row + 1; 0: none */
+    uint32_t *order;                     /* the rows as they are first seen */
     uint32_t count, places, max;
     struct { const char *name; uint32_t kind, row; } recent[16];   /* by the name's address */
 #if !PROF__BARE
-    const uint32_t *order;               /* the events by row and time; NULL: not wanted. A row's
-                                            hash is then where its own begin */
+    struct prof__shares *shares;         /* NULL: no percentiles */
     int64_t (*counts)[2 * PROF_COUNTERS];   /* of a row: with its children, without; NULL: none */
 #endif
 } prof__groups;
@@ -11004,17 +11189,21 @@ PROF__FN uint32_t prof__groups_max(const struct prof_trace *s) {
 PROF__FN char *prof__groups_end(const prof__groups *g) { return (char *)(g->index + g->places); }
 
 PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
-                                const prof_averages_desc *by) {
+                                const prof_averages_desc *by, bool records) {
     uint32_t sites = s->built ? 0 : prof__site_count + 1 + prof__names.count;
+    char *p;
     memset(g, 0, sizeof *g);
     g->s = s;
     if (by) g->by = *by;
     g->max = prof__groups_max(s);
     g->places = 2 * g->max + 1;
     g->rows = (prof__group *)(void *)s->scratch;
-    g->wide = prof__side_of(s) ? (prof__group_wide *)(void *)(g->rows + g->max) : NULL;
-    g->row_of_site =
-        g->wide ? (uint32_t *)(void *)(g->wide + g->max) : (uint32_t *)(void *)(g->rows + g->max);
+    p = (char *)(g->rows + g->max);
+    if (records) g->ranks = (prof__rank *)(void *)p;
+    else if (prof__side_of(s)) g->wide = (prof__group_wide *)(void *)p;
+    p += g->max * (records ? sizeof *g->ranks : g->wide ? sizeof *g->wide : 0);
+    g->last = (uint32_t *)(void *)p;
+    g->row_of_site = g->last + g->max;
     g->index = g->row_of_site + sites;
     memset(g->row_of_site, 0, (sites + g->places) * sizeof(uint32_t));
 }
@@ -11116,35 +11305,100 @@ PROF__FN void prof__group_open(prof__group *r) {
     r->max_ns = INT64_MIN;
 }
 
-/* The row of event i, new or known, by its hash. */
-PROF__FN uint32_t prof__group_find(prof__groups *g, uint32_t i) {
-    const prof_event *e = g->s->events + i;
+/* An event that is one of the row's. */
+PROF__FN prof_event prof__group_event(const prof__groups *g, const prof__group *r) {
+    prof_event e;
+    if (!g->ranks) return g->s->events[r->first];
+    memset(&e, 0, sizeof e);
+    e.name = prof__site(r->first)->name;
+    e.parent = PROF_NONE;
+    return e;
+}
+
+/* The row of an event, new or known, by its hash. first: what a new one has. */
+PROF__FN uint32_t prof__group_find(prof__groups *g, const prof_event *e, uint32_t first) {
     uint32_t hash = prof__group_hash(&g->by, e), at = hash % g->places;
     prof__group *r;
     for (; g->index[at]; at = at + 1 == g->places ? 0 : at + 1) {
+        prof_event other;
         r = g->rows + g->index[at] - 1;
-        if (r->hash == hash && prof__same_group(&g->by, e, g->s->events + r->first))
-            return g->index[at] - 1;
+        if (r->hash != hash) continue;
+        other = prof__group_event(g, r);
+        if (prof__same_group(&g->by, e, &other)) return g->index[at] - 1;
     }
     r = g->rows + g->count;
     if (g->wide) memset(g->wide + g->count, 0, sizeof *g->wide);
     prof__group_open(r);
-    r->first = i;
+    r->first = first;
     r->hash = hash;
     g->index[at] = ++g->count;
     return g->count - 1;
 }
 
-/* The same, sooner when an event of this name's address was among the last ones. */
+PROF__RARE(uint32_t) prof__group_new(prof__groups *g, uint32_t site) {
+    prof__group of_site;
+    prof_event e;
+    memset(&of_site, 0, sizeof of_site);
+    of_site.first = site;
+    e = prof__group_event(g, &of_site);
+    return prof__group_find(g, &e, site);
+}
+
+/* The row of a zone that has nothing but its site. */
+PROF__EAGER uint32_t prof__group_of_site(prof__groups *g, uint32_t site) {
+    uint32_t *row = g->row_of_site + prof__site_dense(site);
+    if (PROF__UNLIKELY(!*row)) *row = prof__group_new(g, site) + 1;
+    return *row - 1;
+}
+
+/* Adds a call to its row. w: what few traces have; NULL: this has none. */
+PROF__EAGER void prof__call_add(prof__group *r, prof__group_wide *w, const prof__close *c) {
+#define PROF__SUM(sum, self, field)                             \
+    sum = PROF__PLUS(sum, b->all.field);                        \
+    self = PROF__PLUS(self, PROF__MINUS(b->all.field, b->within.field))
+    const prof__beside *b = c->beside;
+    r->count++;
+    r->cpu_ns = PROF__PLUS(r->cpu_ns, c->cpu_ns);
+    r->self_cpu_ns = PROF__PLUS(r->self_cpu_ns, c->self_ns);
+    if (c->cpu_ns < r->min_ns) r->min_ns = c->cpu_ns;
+    if (c->cpu_ns > r->max_ns) r->max_ns = c->cpu_ns;
+    if (PROF__BARE || !w || !b) return;
+    PROF__SUM(w->device_ns, w->self_device_ns, device_ns);
+    PROF__SUM(w->cpu_bytes, w->self_cpu_bytes, cpu_bytes);
+    PROF__SUM(w->device_bytes, w->self_device_bytes, device_bytes);
+    w->flops = PROF__PLUS(w->flops, b->flops);
+#undef PROF__SUM
+}
+
+PROF__EAGER void prof__group_record(void *groups, const prof__close *c) {
+    prof__groups *g = (prof__groups *)groups;
+    uint32_t row = prof__group_of_site(g, c->what);
+    prof__group *r = g->rows + row;
+    (void)prof__rank_take(g->ranks + row, c, !r->count);
+    g->last[row] = r->count && g->last[row] >= c->from ? PROF_NONE : c->number;
+    prof__call_add(r, NULL, c);
+}
+
+#if PROF__BARE
+#  define prof__groups_percentiles(g) ((void)0)
+#  define prof__groups_count(g) ((void)0)
+#  define prof__group_segment NULL
+#else
+PROF__FN void prof__group_segment(prof__reader *r, const prof__record *c,
+                                  const prof__record *end) {
+    prof__read_records(r, c, end, prof__group_record);
+}
+
+/* The row of event i, sooner when an event of this name's address was among the last ones. */
 PROF__FN uint32_t prof__group_recent(prof__groups *g, uint32_t i) {
     const prof_event *e = g->s->events + i;
     uint32_t kind = prof__kind(e), at = (uint32_t)((uintptr_t)e->name >> 4 ^ kind) & 15;
     bool more =
         g->by.group_by_input_shapes || g->by.group_by_overload_name || g->by.group_by_stack_n;
-    if (more) return prof__group_find(g, i);
+    if (more) return prof__group_find(g, e, i);
     if (g->recent[at].name != e->name || g->recent[at].kind != kind ||
         !prof__same_kind(e, g->s->events + g->rows[g->recent[at].row].first)) {
-        g->recent[at].row = prof__group_find(g, i);
+        g->recent[at].row = prof__group_find(g, e, i);
         g->recent[at].name = e->name;
         g->recent[at].kind = kind;
     }
@@ -11157,146 +11411,165 @@ PROF__EAGER uint32_t prof__group_of(prof__groups *g, uint32_t i) {
     if (!e->site || prof__extra_of(e) || (e->flags & ~PROF_EVENT_UNFINISHED))
         return prof__group_recent(g, i);
     row = g->row_of_site + prof__site_dense(e->site);
-    if (PROF__UNLIKELY(!*row)) *row = prof__group_find(g, i) + 1;
+    if (PROF__UNLIKELY(!*row)) *row = prof__group_find(g, e, i) + 1;
     return *row - 1;
 }
 
-/* Adds an event's amounts to its row, and takes them from what its parent's row has as its own. */
-PROF__INLINE void prof__group_add_wide(prof__group_wide *w, prof__group_wide *up,
-                                       const prof_event *e, const prof__side *side) {
-    bool own = prof__in_tree(e);
-    w->device_ns = PROF__PLUS(w->device_ns, side->device_ns);
-    w->self_device_ns = PROF__PLUS(w->self_device_ns, side->device_ns);
-    w->cpu_bytes = PROF__PLUS(w->cpu_bytes, side->cpu_bytes);
-    w->self_cpu_bytes = PROF__PLUS(w->self_cpu_bytes, own ? side->cpu_bytes : 0);
-    w->device_bytes = PROF__PLUS(w->device_bytes, side->device_bytes);
-    w->self_device_bytes = PROF__PLUS(w->self_device_bytes, own ? side->device_bytes : 0);
-    if (e->extra) w->flops = PROF__PLUS(w->flops, e->extra->flops);
-    if (!up) return;
-    up->self_device_ns = PROF__MINUS(up->self_device_ns, side->device_ns);
-    up->self_cpu_bytes = PROF__MINUS(up->self_cpu_bytes, side->cpu_bytes);
-    up->self_device_bytes = PROF__MINUS(up->self_device_bytes, side->device_bytes);
+/* Does event i lie in event `around`, which closed later? PROF_NONE: another did. */
+PROF__FN bool prof__lies_in(const struct prof_trace *s, uint32_t i, uint32_t around) {
+    if (i == PROF_NONE) return true;
+    while (i != PROF_NONE && i > around) i = s->events[i].parent;
+    return i == around;
 }
 
-/* Adds a call to its row. w: what few traces have; NULL: this has none. */
-PROF__EAGER void prof__call_add(prof__group *r, prof__group_wide *w, const prof__close *c) {
-    r->count++;
-    r->cpu_ns = PROF__PLUS(r->cpu_ns, c->cpu_ns);
-    r->self_cpu_ns = PROF__PLUS(r->self_cpu_ns, c->self_ns);
-    if (c->cpu_ns < r->min_ns) r->min_ns = c->cpu_ns;
-    if (c->cpu_ns > r->max_ns) r->max_ns = c->cpu_ns;
-    if (PROF__BARE || !w) return;
-#define PROF__SUM(sum, self, field)                             \
-    sum = PROF__PLUS(sum, c->all.field);                        \
-    self = PROF__PLUS(self, PROF__MINUS(c->all.field, c->within.field))
-    PROF__SUM(w->device_ns, w->self_device_ns, device_ns);
-    PROF__SUM(w->cpu_bytes, w->self_cpu_bytes, cpu_bytes);
-    PROF__SUM(w->device_bytes, w->self_device_bytes, device_bytes);
-    w->flops = PROF__PLUS(w->flops, c->flops);
-#undef PROF__SUM
+PROF__FN void prof__group_event_take(void *groups, const prof__close *c) {
+    prof__groups *g = (prof__groups *)groups;
+    uint32_t row = prof__group_of(g, c->what);
+    prof__group *r = g->rows + row;
+    bool within = r->count && prof__lies_in(g->s, g->last[row], c->what);
+    g->last[row] = within ? PROF_NONE : c->what;
+    r->first = PROF__MIN(r->first, c->what);
+    prof__call_add(r, g->wide ? g->wide + row : NULL, c);
+}
+#endif
+
+/* Hands on what ended, from the records or from the events. */
+PROF__FN void prof__groups_feed(prof__groups *g, prof__taker *record, prof__taker *event) {
+    prof__feed feed;
+    memset(&feed, 0, sizeof feed);
+    feed.user = g;
+    feed.take = g->ranks ? record : event;
+    if (feed.take == prof__group_record) feed.segment = prof__group_segment;
+    if (g->ranks) prof__closes_of_records(&feed);
+#if !PROF__BARE
+    else prof__closes_of_events(g->s, &feed);
+#endif
 }
 
-PROF__EAGER void prof__group_add(prof__group *r, const prof_event *e) {
-    int64_t ns = prof__cpu_ns(e);
-    r->count++;
-    r->cpu_ns = PROF__PLUS(r->cpu_ns, ns);
-    r->self_cpu_ns = PROF__PLUS(r->self_cpu_ns, e->self_cpu_time_total_ns);
-    if (ns < r->min_ns) r->min_ns = ns;
-    if (ns > r->max_ns) r->max_ns = ns;
-}
-
+#if !PROF__BARE
 /* Where a mean lies half way between two figures, the last bits of Python's sum decide. Kineto's
    times are no whole microseconds: the sum is made again as Python makes it. */
-PROF__FN void prof__group_add_us(prof__group_wide *w, const prof_event *e) {
-#if PROF__BARE
-    (void)w;
-    (void)e;
-#else
-    if (e->device_type == PROF_DEVICE_CPU)
-        w->cpu_us += (double)e->end_ns / 1000 - (double)e->start_ns / 1000;
-#endif
-}
-
-#if PROF__BARE
-#  define prof__groups_sort(g, rows) ((void)0)
-#  define prof__groups_count(g, rows) ((void)0)
-#  define prof__groups_wide(g) false
-#else
-typedef struct prof__sorting { const prof_event *events; const uint32_t *rows; } prof__sorting;
-PROF__FN bool prof__longer_after(const void *sorting, uint32_t a, uint32_t b) {
-    const prof__sorting *k = (const prof__sorting *)sorting;
-    if (k->rows[a] != k->rows[b]) return k->rows[a] > k->rows[b];
-    return prof__cpu_ns(k->events + a) > prof__cpu_ns(k->events + b);
-}
-
-/* For percentiles: the events by row and time. rows: of the events, with twice as much behind. */
-PROF__FN void prof__groups_sort(prof__groups *g, uint32_t *rows) {
-    uint32_t n = g->s->event_count, *order = rows + 2 * n, at = 0;
-    prof__sorting sorting;
-    sorting.events = g->s->events;
-    sorting.rows = rows;
-    if (!g->by.percentiles) return;
-    for (uint32_t i = 0; i < n; i++) order[i] = i;
-    prof__sort(order, rows + n, n, prof__longer_after, &sorting);
-    for (uint32_t i = 0; i < g->count; at += (uint32_t)g->rows[i++].count) g->rows[i].hash = at;
-    g->order = order;
-}
-
-/* How long the fastest of so many hundredths of a row's events took at most. */
-PROF__FN int64_t prof__group_percentile(const prof__groups *g, const prof__group *r,
-                                        uint32_t hundredths) {
-    uint64_t rank = (r->count * hundredths + 99) / 100;
-    return prof__cpu_ns(g->s->events + g->order[r->hash + (uint32_t)(rank ? rank - 1 : 0)]);
-}
-
-/* Adds up desc.hw_counters, if there is room. rows: of the events, with twice as much behind. */
-PROF__FN void prof__groups_count(prof__groups *g, const uint32_t *rows) {
-    const struct prof_trace *s = g->s;
-    uintptr_t at = ((uintptr_t)(rows + 3 * (size_t)s->event_count) + 7) & ~(uintptr_t)7;
-    int64_t (*counts)[2 * PROF_COUNTERS] = (int64_t (*)[2 * PROF_COUNTERS])at;
-    if (s->built || !prof__counting.count || (uintptr_t)prof__arena.high < at ||
-        ((uintptr_t)prof__arena.high - at) / sizeof *counts < g->count) return;
-    memset(counts, 0, g->count * sizeof *counts);
-    for (uint32_t i = 0; i < s->event_count; i++) {
-        const prof_event *e = s->events + i;
-        uint32_t n = e->extra ? PROF__MIN(e->extra->counter_count, PROF_COUNTERS) : 0;
-        bool inside = e->parent != PROF_NONE && s->events[e->parent].extra &&
-                      s->events[e->parent].extra->counter_count;
-        for (uint32_t k = 0; k < n; k++) {
-            int64_t *all = counts[rows[i]], add = e->extra->counters[k];
-            all[k] = PROF__PLUS(all[k], add);
-            all[PROF_COUNTERS + k] = PROF__PLUS(all[PROF_COUNTERS + k], add);
-            if (!inside) continue;
-            all = counts[rows[e->parent]] + PROF_COUNTERS;
-            all[k] = PROF__MINUS(all[k], add);
-        }
+PROF__FN void prof__groups_add_us(prof__groups *g) {
+    for (uint32_t i = 0; g->s->raw && g->wide && i < g->s->event_count; i++) {
+        const prof_event *e = g->s->events + i;
+        if (e->device_type == PROF_DEVICE_CPU)
+            g->wide[prof__group_of(g, i)].cpu_us +=
+                (double)e->end_ns / 1000 - (double)e->start_ns / 1000;
     }
-    g->counts = counts;
 }
 
-PROF__FN bool prof__groups_wide(const prof__groups *g) { return g->wide || g->by.percentiles; }
+/* ---- percentiles: in constant memory, by halving the range that each lies in ---- */
+
+typedef struct prof__shares { int64_t low[3], high[3]; uint64_t below[3]; } prof__shares;
+
+PROF__FN int64_t prof__between(int64_t low, int64_t high) {
+    return PROF__PLUS(low, ((uint64_t)high - (uint64_t)low) / 2);
+}
+
+PROF__FN void prof__shares_count(prof__shares *p, int64_t ns) {
+    for (int i = 0; i < 3; i++)
+        p->below[i] += ns <= prof__between(p->low[i], p->high[i]);
+}
+
+PROF__FN void prof__shares_record(void *groups, const prof__close *c) {
+    prof__groups *g = (prof__groups *)groups;
+    prof__shares_count(g->shares + prof__group_of_site(g, c->what), c->cpu_ns);
+}
+
+PROF__FN void prof__shares_event(void *groups, const prof__close *c) {
+    prof__groups *g = (prof__groups *)groups;
+    prof__shares_count(g->shares + prof__group_of(g, c->what), c->cpu_ns);
+}
+
+/* Takes the half that each percentile lies in; false: it is known. */
+PROF__FN bool prof__shares_halve(prof__shares *p, const prof__group *r) {
+    static const uint32_t hundredths[] = { 50, 90, 99 };
+    bool more = false;
+    for (int i = 0; i < 3; i++) {
+        uint64_t rank = (r->count * hundredths[i] + 99) / 100;
+        int64_t half = prof__between(p->low[i], p->high[i]);
+        if (p->below[i] >= rank) p->high[i] = half;
+        else p->low[i] = half + 1;
+        p->below[i] = 0;
+        more = more || p->low[i] < p->high[i];
+    }
+    return more;
+}
+
+/* Memory behind the order that a table makes; NULL: there is none. */
+PROF__FN void *prof__groups_more(const prof__groups *g, uintptr_t at, size_t bytes) {
+    const struct prof_trace *s = g->s;
+    char *end = s->built ? s->scratch + prof__built_scratch(s->event_count) : prof__arena.high;
+    at = (at + 7) & ~(uintptr_t)7;
+    return (uintptr_t)end < at || (uintptr_t)end - at < bytes ? NULL : (void *)at;
+}
+
+PROF__FN void prof__groups_percentiles(prof__groups *g) {
+    uintptr_t at = (uintptr_t)prof__groups_end(g) + 2 * g->count * sizeof(uint32_t);
+    prof__shares *p = (prof__shares *)prof__groups_more(g, at, g->count * sizeof *p);
+    bool more = g->count > 0;
+    if (!g->by.percentiles || !p) return;
+    memset(p, 0, g->count * sizeof *p);
+    for (uint32_t row = 0; row < g->count; row++)
+        for (int i = 0; i < 3; i++) {
+            p[row].low[i] = g->rows[row].min_ns;
+            p[row].high[i] = g->rows[row].max_ns;
+        }
+    g->shares = p;
+    while (more) {
+        more = false;
+        prof__groups_feed(g, prof__shares_record, prof__shares_event);
+        for (uint32_t row = 0; row < g->count; row++)
+            more = prof__shares_halve(p + row, g->rows + row) || more;
+    }
+}
+
+/* ---- desc.hw_counters, if there is room ---- */
+
+PROF__FN void prof__counts_event(void *groups, const prof__close *c) {
+    prof__groups *g = (prof__groups *)groups;
+    const prof__beside *b = c->beside;
+    int64_t *all = g->counts[prof__group_of(g, c->what)];
+    for (int i = 0; b && b->counted && i < PROF_COUNTERS; i++, all++) {
+        int64_t own = PROF__MINUS(b->all.counters[i], b->within.counters[i]);
+        *all = PROF__PLUS(*all, b->all.counters[i]);
+        all[PROF_COUNTERS] = PROF__PLUS(all[PROF_COUNTERS], own);
+    }
+}
+
+PROF__FN void prof__groups_count(prof__groups *g) {
+    uintptr_t at = (uintptr_t)prof__groups_end(g) + 2 * g->count * sizeof(uint32_t);
+    if (g->s->built || !prof__counting.count || g->ranks) return;
+    if (g->shares) at = (uintptr_t)(g->shares + g->count);
+    g->counts = (int64_t (*)[2 * PROF_COUNTERS])prof__groups_more(
+        g, at, g->count * sizeof *g->counts);
+    if (!g->counts) return;
+    memset(g->counts, 0, g->count * sizeof *g->counts);
+    prof__groups_feed(g, NULL, prof__counts_event);
+}
 #endif
+
+PROF__FN bool prof__group_after(const void *groups, uint32_t a, uint32_t b) {
+    const prof__groups *g = (const prof__groups *)groups;
+    if (g->ranks) return prof__rank_after(g->ranks + a, g->ranks + b);
+    return g->rows[a].first > g->rows[b].first;
+}
 
 PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
                                 const prof_averages_desc *by) {
-    uint32_t *rows;                      /* of the events so far */
-    prof__analyse(trace);
-    prof__groups_open(g, trace, by);
-    rows = (uint32_t *)(void *)prof__groups_end(g);
-    for (uint32_t i = 0; i < trace->event_count; i++) {
-        const prof_event *e = trace->events + i;
-        uint32_t row = prof__group_of(g, i);
-        prof__group_add(g->rows + row, e);
-        if (!prof__groups_wide(g)) continue;
-        rows[i] = row;
-        if (PROF__BARE || !g->wide) continue;
-        prof__group_add_wide(g->wide + row,
-                             e->parent == PROF_NONE ? NULL : g->wide + rows[e->parent], e,
-                             trace->side + i);
-        if (trace->raw) prof__group_add_us(g->wide + row, e);
-    }
-    prof__groups_sort(g, rows);
-    prof__groups_count(g, rows);
+    bool records = prof__from_records(trace);
+    prof__groups_open(g, trace, by, records);
+#if PROF__BARE
+    prof__groups_feed(g, prof__group_record, NULL);
+#else
+    prof__groups_feed(g, prof__group_record, prof__group_event_take);
+    prof__groups_add_us(g);
+#endif
+    prof__groups_percentiles(g);
+    prof__groups_count(g);
+    g->order = g->index;                 /* all rows are found */
+    for (uint32_t i = 0; i < g->count; i++) g->order[i] = i;
+    prof__sort(g->order, g->order + g->count, g->count, prof__group_after, g);
 }
 
 /* An average of nothing yet, with what it takes from an event. */
@@ -11349,20 +11622,26 @@ PROF__FN void prof__average_by(prof_average *a, const prof_averages_desc *by) {
     a->stack_count = PROF__MIN(a->stack_count, by->group_by_stack_n);
 }
 
+/* Row i of those that are seen first. */
 PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
-    const prof__group *r = g->rows + i;
-    prof_average a = prof__average_of(g->s->events + r->first, r->first);
-    prof__average_sums(&a, r, g->wide ? g->wide + i : NULL);
+    uint32_t row = g->order[i];
+    const prof__group *r = g->rows + row;
+    prof_event first = prof__group_event(g, r);
+    prof_average a;
+    if (g->ranks && g->ranks[row].depth) first.parent = 0;
+    a = prof__average_of(&first, g->ranks ? i : r->first);
+    prof__average_sums(&a, r, g->wide ? g->wide + row : NULL);
     prof__average_by(&a, &g->by);
+    a.is_recursive = g->last[row] == PROF_NONE;
 #if !PROF__BARE
-    if (g->order) {
-        a.p50_ns = prof__group_percentile(g, r, 50);
-        a.p90_ns = prof__group_percentile(g, r, 90);
-        a.p99_ns = prof__group_percentile(g, r, 99);
+    if (g->shares) {
+        a.p50_ns = g->shares[row].low[0];
+        a.p90_ns = g->shares[row].low[1];
+        a.p99_ns = g->shares[row].low[2];
     }
     if (g->counts) {
-        memcpy(a.counters, g->counts[i], sizeof a.counters);
-        memcpy(a.self_counters, g->counts[i] + PROF_COUNTERS, sizeof a.self_counters);
+        memcpy(a.counters, g->counts[row], sizeof a.counters);
+        memcpy(a.self_counters, g->counts[row] + PROF_COUNTERS, sizeof a.self_counters);
     }
 #endif
     return a;
@@ -11384,26 +11663,37 @@ PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace,
     return g.count;
 }
 
+/* All calls as one row. */
+typedef struct prof__total { prof__group sum; prof__group_wide wide; } prof__total;
+
+PROF__FN void prof__total_take(void *total, const prof__close *c) {
+    prof__total *t = (prof__total *)total;
+    prof__call_add(&t->sum, &t->wide, c);
+}
+
 PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
-    prof__group sum;
-    prof__group_wide wide;
     prof_average total;
-    size_t n;
-    const prof_event *e = prof_events(trace, &n);
-    memset(&sum, 0, sizeof sum);
-    memset(&wide, 0, sizeof wide);
+    prof_event last;
+    prof__total t;
+    prof__feed feed;
+    memset(&feed, 0, sizeof feed);
+    memset(&t, 0, sizeof t);
     memset(&total, 0, sizeof total);
-    sum.min_ns = INT64_MAX;
-    sum.max_ns = INT64_MIN;
-    for (size_t i = 0; i < n; i++) {
-        prof__group_add(&sum, e + i);
-        if (prof__side_of(trace))
-            prof__group_add_wide(&wide, e[i].parent == PROF_NONE ? NULL : &wide, e + i,
-                                 trace->side + i);
+    memset(&last, 0, sizeof last);
+    total.input_count = PROF_NONE;
+    prof__group_open(&t.sum);
+    feed.take = prof__total_take;
+    feed.user = &t;
+    if (prof__valid(trace) && prof__from_records(trace)) {
+        prof__closes_of_records(&feed);
+#if !PROF__BARE
+    } else if (prof__valid(trace)) {
+        prof__closes_of_events(trace, &feed);
+        if (trace->event_count) last = trace->events[trace->event_count - 1];
+#endif
     }
-    if (n) total = prof__average_of(e + n - 1, PROF_NONE);
-    else total.input_count = PROF_NONE;
-    prof__average_sums(&total, &sum, &wide);
+    if (t.sum.count) total = prof__average_of(&last, PROF_NONE);
+    prof__average_sums(&total, &t.sum, &t.wide);
     total.key = "Total";
     if (!total.overload_name) total.overload_name = "";
     total.parent = PROF_NONE;
@@ -11419,7 +11709,7 @@ typedef struct prof__span_sums_row {
     prof__group_wide wide;
     prof__rank first;
     int64_t counters[PROF_COUNTERS], self_counters[PROF_COUNTERS];
-    uint64_t last;                       /* number of its last call */
+    uint32_t last;                       /* number of its last call */
     uint32_t part;                       /* of the first one */
     prof_average *more;                  /* of calls that no span tells of; NULL: none */
     uint16_t flags;                      /* of the first one */
@@ -11466,16 +11756,16 @@ PROF__FN bool prof__span_sums_same(void *user, uint32_t a, uint32_t b) {
     return a == b || strcmp(s->rows[a]->key.name, s->rows[b]->key.name) == 0;
 }
 
-PROF__FN void prof__span_sums_count(prof__span_sums_row *r, const prof__close *c) {
-    for (int i = 0; c->counted && i < PROF_COUNTERS; i++) {
-        int64_t own = PROF__MINUS(c->all.counters[i], c->within.counters[i]);
-        r->counters[i] = PROF__PLUS(r->counters[i], c->all.counters[i]);
+PROF__FN void prof__span_sums_count(prof__span_sums_row *r, const prof__beside *b) {
+    for (int i = 0; b->counted && i < PROF_COUNTERS; i++) {
+        int64_t own = PROF__MINUS(b->all.counters[i], b->within.counters[i]);
+        r->counters[i] = PROF__PLUS(r->counters[i], b->all.counters[i]);
         r->self_counters[i] = PROF__PLUS(r->self_counters[i], own);
     }
 }
 
 /* A span has ended, and is no duplicate. */
-PROF__FN void prof__span_sums_visit(void *user, const prof__close *c) {
+PROF__FN void prof__span_sums_take_call(void *user, const prof__close *c) {
     prof_sums *s = (prof_sums *)user;
     prof__span_sums_row *r;
     s->stats.self_cpu_time_total_ns = PROF__PLUS(s->stats.self_cpu_time_total_ns, c->self_ns);
@@ -11491,7 +11781,7 @@ PROF__FN void prof__span_sums_visit(void *user, const prof__close *c) {
     r->last = PROF__MAX(r->last, c->number);
     s->stats.calls++;
     prof__call_add(&r->sums, &r->wide, c);
-    prof__span_sums_count(r, c);
+    prof__span_sums_count(r, c->beside);
 }
 
 PROF_API PROF__QUIET prof_result prof_sums_open(const prof_sums_desc *desc, prof_sums **sums) {
@@ -11504,7 +11794,7 @@ PROF_API PROF__QUIET prof_result prof_sums_open(const prof_sums_desc *desc, prof
     if (!s) return PROF_ERROR_MEMORY;
     first.nest.merge = desc->merge_duplicates;
     first.nest.same = prof__span_sums_same;
-    first.nest.visit = prof__span_sums_visit;
+    first.nest.take = prof__span_sums_take_call;
     first.nest.user = s;
     *s = first;
     *sums = s;
@@ -11609,12 +11899,13 @@ PROF__FN void prof__span_sums_memory(prof_sums *s, const prof_span *span) {
         n->open[i].device_bytes = PROF__PLUS(n->open[i].device_bytes, span->device_bytes);
     }
     if (!n->depth && span->row != PROF_NONE) {
-        prof__close c = prof__close_of(span, 0);
+        prof__beside b;
+        prof__close c = prof__close_of(span, 0, &b);
         bool call = !(c.flags & PROF_SPAN_HIDDEN);
         c.cpu_ns = 0;
         c.number = c.from = n->number++;
         c.flags &= (uint16_t)~PROF_SPAN_HIDDEN;
-        prof__span_sums_visit(s, &c);
+        prof__span_sums_take_call(s, &c);
         s->rows[c.what]->sums.count -= !call;
         s->stats.calls -= !call;
     }
@@ -11622,14 +11913,14 @@ PROF__FN void prof__span_sums_memory(prof_sums *s, const prof_span *span) {
 
 /* What lies in nothing, and has nothing in it: a range, work on a device. */
 PROF__FN void prof__span_sums_apart(prof_sums *s, const prof_span *span, bool device) {
-    prof__close c = prof__close_of(span, 0);
+    prof__beside b;
+    prof__close c = prof__close_of(span, 0, &b);
     c.number = c.from = s->nest.number++;
-    if (device) c.all.device_ns = c.flags & PROF_EVENT_ASYNC ? 0 : c.cpu_ns;
+    b.all.device_ns = !device || c.flags & PROF_EVENT_ASYNC ? 0 : c.cpu_ns;
     if (device) c.cpu_ns = 0;
-    else c.all.device_ns = 0;
-    c.within = c.all;                    /* none of it is its own, */
-    c.within.device_ns = 0;              /* but what it is */
-    prof__span_sums_visit(s, &c);
+    b.within = b.all;                    /* none of it is its own, */
+    b.within.device_ns = 0;              /* but what it is */
+    prof__span_sums_take_call(s, &c);
 }
 
 PROF_API PROF__QUIET void prof_sums_push(prof_sums *s, const prof_span *span) {
@@ -11648,8 +11939,9 @@ PROF_API PROF__QUIET void prof_sums_push(prof_sums *s, const prof_span *span) {
     } else if (!prof__span_sums_depth(s, PROF__MAX(span->depth, n->depth))) {
         s->stats.dropped++;
     } else if (span->flags & PROF_SPAN_DEPTH) {
-        prof__close c = prof__close_of(span, span->depth);
-        prof__nest_end(n, &c);
+        prof__beside b;
+        prof__close c = prof__close_of(span, span->depth, &b);
+        prof__nest_end(n, &c, &b);
     } else {
         prof__nest_begin(n, span);
     }
@@ -12215,7 +12507,7 @@ PROF__FN bool prof__average_below(const prof_average *a, const prof_average *b,
 /* CPU times of row i as Python's sum has them; NULL: in whole ns. */
 PROF__FN const prof__group_wide *prof__table_raw(const prof__table *t, uint32_t i) {
     bool raw = !PROF__BARE && t->groups && t->trace->raw && t->groups->wide;
-    return raw ? t->groups->wide + i : NULL;
+    return raw ? t->groups->wide + t->groups->order[i] : NULL;
 }
 
 PROF__FN bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
@@ -12777,24 +13069,13 @@ PROF__INLINE bool prof__same_name(const char *a, const char *b) {
     return a == b || (*a == *b && strcmp(a, b) == 0);    /* most differ in their first letter */
 }
 
-/* Names of zones within zones of the same name. */
-PROF__FN void prof__find_recursion(const struct prof_trace *s, prof__names_told *told) {
-    for (uint32_t i = 0; i < s->event_count; i++) {
-        const prof_event *e = s->events + i;
-        uint32_t around = e->parent;
-        while (around != PROF_NONE && !prof__same_name(e->name, s->events[around].name))
-            around = s->events[around].parent;
-        if (around != PROF_NONE && !prof__tell_name(told, e->name)) return;
-    }
-}
-
-/* Rows of the caller's tell; of those that no events are left of, what no time can be. */
+/* Rows tell, but those that no events are left of: there, what no time can be. */
 PROF__FN void prof__find_recursive(const prof__table *t, prof__names_told *told) {
-    for (uint32_t i = 0; t->rows && i < t->count; i++) {
-        const prof_average *r = t->rows + i;
-        bool sure = t->trace && !r->is_async && r->device_type == PROF_DEVICE_CPU &&
-                    r->cpu_time_total_ns > t->self_cpu_ns;
-        if ((r->is_recursive || sure) && !prof__tell_name(told, r->key)) return;
+    for (uint32_t i = 0; (t->rows || t->groups) && i < t->count; i++) {
+        prof_average r = t->row_at(t, i);
+        bool sure = t->rows && t->trace && !r.is_async && r.device_type == PROF_DEVICE_CPU &&
+                    r.cpu_time_total_ns > t->self_cpu_ns;
+        if ((r.is_recursive || sure) && !prof__tell_name(told, r.key)) return;
     }
 }
 
@@ -12802,8 +13083,7 @@ PROF__FN void prof__find_recursive(const prof__table *t, prof__names_told *told)
 PROF__FN void prof__table_recursion(prof__table *t) {
     prof__names_told told = { { NULL, NULL, NULL, NULL }, 0 };
     size_t at = 0;
-    if (t->rows) prof__find_recursive(t, &told);
-    else if (t->groups) prof__find_recursion(t->trace, &told);
+    prof__find_recursive(t, &told);
     for (size_t i = 0; i < told.count; i++)
         prof__table_listed(t, &at, "Recursion, CPU total counts each level of it: ",
                            i < 3 ? told.names[i] : "...");
@@ -13224,16 +13504,14 @@ PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
     if (!prof__valid(trace)) return PROF_ERROR_INVALID;
     if (result != PROF_OK) return result;
     prof__table_open(&t, desc ? desc : prof__table_usual(&usual), out);
-    prof__analyse(trace);
     t.trace = trace;
     t.notes = prof__table_notes;
     t.row_at = prof__row_of_event;
-#if !PROF__BARE
-    t.view = trace->view;
-#endif
-    t.count = trace->event_count;
     if (prof__averages_kept(trace, &t.rows, &t.count)) {
         t.row_at = prof__row_of_caller;
+#if !PROF__BARE
+        t.view = trace->view;
+#endif
         prof__rows_sort(t.rows, t.count, t.desc->sort_by ? t.desc->sort_by : PROF_METRIC_FLOPS);
         prof__table_write(&t, NULL);
         return prof__out_close(&t.out);
@@ -13243,7 +13521,13 @@ PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
         t.groups = &g;
         t.row_at = prof__row_of_group;
         t.count = g.count;
+    } else {
+        prof__analyse(trace);
+        t.count = trace->event_count;
     }
+#if !PROF__BARE
+    t.view = trace->view;
+#endif
     prof__table_write(&t, prof__table_sort(&t, t.groups ? prof__groups_end(&g) : trace->scratch));
     return prof__out_close(&t.out);
 }
@@ -18172,7 +18456,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     prof_stats out;
     if (!s->analysed) prof__count_rows(s, NULL);
     out = prof__counts_now(s);
-    out.recorded = s->event_count;
+    out.recorded = prof__zones_now(s);
     if (s->parts && s->parts->average) {
         (void)s->parts->average(NULL, 0);
         out.recorded = s->tallied;
@@ -18720,7 +19004,7 @@ PROF__FN void prof__window_prepare(struct prof_trace *s) {
     prof__windows_unsettle();
     prof__lock();
     if (s->stopped && !prof__session.desc.acc_events) ready = prof__window_lay(s);
-    s->stopped = s->analysed = false;
+    s->stopped = s->prepared = s->analysed = false;
     if (ready && !s->began) prof__prefault(s);
     prof__unlock();
     PROF__STORE(prof__session.enabled, prof__session.activities);
@@ -19175,7 +19459,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     prof__stats_add(&out, &c);
     if (s->average) out.recorded = s->tallied;
     if (s->stopped && !s->records_only) {
-        uint64_t zones = s->event_count - (s->analysed ? prof__others(s) : 0);
+        uint64_t zones = prof__zones_now(s);
         if (s->overwritten) out.overwritten = out.recorded - PROF__MIN(zones, out.recorded);
         out.recorded = zones;
         out.unfinished = s->unfinished;
