@@ -573,7 +573,7 @@ typedef struct prof_average {
     uint8_t device_type, scope;
     bool is_async, is_remote;            /* of the first event */
     bool is_legacy, is_user_annotation;
-    bool is_recursive;                   /* calls of it lie in each other, cpu_time_total has each */
+    bool is_recursive;                   /* calls of it lie in each other: each is in the total */
 } prof_average;
 
 typedef enum prof_metric {
@@ -3404,7 +3404,7 @@ typedef struct prof__group_wide {
 /* Bytes for one row more: the row, its last call, its places in two indices, two numbers to sort
    by. A rank takes less than what is wide. */
 #define PROF__GROUP_SHARE (sizeof(prof__group) + sizeof(prof__group_wide) + 6 * sizeof(uint32_t))
-#define PROF__SITE_SHARE prof__align(PROF__GROUP_SHARE + (PROF__BARE ? 0 : 72))   /* percentiles */
+#define PROF__SITE_SHARE prof__align(PROF__GROUP_SHARE + (PROF__BARE ? 0 : 72))   /* 72: shares */
 
 #if PROF__BARE
 /* Names stay where they are. Marks fill the list from the left, names of this session from the
