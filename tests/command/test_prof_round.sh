@@ -62,6 +62,9 @@ while read -r trace grouping; do
     # the array's head tells the same; in little memory it is all the same, but for devices' work
     cp "$out/$trace.name.live" "$out/$trace.array.live"
     equal "$trace" array "$prof" report -n all -s none -f json "$out/$trace.array.json"
+    cp "$out/$trace.name.live" "$out/$trace.merged.live"     # a merged trace keeps what its parts promise
+    "$prof" merge -o "$out/$trace.merged.json" "$out/$trace.json" 2>"$out/said"
+    equal "$trace" merged "$prof" report -n all -s none -f json "$out/$trace.merged.json"
     if ! grep -q '"cat":"\(kernel\|gpu_\)' "$out/$trace.json"; then
         cp "$out/$trace.name.live" "$out/$trace.lean.live"
         equal "$trace" lean "$prof" report -n all -s none -f json --no-device "$out/$trace.json"

@@ -332,9 +332,13 @@ static void write_losses(trace_writer *w, const merger *m) {
         losses_add(&lost, &m->files[i].lost, whose);
         sums[i] = m->files[i].sums;
     }
+    if (lost.more_counters)
+        warn(NULL, "the traces have more than %d different counters: the rest stay arguments",
+             PROF_COUNTERS);
     size_t place = 0;
     char line[320];
-    if (losses_next(&lost, &place, line)) losses_write_head(&lost, sums, m->count, w);
+    if (losses_next(&lost, &place, line) || lost.counter_count || lost.zone_ids)
+        losses_write_head(&lost, sums, m->count, w);
     free(sums);
 }
 

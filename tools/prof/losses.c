@@ -111,12 +111,37 @@ static bool read_timeline(losses *l, trace_text key, trace_text value) {
     return false;
 }
 
+static void add_counter(losses *l, const char *name) {
+    size_t i = 0;
+    while (i < l->counter_count && strcmp(l->counters[i], name) != 0) i++;
+    l->more_counters += i == PROF_COUNTERS;
+    if (i == PROF_COUNTERS || !*name) return;
+    snprintf(l->counters[i], sizeof l->counters[i], "%s", name);
+    l->counter_count += i == l->counter_count;
+}
+
+/* What it promises of the events to come; false: this is none of that. */
+static bool read_promise(losses *l, trace_text key, trace_text value) {
+    trace_text none, name;
+    char text[sizeof *l->counters];
+    if (text_is(key, "zone_ids")) return l->zone_ids |= text_is(value, "true"), true;
+    if (!text_is(key, "counters")) return false;
+    if (!value.size || *value.data != '[') return true;
+    while (json_next(&value, &none, &name)) {
+        if (!json_is_text(name)) continue;
+        json_decode(name, text, sizeof text);
+        add_counter(l, text);
+    }
+    return true;
+}
+
 static void read_head(losses *l, trace_text head, bool cuda) {
     trace_text key, value;
     if (!head.size || *head.data != '{') return;
     while (json_next(&head, &key, &value)) {
         if (!cuda && text_is(key, "devices")) read_devices(l, value);
-        else if (cuda || !read_timeline(l, key, value)) read_count(l, key, value, cuda);
+        else if (cuda || (!read_promise(l, key, value) && !read_timeline(l, key, value)))
+            read_count(l, key, value, cuda);
     }
 }
 
@@ -156,6 +181,8 @@ void losses_add(losses *to, const losses *from, const char *whose) {
         add_device(to, whose, from->devices[i].name, from->devices[i].text);
     to->odd = sum(to->odd, from->odd);
     to->summed = sum(to->summed, from->summed);
+    for (size_t i = 0; i < from->counter_count; i++) add_counter(to, from->counters[i]);
+    to->zone_ids |= from->zone_ids;
     if (from->timeline_ns && (!to->timeline_ns || from->timeline_ns < to->timeline_ns))
         to->timeline_ns = from->timeline_ns;
     if (from->session_ns > to->session_ns) to->session_ns = from->session_ns;
@@ -235,6 +262,15 @@ static void write_sums(const losses *l, const trace_text *sums, size_t count, ou
     output_text(out, any ? "]" : "");
 }
 
+static void write_promises(const losses *l, output *out) {
+    for (size_t i = 0; i < l->counter_count; i++) {
+        output_text(out, i ? ", " : ", \"counters\": [");
+        output_json_text(out, l->counters[i], strlen(l->counters[i]));
+    }
+    output_text(out, l->counter_count ? "]" : "");
+    output_text(out, l->zone_ids ? ", \"zone_ids\": true" : "");
+}
+
 void losses_write_head(const losses *l, const trace_text *sums, size_t count, trace_writer *w) {
     prof_note note;
     bool cuda = false;
@@ -243,6 +279,7 @@ void losses_write_head(const losses *l, const trace_text *sums, size_t count, tr
     output_text(w->out, "{\"version\": \"" PROF_VERSION "\"");
     write_counts(l, w->out, false, ", ");
     write_sums(l, sums, count, w->out);
+    write_promises(l, w->out);
     for (size_t i = 0; i < l->device_count; i++) {
         output_text(w->out, i ? ", " : ", \"devices\": {");
         output_json_text(w->out, l->devices[i].name, strlen(l->devices[i].name));

@@ -15,6 +15,9 @@ typedef struct losses {
     uint64_t summed;                /* zones that are in no timeline, but in the head's sums */
     int64_t timeline_ns, session_ns;     /* how long that is; the whole */
     uint64_t odd;                   /* counts in the head that are none */
+    char counters[PROF_COUNTERS][256];   /* arguments that are counters of desc.hw_counters */
+    size_t counter_count, more_counters; /* more: left out */
+    bool zone_ids;                  /* times do not tell all of the tree: some zones tell parents */
 } losses;
 
 void losses_read(losses *l, trace_text head);            /* the value of "prof", the args of the

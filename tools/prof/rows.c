@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "losses.h"
 #include "span_sorter.h"
 
 /* What one row is about; compared byte by byte, so zeroed before it is filled. */
@@ -697,17 +698,11 @@ static void name_device(row_table *t, trace_text name) {
 
 /* What prof.h promises of the events to come: arguments that are counters, and that times do not
    tell all of the tree. */
-static void note_promises(row_table *t, trace_text head) {
-    trace_text key, value, name;
-    while (json_next(&head, &key, &value)) {
-        bool counters = text_is(key, "counters");
-        t->told |= text_is(key, "zone_ids");
-        for (int i = 0; counters && i < PROF_COUNTERS && json_next(&value, &key, &name); i++) {
-            char text[256];
-            json_decode(name, text, sizeof text);
-            t->view.counters[i] = arena_text(&t->memory, text, strlen(text));
-        }
-    }
+static void note_promises(row_table *t, const losses *head) {
+    t->told |= head->zone_ids;
+    for (size_t i = 0; i < head->counter_count; i++)
+        t->view.counters[i] =
+            arena_text(&t->memory, head->counters[i], strlen(head->counters[i]));
 }
 
 /* Of what the filter takes by when it was, sums have none. */
@@ -741,7 +736,7 @@ static void note_head(row_table *t, const trace_reader *reader) {
     bool array = meta && text_is(event->name, "prof");
     bool head = reader->item == TRACE_MEMBER && text_is(reader->member.key, "prof");
     t->own |= head || array;
-    if (head || array) note_promises(t, head ? reader->member.value : event->args_text);
+    if (head || array) note_promises(t, reader->losses);
     if (head || (meta && text_is(event->name, "prof counts")))
         add_sums(t, reader, head ? reader->member.value : event->args_text);
 }
