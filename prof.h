@@ -5355,15 +5355,6 @@ static const prof__entry_frame prof__entry_none = { NULL, NULL, 0 };
 #  define PROF__ENTRY_FRAME() prof__entry_none
 #endif
 
-#if PROF__LEAVES
-PROF__FN bool prof__stack_find(prof__state *t, uintptr_t at);
-
-/* Do both lie in the stack that the thread is on? */
-PROF__FN bool prof__on_one_stack(prof__state *t, uintptr_t here, uintptr_t there) {
-    if ((here < t->stack_low || here >= t->stack_high) && !prof__stack_find(t, here)) return false;
-    return there >= t->stack_low && there < t->stack_high;
-}
-
 PROF__FN void prof__origin_set(prof__state *t, const prof__frame *f, uint32_t kind,
                                prof__entry_frame entry, uintptr_t function) {
     prof__origin *o = prof__origin_of(t, f);
@@ -5372,6 +5363,15 @@ PROF__FN void prof__origin_set(prof__state *t, const prof__frame *f, uint32_t ki
     o->function = function;
     o->site_kind = f->site | kind;
     o->start = f->start;
+}
+
+#if PROF__LEAVES
+PROF__FN bool prof__stack_find(prof__state *t, uintptr_t at);
+
+/* Do both lie in the stack that the thread is on? */
+PROF__FN bool prof__on_one_stack(prof__state *t, uintptr_t here, uintptr_t there) {
+    if ((here < t->stack_low || here >= t->stack_high) && !prof__stack_find(t, here)) return false;
+    return there >= t->stack_low && there < t->stack_high;
 }
 
 /* Has longjmp left the zone of frame f? Blocks and functions that began deeper in the stack than
@@ -5393,7 +5393,6 @@ PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
 }
 #else
 #  define prof__heal(t, here) ((void)0)
-#  define prof__origin_set(t, f, kind, entry, function) ((void)0)
 #endif
 
 /* Counts what is dropped for want of a site. */
@@ -7317,6 +7316,7 @@ void __cyg_profile_func_exit(void *function, void *caller) PROF__QUIET;
 
 void __cyg_profile_func_enter(void *function, void *caller) {
     prof__slot *slot = prof__slot_get();
+    prof__frame *opened = NULL;
     prof__state *t;
     uint32_t site;
     (void)caller;
@@ -7325,19 +7325,50 @@ void __cyg_profile_func_enter(void *function, void *caller) {
     t = prof__state_to_begin(false);
     site = t ? prof__function_site(t, (uintptr_t)function) : 0;
 #if PROF__FAST
-    if (site <= PROF__NO_LOCK || !prof__frame_open(&t->hot, site))
+    if (site > PROF__NO_LOCK) opened = prof__frame_open(&t->hot, site);
 #endif
-        if (t) (void)prof__begin_site(site, false, PROF__ENTRY_FRAME());
+    if (t && !opened) opened = prof__begin_site(site, false, PROF__ENTRY_FRAME());
+    if (opened && opened <= t->deepest)
+        prof__origin_set(t, opened - 1, PROF__BY_FUNCTION, PROF__ENTRY_FRAME(),
+                         (uintptr_t)function);
     slot->inside = false;
+}
+
+PROF__INLINE bool prof__is_function(const prof__state *t, const prof__frame *f,
+                                    uintptr_t function) {
+    const prof__origin *o = prof__origin_of(t, f);
+    return o->function == function && o->site_kind == (f->site | PROF__BY_FUNCTION) &&
+           o->start == f->start;
+}
+
+/* A function ends that is not the innermost zone. What longjmp left above its zone ends with it. An
+   end of what this session does not have must not end another: false. */
+PROF__FN bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t function) {
+    prof__frame *f = t->hot.top;
+    while (f > t->hot.bottom && !prof__is_function(t, f - 1, function)) f--;
+    if (!prof__enter(slot)) return true;
+    if (f > t->hot.bottom) prof__unwind_to(t, f, t->skipped);
+    else PROF__BUMP(t->counts.cut, 1);
+    prof__leave(slot);
+    return f > t->hot.bottom;
+}
+
+/* Is the zone that is to end now this function's? What was dropped ends first, in any case. */
+PROF__INLINE bool prof__function_ends(prof__slot *slot, uintptr_t function) {
+    prof__state *t;
+    if (slot->generation != PROF__LOAD(prof__on)) return true;
+    t = prof__slot_state(slot);
+    if (t->skipped || t->hot.top <= t->hot.bottom) return true;
+    return PROF__LIKELY(prof__is_function(t, t->hot.top - 1, function)) ||
+           prof__function_heal(slot, t, function);
 }
 
 void __cyg_profile_func_exit(void *function, void *caller) {
     prof__slot *slot = prof__slot_get();
-    (void)function;
     (void)caller;
     if (slot->inside || slot->busy) return;
     slot->inside = true;
-    prof__end_top_inline();
+    if (prof__function_ends(slot, (uintptr_t)function)) prof__end_top_inline();
     slot->inside = false;
 }
 

@@ -1,6 +1,6 @@
 /* portable */
 /* More places in the source than the table of sites holds, or more names than the arena. */
-#define PROF_MAX_SITES 9                 /* eight, and a function */
+#define PROF_MAX_SITES 12                /* eight, and four functions */
 #define PROF_INSTRUMENT_FUNCTIONS
 #include "../test.h"
 
@@ -104,8 +104,61 @@ static void test_sites_without_room(void) {
     EQUAL(prof_get_stats().recorded, 1);
 }
 
+/* ---- longjmp leaves functions ---- */
+
+__attribute__((noinline)) static void enter(int i) {
+    __cyg_profile_func_enter(functions + i, NULL);
+}
+static void leave(int i) { __cyg_profile_func_exit(functions + i, NULL); }
+
+/* A function's end is no other's: it ends what longjmp has left above it. */
+static void test_functions_left(void) {
+    prof_desc desc = test_desc();
+    prof_average rows[FUNCTIONS];
+    EQUAL(prof_start(&desc), PROF_OK);
+    enter(0);
+    for (int i = 0; i < 1000; i++) {
+        enter(1);
+        enter(2);
+        enter(3);
+        if (i % 2) leave(3);             /* else: left, with 2 */
+        if (i % 2) leave(2);
+        test_time.tick += 10;
+        leave(1);
+        test_time.tick++;
+    }
+    leave(2);                            /* was not begun */
+    leave(0);
+    EQUAL(prof_key_averages(prof_stop(), NULL, rows, FUNCTIONS), FUNCTIONS);
+    for (int i = 1; i < FUNCTIONS; i++) EQUAL(rows[i].count, 1000);
+    EQUAL(rows[0].self_cpu_time_total_ns, 1000);
+    EQUAL(rows[1].cpu_time_total_ns, 10000);
+    EQUAL(rows[2].cpu_time_total_ns, 5000);
+    EQUAL(prof_get_stats().healed, 1000);
+    EQUAL(prof_get_stats().cut, 1);
+    EQUAL(prof_get_stats().unfinished, 0);
+}
+
+/* Nor does a thread fall silent when none of the functions around it ever ends. */
+static void test_functions_left_for_ever(void) {
+    prof_desc desc = test_desc();
+#if defined(_WIN32) || (!defined(__x86_64__) && !defined(__aarch64__))
+    SKIP("the stack pointer does not tell here");
+#endif
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 10000; i++) {
+        enter(1);
+        if (i % 10) leave(1);
+    }
+    CHECK(prof_stop() != NULL, "no trace");
+    EQUAL(prof_get_stats().recorded, 10000);
+    EQUAL(prof_get_stats().dropped, 0);
+}
+
 int main(void) {
     RUN(test_sites_without_room);
+    RUN(test_functions_left);
+    RUN(test_functions_left_for_ever);
     RUN(test_sites_too_many);
     return test_end();
 }
