@@ -608,6 +608,69 @@ static void random_program(uint32_t seed) {
     end_as(name);
 }
 
+/* ---- Programs by seed under a CUPTI of our own, by the machine's clock ---- */
+
+static void random_launch(void) {
+    static const char *const kernels[] = { "_Z6vecAddPfS_S_i", "k", "gemm", "" };
+    static const char *const graph[] = { "k", "gemm", "k" };
+    uint32_t what = test_random(12), stream = test_random(4);
+    fake_device((int)test_random(2));
+    if (what < 6) fake_launch(kernels[test_random(4)], stream, test_random(5000));
+    else if (what < 7) fake_copy((int)(chance(50) ? 1 : 2), 1, 3, 4096, stream);
+    else if (what < 8) fake_copy_peer(0, 1, 100, stream);
+    else if (what < 9) fake_memset(64, stream);
+    else if (what < 10) fake_graph(graph, 1 + test_random(3), stream);
+    else if (what < 11) fake_runtime_call(chance(50) ? 20 : 31);
+    else fake_alloc(4096 * (1 + test_random(4)), 512, chance(50));
+}
+
+static void random_cuda_turn(void) {
+    uint32_t what = test_random(100);
+    if (what < 30) random_begin();
+    else if (what < 55) random_end();
+    else if (what < 90) random_launch();
+    else if (what < 94) random_memory();
+    else if (what < 96) random_range();
+    else if (what < 98) prof_instant("moment");
+    else prof_step();
+}
+
+static void random_cuda(uint32_t seed) {
+    prof_cuda_desc cupti;
+    prof_desc desc;
+    char name[32];
+    uint32_t n;
+    memset(&cupti, 0, sizeof cupti);
+    memset(&desc, 0, sizeof desc);
+    memset(&now, 0, sizeof now);
+    test_seed = seed * 2654435761u + 7;
+    for (n = 0; n < 8; n++) test_random(2);
+    fake_reset();
+    fake.devices = 2;
+    fake.call_ns = chance(50) ? test_random(500) : 0;
+    fake.latency_ns = test_random(4000);
+    fake.nested_driver = chance(50);
+    fake.by_driver = chance(25);
+    fake.reverse = chance(25);
+    fake.pinned = chance(25);
+    cupti.symbol = fake_symbol;
+    now.device_type = PROF_DEVICE_CUDA;
+    desc.profile_memory = chance(50);
+    desc.record_shapes = chance(50);
+    desc.with_stack = chance(50);
+    desc.with_flops = chance(50);
+    desc.merge_duplicates = chance(25);
+    desc.schedule.active = chance(50) ? 1000 : 0;
+    desc.schedule.repeat = desc.schedule.active ? 1 : 0;
+    must(prof_cuda_init(&cupti) == PROF_OK, "CUPTI", "seed");
+    start(desc);
+    for (n = 20 + test_random(300); n; n--) random_cuda_turn();
+    snprintf(name, sizeof name, "cuda%u", (unsigned)seed);
+    save(prof_stop(), name);
+    prof_cuda_shutdown();
+    prof_thread_end();
+}
+
 int main(int argc, char **argv) {
     uint32_t seeds = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
     uint32_t first = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 1, i;
@@ -630,5 +693,6 @@ int main(int argc, char **argv) {
     threads();
     cuda();
     for (i = 0; i < seeds; i++) random_program(first + i);
+    for (i = 0; i < seeds; i += 5) random_cuda(first + i);
     return 0;
 }
