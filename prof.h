@@ -3876,8 +3876,10 @@ enum { PROF__NO = 17 };                  /* place; all below it are in the raw s
 #define PROF__STAT_NONE(name, value, place, note)
 #if PROF__BARE
 #  define PROF__STAT_HOST(each) PROF__STAT_NONE
+#  define PROF__HOST_TEXT(text) ""
 #else
 #  define PROF__STAT_HOST(each) each
+#  define PROF__HOST_TEXT(text) text
 #endif
 
 /* The list has each once: they fill what is before the threads. */
@@ -12415,18 +12417,102 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
 
 /* ---- @TABLE: EventList.table(), as text, CSV and JSON ---- */
 
+/* The columns, in the order of the text: name; what a cell shows; of which member of prof_average;
+   head, @ is the device; field of CSV and JSON, where it is one. HOST ones have no head on targets.
+   The last are fields alone. */
+#define PROF__COLUMNS_FIRST(X, HOST) \
+    X(NAME, NAME, key, "Name", "") \
+    HOST(OVERLOAD, NAME, overload_name, "Overload Name", "") \
+    X(SELF_CPU_SHARE, SHARE, self_cpu_time_total_ns, "Self CPU %", "") \
+    X(SELF_CPU, TIME, self_cpu_time_total_ns, "Self CPU", "self_cpu_time_total") \
+    X(CPU_SHARE, SHARE, cpu_time_total_ns, "CPU total %", "") \
+    X(CPU, TIME, cpu_time_total_ns, "CPU total", "cpu_time_total") \
+    X(CPU_MEAN, MEAN, cpu_time_total_ns, "CPU time avg", "cpu_time") \
+    HOST(MIN, TIME, min_ns, "min", "min") \
+    X(P50, TIME, p50_ns, "p50", "p50") \
+    X(P90, TIME, p90_ns, "p90", "p90") \
+    X(P99, TIME, p99_ns, "p99", "p99") \
+    X(MAX, TIME, max_ns, "max", "max") \
+    HOST(SELF_DEVICE, TIME, self_device_time_total_ns, "Self @", "self_device_time_total") \
+    HOST(SELF_DEVICE_SHARE, SHARE, self_device_time_total_ns, "Self @ %", "") \
+    HOST(DEVICE, TIME, device_time_total_ns, "@ total", "device_time_total") \
+    HOST(DEVICE_MEAN, MEAN, device_time_total_ns, "@ time avg", "device_time") \
+    HOST(CPU_MEMORY, MEMORY, cpu_memory_usage, "CPU Mem", "cpu_memory_usage") \
+    HOST(SELF_CPU_MEMORY, MEMORY, self_cpu_memory_usage, "Self CPU Mem", "self_cpu_memory_usage") \
+    HOST(DEVICE_MEMORY, MEMORY, device_memory_usage, "@ Mem", "device_memory_usage") \
+    HOST(SELF_DEVICE_MEMORY, MEMORY, self_device_memory_usage, "Self @ Mem", \
+         "self_device_memory_usage")
+#define PROF__COLUMNS_LAST(X, HOST) \
+    X(COUNT, INTEGER, count, "# of Calls", "count") \
+    HOST(NODE, INTEGER, node_id, "Node ID", "node_id") \
+    HOST(SHAPES, SHAPES, input_shapes, "Input Shapes", "") \
+    HOST(FLOPS, FLOPS, flops, "Total FLOPs", "flops") \
+    HOST(SOURCE, PATH, stack, "Source Location", "")
+#define PROF__FIELDS_LAST(X) \
+    X(DEVICE_TYPE, INTEGER, device_type, "", "device_type") \
+    X(IS_ASYNC, FLAG, is_async, "", "is_async") \
+    X(IS_REMOTE, FLAG, is_remote, "", "is_remote") \
+    X(IS_LEGACY, FLAG, is_legacy, "", "is_legacy") \
+    X(IS_USER_ANNOTATION, FLAG, is_user_annotation, "", "is_user_annotation")
+#define PROF__COLUMNS_EACH(X, HOST) PROF__COLUMNS_FIRST(X, HOST) PROF__COLUMNS_LAST(X, HOST)
+
 #define PROF__COUNTER_COLUMNS (PROF__BARE ? 0 : 2 * PROF_COUNTERS)
-enum {                                   /* columns, in their order */
-    PROF__COL_NAME, PROF__COL_OVERLOAD, PROF__COL_SELF_CPU_SHARE, PROF__COL_SELF_CPU,
-    PROF__COL_CPU_SHARE, PROF__COL_CPU, PROF__COL_CPU_MEAN, PROF__COL_MIN,
-    PROF__COL_P50, PROF__COL_P90,
-    PROF__COL_P99, PROF__COL_MAX, PROF__COL_SELF_DEVICE,
-    PROF__COL_SELF_DEVICE_SHARE, PROF__COL_DEVICE, PROF__COL_DEVICE_MEAN, PROF__COL_CPU_MEMORY,
-    PROF__COL_SELF_CPU_MEMORY, PROF__COL_DEVICE_MEMORY, PROF__COL_SELF_DEVICE_MEMORY,
+#define PROF__COLUMN_NUMBER(name, shows, member, head, field) PROF__COL_##name,
+enum {                                   /* counters stand between the first and the last */
+    PROF__COLUMNS_FIRST(PROF__COLUMN_NUMBER, PROF__COLUMN_NUMBER)
     PROF__COL_COUNTERS, PROF__COL_COUNTERS_END = PROF__COL_COUNTERS + PROF__COUNTER_COLUMNS - 1,
-    PROF__COL_COUNT, PROF__COL_NODE, PROF__COL_SHAPES, PROF__COL_FLOPS, PROF__COL_SOURCE,
-    PROF__COLUMNS
+    PROF__COLUMNS_LAST(PROF__COLUMN_NUMBER, PROF__COLUMN_NUMBER)
+    PROF__COLUMNS, PROF__FIELDS_BEFORE = PROF__COLUMNS - 1,
+    PROF__FIELDS_LAST(PROF__COLUMN_NUMBER)
+    PROF__FIELDS_END
 };
+
+enum { PROF__SHOW_NAME, PROF__SHOW_SHARE, PROF__SHOW_TIME, PROF__SHOW_MEAN, PROF__SHOW_MEMORY,
+       PROF__SHOW_INTEGER, PROF__SHOW_SHAPES, PROF__SHOW_FLOPS, PROF__SHOW_PATH, PROF__SHOW_FLAG };
+typedef struct prof__column { uint8_t shows, at; } prof__column;
+#define PROF__COLUMN_OF(name, shows, member, head, field) \
+    { PROF__SHOW_##shows, offsetof(prof_average, member) },
+static const prof__column prof__columns[] = {
+    PROF__COLUMNS_EACH(PROF__COLUMN_OF, PROF__COLUMN_OF) PROF__FIELDS_LAST(PROF__COLUMN_OF)
+};
+
+/* Its place in lists that have no counters. */
+PROF__FN size_t prof__column_place(int column) {
+    return (size_t)(column > PROF__COL_COUNTERS ? column - PROF__COUNTER_COLUMNS : column);
+}
+
+PROF__FN uint8_t prof__column_shows(int column) {
+    return prof__columns[prof__column_place(column)].shows;
+}
+
+/* A number of a row: times in ns. */
+PROF__FN int64_t prof__row_number(const prof_average *r, int column) {
+    const char *at = (const char *)r + prof__columns[prof__column_place(column)].at;
+    int64_t n;
+    if (!PROF__BARE && column == PROF__COL_NODE) return r->node_id;
+    if (!PROF__BARE && column >= PROF__COL_DEVICE_TYPE) return *at;
+    memcpy(&n, at, sizeof n);
+    return n;
+}
+
+/* The field's name; "": it is none. */
+PROF__FN const char *prof__column_field(int column) {
+#define PROF__COLUMN_FIELD(name, shows, member, head, field) field "\0"
+    static const char fields[] =
+        PROF__COLUMNS_EACH(PROF__COLUMN_FIELD, PROF__COLUMN_FIELD)
+        PROF__FIELDS_LAST(PROF__COLUMN_FIELD);
+    return prof__nth(fields, prof__column_place(column));
+}
+
+/* The column of a metric; NONE's is the name. */
+PROF__FN int prof__metric_column(prof_metric metric) {
+    static const uint8_t columns[] = {
+        PROF__COL_NAME, PROF__COL_SELF_CPU, PROF__COL_CPU, PROF__COL_CPU_MEAN, PROF__COL_COUNT,
+        PROF__COL_SELF_DEVICE, PROF__COL_DEVICE, PROF__COL_DEVICE_MEAN, PROF__COL_CPU_MEMORY,
+        PROF__COL_SELF_CPU_MEMORY, PROF__COL_DEVICE_MEMORY, PROF__COL_SELF_DEVICE_MEMORY,
+        PROF__COL_FLOPS };
+    return columns[(size_t)metric < sizeof columns ? (size_t)metric : 0];
+}
 
 /* Rows are averages, the caller's own, or the events themselves, seen as averages of one. */
 typedef struct prof__table {
@@ -12495,20 +12581,8 @@ PROF__FN prof_average prof__row_of_event(const prof__table *t, uint32_t i) {
 /* ---- order ---- */
 
 PROF__FN int64_t prof__metric_of(const prof_average *r, prof_metric metric) {
-    switch (metric) {
-    case PROF_METRIC_CPU_TIME_TOTAL:
-    case PROF_METRIC_CPU_TIME: return r->cpu_time_total_ns;
-    case PROF_METRIC_COUNT: return (int64_t)r->count;
-    case PROF_METRIC_SELF_DEVICE_TIME_TOTAL: return r->self_device_time_total_ns;
-    case PROF_METRIC_DEVICE_TIME_TOTAL:
-    case PROF_METRIC_DEVICE_TIME: return r->device_time_total_ns;
-    case PROF_METRIC_CPU_MEMORY_USAGE: return r->cpu_memory_usage;
-    case PROF_METRIC_SELF_CPU_MEMORY_USAGE: return r->self_cpu_memory_usage;
-    case PROF_METRIC_DEVICE_MEMORY_USAGE: return r->device_memory_usage;
-    case PROF_METRIC_SELF_DEVICE_MEMORY_USAGE: return r->self_device_memory_usage;
-    case PROF_METRIC_FLOPS: return r->flops;
-    default: return r->self_cpu_time_total_ns;
-    }
+    int column = prof__metric_column(metric);
+    return prof__row_number(r, column ? column : PROF__COL_SELF_CPU);
 }
 
 PROF__FN prof__real prof__mean_us(int64_t ns, uint64_t count) {
@@ -12819,46 +12893,6 @@ PROF__FN void prof__table_stack(prof__table *t, const prof_average *r) {
     }
 }
 
-PROF__FN void prof__table_times(prof__table *t, const prof_average *r) {
-    static const struct { uint8_t column, at; } times[] = {
-        { PROF__COL_MIN, offsetof(prof_average, min_ns) },
-        { PROF__COL_P50, offsetof(prof_average, p50_ns) },
-        { PROF__COL_P90, offsetof(prof_average, p90_ns) },
-        { PROF__COL_P99, offsetof(prof_average, p99_ns) },
-        { PROF__COL_MAX, offsetof(prof_average, max_ns) } };
-    prof__table_share(t, PROF__COL_SELF_CPU_SHARE, r->self_cpu_time_total_ns, t->self_cpu_ns);
-    prof__table_time(t, PROF__COL_SELF_CPU, r->self_cpu_time_total_ns);
-    if (r->is_async) prof__table_cell(t, PROF__COL_CPU_SHARE, "0");
-    else prof__table_share(t, PROF__COL_CPU_SHARE, r->cpu_time_total_ns, t->self_cpu_ns);
-    prof__table_time(t, PROF__COL_CPU, r->cpu_time_total_ns);
-    prof__table_mean(t, PROF__COL_CPU_MEAN, r->cpu_time_total_ns, r->count);
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        int64_t ns;
-        memcpy(&ns, (const char *)r + times[i].at, sizeof ns);
-        prof__table_time(t, times[i].column, ns);
-    }
-    if (PROF__BARE) return;
-    prof__table_time(t, PROF__COL_SELF_DEVICE, r->self_device_time_total_ns);
-    prof__table_share(t, PROF__COL_SELF_DEVICE_SHARE, r->self_device_time_total_ns,
-                      t->self_device_ns);
-    prof__table_time(t, PROF__COL_DEVICE, r->device_time_total_ns);
-    prof__table_mean(t, PROF__COL_DEVICE_MEAN, r->device_time_total_ns, r->count);
-}
-
-PROF__FN void prof__table_memories(prof__table *t, const prof_average *r) {
-    prof__table_memory(t, PROF__COL_CPU_MEMORY, r->cpu_memory_usage);
-    prof__table_memory(t, PROF__COL_SELF_CPU_MEMORY, r->self_cpu_memory_usage);
-    prof__table_memory(t, PROF__COL_DEVICE_MEMORY, r->device_memory_usage);
-    prof__table_memory(t, PROF__COL_SELF_DEVICE_MEMORY, r->self_device_memory_usage);
-}
-
-PROF__FN void prof__table_counters(prof__table *t, const prof_average *r) {
-    for (int i = 0; i < PROF_COUNTERS; i++) {
-        prof__table_integer(t, PROF__COL_COUNTERS + 2 * i, r->self_counters[i]);
-        prof__table_integer(t, PROF__COL_COUNTERS + 2 * i + 1, r->counters[i]);
-    }
-}
-
 /* The name of counter i, where the rows have counters. */
 PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
 #if !PROF__BARE
@@ -12871,22 +12905,40 @@ PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
     return NULL;
 }
 
-/* What a freestanding trace has nothing of. */
-PROF__FN void prof__table_wide(prof__table *t, const prof_average *r) {
-    prof__table_integer(t, PROF__COL_NODE, r->node_id);
-    prof__table_shapes(t, r);
-    prof__table_flops(t, r->flops);
-    prof__table_path(t, prof__text(r->stack_count ? r->stack[0] : NULL));
+PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int column) {
+    int i = column - PROF__COL_COUNTERS;
+    uint8_t shows = prof__column_shows(column);
+    int64_t n = prof__row_number(r, column);
+    if (i >= 0 && column <= PROF__COL_COUNTERS_END)
+        prof__table_integer(t, column, i % 2 ? r->counters[i / 2] : r->self_counters[i / 2]);
+    else if (shows == PROF__SHOW_MEMORY) prof__table_memory(t, column, n);
+    else if (shows == PROF__SHOW_SHAPES) prof__table_shapes(t, r);
+    else if (shows == PROF__SHOW_FLOPS) prof__table_flops(t, n);
+    else if (shows == PROF__SHOW_PATH)
+        prof__table_path(t, prof__text(r->stack_count ? r->stack[0] : NULL));
+    else prof__table_integer(t, column, n);
+}
+
+PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column) {
+    bool counter = column >= PROF__COL_COUNTERS && column <= PROF__COL_COUNTERS_END;
+    uint8_t shows = counter ? (uint8_t)PROF__SHOW_INTEGER : prof__column_shows(column);
+    int64_t n = prof__row_number(r, column);
+    if (!t->width[column]) return;
+    if (shows == PROF__SHOW_NAME)
+        prof__table_name(t, column,
+                         column == PROF__COL_NAME ? r->key : prof__text(r->overload_name));
+    else if (r->is_async && column == PROF__COL_CPU_SHARE) prof__table_cell(t, column, "0");
+    else if (shows == PROF__SHOW_SHARE)
+        prof__table_share(t, column, n, !PROF__BARE && column == PROF__COL_SELF_DEVICE_SHARE
+                                        ? t->self_device_ns : t->self_cpu_ns);
+    else if (shows == PROF__SHOW_TIME) prof__table_time(t, column, n);
+    else if (shows == PROF__SHOW_MEAN) prof__table_mean(t, column, n, r->count);
+    else if (PROF__BARE) prof__table_integer(t, column, n);
+    else prof__table_put_wide(t, r, column);
 }
 
 PROF__FN void prof__table_line(prof__table *t, const prof_average *r) {
-    prof__table_name(t, PROF__COL_NAME, r->key);
-    if (!PROF__BARE) prof__table_name(t, PROF__COL_OVERLOAD, prof__text(r->overload_name));
-    prof__table_times(t, r);
-    if (!PROF__BARE) prof__table_memories(t, r);
-    if (!PROF__BARE) prof__table_counters(t, r);
-    prof__table_integer(t, PROF__COL_COUNT, (int64_t)r->count);
-    if (!PROF__BARE) prof__table_wide(t, r);
+    for (int i = 0; i < PROF__COLUMNS; i++) prof__table_put(t, r, i);
     prof__out_text(&t->out, "\n");
     if (!PROF__BARE && t->width[PROF__COL_SOURCE]) prof__table_stack(t, r);
 }
@@ -12900,55 +12952,39 @@ PROF__FN void prof__table_rule(prof__table *t) {
     prof__out_text(&t->out, "\n");
 }
 
+/* The head that the list has. */
+PROF__FN const char *prof__column_head(int column) {
+#define PROF__COLUMN_HEAD(name, shows, member, head, field) head "\0"
+#define PROF__COLUMN_HOST_HEAD(name, shows, member, head, field) PROF__HOST_TEXT(head) "\0"
+    static const char heads[] = PROF__COLUMNS_EACH(PROF__COLUMN_HEAD, PROF__COLUMN_HOST_HEAD);
+    return prof__nth(heads, prof__column_place(column));
+}
+
 #if PROF__BARE
 PROF__FN void prof__table_heads(prof__table *t) {
-    static const char heads[] = "Name\0\0Self CPU %\0Self CPU\0CPU total %\0CPU total\0"
-                                "CPU time avg\0\0p50\0p90\0p99\0max\0\0\0\0\0\0\0\0\0# of Calls";
-    for (uint32_t i = 0; i <= PROF__COL_COUNT; i++)
-        prof__table_cell(t, (int)i, prof__nth(heads, i));
+    for (int i = 0; i <= PROF__COL_COUNT; i++) prof__table_cell(t, i, prof__column_head(i));
     prof__out_text(&t->out, "\n");
 }
 #else
 PROF__FN char prof__upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 32 : c); }
 
-/* A column's head, which may be before DEVICE after. */
-PROF__FN void prof__table_join(const prof__table *t, char *p, const char *before, bool device,
-                               const char *after) {
-    const char *name = t->view.device_name ? t->view.device_name : "None";
-    char *start = p;
-    for (; *before && p < start + 96; before++) *p++ = *before;
-    for (; device && *name && p < start + 96; name++)
-        *p++ = t->view.device_name ? prof__upper(*name) : *name;
-    for (; *after; after++) *p++ = *after;
-    *p = 0;
-}
-
-/* "Self cycles", "cycles" */
-PROF__FN void prof__table_head_counter(const prof__table *t, int column, char *text) {
-    int i = column - PROF__COL_COUNTERS;
-    const char *name = prof__table_counter(t, (uint32_t)i / 2);
-    prof__table_join(t, text, i % 2 ? "" : "Self ", false, "");
-    prof__table_join(t, text + strlen(text), name ? name : "", false, "");
-}
-
+/* A head of the list, with the device's name, or of a counter: "Self cycles", "cycles". */
 PROF__FN void prof__table_head_text(const prof__table *t, int column, char *text) {
-    static const char flops[][13] = { "Total FLOPs", "Total KFLOPs", "Total MFLOPs",
-                                      "Total GFLOPs", "Total TFLOPs", "Total PFLOPs" };
-    static const struct { char before[16], after[10]; bool device; } heads[] = {
-        { "Name", "", false }, { "Overload Name", "", false }, { "Self CPU %", "", false },
-        { "Self CPU", "", false }, { "CPU total %", "", false }, { "CPU total", "", false },
-        { "CPU time avg", "", false }, { "min", "", false }, { "p50", "", false },
-        { "p90", "", false }, { "p99", "", false }, { "max", "", false }, { "Self ", "", true },
-        { "Self ", " %", true },
-        { "", " total", true }, { "", " time avg", true }, { "CPU Mem", "", false },
-        { "Self CPU Mem", "", false }, { "", " Mem", true }, { "Self ", " Mem", true },
-        { "# of Calls", "", false }, { "Node ID", "", false }, { "Input Shapes", "", false },
-        { "", "", false }, { "Source Location", "", false } };
-    bool counter = column >= PROF__COL_COUNTERS && column <= PROF__COL_COUNTERS_END;
-    int k = column > PROF__COL_COUNTERS ? column - PROF__COUNTER_COLUMNS : column;
-    if (counter) prof__table_head_counter(t, column, text);
-    else if (column == PROF__COL_FLOPS) prof__table_join(t, text, flops[t->flops_power], false, "");
-    else prof__table_join(t, text, heads[k].before, heads[k].device, heads[k].after);
+    const char *device = t->view.device_name, *head = prof__column_head(column), *end = text + 96;
+    int i = column - PROF__COL_COUNTERS;
+    if (i >= 0 && column <= PROF__COL_COUNTERS_END) {
+        const char *counter = prof__table_counter(t, (uint32_t)i / 2);
+        (void)prof_format_text(text, 96, i % 2 ? "%s" : "Self %s", counter ? counter : "");
+        return;
+    }
+    for (; *head; head++) {
+        const char *name = *head != '@' ? "" : device ? device : "None";
+        for (; *name && text < end; name++) *text++ = device ? prof__upper(*name) : *name;
+        if (*head != '@') *text++ = *head;
+        if (column == PROF__COL_FLOPS && *head == ' ' && t->flops_power)
+            *text++ = " KMGTP"[t->flops_power];
+    }
+    *text = 0;
 }
 
 PROF__FN void prof__table_heads(prof__table *t) {
@@ -13262,14 +13298,15 @@ PROF__FN void prof__put_mean(prof__out *o, int64_t ns, uint64_t count) {
     o->p = prof__text_real(o->p, prof__mean_us(ns, count), 3);
 }
 
-/* The numbers of a row, in the order of prof__row_fields. */
-#define PROF__ROW_FIELDS 23
-static const char *const prof__row_fields[PROF__ROW_FIELDS] = {
-    "count", "cpu_time_total", "self_cpu_time_total", "cpu_time", "min", "max",
-    "device_time_total", "self_device_time_total", "device_time", "cpu_memory_usage",
-    "self_cpu_memory_usage", "device_memory_usage", "self_device_memory_usage", "flops", "node_id",
-    "device_type", "is_async", "is_remote", "is_legacy", "is_user_annotation",
-    "p50", "p90", "p99" };
+/* The fields that are numbers, in their order. */
+static const uint8_t prof__row_fields[] = {
+    PROF__COL_COUNT, PROF__COL_CPU, PROF__COL_SELF_CPU, PROF__COL_CPU_MEAN, PROF__COL_MIN,
+    PROF__COL_MAX, PROF__COL_DEVICE, PROF__COL_SELF_DEVICE, PROF__COL_DEVICE_MEAN,
+    PROF__COL_CPU_MEMORY, PROF__COL_SELF_CPU_MEMORY, PROF__COL_DEVICE_MEMORY,
+    PROF__COL_SELF_DEVICE_MEMORY, PROF__COL_FLOPS, PROF__COL_NODE, PROF__COL_DEVICE_TYPE,
+    PROF__COL_IS_ASYNC, PROF__COL_IS_REMOTE, PROF__COL_IS_LEGACY, PROF__COL_IS_USER_ANNOTATION,
+    PROF__COL_P50, PROF__COL_P90, PROF__COL_P99 };
+#define PROF__ROW_FIELDS ((int)sizeof prof__row_fields)
 
 /* Percentiles only where they are. */
 PROF__FN int prof__row_field_count(const prof__table *t) {
@@ -13277,34 +13314,22 @@ PROF__FN int prof__row_field_count(const prof__table *t) {
     return rows || prof__table_percentiles(t) ? PROF__ROW_FIELDS : PROF__ROW_FIELDS - 3;
 }
 
-PROF__FN void prof__row_number(prof__out *o, const prof_average *r, int field, bool words) {
-    const bool flags[] = { r->is_async, r->is_remote, r->is_legacy, r->is_user_annotation };
-    const int64_t times[] = { r->cpu_time_total_ns, r->self_cpu_time_total_ns, 0, r->min_ns,
-                              r->max_ns, r->device_time_total_ns, r->self_device_time_total_ns };
-    const int64_t amounts[] = { r->cpu_memory_usage, r->self_cpu_memory_usage,
-                                r->device_memory_usage, r->self_device_memory_usage, r->flops,
-                                r->node_id, r->device_type };
-    const int64_t percentiles[] = { r->p50_ns, r->p90_ns, r->p99_ns };
-    if (field == 0) prof__out_u64(o, r->count);
-    else if (field == 3) prof__put_mean(o, r->cpu_time_total_ns, r->count);
-    else if (field == 8) prof__put_mean(o, r->device_time_total_ns, r->count);
-    else if (field < 8) prof__out_us(o, times[field - 1]);
-    else if (field < 16) prof__out_i64(o, amounts[field - 9]);
-    else if (field >= 20) prof__out_us(o, percentiles[field - 20]);
-    else if (words) prof__out_text(o, flags[field - 16] ? "true" : "false");
-    else prof__out_text(o, flags[field - 16] ? "1" : "0");
+PROF__FN void prof__put_field(prof__out *o, const prof_average *r, int column, bool words) {
+    int64_t n = prof__row_number(r, column);
+    uint8_t shows = prof__column_shows(column);
+    if (shows == PROF__SHOW_TIME) prof__out_us(o, n);
+    else if (shows == PROF__SHOW_MEAN) prof__put_mean(o, n, r->count);
+    else if (shows == PROF__SHOW_FLAG && words) prof__out_text(o, n ? "true" : "false");
+    else prof__out_i64(o, n);
 }
 
 PROF__FN void prof__csv_head(prof__table *t, int fields) {
     prof__out *o = &t->out;
     prof__out_text(o, "key");
-    for (int i = 0; i < fields; i++) {
-        prof__out_text(o, ",");
-        prof__out_text(o, prof__row_fields[i]);
-    }
-    for (uint32_t i = 0; prof__table_counter(t, i); i++) {
+    for (int i = 0; i < fields; i++)
+        prof__out_f(o, ",%s", prof__column_field(prof__row_fields[i]));
+    for (uint32_t i = 0; prof__table_counter(t, i); i++)
         prof__out_f(o, ",%s,self_%s", prof__table_counter(t, i), prof__table_counter(t, i));
-    }
     prof__out_text(o, ",overload_name,input_shapes,stack\r\n");
 }
 
@@ -13314,11 +13339,10 @@ PROF__FN void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
     prof__csv_text(o, r->key);
     for (int i = 0; i < fields; i++) {
         prof__out_text(o, ",");
-        prof__row_number(o, r, i, false);
+        prof__put_field(o, r, prof__row_fields[i], false);
     }
-    for (uint32_t i = 0; prof__table_counter(t, i); i++) {
+    for (uint32_t i = 0; prof__table_counter(t, i); i++)
         prof__out_f(o, ",%i,%i", r->counters[i], r->self_counters[i]);
-    }
     prof__out_text(o, ",");
     prof__csv_text(o, prof__text(r->overload_name));
     prof__out_text(o, ",\"");
@@ -13344,8 +13368,8 @@ PROF__FN void prof__json_row(prof__table *t, const prof_average *r, bool first, 
     prof__out *o = &t->out;
     prof__out_f(o, first ? "\n{\"key\": \"%j\"" : ",\n{\"key\": \"%j\"", r->key);
     for (int i = 0; i < fields; i++) {
-        prof__out_f(o, ", \"%s\": ", prof__row_fields[i]);
-        prof__row_number(o, r, i, true);
+        prof__out_f(o, ", \"%s\": ", prof__column_field(prof__row_fields[i]));
+        prof__put_field(o, r, prof__row_fields[i], true);
     }
     prof__json_counters(t, r);
     prof__out_f(o, ", \"overload_name\": \"%j\", \"input_shapes\": ",
@@ -13386,15 +13410,6 @@ static const uint8_t prof__table_useful[] = {
     PROF__COL_SELF_CPU_MEMORY, PROF__COL_SELF_DEVICE_MEMORY, PROF__COL_FLOPS, PROF__COL_CPU_SHARE,
     PROF__COL_CPU_MEMORY, PROF__COL_DEVICE_MEMORY, PROF__COL_MIN, PROF__COL_CPU_MEAN,
     PROF__COL_DEVICE_MEAN, PROF__COL_NODE };
-
-PROF__FN int prof__table_sorted_by(prof_metric metric) {
-    static const uint8_t columns[] = {
-        PROF__COL_NAME, PROF__COL_SELF_CPU, PROF__COL_CPU, PROF__COL_CPU_MEAN, PROF__COL_COUNT,
-        PROF__COL_SELF_DEVICE, PROF__COL_DEVICE, PROF__COL_DEVICE_MEAN, PROF__COL_CPU_MEMORY,
-        PROF__COL_SELF_CPU_MEMORY, PROF__COL_DEVICE_MEMORY, PROF__COL_SELF_DEVICE_MEMORY,
-        PROF__COL_FLOPS };
-    return columns[(size_t)metric < sizeof columns ? (size_t)metric : 0];
-}
 
 /* Columns of text may be narrower than what stands in them. */
 PROF__FN bool prof__table_is_text(int column) {
@@ -13457,7 +13472,7 @@ PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
     memset(t->width, 0, sizeof t->width);
     t->fitted = true;
     prof__table_keep(t, PROF__COL_NAME, &room);
-    prof__table_keep(t, prof__table_sorted_by(t->desc->sort_by), &room);
+    prof__table_keep(t, prof__metric_column(t->desc->sort_by), &room);
     for (int used = 1; used >= 0; used--) {
         for (size_t i = 0; i < sizeof prof__table_useful; i++)
             if (t->told[prof__table_useful[i]] == used)
@@ -13595,33 +13610,18 @@ PROF__FN bool prof__is_device_name(const char *name, size_t size) {
     return true;
 }
 
-/* "self_", what, "time_total"; what: cpu or any device. */
+/* A field's name, in which another device's may stand for "device". */
 PROF_API PROF__QUIET prof_result prof_metric_from_text(const char *text, prof_metric *metric) {
-    static const struct { const char *before, *after; prof_metric metric; } names[] = {
-        { "self_", "_time_total", PROF_METRIC_SELF_DEVICE_TIME_TOTAL },
-        { "", "_time_total", PROF_METRIC_DEVICE_TIME_TOTAL },
-        { "", "_time", PROF_METRIC_DEVICE_TIME },
-        { "", "_memory_usage", PROF_METRIC_DEVICE_MEMORY_USAGE },
-        { "self_", "_memory_usage", PROF_METRIC_SELF_DEVICE_MEMORY_USAGE } };
-    static const struct { const char *name; prof_metric metric; } whole[] = {
-        { "self_cpu_time_total", PROF_METRIC_SELF_CPU_TIME_TOTAL },
-        { "cpu_time_total", PROF_METRIC_CPU_TIME_TOTAL }, { "cpu_time", PROF_METRIC_CPU_TIME },
-        { "count", PROF_METRIC_COUNT }, { "flops", PROF_METRIC_FLOPS },
-        { "cpu_memory_usage", PROF_METRIC_CPU_MEMORY_USAGE },
-        { "self_cpu_memory_usage", PROF_METRIC_SELF_CPU_MEMORY_USAGE } };
-    size_t size;
     if (!text || !metric) return PROF_ERROR_INVALID;
-    size = strlen(text);
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
-        *metric = whole[i].metric;
-        if (strcmp(text, whole[i].name) == 0) return PROF_OK;
-    }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        size_t before = strlen(names[i].before), after = strlen(names[i].after);
-        *metric = names[i].metric;
-        if (size > before + after && strncmp(text, names[i].before, before) == 0 &&
-            strcmp(text + size - after, names[i].after) == 0 &&
-            prof__is_device_name(text + before, size - before - after)) return PROF_OK;
+    for (int i = 1; i < PROF_METRIC_LAST; i++) {
+        const char *name = prof__column_field(prof__metric_column((prof_metric)i)), *after;
+        size_t before = strncmp(name, "self_", 5) == 0 ? 5 : 0, size = strlen(text);
+        *metric = (prof_metric)i;
+        if (strcmp(text, name) == 0) return PROF_OK;
+        after = name + before + 6;
+        if (strncmp(name + before, "device", 6) == 0 && size > before + strlen(after) &&
+            strncmp(text, name, before) == 0 && strcmp(text + size - strlen(after), after) == 0 &&
+            prof__is_device_name(text + before, size - before - strlen(after))) return PROF_OK;
     }
     *metric = PROF_METRIC_NONE;
     return PROF_ERROR_INVALID;
