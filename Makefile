@@ -27,7 +27,7 @@ EMBEDDED_OPTIONS = g++ clang tcc musl-tools gcc-arm-none-eabi qemu-system-arm \
                    gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-mingw-w64-x86-64-win32 wine64
 
 EXAMPLES = hello hello_cpp threads fibers details schedule observers execution stacks counters switches \
-           outside train images crash stream
+           outside train images crash stream coroutines
 
 # In the images example every function of stb is a zone, but the helpers called for each pixel or byte.
 PER_PIXEL = paeth zlib_countm zlib_flushf zlib_bitrev zhash zeof zget8 zhuffman fill_bits zreceive \
@@ -180,6 +180,12 @@ build/examples/hello_cpp: examples/hello.cpp prof.h Makefile | setup-examples
 	$(call say,compiling $< and prof.h)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(CXXFLAGS) -I. $< -o $@ $(LIBS)
+
+build/examples/coroutines: examples/coroutines.cpp build/examples/prof.o prof.h Makefile | setup-examples
+	$(call say,compiling $<)
+	$(Q)if echo '#include <coroutine>' | $(CXX) -std=c++20 -x c++ -fsyntax-only - >/dev/null 2>&1; then \
+	    $(CXX) -std=c++20 $(filter-out -std=%,$(CXXFLAGS)) -I. $< build/examples/prof.o -o $@ $(LIBS); \
+	else echo 'coroutines: skipped, it needs a compiler with the coroutines of C++20'; fi
 
 build/examples/images: examples/images.c prof.h Makefile | setup-examples
 	$(call say,compiling $< and prof.h with all functions as zones)

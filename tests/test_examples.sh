@@ -23,6 +23,7 @@ runs() {   # NAME ARGUMENT...
 for example in ${ALL:+hello hello_cpp} threads fibers details execution; do
     runs "$example" "$example.json"
 done
+runs coroutines coroutines.json
 for example in counters observers outside stacks switches; do runs "$example"; done
 for example in schedule train; do runs "$example" .; done
 runs stream stream.json

@@ -50,7 +50,8 @@ lua_prepare() {
     source_get lua5.4 && cp -r "$out/src/lua5.4/src" "$1" && rm "$1/lua.c" "$1/luac.c" &&
         echo '#define DEB_HOST_MULTIARCH "any"' >"$1/lua5.4-deb-multiarch.h"
 }
-lua_flags='-O2 -DLUA_USE_POSIX -Dluai_makeseed(L)=42u'   # else by the clock and addresses
+# Not by the clock and by addresses: the seed of hashes, and the cache of strings.
+lua_flags='-O2 -DLUA_USE_POSIX -Dluai_makeseed(L)=42u -DSTRCACHE_N=1 -DSTRCACHE_M=2'
 lua_marks='luaV_execute luaV_finishget luaV_concat luaH_resize luaD_throw luaD_rawrunprotected
     luaD_pcall lua_resume luaY_parser luaC_step singlestep str_format auxsort luaS_new luaK_code'
 
