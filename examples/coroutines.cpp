@@ -1,8 +1,8 @@
 // coroutines.cpp: C++20 coroutines whose scopes stay open over co_await.
 //
-// Shows: prof_context_switch at the two places where a coroutine goes on and where it waits. Its zones
+// Shows: prof_context_switch where a coroutine goes on and where it waits. Its zones are
 //        are on a row of their own; without, they would lie in whatever zone runs meanwhile.
-// Build: c++ -std=c++20 -O2 -I. -x c++ examples/coroutines.cpp examples/prof.c -o coroutines -pthread
+// Build: c++ -std=c++20 -O2 -I. -x c++ examples/coroutines.cpp examples/prof.c -o coroutines
 // Run:   ./coroutines [trace.json]    then open the file at ui.perfetto.dev
 
 #include <coroutine>
