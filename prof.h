@@ -32,9 +32,9 @@
        PROF_DISABLE           this file's zones become nothing; functions stay
        PROF_ARENA_SIZE n      bytes of the built-in arena (64 MiB, of which untouched pages cost
                                 nothing; freestanding: 8 KiB)
-       PROF_MAX_SITES n       distinct (name, file, line) a process can mark (4096; freestanding:
+       PROF_MAX_SITES n       distinct (name, file, line) a process can mark (16384; freestanding:
                                 64, of 4 bytes each)
-       PROF_SITE_TEXT n       bytes for their names and file names (256 KiB)
+       PROF_SITE_TEXT n       bytes for their names and file names (1 MiB)
        PROF_NOW()             * your own clock expression, uint64_t ticks; set
                                 desc.platform.ticks_per_second with it (freestanding: beside
                                 PROF_IMPLEMENTATION is enough)
@@ -238,6 +238,12 @@ typedef enum prof_mode {                 /* what a session keeps, and what it do
     PROF_MODE_AGGREGATE                  /* no zones, but their sums per name: prof_snapshot */
 } prof_mode;
 
+typedef enum prof_full {                 /* PROF_MODE_TRACE: what it does when the arena is full */
+    PROF_FULL_SUMS = 0,                  /* the timeline ends; later zones are added up per name, so
+                                            that averages and tables are those of the whole run */
+    PROF_FULL_DROP                       /* drops them: dropped_full. Freestanding: always */
+} prof_full;
+
 typedef enum prof_stream_format {
     PROF_STREAM_RAW = 0,                 /* see "The raw stream"; prof_raw_feed reads it */
     PROF_STREAM_CHROME                   /* a Chrome JSON array; loads when it is cut off too */
@@ -284,6 +290,10 @@ typedef struct prof_desc {
                                             see prof_hw_counter_name; not in STREAM and AGGREGATE */
     bool profile_memory;                 /* prof_memory_alloc and _free count */
     uint32_t node;                       /* 1 + the node_id of all zones; 0: none */
+    prof_full when_full;                 /* see prof_stats.summed; a sixteenth of the arena or more
+                                            is kept for sums, names, threads to come. Instants,
+                                            counters, steps, and what zones carry end with the
+                                            timeline */
 } prof_desc;
 
 /* A device that takes part in sessions (prof_cuda.h is one). The callbacks may be NULL; they run
@@ -317,7 +327,7 @@ typedef enum prof_clock {
 typedef struct prof_stats {
     uint64_t recorded;                   /* zones */
     uint64_t dropped;                    /* begins and other records that were not recorded */
-    uint64_t dropped_full;               /* ... the arena was full */
+    uint64_t dropped_full;               /* ... the arena was full, and the room for sums too */
     uint64_t dropped_deep;               /* ... more than max_depth zones were open */
     uint64_t dropped_threads;            /* ... no thread state was free (max_threads) */
     uint64_t dropped_sites;              /* ... more names than PROF_MAX_SITES or max_sites */
@@ -349,9 +359,10 @@ typedef struct prof_stats {
     uint64_t async_open;                 /* ranges that never ended; known after prof_stop */
     uint64_t async_twice;                /* ... that ended twice: the first end counts */
     uint64_t details_cut;                /* inputs, texts, arguments and stacks that did not fit */
-    uint64_t not_kept;                   /* PROF_MODE_AGGREGATE: zones of names beyond its rows, and
-                                            counters, instants, steps. Events submitted to sessions
-                                            that are not analysed */
+    uint64_t not_kept;                   /* in sums: zones of names for which there was no row,
+                                            they are in the row "(others)"; and counters, instants,
+                                            steps, attributes. Events submitted to sessions that are
+                                            not analysed */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
     uint64_t ticks_per_second;           /* of that clock, as far as it is known */
@@ -360,6 +371,11 @@ typedef struct prof_stats {
     uint64_t window_ns;                  /* how long the last window was open, and what the profiler
                                             itself took for all of them, by the OS's clock: */
     uint64_t prepare_ns, start_ns, stop_ns, analysis_ns;
+    uint64_t summed;                     /* zones that came when the arena was full: they are in no
+                                            timeline, but in averages and tables. recorded has those
+                                            in the timeline */
+    uint64_t timeline_ns;                /* when the first thread's timeline ended, since the start;
+                                            known after prof_stop. 0: none did */
 } prof_stats;
 
 enum {                                   /* prof_stats.warnings, and in the trace's head */
@@ -1134,7 +1150,15 @@ PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metri
                                              prof_sink out);
 
 /* Chrome trace JSON, for Perfetto, chrome://tracing, speedscope; desc NULL: as Kineto, no marks.
-   PROF_ERROR_INVALID: there is no such format. */
+   PROF_ERROR_INVALID: there is no such format. "prof" in its head (in an array the event "prof
+   counts") has the counts of prof_stats that are not zero; and where zones are only in sums, all
+   times being whole ns:
+       "summed": how many, "timeline_end_ns": prof_stats.timeline_ns (PROF_MODE_AGGREGATE: 0),
+       "session_ns": the session's length,
+       "sums": [{"name", "count", "total", "self", "min", "max", "p50", "p90", "p99"}, ...]: a row a
+       name of these zones alone; prof_average_add joins it with the row of the events.
+   In the timeline an instant "timeline ends" says where a thread's ends; a zone that was open then
+   has one child "(in sums)" for what of its children came later, which is in no row. */
 PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
                                        prof_sink out);
 
@@ -2217,10 +2241,10 @@ PROF__ONE
 #  define PROF_ARENA_SIZE (PROF__BARE ? 8192u : 64u << 20)
 #endif
 #ifndef PROF_MAX_SITES
-#  define PROF_MAX_SITES (PROF__BARE ? 64 : 4096)
+#  define PROF_MAX_SITES (PROF__BARE ? 64 : 16384)
 #endif
 #ifndef PROF_SITE_TEXT
-#  define PROF_SITE_TEXT (256u << 10)
+#  define PROF_SITE_TEXT (1u << 20)
 #endif
 
 #ifdef __cplusplus
@@ -2744,6 +2768,7 @@ static struct prof__arena {
     size_t room;                         /* of that gap, what is not spoken for */
 #else
     size_t promised;
+    size_t kept;                         /* of the rest, what only names, threads and sums get */
     char *bound;                         /* what threads still own begins here, or above high */
     bool closed;                         /* by prof_stop: nothing more is taken */
 #endif
@@ -2769,11 +2794,17 @@ PROF__FN void *prof__take(size_t bytes, size_t analysis) {
     return p;
 }
 #else
-PROF__FN bool prof__arena_fits(size_t bytes) {
+/* Bytes that are not spoken for. */
+PROF__FN size_t prof__arena_room(void) {
     char *top = PROF__MIN(prof__arena.high, prof__arena.bound);
     size_t gap = top > prof__arena.low ? (size_t)(top - prof__arena.low) : 0;
-    return !prof__arena.closed && gap >= prof__arena.promised &&
-           gap - prof__arena.promised >= bytes;
+    if (prof__arena.closed || gap < prof__arena.promised) return 0;
+    return gap - prof__arena.promised;
+}
+
+PROF__FN bool prof__arena_fits(size_t bytes) {
+    size_t room = prof__arena_room();
+    return !prof__arena.closed && room >= prof__arena.kept && room - prof__arena.kept >= bytes;
 }
 
 /* Memory that lives as long as the session; NULL when bytes and the analysis they entail do not
@@ -2785,6 +2816,16 @@ PROF__FN void *prof__take(size_t bytes, size_t analysis) {
     prof__arena.low += bytes;
     prof__arena.promised += analysis;
     PROF__ASSERT((size_t)(prof__arena.high - prof__arena.low) >= prof__arena.promised);
+    return p;
+}
+
+/* The same from all that there is: for names, threads and sums. */
+PROF__FN void *prof__take_kept(size_t bytes, size_t analysis) {
+    size_t kept = prof__arena.kept;
+    void *p;
+    prof__arena.kept = 0;
+    p = prof__take(bytes, analysis);
+    prof__arena.kept = kept;
     return p;
 }
 #endif
@@ -3389,7 +3430,11 @@ PROF__FN uint32_t prof__hash(const char *s, size_t *length) {
 typedef struct prof__group {
     uint64_t count;
     int64_t cpu_ns, self_cpu_ns, min_ns, max_ns;
-    uint32_t first, hash;                /* first: number of an event, or a site */
+    uint32_t first, hash;                /* first: number of an event, or a site; PROF_NONE: no
+                                            event, it is only in sums */
+#if !PROF__BARE
+    const struct prof__tally *sums;      /* what is in no timeline; NULL: nothing */
+#endif
 } prof__group;
 
 /* The same of what only some traces have. */
@@ -3471,9 +3516,10 @@ PROF__FN uint32_t prof__site_dense(uint32_t number) {
 #else
 typedef struct prof__name { prof_site site; uint32_t hash; } prof__name;   /* its text follows it */
 
-static prof_site prof__sites[PROF_MAX_SITES + 1];
-static uint32_t prof__site_index[PROF_MAX_SITES * 2 + 1];
-static uint32_t prof__site_count;
+#define PROF__OWN_SITES 3                /* the library's own: see prof__sums_sites */
+static prof_site prof__sites[PROF_MAX_SITES + PROF__OWN_SITES + 1];
+static uint32_t prof__site_index[(PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1];
+static uint32_t prof__site_count, prof__sites_own;
 static char prof__site_text[PROF_SITE_TEXT];
 static size_t prof__site_text_used;
 
@@ -3516,9 +3562,14 @@ PROF__FN uint32_t prof__refuse_site(uint32_t why) {
 /* A number shifted, or why there was none. Under the lock. */
 PROF__FN uint32_t prof__site_id(uint32_t number) { return number ? number << 8 : prof__no_site; }
 
-/* The number of site, new or known; 0 when the table or the arena is full. Under the lock. */
-PROF__FN uint32_t prof__site_add(const prof_site *site) {
-    const uint32_t places = PROF_MAX_SITES * 2 + 1;
+PROF__FN bool prof__sites_full(void) {
+    return PROF__LOAD(prof__site_count) - prof__sites_own == PROF_MAX_SITES;
+}
+
+/* The number of site, new or known; 0 when the table or the arena is full. own: it is one of the
+   library's. Under the lock. */
+PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
+    const uint32_t places = (PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1;
     const prof_site *last = prof__site_count ? &prof__sites[prof__site_count] : NULL;
     const char *name = site->name ? site->name : "(null)";
     const char *file = site->file ? site->file : "",
@@ -3532,14 +3583,16 @@ PROF__FN uint32_t prof__site_add(const prof_site *site) {
             strcmp(s->file, file) == 0)
             return prof__site_index[i];
     }
-    if (prof__site_count == PROF_MAX_SITES) return prof__refuse_site(PROF__NO_SITE);
-    if (!prof__arena_fits(PROF__SITE_SHARE)) return prof__refuse_site(PROF__NO_ROOM);
+    if (!own && prof__sites_full()) return prof__refuse_site(PROF__NO_SITE);
+    if (prof__arena.closed || prof__arena_room() < PROF__SITE_SHARE)
+        return prof__refuse_site(PROF__NO_ROOM);
     to->name = prof__site_copy(name, last ? last->name : NULL);
     to->file = prof__site_copy(file, last ? last->file : NULL);
     to->function = prof__site_copy(function, last ? last->function : NULL);
     to->line = site->line;
     if (!to->name || !to->file || !to->function) return prof__refuse_site(PROF__NO_SITE);
     if (name[length]) prof__names_cut++;
+    prof__sites_own += own;
     prof__arena.promised += PROF__SITE_SHARE;
     prof__site_index[i] = prof__site_count + 1;
     PROF__RELEASE(prof__site_count, prof__site_count + 1);
@@ -3549,7 +3602,7 @@ PROF__FN uint32_t prof__site_add(const prof_site *site) {
 PROF__FN bool prof__names_open(void) {
     uint32_t n = prof__names.capacity;
     size_t list = prof__align(n * sizeof(prof__name *));
-    char *p = (char *)prof__take(list + (2 * (size_t)n + 1) * sizeof(uint32_t), 0);
+    char *p = (char *)prof__take_kept(list + (2 * (size_t)n + 1) * sizeof(uint32_t), 0);
     if (!p) return false;
     memset(p, 0, list + (2 * (size_t)n + 1) * sizeof(uint32_t));
     PROF__STORE(prof__names.list, (prof__name **)(void *)p);
@@ -3584,7 +3637,7 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     place = prof__name_place(name, length, hash);
     if (*place) return *place;
     if (prof__names.count == prof__names.capacity) return prof__refuse_site(PROF__NO_SITE);
-    n = (prof__name *)prof__take(sizeof *n + length + 1, PROF__SITE_SHARE);
+    n = (prof__name *)prof__take_kept(sizeof *n + length + 1, PROF__SITE_SHARE);
     if (!n) return prof__refuse_site(PROF__NO_ROOM);
     text = (char *)(n + 1);
     memcpy(text, name, length);
@@ -3817,6 +3870,7 @@ typedef struct prof__counts {
     size_t full, deep, sites, unbalanced, healed, cut, unfinished, steps, not_kept;
 #if !PROF__BARE
     size_t async, async_ends;            /* ranges begun, and ends of ranges */
+    size_t summed, summed_open;          /* zones that are only in sums; of them, unfinished */
     size_t slots, extra;               /* 12-byte slots written, and those that are not a zone */
 #endif
 } prof__counts;
@@ -3858,7 +3912,7 @@ typedef struct prof__counts {
     HOST(details_cut, PROF__LOAD(prof__details_cut), PROF__NO, \
         "Inputs, texts and arguments of zones that were too many or too long") \
     ALL(not_kept, c->not_kept, PROF__NO, \
-        "Moments, counters, events, and names beyond a thread's rows, not kept") \
+        "Instants, counters, details, events not kept, and zones of (others)") \
     HOST(memory_unknown, s->memory_unknown, PROF__NO, \
         "Frees of memory that was not allocated in this trace") \
     HOST(memory_twice, s->memory_twice, PROF__NO, "Frees of memory that had been freed") \
@@ -3890,30 +3944,52 @@ struct prof__stats_listed {
 typedef char prof__stats_are_listed[
     sizeof(struct prof__stats_listed) == offsetof(prof_stats, threads) ? 1 : -1];
 
-/* PROF_MODE_AGGREGATE: the sums of a thread's zones of one site, in ticks. Bucket n counts those
-   under 2^n, and not under 2^(n-1). */
+/* The sums of a thread's zones of one site, in ticks. Bucket n counts those under 2^n, and not
+   under 2^(n-1). */
 #if PROF__BARE                           /* n counts those under 4^n; the last one all others */
 #  define PROF__BUCKETS 16
 #  define PROF__BUCKET_BITS 2
-typedef uint32_t prof__bucket;
 #else
 #  define PROF__BUCKETS 59
 #  define PROF__BUCKET_BITS 1
-typedef uint64_t prof__bucket;
 #endif
 typedef struct prof__tally {
-    uint32_t site;                       /* shifted by 8; 0: free */
+    uint32_t site;                       /* shifted by 8; 0: "(others)" */
+#if !PROF__BARE
+    uint32_t number;                     /* in the order in which its thread's rows were made */
+    uint64_t count;
+#endif
     uint64_t total, inner, least, most;  /* inner: of its children */
-    prof__bucket histogram[PROF__BUCKETS];
+    uint32_t histogram[PROF__BUCKETS];
+#if !PROF__BARE
+    struct prof__tally *next;            /* of its thread, NULL: the last one */
+    const struct prof__tally *same;      /* while reading: another of the same name */
+#endif
 } prof__tally;
 
-/* A hash table: a site's row is at its place or the next free one; one is always free. */
+#if !PROF__BARE
+/* Where the rows of sites are: at their place or the next free one; one is always free. */
+typedef struct prof__tally_index {
+    uint32_t mask;                       /* places - 1; a power of two */
+    prof__tally *rows[1];
+} prof__tally_index;
+
+/* A thread's rows. They stay where they are once they are made, so that others may read them. */
 typedef struct prof__tallies {
-    prof__tally *rows;                   /* NULL: another mode */
-    uint32_t places, used;               /* places: a power of two */
+    prof__tally_index *index;
+    prof__tally *others, *last;          /* others: the first row, of all sites that have none */
+    prof__tally *spare;                  /* memory for rows, so many: */
+    uint32_t spares;
+    bool full;                           /* no row could be made any more */
+    char *low, *high;                    /* all this memory lies between; others' may, too */
 } prof__tallies;
 
-#if !PROF__BARE
+/* The rows of all threads by name, made for a report; others is behind them. */
+typedef struct prof__merged {
+    prof__tally *rows;
+    uint32_t places, used;               /* places: a power of two; one is always free */
+} prof__merged;
+
 /* What sessions that ask for it record beside each zone: begin before its time is taken (entry: of
    the call that begins it), end after. All zones take the slow path then. */
 typedef struct prof__entry_frame {
@@ -3975,9 +4051,18 @@ typedef struct prof__state {
     prof__segment *segment;
     size_t segment_extra, segment_unfinished;   /* these counts when it was opened */
     struct prof__chunk *spare;
-    prof__tallies tallies;               /* AGGREGATE: sums of what its memory held before */
-    uint64_t *inner;                     /* ... by depth: ticks of what ended within it */
-    uint32_t sums;                       /* ... how often these changed, twice; odd: they do now */
+    /* In sums its memory is a block that is emptied into rows when it is full. */
+    bool summing;                        /* all of AGGREGATE; a trace since the arena was full */
+    bool held;                           /* who adds the block to them has the lock */
+    prof__tallies tallies;               /* kept for the state's next thread */
+    prof__record *block, *block_end;     /* this, too; NULL: none yet */
+    uint64_t *inner;                     /* by depth: ticks of what ended within the zone that is
+                                            open there, and is in no timeline */
+    uint32_t sums;                       /* how often these changed, twice; odd: they do now */
+    uint32_t cut;                        /* zones below this depth began in the timeline, */
+    uint64_t cut_tick;                   /* until here: they end in its last segment */
+    uint64_t base;                       /* clock at the block's begin */
+    uint32_t slots;                      /* for which room in the analysis was promised */
     prof__segment *ring;                 /* RING, STREAM: its chunks, used in turns; else NULL */
     uint32_t ring_count, ring_next, ring_flushed;   /* how many; to take next; not yet flushed */
     prof__row *row;
@@ -4150,6 +4235,12 @@ struct prof_trace {
     bool flush_inline;
     uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
     uint64_t stalls, not_merged, stop_tick;
+    bool sums;                           /* when the arena is full threads go on in sums */
+    uint32_t in_sums, timeline_ends;     /* sites of what the timeline has instead; 0: not yet */
+    uint32_t others;                     /* of the rows of zones that have none */
+    uint64_t full_tick;                  /* when the first timeline ended; 0: none did */
+    size_t kept;                         /* prof__arena.kept, while the session is open */
+    size_t sums_each, sums_left;         /* what a thread takes to begin; kept for others' */
     uint64_t streamed;                   /* zones that have left through the stream */
     bool streamed_all;                   /* the session is over, and so is its stream */
     char *regions;                       /* of the states' rings, in the arena; region_size each */
@@ -4158,7 +4249,7 @@ struct prof_trace {
     uint32_t row_number, came;           /* rows so far; threads */
     prof_sink stream;
     prof_result (*flush)(void);          /* writes what is full: the stream's */
-    prof__tallies merged;                /* AGGREGATE: for reports; with rows for them */
+    prof__merged merged;                 /* AGGREGATE: for reports; with rows for them */
     prof_average *averages;
     size_t (*average)(prof_average *rows, size_t max);   /* reads them; NULL: another mode */
     prof__knot knots[PROF__KNOTS];
@@ -4253,11 +4344,12 @@ PROF__FN size_t prof__slot_share(void) {
 /* What a state entails beside itself: its open zones at stop, and their events. */
 #define PROF__STATE_SHARE(depth) ((depth) * (sizeof(prof__open) + PROF__SLOT_SHARE))
 
-PROF__FN size_t prof__state_share(void) {
-    return prof__trace.max_depth * (sizeof(prof__open) + prof__slot_share());
+#if !PROF__BARE
+/* slots: 0 in sums, where they become no events. */
+PROF__FN size_t prof__state_share(uint32_t slots) {
+    return prof__trace.max_depth * sizeof(prof__open) + slots * prof__slot_share();
 }
 
-#if !PROF__BARE
 static size_t prof__dropped_busy, prof__cut;   /* counted without a state or the lock */
 static size_t prof__details_cut, prof__memory_refused;
 static size_t prof__formats_cut;         /* names */
@@ -4438,11 +4530,6 @@ PROF__FN void prof__knot_sometimes(void) {
         prof__knot_add(prof__knot_now());
 }
 
-/* The first byte that a state writes records or sums to; the last is before limit. */
-PROF__FN const void *prof__state_memory(const prof__state *t) {
-    return t->tallies.rows ? (const void *)(t->inner - 1) : (const void *)t->begin;
-}
-
 PROF__FN bool prof__overlaps(const void *begin, const void *end, const void *a, const void *b) {
     return (uintptr_t)a < (uintptr_t)end && (uintptr_t)begin < (uintptr_t)b;
 }
@@ -4453,27 +4540,36 @@ PROF__FN bool prof__not_owned(const void *begin, const void *end) {
         const prof__chunk *c = t->spare;
         if (t->generation == prof__trace.generation) continue;
         if (prof__overlaps(begin, end, t, prof__state_end(t))) return false;
-        if (prof__overlaps(begin, end, prof__state_memory(t), t->limit)) return false;
+        if (prof__overlaps(begin, end, t->begin, t->limit)) return false;
         if (c && prof__overlaps(begin, end, c->begin, c->limit)) return false;
+        if (PROF__ACQUIRE(t->looking) &&          /* it was stopped while it added to its rows */
+            prof__overlaps(begin, end, t->tallies.low, t->tallies.high)) return false;
     }
     return true;
+}
+
+/* Memory for records from the top, and that much for their analysis; NULL: full. */
+PROF__FN char *prof__take_high(size_t size, size_t analysis) {
+    while (prof__arena_fits(size + analysis)) {
+        char *p = prof__arena.high -= size;
+        if (!prof__not_owned(p, p + size)) continue;
+        prof__arena.promised += analysis;
+        return p;
+    }
+    return NULL;
 }
 
 /* New memory for records and for their analysis; NULL: full. */
 PROF__FN prof__chunk *prof__chunk_make(void) {
     size_t size = prof__trace.chunk_size, slots = size / sizeof(prof__record);
-    while (prof__arena_fits(size + slots * prof__slot_share())) {
-        char *p = prof__arena.high -= size;
-        prof__chunk *c = (prof__chunk *)(void *)p;
-        if (!prof__not_owned(p, p + size)) continue;
-        prof__arena.promised += slots * prof__slot_share();
-        prof__trace.slot_count += slots;
-        c->begin = (prof__record *)(void *)p;
-        c->limit = c->begin + slots;
-        PROF__ASSERT(p >= prof__arena.low + prof__arena.promised);
-        return c;
-    }
-    return NULL;
+    char *p = prof__take_high(size, slots * prof__slot_share());
+    prof__chunk *c = (prof__chunk *)(void *)p;
+    if (!p) return NULL;
+    prof__trace.slot_count += slots;
+    c->begin = (prof__record *)(void *)p;
+    c->limit = c->begin + slots;
+    PROF__ASSERT(p >= prof__arena.low + prof__arena.promised);
+    return c;
 }
 
 /* The row of a thread that has left and of which nothing is kept is for the next thread, with its
@@ -4543,6 +4639,8 @@ PROF__FN void prof__state_use(prof__state *t) {
     PROF__STORE(t->row, NULL);
     PROF__STORE(t->closed, false);
     t->used = NULL;
+    memset(&t->tallies, 0, sizeof t->tallies);
+    t->block = NULL;
     while (*last) last = &(*last)->used;
     PROF__RELEASE(*last, t);
 }
@@ -4637,14 +4735,16 @@ PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t
     PROF__ASSERT(t->begin <= c && c + 1 < t->limit);
     prof__record_set(c, a, kind << 8 | 1);
     prof__record_set(c + 1, b, word);
-    PROF__BUMP(t->counts.extra, kind == PROF__ZONE64 || kind == PROF__UNFINISHED ? 1u : 2u);
+    if (!t->summing)
+        PROF__BUMP(t->counts.extra, kind == PROF__ZONE64 || kind == PROF__UNFINISHED ? 1u : 2u);
     PROF__RELEASE(t->hot.cursor, c + 2);
 }
 
+/* Sums need times only of zones that go to the timeline. */
 PROF__FN void prof__put_clock(prof__state *t) {
-    if (t->tallies.rows) return;
+    if (t->summing && !t->cut) return;
     prof__put(t, t->epoch, 0, (uint32_t)PROF__CLOCK << 8);
-    PROF__BUMP(t->counts.extra, 1);
+    if (!t->summing) PROF__BUMP(t->counts.extra, 1);
     PROF__STORE(t->clock_end, t->hot.cursor);
 }
 
@@ -4777,57 +4877,93 @@ PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     prof__put_clock(t);
 }
 
-/* An end on the hot path sets the cursor it found one further, whatever a signal handler recorded
-   in between. That leaves the cursor in the old chunk if the handler took a new one: outside of the
-   new one it comes here; or before a clock record. */
-PROF__FN void prof__cursor_check(prof__state *t) {
-    if (t->hot.cursor < t->begin || t->hot.cursor > t->limit)
-        PROF__RELEASE(t->hot.cursor, t->clock_end);
-    if (t->hot.cursor < t->clock_end) prof__put_clock(t);
+/* ---- sums: a row a name ---- */
+
+/* What holds. inner[d] has only ticks of zones that ended within the one open at d and are in no
+   timeline. cut is at most the zones that are open. A row's inner is at most its total. One place
+   of each index is free. The block below the cursor is written; empty slots have no site. Rows are
+   written by their thread between prof__look and prof__looked, or by who ends its recording. */
+
+/* More memory for t's rows. Under the lock. */
+PROF__FN void *prof__tallies_take(prof__tallies *y, size_t bytes) {
+    char *p = (char *)prof__take_kept(bytes, 0);
+    if (!p) return NULL;
+    if (!y->low) y->low = p;
+    y->high = p + bytes;
+    return memset(p, 0, bytes);
 }
 
-/* Where the records of t's chunk end, read by others. */
-PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
-    prof__record *c = PROF__ACQUIRE(t->hot.cursor);
-    return c < PROF__LOAD(t->begin) || c > PROF__LOAD(t->limit) ? PROF__LOAD(t->clock_end) : c;
-}
-
-/* Room for n slots more, beside those kept for open zones; the next chunk is taken before this
-   one ends. */
-PROF__FN bool prof__room_made(prof__state *t, uint32_t n) {
-    bool ok;
-    if (!prof__lock_briefly()) return false;
-    ok = t->generation == PROF__LOAD(prof__on);
-    if (ok && !t->spare) t->spare = prof__chunk_take(t);
-    if (!t->spare) ok = false;
-    if (ok && (size_t)(t->limit - t->hot.cursor) < n) {
-        prof__segment_open(t, t->spare);
-        t->spare = NULL;
-        prof__knot_sometimes();
-    }
-    prof__unlock();
-    return ok;
-}
-
-/* A site's place among the rows, or the free one where it belongs. */
-PROF__INLINE uint32_t prof__tally_place(const prof__tallies *y, uint32_t site) {
-    uint32_t i = (site >> 8) & (y->places - 1);
-    for (;; i = (i + 1) & (y->places - 1)) {
-        uint32_t at = PROF__LOAD(y->rows[i].site);
-        if (!at || at == site) return i;
+/* The row of a site (shifted by 8); NULL: there is none. */
+PROF__INLINE prof__tally *prof__tally_find(const prof__tallies *y, uint32_t site) {
+    const prof__tally_index *x = PROF__ACQUIRE(y->index);
+    for (uint32_t i = site >> 8;; i++) {
+        prof__tally *r = PROF__ACQUIRE(x->rows[i & x->mask]);
+        if (!r || r->site == site) return r;
     }
 }
 
-/* The row of a site (shifted by 8), made if need be. When all are taken it is the one that stays
-   free, whose sums are nobody's. */
-PROF__INLINE prof__tally *prof__tally_of(prof__tallies *y, uint32_t site) {
-    prof__tally *r = y->rows + prof__tally_place(y, site);
-    if (PROF__UNLIKELY(!r->site) && y->used + 1 < y->places) {
-        y->used++;
-        r->least = UINT64_MAX;
-        PROF__RELEASE(r->site, site);
+PROF__FN void prof__tally_place(prof__tally_index *x, prof__tally *r) {
+    uint32_t i = r->site >> 8;
+    while (x->rows[i & x->mask]) i++;
+    PROF__RELEASE(x->rows[i & x->mask], r);
+}
+
+/* An index of so many places for all rows; who reads the old one may go on. Under the lock. */
+PROF__FN bool prof__tallies_index(prof__tallies *y, uint32_t places) {
+    size_t bytes = sizeof(prof__tally_index) + (places - 1) * sizeof(prof__tally *);
+    prof__tally_index *x = (prof__tally_index *)prof__tallies_take(y, bytes);
+    if (!x) return false;
+    x->mask = places - 1;
+    for (prof__tally *r = y->others ? y->others->next : NULL; r; r = r->next)
+        prof__tally_place(x, r);
+    PROF__RELEASE(y->index, x);
+    return true;
+}
+
+/* Memory for rows: some at once, but for a thread's first. Enough is left for threads that have
+   none yet, or half of all. Under the lock. */
+PROF__FN bool prof__tallies_more(prof__tallies *y) {
+    const struct prof_trace *s = &prof__trace;
+    size_t room = prof__arena_room(), left = y->last ? s->sums_left : 0;
+    for (uint32_t n = y->last ? 16 : 4; n && !y->spares; n /= 4) {
+        if (room < n * sizeof *y->spare + left) continue;
+        y->spare = (prof__tally *)prof__tallies_take(y, n * sizeof *y->spare);
+        if (y->spare) y->spares = n;
     }
-    return r;
+    return y->spares != 0;
+}
+
+/* A row more, in the list of all; NULL: no room. Under the lock. */
+PROF__FN prof__tally *prof__tallies_row(prof__tallies *y, uint32_t site) {
+    prof__tally *r;
+    if (!y->spares && !prof__tallies_more(y)) return NULL;
+    r = y->spare++;
+    y->spares--;
+    r->site = site;
+    r->least = UINT64_MAX;
+    if (y->last) r->number = y->last->number + 1;
+    if (y->last) PROF__RELEASE(y->last->next, r);
+    else PROF__RELEASE(y->others, r);
+    return y->last = r;
+}
+
+/* A site's new row; where there is no room for it, the one of all others. */
+PROF__RARE(prof__tally *) prof__tally_make(prof__state *t, uint32_t site) {
+    prof__tallies *y = &t->tallies;
+    uint32_t places = y->index->mask + 1;
+    prof__tally *r = NULL;
+    if (!site || y->full || !(t->held || prof__lock_briefly())) return y->others;
+    if (y->last->number + 1 <= places / 2 || prof__tallies_index(y, 2 * places) ||
+        y->last->number + 1 < places) r = prof__tallies_row(y, site);
+    if (r) prof__tally_place(y->index, r);
+    y->full = !r;
+    if (!t->held) prof__unlock();
+    return r ? r : y->others;
+}
+
+PROF__INLINE prof__tally *prof__tally_of(prof__state *t, uint32_t site) {
+    prof__tally *r = prof__tally_find(&t->tallies, site);
+    return PROF__LIKELY(r != NULL) ? r : prof__tally_make(t, site);
 }
 
 /* Bits of n, where there is a bucket for so many. */
@@ -4842,12 +4978,22 @@ PROF__INLINE uint32_t prof__bucket_of(uint64_t n) {
     return bits;
 }
 
+/* n calls more, which are in the buckets. At every 2^31 calls these are halved, so that none
+   overflows and the percentiles stay. */
+PROF__INLINE void prof__tally_counted(prof__tally *r, uint64_t n) {
+    uint64_t before = r->count;
+    r->count = before + n;
+    if (PROF__LIKELY(!((before ^ r->count) >> 31))) return;
+    for (int i = 0; i < PROF__BUCKETS; i++) r->histogram[i] /= 2;
+}
+
 PROF__FN void prof__tally_put(prof__tally *r, uint64_t ticks, uint64_t inner) {
     r->total += ticks;
     r->inner += PROF__MIN(inner, ticks);
     r->least = PROF__MIN(r->least, ticks);
     r->most = PROF__MAX(r->most, ticks);
     r->histogram[prof__bucket_of(ticks)]++;
+    prof__tally_counted(r, 1);
 }
 
 /* A zone ends: what ended within it, and counts within the one around it. inner: of its depth. */
@@ -4859,11 +5005,11 @@ PROF__INLINE uint64_t prof__tally_within(uint64_t *inner, uint64_t ticks) {
 }
 
 /* Adds the zones of one site and depth that begin at c, empties their records, and returns what
-   follows. Only the first may hold others. The loop is what PROF_MODE_AGGREGATE costs. */
+   follows. Only the first may hold others. The loop is what a zone in sums costs. */
 PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof__record *end) {
     const uint32_t site_depth = c->site_depth;
     const prof__record *begin = c;
-    prof__tally *r = prof__tally_of(&t->tallies, site_depth & ~(uint32_t)0xff);
+    prof__tally *r = prof__tally_of(t, site_depth & ~(uint32_t)0xff);
     uint64_t *inner = t->inner + (site_depth & 0xff), total = 0, least = r->least, most = r->most;
     r->inner += PROF__MIN(*inner, c->duration);
     do {
@@ -4876,48 +5022,271 @@ PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof
     } while (++c < end && c->site_depth == site_depth);
     (void)prof__tally_within(inner, total);
     r->total += total;
+    prof__tally_counted(r, (uint64_t)(c - begin));
+    PROF__BUMP(t->counts.summed, (size_t)(c - begin));
     if (PROF__UNLIKELY(!r->site)) PROF__BUMP(t->counts.not_kept, (size_t)(c - begin));
     return c;
 }
 
-/* Adds the zone in a longer record, and empties it. What else there is is not kept. */
-PROF__FN prof__record *prof__tally_other(prof__state *t, prof__record *c, prof__record *end) {
-    prof__cursor k = { c, end, 0, 0 };
-    prof__item i;
-    bool kept = false;
-    (void)prof__next(&k, &i);
-    if (i.kind && prof__item_is_zone(&i)) {
-        prof__tally *r = prof__tally_of(&t->tallies, i.site_depth & ~(uint32_t)0xff);
-        uint64_t *inner = t->inner + (i.site_depth & 0xff);
-        prof__tally_put(r, i.duration, prof__tally_within(inner, i.duration));
-        kept = r->site != 0;
+/* Adds a zone. */
+PROF__FN void prof__sums_put(prof__state *t, const prof__item *i) {
+    prof__tally *r = prof__tally_of(t, i->site_depth & ~(uint32_t)0xff);
+    uint64_t *inner = t->inner + (i->site_depth & 0xff);
+    prof__tally_put(r, i->duration, prof__tally_within(inner, i->duration));
+    PROF__BUMP(t->counts.summed, 1);
+    if (i->kind == PROF__UNFINISHED) PROF__BUMP(t->counts.summed_open, 1);
+    if (!r->site) PROF__BUMP(t->counts.not_kept, 1);
+}
+
+/* Writes a zone to the timeline's last segment, which has room for all that were open. */
+PROF__FN void prof__rest_put(prof__state *t, uint32_t kind, uint64_t duration, uint64_t end,
+                             uint32_t site_depth) {
+    prof__segment *g = t->segment;
+    prof__record *c = g->end;
+    PROF__ASSERT(g->limit - c >= 2);
+    prof__record_set(c, duration, kind << 8 | 1);
+    prof__record_set(c + 1, end, site_depth);
+    PROF__BUMP(t->counts.slots, 2);
+    PROF__BUMP(t->counts.extra, 1);
+    PROF__RELEASE(g->end, c + 2);
+}
+
+/* A zone below the cut: it is the timeline's, with what ended in it since as one child, "(in
+   sums)". One that began since is not: a signal handler displaced the one that was open here. */
+PROF__FN void prof__sums_cut(prof__state *t, const prof__item *i) {
+    uint32_t depth = i->site_depth & 0xff;
+    uint64_t within = 0;
+    if (i->end - PROF__MIN(i->duration, i->end) > t->cut_tick) {
+        t->cut = depth;
+        prof__sums_put(t, i);
+        return;
     }
-    if (c->site_depth && !kept) PROF__BUMP(t->counts.not_kept, 1);
+    for (; t->cut > depth; within += t->inner[t->cut], t->inner[t->cut] = 0) t->cut--;
+    within = PROF__MIN(within, i->duration);
+    if (within)
+        prof__rest_put(t, PROF__ZONE64, within, i->end, prof__trace.in_sums << 8 | (depth + 1));
+    prof__rest_put(t, i->kind == PROF__UNFINISHED ? PROF__UNFINISHED : PROF__ZONE64, i->duration,
+                   i->end, i->site_depth);
+}
+
+PROF__FN void prof__sums_zone(prof__state *t, const prof__item *i) {
+    if ((i->site_depth & 0xff) < t->cut) prof__sums_cut(t, i);
+    else prof__sums_put(t, i);
+}
+
+/* Adds what is no plain zone above the cut, and empties it. What is no zone is not kept. */
+PROF__FN prof__record *prof__sums_other(prof__state *t, prof__record *c, prof__record *end) {
+    prof__cursor k = { c, end, t->base, 0 };
+    prof__item i;
+    (void)prof__next(&k, &i);
+    t->base = k.base;
+    if (!prof__item_is_zone(&i)) {
+        if (i.kind != PROF__CLOCK) PROF__BUMP(t->counts.not_kept, 1);
+    } else if (i.site_depth >> 8) {
+        prof__sums_zone(t, &i);
+    }
     for (uint32_t n = 0; n < i.slots; n++) c[n].site_depth = 0;
     return c + i.slots;
 }
 
-/* Adds what the thread's memory holds to its sums, and empties it. Emptied records have no site: a
-   signal handler may do this inside an end, which then sets the cursor behind them again. */
-PROF__FN void prof__tally_drain(prof__state *t) {
-    prof__record *c = t->begin, *end = t->hot.cursor;
+/* Adds the block up to end to the rows. Emptied records have no site: a signal handler may do this
+   inside an end, which then sets the cursor behind them again. */
+PROF__FN void prof__sums_add(prof__state *t, prof__record *end) {
+    prof__record *c = t->begin;
+    PROF__ASSERT(end >= c && end <= t->limit);
     PROF__STORE(t->sums, t->sums + 1);
     PROF__FENCE();
-    while (c < end)
-        c = PROF__LIKELY((c->site_depth >> 8) - 1 < PROF__KIND - 1)   /* 0: of no site */
-                ? prof__tally_run(t, c, end) : prof__tally_other(t, c, end);
-    PROF__RELEASE(t->hot.cursor, t->begin);
+    while (c < end) {
+        uint32_t site_depth = c->site_depth;
+        c = PROF__LIKELY((site_depth >> 8) - 1 < PROF__KIND - 1 && (site_depth & 0xff) >= t->cut)
+                ? prof__tally_run(t, c, end) : prof__sums_other(t, c, end);
+    }
     PROF__RELEASE(t->sums, t->sums + 1);
 }
 
+/* The same under the lock. */
+PROF__FN void prof__sums_add_held(prof__state *t, prof__record *end) {
+    t->held = true;
+    prof__sums_add(t, end);
+    t->held = false;
+}
+
+/* By the thread itself. False: the session is over, and who ended it has the block. */
+PROF__FN bool prof__sums_drain(prof__state *t) {
+    if (!prof__look(t)) return false;
+    prof__sums_add(t, t->hot.cursor);
+    PROF__STORE(t->clock_end, t->begin);
+    PROF__RELEASE(t->hot.cursor, t->begin);
+    prof__looked(t);
+    return true;
+}
+
+/* Where the block's records end, when the cursor is lost: the slots behind them are empty. */
+PROF__FN PROF__RACES prof__record *prof__block_end(const prof__state *t) {
+    prof__record *c = PROF__LOAD(t->limit);
+    const prof__record *begin = PROF__LOAD(t->begin);
+    while (c > begin && !PROF__LOAD(c[-1].site_depth)) c--;
+    return c;
+}
+
+/* Where the records of t's chunk end when its cursor is outside of it: see prof__cursor_check. */
+PROF__FN prof__record *prof__cursor_lost(const prof__state *t) {
+    return PROF__LOAD(t->summing) ? prof__block_end(t) : PROF__LOAD(t->clock_end);
+}
+
+/* An end on the hot path sets the cursor it found one further, whatever a signal handler recorded
+   in between. That leaves the cursor in the old chunk if the handler took a new one: outside of the
+   new one it comes here; or before a clock record. */
+PROF__FN void prof__cursor_check(prof__state *t) {
+    if (t->hot.cursor < t->begin || t->hot.cursor > t->limit)
+        PROF__RELEASE(t->hot.cursor, prof__cursor_lost(t));
+    if (t->hot.cursor < t->clock_end) prof__put_clock(t);
+}
+
+/* Where the records of t's chunk end, read by others. */
+PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
+    prof__record *c = PROF__ACQUIRE(t->hot.cursor);
+    return c < PROF__LOAD(t->begin) || c > PROF__LOAD(t->limit) ? prof__cursor_lost(t) : c;
+}
+
+/* Bytes of the smallest block. */
+PROF__FN size_t prof__sums_block(uint32_t depth) {
+    return prof__align((prof__reserve(depth) + 64) * sizeof(prof__record));
+}
+
+/* What the sums of one thread take, of 16 names; those of all in a report no more. */
+PROF__FN size_t prof__sums_share(uint32_t depth) {
+    return prof__align((depth + 2) * sizeof(uint64_t)) + prof__sums_block(depth) +
+           32 * sizeof(void *) + 17 * (sizeof(prof__tally) + sizeof(prof_average)) + 64;
+}
+
+/* A block from the top, smaller where little room is left. Under the lock. */
+PROF__FN bool prof__block_take(prof__state *t) {
+    struct prof_trace *s = &prof__trace;
+    size_t kept = prof__arena.kept, size = PROF__MIN(prof__arena_room() / 64, 16384u);
+    size = PROF__MAX(prof__sums_block(s->max_depth), size & ~(size_t)15u);
+    prof__arena.kept = 0;
+    t->block = (prof__record *)(void *)prof__take_high(size, 0);
+    prof__arena.kept = kept;
+    if (!t->block) return false;
+    t->block_end = t->block + size / sizeof *t->block;
+    s->sums_left -= PROF__MIN(s->sums_left, s->sums_each);
+    return true;
+}
+
+/* The sites of what stands in the timeline for what is not there; false: no room for names. */
+PROF__FN bool prof__sums_sites(struct prof_trace *s) {
+    static const char text[] = "(in sums)\0timeline ends\0(others)";
+    static const prof_site in_sums = { text, text + 9, text + 9, 0 };
+    static const prof_site timeline_ends = { text + 10, text + 9, text + 9, 0 };
+    static const prof_site others = { text + 24, text + 9, text + 9, 0 };
+    if (!s->in_sums) s->in_sums = prof__site_add(&in_sums, true);
+    if (!s->timeline_ends) s->timeline_ends = prof__site_add(&timeline_ends, true);
+    if (!s->others) s->others = prof__site_add(&others, true);
+    return s->in_sums && s->timeline_ends && s->others;
+}
+
+/* What a state needs to go over to sums: a block, what ended by depth, a few rows. It keeps them.
+   False: no room. Under the lock. */
+PROF__FN bool prof__sums_prepare(prof__state *t) {
+    struct prof_trace *s = &prof__trace;
+    prof__tallies *y = &t->tallies;
+    if (s->mode == PROF_MODE_TRACE && !prof__sums_sites(s)) return false;
+    if (!t->block && !prof__block_take(t)) return false;
+    if (!y->low) {
+        t->inner = (uint64_t *)prof__tallies_take(y, (s->max_depth + 2) * sizeof *t->inner);
+        if (!y->low) return false;
+        t->inner++;                      /* [-1]: of no zone */
+    }
+    return (y->index || prof__tallies_index(y, 16)) && (y->others || prof__tallies_row(y, 0));
+}
+
+/* From here on t's zones go to its block: prof__sums_prepare has been. */
+PROF__FN void prof__sums_begin(prof__state *t) {
+    static const prof__hooks none = { NULL, NULL, 0 };
+    memset(t->block, 0, (size_t)(t->block_end - t->block) * sizeof *t->block);
+    memset(t->inner - 1, 0, (prof__trace.max_depth + 2) * sizeof *t->inner);
+    t->cut = 0;
+    t->base = (uint64_t)t->epoch << 32;
+    t->wants = 0;
+    t->hooks = none;
+    PROF__STORE(t->summing, true);
+    PROF__STORE(t->begin, t->block);
+    PROF__STORE(t->limit, t->block_end);
+    PROF__STORE(t->clock_end, t->block);
+    PROF__RELEASE(t->hot.cursor, t->block);
+}
+
+/* The timeline's last segment: for zones that are open now. It needs no room in the analysis: what
+   is left of the chunk has that. NULL: no room. */
+PROF__FN prof__segment *prof__rest_open(prof__state *t, uint32_t open) {
+    size_t head = prof__align(sizeof(prof__segment));
+    char *p = (char *)prof__tallies_take(&t->tallies, head + 4 * open * sizeof(prof__record));
+    prof__segment *g = (prof__segment *)(void *)p;
+    if (!p) return NULL;
+    g->begin = g->end = g->flushed = (prof__record *)(void *)(p + head);
+    g->limit = g->begin + 4 * open;
+    g->epoch = t->epoch;
+    g->row = t->row;
+    return g;
+}
+
+/* The chunk's last records: a slot for an end that a signal handler interrupted, which may still
+   write it, and where the timeline ends. */
+PROF__FN void prof__timeline_end(prof__state *t) {
+    prof__record *c = t->hot.cursor;
+    uint32_t n = t->limit - c >= 3 ? 3 : 0;
+    if (n) prof__record_set(c, 0, (uint32_t)PROF__PART << 8);
+    if (n) prof__record_set(c + 1, t->cut_tick, (uint32_t)PROF__INSTANT << 8 | 1);
+    if (n) prof__record_set(c + 2, 0, prof__trace.timeline_ends << 8 | 255u);
+    PROF__BUMP(t->counts.extra, n);
+    PROF__BUMP(t->counts.slots, (size_t)(c + n - t->segment->begin));
+    PROF__RELEASE(t->segment->end, c + n);
+}
+
+/* The arena is full: t goes on in sums. False: there is no room for that either. Under the lock. */
+PROF__FN bool prof__sum_from_here(prof__state *t) {
+    struct prof_trace *s = &prof__trace;
+    uint32_t open = (uint32_t)(t->hot.top - t->hot.bottom);
+    prof__segment *g;
+    if (!s->sums || !prof__sums_prepare(t)) return false;
+    g = prof__rest_open(t, open);
+    if (!g) return false;
+    t->cut_tick = s->clock == PROF_CLOCK_CPU ? prof__cpu_now() : t->last;
+    if (!s->full_tick || t->cut_tick < s->full_tick) s->full_tick = t->cut_tick;
+    prof__timeline_end(t);
+    g->position = t->counts.slots;
+    PROF__RELEASE(t->segment->next, g);
+    t->segment = g;
+    prof__sums_begin(t);
+    t->cut = open;
+    prof__put_clock(t);
+    t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !t->observed;
+    return true;
+}
+
+/* Room for n slots more, beside those kept for open zones; the next chunk is taken before this
+   one ends. */
+PROF__FN bool prof__room_made(prof__state *t, uint32_t n) {
+    bool ok, full = false;
+    if (!prof__lock_briefly()) return false;
+    ok = t->generation == PROF__LOAD(prof__on);
+    if (ok && !t->spare) full = (t->spare = prof__chunk_take(t)) == NULL;
+    if (full) ok = prof__sum_from_here(t);
+    if (ok && !full && (size_t)(t->limit - t->hot.cursor) < n) {
+        prof__segment_open(t, t->spare);
+        t->spare = NULL;
+        prof__knot_sometimes();
+    }
+    prof__unlock();
+    return ok;
+}
+
 PROF__FN bool prof__room(prof__state *t, uint32_t n) {
-    if (!t->tallies.rows) prof__cursor_check(t);
+    prof__cursor_check(t);
     PROF__ASSERT(t->begin <= t->hot.cursor && t->hot.cursor <= t->limit);
     if ((size_t)(t->limit - t->hot.cursor) >= n + t->reserve) return true;
-    if (t->tallies.rows) {
-        prof__tally_drain(t);
-        return true;
-    }
+    if (t->summing) return prof__sums_drain(t);
     if (prof__room_made(t, n)) return true;
     return t->flush && t->generation == PROF__LOAD(prof__on) && !prof__lock_mine() &&
            t->flush() == PROF_OK && prof__room_made(t, n);
@@ -5023,7 +5392,7 @@ PROF__FN prof__row *prof__row_again(struct prof_trace *s, bool indexed) {
 PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
     prof__row *row = prof__row_again(s, !old);
     if (!row) {
-        row = (prof__row *)prof__take(sizeof *row, sizeof row->info + PROF__LANE_SHARE);
+        row = (prof__row *)prof__take_kept(sizeof *row, sizeof row->info + PROF__LANE_SHARE);
         if (row) row->thread = PROF_NONE;
     }
     if (row && old) row->thread = old->thread;
@@ -5100,80 +5469,49 @@ PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
     }
 }
 
-/* Bytes of memory for records between two additions to the sums: few enough for the cache. */
-PROF__FN size_t prof__tally_memory(const struct prof_trace *s) {
-    return PROF__MIN(s->chunk_size, 16384u);
-}
-
-/* What was left when recording was toggled off: records, and zones that ended then. */
-PROF__FN void prof__tally_left(prof__state *t) {
-    prof__row *row = t->row;
-    size_t not_kept = t->counts.not_kept;
-    uint64_t inner = 0;
-    if (t->closed && t->hot.cursor > row->cursor) PROF__STORE(t->hot.cursor, row->cursor);
-    prof__tally_drain(t);
-    for (uint32_t i = t->closed ? row->open_count : 0; i--;) {
-        const prof__open *o = row->open + i;
-        uint64_t ticks = row->stop_tick > o->start ? row->stop_tick - o->start : 0;
-        prof__tally *r = prof__tally_of(&t->tallies, o->site);
-        prof__tally_put(r, ticks, inner + t->inner[o->depth]);
-        if (!r->site) t->counts.not_kept++;
-        inner = ticks;
-    }
-    if (t->closed) row->open_count = 0;
-    prof__trace.counts.not_kept += t->counts.not_kept - not_kept;
-}
-
-/* Divides a state's region, once, for PROF_MODE_AGGREGATE: ticks by depth, rows, memory. Threads
-   that have the state one after another share the rows. */
-PROF__FN bool prof__tally_open(prof__state *t) {
-    const struct prof_trace *s = &prof__trace;
-    size_t index = ((size_t)t - (size_t)s->states) / s->state_size;
-    char *region = s->regions + index * s->region_size;
-    if (prof__state_used(t)) {
-        prof__tally_left(t);
-    } else {
-        if (!prof__not_owned(region, region + s->region_size)) return false;
-        memset(region, 0, s->region_size);
-        t->inner = (uint64_t *)(void *)region + 1;   /* [-1]: of no zone */
-        t->tallies = s->merged;          /* as large as those of the reports */
-        t->tallies.rows = (prof__tally *)(void *)(t->inner + prof__align(s->max_depth + 2) - 1);
-        t->tallies.used = 0;
-        t->limit = (prof__record *)(void *)(region + s->region_size);
-        t->begin = t->clock_end = t->limit - prof__tally_memory(s) / sizeof *t->limit;
-        t->hot.cursor = t->begin;
-        t->sums = 0;
-        prof__state_use(t);
-    }
-    memset(t->inner, 0, (s->max_depth + 1) * sizeof *t->inner);
-    return true;
-}
-
-/* Makes t record in the open generation: a chunk, a row (id 0: the thread's). False: the arena is
-   full. Under the lock. */
-PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
-    const struct prof_trace *s = &prof__trace;
-    size_t share = t->promised == s->generation ? 0 : prof__state_share();
-    prof__chunk *c;
-    bool tally = s->mode == PROF_MODE_AGGREGATE;
-    PROF__STORE(t->recording, 0u);
-    if (!s->regions || tally) t->ring = NULL;
-    if (!tally) t->tallies.rows = NULL;
-    if (!prof__arena_fits(share)) return false;
-    if (s->regions && !(tally ? prof__tally_open(t) : prof__ring_open(t))) return false;
-    if (!s->regions && !prof__state_used(t)) prof__state_use(t);
-    t->segment = NULL;
-    c = tally ? NULL : prof__chunk_take(t);
-    if (!c && !tally) return false;
-    if (!prof__arena_fits(share)) {
+/* Where t is to record: a chunk; NULL: in sums, if *ok. Room for its open zones is promised. Under
+   the lock. */
+PROF__FN prof__chunk *prof__state_place(prof__state *t, bool *ok) {
+    struct prof_trace *s = &prof__trace;
+    bool promised = t->promised == s->generation;
+    uint32_t slots = promised ? t->slots : s->mode == PROF_MODE_AGGREGATE ? 0 : s->max_depth;
+    size_t share = promised ? 0 : prof__state_share(slots);
+    prof__chunk *c = NULL;
+    *ok = true;
+    if (s->mode != PROF_MODE_AGGREGATE && slots && prof__arena_fits(share)) c = prof__chunk_take(t);
+    if (c && !prof__arena_fits(share)) {
         prof__chunk_give(t, c->begin, c->limit);
-        return false;
+        c = NULL;
+    }
+    if (!c) {
+        if (!promised) share = prof__state_share(slots = 0);
+        *ok = s->sums && prof__sums_prepare(t) && prof__arena_room() >= share;
+        if (!*ok) return NULL;
     }
     prof__arena.promised += share;
-    if (share) prof__trace.slot_count += s->max_depth;
+    if (!promised) s->slot_count += slots;
+    t->slots = slots;
     t->promised = s->generation;
-    prof__counts_clear(&t->counts);
+    if (!c && s->mode == PROF_MODE_TRACE && !s->full_tick)
+        s->full_tick = prof__now_ticks(s->clock, &s->platform);
+    return c;
+}
+
+/* Makes t record in the open generation: a chunk or sums, a row (id 0: the thread's). False: the
+   arena is full. Under the lock. */
+PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
+    const struct prof_trace *s = &prof__trace;
+    prof__chunk *c;
+    bool ok;
+    PROF__STORE(t->recording, 0u);
+    PROF__STORE(t->summing, false);
+    if (!s->regions) t->ring = NULL;
+    if (s->regions && !prof__ring_open(t)) return false;
+    if (!s->regions && !prof__state_used(t)) prof__state_use(t);
     t->segment = NULL;
+    c = prof__state_place(t, &ok);
+    if (!ok) return false;
+    prof__counts_clear(&t->counts);
     t->parked = false;
     t->spare = NULL;
     t->epoch = 0;
@@ -5192,7 +5530,6 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->wide = prof__wide(s);
     t->narrow = false;
     t->observed = prof__observer_count != 0;
-    t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !t->observed && !t->hooks.slots;
     PROF__STORE(t->closed, false);
     PROF__STORE(t->hot.limit, NULL);
     if (!prof__row_open(t, id)) {
@@ -5200,6 +5537,8 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
         return false;
     }
     if (c) prof__segment_open(t, c);
+    else prof__sums_begin(t);
+    t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !t->observed && !t->hooks.slots;
     PROF__STORE(t->deepest, t->frames + s->max_depth);
     t->crowd = t->deepest - (s->max_depth + 3) / 4;
     t->origins = (prof__origin *)(void *)(t->deepest + 1);
@@ -5222,7 +5561,7 @@ PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
     while (*p && *p != t) p = &(*p)->next;
     if (*p) *p = t->next;
     if (!s->open || !prof__in_grid(t)) return;
-    if (t->generation >= s->first_generation && !t->tallies.rows) {
+    if (t->generation >= s->first_generation && !t->summing) {
         if (!t->ring) prof__chunk_give(t, t->hot.cursor, t->limit);
         if (t->spare) prof__chunk_give(t, t->spare->begin, t->spare->limit);
     }
@@ -5263,10 +5602,14 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
     prof__lock_to_leave(t);
     prof__row_over(t);
     if (s->open && t->generation == s->generation && !t->closed) {
-        if (t->tallies.rows) prof__tally_drain(t);
-        else prof__cursor_check(t);
-        if (t->segment) PROF__RELEASE(t->segment->end, t->hot.cursor);
-        PROF__BUMP(t->counts.slots, (size_t)(t->hot.cursor - t->begin));
+        prof__cursor_check(t);
+        if (t->summing) {
+            prof__sums_add_held(t, t->hot.cursor);
+            PROF__RELEASE(t->hot.cursor, t->begin);
+        } else {
+            if (t->segment) PROF__RELEASE(t->segment->end, t->hot.cursor);
+            PROF__BUMP(t->counts.slots, (size_t)(t->hot.cursor - t->begin));
+        }
         prof__counts_add(&s->counts, &t->counts);
         PROF__STORE(t->row->left, true);
         PROF__STORE(t->recording, 0u);
@@ -5508,7 +5851,7 @@ PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
     uint32_t id = PROF__LOAD(mark->id);
     if (id) return id;
     if (!prof__lock_briefly()) return PROF__NO_LOCK;
-    id = prof__site_id(prof__site_add(mark->site));
+    id = prof__site_id(prof__site_add(mark->site, false));
     prof__unlock();
     if (id > PROF__NO_LOCK) PROF__STORE(mark->id, id);
     return id;
@@ -5700,7 +6043,7 @@ PROF__FN void prof__put_moment(uint32_t kind, const char *name, uint64_t value) 
         return;
     }
     t = prof__slot_state(slot);
-    if (t->tallies.rows) PROF__BUMP(t->counts.not_kept, 1);
+    if (t->summing) PROF__BUMP(t->counts.not_kept, 1);
     else if (site <= PROF__NO_LOCK) prof__count_siteless(t, site);
     else if (!prof__room(t, kind == PROF__INSTANT ? 2 : 3)) PROF__BUMP(t->counts.full, 1);
     else prof__put_long(t, kind, prof__state_now(t), value, site | 255u);
@@ -5739,8 +6082,8 @@ PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
     prof__state *t = prof__state_here(slot);
     prof__record *c;
     if (!t || !prof__enter(slot)) return;
-    if (t->tallies.rows || !prof__room(t, 4) || !prof__step_promise()) {
-        size_t *count = t->tallies.rows ? &t->counts.not_kept : &t->counts.full;
+    if (t->summing || !prof__room(t, 4) || t->summing || !prof__step_promise()) {
+        size_t *count = t->summing ? &t->counts.not_kept : &t->counts.full;
         PROF__BUMP(*count, 1);
         prof__leave(slot);
         return;
@@ -6422,7 +6765,11 @@ typedef struct prof__long {
 
 PROF__RARE(bool) prof__long_slow(prof__long *l, uint32_t slots, uint32_t wants) {
     prof__state *t = wants & ~PROF__LOAD(prof__wants) ? NULL : prof__state_here(l->slot);
-    if (!t || t->tallies.rows || wants & ~t->wants) return false;
+    if (t && t->summing && !(wants & ~PROF__LOAD(prof__wants))) {
+        PROF__BUMP(t->counts.not_kept, 1);
+        return false;
+    }
+    if (!t || wants & ~t->wants) return false;
     if (!prof__enter(l->slot)) {
         PROF__COUNT(prof__dropped_busy);
         return false;
@@ -6476,7 +6823,7 @@ PROF__FN void prof__long_text(prof__long *l, const char *s, size_t bytes) {
 PROF__INLINE void prof__long_close(prof__long *l, uint32_t kind, uint64_t head) {
     uint32_t slots = (uint32_t)(l->at - l->begin);
     prof__record_set(l->begin, head, kind << 8 | (slots - 1));
-    PROF__BUMP(l->t->counts.extra, slots);
+    if (!l->t->summing) PROF__BUMP(l->t->counts.extra, slots);
     PROF__RELEASE(l->t->hot.cursor, l->at);
     if (PROF__UNLIKELY(l->entered)) prof__leave(l->slot);
 }
@@ -7279,7 +7626,7 @@ PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t add
     uint32_t id;
     *prof__text_hex(name, address) = 0;
     site.name = name;
-    id = prof__site_id(prof__site_add(&site));
+    id = prof__site_id(prof__site_add(&site, false));
     if (id > PROF__NO_LOCK) prof__functions_unnamed++;
     else if (!f->address && prof__functions_refused == PROF_MAX_SITES / 2) return id;
     else if (!f->address) prof__functions_refused++;
@@ -7298,7 +7645,7 @@ PROF__FN uint32_t prof__function_site(const prof__state *t, uintptr_t address) {
         id = PROF__LOAD(f->id);
         if (id > PROF__NO_LOCK || asked == t->generation) return id;
     }
-    if (PROF__LOAD(prof__site_count) == PROF_MAX_SITES) return PROF__NO_SITE;
+    if (prof__sites_full()) return PROF__NO_SITE;
     if (!prof__lock_briefly()) return PROF__NO_LOCK;
     f = prof__function_find(address);
     id = f->id;
@@ -9001,6 +9348,7 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
     ended += PROF__LOAD(prof__async_dropped);
     if (s->stopped && !s->records_only && c->async > ended) out->async_open = c->async - ended;
     out->not_kept += s->not_merged;
+    if (!s->average) out->summed = c->summed;
     out->threads = s->came;
 }
 #endif
@@ -11338,9 +11686,39 @@ PROF__FN void prof__group_open(prof__group *r) {
     r->max_ns = INT64_MIN;
 }
 
+#if PROF__BARE
+#  define prof__is_in_sums(s, what) false
+#  define prof__group_in_sums(g, row) false
+#  define prof__group_is_sums(r) false
+#  define prof__sums_into_rows(g) ((void)0)
+#else
+PROF__FN const char *prof__tally_name(const prof__tally *r);
+PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r);
+
+/* Does a close stand for zones that are not in the timeline? In averages they are. */
+PROF__FN bool prof__is_in_sums(const struct prof_trace *s, uint32_t what) {
+    return s->in_sums && (s->analysed ? s->events[what].site : what) == s->in_sums;
+}
+
+PROF__FN bool prof__group_is_sums(const prof__group *r) { return r->sums && !r->count; }
+
+/* What a zone that is in no timeline would be as an event. */
+PROF__FN prof_event prof__plain_event(const prof__tally *r) {
+    prof_event e;
+    memset(&e, 0, sizeof e);
+    e.name = prof__tally_name(r);
+    e.parent = e.first_child = e.next_sibling = PROF_NONE;
+    e.extra = prof__session.desc.node ? prof__details_now.node : NULL;
+    return e;
+}
+#endif
+
 /* An event that is one of the row's. */
 PROF__FN prof_event prof__group_event(const prof__groups *g, const prof__group *r) {
     prof_event e;
+#if !PROF__BARE
+    if (!g->ranks && r->first == PROF_NONE) return prof__plain_event(r->sums);
+#endif
     if (!g->ranks) return g->s->events[r->first];
     memset(&e, 0, sizeof e);
     e.name = prof__site(r->first)->name;
@@ -11466,6 +11844,36 @@ PROF__FN void prof__group_event_take(void *groups, const prof__close *c) {
 }
 #endif
 
+#if !PROF__BARE
+/* The row of zones that are in no timeline. */
+PROF__FN uint32_t prof__group_of_sums(prof__groups *g, const prof__tally *r) {
+    prof_event plain;
+    if (g->ranks) return prof__group_of_site(g, r->site ? r->site >> 8 : g->s->others);
+    plain = prof__plain_event(r);
+    return prof__group_find(g, &plain, PROF_NONE);
+}
+
+/* Gives what the threads have in sums to the rows of plain zones; behind these come those that are
+   in no timeline, in the order in which their threads met them. */
+PROF__FN void prof__sums_into_rows(prof__groups *g) {
+    const prof__state *t = g->s->built || !g->s->full_tick ? NULL : prof__used(NULL);
+    for (; t; t = prof__used(t))
+        for (prof__tally *r = t->tallies.others; r; r = r->next) {
+            uint32_t row;
+            if (!r->count) continue;
+            row = prof__group_of_sums(g, r);
+            r->same = g->rows[row].sums;
+            g->rows[row].sums = r;
+        }
+}
+
+/* Is it the row of what stands for them in the timeline? */
+PROF__FN bool prof__group_in_sums(const prof__groups *g, uint32_t row) {
+    const prof__group *r = g->rows + row;
+    return r->count && prof__is_in_sums(g->s, r->first);
+}
+#endif
+
 /* Hands on what ended, from the records or from the events. */
 PROF__FN void prof__groups_feed(prof__groups *g, prof__taker *record, prof__taker *event) {
     prof__feed feed;
@@ -11584,6 +11992,8 @@ PROF__FN void prof__groups_count(prof__groups *g) {
 
 PROF__FN bool prof__group_after(const void *groups, uint32_t a, uint32_t b) {
     const prof__groups *g = (const prof__groups *)groups;
+    if (prof__group_is_sums(g->rows + a) || prof__group_is_sums(g->rows + b))
+        return prof__group_is_sums(g->rows + a) && !prof__group_is_sums(g->rows + b);
     if (g->ranks) return prof__rank_after(g->ranks + a, g->ranks + b);
     return g->rows[a].first > g->rows[b].first;
 }
@@ -11591,6 +12001,7 @@ PROF__FN bool prof__group_after(const void *groups, uint32_t a, uint32_t b) {
 PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
                                 const prof_averages_desc *by) {
     bool records = prof__from_records(trace);
+    uint32_t n = 0;
     prof__groups_open(g, trace, by, records);
 #if PROF__BARE
     prof__groups_feed(g, prof__group_record, NULL);
@@ -11598,10 +12009,13 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
     prof__groups_feed(g, prof__group_record, prof__group_event_take);
     prof__groups_add_us(g);
 #endif
+    prof__sums_into_rows(g);
     prof__groups_percentiles(g);
     prof__groups_count(g);
     g->order = g->index;                 /* all rows are found */
-    for (uint32_t i = 0; i < g->count; i++) g->order[i] = i;
+    for (uint32_t i = 0; i < g->count; i++)
+        if (!prof__group_in_sums(g, i)) g->order[n++] = i;
+    g->count = n;
     prof__sort(g->order, g->order + g->count, g->count, prof__group_after, g);
 }
 
@@ -11655,19 +12069,32 @@ PROF__FN void prof__average_by(prof_average *a, const prof_averages_desc *by) {
     a->stack_count = PROF__MIN(a->stack_count, by->group_by_stack_n);
 }
 
+#if !PROF__BARE
+PROF_API prof_result prof_average_add(prof_average *into, const prof_average *from);
+
+/* The row with what is only in sums. */
+PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g, const prof__group *r) {
+    prof_average sums;
+    if (!r->sums) return;
+    sums = prof__sums_average(g->s, r->sums);
+    (void)prof_average_add(a, &sums);
+    if (!g->shares) a->p50_ns = a->p90_ns = a->p99_ns = 0;
+}
+#endif
+
 /* Row i of those that are seen first. */
 PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
     uint32_t row = g->order[i];
     const prof__group *r = g->rows + row;
     prof_event first = prof__group_event(g, r);
     prof_average a;
-    if (g->ranks && g->ranks[row].depth) first.parent = 0;
+    if (g->ranks && !prof__group_is_sums(r) && g->ranks[row].depth) first.parent = 0;
     a = prof__average_of(&first, g->ranks ? i : r->first);
     prof__average_sums(&a, r, g->wide ? g->wide + row : NULL);
     prof__average_by(&a, &g->by);
-    a.is_recursive = g->last[row] == PROF_NONE;
+    a.is_recursive = !prof__group_is_sums(r) && g->last[row] == PROF_NONE;
 #if !PROF__BARE
-    if (g->shares) {
+    if (g->shares && r->count) {
         a.p50_ns = g->shares[row].low[0];
         a.p90_ns = g->shares[row].low[1];
         a.p99_ns = g->shares[row].low[2];
@@ -11676,6 +12103,7 @@ PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
         memcpy(a.counters, g->counts[row], sizeof a.counters);
         memcpy(a.self_counters, g->counts[row] + PROF_COUNTERS, sizeof a.self_counters);
     }
+    prof__average_add_sums(&a, g, r);
 #endif
     return a;
 }
@@ -11697,10 +12125,33 @@ PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace,
 }
 
 /* All calls as one row. */
-typedef struct prof__total { prof__group sum; prof__group_wide wide; } prof__total;
+typedef struct prof__total {
+    prof__group sum;
+    prof__group_wide wide;
+#if !PROF__BARE
+    const struct prof_trace *s;
+#endif
+} prof__total;
+
+#if PROF__BARE
+#  define prof__total_add_sums(total, trace) ((void)0)
+#else
+PROF__FN void prof__total_add_sums(prof_average *total, const prof_trace *trace) {
+    prof__groups g;
+    if (!trace || trace->built || !trace->full_tick) return;
+    prof__groups_open(&g, trace, NULL, true);
+    prof__sums_into_rows(&g);
+    for (uint32_t i = 0; i < g.count; i++) {
+        prof_average sums = prof__sums_average(trace, g.rows[i].sums);
+        total->key = sums.key = "Total";
+        (void)prof_average_add(total, &sums);
+    }
+}
+#endif
 
 PROF__FN void prof__total_take(void *total, const prof__close *c) {
     prof__total *t = (prof__total *)total;
+    if (prof__is_in_sums(t->s, c->what)) return;
     prof__call_add(&t->sum, &t->wide, c);
 }
 
@@ -11717,6 +12168,9 @@ PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
     prof__group_open(&t.sum);
     feed.take = prof__total_take;
     feed.user = &t;
+#if !PROF__BARE
+    t.s = trace;
+#endif
     if (prof__valid(trace) && prof__from_records(trace)) {
         prof__closes_of_records(&feed);
 #if !PROF__BARE
@@ -11727,6 +12181,7 @@ PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
     }
     if (t.sum.count) total = prof__average_of(&last, PROF_NONE);
     prof__average_sums(&total, &t.sum, &t.wide);
+    prof__total_add_sums(&total, trace);
     total.key = "Total";
     if (!total.overload_name) total.overload_name = "";
     total.parent = PROF_NONE;
@@ -13074,9 +13529,36 @@ PROF__FN void prof__table_devices(prof__table *t) {
 }
 #endif
 
+#if PROF__BARE
+#  define prof__table_timeline(t, stats) ((void)0)
+#else
+/* Where the timeline ended, when it did before the session. */
+PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
+    char text[48];
+    prof__scale scale;
+    int64_t end = (int64_t)stats->timeline_ns, all;
+    memset(&scale, 0, sizeof scale);
+    if (!stats->summed) return;
+    all = prof__to_ns(&scale, t->trace->stop_tick);
+    *prof__text_time(text, prof__us(end), prof__table_unit(t, end)) = 0;
+    prof__out_text(&t->out, "Timeline: the first ");
+    prof__out_text(&t->out, text);
+    *prof__text_time(text, prof__us(all), prof__table_unit(t, all)) = 0;
+    prof__out_text(&t->out, " of ");
+    prof__out_text(&t->out, text);
+    prof__out_text(&t->out, ". ");
+    prof__out_u64(&t->out, stats->summed);
+    prof__out_text(&t->out, " later zones are in averages and tables, not in the trace (give "
+                            "prof_desc.memory more)");
+    if (prof__wide(t->trace)) prof__out_text(&t->out, ". What zones carry ends with it");
+    prof__out_text(&t->out, "\n");
+}
+#endif
+
 /* What was dropped or mended. */
 PROF__FN void prof__table_notes(prof__table *t) {
     prof_stats stats = prof_trace_stats(t->trace);
+    prof__table_timeline(t, &stats);
     for (size_t i = 0; i < PROF__NOTES; i++) {
         uint64_t count = prof__note_count(&stats, i);
         if (!count) continue;
@@ -14674,10 +15156,53 @@ PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
 }
 #endif
 
+#if PROF__BARE
+#  define prof__chrome_sums(o, s) ((void)0)
+#else
+PROF__FN void prof__chrome_sum(prof__out *o, const prof_average *a, bool first) {
+    static const char *const keys[] = { "\",\"count\":", ",\"total\":", ",\"self\":", ",\"min\":",
+                                        ",\"max\":", ",\"p50\":", ",\"p90\":", ",\"p99\":" };
+    int64_t ns;
+    prof__out_text(o, first ? ",\"sums\":[\n{\"name\":\"" : ",\n{\"name\":\"");
+    prof__out_json(o, a->key);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {   /* the fields from count on */
+        memcpy(&ns, (const char *)a + offsetof(prof_average, count) + i * sizeof ns, sizeof ns);
+        prof__out_text(o, keys[i]);
+        prof__out_i64(o, ns);
+    }
+    prof__out_text(o, "}");
+}
+
+/* What is in no timeline: see prof_write_chrome. */
+PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
+    prof_stats stats = prof_trace_stats(s);
+    prof__scale scale;
+    prof_average *rows = NULL;
+    prof__groups g;
+    uint32_t n = 0;
+    memset(&scale, 0, sizeof scale);
+    if (s->built || !(stats.summed || prof__averages_kept(s, &rows, &n))) return;
+    prof__out_text(o, ",\"summed\":");
+    prof__out_u64(o, rows ? stats.recorded : stats.summed);
+    prof__out_text(o, ",\"timeline_end_ns\":");
+    prof__out_u64(o, stats.timeline_ns);
+    prof__out_text(o, ",\"session_ns\":");
+    prof__out_i64(o, prof__to_ns(&scale, s->stop_tick));
+    prof__groups_open(&g, s, NULL, true);
+    prof__sums_into_rows(&g);
+    for (uint32_t i = 0; i < (rows ? n : g.count); i++) {
+        prof_average a = rows ? rows[i] : prof__sums_average(s, g.rows[i].sums);
+        prof__chrome_sum(o, &a, !i);
+    }
+    prof__out_text(o, (rows ? n : g.count) ? "]" : "");
+}
+#endif
+
 PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
     prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
     prof__chrome_promises(o, s);
     prof__chrome_counts(o, s);
+    prof__chrome_sums(o, s);
     prof__chrome_status(o, s);
     prof__out_text(o, "}");
     prof__chrome_devices(o, s);
@@ -14807,6 +15332,7 @@ PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool a
     if (array) {
         prof__chrome_array_recorded(o, s, s->event_count);
         prof__chrome_counts(o, s);
+        prof__chrome_sums(o, s);
         prof__out_text(o, "}}");
     }
     if (marks) prof__chrome_marks(o, s);
@@ -16783,7 +17309,8 @@ PROF__FN void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
         prof__counts_add(&sum, &t->counts);
         begin = PROF__ACQUIRE(t->begin);
         end = prof__cursor_of(t);
-        if (end > begin && PROF__LOAD(t->begin) == begin) sum.slots += (size_t)(end - begin);
+        if (end > begin && PROF__LOAD(t->begin) == begin)
+            *(PROF__LOAD(t->summing) ? &sum.summed : &sum.slots) += (size_t)(end - begin);
     }
     prof__stats_add(&stats, &sum);
     prof__raw_counts(w, &stats, true);
@@ -17556,11 +18083,23 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_chrome(prof_sink sink) {
 
 /* ---- @AGGREGATE: the sums of all threads, a row per name ---- */
 
+/* Calls in the buckets. */
 PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
     uint64_t n = 0;
     for (int i = 0; i < PROF__BUCKETS; i++) n += r->histogram[i];
     return n;
 }
+
+#if PROF__BARE
+#  define prof__tally_calls prof__tally_count
+#  define prof__tally_name(r) (prof__site((r)->site >> 8)->name)
+#else
+#  define prof__tally_calls(r) ((r)->count)
+
+PROF__FN const char *prof__tally_name(const prof__tally *r) {
+    return r->site ? prof__site(r->site >> 8)->name : "(others)";
+}
+#endif
 
 /* Ticks at or under which this share of the calls stayed: within a bucket they are held to lie
    evenly. */
@@ -17595,8 +18134,8 @@ PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const p
     static const uint8_t percents[] = { 50, 90, 99 };
     uint64_t ticks[7];
     memset(a, 0, sizeof *a);
-    a->key = prof__site(r->site >> 8)->name;
-    a->count = prof__tally_count(r);
+    a->key = prof__tally_name(r);
+    a->count = prof__tally_calls(r);
     ticks[0] = r->total;
     ticks[1] = r->total - PROF__MIN(r->inner, r->total);
     ticks[2] = r->least;
@@ -17610,6 +18149,7 @@ PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const p
     a->overload_name = "";
     a->input_count = a->parent = PROF_NONE;
     a->first = prof__site_dense(r->site >> 8);
+    if (!PROF__BARE && !r->site) a->first = PROF_NONE;
     a->node_id = -1;
 }
 
@@ -17712,7 +18252,7 @@ PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
 }
 #else
 /* While state t's sums are whole: *sums is set to how often they changed. */
-PROF__FN void prof__sums_begin(const prof__state *t, uint32_t *sums) {
+PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums) {
     int i = 0;
     while ((*sums = PROF__ACQUIRE(t->sums)) & 1 && i++ < 10000) prof__yield();
 }
@@ -17722,35 +18262,43 @@ PROF__FN bool prof__sums_same(const prof__state *t, uint32_t sums) {
     return PROF__LOAD(t->sums) == sums;
 }
 
-/* The merged row of a site's name; NULL: all are taken. */
-PROF__FN prof__tally *prof__merged_of(prof__tallies *y, uint32_t site) {
-    const char *name = prof__site(site >> 8)->name;
+/* The merged row of a site's name; all others' where none is free. */
+PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
+    const char *name = site ? prof__site(site >> 8)->name : "";
     size_t length;
     uint32_t i = prof__hash(name, &length) & (y->places - 1);
+    if (!site) return y->rows + y->places;
     for (; y->rows[i].site; i = (i + 1) & (y->places - 1))
         if (strcmp(prof__site(y->rows[i].site >> 8)->name, name) == 0) return y->rows + i;
-    if (y->used + 1 == y->places) return NULL;
+    if (y->used + 1 == y->places) return y->rows + y->places;
     y->used++;
     y->rows[i].site = site;
     y->rows[i].least = UINT64_MAX;
     return y->rows + i;
 }
 
-PROF__FN void prof__merge(prof__tallies *to, const prof__tally *from) {
-    prof__tally *r = prof__merged_of(to, from->site);
-    if (!r) {
-        prof__trace.not_merged += prof__tally_count(from);
-        return;
-    }
-    if (prof__site_dense(from->site >> 8) < prof__site_dense(r->site >> 8)) r->site = from->site;
+/* Adds the sums of one row to another; a bucket stays at its most. */
+PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
+    r->count += from->count;
     r->total += from->total;
     r->inner += from->inner;
     r->least = PROF__MIN(r->least, from->least);
     r->most = PROF__MAX(r->most, from->most);
-    for (int i = 0; i < PROF__BUCKETS; i++) r->histogram[i] += from->histogram[i];
+    for (int i = 0; i < PROF__BUCKETS; i++) {
+        uint32_t n = r->histogram[i] + from->histogram[i];
+        r->histogram[i] = n < from->histogram[i] ? UINT32_MAX : n;
+    }
 }
 
-/* What a state has not added to its sums, copied, and when: sums. Rows from place moved on have it
+PROF__FN void prof__merge(prof__merged *to, const prof__tally *from) {
+    prof__tally *r = prof__merged_of(to, from->site);
+    if (from->site && !r->site) prof__trace.not_merged += from->count;
+    if (r->site && prof__site_dense(from->site >> 8) < prof__site_dense(r->site >> 8))
+        r->site = from->site;
+    prof__tally_add(r, from);
+}
+
+/* What a state has not added to its sums, copied, and when: sums. Rows from number moved on have it
    since; that shows while they are read, for the buffer is copied first. */
 typedef struct prof__rest {
     const prof__record *begin, *end;
@@ -17758,91 +18306,98 @@ typedef struct prof__rest {
     uint32_t sums, moved;
 } prof__rest;
 
-/* Into the room that the merged rows have there for a state of their own. */
+/* Into the room that the merged rows have behind them for one block. */
 PROF__FN void prof__rest_copy(prof__rest *rest, const prof__state *t) {
     const struct prof_trace *s = &prof__trace;
-    size_t depths = prof__align(s->max_depth + 2);
-    uint64_t *inner = (uint64_t *)(void *)(s->merged.rows + s->merged.places);
-    prof__record *to = (prof__record *)(void *)(inner + depths);
+    uint64_t *inner = (uint64_t *)(void *)(s->merged.rows + s->merged.places + 1);
+    prof__record *to = (prof__record *)(void *)(inner + prof__align(s->max_depth + 2));
     int i = 0;
     do {
         const prof__record *end;
-        prof__sums_begin(t, &rest->sums);
-        end = PROF__ACQUIRE(t->hot.cursor);
-        if (PROF__LOAD(t->closed) && t->row->cursor < end) end = t->row->cursor;
+        prof__sums_begin_read(t, &rest->sums);
+        end = t->summing && !t->closed ? PROF__ACQUIRE(t->hot.cursor) : t->begin;
         prof__copy_words(inner, t->inner - 1, (s->max_depth + 2) * sizeof *inner);
         prof__copy_words(to, t->begin, (size_t)(end - t->begin) * sizeof *to);
         rest->end = to + (end - t->begin);
     } while (!prof__sums_same(t, rest->sums) && i++ < 1000);
     rest->begin = to;
     rest->inner = inner + 1;
-    rest->moved = s->merged.places;
+    rest->moved = UINT32_MAX;
 }
 
-PROF__FN void prof__merge_rows(prof__tallies *to, const prof__state *t, prof__rest *rest) {
-    for (uint32_t j = 0; j < t->tallies.places; j++) {
+PROF__FN void prof__merge_rows(prof__merged *to, const prof__state *t, prof__rest *rest) {
+    for (const prof__tally *r = t->tallies.others; r; r = PROF__ACQUIRE(r->next)) {
         prof__tally row;
         uint32_t sums;
         int i = 0;
-        if (!PROF__ACQUIRE(t->tallies.rows[j].site)) continue;
         do {
-            prof__sums_begin(t, &sums);
-            prof__copy_words(&row, t->tallies.rows + j, sizeof row);
+            prof__sums_begin_read(t, &sums);
+            prof__copy_words(&row, r, sizeof row);
         } while (!prof__sums_same(t, sums) && i++ < 1000);
-        if (sums != rest->sums) rest->moved = PROF__MIN(rest->moved, j);
+        if (sums != rest->sums) rest->moved = PROF__MIN(rest->moved, row.number);
         prof__merge(to, &row);
     }
 }
 
-PROF__FN void prof__merge_zone(prof__tallies *to, uint32_t site, uint64_t ticks, uint64_t inner) {
-    prof__tally *r = prof__merged_of(to, site);
-    if (r) prof__tally_put(r, ticks, inner);
-    else prof__trace.not_merged++;
-}
-
-PROF__FN void prof__merge_rest(prof__tallies *to, const prof__state *t, const prof__rest *rest) {
+PROF__FN void prof__merge_rest(prof__merged *to, const prof__state *t, const prof__rest *rest) {
     prof__cursor k = { rest->begin, rest->end, 0, 0 };
     prof__item i;
     while (prof__next(&k, &i)) {
         uint32_t site = i.site_depth & ~(uint32_t)0xff;
+        const prof__tally *r;
         uint64_t within;
         if (!site || !prof__item_is_zone(&i)) continue;
         within = prof__tally_within(rest->inner + (i.site_depth & 0xff), i.duration);
-        if (prof__tally_place(&t->tallies, site) < rest->moved)
-            prof__merge_zone(to, site, i.duration, within);
-    }
-}
-
-/* Zones that prof_stop ended: their sums are nobody's yet. */
-PROF__FN void prof__merge_open(prof__tallies *to, const prof__state *t, const prof__rest *rest) {
-    const prof__row *row = t->row;
-    uint64_t inner = 0;
-    for (uint32_t i = PROF__LOAD(t->closed) ? row->open_count : 0; i--;) {
-        const prof__open *o = row->open + i;
-        uint64_t ticks = row->stop_tick > o->start ? row->stop_tick - o->start : 0;
-        inner += rest->inner[o->depth];
-        prof__merge_zone(to, o->site, ticks, inner);
-        inner = ticks;
+        r = prof__tally_find(&t->tallies, site);
+        if ((r ? r : t->tallies.others)->number < rest->moved)
+            prof__tally_put(prof__merged_of(to, site), i.duration, within);
     }
 }
 
 /* Merges what the states hold. Under the lock. */
 PROF__FN void prof__merge_all(struct prof_trace *s) {
-    memset(s->merged.rows, 0, s->merged.places * sizeof *s->merged.rows);
+    memset(s->merged.rows, 0, (s->merged.places + 1) * sizeof *s->merged.rows);
+    s->merged.rows[s->merged.places].least = UINT64_MAX;
     s->merged.used = 0;
     s->not_merged = 0;
     for (const prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
         prof__rest rest;
+        if (!t->tallies.others) continue;
         prof__rest_copy(&rest, t);
         prof__merge_rows(&s->merged, t, &rest);
         prof__merge_rest(&s->merged, t, &rest);
-        prof__merge_open(&s->merged, t, &rest);
     }
+}
+
+/* Ticks that are no time of day, as ns: at the session's rate, or what is known of it so far. */
+PROF__FN prof__scale prof__sums_scale(const struct prof_trace *s) {
+    prof__knot zero = { 0, 0 }, rate = { 1, 1 };
+    if (s->clock == PROF_CLOCK_CPU) {
+        bool ended = s->stopped && s->knot_count;
+        prof__knot first = ended ? s->knots[0] : prof__first_knot;
+        if (ended) rate = s->knots[s->knot_count - 1];
+        else do rate = prof__knot_now(); while (rate.ns - first.ns < 5000000u);
+        rate.tick -= first.tick;
+        rate.ns -= first.ns;
+    }
+    return prof__scale_between(zero, rate, 0);
+}
+
+/* The rows of one name, of all threads. */
+PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r) {
+    prof__scale k = prof__sums_scale(s);
+    prof_average a;
+    prof__tally all;
+    memset(&all, 0, sizeof all);
+    all.least = UINT64_MAX;
+    all.site = r->site;
+    for (; r; r = r->same) prof__tally_add(&all, r);
+    prof__tally_average(&a, &all, &k);
+    return a;
 }
 
 PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
     struct prof_trace *s = &prof__trace;
-    prof__knot zero = { 0, 0 }, rate = { 1, 1 };
     prof__scale k;
     size_t n = 0;
     prof__lock();
@@ -17852,19 +18407,11 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
     }
     prof__merge_all(s);
     s->tallied = 0;
-    if (s->clock == PROF_CLOCK_CPU) {
-        bool ended = s->stopped && s->knot_count;
-        prof__knot first = ended ? s->knots[0] : prof__first_knot;
-        if (ended) rate = s->knots[s->knot_count - 1];
-        else do rate = prof__knot_now(); while (rate.ns - first.ns < 5000000u);
-        rate.tick -= first.tick;
-        rate.ns -= first.ns;
-    }
-    k = prof__scale_between(zero, rate, 0);
-    for (uint32_t i = 0; i < s->merged.places; i++) {
+    k = prof__sums_scale(s);
+    for (uint32_t i = 0; i <= s->merged.places; i++) {
         const prof__tally *r = s->merged.rows + i;
-        if (!r->site || !prof__tally_count(r)) continue;
-        s->tallied += prof__tally_count(r);
+        if (!r->count) continue;
+        s->tallied += r->count;
         if (n < max) prof__tally_average(rows + n, r, &k);
         n++;
     }
@@ -17877,27 +18424,27 @@ PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
     return prof__average_tallies(rows, rows ? max : 0);
 }
 
-/* Each state's rows: as many as there is room for, a power of two. */
-PROF__FN bool prof__tallies_open(struct prof_trace *s) {
-    size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, size;
-    size_t inner = prof__align(s->max_depth + 2) * sizeof(uint64_t), memory = prof__tally_memory(s);
-    uint32_t places = 4096;
-    gap -= gap / 4;                      /* for names, and threads that come and go */
+/* Room for the rows of all names, for the table made of them, and for a copy of one block: of a
+   small arena half, at most 8,192 names; threads take theirs as they come. */
+PROF__FN bool prof__merged_open(struct prof_trace *s) {
+    size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, rows;
+    size_t block = prof__sums_block(s->max_depth), most = PROF__MIN(gap / 64, 16384u);
+    size_t rest = prof__align(s->max_depth + 2) * sizeof(uint64_t) + PROF__MAX(block, most);
+    uint32_t places = 8192;
     for (;; places /= 2) {
-        size = prof__align(inner + places * sizeof(prof__tally) + memory);
+        rows = (places + 1) * (sizeof(prof__tally) + sizeof(prof_average));
         if (places < 8) return false;
-        if (gap / (s->max_threads + 1) < size + sizeof(prof_average) * places) continue;
-        break;
+        if (rows + rest <= gap / (places > 16 ? 4 : 2)) break;
     }
-    s->region_size = size;
-    prof__arena.high -= places * sizeof(prof_average);
+    prof__arena.high -= prof__align((places + 1) * sizeof(prof_average));
     s->averages = (prof_average *)(void *)prof__arena.high;
-    prof__arena.high -= size;
+    prof__arena.high -= prof__align((places + 1) * sizeof(prof__tally) + rest);
     s->merged.rows = (prof__tally *)(void *)prof__arena.high;
-    prof__arena.high -= size * s->max_threads;
-    s->regions = prof__arena.high;
     s->merged.places = places;
     s->average = prof__average_tallies;
+    s->sums = true;
+    s->sums_each = prof__sums_share(s->max_depth) / 2;
+    s->sums_left = PROF__MIN(s->max_threads * s->sums_each, prof__arena_room() / 2);
     return true;
 }
 #endif
@@ -18549,12 +19096,6 @@ PROF__FN size_t prof__record_share(const prof_desc *d) {
     return sizeof(prof__record) + PROF__SLOT_SHARE + prof__beside_of(d);
 }
 
-/* PROF_MODE_AGGREGATE: twice what sums of eight names take, for names and threads to come. */
-PROF__FN size_t prof__sums_share(uint32_t depth) {
-    return 2 * (prof__align(depth + 2) * sizeof(uint64_t) + prof__chunk_least(depth) +
-                8 * (sizeof(prof__tally) + sizeof(prof_average)));
-}
-
 /* What one thread takes: state, row, segments, a chunk (a ring: two) with its analysis, its open
    zones at stop. */
 PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
@@ -18568,7 +19109,7 @@ PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
            zones * prof__record_share(d);
 }
 
-#define PROF__FIXED_SHARE (64 + 2 * PROF__SITE_SHARE)   /* alignment, and the row of no site */
+#define PROF__FIXED_SHARE (64 + 3 * PROF__SITE_SHARE)   /* alignment, rows of no site, of others */
 
 /* With a schedule threads may still hold a chunk of the window before, and there are steps. */
 PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
@@ -18626,14 +19167,18 @@ PROF__FN void prof__arena_avoid_owned(void) {
     char *chunks = prof__arena.end - (prof__arena.end - prof__arena.base) / 6;
     prof__arena.bound = prof__arena.end;
     for (const prof__state *t = prof__owned; t; t = t->next) {
-        char *block[3][2] = { { (char *)(uintptr_t)t, prof__state_end(t) },
-                              { NULL, (char *)t->limit }, { NULL, NULL } };
-        block[1][0] = (char *)(uintptr_t)prof__state_memory(t);
+        char *block[4][2] = { { (char *)(uintptr_t)t, prof__state_end(t) },
+                              { NULL, (char *)t->limit }, { NULL, NULL }, { NULL, NULL } };
+        block[1][0] = (char *)t->begin;
+        if (PROF__ACQUIRE(t->looking)) {   /* it was stopped while it added to its rows */
+            block[3][0] = t->tallies.low;
+            block[3][1] = t->tallies.high;
+        }
         if (t->spare) {
             block[2][0] = (char *)t->spare->begin;
             block[2][1] = (char *)t->spare->limit;
         }
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 4; i++) {
             char *a = block[i][0], *b = block[i][1];
             if (!a || !prof__overlaps(a, b, prof__arena.low, prof__arena.high)) continue;
             if (a < middle) prof__arena.low = (char *)(((uintptr_t)b + 15u) & ~(uintptr_t)15u);
@@ -18653,8 +19198,8 @@ PROF__FN void prof__states_free(struct prof_trace *s) {
         if (!prof__not_owned(p, p + s->state_size)) continue;
         if (!prof__state_used(t)) memset(p, 0, offsetof(prof__state, frames));
         if (t->promised) {
-            prof__arena.promised -= prof__state_share();
-            s->slot_count -= s->max_depth;
+            prof__arena.promised -= prof__state_share(t->slots);
+            s->slot_count -= t->slots;
         }
         t->promised = 0;
         t->next = s->free_states;
@@ -18681,6 +19226,17 @@ PROF__FN void prof__prefault(const struct prof_trace *s) {
         if (prof__not_owned(p - 4096, p)) *(volatile char *)(p - 4096) = 0;
 }
 
+/* What is kept for sums, names and threads when records have filled the arena: a sixteenth, up to
+   an eighth for many threads, but no more than is left of what the threads need. */
+PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t size, size_t left) {
+    s->sums_each = prof__sums_share(s->max_depth) / 2;
+    s->sums = d->when_full == PROF_FULL_SUMS;
+    s->kept = PROF__MAX(size / 16, PROF__MIN(2 * s->max_threads * s->sums_each, size / 8));
+    s->kept = s->sums ? PROF__MIN(s->kept, left) : 0;
+    s->sums_left = PROF__MIN(s->max_threads * s->sums_each, s->kept / 2);
+    prof__arena.kept = s->kept;
+}
+
 /* Lays the arena out; false: too small. */
 PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     char *memory = d->memory ? (char *)d->memory : prof__builtin_arena.bytes;
@@ -18701,17 +19257,21 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     prof__arena.promised = 0;
     prof__arena_avoid_owned();
     prof__arena.promised = PROF__FIXED_SHARE - 64 + prof__site_count * PROF__SITE_SHARE;
+    prof__arena.kept = 0;
     prof__arena.closed = false;
     if (!prof__arena_fits(0)) return false;
     if (d->mode == PROF_MODE_AGGREGATE) {
         prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);
-        return prof__tallies_open(s);
+        return prof__merged_open(s);
     }
     if (prof__ring_mode(d))
         return prof__regions_open(s, d) &&
                prof__arena_fits(s->max_threads * (prof__thread_share(d, 0) - s->state_size));
-    return prof__arena_fits(s->max_threads * (prof__thread_share(d, prof__chunk_least(
-               s->max_depth)) - s->state_size));
+    need = s->max_threads * (prof__thread_share(d, prof__chunk_least(s->max_depth)) -
+                             s->state_size);
+    if (!prof__arena_fits(need)) return false;
+    prof__sums_keep(s, d, size, prof__arena_room() - need);
+    return true;
 }
 
 /* How many run-time names a session may use: by default one for each KiB of the arena, 4096 at
@@ -18841,10 +19401,11 @@ PROF__FN void prof__snapshot_open(prof__row *row, const prof__frame *bottom) {
 PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     const prof__frame *top = NULL, *bottom = NULL;
     const void *kept;
-    size_t share = prof__state_share();
-    PROF__ASSERT(t->promised == t->generation && prof__arena.promised >= share);
-    prof__arena.promised -= share;       /* what was promised becomes what is taken */
-    prof__trace.slot_count -= prof__trace.max_depth;
+    uint32_t slots;
+    PROF__ASSERT(t->promised == t->generation &&
+                 prof__arena.promised >= prof__state_share(t->slots));
+    prof__arena.promised -= prof__state_share(t->slots);   /* becomes what is taken */
+    prof__trace.slot_count -= t->slots;
     t->promised = 0;
     row->open = (prof__open *)(void *)prof__arena.low;
     row->cursor = NULL;
@@ -18860,10 +19421,11 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
         prof__snapshot_open(row, bottom);
         PROF__FENCE();
     }
-    kept = prof__take(row->open_count * sizeof *row->open, row->open_count * prof__slot_share());
+    slots = t->summing ? 0 : row->open_count;
+    kept = prof__take_kept(row->open_count * sizeof *row->open, slots * prof__slot_share());
     PROF__ASSERT(kept != NULL);          /* it was promised */
     (void)kept;
-    prof__trace.slot_count += row->open_count;
+    prof__trace.slot_count += slots;
 }
 
 /* Of the records from begin to end, is the last zone the one that o says is open? -1: there is
@@ -18887,8 +19449,8 @@ PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
     const prof__open *o = row->open + row->open_count - 1;
     int ended = 0;
     if (!row->open_count) return;
-    if (t->tallies.rows) ended = prof__ended_last(o, t->begin, row->cursor);
-    for (const prof__segment *g = row->first; g; g = g->next) {
+    if (t->summing) ended = prof__ended_last(o, t->begin, row->cursor);
+    for (const prof__segment *g = t->summing ? NULL : row->first; g; g = g->next) {
         const prof__record *end = g->end ? g->end : row->cursor;
         int last = end > g->begin && end <= g->limit ? prof__ended_last(o, g->begin, end) : -1;
         if (last >= 0) ended = last;
@@ -18904,13 +19466,39 @@ PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
     prof__cursor k = { t->begin, cursor, 0, 0 };
     prof__item i;
     prof__counts_add(sum, &t->counts);
-    if (!t->segment) return;
+    if (!t->segment || t->summing) {     /* of sums all is added */
+        PROF__STORE(sum->extra, sum->extra);
+        return;
+    }
     while (prof__next(&k, &i)) {
         extra += prof__item_is_zone(&i) ? i.slots - 1 : i.slots;
         left += i.kind == PROF__UNFINISHED;
     }
     PROF__STORE(sum->extra, extra);
     PROF__STORE(sum->unfinished, left);
+}
+
+/* Adds what a thread's block still has, and the zones that are open: those that began in the
+   timeline go there. One that was stopped in the middle of this keeps what it has. */
+PROF__FN void prof__sums_close(prof__state *t, prof__row *row, bool own) {
+    uint64_t stop = PROF__MAX(row->stop_tick, t->cut_tick);
+    if (!own && PROF__ACQUIRE(t->looking)) {
+        for (const prof__record *c = t->begin; c < row->cursor; c++)
+            PROF__COUNT(prof__dropped_busy);
+        row->open_count = 0;
+        return;
+    }
+    prof__sums_add_held(t, row->cursor);
+    t->held = true;
+    while (row->open_count) {
+        const prof__open *o = row->open + --row->open_count;
+        prof__item i = { PROF__UNFINISHED, 2, 0, 0, 0, 0, NULL };
+        i.site_depth = o->site | o->depth;
+        i.end = stop;
+        i.duration = stop > o->start ? stop - o->start : 0;
+        prof__sums_zone(t, &i);
+    }
+    t->held = false;
 }
 
 PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof__state *own) {
@@ -18920,11 +19508,12 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     if (t != own) prof__snapshot_check(t, row);
     PROF__ASSERT(t->begin <= row->cursor && row->cursor <= t->limit);
     PROF__ASSERT(row->open_count <= s->max_depth);
+    s->counts.unfinished += row->open_count;
+    if (t->summing) prof__sums_close(t, row, t == own);
+    else s->counts.slots += (size_t)(row->cursor - t->begin) + row->open_count;
     prof__snapshot_counts(&s->counts, t, row->cursor);
     if (t->ring) t->segment->end = row->cursor;
     row->left = true;
-    s->counts.unfinished += row->open_count;
-    s->counts.slots += (size_t)(row->cursor - t->begin) + row->open_count;
     PROF__STORE(t->recording, 0u);
     PROF__RELEASE(t->closed, true);
 }
@@ -19052,6 +19641,7 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
         if (!s->began && s->mode == PROF_MODE_STREAM) prof__stream_open(s, &prof__session.desc);
         else if (s->clock == PROF_CLOCK_CPU) prof__knot_add(prof__knot_now());
         prof__arena.closed = false;
+        prof__arena.kept = s->kept;
         s->streamed_all = false;
         s->open = true;
         prof__execution_open();
@@ -19074,6 +19664,7 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
         prof__recording_close(s);
         prof__clock_stop(s);
         prof__functions_name();
+        prof__arena.kept = 0;
         prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);   /* for analysis */
         s->open = false;
         s->stopped = true;
@@ -19146,6 +19737,7 @@ PROF__FN prof_action prof__action_at(struct prof__session *v, uint64_t step) {
 PROF__FN prof_result prof__desc_check(const prof_desc *d) {
     if (d->max_depth > 255 || (!d->memory && d->memory_size)) return PROF_ERROR_INVALID;
     if ((uint32_t)d->mode > PROF_MODE_AGGREGATE) return PROF_ERROR_INVALID;
+    if ((uint32_t)d->when_full > PROF_FULL_DROP) return PROF_ERROR_INVALID;
     if (d->mode == PROF_MODE_STREAM && !d->stream.write) return PROF_ERROR_INVALID;
     if (d->activities && !(d->activities & prof_supported_activities())) return PROF_ERROR_INVALID;
     if ((uint32_t)d->native_stack > PROF_NATIVE_UNWIND) return PROF_ERROR_INVALID;
@@ -19473,6 +20065,12 @@ PROF__FN void prof__own_stats(const struct prof_trace *s, prof_stats *out) {
             out->warnings |= PROF_WARN_DEVICE;
 }
 
+PROF__FN uint64_t prof__ended_ns(const struct prof_trace *s) {
+    prof__scale scale;
+    memset(&scale, 0, sizeof scale);
+    return s->stopped && s->full_tick ? (uint64_t)prof__to_ns(&scale, s->full_tick) : 0;
+}
+
 PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
@@ -19484,7 +20082,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     for (const prof__state *t = s->open ? prof__owned : NULL; t; t = t->next) {
         if (t->generation != s->generation || t->closed) continue;   /* closed: prof_toggle has */
         prof__counts_add(&c, &t->counts);
-        c.slots += (size_t)(prof__cursor_of(t) - t->begin);
+        *(t->summing ? &c.summed : &c.slots) += (size_t)(prof__cursor_of(t) - t->begin);
     }
     if (s->stopped && !s->analysed) prof__count_rows(s, NULL);
     prof__stats_add(&out, &c);
@@ -19493,8 +20091,9 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
         uint64_t zones = prof__zones_now(s);
         if (s->overwritten) out.overwritten = out.recorded - PROF__MIN(zones, out.recorded);
         out.recorded = zones;
-        out.unfinished = s->unfinished;
+        out.unfinished = s->unfinished + c.summed_open;
     }
+    out.timeline_ns = prof__ended_ns(s);
     if (s->streamed_all) out.recorded = prof__stream_recorded(s);
     prof__own_stats(s, &out);
     out.clock = s->clock;

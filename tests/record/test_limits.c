@@ -35,8 +35,11 @@ static size_t number_in(const char *text) {
 
 /* ---- Arenas of every size ---- */
 
+static prof_full when_full;
+
 static prof_desc sized_desc(size_t offset, size_t size) {
     prof_desc desc = test_desc();
+    desc.when_full = when_full;
     desc.memory = guarded(offset);
     desc.memory_size = size;
     desc.max_threads = 1;
@@ -67,7 +70,8 @@ static void check_sum(const prof_trace *trace, unsigned marked) {
     CHECK(trace != NULL, "no trace");
     prof_events(trace, &count);
     EQUAL(count, stats.recorded);
-    EQUAL(stats.recorded + stats.dropped, marked);
+    EQUAL(test_told(trace), marked);
+    if (when_full == PROF_FULL_DROP) EQUAL(stats.summed, 0);
     EQUAL(stats.dropped, stats.dropped_full + stats.dropped_deep + stats.dropped_threads +
                              stats.dropped_sites);
     EQUAL(stats.unbalanced + stats.healed + stats.cut + stats.unfinished, 0);
@@ -110,6 +114,12 @@ static size_t needed(void) {
 }
 
 static void test_arena_every_size(void) { arenas(0, 64 << 10, 61, 300); }
+
+static void test_arena_every_size_dropping(void) {
+    when_full = PROF_FULL_DROP;
+    arenas(0, 64 << 10, 61, 300);
+    when_full = PROF_FULL_SUMS;
+}
 
 static void test_arena_around_the_least(void) {
     size_t least = needed();
@@ -201,6 +211,7 @@ static void test_full_arena(void) {
     prof_trace *trace;
     char number[24];
     const prof_event *one, *two, *three;
+    desc.when_full = PROF_FULL_DROP;
     EQUAL(prof_start(&desc), PROF_OK);
     fill_up(5000);
     trace = prof_stop();
@@ -246,6 +257,7 @@ static void test_full_then_new_session(void) {
 static void test_full_of_counters(void) {
     prof_desc desc = sized_desc(0, 32 << 10);
     int i;
+    desc.when_full = PROF_FULL_DROP;
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BEGIN("around");
     for (i = 0; i < 5000; i++) {
@@ -511,6 +523,7 @@ static void test_trace_gone(void) {
 
 int main(void) {
     RUN(test_arena_every_size);
+    RUN(test_arena_every_size_dropping);
     RUN(test_arena_around_the_least);
     RUN(test_arena_first_bytes);
     RUN(test_arena_size_told);

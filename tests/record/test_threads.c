@@ -296,7 +296,8 @@ static void cut_out(const prof_trace *trace, int threads) {
         CHECK(events[i].start_ns >= 0, "event %u starts before the session", (unsigned)i);
         if (events[i].depth) CHECK(strcmp(events[i].name, "loop") != 0, "a loop in a loop");
     }
-    EQUAL(stats.unfinished, open);
+    if (stats.summed) CHECK(stats.unfinished >= open, "%u", (unsigned)open);
+    else EQUAL(stats.unfinished, open);
     CHECK(open <= (size_t)threads * 8, "%u zones unfinished", (unsigned)open);
     EQUAL(stats.healed, 0);
     EQUAL(stats.dropped, stats.dropped_full + stats.dropped_deep + stats.dropped_threads +
@@ -696,7 +697,8 @@ static void test_threads_stop_within_an_end(void) {
         usleep((unsigned)(n % 4) * 70);
         events = prof_events(prof_stop(), &count);
         for (j = 0; j < count; j++) open += (events[j].flags & PROF_EVENT_UNFINISHED) != 0;
-        if (prof_get_stats().unfinished != open || prof_get_stats().lost) {
+        if (prof_get_stats().unfinished < open || prof_get_stats().lost ||
+            (prof_get_stats().unfinished > open && !prof_get_stats().summed)) {
             test_fail(__FILE__, __LINE__, "unfinished");
             test_say("%u, events %u, lost %u (session %d)", (unsigned)prof_get_stats().unfinished,
                      (unsigned)open, (unsigned)prof_get_stats().lost, n);

@@ -181,16 +181,18 @@ static void *touched(size_t size)
     return p;
 }
 
-static void open_session(size_t memory_size)
+static void open_full(size_t memory_size, prof_full when_full)
 {
     prof_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.memory = memory_size ? arena : NULL;
     desc.memory_size = memory_size;
+    desc.when_full = when_full;
     prof_result r = prof_start(&desc);
     if (r != PROF_OK)
         fail("prof_start", prof_strerror(r));
 }
+static void open_session(size_t memory_size) { open_full(memory_size, PROF_FULL_SUMS); }
 
 /* Ends the session, and leaves nothing of this thread in the arena. A figure over zones that were
    dropped would be worth nothing. */
@@ -536,7 +538,7 @@ static void figure_event_bytes(void)
 {
     size_t count, written = 0;
     prof_sink sink = { null_write, &written };
-    open_session(FULL_SIZE);
+    open_full(FULL_SIZE, PROF_FULL_DROP);
     nested_zones(2 * FULL_SIZE / 96);
     trace = prof_stop();
     prof_thread_end();
@@ -844,6 +846,21 @@ static void figure_aggregate(void)
     report("zone.aggregate_ratio", c.ratio, AT_MOST, 1.15, "a zone in PROF_MODE_AGGREGATE / floor");
 }
 
+/* A session whose timeline has ended: its arena is full. */
+static void start_summed(void)
+{
+    open_session(MIB);
+    zones(2 * MIB / 96);
+}
+static void figure_summed(void)
+{
+    side base = { NULL, floor_empty, NULL }, tested = { start_summed, zones, close_session };
+    comparison c = compare(base, tested, ZONES, WORK_ROUNDS);
+    if (!prof_get_stats().summed)
+        fail("zone.summed_ratio", "the arena was not full");
+    report("zone.summed_ratio", c.ratio, AT_MOST, 1.3, "a zone once the arena is full / floor");
+}
+
 /* Streams to a null sink; a thread of its own flushes. */
 static bool draining;
 
@@ -985,6 +1002,7 @@ int main(int argc, char **argv)
     figure_extra();
     figure_off();
     figure_aggregate();
+    figure_summed();
     figure_stream();
     figure_push();
     arena = touched(ARENA_SIZE);

@@ -33,7 +33,8 @@ static bool makes_sense(const head_sums *s, const prof_average *r) {
     double count = (double)r->count;
     return r->key && r->count && r->count <= (uint64_t)most && s->total_ns <= 3 * most &&
            r->min_ns >= 0 && r->min_ns <= r->max_ns && r->max_ns <= ns && ns <= most &&
-           (double)ns >= count * (double)r->min_ns && (double)ns <= count * (double)r->max_ns &&
+           (double)ns >= count * (double)r->min_ns &&
+           (double)ns <= count * ((double)r->max_ns + 1) &&   /* each is cut to whole ns */
            r->self_cpu_time_total_ns <= ns && r->self_cpu_time_total_ns >= -most &&
            r->p50_ns >= 0 && r->p50_ns <= r->p90_ns && r->p90_ns <= r->p99_ns && r->p99_ns <= most;
 }

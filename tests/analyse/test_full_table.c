@@ -1,0 +1,347 @@
+/* The timeline may end, the table never lies: what the arena has no room for is in averages and
+   tables all the same, to the tick. The programs nest as instrumented ones do: Lua (deep recursion
+   of many names), zstd (millions of tiny zones under an outer one). Beside the library each thread
+   adds up its own zones; its clock ticks as it says. */
+#include "../test.h"
+
+#include <pthread.h>
+
+/* Ends the test where one before it failed, and says more. */
+#define TOLD(...) do { if (test_bad) { test_say(__VA_ARGS__); return; } } while (0)
+
+enum { NAMES = 96, THREADS = 8, DEPTH = 40 };
+
+typedef struct sums { uint64_t count, total, self, least, most; } sums;
+
+/* A thread's clock, and what it knows of its zones. */
+typedef struct counter {
+    uint64_t tick, left;                 /* left: zones still to come */
+    uint32_t seed, depth;
+    struct { uint64_t start, children; int name; } open[DEPTH];
+    sums of[NAMES];
+    sums program;                        /* an unfinished zone around all the others, */
+    bool around;                         /* if it is wanted */
+    bool many;                           /* all names; else a few */
+    int run;                             /* 0: as Lua; 1: as zstd */
+} counter;
+
+static __thread counter *mine;
+static counter counters[THREADS];
+static prof_average *rows;
+static size_t row_count;
+static char names[NAMES][24];
+
+static uint64_t now(void *user) {
+    (void)user;
+    return mine ? mine->tick : 0;
+}
+
+static uint32_t draw(counter *c, uint32_t below) {
+    c->seed = c->seed * 1664525u + 1013904223u;
+    return (uint32_t)(((uint64_t)(c->seed >> 4) * below) >> 28);
+}
+
+static void put(sums *s, uint64_t ticks, uint64_t self) {
+    if (!s->count || ticks < s->least) s->least = ticks;
+    if (ticks > s->most) s->most = ticks;
+    s->count++;
+    s->total += ticks;
+    s->self += self;
+}
+
+static void begin(counter *c, int name) {
+    prof_push(names[name]);
+    c->open[c->depth].start = c->tick;
+    c->open[c->depth].children = 0;
+    c->open[c->depth++].name = name;
+}
+
+static void end(counter *c) {
+    uint64_t ticks;
+    prof_pop();
+    c->depth--;
+    ticks = c->tick - c->open[c->depth].start;
+    put(c->of + c->open[c->depth].name, ticks, ticks - c->open[c->depth].children);
+    if (c->depth) c->open[c->depth - 1].children += ticks;
+}
+
+/* As instrumented Lua: a few calls, which call on. */
+static void recurse(counter *c, uint32_t depth) {
+    uint32_t calls = 1 + draw(c, 3);
+    while (calls-- && c->left) {
+        c->left--;
+        begin(c, (int)draw(c, c->many ? NAMES : 20));
+        c->tick += draw(c, 50);
+        if (depth && draw(c, 8)) recurse(c, depth - 1);
+        c->tick += draw(c, 3);
+        end(c);
+    }
+}
+
+/* As instrumented zstd: a block has many of a few tiny zones, in runs. */
+static void compress(counter *c) {
+    uint32_t i, k, n = 20 + draw(c, 400);
+    begin(c, 0);
+    for (i = 0; i < n && c->left; i++) {
+        int name = 1 + (int)draw(c, 6);
+        for (k = 1 + draw(c, 30); k && c->left; k--) {
+            c->left--;
+            begin(c, name);
+            c->tick += draw(c, 8);
+            end(c);
+        }
+        c->tick += draw(c, 5);
+    }
+    end(c);
+}
+
+static void program(counter *c) {
+    mine = c;
+    if (c->around) begin(c, 1);
+    begin(c, 2);
+    while (c->left) {
+        if (c->run) compress(c);
+        else recurse(c, 20);
+    }
+    end(c);
+    if (c->around) end(c);
+}
+
+static void *thread(void *of) {
+    program((counter *)of);
+    prof_thread_end();
+    return NULL;
+}
+
+static void *thread_that_stays(void *of) {
+    program((counter *)of);
+    return NULL;
+}
+
+/* All that the threads counted. */
+static void add_up(sums *all) {
+    int i, k;
+    memset(all, 0, NAMES * sizeof *all);
+    for (i = 0; i < THREADS; i++)
+        for (k = 0; k < NAMES; k++) {
+            const sums *s = counters[i].of + k;
+            if (!s->count) continue;
+            if (!all[k].count || s->least < all[k].least) all[k].least = s->least;
+            if (s->most > all[k].most) all[k].most = s->most;
+            all[k].count += s->count;
+            all[k].total += s->total;
+            all[k].self += s->self;
+        }
+}
+
+static const prof_average *row_of(const char *name) {
+    size_t i;
+    for (i = 0; i < row_count; i++)
+        if (strcmp(rows[i].key, name) == 0) return rows + i;
+    return NULL;
+}
+
+static void same(const prof_average *a, const sums *s) {
+    EQUAL(a->count, s->count);
+    EQUAL(a->cpu_time_total_ns, s->total);
+    EQUAL(a->self_cpu_time_total_ns, s->self);
+    EQUAL(a->min_ns, s->least);
+    EQUAL(a->max_ns, s->most);
+}
+
+/* Each row is what was counted, and there is no other row. */
+static void compare_rows(const sums *all) {
+    size_t named = 0;
+    int k;
+    for (k = 0; k < NAMES; k++) {
+        const prof_average *a = row_of(names[k]);
+        CHECK((a != NULL) == (all[k].count != 0), "%s: %u calls", names[k], (unsigned)all[k].count);
+        if (!a) continue;
+        named++;
+        same(a, all + k);
+        TOLD(" of %s", names[k]);
+    }
+    EQUAL(row_count, named);
+}
+
+/* The pool ended: what has no row of its own is in that of all others, told, and the totals are
+   right. */
+static void compare_others(const sums *all, uint64_t not_kept) {
+    const prof_average *a = row_of("(others)");
+    sums sum = { 0, 0, 0, 0, 0 };
+    size_t i;
+    int k;
+    CHECK(a != NULL && a->count == not_kept, "%u in no row", (unsigned)not_kept);
+    for (i = 0; i < row_count; i++) {
+        sum.count -= rows[i].count;
+        sum.total -= (uint64_t)rows[i].cpu_time_total_ns;
+        sum.self -= (uint64_t)rows[i].self_cpu_time_total_ns;
+    }
+    for (k = 0; k < NAMES; k++) {
+        a = row_of(names[k]);
+        CHECK(!a || (a->count <= all[k].count && a->min_ns >= (int64_t)all[k].least &&
+                     a->max_ns <= (int64_t)all[k].most), "%s", names[k]);
+        sum.count += all[k].count;
+        sum.total += all[k].total;
+        sum.self += all[k].self;
+    }
+    CHECK(!sum.count && !sum.total && !sum.self, "%d calls, %d ns, %d ns of their own are missing",
+          (int)sum.count, (int)sum.total, (int)sum.self);
+}
+
+/* exact: the pool holds all names. */
+static void compare(const prof_trace *trace, bool exact) {
+    sums all[NAMES];
+    uint64_t zones = 0;
+    prof_stats stats = prof_trace_stats(trace);
+    prof_average total = prof_total_average(trace);
+    int k;
+    row_count = prof_key_averages(trace, NULL, rows, 2 * NAMES);
+    add_up(all);
+    if (stats.not_kept && !exact) compare_others(all, stats.not_kept);
+    else compare_rows(all);
+    if (test_bad) return;
+    for (k = 0; k < NAMES; k++) zones += all[k].count;
+    EQUAL(total.count, zones);
+    EQUAL(stats.dropped, 0);
+    EQUAL(stats.lost, 0);
+}
+
+static char *arena;
+
+static void start(size_t kib, uint32_t depth) {
+    prof_desc desc;
+    int i;
+    memset(&desc, 0, sizeof desc);
+    desc.platform.now = now;
+    desc.memory = arena;
+    desc.memory_size = kib << 10;
+    desc.max_threads = kib < 128 ? 1 : THREADS;
+    desc.max_depth = depth;
+    memset(counters, 0, sizeof counters);
+    for (i = 0; i < NAMES; i++) sprintf(names[i], "function %d", i);
+    EQUAL(prof_start(&desc), PROF_OK);
+}
+
+static void one(size_t kib, int run, uint64_t zones, uint32_t seed) {
+    PASS_ON(start(kib, kib < 64 ? 24 : 64));
+    counters[0].seed = seed;
+    counters[0].run = run;
+    counters[0].many = kib >= 1024;
+    counters[0].left = zones;
+    counters[0].around = seed & 1;
+    program(counters);
+    compare(prof_stop(), kib >= 256);
+    prof_thread_end();
+}
+
+static int scale(void) { return getenv("ALL") && *getenv("ALL") ? 10 : 1; }
+
+static void test_one_thread(void) {
+    static const size_t sizes[] = { 32, 48, 64, 256, 1024, 65536 };
+    uint32_t seed;
+    size_t i;
+    for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (seed = 1; seed <= 4; seed++) {
+            one(sizes[i], seed / 2 & 1, (uint64_t)(30000 * scale()), seed);
+            TOLD(" in %u KiB, seed %u", (unsigned)sizes[i], (unsigned)seed);
+        }
+}
+
+static void test_threads(void) {
+    static const size_t sizes[] = { 1024, 2048, 16384 };
+    pthread_t threads[THREADS];
+    prof_trace *trace;
+    size_t i;
+    int k, n;
+    for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (n = 1; n <= THREADS; n *= 2) {
+            PASS_ON(start(sizes[i], 0));
+            for (k = 0; k < n; k++) {
+                counter *c = counters + k;
+                c->seed = (uint32_t)(k + n);
+                c->run = k & 1;
+                c->many = true;
+                c->around = k & 2;
+                c->left = (uint64_t)(20000 * scale());
+                pthread_create(threads + k, NULL, k & 1 ? thread : thread_that_stays, c);
+            }
+            for (k = 0; k < n; k++) pthread_join(threads[k], NULL);
+            trace = prof_stop();
+            compare(trace, sizes[i] >= 4096);
+            TOLD(" with %d threads in %u KiB", n, (unsigned)sizes[i]);
+        }
+}
+
+/* Those that come when the arena is full are in sums from the first zone. */
+static void test_threads_that_come_later(void) {
+    pthread_t threads;
+    int k;
+    PASS_ON(start(512, 0));
+    for (k = 0; k < THREADS; k++) {
+        counters[k].seed = (uint32_t)k;
+        counters[k].many = true;
+        counters[k].left = k ? 500 : 20000;
+        pthread_create(&threads, NULL, thread, counters + k);
+        pthread_join(threads, NULL);
+    }
+    compare(prof_stop(), false);
+}
+
+/* Zones that are open at prof_stop: those that began in the timeline, and later ones. */
+static void test_open_at_stop(void) {
+    uint32_t before, after;
+    for (before = 0; before < 4; before++)
+        for (after = 0; after < 4; after++) {
+            counter *c = counters;
+            prof_trace *trace;
+            uint32_t i;
+            PASS_ON(start(256, 0));
+            mine = c;
+            c->left = 20000;
+            for (i = 0; i < before; i++) begin(c, (int)(90 + i));
+            recurse(c, 10);
+            while (c->left) recurse(c, 10);
+            for (i = 0; i < after; i++) {
+                c->tick += 7;
+                begin(c, (int)(80 + i));
+                c->left = 10;
+                recurse(c, 3);
+            }
+            c->tick += 11;
+            trace = prof_stop();
+            while (c->depth) end(c);
+            compare(trace, true);
+            TOLD(" %u open before, %u after", (unsigned)before, (unsigned)after);
+            EQUAL(prof_get_stats().unfinished, before + after);
+        }
+}
+
+/* Off and on again when it is full. */
+static void test_off_and_on(void) {
+    int i;
+    PASS_ON(start(256, 0));
+    for (i = 0; i < 10; i++) {
+        counters[0].seed = (uint32_t)i;
+        counters[0].left = 5000;
+        program(counters);
+        EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_OK);
+        prof_push("off");
+        prof_pop();
+        EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
+    }
+    compare(prof_stop(), true);
+}
+
+int main(void) {
+    rows = (prof_average *)malloc(2 * NAMES * sizeof *rows);
+    arena = (char *)malloc((size_t)64 << 20);
+    RUN(test_one_thread);
+    RUN(test_threads);
+    RUN(test_threads_that_come_later);
+    RUN(test_open_at_stop);
+    RUN(test_off_and_on);
+    free(arena);
+    free(rows);
+    return test_end();
+}
