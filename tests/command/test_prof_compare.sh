@@ -110,6 +110,8 @@ gives diff_change 0.0 aten::addmm 'Change (ms)' diff "$now" "$now"
 gives diff_new new aten::addmm Note diff "$april" "$now"
 gives diff_gone gone aten::bmm Note diff "$april" "$now"
 gives diff_total 0.226784 'Total of devices' 'Change (ms)' diff "$april" "$now"
+says diff_total_of_a_part 'Total of devices, these rows' 0 "$prof" diff --name gemm "$april" "$now"
+try diff_total_of_all sh -c "! '$prof' diff '$april' '$now' | grep 'these rows'"
 gives diff_names 3 'Total of devices' 'new count' diff --names old,new "$april" "$now"
 gives diff_devices new 'Total of device 0 NVIDIA H100 80GB HBM3' Note \
     diff tests/command/traces/legacy_array.json "$now"

@@ -158,6 +158,8 @@ says losses_most ': 18446744073709551615' 0 "$prof" report "$out/odd.json"
 trace odd.json "$(python3 -c 'print("{\"devices\":{" + ",".join("\"d%d%s\": \"\\u001b]0;x\\u0007%s\""
     % (i, "n" * 300, "t" * 5000) for i in range(40)) + "}}")')"
 says losses_long tttttttt 0 "$prof" report "$out/odd.json"
+says losses_many_devices 'More devices that say what they lack: 38' 0 "$prof" gaps "$out/odd.json"
+try losses_line_is_short sh -c "! grep -q '.\{800\}' '$out/said'"
 try losses_plain sh -c "! grep -q '$(printf '\033')' '$out/said'"
 
 # ---- Zones that are in sums alone ----

@@ -50,6 +50,22 @@ says merge_devices '"name": "H100"}, {"id": 1' 0 cat "$out/base.json"
 attributed() { "$prof" report -f csv --name '^op$' "$1" | grep -q '"op",10,.*,300.000,'; }
 try merge_owners attributed "$out/base.json"
 says merge_one_base '"baseTimeNanoseconds": 4000000' 0 cat "$out/base.json"
+# ---- Counters with a fraction (prof_counter_f): every command keeps them as they stand ----
+
+cat >"$out/fractions.json" <<'END'
+{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"z","pid":1,"tid":1,"ts":1,"dur":9},
+{"ph":"C","name":"load","pid":1,"tid":1,"ts":2,"args":{"load":0.1}},
+{"ph":"C","name":"load","pid":1,"tid":1,"ts":3,"args":{"load":1.7976931348623157e+308}},
+{"ph":"C","name":"load","pid":1,"tid":1,"ts":4,"args":{"load":null}}]}
+END
+says merge_fractions_report '"z",1,9.000' 0 "$prof" report -f csv "$out/fractions.json"
+try merge_fractions "$prof" merge -o "$out/fractions.merged.json" "$out/fractions.json"
+try merge_fractions_cut "$prof" cut --to 1s -o "$out/fractions.cut.json" "$out/fractions.json"
+for file in merged cut; do
+    for value in 0.1 1.7976931348623157e+308 null; do
+        says "merge_fractions_${file}_$value" "\"load\":$value}" 0 cat "$out/fractions.$file.json"
+    done
+done
 dlrm=../shared/traces/dlrm_8_ranks.tar.gz
 if [ -r "$dlrm" ]; then
     tar xzf "$dlrm" -C "$out"

@@ -201,10 +201,12 @@ static int write_pairs(pairs *all, const diff_options *o, table_format format, b
     }
     for (size_t i = 0; i < all->device_count; i++)
         add_line(&s, &all->devices[i], false, INT64_MAX);
+    bool part = o->rows.filter.name || o->rows.filter.categories.count;
     for (int side = 1; side >= 0; side--) {
         pair *total = &all->total[side];
         if (total->count[0] + total->count[1] == 0) continue;
-        total->key = side ? "Total of devices" : "Total of self CPU times";
+        total->key = side ? part ? "Total of devices, these rows" : "Total of devices"
+                   : part ? "Total of self CPU times, these rows" : "Total of self CPU times";
         total->on_device = side == 1;
         bool worse = is_regression(total, total, o);
         *regression |= worse;
@@ -251,7 +253,8 @@ static int run(int argc, char **argv) {
          "for --threshold: of B's total, what a row needs to count (1)"},
         {"kernels", 0, OPTION_FLAG, &o.kernels, NULL, "only what runs on devices"},
         {"ops", 0, OPTION_FLAG, &o.ops, NULL, "only what runs on the CPU"},
-        {"name", 0, OPTION_TEXT, &o.rows.filter.name, "REGEX", "only rows whose name it matches"},
+        {"name", 0, OPTION_TEXT, &o.rows.filter.name, "REGEX",
+         "only rows whose name it matches; totals are of these"},
         {"category", 'c', OPTION_LIST, &o.rows.filter.categories, "CAT", "only rows of these"},
         {"rates", 0, OPTION_FLAG, &o.rates, NULL,
          "columns of FLOP/s, GB/s and shares of the peak, as analyze has them"},

@@ -78,6 +78,7 @@ static void read_count(losses *l, trace_text key, trace_text value, bool cuda) {
 
 static void add_device(losses *l, const char *whose, const char *name, const char *text) {
     size_t i = 0;
+    l->more_devices += *text && l->device_count == LOSS_DEVICES;
     if (!*text || l->device_count == LOSS_DEVICES) return;
     snprintf(l->devices[l->device_count].name, sizeof l->devices->name, "%s%s", whose, name);
     snprintf(l->devices[l->device_count].text, sizeof l->devices->text, "%s", text);
@@ -179,6 +180,7 @@ void losses_add(losses *to, const losses *from, const char *whose) {
     for (size_t i = 0; i < LOSS_COUNTS; i++) to->counts[i] = sum(to->counts[i], from->counts[i]);
     for (size_t i = 0; i < from->device_count; i++)
         add_device(to, whose, from->devices[i].name, from->devices[i].text);
+    to->more_devices += from->more_devices;
     to->odd = sum(to->odd, from->odd);
     to->summed = sum(to->summed, from->summed);
     for (size_t i = 0; i < from->counter_count; i++) add_counter(to, from->counters[i]);
@@ -199,7 +201,7 @@ static bool is_told(const losses *l, size_t device) {
     return false;
 }
 
-enum { TIMELINE_PLACE = LOSS_COUNTS + LOSS_DEVICES };
+enum { TOLD_DEVICES = 2, MORE_PLACE = LOSS_COUNTS + LOSS_DEVICES, TIMELINE_PLACE };
 
 static void timeline_line(const losses *l, char line[320]) {
     char end[32], whole[32];
@@ -220,12 +222,19 @@ bool losses_next(const losses *l, size_t *place, char line[320]) {
         snprintf(line, 320, "%s: %llu", note.text, (unsigned long long)l->counts[(*place)++]);
         return true;
     }
-    for (; *place < LOSS_COUNTS + l->device_count; ++*place) {
+    size_t told = l->device_count < TOLD_DEVICES ? l->device_count : TOLD_DEVICES;
+    for (; *place < LOSS_COUNTS + told; ++*place) {
         size_t i = *place - LOSS_COUNTS;
         if (is_told(l, i)) continue;
         snprintf(line, 320, "%s: %s", l->devices[i].name, l->devices[i].text);
         ++*place;
         return true;
+    }
+    if (*place < MORE_PLACE) {
+        size_t more = l->more_devices + l->device_count - told;
+        *place = MORE_PLACE;
+        if (more) snprintf(line, 320, "More devices that say what they lack: %zu", more);
+        if (more) return true;
     }
     if (*place < TIMELINE_PLACE) {
         *place = TIMELINE_PLACE;

@@ -11,7 +11,7 @@ enum { LOSS_COUNTS = 64, LOSS_DEVICES = 8 };
 typedef struct losses {
     uint64_t counts[LOSS_COUNTS];   /* by number in the list of texts; sums stop at the largest */
     struct { char name[48], text[208]; } devices[LOSS_DEVICES];
-    size_t device_count;
+    size_t device_count, more_devices;   /* more: left out */
     uint64_t summed;                /* zones that are in no timeline, but in the head's sums */
     int64_t timeline_ns, session_ns;     /* how long that is; the whole */
     uint64_t odd;                   /* counts in the head that are none */
