@@ -194,10 +194,11 @@ build/examples/images: examples/images.c prof.h Makefile | setup-examples
 	    $(CC) $(CFLAGS) $(INSTRUMENT) -I. $< -o $@ $(LIBS); \
 	else echo 'images: skipped, it needs stb/stb_image.h (Debian: libstb-dev)'; fi
 
-build/tests/replay: tests/analyse/replay.c $(READER_OBJECTS) prof.h Makefile | setup-test
-	$(call say,compiling $< and prof.h)
+LIBRARY = build/examples/prof.o
+build/tests/replay: tests/analyse/replay.c $(LIBRARY) $(READER_OBJECTS) prof.h Makefile | setup-test
+	$(call say,compiling $<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -I. $< $(READER_OBJECTS) -o $@ -lyajl -lz -lstdc++ $(LIBS)
+	$(Q)$(CC) $(CFLAGS) -I. $< $(LIBRARY) $(READER_OBJECTS) -o $@ -lyajl -lz -lstdc++ $(LIBS)
 
 build/tests/soak: tests/record/soak.c tests/test.h prof.h Makefile | setup-build
 	$(call say,compiling $< and prof.h)

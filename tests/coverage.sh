@@ -25,8 +25,7 @@ program() {   # NAME
         flags="-DTEST_LIBRARY -x none $out/prof.o"
     fi
     [ "$1" = test_native ] && flags="$flags -DPROF__COVERAGE=0"   # what is inline has no frames
-    grep -q PROF_ZLIB "$source" && flags="-DPROF_ZLIB -lz"
-    $cc -I. -DTEST_OUT="\"$dir\"" "$source" -o "$dir/test" $flags $libs &&
+    $cc -I. -DTEST_OUT="\"$dir\"" "$source" -o "$dir/test" $flags $libs -lz &&
         timeout 300 "$dir/test"
 }
 
@@ -53,8 +52,7 @@ library() {
         'void __wrap__exit(int status) { __gcov_dump(); __real__exit(status); }' \
         '__attribute__((destructor)) static void end(void) { if (&faults_pause) faults_pause = 1; }' |
         gcc -x c -c - -o "$out/exit.o"
-    printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >"$out/prof.c"
-    $cc -I. -c "$out/prof.c" -o "$out/prof.o"
+    $cc -DPROF_ZLIB -I. -c tests/prof.c -o "$out/prof.o"
 }
 
 prof_command() {
@@ -66,7 +64,7 @@ prof_command() {
     done
     $cc "$out"/tools/prof/*.o -o "$out/prof" -lyajl -lsqlite3 -lz $libs || return
     reader=$(find "$out/tools/prof" -name '*.o' ! -name prof.c.o)
-    $cc -I. tests/analyse/replay.c $reader -o "$out/replay" -lyajl -lsqlite3 -lz -lstdc++ $libs
+    $cc -I. tests/analyse/replay.c "$out/prof.o" $reader -o "$out/replay" -lyajl -lsqlite3 -lstdc++ $libs -lz
 }
 
 [ "${1:-}" = --job ] && { job "$2"; exit 0; }

@@ -283,6 +283,8 @@ class Test:
         implementation = re.search(r'^/\* object: (.*) \*/$', own, re.M)     # as in tests/run.sh
         if implementation:
             command += inside + ['-DTEST_LIBRARY', implementation[1].replace('tests', 'inside', 1)]
+        elif '"../inside.h"' in own:
+            command += inside + ['-DTEST_LIBRARY', 'inside/prof.c']
         elif re.search(r'prof__|PROF__|^#define PROF_', own, re.M):
             command += inside
         else:
@@ -327,6 +329,7 @@ def workplace(number):
 def make_tests(count):
     """Those that pass without a change, the quickest first."""
     shutil.copytree('tests', OUT + '/inside')
+    shutil.copy('prof_cuda.h', OUT)
     names = [path for path in sorted(glob.glob('tests/*/test_*.c'))
              if os.path.basename(path)[:-2] not in LEFT_OUT]
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:

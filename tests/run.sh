@@ -10,42 +10,26 @@
 #
 # Every test_*.c of a folder here is a job in each configuration below; those that begin with the line
 # /* portable */ also on aarch64 and on Windows, those that name PROF_ZLIB also with it. Every
-# test_*.sh is a job too. A test is linked with prof.h's implementation, which is compiled once in
-# a configuration, or, where it says so near its top, to
+# test_*.sh is a job too. A test is linked with prof.h's implementation (tests/prof.c), which is
+# compiled once in a configuration, or, where it says so near its top, to
 #   /* object: FILE.c */   what FILE.c makes of it, compiled once as well;
 #   /* build: FLAGS */     adds flags.
-# A test that looks inside prof.h compiles it again: with --all -O1 by gcc, -O0 elsewhere, which
-# takes a tenth of the time.
+# A test that looks further inside prof.h compiles it again with -O0, which takes a tenth of the time.
 # shellcheck disable=SC2086   # lists of flags and files are meant to split
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-out=build/tests
+# shellcheck source=tests/build.sh
+. tests/build.sh
+out=$tests_out
 # Where a sanitizer sees what a plain run does not: odd input, small memory; threads.
 asan='cuda_errors files formats golden limits memory modes odd_calls odd_events ring session stream submit'
 tsan='aggregate live memory observe ring session_threads stream stress threads'
-warn='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
-asserts=-DPROF_ASSERTS   # what prof.h's rooms promise is checked in every test
-wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
 WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
 export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
 
 source_of() {   # NAME.c or NAME.sh, wherever in tests/ it is
     find tests -name "$1"
-}
-
-configure() {   # CONFIG: sets cc, libs, and runner, the command the program runs under
-    runner='' libs='-lpthread -ldl -lm'
-    case $1 in
-    gcc) cc='gcc -std=c99 -O2' ;;
-    clang) cc='clang -std=c99 -O2' ;;
-    c++) cc='g++ -x c++ -std=c++11 -O2' ;;
-    asan) cc='gcc -std=c99 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' ;;
-    zlib) cc='gcc -std=c99 -O2 -DPROF_ZLIB' libs="$libs -lz" ;;
-    tsan) cc='clang -std=c99 -O1 -g -fsanitize=thread' ;;
-    aarch64) cc='aarch64-linux-gnu-gcc -std=c99 -O2 -static' runner=qemu-aarch64-static ;;
-    windows) cc='x86_64-w64-mingw32-gcc -std=c99 -O2 -static' runner=$wine libs=-lm ;;
-    esac
 }
 
 unusable() {   # says what the configuration lacks, if it does
@@ -71,16 +55,10 @@ run() {   # PROGRAM: TSan cannot map its shadow where some kernels place the pro
     return $status
 }
 
-# An implementation as an object, built once in a configuration: most tests need only that.
-object() {   # CONFIG SOURCE OBJECT FLAGS...
-    (
-        flock 8
-        [ -e "$3" ] && [ -z "$(find prof*.h "$2" "${2%/*}" -maxdepth 1 -name '*.[ch]' -newer "$3")" ] &&
-            exit 0
-        source=$2 made=$3
-        shift 3
-        $cc $warn $asserts "$@" -I. -c "$source" -o "$made"
-    ) 8>"$3.lock"
+# Whether a test compiles prof.h again, with settings of its own, or for more than inside.h shows.
+looks_inside() {   # FILE
+    sed 's/PROF__LOAD\|PROF__STORE\|PROF__ACQUIRE\|PROF__RELEASE\|prof__hot\|prof__frame\|prof__tls//g' \
+        "$1" | grep -Eq 'prof__|PROF__|^#define PROF_'
 }
 
 # Builds and runs NAME.c in a configuration; a program newer than all sources is not rebuilt.
@@ -93,24 +71,20 @@ program() {   # CONFIG NAME
     [ -n "$why" ] && { echo "skip $name: $why"; return 0; }
     flags=$(sed -n '1,5s|^/\* build: \(.*\) \*/$|\1|p' "$source")
     with=$(sed -n '1,5s|^/\* object: \(.*\) \*/$|\1|p' "$source")
-    inside=-O0
-    [ "$config" = gcc ] && [ -n "$with$ALL" ] && inside=-O1
-    exe=$out/$config/$name$inside.exe
     if [ -n "$with" ]; then
-        implementation=$out/$config/$(basename "$with" .c).o
-        object "$config" "$with" "$implementation" $inside ||
-            { echo "not ok $name: $with does not compile"; return 1; }
-        flags="$inside -DTEST_LIBRARY $flags -x none $implementation"
-    elif ! sed 's/PROF__LOAD\|PROF__STORE\|PROF__ACQUIRE\|PROF__RELEASE\|prof__hot\|prof__frame\|prof__tls//g' \
-        "$source" | grep -Eq 'prof__|PROF__|^#define PROF_(C[^U]|[^C])'; then   # what it declares can be linked
-        object "$config" examples/prof.c "$out/$config/prof.o" ||
-            { echo "not ok $name: prof.h does not compile"; return 1; }
-        flags="-DTEST_LIBRARY $flags -x none $out/$config/prof.o"
+        level=-O0
+        [ "$config" = gcc ] && [ -n "$ALL" ] && level=-O1
+        library=$out/$config/$(basename "$with" .c)$level.o
+        object "$with" "$library" $cc $level || { echo "not ok $name: $with does not compile"; return 1; }
+    elif looks_inside "$source"; then
+        level=-O0 library=
     else
-        flags="$inside $flags"
+        library "$config" || { echo "not ok $name: prof.h does not compile"; return 1; }
     fi
+    exe=$out/$config/$name${level%% *}.exe
+    [ -z "$library" ] || flags="-DTEST_LIBRARY $flags -x none $library"
     if [ ! -x "$exe" ] || [ -n "$(find prof*.h tests -type f -newer "$exe")" ]; then
-        $cc $warn $asserts -I. -DTEST_OUT="\"$dir\"" "$source" -o "$exe" $flags $libs ||
+        $cc $level $warn $asserts -I. -DTEST_OUT="\"$dir\"" "$source" -o "$exe" $flags $libs ||
             { echo "not ok $name: does not compile"; return 1; }
     fi
     run "$exe"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What other tools say of the code: clang's every warning and the C library's own checks, in seconds.
-# SLOW=1 (make analysis) for minutes, JOBS (2) at a time: gcc's analyzer and cppcheck over both
+# What other tools say of the code: clang's every warning, in seconds.
+# SLOW=1 (make analysis) for minutes, JOBS (2) at a time: the C library's own checks, gcc's analyzer and cppcheck over both
 # headers and the prof command; every test that needs no look inside prof.h under MemorySanitizer and
 # under clang's UBSan, which sees more than gcc's in the asan jobs of tests/run.sh; some of them, and
 # the prof command over the seeds of its fuzzing, under valgrind.
@@ -10,8 +10,8 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 out=build/tests/analysis.dir
 failed=0
-quick='weverything fortify'
-slow='analyzer memory_sanitizer valgrind_command ubsan valgrind cppcheck tools_weverything'
+quick=weverything
+slow='fortify analyzer memory_sanitizer valgrind_command ubsan valgrind cppcheck tools_weverything'
 mkdir -p $out
 if [ ! -s $out/both.c ]; then
     printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$out/prof.c
@@ -67,7 +67,7 @@ run() {   # TESTS COMPILER... ; $runner: what they run under
     shift
     dir=$out/$name
     mkdir -p "$dir"
-    "$@" -I. -c $out/prof.c -o "$dir/prof.o" || return 1
+    "$@" -I. -c tests/prof.c -o "$dir/prof.o" || return 1
     for test in $tests; do
         "$@" -I. -DTEST_LIBRARY -DTEST_OUT="\"$dir\"" "$(find tests -name "$test.c")" "$dir/prof.o" \
             -o "$dir/$test.exe" -lpthread -ldl -lm || return 1

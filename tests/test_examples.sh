@@ -1,18 +1,28 @@
 #!/bin/sh
-# Every example builds, as make examples builds it, and ends as it should: with ALL=1 (tests/run.sh
-# --all) those, too, that compile prof.h again.
+# Every example builds, and ends as it should: with ALL=1 (tests/run.sh --all) as make examples builds
+# it, and those, too, that compile prof.h again; else linked with the object of the tests.
+# shellcheck disable=SC2086   # lists of flags are meant to split
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/build.sh
+. tests/build.sh
 out=build/tests/test_examples.dir
 failed=0
 mkdir -p $out/images
 
+build() {   # sets program
+    program=build/examples/$example
+    [ -n "${ALL:-}" ] && { make -s "$program"; return; }
+    program=$out/$example
+    library gcc && $cc $level $warn -I. "examples/$example.c" "$library" -o "$program" $libs
+}
+
 runs() {   # NAME ARGUMENT...
     example=$1
     shift
-    if make -s "build/examples/$example" >$out/said 2>&1 &&
-        { [ -x "build/examples/$example" ] || { echo "skip example_$example: $(cat $out/said)"; return; }
-          (cd $out && timeout 250 "../../examples/$example" "$@" >said 2>&1); }; then
+    if build >$out/said 2>&1 &&
+        { [ -x "$program" ] || { echo "skip example_$example: $(cat $out/said)"; return; }
+          (cd $out && timeout 250 "../../../$program" "$@" >said 2>&1); }; then
         echo "ok example_$example"
     else
         failed=1

@@ -4,7 +4,6 @@
    something failed or could not be read.
        replay FILE... */
 #define _DEFAULT_SOURCE 1
-#define PROF_IMPLEMENTATION
 #include "../../prof.h"
 #include "../../tools/prof/trace_reader.h"
 
@@ -12,6 +11,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <yajl/yajl_tree.h>
 #include <zlib.h>
 

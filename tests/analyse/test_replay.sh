@@ -4,6 +4,8 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
+# shellcheck source=tests/build.sh
+. tests/build.sh
 out=${TESTS_OUT:-build/tests}/test_replay.dir
 replay=${REPLAY:-build/tests/replay}
 failed=0
@@ -13,7 +15,7 @@ for header in yajl/yajl_tree.h zlib.h; do
     echo "skip replay: $header is not installed"
     exit 0
 done
-[ -n "${REPLAY:-}" ] || make -s "$replay" >"$out/make.log" 2>&1 || {
+[ -n "${REPLAY:-}" ] || { library gcc && flock build/prof.lock make -s "$replay" LIBRARY="$library"; } >"$out/make.log" 2>&1 || {
     echo "not ok replay: does not compile: $(tail -n 1 $out/make.log)"
     exit 1
 }

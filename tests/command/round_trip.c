@@ -6,7 +6,6 @@
    writes NAME.json, the trace, and NAME.GROUPING.live, its rows; and prints `NAME GROUPING` for
    each pair. The programs of a seed are random, under a clock set by hand. */
 #include "../test.h"
-#define PROF_CUDA_IMPLEMENTATION
 #include "../../prof_cuda.h"
 #include "../cuda/fake_cupti.h"
 

@@ -17,11 +17,17 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
 . tests/command/prof.sh
+# shellcheck source=tests/build.sh
+. tests/build.sh
 
+# shellcheck disable=SC2086,SC2317   # lists are meant to split; try calls it
+build_round_trip() {
+    library gcc && $cc -O1 $warn $asserts -DTEST_LIBRARY -I. tests/command/round_trip.c \
+        tests/cuda/fake_cupti.c "$library" -o "$out/round_trip" $libs
+}
 [ -x "$out/round_trip" ] &&
     [ -z "$(find prof.h tests/test.h tests/command/round_trip.c -newer "$out/round_trip")" ] ||
-    try round_builds "${CC:-gcc}" -std=c99 -O1 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror \
-        -DPROF_ASSERTS -I. tests/command/round_trip.c tests/cuda/fake_cupti.c -o "$out/round_trip" -lpthread -ldl -lm || exit 1
+    try round_builds build_round_trip || exit 1
 [ -n "${ALL:-}" ] && seeds=200 || seeds=40
 seeds=${1:-$seeds}
 rm -f "$out"/*.json "$out"/*.live

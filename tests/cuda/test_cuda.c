@@ -1,10 +1,11 @@
 /* prof_cuda.h on a CUPTI of our own: each record is kept, or counted; kernels go to zones. */
 /* build: tests/cuda/fake_cupti.c */
 #include "../test.h"
-#define PROF_CUDA_IMPLEMENTATION
+#include "../inside.h"
 #include "../../prof_cuda.h"
 #include "fake_cupti.h"
 
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -378,7 +379,7 @@ static void check_exhausted(uint32_t version, bool worker) {
     EQUAL(s.corrupt, 0);
     PASS_ON(check_exact());
     if (version < 27) PASS_ON(check_whole());
-    if (s.lost) CHECK(prof_cuda__status_line(NULL) != NULL, "the loss is not told");
+    if (s.lost) CHECK(inside_cuda_status_line() != NULL, "the loss is not told");
     close_session();
 }
 
@@ -1081,12 +1082,11 @@ static void test_cut_buffers(void) {
     enum { CALL = 40, KERNEL = 216, COPY = 96 };       /* bytes of the records, by CUPTI 13.0 */
     union { uint64_t align; uint8_t bytes[CALL + KERNEL + COPY]; } all;
     const uint32_t begins[] = { 0, CALL, CALL + KERNEL, sizeof all };
-    const uint32_t used[] = { sizeof(prof_cuda__call), sizeof(prof_cuda__kernel),
-                              sizeof(prof_cuda__memcpy) };
-    const uint32_t kinds[] = { PROF_CUDA__RUNTIME_CALL, PROF_CUDA__KERNEL, PROF_CUDA__MEMCPY };
-    uint32_t valid, i;
+    const uint32_t kinds[] = { 5, 10, 1 };
+    uint32_t used[3], valid, i;
     memset(&all, 0, sizeof all);
     for (i = 0; i < 3; i++) memcpy(all.bytes + begins[i], kinds + i, sizeof *kinds);
+    for (i = 0; i < 3; i++) used[i] = inside_cuda_bytes(kinds[i]);
     reset();
     PASS_ON(open_session(NULL));
     for (valid = 8; valid <= sizeof all; valid++) {
@@ -1108,8 +1108,8 @@ static void test_foreign_buffers(void) {
     static uint8_t mine[4096];
     reset();
     PASS_ON(open_session(NULL));
-    prof_cuda__completed(NULL, 0, mine, sizeof mine, sizeof mine);
-    prof_cuda__completed(NULL, 0, NULL, 0, 0);
+    inside_cuda_completed(mine, sizeof mine);
+    inside_cuda_completed(NULL, 0);
     EQUAL(prof_cuda_get_stats().corrupt, 2);
     launch_some(1);
     prof_stop();

@@ -1,7 +1,7 @@
 /* prof_cuda.h where calls of CUPTI and the driver fail, where tables are full, and odd records. */
 /* build: tests/cuda/fake_cupti.c */
 #include "../test.h"
-#define PROF_CUDA_IMPLEMENTATION
+#include "../inside.h"
 #include "../../prof_cuda.h"
 #include "fake_cupti.h"
 #include "fake_records.h"
@@ -393,7 +393,7 @@ static void test_late_records(void) {
     EQUAL(prof_cuda_get_stats().lost_full, 1);
     EQUAL(prof_cuda_get_stats().lost_dropped, 0);
     prof_cuda_shutdown();
-    prof_cuda__completed(NULL, 0, (uint8_t *)&call, sizeof call, sizeof call);
+    inside_cuda_completed(&call, sizeof call);
     EQUAL(prof_cuda_get_stats().corrupt, 1);
 }
 

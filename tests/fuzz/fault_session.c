@@ -1,4 +1,3 @@
-/* build: -DPROF_ZLIB -lz */
 /* Sessions where something fails; run by test_faults.sh in two ways:
      fault_session sinks          each write of each sink fails in turn, once and for ever
      fault_session stream FILE    writes a raw stream, for prof decode
@@ -7,10 +6,10 @@
      fault_session child          the program that prof record runs
    Prints what went wrong as "not ok", and the number of faults as "N faults". */
 #include "../test.h"
-#define PROF_CUDA_IMPLEMENTATION
 #include "../../prof_cuda.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <pthread.h>
 
 static unsigned long faults;

@@ -2,21 +2,25 @@
 # Everything that can fail, fails in turn: writes of sinks, and the calls to the system that the
 # header and the prof command make. POSITIONS=n (5; 14 with ALL=1, tests/run.sh --all): of each call
 # at most so many are tried.
+# shellcheck disable=SC2086   # lists of flags are meant to split
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
 . tests/command/prof.sh
+# shellcheck source=tests/build.sh
+. tests/build.sh
 
 [ -n "${ALL:-}" ] || export POSITIONS="${POSITIONS:-5}"
 
-build() {   # PROGRAM FLAGS...
+build() {   # PROGRAM CONFIG
     program=$out/$1
     shift
-    ${CC:-gcc} -std=c99 -g -I. -DTEST_OUT="\"$out\"" tests/fuzz/fault_session.c -o "$program" "$@" \
-        -DPROF_ASSERTS -DPROF_ZLIB -lz -lpthread -ldl -lm || { echo "not ok faults_build"; exit 1; }
+    library "$1"
+    $cc $level -I. -DTEST_LIBRARY -DTEST_OUT="\"$out\"" tests/fuzz/fault_session.c "$library" \
+        -o "$program" $libs || { echo 'not ok faults_build'; exit 1; }
 }
-build sinks -O0 -fsanitize=address,undefined -fno-sanitize-recover=all
-build session -O0
+build sinks asan
+build session zlib
 build_library() {   # NAME SOURCE
     gcc -shared -fPIC -o "$out/$1" "$2" -ldl -lpthread || { echo 'not ok faults_build'; exit 1; }
 }

@@ -1,26 +1,25 @@
 #!/bin/sh
 # Every command of prof, built with AddressSanitizer and UBSan, on every file that fuzzing found or
 # began with (tests/fuzz/corpus) and on changed copies of them; prof.h's fuzz targets on theirs.
-# shellcheck disable=SC2086,SC2116   # lists of flags and files are meant to split
+# shellcheck disable=SC2086   # lists of flags and files are meant to split
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
 . tests/command/prof.sh
+# shellcheck source=tests/build.sh
+. tests/build.sh
 
 make -s build/tools/report_html.h
 objects=$out/objects
-cc="${CC:-gcc} -std=c99 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -I.
-    -DTEST_LIBRARY -DPROF_ASSERTS -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -DPROF_ARENA_SIZE=1048576"
-cc=$(echo $cc)
-tool_cc="$cc -fwrapv -D_POSIX_C_SOURCE=200809L -Ibuild/tools"
-libraries='-lyajl -lsqlite3 -lz -lpthread -ldl -lm'
 mkdir -p "$objects"
-printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >"$objects/library.c.new"
-cmp -s "$objects/library.c.new" "$objects/library.c" || cp "$objects/library.c.new" "$objects/library.c"
+library asan || { echo 'not ok fuzz_builds: prof.h does not compile'; exit 1; }
+cc="$cc $level -I. -DTEST_LIBRARY $asserts"
+tool_cc="$cc -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Ibuild/tools"
+libraries="-lyajl -lsqlite3 $libs"
 
 # Files whose object is older than they are, or than any header.
 stale() {
-    for file in "$objects/library.c" tools/prof/*.c tests/fuzz/fuzz_trace.c tests/fuzz/corpus.c; do
+    for file in tools/prof/*.c tests/fuzz/fuzz_trace.c tests/fuzz/corpus.c; do
         case $file in tools/prof/prof.c) continue ;; esac
         object=$objects/$(basename "$file" .c).o
         [ -n "$(find "$file" prof.h tools/prof tests/fuzz tests/test.h -name '*.[ch]' \
@@ -31,8 +30,8 @@ stale() {
 stale | xargs -P "${JOBS:-2}" -I FILE sh -c \
     "$tool_cc -c FILE -o '$objects'/\$(basename FILE .c).o || exit 255" >"$out/build.log" 2>&1
 command_objects=$(find "$objects" -name '*.o' ! -name corpus.o)
-if ! { $cc "$objects/corpus.o" "$objects/library.o" -o "$out/corpus" $libraries &&
-    $cc $command_objects -o "$out/fuzz" $libraries; } >>"$out/build.log" 2>&1; then
+if ! { $cc "$objects/corpus.o" "$library" -o "$out/corpus" $libraries &&
+    $cc $command_objects "$library" -o "$out/fuzz" $libraries; } >>"$out/build.log" 2>&1; then
     echo "not ok fuzz_builds: $(grep -m 1 -i 'error\|undefined' "$out/build.log")"
     exit 1
 fi

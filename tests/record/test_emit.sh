@@ -1,6 +1,6 @@
 #!/bin/sh
 # Zones as NVTX ranges and ITT tasks, for tools of our own that a program loads as it would load
-# those of the vendors: by the path in the environment.
+# those of the vendors: by the path in the environment. With ALL=1 (tests/run.sh --all) also on Windows.
 # shellcheck disable=SC2086   # commands of several words
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -251,7 +251,7 @@ wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
 WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
 export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
 libs='' lacking=''
-if [ -n "${CC:-}" ]; then :              # only that compiler's
+if [ -n "${CC:-}" ] || [ -z "${ALL:-}" ]; then :   # only that compiler's; Wine takes long
 elif command -v x86_64-w64-mingw32-gcc >/dev/null && [ -x "$wine" ]; then
     [ -d "$WINEPREFIX" ] || "$wine" wineboot -i >/dev/null 2>&1
     if build dll program.exe x86_64-w64-mingw32-gcc -O0; then all program.exe dll "$wine"

@@ -586,20 +586,21 @@ static void test_more_than_the_reader_holds(void) {
 
 /* Blocks too short for what they say, and records that are none: what is whole is read. */
 static void test_short_blocks_by_hand(void) {
-#define LONG_RECORD(kind, more) ((uint32_t)(kind) << 8 | (more))
+#define INSTANT(more) (0xffff0400u | (more))   /* by the raw stream's description */
+#define STEP(more) (0xffff0600u | (more))
     static const struct { uint32_t type, words, payload[22]; } cases[] = {
         { 2, 6, { 1, 5, 5, 0, 0, 0x64636261 } },                        /* its end is missing */
         { 2, 6, { 1, 5, UINT32_MAX, UINT32_MAX, UINT32_MAX, 0 } },
         { 2, 4, { 1, 5, 0, 0 } }, { 3, 3, { 0, 0, 7 } }, { 3, 5, { 0, 5, 7, 0, 0 } },
         { 4, 9, { 0 } }, { 4, 10, { 0 } }, { 4, 12, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1 } },
-        { 4, 13, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 1, LONG_RECORD(PROF__INSTANT, 1) } },  /* cut */
-        { 4, 16, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, LONG_RECORD(PROF__STEP, 2), 9, 0, 255 } },
-        { 4, 16, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, LONG_RECORD(PROF__STEP, 1), 9, 0, 255 } },
+        { 4, 13, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 1, INSTANT(1) } },  /* cut */
+        { 4, 16, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, STEP(2), 9, 0, 255 } },
+        { 4, 16, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, STEP(1), 9, 0, 255 } },
         { 5, 3, { 0, 1, 9 } }, { 5, 7, { 0, 1, 9, 0, 1, 0, 1 << 8 } }, { 9, 2, { 1, 2 } }
     };
     static const uint32_t steps[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        5, 0, LONG_RECORD(PROF__STEP, 2), 9, 0, 255, 4, 0, 255,
-        9, 0, LONG_RECORD(PROF__STEP, 2), 5, 0, 255, 6, 0, 255 };
+        5, 0, STEP(2), 9, 0, 255, 4, 0, 255,
+        9, 0, STEP(2), 5, 0, 255, 6, 0, 255 };
     test_text text;
     size_t i;
     memset(&text, 0, sizeof text);

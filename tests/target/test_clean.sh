@@ -1,7 +1,8 @@
 #!/bin/sh
 # Code of users compiles clean beside prof.h: the warnings that projects turn on, macros of other
 # headers, every standard; a mistake's first message names it; one profiler in shared libraries.
-# Nearly all of it compiles declarations alone, which takes a tenth of a second.
+# Nearly all of it compiles declarations alone, which takes a tenth of a second. With ALL=1
+# (tests/run.sh --all) also libraries whose other symbols show, and DLLs under Wine.
 # shellcheck disable=SC2059,SC2086,SC2089,SC2090,SC2317   # lists of flags are meant to split
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -234,19 +235,17 @@ fi
 
 # ---- Formats: with stb_sprintf, without, with a copy beside, with the program's own ----
 
-formats() {   # NAME FLAGS BODY...: tests/record/test_printf.c linked to this implementation
-    name=$1 flags=$2
-    shift 2
-    check "$name" gcc -w -O0 -I. $flags -DTEST_LIBRARY tests/record/test_printf.c "$@" \
-        -o $out/formats -lm
+formats() {   # NAME FLAGS BODY: tests/record/test_printf.c linked to this implementation, an object
+    name=$1
+    check "$name" gcc -w -O0 -I. $2 -DTEST_LIBRARY tests/record/test_printf.c $3 -o $out/formats -lm
     if $out/formats >$out/said 2>&1; then echo "ok $name: runs"; return; fi
     failed=1
     echo "not ok $name: runs:" "$(grep 'not ok' $out/said)"
 }
 
 named_by_c() { nm "$1" | grep -q 'U vsnprintf'; }
-formats 'without stb_sprintf' '-DPROF_NO_STB -DTEST_NO_STB' $out/body.c
 gcc -w -O0 -I. -DPROF_NO_STB -c $out/body.c -o $out/no_stb.o
+formats 'without stb_sprintf' '-DPROF_NO_STB -DTEST_NO_STB' $out/no_stb.o
 check 'without stb_sprintf: the C library formats' named_by_c $out/no_stb.o
 stb=/usr/include/stb/stb_sprintf.h
 if [ -f $stb ]; then
@@ -265,9 +264,9 @@ if [ -f $stb ]; then
     use="int own(char *b);\nint own(char *b) { return stbsp_snprintf(b, 9, \"%d\", 7); }\n"
     { printf "$own"; cat $out/body.c; printf "$use"; } >$out/before.c
     { cat $out/body.c; printf "$own$use"; } >$out/after.c
-    formats "the program's own stb_sprintf before" '' $out/before.c
-    check "the program's own stb_sprintf behind" gcc -w -I. -c $out/after.c -o $out/after.o
     gcc -w -I. -c $out/before.c -o $out/before.o
+    formats "the program's own stb_sprintf before" '' $out/before.o
+    check "the program's own stb_sprintf behind" gcc -w -fsyntax-only -I. $out/after.c
     check 'its functions are used, there is no second copy' \
         sh -c "! nm $out/before.o | grep prof__stb_vsn"
     check 'freestanding, with its folder' gcc -std=c99 -ffreestanding -fsyntax-only $all \
@@ -321,10 +320,10 @@ int main(void) {
     return 0;
 }
 END
-for hidden in '' '-fvisibility=hidden'; do
+for hidden in ${ALL:+-fvisibility=default} -fvisibility=hidden; do
     there='__attribute__((visibility("default")))'
     api="-DPROF_API=$there -DA_API=$there -DB_API=$there"
-    shared="gcc -std=c99 -O1 -fPIC -shared $hidden -I. $api"
+    shared="gcc -std=c99 -O0 -fPIC -shared $hidden -I. $api"
     check "library with the profiler $hidden" $shared $out/a.c -o $out/liba.so
     check "library with zones $hidden" $shared $out/b.c -o $out/libb.so -L$out -la
     check "program $hidden" gcc -std=c99 -O1 -I. $api $out/program.c -o $out/program -L$out -lb -la
@@ -332,9 +331,9 @@ for hidden in '' '-fvisibility=hidden'; do
 done
 
 gcc_windows=x86_64-w64-mingw32-gcc wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
-if has $gcc_windows; then
+if [ -n "${ALL:-}" ] && has $gcc_windows; then
     from='__declspec(dllimport)' to='__declspec(dllexport)'
-    dll="$gcc_windows -std=c99 -O1 -shared -static-libgcc -I."
+    dll="$gcc_windows -std=c99 -O0 -shared -static-libgcc -I."
     check 'DLL with the profiler' $dll -DPROF_API=$to -DA_API=$to -DB_API= $out/a.c -o $out/a.dll
     check 'DLL with zones' $dll -DPROF_API=$from -DA_API=$from -DB_API=$to $out/b.c -o $out/b.dll \
         $out/a.dll

@@ -4,6 +4,8 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
+# shellcheck source=tests/build.sh
+. tests/build.sh
 out=${TESTS_OUT:-build/tests}/test_json.dir
 failed=0
 mkdir -p $out
@@ -40,10 +42,10 @@ zone() {   # TS DUR
 example() {   # NAME NAME=COUNT...
     example=$1
     shift
-    implementation=examples/prof.c
+    implementation=$library
     grep -q PROF_IMPLEMENTATION "examples/$example.c" && implementation=
-    try "json_${example}_builds" "${CC:-cc}" -std=c99 -O0 -I. "examples/$example.c" \
-        $implementation -o "$out/$example" -lpthread || return
+    try "json_${example}_builds" $cc -O0 -I. "examples/$example.c" $implementation \
+        -o "$out/$example" $libs || return
     try "json_${example}_runs" "$out/$example" "$out/$example.json" || return
     try "json_${example}_valid" python3 tests/write/check_json.py "$out/$example.json" "$@"
 }
@@ -65,8 +67,9 @@ try json_takes_nested python3 tests/write/check_json.py $out/nested.json n=3
 for file in tests/write/golden/*.json; do
     try "json_golden_$(basename "$file" .json)" python3 tests/write/check_json.py "$file"
 done
-try json_hostile_builds "${CC:-cc}" -std=c99 -O0 -I. -DTEST_OUT="\"$out\"" tests/write/hostile.c \
-    -DPROF_ASSERTS -o $out/hostile -lpthread && try json_hostile_runs $out/hostile
+library gcc || { echo 'not ok json_builds: prof.h does not compile'; exit 1; }
+try json_hostile_builds $cc -O0 -I. -DTEST_LIBRARY -DTEST_OUT="\"$out\"" tests/write/hostile.c \
+    "$library" -o $out/hostile $libs && try json_hostile_runs $out/hostile
 for name in hostile hostile_array; do
     try "json_$name" python3 tests/write/check_json.py $out/$name.json
 done

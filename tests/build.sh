@@ -1,0 +1,46 @@
+# shellcheck shell=sh disable=SC2034,SC2086   # variables are for who sources this; lists are meant to split
+# How tests are built, sourced by run.sh and by tests that compile, in the repository's root:
+#   configure CONFIG   sets cc, libs, runner (what a program runs under) and level, the optimization
+#   library CONFIG     sets library, tests/prof.c as an object, compiled once in that configuration
+# Under coverage (TESTS_OUT, CC: tests/coverage.sh) CC compiles in every configuration.
+wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
+tests_out=${TESTS_OUT:-build/tests}
+warn='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
+asserts=-DPROF_ASSERTS   # what prof.h's rooms promise is checked in every test
+
+# Without --all the sanitizers' code is not optimized: it compiles in a fraction of the time.
+configure() {   # CONFIG
+    runner='' libs='-lpthread -ldl -lm' level=-O2
+    case $1 in
+    gcc) cc='gcc -std=c99' level='-O2 -D_FORTIFY_SOURCE=3' ;;
+    clang) cc='clang -std=c99' ;;
+    c++) cc='g++ -x c++ -std=c++11' ;;
+    asan) cc='gcc -std=c99 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DPROF_ZLIB'
+        libs="$libs -lz" level=${ALL:+-O1} ;;
+    zlib) cc='gcc -std=c99 -DPROF_ZLIB' libs="$libs -lz" level=${ALL:+-O2} ;;
+    tsan) cc='clang -std=c99 -g -fsanitize=thread' level=${ALL:+-O1} ;;
+    aarch64) cc='aarch64-linux-gnu-gcc -std=c99 -static' runner=qemu-aarch64-static ;;
+    windows) cc='x86_64-w64-mingw32-gcc -std=c99 -static' runner=$wine libs=-lm ;;
+    esac
+    [ -n "$level" ] || level=-O0
+    [ -z "${TESTS_OUT:-}" ] || cc="$CC -std=c99 -DPROF_ZLIB" libs="$libs -lz"
+}
+
+# An object of a file with the implementation, unless it is newer than that and all headers.
+object() {   # SOURCE OBJECT COMPILER-AND-FLAGS...
+    (
+        flock 8
+        [ -e "$2" ] && [ -z "$(find prof*.h "$1" "${1%/*}" -maxdepth 1 -name '*.[ch]' -newer "$2")" ] &&
+            exit 0
+        source=$1 made=$2
+        shift 2
+        "$@" $warn $asserts -I. -c "$source" -o "$made"
+    ) 8>"$2.lock"
+}
+
+library() {   # CONFIG
+    configure "$1"
+    library=$tests_out/$1/prof${level%% *}.o
+    mkdir -p "${library%/*}"
+    object tests/prof.c "$library" $cc $level
+}

@@ -1,0 +1,32 @@
+/* What tests see of prof.h's insides, by tests/prof.c: they need not compile prof.h again. */
+#ifndef INSIDE_H
+#define INSIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+bool inside_try_lock(void);              /* the session's lock */
+void inside_unlock(void);
+uint32_t *inside_renames(void);          /* of the first row; odd: its name is being written */
+
+typedef struct inside_real { uint64_t m; int e; } inside_real;
+inside_real inside_real_round(uint64_t m, int e, bool rest);   /* m * 2^e to 53 bits */
+
+bool inside_has_perf(void);              /* else these mean nothing */
+uint64_t inside_perf_value(int64_t offset, uint64_t bits, uint32_t width);
+const char *inside_perf_refusal(int error);
+
+/* Of prof_cuda.h: CUPTI hands in a buffer, full; how much is read of a record of CUPTI's kind. */
+void inside_cuda_completed(void *buffer, size_t size);
+uint32_t inside_cuda_bytes(uint32_t kind);
+const char *inside_cuda_status_line(void);   /* under the table; NULL: all is well */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

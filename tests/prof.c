@@ -1,0 +1,33 @@
+/* The implementation that tests link, compiled once in each configuration (tests/run.sh): prof.h,
+   prof_cuda.h, and what of their insides inside.h lets tests see. */
+#define _DEFAULT_SOURCE 1
+#define PROF_IMPLEMENTATION
+#include "../prof.h"
+#include "cuda/prof_cuda.c"
+
+bool inside_try_lock(void) { return prof__try_lock(); }
+void inside_unlock(void) { prof__unlock(); }
+uint32_t *inside_renames(void) { return &prof__trace.rows->renames; }
+
+inside_real inside_real_round(uint64_t m, int e, bool rest) {
+    prof__real r = prof__real_round(m, e, rest);
+    inside_real out;
+    out.m = r.m;
+    out.e = r.e;
+    return out;
+}
+
+#ifdef PROF__PERF
+bool inside_has_perf(void) { return true; }
+uint64_t inside_perf_value(int64_t offset, uint64_t bits, uint32_t width) {
+    return prof__perf_value(offset, bits, width);
+}
+const char *inside_perf_refusal(int error) { return prof__perf_refusal(error); }
+#else
+bool inside_has_perf(void) { return false; }
+uint64_t inside_perf_value(int64_t offset, uint64_t bits, uint32_t width) {
+    (void)width;
+    return (uint64_t)offset + bits;
+}
+const char *inside_perf_refusal(int error) { return error ? NULL : ""; }
+#endif
