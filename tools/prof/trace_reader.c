@@ -1040,6 +1040,7 @@ static bool refill(trace_reader *r) {
     if (got <= 0) {
         s->ended = true;
         s->gzip_cut = unpack_cut(s->file);
+        if (unpack_unreadable(s->file)) r->quiet = false;   /* another reading did not meet that */
         if (got < 0) break_off(r, s->base + s->used, why);
         got = 0;
     }

@@ -16,6 +16,7 @@ struct unpacker {
     bool begun, packed, within;  /* within: a gzip member that has not ended yet */
     bool ended;                  /* the file; or what follows its last member is none */
     const char *why;             /* it cannot be read on; NULL: it can */
+    bool unreadable;             /* that is the system's word, not zlib's */
     z_stream z;
     uint64_t offset;             /* bytes read of the file */
     unsigned char in[PIECE];
@@ -33,7 +34,10 @@ static bool more(unpacker *u) {
     if (u->z.avail_in) memmove(u->in, u->z.next_in, u->z.avail_in);
     u->z.next_in = u->in;
     ssize_t got = read(u->fd, u->in + u->z.avail_in, sizeof u->in - u->z.avail_in);
-    if (got < 0) u->why = strerror(errno);
+    if (got < 0) {
+        u->why = strerror(errno);
+        u->unreadable = true;
+    }
     if (got <= 0) return false;
     u->z.avail_in += (unsigned)got;
     u->offset += (uint64_t)got;
@@ -88,6 +92,8 @@ long unpack_read(unpacker *u, void *to, size_t size, const char **why) {
 }
 
 bool unpack_cut(const unpacker *u) { return u->ended && u->within; }
+
+bool unpack_unreadable(const unpacker *u) { return u->unreadable; }
 
 uint64_t unpack_offset(const unpacker *u) { return u->offset - u->z.avail_in; }
 

@@ -13,6 +13,7 @@ unpacker *unpack_open(int fd);                   /* fd is closed by unpack_close
 /* At most size bytes; 0: that was the end; -1: it cannot be read on, and *why says why not. */
 long unpack_read(unpacker *u, void *to, size_t size, const char **why);
 bool unpack_cut(const unpacker *u);              /* after the end: a gzip file that ends early */
+bool unpack_unreadable(const unpacker *u);       /* the system cannot read it: EIO, ... */
 uint64_t unpack_offset(const unpacker *u);       /* packed bytes that were used so far */
 void unpack_close(unpacker *u);
 
