@@ -1931,9 +1931,10 @@ extern "C" {
 #else
 #  define PROF__NAMED(name)
 #endif
-#define PROF__MARK(id, name) \
+#define PROF__MARK(id, name) PROF__MARK_OF(id, name, __func__)
+#define PROF__MARK_OF(id, name, function) \
     PROF__NAMED(name) \
-    static const prof_site PROF__JOIN(prof__site_, id) = { name, __FILE__, __func__, __LINE__ }; \
+    static const prof_site PROF__JOIN(prof__site_, id) = { name, __FILE__, function, __LINE__ }; \
     static prof__mark PROF__JOIN(prof__mark_, id) = { 0, &PROF__JOIN(prof__site_, id) }
 #define PROF__MARK_REF(id) &PROF__JOIN(prof__mark_, id)
 #if defined(PROF_DISABLE)
@@ -1972,8 +1973,9 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #    define PROF__BEGIN_F(...) prof__begin_f(__VA_ARGS__)
 #  endif
 
-/* PROF_SCOPE named after the function. */
-#  define PROF_FUNCTION() PROF__SCOPE(PROF__ID, __func__)
+/* PROF_SCOPE named after the function; in C++ its qualified name, as A::update, or main::<lambda>,
+   and what its template's parameters are. */
+#  define PROF_FUNCTION() PROF__FUNCTION_IN(PROF__ID, true)
 
 /* PROF_BLOCK("name") { ... } */
 #  define PROF_BLOCK(name) PROF__BLOCK(PROF__ID, "" name)
@@ -1981,8 +1983,15 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 /* The same while one of these categories is on: see prof_set_categories. */
 #  define PROF_SCOPE_IN(categories, name) \
     PROF__SCOPE_IN(PROF__ID, "" name, prof__category_on(categories))
-#  define PROF_FUNCTION_IN(categories) \
-    PROF__SCOPE_IN(PROF__ID, __func__, prof__category_on(categories))
+#  define PROF_FUNCTION_IN(categories) PROF__FUNCTION_IN(PROF__ID, prof__category_on(categories))
+#  define PROF__FUNCTION_IN(id, on) PROF__FUNCTION_IN2(id, on)
+#  if defined(__cplusplus) && defined(__GNUC__) && !PROF__BARE
+#    define PROF__FUNCTION_IN2(id, on) \
+    PROF__MARK_OF(id, __func__, __PRETTY_FUNCTION__); \
+    const prof__scope prof__scope_##id(PROF__MARK_REF(id), on)
+#  else
+#    define PROF__FUNCTION_IN2(id, on) PROF__SCOPE3(id, __func__, on)
+#  endif
 #  define PROF_BLOCK_IN(categories, name) \
     PROF__BLOCK_IN(PROF__ID, "" name, prof__category_on(categories))
 
@@ -3566,14 +3575,103 @@ PROF__FN bool prof__sites_full(void) {
     return PROF__LOAD(prof__site_count) - prof__sites_own == PROF_MAX_SITES;
 }
 
+/* Past the bracket that closes the one at s. */
+PROF__FN const char *prof__closed(const char *s) {
+    const char open = *s, close = open == '(' ? ')' : open == '<' ? '>' : '}';
+    for (size_t depth = 0; *s; s++) {
+        if (*s == open) depth++;
+        if (*s == close && s[-1] != '-' && !--depth) return s + 1;
+    }
+    return s;
+}
+
+PROF__FN bool prof__begins(const char *s, const char *with) {
+    return strncmp(s, with, strlen(with)) == 0;
+}
+
+/* Past parameters, or a closure, and what may follow them. */
+PROF__FN const char *prof__qualifiers_past(const char *s) {
+    static const char *const more[] = { " const", " volatile", " mutable", " noexcept", " &" };
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        if (prof__begins(s, more[i])) s += strlen(more[i]);
+    return s;
+}
+
+typedef struct prof__qualified { char *text; size_t count, size; } prof__qualified;
+
+PROF__FN void prof__qualified_add(prof__qualified *q, const char *s, const char *end) {
+    for (; s < end && q->count + 1 < q->size; s++) q->text[q->count++] = *s;
+    q->text[q->count] = 0;
+}
+
+/* A bracket within a name: an anonymous namespace is left out, a closure is <lambda>. */
+PROF__FN const char *prof__qualified_group(prof__qualified *q, const char *s) {
+    static const char lambda[] = "<lambda>";
+    const char *after = prof__closed(s);
+    if (prof__begins(s, "(anonymous namespace)::") || prof__begins(s, "{anonymous}::"))
+        return after + 2;
+    if (*s == '(' || prof__begins(s, "<lambda")) {
+        prof__qualified_add(q, lambda, lambda + sizeof lambda - 1);
+        return prof__begins(after, "::operator()") ? after + 12 : prof__qualifiers_past(after);
+    }
+    prof__qualified_add(q, s, after);
+    return after;
+}
+
+/* From "operator" to its parameters. */
+PROF__FN const char *prof__qualified_operator(prof__qualified *q, const char *s) {
+    const char *end = s + 8;
+    end += prof__begins(end, "()") ? 2 : strcspn(end, "(");
+    prof__qualified_add(q, s, end);
+    return end;
+}
+
+/* "static int A<T>::f(int) [with T = char]", as gcc and clang say it, is A<T>::f [T = char]. What
+   stands before a space is no part of the name; of clang's pointers, nor is a star. */
+PROF__FN void prof__qualified_make(prof__qualified *q, const char *s) {
+    while (*s && !prof__begins(s, " [")) {
+        char last = q->count ? q->text[q->count - 1] : ':';
+        if (last == ':' && prof__begins(s, "operator")) s = prof__qualified_operator(q, s);
+        else if (*s == '(' && last != ':') {
+            s = prof__qualifiers_past(prof__closed(s));
+            if (*s != ':') break;
+        } else if (*s == '(' || *s == '<' || *s == '{') s = prof__qualified_group(q, s);
+        else if (*s == ' ') s++, q->count = 0;
+        else if (last == ':' && (*s == '*' || *s == '&')) s++;
+        else {
+            prof__qualified_add(q, s, s + 1);
+            s++;
+        }
+    }
+    s = strstr(s, " [");
+    if (s) {
+        const char *from = s + (prof__begins(s, " [with ") ? 7 : 2), *to = from + strlen(from);
+        const char *names = strstr(from, "; std::");   /* what gcc says of its own names */
+        prof__qualified_add(q, s, s + 2);
+        prof__qualified_add(q, from, names ? names : to);
+        if (names) prof__qualified_add(q, to - 1, to);
+    }
+}
+
+/* A site's name: of one whose function is told with its parameters, the qualified name. */
+PROF__FN const char *prof__site_name(const prof_site *site, char *text, size_t size) {
+    prof__qualified q = { text, 0, size };
+    const char *name = site->name ? site->name : "(null)";
+    if (!site->function || !strchr(site->function, '(')) return name;
+    *text = 0;
+    prof__qualified_make(&q, site->function);
+    return strstr(text, name) || strstr(text, "<lambda>") ? text : name;
+}
+
 /* The number of site, new or known; 0 when the table or the arena is full. own: it is one of the
    library's. Under the lock. */
 PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
+    char qualified[512];
     const uint32_t places = (PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1;
     const prof_site *last = prof__site_count ? &prof__sites[prof__site_count] : NULL;
-    const char *name = site->name ? site->name : "(null)";
+    const char *name = prof__site_name(site, qualified, sizeof qualified);
     const char *file = site->file ? site->file : "",
-               *function = site->function ? site->function : "";
+               *function = name == qualified ? site->name : site->function ? site->function : "";
     prof_site *to = prof__sites + prof__site_count + 1;
     size_t length;
     uint32_t i = (prof__hash(name, &length) ^ site->line * 2654435761u) % places;

@@ -1,0 +1,104 @@
+#!/bin/sh
+# PROF_FUNCTION in C++: rows of methods, lambdas, templates and operators, by their qualified names,
+# the same with gcc and clang but for what their templates are made of.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+out=build/tests/test_names.dir
+failed=0
+mkdir -p $out
+
+cat >$out/names.cpp <<'END'
+#include "prof.h"
+
+#include <string>
+#include <vector>
+
+#define HERE PROF_FUNCTION()
+
+struct A {
+    A() { HERE; }
+    ~A() { HERE; }
+    void update() const { HERE; }
+    char *text(const char *s, void (*f)(int)) { HERE; (void)s; (void)f; return nullptr; }
+    int operator()(int n) { HERE; return n; }
+    bool operator<(const A &) const { HERE; return false; }
+    explicit operator bool() const noexcept { HERE; return true; }
+};
+struct B { static std::vector<std::string> update() { HERE; return {}; } };
+namespace ns {
+template <class T> struct Box {
+    T get() { HERE; return T(); }
+    template <class U> void put(U) & { HERE; }
+};
+}
+namespace { void hidden() { HERE; PROF_SCOPE("update"); } }
+template <int n> std::string many() { HERE; return ""; }
+extern "C" void plain(void);
+extern "C" void plain(void) { HERE; }
+
+int main() {
+    prof_start(nullptr);
+    HERE;
+    A a;
+    a.update();
+    a.text(nullptr, nullptr);
+    (void)(a(1) < 2 && a < a && static_cast<bool>(a));
+    (void)static_cast<bool>(a);
+    (void)(a < a);
+    B::update();
+    ns::Box<int>().get();
+    ns::Box<char> box;
+    box.put(1.5);
+    hidden();
+    many<3>();
+    plain();
+    auto outer = [](int n) { HERE; [n]() mutable { HERE; n++; }(); };
+    outer(1);
+    PROF_BLOCK("parse(json)") {}
+    prof_averages_desc by_name = {};
+    prof_table_desc desc = {};
+    desc.averages = &by_name;
+    desc.format = PROF_FORMAT_CSV;
+    prof_print_table(prof_stop(), &desc);
+}
+END
+
+cat >$out/expected <<'END'
+A::A
+A::operator bool
+A::operator()
+A::operator<
+A::text
+A::update
+B::update
+hidden
+main
+main::<lambda>
+main::<lambda>::<lambda>
+many [n = 3]
+ns::Box<T>::get [T = int]
+ns::Box<T>::put [U = double; T = char]
+parse(json)
+plain
+update
+END
+
+names() {   # COMPILER: what it calls the templates' functions becomes what gcc does
+    $1 -std=c++11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -I. $out/names.cpp \
+        $out/prof.o -o "$out/$1" -lpthread -ldl -lm && "$out/$1" |
+        sed '1d; s/^"\([^"]*\)".*/\1/; s/,.*//' |
+        sed 's/\[int n/[n/; s/Box<int>::get/Box<T>::get/; s/Box<char>::put \[.*/Box<T>::put [U = double; T = char]/' |
+        LC_ALL=C sort >"$out/$1.names"
+}
+
+gcc -std=c99 -O0 -I. -c examples/prof.c -o $out/prof.o || exit 1
+for cxx in g++ clang++; do
+    command -v $cxx >/dev/null || { echo "skip names of $cxx: not installed"; continue; }
+    if names $cxx && diff $out/expected "$out/$cxx.names" >"$out/$cxx.diff"; then
+        echo "ok names of $cxx"
+    else
+        failed=1
+        echo "not ok names of $cxx: $(tr '\n' ' ' <"$out/$cxx.diff")"
+    fi
+done
+exit $failed
