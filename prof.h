@@ -14955,11 +14955,6 @@ PROF__FN bool prof__tell_zone(const struct prof_trace *s, uint32_t top, const pr
     return prof__tell(s, e->parent, top);
 }
 
-/* What times do tell, where all events are zones: of those that took time, all. */
-PROF__FN bool prof__tells_itself(const struct prof_trace *s, const prof_event *e) {
-    return e->start_ns != e->end_ns && !s->side && !prof__others(s);
-}
-
 /* Marks zones and memory that have to tell their parent, and the parents; is there any? */
 PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
     const uint16_t none = (uint16_t)~(PROF__EVENT_NAMED | PROF__EVENT_TOLD);
@@ -14975,7 +14970,7 @@ PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
         if (e->flags & (uint16_t)~none) e->flags &= none;    /* of an earlier time */
         if (!prof__is_zone(e)) continue;
         last = top + (prof__is_overhead(e) ? s->thread_count : e->thread);
-        if (!prof__tells_itself(s, e) && prof__tell_zone(s, *last, e)) {
+        if (prof__tell_zone(s, *last, e)) {
             e->flags |= PROF__EVENT_TOLD;
             any = true;
         }

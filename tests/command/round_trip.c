@@ -164,6 +164,23 @@ static void coarse_memory(void) {
     end_as("coarse_memory");
 }
 
+/* Zones alone: one of no length ends with the zone around it, when the next one begins. */
+static void coarse_zones(void) {
+    int i;
+    start(test_desc());
+    for (i = 0; i < 5; i++) {
+        prof_push("first");
+        tick(2);
+        zone("nothing", 0);
+        prof_pop();
+        prof_push("second");
+        tick(3);
+        zone("inner", 3);
+        prof_pop();
+    }
+    end_as("coarse_zones");
+}
+
 /* Memory that an earlier window allocated: the balance is negative. */
 static void memory_below(void) {
     prof_desc desc = test_desc();
@@ -678,6 +695,7 @@ int main(int argc, char **argv) {
     steps(true, 0, "steps_coarse");
     steps(false, 3, "steps_node");
     coarse_memory();
+    coarse_zones();
     memory_below();
     ranges();
     open_at_the_end();
