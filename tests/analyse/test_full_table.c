@@ -5,6 +5,9 @@
 #include "../test.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 /* Ends the test where one before it failed, and says more. */
 #define TOLD(...) do { if (test_bad) { test_say(__VA_ARGS__); return; } } while (0)
@@ -333,6 +336,172 @@ static void test_off_and_on(void) {
     compare(prof_stop(), true);
 }
 
+/* ---- Stopped at any time, in signal handlers, dropping, written ---- */
+
+static bool looping;
+static uint64_t done[THREADS];
+
+static void *loop(void *number) {
+    uint64_t *mine_done = (uint64_t *)number;
+    while (PROF__LOAD(looping)) {
+        PROF_BLOCK("around") { PROF_BLOCK("within") {} }
+        PROF__RELEASE(*mine_done, *mine_done + 1);
+    }
+    return NULL;
+}
+
+static uint64_t all_done(void) {
+    uint64_t n = 0;
+    int i;
+    for (i = 0; i < THREADS; i++) n += PROF__ACQUIRE(done[i]);
+    return n;
+}
+
+static void session_of(size_t kib) {
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = arena;
+    desc.memory_size = kib << 10;
+    desc.max_threads = THREADS;
+    EQUAL(prof_start(&desc), PROF_OK);
+}
+
+/* prof_stop comes while threads add their blocks to their rows: each zone counts once, and what was
+   open or began in that moment is all that may be told either way. */
+static void test_stopped_at_any_time(void) {
+    pthread_t threads[4];
+    int i, round;
+    PROF__STORE(looping, true);
+    memset(done, 0, sizeof done);
+    for (i = 0; i < 4; i++) pthread_create(threads + i, NULL, loop, done + i);
+    for (round = 0; round < 40 * scale() && !test_bad; round++) {
+        uint64_t before = all_done(), after, told;
+        prof_trace *trace;
+        prof_stats stats;
+        const prof_average *a;
+        session_of(512);
+        usleep(1000 + (unsigned)(round % 7) * 300);
+        trace = prof_stop();
+        after = all_done();
+        stats = prof_get_stats();
+        row_count = prof_key_averages(trace, NULL, rows, 2 * NAMES);
+        a = row_of("within");
+        told = (a ? a->count : 0) + stats.dropped;
+        if (told > after - before + 8 || stats.lost || row_of("(lost)")) test_bad = 1;
+        a = row_of("around");
+        if (a && a->self_cpu_time_total_ns < 0) test_bad = 1;
+        if (test_bad)
+            test_say("round %d: %u of %u, lost %u", round, (unsigned)told,
+                     (unsigned)(after - before), (unsigned)stats.lost);
+    }
+    PROF__STORE(looping, false);
+    for (i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+}
+
+static volatile sig_atomic_t signals;
+
+/* New names, each in turn: rows and their index grow in here. */
+static void on_signal(int number) {
+    int i;
+    (void)number;
+    for (i = 0; i < 40; i++) {
+        prof_push(names[(signals * 3 + i) % NAMES]);
+        prof_pop();
+    }
+    signals++;
+}
+
+/* A table grows inside a signal handler, wherever that comes. */
+static void test_grows_in_a_handler(void) {
+    struct itimerval every, none;
+    uint64_t zones = 0, told = 0;
+    prof_trace *trace;
+    prof_stats stats;
+    size_t i;
+    for (i = 0; i < NAMES; i++) sprintf(names[i], "function %d", (int)i);
+    memset(&none, 0, sizeof none);
+    memset(&every, 0, sizeof every);
+    every.it_interval.tv_usec = every.it_value.tv_usec = 200;
+    signals = 0;
+    signal(SIGALRM, on_signal);
+    PASS_ON(session_of(1024));
+    for (i = 0; i < 30000; i++) { PROF_SCOPE("first"); }
+    setitimer(ITIMER_REAL, &every, NULL);
+    while (signals < 100 * scale()) {
+        PROF_SCOPE("outer");
+        for (i = 0; i < 500; i++, zones++) { PROF_SCOPE("inner"); }
+        zones++;
+    }
+    setitimer(ITIMER_REAL, &none, NULL);
+    zones += 30000 + 40 * (uint64_t)signals;
+    trace = prof_stop();
+    stats = prof_get_stats();
+    row_count = prof_key_averages(trace, NULL, rows, 2 * NAMES);
+    for (i = 0; i < row_count; i++) told += rows[i].count;
+    told += stats.dropped;
+    CHECK(stats.summed > 10000, "%u in sums", (unsigned)stats.summed);
+    CHECK(told <= zones && told + 2 * (uint64_t)signals >= zones, "%u of %u, lost %u",
+          (unsigned)told, (unsigned)zones, (unsigned)stats.lost);
+    CHECK(row_of("function 0") && row_of("inner"), "rows are missing");
+}
+
+static void test_dropping(void) {
+    prof_desc desc = test_desc();
+    prof_stats stats;
+    int i;
+    desc.memory = arena;
+    desc.memory_size = 256 << 10;
+    desc.max_threads = 1;
+    desc.when_full = PROF_FULL_DROP;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 10000; i++) { PROF_SCOPE("zone"); }
+    prof_stop();
+    stats = prof_get_stats();
+    EQUAL(stats.summed, 0);
+    EQUAL(stats.timeline_ns, 0);
+    EQUAL(stats.recorded + stats.dropped_full, 10000);
+    desc.when_full = (prof_full)2;
+    EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+}
+
+/* Table, trace and statistics say where the timeline ended. */
+static void test_told_where_it_ends(void) {
+    prof_desc desc = test_desc();
+    prof_chrome_desc array = { PROF_CHROME_ARRAY, false };
+    test_text text;
+    prof_trace *trace;
+    char number[64];
+    int i;
+    memset(&text, 0, sizeof text);
+    desc.memory = arena;
+    desc.memory_size = 256 << 10;
+    desc.max_threads = 1;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("outer");
+    for (i = 0; i < 10000; i++) { PROF_SCOPE("zone"); test_time.tick += 7; }
+    prof_instant("late");
+    PROF_END();
+    trace = prof_stop();
+    CHECK(prof_get_stats().timeline_ns > 0 && prof_get_stats().timeline_ns < 70000, "no end");
+    EQUAL(prof_get_stats().not_kept, 1);
+    EQUAL(test_told(trace), 10001);
+    EQUAL(test_find(trace, "(in sums)", 0)->end_ns, test_find(trace, "outer", 0)->end_ns);
+    EQUAL(test_find(trace, "outer", 0)->self_cpu_time_total_ns, 0);
+    EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
+    sprintf(number, " of 70.000us. %u later zones", (unsigned)prof_get_stats().summed);
+    CHECK(strstr(text.data, "Timeline: the first ") && strstr(text.data, number), "%s", text.data);
+    test_text_clear(&text);
+    sprintf(number, "\"name\":\"zone\",\"count\":%u,\"total\":%u,",
+            (unsigned)prof_get_stats().summed, 7 * (unsigned)prof_get_stats().summed);
+    for (i = 0; i < 2; i++) {
+        EQUAL(prof_write_chrome(trace, i ? &array : NULL, test_text_sink(&text)), PROF_OK);
+        CHECK(strstr(text.data, number) && strstr(text.data, "\"session_ns\":70000,") &&
+              strstr(text.data, "\"name\":\"timeline ends\"") &&
+              strstr(text.data, "\"timeline_end_ns\":"), "%s", number);
+        test_text_clear(&text);
+    }
+}
+
 int main(void) {
     rows = (prof_average *)malloc(2 * NAMES * sizeof *rows);
     arena = (char *)malloc((size_t)64 << 20);
@@ -341,6 +510,10 @@ int main(void) {
     RUN(test_threads_that_come_later);
     RUN(test_open_at_stop);
     RUN(test_off_and_on);
+    RUN(test_stopped_at_any_time);
+    RUN(test_grows_in_a_handler);
+    RUN(test_dropping);
+    RUN(test_told_where_it_ends);
     free(arena);
     free(rows);
     return test_end();
