@@ -231,7 +231,7 @@ for row in 5 '"f"' '[]' null '{}' '{"name":"x"}' '{"name":5,"count":1,"total":1,
     '{"name":"x","count":1,"total":-1,"self":1,"min":1,"max":1}' \
     '{"name":"x","count":1,"total":5,"self":9,"min":5,"max":5}' \
     '{"name":"x","count":2,"total":5,"self":5,"min":3,"max":4}' \
-    '{"name":"x","count":2,"total":9,"self":5,"min":3,"max":4}' \
+    '{"name":"x","count":2,"total":11,"self":5,"min":3,"max":4}' \
     '{"name":"x","count":1,"total":1,"self":1,"min":1,"max":1,"p50":-1}' \
     '{"name":"x","count":1,"total":1e300,"self":1,"min":1,"max":1}' \
     "{\"name\":\"x\",\"count\":1,\"total\":$most,\"self\":1,\"min\":$most,\"max\":$most}" \
