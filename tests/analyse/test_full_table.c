@@ -443,7 +443,7 @@ static void test_grows_in_a_handler(void) {
     /* An end that a handler interrupts displaces what that recorded. */
     CHECK(told <= zones && told + 41 * (uint64_t)signals >= zones, "%u of %u, lost %u",
           (unsigned)told, (unsigned)zones, (unsigned)stats.lost);
-    CHECK(row_of("function 0") && row_of("inner"), "rows are missing");
+    CHECK(row_of("inner") != NULL, "no row");
 }
 
 static void test_dropping(void) {
