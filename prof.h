@@ -232,7 +232,7 @@ enum {                                   /* prof_desc.activities */
 typedef struct prof_trace prof_trace;    /* what was recorded; valid until the next prof_start */
 
 typedef enum prof_mode {                 /* what a session keeps, and what it does when full */
-    PROF_MODE_TRACE = 0,                 /* every zone, until the arena is full */
+    PROF_MODE_TRACE = 0,                 /* every zone; see desc.when_full */
     PROF_MODE_RING,                      /* each thread's last zones: see prof_dump */
     PROF_MODE_STREAM,                    /* nothing: full chunks leave through desc.stream */
     PROF_MODE_AGGREGATE                  /* no zones, but their sums per name: prof_snapshot */
@@ -11940,9 +11940,7 @@ PROF__FN void prof__group_event_take(void *groups, const prof__close *c) {
     r->first = PROF__MIN(r->first, c->what);
     prof__call_add(r, g->wide ? g->wide + row : NULL, c);
 }
-#endif
 
-#if !PROF__BARE
 /* The row of zones that are in no timeline. */
 PROF__FN uint32_t prof__group_of_sums(prof__groups *g, const prof__tally *r) {
     prof_event plain;
@@ -12063,6 +12061,17 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
     }
 }
 
+PROF_API prof_result prof_average_add(prof_average *into, const prof_average *from);
+
+/* The row with what is only in sums. */
+PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g, const prof__group *r) {
+    prof_average sums;
+    if (!r->sums) return;
+    sums = prof__sums_average(g->s, r->sums);
+    (void)prof_average_add(a, &sums);
+    if (!g->shares) a->p50_ns = a->p90_ns = a->p99_ns = 0;
+}
+
 /* ---- desc.hw_counters, if there is room ---- */
 
 PROF__FN void prof__counts_event(void *groups, const prof__close *c) {
@@ -12166,19 +12175,6 @@ PROF__FN void prof__average_by(prof_average *a, const prof_averages_desc *by) {
     }
     a->stack_count = PROF__MIN(a->stack_count, by->group_by_stack_n);
 }
-
-#if !PROF__BARE
-PROF_API prof_result prof_average_add(prof_average *into, const prof_average *from);
-
-/* The row with what is only in sums. */
-PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g, const prof__group *r) {
-    prof_average sums;
-    if (!r->sums) return;
-    sums = prof__sums_average(g->s, r->sums);
-    (void)prof_average_add(a, &sums);
-    if (!g->shares) a->p50_ns = a->p90_ns = a->p99_ns = 0;
-}
-#endif
 
 /* Row i of those that are seen first. */
 PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
@@ -13618,16 +13614,6 @@ PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int
 
 #if PROF__BARE
 #  define prof__table_devices(t) ((void)(t))
-#else
-PROF__FN void prof__table_devices(prof__table *t) {
-    for (uint32_t i = 0; i < prof__device_count; i++) {
-        const char *status = prof__device_status(t->trace, i);
-        if (status) prof__out_f(&t->out, "%s: %s\n", prof__devices[i].desc.name, status);
-    }
-}
-#endif
-
-#if PROF__BARE
 #  define prof__table_timeline(t, stats) ((void)0)
 #else
 /* Where the timeline ended, when it did before the session. */
@@ -13650,6 +13636,13 @@ PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
                             "prof_desc.memory more)");
     if (prof__wide(t->trace)) prof__out_text(&t->out, ". What zones carry ends with it");
     prof__out_text(&t->out, "\n");
+}
+
+PROF__FN void prof__table_devices(prof__table *t) {
+    for (uint32_t i = 0; i < prof__device_count; i++) {
+        const char *status = prof__device_status(t->trace, i);
+        if (status) prof__out_f(&t->out, "%s: %s\n", prof__devices[i].desc.name, status);
+    }
 }
 #endif
 
@@ -15239,17 +15232,6 @@ PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
    tell their parents. */
 #if PROF__BARE
 #  define prof__chrome_promises(o, s) ((void)0)
-#else
-PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
-    for (uint32_t i = 0; prof_hw_counter_name(s, i); i++) {
-        prof__out_f(o, i ? ",\"%j\"" : ",\"counters\":[\"%j\"", prof_hw_counter_name(s, i));
-        if (!prof_hw_counter_name(s, i + 1)) prof__out_text(o, "]");
-    }
-    if (prof__marks_make(s)) prof__out_text(o, ",\"zone_ids\":true");
-}
-#endif
-
-#if PROF__BARE
 #  define prof__chrome_sums(o, s) ((void)0)
 #else
 PROF__FN void prof__chrome_sum(prof__out *o, const prof_average *a, bool first) {
@@ -15288,6 +15270,14 @@ PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
         prof__chrome_sum(o, &a, !i);
     }
     prof__out_text(o, (rows ? n : g.count) ? "]" : "");
+}
+
+PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
+    for (uint32_t i = 0; prof_hw_counter_name(s, i); i++) {
+        prof__out_f(o, i ? ",\"%j\"" : ",\"counters\":[\"%j\"", prof_hw_counter_name(s, i));
+        if (!prof_hw_counter_name(s, i + 1)) prof__out_text(o, "]");
+    }
+    if (prof__marks_make(s)) prof__out_text(o, ",\"zone_ids\":true");
 }
 #endif
 
@@ -20226,6 +20216,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
        PROF_API and PROF_TLS_MODEL may be given.
        For companions: prof_session_info, prof_os_now, prof_submit_memory, PROF_HAS_KEPT_TEXT;
        prof_cuda.h uses public names alone, so its body may stand in a file of its own.
+       A full arena ends the timeline, not the table (desc.when_full, prof_stats.summed).
        Other results: "Call stack" is innermost first, as PyTorch writes it; the overload's name
        has PyTorch's key; a module's hierarchy is that of its zone's begin; the table on a terminal
        is as wide as that, tells recursion, and says why it is empty; what was cut, unfinished or
