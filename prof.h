@@ -18334,10 +18334,11 @@ PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
     return parts && parts->average ? parts->average(rows, rows ? max : 0) : 0;
 }
 #else
-/* While state t's sums are whole: *sums is set to how often they changed. */
+/* While state t's sums are whole: *sums is set to how often they changed. Their thread may be off
+   its core for long. One that never comes back, stopped by a debugger, is read as it is at last. */
 PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums) {
-    int i = 0;
-    while ((*sums = PROF__ACQUIRE(t->sums)) & 1 && i++ < 10000) prof__yield();
+    uint32_t i = 0;
+    while ((*sums = PROF__ACQUIRE(t->sums)) & 1 && i++ < 10000000) prof__yield();
 }
 
 PROF__FN bool prof__sums_same(const prof__state *t, uint32_t sums) {
