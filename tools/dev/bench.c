@@ -1002,10 +1002,10 @@ int main(int argc, char **argv)
     figure_extra();
     figure_off();
     figure_aggregate();
-    figure_summed();
     figure_stream();
     figure_push();
     arena = touched(ARENA_SIZE);
+    figure_summed();
     figure_details();
     figure_steps();
     figure_zone_bytes();
