@@ -12061,7 +12061,6 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
     }
 }
 
-PROF_API prof_result prof_average_add(prof_average *into, const prof_average *from);
 
 /* The row with what is only in sums. */
 PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g, const prof__group *r) {
