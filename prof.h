@@ -64,9 +64,9 @@
    Memory
        All of it comes from one range: desc.memory, or a static array of PROF_ARENA_SIZE bytes.
        There is no malloc. A zone is recorded only while room is left to analyse it (96 bytes a
-       zone in all), so whatever was recorded can be reported. What does not fit is dropped,
-       counted in prof_stats, and named under the table and in the trace's metadata. desc.mode has
-       other ways: the last zones only, a stream through a sink, sums without zones.
+       zone in all; 12 with desc.lean), so whatever was recorded can be reported. What does not fit
+       is dropped, counted in prof_stats, and named under the table and in the trace's metadata.
+       desc.mode has other ways: the last zones only, a stream through a sink, sums without zones.
 
    Threads
        Zones, prof_push/prof_pop, prof_instant, prof_counter: any thread, no lock. A zone begins and
@@ -266,6 +266,8 @@ typedef struct prof_desc {
     prof_stream_format stream_format;
     bool stream_inline;                  /* a thread whose chunks are full flushes them itself */
     bool records_only;                   /* no room for events and tables: for prof_dump */
+    bool lean;                           /* no room is kept for prof_events: a zone takes 12 bytes,
+                                            not 93, as long as there are no details or devices */
     prof_platform platform;
     uint32_t max_threads;                /* recording at the same time; 0: up to 256, as fit */
     uint32_t max_depth;                  /* open zones per thread, at most 255; 0: 64 */
@@ -1043,8 +1045,17 @@ PROF_API void prof_trace_handler(void *handler, prof_trace *trace);
 /* ---- @API-TRACE: what was recorded, and the writers ---- */
 
 /* All events by (start, -end, thread, depth): a parent stands before its children. The array
-   lives as long as the trace. NULL and 0 when there are none. PyTorch: profile.events() */
+   lives as long as the trace. NULL and 0 when there are none; NULL and how many there are, where
+   the arena has no room for them (desc.lean): prof_strerror(PROF_ERROR_MEMORY) tells how many
+   bytes they take. PyTorch: profile.events() */
 PROF_API const prof_event *prof_events(const prof_trace *trace, size_t *count);
+
+#if !PROF__BARE
+/* The same, in the caller's memory where the arena has no room: any alignment, it must live as long
+   as the trace is used. NULL: it is too small, count is how many there are. */
+PROF_API const prof_event *prof_make_events(const prof_trace *trace, void *memory, size_t size,
+                                            size_t *count);
+#endif
 
 /* The threads that recorded, by index. */
 PROF_API const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count);
@@ -4228,13 +4239,9 @@ typedef struct prof__lane { uint32_t thread, top; int32_t node; } prof__lane;
 
 #define PROF__LANE_SHARE (sizeof(prof__lane) + 2 * sizeof(uint32_t))
 
-/* Of an event while stacks are folded: its node, and as a node's first event that one's first
-   child. */
-typedef struct prof__fork { uint32_t node, child; } prof__fork;
-
 /* Beside a zone when a trace has events that were not recorded zone by zone: steps, and more for
    those from outside. */
-#define PROF__FORK_SHARE (sizeof(prof__fork) + sizeof(uint32_t))
+#define PROF__FORK_SHARE (3 * sizeof(uint32_t))
 #define PROF__WIDE_SHARE (sizeof(prof__side) + PROF__FORK_SHARE)
 
 /* What a step's event points to, and all that its analysis takes beside its slots'. */
@@ -4324,11 +4331,16 @@ struct prof_trace {
     size_t dropped_threads;
     prof__counts counts;                 /* of threads that left */
     bool open, stopped;
-    bool records_only;                   /* nothing is promised for events */
+    bool records_only;                   /* nothing is promised for events, nor for rows */
     prof__amount overwritten, stream_failures, tallied;   /* tallied: zones */
     uint64_t start_tick, start_wall_ns;
 #if !PROF__BARE
     prof__row *last_row;
+    bool lean;                           /* nothing is promised for events until details come, */
+    bool refused;                        /* and there is no room for them */
+    char *first_scratch;                 /* where it begins without events; */
+    char *place;                         /* of these, in the caller's memory; NULL: there */
+    const char *limit;                   /* NULL: the arena's high */
     bool laid, began;                    /* the arena is laid out; its first window has started */
     bool flush_inline;
     uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
@@ -4364,7 +4376,7 @@ struct prof_trace {
     struct prof__moment *moments;
     uint32_t moment_count;
     prof_thread_info *threads;
-    char *scratch;                       /* free for queries, to the arena's high */
+    char *scratch;                       /* free for queries, to the arena's high or to limit */
     bool prepared, analysed;             /* for queries; events are made */
     prof__amount steps, lost, unfinished;   /* found while reading */
     uint32_t zone_count;                 /* of the events, before the others joined them */
@@ -4434,8 +4446,18 @@ PROF__INLINE const prof_extra *prof__extra_of(const prof_event *e) {
     return PROF__BARE ? NULL : e->extra;
 }
 
+/* Nothing is promised for events: zones are all there is, and their records tell it. */
+PROF__FN bool prof__lean(const struct prof_trace *s) {
+#if PROF__BARE
+    (void)s;
+    return false;
+#else
+    return s->lean;
+#endif
+}
+
 PROF__FN size_t prof__slot_share(void) {
-    if (prof__trace.records_only) return 0;
+    if (prof__trace.records_only || prof__lean(&prof__trace)) return 0;
     return PROF__SLOT_SHARE + prof__trace.beside;
 }
 
@@ -6942,8 +6964,10 @@ PROF__FN bool prof__widen(struct prof_trace *s) {
     size_t more;
     if (prof__wide(s)) return true;
     more = s->slot_count * (PROF__WIDE_SHARE - s->beside);
+    if (s->lean) more += s->slot_count * PROF__SLOT_SHARE;
     if (!prof__arena_fits(more)) return false;
     prof__arena.promised += more;
+    s->lean = false;
     s->beside = PROF__WIDE_SHARE;
     return true;
 }
@@ -6956,7 +6980,7 @@ PROF__RARE(bool) prof__widen_now(prof__state *t) {
         }
         prof__unlock();
     }
-    if (!t->wide) PROF__BUMP(t->counts.full, 1);
+    if (!t->wide) PROF__COUNT(prof__details_cut);
     return t->wide;
 }
 
@@ -9317,13 +9341,13 @@ PROF__FN void prof__read_async(prof__reader *r, const prof__record *c) {
 PROF__FN void prof__read_flow(prof__reader *r, const prof__record *c) {
     uint64_t number = prof__record_get(c + 1);
     uint32_t n = r->moment_count++;
-    prof__moment *m;
-    if (r->counting) return;
-    m = r->moments + n;                  /* its site means nothing */
+    prof__moment one, *m = r->feed->moment ? &one : r->moments + n;
+    if (r->counting) return;             /* its site means nothing */
     m->ns = prof__read_ns(r, prof__record_get(c));
     m->value = (int64_t)(number >> 1);
     m->thread = r->thread;
     m->kind = number & 1 ? PROF__MOMENT_FLOW_END : PROF__MOMENT_FLOW;
+    if (r->feed->moment) r->feed->moment(r->feed->user, m);
 }
 
 /* A record of many slots. */
@@ -9634,13 +9658,23 @@ PROF__FN void prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
     prof__events_permute(events, order, place, n);
 }
 
+/* The end of the scratch memory. */
+PROF__FN const char *prof__scratch_end(const struct prof_trace *s) {
+#if !PROF__BARE
+    if (s->limit) return s->limit;
+#endif
+    (void)s;
+    return prof__arena.high;
+}
+
 /* The next row's zones follow. */
 PROF__FN void prof__tree_row(void *tree, const prof__row *row) {
     prof__tree *t = (prof__tree *)tree;
+    const char *end = prof__scratch_end(t->s);
     (void)row;
     t->offset += t->count;
     t->events = t->s->events + t->offset;
-    t->room = (size_t)(prof__arena.high - (char *)(void *)t->s->events) / sizeof *t->events;
+    t->room = (size_t)(end - (char *)(void *)t->s->events) / sizeof *t->events;
     t->room -= PROF__MIN(t->room, t->offset);
     t->count = t->pending = 0;
     t->root_end_ns = -1;
@@ -9844,7 +9878,7 @@ PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
 
 /* Bytes of analysis that an event from outside entails. */
 #define PROF__OUTSIDE_SHARE \
-    (PROF__SLOT_SHARE + sizeof(prof__side) + sizeof(prof__fork) + PROF__GROUP_SHARE + \
+    (PROF__SLOT_SHARE + sizeof(prof__side) + 2 * sizeof(uint32_t) + PROF__GROUP_SHARE + \
      PROF__LANE_SHARE + sizeof(prof__kernel) + sizeof(uint32_t))
 
 /* What device columns are called when no device of that name was added. */
@@ -10785,6 +10819,7 @@ PROF__FN struct prof_trace *prof__built_open(const prof_trace_desc *d, const pro
     s->threads =
         (prof_thread_info *)(void *)prof__built_take(&low, n->threads * sizeof(prof_thread_info));
     s->scratch = low;
+    s->limit = low + prof__built_scratch(n->events);
     return s;
 }
 
@@ -10912,8 +10947,27 @@ PROF__FN void prof__analysis_threads(struct prof_trace *s) {
                                        prof__align(s->thread_count * sizeof *s->threads));
 }
 
-/* Lays out what the analysis makes of the records; false: it does not fit, which only "(lost)"
-   zones in a full arena can bring about. */
+#if PROF__BARE
+#  define prof__analysis_refuse(s, bytes) false
+#else
+PROF__FN void prof__say_events(size_t bytes);
+
+/* Events do not fit: queries go on from the records. */
+PROF__FN bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
+    prof__say_events(bytes);
+    s->refused = true;
+    s->analysed = s->instants = false;
+    s->event_count = s->moment_count = 0;
+    s->moments = NULL;
+    s->events = NULL;
+    s->limit = s->place = NULL;
+    s->scratch = s->first_scratch;
+    return false;
+}
+#endif
+
+/* Lays out what the analysis makes of the records; false: it does not fit, which in a full arena
+   only "(lost)" zones can bring about where room was promised. */
 PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     size_t n = s->event_count;
     char *p = (char *)(void *)(s->events + n);
@@ -10936,8 +10990,10 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     }
 #endif
     s->scratch = p;
-    n *= prof__slot_share() - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
-    if (PROF__ALWAYS(p <= prof__arena.high && (size_t)(prof__arena.high - p) >= n)) return true;
+    n *= PROF__SLOT_SHARE + s->beside - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
+    if (prof__lean(s)) n += (prof__site_count + 1 + prof__names.count) * PROF__SITE_SHARE + 4096;
+    if (p <= prof__scratch_end(s) && (size_t)(prof__scratch_end(s) - p) >= n) return true;
+    if (prof__lean(s)) return prof__analysis_refuse(s, (size_t)(p - (char *)s->events) + n);
     PROF__BUMP(s->counts.full, s->event_count);   /* prof_dump may be reading it */
     s->event_count = s->moment_count = s->outside_count = s->step_count = s->detail_rows = 0;
 #if !PROF__BARE
@@ -11416,14 +11472,22 @@ PROF__FN void prof__prepare(struct prof_trace *s) {
     prof__devices_late(s);
     prof__analysis_threads(s);
     s->scratch = (char *)(void *)s->events;
+#if !PROF__BARE
+    s->first_scratch = s->scratch;
+    s->refused = false;
+    s->limit = s->place = NULL;
+#endif
 }
 
-/* Makes the events in the memory that was promised for them. */
+/* Makes the events in the memory that was promised for them, or that is there. */
 PROF__FN void prof__analyse_now(struct prof_trace *s) {
     static prof__tree tree;
     prof__feed feed;
     bool plain;
     prof__prepare(s);
+#if !PROF__BARE
+    s->events = (prof_event *)(void *)(s->place ? s->place : s->first_scratch);
+#endif
     s->analysed = true;
     plain = !prof__wide(s);
     prof__tree_feed(&feed, s, &tree);
@@ -11449,29 +11513,46 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     PROF__ASSERT(prof__events_hold(s->events, (uint32_t)s->event_count));
 }
 
-/* The same once. */
-PROF__FN void prof__analyse(const prof_trace *trace) {
+/* The same once. False: there is no room for events. */
+PROF__FN bool prof__analyse(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
 #if PROF__BARE
     if (trace == s && !s->analysed) prof__analyse_now(s);
+    return true;
 #else
     uint64_t begin;
     bool taken;
-    if (trace != s || s->analysed) return;
+    if (trace != s || s->analysed) return true;
+    if (s->prepared && s->refused) return false;
     begin = prof__os_now();
     taken = prof__own(&prof__reading);
     prof__analyse_now(s);
     prof__own_times.analysis += prof__os_now() - begin;
     if (taken) prof__disown(&prof__reading);
+    return s->analysed;
 #endif
 }
 
 PROF_API PROF__QUIET const prof_event *prof_events(const prof_trace *trace, size_t *count) {
-    bool ok = prof__valid(trace);
-    if (ok) prof__analyse(trace);
-    if (count) *count = ok ? trace->event_count : 0;
-    return ok && trace->event_count ? trace->events : NULL;
+    bool ok = prof__valid(trace), made = ok && prof__analyse(trace);
+    if (count) *count = made ? trace->event_count : ok ? trace->zone_count : 0;
+    return made && trace->event_count ? trace->events : NULL;
 }
+
+#if !PROF__BARE
+PROF_API PROF__QUIET const prof_event *prof_make_events(const prof_trace *trace, void *memory,
+                                                        size_t size, size_t *count) {
+    struct prof_trace *s = &prof__trace;
+    const prof_event *events = prof_events(trace, count);
+    char *base = (char *)(((uintptr_t)memory + 15u) & ~(uintptr_t)15u);
+    if (events || trace != s || !s->prepared || !s->refused || !memory) return events;
+    if ((size_t)(base - (char *)memory) >= size) return NULL;
+    s->place = base;
+    s->limit = (const char *)memory + size;
+    s->refused = false;
+    return prof_events(trace, count);
+}
+#endif
 
 PROF_API PROF__QUIET const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count) {
     bool ok = prof__valid(trace);
@@ -12035,10 +12116,9 @@ PROF__FN bool prof__shares_halve(prof__shares *p, const prof__group *r) {
 
 /* Memory behind the order that a table makes; NULL: there is none. */
 PROF__FN void *prof__groups_more(const prof__groups *g, uintptr_t at, size_t bytes) {
-    const struct prof_trace *s = g->s;
-    char *end = s->built ? s->scratch + prof__built_scratch(s->event_count) : prof__arena.high;
+    uintptr_t end = (uintptr_t)prof__scratch_end(g->s);
     at = (at + 7) & ~(uintptr_t)7;
-    return (uintptr_t)end < at || (uintptr_t)end - at < bytes ? NULL : (void *)at;
+    return end < at || end - at < bytes ? NULL : (void *)at;
 }
 
 PROF__FN void prof__groups_percentiles(prof__groups *g) {
@@ -14140,7 +14220,7 @@ PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
         t.row_at = prof__row_of_group;
         t.count = g.count;
     } else {
-        prof__analyse(trace);
+        if (!prof__analyse(trace)) return PROF_ERROR_MEMORY;
         t.count = trace->event_count;
     }
 #if !PROF__BARE
@@ -14219,7 +14299,7 @@ PROF__FN size_t prof__canonical_frame(const char **s) {
 PROF_API PROF__QUIET prof_result prof_write_canonical(const prof_trace *trace, prof_sink out) {
     prof__out o;
     if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
-    prof__analyse(trace);
+    if (!prof__analyse(trace)) return PROF_ERROR_MEMORY;
     prof__out_open(&o, out);
     for (uint32_t i = 0; i < trace->event_count && !o.failed; i++) {
         const prof_event *e = trace->events + i;
@@ -15386,7 +15466,8 @@ PROF__FN int64_t prof__chrome_end(const struct prof_trace *s) {
     memset(&scale, 0, sizeof scale);
     if (!s->built) end = PROF__MAX(prof__to_ns(&scale, s->stop_tick), 0);
     for (uint32_t i = 0; i < s->event_count; i++) end = PROF__MAX(end, s->events[i].end_ns);
-    for (uint32_t i = 0; i < s->moment_count; i++) end = PROF__MAX(end, s->moments[i].ns);
+    for (uint32_t i = 0; s->moments && i < s->moment_count; i++)
+        end = PROF__MAX(end, s->moments[i].ns);
     return end;
 }
 
@@ -15404,15 +15485,56 @@ PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
 }
 #endif
 
+#if PROF__BARE
+#  define prof__chrome_unordered(o, s) ((void)0)
+#else
+/* Where events have no room: thread by thread, in the order of ends. */
+typedef struct prof__unordered {
+    prof__out *o;
+    const struct prof_trace *s;
+    prof__place place;
+    prof__gpu gpu;
+} prof__unordered;
+
+PROF__FN void prof__unordered_zone(void *user, const prof__close *c) {
+    prof__unordered *u = (prof__unordered *)user;
+    if (PROF__UNLIKELY(u->place.thread != c->thread))
+        prof__chrome_place(&u->place, u->s, c->thread, prof__chrome_tid(u->s, c->thread));
+    prof__chrome_zone(u->o, &u->place, prof__site(c->what)->name, c->start_ns, c->end_ns, c->flags);
+}
+
+PROF__FN void prof__unordered_moment(void *user, const prof__moment *m) {
+    prof__unordered *u = (prof__unordered *)user;
+    if (m->kind < PROF__MOMENT_FLOW) prof__chrome_moment(u->o, &u->place, u->s, m);
+    else prof__chrome_moment_flow(u->o, &u->gpu, m);
+}
+
+PROF__FN void prof__chrome_unordered(prof__out *o, const struct prof_trace *s) {
+    prof__unordered u;
+    prof__feed feed;
+    memset(&feed, 0, sizeof feed);
+    memset(&u, 0, sizeof u);
+    u.o = o;
+    u.s = s;
+    u.place.thread = PROF_NONE;
+    prof__gpu_open(&u.gpu, s);
+    feed.take = prof__unordered_zone;
+    feed.moment = prof__unordered_moment;
+    feed.user = &u;
+    prof__closes_of_records(&feed);
+}
+#endif
+
 PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool array, bool marks) {
     prof__place place = { PROF_NONE, 0, "" };
     if (array) prof__chrome_array_head(o, s, true);
     else prof__chrome_head(o, s);
     prof__chrome_events(o, s);
-    for (uint32_t i = 0; i < s->moment_count && !o->failed; i++)
+    if (prof__lean(s) && !s->analysed) prof__chrome_unordered(o, s);
+    for (uint32_t i = 0; s->moments && i < s->moment_count && !o->failed; i++)
         prof__chrome_moment(o, &place, s, s->moments + i);
     if (array) {
-        prof__chrome_array_recorded(o, s, s->event_count);
+        prof__chrome_array_recorded(o, s, prof__zones_now(s) + prof__others(s));
         prof__chrome_counts(o, s);
         prof__chrome_sums(o, s);
         prof__out_text(o, "}}");
@@ -15428,7 +15550,7 @@ PROF_API PROF__QUIET prof_result prof_write_chrome(const prof_trace *trace,
     if (!prof__valid(trace) || !out.write || format > PROF_CHROME_LEGACY) return PROF_ERROR_INVALID;
     if (PROF__BARE && (format == PROF_CHROME_LEGACY || (desc && desc->window_marks)))
         return PROF_ERROR_UNSUPPORTED;
-    prof__analyse(trace);
+    if (!prof__analyse(trace) && format == PROF_CHROME_LEGACY) return PROF_ERROR_MEMORY;
     prof__out_open(&o, out);
     if (format == PROF_CHROME_LEGACY) prof__chrome_legacy(&o, trace);
     else prof__chrome_body(&o, trace, format == PROF_CHROME_ARRAY, desc && desc->window_marks);
@@ -15647,48 +15769,22 @@ PROF_API PROF__QUIET void prof_trace_handler(void *user, prof_trace *trace) {
 
 /* ---- @STACKS: folded stacks ---- */
 
-/* One node per distinct stack, in the scratch memory. A node's name is that of its first event. */
-typedef struct prof__node { uint32_t first, next, value[2]; } prof__node;
+/* A stack, in the scratch memory. What ended within a zone hangs below its node once it ends, and
+   what meets its like there becomes one with it. Its name is that of a zone that had it. */
+typedef struct prof__node {
+    uint32_t what, next, child, value[2];   /* what: a site, or the number of the first event */
+} prof__node;
 
 typedef struct prof__forest {
     const struct prof_trace *s;
     prof__node *nodes;
-    char *forks;                         /* in the events' extra where no event has one, */
-    size_t stride;                       /* else in the scratch memory */
-    uint32_t *path;                      /* of the line being written */
-    uint32_t count, roots;
+    prof__rank *ranks;                   /* of the nodes' first zones; NULL: they have events */
+    uint32_t *tops;                      /* by depth: what has ended there since the last close
+                                            further out; then the path of a line */
+    uint32_t count, max, unused, depth;  /* unused: a list of nodes */
+    prof_metric metric;
+    bool records, full;
 } prof__forest;
-
-PROF__FN bool prof__forks_in_place(const struct prof_trace *s) {
-    return !prof__others(s) && !prof__wide(s) && sizeof(prof_extra *) >= sizeof(prof__fork);
-}
-
-PROF__INLINE prof__fork prof__fork_get(const prof__forest *f, uint32_t i) {
-    prof__fork fork;
-    memcpy(&fork, f->forks + i * f->stride, sizeof fork);
-    return fork;
-}
-
-PROF__INLINE void prof__fork_set(const prof__forest *f, uint32_t i, prof__fork fork) {
-    memcpy(f->forks + i * f->stride, &fork, sizeof fork);
-}
-
-PROF__FN void prof__forest_open(prof__forest *f, const struct prof_trace *s) {
-    bool in_place = prof__forks_in_place(s);
-    f->s = s;
-    f->nodes = (prof__node *)(void *)s->scratch;
-    f->forks = in_place ? (char *)s->events + offsetof(prof_event, extra)
-                        : (char *)(f->nodes + s->event_count);
-    f->stride = in_place ? sizeof(prof_event) : sizeof(prof__fork);
-    f->count = 0;
-    f->roots = PROF_NONE;
-}
-
-PROF__FN void prof__forest_close(const prof__forest *f) {
-    if (!prof__forks_in_place(f->s)) return;
-    for (uint32_t i = 0; i < f->s->event_count; i++)
-        memset(f->forks + i * f->stride, 0, sizeof(prof_extra *));
-}
 
 #if PROF__BARE
 #  define prof__frames_of(s, e) 0u
@@ -15704,7 +15800,6 @@ PROF__FN const prof_extra *prof__native_of(const prof_event *e) {
 PROF__FN uint32_t prof__frames_of(const struct prof_trace *s, const prof_event *e) {
     const prof_extra *x, *up;
     uint32_t n;
-    if (prof__forks_in_place(s)) return 0;   /* extra is none there: it holds the fork */
     x = prof__native_of(e);
     if (!x) return 0;
     up = e->parent == PROF_NONE ? NULL : prof__native_of(s->events + e->parent);
@@ -15733,29 +15828,25 @@ PROF__FN bool prof__same_frames(const struct prof_trace *s, const prof_event *a,
 }
 #endif
 
-/* The node for event number i below the list that begins with *list; the one found moves to the
-   front, for the next event is likely to be of its kind. */
-PROF__FN uint32_t prof__forest_find(prof__forest *f, uint32_t *list, uint32_t i) {
-    const prof_event *events = f->s->events, *e = events + i;
+PROF__FN const char *prof__forest_name(const prof__forest *f, uint32_t what) {
+    return f->ranks ? prof__site(what)->name : f->s->events[what].name;
+}
+
+PROF__FN bool prof__forest_same(const prof__forest *f, uint32_t a, uint32_t b) {
+    const char *x = prof__forest_name(f, a), *y = prof__forest_name(f, b);
+    if (x != y && strcmp(x, y) != 0) return false;
+    return f->ranks || prof__same_frames(f->s, f->s->events + a, f->s->events + b);
+}
+
+/* The node like that in the list that begins with *list, or PROF_NONE; the one found moves to the
+   front, for the next zone is likely to be of its kind. */
+PROF__FN uint32_t prof__forest_find(prof__forest *f, uint32_t *list, uint32_t what) {
     uint32_t *link = list, at;
-    prof__node *n;
-    for (; (at = *link) != PROF_NONE; link = &f->nodes[at].next) {
-        const prof_event *other = events + f->nodes[at].first;
-        if ((other->name == e->name || strcmp(other->name, e->name) == 0) &&
-            prof__same_frames(f->s, other, e)) break;
-    }
-    if (at == PROF_NONE) {
-        prof__fork fork = { 0, PROF_NONE };
-        at = f->count++;
-        n = f->nodes + at;
-        memset(n, 0, sizeof *n);
-        n->first = i;
-        prof__fork_set(f, i, fork);
-    } else {
-        n = f->nodes + at;
-        *link = n->next;
-    }
-    n->next = *list;
+    while ((at = *link) != PROF_NONE && !prof__forest_same(f, f->nodes[at].what, what))
+        link = &f->nodes[at].next;
+    if (at == PROF_NONE) return at;
+    *link = f->nodes[at].next;
+    f->nodes[at].next = *list;
     return *list = at;
 }
 
@@ -15785,27 +15876,169 @@ PROF__FN int64_t prof__metric_unit(prof_metric metric) {
     return metric >= PROF_METRIC_CPU_MEMORY_USAGE && metric <= PROF_METRIC_SELF_DEVICE_MEMORY_USAGE;
 }
 
-PROF__FN int64_t prof__node_value(const prof__node *n) {
-    return (int64_t)((uint64_t)n->value[1] << 32 | n->value[0]);
+PROF__FN int64_t prof__close_metric(const prof__close *c, prof_metric metric) {
+    const prof__beside *b = PROF__BARE ? NULL : c->beside;
+    const prof__amounts *all = b ? &b->all : NULL, *within = b ? &b->within : NULL;
+    if (metric <= PROF_METRIC_SELF_CPU_TIME_TOTAL) return c->self_ns;
+    if (metric == PROF_METRIC_CPU_TIME_TOTAL) return c->cpu_ns;
+    if (!b) return 0;
+    switch (metric) {
+    case PROF_METRIC_DEVICE_TIME_TOTAL: return all->device_ns;
+    case PROF_METRIC_SELF_DEVICE_TIME_TOTAL: return PROF__MINUS(all->device_ns, within->device_ns);
+    case PROF_METRIC_CPU_MEMORY_USAGE: return all->cpu_bytes;
+    case PROF_METRIC_SELF_CPU_MEMORY_USAGE: return PROF__MINUS(all->cpu_bytes, within->cpu_bytes);
+    case PROF_METRIC_DEVICE_MEMORY_USAGE: return all->device_bytes;
+    default: return PROF__MINUS(all->device_bytes, within->device_bytes);
+    }
 }
 
-PROF__FN void prof__forest_add(prof__forest *f, uint32_t i, prof_metric metric) {
-    const prof_event *e = f->s->events + i;
-    uint32_t up = e->parent == PROF_NONE
-                ? PROF_NONE : f->nodes[prof__fork_get(f, e->parent).node].first;
-    prof__fork above = { 0, PROF_NONE }, own;
-    uint32_t at;
-    uint64_t value;
-    if (up != PROF_NONE) above = prof__fork_get(f, up);
-    at = prof__forest_find(f, up == PROF_NONE ? &f->roots : &above.child, i);
-    if (up != PROF_NONE) prof__fork_set(f, up, above);
-    own = prof__fork_get(f, i);
-    own.node = at;
-    prof__fork_set(f, i, own);
-    value = (uint64_t)prof__node_value(f->nodes + at) +
-            (uint64_t)prof__event_metric(f->s, e, metric);
-    f->nodes[at].value[0] = (uint32_t)value;
-    f->nodes[at].value[1] = (uint32_t)(value >> 32);
+PROF__FN uint64_t prof__node_value(const prof__node *n) {
+    return (uint64_t)n->value[1] << 32 | n->value[0];
+}
+
+PROF__FN void prof__node_add(prof__node *n, uint64_t value) {
+    value += prof__node_value(n);
+    n->value[0] = (uint32_t)value;
+    n->value[1] = (uint32_t)(value >> 32);
+}
+
+/* A new first of the list; PROF_NONE: no memory. */
+PROF__FN uint32_t prof__forest_add(prof__forest *f, uint32_t *list, const prof__close *c) {
+    uint32_t at = f->unused;
+    prof__node *n;
+    if (at != PROF_NONE) f->unused = f->nodes[at].next;
+    else if (f->count < f->max) at = f->count++;
+    else return at;
+    n = f->nodes + at;
+    n->what = c->what;
+    n->value[0] = n->value[1] = 0;
+    n->child = PROF_NONE;
+    if (f->ranks) (void)prof__rank_take(f->ranks + at, c, true);
+    n->next = *list;
+    return *list = at;
+}
+
+PROF__FN void prof__forest_free(prof__forest *f, uint32_t at) {
+    f->nodes[at].next = f->unused;
+    f->unused = at;
+}
+
+/* Puts the nodes of a list into another one, and all below them. */
+PROF__FN void prof__forest_merge(prof__forest *f, uint32_t *list, uint32_t from) {
+    uint32_t waiting = PROF_NONE;        /* nodes that are merged, but for what is below them */
+    for (;;) {
+        while (from != PROF_NONE) {
+            uint32_t moved = from, at = prof__forest_find(f, list, f->nodes[from].what);
+            prof__node *n = f->nodes + moved, *to;
+            from = n->next;
+            if (at == PROF_NONE) {
+                n->next = *list;
+                *list = moved;
+                continue;
+            }
+            to = f->nodes + at;
+            prof__node_add(to, prof__node_value(n));
+            if (!f->ranks) to->what = PROF__MIN(to->what, n->what);
+            else if (prof__rank_after(f->ranks + at, f->ranks + moved))
+                f->ranks[at] = f->ranks[moved];
+            n->what = at;
+            n->next = waiting;
+            waiting = moved;
+        }
+        if (waiting == PROF_NONE) return;
+        list = &f->nodes[f->nodes[waiting].what].child;
+        from = f->nodes[waiting].child;
+        {
+            uint32_t done = waiting;
+            waiting = f->nodes[done].next;
+            prof__forest_free(f, done);
+        }
+    }
+}
+
+PROF__FN void prof__forest_take(void *forest, const prof__close *c) {
+    prof__forest *f = (prof__forest *)forest;
+    uint32_t *list = f->tops + c->depth, kids = list[1];
+    uint32_t at = prof__forest_find(f, list, c->what);
+    list[1] = PROF_NONE;
+    if (at == PROF_NONE) {
+        at = prof__forest_add(f, list, c);
+        f->full = f->full || at == PROF_NONE;
+        if (f->full) return;
+        f->nodes[at].child = kids;
+    } else {
+        if (f->ranks) (void)prof__rank_take(f->ranks + at, c, false);
+        else f->nodes[at].what = PROF__MIN(f->nodes[at].what, c->what);
+        prof__forest_merge(f, &f->nodes[at].child, kids);
+    }
+    prof__node_add(f->nodes + at, (uint64_t)prof__close_metric(c, f->metric));
+}
+
+#if PROF__BARE
+#  define prof__forest_deepest NULL
+#else
+PROF__FN void prof__forest_deepest(void *forest, const prof__close *c) {
+    prof__forest *f = (prof__forest *)forest;
+    f->depth = PROF__MAX(f->depth, c->depth);
+}
+#endif
+
+PROF__FN void prof__forest_feed(prof__forest *f, prof__taker *take) {
+    prof__feed feed;
+    memset(&feed, 0, sizeof feed);
+    feed.take = take;
+    feed.user = f;
+    if (f->ranks) prof__closes_of_records(&feed);
+#if !PROF__BARE
+    else prof__closes_of_events(f->s, &feed);
+#endif
+}
+
+/* False: it does not fit. */
+PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, prof_metric metric) {
+    bool records = prof__from_records(s);
+    size_t size = sizeof *f->nodes + 2 * sizeof(uint32_t), room;
+    uintptr_t at, end;
+    memset(f, 0, sizeof *f);
+    f->records = records;
+    f->s = s;
+    f->metric = metric;
+    f->depth = s->max_depth;
+    f->unused = PROF_NONE;
+    if (!records) prof__forest_feed(f, prof__forest_deepest);
+    f->tops = (uint32_t *)(void *)s->scratch;
+    at = ((uintptr_t)(f->tops + f->depth + 2) + 7) & ~(uintptr_t)7;
+    end = (uintptr_t)prof__scratch_end(s);
+    if (at > end) return false;
+    room = (end - at) / (size + (records ? sizeof *f->ranks : 0));
+    f->max = (uint32_t)PROF__MIN(room, (size_t)INT32_MAX);
+    if (records) f->ranks = (prof__rank *)at;
+    f->nodes = (prof__node *)(at + (records ? f->max * sizeof *f->ranks : 0));
+    for (uint32_t i = 0; i < f->depth + 2; i++) f->tops[i] = PROF_NONE;
+    prof__forest_feed(f, prof__forest_take);
+    return !f->full;
+}
+
+/* Lists all nodes behind them, which then have their parents as next. Returns how many. */
+PROF__FN uint32_t prof__forest_list(prof__forest *f, uint32_t *order) {
+    uint32_t n = 0, parent = PROF_NONE, done = 0;
+    for (uint32_t at = f->tops[0];; done++) {
+        while (at != PROF_NONE) {
+            uint32_t next = f->nodes[at].next;
+            f->nodes[at].next = parent;
+            order[n++] = at;
+            at = next;
+        }
+        if (done == n) return n;
+        parent = order[done];
+        at = f->nodes[parent].child;
+    }
+}
+
+PROF__FN bool prof__forest_after(const void *forest, uint32_t a, uint32_t b) {
+    const prof__forest *f = (const prof__forest *)forest;
+    if (f->ranks) return prof__rank_after(f->ranks + a, f->ranks + b);
+    return f->nodes[a].what > f->nodes[b].what;
 }
 
 /* PyTorch's translation: what would break a folded line becomes `_`. */
@@ -15831,19 +16064,18 @@ PROF__FN void prof__frames_put(prof__out *o, const prof_event *e, uint32_t count
 #endif
 
 /* The names from the root to a node: collected upwards, written downwards. */
-PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, const prof__node *n,
-                               int64_t unit) {
-    const prof_event *events = f->s->events;
-    uint64_t value = (uint64_t)prof__node_value(n);
+PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t node, int64_t unit) {
+    uint64_t value = prof__node_value(f->nodes + node);
     uint32_t depth = 0;
     if (value >> 63) return;
     (void)prof__divide(&value, (uint32_t)unit);
     if (!value) return;
-    for (uint32_t at = n->first; at != PROF_NONE; at = events[at].parent) f->path[depth++] = at;
+    for (; node != PROF_NONE; node = f->nodes[node].next) f->tops[depth++] = f->nodes[node].what;
     while (depth--) {
-        prof__frames_put(o, events + f->path[depth],
-                         prof__frames_of(f->s, events + f->path[depth]));
-        prof__stack_entry(o, events[f->path[depth]].name);
+        uint32_t what = f->tops[depth];
+        if (!f->ranks)
+            prof__frames_put(o, f->s->events + what, prof__frames_of(f->s, f->s->events + what));
+        prof__stack_entry(o, prof__forest_name(f, what));
         prof__out_text(o, depth ? ";" : " ");
     }
     prof__out_u64(o, value);
@@ -15854,18 +16086,17 @@ PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof
                                                    prof_sink out) {
     prof__out o;
     prof__forest f;
-    uint32_t path[PROF__LEVELS];         /* recorded zones are not deeper */
+    uint32_t *order, n;
     int64_t unit = prof__metric_unit(metric);
     if (!prof__valid(trace) || !out.write || !unit) return PROF_ERROR_INVALID;
-    prof__analyse(trace);
-    prof__forest_open(&f, trace);
-    f.path = prof__others(trace) || prof__wide(trace)
-           ? (uint32_t *)(void *)(f.forks + trace->event_count * sizeof(prof__fork)) : path;
-    for (uint32_t i = 0; i < trace->event_count; i++) prof__forest_add(&f, i, metric);
+    if (!prof__forest_open(&f, trace, metric) &&     /* by events they take less */
+        (!f.records || !prof__analyse(trace) || !prof__forest_open(&f, trace, metric)))
+        return PROF_ERROR_MEMORY;
+    order = (uint32_t *)(void *)(f.nodes + f.max);
+    n = prof__forest_list(&f, order);
+    prof__sort(order, order + n, n, prof__forest_after, &f);
     prof__out_open(&o, out);
-    for (uint32_t i = 0; i < f.count && !o.failed; i++)
-        prof__stack_line(&o, &f, f.nodes + i, unit);
-    prof__forest_close(&f);
+    for (uint32_t i = 0; i < n && !o.failed; i++) prof__stack_line(&o, &f, order[i], unit);
     return prof__out_close(&o);
 }
 
@@ -16487,7 +16718,7 @@ PROF_API PROF__QUIET prof_result prof_write_execution_trace(const prof_trace *tr
     prof__out o;
     if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
     if (trace->records_only) return PROF_ERROR_STATE;
-    prof__analyse(trace);
+    if (!prof__analyse(trace)) return PROF_ERROR_MEMORY;
     memset(&n, 0, sizeof n);
     n.s = trace;
     n.first = 2;
@@ -19136,6 +19367,12 @@ PROF__FN void prof__say_needed(size_t need, size_t have) {
                            have, need);
 }
 
+PROF__FN void prof__say_events(size_t bytes) {
+    (void)prof_format_text(prof__memory_text, sizeof prof__memory_text,
+                           "the events take %zu bytes: see prof_make_events, prof_desc.lean",
+                           bytes);
+}
+
 PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 64; }
 
 /* The smallest chunk: what is kept for open zones, and as much again to work with. */
@@ -19174,9 +19411,19 @@ PROF__FN size_t prof__beside_of(const prof_desc *d) {
     return prof__has_schedule(d) ? PROF__FORK_SHARE : 0;
 }
 
-PROF__FN size_t prof__record_share(const prof_desc *d) {
+PROF__FN bool prof__is_lean(const prof_desc *d) {
+    return !prof__records_only(d) && d->lean && !d->merge_duplicates && !prof__beside_of(d) &&
+           !prof__device_count;
+}
+
+/* Of a zone whose event is made, unless there are never any. */
+PROF__FN size_t prof__event_share(const prof_desc *d) {
     if (prof__records_only(d)) return sizeof(prof__record);
     return sizeof(prof__record) + PROF__SLOT_SHARE + prof__beside_of(d);
+}
+
+PROF__FN size_t prof__record_share(const prof_desc *d) {
+    return prof__is_lean(d) ? sizeof(prof__record) : prof__event_share(d);
 }
 
 /* What one thread takes: state, row, segments, a chunk (a ring: two) with its analysis, its open
@@ -19216,10 +19463,11 @@ PROF__FN uint32_t prof__threads_of(const prof_desc *d, size_t size) {
     return n < 1 ? 1 : n > 256 ? 256 : (uint32_t)n;
 }
 
-/* A power of two, so that each thread could have four chunks in the records' share of the arena;
-   16 in a ring, which loses one at a time, and beside sums. */
+/* A power of two, so that each thread could have four chunks in the records' share of the arena,
+   also where events get theirs only later; 16 in a ring, which loses one at a time, and beside
+   sums. */
 PROF__FN size_t prof__chunk_of(size_t size, uint32_t threads, const prof_desc *d) {
-    size_t want = size / (prof__record_share(d) / sizeof(prof__record)) / threads, n = 1024;
+    size_t want = size / (prof__event_share(d) / sizeof(prof__record)) / threads, n = 1024;
     want /= prof__ring_mode(d) || d->mode == PROF_MODE_AGGREGATE ? 16u : 4u;
     while (n * 2 <= want && n < (64u << 10)) n *= 2;
     return PROF__MAX(n <= want ? n : 0, prof__chunk_least(prof__depth_of(d)));
@@ -19428,6 +19676,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     prof__generation_next(s);
     s->first_generation = s->generation;
     s->beside = prof__beside_of(desc);
+    s->lean = prof__is_lean(desc);
     PROF__STORE(prof__names.index, NULL);
     prof__names.count = 0;
     memset(&prof__trails, 0, sizeof prof__trails);

@@ -290,7 +290,183 @@ static void test_tree_steps_back(void) {
     PASS_ON(test_tree(trace));
 }
 
+/* ---- From records as from events ---- */
+
+static uint64_t coarse_tick;
+static uint32_t coarse_seed, coarse_of;
+
+/* A clock that mostly stands. */
+static uint64_t coarse_now(void *user) {
+    (void)user;
+    coarse_seed = coarse_seed * 1664525u + 1013904223u;
+    return coarse_tick += (coarse_seed >> 24) % coarse_of == 0;
+}
+
+static prof_trace *coarse_trace(uint32_t seed, const prof_desc *more, int zones) {
+    prof_desc desc = *more;
+    int open = 0, i;
+    char name[8];
+    desc.platform.now = coarse_now;
+    coarse_seed = test_seed = seed * 2654435761u + 1;
+    coarse_of = 1 + test_random(20);
+    if (prof_start(&desc) != PROF_OK) return NULL;
+    for (i = 0; i < zones; i++) {
+        if (open && test_random(5) < 2) {
+            prof_pop();
+            open--;
+        } else if (open < 12) {
+            snprintf(name, sizeof name, "n%u", (unsigned)test_random(6));
+            prof_push(name);
+            open++;
+        }
+        if (!test_random(50)) prof_instant("i");
+    }
+    return prof_stop();
+}
+
+static void same_averages(const prof_average *a, const prof_average *b, size_t n) {
+    size_t i;
+    for (i = 0; i < n; i++) {
+        SAME_TEXT(a[i].key, b[i].key);
+        EQUAL(a[i].count, b[i].count);
+        EQUAL(a[i].cpu_time_total_ns, b[i].cpu_time_total_ns);
+        EQUAL(a[i].self_cpu_time_total_ns, b[i].self_cpu_time_total_ns);
+        EQUAL(a[i].min_ns, b[i].min_ns);
+        EQUAL(a[i].max_ns, b[i].max_ns);
+        EQUAL(a[i].p50_ns, b[i].p50_ns);
+        EQUAL(a[i].p90_ns, b[i].p90_ns);
+        EQUAL(a[i].p99_ns, b[i].p99_ns);
+        EQUAL(a[i].parent == PROF_NONE, b[i].parent == PROF_NONE);
+        EQUAL(a[i].is_recursive, b[i].is_recursive);
+    }
+}
+
+/* All that is told of a trace before there are events of it is the same after. */
+static void one_trace_twice(uint32_t seed) {
+    prof_averages_desc by;
+    prof_average before[16], after[16], total[2];
+    prof_desc desc;
+    test_text stacks[2] = { { NULL, 0, 0, 0, 0 }, { NULL, 0, 0, 0, 0 } };
+    prof_trace *trace;
+    size_t n;
+    memset(&desc, 0, sizeof desc);
+    memset(&by, 0, sizeof by);
+    by.percentiles = true;
+    trace = coarse_trace(seed, &desc, 200);
+    CHECK(trace != NULL, "no trace");
+    n = prof_key_averages(trace, &by, before, 16);
+    total[0] = prof_total_average(trace);
+    EQUAL(prof_write_stacks(trace, PROF_METRIC_CPU_TIME_TOTAL, test_text_sink(stacks)), PROF_OK);
+    CHECK(prof_events(trace, NULL) != NULL, "no events");
+    EQUAL(prof_key_averages(trace, &by, after, 16), n);
+    PASS_ON(same_averages(before, after, n));
+    total[1] = prof_total_average(trace);
+    PASS_ON(same_averages(total, total + 1, 1));
+    EQUAL(prof_write_stacks(trace, PROF_METRIC_CPU_TIME_TOTAL, test_text_sink(stacks + 1)),
+          PROF_OK);
+    EQUAL(stacks[0].size, stacks[1].size);
+    if (stacks[0].size) SAME_TEXT(stacks[0].data, stacks[1].data);
+    free(stacks[0].data);
+    free(stacks[1].data);
+}
+
+static void test_records_as_events(void) {
+    uint32_t seed;
+    for (seed = 1; seed <= 300 && !test_bad; seed++) {
+        one_trace_twice(seed);
+        if (test_bad) test_say(" (seed %u)", (unsigned)seed);
+    }
+}
+
+static size_t times_in(const char *text, const char *what) {
+    size_t n = 0;
+    for (; (text = strstr(text, what)) != NULL; text++) n++;
+    return n;
+}
+
+/* A trace of zones alone takes 12 bytes a zone; events where there is room for them. */
+static void test_lean(void) {
+    static uint64_t arena[1 << 17], room[1 << 20];
+    test_text text = { NULL, 0, 0, 0, 0 };
+    prof_average before[16], after[16];
+    const prof_event *events;
+    prof_stats stats;
+    prof_desc desc;
+    prof_trace *trace;
+    size_t n, count, chrome;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = arena;
+    desc.memory_size = sizeof arena;
+    desc.max_threads = 1;
+    desc.lean = true;
+    trace = coarse_trace(3, &desc, 130000);
+    CHECK(trace != NULL, "no trace");
+    stats = prof_get_stats();
+    EQUAL(stats.dropped, 0);
+    CHECK(stats.recorded > 50000 && stats.bytes_used < 60000 + (stats.recorded + 6000) * 25 / 2,
+          "%lu bytes, %lu zones", (unsigned long)stats.bytes_used, (unsigned long)stats.recorded);
+    CHECK(!prof_events(trace, &count), "there are events");
+    EQUAL(count, stats.recorded);
+    CHECK(strstr(prof_strerror(PROF_ERROR_MEMORY), "prof_make_events"), "%s",
+          prof_strerror(PROF_ERROR_MEMORY));
+    EQUAL(prof_write_canonical(trace, test_text_sink(&text)), PROF_ERROR_MEMORY);
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    EQUAL(times_in(text.data, "\"ph\":\"X\""), count);
+    chrome = text.size;
+    n = prof_key_averages(trace, NULL, before, 16);
+    EQUAL(n, 6);
+    CHECK(!prof_make_events(trace, room, 1000, &count), "events in 1000 bytes");
+    events = prof_make_events(trace, room, sizeof room, &count);
+    CHECK(events != NULL, "no events");
+    EQUAL(count, stats.recorded);
+    CHECK(prof_events(trace, NULL) == events, "others");
+    EQUAL(prof_key_averages(trace, NULL, after, 16), n);
+    PASS_ON(same_averages(before, after, n));
+    text.size = 0;
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(text.size >= chrome, "less in the order of starts");
+    free(text.data);
+}
+
+/* Details that come when zones have taken the room are left out, and counted. */
+static void test_lean_details(void) {
+    static uint64_t arena[1 << 14];
+    prof_desc desc;
+    int i;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = arena;
+    desc.memory_size = sizeof arena;
+    desc.max_threads = 1;
+    desc.lean = true;
+    desc.when_full = PROF_FULL_DROP;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 5000; i++) {
+        prof_push("zone");
+        prof_pop();
+    }
+    prof_push("late");
+    prof_set_arg("key", "value");
+    prof_pop();
+    CHECK(prof_stop() != NULL, "no trace");
+    EQUAL(prof_get_stats().recorded, 5001);
+    CHECK(prof_get_stats().details_cut >= 1, "not counted");
+    EQUAL(prof_start(&desc), PROF_OK);   /* early ones have room, and the session is lean no more */
+    prof_push("early");
+    prof_set_arg("key", "value");
+    prof_pop();
+    for (i = 0; i < 5000; i++) {
+        prof_push("zone");
+        prof_pop();
+    }
+    CHECK(prof_stop() != NULL, "no trace");
+    EQUAL(prof_get_stats().details_cut, 0);
+    CHECK(prof_get_stats().dropped_full > 1000, "all had room");
+}
+
 int main(void) {
+    RUN(test_records_as_events);
+    RUN(test_lean);
+    RUN(test_lean_details);
     RUN(test_tree_fine_clock);
     RUN(test_tree_coarse_clock);
     RUN(test_tree_standing_clock);

@@ -147,7 +147,7 @@ static void guards(void) {
 static void check(const prof_trace *trace, int wanted) {
     size_t count, i;
     int known = 0;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = test_events(trace, &count);
     PASS_ON(test_tree(trace));
     for (i = 0; i < count; i++) {
         const char *name = events[i].name;

@@ -181,18 +181,19 @@ static void *touched(size_t size)
     return p;
 }
 
-static void open_full(size_t memory_size, prof_full when_full)
+static void open_with(size_t memory_size, prof_full when_full, bool lean)
 {
     prof_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.memory = memory_size ? arena : NULL;
     desc.memory_size = memory_size;
     desc.when_full = when_full;
+    desc.lean = lean;
     prof_result r = prof_start(&desc);
     if (r != PROF_OK)
         fail("prof_start", prof_strerror(r));
 }
-static void open_session(size_t memory_size) { open_full(memory_size, PROF_FULL_SUMS); }
+static void open_session(size_t memory_size) { open_with(memory_size, PROF_FULL_SUMS, false); }
 
 /* Ends the session, and leaves nothing of this thread in the arena. A figure over zones that were
    dropped would be worth nothing. */
@@ -538,7 +539,7 @@ static void figure_event_bytes(void)
 {
     size_t count, written = 0;
     prof_sink sink = { null_write, &written };
-    open_full(FULL_SIZE, PROF_FULL_DROP);
+    open_with(FULL_SIZE, PROF_FULL_DROP, false);
     nested_zones(2 * FULL_SIZE / 96);
     trace = prof_stop();
     prof_thread_end();
@@ -550,6 +551,31 @@ static void figure_event_bytes(void)
         fail("event.bytes", "prof_write_chrome failed on a full arena");
     report("event.bytes", (double)FULL_SIZE / (double)count, AT_MOST, 96,
            "arena bytes a zone takes in all, analysed");
+}
+
+/* The same of zones alone: table, averages, Chrome trace and stacks, without events. */
+static void figure_all_in_bytes(void)
+{
+    prof_average averages[64];
+    uint64_t calls = 0;
+    size_t written = 0;
+    prof_sink sink = { null_write, &written };
+    open_with(FULL_SIZE, PROF_FULL_DROP, true);
+    nested_zones(2 * FULL_SIZE / 12);
+    trace = prof_stop();
+    prof_thread_end();
+    prof_stats stats = prof_get_stats();
+    size_t rows = prof_key_averages(trace, NULL, averages, 64);
+    for (size_t i = 0; i < rows && i < 64; i++)
+        calls += averages[i].count;
+    if (calls != stats.recorded)
+        fail("zone.all_in_bytes", "zones are missing in the averages");
+    if (prof_write_table(trace, NULL, sink) != PROF_OK ||
+        prof_write_chrome(trace, NULL, sink) != PROF_OK ||
+        prof_write_stacks(trace, PROF_METRIC_NONE, sink) != PROF_OK)
+        fail("zone.all_in_bytes", "a writer failed on a full arena");
+    report("zone.all_in_bytes", (double)FULL_SIZE / (double)stats.recorded, AT_MOST, 20,
+           "arena bytes a zone takes in a trace of zones alone");
 }
 
 /* ---- What zones carry, memory, steps ---- */
@@ -729,6 +755,16 @@ static void figure_tree(void)
     munmap(plain_events, TREE_ZONES * sizeof *plain_events);
     report("tree.mevents_s", 1e3 / c.tested, NO_LIMIT, 0, "10 M records to events with parents");
     report("tree.floor_ratio", c.ratio, AT_MOST, 5, "its time / writing the event array once");
+}
+
+/* Before there are events of it. */
+static void figure_report(void)
+{
+    side base = { NULL, copy_written, NULL }, tested = { record_tree, average_events, NULL };
+    comparison c;
+    written_bytes = 0;
+    c = compare(base, tested, TREE_ZONES, TREE_ROUNDS);
+    report("report.mevents_s", 1e3 / c.tested, AT_LEAST, 90, "10 M records to key averages");
 }
 
 static void figure_averages(void)
@@ -1012,6 +1048,8 @@ int main(int argc, char **argv)
     figure_dump();
     figure_threads();
     figure_event_bytes();
+    figure_all_in_bytes();
+    figure_report();
     figure_tree();
     figure_averages();
     figure_chrome();
