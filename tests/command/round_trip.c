@@ -327,6 +327,31 @@ static void ring(void) {
     end_as("ring");
 }
 
+/* The arena is full soon: the rest is in sums, with what was open then. */
+static void full(bool aggregate, const char *name) {
+    static char memory[1 << 17];
+    static char names[40][8];
+    prof_desc desc = test_desc();
+    int i, k;
+    desc.mode = aggregate ? PROF_MODE_AGGREGATE : PROF_MODE_TRACE;
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.max_threads = 2;
+    desc.max_sites = 64;
+    start(desc);
+    prof_push("around");
+    for (i = 0; i < 4000; i++) {
+        snprintf(names[i % 40], sizeof names[0], "n%d", i % (1 + i / 100));
+        prof_push(names[i % 40]);
+        tick((uint64_t)i % 7);
+        for (k = 0; k < i % 4; k++) zone("inner", (uint64_t)k * 3);
+        prof_pop();
+        if (i % 1000 == 500) prof_push("left open");
+    }
+    prof_pop();
+    end_as(name);
+}
+
 static void real_stack(prof_native how, const char *name) {
     prof_desc desc;
     prof_trace *trace;
@@ -704,6 +729,8 @@ int main(int argc, char **argv) {
     windows(false);
     windows(true);
     ring();
+    full(false, "full");
+    full(true, "sums_alone");
     real_stack(PROF_NATIVE_FRAMES, "native_frames");
     real_stack(PROF_NATIVE_UNWIND, "native_unwind");
     counters();
