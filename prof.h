@@ -11678,8 +11678,8 @@ PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
     prof__beside_counters(b, s, e);
 }
 
-PROF__FN void prof__close_event(const struct prof_trace *s, const prof__feed *feed, uint32_t i,
-                                uint32_t depth, uint32_t number) {
+PROF__EAGER void prof__close_event(const struct prof_trace *s, prof__taker *take, void *user,
+                                   uint32_t i, uint32_t depth, uint32_t number) {
     const prof_event *e = s->events + i;
     prof__beside b;
     prof__close c;
@@ -11694,7 +11694,13 @@ PROF__FN void prof__close_event(const struct prof_trace *s, const prof__feed *fe
     c.number = c.from = number;
     c.flags = e->flags;
     if (s->side) prof__beside_of_event(&b, s, e);
-    feed->take(feed->user, &c);
+    take(user, &c);
+}
+
+/* For takers that need no order, depth or number: as the events lie in memory, parents first. */
+PROF__EAGER void prof__closes_in_memory(const prof_trace *trace, prof__taker *take, void *user) {
+    for (uint32_t i = 0; i < trace->event_count; i++)
+        prof__close_event(trace, take, user, i, 0, i);
 }
 
 /* Each root after all that lies in it, by the links of the tree. */
@@ -11705,16 +11711,19 @@ PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *
         while (trace->events[root].parent == PROF_NONE) {
             for (; trace->events[i].first_child != PROF_NONE; depth++)
                 i = trace->events[i].first_child;
-            prof__close_event(trace, feed, i, depth, number++);
+            prof__close_event(trace, feed->take, feed->user, i, depth, number++);
             for (; depth && trace->events[i].next_sibling == PROF_NONE; depth--) {
                 i = trace->events[i].parent;
-                prof__close_event(trace, feed, i, depth - 1, number++);
+                prof__close_event(trace, feed->take, feed->user, i, depth - 1, number++);
             }
             if (!depth) break;
             i = trace->events[i].next_sibling;
         }
     }
 }
+#else
+#  define prof__closes_in_memory(trace, take, user) ((void)(take))
+#  define prof__closes_of_events(trace, feed) ((void)0)
 #endif
 
 /* ---- @AVERAGES: events to one row per name, shape, stack ---- */
@@ -11919,7 +11928,7 @@ PROF__FN uint32_t prof__group_find(prof__groups *g, const prof_event *e, uint32_
     r = g->rows + g->count;
     if (g->wide) memset(g->wide + g->count, 0, sizeof *g->wide);
     prof__group_open(r);
-    r->first = first;
+    r->first = g->last[g->count] = first;
     r->hash = hash;
     g->index[at] = ++g->count;
     return g->count - 1;
@@ -11972,7 +11981,9 @@ PROF__EAGER void prof__group_record(void *groups, const prof__close *c) {
 #if PROF__BARE
 #  define prof__groups_percentiles(g) ((void)0)
 #  define prof__groups_count(g) ((void)0)
+#  define prof__groups_add_us(g) ((void)0)
 #  define prof__group_segment NULL
+#  define prof__group_event_take NULL
 #else
 PROF__FN void prof__group_segment(prof__reader *r, const prof__record *c,
                                   const prof__record *end) {
@@ -12005,21 +12016,27 @@ PROF__EAGER uint32_t prof__group_of(prof__groups *g, uint32_t i) {
     return *row - 1;
 }
 
-/* Does event i lie in event `around`, which closed later? PROF_NONE: another did. */
-PROF__FN bool prof__lies_in(const struct prof_trace *s, uint32_t i, uint32_t around) {
-    if (i == PROF_NONE) return true;
-    while (i != PROF_NONE && i > around) i = s->events[i].parent;
-    return i == around;
+/* Does event i lie in one of its row? These begin with the first. */
+PROF__FN bool prof__lies_in_row(prof__groups *g, uint32_t i, uint32_t row) {
+    const prof_event *events = g->s->events;
+    for (uint32_t first = g->rows[row].first; (i = events[i].parent) != PROF_NONE && i >= first;)
+        if (prof__group_of(g, i) == row) return true;
+    return false;
 }
 
-PROF__FN void prof__group_event_take(void *groups, const prof__close *c) {
+/* Parents come first: what lies in another of its row begins before one of those with children has
+   ended, the last of which is remembered. */
+PROF__EAGER void prof__group_event_take(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
-    uint32_t row = prof__group_of(g, c->what);
-    prof__group *r = g->rows + row;
-    bool within = r->count && prof__lies_in(g->s, g->last[row], c->what);
-    g->last[row] = within ? PROF_NONE : c->what;
-    r->first = PROF__MIN(r->first, c->what);
-    prof__call_add(r, g->wide ? g->wide + row : NULL, c);
+    const prof_event *e = g->s->events + c->what;
+    uint32_t row = prof__group_of(g, c->what), *last = g->last + row;
+    if (*last != PROF_NONE) {
+        int64_t end_ns = g->s->events[*last].end_ns;
+        if (c->start_ns <= end_ns && c->what != *last && prof__lies_in_row(g, c->what, row))
+            *last = PROF_NONE;
+        else if (e->first_child != PROF_NONE && c->end_ns > end_ns) *last = c->what;
+    }
+    prof__call_add(g->rows + row, g->wide ? g->wide + row : NULL, c);
 }
 
 /* The row of zones that are in no timeline. */
@@ -12052,16 +12069,14 @@ PROF__FN bool prof__group_in_sums(const prof__groups *g, uint32_t row) {
 #endif
 
 /* Hands on what ended, from the records or from the events. */
-PROF__FN void prof__groups_feed(prof__groups *g, prof__taker *record, prof__taker *event) {
+PROF__EAGER void prof__groups_feed(prof__groups *g, prof__taker *record, prof__taker *event) {
     prof__feed feed;
     memset(&feed, 0, sizeof feed);
     feed.user = g;
-    feed.take = g->ranks ? record : event;
-    if (feed.take == prof__group_record) feed.segment = prof__group_segment;
-    if (g->ranks) prof__closes_of_records(&feed);
-#if !PROF__BARE
-    else prof__closes_of_events(g->s, &feed);
-#endif
+    feed.take = record;
+    if (record == prof__group_record) feed.segment = prof__group_segment;
+    if (PROF__BARE || g->ranks) prof__closes_of_records(&feed);
+    else prof__closes_in_memory(g->s, event, g);
 }
 
 #if !PROF__BARE
@@ -12094,7 +12109,7 @@ PROF__FN void prof__shares_record(void *groups, const prof__close *c) {
     prof__shares_count(g->shares + prof__group_of_site(g, c->what), c->cpu_ns);
 }
 
-PROF__FN void prof__shares_event(void *groups, const prof__close *c) {
+PROF__EAGER void prof__shares_event(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
     prof__shares_count(g->shares + prof__group_of(g, c->what), c->cpu_ns);
 }
@@ -12153,7 +12168,7 @@ PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g, con
 
 /* ---- desc.hw_counters, if there is room ---- */
 
-PROF__FN void prof__counts_event(void *groups, const prof__close *c) {
+PROF__EAGER void prof__counts_event(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
     const prof__beside *b = c->beside;
     int64_t *all = g->counts[prof__group_of(g, c->what)];
@@ -12189,12 +12204,8 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
     bool records = prof__from_records(trace);
     uint32_t n = 0;
     prof__groups_open(g, trace, by, records);
-#if PROF__BARE
-    prof__groups_feed(g, prof__group_record, NULL);
-#else
     prof__groups_feed(g, prof__group_record, prof__group_event_take);
     prof__groups_add_us(g);
-#endif
     prof__sums_into_rows(g);
     prof__groups_percentiles(g);
     prof__groups_count(g);
@@ -12322,7 +12333,7 @@ PROF__FN void prof__total_add_sums(prof_average *total, const prof_trace *trace)
 }
 #endif
 
-PROF__FN void prof__total_take(void *total, const prof__close *c) {
+PROF__EAGER void prof__total_take(void *total, const prof__close *c) {
     prof__total *t = (prof__total *)total;
     if (prof__is_in_sums(t->s, c->what)) return;
     prof__call_add(&t->sum, &t->wide, c);
@@ -12348,7 +12359,7 @@ PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
         prof__closes_of_records(&feed);
 #if !PROF__BARE
     } else if (prof__valid(trace)) {
-        prof__closes_of_events(trace, &feed);
+        prof__closes_in_memory(trace, prof__total_take, &t);
         if (trace->event_count) last = trace->events[trace->event_count - 1];
 #endif
     }
@@ -15988,10 +15999,8 @@ PROF__FN void prof__forest_feed(prof__forest *f, prof__taker *take) {
     memset(&feed, 0, sizeof feed);
     feed.take = take;
     feed.user = f;
-    if (f->ranks) prof__closes_of_records(&feed);
-#if !PROF__BARE
+    if (PROF__BARE || f->ranks) prof__closes_of_records(&feed);
     else prof__closes_of_events(f->s, &feed);
-#endif
 }
 
 /* False: it does not fit. */
