@@ -5733,7 +5733,8 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
         prof__counts_add(&s->counts, &t->counts);
         PROF__STORE(t->row->left, true);
         PROF__STORE(t->recording, 0u);
-        if (!t->row->first) prof__row_free(t->row);
+        if (!t->row->first && s->mode != PROF_MODE_TRACE)   /* see prof__dump_rows */
+            prof__row_free(t->row);
     }
     prof__state_give(slot, t);
     prof__unlock();
@@ -6152,6 +6153,13 @@ PROF_API PROF__QUIET void prof_unwind(prof_place mark) {
     prof__leave(slot);
 }
 
+/* In sums. Who ends the session has the counts of its threads then. */
+PROF__FN void prof__count_not_kept(prof__state *t) {
+    if (!prof__look(t)) return;
+    PROF__BUMP(t->counts.not_kept, 1);
+    prof__looked(t);
+}
+
 /* A record of two slots; dropped and counted when it would take the room of open zones. */
 PROF__FN void prof__put_moment(uint32_t kind, const char *name, uint64_t value) {
     prof__slot *slot = prof__slot_get();
@@ -6163,7 +6171,7 @@ PROF__FN void prof__put_moment(uint32_t kind, const char *name, uint64_t value) 
         return;
     }
     t = prof__slot_state(slot);
-    if (t->summing) PROF__BUMP(t->counts.not_kept, 1);
+    if (t->summing) prof__count_not_kept(t);
     else if (site <= PROF__NO_LOCK) prof__count_siteless(t, site);
     else if (!prof__room(t, kind == PROF__INSTANT ? 2 : 3)) PROF__BUMP(t->counts.full, 1);
     else prof__put_long(t, kind, prof__state_now(t), value, site | 255u);
@@ -6203,8 +6211,8 @@ PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
     prof__record *c;
     if (!t || !prof__enter(slot)) return;
     if (t->summing || !prof__room(t, 4) || t->summing || !prof__step_promise()) {
-        size_t *count = t->summing ? &t->counts.not_kept : &t->counts.full;
-        PROF__BUMP(*count, 1);
+        if (t->summing) prof__count_not_kept(t);
+        else PROF__BUMP(t->counts.full, 1);
         prof__leave(slot);
         return;
     }
@@ -6886,7 +6894,7 @@ typedef struct prof__long {
 PROF__RARE(bool) prof__long_slow(prof__long *l, uint32_t slots, uint32_t wants) {
     prof__state *t = wants & ~PROF__LOAD(prof__wants) ? NULL : prof__state_here(l->slot);
     if (t && t->summing && !(wants & ~PROF__LOAD(prof__wants))) {
-        PROF__BUMP(t->counts.not_kept, 1);
+        prof__count_not_kept(t);
         return false;
     }
     if (!t || wants & ~t->wants) return false;
@@ -18574,10 +18582,13 @@ PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
 }
 #else
 /* While state t's sums are whole: *sums is set to how often they changed. Their thread may be off
-   its core for long. One that never comes back, stopped by a debugger, is read as it is at last. */
-PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums) {
+   its core for long; one that never comes back is waited for once: *gone is its number then. */
+PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone) {
     uint32_t i = 0;
-    while ((*sums = PROF__ACQUIRE(t->sums)) & 1 && i++ < 10000000) prof__yield();
+    while ((*sums = PROF__ACQUIRE(t->sums)) & 1 && *sums != *gone) {
+        if (i++ == 200000) *gone = *sums;
+        prof__yield();
+    }
 }
 
 PROF__FN bool prof__sums_same(const prof__state *t, uint32_t sums) {
@@ -18626,7 +18637,7 @@ PROF__FN void prof__merge(prof__merged *to, const prof__tally *from) {
 typedef struct prof__rest {
     const prof__record *begin, *end;
     uint64_t *inner;
-    uint32_t sums, moved;
+    uint32_t sums, moved, gone;
 } prof__rest;
 
 /* Into the room that the merged rows have behind them for one block. */
@@ -18637,7 +18648,7 @@ PROF__FN void prof__rest_copy(prof__rest *rest, const prof__state *t) {
     int i = 0;
     do {
         const prof__record *end;
-        prof__sums_begin_read(t, &rest->sums);
+        prof__sums_begin_read(t, &rest->sums, &rest->gone);
         end = t->summing && !t->closed ? PROF__ACQUIRE(t->hot.cursor) : t->begin;
         prof__copy_words(inner, t->inner - 1, (s->max_depth + 2) * sizeof *inner);
         prof__copy_words(to, t->begin, (size_t)(end - t->begin) * sizeof *to);
@@ -18654,7 +18665,7 @@ PROF__FN void prof__merge_rows(prof__merged *to, const prof__state *t, prof__res
         uint32_t sums;
         int i = 0;
         do {
-            prof__sums_begin_read(t, &sums);
+            prof__sums_begin_read(t, &sums, &rest->gone);
             prof__copy_words(&row, r, sizeof row);
         } while (!prof__sums_same(t, sums) && i++ < 1000);
         if (sums != rest->sums) rest->moved = PROF__MIN(rest->moved, row.number);
@@ -18686,6 +18697,7 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
     for (const prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
         prof__rest rest;
         if (!t->tallies.others) continue;
+        rest.gone = 0;
         prof__rest_copy(&rest, t);
         prof__merge_rows(&s->merged, t, &rest);
         prof__merge_rest(&s->merged, t, &rest);

@@ -207,6 +207,12 @@ check 'PROF_ASSERTS in C++' assertion $cpp -O0
 for file in examples/*.c examples/*.cpp; do
     cc="gcc -std=c99 -fsyntax-only $warn"
     case $file in
+    *coroutines.cpp)
+        cc="g++ -std=c++20 -fsyntax-only $warn_cpp"
+        if ! echo '#include <coroutine>' | $cc -x c++ - 2>/dev/null; then
+            echo "skip PROF_DISABLE $file: g++ has no coroutines of C++20"
+            continue
+        fi ;;
     *.cpp) cc="g++ -std=c++11 -fsyntax-only $warn_cpp" ;;
     *images.c)
         if ! echo '#include <stb/stb_image.h>' | gcc -E - >/dev/null 2>&1; then

@@ -10,11 +10,21 @@ out=build/tests/test_examples.dir
 failed=0
 mkdir -p $out/images
 
+coroutines() {
+    if ! echo '#include <coroutine>' | g++ -std=c++20 -x c++ -fsyntax-only - 2>/dev/null; then
+        echo 'no compiler with the coroutines of C++20'
+        return
+    fi
+    g++ -std=c++20 -O2 $warn -I. examples/coroutines.cpp "$library" -o "$program" $libs
+}
+
 build() {   # sets program
     program=build/examples/$example
     [ -n "${ALL:-}" ] && { make -s "$program"; return; }
     program=$out/$example
-    library gcc && $cc $level $warn -I. "examples/$example.c" "$library" -o "$program" $libs
+    library gcc || return
+    [ "$example" != coroutines ] || { coroutines; return; }
+    $cc $level $warn -I. "examples/$example.c" "$library" -o "$program" $libs
 }
 
 runs() {   # NAME ARGUMENT...

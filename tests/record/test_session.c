@@ -202,9 +202,7 @@ static void roots_text(const prof_trace *trace, char *text, size_t size) {
         alone[0].first_child = PROF_NONE;
         tree_text(alone, 0, text, size);
         if (!one[0]) continue;
-        strncat(text, "(", size - strlen(text) - 1);
-        strncat(text, one, size - strlen(text) - 1);
-        strncat(text, ")", size - strlen(text) - 1);
+        snprintf(text + strlen(text), size - strlen(text), "(%s)", one);
     }
 }
 
