@@ -11629,6 +11629,17 @@ PROF_API PROF__QUIET size_t prof_event_kernels(const prof_trace *trace, const pr
 
 /* ---- what ended, from the records or from the events ---- */
 
+/* While a thread reads records no other does: reading counts what they hold anew. */
+#if PROF__BARE
+#  define prof__reading_open() false
+#  define prof__reading_close(taken) ((void)(taken))
+#else
+#  define prof__reading_open() prof__own(&prof__reading)
+PROF__FN void prof__reading_close(bool taken) {
+    if (taken) prof__disown(&prof__reading);
+}
+#endif
+
 /* Are zones all there is, and no events made of them? Then their records tell all; else there are
    events from now on. */
 PROF__FN bool prof__from_records(const prof_trace *trace) {
@@ -12209,9 +12220,9 @@ PROF__FN bool prof__group_after(const void *groups, uint32_t a, uint32_t b) {
 
 PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
                                 const prof_averages_desc *by) {
-    bool records = prof__from_records(trace);
+    bool taken = prof__reading_open();
     uint32_t n = 0;
-    prof__groups_open(g, trace, by, records);
+    prof__groups_open(g, trace, by, prof__from_records(trace));
     prof__groups_feed(g, prof__group_record, prof__group_event_take);
     prof__groups_add_us(g);
     prof__sums_into_rows(g);
@@ -12222,6 +12233,7 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
         if (!prof__group_in_sums(g, i)) g->order[n++] = i;
     g->count = n;
     prof__sort(g->order, g->order + g->count, g->count, prof__group_after, g);
+    prof__reading_close(taken);
 }
 
 /* An average of nothing yet, with what it takes from an event. */
@@ -12352,6 +12364,7 @@ PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
     prof_event last;
     prof__total t;
     prof__feed feed;
+    bool taken;
     memset(&feed, 0, sizeof feed);
     memset(&t, 0, sizeof t);
     memset(&total, 0, sizeof total);
@@ -12363,6 +12376,7 @@ PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
 #if !PROF__BARE
     t.s = trace;
 #endif
+    taken = prof__reading_open();
     if (prof__valid(trace) && prof__from_records(trace)) {
         prof__closes_of_records(&feed);
 #if !PROF__BARE
@@ -12371,6 +12385,7 @@ PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
         if (trace->event_count) last = trace->events[trace->event_count - 1];
 #endif
     }
+    prof__reading_close(taken);
     if (t.sum.count) total = prof__average_of(&last, PROF_NONE);
     prof__average_sums(&total, &t.sum, &t.wide);
     prof__total_add_sums(&total, trace);
@@ -16105,10 +16120,13 @@ PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof
     prof__forest f;
     uint32_t *order, n;
     int64_t unit = prof__metric_unit(metric);
+    bool made, taken;
     if (!prof__valid(trace) || !out.write || !unit) return PROF_ERROR_INVALID;
-    if (!prof__forest_open(&f, trace, metric) &&     /* by events they take less */
-        (!f.records || !prof__analyse(trace) || !prof__forest_open(&f, trace, metric)))
-        return PROF_ERROR_MEMORY;
+    taken = prof__reading_open();
+    made = prof__forest_open(&f, trace, metric) ||   /* by events they take less */
+           (f.records && prof__analyse(trace) && prof__forest_open(&f, trace, metric));
+    prof__reading_close(taken);
+    if (!made) return PROF_ERROR_MEMORY;
     order = (uint32_t *)(void *)(f.nodes + f.max);
     n = prof__forest_list(&f, order);
     prof__sort(order, order + n, n, prof__forest_after, &f);
