@@ -267,7 +267,9 @@ typedef struct prof_desc {
     bool stream_inline;                  /* a thread whose chunks are full flushes them itself */
     bool records_only;                   /* no room for events and tables: for prof_dump */
     bool lean;                           /* no room is kept for prof_events: a zone takes 12 bytes,
-                                            not 93, as long as there are no details or devices */
+                                            not 93. PROF_MODE_TRACE; not taken where a zone has more
+                                            than itself: details (from the first one on), devices, a
+                                            schedule, node, merge_duplicates, records_only */
     prof_platform platform;
     uint32_t max_threads;                /* recording at the same time; 0: up to 256, as fit */
     uint32_t max_depth;                  /* open zones per thread, at most 255; 0: 64 */
@@ -4668,9 +4670,15 @@ PROF__FN bool prof__not_owned(const void *begin, const void *end) {
     return true;
 }
 
+/* Of that much memory below high, what lies in the lower part. */
+PROF__FN size_t prof__below_bound(size_t size) {
+    const char *high = prof__arena.high, *bound = prof__arena.bound;
+    return high > bound && (size_t)(high - bound) >= size ? 0 : size;
+}
+
 /* Memory for records from the top, and that much for their analysis; NULL: full. */
 PROF__FN char *prof__take_high(size_t size, size_t analysis) {
-    while (prof__arena_fits(size + analysis)) {
+    while (prof__arena_fits(prof__below_bound(size) + analysis)) {
         char *p = prof__arena.high -= size;
         if (!prof__not_owned(p, p + size)) continue;
         prof__arena.promised += analysis;
@@ -5278,6 +5286,14 @@ PROF__FN size_t prof__sums_block(uint32_t depth) {
 PROF__FN size_t prof__sums_share(uint32_t depth) {
     return prof__align((depth + 2) * sizeof(uint64_t)) + prof__sums_block(depth) +
            32 * sizeof(void *) + 17 * (sizeof(prof__tally) + sizeof(prof_average)) + 64;
+}
+
+/* What a thread must have to go over to sums with so many open zones. */
+PROF__FN size_t prof__sums_first(uint32_t depth) {
+    return prof__align((depth + 2) * sizeof(uint64_t)) + prof__sums_block(depth) +
+           prof__align(sizeof(prof__segment)) + 4 * depth * sizeof(prof__record) +
+           prof__align(sizeof(prof__tally_index) + 15 * sizeof(prof__tally *)) +
+           4 * sizeof(prof__tally) + 64;
 }
 
 /* A block from the top, smaller where little room is left. Under the lock. */
@@ -10999,7 +11015,8 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
 #endif
     s->scratch = p;
     n *= PROF__SLOT_SHARE + s->beside - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
-    if (prof__lean(s)) n += (prof__site_count + 1 + prof__names.count) * PROF__SITE_SHARE + 4096;
+    if (prof__lean(s) && n)
+        n += (prof__site_count + 1 + prof__names.count) * PROF__SITE_SHARE + 4096;
     if (p <= prof__scratch_end(s) && (size_t)(prof__scratch_end(s) - p) >= n) return true;
     if (prof__lean(s)) return prof__analysis_refuse(s, (size_t)(p - (char *)s->events) + n);
     PROF__BUMP(s->counts.full, s->event_count);   /* prof_dump may be reading it */
@@ -11231,7 +11248,7 @@ PROF__FN size_t prof__site_text_of(const prof_site *site, char *to) {
 /* What queries need of the scratch memory. */
 PROF__FN size_t prof__query_share(const struct prof_trace *s) {
     size_t rows = prof__site_count + 1 + prof__names.count + prof__others(s) + s->detail_rows;
-    return (size_t)s->event_count * (prof__slot_share() - sizeof(prof_event)) +
+    return (size_t)s->event_count * (PROF__SLOT_SHARE + s->beside - sizeof(prof_event)) +
            rows * PROF__GROUP_SHARE + 4096;
 }
 
@@ -14912,7 +14929,7 @@ PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
 
 /* What the devices say of themselves. */
 PROF__FN void prof__chrome_devices(prof__out *o, const struct prof_trace *s) {
-    size_t room = s->built ? 0 : (size_t)(prof__arena.high - s->scratch);
+    size_t room = s->built ? 0 : (size_t)(prof__scratch_end(s) - s->scratch);
     for (uint32_t i = 0; i < prof__device_count && !s->built; i++) {
         const prof_device_desc *d = &prof__devices[i].desc;
         size_t n = prof__session.activities & d->activity && d->metadata
@@ -16907,7 +16924,7 @@ PROF__FN prof_result prof__execution_append(struct prof_trace *s) {
     if (s->records_only) return PROF_ERROR_STATE;
     memset(&n, 0, sizeof n);
     memset(&scale, 0, sizeof scale);
-    prof__analyse(s);
+    if (!prof__analyse(s)) return PROF_ERROR_MEMORY;
     if (x->generation != s->first_generation) {
         s->first_record = x->next_record;
         x->done = 0;
@@ -19451,8 +19468,8 @@ PROF__FN size_t prof__beside_of(const prof_desc *d) {
 }
 
 PROF__FN bool prof__is_lean(const prof_desc *d) {
-    return !prof__records_only(d) && d->lean && !d->merge_duplicates && !prof__beside_of(d) &&
-           !prof__device_count;
+    return d->lean && d->mode == PROF_MODE_TRACE && !d->records_only && !d->merge_duplicates &&
+           !prof__beside_of(d) && !prof__device_count;
 }
 
 /* Of a zone whose event is made, unless there are never any. */
@@ -19530,32 +19547,53 @@ PROF__FN bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
     return (size_t)(prof__arena.high - prof__arena.low) >= prof__arena.promised;
 }
 
-/* Blocks that threads still own in the lower half are stepped over; higher ones when a chunk
-   would take them, if they lie among the chunks, else the arena ends below them. */
-PROF__FN void prof__arena_avoid_owned(void) {
-    char *middle = prof__arena.base + (prof__arena.end - prof__arena.base) / 2;
-    char *chunks = prof__arena.end - (prof__arena.end - prof__arena.base) / 6;
-    prof__arena.bound = prof__arena.end;
-    for (const prof__state *t = prof__owned; t; t = t->next) {
-        char *block[4][2] = { { (char *)(uintptr_t)t, prof__state_end(t) },
-                              { NULL, (char *)t->limit }, { NULL, NULL }, { NULL, NULL } };
-        block[1][0] = (char *)t->begin;
-        if (PROF__ACQUIRE(t->looking)) {   /* it was stopped while it added to its rows */
-            block[3][0] = t->tallies.low;
-            block[3][1] = t->tallies.high;
-        }
-        if (t->spare) {
-            block[2][0] = (char *)t->spare->begin;
-            block[2][1] = (char *)t->spare->limit;
-        }
-        for (int i = 0; i < 4; i++) {
-            char *a = block[i][0], *b = block[i][1];
-            if (!a || !prof__overlaps(a, b, prof__arena.low, prof__arena.high)) continue;
-            if (a < middle) prof__arena.low = (char *)(((uintptr_t)b + 15u) & ~(uintptr_t)15u);
-            else if (a < chunks) prof__arena.high = a;
-            else prof__arena.bound = PROF__MIN(prof__arena.bound, a);
-        }
+/* A block that a thread still owns, the n-th of four; false: there is none. */
+PROF__FN bool prof__owned_block(const prof__state *t, int n, char *block[2]) {
+    block[0] = n == 0 ? (char *)(uintptr_t)t : n == 1 ? (char *)t->begin : NULL;
+    block[1] = n == 0 ? prof__state_end(t) : (char *)t->limit;
+    if (n == 2 && t->spare) {
+        block[0] = (char *)t->spare->begin;
+        block[1] = (char *)t->spare->limit;
     }
+    if (n == 3 && PROF__ACQUIRE(t->looking)) {   /* it was stopped while it added to its rows */
+        block[0] = t->tallies.low;
+        block[1] = t->tallies.high;
+    }
+    return block[0] && prof__overlaps(block[0], block[1], prof__arena.low, prof__arena.high);
+}
+
+/* The first block in the arena that ends behind p; { high, high }: none. */
+PROF__FN void prof__owned_next(const char *p, char *first[2]) {
+    char *block[2];
+    first[0] = first[1] = prof__arena.high;
+    for (const prof__state *t = prof__owned; t; t = t->next)
+        for (int n = 0; n < 4; n++)
+            if (prof__owned_block(t, n, block) && block[1] > p && block[0] < first[0]) {
+                first[0] = PROF__MAX(block[0], prof__arena.low);
+                first[1] = block[1];
+            }
+}
+
+/* The arena's lower part is the widest gap between the blocks that threads still own from earlier
+   sessions. Blocks above it are stepped over when a chunk would take them, if records are all that
+   lies there or they lie among the chunks, else the arena ends below them. */
+PROF__FN void prof__arena_avoid_owned(bool lean) {
+    char *chunks = prof__arena.end - (prof__arena.end - prof__arena.base) / 6;
+    char *p = prof__arena.low, *low = p, *block[2];
+    prof__arena.bound = low;
+    for (;;) {
+        prof__owned_next(p, block);
+        if (block[0] > p && block[0] - p > prof__arena.bound - low) {
+            low = p;
+            prof__arena.bound = block[0];
+        }
+        if (block[0] == prof__arena.high) break;
+        p = (char *)(((uintptr_t)block[1] + 15u) & ~(uintptr_t)15u);
+        if (p >= prof__arena.high) break;
+    }
+    if (prof__arena.bound == prof__arena.high) prof__arena.bound = prof__arena.end;
+    else if (!lean && prof__arena.bound < chunks) prof__arena.high = prof__arena.bound;
+    prof__arena.low = low;
 }
 
 /* The states that no thread owns are free; room promised for their open zones is not needed. What
@@ -19597,11 +19635,14 @@ PROF__FN void prof__prefault(const struct prof_trace *s) {
 }
 
 /* What is kept for sums, names and threads when records have filled the arena: a sixteenth, up to
-   an eighth for many threads, but no more than is left of what the threads need. */
+   an eighth for many threads, up to a quarter for what they must have, but no more than is left of
+   what the threads need. */
 PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t size, size_t left) {
+    size_t first = s->max_threads * prof__sums_first(s->max_depth) + 3 * PROF__SITE_SHARE;
     s->sums_each = prof__sums_share(s->max_depth) / 2;
     s->sums = d->when_full == PROF_FULL_SUMS;
     s->kept = PROF__MAX(size / 16, PROF__MIN(2 * s->max_threads * s->sums_each, size / 8));
+    s->kept = PROF__MAX(s->kept, PROF__MIN(first, size / 4));
     s->kept = s->sums ? PROF__MIN(s->kept, left) : 0;
     s->sums_left = PROF__MIN(s->max_threads * s->sums_each, s->kept / 2);
     prof__arena.kept = s->kept;
@@ -19625,7 +19666,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     s->states = NULL;
     prof__states_open(s);
     prof__arena.promised = 0;
-    prof__arena_avoid_owned();
+    prof__arena_avoid_owned(prof__is_lean(d));
     prof__arena.promised = PROF__FIXED_SHARE - 64 + prof__site_count * PROF__SITE_SHARE;
     prof__arena.kept = 0;
     prof__arena.closed = false;

@@ -211,6 +211,7 @@ static void compare(const prof_trace *trace, bool exact) {
 }
 
 static char *arena;
+static bool lean;                        /* of the sessions to come */
 
 static void start(size_t kib, uint32_t depth) {
     prof_desc desc;
@@ -221,6 +222,7 @@ static void start(size_t kib, uint32_t depth) {
     desc.memory_size = kib << 10;
     desc.max_threads = kib < 128 ? 1 : THREADS;
     desc.max_depth = depth;
+    desc.lean = lean;
     memset(counters, 0, sizeof counters);
     for (i = 0; i < NAMES; i++) sprintf(names[i], "function %d", i);
     EQUAL(prof_start(&desc), PROF_OK);
@@ -363,6 +365,7 @@ static void session_of(size_t kib) {
     desc.memory = arena;
     desc.memory_size = kib << 10;
     desc.max_threads = THREADS;
+    desc.lean = lean;
     EQUAL(prof_start(&desc), PROF_OK);
 }
 
@@ -446,6 +449,52 @@ static void test_grows_in_a_handler(void) {
     CHECK(row_of("inner") != NULL, "no row");
 }
 
+/* All of these with nothing kept for events; a session starts beside what threads own of it. */
+static void test_lean(void) {
+    lean = true;
+    test_one_thread();
+    if (!test_bad) test_threads();
+    if (!test_bad) test_threads_that_come_later();
+    if (!test_bad) test_open_at_stop();
+    if (!test_bad) test_off_and_on();
+    if (!test_bad) test_stopped_at_any_time();
+    if (test_bad) test_say(" (lean)");
+    lean = false;
+}
+
+/* What is written of a full lean arena has each zone, before and after there are events. */
+static void test_lean_written(void) {
+    test_text text[2] = { { NULL, 0, 0, 0, 0 }, { NULL, 0, 0, 0, 0 } };
+    prof_trace *trace;
+    sums all[NAMES];
+    size_t count;
+    int i;
+    lean = true;
+    PASS_ON(start(256, 0));
+    lean = false;
+    counters[0].run = 1;
+    counters[0].left = 30000;
+    program(counters);
+    EQUAL(prof_dump(test_text_sink(text)), PROF_OK);
+    CHECK(text[0].size > 1000, "%u bytes dumped", (unsigned)text[0].size);
+    trace = prof_stop();
+    add_up(all);
+    for (i = 0; i < 2; i++) {
+        row_count = prof_key_averages(trace, NULL, rows, 2 * NAMES);
+        PASS_ON(compare_rows(all));
+        test_text_clear(text + i);
+        EQUAL(prof_write_stacks(trace, PROF_METRIC_NONE, test_text_sink(text + i)), PROF_OK);
+        PASS_ON(test_all_writers(trace));
+        CHECK(test_events(trace, &count) && count == prof_get_stats().recorded, "no events");
+    }
+    EQUAL(text[0].size, text[1].size);
+    SAME_TEXT(text[0].data, text[1].data);
+    free(text[0].data);
+    free(text[1].data);
+    PASS_ON(start(32, 24));
+    EQUAL(prof_stop() != NULL, true);
+}
+
 static void test_dropping(void) {
     prof_desc desc = test_desc();
     prof_stats stats;
@@ -513,6 +562,8 @@ int main(void) {
     RUN(test_off_and_on);
     RUN(test_stopped_at_any_time);
     RUN(test_grows_in_a_handler);
+    RUN(test_lean);
+    RUN(test_lean_written);
     RUN(test_dropping);
     RUN(test_told_where_it_ends);
     free(arena);

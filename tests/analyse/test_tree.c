@@ -463,7 +463,28 @@ static void test_lean_details(void) {
     CHECK(prof_get_stats().dropped_full > 1000, "all had room");
 }
 
+/* Where lean makes no sense it is not taken: all of a ring have events. */
+static void test_lean_ring(void) {
+    static uint64_t arena[1 << 14];
+    prof_desc desc;
+    prof_trace *trace;
+    size_t count;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = arena;
+    desc.memory_size = sizeof arena;
+    desc.max_threads = 1;
+    desc.mode = PROF_MODE_RING;
+    desc.lean = true;
+    trace = coarse_trace(5, &desc, 50000);
+    CHECK(trace && prof_events(trace, &count), "no events");
+    EQUAL(count, prof_get_stats().recorded);
+    CHECK(prof_get_stats().overwritten > 1000, "it has not gone round");
+    PASS_ON(test_tree(trace));
+    PASS_ON(test_all_writers(trace));
+}
+
 int main(void) {
+    RUN(test_lean_ring);
     RUN(test_records_as_events);
     RUN(test_lean);
     RUN(test_lean_details);
