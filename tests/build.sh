@@ -44,3 +44,9 @@ library() {   # CONFIG
     mkdir -p "${library%/*}"
     object tests/prof.c "$library" $cc $level
 }
+
+# Whether a test compiles prof.h again, with settings of its own, or for more than inside.h shows.
+looks_inside() {   # FILE
+    sed 's/PROF__LOAD\|PROF__STORE\|PROF__ACQUIRE\|PROF__RELEASE\|prof__hot\|prof__frame\|prof__tls//g' \
+        "$1" | grep -Eq 'prof__|PROF__|^#define PROF_'
+}

@@ -8,6 +8,8 @@
 # shellcheck disable=SC2086   # lists of flags and files are meant to split
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/build.sh
+. tests/build.sh
 out=$PWD/build/coverage
 cc='gcc -std=c99 -O0 --coverage -fprofile-abs-path -fprofile-update=atomic -DPROF__COVERAGE'
 libs="$out/exit.o -Wl,--wrap=_exit -lpthread -ldl -lm"
@@ -21,8 +23,8 @@ program() {   # NAME
     with=$(sed -n '1,5s|^/\* object: \(.*\) \*/$|\1|p' "$source")
     if [ -n "$with" ]; then
         flags="$flags -DTEST_LIBRARY $with"
-    elif ! grep -Eq 'prof__|PROF__|^#define PROF_|/\* build: ' "$source"; then
-        flags="-DTEST_LIBRARY -x none $out/prof.o"
+    elif ! looks_inside "$source"; then
+        flags="-DPROF_ZLIB -DTEST_LIBRARY $flags -x none $out/prof.o"
     fi
     [ "$1" = test_native ] && flags="$flags -DPROF__COVERAGE=0"   # what is inline has no frames
     $cc -I. -DTEST_OUT="\"$dir\"" "$source" -o "$dir/test" $flags $libs -lz &&
@@ -42,7 +44,7 @@ job() {   # NAME
         "$bad failed ($(($(date +%s) - begin)) s)"
 }
 
-library() {
+implementation() {
     printf '#!/bin/sh\nexec %s "$@" -O0 -fno-sanitize=all\n' "$cc" >"$out/cc"
     chmod +x "$out/cc"
     # Forked children tell what they ran, too; what gcov writes is none of the calls that
@@ -71,7 +73,7 @@ prof_command() {
 
 rm -rf "$out"
 mkdir -p "$out"
-library && prof_command || exit 1
+implementation && prof_command || exit 1
 for file in tests/test_* tests/*/test_*; do
     case $file in *_model.sh | *_analysis.sh | *_examples.sh) continue ;; esac
     basename "$file"

@@ -55,12 +55,6 @@ run() {   # PROGRAM: TSan cannot map its shadow where some kernels place the pro
     return $status
 }
 
-# Whether a test compiles prof.h again, with settings of its own, or for more than inside.h shows.
-looks_inside() {   # FILE
-    sed 's/PROF__LOAD\|PROF__STORE\|PROF__ACQUIRE\|PROF__RELEASE\|prof__hot\|prof__frame\|prof__tls//g' \
-        "$1" | grep -Eq 'prof__|PROF__|^#define PROF_'
-}
-
 # Builds and runs NAME.c in a configuration; a program newer than all sources is not rebuilt.
 program() {   # CONFIG NAME
     config=$1 name=$2 dir=$out/$1/$2.dir
