@@ -593,7 +593,8 @@ typedef struct prof_average {
     uint8_t device_type, scope;
     bool is_async, is_remote;            /* of the first event */
     bool is_legacy, is_user_annotation;
-    bool is_recursive;                   /* calls of it lie in each other: each is in the total */
+    bool is_recursive;                   /* calls of it lie in each other: each is in the total;
+                                            freestanding: false */
 } prof_average;
 
 typedef enum prof_metric {
@@ -3470,7 +3471,8 @@ typedef struct prof__group_wide {
 
 /* Bytes for one row more: the row, its last call, its places in two indices, two numbers to sort
    by. A rank takes less than what is wide. */
-#define PROF__GROUP_SHARE (sizeof(prof__group) + sizeof(prof__group_wide) + 6 * sizeof(uint32_t))
+#define PROF__GROUP_SHARE \
+    (sizeof(prof__group) + sizeof(prof__group_wide) + (PROF__BARE ? 5 : 6) * sizeof(uint32_t))
 #define PROF__SITE_SHARE prof__align(PROF__GROUP_SHARE + (PROF__BARE ? 0 : 72))   /* 72: shares */
 
 #if PROF__BARE
@@ -8413,16 +8415,19 @@ typedef struct prof__rank {
 PROF__FN bool prof__rank_after(const prof__rank *a, const prof__rank *b) {
     if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
     if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
-    if (a->order != b->order) return a->order > b->order;
+    if (!PROF__BARE && a->order != b->order) return a->order > b->order;
     if (a->thread != b->thread) return a->thread > b->thread;
     if (a->depth != b->depth) return a->depth > b->depth;
     return a->number > b->number;
 }
 
+/* Of what is told by records, not by events, which on targets is all. */
+PROF__INLINE bool prof__ranked(const prof__rank *ranks) { return PROF__BARE || ranks; }
+
 /* Does c come before r, which becomes its? first: there was none. */
 PROF__EAGER bool prof__rank_take(prof__rank *r, const prof__close *c, bool first) {
     prof__rank own;
-    if (PROF__LIKELY(!first && c->start_ns > r->start_ns)) return false;
+    if (PROF__LIKELY(!PROF__BARE && !first && c->start_ns > r->start_ns)) return false;
     own.start_ns = c->start_ns;
     own.end_ns = c->end_ns;
     own.order = c->order;
@@ -8435,15 +8440,24 @@ PROF__EAGER bool prof__rank_take(prof__rank *r, const prof__close *c, bool first
 }
 
 /* Of a depth: what has ended there since the last close further out. from: the first of it. */
+#if PROF__BARE                           /* there is_recursive is not told */
+typedef struct prof__level { int64_t ns; } prof__level;
+#  define prof__nest_from(l, c) ((void)(c))
+#else
 typedef struct prof__level { int64_t ns; uint32_t count, from; } prof__level;
+
+PROF__EAGER void prof__nest_from(prof__level *l, prof__close *c) {
+    c->from = l[1].count ? l[1].from : c->number;
+    l[1].count = 0;
+    if (!l->count++) l->from = c->from;
+}
+#endif
 
 /* l: of the zone's depth; behind it that of its children, who are now its own. */
 PROF__EAGER void prof__nest_close(prof__level *l, prof__close *c) {
+    prof__nest_from(l, c);
     c->self_ns = PROF__MINUS(c->cpu_ns, l[1].ns);
-    c->from = l[1].count ? l[1].from : c->number;
     l[1].ns = 0;
-    l[1].count = 0;
-    if (!l->count++) l->from = c->from;
     l->ns = PROF__PLUS(l->ns, c->cpu_ns);
 }
 
@@ -9140,8 +9154,8 @@ PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z, prof__taker *t
     PROF__ASSERT(z->depth + 1 >= r->pending && z->start <= z->end);
     r->zones++;
     if (!PROF__BARE) r->unfinished += z->unfinished && z->site;   /* 0: lost */
-    if (r->oldest == UINT64_MAX) r->oldest = z->end;
-    z->partial = z->start < r->oldest;
+    if (!PROF__BARE && r->oldest == UINT64_MAX) r->oldest = z->end;
+    z->partial = !PROF__BARE && z->start < r->oldest;
     if (r->pending <= z->depth) {
         z->start = PROF__MAX(z->start, r->k.last);
         for (uint32_t d = r->pending; d <= z->depth; d++) {
@@ -9209,20 +9223,21 @@ PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, 
 
 PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, uint32_t kind) {
     uint64_t tick = (uint64_t)c->duration << 32 | c->end;
-    prof__moment one, *m = r->feed->moment ? &one : r->moments + r->moment_count;
+    bool fed = !PROF__BARE && r->feed->moment;
+    prof__moment one, *m = fed ? &one : r->moments + r->moment_count;
     if (!prof__site_known(c[1].site_depth >> 8)) {
         r->lost++;
         return;
     }
     r->moment_count++;
     if (r->counting) return;
-    m->ns = prof__to_ns(&r->scale, PROF__MIN(tick, r->latest));
+    m->ns = prof__to_ns(&r->scale, PROF__BARE ? tick : PROF__MIN(tick, r->latest));
     m->value = (int64_t)((uint64_t)c[1].duration << 32 | c[1].end);
     m->thread = r->thread;
     m->site = c[1].site_depth >> 8;
     m->kind = kind == PROF__REAL ? PROF__MOMENT_REAL :
               kind == PROF__COUNTER ? PROF__MOMENT_COUNTER : PROF__MOMENT;
-    if (r->feed->moment) r->feed->moment(r->feed->user, m);
+    if (fed) r->feed->moment(r->feed->user, m);
 }
 
 #if PROF__BARE
@@ -9540,7 +9555,7 @@ typedef struct prof__tree {
 } prof__tree;
 
 /* Depths from pending to depth get their first descendant now. */
-PROF__FN void prof__tree_open(prof__tree *t, uint32_t depth) {
+PROF__FN void prof__tree_begin(prof__tree *t, uint32_t depth) {
     for (uint32_t d = t->pending; d <= depth; d++) {
         prof__branch *l = t->levels + d;
         l->first = t->count;
@@ -9553,7 +9568,7 @@ PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
     prof__branch *own, *up;
     prof_event *e;
     uint32_t depth = c->depth, at;
-    if (depth >= t->pending) prof__tree_open(t, depth);
+    if (depth >= t->pending) prof__tree_begin(t, depth);
     own = t->levels + depth;
     at = own->first + depth;             /* = post-order place - zones below + depth */
     t->count++;
@@ -9712,14 +9727,18 @@ PROF__FN void prof__tree_segment(prof__reader *r, const prof__record *c, const p
 }
 #endif
 
-PROF__FN void prof__tree_feed(prof__feed *feed, struct prof_trace *s, prof__tree *t) {
-    memset(feed, 0, sizeof *feed);
+PROF__FN void prof__tree_open(prof__tree *t, struct prof_trace *s) {
     memset(t, 0, sizeof *t);
     t->s = s;
+}
+
+PROF__FN void prof__tree_feed(prof__feed *feed, struct prof_trace *s, prof__tree *t) {
+    prof__tree_open(t, s);
+    memset(feed, 0, sizeof *feed);
     feed->take = prof__tree_add;
     feed->segment = prof__tree_segment;
     feed->row = prof__tree_row;
-    feed->event = &t->made;
+    if (!PROF__BARE) feed->event = &t->made;
     feed->user = t;
 }
 
@@ -9733,7 +9752,7 @@ PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool
         prof__reader r;
         memset(&r, 0, sizeof r);
         r.feed = feed;
-        r.counting = !build && !feed->moment;
+        r.counting = !build && (PROF__BARE || !feed->moment);
         r.moments = build ? s->moments + moments : NULL;
         r.number = zones;
         r.thread = row->thread;
@@ -11522,7 +11541,7 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     if (!prof__analysis_open(s)) return;
     prof__trails_name(s);
     if (!plain || s->moment_count || s->step_count) {
-        prof__tree_feed(&feed, s, &tree);
+        prof__tree_open(&tree, s);
         prof__build_rows(s, &feed);
     }
 #if !PROF__BARE
@@ -11804,11 +11823,12 @@ PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
     g->places = 2 * g->max + 1;
     g->rows = (prof__group *)(void *)s->scratch;
     p = (char *)(g->rows + g->max);
-    if (records) g->ranks = (prof__rank *)(void *)p;
+    if (PROF__BARE || records) g->ranks = (prof__rank *)(void *)p;
     else if (prof__side_of(s)) g->wide = (prof__group_wide *)(void *)p;
-    p += g->max * (records ? sizeof *g->ranks : g->wide ? sizeof *g->wide : 0);
+    p += g->max *
+         (prof__ranked(g->ranks) ? sizeof *g->ranks : g->wide ? sizeof *g->wide : 0);
     g->last = (uint32_t *)(void *)p;
-    g->row_of_site = g->last + g->max;
+    g->row_of_site = g->last + (PROF__BARE ? 0 : g->max);
     g->index = g->row_of_site + sites;
     memset(g->row_of_site, 0, (sites + g->places) * sizeof(uint32_t));
 }
@@ -11816,11 +11836,13 @@ PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
 /* What else tells rows of one name apart: node, device type, legacy, user annotation. */
 PROF__FN uint32_t prof__kind(const prof_event *e) {
     uint32_t flags = e->flags & (PROF_EVENT_LEGACY | PROF_EVENT_USER_ANNOTATION);
+    if (PROF__BARE) return 0;
     return (((uint32_t)prof__node_id(e) + 1) << 13) ^ (flags << 8) ^ e->device_type;
 }
 
 PROF__FN bool prof__same_kind(const prof_event *a, const prof_event *b) {
     uint32_t flags = PROF_EVENT_LEGACY | PROF_EVENT_USER_ANNOTATION;
+    if (PROF__BARE) return true;
     return prof__node_id(a) == prof__node_id(b) && a->device_type == b->device_type &&
            ((a->flags ^ b->flags) & flags) == 0;
 }
@@ -11864,7 +11886,7 @@ PROF__FN uint32_t prof__stack_part(const prof_averages_desc *by, const prof_even
 PROF__FN uint32_t prof__group_hash(const prof_averages_desc *by, const prof_event *e) {
     const prof_extra *x = prof__extra_of(e);
     uint32_t h = prof__hash_more(2166136261u ^ prof__kind(e), e->name);
-    if (by->group_by_overload_name) h = prof__hash_more(h, prof__overload(e));
+    if (!PROF__BARE && by->group_by_overload_name) h = prof__hash_more(h, prof__overload(e));
     if (!x) return h;
     if (by->group_by_input_shapes) h = prof__hash_shapes(h, x);
     for (uint32_t i = 0; i < prof__stack_part(by, e); i++) h = prof__hash_more(h, x->stack[i]);
@@ -11893,8 +11915,8 @@ PROF__FN bool prof__same_group(const prof_averages_desc *by, const prof_event *a
                               const prof_event *b) {
     uint32_t n = prof__stack_part(by, a);
     if (!prof__same_kind(a, b) || strcmp(a->name, b->name) != 0) return false;
-    if (by->group_by_overload_name && strcmp(prof__overload(a), prof__overload(b)) != 0)
-        return false;
+    if (!PROF__BARE && by->group_by_overload_name &&
+        strcmp(prof__overload(a), prof__overload(b)) != 0) return false;
     if (by->group_by_input_shapes && !prof__same_shapes(prof__extra_of(a), prof__extra_of(b)))
         return false;
     if (n != prof__stack_part(by, b)) return false;
@@ -11915,6 +11937,7 @@ PROF__FN void prof__group_open(prof__group *r) {
 #  define prof__group_in_sums(g, row) false
 #  define prof__group_is_sums(r) false
 #  define prof__sums_into_rows(g) ((void)0)
+#  define prof__plain_event(r) g->s->events[0]
 #else
 PROF__FN const char *prof__tally_name(const prof__tally *r);
 PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r);
@@ -11937,17 +11960,19 @@ PROF__FN prof_event prof__plain_event(const prof__tally *r) {
 }
 #endif
 
-/* An event that is one of the row's. */
-PROF__FN prof_event prof__group_event(const prof__groups *g, const prof__group *r) {
+/* What a zone that has nothing but its site is as an event. */
+PROF__FN prof_event prof__site_event(uint32_t site) {
     prof_event e;
-#if !PROF__BARE
-    if (!g->ranks && r->first == PROF_NONE) return prof__plain_event(r->sums);
-#endif
-    if (!g->ranks) return g->s->events[r->first];
     memset(&e, 0, sizeof e);
-    e.name = prof__site(r->first)->name;
+    e.name = prof__site(site)->name;
     e.parent = PROF_NONE;
     return e;
+}
+
+/* An event that is one of the row's. */
+PROF__FN prof_event prof__group_event(const prof__groups *g, const prof__group *r) {
+    if (prof__ranked(g->ranks)) return prof__site_event(r->first);
+    return r->first == PROF_NONE ? prof__plain_event(r->sums) : g->s->events[r->first];
 }
 
 /* The row of an event, new or known, by its hash. first: what a new one has. */
@@ -11962,20 +11987,17 @@ PROF__FN uint32_t prof__group_find(prof__groups *g, const prof_event *e, uint32_
         if (prof__same_group(&g->by, e, &other)) return g->index[at] - 1;
     }
     r = g->rows + g->count;
-    if (g->wide) memset(g->wide + g->count, 0, sizeof *g->wide);
+    if (!PROF__BARE && g->wide) memset(g->wide + g->count, 0, sizeof *g->wide);
     prof__group_open(r);
-    r->first = g->last[g->count] = first;
+    r->first = first;
     r->hash = hash;
+    if (!PROF__BARE) g->last[g->count] = first;
     g->index[at] = ++g->count;
     return g->count - 1;
 }
 
 PROF__RARE(uint32_t) prof__group_new(prof__groups *g, uint32_t site) {
-    prof__group of_site;
-    prof_event e;
-    memset(&of_site, 0, sizeof of_site);
-    of_site.first = site;
-    e = prof__group_event(g, &of_site);
+    prof_event e = prof__site_event(site);
     return prof__group_find(g, &e, site);
 }
 
@@ -12010,7 +12032,8 @@ PROF__EAGER void prof__group_record(void *groups, const prof__close *c) {
     uint32_t row = prof__group_of_site(g, c->what);
     prof__group *r = g->rows + row;
     (void)prof__rank_take(g->ranks + row, c, !r->count);
-    g->last[row] = r->count && g->last[row] >= c->from ? PROF_NONE : c->number;
+    if (!PROF__BARE)
+        g->last[row] = r->count && g->last[row] >= c->from ? PROF_NONE : c->number;
     prof__call_add(r, NULL, c);
 }
 
@@ -12078,7 +12101,8 @@ PROF__EAGER void prof__group_event_take(void *groups, const prof__close *c) {
 /* The row of zones that are in no timeline. */
 PROF__FN uint32_t prof__group_of_sums(prof__groups *g, const prof__tally *r) {
     prof_event plain;
-    if (g->ranks) return prof__group_of_site(g, r->site ? r->site >> 8 : g->s->others);
+    if (prof__ranked(g->ranks))
+        return prof__group_of_site(g, r->site ? r->site >> 8 : g->s->others);
     plain = prof__plain_event(r);
     return prof__group_find(g, &plain, PROF_NONE);
 }
@@ -12111,7 +12135,7 @@ PROF__EAGER void prof__groups_feed(prof__groups *g, prof__taker *record, prof__t
     feed.user = g;
     feed.take = record;
     if (record == prof__group_record) feed.segment = prof__group_segment;
-    if (PROF__BARE || g->ranks) prof__closes_of_records(&feed);
+    if (prof__ranked(g->ranks)) prof__closes_of_records(&feed);
     else prof__closes_in_memory(g->s, event, g);
 }
 
@@ -12231,7 +12255,7 @@ PROF__FN bool prof__group_after(const void *groups, uint32_t a, uint32_t b) {
     const prof__groups *g = (const prof__groups *)groups;
     if (prof__group_is_sums(g->rows + a) || prof__group_is_sums(g->rows + b))
         return prof__group_is_sums(g->rows + a) && !prof__group_is_sums(g->rows + b);
-    if (g->ranks) return prof__rank_after(g->ranks + a, g->ranks + b);
+    if (prof__ranked(g->ranks)) return prof__rank_after(g->ranks + a, g->ranks + b);
     return g->rows[a].first > g->rows[b].first;
 }
 
@@ -12295,12 +12319,12 @@ PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const pr
 
 /* Leaves out what rows are not told apart by. */
 PROF__FN void prof__average_by(prof_average *a, const prof_averages_desc *by) {
-    if (!by->group_by_overload_name) a->overload_name = "";
+    if (!PROF__BARE && !by->group_by_overload_name) a->overload_name = "";
     if (!by->group_by_input_shapes) {
         a->input_shapes = NULL;
         a->input_count = PROF_NONE;
     }
-    a->stack_count = PROF__MIN(a->stack_count, by->group_by_stack_n);
+    if (!PROF__BARE) a->stack_count = PROF__MIN(a->stack_count, by->group_by_stack_n);
 }
 
 /* Row i of those that are seen first. */
@@ -12309,11 +12333,11 @@ PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
     const prof__group *r = g->rows + row;
     prof_event first = prof__group_event(g, r);
     prof_average a;
-    if (g->ranks && !prof__group_is_sums(r) && g->ranks[row].depth) first.parent = 0;
-    a = prof__average_of(&first, g->ranks ? i : r->first);
-    prof__average_sums(&a, r, g->wide ? g->wide + row : NULL);
+    if (prof__ranked(g->ranks) && !prof__group_is_sums(r) && g->ranks[row].depth) first.parent = 0;
+    a = prof__average_of(&first, prof__ranked(g->ranks) ? i : r->first);
+    prof__average_sums(&a, r, !PROF__BARE && g->wide ? g->wide + row : NULL);
     prof__average_by(&a, &g->by);
-    a.is_recursive = !prof__group_is_sums(r) && g->last[row] == PROF_NONE;
+    a.is_recursive = !PROF__BARE && !prof__group_is_sums(r) && g->last[row] == PROF_NONE;
 #if !PROF__BARE
     if (g->shares && r->count) {
         a.p50_ns = g->shares[row].low[0];
@@ -15834,7 +15858,7 @@ typedef struct prof__forest {
                                             further out; then the path of a line */
     uint32_t count, max, unused, depth;  /* unused: a list of nodes */
     prof_metric metric;
-    bool records, full;
+    bool full;
 } prof__forest;
 
 #if PROF__BARE
@@ -15880,13 +15904,13 @@ PROF__FN bool prof__same_frames(const struct prof_trace *s, const prof_event *a,
 #endif
 
 PROF__FN const char *prof__forest_name(const prof__forest *f, uint32_t what) {
-    return f->ranks ? prof__site(what)->name : f->s->events[what].name;
+    return prof__ranked(f->ranks) ? prof__site(what)->name : f->s->events[what].name;
 }
 
 PROF__FN bool prof__forest_same(const prof__forest *f, uint32_t a, uint32_t b) {
     const char *x = prof__forest_name(f, a), *y = prof__forest_name(f, b);
     if (x != y && strcmp(x, y) != 0) return false;
-    return f->ranks || prof__same_frames(f->s, f->s->events + a, f->s->events + b);
+    return prof__ranked(f->ranks) || prof__same_frames(f->s, f->s->events + a, f->s->events + b);
 }
 
 /* The node like that in the list that begins with *list, or PROF_NONE; the one found moves to the
@@ -15953,76 +15977,63 @@ PROF__FN void prof__node_add(prof__node *n, uint64_t value) {
     n->value[1] = (uint32_t)(value >> 32);
 }
 
-/* A new first of the list; PROF_NONE: no memory. */
-PROF__FN uint32_t prof__forest_add(prof__forest *f, uint32_t *list, const prof__close *c) {
+/* A node like no other yet; PROF_NONE: no memory. */
+PROF__FN uint32_t prof__forest_add(prof__forest *f, const prof__close *c, uint32_t kids) {
     uint32_t at = f->unused;
+    uint64_t value = (uint64_t)prof__close_metric(c, f->metric);
     prof__node *n;
     if (at != PROF_NONE) f->unused = f->nodes[at].next;
     else if (f->count < f->max) at = f->count++;
     else return at;
     n = f->nodes + at;
     n->what = c->what;
-    n->value[0] = n->value[1] = 0;
-    n->child = PROF_NONE;
-    if (f->ranks) (void)prof__rank_take(f->ranks + at, c, true);
-    n->next = *list;
-    return *list = at;
+    n->value[0] = (uint32_t)value;
+    n->value[1] = (uint32_t)(value >> 32);
+    n->child = kids;
+    n->next = PROF_NONE;
+    if (prof__ranked(f->ranks)) (void)prof__rank_take(f->ranks + at, c, true);
+    return at;
 }
 
-PROF__FN void prof__forest_free(prof__forest *f, uint32_t at) {
-    f->nodes[at].next = f->unused;
-    f->unused = at;
+/* Node `moved` has met its like. */
+PROF__FN void prof__forest_join(prof__forest *f, uint32_t at, uint32_t moved) {
+    prof__node *to = f->nodes + at, *n = f->nodes + moved;
+    prof__node_add(to, prof__node_value(n));
+    if (!prof__ranked(f->ranks)) to->what = PROF__MIN(to->what, n->what);
+    else if (prof__rank_after(f->ranks + at, f->ranks + moved)) f->ranks[at] = f->ranks[moved];
 }
 
 /* Puts the nodes of a list into another one, and all below them. */
 PROF__FN void prof__forest_merge(prof__forest *f, uint32_t *list, uint32_t from) {
-    uint32_t waiting = PROF_NONE;        /* nodes that are merged, but for what is below them */
+    uint32_t waiting = PROF_NONE, done;  /* nodes that are merged, but for what is below them */
     for (;;) {
         while (from != PROF_NONE) {
             uint32_t moved = from, at = prof__forest_find(f, list, f->nodes[from].what);
-            prof__node *n = f->nodes + moved, *to;
+            prof__node *n = f->nodes + moved;
+            uint32_t *to = at == PROF_NONE ? list : &waiting;
             from = n->next;
-            if (at == PROF_NONE) {
-                n->next = *list;
-                *list = moved;
-                continue;
-            }
-            to = f->nodes + at;
-            prof__node_add(to, prof__node_value(n));
-            if (!f->ranks) to->what = PROF__MIN(to->what, n->what);
-            else if (prof__rank_after(f->ranks + at, f->ranks + moved))
-                f->ranks[at] = f->ranks[moved];
+            n->next = *to;
+            *to = moved;
+            if (at == PROF_NONE) continue;
+            prof__forest_join(f, at, moved);
             n->what = at;
-            n->next = waiting;
-            waiting = moved;
         }
         if (waiting == PROF_NONE) return;
-        list = &f->nodes[f->nodes[waiting].what].child;
-        from = f->nodes[waiting].child;
-        {
-            uint32_t done = waiting;
-            waiting = f->nodes[done].next;
-            prof__forest_free(f, done);
-        }
+        done = waiting;
+        waiting = f->nodes[done].next;
+        list = &f->nodes[f->nodes[done].what].child;
+        from = f->nodes[done].child;
+        f->nodes[done].next = f->unused;
+        f->unused = done;
     }
 }
 
 PROF__FN void prof__forest_take(void *forest, const prof__close *c) {
     prof__forest *f = (prof__forest *)forest;
-    uint32_t *list = f->tops + c->depth, kids = list[1];
-    uint32_t at = prof__forest_find(f, list, c->what);
+    uint32_t *list = f->tops + c->depth, at = prof__forest_add(f, c, list[1]);
     list[1] = PROF_NONE;
-    if (at == PROF_NONE) {
-        at = prof__forest_add(f, list, c);
-        f->full = f->full || at == PROF_NONE;
-        if (f->full) return;
-        f->nodes[at].child = kids;
-    } else {
-        if (f->ranks) (void)prof__rank_take(f->ranks + at, c, false);
-        else f->nodes[at].what = PROF__MIN(f->nodes[at].what, c->what);
-        prof__forest_merge(f, &f->nodes[at].child, kids);
-    }
-    prof__node_add(f->nodes + at, (uint64_t)prof__close_metric(c, f->metric));
+    f->full = f->full || at == PROF_NONE;
+    if (!f->full) prof__forest_merge(f, list, at);
 }
 
 #if PROF__BARE
@@ -16039,17 +16050,16 @@ PROF__FN void prof__forest_feed(prof__forest *f, prof__taker *take) {
     memset(&feed, 0, sizeof feed);
     feed.take = take;
     feed.user = f;
-    if (PROF__BARE || f->ranks) prof__closes_of_records(&feed);
+    if (prof__ranked(f->ranks)) prof__closes_of_records(&feed);
     else prof__closes_of_events(f->s, &feed);
 }
 
 /* False: it does not fit. */
 PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, prof_metric metric) {
-    bool records = prof__from_records(s);
+    bool records = prof__from_records(s) || PROF__BARE;
     size_t size = sizeof *f->nodes + 2 * sizeof(uint32_t), room;
     uintptr_t at, end;
     memset(f, 0, sizeof *f);
-    f->records = records;
     f->s = s;
     f->metric = metric;
     f->depth = s->max_depth;
@@ -16058,10 +16068,10 @@ PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, pro
     f->tops = (uint32_t *)(void *)s->scratch;
     at = ((uintptr_t)(f->tops + f->depth + 2) + 7) & ~(uintptr_t)7;
     end = (uintptr_t)prof__scratch_end(s);
+    if (records) f->ranks = (prof__rank *)at;
     if (at > end) return false;
     room = (end - at) / (size + (records ? sizeof *f->ranks : 0));
     f->max = (uint32_t)PROF__MIN(room, (size_t)INT32_MAX);
-    if (records) f->ranks = (prof__rank *)at;
     f->nodes = (prof__node *)(at + (records ? f->max * sizeof *f->ranks : 0));
     for (uint32_t i = 0; i < f->depth + 2; i++) f->tops[i] = PROF_NONE;
     prof__forest_feed(f, prof__forest_take);
@@ -16086,7 +16096,7 @@ PROF__FN uint32_t prof__forest_list(prof__forest *f, uint32_t *order) {
 
 PROF__FN bool prof__forest_after(const void *forest, uint32_t a, uint32_t b) {
     const prof__forest *f = (const prof__forest *)forest;
-    if (f->ranks) return prof__rank_after(f->ranks + a, f->ranks + b);
+    if (prof__ranked(f->ranks)) return prof__rank_after(f->ranks + a, f->ranks + b);
     return f->nodes[a].what > f->nodes[b].what;
 }
 
@@ -16122,7 +16132,7 @@ PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t nod
     for (; node != PROF_NONE; node = f->nodes[node].next) f->tops[depth++] = f->nodes[node].what;
     while (depth--) {
         uint32_t what = f->tops[depth];
-        if (!f->ranks)
+        if (!prof__ranked(f->ranks))
             prof__frames_put(o, f->s->events + what, prof__frames_of(f->s, f->s->events + what));
         prof__stack_entry(o, prof__forest_name(f, what));
         prof__out_text(o, depth ? ";" : " ");
@@ -16141,7 +16151,8 @@ PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof
     if (!prof__valid(trace) || !out.write || !unit) return PROF_ERROR_INVALID;
     taken = prof__reading_open();
     made = prof__forest_open(&f, trace, metric) ||   /* by events they take less */
-           (f.records && prof__analyse(trace) && prof__forest_open(&f, trace, metric));
+           (!PROF__BARE && f.ranks && prof__analyse(trace) &&
+            prof__forest_open(&f, trace, metric));
     prof__reading_close(taken);
     if (!made) return PROF_ERROR_MEMORY;
     order = (uint32_t *)(void *)(f.nodes + f.max);
