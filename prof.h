@@ -13623,7 +13623,8 @@ PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int co
 }
 
 PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column) {
-    bool counter = column >= PROF__COL_COUNTERS && column <= PROF__COL_COUNTERS_END;
+    int i = column - PROF__COL_COUNTERS;
+    bool counter = i >= 0 && column <= PROF__COL_COUNTERS_END;
     uint8_t shows = counter ? (uint8_t)PROF__SHOW_INTEGER : prof__column_shows(column);
     int64_t n = prof__row_number(r, column);
     if (!t->width[column]) return;

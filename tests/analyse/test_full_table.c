@@ -510,7 +510,7 @@ static void test_dropping(void) {
     EQUAL(stats.summed, 0);
     EQUAL(stats.timeline_ns, 0);
     EQUAL(stats.recorded + stats.dropped_full, 10000);
-    desc.when_full = (prof_full)2;
+    memset(&desc.when_full, 2, sizeof desc.when_full);
     EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
 }
 
