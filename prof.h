@@ -9224,13 +9224,14 @@ PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, 
 PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, uint32_t kind) {
     uint64_t tick = (uint64_t)c->duration << 32 | c->end;
     bool fed = !PROF__BARE && r->feed->moment;
-    prof__moment one, *m = fed ? &one : r->moments + r->moment_count;
+    prof__moment one, *m = &one;
     if (!prof__site_known(c[1].site_depth >> 8)) {
         r->lost++;
         return;
     }
     r->moment_count++;
     if (r->counting) return;
+    if (!fed) m = r->moments + (r->moment_count - 1);
     m->ns = prof__to_ns(&r->scale, PROF__BARE ? tick : PROF__MIN(tick, r->latest));
     m->value = (int64_t)((uint64_t)c[1].duration << 32 | c[1].end);
     m->thread = r->thread;

@@ -25,7 +25,7 @@ typedef struct call_more {
     int64_t has_counters;
 } call_more;
 
-enum { NO_GROUP = UINT32_MAX };
+static const uint32_t NO_GROUP = UINT32_MAX;
 
 /* ---- What tells rows apart: the key as prof.h groups by it ---- */
 
