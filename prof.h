@@ -9381,8 +9381,9 @@ PROF__FN void prof__read_async(prof__reader *r, const prof__record *c) {
 PROF__FN void prof__read_flow(prof__reader *r, const prof__record *c) {
     uint64_t number = prof__record_get(c + 1);
     uint32_t n = r->moment_count++;
-    prof__moment one, *m = r->feed->moment ? &one : r->moments + n;
+    prof__moment one, *m = &one;
     if (r->counting) return;             /* its site means nothing */
+    if (!r->feed->moment) m = r->moments + n;
     m->ns = prof__read_ns(r, prof__record_get(c));
     m->value = (int64_t)(number >> 1);
     m->thread = r->thread;
@@ -12737,7 +12738,7 @@ PROF_API PROF__QUIET size_t prof_sums_close(prof_sums *s, prof_average *rows, si
     prof__nest_thread(&s->nest, s->nest.thread);
     for (uint32_t i = 0; i < s->count; i++)
         if (s->rows[i]->sums.count || s->rows[i]->more) s->order[n++] = i;
-    prof__sort(s->order, s->order + n, n, prof__span_sums_after, s->rows);
+    if (n) prof__sort(s->order, s->order + n, n, prof__span_sums_after, s->rows);
     for (uint32_t i = 0; rows && i < n && i < max; i++)
         rows[i] = prof__span_sums_average(s, s->rows[s->order[i]], i);
     return n;
