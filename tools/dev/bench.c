@@ -565,8 +565,8 @@ static void figure_all_in_bytes(void)
     trace = prof_stop();
     prof_thread_end();
     prof_stats stats = prof_get_stats();
-    size_t rows = prof_key_averages(trace, NULL, averages, 64);
-    for (size_t i = 0; i < rows && i < 64; i++)
+    size_t names = prof_key_averages(trace, NULL, averages, 64);
+    for (size_t i = 0; i < names && i < 64; i++)
         calls += averages[i].count;
     if (calls != stats.recorded)
         fail("zone.all_in_bytes", "zones are missing in the averages");
