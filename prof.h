@@ -64,9 +64,10 @@
    Memory
        All of it comes from one range: desc.memory, or a static array of PROF_ARENA_SIZE bytes.
        There is no malloc. A zone is recorded only while room is left to analyse it (96 bytes a
-       zone in all; 12 with desc.lean), so whatever was recorded can be reported. What does not fit
-       is dropped, counted in prof_stats, and named under the table and in the trace's metadata.
-       desc.mode has other ways: the last zones only, a stream through a sink, sums without zones.
+       zone in all; 12 with desc.lean), so whatever was recorded can be reported. When it is full
+       the timeline ends, and later zones are added up per name (desc.when_full; freestanding: they
+       are dropped). What is not kept is counted in prof_stats and named under the table and in the
+       trace's metadata. desc.mode has other ways: the last zones only, a stream, sums alone.
 
    Threads
        Zones, prof_push/prof_pop, prof_instant, prof_counter: any thread, no lock. A zone begins and
@@ -2295,8 +2296,10 @@ extern "C" {
 #endif
 #if defined(__GNUC__) && !defined(__TINYC__)
 #  define PROF__RARE(type) static __attribute__((noinline, cold)) PROF__QUIET type
+#  define PROF__APART(type) static __attribute__((noinline)) PROF__QUIET type
 #else
 #  define PROF__RARE(type) static type
+#  define PROF__APART(type) static type
 #endif
 #define PROF__MAX_NAME 4095
 #define PROF__LEVELS (PROF__BARE ? 33 : 256)   /* more than zones can be open */
@@ -14538,7 +14541,8 @@ PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct
                             m->kind == PROF__MOMENT_REAL);
 }
 
-PROF__RARE(void) prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
+/* Not rare: what always calls it would be, and all of a trace's zones with it. */
+PROF__APART(void) prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
                                 const char *key) {
     prof__out_f(o, "{\"ph\":\"M\",\"name\":\"%s\",\"ts\":0.000,\"pid\":%i,\"tid\":%u,"
                    "\"args\":{\"%s\":", name, pid, tid, key);

@@ -1,6 +1,6 @@
 // coroutines.cpp: C++20 coroutines whose scopes stay open over co_await.
 //
-// Shows: prof_context_switch where a coroutine goes on and where it waits. Its zones are
+// Shows: prof_context_switch where a coroutine goes on and where it waits. Its zones
 //        are on a row of their own; without, they would lie in whatever zone runs meanwhile.
 // Build: c++ -std=c++20 -O2 -I. -x c++ examples/coroutines.cpp examples/prof.c -o coroutines
 // Run:   ./coroutines [trace.json]    then open the file at ui.perfetto.dev
