@@ -2794,7 +2794,8 @@ static struct prof__arena {
     size_t room;                         /* of that gap, what is not spoken for */
 #else
     size_t promised;
-    size_t kept;                         /* of the rest, what only names, threads and sums get */
+    size_t kept;                         /* of the rest, what only names, threads and sums get; */
+    size_t seats;                        /* of that, what threads get that go on in sums */
     char *bound;                         /* what threads still own begins here, or above high */
     bool closed;                         /* by prof_stop: nothing more is taken */
 #endif
@@ -2853,6 +2854,11 @@ PROF__FN void *prof__take_kept(size_t bytes, size_t analysis) {
     p = prof__take(bytes, analysis);
     prof__arena.kept = kept;
     return p;
+}
+
+/* For a name: threads may come yet that need theirs to go on in sums. */
+PROF__FN bool prof__name_fits(size_t bytes) {
+    return prof__arena_room() >= bytes + prof__arena.seats;
 }
 #endif
 
@@ -3700,7 +3706,7 @@ PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
             return prof__site_index[i];
     }
     if (!own && prof__sites_full()) return prof__refuse_site(PROF__NO_SITE);
-    if (prof__arena.closed || prof__arena_room() < PROF__SITE_SHARE)
+    if (own ? prof__arena_room() < PROF__SITE_SHARE : !prof__name_fits(PROF__SITE_SHARE))
         return prof__refuse_site(PROF__NO_ROOM);
     to->name = prof__site_copy(name, last ? last->name : NULL);
     to->file = prof__site_copy(file, last ? last->file : NULL);
@@ -3753,6 +3759,8 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     place = prof__name_place(name, length, hash);
     if (*place) return *place;
     if (prof__names.count == prof__names.capacity) return prof__refuse_site(PROF__NO_SITE);
+    if (!prof__name_fits(prof__align(sizeof *n + length + 1) + PROF__SITE_SHARE))
+        return prof__refuse_site(PROF__NO_ROOM);
     n = (prof__name *)prof__take_kept(sizeof *n + length + 1, PROF__SITE_SHARE);
     if (!n) return prof__refuse_site(PROF__NO_ROOM);
     text = (char *)(n + 1);
@@ -4151,6 +4159,7 @@ typedef struct prof__state {
     prof_clock clock;
     prof_platform platform;
     uint32_t skipped; /* begins without a token that were dropped: their ends are to come */
+    bool nameless;                       /* ... the first of them for want of a name */
     prof__frame *deepest;                /* the last, which is never used */
     prof__frame *crowd;                  /* from here on zones are begun and ended the slow way, */
     prof__origin *origins;               /* and this is kept of them: prof__origin_of */
@@ -4357,7 +4366,7 @@ struct prof_trace {
     uint32_t others;                     /* of the rows of zones that have none */
     uint64_t full_tick;                  /* when the first timeline ended; 0: none did */
     size_t kept;                         /* prof__arena.kept, while the session is open */
-    size_t sums_each, sums_left;         /* what a thread takes to begin; kept for others' */
+    size_t sums_each;                    /* what a thread takes to begin in sums */
     uint64_t streamed;                   /* zones that have left through the stream */
     bool streamed_all;                   /* the session is over, and so is its stream */
     char *regions;                       /* of the states' rings, in the arena; region_size each */
@@ -5056,8 +5065,7 @@ PROF__FN bool prof__tallies_index(prof__tallies *y, uint32_t places) {
 /* Memory for rows: some at once, but for a thread's first. Enough is left for threads that have
    none yet, or half of all. Under the lock. */
 PROF__FN bool prof__tallies_more(prof__tallies *y) {
-    const struct prof_trace *s = &prof__trace;
-    size_t room = prof__arena_room(), left = y->last ? s->sums_left : 0;
+    size_t room = prof__arena_room(), left = y->last ? prof__arena.seats : 0;
     for (uint32_t n = y->last ? 16 : 4; n && !y->spares; n /= 4) {
         if (room < n * sizeof *y->spare + left) continue;
         y->spare = (prof__tally *)prof__tallies_take(y, n * sizeof *y->spare);
@@ -5311,7 +5319,7 @@ PROF__FN bool prof__block_take(prof__state *t) {
     prof__arena.kept = kept;
     if (!t->block) return false;
     t->block_end = t->block + size / sizeof *t->block;
-    s->sums_left -= PROF__MIN(s->sums_left, s->sums_each);
+    prof__arena.seats -= PROF__MIN(prof__arena.seats, s->sums_each);
     return true;
 }
 
@@ -5895,15 +5903,16 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     uint64_t now;
     if (site <= PROF__NO_LOCK) {
         prof__count_siteless(t, site);
-        if (!token) t->skipped++;
+        if (!token && !t->skipped++) t->nameless = site == PROF__NO_SITE;
         return NULL;
     }
     if (f > t->crowd) prof__heal(t, entry);
     f = t->hot.top;
     if (f == t->deepest) return prof__skip(t, &t->counts.deep, token);
     if (t->skipped || !prof__room(t, 4 + t->hooks.slots)) {
+        if (!t->skipped) t->nameless = false;
         t->full = true;
-        return prof__skip(t, &t->counts.full, token);
+        return prof__skip(t, t->nameless ? &t->counts.sites : &t->counts.full, token);
     }
     if (t->hooks.begin && prof__look(t)) {
         t->hooks.begin(t, f, entry);
@@ -18832,7 +18841,7 @@ PROF__FN bool prof__merged_open(struct prof_trace *s) {
     s->average = prof__average_tallies;
     s->sums = true;
     s->sums_each = prof__sums_share(s->max_depth) / 2;
-    s->sums_left = PROF__MIN(s->max_threads * s->sums_each, prof__arena_room() / 2);
+    prof__arena.seats = PROF__MIN(s->max_threads * s->sums_each, prof__arena_room() / 2);
     return true;
 }
 #endif
@@ -19662,7 +19671,7 @@ PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t s
     s->kept = PROF__MAX(size / 16, PROF__MIN(2 * s->max_threads * s->sums_each, size / 8));
     s->kept = PROF__MAX(s->kept, PROF__MIN(first, size / 4));
     s->kept = s->sums ? PROF__MIN(s->kept, left) : 0;
-    s->sums_left = PROF__MIN(s->max_threads * s->sums_each, s->kept / 2);
+    prof__arena.seats = PROF__MIN(s->max_threads * s->sums_each, s->kept / 2);
     prof__arena.kept = s->kept;
 }
 
@@ -19686,7 +19695,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     prof__arena.promised = 0;
     prof__arena_avoid_owned(prof__is_lean(d));
     prof__arena.promised = PROF__FIXED_SHARE - 64 + prof__site_count * PROF__SITE_SHARE;
-    prof__arena.kept = 0;
+    prof__arena.kept = prof__arena.seats = 0;
     prof__arena.closed = false;
     if (!prof__arena_fits(0)) return false;
     if (d->mode == PROF_MODE_AGGREGATE) {

@@ -552,6 +552,45 @@ static void test_told_where_it_ends(void) {
     }
 }
 
+static void *names_without_end(void *data) {
+    char name[32];
+    int i;
+    (void)data;
+    for (i = 0; i < 20000; i++) {
+        sprintf(name, "of many %d", i);
+        prof_push(name);
+        prof_pop();
+    }
+    return NULL;
+}
+
+static void *known(void *data) {
+    int i;
+    (void)data;
+    for (i = 0; i < 1000; i++) { PROF_SCOPE("known"); }
+    return NULL;
+}
+
+/* Names take what is kept for them, but not what threads need that come then. */
+static void test_names_without_end(void) {
+    prof_trace *trace;
+    pthread_t thread;
+    const prof_average *a;
+    int i;
+    PASS_ON(session_of(1024));
+    for (i = 0; i < 51; i++) known(NULL);
+    names_without_end(NULL);
+    for (i = 0; i < 3; i++) {
+        pthread_create(&thread, NULL, known, NULL);
+        pthread_join(thread, NULL);
+    }
+    trace = prof_stop();
+    row_count = prof_key_averages(trace, NULL, rows, 2 * NAMES);
+    if (row_count > 2 * NAMES) row_count = 2 * NAMES;
+    a = row_of("known");
+    CHECK(a && a->count == 54000, "%u of 54000", a ? (unsigned)a->count : 0);
+}
+
 int main(void) {
     rows = (prof_average *)malloc(2 * NAMES * sizeof *rows);
     arena = (char *)malloc((size_t)64 << 20);
@@ -562,6 +601,7 @@ int main(void) {
     RUN(test_off_and_on);
     RUN(test_stopped_at_any_time);
     RUN(test_grows_in_a_handler);
+    RUN(test_names_without_end);
     RUN(test_lean);
     RUN(test_lean_written);
     RUN(test_dropping);
