@@ -8438,14 +8438,8 @@ PROF__INLINE bool prof__ranked(const prof__rank *ranks) { return PROF__BARE || r
 
 /* Does c come before r, which becomes its? first: there was none. */
 PROF__EAGER bool prof__rank_take(prof__rank *r, const prof__close *c, bool first) {
-    prof__rank own;
+    const prof__rank own = { c->start_ns, c->end_ns, c->order, c->thread, c->depth, c->number };
     if (PROF__LIKELY(!PROF__BARE && !first && c->start_ns > r->start_ns)) return false;
-    own.start_ns = c->start_ns;
-    own.end_ns = c->end_ns;
-    own.order = c->order;
-    own.thread = c->thread;
-    own.depth = c->depth;
-    own.number = c->number;
     if (!first && !prof__rank_after(r, &own)) return false;
     *r = own;
     return true;
