@@ -3981,6 +3981,8 @@ typedef struct prof__row {
     bool left;                           /* the thread has */
     bool over;                           /* it ended: who has its id from now on is another */
     bool kept;                           /* someone knows the index: it stays this thread's */
+    bool listed;                         /* it is in the list of rows */
+    struct prof__row *again;             /* while it is free: the next one that is */
 #endif
     uint32_t thread;                     /* its index in the trace; PROF_NONE: free, without one */
     struct prof__row *next;
@@ -4714,21 +4716,30 @@ PROF__FN prof__chunk *prof__chunk_make(void) {
     return c;
 }
 
-/* The row of a thread that has left and of which nothing is kept is for the next thread, with its
-   index, unless the thread has another row: that one keeps it. So each index has a row, and no two
-   threads have one index. */
-PROF__FN void prof__row_free(prof__row *row) {
+PROF__FN void prof__row_unlist(prof__row *row) {
     struct prof_trace *s = &prof__trace;
     prof__row *before = NULL;
-    if (row->kept) return;
     for (prof__row *r = s->rows; r != row; r = r->next) before = r;
     if (before) before->next = row->next;
     else s->rows = row->next;
     if (s->last_row == row) s->last_row = before;
     s->row_count--;
-    for (prof__row *r = s->rows; r; r = r->next)
-        if (r->thread == row->thread) row->thread = PROF_NONE;
-    row->next = s->free_rows;
+    row->listed = false;
+}
+
+/* The row of a thread that has left and of which nothing is kept is for the next thread, with its
+   index, unless the thread has another row: that one keeps it. So each index has a row, and no two
+   threads have one index. In PROF_MODE_TRACE it stays where it is, for prof_dump. */
+PROF__FN void prof__row_free(prof__row *row) {
+    struct prof_trace *s = &prof__trace;
+    bool stays = s->mode == PROF_MODE_TRACE, shared = false;
+    if (row->kept) return;
+    for (const prof__row *r = s->rows; r; r = r->next)
+        shared |= r != row && r->thread == row->thread;
+    if (shared && stays) return;
+    if (shared) row->thread = PROF_NONE;
+    if (!stays) prof__row_unlist(row);
+    row->again = s->free_rows;
     s->free_rows = row;
 }
 
@@ -5530,9 +5541,9 @@ PROF__FN const prof__row *prof__row_before(const struct prof_trace *s, uint64_t 
 /* A free row with an index, or one without; NULL: there is none. */
 PROF__FN prof__row *prof__row_again(struct prof_trace *s, bool indexed) {
     prof__row **place = &s->free_rows, *row;
-    while (*place && ((*place)->thread != PROF_NONE) != indexed) place = &(*place)->next;
+    while (*place && ((*place)->thread != PROF_NONE) != indexed) place = &(*place)->again;
     row = *place;
-    if (row) *place = row->next;
+    if (row) *place = row->again;
     return row;
 }
 
@@ -5543,6 +5554,7 @@ PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
     if (!row) {
         row = (prof__row *)prof__take_kept(sizeof *row, sizeof row->info + PROF__LANE_SHARE);
         if (row) row->thread = PROF_NONE;
+        if (row) row->listed = false;
     }
     if (row && old) row->thread = old->thread;
     if (!row) {
@@ -5560,13 +5572,20 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     struct prof_trace *s = &prof__trace;
     prof__row *row = prof__row_take(s, prof__row_before(s, id));
     uint32_t thread;
+    bool listed;
     if (!row) return NULL;
     thread = row->thread;
-    prof__copy_words(row, &empty, sizeof *row);   /* prof_dump may be reading it */
+    listed = row->listed;
+    prof__copy_words(row, &empty, offsetof(prof__row, thread));   /* prof_dump may be reading it */
+    prof__copy_words(row->name, empty.name, sizeof row->name);
+    PROF__STORE(row->announced, 0u);
     prof__copy_words(&row->info.id, &id, sizeof id);
     row->generation = s->generation;
     PROF__STORE(row->number, s->row_number++);
-    row->thread = thread;
+    PROF__STORE(row->thread, thread);
+    row->listed = true;
+    if (listed) return row;
+    row->next = NULL;
     if (s->last_row) PROF__RELEASE(s->last_row->next, row);
     else PROF__RELEASE(s->rows, row);
     s->last_row = row;
@@ -5762,8 +5781,7 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
         prof__counts_add(&s->counts, &t->counts);
         PROF__STORE(t->row->left, true);
         PROF__STORE(t->recording, 0u);
-        if (!t->row->first && s->mode != PROF_MODE_TRACE)   /* see prof__dump_rows */
-            prof__row_free(t->row);
+        if (!t->row->first) prof__row_free(t->row);
     }
     prof__state_give(slot, t);
     prof__unlock();
@@ -6263,7 +6281,7 @@ PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
 }
 
 #define prof__context_name(row) ((void)0)
-#define prof__rows_unused(s) ((s)->free_rows)
+#define prof__row_unused(row) ((row) ? (row)->again : prof__trace.free_rows)   /* the next one */
 PROF_API PROF__QUIET void prof_tick(void) {}
 #endif /* !PROF__BARE */
 
@@ -6680,7 +6698,7 @@ PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
 }
 
 PROF_API PROF__QUIET void prof_thread_end(void) {}
-#define prof__rows_unused(s) NULL
+#define prof__row_unused(row) NULL
 
 #define PROF__ENTRY PROF__QUIET
 #define prof__push_text(name) prof_push(name)
@@ -10979,21 +10997,20 @@ PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *d
 
 /* ---- a session's events ---- */
 
-PROF__FN void prof__threads_fill(struct prof_trace *s, prof__row *rows) {
-    for (prof__row *row = rows; row; row = row->next) {
-        prof__context_name(row);
-        if (row->thread == PROF_NONE) continue;
-        s->threads[row->thread] = row->info;
-        if (row->name[0]) s->threads[row->thread].name = row->name;
-    }
+PROF__FN void prof__thread_fill(struct prof_trace *s, prof__row *row) {
+    prof__context_name(row);
+    if (row->thread == PROF_NONE) return;
+    s->threads[row->thread] = row->info;
+    if (row->name[0]) s->threads[row->thread].name = row->name;
 }
 
 /* The threads come first, then the events, however many. Each index has a row, also that of a
    thread of which no zone is kept. */
 PROF__FN void prof__analysis_threads(struct prof_trace *s) {
     s->threads = (prof_thread_info *)(void *)prof__arena.low;
-    prof__threads_fill(s, prof__rows_unused(s));
-    prof__threads_fill(s, s->rows);
+    for (prof__row *row = prof__row_unused((prof__row *)NULL); row; row = prof__row_unused(row))
+        prof__thread_fill(s, row);
+    for (prof__row *row = s->rows; row; row = row->next) prof__thread_fill(s, row);
     s->events = (prof_event *)(void *)(prof__arena.low +
                                        prof__align(s->thread_count * sizeof *s->threads));
 }

@@ -591,6 +591,24 @@ static void test_names_without_end(void) {
     CHECK(a && a->count == 54000, "%u of 54000", a ? (unsigned)a->count : 0);
 }
 
+/* A thread for each request: those that come in sums leave their row to the next. */
+static void test_a_thread_a_request(void) {
+    prof_trace *trace;
+    pthread_t thread;
+    const prof_average *a;
+    int i;
+    PASS_ON(session_of(1024));
+    for (i = 0; i < 3000; i++) {
+        pthread_create(&thread, NULL, known, NULL);
+        pthread_join(thread, NULL);
+    }
+    trace = prof_stop();
+    row_count = prof_key_averages(trace, NULL, rows, 2 * NAMES);
+    a = row_of("known");
+    CHECK(a && a->count == 3000000, "%u of 3000000", a ? (unsigned)a->count : 0);
+    EQUAL(prof_get_stats().threads, 3000);
+}
+
 int main(void) {
     rows = (prof_average *)malloc(2 * NAMES * sizeof *rows);
     arena = (char *)malloc((size_t)64 << 20);
@@ -602,6 +620,7 @@ int main(void) {
     RUN(test_stopped_at_any_time);
     RUN(test_grows_in_a_handler);
     RUN(test_names_without_end);
+    RUN(test_a_thread_a_request);
     RUN(test_lean);
     RUN(test_lean_written);
     RUN(test_dropping);

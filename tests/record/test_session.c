@@ -192,17 +192,15 @@ static void roots_text(const prof_trace *trace, char *text, size_t size) {
     const prof_event *events = prof_events(trace, &count);
     text[0] = 0;
     for (i = 0; i < count; i++) {
-        char one[512] = "";
-        prof_event alone[1];
+        prof_event alone;
         if (events[i].parent != PROF_NONE) continue;
-        alone[0] = events[i];
-        alone[0].next_sibling = PROF_NONE;
-        if (events[i].first_child != PROF_NONE)
-            tree_text(events, events[i].first_child, one, sizeof one);
-        alone[0].first_child = PROF_NONE;
-        tree_text(alone, 0, text, size);
-        if (!one[0]) continue;
-        snprintf(text + strlen(text), size - strlen(text), "(%s)", one);
+        alone = events[i];
+        alone.first_child = alone.next_sibling = PROF_NONE;
+        tree_text(&alone, 0, text, size);
+        if (events[i].first_child == PROF_NONE) continue;
+        strncat(text, "(", size - strlen(text) - 1);
+        tree_text(events, events[i].first_child, text, size);
+        strncat(text, ")", size - strlen(text) - 1);
     }
 }
 
