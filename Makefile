@@ -56,7 +56,7 @@ TOOL_PAGES = $(patsubst tools/prof/%.html,build/tools/%_html.h,$(wildcard tools/
 
 .PHONY: help prof demo examples cuda check_layout test test-all test-viewers real coverage fuzz mutants proof soak trust analysis \
         bench embedded size lint install clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
-        setup-analysis
+        setup-analysis setup-viewers
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z_-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -86,7 +86,7 @@ test: setup-test ## run every suite in minutes; the last line counts tests (ONLY
 test-all: setup-test ## run every suite with every compiler, sanitizer and system
 	@sh tests/run.sh --all $(ONLY)
 
-test-viewers: ## traces of the examples in Perfetto and speedscope (from npm; skipped without)
+test-viewers: setup-viewers ## traces of the examples in Perfetto and speedscope (from npm; skipped without)
 	@sh tests/write/viewers.sh
 
 bench: build/bench build/bench_cuda build/bench_read build/prof ## measure what it all costs, into build/bench.json
@@ -157,6 +157,7 @@ setup-build: ; @sh tools/dev/setup.sh $(BUILD_NEEDS)
 setup-tool: ; @sh tools/dev/setup.sh $(TOOL_NEEDS)
 setup-examples: ; @sh tools/dev/setup.sh $(EXAMPLE_NEEDS) --optional libstb-dev
 setup-analysis: setup-test ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional cppcheck valgrind
+setup-viewers: setup-examples ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional nodejs npm python3
 setup-proof: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional frama-c-base
 setup-embedded: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional $(EMBEDDED_OPTIONS)
 setup-test: ; @sh tools/dev/setup.sh $(TEST_NEEDS) --optional $(TEST_OPTIONS)
