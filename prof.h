@@ -1394,7 +1394,19 @@ PROF_API size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_e
 PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const prof_event *events,
                                             size_t count, prof_trace **trace);
 
-/* ---- Averages of spans: what tools make of a file's events, by the sums of the live table ---- */
+/* ---- Spans: what tools make of a file's events, by the nest and the sums of the live table ---- */
+
+/* Spans in the caller's memory, by number: each has an end and the number of the one around it. */
+typedef struct prof_nest {
+    const void *spans;
+    size_t size, end_ns, parent;         /* of one; where in it an int64_t and a uint32_t are */
+    uint64_t overlaps;                   /* a span began in another and ended behind it */
+} prof_nest;
+
+/* Of the span `top` and those around it, the innermost that holds [start_ns, end_ns), which begins
+   no earlier than they do; PROF_NONE: none. What has ended holds nothing, and what ends first does
+   not hold what ends behind it: they stand beside each other. All of this library nests so. */
+PROF_API uint32_t prof_nest_around(prof_nest *nest, uint32_t top, int64_t start_ns, int64_t end_ns);
 
 enum {                                   /* prof_span.flags, beside PROF_EVENT_... */
     PROF_SPAN_MEMORY = 0x8000,           /* memory changes at start_ns: the innermost span and all
@@ -8595,19 +8607,51 @@ PROF__FN void prof__nest_pop(prof__nest *n) {
     prof__nest_end(n, &c, &b);
 }
 
-/* Is the innermost open span around s? As prof__holds. */
-PROF__FN bool prof__nest_holds(prof__nest *n, const prof_span *s) {
+/* Does what ends at outer_ns hold what begins no earlier than it? PyTorch: _populate_cpu_children */
+PROF__INLINE bool prof__spans_hold(int64_t outer_ns, int64_t start_ns, int64_t end_ns,
+                                   bool *overlaps) {
+    if (start_ns >= outer_ns) return false;
+    *overlaps = *overlaps || end_ns > outer_ns;
+    return end_ns <= outer_ns;
+}
+
+PROF__EAGER uint32_t prof__spans_around(prof_nest *n, uint32_t top, int64_t start_ns,
+                                        int64_t end_ns) {
+    bool overlaps = false;
+    while (top != PROF_NONE) {
+        const char *span = (const char *)n->spans + top * n->size;
+        if (prof__spans_hold(*(const int64_t *)(const void *)(span + n->end_ns), start_ns, end_ns,
+                             &overlaps)) break;
+        top = *(const uint32_t *)(const void *)(span + n->parent);
+    }
+    n->overlaps += overlaps;
+    return top;
+}
+
+PROF_API PROF__QUIET uint32_t prof_nest_around(prof_nest *nest, uint32_t top, int64_t start_ns,
+                                               int64_t end_ns) {
+    return nest ? prof__spans_around(nest, top, start_ns, end_ns) : PROF_NONE;
+}
+
+PROF__FN prof_nest prof__nest_of(const struct prof_trace *s) {
+    const prof_nest n = { s->events, sizeof *s->events, offsetof(prof_event, end_ns),
+                          offsetof(prof_event, parent), 0 };
+    return n;
+}
+
+/* Is the innermost open span around s? */
+PROF__FN bool prof__nest_holds(const prof__nest *n, const prof_span *s, bool *overlaps) {
     const prof_span *p = n->open + n->depth - 1;
     if (p->flags & s->flags & PROF_SPAN_STEP) return false;
-    if (s->start_ns >= p->end_ns) return false;
-    n->overlaps += s->end_ns > p->end_ns;
-    return s->end_ns <= p->end_ns;
+    return prof__spans_hold(p->end_ns, s->start_ns, s->end_ns, overlaps);
 }
 
 /* A span begins: those end that do not hold it. There is room for it. */
 PROF__FN void prof__nest_begin(prof__nest *n, const prof_span *s) {
+    bool overlaps = false;
     uint32_t i;
-    while (n->depth && !prof__nest_holds(n, s)) prof__nest_pop(n);
+    while (n->depth && !prof__nest_holds(n, s, &overlaps)) prof__nest_pop(n);
+    n->overlaps += overlaps;
     for (i = n->depth; i && s->flags & n->open[i - 1].flags & PROF_SPAN_LAUNCH; i--) {}
     n->open[n->depth] = *s;
     if (i && s->flags & PROF_SPAN_LAUNCH) {
@@ -10191,13 +10235,11 @@ PROF__FN prof__lane *prof__lane_of(prof__linker *k, const prof_event *e) {
     return k->lanes + k->last;
 }
 
-/* Does event p, which is not known to have ended, hold e? As PyTorch's _populate_cpu_children; but
-   of two recorded zones the depths tell. */
-PROF__FN bool prof__holds(struct prof_trace *s, const prof_event *p, const prof_event *e) {
+/* Does event p, which is not known to have ended, hold e? Of two recorded zones the depths tell. */
+PROF__FN bool prof__holds(const prof_event *p, const prof_event *e, bool *overlaps) {
     if (!((p->flags | e->flags) & PROF_EVENT_SUBMITTED)) return p->depth < e->depth;
     if (p->flags & e->flags & PROF__EVENT_STEP) return false;
-    if (e->start_ns < p->end_ns && e->end_ns > p->end_ns) s->overlaps++;
-    return e->start_ns < p->end_ns && e->end_ns <= p->end_ns;
+    return prof__spans_hold(p->end_ns, e->start_ns, e->end_ns, overlaps);
 }
 
 /* The parent of event i, where *top is the innermost event that may hold it. A recorded zone knows
@@ -10206,7 +10248,9 @@ PROF__FN uint32_t prof__link_parent(prof__linker *k, uint32_t *top, uint32_t i) 
     prof_event *events = k->s->events;
     const prof_event *e = events + i;
     uint32_t p, home = e->parent;
-    while (*top != PROF_NONE && !prof__holds(k->s, events + *top, e)) *top = k->below[*top];
+    bool overlaps = false;
+    while (*top != PROF_NONE && !prof__holds(events + *top, e, &overlaps)) *top = k->below[*top];
+    k->s->overlaps += overlaps;
     p = *top;
     k->below[i] = p;
     if (e->flags & PROF_EVENT_SUBMITTED) {
@@ -10754,8 +10798,8 @@ PROF__FN bool prof__is_zone(const prof_event *e) {
 
 /* The zone that was the innermost of thread at ns, given the last that began; moves *last there. */
 PROF__FN uint32_t prof__innermost(const struct prof_trace *s, uint32_t *last, int64_t ns) {
-    while (*last != PROF_NONE && s->events[*last].end_ns <= ns) *last = s->events[*last].parent;
-    return *last;
+    prof_nest n = prof__nest_of(s);
+    return *last = prof__spans_around(&n, *last, ns, ns);
 }
 
 PROF__FN bool prof__by_time(const prof_event *e) {
@@ -12654,7 +12698,10 @@ PROF__FN bool prof__span_sums_depth(prof_sums *s, uint32_t depth) {
 /* What changes in memory: all that is open has it; else it is a call of its own. */
 PROF__FN void prof__span_sums_memory(prof_sums *s, const prof_span *span) {
     prof__nest *n = &s->nest;
-    while (n->depth && span->start_ns >= n->open[n->depth - 1].end_ns) prof__nest_pop(n);
+    prof_span moment = *span;
+    bool none = false;
+    moment.end_ns = span->start_ns;
+    while (n->depth && !prof__nest_holds(n, &moment, &none)) prof__nest_pop(n);
     for (uint32_t i = 0; i < n->depth; i++) {
         n->open[i].cpu_bytes = PROF__PLUS(n->open[i].cpu_bytes, span->cpu_bytes);
         n->open[i].device_bytes = PROF__PLUS(n->open[i].device_bytes, span->device_bytes);
@@ -15123,10 +15170,8 @@ PROF__FN bool prof__tell_work(const struct prof_trace *s, uint32_t i) {
 }
 
 PROF__FN bool prof__tell_zone(const struct prof_trace *s, uint32_t top, const prof_event *e) {
-    while (top != PROF_NONE && (s->events[top].end_ns <= e->start_ns ||
-                                s->events[top].end_ns < e->end_ns))
-        top = s->events[top].parent;
-    return prof__tell(s, e->parent, top);
+    prof_nest n = prof__nest_of(s);
+    return prof__tell(s, e->parent, prof__spans_around(&n, top, e->start_ns, e->end_ns));
 }
 
 /* Marks zones and memory that have to tell their parent, and the parents; is there any? */
@@ -20576,7 +20621,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
        Called otherwise: prof_raw_push: prof_raw_feed; prof_memory_size: prof_arena_size;
        prof_thread_name: prof_set_thread_name; prof_counter_name: prof_hw_counter_name;
        desc.counters: desc.hw_counters.
-       New: prof_file_open, prof_file_close, prof_save_memory_timeline; prof_average_add;
+       New: prof_file_open, prof_file_close, prof_save_memory_timeline; prof_average_add; prof_nest;
        prof_flops_register; prof_prepare; prof_counter_f; names and texts by a format: prof_push_f,
        PROF_SCOPE_F, prof_instant_f, prof_set_arg_f, prof_set_thread_name_f, prof_add_metadata_f,
        prof_format_text (stb_sprintf's, where it is there); prof_stats_note, prof_terminal_width;

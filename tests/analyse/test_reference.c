@@ -245,13 +245,17 @@ static prof_sums *sums_of(const prof_averages_desc *by, bool merge) {
     return sums;
 }
 
+static uint32_t lane_of(const prof_event *e) {
+    return e->thread * 4 + (node_of(e) > 1 ? 3 : (uint32_t)(node_of(e) + 1));
+}
+
 static prof_span span_of(prof_sums *sums, const prof_event *e, uint32_t order) {
     prof_span s;
     uint32_t i;
     memset(&s, 0, sizeof s);
     s.start_ns = e->start_ns;
     s.end_ns = e->end_ns;
-    s.thread = e->thread * 4 + (node_of(e) > 1 ? 3 : (uint32_t)(node_of(e) + 1));
+    s.thread = lane_of(e);
     s.row = prof_sums_row(sums, e);
     s.flags = e->flags & (PROF_EVENT_ASYNC | PROF_EVENT_LEGACY | PROF_EVENT_REMOTE);
     s.order = order;
@@ -296,6 +300,31 @@ static void compare_sums(prof_sums *sums, const prof_averages_desc *by) {
     }
 }
 
+/* The parents alone, in an array of one's own. */
+static void compare_nest(void) {
+    struct { int64_t end_ns; uint32_t parent; } list[MOST];
+    uint32_t top[256], up, i;
+    prof_nest nest;
+    memset(top, 0xff, sizeof top);       /* PROF_NONE */
+    memset(&nest, 0, sizeof nest);
+    nest.spans = list;
+    nest.size = sizeof list[0];
+    nest.parent = (size_t)((char *)&list[0].parent - (char *)list);
+    for (i = 0; i < given_count; i++) {
+        const prof_event *e = &models[i].e;
+        uint32_t lane = lane_of(e);
+        if (!in_tree(e)) continue;
+        CHECK(lane < 256, "lane %u", lane);
+        up = prof_nest_around(&nest, top[lane], e->start_ns, e->end_ns);
+        list[i].end_ns = e->end_ns;
+        list[i].parent = up;
+        top[lane] = i;
+        while (up != PROF_NONE && models[up].gone) up = list[up].parent;
+        if (!models[i].gone) EQUAL(up, (uint32_t)models[i].parent);
+    }
+    EQUAL(nest.overlaps, prof_trace_stats(trace).overlaps);
+}
+
 /* By times, as a file has them: the nest finds the tree and the duplicates. */
 static void spans_by_time(const prof_averages_desc *by) {
     prof_sums *sums = sums_of(by, true);
@@ -308,6 +337,7 @@ static void spans_by_time(const prof_averages_desc *by) {
     }
     for (i = 0; i < given_count; i++) prof_sums_push(sums, spans + i);
     PASS_ON(compare_sums(sums, by));
+    PASS_ON(compare_nest());
     prof_events(trace, &i);
     EQUAL(prof_sums_get_stats(sums).duplicates, given_count - i);
     EQUAL(prof_sums_get_stats(sums).overlaps, prof_trace_stats(trace).overlaps);

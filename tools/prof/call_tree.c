@@ -138,7 +138,7 @@ static call *add_call(call_tree *tree, const trace_event *event) {
     GROW(tree->calls, tree->count, tree->capacity);
     call *new_call = &tree->calls[tree->count++];
     *new_call = (call){
-        .start_ns = event->ts_ns, .dur_ns = event->dur_ns,
+        .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
         .self_ns = event->is_async ? 0 : event->dur_ns, .is_async = event->is_async,
         .name = tree_name(tree, event),
         .thread = tree_thread(tree, event), .parent = NO_CALL, .kind = event->kind
@@ -187,13 +187,11 @@ call *tree_add(call_tree *tree, const trace_event *event) {
 
 /* ---- The tree ---- */
 
-static int64_t end_of(const call *c) { return c->start_ns + c->dur_ns; }
-
 static bool call_before(uint32_t a, uint32_t b, const void *context) {
     const call *calls = context, *x = &calls[a], *y = &calls[b];
     if (x->thread != y->thread) return x->thread < y->thread;
     if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns;
-    return end_of(x) > end_of(y);
+    return x->end_ns > y->end_ns;
 }
 
 static bool change_before(uint32_t a, uint32_t b, const void *context) {
@@ -209,22 +207,6 @@ static uint32_t *numbers_up_to(size_t count) {
 
 /* The innermost open calls of one thread, and of its Python functions; linked by parent. */
 typedef struct open_calls { uint32_t call, frame; } open_calls;
-
-/* Leaves the calls that have ended at ns. */
-static void leave_ended(const call_tree *tree, uint32_t *top, int64_t ns) {
-    while (*top != NO_CALL && end_of(&tree->calls[*top]) <= ns) *top = tree->calls[*top].parent;
-}
-
-/* Of the calls that are open, *top and those around it, leaves those that do not hold c. */
-static void leave(call_tree *tree, uint32_t *top, const call *c) {
-    bool overlap = false;
-    for (; *top != NO_CALL; *top = tree->calls[*top].parent) {
-        bool ended = end_of(&tree->calls[*top]) <= c->start_ns;
-        if (!ended && end_of(&tree->calls[*top]) >= end_of(c)) break;
-        overlap |= !ended;
-    }
-    tree->overlaps += overlap;
-}
 
 /* The call with this id; what the trace does not have is guess. */
 static uint32_t zone_of(const call_tree *tree, int64_t id, uint32_t guess) {
@@ -242,12 +224,13 @@ static uint32_t told_zone(const call_tree *tree, uint32_t number, uint32_t guess
 
 static void enter(call_tree *tree, uint32_t number, open_calls *open) {
     call *c = &tree->calls[number];
-    uint32_t *top = c->kind == TRACE_PYTHON ? &open->frame : &open->call;
+    bool frame = c->kind == TRACE_PYTHON && !tree->python_around;
+    uint32_t *top = frame ? &open->frame : &open->call;
     if (c->is_async) return;
-    leave(tree, top, c);
+    *top = prof_nest_around(&tree->nest, *top, c->start_ns, c->end_ns);
     if (c->is_told) *top = told_zone(tree, number, *top);
     c->parent = *top;
-    if (*top != NO_CALL) tree->calls[*top].self_ns -= c->dur_ns;
+    if (*top != NO_CALL) tree->calls[*top].self_ns -= call_ns(c);
     *top = number;
 }
 
@@ -259,7 +242,7 @@ static void own_changes(call_tree *tree, const uint32_t *changes, size_t *next, 
         if (change->thread > thread ||
             (change->thread == thread && change->ts_ns >= until_ns)) return;
         if (change->thread < thread) continue;
-        leave_ended(tree, &open->call, change->ts_ns);
+        open->call = prof_nest_around(&tree->nest, open->call, change->ts_ns, change->ts_ns);
         change->owner = change->told == NOT_TOLD ? open->call
                                                  : zone_of(tree, change->told, open->call);
     }
@@ -270,6 +253,9 @@ static void nest(call_tree *tree) {
     sort_numbers(changes, tree->change_count, change_before, tree->changes);
     open_calls open = {NO_CALL, NO_CALL};
     size_t next = 0;
+    tree->nest = (prof_nest){
+        tree->calls, sizeof *tree->calls, offsetof(call, end_ns), offsetof(call, parent), 0
+    };
     for (size_t i = 0; i < tree->count; i++) {
         const call *c = &tree->calls[tree->order[i]];
         if (i && c->thread != tree->calls[tree->order[i - 1]].thread) {
@@ -293,7 +279,8 @@ static uint32_t owner_of(const call_tree *tree, const kernel_link *kernel) {
     if (op_has_work(op, launch, kernel->external, kernel->correlation)) return (uint32_t)*op - 1;
     if (!launch) return NO_CALL;
     uint32_t number = (uint32_t)*launch - 1;
-    while (number != NO_CALL && tree->calls[number].kind == TRACE_RUNTIME)
+    while (number != NO_CALL && (tree->calls[number].kind == TRACE_RUNTIME ||
+                                 tree->calls[number].kind == TRACE_PYTHON))
         number = tree->calls[number].parent;
     return number != NO_CALL ? number : (uint32_t)*launch - 1;
 }
@@ -327,7 +314,7 @@ void tree_build(call_tree *tree) {
 void tree_clear(call_tree *tree) {
     call_tree kept = {
         .without_kernels = tree->without_kernels, .with_python = tree->with_python,
-        .with_memory = tree->with_memory, .with_refused = tree->with_refused,
+        .python_around = tree->python_around, .with_memory = tree->with_memory, .with_refused = tree->with_refused,
         .steps_apart = tree->steps_apart, .names = tree->names
     };
     free(tree->calls);

@@ -17,7 +17,7 @@
 #define NOT_TOLD INT64_MIN      /* the times tell */
 
 typedef struct call {
-    int64_t start_ns, dur_ns;
+    int64_t start_ns, end_ns;
     int64_t self_ns;            /* less the direct children; may be negative where they overlap */
     int64_t device_ns, device_self_ns;   /* of its kernels; with and without its children's */
     uint32_t name;              /* in tree.names */
@@ -54,7 +54,8 @@ typedef enum change_kind {
 typedef struct call_tree {
     /* what to take, set before the first tree_add */
     bool without_kernels;       /* no device times: kernels and their ids are not kept */
-    bool with_python;           /* keep Python functions: parents only of each other, and frames */
+    bool with_python;           /* keep Python functions: parents only of each other, */
+    bool python_around;         /* or of all calls in them */
     bool with_memory;           /* keep [memory] events, */
     bool with_refused;          /* and [OutOfMemory] */
     bool steps_apart;           /* ProfilerStep#1 keeps its number */
@@ -70,7 +71,7 @@ typedef struct call_tree {
     size_t kernel_count, kernel_capacity;
     memory_change *changes;
     size_t change_count, change_capacity;
-    uint64_t overlaps;          /* calls that begin in one and end behind it */
+    prof_nest nest;             /* of calls; told in overlaps: some begin in one and end behind it */
     uint64_t unowned;           /* kernels of no known call */
     map by_external, by_correlation;     /* id -> call + 1 */
     map by_zone;                /* "Zone id" -> call + 1: see prof.h, "what times do not tell" */
@@ -93,6 +94,7 @@ void tree_free(call_tree *tree);
 /* What a call of a legacy record stream launched, its children's too. */
 int64_t trace_kernels_ns(const trace_event *event);
 uint32_t tree_thread(call_tree *tree, const trace_event *event);
+static inline int64_t call_ns(const call *c) { return c->end_ns - c->start_ns; }
 static inline bool kind_is_device(uint8_t kind) {       /* what runs on a device */
     return kind == TRACE_KERNEL || kind == TRACE_MEMCPY || kind == TRACE_MEMSET;
 }

@@ -184,7 +184,7 @@ static void link_call(execution_trace *t, const call_tree *tree, const call *c) 
                                   interned_text(&tree->names, c->name)) != 0) return;
     n->linked = true;
     n->start_ns = c->start_ns;
-    n->ns = c->dur_ns;
+    n->ns = call_ns(c);
     n->self_ns = c->self_ns;
     n->device_ns = c->device_ns;
     t->linked++;

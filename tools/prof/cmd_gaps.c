@@ -129,7 +129,7 @@ static int64_t waited(const gap_finder *g, uint32_t thread, int64_t from, int64_
     for (; low < g->wait_count; low++) {
         const call *c = &g->tree.calls[g->waits[low]];
         int64_t begin = c->start_ns > from ? c->start_ns : from;
-        int64_t end = c->start_ns + c->dur_ns < to ? c->start_ns + c->dur_ns : to;
+        int64_t end = c->end_ns < to ? c->end_ns : to;
         if (c->thread > thread || c->start_ns >= to) break;
         if (c->thread != thread || end <= begin) continue;
         sum += end - begin;

@@ -130,10 +130,6 @@ static block_context *find_contexts(const call_tree *tree) {
     return contexts;
 }
 
-static int64_t end_of(const call_tree *tree, uint32_t number) {
-    return tree->calls[number].start_ns + tree->calls[number].dur_ns;
-}
-
 /* free_owner: the call that freed it; NO_CALL with free_ns INT64_MAX: nobody. */
 static uint8_t category_of(const call_tree *tree, const block_context *contexts, uint32_t owner,
                            uint32_t free_owner, int64_t free_ns) {
@@ -141,10 +137,10 @@ static uint8_t category_of(const call_tree *tree, const block_context *contexts,
     const block_context *at = owner == NO_CALL ? &none : &contexts[owner];
     const block_context *freed = free_owner == NO_CALL ? &none : &contexts[free_owner];
     if (at->optimizer != NO_CALL)
-        return free_ns <= end_of(tree, at->optimizer) ? MEMORY_TEMPORARY : MEMORY_OPTIMIZER_STATE;
+        return free_ns <= tree->calls[at->optimizer].end_ns ? MEMORY_TEMPORARY : MEMORY_OPTIMIZER_STATE;
     if (at->loader) return MEMORY_INPUT;
     if (at->node != NO_CALL) {
-        if (free_ns <= end_of(tree, at->node)) return MEMORY_TEMPORARY;
+        if (free_ns <= tree->calls[at->node].end_ns) return MEMORY_TEMPORARY;
         return freed->node != NO_CALL ? MEMORY_AUTOGRAD_DETAIL : MEMORY_GRADIENT;
     }
     if (freed->node != NO_CALL) return MEMORY_ACTIVATION;

@@ -60,6 +60,7 @@ typedef struct span {            /* a complete event */
     int64_t start_ns, end_ns;
     uint64_t offset;
     uint32_t thread, stream;     /* stream: of a kernel, in streams; else NO_CALL */
+    uint32_t around;             /* the event that it lies in; NO_CALL */
 } span;
 
 typedef struct flow { uint64_t start, end; int64_t start_ns, end_ns; bool started, ended; } flow;
@@ -330,15 +331,17 @@ static bool span_before(uint32_t a, uint32_t b, const void *context) {
 
 static void check_nesting(checker *c) {
     uint32_t *order = allocate((c->span_count + 1) * sizeof *order);
-    uint32_t *open = allocate((c->span_count + 1) * sizeof *open);
-    size_t depth = 0;
+    prof_nest nest = {
+        c->spans, sizeof *c->spans, offsetof(span, end_ns), offsetof(span, around), 0
+    };
+    uint32_t top = NO_CALL;
     for (size_t i = 0; i < c->span_count; i++) order[i] = (uint32_t)i;
     sort_numbers(order, c->span_count, span_before, c->spans);
     for (size_t i = 0; i < c->span_count; i++) {
-        const span *s = &c->spans[order[i]];
-        if (i && c->spans[order[i - 1]].thread != s->thread) depth = 0;
-        while (depth && c->spans[open[depth - 1]].end_ns <= s->start_ns) depth--;
-        const span *outer = depth ? &c->spans[open[depth - 1]] : NULL;
+        span *s = &c->spans[order[i]];
+        if (i && c->spans[order[i - 1]].thread != s->thread) top = NO_CALL;
+        top = prof_nest_around(&nest, top, s->start_ns, s->start_ns);
+        const span *outer = top == NO_CALL ? NULL : &c->spans[top];
         if (outer && outer->end_ns < s->end_ns)
             find(c, RULE_OVERLAP, s->offset, "begins in the event at byte %llu and ends %lld ns "
                  "behind it", (unsigned long long)outer->offset,
@@ -347,11 +350,10 @@ static void check_nesting(checker *c) {
                  outer->end_ns > s->end_ns)
             find(c, RULE_ORDER, s->offset, "lies in the event at byte %llu, which stands behind it",
                  (unsigned long long)outer->offset);
-        while (depth && c->spans[open[depth - 1]].end_ns < s->end_ns) depth--;
-        open[depth++] = order[i];
+        s->around = prof_nest_around(&nest, top, s->start_ns, s->end_ns);
+        top = order[i];
     }
     free(order);
-    free(open);
 }
 
 static void check_flows(checker *c) {

@@ -24,8 +24,6 @@ static void begin(flame *f) {
 
 /* ---- From a trace ---- */
 
-typedef struct open_call { uint32_t call, node, stack; } open_call;
-
 typedef struct walk {
     flame *f;
     const flame_options *options;
@@ -34,9 +32,9 @@ typedef struct walk {
     uint32_t *kernel_names;     /* of tree.kernels */
     size_t kernel_capacity;
     map thread_names;           /* thread -> number in texts */
-    uint32_t *nodes;            /* of tree.calls */
-    open_call *open;
-    size_t depth, open_capacity;
+    struct { uint32_t node, stack; } *places;    /* of tree.calls; stack: as key */
+    uint32_t *path;
+    size_t path_capacity;
 } walk;
 
 static void keep_stack(walk *w, const trace_event *event, call *c) {
@@ -100,72 +98,49 @@ static uint32_t named_below(walk *w, uint32_t parent, const call *c) {
     return node_below(w->f, parent, name->text, name->size, c->kind);
 }
 
-/* The path of a call with a stack text of its own: that, and below it the open calls. */
-static uint32_t node_with_stack(walk *w, uint32_t base, const call *c, uint32_t stack) {
+/* The path of a call with a stack text of its own: that, and below it the calls around it. */
+static uint32_t node_with_stack(walk *w, uint32_t base, uint32_t number, uint32_t stack) {
     uint32_t node = stack_node(w, base, stack);
+    size_t depth = 0;
     if (w->options->frames_only) return node;
-    for (size_t i = 0; i < w->depth; i++)
-        node = named_below(w, node, &w->tree.calls[w->open[i].call]);
-    return named_below(w, node, c);
+    for (uint32_t up = number; up != NO_CALL; up = w->tree.calls[up].parent) {
+        GROW(w->path, depth, w->path_capacity);
+        w->path[depth++] = up;
+    }
+    while (depth) node = named_below(w, node, &w->tree.calls[w->path[--depth]]);
+    return node;
 }
 
-static int64_t end_of(const call *c) { return c->start_ns + c->dur_ns; }
-
-/* Leaves the calls that do not hold c. */
-static void leave(walk *w, const call *c) {
-    bool overlap = false;
-    while (w->depth) {
-        const call *top = &w->tree.calls[w->open[w->depth - 1].call];
-        if (end_of(top) > c->start_ns && end_of(top) >= end_of(c)) break;
-        overlap |= end_of(top) > c->start_ns;
-        w->depth--;
-    }
-    w->f->overlaps += overlap;
-}
-
-/* Opens the calls around one that tells its parent: where times do not say it they may be left. */
-static void reopen(walk *w, const call *c) {
-    size_t depth = 0, at;
-    uint32_t up, stack = 0;
-    for (up = c->parent; up != NO_CALL; up = w->tree.calls[up].parent) depth++;
-    for (at = 0; at < depth; at++) GROW(w->open, at, w->open_capacity);
-    w->depth = depth;
-    for (up = c->parent; up != NO_CALL; up = w->tree.calls[up].parent)
-        w->open[--depth] = (open_call){up, w->nodes[up], 0};
-    for (at = 0; at < w->depth; at++) {
-        const call *around = &w->tree.calls[w->open[at].call];
-        w->open[at].stack = stack = around->key ? around->key : stack;
-    }
+/* Of an op, the time that is its frames': without the ops within, whatever frames are between. */
+static void add_to_frames(walk *w, const call *c, uint32_t node, uint32_t base) {
+    uint32_t up = c->parent;
+    if (c->kind == TRACE_PYTHON) return;
+    while (up != NO_CALL && w->tree.calls[up].kind == TRACE_PYTHON) up = w->tree.calls[up].parent;
+    if (node != base) w->f->nodes[node].self += call_ns(c);
+    if (up != NO_CALL && w->places[up].node != base)
+        w->f->nodes[w->places[up].node].self -= call_ns(c);
 }
 
 static void enter(walk *w, uint32_t number, uint32_t base) {
     const call *c = &w->tree.calls[number];
-    if (c->is_told) reopen(w, c);
-    else leave(w, c);
-    const open_call *top = w->depth ? &w->open[w->depth - 1] : NULL;
-    uint32_t parent = top ? top->node : base, stack = top ? top->stack : 0, node;
+    bool top = c->parent == NO_CALL;
+    uint32_t parent = top ? base : w->places[c->parent].node, node;
+    uint32_t stack = top ? 0 : w->places[c->parent].stack;
     bool hidden = w->options->frames_only && c->kind != TRACE_PYTHON;
-    if (c->key && c->key != stack) node = node_with_stack(w, base, c, stack = c->key);
+    if (c->key && c->key != stack) node = node_with_stack(w, base, number, stack = c->key);
     else node = hidden ? parent : named_below(w, parent, c);
-    w->nodes[number] = node;
-    flame_node *nodes = w->f->nodes;
-    if (w->options->device) {
-        if (!w->options->kernels) nodes[node].self += c->device_self_ns;
-    } else if (w->options->frames_only) {
-        if (c->kind != TRACE_PYTHON && node != base) nodes[node].self += c->self_ns;
-    } else {
-        nodes[node].self += c->dur_ns;
-        if (top) nodes[parent].self -= c->dur_ns;
-    }
-    GROW(w->open, w->depth, w->open_capacity);
-    w->open[w->depth++] = (open_call){number, node, stack};
+    w->places[number].node = node;
+    w->places[number].stack = stack;
+    if (!w->options->device && w->options->frames_only) add_to_frames(w, c, node, base);
+    else if (!w->options->device) w->f->nodes[node].self += c->self_ns;
+    else if (!w->options->kernels) w->f->nodes[node].self += c->device_self_ns;
 }
 
 static void add_kernels(walk *w) {
     for (size_t i = 0; i < w->tree.kernel_count; i++) {
         const kernel_link *kernel = &w->tree.kernels[i];
         const struct interned *name = &w->f->names.entries[w->kernel_names[i]];
-        uint32_t owner = kernel->owner == NO_CALL ? 0 : w->nodes[kernel->owner];
+        uint32_t owner = kernel->owner == NO_CALL ? 0 : w->places[kernel->owner].node;
         uint32_t node = node_below(w->f, owner, name->text, name->size, TRACE_KERNEL);
         w->f->nodes[node].self += kernel->dur_ns;
     }
@@ -174,13 +149,11 @@ static void add_kernels(walk *w) {
 static void walk_tree(walk *w) {
     const call_tree *tree = &w->tree;
     uint32_t base = 0;
-    w->nodes = allocate(tree->count * sizeof *w->nodes);
+    w->places = allocate(tree->count * sizeof *w->places);
     for (size_t i = 0; i < tree->count; i++) {
         uint32_t thread = tree->calls[tree->order[i]].thread;
-        if (i == 0 || thread != tree->calls[tree->order[i - 1]].thread) {
-            w->depth = 0;
+        if (i == 0 || thread != tree->calls[tree->order[i - 1]].thread)
             base = w->options->threads ? thread_node(w, thread) : 0;
-        }
         if (!tree->calls[tree->order[i]].is_async) enter(w, tree->order[i], base);
     }
     if (w->options->device && w->options->kernels) add_kernels(w);
@@ -192,17 +165,18 @@ int flame_read(flame *f, const flame_options *options, const char *path) {
     if (!reader) return EXIT_BAD;
     walk w = {.f = f, .options = options};
     w.tree.without_kernels = !options->device;
-    w.tree.with_python = options->python;
+    w.tree.with_python = w.tree.python_around = options->python;
     while (trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT) take(&w, &reader->event);
     tree_build(&w.tree);
     walk_tree(&w);
+    f->overlaps += w.tree.nest.overlaps;
     tree_free(&w.tree);
     intern_free(&w.texts);
     map_free(&w.thread_names);
     free(w.kernel_names);
-    free(w.nodes);
-    free(w.open);
+    free(w.places);
+    free(w.path);
     return trace_close(reader);
 }
 

@@ -166,7 +166,7 @@ static void add_threads(report_page *page, const call_tree *tree, int64_t begin_
             l = lane_new(page, false);
             name_thread(l, tree, &tree->threads[thread = c->thread]);
         }
-        lane_add(l, c->start_ns - begin_ns, c->start_ns + c->dur_ns - begin_ns);
+        lane_add(l, c->start_ns - begin_ns, c->end_ns - begin_ns);
     }
     size_t added = page->lane_count - first;
     if (added) qsort(page->lanes + first, added, sizeof *page->lanes, by_busy);
@@ -195,10 +195,10 @@ static void add_flames(report_page *page, const call_tree *tree) {
         uint32_t parent = parent_of(tree, c);
         uint32_t number = node_of(page, parent == NO_CALL ? 0 : nodes[parent], c);
         nodes[tree->order[i]] = number;
-        page->nodes[number].total_ns += c->dur_ns;
+        page->nodes[number].total_ns += call_ns(c);
         page->nodes[number].count++;
         if (parent != NO_CALL) continue;
-        page->nodes[0].total_ns += c->dur_ns;
+        page->nodes[0].total_ns += call_ns(c);
         page->nodes[0].count++;
     }
     free(nodes);
@@ -221,7 +221,7 @@ static void file_range(const report_page *page, const call_tree *tree, int64_t *
         const call *c = &tree->calls[i];
         if (c->outside) continue;
         if (c->start_ns < *begin_ns) *begin_ns = c->start_ns;
-        if (c->start_ns + c->dur_ns > *end_ns) *end_ns = c->start_ns + c->dur_ns;
+        if (c->end_ns > *end_ns) *end_ns = c->end_ns;
     }
     for (size_t i = 0; i < page->span_count; i++) {
         const interval *span = &page->device_spans[i];

@@ -387,27 +387,35 @@ static void push_change(row_table *t, const span *s) {
 
 /* ---- Stacks of the Python functions around calls ---- */
 
-typedef struct open_frame { int64_t end_ns; uint32_t name; } open_frame;
+typedef struct open_frame { int64_t end_ns; uint32_t name, around; } open_frame;
 
 typedef struct open_frames {
-    open_frame *list;
-    size_t depth, capacity;
-    uint32_t thread;
+    open_frame *list;            /* each behind the one around it */
+    uint32_t top, capacity, thread;
+    prof_nest nest;
 } open_frames;
+
+static open_frames no_frames(void) {
+    return (open_frames){.top = PROF_NONE, .nest = {
+        NULL, sizeof(open_frame), offsetof(open_frame, end_ns), offsetof(open_frame, around), 0
+    }};
+}
 
 /* Functions lie in each other by time, as calls do. */
 static void enter_frame(open_frames *f, const span *s) {
-    int64_t end_ns = s->start_ns + s->amount;
-    while (f->depth && f->list[f->depth - 1].end_ns < end_ns) f->depth--;
-    GROW(f->list, f->depth, f->capacity);
-    f->list[f->depth++] = (open_frame){end_ns, (uint32_t)s->id};
+    uint32_t number = f->top + 1;                  /* 0 in none */
+    GROW(f->list, number, f->capacity);
+    f->list[number] = (open_frame){s->start_ns + s->amount, (uint32_t)s->id, f->top};
+    f->nest.spans = f->list;
+    f->top = number;
 }
 
 /* The names of the frames, innermost first. */
 static uint32_t frames_text(row_table *t, const open_frames *f) {
     char text[8192];
     size_t size = 0;
-    for (size_t i = f->depth; i-- > 0 && (int64_t)(f->depth - i) <= t->options->by_stack; ) {
+    int64_t left = t->options->by_stack;
+    for (uint32_t i = f->top; i != PROF_NONE && left-- > 0; i = f->list[i].around) {
         const char *name = interned_text(&t->tree.names, f->list[i].name);
         int more = snprintf(text + size, sizeof text - size, "%s%s", size ? ";" : "", name);
         if (more < 0 || (size_t)more >= sizeof text - size) break;
@@ -418,11 +426,13 @@ static uint32_t frames_text(row_table *t, const open_frames *f) {
 
 /* The group of a call, with the functions around it where it has no stack of its own. */
 static void take_frames(row_table *t, open_frames *f, span *s) {
-    if (s->thread != f->thread) f->depth = 0;
+    bool frame = s->flags & SPAN_FRAME;
+    if (s->thread != f->thread) f->top = PROF_NONE;
     f->thread = s->thread;
-    while (f->depth && f->list[f->depth - 1].end_ns <= s->start_ns) f->depth--;
-    if (s->flags & SPAN_FRAME) enter_frame(f, s);
-    if (s->flags & (SPAN_FRAME | SPAN_CHANGE) || !f->depth || s->what == NO_GROUP) return;
+    f->top = prof_nest_around(&f->nest, f->top, s->start_ns,
+                              s->start_ns + (frame ? s->amount : 0));
+    if (frame) enter_frame(f, s);
+    if (s->flags & (SPAN_FRAME | SPAN_CHANGE) || f->top == PROF_NONE || s->what == NO_GROUP) return;
     group_key key = *key_of(t, s->what);
     if (key.stack == 0) key.stack = frames_text(t, f);
     s->what = group_of(t, &key);
@@ -496,7 +506,7 @@ static void push_call(row_table *t, const span *s) {
 }
 
 static void walk_sorted(row_table *t) {
-    open_frames frames = {0};
+    open_frames frames = no_frames();
     span s;
     join_finish(&t->join);
     sorter_finish(t->sorter);
@@ -536,12 +546,12 @@ static int64_t (*told_memory(row_table *t))[2] {
 
 /* The stacks of all calls that have none of their own. */
 static void told_frames(row_table *t) {
-    open_frames frames = {0};
+    open_frames frames = no_frames();
     for (size_t i = 0; i < t->tree.count; i++) {
         uint32_t number = t->tree.order[i];
         const call *c = &t->tree.calls[number];
         span frame = {
-            .start_ns = c->start_ns, .amount = c->dur_ns, .thread = 2 * c->thread,
+            .start_ns = c->start_ns, .amount = call_ns(c), .thread = 2 * c->thread,
             .what = NO_GROUP, .id = c->name, .flags = SPAN_FRAME
         };
         take_frames(t, &frames, c->kind == TRACE_PYTHON ? &frame : &t->spans[number]);
@@ -765,7 +775,7 @@ static void end_file(row_table *t) {
     if (t->told) walk_told(t);
     walk_sorted(t);
     if (t->on_tree) t->on_tree(t->user, &t->tree);
-    t->overlaps += t->told ? t->tree.overlaps : 0;
+    t->overlaps += t->told ? t->tree.nest.overlaps : 0;
     t->unowned += t->told ? t->tree.unowned : t->join.unowned;
     t->kernels += t->told ? t->tree.kernel_count : t->join.works;
     sorter_free(t->sorter);
