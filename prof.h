@@ -1249,7 +1249,7 @@ PROF_API uint32_t prof_terminal_width(void);
    words in the writer's byte order; a 64-bit field is two words, the low one first; text is bytes,
    filled up with zeroes to a whole word. A block:
        0     0x50524f46: tells the byte order
-       1     version << 16 | type; this is version 1
+       1     version << 16 | type; this is version 2. Version 1 had no types from 7 on
        2     bytes of what follows word 5, a multiple of 4, at most 65536
        3     number of the block, from 0
        4, 5  Fletcher-64 of words 1 to the last, 4 and 5 taken as 0: two sums a and b, from 0;
@@ -1269,6 +1269,12 @@ PROF_API uint32_t prof_terminal_width(void);
        6 counts   1: the last, count of fields, u64 each: recorded, dropped_full, dropped_deep,
                   dropped_threads, dropped_sites, unbalanced, healed, cut, unfinished, clock_steps,
                   names_cut, overwritten, stalls, stream_failures, threads, dropped_busy, lost
+       7 sums     of zones in no timeline: thread, count, u64 tick at which the first timeline
+                  ended, u64 tick of the session's end, or of now; then rows: site (0: all that
+                  had no row, "(others)"), its first bucket << 16 | count of buckets, u64 each:
+                  count, and in ticks total, total of its children, least, most; buckets: bucket n
+                  counts zones of less than 2^n ticks that are in none before. Rows of a name add
+                  up
    A record is a zone: lower half of the tick of its end, duration in ticks, site << 8 | depth. From
    site 0xffff00 on it is something else, and the depth is how many records more belong to it:
        ffff01 {upper half of the ticks from here on, 0}
@@ -1285,12 +1291,16 @@ PROF_API uint32_t prof_terminal_width(void);
 typedef enum prof_raw_kind {
     PROF_RAW_SESSION,                    /* start_ns: its start, since 1970; value: process id */
     PROF_RAW_THREAD,                     /* value: its id; name: its name or NULL; may come again */
-    PROF_RAW_ZONE,                       /* at its end: inner ones come before outer ones */
+    PROF_RAW_ZONE,                       /* at its end: inner ones come before outer ones; those
+                                            that the stream's end found open: outer ones first */
     PROF_RAW_INSTANT,                    /* at start_ns */
     PROF_RAW_COUNTER,                    /* value at start_ns */
     PROF_RAW_STEP,                       /* ProfilerStep#value */
     PROF_RAW_COUNTS,                     /* counts so far */
-    PROF_RAW_COUNTER_F                   /* number at start_ns */
+    PROF_RAW_COUNTER_F,                  /* number at start_ns */
+    PROF_RAW_SUMS                        /* average: of a name's zones that are in no timeline, of
+                                            all threads, at the session's end. start_ns: when the
+                                            timeline ended; end_ns: the session */
 } prof_raw_kind;
 
 typedef struct prof_raw_item {
@@ -1304,6 +1314,7 @@ typedef struct prof_raw_item {
     uint8_t depth;                       /* open zones around it */
     uint16_t flags;                      /* PROF_EVENT_UNFINISHED, _PARTIAL */
     const prof_stats *counts;            /* PROF_RAW_COUNTS; until the next item */
+    const prof_average *average;         /* PROF_RAW_SUMS; until the next item */
 } prof_raw_item;
 
 typedef struct prof_raw_desc {
@@ -1324,6 +1335,8 @@ typedef struct prof_raw_stats {          /* of what was read */
     bool other_endian;                   /* written by a machine of the other byte order */
     bool ended;                          /* the last block says that it is the last */
     prof_stats counts;                   /* the last that were told */
+    uint64_t bad_sums;                   /* rows of sums that make no sense, or had no room: left
+                                            out */
 } prof_raw_stats;
 
 typedef struct prof_raw prof_raw;
@@ -8770,6 +8783,8 @@ typedef struct prof__details {
     char *p;                             /* where all of it goes; NULL: only counted */
     size_t used;
     uint32_t high;                       /* above the depths that have something pending */
+    uint32_t max_depth;
+    bool raw, swap;                      /* of a raw stream; of the other byte order */
     uint32_t module_count, modules_skipped;
     prof__pending open[PROF__LEVELS];
     prof__module modules[PROF__MODULES];
@@ -8781,15 +8796,17 @@ typedef struct prof__details {
 static prof__details prof__details_now;
 
 /* Zeroed memory for what is read; NULL: only counted. */
-PROF__FN void *prof__details_take(size_t bytes) {
-    prof__details *d = &prof__details_now;
+PROF__FN void *prof__details_take(prof__details *d, size_t bytes) {
     char *p = d->p ? d->p + d->used : NULL;
     d->used += (bytes + 7) & ~(size_t)7;
     return p ? memset(p, 0, bytes) : NULL;
 }
 
 /* The payload of a record, slot by slot; at == end: no more. */
-typedef struct prof__payload { const prof__record *at, *end; } prof__payload;
+typedef struct prof__payload {
+    const prof__record *at, *end;
+    prof__details *d;                    /* where it goes */
+} prof__payload;
 
 PROF__FN uint64_t prof__payload_number(prof__payload *p) {
     uint64_t n = 0;
@@ -8798,21 +8815,29 @@ PROF__FN uint64_t prof__payload_number(prof__payload *p) {
     return n;
 }
 
+/* Some bytes of text, which numbers of the other byte order are not. */
+PROF__FN void prof__payload_bytes(prof__payload *p, char *to, size_t bytes) {
+    const char *from = (const char *)p->at++;
+    for (size_t i = 0; p->d->swap && i < bytes; i++) to[i] = from[i ^ 3];
+    if (!p->d->swap) memcpy(to, from, bytes);
+}
+
 /* Text of so many bytes, or as many as there are. NULL when only counted. */
 PROF__FN char *prof__payload_text(prof__payload *p, size_t bytes) {
     size_t most = 8 * (size_t)(p->end - p->at);
     char *text;
     bytes = PROF__MIN(bytes, most);
-    text = (char *)prof__details_take(bytes + 1);
-    for (size_t i = 0; i < bytes; i += 8, p->at++)
-        if (text) memcpy(text + i, p->at, PROF__MIN(bytes - i, 8));
+    text = (char *)prof__details_take(p->d, bytes + 1);
+    if (!text) p->at += (bytes + 7) / 8;
+    for (size_t i = 0; text && i < bytes; i += 8)
+        prof__payload_bytes(p, text + i, PROF__MIN(bytes - i, 8));
     return text;
 }
 
 PROF__FN const int64_t *prof__payload_dims(prof__payload *p, uint32_t *count) {
     int64_t *dims;
     *count = PROF__MIN(*count, (uint32_t)(p->end - p->at));
-    dims = (int64_t *)prof__details_take(*count * sizeof *dims);
+    dims = (int64_t *)prof__details_take(p->d, *count * sizeof *dims);
     for (uint32_t i = 0; i < *count; i++) {
         uint64_t n = prof__payload_number(p);
         if (dims) dims[i] = (int64_t)n;
@@ -8832,7 +8857,7 @@ PROF__FN prof_shape prof__payload_shape(prof__payload *p, bool item, uint32_t *d
         return s;
     }
     s.count = PROF__MIN(s.count, (uint32_t)(p->end - p->at));
-    s.items = items = (prof_shape *)prof__details_take(s.count * sizeof *items + sizeof *items);
+    s.items = items = (prof_shape *)prof__details_take(p->d, (s.count + 1) * sizeof *items);
     for (uint32_t i = 0; i < s.count; i++) {
         prof_shape one = prof__payload_shape(p, true, &none);
         if (items) items[i] = one;
@@ -8843,9 +8868,9 @@ PROF__FN prof_shape prof__payload_shape(prof__payload *p, bool item, uint32_t *d
 PROF__FN void prof__payload_shapes(prof__payload *p, uint32_t count, uint32_t type,
                                    prof_extra *x) {
     bool strides = type == PROF__STRIDES;
-    prof_shape *shapes = (prof_shape *)prof__details_take(count * sizeof *shapes);
+    prof_shape *shapes = (prof_shape *)prof__details_take(p->d, count * sizeof *shapes);
     const char **dtypes =
-        strides ? NULL : (const char **)prof__details_take(count * sizeof *dtypes);
+        strides ? NULL : (const char **)prof__details_take(p->d, count * sizeof *dtypes);
     bool any = false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t bytes;
@@ -8869,7 +8894,7 @@ PROF__FN void prof__payload_shapes(prof__payload *p, uint32_t count, uint32_t ty
 }
 
 PROF__FN void prof__payload_tensors(prof__payload *p, uint32_t count, prof_extra *x) {
-    prof_tensor *tensors = (prof_tensor *)prof__details_take(count * sizeof *tensors);
+    prof_tensor *tensors = (prof_tensor *)prof__details_take(p->d, count * sizeof *tensors);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t word[4];
         for (int k = 0; k < 4; k++) word[k] = prof__payload_number(p);
@@ -8886,7 +8911,7 @@ PROF__FN void prof__payload_tensors(prof__payload *p, uint32_t count, prof_extra
 }
 
 PROF__FN const char *const *prof__payload_texts(prof__payload *p, uint32_t count) {
-    const char **texts = (const char **)prof__details_take(count * sizeof *texts);
+    const char **texts = (const char **)prof__details_take(p->d, count * sizeof *texts);
     for (uint32_t i = 0; i < count; i++) {
         const char *text = prof__payload_text(p, (size_t)prof__payload_number(p));
         if (texts) texts[i] = text;
@@ -8904,25 +8929,24 @@ PROF__FN void prof__read_argument(prof__pending *z, prof__payload *p, size_t byt
         if (z->extra) PROF__COUNT(prof__details_cut);
         return;
     }
-    text = (char *)prof__details_take(length + bytes + 2);
+    text = (char *)prof__details_take(p->d, length + bytes + 2);
     z->argument_bytes = (uint32_t)(length + bytes + (length != 0));
     if (!text) return;
     z->extra->metadata_json = text;
     if (before) memcpy(text, before, length);
     if (before) text[length++] = ',';
-    for (size_t i = 0; i < bytes; i += 8, p->at++)
-        memcpy(text + length + i, p->at, PROF__MIN(bytes - i, 8));
+    for (size_t i = 0; i < bytes; i += 8)
+        prof__payload_bytes(p, text + length + i, PROF__MIN(bytes - i, 8));
 }
 
 /* The extra of the zone that is open at depth. */
-PROF__FN prof__pending *prof__read_pending(uint32_t depth) {
-    prof__details *d = &prof__details_now;
+PROF__FN prof__pending *prof__read_pending(prof__details *d, uint32_t depth) {
     prof__pending *z = d->open + depth;
     if (!z->any) {
         z->arguments = z->argument_bytes = 0;
         z->annotation = false;
         z->any = true;
-        z->extra = (prof_extra *)prof__details_take(sizeof *z->extra);
+        z->extra = (prof_extra *)prof__details_take(d, sizeof *z->extra);
         d->extras++;
     }
     d->high = PROF__MAX(d->high, depth + 1);
@@ -8964,7 +8988,7 @@ PROF__FN void prof__read_text(prof__payload *p, prof_extra *x, uint32_t type, si
 
 /* The modules around, joined by dots; 1000 bytes at most. */
 PROF__FN void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) {
-    prof__details *d = &prof__details_now;
+    prof__details *d = p->d;
     const prof__module *up = d->module_count ? d->modules + d->module_count - 1 : NULL;
     uint32_t before = up ? up->bytes : 0, most = (uint32_t)(8 * (p->end - p->at));
     prof__module *m = d->modules + d->module_count;
@@ -8975,8 +8999,8 @@ PROF__FN void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) 
         d->modules_skipped++;
         return;
     }
-    m->extra = (prof_extra *)prof__details_take(sizeof *m->extra);
-    text = (char *)prof__details_take(before + bytes + 2);
+    m->extra = (prof_extra *)prof__details_take(p->d, sizeof *m->extra);
+    text = (char *)prof__details_take(p->d, before + bytes + 2);
     m->depth = depth;
     m->bytes = before + (uint32_t)bytes + (before != 0);
     d->module_count++;
@@ -8985,8 +9009,8 @@ PROF__FN void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) 
     m->extra->has |= PROF__HAS_SHARED;
     if (before) memcpy(text, up->extra->module_hierarchy, before);
     if (before) text[before++] = '.';
-    for (size_t i = 0; i < bytes; i += 8, p->at++)
-        memcpy(text + before + i, p->at, PROF__MIN(bytes - i, 8));
+    for (size_t i = 0; i < bytes; i += 8)
+        prof__payload_bytes(p, text + before + i, PROF__MIN(bytes - i, 8));
 }
 
 /* Zones that began in the module and are open keep it. open: how many zones are. */
@@ -9042,17 +9066,19 @@ PROF__FN void prof__read_counted(prof__payload *p, prof_extra *x, uint32_t count
 }
 
 /* Attributes, whatever the bytes are. */
-PROF__FN void prof__read_attribute(const prof__record *c, const prof__record *end) {
+PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
+                                   const prof__record *end) {
     uint32_t type = c->end & 0xff, depth = c->end >> 8 & 0xff, count = c->end >> 16;
     size_t bytes = c->duration;
     prof__pending *z;
     prof__payload p;
     p.at = c + 1;
     p.end = end;
-    if (type == PROF__MODULE_PUSH) prof__read_module(&p, depth, bytes);
-    if (type == PROF__MODULE_POP) prof__read_module_end(depth);
-    if (!type || type >= PROF__MODULE_PUSH || depth >= prof__trace.max_depth) return;
-    z = prof__read_pending(depth);
+    p.d = d;
+    if (type == PROF__MODULE_PUSH && !d->raw) prof__read_module(&p, depth, bytes);
+    if (type == PROF__MODULE_POP && !d->raw) prof__read_module_end(depth);
+    if (!type || type >= PROF__MODULE_PUSH || depth >= d->max_depth) return;
+    z = prof__read_pending(d, depth);
     if (type <= PROF__OUTPUTS)
         prof__payload_shapes(&p, PROF__MIN(count, (uint32_t)(end - p.at)), type, z->extra);
     else if (type == PROF__TENSORS)
@@ -9063,7 +9089,7 @@ PROF__FN void prof__read_attribute(const prof__record *c, const prof__record *en
     else if (type == PROF__SEQUENCE) prof__read_sequence(&p, z->extra, count);
     else if (type == PROF__ANNOTATION) z->annotation = true;
     else if (type == PROF__COUNTED) prof__read_counted(&p, z->extra, count);
-    else if (type == PROF__NATIVE) prof__read_native(z->extra, bytes);
+    else if (type == PROF__NATIVE) prof__read_native(d->raw ? NULL : z->extra, bytes);
     else if (type != PROF__FLOPS) prof__read_text(&p, z->extra, type, bytes);
     else prof__read_flops(&p, z->extra);
 }
@@ -9131,12 +9157,13 @@ PROF__FN void prof__details_open(char *p) {
     prof_extra *unnamed;
     memset(d, 0, sizeof *d);
     d->p = p;
+    d->max_depth = prof__trace.max_depth;
     if (!prof__wide(&prof__trace)) return;
-    unnamed = (prof_extra *)prof__details_take(sizeof *unnamed);
+    unnamed = (prof_extra *)prof__details_take(d, sizeof *unnamed);
     if (unnamed) unnamed->trace_name = "";
     d->unnamed = unnamed;
     if (!node) return;
-    d->node = (prof_extra *)prof__details_take(sizeof *d->node);
+    d->node = (prof_extra *)prof__details_take(d, sizeof *d->node);
     if (!d->node) return;
     d->node->has = PROF_HAS_NODE_ID | PROF__HAS_SHARED;
     d->node->node_id = (int32_t)(node - 1);
@@ -9412,7 +9439,7 @@ PROF__FN void prof__read_async(prof__reader *r, const prof__record *c) {
     prof__details *d = &prof__details_now;
     uint64_t where = prof__record_get(c + 3);
     uint32_t site = (uint32_t)(where >> 32), thread = (uint32_t)where, *place;
-    prof_extra *x = (prof_extra *)prof__details_take(sizeof *x);
+    prof_extra *x = (prof_extra *)prof__details_take(d, sizeof *x);
     prof__range_key key;
     prof_event *e;
     int64_t end_ns;
@@ -9462,7 +9489,7 @@ PROF__FN void prof__read_flow(prof__reader *r, const prof__record *c) {
 /* A record of many slots. */
 PROF__FN void prof__read_detail(prof__reader *r, const prof__record *c, uint32_t kind,
                                 uint32_t slots) {
-    if (kind == PROF__ATTRIBUTE) prof__read_attribute(c, c + 1 + slots);
+    if (kind == PROF__ATTRIBUTE) prof__read_attribute(&prof__details_now, c, c + 1 + slots);
     else if (kind == PROF__MEMORY && slots == 3) prof__read_memory(r, c);
     else if (kind == PROF__ASYNC && slots == PROF__EXTRA_SLOTS) prof__read_async(r, c);
     else if (kind == PROF__FLOW && slots == 1) prof__read_flow(r, c);
@@ -17046,14 +17073,82 @@ PROF__FN void prof__execution_close(struct prof_trace *s) {
 
 /* ---- @RAW: records as blocks that can be read alone: the stream, the dump, the reader ---- */
 
+/* ---- what a row of sums says ---- */
+
+/* Calls in the buckets. */
+PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
+    uint64_t n = 0;
+    for (int i = 0; i < PROF__BUCKETS; i++) n += r->histogram[i];
+    return n;
+}
+
+/* Ticks at or under which this share of the calls stayed: within a bucket they are held to lie
+   evenly. */
+PROF__FN uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent) {
+    uint64_t before = 0, ticks = 0, rest, rank = prof__tally_count(r);
+    uint32_t last = prof__divide(&rank, 100) * percent + 99;
+    int i = 0;
+    rank = rank * percent + last / 100;
+    for (; i < PROF__BUCKETS - 1 && before + r->histogram[i] < rank; i++) before += r->histogram[i];
+    if (i && r->histogram[i]) {
+        uint64_t low = (uint64_t)1 << (i - 1) * PROF__BUCKET_BITS, parts = r->histogram[i];
+        uint64_t part = rank - before, width = (low << PROF__BUCKET_BITS) - low;
+        for (; parts >> 20; parts >>= 1) part >>= 1;
+        rest = prof__divide(&width, (uint32_t)parts) * part;
+        (void)prof__divide(&rest, (uint32_t)parts);
+        ticks = low + width * part + rest;
+    }
+    return PROF__MAX(r->least, PROF__MIN(ticks, r->most));
+}
+
+/* The times of a row's average, in ticks, in the order of their fields: see prof_average. */
+enum { PROF__TALLY_TIMES = 7 };
+PROF__FN void prof__tally_times(const prof__tally *r, uint64_t *ticks) {
+    static const uint8_t percents[] = { 50, 90, 99 };
+    ticks[0] = r->total;
+    ticks[1] = r->total - PROF__MIN(r->inner, r->total);
+    ticks[2] = r->least;
+    ticks[3] = r->most;
+    for (int i = 0; i < 3; i++) ticks[4 + i] = prof__tally_percentile(r, percents[i]);
+}
+
+/* All that is no time. */
+PROF__FN void prof__tally_identity(prof_average *a, const char *name, uint64_t count) {
+    memset(a, 0, sizeof *a);
+    a->key = name;
+    a->count = count;
+    a->overload_name = "";
+    a->input_count = a->parent = PROF_NONE;
+    a->node_id = -1;
+}
+
+#if !PROF__BARE
+/* Adds the sums of one row to another; a bucket stays at its most. */
+PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
+    r->count += from->count;
+    r->total += from->total;
+    r->inner += from->inner;
+    r->least = PROF__MIN(r->least, from->least);
+    r->most = PROF__MAX(r->most, from->most);
+    for (int i = 0; i < PROF__BUCKETS; i++) {
+        uint32_t n = r->histogram[i] + from->histogram[i];
+        r->histogram[i] = n < from->histogram[i] ? UINT32_MAX : n;
+    }
+}
+#endif
+
+/* ---- blocks ---- */
+
 enum {
     PROF__RAW_SESSION = 1, PROF__RAW_SITES, PROF__RAW_THREAD, PROF__RAW_RECORDS, PROF__RAW_OPEN,
-    PROF__RAW_COUNTS
+    PROF__RAW_COUNTS, PROF__RAW_SUMS
 };
 enum {
-    PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = 1,
+    PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = 2,
     PROF__RAW_HEAD = 6,                  /* words before the payload */
     PROF__RAW_RECORDS_HEAD = 10,         /* ... and of it, before the records */
+    PROF__RAW_SUMS_HEAD = 6,             /* ... before the rows; */
+    PROF__RAW_SUM = 12,                  /* and of a row, before its buckets */
     PROF__RAW_WORDS = PROF__BARE ? 144 : 4096,   /* that the writer puts into a block */
     PROF__RAW_LIMIT = 65536,             /* bytes of payload that the reader takes */
     PROF__RAW_AGAIN = 64                 /* blocks of records between two that tell all names */
@@ -17297,7 +17392,7 @@ PROF__FN uint64_t prof__raw_rate(const struct prof_trace *s, prof__knot now) {
     return ns ? ticks * 1000000000u / ns : 1;
 }
 
-/* knots: how many of the session's to tell; a dump tells where it began and now. */
+/* knots: how many of the session's to tell; a dump of an open one tells where it began and now. */
 PROF__FN bool prof__raw_session(prof__raw *w, bool dump) {
     const struct prof_trace *s = &prof__trace;
     uint32_t knots = s->clock != PROF_CLOCK_CPU ? 0 : dump ? 1 : s->knot_count;
@@ -17649,6 +17744,110 @@ PROF__FN uint64_t prof__stream_recorded(const struct prof_trace *s) {
 
 /* ---- The dump: no locks, nothing but what a signal handler may do ---- */
 
+/* While state t's sums are whole: *sums is set to how often they changed. Their thread may be off
+   its core for long; one that never comes back is waited for once: *gone is its number then. */
+PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone) {
+    uint32_t i = 0;
+    while ((*sums = PROF__ACQUIRE(t->sums)) & 1 && *sums != *gone) {
+        if (i++ == 200000) *gone = *sums;
+        prof__yield();
+    }
+}
+
+PROF__FN bool prof__sums_same(const prof__state *t, uint32_t sums) {
+    PROF__FENCE();
+    return PROF__LOAD(t->sums) == sums;
+}
+
+/* What a state has not added to its sums, copied, and when: sums. Rows from number moved on have it
+   since; that shows while they are read, for the buffer is copied first. */
+typedef struct prof__rest {
+    const prof__record *begin, *end;
+    uint64_t *inner;
+    uint32_t sums, moved, gone;
+    uint32_t cut;                        /* as the state's, when all of this is added */
+    uint64_t cut_tick;
+    prof__record *ended;                 /* zones of the timeline that ended: where they go, or */
+    uint32_t ended_count;                /* NULL; as prof__rest_put writes them */
+} prof__rest;
+
+/* To memory for a block of so many records, and for the times by depth. */
+PROF__FN void prof__rest_copy(prof__rest *rest, const prof__state *t, prof__record *to, size_t room,
+                              uint64_t *inner) {
+    int i = 0;
+    rest->gone = 0;
+    do {
+        const prof__record *begin, *end;
+        size_t n;
+        prof__sums_begin_read(t, &rest->sums, &rest->gone);
+        begin = PROF__LOAD(t->begin);
+        end = PROF__LOAD(t->summing) && !t->closed ? prof__cursor_of(t) : begin;
+        n = end < begin ? 0 : PROF__MIN((size_t)(end - begin), room);
+        prof__copy_words(inner, t->inner - 1, (prof__trace.max_depth + 2) * sizeof *inner);
+        prof__copy_words(to, begin, n * sizeof *to);
+        rest->cut = PROF__LOAD(t->summing) ? PROF__LOAD(t->cut) : 0;
+        rest->cut_tick = t->cut_tick;
+        rest->end = to + n;
+    } while (!prof__sums_same(t, rest->sums) && i++ < 1000);
+    rest->begin = to;
+    rest->inner = inner + 1;
+    rest->moved = UINT32_MAX;
+    rest->ended = NULL;
+    rest->ended_count = 0;
+}
+
+/* A row, whole; is what was copied in it by now? */
+PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof__tally *from,
+                             prof__tally *row) {
+    uint32_t sums;
+    int i = 0;
+    do {
+        prof__sums_begin_read(t, &sums, &rest->gone);
+        prof__copy_words(row, from, sizeof *row);
+    } while (!prof__sums_same(t, sums) && i++ < 1000);
+    if (sums != rest->sums) rest->moved = PROF__MIN(rest->moved, row->number);
+}
+
+PROF__FN void prof__rest_end(prof__rest *rest, uint32_t kind, uint64_t duration, uint64_t end,
+                             uint32_t site_depth) {
+    prof__record *c = rest->ended + rest->ended_count;
+    if (!rest->ended || rest->ended_count > 4 * PROF__LEVELS - 2) return;
+    prof__record_set(c, duration, kind << 8 | 1);
+    prof__record_set(c + 1, end, site_depth);
+    rest->ended_count += 2;
+}
+
+/* As prof__sums_cut. False: it is no zone of the timeline. */
+PROF__FN bool prof__rest_cut(prof__rest *rest, const prof__item *i) {
+    uint32_t depth = i->site_depth & 0xff;
+    uint64_t within = 0;
+    if (depth >= rest->cut) return false;
+    if (i->end - PROF__MIN(i->duration, i->end) > rest->cut_tick) {
+        rest->cut = depth;
+        return false;
+    }
+    for (; rest->cut > depth; rest->inner[rest->cut] = 0) within += rest->inner[--rest->cut];
+    within = PROF__MIN(within, i->duration);
+    if (within)
+        prof__rest_end(rest, PROF__ZONE64, within, i->end, prof__trace.in_sums << 8 | (depth + 1));
+    prof__rest_end(rest, PROF__ZONE64, i->duration, i->end, i->site_depth);
+    return true;
+}
+
+/* The next zone that is in no row, and what ended within it; false: there is none. */
+PROF__FN bool prof__rest_next(prof__rest *rest, const prof__state *t, prof__cursor *k,
+                              prof__item *i, uint64_t *within) {
+    while (prof__next(k, i)) {
+        uint32_t site = i->site_depth & ~(uint32_t)0xff;
+        const prof__tally *r;
+        if (!site || !prof__item_is_zone(i) || prof__rest_cut(rest, i)) continue;
+        *within = prof__tally_within(rest->inner + (i->site_depth & 0xff), i->duration);
+        r = prof__tally_find(&t->tallies, site);
+        if ((r ? r : t->tallies.others)->number < rest->moved) return true;
+    }
+    return false;
+}
+
 PROF__FN bool prof__raw_told(const prof__raw *w, uint32_t number) {
     return number >= PROF__PUSHED ? number - PROF__PUSHED < w->names : number <= w->sites;
 }
@@ -17665,12 +17864,22 @@ PROF__FN bool prof__dump_row(prof__raw *w, const prof__row *row, const uint32_t 
     return prof__raw_end(w);
 }
 
-/* Zones that are open in t now. */
-PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__row *row) {
-    const prof__frame *bottom = PROF__ACQUIRE(t->hot.bottom), *top = PROF__ACQUIRE(t->hot.top);
-    uint32_t number = PROF__LOAD(row->number);
+/* The frames of zones that are open in t now, from *bottom; NULL: there are none. */
+PROF__FN const prof__frame *prof__dump_frames(const prof__state *t, const prof__frame **bottom) {
+    const prof__frame *top = PROF__ACQUIRE(t->hot.top);
+    *bottom = PROF__ACQUIRE(t->hot.bottom);
     if (top > t->frames && !PROF__LOAD(top[-1].site)) top--;   /* just being begun */
-    if (bottom < t->frames || top > PROF__LOAD(t->deepest) || top <= bottom) return;
+    return *bottom < t->frames || top > PROF__LOAD(t->deepest) || top <= *bottom ? NULL : top;
+}
+
+/* Zones that are open in t now. Of one in sums those below the cut, which are of the timeline, and
+   what the innermost of them holds in sums. */
+PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__row *row,
+                              uint32_t cut, uint64_t in_sums) {
+    const prof__frame *bottom, *top = prof__dump_frames(t, &bottom);
+    uint32_t number = PROF__LOAD(row->number);
+    if (top && (uint32_t)(top - bottom) > cut) top = bottom + cut;
+    if (!top || top == bottom) return;
     prof__raw_sites(w);
     prof__raw_open_head(w, row, w->now.tick, (uint32_t)(top - bottom));
     for (const prof__frame *f = bottom; f < top; f++) {
@@ -17680,8 +17889,119 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
         prof__raw_u32(w, site | (uint32_t)(f - bottom));
         prof__raw_u32(w, 0);
     }
+    if (in_sums) {
+        w->words[PROF__RAW_HEAD + 1]++;
+        prof__raw_u64(w, w->now.tick - PROF__MIN(in_sums, w->now.tick));
+        prof__raw_u32(w, prof__trace.in_sums << 8 | (uint32_t)(top - bottom));
+        prof__raw_u32(w, 0);
+    }
     PROF__FENCE();                       /* else another thread has the state since */
     if (PROF__LOAD(t->row) == row && PROF__LOAD(row->number) == number) prof__raw_end(w);
+}
+
+/* What a dump copies of a thread in sums. */
+static struct prof__dumped {
+    uint64_t inner[PROF__LEVELS + 2];
+    prof__record block[2048];            /* prof__block_take: 16 KiB at most */
+    prof__record ended[4 * PROF__LEVELS];
+} prof__dumped;
+
+PROF__FN void prof__raw_sums_begin(prof__raw *w, uint32_t thread) {
+    const struct prof_trace *s = &prof__trace;
+    prof__raw_begin(w, PROF__RAW_SUMS);
+    prof__raw_u32(w, thread);
+    prof__raw_u32(w, 0);                 /* rows */
+    prof__raw_u64(w, s->full_tick);
+    prof__raw_u64(w, s->open ? w->now.tick : s->stop_tick);
+}
+
+/* A row behind those of the block, or in another one. */
+PROF__FN void prof__raw_sum(prof__raw *w, uint32_t thread, const prof__tally *r) {
+    uint32_t first = 0, end = PROF__BUCKETS, site = r->site >> 8;
+    const uint64_t sums[] = { r->count, r->total, r->inner, r->least, r->most };
+    while (end && !r->histogram[end - 1]) end--;
+    while (first < end && !r->histogram[first]) first++;
+    if (!prof__raw_told(w, site) ||
+        PROF__RAW_WORDS - w->used < (uint32_t)PROF__RAW_SUM + end - first) {
+        prof__raw_end(w);
+        prof__raw_sites(w);              /* it may have come since the dump began */
+        prof__raw_sums_begin(w, thread);
+    }
+    prof__raw_u32(w, site);
+    prof__raw_u32(w, first << 16 | (end - first));
+    for (int i = 0; i < 5; i++) prof__raw_u64(w, sums[i]);
+    for (; first < end; first++) prof__raw_u32(w, r->histogram[first]);
+    w->words[PROF__RAW_HEAD + 1]++;
+}
+
+/* A row of one zone: of its name, or of all others where t would have none for it. */
+PROF__FN void prof__raw_sum_zone(prof__raw *w, const prof__state *t, uint32_t thread,
+                                 uint32_t site_depth, uint64_t ticks, uint64_t within) {
+    uint32_t site = site_depth & ~(uint32_t)0xff;
+    prof__tally row;
+    memset(&row, 0, sizeof row);
+    row.site = t->tallies.full && !prof__tally_find(&t->tallies, site) ? 0 : site;
+    row.least = UINT64_MAX;
+    prof__tally_put(&row, ticks, within);
+    prof__raw_sum(w, thread, &row);
+}
+
+/* Zones that are open and began in sums. */
+PROF__FN void prof__dump_sums_open(prof__raw *w, const prof__state *t, uint32_t thread,
+                                   const prof__rest *rest) {
+    const prof__frame *bottom, *top = prof__dump_frames(t, &bottom);
+    for (; top && (uint32_t)(top - bottom) > rest->cut; top--) {
+        const prof__frame *f = top - 1;
+        uint64_t start = (uint64_t)PROF__LOAD(f->epoch) << 32 | PROF__ACQUIRE(f->start);
+        uint64_t ticks = w->now.tick - PROF__MIN(start, w->now.tick);
+        uint64_t within = prof__tally_within(rest->inner + (f - bottom), ticks);
+        prof__raw_sum_zone(w, t, thread, PROF__LOAD(f->site), ticks, within);
+    }
+}
+
+/* Zones of the timeline that ended and are still in the block: behind the last segment's. */
+PROF__FN void prof__dump_ended(prof__raw *w, const prof__state *t, const prof__row *row,
+                               const prof__rest *rest) {
+    const prof__segment *g = PROF__LOAD(t->segment);
+    prof__span span;
+    if (!rest->ended_count || !g || !row || !prof__dump_row(w, row, NULL)) return;
+    span.at = rest->ended;
+    span.end = rest->ended + rest->ended_count;
+    span.position = PROF__LOAD(g->position) + (uint64_t)(PROF__ACQUIRE(g->end) - g->begin);
+    span.epoch = PROF__LOAD(g->epoch);
+    span.zones = 0;
+    prof__raw_sites(w);
+    while (span.at < span.end && !w->failed) {
+        prof__raw_records(w, row, &span);
+        prof__raw_end(w);
+    }
+}
+
+/* The rows of t, and what is in its block; open: of a thread that records, zones that are open,
+   too. */
+PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *rest, bool open) {
+    const prof__row *row = PROF__ACQUIRE(t->row);
+    uint32_t thread = row ? PROF__LOAD(row->number) : 0;
+    prof__cursor k = { NULL, NULL, 0, 0 };
+    prof__item i;
+    uint64_t within = 0;
+    prof__rest_copy(rest, t, prof__dumped.block,
+                    sizeof prof__dumped.block / sizeof *prof__dumped.block, prof__dumped.inner);
+    rest->ended = prof__dumped.ended;
+    k.at = rest->begin;
+    k.end = rest->end;
+    prof__raw_sites(w);
+    prof__raw_sums_begin(w, thread);
+    for (const prof__tally *r = t->tallies.others; r; r = PROF__ACQUIRE(r->next)) {
+        prof__tally whole;
+        prof__rest_row(rest, t, r, &whole);
+        if (whole.count) prof__raw_sum(w, thread, &whole);
+    }
+    while (prof__rest_next(rest, t, &k, &i, &within))
+        prof__raw_sum_zone(w, t, thread, i.site_depth, i.duration, within);
+    if (open && PROF__LOAD(t->summing)) prof__dump_sums_open(w, t, thread, rest);
+    if (w->words[PROF__RAW_HEAD + 1]) prof__raw_end(w);
+    prof__dump_ended(w, t, row, rest);
 }
 
 /* The end of a segment's records. Its thread t (NULL: it has left, at cursor) is read first: a
@@ -17723,7 +18043,7 @@ PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
     for (uint32_t i = 0; i < t->ring_count; i++)
         prof__dump_segment(w, t->ring + (oldest + i) % t->ring_count, t, NULL);
     if (PROF__ACQUIRE(t->recording) == prof__trace.generation) {
-        if (prof__dump_row(w, row, NULL)) prof__dump_open(w, t, row);
+        if (prof__dump_row(w, row, NULL)) prof__dump_open(w, t, row, UINT32_MAX, 0);
     } else if (row->open_count && PROF__LOAD(row->number) == PROF__LOAD(t->number)) {
         if (prof__dump_row(w, row, NULL)) prof__raw_open_row(w, row);
     }
@@ -17739,8 +18059,16 @@ PROF__FN void prof__dump_rows(prof__raw *w, const struct prof_trace *s) {
         prof__dump_row(w, row, NULL);
         for (; g; g = PROF__ACQUIRE(g->next)) prof__dump_segment(w, g, of, row->cursor);
     }
-    for (const prof__state *t = s->open ? prof__used(NULL) : NULL; t; t = prof__used(t))
-        if (PROF__ACQUIRE(t->recording) == s->generation) prof__dump_open(w, t, PROF__LOAD(t->row));
+    for (const prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
+        bool open = s->open && PROF__ACQUIRE(t->recording) == s->generation, sums;
+        prof__rest rest;
+        sums = s->full_tick && PROF__ACQUIRE(t->tallies.others);
+        if (sums) prof__dump_sums(w, t, &rest, open);
+        if (!open) continue;
+        sums = sums && PROF__LOAD(t->summing);   /* else all that is open is of the timeline */
+        prof__dump_open(w, t, PROF__LOAD(t->row), sums ? rest.cut : UINT32_MAX,
+                        sums && rest.cut ? rest.inner[rest.cut - 1] : 0);
+    }
     for (const prof__row *row = s->open ? NULL : PROF__ACQUIRE(s->rows); row;
          row = PROF__ACQUIRE(row->next))
         if (row->open_count) prof__raw_open_row(w, row);
@@ -17766,7 +18094,7 @@ PROF__FN void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
 
 PROF__FN void prof__dump(prof__raw *w, const struct prof_trace *s) {
     prof__raw_now(w, true);
-    prof__raw_session(w, true);
+    prof__raw_session(w, s->open);
     prof__raw_sites(w);
     for (const prof__state *t = s->regions ? prof__used(NULL) : NULL; t; t = prof__used(t))
         prof__dump_state(w, t);
@@ -17829,6 +18157,14 @@ typedef struct prof__raw_row {
     bool used;
 } prof__raw_row;
 
+/* The sums of a name. */
+typedef struct prof__raw_named {
+    prof__tally tally;
+    const char *name;
+    struct prof__raw_named *next, *same;  /* same: another of its place in the index */
+} prof__raw_named;
+enum { PROF__RAW_NAMES = 1024 };         /* places in it */
+
 struct prof_raw {
     prof_raw_desc desc;
     prof_raw_stats stats;
@@ -17841,6 +18177,8 @@ struct prof_raw {
     uint64_t rate, start_tick, start_wall_ns;
     prof__knot knots[PROF__KNOTS + 1], pair;
     prof__scale scale;
+    prof__raw_named **names, *first_name, *last_name;   /* names: NULL: no sums so far */
+    uint64_t full_tick, sums_tick;
     size_t have;                         /* bytes in block */
     uint32_t block[PROF__RAW_HEAD + PROF__RAW_LIMIT / 4];
 };
@@ -17947,12 +18285,139 @@ PROF__FN void prof__raw_forget(prof_raw *r) {
     char *base = (char *)(void *)(r + 1);
     memset(base, 0, (size_t)(r->text_end - base) / 2);
     r->text = base + (r->text_end - base) / 2;
+    r->names = NULL;
+    r->first_name = r->last_name = NULL;
+    r->full_tick = r->sums_tick = 0;
+}
+
+/* ---- sums: rows of a name are added up, and handed on when no more can come ---- */
+
+/* Zeroed memory that lasts as long as the session; NULL: none. */
+PROF__FN void *prof__raw_take(prof_raw *r, size_t size) {
+    char *p = (char *)(((uintptr_t)r->text + 7u) & ~(uintptr_t)7u);
+    if (p > r->text_end || (size_t)(r->text_end - p) <= size) return NULL;
+    r->text = p + size;
+    return memset(p, 0, size);
+}
+
+/* The row of a name; NULL: no memory. */
+PROF__FN prof__raw_named *prof__raw_name_of(prof_raw *r, const char *name) {
+    size_t length;
+    uint32_t place = prof__hash(name, &length) % PROF__RAW_NAMES;
+    prof__raw_named *n;
+    if (!r->names)
+        r->names = (prof__raw_named **)prof__raw_take(r, PROF__RAW_NAMES * sizeof *r->names);
+    for (n = r->names ? r->names[place] : NULL; n && strcmp(n->name, name) != 0;) n = n->same;
+    if (n || !r->names) return n;
+    n = (prof__raw_named *)prof__raw_take(r, sizeof *n);
+    if (!n) return NULL;
+    n->tally.least = UINT64_MAX;
+    n->name = name;
+    n->same = r->names[place];
+    r->names[place] = n;
+    if (r->last_name) r->last_name->next = n;
+    else r->first_name = n;
+    return r->last_name = n;
+}
+
+/* Another dump of the session begins: what the one before told, it tells again. */
+PROF__FN void prof__raw_sums_again(prof_raw *r) {
+    for (prof__raw_named *n = r->first_name; n; n = n->next) {
+        memset(&n->tally, 0, sizeof n->tally);
+        n->tally.least = UINT64_MAX;
+    }
+}
+
+/* Sums that calls can have, and that do not overflow with those before. */
+PROF__FN bool prof__raw_sum_ok(const prof__tally *sums, const prof__tally *more) {
+    const uint64_t most = (uint64_t)1 << 60;
+    return more->count && more->count < most && more->total < most && more->least <= more->most &&
+           more->most <= more->total && more->inner <= more->total &&
+           more->total / more->count >= more->least &&
+           more->total / more->count <= more->most &&
+           sums->count + more->count < most && sums->total + more->total < most;
+}
+
+/* A row at `at`, of n buckets from the first on. */
+PROF__FN void prof__raw_read_sum(prof_raw *r, size_t at, uint32_t first, uint32_t n) {
+    uint32_t number = prof__raw_get(r, at);
+    const char *name = number ? prof__raw_site_of(r, number)->name : "(others)";
+    prof__raw_named *row = prof__raw_name_of(r, name);
+    prof__tally more;
+    memset(&more, 0, sizeof more);
+    more.count = prof__raw_get64(r, at + 2);
+    more.total = prof__raw_get64(r, at + 4);
+    more.inner = prof__raw_get64(r, at + 6);
+    more.least = prof__raw_get64(r, at + 8);
+    more.most = prof__raw_get64(r, at + 10);
+    for (uint32_t i = 0; i < n; i++)
+        more.histogram[first + i] = prof__raw_get(r, at + PROF__RAW_SUM + i);
+    if (row && prof__raw_sum_ok(&row->tally, &more)) prof__tally_add(&row->tally, &more);
+    else r->stats.bad_sums++;
+}
+
+PROF__FN void prof__raw_read_sums(prof_raw *r, size_t at, size_t end) {
+    uint32_t rows = end - at < PROF__RAW_SUMS_HEAD ? 0 : prof__raw_get(r, at + 1);
+    if (rows) r->full_tick = prof__raw_get64(r, at + 2);
+    if (rows) r->sums_tick = prof__raw_get64(r, at + 4);
+    for (at += PROF__RAW_SUMS_HEAD; rows && at + PROF__RAW_SUM <= end; rows--) {
+        uint32_t buckets = prof__raw_get(r, at + 1), first = buckets >> 16, n = buckets & 0xffff;
+        if (first + n > PROF__BUCKETS || at + PROF__RAW_SUM + n > end) break;
+        prof__raw_read_sum(r, at, first, n);
+        at += PROF__RAW_SUM + n;
+    }
+    r->stats.bad_sums += rows;
 }
 
 /* Clocks that go on, at a rate that 64 bits can hold. */
 PROF__FN bool prof__raw_pair_ok(prof__knot a, prof__knot b) {
     return b.tick > a.tick && b.ns >= a.ns && (b.ns - a.ns) >> 20 <= b.tick - a.tick &&
            !(b.tick >> 62) && !(b.ns >> 62);
+}
+
+PROF__FN int64_t prof__raw_ns(prof_raw *r, uint64_t tick) {
+    uint64_t rate = r->rate ? r->rate : 1000000000u;
+    if (r->session && r->knot_count > 1)
+        return prof__knots_ns(&r->scale, r->knots, r->knot_count, tick);
+    if (r->session && r->clock != PROF_CLOCK_CPU)
+        return prof__rate_ns(tick < r->start_tick ? 0 : tick - r->start_tick, rate);
+    if (tick >= r->pair.tick)            /* what overflows is damage that has a right checksum */
+        return (int64_t)(r->pair.ns + (uint64_t)prof__rate_ns(tick - r->pair.tick, rate));
+    return PROF__MINUS(r->pair.ns, prof__rate_ns(r->pair.tick - tick, rate));
+}
+
+/* What converts ticks that are no time of day, as prof__sums_scale: ns = scale of ticks. */
+PROF__FN int64_t prof__raw_span_ns(const prof_raw *r, uint64_t ticks) {
+    prof__knot zero = { 0, 0 }, whole = { 0, 0 };
+    prof__scale k;
+    if (!r->session || r->knot_count < 2)
+        return prof__rate_ns(ticks, r->rate ? r->rate : 1000000000u);
+    whole.tick = r->knots[r->knot_count - 1].tick - r->knots[0].tick;
+    whole.ns = r->knots[r->knot_count - 1].ns - r->knots[0].ns;
+    k = prof__scale_between(zero, whole, 0);
+    return (int64_t)prof__scale_ns(&k, ticks);
+}
+
+PROF__FN void prof__raw_hand_sums(prof_raw *r) {
+    prof_raw_item item;
+    memset(&item, 0, sizeof item);
+    item.kind = PROF_RAW_SUMS;
+    item.start_ns = r->full_tick ? prof__raw_ns(r, r->full_tick) : 0;
+    item.end_ns = prof__raw_ns(r, r->sums_tick);
+    for (const prof__raw_named *n = r->first_name; n; n = n->next) {
+        uint64_t ticks[PROF__TALLY_TIMES];
+        int64_t ns[PROF__TALLY_TIMES];
+        prof_average a;
+        if (!n->tally.count) continue;
+        prof__tally_times(&n->tally, ticks);
+        for (int i = 0; i < PROF__TALLY_TIMES; i++) ns[i] = prof__raw_span_ns(r, ticks[i]);
+        prof__tally_identity(&a, n->name, n->tally.count);
+        memcpy((char *)&a + offsetof(prof_average, cpu_time_total_ns), ns, sizeof ns);
+        a.first = PROF_NONE;
+        item.name = n->name;
+        item.average = &a;
+        prof__raw_hand(r, &item);
+    }
 }
 
 PROF__FN void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
@@ -17967,6 +18432,7 @@ PROF__FN void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
     item.value = prof__raw_get(r, at + 1);
     if (!r->session || r->generation != prof__raw_get(r, at + 8) ||
         r->start_wall_ns != (uint64_t)item.start_ns) {
+        if (r->session) prof__raw_hand_sums(r);
         if (r->session) prof__raw_forget(r);
         prof__raw_hand(r, &item);
     }
@@ -17984,17 +18450,6 @@ PROF__FN void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
         if (i && !prof__raw_pair_ok(r->knots[i - 1], r->knots[i]))
             r->knot_count = 0;           /* no clock: the pairs with the records must do */
     }
-}
-
-PROF__FN int64_t prof__raw_ns(prof_raw *r, uint64_t tick) {
-    uint64_t rate = r->rate ? r->rate : 1000000000u;
-    if (r->session && r->knot_count > 1)
-        return prof__knots_ns(&r->scale, r->knots, r->knot_count, tick);
-    if (r->session && r->clock != PROF_CLOCK_CPU)
-        return prof__rate_ns(tick < r->start_tick ? 0 : tick - r->start_tick, rate);
-    if (tick >= r->pair.tick)            /* what overflows is damage that has a right checksum */
-        return (int64_t)(r->pair.ns + (uint64_t)prof__rate_ns(tick - r->pair.tick, rate));
-    return PROF__MINUS(r->pair.ns, prof__rate_ns(r->pair.tick - tick, rate));
 }
 
 PROF__FN void prof__raw_read_thread(prof_raw *r, size_t at, size_t end) {
@@ -18109,6 +18564,9 @@ PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
     s->threads = (uint32_t)counts[14];
     s->clock = (prof_clock)(r->clock <= PROF_CLOCK_PLATFORM ? r->clock : 0);
     s->ticks_per_second = r->rate;
+    s->timeline_ns = r->full_tick ? (uint64_t)prof__raw_ns(r, r->full_tick) : 0;
+    s->summed = 0;
+    for (const prof__raw_named *n = r->first_name; n; n = n->next) s->summed += n->tally.count;
     r->stats.ended = end > at && prof__raw_get(r, at) == 1;
     memset(&item, 0, sizeof item);
     item.kind = PROF_RAW_COUNTS;
@@ -18124,10 +18582,11 @@ PROF__FN void prof__raw_read_block(prof_raw *r, size_t words) {
     r->in_damage = false;
     r->stats.tail_bytes = 0;
     if (r->swap) r->stats.other_endian = true;
-    if (prof__raw_get(r, 1) >> 16 != PROF__RAW_VERSION) {
+    if (prof__raw_get(r, 1) >> 16 > PROF__RAW_VERSION) {
         r->stats.newer++;
         return;
     }
+    if (!number) prof__raw_sums_again(r);
     switch (type) {
     case PROF__RAW_SESSION: prof__raw_read_session(r, PROF__RAW_HEAD, words); break;
     case PROF__RAW_SITES: prof__raw_read_sites(r, PROF__RAW_HEAD, words); break;
@@ -18135,6 +18594,7 @@ PROF__FN void prof__raw_read_block(prof_raw *r, size_t words) {
     case PROF__RAW_RECORDS: prof__raw_read_records(r, PROF__RAW_HEAD, words); break;
     case PROF__RAW_OPEN: prof__raw_read_open(r, PROF__RAW_HEAD, words); break;
     case PROF__RAW_COUNTS: prof__raw_read_counts(r, PROF__RAW_HEAD, words); break;
+    case PROF__RAW_SUMS: prof__raw_read_sums(r, PROF__RAW_HEAD, words); break;
     default: break;                      /* of a later library: nothing that an older one needs */
     }
 }
@@ -18235,6 +18695,7 @@ PROF_API PROF__QUIET void prof_raw_feed(prof_raw *raw, const void *data, size_t 
 
 PROF_API PROF__QUIET prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *stats) {
     prof__raw_read(raw, true);
+    prof__raw_hand_sums(raw);
     if (stats) *stats = raw->stats;
     if (raw->stats.newer) return PROF_ERROR_UNSUPPORTED;
     return raw->stats.damaged || raw->stats.missing_blocks || !raw->stats.blocks
@@ -18531,13 +18992,6 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_chrome(prof_sink sink) {
 
 /* ---- @AGGREGATE: the sums of all threads, a row per name ---- */
 
-/* Calls in the buckets. */
-PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
-    uint64_t n = 0;
-    for (int i = 0; i < PROF__BUCKETS; i++) n += r->histogram[i];
-    return n;
-}
-
 #if PROF__BARE
 #  define prof__tally_calls prof__tally_count
 #  define prof__tally_name(r) (prof__site((r)->site >> 8)->name)
@@ -18548,25 +19002,6 @@ PROF__FN const char *prof__tally_name(const prof__tally *r) {
     return r->site ? prof__site(r->site >> 8)->name : "(others)";
 }
 #endif
-
-/* Ticks at or under which this share of the calls stayed: within a bucket they are held to lie
-   evenly. */
-PROF__FN uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent) {
-    uint64_t before = 0, ticks = 0, rest, rank = prof__tally_count(r);
-    uint32_t last = prof__divide(&rank, 100) * percent + 99;
-    int i = 0;
-    rank = rank * percent + last / 100;
-    for (; i < PROF__BUCKETS - 1 && before + r->histogram[i] < rank; i++) before += r->histogram[i];
-    if (i && r->histogram[i]) {
-        uint64_t low = (uint64_t)1 << (i - 1) * PROF__BUCKET_BITS, parts = r->histogram[i];
-        uint64_t part = rank - before, width = (low << PROF__BUCKET_BITS) - low;
-        for (; parts >> 20; parts >>= 1) part >>= 1;
-        rest = prof__divide(&width, (uint32_t)parts) * part;
-        (void)prof__divide(&rest, (uint32_t)parts);
-        ticks = low + width * part + rest;
-    }
-    return PROF__MAX(r->least, PROF__MIN(ticks, r->most));
-}
 
 PROF__FN int64_t prof__tally_ns(const prof__scale *k, uint64_t ticks) {
 #if PROF__BARE
@@ -18579,26 +19014,16 @@ PROF__FN int64_t prof__tally_ns(const prof__scale *k, uint64_t ticks) {
 }
 
 PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const prof__scale *k) {
-    static const uint8_t percents[] = { 50, 90, 99 };
-    uint64_t ticks[7];
-    memset(a, 0, sizeof *a);
-    a->key = prof__tally_name(r);
-    a->count = prof__tally_calls(r);
-    ticks[0] = r->total;
-    ticks[1] = r->total - PROF__MIN(r->inner, r->total);
-    ticks[2] = r->least;
-    ticks[3] = r->most;
-    for (int i = 0; i < 3; i++) ticks[4 + i] = prof__tally_percentile(r, percents[i]);
-    for (int i = 0; i < 7; i++) {        /* the fields from cpu_time_total_ns to p99_ns */
+    uint64_t ticks[PROF__TALLY_TIMES];
+    prof__tally_identity(a, prof__tally_name(r), prof__tally_calls(r));
+    prof__tally_times(r, ticks);
+    for (int i = 0; i < PROF__TALLY_TIMES; i++) {
         int64_t ns = prof__tally_ns(k, ticks[i]);
         memcpy((char *)a + offsetof(prof_average, cpu_time_total_ns) + sizeof ns * (size_t)i, &ns,
                sizeof ns);
     }
-    a->overload_name = "";
-    a->input_count = a->parent = PROF_NONE;
     a->first = prof__site_dense(r->site >> 8);
     if (!PROF__BARE && !r->site) a->first = PROF_NONE;
-    a->node_id = -1;
 }
 
 #if PROF__BARE
@@ -18699,21 +19124,6 @@ PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
     return parts && parts->average ? parts->average(rows, rows ? max : 0) : 0;
 }
 #else
-/* While state t's sums are whole: *sums is set to how often they changed. Their thread may be off
-   its core for long; one that never comes back is waited for once: *gone is its number then. */
-PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone) {
-    uint32_t i = 0;
-    while ((*sums = PROF__ACQUIRE(t->sums)) & 1 && *sums != *gone) {
-        if (i++ == 200000) *gone = *sums;
-        prof__yield();
-    }
-}
-
-PROF__FN bool prof__sums_same(const prof__state *t, uint32_t sums) {
-    PROF__FENCE();
-    return PROF__LOAD(t->sums) == sums;
-}
-
 /* The merged row of a site's name; all others' where none is free. */
 PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
     const char *name = site ? prof__site(site >> 8)->name : "";
@@ -18729,19 +19139,6 @@ PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
     return y->rows + i;
 }
 
-/* Adds the sums of one row to another; a bucket stays at its most. */
-PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
-    r->count += from->count;
-    r->total += from->total;
-    r->inner += from->inner;
-    r->least = PROF__MIN(r->least, from->least);
-    r->most = PROF__MAX(r->most, from->most);
-    for (int i = 0; i < PROF__BUCKETS; i++) {
-        uint32_t n = r->histogram[i] + from->histogram[i];
-        r->histogram[i] = n < from->histogram[i] ? UINT32_MAX : n;
-    }
-}
-
 PROF__FN void prof__merge(prof__merged *to, const prof__tally *from) {
     prof__tally *r = prof__merged_of(to, from->site);
     if (from->site && !r->site) prof__trace.not_merged += from->count;
@@ -18750,64 +19147,23 @@ PROF__FN void prof__merge(prof__merged *to, const prof__tally *from) {
     prof__tally_add(r, from);
 }
 
-/* What a state has not added to its sums, copied, and when: sums. Rows from number moved on have it
-   since; that shows while they are read, for the buffer is copied first. */
-typedef struct prof__rest {
-    const prof__record *begin, *end;
-    uint64_t *inner;
-    uint32_t sums, moved, gone;
-} prof__rest;
-
-/* Into the room that the merged rows have behind them for one block. */
-PROF__FN void prof__rest_copy(prof__rest *rest, const prof__state *t) {
-    const struct prof_trace *s = &prof__trace;
-    uint64_t *inner = (uint64_t *)(void *)(s->merged.rows + s->merged.places + 1);
-    prof__record *to = (prof__record *)(void *)(inner + prof__align(s->max_depth + 2));
-    int i = 0;
-    do {
-        const prof__record *end;
-        prof__sums_begin_read(t, &rest->sums, &rest->gone);
-        end = t->summing && !t->closed ? PROF__ACQUIRE(t->hot.cursor) : t->begin;
-        prof__copy_words(inner, t->inner - 1, (s->max_depth + 2) * sizeof *inner);
-        prof__copy_words(to, t->begin, (size_t)(end - t->begin) * sizeof *to);
-        rest->end = to + (end - t->begin);
-    } while (!prof__sums_same(t, rest->sums) && i++ < 1000);
-    rest->begin = to;
-    rest->inner = inner + 1;
-    rest->moved = UINT32_MAX;
-}
-
-PROF__FN void prof__merge_rows(prof__merged *to, const prof__state *t, prof__rest *rest) {
-    for (const prof__tally *r = t->tallies.others; r; r = PROF__ACQUIRE(r->next)) {
-        prof__tally row;
-        uint32_t sums;
-        int i = 0;
-        do {
-            prof__sums_begin_read(t, &sums, &rest->gone);
-            prof__copy_words(&row, r, sizeof row);
-        } while (!prof__sums_same(t, sums) && i++ < 1000);
-        if (sums != rest->sums) rest->moved = PROF__MIN(rest->moved, row.number);
-        prof__merge(to, &row);
-    }
-}
-
-PROF__FN void prof__merge_rest(prof__merged *to, const prof__state *t, const prof__rest *rest) {
+PROF__FN void prof__merge_state(prof__merged *to, const prof__state *t, prof__rest *rest) {
     prof__cursor k = { rest->begin, rest->end, 0, 0 };
     prof__item i;
-    while (prof__next(&k, &i)) {
-        uint32_t site = i.site_depth & ~(uint32_t)0xff;
-        const prof__tally *r;
-        uint64_t within;
-        if (!site || !prof__item_is_zone(&i)) continue;
-        within = prof__tally_within(rest->inner + (i.site_depth & 0xff), i.duration);
-        r = prof__tally_find(&t->tallies, site);
-        if ((r ? r : t->tallies.others)->number < rest->moved)
-            prof__tally_put(prof__merged_of(to, site), i.duration, within);
+    uint64_t within;
+    for (const prof__tally *r = t->tallies.others; r; r = PROF__ACQUIRE(r->next)) {
+        prof__tally row;
+        prof__rest_row(rest, t, r, &row);
+        prof__merge(to, &row);
     }
+    while (prof__rest_next(rest, t, &k, &i, &within))
+        prof__tally_put(prof__merged_of(to, i.site_depth & ~(uint32_t)0xff), i.duration, within);
 }
 
 /* Merges what the states hold. Under the lock. */
 PROF__FN void prof__merge_all(struct prof_trace *s) {
+    uint64_t *inner = (uint64_t *)(void *)(s->merged.rows + s->merged.places + 1);
+    prof__record *to = (prof__record *)(void *)(inner + prof__align(s->max_depth + 2));
     memset(s->merged.rows, 0, (s->merged.places + 1) * sizeof *s->merged.rows);
     s->merged.rows[s->merged.places].least = UINT64_MAX;
     s->merged.used = 0;
@@ -18815,10 +19171,8 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
     for (const prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
         prof__rest rest;
         if (!t->tallies.others) continue;
-        rest.gone = 0;
-        prof__rest_copy(&rest, t);
-        prof__merge_rows(&s->merged, t, &rest);
-        prof__merge_rest(&s->merged, t, &rest);
+        prof__rest_copy(&rest, t, to, SIZE_MAX, inner);   /* there is room for any block */
+        prof__merge_state(&s->merged, t, &rest);
     }
 }
 

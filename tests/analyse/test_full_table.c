@@ -192,6 +192,99 @@ static void compare_others(const sums *all, uint64_t not_kept) {
           (int)sum.count, (int)sum.total, (int)sum.self);
 }
 
+/* ---- What prof_dump writes of it ---- */
+
+typedef struct dumped {
+    prof_average rows[2 * NAMES];
+    size_t count;
+    int64_t within[THREADS + 1][256];    /* by thread and depth: what ended there */
+    uint64_t summed;
+    prof_raw_item open[256];
+    size_t open_count;
+    prof_raw_stats stats;
+} dumped;
+
+static dumped dumps[2];                  /* before prof_stop, and after it */
+static char dump_memory[2][1 << 20];
+
+static void add_item(dumped *d, const prof_raw_item *item) {
+    prof_average *a = d->rows;
+    bool sum = item->kind == PROF_RAW_SUMS;
+    int64_t ns = item->end_ns - item->start_ns, self = ns, *within;
+    if (item->kind != PROF_RAW_ZONE && !sum) return;
+    if (!sum) {
+        within = d->within[item->thread % (THREADS + 1)] + item->depth;
+        self -= within[1];
+        within[1] = 0;
+        within[0] += ns;
+    }
+    if (sum) d->summed += item->average->count;
+    if (strcmp(item->name, "(in sums)") == 0) return;
+    while (a < d->rows + d->count && strcmp(a->key, item->name) != 0) a++;
+    if (a == d->rows + 2 * NAMES) return;
+    if (a == d->rows + d->count) {
+        a->key = item->name;
+        a->min_ns = INT64_MAX;
+        d->count++;
+    }
+    a->count += sum ? item->average->count : 1;
+    a->cpu_time_total_ns += sum ? item->average->cpu_time_total_ns : ns;
+    a->self_cpu_time_total_ns += sum ? item->average->self_cpu_time_total_ns : self;
+    if (sum) ns = item->average->min_ns;
+    if (ns < a->min_ns) a->min_ns = ns;
+    if (sum) ns = item->average->max_ns;
+    if (ns > a->max_ns) a->max_ns = ns;
+}
+
+/* Open zones come from the outermost one on: they end the other way round. */
+static void add_dumped(void *user, const prof_raw_item *item) {
+    dumped *d = (dumped *)user;
+    bool open = item->kind == PROF_RAW_ZONE && item->flags & PROF_EVENT_UNFINISHED;
+    if (d->open_count && !(open && item->depth == d->open[d->open_count - 1].depth + 1))
+        while (d->open_count) add_item(d, d->open + --d->open_count);
+    if (open && d->open_count < 256) d->open[d->open_count++] = *item;
+    else add_item(d, item);
+}
+
+static void dump(int which) {
+    test_text text = { NULL, 0, 0, 0, 0 };
+    dumped *d = dumps + which;
+    prof_raw_desc desc;
+    prof_raw *raw;
+    memset(d, 0, sizeof *d);
+    memset(&desc, 0, sizeof desc);
+    desc.memory = dump_memory[which];
+    desc.memory_size = sizeof dump_memory[which];
+    desc.item = add_dumped;
+    desc.user = d;
+    EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
+    EQUAL(prof_raw_open(&desc, &raw), PROF_OK);
+    prof_raw_feed(raw, text.data, text.size);
+    EQUAL(prof_raw_close(raw, &d->stats), PROF_OK);
+    while (d->open_count) add_item(d, d->open + --d->open_count);
+    test_text_clear(&text);
+}
+
+/* It is what the session's own rows say, and how much of it is in sums. */
+static void compare_dump(const dumped *d) {
+    size_t i, k;
+    EQUAL(d->stats.bad_sums, 0);
+    EQUAL(d->stats.counts.summed, d->summed);
+    EQUAL(d->count, row_count);
+    for (i = 0; i < d->count; i++) {
+        const prof_average *a = d->rows + i, *own = row_of(a->key);
+        CHECK(own != NULL, "%s: no row", a->key);
+        EQUAL(a->count, own->count);
+        EQUAL(a->cpu_time_total_ns, own->cpu_time_total_ns);
+        EQUAL(a->self_cpu_time_total_ns, own->self_cpu_time_total_ns);
+        EQUAL(a->min_ns, own->min_ns);
+        EQUAL(a->max_ns, own->max_ns);
+        TOLD(" of %s", a->key);
+    }
+    for (i = 0; i <= THREADS; i++)
+        for (k = 1; k < 256; k++) CHECK(!d->within[i][k], "depth %u is in nothing", (unsigned)k);
+}
+
 /* exact: the pool holds all names. */
 static void compare(const prof_trace *trace, bool exact) {
     sums all[NAMES];
@@ -208,6 +301,19 @@ static void compare(const prof_trace *trace, bool exact) {
     EQUAL(total.count, zones);
     EQUAL(stats.dropped, 0);
     EQUAL(stats.lost, 0);
+    PASS_ON(dump(1));
+    EQUAL(dumps[1].stats.counts.summed, stats.summed);
+    EQUAL(dumps[1].stats.counts.timeline_ns, stats.timeline_ns);
+    for (k = 0; k < 2; k++) {
+        compare_dump(dumps + k);
+        TOLD(", dumped %s prof_stop", k ? "after" : "before");
+    }
+}
+
+/* The same of a dump before it. */
+static prof_trace *stop(void) {
+    dump(0);
+    return prof_stop();
 }
 
 static char *arena;
@@ -236,7 +342,7 @@ static void one(size_t kib, int run, uint64_t zones, uint32_t seed) {
     counters[0].left = zones;
     counters[0].around = seed & 1;
     program(counters);
-    compare(prof_stop(), kib >= 256);
+    compare(stop(), kib >= 256);
     prof_thread_end();
 }
 
@@ -256,7 +362,6 @@ static void test_one_thread(void) {
 static void test_threads(void) {
     static const size_t sizes[] = { 1024, 2048, 16384 };
     pthread_t threads[THREADS];
-    prof_trace *trace;
     size_t i;
     int k, n;
     for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -272,8 +377,7 @@ static void test_threads(void) {
                 pthread_create(threads + k, NULL, k & 1 ? thread : thread_that_stays, c);
             }
             for (k = 0; k < n; k++) pthread_join(threads[k], NULL);
-            trace = prof_stop();
-            compare(trace, sizes[i] >= 4096);
+            compare(stop(), sizes[i] >= 4096);
             TOLD(" with %d threads in %u KiB", n, (unsigned)sizes[i]);
         }
 }
@@ -290,7 +394,7 @@ static void test_threads_that_come_later(void) {
         pthread_create(&threads, NULL, thread, counters + k);
         pthread_join(threads, NULL);
     }
-    compare(prof_stop(), false);
+    compare(stop(), false);
 }
 
 /* Zones that are open at prof_stop: those that began in the timeline, and later ones. */
@@ -314,7 +418,7 @@ static void test_open_at_stop(void) {
                 recurse(c, 3);
             }
             c->tick += 11;
-            trace = prof_stop();
+            trace = stop();
             while (c->depth) end(c);
             compare(trace, true);
             TOLD(" %u open before, %u after", (unsigned)before, (unsigned)after);
@@ -335,7 +439,7 @@ static void test_off_and_on(void) {
         prof_pop();
         EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
     }
-    compare(prof_stop(), true);
+    compare(stop(), true);
 }
 
 /* ---- Stopped at any time, in signal handlers, dropping, written ---- */

@@ -69,6 +69,14 @@ static void save_array(const prof_trace *trace, const char *name) {
     test_text_clear(&text);
 }
 
+/* What the session itself writes, where it does: a raw stream. */
+static void save_raw(const char *name) {
+    test_text text;
+    memset(&text, 0, sizeof text);
+    if (prof_dump(test_text_sink(&text)) == PROF_OK) save_text(name, "raw", &text);
+    test_text_clear(&text);
+}
+
 static void save(const prof_trace *trace, const char *name) {
     prof_table_desc desc;
     char path[512];
@@ -95,6 +103,7 @@ static void save(const prof_trace *trace, const char *name) {
     save_rows(trace, name, &desc, "top.live");
     save_stacks(trace, name);
     save_array(trace, name);
+    save_raw(name);
 }
 
 /* ---- Programs made by hand ---- */

@@ -113,8 +113,11 @@ END
 try report_raw_builds "${CC:-cc}" -std=gnu99 -I. "$out/raw.c" -o "$out/raw" -lpthread
 try report_raw_runs "$out/raw" "$out/raw.bin"
 gives report_raw 1000,1000 count --name 'inner|outer' "$out/raw.bin"
-says report_raw_no_copy 'this is not JSON: it cannot be rewritten' 2 \
-    "$prof" augment "$out/raw.bin" "$out/none.json"
+try report_raw_rewritten "$prof" augment "$out/raw.bin" "$out/raw.augmented.json"
+gives report_raw_rewritten_alike 1000,1000 count --name 'inner|outer' "$out/raw.augmented.json"
+echo 'outer;inner 5' >"$out/folded.txt"
+says report_folded_no_copy 'this is not JSON: it cannot be rewritten' 2 \
+    "$prof" augment "$out/folded.txt" "$out/none.json"
 head -c 9000 "$out/raw.bin" >"$out/raw_cut.bin"
 says report_raw_cut 'byte 464: the stream ends early, within a block' 1 "$prof" report "$out/raw_cut.bin"
 

@@ -44,6 +44,7 @@ static void take(void *user, const prof_raw_item *item) {
         break;
     case PROF_RAW_STEP: f->steps++; break;
     case PROF_RAW_COUNTS: f->counts++; break;
+    default: break;
     }
 }
 

@@ -1,7 +1,7 @@
 /* prof decode: prof.h's raw stream, from a file, a pipe or a serial port, as a trace. */
 #define _DEFAULT_SOURCE                          /* the fast baud rates */
 #include "losses.h"
-#include "trace_other.h"
+#include "raw_json.h"
 #include "unpack.h"
 
 #include <errno.h>
@@ -25,102 +25,7 @@ const command decode_command = {
     "      the table of what a program sends over the network\n", run
 };
 
-enum { MEMORY = 8 << 20, PIECE = 1 << 16 };
-
-typedef struct decoder {
-    trace_writer writer;
-    bool has_session;
-    int64_t pid, base_ns, shift_ns;      /* shift: of a later session's times, since the first */
-    map threads;                         /* number in the stream -> thread id */
-    losses lost;
-    raw_losses raw_lost;
-} decoder;
-
-/* ---- What the stream tells, as events ---- */
-
-static int64_t tid_of(const decoder *d, uint32_t thread) {
-    const uint64_t *id = map_get(&d->threads, thread);
-    return id ? (int64_t)*id : (int64_t)thread;
-}
-
-static void begin_event(decoder *d, char phase, const char *category, const char *name,
-                        const prof_raw_item *item) {
-    output *out = d->writer.out;
-    writer_event(&d->writer);
-    output_format(out, "{\"ph\": \"%c\", \"cat\": \"%s\", \"name\": ", phase, category);
-    output_json_text(out, name, strlen(name));
-    output_format(out, ", \"pid\": %lld, \"tid\": %lld, \"ts\": ", (long long)d->pid,
-                  (long long)tid_of(d, item->thread));
-    write_us(out, item->start_ns + d->shift_ns);
-}
-
-static void write_zone(decoder *d, const char *category, const char *name,
-                       const prof_raw_item *item) {
-    output *out = d->writer.out;
-    begin_event(d, 'X', category, name, item);
-    output_text(out, ", \"dur\": ");
-    write_us(out, item->end_ns - item->start_ns);
-    bool finished = !(item->flags & PROF_EVENT_UNFINISHED);
-    output_text(out, finished ? "}" : ", \"args\": {\"finished\": false}}");
-}
-
-/* The first one is the trace's; one that begins later is placed behind it by its clock. */
-static void take_session(decoder *d, const prof_raw_item *item) {
-    if (!d->has_session) {
-        d->base_ns = item->start_ns;
-    }
-    if (!d->has_session && !d->writer.had_events) {      /* else the stream's begin is missing */
-        writer_key(&d->writer, "schemaVersion");
-        output_text(d->writer.out, "1");
-        writer_key(&d->writer, "baseTimeNanoseconds");
-        output_format(d->writer.out, "%lld", (long long)d->base_ns);
-    }
-    d->has_session = true;
-    d->pid = item->value;
-    d->shift_ns = item->start_ns - d->base_ns;
-}
-
-static void take_thread(decoder *d, const prof_raw_item *item) {
-    bool is_new;
-    *map_put(&d->threads, item->thread, &is_new) = (uint64_t)item->value;
-    if (!is_new || !item->name) return;
-    writer_event(&d->writer);
-    output_format(d->writer.out, "{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": %lld, "
-                  "\"tid\": %lld, \"args\": {\"name\": ", (long long)d->pid,
-                  (long long)item->value);
-    output_json_text(d->writer.out, item->name, strlen(item->name));
-    output_text(d->writer.out, "}}");
-}
-
-static void take(void *user, const prof_raw_item *item) {
-    decoder *d = user;
-    char step[40];
-    losses_take_raw(&d->lost, &d->raw_lost, item);
-    switch (item->kind) {
-    case PROF_RAW_SESSION: take_session(d, item); break;
-    case PROF_RAW_THREAD: take_thread(d, item); break;
-    case PROF_RAW_ZONE: write_zone(d, "cpu_op", item->name, item); break;
-    case PROF_RAW_STEP:
-        snprintf(step, sizeof step, "ProfilerStep#%lld", (long long)item->value);
-        write_zone(d, "user_annotation", step, item);
-        break;
-    case PROF_RAW_INSTANT:
-        begin_event(d, 'i', "cpu_instant_event", item->name, item);
-        output_text(d->writer.out, ", \"s\": \"t\"}");
-        break;
-    case PROF_RAW_COUNTER:
-        begin_event(d, 'C', "counter", item->name, item);
-        output_format(d->writer.out, ", \"args\": {\"value\": %lld}}", (long long)item->value);
-        break;
-    case PROF_RAW_COUNTER_F:
-        begin_event(d, 'C', "counter", item->name, item);
-        output_text(d->writer.out, ", \"args\": {\"value\": ");
-        output_double(d->writer.out, item->number);
-        output_text(d->writer.out, "}}");
-        break;
-    case PROF_RAW_COUNTS: break;
-    }
-}
+enum { PIECE = 1 << 16 };
 
 /* ---- Where it comes from ---- */
 
@@ -157,16 +62,17 @@ static bool set_speed(int fd, int64_t baud, const char *path) {
     return fail("--baud", "%lld is no speed of a serial port", (long long)baud), false;
 }
 
-static bool push_all(prof_raw *raw, int fd, const char *path) {
+static bool push_all(raw_json *raw, int fd, const char *path) {
     unsigned char piece[PIECE];
     bool port = isatty(fd);
     unpacker *file = port ? NULL : unpack_open(dup(fd));
+    if (file) unpack_as_is(file);
     const char *why = NULL;
     unsigned long long bytes = 0;
     long got = 0;
     while (!stopped && (got = port ? (long)read(fd, piece, sizeof piece)
                                    : unpack_read(file, piece, sizeof piece, &why)) > 0) {
-        prof_raw_feed(raw, piece, (size_t)got);
+        raw_json_push(raw, piece, (size_t)got);
         bytes += (unsigned long long)got;
         progress("reading", 0, 0);
     }
@@ -190,42 +96,28 @@ static int open_stream(const char *path, int64_t baud) {
 
 /* ---- The command ---- */
 
-static int decode(decoder *d, int fd, const char *path) {
-    prof_raw_stats stats;
-    prof_raw *raw;
-    void *memory = allocate(MEMORY);
-    prof_raw_desc desc = {.memory = memory, .memory_size = MEMORY, .item = take, .user = d};
-    int status = EXIT_OK;
-    if (prof_raw_open(&desc, &raw) != PROF_OK) status = fail(NULL, "out of memory");
-    else if (!push_all(raw, fd, path)) status = EXIT_BAD;
-    if (status == EXIT_OK) {
-        prof_raw_close(raw, &stats);
-        if (stats.blocks == 0 && stats.bytes == 0) status = fail(path, "the file is empty");
-        else if (stats.blocks == 0)
-            status = fail(path, "byte 0: this is no raw stream of prof.h: no whole block in %llu "
-                          "bytes", (unsigned long long)stats.bytes);
-        else if (raw_tell(&stats, path, &d->lost) && !stopped) note_cut_input();
-    }
-    free(memory);
-    return status;
+/* Whether that was a stream, and how it ended. */
+static int judge(raw_json *raw, const prof_raw_stats *stats, const char *path) {
+    if (!stats->bytes) return fail(path, "the file is empty");
+    if (!stats->blocks)
+        return fail(path, "byte 0: this is no raw stream of prof.h: no whole block in %llu bytes",
+                    (unsigned long long)stats->bytes);
+    if (raw_json_tell(raw, path) && !stopped) note_cut_input();
+    losses_tell(path, raw_json_losses(raw));
+    return EXIT_OK;
 }
 
 static int decode_to(int fd, const char *path, const char *to) {
-    decoder d = {.pid = 1};
     output out;
     if (!output_open(&out, to)) return EXIT_BAD;
-    writer_begin(&d.writer, &out, false);
-    int status = decode(&d, fd, path);
-    map_free(&d.threads);
-    if (status != EXIT_OK) {
-        output_discard(&out);
-        return status;
-    }
-    losses_end_raw(&d.lost, &d.raw_lost);
-    losses_write_head(&d.lost, NULL, 0, &d.writer);
-    writer_end(&d.writer);
-    losses_tell(path, &d.lost);
-    return output_close(&out);
+    raw_json *raw = raw_json_open(&out);
+    int status = push_all(raw, fd, path) ? EXIT_OK : EXIT_BAD;
+    prof_raw_stats stats = raw_json_end(raw);
+    if (status == EXIT_OK) status = judge(raw, &stats, path);
+    raw_json_free(raw);
+    if (status == EXIT_OK) return output_close(&out);
+    output_discard(&out);
+    return status;
 }
 
 /* What a port or a pipe sends ends with Ctrl-C; the trace of it is complete. */

@@ -171,6 +171,11 @@ void losses_add_stream(losses *l, uint64_t blocks, uint64_t records, uint64_t da
 /* A session comes again every few blocks; its counts are sums so far. */
 void losses_take_raw(losses *l, raw_losses *r, const prof_raw_item *item) {
     if (item->kind == PROF_RAW_COUNTS) r->counts = *item->counts;
+    if (item->kind == PROF_RAW_SUMS) {
+        l->summed = sum(l->summed, item->average->count);
+        l->timeline_ns = item->start_ns;
+        l->session_ns = item->end_ns;
+    }
     if (item->kind != PROF_RAW_SESSION || item->start_ns == r->session_ns) return;
     losses_end_raw(l, r);
     r->session_ns = item->start_ns;

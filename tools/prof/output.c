@@ -166,10 +166,30 @@ static bool open_output(output *out, const char *path, bool over_input) {
 }
 
 bool output_open(output *out, const char *path) { return open_output(out, path, false); }
+
+void output_open_memory(output *out) {
+    memset(out, 0, sizeof *out);
+    out->in_memory = true;
+    out->buffer = allocate(OUTPUT_BUFFER);
+}
+
 bool output_rewrite(output *out, const char *path) { return open_output(out, path, true); }
+
+static void put_in_memory(output *out, const void *data, size_t size) {
+    if (size > out->text_capacity - out->text_size) {
+        out->text_capacity = 2 * (out->text_size + size);
+        out->text = reallocate(out->text, out->text_capacity);
+    }
+    memcpy(out->text + out->text_size, data, size);
+    out->text_size += size;
+}
 
 static void output_put(output *out, const void *data, size_t size) {
     if (out->failed || size == 0) return;
+    if (out->in_memory) {
+        put_in_memory(out, data, size);
+        return;
+    }
     errno = 0;
     if (out->gz) {
         const char *p = data;
@@ -191,6 +211,14 @@ static void output_flush(output *out) {
     out->used = 0;
     output_put(out, out->buffer, used);
 }
+
+const char *output_memory(output *out, size_t *size) {
+    output_flush(out);
+    *size = out->text_size;
+    return out->text;
+}
+
+void output_forget(output *out) { out->used = out->text_size = 0; }
 
 void output_write(output *out, const void *data, size_t size) {
     if (size > OUTPUT_BUFFER - out->used) output_flush(out);
@@ -320,6 +348,7 @@ int output_close(output *out) {
 }
 
 void output_discard(output *out) {
+    free(out->text);
     if (out->gz) gzclose(out->gz);
     else if (out->path) fclose(out->file);
     if (out->temporary) unlink(out->temporary);

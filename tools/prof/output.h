@@ -17,6 +17,9 @@ typedef struct output {
     char *buffer;
     size_t used;
     bool failed;
+    bool in_memory;            /* it goes nowhere: output_memory has it */
+    char *text;
+    size_t text_size, text_capacity;
     bool in_html;              /* output_json_text escapes `<` too, as inside <script> */
     struct output *next;       /* of those that are open */
 } output;
@@ -25,6 +28,9 @@ typedef struct output {
    output_rewrite, for commands that make a trace of a trace. */
 bool output_open(output *out, const char *path);
 bool output_rewrite(output *out, const char *path);
+void output_open_memory(output *out);                        /* output_discard gives it back */
+const char *output_memory(output *out, size_t *size);        /* until more is written */
+void output_forget(output *out);                             /* what that has: begins anew */
 void output_write(output *out, const void *data, size_t size);
 void output_text(output *out, const char *text);
 void output_format(output *out, const char *format, ...) PRINTF_LIKE(2, 3);

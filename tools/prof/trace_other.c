@@ -1,13 +1,11 @@
 /* Traces that are not JSON: see trace_other.h. */
 #include "trace_other.h"
 
-#include "losses.h"
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { RAW_MEMORY = 8 << 20, LONGEST_LINE = 1 << 20 };
+enum { LONGEST_LINE = 1 << 20 };
 
 typedef struct waiting {         /* an event to hand out */
     trace_text name;
@@ -21,14 +19,6 @@ struct other_trace {
     waiting *events;
     size_t count, next, capacity;
     uint64_t offset;
-    /* raw stream */
-    prof_raw *raw;
-    void *raw_memory;
-    int64_t pid;
-    losses lost;                 /* that the stream tells of */
-    raw_losses raw_lost;
-    map thread_ids;              /* number in the stream -> thread id */
-    /* folded stacks */
     interner names;
     open_frame *frames;          /* of the stack read last, outermost first */
     size_t depth, frame_capacity;
@@ -54,56 +44,6 @@ static uint32_t name_number(other_trace *t, const char *name, size_t size) {
     uint32_t number = intern(&t->names, clean, room);
     free(clean);
     return number;
-}
-
-/* ---- Raw streams ---- */
-
-static void take_item(void *user, const prof_raw_item *item) {
-    other_trace *t = user;
-    char step[40];
-    const char *name = item->name;
-    const uint64_t *id = map_get(&t->thread_ids, item->thread);
-    int64_t tid = id ? (int64_t)*id : item->thread;
-    losses_take_raw(&t->lost, &t->raw_lost, item);
-    switch (item->kind) {
-    case PROF_RAW_SESSION: t->pid = item->value; return;
-    case PROF_RAW_THREAD:
-        *map_put(&t->thread_ids, item->thread, NULL) = (uint64_t)item->value;
-        return;
-    case PROF_RAW_STEP:
-        snprintf(step, sizeof step, "ProfilerStep#%lld", (long long)item->value);
-        name = step;
-        break;
-    case PROF_RAW_ZONE: case PROF_RAW_INSTANT: break;
-    default: return;
-    }
-    const char *kept = interned_text(&t->names, name_number(t, name, strlen(name)));
-    bool zone = item->kind != PROF_RAW_INSTANT;
-    add_event(t, (trace_text){kept, strlen(kept)}, zone ? 'X' : 'i', tid, item->start_ns,
-              zone ? item->end_ns : item->start_ns);
-}
-
-static bool open_raw(other_trace *t) {
-    t->raw_memory = allocate(RAW_MEMORY);
-    prof_raw_desc desc = {
-        .memory = t->raw_memory, .memory_size = RAW_MEMORY, .item = take_item, .user = t
-    };
-    return prof_raw_open(&desc, &t->raw) == PROF_OK;
-}
-
-bool raw_tell(const prof_raw_stats *stats, const char *path, losses *lost) {
-    uint64_t tail = stats->ended ? 0 : stats->tail_bytes;         /* told below */
-    losses_add_stream(lost, stats->missing_blocks, stats->missing_records,
-                      stats->damaged_bytes - tail);
-    if (stats->newer)
-        warn(path, "%llu blocks are of a newer version than %s",
-             (unsigned long long)stats->newer, PROF_VERSION);
-    if (stats->ended) return false;
-    bool cut = stats->tail_bytes > 0;
-    warn(path, cut ? "byte %llu: the stream ends early, within a block; read up to there"
-                   : "byte %llu: the stream ends without its last block, as a run that crashed "
-                     "leaves it", (unsigned long long)(stats->bytes - stats->tail_bytes));
-    return cut;
 }
 
 /* ---- Folded stacks: "outer;inner 123", microseconds; one stack after another in time ---- */
@@ -192,7 +132,7 @@ static void push_lines(other_trace *t, const char *data, size_t size) {
     }
 }
 
-/* ---- Both ---- */
+/* ---- The whole ---- */
 
 static bool is_folded(const char *first, size_t size) {
     const char *stop = memchr(first, '\n', size);
@@ -204,40 +144,21 @@ static bool is_folded(const char *first, size_t size) {
 }
 
 other_trace *other_open(const char *first, size_t size) {
-    bool raw = size >= 4 && (memcmp(first, "FORP", 4) == 0 || memcmp(first, "PROF", 4) == 0);
-    if (!raw && !is_folded(first, size)) return NULL;
-    other_trace *t = allocate(sizeof *t);
-    t->pid = 1;
-    if (raw && !open_raw(t)) {
-        other_close(t);
-        return NULL;
-    }
-    return t;
+    return is_folded(first, size) ? allocate(sizeof(other_trace)) : NULL;
 }
 
 void other_push(other_trace *t, const char *data, size_t size) {
     t->count = t->next = 0;
     t->offset += size;
-    if (t->raw) prof_raw_feed(t->raw, data, size);
-    else push_lines(t, data, size);
+    push_lines(t, data, size);
 }
 
-bool other_end(other_trace *t, const char *path, losses *lost) {
+void other_end(other_trace *t, const char *path) {
     t->count = t->next = 0;
-    if (t->raw) {
-        prof_raw_stats stats;
-        prof_raw_close(t->raw, &stats);
-        losses_end_raw(&t->lost, &t->raw_lost);
-        losses_add(lost, &t->lost, "");
-        if (!raw_tell(&stats, path, lost)) return false;
-        note_cut_input();
-        return true;
-    }
     if (t->line_size || t->too_long) end_line(t);
     close_frames(t, 0);
     if (t->bad_lines)
         warn(path, "%llu lines are no folded stacks: left out", (unsigned long long)t->bad_lines);
-    return false;
 }
 
 bool other_pop(other_trace *t, trace_event *event) {
@@ -248,17 +169,15 @@ bool other_pop(other_trace *t, trace_event *event) {
         .has = TRACE_HAS_NAME | TRACE_HAS_CAT | TRACE_HAS_PHASE | TRACE_HAS_PID | TRACE_HAS_TID |
                TRACE_HAS_TS | TRACE_HAS_DUR,
         .phase = w->phase, .kind = w->phase == 'X' ? TRACE_CPU_OP : TRACE_OTHER,
-        .pid = t->pid, .tid = w->tid, .ts_ns = w->ts_ns, .dur_ns = w->dur_ns
+        .pid = 1, .tid = w->tid, .ts_ns = w->ts_ns, .dur_ns = w->dur_ns
     };
     return true;
 }
 
 void other_close(other_trace *t) {
     free(t->events);
-    free(t->raw_memory);
     free(t->frames);
     free(t->line);
-    map_free(&t->thread_ids);
     intern_free(&t->names);
     free(t);
 }

@@ -1,4 +1,4 @@
-/* Traces that are not JSON, as events for the trace reader: prof.h's raw streams, folded stacks. */
+/* Traces that are not JSON, as events for the trace reader: folded stacks. */
 #ifndef PROF_TRACE_OTHER_H
 #define PROF_TRACE_OTHER_H
 
@@ -6,16 +6,12 @@
 
 typedef struct other_trace other_trace;
 
-/* By the first bytes of the file (size of them; more may follow). NULL: it is neither. */
+/* By the first bytes of the file (size of them; more may follow). NULL: it is none. */
 other_trace *other_open(const char *first, size_t size);
 void other_push(other_trace *trace, const char *data, size_t size);    /* the next bytes */
-/* There are no more; what the stream tells of its losses is added. true: it ends early. */
-bool other_end(other_trace *trace, const char *path, struct losses *losses);
+void other_end(other_trace *trace, const char *path);                  /* there are no more */
 /* The next event that the bytes so far hold; false: none. Its texts last until the next push. */
 bool other_pop(other_trace *trace, trace_event *event);
 void other_close(other_trace *trace);
-
-/* Warns of how a raw stream ends, adds what it lacks; true: it ends within a block. */
-bool raw_tell(const prof_raw_stats *stats, const char *path, struct losses *losses);
 
 #endif

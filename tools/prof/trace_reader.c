@@ -1097,6 +1097,10 @@ static void finish(trace_reader *r) {
             warn(r->path, "byte %llu: the array has no ], as a run that crashed leaves it; its "
                  "events are whole", (unsigned long long)(s->base + s->at));
     }
+    if (unpack_is_raw(s->file) && unpack_tell(s->file, r->path)) {
+        r->truncated = true;
+        note_cut_input();
+    }
     r->empty = !r->failed && !r->truncated && !s->any_work && !s->has_nodes &&
                !r->losses->summed;
     if (r->empty && !r->quiet)
@@ -1144,8 +1148,7 @@ static trace_item next_other(trace_reader *r) {
             s->at = s->used;
         } else if (!refill(r)) {
             s->where = AT_END;
-            r->truncated = other_end(s->other, r->path, r->losses);
-            r->losses_offset = r->bytes;
+            other_end(s->other, r->path);
             if (s->gzip_cut) end_early(r, "gzip file");
         }
     }

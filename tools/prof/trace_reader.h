@@ -49,7 +49,7 @@ typedef struct trace_reader {
     /* the file as a whole */
     const char *path;
     bool array_form, truncated, failed;
-    bool not_json;              /* a raw stream, folded stacks: events have no text of their own */
+    bool not_json;              /* folded stacks: events have no text of their own */
     bool open_array;            /* an array without its `]`, whole otherwise */
     bool empty;                 /* at the end: it has nothing that was recorded */
     const char *broken;         /* what is wrong where it cannot be read on; NULL: nothing is */

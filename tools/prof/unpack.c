@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "containers.h"
+#include "raw_json.h"
 
 enum { PIECE = 1 << 18, GZIP = 16 };
 
@@ -19,6 +20,11 @@ struct unpacker {
     bool unreadable;             /* that is the system's word, not zlib's */
     z_stream z;
     uint64_t offset;             /* bytes read of the file */
+    bool as_is, known;           /* known: whether it is a raw stream */
+    raw_json *raw;               /* it is: */
+    output json;                 /* what it became, */
+    size_t taken;                /* and how much of that was read */
+    bool json_ended;
     unsigned char in[PIECE];
 };
 
@@ -83,13 +89,62 @@ static size_t inflate_some(unpacker *u, void *to, size_t size) {
     return size - u->z.avail_out;
 }
 
+static size_t read_some(unpacker *u, void *to, size_t size) {
+    size_t got = 0;
+    while (!got && begin(u)) got = u->packed ? inflate_some(u, to, size) : copy(u, to, size);
+    return got;
+}
+
+/* The file's first bytes, which tell what it is. */
+static size_t read_first(unpacker *u, void *to, size_t size) {
+    size_t got = 0, more = 1;
+    for (; got < 4 && more; got += more) more = read_some(u, (char *)to + got, size - got);
+    u->known = true;
+    if (u->as_is || !raw_json_is(to, got)) return got;
+    output_open_memory(&u->json);
+    u->raw = raw_json_open(&u->json);
+    raw_json_push(u->raw, to, got);
+    return 0;
+}
+
+static void raw_end(unpacker *u) {
+    if (!u->json_ended) raw_json_end(u->raw);
+    u->json_ended = true;
+}
+
+/* What a raw stream becomes. */
+static size_t read_json(unpacker *u, void *to, size_t size) {
+    static unsigned char piece[1 << 16];
+    size_t there = 0, got = 1;
+    const char *text = output_memory(&u->json, &there);
+    while (u->taken == there && !u->json_ended) {
+        output_forget(&u->json);
+        u->taken = 0;
+        got = read_some(u, piece, sizeof piece);
+        if (got) raw_json_push(u->raw, piece, got);
+        else raw_end(u);
+        text = output_memory(&u->json, &there);
+    }
+    if (size > there - u->taken) size = there - u->taken;
+    if (size) memcpy(to, text + u->taken, size);
+    u->taken += size;
+    return size;
+}
+
 long unpack_read(unpacker *u, void *to, size_t size, const char **why) {
     size_t got = 0;
     if (size > 1 << 30) size = 1 << 30;
-    while (!got && begin(u)) got = u->packed ? inflate_some(u, to, size) : copy(u, to, size);
-    *why = u->why;
+    if (!u->known && size >= 4) got = read_first(u, to, size);
+    if (!got) got = u->raw ? read_json(u, to, size) : read_some(u, to, size);
+    *why = got ? NULL : u->why;
     return got ? (long)got : u->why ? -1 : 0;
 }
+
+void unpack_as_is(unpacker *u) { u->as_is = true; }
+
+bool unpack_is_raw(const unpacker *u) { return u->raw != NULL; }
+
+bool unpack_tell(unpacker *u, const char *path) { return raw_json_tell(u->raw, path); }
 
 bool unpack_cut(const unpacker *u) { return u->ended && u->within; }
 
@@ -99,6 +154,10 @@ uint64_t unpack_offset(const unpacker *u) { return u->offset - u->z.avail_in; }
 
 void unpack_close(unpacker *u) {
     if (u->packed) inflateEnd(&u->z);
+    if (u->raw) {
+        raw_json_free(u->raw);
+        output_discard(&u->json);
+    }
     close(u->fd);
     free(u);
 }

@@ -1,0 +1,27 @@
+/* A raw stream of prof.h as the JSON of a trace, piece by piece, in constant memory. Whoever
+   unpacks a file (unpack.h) finds JSON in a raw one by this; prof decode writes it.
+
+       raw_json *raw = raw_json_open(&out);
+       while (...) raw_json_push(raw, data, size);
+       prof_raw_stats stats = raw_json_end(raw);
+       raw_json_tell(raw, path);
+       raw_json_free(raw);                                                                      */
+#ifndef PROF_RAW_JSON_H
+#define PROF_RAW_JSON_H
+
+#include "common.h"
+
+typedef struct raw_json raw_json;
+
+bool raw_json_is(const void *first, size_t size);            /* of these bytes, 4 of them or more */
+raw_json *raw_json_open(output *out);
+void raw_json_push(raw_json *raw, const void *data, size_t size);
+/* There is no more: the rest of the trace, its head with what the stream lost. */
+prof_raw_stats raw_json_end(raw_json *raw);
+/* Warns of how the stream ended; true: within a block. Once it is called, another is silent. */
+bool raw_json_tell(raw_json *raw, const char *path);
+/* What the stream says of its losses, as the head has it. */
+const struct losses *raw_json_losses(const raw_json *raw);
+void raw_json_free(raw_json *raw);
+
+#endif
