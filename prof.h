@@ -460,7 +460,7 @@ typedef struct prof_extra {
     int64_t launch_ns;                   /* launched then, by the innermost zone of launch_thread */
     uint32_t launch_thread;              /* index into prof_threads() */
     int32_t device_index;
-    int64_t device_resource_id;          /* stream */
+    int64_t device_resource_id;          /* stream; PROF_ROW_SYNC + stream: the waits for it */
     const char *overload_name;           /* NULL or "": none */
     const char *trace_name;              /* NULL: the name; "": none, left out of legacy traces */
     const char *activity_type;           /* Kineto's category, as "kernel"; NULL: by device type */
@@ -483,6 +483,8 @@ typedef struct prof_extra {
     uint8_t counter_count;
     uint8_t scope;                       /* at::RecordScope; 1: backward */
 } prof_extra;
+
+enum { PROF_ROW_SYNC = 1000000 };        /* as Kineto numbers those rows */
 
 /* Where a zone is marked in the source. Strings live as long as the process. */
 typedef struct prof_site {
@@ -1385,6 +1387,9 @@ PROF_API prof_result prof_submit_memory(const prof_memory_change *changes, size_
 /* The index of the thread with this id in the open session, made if need be; name may be NULL.
    PROF_NONE: no session is open, or the arena is full. */
 PROF_API uint32_t prof_submit_thread(uint64_t id, const char *name);
+
+/* The same by the operating system's id, which prof_platform.thread_id may hide. */
+PROF_API uint32_t prof_submit_os_thread(uint64_t os_id, const char *name);
 
 /* ---- Traces from events ---- */
 
@@ -4007,6 +4012,7 @@ typedef struct prof__row {
     bool over;                           /* it ended: who has its id from now on is another */
     bool kept;                           /* someone knows the index: it stays this thread's */
     bool listed;                         /* it is in the list of rows */
+    uint64_t os_id;                      /* where platform.thread_id tells another */
     struct prof__row *again;             /* while it is free: the next one that is */
 #endif
     uint32_t thread;                     /* its index in the trace; PROF_NONE: free, without one */
@@ -5644,6 +5650,7 @@ PROF__FN bool prof__row_open(prof__state *t, uint64_t id) {
     if (!id) id = p->thread_id ? p->thread_id(p->user) : prof__os_thread_id();
     row = prof__row_add(id);
     if (!row) return false;
+    if (p->thread_id) row->os_id = prof__os_thread_id();
     PROF__STORE(t->number, row->number);
     PROF__RELEASE(t->row, row);
     return true;
@@ -10157,20 +10164,30 @@ PROF_API PROF__QUIET prof_result prof_submit_memory(const prof_memory_change *ch
     return prof__submit_each(changes, count, prof__submit_change);
 }
 
-PROF_API PROF__QUIET uint32_t prof_submit_thread(uint64_t id, const char *name) {
+PROF__FN uint32_t prof__submit_thread(uint64_t id, const char *name, bool os) {
     struct prof_trace *s = &prof__trace;
     prof__row *row;
     uint32_t thread = PROF_NONE;
     bool open;
     prof__lock();
+    os = os && s->platform.thread_id;
     open = s->open || s->late;
-    for (row = open ? s->rows : NULL; row && row->info.id != id;) row = row->next;
+    for (row = open ? s->rows : NULL; row && (os ? row->os_id : row->info.id) != id;)
+        row = row->next;
     if (!row && open) row = prof__row_add(id);
     if (row && name) prof__row_name(row, name);
     if (row) row->kept = true;
     if (row) thread = row->thread;
     prof__unlock();
     return thread;
+}
+
+PROF_API PROF__QUIET uint32_t prof_submit_thread(uint64_t id, const char *name) {
+    return prof__submit_thread(id, name, false);
+}
+
+PROF_API PROF__QUIET uint32_t prof_submit_os_thread(uint64_t os_id, const char *name) {
+    return prof__submit_thread(os_id, name, true);
 }
 /* ---- kernels ---- */
 
@@ -15046,7 +15063,9 @@ PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
         }
         prof__out_text(o, ",\n");
         prof__chrome_meta(o, "thread_name", at.device, (uint64_t)at.id, "name");
-        prof__out_f(o, "\"stream %i \"}},\n", at.id);
+        if (at.id < PROF_ROW_SYNC - 1) prof__out_f(o, "\"stream %i \"}},\n", at.id);
+        else if (at.id < PROF_ROW_SYNC) prof__out_text(o, "\"waits\"}},\n");
+        else prof__out_f(o, "\"stream %i (sync)\"}},\n", at.id - PROF_ROW_SYNC);
         prof__chrome_meta(o, "thread_sort_index", at.device, (uint64_t)at.id, "sort_index");
         prof__out_f(o, "%i}}", at.id);
     }

@@ -35,7 +35,10 @@
        PROF_CUDA_MEMORY n         bytes of the built-in block
    Environment
        PROF_CUDA_CUPTI            path of the libcupti to open; else: one that is loaded, then the
-                                  loader's, then those in CUDA_HOME, CUDA_PATH, /usr/local/cuda
+                                  loader's, then those beside the CUDA libraries that are loaded, in
+                                  CUDA_HOME, CUDA_PATH, CONDA_PREFIX, VIRTUAL_ENV (pip's too),
+                                  /usr/local/cuda: of the driver's CUDA, then older, then newer
+       NVTX_INJECTION64_PATH      for PROF_CUDA_MARKERS: path of libcupti, told to NVTX
 
    Limits
        Do not stop a session while a stream is captured: it waits for the GPU (or set no_sync).
@@ -64,7 +67,8 @@ enum {                                   /* prof_cuda_desc.records */
     PROF_CUDA_SYNC = 32,                 /* waits for events, streams, contexts */
     PROF_CUDA_DEVICE_MEMORY = 64,        /* every allocation and release on the device */
     PROF_CUDA_EXTERNAL_IDS = 128,        /* ids from prof_cuda_push_id */
-    PROF_CUDA_MARKERS = 256,             /* NVTX ranges and marks, as CUPTI sees them */
+    PROF_CUDA_MARKERS = 256,             /* NVTX ranges and marks, as CUPTI sees them: where
+                                            NVTX_INJECTION64_PATH in the environment is its path */
     PROF_CUDA_DEFAULT = 31
 };
 
@@ -103,21 +107,24 @@ typedef struct prof_cuda_stats {
     uint64_t lost;                       /* the sum of lost_: records that did not come through */
     uint64_t lost_dropped;               /* CUPTI had no buffer, or dropped them itself */
     uint64_t lost_full;                  /* our block was full (give prof_cuda_desc.memory more) */
-    uint64_t lost_overwritten;           /* a CUPTI before API 27 got a buffer twice, for none was
-                                            left: an estimate, as all others are exact */
+    uint64_t lost_overwritten;           /* no buffer was left, and a CUPTI before API 27 must have
+                                            one: an estimate, as all others are exact */
     uint64_t corrupt;                    /* buffers with a record that is none: the rest skipped */
     uint64_t unknown;                    /* records of kinds not known here: skipped */
     uint64_t outside;                    /* records from before the session's start: skipped */
-    uint64_t muted;                      /* driver calls that launch nothing: skipped */
-    uint64_t no_time;                    /* kernels and copies without a time: not in the trace */
+    uint64_t muted;                      /* calls that are many and dull, ids of other profilers,
+                                            waits on streams that did no work: skipped */
+    uint64_t no_time;                    /* records without a time: not in the trace */
+    uint64_t wrong_clock;                /* records stamped by a clock that is not CUPTI's own, far
+                                            off the session: not in the trace */
     uint64_t unfinished;                 /* were running at prof_stop: cut there, and flagged */
     uint64_t no_launch;                  /* device work whose launch call is not there */
     uint64_t no_buffer;                  /* times that CUPTI asked in vain for a buffer */
     uint64_t names_lost;                 /* names that did not fit */
     uint64_t ranges, ranges_lost;        /* CUDA-event ranges; lost: more than max_ranges */
     uint32_t buffers, buffers_most;      /* buffers there are; most that CUPTI held at a time */
-    uint32_t buffers_missing;            /* not given back within 2 s of the stop: what is in them
-                                            counts as `outside` of the session they come in */
+    uint32_t buffers_missing;            /* that CUPTI kept at the stop: what is in them counts as
+                                            `outside` of the session they come in */
     size_t bytes_used, bytes_total;      /* of the block, without the buffers */
 } prof_cuda_stats;
 
@@ -138,8 +145,9 @@ typedef struct prof_cuda_device {
    (prof_cuda_memory_size). PROF_ERROR_INVALID: memory NULL with a size, or a buffer below 4 KiB. */
 PROF_API prof_result prof_cuda_init(const prof_cuda_desc *desc);
 
-/* Lets CUPTI and the driver go; not while a session is open (PROF_ERROR_STATE). A trace with GPU
-   events must not be used any more. */
+/* Lets CUPTI and the driver go; not while a session is open (PROF_ERROR_STATE), nor while CUPTI
+   keeps a buffer of prof_cuda_desc.memory (prof_cuda_stats.buffers_missing): it may still write
+   there. A trace with GPU events must not be used any more. */
 PROF_API prof_result prof_cuda_shutdown(void);
 
 /* Bytes of memory for the buffers of desc and for `launches` kernels with their calls. */
@@ -185,9 +193,11 @@ PROF_API void prof_cuda_memory(const void *address, int64_t bytes, int32_t devic
 #  include <windows.h>
 #else
 #  include <dlfcn.h>
+#  include <glob.h>
 #  include <poll.h>
 #  include <pthread.h>
 #endif
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -370,7 +380,9 @@ static const uint8_t prof_cuda__size_of[PROF_CUDA__KINDS] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, sizeof(prof_cuda__allocation), 0, 0, 0, 0, 0, 0
 };
 
-enum { PROF_CUDA__END_OF_BUFFER = 12 };  /* CUPTI_ERROR_MAX_LIMIT_REACHED */
+enum { PROF_CUDA__END_OF_BUFFER = 12,    /* CUPTI_ERROR_MAX_LIMIT_REACHED */
+       PROF_CUDA__OUR_IDS = 3,           /* CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0 */
+       PROF_CUDA__NOT_INITIALIZED = 15, PROF_CUDA__OTHER_SUBSCRIBER = 39 };   /* errors */
 
 /* ---- @LOAD: CUPTI and the driver, at run time ---- */
 
@@ -398,7 +410,6 @@ typedef void (*prof_cuda__callback_fn)(void *user, int domain, uint32_t cbid, co
     X(pop_id, "cuptiActivityPopExternalCorrelationId", true, (int, uint64_t *)) \
     X(attribute, "cuptiActivitySetAttribute", true, (int, size_t *, void *)) \
     X(thread_ids, "cuptiSetThreadIdType", true, (int)) \
-    X(clock, "cuptiActivityRegisterTimestampCallback", false, (uint64_t (*)(void))) \
     X(runtime_call, "cuptiActivityEnableRuntimeApi", false, (uint32_t, uint8_t)) \
     X(driver_call, "cuptiActivityEnableDriverApi", false, (uint32_t, uint8_t))
 
@@ -446,7 +457,7 @@ typedef struct prof_cuda__record {
     uint32_t correlation;
     uint32_t detail;                     /* of calls: thread << 16 | cbid; else a detail's number */
 } prof_cuda__record;
-enum { PROF_CUDA__NO_TIME = 1, PROF_CUDA__RUNNING = 2 };
+enum { PROF_CUDA__LEFT_OUT = 1, PROF_CUDA__RUNNING = 2 };   /* flags */
 
 /* What many records have in common. */
 typedef struct prof_cuda__detail {
@@ -462,6 +473,10 @@ typedef struct prof_cuda__detail {
 
 typedef struct prof_cuda__name { const char *source; uint32_t text; } prof_cuda__name;
 typedef struct prof_cuda__pair { uint64_t cupti; int64_t session; } prof_cuda__pair;
+typedef struct prof_cuda__stream {
+    uint32_t context, stream, device;
+    bool known;
+} prof_cuda__stream;
 typedef struct prof_cuda__range {
     void *begin, *end, *stream;          /* CUevents, CUstream */
     int64_t launch_ns;
@@ -473,42 +488,42 @@ typedef struct prof_cuda__range {
 
 enum {
     PROF_CUDA__NAMES = 8192, PROF_CUDA__THREADS = 1024, PROF_CUDA__PAIRS = 64,
-    PROF_CUDA__DEVICES = 64, PROF_CUDA__BUFFERS = 8192, PROF_CUDA__LAST = 8,
-    PROF_CUDA__LAST_MOST = 1024,
-    PROF_CUDA__LAST_SIZE = 8192, PROF_CUDA__CBIDS = 1024
+    PROF_CUDA__STREAMS = 4096, PROF_CUDA__ANY_STREAM = 0x7fffffff,   /* of a context */
+    PROF_CUDA__DEVICES = 64, PROF_CUDA__BUFFERS = 8192, PROF_CUDA__CBIDS = 1024
 };
 #define PROF_CUDA__TEXT (1u << 20)
 
 static struct prof_cuda__all {
     prof_cuda_desc desc;
     prof_cuda_state state;
-    bool subscribed, enabled, fallback, joined;
-    bool tried_driver, has_driver, tried_cupti, has_cupti;
+    bool subscribed, enabled, fallback, taken;   /* taken: by another profiler */
+    bool retry;                          /* what failed may work another time */
+    bool tried_driver, has_driver, has_cupti;
     int device_count;
     char why[320];
-    void *cupti_handle, *driver_handle;
+    void *driver_handle;
     prof_cuda__cupti cupti;
     prof_cuda__driver driver;
     void *subscriber;
     prof_cuda_stats stats;
     /* buffers */
-    uint8_t *pool, *last;                /* last: for a CUPTI that cannot do without a buffer */
+    uint8_t *pool;
+    uint64_t scratch[1024];              /* for a CUPTI that cannot do without a buffer */
     size_t buffer_size;
     uint32_t buffer_count, free_count, out;
     uint16_t free_list[PROF_CUDA__BUFFERS];
     bool is_out[PROF_CUDA__BUFFERS];
-    uint8_t last_out[PROF_CUDA__LAST_MOST];   /* times handed out */
-    bool last_mixed[PROF_CUDA__LAST_MOST];
-    uint32_t last_count, last_turn, small_out;   /* small_out: of those, handed out */
     /* the store: records from low up, details from high down */
     char *base, *low, *high, *end;
-    uint32_t record_count, detail_count, index_places, last_detail;
+    uint32_t record_count, detail_count, index_places, last_detail, judged;
+    prof_cuda__stream streams[PROF_CUDA__STREAMS];
     uint32_t *index;                     /* details by content: number + 1 */
     prof_cuda__name *names;
     char *text;
     uint32_t text_used, name_count;
     uint32_t threads[PROF_CUDA__THREADS], thread_count;
-    uint32_t call_names[2][PROF_CUDA__CBIDS];
+    uint32_t call_names[2][PROF_CUDA__CBIDS];   /* of the driver's calls, of the runtime's */
+    bool named[2][PROF_CUDA__CBIDS], dull[2][PROF_CUDA__CBIDS];
     struct { uint32_t from, to; } demangled[1024];   /* offsets in the text */
     prof_cuda_device devices[PROF_CUDA__DEVICES];
     bool device_known[PROF_CUDA__DEVICES];
@@ -525,6 +540,7 @@ static struct prof_cuda__all {
 } prof_cuda__;
 
 static union { char bytes[PROF_CUDA_MEMORY]; uint64_t align; void *pointer; } prof_cuda__memory;
+static size_t prof_cuda__withheld;       /* of those: CUPTI kept a buffer in them when let go */
 
 #if defined(_WIN32)
 static CRITICAL_SECTION prof_cuda__mutex;
@@ -542,6 +558,8 @@ PROF_CUDA__FN void *prof_cuda__find(void *handle, const char *name) {
     return NULL;
 }
 PROF_CUDA__FN void prof_cuda__close(void *handle) { (void)handle; }
+PROF_CUDA__FN void prof_cuda__watch_threads(bool on) { (void)on; }
+PROF_CUDA__FN void prof_cuda__watch_thread(void) {}
 #else
 static pthread_mutex_t prof_cuda__mutex = PTHREAD_MUTEX_INITIALIZER;
 PROF_CUDA__FN void prof_cuda__lock_make(void) {}
@@ -554,6 +572,23 @@ PROF_CUDA__FN void *prof_cuda__open(const char *name, bool loaded) {
 PROF_CUDA__FN void *prof_cuda__find(void *handle, const char *name) { return dlsym(handle, name); }
 PROF_CUDA__FN void prof_cuda__close(void *handle) {
     if (handle) dlclose(handle);
+}
+/* Threads that launch are told of when they end. */
+PROF_CUDA__FN void prof_cuda__thread_ends(void *user);
+static pthread_key_t prof_cuda__thread_key;
+static bool prof_cuda__watches;
+PROF_CUDA__FN void prof_cuda__watch_threads(bool on) {
+    if (on && !prof_cuda__watches)
+        prof_cuda__watches =
+            pthread_key_create(&prof_cuda__thread_key, prof_cuda__thread_ends) == 0;
+    if (!on && prof_cuda__watches) {
+        (void)pthread_key_delete(prof_cuda__thread_key);
+        prof_cuda__watches = false;
+    }
+}
+PROF_CUDA__FN void prof_cuda__watch_thread(void) {
+    if (prof_cuda__watches && !pthread_getspecific(prof_cuda__thread_key))
+        (void)pthread_setspecific(prof_cuda__thread_key, &prof_cuda__watches);
 }
 #endif
 
@@ -626,41 +661,12 @@ PROF_CUDA__FN bool prof_cuda__load_driver(void) {
     return g->has_driver = true;
 }
 
-/* Where a toolkit keeps it that the system's loader does not know of. */
-PROF_CUDA__FN void *prof_cuda__open_toolkit(const char *root) {
-    static const char *const places[] = { "/lib64/libcupti.so", "/extras/CUPTI/lib64/libcupti.so" };
-    char path[512];
-    void *handle = NULL;
-    size_t n = root ? strlen(root) : 0;
-    if (!n || n + 64 > sizeof path) return NULL;
-    memcpy(path, root, n);
-    for (int i = 0; i < 2 && !handle; i++) {
-        memcpy(path + n, places[i], strlen(places[i]) + 1);
-        handle = prof_cuda__open(path, false);
-    }
-    return handle;
-}
-
-/* A copy that is loaded already comes first: it is the one that sees the program's kernels. */
-PROF_CUDA__FN void *prof_cuda__open_cupti(void) {
-    static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
-                                         "libcupti.so" };
-    const char *path = getenv("PROF_CUDA_CUPTI");
-    void *handle = NULL;
-    if (path && *path) return prof_cuda__open(path, false);
-    for (int loaded = 1; loaded >= 0; loaded--)
-        for (int i = 0; i < 4 && !handle; i++) handle = prof_cuda__open(names[i], loaded != 0);
-    if (!handle) handle = prof_cuda__open_toolkit(getenv("CUDA_HOME"));
-    if (!handle) handle = prof_cuda__open_toolkit(getenv("CUDA_PATH"));
-    return handle ? handle : prof_cuda__open_toolkit("/usr/local/cuda");
-}
-
 /* Says what a CUPTI error means for the user. */
 PROF_CUDA__FN bool prof_cuda__cupti_failed(const char *what, int result) {
     const char *text = NULL;
     char number[64];
     (void)prof_format_text(number, sizeof number, " (CUPTI error %u)", (unsigned)result);
-    if (result == 39)
+    if (result == PROF_CUDA__OTHER_SUBSCRIBER)
         return prof_cuda__fall_back("only CUDA-event ranges: another profiler is attached; end it "
                                     "(nsys, ncu, compute-sanitizer, PyTorch's)", number, "");
     if (result == 35 || result == 40)
@@ -678,23 +684,38 @@ PROF_CUDA__FN bool prof_cuda__cupti_failed(const char *what, int result) {
     return false;
 }
 
-PROF_CUDA__FN bool prof_cuda__load_cupti(void) {
+/* What is dull, by CUPTI's own names: driver calls that neither launch, copy nor set, and a few
+   runtime calls that are many. Numbers differ between versions, names do not. */
+PROF_CUDA__FN bool prof_cuda__is_dull(bool runtime, const char *name) {
+    static const char *const work[] = { "cuLaunch", "cuGraphLaunch", "cuMemcpy", "cuMemset" };
+    static const char *const many[] = { "cudaGetLastError", "cudaSetDevice_", "cudaGetDevice_",
+        "cudaEventCreate_", "cudaEventCreateWithFlags", "cudaEventDestroy",
+        "__cudaPushCallConfiguration", "__cudaPopCallConfiguration" };
+    const char *const *prefixes = runtime ? many : work;
+    int count = runtime ? 8 : 4;
+    for (int i = 0; i < count; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) return runtime;
+    return !runtime;
+}
+
+PROF_CUDA__FN void prof_cuda__name_calls(void) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    for (int runtime = 0; runtime < 2; runtime++)
+        for (uint32_t cbid = 1; cbid < PROF_CUDA__CBIDS; cbid++) {
+            const char *name = NULL;
+            g->named[runtime][cbid] =
+                g->cupti.callback_name(runtime ? 2 : 1, cbid, &name) == 0 && name;
+            g->dull[runtime][cbid] = g->named[runtime][cbid] && prof_cuda__is_dull(runtime, name);
+        }
+}
+
+/* Takes the CUPTI of a handle; false: it is none that can be used. */
+PROF_CUDA__FN bool prof_cuda__take_cupti(void *handle) {
     struct prof_cuda__all *g = &prof_cuda__;
     const char *missing;
     int result;
-    if (g->tried_cupti) return g->has_cupti;
-    g->tried_cupti = true;
-    if (g->desc.no_cupti)
-        return prof_cuda__fall_back("only CUDA-event ranges, as asked for", "", "");
-    if (!g->desc.symbol) {
-        g->cupti_handle = prof_cuda__open_cupti();
-        if (!g->cupti_handle)
-            return prof_cuda__fall_back("only CUDA-event ranges: libcupti is not found; install it "
-                                        "with CUDA's toolkit, or set PROF_CUDA_CUPTI to its path",
-                                        "", "");
-    }
-    missing = prof_cuda__resolve("cupti", g->cupti_handle, (char *)&g->cupti,
-                                 prof_cuda__cupti_names, PROF_CUDA__CUPTI_COUNT);
+    missing = prof_cuda__resolve("cupti", handle, (char *)&g->cupti, prof_cuda__cupti_names,
+                                 PROF_CUDA__CUPTI_COUNT);
     if (missing)
         return prof_cuda__fall_back("only CUDA-event ranges: the libcupti found is none of CUDA 11 "
                                     "to 13, it lacks ", missing, "");
@@ -703,7 +724,132 @@ PROF_CUDA__FN bool prof_cuda__load_cupti(void) {
     if (g->stats.cupti_version < 13)
         return prof_cuda__fall_back("only CUDA-event ranges: the libcupti found is too old; take "
                                     "that of CUDA 11.0 or later", "", "");
-    return g->has_cupti = true;
+    prof_cuda__name_calls();
+    return true;
+}
+
+PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, const void *data) {
+    (void)user;
+    (void)domain;
+    (void)cbid;
+    (void)data;
+}
+
+/* Becomes the process's subscriber of the CUPTI that was taken. Another profiler may have left by
+   the next start, and CUDA may be there: then it is tried again. */
+PROF_CUDA__FN bool prof_cuda__subscribe(void) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    int result = g->cupti.subscribe(&g->subscriber, prof_cuda__subscriber, NULL);
+    g->taken = result == PROF_CUDA__OTHER_SUBSCRIBER;
+    if (g->taken || result == PROF_CUDA__NOT_INITIALIZED) g->retry = true;
+    if (result) return prof_cuda__cupti_failed("cuptiSubscribe", result);
+    return g->subscribed = true;
+}
+
+/* Tries a CUPTI, unless one is found already: that works, or that another profiler has. A copy of
+   the driver's past or future may refuse: then the next is tried. */
+PROF_CUDA__FN void prof_cuda__try_cupti(const char *path, bool loaded) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    void *handle = g->has_cupti ? NULL : prof_cuda__open(path, loaded);
+    char first[sizeof g->why];
+    if (!handle) return;
+    memcpy(first, g->why, sizeof first);
+    g->has_cupti = prof_cuda__take_cupti(handle) && (prof_cuda__subscribe() || g->taken);
+    if (g->subscribed) {
+        g->why[0] = 0;
+        g->fallback = g->retry = false;
+    } else if (first[0]) memcpy(g->why, first, sizeof first);   /* the best one's */
+}
+
+#if defined(_WIN32)
+PROF_CUDA__FN void prof_cuda__try_cuptis(void) {}
+#else
+/* The copies that a pattern finds. */
+PROF_CUDA__FN void prof_cuda__try_pattern(const char *root, const char *place, const char *tail) {
+    char pattern[600];
+    glob_t found;
+    size_t n = root ? strlen(root) : 0;
+    if (!n || n > 500 || prof_cuda__.has_cupti) return;
+    (void)prof_format_text(pattern, sizeof pattern, "%s%s/libcupti.so%s", root, place, tail);
+    if (glob(pattern, 0, NULL, &found) == 0)
+        for (size_t i = found.gl_pathc; i--;) prof_cuda__try_cupti(found.gl_pathv[i], false);
+    globfree(&found);
+}
+
+/* The folder of a CUDA library that the process has loaded, as pip's libcudart. */
+PROF_CUDA__FN const char *prof_cuda__loaded_folder(void) {
+    static char line[600];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char *path = NULL, *end;
+    while (maps && !path && fgets(line, sizeof line, maps)) {
+        path = strchr(line, '/');
+        if (path && !strstr(path, "/libcudart") && !strstr(path, "/libcublas")) path = NULL;
+    }
+    if (maps) fclose(maps);
+    end = path ? strrchr(path, '/') : NULL;
+    if (end) *end = 0;
+    return path;
+}
+
+/* Where toolkits, conda and pip keep it that the system's loader does not know of. */
+PROF_CUDA__FN void prof_cuda__try_folders(const char *tail) {
+    static const char *const places[] = { "/lib64", "/extras/CUPTI/lib64", "/lib",
+        "/lib/python3*/site-packages/nvidia/c*/lib" };
+    const char *const roots[] = { getenv("CUDA_HOME"), getenv("CUDA_PATH"), getenv("CONDA_PREFIX"),
+                                  getenv("VIRTUAL_ENV"), "/usr/local/cuda" };
+    const char *loaded = prof_cuda__loaded_folder();
+    prof_cuda__try_pattern(loaded, "", tail);
+    prof_cuda__try_pattern(loaded, "/../../cuda_cupti/lib", tail);
+    for (size_t i = 0; i < 5; i++)
+        for (size_t k = 0; k < 4; k++) prof_cuda__try_pattern(roots[i], places[k], tail);
+}
+
+/* Of one version of CUDA; each CUDA 11 has a name of its own. */
+PROF_CUDA__FN void prof_cuda__try_version(int major, bool loaded) {
+    char name[32];
+    for (int minor = major == 11 ? 8 : -1; minor >= -1; minor--) {
+        (void)prof_format_text(name, sizeof name,
+                               minor < 0 ? "libcupti.so.%d" : "libcupti.so.%d.%d", major, minor);
+        prof_cuda__try_cupti(name, loaded);
+    }
+    (void)prof_format_text(name, sizeof name, ".%d*", major);
+    if (!loaded) prof_cuda__try_folders(name);
+}
+
+/* A copy that is loaded already comes first: it is the one that sees the program's kernels. Then
+   that of the driver's CUDA: older ones work with it too, newer ones may not. */
+PROF_CUDA__FN void prof_cuda__try_cuptis(void) {
+    const char *path = getenv("PROF_CUDA_CUPTI");
+    int version = 0, own;
+    if (prof_cuda__.driver.driver_version(&version) != 0) version = 0;
+    own = version >= 11000 && version < 13000 ? version / 1000 : 13;
+    if (path && *path) {
+        prof_cuda__try_cupti(path, false);
+        return;
+    }
+    for (int loaded = 1; loaded >= 0; loaded--) {
+        for (int major = own; major >= 11; major--) prof_cuda__try_version(major, loaded != 0);
+        for (int major = own + 1; major <= 13; major++) prof_cuda__try_version(major, loaded != 0);
+        prof_cuda__try_cupti("libcupti.so", loaded != 0);
+    }
+    prof_cuda__try_folders("");
+}
+#endif
+
+/* Finds a CUPTI and subscribes; later only subscribes. */
+PROF_CUDA__FN bool prof_cuda__load_cupti(void) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    if (g->has_cupti) return prof_cuda__subscribe();
+    if (g->desc.no_cupti)
+        return prof_cuda__fall_back("only CUDA-event ranges, as asked for", "", "");
+    if (g->desc.symbol) g->has_cupti = prof_cuda__take_cupti(NULL) &&
+                                       (prof_cuda__subscribe() || g->taken);
+    else prof_cuda__try_cuptis();
+    if (!g->has_cupti && !g->why[0])
+        return prof_cuda__fall_back("only CUDA-event ranges: libcupti is not found; install it "
+                                    "with CUDA's toolkit, or set PROF_CUDA_CUPTI to its path",
+                                    "", "");
+    return g->subscribed;
 }
 
 /* ---- @STORE: names, details, records ---- */
@@ -833,11 +979,18 @@ PROF_CUDA__FN uint32_t prof_cuda__thread_of(uint32_t id) {
 
 /* ---- @DECODE: CUPTI's buffers to records ---- */
 
-/* Is a record with this start of the session? Those without a time are. */
-PROF_CUDA__FN bool prof_cuda__in_window(uint64_t start) {
+/* Is a call of this number kept? Those that have no name are. */
+PROF_CUDA__FN bool prof_cuda__wanted(bool runtime, uint32_t cbid) {
+    return cbid >= PROF_CUDA__CBIDS || !prof_cuda__.dull[runtime][cbid];
+}
+
+/* Is a record with this start of the session? work: CUPTI works a GPU's times out from its own, so
+   they may lie before the launch: prof_cuda__join judges by that. */
+PROF_CUDA__FN bool prof_cuda__in_window(uint64_t start, bool work) {
     struct prof_cuda__all *g = &prof_cuda__;
-    if (!start || (start >= g->window_start && !(start >> 62))) return true;
-    if (start >> 62) g->stats.corrupt++;
+    bool begun = g->window_start != UINT64_MAX;
+    if (begun && !(start >> 62) && (work || !start || start >= g->window_start)) return true;
+    if (begun && start >> 62) g->stats.corrupt++;
     else g->stats.outside++;
     return false;
 }
@@ -848,8 +1001,7 @@ PROF_CUDA__FN bool prof_cuda__keep_work(uint32_t kind, uint64_t start, uint64_t 
     struct prof_cuda__all *g = &prof_cuda__;
     prof_cuda__record *r = (prof_cuda__record *)(void *)g->low;
     if (!prof_cuda__keep(kind, start, end, correlation, prof_cuda__detail_of(d))) return false;
-    r->flags = !start ? PROF_CUDA__NO_TIME : !end ? PROF_CUDA__RUNNING : 0;
-    g->stats.no_time += !start;
+    r->flags = start && !end ? PROF_CUDA__RUNNING : 0;
     g->stats.unfinished += start && !end;
     return true;
 }
@@ -866,7 +1018,7 @@ PROF_CUDA__FN void prof_cuda__detail_open(prof_cuda__detail *d, uint32_t kind, u
 
 PROF_CUDA__FN void prof_cuda__take_kernel(const prof_cuda__kernel *k) {
     prof_cuda__detail d;
-    if (!prof_cuda__in_window(k->start)) return;
+    if (!prof_cuda__in_window(k->start, true)) return;
     prof_cuda__detail_open(&d, PROF_CUDA__KERNEL, k->device, k->context, k->stream);
     d.name = prof_cuda__name_of(k->name);
     d.graph = k->graph;
@@ -892,7 +1044,7 @@ PROF_CUDA__FN void prof_cuda__keep_copy(prof_cuda__detail *d, uint64_t bytes, ui
 PROF_CUDA__FN void prof_cuda__take_memcpy(const prof_cuda__memcpy *m) {
     prof_cuda__detail d;
     uint32_t kinds = (uint32_t)m->copy_kind << 16 | (uint32_t)m->source_kind << 8 | m->target_kind;
-    if (!prof_cuda__in_window(m->start)) return;
+    if (!prof_cuda__in_window(m->start, true)) return;
     prof_cuda__detail_open(&d, PROF_CUDA__MEMCPY, m->device, m->context, m->stream);
     d.u.copy.node = m->graph_node;
     prof_cuda__keep_copy(&d, m->bytes, kinds, m->start, m->end, m->correlation);
@@ -901,7 +1053,7 @@ PROF_CUDA__FN void prof_cuda__take_memcpy(const prof_cuda__memcpy *m) {
 PROF_CUDA__FN void prof_cuda__take_peer(const prof_cuda__peer *m) {
     prof_cuda__detail d;
     uint32_t kinds = (uint32_t)m->copy_kind << 16 | (uint32_t)m->source_kind << 8 | m->target_kind;
-    if (!prof_cuda__in_window(m->start)) return;
+    if (!prof_cuda__in_window(m->start, true)) return;
     prof_cuda__detail_open(&d, PROF_CUDA__MEMCPY_PEER, m->device, m->context, m->stream);
     d.u.copy.node = m->graph_node;
     d.u.copy.from[0] = m->source_device;
@@ -913,26 +1065,16 @@ PROF_CUDA__FN void prof_cuda__take_peer(const prof_cuda__peer *m) {
 
 PROF_CUDA__FN void prof_cuda__take_memset(const prof_cuda__memset *m) {
     prof_cuda__detail d;
-    if (!prof_cuda__in_window(m->start)) return;
+    if (!prof_cuda__in_window(m->start, true)) return;
     prof_cuda__detail_open(&d, PROF_CUDA__MEMSET, m->device, m->context, m->stream);
     d.u.copy.node = m->graph_node;
     prof_cuda__keep_copy(&d, m->bytes, m->memory_kind, m->start, m->end, m->correlation);
 }
 
-/* Does a driver call of this number launch, copy or set? */
-PROF_CUDA__FN bool prof_cuda__wanted(uint32_t cbid) {
-    static const uint16_t ranges[][2] = { { 60, 70 }, { 115, 117 }, { 209, 227 }, { 234, 234 },
-        { 276, 294 }, { 304, 307 }, { 318, 321 }, { 418, 433 }, { 442, 442 }, { 477, 480 },
-        { 514, 515 }, { 652, 653 }, { 776, 779 }, { 796, 799 } };
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        if (cbid >= ranges[i][0] && cbid <= ranges[i][1]) return true;
-    return false;
-}
-
 PROF_CUDA__FN void prof_cuda__take_call(const prof_cuda__call *c) {
     struct prof_cuda__all *g = &prof_cuda__;
-    if (!prof_cuda__in_window(c->start)) return;
-    if (c->kind == PROF_CUDA__DRIVER_CALL && !prof_cuda__wanted(c->cbid)) {
+    if (!prof_cuda__in_window(c->start, false)) return;
+    if (!prof_cuda__wanted(c->kind == PROF_CUDA__RUNTIME_CALL, c->cbid)) {
         g->stats.muted++;
         return;
     }
@@ -944,13 +1086,13 @@ PROF_CUDA__FN void prof_cuda__take_overhead(const prof_cuda__overhead *o, size_t
     struct prof_cuda__all *g = &prof_cuda__;
     const prof_cuda__overhead3 *o3 = (const prof_cuda__overhead3 *)(const void *)o;
     if (g->stats.cupti_version >= 22 && room >= sizeof *o3) free(o3->data);
-    if (!prof_cuda__in_window(o->start)) return;
+    if (!prof_cuda__in_window(o->start, false)) return;
     g->stats.other += prof_cuda__keep(o->kind, o->start, o->end, 0, o->overhead_kind & 0xffffff);
 }
 
 PROF_CUDA__FN void prof_cuda__take_sync(const prof_cuda__sync *s) {
     prof_cuda__detail d;
-    if (!prof_cuda__in_window(s->start)) return;
+    if (!prof_cuda__in_window(s->start, false)) return;
     prof_cuda__detail_open(&d, PROF_CUDA__SYNCHRONIZATION, 0, s->context, s->stream);
     d.u.more.type = s->type;
     d.u.more.event = s->event;
@@ -969,7 +1111,7 @@ PROF_CUDA__FN void prof_cuda__take_event(const prof_cuda__event *e) {
 
 PROF_CUDA__FN void prof_cuda__take_allocation(const prof_cuda__allocation *a) {
     prof_cuda__detail d;
-    if (!prof_cuda__in_window(a->time)) return;
+    if (!prof_cuda__in_window(a->time, false)) return;
     if (a->bytes >> 63) {
         prof_cuda__.stats.corrupt++;
         return;
@@ -985,7 +1127,7 @@ PROF_CUDA__FN void prof_cuda__take_allocation(const prof_cuda__allocation *a) {
 
 PROF_CUDA__FN void prof_cuda__take_marker(const prof_cuda__marker *m) {
     prof_cuda__detail d;
-    if (!prof_cuda__in_window(m->time)) return;
+    if (!prof_cuda__in_window(m->time, false)) return;
     prof_cuda__detail_open(&d, PROF_CUDA__MARKER, 0, 0, 0);
     d.name = prof_cuda__name_of(m->name);
     d.u.more.type = m->flags;
@@ -1015,7 +1157,8 @@ PROF_CUDA__FN void prof_cuda__take(const void *r, uint32_t kind, size_t room) {
         break;
     case PROF_CUDA__EXTERNAL: {
         const prof_cuda__external *x = (const prof_cuda__external *)r;
-        g->stats.other += prof_cuda__keep(kind, x->id, x->id, x->correlation, 0);
+        if (x->external_kind != PROF_CUDA__OUR_IDS) g->stats.muted++;
+        else g->stats.other += prof_cuda__keep(kind, x->id, x->id, x->correlation, 0);
         break;
     }
     default: g->stats.unknown++;
@@ -1039,7 +1182,7 @@ PROF_CUDA__FN const void *prof_cuda__next(uint8_t *buffer, const uint8_t *at, co
     return NULL;
 }
 
-/* Under the lock. lost: the buffer was one to be thrown away; what is in it is only counted. */
+/* Under the lock. lost: the buffer is scratch; what is in it is only counted. */
 PROF_CUDA__FN void prof_cuda__decode(uint8_t *buffer, size_t valid, bool lost) {
     prof_cuda__any *cursor = NULL;
     const uint8_t *at = buffer, *end = buffer + valid;
@@ -1053,35 +1196,13 @@ PROF_CUDA__FN void prof_cuda__decode(uint8_t *buffer, size_t valid, bool lost) {
     }
 }
 
-/* For versions before API 27 some of the store becomes small buffers, so that hardly ever one must
-   be handed out twice: what two threads write over each other cannot be counted. */
-PROF_CUDA__FN void prof_cuda__more_last(void) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    size_t n = (size_t)(g->end - g->base) / 8 / PROF_CUDA__LAST_SIZE;
-    if (g->last_count > PROF_CUDA__LAST) return;
-    n = PROF_CUDA__MIN(n, (size_t)(PROF_CUDA__LAST_MOST - PROF_CUDA__LAST));
-    g->last_count = PROF_CUDA__LAST + (uint32_t)n;
-    g->high = g->end -= n * PROF_CUDA__LAST_SIZE;
-    g->last = (uint8_t *)g->end;
-}
-
-/* One that CUPTI does not have; where there is none, the next in turn. */
-PROF_CUDA__FN uint32_t prof_cuda__last_free(void) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    uint32_t i = 0;
-    for (uint32_t tries = 0; tries < g->last_count; tries++) {
-        i = g->last_turn++ % g->last_count;
-        if (!g->last_out[i]) break;
-    }
-    return i;
-}
-
 /* CUPTI wants a buffer. Without one it drops records and counts them; versions before API 27 crash
-   instead: they get a small one, or one that is theirs already. */
+   instead: they get scratch, whose records count as lost. */
 PROF_CUDA__FN void prof_cuda__requested(uint8_t **buffer, size_t *size, size_t *most) {
     struct prof_cuda__all *g = &prof_cuda__;
     *buffer = NULL;
     *size = *most = 0;
+    prof_cuda__watch_thread();
     prof_cuda__lock();
     if (PROF_CUDA__LOAD(g->state) == PROF_CUDA_OFF) {   /* shut down, and CUPTI was not told */
     } else if (g->free_count) {
@@ -1093,14 +1214,8 @@ PROF_CUDA__FN void prof_cuda__requested(uint8_t **buffer, size_t *size, size_t *
     } else {
         g->stats.no_buffer++;
         if (g->stats.cupti_version < 27) {
-            uint32_t i = prof_cuda__last_free();
-            if (g->last_out[i] < UINT8_MAX) {
-                g->last_out[i]++;
-                g->small_out++;
-            }
-            if (g->last_out[i] > 1) g->last_mixed[i] = true;
-            *buffer = g->last + i * PROF_CUDA__LAST_SIZE;
-            *size = PROF_CUDA__LAST_SIZE;
+            *buffer = (uint8_t *)g->scratch;
+            *size = sizeof g->scratch;
         }
     }
     prof_cuda__unlock();
@@ -1111,7 +1226,6 @@ PROF_CUDA__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t 
     struct prof_cuda__all *g = &prof_cuda__;
     size_t at = (size_t)((uintptr_t)buffer - (uintptr_t)g->pool);
     size_t i = g->buffer_size ? at / g->buffer_size : 0;
-    size_t last = (size_t)((uintptr_t)buffer - (uintptr_t)g->last), k = last / PROF_CUDA__LAST_SIZE;
     (void)context;
     (void)stream;
     (void)size;
@@ -1121,21 +1235,16 @@ PROF_CUDA__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t 
         g->is_out[i] = false;
         g->free_list[g->free_count++] = (uint16_t)i;
         g->out--;
-    } else if (k < g->last_count && last % PROF_CUDA__LAST_SIZE == 0 && g->last_out[k]) {
-        prof_cuda__decode(buffer, PROF_CUDA__MIN(valid, (size_t)PROF_CUDA__LAST_SIZE),
-                          g->last_mixed[k]);
-        if (!--g->last_out[k]) g->last_mixed[k] = false;
-        g->small_out--;
-    } else {
+    } else if (buffer == (uint8_t *)g->scratch) {
+        prof_cuda__decode(buffer, PROF_CUDA__MIN(valid, sizeof g->scratch), true);
+    } else if ((size_t)((uintptr_t)buffer - (uintptr_t)prof_cuda__memory.bytes) >=
+               prof_cuda__withheld) {
         g->stats.corrupt++;              /* not one of ours */
     }
     prof_cuda__unlock();
 }
 
 /* ---- @STATES: prepare, start, flush, stop ---- */
-
-/* CUPTI's clock from API 130100 on; before that, such a callback makes kernels' times zero. */
-PROF_CUDA__FN uint64_t prof_cuda__clock(void) { return (uint64_t)prof_os_now(); }
 
 /* Pairs a reading of CUPTI's clock with one of the session's: the closest of four. When pairs are
    many every second one goes. */
@@ -1167,29 +1276,22 @@ PROF_CUDA__FN void prof_cuda__pair_now(void) {
 }
 
 /* A time of CUPTI's as the session's. Between two pairs the difference of the clocks moves evenly,
-   unless one of them jumped. */
+   unless one of them jumped: by more than the 500 ppm that the system slews its clock by. */
 PROF_CUDA__FN int64_t prof_cuda__session_ns(uint64_t t) {
     const struct prof_cuda__all *g = &prof_cuda__;
     const prof_cuda__pair *p = g->pairs;
     uint32_t i = 0;
-    int64_t offset, drift;
+    int64_t offset;
     if (!g->pair_count) return 0;
     while (i + 1 < g->pair_count && p[i + 1].cupti <= t) i++;
     offset = p[i].session - (int64_t)p[i].cupti;
     if (i + 1 < g->pair_count && t > p[i].cupti) {
-        uint64_t span = p[i + 1].cupti - p[i].cupti;
-        drift = p[i + 1].session - (int64_t)p[i + 1].cupti - offset;
-        if (drift > -(1 << 20) && drift < 1 << 20 && span)
-            offset += drift * (int64_t)((t - p[i].cupti) * 1024 / span) / 1024;
+        int64_t span = (int64_t)(p[i + 1].cupti - p[i].cupti), jump = span / 2000 + 100000;
+        int64_t drift = p[i + 1].session - (int64_t)p[i + 1].cupti - offset;
+        if (drift > -jump && drift < jump)
+            offset += (int64_t)((double)drift * (double)(t - p[i].cupti) / (double)span);
     }
     return PROF_CUDA__MAX((int64_t)t + offset, 0);
-}
-
-PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, const void *data) {
-    (void)user;
-    (void)domain;
-    (void)cbid;
-    (void)data;
 }
 
 /* Kinds of records by what asks for them. needed: without it there is no point. */
@@ -1213,14 +1315,15 @@ PROF_CUDA__FN void prof_cuda__enable_driver(void) {
     const struct prof_cuda__all *g = &prof_cuda__;
     bool any = false;
     for (uint32_t cbid = 1; g->cupti.driver_call && cbid < PROF_CUDA__CBIDS; cbid++)
-        if (prof_cuda__wanted(cbid)) any = g->cupti.driver_call(cbid, 1) == 0 || any;
+        if (g->named[0][cbid] && !g->dull[0][cbid])
+            any = g->cupti.driver_call(cbid, 1) == 0 || any;
     if (!any) (void)g->cupti.enable(PROF_CUDA__DRIVER_CALL);
 }
 
 PROF_CUDA__FN void prof_cuda__disable_driver(void) {
     const struct prof_cuda__all *g = &prof_cuda__;
     for (uint32_t cbid = 1; g->cupti.driver_call && cbid < PROF_CUDA__CBIDS; cbid++)
-        if (prof_cuda__wanted(cbid)) (void)g->cupti.driver_call(cbid, 0);
+        if (g->named[0][cbid] && !g->dull[0][cbid]) (void)g->cupti.driver_call(cbid, 0);
     (void)g->cupti.disable(PROF_CUDA__DRIVER_CALL);
 }
 
@@ -1240,17 +1343,16 @@ PROF_CUDA__FN void prof_cuda__unsubscribe(void) {
 }
 
 PROF_CUDA__FN bool prof_cuda__enable_kinds(void) {
-    /* cudaGetLastError, SetDevice, GetDevice, EventCreate, EventCreateWithFlags, EventDestroy */
-    static const uint8_t dull[] = { 10, 16, 17, 133, 134, 136 };
     struct prof_cuda__all *g = &prof_cuda__;
+    bool runtime = g->cupti.runtime_call && g->desc.records & PROF_CUDA_RUNTIME;
     for (int i = 0; i < PROF_CUDA__KIND_COUNT; i++) {
         const struct prof_cuda__kind *k = prof_cuda__kinds + i;
         int result = g->desc.records & k->records ? g->cupti.enable(k->kind) : 0;
         if (result && k->needed) return prof_cuda__cupti_failed("cuptiActivityEnable", result);
     }
     if (g->desc.records & PROF_CUDA_DRIVER) prof_cuda__enable_driver();
-    for (size_t i = 0; i < sizeof dull && g->desc.records & PROF_CUDA_RUNTIME; i++)
-        if (g->cupti.runtime_call) (void)g->cupti.runtime_call(dull[i], 0);
+    for (uint32_t cbid = 1; runtime && cbid < PROF_CUDA__CBIDS; cbid++)
+        if (g->dull[1][cbid]) (void)g->cupti.runtime_call(cbid, 0);
     return g->enabled = true;
 }
 
@@ -1261,15 +1363,12 @@ PROF_CUDA__FN bool prof_cuda__enable(void) {
     size_t size = sizeof per_thread;
     int result;
     if (g->enabled) return true;
+    g->fallback = g->retry = false;
+    g->why[0] = 0;
     if (!prof_cuda__load_cupti()) return false;
-    if (g->stats.cupti_version < 27 && !g->detail_count) prof_cuda__more_last();
-    result = g->cupti.subscribe(&g->subscriber, prof_cuda__subscriber, NULL);
-    if (result) return prof_cuda__cupti_failed("cuptiSubscribe", result);
-    g->subscribed = true;
+    prof_cuda__watch_threads(true);
     (void)g->cupti.thread_ids(1);        /* the OS's thread ids */
     (void)g->cupti.attribute(9, &size, &per_thread);
-    if (g->cupti.clock && g->stats.cupti_version >= 130100)
-        (void)g->cupti.clock(prof_cuda__clock);
     result = g->cupti.callbacks(prof_cuda__requested, prof_cuda__completed);
     if (result) prof_cuda__cupti_failed("cuptiActivityRegisterCallbacks", result);
     if (!result && prof_cuda__enable_kinds()) return true;
@@ -1289,7 +1388,7 @@ PROF_CUDA__FN void prof_cuda__clear(void) {
     g->stats.buffers_most = g->out;
     g->low = g->base;
     g->high = g->end;
-    g->record_count = g->detail_count = 0;
+    g->record_count = g->detail_count = g->judged = 0;
     memset(g->index, 0, g->index_places * sizeof *g->index);
     g->pair_count = 0;
     g->window_start = UINT64_MAX;
@@ -1303,7 +1402,7 @@ PROF_CUDA__FN prof_result prof_cuda__prepare(void *user) {
     if (g->state == PROF_CUDA_OFF || g->state == PROF_CUDA_UNAVAILABLE ||
         !prof_cuda__load_driver()) return PROF_ERROR_UNSUPPORTED;
     if (g->state != PROF_CUDA_READY) return PROF_OK;
-    if (!g->fallback) (void)prof_cuda__enable();
+    if (!g->fallback || g->retry) (void)prof_cuda__enable();
     return PROF_OK;                      /* ranges at least */
 }
 
@@ -1323,6 +1422,7 @@ PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
         PROF_CUDA__STORE(g->state, PROF_CUDA_ACTIVE_EVENTS);
         return PROF_OK;
     }
+    if (g->free_count < g->buffer_count / 2) (void)g->cupti.flush(0);   /* the warm-up's */
     prof_cuda__forget_drops();
     prof_cuda__pair_now();
     (void)g->cupti.time(&now);
@@ -1340,15 +1440,28 @@ PROF_API PROF_CUDA__QUIET void prof_cuda_flush(void) {
     prof_cuda__pair_now();
 }
 
-PROF_CUDA__FN void prof_cuda__flush(void *user) {
+/* A thread that launched ends: the buffer that it filled comes back when CUPTI is asked. */
+PROF_CUDA__FN void prof_cuda__thread_ends(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
-    uint32_t out;
+    bool low;
     (void)user;
     prof_cuda__lock();
-    out = g->out;
+    low = g->free_count < g->buffer_count / 2;
     prof_cuda__unlock();
-    if (out > g->buffer_count / 2) prof_cuda_flush();
+    if (low) prof_cuda_flush();
 }
+
+/* Buffers, and where the clocks stand: a pair of readings each second follows their drift. */
+PROF_CUDA__FN void prof_cuda__flush(void *user) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    bool old;
+    prof_cuda__thread_ends(user);
+    prof_cuda__lock();
+    old = !g->pair_count || prof_now() - g->pairs[g->pair_count - 1].session >= 1000000000;
+    prof_cuda__unlock();
+    if (old) prof_cuda__pair_now();
+}
+
 
 /* Waits for the GPUs that this process uses: the context that is current here, and the primary
    ones that are active. */
@@ -1377,18 +1490,21 @@ PROF_CUDA__FN void prof_cuda__sleep(void) {
 #endif
 }
 
-/* CUPTI's own thread may still be handing buffers over: at most 2 s. */
+/* A forced flush hands every buffer over before it returns, but for those that CUPTI's own thread
+   is about to: until none came for 50 ms. */
 PROF_CUDA__FN void prof_cuda__await_buffers(void) {
     struct prof_cuda__all *g = &prof_cuda__;
-    int64_t until = prof_os_now() + 2000000000;
-    uint32_t out;
-    do {
+    int64_t since = prof_os_now();
+    uint32_t out, before = UINT32_MAX;
+    for (;;) {
         prof_cuda__lock();
-        out = g->out + g->small_out;
+        out = g->out;
         prof_cuda__unlock();
-        if (!out) break;
+        if (out != before) since = prof_os_now();
+        before = out;
+        if (!out || prof_os_now() - since > 50000000) break;
         prof_cuda__sleep();
-    } while (prof_os_now() < until);
+    }
     prof_cuda__lock();
     g->stats.buffers_missing = out;
     prof_cuda__unlock();
@@ -1462,14 +1578,14 @@ PROF_CUDA__FN bool prof_cuda__wants_ids(const struct prof_cuda__all *g) {
 PROF_API PROF_CUDA__QUIET void prof_cuda_push_id(uint64_t id) {
     struct prof_cuda__all *g = &prof_cuda__;
     if (prof_cuda__wants_ids(g))
-        (void)g->cupti.push_id(3, id);
+        (void)g->cupti.push_id(PROF_CUDA__OUR_IDS, id);
 }
 
 PROF_API PROF_CUDA__QUIET void prof_cuda_pop_id(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint64_t id;
     if (prof_cuda__wants_ids(g))
-        (void)g->cupti.pop_id(3, &id);
+        (void)g->cupti.pop_id(PROF_CUDA__OUR_IDS, &id);
 }
 
 /* ---- @RANGES: CUDA events where there is no CUPTI ---- */
@@ -1610,7 +1726,7 @@ typedef enum prof_cuda__what {
 
 /* Calls, external ids, or ends of markers. */
 PROF_CUDA__FN bool prof_cuda__in_table(const prof_cuda__record *r, prof_cuda__what what) {
-    if (what == PROF_CUDA__CALLS) return prof_cuda__is_call(r);
+    if (what == PROF_CUDA__CALLS) return prof_cuda__is_call(r) && !r->flags;
     if (what == PROF_CUDA__IDS) return r->kind == PROF_CUDA__EXTERNAL;
     return r->kind == PROF_CUDA__MARKER && prof_cuda__detail_at(r->detail)->u.more.type & 4;
 }
@@ -1635,15 +1751,95 @@ PROF_CUDA__FN prof_cuda__table prof_cuda__table_of(prof_cuda__what what, uint32_
     return t;
 }
 
-/* Counts what has lost its other half. */
+/* The place of a context's stream among those that work is known of. */
+PROF_CUDA__FN prof_cuda__stream *prof_cuda__stream_at(uint32_t context, uint32_t stream) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    uint32_t i = (context * 31 + stream) * 2654435761u >> 16;
+    prof_cuda__stream *s = NULL;
+    for (uint32_t tries = 0; tries < 64; tries++, i++) {
+        s = g->streams + i % PROF_CUDA__STREAMS;
+        if (!s->known || (s->context == context && s->stream == stream)) return s;
+    }
+    return s;
+}
+
+PROF_CUDA__FN void prof_cuda__stream_add(uint32_t context, uint32_t stream, uint32_t device) {
+    prof_cuda__stream *s = prof_cuda__stream_at(context, stream);
+    if (s->known) return;
+    s->known = true;
+    s->context = context;
+    s->stream = stream;
+    s->device = device;
+}
+
+PROF_CUDA__FN void prof_cuda__streams_find(void) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    memset(g->streams, 0, sizeof g->streams);
+    for (uint32_t i = 0; i < g->detail_count; i++) {
+        const prof_cuda__detail *d = prof_cuda__detail_at(i);
+        if (d->kind != PROF_CUDA__KERNEL && d->kind != PROF_CUDA__MEMCPY &&
+            d->kind != PROF_CUDA__MEMCPY_PEER && d->kind != PROF_CUDA__MEMSET) continue;
+        prof_cuda__stream_add(d->context, PROF_CUDA__ANY_STREAM, d->device);
+        prof_cuda__stream_add(d->context, d->stream, d->device);
+    }
+}
+
+/* Leaves out a record without a time, or with one that is no time of the session at all: another
+   profiler in the process may have given CUPTI a clock that only part of the records follow. */
+PROF_CUDA__FN void prof_cuda__judge_time(prof_cuda__record *r) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    const uint64_t second = 1000000000;
+    uint64_t end = r->start + prof_cuda__duration(r);
+    if (r->kind == PROF_CUDA__EXTERNAL || r->kind == PROF_CUDA__CUDA_EVENT) return;
+    if (!r->start) g->stats.no_time++;
+    else if (g->pair_count && (r->start + second < g->window_start ||
+                               end > g->pairs[g->pair_count - 1].cupti + second))
+        g->stats.wrong_clock++;
+    else return;
+    if (r->flags & PROF_CUDA__RUNNING) g->stats.unfinished--;
+    r->flags = PROF_CUDA__LEFT_OUT;
+}
+
+/* Device work without its launch, from before the session's start, is not the session's. */
+PROF_CUDA__FN void prof_cuda__judge_work(prof_cuda__record *r) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    if (!r->start || r->start >= g->window_start) {
+        g->stats.no_launch++;
+        return;
+    }
+    if (r->flags & PROF_CUDA__RUNNING) g->stats.unfinished--;
+    if (r->flags & PROF_CUDA__LEFT_OUT) g->stats.wrong_clock--;
+    r->flags = PROF_CUDA__LEFT_OUT;
+    g->stats.outside++;
+    if (r->kind == PROF_CUDA__KERNEL) g->stats.kernels--;
+    else g->stats.copies--;
+}
+
+/* Streams that only wait say nothing: Kineto leaves them out, too. */
+PROF_CUDA__FN void prof_cuda__judge_wait(prof_cuda__record *r) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    const prof_cuda__detail *d = prof_cuda__detail_at(r->detail);
+    if (d->u.more.type != 2 || prof_cuda__stream_at(d->context, d->stream)->known) return;
+    r->flags = PROF_CUDA__LEFT_OUT;
+    g->stats.other--;
+    g->stats.muted++;
+}
+
+/* Judges what has come since the last time, and counts what has lost its other half. */
 PROF_CUDA__FN void prof_cuda__join(void) {
     struct prof_cuda__all *g = &prof_cuda__;
-    const prof_cuda__record *r = prof_cuda__records();
-    uint32_t *memory = (uint32_t *)(void *)g->low;
-    prof_cuda__table calls = prof_cuda__table_of(PROF_CUDA__CALLS, &memory);
-    for (uint32_t i = 0; i < g->record_count; i++)
+    prof_cuda__record *r = prof_cuda__records();
+    uint32_t *memory = (uint32_t *)(void *)g->low, first = g->judged;
+    prof_cuda__table calls;
+    for (uint32_t i = first; i < g->record_count; i++) prof_cuda__judge_time(r + i);
+    prof_cuda__streams_find();
+    calls = prof_cuda__table_of(PROF_CUDA__CALLS, &memory);
+    for (uint32_t i = first; i < g->record_count; i++) {
         if (prof_cuda__is_work(r + i) && !*prof_cuda__place(&calls, r[i].correlation))
-            g->stats.no_launch++;
+            prof_cuda__judge_work(r + i);
+        if (r[i].kind == PROF_CUDA__SYNCHRONIZATION && !r[i].flags) prof_cuda__judge_wait(r + i);
+    }
+    g->judged = g->record_count;
 }
 
 /* Text that is being put together. */
@@ -1892,7 +2088,8 @@ typedef struct prof_cuda__writer {
 PROF_CUDA__FN uint32_t prof_cuda__session_thread(prof_cuda__writer *w, uint32_t i) {
     uint32_t id = i < PROF_CUDA__THREADS ? prof_cuda__.threads[i] : 0;
     if (!w->thread_of[i])
-        w->thread_of[i] = prof_submit_thread(id, id ? NULL : "other threads") + 1;
+        w->thread_of[i] = (id ? prof_submit_os_thread(id, NULL)
+                              : prof_submit_thread(0, "other threads")) + 1;
     return w->thread_of[i] ? w->thread_of[i] - 1 : 0;
 }
 
@@ -2008,7 +2205,6 @@ PROF_CUDA__FN void prof_cuda__work_event(prof_cuda__writer *w, const prof_cuda__
     bool kernel = r->kind == PROF_CUDA__KERNEL;
     prof_cuda__line l, name;
     prof_event *e;
-    if (r->flags & PROF_CUDA__NO_TIME) return;
     e = prof_cuda__device_event(w, r, d, kernel ? "kernel"
                                 : r->kind == PROF_CUDA__MEMSET ? "gpu_memset" : "gpu_memcpy");
     if (r->flags & PROF_CUDA__RUNNING) {
@@ -2084,8 +2280,13 @@ PROF_CUDA__FN void prof_cuda__sync_event(prof_cuda__writer *w, const prof_cuda__
                                          "Stream Sync", "Context Sync" };
     const prof_cuda__detail *d = prof_cuda__detail_at(r->detail);
     const prof_cuda__record *from = NULL;
+    const prof_cuda__stream *on = prof_cuda__stream_at(d->context, PROF_CUDA__ANY_STREAM);
     prof_event *e = prof_cuda__device_event(w, r, d, "cuda_sync");
+    prof_extra *x = w->extras + w->count - 1;
     prof_cuda__line l = prof_cuda__json_of(w);
+    uint32_t device = on->known && on->context == d->context ? on->device : 0;
+    x->device_index = (int32_t)device;
+    x->device_resource_id += PROF_ROW_SYNC;   /* waits overlap the stream's work */
     e->name = prof_cuda__list(names, 5, d->u.more.type);
     prof_cuda__put(&l, "\"cuda_sync_kind\":\"");
     prof_cuda__put(&l, e->name);
@@ -2098,7 +2299,7 @@ PROF_CUDA__FN void prof_cuda__sync_event(prof_cuda__writer *w, const prof_cuda__
     }
     if (d->stream != UINT32_MAX) prof_cuda__member(&l, "stream", d->stream);
     prof_cuda__member(&l, "correlation", r->correlation);
-    prof_cuda__member(&l, "device", d->device);
+    prof_cuda__member(&l, "device", device);
     prof_cuda__member(&l, "context", d->context);
 }
 
@@ -2140,6 +2341,7 @@ PROF_CUDA__FN void prof_cuda__marker_event(prof_cuda__writer *w, const prof_cuda
 
 /* Hands a record to the session. */
 PROF_CUDA__FN void prof_cuda__hand_one(prof_cuda__writer *w, const prof_cuda__record *r) {
+    if (r->flags & PROF_CUDA__LEFT_OUT) return;
     if (prof_cuda__is_work(r)) prof_cuda__work_event(w, r);
     else if (prof_cuda__is_call(r)) prof_cuda__call_event(w, r);
     else if (r->kind == PROF_CUDA__OVERHEAD_RECORD) prof_cuda__overhead_event(w, r);
@@ -2158,6 +2360,7 @@ PROF_CUDA__FN void prof_cuda__hand_over(void *user) {
     prof_cuda__lock();
     memory = (uint32_t *)(void *)g->low;
     if (!g->handed_over && g->record_count) {
+        prof_cuda__join();
         w->calls = prof_cuda__table_of(PROF_CUDA__CALLS, &memory);
         w->ids = prof_cuda__table_of(PROF_CUDA__IDS, &memory);
         w->ends = prof_cuda__table_of(PROF_CUDA__ENDS, &memory);
@@ -2280,7 +2483,8 @@ PROF_CUDA__FN void prof_cuda__counts_json(prof_cuda__line *l) {
     const struct { const char *name; uint64_t n; } counts[] = {
         { "lost_dropped", s.lost_dropped }, { "lost_full", s.lost_full },
         { "lost_overwritten", s.lost_overwritten }, { "corrupt", s.corrupt },
-        { "unknown", s.unknown }, { "no_time", s.no_time }, { "unfinished", s.unfinished },
+        { "unknown", s.unknown }, { "no_time", s.no_time }, { "wrong_clock", s.wrong_clock },
+        { "unfinished", s.unfinished },
         { "no_launch", s.no_launch }, { "no_buffer", s.no_buffer },
         { "names_lost", s.names_lost }, { "ranges_lost", s.ranges_lost },
         { "buffers_missing", s.buffers_missing } };
@@ -2325,23 +2529,27 @@ PROF_CUDA__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
 /* Why not, or what was lost: a line for the footer. */
 PROF_CUDA__FN const char *prof_cuda__status_line(void *user) {
     static char text[sizeof prof_cuda__.why];
-    prof_cuda_stats s = prof_cuda_get_stats();
+    const prof_cuda_stats s = prof_cuda_get_stats();
+    const struct { const char *text; uint64_t n; } more[] = {
+        { "; without a time: ", s.no_time },
+        { "; of another clock, as another profiler in the process sets it: ", s.wrong_clock },
+        { "; corrupt buffers: ", s.corrupt }, { "; of kinds not known: ", s.unknown },
+        { "; buffers CUPTI kept: ", s.buffers_missing } };
     prof_cuda__line l;
     (void)user;
     if (prof_cuda_status()) return prof_cuda_status();
-    if (!s.lost && !s.corrupt && !s.no_time && !s.buffers_missing) return NULL;
+    if (!s.lost && !s.corrupt && !s.no_time && !s.wrong_clock && !s.unknown && !s.buffers_missing)
+        return NULL;
     l.p = text;
     l.end = text + sizeof text;
     prof_cuda__put(&l, "GPU records lost: ");
     prof_cuda__put_number(&l, s.lost);
     if (s.lost_dropped) prof_cuda__put(&l, " (dropped by CUPTI: a larger pool_size helps)");
     if (s.lost_full) prof_cuda__put(&l, " (no room: give prof_cuda_desc.memory more)");
-    if (s.no_time) prof_cuda__put(&l, "; without a time: ");
-    if (s.no_time) prof_cuda__put_number(&l, s.no_time);
-    if (s.corrupt) prof_cuda__put(&l, "; corrupt buffers: ");
-    if (s.corrupt) prof_cuda__put_number(&l, s.corrupt);
-    if (s.buffers_missing) prof_cuda__put(&l, "; buffers CUPTI kept: ");
-    if (s.buffers_missing) prof_cuda__put_number(&l, s.buffers_missing);
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        if (more[i].n) prof_cuda__put(&l, more[i].text);
+        if (more[i].n) prof_cuda__put_number(&l, more[i].n);
+    }
     return text;
 }
 
@@ -2358,8 +2566,8 @@ PROF_CUDA__FN size_t prof_cuda__buffer_count(const prof_cuda_desc *d) {
 PROF_CUDA__FN size_t prof_cuda__fixed_bytes(const prof_cuda_desc *d) {
     uint32_t ranges = d->max_ranges ? d->max_ranges : 4096;
     return 64 + prof_cuda__buffer_count(d) * prof_cuda__buffer_bytes(d) +
-           PROF_CUDA__LAST * PROF_CUDA__LAST_SIZE + PROF_CUDA__NAMES * sizeof(prof_cuda__name) +
-           PROF_CUDA__TEXT + prof_cuda__align(ranges * sizeof(prof_cuda__range));
+           PROF_CUDA__NAMES * sizeof(prof_cuda__name) + PROF_CUDA__TEXT +
+           prof_cuda__align(ranges * sizeof(prof_cuda__range));
 }
 
 PROF_API PROF_CUDA__QUIET size_t prof_cuda_memory_size(const prof_cuda_desc *desc,
@@ -2371,6 +2579,15 @@ PROF_API PROF_CUDA__QUIET size_t prof_cuda_memory_size(const prof_cuda_desc *des
     if (launches > (SIZE_MAX - fixed) / 256) return SIZE_MAX;
     /* a kernel, a runtime and a driver call; every 16th launch unlike the ones before */
     return fixed + launches * (3 * PROF_CUDA__RECORD_SHARE + sizeof(prof_cuda__detail) / 16 + 8);
+}
+
+/* The built-in block is used from behind the last buffer that CUPTI keeps. */
+PROF_CUDA__FN void prof_cuda__withhold(void) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    uint32_t i = g->buffer_count;
+    while (i && !g->is_out[i - 1]) i--;
+    if (i) prof_cuda__withheld = (size_t)((char *)g->pool + i * g->buffer_size -
+                                          prof_cuda__memory.bytes);
 }
 
 PROF_CUDA__FN char *prof_cuda__carve(char **p, size_t bytes) {
@@ -2396,14 +2613,11 @@ PROF_CUDA__FN bool prof_cuda__lay(char *memory, size_t size) {
     g->text_used = 1;
     g->ranges = (prof_cuda__range *)(void *)prof_cuda__carve(
         &p, g->desc.max_ranges * sizeof(prof_cuda__range));
-    end -= PROF_CUDA__LAST * PROF_CUDA__LAST_SIZE;
     store = (size_t)(end - p);
     g->index_places = (uint32_t)PROF_CUDA__MIN(store / 512, (size_t)1 << 20) | 1;
     g->index = (uint32_t *)(void *)prof_cuda__carve(&p, g->index_places * sizeof(uint32_t));
     g->base = g->low = p;
     g->end = g->high = p + ((size_t)(end - p) & ~(size_t)63);
-    g->last = (uint8_t *)g->end;
-    g->last_count = PROF_CUDA__LAST;
     for (uint32_t i = 0; i < g->buffer_count; i++)
         g->free_list[i] = (uint16_t)(g->buffer_count - 1 - i);
     g->free_count = g->buffer_count;
@@ -2463,8 +2677,9 @@ PROF_API PROF_CUDA__QUIET prof_result prof_cuda_init(const prof_cuda_desc *desc)
         (g->desc.buffer_size && g->desc.buffer_size < 4096)) return PROF_ERROR_INVALID;
     if (!g->desc.records) g->desc.records = PROF_CUDA_DEFAULT;
     if (!g->desc.max_ranges) g->desc.max_ranges = 4096;
-    if (!prof_cuda__lay(g->desc.memory ? (char *)g->desc.memory : prof_cuda__memory.bytes,
-                        g->desc.memory ? g->desc.memory_size : sizeof prof_cuda__memory.bytes))
+    if (!g->desc.memory ? !prof_cuda__lay(prof_cuda__memory.bytes + prof_cuda__withheld,
+                                          sizeof prof_cuda__memory.bytes - prof_cuda__withheld)
+                        : !prof_cuda__lay((char *)g->desc.memory, g->desc.memory_size))
         return PROF_ERROR_MEMORY;
     result = prof_cuda__join_sessions();
     if (result == PROF_OK) g->state = PROF_CUDA_READY;
@@ -2474,7 +2689,9 @@ PROF_API PROF_CUDA__QUIET prof_result prof_cuda_init(const prof_cuda_desc *desc)
 PROF_API PROF_CUDA__QUIET prof_result prof_cuda_shutdown(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     if (prof_cuda__session_open()) return PROF_ERROR_STATE;
-    if (g->out) return PROF_ERROR_STATE; /* CUPTI may still write into them */
+    if (g->out && g->desc.memory) return PROF_ERROR_STATE;   /* CUPTI may still write into them */
+    prof_cuda__withhold();
+    prof_cuda__watch_threads(false);
     memset(g, 0, sizeof *g);             /* the libraries stay: they do not survive being closed */
     return PROF_OK;
 }

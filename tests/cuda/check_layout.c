@@ -31,7 +31,8 @@ KIND(MEMORY2, PROF_CUDA__ALLOCATION);
 _Static_assert((int)CUPTI_ERROR_MAX_LIMIT_REACHED == PROF_CUDA__END_OF_BUFFER, "end of buffer");
 _Static_assert((int)CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER == 9, "per-thread buffers");
 _Static_assert((int)CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM == 1, "thread ids");
-_Static_assert((int)CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0 == 3, "external ids");
+_Static_assert((int)CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0 == PROF_CUDA__OUR_IDS, "external ids");
+_Static_assert((int)CUPTI_ERROR_NOT_INITIALIZED == PROF_CUDA__NOT_INITIALIZED, "error 15");
 _Static_assert((int)CUPTI_CB_DOMAIN_DRIVER_API == 1 && (int)CUPTI_CB_DOMAIN_RUNTIME_API == 2,
                "domains");
 _Static_assert((int)CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED == 39 &&
@@ -144,5 +145,12 @@ SAME(CUpti_ActivityKernel10, correlationId, fake_kernel, correlation);
 SAME(CUpti_ActivityMemcpy6, correlationId, fake_memcpy, correlation);
 SAME(CUpti_ActivityMemset4, correlationId, fake_memset_record, correlation);
 SAME(CUpti_ActivityMemcpyPtoP4, correlationId, fake_peer, correlation);
+
+#define DRIVER_CALL(number, name) \
+    _Static_assert((int)CUPTI_DRIVER_TRACE_CBID_##name == number, #name);
+#define RUNTIME_CALL(number, name) \
+    _Static_assert((int)CUPTI_RUNTIME_TRACE_CBID_##name == number, #name);
+FAKE_DRIVER_CALLS(DRIVER_CALL)
+FAKE_RUNTIME_CALLS(RUNTIME_CALL)
 
 int main(void) { return 0; }

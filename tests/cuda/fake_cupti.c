@@ -17,6 +17,16 @@
 extern "C" {
 #endif
 
+#ifndef FAKE_VERSION
+#  define FAKE_VERSION 130001
+#endif
+#ifndef FAKE_DRIVER
+#  define FAKE_DRIVER 13000
+#endif
+#ifndef FAKE_REFUSES
+#  define FAKE_REFUSES 0                 /* what cuptiSubscribe says of the driver */
+#endif
+
 /* ---- kinds ---- */
 
 enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, KERNEL = 10, MARKER = 12, OVERHEAD = 17,
@@ -52,7 +62,6 @@ typedef void (*complete_fn)(void *, uint32_t, uint8_t *, size_t, size_t);
 fake_settings fake;
 static request_fn request;
 static complete_fn complete;
-static uint64_t (*clock_of_client)(void);
 static bool on[KINDS], runtime_off[1024], driver_on[1024], per_thread = true, system_ids;
 static int subscriber, subscribed, walking;
 static uint32_t correlations, out, launches;
@@ -62,7 +71,7 @@ static struct stream streams[8][FAKE_STREAMS];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;   /* threads, full buffers */
 static thread *threads;
 static thread shared;                    /* the one buffer of all */
-static buffer *full;
+static buffer *full, *kept;
 static pthread_t worker;
 static bool worker_runs, worker_ends;
 static __thread thread *self;
@@ -74,12 +83,16 @@ static void lock(thread *t) {
 }
 static void unlock(thread *t) { __atomic_store_n(&t->lock, 0, __ATOMIC_RELEASE); }
 
-static uint64_t now(void) {
+static uint64_t real_time(void) {
     struct timespec t;
-    if (fake.quick_clock) return __atomic_add_fetch(&ticks, 10, __ATOMIC_RELAXED);
-    if (clock_of_client) return clock_of_client();
     clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + fake.clock_offset;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t now(void) {
+    if (fake.quick_clock) return __atomic_add_fetch(&ticks, 10, __ATOMIC_RELAXED);
+    if (fake.clock) return fake.clock();
+    return real_time() + fake.clock_offset;
 }
 
 /* Part of what a real call takes. */
@@ -93,7 +106,7 @@ static void pass(uint64_t ns) {
 }
 
 static void wait_until(uint64_t ns) {
-    while (!fake.quick_clock && now() < ns) sched_yield();
+    while (!fake.quick_clock && !fake.clock && now() < ns) sched_yield();
 }
 
 static thread *me(void) {
@@ -152,6 +165,7 @@ static void cut(buffer *b, uint64_t at) {
     for (i = 0; i < b->used; i += size_of(*(uint32_t *)(void *)(b->bytes + i))) {
         uint64_t *end = end_of(b->bytes + i);
         if (!end || *end <= at) continue;
+        if (*end - at > 1000000000000) continue;   /* of another clock, it is over */
         *end = 0;
         if (end[-1] > at) end[-1] = at;
     }
@@ -163,12 +177,12 @@ static void give_back(buffer *b) {
     free(b);
 }
 
-/* Hands back the full buffers whose work is over; forced: all. */
-static void deliver(bool forced) {
+/* Hands back the full buffers whose work is over, at most so many; forced: all. */
+static void deliver(bool forced, int most) {
     buffer *ready = NULL, **at, *b;
     uint64_t time = now();
     pthread_mutex_lock(&mutex);
-    for (at = &full; (b = *at) != NULL;) {
+    for (at = &full; (b = *at) != NULL && most;) {
         if (!forced && b->last_end > time) {
             at = &b->next;
             continue;
@@ -176,6 +190,7 @@ static void deliver(bool forced) {
         *at = b->next;
         b->next = ready;
         ready = b;
+        most--;
     }
     pthread_mutex_unlock(&mutex);
     if (fake.reverse) {                  /* full is a stack: ready has the oldest first */
@@ -200,6 +215,25 @@ static void push_full(buffer *b) {
     pthread_mutex_unlock(&mutex);
 }
 
+/* A buffer of the client's; NULL: it has none. */
+static buffer *buffer_new(void) {
+    uint8_t *bytes = NULL;
+    size_t size = 0, most = 0;
+    buffer *b;
+    request(&bytes, &size, &most);
+    if (!bytes && fake.version < 27) {
+        fprintf(stderr, "fake CUPTI: no buffer; this version crashes here\n");
+        abort();
+    }
+    if (!bytes || size < 1024 || ((uintptr_t)bytes & 7)) return NULL;
+    b = (buffer *)calloc(1, sizeof *b);
+    if (!b) abort();
+    b->bytes = bytes;
+    b->size = size;
+    __atomic_add_fetch(&out, 1, __ATOMIC_RELAXED);
+    return b;
+}
+
 /* Room for a record, under t's lock; NULL: it is dropped. *filled: a buffer is full. */
 static uint8_t *room(thread *t, size_t size, bool *filled) {
     buffer *b = t->filling;
@@ -209,23 +243,11 @@ static uint8_t *room(thread *t, size_t size, bool *filled) {
         *filled = true;
         t->filling = b = NULL;
     }
-    if (!b && request) {
-        uint8_t *bytes = NULL;
-        size_t bytes_size = 0, most = 0;
-        request(&bytes, &bytes_size, &most);
-        if (!bytes && fake.version < 27) {
-            fprintf(stderr, "fake CUPTI: no buffer; this version crashes here\n");
-            abort();
-        }
-        if (bytes && bytes_size >= size && ((uintptr_t)bytes & 7) == 0) {
-            b = (buffer *)calloc(1, sizeof *b);
-            if (!b) abort();
-            b->bytes = bytes;
-            b->size = bytes_size;
-            t->filling = b;
-            __atomic_add_fetch(&out, 1, __ATOMIC_RELAXED);
-        }
+    if (!b && kept) {
+        t->filling = b = kept;
+        kept = NULL;
     }
+    if (!b && request) t->filling = b = buffer_new();
     if (!b) {
         t->counts.dropped++;
         __atomic_add_fetch(&dropped_now, 1, __ATOMIC_RELAXED);
@@ -250,7 +272,7 @@ static void *worker_main(void *unused) {
     (void)unused;
     while (!__atomic_load_n(&worker_ends, __ATOMIC_ACQUIRE)) {
         nanosleep(&ms, NULL);
-        if (complete) deliver(false);
+        if (complete) deliver(fake.slow_worker, fake.slow_worker ? 1 : -1);
     }
     return NULL;
 }
@@ -303,6 +325,11 @@ static void launch_call(launch *l, uint32_t runtime_cbid, uint32_t driver_cbid) 
         x.id = l->t->ids[l->t->id_count - 1];
         x.correlation = l->correlation;
         put(l->where, &x, sizeof x, 0, &l->filled);
+        if (fake.other_ids) {
+            x.external_kind = 4;
+            x.id += 1000;
+            put(l->where, &x, sizeof x, 0, &l->filled);
+        }
     }
     if (driver && (fake.nested_driver || fake.by_driver))
         put_call(l, DRIVER, driver_cbid, l->start + 1, l->time);
@@ -313,7 +340,7 @@ static void launch_call(launch *l, uint32_t runtime_cbid, uint32_t driver_cbid) 
 static void launch_end(launch *l) {
     unlock(l->where);
     pass(fake.call_ns);
-    if (l->filled && !fake.worker && !fake.keep_buffers) deliver(false);
+    if (l->filled && !fake.worker && !fake.slow_worker && !fake.keep_buffers) deliver(false, -1);
 }
 
 /* When work of a length on a stream starts. */
@@ -339,8 +366,12 @@ static void put_kernel(launch *l, struct stream *s, const char *name, uint64_t n
     memset(&k, 0, sizeof k);
     k.kind = KERNEL;
     k.registers = 32;
-    k.start = start;
-    k.end = end;
+    k.start = start - fake.early_ns;
+    k.end = end - fake.early_ns;
+    if (n <= fake.head_kernels) {
+        k.start = real_time();
+        k.end = k.start + ns;
+    }
     if (fake.zero_time_every && n % fake.zero_time_every == 0) k.start = k.end = 0;
     k.device = (uint32_t)s->device;
     k.context = (uint32_t)s->device + 1;
@@ -354,7 +385,7 @@ static void put_kernel(launch *l, struct stream *s, const char *name, uint64_t n
     k.name = name;
     k.graph = graph;
     k.graph_node = node;
-    put(l->where, &k, sizeof k, k.end, &l->filled);
+    put(l->where, &k, sizeof k, end, &l->filled);
     l->t->counts.kernels++;
     if (fake.unknown_every && n % fake.unknown_every == 0) {
         uint32_t future[2] = { FUTURE, 0 };
@@ -364,8 +395,10 @@ static void put_kernel(launch *l, struct stream *s, const char *name, uint64_t n
 
 void fake_launch(const char *kernel, uint32_t stream, uint64_t duration_ns) {
     launch l = launch_begin();
+    l.time = now();
+    if (fake.kernels_first) put_kernel(&l, stream_of(l.t, stream), kernel, duration_ns, 0, 0);
     launch_call(&l, 211, 307);
-    put_kernel(&l, stream_of(l.t, stream), kernel, duration_ns, 0, 0);
+    if (!fake.kernels_first) put_kernel(&l, stream_of(l.t, stream), kernel, duration_ns, 0, 0);
     launch_end(&l);
 }
 
@@ -448,6 +481,13 @@ void fake_memset(uint64_t bytes, uint32_t stream) {
 void fake_runtime_call(uint32_t cbid) {
     launch l = launch_begin();
     launch_call(&l, cbid, 1);
+    launch_end(&l);
+}
+
+void fake_driver_call(uint32_t cbid) {
+    launch l = launch_begin();
+    l.time = now();
+    if (on[DRIVER] || driver_on[cbid]) put_call(&l, DRIVER, cbid, l.start, l.time);
     launch_end(&l);
 }
 
@@ -565,7 +605,9 @@ fake_counts fake_get_counts(void) {
 /* What this call returns, when it is the one that fails. */
 static int failure(const char *name) {
     if (!fake.fails || strcmp(name, fake.fails) != 0) return 0;
-    return fake.fails_after-- > 0 ? 0 : fake.fail_code;
+    if (fake.fails_after-- > 0) return 0;
+    if (fake.fails_times && !--fake.fails_times) fake.fails = NULL;
+    return fake.fail_code;
 }
 static int answer(const char *name) {
     __atomic_add_fetch(&counts_all.library_calls, 1, __ATOMIC_RELAXED);
@@ -596,13 +638,9 @@ int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name);
 int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name) {
     DRIVER_ANSWER;
     static const struct { int domain; uint32_t cbid; const char *name; } names[] = {
-        { 2, 211, "cudaLaunchKernel_v7000" }, { 2, 41, "cudaMemcpyAsync_v3020" },
-        { 2, 51, "cudaMemsetAsync_v3020" }, { 2, 311, "cudaGraphLaunch_v10000" },
-        { 2, 20, "cudaMalloc_v3020" }, { 2, 22, "cudaFree_v3020" },
-        { 2, 135, "cudaEventRecord_v3020" }, { 2, 147, "cudaStreamWaitEvent_v3020" },
-        { 2, 165, "cudaDeviceSynchronize_v3020" }, { 2, 214, "cudaLaunchKernel_ptsz_v7000" },
-        { 1, 307, "cuLaunchKernel" }, { 1, 277, "cuMemcpyHtoDAsync_v2" },
-        { 1, 216, "cuMemsetD8Async" }, { 1, 514, "cuGraphLaunch" }, { 1, 60, "cuLaunch_v2" },
+#define DRIVER_CALL(number, name) { 1, number, #name },
+#define RUNTIME_CALL(number, name) { 2, number, #name },
+        FAKE_DRIVER_CALLS(DRIVER_CALL) FAKE_RUNTIME_CALLS(RUNTIME_CALL)
         { 2, 900, "cudaThing_ptds" }, { 2, 901, "cuda_v" }, { 2, 902, "call" }, { 2, 903, NULL },
         { 2, 904, "cudaThing_ptds_vector" }, { 2, 905, "cuda_long_name_long_name_long_name_long_nam"
         "_long_name_long_name_long_name_long_name_long_name_long_name_long_name_long_name_long_name"
@@ -623,6 +661,7 @@ int cuptiSubscribe(void **handle, callback_fn callback, void *user) {
     ANSWER;
     (void)callback;
     (void)user;
+    if (FAKE_REFUSES) return FAKE_REFUSES;
     if (subscribed) return 39;
     for (kind = 0; kind < KINDS; kind++) sizes[kind] = size_in_version(kind);
     subscribed = 1;
@@ -641,7 +680,7 @@ int cuptiActivityRegisterCallbacks(request_fn requested, complete_fn completed) 
     ANSWER;
     request = requested;
     complete = completed;
-    if (fake.worker && !worker_runs)
+    if ((fake.worker || fake.slow_worker) && !worker_runs)
         worker_runs = pthread_create(&worker, NULL, worker_main, NULL) == 0;
     return 0;
 }
@@ -695,7 +734,8 @@ int cuptiActivityFlushAll(uint32_t forced) {
     t = threads;
     pthread_mutex_unlock(&mutex);
     for (; t; t = t->next) seal(t);
-    deliver(forced != 0);
+    if (!fake.slow_worker) deliver(forced != 0, -1);
+    if (fake.keep_one && forced && !kept) kept = buffer_new();
     return 0;
 }
 
@@ -749,10 +789,8 @@ int cuptiSetThreadIdType(int type) {
 }
 int cuptiActivityRegisterTimestampCallback(uint64_t (*callback)(void));
 int cuptiActivityRegisterTimestampCallback(uint64_t (*callback)(void)) {
-    ANSWER;
-    if (fake.version < 130100) abort();  /* the real one then loses all times */
-    clock_of_client = callback;
-    return 0;
+    (void)callback;
+    abort();                             /* the real one then mixes up clocks, or loses times */
 }
 
 /* ---- the driver ---- */
@@ -765,7 +803,7 @@ int cuInit(unsigned flags) {
 int cuDriverGetVersion(int *version);
 int cuDriverGetVersion(int *version) {
     DRIVER_ANSWER;
-    *version = 13000;
+    *version = fake.driver_version;
     return 0;
 }
 int cuDeviceGetCount(int *count);
@@ -920,7 +958,8 @@ void fake_reset(void) {
         worker_runs = worker_ends = false;
     }
     memset(&fake, 0, sizeof fake);
-    fake.version = 130001;
+    fake.version = FAKE_VERSION;
+    fake.driver_version = FAKE_DRIVER;
     fake.devices = 1;
     fake.latency_ns = 3000;
     seal(&shared);
@@ -942,18 +981,22 @@ void fake_reset(void) {
         at->id = i % FAKE_STREAMS ? 12u + (uint32_t)i % FAKE_STREAMS : 7;
         at->tail = 0;
     }
+    free(kept);
+    kept = NULL;
     memset(on, 0, sizeof on);
     memset(runtime_off, 0, sizeof runtime_off);
     memset(driver_on, 0, sizeof driver_on);
     request = NULL;
     complete = NULL;
-    clock_of_client = NULL;
     per_thread = true;
     system_ids = false;
     subscribed = walking = 0;
     out = correlations = launches = 0;
     dropped_now = 0;
 }
+
+/* As a library it is loaded with the defaults. */
+__attribute__((constructor)) static void load(void) { fake_reset(); }
 
 #ifdef __cplusplus
 }

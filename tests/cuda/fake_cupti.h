@@ -27,6 +27,8 @@ typedef struct fake_settings {
     const char *missing;                 /* this function is not in the library */
     const char *fails;                   /* this one returns fail_code */
     int fail_code, fails_after;          /* after so many calls that succeed */
+    int fails_times;                     /* so many times; 0: from then on */
+    int driver_version;                  /* 13000 */
     const char *result_text;             /* of each error; those above 1000 have none */
     const char *gpu_name;                /* Fake "GPU" */
     int attribute, attribute_value;      /* of the devices: this one is that instead */
@@ -44,6 +46,14 @@ typedef struct fake_settings {
     bool reverse;                        /* buffers come back in another order */
     bool worker;                         /* a thread of its own hands them back */
     bool keep_buffers;                   /* flushing hands nothing back */
+    bool keep_one;                       /* a forced flush asks for one buffer, which it keeps */
+    bool slow_worker;                    /* flushing returns at once; a thread of its own then hands
+                                            the buffers back, one a millisecond */
+    uint32_t head_kernels;               /* so many are stamped by the OS's realtime clock alone */
+    uint64_t early_ns;                   /* kernels are stamped that much before their time */
+    bool kernels_first;                  /* their records come before those of their calls */
+    bool other_ids;                      /* another profiler pushes ids around all launches, too */
+    uint64_t (*clock)(void);             /* its clock; NULL: as above. Nothing waits for it */
 } fake_settings;
 extern fake_settings fake;
 
@@ -70,6 +80,7 @@ void fake_copy_peer(int from_device, int to_device, uint64_t bytes, uint32_t str
 void fake_memset(uint64_t bytes, uint32_t stream);
 void fake_graph(const char *const *kernels, uint32_t count, uint32_t stream);   /* one launch */
 void fake_runtime_call(uint32_t cbid);   /* a call that launches nothing */
+void fake_driver_call(uint32_t cbid);    /* recorded where all driver calls are on, or this one */
 void fake_alloc(uint64_t address, uint64_t bytes, bool release);
 void fake_event_record(uint32_t event, uint32_t stream);
 void fake_wait_event(uint32_t event, uint32_t stream);

@@ -243,16 +243,17 @@ static void test_call_names(void) {
     memset(driver, 0, sizeof driver);
     for (uint32_t i = 0; i < 3; i++) {
         driver[i].kind = 4;
-        driver[i].cbid = 60 + i;
+        driver[i].cbid = 60 + 2 * i;
         driver[i].start = driver[i].end = cupti_now() + i;
         driver[i].correlation = 1000 + i;
     }
-    driver[2].cbid = 1500;               /* launches nothing: muted */
+    driver[2].cbid = 304;                /* cuCtxGetCurrent launches nothing: muted */
     fake_deliver(driver, sizeof driver, sizeof driver);
     events = prof_events(prof_stop(), &count);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(events[i].extra->activity_type, "cuda_driver") == 0)
-            SAME_TEXT(events[i].name, of_driver++ ? "driver call" : "cuLaunch_v2");
+            SAME_TEXT(events[i].name, of_driver++ ? "cuMemcpyDtoHAsync"
+                                                    : "cuMemcpyHtoDAsync");
         else if (calls < CASES) SAME_TEXT(events[i].name, cases[calls++].name);
         else EQUAL(strlen(events[i].name), 255);   /* cut */
     }
@@ -485,7 +486,7 @@ static void test_odd_records(void) {
     e = test_find(trace, "Event Sync", 0);
     CHECK(e && !strstr(e->extra->metadata_json, "wait_on") &&
               !strstr(e->extra->metadata_json, "\"stream\""), "%s", e->extra->metadata_json);
-    EQUAL(e->extra->device_resource_id, -1);
+    EQUAL(e->extra->device_resource_id, PROF_ROW_SYNC - 1);
     CHECK(test_find(trace, "Unknown Sync", 0) && test_find(trace, "Context Sync", 0), "no sync");
     CHECK(test_find(trace, "Driver Compiler", 0) && test_find(trace, "Unknown", 0), "no overhead");
     e = test_find(trace, "(null)", 0);

@@ -56,6 +56,7 @@ int main(int argc, char **argv) {
     if (prof_cuda_init(NULL) != PROF_OK || prof_start(NULL) != PROF_OK) return 2;
     state = prof_cuda_get_stats().state;
     for (i = 0; i < 3; i++) PROF_BLOCK("zone") { if (launch) launch(kernel, 0, 10); }
+    if (getenv("VERSION")) printf("version %d\n", (int)prof_cuda_get_stats().cupti_version);
     trace = prof_stop();
     if (file && prof_save_chrome(trace, file) != PROF_OK) return 4;
     prof_events(trace, &count);
@@ -81,6 +82,53 @@ ok 'both are found by name' \
     says '^state 2, 3 kernels, 9 events: well$' env LD_LIBRARY_PATH=$out/both $out/program
 ok 'CUDA 12 by its name' \
     says '^state 2, 3 kernels, 9 events: well$' env LD_LIBRARY_PATH=$out/old $out/program
+# A driver of one CUDA, and libraries of several: its own comes first, others where that one refuses.
+for of in 11.6:14 12:18 13:130001; do    # VERSION:API
+    major=${of%%:*}
+    for kind in takes refuses; do
+        refuses=0
+        [ $kind = takes ] || refuses=15
+        mkdir -p $out/$kind.$major
+        $fake -DFAKE_VERSION=${of#*:} -DFAKE_REFUSES=$refuses -Wl,-soname,libcupti.so.$major \
+            -o $out/$kind.$major/libcupti.so.$major || exit 1
+    done
+done
+for of in 11060 12040 13000; do
+    mkdir -p $out/driver.$of
+    $fake -DFAKE_DRIVER=$of -Wl,-soname,libcuda.so.1 -o $out/driver.$of/libcuda.so.1 || exit 1
+done
+picks() {   # NAME API PATTERN FOLDER...
+    name=$1 api=$2 pattern=$3 path=
+    shift 3
+    for folder in "$@"; do path=$path:$PWD/$out/$folder; done
+    ok "$name" says "$pattern" env VERSION=1 CUDA_HOME= CUDA_PATH= LD_LIBRARY_PATH="${path#:}" $out/program
+    ok "$name: $api" grep -q "^version $api\$" $out/line
+}
+picks 'a driver of CUDA 12 takes its own' 18 '^state 2' driver.12040 takes.11.6 takes.12 takes.13
+picks 'a driver of CUDA 13 takes its own' 130001 '^state 2' driver.13000 takes.11.6 takes.12 takes.13
+picks 'a driver of CUDA 11 takes its own' 14 '^state 2' driver.11060 takes.11.6 takes.12 takes.13
+picks 'an older one where its own refuses' 18 '^state 2' driver.13000 refuses.13 takes.12
+picks 'a newer one where there is no other' 130001 '^state 2' driver.12040 refuses.12 refuses.11.6 takes.13
+mkdir -p $out/pip/nvidia/cuda_runtime/lib $out/pip/nvidia/cuda_cupti/lib $out/pip/nvidia/cu13/lib \
+    $out/venv/lib/python3.11/site-packages/nvidia/cu13/lib
+cp $out/takes.12/libcupti.so.12 $out/pip/nvidia/cuda_cupti/lib
+cp $out/takes.13/libcupti.so.13 $out/pip/nvidia/cu13/lib
+cp $out/takes.13/libcupti.so.13 $out/venv/lib/python3.11/site-packages/nvidia/cu13/lib
+for folder in cuda_runtime cu13; do
+    echo 'int other;' | gcc -x c -shared -fPIC -o $out/pip/nvidia/$folder/lib/libcudart.so.x -
+done
+pip() {   # NAME API DRIVER VARIABLE...
+    name=$1 api=$2 driver=$3
+    shift 3
+    ok "$name" says '^state 2' env VERSION=1 CUDA_HOME= CUDA_PATH= LD_LIBRARY_PATH="$PWD/$out/$driver" \
+        "$@" $out/program
+    ok "$name: $api" grep -q "^version $api\$" $out/line
+}
+pip "pip's of CUDA 12, beside its libcudart" 18 driver.12040 \
+    RUNTIME="$PWD/$out/pip/nvidia/cuda_runtime/lib/libcudart.so.x"
+pip "pip's of CUDA 13, beside its libcudart" 130001 driver.13000 \
+    RUNTIME="$PWD/$out/pip/nvidia/cu13/lib/libcudart.so.x"
+pip "pip's in a virtual environment" 130001 driver.13000 VIRTUAL_ENV="$PWD/$out/venv"
 ok 'CUPTI by PROF_CUDA_CUPTI' says '^state 2, 3 kernels, 9 events: well$' \
     env LD_LIBRARY_PATH=$out/driver PROF_CUDA_CUPTI=$out/driver/libcuda.so.1 $out/program
 # CUPTI that the loader does not find: its names are broken files, in case a real one is there.
