@@ -335,7 +335,8 @@ typedef struct prof_stats {
     uint64_t dropped_full;               /* ... the arena was full, and the room for sums too */
     uint64_t dropped_deep;               /* ... more than max_depth zones were open */
     uint64_t dropped_threads;            /* ... no thread state was free (max_threads) */
-    uint64_t dropped_sites;              /* ... more names than PROF_MAX_SITES or max_sites */
+    uint64_t dropped_sites;              /* ... what is no zone, for want of a name. Freestanding:
+                                            zones, too: more names than PROF_MAX_SITES */
     uint64_t dropped_busy;               /* ... a signal handler's, or the lock was held too long */
     uint64_t unbalanced;                 /* ends of zones that had been ended: ignored */
     uint64_t healed;                     /* zones left open when an outer one ended, or that
@@ -364,10 +365,13 @@ typedef struct prof_stats {
     uint64_t async_open;                 /* ranges that never ended; known after prof_stop */
     uint64_t async_twice;                /* ... that ended twice: the first end counts */
     uint64_t details_cut;                /* inputs, texts, arguments and stacks that did not fit */
-    uint64_t not_kept;                   /* in sums: zones of names for which there was no row,
-                                            they are in the row "(others)"; and counters, instants,
-                                            steps, attributes. Events submitted to sessions that are
-                                            not analysed */
+    uint64_t not_kept;                   /* in sums: counters, instants, steps, attributes. Events
+                                            submitted to sessions that are not analysed */
+    uint64_t others_names;               /* zones in "(others)", their own name could not be stored:
+                                            more names than max_sites */
+    uint64_t others_sites;               /* ... more marks and functions than PROF_MAX_SITES */
+    uint64_t others_full;                /* ... no room in the arena for the name, or for its sums */
+    uint64_t others_busy;                /* ... a signal handler's, or the lock was held too long */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
     uint64_t ticks_per_second;           /* of that clock, as far as it is known */
@@ -1270,6 +1274,7 @@ PROF_API uint32_t prof_terminal_width(void);
                   site << 8 | depth, 0} of each zone still open, outermost first
        6 counts   1: the last, count of fields, u64 each: recorded, dropped_full, dropped_deep,
                   dropped_threads, dropped_sites, unbalanced, healed, cut, unfinished, clock_steps,
+<<<<<<< HEAD
                   names_cut, overwritten, stalls, stream_failures, threads, dropped_busy, lost
        7 sums     of zones in no timeline: thread, count, u64 tick at which the first timeline
                   ended, u64 tick of the session's end, or of now; then rows: site (0: all that
@@ -1277,6 +1282,10 @@ PROF_API uint32_t prof_terminal_width(void);
                   count, and in ticks total, total of its children, least, most; buckets: bucket n
                   counts zones of less than 2^n ticks that are in none before. Rows of a name add
                   up
+=======
+                  names_cut, overwritten, stalls, stream_failures, threads, dropped_busy, lost,
+                  others_names, others_sites, others_full, others_busy
+>>>>>>> ada820d (A zone whose name cannot be stored is one of (others): it takes nothing with it)
    A record is a zone: lower half of the tick of its end, duration in ticks, site << 8 | depth. From
    site 0xffff00 on it is something else, and the depth is how many records more belong to it:
        ffff01 {upper half of the ticks from here on, 0}
@@ -3590,6 +3599,7 @@ static struct prof__names {              /* in the arena, made with the session'
     prof__name **list;
     uint32_t *index;                     /* 2 * capacity + 1 places of numbers from 1 up; 0: free */
     uint32_t count, capacity;
+    size_t refused;                      /* names as long as this found no room */
 } prof__names;
 
 PROF__FN bool prof__same_text(const char *a, const char *b, size_t b_length) {
@@ -3612,12 +3622,27 @@ PROF__FN const char *prof__site_copy(const char *s, const char *last) {
 
 static uint64_t prof__names_cut;
 
-/* Where a site stands shifted by 8 these stand for none: a table is full, the arena is full, the
-   lock was held too long. */
-enum { PROF__NO_SITE, PROF__NO_ROOM, PROF__NO_LOCK };
+/* Where a site stands shifted by 8 these stand for none: the table of sites is full, that of names,
+   the arena, the lock was held too long. */
+enum { PROF__NO_SITE, PROF__NO_NAME, PROF__NO_ROOM, PROF__NO_LOCK, PROF__NOS };
 static uint32_t prof__no_site;           /* why the last one was refused. Under the lock */
 
+/* The library's own sites. "(others)" is that of zones whose own could not be stored; 0: none had
+   to. Sites outlive sessions, so it stays the same. */
+static const char prof__own_text[] = "(in sums)\0timeline ends\0(others)";
+#define PROF__OWN_SITE(at) { prof__own_text + (at), prof__own_text + 9, prof__own_text + 9, 0 }
+static uint32_t prof__others_site;
+PROF__FN uint32_t prof__site_add(const prof_site *site, bool own);
+
+PROF__FN uint32_t prof__others_make(void) {
+    static const prof_site others = PROF__OWN_SITE(24);
+    if (!prof__others_site) PROF__STORE(prof__others_site, prof__site_add(&others, true));
+    return prof__others_site;
+}
+
+/* Under the lock. */
 PROF__FN uint32_t prof__refuse_site(uint32_t why) {
+    (void)prof__others_make();
     prof__no_site = why;
     return 0;
 }
@@ -3625,9 +3650,12 @@ PROF__FN uint32_t prof__refuse_site(uint32_t why) {
 /* A number shifted, or why there was none. Under the lock. */
 PROF__FN uint32_t prof__site_id(uint32_t number) { return number ? number << 8 : prof__no_site; }
 
-PROF__FN bool prof__sites_full(void) {
-    return PROF__LOAD(prof__site_count) - prof__sites_own == PROF_MAX_SITES;
+/* All but the library's own. */
+PROF__FN uint32_t prof__sites_marked(void) {
+    return PROF__ACQUIRE(prof__site_count) - PROF__LOAD(prof__sites_own);
 }
+
+PROF__FN bool prof__sites_full(void) { return prof__sites_marked() >= PROF_MAX_SITES; }
 
 /* Past the bracket that closes the one at s. */
 PROF__FN const char *prof__closed(const char *s) {
@@ -3718,7 +3746,7 @@ PROF__FN const char *prof__site_name(const prof_site *site, char *text, size_t s
 }
 
 /* The number of site, new or known; 0 when the table or the arena is full. own: it is one of the
-   library's. Under the lock. */
+   library's, room for it was kept. Under the lock. */
 PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
     char qualified[512];
     const uint32_t places = (PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1;
@@ -3736,16 +3764,15 @@ PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
             return prof__site_index[i];
     }
     if (!own && prof__sites_full()) return prof__refuse_site(PROF__NO_SITE);
-    if (own ? prof__arena_room() < PROF__SITE_SHARE : !prof__name_fits(PROF__SITE_SHARE))
-        return prof__refuse_site(PROF__NO_ROOM);
-    to->name = prof__site_copy(name, last ? last->name : NULL);
-    to->file = prof__site_copy(file, last ? last->file : NULL);
-    to->function = prof__site_copy(function, last ? last->function : NULL);
+    if (!own && !prof__name_fits(PROF__SITE_SHARE)) return prof__refuse_site(PROF__NO_ROOM);
+    to->name = own ? name : prof__site_copy(name, last ? last->name : NULL);
+    to->file = own ? file : prof__site_copy(file, last ? last->file : NULL);
+    to->function = own ? function : prof__site_copy(function, last ? last->function : NULL);
     to->line = site->line;
     if (!to->name || !to->file || !to->function) return prof__refuse_site(PROF__NO_SITE);
     if (name[length]) prof__names_cut++;
-    prof__sites_own += own;
-    prof__arena.promised += PROF__SITE_SHARE;
+    PROF__STORE(prof__sites_own, prof__sites_own + own);
+    if (!own) prof__arena.promised += PROF__SITE_SHARE;
     prof__site_index[i] = prof__site_count + 1;
     PROF__RELEASE(prof__site_count, prof__site_count + 1);
     return prof__site_count;
@@ -3781,18 +3808,30 @@ PROF__FN uint32_t *prof__name_place(const char *name, size_t length, uint32_t ha
     return index + i;
 }
 
+PROF__FN uint32_t prof__refuse_name(size_t length) {
+    if (length < prof__names.refused) PROF__STORE(prof__names.refused, length);
+    return prof__refuse_site(PROF__NO_ROOM);
+}
+
+/* Why there is no place for a new name, as far as that is known; PROF__NOS: it is not. */
+PROF__FN uint32_t prof__name_refused(size_t length) {
+    if (!PROF__LOAD(prof__others_site)) return PROF__NOS;
+    if (PROF__LOAD(prof__names.count) == PROF__LOAD(prof__names.capacity)) return PROF__NO_NAME;
+    return length >= PROF__LOAD(prof__names.refused) ? PROF__NO_ROOM : PROF__NOS;
+}
+
 PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash) {
     uint32_t *place;
     prof__name *n;
     char *text;
-    if (!prof__names.index && !prof__names_open()) return prof__refuse_site(PROF__NO_ROOM);
+    if (!prof__names.index && !prof__names_open()) return prof__refuse_name(length);
     place = prof__name_place(name, length, hash);
     if (*place) return *place;
-    if (prof__names.count == prof__names.capacity) return prof__refuse_site(PROF__NO_SITE);
+    if (prof__names.count == prof__names.capacity) return prof__refuse_site(PROF__NO_NAME);
     if (!prof__name_fits(prof__align(sizeof *n + length + 1) + PROF__SITE_SHARE))
-        return prof__refuse_site(PROF__NO_ROOM);
+        return prof__refuse_name(length);
     n = (prof__name *)prof__take_kept(sizeof *n + length + 1, PROF__SITE_SHARE);
-    if (!n) return prof__refuse_site(PROF__NO_ROOM);
+    if (!n) return prof__refuse_name(length);
     text = (char *)(n + 1);
     memcpy(text, name, length);
     text[length] = 0;
@@ -4026,6 +4065,7 @@ typedef struct prof__row {
 typedef struct prof__counts {
     size_t full, deep, sites, unbalanced, healed, cut, unfinished, steps, not_kept;
 #if !PROF__BARE
+    size_t others[PROF__NOS];            /* zones in "(others)", by why */
     size_t async, async_ends;            /* ranges begun, and ends of ranges */
     size_t summed, summed_open;          /* zones that are only in sums; of them, unfinished */
     size_t slots, extra;               /* 12-byte slots written, and those that are not a zone */
@@ -4068,8 +4108,15 @@ typedef struct prof__counts {
     ALL(stream_failures, s->stream_failures, 13, "Times the stream's sink failed") \
     HOST(details_cut, PROF__LOAD(prof__details_cut), PROF__NO, \
         "Inputs, texts and arguments of zones that were too many or too long") \
-    ALL(not_kept, c->not_kept, PROF__NO, \
-        "Instants, counters, details, events not kept, and zones of (others)") \
+    ALL(not_kept, c->not_kept, PROF__NO, "Zones, instants, counters, details, events not kept") \
+    HOST(others_names, c->others[PROF__NO_NAME], PROF__HOSTED(17), \
+        "Zones in (others), more names than prof_desc.max_sites") \
+    HOST(others_sites, c->others[PROF__NO_SITE], PROF__HOSTED(18), \
+        "Zones in (others), more marks and functions than PROF_MAX_SITES") \
+    HOST(others_full, c->others[PROF__NO_ROOM] + s->not_merged, PROF__HOSTED(19), \
+        "Zones in (others), no room for their names or sums (give prof_desc.memory more)") \
+    HOST(others_busy, c->others[PROF__NO_LOCK], PROF__HOSTED(20), \
+        "Zones in (others), in signal handlers that interrupted the profiler") \
     HOST(memory_unknown, s->memory_unknown, PROF__NO, \
         "Frees of memory that was not allocated in this trace") \
     HOST(memory_twice, s->memory_twice, PROF__NO, "Frees of memory that had been freed") \
@@ -4082,7 +4129,8 @@ typedef struct prof__counts {
     HOST(schedule_errors, prof__session.errors, PROF__NO, \
         "Steps whose action lost a window or was none (see prof_schedule)")
 
-enum { PROF__NO = 17 };                  /* place; all below it are in the raw stream */
+enum { PROF__NO = PROF__BARE ? 17 : 21 };   /* place; all below it are in the raw stream */
+#define PROF__HOSTED(place) (PROF__BARE ? PROF__NO : (place))
 
 #define PROF__STAT_NONE(name, value, place, note)
 #if PROF__BARE
@@ -4192,7 +4240,6 @@ typedef struct prof__state {
     prof_clock clock;
     prof_platform platform;
     uint32_t skipped; /* begins without a token that were dropped: their ends are to come */
-    bool nameless;                       /* ... the first of them for want of a name */
     prof__frame *deepest;                /* the last, which is never used */
     prof__frame *crowd;                  /* from here on zones are begun and ended the slow way, */
     prof__origin *origins;               /* and this is kept of them: prof__origin_of */
@@ -4396,7 +4443,6 @@ struct prof_trace {
     uint64_t stalls, not_merged, stop_tick;
     bool sums;                           /* when the arena is full threads go on in sums */
     uint32_t in_sums, timeline_ends;     /* sites of what the timeline has instead; 0: not yet */
-    uint32_t others;                     /* of the rows of zones that have none */
     uint64_t full_tick;                  /* when the first timeline ended; 0: none did */
     size_t kept;                         /* prof__arena.kept, while the session is open */
     size_t sums_each;                    /* what a thread takes to begin in sums */
@@ -5130,12 +5176,17 @@ PROF__FN prof__tally *prof__tallies_row(prof__tallies *y, uint32_t site) {
     return y->last = r;
 }
 
+/* Has a site (shifted by 8) no row of its own? */
+PROF__FN bool prof__is_others(uint32_t site) {
+    return !site || site == PROF__LOAD(prof__others_site) << 8;
+}
+
 /* A site's new row; where there is no room for it, the one of all others. */
 PROF__RARE(prof__tally *) prof__tally_make(prof__state *t, uint32_t site) {
     prof__tallies *y = &t->tallies;
     uint32_t places = y->index->mask + 1;
     prof__tally *r = NULL;
-    if (!site || y->full || !(t->held || prof__lock_briefly())) return y->others;
+    if (prof__is_others(site) || y->full || !(t->held || prof__lock_briefly())) return y->others;
     if (y->last->number + 1 <= places / 2 || prof__tallies_index(y, 2 * places) ||
         y->last->number + 1 < places) r = prof__tallies_row(y, site);
     if (r) prof__tally_place(y->index, r);
@@ -5187,6 +5238,12 @@ PROF__INLINE uint64_t prof__tally_within(uint64_t *inner, uint64_t ticks) {
     return within;
 }
 
+/* Zones for whose site there was no row; those that have none are counted at their begin. */
+PROF__FN void prof__count_rowless(prof__state *t, uint32_t site_depth, size_t zones) {
+    if (prof__is_others(site_depth & ~(uint32_t)0xff)) return;
+    PROF__BUMP(t->counts.others[PROF__NO_ROOM], zones);
+}
+
 /* Adds the zones of one site and depth that begin at c, empties their records, and returns what
    follows. Only the first may hold others. The loop is what a zone in sums costs. */
 PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof__record *end) {
@@ -5207,7 +5264,7 @@ PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof
     r->total += total;
     prof__tally_counted(r, (uint64_t)(c - begin));
     PROF__BUMP(t->counts.summed, (size_t)(c - begin));
-    if (PROF__UNLIKELY(!r->site)) PROF__BUMP(t->counts.not_kept, (size_t)(c - begin));
+    if (PROF__UNLIKELY(!r->site)) prof__count_rowless(t, site_depth, (size_t)(c - begin));
     return c;
 }
 
@@ -5218,7 +5275,7 @@ PROF__FN void prof__sums_put(prof__state *t, const prof__item *i) {
     prof__tally_put(r, i->duration, prof__tally_within(inner, i->duration));
     PROF__BUMP(t->counts.summed, 1);
     if (i->kind == PROF__UNFINISHED) PROF__BUMP(t->counts.summed_open, 1);
-    if (!r->site) PROF__BUMP(t->counts.not_kept, 1);
+    if (!r->site) prof__count_rowless(t, i->site_depth, 1);
 }
 
 /* Writes a zone to the timeline's last segment, which has room for all that were open. */
@@ -5362,19 +5419,16 @@ PROF__FN bool prof__block_take(prof__state *t) {
     if (!t->block) return false;
     t->block_end = t->block + size / sizeof *t->block;
     prof__arena.seats -= PROF__MIN(prof__arena.seats, s->sums_each);
+    PROF__STORE(prof__names.refused, SIZE_MAX);
     return true;
 }
 
-/* The sites of what stands in the timeline for what is not there; false: no room for names. */
-PROF__FN bool prof__sums_sites(struct prof_trace *s) {
-    static const char text[] = "(in sums)\0timeline ends\0(others)";
-    static const prof_site in_sums = { text, text + 9, text + 9, 0 };
-    static const prof_site timeline_ends = { text + 10, text + 9, text + 9, 0 };
-    static const prof_site others = { text + 24, text + 9, text + 9, 0 };
-    if (!s->in_sums) s->in_sums = prof__site_add(&in_sums, true);
-    if (!s->timeline_ends) s->timeline_ends = prof__site_add(&timeline_ends, true);
-    if (!s->others) s->others = prof__site_add(&others, true);
-    return s->in_sums && s->timeline_ends && s->others;
+/* The sites of what stands in the timeline for what is not there. */
+PROF__FN void prof__sums_sites(struct prof_trace *s) {
+    static const prof_site in_sums = PROF__OWN_SITE(0), timeline_ends = PROF__OWN_SITE(10);
+    s->in_sums = prof__site_add(&in_sums, true);
+    s->timeline_ends = prof__site_add(&timeline_ends, true);
+    (void)prof__others_make();
 }
 
 /* What a state needs to go over to sums: a block, what ended by depth, a few rows. It keeps them.
@@ -5382,7 +5436,7 @@ PROF__FN bool prof__sums_sites(struct prof_trace *s) {
 PROF__FN bool prof__sums_prepare(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__tallies *y = &t->tallies;
-    if (s->mode == PROF_MODE_TRACE && !prof__sums_sites(s)) return false;
+    if (s->mode == PROF_MODE_TRACE) prof__sums_sites(s);
     if (!t->block && !prof__block_take(t)) return false;
     if (!y->low) {
         t->inner = (uint64_t *)prof__tallies_take(y, (s->max_depth + 2) * sizeof *t->inner);
@@ -5435,6 +5489,11 @@ PROF__FN void prof__timeline_end(prof__state *t) {
     PROF__RELEASE(t->segment->end, c + n);
 }
 
+/* A thread's timeline ended; 0 is for none, and may be a clock's first tick. Under the lock. */
+PROF__FN void prof__timeline_full(struct prof_trace *s, uint64_t tick) {
+    if (!s->full_tick || tick < s->full_tick) s->full_tick = PROF__MAX(tick, 1u);
+}
+
 /* The arena is full: t goes on in sums. False: there is no room for that either. Under the lock. */
 PROF__FN bool prof__sum_from_here(prof__state *t) {
     struct prof_trace *s = &prof__trace;
@@ -5444,7 +5503,7 @@ PROF__FN bool prof__sum_from_here(prof__state *t) {
     g = prof__rest_open(t, open);
     if (!g) return false;
     t->cut_tick = s->clock == PROF_CLOCK_CPU ? prof__cpu_now() : t->last;
-    if (!s->full_tick || t->cut_tick < s->full_tick) s->full_tick = t->cut_tick;
+    prof__timeline_full(s, t->cut_tick);
     prof__timeline_end(t);
     g->position = t->counts.slots;
     PROF__RELEASE(t->segment->next, g);
@@ -5485,7 +5544,8 @@ PROF__FN bool prof__room(prof__state *t, uint32_t n) {
 
 /* A begin that is not recorded: an end without a token will come for it. */
 PROF__FN prof__frame *prof__skip(prof__state *t, size_t *count, bool token) {
-    PROF__BUMP(*count, 1);
+    if (count) PROF__BUMP(*count, 1);
+    else PROF__COUNT(prof__dropped_busy);
     if (!token) t->skipped++;
     return NULL;
 }
@@ -5692,8 +5752,8 @@ PROF__FN prof__chunk *prof__state_place(prof__state *t, bool *ok) {
     if (!promised) s->slot_count += slots;
     t->slots = slots;
     t->promised = s->generation;
-    if (!c && s->mode == PROF_MODE_TRACE && !s->full_tick)
-        s->full_tick = prof__now_ticks(s->clock, &s->platform);
+    if (!c && s->mode == PROF_MODE_TRACE)
+        prof__timeline_full(s, prof__now_ticks(s->clock, &s->platform));
     return c;
 }
 
@@ -5940,9 +6000,9 @@ PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
 #  define prof__heal(t, here) ((void)0)
 #endif
 
-/* Counts what is dropped for want of a site. */
+/* Counts what is no zone and dropped for want of a site. */
 PROF__FN void prof__count_siteless(prof__state *t, uint32_t why) {
-    if (why == PROF__NO_SITE) PROF__BUMP(t->counts.sites, 1);
+    if (why <= PROF__NO_NAME) PROF__BUMP(t->counts.sites, 1);
     else if (why == PROF__NO_ROOM) PROF__BUMP(t->counts.full, 1);
     else PROF__COUNT(prof__dropped_busy);
 }
@@ -5950,20 +6010,18 @@ PROF__FN void prof__count_siteless(prof__state *t, uint32_t why) {
 PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
                                       prof__entry_frame entry) {
     prof__frame *f = t->hot.top;
+    uint32_t why = site;
     uint64_t now;
-    if (site <= PROF__NO_LOCK) {
-        prof__count_siteless(t, site);
-        if (!token && !t->skipped++) t->nameless = site == PROF__NO_SITE;
-        return NULL;
-    }
+    if (site <= PROF__NO_LOCK) site = PROF__LOAD(prof__others_site) << 8;
+    if (!site) return prof__skip(t, NULL, token);
     if (f > t->crowd) prof__heal(t, entry);
     f = t->hot.top;
     if (f == t->deepest) return prof__skip(t, &t->counts.deep, token);
     if (t->skipped || !prof__room(t, 4 + t->hooks.slots)) {
-        if (!t->skipped) t->nameless = false;
         t->full = true;
-        return prof__skip(t, t->nameless ? &t->counts.sites : &t->counts.full, token);
+        return prof__skip(t, &t->counts.full, token);
     }
+    if (why <= PROF__NO_LOCK) PROF__BUMP(t->counts.others[why], 1);
     if (t->hooks.begin && prof__look(t)) {
         t->hooks.begin(t, f, entry);
         prof__looked(t);
@@ -6034,10 +6092,12 @@ PROF__FN uint32_t prof__name_find(prof__state *t, const char *name, size_t lengt
 /* The site of a run-time name, shifted by 8; or why there is none. */
 PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
     size_t length;
-    uint32_t hash, number, why = PROF__NO_LOCK;
+    uint32_t hash, number, why;
     if (!name) name = "(null)";
     hash = prof__hash(name, &length);
     number = prof__name_find(t, name, length, hash);
+    if (!number && (why = prof__name_refused(length)) != PROF__NOS) return why;
+    why = PROF__NO_LOCK;
     if (!number && prof__lock_briefly()) {
         if (PROF__LOAD(prof__on) == t->generation) number = prof__name_add(name, length, hash);
         if (number && name[length]) prof__names_cut++;
@@ -7855,7 +7915,7 @@ PROF__FN uint32_t prof__function_site(const prof__state *t, uintptr_t address) {
         id = PROF__LOAD(f->id);
         if (id > PROF__NO_LOCK || asked == t->generation) return id;
     }
-    if (prof__sites_full()) return PROF__NO_SITE;
+    if (prof__sites_full() && PROF__LOAD(prof__others_site)) return PROF__NO_SITE;
     if (!prof__lock_briefly()) return PROF__NO_LOCK;
     f = prof__function_find(address);
     id = f->id;
@@ -9612,7 +9672,6 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
     ended = c->async_ends - PROF__MIN(s->async_twice, c->async_ends);
     ended += PROF__LOAD(prof__async_dropped);
     if (s->stopped && !s->records_only && c->async > ended) out->async_open = c->async - ended;
-    out->not_kept += s->not_merged;
     if (!s->average) out->summed = c->summed;
     out->threads = s->came;
 }
@@ -12215,7 +12274,7 @@ PROF__EAGER void prof__group_event_take(void *groups, const prof__close *c) {
 PROF__FN uint32_t prof__group_of_sums(prof__groups *g, const prof__tally *r) {
     prof_event plain;
     if (prof__ranked(g->ranks))
-        return prof__group_of_site(g, r->site ? r->site >> 8 : g->s->others);
+        return prof__group_of_site(g, r->site ? r->site >> 8 : prof__others_site);
     plain = prof__plain_event(r);
     return prof__group_find(g, &plain, PROF_NONE);
 }
@@ -19148,7 +19207,7 @@ PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
     const char *name = site ? prof__site(site >> 8)->name : "";
     size_t length;
     uint32_t i = prof__hash(name, &length) & (y->places - 1);
-    if (!site) return y->rows + y->places;
+    if (prof__is_others(site)) return y->rows + y->places;
     for (; y->rows[i].site; i = (i + 1) & (y->places - 1))
         if (strcmp(prof__site(y->rows[i].site >> 8)->name, name) == 0) return y->rows + i;
     if (y->used + 1 == y->places) return y->rows + y->places;
@@ -19951,14 +20010,15 @@ PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
            zones * prof__record_share(d);
 }
 
-#define PROF__FIXED_SHARE (64 + 3 * PROF__SITE_SHARE)   /* alignment, rows of no site, of others */
+/* Alignment, rows of no site and of the library's own. */
+#define PROF__FIXED_SHARE (64 + (1 + PROF__OWN_SITES) * PROF__SITE_SHARE)
 
 /* With a schedule threads may still hold a chunk of the window before, and there are steps. */
 PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
     size_t chunk = prof__chunk_least(prof__depth_of(d)), share = prof__thread_share(d, chunk);
     if (prof__has_schedule(d)) share += chunk + PROF__STEP_SHARE;
     if (d->mode == PROF_MODE_AGGREGATE) threads++;   /* the sums of all */
-    return PROF__FIXED_SHARE + prof__site_count * PROF__SITE_SHARE + threads * share;
+    return PROF__FIXED_SHARE + prof__sites_marked() * PROF__SITE_SHARE + threads * share;
 }
 
 PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
@@ -20094,7 +20154,7 @@ PROF__FN void prof__prefault(const struct prof_trace *s) {
    an eighth for many threads, up to a quarter for what they must have, but no more than is left of
    what the threads need. */
 PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t size, size_t left) {
-    size_t first = s->max_threads * prof__sums_first(s->max_depth) + 3 * PROF__SITE_SHARE;
+    size_t first = s->max_threads * prof__sums_first(s->max_depth);
     s->sums_each = prof__sums_share(s->max_depth) / 2;
     s->sums = d->when_full == PROF_FULL_SUMS;
     s->kept = PROF__MAX(size / 16, PROF__MIN(2 * s->max_threads * s->sums_each, size / 8));
@@ -20123,7 +20183,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     prof__states_open(s);
     prof__arena.promised = 0;
     prof__arena_avoid_owned(prof__is_lean(d));
-    prof__arena.promised = PROF__FIXED_SHARE - 64 + prof__site_count * PROF__SITE_SHARE;
+    prof__arena.promised = PROF__FIXED_SHARE - 64 + prof__sites_marked() * PROF__SITE_SHARE;
     prof__arena.kept = prof__arena.seats = 0;
     prof__arena.closed = false;
     if (!prof__arena_fits(0)) return false;
@@ -20214,7 +20274,8 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     s->beside = prof__beside_of(desc);
     s->lean = prof__is_lean(desc);
     PROF__STORE(prof__names.index, NULL);
-    prof__names.count = 0;
+    PROF__STORE(prof__names.refused, SIZE_MAX);
+    PROF__STORE(prof__names.count, 0u);
     memset(&prof__trails, 0, sizeof prof__trails);
     prof__names_cut = 0;
     PROF__STORE(prof__formats_cut, 0u);

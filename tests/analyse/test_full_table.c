@@ -169,12 +169,13 @@ static void compare_rows(const sums *all) {
 
 /* The pool ended: what has no row of its own is in that of all others, told, and the totals are
    right. */
-static void compare_others(const sums *all, uint64_t not_kept) {
+static void compare_others(const sums *all, uint64_t others) {
     const prof_average *a = row_of("(others)");
     sums sum = { 0, 0, 0, 0, 0 };
     size_t i;
     int k;
-    CHECK(a != NULL && a->count == not_kept, "%u in no row", (unsigned)not_kept);
+    CHECK(a != NULL && a->count == others, "%u of %u in no row", a ? (unsigned)a->count : 0,
+          (unsigned)others);
     for (i = 0; i < row_count; i++) {
         sum.count -= rows[i].count;
         sum.total -= (uint64_t)rows[i].cpu_time_total_ns;
@@ -294,7 +295,7 @@ static void compare(const prof_trace *trace, bool exact) {
     int k;
     row_count = prof_key_averages(trace, NULL, rows, 2 * NAMES);
     add_up(all);
-    if (stats.not_kept && !exact) compare_others(all, stats.not_kept);
+    if (TEST_OTHERS(stats) && !exact) compare_others(all, TEST_OTHERS(stats));
     else compare_rows(all);
     if (test_bad) return;
     for (k = 0; k < NAMES; k++) zones += all[k].count;
@@ -668,6 +669,85 @@ static void *names_without_end(void *data) {
     return NULL;
 }
 
+enum { MANY = 6000, TURNS = 10 };
+
+static void many_names(void) {
+    char name[32];
+    int i;
+    for (i = 0; i < TURNS * MANY; i++) {
+        sprintf(name, "one of %d", i % MANY);
+        prof_push(name);
+        counters[0].tick += 3;
+        prof_push("child");
+        counters[0].tick += 2;
+        prof_pop();
+        counters[0].tick += 1;
+        prof_pop();
+    }
+}
+
+/* More names than are kept take neither their zones with them nor what lies in these. */
+static void check_many_names(prof_trace *trace, uint64_t stored) {
+    test_text text;
+    char told[96];
+    prof_average *all = (prof_average *)malloc(3 * MANY * sizeof *all);
+    const prof_average *a = all, *o = all;
+    size_t n = prof_key_averages(trace, NULL, all, 3 * MANY);
+    prof_stats stats = prof_get_stats();
+    memset(&text, 0, sizeof text);
+    EQUAL(n, stored + 2);
+    while (strcmp(a->key, "child")) a++;
+    while (strcmp(o->key, "(others)")) o++;
+    EQUAL(a->count, TURNS * MANY);
+    EQUAL(a->cpu_time_total_ns, 2 * TURNS * MANY);
+    EQUAL(o->count, TURNS * (MANY - stored));
+    EQUAL(o->cpu_time_total_ns, 6 * TURNS * (MANY - (int64_t)stored));
+    EQUAL(o->self_cpu_time_total_ns, 4 * TURNS * (MANY - (int64_t)stored));
+    EQUAL(stats.others_names, o->count);
+    EQUAL(stats.dropped + stats.others_sites + stats.others_full + stats.others_busy, 0);
+    EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
+    sprintf(told, "Zones in (others), more names than prof_desc.max_sites: %u\n",
+            (unsigned)o->count);
+    CHECK(strstr(text.data, told), "%s", told);
+    test_text_clear(&text);
+    free(all);
+}
+
+static void test_more_names_than_are_kept(void) {
+    prof_desc desc;
+    int mode;
+    for (mode = 0; mode < 4; mode++) {
+        memset(&desc, 0, sizeof desc);
+        desc.platform.now = now;
+        desc.memory = arena;
+        desc.memory_size = 64 << 20;
+        desc.lean = mode == 1;
+        desc.max_threads = 1;
+        desc.mode = mode == 2 ? PROF_MODE_AGGREGATE : mode == 3 ? PROF_MODE_RING : PROF_MODE_TRACE;
+        memset(counters, 0, sizeof counters);
+        mine = counters;
+        EQUAL(prof_start(&desc), PROF_OK);
+        many_names();
+        PASS_ON(check_many_names(prof_stop(), 4095));   /* and the child */
+    }
+}
+
+/* A clock that begins with 0: nothing is lost in a timeline that ends there. */
+static void test_full_at_tick_0(void) {
+    pthread_t thread;
+    int i;
+    PASS_ON(start(256, 24));
+    for (i = 0; i < 2; i++) {
+        counters[i].left = 30000;
+        counters[i].seed = 7;
+        mine = counters + i;
+        if (i) pthread_create(&thread, NULL, thread_that_stays, counters + 1);
+        else while (mine->left) begin(mine, 3), mine->left--, end(mine);
+        if (i) pthread_join(thread, NULL);
+    }
+    compare(prof_stop(), false);
+}
+
 static void *known(void *data) {
     int i;
     (void)data;
@@ -725,6 +805,8 @@ int main(void) {
     RUN(test_grows_in_a_handler);
     RUN(test_names_without_end);
     RUN(test_a_thread_a_request);
+    RUN(test_more_names_than_are_kept);
+    RUN(test_full_at_tick_0);
     RUN(test_lean);
     RUN(test_lean_written);
     RUN(test_dropping);

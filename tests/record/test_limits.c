@@ -313,8 +313,8 @@ static void test_names_beyond_max_sites(void) {
             prof_pop();
         }
     PASS_ON(check_sum(prof_stop(), 40));
-    EQUAL(prof_get_stats().recorded, 16);
-    EQUAL(prof_get_stats().dropped_sites, 24);
+    EQUAL(prof_get_stats().recorded, 40);
+    EQUAL(prof_get_stats().others_names, 24);
 }
 
 /* A name that found no place takes no zone but its own with it. */
@@ -338,9 +338,11 @@ static void test_names_dropped_inside(void) {
     test_time.tick += 1;
     prof_pop();
     trace = prof_stop();
-    EQUAL(prof_get_stats().dropped_sites, 2);   /* "a" in "c", too: more memory would not help */
-    EQUAL(prof_get_stats().dropped_full, 0);
-    EQUAL(prof_get_stats().dropped + prof_get_stats().recorded, 4);
+    EQUAL(prof_get_stats().others_names, 1);
+    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats().recorded, 4);
+    EQUAL(test_find(trace, "(others)", 0)->start_ns, 2);
+    EQUAL(test_find(trace, "a", 1)->start_ns, 3);
     EQUAL(test_find(trace, "a", 0)->end_ns, 6);
     EQUAL(test_find(trace, "b", 0)->end_ns, 5);
     PASS_ON(test_tree(trace));

@@ -36,7 +36,8 @@ static void session(prof_trace **trace) {
     PASS_ON(test_tree(*trace));
 }
 
-/* The first ones are recorded, the others counted, each time they come; and so in every session. */
+/* The first ones have their names, the others are counted, each time they come; and so in every
+   session. */
 static void test_sites_too_many(void) {
     prof_trace *trace = NULL;
     int i;
@@ -47,12 +48,13 @@ static void test_sites_too_many(void) {
         stats = prof_get_stats();
         prof_events(trace, &count);
         EQUAL(count, stats.recorded);
-        EQUAL(stats.recorded + stats.dropped, marked);
-        EQUAL(stats.dropped, stats.dropped_sites);
-        EQUAL(stats.recorded, 1 + 2 * 7);
+        EQUAL(stats.recorded, marked);
+        EQUAL(stats.others_sites, marked - (1 + 2 * 7));
+        EQUAL(stats.dropped + stats.others_names + stats.others_full, 0);
         EQUAL(stats.unbalanced + stats.healed + stats.unfinished, 0);
         EQUAL(test_find(trace, "one", 0)->end_ns, 240);
         CHECK(test_find(trace, "seven", 1) && !test_find(trace, "eight", 0), "others are in");
+        EQUAL(test_find(trace, "(others)", 9)->end_ns, 240);
     }
 }
 
@@ -87,16 +89,17 @@ static void test_sites_without_room(void) {
         prof_pop();
     }
     stats = prof_get_stats();
-    CHECK(stats.dropped_full > 100, "%u dropped", (unsigned)stats.dropped_full);
+    CHECK(stats.others_full > 100, "%u in others", (unsigned)stats.others_full);
     call(FUNCTIONS);
-    refused = prof_get_stats().dropped_full - stats.dropped_full;
+    refused = prof_get_stats().others_full - stats.others_full;
     CHECK(refused >= FUNCTIONS - 1, "%u refused", (unsigned)refused);
     CHECK(prof__try_lock(), "the lock is held");
     call(FUNCTIONS);
     prof__unlock();
-    refused = prof_get_stats().dropped_full - stats.dropped_full - refused;   /* or one had room */
+    refused = prof_get_stats().others_full - stats.others_full - refused;   /* or one had room */
     CHECK(refused >= FUNCTIONS - 1 && refused <= FUNCTIONS, "%u refused", (unsigned)refused);
-    EQUAL(prof_get_stats().dropped_sites + prof_get_stats().dropped_busy, 0);
+    stats = prof_get_stats();
+    EQUAL(stats.dropped + stats.others_names + stats.others_sites + stats.others_busy, 0);
     CHECK(prof_stop() != NULL, "no trace");
     EQUAL(prof_start(NULL), PROF_OK);
     call(1);
