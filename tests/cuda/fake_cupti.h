@@ -47,8 +47,8 @@ typedef struct fake_settings {
     bool worker;                         /* a thread of its own hands them back */
     bool keep_buffers;                   /* flushing hands nothing back */
     bool keep_one;                       /* a forced flush asks for one buffer, which it keeps */
-    bool slow_worker;                    /* flushing returns at once; a thread of its own then hands
-                                            the buffers back, one a millisecond */
+    bool slow_worker;                    /* a thread of its own hands buffers back, one a
+                                            millisecond; only a forced flush waits for it */
     uint32_t head_kernels;               /* so many are stamped by the OS's realtime clock alone */
     uint64_t early_ns;                   /* kernels are stamped that much before their time */
     bool kernels_first;                  /* their records come before those of their calls */
