@@ -1274,18 +1274,14 @@ PROF_API uint32_t prof_terminal_width(void);
                   site << 8 | depth, 0} of each zone still open, outermost first
        6 counts   1: the last, count of fields, u64 each: recorded, dropped_full, dropped_deep,
                   dropped_threads, dropped_sites, unbalanced, healed, cut, unfinished, clock_steps,
-<<<<<<< HEAD
-                  names_cut, overwritten, stalls, stream_failures, threads, dropped_busy, lost
+                  names_cut, overwritten, stalls, stream_failures, threads, dropped_busy, lost,
+                  others_names, others_sites, others_full, others_busy
        7 sums     of zones in no timeline: thread, count, u64 tick at which the first timeline
                   ended, u64 tick of the session's end, or of now; then rows: site (0: all that
                   had no row, "(others)"), its first bucket << 16 | count of buckets, u64 each:
                   count, and in ticks total, total of its children, least, most; buckets: bucket n
                   counts zones of less than 2^n ticks that are in none before. Rows of a name add
                   up
-=======
-                  names_cut, overwritten, stalls, stream_failures, threads, dropped_busy, lost,
-                  others_names, others_sites, others_full, others_busy
->>>>>>> ada820d (A zone whose name cannot be stored is one of (others): it takes nothing with it)
    A record is a zone: lower half of the tick of its end, duration in ticks, site << 8 | depth. From
    site 0xffff00 on it is something else, and the depth is how many records more belong to it:
        ffff01 {upper half of the ticks from here on, 0}
