@@ -745,7 +745,7 @@ static void test_full_at_tick_0(void) {
         else while (mine->left) begin(mine, 3), mine->left--, end(mine);
         if (i) pthread_join(thread, NULL);
     }
-    compare(prof_stop(), false);
+    compare(stop(), false);
 }
 
 static void *known(void *data) {
