@@ -86,7 +86,8 @@
        is in the slow path (first zone, new chunk, new name, slow clock) is dropped and counted:
        dropped_busy; displaced records: lost. Not in a handler: prof_start, prof_stop, prof_step,
        prof_thread_end, prof_get_stats, queries.
-       After fork() the child records nothing until it calls prof_start() itself.
+       After fork() the child records nothing until it calls prof_start() itself; but see
+       prof_start_env.
 
    What the figures mean
        CPU time is wall time, as in PyTorch: a zone that waits or is preempted goes on counting.
@@ -720,7 +721,13 @@ PROF_API prof_result prof_prepare(const prof_desc *desc);
 /* For programs that are profiled when the environment asks for it: with PROF_TRACE=FILE these are
    prof_start(desc), and prof_stop and prof_save_chrome to FILE, whose %p is the process id; without
    they do nothing. Call them in main(), or where a session would be; prof record sets PROF_TRACE.
-   Errors are those of these calls; prof_stop_env: PROF_OK also where nothing was started. */
+   FILE.raw is a raw stream that is written as it comes (FILE.json where a stream cannot have what
+   desc asks for). A process that ends without prof_stop_env has its trace all the same, whole up to
+   then: Linux: whatever way it ends, by a process beside it that shares its memory; elsewhere by
+   exit. A child of fork records into a file of its own, where the name has %p. Other variables
+   choose the mode, the memory and what is recorded: see tools/README.md.
+   Errors are those of these calls, of a variable (PROF_ERROR_INVALID: prof_strerror says which), of
+   the file of a stream; prof_stop_env: PROF_OK also where nothing was started. */
 PROF_API prof_result prof_start_env(const prof_desc *desc);
 PROF_API prof_result prof_stop_env(void);
 #endif
@@ -1320,7 +1327,7 @@ typedef struct prof_raw_item {
     double number;                       /* PROF_RAW_COUNTER_F */
     uint8_t depth;                       /* open zones around it */
     uint16_t flags;                      /* PROF_EVENT_UNFINISHED, _PARTIAL */
-    const prof_stats *counts;            /* PROF_RAW_COUNTS; until the next item */
+    const prof_stats *counts;            /* PROF_RAW_COUNTS; until the next item; value 1: last */
     const prof_average *average;         /* PROF_RAW_SUMS; until the next item */
 } prof_raw_item;
 
@@ -2173,6 +2180,7 @@ PROF__ONE
 #else
 #  include <dlfcn.h>
 #  include <fcntl.h>
+#  include <poll.h>
 #  include <pthread.h>
 #  include <sched.h>
 #  include <sys/ioctl.h>
@@ -2180,6 +2188,8 @@ PROF__ONE
 #  include <sys/utsname.h>
 #  include <unistd.h>
 #  if defined(__linux__)
+#    include <sys/mman.h>
+#    include <sys/resource.h>
 #    include <sys/syscall.h>
 #  endif
 #endif
@@ -2682,6 +2692,17 @@ extern int clock_gettime(int clock, struct prof__timespec *t);
 #endif
 #if defined(__linux__) && !defined(__cplusplus)
 extern long syscall(long number, ...);
+extern int clone(int (*run)(void *), void *stack, int flags, void *argument, ...);
+#endif
+#if !defined(_WIN32) && !defined(__cplusplus)
+extern int ftruncate(int file, off_t size);
+#endif
+
+/* Can a process that shares this memory write for it? */
+#if defined(__linux__) && (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+#  define PROF__KEEPER 1
+#else
+#  define PROF__KEEPER 0
 #endif
 
 /* 0: it cannot be read. */
@@ -2728,11 +2749,14 @@ PROF__FN uint64_t prof__os_thread_id(void) {
 #endif
 }
 
+#if !defined(_WIN32)
+static uint32_t prof__process;           /* known, for one that shares this memory asks too; or 0 */
+#endif
 PROF__FN uint32_t prof__process_id(void) {
 #if defined(_WIN32)
     return (uint32_t)GetCurrentProcessId();
 #else
-    return (uint32_t)getpid();
+    return prof__process ? prof__process : (uint32_t)getpid();
 #endif
 }
 
@@ -2795,7 +2819,10 @@ PROF__FN void prof__lock_reset(void) {
 }
 #endif
 
+static void (*prof__while_waiting)(void);  /* NULL: nothing is done while a thread waits */
 PROF__FN void prof__yield(void) {
+    void (*look)(void) = PROF__ACQUIRE(prof__while_waiting);
+    if (look) look();
 #if defined(_WIN32)
     SwitchToThread();
 #else
@@ -18645,6 +18672,7 @@ PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
     memset(&item, 0, sizeof item);
     item.kind = PROF_RAW_COUNTS;
     item.counts = s;
+    item.value = r->stats.ended;
     prof__raw_hand(r, &item);
 }
 
@@ -19797,6 +19825,27 @@ PROF_API PROF__QUIET bool prof_category_on(uint32_t categories) {
     return (categories & ~PROF__LOAD(prof__categories_off)) != 0;
 }
 
+#if !PROF__BARE
+/* What the environment asks for.
+   prof_start_env keeps a session beside its file. A stream leaves through a keeper: a process that
+   shares this one's memory (Linux; elsewhere a thread), so that it is there when the program is
+   not: exit, a crash, exec and kill need no handler. */
+static struct prof__env {
+    prof_desc desc;                      /* for a child of fork, which records again */
+    bool started, streams, child;
+    bool saving, last, mute;             /* last: into the reserve; mute: nothing is written */
+    uint32_t open;                       /* the file */
+    char path[1024], wrong[256];         /* wrong: what prof_start_env did not like; "" */
+    prof_file file;
+    uint64_t end;                        /* of what was written whole */
+    uint64_t failed_ns;                  /* when a write failed last; 0: it did not */
+    int error;                           /* of that */
+#if !defined(_WIN32)
+    uint64_t device, inode;              /* of the file: a program may close what it did not open */
+#endif
+} prof__env;
+#endif
+
 PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
     static const char *const texts[] = {
         "no error", "an argument is not one this call takes", prof__memory_text,
@@ -19806,6 +19855,7 @@ PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
         "the session did not record that: set profile_memory in prof_desc", prof__json_text_bad };
 #if !PROF__BARE
     if (result == PROF_ERROR_UNSUPPORTED) return prof__unsupported_text;
+    if (result == PROF_ERROR_INVALID && prof__env.wrong[0]) return prof__env.wrong;
 #endif
     return (unsigned)result < sizeof texts / sizeof *texts ? texts[result] : "unknown error";
 }
@@ -20239,6 +20289,7 @@ PROF__FN void prof__clock_stop(struct prof_trace *s) {
 #if !defined(_WIN32)
 PROF__FN void prof__child_after_fork(void) {
     prof__slot *slot = prof__slot_get();
+    prof__process = 0;
     prof__lock_reset();
     PROF__STORE(prof__on, 0u);
     prof__trace.open = prof__trace.stopped = false;
@@ -20577,10 +20628,9 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
     prof__devices_each(prof__session.enabled, prof__device_start);
 }
 
-/* Devices first: they submit what they still have. */
-PROF__FN void prof__window_stop(struct prof_trace *s) {
+/* Recording ends, and the stream: also after the end of the program, by another process. */
+PROF__FN void prof__window_close(struct prof_trace *s) {
     bool stream;
-    prof__devices_each(UINT32_MAX, prof__device_stop);
     (void)prof__stream_lock();
     prof__windows_unsettle();
     prof__lock();
@@ -20599,6 +20649,12 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
     PROF__RELEASE(prof__windows_settled, 1u);
     if (stream) prof__stream_close(s);
     prof__stream_unlock();
+}
+
+/* Devices first: they submit what they still have. */
+PROF__FN void prof__window_stop(struct prof_trace *s) {
+    prof__devices_each(UINT32_MAX, prof__device_stop);
+    prof__window_close(s);
     prof__execution_close(s);
     for (uint32_t i = prof__observer_count; i--;)
         if (prof__observers[i].stop) prof__observers[i].stop(prof__observers[i].user);
@@ -20756,6 +20812,489 @@ PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
     return before;
 }
 
+/* ---- The environment: its variables ---- */
+
+enum { PROF__ENV_RESERVE = 8192, PROF__ENV_AGAIN_NS = 100000000 };
+
+/* A line for prof record, which names a file for them in PROF_STATUS. */
+PROF__FN void prof__env_tell(const char *what, const char *text) {
+#if !defined(_WIN32)
+    const char *path = getenv("PROF_STATUS");
+    int kept = errno, file = path && *path ? open(path, O_WRONLY | O_APPEND) : -1;
+    char line[1280];
+    prof_file f;
+    if (file < 0) return;
+    f.handle = file;
+    (void)prof_format_text(line, sizeof line, "%s %u %s\n", what, prof__process_id(), text);
+    (void)prof__file_put(&f, line, strlen(line));
+    (void)prof__file_shut(&f);
+    errno = kept;
+#else
+    (void)what;
+    (void)text;
+#endif
+}
+
+/* ---- Its variables ---- */
+
+/* "0x1f", "64M": from least to most. */
+PROF__FN bool prof__env_number(const char *text, uint64_t least, uint64_t most, uint64_t *value) {
+    static const char units[] = "KMG";
+    char *end;
+    const char *unit;
+    uint64_t n = *text >= '0' && *text <= '9' ? strtoull(text, &end, 0) : 0;
+    if (*text < '0' || *text > '9') return false;
+    unit = *end ? strchr(units, *end & ~0x20) : NULL;
+    for (int i = unit ? (int)(unit - units) : -1; i >= 0; i--)
+        n = n > UINT64_MAX >> 10 ? UINT64_MAX : n << 10;
+    if (unit) end++;
+    *value = n;
+    return !*end && n >= least && n <= most;
+}
+
+/* The number of the word in a list of them, as "trace, ring"; -1: it is none. */
+PROF__FN int prof__env_word(const char *text, const char *words) {
+    size_t n = strlen(text);
+    for (int i = 0; *words; i++) {
+        size_t word = strcspn(words, ",");
+        if (word == n && strncmp(words, text, n) == 0) return i;
+        words += word;
+        words += strspn(words, ", ");
+    }
+    return -1;
+}
+
+static const char prof__env_modes[] = "trace, ring, stream, aggregate";
+static const char prof__env_stacks[] = "none, zones, frames, unwind";
+
+PROF__FN bool prof__env_mode(prof_desc *d, const char *text) {
+    int word = prof__env_word(text, prof__env_modes);
+    d->mode = word < 0 ? d->mode : (prof_mode)word;
+    return word >= 0;
+}
+
+PROF__FN bool prof__env_flag(bool *flag, const char *text) {
+    int word = prof__env_word(text, "0, 1");
+    *flag = word > 0;
+    return word >= 0;
+}
+
+/* More than the built-in arena is taken from the system, once for all sessions. */
+PROF__FN bool prof__env_memory(prof_desc *d, const char *text) {
+    static void *taken;
+    static uint64_t size;
+    uint64_t n;
+    if (!prof__env_number(text, 64u << 10, SIZE_MAX / 4, &n)) return false;
+    d->memory = prof__builtin_arena.bytes;
+    d->memory_size = (size_t)n;
+    if (n <= sizeof prof__builtin_arena.bytes) return true;
+#if defined(__linux__)
+    if (size < n) taken = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | 0x20 /* MAP_ANONYMOUS */, -1, 0);
+    size = taken == MAP_FAILED ? 0 : PROF__MAX(size, n);
+#endif
+    d->memory = taken;
+    return size != 0;
+}
+
+PROF__FN bool prof__env_categories(prof_desc *d, const char *text) {
+    uint64_t n;
+    bool ok = prof__env_number(text, 0, UINT32_MAX, &n);
+    (void)d;
+    if (ok) (void)prof_set_categories((uint32_t)n);
+    return ok;
+}
+
+PROF__FN bool prof__env_counters(prof_desc *d, const char *text) {
+    d->hw_counters = text;               /* prof_start says what is wrong with them */
+    return true;
+}
+
+PROF__FN bool prof__env_depth(prof_desc *d, const char *text) {
+    uint64_t n;
+    if (!prof__env_number(text, 1, 255, &n)) return false;
+    d->max_depth = (uint32_t)n;
+    return true;
+}
+
+PROF__FN bool prof__env_threads(prof_desc *d, const char *text) {
+    uint64_t n;
+    if (!prof__env_number(text, 1, 65536, &n)) return false;
+    d->max_threads = (uint32_t)n;
+    return true;
+}
+
+PROF__FN bool prof__env_shapes(prof_desc *d, const char *text) {
+    return prof__env_flag(&d->record_shapes, text);
+}
+
+PROF__FN bool prof__env_profile(prof_desc *d, const char *text) {
+    return prof__env_flag(&d->profile_memory, text);
+}
+
+PROF__FN bool prof__env_stack(prof_desc *d, const char *text) {
+    int word = prof__env_word(text, prof__env_stacks);
+    d->with_stack = word > 0;
+    d->native_stack = word > 1 ? (prof_native)(word - 1) : PROF_NATIVE_NONE;
+    return word >= 0;
+}
+
+static const struct prof__variable {
+    const char *name, *takes;
+    bool (*take)(prof_desc *d, const char *text);
+} prof__variables[] = {
+    { "PROF_MODE", prof__env_modes, prof__env_mode },
+    { "PROF_MEMORY", "bytes that there are, 64K at least", prof__env_memory },
+    { "PROF_MAX_DEPTH", "1 to 255", prof__env_depth },
+    { "PROF_MAX_THREADS", "1 to 65536", prof__env_threads },
+    { "PROF_CATEGORIES", "a number, a bit for each that is on", prof__env_categories },
+    { "PROF_COUNTERS", "", prof__env_counters },
+    { "PROF_SHAPES", "0, 1", prof__env_shapes },
+    { "PROF_STACKS", prof__env_stacks, prof__env_stack },
+    { "PROF_PROFILE_MEMORY", "0, 1", prof__env_profile },
+};
+
+/* What they say, into *d. False: one is wrong. */
+PROF__FN bool prof__env_read(prof_desc *d) {
+    for (size_t i = 0; i < sizeof prof__variables / sizeof *prof__variables; i++) {
+        const struct prof__variable *v = prof__variables + i;
+        const char *text = getenv(v->name);
+        if (!text || !*text || v->take(d, text)) continue;
+        (void)prof_format_text(prof__env.wrong, sizeof prof__env.wrong, "%s=%.64s: it takes %s",
+                               v->name, text, v->takes);
+        return false;
+    }
+    return true;
+}
+
+/* What is asked for and a stream cannot have; NULL: nothing. */
+PROF__FN const char *prof__env_unstreamed(const prof_desc *d) {
+    if (d->native_stack) return "native stacks";
+    if (d->hw_counters) return "hardware counters";
+    if (prof__has_schedule(d) || d->on_trace_ready || d->acc_events) return "windows of steps";
+    if (prof__beside_of(d)) return "what zones carry";
+    if (d->merge_duplicates) return "merged duplicates";
+    return prof__device_count ? "device work" : NULL;
+}
+
+/* ---- Its file ---- */
+
+/* What is there must not be lost: of a name with %p, one that is free; else none that nobody may
+   write. */
+PROF__FN bool prof__env_name_free(bool own) {
+    (void)own;
+#if !defined(_WIN32)
+    size_t n = strlen(prof__env.path), dot = n;
+    struct stat st;
+    char end[16];
+    while (dot && prof__env.path[dot] != '.') dot--;
+    (void)prof_format_text(end, sizeof end, "%s", prof__env.path + dot);
+    for (int i = 2; own && i < 1000 && stat(prof__env.path, &st) == 0; i++)
+        (void)prof_format_text(prof__env.path + dot, sizeof prof__env.path - dot, "-%d%s", i, end);
+    if (stat(prof__env.path, &st) == 0 && !(st.st_mode & 0222)) {
+        errno = EACCES;
+        return false;
+    }
+#endif
+    return true;
+}
+
+PROF__FN bool prof__env_open(void) {
+    struct prof__env *e = &prof__env;
+    e->end = 0;
+    if (!prof__file_open_at(&e->file, e->path, 0)) return false;
+#if !defined(_WIN32)
+    struct stat st;
+    int high = fcntl((int)e->file.handle, F_DUPFD, 100);   /* no low number of the program's */
+    if (high >= 0) (void)prof__file_shut(&e->file);
+    if (high >= 0) e->file.handle = high;
+    (void)fcntl((int)e->file.handle, F_SETFD, FD_CLOEXEC);
+    if (fstat((int)e->file.handle, &st) != 0) return false;
+    e->device = (uint64_t)st.st_dev;
+    e->inode = (uint64_t)st.st_ino;
+#endif
+    PROF__RELEASE(e->open, 1u);
+    return true;
+}
+
+#if defined(__linux__)
+/* Is there room for so much, and behind it for the last counts? Asked before, a write neither ends
+   in the middle of a block nor by SIGXFSZ. */
+PROF__FN bool prof__env_room(size_t size) {
+    struct prof__env *e = &prof__env;
+    struct rlimit most;
+    size_t reserve = e->last ? 0 : PROF__ENV_RESERVE;
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
+        e->end + size + reserve > most.rlim_cur) {
+        errno = EFBIG;
+        return false;
+    }
+#if defined(__LP64__) && defined(SYS_fallocate)
+    if (reserve && syscall(SYS_fallocate, (int)e->file.handle, 1 /* KEEP_SIZE */, (long)e->end,
+                           (long)(size + reserve)) != 0)
+        return errno != ENOSPC && errno != EDQUOT;
+#endif
+    return true;
+}
+
+/* Nobody may read the pipe any more: an error, not the end of the program. */
+PROF__FN bool prof__env_put(prof_file *f, const void *data, size_t size) {
+    uint64_t pipe_signal = (uint64_t)1 << 12 /* SIGPIPE - 1 */, before = 0;
+    PROF__TIMESPEC none = { 0, 0 };
+    bool ok;
+    (void)syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &pipe_signal, &before, sizeof before);
+    ok = prof__file_put(f, (const char *)data, size);
+    if (!ok && errno == EPIPE && !(before & pipe_signal))
+        while (syscall(SYS_rt_sigtimedwait, &pipe_signal, NULL, &none, sizeof before) < 0 &&
+               errno == EINTR) {}
+    (void)syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &before, NULL, sizeof before);
+    return ok;
+}
+#else
+PROF__FN bool prof__env_room(size_t size) { return size != 0; }
+PROF__FN bool prof__env_put(prof_file *f, const void *data, size_t size) {
+    return prof__file_put(f, (const char *)data, size);
+}
+#endif
+
+#if defined(_WIN32)
+PROF__FN bool prof__env_block(const void *data, size_t size) {
+    return prof__env_put(&prof__env.file, data, size);
+}
+#else
+PROF__FN bool prof__env_same(int handle) {
+    struct stat st;
+    return fstat(handle, &st) == 0 && (uint64_t)st.st_dev == prof__env.device &&
+           (uint64_t)st.st_ino == prof__env.inode;
+}
+
+/* At the end of what is whole; a program that has closed the file opens it again. */
+PROF__FN bool prof__env_block(const void *data, size_t size) {
+    struct prof__env *e = &prof__env;
+    prof_file f;
+    bool same, ok;
+    f.handle = e->file.handle;
+    same = prof__env_same((int)f.handle);
+    if (!same) f.handle = open(e->path, O_WRONLY);
+    ok = (same || prof__env_same((int)f.handle)) && prof__env_room(size);
+    if (ok) (void)lseek((int)f.handle, (off_t)e->end, SEEK_SET);   /* a pipe has no places */
+    ok = ok && prof__env_put(&f, data, size);
+    if (!ok && ftruncate((int)f.handle, (off_t)e->end) != 0) errno = EIO;
+    if (!same && f.handle >= 0) (void)prof__file_shut(&f);
+    return ok;
+}
+#endif
+
+/* The file of a child of fork is made when there is something to write. */
+PROF__FN bool prof__env_made(void) {
+    if (PROF__ACQUIRE(prof__env.open)) return true;
+    if (!prof__env_name_free(true) || !prof__env_open()) return false;
+    prof__env_tell("start", prof__env.path);
+    return true;
+}
+
+/* The sink. What a full disk did not take comes again, now and then. */
+PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
+    struct prof__env *e = (struct prof__env *)user;
+    uint64_t now = e->failed_ns ? prof__os_now() : 0;
+    if (e->mute) return true;
+    if (now && now - e->failed_ns < PROF__ENV_AGAIN_NS && !e->saving) return false;
+    if (!prof__env_made() || !prof__env_block(data, size)) {
+        e->error = errno;
+        e->failed_ns = prof__os_now();
+        return false;
+    }
+    e->failed_ns = 0;
+    e->end += size;
+    return true;
+}
+
+/* Counts that say what stayed behind, for which room was kept on a full disk. Is all there? */
+PROF__FN bool prof__env_counts(void) {
+    const struct prof_trace *s = &prof__trace;
+    prof__raw *w = &prof__raw_out;
+    prof_stats stats = prof_get_stats();
+    uint64_t left = stats.recorded - PROF__MIN(s->streamed, stats.recorded);
+    if (!w->failed) return true;
+    w->failed = w->chrome || !prof__env.open;
+    stats.recorded -= left;
+    stats.dropped += left;
+    stats.dropped_full += left;
+    prof__env.last = true;
+    if (!w->failed) prof__raw_counts(w, &stats, true);
+    return false;
+}
+
+/* The session is over: what it has goes to its file. A child's that has nothing is not made. */
+PROF__FN prof_result prof__env_save(void) {
+    struct prof__env *e = &prof__env;
+    prof_result result = PROF_OK;
+    if (e->streams) {
+        if (!prof__env_counts()) result = PROF_ERROR_FILE;
+    } else if (!e->child || prof_get_stats().recorded) {
+        result = prof_save_chrome(&prof__trace, e->path);
+    }
+    if (result != PROF_OK) errno = e->error ? e->error : errno;
+    prof__env_tell(result == PROF_OK ? "end" : "failed", result == PROF_ERROR_FILE
+                   ? strerror(errno) : prof_strerror(result));
+    return result;
+}
+
+/* ---- Who writes a stream while the program runs ---- */
+
+#if defined(_WIN32)
+PROF__FN void prof__keeper_start(void) {}
+PROF__FN void prof__keeper_end(void) {}
+#else
+/* A thread, the host, waits for a process that shares all memory: the keeper. Where there is none
+   (any more) the host does its work. */
+static struct prof__keeper {
+    pthread_t thread;
+    long host;                           /* the thread's id */
+    uintptr_t self;                      /* of both: as prof__own knows them */
+    uint32_t ready, end, runs, ended;    /* end: it is to; runs: there is a host; ended: all done */
+    uint32_t apart, alone;               /* in a process of its own; the program is over */
+} prof__keeper;
+#if PROF__KEEPER
+static union { char bytes[128 << 10]; uint64_t align[2]; } prof__keeper_stack;
+#endif
+
+/* The program went in the middle of something: it will never give these back. */
+PROF__FN void prof__keeper_free_locks(void) {
+    const uintptr_t self = prof__keeper.self;
+    if (PROF__LOAD(prof__stream_owner) != self) prof__disown(&prof__stream_owner);
+    if (PROF__LOAD(prof__reading) != self) prof__disown(&prof__reading);
+    if (!prof__lock_mine()) prof__lock_reset();
+}
+
+PROF__FN void prof__keeper_sleep(int ms) {
+    struct pollfd none;
+    (void)poll(&none, 0, ms);
+}
+
+#if PROF__KEEPER
+/* Its host is gone, so the program is. The other threads were stopped before, or are within an
+   interrupt's time. */
+PROF__FN bool prof__keeper_alone(void) {
+    struct prof__keeper *k = &prof__keeper;
+    if (!k->apart || k->alone) return k->alone != 0;
+    if (syscall(SYS_tgkill, (long)prof__process, k->host, 0L) == 0 || errno != ESRCH) return false;
+    prof__keeper_sleep(2);
+    k->alone = 1;
+    for (prof__state *t = prof__owned; t; t = t->next) PROF__STORE(t->looking, false);
+    PROF__STORE(prof__raw_busy, 0u);
+    return true;
+}
+
+/* While a lock is waited for. */
+PROF__FN void prof__keeper_waits(void) {
+    if ((uintptr_t)prof__slot_get() != PROF__LOAD(prof__keeper.self)) return;
+    if (prof__keeper_alone()) prof__keeper_free_locks();
+}
+#else
+PROF__FN bool prof__keeper_alone(void) { return false; }
+#endif
+
+/* What prof_stop_env would have done. */
+PROF__FN void prof__keeper_last(void) {
+    struct prof_trace *s = &prof__trace;
+    bool open = s->open;
+    if (!open && !prof__env.saving) return;      /* the program has taken its trace */
+    prof__keeper_free_locks();
+    prof__env.saving = true;
+    if (prof__env.streams) (void)prof_flush();
+    if (prof__env.child && prof__env.streams && !prof__env.open) return;
+    if (open) prof__window_close(s);
+    else if (prof__env.streams && !s->streamed_all) prof__stream_close(s);
+    (void)prof__env_save();
+}
+
+/* Again at once while there is much to do. */
+PROF__FN void prof__keeper_work(void) {
+    struct prof__keeper *k = &prof__keeper;
+    PROF__RELEASE(k->ready, 1u);
+    for (int idle = 0; !PROF__ACQUIRE(k->end) && !prof__keeper_alone();) {
+        uint64_t before = prof__env.end;
+        if (prof__env.streams) (void)prof_flush();
+        idle = prof__env.end - before > 65536 ? 0 : PROF__MIN(2 * idle + 1, 20);
+        if (idle) prof__keeper_sleep(idle);
+        else prof__yield();
+    }
+    if (k->alone) prof__keeper_last();
+    PROF__RELEASE(k->ended, 1u);
+}
+
+#if PROF__KEEPER
+/* Files of the program, that it may wait to see closed, are not the keeper's. */
+PROF__FN void prof__keeper_close_files(void) {
+    long file = PROF__ACQUIRE(prof__env.open) ? (long)prof__env.file.handle : -1;
+    bool closed = false;
+#  if defined(SYS_close_range)
+    closed = (file <= 0 || syscall(SYS_close_range, 0L, file - 1, 0L) == 0) &&
+             syscall(SYS_close_range, file + 1, (long)INT32_MAX, 0L) == 0;
+#  endif
+    for (int i = 0; !closed && i < 65536; i++)
+        if (i != file) (void)close(i);
+}
+
+PROF__FN int prof__keeper_process(void *unused) {
+    (void)unused;
+    (void)setsid();                      /* what ends the program's group is not for it */
+    prof__keeper_close_files();
+    prof__keeper_work();
+    return 0;
+}
+#endif
+
+PROF__FN void *prof__keeper_host(void *unused) {
+    struct prof__keeper *k = &prof__keeper;
+    (void)unused;
+    PROF__STORE(k->self, (uintptr_t)prof__slot_get());
+#if PROF__KEEPER
+    void (*waits)(void) = prof__keeper_waits;
+    long child, reaped;
+    k->host = syscall(SYS_gettid);
+    k->apart = 1;
+    PROF__RELEASE(prof__while_waiting, waits);
+    child = clone(prof__keeper_process, prof__keeper_stack.bytes + sizeof prof__keeper_stack,
+                  0x100 /* CLONE_VM, and no signal when it ends */, NULL);
+    do reaped = syscall(SYS_wait4, child, NULL, 0x80000000L /* __WCLONE */, NULL);
+    while (child > 0 && reaped < 0 && errno == EINTR);
+    k->apart = 0;
+    if (!PROF__ACQUIRE(k->ended)) {      /* there could be none, or it was killed */
+        if (PROF__LOAD(prof__stream_owner) == k->self) prof__stream_unlock();
+        if (prof__lock_mine()) prof__unlock();
+    }
+#endif
+    if (!PROF__ACQUIRE(k->ended)) prof__keeper_work();
+    return unused;
+}
+
+/* No signal is for the host, but those of the C library (32 to 34), which wait for all threads. */
+PROF__FN void prof__keeper_start(void) {
+    struct prof__keeper *k = &prof__keeper;
+#if defined(__linux__)
+    uint64_t all = ~((uint64_t)7 << 31), before = 0;
+    (void)syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &before, sizeof all);
+#endif
+    memset(k, 0, sizeof *k);
+    k->runs = pthread_create(&k->thread, NULL, prof__keeper_host, NULL) == 0;
+#if defined(__linux__)
+    (void)syscall(SYS_rt_sigprocmask, 2, &before, NULL, sizeof before);
+#endif
+    while (k->runs && !PROF__ACQUIRE(k->ready)) prof__yield();   /* the program may end at once */
+}
+
+PROF__FN void prof__keeper_end(void) {
+    struct prof__keeper *k = &prof__keeper;
+    if (!k->runs) return;
+    PROF__RELEASE(k->end, 1u);
+    (void)pthread_join(k->thread, NULL);
+    PROF__STORE(prof__while_waiting, NULL);
+    k->runs = 0;
+}
+#endif
+
 PROF_API PROF__QUIET prof_result prof_prepare(const prof_desc *desc) {
     struct prof_trace *s = &prof__trace;
     prof_desc none;
@@ -20782,7 +21321,7 @@ PROF__FN bool prof__prepared_claim(void) {
     return mine;
 }
 
-PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
+PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
     struct prof_trace *s = &prof__trace;
     prof_action from = PROF_ACTION_WARMUP;
     prof_desc none;
@@ -20805,6 +21344,12 @@ PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
     prof__step_begin(s);
     prof__session_release(true);
     return PROF_OK;
+}
+
+PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
+    prof__env.wrong[0] = 0;
+    prof__env_tell("own", "");
+    return prof__session_begin(desc);
 }
 
 PROF_API PROF__QUIET prof_action prof_step(void) {
@@ -20851,15 +21396,13 @@ PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     s->stopped = s->laid;                /* also where no window was ever opened */
     prof__unlock();
     prof__session_release(false);
+    if (!prof__env.saving) prof__keeper_end();   /* another session is not its */
     return s;
 }
 
-static bool prof__started_env;
-static char prof__env_path[1024];
-
 /* PROF_TRACE with the process id for each %p. */
 PROF__FN bool prof__env_expand(const char *from) {
-    char number[24], *p = prof__env_path, *end = p + sizeof prof__env_path - 1;
+    char number[24], *p = prof__env.path, *end = p + sizeof prof__env.path - 1;
     *prof__text_u64(number, prof__process_id()) = 0;
     for (; *from && p < end; from++) {
         if (*from == '%' && from[1] == 'p') {
@@ -20868,27 +21411,145 @@ PROF__FN bool prof__env_expand(const char *from) {
         } else *p++ = *from;
     }
     *p = 0;
-    return p < end;
+    return p < end - 8;                  /* another ending, and a number, have room */
+}
+
+PROF__FN prof_result prof__env_refuse(const char *why) {
+    (void)prof_format_text(prof__env.wrong, sizeof prof__env.wrong, "%s", why);
+    return PROF_ERROR_INVALID;
+}
+
+/* A file FILE.raw is a stream, unless another mode is asked for: then it is FILE.json. */
+PROF__FN prof_result prof__env_settle(prof_desc *d) {
+    struct prof__env *e = &prof__env;
+    const char *mode = getenv("PROF_MODE"), *why = NULL;
+    bool raw = prof__ends_with(e->path, ".raw"), said = mode && *mode;
+    e->streams = said ? d->mode == PROF_MODE_STREAM : raw && d->mode == PROF_MODE_TRACE;
+    if (e->streams && (why = prof__env_unstreamed(d)) != NULL) {
+        e->streams = false;
+        d->mode = PROF_MODE_TRACE;
+        prof__env_tell("kept", why);
+    }
+    if (raw && !e->streams) memcpy(e->path + strlen(e->path) - 4, ".json", 6);
+    if (prof__ends_with(e->path, ".gz") && e->streams)
+        return prof__env_refuse("PROF_TRACE: a stream cannot end in .gz");
+#if !defined(PROF_ZLIB)
+    prof__unsupported_text = prof__unsupported_usual;
+    if (prof__ends_with(e->path, ".gz")) return PROF_ERROR_UNSUPPORTED;
+#endif
+    if (!e->streams) return PROF_OK;
+    d->mode = PROF_MODE_STREAM;
+    d->stream_format = raw ? PROF_STREAM_RAW : PROF_STREAM_CHROME;
+    d->stream_inline = true;             /* what the keeper cannot keep up with waits */
+    d->stream.write = prof__env_write;
+    d->stream.user = e;
+    return PROF_OK;
+}
+
+/* The file of a stream is there from the start: what is wrong with it shows then. */
+PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
+    struct prof__env *e = &prof__env;
+    bool own = strstr(path, "%p") != NULL;
+    prof_desc d = *desc;
+    prof_result result;
+    e->started = e->saving = e->last = e->mute = false;
+    e->open = 0;
+    e->failed_ns = 0;
+    e->error = 0;
+    if (!prof__env_expand(path)) return prof__env_refuse("PROF_TRACE: the name is too long");
+    if (!prof__env_read(&d)) return PROF_ERROR_INVALID;
+    result = prof__env_settle(&d);
+    if (result != PROF_OK) return result;
+    if (!e->child && (!prof__env_name_free(own && e->streams) || (e->streams && !prof__env_open())))
+        return PROF_ERROR_FILE;
+    result = prof__session_begin(&d);
+    if (result != PROF_OK && e->open) {
+        (void)prof__file_shut(&e->file);
+        prof__file_remove(e->path);
+    }
+    return result;
+}
+
+PROF__FN void prof__env_at_exit(void) { (void)prof_stop_env(); }
+
+PROF__FN void prof__env_go(void);
+
+#if !defined(_WIN32)
+/* ThreadSanitizer ends a child of fork that starts a thread. */
+#  if defined(__SANITIZE_THREAD__)
+#    define PROF__CHILD_THREADS 0
+#  elif defined(__has_feature)
+#    if __has_feature(thread_sanitizer)
+#      define PROF__CHILD_THREADS 0
+#    endif
+#  endif
+#  ifndef PROF__CHILD_THREADS
+#    define PROF__CHILD_THREADS 1
+#  endif
+/* A child of fork records into a file of its own, if its name says whose it is. */
+PROF__FN void prof__env_after_fork(void) {
+    struct prof__env *e = &prof__env;
+    const char *path = getenv("PROF_TRACE");
+    PROF__STORE(prof__while_waiting, NULL);
+    prof__keeper.runs = 0;
+    if (e->open && prof__env_same((int)e->file.handle)) (void)prof__file_shut(&e->file);
+    e->open = 0;
+    if (!e->started) return;
+    e->started = false;
+    e->child = true;
+    if (PROF__CHILD_THREADS && path && strstr(path, "%p") &&
+        prof__env_begin(&e->desc, path) == PROF_OK) prof__env_go();
+}
+#endif
+
+/* The session is open. */
+PROF__FN void prof__env_go(void) {
+    static bool arranged;
+    prof__env.started = true;
+    if (!prof__env.child) prof__env_tell("start", prof__env.path);
+    if (!arranged) (void)atexit(prof__env_at_exit);
+#if !defined(_WIN32)
+    if (!arranged) (void)pthread_atfork(NULL, NULL, prof__env_after_fork);
+    prof__process = prof__process_id();
+#endif
+    arranged = true;
+    prof__keeper_start();
 }
 
 PROF_API PROF__QUIET prof_result prof_start_env(const prof_desc *desc) {
+    struct prof__env *e = &prof__env;
     const char *path = getenv("PROF_TRACE");
     prof_result result;
     if (!path || !*path) return PROF_OK;
-    if (!prof__env_expand(path)) return PROF_ERROR_INVALID;
-#if !defined(PROF_ZLIB)
-    prof__unsupported_text = prof__unsupported_usual;
-    if (prof__ends_with(path, ".gz")) return PROF_ERROR_UNSUPPORTED;
-#endif
-    result = prof_start(desc);
-    if (result == PROF_OK) prof__started_env = true;
+    if (prof__session.open) return PROF_ERROR_STATE;
+    prof__keeper_end();
+    e->wrong[0] = 0;
+    e->child = false;
+    memset(&e->desc, 0, sizeof e->desc);
+    if (desc) e->desc = *desc;
+    result = prof__env_begin(&e->desc, path);
+    if (result == PROF_OK) prof__env_go();
+    else prof__env_tell("error", result == PROF_ERROR_FILE ? strerror(errno)
+                                                           : prof_strerror(result));
     return result;
 }
 
 PROF_API PROF__QUIET prof_result prof_stop_env(void) {
-    bool started = prof__started_env && prof__session.open;
-    prof__started_env = false;
-    return started ? prof_save_chrome(prof_stop(), prof__env_path) : PROF_OK;
+    struct prof__env *e = &prof__env;
+    prof_result result = PROF_OK;
+    if (e->started && prof__session.open) {
+        e->saving = true;
+        if (e->child && e->streams && !e->open) (void)prof_flush();
+        e->mute = e->child && e->streams && !e->open;    /* it had nothing to write */
+        (void)prof_stop();
+        result = e->mute ? PROF_OK : prof__env_save();
+        e->saving = false;
+    }
+    prof__keeper_end();
+    if (e->open) (void)prof__file_shut(&e->file);
+    e->open = 0;
+    e->started = false;
+    return result;
 }
 
 /* Those of activities that are wanted, off or on. */

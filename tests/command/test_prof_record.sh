@@ -8,26 +8,113 @@ cd "$(dirname "$0")/../.." || exit 1
 cat >"$out/program.c" <<'END'
 #define PROF_IMPLEMENTATION
 #include "prof.h"
+#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-int main(int argc, char **argv) {      /* FOLDER STATUS: moves to FOLDER, exits with STATUS */
+static bool is(const char *a, const char *b) { return strcmp(a, b) == 0; }
+
+static void zones(const char *name, int count) {
+    for (int i = 0; i < count; i++) {
+        prof_push(name);
+        prof_pop();
+    }
+}
+
+static void leaves(int number) {             /* a handler of the program's own */
+    (void)number;
+    PROF_BLOCK("handler") { if (write(STDOUT_FILENO, "handled\n", 8) < 0) _exit(1); }
+    _exit(7);
+}
+
+static void exits(int number) {
+    (void)number;
+    exit(6);
+}
+
+static void kill_keeper(void) {              /* the process that shares this one's memory */
+    DIR *all = opendir("/proc");
+    struct dirent *entry;
+    char path[300], line[400];
+    int parent;
+    while (all && (entry = readdir(all)) != NULL) {
+        snprintf(path, sizeof path, "/proc/%.200s/stat", entry->d_name);
+        FILE *f = fopen(path, "r");
+        if (f && fgets(line, sizeof line, f) && strrchr(line, ')') &&
+            sscanf(strrchr(line, ')') + 2, "%*c %d", &parent) == 1 && parent == getpid())
+            kill(atoi(entry->d_name), SIGKILL);
+        if (f) fclose(f);
+    }
+    if (all) closedir(all);
+    usleep(50000);
+}
+
+static void forks(void) {
+    pid_t child = fork();
+    if (!child) {
+        zones("child", 10);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    child = fork();
+    if (!child) execlp("true", "true", (char *)NULL);        /* it records nothing */
+    waitpid(child, NULL, 0);
+}
+
+static void small_files(void) {
+    struct rlimit most = {100000, RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &most);
+}
+
+static void end(const char *way) {
+    if (is(way, "exit")) exit(3);
+    if (is(way, "quick_exit")) quick_exit(3);
+    if (is(way, "_exit")) _exit(3);
+    if (is(way, "abort")) abort();
+    if (is(way, "crash")) raise(SIGSEGV);
+    if (is(way, "kill")) raise(SIGKILL);
+    if (is(way, "group")) kill(0, SIGKILL);
+    if (is(way, "interrupt")) raise(SIGINT);
+    if (is(way, "terminate")) raise(SIGTERM);
+    if (is(way, "leaves") && signal(SIGTERM, leaves) != SIG_ERR) raise(SIGTERM);
+    if (is(way, "exits") && signal(SIGINT, exits) != SIG_ERR) raise(SIGINT);
+    if (is(way, "exec")) execlp("echo", "echo", "another program", (char *)NULL);
+    if (is(way, "missing")) exit(0);
+    if (is(way, "keeper")) kill_keeper();
+    if (is(way, "fork")) forks();
+    if (is(way, "closes")) for (int i = 3; i < 200; i++) close(i);
+    if (is(way, "waits")) usleep(1500000);
+}
+
+int main(int argc, char **argv) {      /* FOLDER STATUS [WAY]: moves there, exits so, ends by WAY */
     int status = argc > 2 ? atoi(argv[2]) : 0;
+    const char *way = argc > 3 ? argv[3] : "";
     if (argc > 1 && chdir(argv[1]) != 0) return 9;
-    if (prof_start_env(NULL) != PROF_OK) return 8;
+    if (is(way, "limit")) small_files();
+    if (is(way, "own")) return prof_start(NULL) != PROF_OK || !prof_stop();
+    prof_result result = prof_start_env(NULL);
+    if (result != PROF_OK) fprintf(stderr, "start: %s\n", prof_strerror(result));
     PROF_BLOCK("work") { printf("%d words\n", argc - 1); }
-    prof_result result = prof_stop_env();
+    fflush(stdout);
+    zones("before", is(way, "limit") || is(way, "many") ? 100000 : 1000);
+    end(way);
+    zones("after", 1000);
+    result = prof_stop_env();
+    if (result != PROF_OK) fprintf(stderr, "stop: %s\n", prof_strerror(result));
     if (status == 99) raise(SIGKILL);
-    return result == PROF_OK ? status : 8;
+    return status;
 }
 END
-try record_builds "${CC:-cc}" -std=gnu99 -I. -DPROF_ZLIB "$out/program.c" -o "$out/program" \
+try record_builds "${CC:-cc}" -std=gnu11 -I. -DPROF_ZLIB "$out/program.c" -o "$out/program" \
     -lpthread -lz
 cd "$out" || exit 1
 out=.
-rm -f ./*.json ./*.json.gz
+rm -f ./*.json ./*.json.gz ./*.raw
+unset PROF_MODE PROF_MEMORY
 says record_program '2 words' 0 "$prof" record ./program . 0
 says record_reports 'work' 0 "$prof" record -n 5 ./program
 try record_default_file "$prof" validate trace.json
@@ -46,6 +133,137 @@ says record_no_trace_status 'wrote no trace' 1 "$prof" record -o none.json false
 try record_old_stays cmp trace.json old.json
 says record_not_found './none: cannot be run: No such file' 127 "$prof" record ./none
 says record_not_runnable 'cannot be run: Permission denied' 126 "$prof" record ./trace.json
-says record_one_file '%p has no place in it' 2 "$prof" record -o run.%p.json ./program
+says record_own_names 'the trace is run.' 0 "$prof" record -o run.%p.json ./program
+try record_own_name test -s "$(echo run.*.json)"
 says record_no_command 'record needs a command' 2 "$prof" record
+
+# ---- Whatever way it ends: what it did up to then, whole ----
+
+# shellcheck disable=SC2317              # try calls it
+calls() {   # NAME COUNT: that many in trace.json
+    "$prof" report --format csv trace.json 2>/dev/null |
+        awk -F, -v name="\"$1\"" -v count="$2" '
+            $1 == name {found = $2 == count} END {exit !found}'
+}
+
+ends() {   # WAY STATUS
+    rm -f trace.json
+    says "record_ends_$1" 'before' "$2" setsid -w "$prof" record ./program . 0 "$1"
+    cp said told
+    try "record_$1_is_whole" calls before 1000
+}
+
+ends exit 3
+ends quick_exit 3
+ends _exit 3
+ends abort 134
+ends crash 139
+ends kill 137
+ends interrupt 130
+ends terminate 143
+ends exits 6
+ends leaves 7
+try record_handler_ran_first calls handler 1
+ends exec 0
+try record_exec_ran grep -q 'another program' told
+ends missing 0
+ends keeper 0
+try record_goes_on_without_a_keeper calls after 1000
+ends closes 0
+try record_has_a_file_of_its_own calls after 1000
+
+ends fork 0
+try record_child_is_listed grep -q 'trace.[0-9]*.raw: process' told
+says record_child_records 'child' 0 "$prof" report trace.[0-9]*.raw
+try record_one_child test "$(echo trace.[0-9]*.raw | wc -w)" = 1
+rm -f trace.[0-9]*.raw
+
+# kill -9 of prof record: the program goes on, and its stream is there
+setsid "$prof" record ./program . 0 waits >stdout 2>stderr &
+recorder=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+    sleep 0.1
+    [ -s "$(echo trace.[0-9]*.raw)" ] && break
+done
+kill -9 $recorder
+wait $recorder 2>/dev/null
+sleep 0.2
+says record_killed_stream_loads 'before' 0 "$prof" report "$(echo trace.[0-9]*.raw)"
+sleep 2
+mv trace.[0-9]*.raw trace.json
+try record_killed_program_went_on calls after 1000
+
+# kill -9 of the program and all in its group
+rm -f trace.json
+PROF_TRACE=$PWD/group.raw setsid ./program . 0 group >stdout 2>stderr
+sleep 0.5
+mv group.raw trace.json
+try record_group_killed_is_whole calls before 1000
+
+# ---- What it chooses ----
+
+rm -f trace.json
+says record_ring 'before' 137 "$prof" record --mode ring --memory 1M ./program . 0 kill
+says record_sums 'before' 137 "$prof" record --mode aggregate ./program . 0 kill
+says record_arena 'not streamed' 0 env PROF_STACKS=zones "$prof" record ./program
+PROF_STACKS=zones "$prof" record --no-report -o arena.json ./program >stdout 2>stderr
+try record_arena_has_stacks grep -q '"Call stack"' arena.json
+says record_variable 'PROF_MODE=nonsense: it takes trace, ring, stream' 2 \
+    env PROF_MODE=nonsense "$prof" record ./program
+says record_variable_status 'PROF_MODE=nonsense' 5 env PROF_MODE=nonsense "$prof" record ./program . 5
+says record_variable_memory 'PROF_MEMORY=12Q: it takes' 2 "$prof" record --memory 12Q ./program
+says record_variable_depth 'PROF_MAX_DEPTH=0: it takes 1 to 255' 2 \
+    "$prof" record --max-depth 0 ./program
+says record_variable_without_record 'start: PROF_SHAPES=yes: it takes 0, 1' 0 \
+    env PROF_SHAPES=yes PROF_TRACE=none.json ./program
+try record_variable_no_file test ! -e none.json
+says record_own_session 'it calls prof_start itself' 2 "$prof" record ./program . 0 own
+says record_many 'stay a raw stream; prof cut' 0 "$prof" record --zones 50000 ./program . 0 many
+try record_many_is_raw test -s trace.raw
+rm -f trace.raw
+
+# ---- What cannot be written ----
+
+says record_no_folder 'prof_start_env: No such file' 2 "$prof" record -o none/trace.json ./program
+says record_no_folder_status 'prof_start_env: No such file' 5 \
+    "$prof" record -o none/trace.json ./program . 5
+cp old.json fixed.json
+chmod a-w fixed.json
+says record_read_only 'fixed.json: is read-only' 2 "$prof" record -o fixed.json ./program
+try record_read_only_stays cmp fixed.json old.json
+try record_read_only_has_the_stream test -s fixed.raw
+chmod a-w fixed.raw
+says record_read_only_stream 'start: the file could not be written' 0 \
+    env PROF_TRACE=fixed.raw ./program
+chmod u+w fixed.json fixed.raw
+says record_full 'start: the file' 0 env PROF_TRACE=none/x.raw ./program
+rm -f trace.json
+says record_limit 'not all of its trace was written' 2 "$prof" record ./program . 0 limit
+cp said told
+try record_limit_says_why grep -q 'File too large' told
+try record_limit_is_told grep -q 'arena was full\|dropped' told
+try record_limit_has_what_fitted test -s trace.json
+mkfifo pipe.raw
+head -c 1000 pipe.raw >/dev/null &
+says record_closed_pipe 'stop: the file could not be written' 0 env PROF_TRACE=pipe.raw ./program . 0 many
+rm -f pipe.raw
+wait
+
+# ---- A look while it runs ----
+
+says top_of_record 'Calls/s' 0 "$prof" record --top ./program . 0 waits
+cp said told
+try top_of_record_rows grep -q '^before  *[0-9.]*%.* 1000 ' told
+PROF_TRACE=look.raw ./program >stdout 2>stderr
+says top_of_a_file 'Calls/s' 0 "$prof" top look.raw
+cp said told
+try top_rows grep -q '^after  *[0-9.]*%.* 1000 ' told
+"$prof" top --sort name look.raw >told 2>&1
+try top_sorts test "$(awk '/%/ && !/Self %/ {print $1}' told | tr '\n' ' ')" = 'after before work '
+head -c 9000 look.raw >grows.raw
+says top_looks 'grows.raw: 0.0 MB' 0 "$prof" top --looks 1 grows.raw
+says top_no_stream 'no raw stream' 2 "$prof" top old.json
+says top_no_file 'No such file' 2 "$prof" top none.raw
+says top_no_column 'no column x' 2 "$prof" top --sort x look.raw
+says top_usage 'top takes one stream' 2 "$prof" top
 exit $failed

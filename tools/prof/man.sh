@@ -39,7 +39,8 @@ The width that tables on a terminal fit, instead of the terminal's own.
 When set and not empty, nothing is coloured.
 .TP
 .B PROF_TRACE
-Set by prof record for the program that it runs: the file for its trace.
+Set by prof record for the program that it runs: the file for its trace. Its options set PROF_MODE,
+PROF_MEMORY and others, which programs that call prof_start_env heed.
 .SH SEE ALSO
 The web page ui.perfetto.dev shows the same traces as a timeline.
 END

@@ -1,0 +1,315 @@
+/* prof top: what a program does at the moment, from the stream that it is writing. */
+#include "top.h"
+
+#include "containers.h"
+#include "losses.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+static int run(int argc, char **argv);
+
+const command top_command = {
+    "top", "[OPTION]... STREAM", "the table of a stream that is being written, once a second",
+    "  prof top run.raw\n"
+    "      of a program with PROF_TRACE=run.raw; keys: q ends, s sorts by the next\n"
+    "      column, p pauses\n"
+    "  prof top --looks 1 --sort calls run.raw\n"
+    "      as it is now\n", run
+};
+
+enum { MEMORY = 8 << 20, PIECE = 1 << 16, DEPTHS = 257, BEFORE_END = 12 };
+
+typedef struct top_row { int64_t calls, total, self, last_calls, last_self; } top_row;
+typedef struct top_thread { int64_t within[DEPTHS]; } top_thread;
+
+typedef enum top_sort { BY_SELF, BY_TOTAL, BY_CALLS, BY_RATE, BY_NAME, SORTS } top_sort;
+static const char *const sorts[] = {"self", "total", "calls", "rate", "name", NULL};
+
+typedef struct top {
+    const char *path;
+    FILE *out;
+    int file, keys;                      /* keys: the terminal's, or -1 */
+    struct termios before;
+    prof_raw *raw;
+    void *memory;
+    interner names;
+    top_row *rows;
+    size_t row_count, row_capacity;
+    top_thread *threads;
+    size_t thread_count, thread_capacity;
+    losses lost;
+    raw_losses raw_lost;
+    uint64_t bytes;
+    double last;                         /* when the last look was */
+    top_sort sort;
+    bool paused, ended, quit;            /* ended: the stream told its last counts */
+} top;
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* ---- What the stream tells ---- */
+
+static top_thread *thread_of(top *t, uint32_t number) {
+    while (t->thread_count <= number) {
+        GROW(t->threads, t->thread_count, t->thread_capacity);
+        memset(t->threads + t->thread_count++, 0, sizeof *t->threads);
+    }
+    return t->threads + number;
+}
+
+/* Zones come when they end: those within one before it. */
+static void take_zone(top *t, const prof_raw_item *item) {
+    int64_t *within = thread_of(t, item->thread)->within + item->depth;
+    int64_t duration = item->end_ns - item->start_ns;
+    uint32_t number = intern(&t->names, item->name, strlen(item->name));
+    while (t->row_count <= number) {
+        GROW(t->rows, t->row_count, t->row_capacity);
+        t->rows[t->row_count++] = (top_row){0};
+    }
+    top_row *row = t->rows + number;
+    row->calls++;
+    row->total += duration;
+    row->self += duration - within[1];
+    within[0] += duration;
+    within[1] = 0;
+}
+
+static void take(void *user, const prof_raw_item *item) {
+    top *t = user;
+    losses_take_raw(&t->lost, &t->raw_lost, item);
+    if (item->kind == PROF_RAW_COUNTS) t->ended = item->value == 1;
+    if (item->kind == PROF_RAW_ZONE && item->thread < 1 << 20) take_zone(t, item);
+}
+
+/* What has come since. */
+static void read_more(top *t) {
+    char piece[PIECE];
+    ssize_t got;
+    while (t->file >= 0 && (got = read(t->file, piece, sizeof piece)) > 0) {
+        prof_raw_feed(t->raw, piece, (size_t)got);
+        t->bytes += (uint64_t)got;
+    }
+}
+
+/* ---- The table ---- */
+
+static const top *sorting;
+static int compare(const void *a, const void *b) {
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    const top_row *r = sorting->rows + x, *s = sorting->rows + y;
+    int64_t by = 0;
+    switch (sorting->sort) {
+    case BY_SELF: by = s->self - r->self; break;
+    case BY_TOTAL: by = s->total - r->total; break;
+    case BY_CALLS: by = s->calls - r->calls; break;
+    case BY_RATE: by = (s->self - s->last_self) - (r->self - r->last_self); break;
+    default: by = strcmp(interned_text(&sorting->names, x), interned_text(&sorting->names, y));
+    }
+    return by ? (by > 0) - (by < 0) : (x > y) - (x < y);
+}
+
+static void write_name(FILE *out, const char *name, size_t width) {
+    size_t shown = 0;
+    for (const char *p = name; *p && shown < width; p++, shown++)
+        fputc((unsigned char)*p < ' ' || *p == 127 ? ' ' : *p, out);
+    fprintf(out, "%*s", (int)(width - shown), "");
+}
+
+static void write_losses(top *t) {
+    losses now = t->lost;
+    raw_losses counts = t->raw_lost;
+    size_t place = 0;
+    char line[320];
+    losses_end_raw(&now, &counts);
+    while (losses_next(&now, &place, line)) fprintf(t->out, "%s: %s\n", t->path, line);
+}
+
+static void write_row(top *t, uint32_t number, int64_t all, double since, size_t width) {
+    top_row *row = t->rows + number;
+    char self[32], total[32], share[32], busy[32];
+    prof_format_time(self, sizeof self, (double)row->self / 1e3);
+    prof_format_time(total, sizeof total, (double)row->total / 1e3);
+    prof_format_share(share, sizeof share, (double)row->self, (double)all);
+    prof_format_share(busy, sizeof busy, (double)(row->self - row->last_self), since * 1e9);
+    write_name(t->out, interned_text(&t->names, number), width);
+    fprintf(t->out, " %8s %10s %10s %10lld %10.0f %8s\n", share, self, total,
+            (long long)row->calls, (double)(row->calls - row->last_calls) / since, busy);
+}
+
+/* Rates are those since the last look, per second; "now" is the share of a thread's time. */
+static void look(top *t, size_t lines, size_t columns) {
+    uint32_t *order = allocate((t->row_count + 1) * sizeof *order);
+    double now = seconds(), since = now - t->last > 1e-3 ? now - t->last : 1e-3;
+    size_t width = columns > 92 ? columns - 62 : 30;
+    int64_t all = 0;
+    if (width > 60) width = 60;
+    for (size_t i = 0; i < t->row_count; i++) order[i] = (uint32_t)i, all += t->rows[i].self;
+    sorting = t;
+    qsort(order, t->row_count, sizeof *order, compare);
+    if (t->keys >= 0) fputs("\033[H\033[J", t->out);
+    write_losses(t);
+    fprintf(t->out, "%s: %.1f MB, %zu names, by %s%s\n", t->path, (double)t->bytes / 1e6,
+            t->row_count, sorts[t->sort], t->paused ? ", paused" : t->ended ? ", ended" : "");
+    write_name(t->out, "Name", width);
+    fprintf(t->out, " %8s %10s %10s %10s %10s %8s\n", "Self %", "Self", "Total", "Calls",
+            "Calls/s", "Now %");
+    for (size_t i = 0; i < t->row_count && i < lines; i++)
+        write_row(t, order[i], all, since, width);
+    for (size_t i = 0; i < t->row_count; i++) {
+        t->rows[i].last_calls = t->rows[i].calls;
+        t->rows[i].last_self = t->rows[i].self;
+    }
+    t->last = now;
+    fflush(t->out);
+    free(order);
+}
+
+static void look_fitting(top *t) {
+    struct winsize size = {.ws_row = 24, .ws_col = 80};
+    if (t->keys >= 0) (void)ioctl(fileno(t->out), TIOCGWINSZ, &size);
+    look(t, size.ws_row > BEFORE_END ? size.ws_row - 4u : 20, size.ws_col);
+}
+
+/* ---- Keys ---- */
+
+static volatile sig_atomic_t stopped;
+static void on_signal(int number) {
+    (void)number;
+    stopped = 1;
+}
+
+/* The terminal's, where the table goes to one: stdin may be the program's. */
+static void keys_open(top *t) {
+    struct termios with;
+    t->keys = isatty(fileno(t->out)) ? open("/dev/tty", O_RDONLY | O_CLOEXEC) : -1;
+    if (t->keys < 0 && isatty(fileno(t->out))) t->keys = dup(fileno(t->out));
+    if (t->keys < 0 || tcgetattr(t->keys, &t->before) != 0) return;
+    with = t->before;
+    with.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    tcsetattr(t->keys, TCSANOW, &with);
+}
+
+static void keys_close(top *t) {
+    if (t->keys < 0) return;
+    tcsetattr(t->keys, TCSANOW, &t->before);
+    close(t->keys);
+}
+
+static void take_key(top *t) {
+    char key = 0;
+    if (read(t->keys, &key, 1) != 1) return;
+    if (key == 'q') t->quit = true;
+    if (key == 'p') t->paused = !t->paused;
+    if (key == 's') t->sort = (top_sort)((t->sort + 1) % SORTS);
+    if (key == 's' || key == 'p') look_fitting(t);
+}
+
+/* A second, or less: a key is heeded at once, and a stream that there is at last. */
+static void wait_second(top *t) {
+    double until = seconds() + (t->file < 0 ? 0.02 : 1);
+    while (!t->quit && !stopped) {
+        struct pollfd key = {.fd = t->keys, .events = POLLIN};
+        double left = until - seconds();
+        if (left <= 0) return;
+        if (poll(&key, t->keys >= 0, (int)(left * 1000) + 1) > 0) take_key(t);
+    }
+}
+
+/* ---- Both commands ---- */
+
+static bool top_open(top *t, FILE *out) {
+    t->out = out;
+    t->memory = allocate(MEMORY);
+    prof_raw_desc desc = {.memory = t->memory, .memory_size = MEMORY, .item = take, .user = t};
+    if (prof_raw_open(&desc, &t->raw) != PROF_OK) return false;
+    t->last = seconds();
+    keys_open(t);
+    return true;
+}
+
+static void top_close(top *t) {
+    keys_close(t);
+    free(t->memory);
+    free(t->rows);
+    free(t->threads);
+    intern_free(&t->names);
+    if (t->file >= 0) close(t->file);
+}
+
+void top_watch(pid_t program, record_notes *notes, int notes_file) {
+    top t = {.file = -1};
+    siginfo_t over = {.si_pid = 0};
+    char *path = NULL;
+    if (!top_open(&t, stderr)) return;
+    while (!t.quit && waitid(P_PID, (id_t)program, &over, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           !over.si_pid) {
+        record_notes_read(notes, notes_file);
+        record_note *start = record_find(notes, "start", 0, 0);
+        if (t.file < 0 && start) {
+            free(path);
+            path = allocate(strlen(start->text) + 1);
+            t.path = strcpy(path, start->text);
+            t.file = open(t.path, O_RDONLY | O_CLOEXEC);
+        }
+        if (!t.paused) read_more(&t);
+        if (!t.paused && t.file >= 0) look_fitting(&t);
+        wait_second(&t);
+    }
+    top_close(&t);
+    free(path);
+}
+
+static int follow(top *t, int64_t looks) {
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+    for (int64_t i = 1; !t->quit && !stopped; i++) {
+        if (!t->paused) read_more(t);
+        if (!t->paused) look_fitting(t);
+        if (t->ended || i >= looks) break;
+        wait_second(t);
+    }
+    return EXIT_OK;
+}
+
+static int run(int argc, char **argv) {
+    const char *sort = "self";
+    int64_t looks = INT64_MAX;
+    const option_spec options[] = {
+        {"looks", 'l', OPTION_COUNT, &looks, "N", "then it ends (until q or the stream ends)"},
+        {"sort", 's', OPTION_TEXT, &sort, "COLUMN", "self, total, calls, rate or name (self)"},
+        {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
+    };
+    int status, count = options_parse(&top_command, options, argc, argv, &status);
+    top t = {.path = argv[1]};
+    if (count < 0) return status;
+    if (count != 1) return fail(NULL, "top takes one stream; see prof top --help");
+    while (t.sort < SORTS && strcmp(sorts[t.sort], sort) != 0) t.sort++;
+    if (t.sort == SORTS) return fail("--sort", "no column %s", sort);
+    t.file = open(t.path, O_RDONLY | O_CLOEXEC);
+    if (t.file < 0) return fail(t.path, "%s", strerror(errno));
+    char magic[4];
+    bool raw = pread(t.file, magic, 4, 0) < 4 || memcmp(magic, "FORP", 4) == 0 ||
+               memcmp(magic, "PROF", 4) == 0;
+    if (!raw) {
+        close(t.file);
+        return fail(t.path, "byte 0: this is no raw stream of prof.h");
+    }
+    if (!top_open(&t, stdout)) return fail(NULL, "out of memory");
+    status = follow(&t, looks);
+    top_close(&t);
+    return status;
+}

@@ -1,0 +1,25 @@
+/* What the sessions of a program tell prof record, by way of the file that PROF_STATUS names. */
+#ifndef PROF_RECORD_H
+#define PROF_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct record_note {
+    char what[16];       /* start: FILE; end; failed, error: why; own; kept: what streams lack */
+    long pid;
+    char *text;
+} record_note;
+
+typedef struct record_notes {
+    record_note *items;
+    size_t count, capacity;
+    uint64_t read;       /* bytes of the file */
+} record_notes;
+
+/* Those that came since. */
+void record_notes_read(record_notes *notes, int file);
+/* The first one of this kind, from number `from` on; pid 0: of any process; NULL: none. */
+record_note *record_find(const record_notes *notes, const char *what, long pid, size_t from);
+
+#endif
