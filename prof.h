@@ -63,8 +63,9 @@
 
    Memory
        All of it comes from one range: desc.memory, or a static array of PROF_ARENA_SIZE bytes.
-       There is no malloc. A zone is recorded only while room is left to analyse it (96 bytes a
-       zone in all; 12 with desc.lean), so whatever was recorded can be reported. When it is full
+       There is no malloc. A zone takes 12 bytes, and tables, stacks and traces are made of these;
+       where zones carry more, or with desc.events, it is recorded only while room is left for its
+       event (96 bytes in all). So whatever was recorded can be reported. When the arena is full
        the timeline ends, and later zones are added up per name (desc.when_full; freestanding: they
        are dropped). What is not kept is counted in prof_stats and named under the table and in the
        trace's metadata. desc.mode has other ways: the last zones only, a stream, sums alone.
@@ -268,10 +269,11 @@ typedef struct prof_desc {
     prof_stream_format stream_format;
     bool stream_inline;                  /* a thread whose chunks are full flushes them itself */
     bool records_only;                   /* no room for events and tables: for prof_dump */
-    bool lean;                           /* no room is kept for prof_events: a zone takes 12 bytes,
-                                            not 93. PROF_MODE_TRACE; not taken where a zone has more
-                                            than itself: details (from the first one on), devices, a
-                                            schedule, node, merge_duplicates, records_only */
+    bool events;                         /* room is kept for the event of each zone: 96 bytes, not
+                                            12; else see prof_events. Kept anyway but in
+                                            PROF_MODE_TRACE, with details (from the first one on),
+                                            devices, a schedule, node, merge_duplicates, an
+                                            execution trace */
     prof_platform platform;
     uint32_t max_threads;                /* recording at the same time; 0: up to 256, as fit */
     uint32_t max_depth;                  /* open zones per thread, at most 255; 0: 64 */
@@ -595,8 +597,10 @@ typedef struct prof_average {
     const prof_shape *input_shapes;      /* input_count; PROF_NONE: not grouped by them */
     const char *const *stack;            /* stack_count, at most group_by_stack_n */
     uint32_t input_count, stack_count;
-    uint32_t parent;                     /* cpu_parent of the first event; PROF_NONE: top level */
-    uint32_t first;                      /* index of the first event */
+    uint32_t parent;                     /* cpu_parent of the first event, so too; PROF_NONE: top
+                                            level */
+    uint32_t first;                      /* index of the first event, where prof_events were made;
+                                            else of the row */
     int32_t node_id;                     /* -1: none */
     uint8_t device_type, scope;
     bool is_async, is_remote;            /* of the first event */
@@ -1061,10 +1065,11 @@ PROF_API void prof_trace_handler(void *handler, prof_trace *trace);
 
 /* ---- @API-TRACE: what was recorded, and the writers ---- */
 
-/* All events by (start, -end, thread, depth): a parent stands before its children. The array
-   lives as long as the trace. NULL and 0 when there are none; NULL and how many there are, where
-   the arena has no room for them (desc.lean): prof_strerror(PROF_ERROR_MEMORY) tells how many
-   bytes they take. PyTorch: profile.events() */
+/* All events by (start, -end, thread, depth): a parent stands before its children. They are made by
+   the first call that needs them, and live as long as the trace. NULL and 0 when there are none;
+   NULL and how many there are, where the arena has no room for them (in a session without
+   desc.events they are eight times as long as the records): prof_strerror(PROF_ERROR_MEMORY) tells
+   how many bytes they take. PyTorch: profile.events() */
 PROF_API const prof_event *prof_events(const prof_trace *trace, size_t *count);
 
 #if !PROF__BARE
@@ -1191,7 +1196,9 @@ PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrom
                                        prof_sink out);
 
 /* Folded stacks, `outer;inner 123` with microseconds, for flamegraph.pl and speedscope; with bytes
-   for memory. One line for each distinct stack with 1 us or byte or more. After desc.native_stack
+   for memory. One line for each distinct stack with 1 us or byte or more. Where memory does not
+   hold so many, the outer levels are told apart, and all further in is one stack, `(deeper)`
+   (freestanding: PROF_ERROR_MEMORY; prof_make_events gives it memory). After desc.native_stack
    the functions stand between the zones that they called. metric: a sum (NONE: self CPU time), of
    the event alone where it is a self_ one, else children included. PROF_ERROR_INVALID: CPU_TIME,
    DEVICE_TIME, COUNT, FLOPS. */
@@ -15763,19 +15770,43 @@ PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
 #if PROF__BARE
 #  define prof__chrome_unordered(o, s) ((void)0)
 #else
-/* Where events have no room: thread by thread, in the order of ends. */
+/* Where events have no room: thread by thread, in the order of ends. Zones that end together are
+   held back and come as they began: of two that have the same times readers take the first for the
+   outer one. */
 typedef struct prof__unordered {
     prof__out *o;
     const struct prof_trace *s;
     prof__place place;
     prof__gpu gpu;
+    prof__close *held;
+    uint32_t count, max, *order;         /* order: room for two of each */
 } prof__unordered;
 
-PROF__FN void prof__unordered_zone(void *user, const prof__close *c) {
-    prof__unordered *u = (prof__unordered *)user;
+PROF__FN void prof__unordered_write(prof__unordered *u, const prof__close *c) {
     if (PROF__UNLIKELY(u->place.thread != c->thread))
         prof__chrome_place(&u->place, u->s, c->thread, prof__chrome_tid(u->s, c->thread));
     prof__chrome_zone(u->o, &u->place, prof__site(c->what)->name, c->start_ns, c->end_ns, c->flags);
+}
+
+PROF__FN bool prof__unordered_after(const void *held, uint32_t a, uint32_t b) {
+    const prof__close *x = (const prof__close *)held + a, *y = (const prof__close *)held + b;
+    if (x->start_ns != y->start_ns) return x->start_ns > y->start_ns;
+    return x->depth != y->depth ? x->depth > y->depth : x->number > y->number;
+}
+
+PROF__FN void prof__unordered_flush(prof__unordered *u) {
+    for (uint32_t i = 0; i < u->count; i++) u->order[i] = i;
+    prof__sort(u->order, u->order + u->count, u->count, prof__unordered_after, u->held);
+    for (uint32_t i = 0; i < u->count; i++) prof__unordered_write(u, u->held + u->order[i]);
+    u->count = 0;
+}
+
+PROF__FN void prof__unordered_zone(void *user, const prof__close *c) {
+    prof__unordered *u = (prof__unordered *)user;
+    if (u->count && (u->held->end_ns != c->end_ns || u->held->thread != c->thread ||
+                     u->count == u->max)) prof__unordered_flush(u);
+    if (u->max) u->held[u->count++] = *c;
+    else prof__unordered_write(u, c);
 }
 
 PROF__FN void prof__unordered_moment(void *user, const prof__moment *m) {
@@ -15796,7 +15827,12 @@ PROF__FN void prof__chrome_unordered(prof__out *o, const struct prof_trace *s) {
     feed.take = prof__unordered_zone;
     feed.moment = prof__unordered_moment;
     feed.user = &u;
+    u.held = (prof__close *)(void *)s->scratch;
+    u.max = (uint32_t)PROF__MIN((size_t)(prof__scratch_end(s) - s->scratch) /
+                                (sizeof *u.held + 2 * sizeof *u.order), 1u << 20);
+    u.order = (uint32_t *)(void *)(u.held + u.max);
     prof__closes_of_records(&feed);
+    prof__unordered_flush(&u);
 }
 #endif
 
@@ -16045,10 +16081,19 @@ PROF_API PROF__QUIET void prof_trace_handler(void *user, prof_trace *trace) {
 /* ---- @STACKS: folded stacks ---- */
 
 /* A stack, in the scratch memory. What ended within a zone hangs below its node once it ends, and
-   what meets its like there becomes one with it. Its name is that of a zone that had it. */
+   what meets its like there becomes one with it. Its name is that of a zone that had it. Siblings
+   are a tree by the bits of their hashes; targets, whose zones have few, take them as a list. */
 typedef struct prof__node {
-    uint32_t what, next, child, value[2];   /* what: a site, or the number of the first event */
+    uint32_t what, child, value[2];      /* what: a site, or the number of the first event */
+#if PROF__BARE
+    uint32_t next[1];
+#  define PROF__NODE_HASH(n) 0u
+#else
+    uint32_t next[2], hash;
+#  define PROF__NODE_HASH(n) (n)->hash
+#endif
 } prof__node;
+#define PROF__NEXT (PROF__BARE ? 0 : 1)
 
 typedef struct prof__forest {
     const struct prof_trace *s;
@@ -16057,11 +16102,18 @@ typedef struct prof__forest {
     uint32_t *tops;                      /* by depth: what has ended there since the last close
                                             further out; then the path of a line */
     uint32_t count, max, unused, depth;  /* unused: a list of nodes */
+    uint32_t limit, *hashes;             /* what is deeper is one node; of names, by site */
     prof_metric metric;
     bool full;
 } prof__forest;
 
+PROF__FN const char *prof__forest_name(const prof__forest *f, uint32_t what) {
+    if (!PROF__BARE && what == PROF_NONE) return "(deeper)";
+    return prof__ranked(f->ranks) ? prof__site(what)->name : f->s->events[what].name;
+}
+
 #if PROF__BARE
+#  define prof__forest_hash(f, what) 0
 #  define prof__frames_of(s, e) 0u
 #  define prof__frames_put(o, e, count) ((void)0)
 #  define prof__same_frames(s, a, b) true
@@ -16101,28 +16153,54 @@ PROF__FN bool prof__same_frames(const struct prof_trace *s, const prof_event *a,
                    prof__frame_function(b->extra->stack[i])) != 0) return false;
     return true;
 }
-#endif
 
-PROF__FN const char *prof__forest_name(const prof__forest *f, uint32_t what) {
-    return prof__ranked(f->ranks) ? prof__site(what)->name : f->s->events[what].name;
+/* Names of sites are read once. */
+PROF__FN uint32_t prof__forest_hash(const prof__forest *f, uint32_t what) {
+    const prof_event *e = f->ranks || what == PROF_NONE ? NULL : f->s->events + what;
+    const char *name = prof__forest_name(f, what);
+    uint32_t site = what == PROF_NONE ? 0 : e ? e->site : what, own = 0, h, n;
+    uint32_t *kept = f->s->built ? &own : f->hashes + prof__site_dense(site);
+    if (e && (!site || name != prof__site(site)->name)) kept = &own;
+    if (!*kept) {
+        h = prof__hash_more(2166136261u, name);
+        *kept = (h ^ h >> 15) | 1u;
+    }
+    h = *kept;
+    n = e ? prof__frames_of(f->s, e) : 0;
+    for (uint32_t i = 0; i < n; i++)
+        h = prof__hash_more(h, prof__frame_function(e->extra->stack[i]));
+    return h;
 }
+#endif
 
 PROF__FN bool prof__forest_same(const prof__forest *f, uint32_t a, uint32_t b) {
     const char *x = prof__forest_name(f, a), *y = prof__forest_name(f, b);
+    if (!PROF__BARE && (a == PROF_NONE || b == PROF_NONE)) return a == b;
     if (x != y && strcmp(x, y) != 0) return false;
     return prof__ranked(f->ranks) || prof__same_frames(f->s, f->s->events + a, f->s->events + b);
 }
 
-/* The node like that in the list that begins with *list, or PROF_NONE; the one found moves to the
-   front, for the next zone is likely to be of its kind. */
-PROF__FN uint32_t prof__forest_find(prof__forest *f, uint32_t *list, uint32_t what) {
-    uint32_t *link = list, at;
-    while ((at = *link) != PROF_NONE && !prof__forest_same(f, f->nodes[at].what, what))
-        link = &f->nodes[at].next;
-    if (at == PROF_NONE) return at;
-    *link = f->nodes[at].next;
-    f->nodes[at].next = *list;
-    return *list = at;
+/* Where the node like that is among siblings, or would be. */
+PROF__FN uint32_t *prof__forest_place(prof__forest *f, uint32_t *place, const prof__node *like) {
+    for (uint32_t h = PROF__NODE_HASH(like); *place != PROF_NONE; h >>= 1) {
+        prof__node *n = f->nodes + *place;
+        bool like_it = PROF__NODE_HASH(n) == PROF__NODE_HASH(like);
+        if (like_it && prof__forest_same(f, n->what, like->what)) break;
+        place = n->next + (h & 1);
+    }
+    return place;
+}
+
+/* Takes a node out of siblings that are looked into no more. */
+PROF__FN uint32_t prof__forest_pop(prof__forest *f, uint32_t *from) {
+    uint32_t at = *from;
+    for (uint32_t left; !PROF__BARE && (left = f->nodes[at].next[0]) != PROF_NONE; at = left) {
+        f->nodes[at].next[0] = f->nodes[left].next[PROF__NEXT];
+        f->nodes[left].next[PROF__NEXT] = at;
+    }
+    *from = f->nodes[at].next[PROF__NEXT];
+    f->nodes[at].next[PROF__NEXT] = PROF_NONE;
+    return at;
 }
 
 /* ns or bytes */
@@ -16178,19 +16256,23 @@ PROF__FN void prof__node_add(prof__node *n, uint64_t value) {
 }
 
 /* A node like no other yet; PROF_NONE: no memory. */
-PROF__FN uint32_t prof__forest_add(prof__forest *f, const prof__close *c, uint32_t kids) {
+PROF__FN uint32_t prof__forest_add(prof__forest *f, const prof__close *c, uint32_t what,
+                                   uint32_t kids) {
     uint32_t at = f->unused;
     uint64_t value = (uint64_t)prof__close_metric(c, f->metric);
     prof__node *n;
-    if (at != PROF_NONE) f->unused = f->nodes[at].next;
+    if (at != PROF_NONE) f->unused = f->nodes[at].next[0];
     else if (f->count < f->max) at = f->count++;
     else return at;
     n = f->nodes + at;
-    n->what = c->what;
+    n->what = what;
+#if !PROF__BARE
+    n->hash = prof__forest_hash(f, what);
+#endif
     n->value[0] = (uint32_t)value;
     n->value[1] = (uint32_t)(value >> 32);
     n->child = kids;
-    n->next = PROF_NONE;
+    n->next[0] = n->next[PROF__NEXT] = PROF_NONE;
     if (prof__ranked(f->ranks)) (void)prof__rank_take(f->ranks + at, c, true);
     return at;
 }
@@ -16203,34 +16285,46 @@ PROF__FN void prof__forest_join(prof__forest *f, uint32_t at, uint32_t moved) {
     else if (prof__rank_after(f->ranks + at, f->ranks + moved)) f->ranks[at] = f->ranks[moved];
 }
 
-/* Puts the nodes of a list into another one, and all below them. */
+/* Puts siblings among others, and all below them. */
 PROF__FN void prof__forest_merge(prof__forest *f, uint32_t *list, uint32_t from) {
     uint32_t waiting = PROF_NONE, done;  /* nodes that are merged, but for what is below them */
     for (;;) {
+        if (!PROF__BARE && *list == PROF_NONE) {
+            *list = from;
+            from = PROF_NONE;
+        }
         while (from != PROF_NONE) {
-            uint32_t moved = from, at = prof__forest_find(f, list, f->nodes[from].what);
+            uint32_t moved = prof__forest_pop(f, &from), *place;
             prof__node *n = f->nodes + moved;
-            uint32_t *to = at == PROF_NONE ? list : &waiting;
-            from = n->next;
-            n->next = *to;
-            *to = moved;
-            if (at == PROF_NONE) continue;
-            prof__forest_join(f, at, moved);
-            n->what = at;
+            place = prof__forest_place(f, list, n);
+            if (*place == PROF_NONE) {
+                *place = moved;
+                continue;
+            }
+            prof__forest_join(f, *place, moved);
+            n->what = *place;
+            n->next[0] = waiting;
+            waiting = moved;
         }
         if (waiting == PROF_NONE) return;
         done = waiting;
-        waiting = f->nodes[done].next;
+        waiting = f->nodes[done].next[0];
         list = &f->nodes[f->nodes[done].what].child;
         from = f->nodes[done].child;
-        f->nodes[done].next = f->unused;
+        f->nodes[done].next[0] = f->unused;
         f->unused = done;
     }
 }
 
 PROF__FN void prof__forest_take(void *forest, const prof__close *c) {
     prof__forest *f = (prof__forest *)forest;
-    uint32_t *list = f->tops + c->depth, at = prof__forest_add(f, c, list[1]);
+    uint32_t depth = c->depth, what = c->what, *list, at;
+    if (!PROF__BARE && depth > f->limit) {
+        depth = f->limit + 1;
+        what = PROF_NONE;
+    }
+    list = f->tops + depth;
+    at = prof__forest_add(f, c, what, list[1]);
     list[1] = PROF_NONE;
     f->full = f->full || at == PROF_NONE;
     if (!f->full) prof__forest_merge(f, list, at);
@@ -16254,8 +16348,9 @@ PROF__FN void prof__forest_feed(prof__forest *f, prof__taker *take) {
     else prof__closes_of_events(f->s, &feed);
 }
 
-/* False: it does not fit. */
-PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, prof_metric metric) {
+/* The stacks of all that is no deeper than limit, from 0. False: they do not fit. */
+PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, prof_metric metric,
+                                uint32_t limit) {
     bool records = prof__from_records(s) || PROF__BARE;
     size_t size = sizeof *f->nodes + 2 * sizeof(uint32_t), room;
     uintptr_t at, end;
@@ -16264,16 +16359,25 @@ PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, pro
     f->metric = metric;
     f->depth = s->max_depth;
     f->unused = PROF_NONE;
-    if (!records) prof__forest_feed(f, prof__forest_deepest);
     f->tops = (uint32_t *)(void *)s->scratch;
-    at = ((uintptr_t)(f->tops + f->depth + 2) + 7) & ~(uintptr_t)7;
+    if (!records) prof__forest_feed(f, prof__forest_deepest);
+    if (!PROF__BARE) {
+        f->limit = limit;
+        f->depth = PROF__MIN(f->depth, limit);
+    }
+    if (!PROF__BARE && !s->built) {
+        f->hashes = f->tops;
+        f->tops += prof__site_count + 1 + prof__names.count;
+        memset(f->hashes, 0, (size_t)((char *)f->tops - s->scratch));
+    }
+    at = ((uintptr_t)(f->tops + f->depth + 3) + 7) & ~(uintptr_t)7;
     end = (uintptr_t)prof__scratch_end(s);
     if (records) f->ranks = (prof__rank *)at;
     if (at > end) return false;
     room = (end - at) / (size + (records ? sizeof *f->ranks : 0));
     f->max = (uint32_t)PROF__MIN(room, (size_t)INT32_MAX);
     f->nodes = (prof__node *)(at + (records ? f->max * sizeof *f->ranks : 0));
-    for (uint32_t i = 0; i < f->depth + 2; i++) f->tops[i] = PROF_NONE;
+    for (uint32_t i = 0; i < f->depth + 3; i++) f->tops[i] = PROF_NONE;
     prof__forest_feed(f, prof__forest_take);
     return !f->full;
 }
@@ -16283,10 +16387,8 @@ PROF__FN uint32_t prof__forest_list(prof__forest *f, uint32_t *order) {
     uint32_t n = 0, parent = PROF_NONE, done = 0;
     for (uint32_t at = f->tops[0];; done++) {
         while (at != PROF_NONE) {
-            uint32_t next = f->nodes[at].next;
-            f->nodes[at].next = parent;
-            order[n++] = at;
-            at = next;
+            order[n] = prof__forest_pop(f, &at);
+            f->nodes[order[n++]].next[0] = parent;
         }
         if (done == n) return n;
         parent = order[done];
@@ -16329,16 +16431,27 @@ PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t nod
     if (value >> 63) return;
     (void)prof__divide(&value, (uint32_t)unit);
     if (!value) return;
-    for (; node != PROF_NONE; node = f->nodes[node].next) f->tops[depth++] = f->nodes[node].what;
+    for (; node != PROF_NONE; node = f->nodes[node].next[0]) f->tops[depth++] = f->nodes[node].what;
     while (depth--) {
         uint32_t what = f->tops[depth];
-        if (!prof__ranked(f->ranks))
+        if (!prof__ranked(f->ranks) && what != PROF_NONE)
             prof__frames_put(o, f->s->events + what, prof__frames_of(f->s, f->s->events + what));
         prof__stack_entry(o, prof__forest_name(f, what));
         prof__out_text(o, depth ? ";" : " ");
     }
     prof__out_u64(o, value);
     prof__out_text(o, "\n");
+}
+
+/* All stacks, from the records or from the events, which take less for each; where neither fits, as
+   deep as they do. False: there is no room at all. */
+PROF__FN bool prof__forest_make(prof__forest *f, const prof_trace *trace, prof_metric metric) {
+    bool made = prof__forest_open(f, trace, metric, PROF_NONE - 3);
+    if (!PROF__BARE && !made && f->ranks && prof__analyse(trace))
+        made = prof__forest_open(f, trace, metric, PROF_NONE - 3);
+    for (uint32_t limit = f->depth; !PROF__BARE && !made && limit--; limit -= limit / 4)
+        made = prof__forest_open(f, trace, metric, limit);
+    return made;
 }
 
 PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric,
@@ -16350,9 +16463,7 @@ PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof
     bool made, taken;
     if (!prof__valid(trace) || !out.write || !unit) return PROF_ERROR_INVALID;
     taken = prof__reading_open();
-    made = prof__forest_open(&f, trace, metric) ||   /* by events they take less */
-           (!PROF__BARE && f.ranks && prof__analyse(trace) &&
-            prof__forest_open(&f, trace, metric));
+    made = prof__forest_make(&f, trace, metric);
     prof__reading_close(taken);
     if (!made) return PROF_ERROR_MEMORY;
     order = (uint32_t *)(void *)(f.nodes + f.max);
@@ -19986,7 +20097,7 @@ PROF__FN void prof__say_needed(size_t need, size_t have) {
 
 PROF__FN void prof__say_events(size_t bytes) {
     (void)prof_format_text(prof__memory_text, sizeof prof__memory_text,
-                           "the events take %zu bytes: see prof_make_events, prof_desc.lean",
+                           "the events take %zu bytes: see prof_make_events, prof_desc.events",
                            bytes);
 }
 
@@ -20029,8 +20140,8 @@ PROF__FN size_t prof__beside_of(const prof_desc *d) {
 }
 
 PROF__FN bool prof__is_lean(const prof_desc *d) {
-    return d->lean && d->mode == PROF_MODE_TRACE && !d->records_only && !d->merge_duplicates &&
-           !prof__beside_of(d) && !prof__device_count;
+    return !d->events && d->mode == PROF_MODE_TRACE && !d->records_only && !d->merge_duplicates &&
+           !prof__beside_of(d) && !prof__device_count && !prof__execution.registered;
 }
 
 /* Of a zone whose event is made, unless there are never any. */

@@ -329,7 +329,7 @@ static void start(size_t kib, uint32_t depth) {
     desc.memory_size = kib << 10;
     desc.max_threads = kib < 128 ? 1 : THREADS;
     desc.max_depth = depth;
-    desc.lean = lean;
+    desc.events = !lean;
     memset(counters, 0, sizeof counters);
     for (i = 0; i < NAMES; i++) sprintf(names[i], "function %d", i);
     EQUAL(prof_start(&desc), PROF_OK);
@@ -470,7 +470,7 @@ static void session_of(size_t kib) {
     desc.memory = arena;
     desc.memory_size = kib << 10;
     desc.max_threads = THREADS;
-    desc.lean = lean;
+    desc.events = !lean;
     EQUAL(prof_start(&desc), PROF_OK);
 }
 
@@ -619,42 +619,52 @@ static void test_dropping(void) {
     EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
 }
 
-/* Table, trace and statistics say where the timeline ended. */
-static void test_told_where_it_ends(void) {
+/* Table, trace and statistics say where the timeline ended, with events and without. */
+static void told_where_it_ends(bool events, unsigned zones) {
     prof_desc desc = test_desc();
     prof_chrome_desc array = { PROF_CHROME_ARRAY, false };
     test_text text;
     prof_trace *trace;
-    char number[64];
-    int i;
+    prof_stats stats;
+    char number[96];
+    unsigned i;
     memset(&text, 0, sizeof text);
     desc.memory = arena;
     desc.memory_size = 256 << 10;
     desc.max_threads = 1;
+    desc.events = events;
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BEGIN("outer");
-    for (i = 0; i < 10000; i++) { PROF_SCOPE("zone"); test_time.tick += 7; }
+    for (i = 0; i < zones; i++) { PROF_SCOPE("zone"); test_time.tick += 7; }
     prof_instant("late");
     PROF_END();
     trace = prof_stop();
-    CHECK(prof_get_stats().timeline_ns > 0 && prof_get_stats().timeline_ns < 70000, "no end");
-    EQUAL(prof_get_stats().not_kept, 1);
-    EQUAL(test_told(trace), 10001);
-    EQUAL(test_find(trace, "(in sums)", 0)->end_ns, test_find(trace, "outer", 0)->end_ns);
-    EQUAL(test_find(trace, "outer", 0)->self_cpu_time_total_ns, 0);
+    stats = prof_get_stats();
+    CHECK(stats.timeline_ns > 0 && stats.timeline_ns < 7 * zones, "no end");
+    EQUAL(stats.not_kept, 1);
     EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
-    sprintf(number, " of 70.000us. %u later zones", (unsigned)prof_get_stats().summed);
+    sprintf(number, " of %u.000us. %u later zones", 7 * zones / 1000, (unsigned)stats.summed);
     CHECK(strstr(text.data, "Timeline: the first ") && strstr(text.data, number), "%s", text.data);
     test_text_clear(&text);
-    sprintf(number, "\"name\":\"zone\",\"count\":%u,\"total\":%u,",
-            (unsigned)prof_get_stats().summed, 7 * (unsigned)prof_get_stats().summed);
     for (i = 0; i < 2; i++) {
         EQUAL(prof_write_chrome(trace, i ? &array : NULL, test_text_sink(&text)), PROF_OK);
-        CHECK(strstr(text.data, number) && strstr(text.data, "\"session_ns\":70000,") &&
-              strstr(text.data, "\"name\":\"timeline ends\"") &&
+        sprintf(number, "\"name\":\"zone\",\"count\":%u,\"total\":%u,", (unsigned)stats.summed,
+                7 * (unsigned)stats.summed);
+        CHECK(strstr(text.data, number), "%s", number);
+        sprintf(number, "\"session_ns\":%u,", 7 * zones);
+        CHECK(strstr(text.data, number) && strstr(text.data, "\"name\":\"timeline ends\"") &&
               strstr(text.data, "\"timeline_end_ns\":"), "%s", number);
         test_text_clear(&text);
     }
+    CHECK(events || !prof_events(trace, NULL), "events have room");
+    EQUAL(test_told(trace), zones + 1);
+    EQUAL(test_find(trace, "(in sums)", 0)->end_ns, test_find(trace, "outer", 0)->end_ns);
+    EQUAL(test_find(trace, "outer", 0)->self_cpu_time_total_ns, 0);
+}
+
+static void test_told_where_it_ends(void) {
+    PASS_ON(told_where_it_ends(true, 10000));
+    told_where_it_ends(false, 40000);
 }
 
 static void *names_without_end(void *data) {

@@ -398,7 +398,6 @@ static void test_lean(void) {
     desc.memory = arena;
     desc.memory_size = sizeof arena;
     desc.max_threads = 1;
-    desc.lean = true;
     trace = coarse_trace(3, &desc, 130000);
     CHECK(trace != NULL, "no trace");
     stats = prof_get_stats();
@@ -437,7 +436,6 @@ static void test_lean_details(void) {
     desc.memory = arena;
     desc.memory_size = sizeof arena;
     desc.max_threads = 1;
-    desc.lean = true;
     desc.when_full = PROF_FULL_DROP;
     EQUAL(prof_start(&desc), PROF_OK);
     for (i = 0; i < 5000; i++) {
@@ -463,7 +461,73 @@ static void test_lean_details(void) {
     CHECK(prof_get_stats().dropped_full > 1000, "all had room");
 }
 
-/* Where lean makes no sense it is not taken: all of a ring have events. */
+/* us in all lines of folded stacks; lines: how many; deep: the semicolons of the deepest. */
+static uint64_t folded_sum(const char *text, size_t *lines, size_t *deep) {
+    uint64_t sum = 0;
+    *lines = *deep = 0;
+    for (; *text; text++) {
+        size_t depth = 0;
+        for (; *text != ' '; text++) depth += *text == ';';
+        sum += (uint64_t)strtoull(text, NULL, 10);
+        text = strchr(text, '\n');
+        *deep = depth > *deep ? depth : *deep;
+        ++*lines;
+    }
+    return sum;
+}
+
+static uint64_t us_tick;
+static uint64_t us_now(void *user) {
+    (void)user;
+    return us_tick += 1000;
+}
+
+/* Each path of eight names, a zone each. */
+static void all_paths(int depth) {
+    static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h" };
+    int i;
+    for (i = 0; depth && i < 8; i++) {
+        prof_push(names[i]);
+        all_paths(depth - 1);
+        prof_pop();
+    }
+}
+
+/* Where there is no memory for all stacks the outer ones are told apart, and no time is lost. */
+static void test_stacks_too_many(void) {
+    static uint64_t arena[1 << 16], room[1 << 20];
+    test_text text = { NULL, 0, 0, 0, 0 };
+    size_t count, lines, deep;
+    uint64_t all, whole;
+    prof_desc desc;
+    prof_trace *trace;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = arena;
+    desc.memory_size = sizeof arena;
+    desc.max_threads = 1;
+    desc.platform.now = us_now;
+    EQUAL(prof_start(&desc), PROF_OK);
+    all_paths(5);
+    trace = prof_stop();
+    EQUAL(prof_get_stats().recorded, 8 + 64 + 512 + 4096 + 32768);
+    all = (uint64_t)prof_total_average(trace).self_cpu_time_total_ns / 1000;
+    CHECK(!prof_events(trace, &count), "events have room");
+    EQUAL(prof_write_stacks(trace, PROF_METRIC_NONE, test_text_sink(&text)), PROF_OK);
+    EQUAL(folded_sum(text.data, &lines, &deep), all);
+    CHECK(strstr(text.data, ";(deeper) ") && lines > 64 && deep >= 2, "%u lines, %u deep",
+          (unsigned)lines, (unsigned)deep);
+    CHECK(prof_make_events(trace, room, sizeof room, &count), "no room for %u", (unsigned)count);
+    text.size = 0;
+    EQUAL(prof_write_stacks(trace, PROF_METRIC_NONE, test_text_sink(&text)), PROF_OK);
+    whole = folded_sum(text.data, &lines, &deep);
+    EQUAL(whole, all);
+    EQUAL(lines, count);
+    EQUAL(deep, 4);
+    CHECK(!strstr(text.data, "deeper"), "not all stacks");
+    free(text.data);
+}
+
+/* All zones of a ring have events. */
 static void test_lean_ring(void) {
     static uint64_t arena[1 << 14];
     prof_desc desc;
@@ -474,7 +538,6 @@ static void test_lean_ring(void) {
     desc.memory_size = sizeof arena;
     desc.max_threads = 1;
     desc.mode = PROF_MODE_RING;
-    desc.lean = true;
     trace = coarse_trace(5, &desc, 50000);
     CHECK(trace && prof_events(trace, &count), "no events");
     EQUAL(count, prof_get_stats().recorded);
@@ -485,6 +548,7 @@ static void test_lean_ring(void) {
 
 int main(void) {
     RUN(test_lean_ring);
+    RUN(test_stacks_too_many);
     RUN(test_records_as_events);
     RUN(test_lean);
     RUN(test_lean_details);

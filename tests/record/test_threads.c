@@ -46,7 +46,7 @@ static prof_trace *stop_and_check(uint64_t zones) {
     prof_trace *trace = prof_stop();
     prof_stats stats = prof_get_stats();
     size_t count;
-    prof_events(trace, &count);
+    test_events(trace, &count);
     test_tree(trace);
     if (!test_bad && (count != zones || stats.recorded != zones)) {
         test_fail(__FILE__, __LINE__, "zones");
@@ -95,7 +95,7 @@ static void test_threads_eight(void) {
     for (i = 0; i < 5; i++)
         EQUAL(rows[i].count, rows[i].key[0] == 'o' || rows[i].key[0] == 'e' ? 4 * EACH : 8 * EACH);
     memset(of_thread, 0, sizeof of_thread);
-    events = prof_events(trace, &count);
+    events = test_events(trace, &count);
     for (i = 0; i < count; i++) of_thread[events[i].thread]++;
     for (i = 0; i < 8; i++) EQUAL(of_thread[i], EACH * PER_TURN);
     PASS_ON(test_all_writers(trace));
@@ -288,7 +288,7 @@ static void *busy_body(void *user) {
 static void cut_out(const prof_trace *trace, int threads) {
     prof_stats stats = prof_get_stats();
     size_t count, i, open = 0;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = test_events(trace, &count);
     PASS_ON(test_tree(trace));
     EQUAL(stats.recorded, count);
     for (i = 0; i < count; i++) {
@@ -319,6 +319,7 @@ static void stop_while_running(int threads, int rounds, void *memory, size_t siz
         desc.memory_size = memory ? size : 0;
         desc.max_threads = 8;
         desc.max_depth = 16;
+        desc.events = i % 3 == 2;
         if (prof_start(&desc) != PROF_OK) {
             test_fail(__FILE__, __LINE__, "prof_start");
             break;

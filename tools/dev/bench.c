@@ -188,7 +188,7 @@ static void open_with(size_t memory_size, prof_full when_full, bool lean)
     desc.memory = memory_size ? arena : NULL;
     desc.memory_size = memory_size;
     desc.when_full = when_full;
-    desc.lean = lean;
+    desc.events = !lean;
     prof_result r = prof_start(&desc);
     if (r != PROF_OK)
         fail("prof_start", prof_strerror(r));
