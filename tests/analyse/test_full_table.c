@@ -731,7 +731,7 @@ static void test_more_names_than_are_kept(void) {
         desc.platform.now = now;
         desc.memory = arena;
         desc.memory_size = 64 << 20;
-        desc.lean = mode == 1;
+        desc.events = mode != 1;
         desc.max_threads = 1;
         desc.mode = mode == 2 ? PROF_MODE_AGGREGATE : mode == 3 ? PROF_MODE_RING : PROF_MODE_TRACE;
         memset(counters, 0, sizeof counters);

@@ -338,7 +338,7 @@ static void ring(void) {
 
 /* The arena is full soon: the rest is in sums, with what was open then. */
 static void full(bool aggregate, const char *name) {
-    static char memory[1 << 17];
+    static char memory[1 << 19];
     static char names[40][8];
     prof_desc desc = test_desc();
     int i, k;
@@ -349,13 +349,13 @@ static void full(bool aggregate, const char *name) {
     desc.max_sites = 64;
     start(desc);
     prof_push("around");
-    for (i = 0; i < 4000; i++) {
-        snprintf(names[i % 40], sizeof names[0], "n%d", i % (1 + i / 100));
+    for (i = 0; i < 24000; i++) {
+        snprintf(names[i % 40], sizeof names[0], "n%d", i % (1 + i / 600));
         prof_push(names[i % 40]);
         tick((uint64_t)i % 7);
         for (k = 0; k < i % 4; k++) zone("inner", (uint64_t)k * 3);
         prof_pop();
-        if (i % 1000 == 500) prof_push("left open");
+        if (i % 6000 == 3000) prof_push("left open");
     }
     prof_pop();
     end_as(name);
