@@ -263,7 +263,7 @@ typedef enum prof_native {               /* how a zone's native call stack is re
 /* Zero-initialise; 0 always means the default. */
 typedef struct prof_desc {
     void *memory;                        /* the arena, any alignment; NULL: the built-in one */
-    size_t memory_size;                  /* its bytes; ignored when memory is NULL */
+    size_t memory_size;                  /* its bytes; 0 where memory is NULL */
     prof_mode mode;
     prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed */
     prof_stream_format stream_format;

@@ -161,13 +161,18 @@ cat >"$out/raw.c" <<'END_OF_C'
 static bool put(void *file, const void *data, size_t size) {
     return fwrite(data, 1, size, (FILE *)file) == size && fflush((FILE *)file) == 0;
 }
-int main(void) {
+static char arena[1 << 18];
+int main(int argc, char **argv) {
     prof_desc desc = {0};
-    desc.mode = PROF_MODE_STREAM;
-    desc.stream.write = put;
-    desc.stream.user = stdout;
+    prof_sink out = {put, stdout};
+    int ring = argc > 1 && argv[1];
+    desc.mode = ring ? PROF_MODE_RING : PROF_MODE_STREAM;
+    desc.stream = out;
+    desc.memory = ring ? arena : NULL;
+    desc.memory_size = ring ? sizeof arena : 0;
     if (prof_start(&desc) != PROF_OK) return 1;
-    for (int i = 0; i < 3000; i++) PROF_BLOCK("zone") {}
+    for (int i = 0; i < 3000 << 4 * ring; i++) PROF_BLOCK("zone") {}
+    if (ring) return prof_dump(out) != PROF_OK;
     return prof_stop() == NULL;
 }
 END_OF_C
@@ -185,6 +190,14 @@ each damaged_raw_gzip '; read up to there' 1 "$out/spoilt.raw.gz" 'report stacks
 last=$(LC_ALL=C grep -obUaP 'PROF|FORP' "$out/whole.raw" | tail -n 1 | cut -d: -f1)
 head -c "$last" "$out/whole.raw" >"$out/crashed.raw"
 each crashed_raw "byte $last: the stream ends without its last block" 0 "$out/crashed.raw" 'report decode'
+
+"$out/raw" ring >"$out/ring.raw"
+told_once() {   # FILE: what the ring has overwritten is one loss, in one line
+    "$prof" report "$1" | head -n 1 | grep -q "^$1: Zones that the ring no longer holds ([^;]*$"
+}
+try input_ring_is_told_once told_once "$out/ring.raw"
+try input_ring_is_decoded "$prof" decode -o "$out/ring.json" "$out/ring.raw"
+try input_ring_is_decoded_once told_once "$out/ring.json"
 
 # ---- Numbers and names ----
 
@@ -290,6 +303,10 @@ done
 awk 'BEGIN {for (i = 0; i < 1000000; i++) printf "PROF"}' >"$out/prof.raw"
 try input_damaged_raw quick decode "$out/prof.raw"
 rm -f "$out/keys.json" "$out/devices.json" "$out/prof.raw"
+
+# ---- What is no JSON in the midst of a trace ----
+
+python3 tests/command/odd_json.py "$prof" "$out" || failed=1
 
 # ---- A base that times do not fit with; a pipe where a file is read twice ----
 

@@ -93,23 +93,6 @@ def block(kind, *words):
     words[4:6] = a, b
     number += 1
     return struct.pack("<%dI" % len(words), *words)
-def u64(n): return n & 0xffffffff, n >> 32
-def session(start): return block(1, 3, 7, *u64(10**9), *u64(0), *u64(start), 1, 0)
-def counts(last, *n): return block(6, last, 17, *(w for i in (1, *n, *[0] * (16 - len(n))) for w in u64(i)))
-with open(sys.argv[1], "wb") as f:
-    f.write(session(5) + counts(0, 3) + counts(0, 4) + session(5) + counts(1, 7) + session(9) + counts(1, 2))
-import struct, sys
-number = 0
-def block(kind, *words):
-    global number
-    words = [0x50524f46, 1 << 16 | kind, 4 * len(words), number, 0, 0, *words]
-    a = b = 0
-    for word in words[1:]:
-        a = (a + word) % 0xffffffff
-        b = (b + a) % 0xffffffff
-    words[4:6] = a, b
-    number += 1
-    return struct.pack("<%dI" % len(words), *words)
 def u64(n):
     return n & 0xffffffff, n >> 32
 def session(start):

@@ -302,4 +302,19 @@ says report_no_end '1 begins without an end' 0 "$prof" report "$pairs"
 says report_no_begin '1 ends of nothing, left out' 0 "$prof" report "$pairs"
 says report_ranges_aside '1 begins' 0 "$prof" stacks -o "$out/pairs.folded" "$pairs"
 try report_pairs_stacks grep -qx 'outer;inner_é_"quoted";whole 1' "$out/pairs.folded"
+
+# ---- Calls that end behind the one they begin in: self times are off, which is told in every format ----
+
+echo '[{"ph":"X","cat":"cpu_op","name":"outer","pid":1,"tid":1,"ts":0,"dur":10},
+{"ph":"X","cat":"cpu_op","name":"inner","pid":1,"tid":1,"ts":4,"dur":9}]' >"$out/overlap.json"
+overlap='1 calls begin in one call and end behind it'
+says report_overlap "$overlap" 0 "$prof" report "$out/overlap.json"
+on_stderr() {   # COMMAND...: one line, and nothing of it in the output
+    "$prof" "$@" >"$out/plain" 2>"$out/err" && [ "$(grep -c "^prof: .*$overlap" "$out/err")" = 1 ] &&
+        ! grep -q "$overlap" "$out/plain"
+}
+for words in 'report -f json' 'report -f csv' stacks flamegraph "diff $pairs" "diff -f json $pairs"; do
+    # shellcheck disable=SC2086   # words
+    try "report_overlap_$(echo "$words" | tr -c 'a-z\n' _)" on_stderr $words "$out/overlap.json"
+done
 exit $failed

@@ -2,7 +2,10 @@
 LIBRARY is tests/fuzz/faults.c. PROF, the command, must give the right output or one line that says what
 is wrong and no output file; SESSION, tests/fuzz/fault_session.c, must find its own results right. Neither
 may leave half a file or a temporary one, crash or hang. Prints a line per program and call."""
+import gzip
+import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -54,9 +57,29 @@ def files(out):
     return found
 
 
+def no_constant(text):
+    raise ValueError(f'{text} is no JSON')
+
+
+def half(name, content):
+    """Why a file, of any content, is not whole, or None."""
+    try:
+        if name.endswith('.gz'):
+            name, content = name[:-3], gzip.decompress(content)
+        if name.endswith('.json'):
+            json.loads(content.decode(), parse_constant=no_constant)
+    except (ValueError, EOFError, OSError) as error:
+        return f'{name} is no JSON: {error}'
+    end = {'.html': b'</html>', '.svg': b'</svg>'}.get(os.path.splitext(name)[1], b'')
+    return None if content.rstrip().endswith(end) else f'{name} has no {end}'
+
+
 def wrong_command(result, right, statuses):
     """Why a run of prof with a fault is wrong, or None."""
     status, _, said, errors, out = result
+    for name, content in files(out).items():
+        if half(name, content):
+            return f'exit status {status}: {half(name, content)}'
     if status == 0 or status == right[0]:
         if files(out) != right[2]:
             return f'exit status {status} and other files: {sorted(files(out))}'
@@ -65,7 +88,8 @@ def wrong_command(result, right, statuses):
         return f'exit status {status}'
     if not any(line.startswith(b'prof: ') for line in errors.split(b'\n')):
         return f'no error told: {errors[:200]!r}'
-    cut = status == 1                    # of an input that ends early what could be read is told
+    # Only what was made of an input that ends early may be other output, and that is told.
+    cut = status == 1 and re.search(br'byte [0-9]+: .*; read up to there', errors)
     if not cut and any(files(out).get(name, content) != content for name, content in right[2].items()):
         return 'half a file'
     extra = set(files(out)) - set(right[2])

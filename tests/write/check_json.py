@@ -4,6 +4,7 @@
 Each NAME must be the name of exactly COUNT zones. Prints what is wrong and exits 1, or prints the
 number of zones and threads.
 """
+import gzip
 import json
 import sys
 from collections import Counter
@@ -33,7 +34,7 @@ def unique(pairs):
 
 
 def load(path):
-    with open(path, "rb") as file:
+    with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
         data = file.read()
     if data.startswith(b"\xef\xbb\xbf"):
         raise Wrong("it starts with a byte order mark")

@@ -276,6 +276,7 @@ static int run(int argc, char **argv) {
     if (format == FORMAT_TEXT) losses_hold();
     pairs all = {0};
     span when[2];
+    text_list notes[2] = {{0}};
     status = EXIT_OK;
     for (int side = 0; side < 2 && status == EXIT_OK; side++) {
         row_table table = {0};
@@ -285,11 +286,16 @@ static int run(int argc, char **argv) {
         when[side] = (span){table.first_ns, table.last_ns, table.dated_at};
         add_side(&all, &table, side, &o);
         add_devices(&all, &table, side);
+        notes[side] = rows_notes(&table, &all.memory);
         rows_free(&table);
     }
     for (int side = 0; o.rates && side < 2 && status == EXIT_OK; side++)
         status = add_rates(&all, side, &o, argv[1 + side]);
     if (status == EXIT_OK && !o.any_order) status = check_order(argv[1], argv[2], when);
+    for (int side = 0; side < 2; side++) {
+        if (status == EXIT_OK) rows_tell(argv[1 + side], &notes[side]);
+        free(notes[side].items);
+    }
     bool regression = false;
     if (status == EXIT_OK) status = write_pairs(&all, &o, format, &regression);
     intern_free(&all.keys);

@@ -383,9 +383,6 @@ static int read_and_draw(const flamegraph_options *o, char **files, int count) {
     if (o->diff) snprintf(name, sizeof name, "%s, compared with %s", file_name(files[1]),
                           file_name(files[0]));
     else snprintf(name, sizeof name, "%s%s", file_name(files[0]), count > 1 ? " and others" : "");
-    if (f.overlaps)
-        warn(NULL, "%llu calls begin in one call and end behind it: their paths are guesses",
-             (unsigned long long)f.overlaps);
     if (status == EXIT_OK) status = draw(&f, o, name);
     flame_free(&f);
     return status;

@@ -3,7 +3,6 @@
 #include "report_page.h"
 #include "trace_range.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,31 +78,6 @@ static bool understand(const report_options *o, prof_table_desc *desc, table_for
     return true;
 }
 
-static void add_note(arena *memory, text_list *notes, const char *format, ...) PRINTF_LIKE(3, 4);
-
-static void add_note(arena *memory, text_list *notes, const char *format, ...) {
-    char text[256];
-    va_list args;
-    va_start(args, format);
-    int size = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    notes->items = reallocate(notes->items, (notes->count + 1) * sizeof *notes->items);
-    notes->items[notes->count++] = arena_text(memory, text, (size_t)size);
-}
-
-/* What a reader of the table should know of the trace. */
-static text_list notes_of(const row_table *table, arena *memory) {
-    text_list notes = {0};
-    if (table->overlaps)
-        add_note(memory, &notes, "%llu calls begin in one call and end behind it: self times are "
-                 "off by as much.", (unsigned long long)table->overlaps);
-    if (table->unowned)
-        add_note(memory, &notes,
-                 "%llu of the trace's %llu kernels and copies belong to no call in it.",
-                 (unsigned long long)table->unowned, (unsigned long long)table->kernels);
-    return notes;
-}
-
 /* A table without rows, and why. */
 static void write_nothing(const row_table *table, output *out) {
     output_text(out, table->events && rows_filtered(table) ? "No row is left by the filter.\n" :
@@ -128,7 +102,7 @@ static int write_report(row_table *table, report_page *page, const report_option
     output out;
     arena memory = {0};
     if (!output_open(&out, o->output)) return EXIT_BAD;
-    text_list notes = notes_of(table, &memory);
+    text_list notes = rows_notes(table, &memory);
     if (page) {
         page_write(page, table, title, &notes, &out);
     } else {
@@ -136,6 +110,7 @@ static int write_report(row_table *table, report_page *page, const report_option
         desc->whole_device_ns = rows_filtered(table) ? table->whole_device_ns : 0;
         if (desc->format == PROF_FORMAT_TEXT) write_text(table, desc, &notes, &out);
         else prof_write_rows(table->rows, table->count, &table->view, desc, output_sink(&out));
+        if (desc->format != PROF_FORMAT_TEXT) rows_tell(NULL, &notes);
     }
     free(notes.items);
     arena_free(&memory);

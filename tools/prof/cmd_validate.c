@@ -187,20 +187,6 @@ static void check_fields(checker *c, const trace_event *event) {
                  (long long)ids[i].id);
 }
 
-/* \ud800 without its other half: strict readers reject the file. */
-static void check_surrogates(checker *c, const trace_event *event) {
-    const char *p = event->raw.data, *end = p + event->raw.size;
-    while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL && end - p >= 6) {
-        bool high = p[1] == 'u' && (p[2] | 32) == 'd' && strchr("89abAB", p[3]);
-        bool low = p[1] == 'u' && (p[2] | 32) == 'd' && strchr("cdefCDEF", p[3]);
-        bool paired = high && end - p >= 12 && p[6] == '\\' && p[7] == 'u' &&
-                      (p[8] | 32) == 'd' && strchr("cdefCDEF", p[9]);
-        if (low || (high && !paired))
-            find(c, RULE_TEXT, event->offset, "%s has half a character (%.6s)", shown(event), p);
-        p += paired ? 12 : 2;
-    }
-}
-
 static uint32_t stream_of(checker *c, const trace_event *event) {
     int64_t device = event->pid, stream = event->tid;
     trace_arg_int(event, "device", &device);
@@ -302,7 +288,6 @@ static void check_wait(checker *c, const trace_event *event) {
 static void check_event(checker *c, const trace_event *event) {
     int64_t correlation;
     check_fields(c, event);
-    check_surrogates(c, event);
     check_flow(c, event);
     if (event->phase != 'X') return;
     if (event->has & TRACE_HAS_TS) add_span(c, event);
@@ -434,6 +419,7 @@ static void check_defects(checker *c, const trace_reader *reader) {
         {TRACE_NAN, RULE_NUMBER, "NaN or infinite numbers"},
         {TRACE_BAD_UTF8, RULE_TEXT, "bytes that are not UTF-8"},
         {TRACE_CONTROL, RULE_TEXT, "raw control characters"},
+        {TRACE_ESCAPE, RULE_TEXT, "escapes that JSON has not, or of half a character"},
         {TRACE_DUPLICATE_KEY, RULE_KEYS, "keys twice in an event"},
         {TRACE_BAD_NUMBER, RULE_NUMBER, "times, pids or tids that are no numbers"},
         {TRACE_NOT_OBJECT, RULE_FIELDS, "events that are not objects"}

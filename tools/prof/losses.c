@@ -162,6 +162,11 @@ void losses_end_raw(losses *l, raw_losses *r) {
 }
 
 void losses_add_stream(losses *l, uint64_t blocks, uint64_t records, uint64_t damaged_bytes) {
+    prof_note note;
+    size_t ring = 0;         /* a ring's dump lacks what was overwritten: that is told already */
+    while (prof_stats_note(NULL, ring, &note) && strcmp(note.key, "overwritten") != 0) ring++;
+    uint64_t overwritten = ring < LOSS_COUNTS ? l->counts[ring] : 0;
+    records -= records < overwritten ? records : overwritten;
     const uint64_t counts[] = {blocks, records, damaged_bytes};
     size_t first = known_counts() + 1;
     for (size_t i = 0; i < 3 && first + i < LOSS_COUNTS; i++)

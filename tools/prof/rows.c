@@ -5,6 +5,7 @@
 #include "rows.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -834,4 +835,34 @@ void rows_free(row_table *t) {
     map_free(&t->device_numbers);
     if (t->has_name) regfree(&t->name);
     memset(t, 0, sizeof *t);
+}
+
+/* ---- Notes ---- */
+
+static void add_note(arena *memory, text_list *notes, const char *format, ...) PRINTF_LIKE(3, 4);
+
+static void add_note(arena *memory, text_list *notes, const char *format, ...) {
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    notes->items = reallocate(notes->items, (notes->count + 1) * sizeof *notes->items);
+    notes->items[notes->count++] = arena_text(memory, text, (size_t)size);
+}
+
+text_list rows_notes(const row_table *table, arena *memory) {
+    text_list notes = {0};
+    if (table->overlaps)
+        add_note(memory, &notes, "%llu calls begin in one call and end behind it: self times are "
+                 "off by as much.", (unsigned long long)table->overlaps);
+    if (table->unowned)
+        add_note(memory, &notes,
+                 "%llu of the trace's %llu kernels and copies belong to no call in it.",
+                 (unsigned long long)table->unowned, (unsigned long long)table->kernels);
+    return notes;
+}
+
+void rows_tell(const char *path, const text_list *notes) {
+    for (size_t i = 0; i < notes->count; i++) warn(path, "%s", notes->items[i]);
 }

@@ -86,6 +86,9 @@ bool rows_begin(row_table *table, const row_options *options);
 int rows_read(row_table *table, const char *path);           /* adds one file; the exit code */
 void rows_finish(row_table *table);                          /* after the last file */
 bool rows_filtered(const row_table *table);                  /* may rows be missing? */
+/* What a reader of the rows should know of the files, in lines; free(items). */
+text_list rows_notes(const row_table *table, arena *memory);
+void rows_tell(const char *path, const text_list *notes);    /* ... on stderr */
 void rows_free(row_table *table);
 
 #endif

@@ -16,6 +16,7 @@
 #endif
 
 #include "common.h"
+#include "json_mend.h"
 #include "legacy_records.h"
 #include "losses.h"
 #include "trace_other.h"
@@ -45,6 +46,7 @@ struct trace_source {
     place where;
     bool has_events, has_nodes, tolerant;
     bool any_element, any_event; /* of the array; one that is an event */
+    bool any_member, any_here;   /* of the object; an element of this array: a comma is due */
     bool any_read;               /* one that was handed out, or will be */
     bool any_work;               /* neither metadata nor the profiler's own */
     bool gzip_cut;               /* the packed file ends early */
@@ -68,9 +70,12 @@ struct trace_source {
     size_t guess_count, guess_capacity;
     char *decoded;
     size_t decoded_capacity;
+    mended mended;               /* the element, when it was none of JSON: see mend_item */
 };
 
 typedef struct trace_source source;
+
+static const char too_long[] = "an element of more than 64 MB";
 
 /* ---- Scanning: from a place in the buffer to the one behind; NULL: the outcome says why ---- */
 
@@ -84,6 +89,12 @@ static const char *stop(source *s, outcome what, const char *p, const char *why)
 /* At a character that should not be here: the end of the buffer, or an error. */
 static const char *stop_at(source *s, const char *p, const char *why) {
     return stop(s, p == s->buffer + s->used ? MORE : BAD, p, why);
+}
+
+/* What stands here where a comma should. */
+static const char *no_comma(source *s, const char *p) {
+    return stop_at(s, p, *p == ']' || *p == '}' ? "this bracket closes another kind"
+                                                : "a comma is missing here");
 }
 
 static void defect(source *s, trace_defect what) {
@@ -137,15 +148,16 @@ static inline const char *skip_text(source *s, const char *p) {
         p = text_stop(p, &high);
         if (*p == '"') break;
         if (p >= s->buffer + s->used) return stop(s, MORE, p, NULL);
-        if (*p == '\\') p++;
-        else defect(s, TRACE_CONTROL);
+        size_t size = *p == '\\' ? json_escape(p, s->buffer + s->used) : 0;
+        if (size == 0) defect(s, *p == '\\' ? TRACE_ESCAPE : TRACE_CONTROL);
+        if (*p == '\\') p += size ? size - 1 : 1;
     }
     if (p >= s->buffer + s->used) return stop(s, MORE, p, NULL);   /* behind a backslash */
     if (high) count_bad_utf8(s, begin, p);
     return p + 1;
 }
 
-static const char *skip_word(source *s, const char *p) {
+static const char *skip_word(source *s, const char *p, bool number) {
     static const struct { const char *text; size_t size; bool number; } words[] = {
         {"true", 4, false}, {"false", 5, false}, {"null", 4, false}, {"NaN", 3, true},
         {"Infinity", 8, true}, {"nan", 3, true}, {"inf", 3, true}
@@ -153,7 +165,7 @@ static const char *skip_word(source *s, const char *p) {
     size_t left = (size_t)(s->buffer + s->used - p);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         size_t size = words[i].size < left ? words[i].size : left;
-        if (memcmp(p, words[i].text, size) != 0) continue;
+        if ((number && !words[i].number) || memcmp(p, words[i].text, size) != 0) continue;
         if (size < words[i].size) return stop(s, MORE, p, NULL);
         if (words[i].number) defect(s, TRACE_NAN);
         return p + size;
@@ -161,58 +173,52 @@ static const char *skip_word(source *s, const char *p) {
     return stop(s, BAD, p, "this is not JSON");
 }
 
-enum character { NONE, BETWEEN, DIGIT, QUOTE, OPEN, CLOSE, LETTER };
+enum character { NONE, DIGIT, QUOTE, OPEN, LETTER };
 
 static const uint8_t characters[256] = {
-    [' '] = BETWEEN, ['\n'] = BETWEEN, ['\r'] = BETWEEN, ['\t'] = BETWEEN, [','] = BETWEEN,
-    [':'] = BETWEEN, ['0'] = DIGIT, ['1'] = DIGIT, ['2'] = DIGIT, ['3'] = DIGIT, ['4'] = DIGIT,
+    ['0'] = DIGIT, ['1'] = DIGIT, ['2'] = DIGIT, ['3'] = DIGIT, ['4'] = DIGIT,
     ['5'] = DIGIT, ['6'] = DIGIT, ['7'] = DIGIT, ['8'] = DIGIT, ['9'] = DIGIT, ['-'] = DIGIT,
-    ['"'] = QUOTE, ['['] = OPEN, ['{'] = OPEN, [']'] = CLOSE, ['}'] = CLOSE, ['t'] = LETTER,
-    ['f'] = LETTER, ['n'] = LETTER, ['N'] = LETTER, ['I'] = LETTER, ['i'] = LETTER
+    ['"'] = QUOTE, ['['] = OPEN, ['{'] = OPEN, ['t'] = LETTER, ['f'] = LETTER,
+    ['n'] = LETTER, ['N'] = LETTER, ['I'] = LETTER, ['i'] = LETTER
 };
 
-static inline const char *skip_number(const char *p) {
-    do p++;
-    while ((*p >= '0' && *p <= '9') || *p == '.' || *p == 'e' || *p == 'E' || *p == '-' ||
-           *p == '+');
+static inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static inline const char *skip_digits(const char *p) {
+    while (is_digit(*p)) p++;
     return p;
 }
 
-/* From an opening bracket to behind its match. Commas and colons are taken as they come. */
-static const char *skip_nested(source *s, const char *p) {
-    char closing[DEEPEST];
-    int depth = 0;
-    for (;;) {
-        switch (characters[(unsigned char)*p]) {
-        case BETWEEN: p++; break;
-        case DIGIT: p = skip_number(p); break;
-        case QUOTE: p = skip_text(s, p + 1); break;
-        case LETTER: p = skip_word(s, p); break;
-        case OPEN:
-            if (depth == DEEPEST) return stop(s, BAD, p, "brackets are nested too deep");
-            closing[depth++] = *p == '[' ? ']' : '}';
-            p++;
-            break;
-        case CLOSE:
-            if (*p != closing[--depth]) return stop(s, BAD, p, "this bracket closes another kind");
-            p++;
-            if (depth == 0) return p;
-            break;
-        default: return stop_at(s, p, "this is not JSON");
-        }
-        if (!p) return NULL;
+/* p: at a digit or a minus sign. */
+static inline const char *skip_number(source *s, const char *p) {
+    static const char what[] = "this is no number of JSON";
+    enum { FITS = 300 };                     /* digits, in a double */
+    const char *begin = p;
+    bool large = false;
+    if (*p == '-' && characters[(unsigned char)*++p] == LETTER) return skip_word(s, p, true);
+    if (!is_digit(*p)) return stop_at(s, p, what);
+    p = *p == '0' ? p + 1 : skip_digits(p);
+    if (*p == '.') {
+        if (!is_digit(*++p)) return stop_at(s, p, what);
+        p = skip_digits(p);
     }
+    if ((*p | 32) == 'e') {
+        large = true;
+        p += p[1] == '-' || p[1] == '+' ? 2 : 1;
+        if (!is_digit(*p)) return stop_at(s, p, what);
+        p = skip_digits(p);
+    }
+    if (is_digit(*p) || *p == '.') return stop(s, BAD, p, what);
+    if ((large || p - begin > FITS) && json_is_infinite(begin)) defect(s, TRACE_NAN);
+    return p;
 }
 
-static const char *skip_value(source *s, const char *p) {
+/* What has no brackets. */
+static inline const char *skip_scalar(source *s, const char *p) {
     switch (characters[(unsigned char)*p]) {
     case QUOTE: return skip_text(s, p + 1);
-    case OPEN: return skip_nested(s, p);
-    case LETTER: return skip_word(s, p);
-    case DIGIT:
-        p = skip_number(p);
-        if (*p == 'I' || *p == 'N' || *p == 'i' || *p == 'n') return skip_word(s, p);
-        return *p ? p : stop_at(s, p, "this is not JSON");
+    case DIGIT: return skip_number(s, p);
+    case LETTER: return skip_word(s, p, false);
     default: return stop_at(s, p, "a value is missing here");
     }
 }
@@ -229,15 +235,47 @@ static const char *skip_key(source *s, const char *p, trace_text *key) {
     return skip_space(p + 1);
 }
 
-/* Behind a member's value: behind the comma (with *last false), or at the closing brace. */
-static const char *skip_comma(source *s, const char *p, bool *last) {
+/* Behind a value: behind the comma, or (with *last) at the closing bracket. */
+static inline const char *skip_comma(source *s, const char *p, char closing, bool *last) {
     p = skip_space(p);
-    *last = *p == '}';
+    *last = *p == closing;
     if (*last) return p;
-    if (*p != ',') return stop_at(s, p, "a comma is missing here");
+    if (*p != ',') return no_comma(s, p);
     p = skip_space(p + 1);
-    *last = *p == '}';
+    *last = *p == closing;
+    if (*last) defect(s, TRACE_COMMA);
     return p;
+}
+
+/* From an opening bracket to behind its match. */
+static const char *skip_nested(source *s, const char *p) {
+    char closing[DEEPEST];
+    trace_text key;
+    int depth = 0;
+    for (;;) {
+        bool last = false, open = *p == '[' || *p == '{';
+        if (open) {
+            if (depth == DEEPEST) return stop(s, BAD, p, "brackets are nested too deep");
+            closing[depth++] = *p == '[' ? ']' : '}';
+            last = *(p = skip_space(p + 1)) == closing[depth - 1];
+        } else {
+            if (!(p = skip_scalar(s, p))) return NULL;
+            if (!(p = skip_comma(s, p, closing[depth - 1], &last))) return NULL;
+        }
+        while (last) {
+            p++;
+            if (--depth == 0) return p;
+            if (!(p = skip_comma(s, p, closing[depth - 1], &last))) return NULL;
+        }
+        if (closing[depth - 1] == '}' && !(p = skip_key(s, p, &key))) return NULL;
+    }
+}
+
+static const char *skip_value(source *s, const char *p) {
+    if (characters[(unsigned char)*p] == OPEN) return skip_nested(s, p);
+    bool number = characters[(unsigned char)*p] == DIGIT;
+    p = skip_scalar(s, p);
+    return p && number && !*p ? stop_at(s, p, "this is not JSON") : p;
 }
 
 /* ---- Numbers ---- */
@@ -337,18 +375,6 @@ bool json_is_text(trace_text value) {
 
 /* ---- Texts ---- */
 
-static unsigned hex4(const char *p) {
-    unsigned code = 0;
-    for (int i = 0; i < 4; i++) {
-        char c = p[i];
-        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') :
-                         (c | 32) >= 'a' && (c | 32) <= 'f' ? (unsigned)((c | 32) - 'a' + 10) : 16;
-        if (digit == 16) return UINT32_MAX;
-        code = code * 16 + digit;
-    }
-    return code;
-}
-
 static size_t encode_utf8(unsigned code, char *out) {
     if (code < 0x80) return out[0] = (char)code, 1;
     if (code < 0x800) {
@@ -376,11 +402,11 @@ static unsigned escape(const char **p, const char *end) {
     const char *known = c ? strchr(from, c) : NULL;
     if (known) return (unsigned char)to[known - from];
     if (c != 'u') return (unsigned char)c;
-    unsigned code = end - *p >= 4 ? hex4(*p) : UINT32_MAX;
+    unsigned code = end - *p >= 4 ? json_hex4(*p) : UINT32_MAX;
     if (code == UINT32_MAX) return 0xFFFD;
     *p += 4;
     if (code >= 0xD800 && code < 0xDC00 && end - *p >= 6 && (*p)[0] == '\\' && (*p)[1] == 'u') {
-        unsigned low = hex4(*p + 2);
+        unsigned low = json_hex4(*p + 2);
         if (low >= 0xDC00 && low < 0xE000) {
             *p += 6;
             return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
@@ -612,7 +638,7 @@ static const char *scan_args(source *s, const char *p, trace_event *event) {
         member.value.data = p;
         if (!(p = skip_value(s, p))) return NULL;
         member.value.size = (size_t)(p - member.value.data);
-        if (!(p = skip_comma(s, p, &last))) return NULL;
+        if (!(p = skip_comma(s, p, '}', &last))) return NULL;
         uint64_t bit = key_bit(member.key);
         if (seen & bit && !is_first_argument(s, event, &member)) return NULL;
         seen |= bit;
@@ -703,9 +729,8 @@ static bool read_member(source *s, trace_event *event, event_key key, trace_text
     return true;
 }
 
-/* Decodes the event's texts that hold escapes, or what cannot be in a C text of UTF-8. */
+/* Decodes the event's texts that hold escapes. */
 static void decode_texts(source *s, trace_event *event) {
-    bool odd = s->defects[TRACE_BAD_UTF8] || s->defects[TRACE_CONTROL];
     trace_text *texts[] = {&event->name, &event->cat, &event->pid_text, &event->tid_text};
     size_t room = 0;
     for (int i = 0; i < 4; i++) room += 3 * texts[i]->size;          /* see decode */
@@ -715,7 +740,7 @@ static void decode_texts(source *s, trace_event *event) {
     }
     decoded d = {s->decoded, s->decoded_capacity, 0};
     for (int i = 0; i < 4; i++) {
-        if (!texts[i]->size || !(odd || memchr(texts[i]->data, '\\', texts[i]->size))) continue;
+        if (!texts[i]->size || !memchr(texts[i]->data, '\\', texts[i]->size)) continue;
         size_t begin = d.size;
         decode(*texts[i], &d);
         *texts[i] = (trace_text){s->decoded + begin, d.size - begin};
@@ -760,7 +785,7 @@ static const char *scan_event(source *s, const char *p, trace_event *event) {
         } else if (key != KEY_OTHER && !read_member(s, event, key, value)) {
             return stop(s, BAD, value.data, "this time does not fit 64 bits of nanoseconds");
         }
-        if (!(p = skip_comma(s, p, &last))) return NULL;
+        if (!(p = skip_comma(s, p, '}', &last))) return NULL;
     }
     event->raw = (trace_text){begin, (size_t)(p + 1 - begin)};
     if (!times_fit(s, event))
@@ -797,7 +822,7 @@ static const char *find_threads(source *s, const char *p, trace_text *device) {
         if (text_is(key, "threads")) return is_array_of_lists(&shown) ? p : stop_at(s, shown, NULL);
         if (!(p = skip_value(s, p))) return NULL;
         if (text_is(key, "use_device")) *device = (trace_text){begin, (size_t)(p - begin)};
-        if (!(p = skip_comma(s, p, &last))) return NULL;
+        if (!(p = skip_comma(s, p, '}', &last))) return NULL;
     }
     return NULL;
 }
@@ -863,7 +888,10 @@ static const char *scan_start(trace_reader *r, const char *p) {
     if (*p != '[' && *p != '{') s->other = other_open(p, left);
     r->not_json = s->other != NULL;
     if (s->other) return p;
-    if (left >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0) p += 3;
+    if (left >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0) {      /* JSON has none: not copied */
+        p += 3;
+        s->at += 3;
+    }
     p = skip_space(p);
     if (*p != '[' && *p != '{') return stop_at(s, p, "this is neither a JSON object nor an array");
     if (!s->from_records) {
@@ -911,11 +939,60 @@ static void read_losses(trace_reader *r, trace_text key, trace_text value) {
     else losses_read(r->losses, value);
 }
 
+/* To the next element or member, or (with *last) to the closing bracket. due: not the first. */
+static const char *skip_to_next(source *s, const char *p, bool due, char closing, bool *last) {
+    if (due) return skip_comma(s, p, closing, last);
+    p = skip_space(p);
+    *last = *p == closing;
+    return p;
+}
+
+/* Does the element hold nothing that is to be mended? */
+static bool is_json(const source *s) {
+    uint64_t odd = 0;
+    for (int i = 0; s->defective && i < TRACE_MENDED; i++) odd |= s->defects[i];
+    return !odd;
+}
+
+static bool mended_fits(source *s, const char *begin) {
+    return s->mended.size <= LARGEST || (stop(s, BAD, begin, too_long), false);
+}
+
+static bool mend_member(source *s, trace_member *member) {
+    const char *begin = member->key.data - 1;
+    s->mended.size = 0;
+    json_mend(&s->mended, (trace_text){begin, member->key.size + 2});
+    size_t key = s->mended.size;
+    json_mend(&s->mended, member->value);
+    member->key = (trace_text){s->mended.data + 1, key - 2};
+    member->value = (trace_text){s->mended.data + key, s->mended.size - key};
+    return mended_fits(s, begin);
+}
+
+/* The event once more, from JSON in its place. */
+static bool mend_event(source *s, trace_event *event) {
+    const source before = *s;
+    const char *begin = event->raw.data;
+    s->mended.size = 0;
+    json_mend(&s->mended, event->raw);
+    if (!mended_fits(s, begin)) return false;
+    s->buffer = s->mended.data;
+    s->used = s->mended.size;
+    s->base = event->offset;
+    bool good = scan_event(s, s->buffer, event) != NULL;
+    s->buffer = before.buffer;
+    s->used = before.used;
+    s->base = before.base;
+    s->fault = begin;
+    memcpy(s->defects, before.defects, sizeof s->defects);
+    return good;
+}
+
 static const char *scan_member(trace_reader *r, const char *p, trace_item *item) {
     source *s = r->source;
-    p = skip_space(p);
-    if (*p == ',') p = skip_space(p + 1);
-    if (*p == '}') {
+    bool last;
+    if (!(p = skip_to_next(s, p, s->any_member, '}', &last))) return NULL;
+    if (last) {
         s->where = AT_END;
         return p + 1;
     }
@@ -932,13 +1009,19 @@ static const char *scan_member(trace_reader *r, const char *p, trace_item *item)
     }
     if (*p == '[' && text_is(r->member.key, "nodes")) s->where = IN_NODES;
     s->has_nodes |= s->where == IN_NODES;
-    if (s->where != IN_OBJECT) return p + 1;
+    if (s->where != IN_OBJECT) {
+        s->any_member = true;
+        s->any_here = false;
+        return p + 1;
+    }
     r->member.value.data = p;
     if (!(p = skip_value(s, p))) return NULL;
     r->member.value.size = (size_t)(p - r->member.value.data);
     if (*p == '\0' && p == s->buffer + s->used && !s->ended) return stop(s, MORE, p, NULL);
     if (text_is(r->member.key, "baseTimeNanoseconds") && !read_base(r)) return NULL;
     read_losses(r, r->member.key, r->member.value);
+    if (!is_json(s) && !mend_member(s, &r->member)) return NULL;
+    s->any_member = true;
     *item = TRACE_MEMBER;
     return p;
 }
@@ -956,6 +1039,7 @@ static const char *scan_row(trace_reader *r, const char *begin, trace_item *item
     source *s = r->source;
     const char *p = skip_value(s, begin);
     if (!p) return NULL;
+    s->any_here = true;
     if (*begin != '[' || !r->takes_rows || !r->array_form || r->events) {
         defect(s, TRACE_NOT_OBJECT);
         return p;
@@ -969,9 +1053,9 @@ static const char *scan_row(trace_reader *r, const char *begin, trace_item *item
 
 static const char *scan_element(trace_reader *r, const char *p, trace_item *item) {
     source *s = r->source;
-    p = skip_space(p);
-    if (*p == ',') p = skip_space(p + 1);
-    if (*p == ']') {
+    bool last;
+    if (!(p = skip_to_next(s, p, s->any_here, ']', &last))) return NULL;
+    if (last) {
         s->where = r->array_form ? AT_END : IN_OBJECT;
         return p + 1;
     }
@@ -986,6 +1070,8 @@ static const char *scan_element(trace_reader *r, const char *p, trace_item *item
         r->base_offset = r->event.offset;
     if (p && !base_fits(r)) return stop(s, BAD, begin, not_with_base);
     if (p && r->event.phase == 'M') read_losses(r, r->event.name, r->event.args_text);
+    if (p && !is_json(s) && !mend_event(s, &r->event)) return NULL;
+    s->any_here |= p != NULL;
     return p;
 }
 
@@ -1029,7 +1115,7 @@ static bool refill(trace_reader *r) {
         s->capacity *= 2;
         if (s->capacity > LARGEST) {
             s->ended = true;
-            break_off(r, s->base, "an element of more than 64 MB");
+            break_off(r, s->base, too_long);
             return false;
         }
         s->buffer = reallocate(s->buffer, s->capacity + PADDING);
@@ -1117,9 +1203,17 @@ static void count_defects(trace_reader *r) {
 
 /* Hands on what lies between the last event and this one, or all up to p where there is none. */
 static void copy_before(trace_reader *r, const char *p) {
-    const char *from = r->source->buffer + r->source->at;
-    const char *to = r->item == TRACE_EVENT ? r->event.raw.data : p;
-    output_write(r->copy, from, (size_t)(to - from));
+    const source *s = r->source;
+    const char *from = s->buffer + s->at;
+    const char *to = r->item == TRACE_EVENT ? s->buffer + (r->event.offset - s->base) : p;
+    mended piece = {0};
+    if (is_json(s)) {
+        output_write(r->copy, from, (size_t)(to - from));
+    } else {
+        json_mend(&piece, (trace_text){from, (size_t)(to - from)});
+        output_write(r->copy, piece.data, piece.size);
+        free(piece.data);
+    }
 }
 
 /* What is left to hand on at the end; a file that ends early gets its closing brackets. */
@@ -1267,7 +1361,8 @@ trace_reader *trace_open(const char *path) {
 int trace_close(trace_reader *r) {
     static const char *const said[TRACE_DEFECTS] = {
         "NaN or infinite numbers, taken as absent", "bytes that are not UTF-8",
-        "raw control characters in texts", "keys that an event has twice",
+        "raw control characters in texts", "escapes that JSON has not, or of half a character",
+        "commas before a closing bracket", "keys that an event has twice",
         "pids, tids or times that are no numbers, taken as absent",
         "events that are not objects, skipped", "ends of nothing, left out",
         "begins without an end, taken to last to the end of the trace"
@@ -1291,6 +1386,7 @@ int trace_close(trace_reader *r) {
     intern_free(&s->unknown);
     free(s->guesses);
     free(s->decoded);
+    free(s->mended.data);
     free(s);
     free(r->losses);
     free(r);

@@ -26,13 +26,18 @@ typedef enum trace_item {
     TRACE_ROW                   /* reader->row: one of a raw memory timeline, if takes_rows */
 } trace_item;
 
-/* What was tolerated, and where it was first seen. */
+/* What was tolerated, and where it was first seen. The first ones are mended: events and members
+   are handed out as JSON, so that what is copied of them is JSON (see json_mend.h). What else is no
+   JSON ends the reading, with its byte. */
 typedef enum trace_defect {
-    TRACE_NAN,                  /* NaN or Infinity where a number belongs: taken as absent */
+    TRACE_NAN,                  /* NaN, Infinity, 1e999 where a number belongs: taken as absent */
     TRACE_BAD_UTF8,
     TRACE_CONTROL,              /* a raw control character in a text */
-    TRACE_DUPLICATE_KEY,        /* a key twice in an object; with two values: an error, unless
-                                   `tolerant`: then the last one counts */
+    TRACE_ESCAPE,               /* \x, \u12, half a surrogate pair */
+    TRACE_COMMA,                /* a comma before a closing bracket */
+    TRACE_MENDED,
+    TRACE_DUPLICATE_KEY = TRACE_MENDED,      /* in an object; with two values: an error, unless
+                                                `tolerant`: then the last one counts */
     TRACE_BAD_NUMBER,           /* a ts, dur, pid or tid that is no number: taken as absent */
     TRACE_NOT_OBJECT,           /* an event that is not an object: skipped */
     TRACE_NO_BEGIN,             /* an end (E, e) of nothing: left out */
@@ -66,7 +71,8 @@ typedef struct trace_reader {
     int64_t base_time_ns;       /* baseTimeNanoseconds; 0 until it was seen, or none */
     uint64_t base_offset;       /* of its value in the file */
     output *copy;               /* gets every byte of the file but the events themselves, each
-                                   piece before the item behind it is handed out; NULL: none */
+                                   piece, mended, before the item behind it is handed out; NULL:
+                                   none */
     struct losses *losses;      /* that the head has told of so far: see losses.h */
     uint64_t losses_offset;     /* of the value that tells it, in the file */
     struct trace_source *source;
