@@ -596,6 +596,9 @@ typedef struct prof_average {
     const char *overload_name;           /* "" unless grouped by it */
     const prof_shape *input_shapes;      /* input_count; PROF_NONE: not grouped by them */
     const char *const *stack;            /* stack_count, at most group_by_stack_n */
+#if !PROF__BARE
+    const prof_site *site;               /* group_by_site: file and line; NULL: it has no place */
+#endif
     uint32_t input_count, stack_count;
     uint32_t parent;                     /* cpu_parent of the first event, so too; PROF_NONE: top
                                             level */
@@ -636,6 +639,11 @@ typedef struct prof_averages_desc {
     uint32_t group_by_stack_n;           /* by the innermost n stack entries */
     bool percentiles;                    /* p50_ns, p90_ns, p99_ns of each row, exact; in tables
                                             with min and max. They take a sort of the events */
+    bool group_by_site;                  /* by the file and line of its macro, where one name has
+                                            several; in tables a column "Source". Names made at run
+                                            time have no place; of functions the compiler
+                                            instrumented, static ones have their file (Linux).
+                                            Freestanding: not taken */
 } prof_averages_desc;
 
 typedef enum prof_format {
@@ -697,11 +705,20 @@ typedef enum prof_chrome_format {
                                             with name and time only; not freestanding */
 } prof_chrome_format;
 
+/* Where zones are marked. Freestanding builds and the legacy array tell none. */
+typedef enum prof_chrome_source {
+    PROF_CHROME_SOURCE_AUTO = 0,         /* the head lists the places of names; events whose name
+                                            has several say theirs: "args":{"source":"file:line"} */
+    PROF_CHROME_SOURCE_NONE,             /* no file names at all */
+    PROF_CHROME_SOURCE_ALL               /* all events say theirs */
+} prof_chrome_source;
+
 typedef struct prof_chrome_desc {
     prof_chrome_format format;
     bool window_marks;                   /* the recording's span, begin and end, as Kineto has them:
                                             their pids are texts, which speedscope rejects.
                                             Not freestanding, not in the legacy array */
+    prof_chrome_source source;
 } prof_chrome_desc;
 
 /* ---- @API-SESSION: start, stop, and the calls that record ---- */
@@ -1165,7 +1182,8 @@ PROF_API prof_result prof_write_table(const prof_trace *trace, const prof_table_
                                       prof_sink out);
 
 /* The same of rows that the caller has (row.first: their order); they are sorted in place. view
-   NULL: CPU times only. desc.averages does not matter. */
+   NULL: CPU times only. desc.averages does not matter, but for group_by_site: CSV and JSON have the
+   column also where no row has a place. */
 PROF_API prof_result prof_write_rows(prof_average *rows, size_t count, const prof_view *view,
                                      const prof_table_desc *desc, prof_sink out);
 
@@ -1190,6 +1208,10 @@ PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metri
        "session_ns": the session's length,
        "sums": [{"name", "count", "total", "self", "min", "max", "p50", "p90", "p99"}, ...]: a row a
        name of these zones alone; prof_average_add joins it with the row of the events.
+       "sums_by_site", where a name has several places: the same, a row a place, with "source".
+   "sites" there is [{"name", "source": "file:line"}, ...], of the names that have a place, each
+   place once; source is "" for calls that have none of a name that has one. An event without
+   args.source has the only place of its name. An array that is streamed tells no places.
    In the timeline an instant "timeline ends" says where a thread's ends; a zone that was open then
    has one child "(in sums)" for what of its children came later, which is in no row. */
 PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
@@ -1496,15 +1518,16 @@ typedef struct prof_sums prof_sums;
 /* The nest and the sums of prof_key_averages for spans from elsewhere. One thread at a time; needs
    no session. Memory: a row 300 bytes, its texts and shapes, 250 bytes for each level of depth.
        prof_sums_open(&desc, &sums);
-       span.row = prof_sums_row(sums, &event); ... prof_sums_push(sums, &span); ...
+       span.row = prof_sums_row(sums, &event, NULL); ... prof_sums_push(sums, &span); ...
        n = prof_sums_close(sums, NULL, 0); prof_sums_close(sums, rows, n);
    open: PROF_ERROR_INVALID: NULL, or no `more`. PROF_ERROR_UNSUPPORTED: percentiles.
    PROF_ERROR_MEMORY. */
 PROF_API prof_result prof_sums_open(const prof_sums_desc *desc, prof_sums **sums);
 
 /* The row of an event: of its name, device_type, flags, and of its extra what desc.averages and the
-   node ask for. A new row copies what it needs. PROF_NONE: no memory. */
-PROF_API uint32_t prof_sums_row(prof_sums *sums, const prof_event *key);
+   node ask for; with group_by_site, of site's file and line (NULL: of no place). A new row copies
+   what it needs. PROF_NONE: no memory. */
+PROF_API uint32_t prof_sums_row(prof_sums *sums, const prof_event *key, const prof_site *site);
 
 /* Adds a span. They come by (thread, start, -end), memory after spans that start with it; times
    tell which lies in which, as prof_trace_from_events nests events. With PROF_SPAN_DEPTH, for a
@@ -3615,6 +3638,10 @@ PROF__FN uint32_t prof__site_dense(uint32_t number) {
     if (!number) return 0;
     return i < prof__site_count ? i + 1 : prof__site_count + PROF_MAX_SITES - i;
 }
+
+#  define prof__same_place(a, b) true
+#  define prof__hash_place(h, place) (h)
+#  define prof__group_place(by, e) NULL
 #else
 typedef struct prof__name { prof_site site; uint32_t hash; } prof__name;   /* its text follows it */
 
@@ -3889,6 +3916,38 @@ PROF__FN const prof_site *prof__site(uint32_t number) {
 /* Sites as 0, 1, 2...: static ones first. */
 PROF__FN uint32_t prof__site_dense(uint32_t number) {
     return number >= PROF__PUSHED ? prof__site_count + 1 + number - PROF__PUSHED : number;
+}
+
+/* The site, if it has a place in the source. */
+PROF__FN const prof_site *prof__site_placed(uint32_t number) {
+    const prof_site *site = number ? prof__site(number) : NULL;
+    return site && *site->file ? site : NULL;
+}
+
+#define PROF__SOURCE (PROF__MAX_NAME + 16)
+
+/* "file:line", or "file" where the line is not known; site NULL: "". source: PROF__SOURCE bytes. */
+PROF__FN const char *prof__site_source(const prof_site *site, char *source) {
+    source[0] = 0;
+    if (site) (void)prof_format_text(source, PROF__SOURCE, site->line ? "%s:%u" : "%s", site->file,
+                                     (unsigned)site->line);
+    return source;
+}
+
+/* Is it the same place? NULL: none. */
+PROF__FN bool prof__same_place(const prof_site *a, const prof_site *b) {
+    if (a == b || !a || !b) return a == b;
+    return a->line == b->line && strcmp(a->file, b->file) == 0;
+}
+
+PROF__FN uint32_t prof__hash_place(uint32_t h, const prof_site *place) {
+    size_t length;
+    return place ? (h ^ prof__hash(place->file, &length)) * 31 + place->line : h;
+}
+
+/* Where an event of a session is marked, if that is to tell rows apart. */
+PROF__FN const prof_site *prof__group_place(const prof_averages_desc *by, const prof_event *e) {
+    return by->group_by_site ? prof__site_placed(e->site) : NULL;
 }
 #endif
 
@@ -4166,9 +4225,11 @@ enum { PROF__NO = PROF__BARE ? 17 : 21 };   /* place; all below it are in the ra
 #if PROF__BARE
 #  define PROF__STAT_HOST(each) PROF__STAT_NONE
 #  define PROF__HOST_TEXT(text) ""
+#  define PROF__COLUMN_SITE(HOST)
 #else
 #  define PROF__STAT_HOST(each) each
 #  define PROF__HOST_TEXT(text) text
+#  define PROF__COLUMN_SITE(HOST) HOST(SITE, SITE, site, "Source", "source")
 #endif
 
 /* The list has each once: they fill what is before the threads. */
@@ -4223,6 +4284,7 @@ typedef struct prof__tallies {
 typedef struct prof__merged {
     prof__tally *rows;
     uint32_t places, used;               /* places: a power of two; one is always free */
+    bool by_site;                        /* a row for each place of a name */
 } prof__merged;
 
 /* What sessions that ask for it record beside each zone: begin before its time is taken (entry: of
@@ -4486,7 +4548,8 @@ struct prof_trace {
     prof_result (*flush)(void);          /* writes what is full: the stream's */
     prof__merged merged;                 /* AGGREGATE: for reports; with rows for them */
     prof_average *averages;
-    size_t (*average)(prof_average *rows, size_t max);   /* reads them; NULL: another mode */
+    size_t (*average)(prof_average *rows, size_t max, bool by_site);   /* reads them; NULL: another
+                                            mode */
     prof__knot knots[PROF__KNOTS];
     uint32_t knot_count;
     uint64_t knot_gap_ns;
@@ -12089,6 +12152,7 @@ PROF__FN uint32_t prof__group_hash(const prof_averages_desc *by, const prof_even
     const prof_extra *x = prof__extra_of(e);
     uint32_t h = prof__hash_more(2166136261u ^ prof__kind(e), e->name);
     if (!PROF__BARE && by->group_by_overload_name) h = prof__hash_more(h, prof__overload(e));
+    h = prof__hash_place(h, prof__group_place(by, e));
     if (!x) return h;
     if (by->group_by_input_shapes) h = prof__hash_shapes(h, x);
     for (uint32_t i = 0; i < prof__stack_part(by, e); i++) h = prof__hash_more(h, x->stack[i]);
@@ -12117,6 +12181,7 @@ PROF__FN bool prof__same_group(const prof_averages_desc *by, const prof_event *a
                               const prof_event *b) {
     uint32_t n = prof__stack_part(by, a);
     if (!prof__same_kind(a, b) || strcmp(a->name, b->name) != 0) return false;
+    if (!prof__same_place(prof__group_place(by, a), prof__group_place(by, b))) return false;
     if (!PROF__BARE && by->group_by_overload_name &&
         strcmp(prof__overload(a), prof__overload(b)) != 0) return false;
     if (by->group_by_input_shapes && !prof__same_shapes(prof__extra_of(a), prof__extra_of(b)))
@@ -12156,6 +12221,7 @@ PROF__FN prof_event prof__plain_event(const prof__tally *r) {
     prof_event e;
     memset(&e, 0, sizeof e);
     e.name = prof__tally_name(r);
+    e.site = r->site >> 8;
     e.parent = e.first_child = e.next_sibling = PROF_NONE;
     e.extra = prof__session.desc.node ? prof__details_now.node : NULL;
     return e;
@@ -12167,6 +12233,7 @@ PROF__FN prof_event prof__site_event(uint32_t site) {
     prof_event e;
     memset(&e, 0, sizeof e);
     e.name = prof__site(site)->name;
+    if (!PROF__BARE) e.site = site;
     e.parent = PROF_NONE;
     return e;
 }
@@ -12255,8 +12322,8 @@ PROF__FN void prof__group_segment(prof__reader *r, const prof__record *c,
 PROF__FN uint32_t prof__group_recent(prof__groups *g, uint32_t i) {
     const prof_event *e = g->s->events + i;
     uint32_t kind = prof__kind(e), at = (uint32_t)((uintptr_t)e->name >> 4 ^ kind) & 15;
-    bool more =
-        g->by.group_by_input_shapes || g->by.group_by_overload_name || g->by.group_by_stack_n;
+    bool more = g->by.group_by_input_shapes || g->by.group_by_overload_name ||
+                g->by.group_by_stack_n || g->by.group_by_site;
     if (more) return prof__group_find(g, e, i);
     if (g->recent[at].name != e->name || g->recent[at].kind != kind ||
         !prof__same_kind(e, g->s->events + g->rows[g->recent[at].row].first)) {
@@ -12541,6 +12608,7 @@ PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
     prof__average_by(&a, &g->by);
     a.is_recursive = !PROF__BARE && !prof__group_is_sums(r) && g->last[row] == PROF_NONE;
 #if !PROF__BARE
+    a.site = prof__group_place(&g->by, &first);
     if (g->shares && r->count) {
         a.p50_ns = g->shares[row].low[0];
         a.p90_ns = g->shares[row].low[1];
@@ -12564,7 +12632,7 @@ PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace,
     if (trace->parts && trace->parts->average)
         return trace->parts->average(rows, rows ? max : 0);
 #else
-    if (trace->average) return trace->average(rows, rows ? max : 0);
+    if (trace->average) return trace->average(rows, rows ? max : 0, desc && desc->group_by_site);
 #endif
     prof__groups_make(&g, trace, desc);
     for (uint32_t i = 0; rows && i < g.count && i < max; i++) rows[i] = prof__group_average(&g, i);
@@ -12650,6 +12718,7 @@ typedef struct prof__span_sums_row {
     uint32_t last;                       /* number of its last call */
     uint32_t part;                       /* of the first one */
     prof_average *more;                  /* of calls that no span tells of; NULL: none */
+    const prof_site *site;               /* NULL: it has no place */
     uint16_t flags;                      /* of the first one */
     bool nested, recursive;              /* nested: the first one lay in another */
 } prof__span_sums_row;
@@ -12762,15 +12831,32 @@ PROF__FN bool prof__span_sums_room(prof_sums *s) {
     return true;
 }
 
+PROF__FN const char *prof__span_sums_text(prof_sums *s, const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = (char *)prof__span_sums_take(s, size);
+    return copy ? (const char *)memcpy(copy, text, size) : NULL;
+}
+
+PROF__FN const prof_site *prof__span_sums_site(prof_sums *s, const prof_site *site) {
+    prof_site *copy = (prof_site *)prof__span_sums_take(s, sizeof *copy);
+    if (!copy) return NULL;
+    *copy = *site;
+    copy->name = copy->function = "";
+    copy->file = prof__span_sums_text(s, site->file);
+    return copy->file ? copy : NULL;
+}
+
 /* A new row, with a copy of what tells it apart; NULL: no memory. */
-PROF__FN prof__span_sums_row *prof__span_sums_make(prof_sums *s, const prof_event *key) {
+PROF__FN prof__span_sums_row *prof__span_sums_make(prof_sums *s, const prof_event *key,
+                                                   const prof_site *site) {
     prof__span_sums_row *r = (prof__span_sums_row *)prof__span_sums_take(s, sizeof *r);
-    size_t length = strlen(key->name) + 1;
-    char *name = r ? (char *)prof__span_sums_take(s, length) : NULL;
+    const char *name = r ? prof__span_sums_text(s, key->name) : NULL;
     prof__pack pack = { NULL, 0 };
     if (!name) return NULL;
+    r->site = site ? prof__span_sums_site(s, site) : NULL;
+    if (site && !r->site) return NULL;
     r->key = *key;
-    r->key.name = (const char *)memcpy(name, key->name, length);
+    r->key.name = name;
     if (key->extra) {
         prof_extra x = *key->extra;
         x.kernels = NULL;
@@ -12785,18 +12871,23 @@ PROF__FN prof__span_sums_row *prof__span_sums_make(prof_sums *s, const prof_even
     return r;
 }
 
-PROF_API PROF__QUIET uint32_t prof_sums_row(prof_sums *s, const prof_event *key) {
+PROF_API PROF__QUIET uint32_t prof_sums_row(prof_sums *s, const prof_event *event,
+                                            const prof_site *site) {
     uint32_t hash, at;
     prof__span_sums_row *r;
-    if (!s || !key || !key->name) return PROF_NONE;
-    hash = prof__group_hash(&s->desc.averages, key);
+    prof_event key;
+    if (!s || !event || !event->name) return PROF_NONE;
+    if (!s->desc.averages.group_by_site || (site && !(site->file && *site->file))) site = NULL;
+    key = *event;
+    key.site = 0;                        /* a session's, which this is not */
+    hash = prof__hash_place(prof__group_hash(&s->desc.averages, &key), site);
     at = s->places ? hash % s->places : 0;
     for (; s->places && s->index[at]; at = at + 1 == s->places ? 0 : at + 1) {
         r = s->rows[s->index[at] - 1];
-        if (r->sums.hash == hash && prof__same_group(&s->desc.averages, key, &r->key))
-            return s->index[at] - 1;
+        if (r->sums.hash == hash && prof__same_place(site, r->site) &&
+            prof__same_group(&s->desc.averages, &key, &r->key)) return s->index[at] - 1;
     }
-    r = prof__span_sums_room(s) ? prof__span_sums_make(s, key) : NULL;
+    r = prof__span_sums_room(s) ? prof__span_sums_make(s, &key, site) : NULL;
     if (!r) return PROF_NONE;
     r->sums.hash = hash;
     for (at = hash % s->places; s->index[at];) at = at + 1 == s->places ? 0 : at + 1;
@@ -12928,6 +13019,7 @@ PROF__FN prof_average prof__span_sums_average(const prof_sums *s, const prof__sp
     a = prof__average_of(&first, rank);
     prof__average_sums(&a, &r->sums, &r->wide);
     prof__average_by(&a, &s->desc.averages);
+    a.site = r->site;
     memcpy(a.counters, r->counters, sizeof a.counters);
     memcpy(a.self_counters, r->self_counters, sizeof a.self_counters);
     a.is_recursive = r->recursive;
@@ -13002,6 +13094,7 @@ PROF__FN void prof__identity_take(prof_average *into, const prof_average *from) 
     into->input_shapes = from->input_shapes;
     into->input_count = from->input_count;
     into->stack = from->stack;
+    into->site = from->site;
     into->stack_count = from->stack_count;
     into->parent = from->parent;
     into->first = from->first;
@@ -13331,6 +13424,7 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
 #define PROF__COLUMNS_FIRST(X, HOST) \
     X(NAME, NAME, key, "Name", "") \
     HOST(OVERLOAD, NAME, overload_name, "Overload Name", "") \
+    PROF__COLUMN_SITE(HOST) \
     X(SELF_CPU_SHARE, SHARE, self_cpu_time_total_ns, "Self CPU %", "") \
     X(SELF_CPU, TIME, self_cpu_time_total_ns, "Self CPU", "self_cpu_time_total") \
     X(CPU_SHARE, SHARE, cpu_time_total_ns, "CPU total %", "") \
@@ -13376,7 +13470,8 @@ enum {                                   /* counters stand between the first and
 };
 
 enum { PROF__SHOW_NAME, PROF__SHOW_SHARE, PROF__SHOW_TIME, PROF__SHOW_MEAN, PROF__SHOW_MEMORY,
-       PROF__SHOW_INTEGER, PROF__SHOW_SHAPES, PROF__SHOW_FLOPS, PROF__SHOW_PATH, PROF__SHOW_FLAG };
+       PROF__SHOW_INTEGER, PROF__SHOW_SHAPES, PROF__SHOW_FLOPS, PROF__SHOW_PATH, PROF__SHOW_FLAG,
+       PROF__SHOW_SITE };
 typedef struct prof__column { uint8_t shows, at; } prof__column;
 #define PROF__COLUMN_OF(name, shows, member, head, field) \
     { PROF__SHOW_##shows, offsetof(prof_average, member) },
@@ -13435,6 +13530,7 @@ typedef struct prof__table {
     size_t width[PROF__COLUMNS];         /* 0: no such column */
 #if !PROF__BARE
     bool measuring, fitted;              /* what cells need is noted; widths are the fitted ones */
+    bool sited;                          /* CSV and JSON have the rows' places */
     size_t need[PROF__COLUMNS];          /* the widest cell's or head's width */
     bool told[PROF__COLUMNS];            /* some cell has a figure other than 0, or a text */
     bool left_out[PROF__COLUMNS];
@@ -13648,6 +13744,12 @@ PROF__FN size_t prof__shapes_text(const prof_average *r, prof__out *out, size_t 
 #if PROF__BARE
 #  define prof__table_need(t, column, width, text) ((void)0)
 #  define prof__table_fits(t, cell) SIZE_MAX
+#  define prof__table_site(t, r) ((void)0)
+#  define prof__table_measure_site(t, r) ((void)0)
+#  define prof__table_width_site(t) ((void)0)
+#  define prof__table_find_sites(t) ((void)0)
+#  define prof__csv_site(t, r) ((void)0)
+#  define prof__json_site(t, r) ((void)0)
 #else
 /* Of a table that is to fit a line, before it is written. */
 PROF__FN void prof__table_need(prof__table *t, int column, size_t width, const char *text) {
@@ -13659,6 +13761,51 @@ PROF__FN void prof__table_need(prof__table *t, int column, size_t width, const c
 /* What a name may take of its cell. */
 PROF__FN size_t prof__table_fits(const prof__table *t, size_t cell) {
     return t->fitted ? cell : SIZE_MAX;
+}
+
+/* ---- places ---- */
+
+PROF__FN void prof__table_widen(prof__table *t, int column, size_t width);
+PROF__FN void prof__csv_text(prof__out *o, const char *s);
+PROF__FN void prof__table_path(prof__table *t, int column, const char *path);
+PROF__FN size_t prof__table_limit(uint32_t given, uint32_t usual);
+
+PROF__FN void prof__table_site(prof__table *t, const prof_average *r) {
+    char source[PROF__SOURCE];
+    prof__table_path(t, PROF__COL_SITE, prof__site_source(r->site, source));
+}
+
+PROF__FN void prof__table_measure_site(prof__table *t, const prof_average *r) {
+    char source[PROF__SOURCE];
+    if (r->site)
+        prof__table_widen(t, PROF__COL_SITE,
+                          PROF__MAX(prof__text_width(prof__site_source(r->site, source)), 6u));
+}
+
+PROF__FN void prof__table_width_site(prof__table *t) {
+    t->width[PROF__COL_SITE] = PROF__MIN(t->width[PROF__COL_SITE],
+                                         prof__table_limit(t->desc->max_src_column_width, 75));
+}
+
+/* Are rows told apart by place? */
+PROF__FN void prof__table_find_sites(prof__table *t) {
+    t->sited = t->desc->averages && t->desc->averages->group_by_site;
+    for (uint32_t i = 0; t->rows && !t->sited && i < t->count; i++)
+        t->sited = t->rows[i].site != NULL;
+}
+
+/* r NULL: the head. */
+PROF__FN void prof__csv_site(prof__table *t, const prof_average *r) {
+    char source[PROF__SOURCE];
+    if (!t->sited) return;
+    prof__out_text(&t->out, r ? "," : ",source");
+    if (r) prof__csv_text(&t->out, prof__site_source(r->site, source));
+}
+
+PROF__FN void prof__json_site(prof__table *t, const prof_average *r) {
+    char source[PROF__SOURCE];
+    if (t->sited)
+        prof__out_f(&t->out, ", \"source\": \"%j\"", prof__site_source(r->site, source));
 }
 #endif
 
@@ -13774,11 +13921,11 @@ PROF__FN void prof__table_flops(prof__table *t, int64_t flops) {
 }
 
 /* A path loses its beginning when it is too long. */
-PROF__FN void prof__table_path(prof__table *t, const char *path) {
-    size_t cell = t->width[PROF__COL_SOURCE], width = prof__text_width(path);
+PROF__FN void prof__table_path(prof__table *t, int column, const char *path) {
+    size_t cell = t->width[column], width = prof__text_width(path);
     size_t shown = PROF__MIN(width, cell), drop = width - shown;
     if (!cell) return;
-    prof__table_need(t, PROF__COL_SOURCE, width, "1");
+    prof__table_need(t, column, width, "1");
     if (drop && shown > 3) {
         prof__out_text(&t->out, "...");
         drop += 3;
@@ -13796,7 +13943,8 @@ PROF__FN void prof__table_stack(prof__table *t, const prof_average *r) {
     for (uint32_t i = 1; i <= PROF__MAX(r->stack_count, 1u); i++) {
         for (int column = 0; column < PROF__COL_SOURCE; column++)
             if (t->width[column]) prof__table_cell(t, column, "");
-        prof__table_path(t, prof__text(i < r->stack_count ? r->stack[i] : NULL));
+        prof__table_path(t, PROF__COL_SOURCE,
+                         prof__text(i < r->stack_count ? r->stack[i] : NULL));
         prof__out_text(&t->out, "\n");
     }
 }
@@ -13823,7 +13971,8 @@ PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int co
     else if (shows == PROF__SHOW_SHAPES) prof__table_shapes(t, r);
     else if (shows == PROF__SHOW_FLOPS) prof__table_flops(t, n);
     else if (shows == PROF__SHOW_PATH)
-        prof__table_path(t, prof__text(r->stack_count ? r->stack[0] : NULL));
+        prof__table_path(t, column, prof__text(r->stack_count ? r->stack[0] : NULL));
+    else if (shows == PROF__SHOW_SITE) prof__table_site(t, r);
     else prof__table_integer(t, column, n);
 }
 
@@ -13903,9 +14052,9 @@ PROF__FN void prof__table_heads(prof__table *t) {
         if (!cell) continue;
         prof__table_head_text(t, i, text);
         width = prof__text_width(text);
-        if (i != PROF__COL_SOURCE) {
+        if (i != PROF__COL_SOURCE && i != PROF__COL_SITE) {
             prof__table_cell(t, i, text);
-        } else {                         /* the one column that is aligned to the left */
+        } else {                         /* the columns that are aligned to the left */
             prof__out_text(&t->out, text);
             prof__out_repeat(&t->out, ' ', 2 + (cell > width ? cell - width : 0));
         }
@@ -14150,6 +14299,7 @@ PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
     if (r->node_id != -1) t->width[PROF__COL_NODE] = PROF__COLUMN;
     prof__table_widen(t, PROF__COL_SHAPES, prof__shapes_text(r, &t->out, 0));
     if (r->input_count && r->input_count != PROF_NONE) t->width[PROF__COL_FLOPS] = 1;
+    prof__table_measure_site(t, r);
     for (uint32_t i = 0; i < r->stack_count; i++)
         prof__table_widen(t, PROF__COL_SOURCE, prof__text_width(prof__text(r->stack[i])) + 4);
     if (r->flops > 0 && (!t->least_flops || r->flops < t->least_flops)) t->least_flops = r->flops;
@@ -14174,6 +14324,7 @@ PROF__FN void prof__table_widths_wide(prof__table *t) {
                            prof__table_limit(d->max_shapes_column_width, 80)) : 0;
     t->width[PROF__COL_SOURCE] = PROF__MIN(t->width[PROF__COL_SOURCE],
                                            prof__table_limit(d->max_src_column_width, 75));
+    prof__table_width_site(t);
     t->width[PROF__COL_FLOPS] = t->view.with_flops && t->least_flops ? PROF__COLUMN : 0;
     t->flops_power = prof__flops_power(t->least_flops);
     for (int i = 0; i < PROF__COUNTER_COLUMNS; i++) {
@@ -14263,7 +14414,9 @@ PROF__FN void prof__csv_head(prof__table *t, int fields) {
         prof__out_f(o, ",%s", prof__column_field(prof__row_fields[i]));
     for (uint32_t i = 0; prof__table_counter(t, i); i++)
         prof__out_f(o, ",%s,self_%s", prof__table_counter(t, i), prof__table_counter(t, i));
-    prof__out_text(o, ",overload_name,input_shapes,stack\r\n");
+    prof__out_text(o, ",overload_name,input_shapes,stack");
+    prof__csv_site(t, NULL);
+    prof__out_text(o, "\r\n");
 }
 
 /* Stack entries stand on lines of their own within their field. */
@@ -14286,7 +14439,9 @@ PROF__FN void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
         if (i) prof__out_text(o, "\n");
         for (; *s; s++) prof__out_bytes(o, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
     }
-    prof__out_text(o, "\"\r\n");
+    prof__out_text(o, "\"");
+    prof__csv_site(t, r);
+    prof__out_text(o, "\r\n");
 }
 
 PROF__FN void prof__json_counters(prof__table *t, const prof_average *r) {
@@ -14311,7 +14466,9 @@ PROF__FN void prof__json_row(prof__table *t, const prof_average *r, bool first, 
     prof__out_text(o, ", \"stack\": [");
     for (uint32_t i = 0; i < r->stack_count; i++)
         prof__out_f(o, i ? ", \"%j\"" : "\"%j\"", prof__text(r->stack[i]));
-    prof__out_text(o, "]}");
+    prof__out_text(o, "]");
+    prof__json_site(t, r);
+    prof__out_text(o, "}");
 }
 
 PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
@@ -14337,7 +14494,7 @@ PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
 
 /* What gives way to what: the column that the rows are sorted by and these go first. */
 static const uint8_t prof__table_useful[] = {
-    PROF__COL_OVERLOAD, PROF__COL_SHAPES, PROF__COL_SOURCE, PROF__COL_SELF_CPU,
+    PROF__COL_OVERLOAD, PROF__COL_SITE, PROF__COL_SHAPES, PROF__COL_SOURCE, PROF__COL_SELF_CPU,
     PROF__COL_SELF_DEVICE, PROF__COL_COUNT, PROF__COL_SELF_CPU_SHARE, PROF__COL_SELF_DEVICE_SHARE,
     PROF__COL_CPU, PROF__COL_DEVICE, PROF__COL_P50, PROF__COL_P99, PROF__COL_MAX, PROF__COL_P90,
     PROF__COL_SELF_CPU_MEMORY, PROF__COL_SELF_DEVICE_MEMORY, PROF__COL_FLOPS, PROF__COL_CPU_SHARE,
@@ -14346,7 +14503,7 @@ static const uint8_t prof__table_useful[] = {
 
 /* Columns of text may be narrower than what stands in them. */
 PROF__FN bool prof__table_is_text(int column) {
-    return column == PROF__COL_NAME || column == PROF__COL_OVERLOAD ||
+    return column == PROF__COL_NAME || column == PROF__COL_OVERLOAD || column == PROF__COL_SITE ||
            column == PROF__COL_SHAPES || column == PROF__COL_SOURCE;
 }
 
@@ -14432,6 +14589,7 @@ PROF__FN void prof__table_write(prof__table *t, const uint32_t *order) {
         prof__table_foot(t);
         return;
     }
+    prof__table_find_sites(t);
     if (t->desc->format == PROF_FORMAT_CSV) prof__csv_head(t, prof__row_field_count(t));
     else prof__out_text(&t->out, "[");
     prof__table_rows(t, order);
@@ -14451,7 +14609,8 @@ PROF__FN prof_result prof__table_check(const prof_table_desc *desc, prof_sink ou
 }
 
 /* PROF_MODE_AGGREGATE: its rows; false: another mode. */
-PROF__FN bool prof__averages_kept(const prof_trace *trace, prof_average **rows, uint32_t *count) {
+PROF__FN bool prof__averages_kept(const prof_trace *trace, const prof_averages_desc *by,
+                                  prof_average **rows, uint32_t *count) {
 #if PROF__BARE
     size_t most = (size_t)(prof__arena.high - prof__arena.low) / sizeof **rows;
     if (!trace->parts || !trace->parts->average) return false;
@@ -14461,13 +14620,13 @@ PROF__FN bool prof__averages_kept(const prof_trace *trace, prof_average **rows, 
     if (!trace->average) return false;
     *rows = trace->averages;
 #endif
-    *count = (uint32_t)PROF__MIN(most, prof_key_averages(trace, NULL, *rows, most));
+    *count = (uint32_t)PROF__MIN(most, prof_key_averages(trace, by, *rows, most));
     return true;
 }
 
 /* Of desc NULL. */
 PROF__FN const prof_table_desc *prof__table_usual(prof_table_desc *d) {
-    static const prof_averages_desc plain = { false, false, 0, false };
+    static const prof_averages_desc plain = { false, false, 0, false, false };
     memset(d, 0, sizeof *d);
     d->averages = &plain;
     d->sort_by = PROF_METRIC_SELF_CPU_TIME_TOTAL;
@@ -14486,7 +14645,7 @@ PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
     t.trace = trace;
     t.notes = prof__table_notes;
     t.row_at = prof__row_of_event;
-    if (prof__averages_kept(trace, &t.rows, &t.count)) {
+    if (prof__averages_kept(trace, t.desc->averages, &t.rows, &t.count)) {
         t.row_at = prof__row_of_caller;
 #if !PROF__BARE
         t.view = trace->view;
@@ -15064,12 +15223,143 @@ PROF__FN void prof__chrome_told(prof__out *o, const char **before, uint32_t pare
 
 PROF__FN void prof__chrome_tree(prof__out *o, const struct prof_trace *s, const char **before,
                                 const prof_event *e) {
-    uint32_t i = (uint32_t)(e - s->events);
+    uint32_t i = e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ? (uint32_t)(e - s->events) : 0;
     if (e->flags & PROF__EVENT_NAMED)
         prof__chrome_number(o, before, "Zone id", (int64_t)i + 1);
     if (e->flags & PROF__EVENT_TOLD)
         prof__chrome_told(o, before, e->device_type == PROF_DEVICE_CPU ? e->parent
                                                                        : prof__launcher_of(s, i));
+}
+
+/* ---- places: see prof_chrome_source ---- */
+
+/* Of each static site: is it used in the trace that is being written; do its events tell their
+   place; are there calls of its name without a place; has its name this place by another site too.
+   Writers of sessions' traces take turns. */
+enum { PROF__SOURCE_USED = 1, PROF__SOURCE_TOLD = 2, PROF__SOURCE_BESIDE = 4,
+       PROF__SOURCE_AGAIN = 8 };
+static struct prof__sources {
+    bool told;                           /* some do */
+    uint8_t flags[PROF_MAX_SITES + PROF__OWN_SITES + 1];
+} prof__sources;
+
+/* While used ones are found: how many with a place are not found yet. */
+typedef struct prof__sources_left { uint32_t left; } prof__sources_left;
+
+PROF__EAGER void prof__source_use(prof__sources_left *n, uint32_t site) {
+    if (site >= sizeof prof__sources.flags || prof__sources.flags[site]) return;
+    prof__sources.flags[site] = PROF__SOURCE_USED;
+    n->left -= prof__site_placed(site) != NULL;
+}
+
+PROF__FN void prof__source_take(void *user, const prof__close *c) {
+    prof__source_use((prof__sources_left *)user, c->what);
+}
+
+PROF__FN void prof__sources_used(const struct prof_trace *s) {
+    prof__sources_left n = { 0 };
+    for (uint32_t i = 1; i <= prof__site_count; i++) n.left += prof__site_placed(i) != NULL;
+    for (uint32_t i = 0; s->analysed && n.left && i < s->event_count; i++)
+        prof__source_use(&n, s->events[i].site);
+    if (!s->analysed && prof__lean(s)) {
+        prof__feed feed;
+        memset(&feed, 0, sizeof feed);
+        feed.take = prof__source_take;
+        feed.user = &n;
+        prof__closes_of_records(&feed);
+    }
+    for (const prof__state *t = prof__used(NULL); t; t = prof__used(t))
+        for (const prof__tally *r = t->tallies.others; r; r = r->next)
+            if (r->count) prof__source_use(&n, r->site >> 8);
+}
+
+PROF__FN bool prof__source_same(const void *name, uint32_t number) {
+    return strcmp(prof__sites[number + 1].name, (const char *)name) == 0;
+}
+
+/* The place in the index of the first site of this name that is used and has a place. */
+PROF__FN uint32_t *prof__source_first(uint32_t *index, uint32_t places, const char *name) {
+    size_t length;
+    return prof__place_of(index, places, prof__hash(name, &length), prof__source_same, name);
+}
+
+PROF__FN bool prof__source_is(uint32_t site, uint8_t flag) {
+    return site < sizeof prof__sources.flags && prof__sources.flags[site] & flag;
+}
+
+/* Finds the names that have several places. */
+PROF__FN void prof__sources_join(const struct prof_trace *s) {
+    uint32_t *index = (uint32_t *)(void *)s->scratch, places = 2 * prof__site_count + 1, *first;
+    uint8_t *flags = prof__sources.flags;
+    if ((size_t)(prof__scratch_end(s) - s->scratch) < places * sizeof *index) return;
+    memset(index, 0, places * sizeof *index);
+    for (uint32_t i = 1; i <= prof__site_count; i++) {
+        const prof_site *site = flags[i] ? prof__site_placed(i) : NULL;
+        if (!site) continue;
+        first = prof__source_first(index, places, site->name);
+        if (!*first) *first = i;
+        else if (!prof__same_place(site, prof__site(*first))) flags[*first] |= PROF__SOURCE_TOLD;
+        else flags[i] |= PROF__SOURCE_AGAIN;
+    }
+    for (uint32_t i = 1; i <= prof__site_count + prof__names.count; i++) {
+        bool made = i > prof__site_count;
+        if (!made && (!flags[i] || prof__site_placed(i))) continue;
+        first = prof__source_first(index, places, made
+            ? prof__names.list[i - prof__site_count - 1]->site.name : prof__sites[i].name);
+        if (*first) flags[*first] |= PROF__SOURCE_TOLD | PROF__SOURCE_BESIDE;
+    }
+    for (uint32_t i = 0; prof__others(s) && i < s->event_count; i++) {
+        if (s->events[i].site || s->events[i].device_type != PROF_DEVICE_CPU) continue;
+        first = prof__source_first(index, places, s->events[i].name);
+        if (*first) flags[*first] |= PROF__SOURCE_TOLD | PROF__SOURCE_BESIDE;
+    }
+    for (uint32_t i = 1; i <= prof__site_count; i++) {
+        if (!flags[i]) continue;
+        first = prof__source_first(index, places, prof__sites[i].name);
+        if (*first) flags[i] |= flags[*first] & PROF__SOURCE_TOLD;
+        prof__sources.told |= (flags[i] & PROF__SOURCE_TOLD) != 0;
+    }
+}
+
+/* What the events and the head of this trace are to tell. */
+PROF__FN void prof__sources_find(const struct prof_trace *s, prof_chrome_source source) {
+    if (s->built) return;
+    memset(&prof__sources, 0, sizeof prof__sources);
+    if (source == PROF_CHROME_SOURCE_NONE) return;
+    prof__sources_used(s);
+    prof__sources_join(s);
+    if (source == PROF_CHROME_SOURCE_AUTO) return;
+    prof__sources.told = true;
+    for (uint32_t i = 1; i <= prof__site_count; i++)
+        if (prof__sources.flags[i]) prof__sources.flags[i] |= PROF__SOURCE_TOLD;
+}
+
+/* The place that an event is to tell; NULL: none. */
+PROF__FN const prof_site *prof__source_told(const struct prof_trace *s, uint32_t site) {
+    bool told = !s->built && prof__sources.told && prof__source_is(site, PROF__SOURCE_TOLD);
+    return told ? prof__site_placed(site) : NULL;
+}
+
+PROF__FN void prof__chrome_source(prof__out *o, const char **before, const prof_site *site) {
+    char source[PROF__SOURCE];
+    if (site) prof__chrome_string(o, before, "source", prof__site_source(site, source));
+}
+
+/* "sites": see prof_write_chrome. */
+PROF__FN void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
+    const char *before = ",\"sites\":[";
+    for (uint32_t i = 1; !s->built && i <= prof__site_count; i++) {
+        const prof_site *site = prof__site_placed(i);
+        char source[PROF__SOURCE];
+        if (!site || !prof__source_is(i, PROF__SOURCE_USED) ||
+            prof__source_is(i, PROF__SOURCE_AGAIN)) continue;
+        prof__out_f(o, "%s\n{\"name\":\"%j\",\"source\":\"%j\"}", before, site->name,
+                    prof__site_source(site, source));
+        before = ",";
+        if (prof__source_is(i, PROF__SOURCE_BESIDE))
+            prof__out_f(o, ",\n{\"name\":\"%j\",\"source\":\"\"}", site->name);
+    }
+    if (!before[1]) prof__out_text(o, "]");
 }
 
 PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const prof_event *e) {
@@ -15086,6 +15376,7 @@ PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const 
         prof__chrome_number(o, &before, "correlation",
                             x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
     if (x && x->metadata_json && *x->metadata_json) prof__chrome_members(o, &before, e);
+    prof__chrome_source(o, &before, prof__source_told(s, e->site));
     if (e->flags & PROF_EVENT_UNFINISHED) {
         prof__chrome_key(o, &before, "finished");
         prof__out_text(o, "false");
@@ -15414,6 +15705,7 @@ PROF__FN bool prof__is_range(const struct prof_trace *s, const prof_event *e) {
 /* The rows, and all events in them. */
 PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     prof__place place = { PROF_NONE, 0, "" };
+    const bool told = !s->built && prof__sources.told;
     prof__gpu gpu;
     prof__gpu_open(&gpu, s);
     prof__chrome_threads(o, s);
@@ -15425,7 +15717,8 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
             prof__chrome_range(o, &gpu, e, false);
             prof__chrome_range(o, &gpu, e, true);
         } else if (PROF__UNLIKELY(e->extra || e->device_type || s->record_ids ||
-                                  e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD)))
+                                  e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ||
+                                  (told && prof__source_told(s, e->site))))
             prof__chrome_rich(o, &gpu, e);
         else prof__chrome_event(o, &place, s, e);
     }
@@ -15593,44 +15886,64 @@ PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
    tell their parents. */
 #if PROF__BARE
 #  define prof__chrome_promises(o, s) ((void)0)
+#  define prof__chrome_sites(o, s) ((void)0)
+#  define prof__sources_find(s, source) ((void)0)
 #  define prof__chrome_sums(o, s) ((void)0)
 #else
-PROF__FN void prof__chrome_sum(prof__out *o, const prof_average *a, bool first) {
+PROF__FN void prof__chrome_sum(prof__out *o, const prof_average *a, const char *before) {
+    char source[PROF__SOURCE];
     static const char *const keys[] = { "\",\"count\":", ",\"total\":", ",\"self\":", ",\"min\":",
                                         ",\"max\":", ",\"p50\":", ",\"p90\":", ",\"p99\":" };
     int64_t ns;
-    prof__out_text(o, first ? ",\"sums\":[\n{\"name\":\"" : ",\n{\"name\":\"");
+    prof__out_text(o, before);
+    prof__out_text(o, "\n{\"name\":\"");
     prof__out_json(o, a->key);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {   /* the fields from count on */
         memcpy(&ns, (const char *)a + offsetof(prof_average, count) + i * sizeof ns, sizeof ns);
         prof__out_text(o, keys[i]);
         prof__out_i64(o, ns);
     }
+    if (a->site) prof__out_f(o, ",\"source\":\"%j\"", prof__site_source(a->site, source));
     prof__out_text(o, "}");
+}
+
+/* Rows by name, or by name and place. */
+PROF__FN void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, bool by_site) {
+    const char *before = by_site ? ",\"sums_by_site\":[" : ",\"sums\":[";
+    prof_averages_desc by;
+    prof_average *rows = NULL;           /* PROF_MODE_AGGREGATE: its own */
+    prof__groups g;
+    uint32_t n = 0;
+    memset(&by, 0, sizeof by);
+    by.group_by_site = by_site;
+    if (!prof__averages_kept(s, &by, &rows, &n)) {
+        prof__groups_open(&g, s, &by, true);
+        prof__sums_into_rows(&g);
+        n = g.count;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        prof_average a = rows ? rows[i] : prof__sums_average(s, g.rows[i].sums);
+        if (!rows) a.site = by_site ? prof__site_placed(g.rows[i].first) : NULL;
+        prof__chrome_sum(o, &a, before);
+        before = ",";
+    }
+    if (!before[1]) prof__out_text(o, "]");
 }
 
 /* What is in no timeline: see prof_write_chrome. */
 PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
     prof_stats stats = prof_trace_stats(s);
     prof__scale scale;
-    prof_average *rows = NULL;
-    prof__groups g;
-    uint32_t n = 0;
     memset(&scale, 0, sizeof scale);
-    if (s->built || !(stats.summed || prof__averages_kept(s, &rows, &n))) return;
+    if (s->built || !(stats.summed || s->average)) return;
     prof__out_text(o, ",\"summed\":");
-    prof__out_u64(o, rows ? stats.recorded : stats.summed);
+    prof__out_u64(o, s->average ? stats.recorded : stats.summed);
     prof__out_text(o, ",\"timeline_end_ns\":");
     prof__out_u64(o, stats.timeline_ns);
     prof__out_text(o, ",\"session_ns\":");
     prof__out_i64(o, prof__to_ns(&scale, s->stop_tick));
-    prof__groups_open(&g, s, NULL, true);
-    prof__sums_into_rows(&g);
-    for (uint32_t i = 0; i < (rows ? n : g.count); i++) {
-        prof_average a = rows ? rows[i] : prof__sums_average(s, g.rows[i].sums);
-        prof__chrome_sum(o, &a, !i);
-    }
-    prof__out_text(o, (rows ? n : g.count) ? "]" : "");
+    prof__chrome_sums_list(o, s, false);
+    if (prof__sources.told) prof__chrome_sums_list(o, s, true);
 }
 
 PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
@@ -15648,6 +15961,7 @@ PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
     prof__chrome_counts(o, s);
     prof__chrome_sums(o, s);
     prof__chrome_status(o, s);
+    prof__chrome_sites(o, s);
     prof__out_text(o, "}");
     prof__chrome_devices(o, s);
     prof__chrome_metadata(o, s);
@@ -15662,6 +15976,7 @@ PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, 
     prof__chrome_meta(o, "prof", prof__chrome_pid(s), 0, "version");
     prof__out_f(o, "\"" PROF_VERSION "\",\"baseTimeNanoseconds\":%u", s->start_wall_ns);
     if (whole) prof__chrome_promises(o, s);
+    if (whole) prof__chrome_sites(o, s);
     prof__out_text(o, "}},\n");
 }
 
@@ -15785,6 +16100,15 @@ typedef struct prof__unordered {
 PROF__FN void prof__unordered_write(prof__unordered *u, const prof__close *c) {
     if (PROF__UNLIKELY(u->place.thread != c->thread))
         prof__chrome_place(&u->place, u->s, c->thread, prof__chrome_tid(u->s, c->thread));
+    if (PROF__UNLIKELY(prof__source_told(u->s, c->what) != NULL)) {
+        prof_event e = prof__site_event(c->what);
+        e.start_ns = c->start_ns;
+        e.end_ns = c->end_ns;
+        e.thread = c->thread;
+        e.flags = c->flags;
+        prof__chrome_rich(u->o, &u->gpu, &e);
+        return;
+    }
     prof__chrome_zone(u->o, &u->place, prof__site(c->what)->name, c->start_ns, c->end_ns, c->flags);
 }
 
@@ -15861,7 +16185,10 @@ PROF_API PROF__QUIET prof_result prof_write_chrome(const prof_trace *trace,
     if (!prof__valid(trace) || !out.write || format > PROF_CHROME_LEGACY) return PROF_ERROR_INVALID;
     if (PROF__BARE && (format == PROF_CHROME_LEGACY || (desc && desc->window_marks)))
         return PROF_ERROR_UNSUPPORTED;
+    if (!PROF__BARE && desc && (uint32_t)desc->source > PROF_CHROME_SOURCE_ALL)
+        return PROF_ERROR_INVALID;
     if (!prof__analyse(trace) && format == PROF_CHROME_LEGACY) return PROF_ERROR_MEMORY;
+    prof__sources_find(trace, desc ? desc->source : PROF_CHROME_SOURCE_AUTO);
     prof__out_open(&o, out);
     if (format == PROF_CHROME_LEGACY) prof__chrome_legacy(&o, trace);
     else prof__chrome_body(&o, trace, format == PROF_CHROME_ARRAY, desc && desc->window_marks);
@@ -19337,14 +19664,20 @@ PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
     return parts && parts->average ? parts->average(rows, rows ? max : 0) : 0;
 }
 #else
-/* The merged row of a site's name; all others' where none is free. */
+PROF__FN const prof_site *prof__merged_place(const prof__merged *y, uint32_t site) {
+    return y->by_site ? prof__site_placed(site >> 8) : NULL;
+}
+
+/* The merged row of a site's name, or place; all others' where none is free. */
 PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
     const char *name = site ? prof__site(site >> 8)->name : "";
+    const prof_site *place = prof__merged_place(y, site);
     size_t length;
-    uint32_t i = prof__hash(name, &length) & (y->places - 1);
+    uint32_t i = prof__hash_place(prof__hash(name, &length), place) & (y->places - 1);
     if (prof__is_others(site)) return y->rows + y->places;
     for (; y->rows[i].site; i = (i + 1) & (y->places - 1))
-        if (strcmp(prof__site(y->rows[i].site >> 8)->name, name) == 0) return y->rows + i;
+        if (strcmp(prof__site(y->rows[i].site >> 8)->name, name) == 0 &&
+            prof__same_place(prof__merged_place(y, y->rows[i].site), place)) return y->rows + i;
     if (y->used + 1 == y->places) return y->rows + y->places;
     y->used++;
     y->rows[i].site = site;
@@ -19416,7 +19749,7 @@ PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof_
     return a;
 }
 
-PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
+PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max, bool by_site) {
     struct prof_trace *s = &prof__trace;
     prof__scale k;
     size_t n = 0;
@@ -19425,6 +19758,7 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
         prof__unlock();
         return 0;
     }
+    s->merged.by_site = by_site;
     prof__merge_all(s);
     s->tallied = 0;
     k = prof__sums_scale(s);
@@ -19432,7 +19766,10 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
         const prof__tally *r = s->merged.rows + i;
         if (!r->count) continue;
         s->tallied += r->count;
-        if (n < max) prof__tally_average(rows + n, r, &k);
+        if (n < max) {
+            prof__tally_average(rows + n, r, &k);
+            rows[n].site = prof__merged_place(&s->merged, r->site);
+        }
         n++;
     }
     prof__unlock();
@@ -19441,7 +19778,7 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
 }
 
 PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
-    return prof__average_tallies(rows, rows ? max : 0);
+    return prof__average_tallies(rows, rows ? max : 0, false);
 }
 
 /* Room for the rows of all names, for the table made of them, and for a copy of one block: of a
@@ -21773,7 +22110,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     prof_stats out;
     prof__counts c;
     bool taken = prof__own(&prof__reading);
-    (void)prof__average_tallies(NULL, 0);
+    (void)prof__average_tallies(NULL, 0, false);
     prof__lock();
     c = s->counts;
     for (const prof__state *t = s->open ? prof__owned : NULL; t; t = t->next) {

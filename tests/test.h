@@ -171,9 +171,9 @@ enum { TEST_TABLE, TEST_EVENT_TABLE, TEST_CSV, TEST_JSON, TEST_CHROME, TEST_STAC
        TEST_ARRAY, TEST_EVENT_STACKS, TEST_CANONICAL, TEST_EXECUTION, TEST_WRITERS };
 
 TEST_UNUSED static prof_result test_write(const prof_trace *trace, int writer, test_text *text) {
-    static const prof_chrome_desc legacy = { PROF_CHROME_LEGACY, false };
-    static const prof_chrome_desc array = { PROF_CHROME_ARRAY, true };
-    static const prof_averages_desc by = { true, true, 3, true };
+    static const prof_chrome_desc legacy = { PROF_CHROME_LEGACY, false, PROF_CHROME_SOURCE_AUTO };
+    static const prof_chrome_desc array = { PROF_CHROME_ARRAY, true, PROF_CHROME_SOURCE_ALL };
+    static const prof_averages_desc by = { true, true, 3, true, true };
     prof_sink out = test_text_sink(text);
     prof_table_desc table;
     memset(&table, 0, sizeof table);

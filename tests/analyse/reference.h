@@ -308,8 +308,9 @@ static void compare_tables(const prof_trace *trace, const prof_averages_desc *by
 
 static void compare_reports(const prof_trace *trace) {
     static const prof_averages_desc by[] = {
-        { false, false, 0, false }, { true, false, 0, false }, { false, true, 0, true },
-        { false, false, 2, false }, { true, true, 5, true } };
+        { false, false, 0, false, false }, { true, false, 0, false, false },
+        { false, true, 0, true, false }, { false, false, 2, false, false },
+        { true, true, 5, true, false } };
     size_t i;
     PASS_ON(compare_total(trace));
     for (i = 0; i <= sizeof by / sizeof *by; i++) {

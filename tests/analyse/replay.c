@@ -837,7 +837,7 @@ static void check_legacy_chrome(const prof_trace *trace, const char *device, val
     char error[256] = "";
     text got;
     prof_sink sink = text_sink(&got);
-    prof_chrome_desc desc = { PROF_CHROME_LEGACY, false };
+    prof_chrome_desc desc = { PROF_CHROME_LEGACY, false, PROF_CHROME_SOURCE_AUTO };
     prof_result result = prof_write_chrome(trace, &desc, sink);
     value parsed = yajl_tree_parse(got.data, error, sizeof error);
     size_t i = 0, j = 0, number_of = 0;
@@ -920,8 +920,8 @@ static void check_kept_events(const prof_trace *trace, value ok) {
 
 static void check_answers(const prof_trace *trace, const char *device, value ok) {
     static const struct { const char *name; prof_averages_desc desc; } groupings[] = {
-        {"plain", {false, false, 0, false}}, {"shapes", {true, false, 0, false}},
-        {"stack2", {false, false, 2, false}}, {"overload", {false, true, 0, false}}};
+        {"plain", {false, false, 0, false, false}}, {"shapes", {true, false, 0, false, false}},
+        {"stack2", {false, false, 2, false, false}}, {"overload", {false, true, 0, false, false}}};
     prof_average total = prof_total_average(trace);
     for (size_t i = 0; i < 4; i++)
         same_averages(path("averages.%s", groupings[i].name), trace, &groupings[i].desc,

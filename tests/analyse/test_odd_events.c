@@ -100,7 +100,7 @@ static void write_all(const prof_trace *trace) {
         test_text_clear(&text);
     }
     for (i = 0; i < PROF_METRIC_LAST; i++) {
-        const prof_averages_desc by = { true, true, 2, true };
+        const prof_averages_desc by = { true, true, 2, true, true };
         prof_table_desc desc;
         test_text text;
         memset(&text, 0, sizeof text);

@@ -256,7 +256,7 @@ static prof_span span_of(prof_sums *sums, const prof_event *e, uint32_t order) {
     s.start_ns = e->start_ns;
     s.end_ns = e->end_ns;
     s.thread = lane_of(e);
-    s.row = prof_sums_row(sums, e);
+    s.row = prof_sums_row(sums, e, NULL);
     s.flags = e->flags & (PROF_EVENT_ASYNC | PROF_EVENT_LEGACY | PROF_EVENT_REMOTE);
     s.order = order;
     for (i = 0; e->extra && i < e->extra->kernel_count; i++)
@@ -490,7 +490,7 @@ static void test_spans(void) {
     sums = sums_of(&by, false);
     for (i = 0; i < 4; i++) {
         key.name = texts[i];
-        EQUAL(prof_sums_row(sums, &key), i);
+        EQUAL(prof_sums_row(sums, &key, NULL), i);
     }
     for (i = 0; i < sizeof list / sizeof *list; i++) {
         s.start_ns = list[i].start;
@@ -530,7 +530,7 @@ static void test_spans(void) {
     pool_most = 0;
     desc.averages.percentiles = false;
     EQUAL(prof_sums_open(&desc, &sums), PROF_ERROR_MEMORY);
-    EQUAL(prof_sums_row(NULL, &key), PROF_NONE);
+    EQUAL(prof_sums_row(NULL, &key, NULL), PROF_NONE);
     prof_sums_push(NULL, &s);
     EQUAL(prof_sums_close(NULL, rows, 8), 0);
     EQUAL(prof_sums_get_stats(NULL).spans, 0);
@@ -552,7 +552,7 @@ static void test_spans_memory(void) {
     key.name = name;
     for (i = 0; i < 1000; i++) {
         snprintf(name, sizeof name, "n%u", (unsigned)i);
-        s.row = prof_sums_row(sums, &key);
+        s.row = prof_sums_row(sums, &key, NULL);
         rows += s.row != PROF_NONE;
         s.start_ns = i;
         s.end_ns = 10000 - i;

@@ -13,10 +13,13 @@
 
 /* What a row is grouped by: the words are the options of prof report. */
 static const struct { const char *name; prof_averages_desc by; } groupings[] = {
-    { "name", { false, false, 0, false } }, { "shape", { true, false, 0, false } },
-    { "overload", { false, true, 0, false } }, { "stack1", { false, false, 1, false } },
-    { "stack3", { false, false, 3, false } }, { "all", { true, true, 100, false } }
+    { "name", { false, false, 0, false, false } }, { "shape", { true, false, 0, false, false } },
+    { "overload", { false, true, 0, false, false } },
+    { "stack1", { false, false, 1, false, false } },
+    { "stack3", { false, false, 3, false, false } },
+    { "site", { false, false, 0, false, true } }, { "all", { true, true, 100, false, true } }
 };
+enum { ALL = sizeof groupings / sizeof *groupings - 1 };
 
 static const char *folder;
 
@@ -61,7 +64,7 @@ static void save_stacks(const prof_trace *trace, const char *name) {
 }
 
 static void save_array(const prof_trace *trace, const char *name) {
-    prof_chrome_desc array = { PROF_CHROME_ARRAY, false };
+    prof_chrome_desc array = { PROF_CHROME_ARRAY, false, PROF_CHROME_SOURCE_AUTO };
     test_text text;
     memset(&text, 0, sizeof text);
     must(prof_write_chrome(trace, &array, test_text_sink(&text)) == PROF_OK, "array", name);
@@ -92,7 +95,7 @@ static void save(const prof_trace *trace, const char *name) {
         printf("%s %s\n", name, groupings[i].name);
     }
     memset(&desc, 0, sizeof desc);
-    desc.averages = &groupings[5].by;
+    desc.averages = &groupings[ALL].by;
     desc.sort_by = PROF_METRIC_SELF_CPU_TIME_TOTAL;
     desc.hide_notes = true;
     save_rows(trace, name, &desc, "text.live");
@@ -356,6 +359,9 @@ static void full(bool aggregate, const char *name) {
         for (k = 0; k < i % 4; k++) zone("inner", (uint64_t)k * 3);
         prof_pop();
         if (i % 6000 == 3000) prof_push("left open");
+        if (i % 3 == 0) PROF_BLOCK("inner") { tick(1); }
+        if (i % 5 == 0) PROF_BLOCK("inner") { tick(2); }
+        if (i % 7 == 0) PROF_BLOCK("once") { tick(2); }
     }
     prof_pop();
     end_as(name);
@@ -498,10 +504,26 @@ static void random_details(void) {
     if (chance(5)) prof_set_module("Net.layer1");
 }
 
+/* Of names with one place, with several, with calls that have none: see random_begin, random_op. */
+static void begin_at_place(void) {
+    switch (test_random(6)) {
+#line 12 "dir/one.c"
+    case 0: PROF_BEGIN("placed"); break;
+    case 1: PROF_BEGIN("parse"); break;
+    case 2: PROF_BEGIN("parse"); break;
+#line 12 "two \"2\".c"
+    case 3: PROF_BEGIN("parse"); break;
+    case 4: PROF_BEGIN("aten::add"); break;
+    default: PROF_BEGIN("outside"); break;
+    }
+}
+#line 517 "round_trip.c"
+
 static void random_begin(void) {
     static const char *const names[] = { "aten::mm", "aten::add", "f", "f", "g.h", "aten::conv2d" };
     if (now.depth[now.at] == LEVELS) return;
-    prof_push(names[test_random(6)]);
+    if (chance(40)) begin_at_place();
+    else prof_push(names[test_random(6)]);
     now.depth[now.at]++;
     random_details();
 }

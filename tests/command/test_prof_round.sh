@@ -61,7 +61,8 @@ while read -r trace grouping; do
     shape) by=--group-by-input-shape ;;
     overload) by=--group-by-overload ;;
     stack*) by="--group-by-stack ${grouping#stack}" ;;
-    all) by='--group-by-input-shape --group-by-overload --group-by-stack 100' ;;
+    site) by=--group-by-site ;;
+    all) by='--group-by-input-shape --group-by-overload --group-by-stack 100 --group-by-site' ;;
     esac
     # shellcheck disable=SC2086   # options are words
     equal "$trace" "$grouping" "$prof" report -n all -s none -f json $by "$out/$trace.json"
@@ -71,9 +72,14 @@ while read -r trace grouping; do
     # the array's head tells the same; in little memory it is all the same, but for devices' work
     cp "$out/$trace.name.live" "$out/$trace.array.live"
     equal "$trace" array "$prof" report -n all -s none -f json "$out/$trace.array.json"
+    cp "$out/$trace.site.live" "$out/$trace.arrays.live"
+    equal "$trace" arrays "$prof" report -n all -s none -f json --group-by-site "$out/$trace.array.json"
     cp "$out/$trace.name.live" "$out/$trace.merged.live"     # a merged trace keeps what its parts promise
     "$prof" merge -o "$out/$trace.merged.json" "$out/$trace.json" 2>"$out/said"
     equal "$trace" merged "$prof" report -n all -s none -f json "$out/$trace.merged.json"
+    cp "$out/$trace.site.live" "$out/$trace.mergeds.live"
+    equal "$trace" mergeds "$prof" report -n all -s none -f json --group-by-site \
+        "$out/$trace.merged.json"
     if ! grep -q '"cat":"\(kernel\|gpu_\)' "$out/$trace.json"; then
         cp "$out/$trace.name.live" "$out/$trace.lean.live"
         equal "$trace" lean "$prof" report -n all -s none -f json --no-device "$out/$trace.json"

@@ -442,7 +442,7 @@ static void test_submit_small_arenas(void) {
     x.stack_count = 2;
     for (size = 2000; size < sizeof memory; size += 1237) {
         prof_desc desc = test_desc();
-        prof_averages_desc by = { true, true, 2, true };
+        prof_averages_desc by = { true, true, 2, true, true };
         prof_trace *trace;
         size_t count;
         uint64_t taken = 0;
@@ -588,7 +588,7 @@ static void test_rows_of_one_hash(void) {
     static const int64_t dims[] = { 5, ((int64_t)1 << 32) + 4 };
     static const prof_shape shapes[] = { { dims, NULL, 1 }, { dims + 1, NULL, 1 },
                                          { NULL, shapes, 1 }, { NULL, shapes + 1, 1 } };
-    prof_averages_desc by = { true, true, 2, false };
+    prof_averages_desc by = { true, true, 2, false, false };
     prof_average rows[32];
     prof_extra x[14];
     prof_event e[16];

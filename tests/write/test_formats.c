@@ -169,7 +169,7 @@ static void test_rows_refused(void) {
 
 /* The table of the library's own rows is the table of the trace. */
 static void test_rows_as_table(void) {
-    static const prof_averages_desc plain = { false, false, 0, false };
+    static const prof_averages_desc plain = { false, false, 0, false, false };
     prof_desc desc = test_desc();
     prof_average rows[8];
     prof_table_desc d;

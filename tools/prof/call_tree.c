@@ -83,7 +83,21 @@ uint32_t tree_name(call_tree *tree, const trace_event *event) {
         memcmp(event->name.data, step, sizeof step - 1) == 0)
         return intern(&tree->names, "ProfilerStep*", 13);
     trace_text name = without_overload(event);
-    return intern(&tree->names, name.data, name.size);
+    uint32_t number = intern(&tree->names, name.data, name.size);
+    char source[4200];
+    if (!tree->with_site || !trace_arg_text(event, "source", source, sizeof source)) return number;
+    return tree_name_at(tree, number, (trace_text){source, strlen(source)});
+}
+
+uint32_t tree_name_at(call_tree *tree, uint32_t name, trace_text source) {
+    const struct interned *plain = &tree->names.entries[name];
+    size_t size = plain->size + source.size + 4;
+    if (!source.size) return name;
+    char *text = allocate(size);
+    snprintf(text, size, "%s (%.*s)", plain->text, (int)source.size, source.data);
+    name = intern(&tree->names, text, strlen(text));
+    free(text);
+    return name;
 }
 
 /* The parent that the event names: NOT_TOLD, or 0: it has none. */

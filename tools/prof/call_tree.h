@@ -59,6 +59,7 @@ typedef struct call_tree {
     bool with_memory;           /* keep [memory] events, */
     bool with_refused;          /* and [OutOfMemory] */
     bool steps_apart;           /* ProfilerStep#1 keeps its number */
+    bool with_site;             /* names have the place that the event tells: parse (a.c:12) */
     /* what there is */
     call *calls;
     uint32_t *order;            /* calls by (thread, start, -end): parents before children */
@@ -81,6 +82,7 @@ typedef struct call_tree {
 /* The number of the event's name in tree->names, as PyTorch's tables have it: ProfilerStep* of
    ProfilerStep#1, and aten::add of aten::add.Tensor where the overload is told apart. */
 uint32_t tree_name(call_tree *tree, const trace_event *event);
+uint32_t tree_name_at(call_tree *tree, uint32_t name, trace_text source);
 /* Is it a change of memory that the tree keeps? */
 bool tree_takes_change(const call_tree *tree, const trace_event *event, memory_change *change);
 /* Does tree_add make a call of it? */

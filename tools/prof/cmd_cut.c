@@ -231,8 +231,12 @@ static void write_clipped(const cutter *c, const trace_event *event, output *out
 
 /* A head without its sums, which are of the whole run. */
 static void write_head(output *out, trace_text whole, trace_text head) {
-    text_edit edit = {head_sums_find(head), "[]"};
-    write_edited(out, whole, &edit, edit.old.size > 0);
+    head_lists lists = head_lists_find(head);
+    text_edit edits[HEAD_SITES];
+    size_t count = 0;
+    for (int i = 0; i < HEAD_SITES; i++)
+        if (lists.of[i].size) edits[count++] = (text_edit){lists.of[i], "[]"};
+    write_edited(out, whole, edits, count);
 }
 
 static int write_part(const cutter *c, output *out) {

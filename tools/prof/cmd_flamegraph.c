@@ -403,6 +403,8 @@ static int run(int argc, char **argv) {
          "without kernels: their time is their callers'"},
         {"frames-only", 0, OPTION_FLAG, &o.flame.frames_only, NULL,
          "Python functions only; ops' times are theirs"},
+        {"group-by-site", 0, OPTION_FLAG, &o.flame.by_site, NULL,
+         "of a name with several places each has its own: parse (a.c:12)"},
         {"threads", 0, OPTION_FLAG, &o.flame.threads, NULL, "the outermost frame is the thread"},
         {"min-share", 0, OPTION_NUMBER, &o.least, "PERCENT",
          "frames narrower than this are left out (0.02)"},

@@ -46,7 +46,7 @@ typedef struct rank_file {
     map flows;                  /* flow -> its id in the merged trace */
     trace_text devices;         /* deviceProperties */
     losses lost;
-    trace_text sums;            /* of its head */
+    head_lists lists;           /* of its head */
 } rank_file;
 
 typedef struct merger {
@@ -131,12 +131,20 @@ static trace_text keep(merger *m, trace_text text) {
     return (trace_text){arena_text(&m->memory, text.data, text.size), text.size};
 }
 
+/* Of an array one event has the places, another the sums. */
+static void keep_lists(rank_file *f, merger *m, trace_text head) {
+    head_lists lists = head_lists_find(head);
+    for (int i = 0; i < HEAD_LISTS; i++)
+        if (lists.of[i].size) f->lists.of[i] = keep(m, lists.of[i]);
+}
+
 static void note_event(rank_file *f, merger *m, const trace_event *event) {
     uint64_t key;
     uint32_t number = process_of(f, m, event);
     note_thread(f, m, event, number);
-    if (event->phase == 'M' && text_is(event->name, "prof counts"))
-        f->sums = keep(m, head_sums_find(event->args_text));
+    if (event->phase == 'M' &&
+        (text_is(event->name, "prof counts") || text_is(event->name, "prof")))
+        keep_lists(f, m, event->args_text);
     if (is_process_metadata(event)) note_process(m, &f->processes[number], event);
     if (event->phase != 'X' || !collective_of(event, &key)) return;
     uint64_t *count = map_put(&f->counts, key, NULL);
@@ -160,7 +168,7 @@ static void note_member(rank_file *f, merger *m, const trace_member *member) {
     } else if (text_is(member->key, "deviceProperties")) {
         f->devices = keep(m, member->value);
     } else if (text_is(member->key, "prof")) {
-        f->sums = keep(m, head_sums_find(member->value));     /* the rest the reader has */
+        keep_lists(f, m, member->value);                      /* the rest the reader has */
     } else if (text_is(member->key, "prof_cuda")) {
         return;
     } else if (f == m->files && !text_is(member->key, "baseTimeNanoseconds") &&
@@ -325,21 +333,23 @@ static void write_devices(trace_writer *w, const merger *m) {
 /* The sums of all ranks; devices by rank. */
 static void write_losses(trace_writer *w, const merger *m) {
     losses lost = {0};
-    trace_text *sums = allocate(m->count * sizeof *sums);
+    head_lists *lists = allocate(m->count * sizeof *lists);
+    bool placed = false;
     for (size_t i = 0; i < m->count; i++) {
         char whose[40];
         snprintf(whose, sizeof whose, "rank %lld ", (long long)m->files[i].rank);
         losses_add(&lost, &m->files[i].lost, whose);
-        sums[i] = m->files[i].sums;
+        lists[i] = m->files[i].lists;
+        placed |= lists[i].of[HEAD_SITES].size > 0;
     }
     if (lost.more_counters)
         warn(NULL, "the traces have more than %d different counters: the rest stay arguments",
              PROF_COUNTERS);
     size_t place = 0;
     char line[320];
-    if (losses_next(&lost, &place, line) || lost.counter_count || lost.zone_ids)
-        losses_write_head(&lost, sums, m->count, w);
-    free(sums);
+    if (losses_next(&lost, &place, line) || lost.counter_count || lost.zone_ids || placed)
+        losses_write_head(&lost, lists, m->count, w);
+    free(lists);
 }
 
 static void write_head(trace_writer *w, const merger *m) {

@@ -60,8 +60,9 @@ static uint32_t limit32(int64_t count) {
 
 /* The options that are words; false: told. */
 static bool understand(const report_options *o, prof_table_desc *desc, table_format *format) {
+    static const prof_averages_desc by_site = {.group_by_site = true};
     *desc = (prof_table_desc){
-        .row_limit = limit32(o->limit), .max_name_column_width = limit32(o->name_width),
+        .averages = o->rows.by_site ? &by_site : NULL, .row_limit = limit32(o->limit), .max_name_column_width = limit32(o->name_width),
         .max_src_column_width = limit32(o->stack_width),
         .max_shapes_column_width = limit32(o->shapes_width), .header = o->header,
         .top_level_events_only = o->top_level
@@ -130,6 +131,8 @@ static int run(int argc, char **argv) {
         {"group-by-overload", 0, OPTION_FLAG, &rows->by_overload, NULL, "a row for each overload"},
         {"group-by-stack", 0, OPTION_COUNT, &rows->by_stack, "N",
          "a row for each innermost N entries of the stack"},
+        {"group-by-site", 0, OPTION_FLAG, &rows->by_site, NULL,
+         "a row for each place in the source that has the name"},
         {"top-level", 0, OPTION_FLAG, &o.top_level, NULL, "only calls that no other encloses"},
         {"merge-duplicates", 0, OPTION_FLAG, &rows->merge_duplicates, NULL,
          "as PyTorch's own table: a call and its only child of the same\n"

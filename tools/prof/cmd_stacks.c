@@ -62,6 +62,8 @@ static int run(int argc, char **argv) {
          "without kernels: their time is their callers'"},
         {"frames-only", 0, OPTION_FLAG, &o.frames_only, NULL,
          "Python functions only; ops' times are theirs"},
+        {"group-by-site", 0, OPTION_FLAG, &o.by_site, NULL,
+         "of a name with several places each has its own: parse (a.c:12)"},
         {"threads", 0, OPTION_FLAG, &o.threads, NULL, "the outermost entry is the thread"},
         {"output", 'o', OPTION_TEXT, &path, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}

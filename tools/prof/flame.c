@@ -166,6 +166,7 @@ int flame_read(flame *f, const flame_options *options, const char *path) {
     walk w = {.f = f, .options = options};
     w.tree.without_kernels = !options->device;
     w.tree.with_python = w.tree.python_around = options->python;
+    w.tree.with_site = options->by_site;
     while (trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT) take(&w, &reader->event);
     tree_build(&w.tree);

@@ -16,6 +16,7 @@ typedef struct flame_options {
     bool python;                /* Python functions are entries where the trace has them */
     bool frames_only;           /* only they are, and an op's time is its frames' (export_stacks) */
     bool threads;               /* the outermost entry is the thread */
+    bool by_site;               /* a name with several places has an entry for each */
 } flame_options;
 
 /* One path: its name below its parent's path. Node 0 is the root, of no name. */

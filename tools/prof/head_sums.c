@@ -1,4 +1,4 @@
-/* The sums in a trace's head: see head_sums.h. */
+/* The lists in a trace's head: see head_sums.h. */
 #include "head_sums.h"
 
 #include <stdlib.h>
@@ -39,12 +39,39 @@ static bool makes_sense(const head_sums *s, const prof_average *r) {
            r->p50_ns >= 0 && r->p50_ns <= r->p90_ns && r->p90_ns <= r->p99_ns && r->p99_ns <= most;
 }
 
+const char *const head_list_names[HEAD_LISTS] = {"sums", "sums_by_site", "sites"};
+
+const prof_site *head_site(arena *memory, const char *source) {
+    size_t size = strlen(source), digits = size;
+    while (digits && source[digits - 1] >= '0' && source[digits - 1] <= '9') digits--;
+    bool line = digits > 1 && source[digits - 1] == ':' && source[digits] && size - digits < 10;
+    if (!size) return NULL;
+    prof_site *site = arena_allocate(memory, sizeof *site);
+    site->name = site->function = "";
+    site->file = arena_text(memory, source, line ? digits - 1 : size);
+    site->line = line ? (uint32_t)strtoul(source + digits, NULL, 10) : 0;
+    return site;
+}
+
+void site_write(const prof_site *site, char *source, size_t size) {
+    snprintf(source, size, site->line ? "%s:%u" : "%s", site->file, (unsigned)site->line);
+}
+
+/* A text of the list; false: it is none, or too long. */
+static bool read_text(trace_text value, char *text) {
+    return json_is_text(value) && json_decode(value, text, HEAD_NAME) < HEAD_NAME;
+}
+
 static void read_row(head_sums *s, trace_text row) {
     prof_average read = {.input_count = PROF_NONE, .node_id = -1, .parent = PROF_NONE};
     trace_text key, value;
+    char source[HEAD_NAME];
     bool good = *row.data == '{' && s->count < MOST_ROWS;
     while (good && json_next(&row, &key, &value)) {
-        if (!text_is(key, "name")) {
+        if (s->by_site && text_is(key, "source")) {
+            good = read_text(value, source);
+            if (good) read.site = head_site(&s->memory, source);
+        } else if (!text_is(key, "name")) {
             good = read_field(&read, key, value);
         } else if ((good = json_is_text(value))) {
             size_t size = json_decode(value, NULL, 0) + 1;
@@ -71,11 +98,31 @@ static trace_text member_of(trace_text head, const char *name) {
     return (trace_text){"", 0};
 }
 
-trace_text head_sums_find(trace_text head) { return member_of(head, "sums"); }
+head_lists head_lists_find(trace_text head) {
+    head_lists found;
+    for (int i = 0; i < HEAD_LISTS; i++) found.of[i] = member_of(head, head_list_names[i]);
+    return found;
+}
 
-void head_sums_read(head_sums *s, trace_text head) {
+bool head_sites_next(trace_text *list, char *name, char *source) {
+    trace_text key, site, value;
+    while (list->size && json_next(list, &key, &site)) {
+        bool named = false, placed = false, object = *site.data == '{';
+        while (object && json_next(&site, &key, &value)) {
+            if (text_is(key, "name")) named = read_text(value, name);
+            else if (text_is(key, "source")) placed = read_text(value, source);
+        }
+        if (named && placed) return true;
+    }
+    return false;
+}
+
+void head_sums_read(head_sums *s, trace_text head, bool by_site) {
     trace_text rows = member_of(head, "sums"), end = member_of(head, "timeline_end_ns"), key, row;
+    trace_text placed = by_site ? member_of(head, "sums_by_site") : (trace_text){"", 0};
     int64_t end_ns;
+    s->by_site = by_site;
+    if (placed.size) rows = placed;
     s->timeline = json_int(end, &end_ns) && end_ns > 0;
     if (rows.size && *rows.data != '[') s->odd++;
     else while (json_next(&rows, &key, &row)) read_row(s, row);

@@ -1,6 +1,8 @@
 /* What a trace's head tells of its losses: see losses.h. */
 #include "losses.h"
 
+#include "head_sums.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,19 +268,32 @@ static void write_counts(const losses *l, output *out, bool cuda, const char *co
     }
 }
 
-static void write_sums(const losses *l, const trace_text *sums, size_t count, output *out) {
-    bool any = false;
+/* Sums by place of heads that tell none are those by name. */
+static trace_text list_of(const head_lists *lists, int which, bool by_site) {
+    bool none = which == HEAD_SUMS_BY_SITE && by_site && !lists->of[which].size;
+    return lists->of[none ? HEAD_SUMS : which];
+}
+
+static void write_list(const head_lists *lists, size_t count, int which, output *out) {
+    bool any = false, by_site = false;
+    for (size_t i = 0; i < count; i++) by_site |= lists[i].of[HEAD_SUMS_BY_SITE].size > 0;
+    for (size_t i = 0; i < count; i++) {
+        trace_text list = list_of(lists + i, which, by_site);
+        if (list.size <= 2 || *list.data != '[') continue;
+        if (any) output_text(out, ",");
+        else output_format(out, ", \"%s\": [", head_list_names[which]);
+        output_write(out, list.data + 1, list.size - 2);
+        any = true;
+    }
+    output_text(out, any ? "]" : "");
+}
+
+static void write_lists(const losses *l, const head_lists *lists, size_t count, output *out) {
     if (l->summed)
         output_format(out, ", \"summed\": %llu, \"timeline_end_ns\": %lld, \"session_ns\": %lld",
                       (unsigned long long)l->summed, (long long)l->timeline_ns,
                       (long long)l->session_ns);
-    for (size_t i = 0; i < count; i++) {
-        if (sums[i].size <= 2 || *sums[i].data != '[') continue;
-        output_text(out, any ? "," : ", \"sums\": [");
-        output_write(out, sums[i].data + 1, sums[i].size - 2);
-        any = true;
-    }
-    output_text(out, any ? "]" : "");
+    for (int which = 0; which < HEAD_LISTS; which++) write_list(lists, count, which, out);
 }
 
 static void write_promises(const losses *l, output *out) {
@@ -290,14 +305,14 @@ static void write_promises(const losses *l, output *out) {
     output_text(out, l->zone_ids ? ", \"zone_ids\": true" : "");
 }
 
-void losses_write_head(const losses *l, const trace_text *sums, size_t count, trace_writer *w) {
+void losses_write_head(const losses *l, const head_lists *lists, size_t count, trace_writer *w) {
     prof_note note;
     bool cuda = false;
     for (size_t i = 0; count_at(i, &note); i++) cuda |= is_cuda(&note) && l->counts[i];
     writer_key(w, "prof");
     output_text(w->out, "{\"version\": \"" PROF_VERSION "\"");
     write_counts(l, w->out, false, ", ");
-    write_sums(l, sums, count, w->out);
+    write_lists(l, lists, count, w->out);
     write_promises(l, w->out);
     for (size_t i = 0; i < l->device_count; i++) {
         output_text(w->out, i ? ", " : ", \"devices\": {");

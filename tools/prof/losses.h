@@ -33,9 +33,11 @@ void losses_add(losses *to, const losses *from, const char *whose);   /* whose: 
 
 /* The next line of what there is, "text: count", from *place = 0 on; false: no more. */
 bool losses_next(const losses *l, size_t *place, char line[320]);
-/* The members of a trace's head that say the same: "prof" and "prof_cuda". sums: see
-   head_sums_find, one after the other. */
-void losses_write_head(const losses *l, const trace_text *sums, size_t count, trace_writer *w);
+struct head_lists;
+/* The members of a trace's head that say the same: "prof" and "prof_cuda". lists: of count heads,
+   one after the other. */
+void losses_write_head(const losses *l, const struct head_lists *lists, size_t count,
+                       trace_writer *w);
 
 /* ---- Telling them: "FILE: what; what" ---- */
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "head_sums.h"
 #include "losses.h"
 
 enum { MEMORY = 8 << 20 };
@@ -150,10 +151,11 @@ prof_raw_stats raw_json_end(raw_json *r) {
     losses_end_raw(&r->lost, &r->raw_lost);
     losses_add_stream(&r->lost, r->stats.missing_blocks, r->stats.missing_records,
                       r->stats.damaged_bytes - tail);
-    trace_text sums = {NULL, 0};
-    if (output_memory(&r->sums, &sums.size)) output_text(&r->sums, "]");
-    sums.data = output_memory(&r->sums, &sums.size);
-    losses_write_head(&r->lost, &sums, 1, &r->writer);
+    head_lists lists = {0};
+    trace_text *sums = &lists.of[HEAD_SUMS];
+    if (output_memory(&r->sums, &sums->size)) output_text(&r->sums, "]");
+    sums->data = output_memory(&r->sums, &sums->size);
+    losses_write_head(&r->lost, &lists, 1, &r->writer);
     writer_end(&r->writer);
     return r->stats;
 }

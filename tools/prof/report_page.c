@@ -272,8 +272,13 @@ static int by_self(const void *a, const void *b) {
 }
 
 static void write_row(output *out, const prof_average *row) {
+    char name[2 * HEAD_NAME], source[HEAD_NAME];
     output_text(out, "[");
-    write_text(out, row->key);
+    if (row->site) {
+        site_write(row->site, source, sizeof source);
+        snprintf(name, sizeof name, "%s (%s)", row->key, source);
+    }
+    write_text(out, row->site ? name : row->key);
     output_format(out, ",%d,%llu,", row->device_type != PROF_DEVICE_CPU,
                   (unsigned long long)row->count);
     const int64_t times[] = {row->self_cpu_time_total_ns, row->cpu_time_total_ns,

@@ -14,7 +14,7 @@
 
 /* What one row is about; compared byte by byte, so zeroed before it is filled. */
 typedef struct group_key {
-    uint32_t name, shapes, overload, stack;
+    uint32_t name, shapes, overload, stack, source;
     uint32_t device_type, is_user_annotation, is_legacy;
     uint32_t node;               /* 1 + node id; 0: none */
 } group_key;
@@ -71,7 +71,8 @@ static uint32_t sums_row(row_table *t, const group_key *key) {
     };
     if (key->shapes) read_shapes(t, &extra, key->shapes);
     if (key->stack) read_stack(t, &extra, key->stack);
-    uint32_t row = prof_sums_row(t->sums, &event);
+    const prof_site *site = head_site(&t->memory, interned_text(&t->texts, key->source));
+    uint32_t row = prof_sums_row(t->sums, &event, site);
     if (row == PROF_NONE) exit(fail(NULL, "out of memory"));
     return row;
 }
@@ -121,6 +122,28 @@ static uint32_t stack_argument(row_table *t, const trace_event *event) {
     return text_number(t, (trace_text){text.data, size});
 }
 
+/* The place that the event tells, else the only one that its name has. */
+static uint32_t source_of(row_table *t, const trace_event *event, uint32_t name, bool on_device) {
+    const uint64_t *place = NULL;
+    if (!t->options->by_site) return 0;
+    trace_text told = decoded(t, trace_arg(event, "source"));
+    if (!told.size && !on_device) place = map_get(&t->places, name);
+    return place ? (uint32_t)*place : text_number(t, told);
+}
+
+/* The places of names, which the head lists. */
+static void note_places(row_table *t, trace_text head) {
+    trace_text list = head_lists_find(head).of[HEAD_SITES];
+    char name[HEAD_NAME], source[HEAD_NAME];
+    if (!t->options->by_site && !t->options->site_in_name) return;
+    while (head_sites_next(&list, name, source)) {
+        bool is_new;
+        uint32_t text = text_number(t, (trace_text){source, strlen(source)});
+        uint64_t *place = map_put(&t->places, intern(&t->tree.names, name, strlen(name)), &is_new);
+        *place = is_new || *place == text ? text : 0;
+    }
+}
+
 /* Of the sums: of calls, or of the Python functions that are rows. */
 static uint32_t thread_of(row_table *t, const trace_event *event, bool python) {
     return 2 * tree_thread(&t->tree, event) + python;
@@ -147,6 +170,7 @@ static uint32_t event_group(row_table *t, const trace_event *event, uint32_t nam
     if (t->options->by_overload)
         key.overload = text_number(t, decoded(t, trace_overload(event)));
     key.stack = stack_argument(t, event);
+    key.source = source_of(t, event, name, device_type != PROF_DEVICE_CPU);
     int64_t node;
     if (trace_arg_int(event, "Node ID", &node)) key.node = (uint32_t)node + 1;
     size_t before = t->groups.count;
@@ -667,7 +691,8 @@ static void begin_sums(row_table *t) {
     static const call_more none;
     prof_sums_desc desc = {
         .averages = {o->by_shapes, o->by_overload,
-                     o->by_stack > UINT32_MAX ? UINT32_MAX : (uint32_t)o->by_stack, false},
+                     o->by_stack > UINT32_MAX ? UINT32_MAX : (uint32_t)o->by_stack, false,
+                     o->by_site},
         .merge_duplicates = o->merge_duplicates, .more = more_memory, .user = t
     };
     if (prof_sums_open(&desc, &t->sums) != PROF_OK) exit(fail(NULL, "out of memory"));
@@ -679,6 +704,7 @@ bool rows_begin(row_table *t, const row_options *options) {
     t->options = options;
     t->python_rows = listed(&options->filter.categories, "python_function", 15);
     t->tree.without_kernels = !options->device;
+    t->tree.with_site = options->site_in_name;
     t->tree.with_python = options->by_stack > 0 || t->python_rows;
     t->tree.with_memory = t->tree.with_refused = options->memory;
     t->view.with_flops = t->amounts.with_flops = options->with_flops;
@@ -724,12 +750,26 @@ static bool takes_sums(row_table *t, uint32_t name) {
            (!categories->count || listed(categories, "cpu_op", 6));
 }
 
+/* A row of sums without a place has that of its name. */
+static group_key sums_key(row_table *t, const prof_average *row) {
+    group_key key = {.name = intern(&t->tree.names, row->key, strlen(row->key))};
+    const uint64_t *place = map_get(&t->places, key.name);
+    char source[HEAD_NAME + 16] = "";
+    if (row->site) site_write(row->site, source, sizeof source);
+    if (t->options->by_site)
+        key.source = row->site || !place ? text_number(t, (trace_text){source, strlen(source)})
+                                         : (uint32_t)*place;
+    else if (row->site && !(place && *place))        /* it has several */
+        key.name = tree_name_at(&t->tree, key.name, (trace_text){source, strlen(source)});
+    return key;
+}
+
 static void add_sums(row_table *t, const trace_reader *reader, trace_text head) {
     head_sums sums = {0};
-    head_sums_read(&sums, head);
+    head_sums_read(&sums, head, t->options->by_site || t->options->site_in_name);
     for (size_t i = 0; i < sums.count; i++) {
         prof_average *row = &sums.rows[i];
-        group_key key = {.name = intern(&t->tree.names, row->key, strlen(row->key))};
+        group_key key = sums_key(t, row);
         uint32_t group = takes_sums(t, key.name) ? group_of(t, &key) : NO_GROUP;
         if (sums.timeline) row->p50_ns = row->p90_ns = row->p99_ns = 0;      /* the rest is there */
         prof_sums_add(t->sums, group == NO_GROUP ? PROF_NONE : t->group_rows[group], row);
@@ -748,6 +788,7 @@ static void note_head(row_table *t, const trace_reader *reader) {
     bool head = reader->item == TRACE_MEMBER && text_is(reader->member.key, "prof");
     t->own |= head || array;
     if (head || array) note_promises(t, reader->losses);
+    if (head || array) note_places(t, head ? reader->member.value : event->args_text);
     if (head || (meta && text_is(event->name, "prof counts")))
         add_sums(t, reader, head ? reader->member.value : event->args_text);
 }
@@ -767,6 +808,7 @@ static void begin_file(row_table *t) {
     t->file_last_ns = INT64_MIN;
     t->span_count = t->first_count = 0;
     t->own = t->told = false;
+    map_free(&t->places);
     prof_sums_next(t->sums);
 }
 
@@ -833,6 +875,7 @@ void rows_free(row_table *t) {
     free(t->rows);
     free(t->devices);
     map_free(&t->device_numbers);
+    map_free(&t->places);
     if (t->has_name) regfree(&t->name);
     memset(t, 0, sizeof *t);
 }

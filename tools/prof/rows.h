@@ -21,6 +21,8 @@ typedef struct row_options {
     row_filter filter;
     bool by_shapes, by_overload;
     int64_t by_stack;           /* the innermost N entries of the stack; 0: not */
+    bool by_site;               /* where the name is marked; */
+    bool site_in_name;          /* or names with several places have theirs: parse (a.c:12) */
     bool merge_duplicates, with_flops;
     bool device, memory;        /* device times and rows; memory's columns */
 } row_options;
@@ -61,6 +63,7 @@ typedef struct row_table {
     interner groups, texts, mores;
     uint32_t *group_rows;       /* in sums, by group */
     size_t group_capacity;
+    map places;                 /* of this file's names: number of the text; 0: several, or none */
     amounts amounts;            /* with_flops: of the ops */
     struct row_first { int64_t ts_ns; uint32_t thread, order; } *firsts;     /* of no length */
     size_t first_count, first_capacity;
