@@ -15,14 +15,14 @@ static void again_c(void) { ZONE("again", 2); }
 static void elsewhere(void) { ZONE("parse", 9); }
 #line 21 "test_places.c"
 
-enum { PLAIN, LEAN, FULL, SUMS, KINDS };
+enum { PLAIN, EVENTS, FULL, FULL_EVENTS, SUMS, KINDS };
 
 static prof_trace *record(int kind, int turns) {
     static char small[1 << 17];
     prof_desc desc = test_desc();
     desc.mode = kind == SUMS ? PROF_MODE_AGGREGATE : PROF_MODE_TRACE;
-    desc.lean = kind == LEAN;
-    if (kind == FULL) {
+    desc.events = kind == EVENTS || kind == FULL_EVENTS;
+    if (kind == FULL || kind == FULL_EVENTS) {
         desc.memory = small;
         desc.memory_size = sizeof small;
         desc.max_threads = 1;
@@ -68,16 +68,16 @@ static void check_row(const prof_average *rows, size_t count, const char *name, 
 }
 
 /* Whatever the session keeps, each place has its calls, and a name's rows are what it has. */
-static void check_rows(int kind, bool events) {
+static void check_rows(int kind) {
     prof_averages_desc by;
     prof_average rows[16], whole[16];
-    const uint64_t n = 1000;
+    const uint64_t n = 4000;
     prof_trace *trace = record(kind, (int)n);
     size_t count;
     CHECK(trace, "no trace");
     EQUAL(prof_get_stats().dropped, 0);
-    CHECK(kind != FULL || prof_get_stats().summed, "the arena is not full");
-    if (events) CHECK(prof_events(trace, &count), "no events");
+    CHECK((kind != FULL && kind != FULL_EVENTS) || prof_get_stats().summed, "it is not full");
+    if (kind == EVENTS || kind == FULL_EVENTS) CHECK(prof_events(trace, &count), "no events");
     memset(&by, 0, sizeof by);
     EQUAL(prof_key_averages(trace, &by, whole, 16), 4);
     for (size_t i = 0; i < 4; i++) CHECK(!whole[i].site, "a place, not asked for");
@@ -95,10 +95,7 @@ static void check_rows(int kind, bool events) {
 }
 
 static void test_places_rows(void) {
-    for (int kind = 0; kind < KINDS; kind++) {
-        PASS_ON(check_rows(kind, false));
-        if (kind == PLAIN || kind == FULL) PASS_ON(check_rows(kind, true));
-    }
+    for (int kind = 0; kind < KINDS; kind++) PASS_ON(check_rows(kind));
 }
 
 /* Of the events alone; and with what else tells rows apart. */
@@ -263,7 +260,7 @@ static void test_places_traces(void) {
     elsewhere();
     prof_stop();
     for (int kind = 0; kind < KINDS; kind++) {
-        if (kind == FULL) continue;
+        if (kind == FULL || kind == FULL_EVENTS) continue;
         PASS_ON(check_trace(kind, false));
         PASS_ON(check_trace(kind, true));
     }
