@@ -14921,10 +14921,18 @@ PROF__FN void prof__chrome_thread(prof__out *o, uint32_t pid, uint64_t tid, cons
     prof__out_f(o, "%u}}", (uint64_t)place);
 }
 
+/* What profiling a device costs: no thread of the program, but a process of its own. */
+PROF__FN bool prof__is_overhead_row(const prof_thread_info *t) {
+    size_t n = t->id || !t->name ? 0 : strlen(t->name);
+    return n > 9 && memcmp(t->name + n - 9, " Overhead", 9) == 0;
+}
+
 PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
     prof__chrome_process(o, s);
     for (uint32_t i = 0; i < s->thread_count; i++)
-        prof__chrome_thread(o, prof__chrome_pid(s), prof__chrome_tid(s, i), s->threads[i].name, i);
+        if (PROF__BARE || !prof__is_overhead_row(s->threads + i))
+            prof__chrome_thread(o, prof__chrome_pid(s), prof__chrome_tid(s, i), s->threads[i].name,
+                                i);
 }
 
 /* ---- events with more to tell: device work, its calls, and the arrows between them ---- */
@@ -15428,8 +15436,33 @@ PROF__FN void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
     }
 }
 
-/* A GPU is a process, its streams are threads. */
+/* What the system calls the program. */
+PROF__FN void prof__process_name(char *name, size_t size) {
+    FILE *file = prof__trace.clock == PROF_CLOCK_PLATFORM ? NULL : fopen("/proc/self/comm", "r");
+    if (!file || !fgets(name, (int)size, file)) memcpy(name, "program", sizeof "program");
+    name[strcspn(name, "\n")] = 0;
+    if (file) fclose(file);
+}
+
+PROF__FN void prof__chrome_process_named(prof__out *o, int64_t pid, const char *name,
+                                         int64_t sort_index) {
+    prof__out_text(o, ",\n");
+    prof__chrome_meta(o, "process_name", pid, 0, "name");
+    prof__out_f(o, "\"%j\"}},\n", name);
+    prof__chrome_meta(o, "process_sort_index", pid, 0, "sort_index");
+    prof__out_f(o, "%i}}", sort_index);
+}
+
+/* A GPU is a process, its streams are threads; so is what profiling it costs. */
 PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
+    char program[64];
+    if (g->stream_count) {
+        prof__process_name(program, sizeof program);
+        prof__chrome_process_named(o, (int64_t)g->pid, program, (int64_t)g->pid);
+    }
+    for (uint32_t i = 0; i < g->s->thread_count; i++)
+        if (prof__is_overhead_row(g->s->threads + i))
+            prof__chrome_process_named(o, -1, g->s->threads[i].name, 0x100000);
     for (uint32_t i = 0; i < g->stream_count; i++) {
         prof__stream at = g->streams[i];
         uint32_t first = 0;
@@ -15437,9 +15470,8 @@ PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
         if (first == i) {
             prof__out_text(o, ",\n");
             prof__chrome_meta(o, "process_labels", at.device, 0, "labels");
-            prof__out_f(o, "\"GPU %i\"}},\n", (int64_t)at.device);
-            prof__chrome_meta(o, "process_sort_index", at.device, 0, "sort_index");
-            prof__out_f(o, "%i}}", 5000000 + (int64_t)at.device);
+            prof__out_f(o, "\"GPU %i\"}}", (int64_t)at.device);
+            prof__chrome_process_named(o, at.device, program, 5000000 + (int64_t)at.device);
         }
         prof__out_text(o, ",\n");
         prof__chrome_meta(o, "thread_name", at.device, (uint64_t)at.id, "name");

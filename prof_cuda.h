@@ -1872,16 +1872,31 @@ PROF_CUDA__FN void prof_cuda__member(prof_cuda__line *l, const char *name, uint6
     prof_cuda__put_number(l, n);
 }
 
-/* a / b with at most six decimals, cut; b not 0. */
-PROF_CUDA__FN void prof_cuda__put_ratio(prof_cuda__line *l, uint64_t a, uint64_t b) {
-    char digits[16], *p = digits;
-    prof_cuda__put_number(l, a / b);
-    a %= b;
-    *p++ = '.';
-    for (int i = 0; i < 6 && a && a < UINT64_MAX / 10; i++, a %= b) {
-        a *= 10;
-        *p++ = (char)('0' + a / b);
+/* The same; what CUPTI does not know is -1, as in Kineto. */
+PROF_CUDA__FN void prof_cuda__member_or_none(prof_cuda__line *l, const char *name, uint32_t n) {
+    if (n != UINT32_MAX) {
+        prof_cuda__member(l, name, n);
+        return;
     }
+    prof_cuda__put(l, ",\"");
+    prof_cuda__put(l, name);
+    prof_cuda__put(l, "\":-1");
+}
+
+/* a / b with at most so many decimals, 15 or fewer, rounded; b not 0. */
+PROF_CUDA__FN void prof_cuda__put_ratio(prof_cuda__line *l, uint64_t a, uint64_t b,
+                                        int decimals) {
+    char digits[20], *p = digits;
+    uint64_t part = 0, unit = 1, rest = a % b;
+    for (int i = 0; i < decimals; i++, rest %= b) {
+        rest = PROF_CUDA__MIN(rest, UINT64_MAX / 10) * 10;
+        part = part * 10 + rest / b;
+        unit *= 10;
+    }
+    part += rest >= b - rest;
+    prof_cuda__put_number(l, a / b + part / unit);
+    *p++ = '.';
+    for (part %= unit; unit /= 10, unit; part %= unit) *p++ = (char)('0' + part / unit);
     while (p[-1] == '0') p--;
     if (p[-1] == '.') p--;
     *p = 0;
@@ -1918,7 +1933,8 @@ PROF_CUDA__FN uint32_t prof_cuda__blocks_fit(const prof_cuda_device *v, const pr
     return fit;
 }
 
-/* How much of the GPU a launch can keep busy. As Kineto's figures of these names. */
+/* How much of the GPU a launch can keep busy. As Kineto's figures of these names, but above 48 KiB
+   of shared memory, where Kineto tells 0 and this the real value. */
 PROF_CUDA__FN void prof_cuda__put_occupancy(prof_cuda__line *l, const prof_cuda__detail *d) {
     const prof_cuda_device *v = prof_cuda__device_at(d->device);
     const uint32_t *g = d->u.launch.grid, *b = d->u.launch.block;
@@ -1926,9 +1942,9 @@ PROF_CUDA__FN void prof_cuda__put_occupancy(prof_cuda__line *l, const prof_cuda_
     uint64_t fit, share;
     if (!v || v->sm_count < 1 || v->max_threads_per_sm < 1 || !threads || threads > 4096) return;
     prof_cuda__put(l, ",\"blocks per SM\":");
-    prof_cuda__put_ratio(l, blocks, (uint64_t)v->sm_count);
+    prof_cuda__put_ratio(l, blocks, (uint64_t)v->sm_count, 6);
     prof_cuda__put(l, ",\"warps per SM\":");
-    prof_cuda__put_ratio(l, blocks * ((threads + 31) / 32), (uint64_t)v->sm_count);
+    prof_cuda__put_ratio(l, blocks * threads, 32 * (uint64_t)v->sm_count, 6);
     fit = prof_cuda__blocks_fit(v, d, (uint32_t)threads) * (uint64_t)v->sm_count;
     share = PROF_CUDA__MIN(blocks, fit) * threads * 100;
     prof_cuda__member(l, "est. achieved occupancy %",
@@ -1971,7 +1987,7 @@ PROF_CUDA__FN void prof_cuda__copy_json(prof_cuda__line *l, const prof_cuda__rec
     }
     prof_cuda__member(l, "bytes", d->node_or_bytes);
     prof_cuda__put(l, ",\"memory bandwidth (GB/s)\":");
-    if (ns && !r->flags) prof_cuda__put_ratio(l, d->node_or_bytes, ns);
+    if (ns && !r->flags) prof_cuda__put_ratio(l, d->node_or_bytes, ns, 15);
     else prof_cuda__put(l, "\"N/A\"");
 }
 
@@ -2040,7 +2056,7 @@ PROF_CUDA__FN const char *prof_cuda__kernel_name(const prof_cuda__detail *d) {
     return g->text + g->demangled[i].to;
 }
 
-/* "cudaLaunchKernel" of CUPTI's "cudaLaunchKernel_ptsz_v7000". */
+/* "cudaLaunchKernel_ptsz" of CUPTI's "cudaLaunchKernel_ptsz_v7000"; a "_v2" is the call's own. */
 PROF_CUDA__FN const char *prof_cuda__call_name(const prof_cuda__record *r) {
     struct prof_cuda__all *g = &prof_cuda__;
     bool runtime = r->kind == PROF_CUDA__RUNTIME_CALL;
@@ -2057,10 +2073,9 @@ PROF_CUDA__FN const char *prof_cuda__call_name(const prof_cuda__record *r) {
         n++;
     }
     text[n] = 0;
-    tail = runtime ? strstr(text, "_v") : NULL;
-    if (tail && tail[2] >= '0' && tail[2] <= '9') text[n = (uint32_t)(tail - text)] = 0;
-    if (n > 5 && (strcmp(text + n - 5, "_ptsz") == 0 || strcmp(text + n - 5, "_ptds") == 0))
-        text[n - 5] = 0;
+    for (tail = text + n; tail > text && tail[-1] >= '0' && tail[-1] <= '9';) tail--;
+    if (runtime && text + n - tail >= 4 && tail - text > 2 && memcmp(tail - 2, "_v", 2) == 0)
+        text[tail - 2 - text] = 0;
     *known = prof_cuda__text(text);
     return *known ? g->text + *known : "cuda call";
 }
@@ -2234,7 +2249,8 @@ PROF_CUDA__FN void prof_cuda__overhead_event(prof_cuda__writer *w, const prof_cu
         "Activity Buffer Request", "UVM Activity Init" };
     prof_event *e = prof_cuda__event_of(w, r, "overhead");
     e->name = r->detail == 1 ? "Driver Compiler" : prof_cuda__list(names, 9, r->detail >> 16);
-    if (w->overhead_thread == PROF_NONE) w->overhead_thread = prof_submit_thread(0, "overhead");
+    if (w->overhead_thread == PROF_NONE)
+        w->overhead_thread = prof_submit_thread(0, "CUPTI Overhead");
     e->thread = w->overhead_thread == PROF_NONE ? 0 : w->overhead_thread;
     w->extras[w->count - 1].metadata_json = NULL;
 }
@@ -2292,12 +2308,14 @@ PROF_CUDA__FN void prof_cuda__sync_event(prof_cuda__writer *w, const prof_cuda__
     prof_cuda__put(&l, e->name);
     prof_cuda__put(&l, "\"");
     if (d->u.more.type == 1 || d->u.more.type == 2) from = prof_cuda__recorded_by(w, r);
-    if (from) {
-        prof_cuda__member(&l, "wait_on_stream", prof_cuda__detail_at(from->detail)->stream);
-        prof_cuda__member(&l, "wait_on_cuda_event_record_corr_id", from->correlation);
-        prof_cuda__member(&l, "wait_on_cuda_event_id", d->u.more.event);
+    if (d->u.more.type == 1 || d->u.more.type == 2) {
+        prof_cuda__member_or_none(&l, "wait_on_stream",
+                                  from ? prof_cuda__detail_at(from->detail)->stream : UINT32_MAX);
+        prof_cuda__member_or_none(&l, "wait_on_cuda_event_record_corr_id",
+                                  from ? from->correlation : UINT32_MAX);
+        prof_cuda__member_or_none(&l, "wait_on_cuda_event_id", d->u.more.event);
     }
-    if (d->stream != UINT32_MAX) prof_cuda__member(&l, "stream", d->stream);
+    prof_cuda__member_or_none(&l, "stream", d->stream);
     prof_cuda__member(&l, "correlation", r->correlation);
     prof_cuda__member(&l, "device", device);
     prof_cuda__member(&l, "context", d->context);

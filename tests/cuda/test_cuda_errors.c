@@ -227,9 +227,9 @@ static void test_reasons(void) {
 
 static void test_call_names(void) {
     static const struct { uint32_t cbid; const char *name; } cases[] = {
-        { 211, "cudaLaunchKernel" }, { 214, "cudaLaunchKernel" }, { 900, "cudaThing" },
+        { 211, "cudaLaunchKernel" }, { 214, "cudaLaunchKernel_ptsz" }, { 900, "cudaThing_ptds" },
         { 901, "cuda_v" }, { 902, "call" }, { 903, "cuda call" }, { 904, "cudaThing_ptds_vector" },
-        { 999, "cuda call" }, { 1500, "cuda call" }, { 900, "cudaThing" }
+        { 999, "cuda call" }, { 1500, "cuda call" }, { 900, "cudaThing_ptds" }
     };
     enum { CASES = sizeof cases / sizeof *cases };
     const prof_event *events;
@@ -484,8 +484,8 @@ static void test_odd_records(void) {
     fake_overhead(99u << 16, 100);
     trace = prof_stop();
     e = test_find(trace, "Event Sync", 0);
-    CHECK(e && !strstr(e->extra->metadata_json, "wait_on") &&
-              !strstr(e->extra->metadata_json, "\"stream\""), "%s", e->extra->metadata_json);
+    CHECK(e && strstr(e->extra->metadata_json, "\"wait_on_stream\":-1,") &&
+              strstr(e->extra->metadata_json, "\"stream\":-1,"), "%s", e->extra->metadata_json);
     EQUAL(e->extra->device_resource_id, PROF_ROW_SYNC - 1);
     CHECK(test_find(trace, "Unknown Sync", 0) && test_find(trace, "Context Sync", 0), "no sync");
     CHECK(test_find(trace, "Driver Compiler", 0) && test_find(trace, "Unknown", 0), "no overhead");
