@@ -169,6 +169,11 @@
 #else
 #  define PROF__PRINTF(text, first)
 #endif
+#if defined(__GNUC__) && __GNUC__ > 10 && !defined(__CUDACC__)
+#  define PROF__ADDRESS(i) __attribute__((access(none, i)))   /* not what is there */
+#else
+#  define PROF__ADDRESS(i)
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -906,8 +911,9 @@ PROF_API void *prof_context_switch(void *context);
    Counted and left out: over 2^63 - 1 bytes, frees of what was not allocated in this trace, and of
    what has been freed. Where an allocation still stood, its free was missed: counted too, and it
    ends. PyTorch: reportMemoryUsage() */
-PROF_API void prof_memory_alloc(const void *pointer, size_t bytes, prof_device device);
-PROF_API void prof_memory_free(const void *pointer, prof_device device);
+PROF_API void prof_memory_alloc(const void *pointer, size_t bytes, prof_device device)
+    PROF__ADDRESS(1);
+PROF_API void prof_memory_free(const void *pointer, prof_device device) PROF__ADDRESS(1);
 
 /* What the calling thread's allocations are from now on; returns what they were, to be set again
    at the end of a block. */
@@ -7495,7 +7501,7 @@ PROF_API PROF__QUIET void prof_module_pop(void) { prof__module_put(PROF__MODULE_
    category << 32}; depth 255: no zone is open. A slot's share is enough for the event of its own
    that memory outside of zones becomes ---- */
 
-PROF__FN void prof__memory_put(uint32_t what, const void *pointer, uint64_t bytes,
+PROF__FN void prof__memory_put(uint32_t what, uintptr_t address, uint64_t bytes,
                                prof_device device) {
     prof__long l;
     prof__frame *top;
@@ -7503,7 +7509,7 @@ PROF__FN void prof__memory_put(uint32_t what, const void *pointer, uint64_t byte
     if (!prof__long_open(&l, 4, PROF__WANTS_DETAILS | PROF__WANTS_MEMORY)) return;
     top = PROF__LOAD(l.t->hot.top);
     l.at = l.begin + 1;
-    prof__long_put(&l, (uint64_t)(uintptr_t)pointer);
+    prof__long_put(&l, (uint64_t)address);
     prof__long_put(&l, bytes);
     prof__long_put(&l, (uint64_t)l.slot->category << 32 | (uint32_t)(uint8_t)device.index << 24 |
                            (uint32_t)device.type << 16 |
@@ -7518,11 +7524,12 @@ PROF_API PROF__QUIET void prof_memory_alloc(const void *pointer, size_t bytes,
         if (PROF__LOAD(prof__on)) PROF__COUNT(prof__memory_refused);
         return;
     }
-    prof__memory_put(pointer ? PROF__ALLOCATED : PROF__NO_MEMORY, pointer, bytes, device);
+    prof__memory_put(pointer ? PROF__ALLOCATED : PROF__NO_MEMORY, (uintptr_t)pointer, bytes,
+                     device);
 }
 
 PROF_API PROF__QUIET void prof_memory_free(const void *pointer, prof_device device) {
-    if (pointer) prof__memory_put(PROF__FREE, pointer, 0, device);
+    if (pointer) prof__memory_put(PROF__FREE, (uintptr_t)pointer, 0, device);
 }
 
 PROF_API PROF__QUIET prof_memory_kind prof_memory_category(prof_memory_kind kind) {
