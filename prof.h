@@ -865,7 +865,9 @@ PROF_API prof_result prof_flush(void);
    while threads go on recording, or after prof_stop. Fills at most max rows and returns how many
    there are. Zones that are open do not count yet; those that end meanwhile may, or may not. p50,
    p90 and p99 are read from a histogram whose buckets double: at most a factor of 2 off. Rows go
-   to prof_write_rows as table, CSV or JSON. Any thread. 0 in other modes. */
+   to prof_write_rows as table, CSV or JSON. Any thread; not in a signal handler: functions that the
+   compiler instrumented and that are new get their names from the program's file. 0 in other modes.
+   By place: prof_key_averages. */
 PROF_API size_t prof_snapshot(prof_average *rows, size_t max);
 
 /* Writes what PROF_MODE_TRACE or _RING holds, zones still open included, as a raw stream. Safe in a
@@ -7821,6 +7823,7 @@ typedef struct prof__elf {
     int file;
     prof__elf_head head;
     prof__elf_section names;             /* of the symbols being read */
+    prof__elf_symbol source;             /* the file that local ones are of; no name: not known */
 } prof__elf;
 typedef void (*prof__elf_visit)(void *user, prof__elf *f, const prof__elf_symbol *symbol);
 
@@ -7845,14 +7848,17 @@ PROF__FN void prof__elf_functions_in(prof__elf *f, const prof__elf_section *symb
                                      prof__elf_visit visit, void *user) {
     prof__elf_symbol list[64];
     uint64_t at = symbols->sh_offset, end = at + symbols->sh_size, n;
+    memset(&f->source, 0, sizeof f->source);
     if (!prof__elf_read(f, f->head.e_shoff + symbols->sh_link * sizeof f->names, &f->names,
                         sizeof f->names)) return;
     for (; at < end; at += n * sizeof *list) {
         n = PROF__MIN((end - at) / sizeof *list, 64);
         if (!n || !prof__elf_read(f, at, list, (size_t)n * sizeof *list)) return;
-        for (uint64_t i = 0; i < n; i++)
+        for (uint64_t i = 0; i < n; i++) {
+            if ((list[i].st_info & 15) == STT_FILE) f->source = list[i];
             if ((list[i].st_info & 15) == STT_FUNC && list[i].st_shndx != SHN_UNDEF)
                 visit(user, f, list + i);
+        }
     }
 }
 
@@ -7972,7 +7978,7 @@ extern const char __ehdr_start[];        /* by the linker: where this program's 
 #endif
 
 /* Functions by address, and the generation that was asked for their site. Sites are called 0x...
-   until prof_stop reads the symbols. */
+   until prof_stop or a snapshot reads the symbols. */
 static struct prof__instrumented {
     uintptr_t address;                   /* 0: free */
     uint32_t id, asked;                  /* its site, shifted by 8; or why asked has none */
@@ -8092,6 +8098,9 @@ void __cyg_profile_func_exit(void *function, void *caller) {
 }
 
 #if defined(__linux__)
+static const char *prof__function_file;  /* of the last one that has one */
+
+/* Only static functions have their file in the symbols. */
 PROF__FN void prof__function_visit(void *user, prof__elf *elf, const prof__elf_symbol *symbol) {
     uintptr_t base = elf->head.e_type == ET_DYN ? (uintptr_t)__ehdr_start : 0;
     struct prof__instrumented *f = prof__function_find(base + symbol->st_value);
@@ -8102,15 +8111,21 @@ PROF__FN void prof__function_visit(void *user, prof__elf *elf, const prof__elf_s
     copy = prof__site_copy(name, NULL);
     if (copy) prof__sites[f->id >> 8].name = copy;
     prof__functions_unnamed--;
+    if (symbol->st_info >> 4 != STB_LOCAL || !elf->source.st_name ||
+        !prof__elf_name(elf, &elf->source, name, sizeof name) || *name == '<') return;
+    copy = prof__site_copy(name, prof__function_file);   /* mostly that of the one before */
+    if (copy) prof__sites[f->id >> 8].file = prof__function_file = copy;
 }
 #endif
 
 /* Functions of shared libraries keep their addresses. Under the lock. */
 PROF__FN void prof__functions_name(void) {
 #if defined(__linux__)
+    static uint32_t left;                /* that have no name in there */
     prof__elf elf;
-    if (!prof__functions_unnamed || !prof__elf_open(&elf, "/proc/self/exe")) return;
+    if (prof__functions_unnamed == left || !prof__elf_open(&elf, "/proc/self/exe")) return;
     prof__elf_functions(&elf, prof__function_visit, NULL);
+    left = prof__functions_unnamed;
     close(elf.file);
 #endif
 }
@@ -14230,7 +14245,7 @@ PROF__FN void prof__find_recursive(const prof__table *t, prof__names_told *told)
     for (uint32_t i = 0; (t->rows || t->groups) && i < t->count; i++) {
         prof_average r = t->row_at(t, i);
         bool sure = t->rows && t->trace && !r.is_async && r.device_type == PROF_DEVICE_CPU &&
-                    r.cpu_time_total_ns > t->self_cpu_ns;
+                    r.cpu_time_total_ns > t->self_cpu_ns + t->count;   /* rows are cut to ns */
         if ((r.is_recursive || sure) && !prof__tell_name(told, r.key)) return;
     }
 }
@@ -19797,6 +19812,7 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max, bool by_si
         prof__unlock();
         return 0;
     }
+    prof__functions_name();
     s->merged.by_site = by_site;
     prof__merge_all(s);
     s->tallied = 0;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # PROF_FUNCTION in C++: rows of methods, lambdas, templates and operators, by their qualified names,
-# the same with gcc and clang but for what their templates are made of.
+# the same with gcc and clang but for what their templates are made of. Functions that the compiler
+# instrumented: named in snapshots too, static ones of one name told apart by their file.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 out=build/tests/test_names.dir
@@ -91,7 +92,7 @@ names() {   # COMPILER: what it calls the templates' functions becomes what gcc 
         LC_ALL=C sort >"$out/$1.names"
 }
 
-gcc -std=c99 -O0 -I. -c examples/prof.c -o $out/prof.o || exit 1
+gcc -std=c99 -O0 -DPROF_INSTRUMENT_FUNCTIONS -I. -c examples/prof.c -o $out/prof.o || exit 1
 for cxx in g++ clang++; do
     command -v $cxx >/dev/null || { echo "skip names of $cxx: not installed"; continue; }
     if names $cxx && diff $out/expected "$out/$cxx.names" >"$out/$cxx.diff"; then
@@ -101,4 +102,58 @@ for cxx in g++ clang++; do
         echo "not ok names of $cxx: $(tr '\n' ' ' <"$out/$cxx.diff")"
     fi
 done
+
+cat >$out/one.c <<'END'
+#include "prof.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void helper(void) {}
+void work(void);
+
+int main(void) {
+    prof_averages_desc by_site = { .group_by_site = true };
+    prof_table_desc desc = { .averages = &by_site, .format = PROF_FORMAT_CSV };
+    prof_desc sums = { .mode = PROF_MODE_AGGREGATE };
+    prof_average rows[8];
+    prof_trace *trace;
+    size_t count;
+    for (int kind = 0; kind < 2; kind++) {
+        prof_start(kind ? NULL : &sums);
+        for (int i = 0; i < 10; i++) helper(), work();
+        count = kind ? 0 : prof_snapshot(rows, 8);
+        trace = prof_stop();
+        for (size_t i = 0; i < count; i++) printf("%s %d\n", rows[i].key, (int)rows[i].count);
+        prof_print_table(trace, &desc);
+    }
+    return prof_save_chrome(trace, "trace.json") != PROF_OK;
+}
+END
+cat >$out/two.c <<'END'
+static void helper(void) {}
+void work(void) { helper(); helper(); }
+END
+cat >$out/functions.expected <<'END'
+helper 10 one.c
+helper 10 one.c
+helper 20 two.c
+helper 20 two.c
+helper 30
+work 10
+work 10
+work 10
+END
+if ! command -v readelf >/dev/null; then
+    echo 'skip functions: no ELF here'
+elif gcc -O0 -finstrument-functions -I. $out/one.c $out/two.c $out/prof.o -o $out/functions \
+        -lpthread -ldl -lm && (cd $out && ./functions) >$out/functions.out &&
+    sed 's/\r$//; /^key,/d; s/^"\([^"]*\)",\([0-9]*\),.*,"\([^"]*\)"$/\1 \2 \3/; s/ $//' \
+        $out/functions.out | LC_ALL=C sort | diff $out/functions.expected - >$out/functions.diff &&
+    grep -q '"name":"helper".*"source":"two.c"' $out/trace.json; then
+    echo 'ok functions'
+else
+    failed=1
+    echo "not ok functions: $(tr '\n' ' ' <$out/functions.diff)"
+fi
 exit $failed
