@@ -243,6 +243,14 @@ static int check_order(const char *a, const char *b, const span when[2]) {
                 (double)(when[0].first_ns - when[1].last_ns) * 1e-9, b);
 }
 
+static void pairs_free(pairs *all) {
+    intern_free(&all->keys);
+    map_free(&all->device_numbers);
+    arena_free(&all->memory);
+    free(all->devices);
+    free(all->list);
+}
+
 static int run(int argc, char **argv) {
     diff_options o = {.limit = 100, .name_width = 55, .threshold = -1, .least_share = 1};
     const option_spec options[] = {
@@ -300,10 +308,6 @@ static int run(int argc, char **argv) {
     }
     bool regression = false;
     if (status == EXIT_OK) status = write_pairs(&all, &o, format, &regression);
-    intern_free(&all.keys);
-    map_free(&all.device_numbers);
-    arena_free(&all.memory);
-    free(all.devices);
-    free(all.list);
+    pairs_free(&all);
     return status ? status : regression ? EXIT_FOUND : EXIT_OK;
 }
