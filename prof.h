@@ -2736,8 +2736,21 @@ extern int clone(int (*run)(void *), void *stack, int flags, void *argument, ...
 extern int ftruncate(int file, off_t size);
 #endif
 
+/* ThreadSanitizer ends a child of fork that starts a thread, and knows no clone. */
+#if defined(__SANITIZE_THREAD__)
+#  define PROF__TSAN 1
+#elif defined(__has_feature)
+#  if __has_feature(thread_sanitizer)
+#    define PROF__TSAN 1
+#  endif
+#endif
+#ifndef PROF__TSAN
+#  define PROF__TSAN 0
+#endif
+
 /* Can a process that shares this memory write for it? */
-#if defined(__linux__) && (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+#if defined(__linux__) && (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__) && \
+    !PROF__TSAN
 #  define PROF__KEEPER 1
 #else
 #  define PROF__KEEPER 0
@@ -7984,6 +7997,7 @@ static struct prof__instrumented {
     uint32_t id, asked;                  /* its site, shifted by 8; or why asked has none */
 } prof__functions[PROF_MAX_SITES * 2 + 1];
 static uint32_t prof__functions_unnamed, prof__functions_refused;
+static uint32_t prof__functions_foreign;   /* of those without a name, when symbols were read last */
 
 PROF__FN struct prof__instrumented *prof__function_find(uintptr_t address) {
     const uint32_t places = PROF_MAX_SITES * 2 + 1;
@@ -8003,7 +8017,7 @@ PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t add
     *prof__text_hex(name, address) = 0;
     site.name = name;
     id = prof__site_id(prof__site_add(&site, false));
-    if (id > PROF__NO_LOCK) prof__functions_unnamed++;
+    if (id > PROF__NO_LOCK) PROF__BUMP(prof__functions_unnamed, 1);
     else if (!f->address && prof__functions_refused == PROF_MAX_SITES / 2) return id;
     else if (!f->address) prof__functions_refused++;
     PROF__STORE(f->id, id);
@@ -8110,7 +8124,7 @@ PROF__FN void prof__function_visit(void *user, prof__elf *elf, const prof__elf_s
     if (known[0] != '0' || !prof__elf_name(elf, symbol, name, sizeof name)) return;
     copy = prof__site_copy(name, NULL);
     if (copy) prof__sites[f->id >> 8].name = copy;
-    prof__functions_unnamed--;
+    PROF__BUMP(prof__functions_unnamed, -1u);
     if (symbol->st_info >> 4 != STB_LOCAL || !elf->source.st_name ||
         !prof__elf_name(elf, &elf->source, name, sizeof name) || *name == '<') return;
     copy = prof__site_copy(name, prof__function_file);   /* mostly that of the one before */
@@ -8121,16 +8135,26 @@ PROF__FN void prof__function_visit(void *user, prof__elf *elf, const prof__elf_s
 /* Functions of shared libraries keep their addresses. Under the lock. */
 PROF__FN void prof__functions_name(void) {
 #if defined(__linux__)
-    static uint32_t left;                /* that have no name in there */
     prof__elf elf;
-    if (prof__functions_unnamed == left || !prof__elf_open(&elf, "/proc/self/exe")) return;
-    prof__elf_functions(&elf, prof__function_visit, NULL);
-    left = prof__functions_unnamed;
-    close(elf.file);
+    if (prof__functions_unnamed == prof__functions_foreign) return;
+    if (prof__elf_open(&elf, "/proc/self/exe")) {
+        prof__elf_functions(&elf, prof__function_visit, NULL);
+        close(elf.file);
+    }
+    PROF__STORE(prof__functions_foreign, prof__functions_unnamed);
 #endif
+}
+
+/* Before a stream tells them. */
+PROF__FN void prof__functions_name_new(void) {
+    if (PROF__LOAD(prof__functions_unnamed) == PROF__LOAD(prof__functions_foreign)) return;
+    prof__lock();
+    prof__functions_name();
+    prof__unlock();
 }
 #else
 #  define prof__functions_name() ((void)0)
+#  define prof__functions_name_new() ((void)0)
 #endif
 
 /* ---- @NATIVE: the native call stack of each zone, each distinct one kept once ---- */
@@ -17501,8 +17525,8 @@ static struct prof__execution {
 #if defined(_WIN32)
 PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
     LARGE_INTEGER to;
-    HANDLE h = CreateFileA(path, GENERIC_WRITE, 0, NULL, at ? OPEN_EXISTING : CREATE_ALWAYS,
-                           FILE_ATTRIBUTE_NORMAL, NULL);
+    HANDLE h = CreateFileA(path, GENERIC_WRITE, FILE_SHARE_READ, NULL,
+                           at ? OPEN_EXISTING : CREATE_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL);
     f->handle = (intptr_t)h;
     to.QuadPart = (LONGLONG)at;
     return h != INVALID_HANDLE_VALUE && SetFilePointerEx(h, to, NULL, FILE_BEGIN);
@@ -18011,6 +18035,7 @@ PROF__FN bool prof__raw_session(prof__raw *w, bool dump) {
 /* The sites that the stream has not told yet, a block at a time. */
 PROF__FN void prof__raw_sites(prof__raw *w) {
     uint32_t sites = PROF__ACQUIRE(prof__site_count), names = PROF__ACQUIRE(prof__names.count);
+    if (w->sites < sites && prof__trace.mode == PROF_MODE_STREAM) prof__functions_name_new();
     while (!w->failed && (w->sites < sites || w->names < names)) {
         uint32_t i = w->sites, j = w->names;
         prof__raw_begin(w, PROF__RAW_SITES);
@@ -18203,6 +18228,7 @@ PROF__FN void prof__stream_tell(prof__raw *w, prof__row *row) {
 
 /* Writes the records of span; false: the sink failed, and what is left is still in span. */
 PROF__FN bool prof__stream_write(prof__raw *w, prof__row *row, prof__span *span) {
+    if (w->chrome) prof__functions_name_new();
     if (w->chrome) return prof__chrome_write(w, row, span);
     if (span->at == span->end) prof__stream_tell(w, row);   /* the row's last: it may have a name */
     while (span->at < span->end) {
@@ -20336,8 +20362,8 @@ PROF_API PROF__QUIET bool prof_category_on(uint32_t categories) {
 static struct prof__env {
     prof_desc desc;                      /* for a child of fork, which records again */
     bool started, streams, child;
-    bool saving, last, mute;             /* last: into the reserve; mute: nothing is written */
-    uint32_t open;                       /* the file */
+    bool last;                           /* into the reserve */
+    uint32_t open, saving, mute, blocks; /* of the file; mute: nothing is written; that were */
     char path[1024], wrong[256];         /* wrong: what prof_start_env did not like; "" */
     prof_file file;
     uint64_t end;                        /* of what was written whole */
@@ -21600,8 +21626,8 @@ PROF__FN bool prof__env_made(void) {
 PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
     struct prof__env *e = (struct prof__env *)user;
     uint64_t now = e->failed_ns ? prof__os_now() : 0;
-    if (e->mute) return true;
-    if (now && now - e->failed_ns < PROF__ENV_AGAIN_NS && !e->saving) return false;
+    if (PROF__LOAD(e->mute)) return true;
+    if (now && now - e->failed_ns < PROF__ENV_AGAIN_NS && !PROF__LOAD(e->saving)) return false;
     if (!prof__env_made() || !prof__env_block(data, size)) {
         e->error = errno;
         e->failed_ns = prof__os_now();
@@ -21609,6 +21635,7 @@ PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
     }
     e->failed_ns = 0;
     e->end += size;
+    PROF__BUMP(e->blocks, 1);
     return true;
 }
 
@@ -21704,7 +21731,7 @@ PROF__FN void prof__keeper_last(void) {
     bool open = s->open;
     if (!open && !prof__env.saving) return;      /* the program has taken its trace */
     prof__keeper_free_locks();
-    prof__env.saving = true;
+    PROF__STORE(prof__env.saving, 1u);
     if (prof__env.streams) (void)prof_flush();
     if (prof__env.child && prof__env.streams && !prof__env.open) return;
     if (open) prof__window_close(s);
@@ -21717,9 +21744,9 @@ PROF__FN void prof__keeper_work(void) {
     struct prof__keeper *k = &prof__keeper;
     PROF__RELEASE(k->ready, 1u);
     for (int idle = 0; !PROF__ACQUIRE(k->end) && !prof__keeper_alone();) {
-        uint64_t before = prof__env.end;
+        uint32_t before = PROF__LOAD(prof__env.blocks);
         if (prof__env.streams) (void)prof_flush();
-        idle = prof__env.end - before > 65536 ? 0 : PROF__MIN(2 * idle + 1, 20);
+        idle = PROF__LOAD(prof__env.blocks) - before > 4 ? 0 : PROF__MIN(2 * idle + 1, 20);
         if (idle) prof__keeper_sleep(idle);
         else prof__yield();
     }
@@ -21955,8 +21982,8 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     bool own = strstr(path, "%p") != NULL;
     prof_desc d = *desc;
     prof_result result;
-    e->started = e->saving = e->last = e->mute = false;
-    e->open = 0;
+    e->started = e->last = false;
+    e->open = e->saving = e->mute = 0;
     e->failed_ns = 0;
     e->error = 0;
     if (!prof__env_expand(path)) return prof__env_refuse("PROF_TRACE: the name is too long");
@@ -21978,17 +22005,6 @@ PROF__FN void prof__env_at_exit(void) { (void)prof_stop_env(); }
 PROF__FN void prof__env_go(void);
 
 #if !defined(_WIN32)
-/* ThreadSanitizer ends a child of fork that starts a thread. */
-#  if defined(__SANITIZE_THREAD__)
-#    define PROF__CHILD_THREADS 0
-#  elif defined(__has_feature)
-#    if __has_feature(thread_sanitizer)
-#      define PROF__CHILD_THREADS 0
-#    endif
-#  endif
-#  ifndef PROF__CHILD_THREADS
-#    define PROF__CHILD_THREADS 1
-#  endif
 /* A child of fork records into a file of its own, if its name says whose it is. */
 PROF__FN void prof__env_after_fork(void) {
     struct prof__env *e = &prof__env;
@@ -22000,7 +22016,7 @@ PROF__FN void prof__env_after_fork(void) {
     if (!e->started) return;
     e->started = false;
     e->child = true;
-    if (PROF__CHILD_THREADS && path && strstr(path, "%p") &&
+    if (!PROF__TSAN && path && strstr(path, "%p") &&
         prof__env_begin(&e->desc, path) == PROF_OK) prof__env_go();
 }
 #endif
@@ -22041,12 +22057,12 @@ PROF_API PROF__QUIET prof_result prof_stop_env(void) {
     struct prof__env *e = &prof__env;
     prof_result result = PROF_OK;
     if (e->started && prof__session.open) {
-        e->saving = true;
-        if (e->child && e->streams && !e->open) (void)prof_flush();
-        e->mute = e->child && e->streams && !e->open;    /* it had nothing to write */
+        PROF__STORE(e->saving, 1u);
+        if (e->child && e->streams && !PROF__LOAD(e->open)) (void)prof_flush();
+        if (e->child && e->streams && !PROF__LOAD(e->open)) PROF__STORE(e->mute, 1u);
         (void)prof_stop();
         result = e->mute ? PROF_OK : prof__env_save();
-        e->saving = false;
+        PROF__STORE(e->saving, 0u);
     }
     prof__keeper_end();
     if (e->open) (void)prof__file_shut(&e->file);

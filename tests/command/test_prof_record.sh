@@ -109,7 +109,8 @@ int main(int argc, char **argv) {      /* FOLDER STATUS [WAY]: moves there, exit
     return status;
 }
 END
-try record_builds "${CC:-cc}" -std=gnu11 -I. -DPROF_ZLIB "$out/program.c" -o "$out/program" \
+try record_builds "${CC:-cc}" -std=gnu11 -I. -DPROF_ZLIB -DPROF_INSTRUMENT_FUNCTIONS \
+    -finstrument-functions "$out/program.c" -o "$out/program" \
     -lpthread -lz
 cd "$out" || exit 1
 out=.
@@ -168,6 +169,7 @@ ends exec 0
 try record_exec_ran grep -q 'another program' told
 ends missing 0
 ends keeper 0
+try record_functions_have_names calls zones 2
 try record_goes_on_without_a_keeper calls after 1000
 ends closes 0
 try record_has_a_file_of_its_own calls after 1000
@@ -259,7 +261,7 @@ says top_of_a_file 'Calls/s' 0 "$prof" top look.raw
 cp said told
 try top_rows grep -q '^after  *[0-9.]*%.* 1000 ' told
 "$prof" top --sort name look.raw >told 2>&1
-try top_sorts test "$(awk '/%/ && !/Self %/ {print $1}' told | tr '\n' ' ')" = 'after before work '
+try top_sorts test "$(awk '/%/ && !/Self %/ {print $1}' told | tr '\n' ' ')" = 'after before end is work zones '
 head -c 9000 look.raw >grows.raw
 says top_looks 'grows.raw: 0.0 MB' 0 "$prof" top --looks 1 grows.raw
 says top_no_stream 'no raw stream' 2 "$prof" top old.json

@@ -81,16 +81,18 @@ static void test_category_switched_within(void) {
 
 /* ---- PROF_TRACE ---- */
 
-static void set_trace(const char *path) {
+static void set(const char *name, const char *value) {
 #if defined(_WIN32)
-    static char line[1100];
-    snprintf(line, sizeof line, "PROF_TRACE=%s", path ? path : "");
+    char line[2100];
+    snprintf(line, sizeof line, "%s=%s", name, value ? value : "");
     _putenv(line);
 #else
-    if (path) setenv("PROF_TRACE", path, 1);
-    else unsetenv("PROF_TRACE");
+    if (value) setenv(name, value, 1);
+    else unsetenv(name);
 #endif
 }
+
+static void set_trace(const char *path) { set("PROF_TRACE", path); }
 
 static bool exists(const char *path) {
     FILE *f = fopen(path, "r");
@@ -151,6 +153,64 @@ static void test_environment_errors(void) {
     set_trace(NULL);
 }
 
+/* What prof_start_env says of a variable's value. */
+static prof_result says(const char *name, const char *value) {
+    prof_result result;
+    set(name, value);
+    result = prof_start_env(NULL);
+    set(name, NULL);
+    if (result == PROF_OK) prof_stop_env();
+    else if (strncmp(prof_strerror(result), name, strlen(name)) != 0) return PROF_ERROR_STATE;
+    return result;
+}
+
+static void test_variables(void) {
+    static const char *const wrong[][2] = {
+        {"PROF_MODE", "nonsense"}, {"PROF_MODE", "tra"}, {"PROF_MODE", "trace,"},
+        {"PROF_MEMORY", "1K"}, {"PROF_MEMORY", "64Q"}, {"PROF_MEMORY", "-1"},
+        {"PROF_MEMORY", "99999999999999999999G"}, {"PROF_MAX_DEPTH", "0"},
+        {"PROF_MAX_DEPTH", "256"}, {"PROF_MAX_THREADS", "x"}, {"PROF_CATEGORIES", "0x1ffffffff"},
+        {"PROF_SHAPES", "yes"}, {"PROF_STACKS", "some"}, {"PROF_PROFILE_MEMORY", "2"}};
+    static const char *const right[][2] = {
+        {"PROF_MODE", "trace"}, {"PROF_MODE", "ring"}, {"PROF_MODE", "aggregate"},
+        {"PROF_MODE", "stream"}, {"PROF_MODE", ""}, {"PROF_MEMORY", "512K"},
+        {"PROF_MEMORY", "0x400000"}, {"PROF_MAX_DEPTH", "255"}, {"PROF_MAX_THREADS", "2"},
+        {"PROF_CATEGORIES", "0xffffffff"}, {"PROF_SHAPES", "1"}, {"PROF_STACKS", "zones"},
+        {"PROF_PROFILE_MEMORY", "1"}};
+    set_trace(TEST_OUT "/variables.json");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        EQUAL(says(wrong[i][0], wrong[i][1]), PROF_ERROR_INVALID);
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+        EQUAL(says(right[i][0], right[i][1]), PROF_OK);
+    EQUAL(strcmp(prof_strerror(PROF_ERROR_INVALID), "an argument is not one this call takes"), 0);
+    set_trace(NULL);
+}
+
+/* FILE.raw is written while the session is open, and can be one after another. */
+static void test_stream_by_name(void) {
+    static const char *const path = TEST_OUT "/s.raw";
+    long size = 0;
+    for (int i = 0; i < 3; i++) {
+        FILE *f;
+        remove(path);
+        set_trace(path);
+        EQUAL(prof_start_env(NULL), PROF_OK);
+        EQUAL(exists(path), true);
+        for (int j = 0; j < 100000; j++) PROF_BLOCK("zone") (void)0;
+        EQUAL(prof_stop_env(), PROF_OK);
+        EQUAL((long long)prof_get_stats().recorded, 100000);
+        EQUAL((long long)prof_get_stats().dropped, 0);
+        f = fopen(path, "rb");
+        if (f && fseek(f, 0, SEEK_END) == 0) size = ftell(f);
+        if (f) fclose(f);
+        CHECK(size > 12 * 100000, "%ld bytes", size);
+    }
+    set_trace(TEST_OUT "/none/s.raw");
+    EQUAL(prof_start_env(NULL), PROF_ERROR_FILE);
+    EQUAL(prof_stop_env(), PROF_OK);
+    set_trace(NULL);
+}
+
 /* A child that did not start a session has nothing to save. */
 static void test_environment_of_a_child(void) {
 #if defined(_WIN32)
@@ -177,6 +237,8 @@ int main(void) {
     RUN(test_category_switched_within);
     RUN(test_environment);
     RUN(test_environment_errors);
+    RUN(test_variables);
+    RUN(test_stream_by_name);
     RUN(test_environment_of_a_child);
     return test_end();
 }

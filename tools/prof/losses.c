@@ -227,10 +227,19 @@ static void timeline_line(const losses *l, char line[320]) {
         snprintf(line, 320, "%llu zones are in no timeline, in sums alone", zones);
 }
 
+/* A thread that waited for the stream lost nothing, unless something was dropped. */
+static bool is_harmless(const losses *l, const prof_note *note) {
+    prof_note other;
+    if (strcmp(note->key, "stalls") != 0) return false;
+    for (size_t i = 0; i < LOSS_COUNTS && count_at(i, &other); i++)
+        if (l->counts[i] && strcmp(other.key, "dropped_full") == 0) return false;
+    return true;
+}
+
 bool losses_next(const losses *l, size_t *place, char line[320]) {
     prof_note note;
     for (; *place < LOSS_COUNTS; ++*place) {
-        if (!l->counts[*place] || !count_at(*place, &note)) continue;
+        if (!l->counts[*place] || !count_at(*place, &note) || is_harmless(l, &note)) continue;
         snprintf(line, 320, "%s: %llu", note.text, (unsigned long long)l->counts[(*place)++]);
         return true;
     }
