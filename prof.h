@@ -1461,7 +1461,7 @@ PROF_API size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_e
 PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const prof_event *events,
                                             size_t count, prof_trace **trace);
 
-/* ---- Spans: what tools make of a file's events, by the nest and the sums of the live table ---- */
+/* ---- Spans: what tools make of a file's events, by the live table's nest and sums ---- */
 
 /* Spans in the caller's memory, by number: each has an end and the number of the one around it. */
 typedef struct prof_nest {
@@ -1556,6 +1556,36 @@ PROF_API void prof_sums_add(prof_sums *sums, uint32_t row, const prof_average *m
    lay in no other, else 0; scope is that of the key that made it; is_recursive is told. */
 PROF_API size_t prof_sums_close(prof_sums *sums, prof_average *rows, size_t max);
 PROF_API prof_sums_stats prof_sums_get_stats(const prof_sums *sums);
+
+/* ---- Device work to the calls that launched it, by the ids that a file tells ---- */
+
+#define PROF_NO_ID INT64_MIN
+enum { PROF_JOIN_OP, PROF_JOIN_LAUNCH }; /* a call's id: its External id, its correlation id */
+
+/* Zero but for resize and user. Memory: 32 to 80 bytes for each call with an id, and each work. */
+typedef struct prof_join {
+    void *(*resize)(void *user, void *old, size_t size);   /* as realloc; size 0: free */
+    void *user;
+    uint64_t unowned;                    /* works of no call, once prof_join_finish was called */
+    uint64_t dropped;                    /* there was no memory for them: times are not complete */
+    struct prof__joined *calls, *works;  /* the rest is the library's */
+    uint32_t *index, places, call_count, call_room, work_count, work_room;
+    bool launched;
+} prof_join;
+
+/* A call that may launch work; number: the caller's own. Of calls with the same id the first one
+   counts. Calls may come before and behind their work. */
+PROF_API void prof_join_call(prof_join *join, uint32_t kind, int64_t id, uint32_t number);
+PROF_API void prof_join_work(prof_join *join, int64_t external, int64_t correlation, int64_t ns);
+
+/* The number of the call that launched work with these ids: the op's, but where the external id
+   only repeats the correlation id (2022, 2023) the launch's, if it is there. PROF_NONE: none. */
+PROF_API uint32_t prof_join_owner(const prof_join *join, int64_t external, int64_t correlation);
+
+/* All are there. Then take tells how long the work of a call took; the next time 0. */
+PROF_API void prof_join_finish(prof_join *join);
+PROF_API int64_t prof_join_take(prof_join *join, uint32_t kind, int64_t id, uint32_t number);
+PROF_API void prof_join_close(prof_join *join);      /* gives its memory back */
 #endif
 
 /* Counts of a trace: of a session's as prof_get_stats(); of one made from events, recorded is how
@@ -8826,7 +8856,7 @@ PROF__FN void prof__nest_pop(prof__nest *n) {
     prof__nest_end(n, &c, &b);
 }
 
-/* Does what ends at outer_ns hold what begins no earlier than it? PyTorch: _populate_cpu_children */
+/* Does what ends at outer_ns hold what begins no earlier? PyTorch: _populate_cpu_children() */
 PROF__INLINE bool prof__spans_hold(int64_t outer_ns, int64_t start_ns, int64_t end_ns,
                                    bool *overlaps) {
     if (start_ns >= outer_ns) return false;
@@ -10971,10 +11001,34 @@ PROF__FN void prof__raw_events(struct prof_trace *s, char *scratch) {
 
 /* ---- device events to the events that launched them ---- */
 
-typedef struct prof__id_key { const prof_event *events; int64_t id; } prof__id_key;
+/* Launches and ops by id: numbers below `count`, whose ids id_of tells. */
+typedef struct prof__ids {
+    uint32_t *index, places;
+    int64_t (*id_of)(const void *of, uint32_t number);
+    const void *of;
+    int64_t wanted;
+} prof__ids;
+
 PROF__FN bool prof__id_same(const void *context, uint32_t number) {
-    const prof__id_key *k = (const prof__id_key *)context;
-    return k->events[number].extra->id == k->id;
+    const prof__ids *ids = (const prof__ids *)context;
+    return ids->id_of(ids->of, number) == ids->wanted;
+}
+
+PROF__FN uint32_t *prof__id_place(prof__ids *ids, int64_t id) {
+    ids->wanted = id;
+    return prof__place_of(ids->index, ids->places, (uint64_t)id, prof__id_same, ids);
+}
+
+/* Of calls with the same id the first one counts. */
+PROF__FN bool prof__id_put(prof__ids *ids, int64_t id, uint32_t number) {
+    uint32_t *place = prof__id_place(ids, id);
+    if (*place) return false;
+    *place = number + 1;
+    return true;
+}
+
+PROF__FN int64_t prof__event_id(const void *events, uint32_t i) {
+    return ((const prof_event *)events)[i].extra->id;
 }
 
 PROF__FN int64_t prof__link_of(const prof_event *e) {
@@ -10991,37 +11045,38 @@ PROF__FN void prof__launched_by(struct prof_trace *s, const prof_event *e, uint3
     k->device = (int32_t)(e - s->events);
 }
 
-/* The zone around a launch call has the kernel; without one the call itself. */
-PROF__FN uint32_t prof__launcher(const struct prof_trace *s, uint32_t i) {
-    const prof_event *e = s->events + i;
+/* A call of a device's library. */
+PROF__FN bool prof__is_launch(const prof_event *e) {
     const char *type = e->extra ? e->extra->activity_type : NULL;
-    bool call = !s->built && type && e->parent != PROF_NONE &&
-                (prof__ends_with(type, "_runtime") || prof__ends_with(type, "_driver"));
-    return call ? e->parent : i;
+    return type && (prof__ends_with(type, "_runtime") || prof__ends_with(type, "_driver"));
+}
+
+/* The zone around launch calls has the kernel; without one the call itself. */
+PROF__FN uint32_t prof__launcher(const struct prof_trace *s, uint32_t i) {
+    uint32_t zone = i;
+    while (!s->built && zone != PROF_NONE && prof__is_launch(s->events + zone))
+        zone = s->events[zone].parent;
+    return zone == PROF_NONE ? i : zone;
 }
 
 /* Joins by linked_correlation_id. Of events with the same id the first one counts. order: events in
    the order that kernels are listed in. index: 2 places an event. */
 PROF__FN void prof__link_by_id(struct prof_trace *s, uint32_t *index, const uint32_t *order) {
-    uint32_t n = s->event_count, places = 2 * n;
-    prof__id_key key;
-    key.events = s->events;
-    memset(index, 0, places * sizeof *index);
+    uint32_t n = s->event_count;
+    prof__ids ids = { index, 2 * n, prof__event_id, s->events, 0 };
+    memset(index, 0, 2 * n * sizeof *index);
     for (uint32_t i = 0; i < n; i++) {
         const prof_event *e = s->events + i;
-        uint32_t *place;
         if (!(prof__has(e) & PROF_HAS_ID) || prof__link_of(e) || !prof__in_tree(e)) continue;
-        key.id = e->extra->id;
-        place = prof__place_of(index, places, (uint64_t)key.id, prof__id_same, &key);
-        if (!*place) *place = i + 1;
+        (void)prof__id_put(&ids, e->extra->id, i);
     }
     for (uint32_t i = 0; i < n; i++) {
         prof_event *e = s->events + (order ? order[i] : i);
+        int64_t id = prof__link_of(e);
         uint32_t *place;
-        key.id = prof__link_of(e);
-        if (!key.id) continue;
-        place = prof__place_of(index, places, (uint64_t)key.id, prof__id_same, &key);
-        if (key.id < 0 || !*place) s->unlinked += e->device_type != PROF_DEVICE_CPU;
+        if (!id) continue;
+        place = prof__id_place(&ids, id);
+        if (id < 0 || !*place) s->unlinked += e->device_type != PROF_DEVICE_CPU;
         else if (e->device_type != PROF_DEVICE_CPU)
             prof__launched_by(s, e, prof__launcher(s, *place - 1));
         else e->thread = s->events[*place - 1].thread;
@@ -11069,6 +11124,120 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
         }
         if (i < s->event_count && prof__is_zone(e)) last[e->thread] = i;
     }
+}
+
+/* ---- the same for tools, by the ids of a file ---- */
+
+/* A call, by id and kind; or work, which may come before its call: id is the external one. */
+struct prof__joined { int64_t id, correlation, ns; uint32_t number; };
+
+PROF__FN int64_t prof__joined_id(const void *calls, uint32_t i) {
+    return ((const struct prof__joined *)calls)[i].id;
+}
+
+PROF__FN prof__ids prof__join_ids(const prof_join *j) {
+    const prof__ids ids = { j->index, j->places, prof__joined_id, j->calls, 0 };
+    return ids;
+}
+
+/* Room for one more; false: no memory. */
+PROF__FN bool prof__join_room(prof_join *j, struct prof__joined **list, uint32_t count,
+                              uint32_t *room) {
+    uint32_t more = *room ? 2 * *room : 256;
+    void *p;
+    if (count < *room) return true;
+    p = more < INT32_MAX ? j->resize(j->user, *list, more * sizeof **list) : NULL;
+    j->dropped += !p;
+    if (!p) return false;
+    *list = (struct prof__joined *)p;
+    *room = more;
+    return true;
+}
+
+/* The index is as long as the list has room; false: no memory. */
+PROF__FN bool prof__join_index(prof_join *j) {
+    size_t places = 2 * (size_t)j->call_room;
+    prof__ids ids;
+    void *p;
+    if (j->places == places) return true;
+    p = j->resize(j->user, j->index, places * sizeof *j->index);
+    j->dropped += !p;
+    if (!p) return false;
+    j->index = (uint32_t *)memset(p, 0, places * sizeof *j->index);
+    j->places = (uint32_t)places;
+    ids = prof__join_ids(j);
+    for (uint32_t i = 0; i < j->call_count; i++) (void)prof__id_put(&ids, j->calls[i].id, i);
+    return true;
+}
+
+PROF__FN int64_t prof__join_key(uint32_t kind, int64_t id) {
+    return (int64_t)((uint64_t)id << 1 | (kind & 1));
+}
+
+PROF_API PROF__QUIET void prof_join_call(prof_join *j, uint32_t kind, int64_t id, uint32_t number) {
+    const struct prof__joined call = { prof__join_key(kind, id), 0, 0, number };
+    prof__ids ids;
+    if (id == PROF_NO_ID || !prof__join_room(j, &j->calls, j->call_count, &j->call_room) ||
+        !prof__join_index(j)) return;
+    ids = prof__join_ids(j);
+    j->calls[j->call_count] = call;
+    j->call_count += prof__id_put(&ids, call.id, j->call_count);
+}
+
+PROF__FN struct prof__joined *prof__join_find(const prof_join *j, uint32_t kind, int64_t id) {
+    prof__ids ids = prof__join_ids(j);
+    bool none = id == PROF_NO_ID || !j->index;
+    uint32_t place = none ? 0 : *prof__id_place(&ids, prof__join_key(kind, id));
+    return place ? j->calls + place - 1 : NULL;
+}
+
+PROF__FN struct prof__joined *prof__join_owner(const prof_join *j, int64_t external,
+                                               int64_t correlation) {
+    struct prof__joined *launch = prof__join_find(j, PROF_JOIN_LAUNCH, correlation);
+    struct prof__joined *op = launch && external == correlation
+        ? NULL : prof__join_find(j, PROF_JOIN_OP, external);
+    return op ? op : launch;
+}
+
+PROF_API PROF__QUIET uint32_t prof_join_owner(const prof_join *j, int64_t external,
+                                              int64_t correlation) {
+    const struct prof__joined *call = prof__join_owner(j, external, correlation);
+    return call ? call->number : PROF_NONE;
+}
+
+PROF_API PROF__QUIET void prof_join_work(prof_join *j, int64_t external, int64_t correlation,
+                                         int64_t ns) {
+    const struct prof__joined work = { external, correlation, ns, PROF_NONE };
+    if (prof__join_room(j, &j->works, j->work_count, &j->work_room))
+        j->works[j->work_count++] = work;
+}
+
+PROF_API PROF__QUIET void prof_join_finish(prof_join *j) {
+    for (uint32_t i = 0; i < j->work_count; i++) {
+        const struct prof__joined *work = j->works + i;
+        struct prof__joined *call = prof__join_owner(j, work->id, work->correlation);
+        j->unowned += !call;
+        if (call) call->ns = PROF__PLUS(call->ns, work->ns);
+        j->launched = j->launched || (call && call->id & PROF_JOIN_LAUNCH);
+    }
+}
+
+PROF_API PROF__QUIET int64_t prof_join_take(prof_join *j, uint32_t kind, int64_t id,
+                                            uint32_t number) {
+    bool none = kind == PROF_JOIN_LAUNCH && !j->launched;
+    struct prof__joined *call = none ? NULL : prof__join_find(j, kind, id);
+    int64_t ns = call && call->number == number ? call->ns : 0;
+    if (ns) call->ns = 0;
+    return ns;
+}
+
+PROF_API PROF__QUIET void prof_join_close(prof_join *j) {
+    void *const lists[] = { j->calls, j->works, j->index };
+    for (int i = 0; i < 3; i++)
+        if (lists[i]) (void)j->resize(j->user, lists[i], 0);
+    j->calls = j->works = NULL;
+    j->index = NULL;
+    j->places = j->call_count = j->call_room = j->work_count = j->work_room = 0;
 }
 
 /* ---- all of it, for events that stand in order ---- */
@@ -15038,9 +15207,7 @@ PROF__FN uint32_t *prof__gpu_call(prof__gpu *g, int64_t id) {
 }
 
 PROF__FN bool prof__is_call(const prof_event *e) {
-    bool has_id = prof__has(e) & PROF_HAS_ID && prof__in_tree(e);
-    const char *type = has_id ? e->extra->activity_type : NULL;
-    return type && (prof__ends_with(type, "_runtime") || prof__ends_with(type, "_driver"));
+    return prof__has(e) & PROF_HAS_ID && prof__in_tree(e) && prof__is_launch(e);
 }
 
 PROF__FN bool prof__is_gpu(const prof_event *e) {
@@ -22232,8 +22399,9 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
        prof_thread_name: prof_set_thread_name; prof_counter_name: prof_hw_counter_name;
        desc.counters: desc.hw_counters.
        New: prof_file_open, prof_file_close, prof_save_memory_timeline; prof_average_add; prof_nest;
-       prof_flops_register; prof_prepare; prof_counter_f; names and texts by a format: prof_push_f,
-       PROF_SCOPE_F, prof_instant_f, prof_set_arg_f, prof_set_thread_name_f, prof_add_metadata_f,
+       prof_join; prof_flops_register; prof_prepare; prof_counter_f; names and texts by a format:
+       prof_push_f, PROF_SCOPE_F, prof_instant_f, prof_set_arg_f, prof_set_thread_name_f,
+       prof_add_metadata_f,
        prof_format_text (stb_sprintf's, where it is there); prof_stats_note, prof_terminal_width;
        PROF_API and PROF_TLS_MODEL may be given.
        For companions: prof_session_info, prof_os_now, prof_submit_memory, PROF_HAS_KEPT_TEXT;

@@ -466,6 +466,56 @@ static void test_one_hash(void) {
     EQUAL(reference_count, 12);          /* by all that there is */
 }
 
+static size_t join_most;                 /* bytes that there are */
+
+static void *join_resize(void *user, void *old, size_t size) {
+    *(int *)user += (size != 0) - (old != NULL);
+    if (size <= join_most) return size ? realloc(old, size) : (free(old), (void *)NULL);
+    *(int *)user -= !old;
+    return NULL;
+}
+
+/* Device work by ids, before its calls or behind them; of calls with one id the first counts. */
+static void test_join(void) {
+    int lists = 0, order, i;
+    prof_join join;
+    memset(&join, 0, sizeof join);
+    join.resize = join_resize;
+    join.user = &lists;
+    for (order = 0; order < 2; order++) {
+        join_most = (size_t)1 << 20;
+        join.unowned = join.dropped = 0;
+        for (i = 0; i < 2000; i++) {
+            bool calls = (i < 1000) == (order == 0);
+            int64_t id = i % 1000;
+            if (calls) prof_join_call(&join, PROF_JOIN_OP, id, (uint32_t)i % 1000);
+            if (calls) prof_join_call(&join, PROF_JOIN_OP, id, 77777);
+            if (calls && i % 2) prof_join_call(&join, PROF_JOIN_LAUNCH, id, 5000);
+            if (!calls) prof_join_work(&join, id, id + id % 3, 10);
+            if (!calls) prof_join_work(&join, PROF_NO_ID, id, 1);
+        }
+        prof_join_finish(&join);
+        EQUAL(join.unowned, 500);        /* launches without a call */
+        EQUAL(prof_join_owner(&join, 3, 4), 3);
+        EQUAL(prof_join_owner(&join, 3, 3), 5000);
+        EQUAL(prof_join_owner(&join, 4, 4), 4);
+        EQUAL(prof_join_owner(&join, PROF_NO_ID, 4), PROF_NONE);
+        EQUAL(prof_join_owner(&join, 1000, 5), 5000);
+        EQUAL(prof_join_take(&join, PROF_JOIN_LAUNCH, 3, 5000), 11);
+        EQUAL(prof_join_take(&join, PROF_JOIN_LAUNCH, 3, 5000), 0);
+        EQUAL(prof_join_take(&join, PROF_JOIN_OP, 4, 77777), 0);
+        EQUAL(prof_join_take(&join, PROF_JOIN_OP, 4, 4), 10);
+        EQUAL(prof_join_take(&join, PROF_JOIN_OP, PROF_NO_ID, 4), 0);
+        EQUAL(join.dropped, 0);
+        join_most = 20000;               /* what there is stays, what comes is counted */
+        for (i = 2000; i < 5000; i++) prof_join_call(&join, PROF_JOIN_OP, i, (uint32_t)i);
+        CHECK(join.dropped > 0, "nothing dropped");
+        EQUAL(prof_join_owner(&join, 3, 4), 3);
+        prof_join_close(&join);
+        EQUAL(lists, 0);
+    }
+}
+
 /* Memory, steps, hidden spans, recursion; and all that is wrong. */
 static void test_spans(void) {
     static const char *const texts[] = { "step", "f", "g", "[memory]" };
@@ -567,6 +617,7 @@ static void test_spans_memory(void) {
 
 int main(void) {
     RUN(test_random_events);
+    RUN(test_join);
     RUN(test_spans);
     RUN(test_spans_memory);
     RUN(test_raw_events);

@@ -563,10 +563,11 @@ static void random_range(void) {
     }
 }
 
-/* A call of a device's library, and work that it launched, now or by the time of its launch. */
+/* A call of a device's library, or one in another, and work that it launched, now or by the time of
+   its launch. */
 static void random_device(uint32_t thread) {
-    prof_event events[2];
-    prof_extra extras[2];
+    prof_event events[3];
+    prof_extra extras[3];
     int64_t from = prof_now();
     uint32_t n = 0;
     memset(events, 0, sizeof events);
@@ -579,6 +580,15 @@ static void random_device(uint32_t thread) {
         events[n].thread = thread;
         extras[n].activity_type = "cuda_runtime";
         extras[n].has = PROF_HAS_ID;
+        extras[n].id = ++now.call_id;
+        events[n].extra = extras + n;
+        n++;
+    }
+    if (n && chance(30)) {
+        events[n] = events[0];
+        extras[n] = extras[0];
+        events[n].name = "cuLaunchKernel";
+        extras[n].activity_type = "cuda_driver";
         extras[n].id = ++now.call_id;
         events[n].extra = extras + n;
         n++;

@@ -205,6 +205,15 @@ for device in '' no-; do
     says report_${device}recursion 'Recursion, CPU total counts each level of it: f' 0 \
         "$prof" report --${device}device "$out/recursive.json"
 done
+# of calls with the same id the first one counts, in every command
+printf '[%s,%s,%s]' \
+    '{"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":5,"dur":1,"args":{"External id":7}}' \
+    '{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":1,"args":{"External id":7}}' \
+    '{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":9,"ts":7,"dur":3,"args":{"External id":7}}' \
+    >"$out/same_id.json"
+says report_same_id '"b",1,1.000,1.000,1.000,1.000,1.000,3.000,' 0 \
+    "$prof" report -f csv --name b "$out/same_id.json"
+says stacks_same_id 'b;k 3' 0 "$prof" stacks -m self_cuda_time_total "$out/same_id.json"
 try report_no_recursion sh -c "! '$prof' report '$now' | grep Recursion"
 says report_csv '"aten::addmm",1,120.000,110.500' 0 "$prof" report --format csv "$now"
 says report_help 'usage: prof report' 0 "$prof" report --help

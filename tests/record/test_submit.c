@@ -62,6 +62,37 @@ static void test_kernel_by_link(void) {
     EQUAL(prof_trace_stats(trace).unlinked, 0);
 }
 
+/* A driver's call in the runtime's: work belongs to the zone around both. */
+static void test_kernel_of_nested_calls(void) {
+    prof_event e[3];
+    prof_extra x[3];
+    prof_trace *trace;
+    int i;
+    memset(x, 0, sizeof x);
+    start_at_zero();
+    test_time.tick = 100;
+    PROF_BEGIN("gemm");
+    e[0] = event_at("cudaLaunchKernel", 110, 150, 0);
+    e[1] = event_at("cuLaunchKernel", 120, 140, 0);
+    e[2] = event_at("sgemm", 200, 900, 0);
+    for (i = 0; i < 3; i++) e[i].extra = x + i;
+    x[0].activity_type = "cuda_runtime";
+    x[1].activity_type = "cuda_driver";
+    x[2].activity_type = "kernel";
+    x[0].has = x[1].has = PROF_HAS_ID;
+    x[0].id = 77;
+    x[1].id = 78;
+    x[2].has = PROF_HAS_LINK;
+    x[2].linked_correlation_id = 78;
+    e[2].device_type = PROF_DEVICE_CUDA;
+    test_time.tick = 300;
+    PROF_END();
+    EQUAL(prof_submit(e, 3), PROF_OK);
+    trace = prof_stop();
+    EQUAL(prof_event_total(trace, test_find(trace, "gemm", 0)).self_device_time_total_ns, 700);
+    EQUAL(prof_event_total(trace, test_find(trace, "cudaLaunchKernel", 0)).device_time_total_ns, 0);
+}
+
 static void test_kernel_by_time(void) {
     prof_event e[3];
     prof_extra x[3];
@@ -666,6 +697,7 @@ static void test_built_not_json(void) {
 int main(void) {
     RUN(test_built_not_json);
     RUN(test_kernel_by_link);
+    RUN(test_kernel_of_nested_calls);
     RUN(test_kernel_by_time);
     RUN(test_among_zones);
     RUN(test_recursion);

@@ -106,15 +106,38 @@ static int64_t told_parent(const trace_event *event) {
     return trace_arg_int(event, "Zone parent id", &id) && id >= 0 ? id : NOT_TOLD;
 }
 
+/* Only where a thread waits for it, a call launches what it has an id for. */
+call_id trace_call_id(const trace_event *event) {
+    call_id own = {event->kind == TRACE_RUNTIME ? PROF_JOIN_LAUNCH : PROF_JOIN_OP, PROF_NO_ID};
+    if (event->kind == TRACE_PYTHON || event->is_async) return own;
+    if (own.kind == PROF_JOIN_LAUNCH) trace_correlation(event, &own.id);
+    else trace_external_id(event, &own.id);
+    return own;
+}
+
+int64_t trace_work_ids(const trace_event *event, int64_t *correlation) {
+    int64_t external = *correlation = PROF_NO_ID;
+    trace_correlation(event, correlation);
+    trace_external_id(event, &external);
+    return external;
+}
+
+static void *resize(void *user, void *old, size_t size) {
+    (void)user;
+    if (size) return reallocate(old, size);
+    free(old);
+    return NULL;
+}
+
+prof_join join_new(void) { return (prof_join){.resize = resize}; }
+
 static void add_kernel(call_tree *tree, const trace_event *event) {
     GROW(tree->kernels, tree->kernel_count, tree->kernel_capacity);
     kernel_link *kernel = &tree->kernels[tree->kernel_count++];
-    kernel->external = kernel->correlation = NO_ID;
     kernel->dur_ns = event->dur_ns;
     kernel->owner = NO_CALL;
     kernel->told = told_parent(event);
-    trace_external_id(event, &kernel->external);
-    trace_correlation(event, &kernel->correlation);
+    kernel->external = trace_work_ids(event, &kernel->correlation);
 }
 
 bool tree_takes_change(const call_tree *tree, const trace_event *event, memory_change *change) {
@@ -184,18 +207,14 @@ call *tree_add(call_tree *tree, const trace_event *event) {
         add_kernel(tree, event);
     if (!tree_takes(tree, event)) return NULL;
     call *new_call = add_call(tree, event);
-    int64_t id;
     if (tree->without_kernels) return new_call;
     if (trace_arg(event, "is_legacy")) {
         new_call->is_legacy = true;
         new_call->device_ns = new_call->device_self_ns = trace_kernels_ns(event);
     }
-    if (event->kind == TRACE_RUNTIME) {
-        if (trace_correlation(event, &id))
-            *map_put(&tree->by_correlation, (uint64_t)id, NULL) = tree->count;
-    } else if (event->kind != TRACE_PYTHON && trace_external_id(event, &id)) {
-        *map_put(&tree->by_external, (uint64_t)id, NULL) = tree->count;
-    }
+    call_id own = trace_call_id(event);
+    if (!tree->join.resize) tree->join = join_new();
+    prof_join_call(&tree->join, own.kind, own.id, (uint32_t)tree->count - 1);
     return new_call;
 }
 
@@ -288,15 +307,12 @@ static void nest(call_tree *tree) {
 
 /* The call that a kernel belongs to; where that is a launch, the call around it. */
 static uint32_t owner_of(const call_tree *tree, const kernel_link *kernel) {
-    const uint64_t *launch = map_get(&tree->by_correlation, (uint64_t)kernel->correlation);
-    const uint64_t *op = map_get(&tree->by_external, (uint64_t)kernel->external);
-    if (op_has_work(op, launch, kernel->external, kernel->correlation)) return (uint32_t)*op - 1;
-    if (!launch) return NO_CALL;
-    uint32_t number = (uint32_t)*launch - 1;
+    uint32_t first = prof_join_owner(&tree->join, kernel->external, kernel->correlation);
+    uint32_t number = first;
     while (number != NO_CALL && (tree->calls[number].kind == TRACE_RUNTIME ||
                                  tree->calls[number].kind == TRACE_PYTHON))
         number = tree->calls[number].parent;
-    return number != NO_CALL ? number : (uint32_t)*launch - 1;
+    return number != NO_CALL ? number : first;
 }
 
 static void attribute_kernels(call_tree *tree) {
@@ -328,7 +344,8 @@ void tree_build(call_tree *tree) {
 void tree_clear(call_tree *tree) {
     call_tree kept = {
         .without_kernels = tree->without_kernels, .with_python = tree->with_python,
-        .python_around = tree->python_around, .with_memory = tree->with_memory, .with_refused = tree->with_refused,
+        .python_around = tree->python_around, .with_memory = tree->with_memory,
+        .with_refused = tree->with_refused,
         .steps_apart = tree->steps_apart, .names = tree->names
     };
     free(tree->calls);
@@ -337,8 +354,7 @@ void tree_clear(call_tree *tree) {
     free(tree->kernels);
     free(tree->changes);
     map_free(&tree->thread_numbers);
-    map_free(&tree->by_external);
-    map_free(&tree->by_correlation);
+    prof_join_close(&tree->join);
     map_free(&tree->by_zone);
     map_free(&tree->told);
     *tree = kept;

@@ -10,7 +10,6 @@
 #ifndef PROF_CALL_TREE_H
 #define PROF_CALL_TREE_H
 
-#include "device_join.h"
 #include "trace_reader.h"
 
 #define NO_CALL UINT32_MAX
@@ -72,9 +71,9 @@ typedef struct call_tree {
     size_t kernel_count, kernel_capacity;
     memory_change *changes;
     size_t change_count, change_capacity;
-    prof_nest nest;             /* of calls; told in overlaps: some begin in one and end behind it */
+    prof_nest nest;             /* of calls */
     uint64_t unowned;           /* kernels of no known call */
-    map by_external, by_correlation;     /* id -> call + 1 */
+    prof_join join;
     map by_zone;                /* "Zone id" -> call + 1: see prof.h, "what times do not tell" */
     map told;                   /* call -> "Zone parent id", 0: none */
 } call_tree;
@@ -92,6 +91,12 @@ call *tree_add(call_tree *tree, const trace_event *event);
 void tree_build(call_tree *tree);
 void tree_clear(call_tree *tree);                /* for the next file: keeps names and options */
 void tree_free(call_tree *tree);
+
+/* The ids that join calls and device work; PROF_NO_ID: none. */
+typedef struct call_id { uint32_t kind; int64_t id; } call_id;       /* PROF_JOIN_... */
+call_id trace_call_id(const trace_event *event);
+int64_t trace_work_ids(const trace_event *event, int64_t *correlation);  /* the external one */
+prof_join join_new(void);
 
 /* What a call of a legacy record stream launched, its children's too. */
 int64_t trace_kernels_ns(const trace_event *event);

@@ -140,13 +140,13 @@ static int64_t waited(const gap_finder *g, uint32_t thread, int64_t from, int64_
 
 static void divide(const gap_finder *g, idle_gap *gap, int64_t end_ns) {
     const kernel_link *kernel = &g->tree.kernels[gap->before];
-    const uint64_t *number = map_get(&g->tree.by_correlation, (uint64_t)kernel->correlation);
+    uint32_t number = prof_join_owner(&g->tree.join, PROF_NO_ID, kernel->correlation);
     int64_t idle = end_ns - gap->start_ns;
-    if (!number) {
+    if (number == PROF_NONE) {
         gap->ns[UNKNOWN] = idle;
         return;
     }
-    const call *launch = &g->tree.calls[*number - 1];
+    const call *launch = &g->tree.calls[number];
     if (launch->start_ns <= gap->start_ns) {
         gap->ns[(double)idle <= g->options->short_us * 1e3 ? TURNAROUND : WAIT] = idle;
         return;

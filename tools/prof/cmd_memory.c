@@ -137,7 +137,8 @@ static uint8_t category_of(const call_tree *tree, const block_context *contexts,
     const block_context *at = owner == NO_CALL ? &none : &contexts[owner];
     const block_context *freed = free_owner == NO_CALL ? &none : &contexts[free_owner];
     if (at->optimizer != NO_CALL)
-        return free_ns <= tree->calls[at->optimizer].end_ns ? MEMORY_TEMPORARY : MEMORY_OPTIMIZER_STATE;
+        return free_ns <= tree->calls[at->optimizer].end_ns ? MEMORY_TEMPORARY
+                                                            : MEMORY_OPTIMIZER_STATE;
     if (at->loader) return MEMORY_INPUT;
     if (at->node != NO_CALL) {
         if (free_ns <= tree->calls[at->node].end_ns) return MEMORY_TEMPORARY;

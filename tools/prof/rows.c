@@ -466,12 +466,12 @@ static void take_frames(row_table *t, open_frames *f, span *s) {
 /* ---- Calls ---- */
 
 static void note_ids(row_table *t, const trace_event *event, span *s) {
-    s->id = NO_ID;
-    if (!t->options->device || event->kind == TRACE_PYTHON) return;
-    if (event->kind == TRACE_RUNTIME) trace_correlation(event, &s->id);
-    else trace_external_id(event, &s->id);
-    if (event->kind == TRACE_RUNTIME) s->flags |= SPAN_LAUNCH;
-    if (!t->told) join_call(&t->join, event->kind, s->id);
+    call_id own = trace_call_id(event);
+    s->id = PROF_NO_ID;
+    if (!t->options->device) return;
+    s->id = own.id;
+    if (own.kind == PROF_JOIN_LAUNCH) s->flags |= SPAN_LAUNCH;
+    if (!t->told) prof_join_call(&t->join, own.kind, own.id, s->order);
 }
 
 static span call_span(row_table *t, const trace_event *event, uint32_t name) {
@@ -524,8 +524,8 @@ static void add_call(row_table *t, const trace_event *event) {
 
 static void push_call(row_table *t, const span *s) {
     prof_span out = span_of(t, s);
-    out.device_ns += join_take(&t->join, s->flags & SPAN_LAUNCH ? TRACE_RUNTIME : TRACE_OTHER,
-                                s->id);
+    out.device_ns += prof_join_take(
+        &t->join, s->flags & SPAN_LAUNCH ? PROF_JOIN_LAUNCH : PROF_JOIN_OP, s->id, s->order);
     if (s->flags & SPAN_LAUNCH) out.flags |= PROF_SPAN_LAUNCH;
     prof_sums_push(t->sums, &out);
 }
@@ -533,7 +533,7 @@ static void push_call(row_table *t, const span *s) {
 static void walk_sorted(row_table *t) {
     open_frames frames = no_frames();
     span s;
-    join_finish(&t->join);
+    prof_join_finish(&t->join);
     sorter_finish(t->sorter);
     while (sorter_next(t->sorter, &s)) {
         if (t->options->by_stack) take_frames(t, &frames, &s);
@@ -658,11 +658,9 @@ static void note_time(row_table *t, const trace_event *event) {
 }
 
 static void add_work(row_table *t, const trace_event *event) {
-    int64_t external = NO_ID, correlation = NO_ID;
-    if (t->told || !t->options->device) return;
-    trace_external_id(event, &external);
-    trace_correlation(event, &correlation);
-    join_work(&t->join, external, correlation, event->dur_ns);
+    int64_t correlation, external = trace_work_ids(event, &correlation);
+    if (!t->told && t->options->device)
+        prof_join_work(&t->join, external, correlation, event->dur_ns);
 }
 
 static void add_event(row_table *t, const trace_event *event) {
@@ -804,6 +802,7 @@ static void note_item(row_table *t, const trace_reader *reader) {
 
 static void begin_file(row_table *t) {
     t->sorter = sorter_new();
+    t->join = join_new();
     t->file_first_ns = INT64_MAX;
     t->file_last_ns = INT64_MIN;
     t->span_count = t->first_count = 0;
@@ -820,9 +819,9 @@ static void end_file(row_table *t) {
     if (t->on_tree) t->on_tree(t->user, &t->tree);
     t->overlaps += t->told ? t->tree.nest.overlaps : 0;
     t->unowned += t->told ? t->tree.unowned : t->join.unowned;
-    t->kernels += t->told ? t->tree.kernel_count : t->join.works;
+    t->kernels += t->told ? t->tree.kernel_count : t->join.work_count;
     sorter_free(t->sorter);
-    join_free(&t->join);
+    prof_join_close(&t->join);
     tree_clear(&t->tree);
 }
 

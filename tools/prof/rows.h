@@ -6,7 +6,6 @@
 
 #include "amounts.h"
 #include "call_tree.h"
-#include "device_join.h"
 #include "head_sums.h"
 
 typedef struct row_filter {
@@ -57,7 +56,7 @@ typedef struct row_table {
     struct span *spans;         /* then: of the tree's calls */
     size_t span_count, span_capacity;
     struct span_sorter *sorter; /* else they are sorted here, in constant memory, */
-    device_join join;           /* and have their work from here */
+    prof_join join;           /* and have their work from here */
     prof_sums *sums;            /* of all files */
     arena sums_memory;
     interner groups, texts, mores;
