@@ -180,26 +180,30 @@ says record_child_records 'child' 0 "$prof" report trace.[0-9]*.raw
 try record_one_child test "$(echo trace.[0-9]*.raw | wc -w)" = 1
 rm -f trace.[0-9]*.raw
 
+until_true() {   # COMMAND...: for half a minute at most
+    for _ in $(seq 300); do "$@" && return; sleep 0.1; done
+}
+# shellcheck disable=SC2317
+grown() { cp trace.[0-9]*.raw trace.json 2>/dev/null && calls before 1000; }
+# shellcheck disable=SC2317
+went_on() { cp trace.[0-9]*.raw trace.json && calls after 1000; }
+
 # kill -9 of prof record: the program goes on, and its stream is there
 setsid "$prof" record ./program . 0 waits >stdout 2>stderr &
 recorder=$!
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
-    sleep 0.1
-    [ -s "$(echo trace.[0-9]*.raw)" ] && break
-done
+until_true grown
 kill -9 $recorder
 wait $recorder 2>/dev/null
-sleep 0.2
-says record_killed_stream_loads 'before' 0 "$prof" report "$(echo trace.[0-9]*.raw)"
-sleep 2
-mv trace.[0-9]*.raw trace.json
+cp trace.[0-9]*.raw trace.json
+try record_killed_stream_loads calls before 1000
+until_true went_on
 try record_killed_program_went_on calls after 1000
+rm -f trace.[0-9]*.raw
 
 # kill -9 of the program and all in its group
 rm -f trace.json
 PROF_TRACE=$PWD/group.raw setsid ./program . 0 group >stdout 2>stderr
-sleep 0.5
-mv group.raw trace.json
+until_true eval 'cp group.raw trace.json && calls before 1000'
 try record_group_killed_is_whole calls before 1000
 
 # ---- What it chooses ----

@@ -269,6 +269,8 @@ void top_watch(pid_t program, record_notes *notes, int notes_file) {
         if (!t.paused && t.file >= 0) look_fitting(&t);
         wait_second(&t);
     }
+    read_more(&t);
+    if (t.file >= 0 && !t.quit) look_fitting(&t);    /* the last one */
     top_close(&t);
     free(path);
 }
