@@ -8027,7 +8027,7 @@ static struct prof__instrumented {
     uint32_t id, asked;                  /* its site, shifted by 8; or why asked has none */
 } prof__functions[PROF_MAX_SITES * 2 + 1];
 static uint32_t prof__functions_unnamed, prof__functions_refused;
-static uint32_t prof__functions_foreign;   /* of those without a name, when symbols were read last */
+static uint32_t prof__functions_foreign;   /* unnamed ones, after symbols were read last */
 
 PROF__FN struct prof__instrumented *prof__function_find(uintptr_t address) {
     const uint32_t places = PROF_MAX_SITES * 2 + 1;
