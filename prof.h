@@ -282,7 +282,8 @@ typedef struct prof_desc {
     prof_platform platform;
     uint32_t max_threads;                /* recording at the same time; 0: up to 256, as fit */
     uint32_t max_depth;                  /* open zones per thread, at most 255; 0: 64 */
-    uint32_t max_sites;                  /* names this session may use; 0: PROF_MAX_SITES x 2 */
+    uint32_t max_sites;                  /* names made at run time that this session may use; 0: one
+                                            for each KiB of the arena, 4096 at most */
     bool os_clock;                       /* use the OS clock even where the TSC would do */
     prof_schedule schedule;              /* all zero: record from start to stop, no steps */
     prof_action (*schedule_fn)(void *user, uint64_t step);   /* instead; NULL: schedule */
@@ -14389,6 +14390,7 @@ PROF__FN void prof__table_notes(prof__table *t) {
 #  define prof__table_has(t, column) false
 #  define prof__table_left_out(t) ((void)0)
 #  define prof__table_recursion(t) ((void)0)
+#  define prof__table_others(t) ((void)0)
 #  define prof__table_empty(t) ((void)0)
 #else
 PROF__FN bool prof__table_has(const prof__table *t, int column) {
@@ -14454,6 +14456,14 @@ PROF__FN void prof__table_recursion(prof__table *t) {
     if (told.count) prof__out_text(&t->out, "\n");
 }
 
+/* What rows of the caller's do not tell apart: of a trace the notes say why. */
+PROF__FN void prof__table_others(prof__table *t) {
+    for (uint32_t i = 0; t->rows && !t->trace && i < t->count; i++)
+        if (strcmp(t->rows[i].key, "(others)") == 0)
+            prof__out_f(&t->out, "Zones in (others), their names had no room: %u\n",
+                        t->rows[i].count);
+}
+
 PROF__FN void prof__table_empty(prof__table *t) {
     const prof_desc *d = &prof__session.desc;
     prof_stats stats = prof_trace_stats(t->trace);
@@ -14489,6 +14499,7 @@ PROF__FN void prof__table_foot(prof__table *t) {
     if (t->desc->hide_notes) return;
     if (!PROF__BARE && !t->count && t->trace) prof__table_empty(t);
     prof__table_recursion(t);
+    prof__table_others(t);
     if (t->notes) t->notes(t);
 }
 

@@ -110,6 +110,8 @@ static void test_more_names_than_rows(void) {
     prof_desc desc = sums_desc();
     char name[16];
     size_t i, sum = 0;
+    test_text text;
+    memset(&text, 0, sizeof text);
     desc.memory_size = 64 << 10;
     desc.memory = malloc(desc.memory_size);
     desc.max_threads = 1;
@@ -127,6 +129,12 @@ static void test_more_names_than_rows(void) {
     EQUAL(sum + prof_get_stats().dropped, 1000);
     CHECK(row_of("(others)") != NULL, "no row of all others");
     EQUAL(row_of("(others)")->count, prof_get_stats().others_full);
+    sprintf(name, ": %u\n", (unsigned)row_of("(others)")->count);
+    EQUAL(prof_write_rows(rows, row_count, NULL, NULL, test_text_sink(&text)), PROF_OK);
+    test_text_write(&text, "", 1);
+    CHECK(strstr(text.data, "Zones in (others), their names had no room: ") &&
+          strstr(text.data, name), "rows do not say what they lack");
+    test_text_clear(&text);
     EQUAL(prof_get_stats().not_kept, 2);
     free(desc.memory);
 }

@@ -8,6 +8,7 @@ import sys
 
 folder, programs = sys.argv[1], sys.argv[2:]
 SHARE, GROWTH = 3.0, 3.0      # points of self time; how much dearer zones of a full arena may be
+FEW = 1 << 20                 # bytes of an arena that is full soon
 TRIES = 5                     # pairs of runs: other work on the machine shows in shares
 failed = False
 
@@ -71,6 +72,34 @@ def farthest(traces, sums):
     return max((abs(ours.get(n, 0) - theirs.get(n, 0)), n) for n in set(ours) | set(theirs))
 
 
+def judge(name, points, far):     # shares of a busy machine tell nothing
+    if points > SHARE and os.getloadavg()[0] > os.cpu_count():
+        print(f"skip {name}: the machine is busy; {far}")
+    else:
+        check(name, [] if points <= SHARE else [far])
+
+
+# Shares of a run whose timeline ends after an eighth of it, against one whose timeline holds it all.
+def full_shares(program, kind):
+    size = {"WORK_SIZE": "131072"} if program == "zstd" else {}
+    zones = Session(program, kind, "sums", **size).figures["recorded"]
+    held = {"WORK_BYTES": str(int(zones) * 16 + (64 << 20)), **size}
+    ends = {"WORK_BYTES": str(max(int(zones) * 12 // 8, FEW)), **size}
+    whole, full = [], []
+    while not whole or (farthest(full, whole)[0] > SHARE and len(whole) < TRIES):
+        whole.append(Session(program, kind, "trace", **held))
+        full.append(Session(program, kind, "trace", **ends))
+    points, name = farthest(full, whole)
+    where = f"{program}/{kind}/full_shares"
+    if whole[0].figures["summed"] or not full[0].figures["summed"]:
+        print(f"skip {where}: {int(zones)} zones do not fill the one arena, or fit no other")
+        return "-"
+    print(f"{program}/{kind}: {int(full[0].figures['summed'])} of {int(zones)} zones in sums, "
+          f"self times at most {points:.1f} points from all in the timeline ({name})")
+    judge(where, points, f"{name}'s share is {points:.1f} points from that of the whole timeline")
+    return f"{points:.1f}"
+
+
 def compare(program, kind, counts, plain):
     hand = kind == "marked"
     off = Session(program, kind, "off")
@@ -84,16 +113,14 @@ def compare(program, kind, counts, plain):
     check(f"{where}/answers", [] if answers == {plain.answer} else ["the program's answers differ"])
     check(f"{where}/calls", differences(counts, traces[0].calls, not hand))
     check(f"{where}/calls_in_sums", differences(counts, sums[0].calls, not hand))
-    far = f"{name}'s share is {points:.1f} points from that in sums"
-    if points > SHARE and os.getloadavg()[0] > os.cpu_count():
-        print(f"skip {where}/self_shares: the machine is busy; {far}")
-    else:
-        check(f"{where}/self_shares", [] if points <= SHARE else [far])
+    judge(f"{where}/self_shares", points,
+          f"{name}'s share is {points:.1f} points from that in sums")
     zones = sum(counts[n] for n in (traces[0].calls if hand else counts))
     slower = (min(s.seconds for s in some) / plain.seconds for some in ([off], traces, sums))
     return traces[0], (program, "hand" if hand else "compiler", f"{zones}",
                        *(f"{times:.2f}" for times in slower),
-                       f"{100 * traces[0].figures['recorded'] / max(zones, 1):.1f}", f"{points:.1f}")
+                       f"{100 * traces[0].figures['recorded'] / max(zones, 1):.1f}", f"{points:.1f}",
+                       full_shares(program, kind))
 
 
 def growth(program, full, zones):     # what a zone costs when the arena is full, and when it is not
@@ -106,7 +133,8 @@ def growth(program, full, zones):     # what a zone costs when the arena is full
     check(f"{program}/full_arena", [] if times <= GROWTH else [f"{times:.2f} times slower"])
 
 
-rows = [("Program", "Zones by", "Zones", "Off", "On", "Sums", "In timeline, %", "Shares apart")]
+rows = [("Program", "Zones by", "Zones", "Off", "On", "Sums", "In timeline, %", "Shares apart",
+         "Full, apart")]
 for program in programs:
     plain = min((Session(program, "plain", "off") for _ in range(3)), key=lambda s: s.seconds)
     counts = counts_of(program)

@@ -70,6 +70,7 @@ void work_end(void) {
     fprintf(out, "seconds %f\n", cpu_seconds(&ended) - cpu_seconds(&began));
     if (trace) {
         prof_stats stats = prof_get_stats();
+        fprintf(out, "summed %llu\n", (unsigned long long)stats.summed);
         fprintf(out, "recorded %llu\ndropped %llu\nhealed %llu\nunfinished %llu\nunbalanced %llu\n",
                 (unsigned long long)stats.recorded, (unsigned long long)stats.dropped,
                 (unsigned long long)stats.healed, (unsigned long long)stats.unfinished,
