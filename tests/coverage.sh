@@ -26,7 +26,9 @@ program() {   # NAME
     elif ! looks_inside "$source"; then
         flags="-DPROF_ZLIB -DTEST_LIBRARY $flags -x none $out/prof.o"
     fi
-    [ "$1" = test_native ] && flags="$flags -DPROF__COVERAGE=0"   # what is inline has no frames
+    case $1 in                           # what is inline has no frames of its own
+    test_native | test_session | test_unwind) flags="$flags -DPROF__COVERAGE=0" ;;
+    esac
     $cc -I. -DTEST_OUT="\"$dir\"" "$source" -o "$dir/test" $flags $libs -lz &&
         timeout 300 "$dir/test"
 }

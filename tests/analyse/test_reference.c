@@ -615,7 +615,126 @@ static void test_spans_memory(void) {
     CHECK(pool_used <= 100000 + 65536, "%lu bytes", (unsigned long)pool_used);
 }
 
+static void push_named(prof_sums *sums, const char *name, int64_t start, int64_t end,
+                       uint16_t flags, int64_t device_ns) {
+    prof_event key;
+    prof_span s;
+    memset(&key, 0, sizeof key);
+    memset(&s, 0, sizeof s);
+    key.name = name;
+    s.row = prof_sums_row(sums, &key, NULL);
+    s.start_ns = start;
+    s.end_ns = end;
+    s.flags = flags;
+    s.device_ns = device_ns;
+    prof_sums_push(sums, &s);
+}
+
+/* Spans of another file: they lie in none of those before, and come after them, whenever it was. */
+static void test_spans_next(void) {
+    prof_averages_desc by;
+    prof_average rows[4];
+    prof_sums *sums;
+    memset(&by, 0, sizeof by);
+    sums = sums_of(&by, false);
+    push_named(sums, "open", 100, 200, 0, 0);
+    push_named(sums, "late", 110, 120, 0, 0);
+    prof_sums_next(sums);
+    push_named(sums, "early", 5, 9, 0, 0);
+    push_named(sums, "open", 130, 140, 0, 0);
+    push_named(sums, "within", 131, 132, 0, 0);
+    EQUAL(prof_sums_close(sums, rows, 4), 4);
+    SAME_TEXT(rows[0].key, "open");
+    SAME_TEXT(rows[1].key, "late");
+    SAME_TEXT(rows[2].key, "early");
+    SAME_TEXT(rows[3].key, "within");
+    EQUAL(rows[0].count, 2);
+    EQUAL(rows[0].cpu_time_total_ns, 110);
+    EQUAL(rows[0].self_cpu_time_total_ns, 99);
+    CHECK(!rows[0].is_recursive && rows[2].parent == PROF_NONE && rows[3].parent == 0, "parents");
+    EQUAL(prof_sums_get_stats(sums).overlaps, 0);
+    EQUAL(prof_sums_get_stats(sums).calls, 5);
+    prof_sums_next(NULL);
+}
+
+/* Sums of calls without spans: into the row of those that have, else a row of their own, last. */
+static void test_spans_add(void) {
+    prof_averages_desc by;
+    prof_average rows[4], more;
+    prof_event key;
+    prof_sums *sums;
+    uint32_t alone, both;
+    memset(&by, 0, sizeof by);
+    memset(&key, 0, sizeof key);
+    memset(&more, 0, sizeof more);
+    sums = sums_of(&by, false);
+    key.name = "alone";
+    alone = prof_sums_row(sums, &key, NULL);
+    key.name = "both";
+    both = prof_sums_row(sums, &key, NULL);
+    push_named(sums, "both", 10, 30, 0, 0);
+    more.count = 3;
+    more.cpu_time_total_ns = 90;
+    more.self_cpu_time_total_ns = 60;
+    more.min_ns = 5;
+    more.max_ns = 50;
+    more.p50_ns = more.p90_ns = more.p99_ns = 31;
+    more.key = "whatever";
+    prof_sums_add(sums, both, &more);
+    prof_sums_add(sums, alone, &more);
+    prof_sums_add(sums, alone, &more);
+    prof_sums_add(sums, PROF_NONE, &more);
+    prof_sums_add(sums, both + 1, &more);   /* there is no such row */
+    prof_sums_add(sums, both, NULL);
+    prof_sums_add(NULL, both, &more);
+    EQUAL(prof_sums_close(sums, rows, 4), 2);
+    SAME_TEXT(rows[0].key, "both");
+    EQUAL(rows[0].count, 4);
+    EQUAL(rows[0].cpu_time_total_ns, 110);
+    EQUAL(rows[0].self_cpu_time_total_ns, 80);
+    EQUAL(rows[0].min_ns, 5);
+    EQUAL(rows[0].max_ns, 50);
+    SAME_TEXT(rows[1].key, "alone");
+    EQUAL(rows[1].count, 6);
+    EQUAL(rows[1].cpu_time_total_ns, 180);
+    EQUAL(rows[1].p50_ns, 31);
+    EQUAL(prof_sums_get_stats(sums).self_cpu_time_total_ns, 20 + 4 * 60);
+    EQUAL(prof_sums_get_stats(sums).calls, 1);
+}
+
+/* What calls of a device's library launch is the work of the zone around them, however deep. */
+static void test_spans_launch(void) {
+    prof_averages_desc by;
+    prof_average rows[8];
+    prof_sums *sums;
+    memset(&by, 0, sizeof by);
+    sums = sums_of(&by, false);
+    push_named(sums, "outer", 0, 100, 0, 1);
+    push_named(sums, "zone", 5, 50, 0, 0);
+    push_named(sums, "runtime", 10, 20, PROF_SPAN_LAUNCH, 40);
+    push_named(sums, "driver", 12, 15, PROF_SPAN_LAUNCH, 7);
+    push_named(sums, "runtime", 60, 70, PROF_SPAN_LAUNCH, 3);
+    push_named(sums, "lonely", 200, 210, PROF_SPAN_LAUNCH, 9);
+    EQUAL(prof_sums_close(sums, rows, 8), 5);
+    SAME_TEXT(rows[0].key, "outer");
+    EQUAL(rows[0].device_time_total_ns, 51);
+    EQUAL(rows[0].self_device_time_total_ns, 4);
+    SAME_TEXT(rows[1].key, "zone");
+    EQUAL(rows[1].device_time_total_ns, 47);
+    EQUAL(rows[1].self_device_time_total_ns, 47);
+    SAME_TEXT(rows[2].key, "runtime");
+    EQUAL(rows[2].count, 2);
+    EQUAL(rows[2].device_time_total_ns, 0);
+    SAME_TEXT(rows[3].key, "driver");
+    EQUAL(rows[3].device_time_total_ns, 0);
+    SAME_TEXT(rows[4].key, "lonely");
+    EQUAL(rows[4].device_time_total_ns, 9);
+}
+
 int main(void) {
+    RUN(test_spans_next);
+    RUN(test_spans_add);
+    RUN(test_spans_launch);
     RUN(test_random_events);
     RUN(test_join);
     RUN(test_spans);
