@@ -292,7 +292,8 @@ typedef struct prof_desc {
     uint32_t activities;                 /* PROF_ACTIVITY_...; 0: all that are there */
     bool acc_events;                     /* a new window goes on in the same trace */
     bool merge_duplicates;               /* a zone that is the only child of one of its name is
-                                            merged into it, as PyTorch does; else f in f counts 2 */
+                                            merged into it, as PyTorch does; else, and among zones
+                                            in sums (prof_stats.summed), f in f counts 2 */
     bool record_shapes;                  /* prof_set_shapes, _strides, _inputs count */
     bool with_flops;                     /* prof_set_flops counts, and the formulas of prof_flops
                                             for zones with shapes; turns record_shapes on */
