@@ -16948,10 +16948,8 @@ PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, pro
     if (!PROF__BARE) {
         f->limit = limit;
         f->depth = PROF__MIN(f->depth, limit);
-    }
-    if (!PROF__BARE && !s->built) {
         f->hashes = f->tops;
-        f->tops += prof__site_count + 1 + prof__names.count;
+        f->tops += s->built ? 0 : prof__site_count + 1 + prof__names.count;
         memset(f->hashes, 0, (size_t)((char *)f->tops - s->scratch));
     }
     at = ((uintptr_t)(f->tops + f->depth + 3) + 7) & ~(uintptr_t)7;
