@@ -384,6 +384,15 @@ static size_t times_in(const char *text, const char *what) {
     return n;
 }
 
+static prof_desc in_arena(void *arena, size_t size) {
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = arena;
+    desc.memory_size = size;
+    desc.max_threads = 1;
+    return desc;
+}
+
 /* A trace of zones alone takes 12 bytes a zone; events where there is room for them. */
 static void test_lean(void) {
     static uint64_t arena[1 << 17], room[1 << 20];
@@ -394,10 +403,7 @@ static void test_lean(void) {
     prof_desc desc;
     prof_trace *trace;
     size_t n, count, chrome;
-    memset(&desc, 0, sizeof desc);
-    desc.memory = arena;
-    desc.memory_size = sizeof arena;
-    desc.max_threads = 1;
+    desc = in_arena(arena, sizeof arena);
     trace = coarse_trace(3, &desc, 130000);
     CHECK(trace != NULL, "no trace");
     stats = prof_get_stats();
@@ -431,17 +437,10 @@ static void test_lean(void) {
 static void test_lean_details(void) {
     static uint64_t arena[1 << 14];
     prof_desc desc;
-    int i;
-    memset(&desc, 0, sizeof desc);
-    desc.memory = arena;
-    desc.memory_size = sizeof arena;
-    desc.max_threads = 1;
+    desc = in_arena(arena, sizeof arena);
     desc.when_full = PROF_FULL_DROP;
     EQUAL(prof_start(&desc), PROF_OK);
-    for (i = 0; i < 5000; i++) {
-        prof_push("zone");
-        prof_pop();
-    }
+    test_zones(2500);
     prof_push("late");
     prof_set_arg("key", "value");
     prof_pop();
@@ -452,10 +451,7 @@ static void test_lean_details(void) {
     prof_push("early");
     prof_set_arg("key", "value");
     prof_pop();
-    for (i = 0; i < 5000; i++) {
-        prof_push("zone");
-        prof_pop();
-    }
+    test_zones(2500);
     CHECK(prof_stop() != NULL, "no trace");
     EQUAL(prof_get_stats().details_cut, 0);
     CHECK(prof_get_stats().dropped_full > 1000, "all had room");
@@ -501,10 +497,7 @@ static void test_stacks_too_many(void) {
     uint64_t all, whole;
     prof_desc desc;
     prof_trace *trace;
-    memset(&desc, 0, sizeof desc);
-    desc.memory = arena;
-    desc.memory_size = sizeof arena;
-    desc.max_threads = 1;
+    desc = in_arena(arena, sizeof arena);
     desc.platform.now = us_now;
     EQUAL(prof_start(&desc), PROF_OK);
     all_paths(5);
@@ -533,10 +526,7 @@ static void test_lean_ring(void) {
     prof_desc desc;
     prof_trace *trace;
     size_t count;
-    memset(&desc, 0, sizeof desc);
-    desc.memory = arena;
-    desc.memory_size = sizeof arena;
-    desc.max_threads = 1;
+    desc = in_arena(arena, sizeof arena);
     desc.mode = PROF_MODE_RING;
     trace = coarse_trace(5, &desc, 50000);
     CHECK(trace && prof_events(trace, &count), "no events");
