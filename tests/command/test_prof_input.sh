@@ -308,6 +308,27 @@ rm -f "$out/keys.json" "$out/devices.json" "$out/prof.raw"
 
 python3 tests/command/odd_json.py "$prof" "$out" || failed=1
 
+printf '\377\376{\0' >"$out/utf16.json"
+each utf16 'byte 0: this is UTF-16' 2 "$out/utf16.json"
+printf '[\0{\0' >"$out/utf16.json"
+each utf16_without_mark 'byte 0: this is UTF-16' 2 "$out/utf16.json"
+for size in 3 10 18; do
+    head -c $size "$out/whole.json.gz" >"$out/cut.json.gz"
+    each "cut_gzip_$size" 'cut.json.gz: the gzip file ends early, before anything' 2 "$out/cut.json.gz"
+done
+
+# ---- Times that are none ----
+
+told() { row a "$2" "$3"; says "input_told_$1" "$4" 0 "$prof" report "$out/row.json"; }
+told no_ts null 1 '1 events without a ts or dur, taken as 0'
+told no_dur 1 true '1 pids, tids or times that are no numbers'
+told negative_dur 5 -3 '1 events that end before they begin, taken as of no length'
+is negative_dur 'a 0.000' a 5 -3
+echo '[{"ph":"B","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":9},{"ph":"E","pid":1,"tid":1,"ts":1}]' >"$out/back.json"
+says input_told_end_before_begin '1 events that end before they begin' 0 "$prof" report "$out/back.json"
+echo '[{"ph":"i","name":"mark","pid":1,"tid":1,"ts":1}]' >"$out/mark.json"
+says input_instant_is_something 'there are no complete events in it' 0 "$prof" report "$out/mark.json"
+
 # ---- A base that times do not fit with; a pipe where a file is read twice ----
 
 max_base='"baseTimeNanoseconds": 9223372036854775807,'

@@ -173,8 +173,6 @@ static void check_fields(checker *c, const trace_event *event) {
             find(c, RULE_FIELDS, event->offset, "%s has no %s", shown(event), fields[i].name);
     if (event->ts_ns < 0)
         find(c, RULE_TIME, event->offset, "%s has a ts below 0", shown(event));
-    if (event->dur_ns < 0)
-        find(c, RULE_TIME, event->offset, "%s has a dur below 0", shown(event));
     const struct { int64_t id; bool is_text; const char *name; } ids[] = {
         {event->pid, event->pid_text.data != NULL, "pid"},
         {event->tid, event->tid_text.data != NULL, "tid"}
@@ -422,6 +420,7 @@ static void check_defects(checker *c, const trace_reader *reader) {
         {TRACE_ESCAPE, RULE_TEXT, "escapes that JSON has not, or of half a character"},
         {TRACE_DUPLICATE_KEY, RULE_KEYS, "keys twice in an event"},
         {TRACE_BAD_NUMBER, RULE_NUMBER, "times, pids or tids that are no numbers"},
+        {TRACE_NEGATIVE, RULE_TIME, "durations below 0"},
         {TRACE_NOT_OBJECT, RULE_FIELDS, "events that are not objects"}
     };
     for (size_t i = 0; i < sizeof defects / sizeof *defects; i++)

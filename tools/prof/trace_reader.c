@@ -689,7 +689,9 @@ static bool read_time(source *s, trace_text value, int64_t *ns, uint32_t *has, u
     bool negative = *value.data == '-';
     trace_text rest = {value.data + negative, value.size - negative};
     if (decimal_digits(rest, digits, &count, &point)) return false;
-    if (characters[(unsigned char)*value.data] != LETTER) defect(s, TRACE_BAD_NUMBER);
+    static const char *const words[] = {"true", "false", "null", NULL};
+    if (characters[(unsigned char)*value.data] != LETTER || begins_with(value.data, words))
+        defect(s, TRACE_BAD_NUMBER);                     /* else it is NaN */
     return true;
 }
 
@@ -759,6 +761,17 @@ static bool times_fit(source *s, const trace_event *event) {
     return !__builtin_sub_overflow(s->last_ns, s->first_ns, &all);
 }
 
+static bool has_pair(const trace_event *event) {
+    return event->phase == 'B' || event->phase == 'b' || event->phase == 'E' || event->phase == 'e';
+}
+
+/* Has it those that its phase needs? */
+static bool has_times(const trace_event *event) {
+    uint32_t needs = event->phase == 'X' ? TRACE_HAS_TS | TRACE_HAS_DUR :
+                     has_pair(event) ? TRACE_HAS_TS : 0;
+    return (event->has & needs) == needs;
+}
+
 static const char *scan_event(source *s, const char *p, trace_event *event) {
     const char *begin = p;
     trace_text values[EVENT_KEYS];
@@ -790,6 +803,11 @@ static const char *scan_event(source *s, const char *p, trace_event *event) {
     event->raw = (trace_text){begin, (size_t)(p + 1 - begin)};
     if (!times_fit(s, event))
         return stop(s, BAD, begin, "with this event times do not fit 64 bits of nanoseconds");
+    if (!has_times(event)) defect(s, TRACE_NO_TIME);
+    if (event->dur_ns < 0) {
+        event->dur_ns = 0;
+        defect(s, TRACE_NEGATIVE);
+    }
     decode_texts(s, event);
     if (event->phase == 'X') event->kind = trace_kind_of(event->cat);
     return p + 1;
@@ -880,6 +898,14 @@ static const char *scan_if_records(trace_reader *r, const char *p, bool *is_one)
 
 /* ---- The elements of a file ---- */
 
+/* A byte order mark, or a bracket beside a NUL. */
+static bool is_utf16(const char *p, size_t left) {
+    const unsigned char *b = (const unsigned char *)p;
+    return left > 1 && ((b[0] == 0xFF && b[1] == 0xFE) || (b[0] == 0xFE && b[1] == 0xFF) ||
+                        ((b[0] == '{' || b[0] == '[') && !b[1]) ||
+                        (!b[0] && (b[1] == '{' || b[1] == '[' || (!b[1] && left > 3 && b[3]))));
+}
+
 /* Behind the next element; *item says what it was, TRACE_END: nothing to hand out. */
 static const char *scan_start(trace_reader *r, const char *p) {
     source *s = r->source;
@@ -893,6 +919,7 @@ static const char *scan_start(trace_reader *r, const char *p) {
         s->at += 3;
     }
     p = skip_space(p);
+    if (is_utf16(p, left)) return stop(s, BAD, p, "this is UTF-16 or UTF-32, and JSON is UTF-8");
     if (*p != '[' && *p != '{') return stop_at(s, p, "this is neither a JSON object nor an array");
     if (!s->from_records) {
         bool is_one;
@@ -1027,9 +1054,11 @@ static const char *scan_member(trace_reader *r, const char *p, trace_item *item)
 }
 
 static void note_event(source *s, const trace_event *event) {
+    static const char *const marks[] = {"Record Window", "Iteration Start", NULL};
     bool instant = event->phase == 'i' || event->phase == 'I';
     bool own = event->kind == TRACE_SPAN || text_is(event->cat, "Trace") ||
-               (instant && !event->cat.size);          /* "Record Window End" */
+               (instant && !event->cat.size && event->name.size > 15 &&
+                begins_with(event->name.data, marks));
     s->any_event |= (event->has & (TRACE_HAS_PHASE | TRACE_HAS_TS)) != 0;
     s->any_work |= event->phase && event->phase != 'M' && !own;
 }
@@ -1167,8 +1196,11 @@ static void finish(trace_reader *r) {
     bool rest = p < s->buffer + s->used;
     bool known = r->array_form ? s->any_event || !s->any_element : s->has_events;
     if (r->failed) return;
-    if (s->gzip_cut && !s->records_cut) {
+    if (s->gzip_cut && !s->records_cut && s->where != AT_START) {
         end_early(r, "gzip file");
+    } else if (s->where == AT_START && s->gzip_cut) {
+        r->failed = true;
+        fail(r->path, "the gzip file ends early, before anything of a trace");
     } else if (s->where == AT_START) {
         r->failed = true;
         fail(r->path, r->bytes ? "byte %llu: there is no JSON text" : "the file is empty",
@@ -1266,10 +1298,6 @@ static uint64_t pair_key(const trace_event *event) {
     return hash_mix(key + hash_bytes(event->cat.data, event->cat.size)) & ~(uint64_t)1;
 }
 
-static bool has_pair(const trace_event *event) {
-    return event->phase == 'B' || event->phase == 'b' || event->phase == 'E' || event->phase == 'e';
-}
-
 /* Half of an event that has no other half. */
 static void count_half(trace_reader *r, trace_defect what) {
     if (r->defects[what]++ == 0) r->first_defect[what] = r->event.offset;
@@ -1281,9 +1309,11 @@ static bool is_whole(trace_reader *r) {
     trace_event *event = &r->event;
     if (r->as_written || (!s->pairs && !has_pair(event))) return true;
     if (!s->pairs) s->pairs = pairs_open();
+    int64_t end_ns = event->ts_ns;
     pair_result result = pairs_take(s->pairs, event, has_pair(event) ? pair_key(event) : 0);
     if (result == PAIR_NO_BEGIN) count_half(r, TRACE_NO_BEGIN);
     if (event->is_pair) event->kind = trace_kind_of(event->cat);
+    if (event->is_pair && end_ns < event->ts_ns) count_half(r, TRACE_NEGATIVE);
     return result == PAIR_WHOLE;
 }
 
@@ -1364,6 +1394,8 @@ int trace_close(trace_reader *r) {
         "raw control characters in texts", "escapes that JSON has not, or of half a character",
         "commas before a closing bracket", "keys that an event has twice",
         "pids, tids or times that are no numbers, taken as absent",
+        "events without a ts or dur, taken as 0", "events that end before they begin, taken as of "
+        "no length",
         "events that are not objects, skipped", "ends of nothing, left out",
         "begins without an end, taken to last to the end of the trace"
     };

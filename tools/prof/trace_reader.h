@@ -39,6 +39,8 @@ typedef enum trace_defect {
     TRACE_DUPLICATE_KEY = TRACE_MENDED,      /* in an object; with two values: an error, unless
                                                 `tolerant`: then the last one counts */
     TRACE_BAD_NUMBER,           /* a ts, dur, pid or tid that is no number: taken as absent */
+    TRACE_NO_TIME,              /* X without ts or dur, a begin or end without ts: taken as 0 */
+    TRACE_NEGATIVE,             /* a dur below 0, an end before its begin: of no length */
     TRACE_NOT_OBJECT,           /* an event that is not an object: skipped */
     TRACE_NO_BEGIN,             /* an end (E, e) of nothing: left out */
     TRACE_NO_END,               /* a begin (B, b) that nothing ends: lasts to the trace's end */
