@@ -281,7 +281,8 @@ typedef struct prof_desc {
                                             execution trace */
     prof_platform platform;
     uint32_t max_threads;                /* recording at the same time; 0: up to 256, as fit */
-    uint32_t max_depth;                  /* open zones per thread, at most 255; 0: 64 */
+    uint32_t max_depth;                  /* open zones per thread that are in the timeline, at most
+                                            255; 0: 64. Deeper ones: see prof_stats.deep */
     uint32_t max_sites;                  /* names made at run time that this session may use; 0: one
                                             for each KiB of the arena, 4096 at most */
     bool os_clock;                       /* use the OS clock even where the TSC would do */
@@ -343,7 +344,8 @@ typedef struct prof_stats {
     uint64_t recorded;                   /* zones */
     uint64_t dropped;                    /* begins and other records that were not recorded */
     uint64_t dropped_full;               /* ... the arena was full, and the room for sums too */
-    uint64_t dropped_deep;               /* ... more than max_depth zones were open */
+    uint64_t dropped_deep;               /* ... more than max_depth zones were open, and no room for
+                                            them in sums */
     uint64_t dropped_threads;            /* ... no thread state was free (max_threads) */
     uint64_t dropped_sites;              /* ... what is no zone, for want of a name. Freestanding:
                                             zones, too: more names than PROF_MAX_SITES */
@@ -380,8 +382,11 @@ typedef struct prof_stats {
     uint64_t others_names;               /* zones in "(others)", their own name could not be stored:
                                             more names than max_sites */
     uint64_t others_sites;               /* ... more marks and functions than PROF_MAX_SITES */
-    uint64_t others_full;                /* ... no room in the arena for the name, or for its sums */
+    uint64_t others_full;                /* ... no room in the arena for the name or its sums */
     uint64_t others_busy;                /* ... a signal handler's, or the lock was held too long */
+    uint64_t deep;                       /* zones in max_depth others: as summed, which has
+                                            them, too. "(in sums)" stands in the timeline for
+                                            the outermost. Streams and records_only drop them */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
     uint64_t ticks_per_second;           /* of that clock, as far as it is known */
@@ -390,9 +395,9 @@ typedef struct prof_stats {
     uint64_t window_ns;                  /* how long the last window was open, and what the profiler
                                             itself took for all of them, by the OS's clock: */
     uint64_t prepare_ns, start_ns, stop_ns, analysis_ns;
-    uint64_t summed;                     /* zones that came when the arena was full: they are in no
-                                            timeline, but in averages and tables. recorded has those
-                                            in the timeline */
+    uint64_t summed;                     /* zones that came when the arena was full, and deep ones:
+                                            they are in no timeline, but in averages and tables.
+                                            recorded has those in the timeline */
     uint64_t timeline_ns;                /* when the first thread's timeline ended, since the start;
                                             known after prof_stop. 0: none did */
 } prof_stats;
@@ -1321,7 +1326,7 @@ PROF_API uint32_t prof_terminal_width(void);
        6 counts   1: the last, count of fields, u64 each: recorded, dropped_full, dropped_deep,
                   dropped_threads, dropped_sites, unbalanced, healed, cut, unfinished, clock_steps,
                   names_cut, overwritten, stalls, stream_failures, threads, dropped_busy, lost,
-                  others_names, others_sites, others_full, others_busy
+                  others_names, others_sites, others_full, others_busy, deep
        7 sums     of zones in no timeline: thread, count, u64 tick at which the first timeline
                   ended, u64 tick of the session's end, or of now; then rows: site (0: all that
                   had no row, "(others)"), its first bucket << 16 | count of buckets, u64 each:
@@ -4209,7 +4214,8 @@ typedef struct prof__counts {
 #if !PROF__BARE
     size_t others[PROF__NOS];            /* zones in "(others)", by why */
     size_t async, async_ends;            /* ranges begun, and ends of ranges */
-    size_t summed, summed_open;          /* zones that are only in sums; of them, unfinished */
+    size_t summed, summed_open, summed_deep;   /* zones that are only in sums; of them, unfinished,
+                                            deeper than max_depth */
     size_t slots, extra;               /* 12-byte slots written, and those that are not a zone */
 #endif
 } prof__counts;
@@ -4259,6 +4265,8 @@ typedef struct prof__counts {
         "Zones in (others), no room for their names or sums (give prof_desc.memory more)") \
     HOST(others_busy, c->others[PROF__NO_LOCK], PROF__HOSTED(20), \
         "Zones in (others), in signal handlers that interrupted the profiler") \
+    HOST(deep, s->average ? 0 : c->summed_deep, PROF__HOSTED(21), \
+        "Zones deeper than prof_desc.max_depth, in averages and tables, not in the trace") \
     HOST(memory_unknown, s->memory_unknown, PROF__NO, \
         "Frees of memory that was not allocated in this trace") \
     HOST(memory_twice, s->memory_twice, PROF__NO, "Frees of memory that had been freed") \
@@ -4271,7 +4279,7 @@ typedef struct prof__counts {
     HOST(schedule_errors, prof__session.errors, PROF__NO, \
         "Steps whose action lost a window or was none (see prof_schedule)")
 
-enum { PROF__NO = PROF__BARE ? 17 : 21 };   /* place; all below it are in the raw stream */
+enum { PROF__NO = PROF__BARE ? 17 : 22 };   /* place; all below it are in the raw stream */
 #define PROF__HOSTED(place) (PROF__BARE ? PROF__NO : (place))
 
 #define PROF__STAT_NONE(name, value, place, note)
@@ -4360,6 +4368,19 @@ typedef struct prof__origin {
 #else
 #  define PROF__ORIGINS(depth) (((size_t)(depth) + 3) / 4)
 #endif
+
+/* Zones deeper than max_depth, which have no frames, so many at a time. They stay the state's. */
+enum { PROF__DEEPS = 32 };
+typedef struct prof__deep {
+    prof__frame frame;                   /* first; a token of the zone is the address behind it */
+    uint64_t within;                     /* ticks of what ended within it */
+    prof__origin origin;
+} prof__deep;
+typedef struct prof__deeps {
+    struct prof__deeps *below, *above;   /* further out, further in; NULL: there is none */
+    prof__deep zones[PROF__DEEPS];
+} prof__deeps;
+
 struct prof__state;
 typedef struct prof__hooks {
     void (*begin)(struct prof__state *t, prof__frame *f, prof__entry_frame entry);
@@ -4386,6 +4407,8 @@ typedef struct prof__state {
     prof_platform platform;
     uint32_t skipped; /* begins without a token that were dropped: their ends are to come */
     prof__frame *deepest;                /* the last, which is never used */
+    prof__deeps *deeps;                  /* the innermost deep zone is in here; NULL: none yet */
+    uint32_t deep;                       /* how many are open: then top is deepest. prof__look */
     prof__frame *crowd;                  /* from here on zones are begun and ended the slow way, */
     prof__origin *origins;               /* and this is kept of them: prof__origin_of */
     prof__record *begin, *limit;         /* the memory this thread writes */
@@ -4432,8 +4455,13 @@ PROF__FN char *prof__state_end(const prof__state *t) {
     return (char *)(uintptr_t)t + prof__state_size((uint32_t)(t->deepest - t->frames));
 }
 
-/* For frames from crowd on, and of instrumented functions: the last origins are the deepest. */
+/* For frames from crowd on, and of instrumented functions: the last origins are the deepest; for
+   deep zones. NULL: none is kept. */
 PROF__FN prof__origin *prof__origin_of(const prof__state *t, const prof__frame *f) {
+    if (PROF__UNLIKELY((uintptr_t)f - (uintptr_t)t->frames > (uintptr_t)t->deepest -
+                                                                 (uintptr_t)t->frames))
+        return &((prof__deep *)(uintptr_t)f)->origin;
+    if ((size_t)(t->deepest - f) > PROF__ORIGINS(t->deepest - t->frames)) return NULL;
     return t->origins + PROF__ORIGINS(t->deepest - t->frames) - (t->deepest - f);
 }
 
@@ -4587,6 +4615,7 @@ struct prof_trace {
     uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
     uint64_t stalls, not_merged, stop_tick;
     bool sums;                           /* when the arena is full threads go on in sums */
+    bool sums_deep, any_deep;            /* deep zones go there; there are some */
     uint32_t in_sums, timeline_ends;     /* sites of what the timeline has instead; 0: not yet */
     uint64_t full_tick;                  /* when the first timeline ended; 0: none did */
     size_t kept;                         /* prof__arena.kept, while the session is open */
@@ -4674,6 +4703,11 @@ PROF__FN uint32_t prof__others(const struct prof_trace *s) {
     return PROF__BARE ? 0 : s->outside_count + s->step_count + s->made_count;
 }
 
+/* Depths that zones in the records have: deep ones are one more, "(in sums)". */
+PROF__FN uint32_t prof__depths(const struct prof_trace *s) {
+    return s->max_depth + (PROF__BARE ? 0 : 1);
+}
+
 /* Amounts are kept beside every event. */
 PROF__FN bool prof__wide(const struct prof_trace *s) {
     return !PROF__BARE && s->beside >= PROF__WIDE_SHARE;
@@ -4708,7 +4742,7 @@ PROF__FN size_t prof__slot_share(void) {
 #if !PROF__BARE
 /* slots: 0 in sums, where they become no events. */
 PROF__FN size_t prof__state_share(uint32_t slots) {
-    return prof__trace.max_depth * sizeof(prof__open) + slots * prof__slot_share();
+    return (prof__trace.max_depth + 1) * sizeof(prof__open) + slots * prof__slot_share();
 }
 
 static size_t prof__dropped_busy, prof__cut;   /* counted without a state or the lock */
@@ -5017,6 +5051,8 @@ PROF__FN void prof__state_use(prof__state *t) {
     t->used = NULL;
     memset(&t->tallies, 0, sizeof t->tallies);
     t->block = NULL;
+    t->deeps = NULL;
+    t->deep = 0;
     while (*last) last = &(*last)->used;
     PROF__RELEASE(*last, t);
 }
@@ -5477,17 +5513,27 @@ PROF__FN prof__record *prof__sums_other(prof__state *t, prof__record *c, prof__r
 
 /* Adds the block up to end to the rows. Emptied records have no site: a signal handler may do this
    inside an end, which then sets the cursor behind them again. */
-PROF__FN void prof__sums_add(prof__state *t, prof__record *end) {
+PROF__FN void prof__block_add(prof__state *t, prof__record *end) {
     prof__record *c = t->begin;
     PROF__ASSERT(end >= c && end <= t->limit);
-    PROF__STORE(t->sums, t->sums + 1);
-    PROF__FENCE();
     while (c < end) {
         uint32_t site_depth = c->site_depth;
         c = PROF__LIKELY((site_depth >> 8) - 1 < PROF__KIND - 1 && (site_depth & 0xff) >= t->cut)
                 ? prof__tally_run(t, c, end) : prof__sums_other(t, c, end);
     }
-    PROF__RELEASE(t->sums, t->sums + 1);
+}
+
+PROF__FN void prof__sums_open(prof__state *t) {
+    PROF__STORE(t->sums, t->sums + 1);
+    PROF__FENCE();
+}
+
+PROF__FN void prof__sums_shut(prof__state *t) { PROF__RELEASE(t->sums, t->sums + 1); }
+
+PROF__FN void prof__sums_add(prof__state *t, prof__record *end) {
+    prof__sums_open(t);
+    prof__block_add(t, end);
+    prof__sums_shut(t);
 }
 
 /* The same under the lock. */
@@ -5497,12 +5543,16 @@ PROF__FN void prof__sums_add_held(prof__state *t, prof__record *end) {
     t->held = false;
 }
 
+PROF__FN void prof__block_emptied(prof__state *t) {
+    PROF__STORE(t->clock_end, t->begin);
+    PROF__RELEASE(t->hot.cursor, t->begin);
+}
+
 /* By the thread itself. False: the session is over, and who ended it has the block. */
 PROF__FN bool prof__sums_drain(prof__state *t) {
     if (!prof__look(t)) return false;
     prof__sums_add(t, t->hot.cursor);
-    PROF__STORE(t->clock_end, t->begin);
-    PROF__RELEASE(t->hot.cursor, t->begin);
+    prof__block_emptied(t);
     prof__looked(t);
     return true;
 }
@@ -5572,24 +5622,28 @@ PROF__FN bool prof__block_take(prof__state *t) {
 /* The sites of what stands in the timeline for what is not there. */
 PROF__FN void prof__sums_sites(struct prof_trace *s) {
     static const prof_site in_sums = PROF__OWN_SITE(0), timeline_ends = PROF__OWN_SITE(10);
-    s->in_sums = prof__site_add(&in_sums, true);
-    s->timeline_ends = prof__site_add(&timeline_ends, true);
+    if (!s->in_sums) s->in_sums = prof__site_add(&in_sums, true);
+    if (!s->timeline_ends) s->timeline_ends = prof__site_add(&timeline_ends, true);
     (void)prof__others_make();
 }
 
-/* What a state needs to go over to sums: a block, what ended by depth, a few rows. It keeps them.
-   False: no room. Under the lock. */
-PROF__FN bool prof__sums_prepare(prof__state *t) {
-    struct prof_trace *s = &prof__trace;
+/* What a state needs for zones in sums: what ended by depth, a few rows. It keeps them. */
+PROF__FN bool prof__rows_prepare(prof__state *t) {
     prof__tallies *y = &t->tallies;
-    if (s->mode == PROF_MODE_TRACE) prof__sums_sites(s);
-    if (!t->block && !prof__block_take(t)) return false;
+    size_t depths = prof__trace.max_depth + 2;
     if (!y->low) {
-        t->inner = (uint64_t *)prof__tallies_take(y, (s->max_depth + 2) * sizeof *t->inner);
+        t->inner = (uint64_t *)prof__tallies_take(y, depths * sizeof *t->inner);
         if (!y->low) return false;
         t->inner++;                      /* [-1]: of no zone */
     }
     return (y->index || prof__tallies_index(y, 16)) && (y->others || prof__tallies_row(y, 0));
+}
+
+/* ... and to go over to sums: a block. False: no room. Under the lock. */
+PROF__FN bool prof__sums_prepare(prof__state *t) {
+    struct prof_trace *s = &prof__trace;
+    if (s->mode == PROF_MODE_TRACE) prof__sums_sites(s);
+    return (t->block || prof__block_take(t)) && prof__rows_prepare(t);
 }
 
 /* From here on t's zones go to its block: prof__sums_prepare has been. */
@@ -5740,6 +5794,118 @@ PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     return true;
 }
 
+/* ---- deep zones: more than max_depth are open ---- */
+
+/* They are in sums alone, added to their row as they end, one by one. The hot path cannot work
+   while one is open. */
+PROF__INLINE prof__deep *prof__deep_top(const prof__state *t) {
+    return t->deeps->zones + (t->deep - 1) % PROF__DEEPS;
+}
+
+/* More memory for them, which others do not need yet. Under the lock. */
+PROF__FN prof__deeps *prof__deeps_take(prof__state *t) {
+    struct prof_trace *s = &prof__trace;
+    prof__deeps *b = NULL;
+    if (!s->sums_deep) return NULL;
+    if (prof__arena_room() >= sizeof *b + prof__arena.seats && prof__rows_prepare(t))
+        b = (prof__deeps *)prof__tallies_take(&t->tallies, sizeof *b);
+    if (!b) return NULL;
+    if (s->mode != PROF_MODE_AGGREGATE) prof__sums_sites(s);
+    PROF__STORE(s->any_deep, true);
+    b->below = t->deeps;
+    if (t->deeps) t->deeps->above = b;
+    return b;
+}
+
+/* A deep zone more; NULL: no room. */
+PROF__FN prof__deep *prof__deep_push(prof__state *t) {
+    prof__deeps *b = t->deeps;
+    if (t->deep % PROF__DEEPS == 0 && (t->deep || !b)) {
+        if (b) b = b->above;
+        if (!b && prof__lock_briefly()) {
+            b = prof__deeps_take(t);
+            prof__unlock();
+        }
+        if (!b) return NULL;
+        t->deeps = b;
+    }
+    t->deep++;
+    return prof__deep_top(t);
+}
+
+PROF__FN void prof__deep_pop(prof__state *t) {
+    if (--t->deep % PROF__DEEPS == 0 && t->deeps->below) t->deeps = t->deeps->below;
+}
+
+/* The innermost deep zone, ended at now, goes to its row: its ticks. By its thread, looking, or by
+   who ends the session. */
+PROF__FN uint64_t prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
+    const prof__deep *d = prof__deep_top(t);
+    uint64_t start = (uint64_t)d->frame.epoch << 32 | d->frame.start;
+    uint64_t ticks = now - PROF__MIN(start, now);
+    prof__tally *r = prof__tally_of(t, d->frame.site);
+    prof__tally_put(r, ticks, d->within);
+    if (!r->site) prof__count_rowless(t, d->frame.site, 1);
+    PROF__BUMP(t->counts.summed, 1);
+    PROF__BUMP(t->counts.summed_deep, 1);
+    PROF__BUMP(t->counts.summed_open, unfinished);
+    PROF__BUMP(t->counts.unfinished, unfinished);
+    prof__deep_pop(t);
+    if (t->deep) prof__deep_top(t)->within += ticks;
+    return ticks;
+}
+
+/* The outermost deep zone ended: its ticks are not those of the zone around it. */
+PROF__FN void prof__deep_leave(prof__state *t, uint64_t now, uint64_t ticks) {
+    uint32_t depth = (uint32_t)(t->deepest - t->hot.bottom);
+    bool room = t->summing || prof__room(t, 4);
+    if (t->summing) t->inner[(int32_t)depth - 1] += ticks;
+    else if (room) prof__put_long(t, PROF__ZONE64, ticks, now, prof__trace.in_sums << 8 | depth);
+    else PROF__BUMP(t->counts.full, 1);
+    if (t->summing || !room) return;
+    t->epoch = (uint32_t)(now >> 32);
+    PROF__STORE(t->clock_end, t->hot.cursor);   /* as in prof__put_zone */
+}
+
+/* Ends the innermost deep zone. False: prof_stop has it. */
+PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
+    uint64_t now = prof__state_now(t), ticks;
+    uint32_t site;
+    if (!prof__look(t)) return false;
+    site = prof__deep_top(t)->frame.site;
+    prof__sums_open(t);
+    if (t->summing) prof__block_add(t, t->hot.cursor);
+    ticks = prof__deep_put(t, now, unfinished);
+    prof__sums_shut(t);
+    if (t->summing) prof__block_emptied(t);
+    if (!t->deep) prof__deep_leave(t, now, ticks);
+    prof__looked(t);
+    if (t->observed) prof__observe_end(t, site);
+    return true;
+}
+
+/* Ends those above n. */
+PROF__FN bool prof__end_deeps(prof__state *t, uint32_t n) {
+    for (; t->deep > n; PROF__BUMP(t->counts.healed, 1))
+        if (!prof__end_deep(t, false)) return false;
+    return true;
+}
+
+/* How many are open with the zone of this token; 0: it is none of them. */
+PROF__FN uint32_t prof__deep_of(const prof__state *t, const prof__frame *token) {
+    uint32_t n = t->deep;
+    for (const prof__deeps *b = t->deeps; n; b = n % PROF__DEEPS ? b : b->below)
+        if (&b->zones[--n % PROF__DEEPS].frame == token - 1) return n + 1;
+    return 0;
+}
+
+/* A signal handler in the slow path ended a zone around them. */
+PROF__FN void prof__deep_check(prof__state *t) {
+    if (PROF__LIKELY(!t->deep || t->hot.top == t->deepest) || !prof__look(t)) return;
+    for (; t->deep; PROF__BUMP(t->counts.deep, 1)) prof__deep_pop(t);
+    prof__looked(t);
+}
+
 /* Is t one of this session's states, though perhaps of an older generation? */
 PROF__FN bool prof__in_grid(const prof__state *t) {
     const struct prof_trace *s = &prof__trace;
@@ -5880,7 +6046,7 @@ PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
 PROF__FN prof__chunk *prof__state_place(prof__state *t, bool *ok) {
     struct prof_trace *s = &prof__trace;
     bool promised = t->promised == s->generation;
-    uint32_t slots = promised ? t->slots : s->mode == PROF_MODE_AGGREGATE ? 0 : s->max_depth;
+    uint32_t slots = promised ? t->slots : s->mode == PROF_MODE_AGGREGATE ? 0 : s->max_depth + 1;
     size_t share = promised ? 0 : prof__state_share(slots);
     prof__chunk *c = NULL;
     *ok = true;
@@ -5923,6 +6089,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->epoch = 0;
     t->full = false;
     t->skipped = 0;
+    while (t->deep) prof__deep_pop(t);
     t->detail_end = NULL;
     t->last = t->bias = 0;
     t->stack_low = t->stack_high = 0;
@@ -6003,6 +6170,7 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
     }
     if (t->generation == PROF__LOAD(prof__on)) {
         uint64_t now = prof__state_now(t);
+        while (t->deep && prof__end_deep(t, true)) {}
         while (t->hot.top > t->hot.bottom && prof__end_zone(t, now, true)) {}
     }
     prof__lock_to_leave(t);
@@ -6129,7 +6297,7 @@ PROF__FN bool prof__on_one_stack(prof__state *t, uintptr_t here, uintptr_t there
    here are over; so is what began from here: by the same instruction in the same stack frame. */
 PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_frame here) {
     const prof__origin *o = prof__origin_of(t, f);
-    if (o < t->origins || (o->site_kind ^ f->site) - 1 >= PROF__BY_FUNCTION) return false;
+    if (!o || (o->site_kind ^ f->site) - 1 >= PROF__BY_FUNCTION) return false;
     if (o->start != f->start || !o->stack || o->stack > here.stack) return false;
     if (o->stack == here.stack && o->returns != (uintptr_t)here.returns) return false;
     return prof__on_one_stack(t, here.stack, o->stack);
@@ -6137,7 +6305,9 @@ PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_fr
 
 /* A thread with many open zones begins one more: ends those that longjmp has left on top. */
 PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
-    while (t->hot.top > t->crowd && prof__is_left(t, t->hot.top - 1, here)) {
+    while (t->deep && prof__is_left(t, &prof__deep_top(t)->frame, here))
+        if (!prof__end_deeps(t, t->deep - 1)) return;
+    while (!t->deep && t->hot.top > t->crowd && prof__is_left(t, t->hot.top - 1, here)) {
         if (!prof__end_zone(t, prof__state_now(t), false)) return;
         PROF__BUMP(t->counts.healed, 1);
     }
@@ -6153,6 +6323,29 @@ PROF__FN void prof__count_siteless(prof__state *t, uint32_t why) {
     else PROF__COUNT(prof__dropped_busy);
 }
 
+/* Begins a zone where max_depth are open; why: its site was asked for. */
+PROF__FN prof__frame *prof__open_deep(prof__state *t, uint32_t site, uint32_t why, bool token,
+                                      prof__entry_frame entry) {
+    prof__deep *d = NULL;
+    uint64_t now;
+    if (!t->skipped && prof__look(t)) {
+        d = prof__deep_push(t);
+        now = prof__state_now(t);
+        if (d) {
+            d->frame.site = site;
+            d->frame.epoch = (uint32_t)(now >> 32);
+            d->frame.start = (uint32_t)now;
+            d->within = 0;
+        }
+        prof__looked(t);
+    }
+    if (!d) return prof__skip(t, &t->counts.deep, token);
+    if (why <= PROF__NO_LOCK) PROF__BUMP(t->counts.others[why], 1);
+    prof__origin_set(t, &d->frame, token ? PROF__BY_SCOPE : PROF__BY_CALL, entry, 0);
+    if (t->observed) prof__observe_begin(t, site);
+    return &d->frame + 1;
+}
+
 PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
                                       prof__entry_frame entry) {
     prof__frame *f = t->hot.top;
@@ -6162,7 +6355,7 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     if (!site) return prof__skip(t, NULL, token);
     if (f > t->crowd) prof__heal(t, entry);
     f = t->hot.top;
-    if (f == t->deepest) return prof__skip(t, &t->counts.deep, token);
+    if (f == t->deepest) return prof__open_deep(t, site, why, token, entry);
     if (t->skipped || !prof__room(t, 4 + t->hooks.slots)) {
         t->full = true;
         return prof__skip(t, &t->counts.full, token);
@@ -6220,6 +6413,7 @@ PROF__FN prof__frame *prof__begin_site(uint32_t site, bool token, prof__entry_fr
         prof__skip_here(slot, token);
         return NULL;
     }
+    prof__deep_check(prof__slot_state(slot));
     opened = prof__open_zone(prof__slot_state(slot), site, token, entry);
     prof__leave(slot);
     return opened;
@@ -6334,18 +6528,24 @@ PROF__FN void prof__end_busy(prof__slot *slot, prof__frame *token) {
     if (!token) token = hot->top;
     if (token <= hot->bottom || token > hot->top) return;
     PROF__COUNT(prof__dropped_busy);
-    PROF__STORE(hot->top, token - 1);
+    PROF__STORE(hot->top, token - 1);    /* deep zones: prof__deep_check */
 }
 
 /* An end with a token, in the open generation. A token that is not of a zone open now may be an
    older one's; where too many were open then, that cannot be told. */
 PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
+    uint32_t deep = t->deep ? prof__deep_of(t, token) : 0;
+    if (deep) {
+        if (prof__end_deeps(t, deep)) (void)prof__end_deep(t, false);
+        return;
+    }
     if (token <= t->frames || token > t->hot.top) {
         bool ended = token > t->frames && token <= t->deepest && !t->overlaid;
         size_t *count = ended ? &t->counts.unbalanced : &t->counts.cut;
         PROF__BUMP(*count, 1);
         return;
     }
+    if (!prof__end_deeps(t, 0)) return;
     for (; t->hot.top > token && t->hot.top > t->hot.bottom; PROF__BUMP(t->counts.healed, 1))
         if (!prof__end_zone(t, prof__state_now(t), false)) return;
     if (token > t->hot.bottom) (void)prof__end_zone(t, prof__state_now(t), false);
@@ -6355,6 +6555,7 @@ PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
 /* And one without. */
 PROF__FN void prof__end_top_here(prof__slot *slot, prof__state *t) {
     if (t->skipped) t->skipped--;
+    else if (t->deep) (void)prof__end_deep(t, false);
     else if (t->hot.top > t->hot.bottom) (void)prof__end_zone(t, prof__state_now(t), false);
     else if (t->hot.bottom > t->frames) prof__end_stale(t, t->hot.bottom - 1);
     else if (*prof__skipped_here(slot)) slot->skipped--;
@@ -6370,6 +6571,7 @@ PROF__FN void prof__end_any(prof__frame *token) {
         return;
     }
     t = prof__slot_state(slot);
+    if (slot->generation == PROF__LOAD(prof__on)) prof__deep_check(t);
     if (slot->generation != PROF__LOAD(prof__on)) prof__end_elsewhere(slot, token);
     else if (token) prof__end_here(t, token);
     else prof__end_top_here(slot, t);
@@ -6394,7 +6596,7 @@ PROF_API PROF__QUIET prof_place prof_mark(void) {
     mark.generation = PROF__LOAD(prof__on);
     if (slot->generation == mark.generation) {
         mark.thread = t->number;
-        mark.zones = (uint32_t)(PROF__LOAD(t->hot.top) - t->frames);
+        mark.zones = (uint32_t)(PROF__LOAD(t->hot.top) - t->frames) + t->deep;
         mark.dropped = t->skipped;
     } else if (mark.generation) {
         mark.dropped = *prof__skipped_here(slot);
@@ -6402,20 +6604,25 @@ PROF_API PROF__QUIET prof_place prof_mark(void) {
     return mark;
 }
 
-/* Ends what was begun after the mark. The ends of begins dropped since do not come either. */
-PROF__FN void prof__unwind_to(prof__state *t, prof__frame *top, uint32_t dropped) {
+/* Ends what was begun after the mark: all zones but so many. The ends of begins dropped since do
+   not come either. */
+PROF__FN void prof__unwind_to(prof__state *t, size_t zones, uint32_t dropped) {
+    size_t frames = (size_t)(t->deepest - t->frames);
+    prof__frame *top = t->frames + PROF__MIN(zones, frames);
     t->skipped = PROF__MIN(t->skipped, dropped);
+    if (!prof__end_deeps(t, (uint32_t)(zones - PROF__MIN(zones, frames)))) return;
     for (; t->hot.top > top; PROF__BUMP(t->counts.healed, 1))
         if (!prof__end_zone(t, prof__state_now(t), false)) return;
 }
 
 PROF__FN void prof__unwind_here(prof__slot *slot, prof__state *t, const prof_place *mark) {
     bool here = mark->generation == t->generation && mark->thread == t->number;
-    size_t open = (size_t)(t->hot.top - t->frames), old = (size_t)(t->hot.bottom - t->frames);
+    size_t open = (size_t)(t->hot.top - t->frames) + t->deep;
+    size_t old = (size_t)(t->hot.bottom - t->frames);
     if (mark->generation == t->generation && mark->thread == (uintptr_t)slot)
-        prof__unwind_to(t, t->hot.bottom, 0);
+        prof__unwind_to(t, old, 0);
     else if (here && mark->zones >= old && mark->zones <= open)
-        prof__unwind_to(t, t->frames + mark->zones, mark->dropped);
+        prof__unwind_to(t, mark->zones, mark->dropped);
     else
         PROF__BUMP(t->counts.unbalanced, 1);
 }
@@ -7179,7 +7386,7 @@ typedef struct prof__long {
 
 PROF__RARE(bool) prof__long_slow(prof__long *l, uint32_t slots, uint32_t wants) {
     prof__state *t = wants & ~PROF__LOAD(prof__wants) ? NULL : prof__state_here(l->slot);
-    if (t && t->summing && !(wants & ~PROF__LOAD(prof__wants))) {
+    if (t && (t->summing || t->deep) && !(wants & ~PROF__LOAD(prof__wants))) {
         prof__count_not_kept(t);
         return false;
     }
@@ -8099,7 +8306,7 @@ void __cyg_profile_func_enter(void *function, void *caller) {
     if (site > PROF__NO_LOCK) opened = prof__frame_open(&t->hot, site);
 #endif
     if (t && !opened) opened = prof__begin_site(site, false, PROF__ENTRY_FRAME());
-    if (opened && opened <= t->deepest)
+    if (opened)
         prof__origin_set(t, opened - 1, PROF__BY_FUNCTION, PROF__ENTRY_FRAME(),
                          (uintptr_t)function);
     slot->inside = false;
@@ -8116,12 +8323,21 @@ PROF__INLINE bool prof__is_function(const prof__state *t, const prof__frame *f,
    end of what this session does not have must not end another: false. */
 PROF__FN bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t function) {
     prof__frame *f = t->hot.top;
-    while (f > t->hot.bottom && !prof__is_function(t, f - 1, function)) f--;
+    uint32_t deep = t->deep;
+    const prof__deeps *b = t->deeps;
+    while (deep && !prof__is_function(t, &b->zones[(deep - 1) % PROF__DEEPS].frame, function))
+        if (--deep % PROF__DEEPS == 0) b = b->below;
+    while (!deep && f > t->hot.bottom && !prof__is_function(t, f - 1, function)) f--;
     if (!prof__enter(slot)) return true;
-    if (f > t->hot.bottom) prof__unwind_to(t, f, t->skipped);
+    if (f > t->hot.bottom) prof__unwind_to(t, (size_t)(f - t->frames) + deep, t->skipped);
     else PROF__BUMP(t->counts.cut, 1);
     prof__leave(slot);
     return f > t->hot.bottom;
+}
+
+/* The innermost open zone; there is one. */
+PROF__INLINE prof__frame *prof__zone_here(prof__state *t) {
+    return PROF__UNLIKELY(t->deep) ? &prof__deep_top(t)->frame : t->hot.top - 1;
 }
 
 /* Is the zone that is to end now this function's? What was dropped ends first, in any case. */
@@ -8130,7 +8346,7 @@ PROF__INLINE bool prof__function_ends(prof__slot *slot, uintptr_t function) {
     if (slot->generation != PROF__LOAD(prof__on)) return true;
     t = prof__slot_state(slot);
     if (t->skipped || t->hot.top <= t->hot.bottom) return true;
-    return PROF__LIKELY(prof__is_function(t, t->hot.top - 1, function)) ||
+    return PROF__LIKELY(prof__is_function(t, prof__zone_here(t), function)) ||
            prof__function_heal(slot, t, function);
 }
 
@@ -9528,7 +9744,8 @@ PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t 
                                          prof__taker *take) {
     prof__zone z;
     z.depth = site_depth & 0xff;
-    if (PROF__UNLIKELY(z.depth >= prof__trace.max_depth || !prof__site_known(site_depth >> 8))) {
+    if (PROF__UNLIKELY(z.depth >= prof__depths(&prof__trace) ||
+                       !prof__site_known(site_depth >> 8))) {
         r->lost++;                       /* not a record of ours */
         return;
     }
@@ -9792,6 +10009,7 @@ PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const p
 #  define prof__row_stop(row) (prof__trace.time)
 #  define prof__row_overwritten(row) 0
 #  define prof__row_latest() UINT64_MAX
+#  define prof__stands_for_sums(site) false
 
 PROF__FN uint32_t prof__row_open_count(const prof__row *row) {
     return prof__trace.open ? 0 : (uint32_t)prof__open_zones(prof__row_state(row));
@@ -9830,6 +10048,7 @@ PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
 #  define prof__row_latest() \
     (prof__trace.clock == PROF_CLOCK_CPU ? prof__trace.stop_tick : UINT64_MAX)
 #  define prof__row_open(row, i) ((row)->open[i])
+#  define prof__stands_for_sums(site) ((site) >> 8 == prof__trace.in_sums)
 
 /* Counts of threads, and those of no thread, as the caller sees them. prof_dump has no lock: for it
    the latter may be a moment old. */
@@ -9861,7 +10080,8 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     for (uint32_t i = prof__row_open_count(row); i--;) {
         prof__open o = prof__row_open(row, i);
         uint64_t stop = PROF__MAX(prof__row_stop(row), r->k.last);
-        prof__read_zone(r, stop, stop < o.start ? 0 : stop - o.start, o.site | o.depth, true);
+        prof__read_zone(r, stop, stop < o.start ? 0 : stop - o.start, o.site | o.depth,
+                        !prof__stands_for_sums(o.site));
     }
     prof__read_lost(r, 0);
 }
@@ -12431,6 +12651,11 @@ PROF__FN bool prof__is_in_sums(const struct prof_trace *s, uint32_t what) {
     return s->in_sums && (s->analysed ? s->events[what].site : what) == s->in_sums;
 }
 
+/* Are there zones that are in no timeline? */
+PROF__FN bool prof__any_sums(const struct prof_trace *s) {
+    return !s->built && (s->full_tick || PROF__LOAD(s->any_deep));
+}
+
 PROF__FN bool prof__group_is_sums(const prof__group *r) { return r->sums && !r->count; }
 
 /* What a zone that is in no timeline would be as an event. */
@@ -12596,7 +12821,7 @@ PROF__FN uint32_t prof__group_of_sums(prof__groups *g, const prof__tally *r) {
 /* Gives what the threads have in sums to the rows of plain zones; behind these come those that are
    in no timeline, in the order in which their threads met them. */
 PROF__FN void prof__sums_into_rows(prof__groups *g) {
-    const prof__state *t = g->s->built || !g->s->full_tick ? NULL : prof__used(NULL);
+    const prof__state *t = prof__any_sums(g->s) ? prof__used(NULL) : NULL;
     for (; t; t = prof__used(t))
         for (prof__tally *r = t->tallies.others; r; r = r->next) {
             uint32_t row;
@@ -12870,7 +13095,7 @@ typedef struct prof__total {
 #else
 PROF__FN void prof__total_add_sums(prof_average *total, const prof_trace *trace) {
     prof__groups g;
-    if (!trace || trace->built || !trace->full_tick) return;
+    if (!trace || !prof__any_sums(trace)) return;
     prof__groups_open(&g, trace, NULL, true);
     prof__sums_into_rows(&g);
     for (uint32_t i = 0; i < g.count; i++) {
@@ -14348,7 +14573,7 @@ PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
     prof__scale scale;
     int64_t end = (int64_t)stats->timeline_ns, all;
     memset(&scale, 0, sizeof scale);
-    if (!stats->summed) return;
+    if (stats->summed == stats->deep) return;
     all = prof__to_ns(&scale, t->trace->stop_tick);
     *prof__text_time(text, prof__us(end), prof__table_unit(t, end)) = 0;
     prof__out_text(&t->out, "Timeline: the first ");
@@ -14357,7 +14582,7 @@ PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
     prof__out_text(&t->out, " of ");
     prof__out_text(&t->out, text);
     prof__out_text(&t->out, ". ");
-    prof__out_u64(&t->out, stats->summed);
+    prof__out_u64(&t->out, stats->summed - stats->deep);
     prof__out_text(&t->out, " later zones are in averages and tables, not in the trace (give "
                             "prof_desc.memory more)");
     if (prof__wide(t->trace)) prof__out_text(&t->out, ". What zones carry ends with it");
@@ -16941,7 +17166,7 @@ PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, pro
     memset(f, 0, sizeof *f);
     f->s = s;
     f->metric = metric;
-    f->depth = s->max_depth;
+    f->depth = prof__depths(s);
     f->unused = PROF_NONE;
     f->tops = (uint32_t *)(void *)s->scratch;
     if (!records) prof__forest_feed(f, prof__forest_deepest);
@@ -18858,7 +19083,7 @@ PROF__FN void prof__dump_rows(prof__raw *w, const struct prof_trace *s) {
     for (const prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
         bool open = s->open && PROF__ACQUIRE(t->recording) == s->generation, sums;
         prof__rest rest;
-        sums = s->full_tick && PROF__ACQUIRE(t->tallies.others);
+        sums = prof__any_sums(s) && PROF__ACQUIRE(t->tallies.others);
         if (sums) prof__dump_sums(w, t, &rest, open);
         if (!open) continue;
         sums = sums && PROF__LOAD(t->summing);   /* else all that is open is of the timeline */
@@ -20753,12 +20978,12 @@ PROF__FN size_t prof__record_share(const prof_desc *d) {
    zones at stop. */
 PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
     uint32_t depth = prof__depth_of(d);
-    size_t zones = depth + chunk / sizeof(prof__record) * (prof__ring_mode(d) ? 2 : 1);
+    size_t zones = depth + 1 + chunk / sizeof(prof__record) * (prof__ring_mode(d) ? 2 : 1);
     size_t state = prof__state_size(depth) + prof__align(sizeof(prof__row)) +
                    sizeof(prof_thread_info) + PROF__LANE_SHARE;
     if (d->mode == PROF_MODE_AGGREGATE)
-        return state + depth * sizeof(prof__open) + prof__sums_share(depth);
-    return state + 2 * prof__align(sizeof(prof__segment)) + depth * sizeof(prof__open) +
+        return state + (depth + 1) * sizeof(prof__open) + prof__sums_share(depth);
+    return state + 2 * prof__align(sizeof(prof__segment)) + (depth + 1) * sizeof(prof__open) +
            zones * prof__record_share(d);
 }
 
@@ -21040,6 +21265,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     PROF__STORE(prof__cut, 0u);
     s->mode = desc->mode;
     s->records_only = prof__records_only(desc);
+    s->sums_deep = s->mode == PROF_MODE_AGGREGATE || !s->records_only;
     s->view.profile_memory = desc->profile_memory;
     s->view.with_flops = desc->with_flops;
     prof__flops_by = prof_flops;
@@ -21103,8 +21329,8 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
         prof__snapshot_open(row, bottom);
         PROF__FENCE();
     }
-    slots = t->summing ? 0 : row->open_count;
-    kept = prof__take_kept(row->open_count * sizeof *row->open, slots * prof__slot_share());
+    slots = t->summing ? 0 : row->open_count + 1;   /* for deep zones: prof__deeps_close */
+    kept = prof__take_kept((row->open_count + 1) * sizeof *row->open, slots * prof__slot_share());
     PROF__ASSERT(kept != NULL);          /* it was promised */
     (void)kept;
     prof__trace.slot_count += slots;
@@ -21130,7 +21356,7 @@ PROF__FN PROF__RACES int prof__ended_last(const prof__open *o, const prof__recor
 PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
     const prof__open *o = row->open + row->open_count - 1;
     int ended = 0;
-    if (!row->open_count) return;
+    if (!row->open_count || t->deep) return;
     if (t->summing) ended = prof__ended_last(o, t->begin, row->cursor);
     for (const prof__segment *g = t->summing ? NULL : row->first; g; g = g->next) {
         const prof__record *end = g->end ? g->end : row->cursor;
@@ -21160,6 +21386,26 @@ PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
     PROF__STORE(sum->unfinished, left);
 }
 
+/* Deep zones that are open go to their rows; returned: the ticks of the outermost. */
+PROF__FN uint64_t prof__deeps_close(prof__state *t, uint64_t stop) {
+    uint64_t ticks = 0;
+    t->held = true;
+    prof__sums_open(t);
+    while (t->deep) ticks = prof__deep_put(t, stop, true);
+    prof__sums_shut(t);
+    t->held = false;
+    return ticks;
+}
+
+/* The same of a thread that has a timeline: "(in sums)" is open there. */
+PROF__FN void prof__deeps_stand(prof__state *t, prof__row *row, bool own) {
+    prof__open *o = row->open + row->open_count;
+    if (!t->deep || (!own && PROF__ACQUIRE(t->looking))) return;
+    o->start = row->stop_tick - prof__deeps_close(t, row->stop_tick);
+    o->site = prof__trace.in_sums << 8;
+    o->depth = row->open_count++;
+}
+
 /* Adds what a thread's block still has, and the zones that are open: those that began in the
    timeline go there. One that was stopped in the middle of this keeps what it has. */
 PROF__FN void prof__sums_close(prof__state *t, prof__row *row, bool own) {
@@ -21171,6 +21417,7 @@ PROF__FN void prof__sums_close(prof__state *t, prof__row *row, bool own) {
         return;
     }
     prof__sums_add_held(t, row->cursor);
+    if (t->deep) t->inner[(int32_t)row->open_count - 1] += prof__deeps_close(t, stop);
     t->held = true;
     while (row->open_count) {
         const prof__open *o = row->open + --row->open_count;
@@ -21192,7 +21439,8 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     PROF__ASSERT(row->open_count <= s->max_depth);
     s->counts.unfinished += row->open_count;
     if (t->summing) prof__sums_close(t, row, t == own);
-    else s->counts.slots += (size_t)(row->cursor - t->begin) + row->open_count;
+    else prof__deeps_stand(t, row, t == own);
+    if (!t->summing) s->counts.slots += (size_t)(row->cursor - t->begin) + row->open_count;
     prof__snapshot_counts(&s->counts, t, row->cursor);
     if (t->ring) t->segment->end = row->cursor;
     row->left = true;

@@ -12,7 +12,7 @@
 /* Ends the test where one before it failed, and says more. */
 #define TOLD(...) do { if (test_bad) { test_say(__VA_ARGS__); return; } } while (0)
 
-enum { NAMES = 96, THREADS = 8, DEPTH = 40 };
+enum { NAMES = 96, THREADS = 8, DEPTH = 600 };
 
 typedef struct sums { uint64_t count, total, self, least, most; } sums;
 
@@ -25,7 +25,7 @@ typedef struct counter {
     sums program;                        /* an unfinished zone around all the others, */
     bool around;                         /* if it is wanted */
     bool many;                           /* all names; else a few */
-    int run;                             /* 0: as Lua; 1: as zstd */
+    int run;                             /* 0: as Lua; 1: as zstd; 2: deeper than any record is */
 } counter;
 
 static __thread counter *mine;
@@ -98,12 +98,29 @@ static void compress(counter *c) {
     end(c);
 }
 
+/* As a parser of nested input: far down, and up by any number of levels. */
+static void dive(counter *c) {
+    uint32_t outer = c->depth;
+    while (c->left) {
+        uint32_t to = outer + draw(c, DEPTH - 30);
+        for (; c->depth < to && c->left; c->left--) {
+            begin(c, (int)draw(c, c->many ? NAMES : 20));
+            c->tick += draw(c, 20);
+        }
+        if (c->depth < DEPTH - 30) recurse(c, 5);
+        to = outer + draw(c, c->depth - outer + 1);
+        for (; c->depth > to; end(c)) c->tick += draw(c, 5);
+    }
+    while (c->depth > outer) end(c);
+}
+
 static void program(counter *c) {
     mine = c;
     if (c->around) begin(c, 1);
     begin(c, 2);
     while (c->left) {
-        if (c->run) compress(c);
+        if (c->run == 2) dive(c);
+        else if (c->run) compress(c);
         else recurse(c, 20);
     }
     end(c);
@@ -371,7 +388,7 @@ static void test_threads(void) {
             for (k = 0; k < n; k++) {
                 counter *c = counters + k;
                 c->seed = (uint32_t)(k + n);
-                c->run = k & 1;
+                c->run = sizes[i] < 4096 ? k & 1 : k % 3;
                 c->many = true;
                 c->around = k & 2;
                 c->left = (uint64_t)(20000 * scale());
@@ -600,6 +617,182 @@ static void test_lean_written(void) {
     EQUAL(prof_stop() != NULL, true);
 }
 
+/* ---- Zones deeper than max_depth: in sums alone, to the tick ---- */
+
+/* depth: max_depth. */
+static void deep_session(prof_mode mode, size_t kib, uint32_t depth) {
+    prof_desc desc;
+    int i;
+    memset(&desc, 0, sizeof desc);
+    desc.platform.now = now;
+    desc.mode = mode;
+    desc.memory = arena;
+    desc.memory_size = kib << 10;
+    desc.max_threads = 1;
+    desc.max_depth = depth;
+    desc.lean = lean;
+    memset(counters, 0, sizeof counters);
+    for (i = 0; i < NAMES; i++) sprintf(names[i], "function %d", i);
+    EQUAL(prof_start(&desc), PROF_OK);
+    mine = counters;
+    mine->seed = depth + (uint32_t)kib;
+    mine->many = true;
+}
+
+static void check_deep(const prof_trace *trace, prof_mode mode) {
+    sums all[NAMES];
+    prof_stats stats = prof_get_stats();
+    EQUAL(stats.dropped + stats.lost + stats.healed + TEST_OTHERS(stats), 0);
+    CHECK((stats.deep > 1000) == (mode != PROF_MODE_AGGREGATE), "%u are deep",
+          (unsigned)stats.deep);
+    if (mode == PROF_MODE_TRACE) {
+        compare(trace, true);
+        return;
+    }
+    row_count = prof_key_averages(trace, NULL, rows, 2 * NAMES);
+    add_up(all);
+    compare_rows(all);
+}
+
+/* In a timeline that ends before it, in between, or never; in sums; in a ring that holds all. */
+static void test_deep_zones(void) {
+    static const struct { prof_mode mode; size_t kib; uint32_t depth; } of[] = {
+        { PROF_MODE_TRACE, 65536, 0 }, { PROF_MODE_TRACE, 65536, 255 }, { PROF_MODE_TRACE, 512, 0 },
+        { PROF_MODE_TRACE, 1024, 1 }, { PROF_MODE_TRACE, 1024, 255 }, { PROF_MODE_RING, 65536, 7 },
+        { PROF_MODE_AGGREGATE, 1024, 0 }, { PROF_MODE_AGGREGATE, 65536, 255 } };
+    size_t i;
+    for (i = 0; i < sizeof of / sizeof *of; i++) {
+        prof_trace *trace;
+        PASS_ON(deep_session(of[i].mode, of[i].kib, of[i].depth));
+        mine->left = 20000;
+        dive(mine);
+        trace = of[i].mode == PROF_MODE_TRACE ? stop() : prof_stop();
+        check_deep(trace, of[i].mode);
+        TOLD(" in session %u", (unsigned)i);
+    }
+    lean = !lean;
+    if (lean) test_deep_zones();
+    lean = false;
+}
+
+/* Open at prof_stop, in a timeline and in sums. */
+static void test_deep_at_stop(void) {
+    size_t kib;
+    uint32_t depth;
+    for (kib = 256; kib < 65536; kib *= 8)
+        for (depth = 60; depth < 400; depth += 67) {
+            prof_trace *trace;
+            PASS_ON(deep_session(PROF_MODE_TRACE, kib, 64));
+            mine->left = 5000;
+            dive(mine);
+            while (mine->depth < depth) begin(mine, (int)mine->depth % 90), mine->tick += 3;
+            trace = prof_stop();
+            while (mine->depth) end(mine);
+            dump(0);
+            compare(trace, true);
+            TOLD(" with %u open in %u KiB", (unsigned)depth, (unsigned)kib);
+            EQUAL(prof_get_stats().unfinished, depth);
+        }
+}
+
+/* What prof_unwind leaves, at any depth. */
+static void test_deep_unwound(void) {
+    uint32_t depth, open;
+    PASS_ON(deep_session(PROF_MODE_TRACE, 65536, 64));
+    for (depth = 0; depth < 300; depth += 13) {
+        prof_place mark;
+        while (mine->depth < depth) begin(mine, 7), mine->tick += 2;
+        mark = prof_mark();
+        for (open = 0; open < 100; open++) begin(mine, 9), mine->tick += 2;
+        prof_unwind(mark);
+        while (open--) {
+            counter *c = mine;
+            uint64_t ticks = c->tick - c->open[--c->depth].start;
+            put(c->of + 9, ticks, ticks - c->open[c->depth].children);
+            if (c->depth) c->open[c->depth - 1].children += ticks;
+        }
+    }
+    while (mine->depth) end(mine);
+    EQUAL(prof_get_stats().healed, 2400);
+    EQUAL(prof_get_stats().dropped, 0);
+    compare(stop(), true);
+}
+
+static void scopes(counter *c, int depth) {
+    PROF_SCOPE("scope");
+    c->tick += 1;
+    if (depth % 100 == 50) PROF_BEGIN("left open");
+    if (depth) scopes(c, depth - 1);
+    c->tick += 1;
+}
+
+/* Scopes end what they began, whatever was left open in them. */
+static void test_deep_scopes(void) {
+    prof_trace *trace;
+    const prof_average *a;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    PASS_ON(deep_session(PROF_MODE_TRACE, 65536, 64));
+    scopes(mine, 1999);
+    trace = prof_stop();
+    row_count = prof_key_averages(trace, NULL, rows, 2 * NAMES);
+    a = row_of("scope");
+    EQUAL(a->count, 2000);
+    EQUAL(a->cpu_time_total_ns, 4002000);
+    EQUAL(row_of("left open")->count, 20);
+    EQUAL(a->self_cpu_time_total_ns + row_of("left open")->self_cpu_time_total_ns, 4000);
+    EQUAL(prof_get_stats().healed, 20);
+    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats().recorded, 65);
+    EQUAL(prof_get_stats().deep, 1956);
+    EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "Zones deeper than prof_desc.max_depth, in averages and tables, not in "
+                            "the trace: 1956"), "%s", text.data);
+    CHECK(!strstr(text.data, "Timeline:"), "the timeline has not ended");
+    test_text_clear(&text);
+}
+
+static void pushes(counter *c, int n) {
+    for (int i = 0; i < n; i++, c->tick++) prof_push("push");
+    for (int i = 0; i < n; i++, c->tick++) prof_pop();
+}
+
+/* As a recursion of 10,000 calls. */
+static void test_deepest(void) {
+    prof_trace *trace;
+    const prof_average *a;
+    PASS_ON(deep_session(PROF_MODE_TRACE, 65536, 0));
+    pushes(mine, 10000);
+    pushes(mine, 10000);
+    trace = prof_stop();
+    row_count = prof_key_averages(trace, NULL, rows, 2 * NAMES);
+    a = row_of("push");
+    EQUAL(a->count, 20000);
+    EQUAL(a->cpu_time_total_ns, 2 * 100000000);
+    EQUAL(a->self_cpu_time_total_ns, 2 * 19999);
+    EQUAL(prof_get_stats().deep, 2 * (10000 - 64));
+    EQUAL(prof_get_stats().dropped, 0);
+    PASS_ON(test_all_writers(trace));
+}
+
+/* Where there is no memory for them they are dropped and told. */
+static void test_deep_without_room(void) {
+    prof_trace *trace;
+    prof_stats stats;
+    const prof_average *a;
+    PASS_ON(deep_session(PROF_MODE_TRACE, 64, 8));
+    pushes(mine, 4000);
+    trace = prof_stop();
+    stats = prof_get_stats();
+    row_count = prof_key_averages(trace, NULL, rows, 2 * NAMES);
+    a = row_of("push");
+    CHECK(stats.deep > 100 && stats.dropped_deep > 100, "%u deep, %u dropped", (unsigned)stats.deep,
+          (unsigned)stats.dropped_deep);
+    EQUAL(a->max_ns, 7999);
+    EQUAL(a->self_cpu_time_total_ns, 7999);
+    EQUAL(a->count + stats.dropped_deep, 4000);
+}
+
 static void test_dropping(void) {
     prof_desc desc = test_desc();
     prof_stats stats;
@@ -817,6 +1010,12 @@ int main(void) {
     RUN(test_a_thread_a_request);
     RUN(test_more_names_than_are_kept);
     RUN(test_full_at_tick_0);
+    RUN(test_deep_zones);
+    RUN(test_deep_at_stop);
+    RUN(test_deep_unwound);
+    RUN(test_deep_scopes);
+    RUN(test_deepest);
+    RUN(test_deep_without_room);
     RUN(test_lean);
     RUN(test_lean_written);
     RUN(test_dropping);

@@ -473,8 +473,8 @@ static void test_session_prepare(void) {
     trace = prof_stop();
     SAME_TEXT(calls, "psx");
     (void)prof_events(trace, &count);
-    EQUAL(count, 3);
-    EQUAL(prof_get_stats().dropped_deep, 1);
+    EQUAL(count, 4);
+    EQUAL(prof_get_stats().deep, 1);
     EQUAL(prof_start(NULL), PROF_OK);    /* an ordinary one again */
     (void)prof_stop();
 }

@@ -317,15 +317,18 @@ static void done_since(tally *sure, tally *perhaps) {
    ended one, or is counted. */
 static void account(const prof_stats *s) {
     tally sure, perhaps;
-    uint64_t kept = s->recorded + s->overwritten, ended, extra;
+    uint64_t kept = s->recorded + s->overwritten, ended, extra, most;
+    uint64_t standing = s->overwritten ? s->deep : 0;   /* overwritten: "(in sums)" of deep zones */
     done_since(&sure, &perhaps);
     extra = sure.others + perhaps.others - submits_before;
     extra += __atomic_load_n(&submits, __ATOMIC_SEQ_CST);
-    WITHIN(sure.zones, kept + s->dropped + s->not_kept, sure.zones + perhaps.zones + extra);
-    WITHIN(0, kept, sure.zones + perhaps.zones);
+    most = sure.zones + perhaps.zones + standing;
+    WITHIN(sure.zones, kept + s->dropped + s->not_kept, most + extra);
+    WITHIN(0, kept, most);
     ended = kept + s->not_kept - s->unfinished + s->cut + s->unbalanced;
     if (!s->dropped && !dropped_before)
-        WITHIN(sure.ends, ended, sure.ends + perhaps.ends + (s->not_kept ? extra : 0));
+        WITHIN(sure.ends, ended,
+               sure.ends + perhaps.ends + standing + (s->not_kept ? extra : 0));
     dropped_before = s->dropped != 0;
     EQUAL(s->healed + s->lost + s->clock_steps, 0);
     traces++;
