@@ -1326,7 +1326,7 @@ PROF_API uint32_t prof_terminal_width(void);
        6 counts   1: the last, count of fields, u64 each: recorded, dropped_full, dropped_deep,
                   dropped_threads, dropped_sites, unbalanced, healed, cut, unfinished, clock_steps,
                   names_cut, overwritten, stalls, stream_failures, threads, dropped_busy, lost,
-                  others_names, others_sites, others_full, others_busy, deep
+                  others_names, others_sites, others_full, others_busy
        7 sums     of zones in no timeline: thread, count, u64 tick at which the first timeline
                   ended, u64 tick of the session's end, or of now; then rows: site (0: all that
                   had no row, "(others)"), its first bucket << 16 | count of buckets, u64 each:
@@ -4265,7 +4265,7 @@ typedef struct prof__counts {
         "Zones in (others), no room for their names or sums (give prof_desc.memory more)") \
     HOST(others_busy, c->others[PROF__NO_LOCK], PROF__HOSTED(20), \
         "Zones in (others), in signal handlers that interrupted the profiler") \
-    HOST(deep, s->average ? 0 : c->summed_deep, PROF__HOSTED(21), \
+    HOST(deep, s->average ? 0 : c->summed_deep, PROF__NO, \
         "Zones deeper than prof_desc.max_depth, in averages and tables, not in the trace") \
     HOST(memory_unknown, s->memory_unknown, PROF__NO, \
         "Frees of memory that was not allocated in this trace") \
@@ -4279,7 +4279,7 @@ typedef struct prof__counts {
     HOST(schedule_errors, prof__session.errors, PROF__NO, \
         "Steps whose action lost a window or was none (see prof_schedule)")
 
-enum { PROF__NO = PROF__BARE ? 17 : 22 };   /* place; all below it are in the raw stream */
+enum { PROF__NO = PROF__BARE ? 17 : 21 };   /* place; all below it are in the raw stream */
 #define PROF__HOSTED(place) (PROF__BARE ? PROF__NO : (place))
 
 #define PROF__STAT_NONE(name, value, place, note)

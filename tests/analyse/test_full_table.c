@@ -630,7 +630,7 @@ static void deep_session(prof_mode mode, size_t kib, uint32_t depth) {
     desc.memory_size = kib << 10;
     desc.max_threads = 1;
     desc.max_depth = depth;
-    desc.lean = lean;
+    desc.events = !lean;
     memset(counters, 0, sizeof counters);
     for (i = 0; i < NAMES; i++) sprintf(names[i], "function %d", i);
     EQUAL(prof_start(&desc), PROF_OK);
