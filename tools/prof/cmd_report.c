@@ -62,7 +62,8 @@ static uint32_t limit32(int64_t count) {
 static bool understand(const report_options *o, prof_table_desc *desc, table_format *format) {
     static const prof_averages_desc by_site = {.group_by_site = true};
     *desc = (prof_table_desc){
-        .averages = o->rows.by_site ? &by_site : NULL, .row_limit = limit32(o->limit), .max_name_column_width = limit32(o->name_width),
+        .averages = o->rows.by_site ? &by_site : NULL,
+        .row_limit = limit32(o->limit), .max_name_column_width = limit32(o->name_width),
         .max_src_column_width = limit32(o->stack_width),
         .max_shapes_column_width = limit32(o->shapes_width), .header = o->header,
         .top_level_events_only = o->top_level
