@@ -318,6 +318,7 @@ echo '[{"ph":"X","cat":"cpu_op","name":"outer","pid":1,"tid":1,"ts":0,"dur":10},
 {"ph":"X","cat":"cpu_op","name":"inner","pid":1,"tid":1,"ts":4,"dur":9}]' >"$out/overlap.json"
 overlap='1 calls begin in one call and end behind it'
 says report_overlap "$overlap" 0 "$prof" report "$out/overlap.json"
+# shellcheck disable=SC2317   # try calls it
 on_stderr() {   # COMMAND...: one line, and nothing of it in the output
     "$prof" "$@" >"$out/plain" 2>"$out/err" && [ "$(grep -c "^prof: .*$overlap" "$out/err")" = 1 ] &&
         ! grep -q "$overlap" "$out/plain"
