@@ -17081,7 +17081,8 @@ PROF__FN uint32_t prof__forest_add(prof__forest *f, const prof__close *c, uint32
     n->value[0] = (uint32_t)value;
     n->value[1] = (uint32_t)(value >> 32);
     n->child = kids;
-    n->next[0] = n->next[PROF__NEXT] = PROF_NONE;
+    n->next[0] = PROF_NONE;
+    n->next[PROF__NEXT] = PROF_NONE;
     if (prof__ranked(f->ranks)) (void)prof__rank_take(f->ranks + at, c, true);
     return at;
 }
@@ -21796,9 +21797,10 @@ PROF__FN bool prof__env_number(const char *text, uint64_t least, uint64_t most, 
     static const char units[] = "KMG";
     char *end;
     const char *unit;
-    uint64_t n = *text >= '0' && *text <= '9' ? strtoull(text, &end, 0) : 0;
+    uint64_t n;
     if (*text < '0' || *text > '9') return false;
-    unit = *end ? strchr(units, *end & ~0x20) : NULL;
+    n = strtoull(text, &end, 0);
+    unit = *end & ~0x20 ? strchr(units, *end & ~0x20) : NULL;
     for (int i = unit ? (int)(unit - units) : -1; i >= 0; i--)
         n = n > UINT64_MAX >> 10 ? UINT64_MAX : n << 10;
     if (unit) end++;

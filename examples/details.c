@@ -124,7 +124,7 @@ static bool to_file(void *file, const void *data, size_t size) {
 
 int main(int argc, char **argv) {
     const char *path = argc > 1 ? argv[1] : "trace.json";
-    prof_averages_desc by_shape = {true, false, 0, false};
+    prof_averages_desc by_shape = {0};
     prof_table_desc table = {0};
     prof_desc desc = {0};
     prof_sink out = {to_file, stdout};
@@ -139,6 +139,7 @@ int main(int argc, char **argv) {
     use_future();
     prof_trace *trace = prof_stop();
 
+    by_shape.group_by_input_shapes = true;
     table.averages = &by_shape;
     table.sort_by = PROF_METRIC_SELF_CPU_TIME_TOTAL;
     prof_print_table(trace, &table);
