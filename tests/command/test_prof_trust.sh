@@ -215,10 +215,10 @@ if command -v python3 >/dev/null; then
     # ---- Bombs: little files of which much comes; in 600 MB, of 20 s of the processor each ----
 
     bounded() {   # NAME COMMAND...: it may fail, but says in a line what is wrong
-        bomb=$out/bomb_$1.json.gz
+        file=$out/bomb_$1.json.gz
         shift
         # shellcheck disable=SC3045   # ulimit -v: wherever sh is dash or bash
-        (ulimit -v 600000 && ulimit -t 20 && exec "$prof" "$@" "$bomb") >/dev/null 2>"$out/said"
+        (ulimit -v 600000 && ulimit -t 20 && exec "$prof" "$@" "$file") >/dev/null 2>"$out/said"
         status=$?
         [ "$status" -le 2 ] && { [ "$status" = 0 ] || [ -s "$out/said" ]; }
     }
