@@ -18794,8 +18794,8 @@ typedef struct prof__rest {
 } prof__rest;
 
 /* To memory for a block of so many records, and for the times by depth. */
-PROF__FN void prof__rest_copy(prof__rest *rest, const prof__state *t, prof__record *to, size_t room,
-                              uint64_t *inner) {
+PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t,
+                                          prof__record *to, size_t room, uint64_t *inner) {
     int i = 0;
     rest->gone = 0;
     do {
@@ -18928,7 +18928,7 @@ static struct prof__dumped {
     prof__record ended[4 * PROF__LEVELS];
 } prof__dumped;
 
-PROF__FN void prof__raw_sums_begin(prof__raw *w, uint32_t thread) {
+PROF__FN PROF__RACES void prof__raw_sums_begin(prof__raw *w, uint32_t thread) {
     const struct prof_trace *s = &prof__trace;
     prof__raw_begin(w, PROF__RAW_SUMS);
     prof__raw_u32(w, thread);
@@ -18957,8 +18957,9 @@ PROF__FN void prof__raw_sum(prof__raw *w, uint32_t thread, const prof__tally *r)
 }
 
 /* A row of one zone: of its name, or of all others where t would have none for it. */
-PROF__FN void prof__raw_sum_zone(prof__raw *w, const prof__state *t, uint32_t thread,
-                                 uint32_t site_depth, uint64_t ticks, uint64_t within) {
+PROF__FN PROF__RACES void prof__raw_sum_zone(prof__raw *w, const prof__state *t, uint32_t thread,
+                                             uint32_t site_depth, uint64_t ticks,
+                                             uint64_t within) {
     uint32_t site = site_depth & ~(uint32_t)0xff;
     prof__tally row;
     memset(&row, 0, sizeof row);
@@ -18982,11 +18983,11 @@ PROF__FN void prof__dump_sums_open(prof__raw *w, const prof__state *t, uint32_t 
 }
 
 /* Zones of the timeline that ended and are still in the block: behind the last segment's. */
-PROF__FN void prof__dump_ended(prof__raw *w, const prof__state *t, const prof__row *row,
-                               const prof__rest *rest) {
-    const prof__segment *g = PROF__LOAD(t->segment);
+PROF__FN void prof__dump_ended(prof__raw *w, const prof__row *row, const prof__rest *rest) {
+    const prof__segment *g = row ? PROF__ACQUIRE(row->first) : NULL, *next;
     prof__span span;
-    if (!rest->ended_count || !g || !row || !prof__dump_row(w, row, NULL)) return;
+    if (!rest->ended_count || !g || !prof__dump_row(w, row, NULL)) return;
+    while ((next = PROF__ACQUIRE(g->next)) != NULL) g = next;
     span.at = rest->ended;
     span.end = rest->ended + rest->ended_count;
     span.position = PROF__LOAD(g->position) + (uint64_t)(PROF__ACQUIRE(g->end) - g->begin);
@@ -19023,7 +19024,7 @@ PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *re
         prof__raw_sum_zone(w, t, thread, i.site_depth, i.duration, within);
     if (open && PROF__LOAD(t->summing)) prof__dump_sums_open(w, t, thread, rest);
     if (w->words[PROF__RAW_HEAD + 1]) prof__raw_end(w);
-    prof__dump_ended(w, t, row, rest);
+    prof__dump_ended(w, row, rest);
 }
 
 /* The end of a segment's records. Its thread t (NULL: it has left, at cursor) is read first: a
@@ -19072,7 +19073,7 @@ PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
 }
 
 /* PROF_MODE_TRACE: rows and segments are only ever added. */
-PROF__FN void prof__dump_rows(prof__raw *w, const struct prof_trace *s) {
+PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace *s) {
     for (const prof__row *row = PROF__ACQUIRE(s->rows); row; row = PROF__ACQUIRE(row->next)) {
         const prof__state *of = row->cursor ? NULL : prof__used(NULL);
         const prof__segment *g = PROF__ACQUIRE(row->first);
