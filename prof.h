@@ -12652,7 +12652,7 @@ PROF__FN bool prof__is_in_sums(const struct prof_trace *s, uint32_t what) {
 }
 
 /* Are there zones that are in no timeline? */
-PROF__FN bool prof__any_sums(const struct prof_trace *s) {
+PROF__FN PROF__RACES bool prof__any_sums(const struct prof_trace *s) {
     return !s->built && (s->full_tick || PROF__LOAD(s->any_deep));
 }
 
