@@ -2890,13 +2890,18 @@ PROF__FN bool prof__try_lock(void) {
 PROF__FN bool prof__lock_mine(void) { return PROF__LOAD(prof__lock_word) == prof__self(); }
 PROF__FN void prof__unlock(void) { PROF__RELEASE(prof__lock_word, 0u); }
 PROF__FN void prof__lock_reset(void) { prof__lock_word = 0; }
+PROF__FN bool prof__swap(uint32_t *word, uint32_t from, uint32_t to) {
+    return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
 #elif defined(_WIN32)
+#define prof__swap(word, from, to) ((void)(word), false)   /* so nothing is lent: prof__sums_lock */
 static volatile LONG prof__lock_word;
 PROF__FN bool prof__lock_mine(void) { return false; }
 PROF__FN bool prof__try_lock(void) { return !InterlockedExchange(&prof__lock_word, 1); }
 PROF__FN void prof__unlock(void) { InterlockedExchange(&prof__lock_word, 0); }
 PROF__FN void prof__lock_reset(void) { prof__lock_word = 0; }
 #else
+#define prof__swap(word, from, to) ((void)(word), false)
 static pthread_mutex_t prof__mutex = PTHREAD_MUTEX_INITIALIZER;
 PROF__FN bool prof__lock_mine(void) { return false; }
 PROF__FN bool prof__try_lock(void) { return pthread_mutex_trylock(&prof__mutex) == 0; }
@@ -4427,6 +4432,9 @@ typedef struct prof__state {
     /* In sums its memory is a block that is emptied into rows when it is full. */
     bool summing;                        /* all of AGGREGATE; a trace since the arena was full */
     bool held;                           /* who adds the block to them has the lock */
+#if !PROF__BARE
+    uint32_t loan;                       /* its thread wants the lock while sums change; or it */
+#endif                                   /* was lent it, by one who waits for these */
     prof__tallies tallies;               /* kept for the state's next thread */
     prof__record *block, *block_end;     /* this, too; NULL: none yet */
     uint64_t *inner;                     /* by depth: ticks of what ended within the zone that is
@@ -5052,7 +5060,7 @@ PROF__FN void prof__state_use(prof__state *t) {
     memset(&t->tallies, 0, sizeof t->tallies);
     t->block = NULL;
     t->deeps = NULL;
-    t->deep = 0;
+    PROF__STORE(t->deep, 0u);
     while (*last) last = &(*last)->used;
     PROF__RELEASE(*last, t);
 }
@@ -5363,17 +5371,54 @@ PROF__FN bool prof__is_others(uint32_t site) {
     return !site || site == PROF__LOAD(prof__others_site) << 8;
 }
 
+#if PROF__BARE
+#define prof__sums_lock(t) ((t)->held || prof__lock_briefly())
+#define prof__sums_unlock(t) ((t)->held ? (void)0 : prof__unlock())
+#else
+enum { PROF__LOAN_NONE, PROF__LOAN_WANTED, PROF__LOAN_GIVEN };
+
+/* The lock, while t's sums change. Who has it may be waiting for just these, in a snapshot: then it
+   lends it, and does nothing until it is given back. */
+PROF__FN bool prof__sums_lock(prof__state *t) {
+    if (t->held) return true;
+    PROF__STORE(t->loan, (uint32_t)PROF__LOAN_WANTED);
+    for (int i = 0; i < 1000000 && !prof__lock_mine(); i++) {
+        if (PROF__ACQUIRE(t->loan) == PROF__LOAN_GIVEN) return true;
+        if (prof__try_lock()) {
+            PROF__STORE(t->loan, (uint32_t)PROF__LOAN_NONE);
+            return true;
+        }
+        if (i >= 16) prof__yield();
+    }
+    (void)prof__swap(&t->loan, PROF__LOAN_WANTED, PROF__LOAN_NONE);
+    return PROF__ACQUIRE(t->loan) == PROF__LOAN_GIVEN;
+}
+
+PROF__FN void prof__sums_unlock(prof__state *t) {
+    if (t->held) return;
+    if (PROF__LOAD(t->loan) == PROF__LOAN_GIVEN)
+        PROF__RELEASE(t->loan, (uint32_t)PROF__LOAN_NONE);
+    else prof__unlock();
+}
+
+/* By who has the lock and waits for t's sums. */
+PROF__FN void prof__sums_lend(prof__state *t) {
+    if (!prof__swap(&t->loan, PROF__LOAN_WANTED, PROF__LOAN_GIVEN)) return;
+    while (PROF__ACQUIRE(t->loan) == PROF__LOAN_GIVEN) prof__yield();
+}
+#endif
+
 /* A site's new row; where there is no room for it, the one of all others. */
 PROF__RARE(prof__tally *) prof__tally_make(prof__state *t, uint32_t site) {
     prof__tallies *y = &t->tallies;
     uint32_t places = y->index->mask + 1;
     prof__tally *r = NULL;
-    if (prof__is_others(site) || y->full || !(t->held || prof__lock_briefly())) return y->others;
+    if (prof__is_others(site) || y->full || !prof__sums_lock(t)) return y->others;
     if (y->last->number + 1 <= places / 2 || prof__tallies_index(y, 2 * places) ||
         y->last->number + 1 < places) r = prof__tallies_row(y, site);
     if (r) prof__tally_place(y->index, r);
     y->full = !r;
-    if (!t->held) prof__unlock();
+    prof__sums_unlock(t);
     return r ? r : y->others;
 }
 
@@ -5479,7 +5524,7 @@ PROF__FN void prof__sums_cut(prof__state *t, const prof__item *i) {
     uint32_t depth = i->site_depth & 0xff;
     uint64_t within = 0;
     if (i->end - PROF__MIN(i->duration, i->end) > t->cut_tick) {
-        t->cut = depth;
+        PROF__STORE(t->cut, depth);
         prof__sums_put(t, i);
         return;
     }
@@ -5651,7 +5696,7 @@ PROF__FN void prof__sums_begin(prof__state *t) {
     static const prof__hooks none = { NULL, NULL, 0 };
     memset(t->block, 0, (size_t)(t->block_end - t->block) * sizeof *t->block);
     memset(t->inner - 1, 0, (prof__trace.max_depth + 2) * sizeof *t->inner);
-    t->cut = 0;
+    PROF__STORE(t->cut, 0u);
     t->base = (uint64_t)t->epoch << 32;
     t->wants = 0;
     t->hooks = none;
@@ -5709,7 +5754,7 @@ PROF__FN bool prof__sum_from_here(prof__state *t) {
     PROF__RELEASE(t->segment->next, g);
     t->segment = g;
     prof__sums_begin(t);
-    t->cut = open;
+    PROF__STORE(t->cut, open);
     prof__put_clock(t);
     t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !t->observed;
     return true;
@@ -5799,7 +5844,7 @@ PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
 /* They are in sums alone, added to their row as they end, one by one. The hot path cannot work
    while one is open. */
 PROF__INLINE prof__deep *prof__deep_top(const prof__state *t) {
-    return t->deeps->zones + (t->deep - 1) % PROF__DEEPS;
+    return t->deeps->zones + (PROF__LOAD(t->deep) - 1) % PROF__DEEPS;
 }
 
 /* More memory for them, which others do not need yet. Under the lock. */
@@ -5820,7 +5865,7 @@ PROF__FN prof__deeps *prof__deeps_take(prof__state *t) {
 /* A deep zone more; NULL: no room. */
 PROF__FN prof__deep *prof__deep_push(prof__state *t) {
     prof__deeps *b = t->deeps;
-    if (t->deep % PROF__DEEPS == 0 && (t->deep || !b)) {
+    if (PROF__LOAD(t->deep) % PROF__DEEPS == 0 && (PROF__LOAD(t->deep) || !b)) {
         if (b) b = b->above;
         if (!b && prof__lock_briefly()) {
             b = prof__deeps_take(t);
@@ -5829,12 +5874,13 @@ PROF__FN prof__deep *prof__deep_push(prof__state *t) {
         if (!b) return NULL;
         t->deeps = b;
     }
-    t->deep++;
+    PROF__STORE(t->deep, t->deep + 1);
     return prof__deep_top(t);
 }
 
 PROF__FN void prof__deep_pop(prof__state *t) {
-    if (--t->deep % PROF__DEEPS == 0 && t->deeps->below) t->deeps = t->deeps->below;
+    PROF__STORE(t->deep, t->deep - 1);
+    if (t->deep % PROF__DEEPS == 0 && t->deeps->below) t->deeps = t->deeps->below;
 }
 
 /* The innermost deep zone, ended at now, goes to its row: its ticks. By its thread, looking, or by
@@ -5851,7 +5897,7 @@ PROF__FN uint64_t prof__deep_put(prof__state *t, uint64_t now, bool unfinished) 
     PROF__BUMP(t->counts.summed_open, unfinished);
     PROF__BUMP(t->counts.unfinished, unfinished);
     prof__deep_pop(t);
-    if (t->deep) prof__deep_top(t)->within += ticks;
+    if (PROF__LOAD(t->deep)) prof__deep_top(t)->within += ticks;
     return ticks;
 }
 
@@ -5878,7 +5924,7 @@ PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
     ticks = prof__deep_put(t, now, unfinished);
     prof__sums_shut(t);
     if (t->summing) prof__block_emptied(t);
-    if (!t->deep) prof__deep_leave(t, now, ticks);
+    if (!PROF__LOAD(t->deep)) prof__deep_leave(t, now, ticks);
     prof__looked(t);
     if (t->observed) prof__observe_end(t, site);
     return true;
@@ -5886,14 +5932,14 @@ PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
 
 /* Ends those above n. */
 PROF__FN bool prof__end_deeps(prof__state *t, uint32_t n) {
-    for (; t->deep > n; PROF__BUMP(t->counts.healed, 1))
+    for (; PROF__LOAD(t->deep) > n; PROF__BUMP(t->counts.healed, 1))
         if (!prof__end_deep(t, false)) return false;
     return true;
 }
 
 /* How many are open with the zone of this token; 0: it is none of them. */
 PROF__FN uint32_t prof__deep_of(const prof__state *t, const prof__frame *token) {
-    uint32_t n = t->deep;
+    uint32_t n = PROF__LOAD(t->deep);
     for (const prof__deeps *b = t->deeps; n; b = n % PROF__DEEPS ? b : b->below)
         if (&b->zones[--n % PROF__DEEPS].frame == token - 1) return n + 1;
     return 0;
@@ -5901,8 +5947,8 @@ PROF__FN uint32_t prof__deep_of(const prof__state *t, const prof__frame *token) 
 
 /* A signal handler in the slow path ended a zone around them. */
 PROF__FN void prof__deep_check(prof__state *t) {
-    if (PROF__LIKELY(!t->deep || t->hot.top == t->deepest) || !prof__look(t)) return;
-    for (; t->deep; PROF__BUMP(t->counts.deep, 1)) prof__deep_pop(t);
+    if (PROF__LIKELY(!PROF__LOAD(t->deep) || t->hot.top == t->deepest) || !prof__look(t)) return;
+    for (; PROF__LOAD(t->deep); PROF__BUMP(t->counts.deep, 1)) prof__deep_pop(t);
     prof__looked(t);
 }
 
@@ -6089,7 +6135,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->epoch = 0;
     t->full = false;
     t->skipped = 0;
-    while (t->deep) prof__deep_pop(t);
+    while (PROF__LOAD(t->deep)) prof__deep_pop(t);
     t->detail_end = NULL;
     t->last = t->bias = 0;
     t->stack_low = t->stack_high = 0;
@@ -6170,7 +6216,7 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
     }
     if (t->generation == PROF__LOAD(prof__on)) {
         uint64_t now = prof__state_now(t);
-        while (t->deep && prof__end_deep(t, true)) {}
+        while (PROF__LOAD(t->deep) && prof__end_deep(t, true)) {}
         while (t->hot.top > t->hot.bottom && prof__end_zone(t, now, true)) {}
     }
     prof__lock_to_leave(t);
@@ -6305,9 +6351,10 @@ PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_fr
 
 /* A thread with many open zones begins one more: ends those that longjmp has left on top. */
 PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
-    while (t->deep && prof__is_left(t, &prof__deep_top(t)->frame, here))
-        if (!prof__end_deeps(t, t->deep - 1)) return;
-    while (!t->deep && t->hot.top > t->crowd && prof__is_left(t, t->hot.top - 1, here)) {
+    while (PROF__LOAD(t->deep) && prof__is_left(t, &prof__deep_top(t)->frame, here))
+        if (!prof__end_deeps(t, PROF__LOAD(t->deep) - 1)) return;
+    while (!PROF__LOAD(t->deep) && t->hot.top > t->crowd &&
+           prof__is_left(t, t->hot.top - 1, here)) {
         if (!prof__end_zone(t, prof__state_now(t), false)) return;
         PROF__BUMP(t->counts.healed, 1);
     }
@@ -6534,7 +6581,7 @@ PROF__FN void prof__end_busy(prof__slot *slot, prof__frame *token) {
 /* An end with a token, in the open generation. A token that is not of a zone open now may be an
    older one's; where too many were open then, that cannot be told. */
 PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
-    uint32_t deep = t->deep ? prof__deep_of(t, token) : 0;
+    uint32_t deep = PROF__LOAD(t->deep) ? prof__deep_of(t, token) : 0;
     if (deep) {
         if (prof__end_deeps(t, deep)) (void)prof__end_deep(t, false);
         return;
@@ -6555,7 +6602,7 @@ PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
 /* And one without. */
 PROF__FN void prof__end_top_here(prof__slot *slot, prof__state *t) {
     if (t->skipped) t->skipped--;
-    else if (t->deep) (void)prof__end_deep(t, false);
+    else if (PROF__LOAD(t->deep)) (void)prof__end_deep(t, false);
     else if (t->hot.top > t->hot.bottom) (void)prof__end_zone(t, prof__state_now(t), false);
     else if (t->hot.bottom > t->frames) prof__end_stale(t, t->hot.bottom - 1);
     else if (*prof__skipped_here(slot)) slot->skipped--;
@@ -6596,7 +6643,7 @@ PROF_API PROF__QUIET prof_place prof_mark(void) {
     mark.generation = PROF__LOAD(prof__on);
     if (slot->generation == mark.generation) {
         mark.thread = t->number;
-        mark.zones = (uint32_t)(PROF__LOAD(t->hot.top) - t->frames) + t->deep;
+        mark.zones = (uint32_t)(PROF__LOAD(t->hot.top) - t->frames) + PROF__LOAD(t->deep);
         mark.dropped = t->skipped;
     } else if (mark.generation) {
         mark.dropped = *prof__skipped_here(slot);
@@ -6617,7 +6664,7 @@ PROF__FN void prof__unwind_to(prof__state *t, size_t zones, uint32_t dropped) {
 
 PROF__FN void prof__unwind_here(prof__slot *slot, prof__state *t, const prof_place *mark) {
     bool here = mark->generation == t->generation && mark->thread == t->number;
-    size_t open = (size_t)(t->hot.top - t->frames) + t->deep;
+    size_t open = (size_t)(t->hot.top - t->frames) + PROF__LOAD(t->deep);
     size_t old = (size_t)(t->hot.bottom - t->frames);
     if (mark->generation == t->generation && mark->thread == (uintptr_t)slot)
         prof__unwind_to(t, old, 0);
@@ -7386,7 +7433,7 @@ typedef struct prof__long {
 
 PROF__RARE(bool) prof__long_slow(prof__long *l, uint32_t slots, uint32_t wants) {
     prof__state *t = wants & ~PROF__LOAD(prof__wants) ? NULL : prof__state_here(l->slot);
-    if (t && (t->summing || t->deep) && !(wants & ~PROF__LOAD(prof__wants))) {
+    if (t && (t->summing || PROF__LOAD(t->deep)) && !(wants & ~PROF__LOAD(prof__wants))) {
         prof__count_not_kept(t);
         return false;
     }
@@ -8323,7 +8370,7 @@ PROF__INLINE bool prof__is_function(const prof__state *t, const prof__frame *f,
    end of what this session does not have must not end another: false. */
 PROF__FN bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t function) {
     prof__frame *f = t->hot.top;
-    uint32_t deep = t->deep;
+    uint32_t deep = PROF__LOAD(t->deep);
     const prof__deeps *b = t->deeps;
     while (deep && !prof__is_function(t, &b->zones[(deep - 1) % PROF__DEEPS].frame, function))
         if (--deep % PROF__DEEPS == 0) b = b->below;
@@ -8337,7 +8384,7 @@ PROF__FN bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t fu
 
 /* The innermost open zone; there is one. */
 PROF__INLINE prof__frame *prof__zone_here(prof__state *t) {
-    return PROF__UNLIKELY(t->deep) ? &prof__deep_top(t)->frame : t->hot.top - 1;
+    return PROF__UNLIKELY(PROF__LOAD(t->deep)) ? &prof__deep_top(t)->frame : t->hot.top - 1;
 }
 
 /* Is the zone that is to end now this function's? What was dropped ends first, in any case. */
@@ -15888,10 +15935,15 @@ PROF__FN void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
 
 /* What the system calls the program. */
 PROF__FN void prof__process_name(char *name, size_t size) {
+#if defined(__linux__)
     FILE *file = prof__trace.clock == PROF_CLOCK_PLATFORM ? NULL : fopen("/proc/self/comm", "r");
-    if (!file || !fgets(name, (int)size, file)) memcpy(name, "program", sizeof "program");
-    name[strcspn(name, "\n")] = 0;
+    bool there = file && fgets(name, (int)size, file);
     if (file) fclose(file);
+    name[there ? strcspn(name, "\n") : 0] = 0;
+    if (there) return;
+#endif
+    (void)size;
+    memcpy(name, "program", sizeof "program");
 }
 
 PROF__FN void prof__chrome_process_named(prof__out *o, int64_t pid, const char *name,
@@ -18767,10 +18819,13 @@ PROF__FN uint64_t prof__stream_recorded(const struct prof_trace *s) {
 /* ---- The dump: no locks, nothing but what a signal handler may do ---- */
 
 /* While state t's sums are whole: *sums is set to how often they changed. Their thread may be off
-   its core for long; one that never comes back is waited for once: *gone is its number then. */
-PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone) {
+   its core for long; one that never comes back is waited for once: *gone is its number then.
+   lend: t, where who reads has the lock. */
+PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone,
+                                    prof__state *lend) {
     uint32_t i = 0;
     while ((*sums = PROF__ACQUIRE(t->sums)) & 1 && *sums != *gone) {
+        if (lend) prof__sums_lend(lend);
         if (i++ == 200000) *gone = *sums;
         prof__yield();
     }
@@ -18791,6 +18846,7 @@ typedef struct prof__rest {
     uint64_t cut_tick;
     prof__record *ended;                 /* zones of the timeline that ended: where they go, or */
     uint32_t ended_count;                /* NULL; as prof__rest_put writes them */
+    prof__state *lend;                   /* see prof__sums_begin_read */
 } prof__rest;
 
 /* To memory for a block of so many records, and for the times by depth. */
@@ -18801,7 +18857,7 @@ PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t
     do {
         const prof__record *begin, *end;
         size_t n;
-        prof__sums_begin_read(t, &rest->sums, &rest->gone);
+        prof__sums_begin_read(t, &rest->sums, &rest->gone, rest->lend);
         begin = PROF__LOAD(t->begin);
         end = PROF__LOAD(t->summing) && !t->closed ? prof__cursor_of(t) : begin;
         n = end < begin ? 0 : PROF__MIN((size_t)(end - begin), room);
@@ -18824,7 +18880,7 @@ PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof_
     uint32_t sums;
     int i = 0;
     do {
-        prof__sums_begin_read(t, &sums, &rest->gone);
+        prof__sums_begin_read(t, &sums, &rest->gone, rest->lend);
         prof__copy_words(row, from, sizeof *row);
     } while (!prof__sums_same(t, sums) && i++ < 1000);
     if (sums != rest->sums) rest->moved = PROF__MIN(rest->moved, row->number);
@@ -19085,6 +19141,7 @@ PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace 
     for (const prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
         bool open = s->open && PROF__ACQUIRE(t->recording) == s->generation, sums;
         prof__rest rest;
+        rest.lend = NULL;
         sums = prof__any_sums(s) && PROF__ACQUIRE(t->tallies.others);
         if (sums) prof__dump_sums(w, t, &rest, open);
         if (!open) continue;
@@ -20198,8 +20255,9 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
     s->merged.rows[s->merged.places].least = UINT64_MAX;
     s->merged.used = 0;
     s->not_merged = 0;
-    for (const prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
+    for (prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
         prof__rest rest;
+        rest.lend = t;
         if (!t->tallies.others) continue;
         prof__rest_copy(&rest, t, to, SIZE_MAX, inner);   /* there is room for any block */
         prof__merge_state(&s->merged, t, &rest);
@@ -21358,7 +21416,7 @@ PROF__FN PROF__RACES int prof__ended_last(const prof__open *o, const prof__recor
 PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
     const prof__open *o = row->open + row->open_count - 1;
     int ended = 0;
-    if (!row->open_count || t->deep) return;
+    if (!row->open_count || PROF__LOAD(t->deep)) return;
     if (t->summing) ended = prof__ended_last(o, t->begin, row->cursor);
     for (const prof__segment *g = t->summing ? NULL : row->first; g; g = g->next) {
         const prof__record *end = g->end ? g->end : row->cursor;
@@ -21393,7 +21451,7 @@ PROF__FN uint64_t prof__deeps_close(prof__state *t, uint64_t stop) {
     uint64_t ticks = 0;
     t->held = true;
     prof__sums_open(t);
-    while (t->deep) ticks = prof__deep_put(t, stop, true);
+    while (PROF__LOAD(t->deep)) ticks = prof__deep_put(t, stop, true);
     prof__sums_shut(t);
     t->held = false;
     return ticks;
@@ -21402,7 +21460,7 @@ PROF__FN uint64_t prof__deeps_close(prof__state *t, uint64_t stop) {
 /* The same of a thread that has a timeline: "(in sums)" is open there. */
 PROF__FN void prof__deeps_stand(prof__state *t, prof__row *row, bool own) {
     prof__open *o = row->open + row->open_count;
-    if (!t->deep || (!own && PROF__ACQUIRE(t->looking))) return;
+    if (!PROF__LOAD(t->deep) || (!own && PROF__ACQUIRE(t->looking))) return;
     o->start = row->stop_tick - prof__deeps_close(t, row->stop_tick);
     o->site = prof__trace.in_sums << 8;
     o->depth = row->open_count++;
@@ -21419,7 +21477,7 @@ PROF__FN void prof__sums_close(prof__state *t, prof__row *row, bool own) {
         return;
     }
     prof__sums_add_held(t, row->cursor);
-    if (t->deep) t->inner[(int32_t)row->open_count - 1] += prof__deeps_close(t, stop);
+    if (PROF__LOAD(t->deep)) t->inner[(int32_t)row->open_count - 1] += prof__deeps_close(t, stop);
     t->held = true;
     while (row->open_count) {
         const prof__open *o = row->open + --row->open_count;
