@@ -73,7 +73,7 @@ static void call(int n) {
 /* What has no room is no name too many; of functions that is remembered, and they are asked for
    again in the next session. */
 static void test_sites_without_room(void) {
-    static uint64_t memory[1 << 13];
+    static uint64_t memory[60 << 7];
     prof_desc desc = test_desc();
     prof_stats stats;
     uint64_t refused;
@@ -82,14 +82,14 @@ static void test_sites_without_room(void) {
     desc.max_threads = 1;
     desc.max_sites = 1000;
     EQUAL(prof_start(&desc), PROF_OK);
-    for (int i = 0; i < 950; i++) {
+    for (int i = 0; i < 900; i++) {
         char name[8];
         snprintf(name, sizeof name, "%d", i);
         prof_push(name);
         prof_pop();
     }
     stats = prof_get_stats();
-    CHECK(stats.others_full > 0, "%u in others", (unsigned)stats.others_full);
+    CHECK(stats.others_full > 100, "%u in others", (unsigned)stats.others_full);
     call(FUNCTIONS);
     refused = prof_get_stats().others_full - stats.others_full;
     CHECK(refused >= FUNCTIONS - 1, "%u refused", (unsigned)refused);
