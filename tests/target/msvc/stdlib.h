@@ -6,7 +6,9 @@ extern "C" {
 #endif
 char *getenv(const char *name);
 int atoi(const char *s);
+int atexit(void (*call)(void));
 double strtod(const char *s, char **end);
+unsigned long long strtoull(const char *s, char **end, int base);
 #ifdef __cplusplus
 }
 #endif

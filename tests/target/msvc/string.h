@@ -18,6 +18,7 @@ char *strstr(const char *s, const char *t);
 char *strpbrk(const char *s, const char *of);
 size_t strspn(const char *s, const char *t);
 size_t strcspn(const char *s, const char *t);
+char *strerror(int error);
 #ifdef __cplusplus
 }
 #endif
