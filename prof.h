@@ -4615,6 +4615,7 @@ struct prof_trace {
     prof__row *last_row;
     bool lean;                           /* nothing is promised for events until details come, */
     bool refused;                        /* and there is no room for them */
+    bool read;                           /* the records were: what they lack is counted */
     char *first_scratch;                 /* where it begins without events; */
     char *place;                         /* of these, in the caller's memory; NULL: there */
     const char *limit;                   /* NULL: the arena's high */
@@ -6773,7 +6774,8 @@ PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
 }
 
 #define prof__context_name(row) ((void)0)
-#define prof__row_unused(row) ((row) ? (row)->again : prof__trace.free_rows)   /* the next one */
+#define prof__rows_unused(s) ((s)->free_rows)
+#define prof__row_again_of(row) ((row)->again)
 PROF_API PROF__QUIET void prof_tick(void) {}
 #endif /* !PROF__BARE */
 
@@ -7190,7 +7192,8 @@ PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
 }
 
 PROF_API PROF__QUIET void prof_thread_end(void) {}
-#define prof__row_unused(row) NULL
+#define prof__rows_unused(s) NULL
+#define prof__row_again_of(row) NULL
 
 #define PROF__ENTRY PROF__QUIET
 #define prof__push_text(name) prof_push(name)
@@ -10366,6 +10369,9 @@ PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool
     }
     s->zone_count = zones;
     s->moment_count = moments;
+#if !PROF__BARE
+    s->read = true;
+#endif
 }
 
 /* feed: takes the zones while they are counted, which is all there is to do in most traces. */
@@ -11732,7 +11738,7 @@ PROF__FN void prof__thread_fill(struct prof_trace *s, prof__row *row) {
    thread of which no zone is kept. */
 PROF__FN void prof__analysis_threads(struct prof_trace *s) {
     s->threads = (prof_thread_info *)(void *)prof__arena.low;
-    for (prof__row *row = prof__row_unused((prof__row *)NULL); row; row = prof__row_unused(row))
+    for (prof__row *row = prof__rows_unused(s); row; row = prof__row_again_of(row))
         prof__thread_fill(s, row);
     for (prof__row *row = s->rows; row; row = row->next) prof__thread_fill(s, row);
     s->events = (prof_event *)(void *)(prof__arena.low +
@@ -21614,7 +21620,7 @@ PROF__FN void prof__window_prepare(struct prof_trace *s) {
     prof__windows_unsettle();
     prof__lock();
     if (s->stopped && !prof__session.desc.acc_events) ready = prof__window_lay(s);
-    s->stopped = s->prepared = s->analysed = false;
+    s->stopped = s->prepared = s->read = s->analysed = false;
     if (ready && !s->began) prof__prefault(s);
     prof__unlock();
     PROF__STORE(prof__session.enabled, prof__session.activities);
@@ -22627,6 +22633,7 @@ PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
     memset(&out, 0, sizeof out);
     if (!prof__valid(trace)) return out;
     if (!trace->built) {
+        if (!trace->read && prof__from_records(trace)) prof__closes_of_records(NULL);
         out = prof_get_stats();
     } else {
         out.recorded = trace->event_count;

@@ -1394,8 +1394,8 @@ int trace_close(trace_reader *r) {
         "raw control characters in texts", "escapes that JSON has not, or of half a character",
         "commas before a closing bracket", "keys that an event has twice",
         "pids, tids or times that are no numbers, taken as absent",
-        "events without a ts or dur, taken as 0", "events that end before they begin, taken as of "
-        "no length",
+        "events without a ts or dur, taken as 0",
+        "events that end before they begin, taken as of no length",
         "events that are not objects, skipped", "ends of nothing, left out",
         "begins without an end, taken to last to the end of the trace"
     };
