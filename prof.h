@@ -10369,9 +10369,6 @@ PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool
     }
     s->zone_count = zones;
     s->moment_count = moments;
-#if !PROF__BARE
-    s->read = true;
-#endif
 }
 
 /* feed: takes the zones while they are counted, which is all there is to do in most traces. */
@@ -12285,6 +12282,7 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     bool plain;
     prof__prepare(s);
 #if !PROF__BARE
+    s->read = true;
     s->events = (prof_event *)(void *)(s->place ? s->place : s->first_scratch);
 #endif
     s->analysed = true;
@@ -12455,6 +12453,7 @@ PROF__FN void prof__closes_of_records(const prof__feed *feed) {
     uint64_t begin = prof__os_now();
     bool taken = prof__own(&prof__reading);
     prof__count_rows(s, feed);
+    s->read = true;
     prof__own_times.analysis += prof__os_now() - begin;
     if (taken) prof__disown(&prof__reading);
 #endif
