@@ -99,7 +99,7 @@ static trace_text member_of(trace_text head, const char *name) {
 }
 
 head_lists head_lists_find(trace_text head) {
-    head_lists found;
+    head_lists found = {{{"", 0}}};
     for (int i = 0; i < HEAD_LISTS; i++) found.of[i] = member_of(head, head_list_names[i]);
     return found;
 }
