@@ -18905,6 +18905,7 @@ PROF__FN bool prof__rest_cut(prof__rest *rest, const prof__item *i) {
     uint32_t depth = i->site_depth & 0xff;
     uint64_t within = 0;
     if (depth >= rest->cut) return false;
+    if (i->end < rest->cut_tick) return true;   /* a record that was copied while it changed */
     if (i->end - PROF__MIN(i->duration, i->end) > rest->cut_tick) {
         rest->cut = depth;
         return false;
