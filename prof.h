@@ -5695,6 +5695,7 @@ PROF__FN bool prof__sums_prepare(prof__state *t) {
 /* From here on t's zones go to its block: prof__sums_prepare has been. */
 PROF__FN void prof__sums_begin(prof__state *t) {
     static const prof__hooks none = { NULL, NULL, 0 };
+    prof__sums_open(t);                  /* a dump may be reading what the last thread left */
     memset(t->block, 0, (size_t)(t->block_end - t->block) * sizeof *t->block);
     memset(t->inner - 1, 0, (prof__trace.max_depth + 2) * sizeof *t->inner);
     PROF__STORE(t->cut, 0u);
@@ -5706,6 +5707,7 @@ PROF__FN void prof__sums_begin(prof__state *t) {
     PROF__STORE(t->limit, t->block_end);
     PROF__STORE(t->clock_end, t->block);
     PROF__RELEASE(t->hot.cursor, t->block);
+    prof__sums_shut(t);
 }
 
 /* The timeline's last segment: for zones that are open now. It needs no room in the analysis: what
@@ -18905,7 +18907,6 @@ PROF__FN bool prof__rest_cut(prof__rest *rest, const prof__item *i) {
     uint32_t depth = i->site_depth & 0xff;
     uint64_t within = 0;
     if (depth >= rest->cut) return false;
-    if (i->end < rest->cut_tick) return true;   /* a record that was copied while it changed */
     if (i->end - PROF__MIN(i->duration, i->end) > rest->cut_tick) {
         rest->cut = depth;
         return false;
