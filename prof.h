@@ -4232,7 +4232,8 @@ typedef struct prof__counts {
     PLAIN(recorded, 0, 0, NULL) \
     PLAIN(dropped, 0, PROF__NO, NULL) \
     ALL(dropped_full, c->full, 1, "Dropped, the arena was full (give prof_desc.memory more)") \
-    ALL(dropped_deep, c->deep, 2, "Dropped, deeper than prof_desc.max_depth") \
+    ALL(dropped_deep, c->deep, 2, "Dropped, deeper than prof_desc.max_depth" \
+        PROF__HOST_TEXT(" (raise it, or give prof_desc.memory more)")) \
     ALL(dropped_threads, s->dropped_threads, 3, \
         "Dropped, more threads at once than prof_desc.max_threads") \
     ALL(dropped_sites, c->sites, 4, \
@@ -21833,7 +21834,7 @@ PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
     return before;
 }
 
-/* ---- The environment: its variables ---- */
+/* ---- The environment: programs that are profiled when it asks for it ---- */
 
 enum { PROF__ENV_RESERVE = 8192, PROF__ENV_AGAIN_NS = 100000000 };
 

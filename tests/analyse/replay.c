@@ -1163,9 +1163,12 @@ static void stream_free(stream *s) {
 
 /* The case as a file of its own, without the answer. */
 static void stream_of(stream *s, value c) {
-    char file[] = "/tmp/prof_replay_XXXXXX";
+    const char *folder = getenv("TMPDIR");
+    char file[1024];
     output out;
-    int fd = mkstemp(file);
+    int fd, n = snprintf(file, sizeof file, "%s/prof_replay_XXXXXX",
+                         folder && *folder ? folder : "/tmp");
+    fd = n < (int)sizeof file ? mkstemp(file) : -1;
     memset(s, 0, sizeof *s);
     if (fd < 0 || !output_open(&out, file)) {
         mismatch("file", "cannot be made");

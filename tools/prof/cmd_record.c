@@ -36,6 +36,7 @@ const command record_command = {
 extern const command report_command, decode_command;
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127, KILLED = 128 /* + the signal: as the shell has it */ };
+enum { STATUS_PATH = 1024 };
 enum { PATIENCE_MS = 10000 };            /* for a file that no longer grows */
 
 typedef struct recording {
@@ -93,14 +94,15 @@ static void tell_child(int number) {
 }
 
 /* Where the program's sessions tell of themselves: a file without a name. */
-static int open_status(char path[64]) {
+static int open_status(char path[STATUS_PATH]) {
 #ifdef __linux__
     int file = memfd_create("prof record", MFD_CLOEXEC);
-    if (file >= 0) snprintf(path, 64, "/proc/%ld/fd/%d", (long)getpid(), file);
+    if (file >= 0) snprintf(path, STATUS_PATH, "/proc/%ld/fd/%d", (long)getpid(), file);
     return file;
 #else
-    snprintf(path, 64, "/tmp/prof.XXXXXX");
-    return mkstemp(path);
+    const char *folder = getenv("TMPDIR");
+    int n = snprintf(path, STATUS_PATH, "%s/prof.XXXXXX", folder && *folder ? folder : "/tmp");
+    return n < STATUS_PATH ? mkstemp(path) : -1;
 #endif
 }
 
@@ -399,7 +401,7 @@ static int run(int argc, char **argv) {
     if (count == 0) return fail(NULL, "record needs a command to run; see prof record --help");
     for (int i = 0; i < SETTINGS; i++)
         if (values[i]) setenv(settings[i].variable, values[i], 1);
-    char status_path[64];
+    char status_path[STATUS_PATH];
     r.program = argv[1];
     r.status_file = open_status(status_path);
     if (r.status_file < 0) return fail(NULL, "no file for notes: %s", strerror(errno));
