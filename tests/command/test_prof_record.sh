@@ -88,6 +88,7 @@ static void end(const char *way) {
     if (is(way, "fork")) forks();
     if (is(way, "closes")) for (int i = 3; i < 200; i++) close(i);
     if (is(way, "waits")) usleep(1500000);
+    if (is(way, "codes")) zones("\302\2332Jcaf\303\251", 1);
 }
 
 int main(int argc, char **argv) {      /* FOLDER STATUS [WAY]: moves there, exits so, ends by WAY */
@@ -112,6 +113,7 @@ END
 try record_builds "${CC:-cc}" -std=gnu11 -I. -DPROF_ZLIB -DPROF_INSTRUMENT_FUNCTIONS \
     -finstrument-functions "$out/program.c" -o "$out/program" \
     -lpthread -lz
+keys=$PWD/tests/command/top_keys.py
 cd "$out" || exit 1
 out=.
 rm -f ./*.json ./*.json.gz ./*.raw
@@ -266,8 +268,16 @@ cp said told
 try top_rows grep -q '^after  *[0-9.]*%.* 1000 ' told
 "$prof" top --sort name look.raw >told 2>&1
 try top_sorts test "$(awk '/%/ && !/Self %/ {print $1}' told | tr '\n' ' ')" = 'after before end is work zones '
-head -c 9000 look.raw >grows.raw
-says top_looks 'grows.raw: 0.0 MB' 0 "$prof" top --looks 1 grows.raw
+head -c -100 look.raw >grows.raw       # without its last counts
+says top_looks "grows.raw: 0.0 MB, 6 names" 0 "$prof" top --looks 1 grows.raw
+PROF_TRACE=codes.raw ./program . 0 codes >stdout 2>stderr
+"$prof" top codes.raw >told 2>&1
+try top_no_codes grep -q "^ 2Jcaf$(printf '\303\251') " told
+if command -v python3 >/dev/null; then
+    try top_keys python3 "$keys" "$prof" grows.raw
+else
+    echo 'skip top_keys: python3 is not installed'
+fi
 says top_no_stream 'no raw stream' 2 "$prof" top old.json
 says top_no_file 'No such file' 2 "$prof" top none.raw
 says top_no_column 'no column x' 2 "$prof" top --sort x look.raw

@@ -3,6 +3,7 @@
 
 #include "containers.h"
 #include "losses.h"
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,10 @@ const command top_command = {
 
 enum { MEMORY = 8 << 20, PIECE = 1 << 16, DEPTHS = 257, BEFORE_END = 12 };
 
-typedef struct top_row { int64_t calls, total, self, last_calls, last_self; } top_row;
+/* last: as of the last reading; since: what came between that and the one before. */
+typedef struct top_row {
+    int64_t calls, total, self, last_calls, last_self, calls_since, self_since;
+} top_row;
 typedef struct top_thread { int64_t within[DEPTHS]; } top_thread;
 
 typedef enum top_sort { BY_SELF, BY_TOTAL, BY_CALLS, BY_RATE, BY_NAME, SORTS } top_sort;
@@ -50,7 +54,7 @@ typedef struct top {
     losses lost;
     raw_losses raw_lost;
     uint64_t bytes;
-    double last;                         /* when the last look was */
+    double last, since;                  /* the last reading; s from the one before, 0: none */
     top_sort sort;
     bool paused, ended, quit;            /* ended: the stream told its last counts */
 } top;
@@ -95,14 +99,24 @@ static void take(void *user, const prof_raw_item *item) {
     if (item->kind == PROF_RAW_ZONE && item->thread < 1 << 20) take_zone(t, item);
 }
 
-/* What has come since. */
+/* What has come since the last time, and in how long. */
 static void read_more(top *t) {
+    double now = seconds();
     char piece[PIECE];
     ssize_t got;
     while (t->file >= 0 && (got = read(t->file, piece, sizeof piece)) > 0) {
         prof_raw_feed(t->raw, piece, (size_t)got);
         t->bytes += (uint64_t)got;
     }
+    for (size_t i = 0; i < t->row_count; i++) {
+        top_row *row = t->rows + i;
+        row->calls_since = row->calls - row->last_calls;
+        row->self_since = row->self - row->last_self;
+        row->last_calls = row->calls;
+        row->last_self = row->self;
+    }
+    t->since = t->last > 0 ? now - t->last : 0;
+    t->last = now;
 }
 
 /* ---- The table ---- */
@@ -116,17 +130,20 @@ static int compare(const void *a, const void *b) {
     case BY_SELF: by = s->self - r->self; break;
     case BY_TOTAL: by = s->total - r->total; break;
     case BY_CALLS: by = s->calls - r->calls; break;
-    case BY_RATE: by = (s->self - s->last_self) - (r->self - r->last_self); break;
+    case BY_RATE: by = s->self_since - r->self_since; break;
     default: by = strcmp(interned_text(&sorting->names, x), interned_text(&sorting->names, y));
     }
     return by ? (by > 0) - (by < 0) : (x > y) - (x < y);
 }
 
 static void write_name(FILE *out, const char *name, size_t width) {
-    size_t shown = 0;
-    for (const char *p = name; *p && shown < width; p++, shown++)
-        fputc((unsigned char)*p < ' ' || *p == 127 ? ' ' : *p, out);
-    fprintf(out, "%*s", (int)(width - shown), "");
+    size_t count = 0, size;
+    const char *shown;
+    for (; *name && count < width; count++) {
+        name += plain_next(name, &shown, &size);
+        fwrite(shown, 1, size, out);
+    }
+    fprintf(out, "%*s", (int)(width - count), "");
 }
 
 static void write_losses(top *t) {
@@ -138,22 +155,25 @@ static void write_losses(top *t) {
     while (losses_next(&now, &place, line)) fprintf(t->out, "%s: %s\n", t->path, line);
 }
 
-static void write_row(top *t, uint32_t number, int64_t all, double since, size_t width) {
+static void write_row(top *t, uint32_t number, int64_t all, size_t width) {
     top_row *row = t->rows + number;
-    char self[32], total[32], share[32], busy[32];
+    char self[32], total[32], share[32], rate[32] = "-", busy[32] = "-";
     prof_format_time(self, sizeof self, (double)row->self / 1e3);
     prof_format_time(total, sizeof total, (double)row->total / 1e3);
     prof_format_share(share, sizeof share, (double)row->self, (double)all);
-    prof_format_share(busy, sizeof busy, (double)(row->self - row->last_self), since * 1e9);
+    if (t->since > 0) {
+        prof_format_share(busy, sizeof busy, (double)row->self_since, t->since * 1e9);
+        snprintf(rate, sizeof rate, "%.0f", (double)row->calls_since / t->since);
+    }
     write_name(t->out, interned_text(&t->names, number), width);
-    fprintf(t->out, " %8s %10s %10s %10lld %10.0f %8s\n", share, self, total,
-            (long long)row->calls, (double)(row->calls - row->last_calls) / since, busy);
+    fprintf(t->out, " %8s %10s %10s %10lld %10s %8s\n", share, self, total,
+            (long long)row->calls, rate, busy);
 }
 
-/* Rates are those since the last look, per second; "now" is the share of a thread's time. */
+/* Rates are those between the last two readings, per second; "now" is the share of a thread's
+   time. */
 static void look(top *t, size_t lines, size_t columns) {
     uint32_t *order = allocate((t->row_count + 1) * sizeof *order);
-    double now = seconds(), since = now - t->last > 1e-3 ? now - t->last : 1e-3;
     size_t width = columns > 92 ? columns - 62 : 30;
     int64_t all = 0;
     if (width > 60) width = 60;
@@ -168,12 +188,7 @@ static void look(top *t, size_t lines, size_t columns) {
     fprintf(t->out, " %8s %10s %10s %10s %10s %8s\n", "Self %", "Self", "Total", "Calls",
             "Calls/s", "Now %");
     for (size_t i = 0; i < t->row_count && i < lines; i++)
-        write_row(t, order[i], all, since, width);
-    for (size_t i = 0; i < t->row_count; i++) {
-        t->rows[i].last_calls = t->rows[i].calls;
-        t->rows[i].last_self = t->rows[i].self;
-    }
-    t->last = now;
+        write_row(t, order[i], all, width);
     fflush(t->out);
     free(order);
 }
@@ -236,7 +251,6 @@ static bool top_open(top *t, FILE *out) {
     t->memory = allocate(MEMORY);
     prof_raw_desc desc = {.memory = t->memory, .memory_size = MEMORY, .item = take, .user = t};
     if (prof_raw_open(&desc, &t->raw) != PROF_OK) return false;
-    t->last = seconds();
     keys_open(t);
     return true;
 }
