@@ -63,7 +63,6 @@ typedef struct fake_counts {
     uint64_t records;                    /* all of CUPTI's records, dropped ones too */
     uint64_t dropped;
     uint64_t library_calls;              /* into CUPTI, without GetNextRecord */
-    uint32_t buffers_out;
 } fake_counts;
 
 void fake_reset(void);
