@@ -6353,10 +6353,18 @@ PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_fr
     return prof__on_one_stack(t, here.stack, o->stack);
 }
 
+/* The innermost deep zone, if it has been left. False: none has, or the session is over. */
+PROF__FN bool prof__heal_deep(prof__state *t, prof__entry_frame here) {
+    bool left;
+    if (!PROF__LOAD(t->deep) || !prof__look(t)) return false;
+    left = prof__is_left(t, &prof__deep_top(t)->frame, here) && prof__end_deeps(t, t->deep - 1);
+    prof__looked(t);
+    return left;
+}
+
 /* A thread with many open zones begins one more: ends those that longjmp has left on top. */
 PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
-    while (PROF__LOAD(t->deep) && prof__is_left(t, &prof__deep_top(t)->frame, here))
-        if (!prof__end_deeps(t, PROF__LOAD(t->deep) - 1)) return;
+    while (prof__heal_deep(t, here)) {}
     while (!PROF__LOAD(t->deep) && t->hot.top > t->crowd &&
            prof__is_left(t, t->hot.top - 1, here)) {
         if (!prof__end_zone(t, prof__state_now(t), false)) return;
@@ -6387,12 +6395,12 @@ PROF__FN prof__frame *prof__open_deep(prof__state *t, uint32_t site, uint32_t wh
             d->frame.epoch = (uint32_t)(now >> 32);
             d->frame.start = (uint32_t)now;
             d->within = 0;
+            prof__origin_set(t, &d->frame, token ? PROF__BY_SCOPE : PROF__BY_CALL, entry, 0);
         }
         prof__looked(t);
     }
     if (!d) return prof__skip(t, &t->counts.deep, token);
     if (why <= PROF__NO_LOCK) PROF__BUMP(t->counts.others[why], 1);
-    prof__origin_set(t, &d->frame, token ? PROF__BY_SCOPE : PROF__BY_CALL, entry, 0);
     if (t->observed) prof__observe_begin(t, site);
     return &d->frame + 1;
 }
@@ -6585,7 +6593,11 @@ PROF__FN void prof__end_busy(prof__slot *slot, prof__frame *token) {
 /* An end with a token, in the open generation. A token that is not of a zone open now may be an
    older one's; where too many were open then, that cannot be told. */
 PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
-    uint32_t deep = PROF__LOAD(t->deep) ? prof__deep_of(t, token) : 0;
+    uint32_t deep = 0;
+    if (PROF__LOAD(t->deep) && prof__look(t)) {
+        deep = prof__deep_of(t, token);
+        prof__looked(t);
+    }
     if (deep) {
         if (prof__end_deeps(t, deep)) (void)prof__end_deep(t, false);
         return;
@@ -8388,9 +8400,14 @@ PROF__FN bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t fu
     return f > t->hot.bottom;
 }
 
-/* The innermost open zone; there is one. */
-PROF__INLINE prof__frame *prof__zone_here(prof__state *t) {
-    return PROF__UNLIKELY(PROF__LOAD(t->deep)) ? &prof__deep_top(t)->frame : t->hot.top - 1;
+/* The same where the innermost zone is a deep one. */
+PROF__FN bool prof__function_ends_deep(prof__slot *slot, prof__state *t, uintptr_t function) {
+    bool ends;
+    if (!prof__look(t)) return true;
+    ends = prof__is_function(t, &prof__deep_top(t)->frame, function) ||
+           prof__function_heal(slot, t, function);
+    prof__looked(t);
+    return ends;
 }
 
 /* Is the zone that is to end now this function's? What was dropped ends first, in any case. */
@@ -8399,7 +8416,8 @@ PROF__INLINE bool prof__function_ends(prof__slot *slot, uintptr_t function) {
     if (slot->generation != PROF__LOAD(prof__on)) return true;
     t = prof__slot_state(slot);
     if (t->skipped || t->hot.top <= t->hot.bottom) return true;
-    return PROF__LIKELY(prof__is_function(t, prof__zone_here(t), function)) ||
+    if (PROF__UNLIKELY(PROF__LOAD(t->deep))) return prof__function_ends_deep(slot, t, function);
+    return PROF__LIKELY(prof__is_function(t, t->hot.top - 1, function)) ||
            prof__function_heal(slot, t, function);
 }
 
