@@ -5523,14 +5523,15 @@ PROF__FN void prof__rest_put(prof__state *t, uint32_t kind, uint64_t duration, u
 /* A zone below the cut: it is the timeline's, with what ended in it since as one child, "(in
    sums)". One that began since is not: a signal handler displaced the one that was open here. */
 PROF__FN void prof__sums_cut(prof__state *t, const prof__item *i) {
-    uint32_t depth = i->site_depth & 0xff;
+    uint32_t depth = i->site_depth & 0xff, cut = t->cut;
     uint64_t within = 0;
     if (i->end - PROF__MIN(i->duration, i->end) > t->cut_tick) {
         PROF__STORE(t->cut, depth);
         prof__sums_put(t, i);
         return;
     }
-    for (; t->cut > depth; within += t->inner[t->cut], t->inner[t->cut] = 0) t->cut--;
+    for (; cut > depth; t->inner[cut] = 0) within += t->inner[--cut];
+    PROF__STORE(t->cut, depth);
     within = PROF__MIN(within, i->duration);
     if (within)
         prof__rest_put(t, PROF__ZONE64, within, i->end, prof__trace.in_sums << 8 | (depth + 1));
