@@ -3702,6 +3702,9 @@ PROF__FN uint32_t prof__site_dense(uint32_t number) {
     return i < prof__site_count ? i + 1 : prof__site_count + PROF_MAX_SITES - i;
 }
 
+#  define prof__site_order(number) prof__site_dense(number)
+#  define prof__sites_of(s) (prof__site_count + 1 + prof__names.count)
+
 #  define prof__same_place(a, b) true
 #  define prof__hash_place(h, place) (h)
 #  define prof__group_place(by, e) NULL
@@ -3976,10 +3979,8 @@ PROF__FN const prof_site *prof__site(uint32_t number) {
                                   : prof__sites + number;
 }
 
-/* Sites as 0, 1, 2...: static ones first. */
-PROF__FN uint32_t prof__site_dense(uint32_t number) {
-    return number >= PROF__PUSHED ? prof__site_count + 1 + number - PROF__PUSHED : number;
-}
+/* Static ones first. */
+#define prof__site_order(number) (number)
 
 /* The site, if it has a place in the source. */
 PROF__FN const prof_site *prof__site_placed(uint32_t number) {
@@ -4658,6 +4659,7 @@ struct prof_trace {
     prof_thread_info *threads;
     char *scratch;                       /* free for queries, to the arena's high or to limit */
     bool prepared, analysed;             /* for queries; events are made */
+    uint32_t sites;                      /* known when prepared: threads may add more meanwhile */
     prof__amount steps, lost, unfinished;   /* found while reading */
     uint32_t zone_count;                 /* of the events, before the others joined them */
     uint32_t step_count;                 /* from here on nothing of a freestanding trace */
@@ -4713,6 +4715,7 @@ PROF__FN uint32_t prof__others(const struct prof_trace *s) {
     return PROF__BARE ? 0 : s->outside_count + s->step_count + s->made_count;
 }
 
+
 /* Depths that zones in the records have: deep ones are one more, "(in sums)". */
 PROF__FN uint32_t prof__depths(const struct prof_trace *s) {
     return s->max_depth + (PROF__BARE ? 0 : 1);
@@ -4750,6 +4753,15 @@ PROF__FN size_t prof__slot_share(void) {
 #define PROF__STATE_SHARE(depth) ((depth) * (sizeof(prof__open) + PROF__SLOT_SHARE))
 
 #if !PROF__BARE
+/* The numbers that sites of this trace have: 0, those of marks, those of names. */
+PROF__FN uint32_t prof__sites_of(const struct prof_trace *s) {
+    return s->built ? 0 : s->sites + 1 + prof__names.count;
+}
+
+PROF__FN uint32_t prof__site_dense(uint32_t number) {
+    return number >= PROF__PUSHED ? prof__trace.sites + 1 + number - PROF__PUSHED : number;
+}
+
 /* slots: 0 in sums, where they become no events. */
 PROF__FN size_t prof__state_share(uint32_t slots) {
     return (prof__trace.max_depth + 1) * sizeof(prof__open) + slots * prof__slot_share();
@@ -11809,7 +11821,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     s->scratch = p;
     n *= PROF__SLOT_SHARE + s->beside - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
     if (prof__lean(s) && n)
-        n += (prof__site_count + 1 + prof__names.count) * PROF__SITE_SHARE + 4096;
+        n += prof__sites_of(s) * PROF__SITE_SHARE + 4096;
     if (p <= prof__scratch_end(s) && (size_t)(prof__scratch_end(s) - p) >= n) return true;
     if (prof__lean(s)) return prof__analysis_refuse(s, (size_t)(p - (char *)s->events) + n);
     PROF__BUMP(s->counts.full, s->event_count);   /* prof_dump may be reading it */
@@ -12040,7 +12052,7 @@ PROF__FN size_t prof__site_text_of(const prof_site *site, char *to) {
 
 /* What queries need of the scratch memory. */
 PROF__FN size_t prof__query_share(const struct prof_trace *s) {
-    size_t rows = prof__site_count + 1 + prof__names.count + prof__others(s) + s->detail_rows;
+    size_t rows = prof__sites_of(s) + prof__others(s) + s->detail_rows;
     return (size_t)s->event_count * (PROF__SLOT_SHARE + s->beside - sizeof(prof_event)) +
            rows * PROF__GROUP_SHARE + 4096;
 }
@@ -12291,6 +12303,7 @@ PROF__FN void prof__prepare(struct prof_trace *s) {
     prof__analysis_threads(s);
     s->scratch = (char *)(void *)s->events;
 #if !PROF__BARE
+    s->sites = PROF__ACQUIRE(prof__site_count);
     s->first_scratch = s->scratch;
     s->refused = false;
     s->limit = s->place = NULL;
@@ -12581,8 +12594,7 @@ typedef struct prof__groups {
 } prof__groups;
 
 PROF__FN uint32_t prof__groups_max(const struct prof_trace *s) {
-    uint32_t sites = s->built ? 0 : prof__site_count + 1 + prof__names.count;
-    return sites + prof__others(s) + s->detail_rows;
+    return prof__sites_of(s) + prof__others(s) + s->detail_rows;
 }
 
 /* Where the table puts the order of n rows. */
@@ -12590,7 +12602,7 @@ PROF__FN char *prof__groups_end(const prof__groups *g) { return (char *)(g->inde
 
 PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
                                 const prof_averages_desc *by, bool records) {
-    uint32_t sites = s->built ? 0 : prof__site_count + 1 + prof__names.count;
+    uint32_t sites = prof__sites_of(s);
     char *p;
     memset(g, 0, sizeof *g);
     g->s = s;
@@ -15790,7 +15802,7 @@ PROF__FN void prof__source_take(void *user, const prof__close *c) {
 
 PROF__FN void prof__sources_used(const struct prof_trace *s) {
     prof__sources_left n = { 0 };
-    for (uint32_t i = 1; i <= prof__site_count; i++) n.left += prof__site_placed(i) != NULL;
+    for (uint32_t i = 1; i <= s->sites; i++) n.left += prof__site_placed(i) != NULL;
     for (uint32_t i = 0; s->analysed && n.left && i < s->event_count; i++)
         prof__source_use(&n, s->events[i].site);
     if (!s->analysed && prof__lean(s)) {
@@ -15821,11 +15833,11 @@ PROF__FN bool prof__source_is(uint32_t site, uint8_t flag) {
 
 /* Finds the names that have several places. */
 PROF__FN void prof__sources_join(const struct prof_trace *s) {
-    uint32_t *index = (uint32_t *)(void *)s->scratch, places = 2 * prof__site_count + 1, *first;
+    uint32_t *index = (uint32_t *)(void *)s->scratch, places = 2 * s->sites + 1, *first;
     uint8_t *flags = prof__sources.flags;
     if ((size_t)(prof__scratch_end(s) - s->scratch) < places * sizeof *index) return;
     memset(index, 0, places * sizeof *index);
-    for (uint32_t i = 1; i <= prof__site_count; i++) {
+    for (uint32_t i = 1; i <= s->sites; i++) {
         const prof_site *site = flags[i] ? prof__site_placed(i) : NULL;
         if (!site) continue;
         first = prof__source_first(index, places, site->name);
@@ -15833,11 +15845,11 @@ PROF__FN void prof__sources_join(const struct prof_trace *s) {
         else if (!prof__same_place(site, prof__site(*first))) flags[*first] |= PROF__SOURCE_TOLD;
         else flags[i] |= PROF__SOURCE_AGAIN;
     }
-    for (uint32_t i = 1; i <= prof__site_count + prof__names.count; i++) {
-        bool made = i > prof__site_count;
+    for (uint32_t i = 1; i <= s->sites + prof__names.count; i++) {
+        bool made = i > s->sites;
         if (!made && (!flags[i] || prof__site_placed(i))) continue;
         first = prof__source_first(index, places, made
-            ? prof__names.list[i - prof__site_count - 1]->site.name : prof__sites[i].name);
+            ? prof__names.list[i - s->sites - 1]->site.name : prof__sites[i].name);
         if (*first) flags[*first] |= PROF__SOURCE_TOLD | PROF__SOURCE_BESIDE;
     }
     for (uint32_t i = 0; prof__others(s) && i < s->event_count; i++) {
@@ -15845,7 +15857,7 @@ PROF__FN void prof__sources_join(const struct prof_trace *s) {
         first = prof__source_first(index, places, s->events[i].name);
         if (*first) flags[*first] |= PROF__SOURCE_TOLD | PROF__SOURCE_BESIDE;
     }
-    for (uint32_t i = 1; i <= prof__site_count; i++) {
+    for (uint32_t i = 1; i <= s->sites; i++) {
         if (!flags[i]) continue;
         first = prof__source_first(index, places, prof__sites[i].name);
         if (*first) flags[i] |= flags[*first] & PROF__SOURCE_TOLD;
@@ -15862,7 +15874,7 @@ PROF__FN void prof__sources_find(const struct prof_trace *s, prof_chrome_source 
     prof__sources_join(s);
     if (source == PROF_CHROME_SOURCE_AUTO) return;
     prof__sources.told = true;
-    for (uint32_t i = 1; i <= prof__site_count; i++)
+    for (uint32_t i = 1; i <= s->sites; i++)
         if (prof__sources.flags[i]) prof__sources.flags[i] |= PROF__SOURCE_TOLD;
 }
 
@@ -15880,7 +15892,7 @@ PROF__FN void prof__chrome_source(prof__out *o, const char **before, const prof_
 /* "sites": see prof_write_chrome. */
 PROF__FN void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
     const char *before = ",\"sites\":[";
-    for (uint32_t i = 1; !s->built && i <= prof__site_count; i++) {
+    for (uint32_t i = 1; i <= s->sites; i++) {
         const prof_site *site = prof__site_placed(i);
         char source[PROF__SOURCE];
         if (!site || !prof__source_is(i, PROF__SOURCE_USED) ||
@@ -17254,7 +17266,7 @@ PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, pro
         f->limit = limit;
         f->depth = PROF__MIN(f->depth, limit);
         f->hashes = f->tops;
-        f->tops += s->built ? 0 : prof__site_count + 1 + prof__names.count;
+        f->tops += prof__sites_of(s);
         memset(f->hashes, 0, (size_t)((char *)f->tops - s->scratch));
     }
     at = ((uintptr_t)(f->tops + f->depth + 3) + 7) & ~(uintptr_t)7;
@@ -20130,7 +20142,7 @@ PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const p
         memcpy((char *)a + offsetof(prof_average, cpu_time_total_ns) + sizeof ns * (size_t)i, &ns,
                sizeof ns);
     }
-    a->first = prof__site_dense(r->site >> 8);
+    a->first = prof__site_order(r->site >> 8);
     if (!PROF__BARE && !r->site) a->first = PROF_NONE;
 }
 
@@ -20256,7 +20268,7 @@ PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
 PROF__FN void prof__merge(prof__merged *to, const prof__tally *from) {
     prof__tally *r = prof__merged_of(to, from->site);
     if (from->site && !r->site) prof__trace.not_merged += from->count;
-    if (r->site && prof__site_dense(from->site >> 8) < prof__site_dense(r->site >> 8))
+    if (r->site && prof__site_order(from->site >> 8) < prof__site_order(r->site >> 8))
         r->site = from->site;
     prof__tally_add(r, from);
 }
