@@ -410,6 +410,7 @@ enum {                                   /* prof_stats.warnings, and in the trac
 
 #define PROF_NONE UINT32_MAX             /* no such index */
 #define PROF_COUNTERS 4                  /* that desc.hw_counters may name */
+#define PROF_OTHER_DEVICES 3             /* types of devices with figures of their own, but one */
 
 /* c10::DeviceType's numbers. */
 typedef enum prof_device_type {
@@ -608,9 +609,6 @@ typedef struct prof_average {
     const char *overload_name;           /* "" unless grouped by it */
     const prof_shape *input_shapes;      /* input_count; PROF_NONE: not grouped by them */
     const char *const *stack;            /* stack_count, at most group_by_stack_n */
-#if !PROF__BARE
-    const prof_site *site;               /* group_by_site: file and line; NULL: it has no place */
-#endif
     uint32_t input_count, stack_count;
     uint32_t parent;                     /* cpu_parent of the first event, so too; PROF_NONE: top
                                             level */
@@ -622,6 +620,11 @@ typedef struct prof_average {
     bool is_legacy, is_user_annotation;
     bool is_recursive;                   /* calls of it lie in each other: each is in the total;
                                             freestanding: false */
+#if !PROF__BARE
+    const prof_site *site;               /* group_by_site: file and line; NULL: it has no place */
+    int64_t other_device_ns[PROF_OTHER_DEVICES];        /* of device_time_total_ns, and of */
+    int64_t self_other_device_ns[PROF_OTHER_DEVICES];   /* self_: prof_view.other_devices' part */
+#endif
 } prof_average;
 
 typedef enum prof_metric {
@@ -689,7 +692,12 @@ typedef struct prof_table_desc {
 typedef struct prof_view {
     const char *device_name;             /* any text, printed upper-case; NULL: no device times */
     bool profile_memory, with_flops;
+#if !PROF__BARE
     const char *counters[PROF_COUNTERS]; /* names of the rows' counters; NULL: no more */
+    const char *other_devices[PROF_OTHER_DEVICES];   /* of other types than device_name's: their
+                                            times have columns of their own; NULL: no more. What
+                                            runs on more types than these is the last one's */
+#endif
 } prof_view;
 
 /* A trace made of events from outside. */
@@ -1501,6 +1509,7 @@ typedef struct prof_span {
                                             others. Of a row of a device: it lies in nothing */
     int64_t device_ns;                   /* of the work that it launched itself; with
                                             PROF_EVENT_LEGACY its children's too */
+    int64_t other_device_ns[PROF_OTHER_DEVICES];   /* of device_ns: prof_view.other_devices' */
     int64_t cpu_bytes, device_bytes;     /* its children's too; what PROF_SPAN_MEMORY adds is not */
     int64_t flops;                       /* its own */
     const int64_t *counters;             /* PROF_COUNTERS of them, its children's too, until the
@@ -4671,6 +4680,7 @@ struct prof_trace {
     const struct prof_trace *self;       /* this, in a trace built without a session */
 #if !PROF__BARE
     prof_view view;
+    uint8_t device_types[1 + PROF_OTHER_DEVICES];   /* of view's names; 0: no more */
     prof__kernel *kernels;
     size_t chunk_size;
     prof__step *step_list;
@@ -8978,14 +8988,16 @@ PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
    - A level's sums are those of the closes at its depth since the last one further out. */
 
 /* What few zones have. */
+#define PROF__EXTRAS (PROF_COUNTERS + PROF_OTHER_DEVICES)
 typedef struct prof__amounts {           /* its children's too */
-    int64_t device_ns, cpu_bytes, device_bytes, counters[PROF_COUNTERS];
+    int64_t device_ns, cpu_bytes, device_bytes;
+    int64_t counters[PROF__EXTRAS];      /* behind the counters, of device_ns: other devices' */
 } prof__amounts;
 typedef struct prof__beside {
     prof__amounts all, within;           /* within: of its direct children */
     int64_t flops;
     int64_t lifted_ns;                   /* of duplicates, which it has if it is one itself */
-    bool counted;                        /* it has counters */
+    bool counted;                        /* it has counters, or other devices' time */
 } prof__beside;
 
 /* A zone that has ended. */
@@ -9074,8 +9086,18 @@ PROF__FN void prof__amounts_add(prof__amounts *to, const prof__amounts *from) {
     to->device_ns = PROF__PLUS(to->device_ns, from->device_ns);
     to->cpu_bytes = PROF__PLUS(to->cpu_bytes, from->cpu_bytes);
     to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
-    for (int i = 0; i < PROF_COUNTERS; i++)
+    for (int i = 0; i < PROF__EXTRAS; i++)
         to->counters[i] = PROF__PLUS(to->counters[i], from->counters[i]);
+}
+
+/* Of device time, what other devices took; less: of that, what does not count. */
+PROF__FN void prof__others_add(prof__beside *to, const prof__amounts *from,
+                               const prof__amounts *less) {
+    for (int i = PROF_COUNTERS; i < PROF__EXTRAS; i++) {
+        int64_t ns = less ? PROF__MINUS(from->counters[i], less->counters[i]) : from->counters[i];
+        to->all.counters[i] = PROF__PLUS(to->all.counters[i], ns);
+        to->counted = to->counted || ns;
+    }
 }
 
 /* The first of siblings, where it is known not to be a duplicate. */
@@ -9092,6 +9114,7 @@ PROF__FN void prof__nest_merge(prof__nest *n, const prof__close *c, prof__beside
     if (!(kids->only.flags & PROF_EVENT_LEGACY)) own = PROF__MINUS(own, child->within.device_ns);
     if (c->flags & PROF_EVENT_LEGACY) b->lifted_ns = own;
     else b->all.device_ns = PROF__PLUS(b->all.device_ns, own);
+    prof__others_add(b, &child->all, &child->within);
     n->levels[c->depth + 1].ns = kids->only_ns;
     kids->all = child->within;
     kids->held = false;
@@ -9111,8 +9134,10 @@ PROF__FN void prof__nest_end(prof__nest *n, prof__close *c, prof__beside *b) {
     only_ns = level[1].ns;
     prof__nest_close(level, c);
     b->within = kids->all;
-    if (!(c->flags & PROF_EVENT_LEGACY))
+    if (!(c->flags & PROF_EVENT_LEGACY)) {
         b->all.device_ns = PROF__PLUS(b->all.device_ns, kids->all.device_ns);
+        prof__others_add(b, &kids->all, NULL);
+    }
     memset(&kids->all, 0, sizeof kids->all);
     prof__nest_tell(n, l);
     prof__amounts_add(&l->all, &b->all);
@@ -9144,7 +9169,12 @@ PROF__FN prof__close prof__close_of(const prof_span *span, uint32_t depth, prof_
     b->all.cpu_bytes = span->cpu_bytes;
     b->all.device_bytes = span->device_bytes;
     b->counted = span->counters != NULL;
-    if (b->counted) memcpy(b->all.counters, span->counters, sizeof b->all.counters);
+    if (b->counted)
+        memcpy(b->all.counters, span->counters, PROF_COUNTERS * sizeof *b->all.counters);
+    for (int i = 0; i < PROF_OTHER_DEVICES; i++) {
+        b->all.counters[PROF_COUNTERS + i] = span->other_device_ns[i];
+        b->counted = b->counted || span->other_device_ns[i];
+    }
     b->flops = span->flops;
     return c;
 }
@@ -9206,8 +9236,13 @@ PROF__FN void prof__nest_begin(prof__nest *n, const prof_span *s) {
     for (i = n->depth; i && s->flags & n->open[i - 1].flags & PROF_SPAN_LAUNCH; i--) {}
     n->open[n->depth] = *s;
     if (i && s->flags & PROF_SPAN_LAUNCH) {
-        n->open[n->depth].device_ns = 0;
-        n->open[i - 1].device_ns = PROF__PLUS(n->open[i - 1].device_ns, s->device_ns);
+        prof_span *own = n->open + n->depth, *to = n->open + i - 1;
+        own->device_ns = 0;
+        to->device_ns = PROF__PLUS(to->device_ns, s->device_ns);
+        for (int k = 0; k < PROF_OTHER_DEVICES; k++) {
+            own->other_device_ns[k] = 0;
+            to->other_device_ns[k] = PROF__PLUS(to->other_device_ns[k], s->other_device_ns[k]);
+        }
     }
     n->depth++;
 }
@@ -10571,6 +10606,33 @@ PROF_API PROF__QUIET const char *prof_device_name(uint8_t type) {
     return type < sizeof names / sizeof *names ? names[type] : "device";
 }
 
+/* What work on a type of device is called: as the device that was added for it. */
+PROF__FN const char *prof__device_title(uint8_t type) {
+    for (uint32_t i = 0; i < prof__device_count; i++)
+        if (prof__devices[i].desc.type == type) return prof__devices[i].desc.name;
+    return prof_device_name(type);
+}
+
+/* Which of the view's devices a type is: 0 the first, i other_devices[i - 1]. */
+PROF__FN uint32_t prof__device_number(const struct prof_trace *s, uint8_t type) {
+    uint32_t i = 0;
+    while (i < PROF_OTHER_DEVICES && s->device_types[i] && s->device_types[i] != type) i++;
+    return s->device_types[i] ? i : 0;
+}
+
+/* There is work on a device of this type. Memory, which may have named the first, is no work. */
+PROF__FN void prof__device_note(struct prof_trace *s, uint8_t type) {
+    uint32_t i = 0;
+    while (i <= PROF_OTHER_DEVICES && s->device_types[i] && s->device_types[i] != type) i++;
+    if (i > PROF_OTHER_DEVICES) {
+        s->view.other_devices[PROF_OTHER_DEVICES - 1] = "others";
+    } else if (!s->device_types[i]) {
+        s->device_types[i] = type;
+        if (i) s->view.other_devices[i - 1] = prof__device_title(type);
+        else s->view.device_name = prof__device_title(type);
+    }
+}
+
 PROF__FN void prof__submitted_add(struct prof_trace *s, struct prof__submitted *to) {
     to->next = NULL;
     if (s->last_submitted) s->last_submitted->next = to;
@@ -10607,8 +10669,7 @@ PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events
     pack.used = 0;
     if (e->extra) to->event.extra = prof__pack_extra(&pack, e->extra);
     prof__submitted_add(s, to);
-    if (e->device_type != PROF_DEVICE_CPU && !s->view.device_name)
-        s->view.device_name = prof_device_name(e->device_type);
+    if (e->device_type != PROF_DEVICE_CPU) prof__device_note(s, e->device_type);
     s->kernel_max += (e->extra ? e->extra->kernel_count : 0) + 1;
     return PROF_OK;
 }
@@ -11919,7 +11980,7 @@ PROF__FN void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m,
         int64_t *bytes = host ? &s->side[i].cpu_bytes : &s->side[i].device_bytes;
         *bytes = (int64_t)((uint64_t)*bytes + (uint64_t)change);
     }
-    if (!host && !s->view.device_name) s->view.device_name = prof_device_name(m->device_type);
+    if (!host && !s->view.device_name) s->view.device_name = prof__device_title(m->device_type);
 }
 
 /* scratch: 8 bytes a record. */
@@ -12495,6 +12556,28 @@ PROF__FN void prof__closes_of_records(const prof__feed *feed) {
 }
 
 #if !PROF__BARE
+/* Adds what other devices than the first worked for an event itself; false: nothing. */
+PROF__FN bool prof__others_own(const struct prof_trace *s, const prof_event *e, int64_t *others) {
+    uint32_t k = s->side[e - s->events].first_kernel, kind = prof__device_number(s, e->device_type);
+    bool any = false;
+    if (e->device_type != PROF_DEVICE_CPU && kind)
+        others[kind - 1] = PROF__PLUS(others[kind - 1], prof__elapsed(e));
+    if (e->device_type != PROF_DEVICE_CPU || e->flags & PROF_EVENT_ASYNC) return kind != 0;
+    for (; k != PROF_NONE; k = s->kernels[k].next) {
+        const prof__kernel *work = s->kernels + k;
+        kind = work->name ? 0 : prof__device_number(s, s->events[work->device].device_type);
+        if (kind) others[kind - 1] = PROF__PLUS(others[kind - 1], work->duration_ns);
+        any = any || kind;
+    }
+    return any;
+}
+
+/* The event around e that has e's device time too; NULL: none. */
+PROF__FN const prof_event *prof__others_up(const struct prof_trace *s, const prof_event *e) {
+    const prof_event *up = e->parent == PROF_NONE ? NULL : s->events + e->parent;
+    return up && !(up->flags & PROF_EVENT_LEGACY) ? up : NULL;
+}
+
 PROF__FN void prof__beside_counters(prof__beside *b, const struct prof_trace *s,
                                     const prof_event *e) {
     b->counted = e->extra && e->extra->counter_count;
@@ -12589,7 +12672,7 @@ typedef struct prof__groups {
     struct { const char *name; uint32_t kind, row; } recent[16];   /* by the name's address */
 #if !PROF__BARE
     struct prof__shares *shares;         /* NULL: no percentiles */
-    int64_t (*counts)[2 * PROF_COUNTERS];   /* of a row: with its children, without; NULL: none */
+    int64_t (*counts)[2 * PROF__EXTRAS];   /* of a row: with its children, without; NULL: none */
 #endif
 } prof__groups;
 
@@ -13023,7 +13106,7 @@ PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g, con
     if (!g->shares) a->p50_ns = a->p90_ns = a->p99_ns = 0;
 }
 
-/* ---- desc.hw_counters, if there is room ---- */
+/* ---- desc.hw_counters, and other devices' parts of device time, if there is room ---- */
 
 PROF__EAGER void prof__counts_event(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
@@ -13032,19 +13115,40 @@ PROF__EAGER void prof__counts_event(void *groups, const prof__close *c) {
     for (int i = 0; b && b->counted && i < PROF_COUNTERS; i++, all++) {
         int64_t own = PROF__MINUS(b->all.counters[i], b->within.counters[i]);
         *all = PROF__PLUS(*all, b->all.counters[i]);
-        all[PROF_COUNTERS] = PROF__PLUS(all[PROF_COUNTERS], own);
+        all[PROF__EXTRAS] = PROF__PLUS(all[PROF__EXTRAS], own);
+    }
+}
+
+PROF__FN void prof__groups_other(prof__groups *g, const prof_event *e, const int64_t *others,
+                                 bool self) {
+    int64_t *all = g->counts[prof__group_of(g, (uint32_t)(e - g->s->events))] + PROF_COUNTERS;
+    if (self) all += PROF__EXTRAS;
+    for (int i = 0; i < PROF_OTHER_DEVICES; i++) all[i] = PROF__PLUS(all[i], others[i]);
+}
+
+/* Whoever launched it has it itself, and all around have it. */
+PROF__FN void prof__groups_others(prof__groups *g) {
+    const struct prof_trace *s = g->s;
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        int64_t others[PROF_OTHER_DEVICES] = { 0 };
+        const prof_event *e = s->events + i;
+        if (!prof__others_own(s, e, others)) continue;
+        prof__groups_other(g, e, others, true);
+        for (; e; e = prof__others_up(s, e)) prof__groups_other(g, e, others, false);
     }
 }
 
 PROF__FN void prof__groups_count(prof__groups *g) {
     uintptr_t at = (uintptr_t)prof__groups_end(g) + 2 * g->count * sizeof(uint32_t);
-    if (g->s->built || !prof__counting.count || g->ranks) return;
+    bool others = g->s->side && g->s->device_types[1];
+    if (g->s->built || !(prof__counting.count || others) || g->ranks) return;
     if (g->shares) at = (uintptr_t)(g->shares + g->count);
-    g->counts = (int64_t (*)[2 * PROF_COUNTERS])prof__groups_more(
+    g->counts = (int64_t (*)[2 * PROF__EXTRAS])prof__groups_more(
         g, at, g->count * sizeof *g->counts);
     if (!g->counts) return;
     memset(g->counts, 0, g->count * sizeof *g->counts);
-    prof__groups_feed(g, NULL, prof__counts_event);
+    if (prof__counting.count) prof__groups_feed(g, NULL, prof__counts_event);
+    if (others) prof__groups_others(g);
 }
 #endif
 
@@ -13114,6 +13218,15 @@ PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const pr
     a->flops = w->flops;
 }
 
+#if !PROF__BARE
+PROF__FN void prof__average_extras(prof_average *a, const int64_t *all, const int64_t *self) {
+    memcpy(a->counters, all, sizeof a->counters);
+    memcpy(a->self_counters, self, sizeof a->self_counters);
+    memcpy(a->other_device_ns, all + PROF_COUNTERS, sizeof a->other_device_ns);
+    memcpy(a->self_other_device_ns, self + PROF_COUNTERS, sizeof a->self_other_device_ns);
+}
+#endif
+
 /* Leaves out what rows are not told apart by. */
 PROF__FN void prof__average_by(prof_average *a, const prof_averages_desc *by) {
     if (!PROF__BARE && !by->group_by_overload_name) a->overload_name = "";
@@ -13143,8 +13256,7 @@ PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
         a.p99_ns = g->shares[row].low[2];
     }
     if (g->counts) {
-        memcpy(a.counters, g->counts[row], sizeof a.counters);
-        memcpy(a.self_counters, g->counts[row] + PROF_COUNTERS, sizeof a.self_counters);
+        prof__average_extras(&a, g->counts[row], g->counts[row] + PROF__EXTRAS);
     }
     prof__average_add_sums(&a, g, r);
 #endif
@@ -13242,7 +13354,7 @@ typedef struct prof__span_sums_row {
     prof__group sums;
     prof__group_wide wide;
     prof__rank first;
-    int64_t counters[PROF_COUNTERS], self_counters[PROF_COUNTERS];
+    int64_t counters[PROF__EXTRAS], self_counters[PROF__EXTRAS];
     uint32_t last;                       /* number of its last call */
     uint32_t part;                       /* of the first one */
     prof_average *more;                  /* of calls that no span tells of; NULL: none */
@@ -13292,7 +13404,7 @@ PROF__FN bool prof__span_sums_same(void *user, uint32_t a, uint32_t b) {
 }
 
 PROF__FN void prof__span_sums_count(prof__span_sums_row *r, const prof__beside *b) {
-    for (int i = 0; b->counted && i < PROF_COUNTERS; i++) {
+    for (int i = 0; b->counted && i < PROF__EXTRAS; i++) {
         int64_t own = PROF__MINUS(b->all.counters[i], b->within.counters[i]);
         r->counters[i] = PROF__PLUS(r->counters[i], b->all.counters[i]);
         r->self_counters[i] = PROF__PLUS(r->self_counters[i], own);
@@ -13480,6 +13592,10 @@ PROF__FN void prof__span_sums_apart(prof_sums *s, const prof_span *span, bool de
     if (device) c.cpu_ns = 0;
     b.within = b.all;                    /* none of it is its own, */
     b.within.device_ns = 0;              /* but what it is */
+    for (int i = PROF_COUNTERS; i < PROF__EXTRAS; i++) {
+        b.within.counters[i] = 0;
+        if (!device) b.all.counters[i] = 0;
+    }
     prof__span_sums_take_call(s, &c);
 }
 
@@ -13548,8 +13664,7 @@ PROF__FN prof_average prof__span_sums_average(const prof_sums *s, const prof__sp
     prof__average_sums(&a, &r->sums, &r->wide);
     prof__average_by(&a, &s->desc.averages);
     a.site = r->site;
-    memcpy(a.counters, r->counters, sizeof a.counters);
-    memcpy(a.self_counters, r->self_counters, sizeof a.self_counters);
+    prof__average_extras(&a, r->counters, r->self_counters);
     a.is_recursive = r->recursive;
     if (r->more) (void)prof_average_add(&a, r->more);
     return a;
@@ -13655,6 +13770,10 @@ PROF_API PROF__QUIET prof_result prof_average_add(prof_average *into, const prof
     for (int i = 0; i < PROF_COUNTERS; i++) {
         PROF__SUM(counters[i]);
         PROF__SUM(self_counters[i]);
+    }
+    for (int i = 0; i < PROF_OTHER_DEVICES; i++) {
+        PROF__SUM(other_device_ns[i]);
+        PROF__SUM(self_other_device_ns[i]);
     }
     return PROF_OK;
 #undef PROF__SUM
@@ -13966,7 +14085,8 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
     HOST(SELF_DEVICE, TIME, self_device_time_total_ns, "Self @", "self_device_time_total") \
     HOST(SELF_DEVICE_SHARE, SHARE, self_device_time_total_ns, "Self @ %", "") \
     HOST(DEVICE, TIME, device_time_total_ns, "@ total", "device_time_total") \
-    HOST(DEVICE_MEAN, MEAN, device_time_total_ns, "@ time avg", "device_time") \
+    HOST(DEVICE_MEAN, MEAN, device_time_total_ns, "@ time avg", "device_time")
+#define PROF__COLUMNS_MEMORY(X, HOST) \
     HOST(CPU_MEMORY, MEMORY, cpu_memory_usage, "CPU Mem", "cpu_memory_usage") \
     HOST(SELF_CPU_MEMORY, MEMORY, self_cpu_memory_usage, "Self CPU Mem", "self_cpu_memory_usage") \
     HOST(DEVICE_MEMORY, MEMORY, device_memory_usage, "@ Mem", "device_memory_usage") \
@@ -13984,12 +14104,17 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
     X(IS_REMOTE, FLAG, is_remote, "", "is_remote") \
     X(IS_LEGACY, FLAG, is_legacy, "", "is_legacy") \
     X(IS_USER_ANNOTATION, FLAG, is_user_annotation, "", "is_user_annotation")
-#define PROF__COLUMNS_EACH(X, HOST) PROF__COLUMNS_FIRST(X, HOST) PROF__COLUMNS_LAST(X, HOST)
+#define PROF__COLUMNS_EACH(X, HOST) \
+    PROF__COLUMNS_FIRST(X, HOST) PROF__COLUMNS_MEMORY(X, HOST) PROF__COLUMNS_LAST(X, HOST)
 
+#define PROF__OTHER_COLUMNS (PROF__BARE ? 0 : 4 * PROF_OTHER_DEVICES)
 #define PROF__COUNTER_COLUMNS (PROF__BARE ? 0 : 2 * PROF_COUNTERS)
 #define PROF__COLUMN_NUMBER(name, shows, member, head, field) PROF__COL_##name,
-enum {                                   /* counters stand between the first and the last */
+enum {                                   /* other devices stand behind the first one, counters
+                                            before the last columns */
     PROF__COLUMNS_FIRST(PROF__COLUMN_NUMBER, PROF__COLUMN_NUMBER)
+    PROF__COL_OTHERS, PROF__COL_OTHERS_END = PROF__COL_OTHERS + PROF__OTHER_COLUMNS - 1,
+    PROF__COLUMNS_MEMORY(PROF__COLUMN_NUMBER, PROF__COLUMN_NUMBER)
     PROF__COL_COUNTERS, PROF__COL_COUNTERS_END = PROF__COL_COUNTERS + PROF__COUNTER_COLUMNS - 1,
     PROF__COLUMNS_LAST(PROF__COLUMN_NUMBER, PROF__COLUMN_NUMBER)
     PROF__COLUMNS, PROF__FIELDS_BEFORE = PROF__COLUMNS - 1,
@@ -14007,9 +14132,18 @@ static const prof__column prof__columns[] = {
     PROF__COLUMNS_EACH(PROF__COLUMN_OF, PROF__COLUMN_OF) PROF__FIELDS_LAST(PROF__COLUMN_OF)
 };
 
-/* Its place in lists that have no counters. */
+/* Which column of another device it is, of the four that each has; -1: none. */
+PROF__FN int prof__column_other(int column) {
+    bool other = column >= PROF__COL_OTHERS && column <= PROF__COL_OTHERS_END;
+    return other ? column - PROF__COL_OTHERS : -1;
+}
+
+/* Its place in lists that have no counters, and one device. */
 PROF__FN size_t prof__column_place(int column) {
-    return (size_t)(column > PROF__COL_COUNTERS ? column - PROF__COUNTER_COLUMNS : column);
+    int other = prof__column_other(column);
+    if (!PROF__BARE && other >= 0) return (size_t)(PROF__COL_SELF_DEVICE + other % 4);
+    return (size_t)(column - (column > PROF__COL_COUNTERS ? PROF__COUNTER_COLUMNS : 0) -
+                    (column > PROF__COL_OTHERS ? PROF__OTHER_COLUMNS : 0));
 }
 
 PROF__FN uint8_t prof__column_shows(int column) {
@@ -14064,6 +14198,9 @@ typedef struct prof__table {
     bool left_out[PROF__COLUMNS];
 #endif
     int64_t self_cpu_ns, self_device_ns; /* what shares are of */
+#if !PROF__BARE
+    int64_t self_other_ns[PROF_OTHER_DEVICES];
+#endif
     int64_t rows_cpu_ns, rows_device_ns; /* sums over the rows */
     int64_t least_flops;                 /* the smallest above 0 */
     int flops_power;                     /* the FLOPs column is in 1000^this */
@@ -14071,6 +14208,27 @@ typedef struct prof__table {
 } prof__table;
 
 #define PROF__COLUMN 12
+
+#if !PROF__BARE
+/* Other devices' parts of an event's device times. */
+PROF__FN void prof__row_others(const struct prof_trace *s, const prof_event *e, prof_average *r) {
+    const prof_event *at = e;
+    if (!s->side || !s->device_types[1]) return;
+    (void)prof__others_own(s, e, r->self_other_device_ns);
+    for (;;) {
+        (void)prof__others_own(s, at, r->other_device_ns);
+        if (at->first_child != PROF_NONE && !(at->flags & PROF_EVENT_LEGACY)) {
+            at = s->events + at->first_child;
+            continue;
+        }
+        while (at != e && at->next_sibling == PROF_NONE) at = s->events + at->parent;
+        if (at == e) return;
+        at = s->events + at->next_sibling;
+    }
+}
+#else
+#  define prof__row_others(s, e, r) ((void)0)
+#endif
 
 PROF__FN void prof__row_counters(const struct prof_trace *s, const prof_event *e,
                                  prof_average *r) {
@@ -14107,6 +14265,7 @@ PROF__FN prof_average prof__row_of_event(const prof__table *t, uint32_t i) {
     r.self_device_memory_usage = n.self_device_memory_usage;
     r.flops = prof__extra_of(e) ? e->extra->flops : 0;
     if (!PROF__BARE) prof__row_counters(t->trace, e, &r);
+    prof__row_others(t->trace, e, &r);
     return r;
 }
 
@@ -14489,6 +14648,17 @@ PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
     return NULL;
 }
 
+/* What the sum over all devices is called. */
+PROF__FN const char *prof__table_all_devices(const prof__table *t) {
+#if !PROF__BARE
+    if (t->view.other_devices[0]) return "devices";
+#endif
+    return t->view.device_name;
+}
+
+PROF__FN char prof__upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 32 : c); }
+PROF__FN char prof__lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c); }
+
 PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int column) {
     int i = column - PROF__COL_COUNTERS;
     uint8_t shows = prof__column_shows(column);
@@ -14504,19 +14674,79 @@ PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int co
     else prof__table_integer(t, column, n);
 }
 
+#if PROF__BARE
+#  define prof__table_number(t, r, column) prof__row_number(r, column)
+#  define prof__table_whole_ns(t, column) ((t)->self_cpu_ns)
+#  define prof__put_parts(t, r) ((void)0)
+#else
+/* What device i of the view has of device times: 0 the first one, which has what others do not. */
+PROF__FN int64_t prof__device_part(int64_t all, const int64_t *others, uint32_t i) {
+    if (i) return others[i - 1];
+    for (uint32_t k = 0; k < PROF_OTHER_DEVICES; k++) all = PROF__MINUS(all, others[k]);
+    return all;
+}
+
+/* A row's number, of device times what the column's device has. */
+PROF__FN int64_t prof__table_number(const prof__table *t, const prof_average *r, int column) {
+    int other = prof__column_other(column), place = (int)prof__column_place(column);
+    uint32_t device = other < 0 ? 0 : (uint32_t)other / 4 + 1;
+    if (!t->view.other_devices[0] || place < PROF__COL_SELF_DEVICE ||
+        place > PROF__COL_DEVICE_MEAN) return prof__row_number(r, column);
+    return place <= PROF__COL_SELF_DEVICE_SHARE
+        ? prof__device_part(r->self_device_time_total_ns, r->self_other_device_ns, device)
+        : prof__device_part(r->device_time_total_ns, r->other_device_ns, device);
+}
+
+/* What a column's shares are of. */
+PROF__FN int64_t prof__table_whole_ns(const prof__table *t, int column) {
+    int other = prof__column_other(column);
+    if (other >= 0) return t->self_other_ns[other / 4];
+    return column == PROF__COL_SELF_DEVICE_SHARE
+        ? prof__device_part(t->self_device_ns, t->self_other_ns, 0) : t->self_cpu_ns;
+}
+
+/* Fields "cuda_time_total", "self_cuda_time_total" of each type of device, where there are several:
+   their names for CSV's head (r NULL), or what a row has. */
+PROF__FN void prof__put_part(prof__table *t, const prof_average *r, const char *name, uint32_t i,
+                             bool self) {
+    bool json = t->desc->format == PROF_FORMAT_JSON;
+    prof__out_text(&t->out, json ? ", \"" : ",");
+    if (json || !r) prof__out_text(&t->out, self ? "self_" : "");
+    for (; (json || !r) && *name; name++) {
+        char c = prof__lower(*name);
+        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))) c = '_';
+        prof__out_bytes(&t->out, &c, 1);
+    }
+    if (json || !r) prof__out_text(&t->out, json ? "_time_total\": " : "_time_total");
+    if (r)
+        prof__out_us(&t->out,
+                     self ? prof__device_part(r->self_device_time_total_ns,
+                                              r->self_other_device_ns, i)
+                          : prof__device_part(r->device_time_total_ns, r->other_device_ns, i));
+}
+
+PROF__FN void prof__put_parts(prof__table *t, const prof_average *r) {
+    const char *name = t->view.other_devices[0] ? t->view.device_name : NULL;
+    for (uint32_t i = 0; name; i++) {
+        prof__put_part(t, r, name, i, false);
+        prof__put_part(t, r, name, i, true);
+        name = i < PROF_OTHER_DEVICES ? t->view.other_devices[i] : NULL;
+    }
+}
+#endif
+
 PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column) {
     int i = column - PROF__COL_COUNTERS;
     bool counter = i >= 0 && column <= PROF__COL_COUNTERS_END;
     uint8_t shows = counter ? (uint8_t)PROF__SHOW_INTEGER : prof__column_shows(column);
-    int64_t n = prof__row_number(r, column);
+    int64_t n = prof__table_number(t, r, column);
     if (!t->width[column]) return;
     if (shows == PROF__SHOW_NAME)
         prof__table_name(t, column,
                          column == PROF__COL_NAME ? r->key : prof__text(r->overload_name));
     else if (r->is_async && column == PROF__COL_CPU_SHARE) prof__table_cell(t, column, "0");
     else if (shows == PROF__SHOW_SHARE)
-        prof__table_share(t, column, n, !PROF__BARE && column == PROF__COL_SELF_DEVICE_SHARE
-                                        ? t->self_device_ns : t->self_cpu_ns);
+        prof__table_share(t, column, n, prof__table_whole_ns(t, column));
     else if (shows == PROF__SHOW_TIME) prof__table_time(t, column, n);
     else if (shows == PROF__SHOW_MEAN) prof__table_mean(t, column, n, r->count);
     else if (PROF__BARE) prof__table_integer(t, column, n);
@@ -14552,12 +14782,13 @@ PROF__FN void prof__table_heads(prof__table *t) {
     prof__out_text(&t->out, "\n");
 }
 #else
-PROF__FN char prof__upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 32 : c); }
-
 /* A head of the list, with the device's name, or of a counter: "Self cycles", "cycles". */
 PROF__FN void prof__table_head_text(const prof__table *t, int column, char *text) {
     const char *device = t->view.device_name, *head = prof__column_head(column), *end = text + 96;
-    int i = column - PROF__COL_COUNTERS;
+    int i = column - PROF__COL_COUNTERS, other = prof__column_other(column);
+    bool memory = column == PROF__COL_DEVICE_MEMORY || column == PROF__COL_SELF_DEVICE_MEMORY;
+    if (other >= 0) device = t->view.other_devices[other / 4];
+    if (memory) device = prof__table_all_devices(t);
     if (i >= 0 && column <= PROF__COL_COUNTERS_END) {
         const char *counter = prof__table_counter(t, (uint32_t)i / 2);
         (void)prof_format_text(text, 96, i % 2 ? "%s" : "Self %s", counter ? counter : "");
@@ -14794,16 +15025,29 @@ PROF__FN void prof__table_empty(prof__table *t) {
 }
 #endif
 
+#if PROF__BARE
+#  define prof__table_device_sums(t) ((void)0)
+#else
+PROF__FN void prof__table_device_sums(prof__table *t) {
+    for (int i = 0; i <= PROF_OTHER_DEVICES; i++) {
+        int column = i ? PROF__COL_OTHERS + 4 * (i - 1) : (int)PROF__COL_SELF_DEVICE;
+        if (prof__table_has(t, column))
+            prof__table_sum(t, i ? t->view.other_devices[i - 1] : t->view.device_name, false,
+                            prof__table_whole_ns(t, i ? column : column + 1));
+    }
+}
+#endif
+
 PROF__FN void prof__table_foot(prof__table *t) {
     bool device = !PROF__BARE && prof__table_has(t, PROF__COL_SELF_DEVICE);
     if (t->count) {
         prof__table_rule(t);
         prof__table_sum(t, "CPU", false, t->self_cpu_ns);
-        if (device) prof__table_sum(t, t->view.device_name, false, t->self_device_ns);
+        prof__table_device_sums(t);
         if (!PROF__BARE && t->desc->whole_cpu_ns)
             prof__table_sum(t, "CPU", true, t->rows_cpu_ns);
         if (device && t->desc->whole_device_ns)
-            prof__table_sum(t, t->view.device_name, true, t->rows_device_ns);
+            prof__table_sum(t, prof__table_all_devices(t), true, t->rows_device_ns);
     } else if (PROF__BARE) {
         prof__out_text(&t->out, "No zones\n");
     }
@@ -14826,12 +15070,29 @@ PROF__FN bool prof__table_percentiles(const prof__table *t) {
     return !PROF__BARE && t->desc->averages && t->desc->averages->percentiles;
 }
 
+#if PROF__BARE
+#  define prof__table_device_ns(t, r) ((void)0)
+#  define prof__table_measure_others(t, r) ((void)0)
+#else
+PROF__FN void prof__table_measure_others(prof__table *t, const prof_average *r) {
+    for (int i = 0; i < PROF_OTHER_DEVICES && t->view.other_devices[i]; i++)
+        if (r->self_other_device_ns[i] > 0) t->width[PROF__COL_OTHERS + 4 * i] = PROF__COLUMN;
+}
+
+PROF__FN void prof__table_device_ns(prof__table *t, const prof_average *r) {
+    t->self_device_ns = PROF__PLUS(t->self_device_ns, r->self_device_time_total_ns);
+    for (int i = 0; i < PROF_OTHER_DEVICES; i++)
+        t->self_other_ns[i] = PROF__PLUS(t->self_other_ns[i], r->self_other_device_ns[i]);
+}
+#endif
+
 /* The columns that only some traces have. */
 PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
     bool device = r->device_type != PROF_DEVICE_CPU;
     if (r->overload_name && *r->overload_name) t->width[PROF__COL_OVERLOAD] = 1;
-    if (r->self_device_time_total_ns > 0 && t->view.device_name)
+    if (prof__table_number(t, r, PROF__COL_SELF_DEVICE) > 0 && t->view.device_name)
         t->width[PROF__COL_SELF_DEVICE] = PROF__COLUMN;
+    prof__table_measure_others(t, r);
     if (r->self_device_memory_usage > 0 && t->view.device_name && t->view.profile_memory)
         t->width[PROF__COL_DEVICE_MEMORY] = PROF__COLUMN;
     if (r->node_id != -1) t->width[PROF__COL_NODE] = PROF__COLUMN;
@@ -14842,7 +15103,7 @@ PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
         prof__table_widen(t, PROF__COL_SOURCE, prof__text_width(prof__text(r->stack[i])) + 4);
     if (r->flops > 0 && (!t->least_flops || r->flops < t->least_flops)) t->least_flops = r->flops;
     if (device ? !r->is_user_annotation : r->is_legacy)
-        t->self_device_ns = PROF__PLUS(t->self_device_ns, r->self_device_time_total_ns);
+        prof__table_device_ns(t, r);
     else if (!device)                    /* again, by the calls that launched it */
         t->rows_device_ns = PROF__PLUS(t->rows_device_ns, r->self_device_time_total_ns);
 }
@@ -14854,6 +15115,8 @@ PROF__FN void prof__table_widths_wide(prof__table *t) {
     if (t->width[PROF__COL_OVERLOAD]) t->width[PROF__COL_OVERLOAD] = t->width[PROF__COL_NAME];
     for (int i = PROF__COL_SELF_DEVICE; i <= PROF__COL_DEVICE_MEAN; i++)
         t->width[i] = t->width[PROF__COL_SELF_DEVICE];
+    for (int i = 0; i < PROF__OTHER_COLUMNS; i++)
+        t->width[PROF__COL_OTHERS + i] = t->width[PROF__COL_OTHERS + i / 4 * 4];
     if (t->view.profile_memory)
         t->width[PROF__COL_CPU_MEMORY] = t->width[PROF__COL_SELF_CPU_MEMORY] = PROF__COLUMN;
     t->width[PROF__COL_SELF_DEVICE_MEMORY] = t->width[PROF__COL_DEVICE_MEMORY];
@@ -14950,6 +15213,7 @@ PROF__FN void prof__csv_head(prof__table *t, int fields) {
     prof__out_text(o, "key");
     for (int i = 0; i < fields; i++)
         prof__out_f(o, ",%s", prof__column_field(prof__row_fields[i]));
+    prof__put_parts(t, NULL);
     for (uint32_t i = 0; prof__table_counter(t, i); i++)
         prof__out_f(o, ",%s,self_%s", prof__table_counter(t, i), prof__table_counter(t, i));
     prof__out_text(o, ",overload_name,input_shapes,stack");
@@ -14965,6 +15229,7 @@ PROF__FN void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
         prof__out_text(o, ",");
         prof__put_field(o, r, prof__row_fields[i], false);
     }
+    prof__put_parts(t, r);
     for (uint32_t i = 0; prof__table_counter(t, i); i++)
         prof__out_f(o, ",%i,%i", r->counters[i], r->self_counters[i]);
     prof__out_text(o, ",");
@@ -14997,6 +15262,7 @@ PROF__FN void prof__json_row(prof__table *t, const prof_average *r, bool first, 
         prof__out_f(o, ", \"%s\": ", prof__column_field(prof__row_fields[i]));
         prof__put_field(o, r, prof__row_fields[i], true);
     }
+    prof__put_parts(t, r);
     prof__json_counters(t, r);
     prof__out_f(o, ", \"overload_name\": \"%j\", \"input_shapes\": ",
                 prof__text(r->overload_name));
@@ -15105,6 +15371,8 @@ PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
         for (size_t i = 0; i < sizeof prof__table_useful; i++)
             if (t->told[prof__table_useful[i]] == used)
                 prof__table_keep(t, prof__table_useful[i], &room);
+        for (int i = PROF__COL_OTHERS; used && i <= PROF__COL_OTHERS_END; i++)
+            prof__table_keep(t, i, &room);
         for (int i = PROF__COL_COUNTERS; used && i <= PROF__COL_COUNTERS_END; i++)
             prof__table_keep(t, i, &room);
     }
@@ -15203,6 +15471,10 @@ PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
     }
 #if !PROF__BARE
     t.view = trace->view;
+    if (t.groups && !g.counts && t.view.other_devices[0]) {   /* no room to tell them apart */
+        memset(t.view.other_devices, 0, sizeof t.view.other_devices);
+        t.view.device_name = "devices";
+    }
 #endif
     prof__table_write(&t, prof__table_sort(&t, t.groups ? prof__groups_end(&g) : trace->scratch));
     return prof__out_close(&t.out);
@@ -15486,8 +15758,8 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
         prof__chrome_event(o, &place, s, s->events + i);
 }
 #else
-/* A stream of a device: a row of the trace. */
-typedef struct prof__stream { int32_t device; int64_t id; } prof__stream;
+/* A stream of a device: a row of the trace. type: number of the device's, as the view has them. */
+typedef struct prof__stream { int32_t device; uint32_t type; int64_t id; } prof__stream;
 
 /* What an annotation launched on a stream, from the first to the last. */
 typedef struct prof__cover {
@@ -15547,9 +15819,13 @@ PROF__FN const char *prof__chrome_name(const prof_event *e) {
     return name && *name ? name : e->name;
 }
 
-PROF__FN prof__stream prof__stream_of(const prof_event *e) {
-    prof__stream at = { 0, 0 };
-    if (prof__has(e) & PROF_HAS_DEVICE_INDEX) at.device = e->extra->device_index;
+/* Devices of other types than the first have numbers that no process and no GPU has. */
+#define PROF__OTHER_PIDS (1u << 24)
+
+PROF__FN prof__stream prof__stream_of(const struct prof_trace *s, const prof_event *e) {
+    prof__stream at = { prof__device_index(e), 0, 0 };
+    if (!s->built) at.type = prof__device_number(s, e->device_type);
+    at.device = (int32_t)((uint32_t)at.device + at.type * PROF__OTHER_PIDS);
     if (e->extra) at.id = e->extra->device_resource_id;
     if (at.id < 0) at.id = at.id == INT64_MIN ? 0 : -at.id;
     return at;
@@ -15557,7 +15833,7 @@ PROF__FN prof__stream prof__stream_of(const prof_event *e) {
 
 PROF__FN uint32_t prof__gpu_stream(prof__gpu *g, const prof_event *e) {
     uint32_t *place;
-    g->want = prof__stream_of(e);
+    g->want = prof__stream_of(g->s, e);
     place = prof__place_of(g->stream_index, g->places,
                            (uint64_t)(uint32_t)g->want.device << 40 ^ (uint64_t)g->want.id,
                            prof__gpu_same_stream, g);
@@ -15639,8 +15915,8 @@ PROF__FN bool prof__is_overhead(const prof_event *e) {
 
 /* The row that an event stands in. */
 PROF__FN prof__stream prof__chrome_row(const prof__gpu *g, const prof_event *e) {
-    prof__stream at;
-    if (e->device_type != PROF_DEVICE_CPU) return prof__stream_of(e);
+    prof__stream at = { 0, 0, 0 };
+    if (e->device_type != PROF_DEVICE_CPU) return prof__stream_of(g->s, e);
     at.device = (int32_t)g->pid;
     at.id = (int64_t)prof__chrome_tid(g->s, e->thread);
     if (prof__is_overhead(e)) {
@@ -15994,9 +16270,40 @@ PROF__FN void prof__chrome_process_named(prof__out *o, int64_t pid, const char *
     prof__out_f(o, "%i}}", sort_index);
 }
 
+/* What tables call type i of the devices. */
+PROF__FN const char *prof__device_head(const struct prof_trace *s, uint32_t i, char text[64]) {
+    const char *name = i ? s->view.other_devices[i - 1] : s->view.device_name;
+    size_t n = 0;
+    for (; name && name[n] && n < 63; n++) text[n] = prof__upper(name[n]);
+    text[n] = 0;
+    return text;
+}
+
+/* How its rows are labelled: as PyTorch has it, but by its name where that is one of its own, or
+   there are several types. */
+PROF__FN const char *prof__device_label(const struct prof_trace *s, uint32_t i, char text[64]) {
+    const char *usual = prof_device_name(s->device_types[i]), *c = text;
+    bool several = s->device_types[1];
+    if (s->built || !*prof__device_head(s, i, text)) return "GPU";
+    while (*c && *c == prof__upper(*usual)) c++, usual++;
+    return several || *c || *usual ? text : "GPU";
+}
+
+/* What the types of devices are called, for those who read the trace. */
+PROF__FN void prof__chrome_device_types(prof__out *o, const struct prof_trace *s) {
+    const char *before = ",\"device_types\":{";
+    char text[64];
+    for (uint32_t i = 0; i <= PROF_OTHER_DEVICES && s->device_types[i]; i++) {
+        prof__out_f(o, "%s\"%u\":\"%j\"", before, (uint64_t)s->device_types[i],
+                    prof__device_head(s, i, text));
+        before = ",";
+    }
+    if (!before[1]) prof__out_text(o, "}");
+}
+
 /* A GPU is a process, its streams are threads; so is what profiling it costs. */
 PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
-    char program[64];
+    char program[64], text[64];
     if (g->stream_count) {
         prof__process_name(program, sizeof program);
         prof__chrome_process_named(o, (int64_t)g->pid, program, (int64_t)g->pid);
@@ -16009,9 +16316,11 @@ PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
         uint32_t first = 0;
         while (g->streams[first].device != at.device) first++;
         if (first == i) {
+            const char *label = prof__device_label(g->s, at.type, text);
             prof__out_text(o, ",\n");
             prof__chrome_meta(o, "process_labels", at.device, 0, "labels");
-            prof__out_f(o, "\"GPU %i\"}}", (int64_t)at.device);
+            prof__out_f(o, "\"%j %i\"}}", label,
+                        (int64_t)at.device - (int64_t)at.type * PROF__OTHER_PIDS);
             prof__chrome_process_named(o, at.device, program, 5000000 + (int64_t)at.device);
         }
         prof__out_text(o, ",\n");
@@ -16220,9 +16529,7 @@ PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__
                                          "ACTIVATION", "GRADIENT", "AUTOGRAD_DETAIL" };
     bool out = m->what == PROF__NO_MEMORY;
     const char *before = ",";
-    prof__stream at;
-    at.device = (int32_t)g->pid;
-    at.id = (int64_t)prof__chrome_tid(g->s, m->thread);
+    const prof__stream at = { (int32_t)g->pid, 0, (int64_t)prof__chrome_tid(g->s, m->thread) };
     prof__out_f(o, ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[%s]\",",
                 out ? "OutOfMemory" : "memory");
     prof__chrome_at(o, at, m->ns);
@@ -16524,6 +16831,7 @@ PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
         prof__out_f(o, i ? ",\"%j\"" : ",\"counters\":[\"%j\"", prof_hw_counter_name(s, i));
         if (!prof_hw_counter_name(s, i + 1)) prof__out_text(o, "]");
     }
+    prof__chrome_device_types(o, s);
     if (prof__marks_make(s)) prof__out_text(o, ",\"zone_ids\":true");
 }
 #endif
@@ -16595,7 +16903,7 @@ PROF__FN void prof__legacy_end(prof__out *o, const struct prof_trace *s, const p
                 prof__legacy_name(e), start ? "s\"" : "f\", \"bp\": \"e\"", e->start_ns,
                 s->threads[e->thread].id, (uint64_t)id);
     for (; *device; device++) {
-        char c[2] = { (char)(*device >= 'A' && *device <= 'Z' ? *device + 32 : *device), 0 };
+        char c[2] = { prof__lower(*device), 0 };
         prof__out_json(o, c);
     }
     prof__out_text(o, "\", \"args\": {}}");

@@ -464,10 +464,15 @@ static struct {
     prof_async ranges[RANGES];
     bool coarse;
     int64_t call_id;
-    uint8_t device_type;
+    uint8_t device_type;                 /* 0: several, in turn */
 } now;
 
 static bool chance(uint32_t of_hundred) { return test_random(100) < of_hundred; }
+
+static uint8_t device_type(void) {
+    static const uint8_t types[] = { PROF_DEVICE_CUDA, PROF_DEVICE_HIP, PROF_DEVICE_PRIVATEUSE1 };
+    return now.device_type ? now.device_type : types[test_random(3)];
+}
 
 static void time_passes(void) {
     if (now.coarse ? chance(25) : chance(95)) tick(now.coarse ? 10 : 1 + test_random(3000));
@@ -535,7 +540,7 @@ static void random_end(void) {
 }
 
 static void random_memory(void) {
-    const uint8_t types[] = { 0, now.device_type };
+    const uint8_t types[] = { 0, device_type() };
     uint32_t i = test_random(BLOCKS);
     prof_device device;
     device.type = types[i % 2];
@@ -594,7 +599,7 @@ static void random_device(uint32_t thread) {
         n++;
     }
     events[n].name = chance(50) ? "void gemm<float>(int*, int)" : "Memcpy HtoD";
-    events[n].device_type = now.device_type;
+    events[n].device_type = device_type();
     events[n].start_ns = prof_now() + (int64_t)test_random(50);
     events[n].end_ns = events[n].start_ns + (int64_t)test_random(200);
     events[n].thread = thread;
@@ -628,7 +633,7 @@ static void random_op(uint32_t thread) {
     extras[0].has = PROF_HAS_ID;
     extras[0].id = 1000 + ++now.call_id;
     events[1].name = "void gemm<float>(int*, int)";
-    events[1].device_type = now.device_type;
+    events[1].device_type = device_type();
     events[1].start_ns = events[0].end_ns;
     events[1].end_ns = events[1].start_ns + (int64_t)test_random(200);
     events[1].thread = thread;
@@ -666,7 +671,7 @@ static void random_program(uint32_t seed) {
     for (i = 0; i < 8; i++) test_random(2);
     now.coarse = chance(50);
     now.device_type = chance(80) ? PROF_DEVICE_CUDA
-                    : chance(50) ? PROF_DEVICE_XPU : PROF_DEVICE_MPS;
+                    : chance(50) ? 0 : chance(50) ? PROF_DEVICE_XPU : PROF_DEVICE_MPS;
     desc.record_shapes = chance(70);
     desc.profile_memory = chance(70);
     desc.with_stack = chance(50);

@@ -378,6 +378,58 @@ static void companion(void) {
     added = true;
 }
 
+/* Each type of device has columns of its own, by the name of the device that was added for it. */
+static void test_types_of_devices(void) {
+    static const uint8_t types[] = { PROF_DEVICE_CUDA, PROF_DEVICE_PRIVATEUSE1, PROF_DEVICE_CUDA,
+                                     PROF_DEVICE_HIP, PROF_DEVICE_XPU, PROF_DEVICE_MTIA };
+    static const char *const heads[] = { "Self CUDA  ", "Self COMPANION %", "COMPANION total",
+        "HIP time avg", "Self OTHERS" };
+    static const char row[] = "{\"key\": \"outer\"", parts[] =
+        "\"cuda_time_total\": 0.040, \"self_cuda_time_total\": 0.010, "
+        "\"companion_time_total\": 0.020, \"self_companion_time_total\": 0.000, "
+        "\"hip_time_total\": 0.040, \"self_hip_time_total\": 0.000, "
+        "\"others_time_total\": 0.110, \"self_others_time_total\": 0.000, ";
+    prof_averages_desc by;
+    prof_table_desc desc;
+    prof_trace *trace;
+    test_text text;
+    size_t i;
+    memset(&text, 0, sizeof text);
+    memset(&by, 0, sizeof by);
+    memset(&desc, 0, sizeof desc);
+    desc.averages = &by;
+    PASS_ON(companion());
+    start_at_zero();
+    zones_to_300();
+    for (i = 0; i < 6; i++) {            /* 10 to 60 ns, the first in "outer", the rest within */
+        prof_event e = event_at("work", 400, 410 + 10 * (int64_t)i, 0);
+        prof_extra x;
+        memset(&x, 0, sizeof x);
+        x.has = PROF_HAS_LAUNCH | PROF_HAS_DEVICE_INDEX;
+        x.launch_ns = i ? 160 : 110;
+        e.device_type = types[i];
+        e.extra = &x;
+        EQUAL(prof_submit(&e, 1), PROF_OK);
+    }
+    trace = prof_stop();
+    EQUAL(prof_write_table(trace, &desc, test_text_sink(&text)), PROF_OK);
+    for (i = 0; i < sizeof heads / sizeof *heads; i++)
+        CHECK(strstr(text.data, heads[i]) != NULL, "no %s in\n%s", heads[i], text.data);
+    CHECK(strstr(text.data, "Self CUDA time total: 0.040us\n") != NULL, "%s", text.data);
+    CHECK(strstr(text.data, "Self OTHERS time total: 0.110us\n") != NULL, "%s", text.data);
+    test_text_clear(&text);
+    desc.format = PROF_FORMAT_JSON;
+    EQUAL(prof_write_table(trace, &desc, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, row) && strstr(strstr(text.data, row), parts), "%s", text.data);
+    test_text_clear(&text);
+    EQUAL(test_write(trace, TEST_CHROME, &text), PROF_OK);
+    CHECK(strstr(text.data, "\"device_types\":{\"1\":\"CUDA\",\"20\":\"COMPANION\","
+                            "\"6\":\"HIP\",\"12\":\"OTHERS\"}") != NULL, "%s", text.data);
+    CHECK(strstr(text.data, "\"labels\":\"CUDA 0\"") && strstr(text.data, "\"HIP 0\""),
+          "%s", text.data);
+    test_text_clear(&text);
+}
+
 static void test_session_info(void) {
     enum { BOTH = PROF_ACTIVITY_CPU | PROF_ACTIVITY_PRIVATEUSE1 };
     prof_desc desc;
@@ -710,6 +762,7 @@ int main(void) {
     RUN(test_kept_text);
     RUN(test_submit_small_arenas);
     RUN(test_session_info);
+    RUN(test_types_of_devices);
     RUN(test_built_empty);
     RUN(test_built_refused);
     RUN(test_built_odd_events);

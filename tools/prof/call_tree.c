@@ -138,6 +138,9 @@ static void add_kernel(call_tree *tree, const trace_event *event) {
     kernel->owner = NO_CALL;
     kernel->told = told_parent(event);
     kernel->external = trace_work_ids(event, &kernel->correlation);
+    int64_t type = 0;
+    trace_arg_int(event, "Device Type", &type);
+    kernel->device_type = type > 0 && type < 256 ? (uint32_t)type : PROF_DEVICE_CUDA;
 }
 
 bool tree_takes_change(const call_tree *tree, const trace_event *event, memory_change *change) {

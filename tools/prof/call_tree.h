@@ -36,6 +36,7 @@ typedef struct kernel_link {
     int64_t external, correlation, dur_ns;
     int64_t told;               /* id of the zone that launched it; 0: none; NOT_TOLD */
     uint32_t owner;
+    uint32_t device_type;       /* "Device Type"; where it does not tell, CUDA */
 } kernel_link;
 typedef struct memory_change {
     int64_t ts_ns, bytes, told; /* told: as that of kernels */

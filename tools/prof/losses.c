@@ -123,10 +123,33 @@ static void add_counter(losses *l, const char *name) {
     l->counter_count += i == l->counter_count;
 }
 
+/* What work on a type of device is called. */
+static void add_type(losses *l, int64_t type, const char *name) {
+    size_t i = 0;
+    while (i < l->type_count && l->types[i].type != type) i++;
+    l->more_types += i == 1 + PROF_OTHER_DEVICES;
+    if (i < l->type_count || i == 1 + PROF_OTHER_DEVICES || !*name) return;
+    l->types[l->type_count].type = type;
+    snprintf(l->types[l->type_count++].name, sizeof l->types->name, "%s", name);
+}
+
+static void read_types(losses *l, trace_text list) {
+    trace_text key, value;
+    if (!list.size || *list.data != '{') return;
+    while (json_next(&list, &key, &value)) {
+        char name[sizeof l->types->name];
+        int64_t type;
+        if (!json_is_text(value) || !json_int(key, &type) || type < 1 || type > 255) continue;
+        json_decode(value, name, sizeof name);
+        add_type(l, type, name);
+    }
+}
+
 /* What it promises of the events to come; false: this is none of that. */
 static bool read_promise(losses *l, trace_text key, trace_text value) {
     trace_text none, name;
     char text[sizeof *l->counters];
+    if (text_is(key, "device_types")) return read_types(l, value), true;
     if (text_is(key, "zone_ids")) return l->zone_ids |= text_is(value, "true"), true;
     if (!text_is(key, "counters")) return false;
     if (!value.size || *value.data != '[') return true;
@@ -196,6 +219,9 @@ void losses_add(losses *to, const losses *from, const char *whose) {
     to->odd = sum(to->odd, from->odd);
     to->summed = sum(to->summed, from->summed);
     for (size_t i = 0; i < from->counter_count; i++) add_counter(to, from->counters[i]);
+    for (size_t i = 0; i < from->type_count; i++)
+        add_type(to, from->types[i].type, from->types[i].name);
+    to->more_types += from->more_types;
     to->zone_ids |= from->zone_ids;
     if (from->timeline_ns && (!to->timeline_ns || from->timeline_ns < to->timeline_ns))
         to->timeline_ns = from->timeline_ns;
@@ -311,6 +337,12 @@ static void write_promises(const losses *l, output *out) {
         output_json_text(out, l->counters[i], strlen(l->counters[i]));
     }
     output_text(out, l->counter_count ? "]" : "");
+    for (size_t i = 0; i < l->type_count; i++) {
+        output_format(out, i ? ", \"%lld\": " : ", \"device_types\": {\"%lld\": ",
+                      (long long)l->types[i].type);
+        output_json_text(out, l->types[i].name, strlen(l->types[i].name));
+    }
+    output_text(out, l->type_count ? "}" : "");
     output_text(out, l->zone_ids ? ", \"zone_ids\": true" : "");
 }
 

@@ -17,6 +17,8 @@ typedef struct losses {
     uint64_t odd;                   /* counts in the head that are none */
     char counters[PROF_COUNTERS][256];   /* arguments that are counters of desc.hw_counters */
     size_t counter_count, more_counters; /* more: left out */
+    struct { int64_t type; char name[64]; } types[1 + PROF_OTHER_DEVICES];   /* of devices */
+    size_t type_count, more_types;
     bool zone_ids;                  /* times do not tell all of the tree: some zones tell parents */
 } losses;
 

@@ -254,6 +254,15 @@ static void note_device(row_table *t, const trace_event *event) {
         t->view.device_name = t->own ? prof_device_name(device_type_of(t, event)) : "CUDA";
 }
 
+/* Its number among the types that heads list. Of those they do not, the first has the work; where
+   there are too many types, the last. */
+static size_t type_number(const row_table *t, uint32_t type) {
+    size_t i = 0;
+    while (i < t->type_count && t->types[i] != type) i++;
+    if (i < t->type_count) return i;
+    return i > PROF_OTHER_DEVICES ? PROF_OTHER_DEVICES : 0;
+}
+
 static row_device *device_of(row_table *t, int64_t index) {
     bool is_new;
     uint64_t *number = map_put(&t->device_numbers, (uint64_t)index, &is_new);
@@ -266,7 +275,7 @@ static row_device *device_of(row_table *t, int64_t index) {
 
 static void add_to_device(row_table *t, const trace_event *event) {
     int64_t index = event->pid;
-    trace_arg_int(event, "device", &index);
+    if (!type_number(t, device_type_of(t, event))) trace_arg_int(event, "device", &index);
     row_device *device = device_of(t, index);
     device->count++;
     device->ns += event->dur_ns;
@@ -315,6 +324,8 @@ static void add_device_event(row_table *t, const trace_event *event) {
         .what = event_group(t, event, name, device_type_of(t, event))
     };
     prof_span work = span_of(t, &s);
+    size_t type = type_number(t, device_type_of(t, event));
+    if (type) work.other_device_ns[type - 1] = event->dur_ns;
     prof_sums_push(t->sums, &work);
 }
 
@@ -471,7 +482,8 @@ static void note_ids(row_table *t, const trace_event *event, span *s) {
     if (!t->options->device) return;
     s->id = own.id;
     if (own.kind == PROF_JOIN_LAUNCH) s->flags |= SPAN_LAUNCH;
-    if (!t->told) prof_join_call(&t->join, own.kind, own.id, s->order);
+    for (size_t i = 0; !t->told && (i == 0 || i < t->type_count); i++)
+        prof_join_call(&t->joins[i], own.kind, own.id, s->order);
 }
 
 static span call_span(row_table *t, const trace_event *event, uint32_t name) {
@@ -524,8 +536,13 @@ static void add_call(row_table *t, const trace_event *event) {
 
 static void push_call(row_table *t, const span *s) {
     prof_span out = span_of(t, s);
-    out.device_ns += prof_join_take(
-        &t->join, s->flags & SPAN_LAUNCH ? PROF_JOIN_LAUNCH : PROF_JOIN_OP, s->id, s->order);
+    for (size_t i = 0; i == 0 || i < t->type_count; i++) {
+        int64_t ns = prof_join_take(&t->joins[i],
+                                    s->flags & SPAN_LAUNCH ? PROF_JOIN_LAUNCH : PROF_JOIN_OP,
+                                    s->id, s->order);
+        out.device_ns += ns;
+        if (i) out.other_device_ns[i - 1] = ns;
+    }
     if (s->flags & SPAN_LAUNCH) out.flags |= PROF_SPAN_LAUNCH;
     prof_sums_push(t->sums, &out);
 }
@@ -533,7 +550,7 @@ static void push_call(row_table *t, const span *s) {
 static void walk_sorted(row_table *t) {
     open_frames frames = no_frames();
     span s;
-    prof_join_finish(&t->join);
+    for (size_t i = 0; i <= PROF_OTHER_DEVICES; i++) prof_join_finish(&t->joins[i]);
     sorter_finish(t->sorter);
     while (sorter_next(t->sorter, &s)) {
         if (t->options->by_stack) take_frames(t, &frames, &s);
@@ -602,9 +619,24 @@ static void push_told(row_table *t, uint32_t number, uint32_t depth, const int64
     out.flags |= PROF_SPAN_DEPTH;
     out.depth = depth;
     out.device_ns += c->device_self_ns;
+    for (int i = 0; t->told_others && i < PROF_OTHER_DEVICES; i++)
+        out.other_device_ns[i] = t->told_others[number][i];
     out.cpu_bytes += bytes[0];
     out.device_bytes += bytes[1];
     prof_sums_push(t->sums, &out);
+}
+
+/* What work of each call was on other devices than the first. */
+static void told_others(row_table *t) {
+    const call_tree *tree = &t->tree;
+    if (t->type_count < 2) return;
+    t->told_others = allocate((tree->count + 1) * sizeof *t->told_others);
+    for (size_t i = 0; i < tree->kernel_count; i++) {
+        const kernel_link *kernel = &tree->kernels[i];
+        size_t type = type_number(t, kernel->device_type);
+        if (type && kernel->owner != NO_CALL && !tree->calls[kernel->owner].is_legacy)
+            t->told_others[kernel->owner][type - 1] += kernel->dur_ns;
+    }
 }
 
 /* Each call after all that lie in it. */
@@ -614,6 +646,7 @@ static void walk_told(row_table *t) {
     uint32_t *first = allocate((tree->count + 1) * sizeof *first);
     uint32_t *next = allocate((tree->count + 1) * sizeof *next), depth = 0;
     if (t->options->by_stack) told_frames(t);
+    told_others(t);
     link_children(tree, first, next);
     for (uint32_t at = first[tree->count]; at != NO_CALL; ) {
         for (; first[at] != NO_CALL; depth++) {
@@ -628,6 +661,8 @@ static void walk_told(row_table *t) {
     free(bytes);
     free(first);
     free(next);
+    free(t->told_others);
+    t->told_others = NULL;
 }
 
 /* ---- The table ---- */
@@ -660,7 +695,8 @@ static void note_time(row_table *t, const trace_event *event) {
 static void add_work(row_table *t, const trace_event *event) {
     int64_t correlation, external = trace_work_ids(event, &correlation);
     if (!t->told && t->options->device)
-        prof_join_work(&t->join, external, correlation, event->dur_ns);
+        prof_join_work(&t->joins[type_number(t, device_type_of(t, event))], external, correlation,
+                       event->dur_ns);
 }
 
 static void add_event(row_table *t, const trace_event *event) {
@@ -735,6 +771,14 @@ static void name_device(row_table *t, trace_text name) {
    tell all of the tree. */
 static void note_promises(row_table *t, const losses *head) {
     t->told |= head->zone_ids;
+    for (size_t i = 0; t->options->device && i < head->type_count; i++) {
+        const char *name = arena_text(&t->memory, head->types[i].name, strlen(head->types[i].name));
+        size_t at = 0;
+        while (at < t->type_count && t->types[at] != head->types[i].type) at++;
+        if (at < t->type_count || at > PROF_OTHER_DEVICES) continue;
+        t->types[t->type_count++] = (uint8_t)head->types[i].type;
+        *(at ? &t->view.other_devices[at - 1] : &t->view.device_name) = name;
+    }
     for (size_t i = 0; i < head->counter_count; i++)
         t->view.counters[i] =
             arena_text(&t->memory, head->counters[i], strlen(head->counters[i]));
@@ -802,7 +846,7 @@ static void note_item(row_table *t, const trace_reader *reader) {
 
 static void begin_file(row_table *t) {
     t->sorter = sorter_new();
-    t->join = join_new();
+    for (size_t i = 0; i <= PROF_OTHER_DEVICES; i++) t->joins[i] = join_new();
     t->file_first_ns = INT64_MAX;
     t->file_last_ns = INT64_MIN;
     t->span_count = t->first_count = 0;
@@ -818,10 +862,14 @@ static void end_file(row_table *t) {
     walk_sorted(t);
     if (t->on_tree) t->on_tree(t->user, &t->tree);
     t->overlaps += t->told ? t->tree.nest.overlaps : 0;
-    t->unowned += t->told ? t->tree.unowned : t->join.unowned;
-    t->kernels += t->told ? t->tree.kernel_count : t->join.work_count;
+    t->unowned += t->told ? t->tree.unowned : 0;
+    t->kernels += t->told ? t->tree.kernel_count : 0;
+    for (size_t i = 0; i <= PROF_OTHER_DEVICES; i++) {
+        t->unowned += t->told ? 0 : t->joins[i].unowned;
+        t->kernels += t->told ? 0 : t->joins[i].work_count;
+        prof_join_close(&t->joins[i]);
+    }
     sorter_free(t->sorter);
-    prof_join_close(&t->join);
     tree_clear(&t->tree);
 }
 

@@ -56,7 +56,11 @@ typedef struct row_table {
     struct span *spans;         /* then: of the tree's calls */
     size_t span_count, span_capacity;
     struct span_sorter *sorter; /* else they are sorted here, in constant memory, */
-    prof_join join;           /* and have their work from here */
+    prof_join joins[1 + PROF_OTHER_DEVICES];     /* and have their work from here: that of
+                                   each type of device apart */
+    uint8_t types[1 + PROF_OTHER_DEVICES];       /* the types that the heads list */
+    size_t type_count;
+    int64_t (*told_others)[PROF_OTHER_DEVICES];  /* of each call, where calls tell their parents */
     prof_sums *sums;            /* of all files */
     arena sums_memory;
     interner groups, texts, mores;

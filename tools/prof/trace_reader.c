@@ -514,9 +514,16 @@ static const struct { const char *category; trace_kind kind; } kinds[] = {
     {"privateuse1_runtime", TRACE_RUNTIME}, {"privateuse1_driver", TRACE_RUNTIME}
 };
 
+static bool text_ends(trace_text text, const char *tail) {
+    size_t size = strlen(tail);
+    return text.size >= size && memcmp(text.data + text.size - size, tail, size) == 0;
+}
+
 uint8_t trace_kind_of(trace_text category) {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (text_is(category, kinds[i].category)) return (uint8_t)kinds[i].kind;
+    /* as prof.h joins them: calls of any device's library */
+    if (text_ends(category, "_runtime") || text_ends(category, "_driver")) return TRACE_RUNTIME;
     return TRACE_OTHER;
 }
 
