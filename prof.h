@@ -12578,6 +12578,23 @@ PROF__FN const prof_event *prof__others_up(const struct prof_trace *s, const pro
     return up && !(up->flags & PROF_EVENT_LEGACY) ? up : NULL;
 }
 
+/* Other devices' parts of an event's device times. */
+PROF__FN void prof__row_others(const struct prof_trace *s, const prof_event *e, prof_average *r) {
+    const prof_event *at = e;
+    if (!s->side || !s->device_types[1]) return;
+    (void)prof__others_own(s, e, r->self_other_device_ns);
+    for (;;) {
+        (void)prof__others_own(s, at, r->other_device_ns);
+        if (at->first_child != PROF_NONE && !(at->flags & PROF_EVENT_LEGACY)) {
+            at = s->events + at->first_child;
+            continue;
+        }
+        while (at != e && at->next_sibling == PROF_NONE) at = s->events + at->parent;
+        if (at == e) return;
+        at = s->events + at->next_sibling;
+    }
+}
+
 PROF__FN void prof__beside_counters(prof__beside *b, const struct prof_trace *s,
                                     const prof_event *e) {
     b->counted = e->extra && e->extra->counter_count;
@@ -12649,6 +12666,7 @@ PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *
     }
 }
 #else
+#  define prof__row_others(s, e, r) ((void)0)
 #  define prof__closes_in_memory(trace, take, user) ((void)(take))
 #  define prof__closes_of_events(trace, feed) ((void)0)
 #endif
@@ -13106,6 +13124,13 @@ PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g, con
     if (!g->shares) a->p50_ns = a->p90_ns = a->p99_ns = 0;
 }
 
+PROF__FN void prof__average_extras(prof_average *a, const int64_t *all, const int64_t *self) {
+    memcpy(a->counters, all, sizeof a->counters);
+    memcpy(a->self_counters, self, sizeof a->self_counters);
+    memcpy(a->other_device_ns, all + PROF_COUNTERS, sizeof a->other_device_ns);
+    memcpy(a->self_other_device_ns, self + PROF_COUNTERS, sizeof a->self_other_device_ns);
+}
+
 /* ---- desc.hw_counters, and other devices' parts of device time, if there is room ---- */
 
 PROF__EAGER void prof__counts_event(void *groups, const prof__close *c) {
@@ -13217,15 +13242,6 @@ PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const pr
     a->self_device_memory_usage = w->self_device_bytes;
     a->flops = w->flops;
 }
-
-#if !PROF__BARE
-PROF__FN void prof__average_extras(prof_average *a, const int64_t *all, const int64_t *self) {
-    memcpy(a->counters, all, sizeof a->counters);
-    memcpy(a->self_counters, self, sizeof a->self_counters);
-    memcpy(a->other_device_ns, all + PROF_COUNTERS, sizeof a->other_device_ns);
-    memcpy(a->self_other_device_ns, self + PROF_COUNTERS, sizeof a->self_other_device_ns);
-}
-#endif
 
 /* Leaves out what rows are not told apart by. */
 PROF__FN void prof__average_by(prof_average *a, const prof_averages_desc *by) {
@@ -14196,11 +14212,9 @@ typedef struct prof__table {
     size_t need[PROF__COLUMNS];          /* the widest cell's or head's width */
     bool told[PROF__COLUMNS];            /* some cell has a figure other than 0, or a text */
     bool left_out[PROF__COLUMNS];
+    int64_t self_other_ns[PROF_OTHER_DEVICES];   /* of self_device_ns */
 #endif
     int64_t self_cpu_ns, self_device_ns; /* what shares are of */
-#if !PROF__BARE
-    int64_t self_other_ns[PROF_OTHER_DEVICES];
-#endif
     int64_t rows_cpu_ns, rows_device_ns; /* sums over the rows */
     int64_t least_flops;                 /* the smallest above 0 */
     int flops_power;                     /* the FLOPs column is in 1000^this */
@@ -14208,27 +14222,6 @@ typedef struct prof__table {
 } prof__table;
 
 #define PROF__COLUMN 12
-
-#if !PROF__BARE
-/* Other devices' parts of an event's device times. */
-PROF__FN void prof__row_others(const struct prof_trace *s, const prof_event *e, prof_average *r) {
-    const prof_event *at = e;
-    if (!s->side || !s->device_types[1]) return;
-    (void)prof__others_own(s, e, r->self_other_device_ns);
-    for (;;) {
-        (void)prof__others_own(s, at, r->other_device_ns);
-        if (at->first_child != PROF_NONE && !(at->flags & PROF_EVENT_LEGACY)) {
-            at = s->events + at->first_child;
-            continue;
-        }
-        while (at != e && at->next_sibling == PROF_NONE) at = s->events + at->parent;
-        if (at == e) return;
-        at = s->events + at->next_sibling;
-    }
-}
-#else
-#  define prof__row_others(s, e, r) ((void)0)
-#endif
 
 PROF__FN void prof__row_counters(const struct prof_trace *s, const prof_event *e,
                                  prof_average *r) {
@@ -14636,26 +14629,6 @@ PROF__FN void prof__table_stack(prof__table *t, const prof_average *r) {
     }
 }
 
-/* The name of counter i, where the rows have counters. */
-PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
-#if !PROF__BARE
-    if (t->trace && !t->rows && (!t->groups || t->groups->counts))
-        return prof_hw_counter_name(t->trace, i);
-    if (!t->trace && i < PROF_COUNTERS) return t->view.counters[i];
-#endif
-    (void)t;
-    (void)i;
-    return NULL;
-}
-
-/* What the sum over all devices is called. */
-PROF__FN const char *prof__table_all_devices(const prof__table *t) {
-#if !PROF__BARE
-    if (t->view.other_devices[0]) return "devices";
-#endif
-    return t->view.device_name;
-}
-
 PROF__FN char prof__upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 32 : c); }
 PROF__FN char prof__lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c); }
 
@@ -14678,7 +14651,33 @@ PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int co
 #  define prof__table_number(t, r, column) prof__row_number(r, column)
 #  define prof__table_whole_ns(t, column) ((t)->self_cpu_ns)
 #  define prof__put_parts(t, r) ((void)0)
+#  define prof__table_counter(t, i) ((void)(t), (void)(i), (const char *)NULL)
+#  define prof__table_all_devices(t) ((t)->view.device_name)
+#  define prof__table_device_ns(t, r) ((void)0)
+#  define prof__table_measure_others(t, r) ((void)0)
 #else
+/* The name of counter i, where the rows have counters. */
+PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
+    if (t->trace && !t->rows && (!t->groups || t->groups->counts))
+        return prof_hw_counter_name(t->trace, i);
+    return !t->trace && i < PROF_COUNTERS ? t->view.counters[i] : NULL;
+}
+
+/* What the sum over all devices is called. */
+PROF__FN const char *prof__table_all_devices(const prof__table *t) {
+    return t->view.other_devices[0] ? "devices" : t->view.device_name;
+}
+
+PROF__FN void prof__table_measure_others(prof__table *t, const prof_average *r) {
+    for (int i = 0; i < PROF_OTHER_DEVICES && t->view.other_devices[i]; i++)
+        if (r->self_other_device_ns[i] > 0) t->width[PROF__COL_OTHERS + 4 * i] = PROF__COLUMN;
+}
+
+PROF__FN void prof__table_device_ns(prof__table *t, const prof_average *r) {
+    t->self_device_ns = PROF__PLUS(t->self_device_ns, r->self_device_time_total_ns);
+    for (int i = 0; i < PROF_OTHER_DEVICES; i++)
+        t->self_other_ns[i] = PROF__PLUS(t->self_other_ns[i], r->self_other_device_ns[i]);
+}
 /* What device i of the view has of device times: 0 the first one, which has what others do not. */
 PROF__FN int64_t prof__device_part(int64_t all, const int64_t *others, uint32_t i) {
     if (i) return others[i - 1];
@@ -14930,6 +14929,7 @@ PROF__FN void prof__table_notes(prof__table *t) {
 }
 
 #if PROF__BARE
+#  define prof__table_device_sums(t) ((void)0)
 #  define prof__table_has(t, column) false
 #  define prof__table_left_out(t) ((void)0)
 #  define prof__table_recursion(t) ((void)0)
@@ -14938,6 +14938,15 @@ PROF__FN void prof__table_notes(prof__table *t) {
 #else
 PROF__FN bool prof__table_has(const prof__table *t, int column) {
     return t->width[column] || t->left_out[column];
+}
+
+PROF__FN void prof__table_device_sums(prof__table *t) {
+    for (int i = 0; i <= PROF_OTHER_DEVICES; i++) {
+        int column = i ? PROF__COL_OTHERS + 4 * (i - 1) : (int)PROF__COL_SELF_DEVICE;
+        if (prof__table_has(t, column))
+            prof__table_sum(t, i ? t->view.other_devices[i - 1] : t->view.device_name, false,
+                            prof__table_whole_ns(t, i ? column : column + 1));
+    }
 }
 
 /* One more of a list below the table, whose line has *at characters; 0: head goes before it. A line
@@ -15025,19 +15034,6 @@ PROF__FN void prof__table_empty(prof__table *t) {
 }
 #endif
 
-#if PROF__BARE
-#  define prof__table_device_sums(t) ((void)0)
-#else
-PROF__FN void prof__table_device_sums(prof__table *t) {
-    for (int i = 0; i <= PROF_OTHER_DEVICES; i++) {
-        int column = i ? PROF__COL_OTHERS + 4 * (i - 1) : (int)PROF__COL_SELF_DEVICE;
-        if (prof__table_has(t, column))
-            prof__table_sum(t, i ? t->view.other_devices[i - 1] : t->view.device_name, false,
-                            prof__table_whole_ns(t, i ? column : column + 1));
-    }
-}
-#endif
-
 PROF__FN void prof__table_foot(prof__table *t) {
     bool device = !PROF__BARE && prof__table_has(t, PROF__COL_SELF_DEVICE);
     if (t->count) {
@@ -15069,22 +15065,6 @@ PROF__FN void prof__table_widen(prof__table *t, int column, size_t width) {
 PROF__FN bool prof__table_percentiles(const prof__table *t) {
     return !PROF__BARE && t->desc->averages && t->desc->averages->percentiles;
 }
-
-#if PROF__BARE
-#  define prof__table_device_ns(t, r) ((void)0)
-#  define prof__table_measure_others(t, r) ((void)0)
-#else
-PROF__FN void prof__table_measure_others(prof__table *t, const prof_average *r) {
-    for (int i = 0; i < PROF_OTHER_DEVICES && t->view.other_devices[i]; i++)
-        if (r->self_other_device_ns[i] > 0) t->width[PROF__COL_OTHERS + 4 * i] = PROF__COLUMN;
-}
-
-PROF__FN void prof__table_device_ns(prof__table *t, const prof_average *r) {
-    t->self_device_ns = PROF__PLUS(t->self_device_ns, r->self_device_time_total_ns);
-    for (int i = 0; i < PROF_OTHER_DEVICES; i++)
-        t->self_other_ns[i] = PROF__PLUS(t->self_other_ns[i], r->self_other_device_ns[i]);
-}
-#endif
 
 /* The columns that only some traces have. */
 PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
