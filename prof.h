@@ -4725,7 +4725,6 @@ PROF__FN uint32_t prof__others(const struct prof_trace *s) {
     return PROF__BARE ? 0 : s->outside_count + s->step_count + s->made_count;
 }
 
-
 /* Depths that zones in the records have: deep ones are one more, "(in sums)". */
 PROF__FN uint32_t prof__depths(const struct prof_trace *s) {
     return s->max_depth + (PROF__BARE ? 0 : 1);
@@ -9748,6 +9747,7 @@ PROF__FN void prof__details_close(struct prof_trace *s) {
     s->memory_count = prof__details_now.memory_count;
     s->async_count = prof__details_now.async_count;
     s->made_count = prof__details_now.made_count;
+    s->read = true;
 }
 #else
 #  define prof__details_row() ((void)0)
@@ -12378,7 +12378,6 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     bool plain;
     prof__prepare(s);
 #if !PROF__BARE
-    s->read = true;
     s->events = (prof_event *)(void *)(s->place ? s->place : s->first_scratch);
 #endif
     s->analysed = true;
@@ -12549,7 +12548,6 @@ PROF__FN void prof__closes_of_records(const prof__feed *feed) {
     uint64_t begin = prof__os_now();
     bool taken = prof__own(&prof__reading);
     prof__count_rows(s, feed);
-    s->read = true;
     prof__own_times.analysis += prof__os_now() - begin;
     if (taken) prof__disown(&prof__reading);
 #endif
@@ -22941,7 +22939,8 @@ PROF_API PROF__QUIET void prof_session_info(prof_session *session) {
 }
 
 PROF__FN uint64_t prof__rate(const struct prof_trace *s) {
-    prof__knot k = s->clock == PROF_CLOCK_CPU ? prof__knot_now() : prof__first_knot;
+    prof__knot k = s->clock != PROF_CLOCK_CPU ? prof__first_knot
+                 : s->stopped && s->knot_count ? s->knots[s->knot_count - 1] : prof__knot_now();
     if (s->clock != PROF_CLOCK_CPU || k.ns <= prof__first_knot.ns)
         return s->clock == PROF_CLOCK_PLATFORM && s->platform.ticks_per_second
                    ? s->platform.ticks_per_second : s->clock ? 1000000000u : 0;
@@ -22954,8 +22953,10 @@ PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
     memset(&out, 0, sizeof out);
     if (!prof__valid(trace)) return out;
     if (!trace->built) {
-        if (!trace->read && prof__from_records(trace)) prof__closes_of_records(NULL);
+        bool taken = prof__reading_open();
+        if (!trace->read) (void)prof__from_records(trace);
         out = prof_get_stats();
+        prof__reading_close(taken);
     } else {
         out.recorded = trace->event_count;
         out.threads = trace->thread_count;
@@ -23003,7 +23004,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
         prof__counts_add(&c, &t->counts);
         *(t->summing ? &c.summed : &c.slots) += (size_t)(prof__cursor_of(t) - t->begin);
     }
-    if (s->stopped && !s->analysed) prof__count_rows(s, NULL);
+    if (s->stopped && !s->read) prof__count_rows(s, NULL);
     prof__stats_add(&out, &c);
     if (s->average) out.recorded = s->tallied;
     if (s->stopped && !s->records_only) {

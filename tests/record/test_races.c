@@ -16,7 +16,7 @@ typedef struct worker {
 } worker;
 
 static worker workers[THREADS];
-static uint32_t finish, turns;
+static uint32_t finish, turns, plain;    /* plain: zones are all there is: their records tell it */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER, table = PTHREAD_MUTEX_INITIALIZER;
 static prof_async tokens[TOKENS];        /* ranges that any thread may end */
 static uint64_t arrow;
@@ -115,11 +115,11 @@ static void look(void) {
 static void zones(worker *me, uint32_t levels) {
     char name[24];
     PROF_SCOPE("deeper");
-    if (dice(me, 2)) carry(me);
+    if (!get(&plain) && dice(me, 2)) carry(me);
     if (levels) zones(me, levels - 1);
     snprintf(name, sizeof name, "name %u", (unsigned)dice(me, 40));
     prof_push(name);
-    if (dice(me, 4) == 0) carry(me);
+    if (!get(&plain) && dice(me, 4) == 0) carry(me);
     prof_pop();
 }
 
@@ -136,9 +136,21 @@ static void with(void) {
 
 static void session_turn(worker *me);
 
+/* Marks that are used for the first time at any moment, also when a session has just ended. */
+#define MARK(n) case n: { PROF_SCOPE("mark " #n); break; }
+#define MARKS(n) MARK(n##0) MARK(n##1) MARK(n##2) MARK(n##3) MARK(n##4) MARK(n##5) MARK(n##6) MARK(n##7)
+static void mark(worker *me) {
+    switch (dice(me, 80)) {
+    MARKS(1) MARKS(2) MARKS(3) MARKS(4) MARKS(5) MARKS(6) MARKS(7)
+    default: break;
+    }
+}
+
 static void something(worker *me) {
     char name[16];
-    switch (dice(me, 40)) {
+    uint32_t what = dice(me, 42);
+    if (get(&plain) && what >= 3 && (what < 10 || what == 17)) what = 30;
+    switch (what) {
     case 0: case 1: case 2: memory(me); break;
     case 3: case 4: case 5: range(me); break;
     case 6: case 7: flow(me); break;
@@ -158,6 +170,7 @@ static void something(worker *me) {
     case 19: me->context = prof_context_switch(me->context); break;
     case 20: (void)prof_step_number(); break;
     case 21: case 22: case 23: session_turn(me); break;
+    case 24: if (dice(me, 8) == 0) mark(me); break;
     default: zones(me, dice(me, 4)); break;
     }
 }
@@ -209,27 +222,54 @@ static void watch_some(worker *me) {
     if (prof_add_observer(&o) != PROF_OK) wrong("no observer");
 }
 
-static void read_all(const prof_trace *trace) {
-    prof_chrome_desc chrome;
-    prof_average rows[8];
-    prof_sink sink = { nowhere, NULL };
+static void read_events(const prof_trace *trace) {
     size_t count, threads;
     const prof_event *events = prof_events(trace, &count);
-    prof_result result;
-    if (!trace) wrong("no trace");
     (void)prof_threads(trace, &threads);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; events && i < count; i++)
         if (!events[i].name || events[i].thread >= threads) wrong("an event of no thread");
-    memset(&chrome, 0, sizeof chrome);
-    result = prof_write_chrome(trace, &chrome, sink);
-    if (result != PROF_OK && (result != PROF_ERROR_INVALID || count)) wrong(prof_strerror(result));
-    (void)prof_key_averages(trace, NULL, rows, 8);
-    (void)prof_get_stats();
 }
+
+static void read_written(prof_result result) {
+    if (result != PROF_OK && result != PROF_ERROR_INVALID && result != PROF_ERROR_MEMORY &&
+        result != PROF_ERROR_UNSUPPORTED) wrong(prof_strerror(result));
+}
+
+/* What is asked first reads the records, or makes the events, while the others go on. */
+static void read_all(worker *me, const prof_trace *trace) {
+    prof_average rows[8];
+    prof_sink sink = { nowhere, NULL };
+    if (!trace) wrong("no trace");
+    for (uint32_t i = 0, first = dice(me, 8); i < 8; i++) {
+        switch ((first + i) % 8) {
+        case 0: read_events(trace); break;
+        case 1: read_written(prof_write_chrome(trace, NULL, sink)); break;
+        case 2: (void)prof_key_averages(trace, NULL, rows, 8); break;
+        case 3: read_written(prof_write_stacks(trace, PROF_METRIC_CPU_TIME_TOTAL, sink)); break;
+        case 4: read_written(prof_write_table(trace, NULL, sink)); break;
+        case 5: (void)prof_total_average(trace); break;
+        case 6: (void)prof_trace_stats(trace); break;
+        default: (void)prof_get_stats(); break;
+        }
+    }
+}
+
+static worker *turning;                  /* whose turn it is */
 
 static void ready(void *user, prof_trace *trace) {
     (void)user;
-    read_all(trace);
+    read_all(turning, trace);
+}
+
+/* What zones carry; without them, and their calls, the records tell all. */
+static void session_details(worker *me) {
+    desc.record_shapes = dice(me, 2);
+    desc.with_flops = dice(me, 4) == 0;
+    desc.with_modules = dice(me, 2);
+    desc.with_stack = dice(me, 4) == 0;
+    desc.profile_memory = dice(me, 2);
+    desc.native_stack = dice(me, 8) ? PROF_NATIVE_NONE : PROF_NATIVE_UNWIND;
+    desc.hw_counters = dice(me, 8) ? NULL : "page-faults,context-switches";
 }
 
 static void session_start(worker *me) {
@@ -243,16 +283,11 @@ static void session_start(worker *me) {
     if (dice(me, 4) == 0) desc.max_depth = 2;
     desc.os_clock = dice(me, 4) == 0;
     desc.records_only = dice(me, 8) == 0;
-    desc.record_shapes = dice(me, 2);
-    desc.with_flops = dice(me, 4) == 0;
-    desc.with_modules = dice(me, 2);
-    desc.with_stack = dice(me, 4) == 0;
-    desc.profile_memory = dice(me, 2);
-    desc.native_stack = dice(me, 8) ? PROF_NATIVE_NONE : PROF_NATIVE_UNWIND;
-    desc.hw_counters = dice(me, 8) ? NULL : "page-faults,context-switches";
     desc.stream.write = nowhere;
     desc.stream_format = (prof_stream_format)dice(me, 2);
     desc.stream_inline = dice(me, 2);
+    __atomic_store_n(&plain, dice(me, 2), __ATOMIC_RELAXED);
+    if (!get(&plain)) session_details(me);
     if (dice(me, 4) == 0) {
         desc.schedule.wait = dice(me, 2);
         desc.schedule.warmup = dice(me, 2);
@@ -274,12 +309,13 @@ static void session_start(worker *me) {
 static void session_turn(worker *me) {
     if (pthread_mutex_trylock(&turn) != 0) return;
     __atomic_add_fetch(&turns, 1, __ATOMIC_RELAXED);
+    turning = me;
     if (!session_open) {
         session_start(me);
     } else {
         switch (dice(me, 6)) {
         case 0:
-            read_all(prof_stop());
+            read_all(me, prof_stop());
             session_open = false;
             break;
         case 1: case 2:
@@ -303,7 +339,7 @@ static void test_races(void) {
     while (time(NULL) < until || !get(&turns)) nanosleep(&pause, NULL);
     __atomic_store_n(&finish, 1u, __ATOMIC_RELAXED);
     for (int i = 0; i < THREADS; i++) pthread_join(workers[i].thread, NULL);
-    if (session_open) read_all(prof_stop());
+    if (session_open) read_all(workers, prof_stop());
     if (watching) EQUAL(prof_remove_observer(watching), PROF_OK);
     free(watching);
     for (int i = 0; i < TOKENS; i++) free(blocks[i]);

@@ -179,6 +179,7 @@ static void test_lost_in_between(void) {
     PASS_ON(three_deep());
     trace = prof_stop();
     record_at_depth(trace, 1)->site_depth = (uint32_t)PROF__PART << 8;
+    EQUAL(prof_get_stats().lost, 1);     /* nothing has read the trace yet */
     PASS_ON(test_tree(trace));
     prof_events(trace, &count);
     lost = test_find(trace, "(lost)", 0);
