@@ -18941,6 +18941,31 @@ PROF__FN bool prof__chrome_flush(struct prof__chrome_stream *c, prof__raw *w) {
     return !w->failed;
 }
 
+/* Zones that end together, as they began: of two that have the same times readers take the first
+   for the outer one. */
+enum { PROF__TOGETHER = 32 };
+static struct prof__together { prof__item list[PROF__TOGETHER]; uint32_t count; } prof__together;
+
+PROF__FN void prof__together_hold(const prof__item *i) {
+    prof__item *list = prof__together.list;
+    uint32_t at = prof__together.count++;
+    for (; at; at--) {
+        uint64_t start = prof__item_start(list + at - 1), own = prof__item_start(i);
+        uint32_t depth = list[at - 1].site_depth & 0xff;
+        if (start < own || (start == own && depth <= (i->site_depth & 0xff))) break;
+        list[at] = list[at - 1];
+    }
+    list[at] = *i;
+}
+
+/* Writes them, unless all end with this one, and there is room. */
+PROF__FN void prof__together_write(struct prof__chrome_stream *c, const prof__item *next) {
+    struct prof__together *t = &prof__together;
+    if (next && t->count < PROF__TOGETHER && next->end == t->list->end) return;
+    for (uint32_t i = 0; i < t->count; i++) prof__chrome_item(c, t->list + i);
+    t->count = 0;
+}
+
 PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     prof__span next = *span;
@@ -18952,7 +18977,8 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
         prof__item item;
         prof__cursor k = { next.at, next.end, (uint64_t)next.epoch << 32, 0 };
         (void)prof__next(&k, &item);
-        if ((size_t)(c->out.p - c->out.buf) > PROF__OUT_SIZE / 2) {
+        prof__together_write(c, &item);
+        if (!prof__together.count && (size_t)(c->out.p - c->out.buf) > PROF__OUT_SIZE / 2) {
             if (!prof__chrome_flush(c, w)) break;
             span->at = next.at;
             span->epoch = next.epoch;
@@ -18963,9 +18989,11 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
         next.at = k.at;
         next.epoch = (uint32_t)(k.base >> 32);
         if (!prof__item_shows(&item) || !prof__site_known(item.site_depth >> 8)) continue;
-        prof__chrome_item(c, &item);
+        if (prof__item_is_zone(&item)) prof__together_hold(&item);
+        else prof__chrome_item(c, &item);
         next.zones += prof__item_is_zone(&item);
     }
+    prof__together_write(c, NULL);
     if (!w->failed && prof__chrome_flush(c, w)) {
         *span = next;
         return true;

@@ -10,7 +10,8 @@ cat >"$out/made.c" <<'END_OF_C'
 #define PROF_IMPLEMENTATION
 #include "prof.h"
 #include <stdio.h>
-static uint64_t now(void *clock) { return *(uint64_t *)clock += 1500; }
+static uint64_t step;
+static uint64_t now(void *clock) { return *(uint64_t *)clock += step; }
 static bool put(void *file, const void *data, size_t size) {
     return fwrite(data, 1, size, (FILE *)file) == size;
 }
@@ -23,7 +24,14 @@ int main(int argc, char **argv) {
     desc.platform.user = &clock;
     desc.stream.write = put;
     desc.stream.user = file;
+    if (argc > 2) desc.stream_format = PROF_STREAM_CHROME;
     if (!file || prof_start(&desc) != PROF_OK) return 1;
+    PROF_BEGIN("around");                /* both at the same times */
+    PROF_BEGIN("within");
+    clock += 1000;
+    PROF_END();
+    PROF_END();
+    step = 1500;
     for (int i = 0; i < 1000; i++)
         PROF_BLOCK("outer") { PROF_BLOCK("inner \"quoted\"") {} }
     prof_instant("here");
@@ -41,7 +49,7 @@ import collections, json, sys
 trace = json.load(open(sys.argv[1]))
 events = [e for e in trace["traceEvents"] if e["ph"] != "M"]
 count = collections.Counter((e["ph"], e["name"]) for e in events)
-assert count == {("X", "outer"): 1000, ("X", "inner \"quoted\""): 1000, ("X", "open"): 1,
+assert count == {("X", "outer"): 1000, ("X", "around"): 1, ("X", "within"): 1, ("X", "inner \"quoted\""): 1000, ("X", "open"): 1,
                  ("i", "here"): 1, ("C", "level"): 1, ("C", "load"): 1}, count
 by_name = collections.defaultdict(list)
 for e in events:
@@ -58,6 +66,16 @@ try decode_builds "${CC:-cc}" -std=gnu99 -I. "$out/made.c" -o "$out/made" -lpthr
 try decode_runs "$out/made" "$out/made.prof"
 try decode_file decodes file "$out/made.prof"
 try decode_holds holds "$out/file.json"
+# of two zones with the same times the outer one is told first: whose self time it is
+inner_has_it() {   # TRACE
+    "$prof" report --format json "$1" | python3 -c '
+import json, sys
+rows = {r["key"]: r["self_cpu_time_total"] for r in json.load(sys.stdin)}
+assert (rows["around"], rows["within"]) == (0, 1), rows'
+}
+try decode_array_runs "$out/made" array "$out/array.json"
+try decode_parents_first inner_has_it "$out/made.prof"
+try decode_parents_first_in_array inner_has_it "$out/array.json"
 gzip -c "$out/made.prof" >"$out/packed.prof.gz"
 "$prof" decode - <"$out/packed.prof.gz" >"$out/stdin.json"
 try decode_stdin_gzip cmp "$out/file.json" "$out/stdin.json"

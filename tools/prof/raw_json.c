@@ -20,6 +20,8 @@ struct raw_json {
     losses lost;
     raw_losses raw_lost;
     output sums;                         /* rows, as the head has them */
+    prof_raw_item held[1024];            /* zones that ended together, as they began */
+    size_t held_count;
 };
 
 /* ---- What the stream tells, as events ---- */
@@ -48,6 +50,30 @@ static void write_zone(raw_json *r, const char *category, const char *name,
     write_us(out, item->end_ns - item->start_ns);
     bool finished = !(item->flags & PROF_EVENT_UNFINISHED);
     output_text(out, finished ? "}" : ", \"args\": {\"finished\": false}}");
+}
+
+/* Zones come by their ends. Those that end together are written as they began: of two that have the
+   same times readers take the first for the outer one. */
+static void hold(raw_json *r, const prof_raw_item *item) {
+    size_t at = r->held_count++;
+    for (; at; at--) {
+        const prof_raw_item *before = &r->held[at - 1];
+        if (before->start_ns < item->start_ns ||
+            (before->start_ns == item->start_ns && before->depth <= item->depth)) break;
+        r->held[at] = *before;
+    }
+    r->held[at] = *item;
+}
+
+static void release(raw_json *r) {
+    for (size_t i = 0; i < r->held_count; i++)
+        write_zone(r, "cpu_op", r->held[i].name, &r->held[i]);
+    r->held_count = 0;
+}
+
+static bool together(const raw_json *r, const prof_raw_item *item) {
+    return item->kind == PROF_RAW_ZONE && item->thread == r->held->thread &&
+           item->end_ns == r->held->end_ns && r->held_count < sizeof r->held / sizeof *r->held;
 }
 
 /* The first one is the trace's; one that begins later is placed behind it by its clock. */
@@ -104,10 +130,11 @@ static void take(void *user, const prof_raw_item *item) {
     raw_json *r = user;
     char step[40];
     losses_take_raw(&r->lost, &r->raw_lost, item);
+    if (!together(r, item)) release(r);
     switch (item->kind) {
     case PROF_RAW_SESSION: take_session(r, item); break;
     case PROF_RAW_THREAD: take_thread(r, item); break;
-    case PROF_RAW_ZONE: write_zone(r, "cpu_op", item->name, item); break;
+    case PROF_RAW_ZONE: hold(r, item); break;
     case PROF_RAW_STEP:
         snprintf(step, sizeof step, "ProfilerStep#%lld", (long long)item->value);
         write_zone(r, "user_annotation", step, item);
@@ -147,6 +174,7 @@ void raw_json_push(raw_json *r, const void *data, size_t size) {
 
 prof_raw_stats raw_json_end(raw_json *r) {
     prof_raw_close(r->raw, &r->stats);
+    release(r);
     uint64_t tail = r->stats.ended ? 0 : r->stats.tail_bytes;    /* raw_json_tell tells that */
     losses_end_raw(&r->lost, &r->raw_lost);
     losses_add_stream(&r->lost, r->stats.missing_blocks, r->stats.missing_records,
