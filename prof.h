@@ -1131,10 +1131,10 @@ PROF_API const prof_site *prof_event_site(const prof_trace *trace, const prof_ev
    L1-dcache-load-misses, LLC-loads, LLC-load-misses, dTLB-load-misses, iTLB-load-misses, and rHEX
    for a raw one (all of them in user mode only); task-clock (ns), page-faults, minor-faults,
    major-faults, context-switches, cpu-migrations. Linux: perf_event_open, a group for each thread,
-   read by rdpmc where that is allowed, else by a call of some 0.5 us at each begin and end. They
-   are arguments in the trace, columns of tables and fields of averages. A zone that ends on another
-   thread than it began on, or that prof_stop ends, has none. prof_start says
-   PROF_ERROR_UNSUPPORTED, and prof_strerror why, where one is not known, not there or not allowed.
+   each of it read by a call of some 0.5 us at each begin and end. They are arguments in the trace,
+   columns of tables and fields of averages. A zone that ends on another thread than it began on, or
+   that prof_stop ends, has none. prof_start says PROF_ERROR_UNSUPPORTED, and prof_strerror why,
+   where one is not known, not there or not allowed.
    Threads keep theirs (a few file descriptors) until they exit or call prof_thread_end. */
 PROF_API const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i);
 
@@ -4757,9 +4757,6 @@ PROF__FN size_t prof__slot_share(void) {
     if (prof__trace.records_only || prof__lean(&prof__trace)) return 0;
     return PROF__SLOT_SHARE + prof__trace.beside;
 }
-
-/* What a state entails beside itself: its open zones at stop, and their events. */
-#define PROF__STATE_SHARE(depth) ((depth) * (sizeof(prof__open) + PROF__SLOT_SHARE))
 
 #if !PROF__BARE
 /* The numbers that sites of this trace have: 0, those of marks, those of names. */
@@ -8713,7 +8710,6 @@ PROF__FN const char *prof__counting_say(const char *name, const char *why) {
 #endif
 #ifdef PROF__PERF
 #  include <linux/perf_event.h>
-#  include <sys/mman.h>
 
 #define PROF__CACHE_MISS(cache) ((uint64_t)(cache) | (uint64_t)1 << 16)
 
@@ -8722,7 +8718,6 @@ static __thread struct prof__perf_group {
     uint32_t serial, count;              /* of the session for which they were opened */
     uint64_t number;                     /* of this opening; 0: closed */
     int file[PROF_COUNTERS];
-    struct perf_event_mmap_page *page[PROF_COUNTERS];   /* NULL: not by rdpmc */
 } prof__perf;
 static uint64_t prof__perf_last;
 
@@ -8757,9 +8752,8 @@ PROF__FN bool prof__counter_parse(const char *name, uint32_t *type, uint64_t *co
 }
 
 /* One of the group; -1: errno says why. What only the kernel does counts only where its events may
-   be seen. */
-/* Each on its own: of a group that software counts, kernels have given old values for all but the
-   first. */
+   be seen. Each is on its own: of a group that software counts, kernels have given old values for
+   all but the first. */
 PROF__FN int prof__perf_open_one(uint32_t i) {
     struct perf_event_attr a;
     bool software = prof__counting.type[i] == PERF_TYPE_SOFTWARE;
@@ -8786,27 +8780,8 @@ PROF__FN void prof__perf_close(void) {
     prof__perf.count = 0;
     prof__perf.number = 0;
     PROF__SIGNAL_FENCE();                /* no handler's zone reads what is closed */
-    for (uint32_t i = 0; i < count; i++) {
-        if (prof__perf.page[i]) (void)munmap(prof__perf.page[i], (size_t)sysconf(_SC_PAGESIZE));
-        close(prof__perf.file[i]);
-    }
+    for (uint32_t i = 0; i < count; i++) close(prof__perf.file[i]);
     memset(&prof__perf, 0, sizeof prof__perf);
-}
-
-/* The page from which rdpmc reads; NULL: it may not. */
-PROF__FN struct perf_event_mmap_page *prof__perf_page(uint32_t i) {
-#  if defined(__x86_64__) || defined(__i386__)
-    size_t size = (size_t)sysconf(_SC_PAGESIZE);
-    void *p = prof__counting.type[i] == PERF_TYPE_SOFTWARE
-            ? MAP_FAILED : mmap(NULL, size, PROT_READ, MAP_SHARED, prof__perf.file[i], 0);
-    if (p == MAP_FAILED) return NULL;
-    if (((struct perf_event_mmap_page *)p)->cap_user_rdpmc)
-        return (struct perf_event_mmap_page *)p;
-    (void)munmap(p, size);
-#  else
-    (void)i;
-#  endif
-    return NULL;
 }
 
 /* The calling thread's group, of this session. One that failed is not tried again. */
@@ -8825,47 +8800,16 @@ PROF__FN bool prof__perf_open(void) {
             return false;
         }
         prof__perf.count++;
-        prof__perf.page[i] = prof__perf_page(i);
     }
     prof__perf.serial = serial;
     prof__perf.number = __atomic_add_fetch(&prof__perf_last, 1, __ATOMIC_RELAXED);
     return true;
 }
 
-/* A counter's bits, of which only so many are there, as the kernel adds them up. */
-PROF__FN uint64_t prof__perf_value(int64_t offset, uint64_t bits, uint32_t width) {
-    uint32_t shift = width && width < 64 ? 64 - width : 0;
-    return (uint64_t)offset + (uint64_t)((int64_t)(bits << shift) >> shift);
-}
-
-/* One by rdpmc; false: it does not count on this CPU just now. */
-PROF__FN bool prof__perf_direct(const struct perf_event_mmap_page *page, uint64_t *value) {
-#  if defined(__x86_64__) || defined(__i386__)
-    const volatile struct perf_event_mmap_page *p = page;
-    uint32_t lock, index;
-    do {
-        lock = p->lock;
-        PROF__SIGNAL_FENCE();
-        index = p->index;
-        if (!page || !p->cap_user_rdpmc || !index) return false;
-        *value = prof__perf_value(p->offset, (uint64_t)__builtin_ia32_rdpmc((int)index - 1),
-                                  p->pmc_width);
-        PROF__SIGNAL_FENCE();
-    } while (p->lock != lock);
-    return true;
-#  else
-    (void)page;
-    (void)value;
-    return false;
-#  endif
-}
-
 PROF__FN bool prof__perf_read(uint64_t *values) {
-    for (uint32_t i = 0; i < prof__perf.count; i++) {
-        if (prof__perf.page[i] && prof__perf_direct(prof__perf.page[i], values + i)) continue;
+    for (uint32_t i = 0; i < prof__perf.count; i++)
         if (read(prof__perf.file[i], values + i, sizeof *values) != (ssize_t)sizeof *values)
             return false;
-    }
     return true;
 }
 

@@ -18,7 +18,6 @@ typedef struct inside_real { uint64_t m; int e; } inside_real;
 inside_real inside_real_round(uint64_t m, int e, bool rest);   /* m * 2^e to 53 bits */
 
 bool inside_has_perf(void);              /* else these mean nothing */
-uint64_t inside_perf_value(int64_t offset, uint64_t bits, uint32_t width);
 const char *inside_perf_refusal(int error);
 
 /* Of prof_cuda.h: CUPTI hands in a buffer, full; how much is read of a record of CUPTI's kind. */

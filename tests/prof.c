@@ -19,15 +19,8 @@ inside_real inside_real_round(uint64_t m, int e, bool rest) {
 
 #ifdef PROF__PERF
 bool inside_has_perf(void) { return true; }
-uint64_t inside_perf_value(int64_t offset, uint64_t bits, uint32_t width) {
-    return prof__perf_value(offset, bits, width);
-}
 const char *inside_perf_refusal(int error) { return prof__perf_refusal(error); }
 #else
 bool inside_has_perf(void) { return false; }
-uint64_t inside_perf_value(int64_t offset, uint64_t bits, uint32_t width) {
-    (void)width;
-    return (uint64_t)offset + bits;
-}
 const char *inside_perf_refusal(int error) { return error ? NULL : ""; }
 #endif
