@@ -695,6 +695,100 @@ static void random_program(uint32_t seed) {
     end_as(name);
 }
 
+/* ---- The same zones, streamed, and in sums alone ---- */
+
+static void random_zones(prof_desc desc, uint32_t seed) {
+    static const char *const names[] = { "f", "f", "g", "g.h", "i" };
+    uint32_t n;
+    memset(&now, 0, sizeof now);
+    test_seed = seed * 2654435761u + 3;
+    for (n = 0; n < 8; n++) test_random(2);
+    now.coarse = chance(70);
+    test_time.tick = 1000;
+    start(desc);
+    for (n = 20 + test_random(300); n--;) {
+        uint32_t what = test_random(100);
+        time_passes();
+        if (what >= 90) random_switch();
+        else if (what >= 50) random_end();
+        else if (now.depth[now.at] < LEVELS) {
+            if (chance(30)) begin_at_place();
+            else prof_push(names[test_random(5)]);
+            now.depth[now.at]++;
+        }
+    }
+}
+
+/* Zones that are open then are streamed last, behind what ended with them: none did. */
+static const prof_trace *zones_end(void) {
+    tick(10);
+    return prof_stop();
+}
+
+static void save_stream(const prof_desc *from, uint32_t seed, const char *name, bool chrome) {
+    prof_desc desc = *from;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream = test_text_sink(&text);
+    desc.stream_format = chrome ? PROF_STREAM_CHROME : PROF_STREAM_RAW;
+    random_zones(desc, seed);
+    (void)zones_end();
+    prof_thread_end();
+    save_text(name, "json", &text);
+    test_text_clear(&text);
+    printf("%s name\n", name);
+}
+
+/* Row by row: the order is of another kind, and so are percentiles. */
+static void compare_sums(const prof_desc *from, uint32_t seed, const prof_average *rows, size_t n) {
+    static prof_average sums[64];
+    prof_desc desc = *from;
+    size_t i, j, m;
+    desc.mode = PROF_MODE_AGGREGATE;
+    random_zones(desc, seed);
+    (void)zones_end();
+    m = prof_snapshot(sums, 64);
+    prof_thread_end();
+    must(m == n, "rows in sums", "seed");
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < m && strcmp(sums[j].key, rows[i].key) != 0;) j++;
+        must(j < m && sums[j].count == rows[i].count &&
+             sums[j].cpu_time_total_ns == rows[i].cpu_time_total_ns &&
+             sums[j].self_cpu_time_total_ns == rows[i].self_cpu_time_total_ns &&
+             sums[j].min_ns == rows[i].min_ns && sums[j].max_ns == rows[i].max_ns,
+             "sums of a row", rows[i].key);
+    }
+}
+
+static void random_streams(uint32_t seed) {
+    static prof_average rows[64];
+    static char keys[64][16];
+    prof_desc desc = test_desc();
+    prof_table_desc table;
+    const prof_trace *trace;
+    char raw[32], array[32];
+    size_t i, n;
+    snprintf(raw, sizeof raw, "raw%u", (unsigned)seed);
+    snprintf(array, sizeof array, "chrome%u", (unsigned)seed);
+    memset(&table, 0, sizeof table);
+    table.averages = &groupings[0].by;
+    table.format = PROF_FORMAT_JSON;
+    random_zones(desc, seed);
+    trace = zones_end();
+    save_rows(trace, raw, &table, "name.live");
+    save_rows(trace, array, &table, "name.live");
+    n = prof_key_averages(trace, NULL, rows, 64);
+    for (i = 0; i < n; i++) {            /* names are their session's */
+        snprintf(keys[i], sizeof keys[i], "%s", rows[i].key);
+        rows[i].key = keys[i];
+    }
+    prof_thread_end();
+    compare_sums(&desc, seed, rows, n);
+    save_stream(&desc, seed, raw, false);
+    save_stream(&desc, seed, array, true);
+}
+
 /* ---- Programs by seed under a CUPTI of our own, by the machine's clock ---- */
 
 static void random_launch(void) {
@@ -784,5 +878,6 @@ int main(int argc, char **argv) {
     cuda();
     for (i = 0; i < seeds; i++) random_program(first + i);
     for (i = 0; i < seeds; i += 5) random_cuda(first + i);
+    for (i = 0; i < seeds; i += 2) random_streams(first + i);
     return 0;
 }
