@@ -340,7 +340,7 @@ static void ring(void) {
 }
 
 /* The arena is full soon: the rest is in sums, with what was open then. */
-static void full(bool aggregate, const char *name) {
+static void full(bool aggregate, bool merge, const char *name) {
     static char memory[1 << 19];
     static char names[40][8];
     prof_desc desc = test_desc();
@@ -350,6 +350,7 @@ static void full(bool aggregate, const char *name) {
     desc.memory_size = sizeof memory;
     desc.max_threads = 2;
     desc.max_sites = 64;
+    desc.merge_duplicates = merge;
     start(desc);
     prof_push("around");
     for (i = 0; i < 24000; i++) {
@@ -362,6 +363,7 @@ static void full(bool aggregate, const char *name) {
         if (i % 3 == 0) PROF_BLOCK("inner") { tick(1); }
         if (i % 5 == 0) PROF_BLOCK("inner") { tick(2); }
         if (i % 7 == 0) PROF_BLOCK("once") { tick(2); }
+        if (i % 8 == 0) PROF_BLOCK("twice") { PROF_BLOCK("twice") { tick(3); } }
     }
     prof_pop();
     end_as(name);
@@ -869,8 +871,9 @@ int main(int argc, char **argv) {
     windows(false);
     windows(true);
     ring();
-    full(false, "full");
-    full(true, "sums_alone");
+    full(false, false, "full");
+    full(false, true, "full_merged");
+    full(true, false, "sums_alone");
     real_stack(PROF_NATIVE_FRAMES, "native_frames");
     real_stack(PROF_NATIVE_UNWIND, "native_unwind");
     counters();
