@@ -138,7 +138,8 @@ static void session_turn(worker *me);
 
 /* Marks that are used for the first time at any moment, also when a session has just ended. */
 #define MARK(n) case n: { PROF_SCOPE("mark " #n); break; }
-#define MARKS(n) MARK(n##0) MARK(n##1) MARK(n##2) MARK(n##3) MARK(n##4) MARK(n##5) MARK(n##6) MARK(n##7)
+#define MARKS(n) \
+    MARK(n##0) MARK(n##1) MARK(n##2) MARK(n##3) MARK(n##4) MARK(n##5) MARK(n##6) MARK(n##7)
 static void mark(worker *me) {
     switch (dice(me, 80)) {
     MARKS(1) MARKS(2) MARKS(3) MARKS(4) MARKS(5) MARKS(6) MARKS(7)
