@@ -11,14 +11,15 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 CALLS = ['open', 'write', 'close', 'read', 'lseek', 'fsync', 'rename', 'mkdir', 'stat', 'mmap',
          'clock_gettime', 'pthread_create', 'pthread_key_create', 'dlopen', 'dlsym', 'fork', 'exec',
          'getcwd', 'termios', 'malloc']
 MOST = int(os.environ.get('POSITIONS', '14'))   # of each call: all, or so many spread over them
+AT_ONCE = 6                                     # of a call; prof record waits for what will not come
 
 library, folder, prof, session = sys.argv[1:5]
-total = failures = moved = 0
 
 
 class Program:
@@ -30,10 +31,8 @@ class Program:
 
 
 def run(program, out, call, at, forever):
-    """(exit status, how often the call came in the process where it came most, stdout, stderr)"""
-    report = os.path.join(folder, 'report')
-    if os.path.exists(report):
-        os.remove(report)
+    """(exit status, how often the call came in the process where it came most, stdout, stderr, out)"""
+    report = out + '.report'
     environment = dict(os.environ, LD_PRELOAD=library, FAULT_CALL=call, FAULT_AT=str(at),
                        FAULT_REPORT=report, **program.environment)
     if forever:
@@ -44,7 +43,11 @@ def run(program, out, call, at, forever):
                                   timeout=250, stdin=stdin, check=False)
     except subprocess.TimeoutExpired:
         return -999, 0, b'', b'', out
-    count = max(map(int, open(report))) if os.path.exists(report) else 0
+    count = 0
+    if os.path.exists(report):
+        with open(report) as lines:
+            count = max(map(int, lines))
+        os.remove(report)
     return done.returncode, count, done.stdout, done.stderr, out
 
 
@@ -132,41 +135,43 @@ def wrong_session(result, *_):
     return f'it left {left}' if left else None
 
 
-def positions(count):
+def positions(count, moved):
     """Each time others: programs have most of their code in common."""
-    global moved
     if count <= MOST:
         return range(1, count + 1)
-    moved += 1
     step = count / MOST
     return [1 + int(i * step + moved % int(step + 1)) % count for i in range(MOST)]
 
 
-def fail_all(program, wrong):
-    global total, failures
+def fault(program, wrong, right, call, at, forever):
+    """Why a run with this fault is wrong, or None. Each has a folder of its own."""
     out = tempfile.mkdtemp(dir=folder)
-    for call in program.calls:
-        status, count, said, _, _ = run(program, out, call, 0, False)
-        right = status, said, files(out)
-        bad = tried = 0
-        for at in positions(count):
-            for forever in (False, True):
-                shutil.rmtree(out)
-                os.mkdir(out)
-                why = wrong(run(program, out, call, at, forever), right, program.statuses)
-                tried += 1
-                if why:
-                    bad += 1
-                    if bad == 1:
-                        print(f'not ok {program.name}_{call}: call {at} of {count} fails'
-                              f'{" and all after" if forever else ""}: {why}')
-        shutil.rmtree(out)
-        os.mkdir(out)
-        total += tried
-        failures += bad
-        if tried and not bad:
-            print(f'ok {program.name}_{call} ({tried} faults)')
+    why = wrong(run(program, out, call, at, forever), right, program.statuses)
     shutil.rmtree(out)
+    return why
+
+
+def fail_call(program, wrong, call, moved, pool):
+    """(faults tried, those that came out wrong), and says so."""
+    out = tempfile.mkdtemp(dir=folder)
+    status, count, said, _, _ = run(program, out, call, 0, False)
+    right = status, said, files(out)
+    shutil.rmtree(out)
+    tried = [(at, forever) for at in positions(count, moved) for forever in (False, True)]
+    whys = pool.map(lambda how: fault(program, wrong, right, call, *how), tried)
+    bad = [(how, why) for how, why in zip(tried, whys) if why]
+    for (at, forever), why in bad[:1]:
+        print(f'not ok {program.name}_{call}: call {at} of {count} fails'
+              f'{" and all after" if forever else ""}: {why}')
+    if tried and not bad:
+        print(f'ok {program.name}_{call} ({len(tried)} faults)')
+    return len(tried), len(bad)
+
+
+def fail_all(number, program, wrong):
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return [fail_call(program, wrong, call, number + i, pool)
+                for i, call in enumerate(program.calls)]
 
 
 def profile(path):
@@ -228,14 +233,17 @@ def main():
     profile(database)
     execution_trace(nodes)
     subprocess.run([session, 'stream', stream], check=True, stdout=subprocess.DEVNULL)
-    for program in commands('tests/command/traces/kineto_2026.json', 'tests/command/traces/kineto_2022.json',
-                            stream, database, nodes):
-        fail_all(program, wrong_record if program.name == 'record' else wrong_command)
-    fail_all(Program('session', lambda out: [session, 'files', out]), wrong_session)
-    fail_all(Program('cuda', lambda out: [session, 'cuda'], calls=('open', 'dlopen', 'dlsym', 'read'),
-                     LD_LIBRARY_PATH=folder), wrong_session)
-    print(f'{total} faults')
-    sys.exit(failures != 0)
+    tried = [(program, wrong_record if program.name == 'record' else wrong_command)
+             for program in commands('tests/command/traces/kineto_2026.json',
+                                     'tests/command/traces/kineto_2022.json', stream, database, nodes)]
+    tried += [(Program('session', lambda out: [session, 'files', out]), wrong_session),
+              (Program('cuda', lambda out: [session, 'cuda'], calls=('open', 'dlopen', 'dlsym', 'read'),
+                       LD_LIBRARY_PATH=folder), wrong_session)]
+    tried.sort(key=lambda how: how[0].name != 'record')   # which waits while others run
+    with ThreadPoolExecutor(2) as pool:
+        counts = sum(pool.map(lambda how: fail_all(len(CALLS) * tried.index(how), *how), tried), [])
+    print(f'{sum(count for count, _ in counts)} faults')
+    sys.exit(any(bad for _, bad in counts))
 
 
 main()
