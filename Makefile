@@ -185,7 +185,7 @@ build/examples/hello_cpp: examples/hello.cpp prof.h Makefile | setup-examples
 build/examples/coroutines: examples/coroutines.cpp build/examples/prof.o prof.h Makefile | setup-examples
 	$(call say,compiling $<)
 	$(Q)if echo '#include <coroutine>' | $(CXX) -std=c++20 -x c++ -fsyntax-only - >/dev/null 2>&1; then \
-	    $(CXX) -std=c++20 $(filter-out -std=%,$(CXXFLAGS)) -I. $< build/examples/prof.o -o $@ $(LIBS); \
+	    $(CXX) $(CXXFLAGS) -std=c++20 -I. $< build/examples/prof.o -o $@ $(LIBS); \
 	else echo 'coroutines: skipped, it needs a compiler with the coroutines of C++20'; fi
 
 build/examples/images: examples/images.c prof.h Makefile | setup-examples

@@ -200,7 +200,7 @@ assertion() {   # COMPILER-AND-FLAGS...
     case $said in *"$out/assert.c:6: PROF__ASSERT(evaluated == 2)"*) ;; *) echo "$said"; return 1 ;; esac
 }
 check 'PROF_ASSERTS in C' assertion $c -O0
-check 'PROF_ASSERTS in C++' assertion $cpp -O0
+[ -n "$all" ] && check 'PROF_ASSERTS in C++' assertion $cpp -O0
 
 # ---- PROF_DISABLE: every example, with the flags of the Makefile ----
 

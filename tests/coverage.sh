@@ -27,7 +27,7 @@ program() {   # NAME
         flags="-DPROF_ZLIB -DTEST_LIBRARY $flags -x none $out/prof.o"
     fi
     case $1 in                           # what is inline has no frames of its own
-    test_native | test_session | test_unwind) flags="$flags -DPROF__COVERAGE=0" ;;
+    test_full_table | test_native | test_session | test_unwind) flags="$flags -DPROF__COVERAGE=0" ;;
     esac
     $cc -I. -DTEST_OUT="\"$dir\"" "$source" -o "$dir/test" $flags $libs -lz &&
         timeout 300 "$dir/test"
@@ -37,7 +37,7 @@ job() {   # NAME
     begin=$(date +%s)
     mkdir -p "$out"
     case $1 in
-    *.sh) POSITIONS=3 PROF=$out/prof REPLAY=$out/replay CC=$out/cc TESTS_OUT=build/coverage \
+    *.sh) POSITIONS=3 CPU_LIMIT=100 PROF=$out/prof REPLAY=$out/replay CC=$out/cc TESTS_OUT=build/coverage \
         sh "$(find tests -name "$1")" ;;
     *) program "${1%.c}" ;;
     esac >"$out/${1%.*}.log" 2>&1

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifndef TEST_DIR
 #  define TEST_DIR "tests/write/golden"
@@ -115,6 +116,16 @@ TEST_UNUSED static int test_end(void) {
 /* ---- Random numbers, the same everywhere ---- */
 
 static uint32_t test_seed = 1;
+
+/* Tests that take long take an n-th of their cases, others each time, where the environment has
+   TEST_SAMPLE=n, as tests/run.sh without --all gives it; else 1. */
+TEST_UNUSED static uint32_t test_sample(void) {
+    const char *sample = getenv("TEST_SAMPLE");
+    uint32_t of = sample ? (uint32_t)strtoul(sample, NULL, 10) : 0;
+    if (of < 2) return 1;
+    test_seed += (uint32_t)time(NULL);
+    return of;
+}
 
 TEST_UNUSED static uint32_t test_random(uint32_t below) {
     test_seed = test_seed * 1664525u + 1013904223u;

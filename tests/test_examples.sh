@@ -24,8 +24,7 @@ build() {   # sets program
     program=$out/$example
     library gcc || return
     [ "$example" != coroutines ] || { coroutines; return; }
-    $cc $level $warn -I. "examples/$example.c" "$library" -o "$program" $libs &&
-        $cc -O1 $warn -I. -c "examples/$example.c" -o "$out/warned.o"   # it warns of what -O0 does not
+    $cc -O1 $warn -I. "examples/$example.c" "$library" -o "$program" $libs   # warns of what -O0 does not
 }
 
 runs() {   # NAME ARGUMENT...

@@ -285,9 +285,9 @@ says input_no_such_option 'there is no such option; see prof report --help' 2 "$
 
 # ---- Little files that took minutes ----
 
-quick() {   # COMMAND...: 10 s of the processor are plenty
+quick() {   # COMMAND...: 10 s of the processor are plenty, but for code that counts its lines
     # shellcheck disable=SC3045   # ulimit -t: wherever sh is dash or bash
-    (ulimit -t 10 && "$prof" "$@") >/dev/null 2>"$out/said"
+    (ulimit -t "${CPU_LIMIT:-10}" && "$prof" "$@") >/dev/null 2>"$out/said"
     [ $? -le 2 ]
 }
 awk 'BEGIN {printf "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"pid\":1,\"tid\":1,\"args\":{\"z\":0"

@@ -4,9 +4,11 @@ For each kind of event the newest of them that has it is the model: the names of
 types of arguments, the rows, the arrows and the metadata of ours must be its. What differs on purpose
 is in DIFFERENT. Prints what is not the same; exit status 1 if anything.
 """
+import functools
 import glob
 import gzip
 import json
+import re
 import sys
 
 KINDS = ["kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime", "cuda_driver", "cuda_sync",
@@ -16,9 +18,9 @@ DIFFERENT = {"External id", "cover"}
 problems = []
 
 
-def load(path):
+def text_of(path):
     with (gzip.open(path, "rt") if path.endswith(".gz") else open(path)) as file:
-        return json.load(file)
+        return file.read()
 
 
 def check(same, *what):
@@ -40,9 +42,29 @@ def arguments(event):
     return {k: type_of(v) for k, v in event.get("args", {}).items() if k not in DIFFERENT}
 
 
-def newest(models, kind):
-    having = [m for m in models if of_kind(m, kind)]
-    return max(having, key=lambda m: m.get("baseTimeNanoseconds", 0)) if having else None
+class Models:
+    """PyTorch's traces, newest first: only those that are asked for are parsed."""
+    def __init__(self, folder):
+        texts = [text_of(p) for p in sorted(glob.glob(folder + "/*.json*"))]
+        texts.sort(key=lambda t: -int((re.findall(r'"baseTimeNanoseconds": *([0-9]+)', t) or [0])[-1]))
+        self.texts = texts
+
+    @functools.lru_cache(maxsize=None)
+    def parsed(self, i):
+        return json.loads(self.texts[i])
+
+    @functools.lru_cache(maxsize=None)
+    def newest(self, kind):
+        """The newest trace, of NVIDIA's devices, with an event of that kind, or None."""
+        for i, text in enumerate(self.texts):
+            if not re.search(f'"cat": *"{kind}"', text):
+                continue
+            m = self.parsed(i)
+            if isinstance(m, dict) and "traceEvents" in m and of_kind(m, kind) and \
+                    not any(k.startswith("hip_") for k in m) and \
+                    "AMD" not in str([d.get("name") for d in m.get("deviceProperties", [])]):
+                return m
+        return None
 
 
 def beside(kind, mine, theirs):
@@ -122,26 +144,22 @@ def arrows(ours):
 
 
 def main():
-    ours = load(sys.argv[1])
-    models = [load(p) for p in sorted(glob.glob(sys.argv[2] + "/*.json*"))]
-    models = [m for m in models if isinstance(m, dict) and "traceEvents" in m]
-    models = [m for m in models if not any(k.startswith("hip_") for k in m)]
-    models = [m for m in models
-              if "AMD" not in str([d.get("name") for d in m.get("deviceProperties", [])])]
+    ours = json.loads(text_of(sys.argv[1]))
+    models = Models(sys.argv[2])
     for kind in KINDS:
-        model, mine = newest(models, kind), of_kind(ours, kind)
+        model, mine = models.newest(kind), of_kind(ours, kind)
         check(model and mine, kind, "is missing, of ours" if model else "is missing, of theirs")
         for e in mine if model else []:
             theirs = [t for t in of_kind(model, kind) if t["ph"] == e["ph"]]
             check(theirs, kind, "with ph", e["ph"])
             if theirs:
                 beside(kind, e, like(e, theirs))
-    same_processes(ours, newest(models, "cuda_sync"))
+    same_processes(ours, models.newest("cuda_sync"))
     own_rows(ours)
     arrows(ours)
     for key in ("deviceProperties", "cupti_version", "cuda_driver_version"):
         check(key in ours, "no", key)
-    model = newest(models, "gpu_memcpy")
+    model = models.newest("gpu_memcpy")
     a, b = ours["deviceProperties"][0], model["deviceProperties"][0]
     check({k: type_of(v) for k, v in a.items()} == {k: type_of(v) for k, v in b.items()},
           "deviceProperties", set(a) ^ set(b))

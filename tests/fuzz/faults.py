@@ -46,7 +46,7 @@ def run(program, out, call, at, forever):
     count = 0
     if os.path.exists(report):
         with open(report) as lines:
-            count = max(map(int, lines))
+            count = max(map(int, lines), default=0)
         os.remove(report)
     return done.returncode, count, done.stdout, done.stderr, out
 

@@ -42,15 +42,8 @@ static void step_install(void) {
     __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\t" instruction ", (%%rsp)\n\tpopfq\n\t" \
                      "lea 128(%%rsp), %%rsp" ::: "cc", "memory")
 
-/* Every so many instructions are interrupted, from a random one on. STEP_SAMPLE=n in the
-   environment takes an n-th of them, others each time. */
-static uint32_t step_stride(uint32_t stride) {
-    const char *sample = getenv("STEP_SAMPLE");
-    uint32_t of = sample ? (uint32_t)strtoul(sample, NULL, 10) : 0;
-    if (of == 0) return stride;
-    test_seed += (uint32_t)time(NULL);
-    return stride * of;
-}
+/* Every so many instructions are interrupted, from a random one on. */
+static uint32_t step_stride(uint32_t stride) { return stride * test_sample(); }
 
 /* Steps body, by the handler at instruction step_at; steps: how many there were up to it. */
 static void stepped(void (*body)(void), void (*by)(void)) {

@@ -113,11 +113,16 @@ static size_t needed(void) {
     return prof_arena_size(&desc);
 }
 
-static void test_arena_every_size(void) { arenas(0, 64 << 10, 61, 300); }
+static void each_size(void) {
+    size_t step = 61 * (size_t)test_sample();
+    arenas(test_random((uint32_t)step), 64 << 10, step, 300);
+}
+
+static void test_arena_every_size(void) { each_size(); }
 
 static void test_arena_every_size_dropping(void) {
     when_full = PROF_FULL_DROP;
-    arenas(0, 64 << 10, 61, 300);
+    each_size();
     when_full = PROF_FULL_SUMS;
 }
 

@@ -379,7 +379,7 @@ END
 if has musl-gcc; then
     check 'musl: program' musl-gcc $out/host.c -o $out/host
     for model in '' '-DPROF_TLS_MODEL="global-dynamic"'; do
-        check "musl: library $model" musl-gcc -std=gnu99 -w -O1 -fPIC -shared -I. $model \
+        check "musl: library $model" musl-gcc -std=gnu99 -w -O${ALL:-0} -fPIC -shared -I. $model \
             $out/plug.c $out/more.c -o $out/plug.so
         check "musl opens it $model" $out/host $out/plug.so
     done

@@ -31,6 +31,7 @@ static bool save(const prof_trace *trace, const char *path, prof_chrome_format f
     prof_chrome_desc desc;
     prof_sink sink;
     FILE *file = fopen(path, "wb");
+    memset(&desc, 0, sizeof desc);
     desc.format = format;
     desc.window_marks = marks;
     sink.write = to_file;

@@ -18,7 +18,7 @@ if [ "${1:-}" = --fake ]; then
     program=$out/cuda_acceptance
     sources='prof.h prof_cuda.h tools/dev/cuda_acceptance.cu tests/cuda'
     if [ ! -x $program ] || [ -n "$(find $sources -newer $program)" ]; then
-        ${CC:-gcc} -O1 -c tests/cuda/fake_cupti.c -o $out/fake_cupti.o &&
+        ${CXX:-g++} -x c -O1 -c tests/cuda/fake_cupti.c -o $out/fake_cupti.o &&
             ${CXX:-g++} -std=c++17 -O0 -I. -x c++ tools/dev/cuda_acceptance.cu -x none \
                 $out/fake_cupti.o -o $program -lpthread -ldl || exit 2
     fi
