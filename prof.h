@@ -23018,11 +23018,12 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
        Called otherwise: prof_raw_push: prof_raw_feed; prof_memory_size: prof_arena_size;
        prof_thread_name: prof_set_thread_name; prof_counter_name: prof_hw_counter_name;
        desc.counters: desc.hw_counters.
-       New: prof_file_open, prof_file_close, prof_save_memory_timeline; prof_average_add; prof_nest;
-       prof_join; prof_flops_register; prof_prepare; prof_counter_f; names and texts by a format:
-       prof_push_f, PROF_SCOPE_F, prof_instant_f, prof_set_arg_f, prof_set_thread_name_f,
-       prof_add_metadata_f,
-       prof_format_text (stb_sprintf's, where it is there); prof_stats_note, prof_terminal_width;
+       New: prof_file_open, prof_file_close, prof_save_memory_timeline; prof_average_add; prof_mark,
+       prof_unwind; prof_nest, prof_join, prof_sums; prof_make_events, desc.events (without it a
+       zone takes 12 bytes); group_by_site; prof_flops_register; prof_prepare; prof_counter_f;
+       prof_submit_os_thread; by format: prof_push_f, PROF_SCOPE_F, prof_instant_f, prof_set_arg_f,
+       prof_set_thread_name_f, prof_add_metadata_f, prof_format_text (stb_sprintf's, where it is
+       there); prof_stats_note, prof_terminal_width;
        PROF_API and PROF_TLS_MODEL may be given.
        For companions: prof_session_info, prof_os_now, prof_submit_memory, PROF_HAS_KEPT_TEXT;
        prof_cuda.h uses public names alone, so its body may stand in a file of its own.

@@ -12,7 +12,7 @@ table() {
 gcc                         gcc                      compiling C
 g++                         g++                      compiling C++
 libc6-dev                   stdio.h                  compiling C
-libstb-dev                  stb/stb_image.h          the images example
+libstb-dev                  stb/stb_sprintf.h        names by a format, the images example
 clang                       clang                    tests with a second compiler
 tcc                         tcc                      tests with a small compiler
 libclang-rt-dev             -                        tests under ThreadSanitizer
