@@ -5246,7 +5246,7 @@ PROF__FN void prof__observe_begin(prof__state *t, uint32_t site) {
     if (!prof__look(t)) return;
     for (uint32_t i = 0; i < prof__observer_count; i++) {
         const prof_observer *o = prof__observers + i;
-        const char *name = prof__site(site >> 8)->name;
+        const char *name = PROF__ACQUIRE(prof__site(site >> 8)->name);   /* see @FUNCTIONS */
         if (o->begin_with) o->begin_with(o->user, name, with);
         else if (o->begin) o->begin(o->user, name);
     }
@@ -5257,7 +5257,8 @@ PROF__FN void prof__observe_end(prof__state *t, uint32_t site) {
     if (!prof__look(t)) return;
     for (uint32_t i = prof__observer_count; i--;)
         if (prof__observers[i].end)
-            prof__observers[i].end(prof__observers[i].user, prof__site(site >> 8)->name);
+            prof__observers[i].end(prof__observers[i].user,
+                                   PROF__ACQUIRE(prof__site(site >> 8)->name));
     prof__looked(t);
 }
 
@@ -8461,7 +8462,7 @@ PROF__FN void prof__function_visit(void *user, prof__elf *elf, const prof__elf_s
     (void)user;
     if (known[0] != '0' || !prof__elf_name(elf, symbol, name, sizeof name)) return;
     copy = prof__site_copy(name, NULL);
-    if (copy) prof__sites[f->id >> 8].name = copy;
+    if (copy) PROF__RELEASE(prof__sites[f->id >> 8].name, copy);   /* an observer may read it */
     PROF__BUMP(prof__functions_unnamed, -1u);
     if (symbol->st_info >> 4 != STB_LOCAL || !elf->source.st_name ||
         !prof__elf_name(elf, &elf->source, name, sizeof name) || *name == '<') return;
@@ -21868,22 +21869,28 @@ PROF_API PROF__QUIET prof_result prof_add_device(const prof_device_desc *device)
     return result;
 }
 
+/* What a device's function says, which prof_get_stats reads; NULL: all is well. */
+PROF__FN bool prof__device_call(struct prof__device *d, prof_result (*call)(void *user)) {
+    prof_result result = call ? call(d->desc.user) : PROF_OK;
+    prof__lock();
+    d->result = result;
+    prof__unlock();
+    return result == PROF_OK;
+}
+
 /* One that fails takes no further part in the window; the others go on. */
 PROF__FN void prof__device_prepare(struct prof__device *d) {
-    d->result = d->desc.prepare ? d->desc.prepare(d->desc.user) : PROF_OK;
-    d->prepared = d->result == PROF_OK;
+    d->prepared = prof__device_call(d, d->desc.prepare);
 }
 
 PROF__FN void prof__device_start(struct prof__device *d) {
-    if (!d->prepared || d->started) return;
-    d->result = d->desc.start ? d->desc.start(d->desc.user) : PROF_OK;
-    d->started = d->result == PROF_OK;
+    if (d->prepared && !d->started) d->started = prof__device_call(d, d->desc.start);
 }
 
 PROF__FN void prof__device_stop(struct prof__device *d) {
     if (!d->started) return;
     d->started = false;
-    if (d->desc.stop) d->result = d->desc.stop(d->desc.user);
+    if (d->desc.stop) (void)prof__device_call(d, d->desc.stop);
 }
 
 PROF__FN void prof__device_flush(struct prof__device *d) {

@@ -182,6 +182,49 @@ static void test_short_threads_take_no_room(void) {
     free(desc.memory);
 }
 
+static void *watch(void *user) {
+    while (__atomic_load_n(&running, __ATOMIC_RELAXED)) {
+        if (prof_get_stats().warnings & PROF_WARN_DEVICE)
+            __atomic_store_n((int *)user, 1, __ATOMIC_RELAXED);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static prof_result device_call(void *user) {
+    (void)user;
+    pause_us(20);
+    return PROF_OK;
+}
+
+/* Any thread may ask for the counts at any time, as while devices start and stop, and while the
+   records are read. The device stays: this is the last test. */
+static void test_stats_among_sessions(void) {
+    prof_device_desc device;
+    prof_average rows[4];
+    pthread_t thread;
+    int i, warned = 0;
+    memset(&device, 0, sizeof device);
+    device.name = "watched";
+    device.activity = PROF_ACTIVITY_CPU << 5;
+    device.prepare = device.start = device.stop = device_call;
+    running = 1;
+    EQUAL(pthread_create(&thread, NULL, watch, &warned), 0);
+    for (i = 0; i < 60; i++) {
+        const prof_trace *trace;
+        if (i == 30) EQUAL(prof_add_device(&device), PROF_OK);
+        EQUAL(prof_start(NULL), PROF_OK);
+        PROF_BLOCK("outer") { PROF_BLOCK("inner") (void)0; }
+        prof_instant("moment");
+        trace = prof_stop();
+        CHECK(prof_key_averages(trace, NULL, rows, 4) == 2 && rows[0].count == 1, "not the zones");
+        EQUAL(prof_trace_stats(trace).recorded, 2);
+    }
+    __atomic_store_n(&running, 0, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+    EQUAL(warned, 0);
+}
+
 int main(void) {
     RUN(test_short_threads_take_no_room);
     RUN(test_windows_among_threads);
@@ -189,5 +232,6 @@ int main(void) {
     RUN(test_windows_accumulate);
     RUN(test_toggle_among_threads);
     RUN(test_exit_while_off);
+    RUN(test_stats_among_sessions);
     return test_end();
 }
