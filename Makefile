@@ -27,7 +27,7 @@ EMBEDDED_OPTIONS = g++ clang tcc musl-tools gcc-arm-none-eabi qemu-system-arm \
                    gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-mingw-w64-x86-64-win32 wine64
 
 EXAMPLES = hello hello_cpp threads fibers details schedule observers execution stacks counters switches \
-           outside train images crash stream coroutines
+           outside train images crash stream coroutines device/npu
 
 # In the images example every function of stb is a zone, but the helpers called for each pixel or byte.
 PER_PIXEL = paeth zlib_countm zlib_flushf zlib_bitrev zhash zeof zget8 zhuffman fill_bits zreceive \
@@ -170,7 +170,9 @@ build/examples/prof.o: examples/prof.c prof.h Makefile | setup-build
 
 build/examples/%: examples/%.c build/examples/prof.o prof.h Makefile | setup-build
 	$(call say,compiling $<)
+	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -I. $< build/examples/prof.o -o $@ $(LIBS)
+build/examples/device/npu: examples/device/npu.h
 
 build/examples/hello: examples/hello.c prof.h Makefile | setup-build
 	$(call say,compiling $< and prof.h)

@@ -108,7 +108,7 @@
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
        @PLATFORM @ARENA @TEXT @SITES @FORMAT @RECORD @TARGET @PRINTF @DETAILS @SYMBOLS @FUNCTIONS
        @NATIVE @COUNTERS @NEST @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE @CHROME @STACKS
-       @MEMORY @EXECUTION @RAW @AGGREGATE @OBSERVE @SCHEDULE @SESSION
+       @MEMORY @EXECUTION @RAW @AGGREGATE @STORE @OBSERVE @SCHEDULE @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
@@ -1454,6 +1454,133 @@ PROF_API uint32_t prof_submit_thread(uint64_t id, const char *name);
 
 /* The same by the operating system's id, which prof_platform.thread_id may hide. */
 PROF_API uint32_t prof_submit_os_thread(uint64_t os_id, const char *name);
+
+/* ---- A store of what a device did: for companions such as prof_cuda.h ----
+
+   Records of 24 bytes, and what many of them have in common once in 64, until the trace is read.
+   Then they become events: calls of the device's library on the threads that made them, and work
+   that belongs to the zone around its call, with an arrow from it.
+       store = prof_store_open(&desc);                          once
+       prof_store_clear(store); prof_store_begin(store, now);   at the device's start()
+       prof_store_pair(store, prof_pair_clocks(read, user));    then, at flush(), at stop()
+       prof_store_keep(store, KERNEL, PROF_STORE_WORK, from, to, id, prof_store_detail(store, &d));
+       prof_store_judge(store);                                 at stop()
+       prof_store_submit(store, false);                         at late(), or at stop()
+   One thread at a time: the caller has a lock for it. Times are the device's own clock's, in ns;
+   devices with clocks of their own need a store each. Ids of two stores do not meet if their
+   device_type differs. */
+typedef struct prof_store prof_store;
+
+typedef struct prof_store_record {
+    uint64_t start;                      /* of a PROF_STORE_ID: the id */
+    uint32_t duration;
+    uint16_t duration_high;
+    uint8_t kind, flags;                 /* kind: the caller's, below 64; PROF_STORE_... */
+    uint32_t correlation;                /* a call's id, and that of what it launched; 0: none */
+    uint32_t detail;                     /* of a call: its thread << 16 | which one; else a number
+                                            of prof_store_detail, or the caller's own */
+} prof_store_record;
+
+enum {                                   /* prof_store_record.flags */
+    PROF_STORE_CALL = 1,
+    PROF_STORE_INNER = 2,                /* a call in another of the same id, which stands for it */
+    PROF_STORE_LINKED = 2,               /* no call: has its call's thread, and an arrow from it */
+    PROF_STORE_WORK = 4,                 /* on the device; linked */
+    PROF_STORE_RUNNING = 8,              /* work: cut off, unfinished; else its end comes apart */
+    PROF_STORE_ID = 16,                  /* another id of a call: external_id */
+    PROF_STORE_END = 32,                 /* the end of what has its correlation and RUNNING */
+    PROF_STORE_TIMELESS = 64,            /* its times are not looked at */
+    PROF_STORE_LEFT_OUT = 128            /* becomes no event */
+};
+
+/* What many records have in common. Zero it before it is filled: bytes are compared. */
+typedef struct prof_store_detail_head {
+    uint32_t kind, name;                 /* name: prof_store_name's; 0: none */
+    uint32_t device, stream;             /* stream UINT32_MAX: none */
+    uint64_t own[6];                     /* the caller's */
+} prof_store_detail_head;
+
+enum { PROF_STORE_ARGS = 1000, PROF_STORE_NAME = 256, PROF_STORE_KINDS = 64 };
+
+typedef struct prof_store_desc {
+    void *memory;                        /* the store and all it keeps */
+    size_t memory_size;
+    uint8_t device_type;                 /* prof_device_type */
+    uint64_t shared;                     /* 1 << kind: the arguments of calls are those of which one
+                                            it is, of work those of its detail: made once */
+    void (*begin)(void *user);           /* before records become events; NULL: none */
+    /* What is the caller's of an event: e->name, x->activity_type; the rest is there. args:
+       PROF_STORE_ARGS bytes for JSON members without a "correlation"; NULL: they are known. name:
+       PROF_STORE_NAME bytes that e->name may lie in. False: there is no event. */
+    bool (*event)(void *user, const prof_store_record *r, prof_event *e, prof_extra *x, char *args,
+                  char *name);
+    /* A mangled name ("_Z...") as C++ has it, copied to buf; false: it cannot. NULL: none can. */
+    bool (*demangle)(void *user, const char *name, char *buf, size_t size);
+    void *user;
+} prof_store_desc;
+
+typedef struct prof_store_stats {
+    uint64_t kept[PROF_STORE_KINDS];     /* of each kind, without those that were left out */
+    uint64_t lost_full;                  /* there was no room for them */
+    uint64_t outside;                    /* from before the session: not kept */
+    uint64_t odd_time, no_time, wrong_clock;   /* times that are none; 0; far off the session */
+    uint64_t unfinished, no_launch;      /* work that was cut off; whose call is not there */
+    uint64_t names_lost;                 /* names that did not fit */
+    size_t bytes_used, bytes_total;
+} prof_store_stats;
+
+/* NULL: desc.memory is too small; prof_store_memory_size(launches) tells how much so many launches
+   take, each with a call, a call in it, and work. */
+PROF_API prof_store *prof_store_open(const prof_store_desc *desc);
+PROF_API size_t prof_store_memory_size(size_t launches);
+
+/* Empties it, but for names. Nothing is kept from then on until begin tells when the window began:
+   records from before it are not the session's, but work may begin a little before its call. */
+PROF_API void prof_store_clear(prof_store *store);
+PROF_API void prof_store_begin(prof_store *store, uint64_t now);
+
+/* Two clocks at one moment: the device's as `read` tells it (false: it cannot), and prof_now(); the
+   closest of four readings. device_ns 0: there is none. Any thread. */
+typedef struct prof_clock_pair { uint64_t device_ns; int64_t session_ns; } prof_clock_pair;
+PROF_API prof_clock_pair prof_pair_clocks(bool (*read)(void *user, uint64_t *ns), void *user);
+
+/* Times between two pairs are worked out evenly. One no later than the last is not taken. */
+PROF_API void prof_store_pair(prof_store *store, prof_clock_pair pair);
+PROF_API int64_t prof_store_paired_ns(const prof_store *store);   /* the last one's; INT64_MIN */
+PROF_API int64_t prof_store_session_ns(const prof_store *store, uint64_t device_ns);
+
+/* A name in memory that may go: copied once. prof_store_text: demangled. */
+PROF_API uint32_t prof_store_name(prof_store *store, const char *name);
+PROF_API const char *prof_store_text(prof_store *store, uint32_t name);
+
+/* The number of a thread, by the OS's id; and the session's index of it, at begin or event. */
+PROF_API uint32_t prof_store_thread(prof_store *store, uint32_t os_id);
+PROF_API uint32_t prof_store_thread_index(prof_store *store, uint32_t thread);
+
+/* The number of a detail, new or known, which is 64 bytes of the caller's that begin as a
+   prof_store_detail_head. PROF_NONE: no room, which keep counts. */
+PROF_API uint32_t prof_store_detail(prof_store *store, const void *detail);
+
+/* Keeps a record; end 0: it runs. False: no room, or not of the session; counted. */
+PROF_API bool prof_store_keep(prof_store *store, uint32_t kind, uint32_t flags, uint64_t start,
+                              uint64_t end, uint32_t correlation, uint32_t detail);
+
+/* Judges what has come since the last time: leaves out what has no time of the session, and work
+   from before it; counts what has lost its other half. */
+PROF_API void prof_store_judge(prof_store *store);
+
+/* Makes events of all that is kept, once; kept: the store lives as long as the trace, and lends it
+   texts. Then it is closed until prof_store_clear. */
+PROF_API void prof_store_submit(prof_store *store, bool kept);
+PROF_API prof_store_stats prof_store_get_stats(const prof_store *store);
+
+/* Record and detail i, from 0; NULL: there are no more. leave: it becomes no event, and is
+   not counted in kept. take: memory
+   for begin, until the next clear; NULL: there is none. */
+PROF_API prof_store_record *prof_store_record_at(prof_store *store, uint32_t i);
+PROF_API const void *prof_store_detail_at(const prof_store *store, uint32_t i);
+PROF_API void prof_store_leave(prof_store *store, prof_store_record *record);
+PROF_API void *prof_store_take(prof_store *store, size_t bytes);
 
 /* ---- Traces from events ---- */
 
@@ -20647,9 +20774,543 @@ PROF__FN bool prof__merged_open(struct prof_trace *s) {
 }
 #endif
 
-/* ---- @OBSERVE: observers, and those that hand zones on to NVTX and ITT ---- */
+/* ---- @STORE: what a device did, smaller than events, until the trace is read ---- */
 
 #if !PROF__BARE
+enum {
+    PROF__STORE_NAMES = 8192, PROF__STORE_THREADS = 1024, PROF__STORE_PAIRS = 64,
+    PROF__STORE_BATCH = 32, PROF__STORE_CALLS = 1024, PROF__STORE_TEXT = 1 << 20
+};
+
+/* Calls, ids or ends by correlation: number + 1. Two places for each, and one. */
+typedef struct prof__store_table { uint32_t *index, places; } prof__store_table;
+
+struct prof__store_name { const char *source; uint32_t text; };
+
+struct prof_store {
+    prof_store_desc desc;
+    prof_store_stats stats;
+    /* records from low up, details from high down */
+    char *base, *low, *high, *end, *taken;   /* taken: behind low, while events are made */
+    uint32_t record_count, detail_count, index_places, last_detail, judged;
+    uint32_t *index;                     /* details by content: number + 1 */
+    struct prof__store_name *names;
+    char *text;
+    uint32_t text_used, name_count;
+    uint32_t threads[PROF__STORE_THREADS];
+    uint32_t thread_index[PROF__STORE_THREADS + 1];   /* in the session, + 1; 0: not asked yet */
+    struct { uint32_t from, to; } demangled[1024];
+    uint64_t window_start;
+    prof_clock_pair pairs[PROF__STORE_PAIRS];
+    uint32_t pair_count;
+    bool closed;                         /* events were made of it */
+    /* events that are made */
+    prof__store_table calls, ids, ends;
+    char *shared, *shared_end;           /* arguments that many have; NULL: no room */
+    const char **of_detail, *of_call[2][PROF__STORE_CALLS];
+    uint32_t count;
+    prof_event events[PROF__STORE_BATCH];
+    prof_extra extras[PROF__STORE_BATCH];
+    char args[PROF__STORE_BATCH][PROF_STORE_ARGS + 32], called[PROF__STORE_BATCH][PROF_STORE_NAME];
+};
+
+/* A record also takes its places in the tables. */
+#define PROF__STORE_SHARE (sizeof(prof_store_record) + 2 * sizeof(uint32_t))
+#define PROF__STORE_FIXED                                                              \
+    (prof__align(sizeof(prof_store)) + PROF__STORE_TEXT + 64 +                         \
+     PROF__STORE_NAMES * sizeof(struct prof__store_name))
+
+PROF_API PROF__QUIET size_t prof_store_memory_size(size_t launches) {
+    size_t fixed = PROF__STORE_FIXED + 4096;
+    if (launches > (SIZE_MAX - fixed) / 256) return SIZE_MAX;
+    /* every 16th launch unlike the ones before */
+    return fixed +
+           launches * (3 * PROF__STORE_SHARE + sizeof(prof_store_detail_head) / 16 + 8);
+}
+
+PROF_API PROF__QUIET prof_store *prof_store_open(const prof_store_desc *desc) {
+    char *p = desc ? (char *)(((uintptr_t)desc->memory + 15) & ~(uintptr_t)15) : NULL;
+    prof_store *s = (prof_store *)(void *)p;
+    size_t room;
+    if (!p || !desc->event || desc->memory_size < PROF__STORE_FIXED + 4096) return NULL;
+    memset(s, 0, sizeof *s);
+    s->desc = *desc;
+    s->end = (char *)desc->memory + desc->memory_size;
+    p += prof__align(sizeof *s);
+    memset(p, 0, PROF__STORE_NAMES * sizeof *s->names);
+    s->names = (struct prof__store_name *)(void *)p;
+    s->text = p + PROF__STORE_NAMES * sizeof *s->names;
+    s->text[0] = 0;
+    s->text_used = 1;
+    p = s->text + PROF__STORE_TEXT;
+    room = (size_t)(s->end - p);
+    s->index_places = (uint32_t)PROF__MIN(room / 512, (size_t)1 << 20) | 1;
+    s->index = (uint32_t *)(void *)p;
+    s->base = p + prof__align(s->index_places * sizeof *s->index);
+    s->end = s->base + ((size_t)(s->end - s->base) & ~(size_t)63);
+    prof_store_clear(s);
+    return s;
+}
+
+PROF_API PROF__QUIET void prof_store_clear(prof_store *s) {
+    memset(&s->stats, 0, sizeof s->stats);
+    s->low = s->base;
+    s->high = s->end;
+    s->taken = NULL;
+    s->record_count = s->detail_count = s->judged = s->pair_count = 0;
+    memset(s->index, 0, s->index_places * sizeof *s->index);
+    s->window_start = UINT64_MAX;
+    s->closed = false;
+}
+
+PROF_API PROF__QUIET void prof_store_begin(prof_store *s, uint64_t now) { s->window_start = now; }
+
+/* ---- names, threads, details ---- */
+
+/* A copy of s, cut as all names are; its offset. 0: no room. */
+PROF__FN uint32_t prof__store_copy(prof_store *s, const char *text) {
+    uint32_t at = s->text_used;
+    size_t n;
+    (void)prof__hash(text, &n);
+    if (PROF__STORE_TEXT - at <= n) {
+        s->stats.names_lost++;
+        return 0;
+    }
+    memcpy(s->text + at, text, n);
+    s->text[at + n] = 0;
+    s->text_used += (uint32_t)n + 1;
+    return at;
+}
+
+/* Its address finds it, its bytes prove it: what is loaded again may reuse the address. */
+PROF_API PROF__QUIET uint32_t prof_store_name(prof_store *s, const char *name) {
+    uint32_t i = (uint32_t)((uint64_t)(uintptr_t)name * 0x9e3779b97f4a7c15u >> 32);
+    if (!name) return 0;
+    for (i %= PROF__STORE_NAMES; s->names[i].source;
+         i = i + 1 == PROF__STORE_NAMES ? 0 : i + 1)
+        if (s->names[i].source == name &&
+            strncmp(s->text + s->names[i].text, name, PROF__MAX_NAME) == 0)
+            return s->names[i].text;
+    if (s->name_count == PROF__STORE_NAMES / 2) {
+        s->stats.names_lost++;
+        return 0;
+    }
+    s->name_count++;
+    s->names[i].source = name;
+    return s->names[i].text = prof__store_copy(s, name);
+}
+
+PROF_API PROF__QUIET const char *prof_store_text(prof_store *s, uint32_t name) {
+    const char *text = s->text + name;
+    uint32_t i = name % 1024;
+    if (!s->desc.demangle || text[0] != '_' || text[1] != 'Z') return text;
+    if (s->demangled[i].from != name) {
+        char plain[PROF__MAX_NAME + 1];
+        uint32_t to = s->desc.demangle(s->desc.user, text, plain, sizeof plain)
+            ? prof__store_copy(s, plain) : 0;
+        s->demangled[i].from = name;
+        s->demangled[i].to = to ? to : name;
+    }
+    return s->text + s->demangled[i].to;
+}
+
+/* The last number is for threads that are too many. */
+PROF_API PROF__QUIET uint32_t prof_store_thread(prof_store *s, uint32_t id) {
+    uint32_t i = id % PROF__STORE_THREADS, tries = 0;
+    for (; s->threads[i] != id; i = (i + 1) % PROF__STORE_THREADS) {
+        if (s->threads[i]) {
+            if (++tries == 64) return PROF__STORE_THREADS;
+            continue;
+        }
+        s->threads[i] = id;
+        break;
+    }
+    return i;
+}
+
+PROF_API PROF__QUIET uint32_t prof_store_thread_index(prof_store *s, uint32_t i) {
+    uint32_t id = i < PROF__STORE_THREADS ? s->threads[i] : 0;
+    i = PROF__MIN(i, (uint32_t)PROF__STORE_THREADS);
+    if (!s->thread_index[i])
+        s->thread_index[i] = (id ? prof_submit_os_thread(id, NULL)
+                                 : prof_submit_thread(0, "other threads")) + 1;
+    return s->thread_index[i] ? s->thread_index[i] - 1 : 0;
+}
+
+PROF__INLINE bool prof__store_fits(const prof_store *s, size_t bytes) {
+    size_t tables = (s->record_count + 4) * 2 * sizeof(uint32_t);
+    return !s->closed && (size_t)(s->high - s->low) >= bytes + tables;
+}
+
+PROF_API PROF__QUIET prof_store_record *prof_store_record_at(prof_store *s, uint32_t i) {
+    return i < s->record_count ? (prof_store_record *)(void *)s->base + i : NULL;
+}
+
+PROF_API PROF__QUIET const void *prof_store_detail_at(const prof_store *s, uint32_t i) {
+    return i < s->detail_count ? s->end - (i + 1) * sizeof(prof_store_detail_head) : NULL;
+}
+
+/* A sum of products: they do not wait for one another. */
+PROF__INLINE uint32_t prof__store_hash(const void *detail) {
+    uint64_t word[sizeof(prof_store_detail_head) / 8], h = 0, odd = 0x9e3779b97f4a7c15u;
+    memcpy(word, detail, sizeof word);
+    for (size_t i = 0; i < sizeof word / 8; i++, odd += 0x3c6ef372fe94f82au)
+        h += (word[i] ^ word[i] >> 31) * odd;
+    return (uint32_t)(h >> 32);
+}
+
+/* While the index is half full the same detail may be kept twice. */
+PROF_API PROF__QUIET uint32_t prof_store_detail(prof_store *s, const void *d) {
+    const size_t size = sizeof(prof_store_detail_head);
+    uint32_t i;
+    if (s->last_detail < s->detail_count &&
+        memcmp(prof_store_detail_at(s, s->last_detail), d, size) == 0) return s->last_detail;
+    i = (uint32_t)((uint64_t)prof__store_hash(d) * s->index_places >> 32);
+    for (; s->index[i]; i = i + 1 == s->index_places ? 0 : i + 1)
+        if (memcmp(prof_store_detail_at(s, s->index[i] - 1), d, size) == 0)
+            return s->last_detail = s->index[i] - 1;
+    if (!prof__store_fits(s, size + PROF__STORE_SHARE)) return PROF_NONE;
+    s->high -= size;
+    memcpy(s->high, d, size);
+    if (s->detail_count < s->index_places / 2) s->index[i] = s->detail_count + 1;
+    return s->last_detail = s->detail_count++;
+}
+
+/* ---- records ---- */
+
+/* Is it of the session? Devices work their times out, so work may begin before its call: the judge
+   looks at that. */
+PROF__INLINE bool prof__store_inside(prof_store *s, uint64_t start, uint32_t flags) {
+    bool begun = s->window_start != UINT64_MAX;
+    bool early = flags & PROF_STORE_WORK || !start || start >= s->window_start;
+    if (begun && (flags & (PROF_STORE_ID | PROF_STORE_TIMELESS) || (!(start >> 62) && early)))
+        return true;
+    if (begun && start >> 62) s->stats.odd_time++;
+    else s->stats.outside++;
+    return false;
+}
+
+PROF_API PROF__QUIET bool prof_store_keep(prof_store *s, uint32_t kind, uint32_t flags,
+                                          uint64_t start, uint64_t end, uint32_t correlation,
+                                          uint32_t detail) {
+    prof_store_record *r = (prof_store_record *)(void *)s->low;
+    uint64_t duration = end > start ? end - start : 0;
+    if (!prof__store_inside(s, start, flags)) return false;
+    if (detail == PROF_NONE || !prof__store_fits(s, PROF__STORE_SHARE)) {
+        s->stats.lost_full++;
+        return false;
+    }
+    s->low += sizeof *r;
+    s->record_count++;
+    r->start = start;
+    r->duration = (uint32_t)duration;
+    r->duration_high = (uint16_t)(duration >> 32);
+    r->kind = (uint8_t)(kind % PROF_STORE_KINDS);
+    r->flags = (uint8_t)flags;
+    if (flags & PROF_STORE_WORK && start && !end) {
+        r->flags |= PROF_STORE_RUNNING;
+        s->stats.unfinished++;
+    }
+    r->correlation = correlation;
+    r->detail = detail;
+    s->stats.kept[r->kind]++;
+    return true;
+}
+
+PROF__FN uint64_t prof__store_duration(const prof_store_record *r) {
+    return (uint64_t)r->duration_high << 32 | r->duration;
+}
+
+PROF__FN void prof__store_leave(prof_store *s, prof_store_record *r) {
+    if (r->flags & PROF_STORE_LEFT_OUT) return;
+    if (r->flags & PROF_STORE_WORK && r->flags & PROF_STORE_RUNNING) s->stats.unfinished--;
+    r->flags |= PROF_STORE_LEFT_OUT;
+}
+
+PROF_API PROF__QUIET void prof_store_leave(prof_store *s, prof_store_record *r) {
+    prof__store_leave(s, r);
+    s->stats.kept[r->kind]--;
+}
+
+/* ---- the clock ---- */
+
+PROF_API PROF__QUIET prof_clock_pair prof_pair_clocks(bool (*read)(void *user, uint64_t *ns),
+                                                      void *user) {
+    prof_clock_pair best = { 0, 0 };
+    int64_t width = INT64_MAX;
+    for (int i = 0; i < 4; i++) {
+        int64_t a = prof_now(), b;
+        uint64_t t = 0;
+        if (!read(user, &t)) break;
+        b = prof_now();
+        if (b - a >= width) continue;
+        width = b - a;
+        best.device_ns = t;
+        best.session_ns = a + width / 2;
+    }
+    return best;
+}
+
+/* When pairs are many every second one goes. */
+PROF_API PROF__QUIET void prof_store_pair(prof_store *s, prof_clock_pair pair) {
+    uint64_t last = s->pair_count ? s->pairs[s->pair_count - 1].device_ns : 0;
+    if (pair.device_ns <= last) return;
+    if (s->pair_count == PROF__STORE_PAIRS) {
+        for (uint32_t i = 1; i < PROF__STORE_PAIRS / 2; i++) s->pairs[i] = s->pairs[2 * i];
+        s->pair_count = PROF__STORE_PAIRS / 2;
+    }
+    s->pairs[s->pair_count++] = pair;
+}
+
+PROF_API PROF__QUIET int64_t prof_store_paired_ns(const prof_store *s) {
+    return s->pair_count ? s->pairs[s->pair_count - 1].session_ns : INT64_MIN;
+}
+
+/* Between two pairs the difference of the clocks moves evenly, unless one of them jumped: by more
+   than the 500 ppm that systems slew their clocks by. */
+PROF_API PROF__QUIET int64_t prof_store_session_ns(const prof_store *s, uint64_t t) {
+    uint32_t i = 0;
+    int64_t offset;
+    if (!s->pair_count) return 0;
+    while (i + 1 < s->pair_count && s->pairs[i + 1].device_ns <= t) i++;
+    offset = s->pairs[i].session_ns - (int64_t)s->pairs[i].device_ns;
+    if (i + 1 < s->pair_count && t > s->pairs[i].device_ns) {
+        int64_t span = (int64_t)(s->pairs[i + 1].device_ns - s->pairs[i].device_ns);
+        int64_t drift = s->pairs[i + 1].session_ns - (int64_t)s->pairs[i + 1].device_ns - offset;
+        int64_t jump = span / 2000 + 100000;
+        if (drift > -jump && drift < jump)
+            offset += (int64_t)((double)drift * (double)(t - s->pairs[i].device_ns) / (double)span);
+    }
+    return PROF__MAX((int64_t)t + offset, 0);
+}
+
+/* ---- what belongs together ---- */
+
+PROF__INLINE uint32_t *prof__store_place(const prof_store *s, const prof__store_table *t,
+                                         uint32_t correlation) {
+    const prof_store_record *r = (const prof_store_record *)(const void *)s->base;
+    uint32_t i = (uint32_t)((uint64_t)(correlation * 2654435761u) * t->places >> 32);
+    while (t->index[i] && r[t->index[i] - 1].correlation != correlation)
+        i = i + 1 == t->places ? 0 : i + 1;
+    return t->index + i;
+}
+
+/* Of the records with this flag, in memory at *at, which moves on: behind the records, and
+   prof__store_fits has kept room for all tables. An outer call stands for the one in it. */
+PROF__FN prof__store_table prof__store_table_of(prof_store *s, uint32_t flag, char **at) {
+    const prof_store_record *r = (const prof_store_record *)(const void *)s->base;
+    const uint32_t mask = flag | PROF_STORE_LEFT_OUT;
+    prof__store_table t;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->record_count; i++) n += (r[i].flags & mask) == flag;
+    t.index = (uint32_t *)(void *)*at;
+    t.places = 2 * n + 1;
+    *at += t.places * sizeof *t.index;
+    memset(t.index, 0, t.places * sizeof *t.index);
+    for (uint32_t i = 0; i < s->record_count; i++) {
+        uint32_t *place;
+        if ((r[i].flags & mask) != flag) continue;
+        place = prof__store_place(s, &t, r[i].correlation);
+        if (!*place || flag != PROF_STORE_CALL || !(r[i].flags & PROF_STORE_INNER)) *place = i + 1;
+    }
+    return t;
+}
+
+/* The record of a table that has r's id; NULL: none. */
+PROF__FN const prof_store_record *prof__store_other(const prof_store *s, const prof__store_table *t,
+                                                    const prof_store_record *r) {
+    uint32_t place = r->correlation && t->places > 1 ? *prof__store_place(s, t, r->correlation) : 0;
+    return place ? (const prof_store_record *)(const void *)s->base + place - 1 : NULL;
+}
+
+/* A record without a time, or with one that is none of the session at all: part of the records may
+   follow another clock. */
+PROF__FN void prof__store_judge_time(prof_store *s, prof_store_record *r) {
+    const uint64_t second = 1000000000;
+    uint64_t end = r->start + prof__store_duration(r);
+    if (r->flags & (PROF_STORE_ID | PROF_STORE_TIMELESS)) return;
+    if (!r->start) s->stats.no_time++;
+    else if (s->pair_count && (r->start + second < s->window_start ||
+                               end > s->pairs[s->pair_count - 1].device_ns + second))
+        s->stats.wrong_clock++;
+    else return;
+    prof__store_leave(s, r);
+}
+
+/* Work without its call, from before the session's start, is not the session's. */
+PROF__FN void prof__store_judge_work(prof_store *s, prof_store_record *r) {
+    if (!r->start || r->start >= s->window_start) {
+        s->stats.no_launch++;
+        return;
+    }
+    if (r->flags & PROF_STORE_LEFT_OUT) s->stats.wrong_clock--;
+    prof_store_leave(s, r);
+    s->stats.outside++;
+}
+
+PROF_API PROF__QUIET void prof_store_judge(prof_store *s) {
+    prof_store_record *r = (prof_store_record *)(void *)s->base;
+    char *at = s->low;
+    prof__store_table calls;
+    if (s->closed || s->judged == s->record_count) return;
+    for (uint32_t i = s->judged; i < s->record_count; i++) prof__store_judge_time(s, r + i);
+    calls = prof__store_table_of(s, PROF_STORE_CALL, &at);
+    for (uint32_t i = s->judged; i < s->record_count; i++)
+        if (r[i].flags & PROF_STORE_WORK && !*prof__store_place(s, &calls, r[i].correlation))
+            prof__store_judge_work(s, r + i);
+    s->judged = s->record_count;
+}
+
+PROF_API PROF__QUIET prof_store_stats prof_store_get_stats(const prof_store *s) {
+    prof_store_stats out = s->stats;
+    out.bytes_total = (size_t)(s->end - s->base);
+    out.bytes_used = (size_t)(s->low - s->base) + (size_t)(s->end - s->high) +
+                     (s->record_count ? (s->record_count + 1) * 2 * sizeof(uint32_t) : 0);
+    return out;
+}
+
+/* ---- records to events ---- */
+
+PROF_API PROF__QUIET void *prof_store_take(prof_store *s, size_t bytes) {
+    char *at = s->taken;
+    bytes = prof__align(bytes);
+    if (!at || at > s->high || (size_t)(s->high - at) < bytes) return NULL;
+    s->taken += bytes;
+    return at;
+}
+
+PROF__FN void prof__store_send(prof_store *s) {
+    (void)prof_submit(s->events, s->count);   /* what does not fit is counted by the session */
+    s->count = 0;
+}
+
+/* Where the arguments are that r shares with others; NULL: they are its own. */
+PROF__FN const char **prof__store_shared(prof_store *s, const prof_store_record *r, bool linked) {
+    uint32_t number = r->detail & 0xffff;
+    if (!s->shared || !(s->desc.shared >> r->kind & 1)) return NULL;
+    if (r->flags & PROF_STORE_WORK) return linked ? s->of_detail + r->detail : NULL;
+    return r->flags & PROF_STORE_CALL && number < PROF__STORE_CALLS
+        ? &s->of_call[(r->flags & PROF_STORE_INNER) != 0][number] : NULL;
+}
+
+/* The last event of the batch gets its arguments: *text, or args, which are that from now on if
+   there is room. Else they are its own, behind the correlation, which stands before them. */
+PROF__FN void prof__store_args(prof_store *s, const char *args, const char **text) {
+    prof_extra *x = s->extras + s->count - 1;
+    size_t size = strlen(args) + 1;
+    if (text && !*text && (size_t)(s->shared_end - s->shared) >= size) {
+        memcpy(s->shared, args, size);
+        *text = s->shared;
+        s->shared += size;
+    }
+    if (text && *text) x->has |= PROF_HAS_KEPT_TEXT;
+    if (text && *text) x->metadata_json = *text;
+    else if (*args) x->metadata_json = s->args[s->count - 1];
+}
+
+/* Where linked records ran, and what launched them. */
+PROF__FN void prof__store_link(prof_store *s, const prof_store_record *r, prof_event *e,
+                               prof_extra *x) {
+    const prof_store_record *call = prof__store_other(s, &s->calls, r);
+    const void *at = prof_store_detail_at(s, r->detail);
+    prof_store_detail_head d;
+    memset(&d, 0, sizeof d);
+    if (at) memcpy(&d, at, sizeof d);
+    e->device_type = s->desc.device_type;
+    x->has = PROF_HAS_DEVICE_INDEX;
+    x->device_index = (int32_t)d.device;
+    x->device_resource_id = d.stream == UINT32_MAX ? -1 : (int64_t)d.stream;
+    if (!call) return;
+    e->thread = prof_store_thread_index(s, call->detail >> 16);
+    x->has |= PROF_HAS_LINK;
+}
+
+/* Ids of stores for other types of devices than CUDA do not meet its. */
+PROF__FN int64_t prof__store_id(const prof_store *s, uint32_t correlation) {
+    uint64_t type = s->desc.device_type;
+    return (int64_t)(correlation | (type > PROF_DEVICE_CUDA && correlation ? type << 32 : 0));
+}
+
+PROF__FN void prof__store_end(const prof_store *s, const prof_store_record *r, prof_event *e) {
+    const prof_store_record *end = NULL;
+    int64_t stop_ns = PROF__MAX(prof_store_paired_ns(s), 0);
+    if (r->flags & PROF_STORE_WORK) e->flags = PROF_EVENT_UNFINISHED;
+    else if (s->ends.places > 1 && *prof__store_place(s, &s->ends, r->correlation))
+        end = (const prof_store_record *)(const void *)s->base +
+              *prof__store_place(s, &s->ends, r->correlation) - 1;
+    e->end_ns = PROF__MAX(end ? prof_store_session_ns(s, end->start) : stop_ns, e->start_ns);
+}
+
+/* The event of a record, if it has one, at the end of the batch. */
+PROF__FN void prof__store_hand(prof_store *s, const prof_store_record *r) {
+    const prof_store_record *id = prof__store_other(s, &s->ids, r);
+    prof_event *e = s->events + s->count;
+    prof_extra *x = s->extras + s->count;
+    const char **text;
+    char *args = s->args[s->count];
+    memset(e, 0, sizeof *e);
+    memset(x, 0, sizeof *x);
+    e->extra = x;
+    e->start_ns = prof_store_session_ns(s, r->start);
+    e->end_ns = e->start_ns + (int64_t)prof__store_duration(r);
+    if (r->flags & PROF_STORE_RUNNING) prof__store_end(s, r, e);
+    if (id) x->external_id = (int64_t)id->start;
+    if (r->flags & PROF_STORE_CALL) {
+        e->thread = prof_store_thread_index(s, r->detail >> 16);
+        x->has = PROF_HAS_ID;
+        x->id = prof__store_id(s, r->correlation);
+    } else if (r->flags & (PROF_STORE_LINKED | PROF_STORE_WORK)) {
+        prof__store_link(s, r, e, x);
+        if (x->has & PROF_HAS_LINK) x->linked_correlation_id = prof__store_id(s, r->correlation);
+    }
+    text = prof__store_shared(s, r, x->has & PROF_HAS_LINK);
+    if (!(text && *text) && r->correlation && x->has & (PROF_HAS_ID | PROF_HAS_DEVICE_INDEX))
+        args += prof_format_text(args, 32, "\"correlation\":%u,", (unsigned)r->correlation);
+    *args = 0;
+    if (!s->desc.event(s->desc.user, r, e, x, text && *text ? NULL : args, s->called[s->count]))
+        return;
+    s->count++;
+    prof__store_args(s, args, text);
+    if (s->count == PROF__STORE_BATCH) prof__store_send(s);
+}
+
+/* Arguments that many have lie behind the tables. */
+PROF__FN void prof__store_share_open(prof_store *s, bool kept) {
+    size_t size = s->detail_count * sizeof *s->of_detail;
+    s->of_detail = kept ? (const char **)prof_store_take(s, size) : NULL;
+    s->shared = s->of_detail ? s->taken : NULL;
+    s->shared_end = s->high;
+    if (!s->shared) return;
+    memset(s->of_detail, 0, size);
+    memset(s->of_call, 0, sizeof s->of_call);
+}
+
+PROF_API PROF__QUIET void prof_store_submit(prof_store *s, bool kept) {
+    const prof_store_record *r = (const prof_store_record *)(const void *)s->base;
+    char *at = s->low;
+    if (!s->closed && s->record_count) {
+        prof_store_judge(s);
+        s->calls = prof__store_table_of(s, PROF_STORE_CALL, &at);
+        s->ids = prof__store_table_of(s, PROF_STORE_ID, &at);
+        s->ends = prof__store_table_of(s, PROF_STORE_END, &at);
+        s->taken = (char *)(((uintptr_t)at + 15) & ~(uintptr_t)15);
+        memset(s->thread_index, 0, sizeof s->thread_index);
+        s->count = 0;
+        if (s->desc.begin) s->desc.begin(s->desc.user);
+        prof__store_share_open(s, kept);
+        for (uint32_t i = 0; i < s->record_count; i++) {
+            bool inner = r[i].flags & PROF_STORE_CALL && r[i].flags & PROF_STORE_INNER;
+            if (r[i].flags & (PROF_STORE_LEFT_OUT | PROF_STORE_ID | PROF_STORE_END)) continue;
+            if (inner && prof__store_other(s, &s->calls, r + i) != r + i) continue;
+            prof__store_hand(s, r + i);
+        }
+        prof__store_send(s);
+    }
+    s->closed = true;
+}
+
+/* ---- @OBSERVE: observers, and those that hand zones on to NVTX and ITT ---- */
+
 PROF__FN uint32_t prof__observer_find(const void *user) {
     uint32_t i = 0;
     while (i < prof__observer_count && prof__observers[i].user != user) i++;
@@ -23033,6 +23694,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
        there); prof_stats_note, prof_terminal_width;
        PROF_API and PROF_TLS_MODEL may be given.
        For companions: prof_session_info, prof_os_now, prof_submit_memory, PROF_HAS_KEPT_TEXT;
+       prof_store, prof_pair_clocks; types of devices have columns of their own;
        prof_cuda.h uses public names alone, so its body may stand in a file of its own.
        A full arena ends the timeline, not the table (desc.when_full, prof_stats.summed).
        Other results: "Call stack" is innermost first, as PyTorch writes it; the overload's name

@@ -45,7 +45,7 @@
        CUPTI 13.0 mixes up which graph launch a kernel came from after a process's first session.
        On Windows only what desc.symbol finds.
 
-   Rooms, in this order: @API @OWN @MIRROR @LOAD @STORE @DECODE @STATES @RANGES @EVENTS @DEVICE
+   Rooms, in this order: @API @OWN @MIRROR @LOAD @DECODE @STATES @RANGES @EVENTS @DEVICE
 */
 #ifndef PROF_CUDA_H
 #define PROF_CUDA_H
@@ -234,30 +234,7 @@ extern "C" {
 #endif
 #define PROF_CUDA__MIN(a, b) ((a) < (b) ? (a) : (b))
 #define PROF_CUDA__MAX(a, b) ((a) > (b) ? (a) : (b))
-#define PROF_CUDA__NAME_MOST 4095        /* bytes of a name, as in prof.h */
-
 PROF_CUDA__FN size_t prof_cuda__align(size_t n) { return (n + 15u) & ~(size_t)15u; }
-
-/* Bytes of s, at most those of a name, and then whole characters. */
-PROF_CUDA__FN size_t prof_cuda__length(const char *s) {
-    size_t n = 0;
-    while (n < PROF_CUDA__NAME_MOST && s[n]) n++;
-    if (s[n])
-        while (n && ((unsigned char)s[n] & 0xc0) == 0x80) n--;
-    return n;
-}
-
-/* A stable merge sort of n numbers; other: room for n. */
-PROF_CUDA__FN void prof_cuda__sort(uint32_t *list, uint32_t *other, uint32_t n,
-                                   bool (*after)(uint32_t a, uint32_t b)) {
-    uint32_t half = n / 2, i = 0, j = half;
-    if (n < 2) return;
-    prof_cuda__sort(list, other, half, after);
-    prof_cuda__sort(list + half, other, n - half, after);
-    for (uint32_t k = 0; k < n; k++)
-        other[k] = i == half || (j < n && after(list[i], list[j])) ? list[j++] : list[i++];
-    memcpy(list, other, n * sizeof *list);
-}
 
 /* ---- @MIRROR: the part of CUPTI's records that is used here ----
 
@@ -448,21 +425,9 @@ static const prof_cuda__entry prof_cuda__driver_names[] = { PROF_CUDA__DRIVER(PR
 
 /* ---- the one state ---- */
 
-/* A record as it is kept. */
-typedef struct prof_cuda__record {
-    uint64_t start;                      /* CUPTI's ns; of an id: the id */
-    uint32_t duration;
-    uint16_t duration_high;
-    uint8_t kind, flags;
-    uint32_t correlation;
-    uint32_t detail;                     /* of calls: thread << 16 | cbid; else a detail's number */
-} prof_cuda__record;
-enum { PROF_CUDA__LEFT_OUT = 1, PROF_CUDA__RUNNING = 2 };   /* flags */
-
-/* What many records have in common. */
+/* What many records have in common: a prof_store_detail_head of CUPTI's. */
 typedef struct prof_cuda__detail {
-    uint32_t kind, name;                 /* name: offset in the text, 0: none */
-    uint32_t device, context, stream, graph;
+    uint32_t kind, name, device, stream, context, graph;
     uint64_t node_or_bytes;              /* kernels: graph node; else: bytes */
     union {
         struct { uint32_t grid[3], block[3], registers, shared; } launch;
@@ -471,11 +436,11 @@ typedef struct prof_cuda__detail {
     } u;
 } prof_cuda__detail;
 
-typedef struct prof_cuda__name { const char *source; uint32_t text; } prof_cuda__name;
-typedef struct prof_cuda__pair { uint64_t cupti; int64_t session; } prof_cuda__pair;
+/* A stream that was asked for: what work was on it; NULL: none. */
 typedef struct prof_cuda__stream {
-    uint32_t context, stream, device;
-    bool known;
+    uint32_t context, stream;
+    bool asked;
+    const prof_cuda__detail *work;
 } prof_cuda__stream;
 typedef struct prof_cuda__range {
     void *begin, *end, *stream;          /* CUevents, CUstream */
@@ -487,11 +452,9 @@ typedef struct prof_cuda__range {
 } prof_cuda__range;
 
 enum {
-    PROF_CUDA__NAMES = 8192, PROF_CUDA__THREADS = 1024, PROF_CUDA__PAIRS = 64,
-    PROF_CUDA__STREAMS = 4096, PROF_CUDA__ANY_STREAM = 0x7fffffff,   /* of a context */
+    PROF_CUDA__STREAMS = 256, PROF_CUDA__ANY_STREAM = 0x7fffffff,   /* of a context */
     PROF_CUDA__DEVICES = 64, PROF_CUDA__BUFFERS = 8192, PROF_CUDA__CBIDS = 1024
 };
-#define PROF_CUDA__TEXT (1u << 20)
 
 static struct prof_cuda__all {
     prof_cuda_desc desc;
@@ -513,25 +476,14 @@ static struct prof_cuda__all {
     uint32_t buffer_count, free_count, out;
     uint16_t free_list[PROF_CUDA__BUFFERS];
     bool is_out[PROF_CUDA__BUFFERS];
-    /* the store: records from low up, details from high down */
-    char *base, *low, *high, *end;
-    uint32_t record_count, detail_count, index_places, last_detail, judged;
+    prof_store *store;
     prof_cuda__stream streams[PROF_CUDA__STREAMS];
-    uint32_t *index;                     /* details by content: number + 1 */
-    prof_cuda__name *names;
-    char *text;
-    uint32_t text_used, name_count;
-    uint32_t threads[PROF_CUDA__THREADS], thread_count;
-    uint32_t call_names[2][PROF_CUDA__CBIDS];   /* of the driver's calls, of the runtime's */
-    bool named[2][PROF_CUDA__CBIDS], dull[2][PROF_CUDA__CBIDS];
-    struct { uint32_t from, to; } demangled[1024];   /* offsets in the text */
+    bool named[2][PROF_CUDA__CBIDS], dull[2][PROF_CUDA__CBIDS];   /* the driver's calls, the
+                                            runtime's */
+    uint32_t *recorded, recorded_count;  /* records of CUDA events by (event, context, call) */
+    uint32_t overhead_thread;
     prof_cuda_device devices[PROF_CUDA__DEVICES];
     bool device_known[PROF_CUDA__DEVICES];
-    /* time */
-    uint64_t window_start;               /* of the session, CUPTI's clock */
-    prof_cuda__pair pairs[PROF_CUDA__PAIRS];
-    uint32_t pair_count;
-    bool handed_over;
     /* ranges */
     prof_cuda__range *ranges;
     uint32_t range_count, ranges_made;
@@ -547,19 +499,11 @@ static CRITICAL_SECTION prof_cuda__mutex;
 PROF_CUDA__FN void prof_cuda__lock_make(void) { InitializeCriticalSection(&prof_cuda__mutex); }
 PROF_CUDA__FN void prof_cuda__lock(void) { EnterCriticalSection(&prof_cuda__mutex); }
 PROF_CUDA__FN void prof_cuda__unlock(void) { LeaveCriticalSection(&prof_cuda__mutex); }
-PROF_CUDA__FN void *prof_cuda__open(const char *name, bool loaded) {
-    (void)name;
-    (void)loaded;
-    return NULL;
-}
-PROF_CUDA__FN void *prof_cuda__find(void *handle, const char *name) {
-    (void)handle;
-    (void)name;
-    return NULL;
-}
-PROF_CUDA__FN void prof_cuda__close(void *handle) { (void)handle; }
-PROF_CUDA__FN void prof_cuda__watch_threads(bool on) { (void)on; }
-PROF_CUDA__FN void prof_cuda__watch_thread(void) {}
+#  define prof_cuda__open(name, loaded) ((void)(name), (void)(loaded), (void *)NULL)
+#  define prof_cuda__find(handle, name) ((void)(handle), (void)(name), (void *)NULL)
+#  define prof_cuda__close(handle) ((void)(handle))
+#  define prof_cuda__watch_threads(on) ((void)(on))
+#  define prof_cuda__watch_thread() ((void)0)
 #else
 static pthread_mutex_t prof_cuda__mutex = PTHREAD_MUTEX_INITIALIZER;
 PROF_CUDA__FN void prof_cuda__lock_make(void) {}
@@ -594,31 +538,16 @@ PROF_CUDA__FN void prof_cuda__watch_thread(void) {
 
 
 /* Keeps the reason that there is no more than this. */
-PROF_CUDA__FN void prof_cuda__say(const char *a, const char *b, const char *c) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    const char *part[3];
-    size_t n = 0;
-    part[0] = a;
-    part[1] = b;
-    part[2] = c;
-    for (int i = 0; i < 3; i++)
-        for (const char *s = part[i]; s && *s && n + 1 < sizeof g->why; s++) g->why[n++] = *s;
-    g->why[n] = 0;
-}
+#define PROF_CUDA__SAY(...) \
+    ((void)prof_format_text(prof_cuda__.why, sizeof prof_cuda__.why, __VA_ARGS__))
 
-/* The state that does not change any more: no call into CUPTI or the driver follows. */
-PROF_CUDA__FN bool prof_cuda__give_up(const char *a, const char *b, const char *c) {
-    prof_cuda__say(a, b, c);
-    prof_cuda__.state = PROF_CUDA_UNAVAILABLE;
-    return false;
-}
+/* It does not change any more: no call into CUPTI or the driver follows. */
+#define PROF_CUDA__GIVE_UP(...) \
+    (PROF_CUDA__SAY("no GPU work: " __VA_ARGS__), prof_cuda__.state = PROF_CUDA_UNAVAILABLE, false)
 
 /* CUPTI cannot be had, the driver can: only ranges. */
-PROF_CUDA__FN bool prof_cuda__fall_back(const char *a, const char *b, const char *c) {
-    prof_cuda__say(a, b, c);
-    prof_cuda__.fallback = true;
-    return false;
-}
+#define PROF_CUDA__FALL_BACK(...)                                                      \
+    (PROF_CUDA__SAY("only CUDA-event ranges" __VA_ARGS__), prof_cuda__.fallback = true, false)
 
 /* Fills a table of functions; NULL, or the name that is missing. */
 PROF_CUDA__FN const char *prof_cuda__resolve(const char *library, void *handle, char *table,
@@ -636,52 +565,40 @@ PROF_CUDA__FN const char *prof_cuda__resolve(const char *library, void *handle, 
 PROF_CUDA__FN bool prof_cuda__load_driver(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     const char *missing;
-    char number[24];
     int result;
     if (g->tried_driver) return g->has_driver;
     g->tried_driver = true;
     if (!g->desc.symbol) {
         g->driver_handle = prof_cuda__open("libcuda.so.1", false);
         if (!g->driver_handle)
-            return prof_cuda__give_up("no GPU work: there is no NVIDIA driver here (libcuda.so.1)",
-                                      "", "");
+            return PROF_CUDA__GIVE_UP("there is no NVIDIA driver here (libcuda.so.1)");
     }
     missing = prof_cuda__resolve("cuda", g->driver_handle, (char *)&g->driver,
                                  prof_cuda__driver_names, PROF_CUDA__DRIVER_COUNT);
-    if (missing)
-        return prof_cuda__give_up("no GPU work: the NVIDIA driver is too old, it lacks ", missing,
-                                  "");
+    if (missing) return PROF_CUDA__GIVE_UP("the NVIDIA driver is too old, it lacks %s", missing);
     result = g->driver.init(0);
     if (!result) result = g->driver.device_count(&g->device_count);
     if (result == 100 || (!result && g->device_count < 1))
-        return prof_cuda__give_up("no GPU work: the NVIDIA driver finds no GPU (is it visible? see",
-                                  " CUDA_VISIBLE_DEVICES)", "");
-    (void)prof_format_text(number, sizeof number, "%u", (unsigned)result);
-    if (result) return prof_cuda__give_up("no GPU work: cuInit fails with CUDA error ", number, "");
+        return PROF_CUDA__GIVE_UP("the NVIDIA driver finds no GPU (is it visible? see "
+                                  "CUDA_VISIBLE_DEVICES)");
+    if (result) return PROF_CUDA__GIVE_UP("cuInit fails with CUDA error %u", (unsigned)result);
     return g->has_driver = true;
 }
 
 /* Says what a CUPTI error means for the user. */
 PROF_CUDA__FN bool prof_cuda__cupti_failed(const char *what, int result) {
     const char *text = NULL;
-    char number[64];
-    (void)prof_format_text(number, sizeof number, " (CUPTI error %u)", (unsigned)result);
     if (result == PROF_CUDA__OTHER_SUBSCRIBER)
-        return prof_cuda__fall_back("only CUDA-event ranges: another profiler is attached; end it "
-                                    "(nsys, ncu, compute-sanitizer, PyTorch's)", number, "");
+        return PROF_CUDA__FALL_BACK(": another profiler is attached; end it (nsys, ncu, "
+                                    "compute-sanitizer, PyTorch's) (CUPTI error 39)");
     if (result == 35 || result == 40)
-        return prof_cuda__fall_back("only CUDA-event ranges: the driver lets only root profile; "
-                                    "load the nvidia module with NVreg_RestrictProfilingToAdmin"
-                                    "Users=0, or run as root", number, "");
+        return PROF_CUDA__FALL_BACK(": the driver lets only root profile; load the nvidia module "
+                                    "with NVreg_RestrictProfilingToAdminUsers=0, or run as root "
+                                    "(CUPTI error %u)", (unsigned)result);
     if (prof_cuda__.cupti.result_text && prof_cuda__.cupti.result_text(result, &text) != 0)
         text = NULL;
-    prof_cuda__fall_back("only CUDA-event ranges: ", what, number);
-    if (text) {
-        char before[sizeof prof_cuda__.why];
-        memcpy(before, prof_cuda__.why, sizeof before);
-        prof_cuda__say(before, ": ", text);
-    }
-    return false;
+    return PROF_CUDA__FALL_BACK(": %s (CUPTI error %u)%s%s", what, (unsigned)result,
+                                text ? ": " : "", text ? text : "");
 }
 
 /* What is dull, by CUPTI's own names: driver calls that neither launch, copy nor set, and a few
@@ -717,13 +634,13 @@ PROF_CUDA__FN bool prof_cuda__take_cupti(void *handle) {
     missing = prof_cuda__resolve("cupti", handle, (char *)&g->cupti, prof_cuda__cupti_names,
                                  PROF_CUDA__CUPTI_COUNT);
     if (missing)
-        return prof_cuda__fall_back("only CUDA-event ranges: the libcupti found is none of CUDA 11 "
-                                    "to 13, it lacks ", missing, "");
+        return PROF_CUDA__FALL_BACK(": the libcupti found is none of CUDA 11 to 13, it lacks %s",
+                                    missing);
     result = g->cupti.version(&g->stats.cupti_version);
     if (result) return prof_cuda__cupti_failed("cuptiGetVersion", result);
     if (g->stats.cupti_version < 13)
-        return prof_cuda__fall_back("only CUDA-event ranges: the libcupti found is too old; take "
-                                    "that of CUDA 11.0 or later", "", "");
+        return PROF_CUDA__FALL_BACK(": the libcupti found is too old; take that of CUDA 11.0 or "
+                                    "later");
     prof_cuda__name_calls();
     return true;
 }
@@ -841,140 +758,14 @@ PROF_CUDA__FN bool prof_cuda__load_cupti(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     if (g->has_cupti) return prof_cuda__subscribe();
     if (g->desc.no_cupti)
-        return prof_cuda__fall_back("only CUDA-event ranges, as asked for", "", "");
+        return PROF_CUDA__FALL_BACK(", as asked for");
     if (g->desc.symbol) g->has_cupti = prof_cuda__take_cupti(NULL) &&
                                        (prof_cuda__subscribe() || g->taken);
     else prof_cuda__try_cuptis();
     if (!g->has_cupti && !g->why[0])
-        return prof_cuda__fall_back("only CUDA-event ranges: libcupti is not found; install it "
-                                    "with CUDA's toolkit, or set PROF_CUDA_CUPTI to its path",
-                                    "", "");
+        return PROF_CUDA__FALL_BACK(": libcupti is not found; install it with CUDA's toolkit, or "
+                                    "set PROF_CUDA_CUPTI to its path");
     return g->subscribed;
-}
-
-/* ---- @STORE: names, details, records ---- */
-
-/* A copy of s, cut as prof.h cuts names; its offset. 0: no room. */
-PROF_CUDA__FN uint32_t prof_cuda__text(const char *s) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    uint32_t at = g->text_used;
-    size_t n = prof_cuda__length(s);
-    if (PROF_CUDA__TEXT - at <= n) {
-        g->stats.names_lost++;
-        return 0;
-    }
-    memcpy(g->text + at, s, n);
-    g->text[at + n] = 0;
-    g->text_used += (uint32_t)n + 1;
-    return at;
-}
-
-/* A name in CUPTI's memory. Its address finds it, its bytes prove it: a module that was loaded
-   again may reuse the address. */
-PROF_CUDA__FN uint32_t prof_cuda__name_of(const char *s) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    prof_cuda__name *n;
-    uint32_t i = (uint32_t)((uint64_t)(uintptr_t)s * 0x9e3779b97f4a7c15u >> 32);
-    if (!s) return 0;
-    for (i %= PROF_CUDA__NAMES; (n = g->names + i)->source;
-         i = i + 1 == PROF_CUDA__NAMES ? 0 : i + 1)
-        if (n->source == s && strncmp(g->text + n->text, s, PROF_CUDA__NAME_MOST) == 0)
-            return n->text;
-    if (g->name_count == PROF_CUDA__NAMES / 2) {
-        g->stats.names_lost++;
-        return 0;
-    }
-    n->text = prof_cuda__text(s);
-    n->source = s;
-    g->name_count++;
-    return n->text;
-}
-
-/* A record also takes its places in the table that joins calls and kernels. */
-#define PROF_CUDA__RECORD_SHARE (sizeof(prof_cuda__record) + 2 * sizeof(uint32_t))
-
-PROF_CUDA__FN bool prof_cuda__fits(size_t bytes) {
-    const struct prof_cuda__all *g = &prof_cuda__;
-    size_t tables = (g->record_count + 4) * 2 * sizeof(uint32_t);
-    if (g->handed_over) return false;    /* a buffer that comes too late; texts are there now */
-    return (size_t)(g->high - g->low) >= bytes + tables;
-}
-
-PROF_CUDA__FN prof_cuda__record *prof_cuda__records(void) {
-    return (prof_cuda__record *)(void *)prof_cuda__.base;
-}
-
-PROF_CUDA__FN const prof_cuda__detail *prof_cuda__detail_at(uint32_t number) {
-    return (const prof_cuda__detail *)(const void *)prof_cuda__.end - 1 - number;
-}
-
-/* A sum of products: they do not wait for one another. */
-PROF_CUDA__FN uint32_t prof_cuda__detail_hash(const prof_cuda__detail *d) {
-    uint64_t word[sizeof *d / 8], h = 0, odd = 0x9e3779b97f4a7c15u;
-    memcpy(word, d, sizeof *d);
-    for (size_t i = 0; i < sizeof *d / 8; i++, odd += 0x3c6ef372fe94f82au)
-        h += (word[i] ^ word[i] >> 31) * odd;
-    return (uint32_t)(h >> 32);
-}
-
-/* The number of a detail, new or known; PROF_NONE: no room. While the index is half full the same
-   detail may be kept twice. */
-PROF_CUDA__FN uint32_t prof_cuda__detail_of(const prof_cuda__detail *d) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    uint32_t i;
-    if (g->last_detail < g->detail_count &&
-        memcmp(prof_cuda__detail_at(g->last_detail), d, sizeof *d) == 0)
-        return g->last_detail;
-    i = (uint32_t)((uint64_t)prof_cuda__detail_hash(d) * g->index_places >> 32);
-    for (; g->index[i]; i = i + 1 == g->index_places ? 0 : i + 1)
-        if (memcmp(prof_cuda__detail_at(g->index[i] - 1), d, sizeof *d) == 0)
-            return g->last_detail = g->index[i] - 1;
-    if (!prof_cuda__fits(sizeof *d + PROF_CUDA__RECORD_SHARE)) return PROF_NONE;
-    g->high -= sizeof *d;
-    memcpy(g->high, d, sizeof *d);
-    if (g->detail_count < g->index_places / 2) g->index[i] = g->detail_count + 1;
-    return g->last_detail = g->detail_count++;
-}
-
-/* Keeps a record; false: no room. */
-PROF_CUDA__FN bool prof_cuda__keep(uint32_t kind, uint64_t start, uint64_t end,
-                                   uint32_t correlation, uint32_t detail) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    prof_cuda__record *r = (prof_cuda__record *)(void *)g->low;
-    uint64_t duration = end > start ? end - start : 0;
-    if (detail == PROF_NONE || !prof_cuda__fits(PROF_CUDA__RECORD_SHARE)) {
-        g->stats.lost_full++;
-        return false;
-    }
-    g->low += sizeof *r;
-    g->record_count++;
-    r->start = start;
-    r->duration = (uint32_t)duration;
-    r->duration_high = (uint16_t)(duration >> 32);
-    r->kind = (uint8_t)kind;
-    r->flags = 0;
-    r->correlation = correlation;
-    r->detail = detail;
-    return true;
-}
-
-PROF_CUDA__FN uint64_t prof_cuda__duration(const prof_cuda__record *r) {
-    return (uint64_t)r->duration_high << 32 | r->duration;
-}
-
-/* The number of a thread; the last one is for those that are too many. */
-PROF_CUDA__FN uint32_t prof_cuda__thread_of(uint32_t id) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    uint32_t i = id % PROF_CUDA__THREADS, tries = 0;
-    for (; g->threads[i] != id; i = (i + 1) % PROF_CUDA__THREADS) {
-        if (g->threads[i]) {
-            if (++tries == 64) return PROF_CUDA__THREADS;
-            continue;
-        }
-        g->threads[i] = id;
-        break;
-    }
-    return i;
 }
 
 /* ---- @DECODE: CUPTI's buffers to records ---- */
@@ -984,26 +775,12 @@ PROF_CUDA__FN bool prof_cuda__wanted(bool runtime, uint32_t cbid) {
     return cbid >= PROF_CUDA__CBIDS || !prof_cuda__.dull[runtime][cbid];
 }
 
-/* Is a record with this start of the session? work: CUPTI works a GPU's times out from its own, so
-   they may lie before the launch: prof_cuda__join judges by that. */
-PROF_CUDA__FN bool prof_cuda__in_window(uint64_t start, bool work) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    bool begun = g->window_start != UINT64_MAX;
-    if (begun && !(start >> 62) && (work || !start || start >= g->window_start)) return true;
-    if (begun && start >> 62) g->stats.corrupt++;
-    else g->stats.outside++;
-    return false;
-}
-
 /* Keeps device work. */
-PROF_CUDA__FN bool prof_cuda__keep_work(uint32_t kind, uint64_t start, uint64_t end,
-                                        uint32_t correlation, const prof_cuda__detail *d) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    prof_cuda__record *r = (prof_cuda__record *)(void *)g->low;
-    if (!prof_cuda__keep(kind, start, end, correlation, prof_cuda__detail_of(d))) return false;
-    r->flags = start && !end ? PROF_CUDA__RUNNING : 0;
-    g->stats.unfinished += start && !end;
-    return true;
+PROF_CUDA__FN void prof_cuda__keep_work(uint64_t start, uint64_t end, uint32_t correlation,
+                                        const prof_cuda__detail *d) {
+    prof_store *s = prof_cuda__.store;
+    (void)prof_store_keep(s, d->kind, PROF_STORE_WORK, start, end, correlation,
+                          prof_store_detail(s, d));
 }
 
 /* What device work has in common. */
@@ -1018,9 +795,8 @@ PROF_CUDA__FN void prof_cuda__detail_open(prof_cuda__detail *d, uint32_t kind, u
 
 PROF_CUDA__FN void prof_cuda__take_kernel(const prof_cuda__kernel *k) {
     prof_cuda__detail d;
-    if (!prof_cuda__in_window(k->start, true)) return;
     prof_cuda__detail_open(&d, PROF_CUDA__KERNEL, k->device, k->context, k->stream);
-    d.name = prof_cuda__name_of(k->name);
+    d.name = prof_store_name(prof_cuda__.store, k->name);
     d.graph = k->graph;
     d.node_or_bytes = k->graph_node;
     for (int i = 0; i < 3; i++) {
@@ -1029,8 +805,7 @@ PROF_CUDA__FN void prof_cuda__take_kernel(const prof_cuda__kernel *k) {
     }
     d.u.launch.registers = k->registers;
     d.u.launch.shared = (uint32_t)k->static_shared + (uint32_t)k->dynamic_shared;
-    prof_cuda__.stats.kernels +=
-        prof_cuda__keep_work(PROF_CUDA__KERNEL, k->start, k->end, k->correlation, &d);
+    prof_cuda__keep_work(k->start, k->end, k->correlation, &d);
 }
 
 /* Keeps a copy or fill of bytes; kinds: of memory, and the way between. */
@@ -1038,13 +813,12 @@ PROF_CUDA__FN void prof_cuda__keep_copy(prof_cuda__detail *d, uint64_t bytes, ui
                                         uint64_t start, uint64_t end, uint32_t correlation) {
     d->node_or_bytes = bytes;
     d->u.copy.kinds = kinds;
-    prof_cuda__.stats.copies += prof_cuda__keep_work(d->kind, start, end, correlation, d);
+    prof_cuda__keep_work(start, end, correlation, d);
 }
 
 PROF_CUDA__FN void prof_cuda__take_memcpy(const prof_cuda__memcpy *m) {
     prof_cuda__detail d;
     uint32_t kinds = (uint32_t)m->copy_kind << 16 | (uint32_t)m->source_kind << 8 | m->target_kind;
-    if (!prof_cuda__in_window(m->start, true)) return;
     prof_cuda__detail_open(&d, PROF_CUDA__MEMCPY, m->device, m->context, m->stream);
     d.u.copy.node = m->graph_node;
     prof_cuda__keep_copy(&d, m->bytes, kinds, m->start, m->end, m->correlation);
@@ -1053,7 +827,6 @@ PROF_CUDA__FN void prof_cuda__take_memcpy(const prof_cuda__memcpy *m) {
 PROF_CUDA__FN void prof_cuda__take_peer(const prof_cuda__peer *m) {
     prof_cuda__detail d;
     uint32_t kinds = (uint32_t)m->copy_kind << 16 | (uint32_t)m->source_kind << 8 | m->target_kind;
-    if (!prof_cuda__in_window(m->start, true)) return;
     prof_cuda__detail_open(&d, PROF_CUDA__MEMCPY_PEER, m->device, m->context, m->stream);
     d.u.copy.node = m->graph_node;
     d.u.copy.from[0] = m->source_device;
@@ -1065,7 +838,6 @@ PROF_CUDA__FN void prof_cuda__take_peer(const prof_cuda__peer *m) {
 
 PROF_CUDA__FN void prof_cuda__take_memset(const prof_cuda__memset *m) {
     prof_cuda__detail d;
-    if (!prof_cuda__in_window(m->start, true)) return;
     prof_cuda__detail_open(&d, PROF_CUDA__MEMSET, m->device, m->context, m->stream);
     d.u.copy.node = m->graph_node;
     prof_cuda__keep_copy(&d, m->bytes, m->memory_kind, m->start, m->end, m->correlation);
@@ -1073,31 +845,34 @@ PROF_CUDA__FN void prof_cuda__take_memset(const prof_cuda__memset *m) {
 
 PROF_CUDA__FN void prof_cuda__take_call(const prof_cuda__call *c) {
     struct prof_cuda__all *g = &prof_cuda__;
-    if (!prof_cuda__in_window(c->start, false)) return;
-    if (!prof_cuda__wanted(c->kind == PROF_CUDA__RUNTIME_CALL, c->cbid)) {
-        g->stats.muted++;
-        return;
-    }
-    g->stats.calls += prof_cuda__keep(c->kind, c->start, c->end, c->correlation,
-                                      prof_cuda__thread_of(c->thread) << 16 | (c->cbid & 0xffff));
+    bool runtime = c->kind == PROF_CUDA__RUNTIME_CALL;
+    if (!prof_cuda__wanted(runtime, c->cbid)) g->stats.muted++;
+    else (void)prof_store_keep(g->store, c->kind,
+                               PROF_STORE_CALL | (runtime ? 0u : (uint32_t)PROF_STORE_INNER),
+                               c->start, c->end, c->correlation,
+                               prof_store_thread(g->store, c->thread) << 16 | (c->cbid & 0xffff));
 }
 
 PROF_CUDA__FN void prof_cuda__take_overhead(const prof_cuda__overhead *o, size_t room) {
     struct prof_cuda__all *g = &prof_cuda__;
     const prof_cuda__overhead3 *o3 = (const prof_cuda__overhead3 *)(const void *)o;
     if (g->stats.cupti_version >= 22 && room >= sizeof *o3) free(o3->data);
-    if (!prof_cuda__in_window(o->start, false)) return;
-    g->stats.other += prof_cuda__keep(o->kind, o->start, o->end, 0, o->overhead_kind & 0xffffff);
+    (void)prof_store_keep(g->store, o->kind, 0, o->start, o->end, 0, o->overhead_kind & 0xffffff);
+}
+
+/* What is neither call nor work. */
+PROF_CUDA__FN void prof_cuda__keep_more(const prof_cuda__detail *d, uint32_t flags, uint64_t start,
+                                        uint64_t end, uint32_t correlation) {
+    prof_store *s = prof_cuda__.store;
+    (void)prof_store_keep(s, d->kind, flags, start, end, correlation, prof_store_detail(s, d));
 }
 
 PROF_CUDA__FN void prof_cuda__take_sync(const prof_cuda__sync *s) {
     prof_cuda__detail d;
-    if (!prof_cuda__in_window(s->start, false)) return;
     prof_cuda__detail_open(&d, PROF_CUDA__SYNCHRONIZATION, 0, s->context, s->stream);
     d.u.more.type = s->type;
     d.u.more.event = s->event;
-    prof_cuda__.stats.other +=
-        prof_cuda__keep(s->kind, s->start, s->end, s->correlation, prof_cuda__detail_of(&d));
+    prof_cuda__keep_more(&d, PROF_STORE_LINKED, s->start, s->end, s->correlation);
 }
 
 /* Which call recorded an event last: for the waits that follow. */
@@ -1105,13 +880,11 @@ PROF_CUDA__FN void prof_cuda__take_event(const prof_cuda__event *e) {
     prof_cuda__detail d;
     prof_cuda__detail_open(&d, PROF_CUDA__CUDA_EVENT, 0, e->context, e->stream);
     d.u.more.event = e->event;
-    prof_cuda__.stats.other +=
-        prof_cuda__keep(e->kind, 0, 0, e->correlation, prof_cuda__detail_of(&d));
+    prof_cuda__keep_more(&d, PROF_STORE_TIMELESS, 0, 0, e->correlation);
 }
 
 PROF_CUDA__FN void prof_cuda__take_allocation(const prof_cuda__allocation *a) {
     prof_cuda__detail d;
-    if (!prof_cuda__in_window(a->time, false)) return;
     if (a->bytes >> 63) {
         prof_cuda__.stats.corrupt++;
         return;
@@ -1121,19 +894,17 @@ PROF_CUDA__FN void prof_cuda__take_allocation(const prof_cuda__allocation *a) {
     d.u.more.address = a->address;
     d.u.more.type = a->operation;
     d.u.more.memory_kind = a->memory_kind;
-    prof_cuda__.stats.other +=
-        prof_cuda__keep(a->kind, a->time, a->time, a->correlation, prof_cuda__detail_of(&d));
+    prof_cuda__keep_more(&d, PROF_STORE_LINKED, a->time, a->time, a->correlation);
 }
 
+/* Flags of a marker: 1 a mark, 2 a begin, 4 an end. */
 PROF_CUDA__FN void prof_cuda__take_marker(const prof_cuda__marker *m) {
     prof_cuda__detail d;
-    if (!prof_cuda__in_window(m->time, false)) return;
     prof_cuda__detail_open(&d, PROF_CUDA__MARKER, 0, 0, 0);
-    d.name = prof_cuda__name_of(m->name);
-    d.u.more.type = m->flags;
-    d.u.more.thread = prof_cuda__thread_of(m->thread);
-    prof_cuda__.stats.other +=
-        prof_cuda__keep(m->kind, m->time, m->time, m->id, prof_cuda__detail_of(&d));
+    d.name = prof_store_name(prof_cuda__.store, m->name);
+    d.u.more.thread = prof_store_thread(prof_cuda__.store, m->thread);
+    prof_cuda__keep_more(&d, m->flags & 4 ? PROF_STORE_END : m->flags & 2 ? PROF_STORE_RUNNING : 0,
+                         m->time, m->time, m->id);
 }
 
 PROF_CUDA__FN void prof_cuda__take(const void *r, uint32_t kind, size_t room) {
@@ -1158,7 +929,7 @@ PROF_CUDA__FN void prof_cuda__take(const void *r, uint32_t kind, size_t room) {
     case PROF_CUDA__EXTERNAL: {
         const prof_cuda__external *x = (const prof_cuda__external *)r;
         if (x->external_kind != PROF_CUDA__OUR_IDS) g->stats.muted++;
-        else g->stats.other += prof_cuda__keep(kind, x->id, x->id, x->correlation, 0);
+        else (void)prof_store_keep(g->store, kind, PROF_STORE_ID, x->id, x->id, x->correlation, 0);
         break;
     }
     default: g->stats.unknown++;
@@ -1246,52 +1017,16 @@ PROF_CUDA__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t 
 
 /* ---- @STATES: prepare, start, flush, stop ---- */
 
-/* Pairs a reading of CUPTI's clock with one of the session's: the closest of four. When pairs are
-   many every second one goes. */
-PROF_CUDA__FN void prof_cuda__pair_now(void) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    prof_cuda__pair best = { 0, 0 };
-    int64_t width = INT64_MAX;
-    for (int i = 0; i < 4; i++) {
-        int64_t a = prof_now(), b;
-        uint64_t t = 0;
-        if (g->cupti.time(&t) != 0) return;
-        b = prof_now();
-        if (b - a >= width) continue;
-        width = b - a;
-        best.cupti = t;
-        best.session = a + width / 2;
-    }
-    prof_cuda__lock();
-    if (g->pair_count && best.cupti <= g->pairs[g->pair_count - 1].cupti) {
-        prof_cuda__unlock();             /* two threads flush, or the clock was set back */
-        return;
-    }
-    if (g->pair_count == PROF_CUDA__PAIRS) {
-        for (uint32_t i = 1; i < PROF_CUDA__PAIRS / 2; i++) g->pairs[i] = g->pairs[2 * i];
-        g->pair_count = PROF_CUDA__PAIRS / 2;
-    }
-    g->pairs[g->pair_count++] = best;
-    prof_cuda__unlock();
+PROF_CUDA__FN bool prof_cuda__time(void *user, uint64_t *ns) {
+    (void)user;
+    return prof_cuda__.cupti.time(ns) == 0;
 }
 
-/* A time of CUPTI's as the session's. Between two pairs the difference of the clocks moves evenly,
-   unless one of them jumped: by more than the 500 ppm that the system slews its clock by. */
-PROF_CUDA__FN int64_t prof_cuda__session_ns(uint64_t t) {
-    const struct prof_cuda__all *g = &prof_cuda__;
-    const prof_cuda__pair *p = g->pairs;
-    uint32_t i = 0;
-    int64_t offset;
-    if (!g->pair_count) return 0;
-    while (i + 1 < g->pair_count && p[i + 1].cupti <= t) i++;
-    offset = p[i].session - (int64_t)p[i].cupti;
-    if (i + 1 < g->pair_count && t > p[i].cupti) {
-        int64_t span = (int64_t)(p[i + 1].cupti - p[i].cupti), jump = span / 2000 + 100000;
-        int64_t drift = p[i + 1].session - (int64_t)p[i + 1].cupti - offset;
-        if (drift > -jump && drift < jump)
-            offset += (int64_t)((double)drift * (double)(t - p[i].cupti) / (double)span);
-    }
-    return PROF_CUDA__MAX((int64_t)t + offset, 0);
+PROF_CUDA__FN void prof_cuda__pair_now(void) {
+    prof_clock_pair pair = prof_pair_clocks(prof_cuda__time, NULL);
+    prof_cuda__lock();
+    prof_store_pair(prof_cuda__.store, pair);
+    prof_cuda__unlock();
 }
 
 /* Kinds of records by what asks for them. needed: without it there is no point. */
@@ -1386,13 +1121,7 @@ PROF_CUDA__FN void prof_cuda__clear(void) {
     prof_cuda__lock();
     g->stats = fresh;
     g->stats.buffers_most = g->out;
-    g->low = g->base;
-    g->high = g->end;
-    g->record_count = g->detail_count = g->judged = 0;
-    memset(g->index, 0, g->index_places * sizeof *g->index);
-    g->pair_count = 0;
-    g->window_start = UINT64_MAX;
-    g->handed_over = false;
+    prof_store_clear(g->store);
     prof_cuda__unlock();
 }
 
@@ -1427,7 +1156,7 @@ PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
     prof_cuda__pair_now();
     (void)g->cupti.time(&now);
     prof_cuda__lock();
-    g->window_start = now;
+    prof_store_begin(g->store, now);
     prof_cuda__unlock();
     PROF_CUDA__STORE(g->state, PROF_CUDA_ACTIVE_CUPTI);
     return PROF_OK;
@@ -1454,12 +1183,12 @@ PROF_CUDA__FN void prof_cuda__thread_ends(void *user) {
 /* Buffers, and where the clocks stand: a pair of readings each second follows their drift. */
 PROF_CUDA__FN void prof_cuda__flush(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
-    bool old;
+    int64_t last;
     prof_cuda__thread_ends(user);
     prof_cuda__lock();
-    old = !g->pair_count || prof_now() - g->pairs[g->pair_count - 1].session >= 1000000000;
+    last = prof_store_paired_ns(g->store);
     prof_cuda__unlock();
-    if (old) prof_cuda__pair_now();
+    if (last < prof_now() - 1000000000) prof_cuda__pair_now();
 }
 
 
@@ -1510,7 +1239,7 @@ PROF_CUDA__FN void prof_cuda__await_buffers(void) {
     prof_cuda__unlock();
 }
 
-PROF_CUDA__FN void prof_cuda__join(void);
+PROF_CUDA__FN void prof_cuda__judge(void);
 PROF_CUDA__FN void prof_cuda__ranges_read(void);
 PROF_CUDA__FN void prof_cuda__hand_over(void *user);
 
@@ -1541,7 +1270,7 @@ PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
     prof_cuda__unsubscribe();
     prof_cuda__lock();
     g->stats.lost_dropped += dropped;
-    prof_cuda__join();
+    prof_cuda__judge();
     prof_cuda__unlock();
     /* when the window goes on, or others are added to it, the store is needed again */
     prof_session_info(&session);
@@ -1557,16 +1286,32 @@ PROF_API PROF_CUDA__QUIET const char *prof_cuda_status(void) {
 
 PROF_API PROF_CUDA__QUIET prof_cuda_stats prof_cuda_get_stats(void) {
     struct prof_cuda__all *g = &prof_cuda__;
+    prof_store_stats s;
     prof_cuda_stats out;
+    memset(&s, 0, sizeof s);
     prof_cuda__lock();
     out = g->stats;
     out.state = PROF_CUDA__LOAD(g->state);
-    out.lost = out.lost_dropped + out.lost_full + out.lost_overwritten;
     out.buffers = g->buffer_count;
-    out.bytes_total = (size_t)(g->end - g->base);
-    out.bytes_used = (size_t)(g->low - g->base) + (size_t)(g->end - g->high) +
-                     (g->record_count ? (g->record_count + 1) * 2 * sizeof(uint32_t) : 0);
+    if (g->store) s = prof_store_get_stats(g->store);
     prof_cuda__unlock();
+    out.kernels = s.kept[PROF_CUDA__KERNEL];
+    out.copies = s.kept[PROF_CUDA__MEMCPY] + s.kept[PROF_CUDA__MEMCPY_PEER] +
+                 s.kept[PROF_CUDA__MEMSET];
+    out.calls = s.kept[PROF_CUDA__RUNTIME_CALL] + s.kept[PROF_CUDA__DRIVER_CALL];
+    for (int i = 0; i < PROF_STORE_KINDS; i++) out.other += s.kept[i];
+    out.other -= out.kernels + out.copies + out.calls;
+    out.lost_full = s.lost_full;
+    out.lost = out.lost_dropped + out.lost_full + out.lost_overwritten;
+    out.corrupt += s.odd_time;
+    out.outside = s.outside;
+    out.no_time = s.no_time;
+    out.wrong_clock = s.wrong_clock;
+    out.unfinished = s.unfinished;
+    out.no_launch = s.no_launch;
+    out.names_lost = s.names_lost;
+    out.bytes_total = s.bytes_total;
+    out.bytes_used = s.bytes_used;
     return out;
 }
 
@@ -1617,7 +1362,7 @@ PROF_CUDA__FN bool prof_cuda__range_open(prof_cuda__range *r, const char *name, 
     if (g->driver.event_create(&r->begin, 0) != 0) return false;
     r->device = device;
     r->stream = stream;
-    r->name = prof_cuda__text(name ? name : "(null)");
+    r->name = prof_store_name(g->store, name ? name : "(null)");
     r->thread = prof_thread_id();
     r->launch_ns = prof_now();
     r->ended = false;
@@ -1674,7 +1419,7 @@ PROF_CUDA__FN void prof_cuda__ranges_read(void) {
         if (r->ended && g->driver.event_wait(r->end) == 0 &&
             prof_cuda__elapsed_ns(g->base_event[r->device], r->begin, &start) &&
             prof_cuda__elapsed_ns(r->begin, r->end, &duration) && duration > 0) {
-            e.name = g->text + r->name;
+            e.name = prof_store_text(g->store, r->name);
             e.start_ns = g->base_ns[r->device] + start;
             e.end_ns = e.start_ns + duration;
             e.device_type = PROF_DEVICE_CUDA;
@@ -1700,193 +1445,66 @@ PROF_CUDA__FN void prof_cuda__ranges_read(void) {
 
 /* ---- @EVENTS: what was kept, as events of the session ---- */
 
-/* Records of the kinds asked for, by correlation: number + 1. Places: 2 a record, behind them. */
-typedef struct prof_cuda__table { uint32_t *index, places; } prof_cuda__table;
-
-PROF_CUDA__FN uint32_t *prof_cuda__place(const prof_cuda__table *t, uint32_t correlation) {
-    const prof_cuda__record *r = prof_cuda__records();
-    uint32_t i = (uint32_t)((uint64_t)(correlation * 2654435761u) * t->places >> 32);
-    while (t->index[i] && r[t->index[i] - 1].correlation != correlation)
-        i = i + 1 == t->places ? 0 : i + 1;
-    return t->index + i;
+PROF_CUDA__FN const prof_cuda__detail *prof_cuda__detail_at(uint32_t number) {
+    return (const prof_cuda__detail *)prof_store_detail_at(prof_cuda__.store, number);
 }
 
-PROF_CUDA__FN bool prof_cuda__is_call(const prof_cuda__record *r) {
-    return r->kind == PROF_CUDA__RUNTIME_CALL || r->kind == PROF_CUDA__DRIVER_CALL;
+PROF_CUDA__FN bool prof_cuda__is_work(uint32_t kind) {
+    return kind == PROF_CUDA__KERNEL || kind == PROF_CUDA__MEMCPY ||
+           kind == PROF_CUDA__MEMCPY_PEER || kind == PROF_CUDA__MEMSET;
 }
 
-PROF_CUDA__FN bool prof_cuda__is_work(const prof_cuda__record *r) {
-    return r->kind == PROF_CUDA__KERNEL || r->kind == PROF_CUDA__MEMCPY ||
-           r->kind == PROF_CUDA__MEMCPY_PEER || r->kind == PROF_CUDA__MEMSET;
-}
-
-typedef enum prof_cuda__what {
-    PROF_CUDA__CALLS, PROF_CUDA__IDS, PROF_CUDA__ENDS
-} prof_cuda__what;
-
-/* Calls, external ids, or ends of markers. */
-PROF_CUDA__FN bool prof_cuda__in_table(const prof_cuda__record *r, prof_cuda__what what) {
-    if (what == PROF_CUDA__CALLS) return prof_cuda__is_call(r) && !r->flags;
-    if (what == PROF_CUDA__IDS) return r->kind == PROF_CUDA__EXTERNAL;
-    return r->kind == PROF_CUDA__MARKER && prof_cuda__detail_at(r->detail)->u.more.type & 4;
-}
-
-/* A table in *memory, which moves on: it begins behind the records, and prof_cuda__fits has kept
-   room for all tables. A runtime call stands for the driver call in it. */
-PROF_CUDA__FN prof_cuda__table prof_cuda__table_of(prof_cuda__what what, uint32_t **memory) {
-    const prof_cuda__record *r = prof_cuda__records();
-    prof_cuda__table t;
-    uint32_t n = 0, count = prof_cuda__.record_count;
-    for (uint32_t i = 0; i < count; i++) n += prof_cuda__in_table(r + i, what);
-    t.index = *memory;
-    t.places = 2 * n + 1;
-    *memory += t.places;
-    memset(t.index, 0, t.places * sizeof *t.index);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t *place;
-        if (!prof_cuda__in_table(r + i, what)) continue;
-        place = prof_cuda__place(&t, r[i].correlation);
-        if (!*place || r[i].kind != PROF_CUDA__DRIVER_CALL) *place = i + 1;
-    }
-    return t;
-}
-
-/* The place of a context's stream among those that work is known of. */
-PROF_CUDA__FN prof_cuda__stream *prof_cuda__stream_at(uint32_t context, uint32_t stream) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    uint32_t i = (context * 31 + stream) * 2654435761u >> 16;
-    prof_cuda__stream *s = NULL;
-    for (uint32_t tries = 0; tries < 64; tries++, i++) {
-        s = g->streams + i % PROF_CUDA__STREAMS;
-        if (!s->known || (s->context == context && s->stream == stream)) return s;
-    }
-    return s;
-}
-
-PROF_CUDA__FN void prof_cuda__stream_add(uint32_t context, uint32_t stream, uint32_t device) {
-    prof_cuda__stream *s = prof_cuda__stream_at(context, stream);
-    if (s->known) return;
-    s->known = true;
+/* Some work on a context's stream, or on any of it; NULL: there is none. */
+PROF_CUDA__FN const prof_cuda__detail *prof_cuda__work_on(uint32_t context, uint32_t stream) {
+    uint32_t place = ((context * 31 + stream) * 2654435761u >> 16) % PROF_CUDA__STREAMS;
+    prof_cuda__stream *s = prof_cuda__.streams + place;
+    const prof_cuda__detail *d;
+    if (s->asked && s->context == context && s->stream == stream) return s->work;
+    s->asked = true;
     s->context = context;
     s->stream = stream;
-    s->device = device;
-}
-
-PROF_CUDA__FN void prof_cuda__streams_find(void) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    memset(g->streams, 0, sizeof g->streams);
-    for (uint32_t i = 0; i < g->detail_count; i++) {
-        const prof_cuda__detail *d = prof_cuda__detail_at(i);
-        if (d->kind != PROF_CUDA__KERNEL && d->kind != PROF_CUDA__MEMCPY &&
-            d->kind != PROF_CUDA__MEMCPY_PEER && d->kind != PROF_CUDA__MEMSET) continue;
-        prof_cuda__stream_add(d->context, PROF_CUDA__ANY_STREAM, d->device);
-        prof_cuda__stream_add(d->context, d->stream, d->device);
-    }
-}
-
-/* Leaves out a record without a time, or with one that is no time of the session at all: another
-   profiler in the process may have given CUPTI a clock that only part of the records follow. */
-PROF_CUDA__FN void prof_cuda__judge_time(prof_cuda__record *r) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    const uint64_t second = 1000000000;
-    uint64_t end = r->start + prof_cuda__duration(r);
-    if (r->kind == PROF_CUDA__EXTERNAL || r->kind == PROF_CUDA__CUDA_EVENT) return;
-    if (!r->start) g->stats.no_time++;
-    else if (g->pair_count && (r->start + second < g->window_start ||
-                               end > g->pairs[g->pair_count - 1].cupti + second))
-        g->stats.wrong_clock++;
-    else return;
-    if (r->flags & PROF_CUDA__RUNNING) g->stats.unfinished--;
-    r->flags = PROF_CUDA__LEFT_OUT;
-}
-
-/* Device work without its launch, from before the session's start, is not the session's. */
-PROF_CUDA__FN void prof_cuda__judge_work(prof_cuda__record *r) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    if (!r->start || r->start >= g->window_start) {
-        g->stats.no_launch++;
-        return;
-    }
-    if (r->flags & PROF_CUDA__RUNNING) g->stats.unfinished--;
-    if (r->flags & PROF_CUDA__LEFT_OUT) g->stats.wrong_clock--;
-    r->flags = PROF_CUDA__LEFT_OUT;
-    g->stats.outside++;
-    if (r->kind == PROF_CUDA__KERNEL) g->stats.kernels--;
-    else g->stats.copies--;
+    for (uint32_t i = 0; (d = prof_cuda__detail_at(i)) != NULL; i++)
+        if (prof_cuda__is_work(d->kind) && d->context == context &&
+            (stream == PROF_CUDA__ANY_STREAM || d->stream == stream)) break;
+    return s->work = d;
 }
 
 /* Streams that only wait say nothing: Kineto leaves them out, too. */
-PROF_CUDA__FN void prof_cuda__judge_wait(prof_cuda__record *r) {
+PROF_CUDA__FN void prof_cuda__judge(void) {
     struct prof_cuda__all *g = &prof_cuda__;
-    const prof_cuda__detail *d = prof_cuda__detail_at(r->detail);
-    if (d->u.more.type != 2 || prof_cuda__stream_at(d->context, d->stream)->known) return;
-    r->flags = PROF_CUDA__LEFT_OUT;
-    g->stats.other--;
-    g->stats.muted++;
-}
-
-/* Judges what has come since the last time, and counts what has lost its other half. */
-PROF_CUDA__FN void prof_cuda__join(void) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    prof_cuda__record *r = prof_cuda__records();
-    uint32_t *memory = (uint32_t *)(void *)g->low, first = g->judged;
-    prof_cuda__table calls;
-    for (uint32_t i = first; i < g->record_count; i++) prof_cuda__judge_time(r + i);
-    prof_cuda__streams_find();
-    calls = prof_cuda__table_of(PROF_CUDA__CALLS, &memory);
-    for (uint32_t i = first; i < g->record_count; i++) {
-        if (prof_cuda__is_work(r + i) && !*prof_cuda__place(&calls, r[i].correlation))
-            prof_cuda__judge_work(r + i);
-        if (r[i].kind == PROF_CUDA__SYNCHRONIZATION && !r[i].flags) prof_cuda__judge_wait(r + i);
+    prof_store_record *r;
+    prof_store_judge(g->store);
+    memset(g->streams, 0, sizeof g->streams);
+    for (uint32_t i = 0; g->desc.records & PROF_CUDA_SYNC &&
+                         (r = prof_store_record_at(g->store, i)) != NULL; i++) {
+        const prof_cuda__detail *d;
+        if (r->kind != PROF_CUDA__SYNCHRONIZATION || r->flags & PROF_STORE_LEFT_OUT) continue;
+        d = prof_cuda__detail_at(r->detail);
+        if (d->u.more.type != 2 || prof_cuda__work_on(d->context, d->stream)) continue;
+        prof_store_leave(g->store, r);
+        g->stats.muted++;
     }
-    g->judged = g->record_count;
 }
 
-/* Text that is being put together. */
+/* Text that is being put together; what does not fit is cut off. */
 typedef struct prof_cuda__line { char *p, *end; } prof_cuda__line;
-
-PROF_CUDA__FN void prof_cuda__put(prof_cuda__line *l, const char *s) {
-    size_t n = strlen(s);
-    if ((size_t)(l->end - l->p) <= n) return;
-    memcpy(l->p, s, n + 1);
-    l->p += n;
-}
-
-PROF_CUDA__FN void prof_cuda__put_number(prof_cuda__line *l, uint64_t n) {
-    char digits[20], *p = digits + sizeof digits;
-    size_t length;
-    do *--p = (char)('0' + n % 10);
-    while (n /= 10);
-    length = (size_t)(digits + sizeof digits - p);
-    if ((size_t)(l->end - l->p) <= length) return;
-    memcpy(l->p, p, length);
-    l->p += length;
-    *l->p = 0;
-}
+#define PROF_CUDA__PUT(l, ...) \
+    ((l)->p += prof_format_text((l)->p, (size_t)((l)->end - (l)->p), __VA_ARGS__))
 
 /* `,"name":n` */
 PROF_CUDA__FN void prof_cuda__member(prof_cuda__line *l, const char *name, uint64_t n) {
-    prof_cuda__put(l, ",\"");
-    prof_cuda__put(l, name);
-    prof_cuda__put(l, "\":");
-    prof_cuda__put_number(l, n);
+    PROF_CUDA__PUT(l, ",\"%s\":%llu", name, (unsigned long long)n);
 }
 
 /* The same; what CUPTI does not know is -1, as in Kineto. */
 PROF_CUDA__FN void prof_cuda__member_or_none(prof_cuda__line *l, const char *name, uint32_t n) {
-    if (n != UINT32_MAX) {
-        prof_cuda__member(l, name, n);
-        return;
-    }
-    prof_cuda__put(l, ",\"");
-    prof_cuda__put(l, name);
-    prof_cuda__put(l, "\":-1");
+    if (n != UINT32_MAX) prof_cuda__member(l, name, n);
+    else PROF_CUDA__PUT(l, ",\"%s\":-1", name);
 }
 
 /* a / b with at most so many decimals, 15 or fewer, rounded; b not 0. */
-PROF_CUDA__FN void prof_cuda__put_ratio(prof_cuda__line *l, uint64_t a, uint64_t b,
-                                        int decimals) {
-    char digits[20], *p = digits;
+PROF_CUDA__FN void prof_cuda__ratio(prof_cuda__line *l, const char *name, uint64_t a, uint64_t b,
+                                    int decimals) {
     uint64_t part = 0, unit = 1, rest = a % b;
     for (int i = 0; i < decimals; i++, rest %= b) {
         rest = PROF_CUDA__MIN(rest, UINT64_MAX / 10) * 10;
@@ -1894,23 +1512,11 @@ PROF_CUDA__FN void prof_cuda__put_ratio(prof_cuda__line *l, uint64_t a, uint64_t
         unit *= 10;
     }
     part += rest >= b - rest;
-    prof_cuda__put_number(l, a / b + part / unit);
-    *p++ = '.';
-    for (part %= unit; unit /= 10, unit; part %= unit) *p++ = (char)('0' + part / unit);
-    while (p[-1] == '0') p--;
-    if (p[-1] == '.') p--;
-    *p = 0;
-    prof_cuda__put(l, digits);
-}
-
-PROF_CUDA__FN void prof_cuda__put_three(prof_cuda__line *l, const char *name, const uint32_t *v) {
-    prof_cuda__put(l, ",\"");
-    prof_cuda__put(l, name);
-    prof_cuda__put(l, "\":[");
-    for (int i = 0; i < 3; i++) {
-        prof_cuda__put_number(l, v[i]);
-        prof_cuda__put(l, i < 2 ? "," : "]");
-    }
+    PROF_CUDA__PUT(l, ",\"%s\":%llu.%0*llu", name, (unsigned long long)(a / b + part / unit),
+                   decimals, (unsigned long long)(part % unit));
+    while (l->p[-1] == '0') l->p--;
+    if (l->p[-1] == '.') l->p--;
+    *l->p = 0;
 }
 
 PROF_CUDA__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id);
@@ -1941,10 +1547,8 @@ PROF_CUDA__FN void prof_cuda__put_occupancy(prof_cuda__line *l, const prof_cuda_
     uint64_t blocks = (uint64_t)g[0] * g[1] * g[2], threads = (uint64_t)b[0] * b[1] * b[2];
     uint64_t fit, share;
     if (!v || v->sm_count < 1 || v->max_threads_per_sm < 1 || !threads || threads > 4096) return;
-    prof_cuda__put(l, ",\"blocks per SM\":");
-    prof_cuda__put_ratio(l, blocks, (uint64_t)v->sm_count, 6);
-    prof_cuda__put(l, ",\"warps per SM\":");
-    prof_cuda__put_ratio(l, blocks * threads, 32 * (uint64_t)v->sm_count, 6);
+    prof_cuda__ratio(l, "blocks per SM", blocks, (uint64_t)v->sm_count, 6);
+    prof_cuda__ratio(l, "warps per SM", blocks * threads, 32 * (uint64_t)v->sm_count, 6);
     fit = prof_cuda__blocks_fit(v, d, (uint32_t)threads) * (uint64_t)v->sm_count;
     share = PROF_CUDA__MIN(blocks, fit) * threads * 100;
     prof_cuda__member(l, "est. achieved occupancy %",
@@ -1952,43 +1556,34 @@ PROF_CUDA__FN void prof_cuda__put_occupancy(prof_cuda__line *l, const prof_cuda_
                           ((uint64_t)v->sm_count * (uint64_t)v->max_threads_per_sm));
 }
 
-/* correlation: 0 where the writer tells it. */
-PROF_CUDA__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__detail *d,
-                                          uint32_t correlation) {
-    prof_cuda__put(l, "\"queued\":0");
-    prof_cuda__member(l, "device", d->device);
-    prof_cuda__member(l, "context", d->context);
-    prof_cuda__member(l, "stream", d->stream);
-    if (correlation) prof_cuda__member(l, "correlation", correlation);
-    prof_cuda__member(l, "registers per thread", d->u.launch.registers);
-    prof_cuda__member(l, "shared memory", d->u.launch.shared);
-    prof_cuda__put_three(l, "grid", d->u.launch.grid);
-    prof_cuda__put_three(l, "block", d->u.launch.block);
+PROF_CUDA__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__detail *d) {
+    const uint32_t *g = d->u.launch.grid, *b = d->u.launch.block;
+    PROF_CUDA__PUT(l, "\"queued\":0,\"device\":%u,\"context\":%u,\"stream\":%u",
+                   (unsigned)d->device, (unsigned)d->context, (unsigned)d->stream);
+    PROF_CUDA__PUT(l, ",\"registers per thread\":%u,\"shared memory\":%u",
+                   (unsigned)d->u.launch.registers, (unsigned)d->u.launch.shared);
+    PROF_CUDA__PUT(l, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]", (unsigned)g[0],
+                   (unsigned)g[1], (unsigned)g[2], (unsigned)b[0], (unsigned)b[1], (unsigned)b[2]);
     prof_cuda__put_occupancy(l, d);
     prof_cuda__member(l, "graph id", d->graph);
     prof_cuda__member(l, "graph node id", d->node_or_bytes);
 }
 
-PROF_CUDA__FN void prof_cuda__copy_json(prof_cuda__line *l, const prof_cuda__record *r,
+PROF_CUDA__FN void prof_cuda__copy_json(prof_cuda__line *l, const prof_store_record *r,
                                         const prof_cuda__detail *d) {
-    uint64_t ns = prof_cuda__duration(r);
-    prof_cuda__put(l, "\"device\":");
-    prof_cuda__put_number(l, d->device);
-    prof_cuda__member(l, "context", d->context);
-    prof_cuda__member(l, "stream", d->stream);
-    prof_cuda__member(l, "correlation", r->correlation);
-    if (d->kind == PROF_CUDA__MEMCPY_PEER) {
-        prof_cuda__member(l, "fromDevice", d->u.copy.from[0]);
-        prof_cuda__member(l, "inDevice", d->device);
-        prof_cuda__member(l, "toDevice", d->u.copy.to[0]);
-        prof_cuda__member(l, "fromContext", d->u.copy.from[1]);
-        prof_cuda__member(l, "inContext", d->context);
-        prof_cuda__member(l, "toContext", d->u.copy.to[1]);
-    }
+    uint64_t ns = (uint64_t)r->duration_high << 32 | r->duration;
+    const uint32_t *from = d->u.copy.from, *to = d->u.copy.to;
+    PROF_CUDA__PUT(l, "\"device\":%u,\"context\":%u,\"stream\":%u", (unsigned)d->device,
+                   (unsigned)d->context, (unsigned)d->stream);
+    if (d->kind == PROF_CUDA__MEMCPY_PEER)
+        PROF_CUDA__PUT(l, ",\"fromDevice\":%u,\"inDevice\":%u,\"toDevice\":%u,\"fromContext\":%u"
+                          ",\"inContext\":%u,\"toContext\":%u", (unsigned)from[0],
+                       (unsigned)d->device, (unsigned)to[0], (unsigned)from[1],
+                       (unsigned)d->context, (unsigned)to[1]);
     prof_cuda__member(l, "bytes", d->node_or_bytes);
-    prof_cuda__put(l, ",\"memory bandwidth (GB/s)\":");
-    if (ns && !r->flags) prof_cuda__put_ratio(l, d->node_or_bytes, ns, 15);
-    else prof_cuda__put(l, "\"N/A\"");
+    if (ns && !(r->flags & PROF_STORE_RUNNING))
+        prof_cuda__ratio(l, "memory bandwidth (GB/s)", d->node_or_bytes, ns, 15);
+    else PROF_CUDA__PUT(l, ",\"memory bandwidth (GB/s)\":\"N/A\"");
 }
 
 PROF_CUDA__FN const char *prof_cuda__list(const char *const *names, uint32_t count, uint32_t i) {
@@ -2000,27 +1595,23 @@ static const char *const prof_cuda__memory_kinds[] = {
     "Managed Static" };
 
 /* "Memcpy HtoD (Pageable -> Device)" */
-PROF_CUDA__FN void prof_cuda__copy_name(prof_cuda__line *l, const prof_cuda__detail *d) {
+PROF_CUDA__FN void prof_cuda__copy_name(char *name, const prof_cuda__detail *d) {
     static const char *const ways[] = { "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD",
                                         "DtoA", "DtoD", "HtoH", "PtoP" };
     uint32_t kinds = d->u.copy.kinds;
-    prof_cuda__put(l, d->kind == PROF_CUDA__MEMSET ? "Memset (" : "Memcpy ");
-    if (d->kind != PROF_CUDA__MEMSET) {
-        prof_cuda__put(l, prof_cuda__list(ways, 11, kinds >> 16));
-        prof_cuda__put(l, " (");
-        prof_cuda__put(l, prof_cuda__list(prof_cuda__memory_kinds, 8, kinds >> 8 & 255));
-        prof_cuda__put(l, " -> ");
-    }
-    prof_cuda__put(l, prof_cuda__list(prof_cuda__memory_kinds, 8, kinds & 255));
-    prof_cuda__put(l, ")");
+    const char *to = prof_cuda__list(prof_cuda__memory_kinds, 8, kinds & 255);
+    const char *from = prof_cuda__list(prof_cuda__memory_kinds, 8, kinds >> 8 & 255);
+    if (d->kind == PROF_CUDA__MEMSET)
+        (void)prof_format_text(name, PROF_STORE_NAME, "Memset (%s)", to);
+    else
+        (void)prof_format_text(name, PROF_STORE_NAME, "Memcpy %s (%s -> %s)",
+                               prof_cuda__list(ways, 11, kinds >> 16), from, to);
 }
 
-/* A demangled name in the text, by the C++ library's own function where there is one. Its result
-   is malloc'ed by it; that is once for each distinct name. */
-PROF_CUDA__FN uint32_t prof_cuda__demangle(uint32_t name) {
-#if defined(_WIN32)
-    return name;
-#else
+/* By the C++ library's own function where there is one. Its result is malloc'ed by it; that is once
+   for each distinct name. */
+PROF_CUDA__FN bool prof_cuda__demangle(void *user, const char *name, char *buf, size_t size) {
+#if !defined(_WIN32)
     typedef char *(*demangle_fn)(const char *, char *, size_t *, int *);
     static demangle_fn demangle;
     static bool tried;
@@ -2033,231 +1624,68 @@ PROF_CUDA__FN uint32_t prof_cuda__demangle(uint32_t name) {
             f = dlsym(handle, "__cxa_demangle");
         memcpy(&demangle, &f, sizeof f);
     }
-    text = demangle ? demangle(prof_cuda__.text + name, NULL, NULL, NULL) : NULL;
-    if (text) {
-        uint32_t to = prof_cuda__text(text);
-        if (to) name = to;
-    }
+    text = demangle ? demangle(name, NULL, NULL, NULL) : NULL;
+    if (text) (void)prof_format_text(buf, size, "%s", text);
     free(text);
-    return name;
+    (void)user;
+    return text != NULL;
+#else
+    (void)user;
+    (void)name;
+    (void)buf;
+    (void)size;
+    return false;
 #endif
 }
 
-PROF_CUDA__FN const char *prof_cuda__kernel_name(const prof_cuda__detail *d) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    uint32_t i = d->name % 1024;
-    const char *name = g->text + d->name;
-    if (!d->name) return "(unknown kernel)";
-    if (name[0] != '_' || name[1] != 'Z') return name;
-    if (g->demangled[i].from != d->name) {
-        g->demangled[i].from = d->name;
-        g->demangled[i].to = prof_cuda__demangle(d->name);
-    }
-    return g->text + g->demangled[i].to;
-}
-
 /* "cudaLaunchKernel_ptsz" of CUPTI's "cudaLaunchKernel_ptsz_v7000"; a "_v2" is the call's own. */
-PROF_CUDA__FN const char *prof_cuda__call_name(const prof_cuda__record *r) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    bool runtime = r->kind == PROF_CUDA__RUNTIME_CALL;
-    uint32_t cbid = r->detail & 0xffff, n = 0, *known;
-    const char *name = NULL, *tail;
-    char text[256];
-    if (cbid >= PROF_CUDA__CBIDS) return runtime ? "cuda call" : "driver call";
-    known = &g->call_names[runtime][cbid];
-    if (*known) return g->text + *known;
-    if (g->cupti.callback_name(runtime ? 2 : 1, cbid, &name) != 0 || !name)
+PROF_CUDA__FN const char *prof_cuda__call_name(bool runtime, uint32_t cbid, char *text) {
+    const char *name = NULL;
+    char *end, *tail;
+    if (cbid >= PROF_CUDA__CBIDS ||
+        prof_cuda__.cupti.callback_name(runtime ? 2 : 1, cbid, &name) != 0 || !name)
         return runtime ? "cuda call" : "driver call";
-    while (name[n] && n + 1 < sizeof text) {
-        text[n] = name[n];
-        n++;
-    }
-    text[n] = 0;
-    for (tail = text + n; tail > text && tail[-1] >= '0' && tail[-1] <= '9';) tail--;
-    if (runtime && text + n - tail >= 4 && tail - text > 2 && memcmp(tail - 2, "_v", 2) == 0)
-        text[tail - 2 - text] = 0;
-    *known = prof_cuda__text(text);
-    return *known ? g->text + *known : "cuda call";
+    end = text + prof_format_text(text, PROF_STORE_NAME, "%s", name);
+    for (tail = end; tail > text && tail[-1] >= '0' && tail[-1] <= '9';) tail--;
+    if (runtime && end - tail >= 4 && tail - text > 2 && memcmp(tail - 2, "_v", 2) == 0)
+        tail[-2] = 0;
+    return text;
 }
 
 /* ---- one event at a time ---- */
 
-enum { PROF_CUDA__BATCH = 32, PROF_CUDA__JSON = 1024 };
-
-typedef struct prof_cuda__writer {
-    prof_cuda__table calls, ids, ends;
-    uint32_t *recorded, recorded_count;   /* records of CUDA events by (event, context, call) */
-    uint32_t thread_of[PROF_CUDA__THREADS + 1];   /* in the session, + 1; 0: not asked yet */
-    uint32_t overhead_thread;
-    int64_t stop_ns;
-    /* arguments that many events have, behind the tables: kept until the next session */
-    char *shared, *shared_end;            /* NULL: there is no room, or they do not live as long */
-    const char **of_detail, *of_call[2][PROF_CUDA__CBIDS];
-    uint32_t count;
-    prof_event events[PROF_CUDA__BATCH];
-    prof_extra extras[PROF_CUDA__BATCH];
-    char json[PROF_CUDA__BATCH][PROF_CUDA__JSON];
-    char names[PROF_CUDA__BATCH][128];
-} prof_cuda__writer;
-
-PROF_CUDA__FN uint32_t prof_cuda__session_thread(prof_cuda__writer *w, uint32_t i) {
-    uint32_t id = i < PROF_CUDA__THREADS ? prof_cuda__.threads[i] : 0;
-    if (!w->thread_of[i])
-        w->thread_of[i] = (id ? prof_submit_os_thread(id, NULL)
-                              : prof_submit_thread(0, "other threads")) + 1;
-    return w->thread_of[i] ? w->thread_of[i] - 1 : 0;
-}
-
-PROF_CUDA__FN void prof_cuda__send(prof_cuda__writer *w) {
-    (void)prof_submit(w->events, w->count);   /* what does not fit is counted by the session */
-    w->count = 0;
-}
-
-/* The next event of the batch, with what all have. */
-PROF_CUDA__FN prof_event *prof_cuda__event_of(prof_cuda__writer *w, const prof_cuda__record *r,
-                                              const char *type) {
-    prof_event *e;
-    prof_extra *x;
-    const uint32_t *id;
-    if (w->count == PROF_CUDA__BATCH) prof_cuda__send(w);
-    e = w->events + w->count;
-    x = w->extras + w->count;
-    memset(e, 0, sizeof *e);
-    memset(x, 0, sizeof *x);
-    w->json[w->count][0] = 0;
-    x->metadata_json = w->json[w->count++];
-    x->activity_type = type;
-    e->extra = x;
-    e->start_ns = prof_cuda__session_ns(r->start);
-    e->end_ns = e->start_ns + (int64_t)prof_cuda__duration(r);
-    id = w->ids.places > 1 && r->correlation ? prof_cuda__place(&w->ids, r->correlation) : NULL;
-    if (id && *id) x->external_id = (int64_t)prof_cuda__records()[*id - 1].start;
-    return e;
-}
-
-PROF_CUDA__FN prof_cuda__line prof_cuda__json_of(prof_cuda__writer *w) {
-    prof_cuda__line l;
-    l.p = w->json[w->count - 1];
-    l.end = l.p + PROF_CUDA__JSON;
-    return l;
-}
-
-/* The call that launched a record; NULL: it is not there. */
-PROF_CUDA__FN const prof_cuda__record *prof_cuda__call_of(const prof_cuda__writer *w,
-                                                          const prof_cuda__record *r) {
-    uint32_t place = r->correlation ? *prof_cuda__place(&w->calls, r->correlation) : 0;
-    return place ? prof_cuda__records() + place - 1 : NULL;
-}
-
-/* The last event of the batch gets *text as its arguments, those it has now where *text is NULL
-   still: they end at `end`. Without room for them they stay its own. */
-PROF_CUDA__FN void prof_cuda__share(prof_cuda__writer *w, const char **text, const char *end) {
-    prof_extra *x = w->extras + w->count - 1;
-    size_t size = (size_t)(end - w->json[w->count - 1]) + 1;
-    if (!*text && (size_t)(w->shared_end - w->shared) >= size) {
-        memcpy(w->shared, w->json[w->count - 1], size);
-        *text = w->shared;
-        w->shared += size;
-    }
-    if (!*text) return;
-    x->metadata_json = *text;
-    x->has |= PROF_HAS_KEPT_TEXT;
-}
-
-/* Lays out the shared texts behind what the tables take. */
-PROF_CUDA__FN void prof_cuda__share_open(prof_cuda__writer *w, uint32_t *memory, bool kept) {
-    const struct prof_cuda__all *g = &prof_cuda__;
-    char *at = (char *)prof_cuda__align((uintptr_t)memory);
-    size_t size = g->detail_count * sizeof *w->of_detail;
-    w->shared = NULL;
-    if (!kept || at > g->high || (size_t)(g->high - at) < size) return;
-    w->of_detail = (const char **)(void *)at;
-    memset(at, 0, size);
-    memset(w->of_call, 0, sizeof w->of_call);
-    w->shared = at + size;
-    w->shared_end = g->high;
-}
-
-PROF_CUDA__FN void prof_cuda__call_event(prof_cuda__writer *w, const prof_cuda__record *r) {
-    bool runtime = r->kind == PROF_CUDA__RUNTIME_CALL;
-    prof_cuda__line l;
-    prof_extra *x;
-    prof_event *e;
-    if (!runtime && prof_cuda__call_of(w, r) != r) return;   /* inside a runtime call */
-    e = prof_cuda__event_of(w, r, runtime ? "cuda_runtime" : "cuda_driver");
-    e->name = prof_cuda__call_name(r);
-    e->thread = prof_cuda__session_thread(w, r->detail >> 16);
-    x = w->extras + w->count - 1;
-    x->has = PROF_HAS_ID;
-    x->id = r->correlation;
-    l = prof_cuda__json_of(w);
-    prof_cuda__put(&l, "\"cbid\":");
-    prof_cuda__put_number(&l, r->detail & 0xffff);
-    if (w->shared && (r->detail & 0xffff) < PROF_CUDA__CBIDS)
-        prof_cuda__share(w, &w->of_call[runtime][r->detail & 0xffff], l.p);
-    if (!(x->has & PROF_HAS_KEPT_TEXT)) prof_cuda__member(&l, "correlation", r->correlation);
-}
-
-/* What all device events have: where it ran, and what launched it. */
-PROF_CUDA__FN prof_event *prof_cuda__device_event(prof_cuda__writer *w, const prof_cuda__record *r,
-                                                  const prof_cuda__detail *d, const char *type) {
-    const prof_cuda__record *call = prof_cuda__call_of(w, r);
-    prof_event *e = prof_cuda__event_of(w, r, type);
-    prof_extra *x = w->extras + w->count - 1;
-    e->device_type = PROF_DEVICE_CUDA;
-    x->has = PROF_HAS_DEVICE_INDEX;
-    x->device_index = (int32_t)d->device;
-    x->device_resource_id = d->stream == UINT32_MAX ? -1 : (int64_t)d->stream;
-    if (!call) return e;
-    e->thread = prof_cuda__session_thread(w, call->detail >> 16);
-    x->has |= PROF_HAS_LINK;
-    x->linked_correlation_id = r->correlation;
-    return e;
-}
-
-PROF_CUDA__FN void prof_cuda__work_event(prof_cuda__writer *w, const prof_cuda__record *r) {
+PROF_CUDA__FN void prof_cuda__work_event(const prof_store_record *r, prof_event *e, prof_extra *x,
+                                         prof_cuda__line *l, char *name) {
     const prof_cuda__detail *d = prof_cuda__detail_at(r->detail);
-    bool kernel = r->kind == PROF_CUDA__KERNEL;
-    prof_cuda__line l, name;
-    prof_event *e;
-    e = prof_cuda__device_event(w, r, d, kernel ? "kernel"
-                                : r->kind == PROF_CUDA__MEMSET ? "gpu_memset" : "gpu_memcpy");
-    if (r->flags & PROF_CUDA__RUNNING) {
-        e->flags = PROF_EVENT_UNFINISHED;
-        e->end_ns = PROF_CUDA__MAX(w->stop_ns, e->start_ns);
+    x->activity_type = d->kind == PROF_CUDA__KERNEL ? "kernel"
+                     : d->kind == PROF_CUDA__MEMSET ? "gpu_memset" : "gpu_memcpy";
+    e->name = name;
+    if (d->kind != PROF_CUDA__KERNEL) {
+        prof_cuda__copy_name(name, d);
+        prof_cuda__copy_json(l, r, d);
+        return;
     }
-    l = prof_cuda__json_of(w);
-    if (kernel) {
-        bool linked = w->extras[w->count - 1].has & PROF_HAS_LINK;
-        const char **text = w->shared && linked ? w->of_detail + r->detail : NULL;
-        e->name = prof_cuda__kernel_name(d);
-        if (!text || !*text) prof_cuda__kernel_json(&l, d, text ? 0 : r->correlation);
-        if (text) prof_cuda__share(w, text, l.p);
-        if (text && !*text) prof_cuda__member(&l, "correlation", r->correlation);
-    } else {
-        name.p = w->names[w->count - 1];
-        name.end = name.p + sizeof w->names[0];
-        e->name = name.p;
-        prof_cuda__copy_name(&name, d);
-        prof_cuda__copy_json(&l, r, d);
-    }
+    e->name = d->name ? prof_store_text(prof_cuda__.store, d->name) : "(unknown kernel)";
+    if (l->p) prof_cuda__kernel_json(l, d);
 }
 
-PROF_CUDA__FN void prof_cuda__overhead_event(prof_cuda__writer *w, const prof_cuda__record *r) {
+PROF_CUDA__FN void prof_cuda__overhead_event(const prof_store_record *r, prof_event *e,
+                                             prof_extra *x) {
     static const char *const names[] = { "Unknown", "Buffer Flush", "Instrumentation", "Resource",
         "Runtime Triggered Module Loading", "Lazy Function Loading", "Command Buffer Full",
         "Activity Buffer Request", "UVM Activity Init" };
-    prof_event *e = prof_cuda__event_of(w, r, "overhead");
+    struct prof_cuda__all *g = &prof_cuda__;
+    x->activity_type = "overhead";
     e->name = r->detail == 1 ? "Driver Compiler" : prof_cuda__list(names, 9, r->detail >> 16);
-    if (w->overhead_thread == PROF_NONE)
-        w->overhead_thread = prof_submit_thread(0, "CUPTI Overhead");
-    e->thread = w->overhead_thread == PROF_NONE ? 0 : w->overhead_thread;
-    w->extras[w->count - 1].metadata_json = NULL;
+    if (g->overhead_thread == PROF_NONE)
+        g->overhead_thread = prof_submit_thread(0, "CUPTI Overhead");
+    e->thread = g->overhead_thread == PROF_NONE ? 0 : g->overhead_thread;
 }
 
 /* Orders records of CUDA events, and waits among them, by (event, context, call). */
 PROF_CUDA__FN bool prof_cuda__event_after(uint32_t a, uint32_t b) {
-    const prof_cuda__record *x = prof_cuda__records() + a, *y = prof_cuda__records() + b;
+    const prof_store_record *x = prof_store_record_at(prof_cuda__.store, a);
+    const prof_store_record *y = prof_store_record_at(prof_cuda__.store, b);
     const prof_cuda__detail *d = prof_cuda__detail_at(x->detail);
     const prof_cuda__detail *e = prof_cuda__detail_at(y->detail);
     if (d->u.more.event != e->u.more.event) return d->u.more.event > e->u.more.event;
@@ -2265,134 +1693,127 @@ PROF_CUDA__FN bool prof_cuda__event_after(uint32_t a, uint32_t b) {
     return x->correlation > y->correlation;
 }
 
-PROF_CUDA__FN void prof_cuda__recorded_open(prof_cuda__writer *w, uint32_t *memory) {
-    const prof_cuda__record *r = prof_cuda__records();
-    w->recorded = memory;
-    w->recorded_count = 0;
-    for (uint32_t i = 0; i < prof_cuda__.record_count; i++)
-        if (r[i].kind == PROF_CUDA__CUDA_EVENT) w->recorded[w->recorded_count++] = i;
-    prof_cuda__sort(w->recorded, w->recorded + w->recorded_count, w->recorded_count,
-                    prof_cuda__event_after);
+PROF_CUDA__FN int prof_cuda__event_order(const void *a, const void *b) {
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return prof_cuda__event_after(x, y) - prof_cuda__event_after(y, x);
+}
+
+PROF_CUDA__FN void prof_cuda__begin(void *user) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    const prof_store_record *r;
+    uint32_t n = 0;
+    (void)user;
+    g->overhead_thread = PROF_NONE;
+    g->recorded_count = 0;
+    for (uint32_t i = 0; (r = prof_store_record_at(g->store, i)) != NULL; i++)
+        n += r->kind == PROF_CUDA__CUDA_EVENT;
+    g->recorded = n ? (uint32_t *)prof_store_take(g->store, n * sizeof *g->recorded) : NULL;
+    for (uint32_t i = 0; g->recorded && (r = prof_store_record_at(g->store, i)) != NULL; i++)
+        if (r->kind == PROF_CUDA__CUDA_EVENT) g->recorded[g->recorded_count++] = i;
+    if (g->recorded)
+        qsort(g->recorded, g->recorded_count, sizeof *g->recorded, prof_cuda__event_order);
 }
 
 /* The call that last recorded the event before this wait for it; NULL: none. */
-PROF_CUDA__FN const prof_cuda__record *prof_cuda__recorded_by(const prof_cuda__writer *w,
-                                                              const prof_cuda__record *wait) {
+PROF_CUDA__FN const prof_store_record *prof_cuda__recorded_by(const prof_store_record *wait) {
+    struct prof_cuda__all *g = &prof_cuda__;
     const prof_cuda__detail *d = prof_cuda__detail_at(wait->detail), *of;
-    uint32_t low = 0, high = w->recorded_count, number = (uint32_t)(wait - prof_cuda__records());
+    const prof_store_record *first = prof_store_record_at(g->store, 0), *by;
+    uint32_t low = 0, high = g->recorded_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (prof_cuda__event_after(w->recorded[middle], number)) high = middle;
+        if (prof_cuda__event_after(g->recorded[middle], (uint32_t)(wait - first))) high = middle;
         else low = middle + 1;
     }
     if (!low) return NULL;
-    of = prof_cuda__detail_at(prof_cuda__records()[w->recorded[low - 1]].detail);
-    return of->u.more.event == d->u.more.event && of->context == d->context
-        ? prof_cuda__records() + w->recorded[low - 1] : NULL;
+    by = prof_store_record_at(g->store, g->recorded[low - 1]);
+    of = prof_cuda__detail_at(by->detail);
+    return of->u.more.event == d->u.more.event && of->context == d->context ? by : NULL;
 }
 
-PROF_CUDA__FN void prof_cuda__sync_event(prof_cuda__writer *w, const prof_cuda__record *r) {
+PROF_CUDA__FN void prof_cuda__sync_event(const prof_store_record *r, prof_event *e, prof_extra *x,
+                                         prof_cuda__line *l) {
     static const char *const names[] = { "Unknown Sync", "Event Sync", "Stream Wait Event",
                                          "Stream Sync", "Context Sync" };
     const prof_cuda__detail *d = prof_cuda__detail_at(r->detail);
-    const prof_cuda__record *from = NULL;
-    const prof_cuda__stream *on = prof_cuda__stream_at(d->context, PROF_CUDA__ANY_STREAM);
-    prof_event *e = prof_cuda__device_event(w, r, d, "cuda_sync");
-    prof_extra *x = w->extras + w->count - 1;
-    prof_cuda__line l = prof_cuda__json_of(w);
-    uint32_t device = on->known && on->context == d->context ? on->device : 0;
+    const prof_cuda__detail *on = prof_cuda__work_on(d->context, PROF_CUDA__ANY_STREAM);
+    uint32_t device = on ? on->device : 0;
+    x->activity_type = "cuda_sync";
     x->device_index = (int32_t)device;
     x->device_resource_id += PROF_ROW_SYNC;   /* waits overlap the stream's work */
     e->name = prof_cuda__list(names, 5, d->u.more.type);
-    prof_cuda__put(&l, "\"cuda_sync_kind\":\"");
-    prof_cuda__put(&l, e->name);
-    prof_cuda__put(&l, "\"");
-    if (d->u.more.type == 1 || d->u.more.type == 2) from = prof_cuda__recorded_by(w, r);
+    PROF_CUDA__PUT(l, "\"cuda_sync_kind\":\"%s\"", e->name);
     if (d->u.more.type == 1 || d->u.more.type == 2) {
-        prof_cuda__member_or_none(&l, "wait_on_stream",
+        const prof_store_record *from = prof_cuda__recorded_by(r);
+        prof_cuda__member_or_none(l, "wait_on_stream",
                                   from ? prof_cuda__detail_at(from->detail)->stream : UINT32_MAX);
-        prof_cuda__member_or_none(&l, "wait_on_cuda_event_record_corr_id",
+        prof_cuda__member_or_none(l, "wait_on_cuda_event_record_corr_id",
                                   from ? from->correlation : UINT32_MAX);
-        prof_cuda__member_or_none(&l, "wait_on_cuda_event_id", d->u.more.event);
+        prof_cuda__member_or_none(l, "wait_on_cuda_event_id", d->u.more.event);
     }
-    prof_cuda__member_or_none(&l, "stream", d->stream);
-    prof_cuda__member(&l, "correlation", r->correlation);
-    prof_cuda__member(&l, "device", device);
-    prof_cuda__member(&l, "context", d->context);
+    prof_cuda__member_or_none(l, "stream", d->stream);
+    prof_cuda__member(l, "device", device);
+    prof_cuda__member(l, "context", d->context);
 }
 
 /* Page-locked memory is the host's. A zone has what it allocated, its thread's innermost. */
-PROF_CUDA__FN void prof_cuda__hand_allocation(prof_cuda__writer *w, const prof_cuda__record *r) {
+PROF_CUDA__FN void prof_cuda__allocation_told(const prof_store_record *r, const prof_event *e) {
     const prof_cuda__detail *d = prof_cuda__detail_at(r->detail);
-    const prof_cuda__record *call = prof_cuda__call_of(w, r);
     bool host = d->u.more.memory_kind == 1 || d->u.more.memory_kind == 2;
     prof_memory_change c;
     memset(&c, 0, sizeof c);
-    c.ns = prof_cuda__session_ns(r->start);
+    c.ns = e->start_ns;
     c.address = d->u.more.address;
     c.bytes = d->node_or_bytes;
     c.is_free = d->u.more.type == 2;
     c.device.type = host ? PROF_DEVICE_CPU : PROF_DEVICE_CUDA;
     c.device.index = (int8_t)(host ? 0 : d->device);
-    c.thread = call ? prof_cuda__session_thread(w, call->detail >> 16) : PROF_NONE;
+    c.thread = e->extra->has & PROF_HAS_LINK ? e->thread : PROF_NONE;
     (void)prof_submit_memory(&c, 1);     /* what is left out is counted there */
 }
 
-/* Flags of a marker: 1 a mark, 2 a begin, 4 an end. */
-PROF_CUDA__FN void prof_cuda__marker_event(prof_cuda__writer *w, const prof_cuda__record *r) {
+PROF_CUDA__FN void prof_cuda__marker_event(const prof_store_record *r, prof_event *e,
+                                           prof_extra *x) {
     const prof_cuda__detail *d = prof_cuda__detail_at(r->detail);
-    const prof_cuda__record *end = NULL;
-    uint32_t place;
-    prof_event *e;
-    if (d->u.more.type & 4) return;
-    place = d->u.more.type & 2 ? *prof_cuda__place(&w->ends, r->correlation) : 0;
-    if (place) end = prof_cuda__records() + place - 1;
-    e = prof_cuda__event_of(w, r, "user_annotation");
-    e->name = d->name ? prof_cuda__.text + d->name : "(null)";
-    e->thread = prof_cuda__session_thread(w, d->u.more.thread);
+    x->activity_type = "user_annotation";
+    x->external_id = 0;
+    e->name = d->name ? prof_store_text(prof_cuda__.store, d->name) : "(null)";
+    e->thread = prof_store_thread_index(prof_cuda__.store, d->u.more.thread);
     e->flags = PROF_EVENT_USER_ANNOTATION;
-    if (end) e->end_ns = PROF_CUDA__MAX(prof_cuda__session_ns(end->start), e->start_ns);
-    else if (d->u.more.type & 2) e->end_ns = PROF_CUDA__MAX(w->stop_ns, e->start_ns);
-    w->extras[w->count - 1].metadata_json = NULL;
-    w->extras[w->count - 1].external_id = 0;
 }
 
-/* Hands a record to the session. */
-PROF_CUDA__FN void prof_cuda__hand_one(prof_cuda__writer *w, const prof_cuda__record *r) {
-    if (r->flags & PROF_CUDA__LEFT_OUT) return;
-    if (prof_cuda__is_work(r)) prof_cuda__work_event(w, r);
-    else if (prof_cuda__is_call(r)) prof_cuda__call_event(w, r);
-    else if (r->kind == PROF_CUDA__OVERHEAD_RECORD) prof_cuda__overhead_event(w, r);
-    else if (r->kind == PROF_CUDA__SYNCHRONIZATION) prof_cuda__sync_event(w, r);
-    else if (r->kind == PROF_CUDA__ALLOCATION) prof_cuda__hand_allocation(w, r);
-    else if (r->kind == PROF_CUDA__MARKER) prof_cuda__marker_event(w, r);
+PROF_CUDA__FN bool prof_cuda__event_of(void *user, const prof_store_record *r, prof_event *e,
+                                       prof_extra *x, char *args, char *name) {
+    bool runtime = r->kind == PROF_CUDA__RUNTIME_CALL;
+    prof_cuda__line l;
+    (void)user;
+    l.p = args;
+    l.end = args ? args + PROF_STORE_ARGS : NULL;
+    switch (r->kind) {
+    case PROF_CUDA__RUNTIME_CALL:
+    case PROF_CUDA__DRIVER_CALL:
+        x->activity_type = runtime ? "cuda_runtime" : "cuda_driver";
+        e->name = prof_cuda__call_name(runtime, r->detail & 0xffff, name);
+        if (args) PROF_CUDA__PUT(&l, "\"cbid\":%u", (unsigned)(r->detail & 0xffff));
+        return true;
+    case PROF_CUDA__OVERHEAD_RECORD: prof_cuda__overhead_event(r, e, x); return true;
+    case PROF_CUDA__SYNCHRONIZATION: prof_cuda__sync_event(r, e, x, &l); return true;
+    case PROF_CUDA__MARKER: prof_cuda__marker_event(r, e, x); return true;
+    case PROF_CUDA__ALLOCATION: prof_cuda__allocation_told(r, e); return false;
+    case PROF_CUDA__CUDA_EVENT: return false;
+    default: prof_cuda__work_event(r, e, x, &l, name); return true;
+    }
 }
 
 /* Hands everything that was kept to the session, once. Under the lock: a buffer may come late.
    user: NULL where the trace outlives what is kept. */
 PROF_CUDA__FN void prof_cuda__hand_over(void *user) {
-    static prof_cuda__writer writer;
     struct prof_cuda__all *g = &prof_cuda__;
-    prof_cuda__writer *w = &writer;
-    uint32_t *memory;
     prof_cuda__lock();
-    memory = (uint32_t *)(void *)g->low;
-    if (!g->handed_over && g->record_count) {
-        prof_cuda__join();
-        w->calls = prof_cuda__table_of(PROF_CUDA__CALLS, &memory);
-        w->ids = prof_cuda__table_of(PROF_CUDA__IDS, &memory);
-        w->ends = prof_cuda__table_of(PROF_CUDA__ENDS, &memory);
-        prof_cuda__recorded_open(w, memory);
-        prof_cuda__share_open(w, memory + 2 * w->recorded_count, user != NULL);
-        memset(w->thread_of, 0, sizeof w->thread_of);
-        w->overhead_thread = PROF_NONE;
-        w->stop_ns = g->pair_count ? g->pairs[g->pair_count - 1].session : 0;
-        w->count = 0;
-        for (uint32_t i = 0; i < g->record_count; i++)
-            prof_cuda__hand_one(w, prof_cuda__records() + i);
-        prof_cuda__send(w);
+    if (g->store) {
+        prof_cuda__judge();
+        prof_store_submit(g->store, user != NULL);
     }
-    g->handed_over = true;
     prof_cuda__unlock();
 }
 
@@ -2407,32 +1828,34 @@ PROF_API PROF_CUDA__QUIET void prof_cuda_memory(const void *address, int64_t byt
 
 /* ---- @DEVICE: the GPUs, and how all this joins a session ---- */
 
+/* The driver's attributes, where they stand in prof_cuda_device, what Kineto calls them. */
+static const struct { uint8_t attribute, at; const char *name; } prof_cuda__attributes[] = {
+    { 75, offsetof(prof_cuda_device, compute_major), "computeMajor" },
+    { 76, offsetof(prof_cuda_device, compute_minor), "computeMinor" },
+    { 1, offsetof(prof_cuda_device, max_threads_per_block), "maxThreadsPerBlock" },
+    { 39, offsetof(prof_cuda_device, max_threads_per_sm), "maxThreadsPerMultiprocessor" },
+    { 12, offsetof(prof_cuda_device, registers_per_block), "regsPerBlock" },
+    { 10, offsetof(prof_cuda_device, warp_size), "warpSize" },
+    { 8, offsetof(prof_cuda_device, shared_per_block), "sharedMemPerBlock" },
+    { 16, offsetof(prof_cuda_device, sm_count), "numSms" },
+    { 82, offsetof(prof_cuda_device, registers_per_sm), "regsPerMultiprocessor" },
+    { 97, offsetof(prof_cuda_device, shared_per_block_optin), "sharedMemPerBlockOptin" },
+    { 81, offsetof(prof_cuda_device, shared_per_sm), "sharedMemPerMultiprocessor" },
+    { 106, offsetof(prof_cuda_device, max_blocks_per_sm), NULL } };
+
 PROF_API PROF_CUDA__QUIET bool prof_cuda_get_device(int32_t id, prof_cuda_device *out) {
     struct prof_cuda__all *g = &prof_cuda__;
-    static const uint8_t attributes[] = { 75, 76, 1, 39, 106, 12, 82, 10, 16, 8, 97, 81 };
-    int32_t *fields[sizeof attributes];
     size_t memory = 0;
     memset(out, 0, sizeof *out);
     if (g->state == PROF_CUDA_OFF || g->state == PROF_CUDA_UNAVAILABLE) return false;
     if (!prof_cuda__load_driver() || id < 0 || id >= g->device_count) return false;
-    fields[0] = &out->compute_major;
-    fields[1] = &out->compute_minor;
-    fields[2] = &out->max_threads_per_block;
-    fields[3] = &out->max_threads_per_sm;
-    fields[4] = &out->max_blocks_per_sm;
-    fields[5] = &out->registers_per_block;
-    fields[6] = &out->registers_per_sm;
-    fields[7] = &out->warp_size;
-    fields[8] = &out->sm_count;
-    fields[9] = &out->shared_per_block;
-    fields[10] = &out->shared_per_block_optin;
-    fields[11] = &out->shared_per_sm;
     out->id = id;
     if (g->driver.device_name(out->name, (int)sizeof out->name, id) != 0) out->name[0] = 0;
     if (g->driver.device_memory(&memory, id) == 0) out->total_memory = memory;
-    for (size_t i = 0; i < sizeof attributes; i++) {
-        int value = 0;
-        if (g->driver.device_attribute(&value, attributes[i], id) == 0) *fields[i] = value;
+    for (size_t i = 0; i < sizeof prof_cuda__attributes / sizeof *prof_cuda__attributes; i++) {
+        int32_t value = 0;
+        if (g->driver.device_attribute(&value, prof_cuda__attributes[i].attribute, id) == 0)
+            memcpy((char *)out + prof_cuda__attributes[i].at, &value, sizeof value);
     }
     return true;
 }
@@ -2446,38 +1869,20 @@ PROF_CUDA__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id) {
     return g->device_known[id] ? g->devices + id : NULL;
 }
 
-PROF_CUDA__FN void prof_cuda__put_quoted(prof_cuda__line *l, const char *s) {
-    static const char hex[] = "0123456789abcdef";
-    char text[8] = "\\u00", c[2] = "";
-    prof_cuda__put(l, "\"");
-    for (; *s; s++) {
-        unsigned char u = (unsigned char)*s;
-        text[4] = hex[u >> 4];
-        text[5] = hex[u & 15];
-        c[0] = *s;
-        prof_cuda__put(l, u < 0x20 || u >= 0x7f || u == '"' || u == '\\' ? text : c);
-    }
-    prof_cuda__put(l, "\"");
-}
-
 PROF_CUDA__FN void prof_cuda__device_json(prof_cuda__line *l, const prof_cuda_device *d) {
-    prof_cuda__put(l, "{\"id\":");
-    prof_cuda__put_number(l, (uint64_t)d->id);
-    prof_cuda__put(l, ",\"name\":");
-    prof_cuda__put_quoted(l, d->name);
-    prof_cuda__member(l, "totalGlobalMem", d->total_memory);
-    prof_cuda__member(l, "computeMajor", (uint64_t)d->compute_major);
-    prof_cuda__member(l, "computeMinor", (uint64_t)d->compute_minor);
-    prof_cuda__member(l, "maxThreadsPerBlock", (uint64_t)d->max_threads_per_block);
-    prof_cuda__member(l, "maxThreadsPerMultiprocessor", (uint64_t)d->max_threads_per_sm);
-    prof_cuda__member(l, "regsPerBlock", (uint64_t)d->registers_per_block);
-    prof_cuda__member(l, "warpSize", (uint64_t)d->warp_size);
-    prof_cuda__member(l, "sharedMemPerBlock", (uint64_t)d->shared_per_block);
-    prof_cuda__member(l, "numSms", (uint64_t)d->sm_count);
-    prof_cuda__member(l, "regsPerMultiprocessor", (uint64_t)d->registers_per_sm);
-    prof_cuda__member(l, "sharedMemPerBlockOptin", (uint64_t)d->shared_per_block_optin);
-    prof_cuda__member(l, "sharedMemPerMultiprocessor", (uint64_t)d->shared_per_sm);
-    prof_cuda__put(l, "}");
+    PROF_CUDA__PUT(l, "{\"id\":%d,\"name\":\"", (int)d->id);
+    for (const char *s = d->name; *s; s++) {
+        unsigned char u = (unsigned char)*s;
+        bool plain = u >= 0x20 && u < 0x7f && u != '"' && u != '\\';
+        PROF_CUDA__PUT(l, plain ? "%c" : "\\u%04x", (int)u);
+    }
+    PROF_CUDA__PUT(l, "\",\"totalGlobalMem\":%llu", (unsigned long long)d->total_memory);
+    for (size_t i = 0; prof_cuda__attributes[i].name; i++) {
+        int32_t value;
+        memcpy(&value, (const char *)d + prof_cuda__attributes[i].at, sizeof value);
+        PROF_CUDA__PUT(l, ",\"%s\":%d", prof_cuda__attributes[i].name, (int)value);
+    }
+    PROF_CUDA__PUT(l, "}");
 }
 
 PROF_CUDA__FN uint64_t prof_cuda__runtime_version(void) {
@@ -2506,13 +1911,12 @@ PROF_CUDA__FN void prof_cuda__counts_json(prof_cuda__line *l) {
         { "no_launch", s.no_launch }, { "no_buffer", s.no_buffer },
         { "names_lost", s.names_lost }, { "ranges_lost", s.ranges_lost },
         { "buffers_missing", s.buffers_missing } };
-    prof_cuda__put(l, ",\"prof_cuda\":{\"kernels\":");
-    prof_cuda__put_number(l, s.kernels);
+    PROF_CUDA__PUT(l, ",\"prof_cuda\":{\"kernels\":%llu", (unsigned long long)s.kernels);
     prof_cuda__member(l, "copies", s.copies);
     prof_cuda__member(l, "calls", s.calls);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (counts[i].n) prof_cuda__member(l, counts[i].name, counts[i].n);
-    prof_cuda__put(l, "}");
+    PROF_CUDA__PUT(l, "}");
 }
 
 PROF_CUDA__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
@@ -2525,13 +1929,13 @@ PROF_CUDA__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
     if (g->state == PROF_CUDA_OFF) return 0;
     l.p = text;
     l.end = text + sizeof text;
-    prof_cuda__put(&l, "\"deviceProperties\":[");
+    PROF_CUDA__PUT(&l, "\"deviceProperties\":[");
     for (int i = 0; i < g->device_count && i < PROF_CUDA__DEVICES - 4; i++) {
         const prof_cuda_device *d = prof_cuda__device_at((uint32_t)i);
-        if (i) prof_cuda__put(&l, ",\n");
+        if (i) PROF_CUDA__PUT(&l, ",\n");
         if (d) prof_cuda__device_json(&l, d);
     }
-    prof_cuda__put(&l, "]");
+    PROF_CUDA__PUT(&l, "]");
     if (g->stats.cupti_version) prof_cuda__member(&l, "cupti_version", g->stats.cupti_version);
     if (prof_cuda__runtime_version())
         prof_cuda__member(&l, "cuda_runtime_version", prof_cuda__runtime_version());
@@ -2560,14 +1964,11 @@ PROF_CUDA__FN const char *prof_cuda__status_line(void *user) {
         return NULL;
     l.p = text;
     l.end = text + sizeof text;
-    prof_cuda__put(&l, "GPU records lost: ");
-    prof_cuda__put_number(&l, s.lost);
-    if (s.lost_dropped) prof_cuda__put(&l, " (dropped by CUPTI: a larger pool_size helps)");
-    if (s.lost_full) prof_cuda__put(&l, " (no room: give prof_cuda_desc.memory more)");
-    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
-        if (more[i].n) prof_cuda__put(&l, more[i].text);
-        if (more[i].n) prof_cuda__put_number(&l, more[i].n);
-    }
+    PROF_CUDA__PUT(&l, "GPU records lost: %llu%s%s", (unsigned long long)s.lost,
+                   s.lost_dropped ? " (dropped by CUPTI: a larger pool_size helps)" : "",
+                   s.lost_full ? " (no room: give prof_cuda_desc.memory more)" : "");
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        if (more[i].n) PROF_CUDA__PUT(&l, "%s%llu", more[i].text, (unsigned long long)more[i].n);
     return text;
 }
 
@@ -2584,19 +1985,16 @@ PROF_CUDA__FN size_t prof_cuda__buffer_count(const prof_cuda_desc *d) {
 PROF_CUDA__FN size_t prof_cuda__fixed_bytes(const prof_cuda_desc *d) {
     uint32_t ranges = d->max_ranges ? d->max_ranges : 4096;
     return 64 + prof_cuda__buffer_count(d) * prof_cuda__buffer_bytes(d) +
-           PROF_CUDA__NAMES * sizeof(prof_cuda__name) + PROF_CUDA__TEXT +
            prof_cuda__align(ranges * sizeof(prof_cuda__range));
 }
 
 PROF_API PROF_CUDA__QUIET size_t prof_cuda_memory_size(const prof_cuda_desc *desc,
                                                        size_t launches) {
     prof_cuda_desc none;
-    size_t fixed;
+    size_t fixed, store = prof_store_memory_size(launches);
     memset(&none, 0, sizeof none);
-    fixed = prof_cuda__fixed_bytes(desc ? desc : &none) + 4096;
-    if (launches > (SIZE_MAX - fixed) / 256) return SIZE_MAX;
-    /* a kernel, a runtime and a driver call; every 16th launch unlike the ones before */
-    return fixed + launches * (3 * PROF_CUDA__RECORD_SHARE + sizeof(prof_cuda__detail) / 16 + 8);
+    fixed = prof_cuda__fixed_bytes(desc ? desc : &none);
+    return store > SIZE_MAX - fixed ? SIZE_MAX : fixed + store;
 }
 
 /* The built-in block is used from behind the last buffer that CUPTI keeps. */
@@ -2618,28 +2016,27 @@ PROF_CUDA__FN char *prof_cuda__carve(char **p, size_t bytes) {
 PROF_CUDA__FN bool prof_cuda__lay(char *memory, size_t size) {
     struct prof_cuda__all *g = &prof_cuda__;
     char *p = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63), *end = memory + size;
-    size_t store;
-    if (size < prof_cuda__fixed_bytes(&g->desc) + 4096) return false;
+    prof_store_desc store;
+    if (size < prof_cuda__fixed_bytes(&g->desc)) return false;
+    memset(&store, 0, sizeof store);
     g->buffer_size = prof_cuda__buffer_bytes(&g->desc);
     g->buffer_count = (uint32_t)prof_cuda__buffer_count(&g->desc);
     g->pool = (uint8_t *)prof_cuda__carve(&p, g->buffer_count * g->buffer_size);
-    g->names = (prof_cuda__name *)(void *)prof_cuda__carve(&p, PROF_CUDA__NAMES *
-                                                           sizeof(prof_cuda__name));
-    memset(g->names, 0, PROF_CUDA__NAMES * sizeof(prof_cuda__name));
-    g->text = prof_cuda__carve(&p, PROF_CUDA__TEXT);
-    g->text[0] = 0;
-    g->text_used = 1;
     g->ranges = (prof_cuda__range *)(void *)prof_cuda__carve(
         &p, g->desc.max_ranges * sizeof(prof_cuda__range));
-    store = (size_t)(end - p);
-    g->index_places = (uint32_t)PROF_CUDA__MIN(store / 512, (size_t)1 << 20) | 1;
-    g->index = (uint32_t *)(void *)prof_cuda__carve(&p, g->index_places * sizeof(uint32_t));
-    g->base = g->low = p;
-    g->end = g->high = p + ((size_t)(end - p) & ~(size_t)63);
+    store.memory = p;
+    store.memory_size = (size_t)(end - p);
+    store.device_type = PROF_DEVICE_CUDA;
+    store.shared = (uint64_t)1 << PROF_CUDA__KERNEL | 1u << PROF_CUDA__RUNTIME_CALL |
+                   1u << PROF_CUDA__DRIVER_CALL;
+    store.begin = prof_cuda__begin;
+    store.event = prof_cuda__event_of;
+    store.demangle = prof_cuda__demangle;
+    g->store = prof_store_open(&store);
     for (uint32_t i = 0; i < g->buffer_count; i++)
         g->free_list[i] = (uint16_t)(g->buffer_count - 1 - i);
     g->free_count = g->buffer_count;
-    return g->end > g->base;
+    return g->store != NULL;
 }
 
 #if !defined(_WIN32)
@@ -2647,8 +2044,7 @@ PROF_CUDA__FN void prof_cuda__child(void) {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     prof_cuda__mutex = fresh;
     if (prof_cuda__.state != PROF_CUDA_OFF)
-        (void)prof_cuda__give_up("no GPU work: this is a forked child; CUDA and CUPTI stay with "
-                                 "the parent", "", "");
+        (void)PROF_CUDA__GIVE_UP("this is a forked child; CUDA and CUPTI stay with the parent");
 }
 #endif
 

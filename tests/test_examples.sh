@@ -45,6 +45,8 @@ for example in ${ALL:+hello hello_cpp} threads fibers details execution; do
 done
 runs coroutines coroutines.json
 for example in counters observers outside stacks switches; do runs "$example"; done
+mkdir -p $out/device
+runs device/npu npu.json
 for example in schedule train; do runs "$example" .; done
 runs stream stream.json
 runs crash crash.prof

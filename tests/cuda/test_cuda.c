@@ -3,6 +3,7 @@
 #include "../test.h"
 #include "../inside.h"
 #include "../../prof_cuda.h"
+#include "../../examples/device/npu.h"
 #include "fake_cupti.h"
 
 #include <pthread.h>
@@ -226,6 +227,51 @@ static void test_graph(void) {
     EQUAL(count_text(text.data, "\"graph id\":5,\"graph node id\":21474836482}"), 10);
     EQUAL(count_text(text.data, "\"ph\":\"s\""), 10);
     EQUAL(count_text(text.data, "\"ph\":\"f\""), 30);
+    test_text_clear(&text);
+    close_session();
+}
+
+/* A made-up device (examples/device) beside the GPU: columns, rows and ids of its own. */
+static void test_beside_another_device(void) {
+    const prof_trace *trace;
+    static bool joined;
+    prof_desc desc;
+    test_text text;
+    memset(&desc, 0, sizeof desc);
+    memset(&text, 0, sizeof text);
+    reset();
+    if (!joined) EQUAL(npu_join(), PROF_OK);
+    joined = true;
+    desc.profile_memory = true;
+    PASS_ON(open_session(&desc));
+    PROF_BLOCK("outer") {
+        fake_launch("gemm", 0, 3000);
+        PROF_BLOCK("inner") {
+            npu_launch("dot", 4, 5000);
+            npu_launch("dot", 4, 6000);
+            npu_launch("sum", 8, 7000);
+            npu_alloc(&desc, 4096);
+        }
+        npu_free(&desc);
+    }
+    trace = prof_stop();
+    PASS_ON(check_whole());
+    EQUAL(kernels_of(trace, "outer"), 1);
+    EQUAL(kernels_of(trace, "inner"), 3);
+    EQUAL(prof_event_total(trace, test_find(trace, "inner", 0)).device_time_total_ns, 18000);
+    EQUAL(prof_event_total(trace, test_find(trace, "inner", 0)).device_memory_usage, 4096);
+    EQUAL(prof_event_total(trace, test_find(trace, "outer", 0)).device_memory_usage, 0);
+    EQUAL(prof_trace_stats(trace).unlinked, 0);
+    EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "Self NPU time total: 18.000us\n"), "%s", text.data);
+    CHECK(strstr(text.data, "Self CUDA time total: 3.000us\n"), "%s", text.data);
+    test_text_clear(&text);
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    EQUAL(count_text(text.data, "\"ph\":\"s\""), 4);
+    EQUAL(count_text(text.data, "\"ph\":\"f\""), 4);
+    EQUAL(count_text(text.data, "\"tiles\":4"), 2);
+    CHECK(strstr(text.data, "\"labels\":\"CUDA 0\"") && strstr(text.data, "\"labels\":\"NPU 0\""),
+          "labels");
     test_text_clear(&text);
     close_session();
 }
@@ -1076,7 +1122,7 @@ static void test_waits(void) {
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
     EQUAL(count_text(text.data, "\"cat\":\"cuda_sync\",\"name\":\"Stream Wait Event\",\"pid\":1,"
                                 "\"tid\":1000014,"), 1);
-    CHECK(strstr(text.data, "\"stream\":14,\"correlation\":2,\"device\":1,\"context\":2"), "args");
+    CHECK(strstr(text.data, "\"stream\":14,\"device\":1,\"context\":2"), "args");
     EQUAL(count_text(text.data, "{\"name\":\"stream 14 (sync)\"}"), 2);
     test_text_clear(&text);
     close_session();
@@ -1485,6 +1531,7 @@ int main(void) {
     RUN(test_as_kineto);
     RUN(test_graph);
     RUN(test_devices_and_streams);
+    RUN(test_beside_another_device);
     RUN(test_annotations_cover_the_gpu);
     RUN(test_steps_cover_the_gpu);
     RUN(test_versions);
