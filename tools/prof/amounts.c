@@ -325,12 +325,12 @@ static trace_text argument(const trace_event *event, const char *name) {
 }
 
 uint32_t amounts_add(amounts *all, const char *op, const trace_event *event) {
+    const trace_member *shapes = trace_shapes(event);
     op_texts texts = {
         .op = op ? (trace_text){op, strlen(op)} : event->name,
-        .dims = argument(event, "Input Dims"), .types = argument(event, "Input type"),
+        .dims = shapes ? shapes->value : (trace_text){"", 0}, .types = argument(event, "Input type"),
         .concrete = argument(event, "Concrete Inputs")
     };
-    if (texts.dims.size == 0) texts.dims = argument(event, "Input dims");
     return texts.dims.size ? amounts_put(all, &texts) : 0;
 }
 

@@ -6,8 +6,6 @@
 
 /* ---- Sorting ---- */
 
-typedef bool before_fn(uint32_t a, uint32_t b, const void *context);
-
 static size_t run_end(const uint32_t *from, size_t begin, size_t count, before_fn *before,
                       const void *context) {
     size_t end = begin + 1;
@@ -43,6 +41,13 @@ void sort_numbers(uint32_t *numbers, size_t count, before_fn *before, const void
     }
     if (from != numbers) memcpy(numbers, from, count * sizeof *numbers);
     free(other);
+}
+
+uint32_t *sorted_numbers(size_t count, before_fn *before, const void *context) {
+    uint32_t *numbers = allocate((count ? count : 1) * sizeof *numbers);
+    for (size_t i = 0; i < count; i++) numbers[i] = (uint32_t)i;
+    sort_numbers(numbers, count, before, context);
+    return numbers;
 }
 
 /* ---- Reading ---- */
@@ -235,12 +240,6 @@ static bool change_before(uint32_t a, uint32_t b, const void *context) {
     return x->thread != y->thread ? x->thread < y->thread : x->ts_ns < y->ts_ns;
 }
 
-static uint32_t *numbers_up_to(size_t count) {
-    uint32_t *numbers = allocate((count ? count : 1) * sizeof *numbers);
-    for (size_t i = 0; i < count; i++) numbers[i] = (uint32_t)i;
-    return numbers;
-}
-
 /* The innermost open calls of one thread, and of its Python functions; linked by parent. */
 typedef struct open_calls { uint32_t call, frame; } open_calls;
 
@@ -285,8 +284,7 @@ static void own_changes(call_tree *tree, const uint32_t *changes, size_t *next, 
 }
 
 static void nest(call_tree *tree) {
-    uint32_t *changes = numbers_up_to(tree->change_count);
-    sort_numbers(changes, tree->change_count, change_before, tree->changes);
+    uint32_t *changes = sorted_numbers(tree->change_count, change_before, tree->changes);
     open_calls open = {NO_CALL, NO_CALL};
     size_t next = 0;
     tree->nest = (prof_nest){
@@ -338,8 +336,7 @@ static void attribute_kernels(call_tree *tree) {
 }
 
 void tree_build(call_tree *tree) {
-    tree->order = numbers_up_to(tree->count);
-    sort_numbers(tree->order, tree->count, call_before, tree->calls);
+    tree->order = sorted_numbers(tree->count, call_before, tree->calls);
     nest(tree);
     attribute_kernels(tree);
 }

@@ -109,7 +109,8 @@ static inline bool kind_is_device(uint8_t kind) {       /* what runs on a device
 
 /* Sorts numbers[0..count) so that before(a, b, context) never holds for a later a and an earlier
    b; keeps the order of equals; linear where it is sorted already. */
-void sort_numbers(uint32_t *numbers, size_t count,
-                  bool (*before)(uint32_t a, uint32_t b, const void *context), const void *context);
+typedef bool before_fn(uint32_t a, uint32_t b, const void *context);
+void sort_numbers(uint32_t *numbers, size_t count, before_fn *before, const void *context);
+uint32_t *sorted_numbers(size_t count, before_fn *before, const void *context);  /* 0..count */
 
 #endif

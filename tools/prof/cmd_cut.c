@@ -54,11 +54,6 @@ static uint64_t place_of(const trace_event *event) {
     return hash_mix(row_of(event)) * 31 + (uint64_t)event->ts_ns;
 }
 
-static uint64_t flow_of(const trace_event *event) {
-    return hash_bytes(event->cat.data, event->cat.size) * 31 +
-           hash_bytes(event->id.data, event->id.size);
-}
-
 static bool is_device(const trace_event *event) {
     return event->kind == TRACE_KERNEL || event->kind == TRACE_MEMCPY ||
            event->kind == TRACE_MEMSET;
@@ -106,7 +101,7 @@ static bool event_kept(const cutter *c, const trace_event *event) {
     if (event->phase == 'X') return complete_kept(c, event);
     if (is_part(event)) return map_get(&c->pairs, event->offset) != NULL;
     if (is_flow(event)) {
-        const uint64_t *ends = map_get(&c->flows, flow_of(event));
+        const uint64_t *ends = map_get(&c->flows, trace_flow(event));
         return ends && *ends == 3 && end_kept(c, event);
     }
     return event->ts_ns >= c->from_ns && event->ts_ns < c->to_ns;
@@ -182,7 +177,7 @@ static void find_work(cutter *c) {
 
 static void find_flows(cutter *c, const trace_event *event) {
     if (!is_flow(event) || event->phase == 't' || !end_kept(c, event)) return;
-    *map_put(&c->flows, flow_of(event), NULL) |= event->phase == 's' ? 1 : 2;
+    *map_put(&c->flows, trace_flow(event), NULL) |= event->phase == 's' ? 1 : 2;
 }
 
 /* ---- The window ---- */
@@ -222,9 +217,7 @@ static void write_clipped(const cutter *c, const trace_event *event, output *out
         bool ts = text_is(key, "ts");
         if (!ts && !text_is(key, "dur")) continue;
         int64_t ns = ts ? start : end - start;
-        edits[count].old = value;
-        snprintf(edits[count++].text, sizeof edits->text, "%s%lld.%03lld", ns < 0 ? "-" : "",
-                 (long long)(ns < 0 ? -ns : ns) / 1000, (long long)(ns < 0 ? -ns : ns) % 1000);
+        edits[count++] = us_edit(value, ns);
     }
     write_edited(out, event->raw, edits, count);
 }
@@ -279,9 +272,7 @@ static int cut(cutter *c) {
     status = for_each(c, find_flows, true);
     if (status != EXIT_OK || !output_rewrite(&out, c->options->path)) return EXIT_BAD;
     status = write_part(c, &out);
-    if (status == EXIT_OK) return output_close(&out);
-    output_discard(&out);
-    return status;
+    return output_finish(&out, status);
 }
 
 static int run(int argc, char **argv) {

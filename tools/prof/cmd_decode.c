@@ -115,9 +115,7 @@ static int decode_to(int fd, const char *path, const char *to) {
     prof_raw_stats stats = raw_json_end(raw);
     if (status == EXIT_OK) status = judge(raw, &stats, path);
     raw_json_free(raw);
-    if (status == EXIT_OK) return output_close(&out);
-    output_discard(&out);
-    return status;
+    return output_finish(&out, status);
 }
 
 /* What a port or a pipe sends ends with Ctrl-C; the trace of it is complete. */

@@ -241,9 +241,7 @@ static int write_linked(const execution_trace *t, const char *path) {
     }
     writer_end(&w);
     int status = trace_close(reader);
-    if (status == EXIT_OK) return output_close(&out);
-    output_discard(&out);
-    return status;
+    return output_finish(&out, status);
 }
 
 /* ---- Nodes by name ---- */
@@ -262,8 +260,6 @@ static char *us_cell(sheet *s, int64_t ns) {
 
 static void fill_sheet(const execution_trace *t, int64_t limit, bool times, sheet *s) {
     name_row *rows = allocate(t->names.count * sizeof *rows);
-    uint32_t *order = allocate(t->names.count * sizeof *order);
-    for (size_t i = 0; i < t->names.count; i++) order[i] = (uint32_t)i;
     for (size_t i = 0; i < t->count; i++) {
         const node *n = &t->nodes[i];
         name_row *row = &rows[n->name];
@@ -273,7 +269,7 @@ static void fill_sheet(const execution_trace *t, int64_t limit, bool times, shee
         row->self_ns += n->self_ns;
         row->device_ns += n->device_ns;
     }
-    sort_numbers(order, t->names.count, row_before, rows);
+    uint32_t *order = sorted_numbers(t->names.count, row_before, rows);
     for (size_t i = 0; i < t->names.count && (int64_t)i < limit; i++) {
         const name_row *row = &rows[order[i]];
         char **cells = sheet_row(s);

@@ -149,11 +149,9 @@ static bool name_before(uint32_t a, uint32_t b, const void *context) {
 /* Links the children of each node, by name: pictures of two runs look alike. */
 static void link_children(picture *p) {
     size_t count = p->f->count;
-    uint32_t *order = allocate(count * sizeof *order);
+    uint32_t *order = sorted_numbers(count, name_before, p->f);
     p->first = allocate(count * sizeof *p->first);
     p->next = allocate(count * sizeof *p->next);
-    for (size_t i = 0; i < count; i++) order[i] = (uint32_t)i;
-    sort_numbers(order, count, name_before, p->f);
     for (size_t i = count; i-- > 0; ) {
         uint32_t node = order[i];
         if (node == 0) continue;

@@ -159,9 +159,7 @@ static void divide(const gap_finder *g, idle_gap *gap, int64_t end_ns) {
 
 static void find_gaps(gap_finder *g) {
     size_t count = g->tree.kernel_count;
-    g->order = allocate(count * sizeof *g->order);
-    for (size_t i = 0; i < count; i++) g->order[i] = (uint32_t)i;
-    sort_numbers(g->order, count, work_before, g->works);
+    g->order = sorted_numbers(count, work_before, g->works);
     for (size_t i = 1, last = 0; i < count; i++) {   /* last: the one that ends last so far */
         const work *next = &g->works[g->order[i]], *before = &g->works[g->order[last]];
         if (next->row == before->row && next->start_ns > before->end_ns) {
@@ -292,9 +290,7 @@ static void sheet_by_op(gap_finder *g, sheet *s) {
     op_row *rows = NULL;
     int64_t idle = 0;
     size_t count = sum_by_op(g, &rows, &idle);
-    uint32_t *order = allocate(count * sizeof *order);
-    for (size_t i = 0; i < count; i++) order[i] = (uint32_t)i;
-    sort_numbers(order, count, op_longer, rows);
+    uint32_t *order = sorted_numbers(count, op_longer, rows);
     for (size_t i = 0; i < count && (int64_t)i < g->options->limit; i++) {
         const op_row *row = &rows[order[i]];
         char **cells = sheet_row(s);
@@ -321,9 +317,7 @@ static void sheet_by_gap(gap_finder *g, sheet *s) {
                                         "Op", "After", "Before"};
     static const bool is_number[] = {false, true, true, false, true, false, false, false};
     sheet_begin(s, heads, is_number, 8);
-    uint32_t *order = allocate(g->gap_count * sizeof *order);
-    for (size_t i = 0; i < g->gap_count; i++) order[i] = (uint32_t)i;
-    sort_numbers(order, g->gap_count, gap_longer, g->gaps);
+    uint32_t *order = sorted_numbers(g->gap_count, gap_longer, g->gaps);
     for (size_t i = 0; i < g->gap_count && (int64_t)i < g->options->limit; i++) {
         const idle_gap *gap = &g->gaps[order[i]];
         uint32_t op = op_of(g, gap);

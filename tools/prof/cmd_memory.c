@@ -258,9 +258,7 @@ static void take_row(memory_trace *m, trace_reader *reader) {
 /* The steps of a trace's memory events, with what the calls around them tell. */
 static void find_steps(memory_trace *m) {
     tree_build(&m->tree);
-    uint32_t *order = allocate(m->tree.change_count * sizeof *order);
-    for (size_t i = 0; i < m->tree.change_count; i++) order[i] = (uint32_t)i;
-    sort_numbers(order, m->tree.change_count, change_before, m->tree.changes);
+    uint32_t *order = sorted_numbers(m->tree.change_count, change_before, m->tree.changes);
     block_context *contexts = find_contexts(&m->tree);
     m->steps = allocate(m->tree.change_count * sizeof *m->steps);
     pair_changes(m, order, contexts);
@@ -397,9 +395,7 @@ static void add_holders(const memory_trace *m, uint32_t device, bool by_op, int6
     holder *holders = NULL;
     size_t count = find_holders(m, device, by_op, &holders);
     int64_t peak = m->devices[device].peak;          /* 0 where more was freed than allocated */
-    uint32_t *order = allocate(count * sizeof *order);
-    for (size_t i = 0; i < count; i++) order[i] = (uint32_t)i;
-    sort_numbers(order, count, holds_more, holders);
+    uint32_t *order = sorted_numbers(count, holds_more, holders);
     for (size_t i = 0; peak > 0 && i < count && (int64_t)i < limit; i++) {
         const holder *h = &holders[order[i]];
         if (h->bytes == 0) continue;
@@ -485,11 +481,6 @@ static void write_page(const memory_trace *m, const char *name, output *out) {
 }
 
 /* ---- The command ---- */
-
-static bool ends_with(const char *text, const char *end) {
-    size_t size = strlen(text), tail = strlen(end);
-    return size >= tail && strcmp(text + size - tail, end) == 0;
-}
 
 /* The format that was asked for, or else the one that the output's name ends in. */
 static const char *format_of(const memory_options *o) {

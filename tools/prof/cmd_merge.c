@@ -379,11 +379,6 @@ static void write_head(trace_writer *w, const merger *m) {
     output_text(w->out, "]");
 }
 
-static uint64_t flow_of(const trace_event *event) {
-    return hash_bytes(event->cat.data, event->cat.size) * 31 +
-           hash_bytes(event->id.data, event->id.size);
-}
-
 static void add_edit(text_edit *edits, size_t *count, trace_text old, int64_t number) {
     if (*count == MOST_EDITS) return;
     edits[*count].old = old;
@@ -429,11 +424,9 @@ static bool write_event(trace_writer *w, merger *m, rank_file *f, const trace_ev
         } else if (text_is(key, "ts") && event->has & TRACE_HAS_TS && count < MOST_EDITS) {
             int64_t ns;
             if (!shifted(m, f, event, &ns)) return false;
-            edits[count].old = value;
-            snprintf(edits[count++].text, sizeof edits->text, "%s%lld.%03lld", ns < 0 ? "-" : "",
-                     (long long)(ns < 0 ? -ns : ns) / 1000, (long long)(ns < 0 ? -ns : ns) % 1000);
+            edits[count++] = us_edit(value, ns);
         } else if (text_is(key, "id") && event->has & TRACE_HAS_ID) {
-            uint64_t *flow = map_put(&f->flows, flow_of(event), &is_new);
+            uint64_t *flow = map_put(&f->flows, trace_flow(event), &is_new);
             if (is_new) *flow = ++m->flow_count;
             add_edit(edits, &count, value, (int64_t)*flow);
         }
@@ -472,9 +465,7 @@ static int write_all(merger *m, const char *path) {
     for (size_t i = 0; i < m->count && status == EXIT_OK; i++)
         status = write_file(&writer, m, &m->files[i]);
     writer_end(&writer);
-    if (status == EXIT_OK) return output_close(&out);
-    output_discard(&out);
-    return status;
+    return output_finish(&out, status);
 }
 
 /* ---- The command ---- */

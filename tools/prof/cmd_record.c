@@ -71,11 +71,6 @@ static void drop_ending(char *path, const char *ending) {
     if (n > end && strcmp(path + n - end, ending) == 0) path[n - end] = 0;
 }
 
-static bool ends_with(const char *path, const char *ending) {
-    size_t n = strlen(path), end = strlen(ending);
-    return n >= end && strcmp(path + n - end, ending) == 0;
-}
-
 static void name_files(recording *r) {
     char *whole = absolute(r->output);
     drop_ending(whole, ".gz");

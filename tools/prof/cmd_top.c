@@ -3,6 +3,7 @@
 
 #include "containers.h"
 #include "losses.h"
+#include "progress.h"
 #include "text.h"
 
 #include <errno.h>
@@ -59,12 +60,6 @@ typedef struct top {
     bool paused, ended, quit;            /* ended: the stream told its last counts */
 } top;
 
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /* ---- What the stream tells ---- */
 
 static top_thread *thread_of(top *t, uint32_t number) {
@@ -101,7 +96,7 @@ static void take(void *user, const prof_raw_item *item) {
 
 /* What has come since the last time, and in how long. */
 static void read_more(top *t) {
-    double now = seconds();
+    double now = seconds_now();
     char piece[PIECE];
     ssize_t got;
     while (t->file >= 0 && (got = read(t->file, piece, sizeof piece)) > 0) {
@@ -235,10 +230,10 @@ static void take_key(top *t) {
 
 /* A second, or less: a key is heeded at once, and a stream that there is at last. */
 static void wait_second(top *t) {
-    double until = seconds() + (t->file < 0 ? 0.02 : 1);
+    double until = seconds_now() + (t->file < 0 ? 0.02 : 1);
     while (!t->quit && !stopped) {
         struct pollfd key = {.fd = t->keys, .events = POLLIN};
-        double left = until - seconds();
+        double left = until - seconds_now();
         if (left <= 0) return;
         if (poll(&key, t->keys >= 0, (int)(left * 1000) + 1) > 0) take_key(t);
     }

@@ -186,8 +186,7 @@ static void check_fields(checker *c, const trace_event *event) {
 }
 
 static uint32_t stream_of(checker *c, const trace_event *event) {
-    int64_t device = event->pid, stream = event->tid;
-    trace_arg_int(event, "device", &device);
+    int64_t device = trace_device(event), stream = event->tid;
     trace_arg_int(event, "stream", &stream);
     bool is_new;
     uint64_t *number = map_put(&c->streams, hash_mix((uint64_t)device + 1) + (uint64_t)stream,
@@ -313,13 +312,11 @@ static bool span_before(uint32_t a, uint32_t b, const void *context) {
 }
 
 static void check_nesting(checker *c) {
-    uint32_t *order = allocate((c->span_count + 1) * sizeof *order);
+    uint32_t *order = sorted_numbers(c->span_count, span_before, c->spans);
     prof_nest nest = {
         c->spans, sizeof *c->spans, offsetof(span, end_ns), offsetof(span, around), 0
     };
     uint32_t top = NO_CALL;
-    for (size_t i = 0; i < c->span_count; i++) order[i] = (uint32_t)i;
-    sort_numbers(order, c->span_count, span_before, c->spans);
     for (size_t i = 0; i < c->span_count; i++) {
         span *s = &c->spans[order[i]];
         if (i && c->spans[order[i - 1]].thread != s->thread) top = NO_CALL;

@@ -94,9 +94,7 @@ static bool settle_devices(kernel_table *t) {
 /* ---- Reading ---- */
 
 static uint32_t row_of(kernel_table *t, const trace_event *event) {
-    int64_t index = event->pid;
-    trace_arg_int(event, "device", &index);
-    uint32_t device = (uint32_t)(device_of(t, index) - t->devices);
+    uint32_t device = (uint32_t)(device_of(t, trace_device(event)) - t->devices);
     uint32_t name = intern(&t->tree.names, event->name.data, event->name.size);
     bool is_new;
     uint64_t *number = map_put(&t->numbers, (uint64_t)device << 32 | name, &is_new);
@@ -252,9 +250,7 @@ int kernels_read(kernel_table *t, const kernel_options *options, const char *pat
     tree_build(&t->tree);
     bool settled = settle_devices(t);
     settle_launches(t);
-    t->order = allocate((t->row_count ? t->row_count : 1) * sizeof *t->order);
-    for (size_t i = 0; i < t->row_count; i++) t->order[i] = (uint32_t)i;
-    sort_numbers(t->order, t->row_count, longer, t->rows);
+    t->order = sorted_numbers(t->row_count, longer, t->rows);
     int status = trace_close(reader);
     return settled ? status : EXIT_BAD;
 }

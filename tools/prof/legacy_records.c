@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "call_tree.h"
+#include "trace_writer.h"
 
 enum kind { KIND_NONE, KIND_MARK, KIND_PUSH, KIND_POP, KIND_MEMORY };
 
@@ -143,16 +144,9 @@ static bool next_list(trace_text *rest, trace_text *list) {
 /* ---- Ranges. PyTorch: _parse_legacy_records() ---- */
 
 static bool is_utility(trace_text name) {
-    static const char *const names[] = {
-        "[memory]", "[OutOfMemory]", "profiler::_record_function_enter",
-        "profiler::_record_function_enter_new", "profiler::_record_function_exit",
-        "aten::is_leaf", "aten::output_nr", "aten::_version"
-    };
     char text[48];
     if (json_decode(name, text, sizeof text) >= sizeof text) return false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(text, names[i]) == 0) return true;
-    return false;
+    return !strcmp(text, "[memory]") || !strcmp(text, "[OutOfMemory]") || is_utility_name(text);
 }
 
 static handle_state *state_of(stream *s, const record *r) {
@@ -261,11 +255,7 @@ static void take_list(stream *s, trace_text list) {
 
 /* ---- Events ---- */
 
-static void write_us(FILE *out, int64_t ns) {
-    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    fprintf(out, "%s%llu.%03llu", ns < 0 ? "-" : "", (unsigned long long)size / 1000,
-            (unsigned long long)size % 1000);
-}
+static void put_us(FILE *out, int64_t ns) { fputs(us_edit((trace_text){"", 0}, ns).text, out); }
 
 static void write_json(FILE *out, const char *key, trace_text value) {
     fprintf(out, ",\"%s\":", key);
@@ -295,16 +285,9 @@ static void write_shapes(FILE *out, trace_text json, int depth) {
 
 /* Frames of the profiler and of the engine. PyTorch: _filter_stack_entry() */
 static bool is_own_frame(trace_text entry) {
-    static const char *const parts[][2] = {
-        {"autograd/__init__", "_make_grads"}, {"autograd/__init__", "backward"},
-        {"torch/tensor", "backward"}, {"_internal/common_utils", "prof_callable"},
-        {"_internal/common_utils", "prof_func_call"}, {"_internal/common_utils", "prof_meth_call"}
-    };
     char text[1024];
     json_decode(entry, text, sizeof text);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strstr(text, parts[i][0]) && strstr(text, parts[i][1])) return true;
-    return false;
+    return is_machinery_entry(text);
 }
 
 static void write_stack(FILE *out, trace_text json) {
@@ -330,7 +313,7 @@ static void write_head(stream *s, FILE *out, const record *r, char phase, const 
     write_int(out, "pid", r->node >= 0 ? r->node : 0);
     write_int(out, "tid", r->thread);
     fputs(",\"ts\":", out);
-    write_us(out, ns - s->start_ns);
+    put_us(out, ns - s->start_ns);
 }
 
 static void write_carried(FILE *out, const record *push) {
@@ -362,7 +345,7 @@ static void write_kernel(FILE *out, const record *push, const record *pop) {
     write_json(out, "kernels", (trace_text){"[[", 2});
     fwrite(push->name.data, 1, push->name.size, out);
     fprintf(out, ",%lld,", (long long)push->device);
-    write_us(out, pop->cuda_t - push->cuda_t);
+    put_us(out, pop->cuda_t - push->cuda_t);
     fputs("]]", out);
 }
 
@@ -375,7 +358,7 @@ static void write_range(stream *s, FILE *out, const piece *p, size_t number) {
         write_int(out, "id", (int64_t)number);
     } else {
         fputs(",\"dur\":", out);
-        write_us(out, p->end_ns - p->start_ns);
+        put_us(out, p->end_ns - p->start_ns);
     }
     fprintf(out, ",\"args\":{\"External id\":%lld", (long long)pop.handle);
     write_carried(out, &push);
@@ -414,9 +397,7 @@ static bool piece_before(uint32_t a, uint32_t b, const void *context) {
 }
 
 static void write_pieces(stream *s, FILE *out) {
-    uint32_t *order = allocate((s->count + 1) * sizeof *order);
-    for (size_t i = 0; i < s->count; i++) order[i] = (uint32_t)i;
-    sort_numbers(order, s->count, piece_before, s->pieces);
+    uint32_t *order = sorted_numbers(s->count, piece_before, s->pieces);
     for (size_t i = 0; i < s->count; i++) {
         const piece *p = &s->pieces[order[i]];
         if (p->end.size) write_range(s, out, p, i);

@@ -18,7 +18,7 @@
 
 enum { OUTPUT_BUFFER = 1 << 18 };
 
-static bool ends_with(const char *text, const char *end) {
+bool ends_with(const char *text, const char *end) {
     size_t size = strlen(text), tail = strlen(end);
     return size >= tail && strcmp(text + size - tail, end) == 0;
 }
@@ -356,4 +356,10 @@ void output_discard(output *out) {
     free(out->target);
     free(out->temporary);
     free(out->buffer);
+}
+
+int output_finish(output *out, int status) {
+    if (status == EXIT_OK) return output_close(out);
+    output_discard(out);
+    return status;
 }

@@ -46,5 +46,7 @@ prof_sink output_sink(output *out);
 /* 0, or EXIT_BAD when something could not be written (it has told). Renames into place. */
 int output_close(output *out);
 void output_discard(output *out);                            /* the command failed: leave nothing */
+int output_finish(output *out, int status);                  /* one of both; the exit code */
+bool ends_with(const char *text, const char *end);
 
 #endif

@@ -1,5 +1,6 @@
 /* The prof command: reads, analyses, compares, merges and shows PyTorch's and prof.h's traces. */
 #define PROF_IMPLEMENTATION
+#include "legacy_records.h"
 #include "losses.h"
 
 #include <stdio.h>
@@ -15,6 +16,10 @@ static const command *const commands[] = {
     &merge_command, &import_command, &et_command, &decode_command, &record_command,
     &top_command, NULL
 };
+
+/* What prof.h itself leaves out of raw events. */
+bool is_utility_name(const char *name) { return prof__is_utility(name); }
+bool is_machinery_entry(const char *entry) { return prof__is_machinery(entry); }
 
 static void print_commands(void) {
     puts("usage: prof COMMAND [OPTION]... [FILE]...\n\n"

@@ -8,7 +8,7 @@
 
 static bool bar_shown;
 
-static double seconds(void) {
+double seconds_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
@@ -19,7 +19,7 @@ void progress(const char *what, uint64_t done, uint64_t total) {
     static int terminal = -1;
     if (terminal < 0) terminal = isatty(STDERR_FILENO);
     if (!terminal) return;
-    double now = seconds();
+    double now = seconds_now();
     if (begin == 0) begin = now;
     if (now - begin < 0.5 || now - last < 0.1) return;
     last = now;

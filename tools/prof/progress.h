@@ -9,6 +9,8 @@
 void progress(const char *what, uint64_t done, uint64_t total);   /* total 0: unknown */
 void progress_end(void);
 
+double seconds_now(void);                        /* of a clock that goes on */
+
 /* Terminal colours for this stream? NO_COLOR and pipes say no. */
 bool use_colours(FILE *stream);
 

@@ -85,11 +85,9 @@ static void on_event(void *user, const trace_event *event) {
     report_page *page = user;
     if (event->phase == 'i' && text_is(event->name, "[memory]")) add_memory_point(page, event);
     if (event->phase != 'X' || !kind_is_device(event->kind)) return;
-    int64_t device = event->pid;
-    trace_arg_int(event, "device", &device);
     GROW(page->device_spans, page->span_count, page->span_capacity);
     page->device_spans[page->span_count++] = (interval){
-        event->ts_ns, event->ts_ns + event->dur_ns, (uint32_t)device
+        event->ts_ns, event->ts_ns + event->dur_ns, (uint32_t)trace_device(event)
     };
 }
 

@@ -96,8 +96,7 @@ static uint32_t text_number(row_table *t, trace_text text) {
 
 /* No inputs are no shapes. */
 static trace_text shapes_of(const trace_event *event) {
-    const trace_member *arg = trace_arg(event, "Input Dims");
-    if (!arg) arg = trace_arg(event, "Input dims");
+    const trace_member *arg = trace_shapes(event);
     return arg && !text_is(arg->value, "[]") ? arg->value : (trace_text){"", 0};
 }
 

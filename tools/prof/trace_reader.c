@@ -1469,6 +1469,22 @@ bool trace_external_id(const trace_event *event, int64_t *id) {
     return trace_arg_int(event, "External id", id) || trace_arg_int(event, "external id", id);
 }
 
+const trace_member *trace_shapes(const trace_event *event) {
+    const trace_member *arg = trace_arg(event, "Input Dims");
+    return arg ? arg : trace_arg(event, "Input dims");
+}
+
+int64_t trace_device(const trace_event *event) {
+    int64_t device = event->pid;
+    trace_arg_int(event, "device", &device);
+    return device;
+}
+
+uint64_t trace_flow(const trace_event *event) {
+    return hash_bytes(event->cat.data, event->cat.size) * 31 +
+           hash_bytes(event->id.data, event->id.size);
+}
+
 const trace_member *trace_overload(const trace_event *event) {
     static const char *const keys[] = {"Overload Name", "Overload name", "overload_name"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {

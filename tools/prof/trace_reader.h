@@ -101,6 +101,9 @@ bool trace_correlation(const trace_event *event, int64_t *id);
    the event's name alone. */
 const trace_member *trace_overload(const trace_event *event);
 bool trace_external_id(const trace_event *event, int64_t *id);   /* also 2021's "external id" */
+const trace_member *trace_shapes(const trace_event *event);      /* of the inputs; NULL: none */
+int64_t trace_device(const trace_event *event);              /* that it ran on */
+uint64_t trace_flow(const trace_event *event);               /* a number for its cat and id */
 
 /* ---- JSON texts that the reader has handed out ---- */
 

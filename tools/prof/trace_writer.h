@@ -22,6 +22,7 @@ void write_us(output *out, int64_t ns);          /* microseconds with three deci
 
 /* A piece of an event's text, and what is to stand there instead. */
 typedef struct text_edit { trace_text old; char text[64]; } text_edit;
+text_edit us_edit(trace_text old, int64_t ns);   /* microseconds instead of it */
 void write_edited(output *out, trace_text raw, text_edit *edits, size_t count);   /* sorts them */
 
 #endif
