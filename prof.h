@@ -305,6 +305,10 @@ typedef struct prof_desc {
     const char *hw_counters;             /* of each zone, as "cycles,instructions"; 4 at most;
                                             see prof_hw_counter_name; not in STREAM and AGGREGATE */
     bool profile_memory;                 /* prof_memory_alloc and _free count */
+    bool skip_tiny;                      /* functions that the compiler instrumented and that take
+                                            some ns are no longer timed when they have been called
+                                            65,536 times: see prof_stats.untimed. At most 128; not
+                                            in PROF_STREAM_CHROME */
     uint32_t node;                       /* 1 + the node_id of all zones; 0: none */
     prof_full when_full;                 /* see prof_stats.summed; a sixteenth of the arena or more
                                             is kept for sums, names, threads to come. Instants,
@@ -386,7 +390,10 @@ typedef struct prof_stats {
     uint64_t others_busy;                /* ... a signal handler's, or the lock was held too long */
     uint64_t deep;                       /* zones in max_depth others: as summed, which has
                                             them, too. "(in sums)" stands in the timeline for
-                                            the outermost. Streams and records_only drop them */
+                                            the outermost. PROF_STREAM_CHROME drops them */
+    uint64_t untimed;                    /* calls that were only counted (desc.skip_tiny): as
+                                            summed, which has them, too. Their time is their
+                                            caller's, and so is what they called */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
     uint64_t ticks_per_second;           /* of that clock, as far as it is known */
@@ -624,6 +631,8 @@ typedef struct prof_average {
     const prof_site *site;               /* group_by_site: file and line; NULL: it has no place */
     int64_t other_device_ns[PROF_OTHER_DEVICES];        /* of device_time_total_ns, and of */
     int64_t self_other_device_ns[PROF_OTHER_DEVICES];   /* self_: prof_view.other_devices' part */
+    uint64_t untimed;                    /* of count: calls without a time (desc.skip_tiny); means,
+                                            least, most and percentiles are of the others */
 #endif
 } prof_average;
 
@@ -1340,7 +1349,7 @@ PROF_API uint32_t prof_terminal_width(void);
                   had no row, "(others)"), its first bucket << 16 | count of buckets, u64 each:
                   count, and in ticks total, total of its children, least, most; buckets: bucket n
                   counts zones of less than 2^n ticks that are in none before. Rows of a name add
-                  up
+                  up. Calls in no bucket were not timed, where less than 2^30 are in one
    A record is a zone: lower half of the tick of its end, duration in ticks, site << 8 | depth. From
    site 0xffff00 on it is something else, and the depth is how many records more belong to it:
        ffff01 {upper half of the ticks from here on, 0}
@@ -4410,6 +4419,8 @@ typedef struct prof__counts {
         "Zones in (others), in signal handlers that interrupted the profiler") \
     HOST(deep, s->average ? 0 : c->summed_deep, PROF__NO, \
         "Zones deeper than prof_desc.max_depth, in averages and tables, not in the trace") \
+    HOST(untimed, prof__untimed_calls(), PROF__NO, \
+        "Calls that were counted and not timed (prof_desc.skip_tiny), their time is the caller's") \
     HOST(memory_unknown, s->memory_unknown, PROF__NO, \
         "Frees of memory that was not allocated in this trace") \
     HOST(memory_twice, s->memory_twice, PROF__NO, "Frees of memory that had been freed") \
@@ -4457,7 +4468,7 @@ typedef struct prof__tally {
     uint32_t site;                       /* shifted by 8; 0: "(others)" */
 #if !PROF__BARE
     uint32_t number;                     /* in the order in which its thread's rows were made */
-    uint64_t count;
+    uint64_t count, untimed;             /* untimed: of count, those that are in nothing else */
 #endif
     uint64_t total, inner, least, most;  /* inner: of its children */
     uint32_t histogram[PROF__BUCKETS];
@@ -4508,6 +4519,7 @@ typedef struct prof__origin {
 } prof__origin;
 #if defined(PROF_INSTRUMENT_FUNCTIONS)
 #  define PROF__ORIGINS(depth) ((size_t)(depth))
+#  define PROF__UNTIMED 128              /* so many functions may be no longer timed, at most 255 */
 #else
 #  define PROF__ORIGINS(depth) (((size_t)(depth) + 3) / 4)
 #endif
@@ -4589,6 +4601,9 @@ typedef struct prof__state {
     prof__counts counts;
     struct prof__state *next;            /* in the list of free or of owned states */
     struct prof__state *used;            /* in the list of those that the arena's readers see */
+#if defined(PROF_INSTRUMENT_FUNCTIONS)
+    uint64_t untimed[PROF__UNTIMED];     /* calls of functions that are not timed; in this arena */
+#endif
     prof__frame frames[1];               /* max_depth + 1: the last has an impossible epoch */
 } prof__state;
 
@@ -4600,6 +4615,25 @@ PROF__FN size_t prof__state_size(uint32_t depth) {
 PROF__FN char *prof__state_end(const prof__state *t) {
     return (char *)(uintptr_t)t + prof__state_size((uint32_t)(t->deepest - t->frames));
 }
+
+/* Calls that are not timed: see @FUNCTIONS. */
+#if defined(PROF_INSTRUMENT_FUNCTIONS)
+PROF__FN void prof__tiny_look(const prof__record *c, const prof__record *end);
+PROF__FN void prof__tiny_look_own(prof__state *t);
+PROF__FN void prof__tiny_open(void);
+PROF__FN void prof__untimed_fold(void);
+PROF__FN uint64_t prof__untimed_more(const prof__state *t, const prof__tally *r);
+PROF__FN uint64_t prof__untimed_calls(void);
+#  define prof__untimed_clear(t) memset((t)->untimed, 0, sizeof (t)->untimed)
+#else
+#  define prof__tiny_look(c, end) ((void)0)
+#  define prof__tiny_look_own(t) ((void)0)
+#  define prof__tiny_open() ((void)0)
+#  define prof__untimed_fold() ((void)0)
+#  define prof__untimed_more(t, r) ((void)(t), (uint64_t)0)
+#  define prof__untimed_calls() ((uint64_t)0)
+#  define prof__untimed_clear(t) ((void)0)
+#endif
 
 /* For frames from crowd on, and of instrumented functions: the last origins are the deepest; for
    deep zones. NULL: none is kept. */
@@ -4762,7 +4796,8 @@ struct prof_trace {
     uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
     uint64_t stalls, not_merged, stop_tick;
     bool sums;                           /* when the arena is full threads go on in sums */
-    bool sums_deep, any_deep;            /* deep zones go there; there are some */
+    bool sums_deep, any_apart;           /* deep zones go there; there are some, or untimed calls */
+    bool skip_tiny;                      /* desc.skip_tiny, where there are sums */
     uint32_t in_sums, timeline_ends;     /* sites of what the timeline has instead; 0: not yet */
     uint64_t full_tick;                  /* when the first timeline ended; 0: none did */
     size_t kept;                         /* prof__arena.kept, while the session is open */
@@ -5205,6 +5240,7 @@ PROF__FN void prof__state_use(prof__state *t) {
     PROF__STORE(t->closed, false);
     t->used = NULL;
     memset(&t->tallies, 0, sizeof t->tallies);
+    prof__untimed_clear(t);
     t->block = NULL;
     t->deeps = NULL;
     PROF__STORE(t->deep, 0u);
@@ -5428,6 +5464,7 @@ PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     PROF__STORE(g->epoch, t->epoch);
     if (t->segment) {
         PROF__ASSERT(t->segment->begin <= t->hot.cursor && t->hot.cursor <= t->segment->limit);
+        prof__tiny_look(t->segment->begin, t->hot.cursor);
         PROF__RELEASE(t->segment->end, t->hot.cursor);
         PROF__BUMP(t->counts.slots, (size_t)(t->hot.cursor - t->segment->begin));
         PROF__RELEASE(t->segment->next, g);
@@ -5745,6 +5782,7 @@ PROF__FN void prof__block_emptied(prof__state *t) {
 /* By the thread itself. False: the session is over, and who ended it has the block. */
 PROF__FN bool prof__sums_drain(prof__state *t) {
     if (!prof__look(t)) return false;
+    prof__tiny_look_own(t);
     prof__sums_add(t, t->hot.cursor);
     prof__block_emptied(t);
     prof__looked(t);
@@ -6007,7 +6045,7 @@ PROF__FN prof__deeps *prof__deeps_take(prof__state *t) {
         b = (prof__deeps *)prof__tallies_take(&t->tallies, sizeof *b);
     if (!b) return NULL;
     if (s->mode != PROF_MODE_AGGREGATE) prof__sums_sites(s);
-    PROF__STORE(s->any_deep, true);
+    PROF__STORE(s->any_apart, true);
     b->below = t->deeps;
     if (t->deeps) t->deeps->above = b;
     return b;
@@ -8504,26 +8542,6 @@ void __cyg_profile_func_exit(void *function, void *caller) PROF__QUIET;
 }
 #endif
 
-void __cyg_profile_func_enter(void *function, void *caller) {
-    prof__slot *slot = prof__slot_get();
-    prof__frame *opened = NULL;
-    prof__state *t;
-    uint32_t site;
-    (void)caller;
-    if (slot->inside || slot->busy || !PROF__LOAD(prof__on)) return;
-    slot->inside = true;
-    t = prof__state_to_begin(false);
-    site = t ? prof__function_site(t, (uintptr_t)function) : 0;
-#if PROF__FAST
-    if (site > PROF__NO_LOCK) opened = prof__frame_open(&t->hot, site);
-#endif
-    if (t && !opened) opened = prof__begin_site(site, false, PROF__ENTRY_FRAME());
-    if (opened)
-        prof__origin_set(t, opened - 1, PROF__BY_FUNCTION, PROF__ENTRY_FRAME(),
-                         (uintptr_t)function);
-    slot->inside = false;
-}
-
 PROF__INLINE bool prof__is_function(const prof__state *t, const prof__frame *f,
                                     uintptr_t function) {
     const prof__origin *o = prof__origin_of(t, f);
@@ -8531,20 +8549,26 @@ PROF__INLINE bool prof__is_function(const prof__state *t, const prof__frame *f,
            o->start == f->start;
 }
 
-/* A function ends that is not the innermost zone. What longjmp left above its zone ends with it. An
-   end of what this session does not have must not end another: false. */
-PROF__FN bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t function) {
-    prof__frame *f = t->hot.top;
+/* How many zones are open with the innermost one of this function; 0: it has none. */
+PROF__FN size_t prof__function_zones(const prof__state *t, uintptr_t function) {
+    const prof__frame *f = t->hot.top;
     uint32_t deep = PROF__LOAD(t->deep);
     const prof__deeps *b = t->deeps;
     while (deep && !prof__is_function(t, &b->zones[(deep - 1) % PROF__DEEPS].frame, function))
         if (--deep % PROF__DEEPS == 0) b = b->below;
     while (!deep && f > t->hot.bottom && !prof__is_function(t, f - 1, function)) f--;
+    return f > t->hot.bottom ? (size_t)(f - t->frames) + deep : 0;
+}
+
+/* A function ends that is not the innermost zone. What longjmp left above its zone ends with it. An
+   end of what this session does not have must not end another: false. */
+PROF__FN bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t function) {
+    size_t zones = prof__function_zones(t, function);
     if (!prof__enter(slot)) return true;
-    if (f > t->hot.bottom) prof__unwind_to(t, (size_t)(f - t->frames) + deep, t->skipped);
+    if (zones) prof__unwind_to(t, zones, t->skipped);
     else PROF__BUMP(t->counts.cut, 1);
     prof__leave(slot);
-    return f > t->hot.bottom;
+    return zones != 0;
 }
 
 /* The same where the innermost zone is a deep one. */
@@ -8557,15 +8581,191 @@ PROF__FN bool prof__function_ends_deep(prof__slot *slot, prof__state *t, uintptr
     return ends;
 }
 
-/* Is the zone that is to end now this function's? What was dropped ends first, in any case. */
+/* ---- functions that are no longer timed: desc.skip_tiny ---- */
+
+/* When a chunk or a block is full the zones in it are looked at. A function that took some ns in
+   the mean of so many calls gets a number, which stands in its id where zones have their depth.
+   From then on a thread that has no call of it open only counts them, in its state: so no end of a
+   call that was timed is taken for one that was not. Rows get the counts when the session ends, or
+   is read. */
+enum { PROF__TINY_CALLS = 1 << 16, PROF__TINY_NS = 40 };
+
+static struct prof__tiny {
+    uint32_t count;                      /* of numbers given */
+    uint32_t sites[PROF__UNTIMED];       /* theirs, shifted by 8, by number less 1 */
+    bool looked;                         /* what follows is not all 0 */
+    uint64_t least;                      /* the shortest zone: what measuring one takes */
+    struct { uint64_t ticks; uint32_t calls; } of[PROF_MAX_SITES + PROF__OWN_SITES + 1];
+} prof__tiny;
+
+/* The function of a site; NULL: it is a mark's. */
+PROF__FN struct prof__instrumented *prof__function_of(uint32_t site) {
+    for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1; i++)
+        if (prof__functions[i].address && prof__functions[i].id == site << 8)
+            return prof__functions + i;
+    return NULL;
+}
+
+/* A session begins with none. Under the lock. */
+PROF__FN void prof__tiny_open(void) {
+    for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1 && prof__tiny.count; i++)
+        if (prof__functions[i].id > PROF__NO_LOCK)
+            PROF__STORE(prof__functions[i].id, prof__functions[i].id & ~(uint32_t)0xff);
+    PROF__STORE(prof__tiny.count, 0u);
+    if (prof__tiny.looked) memset(prof__tiny.of, 0, sizeof prof__tiny.of);
+    prof__tiny.looked = false;
+    prof__tiny.least = UINT64_MAX;
+}
+
+PROF__FN uint64_t prof__rate(const struct prof_trace *s);
+
+/* So many calls have been seen: are they to be timed? Under the lock. */
+PROF__FN void prof__tiny_judge(uint32_t site) {
+    double ns = (double)PROF__TINY_NS * (double)prof__rate(&prof__trace) / 1e9;
+    bool tiny = (double)prof__tiny.of[site].ticks <=
+                (double)PROF__TINY_CALLS * (2 * (double)prof__tiny.least + ns);
+    struct prof__instrumented *f = tiny ? prof__function_of(site) : NULL;
+    prof__tiny.of[site].ticks = prof__tiny.of[site].calls = 0;
+    if (!f || prof__tiny.count == PROF__UNTIMED) return;
+    prof__tiny.sites[prof__tiny.count] = site << 8;
+    PROF__RELEASE(prof__tiny.count, prof__tiny.count + 1);
+    PROF__RELEASE(f->id, site << 8 | prof__tiny.count);
+}
+
+/* Zones that something interrupted count as long ones. Under the lock. */
+PROF__FN void prof__tiny_look(const prof__record *c, const prof__record *end) {
+    prof__cursor k = { c, end, 0, 0 };
+    prof__item i;
+    if (!prof__trace.skip_tiny) return;
+    prof__tiny.looked = true;
+    while (prof__next(&k, &i)) {
+        uint32_t site = i.site_depth >> 8;
+        if (!prof__item_is_zone(&i) || !site || site > PROF_MAX_SITES + PROF__OWN_SITES) continue;
+        prof__tiny.least = PROF__MIN(prof__tiny.least, i.duration);
+        prof__tiny.of[site].ticks += PROF__MIN(i.duration, 64 * (prof__tiny.least + 1));
+        if (++prof__tiny.of[site].calls == PROF__TINY_CALLS) prof__tiny_judge(site);
+    }
+}
+
+/* The same of t's block, unless another thread has the lock. */
+PROF__FN void prof__tiny_look_own(prof__state *t) {
+    if (!prof__trace.skip_tiny || !prof__try_lock()) return;
+    prof__tiny_look(t->begin, t->hot.cursor);
+    prof__unlock();
+}
+
+/* May t only count the calls of a function from here on? It needs a row for them. */
+PROF__FN bool prof__untimed_begin(prof__slot *slot, prof__state *t, uintptr_t function,
+                                  uint32_t site) {
+    const prof__tally *r = NULL;
+    if (t->skipped || t->tallies.full || !prof__enter(slot)) return false;
+    if (prof__look(t)) {
+        if (!prof__function_zones(t, function) && prof__try_lock()) {
+            t->held = true;
+            if (prof__rows_prepare(t)) r = prof__tally_of(t, site);
+            t->held = false;
+            if (r && r->site) PROF__STORE(prof__trace.any_apart, true);
+            prof__unlock();
+        }
+        prof__looked(t);
+    }
+    prof__leave(slot);
+    return r && r->site;
+}
+
+/* A call of a function with a number begins; false: it is timed all the same. */
+PROF__FN bool prof__untimed_call(prof__slot *slot, prof__state *t, uintptr_t function,
+                                 uint32_t id) {
+    uint64_t *calls = t->untimed + (id & 0xff) - 1;
+    if (!*calls && !prof__untimed_begin(slot, t, function, id & ~(uint32_t)0xff)) return false;
+    PROF__STORE(*calls, *calls + 1);
+    return true;
+}
+
+/* Are t's calls of this function only counted? */
+PROF__FN bool prof__is_untimed(const prof__state *t, uintptr_t function) {
+    const struct prof__instrumented *f = prof__function_find(function);
+    uint32_t id = PROF__ACQUIRE(f->address) == function ? PROF__ACQUIRE(f->id) : 0;
+    return id > PROF__NO_LOCK && (id & 0xff) && t->untimed[(id & 0xff) - 1];
+}
+
+/* Calls that a row of t has not yet. */
+PROF__FN uint64_t prof__untimed_more(const prof__state *t, const prof__tally *r) {
+    uint32_t count = PROF__ACQUIRE(prof__tiny.count), i = 0;
+    while (i < count && prof__tiny.sites[i] != r->site) i++;
+    return i < count && r->site ? PROF__LOAD(t->untimed[i]) - r->untimed : 0;
+}
+
+/* Gives the rows of all threads their calls: recording has ended. One that was stopped while it
+   added to its rows keeps what they have. Under the lock. */
+PROF__FN void prof__untimed_fold(void) {
+    for (prof__state *t = prof__tiny.count ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
+        if (PROF__ACQUIRE(t->looking)) continue;
+        prof__sums_open(t);
+        for (uint32_t i = 0; i < prof__tiny.count; i++) {
+            prof__tally *r = t->untimed[i] ? prof__tally_find(&t->tallies, prof__tiny.sites[i]) : 0;
+            uint64_t more = r ? prof__untimed_more(t, r) : 0;
+            if (more) r->count += more;
+            if (more) r->untimed += more;
+        }
+        prof__sums_shut(t);
+    }
+}
+
+/* Of all threads. */
+PROF__FN uint64_t prof__untimed_calls(void) {
+    uint32_t count = PROF__ACQUIRE(prof__tiny.count);
+    uint64_t calls = 0;
+    for (const prof__state *t = count ? prof__used(NULL) : NULL; t; t = prof__used(t))
+        for (uint32_t i = 0; i < count; i++) calls += PROF__LOAD(t->untimed[i]);
+    return calls;
+}
+
+/* ---- what the compiler calls ---- */
+
+void __cyg_profile_func_enter(void *function, void *caller) {
+    prof__slot *slot = prof__slot_get();
+    prof__frame *opened = NULL;
+    prof__state *t;
+    uint32_t site;
+    (void)caller;
+    if (slot->inside || slot->busy || !PROF__LOAD(prof__on)) return;
+    slot->inside = true;
+    t = prof__state_to_begin(false);
+    site = t ? prof__function_site(t, (uintptr_t)function) : 0;
+    if (PROF__UNLIKELY(site > PROF__NO_LOCK && (site & 0xff))) {
+        if (prof__untimed_call(slot, t, (uintptr_t)function, site)) {
+            slot->inside = false;
+            return;
+        }
+        site &= ~(uint32_t)0xff;
+    }
+#if PROF__FAST
+    if (site > PROF__NO_LOCK) opened = prof__frame_open(&t->hot, site);
+#endif
+    if (t && !opened) opened = prof__begin_site(site, false, PROF__ENTRY_FRAME());
+    if (opened)
+        prof__origin_set(t, opened - 1, PROF__BY_FUNCTION, PROF__ENTRY_FRAME(),
+                         (uintptr_t)function);
+    slot->inside = false;
+}
+
+/* The same where it is not simply the innermost zone. What was dropped ends first, in any case. */
+PROF__FN bool prof__function_ends_late(prof__slot *slot, prof__state *t, uintptr_t function) {
+    if (PROF__LOAD(prof__tiny.count) && prof__is_untimed(t, function)) return false;
+    if (t->skipped || t->hot.top <= t->hot.bottom) return true;
+    return PROF__LOAD(t->deep) ? prof__function_ends_deep(slot, t, function)
+                               : prof__function_heal(slot, t, function);
+}
+
+/* Is the zone that is to end now this function's? */
 PROF__INLINE bool prof__function_ends(prof__slot *slot, uintptr_t function) {
     prof__state *t;
     if (slot->generation != PROF__LOAD(prof__on)) return true;
     t = prof__slot_state(slot);
-    if (t->skipped || t->hot.top <= t->hot.bottom) return true;
-    if (PROF__UNLIKELY(PROF__LOAD(t->deep))) return prof__function_ends_deep(slot, t, function);
-    return PROF__LIKELY(prof__is_function(t, t->hot.top - 1, function)) ||
-           prof__function_heal(slot, t, function);
+    return PROF__LIKELY(!t->skipped && !PROF__LOAD(t->deep) && t->hot.top > t->hot.bottom &&
+                        prof__is_function(t, t->hot.top - 1, function)) ||
+           prof__function_ends_late(slot, t, function);
 }
 
 void __cyg_profile_func_exit(void *function, void *caller) {
@@ -10253,7 +10453,7 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
     ended = c->async_ends - PROF__MIN(s->async_twice, c->async_ends);
     ended += PROF__LOAD(prof__async_dropped);
     if (s->stopped && !s->records_only && c->async > ended) out->async_open = c->async - ended;
-    if (!s->average) out->summed = c->summed;
+    if (!s->average) out->summed = c->summed + out->untimed;
     out->threads = s->came;
 }
 #endif
@@ -12899,7 +13099,19 @@ PROF__FN void prof__group_open(prof__group *r) {
 #  define prof__group_is_sums(r) false
 #  define prof__sums_into_rows(g) ((void)0)
 #  define prof__plain_event(r) g->s->events[0]
+#  define prof__average_timed(a) ((a)->count)
+#  define prof__average_means(a) ((a)->count)
 #else
+/* Calls of a row that have a time; so many that its means are of. */
+PROF__FN uint64_t prof__average_timed(const prof_average *a) {
+    return a->count - PROF__MIN(a->untimed, a->count);
+}
+
+PROF__FN uint64_t prof__average_means(const prof_average *a) {
+    uint64_t timed = prof__average_timed(a);
+    return timed ? timed : a->count;
+}
+
 PROF__FN const char *prof__tally_name(const prof__tally *r);
 PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r);
 
@@ -12910,7 +13122,7 @@ PROF__FN bool prof__is_in_sums(const struct prof_trace *s, uint32_t what) {
 
 /* Are there zones that are in no timeline? */
 PROF__FN PROF__RACES bool prof__any_sums(const struct prof_trace *s) {
-    return !s->built && (s->full_tick || PROF__LOAD(s->any_deep));
+    return !s->built && (s->full_tick || PROF__LOAD(s->any_apart));
 }
 
 PROF__FN bool prof__group_is_sums(const prof__group *r) { return r->sums && !r->count; }
@@ -13794,7 +14006,7 @@ PROF__FN double prof__share_below(const prof_average *a, int64_t t) {
 /* The time that a share of the calls of both took or less. */
 PROF__FN int64_t prof__both_share(const prof_average *a, const prof_average *b, double share) {
     int64_t least = PROF__MIN(a->min_ns, b->min_ns), most = PROF__MAX(a->max_ns, b->max_ns);
-    double x = (double)a->count, y = (double)b->count;
+    double x = (double)prof__average_timed(a), y = (double)prof__average_timed(b);
     while (least < most) {
         int64_t half = least + (most - least) / 2;
         double below = x * prof__share_below(a, half) + y * prof__share_below(b, half);
@@ -13807,13 +14019,13 @@ PROF__FN int64_t prof__both_share(const prof_average *a, const prof_average *b, 
 /* Least, most and percentiles; counts are those before. */
 PROF__FN void prof__extremes_add(prof_average *into, const prof_average *from) {
     const prof_average a = *into, *b = from;
-    bool known = a.p50_ns && b->p50_ns;
-    if (!b->count) return;
-    into->min_ns = a.count ? PROF__MIN(a.min_ns, b->min_ns) : b->min_ns;
-    into->max_ns = a.count ? PROF__MAX(a.max_ns, b->max_ns) : b->max_ns;
-    into->p50_ns = !a.count ? b->p50_ns : known ? prof__both_share(&a, b, 0.5) : 0;
-    into->p90_ns = !a.count ? b->p90_ns : known ? prof__both_share(&a, b, 0.9) : 0;
-    into->p99_ns = !a.count ? b->p99_ns : known ? prof__both_share(&a, b, 0.99) : 0;
+    bool known = a.p50_ns && b->p50_ns, any = prof__average_timed(&a) != 0;
+    if (!prof__average_timed(b)) return;
+    into->min_ns = any ? PROF__MIN(a.min_ns, b->min_ns) : b->min_ns;
+    into->max_ns = any ? PROF__MAX(a.max_ns, b->max_ns) : b->max_ns;
+    into->p50_ns = !any ? b->p50_ns : known ? prof__both_share(&a, b, 0.5) : 0;
+    into->p90_ns = !any ? b->p90_ns : known ? prof__both_share(&a, b, 0.9) : 0;
+    into->p99_ns = !any ? b->p99_ns : known ? prof__both_share(&a, b, 0.99) : 0;
 }
 
 /* What tells rows apart, and no sum. */
@@ -13843,6 +14055,7 @@ PROF_API PROF__QUIET prof_result prof_average_add(prof_average *into, const prof
     if (!into->key) prof__identity_take(into, from);
     prof__extremes_add(into, from);
     into->count += from->count;
+    into->untimed += from->untimed;
     PROF__SUM(cpu_time_total_ns);
     PROF__SUM(self_cpu_time_total_ns);
     PROF__SUM(device_time_total_ns);
@@ -14359,7 +14572,8 @@ PROF__FN bool prof__average_below(const prof_average *a, const prof_average *b,
                                   prof_metric metric) {
     int64_t x = prof__metric_of(a, metric), y = prof__metric_of(b, metric);
     if (metric == PROF_METRIC_CPU_TIME || metric == PROF_METRIC_DEVICE_TIME)
-        return prof__real_below(prof__mean_us(x, a->count), prof__mean_us(y, b->count));
+        return prof__real_below(prof__mean_us(x, prof__average_means(a)),
+                                prof__mean_us(y, prof__average_means(b)));
     return x < y;
 }
 
@@ -14817,7 +15031,7 @@ PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column)
     else if (shows == PROF__SHOW_SHARE)
         prof__table_share(t, column, n, prof__table_whole_ns(t, column));
     else if (shows == PROF__SHOW_TIME) prof__table_time(t, column, n);
-    else if (shows == PROF__SHOW_MEAN) prof__table_mean(t, column, n, r->count);
+    else if (shows == PROF__SHOW_MEAN) prof__table_mean(t, column, n, prof__average_means(r));
     else if (PROF__BARE) prof__table_integer(t, column, n);
     else prof__table_put_wide(t, r, column);
 }
@@ -14958,8 +15172,9 @@ PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
     char text[48];
     prof__scale scale;
     int64_t end = (int64_t)stats->timeline_ns, all;
+    uint64_t later = stats->summed - PROF__MIN(stats->summed, stats->deep + stats->untimed);
     memset(&scale, 0, sizeof scale);
-    if (stats->summed == stats->deep) return;
+    if (later == 0) return;
     all = prof__to_ns(&scale, t->trace->stop_tick);
     *prof__text_time(text, prof__us(end), prof__table_unit(t, end)) = 0;
     prof__out_text(&t->out, "Timeline: the first ");
@@ -14968,7 +15183,7 @@ PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
     prof__out_text(&t->out, " of ");
     prof__out_text(&t->out, text);
     prof__out_text(&t->out, ". ");
-    prof__out_u64(&t->out, stats->summed - stats->deep);
+    prof__out_u64(&t->out, later);
     prof__out_text(&t->out, " later zones are in averages and tables, not in the trace (give "
                             "prof_desc.memory more)");
     if (prof__wide(t->trace)) prof__out_text(&t->out, ". What zones carry ends with it");
@@ -15004,6 +15219,7 @@ PROF__FN void prof__table_notes(prof__table *t) {
 #  define prof__table_left_out(t) ((void)0)
 #  define prof__table_recursion(t) ((void)0)
 #  define prof__table_others(t) ((void)0)
+#  define prof__table_untimed(t) ((void)0)
 #  define prof__table_empty(t) ((void)0)
 #else
 PROF__FN bool prof__table_has(const prof__table *t, int column) {
@@ -15086,6 +15302,40 @@ PROF__FN void prof__table_others(prof__table *t) {
                         t->rows[i].count);
 }
 
+/* "_ZN4some4nameEv" is some::name; what is more than that stays as it is. */
+PROF__FN const char *prof__name_plain(const char *name, char *text, size_t size) {
+    const char *s = name + 2;
+    size_t at = 0;
+    if (!prof__begins(name, "_Z")) return name;
+    while (*s == 'N' || *s == 'K' || *s == 'L') s++;
+    while (*s >= '1' && *s <= '9') {
+        char *end;
+        size_t n = strtoul(s, &end, 10);
+        if (n > strlen(end) || at + n + 3 > size) return name;
+        if (at) text[at++] = ':', text[at++] = ':';
+        memcpy(text + at, end, n);
+        text[at += n] = 0;
+        s = end + n;
+        if (*s == 'L') s++;
+    }
+    return at && *s != 'I' && *s != 'B' ? text : name;
+}
+
+/* How to build without the calls that are not timed any more, by the rows that have them. */
+PROF__FN void prof__table_untimed(prof__table *t) {
+    const char *before = "Left out of the build by gcc's "
+                         "-finstrument-functions-exclude-function-list=";
+    for (uint32_t i = 0; (t->rows || t->groups) && i < t->count; i++) {
+        prof_average r = t->row_at(t, i);
+        char text[PROF__MAX_NAME];
+        if (!r.untimed) continue;
+        prof__out_text(&t->out, before);
+        prof__table_plain(&t->out, prof__name_plain(r.key, text, sizeof text), SIZE_MAX);
+        before = ",";
+    }
+    if (*before == ',') prof__out_text(&t->out, "\n");
+}
+
 PROF__FN void prof__table_empty(prof__table *t) {
     const prof_desc *d = &prof__session.desc;
     prof_stats stats = prof_trace_stats(t->trace);
@@ -15123,6 +15373,7 @@ PROF__FN void prof__table_foot(prof__table *t) {
     prof__table_recursion(t);
     prof__table_others(t);
     if (t->notes) t->notes(t);
+    prof__table_untimed(t);
 }
 
 /* ---- widths and sums: over all rows, also those that row_limit hides ---- */
@@ -15253,7 +15504,7 @@ PROF__FN void prof__put_field(prof__out *o, const prof_average *r, int column, b
     int64_t n = prof__row_number(r, column);
     uint8_t shows = prof__column_shows(column);
     if (shows == PROF__SHOW_TIME) prof__out_us(o, n);
-    else if (shows == PROF__SHOW_MEAN) prof__put_mean(o, n, r->count);
+    else if (shows == PROF__SHOW_MEAN) prof__put_mean(o, n, prof__average_means(r));
     else if (shows == PROF__SHOW_FLAG && words) prof__out_text(o, n ? "true" : "false");
     else prof__out_i64(o, n);
 }
@@ -16833,6 +17084,7 @@ PROF__FN void prof__chrome_sum(prof__out *o, const prof_average *a, const char *
         prof__out_text(o, keys[i]);
         prof__out_i64(o, ns);
     }
+    if (a->untimed) prof__out_f(o, ",\"untimed\":%u", a->untimed);
     if (a->site) prof__out_f(o, ",\"source\":\"%j\"", prof__site_source(a->site, source));
     prof__out_text(o, "}");
 }
@@ -18595,6 +18847,7 @@ PROF__FN void prof__tally_identity(prof_average *a, const char *name, uint64_t c
 /* Adds the sums of one row to another; a bucket stays at its most. */
 PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
     r->count += from->count;
+    r->untimed += from->untimed;
     r->total += from->total;
     r->inner += from->inner;
     r->least = PROF__MIN(r->least, from->least);
@@ -18956,6 +19209,7 @@ PROF__FN void prof__raw_now(prof__raw *w, bool dump) {
 
 /* ---- The stream ---- */
 
+PROF__FN void prof__dump_rest(prof__raw *w, const struct prof_trace *s);
 static uintptr_t prof__stream_owner;     /* who writes something */
 static prof__raw prof__raw_out;          /* the stream's, or a dump's */
 static uint32_t prof__raw_busy;          /* by a dump; a word: not all have atomic bytes */
@@ -19218,6 +19472,7 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
         if (row->open_count) prof__raw_open_row(w, row);
     }
     if (!w->chrome) {
+        if (ok) prof__dump_rest(w, s);
         stats = prof_get_stats();
         prof__raw_counts(w, &stats, true);
     } else if (ok) {
@@ -19302,6 +19557,7 @@ PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t
 /* A row, whole; is what was copied in it by now? */
 PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof__tally *from,
                              prof__tally *row) {
+    uint64_t more;
     uint32_t sums;
     int i = 0;
     do {
@@ -19309,6 +19565,9 @@ PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof_
         prof__copy_words(row, from, sizeof *row);
     } while (!prof__sums_same(t, sums) && i++ < 1000);
     if (sums != rest->sums) rest->moved = PROF__MIN(rest->moved, row->number);
+    more = prof__untimed_more(t, row);
+    row->count += more;
+    row->untimed += more;
 }
 
 PROF__FN void prof__rest_end(prof__rest *rest, uint32_t kind, uint64_t duration, uint64_t end,
@@ -19579,6 +19838,15 @@ PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace 
         if (row->open_count) prof__raw_open_row(w, row);
 }
 
+/* A stream, or a ring: what is not among the records. */
+PROF__FN PROF__RACES void prof__dump_rest(prof__raw *w, const struct prof_trace *s) {
+    for (const prof__state *t = prof__any_sums(s) ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
+        prof__rest rest;
+        rest.lend = NULL;
+        if (PROF__ACQUIRE(t->tallies.others)) prof__dump_sums(w, t, &rest, false);
+    }
+}
+
 PROF__FN void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
     prof_stats stats;
     prof__counts sum;
@@ -19603,7 +19871,8 @@ PROF__FN void prof__dump(prof__raw *w, const struct prof_trace *s) {
     prof__raw_sites(w);
     for (const prof__state *t = s->regions ? prof__used(NULL) : NULL; t; t = prof__used(t))
         prof__dump_state(w, t);
-    if (!s->regions) prof__dump_rows(w, s);
+    if (s->regions) prof__dump_rest(w, s);
+    else prof__dump_rows(w, s);
     prof__dump_counts(w, s);
 }
 
@@ -19835,11 +20104,11 @@ PROF__FN void prof__raw_sums_again(prof_raw *r) {
 
 /* Sums that calls can have, and that do not overflow with those before. */
 PROF__FN bool prof__raw_sum_ok(const prof__tally *sums, const prof__tally *more) {
-    const uint64_t most = (uint64_t)1 << 60;
-    return more->count && more->count < most && more->total < most && more->least <= more->most &&
-           more->most <= more->total && more->inner <= more->total &&
-           more->total / more->count >= more->least &&
-           more->total / more->count <= more->most &&
+    const uint64_t most = (uint64_t)1 << 60, timed = more->count - more->untimed;
+    uint64_t mean = timed ? more->total / timed : 0;
+    return more->count && more->count < most && more->total < most && more->most <= more->total &&
+           more->inner <= more->total &&
+           (timed ? more->least <= mean && mean <= more->most : !more->total) &&
            sums->count + more->count < most && sums->total + more->total < most;
 }
 
@@ -19849,6 +20118,7 @@ PROF__FN void prof__raw_read_sum(prof_raw *r, size_t at, uint32_t first, uint32_
     const char *name = number ? prof__raw_site_of(r, number)->name : "(others)";
     prof__raw_named *row = prof__raw_name_of(r, name);
     prof__tally more;
+    uint64_t timed;                      /* in the buckets, which 2^31 calls halve */
     memset(&more, 0, sizeof more);
     more.count = prof__raw_get64(r, at + 2);
     more.total = prof__raw_get64(r, at + 4);
@@ -19857,6 +20127,8 @@ PROF__FN void prof__raw_read_sum(prof_raw *r, size_t at, uint32_t first, uint32_
     more.most = prof__raw_get64(r, at + 10);
     for (uint32_t i = 0; i < n; i++)
         more.histogram[first + i] = prof__raw_get(r, at + PROF__RAW_SUM + i);
+    timed = prof__tally_count(&more);
+    if (timed < more.count && timed < 1u << 30) more.untimed = more.count - timed;
     if (row && prof__raw_sum_ok(&row->tally, &more)) prof__tally_add(&row->tally, &more);
     else r->stats.bad_sums++;
 }
@@ -19915,8 +20187,10 @@ PROF__FN void prof__raw_hand_sums(prof_raw *r) {
         prof_average a;
         if (!n->tally.count) continue;
         prof__tally_times(&n->tally, ticks);
-        for (int i = 0; i < PROF__TALLY_TIMES; i++) ns[i] = prof__raw_span_ns(r, ticks[i]);
         prof__tally_identity(&a, n->name, n->tally.count);
+        a.untimed = n->tally.untimed;
+        for (int i = 0; i < PROF__TALLY_TIMES; i++)
+            ns[i] = prof__average_timed(&a) ? prof__raw_span_ns(r, ticks[i]) : 0;
         memcpy((char *)&a + offsetof(prof_average, cpu_time_total_ns), ns, sizeof ns);
         a.first = PROF_NONE;
         item.name = n->name;
@@ -20070,8 +20344,11 @@ PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
     s->clock = (prof_clock)(r->clock <= PROF_CLOCK_PLATFORM ? r->clock : 0);
     s->ticks_per_second = r->rate;
     s->timeline_ns = r->full_tick ? (uint64_t)prof__raw_ns(r, r->full_tick) : 0;
-    s->summed = 0;
-    for (const prof__raw_named *n = r->first_name; n; n = n->next) s->summed += n->tally.count;
+    s->summed = s->untimed = 0;
+    for (const prof__raw_named *n = r->first_name; n; n = n->next) {
+        s->summed += n->tally.count;
+        s->untimed += n->tally.untimed;
+    }
     r->stats.ended = end > at && prof__raw_get(r, at) == 1;
     memset(&item, 0, sizeof item);
     item.kind = PROF_RAW_COUNTS;
@@ -20500,9 +20777,11 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_chrome(prof_sink sink) {
 
 #if PROF__BARE
 #  define prof__tally_calls prof__tally_count
+#  define prof__tally_take_untimed(a, r) ((void)0)
 #  define prof__tally_name(r) (prof__site((r)->site >> 8)->name)
 #else
 #  define prof__tally_calls(r) ((r)->count)
+#  define prof__tally_take_untimed(a, r) ((void)((a)->untimed = (r)->untimed))
 
 PROF__FN const char *prof__tally_name(const prof__tally *r) {
     return r->site ? prof__site(r->site >> 8)->name : "(others)";
@@ -20522,8 +20801,9 @@ PROF__FN int64_t prof__tally_ns(const prof__scale *k, uint64_t ticks) {
 PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const prof__scale *k) {
     uint64_t ticks[PROF__TALLY_TIMES];
     prof__tally_identity(a, prof__tally_name(r), prof__tally_calls(r));
+    prof__tally_take_untimed(a, r);
     prof__tally_times(r, ticks);
-    for (int i = 0; i < PROF__TALLY_TIMES; i++) {
+    for (int i = 0; i < (PROF__BARE || prof__average_timed(a) ? PROF__TALLY_TIMES : 0); i++) {
         int64_t ns = prof__tally_ns(k, ticks[i]);
         memcpy((char *)a + offsetof(prof_average, cpu_time_total_ns) + sizeof ns * (size_t)i, &ns,
                sizeof ns);
@@ -22284,7 +22564,9 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     PROF__STORE(prof__cut, 0u);
     s->mode = desc->mode;
     s->records_only = prof__records_only(desc);
-    s->sums_deep = s->mode == PROF_MODE_AGGREGATE || !s->records_only;
+    s->sums_deep = s->mode != PROF_MODE_STREAM || desc->stream_format == PROF_STREAM_RAW;
+    s->skip_tiny = desc->skip_tiny && s->sums_deep;
+    prof__tiny_open();
     s->view.profile_memory = desc->profile_memory;
     s->view.with_flops = desc->with_flops;
     prof__flops_by = prof_flops;
@@ -22495,6 +22777,7 @@ PROF__FN void prof__recording_close(struct prof_trace *s) {
     prof__looks_end(s, own);
     for (prof__state *t = prof__owned; t; t = t->next)
         if (t->generation == s->generation) prof__state_close(s, t, own);
+    prof__untimed_fold();
     if (own) prof__state_give(slot, own);   /* so a program of one thread may free the arena */
     prof__contexts_give();
 }
@@ -22912,6 +23195,10 @@ PROF__FN bool prof__env_profile(prof_desc *d, const char *text) {
     return prof__env_flag(&d->profile_memory, text);
 }
 
+PROF__FN bool prof__env_skip(prof_desc *d, const char *text) {
+    return prof__env_flag(&d->skip_tiny, text);
+}
+
 PROF__FN bool prof__env_stack(prof_desc *d, const char *text) {
     int word = prof__env_word(text, prof__env_stacks);
     d->with_stack = word > 0;
@@ -22932,6 +23219,7 @@ static const struct prof__variable {
     { "PROF_SHAPES", "0, 1", prof__env_shapes },
     { "PROF_STACKS", prof__env_stacks, prof__env_stack },
     { "PROF_PROFILE_MEMORY", "0, 1", prof__env_profile },
+    { "PROF_SKIP_TINY", "0, 1", prof__env_skip },
 };
 
 /* What they say, into *d. False: one is wrong. */

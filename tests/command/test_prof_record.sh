@@ -65,6 +65,8 @@ static void forks(void) {
     waitpid(child, NULL, 0);
 }
 
+static int step(int n) { return n + 1; }
+
 static void small_files(void) {
     struct rlimit most = {100000, RLIM_INFINITY};
     setrlimit(RLIMIT_FSIZE, &most);
@@ -88,6 +90,7 @@ static void end(const char *way) {
     if (is(way, "fork")) forks();
     if (is(way, "closes")) for (int i = 3; i < 200; i++) close(i);
     if (is(way, "waits")) usleep(1500000);
+    if (is(way, "tiny")) for (int i = 0; i < 300000; i = step(i)) {}
     if (is(way, "codes")) zones("\302\2332Jcaf\303\251", 1);
 }
 
@@ -167,6 +170,10 @@ ends terminate 143
 ends exits 6
 ends leaves 7
 try record_handler_ran_first calls handler 1
+rm -f trace.json
+says record_skip_tiny 'exclude-function-list=step' 0 "$prof" record --skip-tiny ./program . 0 tiny
+try record_skip_tiny_counts calls step 300000
+try record_skip_tiny_in_head grep -q '"name": "step", "count": [0-9]*,.*"untimed": ' trace.json
 ends exec 0
 try record_exec_ran grep -q 'another program' told
 ends missing 0

@@ -32,7 +32,7 @@ static const char *const model_names[MODEL_NAMES] = { "a", "b", "\"c\"", "\xff",
 
 static void model_begin(const char *name) {
     model_zone *z = model.zones + model.count;
-    model.deep += model.top >= MODEL_DEPTH;   /* streams drop them */
+    model.deep += model.top >= MODEL_DEPTH;   /* Chrome streams drop them */
     model.stands += model.top == MODEL_DEPTH;
     memset(z, 0, sizeof *z);
     z->name = name;
@@ -157,12 +157,13 @@ static int compare_zones(const void *a, const void *b) {
     return i < j ? -1 : 1;
 }
 
-static void same_stats(prof_mode mode) {
+static void same_stats(const prof_desc *desc) {
+    bool chrome = desc->mode == PROF_MODE_STREAM && desc->stream_format == PROF_STREAM_CHROME;
     prof_stats stats = prof_get_stats();
     EQUAL(stats.cut, model.unbalanced);
     EQUAL(stats.unbalanced, 0);          /* ends without a token are of nothing that is known */
-    EQUAL(stats.dropped_deep, mode == PROF_MODE_STREAM ? model.deep : 0);
-    EQUAL(stats.deep, mode <= PROF_MODE_RING ? model.deep : 0);
+    EQUAL(stats.dropped_deep, chrome ? model.deep : 0);
+    EQUAL(stats.deep, chrome || desc->mode == PROF_MODE_AGGREGATE ? 0 : model.deep);
     CHECK(stats.dropped_full <= model.asides, "%u dropped", (unsigned)stats.dropped_full);
 }
 
@@ -225,7 +226,7 @@ static void same_averages(const prof_trace *trace) {
 
 /* ---- Streams ---- */
 
-static struct decoded { int count, next; bool bad; } decoded;
+static struct decoded { int count, next; bool bad; uint64_t sums; } decoded;
 
 /* Zones come in the order in which they end; those that prof_stop ended come last, outermost
    first. */
@@ -233,7 +234,8 @@ static void same_zone(void *user, const prof_raw_item *item) {
     const model_zone *z;
     int closed = 0, number;
     (void)user;
-    if (item->kind != PROF_RAW_ZONE) return;
+    if (item->kind == PROF_RAW_SUMS) decoded.sums += item->average->count;
+    if (item->kind != PROF_RAW_ZONE || strcmp(item->name, "(in sums)") == 0) return;
     while (closed < model.ended_count && !model.zones[model.ended[closed]].open) closed++;
     number = decoded.count++;
     if (number >= model.ended_count) return;
@@ -263,6 +265,7 @@ static void same_stream(const test_text *text) {
     prof_raw_feed(raw, text->data, text->size);
     EQUAL(prof_raw_close(raw, &stats), PROF_OK);
     EQUAL(decoded.count, model.ended_count);
+    EQUAL(decoded.sums, model.deep);
     CHECK(!decoded.bad, "see before");
 }
 
@@ -286,7 +289,7 @@ TEST_UNUSED static void check_sequence(const uint8_t *data, size_t size,
         desc.record_shapes = desc.with_stack = desc.profile_memory = i == 0 && size % 2;
         trace = run_calls(b, &desc);
         CHECK(trace != NULL, "no trace in mode %d", (int)modes[i]);
-        PASS_ON(same_stats(desc.mode));
+        PASS_ON(same_stats(&desc));
         if (i == 2) PASS_ON(same_averages(trace));
         if (i == 2 || desc.profile_memory) continue;
         PASS_ON(same_events(trace));
@@ -303,7 +306,7 @@ TEST_UNUSED static void check_sequence(const uint8_t *data, size_t size,
         desc.stream_inline = true;
         desc.stream_format = chrome ? PROF_STREAM_CHROME : PROF_STREAM_RAW;
         CHECK(run_calls(b, &desc) != NULL, "no stream");
-        PASS_ON(same_stats(desc.mode));
+        PASS_ON(same_stats(&desc));
         if (!chrome) PASS_ON(same_stream(&text));
         else EQUAL(count_text(&text, "\"ph\":\"X\""), model.ended_count);
         if (chrome && json) json(text.data, text.size);

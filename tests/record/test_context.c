@@ -112,7 +112,91 @@ static void test_context_becomes_thread(void) {
     PASS_ON(test_tree(trace));
 }
 
+/* Two fibers go down in turns, and up again, deeper than max_depth; totals are the test's own. */
+enum { FIBERS = 2, LEVELS = 100 };
+static const char *const fibers[FIBERS] = { "one", "two" };
+static uint64_t began[FIBERS][LEVELS], totals[FIBERS];
+
+static void go_deep(void **contexts) {
+    for (int step = 0; step < 2 * FIBERS * LEVELS; step++) {
+        int fiber = step % FIBERS, level = step / FIBERS;
+        bool down = level < LEVELS;
+        void *before = prof_context_switch(contexts[fiber]);
+        if (step == 0) contexts[FIBERS] = before;
+        else contexts[(step - 1) % FIBERS] = before;
+        if (!down) level = 2 * LEVELS - 1 - level;
+        test_time.tick += 3;
+        if (down) began[fiber][level] = test_time.tick;
+        else totals[fiber] += test_time.tick - began[fiber][level];
+        if (down) prof_push(fibers[fiber]);
+        else prof_pop();
+    }
+}
+
+static void take_row(void *rows, const prof_raw_item *item) {
+    for (int i = 0; i < FIBERS; i++) {
+        prof_average *row = (prof_average *)rows + i;
+        if (!item->name || strcmp(item->name, fibers[i])) continue;
+        row->key = fibers[i];
+        row->count += item->kind == PROF_RAW_SUMS ? item->average->count : 1;
+        row->cpu_time_total_ns += item->kind == PROF_RAW_SUMS ? item->average->cpu_time_total_ns
+                                                              : item->end_ns - item->start_ns;
+    }
+}
+
+static void test_contexts_deep(void) {
+    static const prof_mode modes[] = { PROF_MODE_TRACE, PROF_MODE_AGGREGATE, PROF_MODE_RING,
+                                       PROF_MODE_STREAM };
+    static char memory[1 << 20];
+    for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
+        prof_desc desc = test_desc();
+        prof_average rows[4];
+        prof_raw_desc reader;
+        prof_raw *raw;
+        prof_trace *trace;
+        test_text text;
+        void *contexts[FIBERS + 1] = { NULL, NULL, NULL };
+        memset(rows, 0, sizeof rows);
+        memset(&text, 0, sizeof text);
+        memset(&reader, 0, sizeof reader);
+        memset(totals, 0, sizeof totals);
+        desc.mode = modes[m];
+        desc.max_depth = 8;
+        desc.stream = test_text_sink(&text);
+        desc.stream_inline = true;
+        EQUAL(prof_start(&desc), PROF_OK);
+        prof_push("main");
+        go_deep(contexts);
+        prof_context_switch(contexts[FIBERS]);
+        prof_pop();
+        trace = prof_stop();
+        reader.memory = memory;
+        reader.memory_size = sizeof memory;
+        reader.item = take_row;
+        reader.user = rows;
+        if (desc.mode == PROF_MODE_STREAM) {
+            EQUAL(prof_raw_open(&reader, &raw), PROF_OK);
+            prof_raw_feed(raw, text.data, text.size);
+            EQUAL(prof_raw_close(raw, NULL), PROF_OK);
+        } else {
+            EQUAL(prof_key_averages(trace, NULL, rows, 4), FIBERS + 1);
+        }
+        for (int i = 0, found = 0; i < 4; i++) {
+            int fiber = rows[i].key && strcmp(rows[i].key, fibers[0]) ? 1 : 0;
+            if (!rows[i].key || strcmp(rows[i].key, "main") == 0) continue;
+            EQUAL(rows[i].count, LEVELS);
+            EQUAL(rows[i].cpu_time_total_ns, totals[fiber]);
+            EQUAL(++found <= FIBERS, true);
+        }
+        if (desc.mode != PROF_MODE_AGGREGATE) EQUAL(prof_get_stats().deep, FIBERS * (LEVELS - 8));
+        EQUAL(prof_get_stats().dropped + prof_get_stats().unfinished, 0);
+        EQUAL(prof_get_stats().healed + prof_get_stats().cut + prof_get_stats().unbalanced, 0);
+        test_text_clear(&text);
+    }
+}
+
 int main(void) {
+    RUN(test_contexts_deep);
     RUN(test_contexts_in_turns);
     RUN(test_contexts_over_sessions);
     RUN(test_context_becomes_thread);

@@ -318,7 +318,8 @@ static void done_since(tally *sure, tally *perhaps) {
 static void account(const prof_stats *s) {
     tally sure, perhaps;
     uint64_t kept = s->recorded + s->overwritten, ended, extra, most;
-    uint64_t standing = s->overwritten ? s->deep : 0;   /* overwritten: "(in sums)" of deep zones */
+    bool unseen = s->overwritten || mode == PROF_MODE_STREAM || desc.records_only;
+    uint64_t standing = unseen ? s->deep : 0;   /* "(in sums)" of deep zones, that no event shows */
     done_since(&sure, &perhaps);
     extra = sure.others + perhaps.others - submits_before;
     extra += __atomic_load_n(&submits, __ATOMIC_SEQ_CST);

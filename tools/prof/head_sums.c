@@ -12,7 +12,7 @@ static const struct { const char *key; size_t at; } fields[] = {
     {"self", offsetof(prof_average, self_cpu_time_total_ns)},
     {"min", offsetof(prof_average, min_ns)}, {"max", offsetof(prof_average, max_ns)},
     {"p50", offsetof(prof_average, p50_ns)}, {"p90", offsetof(prof_average, p90_ns)},
-    {"p99", offsetof(prof_average, p99_ns)}
+    {"p99", offsetof(prof_average, p99_ns)}, {"untimed", offsetof(prof_average, untimed)}
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -30,8 +30,9 @@ static bool read_field(prof_average *row, trace_text key, trace_text value) {
 /* No call takes less than the least or more than the most, and what is read fits 2^62 ns in all. */
 static bool makes_sense(const head_sums *s, const prof_average *r) {
     const int64_t most = (int64_t)1 << 60, ns = r->cpu_time_total_ns;
-    double count = (double)r->count;
+    double count = (double)(r->count - r->untimed);
     return r->key && r->count && r->count <= (uint64_t)most && s->total_ns <= 3 * most &&
+           r->untimed <= r->count && (count > 0 || !ns) &&
            r->min_ns >= 0 && r->min_ns <= r->max_ns && r->max_ns <= ns && ns <= most &&
            (double)ns >= count * (double)r->min_ns &&
            (double)ns <= count * ((double)r->max_ns + 1) &&   /* each is cut to whole ns */

@@ -57,6 +57,13 @@ static uint64_t sum(uint64_t a, uint64_t b) {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+static uint64_t count_of(const losses *l, const char *key) {
+    prof_note note;
+    for (size_t i = 0; i < LOSS_COUNTS && count_at(i, &note); i++)
+        if (strcmp(note.key, key) == 0) return l->counts[i];
+    return 0;
+}
+
 /* ---- Collecting ---- */
 
 /* Of which part of the list is this note? */
@@ -187,10 +194,7 @@ void losses_end_raw(losses *l, raw_losses *r) {
 }
 
 void losses_add_stream(losses *l, uint64_t blocks, uint64_t records, uint64_t damaged_bytes) {
-    prof_note note;
-    size_t ring = 0;         /* a ring's dump lacks what was overwritten: that is told already */
-    while (prof_stats_note(NULL, ring, &note) && strcmp(note.key, "overwritten") != 0) ring++;
-    uint64_t overwritten = ring < LOSS_COUNTS ? l->counts[ring] : 0;
+    uint64_t overwritten = count_of(l, "overwritten");   /* a ring's dump lacks it: told already */
     records -= records < overwritten ? records : overwritten;
     const uint64_t counts[] = {blocks, records, damaged_bytes};
     size_t first = known_counts() + 1;
@@ -241,9 +245,15 @@ static bool is_told(const losses *l, size_t device) {
 
 enum { TOLD_DEVICES = 2, MORE_PLACE = LOSS_COUNTS + LOSS_DEVICES, TIMELINE_PLACE };
 
+/* Zones that are in sums alone, but for those that are told otherwise. */
+static uint64_t later_zones(const losses *l) {
+    uint64_t untimed = count_of(l, "untimed");
+    return l->summed - (untimed < l->summed ? untimed : l->summed);
+}
+
 static void timeline_line(const losses *l, char line[320]) {
     char end[32], whole[32];
-    unsigned long long zones = l->summed;
+    unsigned long long zones = later_zones(l);
     prof_format_time(end, sizeof end, (double)l->timeline_ns / 1e3);
     prof_format_time(whole, sizeof whole, (double)l->session_ns / 1e3);
     if (l->timeline_ns && l->session_ns >= l->timeline_ns)
@@ -255,11 +265,7 @@ static void timeline_line(const losses *l, char line[320]) {
 
 /* A thread that waited for the stream lost nothing, unless something was dropped. */
 static bool is_harmless(const losses *l, const prof_note *note) {
-    prof_note other;
-    if (strcmp(note->key, "stalls") != 0) return false;
-    for (size_t i = 0; i < LOSS_COUNTS && count_at(i, &other); i++)
-        if (l->counts[i] && strcmp(other.key, "dropped_full") == 0) return false;
-    return true;
+    return strcmp(note->key, "stalls") == 0 && !count_of(l, "dropped_full");
 }
 
 bool losses_next(const losses *l, size_t *place, char line[320]) {
@@ -285,7 +291,7 @@ bool losses_next(const losses *l, size_t *place, char line[320]) {
     }
     if (*place < TIMELINE_PLACE) {
         *place = TIMELINE_PLACE;
-        if (l->summed) return timeline_line(l, line), true;
+        if (later_zones(l)) return timeline_line(l, line), true;
     }
     bool odd = *place == TIMELINE_PLACE && l->odd;
     *place = TIMELINE_PLACE + 1;

@@ -14,7 +14,7 @@ struct raw_json {
     prof_raw *raw;
     void *memory;
     prof_raw_stats stats;
-    bool has_session, told;
+    bool has_session, told, named;       /* named: as prof.h's, which its head does too late */
     int64_t pid, base_ns, shift_ns;      /* shift: of a later session's times, since the first */
     map threads;                         /* number in the stream -> thread id */
     losses lost;
@@ -104,6 +104,15 @@ static void take_thread(raw_json *r, const prof_raw_item *item) {
     output_text(r->writer.out, "}}");
 }
 
+/* One that stands for zones in sums, which readers must not count beside them. */
+static void name_ours(raw_json *r) {
+    if (r->named) return;
+    r->named = true;
+    writer_event(&r->writer);
+    output_format(r->writer.out, "{\"ph\": \"M\", \"name\": \"prof\", \"pid\": %lld, \"tid\": 0, "
+                  "\"args\": {\"version\": \"" PROF_VERSION "\"}}", (long long)r->pid);
+}
+
 static void take_counter(raw_json *r, const prof_raw_item *item) {
     begin_event(r, 'C', "counter", item->name, item);
     output_text(r->writer.out, ", \"args\": {\"value\": ");
@@ -122,8 +131,10 @@ static void take_sums(raw_json *r, const prof_average *a) {
                   "\"max\": %lld, ", (unsigned long long)a->count,
                   (long long)a->cpu_time_total_ns, (long long)a->self_cpu_time_total_ns,
                   (long long)a->min_ns, (long long)a->max_ns);
-    output_format(out, "\"p50\": %lld, \"p90\": %lld, \"p99\": %lld}", (long long)a->p50_ns,
+    output_format(out, "\"p50\": %lld, \"p90\": %lld, \"p99\": %lld", (long long)a->p50_ns,
                   (long long)a->p90_ns, (long long)a->p99_ns);
+    if (a->untimed) output_format(out, ", \"untimed\": %llu", (unsigned long long)a->untimed);
+    output_text(out, "}");
 }
 
 static void take(void *user, const prof_raw_item *item) {
@@ -134,7 +145,10 @@ static void take(void *user, const prof_raw_item *item) {
     switch (item->kind) {
     case PROF_RAW_SESSION: take_session(r, item); break;
     case PROF_RAW_THREAD: take_thread(r, item); break;
-    case PROF_RAW_ZONE: hold(r, item); break;
+    case PROF_RAW_ZONE:
+        if (strcmp(item->name, "(in sums)") == 0) name_ours(r);
+        hold(r, item);
+        break;
     case PROF_RAW_STEP:
         snprintf(step, sizeof step, "ProfilerStep#%lld", (long long)item->value);
         write_zone(r, "user_annotation", step, item);
