@@ -6404,8 +6404,9 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
         return;
     }
     if (t->generation == PROF__LOAD(prof__on)) {
-        uint64_t now = prof__state_now(t);
+        uint64_t now;
         while (PROF__LOAD(t->deep) && prof__end_deep(t, true)) {}
+        now = prof__state_now(t);
         while (t->hot.top > t->hot.bottom && prof__end_zone(t, now, true)) {}
     }
     prof__lock_to_leave(t);
@@ -6430,8 +6431,8 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
 }
 
 /* A free state made to record in the open generation; one whose region threads of earlier sessions
-   own is left for later. NULL: there was none; counted. Under the lock. */
-PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
+   own is left for later. NULL: there is none. Under the lock. */
+PROF__FN prof__state *prof__state_find(uint32_t stale, uint64_t id) {
     struct prof_trace *s = &prof__trace;
     for (prof__state **p = &s->free_states, *t = *p; t; t = *p) {
         prof__state *after = t->next;
@@ -6442,6 +6443,24 @@ PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
         if (!s->regions) break;
         p = &t->next;
     }
+    return NULL;
+}
+
+/* The same; NULL is counted. Where all chunks wait to be flushed that may be done here: the lock is
+   open meanwhile. */
+PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
+    struct prof_trace *s = &prof__trace;
+    uint32_t on = PROF__LOAD(prof__on);
+    prof__state *t = prof__state_find(stale, id);
+    if (!t && s->free_states && s->flush_inline) {
+        prof_result (*flush)(void) = s->flush;
+        prof__unlock();
+        (void)flush();
+        prof__lock();
+        if (PROF__LOAD(prof__on) != on) return NULL;
+        t = prof__state_find(stale, id);
+    }
+    if (t) return t;
     if (s->free_states) PROF__BUMP(s->counts.full, 1);
     else PROF__BUMP(s->dropped_threads, 1);
     return NULL;

@@ -763,6 +763,32 @@ static void *mark_many(void *turns) {
     return NULL;
 }
 
+/* Each short thread leaves a chunk to be flushed: the next one does it, when all wait for that. */
+static void test_short_threads_flush(void) {
+    test_text text;
+    prof_desc desc;
+    pthread_t thread;
+    unsigned turns = 1;
+    memset(&text, 0, sizeof text);
+    desc = stream_desc(&text);
+    desc.memory_size = 128 << 10;
+    desc.memory = malloc(desc.memory_size);
+    desc.max_threads = 2;
+    desc.stream_inline = true;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 1000; i++) {
+        pthread_create(&thread, NULL, mark_many, &turns);
+        pthread_join(thread, NULL);
+    }
+    prof_stop();
+    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats().recorded, 2000);
+    read_all(&text);
+    EQUAL(read_back.zone_count, 2000);
+    free(desc.memory);
+    test_text_clear(&text);
+}
+
 /* Threads come and go, more than there are places for at once; their chunks are used again. */
 static void test_many_threads_and_a_drain(void) {
     test_text text;
@@ -1078,6 +1104,7 @@ int main(void) {
     RUN(test_sink_that_writes_short);
     RUN(test_sink_that_blocks);
     RUN(test_many_threads_and_a_drain);
+    RUN(test_short_threads_flush);
     RUN(test_chrome_array);
     RUN(test_pieces_end_after_an_event);
     RUN(test_array_of_nothing_is_json);

@@ -149,6 +149,29 @@ static void test_unwind_dropped(void) {
     PASS_ON(CHECK(test_find(prof_stop(), "after", 0)->depth == 1, "within what is left"));
 }
 
+static void *end_deep(void *none) {
+    for (int i = 0; i < 40; i++) prof_push("open");
+    return none;
+}
+
+/* A thread ends in deep zones: they end first. */
+static void test_thread_ends_deep(void) {
+    prof_desc desc;
+    pthread_t thread;
+    prof_trace *trace;
+    memset(&desc, 0, sizeof desc);
+    desc.max_depth = 8;
+    EQUAL(prof_start(&desc), PROF_OK);
+    EQUAL(pthread_create(&thread, NULL, end_deep, NULL), 0);
+    pthread_join(thread, NULL);
+    trace = prof_stop();
+    EQUAL(prof_trace_stats(trace).unfinished, 40);
+    EQUAL(prof_trace_stats(trace).deep, 32);
+    EQUAL(prof_trace_stats(trace).lost + prof_trace_stats(trace).clock_steps, 0);
+    CHECK(!test_find(trace, "(lost)", 0), "lost zones");
+    PASS_ON(test_tree(trace));
+}
+
 static void *mark_elsewhere(void *user) {
     prof_push("other");
     *(prof_place *)user = prof_mark();
@@ -201,6 +224,7 @@ int main(void) {
     RUN(test_deep_is_not_left);
     RUN(test_unwind);
     RUN(test_unwind_dropped);
+    RUN(test_thread_ends_deep);
     RUN(test_odd_marks);
     return test_end();
 }
