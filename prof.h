@@ -19540,6 +19540,7 @@ PROF__FN bool prof__sums_same(const prof__state *t, uint32_t sums) {
 typedef struct prof__rest {
     const prof__record *begin, *end;
     uint64_t *inner;
+    uint64_t base;                       /* as a cursor's, where they begin */
     uint32_t sums, moved, gone;
     uint32_t cut;                        /* as the state's, when all of this is added */
     uint64_t cut_tick;
@@ -19564,6 +19565,7 @@ PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t
         prof__copy_words(to, begin, n * sizeof *to);
         rest->cut = PROF__LOAD(t->summing) ? PROF__LOAD(t->cut) : 0;
         rest->cut_tick = t->cut_tick;
+        rest->base = t->base;
         rest->end = to + n;
     } while (!prof__sums_same(t, rest->sums) && i++ < 1000);
     rest->begin = to;
@@ -19770,6 +19772,7 @@ PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *re
     prof__rest_copy(rest, t, prof__dumped.block,
                     sizeof prof__dumped.block / sizeof *prof__dumped.block, prof__dumped.inner);
     rest->ended = prof__dumped.ended;
+    k.base = rest->base;
     k.at = rest->begin;
     k.end = rest->end;
     prof__raw_sites(w);
@@ -20959,7 +20962,7 @@ PROF__FN void prof__merge(prof__merged *to, const prof__tally *from) {
 }
 
 PROF__FN void prof__merge_state(prof__merged *to, const prof__state *t, prof__rest *rest) {
-    prof__cursor k = { rest->begin, rest->end, 0, 0 };
+    prof__cursor k = { rest->begin, rest->end, rest->base, 0 };
     prof__item i;
     uint64_t within;
     for (const prof__tally *r = t->tallies.others; r; r = PROF__ACQUIRE(r->next)) {

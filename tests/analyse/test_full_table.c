@@ -860,6 +860,48 @@ static void test_told_where_it_ends(void) {
     told_where_it_ends(false, 40000);
 }
 
+static void outer_of(void *user, const prof_raw_item *item) {
+    if (item->kind != PROF_RAW_ZONE || strcmp(item->name, "zone") == 0) return;
+    ((prof_raw_item *)user)[*item->name == 'o'] = *item;
+}
+
+/* A zone of the timeline that ended in sums, after the clock's lower 32 bits have gone round: a dump
+   has it when it was, in that hour. */
+static void test_dumped_when_it_was(void) {
+    const unsigned zones = 40000;
+    prof_desc desc = test_desc();
+    prof_raw_desc reader;
+    prof_raw_item items[2];              /* "(in sums)", "outer" */
+    prof_raw_stats stats;
+    prof_raw *raw;
+    test_text text;
+    unsigned i;
+    memset(&text, 0, sizeof text);
+    memset(&reader, 0, sizeof reader);
+    memset(items, 0, sizeof items);
+    reader.memory = dump_memory[0];
+    reader.memory_size = sizeof dump_memory[0];
+    reader.item = outer_of;
+    reader.user = items;
+    test_time.tick += (uint64_t)5 << 32;
+    desc.memory = arena;
+    desc.memory_size = 256 << 10;
+    desc.max_threads = 1;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("outer");
+    for (i = 0; i < zones; i++) { PROF_SCOPE("zone"); test_time.tick += 7; }
+    PROF_END();
+    EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
+    CHECK(prof_get_stats().summed > 10000, "%u zones in sums", (unsigned)prof_get_stats().summed);
+    prof_stop();
+    EQUAL(prof_raw_open(&reader, &raw), PROF_OK);
+    prof_raw_feed(raw, text.data, text.size);
+    EQUAL(prof_raw_close(raw, &stats), PROF_OK);
+    test_text_clear(&text);
+    EQUAL(items[1].start_ns, 0);
+    for (i = 0; i < 2; i++) EQUAL(items[i].end_ns, 7 * zones);
+}
+
 static void *names_without_end(void *data) {
     char name[32];
     int i;
@@ -1008,6 +1050,7 @@ int main(void) {
     RUN(test_grows_in_a_handler);
     RUN(test_names_without_end);
     RUN(test_a_thread_a_request);
+    RUN(test_dumped_when_it_was);
     RUN(test_more_names_than_are_kept);
     RUN(test_full_at_tick_0);
     RUN(test_deep_zones);
