@@ -117,6 +117,14 @@ TEST_UNUSED static int test_end(void) {
 
 static uint32_t test_seed = 1;
 
+/* How often a text, or NULL, has another. Not by strstr: sanitizers read all of the text there. */
+TEST_UNUSED static size_t test_times(const char *text, const char *what) {
+    size_t n = 0, size = strlen(what);
+    for (; text && (text = strchr(text, *what)) != NULL; text++)
+        if (strncmp(text, what, size) == 0) n++;
+    return n;
+}
+
 /* Tests that take long take an n-th of their cases, others each time, where the environment has
    TEST_SAMPLE=n, as tests/run.sh without --all gives it; else 1. */
 TEST_UNUSED static uint32_t test_sample(void) {

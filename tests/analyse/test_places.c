@@ -155,12 +155,6 @@ static const char *table_of(const prof_trace *trace, bool by_site, prof_format f
     return text->data;
 }
 
-static size_t times(const char *text, const char *what) {
-    size_t n = 0;
-    for (; (text = strstr(text, what)) != NULL; text++) n++;
-    return n;
-}
-
 static void check_tables(int kind) {
     prof_trace *trace = record(kind, 500);
     static const char *const heads[] = { "Source", ",stack,source\r\n", "\"source\": \"" };
@@ -168,11 +162,11 @@ static void check_tables(int kind) {
     for (int format = 0; format < 3; format++) {
         test_text text;
         const char *table = table_of(trace, true, (prof_format)format, &text);
-        EQUAL(times(table, heads[format]), format == 2 ? 7 : 1);
-        EQUAL(times(table, cells[format]), 1);
+        EQUAL(test_times(table, heads[format]), format == 2 ? 7 : 1);
+        EQUAL(test_times(table, cells[format]), 1);
         test_text_clear(&text);
         table = table_of(trace, false, (prof_format)format, &text);
-        EQUAL(times(table, "ource") + times(table, "b.c"), 0);
+        EQUAL(test_times(table, "ource") + test_times(table, "b.c"), 0);
         test_text_clear(&text);
     }
 }
@@ -197,20 +191,21 @@ static void test_places_rows_written(void) {
     desc.format = PROF_FORMAT_CSV;
     EQUAL(prof_write_rows(rows, 2, NULL, &desc, test_text_sink(&text)), PROF_OK);
     test_text_write(&text, "", 1);
-    EQUAL(times(text.data, "source"), 0);
+    EQUAL(test_times(text.data, "source"), 0);
     text.size = 0;
     desc.averages = &by;
     by.group_by_site = true;
     EQUAL(prof_write_rows(rows, 2, NULL, &desc, test_text_sink(&text)), PROF_OK);
     test_text_write(&text, "", 1);
-    EQUAL(times(text.data, ",source\r\n") + times(text.data, ",\"\",\"\",\"\",\"\"\r\n"), 3);
+    EQUAL(test_times(text.data, ",source\r\n") +
+              test_times(text.data, ",\"\",\"\",\"\",\"\"\r\n"), 3);
     text.size = 0;
     desc.averages = NULL;
     rows[1].site = &site;
     EQUAL(prof_write_rows(rows, 2, NULL, &desc, test_text_sink(&text)), PROF_OK);
     test_text_write(&text, "", 1);
-    EQUAL(times(text.data, ",source\r\n"), 1);
-    EQUAL(times(text.data, ",\"dir/\"\"x\"\".c\"\r\n"), 1);
+    EQUAL(test_times(text.data, ",source\r\n"), 1);
+    EQUAL(test_times(text.data, ",\"dir/\"\"x\"\".c\"\r\n"), 1);
     test_text_clear(&text);
 }
 
@@ -232,23 +227,23 @@ static void check_trace(int kind, bool array) {
     prof_trace *trace = record(kind, (int)n);
     test_text text;
     const char *told = trace_of(trace, PROF_CHROME_SOURCE_AUTO, array, &text);
-    EQUAL(times(told, "{\"name\":\"parse\",\"source\":\"a.c:1\"}"), 1);
-    EQUAL(times(told, "{\"name\":\"parse\",\"source\":\"b.c:1\"}"), 1);
-    EQUAL(times(told, "{\"name\":\"parse\",\"source\":\"\"}"), 1);
-    EQUAL(times(told, "{\"name\":\"single\",\"source\":\"a.c:2\"}"), 1);
-    EQUAL(times(told, "\"args\":{\"source\":\"b.c:1\"}"), kind == SUMS ? 0 : 2 * n);
-    EQUAL(times(told, "\"args\":{\"source\":\"b.c:2\"}"), kind == SUMS ? 0 : n);
-    EQUAL(times(told, "\"args\":{\"source\":\"a.c:2\"}"), 0);
-    EQUAL(times(told, "b.c:4"), 0);      /* of another session */
-    EQUAL(times(told, "\"sums_by_site\""), kind == SUMS);
-    EQUAL(times(told, ",\"p99\":5,\"source\":\"b.c:1\"}"), kind == SUMS);
+    EQUAL(test_times(told, "{\"name\":\"parse\",\"source\":\"a.c:1\"}"), 1);
+    EQUAL(test_times(told, "{\"name\":\"parse\",\"source\":\"b.c:1\"}"), 1);
+    EQUAL(test_times(told, "{\"name\":\"parse\",\"source\":\"\"}"), 1);
+    EQUAL(test_times(told, "{\"name\":\"single\",\"source\":\"a.c:2\"}"), 1);
+    EQUAL(test_times(told, "\"args\":{\"source\":\"b.c:1\"}"), kind == SUMS ? 0 : 2 * n);
+    EQUAL(test_times(told, "\"args\":{\"source\":\"b.c:2\"}"), kind == SUMS ? 0 : n);
+    EQUAL(test_times(told, "\"args\":{\"source\":\"a.c:2\"}"), 0);
+    EQUAL(test_times(told, "b.c:4"), 0);      /* of another session */
+    EQUAL(test_times(told, "\"sums_by_site\""), kind == SUMS);
+    EQUAL(test_times(told, ",\"p99\":5,\"source\":\"b.c:1\"}"), kind == SUMS);
     test_text_clear(&text);
     told = trace_of(trace, PROF_CHROME_SOURCE_ALL, array, &text);
-    EQUAL(times(told, "\"args\":{\"source\":\"a.c:2\"}"), kind == SUMS ? 0 : n);
-    EQUAL(times(told, "\"args\":{\"source\":"), kind == SUMS ? 0 : 7 * n);
+    EQUAL(test_times(told, "\"args\":{\"source\":\"a.c:2\"}"), kind == SUMS ? 0 : n);
+    EQUAL(test_times(told, "\"args\":{\"source\":"), kind == SUMS ? 0 : 7 * n);
     test_text_clear(&text);
     told = trace_of(trace, PROF_CHROME_SOURCE_NONE, array, &text);
-    EQUAL(times(told, "source") + times(told, "sites") + times(told, "a.c"), 0);
+    EQUAL(test_times(told, "source") + test_times(told, "sites") + test_times(told, "a.c"), 0);
     test_text_clear(&text);
 }
 

@@ -379,12 +379,6 @@ static void test_records_as_events(void) {
     }
 }
 
-static size_t times_in(const char *text, const char *what) {
-    size_t n = 0;
-    for (; (text = strstr(text, what)) != NULL; text++) n++;
-    return n;
-}
-
 static prof_desc in_arena(void *arena, size_t size) {
     prof_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -417,7 +411,7 @@ static void test_lean(void) {
           prof_strerror(PROF_ERROR_MEMORY));
     EQUAL(prof_write_canonical(trace, test_text_sink(&text)), PROF_ERROR_MEMORY);
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
-    EQUAL(times_in(text.data, "\"ph\":\"X\""), count);
+    EQUAL(test_times(text.data, "\"ph\":\"X\""), count);
     chrome = text.size;
     n = prof_key_averages(trace, NULL, before, 16);
     EQUAL(n, 6);

@@ -91,12 +91,6 @@ static size_t kernels_of(const prof_trace *trace, const char *name) {
     return sum;
 }
 
-static size_t count_text(const char *text, const char *part) {
-    size_t n = 0;
-    for (; (text = strstr(text, part)) != NULL; text += strlen(part)) n++;
-    return n;
-}
-
 /* ---- what a session shows ---- */
 
 static void work(void) {
@@ -154,10 +148,10 @@ static void test_table_and_trace(void) {
           "%s", text.data);
     test_text_clear(&text);
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
-    EQUAL(count_text(text.data, "\"ph\":\"s\""), 4);
-    EQUAL(count_text(text.data, "\"ph\":\"f\""), 4);
-    EQUAL(count_text(text.data, "\"cat\":\"kernel\""), 2);
-    EQUAL(count_text(text.data, "\"cat\":\"cuda_runtime\""), 4);
+    EQUAL(test_times(text.data, "\"ph\":\"s\""), 4);
+    EQUAL(test_times(text.data, "\"ph\":\"f\""), 4);
+    EQUAL(test_times(text.data, "\"cat\":\"kernel\""), 2);
+    EQUAL(test_times(text.data, "\"cat\":\"cuda_runtime\""), 4);
     CHECK(strstr(text.data, "\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD (Pageable -> Device)\","
                             "\"pid\":0,\"tid\":13,"), "no copy on its row");
     CHECK(strstr(text.data, "\"bytes\":4096,\"memory bandwidth (GB/s)\":16}"), "no bandwidth");
@@ -165,8 +159,8 @@ static void test_table_and_trace(void) {
                             "\"stream\":13,\"registers per thread\":32,\"shared memory\":1024,"
                             "\"grid\":[264,1,1],\"block\":[256,1,1],\"blocks per SM\":2,"
                             "\"warps per SM\":16,\"est. achieved occupancy %\":25,"), "no launch");
-    EQUAL(count_text(text.data, "\"correlation\":"), 8);
-    EQUAL(count_text(text.data, "\"correlation\":2,"), 2);   /* a kernel and its call */
+    EQUAL(test_times(text.data, "\"correlation\":"), 8);
+    EQUAL(test_times(text.data, "\"correlation\":2,"), 2);   /* a kernel and its call */
     CHECK(strstr(text.data, "{\"labels\":\"GPU 0\"}}"), "no GPU row");
     CHECK(strstr(text.data, "{\"sort_index\":5000000}}"), "no place for the GPU");
     CHECK(strstr(text.data, "{\"name\":\"stream 13 \"}}"), "no stream row");
@@ -224,9 +218,9 @@ static void test_graph(void) {
     PASS_ON(check_whole());
     EQUAL(kernels_of(trace, "replay"), 30);
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
-    EQUAL(count_text(text.data, "\"graph id\":5,\"graph node id\":21474836482}"), 10);
-    EQUAL(count_text(text.data, "\"ph\":\"s\""), 10);
-    EQUAL(count_text(text.data, "\"ph\":\"f\""), 30);
+    EQUAL(test_times(text.data, "\"graph id\":5,\"graph node id\":21474836482}"), 10);
+    EQUAL(test_times(text.data, "\"ph\":\"s\""), 10);
+    EQUAL(test_times(text.data, "\"ph\":\"f\""), 30);
     test_text_clear(&text);
     close_session();
 }
@@ -267,9 +261,9 @@ static void test_beside_another_device(void) {
     CHECK(strstr(text.data, "Self CUDA time total: 3.000us\n"), "%s", text.data);
     test_text_clear(&text);
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
-    EQUAL(count_text(text.data, "\"ph\":\"s\""), 4);
-    EQUAL(count_text(text.data, "\"ph\":\"f\""), 4);
-    EQUAL(count_text(text.data, "\"tiles\":4"), 2);
+    EQUAL(test_times(text.data, "\"ph\":\"s\""), 4);
+    EQUAL(test_times(text.data, "\"ph\":\"f\""), 4);
+    EQUAL(test_times(text.data, "\"tiles\":4"), 2);
     CHECK(strstr(text.data, "\"labels\":\"CUDA 0\"") && strstr(text.data, "\"labels\":\"NPU 0\""),
           "labels");
     test_text_clear(&text);
@@ -294,7 +288,7 @@ static void test_devices_and_streams(void) {
     PASS_ON(check_whole());
     EQUAL(kernels_of(trace, "zone"), 12);
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
-    EQUAL(count_text(text.data, "\"thread_name\",\"ts\":0.000,\"pid\":2,"), 4);
+    EQUAL(test_times(text.data, "\"thread_name\",\"ts\":0.000,\"pid\":2,"), 4);
     CHECK(strstr(text.data, "{\"labels\":\"GPU 2\"}}"), "no third GPU");
     CHECK(strstr(text.data, "Memcpy PtoP (Device -> Device)"), "no copy");
     CHECK(strstr(text.data, "\"fromDevice\":2,\"inDevice\":2,\"toDevice\":0,\"fromContext\":3,"
@@ -326,8 +320,8 @@ static void test_annotations_cover_the_gpu(void) {
     fake_launch("k", 3, 1000);
     trace = prof_stop();
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
-    EQUAL(count_text(text.data, "\"cat\":\"gpu_user_annotation\",\"name\":\"second\""), 2);
-    EQUAL(count_text(text.data, "\"cat\":\"gpu_user_annotation\""), 6);
+    EQUAL(test_times(text.data, "\"cat\":\"gpu_user_annotation\",\"name\":\"second\""), 2);
+    EQUAL(test_times(text.data, "\"cat\":\"gpu_user_annotation\""), 6);
     test_text_clear(&text);
     close_session();
 }
@@ -350,9 +344,9 @@ static void test_steps_cover_the_gpu(void) {
     }
     trace = prof_stop();
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
-    EQUAL(count_text(text.data, "\"cat\":\"gpu_user_annotation\",\"name\":\"ProfilerStep#1\""), 2);
-    EQUAL(count_text(text.data, "\"cat\":\"gpu_user_annotation\""), 6);
-    EQUAL(count_text(text.data, "\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#2\""), 1);
+    EQUAL(test_times(text.data, "\"cat\":\"gpu_user_annotation\",\"name\":\"ProfilerStep#1\""), 2);
+    EQUAL(test_times(text.data, "\"cat\":\"gpu_user_annotation\""), 6);
+    EQUAL(test_times(text.data, "\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#2\""), 1);
     EQUAL(kernels_of(trace, "ProfilerStep*"), 6);
     test_text_clear(&text);
     close_session();
@@ -1120,10 +1114,10 @@ static void test_waits(void) {
     }
     CHECK(!test_find(trace, "Stream Wait Event", 2), "a wait on an idle stream");
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
-    EQUAL(count_text(text.data, "\"cat\":\"cuda_sync\",\"name\":\"Stream Wait Event\",\"pid\":1,"
+    EQUAL(test_times(text.data, "\"cat\":\"cuda_sync\",\"name\":\"Stream Wait Event\",\"pid\":1,"
                                 "\"tid\":1000014,"), 1);
     CHECK(strstr(text.data, "\"stream\":14,\"device\":1,\"context\":2"), "args");
-    EQUAL(count_text(text.data, "{\"name\":\"stream 14 (sync)\"}"), 2);
+    EQUAL(test_times(text.data, "{\"name\":\"stream 14 (sync)\"}"), 2);
     test_text_clear(&text);
     close_session();
 }
@@ -1160,7 +1154,7 @@ static void test_device_memory(void) {
     CHECK(strstr(text.data, "Self CUDA Mem") && strstr(text.data, "4.00 KB"), "%s", text.data);
     test_text_clear(&text);
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
-    EQUAL(count_text(text.data, "\"[memory]\""), 4);
+    EQUAL(test_times(text.data, "\"[memory]\""), 4);
     CHECK(strstr(text.data, "\"Addr\":28672,\"Bytes\":-4096,\"Total Allocated\":100,"), "%s",
           text.data);
     test_text_clear(&text);

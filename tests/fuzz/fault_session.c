@@ -172,8 +172,7 @@ static size_t zones_in(const test_text *text) {
     size_t n = 0;
     if (!text->data) return 0;
     if (format == PROF_STREAM_CHROME) {
-        for (const char *at = text->data; (at = strstr(at, "\"ph\":\"X\"")) != NULL; at++) n++;
-        return n;
+        return test_times(text->data, "\"ph\":\"X\"");
     }
     memset(&desc, 0, sizeof desc);
     desc.memory = memory;

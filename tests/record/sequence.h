@@ -269,12 +269,6 @@ static void same_stream(const test_text *text) {
     CHECK(!decoded.bad, "see before");
 }
 
-static size_t count_text(const test_text *text, const char *what) {
-    size_t n = 0;
-    for (const char *at = text->data; at && (at = strstr(at, what)) != NULL; at++) n++;
-    return n;
-}
-
 /* Whatever a sequence does, each mode says the same of it. json: checks a text, or NULL. */
 TEST_UNUSED static void check_sequence(const uint8_t *data, size_t size,
                                        void (*json)(const char *data, size_t size)) {
@@ -295,7 +289,7 @@ TEST_UNUSED static void check_sequence(const uint8_t *data, size_t size,
         PASS_ON(same_events(trace));
         PASS_ON(same_averages(trace));
         EQUAL(test_write(trace, TEST_CHROME, &text), PROF_OK);
-        EQUAL(count_text(&text, "{\"ph\":\"X\""), model.ended_count + model.stands);
+        EQUAL(test_times(text.data, "{\"ph\":\"X\""), model.ended_count + model.stands);
         if (json) json(text.data, text.size);
         text.size = 0;
     }
@@ -308,7 +302,7 @@ TEST_UNUSED static void check_sequence(const uint8_t *data, size_t size,
         CHECK(run_calls(b, &desc) != NULL, "no stream");
         PASS_ON(same_stats(&desc));
         if (!chrome) PASS_ON(same_stream(&text));
-        else EQUAL(count_text(&text, "\"ph\":\"X\""), model.ended_count);
+        else EQUAL(test_times(text.data, "\"ph\":\"X\""), model.ended_count);
         if (chrome && json) json(text.data, text.size);
         text.size = 0;
     }

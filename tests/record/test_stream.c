@@ -854,22 +854,16 @@ static void make_array(test_text *text) {
     prof_stop();
 }
 
-static size_t times_in(const char *text, const char *what) {
-    size_t n = 0;
-    for (; (text = strstr(text, what)) != NULL; text += strlen(what)) n++;
-    return n;
-}
-
 static void test_chrome_array(void) {
     test_text text;
     FILE *file;
     make_array(&text);
-    EQUAL(times_in(text.data, "\"ph\":\"X\""), 40 + 2 * 39 + 1);
-    EQUAL(times_in(text.data, "\"ph\":\"C\""), 40);
-    EQUAL(times_in(text.data, "\"ph\":\"i\""), 40);
-    EQUAL(times_in(text.data, "\"finished\":false"), 1);
-    EQUAL(times_in(text.data, "\"thread 0 (a \\\"name\\\")\""), 2);
-    EQUAL(times_in(text.data, "\"unfinished\":1"), 1);
+    EQUAL(test_times(text.data, "\"ph\":\"X\""), 40 + 2 * 39 + 1);
+    EQUAL(test_times(text.data, "\"ph\":\"C\""), 40);
+    EQUAL(test_times(text.data, "\"ph\":\"i\""), 40);
+    EQUAL(test_times(text.data, "\"finished\":false"), 1);
+    EQUAL(test_times(text.data, "\"thread 0 (a \\\"name\\\")\""), 2);
+    EQUAL(test_times(text.data, "\"unfinished\":1"), 1);
     EQUAL(strncmp(text.data, "[\n{", 3), 0);
     SAME_TEXT(text.data + text.size - 3, "\n]\n");
     file = fopen(TEST_OUT "/array.json", "wb");
@@ -908,7 +902,7 @@ static void test_pieces_end_after_an_event(void) {
     for (i = 0; i + 1 < end_count; i++)
         CHECK(text.data[ends[i] - 1] == '}', "piece %u ends with %c", (unsigned)i,
               text.data[ends[i] - 1]);
-    EQUAL(times_in(text.data, "\"ph\":\"X\""), 3000);
+    EQUAL(test_times(text.data, "\"ph\":\"X\""), 3000);
     test_text_clear(&text);
 }
 
@@ -921,7 +915,7 @@ static void test_array_of_nothing_is_json(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     prof_stop();
     SAME_TEXT(text.data + text.size - 3, "\n]\n");
-    EQUAL(times_in(text.data, "\"ph\":\"M\""), 3);
+    EQUAL(test_times(text.data, "\"ph\":\"M\""), 3);
     test_text_clear(&text);
 }
 
@@ -944,8 +938,8 @@ static void test_array_to_a_moody_sink(void) {
     while (prof_flush() != PROF_OK) {}
     m.calls = 0;
     prof_stop();
-    EQUAL(times_in(m.text.data, "\"ph\":\"X\""), 6000);
-    EQUAL(times_in(m.text.data, "\"thread_name\""), 2);
+    EQUAL(test_times(m.text.data, "\"ph\":\"X\""), 6000);
+    EQUAL(test_times(m.text.data, "\"thread_name\""), 2);
     test_text_clear(&m.text);
 }
 

@@ -375,12 +375,6 @@ static void test_target_aggregate_table(void) {
 
 /* ---- A Chrome array, streamed ---- */
 
-static unsigned occurrences(const char *text, const char *what) {
-    unsigned n = 0;
-    for (; (text = strstr(text, what)) != NULL; text++) n++;
-    return n;
-}
-
 static void chrome_array(output *o) {
     static char memory[4096];
     prof_desc desc = target_desc();
@@ -409,14 +403,14 @@ static void test_target_chrome_array(void) {
     PASS_ON(chrome_array(&o));
     CHECK(strncmp(o.text, "[\n{", 3) == 0, "%.80s", o.text);
     CHECK(strcmp(o.text + o.size - 5, "}}\n]\n") == 0, "%s", o.text + o.size - 40);
-    EQUAL(occurrences(o.text, "\"name\":\"zone\""), 200);
-    EQUAL(occurrences(o.text, "\"name\":\"interrupt\""), 20);
-    EQUAL(occurrences(o.text, "\"name\":\"level\""), 10);
-    EQUAL(occurrences(o.text, "\"name\":\"here\""), 1);
-    EQUAL(occurrences(o.text, "\"finished\":false"), 1);
-    EQUAL(occurrences(o.text, "\"recorded\":221"), 1);
-    EQUAL(occurrences(o.text, "\"dur\":1.500"), 200);
-    EQUAL(occurrences(o.text, "\"value\":-180"), 1);
+    EQUAL(test_times(o.text, "\"name\":\"zone\""), 200);
+    EQUAL(test_times(o.text, "\"name\":\"interrupt\""), 20);
+    EQUAL(test_times(o.text, "\"name\":\"level\""), 10);
+    EQUAL(test_times(o.text, "\"name\":\"here\""), 1);
+    EQUAL(test_times(o.text, "\"finished\":false"), 1);
+    EQUAL(test_times(o.text, "\"recorded\":221"), 1);
+    EQUAL(test_times(o.text, "\"dur\":1.500"), 200);
+    EQUAL(test_times(o.text, "\"value\":-180"), 1);
 }
 
 /* What the sink does not take comes again. */
@@ -426,8 +420,8 @@ static void test_target_chrome_array_failures(void) {
         memset(&o, 0, sizeof o);
         o.fail_each = each;
         PASS_ON(chrome_array(&o));
-        EQUAL(occurrences(o.text, "\"name\":\"zone\""), 200);
-        EQUAL(occurrences(o.text, "\"name\":\"process_labels\""), 1);
+        EQUAL(test_times(o.text, "\"name\":\"zone\""), 200);
+        EQUAL(test_times(o.text, "\"name\":\"process_labels\""), 1);
         CHECK(prof_get_stats().stream_failures > 0, "it did not fail");
     }
 }

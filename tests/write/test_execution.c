@@ -21,12 +21,6 @@ static void has(const char *text, const char *part) {
     CHECK(strstr(text, part) != NULL, "no '%.200s' in '%.500s'", part, text);
 }
 
-static int times(const char *text, const char *part) {
-    int n = 0;
-    while ((text = strstr(text, part)) != NULL) n++, text++;
-    return n;
-}
-
 /* The file of the observer, in memory that lives until the next call. */
 static const char *file(void) {
     static char text[1 << 16];
@@ -46,12 +40,12 @@ static void whole(const char *text) {
     has(text, "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": ");
     has(text, "\n{\"id\":1,\"name\":\"[pytorch|profiler|execution_trace|process]\","
               "\"ctrl_deps\":1,");
-    EQUAL(times(text, "\"finish_ts\": "), 1);
+    EQUAL(test_times(text, "\"finish_ts\": "), 1);
     while ((at = strstr(at, "\"ctrl_deps\":")) != NULL) {
         char id[40];
         at += strlen("\"ctrl_deps\":");
         snprintf(id, sizeof id, "\n{\"id\":%lu,", strtoul(at, NULL, 10));
-        EQUAL(times(text, id), 1);
+        EQUAL(test_times(text, id), 1);
     }
 }
 
@@ -232,7 +226,7 @@ static void test_events_from_outside(void) {
     EQUAL(prof_trace_from_events(&desc, events, 4, &trace), PROF_OK);
     EQUAL(prof_write_execution_trace(trace, test_text_sink(&text)), PROF_OK);
     PASS_ON(whole(text.data));
-    EQUAL(times(text.data, "\"ctrl_deps\""), 5);     /* two threads, two ops, the process */
+    EQUAL(test_times(text.data, "\"ctrl_deps\""), 5);     /* two threads, two ops, the process */
     PASS_ON(has(text.data, "{\"name\":\"fw_parent\",\"type\":\"uint64\",\"value\":5}"));
     PASS_ON(has(text.data, "{\"name\":\"fw_tid\",\"type\":\"uint64\",\"value\":11}"));
     PASS_ON(has(text.data, "{\"name\":\"Collective name\",\"type\":\"string\",\"value\":"
@@ -351,15 +345,15 @@ static void test_observer_over_windows(void) {
     EQUAL(prof_execution_trace_unregister(), PROF_OK);
     text = file();
     PASS_ON(whole(text));
-    EQUAL(times(text, "\"name\":\"work\""), 4);
-    EQUAL(times(text, "\"name\":\"ProfilerStep#"), 4);
-    EQUAL(times(text, "execution_trace|thread]"), 2);
+    EQUAL(test_times(text, "\"name\":\"work\""), 4);
+    EQUAL(test_times(text, "\"name\":\"ProfilerStep#"), 4);
+    EQUAL(test_times(text, "execution_trace|thread]"), 2);
     for (i = 1; i <= 8; i++) {           /* each id once in each */
         char part[80];
         snprintf(part, sizeof part, "\"rf_id\",\"type\":\"uint64\",\"value\":%d}", i);
-        EQUAL(times(text, part), 1);
+        EQUAL(test_times(text, part), 1);
         snprintf(part, sizeof part, "\"Record function id\":%d}", i);
-        EQUAL(times(chrome, part), 1);
+        EQUAL(test_times(chrome, part), 1);
     }
 }
 
@@ -391,9 +385,9 @@ static void test_observer_within_a_window(void) {
     EQUAL(prof_execution_trace_unregister(), PROF_OK);
     text = file();
     PASS_ON(whole(text));
-    EQUAL(times(text, "\"name\":\"in"), 4);
-    EQUAL(times(text, "\"name\":\"out\"") + times(text, "\"name\":\"around\"") +
-          times(text, "\"name\":\"before\""), 0);
+    EQUAL(test_times(text, "\"name\":\"in"), 4);
+    EQUAL(test_times(text, "\"name\":\"out\"") + test_times(text, "\"name\":\"around\"") +
+          test_times(text, "\"name\":\"before\""), 0);
     PASS_ON(has(text, "\"name\":\"in 1\",\"ctrl_deps\":3,"));   /* the thread */
 }
 
@@ -414,7 +408,7 @@ static void test_observer_accumulates(void) {
     prof_stop();
     EQUAL(prof_execution_trace_unregister(), PROF_OK);
     PASS_ON(whole(file()));
-    EQUAL(times(file(), "\"name\":\"work\""), 3);
+    EQUAL(test_times(file(), "\"name\":\"work\""), 3);
 }
 
 static bool take(void *user, const void *data, size_t size) {
@@ -462,8 +456,8 @@ static void test_observer_disk_full(void) {
     setrlimit(RLIMIT_FSIZE, &limit);
     EQUAL(prof_execution_trace_unregister(), PROF_ERROR_FILE);
     PASS_ON(whole(file()));
-    EQUAL(times(file(), "\"name\":\"lost\""), 0);
-    EQUAL(times(file(), "\"name\":\"kept\""), 1);
+    EQUAL(test_times(file(), "\"name\":\"lost\""), 0);
+    EQUAL(test_times(file(), "\"name\":\"kept\""), 1);
     CHECK(written < 40000, "the first window alone takes %d bytes", written);
 #endif
 }

@@ -278,11 +278,10 @@ static void test_golden_stacks(void) {
 
 static unsigned rows_with(const prof_table_desc *desc, const char *word) {
     test_text text;
-    const char *at;
-    unsigned n = 0;
+    unsigned n;
     memset(&text, 0, sizeof text);
     if (prof_write_table(trace, desc, test_text_sink(&text)) != PROF_OK) return 0;
-    for (at = text.data; (at = strstr(at, word)) != NULL; at++) n++;
+    n = (unsigned)test_times(text.data, word);
     test_text_clear(&text);
     return n;
 }
