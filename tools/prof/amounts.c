@@ -328,7 +328,8 @@ uint32_t amounts_add(amounts *all, const char *op, const trace_event *event) {
     const trace_member *shapes = trace_shapes(event);
     op_texts texts = {
         .op = op ? (trace_text){op, strlen(op)} : event->name,
-        .dims = shapes ? shapes->value : (trace_text){"", 0}, .types = argument(event, "Input type"),
+        .dims = shapes ? shapes->value : (trace_text){"", 0},
+        .types = argument(event, "Input type"),
         .concrete = argument(event, "Concrete Inputs")
     };
     return texts.dims.size ? amounts_put(all, &texts) : 0;
