@@ -10062,6 +10062,8 @@ typedef struct prof__zone {
     bool unfinished, partial;            /* partial: a ring has lost what was within it */
 } prof__zone;
 struct prof__reader;
+typedef void prof__segmenter(struct prof__reader *r, const prof__record *c,
+                             const prof__record *end);
 
 /* Who takes the zones of a trace as they close, thread by thread. */
 typedef struct prof__feed {
@@ -10069,7 +10071,7 @@ typedef struct prof__feed {
     void *user;
     void (*row)(void *user, const prof__row *row);   /* a thread's follow; NULL: no matter */
     void (*moment)(void *user, const prof__moment *m);   /* NULL: kept in lists, or counted */
-    void (*segment)(struct prof__reader *r, const prof__record *c, const prof__record *end);
+    prof__segmenter *segment;            /* takes a thread's records; NULL: as take does */
     prof_event **event;                  /* what take made of the zone; NULL: no event */
 } prof__feed;
 
@@ -12979,6 +12981,7 @@ typedef struct prof__groups {
     struct { const char *name; uint32_t kind, row; } recent[16];   /* by the name's address */
 #if !PROF__BARE
     struct prof__shares *shares;         /* NULL: no percentiles */
+    uint32_t shift;                      /* a quarter of their ranges is 2^shift ns */
     int64_t (*counts)[2 * PROF__EXTRAS];   /* of a row: with its children, without; NULL: none */
 #endif
 } prof__groups;
@@ -13328,12 +13331,13 @@ PROF__FN bool prof__group_in_sums(const prof__groups *g, uint32_t row) {
 #endif
 
 /* Hands on what ended, from the records or from the events. */
-PROF__EAGER void prof__groups_feed(prof__groups *g, prof__taker *record, prof__taker *event) {
+PROF__EAGER void prof__groups_feed(prof__groups *g, prof__segmenter *segment, prof__taker *record,
+                                   prof__taker *event) {
     prof__feed feed;
     memset(&feed, 0, sizeof feed);
     feed.user = g;
     feed.take = record;
-    if (record == prof__group_record) feed.segment = prof__group_segment;
+    feed.segment = segment;
     if (prof__ranked(g->ranks)) prof__closes_of_records(&feed);
     else prof__closes_in_memory(g->s, event, g);
 }
@@ -13350,42 +13354,41 @@ PROF__FN void prof__groups_add_us(prof__groups *g) {
     }
 }
 
-/* ---- percentiles: in constant memory, by halving the range that each lies in ---- */
+/* ---- percentiles: in constant memory, by quarters of the range that each lies in ---- */
 
-typedef struct prof__shares { int64_t low[3], high[3]; uint64_t below[3]; } prof__shares;
+/* The rank-th of what is no less than low. parts: how many lie in the first three quarters. */
+typedef struct prof__share { int64_t low; uint32_t rank, parts[3]; } prof__share;
+typedef struct prof__shares { prof__share of[3]; } prof__shares;
 
-PROF__FN int64_t prof__between(int64_t low, int64_t high) {
-    return PROF__PLUS(low, ((uint64_t)high - (uint64_t)low) / 2);
+PROF__EAGER void prof__shares_count(const prof__groups *g, uint32_t row, int64_t ns) {
+    prof__share *p = g->shares[row].of;
+    for (int i = 0; i < 3; i++) {
+        uint64_t part = ((uint64_t)ns - (uint64_t)p[i].low) >> g->shift;
+        if (part < 3) p[i].parts[part]++;
+    }
 }
 
-PROF__FN void prof__shares_count(prof__shares *p, int64_t ns) {
-    for (int i = 0; i < 3; i++)
-        p->below[i] += ns <= prof__between(p->low[i], p->high[i]);
-}
-
-PROF__FN void prof__shares_record(void *groups, const prof__close *c) {
+PROF__EAGER void prof__shares_record(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
-    prof__shares_count(g->shares + prof__group_of_site(g, c->what), c->cpu_ns);
+    prof__shares_count(g, prof__group_of_site(g, c->what), c->cpu_ns);
+}
+
+PROF__FN void prof__shares_segment(prof__reader *r, const prof__record *c,
+                                   const prof__record *end) {
+    prof__read_records(r, c, end, prof__shares_record);
 }
 
 PROF__EAGER void prof__shares_event(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
-    prof__shares_count(g->shares + prof__group_of(g, c->what), c->cpu_ns);
+    prof__shares_count(g, prof__group_of(g, c->what), c->cpu_ns);
 }
 
-/* Takes the half that each percentile lies in; false: it is known. */
-PROF__FN bool prof__shares_halve(prof__shares *p, const prof__group *r) {
-    static const uint32_t hundredths[] = { 50, 90, 99 };
-    bool more = false;
-    for (int i = 0; i < 3; i++) {
-        uint64_t rank = (r->count * hundredths[i] + 99) / 100;
-        int64_t half = prof__between(p->low[i], p->high[i]);
-        if (p->below[i] >= rank) p->high[i] = half;
-        else p->low[i] = half + 1;
-        p->below[i] = 0;
-        more = more || p->low[i] < p->high[i];
-    }
-    return more;
+/* Takes the quarter that it lies in. */
+PROF__FN void prof__share_narrow(prof__share *p, uint32_t shift) {
+    uint32_t part = 0;
+    for (; part < 3 && p->rank > p->parts[part]; part++) p->rank -= p->parts[part];
+    p->low = PROF__PLUS(p->low, (uint64_t)part << shift);
+    memset(p->parts, 0, sizeof p->parts);
 }
 
 /* Memory behind the order that a table makes; NULL: there is none. */
@@ -13396,25 +13399,29 @@ PROF__FN void *prof__groups_more(const prof__groups *g, uintptr_t at, size_t byt
 }
 
 PROF__FN void prof__groups_percentiles(prof__groups *g) {
+    static const uint32_t hundredths[] = { 50, 90, 99 };
     uintptr_t at = (uintptr_t)prof__groups_end(g) + 2 * g->count * sizeof(uint32_t);
     prof__shares *p = (prof__shares *)prof__groups_more(g, at, g->count * sizeof *p);
-    bool more = g->count > 0;
+    uint64_t range = 0;
     if (!g->by.percentiles || !p) return;
     memset(p, 0, g->count * sizeof *p);
-    for (uint32_t row = 0; row < g->count; row++)
+    for (uint32_t row = 0; row < g->count; row++) {
+        const prof__group *r = g->rows + row;
         for (int i = 0; i < 3; i++) {
-            p[row].low[i] = g->rows[row].min_ns;
-            p[row].high[i] = g->rows[row].max_ns;
+            p[row].of[i].low = r->min_ns;
+            p[row].of[i].rank = (uint32_t)((r->count * hundredths[i] + 99) / 100);
         }
+        if (r->count) range |= (uint64_t)r->max_ns - (uint64_t)r->min_ns;
+    }
     g->shares = p;
-    while (more) {
-        more = false;
-        prof__groups_feed(g, prof__shares_record, prof__shares_event);
-        for (uint32_t row = 0; row < g->count; row++)
-            more = prof__shares_halve(p + row, g->rows + row) || more;
+    for (g->shift = 64; g->shift;) {
+        g->shift -= 2;
+        if (!(range >> g->shift)) continue;
+        prof__groups_feed(g, prof__shares_segment, prof__shares_record, prof__shares_event);
+        for (uint32_t i = 0; i < 3 * g->count; i++)
+            prof__share_narrow(p[i / 3].of + i % 3, g->shift);
     }
 }
-
 
 /* The row with what is only in sums. */
 PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g, const prof__group *r) {
@@ -13473,7 +13480,7 @@ PROF__FN void prof__groups_count(prof__groups *g) {
         g, at, g->count * sizeof *g->counts);
     if (!g->counts) return;
     memset(g->counts, 0, g->count * sizeof *g->counts);
-    if (prof__counting.count) prof__groups_feed(g, NULL, prof__counts_event);
+    if (prof__counting.count) prof__groups_feed(g, NULL, NULL, prof__counts_event);
     if (others) prof__groups_others(g);
 }
 #endif
@@ -13491,7 +13498,7 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
     bool taken = prof__reading_open();
     uint32_t n = 0;
     prof__groups_open(g, trace, by, prof__from_records(trace));
-    prof__groups_feed(g, prof__group_record, prof__group_event_take);
+    prof__groups_feed(g, prof__group_segment, prof__group_record, prof__group_event_take);
     prof__groups_add_us(g);
     prof__sums_into_rows(g);
     prof__groups_percentiles(g);
@@ -13568,9 +13575,9 @@ PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
 #if !PROF__BARE
     a.site = prof__group_place(&g->by, &first);
     if (g->shares && r->count) {
-        a.p50_ns = g->shares[row].low[0];
-        a.p90_ns = g->shares[row].low[1];
-        a.p99_ns = g->shares[row].low[2];
+        a.p50_ns = g->shares[row].of[0].low;
+        a.p90_ns = g->shares[row].of[1].low;
+        a.p99_ns = g->shares[row].of[2].low;
     }
     if (g->counts) {
         prof__average_extras(&a, g->counts[row], g->counts[row] + PROF__EXTRAS);
