@@ -24013,7 +24013,8 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
        For companions: prof_session_info, prof_os_now, prof_submit_memory, PROF_HAS_KEPT_TEXT;
        prof_store, prof_pair_clocks; types of devices have columns of their own;
        prof_cuda.h uses public names alone, so its body may stand in a file of its own.
-       A full arena ends the timeline, not the table (desc.when_full, prof_stats.summed).
+       A full arena ends the timeline, not the table (desc.when_full, prof_stats.summed). Tiny
+       functions of the compiler's instrumentation may go untimed (desc.skip_tiny).
        Other results: "Call stack" is innermost first, as PyTorch writes it; the overload's name
        has PyTorch's key; a module's hierarchy is that of its zone's begin; the table on a terminal
        is as wide as that, tells recursion, and says why it is empty; what was cut, unfinished or
