@@ -874,8 +874,8 @@ static void outer_of(void *user, const prof_raw_item *item) {
     ((prof_raw_item *)user)[*item->name == 'o'] = *item;
 }
 
-/* A zone of the timeline that ended in sums, after the clock's lower 32 bits have gone round: a dump
-   has it when it was, in that hour. */
+/* A zone of the timeline that ended in sums, after the clock's lower 32 bits have gone round: a
+   dump has it when it was, in that hour. */
 static void test_dumped_when_it_was(void) {
     const unsigned zones = 40000;
     prof_desc desc = test_desc();
