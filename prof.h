@@ -1518,6 +1518,8 @@ typedef struct prof_store_desc {
     uint64_t shared;                     /* 1 << kind: the arguments of calls are those of which one
                                             it is, of work those of its detail: made once */
     void (*begin)(void *user);           /* before records become events; NULL: none */
+    bool (*leave)(void *user, const prof_store_record *r);   /* a record that becomes no event, for
+                                            prof_store_judge: neither call nor work; NULL: none */
     /* What is the caller's of an event: e->name, x->activity_type; the rest is there. args:
        PROF_STORE_ARGS bytes for JSON members without a "correlation"; NULL: they are known. name:
        PROF_STORE_NAME bytes that e->name may lie in. False: there is no event. */
@@ -1583,12 +1585,10 @@ PROF_API void prof_store_judge(prof_store *store);
 PROF_API void prof_store_submit(prof_store *store, bool kept);
 PROF_API prof_store_stats prof_store_get_stats(const prof_store *store);
 
-/* Record and detail i, from 0; NULL: there are no more. leave: it becomes no event, and is
-   not counted in kept. take: memory
-   for begin, until the next clear; NULL: there is none. */
-PROF_API prof_store_record *prof_store_record_at(prof_store *store, uint32_t i);
+/* Record and detail i, from 0; NULL: there are no more. take: memory for begin, until the next
+   clear; NULL: there is none. */
+PROF_API const prof_store_record *prof_store_record_at(const prof_store *store, uint32_t i);
 PROF_API const void *prof_store_detail_at(const prof_store *store, uint32_t i);
-PROF_API void prof_store_leave(prof_store *store, prof_store_record *record);
 PROF_API void *prof_store_take(prof_store *store, size_t bytes);
 
 /* ---- Traces from events ---- */
@@ -21251,8 +21251,9 @@ PROF__INLINE bool prof__store_fits(const prof_store *s, size_t bytes) {
     return !s->closed && (size_t)(s->high - s->low) >= bytes + tables;
 }
 
-PROF_API PROF__QUIET prof_store_record *prof_store_record_at(prof_store *s, uint32_t i) {
-    return i < s->record_count ? (prof_store_record *)(void *)s->base + i : NULL;
+PROF_API PROF__QUIET const prof_store_record *prof_store_record_at(const prof_store *s,
+                                                                   uint32_t i) {
+    return i < s->record_count ? (const prof_store_record *)(const void *)s->base + i : NULL;
 }
 
 PROF_API PROF__QUIET const void *prof_store_detail_at(const prof_store *s, uint32_t i) {
@@ -21336,7 +21337,7 @@ PROF__FN void prof__store_leave(prof_store *s, prof_store_record *r) {
     r->flags |= PROF_STORE_LEFT_OUT;
 }
 
-PROF_API PROF__QUIET void prof_store_leave(prof_store *s, prof_store_record *r) {
+PROF__FN void prof__store_uncount(prof_store *s, prof_store_record *r) {
     prof__store_leave(s, r);
     s->stats.kept[r->kind]--;
 }
@@ -21453,7 +21454,7 @@ PROF__FN void prof__store_judge_work(prof_store *s, prof_store_record *r) {
         return;
     }
     if (r->flags & PROF_STORE_LEFT_OUT) s->stats.wrong_clock--;
-    prof_store_leave(s, r);
+    prof__store_uncount(s, r);
     s->stats.outside++;
 }
 
@@ -21464,9 +21465,13 @@ PROF_API PROF__QUIET void prof_store_judge(prof_store *s) {
     if (s->closed || s->judged == s->record_count) return;
     for (uint32_t i = s->judged; i < s->record_count; i++) prof__store_judge_time(s, r + i);
     calls = prof__store_table_of(s, PROF_STORE_CALL, &at);
-    for (uint32_t i = s->judged; i < s->record_count; i++)
+    for (uint32_t i = s->judged; i < s->record_count; i++) {
+        bool other = !(r[i].flags & (PROF_STORE_CALL | PROF_STORE_WORK | PROF_STORE_LEFT_OUT));
         if (r[i].flags & PROF_STORE_WORK && !*prof__store_place(s, &calls, r[i].correlation))
             prof__store_judge_work(s, r + i);
+        if (other && s->desc.leave && s->desc.leave(s->desc.user, r + i))
+            prof__store_uncount(s, r + i);
+    }
     s->judged = s->record_count;
 }
 

@@ -12,8 +12,7 @@
 
    How it works
        CUPTI (libcupti.so of CUDA 11 to 13) is opened when a session starts, and asked for activity
-       records. It writes them into buffers of ours; when one is full its records are taken over in
-       a compact form: 24 bytes each, and 64 once for each distinct launch (name, grid, stream...).
+       records. It writes them into buffers of ours; when one is full a prof_store takes them over.
        After prof_stop they become events: a kernel belongs to the innermost zone that was open on
        the thread that launched it, at the time it did. Zones cost what they cost without a GPU.
        Where CUPTI is missing or in use by another profiler, ranges that the program marks with
@@ -234,7 +233,7 @@ extern "C" {
 #endif
 #define PROF_CUDA__MIN(a, b) ((a) < (b) ? (a) : (b))
 #define PROF_CUDA__MAX(a, b) ((a) > (b) ? (a) : (b))
-PROF_CUDA__FN size_t prof_cuda__align(size_t n) { return (n + 15u) & ~(size_t)15u; }
+#define PROF_CUDA__ROUND_UP(n, to) (((n) + (to) - 1) / (to) * (to))
 
 /* ---- @MIRROR: the part of CUPTI's records that is used here ----
 
@@ -357,6 +356,10 @@ static const uint8_t prof_cuda__size_of[PROF_CUDA__KINDS] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, sizeof(prof_cuda__allocation), 0, 0, 0, 0, 0, 0
 };
 
+#define PROF_CUDA__WORK_KINDS                                                          \
+    ((uint64_t)(1u << PROF_CUDA__KERNEL | 1u << PROF_CUDA__MEMCPY |                    \
+                1u << PROF_CUDA__MEMCPY_PEER | 1u << PROF_CUDA__MEMSET))
+
 enum { PROF_CUDA__END_OF_BUFFER = 12,    /* CUPTI_ERROR_MAX_LIMIT_REACHED */
        PROF_CUDA__OUR_IDS = 3,           /* CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0 */
        PROF_CUDA__NOT_INITIALIZED = 15, PROF_CUDA__OTHER_SUBSCRIBER = 39 };   /* errors */
@@ -411,12 +414,7 @@ typedef void (*prof_cuda__callback_fn)(void *user, int domain, uint32_t cbid, co
     X(event_elapsed, "cuEventElapsedTime", true, (float *, void *, void *))
 
 #define PROF_CUDA__FIELD(field, name, needed, arguments) int (*field) arguments;
-#define PROF_CUDA__COUNT_ONE(field, name, needed, arguments) +1
 #define PROF_CUDA__ENTRY(field, name, needed, arguments) { name, needed },
-enum {
-    PROF_CUDA__CUPTI_COUNT = 0 PROF_CUDA__CUPTI(PROF_CUDA__COUNT_ONE),
-    PROF_CUDA__DRIVER_COUNT = 0 PROF_CUDA__DRIVER(PROF_CUDA__COUNT_ONE)
-};
 typedef struct prof_cuda__cupti { PROF_CUDA__CUPTI(PROF_CUDA__FIELD) } prof_cuda__cupti;
 typedef struct prof_cuda__driver { PROF_CUDA__DRIVER(PROF_CUDA__FIELD) } prof_cuda__driver;
 typedef struct prof_cuda__entry { const char *name; bool needed; } prof_cuda__entry;
@@ -486,7 +484,7 @@ static struct prof_cuda__all {
     bool device_known[PROF_CUDA__DEVICES];
     /* ranges */
     prof_cuda__range *ranges;
-    uint32_t range_count, ranges_made;
+    uint32_t range_count;
     void *base_event[PROF_CUDA__DEVICES];
     int64_t base_ns[PROF_CUDA__DEVICES];
 } prof_cuda__;
@@ -496,27 +494,25 @@ static size_t prof_cuda__withheld;       /* of those: CUPTI kept a buffer in the
 
 #if defined(_WIN32)
 static CRITICAL_SECTION prof_cuda__mutex;
-PROF_CUDA__FN void prof_cuda__lock_make(void) { InitializeCriticalSection(&prof_cuda__mutex); }
-PROF_CUDA__FN void prof_cuda__lock(void) { EnterCriticalSection(&prof_cuda__mutex); }
-PROF_CUDA__FN void prof_cuda__unlock(void) { LeaveCriticalSection(&prof_cuda__mutex); }
+#  define prof_cuda__lock_make() InitializeCriticalSection(&prof_cuda__mutex)
+#  define prof_cuda__lock() EnterCriticalSection(&prof_cuda__mutex)
+#  define prof_cuda__unlock() LeaveCriticalSection(&prof_cuda__mutex)
 #  define prof_cuda__open(name, loaded) ((void)(name), (void)(loaded), (void *)NULL)
 #  define prof_cuda__find(handle, name) ((void)(handle), (void)(name), (void *)NULL)
 #  define prof_cuda__close(handle) ((void)(handle))
 #  define prof_cuda__watch_threads(on) ((void)(on))
 #  define prof_cuda__watch_thread() ((void)0)
+#  define prof_cuda__sleep() Sleep(1)
 #else
 static pthread_mutex_t prof_cuda__mutex = PTHREAD_MUTEX_INITIALIZER;
-PROF_CUDA__FN void prof_cuda__lock_make(void) {}
-PROF_CUDA__FN void prof_cuda__lock(void) { pthread_mutex_lock(&prof_cuda__mutex); }
-PROF_CUDA__FN void prof_cuda__unlock(void) { pthread_mutex_unlock(&prof_cuda__mutex); }
-/* loaded: only a copy that the process has already. */
-PROF_CUDA__FN void *prof_cuda__open(const char *name, bool loaded) {
-    return dlopen(name, RTLD_NOW | RTLD_LOCAL | (loaded ? RTLD_NOLOAD : 0));
-}
-PROF_CUDA__FN void *prof_cuda__find(void *handle, const char *name) { return dlsym(handle, name); }
-PROF_CUDA__FN void prof_cuda__close(void *handle) {
-    if (handle) dlclose(handle);
-}
+#  define prof_cuda__lock_make() ((void)0)
+#  define prof_cuda__lock() ((void)pthread_mutex_lock(&prof_cuda__mutex))
+#  define prof_cuda__unlock() ((void)pthread_mutex_unlock(&prof_cuda__mutex))
+#  define prof_cuda__find(handle, name) dlsym(handle, name)
+#  define prof_cuda__sleep() ((void)poll(NULL, 0, 1))
+#  define prof_cuda__close(handle) ((void)((handle) && dlclose(handle)))
+#  define prof_cuda__open(name, loaded) /* loaded: only a copy that the process has already */ \
+      dlopen(name, RTLD_NOW | RTLD_LOCAL | ((loaded) ? RTLD_NOLOAD : 0))
 /* Threads that launch are told of when they end. */
 PROF_CUDA__FN void prof_cuda__thread_ends(void *user);
 static pthread_key_t prof_cuda__thread_key;
@@ -536,28 +532,24 @@ PROF_CUDA__FN void prof_cuda__watch_thread(void) {
 }
 #endif
 
-
-/* Keeps the reason that there is no more than this. */
 #define PROF_CUDA__SAY(...) \
     ((void)prof_format_text(prof_cuda__.why, sizeof prof_cuda__.why, __VA_ARGS__))
-
 /* It does not change any more: no call into CUPTI or the driver follows. */
 #define PROF_CUDA__GIVE_UP(...) \
     (PROF_CUDA__SAY("no GPU work: " __VA_ARGS__), prof_cuda__.state = PROF_CUDA_UNAVAILABLE, false)
-
 /* CUPTI cannot be had, the driver can: only ranges. */
-#define PROF_CUDA__FALL_BACK(...)                                                      \
+#define PROF_CUDA__FALL_BACK(...) \
     (PROF_CUDA__SAY("only CUDA-event ranges" __VA_ARGS__), prof_cuda__.fallback = true, false)
 
 /* Fills a table of functions; NULL, or the name that is missing. */
 PROF_CUDA__FN const char *prof_cuda__resolve(const char *library, void *handle, char *table,
-                                             const prof_cuda__entry *names, int count) {
+                                             const prof_cuda__entry *names, size_t size) {
     const prof_cuda_desc *d = &prof_cuda__.desc;
-    for (int i = 0; i < count; i++) {
+    for (size_t i = 0; i < size / sizeof *names; i++) {
         void *f = d->symbol ? d->symbol(d->user, library, names[i].name)
                             : prof_cuda__find(handle, names[i].name);
         if (!f && names[i].needed) return names[i].name;
-        memcpy(table + (size_t)i * sizeof f, &f, sizeof f);
+        memcpy(table + i * sizeof f, &f, sizeof f);
     }
     return NULL;
 }
@@ -574,7 +566,7 @@ PROF_CUDA__FN bool prof_cuda__load_driver(void) {
             return PROF_CUDA__GIVE_UP("there is no NVIDIA driver here (libcuda.so.1)");
     }
     missing = prof_cuda__resolve("cuda", g->driver_handle, (char *)&g->driver,
-                                 prof_cuda__driver_names, PROF_CUDA__DRIVER_COUNT);
+                                 prof_cuda__driver_names, sizeof prof_cuda__driver_names);
     if (missing) return PROF_CUDA__GIVE_UP("the NVIDIA driver is too old, it lacks %s", missing);
     result = g->driver.init(0);
     if (!result) result = g->driver.device_count(&g->device_count);
@@ -609,8 +601,7 @@ PROF_CUDA__FN bool prof_cuda__is_dull(bool runtime, const char *name) {
         "cudaEventCreate_", "cudaEventCreateWithFlags", "cudaEventDestroy",
         "__cudaPushCallConfiguration", "__cudaPopCallConfiguration" };
     const char *const *prefixes = runtime ? many : work;
-    int count = runtime ? 8 : 4;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < (runtime ? 8 : 4); i++)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) return runtime;
     return !runtime;
 }
@@ -620,9 +611,9 @@ PROF_CUDA__FN void prof_cuda__name_calls(void) {
     for (int runtime = 0; runtime < 2; runtime++)
         for (uint32_t cbid = 1; cbid < PROF_CUDA__CBIDS; cbid++) {
             const char *name = NULL;
-            g->named[runtime][cbid] =
-                g->cupti.callback_name(runtime ? 2 : 1, cbid, &name) == 0 && name;
-            g->dull[runtime][cbid] = g->named[runtime][cbid] && prof_cuda__is_dull(runtime, name);
+            bool named = g->cupti.callback_name(runtime ? 2 : 1, cbid, &name) == 0 && name;
+            g->named[runtime][cbid] = named;
+            g->dull[runtime][cbid] = named && prof_cuda__is_dull(runtime, name);
         }
 }
 
@@ -632,7 +623,7 @@ PROF_CUDA__FN bool prof_cuda__take_cupti(void *handle) {
     const char *missing;
     int result;
     missing = prof_cuda__resolve("cupti", handle, (char *)&g->cupti, prof_cuda__cupti_names,
-                                 PROF_CUDA__CUPTI_COUNT);
+                                 sizeof prof_cuda__cupti_names);
     if (missing)
         return PROF_CUDA__FALL_BACK(": the libcupti found is none of CUDA 11 to 13, it lacks %s",
                                     missing);
@@ -646,10 +637,7 @@ PROF_CUDA__FN bool prof_cuda__take_cupti(void *handle) {
 }
 
 PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, const void *data) {
-    (void)user;
-    (void)domain;
-    (void)cbid;
-    (void)data;
+    (void)user, (void)domain, (void)cbid, (void)data;
 }
 
 /* Becomes the process's subscriber of the CUPTI that was taken. Another profiler may have left by
@@ -770,17 +758,11 @@ PROF_CUDA__FN bool prof_cuda__load_cupti(void) {
 
 /* ---- @DECODE: CUPTI's buffers to records ---- */
 
-/* Is a call of this number kept? Those that have no name are. */
-PROF_CUDA__FN bool prof_cuda__wanted(bool runtime, uint32_t cbid) {
-    return cbid >= PROF_CUDA__CBIDS || !prof_cuda__.dull[runtime][cbid];
-}
-
-/* Keeps device work. */
-PROF_CUDA__FN void prof_cuda__keep_work(uint64_t start, uint64_t end, uint32_t correlation,
-                                        const prof_cuda__detail *d) {
+/* Keeps what has a detail. */
+PROF_CUDA__FN void prof_cuda__keep(const prof_cuda__detail *d, uint32_t flags, uint64_t start,
+                                   uint64_t end, uint32_t correlation) {
     prof_store *s = prof_cuda__.store;
-    (void)prof_store_keep(s, d->kind, PROF_STORE_WORK, start, end, correlation,
-                          prof_store_detail(s, d));
+    (void)prof_store_keep(s, d->kind, flags, start, end, correlation, prof_store_detail(s, d));
 }
 
 /* What device work has in common. */
@@ -805,48 +787,42 @@ PROF_CUDA__FN void prof_cuda__take_kernel(const prof_cuda__kernel *k) {
     }
     d.u.launch.registers = k->registers;
     d.u.launch.shared = (uint32_t)k->static_shared + (uint32_t)k->dynamic_shared;
-    prof_cuda__keep_work(k->start, k->end, k->correlation, &d);
+    prof_cuda__keep(&d, PROF_STORE_WORK, k->start, k->end, k->correlation);
 }
 
-/* Keeps a copy or fill of bytes; kinds: of memory, and the way between. */
-PROF_CUDA__FN void prof_cuda__keep_copy(prof_cuda__detail *d, uint64_t bytes, uint32_t kinds,
-                                        uint64_t start, uint64_t end, uint32_t correlation) {
-    d->node_or_bytes = bytes;
-    d->u.copy.kinds = kinds;
-    prof_cuda__keep_work(start, end, correlation, d);
-}
+/* A copy or fill; kinds: of memory, and the way between. Its fields are those of three structs. */
+#define PROF_CUDA__COPY_OPEN(d, m, what, of)                                           \
+    (prof_cuda__detail_open(d, what, (m)->device, (m)->context, (m)->stream),          \
+     (d)->node_or_bytes = (m)->bytes, (d)->u.copy.node = (m)->graph_node, (d)->u.copy.kinds = (of))
+#define PROF_CUDA__COPY_KINDS(m) \
+    ((uint32_t)(m)->copy_kind << 16 | (uint32_t)(m)->source_kind << 8 | (m)->target_kind)
 
 PROF_CUDA__FN void prof_cuda__take_memcpy(const prof_cuda__memcpy *m) {
     prof_cuda__detail d;
-    uint32_t kinds = (uint32_t)m->copy_kind << 16 | (uint32_t)m->source_kind << 8 | m->target_kind;
-    prof_cuda__detail_open(&d, PROF_CUDA__MEMCPY, m->device, m->context, m->stream);
-    d.u.copy.node = m->graph_node;
-    prof_cuda__keep_copy(&d, m->bytes, kinds, m->start, m->end, m->correlation);
+    PROF_CUDA__COPY_OPEN(&d, m, PROF_CUDA__MEMCPY, PROF_CUDA__COPY_KINDS(m));
+    prof_cuda__keep(&d, PROF_STORE_WORK, m->start, m->end, m->correlation);
 }
 
 PROF_CUDA__FN void prof_cuda__take_peer(const prof_cuda__peer *m) {
     prof_cuda__detail d;
-    uint32_t kinds = (uint32_t)m->copy_kind << 16 | (uint32_t)m->source_kind << 8 | m->target_kind;
-    prof_cuda__detail_open(&d, PROF_CUDA__MEMCPY_PEER, m->device, m->context, m->stream);
-    d.u.copy.node = m->graph_node;
+    PROF_CUDA__COPY_OPEN(&d, m, PROF_CUDA__MEMCPY_PEER, PROF_CUDA__COPY_KINDS(m));
     d.u.copy.from[0] = m->source_device;
     d.u.copy.from[1] = m->source_context;
     d.u.copy.to[0] = m->target_device;
     d.u.copy.to[1] = m->target_context;
-    prof_cuda__keep_copy(&d, m->bytes, kinds, m->start, m->end, m->correlation);
+    prof_cuda__keep(&d, PROF_STORE_WORK, m->start, m->end, m->correlation);
 }
 
 PROF_CUDA__FN void prof_cuda__take_memset(const prof_cuda__memset *m) {
     prof_cuda__detail d;
-    prof_cuda__detail_open(&d, PROF_CUDA__MEMSET, m->device, m->context, m->stream);
-    d.u.copy.node = m->graph_node;
-    prof_cuda__keep_copy(&d, m->bytes, m->memory_kind, m->start, m->end, m->correlation);
+    PROF_CUDA__COPY_OPEN(&d, m, PROF_CUDA__MEMSET, m->memory_kind);
+    prof_cuda__keep(&d, PROF_STORE_WORK, m->start, m->end, m->correlation);
 }
 
 PROF_CUDA__FN void prof_cuda__take_call(const prof_cuda__call *c) {
     struct prof_cuda__all *g = &prof_cuda__;
     bool runtime = c->kind == PROF_CUDA__RUNTIME_CALL;
-    if (!prof_cuda__wanted(runtime, c->cbid)) g->stats.muted++;
+    if (c->cbid < PROF_CUDA__CBIDS && g->dull[runtime][c->cbid]) g->stats.muted++;
     else (void)prof_store_keep(g->store, c->kind,
                                PROF_STORE_CALL | (runtime ? 0u : (uint32_t)PROF_STORE_INNER),
                                c->start, c->end, c->correlation,
@@ -860,19 +836,17 @@ PROF_CUDA__FN void prof_cuda__take_overhead(const prof_cuda__overhead *o, size_t
     (void)prof_store_keep(g->store, o->kind, 0, o->start, o->end, 0, o->overhead_kind & 0xffffff);
 }
 
-/* What is neither call nor work. */
-PROF_CUDA__FN void prof_cuda__keep_more(const prof_cuda__detail *d, uint32_t flags, uint64_t start,
-                                        uint64_t end, uint32_t correlation) {
-    prof_store *s = prof_cuda__.store;
-    (void)prof_store_keep(s, d->kind, flags, start, end, correlation, prof_store_detail(s, d));
-}
-
 PROF_CUDA__FN void prof_cuda__take_sync(const prof_cuda__sync *s) {
     prof_cuda__detail d;
     prof_cuda__detail_open(&d, PROF_CUDA__SYNCHRONIZATION, 0, s->context, s->stream);
     d.u.more.type = s->type;
     d.u.more.event = s->event;
-    prof_cuda__keep_more(&d, PROF_STORE_LINKED, s->start, s->end, s->correlation);
+    prof_cuda__keep(&d, PROF_STORE_LINKED, s->start, s->end, s->correlation);
+}
+
+/* A CUDA event, for those that record it and those that wait for it. */
+PROF_CUDA__FN uint64_t prof_cuda__event_key(const prof_cuda__detail *d) {
+    return (uint64_t)d->u.more.event << 32 | d->context;
 }
 
 /* Which call recorded an event last: for the waits that follow. */
@@ -880,7 +854,7 @@ PROF_CUDA__FN void prof_cuda__take_event(const prof_cuda__event *e) {
     prof_cuda__detail d;
     prof_cuda__detail_open(&d, PROF_CUDA__CUDA_EVENT, 0, e->context, e->stream);
     d.u.more.event = e->event;
-    prof_cuda__keep_more(&d, PROF_STORE_TIMELESS, 0, 0, e->correlation);
+    prof_cuda__keep(&d, PROF_STORE_TIMELESS, prof_cuda__event_key(&d), 0, e->correlation);
 }
 
 PROF_CUDA__FN void prof_cuda__take_allocation(const prof_cuda__allocation *a) {
@@ -894,7 +868,7 @@ PROF_CUDA__FN void prof_cuda__take_allocation(const prof_cuda__allocation *a) {
     d.u.more.address = a->address;
     d.u.more.type = a->operation;
     d.u.more.memory_kind = a->memory_kind;
-    prof_cuda__keep_more(&d, PROF_STORE_LINKED, a->time, a->time, a->correlation);
+    prof_cuda__keep(&d, PROF_STORE_LINKED, a->time, a->time, a->correlation);
 }
 
 /* Flags of a marker: 1 a mark, 2 a begin, 4 an end. */
@@ -903,8 +877,8 @@ PROF_CUDA__FN void prof_cuda__take_marker(const prof_cuda__marker *m) {
     prof_cuda__detail_open(&d, PROF_CUDA__MARKER, 0, 0, 0);
     d.name = prof_store_name(prof_cuda__.store, m->name);
     d.u.more.thread = prof_store_thread(prof_cuda__.store, m->thread);
-    prof_cuda__keep_more(&d, m->flags & 4 ? PROF_STORE_END : m->flags & 2 ? PROF_STORE_RUNNING : 0,
-                         m->time, m->time, m->id);
+    prof_cuda__keep(&d, m->flags & 4 ? PROF_STORE_END : m->flags & 2 ? PROF_STORE_RUNNING : 0,
+                    m->time, m->time, m->id);
 }
 
 PROF_CUDA__FN void prof_cuda__take(const void *r, uint32_t kind, size_t room) {
@@ -997,9 +971,7 @@ PROF_CUDA__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t 
     struct prof_cuda__all *g = &prof_cuda__;
     size_t at = (size_t)((uintptr_t)buffer - (uintptr_t)g->pool);
     size_t i = g->buffer_size ? at / g->buffer_size : 0;
-    (void)context;
-    (void)stream;
-    (void)size;
+    (void)context, (void)stream, (void)size;
     prof_cuda__lock();
     if (i < g->buffer_count && at % g->buffer_size == 0 && g->is_out[i]) {
         prof_cuda__decode(buffer, PROF_CUDA__MIN(valid, g->buffer_size), false);
@@ -1046,20 +1018,14 @@ static const struct prof_cuda__kind { uint32_t records, kind; bool needed; } pro
 enum { PROF_CUDA__KIND_COUNT = sizeof prof_cuda__kinds / sizeof *prof_cuda__kinds };
 
 /* Driver calls one by one where CUPTI can; else all, and the decoder mutes. */
-PROF_CUDA__FN void prof_cuda__enable_driver(void) {
+PROF_CUDA__FN void prof_cuda__driver_calls(bool on) {
     const struct prof_cuda__all *g = &prof_cuda__;
     bool any = false;
     for (uint32_t cbid = 1; g->cupti.driver_call && cbid < PROF_CUDA__CBIDS; cbid++)
         if (g->named[0][cbid] && !g->dull[0][cbid])
-            any = g->cupti.driver_call(cbid, 1) == 0 || any;
-    if (!any) (void)g->cupti.enable(PROF_CUDA__DRIVER_CALL);
-}
-
-PROF_CUDA__FN void prof_cuda__disable_driver(void) {
-    const struct prof_cuda__all *g = &prof_cuda__;
-    for (uint32_t cbid = 1; g->cupti.driver_call && cbid < PROF_CUDA__CBIDS; cbid++)
-        if (g->named[0][cbid] && !g->dull[0][cbid]) (void)g->cupti.driver_call(cbid, 0);
-    (void)g->cupti.disable(PROF_CUDA__DRIVER_CALL);
+            any = g->cupti.driver_call(cbid, on) == 0 || any;
+    if (!on) (void)g->cupti.disable(PROF_CUDA__DRIVER_CALL);
+    else if (!any) (void)g->cupti.enable(PROF_CUDA__DRIVER_CALL);
 }
 
 PROF_CUDA__FN void prof_cuda__disable(void) {
@@ -1067,7 +1033,7 @@ PROF_CUDA__FN void prof_cuda__disable(void) {
     for (int i = 0; i < PROF_CUDA__KIND_COUNT; i++)
         if (g->desc.records & prof_cuda__kinds[i].records)
             (void)g->cupti.disable(prof_cuda__kinds[i].kind);
-    if (g->desc.records & PROF_CUDA_DRIVER) prof_cuda__disable_driver();
+    if (g->desc.records & PROF_CUDA_DRIVER) prof_cuda__driver_calls(false);
     g->enabled = false;
 }
 
@@ -1085,7 +1051,7 @@ PROF_CUDA__FN bool prof_cuda__enable_kinds(void) {
         int result = g->desc.records & k->records ? g->cupti.enable(k->kind) : 0;
         if (result && k->needed) return prof_cuda__cupti_failed("cuptiActivityEnable", result);
     }
-    if (g->desc.records & PROF_CUDA_DRIVER) prof_cuda__enable_driver();
+    if (g->desc.records & PROF_CUDA_DRIVER) prof_cuda__driver_calls(true);
     for (uint32_t cbid = 1; runtime && cbid < PROF_CUDA__CBIDS; cbid++)
         if (g->dull[1][cbid]) (void)g->cupti.runtime_call(cbid, 0);
     return g->enabled = true;
@@ -1112,19 +1078,6 @@ PROF_CUDA__FN bool prof_cuda__enable(void) {
     return false;
 }
 
-/* Empties the store for a new session. Names stay: they are the process's. */
-PROF_CUDA__FN void prof_cuda__clear(void) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    prof_cuda_stats fresh;
-    memset(&fresh, 0, sizeof fresh);
-    fresh.cupti_version = g->stats.cupti_version;
-    prof_cuda__lock();
-    g->stats = fresh;
-    g->stats.buffers_most = g->out;
-    prof_store_clear(g->store);
-    prof_cuda__unlock();
-}
-
 PROF_CUDA__FN prof_result prof_cuda__prepare(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
     (void)user;
@@ -1135,24 +1088,25 @@ PROF_CUDA__FN prof_result prof_cuda__prepare(void *user) {
     return PROF_OK;                      /* ranges at least */
 }
 
-/* What was going on when CUPTI counted before the session is not ours. */
-PROF_CUDA__FN void prof_cuda__forget_drops(void) {
-    size_t n = 0;
-    (void)prof_cuda__.cupti.dropped(NULL, 0, &n);
-}
-
 PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_result result = prof_cuda__prepare(user);
+    uint32_t version = g->stats.cupti_version;
     uint64_t now = 0;
+    size_t before = 0;
     if (result != PROF_OK) return result;
-    prof_cuda__clear();
+    prof_cuda__lock();
+    memset(&g->stats, 0, sizeof g->stats);
+    g->stats.cupti_version = version;
+    g->stats.buffers_most = g->out;
+    prof_store_clear(g->store);
+    prof_cuda__unlock();
     if (g->fallback) {
         PROF_CUDA__STORE(g->state, PROF_CUDA_ACTIVE_EVENTS);
         return PROF_OK;
     }
     if (g->free_count < g->buffer_count / 2) (void)g->cupti.flush(0);   /* the warm-up's */
-    prof_cuda__forget_drops();
+    (void)g->cupti.dropped(NULL, 0, &before);   /* those are not ours */
     prof_cuda__pair_now();
     (void)g->cupti.time(&now);
     prof_cuda__lock();
@@ -1191,7 +1145,6 @@ PROF_CUDA__FN void prof_cuda__flush(void *user) {
     if (last < prof_now() - 1000000000) prof_cuda__pair_now();
 }
 
-
 /* Waits for the GPUs that this process uses: the context that is current here, and the primary
    ones that are active. */
 PROF_CUDA__FN void prof_cuda__synchronize(void) {
@@ -1209,14 +1162,6 @@ PROF_CUDA__FN void prof_cuda__synchronize(void) {
         (void)g->driver.primary_release(i);
     }
     (void)g->driver.context_set(before);
-}
-
-PROF_CUDA__FN void prof_cuda__sleep(void) {
-#if defined(_WIN32)
-    Sleep(1);
-#else
-    (void)poll(NULL, 0, 1);
-#endif
 }
 
 /* A forced flush hands every buffer over before it returns, but for those that CUPTI's own thread
@@ -1239,7 +1184,6 @@ PROF_CUDA__FN void prof_cuda__await_buffers(void) {
     prof_cuda__unlock();
 }
 
-PROF_CUDA__FN void prof_cuda__judge(void);
 PROF_CUDA__FN void prof_cuda__ranges_read(void);
 PROF_CUDA__FN void prof_cuda__hand_over(void *user);
 
@@ -1270,7 +1214,8 @@ PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
     prof_cuda__unsubscribe();
     prof_cuda__lock();
     g->stats.lost_dropped += dropped;
-    prof_cuda__judge();
+    memset(g->streams, 0, sizeof g->streams);
+    prof_store_judge(g->store);
     prof_cuda__unlock();
     /* when the window goes on, or others are added to it, the store is needed again */
     prof_session_info(&session);
@@ -1315,22 +1260,18 @@ PROF_API PROF_CUDA__QUIET prof_cuda_stats prof_cuda_get_stats(void) {
     return out;
 }
 
-PROF_CUDA__FN bool prof_cuda__wants_ids(const struct prof_cuda__all *g) {
-    return PROF_CUDA__LOAD(g->state) == PROF_CUDA_ACTIVE_CUPTI &&
-           g->desc.records & PROF_CUDA_EXTERNAL_IDS;
+PROF_CUDA__FN bool prof_cuda__wants_ids(void) {
+    return PROF_CUDA__LOAD(prof_cuda__.state) == PROF_CUDA_ACTIVE_CUPTI &&
+           prof_cuda__.desc.records & PROF_CUDA_EXTERNAL_IDS;
 }
 
 PROF_API PROF_CUDA__QUIET void prof_cuda_push_id(uint64_t id) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    if (prof_cuda__wants_ids(g))
-        (void)g->cupti.push_id(PROF_CUDA__OUR_IDS, id);
+    if (prof_cuda__wants_ids()) (void)prof_cuda__.cupti.push_id(PROF_CUDA__OUR_IDS, id);
 }
 
 PROF_API PROF_CUDA__QUIET void prof_cuda_pop_id(void) {
-    struct prof_cuda__all *g = &prof_cuda__;
     uint64_t id;
-    if (prof_cuda__wants_ids(g))
-        (void)g->cupti.pop_id(PROF_CUDA__OUR_IDS, &id);
+    if (prof_cuda__wants_ids()) (void)prof_cuda__.cupti.pop_id(PROF_CUDA__OUR_IDS, &id);
 }
 
 /* ---- @RANGES: CUDA events where there is no CUPTI ---- */
@@ -1449,11 +1390,6 @@ PROF_CUDA__FN const prof_cuda__detail *prof_cuda__detail_at(uint32_t number) {
     return (const prof_cuda__detail *)prof_store_detail_at(prof_cuda__.store, number);
 }
 
-PROF_CUDA__FN bool prof_cuda__is_work(uint32_t kind) {
-    return kind == PROF_CUDA__KERNEL || kind == PROF_CUDA__MEMCPY ||
-           kind == PROF_CUDA__MEMCPY_PEER || kind == PROF_CUDA__MEMSET;
-}
-
 /* Some work on a context's stream, or on any of it; NULL: there is none. */
 PROF_CUDA__FN const prof_cuda__detail *prof_cuda__work_on(uint32_t context, uint32_t stream) {
     uint32_t place = ((context * 31 + stream) * 2654435761u >> 16) % PROF_CUDA__STREAMS;
@@ -1464,26 +1400,19 @@ PROF_CUDA__FN const prof_cuda__detail *prof_cuda__work_on(uint32_t context, uint
     s->context = context;
     s->stream = stream;
     for (uint32_t i = 0; (d = prof_cuda__detail_at(i)) != NULL; i++)
-        if (prof_cuda__is_work(d->kind) && d->context == context &&
+        if (PROF_CUDA__WORK_KINDS >> d->kind & 1 && d->context == context &&
             (stream == PROF_CUDA__ANY_STREAM || d->stream == stream)) break;
     return s->work = d;
 }
 
 /* Streams that only wait say nothing: Kineto leaves them out, too. */
-PROF_CUDA__FN void prof_cuda__judge(void) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    prof_store_record *r;
-    prof_store_judge(g->store);
-    memset(g->streams, 0, sizeof g->streams);
-    for (uint32_t i = 0; g->desc.records & PROF_CUDA_SYNC &&
-                         (r = prof_store_record_at(g->store, i)) != NULL; i++) {
-        const prof_cuda__detail *d;
-        if (r->kind != PROF_CUDA__SYNCHRONIZATION || r->flags & PROF_STORE_LEFT_OUT) continue;
-        d = prof_cuda__detail_at(r->detail);
-        if (d->u.more.type != 2 || prof_cuda__work_on(d->context, d->stream)) continue;
-        prof_store_leave(g->store, r);
-        g->stats.muted++;
-    }
+PROF_CUDA__FN bool prof_cuda__leave(void *user, const prof_store_record *r) {
+    const prof_cuda__detail *d =
+        r->kind == PROF_CUDA__SYNCHRONIZATION ? prof_cuda__detail_at(r->detail) : NULL;
+    bool idle = d && d->u.more.type == 2 && !prof_cuda__work_on(d->context, d->stream);
+    (void)user;
+    prof_cuda__.stats.muted += idle;
+    return idle;
 }
 
 /* Text that is being put together; what does not fit is cut off. */
@@ -1521,20 +1450,16 @@ PROF_CUDA__FN void prof_cuda__ratio(prof_cuda__line *l, const char *name, uint64
 
 PROF_CUDA__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id);
 
-PROF_CUDA__FN uint32_t prof_cuda__round_up(uint32_t n, uint32_t to) {
-    return (n + to - 1) / to * to;
-}
-
 /* Blocks of a kernel that fit on a multiprocessor: by threads, registers, shared memory. */
 PROF_CUDA__FN uint32_t prof_cuda__blocks_fit(const prof_cuda_device *v, const prof_cuda__detail *d,
                                              uint32_t threads) {
     uint32_t warps = (threads + 31) / 32, fit = (uint32_t)v->max_threads_per_sm / 32 / warps;
-    uint32_t per_warp = prof_cuda__round_up(d->u.launch.registers * 32, 256);
+    uint32_t per_warp = PROF_CUDA__ROUND_UP(d->u.launch.registers * 32, 256);
     uint32_t shared = d->u.launch.shared + (v->compute_major >= 8 ? 1024 : 0);
     if (v->max_blocks_per_sm) fit = PROF_CUDA__MIN(fit, (uint32_t)v->max_blocks_per_sm);
     if (per_warp)                        /* registers are dealt to warps in fours */
         fit = PROF_CUDA__MIN(fit, (uint32_t)v->registers_per_sm / per_warp / 4 * 4 / warps);
-    shared = prof_cuda__round_up(shared, 128);
+    shared = PROF_CUDA__ROUND_UP(shared, 128);
     if (shared && v->shared_per_sm) fit = PROF_CUDA__MIN(fit, (uint32_t)v->shared_per_sm / shared);
     return fit;
 }
@@ -1610,16 +1535,17 @@ PROF_CUDA__FN void prof_cuda__copy_name(char *name, const prof_cuda__detail *d) 
 
 /* By the C++ library's own function where there is one. Its result is malloc'ed by it; that is once
    for each distinct name. */
+#if defined(_WIN32)
+#  define prof_cuda__demangle NULL
+#else
 PROF_CUDA__FN bool prof_cuda__demangle(void *user, const char *name, char *buf, size_t size) {
-#if !defined(_WIN32)
     typedef char *(*demangle_fn)(const char *, char *, size_t *, int *);
     static demangle_fn demangle;
     static bool tried;
     char *text;
     if (!tried) {
-        void *handle = dlopen(NULL, RTLD_NOW), *f;
+        void *handle = dlopen(NULL, RTLD_NOW), *f = handle ? dlsym(handle, "__cxa_demangle") : NULL;
         tried = true;
-        f = handle ? dlsym(handle, "__cxa_demangle") : NULL;
         if (!f && (handle = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL)) != NULL)
             f = dlsym(handle, "__cxa_demangle");
         memcpy(&demangle, &f, sizeof f);
@@ -1629,14 +1555,8 @@ PROF_CUDA__FN bool prof_cuda__demangle(void *user, const char *name, char *buf, 
     free(text);
     (void)user;
     return text != NULL;
-#else
-    (void)user;
-    (void)name;
-    (void)buf;
-    (void)size;
-    return false;
-#endif
 }
+#endif
 
 /* "cudaLaunchKernel_ptsz" of CUPTI's "cudaLaunchKernel_ptsz_v7000"; a "_v2" is the call's own. */
 PROF_CUDA__FN const char *prof_cuda__call_name(bool runtime, uint32_t cbid, char *text) {
@@ -1682,20 +1602,12 @@ PROF_CUDA__FN void prof_cuda__overhead_event(const prof_store_record *r, prof_ev
     e->thread = g->overhead_thread == PROF_NONE ? 0 : g->overhead_thread;
 }
 
-/* Orders records of CUDA events, and waits among them, by (event, context, call). */
-PROF_CUDA__FN bool prof_cuda__event_after(uint32_t a, uint32_t b) {
-    const prof_store_record *x = prof_store_record_at(prof_cuda__.store, a);
-    const prof_store_record *y = prof_store_record_at(prof_cuda__.store, b);
-    const prof_cuda__detail *d = prof_cuda__detail_at(x->detail);
-    const prof_cuda__detail *e = prof_cuda__detail_at(y->detail);
-    if (d->u.more.event != e->u.more.event) return d->u.more.event > e->u.more.event;
-    if (d->context != e->context) return d->context > e->context;
-    return x->correlation > y->correlation;
-}
-
+/* Orders records of CUDA events by (event, context, call). */
 PROF_CUDA__FN int prof_cuda__event_order(const void *a, const void *b) {
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return prof_cuda__event_after(x, y) - prof_cuda__event_after(y, x);
+    const prof_store_record *x = prof_store_record_at(prof_cuda__.store, *(const uint32_t *)a);
+    const prof_store_record *y = prof_store_record_at(prof_cuda__.store, *(const uint32_t *)b);
+    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    return x->correlation < y->correlation ? -1 : x->correlation > y->correlation;
 }
 
 PROF_CUDA__FN void prof_cuda__begin(void *user) {
@@ -1717,18 +1629,18 @@ PROF_CUDA__FN void prof_cuda__begin(void *user) {
 /* The call that last recorded the event before this wait for it; NULL: none. */
 PROF_CUDA__FN const prof_store_record *prof_cuda__recorded_by(const prof_store_record *wait) {
     struct prof_cuda__all *g = &prof_cuda__;
-    const prof_cuda__detail *d = prof_cuda__detail_at(wait->detail), *of;
-    const prof_store_record *first = prof_store_record_at(g->store, 0), *by;
+    uint64_t key = prof_cuda__event_key(prof_cuda__detail_at(wait->detail));
+    const prof_store_record *by = NULL, *r;
     uint32_t low = 0, high = g->recorded_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (prof_cuda__event_after(g->recorded[middle], (uint32_t)(wait - first))) high = middle;
-        else low = middle + 1;
+        r = prof_store_record_at(g->store, g->recorded[middle]);
+        if (r->start < key || (r->start == key && r->correlation <= wait->correlation)) {
+            low = middle + 1;
+            by = r;
+        } else high = middle;
     }
-    if (!low) return NULL;
-    by = prof_store_record_at(g->store, g->recorded[low - 1]);
-    of = prof_cuda__detail_at(by->detail);
-    return of->u.more.event == d->u.more.event && of->context == d->context ? by : NULL;
+    return by && by->start == key ? by : NULL;
 }
 
 PROF_CUDA__FN void prof_cuda__sync_event(const prof_store_record *r, prof_event *e, prof_extra *x,
@@ -1785,10 +1697,8 @@ PROF_CUDA__FN void prof_cuda__marker_event(const prof_store_record *r, prof_even
 PROF_CUDA__FN bool prof_cuda__event_of(void *user, const prof_store_record *r, prof_event *e,
                                        prof_extra *x, char *args, char *name) {
     bool runtime = r->kind == PROF_CUDA__RUNTIME_CALL;
-    prof_cuda__line l;
+    prof_cuda__line l = { args, args ? args + PROF_STORE_ARGS : NULL };
     (void)user;
-    l.p = args;
-    l.end = args ? args + PROF_STORE_ARGS : NULL;
     switch (r->kind) {
     case PROF_CUDA__RUNTIME_CALL:
     case PROF_CUDA__DRIVER_CALL:
@@ -1805,23 +1715,18 @@ PROF_CUDA__FN bool prof_cuda__event_of(void *user, const prof_store_record *r, p
     }
 }
 
-/* Hands everything that was kept to the session, once. Under the lock: a buffer may come late.
-   user: NULL where the trace outlives what is kept. */
+/* Hands what was kept to the session, once. user: NULL where the trace outlives it. */
 PROF_CUDA__FN void prof_cuda__hand_over(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_cuda__lock();
-    if (g->store) {
-        prof_cuda__judge();
-        prof_store_submit(g->store, user != NULL);
-    }
+    memset(g->streams, 0, sizeof g->streams);
+    if (g->store) prof_store_submit(g->store, user != NULL);
     prof_cuda__unlock();
 }
 
 PROF_API PROF_CUDA__QUIET void prof_cuda_memory(const void *address, int64_t bytes,
                                                 int32_t device) {
-    prof_device on;
-    on.type = PROF_DEVICE_CUDA;
-    on.index = (int8_t)device;
+    const prof_device on = { PROF_DEVICE_CUDA, (int8_t)device };
     if (bytes < 0) prof_memory_free(address, on);
     else prof_memory_alloc(address, (size_t)bytes, on);
 }
@@ -1900,20 +1805,19 @@ PROF_CUDA__FN uint64_t prof_cuda__runtime_version(void) {
     return version > 0 ? (uint64_t)version : 0;
 }
 
-/* What is not 0 of what was lost or is odd, for the trace's head and the table's footer. */
+/* What is not 0 of what was lost or is odd, for the trace's head. */
 PROF_CUDA__FN void prof_cuda__counts_json(prof_cuda__line *l) {
     const prof_cuda_stats s = prof_cuda_get_stats();
     const struct { const char *name; uint64_t n; } counts[] = {
         { "lost_dropped", s.lost_dropped }, { "lost_full", s.lost_full },
         { "lost_overwritten", s.lost_overwritten }, { "corrupt", s.corrupt },
         { "unknown", s.unknown }, { "no_time", s.no_time }, { "wrong_clock", s.wrong_clock },
-        { "unfinished", s.unfinished },
-        { "no_launch", s.no_launch }, { "no_buffer", s.no_buffer },
+        { "unfinished", s.unfinished }, { "no_launch", s.no_launch }, { "no_buffer", s.no_buffer },
         { "names_lost", s.names_lost }, { "ranges_lost", s.ranges_lost },
         { "buffers_missing", s.buffers_missing } };
-    PROF_CUDA__PUT(l, ",\"prof_cuda\":{\"kernels\":%llu", (unsigned long long)s.kernels);
-    prof_cuda__member(l, "copies", s.copies);
-    prof_cuda__member(l, "calls", s.calls);
+    PROF_CUDA__PUT(l, ",\"prof_cuda\":{\"kernels\":%llu,\"copies\":%llu,\"calls\":%llu",
+                   (unsigned long long)s.kernels, (unsigned long long)s.copies,
+                   (unsigned long long)s.calls);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (counts[i].n) prof_cuda__member(l, counts[i].name, counts[i].n);
     PROF_CUDA__PUT(l, "}");
@@ -1922,13 +1826,11 @@ PROF_CUDA__FN void prof_cuda__counts_json(prof_cuda__line *l) {
 PROF_CUDA__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
     struct prof_cuda__all *g = &prof_cuda__;
     static char text[PROF_CUDA__DEVICES * 1024];   /* a name of 96 bytes may be six times as long */
-    prof_cuda__line l;
+    prof_cuda__line l = { text, text + sizeof text };
     size_t length;
     int version = 0;
     (void)user;
     if (g->state == PROF_CUDA_OFF) return 0;
-    l.p = text;
-    l.end = text + sizeof text;
     PROF_CUDA__PUT(&l, "\"deviceProperties\":[");
     for (int i = 0; i < g->device_count && i < PROF_CUDA__DEVICES - 4; i++) {
         const prof_cuda_device *d = prof_cuda__device_at((uint32_t)i);
@@ -1943,8 +1845,7 @@ PROF_CUDA__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
         prof_cuda__member(&l, "cuda_driver_version", (uint64_t)version);
     prof_cuda__counts_json(&l);
     length = (size_t)(l.p - text);
-    if (size) memcpy(buf, text, PROF_CUDA__MIN(length, size - 1));
-    if (size) buf[PROF_CUDA__MIN(length, size - 1)] = 0;
+    (void)prof_format_text(buf, size, "%s", text);
     return length;
 }
 
@@ -1957,23 +1858,20 @@ PROF_CUDA__FN const char *prof_cuda__status_line(void *user) {
         { "; of another clock, as another profiler in the process sets it: ", s.wrong_clock },
         { "; corrupt buffers: ", s.corrupt }, { "; of kinds not known: ", s.unknown },
         { "; buffers CUPTI kept: ", s.buffers_missing } };
-    prof_cuda__line l;
+    prof_cuda__line l = { text, text + sizeof text };
+    uint64_t any = s.lost;
     (void)user;
     if (prof_cuda_status()) return prof_cuda_status();
-    if (!s.lost && !s.corrupt && !s.no_time && !s.wrong_clock && !s.unknown && !s.buffers_missing)
-        return NULL;
-    l.p = text;
-    l.end = text + sizeof text;
     PROF_CUDA__PUT(&l, "GPU records lost: %llu%s%s", (unsigned long long)s.lost,
                    s.lost_dropped ? " (dropped by CUPTI: a larger pool_size helps)" : "",
                    s.lost_full ? " (no room: give prof_cuda_desc.memory more)" : "");
-    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++, any |= more[i - 1].n)
         if (more[i].n) PROF_CUDA__PUT(&l, "%s%llu", more[i].text, (unsigned long long)more[i].n);
-    return text;
+    return any ? text : NULL;
 }
 
 PROF_CUDA__FN size_t prof_cuda__buffer_bytes(const prof_cuda_desc *d) {
-    return ((d->buffer_size ? d->buffer_size : 256u << 10) + 63) & ~(size_t)63;
+    return PROF_CUDA__ROUND_UP(d->buffer_size ? d->buffer_size : 256u << 10, (size_t)64);
 }
 
 PROF_CUDA__FN size_t prof_cuda__buffer_count(const prof_cuda_desc *d) {
@@ -1985,15 +1883,14 @@ PROF_CUDA__FN size_t prof_cuda__buffer_count(const prof_cuda_desc *d) {
 PROF_CUDA__FN size_t prof_cuda__fixed_bytes(const prof_cuda_desc *d) {
     uint32_t ranges = d->max_ranges ? d->max_ranges : 4096;
     return 64 + prof_cuda__buffer_count(d) * prof_cuda__buffer_bytes(d) +
-           prof_cuda__align(ranges * sizeof(prof_cuda__range));
+           ranges * sizeof(prof_cuda__range);
 }
 
 PROF_API PROF_CUDA__QUIET size_t prof_cuda_memory_size(const prof_cuda_desc *desc,
                                                        size_t launches) {
-    prof_cuda_desc none;
-    size_t fixed, store = prof_store_memory_size(launches);
-    memset(&none, 0, sizeof none);
-    fixed = prof_cuda__fixed_bytes(desc ? desc : &none);
+    static prof_cuda_desc usual;
+    size_t fixed = prof_cuda__fixed_bytes(desc ? desc : &usual);
+    size_t store = prof_store_memory_size(launches);
     return store > SIZE_MAX - fixed ? SIZE_MAX : fixed + store;
 }
 
@@ -2006,30 +1903,27 @@ PROF_CUDA__FN void prof_cuda__withhold(void) {
                                           prof_cuda__memory.bytes);
 }
 
-PROF_CUDA__FN char *prof_cuda__carve(char **p, size_t bytes) {
-    char *at = *p;
-    *p += prof_cuda__align(bytes);
-    return at;
-}
-
 /* Lays the block out; false: it is too small. */
-PROF_CUDA__FN bool prof_cuda__lay(char *memory, size_t size) {
+PROF_CUDA__FN bool prof_cuda__lay(void) {
     struct prof_cuda__all *g = &prof_cuda__;
+    bool own = g->desc.memory != NULL;
+    char *memory = own ? (char *)g->desc.memory : prof_cuda__memory.bytes + prof_cuda__withheld;
+    size_t size = own ? g->desc.memory_size : sizeof prof_cuda__memory - prof_cuda__withheld;
     char *p = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63), *end = memory + size;
     prof_store_desc store;
     if (size < prof_cuda__fixed_bytes(&g->desc)) return false;
     memset(&store, 0, sizeof store);
     g->buffer_size = prof_cuda__buffer_bytes(&g->desc);
     g->buffer_count = (uint32_t)prof_cuda__buffer_count(&g->desc);
-    g->pool = (uint8_t *)prof_cuda__carve(&p, g->buffer_count * g->buffer_size);
-    g->ranges = (prof_cuda__range *)(void *)prof_cuda__carve(
-        &p, g->desc.max_ranges * sizeof(prof_cuda__range));
-    store.memory = p;
+    g->pool = (uint8_t *)p;
+    g->ranges = (prof_cuda__range *)(void *)(p += g->buffer_count * g->buffer_size);
+    store.memory = p += g->desc.max_ranges * sizeof(prof_cuda__range);
     store.memory_size = (size_t)(end - p);
     store.device_type = PROF_DEVICE_CUDA;
     store.shared = (uint64_t)1 << PROF_CUDA__KERNEL | 1u << PROF_CUDA__RUNTIME_CALL |
                    1u << PROF_CUDA__DRIVER_CALL;
     store.begin = prof_cuda__begin;
+    store.leave = prof_cuda__leave;
     store.event = prof_cuda__event_of;
     store.demangle = prof_cuda__demangle;
     g->store = prof_store_open(&store);
@@ -2051,22 +1945,12 @@ PROF_CUDA__FN void prof_cuda__child(void) {
 /* The device is added once a process: it cannot be taken away. */
 PROF_CUDA__FN prof_result prof_cuda__join_sessions(void) {
     static bool joined;
-    prof_device_desc d;
-    prof_result result;
+    const prof_device_desc d = {
+        "CUDA", PROF_DEVICE_CUDA, PROF_ACTIVITY_CUDA, prof_cuda__prepare, prof_cuda__start,
+        prof_cuda__stop, prof_cuda__flush, prof_cuda__hand_over, NULL, prof_cuda__status_line,
+        prof_cuda__metadata, &prof_cuda__ };
+    prof_result result = joined ? PROF_OK : prof_add_device(&d);
     if (joined) return PROF_OK;
-    memset(&d, 0, sizeof d);
-    d.name = "CUDA";
-    d.type = PROF_DEVICE_CUDA;
-    d.activity = PROF_ACTIVITY_CUDA;
-    d.prepare = prof_cuda__prepare;
-    d.start = prof_cuda__start;
-    d.stop = prof_cuda__stop;
-    d.flush = prof_cuda__flush;
-    d.late = prof_cuda__hand_over;
-    d.status = prof_cuda__status_line;
-    d.metadata = prof_cuda__metadata;
-    d.user = &prof_cuda__;
-    result = prof_add_device(&d);
     joined = result == PROF_OK;
 #if !defined(_WIN32)
     if (joined) pthread_atfork(NULL, NULL, prof_cuda__child);
@@ -2091,10 +1975,7 @@ PROF_API PROF_CUDA__QUIET prof_result prof_cuda_init(const prof_cuda_desc *desc)
         (g->desc.buffer_size && g->desc.buffer_size < 4096)) return PROF_ERROR_INVALID;
     if (!g->desc.records) g->desc.records = PROF_CUDA_DEFAULT;
     if (!g->desc.max_ranges) g->desc.max_ranges = 4096;
-    if (!g->desc.memory ? !prof_cuda__lay(prof_cuda__memory.bytes + prof_cuda__withheld,
-                                          sizeof prof_cuda__memory.bytes - prof_cuda__withheld)
-                        : !prof_cuda__lay((char *)g->desc.memory, g->desc.memory_size))
-        return PROF_ERROR_MEMORY;
+    if (!prof_cuda__lay()) return PROF_ERROR_MEMORY;
     result = prof_cuda__join_sessions();
     if (result == PROF_OK) g->state = PROF_CUDA_READY;
     return result;

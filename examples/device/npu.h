@@ -113,8 +113,8 @@ static const char *npu_status(void *user) {
 
 static prof_result npu_join(void) {
     const prof_store_desc store = {      /* a kernel's arguments are those of its detail */
-        npu.memory, sizeof npu.memory, PROF_DEVICE_PRIVATEUSE1, 1 << NPU_KERNEL, NULL, npu_event,
-        NULL, NULL };
+        npu.memory, sizeof npu.memory, PROF_DEVICE_PRIVATEUSE1, 1 << NPU_KERNEL, NULL, NULL,
+        npu_event, NULL, NULL };
     const prof_device_desc device = {
         "NPU", PROF_DEVICE_PRIVATEUSE1, PROF_ACTIVITY_PRIVATEUSE1, NULL, npu_start, npu_stop, NULL,
         npu_late, NULL, npu_status, NULL, &npu };

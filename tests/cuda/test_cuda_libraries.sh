@@ -167,14 +167,15 @@ fi
 # ---- prof_cuda.h uses prof.h's public names alone: its tests run where all others have other names ----
 
 public=$out/public
-mkdir -p $public/tests/cuda
+mkdir -p $public/tests/cuda $public/examples/device
 sed 's/\<prof__/internal_prof__/g; s/\<PROF__/INTERNAL_PROF__/g' prof.h >$public/prof.h
 cp prof_cuda.h $public
 cp tests/test.h tests/inside.h $public/tests
 printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$public/prof.c
 cp tests/cuda/*.[ch] $public/tests/cuda
+cp examples/device/npu.h $public/examples/device
 ok 'prof_cuda.h without the internals of prof.h' ${CC:-gcc} -std=c99 -O0 -Wall -Werror -DPROF_ASSERTS \
-    -DTEST_LIBRARY -DTEST_OUT="\"$public\"" $public/prof.c $public/tests/cuda/prof_cuda.c \
+    -I$public -DTEST_LIBRARY -DTEST_OUT="\"$public\"" $public/prof.c $public/tests/cuda/prof_cuda.c \
     $public/tests/cuda/test_cuda.c $public/tests/cuda/fake_cupti.c \
     -o $public/test_cuda -lpthread -ldl -lm
 ok 'prof_cuda.h without the internals of prof.h: its tests' sh -c \
