@@ -5200,7 +5200,7 @@ PROF__FN void prof__segment_free(prof__segment *g) {
     PROF__FENCE();
     row->overwritten += (size_t)(g->end - g->begin);
     if (prof__trace.mode == PROF_MODE_RING) prof__trace.overwritten += (size_t)(g->end - g->begin);
-    row->first = g->next;
+    PROF__RELEASE(row->first, g->next);
     if (row->left && !row->first && !row->open_count && prof__trace.open) prof__row_free(row);
 }
 
