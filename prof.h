@@ -5783,8 +5783,10 @@ PROF__FN void prof__block_emptied(prof__state *t) {
 PROF__FN bool prof__sums_drain(prof__state *t) {
     if (!prof__look(t)) return false;
     prof__tiny_look_own(t);
-    prof__sums_add(t, t->hot.cursor);
-    prof__block_emptied(t);
+    prof__sums_open(t);
+    prof__block_add(t, t->hot.cursor);
+    prof__block_emptied(t);   /* before they are whole: who copies it sees no half written record */
+    prof__sums_shut(t);
     prof__looked(t);
     return true;
 }
@@ -6111,8 +6113,8 @@ PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
     prof__sums_open(t);
     if (t->summing) prof__block_add(t, t->hot.cursor);
     ticks = prof__deep_put(t, now, unfinished);
-    prof__sums_shut(t);
     if (t->summing) prof__block_emptied(t);
+    prof__sums_shut(t);
     if (!PROF__LOAD(t->deep)) prof__deep_leave(t, now, ticks);
     prof__looked(t);
     if (t->observed) prof__observe_end(t, site);
