@@ -9,7 +9,7 @@ bool inside_try_lock(void) { return prof__try_lock(); }
 void inside_unlock(void) { prof__unlock(); }
 uint32_t *inside_renames(void) { return &prof__trace.rows->renames; }
 
-/* What the prof command asks prof.h, for its parts that tests link (tools/prof/legacy_records.h). */
+/* What prof asks prof.h, for its parts that tests link (tools/prof/legacy_records.h). */
 bool is_utility_name(const char *name);
 bool is_machinery_entry(const char *entry);
 bool is_utility_name(const char *name) { return prof__is_utility(name); }
