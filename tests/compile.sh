@@ -227,7 +227,7 @@ done
 
 install_and_use() {
     rm -rf $out/root
-    make -s install DESTDIR=$out/root PREFIX=/usr &&
+    flock build/prof.lock make -s install DESTDIR=$out/root PREFIX=/usr &&
         cmp prof.h $out/root/usr/include/prof.h &&
         cmp prof_cuda.h $out/root/usr/include/prof_cuda.h &&
         grep -qx 'prefix=/usr' $out/root/usr/lib/pkgconfig/prof.pc &&

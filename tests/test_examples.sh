@@ -20,7 +20,7 @@ coroutines() {
 
 build() {   # sets program
     program=build/examples/$example
-    [ -n "${ALL:-}" ] && { make -s "$program"; return; }
+    [ -n "${ALL:-}" ] && { flock build/prof.lock make -s "$program"; return; }
     program=$out/$example
     library gcc || return
     [ "$example" != coroutines ] || { coroutines; return; }

@@ -160,7 +160,7 @@ pkg_config_block() {   # the number of the sh block that has it
 
 mkdir -p "$out"
 rm -rf "$out/root"
-check install make -s install PREFIX="$out/root"
+check install flock build/prof.lock make -s install PREFIX="$out/root"
 has pkg_config pkg-config && check pkg_config by_pkg_config
 if has cmake cmake; then
     check find_package by_find_package

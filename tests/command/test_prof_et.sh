@@ -1,10 +1,12 @@
 #!/bin/sh
 # prof et: rules, summary, and the join with the same run's trace.
-# shellcheck disable=SC2317   # functions that try and says call
+# shellcheck disable=SC2086,SC2317   # lists of flags are meant to split; functions that try and says call
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
 . tests/command/prof.sh
+# shellcheck source=tests/build.sh
+. tests/build.sh
 
 cat >"$out/good.json" <<'JSON'
 {"schema": "1.1.1-chakra.0.0.4", "pid": 9, "time": "2026-01-01 00:00:00", "start_ts": 1, "nodes": [
@@ -62,7 +64,8 @@ else
 fi
 # What examples/execution.c writes: every zone is in both files, under one id.
 example() {
-    make -s build/examples/execution && build/examples/execution "$out/et.json" "$out/et_trace.json" &&
+    library gcc && $cc -O1 -I. examples/execution.c "$library" -o "$out/execution" $libs &&
+        "$out/execution" "$out/et.json" "$out/et_trace.json" &&
         python3 -c '
 import json, sys
 et, trace = (json.load(open(name)) for name in sys.argv[1:])

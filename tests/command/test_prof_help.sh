@@ -32,7 +32,7 @@ done
 # ---- Installed ----
 
 rm -rf "$out/root"
-try install make -s install DESTDIR="$PWD/$out/root" PREFIX=/usr
+try install flock build/prof.lock make -s install DESTDIR="$PWD/$out/root" PREFIX=/usr
 for file in bin/prof include/prof.h lib/pkgconfig/prof.pc lib/cmake/prof/prof-config.cmake \
     lib/cmake/prof/prof-config-version.cmake share/man/man1/prof.1 \
     share/bash-completion/completions/prof; do
