@@ -37,6 +37,11 @@ for key, words in ((b's', 'by total'), (b'p', 'by total, paused')):
     while not any(screen[0].endswith(words) for screen in screens(said)[count:]):
         said = wait_for(terminal, said, len(screens(said)) + 1)
 os.write(terminal, b'q')
+while select.select([terminal], [], [], 60)[0]:      # the rest of the last look
+    try:
+        said += os.read(terminal, 65536)
+    except OSError:                                   # it has ended
+        break
 _, status = os.waitpid(child, 0)
 looks = screens(said)
 assert status == 0, status
