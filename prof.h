@@ -21166,6 +21166,7 @@ PROF_API PROF__QUIET prof_store *prof_store_open(const prof_store_desc *desc) {
 
 PROF_API PROF__QUIET void prof_store_clear(prof_store *s) {
     memset(&s->stats, 0, sizeof s->stats);
+    memset(s->threads, 0, sizeof s->threads);
     s->low = s->base;
     s->high = s->end;
     s->taken = NULL;
@@ -21226,9 +21227,9 @@ PROF_API PROF__QUIET const char *prof_store_text(prof_store *s, uint32_t name) {
     return s->text + s->demangled[i].to;
 }
 
-/* The last number is for threads that are too many. */
+/* The last number is for threads that are too many. Systems number threads one after the other. */
 PROF_API PROF__QUIET uint32_t prof_store_thread(prof_store *s, uint32_t id) {
-    uint32_t i = id % PROF__STORE_THREADS, tries = 0;
+    uint32_t i = (id * 2654435761u >> 16) % PROF__STORE_THREADS, tries = 0;
     for (; s->threads[i] != id; i = (i + 1) % PROF__STORE_THREADS) {
         if (s->threads[i]) {
             if (++tries == 64) return PROF__STORE_THREADS;

@@ -324,7 +324,7 @@ static void test_too_many_threads(void) {
     for (uint32_t i = 0; i < 70; i++) {
         calls[i].kind = 5;
         calls[i].cbid = 902;
-        calls[i].thread = 5 + 1024 * i;
+        calls[i].thread = 244002641u * (5 + i);   /* its inverse: products of 5 and more */
         calls[i].correlation = i + 1;
         calls[i].start = calls[i].end = cupti_now();
     }
