@@ -12276,7 +12276,8 @@ PROF__FN void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m,
         int64_t *bytes = host ? &s->side[i].cpu_bytes : &s->side[i].device_bytes;
         *bytes = (int64_t)((uint64_t)*bytes + (uint64_t)change);
     }
-    if (!host && !s->view.device_name) s->view.device_name = prof__device_title(m->device_type);
+    if (!host && m->what != PROF__NOT_COUNTED && !s->view.device_name)
+        s->view.device_name = prof__device_title(m->device_type);
 }
 
 /* scratch: 8 bytes a record. */
@@ -14462,8 +14463,8 @@ static const prof__column prof__columns[] = {
 
 /* Which column of another device it is, of the four that each has; -1: none. */
 PROF__FN int prof__column_other(int column) {
-    bool other = column >= PROF__COL_OTHERS && column <= PROF__COL_OTHERS_END;
-    return other ? column - PROF__COL_OTHERS : -1;
+    int other = column - PROF__COL_OTHERS, last = PROF__COL_OTHERS_END - PROF__COL_OTHERS;
+    return other >= 0 && other <= last ? other : -1;
 }
 
 /* Its place in lists that have no counters, and one device. */

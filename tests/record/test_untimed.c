@@ -25,7 +25,7 @@ static const char *name_of(int i) {
 }
 
 static prof_average row_of(prof_trace *trace, int i) {
-    static const prof_average none;
+    static prof_average none;            /* zeroes */
     static prof_average rows[4 * FUNCTIONS];
     size_t count = trace ? prof_key_averages(trace, NULL, rows, 4 * FUNCTIONS)
                          : prof_snapshot(rows, 4 * FUNCTIONS);
