@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds examples/baremetal for every target that this machine has tools for, runs each under an
 # emulator and compares: with the fake clock the table, the trace and the stacks are those of the
-# first, byte for byte. Then what needs real interrupts. The last line counts.
+# first, byte for byte (a Chrome stream: its lines). Then what needs real interrupts. The last line counts.
 #   tools/dev/embedded.sh [WORD]    only the checks with WORD in their name
 # shellcheck disable=SC2086   # lists of flags are meant to split
 set -u
@@ -106,8 +106,12 @@ alike() {   # NAME VARIANT: what the folder of that name holds
     first="$out/first, $2"
     for file in table.txt trace.json; do
         [ -e "$first/$file" ] || continue
-        cmp "$first/$file" "$out/$1/$file" >"$out/said" 2>&1 ||
-            { not_ok "$1" "$(cat "$out/said")"; return; }
+        if [ "$2" = chrome ]; then       # zones that end together stand as they began on a PC alone
+            sort "$first/$file" >"$out/sorted"
+            sort "$out/$1/$file" | cmp "$out/sorted" - >"$out/said" 2>&1
+        else
+            cmp "$first/$file" "$out/$1/$file" >"$out/said" 2>&1
+        fi || { not_ok "$1" "$(cat "$out/said")"; return; }
     done
     ok "$1"
 }
