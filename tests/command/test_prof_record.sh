@@ -152,9 +152,10 @@ calls() {   # NAME COUNT: that many in trace.json
             $1 == name {found = $2 == count} END {exit !found}'
 }
 
-ends() {   # WAY STATUS
+ends() {   # WAY STATUS; in the background of a script SIGINT is ignored, also by the program
     rm -f trace.json
-    says "record_ends_$1" 'before' "$2" setsid -w "$prof" record ./program . 0 "$1"
+    says "record_ends_$1" 'before' "$2" env --default-signal=INT setsid -w \
+        "$prof" record ./program . 0 "$1"
     cp said told
     try "record_$1_is_whole" calls before 1000
 }
