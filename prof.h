@@ -17298,16 +17298,20 @@ PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
 #if PROF__BARE
 #  define prof__chrome_unordered(o, s) ((void)0)
 #else
-/* Where events have no room: thread by thread, in the order of ends. Zones that end together are
-   held back and come as they began: of two that have the same times readers take the first for the
-   outer one. */
+/* Where events have no room: thread by thread, in the order of ends. But a zone that begins with
+   the one around it is held back, with what begins with it in turn, until that one comes: of those
+   that begin together readers take the first for the outer one. A chain is such zones, from the
+   outermost on; chains lie on a stack, each deeper than the one below. */
+typedef struct prof__chain { uint32_t depth, head, tail, first; } prof__chain;   /* in held */
 typedef struct prof__unordered {
     prof__out *o;
     const struct prof_trace *s;
     prof__place place;
     prof__gpu gpu;
     prof__close *held;
-    uint32_t count, max, *order;         /* order: room for two of each */
+    uint32_t count, max, *next;          /* next: in the chain; of the tail nothing */
+    uint32_t chain_count;
+    prof__chain chains[PROF__LEVELS + 2];
 } prof__unordered;
 
 PROF__FN void prof__unordered_write(prof__unordered *u, const prof__close *c) {
@@ -17325,24 +17329,55 @@ PROF__FN void prof__unordered_write(prof__unordered *u, const prof__close *c) {
     prof__chrome_zone(u->o, &u->place, prof__site(c->what)->name, c->start_ns, c->end_ns, c->flags);
 }
 
-PROF__FN bool prof__unordered_after(const void *held, uint32_t a, uint32_t b) {
-    const prof__close *x = (const prof__close *)held + a, *y = (const prof__close *)held + b;
-    if (x->start_ns != y->start_ns) return x->start_ns > y->start_ns;
-    return x->depth != y->depth ? x->depth > y->depth : x->number > y->number;
+/* Writes all chains but so many. */
+PROF__FN void prof__unordered_flush(prof__unordered *u, uint32_t keep) {
+    if (u->chain_count <= keep) return;
+    for (uint32_t i = keep; i < u->chain_count; i++) {
+        const prof__chain *l = u->chains + i;
+        for (uint32_t n = l->head;; n = u->next[n]) {
+            prof__unordered_write(u, u->held + n);
+            if (n == l->tail) break;
+        }
+    }
+    u->count = u->chains[keep].first;
+    u->chain_count = keep;
 }
 
-PROF__FN void prof__unordered_flush(prof__unordered *u) {
-    for (uint32_t i = 0; i < u->count; i++) u->order[i] = i;
-    prof__sort(u->order, u->order + u->count, u->count, prof__unordered_after, u->held);
-    for (uint32_t i = 0; i < u->count; i++) prof__unordered_write(u, u->held + u->order[i]);
-    u->count = 0;
+/* The innermost chain, if it is of this depth or deeper. */
+PROF__FN prof__chain *prof__unordered_top(prof__unordered *u, uint32_t depth) {
+    prof__chain *top = u->chains + u->chain_count - 1;
+    return u->chain_count && top->depth >= depth ? top : NULL;
+}
+
+PROF__FN void prof__unordered_hold(prof__unordered *u, const prof__close *c) {
+    prof__chain own = { c->depth, u->count, u->count, u->count }, *top;
+    u->held[u->count++] = *c;
+    top = prof__unordered_top(u, c->depth + 1);
+    if (top) {                           /* it begins with this zone: see prof__unordered_zone */
+        u->next[own.head] = top->head;
+        own.tail = top->tail;
+        own.first = top->first;
+        u->chain_count--;
+    }
+    top = prof__unordered_top(u, c->depth);
+    if (top && u->held[top->head].start_ns == c->start_ns) {
+        u->next[top->tail] = own.head;
+        top->tail = own.tail;
+        return;
+    }
+    u->chains[u->chain_count++] = own;
+    if (top || !c->depth) prof__unordered_flush(u, u->chain_count - 1);
 }
 
 PROF__FN void prof__unordered_zone(void *user, const prof__close *c) {
     prof__unordered *u = (prof__unordered *)user;
-    if (u->count && (u->held->end_ns != c->end_ns || u->held->thread != c->thread ||
-                     u->count == u->max)) prof__unordered_flush(u);
-    if (u->max) u->held[u->count++] = *c;
+    const prof__chain *top;
+    if (u->count && (u->held->thread != c->thread || u->count == u->max))
+        prof__unordered_flush(u, 0);
+    while ((top = prof__unordered_top(u, c->depth + 1)) != NULL &&
+           (top->depth > c->depth + 1 || u->held[top->head].start_ns != c->start_ns))
+        prof__unordered_flush(u, u->chain_count - 1);
+    if (u->max) prof__unordered_hold(u, c);
     else prof__unordered_write(u, c);
 }
 
@@ -17366,10 +17401,10 @@ PROF__FN void prof__chrome_unordered(prof__out *o, const struct prof_trace *s) {
     feed.user = &u;
     u.held = (prof__close *)(void *)s->scratch;
     u.max = (uint32_t)PROF__MIN((size_t)(prof__scratch_end(s) - s->scratch) /
-                                (sizeof *u.held + 2 * sizeof *u.order), 1u << 20);
-    u.order = (uint32_t *)(void *)(u.held + u.max);
+                                (sizeof *u.held + sizeof *u.next), 1u << 20);
+    u.next = (uint32_t *)(void *)(u.held + u.max);
     prof__closes_of_records(&feed);
-    prof__unordered_flush(&u);
+    prof__unordered_flush(&u, 0);
 }
 #endif
 

@@ -189,6 +189,8 @@ for command in report analyze gaps flamegraph diff; do
     # shellcheck disable=SC2086   # none, or one
     says sums_told_$command "$line" 0 "$prof" $command "$out/sums.json" $second
 done
+sed 's/"summed"/"deep":3,"untimed":4,"summed"/' "$out/sums.json" >"$out/apart.json"   # told by themselves
+says sums_told_apart "${line%12*}5 later" 0 "$prof" report "$out/apart.json"
 says sums_page "$line" 0 "$prof" report -f html "$out/sums.json"
 "$prof" merge -o "$out/merged.json" "$out/sums.json" "$out/sums.json" >"$out/told" 2>&1
 is sums_merged 'f 22 10.0 7.8 0.01 4.0; only 4 0.2 -0.2 0.04 0.06; ' \

@@ -341,6 +341,46 @@ static void test_legacy_flows(void) {
 
 /* ---- shares of the whole, lines that fit, footnotes ---- */
 
+/* Of zones that begin together the outer one stands first, whatever ends first: also where events
+   have no room, and zones are written as they ended. */
+static void test_begin_together(void) {
+    static char memory[256 << 10];
+    static const char *const names[] = { "outer", "middle", "inner", "moment", "later", "other" };
+    prof_desc desc = test_desc();
+    const char *at[6];
+    prof_trace *trace;
+    int i;
+    test_text_clear(&text);
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.max_threads = 1;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 4; i++) prof_push(names[i]);
+    prof_pop();
+    test_time.tick += 5;
+    prof_pop();
+    prof_push("later");
+    test_time.tick += 3;
+    prof_pop();
+    prof_pop();
+    prof_push("other");
+    test_time.tick += 2;
+    prof_pop();
+    prof_pop();
+    for (i = 0; i < 40000; i++) { PROF_BLOCK("more") test_time.tick += 7; }
+    trace = prof_stop();
+    CHECK(!prof_events(trace, NULL), "events have room");
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    for (i = 0; i < 6; i++) {
+        char name[32];
+        sprintf(name, "\"name\":\"%s\"", names[i]);
+        at[i] = strstr(text.data, name);
+        CHECK(at[i] && !strstr(at[i] + 1, name), "%s: not there once", name);
+        CHECK(!i || i > 3 || at[i - 1] < at[i], "%s before the one around it", name);
+    }
+    test_text_clear(&text);
+}
+
 static void test_whole(void) {
     prof_average rows[2];
     prof_table_desc d;
@@ -491,6 +531,7 @@ int main(void) {
     RUN(test_metric_names);
     RUN(test_views);
     RUN(test_legacy_flows);
+    RUN(test_begin_together);
     RUN(test_whole);
     RUN(test_width);
     RUN(test_narrow);

@@ -247,8 +247,8 @@ enum { TOLD_DEVICES = 2, MORE_PLACE = LOSS_COUNTS + LOSS_DEVICES, TIMELINE_PLACE
 
 /* Zones that are in sums alone, but for those that are told otherwise. */
 static uint64_t later_zones(const losses *l) {
-    uint64_t untimed = count_of(l, "untimed");
-    return l->summed - (untimed < l->summed ? untimed : l->summed);
+    uint64_t apart = sum(count_of(l, "untimed"), count_of(l, "deep"));
+    return l->summed - (apart < l->summed ? apart : l->summed);
 }
 
 static void timeline_line(const losses *l, char line[320]) {
