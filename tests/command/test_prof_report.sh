@@ -327,4 +327,22 @@ for words in 'report -f json' 'report -f csv' stacks flamegraph "diff $pairs" "d
     # shellcheck disable=SC2086   # words
     try "report_overlap_$(echo "$words" | tr -c 'a-z\n' _)" on_stderr $words "$out/overlap.json"
 done
+
+# ---- Types of devices in several files: PyTorch's lists none, and its work is no other device's ----
+
+echo '{"prof":{"version":"0.2.0","device_types":{"20":"NPU"}},"traceEvents":[
+{"ph":"X","cat":"kernel","name":"n","pid":5,"tid":7,"ts":10,"dur":20,"args":{"Device Type":20,"correlation":1}}]}' \
+    >"$out/npu.json"
+echo '{"schemaVersion":1,"traceEvents":[
+{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":10,"dur":30,"args":{"correlation":2,"device":0}}]}' \
+    >"$out/cuda.json"
+"$prof" merge -o "$out/types.json" "$out/npu.json" "$out/cuda.json" 2>"$out/said"
+for files in 'npu.json cuda.json' 'cuda.json npu.json' types.json; do
+    # shellcheck disable=SC2086   # one or two
+    (cd "$out" && "$prof" report -f json -s none $files) >"$out/got" 2>"$out/said"
+    try "report_types_$(echo "$files" | tr -c 'a-z\n' _)" python3 -c '
+import json, sys
+rows = {r["key"]: (r["self_npu_time_total"], r["self_cuda_time_total"]) for r in json.load(sys.stdin)}
+assert rows == {"n": (20, 0), "k": (0, 30)}, rows' <"$out/got"
+done
 exit $failed

@@ -347,7 +347,8 @@ static void write_losses(trace_writer *w, const merger *m) {
              PROF_COUNTERS);
     size_t place = 0;
     char line[320];
-    if (losses_next(&lost, &place, line) || lost.counter_count || lost.zone_ids || placed)
+    if (losses_next(&lost, &place, line) || lost.counter_count || lost.type_count ||
+        lost.zone_ids || placed)
         losses_write_head(&lost, lists, m->count, w);
     free(lists);
 }

@@ -229,15 +229,29 @@ static bool shown(row_table *t, const trace_event *event, uint32_t name) {
     return row && taken(t, event) && name_matches(t, name);
 }
 
+static uint8_t type_named(const char *device) {
+    return !device || strcmp(device, "CUDA") == 0 ? PROF_DEVICE_CUDA :
+           strcmp(device, "XPU") == 0 ? PROF_DEVICE_XPU :
+           strcmp(device, "MTIA") == 0 ? PROF_DEVICE_MTIA : PROF_DEVICE_PRIVATEUSE1;
+}
+
 static uint8_t device_type_of(const row_table *t, const trace_event *event) {
     int64_t type;
     if (trace_arg_int(event, "Device Type", &type) && type > 0 && type <= PROF_DEVICE_PRIVATEUSE1)
         return (uint8_t)type;
-    if (t->own) return PROF_DEVICE_CUDA;
-    const char *device = t->view.device_name;
-    return !device || strcmp(device, "CUDA") == 0 ? PROF_DEVICE_CUDA :
-           strcmp(device, "XPU") == 0 ? PROF_DEVICE_XPU :
-           strcmp(device, "MTIA") == 0 ? PROF_DEVICE_MTIA : PROF_DEVICE_PRIVATEUSE1;
+    return t->own || t->type_count ? PROF_DEVICE_CUDA : type_named(t->view.device_name);
+}
+
+/* One more type of devices, behind those of files that list none. */
+static void list_type(row_table *t, uint8_t type, const char *name) {
+    size_t at = 0;
+    if (!t->type_count && t->view.device_name)
+        t->types[t->type_count++] = type_named(t->view.device_name);
+    while (at < t->type_count && t->types[at] != type) at++;
+    if (at < t->type_count || at > PROF_OTHER_DEVICES) return;
+    t->types[t->type_count++] = type;
+    *(at ? &t->view.other_devices[at - 1] : &t->view.device_name) =
+        arena_text(&t->memory, name, strlen(name));
 }
 
 static void note_device(row_table *t, const trace_event *event) {
@@ -249,7 +263,10 @@ static void note_device(row_table *t, const trace_event *event) {
         if (text_is(event->cat, devices[i].category)) t->view.device_name = devices[i].name;
     bool runs = kind_is_device(event->kind) ||
                 (event->phase == 'X' && trace_arg(event, "kernels") != NULL);   /* legacy */
-    if (!t->view.device_name && runs)
+    if (t->type_count && runs) {
+        uint8_t type = device_type_of(t, event);
+        list_type(t, type, prof_device_name(type));
+    } else if (!t->view.device_name && runs)
         t->view.device_name = t->own ? prof_device_name(device_type_of(t, event)) : "CUDA";
 }
 
@@ -770,14 +787,8 @@ static void name_device(row_table *t, trace_text name) {
    tell all of the tree. */
 static void note_promises(row_table *t, const losses *head) {
     t->told |= head->zone_ids;
-    for (size_t i = 0; t->options->device && i < head->type_count; i++) {
-        const char *name = arena_text(&t->memory, head->types[i].name, strlen(head->types[i].name));
-        size_t at = 0;
-        while (at < t->type_count && t->types[at] != head->types[i].type) at++;
-        if (at < t->type_count || at > PROF_OTHER_DEVICES) continue;
-        t->types[t->type_count++] = (uint8_t)head->types[i].type;
-        *(at ? &t->view.other_devices[at - 1] : &t->view.device_name) = name;
-    }
+    for (size_t i = 0; t->options->device && i < head->type_count; i++)
+        list_type(t, (uint8_t)head->types[i].type, head->types[i].name);
     for (size_t i = 0; i < head->counter_count; i++)
         t->view.counters[i] =
             arena_text(&t->memory, head->counters[i], strlen(head->counters[i]));
