@@ -270,7 +270,12 @@ typedef struct prof_desc {
     void *memory;                        /* the arena, any alignment; NULL: the built-in one */
     size_t memory_size;                  /* its bytes; 0 where memory is NULL */
     prof_mode mode;
-    prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed */
+    prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed. With
+                                            with_stack, with_modules, native_stack, node or
+                                            merge_duplicates it is written at the end, out of the
+                                            arena, and what has no room there is in its sums:
+                                            prof_stats.unstreamed. A Chrome array so with all that
+                                            zones may carry; it has no attributes, ranges, arrows */
     prof_stream_format stream_format;
     bool stream_inline;                  /* a thread whose chunks are full flushes them itself */
     bool records_only;                   /* no room for events and tables: for prof_dump */
@@ -394,6 +399,8 @@ typedef struct prof_stats {
     uint64_t untimed;                    /* calls that were only counted (desc.skip_tiny): as
                                             summed, which has them, too. Their time is their
                                             caller's, and so is what they called */
+    uint64_t unstreamed;                 /* PROF_MODE_STREAM: 1: no stream can carry what desc asks
+                                            for, see desc.stream */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
     uint64_t ticks_per_second;           /* of that clock, as far as it is known */
@@ -1350,6 +1357,7 @@ PROF_API uint32_t prof_terminal_width(void);
                   count, and in ticks total, total of its children, least, most; buckets: bucket n
                   counts zones of less than 2^n ticks that are in none before. Rows of a name add
                   up. Calls in no bucket were not timed, where less than 2^30 are in one
+       8 details  PROF_RAW_HAS_..., count of desc.hw_counters; {bytes of a name, name} of each
    A record is a zone: lower half of the tick of its end, duration in ticks, site << 8 | depth. From
    site 0xffff00 on it is something else, and the depth is how many records more belong to it:
        ffff01 {upper half of the ticks from here on, 0}
@@ -1359,6 +1367,15 @@ PROF_API uint32_t prof_terminal_width(void);
        ffff05 {u64 tick} {u64 value, site << 8 | 255}: a counter
        ffff06 {u64 tick of its start} {u64 of its end, 255} {u64 number, 255}: ProfilerStep#number
        ffff0c as ffff05, the value an IEEE 754 double
+     and from version 2 on, each followed by records {u64, 7 << 8 | 0xff0000}, its payload:
+       ffff08 {type | depth << 8 | count << 16, bytes}: an attribute of the next zone of that depth
+              that its thread ends: see @DETAILS for types; text is 8 bytes a record
+       ffff09 {u64 tick} {address} {bytes} {0 allocated, 2 freed, 3 failed | depth << 8 | device
+              type << 16 | index << 24 | category << 32}: memory, of the zone open at depth; 255:
+              of none
+       ffff0a {u64 tick of its start} {its end} {id} {number of the thread that began it | site
+              << 32}: an async range
+       ffff0b {u64 tick} {number << 1 | 1 where it ends}: an arrow
    Others, of later versions, are to be skipped. Zones come in the order in which their thread ends
    them. Session, threads and all sites come again
    every 64 blocks of records, so a stream can be read from its middle. */
@@ -1373,10 +1390,21 @@ typedef enum prof_raw_kind {
     PROF_RAW_STEP,                       /* ProfilerStep#value */
     PROF_RAW_COUNTS,                     /* counts so far */
     PROF_RAW_COUNTER_F,                  /* number at start_ns */
-    PROF_RAW_SUMS                        /* average: of a name's zones that are in no timeline, of
+    PROF_RAW_SUMS,                       /* average: of a name's zones that are in no timeline, of
                                             all threads, at the session's end. start_ns: when the
                                             timeline ended; end_ns: the session */
+    PROF_RAW_DETAILS,                    /* value: PROF_RAW_HAS_...; counter_names may come again */
+    PROF_RAW_MEMORY,                     /* memory changes, within the zone that is open at depth;
+                                            255: in none */
+    PROF_RAW_ASYNC,                      /* a range: value is its id, thread where it began,
+                                            end_thread where it ended */
+    PROF_RAW_FLOW                        /* an arrow: value is its number; flags 1: its end */
 } prof_raw_kind;
+
+enum {                                   /* what the session asked for: desc.profile_memory, ... */
+    PROF_RAW_HAS_MEMORY = 1, PROF_RAW_HAS_FLOPS = 2, PROF_RAW_HAS_SHAPES = 4,
+    PROF_RAW_HAS_STEPS = 8               /* desc.schedule */
+};
 
 typedef struct prof_raw_item {
     prof_raw_kind kind;
@@ -1390,10 +1418,18 @@ typedef struct prof_raw_item {
     uint16_t flags;                      /* PROF_EVENT_UNFINISHED, _PARTIAL */
     const prof_stats *counts;            /* PROF_RAW_COUNTS; until the next item; value 1: last */
     const prof_average *average;         /* PROF_RAW_SUMS; until the next item */
+    const prof_extra *extra;             /* of a zone: what it carries; until the next item. NULL:
+                                            nothing */
+    const prof_memory_change *memory;    /* PROF_RAW_MEMORY; until the next item; bytes of a free
+                                            are 0 */
+    uint32_t end_thread;
+    const char *const *counter_names;    /* PROF_RAW_DETAILS: of extra's counters; until another */
+    uint32_t counter_count;
+    bool failed;                         /* PROF_RAW_MEMORY: there was none */
 } prof_raw_item;
 
 typedef struct prof_raw_desc {
-    void *memory;                        /* of the reader, for names and one block; */
+    void *memory;                        /* of the reader: names, a block, what zones carry; */
     size_t memory_size;                  /* 1 MiB does for some 5000 names */
     void (*item)(void *user, const prof_raw_item *item);
     void *user;
@@ -1412,6 +1448,7 @@ typedef struct prof_raw_stats {          /* of what was read */
     prof_stats counts;                   /* the last that were told */
     uint64_t bad_sums;                   /* rows of sums that make no sense, or had no room: left
                                             out */
+    uint64_t lost_details;               /* attributes without room in the reader's memory */
 } prof_raw_stats;
 
 typedef struct prof_raw prof_raw;
@@ -1422,6 +1459,10 @@ PROF_API prof_result prof_raw_open(const prof_raw_desc *desc, prof_raw **raw);
 /* The next bytes of a stream, cut anywhere; calls desc.item for what they hold. What is damaged is
    skipped and counted; records that come twice (a sink that failed) are handed on once. */
 PROF_API void prof_raw_feed(prof_raw *raw, const void *data, size_t size);
+
+/* What an event carries, of name, extra and flags, as the arguments in a Chrome trace: a JSON
+   object, {} where that is nothing. Counters are not among them: their names are the session's. */
+PROF_API prof_result prof_write_args(const prof_event *event, prof_sink out);
 
 /* The end of the stream. PROF_OK: it was whole. PROF_ERROR_INVALID: some was damaged or missing, or
    it is no raw stream (blocks is 0). PROF_ERROR_UNSUPPORTED: some is of a newer version. */
@@ -1692,7 +1733,8 @@ PROF_API uint32_t prof_sums_row(prof_sums *sums, const prof_event *key, const pr
 
 /* Adds a span. They come by (thread, start, -end), memory after spans that start with it; times
    tell which lies in which, as prof_trace_from_events nests events. With PROF_SPAN_DEPTH, for a
-   whole thread: in the order of their ends, children first, and depth tells. */
+   whole thread: in the order of their ends, children first, and depth tells; threads may take
+   turns. */
 PROF_API void prof_sums_push(prof_sums *sums, const prof_span *span);
 
 /* Ends the spans that are open. Those to come are of another file: later than all so far. */
@@ -4422,6 +4464,8 @@ typedef struct prof__counts {
         "Zones deeper than prof_desc.max_depth, in averages and tables, not in the trace") \
     HOST(untimed, prof__untimed_calls(), PROF__NO, \
         "Calls that were counted and not timed (prof_desc.skip_tiny), their time is the caller's") \
+    HOST(unstreamed, prof__session.unstreamed, PROF__NO, \
+        "Streams that cannot carry what was asked for: kept in the arena, written at the end") \
     HOST(memory_unknown, s->memory_unknown, PROF__NO, \
         "Frees of memory that was not allocated in this trace") \
     HOST(memory_twice, s->memory_twice, PROF__NO, "Frees of memory that had been freed") \
@@ -4557,6 +4601,7 @@ typedef struct prof__state {
     bool observed;                       /* there are observers */
     bool overlaid;                       /* zones of older generations were open in its frames */
     bool wide, narrow;                   /* attributes have room, have none; neither: not asked */
+    bool streams;                        /* they leave as they are: nothing is made of them here */
     prof_result (*flush)(void);          /* desc.stream_inline: makes room; else NULL */
     prof__hooks hooks;
     prof_clock clock;
@@ -4710,6 +4755,7 @@ static struct prof__session {
     bool busy;                           /* one of the calls that open and close windows runs */
     bool prepared;                       /* by prof_prepare: prof_start(NULL) comes next */
     bool has_steps;                      /* there is a schedule */
+    bool unstreamed;                     /* desc asked for a stream, which cannot carry all of it */
     bool silent;                         /* a device stopped by itself: no more in this cycle */
     bool step_open;                      /* the step began in this window, at step_tick */
     uint32_t activities;                 /* that are wanted and there */
@@ -4804,6 +4850,8 @@ struct prof_trace {
     size_t kept;                         /* prof__arena.kept, while the session is open */
     size_t sums_each;                    /* what a thread takes to begin in sums */
     uint64_t streamed;                   /* zones that have left through the stream */
+    uint32_t asked, counters;            /* PROF_RAW_HAS_...; how many of desc.hw_counters */
+    bool unstreamed;                     /* as the session's: for prof_dump, which has no lock */
     bool streamed_all;                   /* the session is over, and so is its stream */
     char *regions;                       /* of the states' rings, in the arena; region_size each */
     size_t region_size;
@@ -6338,7 +6386,8 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->platform = s->platform;
     t->hooks = prof__hooks_now;
     t->wants = PROF__LOAD(prof__wants);
-    t->wide = prof__wide(s);
+    t->streams = s->mode == PROF_MODE_STREAM;
+    t->wide = t->streams || prof__wide(s);
     t->narrow = false;
     t->observed = prof__observer_count != 0;
     PROF__STORE(t->closed, false);
@@ -7788,7 +7837,7 @@ PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots, uint32_t wants
 PROF__FN void prof__attribute_close_of(prof__long *l, prof__frame *f, uint32_t type,
                                        uint32_t count, size_t bytes) {
     prof__state *t = l->t;
-    if (t->detail_end != l->begin || t->detail_top != f + 1)
+    if (!t->streams && (t->detail_end != l->begin || t->detail_top != f + 1))
         while ((size_t)(l->at - l->begin) < PROF__EXTRA_SLOTS) prof__long_put(l, 0);
     t->detail_end = l->at;
     t->detail_top = f + 1;
@@ -8121,7 +8170,8 @@ PROF_API PROF__QUIET void prof_async_end(prof_async a) {
     prof__long_put(&l, PROF__MAX(now, a.start));
     prof__long_put(&l, a.id);
     prof__long_put(&l, (uint64_t)a.site << 32 | a.thread);
-    while ((size_t)(l.at - l.begin) < PROF__EXTRA_SLOTS + 1) prof__long_put(&l, 0);
+    while (!l.t->streams && (size_t)(l.at - l.begin) < PROF__EXTRA_SLOTS + 1)
+        prof__long_put(&l, 0);
     prof__long_close(&l, PROF__ASYNC, a.start);
 }
 
@@ -9368,7 +9418,7 @@ typedef struct prof__nest {
     prof__siblings *siblings;
     prof_span *open;
     uint32_t depth, room, thread, number;
-    bool merge;
+    bool merge, wide;                    /* wide: a span had more than times */
     bool (*same)(void *user, uint32_t a, uint32_t b);   /* are rows of one name? */
     prof__taker *take;
     void *user;
@@ -9445,10 +9495,10 @@ PROF__FN void prof__nest_end(prof__nest *n, prof__close *c, prof__beside *b) {
     l->only_ns = only_ns;
 }
 
-PROF__FN prof__close prof__close_of(const prof_span *span, uint32_t depth, prof__beside *b) {
+/* b: for what it has beside its times; NULL: it has nothing. */
+PROF__EAGER prof__close prof__close_of(const prof_span *span, uint32_t depth, prof__beside *b) {
     prof__close c;
     memset(&c, 0, sizeof c);
-    memset(b, 0, sizeof *b);
     c.start_ns = span->start_ns;
     c.end_ns = span->end_ns;
     c.cpu_ns = PROF__MINUS(span->end_ns, span->start_ns);
@@ -9458,6 +9508,8 @@ PROF__FN prof__close prof__close_of(const prof_span *span, uint32_t depth, prof_
     c.depth = depth;
     c.order = span->order;
     c.flags = span->flags;
+    if (!b) return c;
+    memset(b, 0, sizeof *b);
     b->all.device_ns = span->device_ns;
     b->all.cpu_bytes = span->cpu_bytes;
     b->all.device_bytes = span->device_bytes;
@@ -9472,13 +9524,27 @@ PROF__FN prof__close prof__close_of(const prof_span *span, uint32_t depth, prof_
     return c;
 }
 
-/* Ends the innermost open span. */
-PROF__FN void prof__nest_pop(prof__nest *n) {
+/* A span in `depth` others has ended. Few have more than times: what that takes begins with the
+   first one that does. */
+PROF__FN void prof__nest_end_span(prof__nest *n, const prof_span *s, uint32_t depth) {
     prof__beside b;
     prof__close c;
+    n->wide = n->wide || n->merge ||
+              (s->device_ns | s->cpu_bytes | s->device_bytes | s->flops) != 0 || s->counters;
+    c = prof__close_of(s, depth, n->wide ? &b : NULL);
+    if (n->wide) {
+        prof__nest_end(n, &c, &b);
+        return;
+    }
+    c.number = n->number++;
+    prof__nest_close(n->levels + depth, &c);
+    n->take(n->user, &c);
+}
+
+/* Ends the innermost open span. */
+PROF__FN void prof__nest_pop(prof__nest *n) {
     n->depth--;
-    c = prof__close_of(n->open + n->depth, n->depth, &b);
-    prof__nest_end(n, &c, &b);
+    prof__nest_end_span(n, n->open + n->depth, n->depth);
 }
 
 /* Does what ends at outer_ns hold what begins no earlier? PyTorch: _populate_cpu_children() */
@@ -9971,7 +10037,7 @@ PROF__FN void prof__flops_of(const prof_event *e, prof_extra *x) {
     few.with_flops = true;
     few.concrete_inputs = x->concrete_inputs;
     few.kwinputs = x->kwinputs;
-    flops = prof__flops_by(e->name, x->input_shapes, x->input_count, &few);
+    flops = PROF__LOAD(prof__flops_by)(e->name, x->input_shapes, x->input_count, &few);
     x->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
 }
 
@@ -10843,7 +10909,7 @@ PROF__FN const prof_shape *prof__pack_shapes(prof__pack *k, const prof_shape *fr
     for (uint32_t i = 0; items && i < count; i++) {
         const prof_shape *list =
             from[i].items ? prof__pack_shapes(k, from[i].items, from[i].count, false) : NULL;
-        if (to) to[i].items = list;
+        if (to) to[i].items = list || !from[i].items ? list : to;   /* an empty one is one, too */
     }
     return to;
 }
@@ -13683,7 +13749,7 @@ typedef struct prof__span_sums_row {
     prof__group_wide wide;
     prof__rank first;
     int64_t counters[PROF__EXTRAS], self_counters[PROF__EXTRAS];
-    uint32_t last;                       /* number of its last call */
+    uint32_t last;                       /* 1 + number of its last call */
     uint32_t part;                       /* of the first one */
     prof_average *more;                  /* of calls that no span tells of; NULL: none */
     const prof_site *site;               /* NULL: it has no place */
@@ -13691,9 +13757,17 @@ typedef struct prof__span_sums_row {
     bool nested, recursive;              /* nested: the first one lay in another */
 } prof__span_sums_row;
 
+/* A thread whose spans tell their depth: they may come in turns with others'. */
+typedef struct prof__span_turn {
+    prof__nest nest;
+    uint32_t *last, lasts;               /* as that of a row, of this thread's calls; so many */
+    struct prof__span_turn *next;
+} prof__span_turn;
+
 struct prof_sums {
     prof_sums_desc desc;
     prof__nest nest;
+    prof__span_turn *turns, *turn;       /* turn: whose span is being added; NULL: nest's */
     prof__span_sums_row **rows;          /* they stay where they are */
     uint32_t *index, count, max, places;
     uint32_t *order;                     /* two for each row */
@@ -13732,7 +13806,7 @@ PROF__FN bool prof__span_sums_same(void *user, uint32_t a, uint32_t b) {
 }
 
 PROF__FN void prof__span_sums_count(prof__span_sums_row *r, const prof__beside *b) {
-    for (int i = 0; b->counted && i < PROF__EXTRAS; i++) {
+    for (int i = 0; b && b->counted && i < PROF__EXTRAS; i++) {
         int64_t own = PROF__MINUS(b->all.counters[i], b->within.counters[i]);
         r->counters[i] = PROF__PLUS(r->counters[i], b->all.counters[i]);
         r->self_counters[i] = PROF__PLUS(r->self_counters[i], own);
@@ -13743,6 +13817,7 @@ PROF__FN void prof__span_sums_count(prof__span_sums_row *r, const prof__beside *
 PROF__FN void prof__span_sums_take_call(void *user, const prof__close *c) {
     prof_sums *s = (prof_sums *)user;
     prof__span_sums_row *r;
+    uint32_t *last;
     s->stats.self_cpu_time_total_ns = PROF__PLUS(s->stats.self_cpu_time_total_ns, c->self_ns);
     if (c->what == PROF_NONE || c->flags & PROF_SPAN_HIDDEN) return;
     r = s->rows[c->what];
@@ -13752,8 +13827,9 @@ PROF__FN void prof__span_sums_take_call(void *user, const prof__close *c) {
         r->flags = c->flags;
         r->nested = c->depth != 0;
     }
-    r->recursive = r->recursive || (r->sums.count && r->last >= c->from);
-    r->last = PROF__MAX(r->last, c->number);
+    last = s->turn && c->what < s->turn->lasts ? s->turn->last + c->what : &r->last;
+    r->recursive = r->recursive || *last > c->from;
+    *last = PROF__MAX(*last, c->number + 1);
     s->stats.calls++;
     prof__call_add(&r->sums, &r->wide, c);
     prof__span_sums_count(r, c->beside);
@@ -13865,8 +13941,7 @@ PROF_API PROF__QUIET uint32_t prof_sums_row(prof_sums *s, const prof_event *even
 }
 
 /* Room for spans in `depth` others. */
-PROF__FN bool prof__span_sums_depth(prof_sums *s, uint32_t depth) {
-    prof__nest *n = &s->nest;
+PROF__FN bool prof__span_sums_depth(prof_sums *s, prof__nest *n, uint32_t depth) {
     while (n->room <= depth) {
         uint32_t twice = n->room ? 2 * n->room : 16;
         prof__level *levels = (prof__level *)prof__span_sums_take(s, (twice + 1) * sizeof *levels);
@@ -13927,6 +14002,54 @@ PROF__FN void prof__span_sums_apart(prof_sums *s, const prof_span *span, bool de
     prof__span_sums_take_call(s, &c);
 }
 
+/* The thread of a span that tells its depth; NULL: no memory. */
+PROF__FN prof__span_turn *prof__span_sums_turn(prof_sums *s, uint32_t thread) {
+    prof__span_turn *t = s->turn;
+    if (t && t->nest.thread == thread) return t;
+    for (t = s->turns; t && t->nest.thread != thread;) t = t->next;
+    if (t) return t;
+    t = (prof__span_turn *)prof__span_sums_take(s, sizeof *t);
+    if (!t) return NULL;
+    t->nest = s->nest;
+    t->nest.levels = NULL;
+    t->nest.siblings = NULL;
+    t->nest.open = NULL;
+    t->nest.overlaps = t->nest.duplicates = 0;
+    t->nest.depth = t->nest.room = t->nest.number = 0;
+    t->nest.thread = thread;
+    t->next = s->turns;
+    return s->turns = t;
+}
+
+/* A span that comes after all that lie in it. */
+PROF__FN bool prof__span_sums_end(prof_sums *s, const prof_span *span) {
+    prof__span_turn *t = s->turn = prof__span_sums_turn(s, span->thread);
+    if (!t || !prof__span_sums_depth(s, &t->nest, span->depth)) return false;
+    if (t->lasts < s->count) {
+        uint32_t *last = (uint32_t *)prof__span_sums_take(s, s->max * sizeof *last);
+        if (!last) return false;
+        if (t->lasts) memcpy(last, t->last, t->lasts * sizeof *last);
+        t->last = last;
+        t->lasts = s->max;
+    }
+    prof__nest_end_span(&t->nest, span, span->depth);
+    return true;
+}
+
+/* All threads' spans are through. */
+PROF__FN void prof__span_sums_flush(prof_sums *s) {
+    s->turn = NULL;
+    prof__nest_thread(&s->nest, s->nest.thread);
+    for (prof__span_turn *t = s->turns; t; t = t->next) {
+        s->turn = t;
+        prof__nest_thread(&t->nest, t->nest.thread);
+        s->nest.duplicates += t->nest.duplicates;
+        t->nest.duplicates = t->nest.number = 0;
+        if (t->lasts) memset(t->last, 0, t->lasts * sizeof *t->last);
+    }
+    s->turn = NULL;
+}
+
 PROF_API PROF__QUIET void prof_sums_push(prof_sums *s, const prof_span *span) {
     prof__nest *n = s ? &s->nest : NULL;
     prof__span_sums_row *r;
@@ -13935,17 +14058,18 @@ PROF_API PROF__QUIET void prof_sums_push(prof_sums *s, const prof_span *span) {
     r = span->row == PROF_NONE ? NULL : s->rows[span->row];
     device = r && r->key.device_type != PROF_DEVICE_CPU;
     s->stats.spans++;
+    if (span->flags & PROF_SPAN_DEPTH && !device && !(span->flags & PROF_EVENT_ASYNC)) {
+        s->stats.dropped += !prof__span_sums_end(s, span);
+        return;
+    }
+    s->turn = NULL;
     if (span->thread != n->thread) prof__nest_thread(n, span->thread);
     if (span->flags & PROF_SPAN_MEMORY) {
         prof__span_sums_memory(s, span);
     } else if (device || span->flags & PROF_EVENT_ASYNC) {
         prof__span_sums_apart(s, span, device);
-    } else if (!prof__span_sums_depth(s, PROF__MAX(span->depth, n->depth))) {
+    } else if (!prof__span_sums_depth(s, n, n->depth)) {
         s->stats.dropped++;
-    } else if (span->flags & PROF_SPAN_DEPTH) {
-        prof__beside b;
-        prof__close c = prof__close_of(span, span->depth, &b);
-        prof__nest_end(n, &c, &b);
     } else {
         prof__nest_begin(n, span);
     }
@@ -13953,7 +14077,7 @@ PROF_API PROF__QUIET void prof_sums_push(prof_sums *s, const prof_span *span) {
 
 PROF_API PROF__QUIET void prof_sums_next(prof_sums *s) {
     if (!s) return;
-    prof__nest_thread(&s->nest, s->nest.thread);
+    prof__span_sums_flush(s);
     s->part++;
 }
 
@@ -14001,7 +14125,7 @@ PROF__FN prof_average prof__span_sums_average(const prof_sums *s, const prof__sp
 PROF_API PROF__QUIET size_t prof_sums_close(prof_sums *s, prof_average *rows, size_t max) {
     uint32_t n = 0;
     if (!s) return 0;
-    prof__nest_thread(&s->nest, s->nest.thread);
+    prof__span_sums_flush(s);
     for (uint32_t i = 0; i < s->count; i++)
         if (s->rows[i]->sums.count || s->rows[i]->more) s->order[n++] = i;
     if (n) prof__sort(s->order, s->order + n, n, prof__span_sums_after, s->rows);
@@ -16513,33 +16637,51 @@ PROF__FN void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
     if (!before[1]) prof__out_text(o, "]");
 }
 
-PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const prof_event *e) {
+/* The members of an event's arguments. */
+PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
+                                       const prof_event *e, const char **before) {
     const prof_extra *x = e->extra;
-    const char *before = ",\"args\":{";
-    if (x && x->external_id) prof__chrome_number(o, &before, "External id", x->external_id);
-    if (x) prof__chrome_carried(o, x, &before);
+    if (x && x->external_id) prof__chrome_number(o, before, "External id", x->external_id);
+    if (x) prof__chrome_carried(o, x, before);
     if (s->record_ids && prof__is_node(e)) {
-        prof__chrome_key(o, &before, "Record function id");
+        prof__chrome_key(o, before, "Record function id");
         prof__out_u64(o, prof__record_id(s, e));
     }
     if (x && (x->has & PROF_HAS_KEPT_TEXT || (!x->metadata_json && prof__is_gpu(e) &&
                                           x->has & (PROF_HAS_ID | PROF_HAS_LINK))))
-        prof__chrome_number(o, &before, "correlation",
+        prof__chrome_number(o, before, "correlation",
                             x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
-    if (x && x->metadata_json && *x->metadata_json) prof__chrome_members(o, &before, e);
-    prof__chrome_source(o, &before, prof__source_told(s, e->site));
+    if (x && x->metadata_json && *x->metadata_json) prof__chrome_members(o, before, e);
+    prof__chrome_source(o, before, prof__source_told(s, e->site));
     if (e->flags & PROF_EVENT_UNFINISHED) {
-        prof__chrome_key(o, &before, "finished");
+        prof__chrome_key(o, before, "finished");
         prof__out_text(o, "false");
     } else if (e->flags & PROF_EVENT_PARTIAL) {
-        prof__chrome_key(o, &before, "partial");
+        prof__chrome_key(o, before, "partial");
         prof__out_text(o, "true");
     }
     if (e->device_type > PROF_DEVICE_CUDA)
-        prof__chrome_number(o, &before, "Device Type", e->device_type);
-    prof__chrome_tree(o, s, &before, e);
+        prof__chrome_number(o, before, "Device Type", e->device_type);
+    prof__chrome_tree(o, s, before, e);
+}
+
+PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const prof_event *e) {
+    const char *before = ",\"args\":{";
+    prof__chrome_arg_members(o, s, e, &before);
     prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
 }
+
+PROF_API PROF__QUIET prof_result prof_write_args(const prof_event *event, prof_sink out) {
+    const char *before = "{";
+    prof__out o;
+    if (!event || !out.write) return PROF_ERROR_INVALID;
+    prof__out_open(&o, out);
+    prof__chrome_arg_members(&o, &prof__trace, event, &before);
+    prof__out_text(&o, *before == '{' ? "{}" : "}");
+    prof__out_flush(&o);
+    return o.failed ? PROF_ERROR_SINK : PROF_OK;
+}
+
 
 /* The arrow from a call to what it launched; only where both ends are there. */
 PROF__FN void prof__chrome_flow(prof__out *o, prof__gpu *g, const prof_event *e) {
@@ -18928,7 +19070,7 @@ PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
 
 enum {
     PROF__RAW_SESSION = 1, PROF__RAW_SITES, PROF__RAW_THREAD, PROF__RAW_RECORDS, PROF__RAW_OPEN,
-    PROF__RAW_COUNTS, PROF__RAW_SUMS
+    PROF__RAW_COUNTS, PROF__RAW_SUMS, PROF__RAW_DETAILS
 };
 enum {
     PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = 2,
@@ -19202,6 +19344,21 @@ PROF__FN bool prof__raw_session(prof__raw *w, bool dump) {
     return prof__raw_end(w);
 }
 
+/* What the session asked for beside zones, if that is anything. */
+PROF__FN void prof__raw_details(prof__raw *w) {
+    if (!prof__trace.asked && !prof__trace.counters) return;
+    prof__raw_begin(w, PROF__RAW_DETAILS);
+    prof__raw_u32(w, prof__trace.asked);
+    prof__raw_u32(w, prof__trace.counters);
+    for (uint32_t i = 0; i < prof__trace.counters; i++) {
+        const char *name = prof__counting.names[i];
+        size_t size = strlen(name);
+        prof__raw_u32(w, (uint32_t)size);
+        prof__raw_text(w, &name, &size, 1);
+    }
+    prof__raw_end(w);
+}
+
 /* The sites that the stream has not told yet, a block at a time. */
 PROF__FN void prof__raw_sites(prof__raw *w) {
     uint32_t sites = PROF__ACQUIRE(prof__site_count), names = PROF__ACQUIRE(prof__names.count);
@@ -19417,7 +19574,10 @@ PROF__FN void prof__stream_tell(prof__raw *w, prof__row *row) {
         w->last_knot = UINT64_MAX;
         prof__raw_counts(w, &stats, false);
     }
-    if (w->last_knot != knot && prof__raw_session(w, false)) w->last_knot = knot;
+    if (w->last_knot != knot && prof__raw_session(w, false)) {
+        if (w->last_knot == UINT64_MAX) prof__raw_details(w);
+        w->last_knot = knot;
+    }
     prof__raw_sites(w);
     announced = PROF__LOAD(row->announced);
     if (announced == w->round) return;
@@ -19936,6 +20096,7 @@ PROF__FN void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
 PROF__FN void prof__dump(prof__raw *w, const struct prof_trace *s) {
     prof__raw_now(w, true);
     prof__raw_session(w, s->open);
+    prof__raw_details(w);
     prof__raw_sites(w);
     for (const prof__state *t = s->regions ? prof__used(NULL) : NULL; t; t = prof__used(t))
         prof__dump_state(w, t);
@@ -19969,13 +20130,14 @@ PROF__FN bool prof__dump_possible(const struct prof_trace *s) {
            (s->mode == PROF_MODE_TRACE || s->mode == PROF_MODE_RING);
 }
 
-PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
+/* own: of a session that asked for a stream, by itself. */
+PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
     const struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__raw_out;
     prof_result result = PROF_ERROR_STATE;
     if (!out.write) return PROF_ERROR_INVALID;
     if (!prof__dump_claim()) return PROF_ERROR_STATE;
-    if (prof__dump_possible(s)) {
+    if (prof__dump_possible(s) && (own || !s->unstreamed)) {
         memset(w, 0, offsetof(prof__raw, words));
         w->sink = out;
         prof__dump(w, s);
@@ -19983,6 +20145,10 @@ PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
     }
     PROF__RELEASE(prof__raw_busy, 0u);
     return result;
+}
+
+PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
+    return prof__dump_to(out, false);
 }
 
 /* ---- The reader ---- */
@@ -19995,9 +20161,18 @@ typedef struct prof__raw_place {
 typedef struct prof__raw_row {
     prof_thread_info info;
     uint64_t position, oldest;           /* of the slot to come; end of the first one after a gap */
+    struct prof__raw_page *page;         /* attributes of zones that are open; NULL: none */
     uint32_t number;
     bool used;
 } prof__raw_row;
+
+/* Records of attributes, as they came: the innermost zone's are the last. */
+enum { PROF__RAW_PAGE = 340, PROF__RAW_HEADS = 64, PROF__RAW_SCRATCH = 48 << 10 };
+typedef struct prof__raw_page {
+    struct prof__raw_page *before;
+    uint32_t used;
+    prof__record slots[PROF__RAW_PAGE];
+} prof__raw_page;
 
 /* The sums of a name. */
 typedef struct prof__raw_named {
@@ -20021,6 +20196,10 @@ struct prof_raw {
     prof__scale scale;
     prof__raw_named **names, *first_name, *last_name;   /* names: NULL: no sums so far */
     uint64_t full_tick, sums_tick;
+    prof__details *details;              /* for one zone's attributes, with memory behind it */
+    prof__raw_page *pages;               /* that are free */
+    uint32_t asked, counter_count;       /* PROF_RAW_HAS_... */
+    const char *counter_names[PROF_COUNTERS];
     size_t have;                         /* bytes in block */
     uint32_t block[PROF__RAW_HEAD + PROF__RAW_LIMIT / 4];
 };
@@ -20074,11 +20253,12 @@ PROF__FN prof__raw_place *prof__raw_place_of(prof_raw *r, uint32_t number) {
 PROF__FN const prof_site *prof__raw_site_of(prof_raw *r, uint32_t number) {
     static const prof_site none = { "site#?", "", "", 0 };
     prof__raw_place *place = prof__raw_place_of(r, number);
-    char name[24] = "site#", *end = prof__text_u64(name + 5, number);
+    char name[24] = "site#";
     const char *kept;
     if (!place || !place->known) r->stats.unknown_sites++;
     if (place && place->used) return &place->site;
-    kept = place ? prof__raw_keep(r, name, (size_t)(end - name)) : NULL;
+    kept = place ? prof__raw_keep(r, name, (size_t)(prof__text_u64(name + 5, number) - name))
+                 : NULL;
     if (!kept) return &none;
     place->site = none;
     place->site.name = kept;
@@ -20130,6 +20310,9 @@ PROF__FN void prof__raw_forget(prof_raw *r) {
     r->names = NULL;
     r->first_name = r->last_name = NULL;
     r->full_tick = r->sums_tick = 0;
+    r->details = NULL;
+    r->pages = NULL;
+    r->asked = r->counter_count = 0;
 }
 
 /* ---- sums: rows of a name are added up, and handed on when no more can come ---- */
@@ -20320,8 +20503,177 @@ PROF__FN void prof__raw_read_thread(prof_raw *r, size_t at, size_t end) {
     prof__raw_hand(r, &item);
 }
 
-PROF__FN void prof__raw_hand_item(prof_raw *r, const prof__raw_row *row, uint32_t thread,
-                                  const prof__item *i) {
+/* ---- what zones carry ---- */
+
+/* Keeps an attribute until its zone ends. */
+PROF__FN void prof__raw_push(prof_raw *r, prof__raw_row *row, const prof__item *i) {
+    prof__raw_page *page = row->page;
+    if (!page || page->used + i->slots > PROF__RAW_PAGE) {
+        page = r->pages ? r->pages : (prof__raw_page *)prof__raw_take(r, sizeof *page);
+        r->stats.lost_details += !page;
+        if (!page) return;
+        if (page == r->pages) r->pages = page->before;
+        page->before = row->page;
+        page->used = 0;
+        row->page = page;
+    }
+    memcpy(page->slots + page->used, i->at, i->slots * sizeof *page->slots);
+    page->used += i->slots;
+}
+
+/* The attribute before *used of *page that lies no further out than depth, where they are set to;
+   NULL: there is none. */
+PROF__FN const prof__record *prof__raw_before(prof__raw_page **page, uint32_t *used,
+                                              uint32_t depth) {
+    uint32_t i;
+    while (*page && !*used) {
+        *page = (*page)->before;
+        *used = *page ? (*page)->used : 0;
+    }
+    if (!*page) return NULL;
+    for (i = *used - 1; i && (*page)->slots[i].site_depth == PROF__PART_WORD;) i--;
+    if (((*page)->slots[i].end >> 8 & 0xff) < depth) return NULL;
+    *used = i;
+    return (*page)->slots + i;
+}
+
+/* What stands there is the thread's last attribute now; what is behind it stays until another is
+   kept. */
+PROF__FN void prof__raw_cut(prof_raw *r, prof__raw_row *row, prof__raw_page *page, uint32_t used) {
+    while (row->page != page || (page && !used)) {
+        prof__raw_page *free = row->page;
+        if (free == page) page = page->before, used = page ? page->used : 0;
+        row->page = free->before;
+        free->before = r->pages;
+        r->pages = free;
+    }
+    if (page) page->used = used;
+}
+
+/* Reads attributes of a zone, the last one first in the list. p: where to; NULL: only counted. */
+PROF__FN prof__pending *prof__raw_decode(prof_raw *r, const prof__record *const *heads, uint32_t n,
+                                         uint32_t depth, char *p) {
+    prof__details *d = r->details;
+    memset(d->open + depth, 0, sizeof d->open[depth]);
+    d->used = 0;
+    d->p = p;
+    while (n--) prof__read_attribute(d, heads[n], heads[n] + 1 + (heads[n]->site_depth & 0xff));
+    return d->open + depth;
+}
+
+/* What a zone carries; NULL: nothing. open: it is, and those within it come behind it. */
+PROF__FN const prof_extra *prof__raw_carried(prof_raw *r, prof__raw_row *row, const char *name,
+                                             uint32_t depth, bool open, uint16_t *flags) {
+    const prof__record *heads[PROF__RAW_HEADS], *head;
+    prof__details *d = r->details;
+    prof__pending *z;
+    prof__raw_page *page = row->page;
+    uint32_t n = 0, used = page->used;
+    while ((head = prof__raw_before(&page, &used, depth)) != NULL) {
+        if ((head->end >> 8 & 0xff) != depth) continue;   /* of a zone that never came */
+        if (n == PROF__RAW_HEADS) r->stats.lost_details++;
+        else heads[n++] = head;
+    }
+    if (!open) prof__raw_cut(r, row, page, used);
+    if (!n) return NULL;
+    if (!d) d = r->details = (prof__details *)prof__raw_take(r, sizeof *d + PROF__RAW_SCRATCH);
+    if (d) {
+        d->raw = true;
+        d->swap = r->swap;
+        d->max_depth = PROF__LEVELS;
+        (void)prof__raw_decode(r, heads, n, depth, NULL);
+    }
+    if (!d || d->used > PROF__RAW_SCRATCH - 8) {
+        r->stats.lost_details += n;
+        return NULL;
+    }
+    z = prof__raw_decode(r, heads, n, depth, (char *)(d + 1));
+    if (!z->extra) return NULL;          /* of a type that this version does not know */
+    if (r->asked & PROF_RAW_HAS_FLOPS && !z->extra->flops && z->extra->input_shapes) {
+        prof_event e;
+        e.name = name;
+        prof__flops_of(&e, z->extra);
+    }
+    if (z->annotation) *flags |= PROF_EVENT_USER_ANNOTATION;
+    return z->extra;
+}
+
+PROF__FN void prof__raw_read_details(prof_raw *r, size_t at, size_t end) {
+    prof_raw_item item;
+    uint32_t count = end - at < 2 ? 0 : PROF__MIN(prof__raw_get(r, at + 1), PROF_COUNTERS), n = 0;
+    if (end - at < 2) return;
+    r->asked = prof__raw_get(r, at);
+    for (at += 2; n < count && at < end; n++) {
+        size_t size = prof__raw_get(r, at++);
+        const char *text = (const char *)(r->block + at), *old = r->counter_names[n];
+        if (size > (end - at) * 4) break;
+        if (n >= r->counter_count || strlen(old) != size || memcmp(old, text, size) != 0)
+            r->counter_names[n] = prof__raw_keep(r, text, size);
+        if (!r->counter_names[n]) break;
+        at += (size + 3) / 4;
+    }
+    r->counter_count = n;
+    memset(&item, 0, sizeof item);
+    item.kind = PROF_RAW_DETAILS;
+    item.value = r->asked;
+    item.counter_names = r->counter_names;
+    item.counter_count = n;
+    prof__raw_hand(r, &item);
+}
+
+PROF__FN void prof__raw_hand_memory(prof_raw *r, prof_raw_item *item, const prof__item *i) {
+    uint64_t info = prof__record_get(i->at + 3);
+    prof_memory_change change;
+    memset(&change, 0, sizeof change);
+    item->kind = PROF_RAW_MEMORY;
+    item->depth = (uint8_t)(info >> 8);
+    item->failed = (info & 0xff) == PROF__NO_MEMORY;
+    item->name = item->failed ? "[OutOfMemory]" : "[memory]";
+    change.ns = item->start_ns = item->end_ns = prof__raw_ns(r, i->end);
+    change.address = prof__record_get(i->at + 1);
+    change.bytes = prof__record_get(i->at + 2);
+    change.thread = item->thread;
+    change.device.type = (uint8_t)(info >> 16);
+    change.device.index = (int8_t)(uint8_t)(info >> 24);
+    change.kind = (prof_memory_kind)(info >> 32 & 7);
+    change.is_free = (info & 0xff) == PROF__FREE;
+    item->memory = &change;
+    prof__raw_hand(r, item);
+}
+
+/* What is no zone and no moment. */
+PROF__FN void prof__raw_hand_detail(prof_raw *r, uint32_t thread, const prof__item *i) {
+    prof_raw_item item;
+    uint64_t second = prof__record_get(i->at + 1);
+    memset(&item, 0, sizeof item);
+    item.thread = thread;
+    if (i->kind == PROF__MEMORY && i->slots == 4) {
+        prof__raw_hand_memory(r, &item, i);
+        return;
+    }
+    item.start_ns = item.end_ns = prof__raw_ns(r, i->end);
+    if (i->kind == PROF__ASYNC && i->slots >= 4) {
+        uint64_t where = prof__record_get(i->at + 3);
+        item.kind = PROF_RAW_ASYNC;
+        item.site = prof__raw_site_of(r, (uint32_t)(where >> 32));
+        item.name = item.site->name;
+        item.thread = (uint32_t)where;
+        item.end_thread = thread;
+        item.end_ns = prof__raw_ns(r, second);
+        item.value = (int64_t)prof__record_get(i->at + 2);
+        if (item.end_ns < item.start_ns) item.end_ns = item.start_ns;
+        prof__raw_hand(r, &item);
+    } else if (i->kind == PROF__FLOW && i->slots == 2) {
+        item.kind = PROF_RAW_FLOW;
+        item.name = "flow";
+        item.value = (int64_t)(second >> 1);
+        item.flags = second & 1;
+        prof__raw_hand(r, &item);
+    }
+}
+
+PROF__FN void prof__raw_hand_item(prof_raw *r, prof__raw_row *row, uint32_t thread,
+                                  const prof__item *i, bool open) {
     prof_raw_item item;
     memset(&item, 0, sizeof item);
     item.kind = i->kind == PROF__COUNTER ? PROF_RAW_COUNTER : i->kind == PROF__STEP ? PROF_RAW_STEP
@@ -20342,6 +20694,8 @@ PROF__FN void prof__raw_hand_item(prof_raw *r, const prof__raw_row *row, uint32_
     if (i->kind == PROF__UNFINISHED) item.flags = PROF_EVENT_UNFINISHED;
     if (item.kind == PROF_RAW_ZONE && row && prof__item_start(i) < row->oldest)
         item.flags |= PROF_EVENT_PARTIAL;
+    if (item.kind == PROF_RAW_ZONE && row && row->page)
+        item.extra = prof__raw_carried(r, row, item.name, item.depth, open, &item.flags);
     prof__raw_hand(r, &item);
 }
 
@@ -20376,9 +20730,13 @@ PROF__FN void prof__raw_read_records(prof_raw *r, size_t at, size_t end) {
     for (size_t i = at; r->swap && i < end; i++) r->block[i] = prof__raw_swapped(r->block[i]);
     while (prof__next(&k, &item)) {
         bool again = (size_t)(item.at - begin) < known;
-        if (!prof__item_shows(&item) || again) continue;
+        if (again || item.kind == PROF__KIND) continue;
+        if (item.kind == PROF__ATTRIBUTE && row) prof__raw_push(r, row, &item);
+        if (item.kind >= PROF__MEMORY && item.kind <= PROF__FLOW)
+            prof__raw_hand_detail(r, thread, &item);
+        if (!prof__item_shows(&item)) continue;
         if (row && row->oldest == UINT64_MAX) row->oldest = item.end;
-        prof__raw_hand_item(r, row, thread, &item);
+        prof__raw_hand_item(r, row, thread, &item, false);
     }
 }
 
@@ -20394,7 +20752,7 @@ PROF__FN void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
     for (at += 4; count && at + 4 <= end; count--, at += 4) {
         item.duration = item.end - PROF__MIN(prof__raw_get64(r, at), item.end);
         item.site_depth = prof__raw_get(r, at + 2);
-        prof__raw_hand_item(r, prof__raw_row_of(r, thread), thread, &item);
+        prof__raw_hand_item(r, prof__raw_row_of(r, thread), thread, &item, true);
     }
 }
 
@@ -20446,6 +20804,7 @@ PROF__FN void prof__raw_read_block(prof_raw *r, size_t words) {
     case PROF__RAW_OPEN: prof__raw_read_open(r, PROF__RAW_HEAD, words); break;
     case PROF__RAW_COUNTS: prof__raw_read_counts(r, PROF__RAW_HEAD, words); break;
     case PROF__RAW_SUMS: prof__raw_read_sums(r, PROF__RAW_HEAD, words); break;
+    case PROF__RAW_DETAILS: prof__raw_read_details(r, PROF__RAW_HEAD, words); break;
     default: break;                      /* of a later library: nothing that an older one needs */
     }
 }
@@ -20519,6 +20878,7 @@ PROF_API PROF__QUIET prof_result prof_raw_open(const prof_raw_desc *desc, prof_r
     if (desc->memory_size < sizeof *r + skip + 4096) return PROF_ERROR_MEMORY;
     memset(r, 0, sizeof *r);
     r->desc = *desc;
+    PROF__STORE(prof__flops_by, &prof_flops);
     size = (desc->memory_size - skip - sizeof *r) & ~(size_t)15u;
     middle = (char *)(void *)(r + 1) + size / 8;
     r->text_end = (char *)(void *)(r + 1) + size;
@@ -22309,9 +22669,15 @@ PROF__FN bool prof__records_only(const prof_desc *d) {
     return d->records_only || d->mode >= PROF_MODE_STREAM;
 }
 
+/* Are attributes and their kin recorded? A raw stream carries them. */
+PROF__FN bool prof__details_wanted(const prof_desc *d) {
+    return !prof__records_only(d) ||
+           (d->mode == PROF_MODE_STREAM && d->stream_format == PROF_STREAM_RAW);
+}
+
 PROF__FN uint32_t prof__wants_of(const prof_desc *d) {
     uint32_t wants = 0;
-    if (!prof__records_only(d)) wants |= PROF__WANTS_DETAILS;
+    if (prof__details_wanted(d)) wants |= PROF__WANTS_DETAILS;
     if (d->record_shapes || d->with_flops) wants |= PROF__WANTS_SHAPES;
     if (d->with_flops) wants |= PROF__WANTS_FLOPS;
     if (d->with_modules) wants |= PROF__WANTS_MODULES;
@@ -22330,6 +22696,16 @@ PROF__FN size_t prof__beside_of(const prof_desc *d) {
     if (d->record_shapes || d->with_flops || d->with_modules || d->with_stack ||
         d->native_stack || d->hw_counters || d->profile_memory || d->node) return PROF__WIDE_SHARE;
     return prof__has_schedule(d) ? PROF__FORK_SHARE : 0;
+}
+
+/* What streams cannot carry: such a session keeps its arena. A stack is known when the zones around
+   have ended, a duplicate when its parent has; names of call stacks at prof_stop. NULL: nothing. */
+PROF__FN const char *prof__unstreamable(const prof_desc *d) {
+    return d->with_stack ? "stacks" : d->native_stack ? "native stacks"
+         : d->with_modules ? "modules" : d->merge_duplicates ? "merged duplicates"
+         : d->node ? "a node"
+         : d->stream_format == PROF_STREAM_CHROME && prof__beside_of(d) == PROF__WIDE_SHARE
+           ? "what zones carry" : NULL;
 }
 
 PROF__FN bool prof__is_lean(const prof_desc *d) {
@@ -22641,9 +23017,15 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     s->sums_deep = s->mode != PROF_MODE_STREAM || desc->stream_format == PROF_STREAM_RAW;
     s->skip_tiny = desc->skip_tiny && s->sums_deep;
     prof__tiny_open();
+    s->unstreamed = prof__session.unstreamed;
+    s->counters = prof__counting.count;
+    s->asked = (desc->profile_memory ? (uint32_t)PROF_RAW_HAS_MEMORY : 0u) |
+               (desc->with_flops ? (uint32_t)PROF_RAW_HAS_FLOPS : 0u) |
+               (desc->record_shapes ? (uint32_t)PROF_RAW_HAS_SHAPES : 0u) |
+               (prof__session.has_steps ? (uint32_t)PROF_RAW_HAS_STEPS : 0u);
     s->view.profile_memory = desc->profile_memory;
     s->view.with_flops = desc->with_flops;
-    prof__flops_by = prof_flops;
+    PROF__STORE(prof__flops_by, &prof_flops);
     if (!prof__arena_open(s, desc)) {
         prof__arena.low = prof__arena.high;   /* for what is told of it: there is no room */
         prof__arena.promised = 0;
@@ -22964,13 +23346,23 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
     prof__devices_each(prof__session.enabled, prof__device_start);
 }
 
+/* What a stream could not carry goes to its sink at the end, as it lies in the arena. */
+PROF__FN prof_result prof__write_unstreamed(struct prof_trace *s, const prof_desc *d) {
+    prof_chrome_desc array;
+    if (d->stream_format != PROF_STREAM_CHROME) return prof__dump_to(d->stream, true);
+    memset(&array, 0, sizeof array);
+    array.format = PROF_CHROME_ARRAY;
+    return prof_write_chrome(s, &array, d->stream);
+}
+
 /* Recording ends, and the stream: also after the end of the program, by another process. */
 PROF__FN void prof__window_close(struct prof_trace *s) {
-    bool stream;
+    bool stream, unstreamed;
     (void)prof__stream_lock();
     prof__windows_unsettle();
     prof__lock();
     stream = s->open && s->mode == PROF_MODE_STREAM;
+    unstreamed = s->open && prof__session.unstreamed;
     if (s->open) {
         prof__recording_close(s);
         prof__clock_stop(s);
@@ -22984,6 +23376,7 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
     prof__unlock();
     PROF__RELEASE(prof__windows_settled, 1u);
     if (stream) prof__stream_close(s);
+    if (unstreamed) s->stream_failures += prof__write_unstreamed(s, &prof__session.desc) != PROF_OK;
     prof__stream_unlock();
 }
 
@@ -23064,7 +23457,7 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
 
 /* Can the system do what is asked for? */
 PROF__FN prof_result prof__natively(const prof_desc *d) {
-    const char *why = prof__hooks_start(d, !prof__records_only(d));
+    const char *why = prof__hooks_start(d, prof__details_wanted(d));
     prof__unsupported_text = why ? why : prof__unsupported_usual;
     return why ? PROF_ERROR_UNSUPPORTED : PROF_OK;
 }
@@ -23079,7 +23472,9 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     prof__exit_key_make();
     memset(v, 0, sizeof *v);
     v->desc = *desc;
-    PROF__STORE(prof__wants, prof__wants_of(desc));
+    v->unstreamed = desc->mode == PROF_MODE_STREAM && prof__unstreamable(desc) != NULL;
+    if (v->unstreamed) v->desc.mode = PROF_MODE_TRACE;
+    PROF__STORE(prof__wants, prof__wants_of(&v->desc));
     v->desc.record_shapes = desc->record_shapes || desc->with_flops;
     v->desc.with_stack = desc->with_stack || desc->native_stack;
     prof__metadata.used = prof__metadata.preset;
@@ -23311,12 +23706,8 @@ PROF__FN bool prof__env_read(prof_desc *d) {
 
 /* What is asked for and a stream cannot have; NULL: nothing. */
 PROF__FN const char *prof__env_unstreamed(const prof_desc *d) {
-    if (d->native_stack) return "native stacks";
-    if (d->hw_counters) return "hardware counters";
     if (prof__has_schedule(d) || d->on_trace_ready || d->acc_events) return "windows of steps";
-    if (prof__beside_of(d)) return "what zones carry";
-    if (d->merge_duplicates) return "merged duplicates";
-    return prof__device_count ? "device work" : NULL;
+    return prof__device_count ? "device work" : prof__unstreamable(d);
 }
 
 /* ---- Its file ---- */
@@ -23768,6 +24159,7 @@ PROF__FN prof_result prof__env_settle(prof_desc *d) {
     const char *mode = getenv("PROF_MODE"), *why = NULL;
     bool raw = prof__ends_with(e->path, ".raw"), said = mode && *mode;
     e->streams = said ? d->mode == PROF_MODE_STREAM : raw && d->mode == PROF_MODE_TRACE;
+    d->stream_format = raw ? PROF_STREAM_RAW : PROF_STREAM_CHROME;
     if (e->streams && (why = prof__env_unstreamed(d)) != NULL) {
         e->streams = false;
         d->mode = PROF_MODE_TRACE;
@@ -23782,7 +24174,6 @@ PROF__FN prof_result prof__env_settle(prof_desc *d) {
 #endif
     if (!e->streams) return PROF_OK;
     d->mode = PROF_MODE_STREAM;
-    d->stream_format = raw ? PROF_STREAM_RAW : PROF_STREAM_CHROME;
     d->stream_inline = true;             /* what the keeper cannot keep up with waits */
     d->stream.write = prof__env_write;
     d->stream.user = e;

@@ -663,7 +663,8 @@ static void random_turn(const prof_desc *desc, bool devices) {
     else if (what < 98) prof_flow(prof_flow(0));
 }
 
-static void random_program(uint32_t seed) {
+/* stream: one that it can carry, and its raw file. */
+static void random_program(uint32_t seed, const char *of, test_text *stream) {
     prof_desc desc = test_desc();
     char name[32];
     bool devices;
@@ -684,7 +685,16 @@ static void random_program(uint32_t seed) {
     desc.schedule.repeat = desc.schedule.active ? 1 : 0;
     desc.acc_events = chance(10);
     desc.node = chance(25) ? 1 + test_random(4) : 0;
-    devices = chance(40);
+    devices = chance(40) && !strcmp(of, "seed");
+    if (strcmp(of, "seed")) {
+        desc.with_stack = desc.with_modules = desc.merge_duplicates = false;
+        desc.schedule.active = desc.schedule.repeat = desc.node = 0;
+    }
+    if (stream) {
+        desc.mode = PROF_MODE_STREAM;
+        desc.stream_inline = true;
+        desc.stream = test_text_sink(stream);
+    }
     start(desc);
     n = 20 + test_random(400);
     for (i = 0; i < CONTEXTS && devices; i++) {  /* their threads are there when work names them */
@@ -692,9 +702,25 @@ static void random_program(uint32_t seed) {
         if (i) now.saved[i - 1] = from;
     }
     now.at = devices ? CONTEXTS - 1 : 0;
-    while (n--) random_turn(&desc, devices);
-    snprintf(name, sizeof name, "seed%u", (unsigned)seed);
-    end_as(name);
+    for (; n--; random_turn(&desc, devices))
+        if (chance(10) && stream) must(prof_flush() == PROF_OK, "flush", of);
+    snprintf(name, sizeof name, "%s%u", of, (unsigned)seed);
+    if (!stream) {
+        end_as(name);
+        return;
+    }
+    (void)prof_stop();
+    save_text(name, "raw", stream);
+    prof_thread_end();
+}
+
+/* Once as a trace, which tells what the table is, once as a stream. */
+static void random_stream(uint32_t seed) {
+    test_text stream;
+    memset(&stream, 0, sizeof stream);
+    random_program(seed, "stream", NULL);
+    random_program(seed, "stream", &stream);
+    test_text_clear(&stream);
 }
 
 /* ---- The same zones, streamed, and in sums alone ---- */
@@ -879,7 +905,8 @@ int main(int argc, char **argv) {
     counters();
     threads();
     cuda();
-    for (i = 0; i < seeds; i++) random_program(first + i);
+    for (i = 0; i < seeds; i++) random_program(first + i, "seed", NULL);
+    for (i = 0; i < seeds; i += 2) random_stream(first + i);
     for (i = 0; i < seeds; i += 5) random_cuda(first + i);
     for (i = 0; i < seeds; i += 2) random_streams(first + i);
     return 0;

@@ -67,6 +67,21 @@ static void forks(void) {
 
 static int step(int n) { return n + 1; }
 
+static void carries(void) {                  /* memory changes where zones begin and end */
+    prof_device host = {0};
+    static char block[1000];
+    for (int i = 0; i < 1000; i++) {
+        PROF_BLOCK("holder") {
+            prof_set_arg_int("number", i);
+            prof_memory_alloc(block + i, 100, host);
+            PROF_BLOCK("inner") {}
+            prof_memory_alloc(block, 1, host);
+            prof_memory_free(block, host);
+        }
+        PROF_BLOCK("freer") { prof_memory_free(block + i, host); }
+    }
+}
+
 static void small_files(void) {
     struct rlimit most = {100000, RLIM_INFINITY};
     setrlimit(RLIMIT_FSIZE, &most);
@@ -89,6 +104,7 @@ static void end(const char *way) {
     if (is(way, "keeper")) kill_keeper();
     if (is(way, "fork")) forks();
     if (is(way, "closes")) for (int i = 3; i < 200; i++) close(i);
+    if (is(way, "carries")) carries();
     if (is(way, "waits")) usleep(1500000);
     if (is(way, "tiny")) for (int i = 0; i < 300000; i = step(i)) {}
     if (is(way, "codes")) zones("\302\2332Jcaf\303\251", 1);
@@ -224,6 +240,18 @@ says record_sums 'before' 137 "$prof" record --mode aggregate ./program . 0 kill
 says record_arena 'not streamed' 0 env PROF_STACKS=zones "$prof" record ./program
 PROF_STACKS=zones "$prof" record --no-report -o arena.json ./program >stdout 2>stderr
 try record_arena_has_stacks grep -q '"Call stack"' arena.json
+PROF_SHAPES=1 PROF_PROFILE_MEMORY=1 "$prof" record -n 9 ./program . 0 carries >stdout 2>stderr
+try record_details_are_streamed test -z "$(grep 'not streamed' stderr)"
+# shellcheck disable=SC2016   # $1 is awk's
+try record_memory awk '$1 == "holder" && / 97.56 KB  *97.56 KB / {found = 1} END {exit !found}' stderr
+try record_carries grep -q '"number": *999' trace.json
+PROF_PROFILE_MEMORY=1 PROF_TRACE=carries.raw ./program . 0 carries >stdout 2>stderr
+"$prof" report -f csv -n all carries.raw >direct
+"$prof" report -f csv -n all - <carries.raw >over_json
+# shellcheck disable=SC2317
+memory_of() { awk -F, -v OFS=, 'NR == 1 {for (i = 1; i <= NF; i++) take[i] = $i ~ /key|memory|count/}
+    {for (i = 1; i <= NF; i++) if (take[i]) printf "%s,", $i; print ""}' "$1" | sort; }
+try record_memory_over_json test "$(memory_of direct)" = "$(memory_of over_json)"
 says record_variable 'PROF_MODE=nonsense: it takes trace, ring, stream' 2 \
     env PROF_MODE=nonsense "$prof" record ./program
 says record_variable_status 'PROF_MODE=nonsense' 5 env PROF_MODE=nonsense "$prof" record ./program . 5

@@ -54,6 +54,21 @@ table() {   # COMMAND...: without what it tells before and behind the table
     "$@" | sed -n '/^---/,$p' | head -c "$(wc -c <"$live")"
 }
 
+# The session's own raw stream: what it says by itself. Steps, work on devices, modules and stacks of
+# zones around need what is in no stream.
+# shellcheck disable=SC2086   # options are words
+raw() {   # NAME GROUPING OPTION...
+    of=$1 grouping=$2
+    shift 2
+    case $of:$grouping in
+    stream*:name | stream*:shape) ;;
+    stream* | *:stack* | *:site | *:all | seed* | cuda* | steps* | modules* | *_merged:*) return ;;
+    esac
+    [ -f "$out/$of.raw" ] || return
+    cp "$out/$of.$grouping.live" "$out/$of.raw_$grouping.live"
+    equal "$of" "raw_$grouping" "$prof" report -n all -s none -f json "$@" "$out/$of.raw"
+}
+
 passed=
 while read -r trace grouping; do
     case $grouping in
@@ -66,6 +81,8 @@ while read -r trace grouping; do
     esac
     # shellcheck disable=SC2086   # options are words
     equal "$trace" "$grouping" "$prof" report -n all -s none -f json $by "$out/$trace.json"
+    # shellcheck disable=SC2086
+    raw "$trace" "$grouping" $by
     [ "$grouping" = all ] || continue
     # shellcheck disable=SC2086
     equal "$trace" text table "$prof" report -n all $by "$out/$trace.json"

@@ -367,6 +367,146 @@ static void test_other_byte_order(void) {
     test_text_clear(&text);
 }
 
+/* ---- What zones carry ---- */
+
+typedef struct carried {
+    found all;
+    unsigned zones, changes, ranges, arrows, wrong;
+    int64_t bytes;
+    unsigned char memory[512 << 10];
+} carried;
+static carried carried_back;
+
+static int64_t number_in(const prof_extra *x) {
+    const char *at = x && x->metadata_json ? strstr(x->metadata_json, "\"n\"") : NULL;
+    return at ? atoi(at + 4) : -1;
+}
+
+static void take_carried(void *user, const prof_raw_item *item) {
+    carried *c = (carried *)user;
+    switch (item->kind) {
+    case PROF_RAW_ZONE:                  /* "inner" comes before "carrier", which has its number */
+        c->wrong += number_in(item->extra) != (int64_t)c->zones++;
+        c->wrong += item->depth == 0 && (!item->extra || !item->extra->kwinputs ||
+                                       strcmp(item->extra->kwinputs, "{\"of\": 1}") != 0);
+        break;
+    case PROF_RAW_MEMORY:
+        c->changes++;
+        c->bytes += item->memory->is_free ? 0 : (int64_t)item->memory->bytes;
+        c->wrong += item->depth != 0;
+        break;
+    case PROF_RAW_ASYNC:
+        c->ranges++;
+        c->wrong += strcmp(item->name, "range") != 0 || item->end_ns != item->start_ns + 1;
+        break;
+    case PROF_RAW_FLOW: c->arrows++; break;
+    default: take(&c->all, item);
+    }
+}
+
+static void read_carried(const char *data, size_t size, size_t piece) {
+    carried *c = &carried_back;
+    prof_raw_desc desc;
+    prof_raw *raw;
+    memset(&desc, 0, sizeof desc);
+    c->zones = c->changes = c->ranges = c->arrows = c->wrong = 0;
+    c->bytes = 0;
+    desc.memory = c->memory;
+    desc.memory_size = sizeof c->memory;
+    desc.item = take_carried;
+    desc.user = c;
+    if (prof_raw_open(&desc, &raw) != PROF_OK) abort();
+    for (size_t at = 0; at < size; at += piece)
+        prof_raw_feed(raw, data + at, piece < size - at ? piece : size - at);
+    c->all.result = prof_raw_close(raw, &c->all.stats);
+}
+
+static void carrier(int number) {
+    static const char *const values[] = { "2" };
+    static char block[1];
+    prof_device host = { 0, 0 };
+    prof_push("carrier");
+    prof_set_inputs(values, 1, "{\"of\": 1}");
+    prof_memory_alloc(block, 100, host);
+    prof_push("inner");
+    prof_set_arg_int("n", 2 * number);
+    prof_pop();
+    prof_memory_free(block, host);
+    prof_set_arg_int("n", 2 * number + 1);
+    prof_pop();
+    prof_async_end(prof_async_begin("range"));
+    prof_flow(prof_flow(0));
+}
+
+static void make_carried(test_text *text, int count) {
+    prof_desc desc = stream_desc(text);
+    memset(text, 0, sizeof *text);
+    desc.profile_memory = desc.record_shapes = true;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < count; i++) {
+        carrier(i);
+        if (i % 3 == 0) (void)prof_flush();
+    }
+    (void)prof_stop();
+    EQUAL(prof_get_stats().unstreamed, 0);
+}
+
+static void check_carried(unsigned count) {
+    const carried *c = &carried_back;
+    EQUAL(c->all.result, PROF_OK);
+    EQUAL(c->wrong, 0);
+    EQUAL(c->zones, 2 * count);
+    EQUAL(c->changes, 2 * count);
+    EQUAL(c->bytes, 100 * (int64_t)count);
+    EQUAL(c->ranges, count);
+    EQUAL(c->arrows, 2 * count);
+    EQUAL(c->all.stats.lost_details, 0);
+}
+
+static void test_carried(void) {
+    test_text text;
+    make_carried(&text, 20);
+    read_carried(text.data, text.size, text.size);
+    PASS_ON(check_carried(20));
+    read_carried(text.data, text.size, 7);
+    PASS_ON(check_carried(20));
+    test_text_clear(&text);
+}
+
+/* Zones that are read have what they carry; their memory is read to its last byte. */
+static void test_carried_cut_at_every_byte(void) {
+    test_text text;
+    unsigned last = 0;
+    make_carried(&text, 10);
+    for (size_t cut = 0; cut < text.size; cut++) {
+        char *own = (char *)malloc(cut + 1);
+        if (cut) memcpy(own, text.data, cut);
+        read_carried(own, cut, cut + 1);
+        free(own);
+        CHECK(!carried_back.all.stats.ended && !carried_back.wrong && carried_back.zones >= last,
+              "cut at %u: %u zones, %u wrong", (unsigned)cut, carried_back.zones,
+              carried_back.wrong);
+        last = carried_back.zones;
+    }
+    EQUAL(last, 20);
+    test_text_clear(&text);
+}
+
+/* A session's begin tells what it asked for, also where it is not the first of a stream. */
+static void test_carried_by_two_sessions(void) {
+    test_text text, both;
+    memset(&both, 0, sizeof both);
+    for (int i = 0; i < 2; i++) {
+        make_carried(&text, 5);
+        test_text_write(&both, text.data, text.size);
+        test_text_clear(&text);
+    }
+    read_carried(both.data, both.size, both.size);
+    EQUAL(carried_back.zones, 20);
+    EQUAL(carried_back.changes, 20);
+    test_text_clear(&both);
+}
+
 /* Seals a block again after a change. */
 static void seal(unsigned char *block) {
     uint64_t a = 0, b = 0;
@@ -1083,6 +1223,9 @@ int main(void) {
     RUN(test_everything_a_stream_can_hold);
     RUN(test_pushes_of_any_size);
     RUN(test_cut_at_every_byte);
+    RUN(test_carried);
+    RUN(test_carried_cut_at_every_byte);
+    RUN(test_carried_by_two_sessions);
     RUN(test_flipped_bits);
     RUN(test_noise_and_what_follows_it);
     RUN(test_other_byte_order);

@@ -20,9 +20,22 @@ struct raw_json {
     losses lost;
     raw_losses raw_lost;
     output sums;                         /* rows, as the head has them */
-    prof_raw_item held[1024];            /* zones that ended together, as they began */
+    struct held { prof_raw_item item; char *args; } held[1024];   /* zones that ended together, as
+                                            they began; args: NULL: none */
     size_t held_count;
+    output args;                         /* of one event */
+    raw_memory allocated;
+    const char *const *counters;
+    uint32_t counter_count;
+    bool has_memory;
+    map open;                            /* number of a thread -> open_zones, if it has memory */
+    arena memories;
+    int64_t last_id;
 };
+
+/* Ids of a thread's open zones that memory changed in, by depth; 0: none. What lies at a border of
+   a zone, or where the clock is coarse, times do not tell. */
+typedef struct open_zones { int64_t ids[256]; } open_zones;
 
 /* ---- What the stream tells, as events ---- */
 
@@ -42,14 +55,89 @@ static void begin_event(raw_json *r, char phase, const char *category, const cha
     write_us(out, item->start_ns + r->shift_ns);
 }
 
+/* A copy of what is in memory, with a 0 behind it; free() it. */
+static char *output_copy(output *from, size_t *size) {
+    const char *text = output_memory(from, size);
+    char *copy = allocate(*size + 1);
+    if (*size) memcpy(copy, text, *size);
+    copy[*size] = 0;
+    return copy;
+}
+
+static bool take_args(void *user, const void *data, size_t size) {
+    output_write(user, data, size);
+    return true;
+}
+
+static open_zones *open_of(raw_json *r, uint32_t thread) {
+    bool is_new;
+    uint64_t *place = map_put(&r->open, thread, &is_new);
+    if (is_new) *place = (uint64_t)(uintptr_t)arena_allocate(&r->memories, sizeof(open_zones));
+    return (open_zones *)(uintptr_t)*place;
+}
+
+/* The id of a zone that ends; 0: nobody named it. */
+static int64_t id_of_ended(raw_json *r, const prof_raw_item *item) {
+    const uint64_t *place = r->open.count ? map_get(&r->open, item->thread) : NULL;
+    open_zones *open = place ? (open_zones *)(uintptr_t)*place : NULL;
+    int64_t id = open ? open->ids[item->depth] : 0;
+    size_t after = item->flags & PROF_EVENT_UNFINISHED ? item->depth + 1u : 256u;
+    if (open) memset(open->ids + item->depth, 0, (after - item->depth) * sizeof *open->ids);
+    return id;
+}
+
+static void add_zone_id(raw_json *r, int64_t id) {
+    size_t size;
+    char *members = output_copy(&r->args, &size);
+    output_forget(&r->args);
+    if (size > 2) output_write(&r->args, members, size - 1);
+    output_format(&r->args, "%s\"Zone id\":%lld}", size > 2 ? "," : "{", (long long)id);
+    free(members);
+}
+
+/* Counters go before its own metadata, as members; free() it. */
+static char *with_counters(raw_json *r, const prof_extra *x) {
+    size_t size;
+    output_forget(&r->args);
+    for (uint32_t i = 0; i < r->counter_count && i < x->counter_count; i++) {
+        output_text(&r->args, i ? "," : "");
+        output_json_text(&r->args, r->counters[i], strlen(r->counters[i]));
+        output_format(&r->args, ":%lld", (long long)x->counters[i]);
+    }
+    if (x->metadata_json && *x->metadata_json) output_format(&r->args, ",%s", x->metadata_json);
+    return output_copy(&r->args, &size);
+}
+
+/* What a zone carries, as {...}; NULL: nothing. free() it. */
+static char *args_of(raw_json *r, const prof_raw_item *item) {
+    prof_extra extra = {.node_id = -1, .sequence_nr = -1};
+    prof_event event = {.name = item->name, .flags = item->flags, .extra = item->extra};
+    int64_t id = id_of_ended(r, item);
+    char *json = NULL;
+    size_t size;
+    if (!item->extra && !item->flags && !id) return NULL;
+    if (item->extra && item->extra->counter_count) {
+        extra = *item->extra;
+        extra.metadata_json = json = with_counters(r, item->extra);
+        event.extra = &extra;
+    }
+    output_forget(&r->args);
+    prof_write_args(&event, (prof_sink){take_args, &r->args});
+    free(json);
+    if (id) add_zone_id(r, id);
+    return output_memory(&r->args, &size) && size > 2 ? output_copy(&r->args, &size) : NULL;
+}
+
+/* args: NULL: none. */
 static void write_zone(raw_json *r, const char *category, const char *name,
-                       const prof_raw_item *item) {
+                       const prof_raw_item *item, const char *args) {
     output *out = r->writer.out;
     begin_event(r, 'X', category, name, item);
     output_text(out, ", \"dur\": ");
     write_us(out, item->end_ns - item->start_ns);
-    bool finished = !(item->flags & PROF_EVENT_UNFINISHED);
-    output_text(out, finished ? "}" : ", \"args\": {\"finished\": false}}");
+    if (args) output_text(out, ", \"args\": ");
+    output_text(out, args ? args : "");
+    output_text(out, "}");
 }
 
 /* Zones come by their ends. Those that end together are written as they began: of two that have the
@@ -57,23 +145,29 @@ static void write_zone(raw_json *r, const char *category, const char *name,
 static void hold(raw_json *r, const prof_raw_item *item) {
     size_t at = r->held_count++;
     for (; at; at--) {
-        const prof_raw_item *before = &r->held[at - 1];
+        const prof_raw_item *before = &r->held[at - 1].item;
         if (before->start_ns < item->start_ns ||
             (before->start_ns == item->start_ns && before->depth <= item->depth)) break;
-        r->held[at] = *before;
+        r->held[at] = r->held[at - 1];
     }
-    r->held[at] = *item;
+    r->held[at] = (struct held){*item, args_of(r, item)};
 }
 
 static void release(raw_json *r) {
-    for (size_t i = 0; i < r->held_count; i++)
-        write_zone(r, "cpu_op", r->held[i].name, &r->held[i]);
+    for (size_t i = 0; i < r->held_count; i++) {
+        const prof_raw_item *item = &r->held[i].item;
+        bool annotation = (item->flags & PROF_EVENT_USER_ANNOTATION) != 0;
+        write_zone(r, annotation ? "user_annotation" : "cpu_op", item->name, item,
+                   r->held[i].args);
+        free(r->held[i].args);
+    }
     r->held_count = 0;
 }
 
 static bool together(const raw_json *r, const prof_raw_item *item) {
-    return item->kind == PROF_RAW_ZONE && item->thread == r->held->thread &&
-           item->end_ns == r->held->end_ns && r->held_count < sizeof r->held / sizeof *r->held;
+    return item->kind == PROF_RAW_ZONE && item->thread == r->held->item.thread &&
+           item->end_ns == r->held->item.end_ns &&
+           r->held_count < sizeof r->held / sizeof *r->held;
 }
 
 /* The first one is the trace's; one that begins later is placed behind it by its clock. */
@@ -121,6 +215,72 @@ static void take_counter(raw_json *r, const prof_raw_item *item) {
     output_text(r->writer.out, "}}");
 }
 
+/* The id of the zone that memory changed in, which is still to come; 0: it is in none. */
+static int64_t id_around(raw_json *r, const prof_raw_item *item) {
+    int64_t *id = item->depth < 255 ? &open_of(r, item->thread)->ids[item->depth] : NULL;
+    if (id && !*id) *id = ++r->last_id;
+    return id ? *id : 0;
+}
+
+/* A change of memory, of so many bytes. */
+static void write_change(raw_json *r, const prof_raw_item *item, int64_t bytes, int64_t total,
+                         bool missed) {
+    static const char *const kinds[] = {"", "PARAMETER", "OPTIMIZER_STATE", "INPUT", "TEMPORARY",
+                                        "ACTIVATION", "GRADIENT", "AUTOGRAD_DETAIL"};
+    const prof_memory_change *c = item->memory;
+    output *out = r->writer.out;
+    begin_event(r, 'i', "cpu_instant_event", item->name, item);
+    output_format(out, ", \"s\": \"t\", \"args\": {\"Device Type\": %u, \"Device Id\": %d",
+                  c->device.type, c->device.type ? c->device.index : -1);
+    if (!item->failed) output_format(out, ", \"Addr\": %llu", (unsigned long long)c->address);
+    output_format(out, ", \"Bytes\": %lld, \"Total Allocated\": %lld, \"Total Reserved\": 0",
+                  (long long)bytes, (long long)total);
+    if (*kinds[c->kind & 7]) output_format(out, ", \"Category\": \"%s\"", kinds[c->kind & 7]);
+    output_format(out, ", \"Zone parent id\": %lld", (long long)id_around(r, item));
+    output_text(out, missed ? ", \"Missed\": true}}" : "}}");
+}
+
+static void take_memory(raw_json *r, const prof_raw_item *item) {
+    int64_t bytes, missed, total;
+    if (item->failed) {
+        write_change(r, item, (int64_t)item->memory->bytes,
+                     raw_memory_total(&r->allocated, item->memory->device), false);
+        return;
+    }
+    if (!raw_memory_take(&r->allocated, item->memory, &bytes, &missed)) return;
+    total = raw_memory_total(&r->allocated, item->memory->device);
+    if (missed) write_change(r, item, -missed, total - bytes, true);
+    write_change(r, item, bytes, total, false);
+}
+
+static void write_range(raw_json *r, const prof_raw_item *item, bool end) {
+    prof_raw_item at = *item;
+    if (end) at.start_ns = item->end_ns;
+    begin_event(r, end ? 'e' : 'b', "async", item->name, &at);
+    output_format(r->writer.out, ", \"id\": %lld}", (long long)item->value);
+}
+
+/* Before the events that have them: names of counters, and that memory tells its zone. */
+static void take_details(raw_json *r, const prof_raw_item *item) {
+    bool memory = (item->value & PROF_RAW_HAS_MEMORY) != 0;
+    bool known = r->counter_count == item->counter_count && r->has_memory == memory;
+    output *out = r->writer.out;
+    r->has_memory |= memory;
+    r->counters = item->counter_names;
+    r->counter_count = item->counter_count;
+    if (known) return;
+    writer_event(&r->writer);
+    output_format(out, "{\"ph\": \"M\", \"name\": \"prof\", \"pid\": %lld, \"tid\": 0, "
+                  "\"ts\": 0, \"args\": {", (long long)r->pid);
+    for (uint32_t i = 0; i < r->counter_count; i++) {
+        output_text(out, i ? ", " : "\"counters\": [");
+        output_json_text(out, r->counters[i], strlen(r->counters[i]));
+    }
+    output_text(out, r->counter_count ? "]" : "");
+    output_text(out, r->counter_count && r->has_memory ? ", " : "");
+    output_text(out, r->has_memory ? "\"zone_ids\": true}}" : "}}");
+}
+
 static void take_sums(raw_json *r, const prof_average *a) {
     output *out = &r->sums;
     size_t size;
@@ -151,7 +311,7 @@ static void take(void *user, const prof_raw_item *item) {
         break;
     case PROF_RAW_STEP:
         snprintf(step, sizeof step, "ProfilerStep#%lld", (long long)item->value);
-        write_zone(r, "user_annotation", step, item);
+        write_zone(r, "user_annotation", step, item, NULL);
         break;
     case PROF_RAW_INSTANT:
         begin_event(r, 'i', "cpu_instant_event", item->name, item);
@@ -159,8 +319,50 @@ static void take(void *user, const prof_raw_item *item) {
         break;
     case PROF_RAW_COUNTER: case PROF_RAW_COUNTER_F: take_counter(r, item); break;
     case PROF_RAW_SUMS: take_sums(r, item->average); break;
+    case PROF_RAW_DETAILS: take_details(r, item); break;
+    case PROF_RAW_MEMORY: take_memory(r, item); break;
+    case PROF_RAW_ASYNC:
+        write_range(r, item, false);
+        write_range(r, item, true);
+        break;
+    case PROF_RAW_FLOW:
+        begin_event(r, item->flags ? 'f' : 's', "flow", "flow", item);
+        output_format(r->writer.out, item->flags ? ", \"id\": %lld, \"bp\": \"e\"}"
+                                                 : ", \"id\": %lld}", (long long)item->value);
+        break;
     case PROF_RAW_COUNTS: break;
     }
+}
+
+/* ---- What is allocated ---- */
+
+static uint64_t *block_of(raw_memory *m, const prof_memory_change *c) {
+    uint64_t device = (uint64_t)c->device.type << 8 | (uint8_t)c->device.index;
+    return map_put(&m->blocks, c->address ^ device << 48, NULL);
+}
+
+static uint64_t *total_of(raw_memory *m, prof_device device) {
+    return map_put(&m->totals, (uint64_t)device.type << 8 | (uint8_t)device.index, NULL);
+}
+
+/* A block has 1 + its bytes; 0: it is free. */
+bool raw_memory_take(raw_memory *m, const prof_memory_change *c, int64_t *bytes, int64_t *missed) {
+    uint64_t *block = block_of(m, c), before = *block;
+    *missed = !c->is_free && before ? (int64_t)(before - 1) : 0;
+    *block = c->is_free ? 0 : c->bytes + 1;
+    *bytes = c->is_free ? -(int64_t)(before - 1) : (int64_t)c->bytes;
+    if (c->is_free && !before) return false;
+    *total_of(m, c->device) += (uint64_t)*bytes - (uint64_t)*missed;
+    return true;
+}
+
+int64_t raw_memory_total(raw_memory *m, prof_device device) {
+    return (int64_t)*total_of(m, device);
+}
+
+void raw_memory_free(raw_memory *m) {
+    map_free(&m->blocks);
+    map_free(&m->totals);
 }
 
 /* ---- The stream ---- */
@@ -175,6 +377,7 @@ raw_json *raw_json_open(output *out) {
     r->pid = 1;
     writer_begin(&r->writer, out, false);
     output_open_memory(&r->sums);
+    output_open_memory(&r->args);
     prof_raw_desc desc = {
         .memory = r->memory, .memory_size = MEMORY, .item = take, .user = r
     };
@@ -186,30 +389,40 @@ void raw_json_push(raw_json *r, const void *data, size_t size) {
     prof_raw_feed(r->raw, data, size);
 }
 
+void raw_stats_lose(const prof_raw_stats *stats, losses *lost) {
+    uint64_t tail = stats->ended ? 0 : stats->tail_bytes;        /* raw_stats_tell tells that */
+    losses_add_stream(lost, stats->missing_blocks, stats->missing_records,
+                      stats->damaged_bytes - tail);
+}
+
 prof_raw_stats raw_json_end(raw_json *r) {
     prof_raw_close(r->raw, &r->stats);
     release(r);
-    uint64_t tail = r->stats.ended ? 0 : r->stats.tail_bytes;    /* raw_json_tell tells that */
     losses_end_raw(&r->lost, &r->raw_lost);
-    losses_add_stream(&r->lost, r->stats.missing_blocks, r->stats.missing_records,
-                      r->stats.damaged_bytes - tail);
+    raw_stats_lose(&r->stats, &r->lost);
     head_lists lists = {0};
     trace_text *sums = &lists.of[HEAD_SUMS];
     if (output_memory(&r->sums, &sums->size)) output_text(&r->sums, "]");
     sums->data = output_memory(&r->sums, &sums->size);
+    if (r->has_memory) {
+        writer_key(&r->writer, "profile_memory");
+        output_text(r->writer.out, "1");
+    }
     losses_write_head(&r->lost, &lists, 1, &r->writer);
     writer_end(&r->writer);
     return r->stats;
 }
 
-bool raw_json_tell(raw_json *r, const char *path) {
-    const prof_raw_stats *stats = &r->stats;
-    bool cut = !stats->ended && stats->tail_bytes > 0, first = !r->told;
-    r->told = true;
-    if (!first) return cut;
+static bool is_cut(const prof_raw_stats *stats) { return !stats->ended && stats->tail_bytes > 0; }
+
+bool raw_stats_tell(const prof_raw_stats *stats, const char *path) {
+    bool cut = is_cut(stats);
     if (stats->newer)
         warn(path, "%llu blocks are of a newer version than %s",
              (unsigned long long)stats->newer, PROF_VERSION);
+    if (stats->lost_details)
+        warn(path, "%llu attributes of zones had no room, left out",
+             (unsigned long long)stats->lost_details);
     if (stats->bad_sums)
         warn(path, "%llu rows of the stream's sums make no sense, left out",
              (unsigned long long)stats->bad_sums);
@@ -221,11 +434,22 @@ bool raw_json_tell(raw_json *r, const char *path) {
     return cut;
 }
 
+bool raw_json_tell(raw_json *r, const char *path) {
+    bool told = r->told;
+    r->told = true;
+    return told ? is_cut(&r->stats) : raw_stats_tell(&r->stats, path);
+}
+
 const losses *raw_json_losses(const raw_json *r) { return &r->lost; }
 
 void raw_json_free(raw_json *r) {
     map_free(&r->threads);
     output_discard(&r->sums);
+    while (r->held_count) free(r->held[--r->held_count].args);
+    output_discard(&r->args);
+    raw_memory_free(&r->allocated);
+    map_free(&r->open);
+    arena_free(&r->memories);
     free(r->memory);
     free(r);
 }

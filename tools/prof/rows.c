@@ -4,6 +4,8 @@
    and so the calls themselves are needed, they come in the order of their ends instead. */
 #include "rows.h"
 
+#include "raw_rows.h"
+
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -883,7 +885,14 @@ static void end_file(row_table *t) {
     tree_clear(&t->tree);
 }
 
+bool rows_take_name(row_table *t, const char *name) {
+    return !t->has_name || name_matches(t, intern(&t->tree.names, name, strlen(name)));
+}
+
+bool rows_counts_as_cpu(int32_t device_type) { return counts_as_cpu(device_type); }
+
 int rows_read(row_table *t, const char *path) {
+    if (raw_rows_can(t, path)) return raw_rows_read(t, path);
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
     uint64_t events = t->events, summed = t->summed;

@@ -91,6 +91,8 @@ typedef struct row_table {
 bool rows_begin(row_table *table, const row_options *options);
 int rows_read(row_table *table, const char *path);           /* adds one file; the exit code */
 void rows_finish(row_table *table);                          /* after the last file */
+bool rows_take_name(row_table *table, const char *name);     /* does the filter? */
+bool rows_counts_as_cpu(int32_t device_type);                /* its memory */
 bool rows_filtered(const row_table *table);                  /* may rows be missing? */
 /* What a reader of the rows should know of the files, in lines; free(items). */
 text_list rows_notes(const row_table *table, arena *memory);

@@ -1,0 +1,380 @@
+/* Rows of raw streams: see raw_rows.h. */
+#include "raw_rows.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "losses.h"
+#include "raw_json.h"
+#include "unpack.h"
+
+enum {
+    MEMORY = 16 << 20, PIECE = 1 << 18, DEPTHS = 256, PLACES = 1 << 16,
+    SESSION = 1, DETAILS = 8                 /* types of blocks: see "The raw stream" in prof.h */
+};
+
+typedef struct raw_thread { int64_t bytes[DEPTHS + 1][2]; } raw_thread;   /* of what is open, by
+                                            depth: memory of the host, of devices */
+typedef struct raw_place { const prof_site *site; uint32_t row; } raw_place;
+
+/* What a change of memory amounts to; as the first reading of the stream finds it. */
+typedef struct raw_change {
+    prof_memory_change change;
+    int64_t bytes;
+    uint32_t place;
+    bool failed, counts;
+} raw_change;
+
+typedef struct raw_rows {
+    row_table *table;
+    prof_raw_stats stats;
+    losses lost;
+    raw_losses raw_lost;
+    map threads;                             /* number -> raw_thread, where there is memory */
+    arena memory;
+    struct raw_change *changes;              /* of memory, in the order in which they come */
+    size_t change_count, change_capacity, changed;
+    raw_place places[PLACES];                /* rows of plain zones */
+    struct raw_open { prof_span span; int64_t counters[PROF_COUNTERS]; } open[DEPTHS];   /* that
+                                            the stream's end found open, outermost first */
+    size_t open_count;
+    int64_t base_ns, first_ns, last_ns;
+    uint64_t events, sums;
+} raw_rows;
+
+/* ---- Which files ---- */
+
+static uint32_t word_at(const unsigned char *bytes, int i) {
+    uint32_t word;
+    memcpy(&word, bytes + 4 * i, sizeof word);
+    return word;
+}
+
+/* Do all blocks up to where the file is cut belong to one session that can be read this way? */
+static bool blocks_fit(int fd, off_t size, bool *memory) {
+    unsigned char block[64], session[12];
+    bool begun = false;
+    *memory = false;
+    for (off_t at = 0; at + 64 <= size; at += 24 + word_at(block, 2)) {
+        if (pread(fd, block, sizeof block, at) != (ssize_t)sizeof block) return false;
+        uint32_t type = word_at(block, 1) & 0xffff;
+        if (word_at(block, 0) != 0x50524f46 || word_at(block, 1) >> 16 != 2) return false;
+        if (type > DETAILS || word_at(block, 2) % 4 || word_at(block, 2) > 1 << 16) return false;
+        if (type == DETAILS && word_at(block, 6) & PROF_RAW_HAS_STEPS) return false;
+        if (type == DETAILS && word_at(block, 6) & PROF_RAW_HAS_MEMORY) *memory = true;
+        if (type != SESSION) continue;
+        if (begun && memcmp(session, block + 48, sizeof session) != 0) return false;
+        memcpy(session, block + 48, sizeof session);             /* when it began, and generation */
+        begun = true;
+    }
+    return begun;
+}
+
+static bool file_fits(const char *path, bool *memory) {
+    struct stat status;
+    int fd = open(path, O_RDONLY);
+    if (fd < 0) return false;
+    bool fits = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+                blocks_fit(fd, status.st_size, memory);
+    close(fd);
+    return fits;
+}
+
+bool raw_rows_can(const row_table *t, const char *path) {
+    const row_options *o = t->options;
+    bool memory;
+    return strcmp(path, "-") != 0 && !o->filter.by_time && !o->filter.pids.count &&
+           !o->with_flops && !o->by_site && !o->filter.categories.count && !t->on_event &&
+           !t->on_tree && file_fits(path, &memory);
+}
+
+static bool has_memory(const char *path) {
+    bool memory;
+    return file_fits(path, &memory) && memory;
+}
+
+/* ---- Zones ---- */
+
+static uint32_t row_of(raw_rows *r, const prof_raw_item *item) {
+    prof_event key = {
+        .name = item->name, .extra = item->extra,
+        .flags = item->flags & PROF_EVENT_USER_ANNOTATION
+    };
+    uint32_t row = prof_sums_row(r->table->sums, &key, NULL);
+    if (row == PROF_NONE) exit(fail(NULL, "out of memory"));
+    return row;
+}
+
+/* Of a zone that carries nothing: by its site. */
+static uint32_t plain_row_of(raw_rows *r, const prof_raw_item *item) {
+    raw_place *place = &r->places[(uintptr_t)item->site / 8 % PLACES];
+    if (place->site == item->site) return place->row;
+    *place = (raw_place){item->site, row_of(r, item)};
+    return place->row;
+}
+
+static bool is_hidden(raw_rows *r, const char *name) {
+    return strcmp(name, "(in sums)") == 0 || !rows_take_name(r->table, name);
+}
+
+/* What changed in memory within a zone that ends, its children's too. */
+static void take_bytes(raw_rows *r, prof_span *span) {
+    const uint64_t *thread = map_get(&r->threads, span->thread);
+    if (!thread) return;
+    int64_t (*bytes)[2] = ((raw_thread *)(uintptr_t)*thread)->bytes;
+    span->cpu_bytes = bytes[span->depth][0];
+    span->device_bytes = bytes[span->depth][1];
+    if (span->depth) bytes[span->depth - 1][0] += span->cpu_bytes;
+    if (span->depth) bytes[span->depth - 1][1] += span->device_bytes;
+    bytes[span->depth][0] = bytes[span->depth][1] = 0;
+}
+
+static void note_times(raw_rows *r, const prof_raw_item *item) {
+    if (!r->events++ || item->start_ns < r->first_ns) r->first_ns = item->start_ns;
+    if (item->end_ns > r->last_ns) r->last_ns = item->end_ns;
+}
+
+static prof_span span_of(raw_rows *r, const prof_raw_item *item) {
+    const prof_extra *extra = item->extra;
+    prof_span span = {
+        .start_ns = item->start_ns, .end_ns = item->end_ns, .thread = item->thread,
+        .depth = item->depth, .flags = PROF_SPAN_DEPTH
+    };
+    bool plain = !extra && !(item->flags & PROF_EVENT_USER_ANNOTATION);
+    span.row = plain ? plain_row_of(r, item) : row_of(r, item);
+    if (r->table->has_name || item->site->name[0] == '(')
+        if (is_hidden(r, item->name)) span.flags |= PROF_SPAN_HIDDEN;
+    if (!plain) span.flags |= item->flags & PROF_EVENT_USER_ANNOTATION;
+    if (extra) {
+        span.flops = extra->flops;
+        r->table->view.with_flops |= extra->flops != 0;
+        if (extra->counter_count) span.counters = extra->counters;
+    }
+    note_times(r, item);
+    return span;
+}
+
+static void add_span(raw_rows *r, prof_span *span) {
+    if (r->threads.count) take_bytes(r, span);
+    prof_sums_push(r->table->sums, span);
+}
+
+/* Open zones come from the outermost one on, and end the other way round. */
+static void end_open(raw_rows *r) {
+    while (r->open_count) add_span(r, &r->open[--r->open_count].span);
+}
+
+/* Directly in the innermost one? */
+static bool lies_in_open(const raw_rows *r, const prof_span *span) {
+    const prof_span *last = &r->open[r->open_count - 1].span;
+    return span->depth == last->depth + 1 && span->thread == last->thread;
+}
+
+static void take_zone(raw_rows *r, const prof_raw_item *item) {
+    prof_span span = span_of(r, item);
+    bool open = (item->flags & PROF_EVENT_UNFINISHED) != 0;
+    if (r->open_count && !(open && lies_in_open(r, &span))) end_open(r);
+    if (!open || r->open_count == DEPTHS) {
+        add_span(r, &span);
+        return;
+    }
+    struct raw_open *o = &r->open[r->open_count++];
+    o->span = span;
+    if (!span.counters) return;
+    memset(o->counters, 0, sizeof o->counters);
+    memcpy(o->counters, span.counters, item->extra->counter_count * sizeof *o->counters);
+    o->span.counters = o->counters;
+}
+
+/* ---- What is no zone ---- */
+
+static void take_range(raw_rows *r, const prof_raw_item *item) {
+    prof_span span = {
+        .start_ns = item->start_ns, .end_ns = item->end_ns, .thread = item->thread,
+        .row = row_of(r, item), .flags = PROF_EVENT_ASYNC
+    };
+    if (is_hidden(r, item->name)) span.flags |= PROF_SPAN_HIDDEN;
+    note_times(r, item);
+    prof_sums_push(r->table->sums, &span);
+}
+
+static raw_thread *thread_of(raw_rows *r, uint32_t number) {
+    bool is_new;
+    uint64_t *place = map_put(&r->threads, number, &is_new);
+    if (is_new) *place = (uint64_t)(uintptr_t)arena_allocate(&r->memory, sizeof(raw_thread));
+    return (raw_thread *)(uintptr_t)*place;
+}
+
+/* Memory that changes in no zone is an event of its own. */
+static void add_memory_event(raw_rows *r, const prof_raw_item *item, const int64_t bytes[2]) {
+    prof_span span = {
+        .start_ns = item->start_ns, .end_ns = item->start_ns, .thread = item->thread,
+        .row = row_of(r, item), .flags = PROF_SPAN_MEMORY, .cpu_bytes = bytes[0],
+        .device_bytes = bytes[1]
+    };
+    if (is_hidden(r, item->name)) span.flags |= PROF_SPAN_HIDDEN;
+    note_times(r, item);
+    prof_sums_push(r->table->sums, &span);
+}
+
+static void take_memory(raw_rows *r, const prof_raw_item *item) {
+    int64_t sides[2] = {0, 0};
+    uint8_t type = item->memory->device.type;
+    int side = !rows_counts_as_cpu(type);
+    raw_thread *thread = thread_of(r, item->thread);
+    if (r->changed == r->change_count || !r->table->options->memory) return;
+    const raw_change *c = &r->changes[r->changed++];
+    if (!c->counts && !c->failed) return;
+    if (side && !r->table->view.device_name && r->table->options->device)
+        r->table->view.device_name = prof_device_name(type);
+    sides[side] = c->counts ? c->bytes : 0;
+    if (item->depth == UINT8_MAX) {
+        add_memory_event(r, item, sides);
+    } else {
+        thread->bytes[item->depth][side] += sides[side];
+    }
+}
+
+static void take_details(raw_rows *r, const prof_raw_item *item) {
+    row_table *t = r->table;
+    if (item->value & PROF_RAW_HAS_MEMORY) t->view.profile_memory = t->options->memory;
+    for (uint32_t i = 0; i < item->counter_count; i++)
+        if (!t->view.counters[i] || strcmp(t->view.counters[i], item->counter_names[i]) != 0)
+            t->view.counters[i] = arena_text(&t->memory, item->counter_names[i],
+                                             strlen(item->counter_names[i]));
+}
+
+static void take_sums(raw_rows *r, const prof_raw_item *item) {
+    prof_average average = *item->average;
+    bool hidden = is_hidden(r, item->name);
+    if (item->start_ns) average.p50_ns = average.p90_ns = average.p99_ns = 0;
+    prof_sums_add(r->table->sums, hidden ? PROF_NONE : row_of(r, item), &average);
+    r->sums++;
+}
+
+static void take(void *user, const prof_raw_item *item) {
+    raw_rows *r = user;
+    if (item->kind == PROF_RAW_ZONE) {
+        take_zone(r, item);
+        return;
+    }
+    losses_take_raw(&r->lost, &r->raw_lost, item);
+    if (item->kind == PROF_RAW_SESSION) r->base_ns = item->start_ns;
+    else if (item->kind == PROF_RAW_DETAILS) take_details(r, item);
+    else if (item->kind == PROF_RAW_MEMORY) take_memory(r, item);
+    else if (item->kind == PROF_RAW_ASYNC) take_range(r, item);
+    else if (item->kind == PROF_RAW_SUMS) take_sums(r, item);
+}
+
+/* ---- Memory, first: frees find what they free in the order of time, not of the threads ---- */
+
+static void note_change(void *user, const prof_raw_item *item) {
+    raw_rows *r = user;
+    if (item->kind != PROF_RAW_MEMORY) return;
+    GROW(r->changes, r->change_count, r->change_capacity);
+    r->changes[r->change_count] = (raw_change){
+        .change = *item->memory, .place = (uint32_t)r->change_count, .failed = item->failed
+    };
+    r->change_count++;
+}
+
+static int by_time(const void *left, const void *right) {
+    const raw_change *a = left, *b = right;
+    if (a->change.ns != b->change.ns) return a->change.ns < b->change.ns ? -1 : 1;
+    if (a->change.thread != b->change.thread)
+        return a->change.thread < b->change.thread ? -1 : 1;
+    return a->place < b->place ? -1 : 1;
+}
+
+static int by_place(const void *left, const void *right) {
+    const raw_change *a = left, *b = right;
+    return a->place < b->place ? -1 : 1;
+}
+
+static void settle_changes(raw_rows *r) {
+    raw_memory allocated = {0};
+    if (!r->change_count) return;
+    qsort(r->changes, r->change_count, sizeof *r->changes, by_time);
+    for (size_t i = 0; i < r->change_count; i++) {
+        raw_change *c = &r->changes[i];
+        int64_t missed;
+        if (c->failed) continue;
+        c->counts = raw_memory_take(&allocated, &c->change, &c->bytes, &missed);
+        c->bytes -= missed;
+    }
+    qsort(r->changes, r->change_count, sizeof *r->changes, by_place);
+    raw_memory_free(&allocated);
+}
+
+/* ---- The file ---- */
+
+static int feed(prof_raw *raw, const char *path) {
+    static unsigned char piece[PIECE];
+    int fd = open(path, O_RDONLY);
+    struct stat status;
+    uint64_t bytes = 0;
+    ssize_t got;
+    if (fd < 0 || fstat(fd, &status) != 0) return fail(path, "%s", strerror(errno));
+    input_note(&status);
+    while ((got = read(fd, piece, sizeof piece)) > 0) {
+        prof_raw_feed(raw, piece, (size_t)got);
+        bytes += (uint64_t)got;
+        progress("reading", bytes, (uint64_t)status.st_size);
+    }
+    progress_end();
+    if (got < 0) fail(path, "%s", strerror(errno));
+    close(fd);
+    return got < 0 ? EXIT_BAD : EXIT_OK;
+}
+
+static void tell(raw_rows *r, const char *path) {
+    losses_end_raw(&r->lost, &r->raw_lost);
+    raw_stats_lose(&r->stats, &r->lost);
+    if (raw_stats_tell(&r->stats, path)) note_cut_input();
+    else if (!r->events && !r->sums)
+        warn(path, "the trace is of an empty session: nothing was recorded in it");
+    losses_tell(path, &r->lost);
+}
+
+static void note_span(raw_rows *r) {
+    row_table *t = r->table;
+    int64_t first = r->base_ns + r->first_ns, last = r->base_ns + r->last_ns;
+    if (!r->events) return;
+    if (!t->events || first < t->first_ns) t->first_ns = first;
+    if (!t->events || last > t->last_ns) t->last_ns = last;
+    t->events += r->events;
+}
+
+int raw_rows_read(row_table *t, const char *path) {
+    raw_rows *r = allocate(sizeof *r);
+    void *memory = allocate(MEMORY);
+    prof_raw_desc desc = {.memory = memory, .memory_size = MEMORY, .item = take, .user = r};
+    prof_raw *raw;
+    int status = EXIT_OK;
+    r->table = t;
+    prof_sums_next(t->sums);
+    if (has_memory(path)) {
+        desc.item = note_change;
+        prof_raw_open(&desc, &raw);
+        status = feed(raw, path);
+        settle_changes(r);
+        desc.item = take;
+    }
+    if (prof_raw_open(&desc, &raw) != PROF_OK) exit(fail(NULL, "out of memory"));
+    if (status == EXIT_OK) status = feed(raw, path);
+    prof_raw_close(raw, &r->stats);
+    end_open(r);
+    t->summed += r->sums;
+    note_span(r);
+    if (status == EXIT_OK) tell(r, path);
+    arena_free(&r->memory);
+    map_free(&r->threads);
+    free(r->changes);
+    free(memory);
+    free(r);
+    return status;
+}
