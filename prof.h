@@ -16682,7 +16682,6 @@ PROF_API PROF__QUIET prof_result prof_write_args(const prof_event *event, prof_s
     return o.failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
-
 /* The arrow from a call to what it launched; only where both ends are there. */
 PROF__FN void prof__chrome_flow(prof__out *o, prof__gpu *g, const prof_event *e) {
     bool from = prof__is_call(e);
@@ -19651,12 +19650,14 @@ PROF__FN prof_result prof__stream_flush_locked(struct prof_trace *s) {
 PROF_API PROF__QUIET prof_result prof_flush(void) {
     struct prof_trace *s = &prof__trace;
     prof_result result = PROF_ERROR_STATE;
-    bool ours;
+    bool ours, unstreamed;
     if (!prof__stream_lock()) return PROF_ERROR_STATE;
     prof__lock();
     ours = s->open && s->mode == PROF_MODE_STREAM;
+    unstreamed = s->open && s->unstreamed;
     prof__unlock();
     if (ours) result = prof__stream_flush_locked(s);
+    else if (unstreamed) result = PROF_OK;   /* it is written at the end */
     prof__stream_unlock();
     return result;
 }

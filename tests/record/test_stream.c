@@ -507,6 +507,36 @@ static void test_carried_by_two_sessions(void) {
     test_text_clear(&both);
 }
 
+/* It stays in the arena, and the sink has it at the end: raw, or as an array. */
+static void test_what_no_stream_can_carry(void) {
+    for (int chrome = 0; chrome < 2; chrome++) {
+        test_text text;
+        prof_desc desc;
+        memset(&text, 0, sizeof text);
+        desc = stream_desc(&text);
+        desc.with_modules = !chrome;
+        desc.record_shapes = chrome;
+        if (chrome) desc.stream_format = PROF_STREAM_CHROME;
+        EQUAL(prof_start(&desc), PROF_OK);
+        carrier(1);
+        EQUAL(prof_flush(), PROF_OK);
+        EQUAL(text.size, 0);
+        (void)prof_stop();
+        EQUAL(prof_get_stats().unstreamed, 1);
+        EQUAL(prof_get_stats().stream_failures, 0);
+        if (chrome) {
+            EQUAL(strncmp(text.data, "[\n{", 3), 0);
+            SAME_TEXT(text.data + text.size - 3, "\n]\n");
+            EQUAL(test_times(text.data, "{\"of\": 1}"), 1);
+        } else {
+            read_carried(text.data, text.size, text.size);
+            EQUAL(carried_back.all.result, PROF_OK);
+            EQUAL(carried_back.zones, 2);
+        }
+        test_text_clear(&text);
+    }
+}
+
 /* Seals a block again after a change. */
 static void seal(unsigned char *block) {
     uint64_t a = 0, b = 0;
@@ -1226,6 +1256,7 @@ int main(void) {
     RUN(test_carried);
     RUN(test_carried_cut_at_every_byte);
     RUN(test_carried_by_two_sessions);
+    RUN(test_what_no_stream_can_carry);
     RUN(test_flipped_bits);
     RUN(test_noise_and_what_follows_it);
     RUN(test_other_byte_order);
