@@ -23,7 +23,7 @@ on() {   # COMMAND FILE
     *) "$prof" "$1" "$2" ;;
     esac
 }
-readers='report page analyze diff augment validate stacks flamegraph gaps memory cut merge link'
+readers='report page analyze diff augment validate stacks flamegraph gaps ranks memory cut merge link'
 # Each of them: exit status STATUS, TEXT on stderr, and with 2 nothing else there or on stdout.
 each() {   # NAME TEXT STATUS FILE [COMMANDS]
     for command in ${5:-$readers}; do
@@ -46,7 +46,7 @@ END
 
 # ---- No traces ----
 
-all_but_link='report page analyze diff augment validate stacks flamegraph gaps memory cut merge'
+all_but_link='report page analyze diff augment validate stacks flamegraph gaps ranks memory cut merge'
 echo '{"cpu_op_map": {"aten::mm": [1, 2]}, "traces": []}' >"$out/map.json"
 each op_map "map.json: this is no trace: it has no traceEvents, but \"cpu_op_map\"" 2 "$out/map.json"
 echo '{"a":1}' >"$out/a.json"

@@ -38,6 +38,7 @@ typedef struct work {           /* a kernel, copy or fill */
     int64_t start_ns, end_ns;
     uint32_t row;               /* device or stream: the number of its thread in the tree */
     uint32_t name;
+    work_kind kind;
 } work;
 
 typedef struct idle_gap {
@@ -58,6 +59,7 @@ typedef struct gap_finder {
     work *works;                /* as tree.kernels */
     size_t work_capacity;
     map labels, devices;        /* pid -> label's number in names; pid -> its first thread */
+    map work_names;             /* kinds of work */
     uint32_t *order;            /* works by (row, start) */
     uint32_t *waits;            /* calls that wait for the device, by (thread, start) */
     size_t wait_count;
@@ -84,7 +86,8 @@ static void take(gap_finder *g, const trace_event *event) {
         GROW(g->works, last, g->work_capacity);
         g->works[last] = (work){
             event->ts_ns, event->ts_ns + event->dur_ns, row_of(g, event),
-            intern(&g->tree.names, event->name.data, event->name.size)
+            intern(&g->tree.names, event->name.data, event->name.size),
+            work_kind_of(&g->work_names, event)
         };
     } else if (event->phase == 'M' && text_is(event->name, "process_labels") &&
                trace_arg_text(event, "labels", label, sizeof label)) {
@@ -199,15 +202,6 @@ static char *device_name(gap_finder *g, sheet *s, uint32_t row) {
     return sheet_cell(s, "%s stream %lld", device, (long long)thread->tid);
 }
 
-static char *us_cell(sheet *s, int64_t ns) {
-    return sheet_cell(s, "%s%lld.%03lld", ns < 0 ? "-" : "", (long long)(ns < 0 ? -ns : ns) / 1000,
-                      (long long)(ns < 0 ? -ns : ns) % 1000);
-}
-
-static char *share_cell(sheet *s, int64_t part, int64_t whole) {
-    return whole > 0 ? sheet_cell(s, "%.2f", 100 * (double)part / (double)whole) : NULL;
-}
-
 static void sheet_by_cause(gap_finder *g, sheet *s) {
     static const char *const heads[] = {"Device", "Cause", "Time (us)", "% of time", "Gaps",
                                         "Longest (us)"};
@@ -220,7 +214,8 @@ static void sheet_by_cause(gap_finder *g, sheet *s) {
         uint64_t counts[CAUSES] = {0};
         busy_time busy = {0};
         for (end = i; end < g->tree.kernel_count && g->works[g->order[end]].row == row; end++)
-            busy_add(&busy, g->works[g->order[end]].start_ns, g->works[g->order[end]].end_ns);
+            busy_add(&busy, g->works[g->order[end]].kind, g->works[g->order[end]].start_ns,
+                     g->works[g->order[end]].end_ns);
         for (; next < g->gap_count && g->works[g->gaps[next].before].row == row; next++) {
             for (int cause = HOST; cause < CAUSES; cause++) {
                 int64_t part = g->gaps[next].ns[cause];
@@ -234,11 +229,11 @@ static void sheet_by_cause(gap_finder *g, sheet *s) {
             char **cells = sheet_row(s);
             cells[0] = device_name(g, s, row);
             cells[1] = sheet_cell(s, "%s", cause_names[cause]);
-            cells[2] = us_cell(s, ns[cause]);
-            cells[3] = share_cell(s, ns[cause], busy_span(&busy));
+            cells[2] = sheet_us(s, ns[cause]);
+            cells[3] = sheet_percent(s, ns[cause], busy_span(&busy));
             if (cause == BUSY) continue;
             cells[4] = sheet_cell(s, "%llu", (unsigned long long)counts[cause]);
-            cells[5] = us_cell(s, longest[cause]);
+            cells[5] = sheet_us(s, longest[cause]);
         }
     }
 }
@@ -296,12 +291,12 @@ static void sheet_by_op(gap_finder *g, sheet *s) {
         char **cells = sheet_row(s);
         cells[0] = sheet_cell(s, "%s", row->name == UINT32_MAX ? "(no op in the trace)"
                                        : interned_text(&g->tree.names, row->name));
-        cells[1] = us_cell(s, row->idle);
-        cells[2] = share_cell(s, row->idle, idle);
+        cells[1] = sheet_us(s, row->idle);
+        cells[2] = sheet_percent(s, row->idle, idle);
         cells[3] = sheet_cell(s, "%llu", (unsigned long long)row->count);
-        cells[4] = us_cell(s, row->longest);
+        cells[4] = sheet_us(s, row->longest);
         for (int cause = HOST; cause < CAUSES; cause++)
-            cells[4 + cause] = us_cell(s, row->ns[cause]);
+            cells[4 + cause] = sheet_us(s, row->ns[cause]);
     }
     free(order);
     free(rows);
@@ -323,10 +318,10 @@ static void sheet_by_gap(gap_finder *g, sheet *s) {
         uint32_t op = op_of(g, gap);
         char **cells = sheet_row(s);
         cells[0] = device_name(g, s, g->works[gap->before].row);
-        cells[1] = us_cell(s, gap->start_ns);
-        cells[2] = us_cell(s, idle_of(gap));
+        cells[1] = sheet_us(s, gap->start_ns);
+        cells[2] = sheet_us(s, idle_of(gap));
         cells[3] = sheet_cell(s, "%s", cause_names[main_cause(gap)]);
-        cells[4] = us_cell(s, gap->ns[main_cause(gap)]);
+        cells[4] = sheet_us(s, gap->ns[main_cause(gap)]);
         if (op != UINT32_MAX) cells[5] = sheet_cell(s, "%s", interned_text(&g->tree.names, op));
         cells[6] = sheet_cell(s, "%s", interned_text(&g->tree.names, g->works[gap->after].name));
         cells[7] = sheet_cell(s, "%s", interned_text(&g->tree.names, g->works[gap->before].name));
@@ -355,6 +350,7 @@ static void free_finder(gap_finder *g) {
     tree_free(&g->tree);
     map_free(&g->labels);
     map_free(&g->devices);
+    map_free(&g->work_names);
     free(g->works);
     free(g->order);
     free(g->waits);

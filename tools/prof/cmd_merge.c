@@ -1,6 +1,9 @@
 /* prof merge: the traces of several ranks as one, with pids, flows and ids of their own. */
+#include "busy.h"
+#include "collectives.h"
 #include "head_sums.h"
 #include "losses.h"
+#include "rank_id.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +20,10 @@ const command merge_command = {
     "The ranks are those in the traces (distributedInfo), else the files in their\n"
     "order. Times are put on one base by baseTimeNanoseconds. In args, External id,\n"
     "correlation and the like get the number of the file, less one, times 2^32 on\n"
-    "top.\n", run
+    "top.\n\n"
+    "Collectives are those of prof ranks that synchronize. --align collectives adds\n"
+    "to each file the median of (end on the lowest rank - end on this one).\n"
+    COLLECTIVES_HELP, run
 };
 
 enum { PIDS_OF_A_RANK = 100000, MOST_EDITS = 24 };
@@ -31,9 +37,10 @@ typedef struct process {
 typedef struct text_thread { uint32_t process; int64_t tid; const char *text; } text_thread;
 
 typedef struct rank_file {
-    const char *path, *host;
-    int64_t rank, base_ns;
-    bool has_rank;
+    rank_id id;
+    const char *host;
+    uint32_t number;            /* in merger.collectives */
+    int64_t base_ns;
     int64_t clock_ns;           /* to be added to its times */
     process *processes;
     size_t process_count, process_capacity;
@@ -41,8 +48,6 @@ typedef struct rank_file {
     text_thread *threads;       /* those whose tid is a text */
     size_t thread_count, thread_capacity;
     map tids;                   /* (pid, tid) of those -> number in threads */
-    map counts;                 /* collective -> how often it was */
-    map collectives;            /* (collective, occurrence) -> its end, ns since 1970 */
     map flows;                  /* flow -> its id in the merged trace */
     trace_text devices;         /* deviceProperties */
     losses lost;
@@ -57,6 +62,9 @@ typedef struct merger {
     size_t member_count, member_capacity;
     uint64_t flow_count;
     int64_t base_ns;
+    bool by_collectives;
+    collectives collectives;
+    map work_names;             /* kinds of work */
 } merger;
 
 /* ---- First pass: what a file holds ---- */
@@ -109,24 +117,6 @@ static void note_process(merger *m, process *p, const trace_event *event) {
         p->has_sort |= trace_arg_int(event, "sort_index", &p->sort);
 }
 
-/* What names a collective on all ranks: its kernel's name, and its process group if it is told. */
-static bool collective_of(const trace_event *event, uint64_t *key) {
-    char text[512];
-    size_t size = event->name.size;
-    if (event->kind != TRACE_KERNEL || size < 4 || (memcmp(event->name.data, "nccl", 4) != 0 &&
-        memcmp(event->name.data, "rccl", 4) != 0)) return false;
-    *key = hash_bytes(event->name.data, size);
-    if (trace_arg_text(event, "Collective name", text, sizeof text))
-        *key = hash_bytes(text, strlen(text));
-    if (trace_arg_text(event, "Process Group Name", text, sizeof text))
-        *key = *key * 31 + hash_bytes(text, strlen(text));
-    return true;
-}
-
-static uint64_t occurrence(uint64_t key, uint64_t number) {
-    return hash_mix(key) * 31 + number;
-}
-
 static trace_text keep(merger *m, trace_text text) {
     return (trace_text){arena_text(&m->memory, text.data, text.size), text.size};
 }
@@ -139,29 +129,21 @@ static void keep_lists(rank_file *f, merger *m, trace_text head) {
 }
 
 static void note_event(rank_file *f, merger *m, const trace_event *event) {
-    uint64_t key;
     uint32_t number = process_of(f, m, event);
     note_thread(f, m, event, number);
     if (event->phase == 'M' &&
         (text_is(event->name, "prof counts") || text_is(event->name, "prof")))
         keep_lists(f, m, event->args_text);
     if (is_process_metadata(event)) note_process(m, &f->processes[number], event);
-    if (event->phase != 'X' || !collective_of(event, &key)) return;
-    uint64_t *count = map_put(&f->counts, key, NULL);
-    *map_put(&f->collectives, occurrence(key, (*count)++), NULL) =
-        (uint64_t)(event->ts_ns + event->dur_ns);
+    if (m->by_collectives && event->phase == 'X' && event->kind == TRACE_KERNEL &&
+        work_kind_of(&m->work_names, event) == WORK_COMMUNICATION)
+        collectives_take(&m->collectives, event);
 }
 
 static void note_member(rank_file *f, merger *m, const trace_member *member) {
-    trace_text rest = member->value, key, value;
     char host[256];
-    int64_t rank;
-    if (text_is(member->key, "distributedInfo") && member->value.data[0] == '{') {
-        while (json_next(&rest, &key, &value))
-            if (text_is(key, "rank") && json_int(value, &rank) && rank >= 0 && rank <= INT32_MAX) {
-                f->has_rank = true;
-                f->rank = rank;
-            }
+    if (text_is(member->key, "distributedInfo")) {
+        rank_read(&f->id, member);
     } else if (text_is(member->key, "host_name") && json_is_text(member->value)) {
         json_decode(member->value, host, sizeof host);
         f->host = arena_text(&m->memory, host, strlen(host));
@@ -180,63 +162,41 @@ static void note_member(rank_file *f, merger *m, const trace_member *member) {
 }
 
 static int note_file(rank_file *f, merger *m) {
-    trace_reader *reader = trace_open(f->path);
+    trace_reader *reader = trace_open(f->id.path);
     if (!reader) return EXIT_BAD;
     reader->as_written = true;
     while (trace_next(reader) != TRACE_END) {
         if (reader->item == TRACE_EVENT && reader->event.raw.size == 0)
-            reader->failed = fail(f->path, "this is not JSON: it cannot be merged");
+            reader->failed = fail(f->id.path, "this is not JSON: it cannot be merged");
         else if (reader->item == TRACE_EVENT) note_event(f, m, &reader->event);
         else if (reader->item == TRACE_MEMBER) note_member(f, m, &reader->member);
     }
     f->base_ns = reader->base_time_ns;
     f->lost = *reader->losses;
+    collectives_end_file(&m->collectives, f->base_ns);
     return trace_close(reader);
 }
 
 /* ---- Ranks and clocks ---- */
 
 static void number_ranks(merger *m) {
-    bool good = true;
-    for (size_t i = 0; i < m->count; i++) {
-        good &= m->files[i].has_rank;
-        for (size_t j = 0; j < i; j++) good &= m->files[i].rank != m->files[j].rank;
-    }
-    if (!good && m->files[0].has_rank)
-        warn(NULL, "the files' ranks are not all there, or not all different: ranks are the files "
-             "in their order");
-    for (size_t i = 0; !good && i < m->count; i++) m->files[i].rank = (int64_t)i;
-}
-
-static int by_size(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static int64_t median(int64_t *values, size_t count) {
-    qsort(values, count, sizeof *values, by_size);
-    return values[count / 2];
+    rank_id **ids = allocate(m->count * sizeof *ids);
+    for (size_t i = 0; i < m->count; i++) ids[i] = &m->files[i].id;
+    ranks_number(ids, m->count, false);
+    free(ids);
 }
 
 /* Sets the clock so that the collectives end when they do on the first rank. */
-static void align(rank_file *f, const rank_file *first) {
-    size_t count = 0;
-    int64_t *apart = allocate(f->collectives.count * sizeof *apart);
-    for (size_t i = 0; i < f->collectives.slot_count; i++) {
-        const struct map_slot *slot = &f->collectives.slots[i];
-        const uint64_t *end = slot->key ? map_get(&first->collectives, slot->key) : NULL;
-        if (end) apart[count++] = (int64_t)(*end - slot->value) + first->base_ns - f->base_ns;
-    }
-    if (count == 0) {
-        warn(f->path, "it has no collective in common with %s: its clock stays", first->path);
-    } else {
-        f->clock_ns = median(apart, count);
-        for (size_t i = 0; i < count; i++)
-            apart[i] = apart[i] > f->clock_ns ? apart[i] - f->clock_ns : f->clock_ns - apart[i];
-        warn(f->path, "clock set by %+.3f us, from %zu collectives that end within %.3f us of it",
-             (double)f->clock_ns / 1e3, count, (double)median(apart, count) / 1e3);
-    }
-    free(apart);
+static void align(const merger *m, rank_file *f, const rank_file *first) {
+    size_t count;
+    int64_t spread_ns;
+    f->clock_ns = collectives_clock(&m->collectives, first->number, f->number, &count, &spread_ns);
+    if (count == 0)
+        warn(f->id.path, "it has no collective in common with %s that synchronizes: its clock "
+             "stays", first->id.path);
+    else
+        warn(f->id.path, "clock set by %+.3f us, from %zu collectives that end within %.3f us of "
+             "it", (double)f->clock_ns / 1e3, count, (double)spread_ns / 1e3);
 }
 
 /* ---- Second pass: writing ---- */
@@ -255,15 +215,16 @@ static void write_name(trace_writer *w, const merger *m, const rank_file *f, uin
     const process *p = &f->processes[number];
     int64_t pid = new_pid(m, f, number);
     char text[600];
-    int size = p->name ? snprintf(text, sizeof text, "rank %lld: %s", (long long)f->rank, p->name)
-                       : snprintf(text, sizeof text, "rank %lld: process %lld", (long long)f->rank,
+    long long rank = (long long)f->id.rank;
+    int size = p->name ? snprintf(text, sizeof text, "rank %lld: %s", rank, p->name)
+                       : snprintf(text, sizeof text, "rank %lld: process %lld", rank,
                                   (long long)p->pid);
     write_metadata(w, "process_name", pid, 0);
     output_text(w->out, "\"name\": ");
     output_json_text(w->out, text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1);
     output_text(w->out, "}}");
     if (p->labels) {
-        size = snprintf(text, sizeof text, "rank %lld %s", (long long)f->rank, p->labels);
+        size = snprintf(text, sizeof text, "rank %lld %s", rank, p->labels);
         write_metadata(w, "process_labels", pid, 0);
         output_text(w->out, "\"labels\": ");
         output_json_text(w->out, text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1);
@@ -293,7 +254,7 @@ static void write_names(trace_writer *w, const merger *m, size_t file) {
         write_name(w, m, f, order[i]);
         write_metadata(w, "process_sort_index", new_pid(m, f, order[i]), 0);
         output_format(w->out, "\"sort_index\": %lld}}",
-                      (long long)(f->rank * 1000 + (i < 999 ? i : 999)));
+                      (long long)(f->id.rank * 1000 + (i < 999 ? i : 999)));
     }
     free(order);
     for (size_t i = 0; i < f->thread_count; i++) {
@@ -337,7 +298,7 @@ static void write_losses(trace_writer *w, const merger *m) {
     bool placed = false;
     for (size_t i = 0; i < m->count; i++) {
         char whose[40];
-        snprintf(whose, sizeof whose, "rank %lld ", (long long)m->files[i].rank);
+        snprintf(whose, sizeof whose, "rank %lld ", (long long)m->files[i].id.rank);
         losses_add(&lost, &m->files[i].lost, whose);
         lists[i] = m->files[i].lists;
         placed |= lists[i].of[HEAD_SITES].size > 0;
@@ -367,8 +328,8 @@ static void write_head(trace_writer *w, const merger *m) {
     for (size_t i = 0; i < m->count; i++) {
         const rank_file *f = &m->files[i];
         output_format(w->out, "%s{\"rank\": %lld, \"file\": ", i ? ",\n " : "[",
-                      (long long)f->rank);
-        output_json_text(w->out, f->path, strlen(f->path));
+                      (long long)f->id.rank);
+        output_json_text(w->out, f->id.path, strlen(f->id.path));
         if (f->host) {
             output_text(w->out, ", \"host_name\": ");
             output_json_text(w->out, f->host, strlen(f->host));
@@ -404,7 +365,7 @@ static bool shifted(const merger *m, const rank_file *f, const trace_event *even
     if (!__builtin_sub_overflow(f->base_ns, m->base_ns, ns) &&
         !__builtin_add_overflow(*ns, f->clock_ns, ns) &&
         !__builtin_add_overflow(*ns, event->ts_ns, ns) && *ns != INT64_MIN) return true;
-    fail(f->path, "byte %llu: on the base of the other traces this time does not fit 64 bits of "
+    fail(f->id.path, "byte %llu: on the base of the other traces this time does not fit 64 bits of "
          "nanoseconds", (unsigned long long)event->offset);
     return false;
 }
@@ -446,7 +407,7 @@ static bool is_replaced(const trace_event *event) {
 }
 
 static int write_file(trace_writer *w, merger *m, rank_file *f) {
-    trace_reader *reader = trace_open(f->path);
+    trace_reader *reader = trace_open(f->id.path);
     if (!reader) return EXIT_BAD;
     reader->quiet = reader->as_written = true;
     while (!reader->failed && trace_next(reader) != TRACE_END)
@@ -473,10 +434,10 @@ static int write_all(merger *m, const char *path) {
 
 static int by_rank(const void *a, const void *b) {
     const rank_file *x = a, *y = b;
-    return (x->rank > y->rank) - (x->rank < y->rank);
+    return (x->id.rank > y->id.rank) - (x->id.rank < y->id.rank);
 }
 
-static int merge(merger *m, bool by_collectives, const char *path) {
+static int merge(merger *m, const char *path) {
     for (size_t i = 0; i < m->count; i++)
         if (note_file(&m->files[i], m) != EXIT_OK) return EXIT_BAD;
     number_ranks(m);
@@ -484,7 +445,7 @@ static int merge(merger *m, bool by_collectives, const char *path) {
     m->base_ns = INT64_MAX;
     for (size_t i = 0; i < m->count; i++) {
         rank_file *f = &m->files[i];
-        if (by_collectives && i) align(f, &m->files[0]);
+        if (m->by_collectives && i) align(m, f, &m->files[0]);
         if (f->base_ns < m->base_ns) m->base_ns = f->base_ns;
     }
     return write_all(m, path);
@@ -493,13 +454,15 @@ static int merge(merger *m, bool by_collectives, const char *path) {
 static void free_merger(merger *m) {
     for (size_t i = 0; i < m->count; i++) {
         rank_file *f = &m->files[i];
-        map *maps[] = {&f->pids, &f->tids, &f->counts, &f->collectives, &f->flows};
+        map *maps[] = {&f->pids, &f->tids, &f->flows};
         for (size_t k = 0; k < sizeof maps / sizeof *maps; k++) map_free(maps[k]);
         free(f->processes);
         free(f->threads);
     }
     free(m->files);
     free(m->members);
+    collectives_free(&m->collectives);
+    map_free(&m->work_names);
     arena_free(&m->memory);
 }
 
@@ -518,15 +481,15 @@ static int run(int argc, char **argv) {
     bool by_collectives = strcmp(align_by, "collectives") == 0;
     if (!by_collectives && strcmp(align_by, "base") != 0)
         return fail("--align", "'%s' is neither base nor collectives", align_by);
-    merger m = {.count = (size_t)count};
+    merger m = {.count = (size_t)count, .by_collectives = by_collectives};
     m.files = allocate(m.count * sizeof *m.files);
     for (int i = 0; i < count; i++) {
-        m.files[i].path = argv[i + 1];
-        m.files[i].rank = i;
+        m.files[i].id.path = argv[i + 1];
+        m.files[i].number = (uint32_t)i;
         if (file_reads_once(argv[i + 1]))
             return fail(argv[i + 1], "merge reads its input twice: it has to be a file");
     }
-    status = merge(&m, by_collectives, path);
+    status = merge(&m, path);
     free_merger(&m);
     return status;
 }

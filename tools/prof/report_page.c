@@ -14,7 +14,7 @@ enum {
     MOST_POINTS = 1200           /* of a memory line */
 };
 
-typedef struct interval { int64_t start_ns, end_ns; uint32_t lane; } interval;
+typedef struct interval { int64_t start_ns, end_ns; uint32_t lane; work_kind kind; } interval;
 typedef struct lane {            /* what is busy or idle: a device, a thread */
     char name[96];
     bool on_device;
@@ -43,6 +43,7 @@ struct report_page {
     row_table *table;
     interval *device_spans;      /* of the file being read; lane: the device's index */
     size_t span_count, span_capacity;
+    map work_names;              /* kinds of work */
     lane *lanes;
     size_t lane_count, lane_capacity;
     size_t threads_left;         /* without a lane */
@@ -87,7 +88,8 @@ static void on_event(void *user, const trace_event *event) {
     if (event->phase != 'X' || !kind_is_device(event->kind)) return;
     GROW(page->device_spans, page->span_count, page->span_capacity);
     page->device_spans[page->span_count++] = (interval){
-        event->ts_ns, event->ts_ns + event->dur_ns, (uint32_t)trace_device(event)
+        event->ts_ns, event->ts_ns + event->dur_ns, (uint32_t)trace_device(event),
+        work_kind_of(&page->work_names, event)
     };
 }
 
@@ -97,16 +99,16 @@ static int by_lane_and_start(const void *a, const void *b) {
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-static void lane_add(lane *l, int64_t start_ns, int64_t end_ns) {
+static void lane_add(lane *l, work_kind kind, int64_t start_ns, int64_t end_ns) {
     interval *last = l->count ? &l->busy[l->count - 1] : NULL;
-    busy_add(&l->time, start_ns, end_ns);
+    busy_add(&l->time, kind, start_ns, end_ns);
     if (end_ns <= start_ns) return;
     if (last && start_ns <= last->end_ns) {
         if (end_ns > last->end_ns) last->end_ns = end_ns;
         return;
     }
     GROW(l->busy, l->count, l->capacity);
-    l->busy[l->count++] = (interval){start_ns, end_ns, 0};
+    l->busy[l->count++] = (interval){start_ns, end_ns, 0, kind};
 }
 
 static lane *lane_new(report_page *page, bool on_device) {
@@ -129,7 +131,7 @@ static void add_devices(report_page *page, int64_t begin_ns) {
             l = lane_new(page, true);
             snprintf(l->name, sizeof l->name, "Device %d %s", (int)span->lane, name);
         }
-        lane_add(l, span->start_ns - begin_ns, span->end_ns - begin_ns);
+        lane_add(l, span->kind, span->start_ns - begin_ns, span->end_ns - begin_ns);
     }
     page->span_count = 0;
 }
@@ -164,7 +166,7 @@ static void add_threads(report_page *page, const call_tree *tree, int64_t begin_
             l = lane_new(page, false);
             name_thread(l, tree, &tree->threads[thread = c->thread]);
         }
-        lane_add(l, c->start_ns - begin_ns, c->end_ns - begin_ns);
+        lane_add(l, WORK_COMPUTE, c->start_ns - begin_ns, c->end_ns - begin_ns);
     }
     size_t added = page->lane_count - first;
     if (added) qsort(page->lanes + first, added, sizeof *page->lanes, by_busy);
@@ -505,6 +507,7 @@ void page_write(report_page *page, const row_table *table, const char *title,
 
 void page_free(report_page *page) {
     for (size_t i = 0; i < page->lane_count; i++) free(page->lanes[i].busy);
+    map_free(&page->work_names);
     for (size_t i = 0; i < page->line_count; i++) free(page->lines[i].points);
     free(page->device_spans);
     free(page->lanes);

@@ -49,6 +49,16 @@ char *sheet_cell(sheet *s, const char *format, ...) {
     return text;
 }
 
+char *sheet_us(sheet *s, int64_t ns) {
+    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    return sheet_cell(s, "%s%llu.%03llu", ns < 0 ? "-" : "", (unsigned long long)(size / 1000),
+                      (unsigned long long)(size % 1000));
+}
+
+char *sheet_percent(sheet *s, int64_t part, int64_t whole) {
+    return whole > 0 ? sheet_cell(s, "%.2f", 100 * (double)part / (double)whole) : NULL;
+}
+
 static size_t code_points(const char *text) {
     const char *shown;
     size_t count = 0, size;

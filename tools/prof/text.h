@@ -12,4 +12,7 @@ size_t utf8_size(const unsigned char *p, size_t left);
    U+FFFD. Returns the bytes that it takes up in the text. */
 size_t plain_next(const char *text, const char **shown, size_t *size);
 
+/* Of ASCII, whatever the locale. */
+static inline char lower_case(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+
 #endif

@@ -1,0 +1,82 @@
+/* What devices do, and for how long: see busy.h. */
+#include "busy.h"
+
+#include <string.h>
+
+/* Stands it at the text's begin? */
+static bool begins(trace_text text, const char *word) {
+    size_t size = strlen(word);
+    return text.size >= size && memcmp(text.data, word, size) == 0;
+}
+
+static bool holds(trace_text text, const char *word) {       /* word: lower case */
+    size_t size = strlen(word);
+    for (size_t at = 0; at + size <= text.size; at++) {
+        size_t i = 0;
+        while (i < size && lower_case(text.data[at + i]) == word[i]) i++;
+        if (i == size) return true;
+    }
+    return false;
+}
+
+/* Does its name hold one of WORK_WORDS? */
+static bool is_communication(trace_text name) {
+    static const char words[] = WORK_WORDS;
+    char word[32];
+    size_t size = 0;
+    for (const char *p = words; ; p++) {
+        if (*p && !strchr(" ,\n", *p)) {
+            word[size++] = *p;
+            continue;
+        }
+        word[size] = '\0';
+        if (size && holds(name, word)) return true;
+        size = 0;
+        if (!*p) return false;
+    }
+}
+
+static work_kind kind_of_name(trace_text name) {
+    static const char *const copies[] = {"__amd_rocclr_copyBuffer", "__amd_rocclr_fillBuffer",
+                                         "MEMORY_COPY_"};
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
+        if (begins(name, copies[i])) return WORK_MEMORY;
+    return begins(name, "triton_") || !is_communication(name) ? WORK_COMPUTE : WORK_COMMUNICATION;
+}
+
+work_kind work_kind_of(map *names, const trace_event *event) {
+    bool is_new;
+    if (event->kind != TRACE_KERNEL) return WORK_MEMORY;
+    uint64_t *kind = map_put(names, hash_bytes(event->name.data, event->name.size), &is_new);
+    if (is_new) *kind = kind_of_name(event->name);
+    if (*kind != WORK_MEMORY && trace_arg(event, "Collective name")) return WORK_COMMUNICATION;
+    return (work_kind)*kind;
+}
+
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t length(int64_t from, int64_t to) { return to > from ? to - from : 0; }
+
+/* All works so far began before this one, so behind its begin each kind goes on without a hole to
+   its latest end, or is over. */
+void busy_add(busy_time *b, work_kind kind, int64_t start, int64_t end) {
+    if (!b->any) {
+        b->first_ns = b->last_ns = start;
+        for (int i = 0; i < WORK_KINDS; i++) b->ends_ns[i] = start;
+    }
+    b->any = true;
+    int64_t from = later(start, b->ends_ns[kind]);           /* what is new of its kind */
+    int64_t compute = b->ends_ns[WORK_COMPUTE], communication = b->ends_ns[WORK_COMMUNICATION];
+    int64_t memory = b->ends_ns[WORK_MEMORY], both = later(compute, communication);
+    b->busy_ns += length(later(start, b->last_ns), end);
+    b->last_ns = later(b->last_ns, end);
+    if (end <= from) return;
+    b->kind_ns[kind] += end - from;
+    if (kind == WORK_MEMORY) {
+        b->exposed_memory_ns += length(later(from, both), end);
+    } else {
+        int64_t other = kind == WORK_COMPUTE ? communication : compute;
+        b->overlap_ns += length(from, other < end ? other : end);
+        b->exposed_memory_ns -= length(later(start, both), memory < end ? memory : end);
+    }
+    b->ends_ns[kind] = end;
+}
