@@ -17591,6 +17591,33 @@ PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const
     return PROF_ERROR_UNSUPPORTED;
 }
 #else
+#if defined(__linux__)
+enum { PROF__FILE_SIGNALS = 1 << 12 | 1 << 24 };   /* SIGPIPE, SIGXFSZ */
+
+/* A pipe that nobody reads, a file that grows too large: until prof__file_unhush writing fails, and
+   the signals for it do not end the program. Returns what was blocked before. */
+PROF__FN uint64_t prof__file_hush(void) {
+    uint64_t signals = PROF__FILE_SIGNALS, before = 0;
+    (void)syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &signals, &before, sizeof before);
+    return before;
+}
+PROF__FN void prof__file_unhush(uint64_t before, bool ok) {
+    uint64_t ours = ~before & PROF__FILE_SIGNALS;
+    PROF__TIMESPEC none = { 0, 0 };
+    int error = errno;
+    while (!ok && ours && (syscall(SYS_rt_sigtimedwait, &ours, NULL, &none, sizeof ours) > 0 ||
+                           errno == EINTR)) {}
+    (void)syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &before, NULL, sizeof before);
+    errno = error;
+}
+#else
+PROF__FN uint64_t prof__file_hush(void) { return 0; }
+PROF__FN void prof__file_unhush(uint64_t before, bool ok) {
+    (void)before;
+    (void)ok;
+}
+#endif
+
 /* The handle of the system, and its calls. */
 #if defined(_WIN32)
 PROF__FN HANDLE prof__file_handle(const prof_file *f) { return (HANDLE)f->handle; }
@@ -17620,14 +17647,17 @@ PROF__FN bool prof__file_create(prof_file *f, const char *path) {
     return handle >= 0;
 }
 PROF__FN bool prof__file_put(prof_file *f, const char *data, size_t size) {
-    while (size) {
+    uint64_t before = prof__file_hush();
+    bool ok = true;
+    while (size && ok) {
         ssize_t n = write((int)f->handle, data, size);
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        data += n;
-        size -= (size_t)n;
+        ok = n > 0;
+        data += ok ? n : 0;
+        size -= ok ? (size_t)n : 0;
     }
-    return true;
+    prof__file_unhush(before, ok);
+    return ok;
 }
 PROF__FN bool prof__file_shut(prof_file *f) { return close((int)f->handle) == 0; }
 PROF__FN bool prof__file_rename(const char *from, const char *to) { return rename(from, to) == 0; }
@@ -17635,6 +17665,17 @@ PROF__FN void prof__file_remove(const char *path) { (void)unlink(path); }
 PROF__FN bool prof__file_special(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 ? !S_ISREG(st.st_mode) : errno != ENOENT;
+}
+#endif
+
+#ifdef PROF_ZLIB
+/* data: NULL: closes it. */
+PROF__FN bool prof__file_zip_put(prof_file *f, const char *data, size_t size) {
+    gzFile zip = (gzFile)f->zip;
+    uint64_t before = prof__file_hush();
+    bool ok = data ? gzwrite(zip, data, (unsigned)size) == (int)size : gzclose(zip) == Z_OK;
+    prof__file_unhush(before, ok);
+    return ok;
 }
 #endif
 
@@ -17653,7 +17694,7 @@ PROF__FN bool prof__file_write(void *file, const void *data, size_t size) {
         bool ok;
         n = PROF__MIN(size, (size_t)1 << 30);
 #ifdef PROF_ZLIB
-        if (f->zip) ok = gzwrite((gzFile)f->zip, p, (unsigned)n) == (int)n;
+        if (f->zip) ok = prof__file_zip_put(f, p, n);
         else
 #endif
         ok = prof__file_put(f, p, n);
@@ -17707,7 +17748,7 @@ PROF_API PROF__QUIET prof_result prof_file_close(prof_file *f) {
     f->sink.write = NULL;
     errno = 0;
 #ifdef PROF_ZLIB
-    if (f->zip) (void)prof__file_check(f, gzclose((gzFile)f->zip) == Z_OK);
+    if (f->zip) (void)prof__file_check(f, prof__file_zip_put(f, NULL, 0));
     else
 #endif
     (void)prof__file_check(f, prof__file_shut(f));
@@ -19647,6 +19688,8 @@ PROF__FN prof_result prof__stream_flush_locked(struct prof_trace *s) {
     return ok ? PROF_OK : PROF_ERROR_SINK;
 }
 
+PROF__FN bool prof__env_rests(void);
+
 PROF_API PROF__QUIET prof_result prof_flush(void) {
     struct prof_trace *s = &prof__trace;
     prof_result result = PROF_ERROR_STATE;
@@ -19656,7 +19699,7 @@ PROF_API PROF__QUIET prof_result prof_flush(void) {
     ours = s->open && s->mode == PROF_MODE_STREAM;
     unstreamed = s->open && s->unstreamed;
     prof__unlock();
-    if (ours) result = prof__stream_flush_locked(s);
+    if (ours) result = prof__env_rests() ? PROF_ERROR_SINK : prof__stream_flush_locked(s);
     else if (unstreamed) result = PROF_OK;   /* it is written at the end */
     prof__stream_unlock();
     return result;
@@ -23770,30 +23813,13 @@ PROF__FN bool prof__env_room(size_t size) {
 #endif
     return true;
 }
-
-/* Nobody may read the pipe any more: an error, not the end of the program. */
-PROF__FN bool prof__env_put(prof_file *f, const void *data, size_t size) {
-    uint64_t pipe_signal = (uint64_t)1 << 12 /* SIGPIPE - 1 */, before = 0;
-    PROF__TIMESPEC none = { 0, 0 };
-    bool ok;
-    (void)syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &pipe_signal, &before, sizeof before);
-    ok = prof__file_put(f, (const char *)data, size);
-    if (!ok && errno == EPIPE && !(before & pipe_signal))
-        while (syscall(SYS_rt_sigtimedwait, &pipe_signal, NULL, &none, sizeof before) < 0 &&
-               errno == EINTR) {}
-    (void)syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &before, NULL, sizeof before);
-    return ok;
-}
 #else
 PROF__FN bool prof__env_room(size_t size) { return size != 0; }
-PROF__FN bool prof__env_put(prof_file *f, const void *data, size_t size) {
-    return prof__file_put(f, (const char *)data, size);
-}
 #endif
 
 #if defined(_WIN32)
 PROF__FN bool prof__env_block(const void *data, size_t size) {
-    return prof__env_put(&prof__env.file, data, size);
+    return prof__file_put(&prof__env.file, (const char *)data, size);
 }
 #else
 PROF__FN bool prof__env_same(int handle) {
@@ -23812,7 +23838,7 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
     if (!same) f.handle = open(e->path, O_WRONLY);
     ok = (same || prof__env_same((int)f.handle)) && prof__env_room(size);
     if (ok) (void)lseek((int)f.handle, (off_t)e->end, SEEK_SET);   /* a pipe has no places */
-    ok = ok && prof__env_put(&f, data, size);
+    ok = ok && prof__file_put(&f, (const char *)data, size);
     if (!ok && ftruncate((int)f.handle, (off_t)e->end) != 0) errno = EIO;
     if (!same && f.handle >= 0) (void)prof__file_shut(&f);
     return ok;
@@ -23827,12 +23853,18 @@ PROF__FN bool prof__env_made(void) {
     return true;
 }
 
-/* The sink. What a full disk did not take comes again, now and then. */
+/* What a full disk did not take comes again, now and then: meanwhile the program goes on. */
+PROF__FN bool prof__env_rests(void) {
+    const struct prof__env *e = &prof__env;
+    return prof__raw_out.sink.user == e && e->failed_ns && !PROF__LOAD(e->saving) &&
+           prof__os_now() - e->failed_ns < PROF__ENV_AGAIN_NS;
+}
+
+/* The sink. */
 PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
     struct prof__env *e = (struct prof__env *)user;
-    uint64_t now = e->failed_ns ? prof__os_now() : 0;
     if (PROF__LOAD(e->mute)) return true;
-    if (now && now - e->failed_ns < PROF__ENV_AGAIN_NS && !PROF__LOAD(e->saving)) return false;
+    if (prof__env_rests()) return false;
     if (!prof__env_made() || !prof__env_block(data, size)) {
         e->error = errno;
         e->failed_ns = prof__os_now();

@@ -82,9 +82,11 @@ static void carries(void) {                  /* memory changes where zones begin
     }
 }
 
-static void small_files(void) {
-    struct rlimit most = {100000, RLIM_INFINITY};
-    setrlimit(RLIMIT_FSIZE, &most);
+static void limit(int resource, rlim_t to) {
+    struct rlimit most;
+    getrlimit(resource, &most);
+    most.rlim_cur = to;
+    setrlimit(resource, &most);
 }
 
 static void end(const char *way) {
@@ -105,6 +107,7 @@ static void end(const char *way) {
     if (is(way, "fork")) forks();
     if (is(way, "closes")) for (int i = 3; i < 200; i++) close(i);
     if (is(way, "carries")) carries();
+    if (is(way, "no_handles")) limit(RLIMIT_NOFILE, 0);
     if (is(way, "waits")) usleep(1500000);
     if (is(way, "tiny")) for (int i = 0; i < 300000; i = step(i)) {}
     if (is(way, "codes")) zones("\302\2332Jcaf\303\251", 1);
@@ -114,7 +117,8 @@ int main(int argc, char **argv) {      /* FOLDER STATUS [WAY]: moves there, exit
     int status = argc > 2 ? atoi(argv[2]) : 0;
     const char *way = argc > 3 ? argv[3] : "";
     if (argc > 1 && chdir(argv[1]) != 0) return 9;
-    if (is(way, "limit")) small_files();
+    if (is(way, "limit")) limit(RLIMIT_FSIZE, 100000);
+    if (is(way, "no_files")) limit(RLIMIT_FSIZE, 0);
     if (is(way, "own")) return prof_start(NULL) != PROF_OK || !prof_stop();
     prof_result result = prof_start_env(NULL);
     if (result != PROF_OK) fprintf(stderr, "start: %s\n", prof_strerror(result));
@@ -287,11 +291,27 @@ cp said told
 try record_limit_says_why grep -q 'File too large' told
 try record_limit_is_told grep -q 'arena was full\|dropped' told
 try record_limit_has_what_fitted test -s trace.json
+# Without room for anything the program runs on; a note that cannot be told is not waited for.
+{ "$prof" record ./program . 5 no_files 2>&1; echo "status $?"; } | cat >told
+try record_no_room grep -q 'raw: is empty: nothing could be written to it' told
+try record_no_room_status grep -q 'status 5' told
+PROF_MODE=trace "$prof" record ./program . 5 no_files 2>&1 | cat >told
+try record_no_room_at_the_end grep -q 'stop: the file could not be written' told
+rm -f trace.json
+says record_no_notes 'before' 0 timeout 9 "$prof" record ./program . 0 no_handles
 mkfifo pipe.raw
 head -c 1000 pipe.raw >/dev/null &
 says record_closed_pipe 'stop: the file could not be written' 0 env PROF_TRACE=pipe.raw ./program . 0 many
 rm -f pipe.raw
 wait
+mkfifo pipe.json
+head -c 10 pipe.json >/dev/null &
+says record_closed_pipe_at_the_end 'stop: the file could not be written' 5 \
+    env PROF_TRACE=pipe.json ./program . 5 many
+rm -f pipe.json
+wait
+ln -sf /dev/full full.raw
+says record_full_disk 'stop: the file could not be written' 5 env PROF_TRACE=full.raw ./program . 5
 
 # ---- A look while it runs ----
 

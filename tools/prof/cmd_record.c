@@ -47,6 +47,7 @@ typedef struct recording {
     bool named;                          /* output has %p: files keep their names */
     int status_file;
     pid_t child;
+    time_t began;
     record_notes notes;
     bool failed;                         /* something was told, beside the program's own status */
 } recording;
@@ -112,6 +113,7 @@ static int exec_program(char **line, const recording *r, const char *status) {
 static int run_program(char **line, recording *r, const char *status_path, bool top) {
     int status = 0, error = 0, ends[2];
     if (pipe(ends) != 0) return fail(NULL, "no pipe: %s", strerror(errno)), CANNOT_RUN;
+    r->began = time(NULL);
     r->child = fork();
     if (r->child == 0) {
         close(ends[0]);
@@ -142,6 +144,13 @@ static int run_program(char **line, recording *r, const char *status_path, bool 
 
 /* ---- What its sessions told ---- */
 
+static void add_note(record_notes *notes, const char *what, long pid, const char *text) {
+    record_note note = {.pid = pid, .text = join(text, "")};
+    strcpy(note.what, what);
+    GROW(notes->items, notes->count, notes->capacity);
+    notes->items[notes->count++] = note;
+}
+
 void record_notes_read(record_notes *notes, int file) {
     char text[8192];
     ssize_t got;
@@ -149,13 +158,12 @@ void record_notes_read(record_notes *notes, int file) {
         char *p = text, *end;
         text[got] = 0;
         for (; (end = strchr(p, '\n')) != NULL; p = end + 1) {
-            record_note note = {.what = ""};
+            char what[16];
+            long pid;
             int at = 0;
             *end = 0;
-            if (sscanf(p, "%15s %ld %n", note.what, &note.pid, &at) < 2) continue;
-            note.text = join(at ? p + at : "", "");
-            GROW(notes->items, notes->count, notes->capacity);
-            notes->items[notes->count++] = note;
+            if (sscanf(p, "%15s %ld %n", what, &pid, &at) >= 2)
+                add_note(notes, what, pid, at ? p + at : "");
         }
         if (p == text) return;                   /* a line that is not whole */
         notes->read += (uint64_t)(p - text);
@@ -174,15 +182,31 @@ static int64_t size_of(const char *path) {
     return stat(path, &st) == 0 ? (int64_t)st.st_size : -1;
 }
 
-/* Waits until the keeper of a session that is over has written all: it tells so. */
+static bool is_gone(pid_t process) { return kill(process, 0) != 0 && errno == ESRCH; }
+
+/* A file that is there, and open in no process that could write to it. */
+static bool nobody_writes(const char *path) {
+    bool nobody = false;
+#ifdef F_SETLEASE
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    nobody = file >= 0 && fcntl(file, F_SETLEASE, F_RDLCK) == 0;
+    if (file >= 0) close(file);
+#else
+    (void)path;
+#endif
+    return nobody;
+}
+
+/* Waits until the keeper of a session that is over has written all: it tells so, if it can. */
 static void await(recording *r, const record_note *start) {
     size_t from = (size_t)(start - r->notes.items);
     char *path = join(start->text, "");
     long pid = start->pid;
     int64_t size = -1;
     for (int waited = 0; waited < PATIENCE_MS; waited += 5) {
+        bool written = nobody_writes(path);
         record_notes_read(&r->notes, r->status_file);
-        if (record_find(&r->notes, "end", pid, from) ||
+        if (written || record_find(&r->notes, "end", pid, from) ||
             record_find(&r->notes, "failed", pid, from)) break;
         int64_t now = size_of(path);
         if (now != size) waited = 0;
@@ -307,9 +331,41 @@ static void list_others(const recording *r, const record_note *first) {
         bool over = record_find(&r->notes, "end", note->pid, i) ||
                     record_find(&r->notes, "failed", note->pid, i);
         warn(relative(note->text), "process %ld%s", note->pid,
-             over ? "" : kill((pid_t)note->pid, 0) == 0 ? ", which is still running"
-                                                        : ", whose end was not seen");
+             over ? "" : is_gone((pid_t)note->pid) ? ", whose end was not seen"
+                                                   : ", which is still running");
     }
+}
+
+/* Where the program could not tell, its file does. */
+static void find_start(recording *r) {
+    static const char *const endings[] = {".raw", ".json"};
+    const char *id = strstr(r->pattern, "%p"), *behind = id + 2;
+    int head = (int)(id - r->pattern), tail = (int)(strlen(behind) - strlen(".raw"));
+    for (int i = 0; i < 2; i++) {
+        char path[4096];
+        struct stat st;
+        snprintf(path, sizeof path, "%.*s%ld%.*s%s", head, r->pattern, (long)r->child, tail, behind,
+                 endings[i]);
+        if (stat(path, &st) == 0 && st.st_mtime >= r->began)
+            add_note(&r->notes, "start", r->child, path);
+    }
+}
+
+/* The session of the program itself, else of the first process that had one; NULL: none had. */
+static record_note *first_start(const recording *r) {
+    record_note *own = record_find(&r->notes, "start", r->child, 0);
+    return own ? own : record_find(&r->notes, "start", 0, 0);
+}
+
+static void tell_none(const recording *r) {
+    const record_note *first = first_start(r);
+    if (first)
+        fail(relative(first->text), "is empty: nothing could be written to it");
+    else if (record_find(&r->notes, "own", 0, 0))
+        fail(r->program, "it calls prof_start itself, not prof_start_env: it was left as it is");
+    else
+        fail(r->program, "it wrote no trace to %s: is prof.h in it, and does it call "
+             "prof_start_env?", r->output);
 }
 
 static void tell_notes(recording *r, bool any) {
@@ -330,25 +386,19 @@ static void tell_notes(recording *r, bool any) {
     }
     if (any || r->failed) return;
     r->failed = true;
-    if (record_find(&r->notes, "own", 0, 0))
-        fail(r->program, "it calls prof_start itself, not prof_start_env: it was left as it is");
-    else
-        fail(r->program, "it wrote no trace to %s: is prof.h in it, and does it call "
-             "prof_start_env?", r->output);
+    tell_none(r);
 }
 
 /* What is there after the program's end; the exit status. */
 static int finish(recording *r) {
     record_notes_read(&r->notes, r->status_file);
-    record_note *first = record_find(&r->notes, "start", r->child, 0);
-    if (!first) first = record_find(&r->notes, "start", 0, 0);
+    if (!first_start(r)) find_start(r);
     for (size_t i = 0; i < r->notes.count; i++) {
         const record_note *note = r->notes.items + i;
-        bool over = kill((pid_t)note->pid, 0) != 0 || note->pid == r->child;
+        bool over = is_gone((pid_t)note->pid) || note->pid == r->child;
         if (strcmp(note->what, "start") == 0 && over) await(r, note);
     }
-    first = record_find(&r->notes, "start", r->child, 0);
-    if (!first) first = record_find(&r->notes, "start", 0, 0);
+    record_note *first = first_start(r);
     bool any = first && size_of(first->text) > 0;
     tell_notes(r, any);
     char *trace = any ? take_trace(r, first->text) : NULL;
