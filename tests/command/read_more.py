@@ -125,6 +125,16 @@ def gaps(trace, file):
     for row in rows:
         if row["Time (us)"]:
             got[row["Device"]][row["Cause"]] = ns(row["Time (us)"])
+        if row["Gaps"] is not None:
+            hta = sum(ns(row[f"HTA {reason} (us)"]) for reason in ("host wait", "kernel wait", "other"))
+            if hta != ns(row["Time (us)"]):
+                yield f"HTA's reasons of {row}"
+    for device, cause in got.items():
+        parts = [cause.pop(kind, 0) for kind in ("compute", "exposed communication",
+                                                 "exposed memory")]
+        idle = cause.pop("idle", 0)
+        if sum(parts) != cause["busy"] or idle != sum(cause.values()) - cause["busy"]:
+            yield f"{device}: busy {parts}, idle {idle} of {cause}"
     got = sorted(sorted(c.items()) for c in got.values())
     if got != want:
         yield f"{got}, not {want}"

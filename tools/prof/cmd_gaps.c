@@ -17,8 +17,10 @@ const command gaps_command = {
     "  prof gaps --by gap --limit 10 trace.json\n"
     "      the ten longest gaps\n\n"
     "Busy is the share of the time from a device's first kernel, copy or fill to the\n"
-    "end of its last one in which any of them ran; the page of prof report --format\n"
-    "html has the same.\n\n"
+    "end of its last one in which any of them ran. It is the sum of compute, exposed\n"
+    "communication (without compute at the same time) and exposed memory (copies and\n"
+    "fills with neither); prof ranks --help tells the kinds apart. prof report, its\n"
+    "page and prof ranks have the same.\n\n"
     "A gap ends where the next kernel, copy or fill begins. Its time is divided at\n"
     "the call that launched it:\n"
     "  host         the host had not launched it yet\n"
@@ -26,13 +28,23 @@ const command gaps_command = {
     "  launch       from the launch to the kernel's begin\n"
     "  wait         launched before the gap; waited for a stream, an event, a copy\n"
     "  turnaround   the same, at most as long as --short: from kernel to kernel\n"
-    "  unknown      its launch is not in the trace\n", run
+    "  unknown      its launch is not in the trace\n"
+    "Idle is their sum.\n\n"
+    "Beside them stand the reasons of HolisticTraceAnalysis, which a gap has as a whole:\n"
+    "  host wait    the next work was launched after the gap had begun\n"
+    "  kernel wait  else, if the gap is shorter than 30 us\n"
+    "  other        else\n"
+    "HTA looks at each stream for itself: --streams.\n", run
 };
 
-enum { BUSY, HOST, SYNCHRONIZE, LAUNCH, WAIT, TURNAROUND, UNKNOWN, CAUSES };
+enum { IDLE, HOST, SYNCHRONIZE, LAUNCH, WAIT, TURNAROUND, UNKNOWN, CAUSES };
 static const char *const cause_names[CAUSES] = {
-    "busy", "host", "synchronize", "launch", "wait", "turnaround", "unknown"
+    "idle", "host", "synchronize", "launch", "wait", "turnaround", "unknown"
 };
+
+enum { HOST_WAIT, KERNEL_WAIT, OTHER, REASONS };
+static const char *const reason_names[REASONS] = {"host wait", "kernel wait", "other"};
+enum { KERNEL_WAIT_NS = 30000 };
 
 typedef struct work {           /* a kernel, copy or fill */
     int64_t start_ns, end_ns;
@@ -44,6 +56,7 @@ typedef struct work {           /* a kernel, copy or fill */
 typedef struct idle_gap {
     int64_t start_ns, ns[CAUSES];
     uint32_t before, after;     /* works: the one that it ends with, the one that it follows */
+    uint8_t reason;             /* HTA's */
 } idle_gap;
 
 typedef struct gap_options {
@@ -145,6 +158,7 @@ static void divide(const gap_finder *g, idle_gap *gap, int64_t end_ns) {
     const kernel_link *kernel = &g->tree.kernels[gap->before];
     uint32_t number = prof_join_owner(&g->tree.join, PROF_NO_ID, kernel->correlation);
     int64_t idle = end_ns - gap->start_ns;
+    gap->reason = idle < KERNEL_WAIT_NS ? KERNEL_WAIT : OTHER;
     if (number == PROF_NONE) {
         gap->ns[UNKNOWN] = idle;
         return;
@@ -154,6 +168,7 @@ static void divide(const gap_finder *g, idle_gap *gap, int64_t end_ns) {
         gap->ns[(double)idle <= g->options->short_us * 1e3 ? TURNAROUND : WAIT] = idle;
         return;
     }
+    gap->reason = HOST_WAIT;
     int64_t launched = launch->start_ns < end_ns ? launch->start_ns : end_ns;
     gap->ns[SYNCHRONIZE] = waited(g, launch->thread, gap->start_ns, launched);
     gap->ns[HOST] = launched - gap->start_ns - gap->ns[SYNCHRONIZE];
@@ -178,7 +193,7 @@ static void find_gaps(gap_finder *g) {
 
 static int64_t idle_of(const idle_gap *gap) {
     int64_t sum = 0;
-    for (int cause = 0; cause < CAUSES; cause++) sum += gap->ns[cause];
+    for (int cause = HOST; cause < CAUSES; cause++) sum += gap->ns[cause];
     return sum;
 }
 
@@ -202,39 +217,66 @@ static char *device_name(gap_finder *g, sheet *s, uint32_t row) {
     return sheet_cell(s, "%s stream %lld", device, (long long)thread->tid);
 }
 
+/* Of a cause on a device, or of all of them: IDLE. */
+typedef struct cause_sum {
+    int64_t ns, longest_ns, reasons_ns[REASONS];
+    uint64_t count;
+} cause_sum;
+
+static void add_part(cause_sum *sum, int64_t part, int reason) {
+    sum->ns += part;
+    sum->count += part > 0;
+    sum->reasons_ns[reason] += part;
+    if (part > sum->longest_ns) sum->longest_ns = part;
+}
+
+static char **add_cause(gap_finder *g, sheet *s, uint32_t row, const char *name, int64_t ns,
+                        const busy_time *busy) {
+    char **cells = sheet_row(s);
+    cells[0] = device_name(g, s, row);
+    cells[1] = sheet_cell(s, "%s", name);
+    cells[2] = sheet_us(s, ns);
+    cells[3] = sheet_percent(s, ns, busy_span(busy));
+    return cells;
+}
+
+static void add_device(gap_finder *g, sheet *s, uint32_t row, const busy_time *busy,
+                       const cause_sum *sums) {
+    add_cause(g, s, row, "busy", busy->busy_ns, busy);
+    add_cause(g, s, row, "compute", busy->kind_ns[WORK_COMPUTE], busy);
+    add_cause(g, s, row, "exposed communication", busy_exposed(busy), busy);
+    add_cause(g, s, row, "exposed memory", busy->exposed_memory_ns, busy);
+    for (int cause = IDLE; cause < CAUSES; cause++) {
+        char **cells = add_cause(g, s, row, cause_names[cause], sums[cause].ns, busy);
+        cells[4] = sheet_cell(s, "%llu", (unsigned long long)sums[cause].count);
+        cells[5] = sheet_us(s, sums[cause].longest_ns);
+        for (int reason = 0; reason < REASONS; reason++)
+            cells[6 + reason] = sheet_us(s, sums[cause].reasons_ns[reason]);
+    }
+}
+
 static void sheet_by_cause(gap_finder *g, sheet *s) {
     static const char *const heads[] = {"Device", "Cause", "Time (us)", "% of time", "Gaps",
-                                        "Longest (us)"};
-    static const bool is_number[] = {false, false, true, true, true, true};
-    sheet_begin(s, heads, is_number, 6);
+                                        "Longest (us)", "HTA host wait (us)",
+                                        "HTA kernel wait (us)", "HTA other (us)"};
+    static const bool is_number[] = {false, false, true, true, true, true, true, true, true};
+    sheet_begin(s, heads, is_number, 6 + REASONS);
     size_t next = 0;
     for (size_t i = 0, end; i < g->tree.kernel_count; i = end) {
         uint32_t row = g->works[g->order[i]].row;
-        int64_t ns[CAUSES] = {0}, longest[CAUSES] = {0};
-        uint64_t counts[CAUSES] = {0};
+        cause_sum sums[CAUSES] = {0};
         busy_time busy = {0};
-        for (end = i; end < g->tree.kernel_count && g->works[g->order[end]].row == row; end++)
-            busy_add(&busy, g->works[g->order[end]].kind, g->works[g->order[end]].start_ns,
-                     g->works[g->order[end]].end_ns);
+        for (end = i; end < g->tree.kernel_count && g->works[g->order[end]].row == row; end++) {
+            const work *w = &g->works[g->order[end]];
+            busy_add(&busy, w->kind, w->start_ns, w->end_ns);
+        }
         for (; next < g->gap_count && g->works[g->gaps[next].before].row == row; next++) {
-            for (int cause = HOST; cause < CAUSES; cause++) {
-                int64_t part = g->gaps[next].ns[cause];
-                ns[cause] += part;
-                counts[cause] += part > 0;
-                if (part > longest[cause]) longest[cause] = part;
-            }
+            const idle_gap *gap = &g->gaps[next];
+            add_part(&sums[IDLE], idle_of(gap), gap->reason);
+            for (int cause = HOST; cause < CAUSES; cause++)
+                add_part(&sums[cause], gap->ns[cause], gap->reason);
         }
-        ns[BUSY] = busy.busy_ns;
-        for (int cause = 0; cause < CAUSES; cause++) {
-            char **cells = sheet_row(s);
-            cells[0] = device_name(g, s, row);
-            cells[1] = sheet_cell(s, "%s", cause_names[cause]);
-            cells[2] = sheet_us(s, ns[cause]);
-            cells[3] = sheet_percent(s, ns[cause], busy_span(&busy));
-            if (cause == BUSY) continue;
-            cells[4] = sheet_cell(s, "%llu", (unsigned long long)counts[cause]);
-            cells[5] = sheet_us(s, longest[cause]);
-        }
+        add_device(g, s, row, &busy, sums);
     }
 }
 
@@ -309,9 +351,9 @@ static bool gap_longer(uint32_t a, uint32_t b, const void *context) {
 
 static void sheet_by_gap(gap_finder *g, sheet *s) {
     static const char *const heads[] = {"Device", "Begin (us)", "Idle (us)", "Cause", "Of it (us)",
-                                        "Op", "After", "Before"};
-    static const bool is_number[] = {false, true, true, false, true, false, false, false};
-    sheet_begin(s, heads, is_number, 8);
+                                        "Op", "After", "Before", "HTA's reason"};
+    static const bool is_number[] = {false, true, true, false, true, false, false, false, false};
+    sheet_begin(s, heads, is_number, 9);
     uint32_t *order = sorted_numbers(g->gap_count, gap_longer, g->gaps);
     for (size_t i = 0; i < g->gap_count && (int64_t)i < g->options->limit; i++) {
         const idle_gap *gap = &g->gaps[order[i]];
@@ -325,6 +367,7 @@ static void sheet_by_gap(gap_finder *g, sheet *s) {
         if (op != UINT32_MAX) cells[5] = sheet_cell(s, "%s", interned_text(&g->tree.names, op));
         cells[6] = sheet_cell(s, "%s", interned_text(&g->tree.names, g->works[gap->after].name));
         cells[7] = sheet_cell(s, "%s", interned_text(&g->tree.names, g->works[gap->before].name));
+        cells[8] = sheet_cell(s, "%s", reason_names[gap->reason]);
     }
     free(order);
 }
