@@ -328,6 +328,15 @@ for words in 'report -f json' 'report -f csv' stacks flamegraph "diff $pairs" "d
     try "report_overlap_$(echo "$words" | tr -c 'a-z\n' _)" on_stderr $words "$out/overlap.json"
 done
 
+# ---- What devices did: compute is not communication ----
+
+says report_busy 'Device 0 busy 82.1 % of 0.280 ms: 25.0 % compute, 50.0 % exposed comm., 7.1 % exposed' 0 \
+    "$prof" report tests/command/ranks/example_rank0.json
+says report_busy_files 'Device 0 of example_rank1.json busy 78.6 % of 0.280 ms: 46.3 % compute, 32.3 %' 0 \
+    "$prof" report tests/command/ranks/example_rank0.json tests/command/ranks/example_rank1.json
+says report_busy_part 'Device 0 busy 100.0 % of 0.150 ms: 33.3 % compute' 0 \
+    "$prof" report --to 180us tests/command/ranks/example_rank0.json
+
 # ---- Types of devices in several files: PyTorch's lists none, and its work is no other device's ----
 
 echo '{"prof":{"version":"0.2.0","device_types":{"20":"NPU"}},"traceEvents":[

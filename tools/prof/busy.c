@@ -1,7 +1,10 @@
 /* What devices do, and for how long: see busy.h. */
 #include "busy.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "span_sorter.h"
 
 /* Stands it at the text's begin? */
 static bool begins(trace_text text, const char *word) {
@@ -79,4 +82,73 @@ void busy_add(busy_time *b, work_kind kind, int64_t start, int64_t end) {
         b->exposed_memory_ns -= length(later(start, both), memory < end ? memory : end);
     }
     b->ends_ns[kind] = end;
+}
+
+/* ---- Of each device of several files ---- */
+
+enum { MOST_LINES = 16, LINE = 110 /* columns of one, about */ };
+
+void busy_next_file(busy_table *t, const char *path) {
+    t->path = path;
+    t->files++;
+}
+
+void busy_take(busy_table *t, const trace_event *event) {
+    bool is_new;
+    uint64_t key = hash_mix(hash_mix(t->files) * 31 + (uint64_t)event->pid);
+    uint64_t *number = map_put(&t->numbers, key, &is_new);
+    if (is_new) {
+        GROW(t->devices, t->count, t->capacity);
+        t->devices[t->count] = (struct busy_device){t->path, event->pid, trace_device(event)};
+        *number = t->count++;
+    }
+    if (!t->works) t->works = sorter_new();
+    sorter_add(t->works, &(span){
+        .thread = (uint32_t)*number, .start_ns = event->ts_ns, .amount = event->dur_ns,
+        .what = work_kind_of(&t->names, event)
+    });
+}
+
+static void write_device(const busy_table *t, size_t number, const busy_time *b, size_t width,
+                         output *out) {
+    const struct busy_device *device = &t->devices[number];
+    double whole = busy_span(b) > 0 ? (double)busy_span(b) / 100 : 1;
+    output_format(out, "Device %lld", (long long)device->index);
+    if (device->pid != device->index) output_format(out, " (pid %lld)", (long long)device->pid);
+    if (t->files > 1) {
+        output_text(out, " of ");
+        output_plain_text(out, file_name(device->path));
+    }
+    output_format(out, " busy %.1f %% of %.3f ms:", (double)b->busy_ns / whole,
+                  (double)busy_span(b) * 1e-6);
+    output_format(out, "%s%.1f %% compute, %.1f %% exposed comm., %.1f %% exposed copies\n",
+                  width && width < LINE ? "\n  " : " ", (double)b->kind_ns[WORK_COMPUTE] / whole,
+                  (double)busy_exposed(b) / whole, (double)b->exposed_memory_ns / whole);
+}
+
+void busy_write(busy_table *t, size_t width, output *out) {
+    busy_time time = {0};
+    size_t number = 0;
+    span work;
+    if (!t->works) return;
+    sorter_finish(t->works);
+    for (bool more = true; more; ) {
+        more = sorter_next(t->works, &work);
+        if (time.any && (!more || work.thread != number)) {
+            if (number < MOST_LINES) write_device(t, number, &time, width, out);
+            time = (busy_time){0};
+        }
+        if (!more) break;
+        number = work.thread;
+        busy_add(&time, (work_kind)work.what, work.start_ns, work.start_ns + work.amount);
+    }
+    if (t->count > MOST_LINES)
+        output_format(out, "%zu more devices: prof ranks has all.\n", t->count - MOST_LINES);
+}
+
+void busy_free(busy_table *t) {
+    map_free(&t->names);
+    map_free(&t->numbers);
+    free(t->devices);
+    if (t->works) sorter_free(t->works);
 }

@@ -50,4 +50,22 @@ static inline double busy_share(const busy_time *b) {        /* 0 to 1 */
     return busy_span(b) > 0 ? (double)b->busy_ns / (double)busy_span(b) : 0;
 }
 
+/* ---- Of each device of several files, in constant memory ---- */
+
+typedef struct busy_table {
+    map names, numbers;          /* kinds of work; file and device -> place in devices */
+    struct busy_device { const char *path; int64_t pid, index; } *devices;
+    size_t count, capacity;
+    const char *path;            /* of the file being read */
+    uint64_t files;
+    struct span_sorter *works;
+} busy_table;
+
+void busy_next_file(busy_table *t, const char *path);
+void busy_take(busy_table *t, const trace_event *event);
+/* A line of text a device, which is a process of the trace, as in prof gaps: how much of the time
+   it did what. All files are there. width: of the terminal, 0: any. */
+void busy_write(busy_table *t, size_t width, output *out);
+void busy_free(busy_table *t);
+
 #endif

@@ -1,4 +1,5 @@
 /* prof report: PyTorch's table, from any trace. */
+#include "busy.h"
 #include "losses.h"
 #include "report_page.h"
 #include "trace_range.h"
@@ -29,9 +30,10 @@ const command report_command = {
     "  same name, as PyTorch does before it prints: --merge-duplicates does that.\n"
     "  Shares are of the whole trace, also where a filter leaves rows out. What the\n"
     "  trace says it lost stands first. On a terminal, columns that do not fit are\n"
-    "  left out, and named below. A device is busy (on the page) as prof gaps has\n"
-    "  it: the share of the time from its first kernel, copy or fill to the end of\n"
-    "  its last one in which any of them ran. Python functions are rows only with\n"
+    "  left out, and named below. The line of each device is of the time from its\n"
+    "  first kernel, copy or fill to the end of its last one: busy is any of them;\n"
+    "  exposed communication is without compute, exposed copies without either, as\n"
+    "  prof gaps and prof ranks have it. Python functions are rows only with\n"
     "  --category python_function. An event with a key twice is an error, told with\n"
     "  file and byte.\n", run
 };
@@ -97,6 +99,7 @@ static void write_text(row_table *table, prof_table_desc *desc, const text_list 
     if (result != PROF_OK && result != PROF_ERROR_SINK) fail(NULL, "%s", prof_strerror(result));
     if (table->count == 0) write_nothing(table, out);
     for (size_t i = 0; i < notes->count; i++) output_format(out, "%s\n", notes->items[i]);
+    if (table->busy) busy_write(table->busy, desc->width, out);
 }
 
 static int write_report(row_table *table, report_page *page, const report_options *o,
@@ -117,6 +120,17 @@ static int write_report(row_table *table, report_page *page, const report_option
     free(notes.items);
     arena_free(&memory);
     return output_close(&out);
+}
+
+static int read_files(row_table *table, report_options *o, char **paths, int count) {
+    row_filter *filter = &o->rows.filter;
+    int status = EXIT_OK;
+    filter->by_time = o->range.from || o->range.to || o->range.step;
+    for (int i = 0; i < count; i++)
+        if (range_find(&o->range, paths[i], &filter->from_ns, &filter->to_ns) ||
+            rows_read(table, paths[i])) status = EXIT_BAD;
+    rows_finish(table);
+    return status;
 }
 
 static int run(int argc, char **argv) {
@@ -165,19 +179,17 @@ static int run(int argc, char **argv) {
     prof_table_desc desc;
     table_format format;
     row_table table = {0};
+    busy_table busy = {0};
     if (!understand(&o, &desc, &format) || !rows_begin(&table, rows)) return EXIT_BAD;
     if (format == FORMAT_TEXT) losses_hold();
     report_page *page = format == FORMAT_HTML ? page_new(&table) : NULL;
-    status = EXIT_OK;
-    rows->filter.by_time = o.range.from || o.range.to || o.range.step;
-    for (int i = 1; i <= count; i++)
-        if (range_find(&o.range, argv[i], &rows->filter.from_ns, &rows->filter.to_ns) ||
-            rows_read(&table, argv[i])) status = EXIT_BAD;
-    rows_finish(&table);
+    if (format == FORMAT_TEXT && rows->device) table.busy = &busy;
+    status = read_files(&table, &o, argv + 1, count);
     const char *title = o.header ? o.header : file_name(argv[1]);
     bool nothing = status != EXIT_OK && table.events == 0;
     int written = nothing ? EXIT_BAD : write_report(&table, page, &o, &desc, title);
     if (page) page_free(page);
     rows_free(&table);
+    busy_free(&busy);
     return status ? status : written;
 }

@@ -4,6 +4,8 @@
    and so the calls themselves are needed, they come in the order of their ends instead. */
 #include "rows.h"
 
+#include "busy.h"
+
 #include "raw_rows.h"
 
 #include <ctype.h>
@@ -11,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "busy.h"
 #include "losses.h"
 #include "span_sorter.h"
 
@@ -729,7 +732,10 @@ static void add_event(row_table *t, const trace_event *event) {
         call *c = tree_add(&t->tree, event);
         if (c) c->outside = !inside;
     }
-    if (event->phase == 'X' && kind_is_device(event->kind)) add_work(t, event);
+    if (event->phase == 'X' && kind_is_device(event->kind)) {
+        add_work(t, event);
+        if (t->busy && inside) busy_take(t->busy, event);
+    }
     add_to_rows(t, event);
 }
 
@@ -892,6 +898,7 @@ bool rows_take_name(row_table *t, const char *name) {
 bool rows_counts_as_cpu(int32_t device_type) { return counts_as_cpu(device_type); }
 
 int rows_read(row_table *t, const char *path) {
+    if (t->busy) busy_next_file(t->busy, path);
     if (raw_rows_can(t, path)) return raw_rows_read(t, path);
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;

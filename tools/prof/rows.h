@@ -85,6 +85,7 @@ typedef struct row_table {
     void (*on_event)(void *user, const trace_event *event);
     void (*on_tree)(void *user, const call_tree *tree);
     void *user;
+    struct busy_table *busy;    /* gets what ran on devices; NULL */
 } row_table;
 
 /* false: the filter's name is no regular expression (told). */
