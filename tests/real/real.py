@@ -9,7 +9,8 @@ import sys
 folder, programs = sys.argv[1], sys.argv[2:]
 SHARE, GROWTH = 3.0, 3.0      # points of self time; how much dearer zones of a full arena may be
 FEW = 1 << 20                 # bytes of an arena that is full soon
-TRIES = 5                     # pairs of runs: other work on the machine shows in shares
+TRIES = 5                     # pairs of runs: other work on the machine shares its caches
+CPU = {"WORK_CLOCK": "cpu"}   # of shares: see clock.h
 failed = False
 
 
@@ -72,55 +73,53 @@ def farthest(traces, sums):
     return max((abs(ours.get(n, 0) - theirs.get(n, 0)), n) for n in set(ours) | set(theirs))
 
 
-def judge(name, points, far):     # shares of a busy machine tell nothing
-    if points > SHARE and os.getloadavg()[0] > os.cpu_count():
-        print(f"skip {name}: the machine is busy; {far}")
-    else:
-        check(name, [] if points <= SHARE else [far])
+# Runs of ours and theirs, one after the other: how far apart their shares are, at which name.
+def apart(ours, theirs):
+    some, others = [], []
+    while not some or (farthest(some, others)[0] > SHARE and len(some) < TRIES):
+        some.append(ours())
+        others.append(theirs())
+    return some[0], others[0], *farthest(some, others)
 
 
 # Shares of a run whose timeline ends after an eighth of it, against one whose timeline holds it all.
-def full_shares(program, kind):
+def full_shares(program, kind, zones):
     size = {"WORK_SIZE": "131072"} if program == "zstd" else {}
-    zones = Session(program, kind, "sums", **size).figures["recorded"]
-    held = {"WORK_BYTES": str(int(zones) * 16 + (64 << 20)), **size}
-    ends = {"WORK_BYTES": str(max(int(zones) * 12 // 8, FEW)), **size}
-    whole, full = [], []
-    while not whole or (farthest(full, whole)[0] > SHARE and len(whole) < TRIES):
-        whole.append(Session(program, kind, "trace", **held))
-        full.append(Session(program, kind, "trace", **ends))
-    points, name = farthest(full, whole)
+    if size:
+        zones = Session(program, kind, "sums", **size).figures["recorded"]
+    held = {"WORK_BYTES": str(int(zones) * 16 + (64 << 20)), **size, **CPU}
+    ends = {"WORK_BYTES": str(max(int(zones) * 12 // 8, FEW)), **size, **CPU}
+    full, whole, points, name = apart(lambda: Session(program, kind, "trace", **ends),
+                                      lambda: Session(program, kind, "trace", **held))
     where = f"{program}/{kind}/full_shares"
-    if whole[0].figures["summed"] or not full[0].figures["summed"]:
+    if whole.figures["later"] or not full.figures["later"]:
         print(f"skip {where}: {int(zones)} zones do not fill the one arena, or fit no other")
         return "-"
-    print(f"{program}/{kind}: {int(full[0].figures['summed'])} of {int(zones)} zones in sums, "
+    print(f"{program}/{kind}: {int(full.figures['later'])} of {int(zones)} zones in sums, "
           f"self times at most {points:.1f} points from all in the timeline ({name})")
-    judge(where, points, f"{name}'s share is {points:.1f} points from that of the whole timeline")
+    check(where, [] if points <= SHARE else [
+        f"{name}'s share is {points:.1f} points from that of the whole timeline"])
     return f"{points:.1f}"
 
 
 def compare(program, kind, counts, plain):
     hand = kind == "marked"
-    off = Session(program, kind, "off")
-    traces, sums = [Session(program, kind, "trace")], [Session(program, kind, "sums")]
-    while farthest(traces, sums)[0] > SHARE and len(sums) < TRIES:
-        traces.append(Session(program, kind, "trace"))
-        sums.append(Session(program, kind, "sums"))
-    points, name = farthest(traces, sums)
+    off, trace, sums = (Session(program, kind, mode) for mode in ("off", "trace", "sums"))
     where = f"{program}/{kind}"
-    answers = {s.answer for s in [off, *traces, *sums]}
+    answers = {s.answer for s in (off, trace, sums)}
     check(f"{where}/answers", [] if answers == {plain.answer} else ["the program's answers differ"])
-    check(f"{where}/calls", differences(counts, traces[0].calls, not hand))
-    check(f"{where}/calls_in_sums", differences(counts, sums[0].calls, not hand))
-    judge(f"{where}/self_shares", points,
-          f"{name}'s share is {points:.1f} points from that in sums")
-    zones = sum(counts[n] for n in (traces[0].calls if hand else counts))
-    slower = (min(s.seconds for s in some) / plain.seconds for some in ([off], traces, sums))
-    return traces[0], (program, "hand" if hand else "compiler", f"{zones}",
-                       *(f"{times:.2f}" for times in slower),
-                       f"{100 * traces[0].figures['recorded'] / max(zones, 1):.1f}", f"{points:.1f}",
-                       full_shares(program, kind))
+    check(f"{where}/calls", differences(counts, trace.calls, not hand))
+    check(f"{where}/calls_in_sums", differences(counts, sums.calls, not hand))
+    *_, points, name = apart(lambda: Session(program, kind, "trace", **CPU),
+                             lambda: Session(program, kind, "sums", **CPU))
+    check(f"{where}/self_shares", [] if points <= SHARE else [
+        f"{name}'s share is {points:.1f} points from that in sums"])
+    zones = sum(counts[n] for n in (trace.calls if hand else counts))
+    slower = (s.seconds / plain.seconds for s in (off, trace, sums))
+    return trace, (program, "hand" if hand else "compiler", f"{zones}",
+                   *(f"{times:.2f}" for times in slower),
+                   f"{100 * trace.figures['recorded'] / max(zones, 1):.1f}", f"{points:.1f}",
+                   full_shares(program, kind, zones))
 
 
 def growth(program, full, zones):     # what a zone costs when the arena is full, and when it is not

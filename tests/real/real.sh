@@ -96,24 +96,26 @@ prepare() {   # PROGRAM: its sources plain/, and marked/ by hand; says why not
     mv "$dir/marked.new" "$dir/marked"
 }
 
-# Four builds of each program: plain; with marks; all functions instrumented; the same, counted.
+# Three compilations of each program: plain; with marks; all functions instrumented, which is linked
+# twice: profiled and counted.
 build() {   # PROGRAM.KIND
-    program=${1%.*} tree=plain with=session more=''
+    program=${1%.*} tree=plain more=''
     case $1 in
-    *.marked) tree=marked more="-D_GNU_SOURCE -include $root/prof.h" ;;
+    *.marked) tree=marked more="-D_GNU_SOURCE -include $here/clock.h -include $root/prof.h" ;;
     *.instrumented) more=-finstrument-functions ;;
-    *.counted) more='-finstrument-functions -no-pie' with=count ;;
     esac
     [ -e "$out/$1" ] && [ -z "$(find "$here" "$out/$program/$tree" prof.h -newer "$out/$1")" ] &&
         return 0
     rm -rf "$out/$1.o"
     mkdir "$out/$1.o"
     cd "$out/$1.o" || return 1
-    include="-I$out/$program/$tree -I$root"
+    include="-I$out/$program/$tree -I$root -I$here"
     $CC -w $(of "${program}_flags") $more $include -c \
         $(find "$out/$program/$tree" -name '*.c') &&
-        $CC -O2 $include -c "$here/$program.c" -o work.o &&
-        $CC ${more##*functions} ./*.o "$out/$with.o" -o "$out/$1" -lm -lpthread -ldl
+        $CC -O2 $include -c "$here/$program.c" -o work.o || return 1
+    [ "${1#*.}" != instrumented ] ||
+        $CC -no-pie ./*.o "$out/count.o" -o "$out/$program.counted" -lm -lpthread -ldl || return 1
+    $CC ./*.o "$out/session.o" "$out/clock.o" -o "$out/$1" -lm -lpthread -ldl
 }
 
 case ${1:-} in
@@ -127,9 +129,10 @@ for program; do
 done
 [ -n "$there" ] || exit 0
 $CC -O2 -I. -c tests/real/session.c -o "$out/session.o" &&
+    $CC -O2 -c tests/real/clock.c -o "$out/clock.o" &&
     $CC -O2 -c tests/real/count.c -o "$out/count.o" || exit 1
 for program in $there; do
-    for kind in instrumented counted marked plain; do echo "$program.$kind"; done
+    for kind in instrumented marked plain; do echo "$program.$kind"; done
 done | xargs -P "${JOBS:-2}" -n 1 sh "$0" --build || { echo "not ok real: it does not build"; exit 1; }
 for program in $there; do nm "$out/$program.counted" >"$out/$program.symbols"; done
 python3 "$here/real.py" "$out" $there
