@@ -312,8 +312,7 @@ typedef struct prof_desc {
     bool profile_memory;                 /* prof_memory_alloc and _free count */
     bool skip_tiny;                      /* functions that the compiler instrumented and that take
                                             some ns are no longer timed when they have been called
-                                            65,536 times: see prof_stats.untimed. At most 128; not
-                                            in PROF_STREAM_CHROME */
+                                            65,536 times: see prof_stats.untimed. At most 128 */
     uint32_t node;                       /* 1 + the node_id of all zones; 0: none */
     prof_full when_full;                 /* see prof_stats.summed; a sixteenth of the arena or more
                                             is kept for sums, names, threads to come. Instants,
@@ -395,7 +394,7 @@ typedef struct prof_stats {
     uint64_t others_busy;                /* ... a signal handler's, or the lock was held too long */
     uint64_t deep;                       /* zones in max_depth others: as summed, which has
                                             them, too. "(in sums)" stands in the timeline for
-                                            the outermost. PROF_STREAM_CHROME drops them */
+                                            the outermost */
     uint64_t untimed;                    /* calls that were only counted (desc.skip_tiny): as
                                             summed, which has them, too. Their time is their
                                             caller's, and so is what they called */
@@ -4671,7 +4670,9 @@ PROF__FN void prof__untimed_fold(void);
 PROF__FN uint64_t prof__untimed_more(const prof__state *t, const prof__tally *r);
 PROF__FN uint64_t prof__untimed_calls(void);
 #  define prof__untimed_clear(t) memset((t)->untimed, 0, sizeof (t)->untimed)
+PROF__FN bool prof__inside(bool now);
 #else
+#  define prof__inside(now) (now)
 #  define prof__tiny_look(c, end) ((void)0)
 #  define prof__tiny_look_own(t) ((void)0)
 #  define prof__tiny_open() ((void)0)
@@ -4702,6 +4703,7 @@ typedef struct prof__knot { uint64_t tick, ns; } prof__knot;
 #endif
 
 #if PROF__BARE
+#  define prof__inside(now) (now)
 #  define prof__copy_words memcpy
 #else
 /* Words that their thread may be writing. The fence keeps the compiler from calling memcpy. */
@@ -4843,8 +4845,8 @@ struct prof_trace {
     uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
     uint64_t stalls, not_merged, stop_tick;
     bool sums;                           /* when the arena is full threads go on in sums */
-    bool sums_deep, any_apart;           /* deep zones go there; there are some, or untimed calls */
-    bool skip_tiny;                      /* desc.skip_tiny, where there are sums */
+    bool any_apart;                      /* there are deep zones, or untimed calls */
+    bool skip_tiny;                      /* desc.skip_tiny */
     uint32_t in_sums, timeline_ends;     /* sites of what the timeline has instead; 0: not yet */
     uint64_t full_tick;                  /* when the first timeline ended; 0: none did */
     size_t kept;                         /* prof__arena.kept, while the session is open */
@@ -6091,7 +6093,6 @@ PROF__INLINE prof__deep *prof__deep_top(const prof__state *t) {
 PROF__FN prof__deeps *prof__deeps_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__deeps *b = NULL;
-    if (!s->sums_deep) return NULL;
     if (prof__arena_room() >= sizeof *b + prof__arena.seats && prof__rows_prepare(t))
         b = (prof__deeps *)prof__tallies_take(&t->tallies, sizeof *b);
     if (!b) return NULL;
@@ -7606,7 +7607,9 @@ PROF_API PROF__QUIET const prof__hooks *prof__hooks_of(const prof_platform *plat
 /* Formats into buf; false: it is cut. */
 PROF__FN PROF__PRINTF(3, 0) bool prof__print(char *buf, size_t size, const char *format,
                                              va_list list) {
+    bool inside = prof__inside(true);    /* stb's may be instrumented, too: they are no zones */
     int length = prof__vsnprintf(buf, size, format, list);
+    (void)prof__inside(inside);
     buf[length < 0 ? 0 : size - 1] = 0;
     return length >= 0 && (size_t)length < size;
 }
@@ -8794,6 +8797,14 @@ PROF__FN uint64_t prof__untimed_calls(void) {
 }
 
 /* ---- what the compiler calls ---- */
+
+/* While true, functions that this thread enters are no zones. Returns what was. */
+PROF__FN bool prof__inside(bool now) {
+    prof__slot *slot = prof__slot_get();
+    bool before = slot->inside;
+    slot->inside = now;
+    return before;
+}
 
 void __cyg_profile_func_enter(void *function, void *caller) {
     prof__slot *slot = prof__slot_get();
@@ -19591,31 +19602,37 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
     return false;
 }
 
-/* What is left, the counts, and the end. */
-PROF__FN void prof__chrome_close(prof__raw *w, const struct prof_trace *s) {
+/* What is left, the counts, what is in sums alone, and the end. */
+PROF__FN void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     prof__out_open(&c->out, w->sink);
     (void)prof__chrome_rest(c, s);
     prof__chrome_array_recorded(&c->out, s, prof_get_stats().recorded);
     prof__chrome_counts(&c->out, s);
+    prof__prepare(s);
+    prof__sources_find(s, PROF_CHROME_SOURCE_NONE);
+    prof__chrome_sums(&c->out, s);
     prof__out_text(&c->out, "}}\n]\n");
     prof__chrome_flush(c, w);
     c->told = false;                     /* another window is another array */
 }
 
-/* What a reader must know before records: all of it now and then, else what is new. */
+/* What a reader must know before records: all of it now and then, else what is new. Counts are of
+   the session that was told last. */
 PROF__FN void prof__stream_tell(prof__raw *w, prof__row *row) {
     uint32_t announced;
     uint64_t knot = prof__trace.knot_count ? prof__trace.knots[prof__trace.knot_count - 1].tick : 0;
     if (w->round <= w->told / PROF__RAW_AGAIN) {
-        prof_stats stats = prof_get_stats();
         w->round++;
         w->sites = w->names = 0;
         w->last_knot = UINT64_MAX;
-        prof__raw_counts(w, &stats, false);
     }
     if (w->last_knot != knot && prof__raw_session(w, false)) {
-        if (w->last_knot == UINT64_MAX) prof__raw_details(w);
+        if (w->last_knot == UINT64_MAX) {
+            prof_stats stats = prof_get_stats();
+            prof__raw_details(w);
+            prof__raw_counts(w, &stats, false);
+        }
         w->last_knot = knot;
     }
     prof__raw_sites(w);
@@ -23058,8 +23075,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     PROF__STORE(prof__cut, 0u);
     s->mode = desc->mode;
     s->records_only = prof__records_only(desc);
-    s->sums_deep = s->mode != PROF_MODE_STREAM || desc->stream_format == PROF_STREAM_RAW;
-    s->skip_tiny = desc->skip_tiny && s->sums_deep;
+    s->skip_tiny = desc->skip_tiny;
     prof__tiny_open();
     s->unstreamed = prof__session.unstreamed;
     s->counters = prof__counting.count;
@@ -23171,7 +23187,8 @@ PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
    the records tell is taken from them. */
 PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
                                     const prof__record *cursor) {
-    size_t extra = sum->extra + t->segment_extra, left = sum->unfinished + t->segment_unfinished;
+    size_t extra = sum->extra + t->segment_extra;
+    size_t left = sum->unfinished + t->segment_unfinished + t->counts.summed_open;
     prof__cursor k = { t->begin, cursor, 0, 0 };
     prof__item i;
     prof__counts_add(sum, &t->counts);

@@ -1,4 +1,4 @@
-/* PROF_NOW() of these programs: the CPU's counter. With WORK_CLOCK=cpu it is less the time for which
+/* PROF_NOW() of these programs: the CPU counter. With WORK_CLOCK=cpu it is less the time for which
    the thread was away because others had its processor: a slice of some ms would be the share of
    whatever function it fell into, and two runs could not be compared while the machine is busy. */
 #ifndef WORK_CLOCK_H

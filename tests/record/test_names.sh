@@ -92,7 +92,9 @@ names() {   # COMPILER: what it calls the templates' functions becomes what gcc 
         LC_ALL=C sort >"$out/$1.names"
 }
 
-gcc -std=c99 -O0 -DPROF_INSTRUMENT_FUNCTIONS -I. -c examples/prof.c -o $out/prof.o || exit 1
+# Instrumented itself: none of prof.h's functions, nor of what it includes, is a zone.
+gcc -std=c99 -O0 -DPROF_INSTRUMENT_FUNCTIONS -finstrument-functions -I. -c examples/prof.c -o $out/prof.o ||
+    exit 1
 for cxx in g++ clang++; do
     command -v $cxx >/dev/null || { echo "skip names of $cxx: not installed"; continue; }
     if names $cxx && diff $out/expected "$out/$cxx.names" >"$out/$cxx.diff"; then
@@ -131,8 +133,15 @@ int main(void) {
 }
 END
 cat >$out/two.c <<'END'
+#include "prof.h"
+
 static void helper(void) {}
-void work(void) { helper(); helper(); }
+void work(void) {
+    prof_push_f("step %d of %s", 1, "one");
+    helper();
+    helper();
+    prof_pop();
+}
 END
 cat >$out/functions.expected <<'END'
 helper 10 one.c
@@ -140,6 +149,9 @@ helper 10 one.c
 helper 20 two.c
 helper 20 two.c
 helper 30
+step 1 of one 10
+step 1 of one 10
+step 1 of one 10
 work 10
 work 10
 work 10

@@ -149,6 +149,71 @@ static void test_unwind_dropped(void) {
     PASS_ON(CHECK(test_find(prof_stop(), "after", 0)->depth == 1, "within what is left"));
 }
 
+/* ---- begins that nobody unwinds: nothing tells that they are over ---- */
+
+NOINLINE static void begin_and_leave(int fails) {
+    PROF_BEGIN("begun");
+    if (fails) longjmp(out, 1);
+    PROF_END();
+}
+
+NOINLINE static void leave(volatile int i) {
+    if (!setjmp(out)) begin_and_leave(i % 10 == 0);
+}
+
+static void count_item(void *user, const prof_raw_item *item) {
+    prof_stats *s = (prof_stats *)user;
+    if (item->kind == PROF_RAW_SESSION) s->threads++;
+    if (item->kind == PROF_RAW_COUNTS && !s->threads) s->lost++;   /* of no session */
+    if (item->kind == PROF_RAW_COUNTS) s->unfinished = item->counts->unfinished;
+    if (item->kind == PROF_RAW_SUMS) s->summed += item->average->count;
+    if (item->kind == PROF_RAW_ZONE) s->recorded += strcmp(item->name, "begun") == 0;
+}
+
+static void count_raw(const test_text *text, prof_stats *told) {
+    static char room[1 << 20];
+    prof_raw_desc desc = { room, sizeof room, count_item, told };
+    prof_raw *raw;
+    EQUAL(prof_raw_open(&desc, &raw), PROF_OK);
+    prof_raw_feed(raw, text->data, text->size);
+    prof_raw_close(raw, NULL);
+    EQUAL(told->lost, 0);
+    EQUAL(told->threads, 1);
+}
+
+static void count_chrome(const test_text *text, prof_stats *told) {
+    const char *row = strstr(text->data, "{\"name\":\"begun\",\"count\":");
+    const char *open = strstr(text->data, "\"unfinished\":");
+    told->recorded = test_times(text->data, "\"X\",\"cat\":\"cpu_op\",\"name\":\"begun\"");
+    if (row) told->summed = strtoull(row + 24, NULL, 10);
+    if (open) told->unfinished = strtoull(open + 13, NULL, 10);
+}
+
+/* A stream has them all: in its timeline while there is depth, then in its sums. */
+static void test_left_begins_are_streamed(void) {
+    for (int chrome = 0; chrome < 2; chrome++) {
+        prof_desc desc = desc_of(PROF_MODE_STREAM);
+        prof_stats stats, told;
+        test_text text;
+        memset(&text, 0, sizeof text);
+        memset(&told, 0, sizeof told);
+        desc.stream = test_text_sink(&text);
+        desc.stream_format = chrome ? PROF_STREAM_CHROME : PROF_STREAM_RAW;
+        EQUAL(prof_start(&desc), PROF_OK);
+        for (int i = 0; i < REQUESTS; i++) leave(i);
+        prof_stop();
+        stats = prof_get_stats();
+        EQUAL(stats.dropped, 0);
+        EQUAL(stats.unfinished, REQUESTS / 10);
+        if (chrome) PASS_ON(count_chrome(&text, &told));
+        else PASS_ON(count_raw(&text, &told));
+        EQUAL(told.recorded, 64 * 10 - 9);
+        EQUAL(told.recorded + told.summed, REQUESTS);
+        EQUAL(told.unfinished, REQUESTS / 10);
+        test_text_clear(&text);
+    }
+}
+
 static void *end_deep(void *none) {
     for (int i = 0; i < 40; i++) prof_push("open");
     return none;
@@ -224,6 +289,7 @@ int main(void) {
     RUN(test_deep_is_not_left);
     RUN(test_unwind);
     RUN(test_unwind_dropped);
+    RUN(test_left_begins_are_streamed);
     RUN(test_thread_ends_deep);
     RUN(test_odd_marks);
     return test_end();

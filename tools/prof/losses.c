@@ -211,7 +211,7 @@ void losses_take_raw(losses *l, raw_losses *r, const prof_raw_item *item) {
         l->session_ns = item->end_ns;
     }
     if (item->kind != PROF_RAW_SESSION || item->start_ns == r->session_ns) return;
-    losses_end_raw(l, r);
+    if (r->session_ns) losses_end_raw(l, r);             /* else they are its own: told before it */
     r->session_ns = item->start_ns;
 }
 
