@@ -52,7 +52,8 @@ TOOL_OBJECTS = $(TOOL_SOURCES:tools/prof/%.c=build/tools/%.o)
 READER = trace_reader head_sums json_mend unpack raw_json trace_other trace_writer trace_pairs legacy_records losses call_tree containers \
          errors files output progress text
 READER_OBJECTS = $(READER:%=build/tools/%.o)
-TOOL_PAGES = $(patsubst tools/prof/%.html,build/tools/%_html.h,$(wildcard tools/prof/*.html))
+PAGE_PARTS = $(wildcard tools/prof/page/*)
+TOOL_PAGES = build/tools/report_html.h
 
 .PHONY: help prof demo examples cuda check_layout test test-all test-viewers real coverage fuzz mutants proof soak trust analysis \
         bench embedded size lint install clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
@@ -86,7 +87,7 @@ test: setup-test ## run every suite in minutes; the last line counts tests (ONLY
 test-all: setup-test ## run every suite with every compiler, sanitizer and system
 	@sh tests/run.sh --all $(ONLY)
 
-test-viewers: setup-viewers ## traces of the examples in Perfetto and speedscope (from npm; skipped without)
+test-viewers: setup-viewers ## traces in Perfetto and speedscope (from npm), pages in Chromium; skipped without
 	@sh tests/write/viewers.sh
 
 bench: build/bench build/bench_cuda build/bench_read build/prof ## measure what it all costs, into build/bench.json
@@ -157,7 +158,7 @@ setup-build: ; @sh tools/dev/setup.sh $(BUILD_NEEDS)
 setup-tool: ; @sh tools/dev/setup.sh $(TOOL_NEEDS)
 setup-examples: ; @sh tools/dev/setup.sh $(EXAMPLE_NEEDS) --optional libstb-dev
 setup-analysis: setup-test ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional cppcheck valgrind
-setup-viewers: setup-examples ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional nodejs npm python3
+setup-viewers: setup-examples setup-tool ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional nodejs npm python3 chromium
 setup-proof: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional frama-c-base
 setup-embedded: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional $(EMBEDDED_OPTIONS)
 setup-test: ; @sh tools/dev/setup.sh $(TEST_NEEDS) --optional $(TEST_OPTIONS)
@@ -236,11 +237,15 @@ build/bench_read: tools/dev/bench_read.c Makefile | setup-tool
 
 .SECONDARY: $(TOOL_PAGES)
 
-build/tools/%_html.h: tools/prof/%.html Makefile
+# A page as lines of C; a line @NAME.js@ or @NAME.css@ is that file of tools/prof/page.
+build/tools/%_html.h: tools/prof/page/%.html $(PAGE_PARTS) Makefile
 	$(Q)mkdir -p $(@D)
-	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< > $@
+	$(Q)awk '/^@[a-z_]+\.(js|css)@$$/ { file = "tools/prof/page/" substr($$0, 2, length($$0) - 2); \
+	    while ((getline line < file) > 0) print line; next } { print }' $< | \
+	    sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' > $@
 
-build/tools/%.o: tools/prof/%.c $(wildcard tools/prof/*.h) $(TOOL_PAGES) prof.h Makefile | setup-tool
+build/tools/report_page.o: $(TOOL_PAGES)
+build/tools/%.o: tools/prof/%.c $(wildcard tools/prof/*.h) prof.h Makefile | setup-tool
 	$(call say,compiling $<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(TOOL_FLAGS) -Ibuild/tools -c $< -o $@

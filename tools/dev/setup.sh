@@ -32,6 +32,7 @@ meson                       meson                    tests of projects that use 
 ninja-build                 ninja                    tests of projects that use prof.h
 nodejs                      node                     real viewers
 npm                         npm                      real viewers
+chromium                    chromium                 pages in a real browser
 gcc-mingw-w64-x86-64-win32  x86_64-w64-mingw32-gcc   tests on Windows
 wine64                      /usr/lib/wine/wine64     tests on Windows
 gcc-aarch64-linux-gnu       aarch64-linux-gnu-gcc    tests on aarch64

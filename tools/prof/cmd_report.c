@@ -20,7 +20,7 @@ const command report_command = {
     "  prof report --step 3 trace.json\n"
     "      one step of the profiler's schedule alone\n"
     "  prof report --format html -o report.html trace.json\n"
-    "      a page with table, flame graph, device timeline and memory\n\n"
+    "      a page for any browser: timeline, table, flame graph, memory\n\n"
     "How it counts\n"
     "  A begin and an end (B and E, b and e) are one event. CPU time is wall time. A\n"
     "  device's time belongs to the op that its External id names; where that only\n"
@@ -122,13 +122,17 @@ static int write_report(row_table *table, report_page *page, const report_option
     return output_close(&out);
 }
 
-static int read_files(row_table *table, report_options *o, char **paths, int count) {
+static int read_files(row_table *table, report_page *page, report_options *o, char **paths,
+                      int count) {
     row_filter *filter = &o->rows.filter;
     int status = EXIT_OK;
     filter->by_time = o->range.from || o->range.to || o->range.step;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        if (page) page_begin_file(page, paths[i]);
         if (range_find(&o->range, paths[i], &filter->from_ns, &filter->to_ns) ||
             rows_read(table, paths[i])) status = EXIT_BAD;
+        if (page) page_end_file(page);
+    }
     rows_finish(table);
     return status;
 }
@@ -184,7 +188,7 @@ static int run(int argc, char **argv) {
     if (format == FORMAT_TEXT) losses_hold();
     report_page *page = format == FORMAT_HTML ? page_new(&table) : NULL;
     if (format == FORMAT_TEXT && rows->device) table.busy = &busy;
-    status = read_files(&table, &o, argv + 1, count);
+    status = read_files(&table, page, &o, argv + 1, count);
     const char *title = o.header ? o.header : file_name(argv[1]);
     bool nothing = status != EXIT_OK && table.events == 0;
     int written = nothing ? EXIT_BAD : write_report(&table, page, &o, &desc, title);

@@ -89,7 +89,7 @@ bool raw_rows_can(const row_table *t, const char *path) {
     bool memory;
     return strcmp(path, "-") != 0 && !o->filter.by_time && !o->filter.pids.count &&
            !o->with_flops && !o->by_site && !o->filter.categories.count && !t->on_event &&
-           !t->on_tree && file_fits(path, &memory);
+           file_fits(path, &memory);
 }
 
 static bool has_memory(const char *path) {

@@ -2,34 +2,19 @@
 #include "busy.h"
 #include "losses.h"
 #include "report_page.h"
+#include "timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    BINS = 600,                  /* of a lane */
-    MOST_THREADS = 12,           /* of a file, that get a lane */
     MOST_ROWS = 3000,
-    MOST_NODES = 20000,          /* of the flame graph */
+    MOST_TEXT = 2000,            /* bytes of a name: as in the timeline */
     MOST_POINTS = 1200           /* of a memory line */
 };
 
 typedef struct interval { int64_t start_ns, end_ns; uint32_t lane; work_kind kind; } interval;
-typedef struct lane {            /* what is busy or idle: a device, a thread */
-    char name[96];
-    bool on_device;
-    interval *busy;              /* apart from each other, by time; from the file's start on */
-    size_t count, capacity;
-    busy_time time;
-    int64_t span_ns;             /* of the file */
-} lane;
-
-typedef struct flame_node {
-    uint32_t name, parent;
-    int64_t total_ns;
-    uint64_t count;
-    uint8_t kind;
-} flame_node;
+typedef struct lane { char name[64]; busy_time time; } lane;         /* a device */
 
 typedef struct memory_point { int64_t ts_ns, allocated, reserved; } memory_point;
 typedef struct memory_line {
@@ -46,13 +31,11 @@ struct report_page {
     map work_names;              /* kinds of work */
     lane *lanes;
     size_t lane_count, lane_capacity;
-    size_t threads_left;         /* without a lane */
-    flame_node *nodes;
-    size_t node_count, node_capacity;
-    map node_numbers;
+    timeline *timeline;
     memory_line *lines;
     size_t line_count, line_capacity;
     map line_numbers;            /* device -> its place there */
+    int64_t first_ns, last_ns;   /* of the file being read */
     int64_t span_ns;             /* of the longest file */
     unsigned files;
 };
@@ -82,10 +65,24 @@ static void add_memory_point(report_page *page, const trace_event *event) {
     line->points[line->count++] = point;
 }
 
+/* As the rows have it, but a step keeps its number. */
+static uint32_t name_of(report_page *page, const trace_event *event) {
+    static const char step[] = "ProfilerStep#";
+    bool is_step = event->name.size >= sizeof step && memcmp(event->name.data, step, 13) == 0;
+    call_tree *tree = &page->table->tree;
+    return is_step ? intern(&tree->names, event->name.data, event->name.size)
+                   : tree_name(tree, event);
+}
+
 static void on_event(void *user, const trace_event *event) {
     report_page *page = user;
     if (event->phase == 'i' && text_is(event->name, "[memory]")) add_memory_point(page, event);
-    if (event->phase != 'X' || !kind_is_device(event->kind)) return;
+    timeline_add(page->timeline, event, event->phase == 'X' ? name_of(page, event) : 0);
+    if (event->phase != 'X') return;
+    if (event->ts_ns < page->first_ns) page->first_ns = event->ts_ns;
+    if (event->ts_ns + event->dur_ns > page->last_ns)
+        page->last_ns = event->ts_ns + event->dur_ns;
+    if (!kind_is_device(event->kind)) return;
     GROW(page->device_spans, page->span_count, page->span_capacity);
     page->device_spans[page->span_count++] = (interval){
         event->ts_ns, event->ts_ns + event->dur_ns, (uint32_t)trace_device(event),
@@ -99,26 +96,7 @@ static int by_lane_and_start(const void *a, const void *b) {
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-static void lane_add(lane *l, work_kind kind, int64_t start_ns, int64_t end_ns) {
-    interval *last = l->count ? &l->busy[l->count - 1] : NULL;
-    busy_add(&l->time, kind, start_ns, end_ns);
-    if (end_ns <= start_ns) return;
-    if (last && start_ns <= last->end_ns) {
-        if (end_ns > last->end_ns) last->end_ns = end_ns;
-        return;
-    }
-    GROW(l->busy, l->count, l->capacity);
-    l->busy[l->count++] = (interval){start_ns, end_ns, 0, kind};
-}
-
-static lane *lane_new(report_page *page, bool on_device) {
-    GROW(page->lanes, page->lane_count, page->lane_capacity);
-    lane *l = &page->lanes[page->lane_count++];
-    *l = (lane){.on_device = on_device};
-    return l;
-}
-
-static void add_devices(report_page *page, int64_t begin_ns) {
+static void add_devices(report_page *page) {
     if (page->span_count)
         qsort(page->device_spans, page->span_count, sizeof(interval), by_lane_and_start);
     lane *l = NULL;
@@ -128,80 +106,14 @@ static void add_devices(report_page *page, int64_t begin_ns) {
             int64_t index = (int32_t)span->lane;
             const uint64_t *d = map_get(&page->table->device_numbers, (uint64_t)index);
             const char *name = d ? page->table->devices[*d].name : "";
-            l = lane_new(page, true);
+            GROW(page->lanes, page->lane_count, page->lane_capacity);
+            l = &page->lanes[page->lane_count++];
+            *l = (lane){{0}, {0}};
             snprintf(l->name, sizeof l->name, "Device %d %s", (int)span->lane, name);
         }
-        lane_add(l, span->kind, span->start_ns - begin_ns, span->end_ns - begin_ns);
+        busy_add(&l->time, span->kind, span->start_ns, span->end_ns);
     }
     page->span_count = 0;
-}
-
-static void name_thread(lane *l, const call_tree *tree, const call_thread *thread) {
-    char tid[40];
-    snprintf(tid, sizeof tid, "%lld", (long long)thread->tid);
-    snprintf(l->name, sizeof l->name, "Thread %s", thread->tid_text == NO_CALL
-                 ? tid : interned_text(&tree->names, thread->tid_text));
-}
-
-static int by_busy(const void *a, const void *b) {
-    const lane *x = a, *y = b;
-    return (x->time.busy_ns < y->time.busy_ns) - (x->time.busy_ns > y->time.busy_ns);
-}
-
-/* The call around it, of those that the page is of. */
-static uint32_t parent_of(const call_tree *tree, const call *c) {
-    return c->parent != NO_CALL && tree->calls[c->parent].outside ? NO_CALL : c->parent;
-}
-
-/* The threads that are busiest with marked calls. */
-static void add_threads(report_page *page, const call_tree *tree, int64_t begin_ns) {
-    size_t first = page->lane_count;
-    uint32_t thread = NO_CALL;
-    lane *l = NULL;
-    for (size_t i = 0; i < tree->count; i++) {
-        const call *c = &tree->calls[tree->order[i]];
-        if (c->outside || parent_of(tree, c) != NO_CALL || c->kind == TRACE_PYTHON ||
-            c->kind == TRACE_OVERHEAD || c->is_async) continue;
-        if (!l || c->thread != thread) {
-            l = lane_new(page, false);
-            name_thread(l, tree, &tree->threads[thread = c->thread]);
-        }
-        lane_add(l, WORK_COMPUTE, c->start_ns - begin_ns, c->end_ns - begin_ns);
-    }
-    size_t added = page->lane_count - first;
-    if (added) qsort(page->lanes + first, added, sizeof *page->lanes, by_busy);
-    for (; added > MOST_THREADS; added--, page->threads_left++)
-        free(page->lanes[--page->lane_count].busy);
-}
-
-static uint32_t node_of(report_page *page, uint32_t parent, const call *c) {
-    bool is_new;
-    uint64_t *number = map_put(&page->node_numbers, (uint64_t)parent << 32 | c->name, &is_new);
-    if (is_new) {
-        GROW(page->nodes, page->node_count, page->node_capacity);
-        page->nodes[page->node_count] = (flame_node){
-            .name = c->name, .parent = parent, .kind = c->kind
-        };
-        *number = page->node_count++;
-    }
-    return (uint32_t)*number;
-}
-
-static void add_flames(report_page *page, const call_tree *tree) {
-    uint32_t *nodes = allocate((tree->count + 1) * sizeof *nodes);
-    for (size_t i = 0; i < tree->count; i++) {
-        const call *c = &tree->calls[tree->order[i]];
-        if (c->kind == TRACE_PYTHON || c->is_async || c->outside) continue;
-        uint32_t parent = parent_of(tree, c);
-        uint32_t number = node_of(page, parent == NO_CALL ? 0 : nodes[parent], c);
-        nodes[tree->order[i]] = number;
-        page->nodes[number].total_ns += call_ns(c);
-        page->nodes[number].count++;
-        if (parent != NO_CALL) continue;
-        page->nodes[0].total_ns += call_ns(c);
-        page->nodes[0].count++;
-    }
-    free(nodes);
 }
 
 static void settle_memory(report_page *page, int64_t begin_ns) {
@@ -212,56 +124,37 @@ static void settle_memory(report_page *page, int64_t begin_ns) {
     }
 }
 
-/* When the file's first call or kernel begins, and how long it goes on. */
-static void file_range(const report_page *page, const call_tree *tree, int64_t *begin_ns,
-                       int64_t *end_ns) {
-    *begin_ns = INT64_MAX;
-    *end_ns = INT64_MIN;
-    for (size_t i = 0; i < tree->count; i++) {
-        const call *c = &tree->calls[i];
-        if (c->outside) continue;
-        if (c->start_ns < *begin_ns) *begin_ns = c->start_ns;
-        if (c->end_ns > *end_ns) *end_ns = c->end_ns;
-    }
-    for (size_t i = 0; i < page->span_count; i++) {
-        const interval *span = &page->device_spans[i];
-        if (span->start_ns < *begin_ns) *begin_ns = span->start_ns;
-        if (span->end_ns > *end_ns) *end_ns = span->end_ns;
-    }
-    if (*end_ns < *begin_ns) *begin_ns = *end_ns = 0;
+void page_begin_file(report_page *page, const char *path) {
+    timeline_begin_file(page->timeline, file_name(path));
+    page->first_ns = INT64_MAX;
+    page->last_ns = INT64_MIN;
 }
 
-static void on_tree(void *user, const call_tree *tree) {
-    report_page *page = user;
-    int64_t begin_ns, end_ns;
-    size_t first = page->lane_count;
-    file_range(page, tree, &begin_ns, &end_ns);
-    if (end_ns - begin_ns > page->span_ns) page->span_ns = end_ns - begin_ns;
-    add_devices(page, begin_ns);
-    add_threads(page, tree, begin_ns);
-    for (size_t i = first; i < page->lane_count; i++) page->lanes[i].span_ns = end_ns - begin_ns;
-    add_flames(page, tree);
-    settle_memory(page, begin_ns);
+void page_end_file(report_page *page) {
+    if (page->last_ns < page->first_ns) page->first_ns = page->last_ns = 0;
+    if (page->last_ns - page->first_ns > page->span_ns)
+        page->span_ns = page->last_ns - page->first_ns;
+    add_devices(page);
+    settle_memory(page, page->first_ns);
     page->files++;
 }
 
 report_page *page_new(row_table *table) {
     report_page *page = allocate(sizeof *page);
     page->table = table;
+    page->timeline = timeline_new();
     table->on_event = on_event;
-    table->on_tree = on_tree;
     table->user = page;
-    GROW(page->nodes, page->node_count, page->node_capacity);
-    page->nodes[page->node_count++] = (flame_node){
-        .name = intern(&table->tree.names, "all threads", 11)
-    };
     return page;
 }
 
 /* ---- Writing ---- */
 
 static void write_text(output *out, const char *text) {
-    output_json_text(out, text, strlen(text));
+    size_t size = strlen(text);
+    if (size > MOST_TEXT)
+        for (size = MOST_TEXT; size && ((unsigned char)text[size] & 0xC0) == 0x80; size--) {}
+    output_json_text(out, text, size);
 }
 
 static int by_self(const void *a, const void *b) {
@@ -305,75 +198,6 @@ static void write_rows(output *out, const row_table *table) {
     free(order);
 }
 
-/* Percent of each bin that the lane is busy. */
-static void write_bins(output *out, const lane *l, int64_t span_ns) {
-    double width = (double)span_ns / BINS;
-    size_t next = 0;
-    for (int bin = 0; bin < BINS; bin++) {
-        double from = bin * width, to = from + width, busy = 0;
-        while (next < l->count && (double)l->busy[next].end_ns <= from) next++;
-        for (size_t i = next; i < l->count && (double)l->busy[i].start_ns < to; i++) {
-            double start = (double)l->busy[i].start_ns, end = (double)l->busy[i].end_ns;
-            busy += (end < to ? end : to) - (start > from ? start : from);
-        }
-        output_format(out, "%s%.0f", bin ? "," : "", width > 0 ? 100 * busy / width : 0.0);
-    }
-}
-
-/* Of a device: see busy.h. Of a thread: the share of the file's time that it is in marked calls. */
-static double share_of(const lane *l) {
-    if (l->on_device) return busy_share(&l->time);
-    return l->span_ns > 0 ? (double)l->time.busy_ns / (double)l->span_ns : 0.0;
-}
-
-static void write_lanes(output *out, const report_page *page) {
-    output_format(out, "\"threads_left\":%zu,\n", page->threads_left);
-    output_text(out, "\"lanes\":[");
-    for (size_t i = 0; i < page->lane_count; i++) {
-        const lane *l = &page->lanes[i];
-        output_text(out, i ? ",\n{\"name\":" : "\n{\"name\":");
-        write_text(out, l->name);
-        output_format(out, ",\"device\":%s,\"share\":%.6f,\"busy\":[",
-                      l->on_device ? "true" : "false", share_of(l));
-        write_bins(out, l, page->span_ns);
-        output_text(out, "]}");
-    }
-    output_text(out, "],\n");
-}
-
-/* Without nodes too small to see, whose children are smaller still. */
-static void write_flame(output *out, const report_page *page) {
-    uint32_t *numbers = allocate(page->node_count * sizeof *numbers);
-    uint32_t *names = allocate((page->table->tree.names.count + 1) * sizeof *names);
-    uint32_t count = 0, name_count = 0;
-    int64_t least = page->nodes[0].total_ns / 5000;
-    output_text(out, "\"flame\":[");
-    for (size_t i = 0; i < page->node_count; i++) {
-        const flame_node *node = &page->nodes[i];
-        bool kept = i == 0 || (node->total_ns > least && count < MOST_NODES &&
-                               numbers[node->parent]);
-        if (!kept) continue;
-        uint32_t parent = i ? numbers[node->parent] - 1 : 0;
-        numbers[i] = ++count;
-        if (!names[node->name]) names[node->name] = ++name_count;
-        output_format(out, "%s[%u,%u,", i ? "," : "", names[node->name] - 1, parent);
-        write_us(out, node->total_ns);
-        output_format(out, ",%llu,%d]", (unsigned long long)node->count, node->kind);
-    }
-    output_text(out, "],\n\"names\":[");
-    uint32_t *texts = allocate((name_count + 1) * sizeof *texts);
-    for (size_t i = 0; i < page->table->tree.names.count; i++)
-        if (names[i]) texts[names[i] - 1] = (uint32_t)i;
-    for (uint32_t i = 0; i < name_count; i++) {
-        output_text(out, i ? ",\n" : "\n");
-        write_text(out, interned_text(&page->table->tree.names, texts[i]));
-    }
-    output_text(out, "],\n");
-    free(numbers);
-    free(names);
-    free(texts);
-}
-
 static int by_time(const void *a, const void *b) {
     const memory_point *x = a, *y = b;
     return (x->ts_ns > y->ts_ns) - (x->ts_ns < y->ts_ns);
@@ -410,7 +234,7 @@ static void write_memory(output *out, const report_page *page) {
         write_points(out, line, page->span_ns);
         output_text(out, "]}");
     }
-    output_text(out, "]\n");
+    output_text(out, "],\n");
 }
 
 static void write_card(output *out, const char *name, const char *value) {
@@ -438,10 +262,10 @@ static void write_cards(output *out, const report_page *page, const row_table *t
     }
     for (size_t i = 0; i < page->lane_count; i++) {
         const lane *l = &page->lanes[i];
-        if (!l->on_device || ++devices > MOST_CARDS) continue;
+        if (++devices > MOST_CARDS) break;
         char name[48];
         snprintf(name, sizeof name, "%.*s busy", (int)strcspn(l->name + 7, " ") + 7, l->name);
-        snprintf(text, sizeof text, "%.1f %%", 100 * share_of(l));
+        snprintf(text, sizeof text, "%.1f %%", 100 * busy_share(&l->time));
         write_card(out, name, text);
     }
     snprintf(text, sizeof text, "%zu", table->count);
@@ -489,9 +313,8 @@ static void write_data(output *out, void *user) {
     output_text(out, ",\n");
     write_cards(out, d->page, d->table);
     write_rows(out, d->table);
-    write_lanes(out, d->page);
-    write_flame(out, d->page);
     write_memory(out, d->page);
+    timeline_write(d->page->timeline, &d->table->tree.names, out);
     output_text(out, "}\n");
 }
 
@@ -506,14 +329,12 @@ void page_write(report_page *page, const row_table *table, const char *title,
 }
 
 void page_free(report_page *page) {
-    for (size_t i = 0; i < page->lane_count; i++) free(page->lanes[i].busy);
     map_free(&page->work_names);
     for (size_t i = 0; i < page->line_count; i++) free(page->lines[i].points);
     free(page->device_spans);
     free(page->lanes);
-    free(page->nodes);
     free(page->lines);
-    map_free(&page->node_numbers);
+    timeline_free(page->timeline);
     map_free(&page->line_numbers);
     free(page);
 }

@@ -7,6 +7,8 @@
 typedef struct report_page report_page;
 
 report_page *page_new(row_table *table);         /* before the first rows_read */
+void page_begin_file(report_page *page, const char *path);   /* around each of them */
+void page_end_file(report_page *page);
 void page_write(report_page *page, const row_table *table, const char *title,
                 const text_list *notes, output *out);
 void page_free(report_page *page);

@@ -728,7 +728,7 @@ static void add_event(row_table *t, const trace_event *event) {
     if (event->phase == 'X') note_time(t, event);
     t->order += 2;
     note_device(t, event);
-    if (t->told || t->on_tree) {
+    if (t->told) {
         call *c = tree_add(&t->tree, event);
         if (c) c->outside = !inside;
     }
@@ -875,10 +875,9 @@ static void begin_file(row_table *t) {
 
 /* All events of the file are there. */
 static void end_file(row_table *t) {
-    if (t->told || t->on_tree) tree_build(&t->tree);
+    if (t->told) tree_build(&t->tree);
     if (t->told) walk_told(t);
     walk_sorted(t);
-    if (t->on_tree) t->on_tree(t->user, &t->tree);
     t->overlaps += t->told ? t->tree.nest.overlaps : 0;
     t->unowned += t->told ? t->tree.unowned : 0;
     t->kernels += t->told ? t->tree.kernel_count : 0;
@@ -908,7 +907,8 @@ int rows_read(row_table *t, const char *path) {
         note_item(t, reader);
         if (reader->item != TRACE_EVENT) continue;
         add_event(t, &reader->event);
-        if (t->on_event && taken(t, &reader->event)) t->on_event(t->user, &reader->event);
+        if (t->on_event && (reader->event.phase == 'M' || taken(t, &reader->event)))
+            t->on_event(t->user, &reader->event);
     }
     end_file(t);
     bool nothing = t->events == events && t->summed == summed;

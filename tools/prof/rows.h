@@ -83,7 +83,6 @@ typedef struct row_table {
     int64_t file_first_ns, file_last_ns;
     /* for those who want more of each file */
     void (*on_event)(void *user, const trace_event *event);
-    void (*on_tree)(void *user, const call_tree *tree);
     void *user;
     struct busy_table *busy;    /* gets what ran on devices; NULL */
 } row_table;

@@ -1,0 +1,249 @@
+// The page of prof report in a real browser: loads, zooms, searches, clicks; reads the page and what
+// is drawn.   node pages.mjs CHROMIUM FOLDER NAME=PAGE...   prints "ok NAME" or "not ok NAME: why".
+// STEP=FILE.json beside a page: rows of prof report --step, which its step picker is to show;
+// PICTURES=FOLDER: pictures of each page, wide and narrow, light and dark.
+import {existsSync, mkdirSync, readFileSync, statSync, writeFileSync} from "node:fs";
+import {start} from "./browser.mjs";
+
+const [program, folder, ...pages] = process.argv.slice(2);
+const browser = await start(program, folder);
+let failed = 0;
+
+function check(good, what) { if (!good) throw new Error(what); }
+const pause = ms => new Promise(done => setTimeout(done, ms));
+const settled = page => page.run("new Promise(done => requestAnimationFrame(() => " +
+  "requestAnimationFrame(() => done(1))))");
+
+async function test(name, steps) {
+  try {
+    await steps();
+    console.log("ok " + name);
+  } catch (error) {
+    failed++;
+    console.log("not ok " + name + ": " + String(error.message || error).split("\n")[0]);
+  }
+}
+
+// A slice that is wide enough to be seen, and where its middle is drawn.
+const SEEN = `(() => {
+  for (const {rows: track} of lines) for (const row of track && !track.folded ? track.rows : [])
+    for (let i = row.from; i < Math.min(row.to, row.from + 3000); i++) {
+      const box = boxOf(i), x = box.x + box.width / 2;
+      if (box.width >= 8 && x > 4 && x < lanes.clientWidth - 4 && box.y > RULER + 2 &&
+          box.y + ROW < lanes.clientHeight) {
+        const frame = canvas.getBoundingClientRect();
+        return {i, x, y: box.y, left: frame.left + x, top: frame.top + box.y + 8,
+          name: names[slices.name[i]], row: rowText(slices.name[i])};
+      }
+    }
+  return null;
+})()`;
+const pixel = (x, y) => `[...canvas.getContext("2d").getImageData(${x} * devicePixelRatio, ` +
+  `${y} * devicePixelRatio, 1, 1).data]`;
+
+async function draws(page) {
+  let seen = await page.run(SEEN);
+  for (let n = 0; n < 20 && !seen; n++) {
+    await page.run("zoom(0.5, lanes.clientWidth * 0.4)");
+    await settled(page);
+    seen = await page.run(SEEN);
+  }
+  check(seen, "no slice to be seen");
+  const drawn = await page.run(pixel(seen.x, seen.y + 1));
+  const ink = await page.run(`(() => { const n = inks[slices.name[${seen.i}]];
+    return [n & 255, n >> 8 & 255, n >> 16 & 255, 255]; })()`);
+  check(String(drawn) == String(ink), `${seen.name} is drawn as ${drawn}, not ${ink}`);
+  return seen;
+}
+
+async function zooms(page) {
+  const size = () => page.run("view.to - view.from"), from = () => page.run("view.from");
+  const [x, y] = await page.run(`(r => [r.left + r.width / 2, r.top + r.height / 2])
+    (canvas.getBoundingClientRect())`);
+  await page.run("KEYS.Escape()");
+  await settled(page);
+  const before = await size();
+  await page.wheel(x, y, -300);
+  await settled(page);
+  const near = await size();
+  check(near < before * 0.9, `the wheel does not zoom: ${before} to ${near}`);
+  await page.run("canvas.focus()");
+  await page.key("w");
+  await settled(page);
+  check(await size() < near * 0.9, "w does not zoom");
+  const left = await from();
+  await page.key("d");
+  await settled(page);
+  const right = await from();
+  check(right > left, "d does not move");
+  await page.drag(x, y, x + 120, y);
+  await settled(page);
+  check(await from() < right, "dragging does not move");
+  await page.key("s");
+  await page.key("a");
+  await page.key("Escape");
+  await settled(page);
+  check(Math.abs(await size() / before - 1) < 0.01, "Esc does not show the whole");
+}
+
+async function measures(page) {
+  await page.run("KEYS.Escape()");
+  const [x, y] = await page.run("(r => [r.left, r.top])(canvas.getBoundingClientRect())");
+  await page.drag(x + 60, y + 10, x + 160, y + 10);
+  await settled(page);
+  const ns = await page.run("view.measured && view.measured[1] - view.measured[0]");
+  const whole = await page.run("100 * (view.to - view.from) / lanes.clientWidth");
+  check(ns && Math.abs(ns / whole - 1) < 0.02, `100 pixels measure ${ns} ns, not ${whole}`);
+  check(await page.run("$('range').value") == "measured", "the measured range is not picked");
+  await page.run("setRange('')");
+}
+
+async function clicks(page) {
+  await page.run("$('search').value = ''; search()");
+  await settled(page);
+  const seen = await draws(page);
+  await page.click(seen.left, seen.top);
+  await settled(page);
+  const told = await page.run("$('details').hidden ? '' : $('details').querySelector('h3').textContent");
+  check(told == seen.name, `a click on ${seen.name} tells of ${told}`);
+  const parent = await page.run(`childrenOf(${seen.i}).every(c => slices.parent[c] == ${seen.i})`);
+  check(parent, "a child of another");
+  await page.run(`[...$("details").querySelectorAll("button")][0].click()`);
+  await settled(page);
+  const calls = await page.run(`[$("calls").hidden, $("calls_name").textContent,
+    Number($("percentiles").querySelector("dd").textContent.replace(/\\D/g, ""))]`);
+  check(!calls[0] && calls[1] == seen.row && calls[2] > 0, "no calls of " + seen.row + ": " + calls);
+  await page.run("$('calls_close').click()");
+}
+
+async function searches(page) {
+  const word = await page.run(`(() => { const track = slices.tracks.find(t => t.to > t.from);
+    return names[slices.name[track.rows[0].from]]; })()`);
+  await page.run(`$("search").focus(); $("search").value = ${JSON.stringify(word)}; search()`);
+  const many = await page.run("matches");
+  check(many > 0, "nothing is called " + word);
+  await page.run("stepMatch(1)");
+  await settled(page);
+  const found = await page.run("[names[slices.name[view.chosen]], $('found').textContent, " +
+    "boxOf(view.chosen) !== null]");
+  check(found[0].toLowerCase().includes(word.toLowerCase()) && found[1].includes(" of ") && found[2],
+    "the search finds " + found);
+  const ink = await page.run(`inks[slices.name[view.chosen]] == pack(rgb(color("found")))`);
+  check(ink, "what is found is not marked");
+  await page.run("$('search').value = ''; search(); KEYS.Escape()");
+}
+
+async function arrows(page) {
+  const work = await page.run("slices.launch.findIndex(i => i >= 0)");
+  if (work < 0) return;
+  await page.run(`goTo(${work})`);
+  await settled(page);
+  const text = await page.run("$('details').textContent");
+  check(text.includes("Launched by"), "the kernel does not tell its launch");
+  const back = await page.run(`launchedBy(slices.launch[${work}]).includes(${work})`);
+  check(back, "the launch does not know its kernel");
+  await page.run("KEYS.Escape()");
+}
+
+// The rows of a step are those of prof report --step.
+async function picksStep(page, file) {
+  if (!existsSync(file)) return;
+  const step = await page.run("slices.steps.length >> 1");
+  await page.run(`setRange("${step}")`);
+  const rows = await page.run("table.rows"), wanted = JSON.parse(readFileSync(file));
+  const found = new Map(rows.map(r => [r[1] + r[0], r]));
+  const differ = [];
+  for (const row of wanted) {
+    const one = found.get((row.device_type ? 1 : 0) + row.key);
+    if (!one || one[2] != row.count) differ.push(`${row.key}: ${one && one[2]}, not ${row.count}`);
+    else if (!row.device_type && Math.abs(one[3] - row.self_cpu_time_total) > 0.01)
+      differ.push(`${row.key}: ${one[3]} of its own, not ${row.self_cpu_time_total}`);
+    else if (Math.abs(one[6] - row.device_time_total) > 0.01)
+      differ.push(`${row.key}: ${one[6]} on the device, not ${row.device_time_total}`);
+  }
+  check(!differ.length && rows.length == wanted.length,
+    `${rows.length} rows, not ${wanted.length}; ${differ.length} differ: ${differ.slice(0, 3).join("; ")}`);
+  await page.run("setRange('')");
+}
+
+const part = (list, p) => [...list].sort((a, b) => a - b)[Math.floor(list.length * p)].toFixed(1);
+
+// How long the page takes until it is drawn, and a frame while it is moved and zoomed.
+async function figures(name, file, page) {
+  const ms = await page.run("performance.getEntriesByName('timeline')[0].startTime");
+  const [work, gaps] = await page.run(`(async () => {
+    const gaps = [];
+    KEYS.Escape();
+    await new Promise(done => setTimeout(done, 300));
+    view.frames.length = 0;
+    for (let n = 0, last = 0; n < 120; n++) await new Promise(done => requestAnimationFrame(now => {
+      if (last) gaps.push(now - last);
+      last = now;
+      if (n % 3 == 2) move(n % 2 ? 0.05 : -0.04);
+      else zoom(n < 60 ? 0.9 : 1 / 0.9, lanes.clientWidth * (0.3 + n % 5 / 10));
+      done();
+    }));
+    return [view.frames, gaps];
+  })()`);
+  console.log(`figure ${name}: ${(statSync(file).size / 1e6).toFixed(2)} MB, ` +
+    `${await page.run("slices.count")} slices, drawn after ${ms.toFixed(0)} ms; a frame's work ` +
+    `median ${part(work, 0.5)} ms, p95 ${part(work, 0.95)} ms; between frames p95 ${part(gaps, 0.95)} ms`);
+}
+
+async function pictures(name, file) {
+  mkdirSync(process.env.PICTURES, {recursive: true});
+  for (const width of [1280, 390])
+    for (const dark of [false, true]) {
+      const page = await browser.open(file, {width, height: 900, dark});
+      await page.until("root.dataset.ready == 'yes'");
+      await settled(page);
+      await pause(200);
+      writeFileSync(`${process.env.PICTURES}/${name}_${width}_${dark ? "dark" : "light"}.png`,
+        await page.picture());
+      await page.close();
+    }
+}
+
+async function narrow(file) {
+  const page = await browser.open(file, {width: 390, height: 844, dark: true});
+  await page.until("root.dataset.ready == 'yes'");
+  const wide = await page.run("document.documentElement.scrollWidth");
+  check(wide <= 391, `the page is ${wide} pixels wide on 390`);
+  const columns = await page.run("[$('heads').children.length, columnsNow().length]");
+  check(columns[0] == columns[1], "columns are missing on a phone");
+  const scrolls = await page.run("$('heads').closest('.scroll').scrollWidth > 0 || !data.rows.length");
+  check(scrolls && !page.errors.length, page.errors[0] || "the table cannot be reached");
+  await page.close();
+}
+
+for (const argument of pages) {
+  const [name, ...rest] = argument.split("="), file = rest.join("=");
+  const page = await browser.open(file);
+  await test("page_" + name + "_loads", async () => {
+    await page.until("root.dataset.ready == 'yes'");
+    const [n, all] = await page.run("[slices.count, told.count]");
+    check(n == all, `${n} slices of ${all}`);
+    const sum = await page.run("slices.tracks.reduce((s, t) => s + t.rows.reduce(" +
+      "(m, r) => m + r.to - r.from, 0), 0)");
+    check(sum == n, `${sum} slices in rows of ${n}`);
+    const device = await page.run("[Boolean(data.device), document.querySelectorAll('.device').length > 0]");
+    check(device[0] == device[1], "devices where there are none");
+  });
+  if (await page.run("slices.count")) {
+    await test("page_" + name + "_draws", () => draws(page));
+    await test("page_" + name + "_zooms", () => zooms(page));
+    await test("page_" + name + "_measures", () => measures(page));
+    await test("page_" + name + "_searches", () => searches(page));
+    await test("page_" + name + "_clicks", () => clicks(page));
+    await test("page_" + name + "_arrows", () => arrows(page));
+    await test("page_" + name + "_step", () => picksStep(page, file.replace(/\.html$/, ".step.json")));
+    await figures(name, file, page);
+  }
+  await test("page_" + name + "_narrow", () => narrow(file));
+  await test("page_" + name + "_no_error", async () =>
+    check(!page.errors.length, page.errors.join("; ").slice(0, 300)));
+  await page.close();
+  if (process.env.PICTURES) await pictures(name, file);
+}
+await browser.close();
+process.exit(failed ? 1 : 0);

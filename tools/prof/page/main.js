@@ -1,0 +1,122 @@
+// ---- The page as a whole: its head, the range, the theme ----
+
+$("title").textContent = plain(data.title);
+document.title = plain(data.title) + " \u2013 prof report";
+$("about").textContent = count(data.events) + " events, prof " + data.version;
+for (const [name, value] of data.cards) {
+  const card = element("div", undefined, "card");
+  card.append(element("span", name, "soft"), element("b", value));
+  $("cards").append(card);
+}
+for (const line of data.losses) $("losses").append(element("div", line));
+$("losses").hidden = !data.losses.length;
+for (const note of data.notes) $("notes").append(element("li", note));
+$("notes_section").hidden = !data.notes.length;
+for (const e of document.querySelectorAll(".device")) if (!data.device) e.remove();
+$("calls_section").hidden = !data.rows.length;
+
+// ---- The range that all views show: the whole, a step, what was measured ----
+
+function setRange(text) {
+  const step = slices.steps[Number(text)];
+  range = null;
+  if (text == "measured" && view.measured)
+    range = {from: view.measured[0], to: view.measured[1], text: "the measured " +
+      time((view.measured[1] - view.measured[0]) / 1e3)};
+  else if (text != "" && step !== undefined)
+    range = {from: slices.start[step], to: endOf(step), text: names[slices.name[step]]};
+  fillRange(text);
+  table = range ? rowsOfRange() : {rows: data.rows, sums: data.sums};
+  fillTable();
+  growFlame();
+  flame();
+  if (text != "measured") {
+    view.measured = null;
+    showWhole();
+  }
+}
+function fillRange(text) {
+  const options = [["", "the whole trace"], ...slices.steps.map((i, n) =>
+    [String(n), names[slices.name[i]] + ", " + time(slices.dur[i] / 1e3)])];
+  if (view.measured) options.push(["measured", "the measured time"]);
+  $("range").replaceChildren(...options.slice(0, 2000).map(([value, name]) =>
+    new Option(name, value, false, value == text)));
+  $("range_label").hidden = options.length < 2;
+}
+$("range").onchange = () => setRange($("range").value);
+
+// ---- What the timeline leaves out ----
+
+function timelineNotes() {
+  const list = [], [summed, ns, least] = told.summed;
+  if (summed) list.push(count(summed) + " slices of " + time(ns / 1e3) + " together, none longer " +
+    "than " + time(least / 1e3) + ", are not drawn one by one: they are the grey heights under " +
+    "their threads. The table counts them all; calls of one name and the flame graph do not.");
+  if (told.args_left) list.push(count(told.args_left) + " of " +
+    count(told.args_left + told.args_count) + " slices with arguments, shorter ones, are here " +
+    "without them.");
+  if (told.untimed) list.push(count(told.untimed) + " events tell no time, and are not drawn.");
+  if (told.instants_left) list.push(count(told.instants_left) + " more instants are not drawn.");
+  if (told.counters_left) list.push(count(told.counters_left) + " more counters are not drawn.");
+  if (told.names_cut) list.push("Names of more than 2,000 bytes stand here without their end.");
+  if (told.files.length > 1) list.push("Each file begins at 0.");
+  $("timeline_notes").replaceChildren(...list.map(text => element("li", text)));
+  $("timeline_notes").hidden = !list.length;
+}
+function legend() {
+  const there = CLASSES.map(() => false);
+  for (const kind of classOf) there[kind] = true;
+  $("legend").replaceChildren(...CLASSES.flatMap((name, k) => {
+    if (!there[k]) return [];
+    const item = element("span"), dot = element("i", "", "dot");
+    dot.style.background = "var(--" + name + ")";
+    item.append(dot, document.createTextNode(CLASS_TEXTS[k]));
+    return [item];
+  }));
+}
+
+// ---- Theme, size, keys ----
+
+function draw() {
+  screen = inks = null;
+  if (slices.tracks) layOut();
+  repaint();
+  flame();
+  memory();
+  if (chosenRow && slices.tracks) histogram(callsOf(...chosenRow)
+    .sort((a, b) => slices.dur[b] - slices.dur[a]));
+}
+function setTheme(theme) { root.dataset.theme = theme; draw(); }
+$("theme").onclick = () => setTheme(root.dataset.theme == "dark" ? "light" : "dark");
+for (const id of ["flame", "memory"]) $(id).onmouseleave = e => tip(e, "");
+addEventListener("resize", draw);
+const dark = matchMedia("(prefers-color-scheme: dark)");
+dark.onchange = () => setTheme(dark.matches ? "dark" : "light");
+addEventListener("keydown", e => {
+  const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName);
+  if (e.key != "/" || typing || e.ctrlKey || e.metaKey) return;
+  e.preventDefault();
+  $("search").focus();
+});
+
+async function begin() {
+  try {
+    await readSlices();
+  } catch (error) {
+    $("found").textContent = "This browser cannot unpack the timeline: " + error;
+    return;
+  }
+  whole.to = Math.max(1, ...told.files.map(file => file[1]));
+  $("timeline_section").hidden = !slices.tracks.length && !told.counters.length;
+  layOut();
+  fillRange("");
+  timelineNotes();
+  legend();
+  showWhole();
+  paint();
+  performance.mark("timeline");
+  setTimeout(() => { growFlame(); flame(); root.dataset.ready = "yes"; });
+}
+fillTable();
+setTheme(dark.matches ? "dark" : "light");
+begin();

@@ -1,0 +1,230 @@
+// ---- The table, and the calls of one of its names ----
+
+const NAME = 0, DEVICE = 1, COUNT = 2, SELF = 3, TOTAL = 4, GPU_SELF = 5, GPU_TOTAL = 6, MEMORY = 7,
+  GPU_MEMORY = 8;
+const device = data.device || "Device";
+let range = null;                   // {from, to, text}: ns; what all views are limited to
+let table = {rows: data.rows, sums: data.sums};      // of the range
+let sortBy = SELF, descending = true, showing = "all", limit = 20, chosenRow = null;
+
+function columnsNow() {
+  const memory = data.with_memory && !range;
+  return [
+    {head: "Name", of: NAME},
+    {head: "Self CPU", of: SELF, share: table.sums[0]},
+    {head: "CPU total", of: TOTAL},
+    {head: "Self " + device, of: GPU_SELF, share: table.sums[1], gpu: true, on: data.device},
+    {head: device + " total", of: GPU_TOTAL, on: data.device},
+    {head: "CPU memory", of: MEMORY, bytes: true, on: memory},
+    {head: device + " memory", of: GPU_MEMORY, bytes: true,
+      on: memory && (data.device || data.rows.some(r => r[GPU_MEMORY]))},
+    {head: "Calls", of: COUNT}
+  ].filter(c => !("on" in c) || c.on);
+}
+
+// The name of the row that a slice of this name counts in.
+function rowText(name) {
+  return names[name].startsWith("ProfilerStep#") ? "ProfilerStep*" : names[name];
+}
+const inRange = i => !range || (slices.start[i] >= range.from && slices.start[i] < range.to);
+
+// The rows of the slices that begin in the range: as prof report --step has them.
+function rowsOfRange() {
+  const rows = new Map(), sums = [0, 0];
+  const rowOfSlice = (i, on) => {
+    const key = on + rowText(slices.name[i]);
+    if (!rows.has(key)) rows.set(key, [rowText(slices.name[i]), on, 0, 0, 0, 0, 0, 0, 0]);
+    return rows.get(key);
+  };
+  const isRow = i => classOf[slices.name[i]] != PYTHON && classOf[slices.name[i]] != WAITING;
+  for (let i = 0; i < slices.count; i++) {
+    if (!isRow(i)) continue;
+    const us = slices.dur[i] / 1e3;
+    if (isWork(i)) {
+      addWork(i, us, rowOfSlice);
+      if (!inRange(i)) continue;
+      const row = rowOfSlice(i, 1);
+      row[COUNT]++;
+      row[GPU_SELF] += us;
+      row[GPU_TOTAL] += us;
+      sums[1] += us;
+    } else if (onDevice(slices.name[i])) {
+      if (!inRange(i)) continue;
+      const row = rowOfSlice(i, 1);
+      row[COUNT]++;
+      row[GPU_SELF] += us;
+      row[GPU_TOTAL] += us;
+    } else if (inRange(i)) {
+      const row = rowOfSlice(i, 0);
+      row[COUNT]++;
+      row[SELF] += slices.self[i] / 1e3;
+      row[TOTAL] += us;
+      sums[0] += slices.self[i] / 1e3;
+    }
+  }
+  return {rows: [...rows.values()], sums};
+}
+// The device's time to the call that launched the work, and to those around that.
+function addWork(i, us, rowOfSlice) {
+  let owner = slices.owner[i];
+  const none = k => classOf[slices.name[k]] == RUNTIME || classOf[slices.name[k]] == PYTHON;
+  let up = owner;
+  while (up >= 0 && none(up)) up = slices.parent[up];
+  if (up >= 0) owner = up;
+  if (owner >= 0 && inRange(owner)) rowOfSlice(owner, 0)[GPU_SELF] += us;
+  for (; owner >= 0; owner = slices.parent[owner])
+    if (classOf[slices.name[owner]] != PYTHON && inRange(owner))
+      rowOfSlice(owner, 0)[GPU_TOTAL] += us;
+}
+
+function cell(row, column) {
+  const td = element("td", undefined, column.gpu ? "gpu" : "");
+  const value = row[column.of];
+  if (column.of == NAME) {
+    const open = element("button", plain(value), "link");
+    open.onclick = e => { e.stopPropagation(); showCalls(value, row[DEVICE]); };
+    td.append(element("i", "", row[DEVICE] ? "dot gpu" : "dot"), open);
+  } else if (column.of == COUNT) {
+    td.textContent = count(value);
+  } else if (value || column.bytes) {
+    td.textContent = column.bytes ? (value ? bytes(value) : "") : time(value);
+  }
+  if (column.share > 0 && value > 0) {
+    const bar = element("span", undefined, "bar"), part = element("i");
+    part.style.width = Math.min(100, 100 * value / column.share) + "%";
+    bar.append(part);
+    bar.title = (100 * value / column.share).toFixed(2) + " %";
+    td.append(bar);
+  }
+  return td;
+}
+function heads(columns) {
+  $("heads").replaceChildren(...columns.map(c => {
+    const th = element("th", c.head);
+    th.scope = "col";
+    th.tabIndex = 0;
+    if (c.of == sortBy) th.setAttribute("aria-sort", descending ? "descending" : "ascending");
+    th.onclick = () => {
+      descending = c.of == sortBy ? !descending : c.of != NAME;
+      sortBy = c.of;
+      fillTable();
+    };
+    th.onkeydown = e => {
+      if (e.key != "Enter" && e.key != " ") return;
+      e.preventDefault();
+      th.onclick();
+    };
+    return th;
+  }));
+}
+function fillTable() {
+  const word = $("filter").value.toLowerCase(), columns = columnsNow();
+  const rows = table.rows.filter(r => (showing == "all" || (showing == "gpu") == Boolean(r[DEVICE])) &&
+    r[NAME].toLowerCase().includes(word));
+  const sign = descending ? -1 : 1;
+  rows.sort((a, b) => sign *
+    (sortBy == NAME ? a[NAME].localeCompare(b[NAME]) : a[sortBy] - b[sortBy]));
+  heads(columns);
+  $("rows").replaceChildren(...rows.slice(0, limit).map(r => {
+    const tr = element("tr");
+    tr.append(...columns.map(c => cell(r, c)));
+    tr.className = chosenRow && chosenRow[0] == r[NAME] && chosenRow[1] == r[DEVICE] ? "chosen" : "";
+    tr.onclick = () => showCalls(r[NAME], r[DEVICE]);
+    return tr;
+  }));
+  $("more").hidden = rows.length <= limit;
+  $("shown").textContent = Math.min(limit, rows.length) + " of " + rows.length +
+    (data.rows_left && !range ? " (" + data.rows_left + " more rows are not in this page)" : "");
+  $("range_of_table").textContent = range ? "that begin in: " + range.text : "";
+}
+$("filter").oninput = fillTable;
+$("more").onclick = () => { limit = Infinity; fillTable(); };
+for (const button of document.querySelectorAll("[data-show]"))
+  button.onclick = () => {
+    showing = button.dataset.show;
+    if (showing == "gpu" && data.device) sortBy = GPU_SELF;
+    if (showing == "cpu") sortBy = SELF;
+    for (const b of document.querySelectorAll("[data-show]"))
+      b.setAttribute("aria-pressed", b == button);
+    fillTable();
+  };
+
+// ---- One name: its calls, how long they take ----
+
+function callsOf(text, on) {
+  const is = Uint8Array.from(names, (name, k) => rowText(k) == plain(text) &&
+    onDevice(k) == on ? 1 : 0);
+  const list = [];
+  for (let i = 0; i < slices.count; i++) if (is[slices.name[i]] && inRange(i)) list.push(i);
+  return list;
+}
+function showCalls(text, on) {
+  const box = $("calls");
+  chosenRow = [text, on];
+  fillTable();
+  if (!slices.tracks) return;
+  const list = callsOf(text, on).sort((a, b) => slices.dur[b] - slices.dur[a]);
+  box.hidden = false;
+  $("calls_name").textContent = plain(text);
+  const dl = $("percentiles");
+  dl.replaceChildren();
+  const share = p => list.length ?
+    time(slices.dur[list[Math.max(0, Math.ceil(list.length * (100 - p) / 100) - 1)]] / 1e3) : "";
+  term(dl, "Calls", count(list.length) + (told.summed[0] ? " in the timeline" : ""));
+  if (list.length) {
+    const ns = list.reduce((sum, i) => sum + slices.dur[i], 0);
+    term(dl, "Sum", time(ns / 1e3));
+    term(dl, "Mean", time(ns / 1e3 / list.length));
+    term(dl, "Least", time(slices.dur[list[list.length - 1]] / 1e3));
+    for (const p of [50, 90, 99]) term(dl, p == 50 ? "Median" : p + " %", "\u2264 " + share(p));
+    term(dl, "Most", time(slices.dur[list[0]] / 1e3));
+  }
+  const links = list.slice(0, 100).map(i => {
+    const p = element("div");
+    p.append(linkTo(i, time(slices.dur[i] / 1e3)), document.createTextNode(
+      " at " + time(slices.start[i] / 1e3) + ", " + plain(slices.tracks[slices.track[i]].title)));
+    return p;
+  });
+  $("calls_list").replaceChildren(element("div", list.length > 100
+    ? "The 100 longest of " + count(list.length) : "The longest first", "soft"), ...links);
+  $("search").value = plain(text);
+  search();
+  histogram(list);
+  box.scrollIntoView({block: "nearest"});
+}
+$("calls_close").onclick = () => {
+  $("calls").hidden = true;
+  chosenRow = null;
+  $("search").value = "";
+  search();
+  fillTable();
+};
+
+// How many calls take how long, in bins that double in four steps.
+function histogram(list) {
+  const [g, width] = prepare($("histogram"), list.length ? 110 : 0);
+  if (!list.length) return;
+  const bin = i => Math.floor(4 * Math.log2(Math.max(1, slices.dur[i])));
+  const first = bin(list[list.length - 1]), last = bin(list[0]), bins = [];
+  for (let b = first; b <= last; b++) bins[b - first] = 0;
+  for (const i of list) bins[bin(i) - first]++;
+  const most = Math.max(...bins), size = Math.min(40, width / bins.length);
+  g.fillStyle = color(chosenRow[1] ? "gpu" : "cpu");
+  bins.forEach((n, b) => {
+    const high = n ? Math.max(2, 84 * n / most) : 0;
+    g.fillRect(b * size, 88 - high, Math.max(1, size - 1), high);
+  });
+  g.fillStyle = color("soft");
+  const from = time(2 ** (first / 4) / 1e3), to = time(2 ** ((last + 1) / 4) / 1e3);
+  g.fillText(from, 0, 100);
+  const end = Math.max(g.measureText(from).width + 12,
+    Math.min(width, size * bins.length) - g.measureText(to).width);
+  g.fillText(to, end, 100);
+  $("histogram").setAttribute("aria-label", "Calls by time, from " + from + " to " + to);
+  $("histogram").onmousemove = e => {
+    const b = Math.floor(e.offsetX / size);
+    tip(e, b < bins.length ? count(bins[b]) + " calls of " + time(2 ** ((first + b) / 4) / 1e3) +
+      " to " + time(2 ** ((first + b + 1) / 4) / 1e3) : "");
+  };
+  $("histogram").onmouseleave = e => tip(e, "");
+}
