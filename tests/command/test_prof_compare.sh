@@ -122,6 +122,30 @@ sed 's/"dur":40.128/"dur":44.000/' "$now" >"$out/slower.json"
 says diff_one_slower 'slower' 1 "$prof" diff --threshold 5 "$now" "$out/slower.json"
 says diff_one_slower_passes 'Total' 0 "$prof" diff --threshold 10 "$now" "$out/slower.json"
 says diff_faster_passes 'Total' 0 "$prof" diff --threshold 5 "$out/slower.json" "$now"
+# Ten calls: two of them, of the same total, take 50 % longer at their p95 and max, one at its p50.
+calls() { python3 -c '
+import json, sys
+durations = {"steady": sys.argv[1].split(), "other": [900] * 100}
+events = [dict(ph="X", cat="cpu_op", name=name, pid=1, tid=1, ts=1000 * i + 200000 * (name == "other"), dur=float(dur))
+          for name, list in durations.items() for i, dur in enumerate(list)]
+print(json.dumps(dict(traceEvents=events)))' "$1"; }
+calls '100 100 100 100 100 100 100 100 200 400' >"$out/p_before.json"
+calls '80 80 80 80 80 80 100 100 220 600' >"$out/p_after.json"
+# shellcheck disable=SC2317   # says calls it
+diff_p() { "$prof" diff -f csv "$@" "$out/p_before.json" "$out/p_after.json"; }
+says diff_metric_p95 'steady,cpu,10,10,0.400000,0.600000,0.200000,50.00,' 0 diff_p --metric p95
+says diff_metric_p90 'steady,cpu,10,10,0.200000,0.220000,0.020000,10.00,' 0 diff_p --metric p90
+says diff_metric_p50 'steady,cpu,10,10,0.100000,0.080000,-0.020000,-20.00,' 0 diff_p --metric p50
+says diff_metric_max 'steady,cpu,10,10,0.400000,0.600000' 0 diff_p --metric max
+says diff_metric_avg 'steady,cpu,10,10,0.140000,0.150000' 0 diff_p --metric avg
+says diff_metric_total 'steady,cpu,10,10,1.400000,1.500000' 0 diff_p
+says diff_metric_threshold ',50.00,slower (p95)' 1 diff_p --metric p95 --threshold 20
+says diff_metric_threshold_passes 'steady' 0 diff_p --metric p95 --threshold 50
+says diff_metric_thresholds 'slower (p95)' 1 diff_p --threshold total=20,p95=20
+says diff_metric_thresholds_pass 'steady' 0 diff_p --threshold total=20,p50=1,p95=50,avg=10
+says diff_metric_unknown 'none of total, avg, p50' 2 diff_p --metric p42
+says diff_metric_threshold_unknown "'p42=5' is not a value" 2 diff_p --threshold p42=5
+says diff_metric_threshold_number "'p95=x' is not a value" 2 diff_p --threshold p95=x
 says diff_swapped "byte 434: recorded 62883054 s after $april: are the two swapped?" 2 \
     "$prof" diff "$now" "$april"
 try diff_swapped_in_a_line test "$(wc -l <"$out/said")" = 1

@@ -334,6 +334,24 @@ for words in 'report -f json' 'report -f csv' stacks flamegraph "diff $pairs" "d
     try "report_overlap_$(echo "$words" | tr -c 'a-z\n' _)" on_stderr $words "$out/overlap.json"
 done
 
+# ---- Percentiles: exact, of device rows too ----
+
+# shellcheck disable=SC2317   # try calls it
+percentiles_hold() {   # TRACE
+    "$prof" report --percentiles -n all -f json -o "$out/percentiles.json" "$1" 2>"$out/err" &&
+        python3 tests/command/read_percentiles.py "$1" "$out/percentiles.json"
+}
+for file in tests/command/traces/kineto_*.json tests/command/ranks/example_rank0.json $(real_traces); do
+    label=$(basename "$file" .gz)
+    case $label in memory_timeline* | *_et.json | *_et_*) continue ;; esac
+    try "report_percentiles_${label%%.*}" percentiles_hold "$file"
+done
+says report_percentiles_text '   min           p50           p90           p99           max ' 0 \
+    "$prof" report --percentiles "$now"
+says report_percentiles_csv ',p50,p90,p99,' 0 "$prof" report --percentiles -f csv "$now"
+says report_percentiles_merged 'not with --merge-duplicates' 2 \
+    "$prof" report --percentiles --merge-duplicates "$now"
+
 # ---- What devices did: compute is not communication ----
 
 says report_busy 'Device 0 busy 82.1 % of 0.280 ms: 25.0 % compute, 50.0 % exposed comm., 7.1 % exposed' 0 \

@@ -15,19 +15,32 @@ const command diff_command = {
     "  prof diff --threshold 5 --names main,branch main.json branch.json\n"
     "      exit status 1 when the total, or a row of 1 % of it or more, takes\n"
     "      over 5 % longer\n"
+    "  prof diff --metric p95 --threshold 10,total=5 main.json branch.json\n"
+    "      ... when the p95 of a row's calls takes over 10 % longer, or its total 5 %\n"
     "  prof diff --kernels --rates --dtype bf16 a.json b.json\n"
     "      kernels alone, with the FLOP/s and GB/s of each\n"
     "  prof diff --kernels --format csv a.json b.json\n"
-    "      only what runs on devices, for a spreadsheet\n", run
+    "      only what runs on devices, for a spreadsheet\n\n"
+    "Metrics\n"
+    "  total: of the CPU, self time; the others are of the duration of one call: avg,\n"
+    "  p50, p90, p95, p99, max. A percentile is the ceil(n p / 100)-th of n durations\n"
+    "  in ascending order, exact. What is in A or B alone passes all thresholds but\n"
+    "  that of the totals, which are compared by total alone.\n", run
 };
+
+typedef enum metric { TOTAL, AVG, P50, P90, P95, P99, MAX, METRICS } metric;
+static const char *const metric_names[METRICS] = {"total", "avg", "p50", "p90", "p95", "p99",
+                                                  "max"};
 
 typedef struct diff_options {
     row_options rows;
     text_list names;
-    const char *format, *output, *dtype;
+    text_list limits;            /* --threshold */
+    const char *format, *output, *dtype, *by;
     bool kernels, ops, rates, any_order;
     int64_t limit, name_width;
-    double threshold, least_share;
+    metric metric;               /* that is shown */
+    double thresholds[METRICS], least_share;     /* percent; below 0: none */
 } diff_options;
 
 /* One row of both traces; times are ns of the device, or of a call itself on the CPU. */
@@ -35,7 +48,8 @@ typedef struct pair {
     const char *key;
     bool on_device;
     uint64_t count[2];
-    int64_t ns[2];
+    int64_t ns[METRICS][2];
+    int64_t change_ns;           /* of the metric that is shown */
     kernel_row rates[2];         /* --rates */
 } pair;
 
@@ -50,7 +64,20 @@ typedef struct pairs {
     pair total[2];               /* CPU, device */
 } pairs;
 
-static void add_side(pairs *all, const row_table *table, int side, const diff_options *o) {
+/* A name that is several rows has the longest of their calls' times. */
+static void add_calls(pair *to, int side, row_table *table, const prof_average *row,
+                      bool on_device) {
+    static const unsigned percents[] = {50, 90, 95, 99, 100};
+    int64_t ns[5] = {row->p50_ns, row->p90_ns, 0, row->p99_ns, row->max_ns};
+    int64_t whole = on_device ? row->device_time_total_ns : row->cpu_time_total_ns;
+    rows_percentiles(table, row, percents, 5, ns);
+    for (int i = 0; i < 5; i++)
+        if (ns[i] > to->ns[P50 + i][side]) to->ns[P50 + i][side] = ns[i];
+    if (row->count && whole / (int64_t)row->count > to->ns[AVG][side])
+        to->ns[AVG][side] = whole / (int64_t)row->count;
+}
+
+static void add_side(pairs *all, row_table *table, int side, const diff_options *o) {
     for (size_t i = 0; i < table->count; i++) {
         const prof_average *row = &table->rows[i];
         bool on_device = row->device_type != PROF_DEVICE_CPU;
@@ -68,10 +95,11 @@ static void add_side(pairs *all, const row_table *table, int side, const diff_op
         }
         int64_t ns = on_device ? row->device_time_total_ns : row->self_cpu_time_total_ns;
         all->list[number].count[side] += row->count;
-        all->list[number].ns[side] += ns;
+        all->list[number].ns[TOTAL][side] += ns;
+        if (o->rows.percentiles) add_calls(&all->list[number], side, table, row, on_device);
         if (on_device && row->is_user_annotation) continue;    /* it spans kernels, is none */
         all->total[on_device].count[side] += row->count;
-        all->total[on_device].ns[side] += ns;
+        all->total[on_device].ns[TOTAL][side] += ns;
     }
 }
 
@@ -100,7 +128,7 @@ static void add_devices(pairs *all, const row_table *table, int side) {
         }
         name_device(all, &all->devices[*number], device);
         all->devices[*number].count[side] += device->count;
-        all->devices[*number].ns[side] += device->ns;
+        all->devices[*number].ns[TOTAL][side] += device->ns;
     }
 }
 
@@ -131,23 +159,37 @@ static int add_rates(pairs *all, int side, const diff_options *o, const char *pa
 
 static int by_change(const void *a, const void *b) {
     const pair *x = a, *y = b;
-    int64_t p = llabs(x->ns[1] - x->ns[0]), q = llabs(y->ns[1] - y->ns[0]);
+    int64_t p = llabs(x->change_ns), q = llabs(y->change_ns);
     return p != q ? (p < q ? 1 : -1) : strcmp(x->key, y->key);
 }
 
-/* More time by more than the threshold? Rows of one side only count in the total alone. */
-static bool is_regression(const pair *row, const pair *total, const diff_options *o) {
-    if (o->threshold < 0) return false;
-    double share = total->ns[1] > 0 ? 100 * (double)row->ns[1] / (double)total->ns[1] : 0;
-    return row->ns[0] > 0 && share >= o->least_share &&
-           (double)row->ns[1] > (double)row->ns[0] * (1 + o->threshold / 100);
+/* Which metric is more by more than its threshold? METRICS: none. Rows of one side only count in
+   the total alone. */
+static metric regression_of(const pair *row, const pair *total, const diff_options *o) {
+    const int64_t *whole = total->ns[TOTAL];
+    double share = whole[1] > 0 ? 100 * (double)row->ns[TOTAL][1] / (double)whole[1] : 0;
+    for (int m = TOTAL; m < METRICS && share >= o->least_share; m++) {
+        const int64_t *ns = row->ns[m];
+        if (o->thresholds[m] >= 0 && ns[0] > 0 &&
+            (double)ns[1] > (double)ns[0] * (1 + o->thresholds[m] / 100)) return (metric)m;
+    }
+    return METRICS;
 }
 
 enum { NAME, ON, COUNTS, TIMES = COUNTS + 2, CHANGE = TIMES + 2, CHANGE_SHARE, NOTE, PLAIN_COLUMNS,
        RATES = PLAIN_COLUMNS, COLUMNS = RATES + 8 };
 
-static void add_line(sheet *s, const pair *row, bool worse, int64_t width) {
+static char *note_cell(sheet *s, const pair *row, metric worse) {
+    if (row->count[0] == 0) return sheet_cell(s, "new");
+    if (row->count[1] == 0) return sheet_cell(s, "gone");
+    if (worse == METRICS) return sheet_cell(s, "%s", "");
+    return worse == TOTAL ? sheet_cell(s, "slower")
+                          : sheet_cell(s, "slower (%s)", metric_names[worse]);
+}
+
+static void add_line(sheet *s, const pair *row, metric shown, metric worse, int64_t width) {
     char **cell = sheet_row(s);
+    const int64_t *ns = row->ns[shown];
     const char *p = row->key;
     for (int64_t left = width; *p; p++)
         if ((*p & 0xC0) != 0x80 && left-- == 0) break;
@@ -156,20 +198,35 @@ static void add_line(sheet *s, const pair *row, bool worse, int64_t width) {
     for (int side = 0; side < 2; side++) {
         if (row->count[side] == 0) continue;
         cell[COUNTS + side] = sheet_cell(s, "%llu", (unsigned long long)row->count[side]);
-        cell[TIMES + side] = sheet_cell(s, "%.6f", (double)row->ns[side] * 1e-6);
+        cell[TIMES + side] = sheet_cell(s, "%.6f", (double)ns[side] * 1e-6);
     }
-    cell[CHANGE] = sheet_cell(s, "%.6f", (double)(row->ns[1] - row->ns[0]) * 1e-6);
-    if (row->ns[0] > 0)
-        cell[CHANGE_SHARE] = sheet_cell(s, "%.2f", 100 * (double)(row->ns[1] - row->ns[0]) /
-                                        (double)row->ns[0]);
-    cell[NOTE] = sheet_cell(s, "%s", row->count[0] == 0 ? "new" : row->count[1] == 0 ? "gone" :
-                                     worse ? "slower" : "");
+    cell[CHANGE] = sheet_cell(s, "%.6f", (double)(ns[1] - ns[0]) * 1e-6);
+    if (ns[0] > 0)
+        cell[CHANGE_SHARE] = sheet_cell(s, "%.2f", 100 * (double)(ns[1] - ns[0]) / (double)ns[0]);
+    cell[NOTE] = note_cell(s, row, worse);
     for (int side = 0; s->columns == COLUMNS && side < 2; side++) {
         const kernel_row *rates = &row->rates[side];
         cell[RATES + side] = kernel_tflop_s(s, rates);
         cell[RATES + 2 + side] = kernel_gb_s(s, rates);
         cell[RATES + 4 + side] = kernel_flop_share(s, rates);
         cell[RATES + 6 + side] = kernel_gb_share(s, rates);
+    }
+}
+
+/* Lines of devices and of all; the table shows them where it shows totals. */
+static void add_totals(sheet *s, pairs *all, const diff_options *o, bool *regression) {
+    bool part = o->rows.filter.name || o->rows.filter.categories.count;
+    for (size_t i = 0; i < all->device_count && o->metric == TOTAL; i++)
+        add_line(s, &all->devices[i], TOTAL, METRICS, INT64_MAX);
+    for (int side = 1; side >= 0; side--) {
+        pair *total = &all->total[side];
+        if (total->count[0] + total->count[1] == 0) continue;
+        total->key = side ? part ? "Total of devices, these rows" : "Total of devices"
+                   : part ? "Total of self CPU times, these rows" : "Total of self CPU times";
+        total->on_device = side == 1;
+        metric worse = regression_of(total, total, o);
+        *regression |= worse != METRICS;
+        if (o->metric == TOTAL) add_line(s, total, TOTAL, worse, o->name_width);
     }
 }
 
@@ -192,29 +249,53 @@ static int write_pairs(pairs *all, const diff_options *o, table_format format, b
     if (!output_open(&out, o->output)) return EXIT_BAD;
     losses_write(&out);
     sheet_begin(&s, columns, numbers, o->rates ? COLUMNS : PLAIN_COLUMNS);
+    for (size_t i = 0; i < all->count; i++)
+        all->list[i].change_ns = all->list[i].ns[o->metric][1] - all->list[i].ns[o->metric][0];
     if (all->count) qsort(all->list, all->count, sizeof *all->list, by_change);
     for (size_t i = 0; i < all->count; i++) {
         const pair *row = &all->list[i];
-        bool worse = is_regression(row, &all->total[row->on_device], o);
-        *regression |= worse;
-        if ((int64_t)i < o->limit) add_line(&s, row, worse, o->name_width);
+        metric worse = regression_of(row, &all->total[row->on_device], o);
+        *regression |= worse != METRICS;
+        if ((int64_t)i < o->limit) add_line(&s, row, o->metric, worse, o->name_width);
     }
-    for (size_t i = 0; i < all->device_count; i++)
-        add_line(&s, &all->devices[i], false, INT64_MAX);
-    bool part = o->rows.filter.name || o->rows.filter.categories.count;
-    for (int side = 1; side >= 0; side--) {
-        pair *total = &all->total[side];
-        if (total->count[0] + total->count[1] == 0) continue;
-        total->key = side ? part ? "Total of devices, these rows" : "Total of devices"
-                   : part ? "Total of self CPU times, these rows" : "Total of self CPU times";
-        total->on_device = side == 1;
-        bool worse = is_regression(total, total, o);
-        *regression |= worse;
-        add_line(&s, total, worse, o->name_width);
-    }
+    add_totals(&s, all, o, regression);
     sheet_write(&s, format, &out);
     sheet_free(&s);
     return output_close(&out);
+}
+
+static bool metric_parse(const char *text, size_t size, metric *m) {
+    for (int i = 0; i < METRICS; i++) {
+        if (strlen(metric_names[i]) != size || memcmp(metric_names[i], text, size) != 0) continue;
+        *m = (metric)i;
+        return true;
+    }
+    return false;
+}
+
+/* --threshold: "5", of the metric shown, or "p95=10". */
+static bool threshold_parse(diff_options *o, const char *text) {
+    const char *sign = strchr(text, '='), *number = sign ? sign + 1 : text;
+    metric m = o->metric;
+    char *end;
+    if (sign && !metric_parse(text, (size_t)(sign - text), &m)) return false;
+    o->thresholds[m] = strtod(number, &end);
+    return *number && !*end && o->thresholds[m] >= 0;
+}
+
+static bool check_metrics(diff_options *o) {
+    for (int m = 0; m < METRICS; m++) o->thresholds[m] = -1;
+    if (!metric_parse(o->by, strlen(o->by), &o->metric))
+        return fail("--metric", "'%s' is none of total, avg, p50, p90, p95, p99, max", o->by),
+               false;
+    o->rows.percentiles = o->metric != TOTAL;
+    for (size_t i = 0; i < o->limits.count; i++) {
+        if (!threshold_parse(o, o->limits.items[i]))
+            return fail("--threshold", "'%s' is not a value it takes: PERCENT or METRIC=PERCENT",
+                        o->limits.items[i]), false;
+        o->rows.percentiles |= strchr(o->limits.items[i], '=') != NULL;
+    }
+    return true;
 }
 
 static bool check(diff_options *o, int count, table_format *format) {
@@ -228,7 +309,7 @@ static bool check(diff_options *o, int count, table_format *format) {
         return fail("--dtype", "there is no type '%s'; some are fp32, tf32, bf16, fp16", o->dtype),
                false;
     if (!o->dtype) o->dtype = "";
-    return true;
+    return check_metrics(o);
 }
 
 typedef struct span { int64_t first_ns, last_ns; uint64_t at; } span;
@@ -251,12 +332,29 @@ static void pairs_free(pairs *all) {
     free(all->list);
 }
 
+static int read_side(pairs *all, int side, const diff_options *o, const char *path, span *when,
+                     text_list *notes) {
+    row_table table = {0};
+    if (!rows_begin(&table, &o->rows)) return EXIT_BAD;
+    int status = rows_read(&table, path);
+    rows_finish(&table);
+    *when = (span){table.first_ns, table.last_ns, table.dated_at};
+    add_side(all, &table, side, o);
+    add_devices(all, &table, side);
+    *notes = rows_notes(&table, &all->memory);
+    rows_free(&table);
+    return status;
+}
+
 static int run(int argc, char **argv) {
-    diff_options o = {.limit = 100, .name_width = 55, .threshold = -1, .least_share = 1};
+    diff_options o = {.limit = 100, .name_width = 55, .by = "total", .least_share = 1};
     const option_spec options[] = {
         {"names", 0, OPTION_LIST, &o.names, "A,B", "what the columns call the two"},
-        {"threshold", 0, OPTION_NUMBER, &o.threshold, "PERCENT",
-         "exit status 1 when something takes that much longer in B"},
+        {"metric", 0, OPTION_TEXT, &o.by, "METRIC",
+         "what is compared: total (default), avg, p50, p90, p95, p99, max"},
+        {"threshold", 0, OPTION_LIST, &o.limits, "PERCENT",
+         "exit status 1 when something takes that much longer in B, by the metric; of others: "
+         "p95=10,total=5"},
         {"min-share", 0, OPTION_NUMBER, &o.least_share, "PERCENT",
          "for --threshold: of B's total, what a row needs to count (1)"},
         {"kernels", 0, OPTION_FLAG, &o.kernels, NULL, "only what runs on devices"},
@@ -288,17 +386,8 @@ static int run(int argc, char **argv) {
     span when[2];
     text_list notes[2] = {{0}};
     status = EXIT_OK;
-    for (int side = 0; side < 2 && status == EXIT_OK; side++) {
-        row_table table = {0};
-        if (!rows_begin(&table, &o.rows)) return EXIT_BAD;
-        status = rows_read(&table, argv[1 + side]);
-        rows_finish(&table);
-        when[side] = (span){table.first_ns, table.last_ns, table.dated_at};
-        add_side(&all, &table, side, &o);
-        add_devices(&all, &table, side);
-        notes[side] = rows_notes(&table, &all.memory);
-        rows_free(&table);
-    }
+    for (int side = 0; side < 2 && status == EXIT_OK; side++)
+        status = read_side(&all, side, &o, argv[1 + side], &when[side], &notes[side]);
     for (int side = 0; o.rates && side < 2 && status == EXIT_OK; side++)
         status = add_rates(&all, side, &o, argv[1 + side]);
     if (status == EXIT_OK && !o.any_order) status = check_order(argv[1], argv[2], when);

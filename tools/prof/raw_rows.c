@@ -160,7 +160,7 @@ static prof_span span_of(raw_rows *r, const prof_raw_item *item) {
 
 static void add_span(raw_rows *r, prof_span *span) {
     if (r->threads.count) take_bytes(r, span);
-    prof_sums_push(r->table->sums, span);
+    rows_push(r->table, span);
 }
 
 /* Open zones come from the outermost one on, and end the other way round. */
@@ -199,7 +199,7 @@ static void take_range(raw_rows *r, const prof_raw_item *item) {
     };
     if (is_hidden(r, item->name)) span.flags |= PROF_SPAN_HIDDEN;
     note_times(r, item);
-    prof_sums_push(r->table->sums, &span);
+    rows_push(r->table, &span);
 }
 
 static raw_thread *thread_of(raw_rows *r, uint32_t number) {
@@ -218,7 +218,7 @@ static void add_memory_event(raw_rows *r, const prof_raw_item *item, const int64
     };
     if (is_hidden(r, item->name)) span.flags |= PROF_SPAN_HIDDEN;
     note_times(r, item);
-    prof_sums_push(r->table->sums, &span);
+    rows_push(r->table, &span);
 }
 
 static void take_memory(raw_rows *r, const prof_raw_item *item) {

@@ -347,7 +347,7 @@ static void add_device_event(row_table *t, const trace_event *event) {
     prof_span work = span_of(t, &s);
     size_t type = type_number(t, device_type_of(t, event));
     if (type) work.other_device_ns[type - 1] = event->dur_ns;
-    prof_sums_push(t->sums, &work);
+    rows_push(t, &work);
 }
 
 /* What the event itself says, else, if it was asked for, what its inputs say. */
@@ -439,7 +439,7 @@ static void push_change(row_table *t, const span *s) {
     }
     if (counts(t, (int32_t)s->id))
         *(counts_as_cpu((int32_t)s->id) ? &change.cpu_bytes : &change.device_bytes) = s->amount;
-    prof_sums_push(t->sums, &change);
+    rows_push(t, &change);
 }
 
 /* ---- Stacks of the Python functions around calls ---- */
@@ -548,7 +548,7 @@ static void add_call(row_table *t, const trace_event *event) {
     if (event->is_async) {
         prof_span range = span_of(t, &s);
         range.flags |= PROF_EVENT_ASYNC;
-        prof_sums_push(t->sums, &range);
+        rows_push(t, &range);
     }
     if (!event->is_async || t->told) keep_span(t, &s);
 }
@@ -565,7 +565,7 @@ static void push_call(row_table *t, const span *s) {
         if (i) out.other_device_ns[i - 1] = ns;
     }
     if (s->flags & SPAN_LAUNCH) out.flags |= PROF_SPAN_LAUNCH;
-    prof_sums_push(t->sums, &out);
+    rows_push(t, &out);
 }
 
 static void walk_sorted(row_table *t) {
@@ -644,7 +644,7 @@ static void push_told(row_table *t, uint32_t number, uint32_t depth, const int64
         out.other_device_ns[i] = t->told_others[number][i];
     out.cpu_bytes += bytes[0];
     out.device_bytes += bytes[1];
-    prof_sums_push(t->sums, &out);
+    rows_push(t, &out);
 }
 
 /* What work of each call was on other devices than the first. */
@@ -918,6 +918,49 @@ int rows_read(row_table *t, const char *path) {
     return trace_close(reader);
 }
 
+void rows_push(row_table *t, const prof_span *s) {
+    prof_sums_push(t->sums, s);
+    if (t->options->percentiles && s->row != PROF_NONE &&
+        !(s->flags & (PROF_SPAN_HIDDEN | PROF_SPAN_MEMORY)))
+        durations_add(&t->durations, s->row, s->end_ns - s->start_ns);
+}
+
+/* The number that the row had before they were closed: by what made it. */
+static uint32_t number_of(row_table *t, const prof_average *row) {
+    prof_extra extra = {
+        .has = row->node_id >= 0 ? PROF_HAS_NODE_ID : 0, .node_id = row->node_id,
+        .overload_name = row->overload_name, .input_shapes = row->input_shapes,
+        .input_count = row->input_count == PROF_NONE ? 0 : row->input_count,
+        .stack = row->stack, .stack_count = row->stack_count
+    };
+    prof_event event = {
+        .name = row->key, .extra = &extra, .device_type = row->device_type,
+        .flags = (uint16_t)((row->is_user_annotation ? PROF_EVENT_USER_ANNOTATION : 0) |
+                            (row->is_legacy ? PROF_EVENT_LEGACY : 0))
+    };
+    return prof_sums_row(t->sums, &event, row->site);
+}
+
+bool rows_percentiles(row_table *t, const prof_average *row, const unsigned *percents,
+                      size_t count, int64_t *ns) {
+    uint32_t number = number_of(t, row);
+    if (durations_count(&t->durations, number) != row->count - row->untimed) return false;
+    durations_percentiles(&t->durations, number, percents, count, ns);
+    return true;
+}
+
+/* Of rows whose calls are all there; of those in sums alone the sums tell what they can. */
+static void set_percentiles(row_table *t) {
+    static const unsigned percents[] = {0, 50, 90, 99, 100};
+    for (size_t i = 0; i < t->count; i++) {
+        prof_average *row = &t->rows[i];
+        int64_t ns[5] = {row->min_ns, row->p50_ns, row->p90_ns, row->p99_ns, row->max_ns};
+        rows_percentiles(t, row, percents, 5, ns);
+        row->min_ns = ns[0], row->p50_ns = ns[1], row->p90_ns = ns[2];
+        row->p99_ns = ns[3], row->max_ns = ns[4];
+    }
+}
+
 void rows_finish(row_table *t) {
     t->count = prof_sums_close(t->sums, NULL, 0);
     t->rows = allocate((t->count + 1) * sizeof *t->rows);
@@ -925,6 +968,7 @@ void rows_finish(row_table *t) {
     prof_sums_stats stats = prof_sums_get_stats(t->sums);
     t->overlaps += stats.overlaps;
     t->whole_cpu_ns = stats.self_cpu_time_total_ns;
+    if (t->options->percentiles) set_percentiles(t);
 }
 
 bool rows_filtered(const row_table *t) {
@@ -947,6 +991,7 @@ void rows_free(row_table *t) {
     free(t->name_matches);
     free(t->rows);
     free(t->devices);
+    durations_free(&t->durations);
     map_free(&t->device_numbers);
     map_free(&t->places);
     if (t->has_name) regfree(&t->name);

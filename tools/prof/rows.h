@@ -6,6 +6,7 @@
 
 #include "amounts.h"
 #include "call_tree.h"
+#include "durations.h"
 #include "head_sums.h"
 
 typedef struct row_filter {
@@ -23,6 +24,7 @@ typedef struct row_options {
     bool by_site;               /* where the name is marked; */
     bool site_in_name;          /* or names with several places have theirs: parse (a.c:12) */
     bool merge_duplicates, with_flops;
+    bool percentiles;           /* exact ones, and least and most, of device rows too */
     bool device, memory;        /* device times and rows; memory's columns */
 } row_options;
 
@@ -62,6 +64,7 @@ typedef struct row_table {
     size_t type_count;
     int64_t (*told_others)[PROF_OTHER_DEVICES];  /* of each call, where calls tell their parents */
     prof_sums *sums;            /* of all files */
+    durations durations;        /* by row of them: percentiles */
     arena sums_memory;
     interner groups, texts, mores;
     uint32_t *group_rows;       /* in sums, by group */
@@ -93,6 +96,10 @@ int rows_read(row_table *table, const char *path);           /* adds one file; t
 void rows_finish(row_table *table);                          /* after the last file */
 bool rows_take_name(row_table *table, const char *name);     /* does the filter? */
 bool rows_counts_as_cpu(int32_t device_type);                /* its memory */
+void rows_push(row_table *table, const prof_span *span);     /* into the sums */
+/* After rows_finish: of the durations of the row's calls. false: some are in sums alone. */
+bool rows_percentiles(row_table *table, const prof_average *row, const unsigned *percents,
+                      size_t count, int64_t *ns);
 bool rows_filtered(const row_table *table);                  /* may rows be missing? */
 /* What a reader of the rows should know of the files, in lines; free(items). */
 text_list rows_notes(const row_table *table, arena *memory);
