@@ -166,6 +166,22 @@ async function picksStep(page, file) {
   await page.run("setRange('')");
 }
 
+// Idle times by cause are those of prof gaps.
+async function gaps(page, file) {
+  if (!existsSync(file)) return;
+  const wanted = new Map(), found = new Map();
+  for (const row of JSON.parse(readFileSync(file))) {
+    if (await page.run(`CAUSES.includes(${JSON.stringify(row.Cause)})`))
+      wanted.set(row.Cause, (wanted.get(row.Cause) || 0) + row["Time (us)"]);
+  }
+  for (const [cause, ns] of await page.run(
+    "[...idle.values()].flatMap(({sums}) => sums.map((ns, k) => [CAUSES[k], ns]))"))
+    found.set(cause, (found.get(cause) || 0) + ns / 1e3);
+  for (const [cause, us] of wanted)
+    check(Math.abs(us - (found.get(cause) || 0)) < 0.1, `${cause}: ${found.get(cause)}, not ${us}`);
+  check(wanted.size > 3, "prof gaps tells no causes");
+}
+
 const part = (list, p) => [...list].sort((a, b) => a - b)[Math.floor(list.length * p)].toFixed(1);
 
 // How long the page takes until it is drawn, and a frame while it is moved and zoomed.
@@ -237,6 +253,7 @@ for (const argument of pages) {
     await test("page_" + name + "_clicks", () => clicks(page));
     await test("page_" + name + "_arrows", () => arrows(page));
     await test("page_" + name + "_step", () => picksStep(page, file.replace(/\.html$/, ".step.json")));
+    await test("page_" + name + "_gaps", () => gaps(page, file.replace(/\.html$/, ".gaps.json")));
     await figures(name, file, page);
   }
   await test("page_" + name + "_narrow", () => narrow(file));

@@ -20,6 +20,10 @@ page() {   # NAME TRACE [STEP]: its page, and the rows of one step of it
     rm -f "$out/$1.step.json"
     [ -z "${3:-}" ] ||
         build/prof report -f json -n all --step "$3" -o "$out/$1.step.json" "$2" 2>/dev/null
+    rm -f "$out/$1.gaps.json"
+    if grep -q '"device":"' "$out/$1.html"; then
+        build/prof gaps -f json -o "$out/$1.gaps.json" "$2" 2>/dev/null
+    fi
     list="$list $1=$out/$1.html"
 }
 

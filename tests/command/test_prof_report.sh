@@ -251,6 +251,14 @@ printf '[{"ph":"X","name":"</script><script>alert(1)","ts":1,"dur":1,"pid":1,"ti
     >"$out/script.json"
 "$prof" report --format html -o "$out/script.html" "$out/script.json"
 try report_page_hostile page_is_whole "$out/script.html" '</script><script>alert(1)'
+# Times of the calendar, in microseconds: the second slice begins 1000 ns behind the first.
+printf '[{"ph":"X","name":"a","ts":%s,"dur":1,"pid":1,"tid":1},{"ph":"X","name":"b","ts":%s,"dur":1,
+    "pid":1,"tid":1}]' 1795370000000000 1795370000000001 >"$out/now_us.json"
+"$prof" report --format html -o "$out/now_us.html" "$out/now_us.json"
+try report_page_calendar python3 -c 'import base64, re, sys, zlib
+page = open(sys.argv[1]).read()
+column = zlib.decompress(base64.b64decode(re.search("\"starts\":\"([^\"]*)", page).group(1)))
+assert column == bytes([0, 0xe8, 7]), column' "$out/now_us.html"
 echo '[]' >"$out/none.json"
 "$prof" report --format html -o "$out/none.html" "$out/none.json"
 try report_page_empty page_is_whole "$out/none.html"

@@ -18,7 +18,9 @@ enum {
     NAME_BYTES = 2000            /* of a name, in the page */
 };
 
-#define MOST_NS ((int64_t)1 << 60)   /* a time that is no nonsense; sums of two fit */
+/* Times within these and their sums fit 64 bits, also those of the calendar. */
+#define MOST_NS ((int64_t)3 << 60)
+#define MOST_DUR ((int64_t)1 << 60)
 
 /* What a slice is: its colour. The script of the page has the same list. */
 typedef enum slice_class {
@@ -280,7 +282,7 @@ static int64_t within(int64_t ns, int64_t least, int64_t most) {
 static slice new_slice(timeline *t, const trace_event *event, uint32_t name) {
     slice s = {
         .start_ns = within(event->ts_ns, -MOST_NS, MOST_NS),
-        .dur_ns = within(event->dur_ns, 0, MOST_NS), .name = name,
+        .dur_ns = within(event->dur_ns, 0, MOST_DUR), .name = name,
         .track = track_of(t, event), .class_of = class_of(t, event),
         .id = PROF_NO_ID, .external = PROF_NO_ID
     };

@@ -18,7 +18,13 @@ function bytes(n) {
   return (i ? n.toFixed(2) : n) + " " + units[i];
 }
 function count(n) { return n.toLocaleString("en"); }
-function color(name) { return getComputedStyle(root).getPropertyValue("--" + name).trim(); }
+// A colour of style.css, as the theme has it; main.js forgets them when that changes.
+const colors = new Map();
+function color(name) {
+  if (!colors.has(name))
+    colors.set(name, getComputedStyle(root).getPropertyValue("--" + name).trim());
+  return colors.get(name);
+}
 function element(tag, text, className) {
   const e = document.createElement(tag);
   if (text !== undefined) e.textContent = text;

@@ -73,6 +73,14 @@ function legend() {
     item.append(dot, document.createTextNode(CLASS_TEXTS[k]));
     return [item];
   }));
+  const sums = CAUSES.map((name, k) => [...idle.values()].some(({sums}) => sums[k] > 0));
+  if (sums.some(Boolean)) $("legend").append(element("span", "idle:"));
+  CAUSES.forEach((name, k) => {
+    const item = element("span"), dot = element("i", "", "dot");
+    dot.style.background = "var(--" + name + ")";
+    item.append(dot, document.createTextNode(name));
+    if (sums[k]) $("legend").append(item);
+  });
 }
 
 // ---- Theme, size, keys ----
@@ -86,7 +94,11 @@ function draw() {
   if (chosenRow && slices.tracks) histogram(callsOf(...chosenRow)
     .sort((a, b) => slices.dur[b] - slices.dur[a]));
 }
-function setTheme(theme) { root.dataset.theme = theme; draw(); }
+function setTheme(theme) {
+  root.dataset.theme = theme;
+  colors.clear();
+  draw();
+}
 $("theme").onclick = () => setTheme(root.dataset.theme == "dark" ? "light" : "dark");
 for (const id of ["flame", "memory"]) $(id).onmouseleave = e => tip(e, "");
 addEventListener("resize", draw);
@@ -106,6 +118,7 @@ async function begin() {
     $("found").textContent = "This browser cannot unpack the timeline: " + error;
     return;
   }
+  findGaps();
   whole.to = Math.max(1, ...told.files.map(file => file[1]));
   $("timeline_section").hidden = !slices.tracks.length && !told.counters.length;
   layOut();

@@ -1,6 +1,6 @@
 // ---- The timeline: slices of all tracks, drawn pixel by pixel; times are ns ----
 
-const ROW = 17, HEAD = 20, PROCESS = 26, RULER = 26, GRAPH = 44;
+const ROW = 17, HEAD = 20, PROCESS = 26, RULER = 26, GRAPH = 44, GAPS = 14;
 const view = {from: 0, to: 1, chosen: -1, measured: null, found: null, frames: []};
 const whole = {from: 0, to: 1};
 let lines = [], height = 0;         // what stands at which y, from the top of all tracks
@@ -35,6 +35,7 @@ function layOut() {
     if (!i || tracks[i - 1].process != track.process) {
       if (i) addCounters(tracks[i - 1].process);
       addLine({process: track.process}, PROCESS);
+      if (idle.has(track.process)) addLine({gaps: track.process}, HEAD + GAPS);
     }
     const rows = track.folded ? 0 : track.rows.length;
     addLine({track}, HEAD);
@@ -148,7 +149,9 @@ function drawTracks(texts) {
   const sums = pack(rgb(color("soft")));
   const first = Math.max(0, above(n => lines[n].y + lines[n].size, 0, lines.length, top));
   for (let n = first; n < lines.length && lines[n].y < top + tall; n++) {
-    const track = lines[n].rows;
+    const track = lines[n].rows, {gaps} = lines[n];
+    if (gaps !== undefined)
+      drawGaps(idle.get(gaps), y(lines[n].y + HEAD), y(lines[n].y + HEAD + GAPS - 4));
     if (!track) continue;
     if (!track.folded) track.rows.forEach((row, d) => {
       const at = track.y + d * ROW;
@@ -202,7 +205,7 @@ function drawHeads(g, width) {
   const top = lanes.scrollTop, tall = lanes.clientHeight;
   const first = above(n => lines[n].y + lines[n].size, 0, lines.length, top);
   for (let n = first; n < lines.length && lines[n].y < top + tall; n++) {
-    const {process, track, counter, y} = lines[n], at = yOf(y);
+    const {process, track, counter, gaps, y} = lines[n], at = yOf(y);
     if (process !== undefined) {
       g.fillStyle = color("track");
       g.fillRect(0, at + 2, width, PROCESS - 4);
@@ -217,6 +220,8 @@ function drawHeads(g, width) {
       g.fillText((track.folded ? "\u25b8 " : "\u25be ") + cut(plain(track.title) + (size || sums
         ? " \u2013 " + count(size) + sums + " slices" : ""), width - 24), 6, at + HEAD / 2 + 1);
       drawMarks(g, track, at);
+    } else if (gaps !== undefined) {
+      drawGapHead(g, idle.get(gaps), at, width);
     } else if (counter) {
       g.font = "11px system-ui, sans-serif";
       drawCounter(g, counter, at, width);
@@ -452,10 +457,14 @@ function click(x, y) {
     screen = null;
     return repaint();
   }
-  choose(sliceAt(x, y));
+  const gap = line.gaps !== undefined && gapAt(line, x);
+  choose(gap ? gap.before : sliceAt(x, y));
 }
 function point(e, x, y) {
   const i = sliceAt(x, y), line = lineAt(y);
+  const gap = line && line.gaps !== undefined && gapAt(line, x);
+  if (gap) return tip(e, "Idle for " + time((gap.to - gap.from) / 1e3) + "\n" +
+    gapTexts(gap.ns).join("\n") + "\nbefore " + names[slices.name[gap.before]]);
   if (i >= 0) return tip(e, cut(names[slices.name[i]], 1200) + "\n" + time(slices.dur[i] / 1e3) +
     " at " + time(slices.start[i] / 1e3));
   const near = line && line.track && line.track.marks.find(([t]) => Math.abs(xOf(t) - x) < 4);
