@@ -1667,6 +1667,11 @@ typedef struct prof_nest {
    not hold what ends behind it: they stand beside each other. All of this library nests so. */
 PROF_API uint32_t prof_nest_around(prof_nest *nest, uint32_t top, int64_t start_ns, int64_t end_ns);
 
+/* What work on a device belongs to that the span `launch` launched: the innermost of it and those
+   around it that is no call of a device's library; where all are, launch itself. */
+PROF_API uint32_t prof_nest_launcher(const prof_nest *nest, uint32_t launch,
+                                     bool (*is_launch)(const void *span));
+
 enum {                                   /* prof_span.flags, beside PROF_EVENT_... */
     PROF_SPAN_MEMORY = 0x8000,           /* memory changes at start_ns: the innermost span and all
                                             around it have it; without one it is a row's own */
@@ -1697,11 +1702,19 @@ typedef struct prof_span {
     uint16_t flags;
 } prof_span;
 
+/* What the nest knows of a call that has ended, order being its span's. */
+typedef struct prof_span_end {
+    int64_t self_ns, device_ns, self_device_ns;
+    uint32_t order;
+} prof_span_end;
+
 typedef struct prof_sums_desc {
     prof_averages_desc averages;         /* without percentiles */
     bool merge_duplicates;               /* an only child of its parent's name counts as that one */
     void *(*more)(void *user, size_t size);   /* memory, aligned as malloc's, that is the caller's
                                             again once the rows are not needed; NULL: none left */
+    void (*ended)(void *user, const prof_span_end *end);   /* every call as it ends, in a row or
+                                            not, but duplicates; NULL: nobody asks */
     void *user;
 } prof_sums_desc;
 
@@ -9566,17 +9579,29 @@ PROF__INLINE bool prof__spans_hold(int64_t outer_ns, int64_t start_ns, int64_t e
     return end_ns <= outer_ns;
 }
 
+PROF__INLINE uint32_t prof__span_parent(const prof_nest *n, uint32_t i) {
+    const char *span = (const char *)n->spans + i * n->size;
+    return *(const uint32_t *)(const void *)(span + n->parent);
+}
+
 PROF__EAGER uint32_t prof__spans_around(prof_nest *n, uint32_t top, int64_t start_ns,
                                         int64_t end_ns) {
     bool overlaps = false;
-    while (top != PROF_NONE) {
+    for (; top != PROF_NONE; top = prof__span_parent(n, top)) {
         const char *span = (const char *)n->spans + top * n->size;
         if (prof__spans_hold(*(const int64_t *)(const void *)(span + n->end_ns), start_ns, end_ns,
                              &overlaps)) break;
-        top = *(const uint32_t *)(const void *)(span + n->parent);
     }
     n->overlaps += overlaps;
     return top;
+}
+
+PROF_API PROF__QUIET uint32_t prof_nest_launcher(const prof_nest *n, uint32_t launch,
+                                                 bool (*is_launch)(const void *span)) {
+    uint32_t zone = launch;
+    while (zone != PROF_NONE && is_launch((const char *)n->spans + zone * n->size))
+        zone = prof__span_parent(n, zone);
+    return zone == PROF_NONE ? launch : zone;
 }
 
 PROF_API PROF__QUIET uint32_t prof_nest_around(prof_nest *nest, uint32_t top, int64_t start_ns,
@@ -9597,23 +9622,34 @@ PROF__FN bool prof__nest_holds(const prof__nest *n, const prof_span *s, bool *ov
     return prof__spans_hold(p->end_ns, s->start_ns, s->end_ns, overlaps);
 }
 
+PROF__FN bool prof__span_is_launch(const void *span) {
+    return (((const prof_span *)span)->flags & PROF_SPAN_LAUNCH) != 0;
+}
+
+/* The open span own is a call of a device's library: its work is that of the zone around. */
+PROF__FN void prof__nest_launched(const prof__nest *n, prof_span *own) {
+    const prof_nest open = { n->open, sizeof *own, offsetof(prof_span, end_ns),
+                             offsetof(prof_span, depth), 0 };
+    prof_span *to = n->open + prof_nest_launcher(&open, n->depth, prof__span_is_launch);
+    if (to == own) return;
+    to->device_ns = PROF__PLUS(to->device_ns, own->device_ns);
+    own->device_ns = 0;
+    for (int k = 0; k < PROF_OTHER_DEVICES; k++) {
+        to->other_device_ns[k] = PROF__PLUS(to->other_device_ns[k], own->other_device_ns[k]);
+        own->other_device_ns[k] = 0;
+    }
+}
+
 /* A span begins: those end that do not hold it. There is room for it. */
 PROF__FN void prof__nest_begin(prof__nest *n, const prof_span *s) {
+    prof_span *own;
     bool overlaps = false;
-    uint32_t i;
     while (n->depth && !prof__nest_holds(n, s, &overlaps)) prof__nest_pop(n);
     n->overlaps += overlaps;
-    for (i = n->depth; i && s->flags & n->open[i - 1].flags & PROF_SPAN_LAUNCH; i--) {}
-    n->open[n->depth] = *s;
-    if (i && s->flags & PROF_SPAN_LAUNCH) {
-        prof_span *own = n->open + n->depth, *to = n->open + i - 1;
-        own->device_ns = 0;
-        to->device_ns = PROF__PLUS(to->device_ns, s->device_ns);
-        for (int k = 0; k < PROF_OTHER_DEVICES; k++) {
-            own->other_device_ns[k] = 0;
-            to->other_device_ns[k] = PROF__PLUS(to->other_device_ns[k], s->other_device_ns[k]);
-        }
-    }
+    own = n->open + n->depth;
+    *own = *s;
+    own->depth = n->depth - 1;           /* the one around it; PROF_NONE of the first */
+    if (s->flags & PROF_SPAN_LAUNCH) prof__nest_launched(n, own);
     n->depth++;
 }
 
@@ -11786,17 +11822,15 @@ PROF__FN void prof__launched_by(struct prof_trace *s, const prof_event *e, uint3
 }
 
 /* A call of a device's library. */
-PROF__FN bool prof__is_launch(const prof_event *e) {
-    const char *type = e->extra ? e->extra->activity_type : NULL;
+PROF__FN bool prof__is_launch(const void *event) {
+    const prof_extra *x = ((const prof_event *)event)->extra;
+    const char *type = x ? x->activity_type : NULL;
     return type && (prof__ends_with(type, "_runtime") || prof__ends_with(type, "_driver"));
 }
 
-/* The zone around launch calls has the kernel; without one the call itself. */
 PROF__FN uint32_t prof__launcher(const struct prof_trace *s, uint32_t i) {
-    uint32_t zone = i;
-    while (!s->built && zone != PROF_NONE && prof__is_launch(s->events + zone))
-        zone = s->events[zone].parent;
-    return zone == PROF_NONE ? i : zone;
+    const prof_nest n = prof__nest_of(s);
+    return s->built ? i : prof_nest_launcher(&n, i, prof__is_launch);
 }
 
 /* Joins by linked_correlation_id. Of events with the same id the first one counts. order: events in
@@ -13824,12 +13858,21 @@ PROF__FN void prof__span_sums_count(prof__span_sums_row *r, const prof__beside *
     }
 }
 
+PROF__FN void prof__span_sums_tell(const prof_sums *s, const prof__close *c) {
+    const prof__beside *b = c->beside;
+    prof_span_end end = { c->self_ns, 0, 0, c->order };
+    if (b) end.device_ns = b->all.device_ns;
+    if (b) end.self_device_ns = PROF__MINUS(b->all.device_ns, b->within.device_ns);
+    s->desc.ended(s->desc.user, &end);
+}
+
 /* A span has ended, and is no duplicate. */
 PROF__FN void prof__span_sums_take_call(void *user, const prof__close *c) {
     prof_sums *s = (prof_sums *)user;
     prof__span_sums_row *r;
     uint32_t *last;
     s->stats.self_cpu_time_total_ns = PROF__PLUS(s->stats.self_cpu_time_total_ns, c->self_ns);
+    if (s->desc.ended) prof__span_sums_tell(s, c);
     if (c->what == PROF_NONE || c->flags & PROF_SPAN_HIDDEN) return;
     r = s->rows[c->what];
     if ((!r->sums.count || r->part == s->part) &&

@@ -1,54 +1,11 @@
-/* The CPU side of a trace as a tree: see call_tree.h. */
+/* The calls of a trace: see call_tree.h. What times do not tell ("Zone parent id") is this file's own
+   work: a call may be told to lie in one that ended before others began, so that no order of theirs
+   is the tree's, and prof.h's nest, where only what is open is held, is given them in the order that
+   the links make (tree_push). */
 #include "call_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- Sorting ---- */
-
-static size_t run_end(const uint32_t *from, size_t begin, size_t count, before_fn *before,
-                      const void *context) {
-    size_t end = begin + 1;
-    while (end < count && !before(from[end], from[end - 1], context)) end++;
-    return end < count ? end : count;
-}
-
-/* Merges pairs of runs from one array into the other; returns how many runs there were. */
-static size_t merge_runs(const uint32_t *from, uint32_t *to, size_t count, before_fn *before,
-                         const void *context) {
-    size_t runs = 0, out = 0;
-    while (out < count) {
-        size_t left = out, middle = run_end(from, left, count, before, context);
-        size_t end = middle < count ? run_end(from, middle, count, before, context) : count;
-        size_t right = middle;
-        runs += middle < end ? 2 : 1;
-        while (left < middle && right < end)
-            to[out++] = before(from[right], from[left], context) ? from[right++] : from[left++];
-        while (left < middle) to[out++] = from[left++];
-        while (right < end) to[out++] = from[right++];
-    }
-    return runs;
-}
-
-void sort_numbers(uint32_t *numbers, size_t count, before_fn *before, const void *context) {
-    if (count < 2) return;
-    if (run_end(numbers, 0, count, before, context) == count) return;
-    uint32_t *other = allocate(count * sizeof *other), *from = numbers, *to = other;
-    while (merge_runs(from, to, count, before, context) > 1) {
-        uint32_t *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != numbers) memcpy(numbers, from, count * sizeof *numbers);
-    free(other);
-}
-
-uint32_t *sorted_numbers(size_t count, before_fn *before, const void *context) {
-    uint32_t *numbers = allocate((count ? count : 1) * sizeof *numbers);
-    for (size_t i = 0; i < count; i++) numbers[i] = (uint32_t)i;
-    sort_numbers(numbers, count, before, context);
-    return numbers;
-}
 
 /* ---- Reading ---- */
 
@@ -184,7 +141,7 @@ static call *add_call(call_tree *tree, const trace_event *event) {
     call *new_call = &tree->calls[tree->count++];
     *new_call = (call){
         .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
-        .self_ns = event->is_async ? 0 : event->dur_ns, .is_async = event->is_async,
+        .is_async = event->is_async,
         .name = tree_name(tree, event),
         .thread = tree_thread(tree, event), .parent = NO_CALL, .kind = event->kind
     };
@@ -218,7 +175,7 @@ call *tree_add(call_tree *tree, const trace_event *event) {
     if (tree->without_kernels) return new_call;
     if (trace_arg(event, "is_legacy")) {
         new_call->is_legacy = true;
-        new_call->device_ns = new_call->device_self_ns = trace_kernels_ns(event);
+        new_call->launched_ns = trace_kernels_ns(event);
     }
     call_id own = trace_call_id(event);
     if (!tree->join.resize) tree->join = join_new();
@@ -265,7 +222,6 @@ static void enter(call_tree *tree, uint32_t number, open_calls *open) {
     *top = prof_nest_around(&tree->nest, *top, c->start_ns, c->end_ns);
     if (c->is_told) *top = told_zone(tree, number, *top);
     c->parent = *top;
-    if (*top != NO_CALL) tree->calls[*top].self_ns -= call_ns(c);
     *top = number;
 }
 
@@ -306,33 +262,94 @@ static void nest(call_tree *tree) {
     free(changes);
 }
 
-/* The call that a kernel belongs to; where that is a launch, the call around it. */
-static uint32_t owner_of(const call_tree *tree, const kernel_link *kernel) {
-    uint32_t first = prof_join_owner(&tree->join, kernel->external, kernel->correlation);
-    uint32_t number = first;
-    while (number != NO_CALL && (tree->calls[number].kind == TRACE_RUNTIME ||
-                                 tree->calls[number].kind == TRACE_PYTHON))
-        number = tree->calls[number].parent;
-    return number != NO_CALL ? number : first;
+/* Python functions around a launch have not launched it either. */
+static bool is_launch(const void *one) {
+    const call *c = one;
+    return c->kind == TRACE_RUNTIME || c->kind == TRACE_PYTHON;
 }
 
 static void attribute_kernels(call_tree *tree) {
     for (size_t i = 0; i < tree->kernel_count; i++) {
         kernel_link *kernel = &tree->kernels[i];
-        kernel->owner = owner_of(tree, kernel);
+        kernel->owner = prof_join_owner(&tree->join, kernel->external, kernel->correlation);
+        kernel->owner = prof_nest_launcher(&tree->nest, kernel->owner, is_launch);
         if (kernel->told != NOT_TOLD) kernel->owner = zone_of(tree, kernel->told, kernel->owner);
         call *owner = kernel->owner == NO_CALL ? NULL : &tree->calls[kernel->owner];
         if (!owner) tree->unowned++;
-        else if (!owner->is_legacy) owner->device_self_ns += kernel->dur_ns;
+        else if (!owner->is_legacy) owner->launched_ns += kernel->dur_ns;
     }
+}
+
+/* ---- Into sums ---- */
+
+/* first: of each call, its first child, and at the end the first of those that lie in none. */
+static void link_children(const call_tree *tree, uint32_t *first, uint32_t *next) {
+    for (size_t i = 0; i <= tree->count; i++) first[i] = NO_CALL;
     for (size_t i = tree->count; i-- > 0; ) {
-        call *c = &tree->calls[tree->order[i]];
-        call *parent = c->parent == NO_CALL ? NULL : &tree->calls[c->parent];
-        if (!c->is_legacy) c->device_ns += c->device_self_ns;
-        if (!parent) continue;
-        if (parent->is_legacy) parent->device_self_ns -= c->device_ns;
-        else parent->device_ns += c->device_ns;
+        uint32_t number = tree->order[i], parent = tree->calls[number].parent;
+        uint32_t *place = &first[parent == NO_CALL ? tree->count : parent];
+        next[number] = *place;
+        *place = number;
     }
+}
+
+static void push_call(const call_tree *tree, prof_sums *sums, uint32_t number, uint32_t depth,
+                      tree_span *make, void *user) {
+    const call *c = &tree->calls[number];
+    prof_span span = {
+        .start_ns = c->start_ns, .end_ns = c->end_ns, .row = PROF_NONE,
+        .device_ns = c->launched_ns, .order = number, .depth = depth,
+        .flags = PROF_SPAN_DEPTH | (c->is_legacy ? PROF_EVENT_LEGACY : 0)
+    };
+    if (make) make(user, number, &span);
+    prof_sums_push(sums, &span);
+}
+
+void tree_push(const call_tree *tree, prof_sums *sums, tree_span *make, void *user) {
+    uint32_t *first = allocate((tree->count + 1) * sizeof *first);
+    uint32_t *next = allocate((tree->count + 1) * sizeof *next), depth = 0;
+    link_children(tree, first, next);
+    for (uint32_t at = first[tree->count]; at != NO_CALL; ) {
+        const call *c = &tree->calls[at];
+        uint32_t child = first[at];
+        first[at] = NO_CALL;
+        if (child != NO_CALL) {
+            depth += !c->apart;
+            at = child;
+            continue;
+        }
+        if (!c->apart && !c->is_async) push_call(tree, sums, at, depth, make, user);
+        if (next[at] != NO_CALL) {
+            at = next[at];
+        } else if ((at = c->parent) != NO_CALL) {
+            depth -= !tree->calls[at].apart;
+        }
+    }
+    free(first);
+    free(next);
+}
+
+typedef struct timed { call_tree *tree; arena memory; } timed;
+
+static void *more_memory(void *user, size_t size) {
+    return arena_allocate(&((timed *)user)->memory, size);
+}
+
+static void note_times(void *user, const prof_span_end *end) {
+    call *c = &((timed *)user)->tree->calls[end->order];
+    c->self_ns = end->self_ns;
+    c->device_ns = end->device_ns;
+    c->device_self_ns = end->self_device_ns;
+}
+
+void tree_time(call_tree *tree) {
+    timed t = {.tree = tree};
+    prof_sums_desc desc = {.more = more_memory, .ended = note_times, .user = &t};
+    prof_sums *sums;
+    if (prof_sums_open(&desc, &sums) != PROF_OK) exit(fail(NULL, "out of memory"));
+    tree_push(tree, sums, NULL, NULL);
+    prof_sums_close(sums, NULL, 0);
+    arena_free(&t.memory);
 }
 
 void tree_build(call_tree *tree) {

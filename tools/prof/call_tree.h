@@ -1,5 +1,6 @@
-/* The CPU side of a trace as a tree: which call lies in which, self times as PyTorch computes
-   them, and the device time that each call's kernels took.
+/* The calls of a trace, kept: for those who ask of each what it lies in, and what it launched, not
+   only of all with one name. Which lies in which by their times, who launched what, and all times
+   are prof.h's to say (prof_nest, prof_join, prof_sums).
 
        call_tree tree = {0};
        while (trace_next(reader) != TRACE_END)
@@ -17,8 +18,11 @@
 
 typedef struct call {
     int64_t start_ns, end_ns;
-    int64_t self_ns;            /* less the direct children; may be negative where they overlap */
-    int64_t device_ns, device_self_ns;   /* of its kernels; with and without its children's */
+    int64_t self_ns;            /* by tree_time: less the direct children; may be negative where they
+                                   overlap; */
+    int64_t device_ns, device_self_ns;   /* of its kernels, with and without its children's */
+    int64_t launched_ns;        /* of those it launched itself; of a legacy record stream: as told,
+                                   its children's too */
     uint32_t name;              /* in tree.names */
     uint32_t thread;            /* in tree.threads */
     uint32_t parent;            /* in tree.calls, or NO_CALL */
@@ -27,6 +31,7 @@ typedef struct call {
     bool is_async : 1;          /* beside what its thread does: no time of its own, no children */
     bool outside : 1;           /* the caller's: of no interest but for what lies in it */
     bool is_legacy : 1;         /* of a legacy record stream: it tells its device_ns itself */
+    bool apart : 1;             /* the caller's: in its times it is as if it were not there */
     bool is_told : 1;           /* its "Zone parent id" is in tree.told */
 } call;
 
@@ -90,6 +95,11 @@ bool tree_takes(const call_tree *tree, const trace_event *event);
 /* Keeps what belongs in the tree; the new call, or NULL when the event is none. */
 call *tree_add(call_tree *tree, const trace_event *event);
 void tree_build(call_tree *tree);
+void tree_time(call_tree *tree);                 /* then: what each call took */
+/* The calls that are not apart as spans into sums, each after all that lie in it. What make changes:
+   to begin with, they are in no row. */
+typedef void tree_span(void *user, uint32_t number, prof_span *made);
+void tree_push(const call_tree *tree, prof_sums *sums, tree_span *make, void *user);
 void tree_clear(call_tree *tree);                /* for the next file: keeps names and options */
 void tree_free(call_tree *tree);
 
@@ -106,11 +116,5 @@ static inline int64_t call_ns(const call *c) { return c->end_ns - c->start_ns; }
 static inline bool kind_is_device(uint8_t kind) {       /* what runs on a device */
     return kind == TRACE_KERNEL || kind == TRACE_MEMCPY || kind == TRACE_MEMSET;
 }
-
-/* Sorts numbers[0..count) so that before(a, b, context) never holds for a later a and an earlier
-   b; keeps the order of equals; linear where it is sorted already. */
-typedef bool before_fn(uint32_t a, uint32_t b, const void *context);
-void sort_numbers(uint32_t *numbers, size_t count, before_fn *before, const void *context);
-uint32_t *sorted_numbers(size_t count, before_fn *before, const void *context);  /* 0..count */
 
 #endif

@@ -200,6 +200,7 @@ static int link_trace(execution_trace *t, const char *path) {
         if (c && record_id(&reader->event, &id) && id < NO_CALL) c->key = (uint32_t)id;
     }
     tree_build(&tree);
+    tree_time(&tree);
     for (size_t i = 0; i < tree.count; i++)
         if (tree.calls[i].key) link_call(t, &tree, &tree.calls[i]);
     tree_free(&tree);

@@ -158,3 +158,49 @@ void map_free(map *m) {
     free(m->slots);
     memset(m, 0, sizeof *m);
 }
+
+/* ---- Sorting ---- */
+
+static size_t run_end(const uint32_t *from, size_t begin, size_t count, before_fn *before,
+                      const void *context) {
+    size_t end = begin + 1;
+    while (end < count && !before(from[end], from[end - 1], context)) end++;
+    return end < count ? end : count;
+}
+
+/* Merges pairs of runs from one array into the other; returns how many runs there were. */
+static size_t merge_runs(const uint32_t *from, uint32_t *to, size_t count, before_fn *before,
+                         const void *context) {
+    size_t runs = 0, out = 0;
+    while (out < count) {
+        size_t left = out, middle = run_end(from, left, count, before, context);
+        size_t end = middle < count ? run_end(from, middle, count, before, context) : count;
+        size_t right = middle;
+        runs += middle < end ? 2 : 1;
+        while (left < middle && right < end)
+            to[out++] = before(from[right], from[left], context) ? from[right++] : from[left++];
+        while (left < middle) to[out++] = from[left++];
+        while (right < end) to[out++] = from[right++];
+    }
+    return runs;
+}
+
+void sort_numbers(uint32_t *numbers, size_t count, before_fn *before, const void *context) {
+    if (count < 2) return;
+    if (run_end(numbers, 0, count, before, context) == count) return;
+    uint32_t *other = allocate(count * sizeof *other), *from = numbers, *to = other;
+    while (merge_runs(from, to, count, before, context) > 1) {
+        uint32_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != numbers) memcpy(numbers, from, count * sizeof *numbers);
+    free(other);
+}
+
+uint32_t *sorted_numbers(size_t count, before_fn *before, const void *context) {
+    uint32_t *numbers = allocate((count ? count : 1) * sizeof *numbers);
+    for (size_t i = 0; i < count; i++) numbers[i] = (uint32_t)i;
+    sort_numbers(numbers, count, before, context);
+    return numbers;
+}

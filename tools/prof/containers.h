@@ -57,4 +57,10 @@ uint64_t *map_put(map *m, uint64_t key, bool *is_new);
 uint64_t *map_get(const map *m, uint64_t key);   /* NULL: not there */
 void map_free(map *m);
 
+/* Sorts numbers[0..count) so that before(a, b, context) never holds for a later a and an earlier
+   b; keeps the order of equals; linear where it is sorted already. */
+typedef bool before_fn(uint32_t a, uint32_t b, const void *context);
+void sort_numbers(uint32_t *numbers, size_t count, before_fn *before, const void *context);
+uint32_t *sorted_numbers(size_t count, before_fn *before, const void *context);  /* 0..count */
+
 #endif

@@ -65,6 +65,8 @@ static void take(walk *w, const trace_event *event) {
     size_t kernels = w->tree.kernel_count;
     call *c = tree_add(&w->tree, event);
     if (c) keep_stack(w, event, c);
+    if (c) c->apart = w->options->frames_only && c->kind == TRACE_PYTHON;    /* an op's time is its
+                                            frames', but for the ops within, whatever is between */
     if (w->tree.kernel_count > kernels) keep_kernel_name(w, event);
     if (w->options->threads) keep_thread_name(w, event);
 }
@@ -111,16 +113,6 @@ static uint32_t node_with_stack(walk *w, uint32_t base, uint32_t number, uint32_
     return node;
 }
 
-/* Of an op, the time that is its frames': without the ops within, whatever frames are between. */
-static void add_to_frames(walk *w, const call *c, uint32_t node, uint32_t base) {
-    uint32_t up = c->parent;
-    if (c->kind == TRACE_PYTHON) return;
-    while (up != NO_CALL && w->tree.calls[up].kind == TRACE_PYTHON) up = w->tree.calls[up].parent;
-    if (node != base) w->f->nodes[node].self += call_ns(c);
-    if (up != NO_CALL && w->places[up].node != base)
-        w->f->nodes[w->places[up].node].self -= call_ns(c);
-}
-
 static void enter(walk *w, uint32_t number, uint32_t base) {
     const call *c = &w->tree.calls[number];
     bool top = c->parent == NO_CALL;
@@ -131,9 +123,8 @@ static void enter(walk *w, uint32_t number, uint32_t base) {
     else node = hidden ? parent : named_below(w, parent, c);
     w->places[number].node = node;
     w->places[number].stack = stack;
-    if (!w->options->device && w->options->frames_only) add_to_frames(w, c, node, base);
-    else if (!w->options->device) w->f->nodes[node].self += c->self_ns;
-    else if (!w->options->kernels) w->f->nodes[node].self += c->device_self_ns;
+    if (w->options->device) w->f->nodes[node].self += w->options->kernels ? 0 : c->device_self_ns;
+    else if (!hidden || node != base) w->f->nodes[node].self += c->self_ns;
 }
 
 static void add_kernels(walk *w) {
@@ -170,6 +161,7 @@ int flame_read(flame *f, const flame_options *options, const char *path) {
     while (trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT) take(&w, &reader->event);
     tree_build(&w.tree);
+    tree_time(&w.tree);
     walk_tree(&w);
     f->overlaps += w.tree.nest.overlaps;
     tree_free(&w.tree);

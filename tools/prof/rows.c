@@ -622,31 +622,6 @@ static void told_frames(row_table *t) {
     free(frames.list);
 }
 
-/* first: of each call, its first child, and at the end the first of those that lie in none. */
-static void link_children(const call_tree *tree, uint32_t *first, uint32_t *next) {
-    for (size_t i = 0; i <= tree->count; i++) first[i] = NO_CALL;
-    for (size_t i = tree->count; i-- > 0; ) {
-        uint32_t number = tree->order[i], parent = tree->calls[number].parent;
-        uint32_t *place = &first[parent == NO_CALL ? tree->count : parent];
-        next[number] = *place;
-        *place = number;
-    }
-}
-
-static void push_told(row_table *t, uint32_t number, uint32_t depth, const int64_t bytes[2]) {
-    const call *c = &t->tree.calls[number];
-    prof_span out = span_of(t, &t->spans[number]);
-    if (c->is_async || (c->kind == TRACE_PYTHON && !t->python_rows)) return;
-    out.flags |= PROF_SPAN_DEPTH;
-    out.depth = depth;
-    out.device_ns += c->device_self_ns;
-    for (int i = 0; t->told_others && i < PROF_OTHER_DEVICES; i++)
-        out.other_device_ns[i] = t->told_others[number][i];
-    out.cpu_bytes += bytes[0];
-    out.device_bytes += bytes[1];
-    rows_push(t, &out);
-}
-
 /* What work of each call was on other devices than the first. */
 static void told_others(row_table *t) {
     const call_tree *tree = &t->tree;
@@ -660,28 +635,27 @@ static void told_others(row_table *t) {
     }
 }
 
-/* Each call after all that lie in it. */
+typedef struct told_walk { row_table *table; int64_t (*bytes)[2]; } told_walk;
+
+static void told_span(void *user, uint32_t number, prof_span *made) {
+    const told_walk *w = user;
+    prof_span out = span_of(w->table, &w->table->spans[number]);
+    out.flags |= made->flags;
+    out.depth = made->depth;
+    out.device_ns = made->device_ns;
+    for (int i = 0; w->table->told_others && i < PROF_OTHER_DEVICES; i++)
+        out.other_device_ns[i] = w->table->told_others[number][i];
+    out.cpu_bytes += w->bytes[number][0];
+    out.device_bytes += w->bytes[number][1];
+    *made = out;
+}
+
 static void walk_told(row_table *t) {
-    const call_tree *tree = &t->tree;
-    int64_t (*bytes)[2] = told_memory(t);
-    uint32_t *first = allocate((tree->count + 1) * sizeof *first);
-    uint32_t *next = allocate((tree->count + 1) * sizeof *next), depth = 0;
+    told_walk w = {t, told_memory(t)};
     if (t->options->by_stack) told_frames(t);
     told_others(t);
-    link_children(tree, first, next);
-    for (uint32_t at = first[tree->count]; at != NO_CALL; ) {
-        for (; first[at] != NO_CALL; depth++) {
-            uint32_t child = first[at];
-            first[at] = NO_CALL;
-            at = child;
-        }
-        push_told(t, at, depth, bytes[at]);
-        if (next[at] == NO_CALL && depth) depth--, at = tree->calls[at].parent;
-        else at = next[at];
-    }
-    free(bytes);
-    free(first);
-    free(next);
+    tree_push(&t->tree, t->sums, told_span, &w);
+    free(w.bytes);
     free(t->told_others);
     t->told_others = NULL;
 }
@@ -731,6 +705,7 @@ static void add_event(row_table *t, const trace_event *event) {
     if (t->told) {
         call *c = tree_add(&t->tree, event);
         if (c) c->outside = !inside;
+        if (c) c->apart = c->kind == TRACE_PYTHON && !t->python_rows;
     }
     if (event->phase == 'X' && kind_is_device(event->kind)) {
         add_work(t, event);
