@@ -1667,6 +1667,28 @@ typedef struct prof_nest {
    not hold what ends behind it: they stand beside each other. All of this library nests so. */
 PROF_API uint32_t prof_nest_around(prof_nest *nest, uint32_t top, int64_t start_ns, int64_t end_ns);
 
+/* Zones that come by their ends, each with its depth, in an order in which readers of a file nest
+   them: of those that begin together these take the first for the outer one. So a zone that begins
+   with the one around it is held back, with what begins with it in turn, until that one comes, and
+   then goes behind it. A chain is such zones; chains lie on a stack, each deeper than the one below.
+   Zero but for the first four. */
+enum { PROF__CHAINS = 300 };
+typedef struct prof__chain { int64_t start_ns; uint32_t depth, first; } prof__chain;
+typedef struct prof_order {
+    uint8_t *depths;                     /* the caller's, a byte for each place, and */
+    uint32_t room;                       /* how many places */
+    void (*write)(void *user, uint32_t place);   /* what is at this place comes next */
+    void *user;
+    uint32_t begin, end, chain_count;    /* the library's: places in use, in turns; chains */
+    prof__chain chains[PROF__CHAINS + 1];
+} prof_order;
+
+/* The place for the next zone of a thread, at most 255 deep. Writes what comes before it for
+   certain, and where there is no place left, what has waited longest. end: writes the rest; the
+   thread's zones, or the file, are through. */
+PROF_API uint32_t prof_order_add(prof_order *order, uint32_t depth, int64_t start_ns);
+PROF_API void prof_order_end(prof_order *order);
+
 /* What work on a device belongs to that the span `launch` launched: the innermost of it and those
    around it that is no call of a device's library; where all are, launch itself. */
 PROF_API uint32_t prof_nest_launcher(const prof_nest *nest, uint32_t launch,
@@ -9663,6 +9685,67 @@ PROF__FN void prof__nest_thread(prof__nest *n, uint32_t thread) {
     }
     n->thread = thread;
 }
+
+/* ---- zones by their ends, in an order in which readers nest them ---- */
+
+/* Writes a chain, by depth; of equal depth, as they came. */
+PROF__FN void prof__order_write(const prof_order *o, uint32_t chain) {
+    const prof__chain *c = o->chains + chain;
+    uint32_t end = chain + 1 < o->chain_count ? c[1].first : o->end, left = end - c->first;
+    for (uint32_t depth = c->depth; left; depth++) {
+        for (uint32_t i = c->first; i != end; i++) {
+            uint32_t place = i % o->room;
+            if (o->depths[place] != depth) continue;
+            o->write(o->user, place);
+            left--;
+        }
+    }
+}
+
+/* Writes all chains but so many. */
+PROF__FN void prof__order_flush(prof_order *o, uint32_t keep) {
+    if (o->chain_count <= keep) return;
+    for (uint32_t i = keep; i < o->chain_count; i++) prof__order_write(o, i);
+    o->end = o->chains[keep].first;
+    o->chain_count = keep;
+}
+
+/* There is no place left: the outermost chain goes. */
+PROF__FN void prof__order_make_room(prof_order *o) {
+    prof__order_write(o, 0);
+    o->begin = --o->chain_count ? o->chains[1].first : o->end;
+    memmove(o->chains, o->chains + 1, o->chain_count * sizeof *o->chains);
+}
+
+/* The innermost chain, if it is of this depth or deeper. */
+PROF__FN prof__chain *prof__order_top(prof_order *o, uint32_t depth) {
+    prof__chain *top = o->chains + o->chain_count - 1;
+    return o->chain_count && top->depth >= depth ? top : NULL;
+}
+
+PROF_API PROF__QUIET uint32_t prof_order_add(prof_order *o, uint32_t depth, int64_t start_ns) {
+    prof__chain own = { start_ns, PROF__MIN(depth, 255u), 0 }, *top = prof__order_top(o, 0);
+    uint32_t place;
+    if (top && top->start_ns != start_ns &&
+        (!top->depth || (o->chain_count > 1 && top[-1].depth == top->depth)))
+        prof__order_flush(o, o->chain_count - 1);      /* nothing around it can begin with it */
+    if (o->end - o->begin == o->room || o->chain_count == PROF__CHAINS) prof__order_make_room(o);
+    while ((top = prof__order_top(o, depth + 1)) != NULL &&
+           (top->depth > depth + 1 || top->start_ns != start_ns))
+        prof__order_flush(o, o->chain_count - 1);
+    own.first = top ? top->first : o->end;
+    if (top) o->chain_count--;           /* it begins with this zone */
+    place = o->end++ % o->room;
+    o->depths[place] = (uint8_t)own.depth;
+    top = prof__order_top(o, depth);
+    if (!top || top->start_ns != start_ns) o->chains[o->chain_count++] = own;
+    return place;
+}
+
+PROF_API PROF__QUIET void prof_order_end(prof_order *o) {
+    prof__order_flush(o, 0);
+    o->begin = o->end = 0;
+}
 #endif
 
 /* ---- @COLLECT: records back to zones and moments, thread by thread ---- */
@@ -17493,20 +17576,15 @@ PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
 #if PROF__BARE
 #  define prof__chrome_unordered(o, s) ((void)0)
 #else
-/* Where events have no room: thread by thread, in the order of ends. But a zone that begins with
-   the one around it is held back, with what begins with it in turn, until that one comes: of those
-   that begin together readers take the first for the outer one. A chain is such zones, from the
-   outermost on; chains lie on a stack, each deeper than the one below. */
-typedef struct prof__chain { uint32_t depth, head, tail, first; } prof__chain;   /* in held */
+/* Where events have no room: thread by thread, in the order of ends, but for prof_order. */
 typedef struct prof__unordered {
     prof__out *o;
     const struct prof_trace *s;
     prof__place place;
     prof__gpu gpu;
     prof__close *held;
-    uint32_t count, max, *next;          /* next: in the chain; of the tail nothing */
-    uint32_t chain_count;
-    prof__chain chains[PROF__LEVELS + 2];
+    prof_order order;
+    uint32_t thread;
 } prof__unordered;
 
 PROF__FN void prof__unordered_write(prof__unordered *u, const prof__close *c) {
@@ -17524,55 +17602,16 @@ PROF__FN void prof__unordered_write(prof__unordered *u, const prof__close *c) {
     prof__chrome_zone(u->o, &u->place, prof__site(c->what)->name, c->start_ns, c->end_ns, c->flags);
 }
 
-/* Writes all chains but so many. */
-PROF__FN void prof__unordered_flush(prof__unordered *u, uint32_t keep) {
-    if (u->chain_count <= keep) return;
-    for (uint32_t i = keep; i < u->chain_count; i++) {
-        const prof__chain *l = u->chains + i;
-        for (uint32_t n = l->head;; n = u->next[n]) {
-            prof__unordered_write(u, u->held + n);
-            if (n == l->tail) break;
-        }
-    }
-    u->count = u->chains[keep].first;
-    u->chain_count = keep;
-}
-
-/* The innermost chain, if it is of this depth or deeper. */
-PROF__FN prof__chain *prof__unordered_top(prof__unordered *u, uint32_t depth) {
-    prof__chain *top = u->chains + u->chain_count - 1;
-    return u->chain_count && top->depth >= depth ? top : NULL;
-}
-
-PROF__FN void prof__unordered_hold(prof__unordered *u, const prof__close *c) {
-    prof__chain own = { c->depth, u->count, u->count, u->count }, *top;
-    u->held[u->count++] = *c;
-    top = prof__unordered_top(u, c->depth + 1);
-    if (top) {                           /* it begins with this zone: see prof__unordered_zone */
-        u->next[own.head] = top->head;
-        own.tail = top->tail;
-        own.first = top->first;
-        u->chain_count--;
-    }
-    top = prof__unordered_top(u, c->depth);
-    if (top && u->held[top->head].start_ns == c->start_ns) {
-        u->next[top->tail] = own.head;
-        top->tail = own.tail;
-        return;
-    }
-    u->chains[u->chain_count++] = own;
-    if (top || !c->depth) prof__unordered_flush(u, u->chain_count - 1);
+PROF__FN void prof__unordered_held(void *user, uint32_t place) {
+    prof__unordered *u = (prof__unordered *)user;
+    prof__unordered_write(u, u->held + place);
 }
 
 PROF__FN void prof__unordered_zone(void *user, const prof__close *c) {
     prof__unordered *u = (prof__unordered *)user;
-    const prof__chain *top;
-    if (u->count && (u->held->thread != c->thread || u->count == u->max))
-        prof__unordered_flush(u, 0);
-    while ((top = prof__unordered_top(u, c->depth + 1)) != NULL &&
-           (top->depth > c->depth + 1 || u->held[top->head].start_ns != c->start_ns))
-        prof__unordered_flush(u, u->chain_count - 1);
-    if (u->max) prof__unordered_hold(u, c);
+    if (u->order.chain_count && u->thread != c->thread) prof_order_end(&u->order);
+    u->thread = c->thread;
+    if (u->order.room) u->held[prof_order_add(&u->order, c->depth, c->start_ns)] = *c;
     else prof__unordered_write(u, c);
 }
 
@@ -17595,11 +17634,13 @@ PROF__FN void prof__chrome_unordered(prof__out *o, const struct prof_trace *s) {
     feed.moment = prof__unordered_moment;
     feed.user = &u;
     u.held = (prof__close *)(void *)s->scratch;
-    u.max = (uint32_t)PROF__MIN((size_t)(prof__scratch_end(s) - s->scratch) /
-                                (sizeof *u.held + sizeof *u.next), 1u << 20);
-    u.next = (uint32_t *)(void *)(u.held + u.max);
+    u.order.room = (uint32_t)PROF__MIN((size_t)(prof__scratch_end(s) - s->scratch) /
+                                       (sizeof *u.held + 1), 1u << 20);
+    u.order.depths = (uint8_t *)(void *)(u.held + u.order.room);
+    u.order.write = prof__unordered_held;
+    u.order.user = &u;
     prof__closes_of_records(&feed);
-    prof__unordered_flush(&u, 0);
+    prof_order_end(&u.order);
 }
 #endif
 
@@ -19583,44 +19624,49 @@ PROF__FN bool prof__chrome_flush(struct prof__chrome_stream *c, prof__raw *w) {
     return !w->failed;
 }
 
-/* Zones that end together, as they began: of two that have the same times readers take the first
-   for the outer one. */
-enum { PROF__TOGETHER = 32 };
-static struct prof__together { prof__item list[PROF__TOGETHER]; uint32_t count; } prof__together;
+/* Zones of the piece of a stream that is being written: see prof_order. As many as fit half of what
+   the sink is handed at once. */
+enum { PROF__SHOWN = 32, PROF__SHOWN_BYTES = PROF__OUT_SIZE / 2 / PROF__SHOWN };
+static struct prof__shown {
+    prof__item held[PROF__SHOWN];
+    uint8_t depths[PROF__SHOWN];
+    prof_order order;
+    uint64_t end;                        /* of the zone that came last */
+} prof__shown;
 
-PROF__FN void prof__together_hold(const prof__item *i) {
-    prof__item *list = prof__together.list;
-    uint32_t at = prof__together.count++;
-    for (; at; at--) {
-        uint64_t start = prof__item_start(list + at - 1), own = prof__item_start(i);
-        uint32_t depth = list[at - 1].site_depth & 0xff;
-        if (start < own || (start == own && depth <= (i->site_depth & 0xff))) break;
-        list[at] = list[at - 1];
-    }
-    list[at] = *i;
+PROF__FN void prof__shown_write(void *chrome, uint32_t place) {
+    prof__chrome_item((struct prof__chrome_stream *)chrome, prof__shown.held + place);
 }
 
-/* Writes them, unless all end with this one, and there is room. */
-PROF__FN void prof__together_write(struct prof__chrome_stream *c, const prof__item *next) {
-    struct prof__together *t = &prof__together;
-    if (next && t->count < PROF__TOGETHER && next->end == t->list->end) return;
-    for (uint32_t i = 0; i < t->count; i++) prof__chrome_item(c, t->list + i);
-    t->count = 0;
+PROF__FN void prof__shown_add(struct prof__chrome_stream *c, const prof__item *i) {
+    struct prof__shown *h = &prof__shown;
+    int64_t start = prof__to_ns(&c->scale, prof__item_start(i));
+    h->held[prof_order_add(&h->order, i->site_depth & 0xff, start)] = *i;
+    h->end = i->end;
 }
 
 PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span) {
     struct prof__chrome_stream *c = &prof__chrome_out;
+    prof_order *order = &prof__shown.order;
     prof__span next = *span;
     uint32_t announced = PROF__LOAD(row->announced);
     bool told = c->told;
     prof__out_open(&c->out, w->sink);
     prof__chrome_tell(row, false);
+    order->room = PROF__SHOWN;
+    order->depths = prof__shown.depths;
+    order->write = prof__shown_write;
+    order->user = c;
     while (next.at < next.end) {
         prof__item item;
         prof__cursor k = { next.at, next.end, (uint64_t)next.epoch << 32, 0 };
+        size_t used = (size_t)(c->out.p - c->out.buf);
+        bool together;
         (void)prof__next(&k, &item);
-        prof__together_write(c, &item);
-        if (!prof__together.count && (size_t)(c->out.p - c->out.buf) > PROF__OUT_SIZE / 2) {
+        together = item.end == prof__shown.end &&
+                   used + PROF__SHOWN_BYTES * (order->end - order->begin + 1) < PROF__OUT_SIZE;
+        if (used > PROF__OUT_SIZE / 2 && !together) {
+            prof_order_end(order);
             if (!prof__chrome_flush(c, w)) break;
             span->at = next.at;
             span->epoch = next.epoch;
@@ -19631,11 +19677,11 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
         next.at = k.at;
         next.epoch = (uint32_t)(k.base >> 32);
         if (!prof__item_shows(&item) || !prof__site_known(item.site_depth >> 8)) continue;
-        if (prof__item_is_zone(&item)) prof__together_hold(&item);
+        if (prof__item_is_zone(&item)) prof__shown_add(c, &item);
         else prof__chrome_item(c, &item);
         next.zones += prof__item_is_zone(&item);
     }
-    prof__together_write(c, NULL);
+    prof_order_end(order);
     if (!w->failed && prof__chrome_flush(c, w)) {
         *span = next;
         return true;

@@ -232,6 +232,20 @@ static void *pool_more(void *user, size_t size) {
     return memset(p, 0xa5, size);
 }
 
+static bool tell_ends;
+static size_t ended, ended_wrong;        /* calls that sums told of as they ended */
+
+static void take_end(void *user, const prof_span_end *end) {
+    const prof_event *e = prof_events((const prof_trace *)user, NULL) + end->order;
+    prof_event_totals t = prof_event_total((const prof_trace *)user, e);
+    bool apart = e->device_type != PROF_DEVICE_CPU || e->flags & PROF_EVENT_ASYNC;
+    ended++;
+    if (apart) return;                   /* they are in nothing: only counted */
+    ended_wrong += end->self_ns != e->self_cpu_time_total_ns ||
+                   end->device_ns != t.device_time_total_ns ||
+                   end->self_device_ns != t.self_device_time_total_ns;
+}
+
 static prof_sums *sums_of(const prof_averages_desc *by, bool merge) {
     prof_sums_desc desc;
     prof_sums *sums = NULL;
@@ -239,6 +253,9 @@ static prof_sums *sums_of(const prof_averages_desc *by, bool merge) {
     desc.averages = *by;
     desc.merge_duplicates = merge;
     desc.more = pool_more;
+    desc.user = trace;
+    if (tell_ends) desc.ended = take_end;
+    ended = ended_wrong = 0;
     pool_used = 0;
     pool_most = sizeof pool;
     if (prof_sums_open(&desc, &sums) != PROF_OK) abort();
@@ -300,9 +317,13 @@ static void compare_sums(prof_sums *sums, const prof_averages_desc *by) {
     }
 }
 
-/* The parents alone, in an array of one's own. */
+typedef struct nested { int64_t end_ns; uint32_t parent; bool is_launch; } nested;
+
+static bool is_launch(const void *one) { return ((const nested *)one)->is_launch; }
+
+/* The parents alone, in an array of one's own; and who launched what. */
 static void compare_nest(void) {
-    struct { int64_t end_ns; uint32_t parent; } list[MOST];
+    nested list[MOST];
     uint32_t top[256], up, i;
     prof_nest nest;
     memset(top, 0xff, sizeof top);       /* PROF_NONE */
@@ -318,11 +339,17 @@ static void compare_nest(void) {
         up = prof_nest_around(&nest, top[lane], e->start_ns, e->end_ns);
         list[i].end_ns = e->end_ns;
         list[i].parent = up;
+        list[i].is_launch = given[i].name == names[2];
         top[lane] = i;
+        up = i;
+        while (up != PROF_NONE && list[up].is_launch) up = list[up].parent;
+        EQUAL(prof_nest_launcher(&nest, i, is_launch), up == PROF_NONE ? i : up);
+        up = list[i].parent;
         while (up != PROF_NONE && models[up].gone) up = list[up].parent;
         if (!models[i].gone) EQUAL(up, (uint32_t)models[i].parent);
     }
     EQUAL(nest.overlaps, prof_trace_stats(trace).overlaps);
+    EQUAL(prof_nest_launcher(&nest, PROF_NONE, is_launch), PROF_NONE);
 }
 
 /* By times, as a file has them: the nest finds the tree and the duplicates. */
@@ -359,13 +386,18 @@ static void push_subtree(prof_sums *sums, const prof_event *events, uint32_t i, 
 
 /* By depth, children first, as a reader that knows the tree has them. */
 static void spans_by_depth(const prof_averages_desc *by) {
-    prof_sums *sums = sums_of(by, false);
+    prof_sums *sums;
     size_t count;
     const prof_event *events = prof_events(trace, &count);
     uint32_t i;
+    tell_ends = true;
+    sums = sums_of(by, false);
+    tell_ends = false;
     for (i = 0; i < count; i++)
         if (events[i].parent == PROF_NONE) push_subtree(sums, events, i, 0);
     PASS_ON(compare_sums(sums, by));
+    EQUAL(ended, count);
+    EQUAL(ended_wrong, 0);
 }
 
 static void compare_spans(void) {
@@ -464,6 +496,91 @@ static void test_one_hash(void) {
     EQUAL(prof_trace_from_events(&desc, given, 12, &trace), PROF_OK);
     PASS_ON(compare_reports(trace));
     EQUAL(reference_count, 12);          /* by all that there is */
+}
+
+/* ---- Zones by their ends ---- */
+
+enum { ZONES = 400 };
+static struct ended_zone { int64_t start; uint32_t depth, number, parent, written; }
+    zones[ZONES], zones_at[ZONES];
+static uint32_t zone_count, zones_written;
+static int64_t zone_clock;
+
+/* A zone and what is in it, by a clock that stands most of the time; its number. */
+static uint32_t make_zones(uint32_t depth) {
+    struct ended_zone own;
+    uint32_t kids[4], count = 0, i;
+    memset(&own, 0, sizeof own);
+    own.start = zone_clock;
+    while (count < 4 && zone_count < ZONES - 8 && depth < 40 && test_random(5) < 3)
+        kids[count++] = make_zones(depth + 1);
+    if (test_random(6) == 0) zone_clock++;
+    own.depth = depth;
+    own.number = zone_count;
+    own.parent = PROF_NONE;
+    for (i = 0; i < count; i++) zones[kids[i]].parent = zone_count;
+    zones[zone_count] = own;
+    return zone_count++;
+}
+
+static void write_zone(void *user, uint32_t place) {
+    (void)user;
+    zones[zones_at[place].number].written = ++zones_written;
+}
+
+static prof_order order_of(uint32_t room) {
+    static uint8_t depths[ZONES];
+    prof_order order;
+    memset(&order, 0, sizeof order);
+    order.depths = depths;
+    order.room = room;
+    order.write = write_zone;
+    zones_written = 0;
+    return order;
+}
+
+/* What begins with the zone around it stands behind that one. */
+static void test_order_of_ends(void) {
+    uint32_t round, i;
+    for (round = 0; round < 200 && !test_bad; round++) {
+        prof_order order = order_of(ZONES);
+        test_seed = round * 2654435761u + 3;
+        zone_count = 0;
+        zone_clock = 0;
+        while (zone_count < ZONES - 60 && test_random(40)) (void)make_zones(0);
+        for (i = 0; i < zone_count; i++)
+            zones_at[prof_order_add(&order, zones[i].depth, zones[i].start)] = zones[i];
+        prof_order_end(&order);
+        EQUAL(zones_written, zone_count);
+        for (i = 0; i < zone_count; i++) {
+            const struct ended_zone *z = zones + i;
+            CHECK(z->written, "zone %u was not written", (unsigned)i);
+            if (z->parent != PROF_NONE && zones[z->parent].start == z->start)
+                CHECK(zones[z->parent].written < z->written, "zone %u, round %u", (unsigned)i,
+                      (unsigned)round);
+        }
+    }
+}
+
+/* Whatever comes, each is written once: few places, and depths that no program has. */
+static void test_order_of_anything(void) {
+    uint32_t round, i, n;
+    for (round = 0; round < 200 && !test_bad; round++) {
+        prof_order order = order_of(1 + round % 40 * (1 + round / 100));
+        uint32_t most = round % 3 ? 1 + test_random(300) : 6;
+        test_seed = round * 2654435761u + 9;
+        memset(zones, 0, sizeof zones);
+        for (i = n = 0; i < ZONES; i++) {
+            uint32_t depth = test_random(most);
+            uint32_t place = prof_order_add(&order, depth, (int64_t)test_random(3));
+            CHECK(place < order.room, "place %u of %u", (unsigned)place, (unsigned)order.room);
+            zones_at[place].number = i;
+        }
+        prof_order_end(&order);
+        EQUAL(zones_written, ZONES);
+        for (i = 0; i < ZONES; i++) CHECK(zones[i].written, "zone %u, round %u", (unsigned)i,
+                                          (unsigned)round);
+    }
 }
 
 static size_t join_most;                 /* bytes that there are */
@@ -737,6 +854,8 @@ int main(void) {
     RUN(test_spans_launch);
     RUN(test_random_events);
     RUN(test_join);
+    RUN(test_order_of_ends);
+    RUN(test_order_of_anything);
     RUN(test_spans);
     RUN(test_spans_memory);
     RUN(test_raw_events);

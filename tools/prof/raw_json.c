@@ -7,7 +7,7 @@
 #include "head_sums.h"
 #include "losses.h"
 
-enum { MEMORY = 8 << 20 };
+enum { MEMORY = 8 << 20, HELD = 1024 };
 
 struct raw_json {
     trace_writer writer;
@@ -20,9 +20,11 @@ struct raw_json {
     losses lost;
     raw_losses raw_lost;
     output sums;                         /* rows, as the head has them */
-    struct held { prof_raw_item item; char *args; } held[1024];   /* zones that ended together, as
-                                            they began; args: NULL: none */
-    size_t held_count;
+    struct held { prof_raw_item item; char *args; } held[HELD];   /* zones: see prof_order. args: NULL:
+                                            none */
+    uint8_t depths[HELD];
+    uint32_t thread;                     /* the held ones' */
+    prof_order order;
     output args;                         /* of one event */
     raw_memory allocated;
     const char *const *counters;
@@ -140,34 +142,20 @@ static void write_zone(raw_json *r, const char *category, const char *name,
     output_text(out, "}");
 }
 
-/* Zones come by their ends. Those that end together are written as they began: of two that have the
-   same times readers take the first for the outer one. */
+static void write_held(void *user, uint32_t place) {
+    raw_json *r = user;
+    const prof_raw_item *item = &r->held[place].item;
+    bool annotation = (item->flags & PROF_EVENT_USER_ANNOTATION) != 0;
+    write_zone(r, annotation ? "user_annotation" : "cpu_op", item->name, item, r->held[place].args);
+    free(r->held[place].args);
+    r->held[place].args = NULL;
+}
+
 static void hold(raw_json *r, const prof_raw_item *item) {
-    size_t at = r->held_count++;
-    for (; at; at--) {
-        const prof_raw_item *before = &r->held[at - 1].item;
-        if (before->start_ns < item->start_ns ||
-            (before->start_ns == item->start_ns && before->depth <= item->depth)) break;
-        r->held[at] = r->held[at - 1];
-    }
-    r->held[at] = (struct held){*item, args_of(r, item)};
-}
-
-static void release(raw_json *r) {
-    for (size_t i = 0; i < r->held_count; i++) {
-        const prof_raw_item *item = &r->held[i].item;
-        bool annotation = (item->flags & PROF_EVENT_USER_ANNOTATION) != 0;
-        write_zone(r, annotation ? "user_annotation" : "cpu_op", item->name, item,
-                   r->held[i].args);
-        free(r->held[i].args);
-    }
-    r->held_count = 0;
-}
-
-static bool together(const raw_json *r, const prof_raw_item *item) {
-    return item->kind == PROF_RAW_ZONE && item->thread == r->held->item.thread &&
-           item->end_ns == r->held->item.end_ns &&
-           r->held_count < sizeof r->held / sizeof *r->held;
+    char *args = args_of(r, item);
+    if (item->thread != r->thread) prof_order_end(&r->order);
+    r->thread = item->thread;
+    r->held[prof_order_add(&r->order, item->depth, item->start_ns)] = (struct held){*item, args};
 }
 
 /* The first one is the trace's; one that begins later is placed behind it by its clock. */
@@ -301,7 +289,7 @@ static void take(void *user, const prof_raw_item *item) {
     raw_json *r = user;
     char step[40];
     losses_take_raw(&r->lost, &r->raw_lost, item);
-    if (!together(r, item)) release(r);
+    if (item->kind == PROF_RAW_SESSION || item->kind == PROF_RAW_STEP) prof_order_end(&r->order);
     switch (item->kind) {
     case PROF_RAW_SESSION: take_session(r, item); break;
     case PROF_RAW_THREAD: take_thread(r, item); break;
@@ -374,6 +362,7 @@ bool raw_json_is(const void *first, size_t size) {
 raw_json *raw_json_open(output *out) {
     raw_json *r = allocate(sizeof *r);
     r->memory = allocate(MEMORY);
+    r->order = (prof_order){.depths = r->depths, .room = HELD, .write = write_held, .user = r};
     r->pid = 1;
     writer_begin(&r->writer, out, false);
     output_open_memory(&r->sums);
@@ -397,7 +386,7 @@ void raw_stats_lose(const prof_raw_stats *stats, losses *lost) {
 
 prof_raw_stats raw_json_end(raw_json *r) {
     prof_raw_close(r->raw, &r->stats);
-    release(r);
+    prof_order_end(&r->order);
     losses_end_raw(&r->lost, &r->raw_lost);
     raw_stats_lose(&r->stats, &r->lost);
     head_lists lists = {0};
@@ -445,7 +434,7 @@ const losses *raw_json_losses(const raw_json *r) { return &r->lost; }
 void raw_json_free(raw_json *r) {
     map_free(&r->threads);
     output_discard(&r->sums);
-    while (r->held_count) free(r->held[--r->held_count].args);
+    for (size_t i = 0; i < HELD; i++) free(r->held[i].args);
     output_discard(&r->args);
     raw_memory_free(&r->allocated);
     map_free(&r->open);
