@@ -1670,7 +1670,7 @@ PROF_API uint32_t prof_nest_around(prof_nest *nest, uint32_t top, int64_t start_
 /* Zones that come by their ends, each with its depth, in an order in which readers of a file nest
    them: of those that begin together these take the first for the outer one. So a zone that begins
    with the one around it is held back, with what begins with it in turn, until that one comes, and
-   then goes behind it. A chain is such zones; chains lie on a stack, each deeper than the one below.
+   then goes behind it. A chain is such zones; chains lie on a stack, each deeper than the last one.
    Zero but for the first four. */
 enum { PROF__CHAINS = 300 };
 typedef struct prof__chain { int64_t start_ns; uint32_t depth, first; } prof__chain;

@@ -512,7 +512,7 @@ static uint32_t make_zones(uint32_t depth) {
     uint32_t kids[4], count = 0, i;
     memset(&own, 0, sizeof own);
     own.start = zone_clock;
-    while (count < 4 && zone_count < ZONES - 8 && depth < 40 && test_random(5) < 3)
+    while (count < 4 && zone_count < ZONES - 60 && depth < 40 && test_random(5) < 3)
         kids[count++] = make_zones(depth + 1);
     if (test_random(6) == 0) zone_clock++;
     own.depth = depth;

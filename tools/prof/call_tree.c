@@ -1,7 +1,7 @@
-/* The calls of a trace: see call_tree.h. What times do not tell ("Zone parent id") is this file's own
-   work: a call may be told to lie in one that ended before others began, so that no order of theirs
-   is the tree's, and prof.h's nest, where only what is open is held, is given them in the order that
-   the links make (tree_push). */
+/* The calls of a trace: see call_tree.h. What times do not tell ("Zone parent id") is its own work:
+   a call may be told to lie in one that ended before others began, so that no order by time is the
+   tree's. prof.h's nest holds only what is open, so it is given calls in the order that the links
+   make (tree_push). */
 #include "call_tree.h"
 
 #include <stdlib.h>

@@ -18,8 +18,8 @@
 
 typedef struct call {
     int64_t start_ns, end_ns;
-    int64_t self_ns;            /* by tree_time: less the direct children; may be negative where they
-                                   overlap; */
+    int64_t self_ns;            /* by tree_time: less the direct children; may be negative where
+                                   they overlap; */
     int64_t device_ns, device_self_ns;   /* of its kernels, with and without its children's */
     int64_t launched_ns;        /* of those it launched itself; of a legacy record stream: as told,
                                    its children's too */
@@ -96,8 +96,8 @@ bool tree_takes(const call_tree *tree, const trace_event *event);
 call *tree_add(call_tree *tree, const trace_event *event);
 void tree_build(call_tree *tree);
 void tree_time(call_tree *tree);                 /* then: what each call took */
-/* The calls that are not apart as spans into sums, each after all that lie in it. What make changes:
-   to begin with, they are in no row. */
+/* The calls that are not apart as spans into sums, each after all that lie in it, and as make made
+   them: to begin with, they are in no row. */
 typedef void tree_span(void *user, uint32_t number, prof_span *made);
 void tree_push(const call_tree *tree, prof_sums *sums, tree_span *make, void *user);
 void tree_clear(call_tree *tree);                /* for the next file: keeps names and options */

@@ -20,8 +20,8 @@ struct raw_json {
     losses lost;
     raw_losses raw_lost;
     output sums;                         /* rows, as the head has them */
-    struct held { prof_raw_item item; char *args; } held[HELD];   /* zones: see prof_order. args: NULL:
-                                            none */
+    struct held { prof_raw_item item; char *args; } held[HELD];   /* zones: see prof_order;
+                                            args: NULL: none */
     uint8_t depths[HELD];
     uint32_t thread;                     /* the held ones' */
     prof_order order;
