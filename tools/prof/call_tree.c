@@ -1,7 +1,7 @@
 /* The calls of a trace: see call_tree.h. What times do not tell ("Zone parent id") is its own work:
    a call may be told to lie in one that ended before others began, so that no order by time is the
    tree's. prof.h's nest holds only what is open, so it is given calls in the order that the links
-   make (tree_push). */
+   make (tree_walk). */
 #include "call_tree.h"
 
 #include <stdlib.h>
@@ -293,19 +293,16 @@ static void link_children(const call_tree *tree, uint32_t *first, uint32_t *next
     }
 }
 
-static void push_call(const call_tree *tree, prof_sums *sums, uint32_t number, uint32_t depth,
-                      tree_span *make, void *user) {
+static prof_span span_of(const call_tree *tree, uint32_t number, uint32_t depth) {
     const call *c = &tree->calls[number];
-    prof_span span = {
+    return (prof_span){
         .start_ns = c->start_ns, .end_ns = c->end_ns, .row = PROF_NONE,
         .device_ns = c->launched_ns, .order = number, .depth = depth,
         .flags = PROF_SPAN_DEPTH | (c->is_legacy ? PROF_EVENT_LEGACY : 0)
     };
-    if (make) make(user, number, &span);
-    prof_sums_push(sums, &span);
 }
 
-void tree_push(const call_tree *tree, prof_sums *sums, tree_span *make, void *user) {
+void tree_walk(const call_tree *tree, tree_take *take, void *user) {
     uint32_t *first = allocate((tree->count + 1) * sizeof *first);
     uint32_t *next = allocate((tree->count + 1) * sizeof *next), depth = 0;
     link_children(tree, first, next);
@@ -318,7 +315,10 @@ void tree_push(const call_tree *tree, prof_sums *sums, tree_span *make, void *us
             at = child;
             continue;
         }
-        if (!c->apart && !c->is_async) push_call(tree, sums, at, depth, make, user);
+        if (!c->apart && !c->is_async) {
+            prof_span made = span_of(tree, at, depth);
+            take(user, at, &made);
+        }
         if (next[at] != NO_CALL) {
             at = next[at];
         } else if ((at = c->parent) != NO_CALL) {
@@ -329,10 +329,15 @@ void tree_push(const call_tree *tree, prof_sums *sums, tree_span *make, void *us
     free(next);
 }
 
-typedef struct timed { call_tree *tree; arena memory; } timed;
+typedef struct timed { call_tree *tree; prof_sums *sums; arena memory; } timed;
 
 static void *more_memory(void *user, size_t size) {
     return arena_allocate(&((timed *)user)->memory, size);
+}
+
+static void push_timed(void *user, uint32_t number, const prof_span *made) {
+    (void)number;
+    prof_sums_push(((timed *)user)->sums, made);
 }
 
 static void note_times(void *user, const prof_span_end *end) {
@@ -345,10 +350,9 @@ static void note_times(void *user, const prof_span_end *end) {
 void tree_time(call_tree *tree) {
     timed t = {.tree = tree};
     prof_sums_desc desc = {.more = more_memory, .ended = note_times, .user = &t};
-    prof_sums *sums;
-    if (prof_sums_open(&desc, &sums) != PROF_OK) exit(fail(NULL, "out of memory"));
-    tree_push(tree, sums, NULL, NULL);
-    prof_sums_close(sums, NULL, 0);
+    if (prof_sums_open(&desc, &t.sums) != PROF_OK) exit(fail(NULL, "out of memory"));
+    tree_walk(tree, push_timed, &t);
+    prof_sums_close(t.sums, NULL, 0);
     arena_free(&t.memory);
 }
 

@@ -96,10 +96,10 @@ bool tree_takes(const call_tree *tree, const trace_event *event);
 call *tree_add(call_tree *tree, const trace_event *event);
 void tree_build(call_tree *tree);
 void tree_time(call_tree *tree);                 /* then: what each call took */
-/* The calls that are not apart as spans into sums, each after all that lie in it, and as make made
-   them: to begin with, they are in no row. */
-typedef void tree_span(void *user, uint32_t number, prof_span *made);
-void tree_push(const call_tree *tree, prof_sums *sums, tree_span *make, void *user);
+/* The calls that are not apart as spans for prof_sums_push, each after all that lie in it. They are
+   in no row yet. */
+typedef void tree_take(void *user, uint32_t number, const prof_span *made);
+void tree_walk(const call_tree *tree, tree_take *take, void *user);
 void tree_clear(call_tree *tree);                /* for the next file: keeps names and options */
 void tree_free(call_tree *tree);
 

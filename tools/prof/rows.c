@@ -637,7 +637,7 @@ static void told_others(row_table *t) {
 
 typedef struct told_walk { row_table *table; int64_t (*bytes)[2]; } told_walk;
 
-static void told_span(void *user, uint32_t number, prof_span *made) {
+static void push_told(void *user, uint32_t number, const prof_span *made) {
     const told_walk *w = user;
     prof_span out = span_of(w->table, &w->table->spans[number]);
     out.flags |= made->flags;
@@ -647,14 +647,14 @@ static void told_span(void *user, uint32_t number, prof_span *made) {
         out.other_device_ns[i] = w->table->told_others[number][i];
     out.cpu_bytes += w->bytes[number][0];
     out.device_bytes += w->bytes[number][1];
-    *made = out;
+    rows_push(w->table, &out);
 }
 
 static void walk_told(row_table *t) {
     told_walk w = {t, told_memory(t)};
     if (t->options->by_stack) told_frames(t);
     told_others(t);
-    tree_push(&t->tree, t->sums, told_span, &w);
+    tree_walk(&t->tree, push_told, &w);
     free(w.bytes);
     free(t->told_others);
     t->told_others = NULL;
