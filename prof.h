@@ -763,7 +763,8 @@ typedef struct prof_chrome_desc {
    PROF_ERROR_INVALID: max_depth over 255, memory NULL with a size, a bad schedule (see
    prof_schedule_check), or activities of which none is there. PROF_ERROR_UNSUPPORTED: activities
    without PROF_ACTIVITY_CPU, and none of the devices can record; the OS's clock cannot be read; or
-   native_stack or counters, where this system cannot do it: prof_strerror says what it lacks. */
+   native_stack or counters, where this system cannot do it: prof_strerror says what it lacks.
+   Freestanding: not in interrupts, as prof_stop may be; UNSUPPORTED: the chip's clock stands. */
 PROF_API prof_result prof_start(const prof_desc *desc);
 
 #if !PROF__BARE
@@ -874,7 +875,8 @@ PROF_API void prof_pop(void);
    vsnprintf, which is not. Freestanding builds need it; there it knows no floating point. */
 PROF_API void prof_push_f(const char *format, ...) PROF__PRINTF(1, 2);
 
-/* A moment, and a value that changes over time: shown in the Chrome trace. name is copied. */
+/* A moment, and a value that changes over time: shown in the Chrome trace. name is copied. For a
+   literal, PROF_INSTANT("name") and PROF_COUNTER("name", value) do without the search for it. */
 PROF_API void prof_instant(const char *name);
 PROF_API void prof_instant_f(const char *format, ...) PROF__PRINTF(1, 2);
 PROF_API void prof_counter(const char *name, int64_t value);
@@ -910,7 +912,9 @@ PROF_API prof_result prof_dump(prof_sink out);
 PROF_API void prof_set_thread_name(const char *name);
 PROF_API void prof_set_thread_name_f(const char *format, ...) PROF__PRINTF(1, 2);
 
-/* Gives back what this thread holds of the arena. Threads that exit do it by themselves. */
+/* Gives back what this thread holds of the arena. Threads that exit do it by themselves.
+   Freestanding: the task of PROF_CONTEXT() has ended, and its zones; the next one of its number has
+   another row. */
 PROF_API void prof_thread_end(void);
 
 #if !PROF__BARE
@@ -1935,6 +1939,8 @@ PROF__ONE
 
 typedef struct prof__record { uint32_t end, duration, site_depth; } prof__record;
 typedef struct prof__mark { uint32_t id; const prof_site *site; } prof__mark;   /* id: site << 8 */
+PROF_API void prof__instant(prof__mark *mark) PROF__QUIET;
+PROF_API void prof__counter(prof__mark *mark, int64_t value) PROF__QUIET;
 
 #if PROF__BARE
 /* On a target only the test for off is inline: flash is scarce. Both are calls into @TARGET. */
@@ -1966,6 +1972,7 @@ PROF__INLINE void prof__end_inline(prof__frame *token) {
 PROF__INLINE void prof__end_top_inline(void) {
     if (prof__on) prof__end_top();
 }
+#  define PROF__IF_ON if (prof__on)
 
 /* What modes and a platform of the caller's add to the recorder. Where the compiler sees the
    description, it does here what it can, and the linker leaves out what is not asked for. */
@@ -2177,12 +2184,19 @@ PROF__INLINE void prof__end_top_inline(void) {
     }
     prof__end_top();
 }
+#  define PROF__IF_ON if (PROF__LOAD(prof__on))
 #else
+#  define PROF__IF_ON
 #  define prof__begin_inline prof__begin
 #  define prof__end_inline prof__end
 #  define prof__end_top_inline prof__end_top
 #endif
 #endif /* !PROF__BARE */
+
+PROF__INLINE void prof__instant_inline(prof__mark *mark) { PROF__IF_ON prof__instant(mark); }
+PROF__INLINE void prof__counter_inline(prof__mark *mark, int64_t value) {
+    PROF__IF_ON prof__counter(mark, value);
+}
 
 #if PROF__FAST || PROF__BARE
 #  if PROF__FAST
@@ -2268,7 +2282,8 @@ PROF__INLINE void prof__scope_end(const prof__held *held) { prof__end_inline(hel
 #endif
 
 /* A name that is no literal: the first thing that the compiler says of it. */
-#define PROF__NAME_FAULT "a zone's name is a literal, \"name\"; prof_push takes others"
+#define PROF__NAME_FAULT \
+    "a zone's name is a literal, \"name\"; prof_push, prof_instant, prof_counter take others"
 #ifdef __cplusplus
 #  define PROF__NAMED(name) static_assert(prof__is_name(#name), PROF__NAME_FAULT);
 } /* extern "C" */
@@ -2312,6 +2327,9 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #  define PROF_BLOCK_IN(categories, name) PROF_BLOCK(name)
 #  define PROF_BEGIN(name) do { PROF__NAMED("" name) (void)("" name); } while (0)
 #  define PROF_END() ((void)0)
+#  define PROF_INSTANT(name) PROF_BEGIN(name)
+#  define PROF_COUNTER(name, value) \
+    do { PROF__NAMED("" name) (void)("" name); (void)sizeof((value) + 0); } while (0)
 #else
 
 /* To the end of the block it stands in. */
@@ -2352,6 +2370,16 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 /* A pair that need not be in one block. PROF_END() ends the innermost open zone of this thread. */
 #  define PROF_BEGIN(name) PROF__BEGIN(PROF__ID, "" name)
 #  define PROF_END() prof__end_top_inline()
+
+/* prof_instant and prof_counter under a literal name, which is looked up once. value: an int64_t.
+   Statements. */
+#  define PROF_INSTANT(name) \
+    do { PROF__MARK(moment, "" name); prof__instant_inline(PROF__MARK_REF(moment)); } while (0)
+#  define PROF_COUNTER(name, value) \
+    do { \
+        PROF__MARK(moment, "" name); \
+        prof__counter_inline(PROF__MARK_REF(moment), value); \
+    } while (0)
 
 #  define PROF__SCOPE(id, name) PROF__SCOPE2(id, name)
 #  define PROF__BLOCK(id, name) PROF__BLOCK2(id, name, true)
@@ -2865,7 +2893,7 @@ PROF__INLINE uint32_t prof__clock(void) {
 #endif
 }
 
-/* Sets the clock going; false: there is none that would do. */
+/* Sets the clock going; false: someone uses it for less. */
 PROF__FN bool prof__clock_open(void) {
 #if defined(PROF_NOW) || defined(__riscv)
     return true;
@@ -2873,16 +2901,28 @@ PROF__FN bool prof__clock_open(void) {
     PROF__REGISTER(0xE000EDFC) |= 1u << 24;    /* DEMCR.TRCENA */
     PROF__REGISTER(0xE0001FB0) = 0xC5ACCE55u;  /* the lock of a Cortex-M7 */
     PROF__REGISTER(0xE0001000) |= 1u;
-    return !(PROF__REGISTER(0xE0001000) & 1u << 25);   /* NOCYCCNT */
+    return true;
 #elif PROF__CORTEX_M
     if (!(PROF__REGISTER(0xE000E010) & 1u)) {
         PROF__REGISTER(0xE000E014) = 0xFFFFFFu;
         PROF__REGISTER(0xE000E018) = 0;
         PROF__REGISTER(0xE000E010) = 5;
     }
-    return PROF__REGISTER(0xE000E014) == 0xFFFFFFu;   /* else someone uses it for less */
+    return PROF__REGISTER(0xE000E014) == 0xFFFFFFu;
 #else
     return false;
+#endif
+}
+
+/* Does the chip's clock count? Not where there is none (NOCYCCNT, an emulator) or trace is off. */
+PROF__FN bool prof__clock_runs(uint32_t before) {
+#if !defined(PROF_NOW)
+    for (int i = PROF__CORTEX_M == 1 ? 256 : 1; i; i--)   /* SysTick may be slower than we are */
+        if (prof__clock() != before) return true;
+    return false;
+#else
+    (void)before;
+    return true;
 #endif
 }
 
@@ -2965,6 +3005,16 @@ PROF__INLINE void prof__unmask(uintptr_t state) {
 #else
 #  define PROF__HOT_MASK() 0
 #  define PROF__HOT_UNMASK(state) ((void)(state))
+#endif
+
+/* For what contexts share: a few instructions at a time. Where two may have one number, the whole
+   slow path is held instead: see prof__keep_out. */
+#if PROF__BY_IPSR
+#  define prof__lock() prof__mask()
+#  define prof__unlock(state) prof__unmask(state)
+#else
+#  define prof__lock() 0
+#  define prof__unlock(state) ((void)(state))
 #endif
 
 #if defined(__GNUC__) && !defined(__TINYC__)
@@ -3191,10 +3241,15 @@ PROF__FN bool prof__promise(size_t bytes) {
 
 /* As below. */
 PROF__FN void *prof__take(size_t bytes, size_t analysis) {
-    char *p = prof__arena.low;
+    char *p = NULL;
+    uintptr_t lock;
     bytes = prof__align(bytes);
-    if (!prof__promise(bytes + analysis)) return NULL;
-    prof__arena.low += bytes;
+    lock = prof__lock();
+    if (prof__promise(bytes + analysis)) {
+        p = prof__arena.low;
+        prof__arena.low += bytes;
+    }
+    prof__unlock(lock);
     return p;
 }
 #else
@@ -3874,34 +3929,52 @@ static struct prof__names {
 #define prof__site_count prof__names.sites
 #define prof__sites prof__names.list
 
-/* The number of site, which is new; 0 when the list or the arena is full. Under the lock. */
-PROF__FN uint32_t prof__site_add(const prof_site *site, uint32_t place) {
-    if (prof__site_count + prof__names.count == PROF_MAX_SITES ||
-        !prof__promise(prof__names.share)) return 0;
-    prof__sites[place] = site;
-    return place + PROF__FIRST_SITE;
+#define PROF__SITE_ID(place) (((uint32_t)(place) + PROF__FIRST_SITE - 1) << 8)   /* as marks do */
+
+PROF__FN bool prof__sites_full(void) {
+    return prof__site_count + prof__names.count == PROF_MAX_SITES;
 }
 
-/* The number of a name that the session knows; 0: not yet. */
-PROF__FN uint32_t prof__name_find(const char *name) {
-    for (uint32_t i = 1; i <= prof__names.count; i++)
-        if (strcmp(prof__sites[PROF_MAX_SITES - i]->name, name) == 0)
-            return PROF_MAX_SITES - i + PROF__FIRST_SITE;
-    return 0;
+/* A mark's site as marks hold it; in the list from now on. 0: the list or the arena is full. */
+PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
+    uintptr_t lock = prof__lock();
+    if (!mark->id && !prof__sites_full() && prof__promise(prof__names.share)) {
+        prof__sites[prof__site_count] = mark->site;
+        mark->id = PROF__SITE_ID(prof__site_count++);
+    }
+    prof__unlock(lock);
+    return mark->id;
 }
 
-/* The number of a name made at run time; 0: no room. Under the lock. */
-PROF__FN uint32_t prof__name_add(const char *name) {
-    uint32_t number = prof__name_find(name = name ? name : "(null)");
+/* A copy in the arena, with what the analysis needs for it; NULL: no room. */
+PROF__FN prof__name *prof__name_make(const char *name) {
     size_t size = strlen(name) + 1;
-    prof__name *n = number ? NULL : (prof__name *)prof__take(sizeof *n + size, 0);
-    if (!n) return number;
+    prof__name *n = (prof__name *)prof__take(sizeof *n + size, prof__names.share);
+    if (!n) return NULL;
     n->site.name = (const char *)memcpy(n + 1, name, size);
     n->site.file = n->site.function = "";
     n->site.line = 0;
-    number = prof__site_add(&n->site, PROF_MAX_SITES - 1 - prof__names.count);
-    if (number) prof__names.count++;
-    return number;
+    return n;
+}
+
+/* The same of a name made at run time. It is sought and copied while others may add theirs, and
+   goes into the list when it has been compared with all that are there. */
+PROF__FN uint32_t prof__name_add(const char *name) {
+    prof__name *n = NULL;
+    if (!name) name = "(null)";
+    for (uint32_t i = 0;;) {
+        uintptr_t lock;
+        for (; i < prof__names.count; i++)
+            if (strcmp(prof__sites[PROF_MAX_SITES - 1 - i]->name, name) == 0)
+                return PROF__SITE_ID(PROF_MAX_SITES - 1 - i);
+        if (prof__sites_full() || (!n && !(n = prof__name_make(name)))) return 0;
+        lock = prof__lock();
+        if (i == prof__names.count && !prof__sites_full()) {
+            prof__sites[PROF_MAX_SITES - 1 - i] = &n->site;
+            prof__names.count = i + 1;
+        }
+        prof__unlock(lock);
+    }
 }
 
 /* 0 is known: that of zones that are lost. */
@@ -4428,6 +4501,9 @@ typedef struct prof__row {
     bool listed;                         /* it is in the list of rows */
     uint64_t os_id;                      /* where platform.thread_id tells another */
     struct prof__row *again;             /* while it is free: the next one that is */
+#else
+    uint16_t context;                    /* whose it is */
+#define PROF__OVER UINT16_MAX            /* nobody's: the task has ended */
 #endif
     uint32_t thread;                     /* its index in the trace; PROF_NONE: free, without one */
     struct prof__row *next;
@@ -4840,6 +4916,7 @@ static struct prof__own_times {
 
 /* The window that is open or was last, and with it the trace: there is one. */
 struct prof_trace {
+    bool open, stopped;
 #if PROF__BARE                           /* first what the recorder needs: short offsets */
     bool slow;                           /* the hot path cannot work */
     uint8_t clock;                       /* prof_clock */
@@ -4848,7 +4925,7 @@ struct prof_trace {
     const prof__parts *parts;            /* NULL: PROF_MODE_TRACE */
     const prof__hooks *hooks;            /* NULL: the chip's */
     bool (*ticked)(void *state, prof__frame *f);   /* prof__ticked, once prof_tick came */
-    uintptr_t masked;                    /* in the slow path: what unlock gets */
+    uintptr_t held;                      /* in the slow path: what prof__let_in gets */
     size_t reserve;                      /* bytes of a chunk kept for open zones, and one call */
     prof__plan plan;
     uint32_t rate;                       /* of the clock; 0: ns */
@@ -4863,7 +4940,6 @@ struct prof_trace {
     uint32_t max_threads, max_depth;
     size_t dropped_threads;
     prof__counts counts;                 /* of threads that left */
-    bool open, stopped;
     bool records_only;                   /* nothing is promised for events, nor for rows */
     prof__amount overwritten, stream_failures, tallied;   /* tallied: zones */
     uint64_t start_tick, start_wall_ns;
@@ -7008,12 +7084,14 @@ PROF__FN void prof__count_not_kept(prof__state *t) {
     prof__looked(t);
 }
 
-/* A record of two slots; dropped and counted when it would take the room of open zones. */
-PROF__FN void prof__put_moment(uint32_t kind, const char *name, uint64_t value) {
+/* A record of two slots; dropped and counted when it would take the room of open zones. mark: its
+   site; NULL: that of name. */
+PROF__FN void prof__put_moment(uint32_t kind, prof__mark *mark, const char *name, uint64_t value) {
     prof__slot *slot = prof__slot_get();
     prof__state *t = prof__state_here(slot);
-    uint32_t site = t ? prof__intern(t, name) : 0;
+    uint32_t site;
     if (!t) return;
+    site = mark ? prof__mark_resolve(mark) : prof__intern(t, name);
     if (!prof__enter(slot)) {
         PROF__COUNT(prof__dropped_busy);
         return;
@@ -7028,17 +7106,25 @@ PROF__FN void prof__put_moment(uint32_t kind, const char *name, uint64_t value) 
 }
 
 PROF_API PROF__QUIET void prof_instant(const char *name) {
-    prof__put_moment(PROF__INSTANT, name, 0);
+    prof__put_moment(PROF__INSTANT, NULL, name, 0);
 }
 
 PROF_API PROF__QUIET void prof_counter(const char *name, int64_t value) {
-    prof__put_moment(PROF__COUNTER, name, (uint64_t)value);
+    prof__put_moment(PROF__COUNTER, NULL, name, (uint64_t)value);
+}
+
+PROF_API PROF__QUIET void prof__instant(prof__mark *mark) {
+    prof__put_moment(PROF__INSTANT, mark, NULL, 0);
+}
+
+PROF_API PROF__QUIET void prof__counter(prof__mark *mark, int64_t value) {
+    prof__put_moment(PROF__COUNTER, mark, NULL, (uint64_t)value);
 }
 
 PROF_API PROF__QUIET void prof_counter_f(const char *name, double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    prof__put_moment(PROF__REAL, name, bits);
+    prof__put_moment(PROF__REAL, NULL, name, bits);
 }
 
 /* Room for the event that a step becomes. */
@@ -7094,7 +7180,8 @@ PROF_API PROF__QUIET void prof_tick(void) {}
    that is rare comes to the slow path through these: prof__contexts then holds &prof__nowhere,
    which passes neither. That is so while the context has no state yet or begins are dropped, with
    the caller's clock, and once each half wrap of the clock, so that the slow path sees it.
-   The slow path masks interrupts. */
+   There a context's own state is its own, as on the hot path, and what all share is changed with
+   interrupts masked, for at most 150 instructions (make size: masked_max). */
 
 struct prof__frame {                     /* an open zone */
     uint32_t start, site_depth;
@@ -7140,15 +7227,25 @@ static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS + 1];   /* the last 
 
 PROF__INLINE prof__hot *prof__here(void) { return prof__contexts[PROF__CONTEXT_INDEX()]; }
 
-PROF__INLINE uintptr_t prof__lock(void) {
+/* Where what interrupts may have the number of what it interrupts, and with a platform of the
+   caller's, the slow path is held as a whole. */
+PROF__INLINE uintptr_t prof__keep_out(void) {
     const prof__hooks *h = prof__trace.hooks;
-    return h ? h->lock() : prof__mask();
+    return h ? h->lock() : PROF__BY_IPSR ? 0 : prof__mask();
 }
 
-PROF__INLINE void prof__unlock(uintptr_t state) {
+PROF__INLINE void prof__let_in(uintptr_t state) {
     const prof__hooks *h = prof__trace.hooks;
     if (h) h->unlock(state);
-    else prof__unmask(state);
+    else if (!PROF__BY_IPSR) prof__unmask(state);
+}
+
+/* Contexts share the counts. at: PROF__COUNTED. */
+#define PROF__COUNTED(name) (offsetof(struct prof_trace, counts) + offsetof(prof__counts, name))
+PROF__FN void prof__count(size_t at) {
+    uintptr_t lock = prof__lock();
+    ++*(size_t *)(void *)((char *)&prof__trace + at);
+    prof__unlock(lock);
 }
 
 /* All to the slow path. */
@@ -7166,32 +7263,44 @@ PROF__FN bool prof__chip_open(void) {
     prof__trace.clock = PROF_CLOCK_CPU;
     if (!prof__clock_open()) return false;
     prof__trace.time = prof__clock();
-    return true;
+    return prof__clock_runs((uint32_t)prof__trace.time);
 }
 
-/* Sets the session's time. t: a context, or NULL. Where nobody calls prof_tick, the clock may have
-   wrapped since it was last read: the zones that the hot path recorded there tell. */
-PROF__FN void prof__time_in(const prof__state *t) {
+/* The session's time by its clock, which now is at least the given. */
+PROF__FN uint64_t prof__time_now(uint64_t least) {
     struct prof_trace *s = &prof__trace;
-    uint64_t before = s->time, time;
-    if (t && !s->ticked) {
-        const prof__record *c = t->known, *end = t->hot.cursor;
-        time = t->known_time;
-        if (c < end) do time += c->end - (uint32_t)time; while (++c < end);
-        if (time > before) s->time = time;
-    }
+    uintptr_t lock = prof__lock();
+    uint64_t before = s->time, now;
+    if (least > before) s->time = least;
     if (s->hooks) s->hooks->advance();
     else prof__advance();
-    if ((s->time ^ before) >> 31) prof__disarm();
+    now = s->time;
+    prof__unlock(lock);
+    if ((now ^ before) >> 31) prof__disarm();
+    return now;
 }
 
-PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_depth) {
+/* The same for a context. Where nobody calls prof_tick, the clock may have wrapped since it was
+   last read: the zones that the hot path recorded there tell. */
+PROF__FN void prof__time_in(prof__state *t) {
+    uint64_t time = t->known_time;
+    if (!prof__trace.ticked)
+        for (const prof__record *c = t->known; c < t->hot.cursor; c++)
+            time += c->end - (uint32_t)time;
+    t->known_time = prof__time_now(time);
+}
+
+/* A record, and what is open then. */
+PROF__FN void prof__put(prof__state *t, prof__frame *top, uint32_t a, uint32_t b,
+                        uint32_t site_depth) {
     prof__record *c = t->hot.cursor;
     c->end = a;
     c->duration = b;
     c->site_depth = site_depth;
-    PROF__BARRIER();
-    t->hot.cursor = c + 1;
+    c++;
+    PROF__BARRIER_WITH(c);
+    t->hot.top = top;
+    t->hot.cursor = c;
 }
 
 /* Two slots, both written before either is published. */
@@ -7208,9 +7317,9 @@ PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t
 }
 
 /* The whole time: what the ends after it are counted from. */
-PROF__FN void prof__put_clock(prof__state *t) {
-    uint64_t time = prof__trace.time;
-    prof__put(t, (uint32_t)(time >> 32), (uint32_t)time, (uint32_t)PROF__CLOCK << 8);
+PROF__RARE(void) prof__put_clock(prof__state *t) {
+    uint64_t time = t->known_time;
+    prof__put(t, t->hot.top, (uint32_t)(time >> 32), (uint32_t)time, (uint32_t)PROF__CLOCK << 8);
 }
 
 /* Of a chunk: each zone that is open may need a record of two slots, or one and the clock; a call
@@ -7233,6 +7342,12 @@ PROF__FN void *prof__chunk_new(void) {
 /* Goes on writing in the spare chunk. */
 PROF__FN void prof__chunk_open(prof__state *t) {
     prof__segment *g = t->spare;
+    uintptr_t lock;
+    t->spare = g->next = NULL;
+    g->position = 0;
+    g->end = NULL;
+    g->flushed = g->begin;
+    lock = prof__lock();                 /* a stream may read */
     if (t->segment) {
         t->segment->end = t->hot.cursor;
         t->segment->next = g;
@@ -7240,81 +7355,85 @@ PROF__FN void prof__chunk_open(prof__state *t) {
         t->row.first = g;
     }
     t->segment = g;
-    t->spare = g->next = NULL;
-    g->position = 0;
-    g->end = NULL;
-    g->flushed = t->hot.cursor = g->begin;
+    t->hot.cursor = g->begin;
+    prof__unlock(lock);
     t->end = g->limit;
     t->hot.limit = (prof__record *)(void *)((char *)t->end - prof__trace.reserve);
     prof__put_clock(t);
 }
 
-/* Room for one call's records, beside those kept for open zones. While the cursor is below the
-   limit there is. */
-PROF__FN bool prof__room(prof__state *t) {
-    const prof__parts *parts = prof__trace.parts;
-    if (!t->spare && t->hot.cursor >= t->hot.limit) {
-        t->spare = (prof__segment *)(parts && parts->chunk ? parts->chunk(t) : prof__chunk_new());
-        t->hot.limit = t->spare ? t->end : t->hot.limit;
-    }
-    if (!t->spare)
-        return t->hot.cursor + PROF__RESERVE(prof__open_zones(t)) + PROF__CALL_SLOTS <= t->end;
-    if (t->hot.cursor + PROF__CALL_SLOTS > t->end) prof__chunk_open(t);
-    return true;
-}
-
 /* In a new half wrap of the clock: the frames not in use are of it from now on. */
 PROF__FN void prof__new_epoch(prof__state *t) {
-    uint16_t epoch = (uint16_t)(prof__trace.time >> 31);
+    uint16_t epoch = (uint16_t)(t->known_time >> 31);
     if (t->epoch == epoch) return;
     t->epoch = epoch;
     for (prof__frame *f = t->hot.top; f->above; f++) f->epoch = epoch;
     prof__put_clock(t);
 }
 
-PROF__FN prof__state *prof__state_make(uint32_t context) {
+/* Room for one call's records in this half wrap, beside those kept for open zones. While the cursor
+   is below the limit there is. */
+PROF__FN bool prof__room(prof__state *t) {
+    const prof__parts *parts = prof__trace.parts;
+    if (!t->spare && t->hot.cursor >= t->hot.limit) {
+        t->spare = (prof__segment *)(parts && parts->chunk ? parts->chunk(t) : prof__chunk_new());
+        t->hot.limit = t->spare ? t->end : t->hot.limit;
+    }
+    if (!t->spare) {
+        if (t->hot.cursor + PROF__RESERVE(prof__open_zones(t)) + PROF__CALL_SLOTS > t->end)
+            return false;
+    } else if (t->hot.cursor + PROF__CALL_SLOTS > t->end) {
+        prof__chunk_open(t);
+    }
+    prof__new_epoch(t);
+    return true;
+}
+
+/* end: where the list of rows was seen to end. */
+PROF__FN prof__state *prof__state_make(uint32_t context, prof__row **end) {
     struct prof_trace *s = &prof__trace;
     prof__state *t = NULL;
+    prof__frame *f;
+    uintptr_t lock;
     if (context < PROF_MAX_CONTEXTS && s->row_count <= s->max_threads - 1u)   /* 0: any number */
         t = (prof__state *)prof__take(s->plan.state, s->plan.state_more);
     if (!t) {
-        s->dropped_threads++;
+        prof__count(offsetof(struct prof_trace, dropped_threads));
         return NULL;
     }
     memset(t, 0, s->plan.state);
-    t->hot.top = t->frames;
-    for (uint32_t i = 0; i < s->max_depth; i++) t->frames[i].above = (uint16_t)(256u + i);
+    f = t->hot.top = t->frames;
+    for (uint32_t i = 256; i < 256u + s->max_depth; i++) (f++)->above = (uint16_t)i;
     t->row.info.id = context;
+    t->row.context = (uint16_t)context;
+    lock = prof__lock();
+    while (*end) end = &(*end)->next;    /* what came meanwhile */
+    *end = &t->row;
     t->row.thread = t->row.number = s->row_count;
     s->thread_count = ++s->row_count;
-    t->epoch = (uint16_t)~(s->time >> 31);   /* not this one: so that all frames get it */
+    prof__unlock(lock);
     return t;
 }
 
-/* The slow path begins: interrupts are out until prof__leave. The state of this context; made, if
-   make. NULL: nothing is recorded, or there is none. */
+/* The slow path begins. The state of this context; made, if make. NULL: nothing is recorded, or
+   there is none. */
 PROF__FN prof__state *prof__enter(bool make) {
     struct prof_trace *s = &prof__trace;
     prof__row **row = &s->rows;
     prof__state *t;
-    uintptr_t masked;
     uint32_t context;
     if (s->hooks) {
-        masked = s->hooks->lock();
+        uintptr_t held = s->hooks->lock();
+        s->held = held;
         context = s->hooks->context();
     } else {
-        masked = prof__mask();
+        if (!PROF__BY_IPSR) s->held = prof__mask();
         context = PROF_CONTEXT();
     }
-    s->masked = masked;
     if (!s->open) return NULL;
-    while (*row && (uint32_t)(*row)->info.id != context) row = &(*row)->next;
-    if (!*row) {
-        t = make ? prof__state_make(context) : NULL;
-        if (!t) return NULL;
-        *row = &t->row;
-    }
-    t = prof__row_state(*row);
+    while (*row && (*row)->context != context) row = &(*row)->next;
+    if (*row) t = prof__row_state(*row);
+    else if (!make || !(t = prof__state_make(context, row))) return NULL;
     prof__time_in(t);
     return t;
 }
@@ -7325,42 +7444,28 @@ PROF__FN void prof__leave(prof__state *t) {
     if (t) {
         prof__hot *hot = &t->hot;
         t->known = t->hot.cursor;
-        t->known_time = s->time;
         if (s->slow || t->skipped || t->hot.cursor >= t->hot.limit ||
             (s->ticked && s->ticked(t, NULL)))
             hot = &prof__nowhere;
-        prof__contexts[t->row.info.id] = hot;
+        prof__contexts[t->row.context] = hot;
     }
-    prof__unlock(s->masked);
+    prof__let_in(s->held);
 }
 
 /* Begins a zone, if it can, and leaves. */
 PROF__FN prof__frame *prof__begun(prof__state *t, uint32_t site) {
-    struct prof_trace *s = &prof__trace;
     prof__frame *f = t ? t->hot.top : NULL;
     if (t && site && f->above && !t->skipped && prof__room(t)) {
-        prof__new_epoch(t);
-        f->start = (uint32_t)s->time;
+        f->start = (uint32_t)t->known_time;
         f->site_depth = site + f->above;
         t->hot.top = ++f;
     } else if (t) {
-        if (!site) s->counts.sites++;
-        else if (!f->above) s->counts.deep++;
-        else s->counts.full++;
+        prof__count(!site ? PROF__COUNTED(sites) :
+                    !f->above ? PROF__COUNTED(deep) : PROF__COUNTED(full));
         f = NULL;
     }
     prof__leave(t);
     return f;
-}
-
-/* The mark's site as marks hold it; registered if need be. 0: no room. */
-PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
-    uint32_t number = mark->id ? 0 : prof__site_add(mark->site, prof__site_count);
-    if (number) {
-        prof__site_count++;
-        mark->id = (number - 1) << 8;
-    }
-    return mark->id;
 }
 
 PROF__RARE(prof__frame *) prof__begin_slow(prof__mark *mark) {
@@ -7393,32 +7498,30 @@ PROF_API PROF__QUIET void prof__begin_dropped(void) {
 
 /* Writes the innermost zone, ended now. Room for it was kept. */
 PROF__FN void prof__end_zone(prof__state *t) {
-    struct prof_trace *s = &prof__trace;
+    const struct prof_trace *s = &prof__trace;
     prof__frame *f = t->hot.top - 1;
-    uint32_t now = (uint32_t)s->time;
-    (void)prof__room(t);
-    prof__new_epoch(t);
-    if (!s->ticked || !s->ticked(t, f)) prof__put(t, now, now - f->start, f->site_depth);
+    uint32_t now = (uint32_t)t->known_time;
+    if (!prof__room(t)) prof__new_epoch(t);
+    if (s->ticked && s->ticked(t, f)) t->hot.top = f;
+    else prof__put(t, f, now, now - f->start, f->site_depth);
     f->epoch = t->epoch;
-    t->hot.top = f;
 }
 
 /* token NULL: the innermost zone. */
 PROF__RARE(void) prof__end_slow(prof__frame *token) {
     prof__state *t = prof__enter(false);
-    prof__counts *counts = &prof__trace.counts;
     if (!t) {
-        if (prof__trace.open) counts->cut++;
+        if (prof__trace.open) prof__count(PROF__COUNTED(cut));
     } else if (!token && t->skipped) {
         t->skipped--;
     } else {
         if (!token) token = t->hot.top;
         if (token <= t->frames) {
-            counts->cut++;
+            prof__count(PROF__COUNTED(cut));
         } else if (token > t->hot.top) {
-            counts->unbalanced++;
+            prof__count(PROF__COUNTED(unbalanced));
         } else {
-            for (; t->hot.top > token; counts->healed++) prof__end_zone(t);
+            for (; t->hot.top > token; prof__count(PROF__COUNTED(healed))) prof__end_zone(t);
             prof__end_zone(t);
         }
     }
@@ -7462,33 +7565,46 @@ PROF_API PROF__QUIET void prof__end_top(void) {
 
 PROF_API PROF__QUIET void prof_push(const char *name) {
     prof__state *t = prof__enter(true);
-    uint32_t site = t ? prof__name_add(name) : 0;
-    if (!prof__begun(t, site ? (site - 1) << 8 : 0)) prof__begin_dropped();
+    if (!prof__begun(t, t ? prof__name_add(name) : 0)) prof__begin_dropped();
 }
 
 PROF_API PROF__QUIET void prof_pop(void) { prof__end_top_inline(); }
 
-/* A record of two slots; dropped and counted when it would take the room of open zones. */
-PROF__FN void prof__put_moment(uint32_t kind, const char *name, int64_t value) {
-    prof__state *t = prof__enter(true);
-    uint32_t site = t ? prof__name_add(name) : 0;
-    if (t && !site) {
-        prof__trace.counts.sites++;
-    } else if (t && !prof__room(t)) {
-        prof__trace.counts.full++;
+/* A record of two slots, and leaves; dropped and counted when it would take the room of open zones,
+   or has no site. */
+PROF__FN void prof__put_moment(prof__state *t, uint32_t kind, uint32_t site, int64_t value) {
+    if (t && site && prof__room(t)) {
+        prof__put_long(t, kind, t->known_time, (uint64_t)value, (site + 256) | 255u);
     } else if (t) {
-        prof__new_epoch(t);
-        prof__put_long(t, kind, prof__trace.time, (uint64_t)value, site << 8 | 255u);
+        prof__count(!site ? PROF__COUNTED(sites) : PROF__COUNTED(full));
     }
     prof__leave(t);
 }
 
+PROF__FN void prof__moment_named(uint32_t kind, const char *name, int64_t value) {
+    prof__state *t = prof__enter(true);
+    prof__put_moment(t, kind, t ? prof__name_add(name) : 0, value);
+}
+
 PROF_API PROF__QUIET void prof_instant(const char *name) {
-    prof__put_moment(PROF__INSTANT, name, 0);
+    prof__moment_named(PROF__INSTANT, name, 0);
 }
 
 PROF_API PROF__QUIET void prof_counter(const char *name, int64_t value) {
-    prof__put_moment(PROF__COUNTER, name, value);
+    prof__moment_named(PROF__COUNTER, name, value);
+}
+
+PROF__FN void prof__moment_here(uint32_t kind, prof__mark *mark, int64_t value) {
+    prof__state *t = prof__enter(true);
+    prof__put_moment(t, kind, t ? prof__mark_resolve(mark) : 0, value);
+}
+
+PROF_API PROF__QUIET void prof__instant(prof__mark *mark) {
+    prof__moment_here(PROF__INSTANT, mark, 0);
+}
+
+PROF_API PROF__QUIET void prof__counter(prof__mark *mark, int64_t value) {
+    prof__moment_here(PROF__COUNTER, mark, value);
 }
 
 PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
@@ -7498,7 +7614,16 @@ PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
     prof__leave(t);
 }
 
-PROF_API PROF__QUIET void prof_thread_end(void) {}
+/* Of the current context's task: its zones end, and the next one of its number has another row. */
+PROF_API PROF__QUIET void prof_thread_end(void) {
+    prof__state *t = prof__enter(false);
+    if (t) {
+        for (; prof__open_zones(t); prof__count(PROF__COUNTED(unfinished))) prof__end_zone(t);
+        prof__contexts[t->row.context] = &prof__nowhere;   /* the slow path finds another row */
+        t->row.context = PROF__OVER;
+    }
+    prof__leave(NULL);
+}
 #define prof__rows_unused(s) NULL
 #define prof__row_again_of(row) NULL
 
@@ -7506,14 +7631,15 @@ PROF_API PROF__QUIET void prof_thread_end(void) {}
 #define prof__push_text(name) prof_push(name)
 PROF__FN prof__frame *prof__push_token(const char *name) {
     prof__state *t = prof__enter(true);
-    uint32_t site = t ? prof__name_add(name) : 0;
-    return prof__begun(t, site ? (site - 1) << 8 : 0);
+    return prof__begun(t, t ? prof__name_add(name) : 0);
 }
 
 #if PROF__STB
 PROF__FN void prof__name_was_cut(void) {
     prof__state *t = prof__enter(true);
+    uintptr_t lock = prof__lock();
     if (prof__trace.names_cut < UINT16_MAX) prof__trace.names_cut++;
+    prof__unlock(lock);
     prof__leave(t);
 }
 #endif
@@ -7548,7 +7674,7 @@ PROF__FN uint64_t prof__start_of(const prof__frame *f) {
    one open that may? */
 PROF__FN bool prof__ticked(void *state, prof__frame *f) {
     prof__state *t = (prof__state *)state;
-    uint64_t now = prof__trace.time, duration;
+    uint64_t now = t->known_time, duration;
     if (!f) return prof__open_zones(t) && (uint16_t)(t->epoch - t->frames[0].epoch) > 1;
     duration = now - prof__start_of(f);
     if (duration >> 32) prof__put_long(t, PROF__ZONE64, duration, now, f->site_depth);
@@ -7556,12 +7682,12 @@ PROF__FN bool prof__ticked(void *state, prof__frame *f) {
 }
 
 PROF_API PROF__QUIET void prof_tick(void) {
-    uintptr_t lock = prof__lock();
+    uintptr_t held = prof__keep_out();
     if (prof__on) {
         prof__trace.ticked = prof__ticked;
-        prof__time_in(NULL);
+        (void)prof__time_now(0);
     }
-    prof__unlock(lock);
+    prof__let_in(held);
 }
 
 static struct prof__own_platform {
@@ -21202,7 +21328,7 @@ PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
     memset(w, 0, sizeof *w);
     w->sink = out;
     w->dump = true;
-    if (s->open) prof__time_in(NULL);
+    if (s->open) (void)prof__time_now(0);
     for (prof__row *row = s->rows; row; row = row->next) {
         prof__state *t = prof__row_state(row);
         row->announced = 0;
@@ -21219,9 +21345,12 @@ PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
 PROF__FN void *prof__chunk_ring(void *state) {
     prof__state *t = (prof__state *)state;
     prof__segment *g = (prof__segment *)prof__chunk_new(), *oldest = t->row.first;
+    uintptr_t lock;
     if (g || oldest == t->segment) return g;
+    lock = prof__lock();
     t->row.first = oldest->next;
     prof__trace.overwritten += (prof__amount)(oldest->end - oldest->begin);
+    prof__unlock(lock);
     return oldest;
 }
 
@@ -21233,21 +21362,25 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_ring(void) {
 /* ... or one that was streamed. */
 PROF__FN void *prof__chunk_stream(void *state) {
     prof__segment *g = (prof__segment *)prof__chunk_new();
+    uintptr_t lock;
     (void)state;
-    if (g || !prof__trace.free_chunks) return g;
+    if (g) return g;
+    lock = prof__lock();
     g = prof__trace.free_chunks;
-    prof__trace.free_chunks = g->next;
+    if (g) prof__trace.free_chunks = g->next;
+    prof__unlock(lock);
     return g;
 }
 
 /* Gives back the oldest chunk of a row, which the stream has written. */
 PROF__FN void prof__chunk_give(prof__row *row) {
-    uintptr_t lock = prof__lock();
+    uintptr_t held = prof__keep_out(), lock = prof__lock();
     prof__segment *g = row->first;
     row->first = g->next;
     g->next = prof__trace.free_chunks;
     prof__trace.free_chunks = g;
     prof__unlock(lock);
+    prof__let_in(held);
 }
 
 PROF_API PROF__QUIET prof_result prof_flush(void) {
@@ -21394,56 +21527,78 @@ PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const p
 /* The rows of sites, of all contexts. A context sums its chunk up when that is full; reports do so
    with what they find in it. */
 static prof__tally *prof__tally_rows[PROF_MAX_SITES];
+static volatile uint32_t prof__tally_changes;
 
+/* The row of a site; NULL: no room. */
 PROF__FN prof__tally *prof__tally_of(uint32_t site) {
-    prof__tally **place = prof__tally_rows + (site >> 8) - PROF__FIRST_SITE;
+    prof__tally **place = prof__tally_rows + (site >> 8) - PROF__FIRST_SITE, *r;
+    uintptr_t lock;
     if (*place) return *place;
-    *place = (prof__tally *)prof__take(sizeof **place, 0);
-    if (!*place) return NULL;
-    memset(*place, 0, sizeof **place);
-    (*place)->site = site;
-    (*place)->least = UINT64_MAX;
+    r = (prof__tally *)prof__take(sizeof **place, 0);
+    if (!r) return NULL;
+    memset(r, 0, sizeof *r);
+    r->site = site;
+    r->least = UINT64_MAX;
+    lock = prof__lock();
+    if (!*place) *place = r;
+    prof__unlock(lock);
     return *place;
 }
 
-PROF__FN void prof__tally_zone(prof__state *t, uint32_t site_depth, uint64_t ticks) {
-    uint64_t *inner = prof__state_inner(t) + (site_depth & 0xff);
-    prof__tally *r = prof__tally_of(site_depth & ~(uint32_t)0xff);
-    uint32_t i = 0;
-    while (i < PROF__BUCKETS - 1 && ticks >> i * PROF__BUCKET_BITS) i++;
-    if (r) {
-        r->histogram[i]++;
-        r->total += ticks;
-        r->inner += inner[1];
-        r->least = PROF__MIN(r->least, ticks);
-        r->most = PROF__MAX(r->most, ticks);
-    } else {
-        prof__trace.counts.not_kept++;
-    }
-    inner[1] = 0;
-    inner[0] += ticks;
+/* Under the lock. */
+PROF__FN void prof__tally_add(prof__tally *r, uint64_t *inner, uint32_t bucket, uint64_t ticks) {
+    prof__tally_changes++;
+    r->histogram[bucket]++;
+    r->total += ticks;
+    r->inner += inner[1];
+    r->least = PROF__MIN(r->least, ticks);
+    r->most = PROF__MAX(r->most, ticks);
 }
 
-/* Sums up what is new. Under the lock. */
-PROF__FN void prof__tally_chunk(prof__state *t) {
-    prof__record *c = t->segment->flushed, *end = t->hot.cursor;
-    for (; c < end; c++) {               /* prof__next would cost 170 bytes here */
-        uint32_t kind = c->site_depth >> 8;
-        if (kind < PROF__KIND) prof__tally_zone(t, c->site_depth, c->duration);
-        if (kind <= PROF__CLOCK) continue;
-        c++;
-        if (kind == PROF__ZONE64) prof__tally_zone(t, c->site_depth, prof__record_get(c - 1));
-        else prof__trace.counts.not_kept++;
+/* Sums up the next record of a context; false: there is none. Others may do so at the same time. */
+PROF__FN bool prof__tally_next(prof__state *t) {
+    prof__segment *g = t->segment;
+    prof__record *c = g ? g->flushed : t->hot.cursor;
+    uint32_t kind, site_depth, i = 0;
+    uint64_t ticks;
+    prof__tally *r = NULL;
+    uintptr_t lock;
+    bool zone;
+    if (c >= t->hot.cursor) return false;
+    kind = c->site_depth >> 8;           /* prof__next would cost 170 bytes here */
+    site_depth = c[kind == PROF__ZONE64].site_depth;
+    ticks = kind == PROF__ZONE64 ? prof__record_get(c) : c->duration;
+    zone = kind < PROF__KIND || kind == PROF__ZONE64;
+    if (zone) r = prof__tally_of(site_depth & ~(uint32_t)0xff);
+    while (i < PROF__BUCKETS - 1 && ticks >> i * PROF__BUCKET_BITS) i++;
+    lock = prof__lock();
+    if (c == g->flushed && c[kind == PROF__ZONE64].site_depth == site_depth) {
+        uint64_t *inner = prof__state_inner(t) + (site_depth & 0xff);
+        g->flushed += kind <= PROF__CLOCK ? 1 : 2;
+        if (r) prof__tally_add(r, inner, i, ticks);
+        else if (kind != PROF__CLOCK) prof__trace.counts.not_kept++;
+        if (zone) {
+            inner[1] = 0;
+            inner[0] += ticks;
+        }
     }
-    t->segment->flushed = end;
+    prof__unlock(lock);
+    return true;
+}
+
+PROF__FN void prof__tally_chunk(prof__state *t) {
+    while (prof__tally_next(t)) {}
 }
 
 /* A context has one chunk, which is emptied. */
 PROF__FN void *prof__tally_chunk_again(void *state) {
     prof__state *t = (prof__state *)state;
+    uintptr_t lock;
     if (!t->segment) return prof__chunk_new();
     prof__tally_chunk(t);
+    lock = prof__lock();
     t->hot.cursor = t->segment->flushed = t->segment->begin;
+    prof__unlock(lock);
     return NULL;
 }
 
@@ -21452,27 +21607,39 @@ PROF__FN void prof__tally_close(void) {
     for (prof__row *row = prof__trace.rows; row; row = row->next) {
         prof__state *t = prof__row_state(row);
         for (; prof__open_zones(t); prof__trace.counts.unfinished++) prof__end_zone(t);
-        if (t->segment) prof__tally_chunk(t);
+        prof__tally_chunk(t);
     }
 }
 
+/* A row as it was at one moment. */
+PROF__FN prof__tally prof__tally_copy(const prof__tally *r) {
+    prof__tally copy;
+    uint32_t changes;
+    do {
+        changes = prof__tally_changes;
+        PROF__BARRIER();
+        copy = *r;
+        PROF__BARRIER();
+    } while (changes != prof__tally_changes);
+    return copy;
+}
+
 PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
-    uintptr_t lock = prof__lock();
+    uintptr_t held = prof__keep_out();
     size_t n = 0;
     prof__scale k = { 0 };
-    for (prof__row *row = prof__trace.rows; row; row = row->next) {
-        prof__state *t = prof__row_state(row);
-        if (t->segment) prof__tally_chunk(t);
-    }
+    for (prof__row *row = prof__trace.rows; row; row = row->next)
+        prof__tally_chunk(prof__row_state(row));
     prof__trace.tallied = 0;
     for (uint32_t i = 0; i < PROF_MAX_SITES; i++) {
-        const prof__tally *r = prof__tally_rows[i];
-        if (!r) continue;
-        prof__trace.tallied += (prof__amount)prof__tally_count(r);
-        if (n < max) prof__tally_average(rows + n, r, &k);
+        prof__tally r;
+        if (!prof__tally_rows[i]) continue;
+        r = prof__tally_copy(prof__tally_rows[i]);
+        prof__trace.tallied += (prof__amount)prof__tally_count(&r);
+        if (n < max) prof__tally_average(rows + n, &r, &k);
         n++;
     }
-    prof__unlock(lock);
+    prof__let_in(held);
     return n;
 }
 
@@ -22703,11 +22870,13 @@ PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts
                                         const prof__hooks *hooks, uint32_t rate) {
     struct prof_trace *s = &prof__trace;
     size_t need, threads = shape >> 16;
+    bool going;
     memset(s, 0, sizeof *s);
     s->parts = parts;
     s->hooks = hooks;
     s->rate = rate;
-    if (hooks ? !hooks->open() : !prof__chip_open()) return PROF_ERROR_UNSUPPORTED;
+    going = hooks ? hooks->open() : prof__chip_open();
+    if (!going) return PROF_ERROR_UNSUPPORTED;
     s->start_tick = s->time;
     s->max_depth = shape & 0xff;
     s->max_threads = (uint32_t)threads;
@@ -22752,34 +22921,39 @@ PROF_API PROF__QUIET prof_result(prof_start)(const prof_desc *desc) {
 
 PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     struct prof_trace *s = &prof__trace;
-    if (!s->open) return NULL;
-    (void)prof__enter(false);
-    for (prof__row *row = s->rows; row; row = row->next) prof__time_in(prof__row_state(row));
+    uintptr_t lock = prof__lock();
+    bool open = s->open;
+    s->open = false;                     /* from now on the session is nobody else's */
+    prof__unlock(lock);
+    if (!open) return NULL;
     prof__on = 0;
-    s->open = false;
-    s->stopped = true;
+    s->stopped = s->slow = true;         /* slow: what we interrupted, too, gets no further */
     prof__disarm();
-    prof__leave(NULL);
+    for (prof__row *row = s->rows; row; row = row->next) prof__time_in(prof__row_state(row));
     if (s->parts && s->parts->close) s->parts->close();
     prof__arena.room = 0;                /* nothing more is taken */
     return s;
 }
 
 PROF_API PROF__QUIET int64_t prof_now(void) {
-    uintptr_t lock = prof__lock();
-    uint64_t now;
-    if (prof__trace.open) prof__time_in(NULL);
-    now = prof__trace.open ? prof__trace.time : 0;
-    prof__unlock(lock);
+    uintptr_t held = prof__keep_out();
+    uint64_t now = prof__trace.open ? prof__time_now(0) : 0;
+    prof__let_in(held);
     return now ? prof__ticks_ns(now) : 0;
 }
 
 PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
-    if (!s->analysed) prof__count_rows(s, NULL);
+    bool only = s->records_only && prof__mode() < PROF_MODE_STREAM;
+    if (only) s->records_only = false;   /* they are counted, too */
+    if (only || !s->analysed) prof__count_rows(s, NULL);
     out = prof__counts_now(s);
-    out.recorded = prof__zones_now(s);
+    out.recorded = only ? s->zone_count : prof__zones_now(s);
+    if (only) {
+        s->records_only = true;
+        prof__count_rows(s, NULL);       /* for analysis there are none */
+    }
     if (s->parts && s->parts->average) {
         (void)s->parts->average(NULL, 0);
         out.recorded = s->tallied;

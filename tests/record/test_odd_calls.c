@@ -40,6 +40,31 @@ static void call_everything(void) {
     prof_tick();
 }
 
+/* Moments whose name is a mark's, also in the sessions after the first. */
+static void test_moments_by_mark(void) {
+    test_text text;
+    int evaluated = 0;
+    memset(&text, 0, sizeof text);
+    for (int session = 0; session < 3; session++) {
+        EQUAL(prof_start(NULL), PROF_OK);
+        PROF_BLOCK("around") {
+            for (int i = 0; i < 4; i++) {
+                if (i % 2) PROF_INSTANT("by mark");
+                else PROF_COUNTER("level by mark", ++evaluated * -7);
+            }
+            prof_instant("by mark");
+        }
+        test_text_clear(&text);
+        EQUAL(prof_write_chrome(prof_stop(), NULL, test_text_sink(&text)), PROF_OK);
+        EQUAL(test_times(text.data, "\"name\":\"by mark\""), 3);
+        EQUAL(test_times(text.data, "\"name\":\"level by mark\""), 2);
+        PROF_INSTANT("by mark");         /* nothing: no session */
+    }
+    EQUAL(evaluated, 6);
+    EQUAL(test_times(text.data, "{\"value\":-42}"), 1);
+    test_text_clear(&text);
+}
+
 static void test_calls_without_session(void) {
     prof_average row;
     test_text none;
@@ -272,5 +297,6 @@ int main(void) {
     RUN(test_writers_without_sink);
     RUN(test_stacks_of_each_metric);
     RUN(test_metadata_grammar);
+    RUN(test_moments_by_mark);
     return test_end();
 }

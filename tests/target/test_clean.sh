@@ -59,6 +59,9 @@ int scopes(int x) {
     if (y) PROF_BLOCK_IN(2, "d") y++;
     PROF_BEGIN("e");
     prof_instant("f");
+    PROF_INSTANT("h");
+    if (y) PROF_COUNTER("i", x - 1);
+    else PROF_COUNTER("j", y);
     PROF_END();
     prof_push("g");
     prof_pop();
@@ -206,7 +209,8 @@ has clang && says 'a microcontroller without -ffreestanding' PROF_FREESTANDING \
 says 'C++98' 'prof.h needs C99 or C++11' g++ -x c++ -std=c++98 -fsyntax-only -I. $out/main.c
 for cc in gcc 'g++ -x c++' clang; do
     has "$cc" || continue
-    for kind in 'PROF_SCOPE(n)' 'PROF_SCOPE_IN(1,n)' 'PROF_BLOCK(n)' 'PROF_BEGIN(n)'; do
+    for kind in 'PROF_SCOPE(n)' 'PROF_SCOPE_IN(1,n)' 'PROF_BLOCK(n)' 'PROF_BEGIN(n)' \
+        'PROF_INSTANT(n)' 'PROF_COUNTER(n, 1)'; do
         says "$cc, a variable in $kind" "a zone's name is a literal\|a zone.'s name is a literal" \
             $cc "-DPROF_KIND=$kind" -fsyntax-only -I. $out/variable.c
     done

@@ -172,6 +172,108 @@ static void test_target_context_too_high(void) {
     EQUAL(prof_get_stats().dropped_threads, 2);
 }
 
+/* A task that ended, and the next one of its number: its open zones have ended, and what the next
+   one does is in a row of its own. */
+static void test_target_number_again(void) {
+    prof_desc desc = target_desc();
+    prof_trace *trace;
+    const prof_event *e;
+    size_t threads;
+    EQUAL(prof_start(&desc), PROF_OK);
+    in_context = 1;
+    prof_set_thread_name("first");
+    PROF_BEGIN("loop of the first");
+    clock_ticks += 10;
+    PROF_BEGIN("wait of the first");
+    clock_ticks += 5;
+    prof_thread_end();
+    prof_thread_end();                   /* there is none any more */
+    clock_ticks += 1000;
+    prof_set_thread_name("second");
+    PROF_BLOCK("work of the second") clock_ticks += 7;
+    PROF_END();                          /* not of the first one's */
+    trace = prof_stop();
+    PASS_ON(test_tree(trace));
+    EQUAL(lasted(test_find(trace, "loop of the first", 0)), 15);
+    EQUAL(lasted(test_find(trace, "wait of the first", 0)), 5);
+    e = test_find(trace, "work of the second", 0);
+    EQUAL(lasted(e), 7);
+    EQUAL(e->parent, PROF_NONE);
+    EQUAL(e->thread, 1);
+    SAME_TEXT(prof_threads(trace, &threads)[0].name, "first");
+    EQUAL(threads, 2);
+    SAME_TEXT(prof_threads(trace, NULL)[1].name, "second");
+    EQUAL(prof_threads(trace, NULL)[1].id, 1);
+    EQUAL(prof_get_stats().unfinished, 2);
+    EQUAL(prof_get_stats().cut, 1);
+}
+
+/* PROF_INSTANT and PROF_COUNTER: a mark whose name is known goes on when the list is full. */
+static void test_target_moments_by_mark(void) {
+    test_text text;
+    prof_desc desc = target_desc();
+    prof_trace *trace;
+    memset(&text, 0, sizeof text);
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 3; i++) {
+        PROF_INSTANT("by mark");
+        PROF_COUNTER("level by mark", -7 * i);
+        clock_ticks += 10;
+        for (int k = 0; k < 70; k++) {
+            char name[3] = { (char)('0' + k / 10), (char)('0' + k % 10), 0 };
+            prof_instant(name);
+        }
+    }
+    trace = prof_stop();
+    PROF_INSTANT("by mark");             /* nothing: the session is over */
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    EQUAL(test_times(text.data, "\"by mark\""), 3);
+    EQUAL(test_times(text.data, "\"level by mark\""), 3);
+    EQUAL(test_times(text.data, "\"value\":-14"), 1);
+    CHECK(prof_get_stats().dropped_sites > 0, "no name was dropped");
+    test_text_clear(&text);
+}
+
+/* What a name that finds the list full leaves behind: nothing. */
+static void test_target_names_refused(void) {
+    prof_desc desc = target_desc();
+    char name[] = "0000";
+    size_t used = 0;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 300; i++) {
+        for (int k = 0, n = i; k < 4; k++, n /= 10) name[k] = (char)('0' + n % 10);
+        if (i == 100) used = prof_get_stats().bytes_used;
+        prof_push(name);
+        clock_ticks++;
+        prof_pop();
+    }
+    CHECK(prof_get_stats().dropped_sites >= 200, "fewer dropped");
+    EQUAL(prof_get_stats().bytes_used, used);
+    EQUAL(prof_get_stats().recorded + prof_get_stats().dropped_sites, 300);
+    prof_stop();
+}
+
+/* Names are told apart by their whole text, however long and alike. */
+static void test_target_long_names(void) {
+    static char name[600];
+    prof_desc desc = target_desc();
+    test_text text;
+    memset(&text, 0, sizeof text);
+    memset(name, 'n', sizeof name - 2);
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 6; i++) {
+        name[sizeof name - 2] = (char)('a' + i % 3);
+        prof_push(name);
+        clock_ticks += 5000;
+        prof_pop();
+    }
+    EQUAL(prof_write_stacks(prof_stop(), PROF_METRIC_NONE, test_text_sink(&text)), PROF_OK);
+    EQUAL(test_times(text.data, "nna 10\n"), 1);
+    EQUAL(test_times(text.data, "nnb 10\n"), 1);
+    EQUAL(test_times(text.data, "nnc 10\n"), 1);
+    test_text_clear(&text);
+}
+
 static void test_target_not_mine(void) {
     prof_desc desc = target_desc();
     PROF_END();                          /* before any session */
@@ -463,11 +565,54 @@ static void test_target_platform(void) {
     EQUAL(prof_threads(trace, &count)->id, 3);
     EQUAL(count, 1);
     CHECK(strncmp(prof_threads(trace, NULL)->name, "a name that is", 14) == 0, "the name");
-    CHECK(locks > 5 && locks == unlocks, "%u locks, %u unlocks", locks, unlocks);
+    CHECK(locks > 3 && locks == unlocks, "%u locks, %u unlocks", locks, unlocks);
     desc.platform.clock_bits = 64;
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BLOCK("zone") own_ticks += 7;
     EQUAL(lasted(test_find(prof_stop(), "zone", 0)), 7000);
+}
+
+/* Clocks of few bits, which wrap between every two readings. */
+static void test_target_narrow_clocks(void) {
+    static const uint32_t bits[] = { 16, 24, 32 };
+    prof_desc desc = target_desc();
+    desc.platform.now = own_now;
+    for (int i = 0; i < 3; i++) {
+        uint64_t mask = ((uint64_t)1 << bits[i]) - 1;
+        prof_trace *trace;
+        desc.platform.clock_bits = bits[i];
+        own_ticks = mask - 5;
+        EQUAL(prof_start(&desc), PROF_OK);
+        PROF_BEGIN("around");
+        for (int n = 0; n < 30; n++) {
+            PROF_BLOCK("zone") own_ticks = (own_ticks + mask - 9) & mask;
+        }
+        PROF_END();
+        trace = prof_stop();
+        PASS_ON(test_tree(trace));
+        EQUAL(lasted(test_find(trace, "zone", 17)), (int64_t)(mask - 9));
+        EQUAL(lasted(test_find(trace, "around", 0)), 30 * (int64_t)(mask - 9));
+        EQUAL(prof_get_stats().clock_steps, 0);
+    }
+}
+
+/* A ring of one chunk cannot give way: what does not fit is counted. Less is refused. */
+static void test_target_ring_of_one_chunk(void) {
+    static char memory[4096];
+    prof_desc desc = target_desc();
+    desc.mode = PROF_MODE_RING;
+    desc.records_only = true;
+    desc.memory = memory;
+    desc.memory_size = prof_arena_size(&desc);
+    CHECK(desc.memory_size <= sizeof memory, "%u bytes", (unsigned)desc.memory_size);
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 500; i++) { PROF_BLOCK("zone") clock_ticks += 3; }
+    prof_stop();
+    CHECK(prof_get_stats().dropped > 400, "%u dropped", (unsigned)prof_get_stats().dropped);
+    EQUAL(prof_get_stats().recorded + prof_get_stats().dropped, 500);
+    EQUAL(prof_get_stats().overwritten, 0);
+    for (desc.memory_size--; prof_start(&desc) == PROF_OK; desc.memory_size--) prof_stop();
+    EQUAL(prof_start(&desc), PROF_ERROR_MEMORY);
 }
 
 static void test_target_refusals(void) {
@@ -566,6 +711,10 @@ int main(void) {
     RUN(test_target_clock_back);
     RUN(test_target_contexts);
     RUN(test_target_context_too_high);
+    RUN(test_target_number_again);
+    RUN(test_target_moments_by_mark);
+    RUN(test_target_names_refused);
+    RUN(test_target_long_names);
     RUN(test_target_not_mine);
     RUN(test_target_arenas);
     RUN(test_target_stream_keeps_all);
@@ -576,6 +725,8 @@ int main(void) {
     RUN(test_target_chrome_array);
     RUN(test_target_chrome_array_failures);
     RUN(test_target_platform);
+    RUN(test_target_narrow_clocks);
+    RUN(test_target_ring_of_one_chunk);
     RUN(test_target_refusals);
     RUN(test_target_off);
     return test_end();

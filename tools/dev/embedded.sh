@@ -280,6 +280,22 @@ fault() {   # CPU MACHINE
 fault cortex-m0 mps2-an385
 fault cortex-m3 mps2-an385
 
+# ---- A clock that stands, as the cycle counter does in QEMU: refused ----
+
+still() {   # CPU
+    name="still $1"
+    wanted "$name" || return
+    has "$name" arm-none-eabi-gcc qemu-system-arm || return
+    folder=$out/still
+    mkdir -p "$folder"
+    arm "$folder/program" 0x8000 -mcpu="$1" tests/target/still.c >"$out/said" 2>&1 ||
+        { not_ok "$name" "does not compile: $(head -n 5 "$out/said")"; return; }
+    if emulate "$folder/program" arm mps2-an385; then ok "$name"
+    else not_ok "$name" 'prof_start takes it'; fi
+}
+
+still cortex-m3
+
 # ---- The race: an interrupt in the midst of the recorder ----
 
 race() {   # NAME STATUSES CPU FLAGS...: one of them it must have; 98: a fault

@@ -11,8 +11,9 @@
 # table; table_text, trace_text and stacks_text a writer each of a whole trace; full_text all of
 # those three. min_ram: 32 open zones and 32 more, recorded, in 16 contexts' table; prof_dump's
 # block of 616 bytes is not in it. Instructions are counted by QEMU, a zone around nothing less the
-# same without the zone; in plain_instructions nobody calls prof_tick. Code for Cortex-M0 runs on
-# an M3.
+# same without the zone; in plain_instructions nobody calls prof_tick. masked_max is how many
+# instructions of prof.h interrupts are masked for at most, in any public call, with as many names as
+# there can be (tests/target/masked.c). Code for Cortex-M0 runs on an M3.
 # shellcheck disable=SC2086   # lists of flags are meant to split
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -20,6 +21,7 @@ cd "$(dirname "$0")/../.." || exit 1
 json=${1:-build/size.json}
 out=build/size
 board=examples/baremetal
+main=tests/target/size.c
 bare="-std=c99 -Os -ffreestanding -nostdlib -nostartfiles -ffunction-sections -fdata-sections
     -Wl,--gc-sections -Wl,--no-warn-rwx-segments -Wl,--defsym=ram_size=0x200000 -DPROF_STRING -I."
 mkdir -p $out "$(dirname "$json")"
@@ -34,14 +36,14 @@ compile() {   # TARGET FLAGS...
     $compiler $bare "$@" || exit 1
 }
 
-link() {   # TARGET PROGRAM LIBRARY FLAGS...: tests/target/size.c and the library
+link() {   # TARGET PROGRAM LIBRARY FLAGS...: $main and the library
     case $1 in
     rv32) files="-T $board/riscv.ld $board/riscv_start.S $board/riscv.c" ;;
     *) files="-T $board/cortexm.ld $board/cortexm.c" ;;
     esac
     target=$1 program=$2 library=$3
     shift 3
-    compile "$target" "$@" $files tests/target/size.c "$library" -lgcc -o "$program"
+    compile "$target" "$@" $files $main "$library" -lgcc -o "$program"
 }
 
 bytes() {   # PROGRAM SECTION...: their sizes, added
@@ -77,7 +79,8 @@ flash() { bytes "$1" .text .rodata .data; }
 ram() { bytes "$1" .data .bss; }
 
 count() {   # TARGET: the lines that the program prints, "NAME HUNDREDTHS"
-    clock=-DDEFAULT_CLOCK
+    clock='-DPROF_NOW()=(*(volatile uint32_t *)0xE0001004)'   # CYCCNT, which stands in QEMU
+    [ "$1" = rv32 ] && clock=-DDEFAULT_CLOCK
     [ "$1" = cortex-m0 ] && clock='-DPROF_NOW()=(*(volatile uint32_t *)0x40028018)'   # a timer's
     link "$1" $out/count $out/prof.c -DCOUNT -DPROF_ARENA_SIZE=1048576 "$clock"
     rm -f $out/count.txt
@@ -85,14 +88,16 @@ count() {   # TARGET: the lines that the program prints, "NAME HUNDREDTHS"
         { echo "size: $1: the program that counts ended with status $?" >&2; exit 1; }
 }
 
-emulate() {   # TARGET PROGRAM: its UART goes to count.txt
+emulate() {   # TARGET PROGRAM FLAGS...: its UART goes to count.txt
+    program=$2
     case $1 in
     rv32) system=riscv32 machine='virt -bios none' ;;
     cortex-m4) system=arm machine=mps2-an386 ;;
     *) system=arm machine=mps2-an385 ;;
     esac
+    shift 2
     timeout 60 qemu-system-$system -M $machine -nographic -monitor none -icount shift=0 \
-        -semihosting-config enable=on,target=native -serial file:$out/count.txt -kernel "$2"
+        -semihosting-config enable=on,target=native -serial file:$out/count.txt -kernel "$program" "$@"
 }
 
 # A figure: into the JSON, and with its limit on the terminal.
@@ -130,6 +135,28 @@ with_arena() {   # TARGET SIXTEENTHS
         -DPROF_MAX_SITES=16 -DPROF_MAX_CONTEXTS=16 '-DPROF_NOW()=0u'
 }
 
+addresses() {   # PATTERN: of the instructions that match it
+    awk -v pattern="$1" '$0 ~ pattern {
+        for (a = $1; length(a) < 9;) a = "0" a
+        printf "%s ", substr(a, 1, 8)
+    }' $out/masked.s
+}
+
+masked() {   # TARGET: the longest stretch with interrupts masked
+    main=tests/target/masked.c
+    link "$1" $out/masked $out/prof.c -DPROF_ARENA_SIZE=32768 \
+        '-DPROF_NOW()=(*(volatile uint32_t *)0x20300000)'   # that the program sets
+    main=tests/target/size.c
+    arm-none-eabi-objdump -d $out/masked >$out/masked.s
+    { emulate "$1" $out/masked -singlestep -d exec,nochain; echo "ended $?"; } 2>&1 |
+        awk -v mask="$(addresses 'cpsid')" -v unmask="$(addresses 'msr.PRIMASK')" \
+            -f tools/dev/masked.awk >$out/masked.txt ||
+        { echo "size: $1: the program that masks failed" >&2; exit 1; }
+    most=$(sort -rn $out/masked.txt | head -n 1)
+    put masked_max "${most% *}" 150
+    [ "${most% *}" -le 150 ] || fail "$1: interrupts are masked for ${most% *} instructions in ${most#* }"
+}
+
 instructions() {   # KEY NAME LIMIT: what the program counted
     put "$1" "$(awk -v name="$2" '$1 == name {printf "%.1f", $2 / 100}' $out/count.txt)" "$3"
 }
@@ -146,6 +173,7 @@ measure() {   # TARGET ZONE-LIMIT FULL-LIMIT
     instructions plain_instructions plain 0
     instructions pair_instructions pair 0
     instructions off_instructions off_zone 8
+    [ $tool != arm-none-eabi-gcc ] || masked "$target"
     compile "$target" -c $out/prof.c -o $out/library.o
     link "$target" $out/program $out/library.o -DPART=EMPTY
     empty=$(flash $out/program)
