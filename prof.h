@@ -4135,7 +4135,8 @@ PROF__FN void prof__qualified_make(prof__qualified *q, const char *s) {
         else if (*s == '(' && last != ':') {
             s = prof__qualifiers_past(prof__closed(s));
             if (*s != ':') break;
-        } else if (*s == '(' || *s == '<' || *s == '{') s = prof__qualified_group(q, s);
+        } else if (*s == '(' && (s[1] == '*' || s[1] == '&')) s += 2;   /* of what it returns */
+        else if (*s == '(' || *s == '<' || *s == '{') s = prof__qualified_group(q, s);
         else if (*s == ' ') s++, q->count = 0;
         else if (last == ':' && (*s == '*' || *s == '&')) s++;
         else {
@@ -4160,7 +4161,7 @@ PROF__FN const char *prof__site_name(const prof_site *site, char *text, size_t s
     if (!site->function || !strchr(site->function, '(')) return name;
     *text = 0;
     prof__qualified_make(&q, site->function);
-    return strstr(text, name) || strstr(text, "<lambda>") ? text : name;
+    return strstr(text, strcmp(name, "operator()") ? name : "") ? text : name;
 }
 
 /* The number of site, new or known; 0 when the table or the arena is full. own: it is one of the

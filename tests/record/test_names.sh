@@ -25,6 +25,10 @@ struct A {
     bool operator<(const A &) const { HERE; return false; }
     explicit operator bool() const noexcept { HERE; return true; }
 };
+typedef void action(int);
+struct C { action *chosen(int) const { HERE; return nullptr; } int (&three(double))[3]; int all[3]; };
+int (&C::three(double))[3] { HERE; return all; }
+action *chosen(char) { HERE; return nullptr; }
 struct B { static std::vector<std::string> update() { HERE; return {}; } };
 namespace ns {
 template <class T> struct Box {
@@ -47,6 +51,9 @@ int main() {
     (void)static_cast<bool>(a);
     (void)(a < a);
     B::update();
+    C().chosen(1);
+    C().three(1);
+    chosen('c');
     ns::Box<int>().get();
     ns::Box<char> box;
     box.put(1.5);
@@ -72,6 +79,9 @@ A::operator<
 A::text
 A::update
 B::update
+C::chosen
+C::three
+chosen
 hidden
 main
 main::<lambda>
