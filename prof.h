@@ -9025,14 +9025,15 @@ void __cyg_profile_func_exit(void *function, void *caller) {
 #if defined(__linux__)
 static const char *prof__function_file;  /* of the last one that has one */
 
-/* Only static functions have their file in the symbols. */
+/* Names one that is new; user: how far the file's own addresses are from those where it is mapped.
+   What is cut has its address behind it. Only static functions have their file in the symbols. */
 PROF__FN void prof__function_visit(void *user, prof__elf *elf, const prof__elf_symbol *symbol) {
-    uintptr_t base = elf->head.e_type == ET_DYN ? (uintptr_t)__ehdr_start : 0;
-    struct prof__instrumented *f = prof__function_find(base + symbol->st_value);
+    uintptr_t address = (uintptr_t)symbol->st_value - *(const uintptr_t *)user;
+    struct prof__instrumented *f = prof__function_find(address);
     const char *known = f->address ? prof__sites[f->id >> 8].name : "", *copy;
-    char name[256];
-    (void)user;
+    char name[1024];
     if (known[0] != '0' || !prof__elf_name(elf, symbol, name, sizeof name)) return;
+    if (strlen(name) == sizeof name - 1) *prof__text_hex(name + sizeof name - 20, address) = 0;
     copy = prof__site_copy(name, NULL);
     if (copy) PROF__RELEASE(prof__sites[f->id >> 8].name, copy);   /* an observer may read it */
     PROF__BUMP(prof__functions_unnamed, -1u);
@@ -9041,17 +9042,42 @@ PROF__FN void prof__function_visit(void *user, prof__elf *elf, const prof__elf_s
     copy = prof__site_copy(name, prof__function_file);   /* mostly that of the one before */
     if (copy) prof__sites[f->id >> 8].file = prof__function_file = copy;
 }
+
+/* A function in this range that has no name yet; 0: there is none. */
+PROF__FN uintptr_t prof__function_within(uintptr_t low, uintptr_t high) {
+    for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1; i++) {
+        const struct prof__instrumented *f = prof__functions + i;
+        if (f->address >= low && f->address < high && f->id > PROF__NO_LOCK &&
+            prof__sites[f->id >> 8].name[0] == '0') return f->address;
+    }
+    return 0;
+}
+
+/* A program's file may have been replaced since it began. */
+PROF__FN bool prof__map_elf(const prof__map *m, prof__elf *elf) {
+    if (prof__elf_open(elf, m->path)) return true;
+    if (m->low - m->offset != (uintptr_t)__ehdr_start || !prof__elf_open(elf, "/proc/self/exe"))
+        return false;
+    if (memcmp(__ehdr_start, &elf->head, sizeof elf->head) == 0) return true;
+    close(elf->file);
+    return false;
+}
 #endif
 
-/* Functions of shared libraries keep their addresses. Under the lock. */
+/* Asks the files that are mapped for the names of their functions. Under the lock. */
 PROF__FN void prof__functions_name(void) {
 #if defined(__linux__)
-    prof__elf elf;
-    if (prof__functions_unnamed == prof__functions_foreign) return;
-    if (prof__elf_open(&elf, "/proc/self/exe")) {
-        prof__elf_functions(&elf, prof__function_visit, NULL);
+    prof__map m;
+    if (prof__functions_unnamed == prof__functions_foreign || !prof__map_open(&m)) return;
+    while (prof__functions_unnamed && prof__map_next(&m)) {
+        uintptr_t address = prof__function_within(m.low, m.high), shift;
+        prof__elf elf;
+        if (!address || m.path[0] != '/' || !prof__map_elf(&m, &elf)) continue;
+        if (prof__elf_shift(&elf, &m, address, &shift))
+            prof__elf_functions(&elf, prof__function_visit, &shift);
         close(elf.file);
     }
+    close(m.file);
     PROF__STORE(prof__functions_foreign, prof__functions_unnamed);
 #endif
 }

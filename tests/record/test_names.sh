@@ -122,19 +122,19 @@ cat >$out/one.c <<'END'
 #include <string.h>
 
 static void helper(void) {}
-void work(void);
+void work(void), outside(void);
 
 int main(void) {
     prof_averages_desc by_site = { .group_by_site = true };
     prof_table_desc desc = { .averages = &by_site, .format = PROF_FORMAT_CSV };
     prof_desc sums = { .mode = PROF_MODE_AGGREGATE };
-    prof_average rows[8];
+    prof_average rows[16];
     prof_trace *trace;
     size_t count;
     for (int kind = 0; kind < 2; kind++) {
         prof_start(kind ? NULL : &sums);
-        for (int i = 0; i < 10; i++) helper(), work();
-        count = kind ? 0 : prof_snapshot(rows, 8);
+        for (int i = 0; i < 10; i++) helper(), work(), outside();
+        count = kind ? 0 : prof_snapshot(rows, 16);
         trace = prof_stop();
         for (size_t i = 0; i < count; i++) printf("%s %d\n", rows[i].key, (int)rows[i].count);
         prof_print_table(trace, &desc);
@@ -146,30 +146,52 @@ cat >$out/two.c <<'END'
 #include "prof.h"
 
 static void helper(void) {}
+void LONG(1)(void) {}
+void LONG(2)(void) {}
 void work(void) {
+    LONG(1)();
+    LONG(2)();
+    LONG(2)();
     prof_push_f("step %d of %s", 1, "one");
     helper();
     helper();
     prof_pop();
 }
 END
-cat >$out/functions.expected <<'END'
+echo 'static void within(void) {} void outside(void) { within(); }' >$out/three.c
+long=$(printf '%0300d' 0 | tr 0 l)
+cat >$out/functions.expected <<END
 helper 10 one.c
 helper 10 one.c
 helper 20 two.c
 helper 20 two.c
 helper 30
+${long}1 10
+${long}1 10
+${long}1 10
+${long}2 20
+${long}2 20
+${long}2 20
+outside 10
+outside 10
+outside 10
 step 1 of one 10
 step 1 of one 10
 step 1 of one 10
+within 10
+within 10 three.c
+within 10 three.c
 work 10
 work 10
 work 10
 END
 if ! command -v readelf >/dev/null; then
     echo 'skip functions: no ELF here'
-elif gcc -O0 -finstrument-functions -I. $out/one.c $out/two.c $out/prof.o -o $out/functions \
-        -lpthread -ldl -lm && (cd $out && ./functions) >$out/functions.out &&
+elif gcc -O0 -finstrument-functions -fPIC -shared -Wl,-soname,three.so $out/three.c \
+        -o $out/three.so &&
+    gcc -O0 -finstrument-functions "-DLONG(n)=$long##n" -I. $out/one.c $out/two.c $out/prof.o \
+        $out/three.so -o $out/functions "-Wl,-rpath,$PWD/$out" -lpthread -ldl -lm &&
+    (cd $out && ./functions) >$out/functions.out &&
     sed 's/\r$//; /^key,/d; s/^"\([^"]*\)",\([0-9]*\),.*,"\([^"]*\)"$/\1 \2 \3/; s/ $//' \
         $out/functions.out | LC_ALL=C sort | diff $out/functions.expected - >$out/functions.diff &&
     grep -q '"name":"helper".*"source":"two.c"' $out/trace.json; then
