@@ -275,7 +275,8 @@ typedef struct prof_desc {
                                             merge_duplicates it is written at the end, out of the
                                             arena, and what has no room there is in its sums:
                                             prof_stats.unstreamed. A Chrome array so with all that
-                                            zones may carry; it has no attributes, ranges, arrows */
+                                            zones may carry, and with devices; it has no attributes,
+                                            ranges, arrows, events of prof_submit */
     prof_stream_format stream_format;
     bool stream_inline;                  /* a thread whose chunks are full flushes them itself */
     bool records_only;                   /* no room for events and tables: for prof_dump */
@@ -330,8 +331,9 @@ typedef struct prof_device_desc {
     prof_result (*start)(void *user);    /* not called when prepare failed */
     prof_result (*stop)(void *user);     /* prof_submits what is left; only after a good start */
     void (*flush)(void *user);           /* at each prof_step while started */
-    void (*late)(void *user);            /* before the trace is first read: prof_submits what stop
-                                            kept back in a form of its own, smaller than events */
+    void (*late)(void *user);            /* before the trace is first read, of a stream at its end:
+                                            prof_submits what stop kept back in a form of its own,
+                                            smaller than events */
     bool (*stopped)(void *user);         /* it stopped by itself: prof_step ends the window */
     const char *(*status)(void *user);   /* NULL: well; else why not, for footer and metadata */
     size_t (*metadata)(void *user, char *buf, size_t size);   /* JSON members for the trace's
@@ -1361,6 +1363,11 @@ PROF_API uint32_t prof_terminal_width(void);
                   counts zones of less than 2^n ticks that are in none before. Rows of a name add
                   up. Calls in no bucket were not timed, where less than 2^30 are in one
        8 details  PROF_RAW_HAS_..., count of desc.hw_counters; {bytes of a name, name} of each
+       9 event    of prof_submit: u64 start and u64 end in ns of the session, thread, flags |
+                  device type << 16, PROF_HAS_..., device index, u64 resource id, u64 id, u64
+                  linked_correlation_id, u64 external_id, {bytes of a text, text} of its name, of
+                  activity_type, of its members of args in a Chrome trace, of what its device is
+                  called
    A record is a zone: lower half of the tick of its end, duration in ticks, site << 8 | depth. From
    site 0xffff00 on it is something else, and the depth is how many records more belong to it:
        ffff01 {upper half of the ticks from here on, 0}
@@ -1401,7 +1408,9 @@ typedef enum prof_raw_kind {
                                             255: in none */
     PROF_RAW_ASYNC,                      /* a range: value is its id, thread where it began,
                                             end_thread where it ended */
-    PROF_RAW_FLOW                        /* an arrow: value is its number; flags 1: its end */
+    PROF_RAW_FLOW,                       /* an arrow: value is its number; flags 1: its end */
+    PROF_RAW_EVENT                       /* of prof_submit: extra has where it ran and its ids, as
+                                            metadata_json all that its args are */
 } prof_raw_kind;
 
 enum {                                   /* what the session asked for: desc.profile_memory, ... */
@@ -1429,6 +1438,8 @@ typedef struct prof_raw_item {
     const char *const *counter_names;    /* PROF_RAW_DETAILS: of extra's counters; until another */
     uint32_t counter_count;
     bool failed;                         /* PROF_RAW_MEMORY: there was none */
+    uint8_t device_type;                 /* PROF_RAW_EVENT; what tables call that device: */
+    const char *device;
 } prof_raw_item;
 
 typedef struct prof_raw_desc {
@@ -1489,8 +1500,11 @@ PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...
    around it), or to the zone that was the innermost of launch_thread at launch_ns.
    Any thread, not from a signal handler. PROF_ERROR_STATE: no session is open. PROF_ERROR_INVALID:
    some end before they start, or have no such thread: left out, counted. PROF_ERROR_MEMORY: some
-   did not fit: dropped, counted. PROF_ERROR_UNSUPPORTED: the session is not analysed (a stream,
-   sums, records_only) and keeps no events: none is taken, all are counted (not_kept). */
+   did not fit: dropped, counted. PROF_ERROR_UNSUPPORTED: the session is not analysed (a Chrome
+   stream, sums, records_only) and keeps no events: none is taken, all are counted (not_kept).
+   A raw stream's sink has them at once, on this thread, but no launch_ns (not_kept), nor that a
+   zone launched it which is no call. PROF_ERROR_SINK: it failed: lost, counted (not_kept).
+   PROF_ERROR_STATE: also from within the sink. */
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
 
 /* The same for changes of memory, of any age and in any order; a free's bytes are those of the
@@ -11319,6 +11333,9 @@ PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events
     return PROF_OK;
 }
 
+PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t count);
+PROF__FN bool prof__streams_events(const struct prof_trace *s);
+
 /* Takes each of a list into the session that is open, or being read. */
 PROF__FN prof_result prof__submit_each(const void *list, size_t count,
                                        prof_result (*one)(struct prof_trace *, const void *,
@@ -11346,7 +11363,12 @@ PROF__FN prof_result prof__submit_each(const void *list, size_t count,
 }
 
 PROF_API PROF__QUIET prof_result prof_submit(const prof_event *events, size_t count) {
-    return prof__submit_each(events, count, prof__submit_event);
+    bool streams;
+    prof__lock();
+    streams = prof__streams_events(&prof__trace);
+    prof__unlock();
+    return streams && events ? prof__submit_streamed(events, count)
+                             : prof__submit_each(events, count, prof__submit_event);
 }
 
 /* With next = PROF_NONE the innermost zone of the thread has it; else, and without one, it is an
@@ -16964,9 +16986,13 @@ PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const 
 PROF_API PROF__QUIET prof_result prof_write_args(const prof_event *event, prof_sink out) {
     const char *before = "{";
     prof__out o;
+    prof_event e;
     if (!event || !out.write) return PROF_ERROR_INVALID;
+    e = *event;
+    e.site = 0;
+    e.flags &= 0xff;                     /* the others say that it is of a trace */
     prof__out_open(&o, out);
-    prof__chrome_arg_members(&o, &prof__trace, event, &before);
+    prof__chrome_arg_members(&o, &prof__trace, &e, &before);
     prof__out_text(&o, *before == '{' ? "{}" : "}");
     prof__out_flush(&o);
     return o.failed ? PROF_ERROR_SINK : PROF_OK;
@@ -19358,7 +19384,7 @@ PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
 
 enum {
     PROF__RAW_SESSION = 1, PROF__RAW_SITES, PROF__RAW_THREAD, PROF__RAW_RECORDS, PROF__RAW_OPEN,
-    PROF__RAW_COUNTS, PROF__RAW_SUMS, PROF__RAW_DETAILS
+    PROF__RAW_COUNTS, PROF__RAW_SUMS, PROF__RAW_DETAILS, PROF__RAW_EVENT
 };
 enum {
     PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = 2,
@@ -19632,18 +19658,19 @@ PROF__FN bool prof__raw_session(prof__raw *w, bool dump) {
     return prof__raw_end(w);
 }
 
+PROF__FN void prof__raw_string(prof__raw *w, const char *text, size_t size) {
+    prof__raw_u32(w, (uint32_t)size);
+    prof__raw_text(w, &text, &size, 1);
+}
+
 /* What the session asked for beside zones, if that is anything. */
 PROF__FN void prof__raw_details(prof__raw *w) {
     if (!prof__trace.asked && !prof__trace.counters) return;
     prof__raw_begin(w, PROF__RAW_DETAILS);
     prof__raw_u32(w, prof__trace.asked);
     prof__raw_u32(w, prof__trace.counters);
-    for (uint32_t i = 0; i < prof__trace.counters; i++) {
-        const char *name = prof__counting.names[i];
-        size_t size = strlen(name);
-        prof__raw_u32(w, (uint32_t)size);
-        prof__raw_text(w, &name, &size, 1);
-    }
+    for (uint32_t i = 0; i < prof__trace.counters; i++)
+        prof__raw_string(w, prof__counting.names[i], strlen(prof__counting.names[i]));
     prof__raw_end(w);
 }
 
@@ -19973,6 +20000,98 @@ PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
     s->flush = prof_flush;
     s->flush_inline = d->stream_inline;
     prof__stream_clock(s);
+}
+
+/* ---- events of prof_submit leave as they come ---- */
+
+PROF__FN bool prof__streams_events(const struct prof_trace *s) {
+    return s->open && s->mode == PROF_MODE_STREAM && !prof__raw_out.chrome;
+}
+
+/* Text of at most so many bytes. */
+typedef struct prof__short { size_t size; char text[8192]; } prof__short;
+
+PROF__FN bool prof__short_write(void *user, const void *data, size_t size) {
+    prof__short *to = (prof__short *)user;
+    if (size > sizeof to->text - to->size) return false;
+    memcpy(to->text + to->size, data, size);
+    to->size += size;
+    return true;
+}
+
+/* The arguments of an event, as the members that they are in a Chrome trace; {}: too long. */
+PROF__FN void prof__short_args(prof__short *to, const prof_event *e) {
+    prof_sink sink = { prof__short_write, NULL };
+    to->size = 0;
+    sink.user = to;
+    if (prof_write_args(e, sink) == PROF_OK) return;
+    PROF__COUNT(prof__details_cut);
+    to->size = 0;
+}
+
+PROF__FN void prof__raw_event(prof__raw *w, const prof__row *row, const prof_event *e) {
+    const prof_extra *x = prof__extra_of(e);
+    const char *name = prof__chrome_name(e), *type = x ? x->activity_type : NULL;
+    const char *device = prof__device_title(e->device_type);
+    prof__short args;
+    prof__short_args(&args, e);
+    prof__raw_begin(w, PROF__RAW_EVENT);
+    prof__raw_u64(w, (uint64_t)e->start_ns);
+    prof__raw_u64(w, (uint64_t)e->end_ns);
+    prof__raw_u32(w, row->number);
+    prof__raw_u32(w, (e->flags & 0xffu) | (uint32_t)e->device_type << 16);
+    prof__raw_u32(w, prof__has(e));
+    prof__raw_u32(w, (uint32_t)prof__device_index(e));
+    prof__raw_u64(w, x ? (uint64_t)x->device_resource_id : 0);
+    prof__raw_u64(w, x ? (uint64_t)x->id : 0);
+    prof__raw_u64(w, x ? (uint64_t)x->linked_correlation_id : 0);
+    prof__raw_u64(w, x ? (uint64_t)x->external_id : 0);
+    prof__raw_string(w, name ? name : "(null)", name ? PROF__MIN(strlen(name), PROF__MAX_NAME) : 6);
+    prof__raw_string(w, type ? type : "", type ? PROF__MIN(strlen(type), 255u) : 0);
+    prof__raw_string(w, args.text + (args.size > 1), PROF__MAX(args.size, 2u) - 2);
+    prof__raw_string(w, device, PROF__MIN(strlen(device), 63u));
+    prof__raw_end(w);
+}
+
+PROF__FN prof_result prof__stream_event(struct prof_trace *s, const prof_event *e) {
+    prof__raw *w = &prof__raw_out;
+    prof__row *row;
+    prof__lock();
+    for (row = s->rows; row && row->thread != e->thread;) row = row->next;
+    s->rejected += !row || e->end_ns < e->start_ns;
+    prof__unlock();
+    if (!row || e->end_ns < e->start_ns) return PROF_ERROR_INVALID;
+    prof__stream_tell(w, row);
+    prof__raw_event(w, row, e);
+    return w->failed ? PROF_ERROR_SINK : PROF_OK;
+}
+
+/* What the sink does not take is lost, and counted: nothing keeps it. So is a launch that is told
+   by its time alone. */
+PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t count) {
+    struct prof_trace *s = &prof__trace;
+    prof_result result = PROF_OK;
+    size_t lost = 0;
+    bool ours, rests;
+    if (!prof__stream_lock()) return PROF_ERROR_STATE;
+    rests = prof__env_rests();
+    prof__lock();
+    ours = prof__streams_events(s);
+    if (ours) prof__stream_clock(s);
+    prof__unlock();
+    prof__raw_out.failed = false;
+    if (ours) prof__raw_now(&prof__raw_out, false);
+    for (size_t i = 0; ours && i < count; i++) {
+        prof_result taken = rests ? PROF_ERROR_SINK : prof__stream_event(s, events + i);
+        if (taken != PROF_OK) result = taken;
+        lost += taken == PROF_ERROR_SINK || prof__has(events + i) & PROF_HAS_LAUNCH;
+    }
+    s->stream_failures += lost && !rests;
+    prof__lock();
+    PROF__BUMP(s->counts.not_kept, lost);
+    prof__unlock();
+    prof__stream_unlock();
+    return ours ? result : PROF_ERROR_STATE;
 }
 
 /* Zones that prof_stop ended. */
@@ -20924,6 +21043,50 @@ PROF__FN void prof__raw_read_details(prof_raw *r, size_t at, size_t end) {
     prof__raw_hand(r, &item);
 }
 
+/* The next text of a block, at the end of those read before; NULL: there is none. */
+PROF__FN const char *prof__raw_read_text(prof_raw *r, size_t *at, size_t end, char **to) {
+    size_t size = *at < end ? prof__raw_get(r, (*at)++) : SIZE_MAX;
+    char *text = *to;
+    if (size > (end - *at) * 4) return NULL;
+    memmove(text, r->block + *at, size);
+    text[size] = 0;
+    *to = text + size + 1;
+    *at += (size + 3) / 4;
+    return text;
+}
+
+/* Its texts are moved over what was read before them, so that each ends with a 0. */
+PROF__FN void prof__raw_read_event(prof_raw *r, size_t at, size_t end) {
+    prof_raw_item item;
+    prof_extra x;
+    char *to = (char *)(r->block + at);
+    uint32_t flags;
+    if (end - at < 20) return;
+    memset(&item, 0, sizeof item);
+    memset(&x, 0, sizeof x);
+    item.kind = PROF_RAW_EVENT;
+    item.start_ns = (int64_t)prof__raw_get64(r, at);
+    item.end_ns = (int64_t)prof__raw_get64(r, at + 2);
+    item.thread = prof__raw_get(r, at + 4);
+    flags = prof__raw_get(r, at + 5);
+    item.flags = (uint16_t)flags;
+    item.device_type = (uint8_t)(flags >> 16);
+    x.has = prof__raw_get(r, at + 6) & (PROF_HAS_ID | PROF_HAS_LINK | PROF_HAS_DEVICE_INDEX);
+    x.device_index = (int32_t)prof__raw_get(r, at + 7);
+    x.device_resource_id = (int64_t)prof__raw_get64(r, at + 8);
+    x.id = (int64_t)prof__raw_get64(r, at + 10);
+    x.linked_correlation_id = (int64_t)prof__raw_get64(r, at + 12);
+    x.external_id = (int64_t)prof__raw_get64(r, at + 14);
+    at += 16;
+    item.name = prof__raw_read_text(r, &at, end, &to);
+    x.activity_type = prof__raw_read_text(r, &at, end, &to);
+    x.metadata_json = prof__raw_read_text(r, &at, end, &to);
+    item.device = prof__raw_read_text(r, &at, end, &to);
+    if (!item.device || item.end_ns < item.start_ns) return;
+    item.extra = &x;
+    prof__raw_hand(r, &item);
+}
+
 PROF__FN void prof__raw_hand_memory(prof_raw *r, prof_raw_item *item, const prof__item *i) {
     uint64_t info = prof__record_get(i->at + 3);
     prof_memory_change change;
@@ -21108,6 +21271,7 @@ PROF__FN void prof__raw_read_block(prof_raw *r, size_t words) {
     case PROF__RAW_COUNTS: prof__raw_read_counts(r, PROF__RAW_HEAD, words); break;
     case PROF__RAW_SUMS: prof__raw_read_sums(r, PROF__RAW_HEAD, words); break;
     case PROF__RAW_DETAILS: prof__raw_read_details(r, PROF__RAW_HEAD, words); break;
+    case PROF__RAW_EVENT: prof__raw_read_event(r, PROF__RAW_HEAD, words); break;
     default: break;                      /* of a later library: nothing that an older one needs */
     }
 }
@@ -23054,9 +23218,9 @@ PROF__FN size_t prof__beside_of(const prof_desc *d) {
 PROF__FN const char *prof__unstreamable(const prof_desc *d) {
     return d->with_stack ? "stacks" : d->native_stack ? "native stacks"
          : d->with_modules ? "modules" : d->merge_duplicates ? "merged duplicates"
-         : d->node ? "a node"
-         : d->stream_format == PROF_STREAM_CHROME && prof__beside_of(d) == PROF__WIDE_SHARE
-           ? "what zones carry" : NULL;
+         : d->node ? "a node" : d->stream_format != PROF_STREAM_CHROME ? NULL
+         : prof__device_count ? "device work"
+         : prof__beside_of(d) == PROF__WIDE_SHARE ? "what zones carry" : NULL;
 }
 
 PROF__FN bool prof__is_lean(const prof_desc *d) {
@@ -23731,9 +23895,14 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
     prof__stream_unlock();
 }
 
-/* Devices first: they submit what they still have. */
+PROF__FN void prof__device_late(struct prof__device *d) {
+    if (d->desc.late) d->desc.late(d->desc.user);
+}
+
+/* Devices first: they submit what they still have; all of it where it is to be streamed. */
 PROF__FN void prof__window_stop(struct prof_trace *s) {
     prof__devices_each(UINT32_MAX, prof__device_stop);
+    if (prof__streams_events(s)) prof__devices_each(UINT32_MAX, prof__device_late);
     prof__window_close(s);
     prof__execution_close(s);
     for (uint32_t i = prof__observer_count; i--;)
@@ -24058,7 +24227,7 @@ PROF__FN bool prof__env_read(prof_desc *d) {
 /* What is asked for and a stream cannot have; NULL: nothing. */
 PROF__FN const char *prof__env_unstreamed(const prof_desc *d) {
     if (prof__has_schedule(d) || d->on_trace_ready || d->acc_events) return "windows of steps";
-    return prof__device_count ? "device work" : prof__unstreamable(d);
+    return prof__unstreamable(d);
 }
 
 /* ---- Its file ---- */

@@ -464,7 +464,7 @@ static struct {
     uint32_t at, depth[CONTEXTS], modules[CONTEXTS];
     char blocks[BLOCKS];
     prof_async ranges[RANGES];
-    bool coarse;
+    bool coarse, streamed;               /* streamed: what a stream can carry */
     int64_t call_id;
     uint8_t device_type;                 /* 0: several, in turn */
 } now;
@@ -612,7 +612,7 @@ static void random_device(uint32_t thread) {
     if (n) {
         extras[n].has |= PROF_HAS_LINK;
         extras[n].linked_correlation_id = now.call_id;
-    } else if (chance(80)) {
+    } else if (chance(80) && !now.streamed) {
         extras[n].has |= PROF_HAS_LAUNCH;
         extras[n].launch_ns = from;
         extras[n].launch_thread = thread;
@@ -659,7 +659,7 @@ static void random_turn(const prof_desc *desc, bool devices) {
     else if (what < 90 && !now.modules[now.at]) prof_module_push("m"), now.modules[now.at]++;
     else if (what < 92 && now.modules[now.at]) prof_module_pop(), now.modules[now.at]--;
     else if (what < 95 && devices) random_device(now.at);
-    else if (what < 97 && devices) random_op(now.at);
+    else if (what < 97 && devices && !now.streamed) random_op(now.at);
     else if (what < 98) prof_flow(prof_flow(0));
 }
 
@@ -685,8 +685,10 @@ static void random_program(uint32_t seed, const char *of, test_text *stream) {
     desc.schedule.repeat = desc.schedule.active ? 1 : 0;
     desc.acc_events = chance(10);
     desc.node = chance(25) ? 1 + test_random(4) : 0;
-    devices = chance(40) && !strcmp(of, "seed");
-    if (strcmp(of, "seed")) {
+    devices = chance(40);
+    now.streamed = strcmp(of, "seed") != 0;
+    if (now.streamed && devices) now.coarse = false;     /* which lies in which times must tell */
+    if (now.streamed) {
         desc.with_stack = desc.with_modules = desc.merge_duplicates = false;
         desc.schedule.active = desc.schedule.repeat = desc.node = 0;
     }

@@ -171,6 +171,51 @@ static void test_table_and_trace(void) {
     close_session();
 }
 
+/* A raw stream has them, too, once the session stops. */
+typedef struct streamed { unsigned calls, works; int64_t work_ns; } streamed;
+
+static void take_streamed(void *user, const prof_raw_item *item) {
+    streamed *s = (streamed *)user;
+    if (item->kind != PROF_RAW_EVENT) return;
+    s->calls += item->device_type == PROF_DEVICE_CPU;
+    s->works += item->device_type == PROF_DEVICE_CUDA;
+    if (item->device_type == PROF_DEVICE_CUDA) s->work_ns += item->end_ns - item->start_ns;
+}
+
+static void test_streamed(void) {
+    static unsigned char memory[1 << 20];
+    streamed all = { 0, 0, 0 };
+    prof_raw_desc reader;
+    prof_desc desc = test_desc();
+    test_text text;
+    prof_raw *raw;
+    memset(&text, 0, sizeof text);
+    memset(&reader, 0, sizeof reader);
+    memset(&desc.platform, 0, sizeof desc.platform);
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream = test_text_sink(&text);
+    reset();
+    PASS_ON(open_session(&desc));
+    work();
+    EQUAL(prof_flush(), PROF_OK);
+    (void)prof_stop();
+    PASS_ON(check_whole());
+    EQUAL(prof_get_stats().not_kept, 0);
+    EQUAL(prof_get_stats().unstreamed, 0);
+    reader.memory = memory;
+    reader.memory_size = sizeof memory;
+    reader.item = take_streamed;
+    reader.user = &all;
+    EQUAL(prof_raw_open(&reader, &raw), PROF_OK);
+    prof_raw_feed(raw, text.data, text.size);
+    EQUAL(prof_raw_close(raw, NULL), PROF_OK);
+    EQUAL(all.calls, 4);
+    EQUAL(all.works, 4);
+    EQUAL(all.work_ns, 2000 + 1000 + 4096 / 16 + 512 / 64);
+    test_text_clear(&text);
+    close_session();
+}
+
 /* A trace with one of each kind, beside the newest that Kineto has written: kineto_fields.py. */
 static void test_as_kineto(void) {
     static const char trace_file[] = TEST_OUT "/kinds.json";
@@ -1522,6 +1567,7 @@ static void test_foreign_buffers(void) {
 int main(void) {
     RUN(test_kernels_go_to_zones);
     RUN(test_table_and_trace);
+    RUN(test_streamed);
     RUN(test_as_kineto);
     RUN(test_graph);
     RUN(test_devices_and_streams);

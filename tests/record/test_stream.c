@@ -507,6 +507,99 @@ static void test_carried_by_two_sessions(void) {
     test_text_clear(&both);
 }
 
+/* ---- Events of prof_submit ---- */
+
+typedef struct submitted { unsigned calls, works, wrong; } submitted;
+
+static void take_submitted(void *user, const prof_raw_item *item) {
+    submitted *s = (submitted *)user;
+    const prof_extra *x = item->extra;
+    if (item->kind != PROF_RAW_EVENT) return;
+    s->wrong += item->start_ns != 100 || item->end_ns != 250 || item->thread != 0;
+    if (item->device_type == PROF_DEVICE_CPU) {
+        s->calls++;
+        s->wrong += strcmp(item->name, "launch") != 0 || x->id != 77 ||
+                    strcmp(x->activity_type, "npu_runtime") != 0;
+    } else {
+        s->works++;
+        s->wrong += strcmp(item->name, "kernel") != 0 || x->linked_correlation_id != 77 ||
+                    x->device_index != 3 || x->device_resource_id != 5 ||
+                    !strstr(x->metadata_json, "\"tiles\":9") || strcmp(item->device, "hip") != 0;
+    }
+}
+
+static prof_result submit_both(uint32_t thread) {
+    prof_event e[2];
+    prof_extra x[2];
+    memset(e, 0, sizeof e);
+    memset(x, 0, sizeof x);
+    e[0].name = "launch";
+    e[1].name = "kernel";
+    e[1].device_type = PROF_DEVICE_HIP;
+    for (int i = 0; i < 2; i++) {
+        e[i].start_ns = 100;
+        e[i].end_ns = 250;
+        e[i].thread = thread;
+        e[i].extra = x + i;
+        x[i].node_id = -1;
+        x[i].sequence_nr = -1;
+    }
+    x[0].activity_type = "npu_runtime";
+    x[0].has = PROF_HAS_ID;
+    x[0].id = x[1].linked_correlation_id = 77;
+    x[1].has = PROF_HAS_LINK | PROF_HAS_DEVICE_INDEX;
+    x[1].device_index = 3;
+    x[1].device_resource_id = 5;
+    x[1].metadata_json = "\"tiles\":9";
+    return prof_submit(e, 2);
+}
+
+static prof_result from_the_sink;
+
+static bool submitting_write(void *user, const void *data, size_t size) {
+    from_the_sink = submit_both(0);
+    return *(bool *)user && data && size;
+}
+
+static void test_events_are_streamed(void) {
+    submitted found_back = { 0, 0, 0 };
+    test_text text;
+    prof_desc desc;
+    prof_raw_desc reader;
+    prof_raw *raw;
+    bool works = true;
+    memset(&text, 0, sizeof text);
+    memset(&reader, 0, sizeof reader);
+    desc = stream_desc(&text);
+    EQUAL(prof_start(&desc), PROF_OK);
+    test_zones(1);
+    EQUAL(submit_both(0), PROF_OK);
+    EQUAL(submit_both(99), PROF_ERROR_INVALID);
+    (void)prof_stop();
+    EQUAL(submit_both(0), PROF_ERROR_STATE);
+    reader.memory = read_back.memory;
+    reader.memory_size = sizeof read_back.memory;
+    reader.item = take_submitted;
+    reader.user = &found_back;
+    EQUAL(prof_raw_open(&reader, &raw), PROF_OK);
+    for (size_t i = 0; i < text.size; i++) prof_raw_feed(raw, text.data + i, 1);
+    EQUAL(prof_raw_close(raw, NULL), PROF_OK);
+    EQUAL(found_back.calls, 1);
+    EQUAL(found_back.works, 1);
+    EQUAL(found_back.wrong, 0);
+    test_text_clear(&text);
+    desc.stream.write = submitting_write;
+    desc.stream.user = &works;
+    EQUAL(prof_start(&desc), PROF_OK);
+    test_zones(1);
+    EQUAL(submit_both(0), PROF_OK);
+    EQUAL(from_the_sink, PROF_ERROR_STATE);
+    works = false;
+    EQUAL(submit_both(0), PROF_ERROR_SINK);
+    EQUAL(prof_get_stats().not_kept, 2);
+    (void)prof_stop();
+}
+
 /* It stays in the arena, and the sink has it at the end: raw, or as an array. */
 static void test_what_no_stream_can_carry(void) {
     for (int chrome = 0; chrome < 2; chrome++) {
@@ -1256,6 +1349,7 @@ int main(void) {
     RUN(test_carried);
     RUN(test_carried_cut_at_every_byte);
     RUN(test_carried_by_two_sessions);
+    RUN(test_events_are_streamed);
     RUN(test_what_no_stream_can_carry);
     RUN(test_flipped_bits);
     RUN(test_noise_and_what_follows_it);

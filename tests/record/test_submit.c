@@ -209,8 +209,8 @@ static void test_submit_not_analysed(void) {
         test_text text;
         memset(&text, 0, sizeof text);
         desc.mode = i == 0 ? PROF_MODE_STREAM : i == 1 ? PROF_MODE_AGGREGATE : PROF_MODE_TRACE;
+        desc.stream_format = PROF_STREAM_CHROME;
         desc.records_only = i == 2;
-        desc.profile_memory = true;
         desc.stream = test_text_sink(&text);
         EQUAL(prof_start(&desc), PROF_OK);
         PROF_BLOCK("zone") {}

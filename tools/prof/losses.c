@@ -130,8 +130,7 @@ static void add_counter(losses *l, const char *name) {
     l->counter_count += i == l->counter_count;
 }
 
-/* What work on a type of device is called. */
-static void add_type(losses *l, int64_t type, const char *name) {
+void losses_add_type(losses *l, int64_t type, const char *name) {
     size_t i = 0;
     while (i < l->type_count && l->types[i].type != type) i++;
     l->more_types += i == 1 + PROF_OTHER_DEVICES;
@@ -148,7 +147,7 @@ static void read_types(losses *l, trace_text list) {
         int64_t type;
         if (!json_is_text(value) || !json_int(key, &type) || type < 1 || type > 255) continue;
         json_decode(value, name, sizeof name);
-        add_type(l, type, name);
+        losses_add_type(l, type, name);
     }
 }
 
@@ -224,7 +223,7 @@ void losses_add(losses *to, const losses *from, const char *whose) {
     to->summed = sum(to->summed, from->summed);
     for (size_t i = 0; i < from->counter_count; i++) add_counter(to, from->counters[i]);
     for (size_t i = 0; i < from->type_count; i++)
-        add_type(to, from->types[i].type, from->types[i].name);
+        losses_add_type(to, from->types[i].type, from->types[i].name);
     to->more_types += from->more_types;
     to->zone_ids |= from->zone_ids;
     if (from->timeline_ns && (!to->timeline_ns || from->timeline_ns < to->timeline_ns))

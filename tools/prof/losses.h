@@ -41,6 +41,8 @@ struct head_lists;
 void losses_write_head(const losses *l, const struct head_lists *lists, size_t count,
                        trace_writer *w);
 
+void losses_add_type(losses *l, int64_t type, const char *name);   /* what its devices are called */
+
 /* ---- Telling them: "FILE: what; what" ---- */
 
 /* On stderr; after losses_hold() kept for losses_write. Nothing where nothing was lost. */

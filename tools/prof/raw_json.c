@@ -1,13 +1,19 @@
 /* Raw streams as JSON: see raw_json.h. */
 #include "raw_json.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "head_sums.h"
 #include "losses.h"
 
-enum { MEMORY = 8 << 20, HELD = 1024 };
+enum {
+    MEMORY = 8 << 20, HELD = 1024,
+    DEVICES_APART = 1 << 24                  /* between numbers of two types of devices */
+};
+
+typedef struct event_place { int64_t pid, tid; } event_place;
 
 struct raw_json {
     trace_writer writer;
@@ -33,6 +39,9 @@ struct raw_json {
     map open;                            /* number of a thread -> open_zones, if it has memory */
     arena memories;
     int64_t last_id;
+    map rows, calls;                     /* of devices, that have their names; id -> number + 1 */
+    struct end { event_place at; int64_t id, ns; bool work, told; } *ends;   /* of arrows */
+    size_t end_count, end_capacity;
 };
 
 /* Ids of a thread's open zones that memory changed in, by depth; 0: none. What lies at a border of
@@ -46,15 +55,23 @@ static int64_t tid_of(const raw_json *r, uint32_t thread) {
     return id ? (int64_t)*id : (int64_t)thread;
 }
 
-static void begin_event(raw_json *r, char phase, const char *category, const char *name,
-                        const prof_raw_item *item) {
+static void begin_event_at(raw_json *r, char phase, const char *category, const char *name,
+                           event_place at, int64_t ns) {
     output *out = r->writer.out;
     writer_event(&r->writer);
-    output_format(out, "{\"ph\": \"%c\", \"cat\": \"%s\", \"name\": ", phase, category);
+    output_format(out, "{\"ph\": \"%c\", \"cat\": ", phase);
+    output_json_text(out, category, strlen(category));
+    output_text(out, ", \"name\": ");
     output_json_text(out, name, strlen(name));
-    output_format(out, ", \"pid\": %lld, \"tid\": %lld, \"ts\": ", (long long)r->pid,
-                  (long long)tid_of(r, item->thread));
-    write_us(out, item->start_ns + r->shift_ns);
+    output_format(out, ", \"pid\": %lld, \"tid\": %lld, \"ts\": ", (long long)at.pid,
+                  (long long)at.tid);
+    write_us(out, ns + r->shift_ns);
+}
+
+static void begin_event(raw_json *r, char phase, const char *category, const char *name,
+                        const prof_raw_item *item) {
+    event_place at = {r->pid, tid_of(r, item->thread)};
+    begin_event_at(r, phase, category, name, at, item->start_ns);
 }
 
 /* A copy of what is in memory, with a 0 behind it; free() it. */
@@ -269,6 +286,126 @@ static void take_details(raw_json *r, const prof_raw_item *item) {
     output_text(out, r->has_memory ? "\"zone_ids\": true}}" : "}}");
 }
 
+/* ---- Events of prof_submit: as prof.h writes those of a trace ---- */
+
+static void device_name(const prof_raw_item *item, char name[64]) {
+    size_t i = 0;
+    for (; item->device[i] && i < 63; i++) name[i] = (char)toupper((unsigned char)item->device[i]);
+    name[i] = 0;
+}
+
+/* Before the events that run on it. */
+static void tell_type(raw_json *r, int64_t type, const char *name) {
+    writer_event(&r->writer);
+    output_format(r->writer.out, "{\"ph\": \"M\", \"name\": \"prof\", \"pid\": %lld, \"tid\": 0, "
+                  "\"ts\": 0, \"args\": {\"device_types\": {\"%lld\": ", (long long)r->pid,
+                  (long long)type);
+    output_json_text(r->writer.out, name, strlen(name));
+    output_text(r->writer.out, "}}}");
+}
+
+/* Devices of other types than the first have numbers of their own. */
+static int64_t device_of(raw_json *r, const prof_raw_item *item) {
+    bool indexed = item->extra->has & PROF_HAS_DEVICE_INDEX;
+    size_t type = 0, known = r->lost.type_count;
+    char name[64];
+    device_name(item, name);
+    losses_add_type(&r->lost, item->device_type, name);
+    while (type < r->lost.type_count && r->lost.types[type].type != item->device_type) type++;
+    if (type == known && type < r->lost.type_count) tell_type(r, item->device_type, name);
+    return (indexed ? item->extra->device_index : 0) + (int64_t)type * DEVICES_APART;
+}
+
+static event_place place_of(raw_json *r, const prof_raw_item *item) {
+    int64_t id = item->extra->device_resource_id;
+    if (strcmp(item->extra->activity_type, "overhead") == 0) return (event_place){-1, 0};
+    if (item->device_type == PROF_DEVICE_CPU)
+        return (event_place){r->pid, tid_of(r, item->thread)};
+    return (event_place){device_of(r, item), id == INT64_MIN ? 0 : id < 0 ? -id : id};
+}
+
+static void write_name(raw_json *r, const char *what, event_place at) {
+    writer_event(&r->writer);
+    output_format(r->writer.out, "{\"ph\": \"M\", \"name\": \"%s\", \"pid\": %lld, "
+                  "\"tid\": %lld, \"args\": {", what, (long long)at.pid, (long long)at.tid);
+}
+
+/* A device is a process, its streams are threads. */
+static void name_row(raw_json *r, const prof_raw_item *item, event_place at) {
+    bool is_new;
+    char name[96];
+    if (item->device_type == PROF_DEVICE_CPU) return;
+    device_name(item, name);
+    map_put(&r->rows, (uint64_t)at.pid << 32 | UINT32_MAX, &is_new);
+    if (is_new) {
+        write_name(r, "process_labels", (event_place){at.pid, 0});
+        output_text(r->writer.out, "\"labels\": ");
+        size_t size = strlen(name);
+        snprintf(name + size, sizeof name - size, " %lld", (long long)(at.pid % DEVICES_APART));
+        output_json_text(r->writer.out, name, strlen(name));
+        output_text(r->writer.out, "}}");
+    }
+    map_put(&r->rows, (uint64_t)at.pid << 32 ^ (uint64_t)at.tid, &is_new);
+    if (!is_new) return;
+    write_name(r, "thread_name", at);
+    output_format(r->writer.out, "\"name\": \"stream %lld \"}}", (long long)at.tid);
+}
+
+static bool is_launch(const prof_raw_item *item) {
+    const char *type = item->extra->activity_type;
+    return item->device_type == PROF_DEVICE_CPU && item->extra->has & PROF_HAS_ID &&
+           (ends_with(type, "_runtime") || ends_with(type, "_driver"));
+}
+
+static void write_arrow(raw_json *r, char phase, const struct end *at) {
+    begin_event_at(r, phase, "ac2g", "ac2g", at->at, at->ns - r->shift_ns);
+    output_format(r->writer.out, ", \"id\": %lld%s}", (long long)at->id,
+                  phase == 's' ? "" : ", \"bp\": \"e\"");
+}
+
+/* Ends of arrows are kept until both are there: either may come first. */
+static void take_end(raw_json *r, const prof_raw_item *item, event_place at) {
+    const prof_extra *x = item->extra;
+    bool launch = is_launch(item), is_new = true;
+    bool work = item->device_type != PROF_DEVICE_CPU && x->has & PROF_HAS_LINK;
+    int64_t id = launch ? x->id : x->linked_correlation_id;
+    uint64_t *call = launch && id ? map_put(&r->calls, (uint64_t)id, &is_new) : NULL;
+    if (!id || !is_new || !(launch || work)) return;
+    GROW(r->ends, r->end_count, r->end_capacity);
+    r->ends[r->end_count++] = (struct end){at, id, item->start_ns + r->shift_ns, work, false};
+    if (call) *call = r->end_count;
+}
+
+/* From a call to all that it launched. */
+static void write_arrows(raw_json *r) {
+    for (size_t i = 0; i < r->end_count; i++) {
+        uint64_t *call = r->ends[i].work ? map_get(&r->calls, (uint64_t)r->ends[i].id) : NULL;
+        struct end *from = call ? &r->ends[*call - 1] : NULL;
+        if (!from) continue;
+        if (!from->told) write_arrow(r, 's', from);
+        from->told = true;
+        write_arrow(r, 'f', &r->ends[i]);
+    }
+}
+
+static void take_event(raw_json *r, const prof_raw_item *item) {
+    prof_extra own = {.node_id = -1, .metadata_json = item->extra->metadata_json};
+    prof_event event = {.name = item->name, .extra = &own};
+    const char *type = item->extra->activity_type;
+    bool device = item->device_type != PROF_DEVICE_CPU;
+    bool instant = strcmp(type, "cpu_instant_event") == 0;
+    event_place at = place_of(r, item);
+    name_row(r, item, at);
+    begin_event_at(r, instant ? 'i' : 'X', *type ? type : device ? "kernel" : "cpu_op", item->name,
+                   at, item->start_ns);
+    output_text(r->writer.out, instant ? ", \"s\": \"t\"" : ", \"dur\": ");
+    if (!instant) write_us(r->writer.out, item->end_ns - item->start_ns);
+    output_text(r->writer.out, ", \"args\": ");
+    prof_write_args(&event, (prof_sink){take_args, r->writer.out});
+    output_text(r->writer.out, "}");
+    take_end(r, item, at);
+}
+
 static void take_sums(raw_json *r, const prof_average *a) {
     output *out = &r->sums;
     size_t size;
@@ -318,6 +455,7 @@ static void take(void *user, const prof_raw_item *item) {
         output_format(r->writer.out, item->flags ? ", \"id\": %lld, \"bp\": \"e\"}"
                                                  : ", \"id\": %lld}", (long long)item->value);
         break;
+    case PROF_RAW_EVENT: take_event(r, item); break;
     case PROF_RAW_COUNTS: break;
     }
 }
@@ -387,6 +525,7 @@ void raw_stats_lose(const prof_raw_stats *stats, losses *lost) {
 prof_raw_stats raw_json_end(raw_json *r) {
     prof_raw_close(r->raw, &r->stats);
     prof_order_end(&r->order);
+    write_arrows(r);
     losses_end_raw(&r->lost, &r->raw_lost);
     raw_stats_lose(&r->stats, &r->lost);
     head_lists lists = {0};
@@ -438,6 +577,9 @@ void raw_json_free(raw_json *r) {
     output_discard(&r->args);
     raw_memory_free(&r->allocated);
     map_free(&r->open);
+    map_free(&r->rows);
+    map_free(&r->calls);
+    free(r->ends);
     arena_free(&r->memories);
     free(r->memory);
     free(r);
