@@ -40,6 +40,17 @@ for trace in "$out"/train/*.json "$out/threads.json"; do
     [ -r "$trace" ] && page "$(basename "$trace" .json)" "$trace"
 done
 
+# ---- Two traces in one page ----
+
+ranks=$(tar xzf $traces/dlrm_8_ranks.tar.gz -C "$out" 2>/dev/null &&
+    find "$out" -name 'worker[01]_*.json' | sort)
+if [ -n "$ranks" ]; then
+    # shellcheck disable=SC2086   # two files without blanks in their names
+    build/prof diff -f html --any-order -o "$out/diff.html" $ranks 2>"$out/said" ||
+        echo "not ok page_diff: $(tail -n 1 "$out/said")"
+    list="$list diff=$out/diff.html"
+fi
+
 # ---- Hostile input ----
 
 python3 - "$out" <<'END_OF_PYTHON'

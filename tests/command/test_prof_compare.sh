@@ -202,4 +202,30 @@ if [ -n "$(real_traces)" ]; then
 else
     echo 'skip analyze_real: ../shared/traces is not there'
 fi
+
+# ---- The page of diff: the rows of its JSON ----
+
+# shellcheck disable=SC2317   # try calls it
+same_rows() {
+    "$prof" diff -n all -f json --any-order --names old,new "$april" "$now" >"$out/rows.json" &&
+        "$prof" diff -f html --any-order --names old,new -o "$out/diff.html" "$april" "$now" &&
+        python3 - "$out" <<'END'
+import json, re, sys
+page = open(sys.argv[1] + "/diff.html", encoding="utf-8").read()
+data = json.loads(re.search(r'id="data">\n(.*?)</script>', page, re.S).group(1))
+rows = [row for row in json.load(open(sys.argv[1] + "/rows.json"))
+        if not row["Name"].startswith("Total of ")]
+assert data["compare"] == ["old", "new", "total"] and len(data["timeline"]["files"]) == 2
+assert len(rows) == len(data["rows"]) > 5
+for row, shown in zip(rows, data["rows"]):
+    assert shown[0].startswith(row["Name"]) and shown[1] == (row["On"] == "device"), shown
+    assert [shown[2] or None, shown[3] or None] == [row["old count"], row["new count"]], shown
+    assert abs(shown[5] - shown[4] - 1000 * row["Change (ms)"]) < 0.002, shown
+END
+}
+try diff_page same_rows
+"$prof" diff -f html --any-order --threshold 1 -o "$out/diff.html" "$now" "$now"
+try diff_page_gate [ $? = 0 ]
+says diff_page_slower '' 1 "$prof" diff -f html --any-order --threshold 1 -o "$out/slow.html" "$april" "$now"
+says diff_format 'none of text, csv, json, html' 2 "$prof" diff -f x "$now" "$now"
 exit $failed

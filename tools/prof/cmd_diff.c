@@ -1,7 +1,7 @@
 /* prof diff: two traces side by side, and a gate for CI. */
 #include "kernels.h"
 #include "losses.h"
-#include "rows.h"
+#include "report_page.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +230,12 @@ static void add_totals(sheet *s, pairs *all, const diff_options *o, bool *regres
     }
 }
 
+static void sort_pairs(pairs *all, const diff_options *o) {
+    for (size_t i = 0; i < all->count; i++)
+        all->list[i].change_ns = all->list[i].ns[o->metric][1] - all->list[i].ns[o->metric][0];
+    if (all->count) qsort(all->list, all->count, sizeof *all->list, by_change);
+}
+
 static int write_pairs(pairs *all, const diff_options *o, table_format format, bool *regression) {
     static const char *const kinds[] = {" count", " (ms)", " TFLOP/s", " GB/s", " of peak FLOP/s %",
                                         " of peak GB/s %"};
@@ -249,9 +255,7 @@ static int write_pairs(pairs *all, const diff_options *o, table_format format, b
     if (!output_open(&out, o->output)) return EXIT_BAD;
     losses_write(&out);
     sheet_begin(&s, columns, numbers, o->rates ? COLUMNS : PLAIN_COLUMNS);
-    for (size_t i = 0; i < all->count; i++)
-        all->list[i].change_ns = all->list[i].ns[o->metric][1] - all->list[i].ns[o->metric][0];
-    if (all->count) qsort(all->list, all->count, sizeof *all->list, by_change);
+    sort_pairs(all, o);
     for (size_t i = 0; i < all->count; i++) {
         const pair *row = &all->list[i];
         metric worse = regression_of(row, &all->total[row->on_device], o);
@@ -262,6 +266,39 @@ static int write_pairs(pairs *all, const diff_options *o, table_format format, b
     sheet_write(&s, format, &out);
     sheet_free(&s);
     return output_close(&out);
+}
+
+static page_pair page_row(const pair *row, metric shown, bool worse) {
+    const int64_t *ns = row->ns[shown];
+    return (page_pair){row->key, row->on_device, worse, {row->count[0], row->count[1]},
+                       {ns[0], ns[1]}};
+}
+
+static int write_page(pairs *all, const diff_options *o, report_page *page, const row_table *table,
+                      bool *regression) {
+    page_pair *rows = allocate((all->count + 1) * sizeof *rows);
+    page_comparison c = {{o->names.items[0], o->names.items[1]}, metric_names[o->metric], rows,
+                         all->count, {{0}}};
+    text_list none = {0};
+    char title[300];
+    output out;
+    sort_pairs(all, o);
+    for (size_t i = 0; i < all->count; i++) {
+        const pair *row = &all->list[i];
+        bool worse = regression_of(row, &all->total[row->on_device], o) != METRICS;
+        rows[i] = page_row(row, o->metric, worse);
+        *regression |= worse;
+    }
+    for (int on = 0; on < 2; on++) {
+        const pair *total = &all->total[on];
+        c.totals[on] = page_row(total, TOTAL, false);
+        *regression |= regression_of(total, total, o) != METRICS;
+    }
+    snprintf(title, sizeof title, "%s and %s", c.names[0], c.names[1]);
+    bool good = output_open(&out, o->output);
+    if (good) page_write(page, table, title, &none, &c, &out);
+    free(rows);
+    return good ? output_close(&out) : EXIT_BAD;
 }
 
 static bool metric_parse(const char *text, size_t size, metric *m) {
@@ -301,8 +338,8 @@ static bool check_metrics(diff_options *o) {
 static bool check(diff_options *o, int count, table_format *format) {
     static const char *usual[] = {"A", "B"};
     if (count != 2) return fail(NULL, "diff takes two traces; see prof diff --help"), false;
-    if (!format_parse(o->format, format) || *format == FORMAT_HTML)
-        return fail("--format", "'%s' is none of text, csv, json", o->format), false;
+    if (!format_parse(o->format, format))
+        return fail("--format", "'%s' is none of text, csv, json, html", o->format), false;
     if (o->names.count == 0) o->names = (text_list){usual, 2};
     if (o->names.count != 2) return fail("--names", "takes two names, as A,B"), false;
     if (o->dtype && dtype_parse(o->dtype) == DTYPE_NONE)
@@ -332,18 +369,43 @@ static void pairs_free(pairs *all) {
     free(all->list);
 }
 
-static int read_side(pairs *all, int side, const diff_options *o, const char *path, span *when,
-                     text_list *notes) {
-    row_table table = {0};
-    if (!rows_begin(&table, &o->rows)) return EXIT_BAD;
-    int status = rows_read(&table, path);
-    rows_finish(&table);
-    *when = (span){table.first_ns, table.last_ns, table.dated_at};
-    add_side(all, &table, side, o);
-    add_devices(all, &table, side);
-    *notes = rows_notes(&table, &all->memory);
-    rows_free(&table);
+/* Both traces: their rows, when they were, what is to be told of them. */
+typedef struct sides {
+    row_table tables[2];
+    span when[2];
+    text_list notes[2];
+    report_page *page;           /* NULL: none */
+} sides;
+
+static int read_sides(sides *both, pairs *all, const diff_options *o, char **paths) {
+    int status = EXIT_OK;
+    char label[400];
+    for (int side = 0; side < 2 && status == EXIT_OK; side++) {
+        row_table *table = &both->tables[side];
+        if (!rows_begin(table, &o->rows)) return EXIT_BAD;
+        if (both->page) page_takes(both->page, table);
+        snprintf(label, sizeof label, "%s: %s", o->names.items[side], file_name(paths[side]));
+        if (both->page) page_begin_file(both->page, label);
+        status = rows_read(table, paths[side]);
+        if (both->page) page_end_file(both->page);
+        rows_finish(table);
+        both->when[side] = (span){table->first_ns, table->last_ns, table->dated_at};
+        add_side(all, table, side, o);
+        add_devices(all, table, side);
+        both->notes[side] = rows_notes(table, &all->memory);
+    }
+    for (int side = 0; o->rates && side < 2 && status == EXIT_OK; side++)
+        status = add_rates(all, side, o, paths[side]);
+    if (status == EXIT_OK && !o->any_order) status = check_order(paths[0], paths[1], both->when);
     return status;
+}
+
+static void sides_free(sides *both) {
+    for (int side = 0; side < 2; side++) {
+        free(both->notes[side].items);
+        if (both->tables[side].options) rows_free(&both->tables[side]);
+    }
+    if (both->page) page_free(both->page);
 }
 
 static int run(int argc, char **argv) {
@@ -372,7 +434,7 @@ static int run(int argc, char **argv) {
          "also when A was recorded after B, which else is an error"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows, or all (100)"},
         {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "letters of a name, or all (55)"},
-        {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv or json"},
+        {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv, json or html"},
         {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
@@ -383,20 +445,15 @@ static int run(int argc, char **argv) {
     if (!check(&o, count, &format)) return EXIT_BAD;
     if (format == FORMAT_TEXT) losses_hold();
     pairs all = {0};
-    span when[2];
-    text_list notes[2] = {{0}};
-    status = EXIT_OK;
-    for (int side = 0; side < 2 && status == EXIT_OK; side++)
-        status = read_side(&all, side, &o, argv[1 + side], &when[side], &notes[side]);
-    for (int side = 0; o.rates && side < 2 && status == EXIT_OK; side++)
-        status = add_rates(&all, side, &o, argv[1 + side]);
-    if (status == EXIT_OK && !o.any_order) status = check_order(argv[1], argv[2], when);
-    for (int side = 0; side < 2; side++) {
-        if (status == EXIT_OK) rows_tell(argv[1 + side], &notes[side]);
-        free(notes[side].items);
-    }
+    sides both = {.page = format == FORMAT_HTML ? page_new(NULL) : NULL};
     bool regression = false;
-    if (status == EXIT_OK) status = write_pairs(&all, &o, format, &regression);
+    status = read_sides(&both, &all, &o, argv + 1);
+    for (int side = 0; side < 2 && status == EXIT_OK; side++)
+        rows_tell(argv[1 + side], &both.notes[side]);
+    if (status == EXIT_OK && both.page)
+        status = write_page(&all, &o, both.page, &both.tables[1], &regression);
+    else if (status == EXIT_OK) status = write_pairs(&all, &o, format, &regression);
+    sides_free(&both);
     pairs_free(&all);
     return status ? status : regression ? EXIT_FOUND : EXIT_OK;
 }

@@ -114,7 +114,7 @@ static int write_report(row_table *table, report_page *page, const report_option
     if (!output_open(&out, o->output)) return EXIT_BAD;
     text_list notes = rows_notes(table, &memory);
     if (page) {
-        page_write(page, table, title, &notes, &out);
+        page_write(page, table, title, &notes, NULL, &out);
     } else {
         desc->whole_cpu_ns = rows_filtered(table) ? table->whole_cpu_ns : 0;
         desc->whole_device_ns = rows_filtered(table) ? table->whole_device_ns : 0;
@@ -133,7 +133,7 @@ static int read_files(row_table *table, report_page *page, report_options *o, ch
     int status = EXIT_OK;
     filter->by_time = o->range.from || o->range.to || o->range.step;
     for (int i = 0; i < count; i++) {
-        if (page) page_begin_file(page, paths[i]);
+        if (page) page_begin_file(page, file_name(paths[i]));
         if (range_find(&o->range, paths[i], &filter->from_ns, &filter->to_ns) ||
             rows_read(table, paths[i])) status = EXIT_BAD;
         if (page) page_end_file(page);

@@ -1,6 +1,7 @@
 /* The page of prof report --format html: see report_page.h and report.html. */
 #include "busy.h"
 #include "losses.h"
+#include "rank_id.h"
 #include "report_page.h"
 #include "timeline.h"
 
@@ -66,18 +67,19 @@ static void add_memory_point(report_page *page, const trace_event *event) {
 }
 
 /* As the rows have it, but a step keeps its number. */
-static uint32_t name_of(report_page *page, const trace_event *event) {
+static trace_text name_of(report_page *page, const trace_event *event) {
     static const char step[] = "ProfilerStep#";
     bool is_step = event->name.size >= sizeof step && memcmp(event->name.data, step, 13) == 0;
     call_tree *tree = &page->table->tree;
-    return is_step ? intern(&tree->names, event->name.data, event->name.size)
-                   : tree_name(tree, event);
+    if (is_step || event->phase != 'X') return event->name;
+    const struct interned *name = &tree->names.entries[tree_name(tree, event)];
+    return (trace_text){name->text, name->size};
 }
 
 static void on_event(void *user, const trace_event *event) {
     report_page *page = user;
     if (event->phase == 'i' && text_is(event->name, "[memory]")) add_memory_point(page, event);
-    timeline_add(page->timeline, event, event->phase == 'X' ? name_of(page, event) : 0);
+    timeline_add(page->timeline, event, name_of(page, event));
     if (event->phase != 'X') return;
     if (event->ts_ns < page->first_ns) page->first_ns = event->ts_ns;
     if (event->ts_ns + event->dur_ns > page->last_ns)
@@ -88,6 +90,13 @@ static void on_event(void *user, const trace_event *event) {
         event->ts_ns, event->ts_ns + event->dur_ns, (uint32_t)trace_device(event),
         work_kind_of(&page->work_names, event)
     };
+}
+
+static void on_member(void *user, const trace_member *member) {
+    report_page *page = user;
+    rank_id id = {0};
+    rank_read(&id, member);
+    if (id.told) timeline_set_rank(page->timeline, id.rank);
 }
 
 static int by_lane_and_start(const void *a, const void *b) {
@@ -124,8 +133,8 @@ static void settle_memory(report_page *page, int64_t begin_ns) {
     }
 }
 
-void page_begin_file(report_page *page, const char *path) {
-    timeline_begin_file(page->timeline, file_name(path));
+void page_begin_file(report_page *page, const char *label) {
+    timeline_begin_file(page->timeline, label);
     page->first_ns = INT64_MAX;
     page->last_ns = INT64_MIN;
 }
@@ -139,12 +148,17 @@ void page_end_file(report_page *page) {
     page->files++;
 }
 
+void page_takes(report_page *page, row_table *table) {
+    page->table = table;
+    table->on_event = on_event;
+    table->on_member = on_member;
+    table->user = page;
+}
+
 report_page *page_new(row_table *table) {
     report_page *page = allocate(sizeof *page);
-    page->table = table;
     page->timeline = timeline_new();
-    table->on_event = on_event;
-    table->user = page;
+    if (table) page_takes(page, table);
     return page;
 }
 
@@ -274,8 +288,49 @@ static void write_cards(output *out, const report_page *page, const row_table *t
     output_text(out, "],\n");
 }
 
+/* Of each trace, of the CPU and of devices. */
+static void write_compared_cards(output *out, const page_comparison *c) {
+    char text[64], name[128];
+    output_text(out, "\"cards\":[");
+    for (int i = 0; i < 4; i++) {
+        const page_pair *total = &c->totals[i / 2];
+        if (total->count[0] + total->count[1] == 0) continue;
+        prof_format_time(text, sizeof text, (double)total->ns[i % 2] * 1e-3);
+        snprintf(name, sizeof name, "%s: %s", c->names[i % 2], i > 1 ? "device" : "self CPU");
+        write_card(out, name, text);
+    }
+    snprintf(text, sizeof text, "%zu", c->count);
+    write_card(out, "Names", text);
+    out->used--;                                           /* the last comma */
+    output_text(out, "],\n");
+}
+
+static void write_compared_rows(output *out, const page_comparison *c) {
+    size_t shown = c->count < MOST_ROWS ? c->count : MOST_ROWS;
+    output_text(out, "\"compare\":[");
+    write_text(out, c->names[0]);
+    output_text(out, ",");
+    write_text(out, c->names[1]);
+    output_text(out, ",");
+    write_text(out, c->metric);
+    output_format(out, "],\n\"rows_left\":%zu,\n\"rows\":[", c->count - shown);
+    for (size_t i = 0; i < shown; i++) {
+        const page_pair *row = &c->rows[i];
+        output_text(out, i ? ",\n[" : "\n[");
+        write_text(out, row->key);
+        output_format(out, ",%d,%llu,%llu,", row->on_device, (unsigned long long)row->count[0],
+                      (unsigned long long)row->count[1]);
+        write_us(out, row->ns[0]);
+        output_text(out, ",");
+        write_us(out, row->ns[1]);
+        output_format(out, ",%d]", row->is_worse);
+    }
+    output_text(out, "],\n");
+}
+
 typedef struct page_data {
     report_page *page;
+    const page_comparison *comparison;
     const row_table *table;
     const char *title;
     const text_list *notes;
@@ -311,20 +366,25 @@ static void write_data(output *out, void *user) {
     write_texts(out, "losses", &told);
     write_texts(out, "notes", d->notes);
     output_text(out, ",\n");
-    write_cards(out, d->page, d->table);
-    write_rows(out, d->table);
+    if (d->comparison) {
+        write_compared_cards(out, d->comparison);
+        write_compared_rows(out, d->comparison);
+    } else {
+        write_cards(out, d->page, d->table);
+        write_rows(out, d->table);
+    }
     write_memory(out, d->page);
-    timeline_write(d->page->timeline, &d->table->tree.names, out);
+    timeline_write(d->page->timeline, out);
     output_text(out, "}\n");
 }
 
 void page_write(report_page *page, const row_table *table, const char *title,
-                const text_list *notes, output *out) {
+                const text_list *notes, const page_comparison *comparison, output *out) {
     static const char *const lines[] = {
 #include "report_html.h"
         NULL
     };
-    page_data data = {page, table, title, notes};
+    page_data data = {page, comparison, table, title, notes};
     output_page(out, lines, write_data, &data);
 }
 

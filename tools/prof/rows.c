@@ -831,6 +831,7 @@ static void note_head(row_table *t, const trace_reader *reader) {
 static void note_item(row_table *t, const trace_reader *reader) {
     note_head(t, reader);
     if (reader->item != TRACE_MEMBER) return;
+    if (t->on_member) t->on_member(t->user, &reader->member);
     if (text_is(reader->member.key, "profile_memory"))
         t->view.profile_memory = t->options->memory && text_is(reader->member.value, "1");
     if (text_is(reader->member.key, "deviceProperties")) name_devices(t, reader->member.value);

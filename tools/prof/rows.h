@@ -86,6 +86,7 @@ typedef struct row_table {
     int64_t file_first_ns, file_last_ns;
     /* for those who want more of each file */
     void (*on_event)(void *user, const trace_event *event);
+    void (*on_member)(void *user, const trace_member *member);
     void *user;
     struct busy_table *busy;    /* gets what ran on devices; NULL */
 } row_table;

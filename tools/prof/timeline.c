@@ -63,7 +63,7 @@ typedef struct counter {
     size_t count, capacity;
     uint32_t every, skipped;     /* of what is told one point of so many is kept */
 } counter;
-typedef struct file { uint32_t label; int64_t first_ns, last_ns; } file;
+typedef struct file { uint32_t label; int64_t first_ns, last_ns, rank; } file;  /* -1: none */
 
 struct timeline {
     file *files;
@@ -85,7 +85,7 @@ struct timeline {
     size_t counter_count, counter_capacity;
     map process_numbers, track_numbers, counter_numbers;
     map work_names;              /* kinds of work */
-    interner texts;
+    interner names, texts;       /* of slices; of all else */
 };
 
 timeline *timeline_new(void) {
@@ -97,9 +97,11 @@ timeline *timeline_new(void) {
 void timeline_begin_file(timeline *t, const char *label) {
     GROW(t->files, t->file_count, t->file_capacity);
     t->files[t->file_count++] = (file){
-        intern(&t->texts, label, strlen(label)), INT64_MAX, INT64_MIN
+        intern(&t->texts, label, strlen(label)), INT64_MAX, INT64_MIN, -1
     };
 }
+
+void timeline_set_rank(timeline *t, int64_t rank) { t->files[t->file_count - 1].rank = rank; }
 
 /* ---- Processes and tracks ---- */
 
@@ -279,10 +281,11 @@ static int64_t within(int64_t ns, int64_t least, int64_t most) {
     return ns < least ? least : ns > most ? most : ns;
 }
 
-static slice new_slice(timeline *t, const trace_event *event, uint32_t name) {
+static slice new_slice(timeline *t, const trace_event *event, trace_text name) {
     slice s = {
         .start_ns = within(event->ts_ns, -MOST_NS, MOST_NS),
-        .dur_ns = within(event->dur_ns, 0, MOST_DUR), .name = name,
+        .dur_ns = within(event->dur_ns, 0, MOST_DUR),
+        .name = intern(&t->names, name.data, name.size),
         .track = track_of(t, event), .class_of = class_of(t, event),
         .id = PROF_NO_ID, .external = PROF_NO_ID
     };
@@ -297,7 +300,7 @@ static slice new_slice(timeline *t, const trace_event *event, uint32_t name) {
     return s;
 }
 
-static void add_slice(timeline *t, const trace_event *event, uint32_t name) {
+static void add_slice(timeline *t, const trace_event *event, trace_text name) {
     file *f = &t->files[t->file_count - 1];
     if (!(event->has & TRACE_HAS_TS)) {
         t->untimed++;
@@ -381,7 +384,7 @@ static void add_counter(timeline *t, const trace_event *event) {
     }
 }
 
-void timeline_add(timeline *t, const trace_event *event, uint32_t name) {
+void timeline_add(timeline *t, const trace_event *event, trace_text name) {
     switch (event->phase) {
     case 'X': add_slice(t, event, name); break;
     case 'M': add_metadata(t, event); break;
@@ -467,8 +470,8 @@ static void write_files(timeline *t, output *out) {
         const file *f = &t->files[i];
         output_text(out, i ? ",[" : "[");
         write_number_text(t, out, f->label + 1);
-        output_format(out, ",%lld]", (long long)(f->last_ns > f->first_ns
-                                                     ? f->last_ns - f->first_ns : 0));
+        int64_t ns = f->last_ns > f->first_ns ? f->last_ns - f->first_ns : 0;
+        output_format(out, ",%lld,%lld]", (long long)ns, (long long)f->rank);
     }
     output_text(out, "],\n\"processes\":[");
     for (size_t i = 0; i < t->process_count; i++) {
@@ -528,7 +531,7 @@ static void write_starts(const page_order *order, output *out) {
 }
 
 /* Names are told apart by what they name, too: [text, class], numbered as they are first used. */
-static void write_names(const page_order *order, const interner *names, output *out) {
+static void write_names(const page_order *order, output *out) {
     map numbers = {0};
     output first;
     packed p;
@@ -541,7 +544,7 @@ static void write_names(const page_order *order, const interner *names, output *
         const slice *s = &order->t->slices[order->slices[i]];
         uint64_t *number = map_put(&numbers, (uint64_t)s->name << 8 | s->class_of, &is_new);
         if (is_new) {
-            const struct interned *text = &names->entries[s->name];
+            const struct interned *text = &order->t->names.entries[s->name];
             *number = numbers.count - 1;
             output_text(&first, *number ? ",[" : "[");
             write_cut(order->t, &first, text->text, text->size);
@@ -666,7 +669,7 @@ static void write_counters(timeline *t, output *out) {
     output_text(out, "]");
 }
 
-void timeline_write(timeline *t, const interner *names, output *out) {
+void timeline_write(timeline *t, output *out) {
     drop_shortest(t);
     page_order order = put_in_order(t);
     output_format(out, "\"timeline\":{\"packed\":\"%s\",\"count\":%zu,", PACKED_AS, t->count);
@@ -680,7 +683,7 @@ void timeline_write(timeline *t, const interner *names, output *out) {
     write_files(t, out);
     write_tracks(t, &order, out);
     write_starts(&order, out);
-    write_names(&order, names, out);
+    write_names(&order, out);
     write_arrows(&order, out);
     write_args(&order, out);
     write_instants(&order, out);
@@ -706,6 +709,7 @@ void timeline_free(timeline *t) {
     map_free(&t->track_numbers);
     map_free(&t->counter_numbers);
     map_free(&t->work_names);
+    intern_free(&t->names);
     intern_free(&t->texts);
     free(t);
 }

@@ -11,10 +11,11 @@ typedef struct timeline timeline;
 
 timeline *timeline_new(void);
 void timeline_begin_file(timeline *t, const char *label);
-/* name: of a slice, in the names that timeline_write gets. */
-void timeline_add(timeline *t, const trace_event *event, uint32_t name);
+void timeline_set_rank(timeline *t, int64_t rank);           /* of that file */
+/* name: of a slice, as the table's row has it. */
+void timeline_add(timeline *t, const trace_event *event, trace_text name);
 /* The member "timeline" of the page's data. */
-void timeline_write(timeline *t, const interner *names, output *out);
+void timeline_write(timeline *t, output *out);
 void timeline_free(timeline *t);
 
 #endif

@@ -1,8 +1,11 @@
 // ---- The page as a whole: its head, the range, the theme ----
 
-$("title").textContent = plain(data.title);
-document.title = plain(data.title) + " \u2013 prof report";
-$("about").textContent = count(data.events) + " events, prof " + data.version;
+const more = !data.compare && told.files.length > 1 && data.title == told.files[0][0]
+  ? " and " + (told.files.length - 1) + " more" : "";
+$("title").textContent = plain(data.title) + more;
+document.title = plain(data.title) + more + " \u2013 prof " + (data.compare ? "diff" : "report");
+$("about").textContent = count(data.compare ? told.count + told.summed[0] : data.events) +
+  " events, prof " + data.version;
 for (const [name, value] of data.cards) {
   const card = element("div", undefined, "card");
   card.append(element("span", name, "soft"), element("b", value));
@@ -37,7 +40,8 @@ function setRange(text) {
 }
 function fillRange(text) {
   const options = [["", "the whole trace"], ...slices.steps.map((i, n) =>
-    [String(n), names[slices.name[i]] + ", " + time(slices.dur[i] / 1e3)])];
+    [String(n), fileText(fileOf(i)) +
+      names[slices.name[i]] + ", " + time(slices.dur[i] / 1e3)])];
   if (view.measured) options.push(["measured", "the measured time"]);
   $("range").replaceChildren(...options.slice(0, 2000).map(([value, name]) =>
     new Option(name, value, false, value == text)));

@@ -5,9 +5,24 @@ const NAME = 0, DEVICE = 1, COUNT = 2, SELF = 3, TOTAL = 4, GPU_SELF = 5, GPU_TO
 const device = data.device || "Device";
 let range = null;                   // {from, to, text}: ns; what all views are limited to
 let table = {rows: data.rows, sums: data.sums};      // of the range
-let sortBy = SELF, descending = true, showing = "all", limit = 20, chosenRow = null;
+let sortBy = data.compare ? -1 : SELF, descending = true, showing = "all", limit = 20, chosenRow = null;
+
+// prof diff: rows are [name, on a device, calls, calls, us, us, slower] of both traces.
+const BEFORE = 4, AFTER = 5, CHANGE = 7, CHANGE_SHARE = 8;
+function comparedColumns() {
+  const [a, b, metric] = data.compare, of = metric == "total" ? "" : " " + metric;
+  return [
+    {head: "Name", of: NAME}, {head: a + of, of: BEFORE}, {head: b + of, of: AFTER},
+    {head: "Change", of: CHANGE, signed: true}, {head: "%", of: CHANGE_SHARE, percent: true},
+    {head: a + " calls", of: COUNT}, {head: b + " calls", of: COUNT + 1, count: true}
+  ];
+}
+if (data.compare)
+  for (const row of data.rows)
+    row.push(row[AFTER] - row[BEFORE], row[BEFORE] > 0 ? 100 * (row[AFTER] / row[BEFORE] - 1) : null);
 
 function columnsNow() {
+  if (data.compare && !range) return comparedColumns();
   const memory = data.with_memory && !range;
   return [
     {head: "Name", of: NAME},
@@ -82,10 +97,17 @@ function cell(row, column) {
   const value = row[column.of];
   if (column.of == NAME) {
     const open = element("button", plain(value), "link");
+    open.title = plain(value);
     open.onclick = e => { e.stopPropagation(); showCalls(value, row[DEVICE]); };
     td.append(element("i", "", row[DEVICE] ? "dot gpu" : "dot"), open);
-  } else if (column.of == COUNT) {
+  } else if (column.of == COUNT || column.count) {
     td.textContent = count(value);
+  } else if (column.percent) {
+    td.textContent = row[BEFORE] > 0 && row[AFTER] > 0 ? (value > 0 ? "+" : "") + value.toFixed(1)
+      : row[BEFORE] > 0 ? "gone" : row[AFTER] > 0 ? "new" : "";
+    if (row[6]) td.className = "slower";
+  } else if (column.signed) {
+    td.textContent = (value > 0 ? "+" : "") + time(value);
   } else if (value || column.bytes) {
     td.textContent = column.bytes ? (value ? bytes(value) : "") : time(value);
   }
@@ -122,7 +144,8 @@ function fillTable() {
   const rows = table.rows.filter(r => (showing == "all" || (showing == "gpu") == Boolean(r[DEVICE])) &&
     r[NAME].toLowerCase().includes(word));
   const sign = descending ? -1 : 1;
-  rows.sort((a, b) => sign *
+  if (!columns.some(c => c.of == sortBy)) sortBy = data.compare && !range ? -1 : SELF;
+  if (sortBy >= 0) rows.sort((a, b) => sign *
     (sortBy == NAME ? a[NAME].localeCompare(b[NAME]) : a[sortBy] - b[sortBy]));
   heads(columns);
   $("rows").replaceChildren(...rows.slice(0, limit).map(r => {
@@ -142,8 +165,8 @@ $("more").onclick = () => { limit = Infinity; fillTable(); };
 for (const button of document.querySelectorAll("[data-show]"))
   button.onclick = () => {
     showing = button.dataset.show;
-    if (showing == "gpu" && data.device) sortBy = GPU_SELF;
-    if (showing == "cpu") sortBy = SELF;
+    if (showing == "gpu" && !data.compare) sortBy = GPU_SELF;
+    if (showing == "cpu" && !data.compare) sortBy = SELF;
     for (const b of document.querySelectorAll("[data-show]"))
       b.setAttribute("aria-pressed", b == button);
     fillTable();
@@ -158,6 +181,17 @@ function callsOf(text, on) {
   for (let i = 0; i < slices.count; i++) if (is[slices.name[i]] && inRange(i)) list.push(i);
   return list;
 }
+// Of several traces, each for itself: calls, mean and the usual shares.
+function tellFiles(dl, list) {
+  told.files.forEach((file, number) => {
+    const own = list.filter(i => fileOf(i) == number).map(i => slices.dur[i] / 1e3);
+    const at = p => time(own[Math.max(0, Math.ceil(own.length * (100 - p) / 100) - 1)]);
+    term(dl, fileText(number).slice(0, -2), own.length ? count(own.length) + " calls, median " + at(50) + ", 90 % \u2264 " +
+      at(90) + ", most " + time(own[0]) : "none");
+  });
+}
+const fileOf = i => told.processes[slices.tracks[slices.track[i]].process][0];
+
 function showCalls(text, on) {
   const box = $("calls");
   chosenRow = [text, on];
@@ -178,6 +212,7 @@ function showCalls(text, on) {
     term(dl, "Least", time(slices.dur[list[list.length - 1]] / 1e3));
     for (const p of [50, 90, 99]) term(dl, p == 50 ? "Median" : p + " %", "\u2264 " + share(p));
     term(dl, "Most", time(slices.dur[list[0]] / 1e3));
+    if (told.files.length > 1) tellFiles(dl, list);
   }
   const links = list.slice(0, 100).map(i => {
     const p = element("div");

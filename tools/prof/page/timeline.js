@@ -13,10 +13,15 @@ function addLine(line, size) {
   lines.push(Object.assign(line, {y: height, size}));
   height += size;
 }
+// Before what is of a file: its rank, and its name where there are several.
+function fileText(file) {
+  const [name, , rank] = told.files[file];
+  return (rank >= 0 ? "rank " + rank + ": " : "") + (told.files.length > 1 ? plain(name) + ": " : "");
+}
 function titleOf(p) {
   const [file, pid, name, labels] = told.processes[p];
   const label = [name, labels].filter(Boolean).map(plain).join(" \u2013 ");
-  const of = told.files.length > 1 ? plain(told.files[file][0]) + ": " : "";
+  const of = fileText(file);
   return of + (label ? label + " (" + plain(pid) + ")" : "Process " + plain(pid));
 }
 function addCounters(process) {
