@@ -27,7 +27,7 @@ only_output() {   # OUTPUT COMMAND...
     (cd "$out/box" && "$prof" "$@") >"$out/said" 2>&1 || return 1
     [ "$(ls -A "$out/box")" = "$file" ] || { ls -A "$out/box"; return 1; }
 }
-for command in report analyze validate stacks gaps ranks; do
+for command in report analyze validate stacks gaps ranks steps; do
     try "writes_only_${command}" only_output o.txt $command -o o.txt "$trace"
 done
 try writes_only_html only_output o.html report -f html -o o.html "$trace"

@@ -213,6 +213,8 @@ def commands(trace, old, stream, database, nodes):
     yield of_prof('flamegraph', lambda out: ['flamegraph', '-o', out + '/o.svg', trace])
     yield of_prof('gaps', lambda out: ['gaps', '-o', out + '/o.txt', trace])
     yield of_prof('ranks', lambda out: ['ranks', '-o', out + '/o.txt', old, trace])
+    yield of_prof('steps', lambda out: ['steps', '--name', '.', '-w', '2', '-o', out + '/o.txt',
+                                        trace])
     yield of_prof('memory', lambda out: ['memory', '-o', out + '/o.html', trace])
     yield of_prof('cut', lambda out: ['cut', '--to=1s', '-o', out + '/o.json', trace])
     yield of_prof('merge', lambda out: ['merge', '-o', out + '/o.json', old, trace])

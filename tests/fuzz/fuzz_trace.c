@@ -26,7 +26,8 @@ bool is_machinery_entry(const char *entry) { return prof__is_machinery(entry); }
 
 extern const command report_command, analyze_command, diff_command, augment_command,
     validate_command, stacks_command, flamegraph_command, gaps_command, ranks_command,
-    memory_command, cut_command, merge_command, import_command, decode_command, et_command;
+    steps_command, memory_command, cut_command, merge_command, import_command, decode_command,
+    et_command;
 
 static char input[] = "fuzz_input.json", output_file[] = "fuzz_output.json",
             nowhere[] = "/dev/null";
@@ -96,6 +97,9 @@ static const fuzz_run runs[] = {
     {&ranks_command, JSON, {"ranks", "--format=json", "--align=collectives", "-o", output_file,
                             input, input}},
     {&ranks_command, ANY, {"ranks", "-o", nowhere, input}},
+    {&steps_command, JSON, {"steps", "--name=.", "--critical", "--format=json", "-o", output_file,
+                            input}},
+    {&steps_command, ANY, {"steps", "--name=.", "--worst=9", "-o", nowhere, input, input}},
     {&memory_command, JSON, {"memory", "--by=op", "--format=json", "-o", output_file, input}},
     {&memory_command, ANY, {"memory", "-o", nowhere, "--format=html", input}},
     {&memory_command, JSON, {"memory", "--format=raw", "-o", output_file, input}},

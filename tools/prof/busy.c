@@ -56,6 +56,11 @@ work_kind work_kind_of(map *names, const trace_event *event) {
     return (work_kind)*kind;
 }
 
+bool call_waits(const char *name) {
+    if (strstr(name, "Synchronize")) return true;
+    return strstr(name, "Memcpy") && !strstr(name, "Async") && !strstr(name, "Node");
+}
+
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t length(int64_t from, int64_t to) { return to > from ? to - from : 0; }
 

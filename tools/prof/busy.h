@@ -17,6 +17,9 @@ typedef enum work_kind { WORK_COMPUTE, WORK_COMMUNICATION, WORK_MEMORY, WORK_KIN
 /* Kinds of the names that were seen. Zero-initialise; map_free. */
 work_kind work_kind_of(map *names, const trace_event *event);
 
+/* Does this call of a device's library return only when the device has come to some point? */
+bool call_waits(const char *name);
+
 /* The words of communication, with a comma and a space between them: for --help. */
 #define WORK_WORDS \
     "  nccl, rccl, oneccl, hccl, msccl, nvshmem, rocshmem, cross_device_reduce,\n" \

@@ -37,21 +37,13 @@ static const bool numbers[COLUMNS] = {
     true, false, false, true, true, true, true, true, true, true, false
 };
 
-/* At most limit code points of name. */
-static char *cut_name(sheet *s, const char *name, int64_t limit) {
-    const char *p = name;
-    for (int64_t left = limit; *p; p++)
-        if ((*p & 0xC0) != 0x80 && left-- == 0) break;
-    return sheet_cell(s, "%.*s", (int)(p - name), name);
-}
-
 /* One line: of a kernel, or of all of them. */
 static void add_line(sheet *s, const kernel_device *device, const char *name,
                      const kernel_row *row, int64_t name_limit) {
     char **cell = sheet_row(s);
     cell[DEVICE] = sheet_cell(s, "%lld", (long long)device->index);
     cell[DEVICE_NAME] = sheet_cell(s, "%s", device->name ? device->name : "");
-    cell[NAME] = cut_name(s, name, name_limit);
+    cell[NAME] = sheet_name(s, name, name_limit);
     cell[COUNT] = sheet_cell(s, "%llu", (unsigned long long)row->count);
     cell[TFLOP_S] = kernel_tflop_s(s, row);
     cell[GB_S] = kernel_gb_s(s, row);

@@ -190,10 +190,7 @@ static char *note_cell(sheet *s, const pair *row, metric worse) {
 static void add_line(sheet *s, const pair *row, metric shown, metric worse, int64_t width) {
     char **cell = sheet_row(s);
     const int64_t *ns = row->ns[shown];
-    const char *p = row->key;
-    for (int64_t left = width; *p; p++)
-        if ((*p & 0xC0) != 0x80 && left-- == 0) break;
-    cell[NAME] = sheet_cell(s, "%.*s", (int)(p - row->key), row->key);
+    cell[NAME] = sheet_name(s, row->key, width);
     cell[ON] = sheet_cell(s, "%s", row->on_device ? "device" : "cpu");
     for (int side = 0; side < 2; side++) {
         if (row->count[side] == 0) continue;

@@ -114,17 +114,11 @@ static bool work_before(uint32_t a, uint32_t b, const void *context) {
     return x->row != y->row ? x->row < y->row : x->start_ns < y->start_ns;
 }
 
-/* Does this call of the runtime return only when the device has come to some point? */
-static bool waits_for_device(const char *name) {
-    if (strstr(name, "Synchronize")) return true;
-    return strstr(name, "Memcpy") && !strstr(name, "Async") && !strstr(name, "Node");
-}
-
 static void find_waits(gap_finder *g) {
     g->waits = allocate(g->tree.count * sizeof *g->waits);
     for (size_t i = 0; i < g->tree.count; i++) {
         const call *c = &g->tree.calls[g->tree.order[i]];
-        if (c->kind == TRACE_RUNTIME && waits_for_device(interned_text(&g->tree.names, c->name)))
+        if (c->kind == TRACE_RUNTIME && call_waits(interned_text(&g->tree.names, c->name)))
             g->waits[g->wait_count++] = g->tree.order[i];
     }
 }

@@ -49,6 +49,13 @@ char *sheet_cell(sheet *s, const char *format, ...) {
     return text;
 }
 
+char *sheet_name(sheet *s, const char *name, int64_t letters) {
+    const char *p = name;
+    for (int64_t left = letters; *p; p++)
+        if ((*p & 0xC0) != 0x80 && left-- == 0) break;
+    return sheet_cell(s, "%.*s", (int)(p - name), name);
+}
+
 char *sheet_us(sheet *s, int64_t ns) {
     uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
     return sheet_cell(s, "%s%llu.%03llu", ns < 0 ? "-" : "", (unsigned long long)(size / 1000),

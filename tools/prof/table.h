@@ -24,6 +24,7 @@ typedef struct sheet {
 void sheet_begin(sheet *s, const char *const *heads, const bool *is_number, size_t columns);
 char **sheet_row(sheet *s);    /* a new row, to be filled with sheet_cell */
 char *sheet_cell(sheet *s, const char *format, ...) PRINTF_LIKE(2, 3);
+char *sheet_name(sheet *s, const char *name, int64_t letters);     /* so many of it at most */
 char *sheet_us(sheet *s, int64_t ns);            /* microseconds with three decimals */
 char *sheet_percent(sheet *s, int64_t part, int64_t whole);  /* two decimals; NULL: of nothing */
 void sheet_write(const sheet *s, table_format format, output *out);
