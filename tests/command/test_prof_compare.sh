@@ -74,6 +74,21 @@ mm='"Input Dims": [[100, 200], [200, 300]], "Input type": ["float", "float"]'
 trace aten::mm gemm '' "$mm" >"$out/mm.json"
 gives analyze_mm 1.2 gemm 'TFLOP/s' analyze "$out/mm.json"               # 12e6 FLOP in 10 us
 gives analyze_mm_bytes 44.0 gemm 'GB/s' analyze "$out/mm.json"           # 110,000 x 4 bytes
+gives analyze_intensity 27.2727 gemm FLOP/byte analyze --device H100 "$out/mm.json"    # 12e6 / 440e3
+gives analyze_bound_compute compute gemm 'Bound by' analyze --device H100 "$out/mm.json"   # roof at 20
+gives analyze_bound_memory memory gemm 'Bound by' analyze --device-peak fp32=100,gb=3350 "$out/mm.json"
+trace aten::relu softmax_forward '' "$mm" >"$out/dark.json"
+gives analyze_bound_unknown None softmax_forward 'Bound by' analyze "$out/dark.json"
+for device in B200 GB200 MI350X L40S 'RTX 5090' 'RTX 5080' 'RTX 5070 Ti' 'RTX 5070' 'RTX 5060 Ti'; do
+    label=$(echo "$device" | tr ' ' _)
+    gives "analyze_bound_$label" compute gemm 'Bound by' analyze --device "$device" --device-peak gb=1e6 \
+        --device-peak fp32=1 "$out/mm.json"
+done
+says analyze_laptop 'fp32 57 ' 0 "$prof" analyze --device 'NVIDIA GeForce RTX 5090 Laptop GPU' "$out/mm.json"
+says analyze_super 'fp32 43.9 ' 0 "$prof" analyze --device 'NVIDIA GeForce RTX 5070 Ti' "$out/mm.json"
+trace aten::add vectorized_elementwise_kernel '' "$mm" >"$out/light.json"
+gives analyze_bound_light memory vectorized_elementwise_kernel 'Bound by' analyze --device H100 \
+    "$out/light.json"
 trace aten::mm gemm ', "kernel_flop": 5e6, "kernel_num_gb": 0.0001' "$mm" >"$out/own.json"
 gives analyze_own_flop 0.5 gemm 'TFLOP/s' analyze "$out/own.json"
 gives analyze_own_gb 10.0 gemm 'GB/s' analyze "$out/own.json"

@@ -17,7 +17,11 @@ const command analyze_command = {
     "      what the trace gives no type for counts as bf16\n"
     "  prof analyze --device-peak bf16=989.5,fp32=67,gb=3350 trace.json\n"
     "      other peaks: dense TFLOP/s by type, and GB/s\n\n"
-    "An op's amount counts for each of its kernels, as in PyTorch; Total has it once.\n", run
+    "An op's amount counts for each of its kernels, as in PyTorch; Total has it once.\n\n"
+    "Bound by (roofline): a kernel with more FLOP/byte than the device (peak FLOP/s of\n"
+    "its type / peak byte/s) is bound by compute, else by memory; its share of that\n"
+    "peak is how near to the roof it is. Where FLOPs are not known, elementwise\n"
+    "kernels, copies, fills and reductions are bound by memory; others are unknown.\n", run
 };
 
 typedef struct analyze_options {
@@ -27,14 +31,15 @@ typedef struct analyze_options {
 } analyze_options;
 
 enum { DEVICE, DEVICE_NAME, NAME, COUNT, TFLOP_S, GB_S, MEAN_US, TOTAL_MS, FLOP_SHARE, GB_SHARE,
-       TYPE, COLUMNS };
+       TYPE, INTENSITY, BOUND, COLUMNS };
 
 static const char *const heads[COLUMNS] = {
     "Device", "Device Name", "Kernel Name", "Count", "TFLOP/s", "GB/s", "Mean (us)", "Total (ms)",
-    "of peak FLOP/s %", "of peak GB/s %", "Type"
+    "of peak FLOP/s %", "of peak GB/s %", "Type", "FLOP/byte", "Bound by"
 };
 static const bool numbers[COLUMNS] = {
-    true, false, false, true, true, true, true, true, true, true, false
+    true, false, false, true, true, true, true, true, true, true, false,
+    true, false
 };
 
 /* One line: of a kernel, or of all of them. */
@@ -51,6 +56,9 @@ static void add_line(sheet *s, const kernel_device *device, const char *name,
     cell[TOTAL_MS] = sheet_cell(s, "%.6f", (double)row->ns * 1e-6);
     cell[FLOP_SHARE] = kernel_flop_share(s, row);
     cell[GB_SHARE] = kernel_gb_share(s, row);
+    cell[INTENSITY] = kernel_intensity(s, row);
+    const char *bound = kernel_bound(row, name);
+    if (bound) cell[BOUND] = sheet_cell(s, "%s", bound);
     bool mixed = row->dtypes & (row->dtypes - 1);
     if (row->dtypes > 1u << DTYPE_NONE)
         cell[TYPE] = sheet_cell(s, "%s", mixed ? "mixed" : dtype_name(kernel_row_dtype(row)));

@@ -44,14 +44,30 @@ static const device_peak peaks[] = {
     {"V100", TFLOPS(7.8, 15.7, 0, 0, 125, 0, 0), 900, 0, 0},
     {"T4", TFLOPS(0, 8.1, 0, 0, 65, 0, 130), 320, 0, 0},
     {"P100", TFLOPS(5.3, 10.6, 0, 0, 21.2, 0, 0), 732, 0, 0},
-    /* NVIDIA whitepapers of GeForce: Blackwell, Ada, GA102 (3090), Turing (2080 Ti FE) */
+    /* RTX 50 laptops: NVIDIA's comparison of GeForce laptops, AI TOPS (sparse FP4 at the highest
+       power) divided as the whitepaper's: INT8 1/4, FP8 1/8, BF16 1/16, FP32 1/32; GB/s by the
+       width and rate of the memory there */
+    {"RTX 5090 Laptop", TFLOPS(0.9, 57, 57, 114, 114, 228, 456), 896, 0, 0},
+    {"RTX 5080 Laptop", TFLOPS(0.7, 41.7, 41.7, 83.4, 83.4, 166.8, 333.5), 896, 0, 0},
+    {"RTX 5070 Ti Laptop", TFLOPS(0.5, 31, 31, 62, 62, 124, 248), 672, 0, 0},
+    {"RTX 5070 Laptop", TFLOPS(0.4, 24.9, 24.9, 49.9, 49.9, 99.8, 199.5), 384, 0, 0},
+    {"RTX 5060 Laptop", TFLOPS(0.3, 17.9, 17.9, 35.8, 35.8, 71.5, 143), 384, 0, 0},
+    /* NVIDIA whitepapers of GeForce: Blackwell (5090, 5080, 5070 Ti, 5070; the 5060s by NVIDIA's
+       comparison of GeForce, AI TOPS divided so, and cores at boost clock), Ada, GA102 (3090),
+       Turing (2080 Ti FE) */
     {"RTX 5090", TFLOPS(1.6, 104.8, 104.8, 209.5, 209.5, 419, 838), 1792, 0, 0},
+    {"RTX 5080", TFLOPS(0.9, 56.3, 56.3, 112.6, 112.6, 225.1, 450.2), 960, 0, 0},
+    {"RTX 5070 Ti", TFLOPS(0.7, 43.9, 43.9, 87.9, 87.9, 175.8, 351.5), 896, 0, 0},
+    {"RTX 5070", TFLOPS(0.5, 30.9, 30.9, 61.7, 61.7, 123.5, 246.9), 672, 0, 0},
+    {"RTX 5060 Ti", TFLOPS(0.4, 23.7, 23.7, 47.4, 47.4, 94.9, 189.8), 448, 0, 0},
+    {"RTX 5060", TFLOPS(0.3, 19.2, 19.2, 38.4, 38.4, 76.8, 153.5), 448, 0, 0},
     {"RTX 4090", TFLOPS(1.3, 82.6, 82.6, 165.2, 165.2, 330.3, 660.6), 1008, 0, 0},
     {"RTX 3090", TFLOPS(0.6, 35.6, 35.6, 71, 71, 0, 284), 936, 0, 0},
     {"RTX 2080 Ti", TFLOPS(0.4, 14.2, 0, 0, 56.9, 0, 227.7), 616, 0, 0},
     /* AMD Instinct datasheets; MI250 and MI250X are two devices, each with half of the units */
     {"MI355X", TFLOPS(78.6, 157.3, 0, 2516.6, 2516.6, 5033.2, 5033.2), 8000, 256, 0},
     {"MI350X", TFLOPS(72.1, 144.2, 0, 2306.9, 2306.9, 4613.7, 4613.7), 8000, 256, 0},
+    {"MI350", TFLOPS(72.1, 144.2, 0, 2306.9, 2306.9, 4613.7, 4613.7), 8000, 256, 0},
     {"MI325X", TFLOPS(163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9), 6000, 304, 0},
     {"MI300X", TFLOPS(163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9), 5300, 304, 0},
     {"MI300A", TFLOPS(122.6, 122.6, 490.3, 980.6, 980.6, 1961.2, 1961.2), 5300, 228, 0},

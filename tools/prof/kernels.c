@@ -229,6 +229,30 @@ char *kernel_gb_share(sheet *s, const kernel_row *row) {
     return ratio(s, row->ideal_bytes_ns, row->bytes_ns, 100);
 }
 
+char *kernel_intensity(sheet *s, const kernel_row *row) {
+    if (!(row->flops > 0 && row->bytes > 0)) return NULL;
+    double rate = row->bytes / (double)row->bytes_ns;
+    return ratio(s, row->flops / rate, row->flops_ns, 1);
+}
+
+/* Some operations a byte at most: no device has so little to compute with. */
+static bool is_light(const char *name) {
+    static const char *const words[] = {"elementwise", "copy", "Copy", "fill", "Fill",
+                                        "reduce_kernel"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(name, words[i])) return true;
+    return false;
+}
+
+/* Its intensity is more than the device's (peak FLOP/s / peak byte/s) just where its share of the
+   one peak is more than that of the other. */
+const char *kernel_bound(const kernel_row *row, const char *name) {
+    if (!(row->ideal_bytes_ns > 0)) return NULL;
+    if (!(row->ideal_flops_ns > 0)) return row->flops > 0 || !is_light(name) ? NULL : "memory";
+    double compute = row->ideal_flops_ns / (double)row->ideal_flops_of_ns;
+    return compute > row->ideal_bytes_ns / (double)row->bytes_ns ? "compute" : "memory";
+}
+
 static bool longer(uint32_t a, uint32_t b, const void *context) {
     const kernel_row *rows = context;
     return rows[a].ns > rows[b].ns;

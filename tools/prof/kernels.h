@@ -64,5 +64,8 @@ char *kernel_tflop_s(sheet *s, const kernel_row *row);
 char *kernel_gb_s(sheet *s, const kernel_row *row);
 char *kernel_flop_share(sheet *s, const kernel_row *row);    /* of the peak, % */
 char *kernel_gb_share(sheet *s, const kernel_row *row);
+char *kernel_intensity(sheet *s, const kernel_row *row);     /* FLOP per byte */
+/* "compute" or "memory": which roof of the roofline it is under; NULL: an amount is not known. */
+const char *kernel_bound(const kernel_row *row, const char *name);
 
 #endif
