@@ -53,7 +53,7 @@ READER = trace_reader head_sums json_mend unpack raw_json trace_other trace_writ
          errors files output progress text
 READER_OBJECTS = $(READER:%=build/tools/%.o)
 PAGE_PARTS = $(wildcard tools/prof/page/*)
-TOOL_PAGES = build/tools/report_html.h
+TOOL_PAGES = $(addprefix build/tools/, report_html.h memory_page_html.h flamegraph_css.h flamegraph_js.h)
 
 .PHONY: help prof demo examples cuda check_layout test test-all test-viewers real coverage fuzz mutants proof soak trust analysis \
         bench embedded size lint install clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
@@ -238,13 +238,18 @@ build/bench_read: tools/dev/bench_read.c Makefile | setup-tool
 .SECONDARY: $(TOOL_PAGES)
 
 # A page as lines of C; a line @NAME.js@ or @NAME.css@ is that file of tools/prof/page.
-build/tools/%_html.h: tools/prof/page/%.html $(PAGE_PARTS) Makefile
+define embed
 	$(Q)mkdir -p $(@D)
 	$(Q)awk '/^@[a-z_]+\.(js|css)@$$/ { file = "tools/prof/page/" substr($$0, 2, length($$0) - 2); \
 	    while ((getline line < file) > 0) print line; next } { print }' $< | \
 	    sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' > $@
+endef
+build/tools/%_html.h: tools/prof/page/%.html $(PAGE_PARTS) Makefile ; $(embed)
+build/tools/%_css.h: tools/prof/page/%.css $(PAGE_PARTS) Makefile ; $(embed)
+build/tools/%_js.h: tools/prof/page/%.js $(PAGE_PARTS) Makefile ; $(embed)
+build/tools/report_html.h: | $(filter-out build/tools/report_html.h, $(TOOL_PAGES))
 
-build/tools/report_page.o: $(TOOL_PAGES)
+build/tools/report_page.o build/tools/memory_page.o build/tools/cmd_flamegraph.o: $(TOOL_PAGES)
 build/tools/%.o: tools/prof/%.c $(wildcard tools/prof/*.h) prof.h Makefile | setup-tool
 	$(call say,compiling $<)
 	$(Q)mkdir -p $(@D)

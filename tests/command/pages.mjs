@@ -232,8 +232,42 @@ async function narrow(file) {
   await page.close();
 }
 
+// A page or picture of another command: it loads, wide and narrow, and is drawn.
+async function other(name, file) {
+  for (const size of [{width: 1280, height: 900}, {width: 390, height: 844, dark: true}]) {
+    const page = await browser.open(file, size);
+    await settled(page);
+    const wide = await page.run("document.documentElement.scrollWidth");
+    check(file.endsWith(".svg") || wide <= size.width + 1, `${wide} pixels wide on ${size.width}`);
+    const theme = await page.run("document.documentElement.getAttribute('data-theme')");
+    check(theme == (size.dark ? "dark" : "light"), "the theme is " + theme);
+    const back = await page.run("getComputedStyle(document.querySelector('section, #back'))" +
+      "[document.querySelector('section') ? 'backgroundColor' : 'fill']");
+    check(back == (size.dark ? "rgb(27, 29, 32)" : "rgb(255, 255, 255)"), "drawn on " + back);
+    check(!page.errors.length, page.errors[0]);
+    if (process.env.PICTURES)
+      writeFileSync(`${process.env.PICTURES}/${name}_${size.width}.png`, await page.picture());
+    await page.close();
+  }
+}
+
+// Of more slices than the page holds, the short ones are summed: it says so, and draws them.
+async function sums(page) {
+  const [summed, n] = await page.run("[told.summed[0], slices.count]");
+  check(summed > 0 && n == 1 << 20, `${summed} slices are summed, ${n} are not`);
+  const notes = await page.run("$('timeline_notes').textContent");
+  check(notes.includes(summed.toLocaleString("en") + " slices"), "no note tells it: " + notes);
+  const bins = await page.run("slices.tracks.reduce((s, t) => s + (t.bins[2] || []).reduce(" +
+    "(a, b) => a + b, 0), 0)");
+  check(bins == await page.run("told.summed[1]"), "the heights are not what was summed");
+}
+
 for (const argument of pages) {
   const [name, ...rest] = argument.split("="), file = rest.join("=");
+  if (name.startsWith("other_")) {
+    await test("page_" + name.slice(6), () => other(name, file));
+    continue;
+  }
   const page = await browser.open(file);
   await test("page_" + name + "_loads", async () => {
     await page.until("root.dataset.ready == 'yes'");
@@ -256,6 +290,7 @@ for (const argument of pages) {
     await test("page_" + name + "_gaps", () => gaps(page, file.replace(/\.html$/, ".gaps.json")));
     await figures(name, file, page);
   }
+  if (await page.run("told.summed[0]")) await test("page_" + name + "_sums", () => sums(page));
   await test("page_" + name + "_narrow", () => narrow(file));
   await test("page_" + name + "_no_error", async () =>
     check(!page.errors.length, page.errors.join("; ").slice(0, 300)));

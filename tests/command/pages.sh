@@ -51,6 +51,14 @@ if [ -n "$ranks" ]; then
     list="$list diff=$out/diff.html"
 fi
 
+# ---- Pages of other commands ----
+
+memory=$traces/h100_qwen_stack_memory_flops.json.gz
+[ -r "$memory" ] || memory=tests/command/traces/kineto_2026.json
+build/prof memory -o "$out/memory.html" "$memory" &&
+    build/prof flamegraph -o "$out/flame.svg" "$memory" &&
+    list="$list other_memory=$out/memory.html other_flame=$out/flame.svg"
+
 # ---- Hostile input ----
 
 python3 - "$out" <<'END_OF_PYTHON'
@@ -89,6 +97,13 @@ for count in 100000 1000000; do
         python3 tests/command/many_events.py $count >"$out/many_$count.json"
     page many_$count "$out/many_$count.json"
 done
+awk 'BEGIN { print "["; for (i = 0; i < 1200000; i++)
+    printf "{\"ph\":\"X\",\"name\":\"n%d\",\"pid\":1,\"tid\":%d,\"ts\":%d,\"dur\":%.3f},\n",
+        i % 50, i % 3, i, 0.1 + (i * 7919 % 997) / 1000
+    print "{\"ph\":\"X\",\"name\":\"all\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":1200000}]" }' \
+    >"$out/summed.json"
+page summed "$out/summed.json"
+rm -f "$out/summed.json"
 # shellcheck disable=SC2086   # a list without blanks in its names
 node tests/command/pages.mjs "$chromium" "$out/browser" $list | tee "$out/log"
 ! grep -q '^not ok ' "$out/log"

@@ -22,94 +22,13 @@ const command flamegraph_command = {
 enum { WIDTH = 1200, ROW = 17, TOP = 58, BOTTOM = 26, CHARACTER = 7, MARGIN = 10 };
 
 static const char *const style[] = {
-    "text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#1b1b1b;pointer-events:none}\n",
-    "#title{font-size:15px;font-weight:bold}.lost{fill:#a3230f;font-weight:bold}\n",
-    "#under,#found,.button{fill:#555}.button{cursor:pointer;pointer-events:all}\n",
-    ".f{cursor:pointer}.f:hover rect{stroke:#000;stroke-width:1}.hit rect{fill:#d63ad6}\n",
-    ".past{opacity:.5}\n", NULL
+#include "flamegraph_css.h"
+    NULL
 };
 
-/* The layout is the same as write_frame's, for any width and any frame that is zoomed to. */
 static const char *const script[] = {
-    "(function () {\n'use strict';\n",
-    "var svg = document.documentElement, frames = [], whole, zoomed, pattern = null;\n",
-    "if (svg.nodeName !== 'svg') svg = document.querySelector('svg');\n",
-    "function id(name) { return svg.getElementById(name); }\n",
-    "Array.prototype.forEach.call(svg.querySelectorAll('.f'), function (g) {\n",
-    "  var at = g.getAttribute('data-at').split(' ').map(Number);\n",
-    "  frames.push({g: g, start: at[0], end: at[0] + at[1], depth: at[2],\n",
-    "    rect: g.querySelector('rect'), text: g.querySelector('text'),\n",
-    "    title: g.querySelector('title').textContent, name: g.getAttribute('data-name')});\n",
-    "});\n",
-    "if (!frames.length) return;\n",
-    "whole = zoomed = frames[0];\n",
-    "function layout() {\n",
-    "  var width = Math.max(svg.parentNode === document ? window.innerWidth :\n",
-    "    svg.getBoundingClientRect().width, 300), room = width - 20;\n",
-    "  svg.setAttribute('width', width);\n",
-    "  svg.setAttribute('viewBox', '0 0 ' + width + ' ' + svg.getAttribute('height'));\n",
-    "  id('back').setAttribute('width', width);\n",
-    "  id('search').setAttribute('x', width - 10);\n",
-    "  id('found').setAttribute('x', width - 10);\n",
-    "  var scale = room / Math.max(zoomed.end - zoomed.start, 1e-9);\n",
-    "  frames.forEach(function (f) {\n",
-    "    var from = Math.max(f.start, zoomed.start), to = Math.min(f.end, zoomed.end);\n",
-    "    var w = (to - from) * scale, x = 10 + (from - zoomed.start) * scale;\n",
-    "    var show = w >= .3 && (f.depth >= zoomed.depth ? true :\n",
-    "      f.start <= zoomed.start && f.end >= zoomed.end);\n",
-    "    f.g.style.display = show ? '' : 'none';\n",
-    "    if (!show) return;\n",
-    "    f.g.classList.toggle('past', f.depth < zoomed.depth);\n",
-    "    f.rect.setAttribute('x', x);\n",
-    "    f.rect.setAttribute('width', w);\n",
-    "    f.text.setAttribute('x', x + 3);\n",
-    "    var fit = Math.floor((w - 6) / 7.3);\n",
-    "    f.text.textContent = fit < 3 ? '' : f.name.length <= fit ? f.name :\n",
-    "      f.name.slice(0, fit - 1) + '\\u2026';\n",
-    "  });\n",
-    "  id('reset').style.display = zoomed === whole ? 'none' : '';\n",
-    "}\n",
-    "function zoom(f) { zoomed = f; layout(); }\n",
-    "function find(text) {\n",
-    "  pattern = null;\n",
-    "  if (text) {\n",
-    "    try { pattern = new RegExp(text, 'i'); }\n",
-    "    catch (e) { pattern = new RegExp(text.replace(/[^\\w]/g, '\\\\$&'), 'i'); }\n",
-    "  }\n",
-    "  var hits = [], sum = 0, behind = -1;\n",
-    "  frames.forEach(function (f) {\n",
-    "    var hit = pattern !== null && f !== whole && pattern.test(f.name);\n",
-    "    f.g.classList.toggle('hit', hit);\n",
-    "    if (hit) hits.push(f);\n",
-    "  });\n",
-    "  hits.sort(function (a, b) { return a.start - b.start || b.end - a.end; });\n",
-    "  hits.forEach(function (f) {\n",
-    "    if (f.start < behind) return;\n",
-    "    sum += f.end - f.start;\n",
-    "    behind = f.end;\n",
-    "  });\n",
-    "  id('found').textContent = pattern === null ? '' : hits.length + ' found, ' +\n",
-    "    (100 * sum / Math.max(whole.end - whole.start, 1e-9)).toFixed(2) + ' %';\n",
-    "}\n",
-    "function ask() { var text = prompt('Search (regular expression)', '');\n",
-    "  if (text !== null) find(text); }\n",
-    "frames.forEach(function (f) {\n",
-    "  f.g.addEventListener('click', function () { zoom(f); });\n",
-    "  f.g.addEventListener('mouseover', function () {\n",
-    "    id('under').textContent = f.title.replace(/\\n/g, '  '); });\n",
-    "});\n",
-    "id('search').addEventListener('click', ask);\n",
-    "id('reset').addEventListener('click', function () { zoom(whole); });\n",
-    "window.addEventListener('keydown', function (e) {\n",
-    "  if (e.key === '/' || (e.key === 'f' && (e.ctrlKey || e.metaKey))) {\n",
-    "    e.preventDefault();\n    ask();\n",
-    "  } else if (e.key === 'Escape') {\n",
-    "    find('');\n    zoom(whole);\n",
-    "  }\n",
-    "});\n",
-    "window.addEventListener('resize', layout);\n",
-    "window.flamegraph = {find: find, zoom: function (i) { zoom(frames[i]); }};\n",
-    "layout();\n})();\n", NULL
+#include "flamegraph_js.h"
+    NULL
 };
 
 typedef struct picture {
@@ -180,14 +99,13 @@ static void measure(picture *p) {
 
 /* ---- The picture ---- */
 
-/* Warm for ops, green for Python, blue for the driver, violet for annotations, red for kernels;
-   the shade by name. */
+/* As palette.css has them; the shade by name. */
 static void colour(const picture *p, const flame_node *node, const char *name, char text[16]) {
     static const uint8_t base[TRACE_KINDS][3] = {
-        [TRACE_OTHER] = {225, 180, 90}, [TRACE_CPU_OP] = {235, 165, 60},
-        [TRACE_ANNOTATION] = {185, 165, 225}, [TRACE_PYTHON] = {135, 195, 120},
-        [TRACE_RUNTIME] = {125, 180, 225}, [TRACE_KERNEL] = {232, 120, 100},
-        [TRACE_OVERHEAD] = {190, 190, 190}
+        [TRACE_OTHER] = {127, 178, 229}, [TRACE_CPU_OP] = {143, 187, 232},
+        [TRACE_ANNOTATION] = {195, 174, 230}, [TRACE_PYTHON] = {169, 211, 160},
+        [TRACE_RUNTIME] = {185, 193, 202}, [TRACE_KERNEL] = {240, 163, 107},
+        [TRACE_OVERHEAD] = {217, 211, 196}
     };
     int rgb[3];
     if (p->diff) {
@@ -327,7 +245,7 @@ static void write_picture(picture *p) {
                   "2000/svg\" width=\"%d\" height=\"%u\" viewBox=\"0 0 %d %u\">\n<style>\n", WIDTH,
                   height, WIDTH, height);
     write_lines(out, style);
-    output_format(out, "</style>\n<rect id=\"back\" width=\"%d\" height=\"%u\" fill=\"#fcfcfa\"/>\n"
+    output_format(out, "</style>\n<rect id=\"back\" width=\"%d\" height=\"%u\" fill=\"#ffffff\"/>\n"
                   "<text id=\"title\" x=\"%d\" y=\"22\">", WIDTH, height, MARGIN);
     output_html_text(out, p->title, strlen(p->title));
     output_format(out, "</text>\n<text id=\"reset\" class=\"button\" x=\"%d\" y=\"44\" "

@@ -14,6 +14,7 @@ typedef struct memory_page {
     output *out;
     int64_t last_ns;
     bool first, device_open;
+    size_t line;                 /* of the page, that is to be written next */
 } memory_page;
 
 /* In this order: begin, each device with its changes, holders, each holder at the peak, end. */
