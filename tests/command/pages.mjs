@@ -177,6 +177,10 @@ async function gaps(page, file) {
   for (const [cause, ns] of await page.run(
     "[...idle.values()].flatMap(({sums}) => sums.map((ns, k) => [CAUSES[k], ns]))"))
     found.set(cause, (found.get(cause) || 0) + ns / 1e3);
+  for (const [, , span, compute, communication, copies, busy] of await page.run("data.devices")) {
+    check(busy == compute + communication + copies, "parts of a device are not the whole");
+    check(span > 0, "a device without time");
+  }
   for (const [cause, us] of wanted)
     check(Math.abs(us - (found.get(cause) || 0)) < 0.1, `${cause}: ${found.get(cause)}, not ${us}`);
   check(wanted.size > 3, "prof gaps tells no causes");

@@ -15,7 +15,7 @@ enum {
 };
 
 typedef struct interval { int64_t start_ns, end_ns; uint32_t lane; work_kind kind; } interval;
-typedef struct lane { char name[64]; busy_time time; } lane;         /* a device */
+typedef struct lane { char name[64]; unsigned file; busy_time time; } lane;      /* a device */
 
 typedef struct memory_point { int64_t ts_ns, allocated, reserved; } memory_point;
 typedef struct memory_line {
@@ -117,7 +117,7 @@ static void add_devices(report_page *page) {
             const char *name = d ? page->table->devices[*d].name : "";
             GROW(page->lanes, page->lane_count, page->lane_capacity);
             l = &page->lanes[page->lane_count++];
-            *l = (lane){{0}, {0}};
+            *l = (lane){.file = page->files};
             snprintf(l->name, sizeof l->name, "Device %d %s", (int)span->lane, name);
         }
         busy_add(&l->time, span->kind, span->start_ns, span->end_ns);
@@ -328,6 +328,20 @@ static void write_compared_rows(output *out, const page_comparison *c) {
     output_text(out, "],\n");
 }
 
+/* [file, name, ns: from first to last, compute, exposed communication, exposed copies, busy] */
+static void write_devices(output *out, const report_page *page) {
+    output_text(out, ",\n\"devices\":[");
+    for (size_t i = 0; i < page->lane_count; i++) {
+        const busy_time *b = &page->lanes[i].time;
+        output_format(out, "%s\n[%u,", i ? "," : "", page->lanes[i].file);
+        write_text(out, page->lanes[i].name);
+        output_format(out, ",%lld,%lld,%lld,%lld,%lld]", (long long)busy_span(b),
+                      (long long)b->kind_ns[WORK_COMPUTE], (long long)busy_exposed(b),
+                      (long long)b->exposed_memory_ns, (long long)b->busy_ns);
+    }
+    output_text(out, "]");
+}
+
 typedef struct page_data {
     report_page *page;
     const page_comparison *comparison;
@@ -365,6 +379,7 @@ static void write_data(output *out, void *user) {
     text_list told = losses_told();
     write_texts(out, "losses", &told);
     write_texts(out, "notes", d->notes);
+    write_devices(out, d->page);
     output_text(out, ",\n");
     if (d->comparison) {
         write_compared_cards(out, d->comparison);

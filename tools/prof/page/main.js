@@ -108,6 +108,9 @@ for (const id of ["flame", "memory"]) $(id).onmouseleave = e => tip(e, "");
 addEventListener("resize", draw);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 dark.onchange = () => setTheme(dark.matches ? "dark" : "light");
+let screenTheme = null;             // paper is white
+addEventListener("beforeprint", () => { screenTheme = root.dataset.theme; setTheme("light"); });
+addEventListener("afterprint", () => { if (screenTheme) setTheme(screenTheme); });
 addEventListener("keydown", e => {
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName);
   if (e.key != "/" || typing || e.ctrlKey || e.metaKey) return;
@@ -134,6 +137,7 @@ async function begin() {
   performance.mark("timeline");
   setTimeout(() => { growFlame(); flame(); root.dataset.ready = "yes"; });
 }
+devices();
 fillTable();
 setTheme(dark.matches ? "dark" : "light");
 begin();

@@ -101,29 +101,36 @@ function fill(x0, x1, y0, y1, ink) {
     pixels.fill(ink, y * width + x0, y * width + x1);
 }
 
-// One row of a track. Of slices that fall in one pixel the longest gives its colour.
+// One row of a track: its first line of pixels, then the others alike. Of slices that fall in one
+// pixel the longest gives its colour.
 function drawRow(row, y0, y1, texts) {
-  const {start, dur, name} = slices, {from, to} = view, {width, scale} = screen;
-  const k = width / (to - from), wide = 34 * scale;
+  const {start, dur, name} = slices, {from, to} = view, {width, scale, pixels} = screen;
+  const k = width / (to - from), wide = 34 * scale, top = Math.max(0, y0), base = top * width;
+  const bottom = Math.min(screen.height, y1);
+  if (bottom <= top) return;
   for (let i = above(endOf, row.from, row.to, from); i < row.to && start[i] < to;) {
     const x = (start[i] - from) * k, end = x + dur[i] * k, x0 = Math.max(0, x | 0);
+    if (x0 >= width) break;
     if (end - x >= 2) {
       const x1 = Math.min(width, Math.max(x0 + 1, (end | 0) - (end - x > 4 ? 1 : 0)));
-      fill(x0, x1, y0, y1, inks[name[i]]);
+      pixels.fill(inks[name[i]], base + x0, base + x1);
       if (x1 - x0 >= wide && texts.length < 900) texts.push([i, x0, x1, y0]);
       i++;
       continue;
     }
-    const edge = from + (x0 + 1) / k;
-    let step = 1;
-    while (i + step < row.to && start[i + step] < edge) step *= 2;
-    let after = Math.max(i + 1,
-      above(n => start[n], i + (step >> 1), Math.min(row.to, i + step), edge));
-    if (after - i > 1 && endOf(after - 1) > edge) after--;      // it goes on in the next pixels
-    const ink = inks[name[after - i > 1 ? longest(i, after) : i]];
-    if (x0 < width) fill(x0, x0 + 1, y0, y1, ink);
+    const after = startOfNextPixel(i, row.to, from + (x0 + 1) / k);
+    pixels[base + x0] = inks[name[after - i > 1 ? longest(i, after) : i]];
     i = after;
   }
+  for (let y = top + 1; y < bottom; y++) pixels.copyWithin(y * width, base, base + width);
+}
+// The first slice behind i that is not within the pixel that ends at this moment.
+function startOfNextPixel(i, to, edge) {
+  const {start} = slices;
+  let step = 1;
+  while (i + step < to && start[i + step] < edge) step *= 2;
+  const after = Math.max(i + 1, above(n => start[n], i + (step >> 1), Math.min(to, i + step), edge));
+  return after - i > 1 && endOf(after - 1) > edge ? after - 1 : after;     // it goes on in the next ones
 }
 
 // Where the shortest slices of a track are only summed: how much of each moment they take.
