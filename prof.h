@@ -21082,7 +21082,9 @@ PROF__FN void prof__raw_read_event(prof_raw *r, size_t at, size_t end) {
     x.activity_type = prof__raw_read_text(r, &at, end, &to);
     x.metadata_json = prof__raw_read_text(r, &at, end, &to);
     item.device = prof__raw_read_text(r, &at, end, &to);
-    if (!item.device || item.end_ns < item.start_ns) return;
+    if (!item.name || !x.activity_type || !x.metadata_json || !item.device) return;
+    if (item.end_ns < item.start_ns || item.start_ns < -(INT64_MAX >> 2) ||
+        item.end_ns > INT64_MAX >> 2) return;
     item.extra = &x;
     prof__raw_hand(r, &item);
 }

@@ -67,10 +67,10 @@ static void forks(void) {
 
 static int step(int n) { return n + 1; }
 
-static void carries(void) {                  /* memory changes where zones begin and end */
+static void carries(int turns) {             /* memory changes where zones begin and end */
     prof_device host = {0};
-    static char block[1000];
-    for (int i = 0; i < 1000; i++) {
+    static char block[40000];
+    for (int i = 0; i < turns; i++) {
         PROF_BLOCK("holder") {
             prof_set_arg_int("number", i);
             prof_memory_alloc(block + i, 100, host);
@@ -106,7 +106,8 @@ static void end(const char *way) {
     if (is(way, "keeper")) kill_keeper();
     if (is(way, "fork")) forks();
     if (is(way, "closes")) for (int i = 3; i < 200; i++) close(i);
-    if (is(way, "carries")) carries();
+    if (is(way, "carries")) carries(1000);
+    if (is(way, "more")) carries(40000);
     if (is(way, "no_handles")) limit(RLIMIT_NOFILE, 0);
     if (is(way, "waits")) usleep(1500000);
     if (is(way, "tiny")) for (int i = 0; i < 300000; i = step(i)) {}
@@ -249,7 +250,8 @@ try record_details_are_streamed test -z "$(grep 'not streamed' stderr)"
 # shellcheck disable=SC2016   # $1 is awk's
 try record_memory awk '$1 == "holder" && / 97.56 KB  *97.56 KB / {found = 1} END {exit !found}' stderr
 try record_carries grep -q '"number": *999' trace.json
-PROF_PROFILE_MEMORY=1 PROF_TRACE=carries.raw ./program . 0 carries >stdout 2>stderr
+# so many that they are sorted in a file
+PROF_PROFILE_MEMORY=1 PROF_TRACE=carries.raw ./program . 0 more >stdout 2>stderr
 "$prof" report -f csv -n all carries.raw >direct
 "$prof" report -f csv -n all - <carries.raw >over_json
 # shellcheck disable=SC2317

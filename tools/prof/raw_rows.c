@@ -10,6 +10,7 @@
 
 #include "losses.h"
 #include "raw_json.h"
+#include "span_sorter.h"
 #include "unpack.h"
 
 enum {
@@ -21,14 +22,6 @@ typedef struct raw_thread { int64_t bytes[DEPTHS + 1][2]; } raw_thread;   /* of 
                                             depth: memory of the host, of devices */
 typedef struct raw_place { const prof_site *site; uint32_t row; } raw_place;
 
-/* What a change of memory amounts to; as the first reading of the stream finds it. */
-typedef struct raw_change {
-    prof_memory_change change;
-    int64_t bytes;
-    uint32_t place;
-    bool failed, counts;
-} raw_change;
-
 typedef struct raw_rows {
     row_table *table;
     prof_raw_stats stats;
@@ -36,8 +29,9 @@ typedef struct raw_rows {
     raw_losses raw_lost;
     map threads;                             /* number -> raw_thread, where there is memory */
     arena memory;
-    struct raw_change *changes;              /* of memory, in the order in which they come */
-    size_t change_count, change_capacity, changed;
+    span_sorter *changes;                    /* of memory: by time, then what they amount to, as
+                                                they come; NULL: there are none */
+    uint64_t change_count;
     raw_place places[PLACES];                /* rows of plain zones */
     struct raw_open { prof_span span; int64_t counters[PROF_COUNTERS]; } open[DEPTHS];   /* that
                                             the stream's end found open, outermost first */
@@ -122,15 +116,15 @@ static bool is_hidden(raw_rows *r, const char *name) {
 }
 
 /* What changed in memory within a zone that ends, its children's too. */
-static void take_bytes(raw_rows *r, prof_span *span) {
-    const uint64_t *thread = map_get(&r->threads, span->thread);
+static void take_bytes(raw_rows *r, prof_span *zone) {
+    const uint64_t *thread = map_get(&r->threads, zone->thread);
     if (!thread) return;
     int64_t (*bytes)[2] = ((raw_thread *)(uintptr_t)*thread)->bytes;
-    span->cpu_bytes = bytes[span->depth][0];
-    span->device_bytes = bytes[span->depth][1];
-    if (span->depth) bytes[span->depth - 1][0] += span->cpu_bytes;
-    if (span->depth) bytes[span->depth - 1][1] += span->device_bytes;
-    bytes[span->depth][0] = bytes[span->depth][1] = 0;
+    zone->cpu_bytes = bytes[zone->depth][0];
+    zone->device_bytes = bytes[zone->depth][1];
+    if (zone->depth) bytes[zone->depth - 1][0] += zone->cpu_bytes;
+    if (zone->depth) bytes[zone->depth - 1][1] += zone->device_bytes;
+    bytes[zone->depth][0] = bytes[zone->depth][1] = 0;
 }
 
 static void note_times(raw_rows *r, const prof_raw_item *item) {
@@ -140,27 +134,27 @@ static void note_times(raw_rows *r, const prof_raw_item *item) {
 
 static prof_span span_of(raw_rows *r, const prof_raw_item *item) {
     const prof_extra *extra = item->extra;
-    prof_span span = {
+    prof_span zone = {
         .start_ns = item->start_ns, .end_ns = item->end_ns, .thread = item->thread,
         .depth = item->depth, .flags = PROF_SPAN_DEPTH
     };
     bool plain = !extra && !(item->flags & PROF_EVENT_USER_ANNOTATION);
-    span.row = plain ? plain_row_of(r, item) : row_of(r, item);
+    zone.row = plain ? plain_row_of(r, item) : row_of(r, item);
     if (r->table->has_name || item->site->name[0] == '(')
-        if (is_hidden(r, item->name)) span.flags |= PROF_SPAN_HIDDEN;
-    if (!plain) span.flags |= item->flags & PROF_EVENT_USER_ANNOTATION;
+        if (is_hidden(r, item->name)) zone.flags |= PROF_SPAN_HIDDEN;
+    if (!plain) zone.flags |= item->flags & PROF_EVENT_USER_ANNOTATION;
     if (extra) {
-        span.flops = extra->flops;
+        zone.flops = extra->flops;
         r->table->view.with_flops |= extra->flops != 0;
-        if (extra->counter_count) span.counters = extra->counters;
+        if (extra->counter_count) zone.counters = extra->counters;
     }
     note_times(r, item);
-    return span;
+    return zone;
 }
 
-static void add_span(raw_rows *r, prof_span *span) {
-    if (r->threads.count) take_bytes(r, span);
-    rows_push(r->table, span);
+static void add_span(raw_rows *r, prof_span *zone) {
+    if (r->threads.count) take_bytes(r, zone);
+    rows_push(r->table, zone);
 }
 
 /* Open zones come from the outermost one on, and end the other way round. */
@@ -169,37 +163,37 @@ static void end_open(raw_rows *r) {
 }
 
 /* Directly in the innermost one? */
-static bool lies_in_open(const raw_rows *r, const prof_span *span) {
+static bool lies_in_open(const raw_rows *r, const prof_span *zone) {
     const prof_span *last = &r->open[r->open_count - 1].span;
-    return span->depth == last->depth + 1 && span->thread == last->thread;
+    return zone->depth == last->depth + 1 && zone->thread == last->thread;
 }
 
 static void take_zone(raw_rows *r, const prof_raw_item *item) {
-    prof_span span = span_of(r, item);
+    prof_span zone = span_of(r, item);
     bool open = (item->flags & PROF_EVENT_UNFINISHED) != 0;
-    if (r->open_count && !(open && lies_in_open(r, &span))) end_open(r);
+    if (r->open_count && !(open && lies_in_open(r, &zone))) end_open(r);
     if (!open || r->open_count == DEPTHS) {
-        add_span(r, &span);
+        add_span(r, &zone);
         return;
     }
     struct raw_open *o = &r->open[r->open_count++];
-    o->span = span;
-    if (!span.counters) return;
+    o->span = zone;
+    if (!zone.counters) return;
     memset(o->counters, 0, sizeof o->counters);
-    memcpy(o->counters, span.counters, item->extra->counter_count * sizeof *o->counters);
+    memcpy(o->counters, zone.counters, item->extra->counter_count * sizeof *o->counters);
     o->span.counters = o->counters;
 }
 
 /* ---- What is no zone ---- */
 
 static void take_range(raw_rows *r, const prof_raw_item *item) {
-    prof_span span = {
+    prof_span zone = {
         .start_ns = item->start_ns, .end_ns = item->end_ns, .thread = item->thread,
         .row = row_of(r, item), .flags = PROF_EVENT_ASYNC
     };
-    if (is_hidden(r, item->name)) span.flags |= PROF_SPAN_HIDDEN;
+    if (is_hidden(r, item->name)) zone.flags |= PROF_SPAN_HIDDEN;
     note_times(r, item);
-    rows_push(r->table, &span);
+    rows_push(r->table, &zone);
 }
 
 static raw_thread *thread_of(raw_rows *r, uint32_t number) {
@@ -211,14 +205,14 @@ static raw_thread *thread_of(raw_rows *r, uint32_t number) {
 
 /* Memory that changes in no zone is an event of its own. */
 static void add_memory_event(raw_rows *r, const prof_raw_item *item, const int64_t bytes[2]) {
-    prof_span span = {
+    prof_span zone = {
         .start_ns = item->start_ns, .end_ns = item->start_ns, .thread = item->thread,
         .row = row_of(r, item), .flags = PROF_SPAN_MEMORY, .cpu_bytes = bytes[0],
         .device_bytes = bytes[1]
     };
-    if (is_hidden(r, item->name)) span.flags |= PROF_SPAN_HIDDEN;
+    if (is_hidden(r, item->name)) zone.flags |= PROF_SPAN_HIDDEN;
     note_times(r, item);
-    rows_push(r->table, &span);
+    rows_push(r->table, &zone);
 }
 
 static void take_memory(raw_rows *r, const prof_raw_item *item) {
@@ -226,12 +220,13 @@ static void take_memory(raw_rows *r, const prof_raw_item *item) {
     uint8_t type = item->memory->device.type;
     int side = !rows_counts_as_cpu(type);
     raw_thread *thread = thread_of(r, item->thread);
-    if (r->changed == r->change_count || !r->table->options->memory) return;
-    const raw_change *c = &r->changes[r->changed++];
-    if (!c->counts && !c->failed) return;
+    span change;
+    if (!r->changes || !sorter_next(r->changes, &change) || !r->table->options->memory) return;
+    bool counts = change.what;
+    if (!counts && !item->failed) return;
     if (side && !r->table->view.device_name && r->table->options->device)
         r->table->view.device_name = prof_device_name(type);
-    sides[side] = c->counts ? c->bytes : 0;
+    sides[side] = counts ? change.id : 0;
     if (item->depth == UINT8_MAX) {
         add_memory_event(r, item, sides);
     } else {
@@ -272,41 +267,53 @@ static void take(void *user, const prof_raw_item *item) {
 
 /* ---- Memory, first: frees find what they free in the order of time, not of the threads ---- */
 
+enum { PLACE_BITS = 40, THREADS = (1 << 22) - 1, FREE = 1 << 16, FAILED = 1 << 17 };
+
+/* By time, thread and place: see span_sorter.c. */
 static void note_change(void *user, const prof_raw_item *item) {
     raw_rows *r = user;
+    const prof_memory_change *c = item->memory;
     if (item->kind != PROF_RAW_MEMORY) return;
-    GROW(r->changes, r->change_count, r->change_capacity);
-    r->changes[r->change_count] = (raw_change){
-        .change = *item->memory, .place = (uint32_t)r->change_count, .failed = item->failed
+    span s = {
+        .start_ns = c->ns, .id = (int64_t)c->address, .what = (uint32_t)c->bytes,
+        .amount = -(int64_t)((uint64_t)(c->thread & THREADS) << PLACE_BITS | r->change_count++),
+        .more = (uint32_t)(c->bytes >> 32),
+        .order = c->device.type | (uint32_t)(uint8_t)c->device.index << 8 |
+                 (c->is_free ? FREE : 0) | (item->failed ? FAILED : 0)
     };
-    r->change_count++;
+    sorter_add(r->changes, &s);
 }
 
-static int by_time(const void *left, const void *right) {
-    const raw_change *a = left, *b = right;
-    if (a->change.ns != b->change.ns) return a->change.ns < b->change.ns ? -1 : 1;
-    if (a->change.thread != b->change.thread)
-        return a->change.thread < b->change.thread ? -1 : 1;
-    return a->place < b->place ? -1 : 1;
+static prof_memory_change change_of(const span *s) {
+    return (prof_memory_change){
+        .address = (uint64_t)s->id, .bytes = (uint64_t)s->more << 32 | s->what,
+        .device = {(uint8_t)s->order, (int8_t)(uint8_t)(s->order >> 8)},
+        .is_free = (s->order & FREE) != 0
+    };
 }
 
-static int by_place(const void *left, const void *right) {
-    const raw_change *a = left, *b = right;
-    return a->place < b->place ? -1 : 1;
+/* What it amounts to, and whether that counts: sorted by its place. */
+static span settled(raw_memory *allocated, const span *s) {
+    prof_memory_change change = change_of(s);
+    span out = {.start_ns = -s->amount & (((int64_t)1 << PLACE_BITS) - 1)};
+    int64_t missed;
+    if (s->order & FAILED || !raw_memory_take(allocated, &change, &out.id, &missed)) return out;
+    out.id -= missed;
+    out.what = true;
+    return out;
 }
 
 static void settle_changes(raw_rows *r) {
     raw_memory allocated = {0};
-    if (!r->change_count) return;
-    qsort(r->changes, r->change_count, sizeof *r->changes, by_time);
-    for (size_t i = 0; i < r->change_count; i++) {
-        raw_change *c = &r->changes[i];
-        int64_t missed;
-        if (c->failed) continue;
-        c->counts = raw_memory_take(&allocated, &c->change, &c->bytes, &missed);
-        c->bytes -= missed;
+    span_sorter *by_place = sorter_new();
+    sorter_finish(r->changes);
+    for (span s; sorter_next(r->changes, &s); ) {
+        span out = settled(&allocated, &s);
+        sorter_add(by_place, &out);
     }
-    qsort(r->changes, r->change_count, sizeof *r->changes, by_place);
+    sorter_finish(by_place);
+    sorter_free(r->changes);
+    r->changes = by_place;
     raw_memory_free(&allocated);
 }
 
@@ -359,6 +366,7 @@ int raw_rows_read(row_table *t, const char *path) {
     prof_sums_next(t->sums);
     if (has_memory(path)) {
         desc.item = note_change;
+        r->changes = sorter_new();
         prof_raw_open(&desc, &raw);
         status = feed(raw, path);
         settle_changes(r);
@@ -373,7 +381,7 @@ int raw_rows_read(row_table *t, const char *path) {
     if (status == EXIT_OK) tell(r, path);
     arena_free(&r->memory);
     map_free(&r->threads);
-    free(r->changes);
+    if (r->changes) sorter_free(r->changes);
     free(memory);
     free(r);
     return status;
