@@ -19878,7 +19878,7 @@ PROF__FN void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
     (void)prof__chrome_rest(c, s);
     prof__chrome_array_recorded(&c->out, s, prof_get_stats().recorded);
     prof__chrome_counts(&c->out, s);
-    prof__prepare(s);
+    if (prof__any_sums(s)) prof__prepare(s);
     prof__sources_find(s, PROF_CHROME_SOURCE_NONE);
     prof__chrome_sums(&c->out, s);
     prof__out_text(&c->out, "}}\n]\n");
