@@ -123,6 +123,29 @@ gzip -c $answers/example_rank1.json >"$out/example.json.gz"
 says ranks_gzip '"clock_us": -1000000.000' 0 \
     "$prof" ranks -a collectives -f json $answers/example_rank0.json "$out/example.json.gz"
 
+# ---- The page has the same ----
+
+page_alike() {   # FILE...: its data are what ranks prints
+    "$prof" report -f html -o "$out/page.html" "$@" 2>/dev/null &&
+        "$prof" ranks -f json "$@" 2>/dev/null | python3 -c '
+import json, os, re, sys
+page = open(sys.argv[1], encoding="utf-8").read()
+have = json.loads(re.search(r"id=\"data\">\n(.*?)</script>", page, re.S).group(1))["ranks"]
+want = json.load(sys.stdin)
+for rank in want["ranks"]:
+    rank["file"] = os.path.basename(rank["file"])
+assert have == want, have' "$out/page.html"
+}
+try ranks_page page_alike $answers/example_rank0.json $answers/example_rank1.json
+try ranks_page_one page_alike $answers/example_rank0.json
+shows() { dom "$out/page.html" | tr '\n' ' ' | grep -o 'id="ranks_section".*id="flame_section"' | grep -q "$1"; }
+if [ -n "$browser" ]; then
+    try ranks_page_parts shows '<td>70.00 µs (25.0 %)</td><td>140.0 µs (50.0 %)</td><td>20.00 µs (7.1 %)</td>'
+    try ranks_page_collective shows '<td>allreduce</td><td>0</td><td>8</td>'
+else
+    echo 'skip ranks_page_parts: Chromium is not there'
+fi
+
 # ---- Files that do not fit together: a line each, and the rest is reported ----
 
 told() {   # NAME TEXT STATUS ROWS FILE...

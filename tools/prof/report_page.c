@@ -1,7 +1,6 @@
 /* The page of prof report --format html: see report_page.h and report.html. */
-#include "busy.h"
 #include "losses.h"
-#include "rank_id.h"
+#include "ranks.h"
 #include "report_page.h"
 #include "timeline.h"
 
@@ -33,6 +32,7 @@ struct report_page {
     lane *lanes;
     size_t lane_count, lane_capacity;
     timeline *timeline;
+    rank_table ranks;
     memory_line *lines;
     size_t line_count, line_capacity;
     map line_numbers;            /* device -> its place there */
@@ -81,6 +81,7 @@ static void on_event(void *user, const trace_event *event) {
     if (event->phase == 'i' && text_is(event->name, "[memory]")) add_memory_point(page, event);
     timeline_add(page->timeline, event, name_of(page, event));
     if (event->phase != 'X') return;
+    ranks_take(&page->ranks, event);
     if (event->ts_ns < page->first_ns) page->first_ns = event->ts_ns;
     if (event->ts_ns + event->dur_ns > page->last_ns)
         page->last_ns = event->ts_ns + event->dur_ns;
@@ -97,6 +98,7 @@ static void on_member(void *user, const trace_member *member) {
     rank_id id = {0};
     rank_read(&id, member);
     if (id.told) timeline_set_rank(page->timeline, id.rank);
+    ranks_take_member(&page->ranks, member);
 }
 
 static int by_lane_and_start(const void *a, const void *b) {
@@ -135,6 +137,7 @@ static void settle_memory(report_page *page, int64_t begin_ns) {
 
 void page_begin_file(report_page *page, const char *label) {
     timeline_begin_file(page->timeline, label);
+    ranks_begin_file(&page->ranks, label);
     page->first_ns = INT64_MAX;
     page->last_ns = INT64_MIN;
 }
@@ -144,6 +147,7 @@ void page_end_file(report_page *page) {
     if (page->last_ns - page->first_ns > page->span_ns)
         page->span_ns = page->last_ns - page->first_ns;
     add_devices(page);
+    ranks_end_file(&page->ranks, true);
     settle_memory(page, page->first_ns);
     page->files++;
 }
@@ -288,6 +292,15 @@ static void write_cards(output *out, const report_page *page, const row_table *t
     output_text(out, "],\n");
 }
 
+/* As prof ranks --format json has them. */
+static void write_ranks(output *out, report_page *page) {
+    if (!page->lane_count) return;
+    ranks_finish(&page->ranks, false, false);
+    output_text(out, "\"ranks\":");
+    ranks_write_json(&page->ranks, out);
+    output_text(out, ",\n");
+}
+
 /* Of each trace, of the CPU and of devices. */
 static void write_compared_cards(output *out, const page_comparison *c) {
     char text[64], name[128];
@@ -386,6 +399,7 @@ static void write_data(output *out, void *user) {
         write_compared_rows(out, d->comparison);
     } else {
         write_cards(out, d->page, d->table);
+        write_ranks(out, d->page);
         write_rows(out, d->table);
     }
     write_memory(out, d->page);
@@ -410,6 +424,7 @@ void page_free(report_page *page) {
     free(page->lanes);
     free(page->lines);
     timeline_free(page->timeline);
+    ranks_free(&page->ranks);
     map_free(&page->line_numbers);
     free(page);
 }

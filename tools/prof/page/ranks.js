@@ -1,0 +1,72 @@
+// ---- What the devices of each rank did, and their collectives: as prof ranks has them ----
+
+const MOST_COLLECTIVES = 50;
+const PARTS = [["compute_us", "compute", "Compute"],
+  ["exposed_communication_us", "communication", "Exposed communication"],
+  ["exposed_memory_us", "copy", "Exposed copies"], ["idle_us", "waiting", "Idle"]];
+
+function fillSheet(id, heads, rows) {
+  $(id).querySelector("thead tr").replaceChildren(...heads.map(head => element("th", head)));
+  $(id).querySelector("tbody").replaceChildren(...rows.map(cells => {
+    const tr = element("tr");
+    tr.append(...cells.map(cell => {
+      const td = element("td");
+      td.append(cell);
+      return td;
+    }));
+    return tr;
+  }));
+}
+function shareBar(rank) {
+  const bar = element("span", undefined, "share");
+  for (const [key, name, text] of PARTS) {
+    const part = element("i"), share = 100 * rank[key] / (rank.span_us || 1);
+    part.style.width = share + "%";
+    part.style.background = "var(--" + name + ")";
+    part.title = text + " " + share.toFixed(1) + " %";
+    bar.append(part);
+  }
+  return bar;
+}
+function ranksLegend() {
+  $("ranks_legend").replaceChildren(...PARTS.map(([, name, text]) => {
+    const item = element("span"), dot = element("i", "", "dot");
+    dot.style.background = "var(--" + name + ")";
+    item.append(dot, document.createTextNode(text));
+    return item;
+  }));
+}
+function fillRanks({ranks, collectives, stragglers}) {
+  const several = ranks.length > 1, part = (us, rank) =>
+    time(us) + (rank.span_us ? " (" + (100 * us / rank.span_us).toFixed(1) + " %)" : "");
+  fillSheet("ranks", ["Rank", "", "Span", ...PARTS.map(([, , text]) => text),
+    ...several ? ["Late", "Waited"] : [], "File"],
+  ranks.map(rank => [String(rank.rank), shareBar(rank), time(rank.span_us),
+    ...PARTS.map(([key]) => part(rank[key], rank)),
+    ...several ? [time(rank.late_us), time(rank.wait_us)] : [], plain(rank.file)]));
+  ranksLegend();
+  $("stragglers").hidden = !several;
+  $("stragglers").textContent = stragglers.length
+    ? "Stragglers, for whom the others waited: rank " + stragglers.join(", ")
+    : "No rank made the others wait for long.";
+  fillCollectives(collectives);
+}
+function fillCollectives(collectives) {
+  const list = collectives.slice().sort((a, b) => (b.skew_us || 0) - (a.skew_us || 0) ||
+    b.duration_us - a.duration_us).slice(0, MOST_COLLECTIVES);
+  const rate = n => n === null ? "" : n.toPrecision(4), left = collectives.length - list.length;
+  $("collectives").hidden = !list.length;
+  fillSheet("collectives", ["Collective", "Group", "Seq", "Ranks", "Bytes", "Duration",
+    "Bus GB/s", "Skew", "Last rank"], list.map(c => [plain(c.name), plain(c.process_group || ""),
+    c.seq === null ? "#" + c.index : String(c.seq), count(c.ranks.length),
+    c.bytes === null ? "" : bytes(c.bytes), time(c.duration_us), rate(c.busbw_gb_s),
+    c.skew_us === null ? "" : time(c.skew_us) + (c.consistent === false ? ", clocks apart" : ""),
+    c.last_rank === null ? "" : String(c.last_rank)]));
+  $("ranks_note").textContent = "Communication is exposed where nothing computes at the same " +
+    "time, copies where neither does; prof ranks --help tells how they are told apart." +
+    (left > 0 ? " " + count(left) + " more collectives, with less skew: prof ranks." : "");
+}
+if (data.ranks) {
+  fillRanks(data.ranks);
+  $("ranks_section").hidden = false;
+}
