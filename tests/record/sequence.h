@@ -32,7 +32,7 @@ static const char *const model_names[MODEL_NAMES] = { "a", "b", "\"c\"", "\xff",
 
 static void model_begin(const char *name) {
     model_zone *z = model.zones + model.count;
-    model.deep += model.top >= MODEL_DEPTH;   /* Chrome streams drop them */
+    model.deep += model.top >= MODEL_DEPTH;
     model.stands += model.top == MODEL_DEPTH;
     memset(z, 0, sizeof *z);
     z->name = name;
