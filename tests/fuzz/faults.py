@@ -24,10 +24,12 @@ library, folder, prof, session = sys.argv[1:5]
 
 class Program:
     """words: a function from a folder for output to the command line; stdin: a file's name;
-    statuses: of failure, with a line that says why; calls: those that shall fail."""
-    def __init__(self, name, words, stdin=os.devnull, statuses=(1, 2), calls=CALLS, **environment):
+    statuses: of failure, with a line that says why; calls: those that shall fail; rest: what
+    can be read is reported without files that cannot."""
+    def __init__(self, name, words, stdin=os.devnull, statuses=(1, 2), calls=CALLS, rest=False,
+                 **environment):
         self.name, self.words, self.stdin, self.statuses = name, words, stdin, statuses
-        self.calls, self.environment = calls, environment
+        self.calls, self.rest, self.environment = calls, rest, environment
 
 
 def run(program, out, call, at, forever):
@@ -77,7 +79,7 @@ def half(name, content):
     return None if content.rstrip().endswith(end) else f'{name} has no {end}'
 
 
-def wrong_command(result, right, statuses):
+def wrong_command(result, right, program):
     """Why a run of prof with a fault is wrong, or None."""
     status, _, said, errors, out = result
     for name, content in files(out).items():
@@ -87,13 +89,14 @@ def wrong_command(result, right, statuses):
         if files(out) != right[2]:
             return f'exit status {status} and other files: {sorted(files(out))}'
         return None if said == right[1] else 'other output'
-    if status not in statuses:
+    if status not in program.statuses:
         return f'exit status {status}'
     if not any(line.startswith(b'prof: ') for line in errors.split(b'\n')):
         return f'no error told: {errors[:200]!r}'
     # Only what was made of an input that ends early may be other output, and that is told.
     cut = status == 1 and re.search(br'byte [0-9]+: .*; read up to there', errors)
-    if not cut and any(files(out).get(name, content) != content for name, content in right[2].items()):
+    left_out = program.rest and re.search(br'^prof: \S+\.json(\.gz)?: ', errors, re.M)
+    if not (cut or left_out) and any(files(out).get(name, content) != content for name, content in right[2].items()):
         return 'half a file'
     extra = set(files(out)) - set(right[2])
     return f'it left {sorted(extra)}' if extra else None
@@ -105,7 +108,7 @@ def events(content):
     return sorted(e['name'] for e in trace['traceEvents'] if e['ph'] in 'Xi')
 
 
-def wrong_record(result, right, statuses):
+def wrong_record(result, right, program):
     """As wrong_command, where the fault is in the program that is recorded as well: it runs on, and
     what lacks is told. What was recorded may stay as it came, .raw, where the trace could not be made."""
     status, _, _, errors, out = result
@@ -114,7 +117,7 @@ def wrong_record(result, right, statuses):
     for name, content in found.items():
         if half(name, content):
             return f'exit status {status}: {half(name, content)}'
-    if status not in (0, *statuses):
+    if status not in (0, *program.statuses):
         return f'exit status {status}'
     if told:
         return None
@@ -146,7 +149,7 @@ def positions(count, moved):
 def fault(program, wrong, right, call, at, forever):
     """Why a run with this fault is wrong, or None. Each has a folder of its own."""
     out = tempfile.mkdtemp(dir=folder)
-    why = wrong(run(program, out, call, at, forever), right, program.statuses)
+    why = wrong(run(program, out, call, at, forever), right, program)
     shutil.rmtree(out)
     return why
 
@@ -212,7 +215,8 @@ def commands(trace, old, stream, database, nodes):
     yield of_prof('stacks', lambda out: ['stacks', '-o', out + '/o.txt', trace])
     yield of_prof('flamegraph', lambda out: ['flamegraph', '-o', out + '/o.svg', trace])
     yield of_prof('gaps', lambda out: ['gaps', '-o', out + '/o.txt', trace])
-    yield of_prof('ranks', lambda out: ['ranks', '-o', out + '/o.txt', old, trace])
+    yield of_prof('ranks', lambda out: ['ranks', '-o', out + '/o.txt', old, trace],
+                  rest=True)
     yield of_prof('steps', lambda out: ['steps', '--name', '.', '-w', '2', '-o', out + '/o.txt',
                                         trace])
     yield of_prof('memory', lambda out: ['memory', '-o', out + '/o.html', trace])

@@ -43,7 +43,13 @@ typedef struct step_options {
     bool critical;
 } step_options;
 
-typedef struct step_rank { rank_id id; size_t count; int64_t sum_ns; bool failed; } step_rank;
+typedef struct step_rank {
+    rank_id id;
+    size_t count;
+    int64_t sum_ns;
+    int status;   /* of the first reading */
+    bool failed;
+} step_rank;
 
 typedef struct step_table {
     const step_options *options;
@@ -95,6 +101,7 @@ static int read_file(step_table *t, uint32_t file) {
         if (reader->item == TRACE_EVENT) take(t, file, &reader->event);
         else if (reader->item == TRACE_MEMBER) rank_read(&rank->id, &reader->member);
     int status = trace_close(reader);
+    rank->status = status;
     rank->failed = status != EXIT_OK && !rank->count;
     if (!rank->failed && !rank->count)
         warn(rank->id.path, t->has_regex ? "no call in it has a name like that" :
@@ -316,7 +323,8 @@ static void write_path(step_table *t, step_file *f, const step *one, output *out
 
 /* ---- The command ---- */
 
-/* What each of these steps went to; a file with several is read once. all: of paths, not text. */
+/* What each of these steps went to; a file with several is read once. all: of paths, not text. Not
+   EXIT_OK: a file could be read before, and now it cannot. */
 static int write_details(step_table *t, const uint32_t *chosen, size_t count, sheet *all,
                          output *out) {
     int status = EXIT_OK;
@@ -329,7 +337,8 @@ static int write_details(step_table *t, const uint32_t *chosen, size_t count, sh
             warn(t->ranks[number].id.path, "what its steps went to needs a file: it is read twice");
             continue;
         }
-        if (step_file_read(&file, t->ranks[number].id.path) != EXIT_OK) status = EXIT_BAD;
+        int read = step_file_read(&file, t->ranks[number].id.path);
+        if (read > t->ranks[number].status) status = read;
         for (size_t k = i; k < count && file.piece_ends; k++) {
             const step *one = &t->steps[chosen[k]];
             if (one->file != number) continue;
@@ -379,14 +388,15 @@ static int write_all(step_table *t, table_format format) {
     if (text) status = write_details(t, chosen, count < MOST_CAUSES ? count : MOST_CAUSES, NULL,
                                      &out);
     free(chosen);
-    int written = output_close(&out);
-    return status ? status : written;
+    return output_finish(&out, status);
 }
 
 static int read_and_write(step_table *t, table_format format) {
     int status = EXIT_OK;
-    for (uint32_t i = 0; i < t->files; i++)
-        if (read_file(t, i) != EXIT_OK) status = EXIT_BAD;
+    for (uint32_t i = 0; i < t->files; i++) {
+        int read = read_file(t, i);
+        if (read > status) status = read;
+    }
     number_ranks(t);
     int written = t->count ? write_all(t, format) : EXIT_BAD;
     return status ? status : written;
