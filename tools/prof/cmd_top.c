@@ -29,13 +29,12 @@ const command top_command = {
     "      as it is now\n", run
 };
 
-enum { MEMORY = 8 << 20, PIECE = 1 << 16, DEPTHS = 257, BEFORE_END = 12 };
+enum { MEMORY = 8 << 20, PIECE = 1 << 16, BEFORE_END = 12 };
 
 /* last: as of the last reading; since: what came between that and the one before. */
 typedef struct top_row {
     int64_t calls, total, self, last_calls, last_self, calls_since, self_since;
 } top_row;
-typedef struct top_thread { int64_t within[DEPTHS]; } top_thread;
 
 typedef enum top_sort { BY_SELF, BY_TOTAL, BY_CALLS, BY_RATE, BY_NAME, SORTS } top_sort;
 static const char *const sorts[] = {"self", "total", "calls", "rate", "name", NULL};
@@ -50,8 +49,8 @@ typedef struct top {
     interner names;
     top_row *rows;
     size_t row_count, row_capacity;
-    top_thread *threads;
-    size_t thread_count, thread_capacity;
+    prof_sums *sums;                     /* what zones took themselves */
+    arena sums_memory;
     losses lost;
     raw_losses raw_lost;
     uint64_t bytes;
@@ -62,29 +61,28 @@ typedef struct top {
 
 /* ---- What the stream tells ---- */
 
-static top_thread *thread_of(top *t, uint32_t number) {
-    while (t->thread_count <= number) {
-        GROW(t->threads, t->thread_count, t->thread_capacity);
-        memset(t->threads + t->thread_count++, 0, sizeof *t->threads);
-    }
-    return t->threads + number;
+static void *more_memory(void *user, size_t size) {
+    return arena_allocate(&((top *)user)->sums_memory, size);
 }
 
-/* Zones come when they end: those within one before it. */
+static void take_self(void *user, const prof_span_end *end) {
+    ((top *)user)->rows[end->order].self += end->self_ns;
+}
+
 static void take_zone(top *t, const prof_raw_item *item) {
-    int64_t *within = thread_of(t, item->thread)->within + item->depth;
-    int64_t duration = item->end_ns - item->start_ns;
     uint32_t number = intern(&t->names, item->name, strlen(item->name));
+    prof_span zone = {
+        .start_ns = item->start_ns, .end_ns = item->end_ns, .thread = item->thread,
+        .row = PROF_NONE, .order = number, .depth = item->depth, .flags = PROF_SPAN_DEPTH
+    };
     while (t->row_count <= number) {
         GROW(t->rows, t->row_count, t->row_capacity);
         t->rows[t->row_count++] = (top_row){0};
     }
     top_row *row = t->rows + number;
     row->calls++;
-    row->total += duration;
-    row->self += duration - within[1];
-    within[0] += duration;
-    within[1] = 0;
+    row->total += item->end_ns - item->start_ns;
+    prof_sums_push(t->sums, &zone);
 }
 
 static void take(void *user, const prof_raw_item *item) {
@@ -245,7 +243,9 @@ static bool top_open(top *t, FILE *out) {
     t->out = out;
     t->memory = allocate(MEMORY);
     prof_raw_desc desc = {.memory = t->memory, .memory_size = MEMORY, .item = take, .user = t};
+    prof_sums_desc sums = {.more = more_memory, .ended = take_self, .user = t};
     if (prof_raw_open(&desc, &t->raw) != PROF_OK) return false;
+    if (prof_sums_open(&sums, &t->sums) != PROF_OK) return false;
     keys_open(t);
     return true;
 }
@@ -254,7 +254,7 @@ static void top_close(top *t) {
     keys_close(t);
     free(t->memory);
     free(t->rows);
-    free(t->threads);
+    arena_free(&t->sums_memory);
     intern_free(&t->names);
     if (t->file >= 0) close(t->file);
 }
