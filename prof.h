@@ -300,7 +300,8 @@ typedef struct prof_desc {
     bool acc_events;                     /* a new window goes on in the same trace */
     bool merge_duplicates;               /* a zone that is the only child of one of its name is
                                             merged into it, as PyTorch does; else, and among zones
-                                            in sums (prof_stats.summed), f in f counts 2 */
+                                            in sums (prof_stats.summed), f in f counts 2, which the
+                                            table says. Not in PROF_MODE_AGGREGATE */
     bool record_shapes;                  /* prof_set_shapes, _strides, _inputs count */
     bool with_flops;                     /* prof_set_flops counts, and the formulas of prof_flops
                                             for zones with shapes; turns record_shapes on */
@@ -764,9 +765,10 @@ typedef struct prof_chrome_desc {
    PROF_ERROR_STATE: one is open. PROF_ERROR_MEMORY: the arena is too small.
    PROF_ERROR_INVALID: max_depth over 255, memory NULL with a size, a bad schedule (see
    prof_schedule_check), or activities of which none is there. PROF_ERROR_UNSUPPORTED: activities
-   without PROF_ACTIVITY_CPU, and none of the devices can record; the OS's clock cannot be read; or
-   native_stack or counters, where this system cannot do it: prof_strerror says what it lacks.
-   Freestanding: not in interrupts, as prof_stop may be; UNSUPPORTED: the chip's clock stands. */
+   without PROF_ACTIVITY_CPU, and none of the devices can record; the OS's clock cannot be read;
+   native_stack or counters, where this system cannot do it; merge_duplicates of sums alone:
+   prof_strerror says which. Freestanding: not in interrupts, as prof_stop may be; UNSUPPORTED: the
+   chip's clock stands. */
 PROF_API prof_result prof_start(const prof_desc *desc);
 
 #if !PROF__BARE
@@ -15635,23 +15637,18 @@ PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int
 #else
 /* Where the timeline ended, when it did before the session. */
 PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
-    char text[48];
+    char first[48], whole[48];
     prof__scale scale;
     int64_t end = (int64_t)stats->timeline_ns, all;
     uint64_t later = stats->summed - PROF__MIN(stats->summed, stats->deep + stats->untimed);
     memset(&scale, 0, sizeof scale);
     if (later == 0) return;
     all = prof__to_ns(&scale, t->trace->stop_tick);
-    *prof__text_time(text, prof__us(end), prof__table_unit(t, end)) = 0;
-    prof__out_text(&t->out, "Timeline: the first ");
-    prof__out_text(&t->out, text);
-    *prof__text_time(text, prof__us(all), prof__table_unit(t, all)) = 0;
-    prof__out_text(&t->out, " of ");
-    prof__out_text(&t->out, text);
-    prof__out_text(&t->out, ". ");
-    prof__out_u64(&t->out, later);
-    prof__out_text(&t->out, " later zones are in averages and tables, not in the trace (give "
-                            "prof_desc.memory more)");
+    *prof__text_time(first, prof__us(end), prof__table_unit(t, end)) = 0;
+    *prof__text_time(whole, prof__us(all), prof__table_unit(t, all)) = 0;
+    prof__out_f(&t->out, "Timeline: the first %s of %s. %u later zones are in averages and tables, "
+                         "not in the trace (give prof_desc.memory more)", first, whole, later);
+    if (t->trace->merge) prof__out_text(&t->out, ". Duplicates among them are not merged");
     if (prof__wide(t->trace)) prof__out_text(&t->out, ". What zones carry ends with it");
     prof__out_text(&t->out, "\n");
 }
@@ -23977,9 +23974,11 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
     return prof_schedule_check(&d->schedule);
 }
 
-/* Can the system do what is asked for? */
+/* Can what is asked for be done, and here? */
 PROF__FN prof_result prof__natively(const prof_desc *d) {
-    const char *why = prof__hooks_start(d, prof__details_wanted(d));
+    const char *why = d->mode == PROF_MODE_AGGREGATE && d->merge_duplicates
+        ? "sums alone (PROF_MODE_AGGREGATE) cannot merge duplicates"
+        : prof__hooks_start(d, prof__details_wanted(d));
     prof__unsupported_text = why ? why : prof__unsupported_usual;
     return why ? PROF_ERROR_UNSUPPORTED : PROF_OK;
 }

@@ -990,6 +990,8 @@ static void add_note(arena *memory, text_list *notes, const char *format, ...) {
 
 text_list rows_notes(const row_table *table, arena *memory) {
     text_list notes = {0};
+    if (table->summed && table->options->merge_duplicates)
+        add_note(memory, &notes, "Duplicates among zones that are in sums alone are not merged.");
     if (table->overlaps)
         add_note(memory, &notes, "%llu calls begin in one call and end behind it: self times are "
                  "off by as much.", (unsigned long long)table->overlaps);
