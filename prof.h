@@ -1673,6 +1673,48 @@ PROF_API size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_e
 PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const prof_event *events,
                                             size_t count, prof_trace **trace);
 
+/* ---- Keys: the members of a trace, as writers here and readers elsewhere call them ---- */
+
+/* Of an event's arguments. */
+#define PROF_KEY_EXTERNAL_ID  "External id"
+#define PROF_KEY_RECORD_ID    "Record function id"
+#define PROF_KEY_CORRELATION  "correlation"
+#define PROF_KEY_SHAPES       "Input Dims"
+#define PROF_KEY_DTYPES       "Input type"
+#define PROF_KEY_CONCRETE     "Concrete Inputs"
+#define PROF_KEY_OVERLOAD     "Overload Name"
+#define PROF_KEY_STACK        "Call stack"
+#define PROF_KEY_SEQUENCE     "Sequence number"
+#define PROF_KEY_FWD_THREAD   "Fwd thread id"
+#define PROF_KEY_FLOPS        "Flops"
+#define PROF_KEY_NODE         "Node ID"
+#define PROF_KEY_SOURCE       "source"
+#define PROF_KEY_ZONE         "Zone id"
+#define PROF_KEY_ZONE_PARENT  "Zone parent id"
+#define PROF_KEY_COVER        "cover"
+#define PROF_KEY_DEVICE_TYPE  "Device Type"
+#define PROF_KEY_DEVICE_INDEX "Device Id"
+#define PROF_KEY_ADDRESS      "Addr"
+#define PROF_KEY_BYTES        "Bytes"
+#define PROF_KEY_TOTAL        "Total Allocated"
+#define PROF_KEY_CATEGORY     "Category"
+#define PROF_KEY_MISSED       "Missed"
+/* In the head: see prof_write_chrome. */
+#define PROF_KEY_SUMS         "sums"
+#define PROF_KEY_SUMS_BY_SITE "sums_by_site"
+#define PROF_KEY_SITES        "sites"
+#define PROF_KEY_SUMMED       "summed"
+#define PROF_KEY_TIMELINE_END "timeline_end_ns"
+#define PROF_KEY_SESSION      "session_ns"
+#define PROF_KEY_ZONE_IDS     "zone_ids"
+#define PROF_KEY_COUNTERS     "counters"
+#define PROF_KEY_DEVICE_TYPES "device_types"
+#define PROF_KEY_DEVICES      "devices"
+/* Of a row of its sums: key, member of prof_average. */
+#define PROF_SUM_FIELDS(X) \
+    X("count", count) X("total", cpu_time_total_ns) X("self", self_cpu_time_total_ns) \
+    X("min", min_ns) X("max", max_ns) X("p50", p50_ns) X("p90", p90_ns) X("p99", p99_ns)
+
 /* ---- Spans: what tools make of a file's events, by the live table's nest and sums ---- */
 
 /* Spans in the caller's memory, by number: each has an end and the number of the one around it. */
@@ -16747,12 +16789,12 @@ PROF__FN void prof__chrome_json(prof__out *o, const char **before, const char *k
 
 PROF__FN void prof__chrome_inputs(prof__out *o, const prof_extra *x, const char **before) {
     if (x->concrete_inputs) {
-        prof__chrome_key(o, before, "Concrete Inputs");
+        prof__chrome_key(o, before, PROF_KEY_CONCRETE);
         prof__chrome_texts(o, x->concrete_inputs, x->input_count);
     }
     prof__chrome_json(o, before, "kwinputs", x->kwinputs);
     if (x->dtypes) {
-        prof__chrome_key(o, before, "Input type");
+        prof__chrome_key(o, before, PROF_KEY_DTYPES);
         prof__chrome_texts(o, x->dtypes, x->input_count);
     }
     if (x->strides) {
@@ -16760,7 +16802,7 @@ PROF__FN void prof__chrome_inputs(prof__out *o, const prof_extra *x, const char 
         prof__put_shapes(o, x->strides, x->input_count, ",");
     }
     if (x->input_shapes) {
-        prof__chrome_key(o, before, "Input Dims");
+        prof__chrome_key(o, before, PROF_KEY_SHAPES);
         prof__put_shapes(o, x->input_shapes, x->input_count, ",");
     }
 }
@@ -16768,9 +16810,9 @@ PROF__FN void prof__chrome_inputs(prof__out *o, const prof_extra *x, const char 
 /* What a zone carries, in the order in which Kineto writes it. */
 PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char **before) {
     prof__chrome_inputs(o, x, before);
-    prof__chrome_string(o, before, "Overload Name", x->overload_name);
+    prof__chrome_string(o, before, PROF_KEY_OVERLOAD, x->overload_name);
     if (x->stack_count) {
-        prof__chrome_key(o, before, "Call stack");
+        prof__chrome_key(o, before, PROF_KEY_STACK);
         for (uint32_t i = 0; i < x->stack_count; i++)     /* innermost first, as in PyTorch */
             prof__out_f(o, i ? ";%j" : "\"%j", prof__text(x->stack[i]));
         prof__out_text(o, "\"");
@@ -16778,12 +16820,12 @@ PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char
     prof__chrome_string(o, before, "Module Hierarchy", x->module_hierarchy);
     prof__chrome_string(o, before, "Backend", x->backend);
     if (x->has & PROF_HAS_SEQUENCE_NR && x->sequence_nr >= 0) {
-        prof__chrome_number(o, before, "Sequence number", x->sequence_nr);
-        prof__chrome_key(o, before, "Fwd thread id");
+        prof__chrome_number(o, before, PROF_KEY_SEQUENCE, x->sequence_nr);
+        prof__chrome_key(o, before, PROF_KEY_FWD_THREAD);
         prof__out_u64(o, x->has & PROF_HAS_FWD_THREAD ? x->fwd_thread : 0);
     }
-    if (x->flops) prof__chrome_number(o, before, "Flops", x->flops);
-    if (x->has & PROF_HAS_NODE_ID) prof__chrome_number(o, before, "Node ID", x->node_id);
+    if (x->flops) prof__chrome_number(o, before, PROF_KEY_FLOPS, x->flops);
+    if (x->has & PROF_HAS_NODE_ID) prof__chrome_number(o, before, PROF_KEY_NODE, x->node_id);
     for (uint32_t i = 0; i < x->counter_count && i < prof__counting.count; i++)
         prof__chrome_number(o, before, prof__counting.names[i], x->counters[i]);
 }
@@ -16801,7 +16843,7 @@ PROF__FN void prof__chrome_members(prof__out *o, const char **before, const prof
 
 /* The parent, where times do not tell it, and a name for those that such events have. */
 PROF__FN void prof__chrome_told(prof__out *o, const char **before, uint32_t parent) {
-    prof__chrome_number(o, before, "Zone parent id",
+    prof__chrome_number(o, before, PROF_KEY_ZONE_PARENT,
                         parent == PROF_NONE ? 0 : (int64_t)parent + 1);
 }
 
@@ -16809,7 +16851,7 @@ PROF__FN void prof__chrome_tree(prof__out *o, const struct prof_trace *s, const 
                                 const prof_event *e) {
     uint32_t i = e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ? (uint32_t)(e - s->events) : 0;
     if (e->flags & PROF__EVENT_NAMED)
-        prof__chrome_number(o, before, "Zone id", (int64_t)i + 1);
+        prof__chrome_number(o, before, PROF_KEY_ZONE, (int64_t)i + 1);
     if (e->flags & PROF__EVENT_TOLD)
         prof__chrome_told(o, before, e->device_type == PROF_DEVICE_CPU ? e->parent
                                                                        : prof__launcher_of(s, i));
@@ -16926,22 +16968,22 @@ PROF__FN const prof_site *prof__source_told(const struct prof_trace *s, uint32_t
 
 PROF__FN void prof__chrome_source(prof__out *o, const char **before, const prof_site *site) {
     char source[PROF__SOURCE];
-    if (site) prof__chrome_string(o, before, "source", prof__site_source(site, source));
+    if (site) prof__chrome_string(o, before, PROF_KEY_SOURCE, prof__site_source(site, source));
 }
 
 /* "sites": see prof_write_chrome. */
 PROF__FN void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
-    const char *before = ",\"sites\":[";
+    const char *before = ",\"" PROF_KEY_SITES "\":[";
     for (uint32_t i = 1; i <= s->sites; i++) {
         const prof_site *site = prof__site_placed(i);
         char source[PROF__SOURCE];
         if (!site || !prof__source_is(i, PROF__SOURCE_USED) ||
             prof__source_is(i, PROF__SOURCE_AGAIN)) continue;
-        prof__out_f(o, "%s\n{\"name\":\"%j\",\"source\":\"%j\"}", before, site->name,
+        prof__out_f(o, "%s\n{\"name\":\"%j\",\"" PROF_KEY_SOURCE "\":\"%j\"}", before, site->name,
                     prof__site_source(site, source));
         before = ",";
         if (prof__source_is(i, PROF__SOURCE_BESIDE))
-            prof__out_f(o, ",\n{\"name\":\"%j\",\"source\":\"\"}", site->name);
+            prof__out_f(o, ",\n{\"name\":\"%j\",\"" PROF_KEY_SOURCE "\":\"\"}", site->name);
     }
     if (!before[1]) prof__out_text(o, "]");
 }
@@ -16950,15 +16992,15 @@ PROF__FN void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
 PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
                                        const prof_event *e, const char **before) {
     const prof_extra *x = e->extra;
-    if (x && x->external_id) prof__chrome_number(o, before, "External id", x->external_id);
+    if (x && x->external_id) prof__chrome_number(o, before, PROF_KEY_EXTERNAL_ID, x->external_id);
     if (x) prof__chrome_carried(o, x, before);
     if (s->record_ids && prof__is_node(e)) {
-        prof__chrome_key(o, before, "Record function id");
+        prof__chrome_key(o, before, PROF_KEY_RECORD_ID);
         prof__out_u64(o, prof__record_id(s, e));
     }
     if (x && (x->has & PROF_HAS_KEPT_TEXT || (!x->metadata_json && prof__is_gpu(e) &&
                                           x->has & (PROF_HAS_ID | PROF_HAS_LINK))))
-        prof__chrome_number(o, before, "correlation",
+        prof__chrome_number(o, before, PROF_KEY_CORRELATION,
                             x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
     if (x && x->metadata_json && *x->metadata_json) prof__chrome_members(o, before, e);
     prof__chrome_source(o, before, prof__source_told(s, e->site));
@@ -16970,7 +17012,7 @@ PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
         prof__out_text(o, "true");
     }
     if (e->device_type > PROF_DEVICE_CUDA)
-        prof__chrome_number(o, before, "Device Type", e->device_type);
+        prof__chrome_number(o, before, PROF_KEY_DEVICE_TYPE, e->device_type);
     prof__chrome_tree(o, s, before, e);
 }
 
@@ -17028,7 +17070,7 @@ PROF__FN void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
         prof__out_f(o, ",\n{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"%j\",",
                     prof__chrome_name(g->s->events + c->event));
         prof__chrome_at(o, g->streams[c->stream], c->start_ns - (c->start_ns > INT64_MIN));
-        prof__out_f(o, ",\"dur\":%t,\"args\":{\"cover\":true}}",   /* drawn, no event */
+        prof__out_f(o, ",\"dur\":%t,\"args\":{\"" PROF_KEY_COVER "\":true}}",  /* drawn, no event */
                     PROF__PLUS(PROF__MINUS(c->end_ns, c->start_ns), 2));
     }
 }
@@ -17076,7 +17118,7 @@ PROF__FN const char *prof__device_label(const struct prof_trace *s, uint32_t i, 
 
 /* What the types of devices are called, for those who read the trace. */
 PROF__FN void prof__chrome_device_types(prof__out *o, const struct prof_trace *s) {
-    const char *before = ",\"device_types\":{";
+    const char *before = ",\"" PROF_KEY_DEVICE_TYPES "\":{";
     char text[64];
     for (uint32_t i = 0; i <= PROF_OTHER_DEVICES && s->device_types[i]; i++) {
         prof__out_f(o, "%s\"%u\":\"%j\"", before, (uint64_t)s->device_types[i],
@@ -17130,7 +17172,7 @@ PROF__FN void prof__chrome_devices(prof__out *o, const struct prof_trace *s) {
 }
 
 PROF__FN void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
-    const char *before = ",\"devices\":{";
+    const char *before = ",\"" PROF_KEY_DEVICES "\":{";
     for (uint32_t i = 0; i < prof__device_count; i++) {
         const char *status = prof__device_status(s, i);
         if (!status) continue;
@@ -17251,7 +17293,7 @@ PROF__FN bool prof__tell_memory(const struct prof_trace *s, uint32_t *top, prof_
 PROF__FN bool prof__tells_launch(const prof_event *e) {
     const char *json = e->extra ? e->extra->metadata_json : NULL;
     return e->extra && (e->extra->has & PROF_HAS_KEPT_TEXT ||
-                        (json && strstr(json, "\"correlation\"") != NULL));
+                        (json && strstr(json, "\"" PROF_KEY_CORRELATION "\"") != NULL));
 }
 
 PROF__FN bool prof__tell_work(const struct prof_trace *s, uint32_t i) {
@@ -17318,13 +17360,16 @@ PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__
     prof__out_f(o, ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[%s]\",",
                 out ? "OutOfMemory" : "memory");
     prof__chrome_at(o, at, m->ns);
-    prof__out_f(o, ",\"args\":{\"Device Type\":%u,\"Device Id\":%i", (uint64_t)block->device_type,
+    prof__out_f(o, ",\"args\":{\"" PROF_KEY_DEVICE_TYPE "\":%u,\"" PROF_KEY_DEVICE_INDEX "\":%i",
+                (uint64_t)block->device_type,
                 (int64_t)(block->device_type ? block->device_index : -1));
-    if (!out) prof__out_f(o, ",\"Addr\":%u", block->address);
-    prof__out_f(o, ",\"Bytes\":%i,\"Total Allocated\":%i,\"Total Reserved\":0", bytes, total);
-    if (block->category & 7) prof__out_f(o, ",\"Category\":\"%s\"", kinds[block->category & 7]);
+    if (!out) prof__out_f(o, ",\"" PROF_KEY_ADDRESS "\":%u", block->address);
+    prof__out_f(o, ",\"" PROF_KEY_BYTES "\":%i,\"" PROF_KEY_TOTAL "\":%i,\"Total Reserved\":0",
+                bytes, total);
+    if (block->category & 7)
+        prof__out_f(o, ",\"" PROF_KEY_CATEGORY "\":\"%s\"", kinds[block->category & 7]);
     if (m->category & PROF__MEMORY_TOLD) prof__chrome_told(o, &before, prof__memory_zone(g->s, m));
-    prof__out_text(o, missed ? ",\"Missed\":true}}" : "}}");
+    prof__out_text(o, missed ? ",\"" PROF_KEY_MISSED "\":true}}" : "}}");
 }
 
 /* Where an allocation still stood, its free comes first: it was missed, and is no event. */
@@ -17557,25 +17602,18 @@ PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
 #else
 PROF__FN void prof__chrome_sum(prof__out *o, const prof_average *a, const char *before) {
     char source[PROF__SOURCE];
-    static const char *const keys[] = { "\",\"count\":", ",\"total\":", ",\"self\":", ",\"min\":",
-                                        ",\"max\":", ",\"p50\":", ",\"p90\":", ",\"p99\":" };
-    int64_t ns;
-    prof__out_text(o, before);
-    prof__out_text(o, "\n{\"name\":\"");
-    prof__out_json(o, a->key);
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {   /* the fields from count on */
-        memcpy(&ns, (const char *)a + offsetof(prof_average, count) + i * sizeof ns, sizeof ns);
-        prof__out_text(o, keys[i]);
-        prof__out_i64(o, ns);
-    }
+    prof__out_f(o, "%s\n{\"name\":\"%j\"", before, a->key);
+#define PROF__SUM_PUT(key, member) prof__out_f(o, ",\"%s\":%i", key, (int64_t)a->member);
+    PROF_SUM_FIELDS(PROF__SUM_PUT)
     if (a->untimed) prof__out_f(o, ",\"untimed\":%u", a->untimed);
-    if (a->site) prof__out_f(o, ",\"source\":\"%j\"", prof__site_source(a->site, source));
+    if (a->site)
+        prof__out_f(o, ",\"" PROF_KEY_SOURCE "\":\"%j\"", prof__site_source(a->site, source));
     prof__out_text(o, "}");
 }
 
 /* Rows by name, or by name and place. */
 PROF__FN void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, bool by_site) {
-    const char *before = by_site ? ",\"sums_by_site\":[" : ",\"sums\":[";
+    const char *before = by_site ? ",\"" PROF_KEY_SUMS_BY_SITE "\":[" : ",\"" PROF_KEY_SUMS "\":[";
     prof_averages_desc by;
     prof_average *rows = NULL;           /* PROF_MODE_AGGREGATE: its own */
     prof__groups g;
@@ -17602,11 +17640,11 @@ PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
     prof__scale scale;
     memset(&scale, 0, sizeof scale);
     if (s->built || !(stats.summed || s->average)) return;
-    prof__out_text(o, ",\"summed\":");
+    prof__out_text(o, ",\"" PROF_KEY_SUMMED "\":");
     prof__out_u64(o, s->average ? stats.recorded : stats.summed);
-    prof__out_text(o, ",\"timeline_end_ns\":");
+    prof__out_text(o, ",\"" PROF_KEY_TIMELINE_END "\":");
     prof__out_u64(o, stats.timeline_ns);
-    prof__out_text(o, ",\"session_ns\":");
+    prof__out_text(o, ",\"" PROF_KEY_SESSION "\":");
     prof__out_i64(o, prof__to_ns(&scale, s->stop_tick));
     prof__chrome_sums_list(o, s, false);
     if (prof__sources.told) prof__chrome_sums_list(o, s, true);
@@ -17614,11 +17652,12 @@ PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
 
 PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
     for (uint32_t i = 0; prof_hw_counter_name(s, i); i++) {
-        prof__out_f(o, i ? ",\"%j\"" : ",\"counters\":[\"%j\"", prof_hw_counter_name(s, i));
+        prof__out_f(o, i ? ",\"%j\"" : ",\"" PROF_KEY_COUNTERS "\":[\"%j\"",
+                    prof_hw_counter_name(s, i));
         if (!prof_hw_counter_name(s, i + 1)) prof__out_text(o, "]");
     }
     prof__chrome_device_types(o, s);
-    if (prof__marks_make(s)) prof__out_text(o, ",\"zone_ids\":true");
+    if (prof__marks_make(s)) prof__out_text(o, ",\"" PROF_KEY_ZONE_IDS "\":true");
 }
 #endif
 
@@ -22486,7 +22525,8 @@ PROF__FN void prof__store_hand(prof_store *s, const prof_store_record *r) {
     }
     text = prof__store_shared(s, r, x->has & PROF_HAS_LINK);
     if (!(text && *text) && r->correlation && x->has & (PROF_HAS_ID | PROF_HAS_DEVICE_INDEX))
-        args += prof_format_text(args, 32, "\"correlation\":%u,", (unsigned)r->correlation);
+        args += prof_format_text(args, 32, "\"" PROF_KEY_CORRELATION "\":%u,",
+                                 (unsigned)r->correlation);
     *args = 0;
     if (!s->desc.event(s->desc.user, r, e, x, text && *text ? NULL : args, s->called[s->count]))
         return;

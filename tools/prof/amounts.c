@@ -329,8 +329,8 @@ uint32_t amounts_add(amounts *all, const char *op, const trace_event *event) {
     op_texts texts = {
         .op = op ? (trace_text){op, strlen(op)} : event->name,
         .dims = shapes ? shapes->value : (trace_text){"", 0},
-        .types = argument(event, "Input type"),
-        .concrete = argument(event, "Concrete Inputs")
+        .types = argument(event, PROF_KEY_DTYPES),
+        .concrete = argument(event, PROF_KEY_CONCRETE)
     };
     return texts.dims.size ? amounts_put(all, &texts) : 0;
 }

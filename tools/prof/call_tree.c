@@ -47,7 +47,8 @@ uint32_t tree_name(call_tree *tree, const trace_event *event) {
     trace_text name = without_overload(event);
     uint32_t number = intern(&tree->names, name.data, name.size);
     char source[4200];
-    if (!tree->with_site || !trace_arg_text(event, "source", source, sizeof source)) return number;
+    if (!tree->with_site || !trace_arg_text(event, PROF_KEY_SOURCE, source, sizeof source))
+        return number;
     return tree_name_at(tree, number, (trace_text){source, strlen(source)});
 }
 
@@ -65,7 +66,7 @@ uint32_t tree_name_at(call_tree *tree, uint32_t name, trace_text source) {
 /* The parent that the event names: NOT_TOLD, or 0: it has none. */
 static int64_t told_parent(const trace_event *event) {
     int64_t id;
-    return trace_arg_int(event, "Zone parent id", &id) && id >= 0 ? id : NOT_TOLD;
+    return trace_arg_int(event, PROF_KEY_ZONE_PARENT, &id) && id >= 0 ? id : NOT_TOLD;
 }
 
 /* Only where a thread waits for it, a call launches what it has an id for. */
@@ -101,7 +102,7 @@ static void add_kernel(call_tree *tree, const trace_event *event) {
     kernel->told = told_parent(event);
     kernel->external = trace_work_ids(event, &kernel->correlation);
     int64_t type = 0;
-    trace_arg_int(event, "Device Type", &type);
+    trace_arg_int(event, PROF_KEY_DEVICE_TYPE, &type);
     kernel->device_type = type > 0 && type < 256 ? (uint32_t)type : PROF_DEVICE_CUDA;
 }
 
@@ -114,11 +115,11 @@ bool tree_takes_change(const call_tree *tree, const trace_event *event, memory_c
         .ts_ns = event->ts_ns, .told = told_parent(event), .owner = NO_CALL,
         .is_legacy = trace_arg(event, "is_legacy") != NULL,
         .kind = refused ? CHANGE_REFUSED
-              : trace_arg(event, "Missed") ? CHANGE_MISSED : CHANGE_EVENT
+              : trace_arg(event, PROF_KEY_MISSED) ? CHANGE_MISSED : CHANGE_EVENT
     };
-    if (!refused && !trace_arg_int(event, "Bytes", &change->bytes)) return false;
-    trace_arg_int(event, "Device Type", &type);
-    trace_arg_int(event, "Device Id", &index);
+    if (!refused && !trace_arg_int(event, PROF_KEY_BYTES, &change->bytes)) return false;
+    trace_arg_int(event, PROF_KEY_DEVICE_TYPE, &type);
+    trace_arg_int(event, PROF_KEY_DEVICE_INDEX, &index);
     change->device_type = (int32_t)type;
     change->device_index = (int32_t)index;
     return true;
@@ -146,7 +147,7 @@ static call *add_call(call_tree *tree, const trace_event *event) {
         .thread = tree_thread(tree, event), .parent = NO_CALL, .kind = event->kind
     };
     int64_t id;
-    if (trace_arg_int(event, "Zone id", &id))
+    if (trace_arg_int(event, PROF_KEY_ZONE, &id))
         *map_put(&tree->by_zone, (uint64_t)id, NULL) = tree->count;
     if ((id = told_parent(event)) == NOT_TOLD) return new_call;
     new_call->is_told = true;

@@ -182,7 +182,8 @@ static bool write_op(importer *m, const span *s) {
     named.name = arena_text(&m->memory, s->name, (size_t)(end - s->name));
     write_start(m, 'X', &named);
     output_text(m->writer.out, ", \"args\": {");
-    if (seq) output_format(m->writer.out, "\"Sequence number\": %lld", strtoll(seq + 8, NULL, 10));
+    if (seq)
+        output_format(m->writer.out, "\"" PROF_KEY_SEQUENCE "\": %lld", strtoll(seq + 8, NULL, 10));
     if (sizes) {
         const char *from = sizes + 10, *p = from;
         int depth = 0;
@@ -191,7 +192,7 @@ static bool write_op(importer *m, const span *s) {
             if (depth == 0) break;
         }
         if (*p == ']') {
-            output_format(m->writer.out, "%s\"Input Dims\": ", seq ? ", " : "");
+            output_format(m->writer.out, "%s\"" PROF_KEY_SHAPES "\": ", seq ? ", " : "");
             output_write(m->writer.out, from, (size_t)(p + 1 - from));
         }
     }
@@ -336,7 +337,7 @@ static void import_calls(importer *m, const char *table, const char *category) {
         write_start(m, 'X', &s);
         output_format(m->writer.out, ", \"args\": {");
         if (cbid >= 0) output_format(m->writer.out, "\"cbid\": %lld, ", (long long)cbid);
-        output_format(m->writer.out, "\"correlation\": %lld}}",
+        output_format(m->writer.out, "\"" PROF_KEY_CORRELATION "\": %lld}}",
                       (long long)correlation_of(m, s.pid, number(&r, 2, 0)));
     }
 }
@@ -362,7 +363,7 @@ static void write_work(importer *m, const rows *r, const char *category, const c
     map_put(&m->devices, (uint64_t)device, NULL);
     write_start(m, 'X', &s);
     output_format(m->writer.out, ", \"args\": {\"device\": %lld, \"context\": %lld, "
-                  "\"stream\": %lld, \"correlation\": %lld", (long long)device,
+                  "\"stream\": %lld, \"" PROF_KEY_CORRELATION "\": %lld", (long long)device,
                   (long long)number(r, CONTEXT, 0), (long long)stream, (long long)correlation);
 }
 

@@ -82,8 +82,8 @@ static void take(memory_trace *m, const trace_event *event) {
     if (m->tree.change_count == last) return;
     GROW(m->more, last, m->more_capacity);
     m->more[last].address = m->more[last].total = INT64_MIN;
-    trace_arg_int(event, "Addr", &m->more[last].address);
-    trace_arg_int(event, "Total Allocated", &m->more[last].total);
+    trace_arg_int(event, PROF_KEY_ADDRESS, &m->more[last].address);
+    trace_arg_int(event, PROF_KEY_TOTAL, &m->more[last].total);
 }
 
 static uint32_t device_of(memory_trace *m, int32_t type, int32_t index) {

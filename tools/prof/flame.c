@@ -38,7 +38,7 @@ typedef struct walk {
 } walk;
 
 static void keep_stack(walk *w, const trace_event *event, call *c) {
-    const trace_member *arg = w->options->python ? trace_arg(event, "Call stack") : NULL;
+    const trace_member *arg = w->options->python ? trace_arg(event, PROF_KEY_STACK) : NULL;
     if (!arg || !json_is_text(arg->value)) return;
     size_t size = json_decode(arg->value, NULL, 0);
     char *text = allocate(size + 1);

@@ -6,13 +6,9 @@
 
 enum { MOST_ROWS = 1 << 16 };            /* prof.h has 16384 names; its user may want more */
 
+#define FIELD(key, member) {key, offsetof(prof_average, member)},
 static const struct { const char *key; size_t at; } fields[] = {
-    {"count", offsetof(prof_average, count)},
-    {"total", offsetof(prof_average, cpu_time_total_ns)},
-    {"self", offsetof(prof_average, self_cpu_time_total_ns)},
-    {"min", offsetof(prof_average, min_ns)}, {"max", offsetof(prof_average, max_ns)},
-    {"p50", offsetof(prof_average, p50_ns)}, {"p90", offsetof(prof_average, p90_ns)},
-    {"p99", offsetof(prof_average, p99_ns)}, {"untimed", offsetof(prof_average, untimed)}
+    PROF_SUM_FIELDS(FIELD) FIELD("untimed", untimed)
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -40,7 +36,9 @@ static bool makes_sense(const head_sums *s, const prof_average *r) {
            r->p50_ns >= 0 && r->p50_ns <= r->p90_ns && r->p90_ns <= r->p99_ns && r->p99_ns <= most;
 }
 
-const char *const head_list_names[HEAD_LISTS] = {"sums", "sums_by_site", "sites"};
+const char *const head_list_names[HEAD_LISTS] = {
+    PROF_KEY_SUMS, PROF_KEY_SUMS_BY_SITE, PROF_KEY_SITES
+};
 
 const prof_site *head_site(arena *memory, const char *source) {
     size_t size = strlen(source), digits = size;
@@ -69,7 +67,7 @@ static void read_row(head_sums *s, trace_text row) {
     char source[HEAD_NAME];
     bool good = *row.data == '{' && s->count < MOST_ROWS;
     while (good && json_next(&row, &key, &value)) {
-        if (s->by_site && text_is(key, "source")) {
+        if (s->by_site && text_is(key, PROF_KEY_SOURCE)) {
             good = read_text(value, source);
             if (good) read.site = head_site(&s->memory, source);
         } else if (!text_is(key, "name")) {
@@ -111,7 +109,7 @@ bool head_sites_next(trace_text *list, char *name, char *source) {
         bool named = false, placed = false, object = *site.data == '{';
         while (object && json_next(&site, &key, &value)) {
             if (text_is(key, "name")) named = read_text(value, name);
-            else if (text_is(key, "source")) placed = read_text(value, source);
+            else if (text_is(key, PROF_KEY_SOURCE)) placed = read_text(value, source);
         }
         if (named && placed) return true;
     }
@@ -119,8 +117,9 @@ bool head_sites_next(trace_text *list, char *name, char *source) {
 }
 
 void head_sums_read(head_sums *s, trace_text head, bool by_site) {
-    trace_text rows = member_of(head, "sums"), end = member_of(head, "timeline_end_ns"), key, row;
-    trace_text placed = by_site ? member_of(head, "sums_by_site") : (trace_text){"", 0};
+    trace_text rows = member_of(head, PROF_KEY_SUMS), key, row;
+    trace_text end = member_of(head, PROF_KEY_TIMELINE_END);
+    trace_text placed = by_site ? member_of(head, PROF_KEY_SUMS_BY_SITE) : (trace_text){"", 0};
     int64_t end_ns;
     s->by_site = by_site;
     if (placed.size) rows = placed;

@@ -292,7 +292,7 @@ static bool is_own_frame(trace_text entry) {
 
 static void write_stack(FILE *out, trace_text json) {
     trace_text rest = json, key, value;
-    const char *before = ",\"Call stack\":\"";
+    const char *before = ",\"" PROF_KEY_STACK "\":\"";
     if (!json.size || *json.data != '[') return;
     while (json_next(&rest, &key, &value)) {
         if (!json_is_text(value) || is_own_frame(value)) continue;
@@ -318,18 +318,18 @@ static void write_head(stream *s, FILE *out, const record *r, char phase, const 
 
 static void write_carried(FILE *out, const record *push) {
     if (push->shapes.size && *push->shapes.data == '[') {
-        fputs(",\"Input Dims\":", out);
+        fputs(",\"" PROF_KEY_SHAPES "\":", out);
         write_shapes(out, push->shapes, 1);
     }
-    if (json_is_text(push->overload)) write_json(out, "Overload Name", push->overload);
+    if (json_is_text(push->overload)) write_json(out, PROF_KEY_OVERLOAD, push->overload);
     write_stack(out, push->stack);
     if (push->has_sequence) {
-        write_int(out, "Sequence number", push->sequence);
-        write_int(out, "Fwd thread id", push->fwd_thread);
+        write_int(out, PROF_KEY_SEQUENCE, push->sequence);
+        write_int(out, PROF_KEY_FWD_THREAD, push->fwd_thread);
     }
     if (push->has_scope) write_int(out, "Scope", push->scope);
-    if (push->has_flops) write_int(out, "Flops", push->flops);
-    if (push->node >= 0) write_int(out, "Node ID", push->node);
+    if (push->has_flops) write_int(out, PROF_KEY_FLOPS, push->flops);
+    if (push->node >= 0) write_int(out, PROF_KEY_NODE, push->node);
 }
 
 /* FunctionEvent's fields of this name: bytes with those of the children. */
@@ -360,7 +360,7 @@ static void write_range(stream *s, FILE *out, const piece *p, size_t number) {
         fputs(",\"dur\":", out);
         put_us(out, p->end_ns - p->start_ns);
     }
-    fprintf(out, ",\"args\":{\"External id\":%lld", (long long)pop.handle);
+    fprintf(out, ",\"args\":{\"" PROF_KEY_EXTERNAL_ID "\":%lld", (long long)pop.handle);
     write_carried(out, &push);
     if (push.is_remote || pop.is_remote) fputs(",\"is_remote\":true", out);
     if (!p->is_async) write_kernel(out, &push, &pop);
@@ -374,9 +374,9 @@ static void write_range(stream *s, FILE *out, const piece *p, size_t number) {
 static void write_change(stream *s, FILE *out, const record *r, int type, int64_t bytes) {
     if (!bytes) return;
     write_head(s, out, r, 'i', "[memory]", r->t);
-    fprintf(out, ",\"s\":\"t\",\"args\":{\"Device Type\":%d,\"Device Id\":%lld,"
-            "\"Bytes\":%lld,\"is_legacy\":true}}", type, type ? (long long)r->device : -1,
-            (long long)bytes);
+    fprintf(out, ",\"s\":\"t\",\"args\":{\"" PROF_KEY_DEVICE_TYPE "\":%d,\""
+                 PROF_KEY_DEVICE_INDEX "\":%lld,\"" PROF_KEY_BYTES "\":%lld,\"is_legacy\":true}}",
+            type, type ? (long long)r->device : -1, (long long)bytes);
 }
 
 static void write_changes(stream *s, FILE *out, const piece *p) {
@@ -387,7 +387,7 @@ static void write_changes(stream *s, FILE *out, const piece *p) {
     if (!p->is_free) return;
     r.thread = 0;                /* as in PyTorch; the moment above has the time */
     write_head(s, out, &r, 'X', "[memory]", s->start_ns);
-    fputs(",\"dur\":0.000,\"args\":{\"External id\":0", out);
+    fputs(",\"dur\":0.000,\"args\":{\"" PROF_KEY_EXTERNAL_ID "\":0", out);
     write_memory(out, p);
 }
 

@@ -109,7 +109,7 @@ static void read_devices(losses *l, trace_text list) {
 
 /* Zones in sums and when the timeline ended; false: it is neither. */
 static bool read_timeline(losses *l, trace_text key, trace_text value) {
-    static const char *const keys[] = {"summed", "timeline_end_ns", "session_ns"};
+    static const char *const keys[] = {PROF_KEY_SUMMED, PROF_KEY_TIMELINE_END, PROF_KEY_SESSION};
     int64_t n = 0;
     for (int i = 0; i < 3; i++) {
         if (!text_is(key, keys[i])) continue;
@@ -155,9 +155,9 @@ static void read_types(losses *l, trace_text list) {
 static bool read_promise(losses *l, trace_text key, trace_text value) {
     trace_text none, name;
     char text[sizeof *l->counters];
-    if (text_is(key, "device_types")) return read_types(l, value), true;
-    if (text_is(key, "zone_ids")) return l->zone_ids |= text_is(value, "true"), true;
-    if (!text_is(key, "counters")) return false;
+    if (text_is(key, PROF_KEY_DEVICE_TYPES)) return read_types(l, value), true;
+    if (text_is(key, PROF_KEY_ZONE_IDS)) return l->zone_ids |= text_is(value, "true"), true;
+    if (!text_is(key, PROF_KEY_COUNTERS)) return false;
     if (!value.size || *value.data != '[') return true;
     while (json_next(&value, &none, &name)) {
         if (!json_is_text(name)) continue;
@@ -171,7 +171,7 @@ static void read_head(losses *l, trace_text head, bool cuda) {
     trace_text key, value;
     if (!head.size || *head.data != '{') return;
     while (json_next(&head, &key, &value)) {
-        if (!cuda && text_is(key, "devices")) read_devices(l, value);
+        if (!cuda && text_is(key, PROF_KEY_DEVICES)) read_devices(l, value);
         else if (cuda || (!read_promise(l, key, value) && !read_timeline(l, key, value)))
             read_count(l, key, value, cuda);
     }
@@ -330,7 +330,8 @@ static void write_list(const head_lists *lists, size_t count, int which, output 
 
 static void write_lists(const losses *l, const head_lists *lists, size_t count, output *out) {
     if (l->summed)
-        output_format(out, ", \"summed\": %llu, \"timeline_end_ns\": %lld, \"session_ns\": %lld",
+        output_format(out, ", \"" PROF_KEY_SUMMED "\": %llu, \"" PROF_KEY_TIMELINE_END "\": %lld, \""
+                           PROF_KEY_SESSION "\": %lld",
                       (unsigned long long)l->summed, (long long)l->timeline_ns,
                       (long long)l->session_ns);
     for (int which = 0; which < HEAD_LISTS; which++) write_list(lists, count, which, out);
@@ -338,17 +339,17 @@ static void write_lists(const losses *l, const head_lists *lists, size_t count, 
 
 static void write_promises(const losses *l, output *out) {
     for (size_t i = 0; i < l->counter_count; i++) {
-        output_text(out, i ? ", " : ", \"counters\": [");
+        output_text(out, i ? ", " : ", \"" PROF_KEY_COUNTERS "\": [");
         output_json_text(out, l->counters[i], strlen(l->counters[i]));
     }
     output_text(out, l->counter_count ? "]" : "");
     for (size_t i = 0; i < l->type_count; i++) {
-        output_format(out, i ? ", \"%lld\": " : ", \"device_types\": {\"%lld\": ",
+        output_format(out, i ? ", \"%lld\": " : ", \"" PROF_KEY_DEVICE_TYPES "\": {\"%lld\": ",
                       (long long)l->types[i].type);
         output_json_text(out, l->types[i].name, strlen(l->types[i].name));
     }
     output_text(out, l->type_count ? "}" : "");
-    output_text(out, l->zone_ids ? ", \"zone_ids\": true" : "");
+    output_text(out, l->zone_ids ? ", \"" PROF_KEY_ZONE_IDS "\": true" : "");
 }
 
 void losses_write_head(const losses *l, const head_lists *lists, size_t count, trace_writer *w) {
@@ -361,7 +362,7 @@ void losses_write_head(const losses *l, const head_lists *lists, size_t count, t
     write_lists(l, lists, count, w->out);
     write_promises(l, w->out);
     for (size_t i = 0; i < l->device_count; i++) {
-        output_text(w->out, i ? ", " : ", \"devices\": {");
+        output_text(w->out, i ? ", " : ", \"" PROF_KEY_DEVICES "\": {");
         output_json_text(w->out, l->devices[i].name, strlen(l->devices[i].name));
         output_text(w->out, ": ");
         output_json_text(w->out, l->devices[i].text, strlen(l->devices[i].text));

@@ -110,7 +110,7 @@ static void add_zone_id(raw_json *r, int64_t id) {
     char *members = output_copy(&r->args, &size);
     output_forget(&r->args);
     if (size > 2) output_write(&r->args, members, size - 1);
-    output_format(&r->args, "%s\"Zone id\":%lld}", size > 2 ? "," : "{", (long long)id);
+    output_format(&r->args, "%s\"" PROF_KEY_ZONE "\":%lld}", size > 2 ? "," : "{", (long long)id);
     free(members);
 }
 
@@ -235,14 +235,18 @@ static void write_change(raw_json *r, const prof_raw_item *item, int64_t bytes, 
     const prof_memory_change *c = item->memory;
     output *out = r->writer.out;
     begin_event(r, 'i', "cpu_instant_event", item->name, item);
-    output_format(out, ", \"s\": \"t\", \"args\": {\"Device Type\": %u, \"Device Id\": %d",
+    output_format(out, ", \"s\": \"t\", \"args\": {\"" PROF_KEY_DEVICE_TYPE "\": %u, \""
+                       PROF_KEY_DEVICE_INDEX "\": %d",
                   c->device.type, c->device.type ? c->device.index : -1);
-    if (!item->failed) output_format(out, ", \"Addr\": %llu", (unsigned long long)c->address);
-    output_format(out, ", \"Bytes\": %lld, \"Total Allocated\": %lld, \"Total Reserved\": 0",
+    if (!item->failed)
+        output_format(out, ", \"" PROF_KEY_ADDRESS "\": %llu", (unsigned long long)c->address);
+    output_format(out, ", \"" PROF_KEY_BYTES "\": %lld, \"" PROF_KEY_TOTAL "\": %lld, "
+                       "\"Total Reserved\": 0",
                   (long long)bytes, (long long)total);
-    if (*kinds[c->kind & 7]) output_format(out, ", \"Category\": \"%s\"", kinds[c->kind & 7]);
-    output_format(out, ", \"Zone parent id\": %lld", (long long)id_around(r, item));
-    output_text(out, missed ? ", \"Missed\": true}}" : "}}");
+    if (*kinds[c->kind & 7])
+        output_format(out, ", \"" PROF_KEY_CATEGORY "\": \"%s\"", kinds[c->kind & 7]);
+    output_format(out, ", \"" PROF_KEY_ZONE_PARENT "\": %lld", (long long)id_around(r, item));
+    output_text(out, missed ? ", \"" PROF_KEY_MISSED "\": true}}" : "}}");
 }
 
 static void take_memory(raw_json *r, const prof_raw_item *item) {
@@ -278,12 +282,12 @@ static void take_details(raw_json *r, const prof_raw_item *item) {
     output_format(out, "{\"ph\": \"M\", \"name\": \"prof\", \"pid\": %lld, \"tid\": 0, "
                   "\"ts\": 0, \"args\": {", (long long)r->pid);
     for (uint32_t i = 0; i < r->counter_count; i++) {
-        output_text(out, i ? ", " : "\"counters\": [");
+        output_text(out, i ? ", " : "\"" PROF_KEY_COUNTERS "\": [");
         output_json_text(out, r->counters[i], strlen(r->counters[i]));
     }
     output_text(out, r->counter_count ? "]" : "");
     output_text(out, r->counter_count && r->has_memory ? ", " : "");
-    output_text(out, r->has_memory ? "\"zone_ids\": true}}" : "}}");
+    output_text(out, r->has_memory ? "\"" PROF_KEY_ZONE_IDS "\": true}}" : "}}");
 }
 
 /* ---- Events of prof_submit: as prof.h writes those of a trace ---- */
@@ -412,12 +416,8 @@ static void take_sums(raw_json *r, const prof_average *a) {
     output_memory(out, &size);
     output_text(out, size ? ",\n{\"name\": " : "[\n{\"name\": ");
     output_json_text(out, a->key, strlen(a->key));
-    output_format(out, ", \"count\": %llu, \"total\": %lld, \"self\": %lld, \"min\": %lld, "
-                  "\"max\": %lld, ", (unsigned long long)a->count,
-                  (long long)a->cpu_time_total_ns, (long long)a->self_cpu_time_total_ns,
-                  (long long)a->min_ns, (long long)a->max_ns);
-    output_format(out, "\"p50\": %lld, \"p90\": %lld, \"p99\": %lld", (long long)a->p50_ns,
-                  (long long)a->p90_ns, (long long)a->p99_ns);
+#define FIELD(key, member) output_format(out, ", \"" key "\": %lld", (long long)a->member);
+    PROF_SUM_FIELDS(FIELD)
     if (a->untimed) output_format(out, ", \"untimed\": %llu", (unsigned long long)a->untimed);
     output_text(out, "}");
 }

@@ -118,7 +118,7 @@ static trace_text decoded(row_table *t, const trace_member *arg) {
 /* The first entries of the argument "Call stack", with semicolons between them or behind each. */
 static uint32_t stack_argument(row_table *t, const trace_event *event) {
     if (!t->options->by_stack) return 0;
-    trace_text text = decoded(t, trace_arg(event, "Call stack"));
+    trace_text text = decoded(t, trace_arg(event, PROF_KEY_STACK));
     int64_t left = t->options->by_stack;
     size_t size = 0;
     while (size < text.size && (text.data[size] != ';' || --left > 0)) size++;
@@ -130,7 +130,7 @@ static uint32_t stack_argument(row_table *t, const trace_event *event) {
 static uint32_t source_of(row_table *t, const trace_event *event, uint32_t name, bool on_device) {
     const uint64_t *place = NULL;
     if (!t->options->by_site) return 0;
-    trace_text told = decoded(t, trace_arg(event, "source"));
+    trace_text told = decoded(t, trace_arg(event, PROF_KEY_SOURCE));
     if (!told.size && !on_device) place = map_get(&t->places, name);
     return place ? (uint32_t)*place : text_number(t, told);
 }
@@ -176,7 +176,7 @@ static uint32_t event_group(row_table *t, const trace_event *event, uint32_t nam
     key.stack = stack_argument(t, event);
     key.source = source_of(t, event, name, device_type != PROF_DEVICE_CPU);
     int64_t node;
-    if (trace_arg_int(event, "Node ID", &node)) key.node = (uint32_t)node + 1;
+    if (trace_arg_int(event, PROF_KEY_NODE, &node)) key.node = (uint32_t)node + 1;
     size_t before = t->groups.count;
     uint32_t number = group_of(t, &key);
     if (t->groups.count > before) note_first(t, event);
@@ -242,7 +242,8 @@ static uint8_t type_named(const char *device) {
 
 static uint8_t device_type_of(const row_table *t, const trace_event *event) {
     int64_t type;
-    if (trace_arg_int(event, "Device Type", &type) && type > 0 && type <= PROF_DEVICE_PRIVATEUSE1)
+    if (trace_arg_int(event, PROF_KEY_DEVICE_TYPE, &type) && type > 0 &&
+        type <= PROF_DEVICE_PRIVATEUSE1)
         return (uint8_t)type;
     return t->own || t->type_count ? PROF_DEVICE_CUDA : type_named(t->view.device_name);
 }
@@ -334,7 +335,7 @@ static prof_span span_of(const row_table *t, const span *s) {
 
 /* Runs on a device: it lies in nothing. */
 static void add_device_event(row_table *t, const trace_event *event) {
-    if (trace_arg(event, "cover")) return;         /* drawn, no event: of prof.h's */
+    if (trace_arg(event, PROF_KEY_COVER)) return;  /* drawn, no event: of prof.h's */
     uint32_t name = tree_name(&t->tree, event);
     if (event->kind != TRACE_GPU_ANNOTATION && (is_usual(event->kind) || is_listed(t, event)))
         t->whole_device_ns += event->dur_ns;
@@ -353,7 +354,7 @@ static void add_device_event(row_table *t, const trace_event *event) {
 /* What the event itself says, else, if it was asked for, what its inputs say. */
 static int64_t flops_of(row_table *t, const trace_event *event, uint32_t name) {
     int64_t flops;
-    if (trace_arg_int(event, "Flops", &flops)) {
+    if (trace_arg_int(event, PROF_KEY_FLOPS, &flops)) {
         t->view.with_flops = true;
         return flops;
     }
