@@ -330,8 +330,8 @@ static void write_list(const head_lists *lists, size_t count, int which, output 
 
 static void write_lists(const losses *l, const head_lists *lists, size_t count, output *out) {
     if (l->summed)
-        output_format(out, ", \"" PROF_KEY_SUMMED "\": %llu, \"" PROF_KEY_TIMELINE_END "\": %lld, \""
-                           PROF_KEY_SESSION "\": %lld",
+        output_format(out, ", \"" PROF_KEY_SUMMED "\": %llu, "
+                           "\"" PROF_KEY_TIMELINE_END "\": %lld, \"" PROF_KEY_SESSION "\": %lld",
                       (unsigned long long)l->summed, (long long)l->timeline_ns,
                       (long long)l->session_ns);
     for (int which = 0; which < HEAD_LISTS; which++) write_list(lists, count, which, out);

@@ -398,7 +398,7 @@ static bool counts(row_table *t, int32_t device_type) {
     if (counts_as_cpu(device_type)) return true;
     if (!t->own && !counts_as_device(device_type)) return false;
     if (!t->view.device_name && t->options->device)
-        t->view.device_name = prof_device_name((uint8_t)device_type);
+        t->view.device_name = prof_device_name(t->memory_type);
     return true;
 }
 
@@ -667,6 +667,9 @@ static void walk_told(row_table *t) {
 static void add_to_rows(row_table *t, const trace_event *event) {
     memory_change change;
     if (tree_takes_change(&t->tree, event, &change)) {
+        bool own = !counts_as_cpu(change.device_type) &&
+                   (t->own || counts_as_device(change.device_type));
+        if (own && !t->memory_type) t->memory_type = (uint8_t)change.device_type;
         if (t->told || change.is_legacy) return;
         change.thread = tree_thread(&t->tree, event);
         span s = change_span(t, &change);

@@ -62,6 +62,7 @@ typedef struct row_table {
                                    each type of device apart */
     uint8_t types[1 + PROF_OTHER_DEVICES];       /* the types that the heads list */
     size_t type_count;
+    uint8_t memory_type;        /* of the device that is not the host whose memory changed first */
     int64_t (*told_others)[PROF_OTHER_DEVICES];  /* of each call, where calls tell their parents */
     prof_sums *sums;            /* of all files */
     durations durations;        /* by row of them: percentiles */
