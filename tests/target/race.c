@@ -1,25 +1,36 @@
 /* Zones in an interrupt that comes at pseudo-random points of zones in the main loop, thousands of
-   times. Nothing may be lost, reordered or misplaced: the exit status is 0. tools/dev/embedded.sh
-   builds it with the library's two kinds of protection, and without, which must fail. */
+   times; then sums, with names that both make at run time, and reports meanwhile; then one interrupt
+   at each instruction of a session's first zones. Nothing may be lost, reordered or misplaced: the exit status is 0. tools/dev/embedded.sh builds it with the
+   library's two kinds of protection, and without, which must fail. */
 #include "prof.h"
 
 #include "examples/baremetal/board.h"
 
-enum { ROUNDS = 12000 };
+enum { ROUNDS = 12000, SESSIONS = 60, SUMS = 100, NAMES = 20, SWEEP = 4000 };
 
 static volatile uint32_t interrupts;
+static volatile bool summing, once;
 static uint32_t noise = 1;
+
+static void push_and_pop(uint32_t n) {
+    char name[] = "name?";
+    name[4] = (char)('a' + n % NAMES);
+    prof_push(name);
+    prof_pop();
+}
 
 static void next_interrupt(void) {
     noise = noise >> 1 ^ ((noise & 1) ? 0xB400 : 0);
-    board_timer(8 + (noise & 15));
+    board_timer(summing ? 24 + (noise & 63) : 8 + (noise & 15));
 }
 
 void board_on_timer(void) {
+    if (once) board_timer(0);
     PROF_BLOCK("interrupt") {
         PROF_BLOCK("inside") interrupts = interrupts + 1;
     }
-    next_interrupt();
+    if (summing) push_and_pop(noise);
+    if (!once) next_interrupt();
 }
 
 static void say(const char *name, uint32_t n) {
@@ -49,6 +60,74 @@ static uint32_t misplaced(const prof_event *events, size_t count) {
         if (i && e->start_ns < events[i - 1].start_ns) n++;
     }
     return n;
+}
+
+static uint64_t memory[2048];
+static prof_average rows[NAMES + 8];
+
+/* What a session of sums has: its rows, zones of a name made at run time, those of the interrupt. */
+static bool sums_are(size_t count, uint32_t named, uint32_t inside) {
+    size_t n = prof_snapshot(rows, NAMES + 8);
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].key[0] == 'n') named -= (uint32_t)rows[i].count;
+        if (rows[i].key[0] == 'i') inside -= (uint32_t)rows[i].count;
+    }
+    return n == count && !named && !inside;
+}
+
+/* Two instructions for each two of n, and one more if it is odd. */
+static void wait(uint32_t n) {
+    uint32_t pairs = n / 2 + 1;
+    __asm__ volatile(".syntax unified\n1:\tsubs %0, #1\n\tbne 1b" : "+l"(pairs) : : "cc");
+    if (n & 1) __asm__ volatile("nop");
+}
+
+/* An interrupt at each instruction of what comes first in a session. How often it went wrong. */
+static uint32_t wrong_sweep(void) {
+    prof_desc desc = { 0 };
+    uint32_t wrong = 0;
+    desc.mode = PROF_MODE_AGGREGATE;
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.max_depth = 4;
+    summing = once = true;
+    for (uint32_t n = 0; n < SWEEP; n++) {
+        uint32_t before = interrupts;
+        if (prof_start(&desc) != PROF_OK) return 1;
+        board_timer(SWEEP / 40);         /* an instruction is 1 ns, a tick 40 */
+        wait(n);
+        push_and_pop(noise + 1);
+        PROF_BLOCK("a") {}
+        while (interrupts == before) {}
+        prof_stop();
+        wrong += !sums_are(5, 2, 2) || prof_get_stats().recorded != 5 || prof_get_stats().dropped;
+    }
+    return wrong;
+}
+
+/* Sessions of little memory, so that both sum up again and again. How many were wrong. */
+static uint32_t wrong_sums(void) {
+    prof_desc desc = { 0 };
+    uint32_t wrong = 0;
+    desc.mode = PROF_MODE_AGGREGATE;
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    summing = true;
+    for (int session = 0; session < SESSIONS; session++) {
+        uint32_t before = interrupts, came;
+        if (prof_start(&desc) != PROF_OK) return 1;
+        next_interrupt();
+        for (uint32_t i = 0; i < SUMS; i++) {
+            PROF_BLOCK("a") push_and_pop(i);
+            if (i % 32 == 31) (void)prof_snapshot(rows, NAMES + 8);
+        }
+        board_timer(0);
+        prof_stop();
+        came = interrupts - before;
+        wrong += came < 3 || !sums_are(NAMES + 3, SUMS + came, 2 * came) ||
+                 prof_get_stats().recorded != 2 * SUMS + 3 * came;
+    }
+    return wrong;
 }
 
 int main(void) {
@@ -81,5 +160,12 @@ int main(void) {
     bad = wrong || stats.unbalanced || stats.healed || stats.dropped || stats.cut ||
           stats.unfinished || count != 2 * ROUNDS + 2 * interrupts ||
           count_of(events, count, 'a') != ROUNDS || count_of(events, count, 'b') != ROUNDS;
-    return interrupts < 1500 ? 2 : bad ? 3 : 0;
+    if (interrupts < 1500) return 2;
+    if (bad) return 3;
+    wrong = wrong_sums();
+    say("sessions of wrong sums ", wrong);
+    if (wrong) return 4;
+    wrong = wrong_sweep();
+    say("wrong of the sweep ", wrong);
+    return wrong ? 5 : 0;
 }
