@@ -206,7 +206,8 @@ typedef struct prof_sink {
 typedef struct prof_platform {
     uint64_t (*now)(void *user);         /* ticks; NULL: TSC or cntvct where usable, else the OS;
                                             *: DWT->CYCCNT, SysTick, cycle, or PROF_NOW() */
-    uint64_t ticks_per_second;           /* of now(), * or of the clock that is there; 0: 1e9 */
+    uint64_t ticks_per_second;           /* of now(); 0: 1e9. * Or of the clock that is there; 0:
+                                            unknown, so that tables and traces count ticks */
     uint32_t clock_bits;                 /* * now() wraps after so many; 0: 64 */
     uint32_t (*thread_id)(void *user);   /* the id shown for the calling thread; NULL: the OS's;
                                             *: the number of the task, from 0 up */
@@ -405,7 +406,8 @@ typedef struct prof_stats {
                                             for, see desc.stream */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
-    uint64_t ticks_per_second;           /* of that clock, as far as it is known */
+    uint64_t ticks_per_second;           /* of that clock, as far as it is known. Freestanding: 0:
+                                            the chip's, nobody told: ns are ticks */
     size_t bytes_used, bytes_total;      /* of the arena: records, states, and the analysis share */
     uint32_t warnings;                   /* PROF_WARN_... */
     uint64_t window_ns;                  /* how long the last window was open, and what the profiler
@@ -10857,7 +10859,7 @@ PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
 #endif
     out->threads = s->row_count;
     out->clock = (prof_clock)s->clock;
-    out->ticks_per_second = s->clock ? prof__clock_rate(s) : 0;
+    out->ticks_per_second = s->rate || s->clock != PROF_CLOCK_CPU ? prof__clock_rate(s) : 0;
     out->bytes_total = (size_t)(prof__arena.end - prof__arena.base);
     out->bytes_used = out->bytes_total - prof__arena.room;
     return stats;
@@ -15715,6 +15717,8 @@ PROF__FN void prof__table_notes(prof__table *t) {
         prof__out_u64(&t->out, count);
         prof__out_text(&t->out, "\n");
     }
+    if (PROF__BARE && !stats.ticks_per_second)
+        prof__out_text(&t->out, "1 ns is 1 tick: set desc.platform.ticks_per_second\n");
     prof__table_devices(t);
 }
 
@@ -17445,6 +17449,7 @@ PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
         uint64_t count = prof__note_count(&stats, i);
         if (count) prof__out_f(o, ",\"%s\":%u", prof__notes[i].key, count);
     }
+    if (PROF__BARE && !stats.ticks_per_second) prof__out_text(o, ",\"ns_are_ticks\":1");
     if (!PROF__BARE && stats.warnings)
         prof__out_f(o, ",\"warnings\":%u", (uint64_t)stats.warnings);
 }

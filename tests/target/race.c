@@ -1,7 +1,8 @@
 /* Zones in an interrupt that comes at pseudo-random points of zones in the main loop, thousands of
-   times; then sums, with names that both make at run time, and reports meanwhile; then one interrupt
-   at each instruction of a session's first zones. Nothing may be lost, reordered or misplaced: the exit status is 0. tools/dev/embedded.sh builds it with the
-   library's two kinds of protection, and without, which must fail. */
+   times; then sums, with names that both make at run time, and reports meanwhile; then an interrupt
+   at each instruction of a session's first zones. Nothing may be lost, reordered or misplaced: the
+   exit status is 0. tools/dev/embedded.sh builds it with the library's two kinds of protection, and
+   without, which must fail. */
 #include "prof.h"
 
 #include "examples/baremetal/board.h"
@@ -65,7 +66,7 @@ static uint32_t misplaced(const prof_event *events, size_t count) {
 static uint64_t memory[2048];
 static prof_average rows[NAMES + 8];
 
-/* What a session of sums has: its rows, zones of a name made at run time, those of the interrupt. */
+/* What a session of sums has: its rows, zones of a name made at run time, the interrupt's. */
 static bool sums_are(size_t count, uint32_t named, uint32_t inside) {
     size_t n = prof_snapshot(rows, NAMES + 8);
     for (size_t i = 0; i < n; i++) {

@@ -234,6 +234,29 @@ static void test_target_moments_by_mark(void) {
     test_text_clear(&text);
 }
 
+/* Times by a clock of which nobody told the rate are told to be ticks; by one whose rate is known
+   nothing is said. */
+static void test_target_rate_unknown(void) {
+    for (int known = 0; known < 2; known++) {
+        prof_desc desc = target_desc();
+        test_text table, trace;
+        prof_trace *stopped;
+        memset(&table, 0, sizeof table);
+        memset(&trace, 0, sizeof trace);
+        desc.platform.ticks_per_second = known ? 1000 : 0;
+        EQUAL(prof_start(&desc), PROF_OK);
+        PROF_BLOCK("zone") clock_ticks += 7;
+        stopped = prof_stop();
+        EQUAL(prof_write_table(stopped, NULL, test_text_sink(&table)), PROF_OK);
+        EQUAL(prof_write_chrome(stopped, NULL, test_text_sink(&trace)), PROF_OK);
+        EQUAL(prof_get_stats().ticks_per_second, known ? 1000 : 0);
+        EQUAL(test_times(table.data, "1 ns is 1 tick: set desc.platform.ticks_per_second"), !known);
+        EQUAL(test_times(trace.data, "\"ns_are_ticks\":1"), !known);
+        test_text_clear(&table);
+        test_text_clear(&trace);
+    }
+}
+
 /* What a name that finds the list full leaves behind: nothing. */
 static void test_target_names_refused(void) {
     prof_desc desc = target_desc();
@@ -713,6 +736,7 @@ int main(void) {
     RUN(test_target_context_too_high);
     RUN(test_target_number_again);
     RUN(test_target_moments_by_mark);
+    RUN(test_target_rate_unknown);
     RUN(test_target_names_refused);
     RUN(test_target_long_names);
     RUN(test_target_not_mine);
