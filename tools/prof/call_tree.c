@@ -176,7 +176,7 @@ call *tree_add(call_tree *tree, const trace_event *event) {
     if (tree->without_kernels) return new_call;
     if (trace_arg(event, "is_legacy")) {
         new_call->is_legacy = true;
-        new_call->launched_ns = trace_kernels_ns(event);
+        new_call->device_self_ns = trace_kernels_ns(event);
     }
     call_id own = trace_call_id(event);
     if (!tree->join.resize) tree->join = join_new();
@@ -277,7 +277,7 @@ static void attribute_kernels(call_tree *tree) {
         if (kernel->told != NOT_TOLD) kernel->owner = zone_of(tree, kernel->told, kernel->owner);
         call *owner = kernel->owner == NO_CALL ? NULL : &tree->calls[kernel->owner];
         if (!owner) tree->unowned++;
-        else if (!owner->is_legacy) owner->launched_ns += kernel->dur_ns;
+        else if (!owner->is_legacy) owner->device_self_ns += kernel->dur_ns;
     }
 }
 
@@ -298,7 +298,7 @@ static prof_span span_of(const call_tree *tree, uint32_t number, uint32_t depth)
     const call *c = &tree->calls[number];
     return (prof_span){
         .start_ns = c->start_ns, .end_ns = c->end_ns, .row = PROF_NONE,
-        .device_ns = c->launched_ns, .order = number, .depth = depth,
+        .device_ns = c->device_self_ns, .order = number, .depth = depth,
         .flags = PROF_SPAN_DEPTH | (c->is_legacy ? PROF_EVENT_LEGACY : 0)
     };
 }

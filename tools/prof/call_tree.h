@@ -20,9 +20,9 @@ typedef struct call {
     int64_t start_ns, end_ns;
     int64_t self_ns;            /* by tree_time: less the direct children; may be negative where
                                    they overlap; */
-    int64_t device_ns, device_self_ns;   /* of its kernels, with and without its children's */
-    int64_t launched_ns;        /* of those it launched itself; of a legacy record stream: as told,
-                                   its children's too */
+    int64_t device_ns, device_self_ns;   /* of its kernels, with and without its children's; before
+                                   that self is what it launched itself, or as a legacy record
+                                   stream tells it, its children's too */
     uint32_t name;              /* in tree.names */
     uint32_t thread;            /* in tree.threads */
     uint32_t parent;            /* in tree.calls, or NO_CALL */
