@@ -67,7 +67,10 @@ raw() {   # NAME GROUPING OPTION...
     [ -f "$out/$of.raw" ] || return
     cp "$out/$of.$grouping.live" "$out/$of.raw_$grouping.live"
     equal "$of" "raw_$grouping" "$prof" report -n all -s none -f json "$@" "$out/$of.raw"
+    case $of:$grouping in stream*:name) ;; *) return ;; esac
+    try "round_${of}_raw_frees" test "$(frees "$out/$of.json")" = "$(frees "$out/$of.raw")"
 }
+frees() { "$prof" report "$1" 2>/dev/null | head -n 1 | grep -o 'Frees[^;]*'; }   # that were odd
 
 passed=
 while read -r trace grouping; do

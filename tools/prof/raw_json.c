@@ -26,8 +26,8 @@ struct raw_json {
     losses lost;
     raw_losses raw_lost;
     output sums;                         /* rows, as the head has them */
-    struct held { prof_raw_item item; char *args; } held[HELD];   /* zones: see prof_order;
-                                            args: NULL: none */
+    struct held { prof_raw_item item; char *args, *name; } held[HELD];   /* zones: see prof_order;
+                                            args, name: NULL: none, its own */
     uint8_t depths[HELD];
     uint32_t thread;                     /* the held ones' */
     prof_order order;
@@ -163,16 +163,30 @@ static void write_held(void *user, uint32_t place) {
     raw_json *r = user;
     const prof_raw_item *item = &r->held[place].item;
     bool annotation = (item->flags & PROF_EVENT_USER_ANNOTATION) != 0;
-    write_zone(r, annotation ? "user_annotation" : "cpu_op", item->name, item, r->held[place].args);
-    free(r->held[place].args);
-    r->held[place].args = NULL;
+    struct held *held = &r->held[place];
+    write_zone(r, annotation ? "user_annotation" : "cpu_op", held->name ? held->name : item->name,
+               item, held->args);
+    free(held->args);
+    free(held->name);
+    held->args = held->name = NULL;
+}
+
+/* "aten::add.Tensor", as PyTorch has it; NULL: it has no overload. free() it. */
+static char *overloaded(const prof_raw_item *item) {
+    const char *overload = item->extra ? item->extra->overload_name : NULL;
+    if (!overload || !*overload) return NULL;
+    size_t size = strlen(item->name) + strlen(overload) + 2;
+    char *name = allocate(size);
+    snprintf(name, size, "%s.%s", item->name, overload);
+    return name;
 }
 
 static void hold(raw_json *r, const prof_raw_item *item) {
     char *args = args_of(r, item);
     if (item->thread != r->thread) prof_order_end(&r->order);
     r->thread = item->thread;
-    r->held[prof_order_add(&r->order, item->depth, item->start_ns)] = (struct held){*item, args};
+    r->held[prof_order_add(&r->order, item->depth, item->start_ns)] =
+        (struct held){*item, args, overloaded(item)};
 }
 
 /* The first one is the trace's; one that begins later is placed behind it by its clock. */
@@ -471,19 +485,29 @@ static uint64_t *total_of(raw_memory *m, prof_device device) {
     return map_put(&m->totals, (uint64_t)device.type << 8 | (uint8_t)device.index, NULL);
 }
 
-/* A block has 1 + its bytes; 0: it is free. */
+/* A block has 2 + its bytes; 1: it was freed, 0: it was never there. */
 bool raw_memory_take(raw_memory *m, const prof_memory_change *c, int64_t *bytes, int64_t *missed) {
     uint64_t *block = block_of(m, c), before = *block;
-    *missed = !c->is_free && before ? (int64_t)(before - 1) : 0;
-    *block = c->is_free ? 0 : c->bytes + 1;
-    *bytes = c->is_free ? -(int64_t)(before - 1) : (int64_t)c->bytes;
-    if (c->is_free && !before) return false;
+    int64_t held = before > 1 ? (int64_t)(before - 2) : 0;
+    *missed = c->is_free ? 0 : held;
+    *bytes = c->is_free ? -held : (int64_t)c->bytes;
+    m->missed += !c->is_free && before > 1;
+    m->unknown += c->is_free && !before;
+    m->twice += c->is_free && before == 1;
+    if (c->is_free && before <= 1) return false;
+    *block = c->is_free ? 1 : c->bytes + 2;
     *total_of(m, c->device) += (uint64_t)*bytes - (uint64_t)*missed;
     return true;
 }
 
 int64_t raw_memory_total(raw_memory *m, prof_device device) {
     return (int64_t)*total_of(m, device);
+}
+
+void raw_memory_lose(const raw_memory *m, prof_stats *counts) {
+    counts->memory_unknown += m->unknown;
+    counts->memory_twice += m->twice;
+    counts->memory_missed += m->missed;
 }
 
 void raw_memory_free(raw_memory *m) {
@@ -526,6 +550,7 @@ prof_raw_stats raw_json_end(raw_json *r) {
     prof_raw_close(r->raw, &r->stats);
     prof_order_end(&r->order);
     write_arrows(r);
+    raw_memory_lose(&r->allocated, &r->raw_lost.counts);
     losses_end_raw(&r->lost, &r->raw_lost);
     raw_stats_lose(&r->stats, &r->lost);
     head_lists lists = {0};
@@ -573,7 +598,7 @@ const losses *raw_json_losses(const raw_json *r) { return &r->lost; }
 void raw_json_free(raw_json *r) {
     map_free(&r->threads);
     output_discard(&r->sums);
-    for (size_t i = 0; i < HELD; i++) free(r->held[i].args);
+    for (size_t i = 0; i < HELD; i++) free(r->held[i].args), free(r->held[i].name);
     output_discard(&r->args);
     raw_memory_free(&r->allocated);
     map_free(&r->open);

@@ -32,6 +32,7 @@ typedef struct raw_rows {
     span_sorter *changes;                    /* of memory: by time, then what they amount to, as
                                                 they come; NULL: there are none */
     uint64_t change_count;
+    raw_memory allocated;
     raw_place places[PLACES];                /* rows of plain zones */
     struct raw_open { prof_span span; int64_t counters[PROF_COUNTERS]; } open[DEPTHS];   /* that
                                             the stream's end found open, outermost first */
@@ -304,17 +305,16 @@ static span settled(raw_memory *allocated, const span *s) {
 }
 
 static void settle_changes(raw_rows *r) {
-    raw_memory allocated = {0};
     span_sorter *by_place = sorter_new();
     sorter_finish(r->changes);
     for (span s; sorter_next(r->changes, &s); ) {
-        span out = settled(&allocated, &s);
+        span out = settled(&r->allocated, &s);
         sorter_add(by_place, &out);
     }
     sorter_finish(by_place);
     sorter_free(r->changes);
     r->changes = by_place;
-    raw_memory_free(&allocated);
+    raw_memory_free(&r->allocated);
 }
 
 /* ---- The file ---- */
@@ -339,6 +339,7 @@ static int feed(prof_raw *raw, const char *path) {
 }
 
 static void tell(raw_rows *r, const char *path) {
+    raw_memory_lose(&r->allocated, &r->raw_lost.counts);
     losses_end_raw(&r->lost, &r->raw_lost);
     raw_stats_lose(&r->stats, &r->lost);
     if (raw_stats_tell(&r->stats, path)) note_cut_input();
