@@ -20038,6 +20038,7 @@ PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
     w->sink = d->stream;
     w->chrome = d->stream_format == PROF_STREAM_CHROME;
     prof__chrome_out.told = false;
+    memset(&prof__chrome_out.scale, 0, sizeof prof__chrome_out.scale);   /* of the last session */
     s->flush = prof_flush;
     s->flush_inline = d->stream_inline;
     prof__stream_clock(s);

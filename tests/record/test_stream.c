@@ -1169,6 +1169,31 @@ static void test_pieces_end_after_an_event(void) {
     test_text_clear(&text);
 }
 
+/* A stream's times reach ahead of its clock; the next session's are its own. */
+static void test_arrays_have_their_own_times(void) {
+    for (int i = 0; i < 2; i++) {
+        test_text text;
+        prof_desc desc;
+        int64_t now;
+        const char *zone;
+        memset(&text, 0, sizeof text);
+        memset(&desc, 0, sizeof desc);
+        desc.mode = PROF_MODE_STREAM;
+        desc.stream = test_text_sink(&text);
+        desc.stream_format = PROF_STREAM_CHROME;
+        EQUAL(prof_start(&desc), PROF_OK);
+        prof_push("zone");
+        prof_pop();
+        now = prof_now();
+        prof_stop();
+        zone = strstr(text.data, "\"name\":\"zone\"");
+        CHECK(zone && strtod(strstr(zone, "\"ts\":") + 5, NULL) * 1000 <= (double)now + 1e6,
+              "session %d: %.80s", i, zone ? zone : "no zone");
+        test_text_clear(&text);
+        for (int64_t end = prof_os_now() + 50000000; prof_os_now() < end;) {}
+    }
+}
+
 static void test_array_of_nothing_is_json(void) {
     test_text text;
     prof_desc desc;
@@ -1369,6 +1394,7 @@ int main(void) {
     RUN(test_short_threads_flush);
     RUN(test_chrome_array);
     RUN(test_pieces_end_after_an_event);
+    RUN(test_arrays_have_their_own_times);
     RUN(test_array_of_nothing_is_json);
     RUN(test_array_to_a_moody_sink);
     RUN(test_counts_in_a_signal_storm);
