@@ -126,7 +126,7 @@ done
 echo '{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"x","pid":1,"tid":1,"ts":1,"dur":2}]}' >"$out/none.json"
 says steps_none 'there is no ProfilerStep# in it' 0 "$prof" steps "$out/none.json"
 says steps_no_name 'no call in it has a name like that' 0 "$prof" steps --name y "$out/none.json"
-says steps_regex 'is no extended regular expression' 2 "$prof" steps --name '(' "$out/none.json"
+says steps_regex 'is not an extended regular expression' 2 "$prof" steps --name '(' "$out/none.json"
 says steps_missing 'No such file' 2 "$prof" steps "$out/nowhere.json"
 says steps_missing_rest '0,ProfilerStep#,2' 2 "$prof" steps -f csv "$out/nowhere.json" "$out/zero.json"
 says steps_no_files 'steps needs traces' 2 "$prof" steps

@@ -207,6 +207,7 @@ def commands(trace, old, stream, database, nodes):
         return Program(name, lambda out: [prof] + words(out), **more)
     yield of_prof('report', lambda out: ['report', '-o', out + '/o.txt', trace])
     yield of_prof('report_html', lambda out: ['report', '-f', 'html', '-o', out + '/o.html', trace])
+    yield of_prof('report_name', lambda out: ['report', '--name', 'a.*d', '-o', out + '/o.txt', trace])
     yield of_prof('report_stdout', lambda out: ['report', trace])
     yield of_prof('analyze', lambda out: ['analyze', '-o', out + '/o.txt', trace])
     yield of_prof('diff', lambda out: ['diff', '-o', out + '/o.txt', old, trace])

@@ -4,7 +4,6 @@
 #include "rank_id.h"
 #include "step_parts.h"
 
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,7 +74,7 @@ static bool is_step(step_table *t, const trace_event *event) {
                memcmp(event->name.data, usual, sizeof usual - 1) == 0;
     char *name = allocate(event->name.size + 1);
     memcpy(name, event->name.data, event->name.size);
-    bool found = regexec(&t->regex, name, 0, NULL, 0) == 0;
+    bool found = pattern_finds(&t->regex, name);
     free(name);
     return found;
 }
@@ -414,8 +413,7 @@ static void free_table(step_table *t) {
 static bool check(const step_options *o, step_table *t, table_format *format) {
     if (!format_parse(o->format, format) || *format == FORMAT_HTML)
         return fail("--format", "'%s' is none of text, csv, json", o->format), false;
-    if (o->name && regcomp(&t->regex, o->name, REG_EXTENDED | REG_NOSUB) != 0)
-        return fail("--name", "'%s' is no extended regular expression", o->name), false;
+    if (o->name && !pattern_open(&t->regex, o->name)) return false;
     t->has_regex = o->name != NULL;
     return true;
 }

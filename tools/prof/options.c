@@ -201,3 +201,16 @@ int options_parse(const command *self, const option_spec *options, int argc, cha
     argv[operands + 1] = NULL;
     return operands;
 }
+
+bool pattern_open(regex_t *pattern, const char *expression) {
+    if (regcomp(pattern, expression, REG_EXTENDED | REG_NOSUB) == 0) return true;
+    return fail("--name", "'%s' is not an extended regular expression", expression), false;
+}
+
+bool pattern_finds(const regex_t *pattern, const char *text) {
+    errno = 0;   /* glibc says "no match" where it has no memory, too */
+    int result = regexec(pattern, text, 0, NULL, 0);
+    if (result != 0 && (result != REG_NOMATCH || errno == ENOMEM))
+        exit(fail(NULL, "out of memory"));
+    return result == 0;
+}

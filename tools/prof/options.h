@@ -2,6 +2,7 @@
 #ifndef PROF_TOOL_OPTIONS_H
 #define PROF_TOOL_OPTIONS_H
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +40,10 @@ typedef struct command {
    -1: the command is over, with exit code *status (--help, or an error that it has told). */
 int options_parse(const command *self, const option_spec *options, int argc, char **argv,
                   int *status);
+
+/* The extended regular expression of --name; false: it is none, which is told. */
+bool pattern_open(regex_t *pattern, const char *expression);
+bool pattern_finds(const regex_t *pattern, const char *text);
 
 /* The one of these words that may be meant by a mistyped one; NULL: none is near. */
 const char *nearest_word(const char *word, const char *const *words, size_t count);

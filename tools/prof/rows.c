@@ -4,10 +4,6 @@
    and so the calls themselves are needed, they come in the order of their ends instead. */
 #include "rows.h"
 
-#include "busy.h"
-
-#include "raw_rows.h"
-
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,6 +11,7 @@
 
 #include "busy.h"
 #include "losses.h"
+#include "raw_rows.h"
 #include "span_sorter.h"
 
 /* What one row is about; compared byte by byte, so zeroed before it is filled. */
@@ -215,7 +212,7 @@ static bool name_matches(row_table *t, uint32_t name) {
     }
     char *known = &t->name_matches[name];
     if (!*known)
-        *known = regexec(&t->name, interned_text(&t->tree.names, name), 0, NULL, 0) ? 'n' : 'y';
+        *known = pattern_finds(&t->name, interned_text(&t->tree.names, name)) ? 'y' : 'n';
     return *known == 'y';
 }
 
@@ -747,9 +744,7 @@ bool rows_begin(row_table *t, const row_options *options) {
     t->view.with_flops = t->amounts.with_flops = options->with_flops;
     begin_sums(t);
     if (!options->filter.name) return true;
-    t->has_name = regcomp(&t->name, options->filter.name, REG_EXTENDED | REG_NOSUB) == 0;
-    if (!t->has_name)
-        fail("--name", "'%s' is not an extended regular expression", options->filter.name);
+    t->has_name = pattern_open(&t->name, options->filter.name);
     return t->has_name;
 }
 
