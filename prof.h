@@ -21131,36 +21131,39 @@ PROF__FN void prof__raw_read_event(prof_raw *r, size_t at, size_t end) {
     prof__raw_hand(r, &item);
 }
 
-PROF__FN void prof__raw_hand_memory(prof_raw *r, prof_raw_item *item, const prof__item *i) {
+PROF__FN void prof__raw_hand_memory(prof_raw *r, uint32_t thread, const prof__item *i) {
     uint64_t info = prof__record_get(i->at + 3);
     prof_memory_change change;
+    prof_raw_item item;
     memset(&change, 0, sizeof change);
-    item->kind = PROF_RAW_MEMORY;
-    item->depth = (uint8_t)(info >> 8);
-    item->failed = (info & 0xff) == PROF__NO_MEMORY;
-    item->name = item->failed ? "[OutOfMemory]" : "[memory]";
-    change.ns = item->start_ns = item->end_ns = prof__raw_ns(r, i->end);
+    memset(&item, 0, sizeof item);
+    item.thread = thread;
+    item.kind = PROF_RAW_MEMORY;
+    item.depth = (uint8_t)(info >> 8);
+    item.failed = (info & 0xff) == PROF__NO_MEMORY;
+    item.name = item.failed ? "[OutOfMemory]" : "[memory]";
+    change.ns = item.start_ns = item.end_ns = prof__raw_ns(r, i->end);
     change.address = prof__record_get(i->at + 1);
     change.bytes = prof__record_get(i->at + 2);
-    change.thread = item->thread;
+    change.thread = item.thread;
     change.device.type = (uint8_t)(info >> 16);
     change.device.index = (int8_t)(uint8_t)(info >> 24);
     change.kind = (prof_memory_kind)(info >> 32 & 7);
     change.is_free = (info & 0xff) == PROF__FREE;
-    item->memory = &change;
-    prof__raw_hand(r, item);
+    item.memory = &change;
+    prof__raw_hand(r, &item);
 }
 
 /* What is no zone and no moment. */
 PROF__FN void prof__raw_hand_detail(prof_raw *r, uint32_t thread, const prof__item *i) {
     prof_raw_item item;
     uint64_t second = prof__record_get(i->at + 1);
-    memset(&item, 0, sizeof item);
-    item.thread = thread;
     if (i->kind == PROF__MEMORY && i->slots == 4) {
-        prof__raw_hand_memory(r, &item, i);
+        prof__raw_hand_memory(r, thread, i);
         return;
     }
+    memset(&item, 0, sizeof item);
+    item.thread = thread;
     item.start_ns = item.end_ns = prof__raw_ns(r, i->end);
     if (i->kind == PROF__ASYNC && i->slots >= 4) {
         uint64_t where = prof__record_get(i->at + 3);

@@ -74,7 +74,7 @@ static int64_t dtype_bytes(const char *name) {
 static int64_t bytes_of(const trace_event *event, const char *name) {
     static const char *const outward[] = {"allgather", "gather", "recv", NULL};
     char dtype[32];
-    int64_t count, size, bytes;
+    int64_t count, size, bytes = 0;
     if (strcmp(name, "barrier") == 0) return COLLECTIVE_UNKNOWN;
     if (!trace_arg_int(event, is_one_of(name, outward) ? "Out msg nelems" : "In msg nelems",
                        &count)) return COLLECTIVE_UNKNOWN;

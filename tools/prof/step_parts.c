@@ -207,7 +207,7 @@ static uint32_t backward_ended(const walk *w, const step_piece *piece, int64_t *
 
 static void walk_piece(walk *w, const step_piece *piece) {
     const call *c = &w->file->tree.calls[piece->call];
-    int64_t end_ns;
+    int64_t end_ns = piece->start_ns;
     bool waits = c->kind == TRACE_RUNTIME &&
                  call_waits(interned_text(&w->file->tree.names, c->name));
     uint32_t work = waits ? work_ended(w->file, w->at_ns) : NO_CALL;
