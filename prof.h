@@ -10140,6 +10140,12 @@ PROF__FN prof_shape prof__payload_shape(prof__payload *p, bool item, uint32_t *d
     return s;
 }
 
+/* All lists of a zone's inputs are as long as the shortest, which in damaged records may be 0. */
+PROF__FN void prof__fewer_inputs(prof_extra *x, uint32_t count) {
+    bool some = x->input_shapes || x->strides || x->concrete_inputs;
+    x->input_count = some ? PROF__MIN(x->input_count, count) : count;
+}
+
 PROF__FN void prof__payload_shapes(prof__payload *p, uint32_t count, uint32_t type,
                                    prof_extra *x) {
     bool strides = type == PROF__STRIDES;
@@ -10162,10 +10168,10 @@ PROF__FN void prof__payload_shapes(prof__payload *p, uint32_t count, uint32_t ty
         x->output_count = count;
         return;
     }
+    prof__fewer_inputs(x, count);
     if (strides) x->strides = shapes;
     else x->input_shapes = shapes;
     if (any) x->dtypes = dtypes;
-    x->input_count = x->input_count ? PROF__MIN(x->input_count, count) : count;
 }
 
 PROF__FN void prof__payload_tensors(prof__payload *p, uint32_t count, prof_extra *x) {
@@ -10248,8 +10254,8 @@ PROF__FN void prof__read_texts(prof__payload *p, prof_extra *x, uint32_t type, u
         x->stack = texts;
         x->stack_count = count;
     } else {
+        prof__fewer_inputs(x, count);
         x->concrete_inputs = texts;
-        x->input_count = x->input_count ? PROF__MIN(x->input_count, count) : count;
     }
 }
 
