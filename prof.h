@@ -24431,6 +24431,7 @@ PROF__FN prof_result prof__env_save(void) {
     if (e->streams) {
         if (!prof__env_counts()) result = PROF_ERROR_FILE;
     } else if (!e->child || prof_get_stats().recorded) {
+        if (e->child) prof__env_tell("start", e->path);
         result = prof_save_chrome(&prof__trace, e->path);
     }
     if (result != PROF_OK) errno = e->error ? e->error : errno;
@@ -24502,7 +24503,10 @@ PROF__FN void prof__keeper_last(void) {
     prof__keeper_free_locks();
     PROF__STORE(prof__env.saving, 1u);
     if (prof__env.streams) (void)prof_flush();
-    if (prof__env.child && prof__env.streams && !prof__env.open) return;
+    if (prof__env.child && prof__env.streams && !prof__env.open) {
+        prof__env_tell("end", "");
+        return;
+    }
     if (open) prof__window_close(s);
     else if (prof__env.streams && !s->streamed_all) prof__stream_close(s);
     (void)prof__env_save();
@@ -24802,6 +24806,9 @@ PROF__FN void prof__env_go(void) {
 #endif
     arranged = true;
     prof__keeper_start();
+#if PROF__KEEPER
+    if (prof__env.child && prof__keeper.apart) prof__env_tell("child", prof__env.path);
+#endif
 }
 
 PROF_API PROF__QUIET prof_result prof_start_env(const prof_desc *desc) {

@@ -210,6 +210,8 @@ try record_child_is_listed grep -q 'trace.[0-9]*.raw: process' told
 says record_child_records 'child' 0 "$prof" report trace.[0-9]*.raw
 try record_one_child test "$(echo trace.[0-9]*.raw | wc -w)" = 1
 rm -f trace.[0-9]*.raw
+says record_arena_child_is_listed '.json: process' 0 "$prof" record --mode trace ./program . 0 fork
+rm -f trace.[0-9]*.json
 
 until_true() {   # COMMAND...: for half a minute at most
     for _ in $(seq 300); do "$@" && return; sleep 0.1; done

@@ -396,7 +396,8 @@ static int finish(recording *r) {
     for (size_t i = 0; i < r->notes.count; i++) {
         const record_note *note = r->notes.items + i;
         bool over = is_gone((pid_t)note->pid) || note->pid == r->child;
-        if (strcmp(note->what, "start") == 0 && over) await(r, note);
+        bool writes = strcmp(note->what, "start") == 0 || strcmp(note->what, "child") == 0;
+        if (writes && over) await(r, note);
     }
     record_note *first = first_start(r);
     bool any = first && size_of(first->text) > 0;

@@ -6,7 +6,9 @@
 #include <stdint.h>
 
 typedef struct record_note {
-    char what[16];       /* start: FILE; end; failed, error: why; own; kept: what streams lack */
+    /* start: FILE; child: FILE, if it writes one; end; failed, error: why; own; kept: what streams
+       lack */
+    char what[16];
     long pid;
     char *text;
 } record_note;
