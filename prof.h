@@ -7682,6 +7682,7 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
         for (; prof__open_zones(t); prof__count(PROF__COUNTED(unfinished))) prof__end_zone(t);
         prof__contexts[t->row.context] = &prof__nowhere;   /* the slow path finds another row */
         t->row.context = PROF__OVER;
+        t->known = t->hot.cursor;
     }
     prof__leave(NULL);
 }

@@ -638,6 +638,22 @@ static void test_target_ring_of_one_chunk(void) {
     EQUAL(prof_start(&desc), PROF_ERROR_MEMORY);
 }
 
+/* What its context recorded is not counted again when the session ends. */
+static void test_target_end_keeps_time(void) {
+    prof_desc desc = target_desc();
+    prof_trace *trace;
+    const prof_event *open;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 3; i++) PROF_BLOCK("before") clock_ticks += 10;
+    prof_thread_end();
+    PROF_BEGIN("open");
+    clock_ticks += 5;
+    trace = prof_stop();
+    open = test_find(trace, "open", 0);
+    EQUAL(open->end_ns - open->start_ns, 5);
+    EQUAL(open->start_ns, test_find(trace, "before", 2)->end_ns);
+}
+
 static void test_target_refusals(void) {
     static char little[64];
     static int none = 9;                 /* a mode that there is not */
@@ -751,6 +767,7 @@ int main(void) {
     RUN(test_target_platform);
     RUN(test_target_narrow_clocks);
     RUN(test_target_ring_of_one_chunk);
+    RUN(test_target_end_keeps_time);
     RUN(test_target_refusals);
     RUN(test_target_off);
     return test_end();
