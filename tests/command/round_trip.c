@@ -214,6 +214,30 @@ static void memory_below(void) {
     end_as("memory_below");
 }
 
+/* The second thread's device was the first whose memory changed: it names the columns. */
+static void memories(void) {
+    prof_desc desc = test_desc();
+    static char block[2];
+    prof_device cuda = { PROF_DEVICE_CUDA, 0 }, xpu = { PROF_DEVICE_XPU, 0 };
+    void *first;
+    desc.profile_memory = true;
+    start(desc);
+    zone("first", 1);
+    first = prof_context_switch(NULL);
+    prof_push("outer");
+    prof_push("inner");
+    prof_memory_alloc(block, 100, xpu);
+    tick(1);
+    prof_pop();
+    prof_pop();
+    (void)prof_context_switch(first);
+    prof_push("last");
+    prof_memory_alloc(block + 1, 50, cuda);
+    tick(1);
+    prof_pop();
+    end_as("memories");
+}
+
 static void ranges(void) {
     prof_desc desc = test_desc();
     prof_async first, second;
@@ -892,6 +916,7 @@ int main(int argc, char **argv) {
     coarse_memory();
     coarse_zones();
     memory_below();
+    memories();
     ranges();
     open_at_the_end();
     modules();

@@ -67,6 +67,9 @@ raw() {   # NAME GROUPING OPTION...
     [ -f "$out/$of.raw" ] || return
     cp "$out/$of.$grouping.live" "$out/$of.raw_$grouping.live"
     equal "$of" "raw_$grouping" "$prof" report -n all -s none -f json "$@" "$out/$of.raw"
+    if [ "$of:$grouping" = memories:name ]; then
+        try round_memories_raw_column test -n "$("$prof" report "$out/$of.raw" | grep ' XPU Mem')"
+    fi
     case $of:$grouping in stream*:name) ;; *) return ;; esac
     try "round_${of}_raw_frees" test "$(frees "$out/$of.json")" = "$(frees "$out/$of.raw")"
 }

@@ -226,7 +226,7 @@ static void take_memory(raw_rows *r, const prof_raw_item *item) {
     bool counts = change.what;
     if (!counts && !item->failed) return;
     if (side && !r->table->view.device_name && r->table->options->device)
-        r->table->view.device_name = prof_device_name(type);
+        r->table->view.device_name = prof_device_name(r->table->memory_type);
     sides[side] = counts ? change.id : 0;
     if (item->depth == UINT8_MAX) {
         add_memory_event(r, item, sides);
@@ -309,6 +309,8 @@ static void settle_changes(raw_rows *r) {
     sorter_finish(r->changes);
     for (span s; sorter_next(r->changes, &s); ) {
         span out = settled(&r->allocated, &s);
+        uint8_t type = (uint8_t)s.order;
+        if (!r->table->memory_type && !rows_counts_as_cpu(type)) r->table->memory_type = type;
         sorter_add(by_place, &out);
     }
     sorter_finish(by_place);
