@@ -202,7 +202,7 @@ def execution_trace(path):
             for i, name, parent in ((1, 'process', 1), (2, 'thread', 1), (3, 'step', 2))) + ']}')
 
 
-def commands(trace, old, stream, database, nodes):
+def commands(trace, old, stream, database, nodes, perfetto):
     def of_prof(name, words, **more):
         return Program(name, lambda out: [prof] + words(out), **more)
     yield of_prof('report', lambda out: ['report', '-o', out + '/o.txt', trace])
@@ -227,6 +227,9 @@ def commands(trace, old, stream, database, nodes):
     yield of_prof('decode_pipe', lambda out: ['decode', '-o', out + '/o.json.gz', '-'], stdin=stream)
     yield of_prof('decode_port', lambda out: ['decode', '-o', out + '/o.json', stream],
                   FAULT_PORT='1')
+    yield of_prof('export', lambda out: ['export', '-o', out + '/o.pftrace', trace])
+    yield of_prof('export_several', lambda out: ['export', '-o', out + '/o.pftrace', old, trace])
+    yield of_prof('export_json', lambda out: ['export', '-o', out + '/o.json.gz', perfetto])
     yield of_prof('import', lambda out: ['import', '-o', out + '/o.json', database])
     yield of_prof('et', lambda out: ['et', nodes])
     yield of_prof('et_link', lambda out: ['et', '-l', trace, '-o', out + '/o.json', nodes])
@@ -243,7 +246,8 @@ def main():
     subprocess.run([session, 'stream', stream], check=True, stdout=subprocess.DEVNULL)
     tried = [(program, wrong_record if program.name == 'record' else wrong_command)
              for program in commands('tests/command/traces/kineto_2026.json',
-                                     'tests/command/traces/kineto_2022.json', stream, database, nodes)]
+                                     'tests/command/traces/kineto_2022.json', stream, database, nodes,
+                                     'tests/fuzz/corpus/stream/odd.pftrace')]
     tried += [(Program('session', lambda out: [session, 'files', out]), wrong_session),
               (Program('cuda', lambda out: [session, 'cuda'], calls=('open', 'dlopen', 'dlsym', 'read'),
                        LD_LIBRARY_PATH=folder), wrong_session)]

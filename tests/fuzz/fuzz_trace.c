@@ -27,9 +27,10 @@ bool is_machinery_entry(const char *entry) { return prof__is_machinery(entry); }
 extern const command report_command, analyze_command, diff_command, augment_command,
     validate_command, stacks_command, flamegraph_command, gaps_command, ranks_command,
     steps_command, memory_command, cut_command, merge_command, import_command, decode_command,
-    et_command;
+    et_command, export_command;
 
 static char input[] = "fuzz_input.json", output_file[] = "fuzz_output.json",
+            pftrace_file[] = "fuzz_output.pftrace", folded_file[] = "fuzz_output.folded",
             nowhere[] = "/dev/null";
 
 static int run(const command *c, const char *const *words) {
@@ -110,7 +111,11 @@ static const fuzz_run runs[] = {
     {&et_command, JSON, {"et", "-o", output_file, "--link", input, input}},
     {&et_command, ANY, {"et", input}},
     {&import_command, JSON, {"import", "-o", output_file, input}},
-    {&decode_command, JSON, {"decode", "-o", output_file, input}}
+    {&decode_command, JSON, {"decode", "-o", output_file, input}},
+    {&export_command, ANY, {"export", "-o", pftrace_file, input}},
+    {&export_command, ANY, {"export", "-o", pftrace_file, input, input}},
+    {&export_command, ANY, {"export", "-o", folded_file, input}},
+    {&export_command, JSON, {"export", "-o", output_file, input}}
 };
 enum { RUNS = sizeof runs / sizeof *runs };
 

@@ -3,10 +3,14 @@
 #include "collectives.h"
 #include "head_sums.h"
 #include "losses.h"
+#include "merge.h"
 #include "rank_id.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int run(int argc, char **argv);
 
@@ -466,6 +470,43 @@ static void free_merger(merger *m) {
     arena_free(&m->memory);
 }
 
+static int merge_files(char *const *paths, size_t count, bool by_collectives, const char *to) {
+    merger m = {.count = count, .by_collectives = by_collectives};
+    for (size_t i = 0; i < count; i++)
+        if (file_reads_once(paths[i]))
+            return fail(paths[i], "merge reads its input twice: it has to be a file");
+    m.files = allocate(m.count * sizeof *m.files);
+    for (size_t i = 0; i < count; i++) {
+        m.files[i].id.path = paths[i];
+        m.files[i].number = (uint32_t)i;
+    }
+    int status = merge(&m, to);
+    free_merger(&m);
+    return status;
+}
+
+/* The file has no name any more once it is read: nothing is left, whatever ends the program. */
+int merge_to_temporary(char *const *traces, size_t count, char **path) {
+    const char *folder = getenv("TMPDIR");
+    char name[4096];
+    snprintf(name, sizeof name, "%s/prof_merged_XXXXXX", folder && *folder ? folder : "/tmp");
+    int fd = mkstemp(name);
+    if (fd < 0) return fail(name, "cannot be created: %s", strerror(errno));
+    close(fd);
+    int status = merge_files(traces, count, false, name);
+    fd = open(name, O_RDONLY);
+    unlink(name);
+    if (fd < 0 || status != EXIT_OK) return status != EXIT_OK ? status : EXIT_BAD;
+    *path = allocate(32);
+    snprintf(*path, 32, "/dev/fd/%d", fd);
+    return EXIT_OK;
+}
+
+void merge_remove(char *path) {
+    if (path) close(atoi(path + strlen("/dev/fd/")));
+    free(path);
+}
+
 static int run(int argc, char **argv) {
     const char *path = NULL, *align_by = "base";
     const option_spec options[] = {
@@ -481,15 +522,5 @@ static int run(int argc, char **argv) {
     bool by_collectives = strcmp(align_by, "collectives") == 0;
     if (!by_collectives && strcmp(align_by, "base") != 0)
         return fail("--align", "'%s' is neither base nor collectives", align_by);
-    merger m = {.count = (size_t)count, .by_collectives = by_collectives};
-    m.files = allocate(m.count * sizeof *m.files);
-    for (int i = 0; i < count; i++) {
-        m.files[i].id.path = argv[i + 1];
-        m.files[i].number = (uint32_t)i;
-        if (file_reads_once(argv[i + 1]))
-            return fail(argv[i + 1], "merge reads its input twice: it has to be a file");
-    }
-    status = merge(&m, path);
-    free_merger(&m);
-    return status;
+    return merge_files(argv + 1, (size_t)count, by_collectives, path);
 }

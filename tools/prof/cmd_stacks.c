@@ -51,6 +51,17 @@ static int write_stacks(const flame *f, const char *path) {
     return output_close(&out);
 }
 
+int stacks_export(const flame_options *o, char *const *traces, int count, const char *path) {
+    flame f = {0};
+    int status = EXIT_OK;
+    for (int i = 0; i < count; i++)
+        if (flame_read(&f, o, traces[i]) != EXIT_OK) status = EXIT_BAD;
+    flame_finish(&f);
+    int written = status && f.count <= 1 ? EXIT_BAD : write_stacks(&f, path);
+    flame_free(&f);
+    return status ? status : written;
+}
+
 static int run(int argc, char **argv) {
     flame_options o = {.kernels = true, .python = true};
     const char *metric = "self_cpu_time_total", *path = NULL;
@@ -72,12 +83,5 @@ static int run(int argc, char **argv) {
     if (count < 0) return status;
     if (count == 0) return fail(NULL, "stacks needs a trace; see prof stacks --help");
     if (!flame_metric(metric, &o)) return EXIT_BAD;
-    flame f = {0};
-    status = EXIT_OK;
-    for (int i = 1; i <= count; i++)
-        if (flame_read(&f, &o, argv[i]) != EXIT_OK) status = EXIT_BAD;
-    flame_finish(&f);
-    int written = status && f.count <= 1 ? EXIT_BAD : write_stacks(&f, path);
-    flame_free(&f);
-    return status ? status : written;
+    return stacks_export(&o, argv + 1, count, path);
 }

@@ -46,4 +46,7 @@ static inline const char *flame_name(const flame *f, uint32_t node) {
 /* The options of both commands: the metric's name to options->device; false: told. */
 bool flame_metric(const char *name, flame_options *options);
 
+/* Writes the folded stacks of traces; the exit code. For stacks and export. */
+int stacks_export(const flame_options *o, char *const *traces, int count, const char *path);
+
 #endif

@@ -9,13 +9,13 @@
 extern const command report_command, analyze_command, diff_command, augment_command,
     validate_command, stacks_command, flamegraph_command, gaps_command, ranks_command,
     steps_command, memory_command, cut_command, merge_command, import_command, et_command,
-    decode_command, record_command, top_command;
+    decode_command, export_command, record_command, top_command;
 
 static const command *const commands[] = {
     &report_command, &analyze_command, &diff_command, &augment_command, &validate_command,
     &stacks_command, &flamegraph_command, &gaps_command, &ranks_command, &steps_command,
     &memory_command, &cut_command, &merge_command, &import_command, &et_command,
-    &decode_command, &record_command, &top_command, NULL
+    &decode_command, &export_command, &record_command, &top_command, NULL
 };
 
 /* What prof.h itself leaves out of raw events. */
@@ -25,8 +25,8 @@ bool is_machinery_entry(const char *entry) { return prof__is_machinery(entry); }
 static void print_commands(void) {
     puts("usage: prof COMMAND [OPTION]... [FILE]...\n\n"
          "Reads traces of the PyTorch profiler, of any year since 2021, the record streams\n"
-         "of its older profiler, and what prof.h writes: plain or gzip, from a file or from\n"
-         "stdin (-).\n\nCommands");
+         "of its older profiler, what prof.h writes and Perfetto's .pftrace: plain or gzip,\n"
+         "from a file or from stdin (-).\n\nCommands");
     for (int i = 0; commands[i]; i++)
         printf("  %-12s %s\n", commands[i]->name, commands[i]->summary);
     puts("\n`prof COMMAND --help` tells its options, with examples; `prof --version` the\n"

@@ -10,7 +10,7 @@
 enum { PIECE = 1 << 17 /* spans in memory */, BLOCK = 512 /* spans of a piece read at a time */ };
 
 typedef struct piece {           /* of the file, sorted */
-    uint64_t next, end;          /* spans in the file: first that was not read yet, end */
+    uint64_t begin, next, end;   /* spans in the file: first that was not read yet is next */
     uint32_t at, count;          /* in the block */
     span block[BLOCK];
 } piece;
@@ -55,7 +55,7 @@ static void write_piece(span_sorter *s) {
         for (n = 0; n < BLOCK && i + n < s->count; n++) p->block[n] = s->spans[s->order[i + n]];
         if (fwrite(p->block, sizeof(span), n, s->file) != n) file_failed();
     }
-    p->next = s->written;
+    p->begin = s->written;
     p->end = s->written += s->count;
     s->count = 0;
 }
@@ -106,8 +106,16 @@ void sorter_finish(span_sorter *s) {
         return;
     }
     write_piece(s);
+    sorter_rewind(s);
+}
+
+void sorter_rewind(span_sorter *s) {
+    s->next = 0;
     s->heap_size = s->pieces;
-    for (size_t i = 0; i < s->pieces; i++) fill(s, s->heap[i]);
+    for (size_t i = 0; i < s->pieces; i++) {
+        s->heap[i]->next = s->heap[i]->begin;
+        fill(s, s->heap[i]);
+    }
     for (size_t i = s->pieces; i-- > 0; ) sift_down(s, i);
 }
 

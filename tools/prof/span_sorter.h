@@ -31,6 +31,7 @@ span_sorter *sorter_new(void);
 void sorter_add(span_sorter *sorter, const span *added);
 void sorter_finish(span_sorter *sorter);         /* all are there */
 bool sorter_next(span_sorter *sorter, span *next);
+void sorter_rewind(span_sorter *sorter);         /* the next is the first again */
 void sorter_free(span_sorter *sorter);
 
 #endif

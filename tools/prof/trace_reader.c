@@ -497,6 +497,11 @@ bool json_next(trace_text *rest, trace_text *key, trace_text *value) {
     return true;
 }
 
+bool json_whole(trace_text text) {
+    source s = {.buffer = (char *)(uintptr_t)text.data, .used = text.size};
+    return text.size && skip_value(&s, text.data) == text.data + text.size && !s.defective;
+}
+
 /* ---- Events ---- */
 
 static const struct { const char *category; trace_kind kind; } kinds[] = {
@@ -1222,7 +1227,7 @@ static void finish(trace_reader *r) {
             warn(r->path, "byte %llu: the array has no ], as a run that crashed leaves it; its "
                  "events are whole", (unsigned long long)(s->base + s->at));
     }
-    if (unpack_is_raw(s->file) && unpack_tell(s->file, r->path)) {
+    if (unpack_tell(s->file, r->path)) {
         r->truncated = true;
         note_cut_input();
     }

@@ -111,6 +111,7 @@ uint64_t trace_flow(const trace_event *event);               /* a number for its
    arrays. false: no more. */
 /* (Texts may come from an arena too: 32 bytes behind them must be readable.) */
 bool json_next(trace_text *rest, trace_text *key, trace_text *value);
+bool json_whole(trace_text text);                            /* is it one value of JSON? */
 bool json_int(trace_text value, int64_t *number);            /* also from a quoted number */
 bool json_double(trace_text value, double *number);
 bool json_is_text(trace_text value);

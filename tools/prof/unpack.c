@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "containers.h"
+#include "pftrace_json.h"
 #include "raw_json.h"
 
 enum { PIECE = 1 << 18, GZIP = 16 };
@@ -20,8 +21,9 @@ struct unpacker {
     bool unreadable;             /* that is the system's word, not zlib's */
     z_stream z;
     uint64_t offset;             /* bytes read of the file */
-    bool as_is, known;           /* known: whether it is a raw stream */
-    raw_json *raw;               /* it is: */
+    bool as_is, known;           /* known: whether JSON is to be made of it */
+    raw_json *raw;               /* it is, */
+    pftrace_json *perfetto;      /* or Perfetto's file: */
     output json;                 /* what it became, */
     size_t taken;                /* and how much of that was read */
     bool json_ended;
@@ -95,24 +97,34 @@ static size_t read_some(unpacker *u, void *to, size_t size) {
     return got;
 }
 
+static void push(unpacker *u, const void *data, size_t size) {
+    if (u->raw) raw_json_push(u->raw, data, size);
+    else pftrace_json_push(u->perfetto, data, size);
+}
+
 /* The file's first bytes, which tell what it is. */
 static size_t read_first(unpacker *u, void *to, size_t size) {
     size_t got = 0, more = 1;
-    for (; got < 4 && more; got += more) more = read_some(u, (char *)to + got, size - got);
+    for (; (got < 4 || pftrace_is(to, got) < 0) && got < size && more; got += more)
+        more = read_some(u, (char *)to + got, size - got);
     u->known = true;
-    if (u->as_is || !raw_json_is(to, got)) return got;
+    bool raw = raw_json_is(to, got), perfetto = pftrace_is(to, got) > 0;
+    if (u->as_is || !(raw || perfetto)) return got;
     output_open_memory(&u->json);
-    u->raw = raw_json_open(&u->json);
-    raw_json_push(u->raw, to, got);
+    if (raw) u->raw = raw_json_open(&u->json);
+    else u->perfetto = pftrace_json_open(&u->json);
+    push(u, to, got);
     return 0;
 }
 
-static void raw_end(unpacker *u) {
-    if (!u->json_ended) raw_json_end(u->raw);
+static void make_end(unpacker *u) {
+    if (u->json_ended) return;
     u->json_ended = true;
+    if (u->raw) raw_json_end(u->raw);
+    else pftrace_json_end(u->perfetto);
 }
 
-/* What a raw stream becomes. */
+/* What a raw stream, or Perfetto's file, becomes. */
 static size_t read_json(unpacker *u, void *to, size_t size) {
     static unsigned char piece[1 << 16];
     size_t there = 0, got = 1;
@@ -121,8 +133,8 @@ static size_t read_json(unpacker *u, void *to, size_t size) {
         output_forget(&u->json);
         u->taken = 0;
         got = read_some(u, piece, sizeof piece);
-        if (got) raw_json_push(u->raw, piece, got);
-        else raw_end(u);
+        if (got) push(u, piece, got);
+        else make_end(u);
         text = output_memory(&u->json, &there);
     }
     if (size > there - u->taken) size = there - u->taken;
@@ -135,16 +147,18 @@ long unpack_read(unpacker *u, void *to, size_t size, const char **why) {
     size_t got = 0;
     if (size > 1 << 30) size = 1 << 30;
     if (!u->known && size >= 4) got = read_first(u, to, size);
-    if (!got) got = u->raw ? read_json(u, to, size) : read_some(u, to, size);
+    bool made = u->raw || u->perfetto;
+    if (!got) got = made ? read_json(u, to, size) : read_some(u, to, size);
     *why = got ? NULL : u->why;
     return got ? (long)got : u->why ? -1 : 0;
 }
 
 void unpack_as_is(unpacker *u) { u->as_is = true; }
 
-bool unpack_is_raw(const unpacker *u) { return u->raw != NULL; }
-
-bool unpack_tell(unpacker *u, const char *path) { return raw_json_tell(u->raw, path); }
+bool unpack_tell(unpacker *u, const char *path) {
+    if (u->raw) return raw_json_tell(u->raw, path);
+    return u->perfetto && pftrace_json_tell(u->perfetto, path);
+}
 
 bool unpack_cut(const unpacker *u) { return u->ended && u->within; }
 
@@ -154,10 +168,9 @@ uint64_t unpack_offset(const unpacker *u) { return u->offset - u->z.avail_in; }
 
 void unpack_close(unpacker *u) {
     if (u->packed) inflateEnd(&u->z);
-    if (u->raw) {
-        raw_json_free(u->raw);
-        output_discard(&u->json);
-    }
+    if (u->raw) raw_json_free(u->raw);
+    if (u->perfetto) pftrace_json_free(u->perfetto);
+    if (u->raw || u->perfetto) output_discard(&u->json);
     close(u->fd);
     free(u);
 }

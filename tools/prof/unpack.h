@@ -1,5 +1,6 @@
 /* The bytes of a file, unpacked where it is gzip, up to where it ends or is damaged; of a raw
-   stream of prof.h the JSON that it stands for (raw_json.h). zlib's own gzread gives nothing of the
+   stream of prof.h and of Perfetto's own file the JSON that it stands for (raw_json.h,
+   pftrace_json.h). zlib's own gzread gives nothing of the
    piece in which the damage is. */
 #ifndef PROF_UNPACK_H
 #define PROF_UNPACK_H
@@ -15,9 +16,8 @@ void unpack_as_is(unpacker *u);                  /* raw streams as they are */
 /* At most size bytes; 0: that was the end; -1: it cannot be read on, and *why says why not. */
 long unpack_read(unpacker *u, void *to, size_t size, const char **why);
 bool unpack_cut(const unpacker *u);              /* after the end: a gzip file that ends early */
-/* After the end, of a raw stream: warns of how it ended, once; true: early. */
+/* After the end, of what JSON was made of: warns of how it ended, once; true: early. */
 bool unpack_tell(unpacker *u, const char *path);
-bool unpack_is_raw(const unpacker *u);
 bool unpack_unreadable(const unpacker *u);       /* the system cannot read it: EIO, ... */
 uint64_t unpack_offset(const unpacker *u);       /* packed bytes that were used so far */
 void unpack_close(unpacker *u);

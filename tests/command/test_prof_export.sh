@@ -1,0 +1,114 @@
+#!/bin/sh
+# prof export: each format read by hand, round trips, files of others, damaged ones, bad usage.
+# shellcheck disable=SC2317   # functions that try and says call
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/command/prof.sh
+. tests/command/prof.sh
+
+read_pftrace() { PYTHONPATH=tests/command python3 tests/command/read_pftrace.py "$@"; }
+
+pftrace() { "$prof" export -o "$out/run.pftrace" "$1" 2>/dev/null; }
+alike() { pftrace "$1" && read_pftrace alike "$1" "$out/run.pftrace"; }
+reports_alike() {   # TRACE
+    pftrace "$1" || return 1
+    for option in --format=csv --group-by-input-shape --percentiles --group-by-stack=3; do
+        "$prof" report "$option" -o "$out/of_json" "$1" 2>/dev/null || return 1
+        "$prof" report "$option" -o "$out/of_pftrace" "$out/run.pftrace" 2>/dev/null || return 1
+        cmp "$out/of_json" "$out/of_pftrace" || return 1
+    done
+}
+
+# Calls that overlap on a stream, that end together, of no length; asynchronous ones; texts for
+# ids; numbers of every kind; what begins with a line feed, as a Perfetto file does.
+cat >"$out/odd.json" <<'END'
+
+{"baseTimeNanoseconds": 1700000000000000000, "distributedInfo": {"rank": 3}, "traceEvents": [
+{"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": "python"}},
+{"ph": "M", "name": "process_labels", "pid": 0, "tid": 0, "args": {"labels": "GPU 0"}},
+{"ph": "M", "name": "thread_name", "pid": 0, "tid": 7, "args": {"name": "stream 7"}},
+{"ph": "X", "cat": "cuda_runtime", "name": "launch", "pid": 9, "tid": 1, "ts": 0.5, "dur": 2, "args": {"correlation": 1}},
+{"ph": "X", "cat": "kernel", "name": "k<\"1\">", "pid": 0, "tid": 7, "ts": 3, "dur": 10, "args": {"correlation": 1, "stream": 7}},
+{"ph": "X", "cat": "kernel", "name": "k2", "pid": 0, "tid": 7, "ts": 5, "dur": 10.001, "args": {"stream": 7}},
+{"ph": "X", "cat": "kernel", "name": "k3", "pid": 0, "tid": 7, "ts": 6, "dur": 20, "args": {"stream": 7}},
+{"ph": "X", "cat": "kernel", "name": "k4", "pid": 0, "tid": 7, "ts": 13, "dur": 1, "args": {"stream": 7}},
+{"ph": "X", "cat": "cpu_op", "name": "outer", "pid": 9, "tid": 2, "ts": 10, "dur": 5},
+{"ph": "X", "cat": "cpu_op", "name": "inner", "pid": 9, "tid": 2, "ts": 10, "dur": 5, "args": {"Input Dims": [[2, 3], []]}},
+{"ph": "X", "cat": "cpu_op", "name": "innermost", "pid": 9, "tid": 2, "ts": 10, "dur": 5},
+{"ph": "X", "cat": "cpu_op", "name": "nothing", "pid": 9, "tid": 2, "ts": 15, "dur": 0},
+{"ph": "X", "name": "no category", "pid": "Spans", "tid": "Profiler", "ts": 1, "dur": 1},
+{"ph": "X", "cat": "cpu_op", "name": "large", "pid": 9, "tid": 140737353983808, "ts": 1, "dur": 1, "args":
+ {"i": -1, "u": 9223372036854775807, "d": -0.25, "t": true, "n": null, "o": {"a b": [1, "x y\\\" z"]}, "e": 1e3, "k\u00e9y": "v\n"}},
+{"ph": "b", "cat": "c", "id": 5, "name": "range", "pid": 9, "tid": 2, "ts": 11},
+{"ph": "b", "cat": "c", "id": 6, "name": "range", "pid": 9, "tid": 2, "ts": 12},
+{"ph": "e", "cat": "c", "id": 5, "name": "range", "pid": 9, "tid": 2, "ts": 13},
+{"ph": "e", "cat": "c", "id": 6, "name": "range", "pid": 9, "tid": 2, "ts": 14},
+{"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 9, "tid": 2, "ts": 11, "args": {"Bytes": 64, "Device Type": 0}},
+{"ph": "C", "name": "load", "pid": 9, "ts": 4, "args": {"a": 1, "b": 0.5}},
+{"ph": "s", "id": 1, "pid": 9, "tid": 1, "ts": 0.5, "cat": "ac2g", "name": "ac2g"},
+{"ph": "f", "id": 1, "pid": 0, "tid": 7, "ts": 3, "cat": "ac2g", "name": "ac2g", "bp": "e"},
+{"ph": "s", "id": 2, "pid": 9, "tid": 1, "ts": 0.5, "cat": "ac2g", "name": "ac2g"}
+]}
+END
+
+for file in "$out/odd.json" tests/command/traces/kineto_*.json $(real_traces); do
+    label=$(basename "$file" .gz)
+    case $label in memory_timeline* | *_et.json | *_et_*) continue ;; esac
+    try "pftrace_${label%%.*}" alike "$file"
+    try "pftrace_report_${label%%.*}" reports_alike "$file"
+done
+says lanes_and_one_arrow "11 slices 1 flows 15 tracks" 0 alike "$out/odd.json"
+
+back() { "$prof" export -o "$out/back.json" "$out/run.pftrace" && grep -qF "$1" "$out/back.json"; }
+pftrace "$out/odd.json"
+try head_comes_back back '"distributedInfo": {"rank": 3}'
+try arrow_comes_back back '{"ph": "f", "pid": 0, "tid": 7, "ts": 3.000, "id": 1'
+try lost_arrow_is_counted back '"unmatched_flows": 1'
+try async_comes_back back '{"ph": "e", "pid": 9, '
+try metadata_come_back back '"args": {"labels": "GPU 0"}'
+valid() {
+    pftrace tests/command/traces/kineto_2024.json && back traceEvents &&
+        "$prof" validate "$out/back.json"
+}
+try json_is_valid valid
+
+foreign() {
+    read_pftrace foreign "$out/foreign.pftrace" &&
+        "$prof" export -o "$out/foreign.json" "$out/foreign.pftrace" &&
+        read_pftrace foreign_is "$out/foreign.json"
+}
+try files_of_others foreign
+gzip -kf "$out/foreign.pftrace"
+says packed_too interned 0 "$prof" report "$out/foreign.pftrace.gz"
+
+# Cut at every byte: read as far as it goes, and told.
+cut_everywhere() {
+    pftrace tests/command/traces/kineto_2024.json || return 1
+    size=$(wc -c <"$out/run.pftrace")
+    i=40
+    while [ "$i" -lt "$size" ]; do
+        head -c "$i" "$out/run.pftrace" >"$out/cut.pftrace"
+        "$prof" report "$out/cut.pftrace" >"$out/cut.txt" 2>&1
+        case $? in 0 | 1) ;; *) echo "$i bytes: exit status, $(head -n 1 "$out/cut.txt")"; return 1 ;; esac
+        i=$((i + 37))
+    done
+}
+try cut_short_everywhere cut_everywhere
+pftrace tests/command/traces/kineto_2024.json
+head -c 1500 "$out/run.pftrace" >"$out/cut.pftrace"
+says cut_is_told "the file ends early; read up to there" 1 "$prof" report "$out/cut.pftrace"
+
+says several_ranks "rank 1: " 0 sh -c "'$prof' export -o '$out/two.pftrace' tests/command/traces/kineto_2024.json \
+    tests/command/traces/kineto_2026.json && '$prof' export -o '$out/two.json' '$out/two.pftrace' && cat '$out/two.json'"
+as_stacks() {
+    "$prof" stacks tests/command/traces/kineto_2024.json >"$out/a.folded" &&
+        "$prof" export -o "$out/b.folded" tests/command/traces/kineto_2024.json &&
+        cmp "$out/a.folded" "$out/b.folded"
+}
+try folded_as_stacks as_stacks
+says no_format "this ending says no format" 2 "$prof" export -o "$out/run.xyz" "$out/odd.json"
+says no_output "export needs -o" 2 "$prof" export "$out/odd.json"
+says no_trace "export needs a trace" 2 "$prof" export -o "$out/run.pftrace"
+says no_folder "cannot be created" 2 "$prof" export -o "$out/none/run.pftrace" "$out/odd.json"
+try nothing_is_left sh -c "! ls '$out' | grep -q 'tmp\$\|xyz'"
+exit $failed
