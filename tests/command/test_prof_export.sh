@@ -72,6 +72,28 @@ valid() {
 }
 try json_is_valid valid
 
+# --lanes: no two calls of a row overlap any more, nothing else changes.
+overlap() { "$prof" validate "$1" | grep -c ': overlap: '; }
+no_overlap() {   # COMMAND OPTION...
+    "$prof" "$@" -o "$out/flat.json" "$out/odd.json" && [ "$(overlap "$out/flat.json")" = 2 ] &&
+        "$prof" "$@" --lanes -o "$out/lanes.json" "$out/odd.json" &&
+        [ "$(overlap "$out/lanes.json")" = 0 ] &&
+        grep -q 'stream 7 (lane 3)' "$out/lanes.json" &&
+        "$prof" report -o "$out/flat.txt" "$out/flat.json" 2>/dev/null &&
+        "$prof" report -o "$out/lanes.txt" "$out/lanes.json" 2>/dev/null &&
+        cmp "$out/flat.txt" "$out/lanes.txt"
+}
+try lanes_of_export no_overlap export
+try lanes_of_cut no_overlap cut --to 1s
+try lanes_of_merge no_overlap merge
+cat >"$out/pairs.json" <<'END'
+[{"ph": "B", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1},
+{"ph": "E", "pid": 1, "tid": 1, "ts": 9},
+{"ph": "X", "cat": "cpu_op", "name": "b", "pid": 1, "tid": 1, "ts": 0, "dur": 5}]
+END
+"$prof" export --lanes -o "$out/lanes.json" "$out/pairs.json"
+try both_ends_of_a_pair_move sh -c "[ \$(grep -c '\"tid\": 800000' '$out/lanes.json') = 4 ]"
+
 foreign() {
     read_pftrace foreign "$out/foreign.pftrace" &&
         "$prof" export -o "$out/foreign.json" "$out/foreign.pftrace" &&

@@ -104,7 +104,7 @@ static const fuzz_run runs[] = {
     {&memory_command, JSON, {"memory", "--by=op", "--format=json", "-o", output_file, input}},
     {&memory_command, ANY, {"memory", "-o", nowhere, "--format=html", input}},
     {&memory_command, JSON, {"memory", "--format=raw", "-o", output_file, input}},
-    {&merge_command, JSON, {"merge", "-o", output_file, "--align=collectives", input, input}},
+    {&merge_command, JSON, {"merge", "-o", output_file, "--align=collectives", "--lanes", input, input}},
     {&cut_command, JSON, {"cut", "--from=1", "--to=1s", "--clip", "-o", output_file, input}},
     {&cut_command, JSON, {"cut", "--step=1", "-o", output_file, input}},
     {&augment_command, JSON, {"augment", input, output_file}},
@@ -115,7 +115,7 @@ static const fuzz_run runs[] = {
     {&export_command, ANY, {"export", "-o", pftrace_file, input}},
     {&export_command, ANY, {"export", "-o", pftrace_file, input, input}},
     {&export_command, ANY, {"export", "-o", folded_file, input}},
-    {&export_command, JSON, {"export", "-o", output_file, input}}
+    {&export_command, JSON, {"export", "--lanes", "-o", output_file, input}}
 };
 enum { RUNS = sizeof runs / sizeof *runs };
 

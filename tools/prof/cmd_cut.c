@@ -1,5 +1,6 @@
 /* prof cut: a part of a trace, by time or by step, with the device work that it launched. */
 #include "head_sums.h"
+#include "json_lanes.h"
 #include "trace_range.h"
 #include "trace_writer.h"
 
@@ -25,7 +26,7 @@ const command cut_command = {
 typedef struct cut_options {
     const char *from, *to, *path;
     int64_t step;
-    bool clip, file_time;
+    bool clip, file_time, lanes;
 } cut_options;
 
 typedef struct device_work { int64_t correlation, start_ns, end_ns; uint64_t place; } device_work;
@@ -44,6 +45,7 @@ typedef struct cutter {
     device_work *works;
     size_t work_count, work_capacity;
     int64_t first_step, last_step;
+    json_lanes *lanes;          /* NULL: without */
 } cutter;
 
 static uint64_t row_of(const trace_event *event) {
@@ -211,9 +213,9 @@ static void write_clipped(const cutter *c, const trace_event *event, output *out
     if (start > c->to_ns) start = c->to_ns;      /* the end of a pair */
     if (end > c->to_ns) end = c->to_ns;
     trace_text rest = event->raw, key, value;
-    text_edit edits[2];
-    size_t count = 0;
-    while (count < 2 && json_next(&rest, &key, &value)) {
+    text_edit edits[3];
+    size_t count = json_lanes_edit(c->lanes, event, edits), most = count + 2;
+    while (count < most && json_next(&rest, &key, &value)) {
         bool ts = text_is(key, "ts");
         if (!ts && !text_is(key, "dur")) continue;
         int64_t ns = ts ? start : end - start;
@@ -236,6 +238,7 @@ static int write_part(const cutter *c, output *out) {
     trace_reader *reader = trace_open(c->file);
     if (!reader) return EXIT_BAD;
     trace_writer writer;
+    text_edit moved;
     bool begun = false;
     reader->quiet = reader->as_written = true;
     while (trace_next(reader) != TRACE_END) {
@@ -255,9 +258,10 @@ static int write_part(const cutter *c, output *out) {
             write_clipped(c, event, out);
         else if (event->phase == 'M' && text_is(event->name, "prof counts"))
             write_head(out, event->raw, event->args_text);
-        else output_write(out, event->raw.data, event->raw.size);
+        else write_edited(out, event->raw, &moved, json_lanes_edit(c->lanes, event, &moved));
     }
     if (!begun) writer_begin(&writer, out, reader->array_form);
+    json_lanes_names(c->lanes, &writer, NULL, NULL);
     writer_end(&writer);
     return trace_close(reader);
 }
@@ -270,6 +274,8 @@ static int cut(cutter *c) {
     if (status != EXIT_OK) return status;
     find_work(c);
     status = for_each(c, find_flows, true);
+    if (status == EXIT_OK && c->options->lanes && !(c->lanes = json_lanes_find(c->file)))
+        return EXIT_BAD;
     if (status != EXIT_OK || !output_rewrite(&out, c->options->path)) return EXIT_BAD;
     status = write_part(c, &out);
     return output_finish(&out, status);
@@ -283,6 +289,7 @@ static int run(int argc, char **argv) {
         {"step", 0, OPTION_COUNT, &o.step, "N", "the window of ProfilerStep#N"},
         {"file-time", 0, OPTION_FLAG, &o.file_time, NULL,
          "TIME is as ts in the file, not since the first event"},
+        LANES_OPTION(o.lanes),
         {"clip", 0, OPTION_FLAG, &o.clip, NULL, "shorten what reaches out of the window"},
         {"output", 'o', OPTION_TEXT, &o.path, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
@@ -293,7 +300,7 @@ static int run(int argc, char **argv) {
     if ((o.step >= 0) == (o.from || o.to))
         return fail(NULL, "cut needs --from, --to or both, or else --step");
     if (file_reads_once(argv[1]))
-        return fail(argv[1], "cut reads its input four times: it has to be a file");
+        return fail(argv[1], "cut reads its input several times: it has to be a file");
     cutter c = {
         .options = &o, .file = argv[1], .begin_ns = INT64_MAX, .from_ns = INT64_MAX,
         .to_ns = INT64_MIN, .first_step = -1, .last_step = -1
@@ -304,6 +311,7 @@ static int run(int argc, char **argv) {
     map_free(&c.device_rows);
     map_free(&c.flows);
     map_free(&c.pairs);
+    json_lanes_free(c.lanes);
     free(c.works);
     return status;
 }

@@ -1,5 +1,6 @@
 /* prof export: traces in the formats of other tools. */
 #include "flame.h"
+#include "json_lanes.h"
 #include "merge.h"
 #include "pftrace.h"
 #include "trace_writer.h"
@@ -10,7 +11,8 @@
 static int run(int argc, char **argv);
 
 const command export_command = {
-    "export", "-o OUT TRACE...", "traces in other tools' formats, by what OUT ends with",
+    "export", "[OPTION]... -o OUT TRACE...",
+    "traces in other tools' formats, by what OUT ends with",
     "  prof export -o run.pftrace trace.json.gz\n"
     "      Perfetto's own format, for ui.perfetto.dev and trace_processor: 4 to 6 times\n"
     "      smaller than JSON. Calls of a stream that overlap get lanes of their own:\n"
@@ -30,6 +32,7 @@ typedef struct exporter {
     const char *path;            /* OUT */
     char **traces;
     int count;
+    bool lanes;                  /* of JSON */
 } exporter;
 
 /* ---- Of several traces one ---- */
@@ -51,29 +54,45 @@ static int with_one(const exporter *e, int (*write)(const char *trace, output *o
 
 /* ---- JSON ---- */
 
-static int write_json(const char *trace, output *out) {
-    trace_reader *reader = trace_open(trace);
-    if (!reader) return EXIT_BAD;
+static int copy_events(trace_reader *reader, const json_lanes *lanes, output *out) {
     trace_writer w;
+    text_edit moved;
     bool begun = false;
     reader->as_written = true;
     while (trace_next(reader) != TRACE_END) {
+        const trace_event *event = &reader->event;
         if (!begun) writer_begin(&w, out, reader->array_form);
         begun = true;
-        if (reader->item == TRACE_MEMBER) writer_member(&w, reader->member.key,
-                                                        reader->member.value);
+        if (reader->item == TRACE_MEMBER)
+            writer_member(&w, reader->member.key, reader->member.value);
         if (reader->item != TRACE_EVENT) continue;
         writer_event(&w);
-        output_write(out, reader->event.raw.data, reader->event.raw.size);
+        write_edited(out, event->raw, &moved, json_lanes_edit(lanes, event, &moved));
     }
     if (!begun) writer_begin(&w, out, reader->array_form);
+    json_lanes_names(lanes, &w, NULL, NULL);
     writer_end(&w);
     if (reader->not_json && !reader->failed)
-        reader->failed = fail(trace, "this is not JSON: it has no events to be copied");
+        reader->failed = fail(reader->path, "this is not JSON: it has no events to be copied");
     return trace_close(reader);
 }
 
-static int export_json(const exporter *e) { return with_one(e, write_json); }
+static int export_json(const exporter *e) {
+    output out;
+    const char *trace = e->traces[0];
+    if (e->count > 1)
+        return merge_files(e->traces, (size_t)e->count, (merge_options){false, e->lanes}, e->path);
+    if (e->lanes && file_reads_once(trace))
+        return fail(trace, "with --lanes the input is read twice: it has to be a file");
+    json_lanes *lanes = e->lanes ? json_lanes_find(trace) : NULL;
+    trace_reader *reader = e->lanes && !lanes ? NULL : trace_open(trace);
+    int status = EXIT_BAD;
+    if (reader && output_rewrite(&out, e->path))
+        status = output_finish(&out, copy_events(reader, lanes, &out));
+    else if (reader) trace_close(reader);
+    json_lanes_free(lanes);
+    return status;
+}
 
 /* ---- The others ---- */
 
@@ -92,6 +111,7 @@ static const struct { const char *suffix; int (*write)(const exporter *e); } for
 static int run(int argc, char **argv) {
     exporter e = {.traces = argv + 1};
     const option_spec options[] = {
+        LANES_OPTION(e.lanes),
         {"output", 'o', OPTION_TEXT, &e.path, "OUT", "the file, whose ending says what it is"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };

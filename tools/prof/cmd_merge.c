@@ -2,6 +2,7 @@
 #include "busy.h"
 #include "collectives.h"
 #include "head_sums.h"
+#include "json_lanes.h"
 #include "losses.h"
 #include "merge.h"
 #include "rank_id.h"
@@ -56,6 +57,7 @@ typedef struct rank_file {
     trace_text devices;         /* deviceProperties */
     losses lost;
     head_lists lists;           /* of its head */
+    json_lanes *lanes;          /* while it is written; NULL: without */
 } rank_file;
 
 typedef struct merger {
@@ -66,7 +68,7 @@ typedef struct merger {
     size_t member_count, member_capacity;
     uint64_t flow_count;
     int64_t base_ns;
-    bool by_collectives;
+    bool by_collectives, with_lanes;
     collectives collectives;
     map work_names;             /* kinds of work */
 } merger;
@@ -382,9 +384,11 @@ static bool write_event(trace_writer *w, merger *m, rank_file *f, const trace_ev
     const uint64_t *number = map_get(&f->pids, (uint64_t)event->pid);
     const uint64_t *thread = event->tid_text.data ? map_get(&f->tids, row_of(event)) : NULL;
     if (!number) return true;                        /* the file has changed meanwhile */
-    while (json_next(&rest, &key, &value)) {
+    while (count < MOST_EDITS && json_next(&rest, &key, &value)) {
         if (text_is(key, "pid")) {
             add_edit(edits, &count, value, new_pid(m, f, (uint32_t)*number));
+        } else if (text_is(key, "tid") && json_lanes_edit(f->lanes, event, &edits[count])) {
+            count++;
         } else if (text_is(key, "tid") && thread) {
             add_edit(edits, &count, value, f->threads[*thread].tid);
         } else if (text_is(key, "ts") && event->has & TRACE_HAS_TS && count < MOST_EDITS) {
@@ -410,13 +414,25 @@ static bool is_replaced(const trace_event *event) {
                                     text_is(event->name, "prof counts")));
 }
 
+typedef struct pid_place { const merger *m; const rank_file *f; } pid_place;
+
+static int64_t pid_in(void *user, int64_t pid) {
+    const pid_place *p = user;
+    const uint64_t *number = map_get(&p->f->pids, (uint64_t)pid);
+    return number ? new_pid(p->m, p->f, (uint32_t)*number) : pid;
+}
+
 static int write_file(trace_writer *w, merger *m, rank_file *f) {
+    if (m->with_lanes && !(f->lanes = json_lanes_find(f->id.path))) return EXIT_BAD;
     trace_reader *reader = trace_open(f->id.path);
     if (!reader) return EXIT_BAD;
     reader->quiet = reader->as_written = true;
     while (!reader->failed && trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT && !is_replaced(&reader->event))
             reader->failed |= !write_event(w, m, f, &reader->event);
+    json_lanes_names(f->lanes, w, pid_in, &(pid_place){m, f});
+    json_lanes_free(f->lanes);
+    f->lanes = NULL;
     return trace_close(reader);
 }
 
@@ -470,8 +486,9 @@ static void free_merger(merger *m) {
     arena_free(&m->memory);
 }
 
-static int merge_files(char *const *paths, size_t count, bool by_collectives, const char *to) {
-    merger m = {.count = count, .by_collectives = by_collectives};
+int merge_files(char *const *paths, size_t count, merge_options options, const char *to) {
+    merger m = {.count = count, .by_collectives = options.by_collectives,
+                .with_lanes = options.lanes};
     for (size_t i = 0; i < count; i++)
         if (file_reads_once(paths[i]))
             return fail(paths[i], "merge reads its input twice: it has to be a file");
@@ -493,7 +510,7 @@ int merge_to_temporary(char *const *traces, size_t count, char **path) {
     int fd = mkstemp(name);
     if (fd < 0) return fail(name, "cannot be created: %s", strerror(errno));
     close(fd);
-    int status = merge_files(traces, count, false, name);
+    int status = merge_files(traces, count, (merge_options){false, false}, name);
     fd = open(name, O_RDONLY);
     unlink(name);
     if (fd < 0 || status != EXIT_OK) return status != EXIT_OK ? status : EXIT_BAD;
@@ -509,18 +526,20 @@ void merge_remove(char *path) {
 
 static int run(int argc, char **argv) {
     const char *path = NULL, *align_by = "base";
+    merge_options o = {false, false};
     const option_spec options[] = {
         {"align", 'a', OPTION_TEXT, &align_by, "BY",
          "base: by the traces' base times (default); collectives: then\n"
          "                               so that collectives end together"},
+        LANES_OPTION(o.lanes),
         {"output", 'o', OPTION_TEXT, &path, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
     int status, count = options_parse(&merge_command, options, argc, argv, &status);
     if (count < 0) return status;
     if (count == 0) return fail(NULL, "merge needs traces; see prof merge --help");
-    bool by_collectives = strcmp(align_by, "collectives") == 0;
-    if (!by_collectives && strcmp(align_by, "base") != 0)
+    o.by_collectives = strcmp(align_by, "collectives") == 0;
+    if (!o.by_collectives && strcmp(align_by, "base") != 0)
         return fail("--align", "'%s' is neither base nor collectives", align_by);
-    return merge_files(argv + 1, (size_t)count, by_collectives, path);
+    return merge_files(argv + 1, (size_t)count, o, path);
 }

@@ -2,7 +2,13 @@
 #ifndef PROF_MERGE_H
 #define PROF_MERGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+typedef struct merge_options { bool by_collectives, lanes; } merge_options;
+
+/* What prof merge does; the exit code. */
+int merge_files(char *const *paths, size_t count, merge_options options, const char *to);
 
 /* What prof merge writes, in a file that *path names: merge_remove. The exit code. */
 int merge_to_temporary(char *const *traces, size_t count, char **path);
