@@ -128,6 +128,33 @@ as_stacks() {
         cmp "$out/a.folded" "$out/b.folded"
 }
 try folded_as_stacks as_stacks
+# ---- pprof ----
+
+sums_alike() {   # TRACE
+    "$prof" export -o "$out/run.pb.gz" "$1" 2>/dev/null &&
+        "$prof" stacks -o "$out/run.folded" "$1" 2>/dev/null &&
+        PYTHONPATH=tests/command python3 tests/command/read_pprof.py "$out/run.pb.gz" "$1" "$out/run.folded"
+}
+for file in tests/command/traces/kineto_*.json $(real_traces); do
+    label=$(basename "$file" .gz)
+    case $label in memory_timeline* | *_et.json | *_et_*) continue ;; esac
+    try "pprof_${label%%.*}" sums_alike "$file"
+done
+cat >"$out/frames.json" <<'END'
+{"distributedInfo": {"rank": 2}, "traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#7", "pid": 1, "tid": 1, "ts": 0, "dur": 90},
+{"ph": "X", "cat": "python_function", "name": "my train.py(12): step", "pid": 1, "tid": 1, "ts": 1, "dur": 50},
+{"ph": "X", "cat": "cpu_op", "name": "void f(int)", "pid": 1, "tid": 1, "ts": 2, "dur": 5, "args": {"source": "a b.c:34"}}
+]}
+END
+says places_and_labels "3 samples 1 steps [2] ranks [('step', 'my train.py', 12, 'prof'), ('void f(int)', 'a b.c', 34, 'prof')]" \
+    0 sums_alike "$out/frames.json"
+if command -v go >/dev/null 2>&1 && go tool pprof -h >"$out/said" 2>&1; then
+    says go_reads_it "step" 0 go tool pprof -top "$out/run.pb.gz"
+else
+    echo "skip go_reads_it: there is no go tool pprof here"
+fi
+
 says no_format "this ending says no format" 2 "$prof" export -o "$out/run.xyz" "$out/odd.json"
 says no_output "export needs -o" 2 "$prof" export "$out/odd.json"
 says no_trace "export needs a trace" 2 "$prof" export -o "$out/run.pftrace"

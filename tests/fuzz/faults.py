@@ -229,6 +229,7 @@ def commands(trace, old, stream, database, nodes, perfetto):
                   FAULT_PORT='1')
     yield of_prof('export', lambda out: ['export', '-o', out + '/o.pftrace', trace])
     yield of_prof('export_several', lambda out: ['export', '-o', out + '/o.pftrace', old, trace])
+    yield of_prof('export_pprof', lambda out: ['export', '-o', out + '/o.pb.gz', trace])
     yield of_prof('export_json', lambda out: ['export', '--lanes', '-o', out + '/o.json.gz', perfetto])
     yield of_prof('import', lambda out: ['import', '-o', out + '/o.json', database])
     yield of_prof('et', lambda out: ['et', nodes])

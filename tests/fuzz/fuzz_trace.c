@@ -31,6 +31,7 @@ extern const command report_command, analyze_command, diff_command, augment_comm
 
 static char input[] = "fuzz_input.json", output_file[] = "fuzz_output.json",
             pftrace_file[] = "fuzz_output.pftrace", folded_file[] = "fuzz_output.folded",
+            pprof_file[] = "fuzz_output.pb.gz",
             nowhere[] = "/dev/null";
 
 static int run(const command *c, const char *const *words) {
@@ -116,6 +117,7 @@ static const fuzz_run runs[] = {
     {&export_command, ANY, {"export", "-o", pftrace_file, input}},
     {&export_command, ANY, {"export", "-o", pftrace_file, input, input}},
     {&export_command, ANY, {"export", "-o", folded_file, input}},
+    {&export_command, ANY, {"export", "-o", pprof_file, input, input}},
     {&export_command, JSON, {"export", "--lanes", "-o", output_file, input}}
 };
 enum { RUNS = sizeof runs / sizeof *runs };

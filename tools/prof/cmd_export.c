@@ -3,6 +3,7 @@
 #include "json_lanes.h"
 #include "merge.h"
 #include "pftrace.h"
+#include "pprof.h"
 #include "trace_writer.h"
 
 #include <stdlib.h>
@@ -19,10 +20,14 @@ const command export_command = {
     "      none is lost. Every command of prof reads it again\n"
     "  prof export -o all.pftrace rank*.json.gz\n"
     "      of several ranks one file, processes \"rank N: ...\", as prof merge has it\n"
+    "  prof export -o run.pb.gz rank*.json.gz\n"
+    "      for go tool pprof: -sample_index=device, -tagfocus=rank=0\n"
     "  prof export -o back.json.gz run.pftrace\n"
     "      JSON of a .pftrace, of a raw stream or of JSON\n\n"
     "OUT ends with   and is\n"
     "  .pftrace      Perfetto's protobuf: times in ns from 1970 where the trace tells\n"
+    "  .pb.gz        pprof: cpu, device, calls and bytes by path, with the labels\n"
+    "                thread, rank and step\n"
     "  .folded       what prof stacks writes; of several traces the sums\n"
     "  .json[.gz]    the JSON of PyTorch's and Chrome's traces; of several traces\n"
     "                what prof merge writes\n", run
@@ -103,9 +108,15 @@ static int export_folded(const exporter *e) {
     return stacks_export(&o, e->traces, e->count, e->path);
 }
 
+static int export_pprof(const exporter *e) {
+    output out;
+    if (!output_open(&out, e->path)) return EXIT_BAD;
+    return output_finish(&out, pprof_write(e->traces, (size_t)e->count, &out));
+}
+
 static const struct { const char *suffix; int (*write)(const exporter *e); } formats[] = {
     {".pftrace", export_pftrace}, {".folded", export_folded}, {".json", export_json},
-    {".json.gz", export_json}
+    {".json.gz", export_json}, {".pb.gz", export_pprof}
 };
 
 static int run(int argc, char **argv) {

@@ -68,18 +68,35 @@ static void take(walk *w, const trace_event *event) {
     if (c) c->apart = w->options->frames_only && c->kind == TRACE_PYTHON;    /* an op's time is its
                                             frames', but for the ops within, whatever is between */
     if (w->tree.kernel_count > kernels) keep_kernel_name(w, event);
-    if (w->options->threads) keep_thread_name(w, event);
+    if (w->options->threads || w->options->take) keep_thread_name(w, event);
+    if (w->options->on_event) w->options->on_event(w->options->user, event);
+}
+
+static size_t thread_text(const walk *w, uint32_t number, char text[320]) {
+    const call_thread *thread = &w->tree.threads[number];
+    const uint64_t *name = map_get(&w->thread_names, number);
+    return (size_t)(name
+        ? snprintf(text, 320, "%s", interned_text(&w->texts, (uint32_t)*name))
+        : snprintf(text, 320, "process %lld thread %lld", (long long)thread->pid,
+                   (long long)thread->tid));
 }
 
 static uint32_t thread_node(walk *w, uint32_t number) {
-    const call_thread *thread = &w->tree.threads[number];
-    const uint64_t *name = map_get(&w->thread_names, number);
     char text[320];
-    int size = name
-        ? snprintf(text, sizeof text, "%s", interned_text(&w->texts, (uint32_t)*name))
-        : snprintf(text, sizeof text, "process %lld thread %lld", (long long)thread->pid,
-                   (long long)thread->tid);
-    return node_below(w->f, 0, text, (size_t)size, TRACE_OTHER);
+    size_t size = thread_text(w, number, text);
+    return node_below(w->f, 0, text, size, TRACE_OTHER);
+}
+
+/* Tells of the call, NO_CALL: of none. */
+static void tell(const walk *w, uint32_t number, flame_sample sample) {
+    char text[320] = "";
+    if (!w->options->take) return;
+    if (number != NO_CALL) {
+        sample.call = &w->tree.calls[number];
+        thread_text(w, sample.call->thread, text);
+    }
+    sample.thread = text;
+    w->options->take(w->options->user, &sample);
 }
 
 /* The nodes of a "Call stack" text, which begins with the innermost entry. */
@@ -125,6 +142,7 @@ static void enter(walk *w, uint32_t number, uint32_t base) {
     w->places[number].stack = stack;
     if (w->options->device) w->f->nodes[node].self += w->options->kernels ? 0 : c->device_self_ns;
     else if (!hidden || node != base) w->f->nodes[node].self += c->self_ns;
+    tell(w, number, (flame_sample){.node = node, .cpu_ns = c->self_ns, .calls = 1});
 }
 
 static void add_kernels(walk *w) {
@@ -134,6 +152,20 @@ static void add_kernels(walk *w) {
         uint32_t owner = kernel->owner == NO_CALL ? 0 : w->places[kernel->owner].node;
         uint32_t node = node_below(w->f, owner, name->text, name->size, TRACE_KERNEL);
         w->f->nodes[node].self += kernel->dur_ns;
+        tell(w, kernel->owner,
+             (flame_sample){.node = node, .device_ns = kernel->dur_ns, .calls = 1});
+    }
+}
+
+static void tell_changes(walk *w) {
+    for (size_t i = 0; i < w->tree.change_count; i++) {
+        const memory_change *change = &w->tree.changes[i];
+        bool known = change->owner != NO_CALL && !w->tree.calls[change->owner].is_async;
+        uint32_t node = known ? w->places[change->owner].node
+                              : node_below(w->f, 0, "(no call)", 9, TRACE_OTHER);
+        if (change->bytes > 0 && change->kind == CHANGE_EVENT)
+            tell(w, known ? change->owner : NO_CALL,
+                 (flame_sample){.node = node, .bytes = change->bytes});
     }
 }
 
@@ -148,6 +180,7 @@ static void walk_tree(walk *w) {
         if (!tree->calls[tree->order[i]].is_async) enter(w, tree->order[i], base);
     }
     if (w->options->device && w->options->kernels) add_kernels(w);
+    tell_changes(w);
 }
 
 int flame_read(flame *f, const flame_options *options, const char *path) {
@@ -158,8 +191,12 @@ int flame_read(flame *f, const flame_options *options, const char *path) {
     w.tree.without_kernels = !options->device;
     w.tree.with_python = w.tree.python_around = options->python;
     w.tree.with_site = options->by_site;
-    while (trace_next(reader) != TRACE_END)
+    w.tree.with_memory = options->take != NULL;
+    while (trace_next(reader) != TRACE_END) {
         if (reader->item == TRACE_EVENT) take(&w, &reader->event);
+        if (reader->item == TRACE_MEMBER && options->on_member)
+            options->on_member(options->user, &reader->member);
+    }
     tree_build(&w.tree);
     tree_time(&w.tree);
     walk_tree(&w);

@@ -10,6 +10,7 @@
 
 #include "call_tree.h"
 
+struct flame_sample;
 typedef struct flame_options {
     bool device;                /* time of the kernels that a call launched, not its CPU time */
     bool kernels;               /* with device: a kernel is an entry of its own */
@@ -17,7 +18,19 @@ typedef struct flame_options {
     bool frames_only;           /* only they are, and an op's time is its frames' (export_stacks) */
     bool threads;               /* the outermost entry is the thread */
     bool by_site;               /* a name with several places has an entry for each */
+    /* is told of each call and kernel, and of what was allocated in a call; NULL: nobody */
+    void (*take)(void *user, const struct flame_sample *sample);
+    void (*on_event)(void *user, const trace_event *event);
+    void (*on_member)(void *user, const trace_member *member);
+    void *user;
 } flame_options;
+
+typedef struct flame_sample {
+    uint32_t node;              /* in flame.nodes */
+    const call *call;           /* that it is of, or the kernel's; NULL: of no known one */
+    const char *thread;         /* of the call: its name, or its number */
+    int64_t cpu_ns, device_ns, calls, bytes;
+} flame_sample;
 
 /* One path: its name below its parent's path. Node 0 is the root, of no name. */
 typedef struct flame_node {
