@@ -122,6 +122,11 @@ says cut_is_told "the file ends early; read up to there" 1 "$prof" report "$out/
 
 says several_ranks "rank 1: " 0 sh -c "'$prof' export -o '$out/two.pftrace' tests/command/traces/kineto_2024.json \
     tests/command/traces/kineto_2026.json && '$prof' export -o '$out/two.json' '$out/two.pftrace' && cat '$out/two.json'"
+no_merged_file() {
+    mkdir -p "$out/aside" && TMPDIR=$out/aside "$prof" export -o "$out/two.pftrace" "$out/odd.json" "$out/odd.json" &&
+        [ -z "$(ls "$out/aside")" ]
+}
+try no_temporary_file_stays no_merged_file
 as_stacks() {
     "$prof" stacks tests/command/traces/kineto_2024.json >"$out/a.folded" &&
         "$prof" export -o "$out/b.folded" tests/command/traces/kineto_2024.json &&

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int run(int argc, char **argv);
@@ -502,7 +503,8 @@ int merge_files(char *const *paths, size_t count, merge_options options, const c
     return status;
 }
 
-/* The file has no name any more once it is read: nothing is left, whatever ends the program. */
+/* The file has its name from when it is whole until it is opened: nothing is left, whatever ends
+   the program. Others may not read it. */
 int merge_to_temporary(char *const *traces, size_t count, char **path) {
     const char *folder = getenv("TMPDIR");
     char name[4096];
@@ -510,7 +512,10 @@ int merge_to_temporary(char *const *traces, size_t count, char **path) {
     int fd = mkstemp(name);
     if (fd < 0) return fail(name, "cannot be created: %s", strerror(errno));
     close(fd);
+    unlink(name);
+    mode_t before = umask(077);
     int status = merge_files(traces, count, (merge_options){false, false}, name);
+    umask(before);
     fd = open(name, O_RDONLY);
     unlink(name);
     if (fd < 0 || status != EXIT_OK) return status != EXIT_OK ? status : EXIT_BAD;
