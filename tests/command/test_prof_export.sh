@@ -93,6 +93,14 @@ cat >"$out/pairs.json" <<'END'
 END
 "$prof" export --lanes -o "$out/lanes.json" "$out/pairs.json"
 try both_ends_of_a_pair_move sh -c "[ \$(grep -c '\"tid\": 800000' '$out/lanes.json') = 4 ]"
+# What stands behind the events in the file stays there.
+behind() {
+    "$prof" "$@" --lanes -o "$out/lanes.json" tests/command/traces/kineto_2024.json &&
+        python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$out/lanes.json" &&
+        grep -q '(lane 2)' "$out/lanes.json"
+}
+try lanes_and_members_behind behind export
+try cut_with_members_behind behind cut --to 1s
 
 foreign() {
     read_pftrace foreign "$out/foreign.pftrace" &&

@@ -252,6 +252,7 @@ static int write_part(const cutter *c, output *out) {
             writer_member(&writer, reader->member.key, reader->member.value);
         }
         if (reader->item != TRACE_EVENT || !event_kept(c, event)) continue;
+        if (!writer.had_events) json_lanes_names(c->lanes, &writer, NULL, NULL);
         writer_event(&writer);
         if (c->options->clip && (event->phase == 'X' || is_part(event)) && !is_device(event) &&
             event->kind != TRACE_GPU_ANNOTATION && event->kind != TRACE_SYNC)
@@ -261,7 +262,6 @@ static int write_part(const cutter *c, output *out) {
         else write_edited(out, event->raw, &moved, json_lanes_edit(c->lanes, event, &moved));
     }
     if (!begun) writer_begin(&writer, out, reader->array_form);
-    json_lanes_names(c->lanes, &writer, NULL, NULL);
     writer_end(&writer);
     return trace_close(reader);
 }

@@ -71,11 +71,11 @@ static int copy_events(trace_reader *reader, const json_lanes *lanes, output *ou
         if (reader->item == TRACE_MEMBER)
             writer_member(&w, reader->member.key, reader->member.value);
         if (reader->item != TRACE_EVENT) continue;
+        if (!w.had_events) json_lanes_names(lanes, &w, NULL, NULL);
         writer_event(&w);
         write_edited(out, event->raw, &moved, json_lanes_edit(lanes, event, &moved));
     }
     if (!begun) writer_begin(&w, out, reader->array_form);
-    json_lanes_names(lanes, &w, NULL, NULL);
     writer_end(&w);
     if (reader->not_json && !reader->failed)
         reader->failed = fail(reader->path, "this is not JSON: it has no events to be copied");

@@ -3,8 +3,8 @@
    JSON drop or cut such calls.
 
        json_lanes *l = json_lanes_find(path);           reads the file once
+       json_lanes_names(l, &writer, NULL, NULL);        before the first event
        ... an edit for each event that is written: json_lanes_edit(l, &event, &edit) ...
-       json_lanes_names(l, &writer, NULL, NULL);
        json_lanes_free(l);                                                                     */
 #ifndef PROF_JSON_LANES_H
 #define PROF_JSON_LANES_H
