@@ -644,6 +644,8 @@ typedef struct prof_average {
     int64_t self_other_device_ns[PROF_OTHER_DEVICES];   /* self_: prof_view.other_devices' part */
     uint64_t untimed;                    /* of count: calls without a time (desc.skip_tiny); means,
                                             least, most and percentiles are of the others */
+#else
+    int64_t on_cpu_ns;                   /* of cpu_time_total, while their task ran: prof_task_in */
 #endif
 } prof_average;
 
@@ -922,6 +924,26 @@ PROF_API void prof_set_thread_name_f(const char *format, ...) PROF__PRINTF(1, 2)
    Freestanding: the task of PROF_CONTEXT() has ended, and its zones; the next one of its number has
    another row. */
 PROF_API void prof_thread_end(void);
+
+#if PROF__BARE
+/* The tasks of a preemptive kernel: from its hook for a switch, and for the end of a task. See
+   examples/baremetal/kernel. Each task has a row of its own, whose zones cost what they cost
+   without a kernel; who ran is told by the row "CPU" (12 bytes of the arena a switch; not in
+   PROF_MODE_AGGREGATE), and by it how long zones were on the CPU: column "On CPU" of tables, "tdur"
+   in Chrome traces. For one core, where PROF_CONTEXT() is 0 in tasks. Also while nothing is
+   recorded, so that a session knows who runs when it starts.
+   prof_task_in: the task that runs from now on, its caller or the next to go on; number: any, its
+   own while it lives; its row's id is 1000 + number. name: as of prof_set_thread_name, copied
+   when the task first runs in a session, of one that was not there without a copy, and NULL: none;
+   a second live task of the name has its number behind it. From the switch, one at a time.
+   prof_task_gone: the task will run no more, or is the caller and ends: its zones end (unfinished).
+   Its memory is the next task's, but in PROF_MODE_TRACE, where its records stay. */
+PROF_API void prof_task_in(uint32_t number, const char *name);
+PROF_API void prof_task_gone(uint32_t number);
+#else                                    /* there each task is a thread, or a prof_context_switch */
+#  define prof_task_in(number, name) ((void)(number), (void)(name))
+#  define prof_task_gone(number) ((void)(number))
+#endif
 
 #if !PROF__BARE
 /* What longjmp, or another language's exception, leaves without an end: prof_mark() before setjmp
@@ -3958,6 +3980,8 @@ typedef struct prof__group {
                                             event, it is only in sums */
 #if !PROF__BARE
     const struct prof__tally *sums;      /* what is in no timeline; NULL: nothing */
+#else
+    int64_t on_cpu_ns;
 #endif
 } prof__group;
 
@@ -3971,9 +3995,10 @@ typedef struct prof__group_wide {
 } prof__group_wide;
 
 /* Bytes for one row more: the row, its last call, its places in two indices, two numbers to sort
-   by. A rank takes less than what is wide. */
+   by. A rank takes less than what is wide, or 48. */
 #define PROF__GROUP_SHARE \
-    (sizeof(prof__group) + sizeof(prof__group_wide) + (PROF__BARE ? 5 : 6) * sizeof(uint32_t))
+    (sizeof(prof__group) + (PROF__BARE ? 48 : sizeof(prof__group_wide)) + \
+     (PROF__BARE ? 5 : 6) * sizeof(uint32_t))
 #define PROF__SITE_SHARE prof__align(PROF__GROUP_SHARE + (PROF__BARE ? 0 : 72))   /* 72: shares */
 
 #if PROF__BARE
@@ -4565,6 +4590,8 @@ typedef struct prof__row {
 #else
     uint16_t context;                    /* whose it is */
 #define PROF__OVER UINT16_MAX            /* nobody's: the task has ended */
+#define PROF__AWAY (UINT16_MAX - 1)      /* a task's that does not run, or main()'s before tasks */
+#define PROF__CPU (UINT16_MAX - 2)       /* the kernel's: which task ran when */
 #endif
     uint32_t thread;                     /* its index in the trace; PROF_NONE: free, without one */
     struct prof__row *next;
@@ -4657,7 +4684,9 @@ enum { PROF__NO = PROF__BARE ? 17 : 21 };   /* place; all below it are in the ra
 #  define PROF__STAT_HOST(each) PROF__STAT_NONE
 #  define PROF__HOST_TEXT(text) ""
 #  define PROF__COLUMN_SITE(HOST)
+#  define PROF__COLUMN_ON_CPU(X) X(ON_CPU, TIME, on_cpu_ns, "On CPU", "on_cpu")
 #else
+#  define PROF__COLUMN_ON_CPU(X)
 #  define PROF__STAT_HOST(each) each
 #  define PROF__HOST_TEXT(text) text
 #  define PROF__COLUMN_SITE(HOST) HOST(SITE, SITE, site, "Source", "source")
@@ -4991,6 +5020,7 @@ struct prof_trace {
     prof__plan plan;
     uint32_t rate;                       /* of the clock; 0: ns */
     prof__segment *free_chunks;
+    prof__row *tasks;                    /* that live: see prof__live */
 #else
     prof_mode mode;
     prof_clock clock;
@@ -7266,7 +7296,8 @@ typedef struct prof__state {
     uint16_t epoch, skipped;             /* skipped: begins dropped whose ends are to come */
     uint32_t written;                    /* slots, by the stream or the dump */
     prof__row row;
-    prof__frame none, frames[1];         /* max_depth + 1: the last is none, too */
+    prof__frame none, frames[1];         /* max_depth + 1: the last is none, too. none.site_depth:
+                                            a task's site in the row "CPU" */
 } prof__state;
 
 PROF__FN size_t prof__state_size(size_t depth) {
@@ -7451,7 +7482,7 @@ PROF__FN bool prof__room(prof__state *t) {
 }
 
 /* end: where the list of rows was seen to end. */
-PROF__FN prof__state *prof__state_make(uint32_t context, prof__row **end) {
+PROF__INLINE prof__state *prof__state_make(uint32_t context, prof__row **end) {
     struct prof_trace *s = &prof__trace;
     prof__state *t = NULL;
     prof__frame *f;
@@ -7499,16 +7530,22 @@ PROF__FN prof__state *prof__enter(bool make) {
     return t;
 }
 
-/* And ends: the hot path may work in t, or not. */
+/* What the hot path gets: t, where it may work there. */
+PROF__INLINE prof__hot *prof__way(prof__state *t) {
+    const struct prof_trace *s = &prof__trace;
+    prof__hot *hot = &t->hot;
+    if (s->slow || t->skipped || t->hot.cursor >= t->hot.limit ||
+        (s->ticked && s->ticked(t, NULL)))
+        hot = &prof__nowhere;
+    return hot;
+}
+
+/* And ends. */
 PROF__FN void prof__leave(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     if (t) {
-        prof__hot *hot = &t->hot;
         t->known = t->hot.cursor;
-        if (s->slow || t->skipped || t->hot.cursor >= t->hot.limit ||
-            (s->ticked && s->ticked(t, NULL)))
-            hot = &prof__nowhere;
-        prof__contexts[t->row.context] = hot;
+        prof__contexts[t->row.context] = prof__way(t);
     }
     prof__let_in(s->held);
 }
@@ -7809,6 +7846,286 @@ PROF_API PROF__QUIET const prof__hooks *prof__hooks_of(const prof_platform *plat
                                        prof__platform_advance };
     prof__platform.is = *platform;
     return &hooks;
+}
+
+/* ---- the tasks of a kernel: linked where a program tells of them ---- */
+
+/* Begin and end know no tasks: the state of the one that runs is that of context 0, as main()'s
+   is; the others are away. A switch changes that, and ends and begins a zone in the row "CPU",
+   whose records it alone writes. It leaves alone what the tasks' own calls in the slow path write,
+   for a task may be away in the midst of one: that reads and sets the way of context 0, too, but
+   only while it runs. */
+static struct prof__task {
+    uint32_t number, sessions;           /* of the task that runs; that had tasks */
+    const char *name;                    /* NULL: nobody knows who runs */
+} prof__task;
+
+struct prof__close;
+/* What tables and traces tell by the row "CPU", where there are tasks; else NULL. */
+static const struct prof__cpu_results {
+    void (*group)(prof__group *r, const struct prof__close *c);
+    void (*chrome)(prof__out *o, const prof_event *e);
+} *prof__cpu_results;
+static const struct prof__cpu_results *prof__cpu_results_here(void) PROF__QUIET;
+
+enum { PROF__CPU_ID = 999, PROF__TASK_IDS };
+
+/* What a switch finds among the rows of live tasks, and, for a new one, among all. */
+typedef struct prof__rows {
+    prof__row **end, *cpu, *out, *in;
+    prof__row *over;                     /* of one that is gone; NULL: none whose memory is free */
+    prof__state *rest;                   /* of one that is gone and left a chunk; NULL: none */
+} prof__rows;
+
+/* The row "CPU" and those of live tasks are in a list of their own, so that a switch takes no
+   longer where many have ended. Its links are where a row has nothing else: it has its own name. */
+PROF__FN prof__row *prof__live(const prof__row *row) {
+    return (prof__row *)(uintptr_t)row->info.name;
+}
+
+PROF__FN void prof__live_add(prof__row *row) {
+    row->info.name = (const char *)prof__trace.tasks;
+    prof__trace.tasks = row;
+}
+
+/* If it is there. A switch may come meanwhile, and add one in front. */
+PROF__FN void prof__live_remove(prof__row *row) {
+    for (bool done = false; !done;) {
+        prof__row *before = prof__trace.tasks;
+        uintptr_t lock;
+        while (before && before != row && prof__live(before) != row) before = prof__live(before);
+        if (!before) return;
+        lock = prof__lock();
+        done = before != row || prof__trace.tasks == row;
+        if (before != row) before->info.name = row->info.name;
+        else if (done) prof__trace.tasks = prof__live(row);
+        prof__unlock(lock);
+    }
+    row->info.name = NULL;
+}
+
+PROF__FN bool prof__row_is_task(const prof__row *row, uint32_t number) {
+    if (!row->context) return prof__task.name && prof__task.number == number;
+    return row->context == PROF__AWAY && (uint32_t)row->info.id == PROF__TASK_IDS + number;
+}
+
+PROF__FN prof__rows prof__rows_seen(uint32_t number) {
+    prof__rows r;
+    memset(&r, 0, sizeof r);
+    for (prof__row *row = prof__trace.tasks; row; row = prof__live(row)) {
+        if (prof__row_is_task(row, number)) r.in = row;
+        if (!row->context) r.out = row;
+        if (row->context == PROF__CPU) r.cpu = row;
+    }
+    for (prof__row *row = r.out ? NULL : prof__trace.rows; row; row = row->next)
+        if (!row->context) r.out = row;  /* main()'s, or that of a task which had ended its row */
+    return r;
+}
+
+PROF__FN bool prof__only_sums(void) {
+    return prof__trace.parts && prof__trace.parts->average;
+}
+
+/* May another task have the memory? A ring has nothing but what it overwrites. */
+PROF__FN bool prof__row_free(const prof__row *row) {
+    const prof__parts *parts = prof__trace.parts;
+    return row->context == PROF__OVER &&
+           (!row->first || (parts && (parts->average || parts->mode == PROF_MODE_RING)));
+}
+
+PROF__FN void prof__rows_gone(prof__rows *r) {
+    for (r->end = &prof__trace.rows; *r->end; r->end = &(*r->end)->next) {
+        prof__row *row = *r->end;
+        if (!r->over && prof__row_free(row)) r->over = row;
+        if (row->context == PROF__OVER && prof__row_state(row)->spare)
+            r->rest = prof__row_state(row);
+    }
+}
+
+PROF__FN void prof__row_call(prof__row *row, const char *name) {
+    size_t i = 0;
+    for (; i + 1 < sizeof row->name && name[i]; i++) row->name[i] = name[i];
+    row->name[i] = 0;
+}
+
+/* Has another live task this name? */
+PROF__FN bool prof__name_taken(const char *name) {
+    const prof__row *row = prof__trace.tasks;
+    while (row && strcmp(row->name, name) != 0) row = prof__live(row);
+    return row != NULL;
+}
+
+/* A row becomes a task's: its name tells it from all that live. */
+PROF__FN void prof__row_name_task(prof__row *row, uint32_t number, const char *name) {
+    char text[20], *end = prof__text_u64(text, number);
+    size_t length;
+    row->info.id = (uint64_t)PROF__TASK_IDS + number;
+    if (!row->name[0]) prof__row_call(row, name);
+    *end++ = 0;
+    length = PROF__MIN(strlen(row->name), sizeof row->name - 1 - (size_t)(end - text));
+    if (!row->name[0] || prof__name_taken(row->name)) {
+        row->name[length] = '#';
+        memcpy(row->name + length + 1, text, (size_t)(end - text));
+    }
+    prof__live_add(row);
+    prof__row_state(row)->none.site_depth = prof__only_sums() ? 0 : prof__name_add(row->name);
+}
+
+/* The state of a task that is gone, for another. What a ring has of it is overwritten. */
+PROF__FN prof__state *prof__state_again(prof__row *row) {
+    prof__state *t = prof__row_state(row);
+    struct prof_trace *s = &prof__trace;
+    if (!prof__only_sums()) {
+        for (prof__segment *g = row->first; g; g = g->next) {
+            s->overwritten += (prof__amount)((g->end ? g->end : t->hot.cursor) - g->begin);
+            g->end = g->begin;
+        }
+        if (!t->spare && row->first) {
+            t->spare = row->first;
+            row->first = t->spare->next;
+        }
+        if (!row->first) t->segment = NULL;
+        t->hot.cursor = t->segment ? t->segment->begin : NULL;
+        t->hot.limit = t->end = NULL;
+        t->known = t->hot.cursor;
+        row->number += 0x10000;          /* to a stream another row */
+    }
+    prof__live_remove(row);              /* prof_thread_end leaves it there */
+    t->skipped = 0;
+    t->written = 0;
+    row->announced = 0;
+    row->name[0] = 0;
+    return t;
+}
+
+/* Inline, as there: else programs without tasks would pay for the call. */
+PROF__FN prof__state *prof__state_new(prof__row **end) { return prof__state_make(0, end); }
+
+/* The row of a task that was not there before; NULL: no room. */
+PROF__FN prof__row *prof__task_row(prof__rows *r, uint32_t number, const char *name) {
+    prof__state *t = NULL;
+    const struct prof_trace *s = &prof__trace;
+    bool full = prof__arena.room < prof__align(s->plan.state) + s->plan.state_more ||
+                (s->max_threads && s->row_count >= s->max_threads);
+    prof__rows_gone(r);
+    if (!r->over || (r->over->first && !prof__only_sums() && !full)) t = prof__state_new(r->end);
+    else t = prof__state_again(r->over);
+    if (!t) return NULL;
+    if (!t->spare && r->rest) {
+        t->spare = r->rest->spare;
+        r->rest->spare = NULL;
+    }
+    t->row.context = 0;
+    prof__row_name_task(&t->row, number, name);
+    return &t->row;
+}
+
+/* The row "CPU"; NULL: no room, or sums alone are kept. */
+PROF__FN prof__row *prof__cpu_row(void) {
+    prof__state *t = prof__only_sums() ? NULL : prof__state_new(&prof__trace.rows);
+    if (!t) return NULL;
+    t->row.context = PROF__CPU;
+    t->row.info.id = PROF__CPU_ID;
+    prof__row_call(&t->row, "CPU");
+    prof__live_add(&t->row);
+    prof__task.sessions++;
+    prof__cpu_results = prof__cpu_results_here();
+    return &t->row;
+}
+
+/* A task runs from then on; NULL: nobody knows which. */
+PROF__FN void prof__stretch_begin(prof__state *cpu, const prof__row *task, uint64_t then) {
+    uint32_t site = task ? prof__row_state(task)->none.site_depth : 0;
+    prof__frame *f = cpu->hot.top;
+    bool room = prof__room(cpu);
+    if (site && room) {
+        f->start = (uint32_t)then;
+        f->site_depth = site + f->above;
+        f->epoch = (uint16_t)(then >> 31);
+        cpu->hot.top = f + 1;
+    } else if (task) {
+        prof__count(room ? PROF__COUNTED(sites) : PROF__COUNTED(full));
+    }
+}
+
+/* In the row "CPU" the zone of the task that ran ends, and that of the one that comes begins.
+   before: who ran since the session began; NULL: that is known, or nobody. */
+PROF__FN void prof__stretch(prof__row *row, const prof__row *before, const prof__row *in) {
+    prof__state *cpu = prof__row_state(row);
+    prof__time_in(cpu);
+    if (before) prof__stretch_begin(cpu, before, prof__trace.start_tick);
+    if (prof__open_zones(cpu)) prof__end_zone(cpu);
+    prof__stretch_begin(cpu, in, cpu->known_time);
+    cpu->known = cpu->hot.cursor;
+}
+
+/* From out to in, which is not out. */
+PROF__FN void prof__switch(prof__rows *r, uint32_t number, const char *name) {
+    const prof__row *before = r->out && r->out->info.id ? r->out : NULL;
+    if (r->out) r->out->context = PROF__AWAY;
+    if (r->in) r->in->context = 0;
+    else r->in = prof__task_row(r, number, name);
+    if (r->cpu) before = NULL;
+    else r->cpu = prof__cpu_row();
+    if (r->cpu) prof__stretch(r->cpu, before, r->in);
+    else (void)prof__time_now(0);
+}
+
+PROF_API PROF__QUIET void prof_task_in(uint32_t number, const char *name) {
+    const struct prof_trace *s = &prof__trace;
+    uintptr_t held = prof__keep_out();
+    if (!name) name = "";
+    if (s->open) {
+        prof__rows r = prof__rows_seen(number);
+        prof__hot *way = &prof__nowhere;
+        if (r.out && !r.out->info.id && prof__task.name)   /* it was there when we started */
+            prof__row_name_task(r.out, prof__task.number, prof__task.name);
+        if (!r.in || r.in != r.out || !r.cpu) {
+            prof__contexts[0] = way;
+            prof__switch(&r, number, name);
+            if (r.in && prof__row_state(r.in)->epoch == (uint16_t)(s->time >> 31))
+                way = prof__way(prof__row_state(r.in));
+            prof__contexts[0] = way;
+        }
+    }
+    prof__task.number = number;
+    prof__task.name = name;
+    prof__let_in(held);
+}
+
+/* What is left of its chunk becomes the next task's, if that can work there. */
+PROF__FN void prof__chunk_rest(prof__state *t) {
+    uintptr_t begin = prof__align((size_t)(uintptr_t)t->hot.cursor);
+    size_t least = sizeof(prof__segment) + prof__trace.reserve +
+                   PROF__WORK_SLOTS * sizeof(prof__record);
+    prof__segment *g = (prof__segment *)begin;
+    if (t->spare || !t->segment || begin + least > (uintptr_t)t->end) return;
+    g->begin = (prof__record *)(void *)(g + 1);
+    g->limit = t->end;
+    t->segment->limit = t->end = t->hot.limit = t->hot.cursor;
+    t->spare = g;
+}
+
+/* The zones of a task end. Its chunk is whole: a stream gives it back. */
+PROF__FN void prof__task_over(prof__state *t) {
+    if (!t->row.context) prof__contexts[0] = &prof__nowhere;
+    prof__time_in(t);
+    for (; prof__open_zones(t); prof__count(PROF__COUNTED(unfinished))) prof__end_zone(t);
+    if (t->segment && !prof__only_sums()) t->segment->end = t->hot.cursor;
+    if (!prof__trace.parts) prof__chunk_rest(t);
+    t->known = t->hot.cursor;
+    prof__live_remove(&t->row);
+    t->row.context = PROF__OVER;
+}
+
+PROF_API PROF__QUIET void prof_task_gone(uint32_t number) {
+    uintptr_t held = prof__keep_out();
+    if (prof__trace.open) {
+        prof__rows r = prof__rows_seen(number);
+        if (r.in) prof__task_over(prof__row_state(r.in));
+    }
+    if (prof__task.number == number) prof__task.name = NULL;
+    prof__let_in(held);
 }
 #endif
 
@@ -10839,6 +11156,7 @@ PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const p
 #  define prof__row_cursor(row) (prof__row_state(row)->hot.cursor)
 #  define prof__row_stop(row) (prof__trace.time)
 #  define prof__row_overwritten(row) 0
+#  define prof__row_is_cpu(row) ((row)->context == PROF__CPU)   /* whose zones are in no sum */
 #  define prof__row_latest() UINT64_MAX
 #  define prof__stands_for_sums(site) false
 
@@ -10860,7 +11178,7 @@ PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
     prof_stats stats, *out = &stats;
     prof__stats_take(out, s, &s->counts);
     for (const prof__row *row = s->rows; row; row = row->next)
-        out->unfinished += prof__row_open_count(row);
+        out->unfinished += prof__row_is_cpu(row) ? 0 : prof__row_open_count(row);
 #if PROF__STB
     out->names_cut = s->names_cut;
 #endif
@@ -10876,6 +11194,7 @@ PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
 #  define prof__row_stop(row) ((row)->stop_tick)
 #  define prof__row_open_count(row) ((row)->open_count)
 #  define prof__row_overwritten(row) ((row)->overwritten)
+#  define prof__row_is_cpu(row) false
 #  define prof__row_latest() \
     (prof__trace.clock == PROF_CLOCK_CPU ? prof__trace.stop_tick : UINT64_MAX)
 #  define prof__row_open(row, i) ((row)->open[i])
@@ -10916,6 +11235,88 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     }
     prof__read_lost(r, 0);
 }
+
+#if PROF__BARE
+/* ---- how long zones were on the CPU, by the stretches of the row "CPU" ---- */
+
+typedef struct prof__stretches {         /* a place in that row */
+    prof__cursor k;
+    const prof__segment *next;           /* behind that in which k is */
+    uint32_t site, session;              /* whose stretch it is */
+    int64_t start_ns, end_ns;            /* INT64_MAX: the last one, which was open */
+} prof__stretches;
+
+PROF__FN bool prof__stretch_record(prof__stretches *w, const prof__row *cpu, prof__item *i) {
+    while (!prof__next(&w->k, i)) {
+        const prof__segment *g = w->next;
+        if (!g) return false;
+        w->k.at = g->begin;
+        w->k.end = g->end ? g->end : prof__row_cursor(cpu);
+        w->next = g->next;
+    }
+    return true;
+}
+
+/* The next stretch; false: there is none. */
+PROF__FN bool prof__stretch_next(prof__stretches *w, const prof__row *cpu) {
+    prof__open o = { 0, 0, 0 };
+    prof__item i;
+    bool more;
+    do more = prof__stretch_record(w, cpu, &i);
+    while (more && !prof__item_is_zone(&i));
+    if (!more && (w->end_ns == INT64_MAX || !prof__row_open_count(cpu))) return false;
+    if (!more) o = prof__row_open(cpu, 0);
+    w->site = more ? i.site_depth & ~(uint32_t)0xff : o.site;
+    w->start_ns = prof__ticks_ns(more ? i.end - i.duration : o.start);
+    w->end_ns = more ? prof__ticks_ns(i.end) : INT64_MAX;
+    return true;
+}
+
+/* The last segment that was begun until then, which its first record tells. */
+PROF__FN const prof__segment *prof__stretches_from(const prof__segment *g, int64_t ns) {
+    while (g && g->next) {
+        const prof__record *c = g->next->begin;
+        if (prof__ticks_ns((uint64_t)c->end << 32 | c->duration) > ns) break;
+        g = g->next;
+    }
+    return g;
+}
+
+/* Of what lasts from times[0] to times[1]. A place for each depth is kept where the last one began:
+   zones of one depth come in order, as do events. What is no task is always on the CPU. */
+PROF__FN int64_t prof__on_cpu(const int64_t *times, uint32_t thread, uint32_t depth) {
+    static prof__stretches places[8];
+    prof__stretches *place = places + PROF__MIN(depth, 7), w;
+    const prof__row *cpu = NULL;
+    uint32_t site = 0;
+    int64_t ns = 0;
+    bool more = true;
+    for (const prof__row *row = prof__trace.rows; row; row = row->next)
+        if (prof__row_is_cpu(row)) cpu = row;
+        else if (row->thread == thread) site = prof__row_state(row)->none.site_depth;
+    if (!cpu || !site) return times[1] - times[0];
+    if (place->session != prof__task.sessions || place->start_ns > times[0]) {
+        memset(place, 0, sizeof *place);
+        place->session = prof__task.sessions;
+        place->next = prof__stretches_from(cpu->first, times[0]);
+    }
+    while (more && place->end_ns <= times[0]) more = prof__stretch_next(place, cpu);
+    for (w = *place; more && w.start_ns < times[1]; more = prof__stretch_next(&w, cpu))
+        if (w.site == site + 256)
+            ns += PROF__MIN(w.end_ns, times[1]) - PROF__MAX(w.start_ns, times[0]);
+    return ns;
+}
+
+PROF__FN void prof__group_add_on_cpu(prof__group *r, const prof__close *c) {
+    r->on_cpu_ns += prof__on_cpu(&c->start_ns, c->thread, c->depth);
+}
+
+PROF__FN void prof__chrome_on_cpu(prof__out *o, const prof_event *e);
+static const struct prof__cpu_results *prof__cpu_results_here(void) {
+    static const struct prof__cpu_results results = { prof__group_add_on_cpu, prof__chrome_on_cpu };
+    return &results;
+}
+#endif
 
 /* ---- @TREE: zones in post-order to events in order of start, in one pass ---- */
 
@@ -11142,6 +11543,7 @@ PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool
         r.number = zones;
         r.thread = row->thread;
         if (feed->row) feed->row(feed->user, row);
+        else if (feed->take && prof__row_is_cpu(row)) continue;
         prof__read_row(&r, row);
         zones += r.zones;
         moments += r.moment_count;
@@ -13542,6 +13944,11 @@ PROF__FN void prof__group_open(prof__group *r) {
 }
 
 #if PROF__BARE
+#  define prof__average_on_cpu(a, r) ((a)->on_cpu_ns = (r)->on_cpu_ns)
+PROF__INLINE void prof__group_on_cpu(prof__group *r, const prof__close *c) {
+    if (prof__cpu_results) prof__cpu_results->group(r, c);
+}
+
 #  define prof__is_in_sums(s, what) false
 #  define prof__group_in_sums(g, row) false
 #  define prof__group_is_sums(r) false
@@ -13550,6 +13957,8 @@ PROF__FN void prof__group_open(prof__group *r) {
 #  define prof__average_timed(a) ((a)->count)
 #  define prof__average_means(a) ((a)->count)
 #else
+#  define prof__group_on_cpu(r, c) ((void)0)
+#  define prof__average_on_cpu(a, r) ((void)0)
 /* Calls of a row that have a time; so many that its means are of. */
 PROF__FN uint64_t prof__average_timed(const prof_average *a) {
     return a->count - PROF__MIN(a->untimed, a->count);
@@ -13660,6 +14069,7 @@ PROF__EAGER void prof__group_record(void *groups, const prof__close *c) {
     uint32_t row = prof__group_of_site(g, c->what);
     prof__group *r = g->rows + row;
     (void)prof__rank_take(g->ranks + row, c, !r->count);
+    prof__group_on_cpu(r, c);
     if (!PROF__BARE)
         g->last[row] = r->count && g->last[row] >= c->from ? PROF_NONE : c->number;
     prof__call_add(r, NULL, c);
@@ -13967,6 +14377,7 @@ PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const pr
     a->self_cpu_time_total_ns = r->self_cpu_ns;
     a->min_ns = r->count ? r->min_ns : 0;
     a->max_ns = r->count ? r->max_ns : 0;
+    prof__average_on_cpu(a, r);
     if (PROF__BARE || !w) return;
     a->device_time_total_ns = w->device_ns;
     a->self_device_time_total_ns = w->self_device_ns;
@@ -14895,6 +15306,7 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
     X(CPU_SHARE, SHARE, cpu_time_total_ns, "CPU total %", "") \
     X(CPU, TIME, cpu_time_total_ns, "CPU total", "cpu_time_total") \
     X(CPU_MEAN, MEAN, cpu_time_total_ns, "CPU time avg", "cpu_time") \
+    PROF__COLUMN_ON_CPU(X) \
     HOST(MIN, TIME, min_ns, "min", "min") \
     X(P50, TIME, p50_ns, "p50", "p50") \
     X(P90, TIME, p90_ns, "p90", "p90") \
@@ -15451,6 +15863,8 @@ PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int co
 }
 
 #if PROF__BARE
+#  define prof__table_measure_on_cpu(t, r) \
+    ((void)((r)->on_cpu_ns && ((t)->width[PROF__COL_ON_CPU] = PROF__COLUMN)))
 #  define prof__table_number(t, r, column) prof__row_number(r, column)
 #  define prof__table_whole_ns(t, column) ((t)->self_cpu_ns)
 #  define prof__put_parts(t, r) ((void)0)
@@ -15459,6 +15873,7 @@ PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int co
 #  define prof__table_device_ns(t, r) ((void)0)
 #  define prof__table_measure_others(t, r) ((void)0)
 #else
+#  define prof__table_measure_on_cpu(t, r) ((void)0)
 /* The name of counter i, where the rows have counters. */
 PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
     if (t->trace && !t->rows && (!t->groups || t->groups->counts))
@@ -15974,6 +16389,7 @@ PROF__FN void prof__table_measure(prof__table *t) {
             if (r.p99_ns || prof__table_percentiles(t)) t->width[j] = PROF__COLUMN;
         t->self_cpu_ns = PROF__PLUS(t->self_cpu_ns, r.self_cpu_time_total_ns);
         if (!PROF__BARE) prof__table_measure_wide(t, &r);
+        prof__table_measure_on_cpu(t, &r);
     }
     prof__table_whole(t);
     t->width[PROF__COL_NAME] = PROF__MIN(t->width[PROF__COL_NAME], most);
@@ -16485,9 +16901,21 @@ PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct 
     if (PROF__UNLIKELY(place->thread != e->thread))
         prof__chrome_place(place, s, e->thread, prof__chrome_tid(s, e->thread));
     prof__chrome_zone(o, place, e->name, e->start_ns, e->end_ns, e->flags);
+#if PROF__BARE
+    if (prof__cpu_results) prof__cpu_results->chrome(o, e);
+#endif
 }
 
 #if PROF__BARE
+/* Into the event that was just written. */
+PROF__FN void prof__chrome_on_cpu(prof__out *o, const prof_event *e) {
+    o->p--;
+    prof__out_text(o, ",\"tdur\":");
+    prof__out_room(o, 32);
+    o->p = prof__text_us(o->p, (uint64_t)prof__on_cpu(&e->start_ns, e->thread, e->depth));
+    prof__out_text(o, "}");
+}
+
 #  define prof__chrome_real(o, bits) ((void)0)
 #else
 /* A JSON number, of 15 digits or as many as tell it from others; whatever the locale's point. */

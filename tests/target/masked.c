@@ -14,6 +14,7 @@ enum { MARKS = 7, NAMES = 64 - MARKS, INTERRUPTS = 6, OPEN = 8 };
 
 static char names[NAMES][24];            /* "sensor/channel/00": what differs comes last */
 static const char *name;
+static uint32_t number;
 static prof_desc desc;
 static prof_average rows[64];
 
@@ -51,6 +52,8 @@ CALL(PROF_COUNTER, PROF_COUNTER("level", 7))
 CALL(prof_set_thread_name, prof_set_thread_name("a name longer than what is kept"))
 CALL(prof_thread_end, prof_thread_end())
 CALL(prof_tick, prof_tick())
+CALL(prof_task_in, prof_task_in(number, name))
+CALL(prof_task_gone, prof_task_gone(number))
 CALL(prof_now, (void)prof_now())
 CALL(prof_flush, (void)prof_flush())
 CALL(prof_dump, (void)prof_dump(sink))
@@ -108,6 +111,14 @@ static void calls(void) {
         many_zones(120);
         call_prof_flush();
     }
+    for (number = 1; number <= 6; number++) {
+        name = names[number];
+        call_prof_task_in();
+        call_pair();
+        call_begin();
+    }
+    call_prof_task_in();                 /* a new one */
+    for (number = 1; number <= 5; number++) call_prof_task_gone();
     call_prof_thread_end();
     call_prof_get_stats();
     many_zones(40);

@@ -172,6 +172,43 @@ static void test_target_context_too_high(void) {
     EQUAL(prof_get_stats().dropped_threads, 2);
 }
 
+/* Two tasks in turns: rows by task, zones, who ran, a task that comes when another is gone. */
+static void test_target_tasks(void) {
+    prof_desc desc = target_desc();
+    prof_average rows[4];
+    prof_trace *trace;
+    size_t threads;
+    in_context = 0;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        prof_task_in(7, "same");
+        PROF_BEGIN("waits");
+        clock_ticks += 10;
+        prof_task_in(300000 + i, "same");
+        PROF_BEGIN("ends");
+        clock_ticks += 20;
+        prof_task_in(7, "same");
+        clock_ticks += 5;
+        PROF_END();
+        prof_task_gone(300000 + i);
+    }
+    trace = prof_stop();
+    EQUAL(prof_key_averages(trace, NULL, rows, 4), 2);
+    SAME_TEXT(rows[0].key, "waits");
+    EQUAL(rows[0].count, 3);
+    EQUAL(rows[0].cpu_time_total_ns, 3 * 35);
+    EQUAL(rows[0].on_cpu_ns, 3 * 15);
+    EQUAL(rows[1].count, 3);
+    EQUAL(rows[1].on_cpu_ns, 3 * 20);
+    EQUAL(prof_get_stats().unfinished, 3);
+    SAME_TEXT(prof_threads(trace, &threads)[0].name, "same");
+    EQUAL(prof_threads(trace, &threads)[0].id, 1007);
+    SAME_TEXT(prof_threads(trace, &threads)[1].name, "CPU");
+    SAME_TEXT(prof_threads(trace, &threads)[2].name, "same#300000");
+    EQUAL(threads, 5);
+    prof_task_gone(7);
+}
+
 /* A task that ended, and the next one of its number: its open zones have ended, and what the next
    one does is in a row of its own. */
 static void test_target_number_again(void) {
@@ -768,6 +805,7 @@ int main(void) {
     RUN(test_target_narrow_clocks);
     RUN(test_target_ring_of_one_chunk);
     RUN(test_target_end_keeps_time);
+    RUN(test_target_tasks);
     RUN(test_target_refusals);
     RUN(test_target_off);
     return test_end();
