@@ -320,6 +320,28 @@ for cpu in cortex-m0 cortex-m3; do
     race "race $cpu without protection fails" '3 98' $cpu '-DPROF_CONTEXT()=0u'
 done
 
+# ---- Tasks of a kernel of the test's own, and its account of them ----
+
+kernel() {   # CPU MACHINE FLAGS...
+    name="kernel $1"
+    cpu=$1 machine=$2
+    shift 2
+    wanted "$name" || return
+    has "$name" arm-none-eabi-gcc qemu-system-arm || return
+    folder=$out/kernel
+    mkdir -p "$folder"
+    arm "$folder/program" 0x400000 -mcpu="$cpu" "$@" tests/target/kernel.c >"$out/said" 2>&1 ||
+        { not_ok "$name" "does not compile: $(head -n 5 "$out/said")"; return; }
+    emulate "$folder/program" arm "$machine"
+    got=$?
+    if [ $got = 0 ]; then ok "$name"
+    else not_ok "$name" "exit status $got: $(tr '\n' ' ' <"$folder/table.txt")"; fi
+}
+
+kernel cortex-m0 mps2-an385
+kernel cortex-m3 mps2-an385
+kernel cortex-m7 mps2-an500
+
 # ---- The lines in the folder's README.md, as they stand there ----
 
 readme() {
