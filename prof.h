@@ -106,9 +106,9 @@
 
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
-       @PLATFORM @ARENA @TEXT @SITES @FORMAT @RECORD @TARGET @PRINTF @DETAILS @SYMBOLS @FUNCTIONS
-       @NATIVE @COUNTERS @NEST @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE @CHROME @STACKS
-       @MEMORY @EXECUTION @RAW @AGGREGATE @STORE @OBSERVE @SCHEDULE @SESSION
+       @PLATFORM @ARENA @TEXT @SITES @FORMAT @STATES @SUMS @RECORD @TARGET @PRINTF @DETAILS
+       @SYMBOLS @FUNCTIONS @NATIVE @COUNTERS @NEST @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE
+       @CHROME @STACKS @MEMORY @EXECUTION @RAW @AGGREGATE @STORE @OBSERVE @SCHEDULE @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
@@ -4515,9 +4515,9 @@ PROF__INLINE bool prof__item_is_zone(const prof__item *i) {
     return !i->kind || i->kind == PROF__ZONE64 || (!PROF__BARE && i->kind == PROF__UNFINISHED);
 }
 
-/* ---- @RECORD: thread states, chunks, begin and end ---- */
+/* ---- @STATES: what a thread has: its open zones, its chunks, its place in the trace ----
 
-/* A thread may be anywhere in here while others stop the session, start the next one and lay the
+   A thread may be anywhere in here while others stop the session, start the next one and lay the
    arena out anew. What it may touch then, and what keeps that valid:
      its slot, its state, the memory between the state's begin and limit
                       are its own until it gives the state back: no session lays anything over them,
@@ -4828,9 +4828,8 @@ typedef struct prof__state {
     /* In sums its memory is a block that is emptied into rows when it is full. */
     bool summing;                        /* all of AGGREGATE; a trace since the arena was full */
     bool held;                           /* who adds the block to them has the lock */
-#if !PROF__BARE
-    uint32_t loan;                       /* its thread wants the lock while sums change; or it */
-#endif                                   /* was lent it, by one who waits for these */
+    uint32_t loan;                       /* its thread wants the lock while sums change; or it
+                                            was lent it, by one who waits for these */
     prof__tallies tallies;               /* kept for the state's next thread */
     prof__record *block, *block_end;     /* this, too; NULL: none yet */
     uint64_t *inner;                     /* by depth: ticks of what ended within the zone that is
@@ -5735,12 +5734,109 @@ PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     prof__put_clock(t);
 }
 
-/* ---- sums: a row a name ---- */
+/* Where the block's records end, when the cursor is lost: the slots behind them are empty. */
+PROF__FN PROF__RACES prof__record *prof__block_end(const prof__state *t) {
+    prof__record *c = PROF__LOAD(t->limit);
+    const prof__record *begin = PROF__LOAD(t->begin);
+    while (c > begin && !PROF__LOAD(c[-1].site_depth)) c--;
+    return c;
+}
 
-/* What holds. inner[d] has only ticks of zones that ended within the one open at d and are in no
-   timeline. cut is at most the zones that are open. A row's inner is at most its total. One place
-   of each index is free. The block below the cursor is written; empty slots have no site. Rows are
-   written by their thread between prof__look and prof__looked, or by who ends its recording. */
+/* Where the records of t's chunk end when its cursor is outside of it: see prof__cursor_check. */
+PROF__FN prof__record *prof__cursor_lost(const prof__state *t) {
+    return PROF__LOAD(t->summing) ? prof__block_end(t) : PROF__LOAD(t->clock_end);
+}
+
+/* An end on the hot path sets the cursor it found one further, whatever a signal handler recorded
+   in between. That leaves the cursor in the old chunk if the handler took a new one: outside of the
+   new one it comes here; or before a clock record. */
+PROF__FN void prof__cursor_check(prof__state *t) {
+    if (t->hot.cursor < t->begin || t->hot.cursor > t->limit)
+        PROF__RELEASE(t->hot.cursor, prof__cursor_lost(t));
+    if (t->hot.cursor < t->clock_end) prof__put_clock(t);
+}
+
+/* Where the records of t's chunk end, read by others. */
+PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
+    prof__record *c = PROF__ACQUIRE(t->hot.cursor);
+    return c < PROF__LOAD(t->begin) || c > PROF__LOAD(t->limit) ? prof__cursor_lost(t) : c;
+}
+
+#endif /* !PROF__BARE */
+
+/* ---- @SUMS: what zones come to by name, where no record of them is kept ----
+
+   A thread has a row a site, which it alone writes; it gets there by blocks of records that it adds
+   up when they are full. So go all zones of PROF_MODE_AGGREGATE, and those of a trace since the
+   arena was full. Others read rows and block while that goes on: prof__rest.
+   - inner[d] has only ticks of zones that ended within the one open at d and are in no timeline.
+   - cut is at most the zones that are open; those below it end in the timeline's last segment.
+   - A row's inner is at most its total. Rows stay where they are; an index has a free place.
+   - The block below the cursor is written; slots that were added have no site.
+   - sums is odd while rows and block change: by their thread between prof__look and prof__looked,
+     or by who ends its recording. */
+
+/* Calls in the buckets. */
+PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
+    uint64_t n = 0;
+    for (int i = 0; i < PROF__BUCKETS; i++) n += r->histogram[i];
+    return n;
+}
+
+/* Ticks at or under which this share of the calls stayed: within a bucket they are held to lie
+   evenly. */
+PROF__FN uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent) {
+    uint64_t before = 0, ticks = 0, rest, rank = prof__tally_count(r);
+    uint32_t last = prof__divide(&rank, 100) * percent + 99;
+    int i = 0;
+    rank = rank * percent + last / 100;
+    for (; i < PROF__BUCKETS - 1 && before + r->histogram[i] < rank; i++) before += r->histogram[i];
+    if (i && r->histogram[i]) {
+        uint64_t low = (uint64_t)1 << (i - 1) * PROF__BUCKET_BITS, parts = r->histogram[i];
+        uint64_t part = rank - before, width = (low << PROF__BUCKET_BITS) - low;
+        for (; parts >> 20; parts >>= 1) part >>= 1;
+        rest = prof__divide(&width, (uint32_t)parts) * part;
+        (void)prof__divide(&rest, (uint32_t)parts);
+        ticks = low + width * part + rest;
+    }
+    return PROF__MAX(r->least, PROF__MIN(ticks, r->most));
+}
+
+/* The times of a row's average, in ticks, in the order of their fields: see prof_average. */
+enum { PROF__TALLY_TIMES = 7 };
+PROF__FN void prof__tally_times(const prof__tally *r, uint64_t *ticks) {
+    static const uint8_t percents[] = { 50, 90, 99 };
+    ticks[0] = r->total;
+    ticks[1] = r->total - PROF__MIN(r->inner, r->total);
+    ticks[2] = r->least;
+    ticks[3] = r->most;
+    for (int i = 0; i < 3; i++) ticks[4 + i] = prof__tally_percentile(r, percents[i]);
+}
+
+/* All that is no time. */
+PROF__FN void prof__tally_identity(prof_average *a, const char *name, uint64_t count) {
+    memset(a, 0, sizeof *a);
+    a->key = name;
+    a->count = count;
+    a->overload_name = "";
+    a->input_count = a->parent = PROF_NONE;
+    a->node_id = -1;
+}
+
+#if !PROF__BARE
+/* Adds the sums of one row to another; a bucket stays at its most. */
+PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
+    r->count += from->count;
+    r->untimed += from->untimed;
+    r->total += from->total;
+    r->inner += from->inner;
+    r->least = PROF__MIN(r->least, from->least);
+    r->most = PROF__MAX(r->most, from->most);
+    for (int i = 0; i < PROF__BUCKETS; i++) {
+        uint32_t n = r->histogram[i] + from->histogram[i];
+        r->histogram[i] = n < from->histogram[i] ? UINT32_MAX : n;
+    }
+}
 
 /* More memory for t's rows. Under the lock. */
 PROF__FN void *prof__tallies_take(prof__tallies *y, size_t bytes) {
@@ -5809,10 +5905,6 @@ PROF__FN bool prof__is_others(uint32_t site) {
     return !site || site == PROF__LOAD(prof__others_site) << 8;
 }
 
-#if PROF__BARE
-#define prof__sums_lock(t) ((t)->held || prof__lock_briefly())
-#define prof__sums_unlock(t) ((t)->held ? (void)0 : prof__unlock())
-#else
 enum { PROF__LOAN_NONE, PROF__LOAN_WANTED, PROF__LOAN_GIVEN };
 
 /* The lock, while t's sums change. Who has it may be waiting for just these, in a snapshot: then it
@@ -5844,7 +5936,6 @@ PROF__FN void prof__sums_lend(prof__state *t) {
     if (!prof__swap(&t->loan, PROF__LOAN_WANTED, PROF__LOAN_GIVEN)) return;
     while (PROF__ACQUIRE(t->loan) == PROF__LOAN_GIVEN) prof__yield();
 }
-#endif
 
 /* A site's new row; where there is no room for it, the one of all others. */
 PROF__RARE(prof__tally *) prof__tally_make(prof__state *t, uint32_t site) {
@@ -5855,6 +5946,7 @@ PROF__RARE(prof__tally *) prof__tally_make(prof__state *t, uint32_t site) {
     if (y->last->number + 1 <= places / 2 || prof__tallies_index(y, 2 * places) ||
         y->last->number + 1 < places) r = prof__tallies_row(y, site);
     if (r) prof__tally_place(y->index, r);
+    PROF__ASSERT(y->last->number <= y->index->mask);   /* others, in no place, is number 0 */
     y->full = !r;
     prof__sums_unlock(t);
     return r ? r : y->others;
@@ -5927,6 +6019,7 @@ PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof
     } while (++c < end && c->site_depth == site_depth);
     (void)prof__tally_within(inner, total);
     r->total += total;
+    PROF__ASSERT(r->inner <= r->total);
     prof__tally_counted(r, (uint64_t)(c - begin));
     PROF__BUMP(t->counts.summed, (size_t)(c - begin));
     if (PROF__UNLIKELY(!r->site)) prof__count_rowless(t, site_depth, (size_t)(c - begin));
@@ -6042,34 +6135,6 @@ PROF__FN bool prof__sums_drain(prof__state *t) {
     prof__sums_shut(t);
     prof__looked(t);
     return true;
-}
-
-/* Where the block's records end, when the cursor is lost: the slots behind them are empty. */
-PROF__FN PROF__RACES prof__record *prof__block_end(const prof__state *t) {
-    prof__record *c = PROF__LOAD(t->limit);
-    const prof__record *begin = PROF__LOAD(t->begin);
-    while (c > begin && !PROF__LOAD(c[-1].site_depth)) c--;
-    return c;
-}
-
-/* Where the records of t's chunk end when its cursor is outside of it: see prof__cursor_check. */
-PROF__FN prof__record *prof__cursor_lost(const prof__state *t) {
-    return PROF__LOAD(t->summing) ? prof__block_end(t) : PROF__LOAD(t->clock_end);
-}
-
-/* An end on the hot path sets the cursor it found one further, whatever a signal handler recorded
-   in between. That leaves the cursor in the old chunk if the handler took a new one: outside of the
-   new one it comes here; or before a clock record. */
-PROF__FN void prof__cursor_check(prof__state *t) {
-    if (t->hot.cursor < t->begin || t->hot.cursor > t->limit)
-        PROF__RELEASE(t->hot.cursor, prof__cursor_lost(t));
-    if (t->hot.cursor < t->clock_end) prof__put_clock(t);
-}
-
-/* Where the records of t's chunk end, read by others. */
-PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
-    prof__record *c = PROF__ACQUIRE(t->hot.cursor);
-    return c < PROF__LOAD(t->begin) || c > PROF__LOAD(t->limit) ? prof__cursor_lost(t) : c;
 }
 
 /* Bytes of the smallest block. */
@@ -6203,6 +6268,129 @@ PROF__FN bool prof__sum_from_here(prof__state *t) {
     t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !t->observed;
     return true;
 }
+
+/* While state t's sums are whole: *sums is set to how often they changed. Their thread may be off
+   its core for long; one that never comes back is waited for once: *gone is its number then.
+   lend: t, where who reads has the lock. */
+PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone,
+                                    prof__state *lend) {
+    uint32_t i = 0;
+    while ((*sums = PROF__ACQUIRE(t->sums)) & 1 && *sums != *gone) {
+        if (lend) prof__sums_lend(lend);
+        if (i++ == 200000) *gone = *sums;
+        prof__yield();
+    }
+}
+
+PROF__FN bool prof__sums_same(const prof__state *t, uint32_t sums) {
+    PROF__FENCE();
+    return PROF__LOAD(t->sums) == sums;
+}
+
+/* What a state has not added to its sums, copied, and when: sums. Rows from number moved on have it
+   since; that shows while they are read, for the buffer is copied first. */
+typedef struct prof__rest {
+    const prof__record *begin, *end;
+    uint64_t *inner;
+    uint64_t base;                       /* as a cursor's, where they begin */
+    uint32_t sums, moved, gone;
+    uint32_t cut;                        /* as the state's, when all of this is added */
+    uint64_t cut_tick;
+    prof__record *ended;                 /* zones of the timeline that ended: where they go, or */
+    uint32_t ended_count;                /* NULL; as prof__rest_put writes them */
+    prof__state *lend;                   /* see prof__sums_begin_read */
+} prof__rest;
+
+/* To memory for a block of so many records, and for the times by depth. */
+PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t,
+                                          prof__record *to, size_t room, uint64_t *inner) {
+    int i = 0;
+    rest->gone = 0;
+    do {
+        const prof__record *begin, *end;
+        size_t n;
+        prof__sums_begin_read(t, &rest->sums, &rest->gone, rest->lend);
+        begin = PROF__LOAD(t->begin);
+        end = PROF__LOAD(t->summing) && !t->closed ? prof__cursor_of(t) : begin;
+        n = end < begin ? 0 : PROF__MIN((size_t)(end - begin), room);
+        prof__copy_words(inner, t->inner - 1, (prof__trace.max_depth + 2) * sizeof *inner);
+        prof__copy_words(to, begin, n * sizeof *to);
+        rest->cut = PROF__LOAD(t->summing) ? PROF__LOAD(t->cut) : 0;
+        rest->cut_tick = t->cut_tick;
+        rest->base = t->base;
+        rest->end = to + n;
+    } while (!prof__sums_same(t, rest->sums) && i++ < 1000);
+    rest->begin = to;
+    rest->inner = inner + 1;
+    rest->moved = UINT32_MAX;
+    rest->ended = NULL;
+    rest->ended_count = 0;
+}
+
+/* A row, whole; is what was copied in it by now? */
+PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof__tally *from,
+                             prof__tally *row) {
+    uint64_t more;
+    uint32_t sums;
+    int i = 0;
+    do {
+        prof__sums_begin_read(t, &sums, &rest->gone, rest->lend);
+        prof__copy_words(row, from, sizeof *row);
+    } while (!prof__sums_same(t, sums) && i++ < 1000);
+    if (sums != rest->sums) rest->moved = PROF__MIN(rest->moved, row->number);
+    more = prof__untimed_more(t, row);
+    row->count += more;
+    row->untimed += more;
+}
+
+PROF__FN void prof__rest_end(prof__rest *rest, uint32_t kind, uint64_t duration, uint64_t end,
+                             uint32_t site_depth) {
+    prof__record *c = rest->ended + rest->ended_count;
+    if (!rest->ended || rest->ended_count > 4 * PROF__LEVELS - 2) return;
+    prof__record_set(c, duration, kind << 8 | 1);
+    prof__record_set(c + 1, end, site_depth);
+    rest->ended_count += 2;
+}
+
+/* As prof__sums_cut. False: it is no zone of the timeline. */
+PROF__FN bool prof__rest_cut(prof__rest *rest, const prof__item *i) {
+    uint32_t depth = i->site_depth & 0xff;
+    uint64_t within = 0;
+    if (depth >= rest->cut) return false;
+    if (i->end - PROF__MIN(i->duration, i->end) > rest->cut_tick) {
+        rest->cut = depth;
+        return false;
+    }
+    for (; rest->cut > depth; rest->inner[rest->cut] = 0) within += rest->inner[--rest->cut];
+    within = PROF__MIN(within, i->duration);
+    if (within)
+        prof__rest_end(rest, PROF__ZONE64, within, i->end, prof__trace.in_sums << 8 | (depth + 1));
+    prof__rest_end(rest, PROF__ZONE64, i->duration, i->end, i->site_depth);
+    return true;
+}
+
+/* The next zone that is in no row, and what ended within it; false: there is none. */
+PROF__FN bool prof__rest_next(prof__rest *rest, const prof__state *t, prof__cursor *k,
+                              prof__item *i, uint64_t *within) {
+    while (prof__next(k, i)) {
+        uint32_t site = i->site_depth & ~(uint32_t)0xff;
+        const prof__tally *r;
+        if (!site || !prof__item_is_zone(i) || prof__rest_cut(rest, i)) continue;
+        *within = prof__tally_within(rest->inner + (i->site_depth & 0xff), i->duration);
+        r = prof__tally_find(&t->tallies, site);
+        if ((r ? r : t->tallies.others)->number < rest->moved) return true;
+    }
+    return false;
+}
+
+/* ---- @RECORD: zones begin and end, on the thread that has them ----
+
+   prof__frame_open and prof__frame_end (@API-INLINE) are the hot path; here is all that it leaves
+   to the slow one: the first zone, a new chunk, deep zones, ends out of order, handlers.
+   - A zone that began is written: what is left of a chunk always holds the records of those open.
+   - top moves after the cursor at an end, and before the site at a begin, so that a signal handler
+     in between finds each zone either open or written.
+   - What is dropped is counted where it is dropped, and the end of a dropped begin ends nothing. */
 
 /* Room for n slots more, beside those kept for open zones; the next chunk is taken before this
    one ends. */
@@ -19791,71 +19979,6 @@ PROF__FN void prof__execution_close(struct prof_trace *s) {
 
 /* ---- @RAW: records as blocks that can be read alone: the stream, the dump, the reader ---- */
 
-/* ---- what a row of sums says ---- */
-
-/* Calls in the buckets. */
-PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
-    uint64_t n = 0;
-    for (int i = 0; i < PROF__BUCKETS; i++) n += r->histogram[i];
-    return n;
-}
-
-/* Ticks at or under which this share of the calls stayed: within a bucket they are held to lie
-   evenly. */
-PROF__FN uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent) {
-    uint64_t before = 0, ticks = 0, rest, rank = prof__tally_count(r);
-    uint32_t last = prof__divide(&rank, 100) * percent + 99;
-    int i = 0;
-    rank = rank * percent + last / 100;
-    for (; i < PROF__BUCKETS - 1 && before + r->histogram[i] < rank; i++) before += r->histogram[i];
-    if (i && r->histogram[i]) {
-        uint64_t low = (uint64_t)1 << (i - 1) * PROF__BUCKET_BITS, parts = r->histogram[i];
-        uint64_t part = rank - before, width = (low << PROF__BUCKET_BITS) - low;
-        for (; parts >> 20; parts >>= 1) part >>= 1;
-        rest = prof__divide(&width, (uint32_t)parts) * part;
-        (void)prof__divide(&rest, (uint32_t)parts);
-        ticks = low + width * part + rest;
-    }
-    return PROF__MAX(r->least, PROF__MIN(ticks, r->most));
-}
-
-/* The times of a row's average, in ticks, in the order of their fields: see prof_average. */
-enum { PROF__TALLY_TIMES = 7 };
-PROF__FN void prof__tally_times(const prof__tally *r, uint64_t *ticks) {
-    static const uint8_t percents[] = { 50, 90, 99 };
-    ticks[0] = r->total;
-    ticks[1] = r->total - PROF__MIN(r->inner, r->total);
-    ticks[2] = r->least;
-    ticks[3] = r->most;
-    for (int i = 0; i < 3; i++) ticks[4 + i] = prof__tally_percentile(r, percents[i]);
-}
-
-/* All that is no time. */
-PROF__FN void prof__tally_identity(prof_average *a, const char *name, uint64_t count) {
-    memset(a, 0, sizeof *a);
-    a->key = name;
-    a->count = count;
-    a->overload_name = "";
-    a->input_count = a->parent = PROF_NONE;
-    a->node_id = -1;
-}
-
-#if !PROF__BARE
-/* Adds the sums of one row to another; a bucket stays at its most. */
-PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
-    r->count += from->count;
-    r->untimed += from->untimed;
-    r->total += from->total;
-    r->inner += from->inner;
-    r->least = PROF__MIN(r->least, from->least);
-    r->most = PROF__MAX(r->most, from->most);
-    for (int i = 0; i < PROF__BUCKETS; i++) {
-        uint32_t n = r->histogram[i] + from->histogram[i];
-        r->histogram[i] = n < from->histogram[i] ? UINT32_MAX : n;
-    }
-}
-#endif
-
 /* ---- blocks ---- */
 
 enum {
@@ -20621,120 +20744,6 @@ PROF__FN uint64_t prof__stream_recorded(const struct prof_trace *s) {
 }
 
 /* ---- The dump: no locks, nothing but what a signal handler may do ---- */
-
-/* While state t's sums are whole: *sums is set to how often they changed. Their thread may be off
-   its core for long; one that never comes back is waited for once: *gone is its number then.
-   lend: t, where who reads has the lock. */
-PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone,
-                                    prof__state *lend) {
-    uint32_t i = 0;
-    while ((*sums = PROF__ACQUIRE(t->sums)) & 1 && *sums != *gone) {
-        if (lend) prof__sums_lend(lend);
-        if (i++ == 200000) *gone = *sums;
-        prof__yield();
-    }
-}
-
-PROF__FN bool prof__sums_same(const prof__state *t, uint32_t sums) {
-    PROF__FENCE();
-    return PROF__LOAD(t->sums) == sums;
-}
-
-/* What a state has not added to its sums, copied, and when: sums. Rows from number moved on have it
-   since; that shows while they are read, for the buffer is copied first. */
-typedef struct prof__rest {
-    const prof__record *begin, *end;
-    uint64_t *inner;
-    uint64_t base;                       /* as a cursor's, where they begin */
-    uint32_t sums, moved, gone;
-    uint32_t cut;                        /* as the state's, when all of this is added */
-    uint64_t cut_tick;
-    prof__record *ended;                 /* zones of the timeline that ended: where they go, or */
-    uint32_t ended_count;                /* NULL; as prof__rest_put writes them */
-    prof__state *lend;                   /* see prof__sums_begin_read */
-} prof__rest;
-
-/* To memory for a block of so many records, and for the times by depth. */
-PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t,
-                                          prof__record *to, size_t room, uint64_t *inner) {
-    int i = 0;
-    rest->gone = 0;
-    do {
-        const prof__record *begin, *end;
-        size_t n;
-        prof__sums_begin_read(t, &rest->sums, &rest->gone, rest->lend);
-        begin = PROF__LOAD(t->begin);
-        end = PROF__LOAD(t->summing) && !t->closed ? prof__cursor_of(t) : begin;
-        n = end < begin ? 0 : PROF__MIN((size_t)(end - begin), room);
-        prof__copy_words(inner, t->inner - 1, (prof__trace.max_depth + 2) * sizeof *inner);
-        prof__copy_words(to, begin, n * sizeof *to);
-        rest->cut = PROF__LOAD(t->summing) ? PROF__LOAD(t->cut) : 0;
-        rest->cut_tick = t->cut_tick;
-        rest->base = t->base;
-        rest->end = to + n;
-    } while (!prof__sums_same(t, rest->sums) && i++ < 1000);
-    rest->begin = to;
-    rest->inner = inner + 1;
-    rest->moved = UINT32_MAX;
-    rest->ended = NULL;
-    rest->ended_count = 0;
-}
-
-/* A row, whole; is what was copied in it by now? */
-PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof__tally *from,
-                             prof__tally *row) {
-    uint64_t more;
-    uint32_t sums;
-    int i = 0;
-    do {
-        prof__sums_begin_read(t, &sums, &rest->gone, rest->lend);
-        prof__copy_words(row, from, sizeof *row);
-    } while (!prof__sums_same(t, sums) && i++ < 1000);
-    if (sums != rest->sums) rest->moved = PROF__MIN(rest->moved, row->number);
-    more = prof__untimed_more(t, row);
-    row->count += more;
-    row->untimed += more;
-}
-
-PROF__FN void prof__rest_end(prof__rest *rest, uint32_t kind, uint64_t duration, uint64_t end,
-                             uint32_t site_depth) {
-    prof__record *c = rest->ended + rest->ended_count;
-    if (!rest->ended || rest->ended_count > 4 * PROF__LEVELS - 2) return;
-    prof__record_set(c, duration, kind << 8 | 1);
-    prof__record_set(c + 1, end, site_depth);
-    rest->ended_count += 2;
-}
-
-/* As prof__sums_cut. False: it is no zone of the timeline. */
-PROF__FN bool prof__rest_cut(prof__rest *rest, const prof__item *i) {
-    uint32_t depth = i->site_depth & 0xff;
-    uint64_t within = 0;
-    if (depth >= rest->cut) return false;
-    if (i->end - PROF__MIN(i->duration, i->end) > rest->cut_tick) {
-        rest->cut = depth;
-        return false;
-    }
-    for (; rest->cut > depth; rest->inner[rest->cut] = 0) within += rest->inner[--rest->cut];
-    within = PROF__MIN(within, i->duration);
-    if (within)
-        prof__rest_end(rest, PROF__ZONE64, within, i->end, prof__trace.in_sums << 8 | (depth + 1));
-    prof__rest_end(rest, PROF__ZONE64, i->duration, i->end, i->site_depth);
-    return true;
-}
-
-/* The next zone that is in no row, and what ended within it; false: there is none. */
-PROF__FN bool prof__rest_next(prof__rest *rest, const prof__state *t, prof__cursor *k,
-                              prof__item *i, uint64_t *within) {
-    while (prof__next(k, i)) {
-        uint32_t site = i->site_depth & ~(uint32_t)0xff;
-        const prof__tally *r;
-        if (!site || !prof__item_is_zone(i) || prof__rest_cut(rest, i)) continue;
-        *within = prof__tally_within(rest->inner + (i->site_depth & 0xff), i->duration);
-        r = prof__tally_find(&t->tallies, site);
-        if ((r ? r : t->tallies.others)->number < rest->moved) return true;
-    }
-    return false;
-}
 
 PROF__FN bool prof__raw_told(const prof__raw *w, uint32_t number) {
     return number >= PROF__PUSHED ? number - PROF__PUSHED < w->names : number <= w->sites;

@@ -1,5 +1,6 @@
-/* The chunk protocol of prof.h (rooms @RECORD, @RAW, @SESSION), for spin: one store or load a step,
-   in every order that threads can bring about. MODEL says what runs beside the thread that records:
+/* The chunk protocol of prof.h (rooms @STATES, @RECORD, @RAW, @SESSION), for spin: one store or
+   load a step, in every order that threads can bring about. MODEL says what runs beside the thread
+   that records:
      1 STOP     prof_stop reads while the thread records or is stalled; then another session begins,
                 in the same arena, with another thread
      2 DUMP     prof_dump copies a ring while its thread goes round it
