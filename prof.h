@@ -179,7 +179,10 @@
 extern "C" {
 #endif
 
-/* ---- @API-TYPES: results, descriptions, events, averages ---- */
+/* ---- @API-TYPES: results, descriptions, events, averages ----
+
+   What the calls take and give. In a description 0, NULL and false are the defaults. Times are ns
+   since the session's start, sizes bytes, unless a name says otherwise. */
 
 typedef enum prof_result {
     PROF_OK = 0,
@@ -763,7 +766,10 @@ typedef struct prof_chrome_desc {
     prof_chrome_source source;
 } prof_chrome_desc;
 
-/* ---- @API-SESSION: start, stop, and the calls that record ---- */
+/* ---- @API-SESSION: start, stop, and the calls that record ----
+
+   What a program calls while it runs. Which thread may call what stands under Threads, Signals and
+   fork above; "Freestanding" is what differs there. */
 
 /* Opens a session; NULL or zeroed: every default. Any thread.
    PROF_ERROR_STATE: one is open. PROF_ERROR_MEMORY: the arena is too small.
@@ -1150,7 +1156,10 @@ typedef struct prof_handler {
 PROF_API void prof_trace_handler(void *handler, prof_trace *trace);
 #endif
 
-/* ---- @API-TRACE: what was recorded, and the writers ---- */
+/* ---- @API-TRACE: what was recorded, and the writers ----
+
+   What is asked of a trace that prof_stop gave, or prof_trace_from_events: rows, tables, files. A
+   query may use the free part of the arena, so they come one at a time; writers keep nothing. */
 
 /* All events by (start, -end, thread, depth): a parent stands before its children. They are made by
    the first call that needs them, and live as long as the trace. NULL and 0 when there are none;
@@ -1919,7 +1928,12 @@ typedef struct prof_note {
    more. Any thread. */
 PROF_API bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note);
 
-/* ---- @API-INLINE: what the macros compile to; not for direct use ---- */
+/* ---- @API-INLINE: what the macros compile to; not for direct use ----
+
+   The hot path: the begin and end of a zone, compiled into the program.
+   - It neither allocates nor locks. What it cannot do it leaves to @RECORD or @TARGET, by a limit
+     or an epoch that no zone can meet.
+   - Each instruction counts: make bench has zone.ratio, make size zone_instructions. */
 
 #ifdef __cplusplus
 #  define PROF__CAST(type, x) static_cast<type>(x)
@@ -2353,7 +2367,11 @@ PROF__INLINE prof__held prof__hold(prof__frame *token) {
 PROF__INLINE void prof__scope_end(const prof__held *held) { prof__end_inline(held->token); }
 #endif
 
-/* ---- @API-MACROS: marking zones ---- */
+/* ---- @API-MACROS: marking zones ----
+
+   Each mark is a static of the place it stands at, so that its name is looked up once. Scopes end
+   where their block does: by a destructor, gcc's cleanup, or a for loop.
+   - With PROF_DISABLE a macro checks its arguments, and does nothing. */
 
 #define PROF__JOIN2(a, b) a##b
 #define PROF__JOIN(a, b) PROF__JOIN2(a, b)
@@ -2568,7 +2586,12 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 PROF__ONE
 #endif
 
-/* ---- @PLATFORM: clock, threads, files, locks ---- */
+/* ---- @PLATFORM: clock, threads, files, locks ----
+
+   What systems, compilers and chips do differently; behind it all rooms are alike but for
+   PROF__BARE. One lock keeps what threads share: "under the lock" in other comments is this one.
+   - It is held for moments; where a signal handler may come by it is asked for by
+     prof__lock_briefly, which may fail. Who holds something for long has prof__own. */
 
 #if !PROF__BARE
 #  include <errno.h>
@@ -3293,10 +3316,12 @@ PROF__FN bool prof__lock_briefly(void) {
 }
 #endif /* !PROF__BARE */
 
-/* ---- @ARENA: one range; records from the top down, the rest from the bottom up ---- */
+/* ---- @ARENA: one range; records from the top down, the rest from the bottom up ----
 
-/* Between low and high lies what the analysis will need; promised says how much of that gap is
-   spoken for. Always low + promised <= high. Under the lock. */
+   All memory there is. Between low and high lies what the analysis will need; promised says how
+   much of that gap is spoken for. All of it under the lock.
+   - low + promised <= high: whatever was recorded can be reported. */
+
 static struct prof__arena {
     char *base, *low, *high, *end;
 #if PROF__BARE
@@ -3389,7 +3414,12 @@ PROF__FN uint32_t *prof__place_of(uint32_t *index, uint32_t places, uint64_t has
     return index + i;
 }
 
-/* ---- @TEXT: numbers as Python prints them, and buffered output ---- */
+/* ---- @TEXT: numbers as Python prints them, and buffered output ----
+
+   How figures look, here and in the tools, and how text goes out.
+   - Figures are those of Python to the last digit, on every machine: no floating point, no locale.
+   - Of an output the first failure is kept, and ends all writing.
+   - What comes from outside leaves as valid UTF-8, and in JSON as JSON. */
 
 /* A double without a floating point unit: m * 2^e, m of 53 bits or 0. The operations round to
    nearest even, so figures equal those of Python to the last digit on every machine. */
@@ -3955,10 +3985,14 @@ PROF__FN int prof__flops_power(int64_t n) {
     return power;
 }
 
-/* ---- @SITES: names, merged by (name, file, line); they outlive sessions and libraries ---- */
+/* ---- @SITES: names, merged by (name, file, line); they outlive sessions and libraries ----
 
-/* Site numbers: 0 none; 1.. static sites; PROF__PUSHED.. names of this session. In a mark and in
-   records they stand shifted left by 8, above the depth. */
+   What zones are called: 1.. are the sites of marks, PROF__PUSHED.. the names of this session, 0
+   none. In a mark and in records numbers stand shifted left by 8, above the depth.
+   - A site never changes or moves, so that who has its number reads it without a lock. A
+     function's name alone comes later: see @FUNCTIONS.
+   - A name that finds no room costs no zone: its zones are "(others)", counted by why. */
+
 #define PROF__PUSHED (1u << 20)
 
 /* FNV-1a over name, cut to PROF__MAX_NAME bytes at a character's start. */
@@ -7451,7 +7485,10 @@ PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
 PROF_API PROF__QUIET void prof_tick(void) {}
 #endif /* !PROF__BARE */
 
-/* ---- @TARGET: the recorder of freestanding builds: interrupts, no threads ---- */
+/* ---- @TARGET: the recorder of freestanding builds: interrupts, no threads ----
+
+   The same records and sums, with less. Where it differs from @RECORD the calls say so under
+   "Freestanding". */
 
 #if PROF__BARE
 /* Begin and end are written for their number of instructions. They test two things: has the mark a
@@ -8317,7 +8354,10 @@ PROF_API PROF__QUIET void prof_task_gone(uint32_t number) {
 }
 #endif
 
-/* ---- @PRINTF: names and texts by a format: stb_sprintf, or the C library where it is not ---- */
+/* ---- @PRINTF: names and texts by a format: stb_sprintf, or the C library where it is not ----
+
+   Who gives a format gives it here; prof.h's own texts are made in @TEXT.
+   - What does not fit is cut at its end, and counted. */
 
 #if PROF__STB || !PROF__BARE
 #if PROF__STB == 2
@@ -8390,7 +8430,12 @@ PROF_API PROF__QUIET void prof_set_thread_name_f(const char *format, ...) {
 }
 #endif
 
-/* ---- @DETAILS: what is recorded beside zones ---- */
+/* ---- @DETAILS: what is recorded beside zones ----
+
+   Shapes, arguments, memory, ranges, arrows: records between those of zones.
+   - A detail is of the next zone of its depth that the thread records.
+   - Where there is no room for one it is counted, and the zone stays.
+   - Those of no zone (a handler displaced it) mean nothing, and are passed by. */
 
 #if !PROF__BARE
 /* Records of many slots: PROF__ATTRIBUTE {type | depth << 8 | count << 16, bytes}, then slots of 8
@@ -8989,7 +9034,11 @@ PROF_API PROF__QUIET uint64_t prof_thread_id(void) {
 }
 #endif
 
-/* ---- @SYMBOLS: addresses to names: what is mapped where, and the symbols of ELF files ---- */
+/* ---- @SYMBOLS: addresses to names: what is mapped where, and the symbols of ELF files ----
+
+   Names of the addresses that @FUNCTIONS and @NATIVE found, when a trace is read.
+   - The files are the program's own, and untrusted all the same: what makes no sense is no name.
+   - An address without a name is shown as such. */
 
 #if !PROF__BARE
 /* A return address, and where its text is wanted. entry: only the function counts, for one mark
@@ -9275,7 +9324,12 @@ PROF__FN void prof__symbols_name(prof__symbols *n) {
 #endif
 #endif
 
-/* ---- @FUNCTIONS: every function a zone, by -finstrument-functions ---- */
+/* ---- @FUNCTIONS: every function a zone, by -finstrument-functions ----
+
+   The compiler calls a hook at each function's begin and end: a push and a pop by address.
+   - A function's site is made once; it is called 0x... until symbols were read.
+   - What prof.h itself calls is no zone.
+   - With skip_tiny, tiny functions are counted and no longer timed; their calls stay right. */
 
 #if defined(PROF_INSTRUMENT_FUNCTIONS) && !PROF__BARE
 #if defined(__linux__)
@@ -9660,7 +9714,11 @@ PROF__FN void prof__functions_name_new(void) {
 #  define prof__functions_name_new() ((void)0)
 #endif
 
-/* ---- @NATIVE: the native call stack of each zone, each distinct one kept once ---- */
+/* ---- @NATIVE: the native call stack of each zone, each distinct one kept once ----
+
+   Stacks are read at a zone's begin by frame pointers, numbered, and named when a trace is read.
+   - Only the thread's own stack is read, within the bounds that the system tells.
+   - Of each stack there is one; a number stays what it is while the session lasts. */
 
 #if !PROF__BARE
 #define PROF__NATIVE_MOST 64             /* frames of a stack, the innermost ones */
@@ -9849,7 +9907,11 @@ PROF__FN const char *prof__native_check(prof_native how) {
 }
 #endif
 
-/* ---- @COUNTERS: what the hardware and the kernel count in each zone ---- */
+/* ---- @COUNTERS: what the hardware and the kernel count in each zone ----
+
+   Each thread has counters of its own, read at each begin and end by read(2).
+   - A counter that could not be opened is told, and in no column.
+   - A zone's counts have its children's; @NEST takes those off. */
 
 #if !PROF__BARE
 static struct prof__counting {
@@ -10467,7 +10529,12 @@ PROF_API PROF__QUIET void prof_order_end(prof_order *o) {
 }
 #endif
 
-/* ---- @COLLECT: records back to zones and moments, thread by thread ---- */
+/* ---- @COLLECT: records back to zones and moments, thread by thread ----
+
+   The way from records to closes: a thread's records in order, clock by clock, through @FORMAT to
+   @NEST. Tables, stacks and events (@TREE) take what comes out.
+   - Records are only read: what is read twice comes out the same.
+   - Zones that handlers displaced are mended or become "(lost)"; either is counted, once. */
 
 PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate) {
     if (rate == 1000000000u) return (int64_t)ticks;
@@ -11506,7 +11573,12 @@ static const struct prof__cpu_results *prof__cpu_results_here(void) {
 }
 #endif
 
-/* ---- @TREE: zones in post-order to events in order of start, in one pass ---- */
+/* ---- @TREE: zones in post-order to events in order of start, in one pass ----
+
+   The array of events, made of the nest's closes.
+   - Events of a thread stand by start, a parent before its children, in the order of the nest's
+     closes, not of times: clocks may stand still.
+   - parent < child < count; first child and next sibling agree with parent. */
 
 /* A zone's place in pre-order is known when its record comes: its place in post-order, less the
    zones below it, plus its depth. For each depth we keep what the zone still open there has so
@@ -11763,7 +11835,13 @@ PROF__FN void prof__build_rows(struct prof_trace *s, const prof__feed *feed) {
     prof__read_rows(s, feed, true);
 }
 
-/* ---- @OUTSIDE: events from outside, and traces made of them ---- */
+/* ---- @OUTSIDE: events from outside, and traces made of them ----
+
+   All that is in the array of events but zones: work of devices, steps, ranges, changes of memory;
+   and traces that are built of events alone. Here they get parents, launches and what they amount
+   to.
+   - An event from outside that is refused is counted (rejected); the others stay right.
+   - When all are in their places prof__events_hold is true. */
 
 PROF__FN bool prof__valid(const prof_trace *trace) {
     return trace && (trace == &prof__trace || trace->self == trace) && trace->stopped;
@@ -13978,7 +14056,14 @@ PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *
 #  define prof__closes_of_events(trace, feed) ((void)0)
 #endif
 
-/* ---- @AVERAGES: events to one row per name, shape, stack ---- */
+/* ---- @AVERAGES: events to one row per name, shape, stack ----
+
+   Closes to rows, in the way that desc says what one row is. The rows live in the scratch memory
+   until the next query.
+   - Until they are sorted rows stand as their first events do: by (start, -end), order, thread,
+     depth.
+   - Rows are the same whether closes come from records, from events or from spans (prof_sums).
+   - Zones in sums alone join their row at the end, or make one behind those of the timeline. */
 
 /* Rows in the scratch memory. Found by site where a plain zone has nothing else that tells rows
    apart; else by hash. */
@@ -15197,7 +15282,11 @@ PROF_API PROF__QUIET prof_result prof_average_add(prof_average *into, const prof
 }
 #endif
 
-/* ---- @FLOPS: how much an op computes, by its inputs' shapes ---- */
+/* ---- @FLOPS: how much an op computes, by its inputs' shapes ----
+
+   PyTorch's formulas for the ops that it knows.
+   - An op without inputs, or with others than its formula takes, has 0.
+   - A product that is too large stays at the largest number. */
 
 #if !PROF__BARE
 
@@ -15480,7 +15569,11 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
 }
 #endif
 
-/* ---- @TABLE: EventList.table(), as text, CSV and JSON ---- */
+/* ---- @TABLE: EventList.table(), as text, CSV and JSON ----
+
+   One list of columns makes text, CSV and JSON, and the metrics rows are sorted by.
+   - Shares are of all rows, whether they are shown or not.
+   - What is not in the figures is said below them: prof__notes. */
 
 /* The columns, in the order of the text: name; what a cell shows; of which member of prof_average;
    head, @ is the device; field of CSV and JSON, where it is one. HOST ones have no head on targets.
@@ -17034,7 +17127,14 @@ PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace,
 }
 #endif
 
-/* ---- @CHROME: Chrome trace JSON as Kineto writes it ---- */
+/* ---- @CHROME: Chrome trace JSON as Kineto writes it ----
+
+   Events by start where the array has room, else zones as they ended; one writer for either, and
+   for streams.
+   - What is written is JSON and UTF-8 whatever names are, and complete when the sink fails
+     nowhere.
+   - What times do not tell (zones that begin and end together) stands in ids: prof__marks_make.
+   - The head tells what is lost, and the sums of what is in no timeline. */
 
 #define PROF__LITERAL(p, text) (memcpy(p, text, sizeof text - 1), (p) + sizeof text - 1)
 
@@ -18773,7 +18873,11 @@ PROF_API PROF__QUIET void prof_trace_handler(void *user, prof_trace *trace) {
 }
 #endif
 
-/* ---- @STACKS: folded stacks ---- */
+/* ---- @STACKS: folded stacks ----
+
+   Each line is a path of names and what it took itself.
+   - Where memory is short, what is deeper than it reaches is added to the last that fits: no time
+     is lost. */
 
 /* A stack, in the scratch memory. What ended within a zone hangs below its node once it ends, and
    what meets its like there becomes one with it. Its name is that of a zone that had it. Siblings
@@ -19192,7 +19296,9 @@ PROF_API PROF__QUIET prof_result prof_write_event_stacks(const prof_trace *trace
     return prof__out_close(&o);
 }
 
-/* ---- @MEMORY: what is in use over time ---- */
+/* ---- @MEMORY: what is in use over time ----
+
+   One line per moment, with what is in use by category then. */
 
 #if PROF__BARE
 PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *trace,
@@ -19317,7 +19423,11 @@ PROF_API PROF__QUIET prof_result prof_save_memory_timeline(const prof_trace *tra
 }
 #endif
 
-/* ---- @EXECUTION: what ran, in which order, on which inputs: PyTorch's execution trace ---- */
+/* ---- @EXECUTION: what ran, in which order, on which inputs: PyTorch's execution trace ----
+
+   Over events and observers alone: nothing else knows of it.
+   - A node's parent stands before it; ids rise.
+   - The file is valid JSON after each window that closes. */
 
 #if !PROF__BARE
 #define PROF__SPANS 16
@@ -19977,7 +20087,13 @@ PROF__FN void prof__execution_close(struct prof_trace *s) {
 }
 #endif
 
-/* ---- @RAW: records as blocks that can be read alone: the stream, the dump, the reader ---- */
+/* ---- @RAW: records as blocks that can be read alone: the stream, the dump, the reader ----
+
+   - A block tells its size, its type and a checksum, so that a reader finds the next one behind
+     damage; what a block of records names was told before it, and is told again now and then.
+   - The dump takes no lock, and writes only what it has seen whole.
+   - The reader trusts nothing: what is damaged, missing or unknown is counted and passed by.
+   - The reader's memory is what its caller gave it; where it ends zones are counted, not kept. */
 
 /* ---- blocks ---- */
 
@@ -22166,7 +22282,12 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_chrome(prof_sink sink) {
 }
 #endif
 
-/* ---- @AGGREGATE: the sums of all threads, a row per name ---- */
+/* ---- @AGGREGATE: the sums of all threads, a row per name ----
+
+   The readers' end of @SUMS: the rows of threads, or of a target's contexts, become those of
+   names.
+   - A snapshot may come at any time; each row is as it was at one moment.
+   - What finds no row is in "(others)": the totals are those of all zones. */
 
 #if PROF__BARE
 #  define prof__tally_calls prof__tally_count
@@ -22481,7 +22602,12 @@ PROF__FN bool prof__merged_open(struct prof_trace *s) {
 }
 #endif
 
-/* ---- @STORE: what a device did, smaller than events, until the trace is read ---- */
+/* ---- @STORE: what a device did, smaller than events, until the trace is read ----
+
+   Companions keep launches and activities here, in memory of their own, and make events of them
+   when the trace is read.
+   - A record is written once and judged once: what fits nothing is counted, and told.
+   - Device times become the session's by pairs of clock readings. */
 
 #if !PROF__BARE
 enum {
@@ -23023,7 +23149,12 @@ PROF_API PROF__QUIET void prof_store_submit(prof_store *s, bool kept) {
     s->closed = true;
 }
 
-/* ---- @OBSERVE: observers, and those that hand zones on to NVTX and ITT ---- */
+/* ---- @OBSERVE: observers, and those that hand zones on to NVTX and ITT ----
+
+   Observers see each zone begin and end, on its thread, in the order in which they were added, and
+   at its end in the other.
+   - They change only while no session is open.
+   - Zones go the slow way while there are any; records are the same. */
 
 PROF__FN uint32_t prof__observer_find(const void *user) {
     uint32_t i = 0;
@@ -23427,7 +23558,9 @@ PROF_API PROF__QUIET int prof_itt_range_pop(void) {
 }
 #endif
 
-/* ---- @SCHEDULE: which steps are recorded ---- */
+/* ---- @SCHEDULE: which steps are recorded ----
+
+   By their number alone: the state is in @SESSION. */
 
 PROF_API PROF__QUIET prof_result prof_schedule_check(const prof_schedule *s) {
     const uint32_t most = INT32_MAX;
@@ -23466,7 +23599,13 @@ PROF__FN const char *prof__transition_stopped(prof_action from) {
     return from == PROF_ACTION_WARMUP ? "sxr" : "xr";
 }
 
-/* ---- @SESSION: start, stop, statistics ---- */
+/* ---- @SESSION: start, stop, statistics ----
+
+   - A session is open from prof_start to prof_stop, a window while prof__on has its generation;
+     each window is a generation of its own.
+   - Who ends a window sets prof__on to 0, then the limits of all states, then waits for those that
+     look: after that a thread publishes at most the end it is in, and nobody reads it.
+   - The calls that open and close windows come one at a time: busy. */
 
 #if PROF__BARE
 static const char prof__memory_text[] =
