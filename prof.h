@@ -1791,7 +1791,8 @@ PROF_API uint32_t prof_nest_launcher(const prof_nest *nest, uint32_t launch,
 
 enum {                                   /* prof_span.flags, beside PROF_EVENT_... */
     PROF_SPAN_MEMORY = 0x8000,           /* memory changes at start_ns: the innermost span and all
-                                            around it have it; without one it is a row's own */
+                                            around it have it; without one it is a row's own. With
+                                            PROF_SPAN_DEPTH: within what ends next at this depth */
     PROF_SPAN_STEP = 0x4000,             /* steps follow each other, they hold each other never */
     PROF_SPAN_DEPTH = 0x2000,            /* depth tells: it comes after all that lie in it */
     PROF_SPAN_HIDDEN = 0x1000,           /* counts in no row, but lies in others; of memory: no
@@ -15011,6 +15012,11 @@ PROF__FN bool prof__span_sums_depth(prof_sums *s, prof__nest *n, uint32_t depth)
     return true;
 }
 
+PROF__FN void prof__span_bytes_add(prof_span *to, const prof_span *from) {
+    to->cpu_bytes = PROF__PLUS(to->cpu_bytes, from->cpu_bytes);
+    to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
+}
+
 /* What changes in memory: all that is open has it; else it is a call of its own. */
 PROF__FN void prof__span_sums_memory(prof_sums *s, const prof_span *span) {
     prof__nest *n = &s->nest;
@@ -15018,10 +15024,7 @@ PROF__FN void prof__span_sums_memory(prof_sums *s, const prof_span *span) {
     bool none = false;
     moment.end_ns = span->start_ns;
     while (n->depth && !prof__nest_holds(n, &moment, &none)) prof__nest_pop(n);
-    for (uint32_t i = 0; i < n->depth; i++) {
-        n->open[i].cpu_bytes = PROF__PLUS(n->open[i].cpu_bytes, span->cpu_bytes);
-        n->open[i].device_bytes = PROF__PLUS(n->open[i].device_bytes, span->device_bytes);
-    }
+    for (uint32_t i = 0; i < n->depth; i++) prof__span_bytes_add(n->open + i, span);
     if (!n->depth && span->row != PROF_NONE) {
         prof__beside b;
         prof__close c = prof__close_of(span, 0, &b);
@@ -15070,7 +15073,25 @@ PROF__FN prof__span_turn *prof__span_sums_turn(prof_sums *s, uint32_t thread) {
     return s->turns = t;
 }
 
-/* A span that comes after all that lie in it. */
+/* A span that comes after all that lie in it. open has, by depth, the memory that changed within
+   the one that ends there next. */
+PROF__FN void prof__span_sums_ended(prof__nest *n, const prof_span *span) {
+    prof_span *within = n->open + span->depth, own;
+    if (span->flags & PROF_SPAN_MEMORY) {
+        prof__span_bytes_add(within, span);
+        return;
+    }
+    if (within->cpu_bytes || within->device_bytes) {
+        own = *span;
+        prof__span_bytes_add(&own, within);
+        if (span->depth) prof__span_bytes_add(within - 1, within);
+        within->cpu_bytes = within->device_bytes = 0;
+        span = &own;
+    }
+    prof__nest_end_span(n, span, span->depth);
+}
+
+/* The same in its thread's turn. */
 PROF__FN bool prof__span_sums_end(prof_sums *s, const prof_span *span) {
     prof__span_turn *t = s->turn = prof__span_sums_turn(s, span->thread);
     if (!t || !prof__span_sums_depth(s, &t->nest, span->depth)) return false;
@@ -15081,7 +15102,7 @@ PROF__FN bool prof__span_sums_end(prof_sums *s, const prof_span *span) {
         t->last = last;
         t->lasts = s->max;
     }
-    prof__nest_end_span(&t->nest, span, span->depth);
+    prof__span_sums_ended(&t->nest, span);
     return true;
 }
 
@@ -15094,6 +15115,7 @@ PROF__FN void prof__span_sums_flush(prof_sums *s) {
         prof__nest_thread(&t->nest, t->nest.thread);
         s->nest.duplicates += t->nest.duplicates;
         t->nest.duplicates = t->nest.number = 0;
+        if (t->nest.room) memset(t->nest.open, 0, t->nest.room * sizeof *t->nest.open);
         if (t->lasts) memset(t->last, 0, t->lasts * sizeof *t->last);
     }
     s->turn = NULL;

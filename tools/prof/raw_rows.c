@@ -18,8 +18,6 @@ enum {
     SESSION = 1, DETAILS = 8                 /* types of blocks: see "The raw stream" in prof.h */
 };
 
-typedef struct raw_thread { int64_t bytes[DEPTHS + 1][2]; } raw_thread;   /* of what is open, by
-                                            depth: memory of the host, of devices */
 typedef struct raw_place { const prof_site *site; uint32_t row; } raw_place;
 
 typedef struct raw_rows {
@@ -27,8 +25,6 @@ typedef struct raw_rows {
     prof_raw_stats stats;
     losses lost;
     raw_losses raw_lost;
-    map threads;                             /* number -> raw_thread, where there is memory */
-    arena memory;
     span_sorter *changes;                    /* of memory: by time, then what they amount to, as
                                                 they come; NULL: there are none */
     uint64_t change_count;
@@ -116,18 +112,6 @@ static bool is_hidden(raw_rows *r, const char *name) {
     return strcmp(name, "(in sums)") == 0 || !rows_take_name(r->table, name);
 }
 
-/* What changed in memory within a zone that ends, its children's too. */
-static void take_bytes(raw_rows *r, prof_span *zone) {
-    const uint64_t *thread = map_get(&r->threads, zone->thread);
-    if (!thread) return;
-    int64_t (*bytes)[2] = ((raw_thread *)(uintptr_t)*thread)->bytes;
-    zone->cpu_bytes = bytes[zone->depth][0];
-    zone->device_bytes = bytes[zone->depth][1];
-    if (zone->depth) bytes[zone->depth - 1][0] += zone->cpu_bytes;
-    if (zone->depth) bytes[zone->depth - 1][1] += zone->device_bytes;
-    bytes[zone->depth][0] = bytes[zone->depth][1] = 0;
-}
-
 static void note_times(raw_rows *r, const prof_raw_item *item) {
     if (!r->events++ || item->start_ns < r->first_ns) r->first_ns = item->start_ns;
     if (item->end_ns > r->last_ns) r->last_ns = item->end_ns;
@@ -153,14 +137,9 @@ static prof_span span_of(raw_rows *r, const prof_raw_item *item) {
     return zone;
 }
 
-static void add_span(raw_rows *r, prof_span *zone) {
-    if (r->threads.count) take_bytes(r, zone);
-    rows_push(r->table, zone);
-}
-
 /* Open zones come from the outermost one on, and end the other way round. */
 static void end_open(raw_rows *r) {
-    while (r->open_count) add_span(r, &r->open[--r->open_count].span);
+    while (r->open_count) rows_push(r->table, &r->open[--r->open_count].span);
 }
 
 /* Directly in the innermost one? */
@@ -174,7 +153,7 @@ static void take_zone(raw_rows *r, const prof_raw_item *item) {
     bool open = (item->flags & PROF_EVENT_UNFINISHED) != 0;
     if (r->open_count && !(open && lies_in_open(r, &zone))) end_open(r);
     if (!open || r->open_count == DEPTHS) {
-        add_span(r, &zone);
+        rows_push(r->table, &zone);
         return;
     }
     struct raw_open *o = &r->open[r->open_count++];
@@ -197,42 +176,25 @@ static void take_range(raw_rows *r, const prof_raw_item *item) {
     rows_push(r->table, &zone);
 }
 
-static raw_thread *thread_of(raw_rows *r, uint32_t number) {
-    bool is_new;
-    uint64_t *place = map_put(&r->threads, number, &is_new);
-    if (is_new) *place = (uint64_t)(uintptr_t)arena_allocate(&r->memory, sizeof(raw_thread));
-    return (raw_thread *)(uintptr_t)*place;
-}
-
-/* Memory that changes in no zone is an event of its own. */
-static void add_memory_event(raw_rows *r, const prof_raw_item *item, const int64_t bytes[2]) {
+/* In no zone it is an event of its own. */
+static void take_memory(raw_rows *r, const prof_raw_item *item) {
+    bool lies_in_none = item->depth == UINT8_MAX;
     prof_span zone = {
         .start_ns = item->start_ns, .end_ns = item->start_ns, .thread = item->thread,
-        .row = row_of(r, item), .flags = PROF_SPAN_MEMORY, .cpu_bytes = bytes[0],
-        .device_bytes = bytes[1]
+        .row = PROF_NONE, .depth = item->depth, .flags = PROF_SPAN_DEPTH
     };
-    if (is_hidden(r, item->name)) zone.flags |= PROF_SPAN_HIDDEN;
-    note_times(r, item);
-    rows_push(r->table, &zone);
-}
-
-static void take_memory(raw_rows *r, const prof_raw_item *item) {
-    int64_t sides[2] = {0, 0};
-    uint8_t type = item->memory->device.type;
-    int side = !rows_counts_as_cpu(type);
-    raw_thread *thread = thread_of(r, item->thread);
+    int64_t sums[2] = {0, 0};
     span change;
     if (!r->changes || !sorter_next(r->changes, &change) || !r->table->options->memory) return;
     bool counts = change.what;
     if (!counts && !item->failed) return;
-    if (side && !r->table->view.device_name && r->table->options->device)
-        r->table->view.device_name = prof_device_name(r->table->memory_type);
-    sides[side] = counts ? change.id : 0;
-    if (item->depth == UINT8_MAX) {
-        add_memory_event(r, item, sides);
-    } else {
-        thread->bytes[item->depth][side] += sides[side];
+    rows_add_bytes(r->table, sums, item->memory->device.type, counts ? change.id : 0);
+    if (lies_in_none) {
+        zone.row = row_of(r, item);
+        zone.flags = is_hidden(r, item->name) ? PROF_SPAN_HIDDEN : 0;
+        note_times(r, item);
     }
+    rows_push_memory(r->table, zone, sums);
 }
 
 static void take_details(raw_rows *r, const prof_raw_item *item) {
@@ -309,8 +271,7 @@ static void settle_changes(raw_rows *r) {
     sorter_finish(r->changes);
     for (span s; sorter_next(r->changes, &s); ) {
         span out = settled(&r->allocated, &s);
-        uint8_t type = (uint8_t)s.order;
-        if (!r->table->memory_type && !rows_counts_as_cpu(type)) r->table->memory_type = type;
+        rows_note_memory(r->table, (uint8_t)s.order);
         sorter_add(by_place, &out);
     }
     sorter_finish(by_place);
@@ -366,6 +327,7 @@ int raw_rows_read(row_table *t, const char *path) {
     prof_raw *raw;
     int status = EXIT_OK;
     r->table = t;
+    t->own = true;
     prof_sums_next(t->sums);
     if (has_memory(path)) {
         desc.item = note_change;
@@ -382,8 +344,6 @@ int raw_rows_read(row_table *t, const char *path) {
     t->summed += r->sums;
     note_span(r);
     if (status == EXIT_OK) tell(r, path);
-    arena_free(&r->memory);
-    map_free(&r->threads);
     if (r->changes) sorter_free(r->changes);
     free(memory);
     free(r);

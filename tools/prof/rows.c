@@ -390,13 +390,27 @@ static bool counts_as_device(int32_t type) {
            type == PROF_DEVICE_PRIVATEUSE1;
 }
 
-/* Does it count? In prof.h's own traces all devices have memory, in PyTorch's table some do. */
-static bool counts(row_table *t, int32_t device_type) {
-    if (counts_as_cpu(device_type)) return true;
-    if (!t->own && !counts_as_device(device_type)) return false;
-    if (!t->view.device_name && t->options->device)
+/* In prof.h's own traces all devices have memory, in PyTorch's table some do. */
+static bool counts_in_table(const row_table *t, int32_t type) {
+    return !counts_as_cpu(type) && (t->own || counts_as_device(type));
+}
+
+void rows_note_memory(row_table *t, int32_t type) {
+    if (!t->memory_type && counts_in_table(t, type)) t->memory_type = (uint8_t)type;
+}
+
+void rows_add_bytes(row_table *t, int64_t sums[2], int32_t type, int64_t bytes) {
+    bool on_device = counts_in_table(t, type);
+    if (on_device && !t->view.device_name && t->options->device)
         t->view.device_name = prof_device_name(t->memory_type);
-    return true;
+    if (on_device || counts_as_cpu(type)) sums[on_device] += bytes;
+}
+
+void rows_push_memory(row_table *t, prof_span change, const int64_t sums[2]) {
+    change.flags |= PROF_SPAN_MEMORY;
+    change.cpu_bytes = sums[0];
+    change.device_bytes = sums[1];
+    rows_push(t, &change);
 }
 
 /* The row of changes outside of every call, one event each. */
@@ -428,16 +442,16 @@ static span change_span(row_table *t, const memory_change *change) {
 static void push_change(row_table *t, const span *s) {
     prof_span change = {
         .start_ns = s->start_ns, .end_ns = s->start_ns, .thread = s->thread, .row = PROF_NONE,
-        .flags = PROF_SPAN_MEMORY | (s->flags & SPAN_HIDDEN ? PROF_SPAN_HIDDEN : 0)
+        .flags = s->flags & SPAN_HIDDEN ? PROF_SPAN_HIDDEN : 0
     };
+    int64_t sums[2] = {0, 0};
     t->view.profile_memory = true;
     if (s->what != NO_GROUP) {
         change.row = t->group_rows[s->what];
         change.order = change_order(t, s);
     }
-    if (counts(t, (int32_t)s->id))
-        *(counts_as_cpu((int32_t)s->id) ? &change.cpu_bytes : &change.device_bytes) = s->amount;
-    rows_push(t, &change);
+    rows_add_bytes(t, sums, (int32_t)s->id, s->amount);
+    rows_push_memory(t, change, sums);
 }
 
 /* ---- Stacks of the Python functions around calls ---- */
@@ -581,26 +595,23 @@ static void walk_sorted(row_table *t) {
 
 /* ---- Where calls tell what they lie in ---- */
 
-/* What changed in memory within calls, their children's too: host and device. What changed in none
-   is an event of its own. */
+/* What changed in memory within each call itself. What changed in none is an event of its own. */
 static int64_t (*told_memory(row_table *t))[2] {
     const call_tree *tree = &t->tree;
     int64_t (*bytes)[2] = allocate((tree->count + 1) * sizeof *bytes);
     for (size_t i = 0; i < tree->change_count; i++) {
         const memory_change *change = &tree->changes[i];
+        uint32_t owner = change->owner;
         if (change->is_legacy) continue;
         t->view.profile_memory = true;
-        if (change->owner == NO_CALL) {
+        if (owner == NO_CALL) {
             span s = change_span(t, change);
             push_change(t, &s);
-        } else if (counts(t, change->device_type)) {
-            bytes[change->owner][!counts_as_cpu(change->device_type)] += change->bytes;
+            continue;
         }
-    }
-    for (size_t i = tree->count; i-- > 0; ) {
-        uint32_t number = tree->order[i], parent = tree->calls[number].parent;
-        for (int side = 0; side < 2 && parent != NO_CALL; side++)
-            bytes[parent][side] += bytes[number][side];
+        while (tree->calls[owner].apart && tree->calls[owner].parent != NO_CALL)
+            owner = tree->calls[owner].parent;
+        rows_add_bytes(t, bytes[owner], change->device_type, change->bytes);
     }
     return bytes;
 }
@@ -643,8 +654,10 @@ static void push_told(void *user, uint32_t number, const prof_span *made) {
     out.device_ns = made->device_ns;
     for (int i = 0; w->table->told_others && i < PROF_OTHER_DEVICES; i++)
         out.other_device_ns[i] = w->table->told_others[number][i];
-    out.cpu_bytes += w->bytes[number][0];
-    out.device_bytes += w->bytes[number][1];
+    prof_span changes = {
+        .thread = out.thread, .row = PROF_NONE, .depth = out.depth, .flags = PROF_SPAN_DEPTH
+    };
+    rows_push_memory(w->table, changes, w->bytes[number]);
     rows_push(w->table, &out);
 }
 
@@ -664,9 +677,7 @@ static void walk_told(row_table *t) {
 static void add_to_rows(row_table *t, const trace_event *event) {
     memory_change change;
     if (tree_takes_change(&t->tree, event, &change)) {
-        bool own = !counts_as_cpu(change.device_type) &&
-                   (t->own || counts_as_device(change.device_type));
-        if (own && !t->memory_type) t->memory_type = (uint8_t)change.device_type;
+        rows_note_memory(t, change.device_type);
         if (t->told || change.is_legacy) return;
         change.thread = tree_thread(&t->tree, event);
         span s = change_span(t, &change);
@@ -868,8 +879,6 @@ static void end_file(row_table *t) {
 bool rows_take_name(row_table *t, const char *name) {
     return !t->has_name || name_matches(t, intern(&t->tree.names, name, strlen(name)));
 }
-
-bool rows_counts_as_cpu(int32_t device_type) { return counts_as_cpu(device_type); }
 
 int rows_read(row_table *t, const char *path) {
     if (t->busy) busy_next_file(t->busy, path);

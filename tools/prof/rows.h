@@ -62,7 +62,8 @@ typedef struct row_table {
                                    each type of device apart */
     uint8_t types[1 + PROF_OTHER_DEVICES];       /* the types that the heads list */
     size_t type_count;
-    uint8_t memory_type;        /* of the device that is not the host whose memory changed first */
+    uint8_t memory_type;        /* of the device that is not the host whose memory changed first:
+                                   names the columns of the device */
     int64_t (*told_others)[PROF_OTHER_DEVICES];  /* of each call, where calls tell their parents */
     prof_sums *sums;            /* of all files */
     durations durations;        /* by row of them: percentiles */
@@ -97,7 +98,10 @@ bool rows_begin(row_table *table, const row_options *options);
 int rows_read(row_table *table, const char *path);           /* adds one file; the exit code */
 void rows_finish(row_table *table);                          /* after the last file */
 bool rows_take_name(row_table *table, const char *name);     /* does the filter? */
-bool rows_counts_as_cpu(int32_t device_type);                /* its memory */
+/* Of each change of memory, in the order of time; then what it adds to: host and devices. */
+void rows_note_memory(row_table *table, int32_t device_type);
+void rows_add_bytes(row_table *table, int64_t sums[2], int32_t device_type, int64_t bytes);
+void rows_push_memory(row_table *table, prof_span change, const int64_t sums[2]);
 void rows_push(row_table *table, const prof_span *span);     /* into the sums */
 /* After rows_finish: of the durations of the row's calls. false: some are in sums alone. */
 bool rows_percentiles(row_table *table, const prof_average *row, const unsigned *percents,
