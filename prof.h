@@ -24771,26 +24771,39 @@ PROF__FN int prof__env_word(const char *text, const char *words) {
     return -1;
 }
 
-static const char prof__env_modes[] = "trace, ring, stream, aggregate";
-static const char prof__env_stacks[] = "none, zones, frames, unwind";
+/* A variable, what it takes, and how that goes into the description: at its field, to most. */
+typedef struct prof__variable {
+    const char *name, *takes;
+    bool (*take)(const struct prof__variable *v, prof_desc *d, const char *text);
+    size_t at;
+    uint32_t most;
+} prof__variable;
 
-PROF__FN bool prof__env_mode(prof_desc *d, const char *text) {
-    int word = prof__env_word(text, prof__env_modes);
+PROF__FN bool prof__env_mode(const prof__variable *v, prof_desc *d, const char *text) {
+    int word = prof__env_word(text, v->takes);
     d->mode = word < 0 ? d->mode : (prof_mode)word;
     return word >= 0;
 }
 
-PROF__FN bool prof__env_flag(bool *flag, const char *text) {
-    int word = prof__env_word(text, "0, 1");
-    *flag = word > 0;
+PROF__FN bool prof__env_flag(const prof__variable *v, prof_desc *d, const char *text) {
+    int word = prof__env_word(text, v->takes);
+    *(bool *)(void *)((char *)(void *)d + v->at) = word > 0;
     return word >= 0;
 }
 
+PROF__FN bool prof__env_count(const prof__variable *v, prof_desc *d, const char *text) {
+    uint64_t n;
+    if (!prof__env_number(text, 1, v->most, &n)) return false;
+    *(uint32_t *)(void *)((char *)(void *)d + v->at) = (uint32_t)n;
+    return true;
+}
+
 /* More than the built-in arena is taken from the system, once for all sessions. */
-PROF__FN bool prof__env_memory(prof_desc *d, const char *text) {
+PROF__FN bool prof__env_memory(const prof__variable *v, prof_desc *d, const char *text) {
     static void *taken;
     static uint64_t size;
     uint64_t n;
+    (void)v;
     if (!prof__env_number(text, 64u << 10, SIZE_MAX / 4, &n)) return false;
     d->memory = prof__builtin_arena.bytes;
     d->memory_size = (size_t)n;
@@ -24804,74 +24817,48 @@ PROF__FN bool prof__env_memory(prof_desc *d, const char *text) {
     return size != 0;
 }
 
-PROF__FN bool prof__env_categories(prof_desc *d, const char *text) {
+PROF__FN bool prof__env_categories(const prof__variable *v, prof_desc *d, const char *text) {
     uint64_t n;
-    bool ok = prof__env_number(text, 0, UINT32_MAX, &n);
+    bool ok = prof__env_number(text, 0, v->most, &n);
     (void)d;
     if (ok) (void)prof_set_categories((uint32_t)n);
     return ok;
 }
 
-PROF__FN bool prof__env_counters(prof_desc *d, const char *text) {
+PROF__FN bool prof__env_counters(const prof__variable *v, prof_desc *d, const char *text) {
+    (void)v;
     d->hw_counters = text;               /* prof_start says what is wrong with them */
     return true;
 }
 
-PROF__FN bool prof__env_depth(prof_desc *d, const char *text) {
-    uint64_t n;
-    if (!prof__env_number(text, 1, 255, &n)) return false;
-    d->max_depth = (uint32_t)n;
-    return true;
-}
-
-PROF__FN bool prof__env_threads(prof_desc *d, const char *text) {
-    uint64_t n;
-    if (!prof__env_number(text, 1, 65536, &n)) return false;
-    d->max_threads = (uint32_t)n;
-    return true;
-}
-
-PROF__FN bool prof__env_shapes(prof_desc *d, const char *text) {
-    return prof__env_flag(&d->record_shapes, text);
-}
-
-PROF__FN bool prof__env_profile(prof_desc *d, const char *text) {
-    return prof__env_flag(&d->profile_memory, text);
-}
-
-PROF__FN bool prof__env_skip(prof_desc *d, const char *text) {
-    return prof__env_flag(&d->skip_tiny, text);
-}
-
-PROF__FN bool prof__env_stack(prof_desc *d, const char *text) {
-    int word = prof__env_word(text, prof__env_stacks);
+PROF__FN bool prof__env_stack(const prof__variable *v, prof_desc *d, const char *text) {
+    int word = prof__env_word(text, v->takes);
     d->with_stack = word > 0;
     d->native_stack = word > 1 ? (prof_native)(word - 1) : PROF_NATIVE_NONE;
     return word >= 0;
 }
 
-static const struct prof__variable {
-    const char *name, *takes;
-    bool (*take)(prof_desc *d, const char *text);
-} prof__variables[] = {
-    { "PROF_MODE", prof__env_modes, prof__env_mode },
-    { "PROF_MEMORY", "bytes that there are, 64K at least", prof__env_memory },
-    { "PROF_MAX_DEPTH", "1 to 255", prof__env_depth },
-    { "PROF_MAX_THREADS", "1 to 65536", prof__env_threads },
-    { "PROF_CATEGORIES", "a number, a bit for each that is on", prof__env_categories },
-    { "PROF_COUNTERS", "", prof__env_counters },
-    { "PROF_SHAPES", "0, 1", prof__env_shapes },
-    { "PROF_STACKS", prof__env_stacks, prof__env_stack },
-    { "PROF_PROFILE_MEMORY", "0, 1", prof__env_profile },
-    { "PROF_SKIP_TINY", "0, 1", prof__env_skip },
+#define PROF__AT(field) offsetof(prof_desc, field)
+static const prof__variable prof__variables[] = {
+    { "PROF_MODE", "trace, ring, stream, aggregate", prof__env_mode, 0, 0 },
+    { "PROF_MEMORY", "bytes that there are, 64K at least", prof__env_memory, 0, 0 },
+    { "PROF_MAX_DEPTH", "1 to 255", prof__env_count, PROF__AT(max_depth), 255 },
+    { "PROF_MAX_THREADS", "1 to 65536", prof__env_count, PROF__AT(max_threads), 65536 },
+    { "PROF_CATEGORIES", "a number, a bit for each that is on", prof__env_categories, 0,
+      UINT32_MAX },
+    { "PROF_COUNTERS", "", prof__env_counters, 0, 0 },
+    { "PROF_SHAPES", "0, 1", prof__env_flag, PROF__AT(record_shapes), 0 },
+    { "PROF_STACKS", "none, zones, frames, unwind", prof__env_stack, 0, 0 },
+    { "PROF_PROFILE_MEMORY", "0, 1", prof__env_flag, PROF__AT(profile_memory), 0 },
+    { "PROF_SKIP_TINY", "0, 1", prof__env_flag, PROF__AT(skip_tiny), 0 },
 };
 
 /* What they say, into *d. False: one is wrong. */
 PROF__FN bool prof__env_read(prof_desc *d) {
     for (size_t i = 0; i < sizeof prof__variables / sizeof *prof__variables; i++) {
-        const struct prof__variable *v = prof__variables + i;
+        const prof__variable *v = prof__variables + i;
         const char *text = getenv(v->name);
-        if (!text || !*text || v->take(d, text)) continue;
+        if (!text || !*text || v->take(v, d, text)) continue;
         (void)prof_format_text(prof__env.wrong, sizeof prof__env.wrong, "%s=%.64s: it takes %s",
                                v->name, text, v->takes);
         return false;
