@@ -6071,36 +6071,45 @@ PROF__FN void prof__sums_put(prof__state *t, const prof__item *i) {
     if (!r->site) prof__count_rowless(t, i->site_depth, 1);
 }
 
-/* Writes a zone to the timeline's last segment, which has room for all that were open. */
-PROF__FN void prof__rest_put(prof__state *t, uint32_t kind, uint64_t duration, uint64_t end,
-                             uint32_t site_depth) {
-    prof__segment *g = t->segment;
-    prof__record *c = g->end;
-    PROF__ASSERT(g->limit - c >= 2);
-    prof__record_set(c, duration, kind << 8 | 1);
-    prof__record_set(c + 1, end, site_depth);
-    PROF__BUMP(t->counts.slots, 2);
-    PROF__BUMP(t->counts.extra, 1);
-    PROF__RELEASE(g->end, c + 2);
+/* A zone below the cut ends: within is what ended in it since. False: it began since, for a signal
+   handler displaced the one that was open here. */
+PROF__FN bool prof__cut_ends(uint32_t *cut, uint64_t *inner, uint64_t cut_tick,
+                             const prof__item *i, uint64_t *within) {
+    uint32_t depth = i->site_depth & 0xff, at = *cut;
+    bool before = i->end - PROF__MIN(i->duration, i->end) <= cut_tick;
+    *within = 0;
+    for (; before && at > depth; inner[at] = 0) *within += inner[--at];
+    *within = PROF__MIN(*within, i->duration);
+    PROF__STORE(*cut, depth);
+    return before;
 }
 
-/* A zone below the cut: it is the timeline's, with what ended in it since as one child, "(in
-   sums)". One that began since is not: a signal handler displaced the one that was open here. */
+/* Writes it from c on, as the timeline has it: with that as one child, "(in sums)". */
+PROF__FN prof__record *prof__cut_write(prof__record *c, const prof__item *i, uint64_t within) {
+    uint32_t kind = i->kind == PROF__UNFINISHED ? PROF__UNFINISHED : PROF__ZONE64;
+    if (within) {
+        prof__record_set(c++, within, (uint32_t)PROF__ZONE64 << 8 | 1);
+        prof__record_set(c++, i->end, prof__trace.in_sums << 8 | ((i->site_depth & 0xff) + 1));
+    }
+    prof__record_set(c++, i->duration, kind << 8 | 1);
+    prof__record_set(c++, i->end, i->site_depth);
+    return c;
+}
+
+/* To the timeline's last segment, which has room for all that were open. */
 PROF__FN void prof__sums_cut(prof__state *t, const prof__item *i) {
-    uint32_t depth = i->site_depth & 0xff, cut = t->cut;
-    uint64_t within = 0;
-    if (i->end - PROF__MIN(i->duration, i->end) > t->cut_tick) {
-        PROF__STORE(t->cut, depth);
+    prof__segment *g = t->segment;
+    uint64_t within;
+    size_t slots;
+    if (!prof__cut_ends(&t->cut, t->inner, t->cut_tick, i, &within)) {
         prof__sums_put(t, i);
         return;
     }
-    for (; cut > depth; t->inner[cut] = 0) within += t->inner[--cut];
-    PROF__STORE(t->cut, depth);
-    within = PROF__MIN(within, i->duration);
-    if (within)
-        prof__rest_put(t, PROF__ZONE64, within, i->end, prof__trace.in_sums << 8 | (depth + 1));
-    prof__rest_put(t, i->kind == PROF__UNFINISHED ? PROF__UNFINISHED : PROF__ZONE64, i->duration,
-                   i->end, i->site_depth);
+    PROF__ASSERT(g->limit - g->end >= (within ? 4 : 2));
+    slots = (size_t)(prof__cut_write(g->end, i, within) - g->end);
+    PROF__BUMP(t->counts.slots, slots);
+    PROF__BUMP(t->counts.extra, slots / 2);
+    PROF__RELEASE(g->end, g->end + slots);
 }
 
 PROF__FN void prof__sums_zone(prof__state *t, const prof__item *i) {
@@ -6332,7 +6341,7 @@ typedef struct prof__rest {
     uint32_t cut;                        /* as the state's, when all of this is added */
     uint64_t cut_tick;
     prof__record *ended;                 /* zones of the timeline that ended: where they go, or */
-    uint32_t ended_count;                /* NULL; as prof__rest_put writes them */
+    uint32_t ended_count;                /* NULL; by prof__cut_write */
     prof__state *lend;                   /* see prof__sums_begin_read */
 } prof__rest;
 
@@ -6378,29 +6387,14 @@ PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof_
     row->untimed += more;
 }
 
-PROF__FN void prof__rest_end(prof__rest *rest, uint32_t kind, uint64_t duration, uint64_t end,
-                             uint32_t site_depth) {
-    prof__record *c = rest->ended + rest->ended_count;
-    if (!rest->ended || rest->ended_count > 4 * PROF__LEVELS - 2) return;
-    prof__record_set(c, duration, kind << 8 | 1);
-    prof__record_set(c + 1, end, site_depth);
-    rest->ended_count += 2;
-}
-
 /* As prof__sums_cut. False: it is no zone of the timeline. */
 PROF__FN bool prof__rest_cut(prof__rest *rest, const prof__item *i) {
-    uint32_t depth = i->site_depth & 0xff;
-    uint64_t within = 0;
-    if (depth >= rest->cut) return false;
-    if (i->end - PROF__MIN(i->duration, i->end) > rest->cut_tick) {
-        rest->cut = depth;
-        return false;
-    }
-    for (; rest->cut > depth; rest->inner[rest->cut] = 0) within += rest->inner[--rest->cut];
-    within = PROF__MIN(within, i->duration);
-    if (within)
-        prof__rest_end(rest, PROF__ZONE64, within, i->end, prof__trace.in_sums << 8 | (depth + 1));
-    prof__rest_end(rest, PROF__ZONE64, i->duration, i->end, i->site_depth);
+    prof__record *c = rest->ended;
+    uint64_t within;
+    if ((i->site_depth & 0xff) >= rest->cut ||
+        !prof__cut_ends(&rest->cut, rest->inner, rest->cut_tick, i, &within)) return false;
+    if (c && rest->ended_count + 4 <= 4 * PROF__LEVELS)
+        rest->ended_count = (uint32_t)(prof__cut_write(c + rest->ended_count, i, within) - c);
     return true;
 }
 
