@@ -5406,16 +5406,30 @@ PROF__FN bool prof__overlaps(const void *begin, const void *end, const void *a, 
     return (uintptr_t)a < (uintptr_t)end && (uintptr_t)begin < (uintptr_t)b;
 }
 
+/* A block that a thread still owns, the n-th of PROF__OWNED; false: there is none. */
+enum { PROF__OWNED = 4 };
+PROF__FN bool prof__owned_block(const prof__state *t, int n, char *block[2]) {
+    block[0] = n == 0 ? (char *)(uintptr_t)t : n == 1 ? (char *)t->begin : NULL;
+    block[1] = n == 0 ? prof__state_end(t) : (char *)t->limit;
+    if (n == 2 && t->spare) {
+        block[0] = (char *)t->spare->begin;
+        block[1] = (char *)t->spare->limit;
+    }
+    if (n == 3 && PROF__ACQUIRE(t->looking)) {   /* it was stopped while it added to its rows */
+        block[0] = t->tallies.low;
+        block[1] = t->tallies.high;
+    }
+    return block[0] != NULL;
+}
+
 /* Is [begin, end) free of what threads still own from earlier sessions? */
 PROF__FN bool prof__not_owned(const void *begin, const void *end) {
+    char *block[2];
     for (const prof__state *t = prof__owned; t; t = t->next) {
-        const prof__chunk *c = t->spare;
         if (t->generation == prof__trace.generation) continue;
-        if (prof__overlaps(begin, end, t, prof__state_end(t))) return false;
-        if (prof__overlaps(begin, end, t->begin, t->limit)) return false;
-        if (c && prof__overlaps(begin, end, c->begin, c->limit)) return false;
-        if (PROF__ACQUIRE(t->looking) &&          /* it was stopped while it added to its rows */
-            prof__overlaps(begin, end, t->tallies.low, t->tallies.high)) return false;
+        for (int n = 0; n < PROF__OWNED; n++)
+            if (prof__owned_block(t, n, block) && prof__overlaps(begin, end, block[0], block[1]))
+                return false;
     }
     return true;
 }
@@ -23510,44 +23524,37 @@ PROF__FN bool prof__itt_load(void) {
     return false;
 }
 
-PROF__FN void prof__itt_begin(const char *text) {
+PROF__FN void prof__itt_begin(void *user, const char *text) {
     void *(*string)(const char *) = NULL;
     void (*begin)(volatile int *, prof__itt_id, prof__itt_id, void *) = NULL;
     prof__itt_id none = { 0, 0, 0 };
+    (void)user;
     if (!*prof__itt.domain) return;
     memcpy(&string, prof__itt.functions + PROF__ITT_STRING, sizeof string);
     memcpy(&begin, prof__itt.functions + PROF__ITT_BEGIN, sizeof begin);
     begin(prof__itt.domain, none, none, string(text));
 }
 
-PROF__FN void prof__itt_end(void) {
+PROF__FN void prof__itt_end(void *user, const char *text) {
     void (*end)(volatile int *) = NULL;
+    (void)user;
+    (void)text;
     if (!*prof__itt.domain) return;
     memcpy(&end, prof__itt.functions + PROF__ITT_END, sizeof end);
     end(prof__itt.domain);
 }
 
-PROF__FN void prof__itt_observe_begin(void *user, const char *name) {
-    (void)user;
-    prof__itt_begin(name);
-}
-PROF__FN void prof__itt_observe_end(void *user, const char *name) {
-    (void)user;
-    (void)name;
-    prof__itt_end();
-}
-PROF__FN void prof__itt_observe_instant(void *user, const char *name) {
-    (void)user;
-    prof__itt_begin(name);
-    prof__itt_end();
+PROF__FN void prof__itt_instant(void *user, const char *text) {
+    prof__itt_begin(user, text);
+    prof__itt_end(user, text);
 }
 
 PROF_API PROF__QUIET prof_result prof_emit_itt(bool on) {
     prof_observer o;
     memset(&o, 0, sizeof o);
-    o.begin = prof__itt_observe_begin;
-    o.end = prof__itt_observe_end;
-    o.instant = prof__itt_observe_instant;
+    o.begin = prof__itt_begin;
+    o.end = prof__itt_end;
+    o.instant = prof__itt_instant;
     o.user = &prof__itt;
     return prof__emit(on, on && prof_itt_is_available(), &o);
 }
@@ -23557,19 +23564,19 @@ PROF_API PROF__QUIET bool prof_itt_is_available(void) {
 }
 
 PROF_API PROF__QUIET void prof_itt_mark(const char *text) {
-    if (prof_itt_is_available()) prof__itt_observe_instant(NULL, prof__text(text));
+    if (prof_itt_is_available()) prof__itt_instant(NULL, prof__text(text));
 }
 
 PROF_API PROF__QUIET int prof_itt_range_push(const char *text) {
     if (!prof_itt_is_available()) return -1;
-    prof__itt_begin(prof__text(text));
+    prof__itt_begin(NULL, prof__text(text));
     return (int)prof__slot_get()->itt_ranges++;
 }
 
 PROF_API PROF__QUIET int prof_itt_range_pop(void) {
     prof__slot *slot = prof__slot_get();
     if (!slot->itt_ranges || !prof_itt_is_available()) return -1;
-    prof__itt_end();
+    prof__itt_end(NULL, NULL);
     return (int)--slot->itt_ranges;
 }
 #endif
@@ -23951,28 +23958,14 @@ PROF__FN bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
     return (size_t)(prof__arena.high - prof__arena.low) >= prof__arena.promised;
 }
 
-/* A block that a thread still owns, the n-th of four; false: there is none. */
-PROF__FN bool prof__owned_block(const prof__state *t, int n, char *block[2]) {
-    block[0] = n == 0 ? (char *)(uintptr_t)t : n == 1 ? (char *)t->begin : NULL;
-    block[1] = n == 0 ? prof__state_end(t) : (char *)t->limit;
-    if (n == 2 && t->spare) {
-        block[0] = (char *)t->spare->begin;
-        block[1] = (char *)t->spare->limit;
-    }
-    if (n == 3 && PROF__ACQUIRE(t->looking)) {   /* it was stopped while it added to its rows */
-        block[0] = t->tallies.low;
-        block[1] = t->tallies.high;
-    }
-    return block[0] && prof__overlaps(block[0], block[1], prof__arena.low, prof__arena.high);
-}
-
 /* The first block in the arena that ends behind p; { high, high }: none. */
 PROF__FN void prof__owned_next(const char *p, char *first[2]) {
     char *block[2];
     first[0] = first[1] = prof__arena.high;
     for (const prof__state *t = prof__owned; t; t = t->next)
-        for (int n = 0; n < 4; n++)
-            if (prof__owned_block(t, n, block) && block[1] > p && block[0] < first[0]) {
+        for (int n = 0; n < PROF__OWNED; n++)
+            if (prof__owned_block(t, n, block) && block[1] > p && block[0] < first[0] &&
+                prof__overlaps(block[0], block[1], prof__arena.low, prof__arena.high)) {
                 first[0] = PROF__MAX(block[0], prof__arena.low);
                 first[1] = block[1];
             }
