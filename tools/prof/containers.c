@@ -121,12 +121,21 @@ static struct map_slot *map_slot_of(const map *m, uint64_t key) {
     return &m->slots[slot];
 }
 
+enum { MANY = 1 << 20 /* slots */ };
+
 static void map_grow(map *m) {
     map old = *m;
-    m->slot_count = old.slot_count ? old.slot_count * 2 : 256;
-    m->slots = allocate(m->slot_count * sizeof *m->slots);
+    bool all = !m->forgets || m->slot_count < MANY;
+    size_t kept = 0;
     for (size_t i = 0; i < old.slot_count; i++)
-        if (old.slots[i].key) *map_slot_of(m, old.slots[i].key) = old.slots[i];
+        kept += old.slots[i].key && (all || old.slots[i].value);
+    m->slot_count = kept * 4 < old.slot_count ? old.slot_count
+                  : old.slot_count ? old.slot_count * 2 : 256;
+    m->slots = allocate(m->slot_count * sizeof *m->slots);
+    m->count = kept + m->has_zero;
+    for (size_t i = 0; i < old.slot_count; i++)
+        if (old.slots[i].key && (all || old.slots[i].value))
+            *map_slot_of(m, old.slots[i].key) = old.slots[i];
     free(old.slots);
 }
 

@@ -51,6 +51,7 @@ typedef struct map {
     size_t count, slot_count;
     uint64_t zero_value;       /* of key 0, when has_zero */
     bool has_zero;
+    bool forgets;              /* the caller's: of many keys, those of value 0 need not be kept */
 } map;
 /* The value's place, made (with value 0) when *is_new says so; valid until the next map_put. */
 uint64_t *map_put(map *m, uint64_t key, bool *is_new);

@@ -156,7 +156,11 @@ static bool read_promise(losses *l, trace_text key, trace_text value) {
     trace_text none, name;
     char text[sizeof *l->counters];
     if (text_is(key, PROF_KEY_DEVICE_TYPES)) return read_types(l, value), true;
-    if (text_is(key, PROF_KEY_ZONE_IDS)) return l->zone_ids |= text_is(value, "true"), true;
+    if (text_is(key, PROF_KEY_ZONE_IDS)) {
+        l->zone_ids |= text_is(value, "true");
+        l->zones_ahead |= text_is(value, "\"ahead\"");
+        return true;
+    }
     if (!text_is(key, PROF_KEY_COUNTERS)) return false;
     if (!value.size || *value.data != '[') return true;
     while (json_next(&value, &none, &name)) {
@@ -225,7 +229,7 @@ void losses_add(losses *to, const losses *from, const char *whose) {
     for (size_t i = 0; i < from->type_count; i++)
         losses_add_type(to, from->types[i].type, from->types[i].name);
     to->more_types += from->more_types;
-    to->zone_ids |= from->zone_ids;
+    to->zone_ids |= from->zone_ids || from->zones_ahead;
     if (from->timeline_ns && (!to->timeline_ns || from->timeline_ns < to->timeline_ns))
         to->timeline_ns = from->timeline_ns;
     if (from->session_ns > to->session_ns) to->session_ns = from->session_ns;

@@ -20,6 +20,7 @@ typedef struct losses {
     struct { int64_t type; char name[64]; } types[1 + PROF_OTHER_DEVICES];   /* of devices */
     size_t type_count, more_types;
     bool zone_ids;                  /* times do not tell all of the tree: some zones tell parents */
+    bool zones_ahead;               /* nor what memory changes in: it names zones that come later */
 } losses;
 
 void losses_read(losses *l, trace_text head);            /* the value of "prof", the args of the

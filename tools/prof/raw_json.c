@@ -7,6 +7,7 @@
 
 #include "head_sums.h"
 #include "losses.h"
+#include "span_sorter.h"
 
 enum {
     MEMORY = 8 << 20, HELD = 1024,
@@ -39,9 +40,11 @@ struct raw_json {
     map open;                            /* number of a thread -> open_zones, if it has memory */
     arena memories;
     int64_t last_id;
-    map rows, calls;                     /* of devices, that have their names; id -> number + 1 */
-    struct end { event_place at; int64_t id, ns; bool work, told; } *ends;   /* of arrows */
-    size_t end_count, end_capacity;
+    map rows;                            /* of devices, that have their names */
+    span_sorter *ends;                   /* of arrows: by id, calls before work; NULL: none */
+    event_place *places;                 /* of them */
+    size_t place_count, place_capacity;
+    map place_numbers;                   /* hash of a place -> its number */
 };
 
 /* Ids of a thread's open zones that memory changed in, by depth; 0: none. What lies at a border of
@@ -283,7 +286,7 @@ static void write_range(raw_json *r, const prof_raw_item *item, bool end) {
     output_format(r->writer.out, ", \"id\": %lld}", (long long)item->value);
 }
 
-/* Before the events that have them: names of counters, and that memory tells its zone. */
+/* Before the events that have them: names of counters, and that memory names a zone to come. */
 static void take_details(raw_json *r, const prof_raw_item *item) {
     bool memory = (item->value & PROF_RAW_HAS_MEMORY) != 0;
     bool known = r->counter_count == item->counter_count && r->has_memory == memory;
@@ -301,7 +304,7 @@ static void take_details(raw_json *r, const prof_raw_item *item) {
     }
     output_text(out, r->counter_count ? "]" : "");
     output_text(out, r->counter_count && r->has_memory ? ", " : "");
-    output_text(out, r->has_memory ? "\"" PROF_KEY_ZONE_IDS "\": true}}" : "}}");
+    output_text(out, r->has_memory ? "\"" PROF_KEY_ZONE_IDS "\": \"ahead\"}}" : "}}");
 }
 
 /* ---- Events of prof_submit: as prof.h writes those of a trace ---- */
@@ -375,34 +378,49 @@ static bool is_launch(const prof_raw_item *item) {
            (ends_with(type, "_runtime") || ends_with(type, "_driver"));
 }
 
-static void write_arrow(raw_json *r, char phase, const struct end *at) {
-    begin_event_at(r, phase, "ac2g", "ac2g", at->at, at->ns - r->shift_ns);
-    output_format(r->writer.out, ", \"id\": %lld%s}", (long long)at->id,
+static void write_arrow(raw_json *r, char phase, const span *end) {
+    begin_event_at(r, phase, "ac2g", "ac2g", r->places[end->what], end->id - r->shift_ns);
+    output_format(r->writer.out, ", \"id\": %lld%s}", (long long)end->start_ns,
                   phase == 's' ? "" : ", \"bp\": \"e\"");
 }
 
-/* Ends of arrows are kept until both are there: either may come first. */
-static void take_end(raw_json *r, const prof_raw_item *item, event_place at) {
-    const prof_extra *x = item->extra;
-    bool launch = is_launch(item), is_new = true;
-    bool work = item->device_type != PROF_DEVICE_CPU && x->has & PROF_HAS_LINK;
-    int64_t id = launch ? x->id : x->linked_correlation_id;
-    uint64_t *call = launch && id ? map_put(&r->calls, (uint64_t)id, &is_new) : NULL;
-    if (!id || !is_new || !(launch || work)) return;
-    GROW(r->ends, r->end_count, r->end_capacity);
-    r->ends[r->end_count++] = (struct end){at, id, item->start_ns + r->shift_ns, work, false};
-    if (call) *call = r->end_count;
+static uint32_t place_number(raw_json *r, event_place at) {
+    bool is_new;
+    uint64_t key = hash_mix((uint64_t)at.pid) * 31 + (uint64_t)at.tid;
+    uint64_t *number = map_put(&r->place_numbers, key, &is_new);
+    if (is_new) {
+        GROW(r->places, r->place_count, r->place_capacity);
+        *number = r->place_count;
+        r->places[r->place_count++] = at;
+    }
+    return (uint32_t)*number;
 }
 
-/* From a call to all that it launched. */
+/* Ends of arrows are kept until all are there: any may come first. */
+static void take_end(raw_json *r, const prof_raw_item *item, event_place at) {
+    const prof_extra *x = item->extra;
+    bool launch = is_launch(item);
+    bool work = item->device_type != PROF_DEVICE_CPU && x->has & PROF_HAS_LINK;
+    int64_t id = launch ? x->id : x->linked_correlation_id;
+    if (!id || !(launch || work)) return;
+    if (!r->ends) r->ends = sorter_new();
+    sorter_add(r->ends, &(span){.start_ns = id, .amount = launch, .what = place_number(r, at),
+                                .id = item->start_ns + r->shift_ns});
+}
+
+/* From the first call of an id to all that it launched. */
 static void write_arrows(raw_json *r) {
-    for (size_t i = 0; i < r->end_count; i++) {
-        uint64_t *call = r->ends[i].work ? map_get(&r->calls, (uint64_t)r->ends[i].id) : NULL;
-        struct end *from = call ? &r->ends[*call - 1] : NULL;
-        if (!from) continue;
-        if (!from->told) write_arrow(r, 's', from);
-        from->told = true;
-        write_arrow(r, 'f', &r->ends[i]);
+    span call = {0}, end;
+    bool told = false;
+    if (!r->ends) return;
+    sorter_finish(r->ends);
+    while (sorter_next(r->ends, &end)) {
+        if (end.amount && end.start_ns == call.start_ns) continue;
+        if (end.amount) call = end, told = false;
+        if (end.amount || end.start_ns != call.start_ns) continue;
+        if (!told) write_arrow(r, 's', &call);
+        told = true;
+        write_arrow(r, 'f', &end);
     }
 }
 
@@ -476,26 +494,39 @@ static void take(void *user, const prof_raw_item *item) {
 
 /* ---- What is allocated ---- */
 
-static uint64_t *block_of(raw_memory *m, const prof_memory_change *c) {
+static uint64_t key_of(const prof_memory_change *c) {
     uint64_t device = (uint64_t)c->device.type << 8 | (uint8_t)c->device.index;
-    return map_put(&m->blocks, c->address ^ device << 48, NULL);
+    return c->address ^ device << 48;
 }
 
 static uint64_t *total_of(raw_memory *m, prof_device device) {
     return map_put(&m->totals, (uint64_t)device.type << 8 | (uint8_t)device.index, NULL);
 }
 
-/* A block has 2 + its bytes; 1: it was freed, 0: it was never there. */
+/* Of how many bytes is the block that is freed? false: there is none. */
+static bool free_block(raw_memory *m, const prof_memory_change *c, int64_t *bytes) {
+    uint64_t *block = map_get(&m->blocks, key_of(c));
+    m->unknown += !block;
+    m->twice += block && !*block;
+    if (!block || !*block) return false;
+    *bytes = (int64_t)(1 - *block);
+    *block = 0;
+    return true;
+}
+
+/* A block has 1 + its bytes; 0: it was freed. Of half a million and more those are forgotten: what
+   frees one of them again is of unknown memory. */
 bool raw_memory_take(raw_memory *m, const prof_memory_change *c, int64_t *bytes, int64_t *missed) {
-    uint64_t *block = block_of(m, c), before = *block;
-    int64_t held = before > 1 ? (int64_t)(before - 2) : 0;
-    *missed = c->is_free ? 0 : held;
-    *bytes = c->is_free ? -held : (int64_t)c->bytes;
-    m->missed += !c->is_free && before > 1;
-    m->unknown += c->is_free && !before;
-    m->twice += c->is_free && before == 1;
-    if (c->is_free && before <= 1) return false;
-    *block = c->is_free ? 1 : c->bytes + 2;
+    *missed = 0;
+    m->blocks.forgets = true;
+    if (c->is_free && !free_block(m, c, bytes)) return false;
+    if (!c->is_free) {
+        uint64_t *block = map_put(&m->blocks, key_of(c), NULL);
+        m->missed += *block != 0;
+        *missed = *block ? (int64_t)(*block - 1) : 0;
+        *bytes = (int64_t)c->bytes;
+        *block = c->bytes + 1;
+    }
     *total_of(m, c->device) += (uint64_t)*bytes - (uint64_t)*missed;
     return true;
 }
@@ -603,8 +634,9 @@ void raw_json_free(raw_json *r) {
     raw_memory_free(&r->allocated);
     map_free(&r->open);
     map_free(&r->rows);
-    map_free(&r->calls);
-    free(r->ends);
+    map_free(&r->place_numbers);
+    free(r->places);
+    if (r->ends) sorter_free(r->ends);
     arena_free(&r->memories);
     free(r->memory);
     free(r);

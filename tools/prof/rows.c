@@ -422,11 +422,14 @@ static uint32_t change_group(row_table *t, const memory_change *change) {
     return row ? group_of(t, &key) : NO_GROUP;
 }
 
+/* A thread beside one, for what is told to lie in no call of it; and back. */
+static uint32_t beside(uint32_t thread) { return UINT32_MAX - thread; }
+
 /* Before what its thread has of no length at its moment; else behind all. */
 static uint32_t change_order(const row_table *t, const span *s) {
-    uint32_t order = UINT32_MAX;
+    uint32_t order = UINT32_MAX, thread = s->thread > INT32_MAX ? beside(s->thread) : s->thread;
     for (size_t i = 0; i < t->first_count; i++)
-        if (t->firsts[i].ts_ns == s->start_ns && t->firsts[i].thread >= s->thread &&
+        if (t->firsts[i].ts_ns == s->start_ns && t->firsts[i].thread >= thread &&
             t->firsts[i].order <= order) order = t->firsts[i].order - 1;
     return order;
 }
@@ -452,6 +455,97 @@ static void push_change(row_table *t, const span *s) {
     }
     rows_add_bytes(t, sums, (int32_t)s->id, s->amount);
     rows_push_memory(t, change, sums);
+}
+
+/* ---- Changes that name a zone to come ---- */
+
+/* What changed in a zone that has not come yet, in memory of one type of device. */
+struct row_held { span change; uint32_t next; /* 1 + that of its next type; 0: none */ };
+
+static struct row_held *new_held(row_table *t) {
+    uint32_t number = t->held_free;
+    if (number) {
+        t->held_free = t->held[number - 1].next;
+        return &t->held[number - 1];
+    }
+    GROW(t->held, t->held_count, t->held_capacity);
+    return &t->held[t->held_count++];
+}
+
+static void hold_change(row_table *t, int64_t zone, const span *change) {
+    t->held_by_zone.forgets = true;
+    uint64_t *first = map_put(&t->held_by_zone, (uint64_t)zone, NULL);
+    uint32_t at = (uint32_t)*first;
+    while (at && t->held[at - 1].change.id != change->id) at = t->held[at - 1].next;
+    if (at) {
+        t->held[at - 1].change.amount += change->amount;
+        return;
+    }
+    struct row_held *new = new_held(t);
+    *new = (struct row_held){*change, (uint32_t)*first};
+    *first = (uint64_t)(new - t->held) + 1;
+}
+
+/* The zone has come: its changes are sorted to before it. */
+static void release_changes(row_table *t, const trace_event *event, const span *zone) {
+    int64_t id;
+    uint64_t *first = NULL;
+    if (t->ahead && trace_arg_int(event, PROF_KEY_ZONE, &id))
+        first = map_get(&t->held_by_zone, (uint64_t)id);
+    for (uint32_t at = first ? (uint32_t)*first : 0; at; ) {
+        struct row_held *held = &t->held[at - 1];
+        uint32_t next = held->next;
+        span s = *zone;
+        s.flags = SPAN_HELD;
+        s.what = (uint32_t)held->change.id;
+        s.id = held->change.amount;
+        sorter_add(t->sorter, &s);
+        held->next = t->held_free;
+        t->held_free = at;
+        at = next;
+    }
+    if (first) *first = 0;
+}
+
+/* Of zones that never came, times tell. */
+static void release_rest(row_table *t) {
+    const map *zones = &t->held_by_zone;
+    for (size_t i = 0; i < zones->slot_count; i++)
+        for (uint32_t at = (uint32_t)zones->slots[i].value; at; at = t->held[at - 1].next)
+            sorter_add(t->sorter, &t->held[at - 1].change);
+    map_free(&t->held_by_zone);
+    t->held_count = t->held_free = 0;
+}
+
+/* Where times do not tell, it says what it lies in: a zone to come, or none. */
+static void add_change(row_table *t, const memory_change *change) {
+    span s = change_span(t, change);
+    bool told = t->ahead && change->told != NOT_TOLD;
+    if (told && !change->told) s.thread = beside(s.thread);
+    if (told && change->told) hold_change(t, change->told, &s);
+    else sorter_add(t->sorter, &s);
+}
+
+static void take_held(row_table *t, const span *s) {
+    t->view.profile_memory = true;
+    rows_add_bytes(t, t->held_bytes, (int32_t)s->what, s->id);
+}
+
+/* A call of some length has what changes at its begin; one of none has told it itself. */
+static void push_holding(row_table *t, prof_span *made) {
+    prof_span change = {
+        .start_ns = made->start_ns, .end_ns = made->start_ns, .thread = made->thread,
+        .row = PROF_NONE
+    };
+    bool any = t->held_bytes[0] || t->held_bytes[1], empty = made->end_ns == made->start_ns;
+    if (any && empty) {
+        made->cpu_bytes += t->held_bytes[0];
+        made->device_bytes += t->held_bytes[1];
+        rows_push_memory(t, change, t->held_bytes);
+    }
+    rows_push(t, made);
+    if (any && !empty) rows_push_memory(t, change, t->held_bytes);
+    t->held_bytes[0] = t->held_bytes[1] = 0;
 }
 
 /* ---- Stacks of the Python functions around calls ---- */
@@ -501,7 +595,8 @@ static void take_frames(row_table *t, open_frames *f, span *s) {
     f->top = prof_nest_around(&f->nest, f->top, s->start_ns,
                               s->start_ns + (frame ? s->amount : 0));
     if (frame) enter_frame(f, s);
-    if (s->flags & (SPAN_FRAME | SPAN_CHANGE) || f->top == PROF_NONE || s->what == NO_GROUP) return;
+    if (s->flags & (SPAN_FRAME | SPAN_CHANGE | SPAN_HELD)) return;
+    if (f->top == PROF_NONE || s->what == NO_GROUP) return;
     group_key key = *key_of(t, s->what);
     if (key.stack == 0) key.stack = frames_text(t, f);
     s->what = group_of(t, &key);
@@ -515,8 +610,7 @@ static void note_ids(row_table *t, const trace_event *event, span *s) {
     if (!t->options->device) return;
     s->id = own.id;
     if (own.kind == PROF_JOIN_LAUNCH) s->flags |= SPAN_LAUNCH;
-    for (size_t i = 0; !t->told && (i == 0 || i < t->type_count); i++)
-        prof_join_call(&t->joins[i], own.kind, own.id, s->order);
+    if (!t->told) prof_join_call(&t->join, own.kind, own.id, s->order);
 }
 
 static span call_span(row_table *t, const trace_event *event, uint32_t name) {
@@ -562,6 +656,7 @@ static void add_call(row_table *t, const trace_event *event) {
         range.flags |= PROF_EVENT_ASYNC;
         rows_push(t, &range);
     }
+    if (!event->is_async && !t->told) release_changes(t, event, &s);
     if (!event->is_async || t->told) keep_span(t, &s);
 }
 
@@ -569,25 +664,38 @@ static void add_call(row_table *t, const trace_event *event) {
 
 static void push_call(row_table *t, const span *s) {
     prof_span out = span_of(t, s);
-    for (size_t i = 0; i == 0 || i < t->type_count; i++) {
-        int64_t ns = prof_join_take(&t->joins[i],
+    out.device_ns += prof_join_take(&t->join,
                                     s->flags & SPAN_LAUNCH ? PROF_JOIN_LAUNCH : PROF_JOIN_OP,
                                     s->id, s->order);
-        out.device_ns += ns;
-        if (i) out.other_device_ns[i - 1] = ns;
+    for (int i = 0; i < PROF_OTHER_DEVICES; i++) {
+        const uint64_t *ns = map_get(&t->other_ns[i], s->order);
+        out.other_device_ns[i] = ns ? (int64_t)*ns : 0;
+        out.device_ns += out.other_device_ns[i];
     }
     if (s->flags & SPAN_LAUNCH) out.flags |= PROF_SPAN_LAUNCH;
-    rows_push(t, &out);
+    push_holding(t, &out);
+}
+
+static void join_others(row_table *t) {
+    for (size_t i = 0; i < t->work_count; i++) {
+        const struct row_work *work = &t->works[i];
+        uint32_t owner = prof_join_owner(&t->join, work->external, work->correlation);
+        t->unowned += owner == PROF_NONE;
+        if (owner != PROF_NONE)
+            *map_put(&t->other_ns[work->type - 1], owner, NULL) += (uint64_t)work->ns;
+    }
 }
 
 static void walk_sorted(row_table *t) {
     open_frames frames = no_frames();
     span s;
-    for (size_t i = 0; i <= PROF_OTHER_DEVICES; i++) prof_join_finish(&t->joins[i]);
+    prof_join_finish(&t->join);
+    join_others(t);
     sorter_finish(t->sorter);
     while (sorter_next(t->sorter, &s)) {
         if (t->options->by_stack) take_frames(t, &frames, &s);
         if (s.flags & SPAN_CHANGE) push_change(t, &s);
+        else if (s.flags & SPAN_HELD) take_held(t, &s);
         else if (!(s.flags & SPAN_FRAME)) push_call(t, &s);
     }
     free(frames.list);
@@ -680,8 +788,7 @@ static void add_to_rows(row_table *t, const trace_event *event) {
         rows_note_memory(t, change.device_type);
         if (t->told || change.is_legacy) return;
         change.thread = tree_thread(&t->tree, event);
-        span s = change_span(t, &change);
-        sorter_add(t->sorter, &s);
+        add_change(t, &change);
     } else if (tree_takes(&t->tree, event)) {
         add_call(t, event);
     } else if (event->phase == 'X' && (t->options->device || !event->kind)) {
@@ -701,9 +808,15 @@ static void note_time(row_table *t, const trace_event *event) {
 
 static void add_work(row_table *t, const trace_event *event) {
     int64_t correlation, external = trace_work_ids(event, &correlation);
-    if (!t->told && t->options->device)
-        prof_join_work(&t->joins[type_number(t, device_type_of(t, event))], external, correlation,
-                       event->dur_ns);
+    size_t type = type_number(t, device_type_of(t, event));
+    if (t->told || !t->options->device) return;
+    if (!type) {
+        prof_join_work(&t->join, external, correlation, event->dur_ns);
+        return;
+    }
+    GROW(t->works, t->work_count, t->work_capacity);
+    t->works[t->work_count++] =
+        (struct row_work){external, correlation, event->dur_ns, type};
 }
 
 static void add_event(row_table *t, const trace_event *event) {
@@ -780,6 +893,7 @@ static void name_device(row_table *t, trace_text name) {
    tell all of the tree. */
 static void note_promises(row_table *t, const losses *head) {
     t->told |= head->zone_ids;
+    t->ahead |= head->zones_ahead;
     for (size_t i = 0; t->options->device && i < head->type_count; i++)
         list_type(t, (uint8_t)head->types[i].type, head->types[i].name);
     for (size_t i = 0; i < head->counter_count; i++)
@@ -850,11 +964,11 @@ static void note_item(row_table *t, const trace_reader *reader) {
 
 static void begin_file(row_table *t) {
     t->sorter = sorter_new();
-    for (size_t i = 0; i <= PROF_OTHER_DEVICES; i++) t->joins[i] = join_new();
+    t->join = join_new();
     t->file_first_ns = INT64_MAX;
     t->file_last_ns = INT64_MIN;
-    t->span_count = t->first_count = 0;
-    t->own = t->told = false;
+    t->span_count = t->first_count = t->work_count = 0;
+    t->own = t->told = t->ahead = false;
     map_free(&t->places);
     prof_sums_next(t->sums);
 }
@@ -863,15 +977,15 @@ static void begin_file(row_table *t) {
 static void end_file(row_table *t) {
     if (t->told) tree_build(&t->tree);
     if (t->told) walk_told(t);
+    release_rest(t);
     walk_sorted(t);
     t->overlaps += t->told ? t->tree.nest.overlaps : 0;
     t->unowned += t->told ? t->tree.unowned : 0;
     t->kernels += t->told ? t->tree.kernel_count : 0;
-    for (size_t i = 0; i <= PROF_OTHER_DEVICES; i++) {
-        t->unowned += t->told ? 0 : t->joins[i].unowned;
-        t->kernels += t->told ? 0 : t->joins[i].work_count;
-        prof_join_close(&t->joins[i]);
-    }
+    t->unowned += t->told ? 0 : t->join.unowned;
+    t->kernels += t->told ? 0 : t->join.work_count + t->work_count;
+    prof_join_close(&t->join);
+    for (int i = 0; i < PROF_OTHER_DEVICES; i++) map_free(&t->other_ns[i]);
     sorter_free(t->sorter);
     tree_clear(&t->tree);
 }
@@ -968,6 +1082,8 @@ void rows_free(row_table *t) {
     arena_free(&t->sums_memory);
     free(t->group_rows);
     free(t->firsts);
+    free(t->held);
+    free(t->works);
     free(t->spans);
     arena_free(&t->memory);
     amounts_free(&t->amounts);

@@ -58,8 +58,11 @@ typedef struct row_table {
     struct span *spans;         /* then: of the tree's calls */
     size_t span_count, span_capacity;
     struct span_sorter *sorter; /* else they are sorted here, in constant memory, */
-    prof_join joins[1 + PROF_OTHER_DEVICES];     /* and have their work from here: that of
-                                   each type of device apart */
+    prof_join join;             /* and have their work from here; */
+    struct row_work { int64_t external, correlation, ns; size_t type; } *works;   /* that of other
+                                   types of devices than the first, of which some may come late */
+    size_t work_count, work_capacity;
+    map other_ns[PROF_OTHER_DEVICES];            /* what it took, by the call's order */
     uint8_t types[1 + PROF_OTHER_DEVICES];       /* the types that the heads list */
     size_t type_count;
     uint8_t memory_type;        /* of the device that is not the host whose memory changed first:
@@ -75,6 +78,12 @@ typedef struct row_table {
     amounts amounts;            /* with_flops: of the ops */
     struct row_first { int64_t ts_ns; uint32_t thread, order; } *firsts;     /* of no length */
     size_t first_count, first_capacity;
+    bool ahead;                 /* changes of memory name zones to come: until then they are held */
+    struct row_held *held;      /* here, as sums of each zone and type of device */
+    size_t held_count, held_capacity;
+    uint32_t held_free;         /* 1 + the first that is free; 0: none */
+    map held_by_zone;           /* zone id -> 1 + its first */
+    int64_t held_bytes[2];      /* in the walk: of the call to come, host and device */
     uint32_t order;             /* of the event in all files */
     bool python_rows;           /* Python functions are rows */
     bool own;                   /* the file is prof.h's: its head says so */
