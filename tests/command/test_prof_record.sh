@@ -262,6 +262,11 @@ within 120000 "$prof" report -f csv -n all - <carries.raw >over_json 2>/dev/null
 memory_of() { awk -F, -v OFS=, 'NR == 1 {for (i = 1; i <= NF; i++) take[i] = $i ~ /key|memory|count/}
     {for (i = 1; i <= NF; i++) if (take[i]) printf "%s,", $i; print ""}' "$1" | sort; }
 try record_memory_over_json test "$(memory_of direct)" = "$(memory_of over_json)"
+for ending in raw json; do                 # losses are told without a table too, once
+    says "record_no_report_tells_$ending" 'Frees of memory that had been freed: 3' 0 \
+        env PROF_PROFILE_MEMORY=1 "$prof" record --no-report -o "lost.$ending" ./program . 0 more
+    try "record_no_report_tells_${ending}_once" test "$(grep -c 'that had been' said)" = 1
+done
 says record_variable 'PROF_MODE=nonsense: it takes trace, ring, stream' 2 \
     env PROF_MODE=nonsense "$prof" record ./program
 says record_variable_status 'PROF_MODE=nonsense' 5 env PROF_MODE=nonsense "$prof" record ./program . 5

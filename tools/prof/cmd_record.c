@@ -3,6 +3,7 @@
 #include "record.h"
 
 #include "losses.h"
+#include "raw_rows.h"
 #include "top.h"
 
 #include <errno.h>
@@ -50,6 +51,7 @@ typedef struct recording {
     time_t began;
     record_notes notes;
     bool failed;                         /* something was told, beside the program's own status */
+    bool told;                           /* what the trace lost, without a report */
 } recording;
 
 /* ---- Names ---- */
@@ -228,8 +230,10 @@ static int report(char *trace, const recording *r) {
     return report_command.run(4, argv);
 }
 
-/* Without a table its losses are told all the same. */
-static int tell_losses(const char *trace) {
+/* Without a table its losses are told all the same, by who made its JSON, or here. */
+static int tell_losses(const recording *r, const char *trace) {
+    if (r->told) return EXIT_OK;
+    if (ends_with(trace, ".raw")) return raw_losses_read(trace);
     trace_reader *reader = trace_open(trace);
     if (!reader) return EXIT_BAD;
     while (trace_next(reader) != TRACE_END) {}
@@ -274,9 +278,10 @@ static bool make_json(recording *r, char *raw, char *json) {
              "the JSON of a part", (long long)zones, raw);
         return false;
     }
-    losses_hold();                               /* the report tells them */
+    if (r->with_report) losses_hold();           /* it tells them */
     int status = decode_command.run(4, argv);
     losses_forget();
+    r->told = status != EXIT_BAD;
     inputs_forget();
     if (status == EXIT_BAD) return r->failed = true, false;
     return true;
@@ -403,7 +408,7 @@ static int finish(recording *r) {
     bool any = first && size_of(first->text) > 0;
     tell_notes(r, any);
     char *trace = any ? take_trace(r, first->text) : NULL;
-    int status = !trace ? EXIT_BAD : r->with_report ? report(trace, r) : tell_losses(trace);
+    int status = !trace ? EXIT_BAD : r->with_report ? report(trace, r) : tell_losses(r, trace);
     list_others(r, first);
     if (trace && !ends_with(trace, ".raw") && strcmp(relative(trace), r->output) != 0)
         warn(NULL, "the trace is %s", trace);

@@ -15,7 +15,7 @@
 
 enum {
     MEMORY = 16 << 20, PIECE = 1 << 18, DEPTHS = 256, PLACES = 1 << 16,
-    SESSION = 1, DETAILS = 8                 /* types of blocks: see "The raw stream" in prof.h */
+    SESSION = 1, DETAILS = 8, EVENT = 9      /* types of blocks: see "The raw stream" in prof.h */
 };
 
 typedef struct raw_place { const prof_site *site; uint32_t row; } raw_place;
@@ -45,18 +45,22 @@ static uint32_t word_at(const unsigned char *bytes, int i) {
     return word;
 }
 
-/* Do all blocks up to where the file is cut belong to one session that can be read this way? */
-static bool blocks_fit(int fd, off_t size, bool *memory) {
+/* What a stream has: what changes in memory; what lies in zones by its times, which are needed. */
+typedef struct raw_needs { bool memory, times; } raw_needs;
+
+/* Do all blocks up to where the file is cut belong to one session? */
+static bool blocks_fit(int fd, off_t size, raw_needs *has) {
     unsigned char block[64], session[12];
     bool begun = false;
-    *memory = false;
+    *has = (raw_needs){false, false};
     for (off_t at = 0; at + 64 <= size; at += 24 + word_at(block, 2)) {
         if (pread(fd, block, sizeof block, at) != (ssize_t)sizeof block) return false;
         uint32_t type = word_at(block, 1) & 0xffff;
         if (word_at(block, 0) != 0x50524f46 || word_at(block, 1) >> 16 != 2) return false;
-        if (type > DETAILS || word_at(block, 2) % 4 || word_at(block, 2) > 1 << 16) return false;
-        if (type == DETAILS && word_at(block, 6) & PROF_RAW_HAS_STEPS) return false;
-        if (type == DETAILS && word_at(block, 6) & PROF_RAW_HAS_MEMORY) *memory = true;
+        if (type > EVENT || word_at(block, 2) % 4 || word_at(block, 2) > 1 << 16) return false;
+        has->times |= type == EVENT;
+        has->times |= type == DETAILS && word_at(block, 6) & PROF_RAW_HAS_STEPS;
+        has->memory |= type == DETAILS && word_at(block, 6) & PROF_RAW_HAS_MEMORY;
         if (type != SESSION) continue;
         if (begun && memcmp(session, block + 48, sizeof session) != 0) return false;
         memcpy(session, block + 48, sizeof session);             /* when it began, and generation */
@@ -65,27 +69,27 @@ static bool blocks_fit(int fd, off_t size, bool *memory) {
     return begun;
 }
 
-static bool file_fits(const char *path, bool *memory) {
+static bool file_fits(const char *path, raw_needs *has) {
     struct stat status;
     int fd = open(path, O_RDONLY);
     if (fd < 0) return false;
     bool fits = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-                blocks_fit(fd, status.st_size, memory);
+                blocks_fit(fd, status.st_size, has);
     close(fd);
     return fits;
 }
 
 bool raw_rows_can(const row_table *t, const char *path) {
     const row_options *o = t->options;
-    bool memory;
+    raw_needs has;
     return strcmp(path, "-") != 0 && !o->filter.by_time && !o->filter.pids.count &&
            !o->with_flops && !o->by_site && !o->filter.categories.count && !t->on_event &&
-           file_fits(path, &memory);
+           file_fits(path, &has) && !has.times;
 }
 
 static bool has_memory(const char *path) {
-    bool memory;
-    return file_fits(path, &memory) && memory;
+    raw_needs has;
+    return file_fits(path, &has) && has.memory;
 }
 
 /* ---- Zones ---- */
@@ -271,7 +275,7 @@ static void settle_changes(raw_rows *r) {
     sorter_finish(r->changes);
     for (span s; sorter_next(r->changes, &s); ) {
         span out = settled(&r->allocated, &s);
-        rows_note_memory(r->table, (uint8_t)s.order);
+        if (r->table) rows_note_memory(r->table, (uint8_t)s.order);
         sorter_add(by_place, &out);
     }
     sorter_finish(by_place);
@@ -320,32 +324,59 @@ static void note_span(raw_rows *r) {
     t->events += r->events;
 }
 
+/* All that is in the file, each by the function; the exit code. */
+static int read_file(raw_rows *r, const char *path,
+                     void (*item)(void *user, const prof_raw_item *item)) {
+    void *memory = allocate(MEMORY);
+    prof_raw_desc desc = {.memory = memory, .memory_size = MEMORY, .item = item, .user = r};
+    prof_raw *raw;
+    if (prof_raw_open(&desc, &raw) != PROF_OK) exit(fail(NULL, "out of memory"));
+    int status = feed(raw, path);
+    prof_raw_close(raw, &r->stats);
+    free(memory);
+    return status;
+}
+
+static int read_changes(raw_rows *r, const char *path) {
+    r->changes = sorter_new();
+    int status = read_file(r, path, note_change);
+    settle_changes(r);
+    return status;
+}
+
+static void rows_end(raw_rows *r) {
+    if (r->changes) sorter_free(r->changes);
+    free(r);
+}
+
 int raw_rows_read(row_table *t, const char *path) {
     raw_rows *r = allocate(sizeof *r);
-    void *memory = allocate(MEMORY);
-    prof_raw_desc desc = {.memory = memory, .memory_size = MEMORY, .item = take, .user = r};
-    prof_raw *raw;
     int status = EXIT_OK;
     r->table = t;
     t->own = true;
     prof_sums_next(t->sums);
-    if (has_memory(path)) {
-        desc.item = note_change;
-        r->changes = sorter_new();
-        prof_raw_open(&desc, &raw);
-        status = feed(raw, path);
-        settle_changes(r);
-        desc.item = take;
-    }
-    if (prof_raw_open(&desc, &raw) != PROF_OK) exit(fail(NULL, "out of memory"));
-    if (status == EXIT_OK) status = feed(raw, path);
-    prof_raw_close(raw, &r->stats);
+    if (has_memory(path)) status = read_changes(r, path);
+    if (status == EXIT_OK) status = read_file(r, path, take);
     end_open(r);
     t->summed += r->sums;
     note_span(r);
     if (status == EXIT_OK) tell(r, path);
-    if (r->changes) sorter_free(r->changes);
-    free(memory);
-    free(r);
+    rows_end(r);
+    return status;
+}
+
+static void take_losses(void *user, const prof_raw_item *item) {
+    raw_rows *r = user;
+    r->events += item->kind != PROF_RAW_SESSION && item->kind != PROF_RAW_THREAD &&
+                 item->kind != PROF_RAW_COUNTS;
+    losses_take_raw(&r->lost, &r->raw_lost, item);
+}
+
+int raw_losses_read(const char *path) {
+    raw_rows *r = allocate(sizeof *r);
+    int status = has_memory(path) ? read_changes(r, path) : EXIT_OK;
+    if (status == EXIT_OK) status = read_file(r, path, take_losses);
+    if (status == EXIT_OK) tell(r, path);
+    rows_end(r);
     return status;
 }

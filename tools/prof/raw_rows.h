@@ -9,5 +9,6 @@
    devices does not: what lies in them times tell. */
 bool raw_rows_can(const row_table *table, const char *path);
 int raw_rows_read(row_table *table, const char *path);       /* as rows_read */
+int raw_losses_read(const char *path);       /* tells what a raw stream lost; the exit code */
 
 #endif
