@@ -1537,8 +1537,8 @@ PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...
    some end before they start, or have no such thread: left out, counted. PROF_ERROR_MEMORY: some
    did not fit: dropped, counted. PROF_ERROR_UNSUPPORTED: the session is not analysed (a Chrome
    stream, sums, records_only) and keeps no events: none is taken, all are counted (not_kept).
-   A raw stream's sink has them at once, on this thread, but no launch_ns (not_kept), nor that a
-   zone launched it which is no call. PROF_ERROR_SINK: it failed: lost, counted (not_kept).
+   A raw stream's sink has them at once, on this thread, but no launch_ns (not_kept); `prof` finds
+   the work of an op behind it. PROF_ERROR_SINK: it failed: lost, counted (not_kept).
    PROF_ERROR_STATE: also from within the sink. */
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
 

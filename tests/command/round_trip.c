@@ -683,7 +683,7 @@ static void random_turn(const prof_desc *desc, bool devices) {
     else if (what < 90 && !now.modules[now.at]) prof_module_push("m"), now.modules[now.at]++;
     else if (what < 92 && now.modules[now.at]) prof_module_pop(), now.modules[now.at]--;
     else if (what < 95 && devices) random_device(now.at);
-    else if (what < 97 && devices && !now.streamed) random_op(now.at);
+    else if (what < 97 && devices) random_op(now.at);
     else if (what < 98) prof_flow(prof_flow(0));
 }
 

@@ -22,6 +22,7 @@ struct raw_json {
     void *memory;
     prof_raw_stats stats;
     bool has_session, told, named;       /* named: as prof.h's, which its head does too late */
+    bool has_ops;                        /* from outside, that work may name */
     int64_t pid, base_ns, shift_ns;      /* shift: of a later session's times, since the first */
     map threads;                         /* number in the stream -> thread id */
     losses lost;
@@ -108,12 +109,12 @@ static int64_t id_of_ended(raw_json *r, const prof_raw_item *item) {
     return id;
 }
 
-static void add_zone_id(raw_json *r, int64_t id) {
+static void add_id(raw_json *r, const char *key, int64_t id) {
     size_t size;
     char *members = output_copy(&r->args, &size);
     output_forget(&r->args);
     if (size > 2) output_write(&r->args, members, size - 1);
-    output_format(&r->args, "%s\"" PROF_KEY_ZONE "\":%lld}", size > 2 ? "," : "{", (long long)id);
+    output_format(&r->args, "%s\"%s\":%lld}", size > 2 ? "," : "{", key, (long long)id);
     free(members);
 }
 
@@ -146,7 +147,7 @@ static char *args_of(raw_json *r, const prof_raw_item *item) {
     output_forget(&r->args);
     prof_write_args(&event, (prof_sink){take_args, &r->args});
     free(json);
-    if (id) add_zone_id(r, id);
+    if (id) add_id(r, PROF_KEY_ZONE, id);
     return output_memory(&r->args, &size) && size > 2 ? output_copy(&r->args, &size) : NULL;
 }
 
@@ -424,9 +425,30 @@ static void write_arrows(raw_json *r) {
     }
 }
 
-static void take_event(raw_json *r, const prof_raw_item *item) {
+/* An op from outside has its id as PyTorch's have, and its work, behind it, says it. 0: none. */
+static int64_t op_id(raw_json *r, const prof_raw_item *item) {
+    const prof_extra *x = item->extra;
+    bool device = item->device_type != PROF_DEVICE_CPU;
+    bool op = !device && x->has & PROF_HAS_ID && !is_launch(item);
+    r->has_ops |= op;
+    if (x->external_id) return 0;
+    if (op) return x->id;
+    return device && r->has_ops && x->has & PROF_HAS_LINK ? x->linked_correlation_id : 0;
+}
+
+static void write_event_args(raw_json *r, const prof_raw_item *item) {
     prof_extra own = {.node_id = -1, .metadata_json = item->extra->metadata_json};
     prof_event event = {.name = item->name, .extra = &own};
+    int64_t id = op_id(r, item);
+    size_t size;
+    output_forget(&r->args);
+    prof_write_args(&event, (prof_sink){take_args, &r->args});
+    if (id) add_id(r, PROF_KEY_EXTERNAL_ID, id);
+    const char *args = output_memory(&r->args, &size);
+    output_write(r->writer.out, args, size);
+}
+
+static void take_event(raw_json *r, const prof_raw_item *item) {
     const char *type = item->extra->activity_type;
     bool device = item->device_type != PROF_DEVICE_CPU;
     bool instant = strcmp(type, "cpu_instant_event") == 0;
@@ -437,7 +459,7 @@ static void take_event(raw_json *r, const prof_raw_item *item) {
     output_text(r->writer.out, instant ? ", \"s\": \"t\"" : ", \"dur\": ");
     if (!instant) write_us(r->writer.out, item->end_ns - item->start_ns);
     output_text(r->writer.out, ", \"args\": ");
-    prof_write_args(&event, (prof_sink){take_args, r->writer.out});
+    write_event_args(r, item);
     output_text(r->writer.out, "}");
     take_end(r, item, at);
 }
