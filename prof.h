@@ -1390,7 +1390,8 @@ PROF_API uint32_t prof_terminal_width(void);
        6 counts   1: the last, count of fields, u64 each: recorded, dropped_full, dropped_deep,
                   dropped_threads, dropped_sites, unbalanced, healed, cut, unfinished, clock_steps,
                   names_cut, overwritten, stalls, stream_failures, threads, dropped_busy, lost,
-                  others_names, others_sites, others_full, others_busy
+                  others_names, others_sites, others_full, others_busy, async_open, not_kept,
+                  details_cut, memory_refused
        7 sums     of zones in no timeline: thread, count, u64 tick at which the first timeline
                   ended, u64 tick of the session's end, or of now; then rows: site (0: all that
                   had no row, "(others)"), its first bucket << 16 | count of buckets, u64 each:
@@ -4682,9 +4683,10 @@ typedef struct prof__counts {
     HOST(stalls, s->stalls, 12, \
         "Times all chunks of a thread were full (call prof_flush more often)") \
     ALL(stream_failures, s->stream_failures, 13, "Times the stream's sink failed") \
-    HOST(details_cut, PROF__LOAD(prof__details_cut), PROF__NO, \
+    HOST(details_cut, PROF__LOAD(prof__details_cut), PROF__HOSTED(23), \
         "Inputs, texts and arguments of zones that were too many or too long") \
-    ALL(not_kept, c->not_kept, PROF__NO, "Zones, instants, counters, details, events not kept") \
+    ALL(not_kept, c->not_kept, PROF__HOSTED(22), \
+        "Zones, instants, counters, details, events not kept") \
     HOST(others_names, c->others[PROF__NO_NAME], PROF__HOSTED(17), \
         "Zones in (others), more names than prof_desc.max_sites") \
     HOST(others_sites, c->others[PROF__NO_SITE], PROF__HOSTED(18), \
@@ -4704,14 +4706,14 @@ typedef struct prof__counts {
     HOST(memory_twice, s->memory_twice, PROF__NO, "Frees of memory that had been freed") \
     HOST(memory_missed, s->memory_missed, PROF__NO, \
         "Allocations where one stood whose free was not seen") \
-    HOST(memory_refused, PROF__LOAD(prof__memory_refused), PROF__NO, \
+    HOST(memory_refused, PROF__LOAD(prof__memory_refused), PROF__HOSTED(24), \
         "Allocations of more than 2^63 - 1 bytes, left out") \
-    HOST(async_open, 0, PROF__NO, "Async ranges that never ended, left out") \
+    HOST(async_open, 0, PROF__HOSTED(21), "Async ranges that never ended, left out") \
     HOST(async_twice, s->async_twice, PROF__NO, "Ends of async ranges that had ended, ignored") \
     HOST(schedule_errors, prof__session.errors, PROF__NO, \
         "Steps whose action lost a window or was none (see prof_schedule)")
 
-enum { PROF__NO = PROF__BARE ? 17 : 21 };   /* place; all below it are in the raw stream */
+enum { PROF__NO = PROF__BARE ? 17 : 25 };   /* place; all below it are in the raw stream */
 #define PROF__HOSTED(place) (PROF__BARE ? PROF__NO : (place))
 
 #define PROF__STAT_NONE(name, value, place, note)
@@ -11475,7 +11477,7 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
     out->cut += PROF__LOAD(prof__cut);
     ended = c->async_ends - PROF__MIN(s->async_twice, c->async_ends);
     ended += PROF__LOAD(prof__async_dropped);
-    if (s->stopped && !s->records_only && c->async > ended) out->async_open = c->async - ended;
+    if (s->stopped && c->async > ended) out->async_open = c->async - ended;
     if (!s->average) out->summed = c->summed + out->untimed;
     out->threads = s->came;
 }

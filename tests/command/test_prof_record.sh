@@ -70,6 +70,7 @@ static int step(int n) { return n + 1; }
 static void carries(int turns) {             /* memory changes where zones begin and end */
     prof_device host = {0};
     static char block[40000];
+    prof_async_begin("never ends");
     for (int i = 0; i < turns; i++) {
         PROF_BLOCK("holder") {
             prof_set_arg_int("number", i);
@@ -252,6 +253,7 @@ try record_details_are_streamed test -z "$(grep 'not streamed' stderr)"
 # shellcheck disable=SC2016   # $1 is awk's
 try record_memory awk '$1 == "holder" && / 97.56 KB  *97.56 KB / {found = 1} END {exit !found}' stderr
 try record_carries grep -q '"number": *999' trace.json
+try record_tells_open_ranges grep -q 'Async ranges that never ended, left out: 1' stderr
 # so many that they are sorted in a file
 PROF_PROFILE_MEMORY=1 PROF_TRACE=carries.raw ./program . 0 more >stdout 2>stderr
 "$prof" report -f csv -n all carries.raw >direct
