@@ -3397,9 +3397,11 @@ PROF__FN void *prof__take_kept(size_t bytes, size_t analysis) {
     return p;
 }
 
-/* For a name: threads may come yet that need theirs to go on in sums. */
-PROF__FN bool prof__name_fits(size_t bytes) {
-    return prof__arena_room() >= bytes + prof__arena.seats;
+/* Bytes for what can be done without: names, rows, deep zones. Threads may come yet that must have
+   their seats to go on in sums. */
+PROF__FN size_t prof__arena_spare(void) {
+    size_t room = prof__arena_room();
+    return room - PROF__MIN(room, prof__arena.seats);
 }
 #endif
 
@@ -4304,7 +4306,7 @@ PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
             return prof__site_index[i];
     }
     if (!own && prof__sites_full()) return prof__refuse_site(PROF__NO_SITE);
-    if (!own && !prof__name_fits(PROF__SITE_SHARE)) return prof__refuse_site(PROF__NO_ROOM);
+    if (!own && prof__arena_spare() < PROF__SITE_SHARE) return prof__refuse_site(PROF__NO_ROOM);
     to->name = own ? name : prof__site_copy(name, last ? last->name : NULL);
     to->file = own ? file : prof__site_copy(file, last ? last->file : NULL);
     to->function = own ? function : prof__site_copy(function, last ? last->function : NULL);
@@ -4321,9 +4323,10 @@ PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
 PROF__FN bool prof__names_open(void) {
     uint32_t n = prof__names.capacity;
     size_t list = prof__align(n * sizeof(prof__name *));
-    char *p = (char *)prof__take_kept(list + (2 * (size_t)n + 1) * sizeof(uint32_t), 0);
+    size_t bytes = prof__align(list + (2 * (size_t)n + 1) * sizeof(uint32_t));
+    char *p = prof__arena_spare() < bytes ? NULL : (char *)prof__take_kept(bytes, 0);
     if (!p) return false;
-    memset(p, 0, list + (2 * (size_t)n + 1) * sizeof(uint32_t));
+    memset(p, 0, bytes);
     PROF__STORE(prof__names.list, (prof__name **)(void *)p);
     PROF__RELEASE(prof__names.index, (uint32_t *)(void *)(p + list));
     return true;
@@ -4368,7 +4371,7 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     place = prof__name_place(name, length, hash);
     if (*place) return *place;
     if (prof__names.count == prof__names.capacity) return prof__refuse_site(PROF__NO_NAME);
-    if (!prof__name_fits(prof__align(sizeof *n + length + 1) + PROF__SITE_SHARE))
+    if (prof__arena_spare() < prof__align(sizeof *n + length + 1) + PROF__SITE_SHARE)
         return prof__refuse_name(length);
     n = (prof__name *)prof__take_kept(sizeof *n + length + 1, PROF__SITE_SHARE);
     if (!n) return prof__refuse_name(length);
@@ -5913,10 +5916,13 @@ PROF__FN void prof__tally_place(prof__tally_index *x, prof__tally *r) {
     PROF__RELEASE(x->rows[i & x->mask], r);
 }
 
-/* An index of so many places for all rows; who reads the old one may go on. Under the lock. */
+/* An index of so many places for all rows; who reads the old one may go on. A larger one than the
+   first can be done without. Under the lock. */
 PROF__FN bool prof__tallies_index(prof__tallies *y, uint32_t places) {
     size_t bytes = sizeof(prof__tally_index) + (places - 1) * sizeof(prof__tally *);
-    prof__tally_index *x = (prof__tally_index *)prof__tallies_take(y, bytes);
+    prof__tally_index *x;
+    if (y->index && prof__arena_spare() < prof__align(bytes)) return false;
+    x = (prof__tally_index *)prof__tallies_take(y, bytes);
     if (!x) return false;
     x->mask = places - 1;
     for (prof__tally *r = y->others ? y->others->next : NULL; r; r = r->next)
@@ -5928,9 +5934,9 @@ PROF__FN bool prof__tallies_index(prof__tallies *y, uint32_t places) {
 /* Memory for rows: some at once, but for a thread's first. Enough is left for threads that have
    none yet, or half of all. Under the lock. */
 PROF__FN bool prof__tallies_more(prof__tallies *y) {
-    size_t room = prof__arena_room(), left = y->last ? prof__arena.seats : 0;
+    size_t room = y->last ? prof__arena_spare() : prof__arena_room();
     for (uint32_t n = y->last ? 16 : 4; n && !y->spares; n /= 4) {
-        if (room < n * sizeof *y->spare + left) continue;
+        if (room < prof__align(n * sizeof *y->spare)) continue;
         y->spare = (prof__tally *)prof__tallies_take(y, n * sizeof *y->spare);
         if (y->spare) y->spares = n;
     }
@@ -6208,18 +6214,18 @@ PROF__FN size_t prof__sums_share(uint32_t depth) {
            32 * sizeof(void *) + 17 * (sizeof(prof__tally) + sizeof(prof_average)) + 64;
 }
 
-/* What a thread must have to go over to sums with so many open zones. */
+/* What a thread must have to go over to sums with so many open zones, or to come in sums. */
 PROF__FN size_t prof__sums_first(uint32_t depth) {
     return prof__align((depth + 2) * sizeof(uint64_t)) + prof__sums_block(depth) +
            prof__align(sizeof(prof__segment)) + 4 * depth * sizeof(prof__record) +
            prof__align(sizeof(prof__tally_index) + 15 * sizeof(prof__tally *)) +
-           4 * sizeof(prof__tally) + 64;
+           4 * sizeof(prof__tally) + sizeof(prof__row);
 }
 
 /* A block from the top, smaller where little room is left. Under the lock. */
 PROF__FN bool prof__block_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
-    size_t kept = prof__arena.kept, size = PROF__MIN(prof__arena_room() / 64, 16384u);
+    size_t kept = prof__arena.kept, size = PROF__MIN(prof__arena_spare() / 64, 16384u);
     size = PROF__MAX(prof__sums_block(s->max_depth), size & ~(size_t)15u);
     prof__arena.kept = 0;
     t->block = (prof__record *)(void *)prof__take_high(size, 0);
@@ -6528,7 +6534,7 @@ PROF__INLINE prof__deep *prof__deep_top(const prof__state *t) {
 PROF__FN prof__deeps *prof__deeps_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__deeps *b = NULL;
-    if (prof__arena_room() >= sizeof *b + prof__arena.seats && prof__rows_prepare(t))
+    if (prof__arena_spare() >= sizeof *b && prof__rows_prepare(t))
         b = (prof__deeps *)prof__tallies_take(&t->tallies, sizeof *b);
     if (!b) return NULL;
     if (s->mode != PROF_MODE_AGGREGATE) prof__sums_sites(s);
@@ -22628,7 +22634,7 @@ PROF__FN bool prof__merged_open(struct prof_trace *s) {
     s->merged.places = places;
     s->average = prof__average_tallies;
     s->sums = true;
-    s->sums_each = prof__sums_share(s->max_depth) / 2;
+    s->sums_each = prof__sums_first(s->max_depth);
     prof__arena.seats = PROF__MIN(s->max_threads * s->sums_each, prof__arena_room() / 2);
     return true;
 }
@@ -24037,13 +24043,14 @@ PROF__FN void prof__prefault(const struct prof_trace *s) {
    an eighth for many threads, up to a quarter for what they must have, but no more than is left of
    what the threads need. */
 PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t size, size_t left) {
-    size_t first = s->max_threads * prof__sums_first(s->max_depth);
-    s->sums_each = prof__sums_share(s->max_depth) / 2;
+    size_t share = s->max_threads * prof__sums_share(s->max_depth), first;
+    s->sums_each = prof__sums_first(s->max_depth);
     s->sums = d->when_full == PROF_FULL_SUMS;
-    s->kept = PROF__MAX(size / 16, PROF__MIN(2 * s->max_threads * s->sums_each, size / 8));
+    s->kept = PROF__MAX(size / 16, PROF__MIN(share, size / 8));
+    first = s->max_threads * s->sums_each;
     s->kept = PROF__MAX(s->kept, PROF__MIN(first, size / 4));
     s->kept = s->sums ? PROF__MIN(s->kept, left) : 0;
-    prof__arena.seats = PROF__MIN(s->max_threads * s->sums_each, s->kept / 2);
+    prof__arena.seats = PROF__MIN(first, s->kept - s->kept / 4);
     prof__arena.kept = s->kept;
 }
 

@@ -1030,6 +1030,61 @@ static void test_names_without_end(void) {
     CHECK(a && a->count == 54000, "%u of 54000", a ? (unsigned)a->count : 0);
 }
 
+/* Each of a chain of threads is there until the ones after it are over. Those before the last have
+   `open` zones around all that, and use names that no other has. */
+static struct { uint32_t open, names, left; bool late; } chain;
+
+static void *chained(void *data) {
+    uint32_t number = chain.left--, i;
+    char name[24];
+    (void)data;
+    known(NULL);
+    for (i = 0; i < chain.open; i++) prof_push("known");
+    if (chain.late || !number)
+        for (i = 0; i < chain.names; i++) {
+            sprintf(name, "name %u of %u", (unsigned)i, (unsigned)number);
+            prof_push(name);
+            prof_pop();
+        }
+    if (number) {
+        pthread_t next;
+        pthread_create(&next, NULL, chained, NULL);
+        pthread_join(next, NULL);
+    }
+    for (i = 0; i < 20; i++) known(NULL);
+    for (i = 0; i < chain.open; i++) prof_pop();
+    return NULL;
+}
+
+/* Rows and what finds them leave room for the threads that max_threads promises: for those that
+   come late, and for those that go over to sums with all of their zones open. */
+static void test_room_for_threads(void) {
+    static const struct { size_t kib; uint32_t names; } of[] = {
+        { 1024, 60 }, { 1024, 2000 }, { 2048, 150 }, { 2048, 400 }, { 4096, 700 }, { 8192, 3000 } };
+    size_t i;
+    for (i = 0; i < 2 * sizeof of / sizeof *of; i++) {
+        uint32_t k, fills, zones;
+        prof_average total;
+        prof_stats stats;
+        PASS_ON(start(of[i / 2].kib, 0));
+        chain.late = i & 1;
+        chain.open = chain.late ? 0 : 60;
+        chain.names = of[i / 2].names;
+        chain.left = THREADS - 1;
+        fills = chain.late ? (uint32_t)of[i / 2].kib / 16 : 0;
+        for (k = 0; k < fills; k++) known(NULL);
+        chained(NULL);
+        zones = 1000 * (fills + 21 * THREADS) + chain.open * THREADS +
+                chain.names * (chain.late ? THREADS : 1);
+        total = prof_total_average(prof_stop());
+        stats = prof_get_stats();
+        CHECK(total.count == zones && !stats.dropped, "%u of %u, %u dropped: %u KiB, %s",
+              (unsigned)total.count, (unsigned)zones, (unsigned)stats.dropped,
+              (unsigned)of[i / 2].kib, chain.late ? "late" : "early");
+        prof_thread_end();
+    }
+}
+
 /* A thread for each request: those that come in sums leave their row to the next. */
 static void test_a_thread_a_request(void) {
     prof_trace *trace;
@@ -1059,6 +1114,7 @@ int main(void) {
     RUN(test_stopped_at_any_time);
     RUN(test_grows_in_a_handler);
     RUN(test_names_without_end);
+    RUN(test_room_for_threads);
     RUN(test_a_thread_a_request);
     RUN(test_dumped_when_it_was);
     RUN(test_more_names_than_are_kept);
