@@ -101,9 +101,7 @@ static void add_kernel(call_tree *tree, const trace_event *event) {
     kernel->owner = NO_CALL;
     kernel->told = told_parent(event);
     kernel->external = trace_work_ids(event, &kernel->correlation);
-    int64_t type = 0;
-    trace_arg_int(event, PROF_KEY_DEVICE_TYPE, &type);
-    kernel->device_type = type > 0 && type < 256 ? (uint32_t)type : PROF_DEVICE_CUDA;
+    kernel->type = 0;
 }
 
 bool tree_takes_change(const call_tree *tree, const trace_event *event, memory_change *change) {
@@ -269,15 +267,21 @@ static bool is_launch(const void *one) {
     return c->kind == TRACE_RUNTIME || c->kind == TRACE_PYTHON;
 }
 
+static void add_work(call_tree *tree, const kernel_link *kernel) {
+    tree->calls[kernel->owner].device_self_ns += kernel->dur_ns;
+    if (!kernel->type) return;
+    if (!tree->others) tree->others = allocate(tree->count * sizeof *tree->others);
+    tree->others[kernel->owner][kernel->type - 1] += kernel->dur_ns;
+}
+
 static void attribute_kernels(call_tree *tree) {
     for (size_t i = 0; i < tree->kernel_count; i++) {
         kernel_link *kernel = &tree->kernels[i];
         kernel->owner = prof_join_owner(&tree->join, kernel->external, kernel->correlation);
         kernel->owner = prof_nest_launcher(&tree->nest, kernel->owner, is_launch);
         if (kernel->told != NOT_TOLD) kernel->owner = zone_of(tree, kernel->told, kernel->owner);
-        call *owner = kernel->owner == NO_CALL ? NULL : &tree->calls[kernel->owner];
-        if (!owner) tree->unowned++;
-        else if (!owner->is_legacy) owner->device_self_ns += kernel->dur_ns;
+        if (kernel->owner == NO_CALL) tree->unowned++;
+        else if (!tree->calls[kernel->owner].is_legacy) add_work(tree, kernel);
     }
 }
 
@@ -296,11 +300,13 @@ static void link_children(const call_tree *tree, uint32_t *first, uint32_t *next
 
 static prof_span span_of(const call_tree *tree, uint32_t number, uint32_t depth) {
     const call *c = &tree->calls[number];
-    return (prof_span){
+    prof_span made = {
         .start_ns = c->start_ns, .end_ns = c->end_ns, .row = PROF_NONE,
         .device_ns = c->device_self_ns, .order = number, .depth = depth,
         .flags = PROF_SPAN_DEPTH | (c->is_legacy ? PROF_EVENT_LEGACY : 0)
     };
+    if (tree->others) memcpy(made.other_device_ns, tree->others[number], sizeof *tree->others);
+    return made;
 }
 
 void tree_walk(const call_tree *tree, tree_take *take, void *user) {
@@ -364,17 +370,14 @@ void tree_build(call_tree *tree) {
 }
 
 void tree_clear(call_tree *tree) {
-    call_tree kept = {
-        .without_kernels = tree->without_kernels, .with_python = tree->with_python,
-        .python_around = tree->python_around, .with_memory = tree->with_memory,
-        .with_refused = tree->with_refused,
-        .steps_apart = tree->steps_apart, .names = tree->names
-    };
+    call_tree kept = {.names = tree->names};
+    memcpy(&kept, tree, offsetof(call_tree, calls));
     free(tree->calls);
     free(tree->order);
     free(tree->threads);
     free(tree->kernels);
     free(tree->changes);
+    free(tree->others);
     map_free(&tree->thread_numbers);
     prof_join_close(&tree->join);
     map_free(&tree->by_zone);

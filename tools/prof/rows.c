@@ -739,19 +739,6 @@ static void told_frames(row_table *t) {
     free(frames.list);
 }
 
-/* What work of each call was on other devices than the first. */
-static void told_others(row_table *t) {
-    const call_tree *tree = &t->tree;
-    if (t->type_count < 2) return;
-    t->told_others = allocate((tree->count + 1) * sizeof *t->told_others);
-    for (size_t i = 0; i < tree->kernel_count; i++) {
-        const kernel_link *kernel = &tree->kernels[i];
-        size_t type = type_number(t, kernel->device_type);
-        if (type && kernel->owner != NO_CALL && !tree->calls[kernel->owner].is_legacy)
-            t->told_others[kernel->owner][type - 1] += kernel->dur_ns;
-    }
-}
-
 typedef struct told_walk { row_table *table; int64_t (*bytes)[2]; } told_walk;
 
 static void push_told(void *user, uint32_t number, const prof_span *made) {
@@ -760,8 +747,7 @@ static void push_told(void *user, uint32_t number, const prof_span *made) {
     out.flags |= made->flags;
     out.depth = made->depth;
     out.device_ns = made->device_ns;
-    for (int i = 0; w->table->told_others && i < PROF_OTHER_DEVICES; i++)
-        out.other_device_ns[i] = w->table->told_others[number][i];
+    memcpy(out.other_device_ns, made->other_device_ns, sizeof out.other_device_ns);
     prof_span changes = {
         .thread = out.thread, .row = PROF_NONE, .depth = out.depth, .flags = PROF_SPAN_DEPTH
     };
@@ -772,11 +758,8 @@ static void push_told(void *user, uint32_t number, const prof_span *made) {
 static void walk_told(row_table *t) {
     told_walk w = {t, told_memory(t)};
     if (t->options->by_stack) told_frames(t);
-    told_others(t);
     tree_walk(&t->tree, push_told, &w);
     free(w.bytes);
-    free(t->told_others);
-    t->told_others = NULL;
 }
 
 /* ---- The table ---- */
@@ -807,9 +790,13 @@ static void note_time(row_table *t, const trace_event *event) {
 }
 
 static void add_work(row_table *t, const trace_event *event) {
-    int64_t correlation, external = trace_work_ids(event, &correlation);
     size_t type = type_number(t, device_type_of(t, event));
-    if (t->told || !t->options->device) return;
+    int64_t correlation, external = trace_work_ids(event, &correlation);
+    if (!t->options->device) return;
+    if (t->told) {
+        t->tree.kernels[t->tree.kernel_count - 1].type = (uint32_t)type;
+        return;
+    }
     if (!type) {
         prof_join_work(&t->join, external, correlation, event->dur_ns);
         return;

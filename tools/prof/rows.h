@@ -67,7 +67,6 @@ typedef struct row_table {
     size_t type_count;
     uint8_t memory_type;        /* of the device that is not the host whose memory changed first:
                                    names the columns of the device */
-    int64_t (*told_others)[PROF_OTHER_DEVICES];  /* of each call, where calls tell their parents */
     prof_sums *sums;            /* of all files */
     durations durations;        /* by row of them: percentiles */
     arena sums_memory;
