@@ -3418,6 +3418,38 @@ PROF__FN uint32_t *prof__place_of(uint32_t *index, uint32_t places, uint64_t has
     return index + i;
 }
 
+#if !PROF__BARE
+/* The same by ids, which id_of tells of the numbers of what `of` is. */
+typedef struct prof__ids {
+    uint32_t *index, places;
+    int64_t (*id_of)(const void *of, uint32_t number);
+    const void *of;
+    int64_t wanted;
+} prof__ids;
+
+PROF__FN bool prof__id_same(const void *context, uint32_t number) {
+    const prof__ids *ids = (const prof__ids *)context;
+    return ids->id_of(ids->of, number) == ids->wanted;
+}
+
+PROF__FN uint32_t *prof__id_place(prof__ids *ids, int64_t id) {
+    ids->wanted = id;
+    return prof__place_of(ids->index, ids->places, (uint64_t)id, prof__id_same, ids);
+}
+
+/* Of those with the same id the first one counts. */
+PROF__FN bool prof__id_put(prof__ids *ids, int64_t id, uint32_t number) {
+    uint32_t *place = prof__id_place(ids, id);
+    if (*place) return false;
+    *place = number + 1;
+    return true;
+}
+
+PROF__FN int64_t prof__event_id(const void *events, uint32_t i) {
+    return ((const prof_event *)events)[i].extra->id;
+}
+#endif
+
 /* ---- @TEXT: numbers as Python prints them, and buffered output ----
 
    How figures look, here and in the tools, and how text goes out.
@@ -11294,12 +11326,6 @@ PROF__FN void prof__read_memory(prof__reader *r, const prof__record *c) {
     d->high = PROF__MAX(d->high, depth + 1);
 }
 
-typedef struct prof__range_key { uint64_t id; } prof__range_key;
-PROF__FN bool prof__range_same(const void *context, uint32_t number) {
-    const prof__range_key *k = (const prof__range_key *)context;
-    return (uint64_t)prof__trace.events[number].extra->id == k->id;
-}
-
 /* The index of the thread whose row has this number; other: nothing is kept of it. */
 PROF__FN uint32_t prof__thread_numbered(const struct prof_trace *s, uint32_t number,
                                         uint32_t other) {
@@ -11315,23 +11341,21 @@ PROF__FN void prof__read_async(prof__reader *r, const prof__record *c) {
     uint64_t where = prof__record_get(c + 3);
     uint32_t site = (uint32_t)(where >> 32), thread = (uint32_t)where, *place;
     prof_extra *x = (prof_extra *)prof__details_take(d, sizeof *x);
-    prof__range_key key;
+    prof__ids ids = { s->async_index, 2 * s->async_count, prof__event_id, s->events, 0 };
+    int64_t id = (int64_t)prof__record_get(c + 2), end_ns;
     prof_event *e;
-    int64_t end_ns;
     d->async_count++;
     if (!prof__site_known(site) || thread >= s->row_number) {
         r->lost++;
         return;
     }
-    key.id = prof__record_get(c + 2);
-    place = r->counting ? NULL : prof__place_of(s->async_index, 2 * s->async_count, key.id,
-                                                prof__range_same, &key);
+    place = r->counting ? NULL : prof__id_place(&ids, id);
     end_ns = prof__read_ns(r, prof__record_get(c + 1));
     if (place && *place) {               /* ended twice: the earlier one counts */
         s->async_twice++;
         e = s->events + *place - 1;
         if (end_ns >= e->end_ns) return;
-        x->id = (int64_t)key.id;
+        x->id = id;
     } else {
         e = prof__read_made(r, prof__site(site)->name);
         if (!e) return;
@@ -11344,7 +11368,7 @@ PROF__FN void prof__read_async(prof__reader *r, const prof__record *c) {
     e->thread = prof__thread_numbered(s, thread, r->thread);
     e->extra = x;
     x->has = PROF_HAS_ID | PROF_HAS_END_THREAD;
-    x->id = (int64_t)key.id;
+    x->id = id;
     x->end_thread = s->threads[r->thread].id;
 }
 
@@ -12773,36 +12797,6 @@ PROF__FN void prof__raw_events(struct prof_trace *s, char *scratch) {
 
 /* ---- device events to the events that launched them ---- */
 
-/* Launches and ops by id: numbers below `count`, whose ids id_of tells. */
-typedef struct prof__ids {
-    uint32_t *index, places;
-    int64_t (*id_of)(const void *of, uint32_t number);
-    const void *of;
-    int64_t wanted;
-} prof__ids;
-
-PROF__FN bool prof__id_same(const void *context, uint32_t number) {
-    const prof__ids *ids = (const prof__ids *)context;
-    return ids->id_of(ids->of, number) == ids->wanted;
-}
-
-PROF__FN uint32_t *prof__id_place(prof__ids *ids, int64_t id) {
-    ids->wanted = id;
-    return prof__place_of(ids->index, ids->places, (uint64_t)id, prof__id_same, ids);
-}
-
-/* Of calls with the same id the first one counts. */
-PROF__FN bool prof__id_put(prof__ids *ids, int64_t id, uint32_t number) {
-    uint32_t *place = prof__id_place(ids, id);
-    if (*place) return false;
-    *place = number + 1;
-    return true;
-}
-
-PROF__FN int64_t prof__event_id(const void *events, uint32_t i) {
-    return ((const prof_event *)events)[i].extra->id;
-}
-
 PROF__FN int64_t prof__link_of(const prof_event *e) {
     return prof__has(e) & PROF_HAS_LINK ? e->extra->linked_correlation_id : 0;
 }
@@ -13117,20 +13111,15 @@ PROF__FN struct prof_trace *prof__built_open(const prof_trace_desc *d, const pro
     return s;
 }
 
-typedef struct prof__thread_key { const prof_thread_info *list; uint64_t id; } prof__thread_key;
-PROF__FN bool prof__thread_same(const void *context, uint32_t number) {
-    const prof__thread_key *k = (const prof__thread_key *)context;
-    return k->list[number].id == k->id;
+PROF__FN int64_t prof__thread_id(const void *threads, uint32_t i) {
+    return (int64_t)((const prof_thread_info *)threads)[i].id;
 }
 
 /* The number of the thread with this id; threads are numbered in the order they are met. */
 PROF__FN uint32_t prof__built_thread(struct prof_trace *s, uint32_t *index, uint32_t places,
                                      uint64_t id) {
-    prof__thread_key key;
-    uint32_t *place;
-    key.list = s->threads;
-    key.id = id;
-    place = prof__place_of(index, places, id, prof__thread_same, &key);
+    prof__ids ids = { index, places, prof__thread_id, s->threads, 0 };
+    uint32_t *place = prof__id_place(&ids, (int64_t)id);
     if (!*place) {
         s->threads[s->thread_count].id = id;
         s->threads[s->thread_count].name = NULL;
@@ -13655,32 +13644,28 @@ PROF__FN void prof__backward_stacks(struct prof_trace *s) {
 
 /* ---- arrows ---- */
 
-typedef struct prof__flow_key { const prof__moment *list; int64_t number; } prof__flow_key;
-PROF__FN bool prof__flow_same(const void *context, uint32_t number) {
-    const prof__flow_key *k = (const prof__flow_key *)context;
-    return k->list[number].value == k->number;
+PROF__FN int64_t prof__flow_id(const void *moments, uint32_t i) {
+    return ((const prof__moment *)moments)[i].value;
 }
 
 /* Leaves out arrows of one end, and second ends. scratch: 12 bytes a moment. */
 PROF__FN void prof__flows_match(struct prof_trace *s) {
     uint32_t n = 0, *index = (uint32_t *)(void *)s->scratch, *ends;
-    prof__flow_key key;
-    key.list = s->moments;
+    prof__ids ids = { index, 0, prof__flow_id, s->moments, 0 };
     for (uint32_t i = 0; i < s->moment_count; i++) n += s->moments[i].kind == PROF__MOMENT_FLOW;
+    ids.places = 2 * n;
     ends = index + 2 * n;
     memset(index, 0, 2 * n * sizeof *index);
     for (uint32_t i = 0; n && i < s->moment_count; i++) {
         ends[i] = 0;
         if (s->moments[i].kind != PROF__MOMENT_FLOW) continue;
-        key.number = s->moments[i].value;
-        *prof__place_of(index, 2 * n, (uint64_t)key.number, prof__flow_same, &key) = i + 1;
+        *prof__id_place(&ids, s->moments[i].value) = i + 1;
     }
     for (uint32_t i = 0; i < s->moment_count; i++) {
         prof__moment *m = s->moments + i;
-        uint32_t *place = NULL;
+        uint32_t *place;
         if (m->kind != PROF__MOMENT_FLOW_END) continue;
-        key.number = m->value;
-        if (n) place = prof__place_of(index, 2 * n, (uint64_t)key.number, prof__flow_same, &key);
+        place = n ? prof__id_place(&ids, m->value) : NULL;
         if (!place || !*place || ends[*place - 1]) m->kind = PROF__MOMENT_NONE;
         else ends[*place - 1] = 1;
     }
@@ -14024,22 +14009,29 @@ PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
     prof__beside_counters(b, s, e);
 }
 
-PROF__EAGER void prof__close_event(const struct prof_trace *s, prof__taker *take, void *user,
-                                   uint32_t i, uint32_t depth, uint32_t number) {
+/* b: what the close refers to. */
+PROF__EAGER prof__close prof__event_close(const struct prof_trace *s, uint32_t i, uint32_t depth,
+                                          uint32_t number, prof__beside *b) {
     const prof_event *e = s->events + i;
-    prof__beside b;
     prof__close c;
     c.start_ns = e->start_ns;
     c.end_ns = e->end_ns;
     c.cpu_ns = prof__cpu_ns(e);
     c.self_ns = e->self_cpu_time_total_ns;
-    c.beside = s->side ? &b : NULL;
+    c.beside = s->side ? b : NULL;
     c.what = c.order = i;
     c.thread = e->thread;
     c.depth = depth;
     c.number = c.from = number;
     c.flags = e->flags;
-    if (s->side) prof__beside_of_event(&b, s, e);
+    if (s->side) prof__beside_of_event(b, s, e);
+    return c;
+}
+
+PROF__EAGER void prof__close_event(const struct prof_trace *s, prof__taker *take, void *user,
+                                   uint32_t i, uint32_t depth, uint32_t number) {
+    prof__beside b;
+    prof__close c = prof__event_close(s, i, depth, number, &b);
     take(user, &c);
 }
 
@@ -14567,15 +14559,18 @@ PROF__FN void prof__average_extras(prof_average *a, const int64_t *all, const in
 
 /* ---- desc.hw_counters, and other devices' parts of device time, if there is room ---- */
 
-PROF__EAGER void prof__counts_event(void *groups, const prof__close *c) {
-    prof__groups *g = (prof__groups *)groups;
-    const prof__beside *b = c->beside;
-    int64_t *all = g->counts[prof__group_of(g, c->what)];
-    for (int i = 0; b && b->counted && i < PROF_COUNTERS; i++, all++) {
-        int64_t own = PROF__MINUS(b->all.counters[i], b->within.counters[i]);
-        *all = PROF__PLUS(*all, b->all.counters[i]);
-        all[PROF__EXTRAS] = PROF__PLUS(all[PROF__EXTRAS], own);
+/* A call's, to a row's: with its children, and without. */
+PROF__FN void prof__extras_add(int64_t *all, int64_t *self, const prof__beside *b) {
+    for (int i = 0; b && b->counted && i < PROF__EXTRAS; i++) {
+        all[i] = PROF__PLUS(all[i], b->all.counters[i]);
+        self[i] = PROF__PLUS(self[i], PROF__MINUS(b->all.counters[i], b->within.counters[i]));
     }
+}
+
+PROF__FN void prof__counts_event(void *groups, const prof__close *c) {
+    prof__groups *g = (prof__groups *)groups;
+    int64_t *all = g->counts[prof__group_of(g, c->what)];
+    prof__extras_add(all, all + PROF__EXTRAS, c->beside);
 }
 
 PROF__FN void prof__groups_other(prof__groups *g, const prof_event *e, const int64_t *others,
@@ -14862,14 +14857,6 @@ PROF__FN bool prof__span_sums_same(void *user, uint32_t a, uint32_t b) {
     return a == b || strcmp(s->rows[a]->key.name, s->rows[b]->key.name) == 0;
 }
 
-PROF__FN void prof__span_sums_count(prof__span_sums_row *r, const prof__beside *b) {
-    for (int i = 0; b && b->counted && i < PROF__EXTRAS; i++) {
-        int64_t own = PROF__MINUS(b->all.counters[i], b->within.counters[i]);
-        r->counters[i] = PROF__PLUS(r->counters[i], b->all.counters[i]);
-        r->self_counters[i] = PROF__PLUS(r->self_counters[i], own);
-    }
-}
-
 PROF__FN void prof__span_sums_tell(const prof_sums *s, const prof__close *c) {
     const prof__beside *b = c->beside;
     prof_span_end end = { c->self_ns, 0, 0, c->order };
@@ -14898,7 +14885,7 @@ PROF__FN void prof__span_sums_take_call(void *user, const prof__close *c) {
     *last = PROF__MAX(*last, c->number + 1);
     s->stats.calls++;
     prof__call_add(&r->sums, &r->wide, c);
-    prof__span_sums_count(r, c->beside);
+    prof__extras_add(r->counters, r->self_counters, c->beside);
 }
 
 PROF_API PROF__QUIET prof_result prof_sums_open(const prof_sums_desc *desc, prof_sums **sums) {
@@ -15271,22 +15258,11 @@ PROF__FN void prof__extremes_add(prof_average *into, const prof_average *from) {
 
 /* What tells rows apart, and no sum. */
 PROF__FN void prof__identity_take(prof_average *into, const prof_average *from) {
+    const size_t begin = offsetof(prof_average, overload_name);
     into->key = from->key;
-    into->overload_name = from->overload_name;
-    into->input_shapes = from->input_shapes;
-    into->input_count = from->input_count;
-    into->stack = from->stack;
     into->site = from->site;
-    into->stack_count = from->stack_count;
-    into->parent = from->parent;
-    into->first = from->first;
-    into->node_id = from->node_id;
-    into->device_type = from->device_type;
-    into->scope = from->scope;
-    into->is_async = from->is_async;
-    into->is_remote = from->is_remote;
-    into->is_legacy = from->is_legacy;
-    into->is_user_annotation = from->is_user_annotation;
+    memcpy((char *)into + begin, (const char *)from + begin,
+           offsetof(prof_average, is_recursive) - begin);
 }
 
 PROF_API PROF__QUIET prof_result prof_average_add(prof_average *into, const prof_average *from) {
@@ -16519,10 +16495,6 @@ PROF__FN bool prof__tell_name(prof__names_told *told, const char *name) {
     return told->count < 4;
 }
 
-PROF__INLINE bool prof__same_name(const char *a, const char *b) {
-    return a == b || (*a == *b && strcmp(a, b) == 0);    /* most differ in their first letter */
-}
-
 /* Rows tell, but those that no events are left of: there, what no time can be. */
 PROF__FN void prof__find_recursive(const prof__table *t, prof__names_told *told) {
     for (uint32_t i = 0; (t->rows || t->groups) && i < t->count; i++) {
@@ -17350,13 +17322,8 @@ typedef struct prof__gpu {
     uint32_t pid;
     prof__stream want;                   /* what is looked for */
     uint32_t want_event, want_stream;
-    int64_t want_id;
 } prof__gpu;
 
-PROF__FN bool prof__gpu_same_call(const void *context, uint32_t number) {
-    const prof__gpu *g = (const prof__gpu *)context;
-    return g->s->events[number].extra->id == g->want_id;
-}
 PROF__FN bool prof__gpu_same_stream(const void *context, uint32_t number) {
     const prof__gpu *g = (const prof__gpu *)context;
     return g->streams[number].device == g->want.device && g->streams[number].id == g->want.id;
@@ -17368,8 +17335,8 @@ PROF__FN bool prof__gpu_same_cover(const void *context, uint32_t number) {
 
 /* The place of the call with this id. */
 PROF__FN uint32_t *prof__gpu_call(prof__gpu *g, int64_t id) {
-    g->want_id = id;
-    return prof__place_of(g->calls, g->places, (uint64_t)id, prof__gpu_same_call, g);
+    prof__ids ids = { g->calls, g->places, prof__event_id, g->s->events, 0 };
+    return prof__id_place(&ids, id);
 }
 
 PROF__FN bool prof__is_call(const prof_event *e) {
@@ -18261,7 +18228,11 @@ PROF__FN prof_result prof__metadata_put(const char *entry, size_t key, size_t si
     return PROF_OK;
 }
 
-typedef struct prof__entry { char text[PROF_METADATA_SIZE]; size_t size; } prof__entry;
+/* Text of at most so many bytes: of metadata, or of an event's arguments. */
+typedef struct prof__entry {
+    size_t size;
+    char text[PROF_METADATA_SIZE > 8192 ? PROF_METADATA_SIZE : 8192];
+} prof__entry;
 
 PROF__FN bool prof__entry_write(void *user, const void *data, size_t size) {
     prof__entry *e = (prof__entry *)user;
@@ -19040,23 +19011,6 @@ PROF__FN uint32_t prof__forest_pop(prof__forest *f, uint32_t *from) {
     return at;
 }
 
-/* ns or bytes */
-PROF__FN int64_t prof__event_metric(const prof_trace *trace, const prof_event *e,
-                                    prof_metric metric) {
-    prof_event_totals t;
-    if (metric <= PROF_METRIC_SELF_CPU_TIME_TOTAL) return e->self_cpu_time_total_ns;
-    t = prof_event_total(trace, e);
-    switch (metric) {
-    case PROF_METRIC_CPU_TIME_TOTAL: return t.cpu_time_total_ns;
-    case PROF_METRIC_DEVICE_TIME_TOTAL: return t.device_time_total_ns;
-    case PROF_METRIC_SELF_DEVICE_TIME_TOTAL: return t.self_device_time_total_ns;
-    case PROF_METRIC_CPU_MEMORY_USAGE: return t.cpu_memory_usage;
-    case PROF_METRIC_SELF_CPU_MEMORY_USAGE: return t.self_cpu_memory_usage;
-    case PROF_METRIC_DEVICE_MEMORY_USAGE: return t.device_memory_usage;
-    default: return t.self_device_memory_usage;
-    }
-}
-
 /* Stacks are weighed by a sum, in us or bytes. 0: not by this metric. */
 PROF__FN int64_t prof__metric_unit(prof_metric metric) {
     if (metric == PROF_METRIC_NONE || metric == PROF_METRIC_SELF_CPU_TIME_TOTAL ||
@@ -19081,6 +19035,18 @@ PROF__FN int64_t prof__close_metric(const prof__close *c, prof_metric metric) {
     default: return PROF__MINUS(all->device_bytes, within->device_bytes);
     }
 }
+
+#if PROF__BARE
+#  define prof__event_metric(trace, e, metric) 0    /* they carry no stacks */
+#else
+/* ns or bytes */
+PROF__FN int64_t prof__event_metric(const prof_trace *trace, const prof_event *e,
+                                    prof_metric metric) {
+    prof__beside b;
+    prof__close c = prof__event_close(trace, (uint32_t)(e - trace->events), 0, 0, &b);
+    return prof__close_metric(&c, metric);
+}
+#endif
 
 PROF__FN uint64_t prof__node_value(const prof__node *n) {
     return (uint64_t)n->value[1] << 32 | n->value[0];
@@ -19721,7 +19687,6 @@ typedef struct prof__nodes {
        16 bytes an event. */
     uint32_t *index, *thread, *last;     /* last: the last event that began */
     uint32_t thread_count;
-    uint64_t want;                       /* the id that is looked for */
 } prof__nodes;
 
 PROF__FN bool prof__nodes_has(const prof__nodes *n, uint32_t i) {
@@ -19743,14 +19708,14 @@ PROF__FN uint64_t prof__nodes_around(const prof__nodes *n, uint32_t i, uint32_t 
     return i == PROF_NONE ? n->first + 1 + thread : prof__nodes_id(n, i);
 }
 
-PROF__FN bool prof__nodes_same(const void *context, uint32_t number) {
-    const prof__nodes *n = (const prof__nodes *)context;
-    return n->s->threads[n->thread[number]].id == n->want;
+PROF__FN int64_t prof__nodes_thread_id(const void *nodes, uint32_t number) {
+    const prof__nodes *n = (const prof__nodes *)nodes;
+    return (int64_t)n->s->threads[n->thread[number]].id;
 }
 
-PROF__FN uint32_t *prof__nodes_thread(prof__nodes *n, uint64_t id) {
-    n->want = id;
-    return prof__place_of(n->index, 2 * n->s->event_count, id, prof__nodes_same, n);
+PROF__FN uint32_t *prof__nodes_thread(const prof__nodes *n, uint64_t id) {
+    prof__ids ids = { n->index, 2 * n->s->event_count, prof__nodes_thread_id, n, 0 };
+    return prof__id_place(&ids, (int64_t)id);
 }
 
 /* What was open on the forward's thread when e, which is event i, began. */
@@ -20762,20 +20727,9 @@ PROF__FN bool prof__streams_events(const struct prof_trace *s) {
     return s->open && s->mode == PROF_MODE_STREAM && !prof__raw_out.chrome;
 }
 
-/* Text of at most so many bytes. */
-typedef struct prof__short { size_t size; char text[8192]; } prof__short;
-
-PROF__FN bool prof__short_write(void *user, const void *data, size_t size) {
-    prof__short *to = (prof__short *)user;
-    if (size > sizeof to->text - to->size) return false;
-    memcpy(to->text + to->size, data, size);
-    to->size += size;
-    return true;
-}
-
 /* The arguments of an event, as the members that they are in a Chrome trace; {}: too long. */
-PROF__FN void prof__short_args(prof__short *to, const prof_event *e) {
-    prof_sink sink = { prof__short_write, NULL };
+PROF__FN void prof__short_args(prof__entry *to, const prof_event *e) {
+    prof_sink sink = { prof__entry_write, NULL };
     to->size = 0;
     sink.user = to;
     if (prof_write_args(e, sink) == PROF_OK) return;
@@ -20787,7 +20741,7 @@ PROF__FN void prof__raw_event(prof__raw *w, const prof__row *row, const prof_eve
     const prof_extra *x = prof__extra_of(e);
     const char *name = prof__chrome_name(e), *type = x ? x->activity_type : NULL;
     const char *device = prof__device_title(e->device_type);
-    prof__short args;
+    prof__entry args;
     prof__short_args(&args, e);
     prof__raw_begin(w, PROF__RAW_EVENT);
     prof__raw_u64(w, (uint64_t)e->start_ns);
@@ -21895,6 +21849,10 @@ PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
 }
 
 PROF__FN void prof__raw_read_block(prof_raw *r, size_t words) {
+    static void (*const readers[])(prof_raw *r, size_t at, size_t end) = {   /* by type */
+        NULL, prof__raw_read_session, prof__raw_read_sites, prof__raw_read_thread,
+        prof__raw_read_records, prof__raw_read_open, prof__raw_read_counts, prof__raw_read_sums,
+        prof__raw_read_details, prof__raw_read_event };
     uint32_t type = prof__raw_get(r, 1) & 0xffff, number = prof__raw_get(r, 3);
     if (number > r->next_block) r->stats.missing_blocks += number - r->next_block;
     r->next_block = number + 1;
@@ -21907,18 +21865,9 @@ PROF__FN void prof__raw_read_block(prof_raw *r, size_t words) {
         return;
     }
     if (!number) prof__raw_sums_again(r);
-    switch (type) {
-    case PROF__RAW_SESSION: prof__raw_read_session(r, PROF__RAW_HEAD, words); break;
-    case PROF__RAW_SITES: prof__raw_read_sites(r, PROF__RAW_HEAD, words); break;
-    case PROF__RAW_THREAD: prof__raw_read_thread(r, PROF__RAW_HEAD, words); break;
-    case PROF__RAW_RECORDS: prof__raw_read_records(r, PROF__RAW_HEAD, words); break;
-    case PROF__RAW_OPEN: prof__raw_read_open(r, PROF__RAW_HEAD, words); break;
-    case PROF__RAW_COUNTS: prof__raw_read_counts(r, PROF__RAW_HEAD, words); break;
-    case PROF__RAW_SUMS: prof__raw_read_sums(r, PROF__RAW_HEAD, words); break;
-    case PROF__RAW_DETAILS: prof__raw_read_details(r, PROF__RAW_HEAD, words); break;
-    case PROF__RAW_EVENT: prof__raw_read_event(r, PROF__RAW_HEAD, words); break;
-    default: break;                      /* of a later library: nothing that an older one needs */
-    }
+    /* Types of a later library have nothing that an older one needs. */
+    if (type < sizeof readers / sizeof *readers && readers[type])
+        readers[type](r, PROF__RAW_HEAD, words);
 }
 
 /* Is the block at the buffer's start, of so many words, what was written? */
