@@ -54,7 +54,7 @@ READER = trace_reader head_sums json_mend unpack raw_json pftrace_json protobuf 
          errors files output progress text
 READER_OBJECTS = $(READER:%=build/tools/%.o)
 PAGE_PARTS = $(wildcard tools/prof/page/*)
-TOOL_PAGES = $(addprefix build/tools/, report_html.h memory_page_html.h flamegraph_css.h flamegraph_js.h)
+TOOL_PAGES = $(addprefix build/tools/, report_html.h memory_page_html.h flamegraph_css.h flamegraph_js.h report_sql.h)
 
 .PHONY: help prof demo examples cuda check_layout test test-all test-viewers real coverage fuzz mutants proof soak trust analysis \
         bench embedded size lint install clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
@@ -248,9 +248,10 @@ endef
 build/tools/%_html.h: tools/prof/page/%.html $(PAGE_PARTS) Makefile ; $(embed)
 build/tools/%_css.h: tools/prof/page/%.css $(PAGE_PARTS) Makefile ; $(embed)
 build/tools/%_js.h: tools/prof/page/%.js $(PAGE_PARTS) Makefile ; $(embed)
+build/tools/%_sql.h: tools/prof/sql/%.sql Makefile ; $(embed)
 build/tools/report_html.h: | $(filter-out build/tools/report_html.h, $(TOOL_PAGES))
 
-build/tools/report_page.o build/tools/memory_page.o build/tools/cmd_flamegraph.o: $(TOOL_PAGES)
+build/tools/report_page.o build/tools/memory_page.o build/tools/cmd_flamegraph.o build/tools/table_sqlite.o: $(TOOL_PAGES)
 build/tools/%.o: tools/prof/%.c $(wildcard tools/prof/*.h) prof.h Makefile | setup-tool
 	$(call say,compiling $<)
 	$(Q)mkdir -p $(@D)

@@ -168,6 +168,69 @@ else
     echo "skip go_reads_it: there is no go tool pprof here"
 fi
 
+# ---- tables ----
+
+read_tables() { PYTHONPATH=tests/command python3 tests/command/read_tables.py "$@"; }
+export_tables() {   # TRACE...
+    rm -rf "$out/tables" && mkdir "$out/tables" &&
+        for kind in run.sqlite run.csv/ run.parquet/; do
+            "$prof" export -o "$out/tables/$kind" "$@" || return 1
+        done
+}
+tables_alike() {
+    export_tables "$@" 2>/dev/null && read_tables alike "$out/tables/run.csv" "$out/tables/run.parquet" \
+        "$out/tables/run.sqlite"
+}
+tables_of() {   # TRACE
+    tables_alike "$1" && "$prof" report --no-memory --limit all --format json -o "$out/report.json" "$1" 2>/dev/null &&
+        read_tables trace "$out/tables/run.sqlite" "$1" "$out/report.json"
+}
+for file in "$out/odd.json" "$out/frames.json" tests/command/traces/[!d]*.json $(real_traces); do
+    label=$(basename "$file" .gz)
+    case $label in memory_timeline* | *_et.json | *_et_*) continue ;; esac
+    try "tables_${label%%.*}" tables_of "$file"
+done
+pftrace "$out/odd.json"
+says tables_of_perfetto "13 events 1 flows" 0 tables_alike "$out/run.pftrace"
+for file in tests/fuzz/corpus/stream/*.raw tests/command/traces/defects.json; do
+    try "tables_$(basename "${file%.*}")" tables_alike "$file"
+done
+query() { sql=$1; shift; export_tables "$@" && python3 - "$out/tables/run.sqlite" "$sql" <<'END'
+import sqlite3
+import sys
+print(*sqlite3.connect(sys.argv[1]).execute(sys.argv[2]))
+END
+}
+says ids_of_texts "(None, None, 'Spans', 'Profiler', None)" 0 query \
+    "SELECT pid, tid, process, thread, cat FROM events WHERE name = 'no category'" "$out/odd.json"
+says owner_and_place "('launch', 0, 7, 'python', 'stream 7', 1700000000000003000, 3, 3)" 0 query \
+    "SELECT op, device, stream, process, thread, ts_ns, rank, (SELECT rank FROM flows) FROM events WHERE kind = 'kernel' LIMIT 1" \
+    "$out/odd.json"
+says async_and_nested "('range', 1, 0, None) ('range', 1, 0, None)" 0 query \
+    "SELECT name, is_async, self_ns, depth FROM events WHERE is_async = 1" "$out/odd.json"
+says json_of_arguments "('[[2,3],[]]', '{\"Input Dims\":[[2,3],[]]}')" 0 query \
+    "SELECT input_shapes, args FROM events WHERE name = 'inner'" "$out/odd.json"
+says step_of_calls "('void f(int)', 7)" 0 query "SELECT name, step FROM events WHERE name LIKE 'void%'" "$out/frames.json"
+says ranks_of_files "(2,) (3,)" 0 query "SELECT DISTINCT rank FROM events" "$out/frames.json" "$out/odd.json"
+says ranks_in_order "(0, 3) (1, 13) (2, 3)" 0 query "SELECT rank, count(*) FROM events GROUP BY rank" \
+    "$out/frames.json" "$out/odd.json" "$out/frames.json"
+try several_ranks_alike tables_alike "$out/frames.json" "$out/odd.json"
+try one_table sh -c "'$prof' export --table flows -o '$out/flows.csv.gz' '$out/odd.json' '$out/frames.json' &&
+    gzip -dc '$out/flows.csv.gz' | grep -q '^3,1,ac2g,0,1,'"
+says no_such_table "none of events, flows" 2 "$prof" export --table calls -o "$out/run.csv" "$out/odd.json"
+says all_tables "has all tables" 2 "$prof" export --table flows -o "$out/run.sqlite" "$out/odd.json"
+says tables_of_a_pipe "it has to be a file" 2 sh -c "cat '$out/odd.json' | '$prof' export -o '$out/run.sqlite' -"
+mkfifo "$out/pipe.sqlite" 2>/dev/null
+says database_in_a_pipe "a database has to be a file" 2 sh -c \
+    "cat '$out/pipe.sqlite' >/dev/null & timeout 20 '$prof' export -o '$out/pipe.sqlite' '$out/odd.json'; s=\$?; wait; exit \$s"
+says folder_with_something "this folder is not empty" 2 "$prof" export -o "$out/tables/run.csv/" "$out/odd.json"
+says not_a_folder "is no folder" 2 "$prof" export -o "$out/flows.csv.gz/" "$out/odd.json"
+says no_folder_around "cannot be created" 2 "$prof" export -o "$out/none/run.parquet/" "$out/odd.json"
+echo '[{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 9223372036854775807, "dur": 1}]' >"$out/far.json"
+for kind in sqlite csv parquet pftrace pb.gz csv/ parquet/; do
+    says "times_too_large_$kind" "far.json: " 2 "$prof" export -o "$out/far.$kind" "$out/far.json"
+    try "leaves_nothing_$kind" sh -c "! ls -d '$out'/far.[!j]*"
+done
 says no_format "this ending says no format" 2 "$prof" export -o "$out/run.xyz" "$out/odd.json"
 says no_output "export needs -o" 2 "$prof" export "$out/odd.json"
 says no_trace "export needs a trace" 2 "$prof" export -o "$out/run.pftrace"

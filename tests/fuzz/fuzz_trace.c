@@ -31,7 +31,8 @@ extern const command report_command, analyze_command, diff_command, augment_comm
 
 static char input[] = "fuzz_input.json", output_file[] = "fuzz_output.json",
             pftrace_file[] = "fuzz_output.pftrace", folded_file[] = "fuzz_output.folded",
-            pprof_file[] = "fuzz_output.pb.gz",
+            pprof_file[] = "fuzz_output.pb.gz", csv_file[] = "fuzz_output.csv",
+            parquet_file[] = "fuzz_output.parquet", database_file[] = "fuzz_output.sqlite",
             nowhere[] = "/dev/null";
 
 static int run(const command *c, const char *const *words) {
@@ -118,6 +119,9 @@ static const fuzz_run runs[] = {
     {&export_command, ANY, {"export", "-o", pftrace_file, input, input}},
     {&export_command, ANY, {"export", "-o", folded_file, input}},
     {&export_command, ANY, {"export", "-o", pprof_file, input, input}},
+    {&export_command, ANY, {"export", "-o", csv_file, input, input}},
+    {&export_command, ANY, {"export", "-o", parquet_file, input}},
+    {&export_command, ANY, {"export", "-o", database_file, input}},
     {&export_command, JSON, {"export", "--lanes", "-o", output_file, input}}
 };
 enum { RUNS = sizeof runs / sizeof *runs };

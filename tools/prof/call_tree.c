@@ -41,6 +41,7 @@ static trace_text without_overload(const trace_event *event) {
 
 uint32_t tree_name(call_tree *tree, const trace_event *event) {
     static const char step[] = "ProfilerStep#";
+    if (tree->whole_names) return intern(&tree->names, event->name.data, event->name.size);
     if (!tree->steps_apart && event->name.size >= sizeof step - 1 &&
         memcmp(event->name.data, step, sizeof step - 1) == 0)
         return intern(&tree->names, "ProfilerStep*", 13);

@@ -63,7 +63,8 @@ typedef struct call_tree {
     bool python_around;         /* or of all calls in them */
     bool with_memory;           /* keep [memory] events, */
     bool with_refused;          /* and [OutOfMemory] */
-    bool steps_apart;           /* ProfilerStep#1 keeps its number */
+    bool steps_apart;           /* ProfilerStep#1 keeps its number, */
+    bool whole_names;           /* and all names what they have: overloads, too */
     bool with_site;             /* names have the place that the event tells: parse (a.c:12) */
     /* what there is */
     call *calls;

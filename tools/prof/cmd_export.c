@@ -4,6 +4,7 @@
 #include "merge.h"
 #include "pftrace.h"
 #include "pprof.h"
+#include "tables.h"
 #include "trace_writer.h"
 
 #include <stdlib.h>
@@ -22,6 +23,10 @@ const command export_command = {
     "      of several ranks one file, processes \"rank N: ...\", as prof merge has it\n"
     "  prof export -o run.pb.gz rank*.json.gz\n"
     "      for go tool pprof: -sample_index=device, -tagfocus=rank=0\n"
+    "  prof export -o run.sqlite trace.json.gz\n"
+    "      sqlite3 run.sqlite 'SELECT * FROM report ORDER BY 6 DESC LIMIT 10'\n"
+    "  prof export -o run.parquet/ rank*.json.gz\n"
+    "      a folder for DuckDB, Spark and the like: all tables of each rank\n"
     "  prof export -o back.json.gz run.pftrace\n"
     "      JSON of a .pftrace, of a raw stream or of JSON\n\n"
     "OUT ends with   and is\n"
@@ -29,8 +34,19 @@ const command export_command = {
     "  .pb.gz        pprof: cpu, device, calls and bytes by path, with the labels\n"
     "                thread, rank and step\n"
     "  .folded       what prof stacks writes; of several traces the sums\n"
+    "  .sqlite       a database with all tables and the views report and kernels. For\n"
+    "                fast questions by name: CREATE INDEX by_name ON events (name)\n"
+    "  .parquet .csv .csv.gz\n"
+    "                one table (--table); with a slash behind it a folder with all\n"
+    "                tables: OUT/rank=0/events.parquet and so on\n"
     "  .json[.gz]    the JSON of PyTorch's and Chrome's traces; of several traces\n"
-    "                what prof merge writes\n", run
+    "                what prof merge writes\n\n"
+    "Tables: events (a row for each call, kernel and range, with its self time, its\n"
+    "parent_id, the op that launched it, its rank), flows, instants, memory, counters,\n"
+    "threads, metadata. Times are ns; ts_ns counts from 1970 where the trace tells.\n"
+    "NULL: the trace does not tell. Several traces: the column rank is theirs\n"
+    "(distributedInfo), else their place. tools/prof/sql has queries for SQLite,\n"
+    "DuckDB and ClickHouse.\n", run
 };
 
 typedef struct exporter {
@@ -38,6 +54,7 @@ typedef struct exporter {
     char **traces;
     int count;
     bool lanes;                  /* of JSON */
+    const char *table;           /* of CSV and Parquet */
 } exporter;
 
 /* ---- Of several traces one ---- */
@@ -114,15 +131,48 @@ static int export_pprof(const exporter *e) {
     return output_finish(&out, pprof_write(e->traces, (size_t)e->count, &out));
 }
 
+/* ---- Tables ---- */
+
+static bool find_table(const char *name, table_id *table) {
+    for (int i = 0; i < TABLES; i++) {
+        *table = (table_id)i;
+        if (strcmp(name, table_models[i].name) == 0) return true;
+    }
+    fail("--table", "'%s' is none of events, flows, instants, memory, counters, threads, metadata",
+         name);
+    return false;
+}
+
+static int export_tables(const exporter *e, int (*write)(const table_job *job)) {
+    table_job job = {.path = e->path, .traces = e->traces, .count = (size_t)e->count};
+    if (e->table && !find_table(e->table, &job.table)) return EXIT_BAD;
+    if (e->table && (write == tables_sqlite || write == tables_folder))
+        return fail("--table", "%s has all tables", e->path);
+    int64_t *ranks = dataset_ranks(e->traces, job.count);
+    if (!ranks) return EXIT_BAD;
+    job.ranks = ranks;
+    int status = write(&job);
+    free(ranks);
+    return status;
+}
+
+static int export_csv(const exporter *e) { return export_tables(e, tables_csv); }
+static int export_parquet(const exporter *e) { return export_tables(e, tables_parquet); }
+static int export_sqlite(const exporter *e) { return export_tables(e, tables_sqlite); }
+static int export_folder(const exporter *e) { return export_tables(e, tables_folder); }
+
 static const struct { const char *suffix; int (*write)(const exporter *e); } formats[] = {
     {".pftrace", export_pftrace}, {".folded", export_folded}, {".json", export_json},
-    {".json.gz", export_json}, {".pb.gz", export_pprof}
+    {".json.gz", export_json}, {".pb.gz", export_pprof}, {".sqlite", export_sqlite},
+    {".csv", export_csv}, {".csv.gz", export_csv}, {".parquet", export_parquet},
+    {".csv/", export_folder}, {".csv.gz/", export_folder}, {".parquet/", export_folder}
 };
 
 static int run(int argc, char **argv) {
     exporter e = {.traces = argv + 1};
     const option_spec options[] = {
         LANES_OPTION(e.lanes),
+        {"table", 't', OPTION_TEXT, &e.table, "NAME", "of .csv and .parquet: which table (events)"},
         {"output", 'o', OPTION_TEXT, &e.path, "OUT", "the file, whose ending says what it is"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };

@@ -29,9 +29,18 @@ static output *open_outputs;
 static const int deadly[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ};
 enum { DEADLY = sizeof deadly / sizeof *deadly };
 
+static char **made;              /* folders and files of an output that is a folder */
+static size_t made_count, made_capacity;
+
+static void remove_made(void) {
+    for (size_t i = made_count; i-- > 0; )
+        if (unlink(made[i]) != 0) rmdir(made[i]);
+}
+
 static void remove_temporaries(void) {
     for (const output *out = open_outputs; out; out = out->next)
         if (out->temporary) unlink(out->temporary);
+    remove_made();
 }
 
 /* The program ends by the signal, once this has returned. */
@@ -75,6 +84,26 @@ static void output_leave(const output *out) {
     output **place = &open_outputs;
     while (*place && *place != out) place = &(*place)->next;
     if (*place) *place = out->next;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+void output_made(const char *path) {
+    sigset_t before;
+    size_t size = strlen(path) + 1;
+    watch_signals();
+    hold_signals(&before);
+    GROW(made, made_count, made_capacity);
+    made[made_count] = allocate(size);
+    memcpy(made[made_count++], path, size);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+void outputs_made_end(bool keep) {
+    sigset_t before;
+    hold_signals(&before);
+    if (!keep) remove_made();
+    for (size_t i = 0; i < made_count; i++) free(made[i]);
+    made_count = 0;
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
 

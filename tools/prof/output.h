@@ -48,5 +48,9 @@ int output_close(output *out);
 void output_discard(output *out);                            /* the command failed: leave nothing */
 int output_finish(output *out, int status);                  /* one of both; the exit code */
 bool ends_with(const char *text, const char *end);
+/* A folder or file that goes, with all made after it, if the command fails or a signal ends it,
+   until outputs_made_end, which removes them unless they are to be kept. */
+void output_made(const char *path);
+void outputs_made_end(bool keep);
 
 #endif

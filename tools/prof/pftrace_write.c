@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flows.h"
 #include "lanes.h"
 #include "protobuf.h"
 #include "span_sorter.h"
@@ -20,7 +21,9 @@ enum {
 };
 
 typedef enum row_kind { ROW_THREAD, ROW_ASYNC, ROW_COUNTER } row_kind;
-typedef enum item_kind { ITEM_SLICE, ITEM_INSTANT, ITEM_COUNTER, ITEM_FLOW } item_kind;
+typedef enum item_kind {
+    ITEM_SLICE = FLOWS_CALL, ITEM_FLOW = FLOWS_END, ITEM_INSTANT, ITEM_COUNTER
+} item_kind;
 
 typedef struct process {
     int64_t pid;
@@ -35,10 +38,7 @@ typedef struct row {
     char *text, *name;           /* text: its tid; NULL: none */
 } row;
 
-/* An end of an arrow: of a flow in the trace; call: the number of the slice that it is bound to. */
-typedef struct flow_end { uint64_t flow, call; char phase; } flow_end;
 typedef struct bound_flow { uint64_t call, id; } bound_flow;
-#define UNBOUND UINT64_MAX
 
 typedef struct pf_writer {
     output *out;
@@ -55,11 +55,10 @@ typedef struct pf_writer {
     pb head;                     /* annotations of the members */
     output events;               /* of phase M, as JSON */
     bool any_metadata;
-    flow_end *ends;
-    size_t end_count, end_capacity;
+    flows ends;
     bound_flow *flows;
     size_t flow_count, flow_capacity, next_flow;
-    uint64_t unmatched, left_out;
+    uint64_t left_out;
     uint64_t calls;              /* numbered in the order of the walks */
     uint64_t uuids;
     int64_t base_ns, first_ns;
@@ -129,18 +128,9 @@ static void put_number(pb *to, trace_text value) {
     else pb_bytes(to, PF_STRING, value.data, value.size);    /* of too many digits */
 }
 
-/* JSON without the white space between its parts. */
 static void put_json(pb *to, trace_text value) {
-    const char *p = value.data, *end = p + value.size;
     size_t json = pb_open(to, PF_JSON);
-    while (p < end) {
-        const char *from = p;
-        if (*p == '"') for (p++; *p != '"'; p++) p += *p == '\\';
-        else while (p + 1 < end && p[1] != '"' && !strchr(" \n\r\t", p[1])) p++;
-        p++;
-        pb_raw(to, from, (size_t)(p - from));
-        while (p < end && strchr(" \n\r\t", *p)) p++;
-    }
+    to->size += json_compact(value, (char *)pb_room(to, value.size));
     pb_close(to, json);
 }
 
@@ -243,7 +233,7 @@ static void add_item(pf_writer *w, const trace_event *event, item_kind kind, uin
     span item = {
         .start_ns = event->ts_ns, .amount = kind == ITEM_SLICE ? event->dur_ns : 0,
         .thread = number, .flags = kind == ITEM_SLICE ? 0 : SPAN_CHANGE, .what = kind,
-        .more = (uint32_t)payload->size, .order = (uint32_t)w->end_count - 1,
+        .more = (uint32_t)payload->size, .order = (uint32_t)w->ends.count - 1,
         .id = (int64_t)spill_add(w->payloads, payload->data, payload->size)
     };
     if (event->ts_ns < w->first_ns) w->first_ns = event->ts_ns;
@@ -297,8 +287,7 @@ static void take_counter(pf_writer *w, const trace_event *event) {
 
 static void take_flow(pf_writer *w, const trace_event *event) {
     w->event.size = 0;
-    GROW(w->ends, w->end_count, w->end_capacity);
-    w->ends[w->end_count++] = (flow_end){trace_flow(event), UNBOUND, event->phase};
+    flows_add(&w->ends, event);
     add_item(w, event, ITEM_FLOW, thread_row(w, event), &w->event);
 }
 
@@ -327,61 +316,15 @@ static int read_trace(pf_writer *w, const char *path) {
     return trace_close(reader);
 }
 
-/* ---- Flows: the calls they begin and end in, pair by pair ---- */
+/* ---- Flows: their ends have the same id ---- */
 
-static void bind_flows(pf_writer *w) {
-    span item;
-    int64_t end_ns;
-    uint32_t number = UINT32_MAX;
-    uint64_t calls = 0;
-    sorter_rewind(w->sorter);
-    while (sorter_next(w->sorter, &item)) {
-        if (item.thread != number) lanes_clear(&w->lanes);
-        number = item.thread;
-        if (item.what == ITEM_SLICE) {
-            end_ns = item.start_ns + item.amount;
-            lanes_take(&w->lanes, item.start_ns, &end_ns, calls++);
-        } else if (item.what == ITEM_FLOW) {
-            const lane_call *call = lanes_innermost(&w->lanes, item.start_ns);
-            if (call) w->ends[item.order].call = call->id;
-        }
-    }
-    lanes_clear(&w->lanes);
-    w->lanes.shortened = 0;
-}
-
-static bool flow_before(uint32_t a, uint32_t b, const void *context) {
-    const flow_end *ends = context;
-    if (ends[a].flow != ends[b].flow) return ends[a].flow < ends[b].flow;
-    return ends[a].phase == 's' && ends[b].phase != 's';
-}
-
-static void add_flow(pf_writer *w, const flow_end *from, const flow_end *to) {
-    if (from->call == UNBOUND || to->call == UNBOUND) {
-        w->unmatched++;
-        return;
-    }
+static void add_flow(void *user, const flow_end *from, const flow_end *to) {
+    pf_writer *w = user;
     uint64_t id = w->flow_count / 2 + 1;
     for (int i = 0; i < 2; i++) {
         GROW(w->flows, w->flow_count, w->flow_capacity);
         w->flows[w->flow_count++] = (bound_flow){i ? to->call : from->call, id};
     }
-}
-
-/* The ends of one flow, starts first: each other end belongs to the start of its place among
-   those, or to the last one, which may have several. */
-static void match_ends(pf_writer *w, const uint32_t *order, size_t count) {
-    size_t starts = 0;
-    while (starts < count && w->ends[order[starts]].phase == 's') starts++;
-    if (!starts || starts == count) {
-        w->unmatched += count;
-        return;
-    }
-    for (size_t i = starts; i < count; i++) {
-        size_t place = i - starts < starts ? i - starts : starts - 1;
-        add_flow(w, &w->ends[order[place]], &w->ends[order[i]]);
-    }
-    if (starts > count - starts) w->unmatched += starts - (count - starts);
 }
 
 static int by_call(const void *a, const void *b) {
@@ -391,15 +334,9 @@ static int by_call(const void *a, const void *b) {
 }
 
 static void match_flows(pf_writer *w) {
-    if (!w->end_count) return;
-    bind_flows(w);
-    uint32_t *order = sorted_numbers(w->end_count, flow_before, w->ends);
-    for (size_t i = 0, next; i < w->end_count; i = next) {
-        for (next = i + 1; next < w->end_count; next++)
-            if (w->ends[order[next]].flow != w->ends[order[i]].flow) break;
-        match_ends(w, order + i, next - i);
-    }
-    free(order);
+    uint64_t calls = 0;
+    flows_bind(&w->ends, w->sorter, &calls);
+    flows_match(&w->ends, add_flow, w);
     if (w->flow_count) qsort(w->flows, w->flow_count, sizeof *w->flows, by_call);
 }
 
@@ -571,8 +508,8 @@ static void write_head(pf_writer *w) {
     size_t size, track = begin_track(w, uuid, 0);
     pb_text(&w->packet, PF_TRACK_NAME, PF_HEAD_NAME);
     end_packet(w, track);
-    int digits = snprintf(number, sizeof number, "%llu", (unsigned long long)w->unmatched);
-    if (w->unmatched) add_member(w, "unmatched_flows", number, (size_t)digits);
+    int digits = snprintf(number, sizeof number, "%llu", (unsigned long long)w->ends.unmatched);
+    if (w->ends.unmatched) add_member(w, "unmatched_flows", number, (size_t)digits);
     output_text(&w->events, "]");
     const char *events = output_memory(&w->events, &size);
     add_member(w, PF_HEAD_EVENTS, events, size);
@@ -632,7 +569,7 @@ static void free_writer(pf_writer *w) {
     free(w->packet.data);
     free(w->head.data);
     output_discard(&w->events);
-    free(w->ends);
+    flows_free(&w->ends);
     free(w->flows);
     free(w->text);
     lanes_free(&w->lanes);

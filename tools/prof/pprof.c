@@ -8,6 +8,7 @@
 #include "flame.h"
 #include "protobuf.h"
 #include "rank_id.h"
+#include "step_times.h"
 
 enum { /* fields of Profile and its messages */
     P_TYPE = 1, P_SAMPLE = 2, P_MAPPING = 3, P_LOCATION = 4, P_FUNCTION = 5, P_STRING = 6,
@@ -20,8 +21,6 @@ enum { /* fields of Profile and its messages */
 typedef enum value { CPU, ON_DEVICE, CALLS, BYTES, VALUES } value;
 
 typedef struct key { int64_t step; uint32_t node, thread, file, spare; } key;
-typedef struct step { int64_t start_ns, end_ns, number; } step;
-enum { NO_STEP = -1 };
 
 typedef struct profile {
     output *out;
@@ -31,9 +30,7 @@ typedef struct profile {
     interner keys, threads, texts, functions;
     int64_t (*values)[VALUES];   /* by number of a key */
     size_t value_capacity;
-    step *steps;                 /* of the file being read */
-    size_t step_count, step_capacity;
-    bool sorted;                 /* the steps, once all are there */
+    step_times steps;            /* of the file being read */
     int64_t base_ns, file_first_ns, file_last_ns, first_ns, last_ns;
     pb message;
     uint32_t *path;              /* functions of a sample, leaf first */
@@ -49,42 +46,18 @@ static void take_member(void *user, const trace_member *member) {
 }
 
 static void take_event(void *user, const trace_event *event) {
-    static const char begin[] = "ProfilerStep#";
     profile *p = user;
-    size_t size = sizeof begin - 1;
-    int64_t end_ns = event->ts_ns + event->dur_ns, number;
+    int64_t end_ns = event->ts_ns + event->dur_ns;
     if (event->phase != 'X') return;
     if (event->ts_ns < p->file_first_ns) p->file_first_ns = event->ts_ns;
     if (end_ns > p->file_last_ns) p->file_last_ns = end_ns;
-    if (event->kind != TRACE_ANNOTATION || event->name.size <= size ||
-        memcmp(event->name.data, begin, size) != 0) return;
-    if (!json_int((trace_text){event->name.data + size, event->name.size - size}, &number)) return;
-    GROW(p->steps, p->step_count, p->step_capacity);
-    p->steps[p->step_count++] = (step){event->ts_ns, end_ns, number};
-}
-
-static int by_start(const void *a, const void *b) {
-    const step *x = a, *y = b;
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
-
-/* The step in which it begins. */
-static int64_t step_at(const profile *p, int64_t ns) {
-    size_t from = 0, to = p->step_count;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (p->steps[middle].start_ns <= ns) from = middle + 1;
-        else to = middle;
-    }
-    return from && ns < p->steps[from - 1].end_ns ? p->steps[from - 1].number : NO_STEP;
+    step_times_take(&p->steps, event);
 }
 
 static void take_sample(void *user, const flame_sample *s) {
     profile *p = user;
-    if (!p->sorted && p->step_count) qsort(p->steps, p->step_count, sizeof *p->steps, by_start);
-    p->sorted = true;
     key k = {
-        .step = s->call ? step_at(p, s->call->start_ns) : NO_STEP, .node = s->node,
+        .step = s->call ? step_times_at(&p->steps, s->call->start_ns) : NO_STEP, .node = s->node,
         .thread = intern(&p->threads, s->thread, strlen(s->thread)), .file = (uint32_t)p->file
     };
     size_t known = p->keys.count;
@@ -103,13 +76,12 @@ static int read_file(profile *p, const char *path) {
         .device = true, .kernels = true, .python = true, .by_site = true, .take = take_sample,
         .on_event = take_event, .on_member = take_member, .user = p
     };
-    p->step_count = 0;
-    p->sorted = false;
     p->base_ns = 0;
     p->file_first_ns = INT64_MAX;
     p->file_last_ns = INT64_MIN;
     p->ranks[p->file].path = path;
     int status = flame_read(&p->flame, &options, path);
+    step_times_free(&p->steps);
     bool any = p->file_first_ns <= p->file_last_ns;
     if (any && p->file_first_ns + p->base_ns < p->first_ns)
         p->first_ns = p->file_first_ns + p->base_ns;
@@ -282,7 +254,6 @@ int pprof_write(char *const *traces, size_t count, output *out) {
     flame_free(&p.flame);
     free(p.ranks);
     free(p.values);
-    free(p.steps);
     free(p.message.data);
     free(p.path);
     return status;

@@ -502,6 +502,21 @@ bool json_whole(trace_text text) {
     return text.size && skip_value(&s, text.data) == text.data + text.size && !s.defective;
 }
 
+size_t json_compact(trace_text value, char *to) {
+    const char *p = value.data, *end = p + value.size;
+    char *at = to;
+    while (p < end) {
+        const char *from = p;
+        if (*p == '"') for (p++; *p != '"'; p++) p += *p == '\\';
+        else while (p + 1 < end && p[1] != '"' && !strchr(" \n\r\t", p[1])) p++;
+        p++;
+        memcpy(at, from, (size_t)(p - from));
+        at += p - from;
+        while (p < end && strchr(" \n\r\t", *p)) p++;
+    }
+    return (size_t)(at - to);
+}
+
 /* ---- Events ---- */
 
 static const struct { const char *category; trace_kind kind; } kinds[] = {
