@@ -641,14 +641,14 @@ typedef struct prof_average {
     bool is_legacy, is_user_annotation;
     bool is_recursive;                   /* calls of it lie in each other: each is in the total;
                                             freestanding: false */
+    int64_t on_cpu_ns;                   /* of cpu_time_total, while their task ran: prof_task_in.
+                                            0: nobody told of tasks */
 #if !PROF__BARE
     const prof_site *site;               /* group_by_site: file and line; NULL: it has no place */
     int64_t other_device_ns[PROF_OTHER_DEVICES];        /* of device_time_total_ns, and of */
     int64_t self_other_device_ns[PROF_OTHER_DEVICES];   /* self_: prof_view.other_devices' part */
     uint64_t untimed;                    /* of count: calls without a time (desc.skip_tiny); means,
                                             least, most and percentiles are of the others */
-#else
-    int64_t on_cpu_ns;                   /* of cpu_time_total, while their task ran: prof_task_in */
 #endif
 } prof_average;
 
@@ -4756,9 +4756,9 @@ enum { PROF__NO = PROF__BARE ? 17 : 25 };   /* place; all below it are in the ra
 #  define PROF__STAT_HOST(each) PROF__STAT_NONE
 #  define PROF__HOST_TEXT(text) ""
 #  define PROF__COLUMN_SITE(HOST)
-#  define PROF__COLUMN_ON_CPU(X) X(ON_CPU, TIME, on_cpu_ns, "On CPU", "on_cpu")
+typedef uint8_t prof__at;                /* of a member of prof_average */
 #else
-#  define PROF__COLUMN_ON_CPU(X)
+typedef uint16_t prof__at;
 #  define PROF__STAT_HOST(each) each
 #  define PROF__HOST_TEXT(text) text
 #  define PROF__COLUMN_SITE(HOST) HOST(SITE, SITE, site, "Source", "source")
@@ -15601,7 +15601,7 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
     X(CPU_SHARE, SHARE, cpu_time_total_ns, "CPU total %", "") \
     X(CPU, TIME, cpu_time_total_ns, "CPU total", "cpu_time_total") \
     X(CPU_MEAN, MEAN, cpu_time_total_ns, "CPU time avg", "cpu_time") \
-    PROF__COLUMN_ON_CPU(X) \
+    X(ON_CPU, TIME, on_cpu_ns, "On CPU", "on_cpu") \
     HOST(MIN, TIME, min_ns, "min", "min") \
     X(P50, TIME, p50_ns, "p50", "p50") \
     X(P90, TIME, p90_ns, "p90", "p90") \
@@ -15650,7 +15650,7 @@ enum {                                   /* other devices stand behind the first
 enum { PROF__SHOW_NAME, PROF__SHOW_SHARE, PROF__SHOW_TIME, PROF__SHOW_MEAN, PROF__SHOW_MEMORY,
        PROF__SHOW_INTEGER, PROF__SHOW_SHAPES, PROF__SHOW_FLOPS, PROF__SHOW_PATH, PROF__SHOW_FLAG,
        PROF__SHOW_SITE };
-typedef struct prof__column { uint8_t shows, at; } prof__column;
+typedef struct prof__column { uint8_t shows; prof__at at; } prof__column;
 #define PROF__COLUMN_OF(name, shows, member, head, field) \
     { PROF__SHOW_##shows, offsetof(prof_average, member) },
 static const prof__column prof__columns[] = {
@@ -15982,6 +15982,8 @@ PROF__FN void prof__table_find_sites(prof__table *t) {
     t->sited = t->desc->averages && t->desc->averages->group_by_site;
     for (uint32_t i = 0; t->rows && !t->sited && i < t->count; i++)
         t->sited = t->rows[i].site != NULL;
+    for (uint32_t i = 0; t->rows && i < t->count; i++)
+        if (t->rows[i].on_cpu_ns) t->width[PROF__COL_ON_CPU] = PROF__COLUMN;
 }
 
 /* r NULL: the head. */
@@ -16158,8 +16160,6 @@ PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int co
 }
 
 #if PROF__BARE
-#  define prof__table_measure_on_cpu(t, r) \
-    ((void)((r)->on_cpu_ns && ((t)->width[PROF__COL_ON_CPU] = PROF__COLUMN)))
 #  define prof__table_number(t, r, column) prof__row_number(r, column)
 #  define prof__table_whole_ns(t, column) ((t)->self_cpu_ns)
 #  define prof__put_parts(t, r) ((void)0)
@@ -16168,7 +16168,6 @@ PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int co
 #  define prof__table_device_ns(t, r) ((void)0)
 #  define prof__table_measure_others(t, r) ((void)0)
 #else
-#  define prof__table_measure_on_cpu(t, r) ((void)0)
 /* The name of counter i, where the rows have counters. */
 PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
     if (t->trace && !t->rows && (!t->groups || t->groups->counts))
@@ -16237,13 +16236,18 @@ PROF__FN void prof__put_part(prof__table *t, const prof_average *r, const char *
                           : prof__device_part(r->device_time_total_ns, r->other_device_ns, i));
 }
 
+/* And what only tables of a kernel's tasks have. */
 PROF__FN void prof__put_parts(prof__table *t, const prof_average *r) {
+    bool json = t->desc->format == PROF_FORMAT_JSON;
     const char *name = t->view.other_devices[0] ? t->view.device_name : NULL;
     for (uint32_t i = 0; name; i++) {
         prof__put_part(t, r, name, i, false);
         prof__put_part(t, r, name, i, true);
         name = i < PROF_OTHER_DEVICES ? t->view.other_devices[i] : NULL;
     }
+    if (!t->width[PROF__COL_ON_CPU]) return;
+    prof__out_text(&t->out, json ? ", \"on_cpu\": " : r ? "," : ",on_cpu");
+    if (r) prof__out_us(&t->out, r->on_cpu_ns);
 }
 #endif
 
@@ -16680,7 +16684,7 @@ PROF__FN void prof__table_measure(prof__table *t) {
             if (r.p99_ns || prof__table_percentiles(t)) t->width[j] = PROF__COLUMN;
         t->self_cpu_ns = PROF__PLUS(t->self_cpu_ns, r.self_cpu_time_total_ns);
         if (!PROF__BARE) prof__table_measure_wide(t, &r);
-        prof__table_measure_on_cpu(t, &r);
+        if (r.on_cpu_ns) t->width[PROF__COL_ON_CPU] = PROF__COLUMN;
     }
     prof__table_whole(t);
     t->width[PROF__COL_NAME] = PROF__MIN(t->width[PROF__COL_NAME], most);

@@ -60,4 +60,40 @@ try uart_reset some reset 43 86
 { printf 'boot v1.2\r\n\000\377PROF\r\n'; cat "$whole"; } >"$out/noise.raw"
 try uart_says_noise warns noise
 try uart_noise some noise 43 43
+
+# Tasks of a kernel: what the target's own table tells of them, from all that leaves it.
+tasks() {   # FORM
+    "$out/tasks" "$1" >"$out/tasks.$1"
+}
+table_of() { "$prof" report "$1" 2>/dev/null | grep -v 'Zones still open'; }   # counts stand above
+as_table() { table_of "$1" >"$out/tasks.report" && diff "$out/tasks.wanted" "$out/tasks.report"; }
+from_pipe() { table_of - <"$out/tasks.raw" | diff "$out/tasks.wanted" -; }
+decoded() { "$prof" decode -o "$out/tasks.json" "$out/tasks.raw" && as_table "$out/tasks.json"; }
+fields() {   # of "waits", which is on the CPU for 13.297 of 42.837 us
+    "$prof" report -f json "$out/tasks.raw" | grep '"waits"' | grep -q '"on_cpu": 13.297' &&
+        "$prof" report -f csv "$out/tasks.raw" | cut -d, -f1,3,22 | grep -q '"waits",42.837,13.297' &&
+        ! "$prof" report -f json "$out/whole.raw" | grep -q on_cpu
+}
+twice() {   # of two files the sums
+    "$prof" report -f json "$out/tasks.raw" "$out/tasks.trace" | grep '"waits"' |
+        grep -q '"on_cpu": 26.594'
+}
+no_zones() {   # who ran is a row of the page, but no call: in no table, stacks or flame graph
+    "$prof" stacks "$out/tasks.raw" >"$out/tasks.stacks" && ! grep -q 'worker\|idle' "$out/tasks.stacks"
+}
+page() {
+    "$prof" report -f html -o "$out/tasks.html" "$out/tasks.raw" &&
+        dom "$out/tasks.html" | grep -q '<th[^>]*>On CPU</th>' &&
+        dom "$out/tasks.html" | grep -q '<td>42\.84 [^<]*</td><td>13\.30 '
+}
+try tasks_build "${CC:-cc}" -std=gnu99 -I. tests/command/tasks.c -o "$out/tasks"
+for form in table trace dump raw chrome; do try "tasks_$form" tasks $form; done
+grep -v 'Zones still open' "$out/tasks.table" >"$out/tasks.wanted"
+for form in trace dump raw chrome; do try "tasks_report_of_$form" as_table "$out/tasks.$form"; done
+try tasks_report_of_pipe from_pipe
+try tasks_report_of_decoded decoded
+try tasks_fields fields
+try tasks_two_files twice
+try tasks_no_zones no_zones
+if [ -n "$browser" ]; then try tasks_page page; else echo 'skip tasks_page: there is no Chromium'; fi
 exit $failed

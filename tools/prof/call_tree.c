@@ -158,7 +158,7 @@ bool tree_takes(const call_tree *tree, const trace_event *event) {
     if (event->phase != 'X' || kind_is_device(event->kind)) return false;
     if (event->kind == TRACE_PYTHON) return tree->with_python;
     return event->kind != TRACE_GPU_ANNOTATION && event->kind != TRACE_SYNC &&
-           event->kind != TRACE_SPAN;
+           event->kind != TRACE_SPAN && event->kind != TRACE_TASK;
 }
 
 call *tree_add(call_tree *tree, const trace_event *event) {

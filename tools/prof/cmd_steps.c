@@ -68,7 +68,8 @@ typedef struct step_table {
 static bool is_step(step_table *t, const trace_event *event) {
     static const char usual[] = "ProfilerStep#";
     if (event->phase != 'X' || kind_is_device(event->kind) ||
-        event->kind == TRACE_GPU_ANNOTATION || event->kind == TRACE_SYNC) return false;
+        event->kind == TRACE_GPU_ANNOTATION || event->kind == TRACE_SYNC ||
+        event->kind == TRACE_TASK) return false;
     if (!t->has_regex)
         return event->name.size >= sizeof usual - 1 &&
                memcmp(event->name.data, usual, sizeof usual - 1) == 0;

@@ -209,25 +209,26 @@ static void take_session(raw_json *r, const prof_raw_item *item) {
     r->shift_ns = item->start_ns - r->base_ns;
 }
 
-static void take_thread(raw_json *r, const prof_raw_item *item) {
-    bool is_new;
-    *map_put(&r->threads, item->thread, &is_new) = (uint64_t)item->value;
-    if (!is_new || !item->name) return;
-    writer_event(&r->writer);
-    output_format(r->writer.out, "{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": %lld, "
-                  "\"tid\": %lld, \"args\": {\"name\": ", (long long)r->pid,
-                  (long long)item->value);
-    output_json_text(r->writer.out, item->name, strlen(item->name));
-    output_text(r->writer.out, "}}");
-}
-
-/* One that stands for zones in sums, which readers must not count beside them. */
+/* Its readers must know that before what stands for zones in sums, or tells which task ran. */
 static void name_ours(raw_json *r) {
     if (r->named) return;
     r->named = true;
     writer_event(&r->writer);
     output_format(r->writer.out, "{\"ph\": \"M\", \"name\": \"prof\", \"pid\": %lld, \"tid\": 0, "
                   "\"args\": {\"version\": \"" PROF_VERSION "\"}}", (long long)r->pid);
+}
+
+static void take_thread(raw_json *r, const prof_raw_item *item) {
+    bool is_new;
+    *map_put(&r->threads, item->thread, &is_new) = (uint64_t)item->value;
+    if (!is_new || !item->name) return;
+    if (item->value == 999 && strcmp(item->name, "CPU") == 0) name_ours(r);  /* a kernel's tasks */
+    writer_event(&r->writer);
+    output_format(r->writer.out, "{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": %lld, "
+                  "\"tid\": %lld, \"args\": {\"name\": ", (long long)r->pid,
+                  (long long)item->value);
+    output_json_text(r->writer.out, item->name, strlen(item->name));
+    output_text(r->writer.out, "}}");
 }
 
 static void take_counter(raw_json *r, const prof_raw_item *item) {

@@ -15,7 +15,7 @@
 
 enum {
     MEMORY = 16 << 20, PIECE = 1 << 18, DEPTHS = 256, PLACES = 1 << 16,
-    SESSION = 1, DETAILS = 8, EVENT = 9      /* types of blocks: see "The raw stream" in prof.h */
+    SESSION = 1, THREAD = 3, DETAILS = 8, EVENT = 9     /* blocks: see "The raw stream" in prof.h */
 };
 
 typedef struct raw_place { const prof_site *site; uint32_t row; } raw_place;
@@ -45,6 +45,12 @@ static uint32_t word_at(const unsigned char *bytes, int i) {
     return word;
 }
 
+/* Which tasks of a kernel ran: see prof_task_in. */
+static bool is_cpu_row(const unsigned char *block) {
+    return word_at(block, 7) == 3 && word_at(block, 8) == 999 && !word_at(block, 9) &&
+           memcmp(block + 40, "CPU", 3) == 0;
+}
+
 /* What a stream has: what changes in memory; what lies in zones by its times, which are needed. */
 typedef struct raw_needs { bool memory, times; } raw_needs;
 
@@ -61,6 +67,7 @@ static bool blocks_fit(int fd, off_t size, raw_needs *has) {
         has->times |= type == EVENT;
         has->times |= type == DETAILS && word_at(block, 6) & PROF_RAW_HAS_STEPS;
         has->memory |= type == DETAILS && word_at(block, 6) & PROF_RAW_HAS_MEMORY;
+        if (type == THREAD && is_cpu_row(block)) return false;   /* rows.c knows tasks */
         if (type != SESSION) continue;
         if (begun && memcmp(session, block + 48, sizeof session) != 0) return false;
         memcpy(session, block + 48, sizeof session);             /* when it began, and generation */

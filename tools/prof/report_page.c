@@ -198,8 +198,11 @@ static void write_row(output *out, const prof_average *row) {
         write_us(out, times[i]);
         output_text(out, ",");
     }
-    output_format(out, "%lld,%lld,%d]", (long long)row->self_cpu_memory_usage,
+    output_format(out, "%lld,%lld,%d", (long long)row->self_cpu_memory_usage,
                   (long long)row->self_device_memory_usage, row->is_user_annotation);
+    if (row->on_cpu_ns) output_text(out, ",");
+    if (row->on_cpu_ns) write_us(out, row->on_cpu_ns);
+    output_text(out, "]");
 }
 
 static void write_rows(output *out, const row_table *table) {

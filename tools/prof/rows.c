@@ -662,6 +662,20 @@ static void add_call(row_table *t, const trace_event *event) {
 
 /* ---- The walk: in the order in which things lie in each other ---- */
 
+/* Of a call's time, what its task did not run. */
+static void add_away(row_table *t, const prof_span *s) {
+    if (!t->tasks.count || s->row == PROF_NONE || s->flags & PROF_SPAN_HIDDEN) return;
+    const call_thread *thread = &t->tree.threads[s->thread / 2];
+    while (t->away_capacity <= s->row) {
+        size_t before = t->away_capacity;
+        t->away_capacity = 2 * (size_t)s->row + 64;
+        t->away_ns = reallocate(t->away_ns, t->away_capacity * sizeof *t->away_ns);
+        memset(t->away_ns + before, 0, (t->away_capacity - before) * sizeof *t->away_ns);
+    }
+    t->away_ns[s->row] +=
+        (uint64_t)tasks_away(&t->tasks, thread->pid, thread->tid, s->start_ns, s->end_ns);
+}
+
 static void push_call(row_table *t, const span *s) {
     prof_span out = span_of(t, s);
     out.device_ns += prof_join_take(&t->join,
@@ -673,6 +687,7 @@ static void push_call(row_table *t, const span *s) {
         out.device_ns += out.other_device_ns[i];
     }
     if (s->flags & SPAN_LAUNCH) out.flags |= PROF_SPAN_LAUNCH;
+    add_away(t, &out);
     push_holding(t, &out);
 }
 
@@ -806,8 +821,19 @@ static void add_work(row_table *t, const trace_event *event) {
         (struct row_work){external, correlation, event->dur_ns, type};
 }
 
+static void name_task(row_table *t, const trace_event *event) {
+    char name[256];
+    if (trace_arg_text(event, "name", name, sizeof name))
+        tasks_name(&t->tasks, event->pid, event->tid, (trace_text){name, strlen(name)});
+}
+
 static void add_event(row_table *t, const trace_event *event) {
     bool inside = taken(t, event);
+    if (event->phase == 'M' && text_is(event->name, "thread_name")) name_task(t, event);
+    if (event->kind == TRACE_TASK) {
+        tasks_add(&t->tasks, event->pid, event->name, event->ts_ns, event->dur_ns);
+        return;
+    }
     if (event->phase == 'M' && t->own && text_is(event->name, "thread_name"))
         tree_thread(&t->tree, event);              /* the library's order */
     if (!inside && event->phase != 'X') return;
@@ -962,6 +988,8 @@ static void begin_file(row_table *t) {
 
 /* All events of the file are there. */
 static void end_file(row_table *t) {
+    tasks_sort(&t->tasks);
+    t->had_tasks |= t->tasks.count > 0;
     if (t->told) tree_build(&t->tree);
     if (t->told) walk_told(t);
     release_rest(t);
@@ -974,6 +1002,7 @@ static void end_file(row_table *t) {
     prof_join_close(&t->join);
     for (int i = 0; i < PROF_OTHER_DEVICES; i++) map_free(&t->other_ns[i]);
     sorter_free(t->sorter);
+    tasks_clear(&t->tasks);
     tree_clear(&t->tree);
 }
 
@@ -1046,6 +1075,15 @@ static void set_percentiles(row_table *t) {
     }
 }
 
+static void set_on_cpu(row_table *t) {
+    for (size_t i = 0; i < t->count; i++) {
+        prof_average *row = &t->rows[i];
+        uint32_t number = number_of(t, row);
+        uint64_t away_ns = number < t->away_capacity ? t->away_ns[number] : 0;
+        row->on_cpu_ns = (int64_t)((uint64_t)row->cpu_time_total_ns - away_ns);
+    }
+}
+
 void rows_finish(row_table *t) {
     t->count = prof_sums_close(t->sums, NULL, 0);
     t->rows = allocate((t->count + 1) * sizeof *t->rows);
@@ -1054,6 +1092,7 @@ void rows_finish(row_table *t) {
     t->overlaps += stats.overlaps;
     t->whole_cpu_ns = stats.self_cpu_time_total_ns;
     if (t->options->percentiles) set_percentiles(t);
+    if (t->had_tasks && !t->options->merge_duplicates) set_on_cpu(t);
 }
 
 bool rows_filtered(const row_table *t) {
@@ -1067,6 +1106,8 @@ void rows_free(row_table *t) {
     intern_free(&t->texts);
     intern_free(&t->mores);
     arena_free(&t->sums_memory);
+    tasks_clear(&t->tasks);
+    free(t->away_ns);
     free(t->group_rows);
     free(t->firsts);
     free(t->held);

@@ -8,6 +8,7 @@
 #include "call_tree.h"
 #include "durations.h"
 #include "head_sums.h"
+#include "tasks.h"
 
 typedef struct row_filter {
     text_list categories;       /* as the file names them; none: the usual ones */
@@ -75,6 +76,10 @@ typedef struct row_table {
     size_t group_capacity;
     map places;                 /* of this file's names: number of the text; 0: several, or none */
     amounts amounts;            /* with_flops: of the ops */
+    tasks tasks;                /* of this file's kernel */
+    uint64_t *away_ns;          /* by row of the sums: when the tasks of calls did not run */
+    size_t away_capacity;
+    bool had_tasks;
     struct row_first { int64_t ts_ns; uint32_t thread, order; } *firsts;     /* of no length */
     size_t first_count, first_capacity;
     bool ahead;                 /* changes of memory name zones to come: until then they are held */

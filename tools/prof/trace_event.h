@@ -13,7 +13,8 @@ typedef struct trace_member { trace_text key, value; } trace_member;
 typedef enum trace_kind {
     TRACE_OTHER = 0, TRACE_CPU_OP, TRACE_ANNOTATION, TRACE_PYTHON, TRACE_RUNTIME /* and driver */,
     TRACE_KERNEL, TRACE_MEMCPY, TRACE_MEMSET, TRACE_GPU_ANNOTATION, TRACE_SYNC /* cuda_sync */,
-    TRACE_OVERHEAD, TRACE_SPAN /* "Trace", by the profiler itself */, TRACE_KINDS
+    TRACE_OVERHEAD, TRACE_SPAN /* "Trace", by the profiler itself */,
+    TRACE_TASK /* of a kernel, which ran then: row "CPU" of prof.h */, TRACE_KINDS
 } trace_kind;
 
 enum {                          /* trace_event.has */

@@ -19,6 +19,7 @@
 #include "json_mend.h"
 #include "legacy_records.h"
 #include "losses.h"
+#include "tasks.h"
 #include "trace_other.h"
 #include "trace_pairs.h"
 #include "unpack.h"
@@ -31,7 +32,7 @@ enum {
 };
 
 typedef enum place { AT_START, IN_OBJECT, IN_EVENTS, IN_NODES, AT_END } place;
-enum { ON_HOST = 1, ON_DEVICE };
+enum { ON_HOST = 1, ON_DEVICE, WHO_RAN /* of a kernel's tasks: CPU_ROW */, CPU_ROW = 999 };
 typedef enum outcome { MORE /* text is needed */, BAD } outcome;
 
 struct trace_source {
@@ -64,7 +65,8 @@ struct trace_source {
     size_t arg_capacity;
     map keys;                    /* of args, the first `mapped` of them: see argument_with */
     size_t mapped;
-    map rows;                    /* process or thread -> ON_DEVICE, ON_HOST: see note_row */
+    map rows;                    /* process or thread -> ON_..., WHO_RAN: see note_row */
+    bool own;                    /* prof.h's: its head has come */
     interner unknown;            /* categories, and how many events went where */
     struct { uint64_t count[2]; } *guesses;
     size_t guess_count, guess_capacity;
@@ -576,10 +578,19 @@ static void note_row(source *s, const trace_event *event) {
         (thread && trace_arg_text(event, "name", text, sizeof text))) {
         if (begins_with(text, devices)) *map_put(&s->rows, key, NULL) = ON_DEVICE;
         else if (begins_with(text, hosts)) *map_put(&s->rows, key, NULL) = ON_HOST;
+        trace_text plain = tasks_plain_name((trace_text){text, strlen(text)});
+        if (thread && event->tid == CPU_ROW && text_is(plain, "CPU"))
+            *map_put(&s->rows, key, NULL) = WHO_RAN;
     } else if (text_is(event->name, "process_sort_index") && !map_get(&s->rows, key) &&
                trace_arg_int(event, "sort_index", &index) && index >= BEHIND_PROCESSES) {
         *map_put(&s->rows, key, NULL) = ON_DEVICE;
     }
+}
+
+static bool is_stretch(const source *s, const trace_event *event) {
+    const uint64_t *row = s->own && event->tid == CPU_ROW ? map_get(&s->rows, thread_key(event))
+                                                          : NULL;
+    return row && *row == WHO_RAN && event->kind == TRACE_CPU_OP;
 }
 
 /* Its thread's name counts most, then its process' label; then a stream among its arguments. */
@@ -988,6 +999,7 @@ static void read_losses(trace_reader *r, trace_text key, trace_text value) {
     bool cuda = text_is(key, "prof_cuda");
     bool told = cuda || text_is(key, "prof") || text_is(key, "prof counts");
     if (!told || !value.size) return;
+    r->source->own |= text_is(key, "prof");
     r->losses_offset = r->source->base + (uint64_t)(value.data - r->source->buffer);
     if (cuda) losses_read_cuda(r->losses, value);
     else losses_read(r->losses, value);
@@ -1357,6 +1369,8 @@ static void classify(trace_reader *r) {
     if (event->phase == 'M') note_row(r->source, event);
     else if (event->phase == 'X' && event->kind == TRACE_OTHER && event->cat.size)
         event->kind = guessed_kind(r->source, event);
+    else if (event->phase == 'X' && is_stretch(r->source, event))
+        event->kind = TRACE_TASK;
 }
 
 trace_item trace_next(trace_reader *r) {

@@ -1,7 +1,7 @@
 // ---- The table, and the calls of one of its names ----
 
 const NAME = 0, DEVICE = 1, COUNT = 2, SELF = 3, TOTAL = 4, GPU_SELF = 5, GPU_TOTAL = 6, MEMORY = 7,
-  GPU_MEMORY = 8;
+  GPU_MEMORY = 8, ON_CPU = 10;
 const device = data.device || "Device";
 let range = null;                   // {from, to, text}: ns; what all views are limited to
 let table = {rows: data.rows, sums: data.sums};      // of the range
@@ -28,6 +28,7 @@ function columnsNow() {
     {head: "Name", of: NAME},
     {head: "Self CPU", of: SELF, share: table.sums[0]},
     {head: "CPU total", of: TOTAL},
+    {head: "On CPU", of: ON_CPU, on: !range && data.rows.some(r => r[ON_CPU])},
     {head: "Self " + device, of: GPU_SELF, share: table.sums[1], gpu: true, on: data.device},
     {head: device + " total", of: GPU_TOTAL, on: data.device},
     {head: "CPU memory", of: MEMORY, bytes: true, on: memory},

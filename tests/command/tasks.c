@@ -1,0 +1,73 @@
+/* What a target with a kernel's tasks tells, for test_prof_uart.sh: tasks that wait within zones,
+   an interrupt, and three tasks of one name, one after the other, that end in the midst of a zone.
+   tasks table|trace|dump|raw|chrome: to stdout. */
+#define PROF_IMPLEMENTATION
+#define PROF_FREESTANDING
+#define PROF_ARENA_SIZE 1048576
+#define PROF_MAX_CONTEXTS 64
+#define PROF_CONTEXT() in_context
+#define PROF_NOW() clock_ticks
+static unsigned clock_ticks, in_context;
+#include "prof.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool out(void *user, const void *data, size_t size) {
+    (void)user;
+    return fwrite(data, 1, size, stdout) == size;
+}
+
+static void work(unsigned ticks) {
+    PROF_BLOCK("work") {
+        clock_ticks += 100 + ticks % 31 * 7;
+        PROF_BLOCK("part") clock_ticks += 13 + ticks % 5;
+    }
+}
+
+static void interrupt(void) {
+    in_context = 15;
+    PROF_BLOCK("interrupt") clock_ticks += 9;
+    in_context = 0;
+}
+
+static void round_of(unsigned i) {
+    unsigned worker = 300 + i / 20;
+    bool last = i % 20 == 19;
+    prof_task_in(7, "control");
+    PROF_BEGIN("waits");
+    work(i);
+    prof_task_in(worker, "worker");
+    PROF_BEGIN("job");
+    work(3 * i);
+    interrupt();
+    prof_task_in(9, "idle");
+    clock_ticks += 50;
+    prof_task_in(worker, "worker");
+    work(5 * i);
+    if (!last) PROF_END();
+    prof_task_in(7, "control");
+    clock_ticks += 5;
+    if (last) prof_task_gone(worker);
+    PROF_END();
+}
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "";
+    prof_sink sink = { out, NULL };
+    prof_desc desc;
+    prof_trace *trace;
+    bool raw = strcmp(what, "raw") == 0, chrome = strcmp(what, "chrome") == 0;
+    memset(&desc, 0, sizeof desc);
+    desc.platform.ticks_per_second = 1000000000;
+    if (raw || chrome) desc.mode = PROF_MODE_STREAM;
+    if (raw || chrome) desc.stream = sink;
+    if (chrome) desc.stream_format = PROF_STREAM_CHROME;
+    if (prof_start(&desc) != PROF_OK) return 1;
+    for (unsigned i = 0; i < 60; i++) round_of(i);
+    trace = prof_stop();
+    if (strcmp(what, "table") == 0) return (int)prof_write_table(trace, NULL, sink);
+    if (strcmp(what, "trace") == 0) return (int)prof_write_chrome(trace, NULL, sink);
+    if (strcmp(what, "dump") == 0) return (int)prof_dump(sink);
+    return 0;
+}
