@@ -87,6 +87,21 @@ async function openPage(call, listeners, file, {width = 1280, height = 900, dark
     await page.mouse("mouseReleased", x1, y1, more);
   };
   page.wheel = (x, y, deltaY) => page.mouse("mouseWheel", x, y, {deltaX: 0, deltaY, button: "none"});
+  // Fingers: [[x, y], ...], each with its own way; the last place of all is where they are lifted.
+  page.fingers = async (...places) => {
+    const points = list => list.map(([x, y], id) => ({x, y, id}));
+    const touch = (type, list) => ask("Input.dispatchTouchEvent", {type, touchPoints: points(list)});
+    await ask("Emulation.setTouchEmulationEnabled", {enabled: true, maxTouchPoints: 5});
+    await touch("touchStart", places[0].slice(0, 1));
+    await touch("touchStart", places[0]);
+    for (const list of places.slice(1)) await touch("touchMove", list);
+    await touch("touchEnd", []);
+  };
+  page.resize = (width, height) => ask("Emulation.setDeviceMetricsOverride",
+    {width, height, deviceScaleFactor: 1, mobile: false});
+  page.media = media => ask("Emulation.setEmulatedMedia", {media,
+    features: [{name: "prefers-color-scheme", value: dark ? "dark" : "light"}]});
+  page.print = async () => Buffer.from((await ask("Page.printToPDF", {})).data, "base64");
   page.key = async (key, modifiers = 0) => {
     const text = key.length == 1 ? key : undefined;
     await ask("Input.dispatchKeyEvent", {type: "keyDown", key, text, modifiers});

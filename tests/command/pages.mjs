@@ -148,7 +148,7 @@ async function arrows(page) {
 // The rows of a step are those of prof report --step.
 async function picksStep(page, file) {
   if (!existsSync(file)) return;
-  const step = await page.run("slices.steps.length >> 1");
+  const step = await page.run("steps.length >> 1");
   await page.run(`setRange("${step}")`);
   const rows = await page.run("table.rows"), wanted = JSON.parse(readFileSync(file));
   const found = new Map(rows.map(r => [r[1] + r[0], r]));
@@ -166,6 +166,137 @@ async function picksStep(page, file) {
   await page.run("setRange('')");
 }
 
+const near = (a, b) => Math.abs(a - b) < 0.01;
+
+// What the page counts itself of a range that holds all is what the command counted.
+async function ofAll(page) {
+  const told = await page.run("({devices: data.devices, ranks: data.ranks, " +
+    "compared: data.compare && data.rows, gaps: [...idle].map(([p, {all}]) => [p, all.sums])})");
+  await page.run("view.measured = [-1e18, 1e18]; setRange('measured')");
+  const now = await page.run("({devices: devicesNow(), ranks: data.ranks && ranksNow(), " +
+    "compared: table.rows, gaps: [...idle].map(([p, {shown}]) => [p, shown.sums])})");
+  await page.run("setRange('')");
+  for (const part of ["devices", "gaps"])
+    check(JSON.stringify(told[part]) == JSON.stringify(now[part]),
+      `${part}: ${JSON.stringify(now[part])}, not ${JSON.stringify(told[part])}`);
+  (told.ranks ? told.ranks.ranks : []).forEach((rank, n) => {
+    for (const [key, value] of Object.entries(now.ranks.ranks[n]))
+      check(value == rank[key] || near(value, rank[key]), `rank ${n}: ${key} ${value}, not ${rank[key]}`);
+  });
+  for (const part of told.ranks ? ["collectives", "stragglers"] : [])
+    check(JSON.stringify(told.ranks[part]) == JSON.stringify(now.ranks[part]), part + " differ");
+  const found = new Map((told.compared ? now.compared : []).map(row => [row[1] + row[0], row]));
+  for (const row of told.compared || []) {
+    const one = found.get(row[1] + row[0]);
+    check(one && one[2] == row[2] && one[3] == row[3] && near(one[4], row[4]) && near(one[5], row[5]),
+      `${one}, not ${row}`);
+  }
+}
+
+// Two ranks of two_ranks.py, side by side in time; or a rank and the same one, an hour later. Of
+// step 2 devices are as under the table of prof report --step, memory and waits as they were made.
+async function sideBySide(page, file, aside, ranks) {
+  const folder = file.replace(/[^/]*$/, ""), made = JSON.parse(readFileSync(folder + "two_ranks.json"));
+  const begins = await page.run("told.files.map((f, n) => slices.start.reduce((least, ns, i) => " +
+    "fileOf(i) == n ? Math.min(least, ns) : least, Infinity))");
+  check(String(begins) == String(ranks.map(rank => made.begins_ns[rank])), "files begin at " + begins);
+  const notes = await page.run("$('timeline_notes').textContent");
+  check(notes.includes(aside ? "ran at the same time stand as they ran" : "Each file begins at 0"), notes);
+  await page.run("showCalls('aten::mm', 0); $('range').value = '1'; $('range').onchange()");
+  await settled(page);
+  check(await page.run("$('percentiles').querySelector('dd').textContent") == "2", "calls of other steps");
+  const cells = await page.run("[...$('devices').children].map(tr => [...tr.children].map(td => td.textContent))");
+  const legend = await page.run("$('memory_legend').textContent");
+  for (const [n, rank] of ranks.entries()) {
+    const line = readFileSync(folder + rank + ".step.txt", "utf8").match(/^Device.*/m)[0];
+    const [busy, span, compute, communication, copies] = line.match(/\d+\.\d+/g).map(Number);
+    const [, ...told] = cells[n].map(parseFloat);
+    check(String(told.slice(1, 4)) == String([compute, communication, copies]) &&
+      near(told[0], span) && Math.abs(told[4] - 100 + busy) < 0.11, `${cells[n]}, not ${line}`);
+    for (const most of made.most[rank][2]) {
+      const text = await page.run(`bytes(${most})`);
+      check(legend.includes(text), `at most ${text} is missing: ${legend}`);
+    }
+  }
+  const axis = await page.run("(p => [p.from == range.from, p.to == range.to, p.parts.every(m => " +
+    "m.points.length && m.points.every(([ns]) => ns >= range.from && ns < range.to))])(memoryParts())");
+  check(axis.every(Boolean), "memory of other times: " + axis);
+  if (aside) {
+    const now = await page.run("ranksNow()");
+    check(now.collectives.length == 1 && near(now.ranks[0].wait_us, 2000) &&
+      near(now.ranks[1].late_us, 2000) && String(now.stragglers) == "1", JSON.stringify(now.ranks));
+    const idle = await page.run("[...document.querySelectorAll('.of_range')].map(e => e.textContent)");
+    check(idle.every(text => text.includes("ProfilerStep#2")), "sections do not say of what they are");
+  }
+  await page.run("$('calls_close').click(); setRange('')");
+}
+
+// Of each file a step of prof diff's page is what prof report --step has of it.
+async function comparesStep(page, file, ranks) {
+  const folder = file.replace(/[^/]*$/, "");
+  await page.run("setRange('1')");
+  const rows = await page.run("table.rows");
+  for (const [side, rank] of ranks.entries())
+    for (const row of JSON.parse(readFileSync(folder + rank + ".step.json"))) {
+      const one = rows.find(r => r[0] == row.key && r[1] == (row.device_type ? 1 : 0));
+      const us = row.device_type ? row.device_time_total : row.self_cpu_time_total;
+      check(one && one[2 + side] == row.count && near(one[4 + side], us), `${one}, not ${row.key} ${us}`);
+    }
+  const heads = await page.run("$('heads').textContent");
+  check(heads.includes("Change"), "a range is not compared: " + heads);
+  await page.run("setRange('')");
+}
+
+// Two fingers, of which one stays: what is under each of them stays there.
+async function pinches(page) {
+  await page.run("KEYS.Escape(); scrollTo(0, 0)");
+  await settled(page);
+  const [left, top, width] = await page.run("(r => [r.left, r.top, r.width])(canvas.getBoundingClientRect())");
+  const at = x => page.run(`view.from + (view.to - view.from) * ${x - left} / lanes.clientWidth`);
+  const y = top + 80, a = left + width * 0.3, b = a + 60, c = left + width * 0.8;
+  const before = [await at(a), await at(b)], size = await page.run("view.to - view.from");
+  await page.fingers([[a, y], [b, y]], [[a, y], [(b + c) / 2, y]], [[a, y], [c, y]]);
+  await settled(page);
+  const after = [await at(a), await at(c)], pixel = size / width;
+  check(before.every((ns, i) => Math.abs(ns - after[i]) < 2 * pixel),
+    `under the fingers were ${before}, are ${after}`);
+  await page.fingers([[a, y], [c, y]], [[a, y], [b, y]]);
+  await settled(page);
+  const back = await page.run("view.to - view.from");
+  check(Math.abs(back / size - 1) < 0.02, `pinched together ${back} ns, not ${size}`);
+  await page.run("KEYS.Escape()");
+}
+
+// On paper: light, without what is to be pressed, as wide as the paper, nothing squeezed.
+async function prints(file) {
+  const page = await browser.open(file, {dark: true});
+  await page.until("root.dataset.ready == 'yes'");
+  await page.run("addEventListener('beforeprint', () => { window.paper = [root.dataset.theme, " +
+    "[...canvas.getContext('2d').getImageData(0, 0, 1, 1).data].join()]; })");
+  const pdf = await page.print();
+  check(pdf.subarray(0, 5) == "%PDF-" && pdf.length > 20000, "no PDF: " + pdf.length + " bytes");
+  const [theme, ink] = await page.run("window.paper");
+  check(theme == "light" && ink.startsWith("255,255,255"), `printed ${theme}, on ${ink}`);
+  check(await page.run("root.dataset.theme") == "dark", "the page is light after it was printed");
+  await page.media("print");
+  await page.resize(718, 1000);
+  await settled(page);
+  const seen = await page.run(`[...document.querySelectorAll("button, input, select")]
+    .filter(e => !e.classList.contains("link") && e.checkVisibility()).map(e => e.id || e.textContent)`);
+  check(!seen.length, "on paper: " + seen);
+  check(await page.run("$('rows').children.length == 0 || $('rows').textContent.trim().length > 0 && " +
+    "$('rows').querySelector('.link').checkVisibility()"), "names are not printed");
+  const wide = await page.run("document.documentElement.scrollWidth");
+  check(wide <= 719, `${wide} pixels wide on paper of 718`);
+  const squeezed = await page.run(`[...document.querySelectorAll("canvas")].filter(c => c.clientWidth &&
+    Math.abs(c.clientWidth / c.clientHeight / (c.width / c.height) - 1) > 0.02).map(c => c.id)`);
+  check(!squeezed.length, "squeezed: " + squeezed);
+  check(!page.errors.length, page.errors[0]);
+  if (process.env.PICTURES)
+    writeFileSync(`${process.env.PICTURES}/print_${file.match(/([^/]*)\.html/)[1]}.png`, await page.picture(true));
+  await page.close();
+}
+
 // Idle times by cause are those of prof gaps.
 async function gaps(page, file) {
   if (!existsSync(file)) return;
@@ -175,7 +306,7 @@ async function gaps(page, file) {
       wanted.set(row.Cause, (wanted.get(row.Cause) || 0) + row["Time (us)"]);
   }
   for (const [cause, ns] of await page.run(
-    "[...idle.values()].flatMap(({sums}) => sums.map((ns, k) => [CAUSES[k], ns]))"))
+    "[...idle.values()].flatMap(({all}) => all.sums.map((ns, k) => [CAUSES[k], ns]))"))
     found.set(cause, (found.get(cause) || 0) + ns / 1e3);
   for (const [, , span, compute, communication, copies, busy] of await page.run("data.devices")) {
     check(busy == compute + communication + copies, "parts of a device are not the whole");
@@ -292,9 +423,19 @@ for (const argument of pages) {
     await test("page_" + name + "_arrows", () => arrows(page));
     await test("page_" + name + "_step", () => picksStep(page, file.replace(/\.html$/, ".step.json")));
     await test("page_" + name + "_gaps", () => gaps(page, file.replace(/\.html$/, ".gaps.json")));
+    if (!(await page.run("told.summed[0]")))
+      await test("page_" + name + "_of_all", () => ofAll(page));
+    if (name == "two_ranks")
+      await test("page_side_by_side", () => sideBySide(page, file, true, ["rank0", "rank1"]));
+    if (name == "diff_later") {
+      await test("page_apart", () => sideBySide(page, file, false, ["rank0", "later"]));
+      await test("page_compares_step", () => comparesStep(page, file, ["rank0", "later"]));
+    }
+    await test("page_" + name + "_pinches", () => pinches(page));
     await figures(name, file, page);
   }
   if (await page.run("told.summed[0]")) await test("page_" + name + "_sums", () => sums(page));
+  await test("page_" + name + "_prints", () => prints(file));
   await test("page_" + name + "_narrow", () => narrow(file));
   await test("page_" + name + "_no_error", async () =>
     check(!page.errors.length, page.errors.join("; ").slice(0, 300)));

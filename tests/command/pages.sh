@@ -51,6 +51,17 @@ if [ -n "$ranks" ]; then
     list="$list diff=$out/diff.html"
 fi
 
+python3 tests/command/two_ranks.py "$out"
+for rank in rank0 rank1 later; do
+    build/prof report --step 2 "$out/$rank.json" >"$out/$rank.step.txt"
+    build/prof report --step 2 -f json -n all -o "$out/$rank.step.json" "$out/$rank.json"
+done
+build/prof report -f html -o "$out/two_ranks.html" "$out/rank0.json" "$out/rank1.json"
+build/prof report --step 3 -f json -n all -o "$out/two_ranks.step.json" "$out/rank0.json" "$out/rank1.json"
+build/prof diff -f html -o "$out/diff_later.html" "$out/rank0.json" "$out/later.json"
+build/prof diff -f html --metric p90 -o "$out/diff_p90.html" "$out/rank0.json" "$out/rank1.json"
+list="$list two_ranks=$out/two_ranks.html diff_later=$out/diff_later.html diff_p90=$out/diff_p90.html"
+
 # ---- Pages of other commands ----
 
 memory=$traces/h100_qwen_stack_memory_flops.json.gz

@@ -1,5 +1,6 @@
 /* The page of prof report --format html: see report_page.h and report.html. */
 #include "losses.h"
+#include "packed.h"
 #include "ranks.h"
 #include "report_page.h"
 #include "timeline.h"
@@ -10,23 +11,29 @@
 enum {
     MOST_ROWS = 3000,
     MOST_TEXT = 2000,            /* bytes of a name: as in the timeline */
-    MOST_POINTS = 1200           /* of a memory line */
+    MOST_POINTS = 20000          /* of a memory line */
 };
 
-typedef struct interval { int64_t start_ns, end_ns; uint32_t lane; work_kind kind; } interval;
-typedef struct lane { char name[64]; unsigned file; busy_time time; } lane;      /* a device */
+/* A device is a process of the trace, as under the table. */
+typedef struct interval {
+    int64_t start_ns, end_ns;
+    uint32_t process;
+    int32_t device;
+    work_kind kind;
+} interval;
+typedef struct lane { char name[64]; uint32_t process; busy_time time; } lane;
 
 typedef struct memory_point { int64_t ts_ns, allocated, reserved; } memory_point;
 typedef struct memory_line {
     int64_t type, index;
+    uint32_t file;
     memory_point *points;
     size_t count, capacity;
-    size_t settled;              /* points of the files before: their times are settled */
 } memory_line;
 
 struct report_page {
     row_table *table;
-    interval *device_spans;      /* of the file being read; lane: the device's index */
+    interval *device_spans;      /* of the file being read */
     size_t span_count, span_capacity;
     map work_names;              /* kinds of work */
     lane *lanes;
@@ -35,7 +42,7 @@ struct report_page {
     rank_table ranks;
     memory_line *lines;
     size_t line_count, line_capacity;
-    map line_numbers;            /* device -> its place there */
+    map line_numbers;            /* device of a file -> its place there */
     int64_t first_ns, last_ns;   /* of the file being read */
     int64_t span_ns;             /* of the longest file */
     unsigned files;
@@ -45,12 +52,12 @@ struct report_page {
 
 static memory_line *line_of(report_page *page, int64_t type, int64_t index) {
     bool is_new;
-    uint64_t key = hash_mix((uint64_t)type) * 31 + (uint64_t)index;
+    uint64_t key = hash_mix(hash_mix(page->files) * 31 + (uint64_t)type) * 31 + (uint64_t)index;
     uint64_t *number = map_put(&page->line_numbers, key, &is_new);
     if (!is_new) return &page->lines[*number];
     GROW(page->lines, page->line_count, page->line_capacity);
     *number = page->line_count++;
-    page->lines[*number] = (memory_line){.type = type, .index = index};
+    page->lines[*number] = (memory_line){.type = type, .index = index, .file = page->files};
     return &page->lines[*number];
 }
 
@@ -88,8 +95,8 @@ static void on_event(void *user, const trace_event *event) {
     if (!kind_is_device(event->kind)) return;
     GROW(page->device_spans, page->span_count, page->span_capacity);
     page->device_spans[page->span_count++] = (interval){
-        event->ts_ns, event->ts_ns + event->dur_ns, (uint32_t)trace_device(event),
-        work_kind_of(&page->work_names, event)
+        event->ts_ns, event->ts_ns + event->dur_ns, timeline_process(page->timeline, event),
+        (int32_t)trace_device(event), work_kind_of(&page->work_names, event)
     };
 }
 
@@ -101,38 +108,30 @@ static void on_member(void *user, const trace_member *member) {
     ranks_take_member(&page->ranks, member);
 }
 
-static int by_lane_and_start(const void *a, const void *b) {
+static int by_process_and_start(const void *a, const void *b) {
     const interval *x = a, *y = b;
-    if (x->lane != y->lane) return x->lane < y->lane ? -1 : 1;
+    if (x->process != y->process) return x->process < y->process ? -1 : 1;
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
 static void add_devices(report_page *page) {
     if (page->span_count)
-        qsort(page->device_spans, page->span_count, sizeof(interval), by_lane_and_start);
+        qsort(page->device_spans, page->span_count, sizeof(interval), by_process_and_start);
     lane *l = NULL;
     for (size_t i = 0; i < page->span_count; i++) {
         const interval *span = &page->device_spans[i];
-        if (i == 0 || span->lane != span[-1].lane) {
-            int64_t index = (int32_t)span->lane;
-            const uint64_t *d = map_get(&page->table->device_numbers, (uint64_t)index);
+        if (i == 0 || span->process != span[-1].process) {
+            const uint64_t *d = map_get(&page->table->device_numbers,
+                                        (uint64_t)(int64_t)span->device);
             const char *name = d ? page->table->devices[*d].name : "";
             GROW(page->lanes, page->lane_count, page->lane_capacity);
             l = &page->lanes[page->lane_count++];
-            *l = (lane){.file = page->files};
-            snprintf(l->name, sizeof l->name, "Device %d %s", (int)span->lane, name);
+            *l = (lane){.process = span->process};
+            snprintf(l->name, sizeof l->name, "Device %d %s", (int)span->device, name);
         }
         busy_add(&l->time, span->kind, span->start_ns, span->end_ns);
     }
     page->span_count = 0;
-}
-
-static void settle_memory(report_page *page, int64_t begin_ns) {
-    for (size_t i = 0; i < page->line_count; i++) {
-        memory_line *line = &page->lines[i];
-        for (; line->settled < line->count; line->settled++)
-            line->points[line->settled].ts_ns -= begin_ns;
-    }
 }
 
 void page_begin_file(report_page *page, const char *label) {
@@ -148,7 +147,7 @@ void page_end_file(report_page *page) {
         page->span_ns = page->last_ns - page->first_ns;
     add_devices(page);
     ranks_end_file(&page->ranks, true);
-    settle_memory(page, page->first_ns);
+    timeline_end_file(page->timeline, page->table->base_ns);
     page->files++;
 }
 
@@ -224,21 +223,27 @@ static int by_time(const void *a, const void *b) {
     return (x->ts_ns > y->ts_ns) - (x->ts_ns < y->ts_ns);
 }
 
-/* The highest point of each stretch of time, so that no peak is lost. */
-static void write_points(output *out, const memory_line *line, int64_t span_ns) {
-    int64_t width = span_ns / MOST_POINTS + 1;
-    bool first = true;
+/* The highest point of each stretch of time, so that no peak is lost: when, allocated, reserved,
+   each as what is more than of the point before. */
+static void write_points(output *out, const memory_line *line, int64_t begin_ns) {
+    packed p;
+    memory_point last = {.ts_ns = begin_ns};
+    packed_begin(&p, out);
     qsort(line->points, line->count, sizeof *line->points, by_time);
-    for (size_t i = 0; i < line->count; ) {
-        const memory_point *high = &line->points[i];
-        int64_t stretch = high->ts_ns / width;
-        for (i++; i < line->count && line->points[i].ts_ns / width == stretch; i++)
-            if (line->points[i].allocated >= high->allocated) high = &line->points[i];
-        output_text(out, first ? "[" : ",[");
-        write_us(out, high->ts_ns);
-        output_format(out, ",%lld,%lld]", (long long)high->allocated, (long long)high->reserved);
-        first = false;
+    const memory_point *end = line->points + line->count;
+    uint64_t first_ns = (uint64_t)line->points->ts_ns;
+    uint64_t width = ((uint64_t)end[-1].ts_ns - first_ns) / MOST_POINTS + 1;
+    for (const memory_point *point = line->points; point < end; ) {
+        const memory_point *high = point;
+        uint64_t stretch = ((uint64_t)point->ts_ns - first_ns) / width;
+        for (; point < end && ((uint64_t)point->ts_ns - first_ns) / width == stretch; point++)
+            if (point->allocated >= high->allocated) high = point;
+        packed_signed(&p, high->ts_ns - last.ts_ns);
+        packed_signed(&p, high->allocated - last.allocated);
+        packed_signed(&p, high->reserved - last.reserved);
+        last = *high;
     }
+    packed_end(&p);
 }
 
 static void write_memory(output *out, const report_page *page) {
@@ -251,9 +256,10 @@ static void write_memory(output *out, const report_page *page) {
         if (host) output_text(out, "{\"name\":\"CPU\"");
         else output_format(out, "{\"name\":\"%s %lld\"", device ? device : "Device",
                            (long long)line->index);
-        output_format(out, ",\"device\":%s,\"points\":[", host ? "false" : "true");
-        write_points(out, line, page->span_ns);
-        output_text(out, "]}");
+        output_format(out, ",\"device\":%s,\"file\":%u,\"points\":", host ? "false" : "true",
+                      line->file);
+        write_points(out, line, timeline_begin(page->timeline, line->file));
+        output_text(out, "}");
     }
     output_text(out, "],\n");
 }
@@ -295,13 +301,37 @@ static void write_cards(output *out, const report_page *page, const row_table *t
     output_text(out, "],\n");
 }
 
-/* As prof ranks --format json has them. */
+/* Of each collective [file, when its part of that began, ns that it waited for the last]. */
+static void write_collective_parts(output *out, const report_page *page) {
+    const rank_table *t = &page->ranks;
+    output_text(out, ",\n\"collective_parts\":[");
+    for (size_t i = 0; i < t->joined_count; i++) {
+        const joined_row *row = &t->joined[i];
+        output_text(out, i ? ",[" : "[");
+        for (uint32_t k = 0; k < row->count; k++) {
+            const collective_part *part = &t->parts[row->first + k];
+            int64_t begin_ns = timeline_begin(page->timeline, part->file) +
+                               t->rows[part->file].base_ns;
+            int64_t waited_ns = ranks_consistent(t, row) ? row->last_ns - part->begin_ns : 0;
+            output_format(out, "%s[%u,%lld,%lld]", k ? "," : "", (unsigned)part->file,
+                          (long long)(part->begin_ns - begin_ns), (long long)waited_ns);
+        }
+        output_text(out, "]");
+    }
+    output_text(out, "],\n");
+}
+
+/* As prof ranks --format json has them; then what a range needs of them. */
 static void write_ranks(output *out, report_page *page) {
     if (!page->lane_count) return;
     ranks_finish(&page->ranks, false, false);
     output_text(out, "\"ranks\":");
     ranks_write_json(&page->ranks, out);
-    output_text(out, ",\n");
+    output_text(out, ",\n\"rank_files\":[");
+    for (size_t i = 0; i < page->ranks.count; i++)
+        output_format(out, "%s%u", i ? "," : "", (unsigned)page->ranks.order[i]);
+    output_text(out, "]");
+    write_collective_parts(out, page);
 }
 
 /* Of each trace, of the CPU and of devices. */
@@ -344,12 +374,12 @@ static void write_compared_rows(output *out, const page_comparison *c) {
     output_text(out, "],\n");
 }
 
-/* [file, name, ns: from first to last, compute, exposed communication, exposed copies, busy] */
+/* [process, name, ns: from first to last, compute, exposed communication, exposed copies, busy] */
 static void write_devices(output *out, const report_page *page) {
     output_text(out, ",\n\"devices\":[");
     for (size_t i = 0; i < page->lane_count; i++) {
         const busy_time *b = &page->lanes[i].time;
-        output_format(out, "%s\n[%u,", i ? "," : "", page->lanes[i].file);
+        output_format(out, "%s\n[%u,", i ? "," : "", page->lanes[i].process);
         write_text(out, page->lanes[i].name);
         output_format(out, ",%lld,%lld,%lld,%lld,%lld]", (long long)busy_span(b),
                       (long long)b->kind_ns[WORK_COMPUTE], (long long)busy_exposed(b),
@@ -384,10 +414,8 @@ static void write_data(output *out, void *user) {
                   (unsigned long long)d->table->events);
     if (device) write_text(out, device);
     else output_text(out, "null");
-    output_format(out, ",\"with_memory\":%s,\"span\":",
+    output_format(out, ",\"with_memory\":%s,\"sums\":[",
                   d->table->view.profile_memory ? "true" : "false");
-    write_us(out, d->page->span_ns > 0 ? d->page->span_ns : 1);
-    output_text(out, ",\"sums\":[");
     write_us(out, d->table->whole_cpu_ns);
     output_text(out, ",");
     write_us(out, d->table->whole_device_ns);
@@ -417,6 +445,7 @@ void page_write(report_page *page, const row_table *table, const char *title,
         NULL
     };
     page_data data = {page, comparison, table, title, notes};
+    timeline_align(page->timeline);
     output_page(out, lines, write_data, &data);
 }
 

@@ -1029,6 +1029,7 @@ int rows_read(row_table *t, const char *path) {
     if (nothing && !reader->failed && !reader->empty && !reader->truncated)
         warn(path, "there are no complete events in it");
     else if (t->events > events) note_span(t, reader, events == 0);
+    t->base_ns = reader->base_time_ns;
     return trace_close(reader);
 }
 

@@ -53,6 +53,7 @@ typedef struct row_table {
                                    with their files' bases */
     uint64_t dated_at;          /* where the file read last says when: byte of its base time, or
                                    of its first event */
+    int64_t base_ns;            /* of that file */
     /* inside */
     call_tree tree;             /* of the file read last, where its calls themselves are needed: */
     bool told;                  /* times do not tell what they lie in */

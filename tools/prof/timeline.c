@@ -2,6 +2,7 @@
 #include "busy.h"
 #include "packed.h"
 #include "timeline.h"
+#include "trace_range.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,14 @@ typedef struct counter {
     size_t count, capacity;
     uint32_t every, skipped;     /* of what is told one point of so many is kept */
 } counter;
-typedef struct file { uint32_t label; int64_t first_ns, last_ns, rank; } file;  /* -1: none */
+typedef struct file {
+    uint32_t label;
+    int64_t first_ns, last_ns;   /* of its slices; where it has none, of what else it has */
+    int64_t other_first_ns, other_last_ns;
+    int64_t rank;                /* -1: none */
+    int64_t base_ns, begin_ns;   /* begin: the page's 0 on its clock */
+    bool aside;                  /* it runs beside another one */
+} file;
 
 struct timeline {
     file *files;
@@ -97,7 +105,9 @@ timeline *timeline_new(void) {
 void timeline_begin_file(timeline *t, const char *label) {
     GROW(t->files, t->file_count, t->file_capacity);
     t->files[t->file_count++] = (file){
-        intern(&t->texts, label, strlen(label)), INT64_MAX, INT64_MIN, -1
+        .label = intern(&t->texts, label, strlen(label)), .rank = -1,
+        .first_ns = INT64_MAX, .last_ns = INT64_MIN,
+        .other_first_ns = INT64_MAX, .other_last_ns = INT64_MIN
     };
 }
 
@@ -109,7 +119,7 @@ static uint32_t keep_text(timeline *t, trace_text text) {
     return text.size ? intern(&t->texts, text.data, text.size) + 1 : 0;
 }
 
-static uint32_t process_of(timeline *t, const trace_event *event) {
+uint32_t timeline_process(timeline *t, const trace_event *event) {
     uint64_t key = hash_mix((uint64_t)event->pid) * 31 + t->file_count;
     bool is_new;
     uint64_t *number = map_put(&t->process_numbers, key, &is_new);
@@ -123,7 +133,7 @@ static uint32_t process_of(timeline *t, const trace_event *event) {
 }
 
 static uint32_t track_of(timeline *t, const trace_event *event) {
-    uint32_t number_of_process = process_of(t, event);
+    uint32_t number_of_process = timeline_process(t, event);
     uint64_t key = (hash_mix((uint64_t)event->tid) * 31 + number_of_process) * 2 + event->is_async;
     bool is_new;
     uint64_t *number = map_put(&t->track_numbers, hash_mix(key), &is_new);
@@ -144,7 +154,7 @@ static track *track_at(timeline *t, const trace_event *event) {
 /* The names and places that a trace gives its processes and threads. */
 static void add_metadata(timeline *t, const trace_event *event) {
     char text[1024];
-    uint32_t number = process_of(t, event);
+    uint32_t number = timeline_process(t, event);
     process *p = &t->processes[number];
     bool of_thread = text_is(event->name, "thread_name");
     if (text_is(event->name, "process_sort_index")) trace_arg_int(event, "sort_index", &p->sort);
@@ -301,6 +311,11 @@ static slice new_slice(timeline *t, const trace_event *event, trace_text name) {
     return s;
 }
 
+static void widen_to(int64_t *first_ns, int64_t *last_ns, int64_t from_ns, int64_t to_ns) {
+    if (from_ns < *first_ns) *first_ns = from_ns;
+    if (to_ns > *last_ns) *last_ns = to_ns;
+}
+
 static void add_slice(timeline *t, const trace_event *event, trace_text name) {
     file *f = &t->files[t->file_count - 1];
     if (!(event->has & TRACE_HAS_TS)) {
@@ -308,8 +323,7 @@ static void add_slice(timeline *t, const trace_event *event, trace_text name) {
         return;
     }
     slice s = new_slice(t, event, name);
-    if (s.start_ns < f->first_ns) f->first_ns = s.start_ns;
-    if (s.start_ns + s.dur_ns > f->last_ns) f->last_ns = s.start_ns + s.dur_ns;
+    widen_to(&f->first_ns, &f->last_ns, s.start_ns, s.start_ns + s.dur_ns);
     t->tracks[s.track].count++;
     t->processes[t->tracks[s.track].process].has_slices = true;
     if (s.dur_ns < t->least_ns) {
@@ -352,7 +366,7 @@ static int shown_size(trace_text text, size_t most) {
 
 static counter *counter_of(timeline *t, const trace_event *event, trace_text series) {
     char name[512];
-    uint32_t number_of_process = process_of(t, event);
+    uint32_t number_of_process = timeline_process(t, event);
     bool plain = !series.size || text_is(series, "value");
     int size = snprintf(name, sizeof name, "%.*s%s%.*s", shown_size(event->name, 300),
                         event->name.data, plain ? "" : ": ", plain ? 0 : shown_size(series, 150),
@@ -386,6 +400,10 @@ static void add_counter(timeline *t, const trace_event *event) {
 }
 
 void timeline_add(timeline *t, const trace_event *event, trace_text name) {
+    file *f = &t->files[t->file_count - 1];
+    int64_t ns = within(event->ts_ns, -MOST_NS, MOST_NS);
+    if (strchr("iIRnC", event->phase) && event->has & TRACE_HAS_TS)
+        widen_to(&f->other_first_ns, &f->other_last_ns, ns, ns);
     switch (event->phase) {
     case 'X': add_slice(t, event, name); break;
     case 'M': add_metadata(t, event); break;
@@ -394,6 +412,47 @@ void timeline_add(timeline *t, const trace_event *event, trace_text name) {
     default: break;
     }
 }
+
+/* ---- Several files ---- */
+
+void timeline_end_file(timeline *t, int64_t base_ns) {
+    file *f = &t->files[t->file_count - 1];
+    f->base_ns = base_ns;
+    if (f->first_ns > f->last_ns) f->first_ns = f->other_first_ns, f->last_ns = f->other_last_ns;
+    if (f->first_ns > f->last_ns) f->first_ns = f->last_ns = 0;
+    f->begin_ns = f->first_ns;
+}
+
+static int64_t calendar(const file *f, int64_t ns) { return time_add(f->base_ns, ns); }
+
+static bool file_before(uint32_t a, uint32_t b, const void *context) {
+    const file *files = context;
+    int64_t x = calendar(&files[a], files[a].first_ns), y = calendar(&files[b], files[b].first_ns);
+    return x != y ? x < y : a < b;
+}
+
+/* A file that begins before those before it have ended stands where it ran; what is further away
+   than a slice may be long would not fit 64 bits. */
+void timeline_align(timeline *t) {
+    uint32_t *order = sorted_numbers(t->file_count, file_before, t->files);
+    int64_t begin_ns = 0, end_ns = INT64_MIN;    /* of those that are side by side */
+    for (size_t i = 0; i < t->file_count; i++) {
+        file *f = &t->files[order[i]];
+        int64_t from_ns = calendar(f, f->first_ns), to_ns = calendar(f, f->last_ns), behind_ns;
+        f->aside = i && from_ns < end_ns &&
+                   !__builtin_sub_overflow(from_ns, begin_ns, &behind_ns) && behind_ns < MOST_DUR;
+        if (f->aside) {
+            f->begin_ns = f->first_ns - behind_ns;
+            t->files[order[i - 1]].aside = true;
+        } else {
+            begin_ns = from_ns;
+        }
+        if (!f->aside || to_ns > end_ns) end_ns = to_ns;
+    }
+    free(order);
+}
+
+int64_t timeline_begin(const timeline *t, uint32_t number) { return t->files[number].begin_ns; }
 
 /* ---- Writing ---- */
 
@@ -447,8 +506,7 @@ static page_order put_in_order(timeline *t) {
 }
 
 static int64_t begin_of(const timeline *t, uint32_t number) {
-    int64_t ns = t->files[t->processes[t->tracks[number].process].file].first_ns;
-    return ns == INT64_MAX ? 0 : ns;
+    return timeline_begin(t, t->processes[t->tracks[number].process].file);
 }
 
 /* A text of the trace; very long ones without their end. */
@@ -465,14 +523,15 @@ static void write_number_text(timeline *t, output *out, uint32_t number) {
     else write_cut(t, out, t->texts.entries[number - 1].text, t->texts.entries[number - 1].size);
 }
 
+/* [label, when it begins and ends, rank, does it run beside another one] */
 static void write_files(timeline *t, output *out) {
     output_text(out, "\"files\":[");
     for (size_t i = 0; i < t->file_count; i++) {
         const file *f = &t->files[i];
         output_text(out, i ? ",[" : "[");
         write_number_text(t, out, f->label + 1);
-        int64_t ns = f->last_ns > f->first_ns ? f->last_ns - f->first_ns : 0;
-        output_format(out, ",%lld,%lld]", (long long)ns, (long long)f->rank);
+        output_format(out, ",%lld,%lld,%lld,%d]", (long long)(f->first_ns - f->begin_ns),
+                      (long long)(f->last_ns - f->begin_ns), (long long)f->rank, f->aside);
     }
     output_text(out, "],\n\"processes\":[");
     for (size_t i = 0; i < t->process_count; i++) {
@@ -656,13 +715,12 @@ static void write_counters(timeline *t, output *out) {
     output_text(out, ",\n\"counters\":[");
     for (size_t i = 0; i < t->counter_count; i++) {
         const counter *c = &t->counters[i];
-        int64_t first_ns = t->files[t->processes[c->process].file].first_ns;
-        if (first_ns == INT64_MAX) first_ns = c->count ? c->points[0].ts_ns : 0;
+        int64_t begin_ns = timeline_begin(t, t->processes[c->process].file);
         output_format(out, "%s\n[%u,", i ? "," : "", c->process);
         write_number_text(t, out, c->name + 1);
         output_format(out, ",%u,[", c->every);
         for (size_t k = 0; k < c->count; k++) {
-            output_format(out, "%s%lld,", k ? "," : "", (long long)(c->points[k].ts_ns - first_ns));
+            output_format(out, "%s%lld,", k ? "," : "", (long long)(c->points[k].ts_ns - begin_ns));
             output_double(out, c->points[k].value);
         }
         output_text(out, "]]");

@@ -14,6 +14,13 @@ void timeline_begin_file(timeline *t, const char *label);
 void timeline_set_rank(timeline *t, int64_t rank);           /* of that file */
 /* name: of a slice, as the table's row has it. */
 void timeline_add(timeline *t, const trace_event *event, trace_text name);
+uint32_t timeline_process(timeline *t, const trace_event *event);    /* its number in the page */
+void timeline_end_file(timeline *t, int64_t base_ns);        /* base: on it, times are the calendar's */
+
+/* After the last file. Files that ran at the same time, by their clocks, stand side by side; what
+   ran apart from them begins at 0, too. */
+void timeline_align(timeline *t);
+int64_t timeline_begin(const timeline *t, uint32_t file);    /* the page's 0, on the file's clock */
 /* The member "timeline" of the page's data. */
 void timeline_write(timeline *t, output *out);
 void timeline_free(timeline *t);

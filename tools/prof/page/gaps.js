@@ -2,7 +2,8 @@
 
 const CAUSES = ["host", "synchronize", "launch", "wait", "turnaround", "unknown"];
 const SHORT_NS = 10000;
-const idle = new Map();             // process -> {gaps, sums, busy}; gaps by their start
+const idle = new Map();             // process -> {gaps, shown}; gaps by their start
+let waits = null;                   // of each track, the calls that wait for the device
 
 const waitsForDevice = name => name.includes("Synchronize") ||
   (name.includes("Memcpy") && !name.includes("Async") && !name.includes("Node"));
@@ -27,7 +28,7 @@ function waited(list, from, to) {
   return sum;
 }
 
-function divide(gap, waits) {
+function divide(gap) {
   const launch = slices.launch[gap.before], ns = gap.ns, long = gap.to - gap.from;
   const known = launch >= 0 && classOf[slices.name[launch]] == RUNTIME;
   if (!known) {
@@ -43,14 +44,14 @@ function divide(gap, waits) {
   gap.cause = ns.indexOf(Math.max(...ns));
 }
 
-function gapsOf(works, waits) {
+function gapsOf(works) {
   const gaps = [], sums = CAUSES.map(() => 0);
-  works.sort((a, b) => slices.start[a] - slices.start[b]);
+  if (!works.length) return {gaps, sums, from: 0, to: 0};
   let last = works[0];
   for (const next of works) {
     if (slices.start[next] > endOf(last)) {
       const gap = {from: endOf(last), to: slices.start[next], before: next, ns: CAUSES.map(() => 0)};
-      divide(gap, waits);
+      divide(gap);
       gap.ns.forEach((ns, cause) => { sums[cause] += ns; });
       gaps.push(gap);
     }
@@ -61,17 +62,18 @@ function gapsOf(works, waits) {
 
 // Where slices are only summed, works are missing: then no gap is told.
 function findGaps() {
-  const works = new Map();
   idle.clear();
   if (told.summed[0] || !data.device) return;
-  for (let i = 0; i < slices.count; i++) {
-    const process = slices.tracks[slices.track[i]].process;
-    if (!isWork(i)) continue;
-    if (!works.has(process)) works.set(process, []);
-    works.get(process).push(i);
+  waits = findWaits();
+  for (const [process, list] of deviceWorks()) {
+    const all = gapsOf(list);
+    idle.set(process, {gaps: all.gaps, all, shown: all});
   }
-  const waits = findWaits();
-  for (const [process, list] of works) idle.set(process, gapsOf(list, waits));
+}
+// The sums that are shown: of the works that begin in the range.
+function limitGaps() {
+  for (const [process, of] of idle)
+    of.shown = range ? gapsOf(deviceWorks().get(process).filter(inRange)) : of.all;
 }
 
 function drawGaps({gaps}, y0, y1) {
@@ -89,11 +91,12 @@ function gapTexts(ns, whole) {
   return CAUSES.map((name, k) => [name, ns[k]]).filter(([, n]) => n > 0)
     .map(([name, n]) => name + " " + (whole ? (100 * n / whole).toFixed(1) + " %" : time(n / 1e3)));
 }
-function drawGapHead(g, {sums, from, to}, y, width) {
+function drawGapHead(g, {shown: {sums, from, to}}, y, width) {
   g.font = "12px system-ui, sans-serif";
   g.fillStyle = color("soft");
   const texts = gapTexts(sums, Math.max(1, to - from));
-  g.fillText(cut("Idle, by cause: " + (texts.join(", ") || "never"), width - 8), 6, y + HEAD / 2 + 1);
+  g.fillText(cut((range ? range.text + ": idle" : "Idle") + ", by cause: " +
+    (texts.join(", ") || "never"), width - 8), 6, y + HEAD / 2 + 1);
 }
 function gapAt(line, x) {
   const {gaps} = idle.get(line.gaps), ns = view.from + (view.to - view.from) * x /

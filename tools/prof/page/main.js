@@ -18,39 +18,14 @@ $("notes_section").hidden = !data.notes.length;
 for (const e of document.querySelectorAll(".device")) if (!data.device) e.remove();
 $("calls_section").hidden = !data.rows.length;
 
-// ---- The range that all views show: the whole, a step, what was measured ----
-
-function setRange(text) {
-  const step = slices.steps[Number(text)];
-  range = null;
-  if (text == "measured" && view.measured)
-    range = {from: view.measured[0], to: view.measured[1], text: "the measured " +
-      time((view.measured[1] - view.measured[0]) / 1e3)};
-  else if (text != "" && step !== undefined)
-    range = {from: slices.start[step], to: endOf(step), text: names[slices.name[step]]};
-  fillRange(text);
-  table = range ? rowsOfRange() : {rows: data.rows, sums: data.sums};
-  fillTable();
-  growFlame();
-  flame();
-  if (text != "measured") {
-    view.measured = null;
-    showWhole();
-  }
-}
-function fillRange(text) {
-  const options = [["", "the whole trace"], ...slices.steps.map((i, n) =>
-    [String(n), fileText(fileOf(i)) +
-      names[slices.name[i]] + ", " + time(slices.dur[i] / 1e3)])];
-  if (view.measured) options.push(["measured", "the measured time"]);
-  $("range").replaceChildren(...options.slice(0, 2000).map(([value, name]) =>
-    new Option(name, value, false, value == text)));
-  $("range_label").hidden = options.length < 2;
-}
-$("range").onchange = () => setRange($("range").value);
-
 // ---- What the timeline leaves out ----
 
+function filesNote() {
+  const aside = told.files.filter(file => file[4]).length;
+  return (aside ? "Files that ran at the same time stand as they ran, by their clocks." : "") +
+    (aside && aside < told.files.length ? " The others begin at 0." : "") +
+    (aside ? "" : "Each file begins at 0: by their clocks, no two of them ran at the same time.");
+}
 function timelineNotes() {
   const list = [], [summed, ns, least] = told.summed;
   if (summed) list.push(count(summed) + " slices of " + time(ns / 1e3) + " together, none longer " +
@@ -63,7 +38,7 @@ function timelineNotes() {
   if (told.instants_left) list.push(count(told.instants_left) + " more instants are not drawn.");
   if (told.counters_left) list.push(count(told.counters_left) + " more counters are not drawn.");
   if (told.names_cut) list.push("Names of more than 2,000 bytes stand here without their end.");
-  if (told.files.length > 1) list.push("Each file begins at 0.");
+  if (told.files.length > 1) list.push(filesNote());
   $("timeline_notes").replaceChildren(...list.map(text => element("li", text)));
   $("timeline_notes").hidden = !list.length;
 }
@@ -77,7 +52,7 @@ function legend() {
     item.append(dot, document.createTextNode(CLASS_TEXTS[k]));
     return [item];
   }));
-  const sums = CAUSES.map((name, k) => [...idle.values()].some(({sums}) => sums[k] > 0));
+  const sums = CAUSES.map((name, k) => [...idle.values()].some(({all}) => all.sums[k] > 0));
   if (sums.some(Boolean)) $("legend").append(element("span", "idle:"));
   CAUSES.forEach((name, k) => {
     const item = element("span"), dot = element("i", "", "dot");
@@ -109,7 +84,11 @@ addEventListener("resize", draw);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 dark.onchange = () => setTheme(dark.matches ? "dark" : "light");
 let screenTheme = null;             // paper is white
-addEventListener("beforeprint", () => { screenTheme = root.dataset.theme; setTheme("light"); });
+addEventListener("beforeprint", () => {
+  screenTheme = root.dataset.theme;
+  setTheme("light");
+  paint();                          // at once: no frame comes before the paper
+});
 addEventListener("afterprint", () => { if (screenTheme) setTheme(screenTheme); });
 addEventListener("keydown", e => {
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName);
@@ -126,7 +105,8 @@ async function begin() {
     return;
   }
   findGaps();
-  whole.to = Math.max(1, ...told.files.map(file => file[1]));
+  whole.to = Math.max(1, ...told.files.map(file => file[2]));
+  steps = findSteps();
   $("timeline_section").hidden = !slices.tracks.length && !told.counters.length;
   layOut();
   fillRange("");
@@ -134,10 +114,12 @@ async function begin() {
   legend();
   showWhole();
   paint();
+  memory();
   performance.mark("timeline");
   setTimeout(() => { growFlame(); flame(); root.dataset.ready = "yes"; });
 }
 devices();
+fillRanks();
 fillTable();
 setTheme(dark.matches ? "dark" : "light");
 begin();

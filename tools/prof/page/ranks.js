@@ -36,8 +36,45 @@ function ranksLegend() {
     return item;
   }));
 }
-function fillRanks({ranks, collectives, stragglers}) {
-  const several = ranks.length > 1, part = (us, rank) =>
+// As data.ranks has them, of what begins in the range; of collectives a part of one rank is enough.
+function ranksNow() {
+  if (!range) return data.ranks;
+  const collectives = [], rows = data.ranks.ranks.map((rank, n) => {
+    const list = [...deviceWorks()].filter(([process]) =>
+      told.processes[process][0] == data.rank_files[n]).flatMap(([, works]) => works)
+      .filter(inRange).sort((a, b) => slices.start[a] - slices.start[b]);
+    const [span, ...ns] = timesOf(list).map(n => n / 1e3);
+    return {rank: rank.rank, file: rank.file, span_us: span, compute_us: ns[0],
+      exposed_communication_us: ns[1], exposed_memory_us: ns[2], idle_us: span - ns[3], late_us: 0,
+      wait_us: 0};
+  });
+  data.collective_parts.forEach((parts, n) => {
+    const one = data.ranks.collectives[n];
+    if (!parts.some(([file, ns]) => within(file, ns))) return;
+    collectives.push(one);
+    if (!one.consistent) return;
+    rows.find(({rank}) => rank == one.last_rank).late_us += one.skew_us;
+    for (const [file, , waited] of parts) rows[data.rank_files.indexOf(file)].wait_us += waited / 1e3;
+  });
+  return {ranks: rows, collectives, stragglers: stragglersOf(rows, collectives)};
+}
+// As prof ranks tells them: who holds four fifths of a skew that is 1 % of the time or more.
+function stragglersOf(rows, collectives) {
+  const skew = collectives.reduce((sum, c) => sum + (c.consistent ? c.skew_us : 0), 0), list = [];
+  let held = 0;
+  if (skew <= 0 || skew * 100 < Math.max(...rows.map(row => row.span_us))) return list;
+  for (const row of [...rows].sort((a, b) => b.late_us - a.late_us || a.rank - b.rank)) {
+    if (held * 5 >= skew * 4) break;
+    held += row.late_us;
+    list.push(row.rank);
+  }
+  return list.sort((a, b) => a - b);
+}
+function fillRanks() {
+  $("ranks_section").hidden = !data.ranks;
+  if (!data.ranks) return;
+  const {ranks, collectives, stragglers} = ranksNow(), several = ranks.length > 1;
+  const part = (us, rank) =>
     time(us) + (rank.span_us ? " (" + (100 * us / rank.span_us).toFixed(1) + " %)" : "");
   fillSheet("ranks", ["Rank", "", "Span", ...PARTS.map(([, , text]) => text),
     ...several ? ["Late", "Waited"] : [], "File"],
@@ -65,8 +102,4 @@ function fillCollectives(collectives) {
   $("ranks_note").textContent = "Communication is exposed where nothing computes at the same " +
     "time, copies where neither does; prof ranks --help tells how they are told apart." +
     (left > 0 ? " " + count(left) + " more collectives, with less skew: prof ranks." : "");
-}
-if (data.ranks) {
-  fillRanks(data.ranks);
-  $("ranks_section").hidden = false;
 }

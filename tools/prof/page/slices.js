@@ -87,7 +87,8 @@ function fileTrack(track, read, to, places) {
 function readTracks() {
   let from = 0;
   return told.tracks.map(([process, tid, name, size, device, async, summed, ...bins], number) => {
-    const track = {number, process, tid, name: plain(name), from, to: from += size,
+    const track = {number, process, file: told.processes[process][0], tid, name: plain(name),
+      from, to: from += size,
       device, async, summed, bins, rows: [], marks: []};
     track.title = track.name && track.name.trim() ? track.name : (device ? "" : "thread ") + tid;
     if (async) track.title += " (asynchronous)";
@@ -196,6 +197,14 @@ async function readSlices() {
   for (let i = 0; i < n; i++)
     if (classOf[read.name[i]] == ANNOTATION && names[read.name[i]].startsWith("ProfilerStep#"))
       slices.steps.push(places[i]);
+  await Promise.all(data.memory.map(readMemory));
+}
+
+// [ns, allocated, reserved] of each point, out of what each is more than the one before.
+async function readMemory(line) {
+  const n = numbers(await unpack(line.points)), point = [0, 0, 0];
+  line.points = [];
+  while (n.more()) line.points.push(point.map((at, k) => point[k] = at + n.signed()));
 }
 
 // First in [from, to) whose value is above this one; the values grow.

@@ -3,7 +3,6 @@
 const NAME = 0, DEVICE = 1, COUNT = 2, SELF = 3, TOTAL = 4, GPU_SELF = 5, GPU_TOTAL = 6, MEMORY = 7,
   GPU_MEMORY = 8, ON_CPU = 10;
 const device = data.device || "Device";
-let range = null;                   // {from, to, text}: ns; what all views are limited to
 let table = {rows: data.rows, sums: data.sums};      // of the range
 let sortBy = data.compare ? -1 : SELF, descending = true, showing = "all", limit = 20, chosenRow = null;
 
@@ -17,12 +16,13 @@ function comparedColumns() {
     {head: a + " calls", of: COUNT}, {head: b + " calls", of: COUNT + 1, count: true}
   ];
 }
-if (data.compare)
-  for (const row of data.rows)
-    row.push(row[AFTER] - row[BEFORE], row[BEFORE] > 0 ? 100 * (row[AFTER] / row[BEFORE] - 1) : null);
+function addChange(row) {
+  row.push(row[AFTER] - row[BEFORE], row[BEFORE] > 0 ? 100 * (row[AFTER] / row[BEFORE] - 1) : null);
+}
+if (data.compare) data.rows.forEach(addChange);
 
 function columnsNow() {
-  if (data.compare && !range) return comparedColumns();
+  if (data.compare) return comparedColumns();
   const memory = data.with_memory && !range;
   return [
     {head: "Name", of: NAME},
@@ -42,10 +42,9 @@ function columnsNow() {
 function rowText(name) {
   return names[name].startsWith("ProfilerStep#") ? "ProfilerStep*" : names[name];
 }
-const inRange = i => !range || (slices.start[i] >= range.from && slices.start[i] < range.to);
 
-// The rows of the slices that begin in the range: as prof report --step has them.
-function rowsOfRange() {
+// The rows of the slices of a file that begin in the range: as prof report --step has them.
+function rowsOfFiles(taken) {
   const rows = new Map(), sums = [0, 0];
   const rowOfSlice = (i, on) => {
     const key = on + rowText(slices.name[i]);
@@ -57,20 +56,20 @@ function rowsOfRange() {
     if (!isRow(i)) continue;
     const us = slices.dur[i] / 1e3;
     if (isWork(i)) {
-      addWork(i, us, rowOfSlice);
-      if (!inRange(i)) continue;
+      addWork(i, us, rowOfSlice, taken);
+      if (!taken(i)) continue;
       const row = rowOfSlice(i, 1);
       row[COUNT]++;
       row[GPU_SELF] += us;
       row[GPU_TOTAL] += us;
       sums[1] += us;
     } else if (onDevice(slices.name[i])) {
-      if (!inRange(i)) continue;
+      if (!taken(i)) continue;
       const row = rowOfSlice(i, 1);
       row[COUNT]++;
       row[GPU_SELF] += us;
       row[GPU_TOTAL] += us;
-    } else if (inRange(i)) {
+    } else if (taken(i)) {
       const row = rowOfSlice(i, 0);
       row[COUNT]++;
       row[SELF] += slices.self[i] / 1e3;
@@ -81,16 +80,49 @@ function rowsOfRange() {
   return {rows: [...rows.values()], sums};
 }
 // The device's time to the call that launched the work, and to those around that.
-function addWork(i, us, rowOfSlice) {
+function addWork(i, us, rowOfSlice, taken) {
   let owner = slices.owner[i];
   const none = k => classOf[slices.name[k]] == RUNTIME || classOf[slices.name[k]] == PYTHON;
   let up = owner;
   while (up >= 0 && none(up)) up = slices.parent[up];
   if (up >= 0) owner = up;
-  if (owner >= 0 && inRange(owner)) rowOfSlice(owner, 0)[GPU_SELF] += us;
+  if (owner >= 0 && taken(owner)) rowOfSlice(owner, 0)[GPU_SELF] += us;
   for (; owner >= 0; owner = slices.parent[owner])
-    if (classOf[slices.name[owner]] != PYTHON && inRange(owner))
+    if (classOf[slices.name[owner]] != PYTHON && taken(owner))
       rowOfSlice(owner, 0)[GPU_TOTAL] += us;
+}
+
+function rowsOfRange() {
+  if (!data.compare) return rowsOfFiles(inRange);
+  const rows = new Map(), sides = [0, 1].map(file => i => fileOf(i) == file && inRange(i));
+  sides.forEach((taken, side) => {
+    for (const row of rowsOfFiles(taken).rows) {
+      const key = row[DEVICE] + row[NAME];
+      if (!rows.has(key)) rows.set(key, [row[NAME], row[DEVICE], 0, 0, 0, 0, 0]);
+      rows.get(key)[COUNT + side] = row[COUNT];
+      rows.get(key)[BEFORE + side] = row[DEVICE] ? row[GPU_TOTAL] : row[SELF];
+    }
+    if (data.compare[2] != "total") compareCalls(rows, taken, side);
+  });
+  const list = [...rows.values()].filter(row => row[COUNT] + row[COUNT + 1]);
+  list.forEach(addChange);
+  return {rows: list.sort((a, b) => Math.abs(b[CHANGE]) - Math.abs(a[CHANGE])), sums: [0, 0]};
+}
+// Other metrics are of the durations of calls: avg, p50, p90, ..., max.
+function compareCalls(rows, taken, side) {
+  const calls = new Map(), metric = data.compare[2];
+  const part = metric == "max" ? 100 : Number(metric.slice(1));
+  for (let i = 0; i < slices.count; i++) {
+    const key = onDevice(slices.name[i]) + rowText(slices.name[i]);
+    if (!rows.has(key) || !taken(i)) continue;
+    if (!calls.has(key)) calls.set(key, []);
+    calls.get(key).push(slices.dur[i]);
+  }
+  for (const [key, list] of calls) {
+    list.sort((a, b) => a - b);
+    rows.get(key)[BEFORE + side] = (metric == "avg" ? list.reduce((a, b) => a + b, 0) / list.length
+      : list[Math.max(0, Math.ceil(list.length * part / 100) - 1)]) / 1e3;
+  }
 }
 
 function cell(row, column) {
@@ -145,7 +177,7 @@ function fillTable() {
   const rows = table.rows.filter(r => (showing == "all" || (showing == "gpu") == Boolean(r[DEVICE])) &&
     r[NAME].toLowerCase().includes(word));
   const sign = descending ? -1 : 1;
-  if (!columns.some(c => c.of == sortBy)) sortBy = data.compare && !range ? -1 : SELF;
+  if (!columns.some(c => c.of == sortBy)) sortBy = data.compare ? -1 : SELF;
   if (sortBy >= 0) rows.sort((a, b) => sign *
     (sortBy == NAME ? a[NAME].localeCompare(b[NAME]) : a[sortBy] - b[sortBy]));
   heads(columns);
@@ -159,7 +191,6 @@ function fillTable() {
   $("more").hidden = rows.length <= limit;
   $("shown").textContent = Math.min(limit, rows.length) + " of " + rows.length +
     (data.rows_left && !range ? " (" + data.rows_left + " more rows are not in this page)" : "");
-  $("range_of_table").textContent = range ? "that begin in: " + range.text : "";
 }
 $("filter").oninput = fillTable;
 $("more").onclick = () => { limit = Infinity; fillTable(); };
@@ -191,15 +222,19 @@ function tellFiles(dl, list) {
       at(90) + ", most " + time(own[0]) : "none");
   });
 }
-const fileOf = i => told.processes[slices.tracks[slices.track[i]].process][0];
 
 function showCalls(text, on) {
-  const box = $("calls");
   chosenRow = [text, on];
   fillTable();
   if (!slices.tracks) return;
-  const list = callsOf(text, on).sort((a, b) => slices.dur[b] - slices.dur[a]);
-  box.hidden = false;
+  fillCalls();
+  $("search").value = plain(text);
+  search();
+  $("calls").scrollIntoView({block: "nearest"});
+}
+function fillCalls() {
+  const [text, on] = chosenRow, list = callsOf(text, on).sort((a, b) => slices.dur[b] - slices.dur[a]);
+  $("calls").hidden = false;
   $("calls_name").textContent = plain(text);
   const dl = $("percentiles");
   dl.replaceChildren();
@@ -223,10 +258,7 @@ function showCalls(text, on) {
   });
   $("calls_list").replaceChildren(element("div", list.length > 100
     ? "The 100 longest of " + count(list.length) : "The longest first", "soft"), ...links);
-  $("search").value = plain(text);
-  search();
   histogram(list);
-  box.scrollIntoView({block: "nearest"});
 }
 $("calls_close").onclick = () => {
   $("calls").hidden = true;

@@ -15,7 +15,7 @@ function addLine(line, size) {
 }
 // Before what is of a file: its rank, and its name where there are several.
 function fileText(file) {
-  const [name, , rank] = told.files[file];
+  const [name, , , rank] = told.files[file];
   return (rank >= 0 ? "rank " + rank + ": " : "") + (told.files.length > 1 ? plain(name) + ": " : "");
 }
 function titleOf(p) {
@@ -403,6 +403,16 @@ function sliceAt(x, y) {
   return longest(i, Math.max(i + 1, next));
 }
 
+// What is under two fingers stays under them.
+function pinch(before, now) {
+  const apart = ([a, b]) => Math.max(16, Math.hypot(a[0] - b[0], a[1] - b[1]));
+  const middle = ([a, b]) => (a[0] + b[0]) / 2 / lanes.clientWidth, size = view.to - view.from;
+  const wide = size * apart(before) / apart(now);
+  const from = view.from + size * middle(before) - wide * middle(now);
+  drag.moved = true;
+  show(from, from + wide);
+}
+
 const fingers = new Map();
 let drag = null;
 canvas.addEventListener("wheel", e => {
@@ -423,14 +433,9 @@ canvas.addEventListener("pointerdown", e => {
 canvas.addEventListener("pointermove", e => {
   const [x, y] = at(e);
   if (!fingers.has(e.pointerId)) return point(e, x, y);
-  const before = [...fingers.values()].map(f => f[0]);
+  const before = [...fingers.values()];
   fingers.set(e.pointerId, [x, y]);
-  const now = [...fingers.values()].map(f => f[0]);
-  if (now.length == 2) {
-    const was = Math.max(8, Math.abs(before[0] - before[1]));
-    drag.moved = true;
-    return zoom(was / Math.max(8, Math.abs(now[0] - now[1])), (now[0] + now[1]) / 2);
-  }
+  if (before.length == 2 && drag) return pinch(before, [...fingers.values()]);
   if (!drag || (!drag.moved && Math.hypot(x - drag.x, y - drag.y) < 4)) return;
   drag.moved = true;
   const ns = (view.to - view.from) / lanes.clientWidth;
