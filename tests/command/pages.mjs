@@ -292,6 +292,7 @@ async function prints(file) {
     Math.abs(c.clientWidth / c.clientHeight / (c.width / c.height) - 1) > 0.02).map(c => c.id)`);
   check(!squeezed.length, "squeezed: " + squeezed);
   check(!page.errors.length, page.errors[0]);
+  await page.run("dispatchEvent(new Event('beforeprint'))");
   if (process.env.PICTURES)
     writeFileSync(`${process.env.PICTURES}/print_${file.match(/([^/]*)\.html/)[1]}.png`, await page.picture(true));
   await page.close();

@@ -35,7 +35,7 @@ try gaps_busy row 'busy,42.000,32.06,,,,,'
 try gaps_compute row 'compute,41.000,31.30,,,,,'
 try gaps_exposed_memory row 'exposed memory,1.000,0.76,,,,,'
 try gaps_idle row 'idle,89.000,67.94,4,40.000,36.500,12.500,40.000'
-says gaps_busy_on_page '"Device 0 busy","32.1 %"' 0 "$prof" report -f html "$out/causes.json"
+says gaps_busy_on_page ',131000,41000,0,1000,42000]' 0 "$prof" report -f html "$out/causes.json"
 try gaps_host row 'host,10.000,7.63,1,10.000,10.000,0.000,0.000'
 try gaps_synchronize row 'synchronize,20.000,15.27,1,20.000,20.000,0.000,0.000'
 try gaps_launch row 'launch,6.500,4.96,1,6.500,6.500,0.000,0.000'

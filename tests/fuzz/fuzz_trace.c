@@ -53,9 +53,18 @@ static bool is_json(const void *data, size_t size) {
     return is;
 }
 
+/* A command on the input, whatever that is, and its output: to nowhere; JSON; a page with JSON. */
+enum result { ANY, JSON, PAGE };
+typedef struct fuzz_run { const command *c; enum result result; const char *words[8]; } fuzz_run;
+
+static bool has_data(char *text) {
+    char *data = strstr(text, "id=\"data\">\n"), *end = data ? strstr(data, "</script>") : NULL;
+    return end && is_json(data + 11, (size_t)(end - data) - 11);
+}
+
 /* Runs a command that writes JSON, and reads what it wrote. */
-static void check_json(const command *c, const char *const *words) {
-    static char text[1 << 20];
+static void check_json(const command *c, const char *const *words, enum result result) {
+    static char text[(1 << 20) + 1];
     remove(output_file);
     int status = run(c, words);
     FILE *file = fopen(output_file, "rb");
@@ -63,21 +72,19 @@ static void check_json(const command *c, const char *const *words) {
         if (status == EXIT_OK) abort();
         return;
     }
-    size_t size = fread(text, 1, sizeof text, file);
+    size_t size = fread(text, 1, sizeof text - 1, file);
     fclose(file);
-    if (size < sizeof text && !is_json(text, size)) abort();
+    text[size] = '\0';
+    if (size == sizeof text - 1) return;                 /* cut off here */
+    if (result == PAGE ? !has_data(text) : !is_json(text, size)) abort();
 }
-
-/* A command on the input, whatever that is, and its output. */
-enum result { ANY /* to nowhere */, JSON };
-typedef struct fuzz_run { const command *c; enum result result; const char *words[8]; } fuzz_run;
 
 static const fuzz_run runs[] = {
     {&report_command, JSON, {"report", "--format=json", "-o", output_file, input}},
     {&report_command, ANY, {"report", "-o", nowhere, "--group-by-stack=2",
                             "--group-by-input-shape", "--group-by-overload", input}},
-    {&report_command, ANY, {"report", "-o", nowhere, "--format=html", "--merge-duplicates",
-                            input}},
+    {&report_command, PAGE, {"report", "-o", output_file, "--format=html", "--merge-duplicates",
+                             input}},
     {&report_command, ANY, {"report", "-o", nowhere, "--no-device", "--flops", input}},
     {&report_command, JSON, {"report", "--percentiles", "--format=json", "-o", output_file,
                              "--group-by-stack=2", "--group-by-input-shape", input}},
@@ -115,6 +122,7 @@ static const fuzz_run runs[] = {
     {&et_command, ANY, {"et", input}},
     {&import_command, JSON, {"import", "-o", output_file, input}},
     {&decode_command, JSON, {"decode", "-o", output_file, input}},
+    {&diff_command, PAGE, {"diff", "-o", output_file, "--format=html", "--metric=p90", input, input}},
     {&export_command, ANY, {"export", "-o", pftrace_file, input}},
     {&export_command, ANY, {"export", "-o", pftrace_file, input, input}},
     {&export_command, ANY, {"export", "-o", folded_file, input}},
@@ -132,7 +140,7 @@ static void write_input(const void *data, size_t size) {
 }
 
 static void try_run(const fuzz_run *r) {
-    if (r->result == JSON) check_json(r->c, r->words);
+    if (r->result != ANY) check_json(r->c, r->words, r->result);
     else run(r->c, r->words);
 }
 

@@ -273,9 +273,7 @@ static void write_card(output *out, const char *name, const char *value) {
 }
 
 static void write_cards(output *out, const report_page *page, const row_table *table) {
-    enum { MOST_CARDS = 8 };
     char text[64];
-    int devices = 0;
     output_text(out, "\"cards\":[");
     prof_format_time(text, sizeof text, (double)page->span_ns * 1e-3);
     write_card(out, page->files > 1 ? "Longest file" : "From first to last", text);
@@ -286,14 +284,6 @@ static void write_cards(output *out, const report_page *page, const row_table *t
         write_card(out, "Device total", text);
         snprintf(text, sizeof text, "%llu", (unsigned long long)table->kernels);
         write_card(out, "Kernels and copies", text);
-    }
-    for (size_t i = 0; i < page->lane_count; i++) {
-        const lane *l = &page->lanes[i];
-        if (++devices > MOST_CARDS) break;
-        char name[48];
-        snprintf(name, sizeof name, "%.*s busy", (int)strcspn(l->name + 7, " ") + 7, l->name);
-        snprintf(text, sizeof text, "%.1f %%", 100 * busy_share(&l->time));
-        write_card(out, name, text);
     }
     snprintf(text, sizeof text, "%zu", table->count);
     write_card(out, "Names", text);

@@ -69,6 +69,8 @@ function deviceRow([process, name, span, ...ns]) {
   return row;
 }
 function devices() {
-  $("devices_section").hidden = !data.devices.length;
+  const ranks = data.ranks ? data.ranks.ranks.length : 0;    // they tell the same, and more
+  $("devices_section").hidden = !data.devices.length ||
+    (ranks > 1 && ranks == data.devices.length);
   $("devices").replaceChildren(...devicesNow().map(deviceRow));
 }

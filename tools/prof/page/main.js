@@ -6,9 +6,17 @@ $("title").textContent = plain(data.title) + more;
 document.title = plain(data.title) + more + " \u2013 prof " + (data.compare ? "diff" : "report");
 $("about").textContent = count(data.compare ? told.count + told.summed[0] : data.events) +
   " events, prof " + data.version;
-for (const [name, value] of data.cards) {
+const MOST_CARDS = 8;               // of devices
+const busyCards = data.compare ? [] : data.devices.slice(0, MOST_CARDS).map(
+  ([process, name, span, , , , busy]) => {
+    const [label, , , rank] = told.files[told.processes[process][0]];
+    const of = told.files.length < 2 ? "" : rank < 0 ? plain(label) + ": " : "rank " + rank + ": ";
+    return [of + name.split(" ", 2).join(" ") + " busy",
+      (span ? 100 * busy / span : 0).toFixed(1) + " %"];
+  });
+for (const [name, value] of [...data.cards, ...busyCards]) {
   const card = element("div", undefined, "card");
-  card.append(element("span", name, "soft"), element("b", value));
+  card.append(element("span", name, "soft"), element("b", value.replace(/(\d)([a-z]+)$/, "$1 $2")));
   $("cards").append(card);
 }
 for (const line of data.losses) $("losses").append(element("div", line));

@@ -48,9 +48,9 @@ function memory() {
     g.stroke();
     g.fillText(bytes(most * part), 2, y(most * part) - (part ? 7 : 9));
   }
-  parts.forEach(m => {
+  parts.forEach((m, n) => {
     const end = range && range.of[m.file] ? range.of[m.file][1] : to;
-    const ink = color(m.device ? "gpu" : "memory");
+    const ink = color(memoryInk(m, n));
     memoryLine(g, m.points, 1, ink, [], x, y, end);
     if (m.device) memoryLine(g, m.points, 2, ink, [4, 4], x, y, end);
   });
@@ -64,16 +64,22 @@ function memory() {
     }).join(""));
   };
 }
+// Of a trace the host's and the device's; of several, and of more devices, in turn.
+function memoryInk(m, n) {
+  const inks = ["gpu", "cpu", "memory", "launch", "found", "synchronize"];
+  return data.memory.filter(other => other.device == m.device).length < 2
+    ? m.device ? "gpu" : "memory" : inks[n % inks.length];
+}
 const memoryName = m => fileText(m.file) + plain(m.name);
 
 function memoryLegend(parts) {
-  $("memory_legend").replaceChildren(...parts.map(m => {
-    const item = element("span"), {points} = m;
+  $("memory_legend").replaceChildren(...parts.map((m, n) => {
+    const item = element("span"), dot = element("i", "", "dot"), {points} = m;
     const text = memoryName(m) + (points.length
       ? ": most allocated " + bytes(mostOf(points, 1)) : ": nothing") +
       (m.device ? ", dashed: reserved" + (points.length ? " " + bytes(mostOf(points, 2)) : "") : "");
-    item.append(element("i", "", m.device ? "dot gpu" : "dot memory"),
-      document.createTextNode(text));
+    dot.style.background = "var(--" + memoryInk(m, n) + ")";
+    item.append(dot, document.createTextNode(text));
     return item;
   }));
 }

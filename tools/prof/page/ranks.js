@@ -71,7 +71,6 @@ function stragglersOf(rows, collectives) {
   return list.sort((a, b) => a - b);
 }
 function fillRanks() {
-  $("ranks_section").hidden = !data.ranks;
   if (!data.ranks) return;
   const {ranks, collectives, stragglers} = ranksNow(), several = ranks.length > 1;
   const part = (us, rank) =>
@@ -82,24 +81,27 @@ function fillRanks() {
     ...PARTS.map(([key]) => part(rank[key], rank)),
     ...several ? [time(rank.late_us), time(rank.wait_us)] : [], plain(rank.file)]));
   ranksLegend();
-  $("stragglers").hidden = !several;
+  $("ranks_section").hidden = !several && !data.ranks.collectives.length;
+  $("ranks_head").textContent = several ? "Ranks" : "Collectives";
+  $("ranks_parts").hidden = $("stragglers").hidden = !several;
   $("stragglers").textContent = stragglers.length
     ? "Stragglers, for whom the others waited: rank " + stragglers.join(", ")
     : "No rank made the others wait for long.";
-  fillCollectives(collectives);
+  fillCollectives(collectives, several);
 }
-function fillCollectives(collectives) {
+function fillCollectives(collectives, several) {
   const list = collectives.slice().sort((a, b) => (b.skew_us || 0) - (a.skew_us || 0) ||
     b.duration_us - a.duration_us).slice(0, MOST_COLLECTIVES);
   const rate = n => n === null ? "" : n.toPrecision(4), left = collectives.length - list.length;
   $("collectives").hidden = !list.length;
   fillSheet("collectives", ["Collective", "Group", "Seq", "Ranks", "Bytes", "Duration",
-    "Bus GB/s", "Skew", "Last rank"], list.map(c => [plain(c.name), plain(c.process_group || ""),
+    "Bus GB/s", ...several ? ["Skew", "Last rank"] : []], list.map(c => [plain(c.name), plain(c.process_group || ""),
     c.seq === null ? "#" + c.index : String(c.seq), count(c.ranks.length),
     c.bytes === null ? "" : bytes(c.bytes), time(c.duration_us), rate(c.busbw_gb_s),
-    c.skew_us === null ? "" : time(c.skew_us) + (c.consistent === false ? ", clocks apart" : ""),
-    c.last_rank === null ? "" : String(c.last_rank)]));
-  $("ranks_note").textContent = "Communication is exposed where nothing computes at the same " +
-    "time, copies where neither does; prof ranks --help tells how they are told apart." +
+    ...several ? [c.skew_us === null ? "" : time(c.skew_us) +
+      (c.consistent === false ? ", clocks apart" : ""),
+    c.last_rank === null ? "" : String(c.last_rank)] : []]));
+  $("ranks_note").textContent = (several ? "Communication is exposed where nothing computes at " +
+    "the same time, copies where neither does; prof ranks --help tells how they are told apart." : "") +
     (left > 0 ? " " + count(left) + " more collectives, with less skew: prof ranks." : "");
 }

@@ -90,7 +90,7 @@ function readTracks() {
     const track = {number, process, file: told.processes[process][0], tid, name: plain(name),
       from, to: from += size,
       device, async, summed, bins, rows: [], marks: []};
-    track.title = track.name && track.name.trim() ? track.name : (device ? "" : "thread ") + tid;
+    track.title = track.name && track.name.trim() ? track.name : (device ? /^\d+$/.test(tid) ? "stream " : "" : "thread ") + tid;
     if (async) track.title += " (asynchronous)";
     return track;
   });
@@ -171,6 +171,7 @@ async function readSlices() {
   const columns = ["starts", "durations", "slice_names", "arrows", "args_of", "args"];
   const [starts, durations, called, arrows, argsOf, args] =
     await Promise.all(columns.map(name => unpack(told[name])));
+  await Promise.all(data.memory.map(readMemory));
   const n = told.count, read = {start: new Float64Array(n), dur: new Float64Array(n),
     name: new Uint32Array(n)};
   slices.tracks = readTracks();
@@ -197,7 +198,6 @@ async function readSlices() {
   for (let i = 0; i < n; i++)
     if (classOf[read.name[i]] == ANNOTATION && names[read.name[i]].startsWith("ProfilerStep#"))
       slices.steps.push(places[i]);
-  await Promise.all(data.memory.map(readMemory));
 }
 
 // [ns, allocated, reserved] of each point, out of what each is more than the one before.

@@ -1,9 +1,10 @@
 // ---- The timeline: slices of all tracks, drawn pixel by pixel; times are ns ----
 
-const ROW = 17, HEAD = 20, PROCESS = 26, RULER = 26, GRAPH = 44, GAPS = 14;
+const ROW = 17, HEAD = 20, PROCESS = 26, RULER = 32, GRAPH = 44, GAPS = 14;
 const view = {from: 0, to: 1, chosen: -1, measured: null, found: null, frames: []};
 const whole = {from: 0, to: 1};
 let lines = [], height = 0;         // what stands at which y, from the top of all tracks
+let extents = [];                   // of each file [top, end] there
 let inks = null;                    // by name: [background, text], as in the theme
 const canvas = $("timeline"), lanes = $("lanes");
 
@@ -53,6 +54,13 @@ function layOut() {
     addLine({process: counter[0]}, PROCESS);
     addCounters(counter[0]);
   });
+  extents = told.files.map(() => [Infinity, 0]);
+  for (const {y, size, process, track} of lines) {
+    const extent = extents[process !== undefined ? told.processes[process][0] : track ? track.file : -1];
+    if (extent) extent.splice(0, 2, Math.min(extent[0], y), Math.max(extent[1], y + size));
+  }
+  for (let k = 0; k < extents.length; k++)        // what stands below its last track, too
+    extents[k][1] = Math.min(height, ...extents.map(([top]) => top).filter(top => top > extents[k][0]));
   const most = Math.max(240, Math.round(innerHeight * (innerWidth < 640 ? 0.6 : 0.64)));
   lanes.style.height = Math.min(most, height + RULER + 4) + "px";
 }
@@ -148,10 +156,12 @@ function drawSums(track, y, ink) {
 function drawBack() {
   const {width, scale} = screen, band = pack(rgb(color("band"))), k = width / (view.to - view.from);
   screen.pixels.fill(pack(rgb(color("card"))));
-  slices.steps.forEach((i, n) => {
+  const y = at => Math.round((at - lanes.scrollTop + RULER) * scale), counts = [];
+  slices.steps.forEach(i => {
+    const [top, end] = extents[fileOf(i)], n = counts[fileOf(i)] = (counts[fileOf(i)] || 0) + 1;
     const x0 = Math.max(0, Math.round((slices.start[i] - view.from) * k));
     const x1 = Math.min(width, Math.round((endOf(i) - view.from) * k));
-    if (n % 2 == 0 && x1 > x0) fill(x0, x1, 0, screen.height, band);
+    if (n % 2 && x1 > x0) fill(x0, x1, y(top), y(end), band);
   });
 }
 
@@ -177,6 +187,15 @@ function cut(text, room) {
   const fits = Math.floor(room / 6.1);
   return text.length <= fits ? text : fits < 3 ? "" : text.slice(0, fits - 1) + "\u2026";
 }
+// A name as far as it fits, by how wide its letters are.
+const widths = new Float32Array(names.length);
+function fitted(g, name, room) {
+  const text = names[name], some = text.slice(0, 40);
+  if (!widths[name]) widths[name] = g.measureText(some).width / some.length || 1;
+  if (text.length * widths[name] <= room) return text;
+  const fits = Math.floor((room - 10) / widths[name]);
+  return fits < 2 ? "" : text.slice(0, fits) + "\u2026";
+}
 const xOf = at => (at - view.from) * lanes.clientWidth / (view.to - view.from);
 const yOf = at => at - lanes.scrollTop + RULER;
 
@@ -185,7 +204,7 @@ function drawTexts(g, texts) {
   g.fillStyle = root.dataset.theme == "dark" ? "#fff" : "#15171a";
   g.font = "11px system-ui, sans-serif";
   for (const [i, x0, x1, y0] of texts)
-    g.fillText(cut(names[slices.name[i]], (x1 - x0) / scale - 6), x0 / scale + 4,
+    g.fillText(fitted(g, slices.name[i], (x1 - x0) / scale - 6), x0 / scale + 4,
       y0 / scale + ROW / 2);
 }
 
@@ -263,15 +282,17 @@ function drawRuler(g, width) {
   const list = ticks(view.from, view.to, Math.max(2, Math.floor(width / 120)));
   for (const t of list) {
     g.fillRect(xOf(t), RULER - 6, 1, 6);
-    g.fillText(axisMark(t, list), xOf(t) + 4, 9);
+    const text = axisMark(t, list), room = width - g.measureText(text).width - 2;
+    if (xOf(t) + 4 <= room) g.fillText(text, xOf(t) + 4, 9);
   }
   g.fillRect(0, RULER - 1, width, 1);
   g.fillStyle = color("accent");
+  const first = slices.steps.length ? fileOf(slices.steps[0]) : 0;   // those of the others are bands
   slices.steps.forEach(i => {
     const x0 = Math.max(0, xOf(slices.start[i])), x1 = Math.min(width, xOf(endOf(i)));
-    if (x1 - x0 < 2) return;
+    if (x1 - x0 < 2 || fileOf(i) != first) return;
     g.fillRect(x0, RULER - 3, x1 - x0 - 1, 3);
-    if (x1 - x0 > 60) g.fillText("#" + names[slices.name[i]].slice(13), x0 + 2, 19);
+    if (x1 - x0 > 60) g.fillText("#" + names[slices.name[i]].slice(13), x0 + 2, RULER - 10);
   });
 }
 // Near together, marks need more digits than time() has.
