@@ -901,10 +901,12 @@ PROF_API void prof_counter_f(const char *name, double value);
 #endif
 
 /* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. From an idle
-   loop, or a thread of its own. PROF_ERROR_SINK: the sink returned false; what it did not take
-   comes again with the next flush; zones are dropped, and counted, while all chunks are full.
-   PROF_ERROR_STATE: no such session, or called from within the sink. The sink runs on the thread
-   that flushes (any, one at a time) and must not call prof_start, prof_stop or prof_flush. */
+   loop, or a thread of its own that rests in between: a millisecond is a good rest, while without
+   any it takes the cache lines that other threads record into (zones cost them twice as much).
+   PROF_ERROR_SINK: the sink returned false; what it did not take comes again with the next flush;
+   zones are dropped, and counted, while all chunks are full. PROF_ERROR_STATE: no such session,
+   or called from within the sink. The sink runs on the thread that flushes (any, one at a time)
+   and must not call prof_start, prof_stop or prof_flush. */
 PROF_API prof_result prof_flush(void);
 
 /* PROF_MODE_AGGREGATE: the sums so far, a row for each name, in the order in which names came;
