@@ -388,4 +388,16 @@ if has musl-gcc; then
         check "musl opens it $model" $out/host $out/plug.so
     done
 fi
+
+# ---- Macros for kernels, against stand-ins for their headers ----
+
+strict='-std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wmissing-prototypes -Werror'
+for kernel in threadx zephyr; do
+    echo "#include \"examples/baremetal/kernel/$kernel.h\"" >$out/kernel.c
+    check "$kernel: builds" "${CC:-cc}" $strict -Dwith_$kernel -I. -I$here/kernels \
+        $here/kernels/run.c -o $out/kernel
+    check "$kernel: rows, time on the CPU, instants" $out/kernel
+    has arm-none-eabi-gcc && check "$kernel: builds for Cortex-M0" arm-none-eabi-gcc -mcpu=cortex-m0 \
+        -mthumb -Os -ffreestanding $strict -I. -I$here/kernels -c $out/kernel.c -o $out/kernel.o
+done
 exit $failed

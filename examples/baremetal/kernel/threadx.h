@@ -1,8 +1,8 @@
 /* Threads of ThreadX (one core): build ThreadX with TX_ENABLE_EXECUTION_CHANGE_NOTIFY (in C and in
    assembler), leave its own execution profile kit (tx_execution_profile.c) out, and include this in
    one C file of the application.
-   - Each thread is a row of its own, "CPU" the row of who ran. A thread's number is the address of
-     its TX_THREAD.
+   - Each thread is a row of its own, "CPU" the row of who ran: "idle" where no thread was ready. A
+     thread's number is the address of its TX_THREAD.
    - A thread that ends is told by tx_thread_entry_exit_notify(&thread, prof_kernel_notify), after
      tx_thread_create(). ThreadX needs it without TX_DISABLE_NOTIFY_CALLBACKS.
    - Queues and semaphores have no hooks without ThreadX's own trace: the macros below stand in
@@ -12,9 +12,15 @@
 #define PROF_KERNEL_THREADX_H
 
 #include "tx_api.h"
-#include "tx_thread.h"                   /* _tx_thread_current_ptr */
+#include "tx_thread.h"                   /* _tx_thread_current_ptr, _tx_thread_execute_ptr */
 
 #include "prof.h"
+
+void _tx_execution_initialize(void);
+void _tx_execution_thread_enter(void);
+void _tx_execution_thread_exit(void);
+void _tx_execution_isr_enter(void);
+void _tx_execution_isr_exit(void);
 
 void _tx_execution_initialize(void) {}
 
@@ -24,7 +30,11 @@ void _tx_execution_thread_enter(void) {
     prof_task_in((uint32_t)(uintptr_t)thread, thread->tx_thread_name);
 }
 
-void _tx_execution_thread_exit(void) {}
+/* It waits, or another is to go on. ThreadX has no thread that idles. */
+void _tx_execution_thread_exit(void) {
+    if (!_tx_thread_execute_ptr) prof_task_in(0, "idle");
+}
+
 void _tx_execution_isr_enter(void) {}
 void _tx_execution_isr_exit(void) {}
 

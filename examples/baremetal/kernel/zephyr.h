@@ -1,4 +1,5 @@
-/* Threads of Zephyr (one core): include it in one C file of the application, and set in prj.conf
+/* Threads of Zephyr (3.7 or later; before, with -Dk_sched_current_thread_query=z_current_get; one
+   core): include it in one C file of the application, and set in prj.conf
      CONFIG_TRACING=y
      CONFIG_TRACING_USER=y
      CONFIG_THREAD_NAME=y
@@ -19,9 +20,9 @@
 #  error "prof.h records the threads of one core"
 #endif
 
-/* Called with interrupts locked, when k_current_get() is the thread that goes on. */
+/* Called with interrupts locked. k_current_get() may be in memory of the thread that went. */
 void sys_trace_thread_switched_in_user(void) {
-    k_tid_t thread = k_current_get();
+    k_tid_t thread = k_sched_current_thread_query();
     prof_task_in((uint32_t)(uintptr_t)thread, k_thread_name_get(thread));
 }
 
