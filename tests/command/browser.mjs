@@ -107,8 +107,8 @@ async function openPage(call, listeners, file, {width = 1280, height = 900, dark
     await ask("Input.dispatchKeyEvent", {type: "keyDown", key, text, modifiers});
     await ask("Input.dispatchKeyEvent", {type: "keyUp", key, modifiers});
   };
-  page.picture = async (whole = false) => Buffer.from((await ask("Page.captureScreenshot",
-    {format: "png", captureBeyondViewport: whole})).data, "base64");
+  page.picture = async (whole = false, clip = undefined) => Buffer.from((await ask(
+    "Page.captureScreenshot", {format: "png", captureBeyondViewport: whole, clip})).data, "base64");
   page.close = () => call("Target.closeTarget", {targetId});
   await ask("Page.navigate", {url: "file://" + file});
   await page.until("document.readyState == 'complete'");

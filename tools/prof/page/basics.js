@@ -11,6 +11,10 @@ function time(us) {
   const n = us / scale;
   return n.toFixed(Math.abs(n) >= 100 ? 1 : Math.abs(n) >= 10 ? 2 : 3) + unit;
 }
+// To the nanosecond: when something begins.
+function exact(ns) {
+  return Math.abs(ns) >= 1e6 ? (ns / 1e6).toFixed(6) + " ms" : (ns / 1e3).toFixed(3) + " \u00b5s";
+}
 function bytes(n) {
   const units = ["B", "KB", "MB", "GB", "TB"];
   let i = 0;

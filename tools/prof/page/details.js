@@ -63,7 +63,7 @@ function choose(i) {
   const children = childrenOf(i).sort((a, b) => slices.dur[b] - slices.dur[a]);
   const works = isWork(i) ? [] : launchedBy(i);
   term(dl, "What", CLASS_TEXTS[classOf[slices.name[i]]]);
-  term(dl, "Begins", time(slices.start[i] / 1e3));
+  term(dl, "Begins", exact(slices.start[i]));
   term(dl, "Takes", time(slices.dur[i] / 1e3));
   if (!track.device) term(dl, "Of its own", time(slices.self[i] / 1e3));
   term(dl, "Where", titleOf(track.process), plain(track.title));

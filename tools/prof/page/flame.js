@@ -50,22 +50,21 @@ function flame() {
   if (nodes.length < 2) return;
   const [g, width] = prepare(canvas, (placeBoxes() + 1) * tall);
   const found = color("found"), ink = root.dataset.theme == "dark" ? "#fff" : "#15171a";
-  const inkOf = CLASSES.map(name => color(name));
   let matching = 0;
   for (const [i, x, w, depth] of boxes) {
     const n = nodes[i], match = word && n.name.toLowerCase().includes(word);
     matching += match ? 1 : 0;
     g.globalAlpha = word && !match ? 0.45 : i % 2 ? 1 : 0.86;
-    g.fillStyle = match ? found : i ? inkOf[n.kind] : color("track");
+    g.fillStyle = match ? found : color(i ? hueOf(n.name, n.kind) : "track");
     g.fillRect(x * width, depth * tall, Math.max(w * width - 0.7, 0.4), tall - 1);
     g.globalAlpha = 1;
     if (w * width < 28) continue;
     g.fillStyle = ink;
-    g.fillText(cut(n.name, (w * width - 8) * 0.92), x * width + 4, depth * tall + tall / 2);
+    g.fillText(fittedText(g, n.name, w * width - 8), x * width + 4, depth * tall + tall / 2);
   }
   $("out").disabled = rootNode == 0;
   $("flame_note").textContent = word ? count(matching) + " frames match." :
-    "Click a frame to zoom in." + (told.summed[0]
+    "Click a frame to zoom in." + (data.compare ? " It is of both traces." : "") + (told.summed[0]
       ? " Without the short slices that are not in the timeline." : "");
   const at = e => {
     const place = e.offsetX / canvas.clientWidth, level = Math.floor(e.offsetY / tall);

@@ -2,21 +2,21 @@
 
 const more = !data.compare && told.files.length > 1 && data.title == told.files[0][0]
   ? " and " + (told.files.length - 1) + " more" : "";
-$("title").textContent = plain(data.title) + more;
-document.title = plain(data.title) + more + " \u2013 prof " + (data.compare ? "diff" : "report");
+const title = data.compare ? told.files.map(file => file[0]).join(" and ") : data.title;
+$("title").textContent = plain(title) + more;
+document.title = plain(title) + more + " \u2013 prof " + (data.compare ? "diff" : "report");
 $("about").textContent = count(data.compare ? told.count + told.summed[0] : data.events) +
   " events, prof " + data.version;
 const MOST_CARDS = 8;               // of devices
 const busyCards = data.compare ? [] : data.devices.slice(0, MOST_CARDS).map(
   ([process, name, span, , , , busy]) => {
-    const [label, , , rank] = told.files[told.processes[process][0]];
-    const of = told.files.length < 2 ? "" : rank < 0 ? plain(label) + ": " : "rank " + rank + ": ";
+    const of = told.files.length > 1 ? fileText(told.processes[process][0]) : "";
     return [of + name.split(" ", 2).join(" ") + " busy",
       (span ? 100 * busy / span : 0).toFixed(1) + " %"];
   });
 for (const [name, value] of [...data.cards, ...busyCards]) {
   const card = element("div", undefined, "card");
-  card.append(element("span", name, "soft"), element("b", value.replace(/(\d)([a-z]+)$/, "$1 $2")));
+  card.append(element("span", name, "soft"), element("b", value.replace(/(\d)([a-z]+)$/, "$1 $2").replace(/us$/, "\u00b5s")));
   $("cards").append(card);
 }
 for (const line of data.losses) $("losses").append(element("div", line));
@@ -54,7 +54,7 @@ function legend() {
   const there = CLASSES.map(() => false);
   for (const kind of classOf) there[kind] = true;
   $("legend").replaceChildren(...CLASSES.flatMap((name, k) => {
-    if (!there[k]) return [];
+    if (!there[k] || oneClass) return [];      // then colours tell names apart
     const item = element("span"), dot = element("i", "", "dot");
     dot.style.background = "var(--" + name + ")";
     item.append(dot, document.createTextNode(CLASS_TEXTS[k]));

@@ -14,10 +14,14 @@ function addLine(line, size) {
   lines.push(Object.assign(line, {y: height, size}));
   height += size;
 }
-// Before what is of a file: its rank, and its name where there are several.
+// Before what is of a file: its rank; and its name where that is not enough to tell it. Of two that
+// are compared what their columns are called.
+const ranks = new Set(told.files.map(file => file[3]).filter(rank => rank >= 0));
+const named = told.files.length > 1 && ranks.size < told.files.length;
 function fileText(file) {
   const [name, , , rank] = told.files[file];
-  return (rank >= 0 ? "rank " + rank + ": " : "") + (told.files.length > 1 ? plain(name) + ": " : "");
+  if (data.compare) return plain(data.compare[file]) + ": ";
+  return (rank >= 0 ? "rank " + rank + ": " : "") + (named ? plain(name) + ": " : "");
 }
 function titleOf(p) {
   const [file, pid, name, labels] = told.processes[p];
@@ -74,14 +78,24 @@ function rgb(text) {
 const pack = ([r, g, b]) => (255 << 24 | b << 16 | g << 8 | r) >>> 0;
 const mix = (a, b, part) => a.map((x, i) => Math.round(x + (b[i] - x) * part));
 
-// By class, a little lighter or darker by name; what a search does not find fades.
+// By class; where all is of one class, by name.
+const HUES = ["zone", "annotation", "python", "compute", "copy", "device_annotation",
+  "communication"];
+const oneClass = new Set(classOf).size < 2;
+function hashOf(name) {
+  let hash = 7;
+  for (let k = 0; k < name.length && k < 60; k++) hash = (hash * 31 + name.charCodeAt(k)) % 9973;
+  return hash;
+}
+const hueOf = (name, kind) => oneClass ? HUES[hashOf(name) % HUES.length] : CLASSES[kind];
+
+// A little lighter or darker by name; what a search does not find fades.
 function mixInks() {
-  const page = rgb(color("card")), bases = CLASSES.map(name => rgb(color(name)));
+  const page = rgb(color("card"));
   inks = new Uint32Array(names.length);
   names.forEach((name, i) => {
-    let hash = 7;
-    for (let k = 0; k < name.length && k < 60; k++) hash = (hash * 31 + name.charCodeAt(k)) % 9973;
-    let ink = mix(bases[classOf[i]], hash % 2 ? [0, 0, 0] : [255, 255, 255], hash % 7 / 45);
+    const hash = hashOf(name), base = rgb(color(hueOf(rowText(i), classOf[i])));
+    let ink = mix(base, hash % 2 ? [0, 0, 0] : [255, 255, 255], hash % 7 / 45);
     if (view.found) ink = view.found[i] ? rgb(color("found")) : mix(ink, page, 0.72);
     inks[i] = pack(ink);
   });
@@ -190,10 +204,13 @@ function cut(text, room) {
 // A name as far as it fits, by how wide its letters are.
 const widths = new Float32Array(names.length);
 function fitted(g, name, room) {
-  const text = names[name], some = text.slice(0, 40);
-  if (!widths[name]) widths[name] = g.measureText(some).width / some.length || 1;
-  if (text.length * widths[name] <= room) return text;
-  const fits = Math.floor((room - 10) / widths[name]);
+  if (!widths[name]) widths[name] = letterOf(g, names[name]);
+  return fittedText(g, names[name], room, widths[name]);
+}
+const letterOf = (g, text) => g.measureText(text.slice(0, 40)).width / Math.min(40, text.length) || 1;
+function fittedText(g, text, room, letter = letterOf(g, text)) {
+  if (text.length * letter <= room) return text;
+  const fits = Math.floor((room - 10) / letter);
   return fits < 2 ? "" : text.slice(0, fits) + "\u2026";
 }
 const xOf = at => (at - view.from) * lanes.clientWidth / (view.to - view.from);
@@ -227,9 +244,14 @@ function drawCounter(g, [, name, every, points], y, width) {
   }
   if (last !== null) g.lineTo(width, last);
   g.stroke();
+  const text = cut(plain(name) + (points.length ? ": " + count(least) + " to " + count(most) : "") +
+    (every > 1 ? " (every " + count(every) + "th value)" : ""), width - 12);
+  g.fillStyle = color("card");
+  g.globalAlpha = 0.8;              // the line goes on behind it
+  g.fillRect(3, y + 3, g.measureText(text).width + 6, 15);
+  g.globalAlpha = 1;
   g.fillStyle = color("ink");
-  g.fillText(plain(name) + (points.length ? ": " + count(least) + " to " + count(most) : "") +
-    (every > 1 ? " (every " + count(every) + "th value)" : ""), 6, y + 10);
+  g.fillText(text, 6, y + 10);
 }
 
 function drawHeads(g, width) {
@@ -279,7 +301,7 @@ function drawRuler(g, width) {
   g.fillRect(0, 0, width, RULER);
   g.fillStyle = color("soft");
   g.font = "11px system-ui, sans-serif";
-  const list = ticks(view.from, view.to, Math.max(2, Math.floor(width / 120)));
+  const list = ticks(view.from, view.to, Math.max(2, Math.floor(width / 85)));
   for (const t of list) {
     g.fillRect(xOf(t), RULER - 6, 1, 6);
     const text = axisMark(t, list), room = width - g.measureText(text).width - 2;
