@@ -49,9 +49,16 @@ def signed(number):
 class Reader:
     def __init__(self, path):
         self.texts, self.tracks, self.events, self.head = {}, {}, [], {}
-        for number, (field, packet) in enumerate(fields(open(path, 'rb').read())):
-            assert field == 1
+        for number, packet in enumerate(self.packets(open(path, 'rb').read())):
             self.take(number, collections.defaultdict(list, {k: v for k, v in self.group(packet)}))
+
+    @classmethod
+    def packets(cls, data):
+        """Those that are packed too: a list of its own each."""
+        for field, packet in fields(data):
+            assert field == 1
+            packed = of(packet, 50)
+            yield from cls.packets(zlib.decompress(packed)) if packed else [packet]
 
     @staticmethod
     def group(packet):

@@ -16,7 +16,7 @@ const command export_command = {
     "export", "[OPTION]... -o OUT TRACE...",
     "traces in other tools' formats, by what OUT ends with",
     "  prof export -o run.pftrace trace.json.gz\n"
-    "      Perfetto's own format, for ui.perfetto.dev and trace_processor: 4 to 6 times\n"
+    "      Perfetto's own format, for ui.perfetto.dev and trace_processor: 4 to 19 times\n"
     "      smaller than JSON. Calls of a stream that overlap get lanes of their own:\n"
     "      none is lost. Every command of prof reads it again\n"
     "  prof export -o all.pftrace rank*.json.gz\n"

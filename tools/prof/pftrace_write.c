@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "flows.h"
 #include "lanes.h"
@@ -17,7 +18,9 @@ enum {
     SEQUENCE = 1,
     LONGEST_INTERNED = 1000,     /* bytes; longer texts stand where they are */
     MOST_STRINGS = 1 << 18,      /* different texts of arguments that are interned */
-    INTERNED_PACKET = 1 << 16
+    INTERNED_PACKET = 1 << 16,
+    HELD = 1 << 17,              /* bytes of packets that are packed together, */
+    PACKING = 1                  /* by zlib, fast */
 };
 
 typedef enum row_kind { ROW_THREAD, ROW_ASYNC, ROW_COUNTER } row_kind;
@@ -52,6 +55,7 @@ typedef struct pf_writer {
     arena memory;
     interner texts[PF_STRING_TEXTS + 1];     /* by field of the interned data */
     pb event, packet;            /* being made */
+    pb held, packed;             /* packets that are to be written together */
     pb head;                     /* annotations of the members */
     output events;               /* of phase M, as JSON */
     bool any_metadata;
@@ -82,14 +86,24 @@ static trace_text decoded(pf_writer *w, trace_text text) {
     return (trace_text){w->text, size};
 }
 
+/* The packets that are held leave as one, packed. */
+static void write_held(pf_writer *w) {
+    uLongf size = compressBound((uLong)w->held.size);
+    if (!w->held.size) return;
+    w->packed.size = 0;
+    size_t outer = pb_open(&w->packed, PF_PACKET), inner = pb_open(&w->packed, PF_COMPRESSED);
+    if (compress2(pb_room(&w->packed, size), &size, w->held.data, (uLong)w->held.size,
+                  PACKING) != Z_OK) exit(fail(NULL, "out of memory"));
+    w->packed.size += size;
+    pb_close(&w->packed, inner);
+    pb_close(&w->packed, outer);
+    output_write(w->out, w->packed.data, w->packed.size);
+    w->held.size = 0;
+}
+
 static void write_packet(pf_writer *w, const pb *body) {
-    uint8_t head[16] = {PF_PACKET << 3 | PB_BYTES};
-    size_t size = 1;
-    uint64_t left = body->size;
-    for (; left > 127; left >>= 7) head[size++] = (uint8_t)(left | 128);
-    head[size++] = (uint8_t)left;
-    output_write(w->out, head, size);
-    output_write(w->out, body->data, body->size);
+    pb_bytes(&w->held, PF_PACKET, body->data, body->size);
+    if (w->held.size >= HELD) write_held(w);
 }
 
 /* The number of a text of this kind; 0: it is to stand where it is. */
@@ -495,6 +509,8 @@ static void write_clocks(pf_writer *w) {
     }
     pb_uint(&w->packet, PF_PRIMARY_CLOCK, PF_BOOTTIME);
     end_packet(w, snapshot);
+    output_write(w->out, w->held.data, w->held.size);        /* not packed: it tells what this is */
+    w->held.size = 0;
 }
 
 static void add_member(pf_writer *w, const char *key, const char *value, size_t size) {
@@ -554,6 +570,7 @@ static void write_all(pf_writer *w) {
     write_texts(w);
     for (size_t i = 0; i < w->process_count; i++) write_process(w, &w->processes[i]);
     write_items(w);
+    write_held(w);
 }
 
 static void free_writer(pf_writer *w) {
@@ -567,6 +584,8 @@ static void free_writer(pf_writer *w) {
     for (int i = 0; i <= PF_STRING_TEXTS; i++) intern_free(&w->texts[i]);
     free(w->event.data);
     free(w->packet.data);
+    free(w->held.data);
+    free(w->packed.data);
     free(w->head.data);
     output_discard(&w->events);
     flows_free(&w->ends);
