@@ -264,6 +264,11 @@ within 120000 "$prof" report -f csv -n all - <carries.raw >over_json 2>/dev/null
 memory_of() { awk -F, -v OFS=, 'NR == 1 {for (i = 1; i <= NF; i++) take[i] = $i ~ /key|memory|count/}
     {for (i = 1; i <= NF; i++) if (take[i]) printf "%s,", $i; print ""}' "$1" | sort; }
 try record_memory_over_json test "$(memory_of direct)" = "$(memory_of over_json)"
+within 120000 "$prof" stacks carries.raw 2>/dev/null | sort >paths        # they take memory, not zones
+"$prof" stacks - <carries.raw 2>/dev/null | sort >over_json
+try record_stacks_in_memory cmp paths over_json
+within 120000 "$prof" flamegraph carries.raw >paths 2>/dev/null
+try record_flamegraph_in_memory grep -q '<title>holder' paths
 for ending in raw json; do                 # losses are told without a table too, once
     says "record_no_report_tells_$ending" 'Frees of memory that had been freed: 3' 0 \
         env PROF_PROFILE_MEMORY=1 "$prof" record --no-report -o "lost.$ending" ./program . 0 more

@@ -60,6 +60,9 @@ table() {   # COMMAND...: without what it tells before and behind the table
 raw() {   # NAME GROUPING OPTION...
     of=$1 grouping=$2
     shift 2
+    if [ "$grouping" = name ] && [ -f "$out/$of.raw" ]; then
+        try "round_${of}_raw_stacks" test "$(stacks "$out/$of.raw")" = "$(stacks - <"$out/$of.raw")"
+    fi
     case $of:$grouping in
     stream*:name | stream*:shape) ;;
     stream* | *:stack* | *:site | *:all | seed* | cuda* | steps* | modules* | *_merged:*) return ;;
@@ -73,6 +76,7 @@ raw() {   # NAME GROUPING OPTION...
     case $of:$grouping in stream*:name) ;; *) return ;; esac
     try "round_${of}_raw_frees" test "$(frees "$out/$of.json")" = "$(frees "$out/$of.raw")"
 }
+stacks() { "$prof" stacks --threads "$1" 2>/dev/null | sort; }      # by depth, and by times
 frees() { "$prof" report "$1" 2>/dev/null | head -n 1 | grep -o 'Frees[^;]*'; }   # that were odd
 
 passed=

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "path_sums.h"
+#include "raw_rows.h"
+
 /* ---- Nodes ---- */
 
 /* The node of this name below parent, made if it is new. */
@@ -72,13 +75,18 @@ static void take(walk *w, const trace_event *event) {
     if (w->options->on_event) w->options->on_event(w->options->user, event);
 }
 
+/* name: NULL: it has none. */
+static void format_thread(char text[320], const char *name, int64_t pid, int64_t tid) {
+    if (name) snprintf(text, 320, "%s", name);
+    else snprintf(text, 320, "process %lld thread %lld", (long long)pid, (long long)tid);
+}
+
 static size_t thread_text(const walk *w, uint32_t number, char text[320]) {
     const call_thread *thread = &w->tree.threads[number];
     const uint64_t *name = map_get(&w->thread_names, number);
-    return (size_t)(name
-        ? snprintf(text, 320, "%s", interned_text(&w->texts, (uint32_t)*name))
-        : snprintf(text, 320, "process %lld thread %lld", (long long)thread->pid,
-                   (long long)thread->tid));
+    format_thread(text, name ? interned_text(&w->texts, (uint32_t)*name) : NULL, thread->pid,
+                  thread->tid);
+    return strlen(text);
 }
 
 static uint32_t thread_node(walk *w, uint32_t number) {
@@ -100,13 +108,13 @@ static void tell(const walk *w, uint32_t number, flame_sample sample) {
 }
 
 /* The nodes of a "Call stack" text, which begins with the innermost entry. */
-static uint32_t stack_node(walk *w, uint32_t node, uint32_t stack) {
-    const struct interned *text = &w->texts.entries[stack - 1];
+static uint32_t stack_node(flame *f, const interner *texts, uint32_t node, uint32_t stack) {
+    const struct interned *text = &texts->entries[stack - 1];
     const char *end = text->text + text->size;
     while (end > text->text) {
         const char *p = end;
         while (p > text->text && p[-1] != ';') p--;
-        if (p < end) node = node_below(w->f, node, p, (size_t)(end - p), TRACE_PYTHON);
+        if (p < end) node = node_below(f, node, p, (size_t)(end - p), TRACE_PYTHON);
         end = p > text->text ? p - 1 : p;
     }
     return node;
@@ -119,7 +127,7 @@ static uint32_t named_below(walk *w, uint32_t parent, const call *c) {
 
 /* The path of a call with a stack text of its own: that, and below it the calls around it. */
 static uint32_t node_with_stack(walk *w, uint32_t base, uint32_t number, uint32_t stack) {
-    uint32_t node = stack_node(w, base, stack);
+    uint32_t node = stack_node(w->f, &w->texts, base, stack);
     size_t depth = 0;
     if (w->options->frames_only) return node;
     for (uint32_t up = number; up != NO_CALL; up = w->tree.calls[up].parent) {
@@ -183,9 +191,120 @@ static void walk_tree(walk *w) {
     tell_changes(w);
 }
 
-int flame_read(flame *f, const flame_options *options, const char *path) {
+/* ---- From a raw stream, in constant memory ---- */
+
+typedef struct zone_key { uint32_t name, stack, kind; } zone_key;    /* stack: as call.key */
+
+typedef struct stream {
+    flame *f;
+    const flame_options *options;
+    path_sums *paths;
+    interner keys, texts;
+    output text;
+    map threads;                /* number -> node */
+    int64_t pid;
+} stream;
+
+static uint32_t stack_of(stream *s, const prof_extra *x) {
+    size_t size;
+    if (!x || !x->stack_count || !s->options->python) return 0;
+    for (uint32_t i = 0; i < x->stack_count; i++) {
+        output_text(&s->text, i ? ";" : "");
+        output_text(&s->text, x->stack[i]);
+    }
+    const char *words = output_memory(&s->text, &size);
+    uint32_t number = intern(&s->texts, words, size) + 1;
+    output_forget(&s->text);
+    return number;
+}
+
+static uint32_t take_key(void *user, const prof_raw_item *item) {
+    stream *s = user;
+    bool annotation = (item->flags & PROF_EVENT_USER_ANNOTATION) != 0;
+    zone_key key = {
+        intern(&s->f->names, item->name, strlen(item->name)), stack_of(s, item->extra),
+        annotation ? TRACE_ANNOTATION : TRACE_CPU_OP
+    };
+    return intern(&s->keys, (const char *)&key, sizeof key);
+}
+
+static void take_zone(void *user, const prof_span *zone) {
+    stream *s = user;
+    paths_add(s->paths, zone->thread, zone->depth, zone->row, zone->end_ns - zone->start_ns);
+}
+
+static void take_item(void *user, const prof_raw_item *item) {
+    stream *s = user;
+    char text[320];
+    bool is_new;
+    if (item->kind == PROF_RAW_SESSION) s->pid = item->value;
+    if (item->kind != PROF_RAW_THREAD || !s->options->threads) return;
+    uint64_t *node = map_put(&s->threads, item->thread, &is_new);
+    if (!is_new) return;
+    format_thread(text, item->name, s->pid, item->value);
+    *node = node_below(s->f, 0, text, strlen(text), TRACE_OTHER);
+}
+
+static const zone_key *key_of(const stream *s, const path_node *node) {
+    return (const zone_key *)(const void *)s->keys.entries[node->key].text;
+}
+
+static uint32_t key_below(stream *s, uint32_t parent, const zone_key *key) {
+    const struct interned *name = &s->f->names.entries[key->name];
+    return node_below(s->f, parent, name->text, name->size, (uint8_t)key->kind);
+}
+
+/* As node_with_stack: the stack, and below it all from the outermost zone to this one. */
+static uint32_t path_with_stack(stream *s, const path_node *node, uint32_t base, uint32_t stack) {
+    const path_node *up[PATH_DEPTHS + 1], *nodes = s->paths->nodes;
+    size_t depth = 0;
+    base = stack_node(s->f, &s->texts, base, stack);
+    for (; node->parent; node = &nodes[node->parent]) up[depth++] = node;
+    while (depth) base = key_below(s, base, key_of(s, up[--depth]));
+    return base;
+}
+
+/* The paths below one: into those of base, below to, where the stack is that. */
+static void add_paths(stream *s, uint32_t from, uint32_t base, uint32_t to, uint32_t stack) {
+    const path_node *node;
+    for (uint32_t at = s->paths->nodes[from].first; at; at = node->next) {
+        node = &s->paths->nodes[at];
+        const zone_key *key = key_of(s, node);
+        bool own = key->stack && key->stack != stack;
+        uint32_t below = own ? path_with_stack(s, node, base, key->stack) : key_below(s, to, key);
+        if (!s->options->device) s->f->nodes[below].self += node->self_ns;
+        add_paths(s, at, base, below, own ? key->stack : stack);
+    }
+}
+
+/* Its zones tell their depth. */
+static int read_stream(flame *f, const flame_options *options, row_table *table, const char *path) {
+    stream s = {.f = f, .options = options, .paths = paths_new()};
+    output_open_memory(&s.text);
+    table->zone_key = take_key;
+    table->on_zone = take_zone;
+    table->on_item = take_item;
+    table->user = &s;
+    int status = raw_rows_read(table, path);
+    paths_finish(s.paths);
+    for (size_t i = 0; i < s.paths->thread_count; i++) {
+        const path_thread *thread = s.paths->threads[i];
+        const uint64_t *node = map_get(&s.threads, thread->number);
+        uint32_t base = node ? (uint32_t)*node : 0;
+        add_paths(&s, thread->within[0], base, base, 0);
+    }
+    paths_free(s.paths);
+    map_free(&s.threads);
+    intern_free(&s.keys);
+    intern_free(&s.texts);
+    output_discard(&s.text);
+    return status;
+}
+
+/* ---- A file ---- */
+
+static int read_trace(flame *f, const flame_options *options, const char *path) {
     trace_reader *reader = trace_open(path);
-    begin(f);
     if (!reader) return EXIT_BAD;
     walk w = {.f = f, .options = options};
     w.tree.without_kernels = !options->device;
@@ -208,6 +327,18 @@ int flame_read(flame *f, const flame_options *options, const char *path) {
     free(w.places);
     free(w.path);
     return trace_close(reader);
+}
+
+int flame_read(flame *f, const flame_options *options, const char *path) {
+    static const row_options rows = {0};
+    row_table table = {0};
+    bool plain = !options->take && !options->on_event && !options->on_member &&
+                 !options->frames_only && !options->by_site && rows_begin(&table, &rows);
+    bool raw = plain && raw_rows_can(&table, path);
+    begin(f);
+    int status = raw ? read_stream(f, options, &table, path) : read_trace(f, options, path);
+    rows_free(&table);
+    return status;
 }
 
 /* ---- The whole ---- */

@@ -111,11 +111,16 @@ static uint32_t row_of(raw_rows *r, const prof_raw_item *item) {
     return row;
 }
 
+static uint32_t zone_row(raw_rows *r, const prof_raw_item *item) {
+    row_table *t = r->table;
+    return t->zone_key ? t->zone_key(t->user, item) : row_of(r, item);
+}
+
 /* Of a zone that carries nothing: by its site. */
 static uint32_t plain_row_of(raw_rows *r, const prof_raw_item *item) {
     raw_place *place = &r->places[(uintptr_t)item->site / 8 % PLACES];
     if (place->site == item->site) return place->row;
-    *place = (raw_place){item->site, row_of(r, item)};
+    *place = (raw_place){item->site, zone_row(r, item)};
     return place->row;
 }
 
@@ -135,7 +140,7 @@ static prof_span span_of(raw_rows *r, const prof_raw_item *item) {
         .depth = item->depth, .flags = PROF_SPAN_DEPTH
     };
     bool plain = !extra && !(item->flags & PROF_EVENT_USER_ANNOTATION);
-    zone.row = plain ? plain_row_of(r, item) : row_of(r, item);
+    zone.row = plain ? plain_row_of(r, item) : zone_row(r, item);
     if (r->table->has_name || item->site->name[0] == '(')
         if (is_hidden(r, item->name)) zone.flags |= PROF_SPAN_HIDDEN;
     if (!plain) zone.flags |= item->flags & PROF_EVENT_USER_ANNOTATION;
@@ -148,9 +153,15 @@ static prof_span span_of(raw_rows *r, const prof_raw_item *item) {
     return zone;
 }
 
+static void push_zone(raw_rows *r, const prof_span *zone) {
+    row_table *t = r->table;
+    if (t->on_zone) t->on_zone(t->user, zone);
+    else rows_push(t, zone);
+}
+
 /* Open zones come from the outermost one on, and end the other way round. */
 static void end_open(raw_rows *r) {
-    while (r->open_count) rows_push(r->table, &r->open[--r->open_count].span);
+    while (r->open_count) push_zone(r, &r->open[--r->open_count].span);
 }
 
 /* Directly in the innermost one? */
@@ -164,7 +175,7 @@ static void take_zone(raw_rows *r, const prof_raw_item *item) {
     bool open = (item->flags & PROF_EVENT_UNFINISHED) != 0;
     if (r->open_count && !(open && lies_in_open(r, &zone))) end_open(r);
     if (!open || r->open_count == DEPTHS) {
-        rows_push(r->table, &zone);
+        push_zone(r, &zone);
         return;
     }
     struct raw_open *o = &r->open[r->open_count++];
@@ -232,6 +243,7 @@ static void take(void *user, const prof_raw_item *item) {
         return;
     }
     losses_take_raw(&r->lost, &r->raw_lost, item);
+    if (r->table->on_item) r->table->on_item(r->table->user, item);
     if (item->kind == PROF_RAW_SESSION) r->base_ns = item->start_ns;
     else if (item->kind == PROF_RAW_DETAILS) take_details(r, item);
     else if (item->kind == PROF_RAW_MEMORY) take_memory(r, item);

@@ -103,6 +103,11 @@ typedef struct row_table {
     /* for those who want more of each file */
     void (*on_event)(void *user, const trace_event *event);
     void (*on_member)(void *user, const trace_member *member);
+    /* of each zone of a raw stream, not into the sums: its row is what zone_key makes of it, and
+       it comes behind all that lie in it; and of all else there */
+    uint32_t (*zone_key)(void *user, const prof_raw_item *item);
+    void (*on_zone)(void *user, const prof_span *zone);
+    void (*on_item)(void *user, const prof_raw_item *item);
     void *user;
     struct busy_table *busy;    /* gets what ran on devices; NULL */
 } row_table;
