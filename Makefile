@@ -50,7 +50,7 @@ TOOL_FLAGS = -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLI
 TOOL_SOURCES = $(wildcard tools/prof/*.c)
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/prof/%.c=build/tools/%.o)
 READER = trace_reader head_sums json_mend unpack raw_json pftrace_json protobuf trace_other trace_writer \
-         trace_pairs legacy_records losses call_tree containers \
+         trace_pairs legacy_records losses call_tree span_sorter tasks containers \
          errors files output progress text
 READER_OBJECTS = $(READER:%=build/tools/%.o)
 PAGE_PARTS = $(wildcard tools/prof/page/*)
@@ -199,7 +199,12 @@ build/examples/images: examples/images.c prof.h Makefile | setup-examples
 	    $(CC) $(CFLAGS) $(INSTRUMENT) -I. $< -o $@ $(LIBS); \
 	else echo 'images: skipped, it needs stb/stb_image.h (Debian: libstb-dev)'; fi
 
-LIBRARY = build/examples/prof.o
+build/tests/prof.o: tests/prof.c tests/cuda/prof_cuda.c prof.h prof_cuda.h Makefile | setup-test
+	$(call say,compiling prof.h for tests)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -I. -c $< -o $@
+
+LIBRARY = build/tests/prof.o
 build/tests/replay: tests/analyse/replay.c $(LIBRARY) $(READER_OBJECTS) prof.h Makefile | setup-test
 	$(call say,compiling $<)
 	$(Q)mkdir -p $(@D)
