@@ -15,7 +15,7 @@ void timeline_set_rank(timeline *t, int64_t rank);           /* of that file */
 /* name: of a slice, as the table's row has it. */
 void timeline_add(timeline *t, const trace_event *event, trace_text name);
 uint32_t timeline_process(timeline *t, const trace_event *event);    /* its number in the page */
-void timeline_end_file(timeline *t, int64_t base_ns);        /* base: added, times are a calendar's */
+void timeline_end_file(timeline *t, int64_t base_ns);        /* base: the calendar's less its ts */
 
 /* After the last file. Files that ran at the same time, by their clocks, stand side by side; what
    ran apart from them begins at 0, too. */
