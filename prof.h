@@ -936,10 +936,10 @@ PROF_API void prof_thread_end(void);
 #if PROF__BARE
 /* The tasks of a preemptive kernel: from its hook for a switch, and for the end of a task. See
    examples/baremetal/kernel. Each task has a row of its own, whose zones cost what they cost
-   without a kernel; who ran is told by the row "CPU" (12 bytes of the arena a switch; not in
-   PROF_MODE_AGGREGATE), and by it how long zones were on the CPU: column "On CPU" of tables, "tdur"
-   in Chrome traces. For one core, where PROF_CONTEXT() is 0 in tasks. Also while nothing is
-   recorded, so that a session knows who runs when it starts.
+   without a kernel; who ran is told by the row "CPU" (a record of 12 bytes a switch, in
+   prof_stats.recorded, too; not in PROF_MODE_AGGREGATE), and by it how long zones were on the CPU:
+   column "On CPU" of tables, "tdur" in Chrome traces. For one core, where PROF_CONTEXT() is 0 in
+   tasks. Also while nothing is recorded, so that a session knows who runs when it starts.
    prof_task_in: the task that runs from now on, its caller or the next to go on; number: any, its
    own while it lives; its row's id is 1000 + number. name: as of prof_set_thread_name, copied
    when the task first runs in a session, of one that was not there without a copy, and NULL: none;

@@ -48,6 +48,11 @@ NOINLINE static void pair(void) {
     PROF_END();
 }
 
+NOINLINE static void switch_twice(void) {
+    prof_task_in(1, "one");
+    prof_task_in(2, "two");
+}
+
 enum { ROUNDS = 2000 };
 
 static int32_t measure(void (*what)(void)) {
@@ -90,7 +95,14 @@ int main(void) {
     prof_stop();
     say("off_pair", measure(pair) - nothing);
     if (prof_get_stats().recorded != 2 + 2 * ROUNDS) return 2;
-    return 0;
+    if (prof_start(&desc) != PROF_OK) return 1;
+    prof_tick();
+    switch_twice();
+    zone();
+    say("task_zone", measure(zone) - nothing);
+    say("switch", (measure(switch_twice) - nothing) / 2);
+    prof_stop();
+    return prof_get_stats().recorded == 3 + 3 * ROUNDS ? 0 : 2;   /* and the stretches */
 }
 
 #else

@@ -11,7 +11,8 @@
 # table; table_text, trace_text and stacks_text a writer each of a whole trace; full_text all of
 # those three. min_ram: 32 open zones and 32 more, recorded, in 16 contexts' table; prof_dump's
 # block of 616 bytes is not in it. Instructions are counted by QEMU, a zone around nothing less the
-# same without the zone; in plain_instructions nobody calls prof_tick. masked_max is how many
+# same without the zone; in plain_instructions nobody calls prof_tick; task_zone is a zone in a
+# kernel's task, switch what prof_task_in takes. masked_max is how many
 # instructions of prof.h interrupts are masked for at most, in any public call, with as many names as
 # there can be (tests/target/masked.c). Code for Cortex-M0 runs on an M3.
 # shellcheck disable=SC2086   # lists of flags are meant to split
@@ -172,6 +173,8 @@ measure() {   # TARGET ZONE-LIMIT FULL-LIMIT
     instructions zone_instructions zone "$2"
     instructions plain_instructions plain 0
     instructions pair_instructions pair 0
+    instructions task_zone_instructions task_zone "$2"
+    instructions switch_instructions switch 0
     instructions off_instructions off_zone 8
     [ $tool != arm-none-eabi-gcc ] || masked "$target"
     compile "$target" -c $out/prof.c -o $out/library.o
