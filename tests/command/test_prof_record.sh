@@ -269,6 +269,15 @@ within 120000 "$prof" stacks carries.raw 2>/dev/null | sort >paths        # they
 try record_stacks_in_memory cmp paths over_json
 within 120000 "$prof" flamegraph carries.raw >paths 2>/dev/null
 try record_flamegraph_in_memory grep -q '<title>holder' paths
+within 120000 "$prof" export -o paths.pb.gz carries.raw 2>/dev/null
+"$prof" export -o over_json.pb.gz - <carries.raw 2>/dev/null
+# shellcheck disable=SC2317
+same_profiles() { PYTHONPATH=${keys%/*} python3 -c 'import sys, read_pprof as r
+one, two = (sorted(r.read(file)[0], key=str) for file in sys.argv[1:])
+assert one == two and any(values[3] for _, values, _ in one)' "$@"; }
+if command -v python3 >/dev/null; then
+    try record_profile_in_memory same_profiles paths.pb.gz over_json.pb.gz
+fi
 for ending in raw json; do                 # losses are told without a table too, once
     says "record_no_report_tells_$ending" 'Frees of memory that had been freed: 3' 0 \
         env PROF_PROFILE_MEMORY=1 "$prof" record --no-report -o "lost.$ending" ./program . 0 more

@@ -201,7 +201,7 @@ typedef struct stream {
     path_sums *paths;
     interner keys, texts;
     output text;
-    map threads;                /* number -> node */
+    map threads;                /* number -> its name in texts */
     int64_t pid;
 } stream;
 
@@ -233,16 +233,33 @@ static void take_zone(void *user, const prof_span *zone) {
     paths_add(s->paths, zone->thread, zone->depth, zone->row, zone->end_ns - zone->start_ns);
 }
 
+static void tell_sum(const stream *s, const char *thread, flame_sample sample) {
+    sample.thread = thread;
+    if (s->options->take) s->options->take(s->options->user, &sample);
+}
+
+static void take_memory(stream *s, const prof_raw_item *item) {
+    const prof_memory_change *c = item->memory;
+    if (c->is_free || item->failed || !c->bytes || !s->options->take) return;
+    if (item->depth != UINT8_MAX) {
+        paths_allocate(s->paths, item->thread, item->depth, c->bytes);
+        return;
+    }
+    uint32_t node = node_below(s->f, 0, "(no call)", 9, TRACE_OTHER);
+    tell_sum(s, "", (flame_sample){.node = node, .bytes = (int64_t)c->bytes});
+}
+
 static void take_item(void *user, const prof_raw_item *item) {
     stream *s = user;
     char text[320];
     bool is_new;
     if (item->kind == PROF_RAW_SESSION) s->pid = item->value;
-    if (item->kind != PROF_RAW_THREAD || !s->options->threads) return;
-    uint64_t *node = map_put(&s->threads, item->thread, &is_new);
+    if (item->kind == PROF_RAW_MEMORY) take_memory(s, item);
+    if (item->kind != PROF_RAW_THREAD) return;
+    uint64_t *name = map_put(&s->threads, item->thread, &is_new);
     if (!is_new) return;
     format_thread(text, item->name, s->pid, item->value);
-    *node = node_below(s->f, 0, text, strlen(text), TRACE_OTHER);
+    *name = intern(&s->texts, text, strlen(text));
 }
 
 static const zone_key *key_of(const stream *s, const path_node *node) {
@@ -265,7 +282,8 @@ static uint32_t path_with_stack(stream *s, const path_node *node, uint32_t base,
 }
 
 /* The paths below one: into those of base, below to, where the stack is that. */
-static void add_paths(stream *s, uint32_t from, uint32_t base, uint32_t to, uint32_t stack) {
+static void add_paths(stream *s, const char *thread, uint32_t from, uint32_t base, uint32_t to,
+                      uint32_t stack) {
     const path_node *node;
     for (uint32_t at = s->paths->nodes[from].first; at; at = node->next) {
         node = &s->paths->nodes[at];
@@ -273,7 +291,9 @@ static void add_paths(stream *s, uint32_t from, uint32_t base, uint32_t to, uint
         bool own = key->stack && key->stack != stack;
         uint32_t below = own ? path_with_stack(s, node, base, key->stack) : key_below(s, to, key);
         if (!s->options->device) s->f->nodes[below].self += node->self_ns;
-        add_paths(s, at, base, below, own ? key->stack : stack);
+        tell_sum(s, thread, (flame_sample){.node = below, .cpu_ns = node->self_ns,
+                                           .calls = node->calls, .bytes = node->bytes});
+        add_paths(s, thread, at, base, below, own ? key->stack : stack);
     }
 }
 
@@ -289,10 +309,14 @@ static int read_stream(flame *f, const flame_options *options, row_table *table,
     paths_finish(s.paths);
     for (size_t i = 0; i < s.paths->thread_count; i++) {
         const path_thread *thread = s.paths->threads[i];
-        const uint64_t *node = map_get(&s.threads, thread->number);
-        uint32_t base = node ? (uint32_t)*node : 0;
-        add_paths(&s, thread->within[0], base, base, 0);
+        const uint64_t *known = map_get(&s.threads, thread->number);
+        const char *name = known ? interned_text(&s.texts, (uint32_t)*known) : "";
+        uint32_t base =
+            options->threads ? node_below(f, 0, name, strlen(name), TRACE_OTHER) : 0;
+        add_paths(&s, name, thread->within[0], base, base, 0);
     }
+    if (options->on_times && table->events)
+        options->on_times(options->user, table->first_ns, table->last_ns);
     paths_free(s.paths);
     map_free(&s.threads);
     intern_free(&s.keys);
@@ -332,9 +356,7 @@ static int read_trace(flame *f, const flame_options *options, const char *path) 
 int flame_read(flame *f, const flame_options *options, const char *path) {
     static const row_options rows = {0};
     row_table table = {0};
-    bool plain = !options->take && !options->on_event && !options->on_member &&
-                 !options->frames_only && !options->by_site && rows_begin(&table, &rows);
-    bool raw = plain && raw_rows_can(&table, path);
+    bool raw = !options->frames_only && rows_begin(&table, &rows) && raw_rows_can(&table, path);
     begin(f);
     int status = raw ? read_stream(f, options, &table, path) : read_trace(f, options, path);
     rows_free(&table);

@@ -38,6 +38,12 @@ static void attach(path_sums *p, uint32_t number, uint32_t parent, uint32_t key)
     *map_put(&p->children, child_key(parent, key), NULL) = number;
 }
 
+static void add_values(path_node *to, const path_node *from) {
+    to->self_ns += from->self_ns;
+    to->calls += from->calls;
+    to->bytes += from->bytes;
+}
+
 /* Moves all that is below one node to another. */
 static void move_children(path_sums *p, uint32_t from, uint32_t to) {
     for (uint32_t at = p->nodes[from].first, next; at; at = next) {
@@ -48,7 +54,7 @@ static void move_children(path_sums *p, uint32_t from, uint32_t to) {
             attach(p, at, to, key);
             continue;
         }
-        p->nodes[known].self_ns += p->nodes[at].self_ns;
+        add_values(&p->nodes[known], &p->nodes[at]);
         move_children(p, at, known);
         free_node(p, at);
     }
@@ -104,11 +110,16 @@ path_sums *paths_new(void) {
 void paths_add(path_sums *p, uint32_t thread, uint32_t depth, uint32_t key, int64_t ns) {
     path_thread *t = thread_of(p, thread);
     if (t->deepest > depth + 1) rise(p, t, depth + 1);
+    path_node one = {.self_ns = ns - t->ns[depth + 1], .calls = 1, .bytes = t->bytes[depth]};
     uint32_t node = node_of(p, t, depth, key);
-    p->nodes[node].self_ns += ns - t->ns[depth + 1];
-    t->ns[depth + 1] = 0;
+    add_values(&p->nodes[node], &one);
+    t->ns[depth + 1] = t->bytes[depth] = 0;
     t->ns[depth] += ns;
     t->deepest = depth;
+}
+
+void paths_allocate(path_sums *p, uint32_t thread, uint32_t depth, uint64_t bytes) {
+    thread_of(p, thread)->bytes[depth] += (int64_t)bytes;
 }
 
 void paths_finish(path_sums *p) {

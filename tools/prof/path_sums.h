@@ -2,7 +2,7 @@
    there are paths, not zones.
 
        path_sums *p = paths_new();
-       paths_add(p, thread, depth, key, ns) ...
+       paths_add(p, thread, depth, key, ns), paths_allocate(p, thread, depth, bytes) ...
        paths_finish(p);
        ... p->nodes[p->threads[i].within[0]] ...
        paths_free(p);                                                                        */
@@ -16,7 +16,7 @@ enum { PATH_DEPTHS = 256 };
 typedef struct path_node {
     uint32_t parent, key;       /* the caller's: of its name */
     uint32_t first, next;       /* child, sibling; 0: none */
-    int64_t self_ns;
+    int64_t self_ns, calls, bytes;
 } path_node;
 
 typedef struct path_thread {
@@ -25,6 +25,7 @@ typedef struct path_thread {
     uint32_t within[PATH_DEPTHS + 1];    /* by depth: whose children lie in the zone to come around
                                             that depth; after paths_finish 0's are all; 0: none */
     int64_t ns[PATH_DEPTHS + 1];         /* of them together */
+    int64_t bytes[PATH_DEPTHS + 1];      /* allocated directly in the next zone of that depth */
 } path_thread;
 
 typedef struct path_sums {
@@ -40,6 +41,8 @@ typedef struct path_sums {
 
 path_sums *paths_new(void);
 void paths_add(path_sums *p, uint32_t thread, uint32_t depth, uint32_t key, int64_t ns);
+/* Directly in the zone to come at this depth. */
+void paths_allocate(path_sums *p, uint32_t thread, uint32_t depth, uint64_t bytes);
 void paths_finish(path_sums *p);                 /* what lost the zone around it stays */
 void paths_free(path_sums *p);
 
