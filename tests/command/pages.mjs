@@ -158,6 +158,10 @@ async function picksStep(page, file) {
     if (!one || one[2] != row.count) differ.push(`${row.key}: ${one && one[2]}, not ${row.count}`);
     else if (!row.device_type && Math.abs(one[3] - row.self_cpu_time_total) > 0.01)
       differ.push(`${row.key}: ${one[3]} of its own, not ${row.self_cpu_time_total}`);
+    else if (!row.device_type && (one[7] != row.self_cpu_memory_usage ||
+             one[8] != row.self_device_memory_usage))
+      differ.push(`${row.key}: ${one[7]} and ${one[8]} bytes, not ${row.self_cpu_memory_usage} ` +
+        `and ${row.self_device_memory_usage}`);
     else if (Math.abs(one[6] - row.device_time_total) > 0.01)
       differ.push(`${row.key}: ${one[6]} on the device, not ${row.device_time_total}`);
   }

@@ -29,7 +29,7 @@ page() {   # NAME TRACE [STEP]: its page, and the rows of one step of it
 
 traces=../shared/traces
 [ -d "$traces" ] || echo 'skip pages_real: ../shared/traces is not there'
-for trace in nccl_h100:5 h100_owlv2_all_features: mi250_minitoy_2024: b200_vllm_eager: \
+for trace in nccl_h100:5 h100_owlv2_all_features:6 h100_qwen_stack_memory_flops:6 mi250_minitoy_2024: b200_vllm_eager: \
     alexnet_v100_cuda_sync: cpu_only_gloo.pt.trace: resnet50_v100_2021.pt.trace:; do
     file=$traces/${trace%:*}.json.gz
     [ -r "$file" ] && page "$(basename "${trace%:*}" .pt.trace)" "$file" "${trace#*:}"

@@ -73,6 +73,15 @@ static void add_memory_point(report_page *page, const trace_event *event) {
     line->points[line->count++] = point;
 }
 
+static void add_change(report_page *page, const trace_event *event) {
+    memory_change change;
+    int64_t bytes[2] = {0, 0};
+    if (!tree_takes_change(&page->table->tree, event, &change) || change.is_legacy ||
+        change.kind == CHANGE_REFUSED) return;
+    rows_add_bytes(page->table, bytes, change.device_type, change.bytes);
+    timeline_add_change(page->timeline, event, bytes);
+}
+
 /* As the rows have it, but a step keeps its number. */
 static trace_text name_of(report_page *page, const trace_event *event) {
     static const char step[] = "ProfilerStep#";
@@ -86,6 +95,7 @@ static trace_text name_of(report_page *page, const trace_event *event) {
 static void on_event(void *user, const trace_event *event) {
     report_page *page = user;
     if (event->phase == 'i' && text_is(event->name, "[memory]")) add_memory_point(page, event);
+    add_change(page, event);
     timeline_add(page->timeline, event, name_of(page, event));
     if (event->phase != 'X') return;
     ranks_take(&page->ranks, event);

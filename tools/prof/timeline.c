@@ -15,6 +15,7 @@ enum {
     MOST_INSTANTS = 20000,
     MOST_POINTS = 4096,          /* of a counter */
     MOST_COUNTERS = 2000,
+    MOST_CHANGES = 1 << 18,      /* of memory */
     BINS = 256,                  /* of a track, for the slices that are not in the page */
     NAME_BYTES = 2000            /* of a name, in the page */
 };
@@ -57,6 +58,7 @@ typedef struct process {
 } process;
 
 typedef struct instant { int64_t ts_ns; uint32_t name, track; } instant;
+typedef struct change { int64_t ts_ns, bytes[2]; uint32_t track; } change;   /* host, devices */
 typedef struct point { int64_t ts_ns; double value; } point;
 typedef struct counter {
     uint32_t process, name;
@@ -89,6 +91,9 @@ struct timeline {
     size_t args_size;
     instant *instants;
     size_t instant_count, instant_capacity;
+    change *changes;
+    size_t change_count, change_capacity;
+    uint64_t changes_left;
     counter *counters;
     size_t counter_count, counter_capacity;
     map process_numbers, track_numbers, counter_numbers;
@@ -349,6 +354,18 @@ static void add_instant(timeline *t, const trace_event *event) {
     t->instants[t->instant_count++] = (instant){
         within(event->ts_ns, -MOST_NS, MOST_NS), intern(&t->texts, name.data, name.size),
         track_of(t, event)
+    };
+}
+
+void timeline_add_change(timeline *t, const trace_event *event, const int64_t bytes[2]) {
+    if (t->change_count >= MOST_CHANGES || !(event->has & TRACE_HAS_TS)) {
+        t->changes_left++;
+        return;
+    }
+    uint32_t number = track_of(t, event);
+    GROW(t->changes, t->change_count, t->change_capacity);
+    t->changes[t->change_count++] = (change){
+        within(event->ts_ns, -MOST_NS, MOST_NS), {bytes[0], bytes[1]}, number
     };
 }
 
@@ -711,6 +728,28 @@ static void write_instants(const page_order *order, output *out) {
     output_text(out, "]");
 }
 
+/* Each as its track + 1 (0: nothing else is there), ns since the change before, bytes. */
+static void write_changes(const page_order *order, output *out) {
+    const timeline *t = order->t;
+    packed p;
+    int64_t last_ns = 0;
+    output_format(out, ",\n\"changes_left\":%llu,\"changes\":",
+                  (unsigned long long)t->changes_left);
+    packed_begin(&p, out);
+    for (size_t i = 0; i < t->change_count; i++) {
+        const change *c = &t->changes[i];
+        uint32_t place = order->ranks[c->track];
+        bool is_there = place < order->track_count && order->tracks[place] == c->track;
+        int64_t at_ns = c->ts_ns - begin_of(t, c->track);
+        packed_number(&p, is_there ? place + 1 : 0);
+        packed_signed(&p, at_ns - last_ns);
+        packed_signed(&p, c->bytes[0]);
+        packed_signed(&p, c->bytes[1]);
+        last_ns = at_ns;
+    }
+    packed_end(&p);
+}
+
 static void write_counters(timeline *t, output *out) {
     output_text(out, ",\n\"counters\":[");
     for (size_t i = 0; i < t->counter_count; i++) {
@@ -746,6 +785,7 @@ void timeline_write(timeline *t, output *out) {
     write_arrows(&order, out);
     write_args(&order, out);
     write_instants(&order, out);
+    write_changes(&order, out);
     write_counters(t, out);
     output_format(out, ",\n\"names_cut\":%llu}", (unsigned long long)t->names_cut);
     free(order.tracks);
@@ -763,6 +803,7 @@ void timeline_free(timeline *t) {
     free(t->slices);
     free(t->args);
     free(t->instants);
+    free(t->changes);
     free(t->counters);
     map_free(&t->process_numbers);
     map_free(&t->track_numbers);

@@ -14,6 +14,7 @@ void timeline_begin_file(timeline *t, const char *label);
 void timeline_set_rank(timeline *t, int64_t rank);           /* of that file */
 /* name: of a slice, as the table's row has it. */
 void timeline_add(timeline *t, const trace_event *event, trace_text name);
+void timeline_add_change(timeline *t, const trace_event *event, const int64_t bytes[2]);
 uint32_t timeline_process(timeline *t, const trace_event *event);    /* its number in the page */
 void timeline_end_file(timeline *t, int64_t base_ns);        /* base: the calendar's less its ts */
 

@@ -167,9 +167,30 @@ function readArgs(of, places) {
   }
 }
 
+// Of memory: [track, or none; ns; bytes of the host, of devices].
+function readChanges(n) {
+  slices.changes = [];
+  for (let at = 0; n.more(); ) {
+    const track = slices.tracks[n.take() - 1];
+    slices.changes.push([track, at += n.signed(), n.signed(), n.signed()]);
+  }
+}
+// The innermost call of a track at some moment, without Python functions; -1: none.
+function callAt(track, ns) {
+  for (let d = track && !track.async ? track.rows.length - 1 : -1; d >= 0; d--) {
+    const {from, to} = track.rows[d];
+    let i = above(n => slices.start[n], from, to, ns) - 1;
+    if (i < from || endOf(i) < ns) continue;
+    while (i >= 0 && (classOf[slices.name[i]] == PYTHON || classOf[slices.name[i]] == WAITING))
+      i = slices.parent[i];
+    return i;
+  }
+  return -1;
+}
+
 async function readSlices() {
-  const columns = ["starts", "durations", "slice_names", "arrows", "args_of", "args"];
-  const [starts, durations, called, arrows, argsOf, args] =
+  const columns = ["starts", "durations", "slice_names", "arrows", "args_of", "args", "changes"];
+  const [starts, durations, called, arrows, argsOf, args, changes] =
     await Promise.all(columns.map(name => unpack(told[name])));
   await Promise.all(data.memory.map(readMemory));
   const n = told.count, read = {start: new Float64Array(n), dur: new Float64Array(n),
@@ -192,6 +213,7 @@ async function readSlices() {
   slices.levels = levels();
   readArrows(arrows, places);
   readArgs(argsOf, places);
+  readChanges(numbers(changes));
   for (const [track, at, text] of told.instants)
     if (slices.tracks[track]) slices.tracks[track].marks.push([at, plain(text)]);
   slices.steps = [];

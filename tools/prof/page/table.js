@@ -23,7 +23,7 @@ if (data.compare) data.rows.forEach(addChange);
 
 function columnsNow() {
   if (data.compare) return comparedColumns();
-  const memory = data.with_memory && !range;
+  const memory = data.with_memory && !(range && told.changes_left);
   return [
     {head: "Name", of: NAME},
     {head: "Self CPU", of: SELF, share: table.sums[0]},
@@ -46,11 +46,11 @@ function rowText(name) {
 // The rows of the slices of a file that begin in the range: as prof report --step has them.
 function rowsOfFiles(taken) {
   const rows = new Map(), sums = [0, 0];
-  const rowOfSlice = (i, on) => {
-    const key = on + rowText(slices.name[i]);
-    if (!rows.has(key)) rows.set(key, [rowText(slices.name[i]), on, 0, 0, 0, 0, 0, 0, 0]);
-    return rows.get(key);
+  const rowOf = (text, on) => {
+    if (!rows.has(on + text)) rows.set(on + text, [text, on, 0, 0, 0, 0, 0, 0, 0]);
+    return rows.get(on + text);
   };
+  const rowOfSlice = (i, on) => rowOf(rowText(slices.name[i]), on);
   const isRow = i => classOf[slices.name[i]] != PYTHON && classOf[slices.name[i]] != WAITING;
   for (let i = 0; i < slices.count; i++) {
     if (!isRow(i)) continue;
@@ -77,7 +77,18 @@ function rowsOfFiles(taken) {
       sums[0] += slices.self[i] / 1e3;
     }
   }
+  for (const change of slices.changes) addChanged(change, rowOf, taken);
   return {rows: [...rows.values()], sums};
+}
+// Memory to the innermost call at that moment; what changed in none is a row of its own.
+function addChanged([track, ns, host, devices], rowOf, taken) {
+  if (!track || !within(track.file, ns)) return;
+  const call = callAt(track, ns);
+  if (call >= 0 && !taken(call)) return;
+  const row = call >= 0 ? rowOf(rowText(slices.name[call]), 0) : rowOf("[memory]", 0);
+  if (call < 0) row[COUNT]++;
+  row[MEMORY] += host;
+  row[GPU_MEMORY] += devices;
 }
 // The device's time to the call that launched the work, and to those around that.
 function addWork(i, us, rowOfSlice, taken) {
