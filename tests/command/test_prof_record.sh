@@ -269,6 +269,8 @@ within 120000 "$prof" stacks carries.raw 2>/dev/null | sort >paths        # they
 try record_stacks_in_memory cmp paths over_json
 within 120000 "$prof" flamegraph carries.raw >paths 2>/dev/null
 try record_flamegraph_in_memory grep -q '<title>holder' paths
+within 120000 "$prof" gaps carries.raw >paths 2>/dev/null
+try record_gaps_in_memory grep -q 'There is no work of a device' paths
 within 120000 "$prof" export -o paths.pb.gz carries.raw 2>/dev/null
 "$prof" export -o over_json.pb.gz - <carries.raw 2>/dev/null
 # shellcheck disable=SC2317

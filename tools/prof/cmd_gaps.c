@@ -91,10 +91,16 @@ static uint32_t row_of(gap_finder *g, const trace_event *event) {
     return (uint32_t)*first;
 }
 
+/* Causes lie in the calls of the device's library alone: of all others none is kept for them. */
+static bool is_needed(const gap_finder *g, const trace_event *event) {
+    return event->kind == TRACE_RUNTIME || kind_is_device(event->kind) ||
+           strcmp(g->options->by, "cause") != 0;
+}
+
 static void take(gap_finder *g, const trace_event *event) {
     size_t last = g->tree.kernel_count;
     char label[64];
-    tree_add(&g->tree, event);
+    if (is_needed(g, event)) tree_add(&g->tree, event);
     if (g->tree.kernel_count > last) {
         GROW(g->works, last, g->work_capacity);
         g->works[last] = (work){
