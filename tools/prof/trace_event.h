@@ -2,6 +2,8 @@
 #ifndef PROF_TRACE_EVENT_H
 #define PROF_TRACE_EVENT_H
 
+#include <string.h>
+
 #include "common.h"
 
 typedef struct trace_text { const char *data; size_t size; } trace_text;
@@ -39,8 +41,16 @@ typedef struct trace_event {
     trace_text id, id2, bp, scope;   /* JSON texts: flow's "id", "bp", instant's "s" */
     const trace_member *args;
     size_t arg_count;
+    uint64_t arg_bits;          /* key_bit of each */
     trace_text args_text;       /* {...} */
 } trace_event;
+
+/* A bit for a key, so that the arguments are searched for another only where it may be one. */
+static inline uint64_t key_bit(trace_text key) {
+    if (key.size == 0) return 1;
+    unsigned first = (unsigned char)key.data[0], last = (unsigned char)key.data[key.size - 1];
+    return (uint64_t)1 << ((first + last * 7 + key.size * 11) & 63);
+}
 
 static inline bool text_is(trace_text text, const char *word) {
     const char *p = text.data, *end = text.data + text.size;

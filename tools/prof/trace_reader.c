@@ -142,12 +142,9 @@ static void count_bad_utf8(source *s, const char *text, const char *end) {
     }
 }
 
-/* p: behind the opening quote. */
-static inline const char *skip_text(source *s, const char *p) {
-    const char *begin = p;
-    int high = 0;
-    for (;; p++) {
-        p = text_stop(p, &high);
+/* A text of more than plain ASCII: so far it is that up to p. */
+static const char *skip_odd_text(source *s, const char *begin, const char *p, int high) {
+    for (;; p = text_stop(p + 1, &high)) {
         if (*p == '"') break;
         if (p >= s->buffer + s->used) return stop(s, MORE, p, NULL);
         size_t size = *p == '\\' ? json_escape(p, s->buffer + s->used) : 0;
@@ -157,6 +154,14 @@ static inline const char *skip_text(source *s, const char *p) {
     if (p >= s->buffer + s->used) return stop(s, MORE, p, NULL);   /* behind a backslash */
     if (high) count_bad_utf8(s, begin, p);
     return p + 1;
+}
+
+/* p: behind the opening quote. */
+static inline const char *skip_text(source *s, const char *p) {
+    int high = 0;
+    const char *end = text_stop(p, &high);
+    bool plain = *end == '"' && !high && end < s->buffer + s->used;
+    return plain ? end + 1 : skip_odd_text(s, p, end, high);
 }
 
 static const char *skip_word(source *s, const char *p, bool number) {
@@ -200,6 +205,7 @@ static inline const char *skip_number(source *s, const char *p) {
     if (*p == '-' && characters[(unsigned char)*++p] == LETTER) return skip_word(s, p, true);
     if (!is_digit(*p)) return stop_at(s, p, what);
     p = *p == '0' ? p + 1 : skip_digits(p);
+    if ((*p == ',' || *p == ']') && p - begin <= FITS) return p;      /* most numbers */
     if (*p == '.') {
         if (!is_digit(*++p)) return stop_at(s, p, what);
         p = skip_digits(p);
@@ -634,13 +640,6 @@ static bool stands_twice(source *s, trace_text old, trace_text value) {
     return false;
 }
 
-/* A bit for a key, so that the arguments are searched for another only where it may be one. */
-static inline uint64_t key_bit(trace_text key) {
-    if (key.size == 0) return 1;
-    unsigned first = (unsigned char)key.data[0], last = (unsigned char)key.data[key.size - 1];
-    return (uint64_t)1 << ((first + last * 7 + key.size * 11) & 63);
-}
-
 /* The number of the argument with this key, or arg_count. Events have a few; of many, which only a
    hostile file has, a map knows, so that time does not grow with their square. */
 static size_t argument_with(source *s, const trace_event *event, trace_text key) {
@@ -684,6 +683,7 @@ static const char *scan_args(source *s, const char *p, trace_event *event) {
         s->args[event->arg_count++] = member;
     }
     event->args = s->args;
+    event->arg_bits = seen;
     return p + 1;
 }
 
@@ -1468,19 +1468,13 @@ int trace_close(trace_reader *r) {
 
 /* ---- Arguments ---- */
 
-const trace_member *trace_arg(const trace_event *event, const char *name) {
-    size_t size = strlen(name);
+const trace_member *trace_arg_find(const trace_event *event, const char *name, size_t size) {
     for (size_t i = event->arg_count; i-- > 0; ) {          /* of equal keys the last one counts */
         const trace_text *key = &event->args[i].key;
         if (key->size == size && key->data[0] == name[0] && memcmp(key->data, name, size) == 0)
             return &event->args[i];
     }
     return NULL;
-}
-
-bool trace_arg_int(const trace_event *event, const char *name, int64_t *value) {
-    const trace_member *arg = trace_arg(event, name);
-    return arg && json_int(arg->value, value);
 }
 
 bool trace_arg_double(const trace_event *event, const char *name, double *value) {

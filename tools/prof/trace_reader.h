@@ -91,8 +91,12 @@ uint8_t trace_kind_of(trace_text category);
 
 /* ---- Arguments of the current event ---- */
 
-const trace_member *trace_arg(const trace_event *event, const char *key);   /* NULL: not there */
-bool trace_arg_int(const trace_event *event, const char *key, int64_t *value);
+const trace_member *trace_arg_find(const trace_event *event, const char *key, size_t size);
+/* NULL: not there, which is known at once. */
+static inline const trace_member *trace_arg(const trace_event *event, const char *key) {
+    trace_text text = {key, strlen(key)};
+    return event->arg_bits & key_bit(text) ? trace_arg_find(event, key, text.size) : NULL;
+}
 bool trace_arg_double(const trace_event *event, const char *key, double *value);
 /* The decoded text, copied with a NUL into buffer; false when there is none. Cut to size. */
 bool trace_arg_text(const trace_event *event, const char *key, char *buffer, size_t size);
@@ -113,6 +117,10 @@ uint64_t trace_flow(const trace_event *event);               /* a number for its
 bool json_next(trace_text *rest, trace_text *key, trace_text *value);
 bool json_whole(trace_text text);                            /* is it one value of JSON? */
 bool json_int(trace_text value, int64_t *number);            /* also from a quoted number */
+static inline bool trace_arg_int(const trace_event *event, const char *key, int64_t *value) {
+    const trace_member *arg = trace_arg(event, key);
+    return arg && json_int(arg->value, value);
+}
 bool json_double(trace_text value, double *number);
 bool json_is_text(trace_text value);
 /* Decodes a quoted text into buffer with a NUL, cut to whole characters that fit; returns the size
