@@ -8919,6 +8919,22 @@ PROF__FN void prof__memory_put(uint32_t what, uintptr_t address, uint64_t bytes,
     prof__long_close(&l, PROF__MEMORY, prof__state_now(l.t));
 }
 
+/* What such a record says, but its time. */
+PROF__FN prof__memory prof__memory_get(const prof__item *i, uint32_t *depth) {
+    uint64_t info = prof__record_get(i->at + 3);
+    prof__memory m;
+    memset(&m, 0, sizeof m);
+    m.address = i->value;
+    m.bytes = (int64_t)prof__record_get(i->at + 2);
+    m.event = PROF_NONE;
+    m.what = (uint8_t)PROF__MIN(info & 0xff, (uint64_t)PROF__NOT_COUNTED);
+    m.device_type = (uint8_t)(info >> 16);
+    m.device_index = (int8_t)(uint8_t)(info >> 24);
+    m.category = (uint8_t)(info >> 32 & 7);
+    *depth = (uint32_t)(info >> 8) & 0xff;
+    return m;
+}
+
 PROF_API PROF__QUIET void prof_memory_alloc(const void *pointer, size_t bytes,
                                             prof_device device) {
     if (!pointer && !bytes) return;
@@ -8943,6 +8959,16 @@ PROF_API PROF__QUIET prof_memory_kind prof_memory_category(prof_memory_kind kind
 
 /* ---- ranges: {start} {end} {id} {number of the row | site << 32}, and as many slots as their
    event takes; arrows: {tick} {number << 1 | is an end} ---- */
+
+/* What the record of a range says, but its start. */
+typedef struct prof__range { uint64_t end, id; uint32_t thread, site; } prof__range;
+
+PROF__FN prof__range prof__range_get(const prof__item *i) {
+    uint64_t where = prof__record_get(i->at + 3);
+    prof__range range = { i->value, prof__record_get(i->at + 2), (uint32_t)where,
+                          (uint32_t)(where >> 32) };
+    return range;
+}
 
 PROF__FN uint64_t prof__number(uint64_t *last) {
     uint64_t n = 0;
@@ -10709,7 +10735,7 @@ typedef struct prof__payload {
 
 PROF__FN uint64_t prof__payload_number(prof__payload *p) {
     uint64_t n = 0;
-    if (p->at < p->end) n = (uint64_t)p->at->duration << 32 | p->at->end;
+    if (p->at < p->end) n = prof__record_get(p->at);
     p->at += p->at < p->end;
     return n;
 }
@@ -11225,31 +11251,31 @@ PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, 
     prof__read_zone_inline(r, end, duration, site_depth, unfinished, r->feed->take);
 }
 
-PROF__FN void prof__read_moment(prof__reader *r, const prof__record *c, uint32_t kind) {
-    uint64_t tick = (uint64_t)c->duration << 32 | c->end;
+PROF__FN void prof__read_moment(prof__reader *r, const prof__item *i) {
+    uint32_t kind = i->kind, site = i->site_depth >> 8;
     bool fed = !PROF__BARE && r->feed->moment;
     prof__moment one, *m = &one;
-    if (!prof__site_known(c[1].site_depth >> 8)) {
+    if (!prof__site_known(site)) {
         r->lost++;
         return;
     }
     r->moment_count++;
     if (r->counting) return;
     if (!fed) m = r->moments + (r->moment_count - 1);
-    m->ns = prof__to_ns(&r->scale, PROF__BARE ? tick : PROF__MIN(tick, r->latest));
-    m->value = (int64_t)((uint64_t)c[1].duration << 32 | c[1].end);
+    m->ns = prof__to_ns(&r->scale, PROF__BARE ? i->end : PROF__MIN(i->end, r->latest));
+    m->value = (int64_t)i->value;
     m->thread = r->thread;
-    m->site = c[1].site_depth >> 8;
+    m->site = site;
     m->kind = kind == PROF__REAL ? PROF__MOMENT_REAL :
               kind == PROF__COUNTER ? PROF__MOMENT_COUNTER : PROF__MOMENT;
     if (fed) r->feed->moment(r->feed->user, m);
 }
 
 #if PROF__BARE
-#  define prof__read_step(r, c) ((void)0)
+#  define prof__read_step(r, i) ((void)0)
 #else
 /* Steps come as events from outside: after the recorded ones, until they are put in order. */
-PROF__FN void prof__read_step(prof__reader *r, const prof__record *c) {
+PROF__FN void prof__read_step(prof__reader *r, const prof__item *i) {
     struct prof_trace *s = &prof__trace;
     uint32_t n = s->step_count++;
     prof__step *step;
@@ -11260,7 +11286,7 @@ PROF__FN void prof__read_step(prof__reader *r, const prof__record *c) {
     memset(step, 0, sizeof *step);
     memset(e, 0, sizeof *e);
     memcpy(step->name, "ProfilerStep#", 13);
-    *prof__text_u64(step->name + 13, prof__record_get(c + 2)) = 0;
+    *prof__text_u64(step->name + 13, i->value) = 0;
     step->extra.trace_name = step->name;
     if (prof__details_now.node) {        /* else they would not hold the zones, which have it */
         step->extra.has = PROF_HAS_NODE_ID;
@@ -11268,8 +11294,8 @@ PROF__FN void prof__read_step(prof__reader *r, const prof__record *c) {
     }
     e->name = "ProfilerStep*";
     e->extra = &step->extra;
-    e->start_ns = prof__to_ns(&r->scale, prof__record_get(c));
-    e->end_ns = PROF__MAX(prof__to_ns(&r->scale, prof__record_get(c + 1)), e->start_ns);
+    e->start_ns = prof__to_ns(&r->scale, i->end - i->duration);
+    e->end_ns = PROF__MAX(prof__to_ns(&r->scale, i->end), e->start_ns);
     e->thread = r->thread;
     e->parent = e->first_child = e->next_sibling = PROF_NONE;
     e->flags = PROF_EVENT_USER_ANNOTATION | PROF_EVENT_SUBMITTED | PROF__EVENT_STEP;
@@ -11295,27 +11321,18 @@ PROF__FN int64_t prof__read_ns(prof__reader *r, uint64_t tick) {
 }
 
 /* Memory: the zone that has it is still to come; without one it is an event of its own. */
-PROF__FN void prof__read_memory(prof__reader *r, const prof__record *c) {
+PROF__FN void prof__read_memory(prof__reader *r, const prof__item *i) {
     prof__details *d = &prof__details_now;
-    uint64_t info = prof__record_get(c + 3);
-    uint32_t depth = (uint32_t)(info >> 8) & 0xff, n = d->memory_count++;
-    bool out = (info & 0xff) == PROF__NO_MEMORY;
-    prof__memory *m;
+    uint32_t depth, n = d->memory_count++;
+    prof__memory read = prof__memory_get(i, &depth), *m;
     prof_event *e = NULL;
     if (depth >= prof__trace.max_depth)
-        e = prof__read_made(r, out ? "[OutOfMemory]" : "[memory]");
+        e = prof__read_made(r, read.what == PROF__NO_MEMORY ? "[OutOfMemory]" : "[memory]");
     if (r->counting) return;
     m = prof__trace.memory + n;
-    memset(m, 0, sizeof *m);
-    m->ns = prof__read_ns(r, prof__record_get(c));
-    m->address = prof__record_get(c + 1);
-    m->bytes = (int64_t)prof__record_get(c + 2);
-    m->event = PROF_NONE;
+    *m = read;
+    m->ns = prof__read_ns(r, i->end);
     m->thread = r->thread;
-    m->what = (uint8_t)PROF__MIN(info & 0xff, (uint64_t)PROF__NOT_COUNTED);
-    m->device_type = (uint8_t)(info >> 16);
-    m->device_index = (int8_t)(uint8_t)(info >> 24);
-    m->category = (uint8_t)(info >> 32 & 7);
     if (e) {
         e->flags |= PROF__EVENT_MEMORY;  /* beside the zones, also in the same moment */
         e->start_ns = e->end_ns = m->ns;
@@ -11337,63 +11354,62 @@ PROF__FN uint32_t prof__thread_numbered(const struct prof_trace *s, uint32_t num
     return row && row->number == number ? row->thread : other;
 }
 
-PROF__FN void prof__read_async(prof__reader *r, const prof__record *c) {
+PROF__FN void prof__read_async(prof__reader *r, const prof__item *i) {
     struct prof_trace *s = &prof__trace;
     prof__details *d = &prof__details_now;
-    uint64_t where = prof__record_get(c + 3);
-    uint32_t site = (uint32_t)(where >> 32), thread = (uint32_t)where, *place;
+    prof__range range = prof__range_get(i);
+    uint32_t *place;
     prof_extra *x = (prof_extra *)prof__details_take(d, sizeof *x);
     prof__ids ids = { s->async_index, 2 * s->async_count, prof__event_id, s->events, 0 };
-    int64_t id = (int64_t)prof__record_get(c + 2), end_ns;
+    int64_t id = (int64_t)range.id, end_ns;
     prof_event *e;
     d->async_count++;
-    if (!prof__site_known(site) || thread >= s->row_number) {
+    if (!prof__site_known(range.site) || range.thread >= s->row_number) {
         r->lost++;
         return;
     }
     place = r->counting ? NULL : prof__id_place(&ids, id);
-    end_ns = prof__read_ns(r, prof__record_get(c + 1));
+    end_ns = prof__read_ns(r, range.end);
     if (place && *place) {               /* ended twice: the earlier one counts */
         s->async_twice++;
         e = s->events + *place - 1;
         if (end_ns >= e->end_ns) return;
         x->id = id;
     } else {
-        e = prof__read_made(r, prof__site(site)->name);
+        e = prof__read_made(r, prof__site(range.site)->name);
         if (!e) return;
         *place = (uint32_t)(e - s->events) + 1;
     }
-    e->start_ns = prof__read_ns(r, prof__record_get(c));
+    e->start_ns = prof__read_ns(r, i->end);
     e->end_ns = PROF__MAX(e->start_ns, end_ns);
     e->flags |= PROF_EVENT_ASYNC;
-    e->site = site;
-    e->thread = prof__thread_numbered(s, thread, r->thread);
+    e->site = range.site;
+    e->thread = prof__thread_numbered(s, range.thread, r->thread);
     e->extra = x;
     x->has = PROF_HAS_ID | PROF_HAS_END_THREAD;
     x->id = id;
     x->end_thread = s->threads[r->thread].id;
 }
 
-PROF__FN void prof__read_flow(prof__reader *r, const prof__record *c) {
-    uint64_t number = prof__record_get(c + 1);
+PROF__FN void prof__read_flow(prof__reader *r, const prof__item *i) {
     uint32_t n = r->moment_count++;
     prof__moment one, *m = &one;
     if (r->counting) return;             /* its site means nothing */
     if (!r->feed->moment) m = r->moments + n;
-    m->ns = prof__read_ns(r, prof__record_get(c));
-    m->value = (int64_t)(number >> 1);
+    m->ns = prof__read_ns(r, i->end);
+    m->value = (int64_t)(i->value >> 1);
     m->thread = r->thread;
-    m->kind = number & 1 ? PROF__MOMENT_FLOW_END : PROF__MOMENT_FLOW;
+    m->kind = i->value & 1 ? PROF__MOMENT_FLOW_END : PROF__MOMENT_FLOW;
     if (r->feed->moment) r->feed->moment(r->feed->user, m);
 }
 
 /* A record of many slots. */
-PROF__FN void prof__read_detail(prof__reader *r, const prof__record *c, uint32_t kind,
-                                uint32_t slots) {
-    if (kind == PROF__ATTRIBUTE) prof__read_attribute(&prof__details_now, c, c + 1 + slots);
-    else if (kind == PROF__MEMORY && slots == 3) prof__read_memory(r, c);
-    else if (kind == PROF__ASYNC && slots == PROF__EXTRA_SLOTS) prof__read_async(r, c);
-    else if (kind == PROF__FLOW && slots == 1) prof__read_flow(r, c);
+PROF__FN void prof__read_detail(prof__reader *r, const prof__item *i) {
+    if (i->kind == PROF__ATTRIBUTE)
+        prof__read_attribute(&prof__details_now, i->at, i->at + i->slots);
+    else if (i->kind == PROF__MEMORY && i->slots == 4) prof__read_memory(r, i);
+    else if (i->kind == PROF__ASYNC && i->slots == PROF__EXTRA_SLOTS + 1) prof__read_async(r, i);
+    else if (i->kind == PROF__FLOW && i->slots == 2) prof__read_flow(r, i);
     else r->lost++;
 }
 #endif
@@ -11402,14 +11418,11 @@ PROF__FN void prof__read_detail(prof__reader *r, const prof__record *c, uint32_t
 PROF__FN void prof__read_item(prof__reader *r, const prof__item *i) {
     if (i->kind == PROF__ZONE64 || i->kind == PROF__UNFINISHED)
         prof__read_zone(r, i->end, i->duration, i->site_depth, i->kind == PROF__UNFINISHED);
-    else if (i->kind == PROF__STEP) prof__read_step(r, i->at);
-    else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER)
-        prof__read_moment(r, i->at, i->kind);
+    else if (i->kind == PROF__STEP) prof__read_step(r, i);
+    else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER) prof__read_moment(r, i);
 #if !PROF__BARE
-    else if (i->kind == PROF__REAL && i->slots == 2)
-        prof__read_moment(r, i->at, i->kind);
-    else if (i->kind >= PROF__ATTRIBUTE && i->kind <= PROF__FLOW)
-        prof__read_detail(r, i->at, i->kind, i->slots - 1);
+    else if (i->kind == PROF__REAL && i->slots == 2) prof__read_moment(r, i);
+    else if (i->kind >= PROF__ATTRIBUTE && i->kind <= PROF__FLOW) prof__read_detail(r, i);
 #endif
     else if (i->kind != PROF__CLOCK && i->kind != PROF__PART) r->lost++;
 }
@@ -12494,64 +12507,55 @@ PROF__FN void prof__sum_up(struct prof_trace *s) {
 
 /* ---- the stack of a backward event is that of its forward. _set_backward_stacktraces() ---- */
 
-typedef struct prof__forward {
-    int64_t sequence_nr;
+/* Backward events that ask for their forward, one of each sequence number and forward's thread.
+   Scratch: PROF__PAIR_SHARE for each. */
+typedef struct prof__pairs {
+    const struct prof_trace *s;
+    uint32_t *index, *forward, *backward, places, count;
+    int64_t sequence_nr;                 /* what is looked for */
     uint64_t thread;
-    uint32_t event;
-} prof__forward;
+} prof__pairs;
+#define PROF__PAIR_SHARE (4 * sizeof(uint32_t))
 
-typedef struct prof__backward {
-    struct prof_trace *s;
-    uint32_t *root;                      /* per event: the innermost backward event around it */
-    uint32_t *index, places, count;
-    prof__forward *forwards;             /* one for each (sequence_nr, forward thread) looked for */
-} prof__backward;
-
-#define PROF__BACKWARD_SHARE (sizeof(prof__forward) + 2 * sizeof(uint32_t))
-
-typedef struct prof__forward_key {
-    const prof__forward *list;
-    int64_t sequence_nr;
-    uint64_t thread;
-} prof__forward_key;
-PROF__FN bool prof__forward_same(const void *context, uint32_t number) {
-    const prof__forward_key *k = (const prof__forward_key *)context;
-    return k->list[number].sequence_nr == k->sequence_nr && k->list[number].thread == k->thread;
+PROF__FN int64_t prof__sequence_of(const prof_event *e) {
+    return prof__has(e) & PROF_HAS_SEQUENCE_NR ? e->extra->sequence_nr : -1;
 }
 
-PROF__FN uint32_t *prof__forward_place(const prof__backward *b, const prof_event *e,
-                                       uint64_t thread) {
-    prof__forward_key key;
-    key.list = b->forwards;
-    key.thread = thread;
-    key.sequence_nr = prof__has(e) & PROF_HAS_SEQUENCE_NR ? e->extra->sequence_nr : -1;
-    return prof__place_of(b->index, b->places, (uint64_t)key.sequence_nr * 0x9e3779b1u ^ thread,
-                       prof__forward_same, &key);
+PROF__FN bool prof__pair_same(const void *context, uint32_t number) {
+    const prof__pairs *p = (const prof__pairs *)context;
+    const prof_event *e = p->s->events + p->backward[number];
+    return prof__sequence_of(e) == p->sequence_nr && e->extra->fwd_thread == p->thread;
+}
+
+PROF__FN uint32_t *prof__pair_place(prof__pairs *p, const prof_event *e, uint64_t thread) {
+    p->sequence_nr = prof__sequence_of(e);
+    p->thread = thread;
+    return prof__place_of(p->index, p->places, (uint64_t)p->sequence_nr * 0x9e3779b1u ^ thread,
+                          prof__pair_same, p);
+}
+
+/* For n events that ask. */
+PROF__FN void prof__pairs_begin(prof__pairs *p, const struct prof_trace *s, char *scratch,
+                                uint32_t n) {
+    memset(p, 0, sizeof *p);
+    p->s = s;
+    p->places = 2 * n;
+    p->index = (uint32_t *)(void *)scratch;
+    p->forward = p->index + p->places;
+    p->backward = p->forward + n;
+    memset(p->index, 0, p->places * sizeof *p->index);
+}
+
+PROF__FN void prof__pair_ask(prof__pairs *p, uint32_t i) {
+    const prof_event *e = p->s->events + i;
+    uint32_t *place = prof__pair_place(p, e, e->extra->fwd_thread);
+    if (*place) return;
+    p->forward[p->count] = PROF_NONE;
+    p->backward[p->count] = i;
+    *place = ++p->count;
 }
 
 PROF__FN bool prof__is_backward(const prof_event *e) { return e->extra && e->extra->scope == 1; }
-
-/* What backward event i looks for, once each. */
-PROF__FN void prof__backward_ask(prof__backward *b, const prof_event *e) {
-    uint32_t *place;
-    prof__forward *f = b->forwards + b->count;
-    if (!(prof__has(e) & PROF_HAS_FWD_THREAD)) {
-        b->s->no_forward++;
-        return;
-    }
-    place = prof__forward_place(b, e, e->extra->fwd_thread);
-    if (*place) return;
-    f->thread = e->extra->fwd_thread;
-    f->sequence_nr = prof__has(e) & PROF_HAS_SEQUENCE_NR ? e->extra->sequence_nr : -1;
-    f->event = PROF_NONE;
-    *place = ++b->count;
-}
-
-PROF__FN void prof__backward_find(prof__backward *b, uint32_t i) {
-    const prof_event *e = b->s->events + i;
-    uint32_t *place = prof__forward_place(b, e, b->s->threads[e->thread].id);
-    if (*place && b->forwards[*place - 1].event == PROF_NONE) b->forwards[*place - 1].event = i;
-}
 
 /* Is an event's extra its own, in the arena? Those of modules, nodes and zone stacks are shared. */
 PROF__FN bool prof__extra_own(const struct prof_trace *s, const prof_event *e) {
@@ -12576,47 +12580,47 @@ PROF__FN prof_extra *prof__own_extra(struct prof_trace *s, prof_event *e) {
     return x;
 }
 
-PROF__FN void prof__backward_set(prof__backward *b, uint32_t i) {
-    prof_event *e = b->s->events + i;
-    const prof_event *root = b->s->events + b->root[i], *forward = NULL;
-    const prof_extra *from;
+/* root: the backward event around, or itself. */
+PROF__FN void prof__backward_set(prof__pairs *p, struct prof_trace *s, uint32_t i, uint32_t root) {
+    const prof_event *asker = s->events + root;
+    const prof_extra *from = NULL;
+    prof_event *e = s->events + i;
     prof_extra *x;
-    if (prof__has(root) & PROF_HAS_FWD_THREAD) {
-        const prof__forward *f =
-            b->forwards + *prof__forward_place(b, root, root->extra->fwd_thread) - 1;
-        if (f->event != PROF_NONE) forward = b->s->events + f->event;
+    if (prof__has(asker) & PROF_HAS_FWD_THREAD) {
+        uint32_t place = *prof__pair_place(p, asker, asker->extra->fwd_thread);
+        if (p->forward[place - 1] != PROF_NONE) from = s->events[p->forward[place - 1]].extra;
     }
-    from = forward ? forward->extra : NULL;
     if (!(e->extra && e->extra->stack_count) && !(from && from->stack_count)) return;
-    x = prof__own_extra(b->s, e);
+    x = prof__own_extra(s, e);
     if (!x) return;
     x->stack = from ? from->stack : NULL;
     x->stack_count = from ? from->stack_count : 0;
     x->has &= ~(uint32_t)PROF__HAS_NATIVE;
 }
 
-/* scratch: 4 bytes an event, PROF__BACKWARD_SHARE for each of scope 1. */
+/* scratch: 4 bytes an event, PROF__PAIR_SHARE for each of scope 1. */
 PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
-    prof__backward b;
-    uint32_t n = s->event_count, asking = 0;
+    prof__pairs p;
+    uint32_t n = s->event_count, asking = 0, *root;
     for (uint32_t i = 0; i < n; i++) asking += prof__is_backward(s->events + i);
     if (!asking) return;
-    memset(&b, 0, sizeof b);
-    b.s = s;
-    b.places = 2 * asking;
-    b.forwards = (prof__forward *)(void *)scratch;
-    b.index = (uint32_t *)(void *)(b.forwards + asking);
-    b.root = b.index + b.places;
-    memset(b.index, 0, b.places * sizeof *b.index);
+    prof__pairs_begin(&p, s, scratch, asking);
+    root = p.backward + asking;
     for (uint32_t i = 0; i < n; i++) {
         const prof_event *e = s->events + i;
-        b.root[i] = prof__is_backward(e) ? i : prof__moved(b.root, e->parent);
-        if (b.root[i] == i) prof__backward_ask(&b, e);
+        root[i] = prof__is_backward(e) ? i : prof__moved(root, e->parent);
+        if (root[i] != i) continue;
+        if (prof__has(e) & PROF_HAS_FWD_THREAD) prof__pair_ask(&p, i);
+        else s->no_forward++;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const prof_event *e = s->events + i;
+        uint32_t *place =
+            root[i] == PROF_NONE ? prof__pair_place(&p, e, s->threads[e->thread].id) : NULL;
+        if (place && *place && p.forward[*place - 1] == PROF_NONE) p.forward[*place - 1] = i;
     }
     for (uint32_t i = 0; i < n; i++)
-        if (b.root[i] == PROF_NONE) prof__backward_find(&b, i);
-    for (uint32_t i = 0; i < n; i++)
-        if (b.root[i] != PROF_NONE) prof__backward_set(&b, i);
+        if (root[i] != PROF_NONE) prof__backward_set(&p, s, i, root[i]);
 }
 
 /* ---- raw activities to events. PyTorch: _parse_kineto_results() ---- */
@@ -17922,21 +17926,6 @@ PROF__FN void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
 
 /* ---- arrows from forward to backward zones ---- */
 
-/* A backward event, by its sequence number and its forward's thread; forward: the last that began.
-   */
-typedef struct prof__pair {
-    const struct prof_trace *s;
-    uint32_t *index, *forward, *backward, places, count;
-    int64_t sequence_nr;                 /* what is looked for */
-    uint64_t thread;
-} prof__pair;
-
-PROF__FN bool prof__pair_same(const void *context, uint32_t number) {
-    const prof__pair *p = (const prof__pair *)context;
-    const prof_extra *x = p->s->events[p->backward[number]].extra;
-    return x->sequence_nr == p->sequence_nr && x->fwd_thread == p->thread;
-}
-
 PROF__FN bool prof__has_sequence(const prof_event *e) {
     return prof__has(e) & PROF_HAS_SEQUENCE_NR && e->extra->sequence_nr >= 0 && prof__in_tree(e);
 }
@@ -17945,40 +17934,18 @@ PROF__FN bool prof__asks_forward(const prof_event *e) {
     return prof__has_sequence(e) && e->extra->has & PROF_HAS_FWD_THREAD && e->extra->fwd_thread;
 }
 
-PROF__FN uint32_t *prof__pair_place(prof__pair *p, int64_t sequence_nr, uint64_t thread) {
-    p->sequence_nr = sequence_nr;
-    p->thread = thread;
-    return prof__place_of(p->index, p->places, (uint64_t)sequence_nr * 0x9e3779b1u ^ thread,
-                          prof__pair_same, p);
-}
-
-/* scratch: 16 bytes a backward event. */
-PROF__FN void prof__pairs_open(prof__pair *p, const struct prof_trace *s) {
+/* The forward of each backward event is the last that began before it. */
+PROF__FN void prof__pairs_open(prof__pairs *p, const struct prof_trace *s) {
     uint32_t n = 0;
-    memset(p, 0, sizeof *p);
     for (uint32_t i = 0; i < s->event_count; i++) n += prof__asks_forward(s->events + i);
-    if (!n) return;
-    p->s = s;
-    p->places = 2 * n;
-    p->index = (uint32_t *)(void *)s->scratch;
-    p->forward = p->index + p->places;
-    p->backward = p->forward + n;
-    memset(p->index, 0, p->places * sizeof *p->index);
-    for (uint32_t i = 0; i < s->event_count; i++) {
-        const prof_event *e = s->events + i;
-        uint32_t *place;
-        if (!prof__asks_forward(e)) continue;
-        place = prof__pair_place(p, e->extra->sequence_nr, e->extra->fwd_thread);
-        if (*place) continue;
-        p->forward[p->count] = PROF_NONE;
-        p->backward[p->count] = i;
-        *place = ++p->count;
-    }
-    for (uint32_t i = 0; i < s->event_count; i++) {
+    prof__pairs_begin(p, s, s->scratch, n);
+    for (uint32_t i = 0; n && i < s->event_count; i++)
+        if (prof__asks_forward(s->events + i)) prof__pair_ask(p, i);
+    for (uint32_t i = 0; n && i < s->event_count; i++) {
         const prof_event *e = s->events + i;
         uint32_t *place;
         if (!prof__has_sequence(e) || prof__asks_forward(e)) continue;
-        place = prof__pair_place(p, e->extra->sequence_nr, s->threads[e->thread].id);
+        place = prof__pair_place(p, e, s->threads[e->thread].id);
         if (*place && e->start_ns <= s->events[p->backward[*place - 1]].start_ns)
             p->forward[*place - 1] = i;
     }
@@ -17993,7 +17960,7 @@ PROF__FN void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *n
 
 PROF__FN void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
     const struct prof_trace *s = g->s;
-    prof__pair p;
+    prof__pairs p;
     uint64_t id = 0;
     prof__pairs_open(&p, s);
     for (uint32_t i = 0; i < p.count && !o->failed; i++) {
@@ -21690,24 +21657,25 @@ PROF__FN void prof__raw_read_event(prof_raw *r, size_t at, size_t end) {
 }
 
 PROF__FN void prof__raw_hand_memory(prof_raw *r, uint32_t thread, const prof__item *i) {
-    uint64_t info = prof__record_get(i->at + 3);
+    uint32_t depth;
+    prof__memory m = prof__memory_get(i, &depth);
     prof_memory_change change;
     prof_raw_item item;
     memset(&change, 0, sizeof change);
     memset(&item, 0, sizeof item);
     item.thread = thread;
     item.kind = PROF_RAW_MEMORY;
-    item.depth = (uint8_t)(info >> 8);
-    item.failed = (info & 0xff) == PROF__NO_MEMORY;
+    item.depth = (uint8_t)depth;
+    item.failed = m.what == PROF__NO_MEMORY;
     item.name = item.failed ? "[OutOfMemory]" : "[memory]";
     change.ns = item.start_ns = item.end_ns = prof__raw_ns(r, i->end);
-    change.address = prof__record_get(i->at + 1);
-    change.bytes = prof__record_get(i->at + 2);
+    change.address = m.address;
+    change.bytes = (uint64_t)m.bytes;
     change.thread = item.thread;
-    change.device.type = (uint8_t)(info >> 16);
-    change.device.index = (int8_t)(uint8_t)(info >> 24);
-    change.kind = (prof_memory_kind)(info >> 32 & 7);
-    change.is_free = (info & 0xff) == PROF__FREE;
+    change.device.type = m.device_type;
+    change.device.index = m.device_index;
+    change.kind = (prof_memory_kind)m.category;
+    change.is_free = m.what == PROF__FREE;
     item.memory = &change;
     prof__raw_hand(r, &item);
 }
@@ -21715,7 +21683,6 @@ PROF__FN void prof__raw_hand_memory(prof_raw *r, uint32_t thread, const prof__it
 /* What is no zone and no moment. */
 PROF__FN void prof__raw_hand_detail(prof_raw *r, uint32_t thread, const prof__item *i) {
     prof_raw_item item;
-    uint64_t second = prof__record_get(i->at + 1);
     if (i->kind == PROF__MEMORY && i->slots == 4) {
         prof__raw_hand_memory(r, thread, i);
         return;
@@ -21724,21 +21691,21 @@ PROF__FN void prof__raw_hand_detail(prof_raw *r, uint32_t thread, const prof__it
     item.thread = thread;
     item.start_ns = item.end_ns = prof__raw_ns(r, i->end);
     if (i->kind == PROF__ASYNC && i->slots >= 4) {
-        uint64_t where = prof__record_get(i->at + 3);
+        prof__range range = prof__range_get(i);
         item.kind = PROF_RAW_ASYNC;
-        item.site = prof__raw_site_of(r, (uint32_t)(where >> 32));
+        item.site = prof__raw_site_of(r, range.site);
         item.name = item.site->name;
-        item.thread = (uint32_t)where;
+        item.thread = range.thread;
         item.end_thread = thread;
-        item.end_ns = prof__raw_ns(r, second);
-        item.value = (int64_t)prof__record_get(i->at + 2);
+        item.end_ns = prof__raw_ns(r, range.end);
+        item.value = (int64_t)range.id;
         if (item.end_ns < item.start_ns) item.end_ns = item.start_ns;
         prof__raw_hand(r, &item);
     } else if (i->kind == PROF__FLOW && i->slots == 2) {
         item.kind = PROF_RAW_FLOW;
         item.name = "flow";
-        item.value = (int64_t)(second >> 1);
-        item.flags = second & 1;
+        item.value = (int64_t)(i->value >> 1);
+        item.flags = i->value & 1;
         prof__raw_hand(r, &item);
     }
 }
