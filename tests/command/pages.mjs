@@ -225,6 +225,7 @@ async function sideBySide(page, file, aside, ranks) {
   const axis = await page.run("(p => [p.from == range.from, p.to == range.to, p.parts.every(m => " +
     "m.points.length && m.points.every(([ns]) => ns >= range.from && ns < range.to))])(memoryParts())");
   check(axis.every(Boolean), "memory of other times: " + axis);
+  check((await page.run("data.device")) == "CUDA", "memory changes what devices are called");
   if (aside) {
     const now = await page.run("ranksNow()");
     check(now.collectives.length == 1 && near(now.ranks[0].wait_us, 2000) &&
@@ -465,6 +466,8 @@ for (const argument of pages) {
     await test("page_" + name + "_pinches", () => pinches(page));
     await test("page_" + name + "_figures", () => figures(name, file, page));
   }
+  if (name == "none") await test("page_none_says_so", async () =>
+    check(/nothing in this trace/.test(await page.run("$('notes_section').innerText")), "a page of nothing"));
   if (await page.run("told.summed[0]")) await test("page_" + name + "_sums", () => sums(page));
   await test("page_" + name + "_prints", () => prints(file));
   await test("page_" + name + "_narrow", () => narrow(file));

@@ -98,7 +98,7 @@ if [ -n "$browser" ]; then
         dom "$out/made.html"
     sed 's|</body>|<script>view=[88,90];paint();tell(84);document.title=$("tip").textContent</script>&|' \
         "$out/made.html" >"$out/told.html"
-    says memory_page_tells '<title>84.000 us: 1.06 KiB' 0 dom "$out/told.html"
+    says memory_page_tells '<title>84.000 µs: 1.06 KiB' 0 dom "$out/told.html"
 else
     echo 'skip memory_page: no Chromium here'
 fi

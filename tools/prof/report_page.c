@@ -78,7 +78,8 @@ static void add_change(report_page *page, const trace_event *event) {
     int64_t bytes[2] = {0, 0};
     if (!tree_takes_change(&page->table->tree, event, &change) || change.is_legacy ||
         change.kind == CHANGE_REFUSED) return;
-    rows_add_bytes(page->table, bytes, change.device_type, change.bytes);
+    int side = rows_memory_side(page->table, change.device_type);
+    if (side >= 0) bytes[side] = change.bytes;
     timeline_add_change(page->timeline, event, bytes);
 }
 

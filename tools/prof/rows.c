@@ -399,11 +399,15 @@ void rows_note_memory(row_table *t, int32_t type) {
     if (!t->memory_type && counts_in_table(t, type)) t->memory_type = (uint8_t)type;
 }
 
+int rows_memory_side(const row_table *t, int32_t type) {
+    return counts_in_table(t, type) ? 1 : counts_as_cpu(type) ? 0 : -1;
+}
+
 void rows_add_bytes(row_table *t, int64_t sums[2], int32_t type, int64_t bytes) {
-    bool on_device = counts_in_table(t, type);
-    if (on_device && !t->view.device_name && t->options->device)
+    int side = rows_memory_side(t, type);
+    if (side == 1 && !t->view.device_name && t->options->device)
         t->view.device_name = prof_device_name(t->memory_type);
-    if (on_device || counts_as_cpu(type)) sums[on_device] += bytes;
+    if (side >= 0) sums[side] += bytes;
 }
 
 void rows_push_memory(row_table *t, prof_span change, const int64_t sums[2]) {

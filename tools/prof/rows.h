@@ -120,6 +120,8 @@ bool rows_take_name(row_table *table, const char *name);     /* does the filter?
 /* Of each change of memory, in the order of time; then what it adds to: host and devices. */
 void rows_note_memory(row_table *table, int32_t device_type);
 void rows_add_bytes(row_table *table, int64_t sums[2], int32_t device_type, int64_t bytes);
+/* What it counts for: 0 the host, 1 devices, -1 neither. */
+int rows_memory_side(const row_table *table, int32_t device_type);
 void rows_push_memory(row_table *table, prof_span change, const int64_t sums[2]);
 void rows_push(row_table *table, const prof_span *span);     /* into the sums */
 /* After rows_finish: of the durations of the row's calls. false: some are in sums alone. */

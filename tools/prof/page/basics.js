@@ -16,7 +16,7 @@ function exact(ns) {
   return Math.abs(ns) >= 1e6 ? (ns / 1e6).toFixed(6) + " ms" : (ns / 1e3).toFixed(3) + " \u00b5s";
 }
 function bytes(n) {
-  const units = ["B", "KB", "MB", "GB", "TB"];
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let i = 0;
   for (; Math.abs(n) >= 1024 && i < 4; i++) n /= 1024;
   return (i ? n.toFixed(2) : n) + " " + units[i];

@@ -21,8 +21,11 @@ for (const [name, value] of [...data.cards, ...busyCards]) {
 }
 for (const line of data.losses) $("losses").append(element("div", line));
 $("losses").hidden = !data.losses.length;
-for (const note of data.notes) $("notes").append(element("li", note));
-$("notes_section").hidden = !data.notes.length;
+const nothing = data.rows.length || told.count || told.counters.length ? [] : ["There is nothing in " +
+  "this trace: nothing that is marked (PROF_SCOPE, record_function, an op) ran and ended while it was " +
+  "recorded."];
+for (const note of [...nothing, ...data.notes]) $("notes").append(element("li", note));
+$("notes_section").hidden = !$("notes").children.length;
 for (const e of document.querySelectorAll(".device")) if (!data.device) e.remove();
 $("calls_section").hidden = !data.rows.length;
 

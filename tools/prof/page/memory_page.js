@@ -13,7 +13,7 @@ function bytes(n) {
   return sign + (i ? size.toFixed(2) : size) + ' ' + units[i];
 }
 function time(us) { return us >= 1e6 ? (us / 1e6).toFixed(4) + ' s' :
-  us >= 1e3 ? (us / 1e3).toFixed(3) + ' ms' : us.toFixed(3) + ' us'; }
+  us >= 1e3 ? (us / 1e3).toFixed(3) + ' ms' : us.toFixed(3) + ' \u00b5s'; }
 /* Changes come as [ns since the last, category, bytes]; states are made of them. */
 const begin = Math.min(...devices.map(d => d.begin));
 for (const d of devices) {

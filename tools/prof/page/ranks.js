@@ -103,5 +103,6 @@ function fillCollectives(collectives, several) {
     c.last_rank === null ? "" : String(c.last_rank)] : []]));
   $("ranks_note").textContent = (several ? "Communication is exposed where nothing computes at " +
     "the same time, copies where neither does; prof ranks --help tells how they are told apart." : "") +
-    (left > 0 ? " " + count(left) + " more collectives, with less skew: prof ranks." : "");
+    (left > 0 ? " " + count(left) + " more collectives, " +
+      (several ? "with less skew" : "shorter ones") + ": prof ranks." : "");
 }

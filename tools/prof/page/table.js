@@ -140,7 +140,7 @@ function cell(row, column) {
   const td = element("td", undefined, column.gpu ? "gpu" : "");
   const value = row[column.of];
   if (column.of == NAME) {
-    const open = element("button", plain(value), "link");
+    const open = element("button", plain(value).trim() ? plain(value) : "(no name)", "link");
     open.title = plain(value);
     open.onclick = e => { e.stopPropagation(); showCalls(value, row[DEVICE]); };
     td.append(element("i", "", row[DEVICE] ? "dot gpu" : "dot"), open);

@@ -271,7 +271,7 @@ function drawHeads(g, width) {
       const size = track.to - track.from, sums = track.summed ? " + " + count(track.summed) +
         " short" : "";
       g.fillText((track.folded ? "\u25b8 " : "\u25be ") + cut(plain(track.title) + (size || sums
-        ? " \u2013 " + count(size) + sums + " slices" : ""), width - 24), 6, at + HEAD / 2 + 1);
+        ? " \u2013 " + count(size) + sums + (size == 1 && !sums ? " slice" : " slices") : ""), width - 24), 6, at + HEAD / 2 + 1);
       drawMarks(g, track, at);
     } else if (gaps !== undefined) {
       drawGapHead(g, idle.get(gaps), at, width);
