@@ -21180,7 +21180,7 @@ struct prof_raw {
     char *text, *text_end;
     bool session, in_damage, swap;
     uint32_t generation, clock, knot_count;
-    uint64_t rate, start_tick, start_wall_ns;
+    uint64_t rate, start_tick, start_wall_ns, zones;     /* zones: of the session, that ended */
     prof__knot knots[PROF__KNOTS + 1], pair;
     prof__scale scale;
     prof__raw_named **names, *first_name, *last_name;   /* names: NULL: no sums so far */
@@ -21298,7 +21298,7 @@ PROF__FN void prof__raw_forget(prof_raw *r) {
     r->text = base + (r->text_end - base) / 2;
     r->names = NULL;
     r->first_name = r->last_name = NULL;
-    r->full_tick = r->sums_tick = 0;
+    r->full_tick = r->sums_tick = r->zones = 0;
     r->details = NULL;
     r->pages = NULL;
     r->asked = r->counter_count = 0;
@@ -21730,6 +21730,7 @@ PROF__FN void prof__raw_hand_item(prof_raw *r, prof__raw_row *row, uint32_t thre
     item.value = i->kind >= PROF__INSTANT ? (int64_t)i->value : 0;
     item.depth = (uint8_t)i->site_depth;
     if (i->kind == PROF__UNFINISHED) item.flags = PROF_EVENT_UNFINISHED;
+    r->zones += item.kind == PROF_RAW_ZONE && !item.flags;
     if (item.kind == PROF_RAW_ZONE && row && prof__item_start(i) < row->oldest)
         item.flags |= PROF_EVENT_PARTIAL;
     if (item.kind == PROF_RAW_ZONE && row && row->page)
@@ -21804,6 +21805,8 @@ PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
     PROF__STATS(PROF__RAW_TAKE, PROF__RAW_TAKE, PROF__RAW_TAKE)
     s->dropped = s->dropped_full + s->dropped_deep + s->dropped_threads + s->dropped_sites +
                  s->dropped_busy;
+    if (s->overwritten && s->recorded > r->zones)        /* a ring's dump tells slots */
+        s->overwritten = s->recorded - r->zones;
     s->threads = (uint32_t)counts[14];
     s->clock = (prof_clock)(r->clock <= PROF_CLOCK_PLATFORM ? r->clock : 0);
     s->ticks_per_second = r->rate;

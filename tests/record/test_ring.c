@@ -532,6 +532,27 @@ static void test_dump_of_a_crash(void) {
     EQUAL(d.open, 1);
     SAME_TEXT(d.last_open, "about to crash");
     CHECK(d.zones > 1000, "%u zones", (unsigned)d.zones);
+    EQUAL(d.zones + d.stats.counts.overwritten, 200000);
+}
+
+/* What is no zone is overwritten too, but does not count as one. */
+static void test_dump_counts_zones(void) {
+    prof_desc desc = ring_desc(256 << 10);
+    test_text text;
+    dumped d;
+    memset(&text, 0, sizeof text);
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 20000; i++) {
+        PROF_COUNTER("number", i);
+        test_zones(1);
+    }
+    EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
+    d = read_dump(text.data, text.size);
+    CHECK(d.zones > 100 && d.zones < 40000, "%u zones", (unsigned)d.zones);
+    EQUAL(d.zones + d.stats.counts.overwritten, 40000);
+    prof_stop();
+    test_text_clear(&text);
+    free(desc.memory);
 }
 
 int main(void) {
@@ -548,5 +569,6 @@ int main(void) {
     RUN(test_dumps_race);
     RUN(test_dump_of_a_name_being_written);
     RUN(test_dump_of_a_crash);
+    RUN(test_dump_counts_zones);
     return test_end();
 }
