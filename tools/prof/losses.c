@@ -197,7 +197,7 @@ void losses_end_raw(losses *l, raw_losses *r) {
 }
 
 void losses_add_stream(losses *l, uint64_t blocks, uint64_t records, uint64_t damaged_bytes) {
-    if (count_of(l, "overwritten")) records = 0;         /* a ring's dump lacks them: told already */
+    if (count_of(l, "overwritten")) records = 0;     /* a ring's dump lacks them: told already */
     const uint64_t counts[] = {blocks, records, damaged_bytes};
     size_t first = known_counts() + 1;
     for (size_t i = 0; i < 3 && first + i < LOSS_COUNTS; i++)
