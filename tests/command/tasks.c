@@ -1,6 +1,7 @@
 /* What a target with a kernel's tasks tells, for test_prof_uart.sh: tasks that wait within zones,
    an interrupt, and three tasks of one name, one after the other, that end in the midst of a zone.
-   tasks table|trace|dump|raw|chrome: to stdout. */
+   tasks table|trace|dump|raw|chrome|fails: to stdout; fails: a raw stream whose sink fails each third
+   time, when it has taken half. */
 #define PROF_IMPLEMENTATION
 #define PROF_FREESTANDING
 #define PROF_ARENA_SIZE 1048576
@@ -13,9 +14,12 @@ static unsigned clock_ticks, in_context;
 #include <stdio.h>
 #include <string.h>
 
+static unsigned writes, fail_each;
+
 static bool out(void *user, const void *data, size_t size) {
+    bool fails = fail_each && ++writes % fail_each == 0;
     (void)user;
-    return fwrite(data, 1, size, stdout) == size;
+    return fwrite(data, 1, fails ? size / 2 : size, stdout) == size;
 }
 
 static void work(unsigned ticks) {
@@ -57,15 +61,22 @@ int main(int argc, char **argv) {
     prof_sink sink = { out, NULL };
     prof_desc desc;
     prof_trace *trace;
-    bool raw = strcmp(what, "raw") == 0, chrome = strcmp(what, "chrome") == 0;
+    bool fails = strcmp(what, "fails") == 0, chrome = strcmp(what, "chrome") == 0;
+    bool raw = fails || strcmp(what, "raw") == 0;
     memset(&desc, 0, sizeof desc);
     desc.platform.ticks_per_second = 1000000000;
     if (raw || chrome) desc.mode = PROF_MODE_STREAM;
     if (raw || chrome) desc.stream = sink;
     if (chrome) desc.stream_format = PROF_STREAM_CHROME;
     if (prof_start(&desc) != PROF_OK) return 1;
-    for (unsigned i = 0; i < 60; i++) round_of(i);
+    for (unsigned i = 0; i < 60; i++) {
+        round_of(i);
+        fail_each = fails ? 3 : 0;
+        if ((raw || chrome) && i % 4 == 0) (void)prof_flush();
+    }
+    fail_each = 0;
     trace = prof_stop();
+    if (fails != (prof_get_stats().stream_failures > 0)) return 9;
     if (strcmp(what, "table") == 0) return (int)prof_write_table(trace, NULL, sink);
     if (strcmp(what, "trace") == 0) return (int)prof_write_chrome(trace, NULL, sink);
     if (strcmp(what, "dump") == 0) return (int)prof_dump(sink);
