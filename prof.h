@@ -5094,6 +5094,7 @@ struct prof_trace {
     uint32_t rate;                       /* of the clock; 0: ns */
     prof__segment *free_chunks;
     prof__row *tasks;                    /* that live: see prof__live */
+    const struct prof__cpu_results *cpu_results;     /* NULL: nobody told of tasks */
 #else
     prof_mode mode;
     prof_clock clock;
@@ -8138,10 +8139,10 @@ static struct prof__task {
 
 struct prof__close;
 /* What tables and traces tell by the row "CPU", where there are tasks; else NULL. */
-static const struct prof__cpu_results {
+struct prof__cpu_results {
     void (*group)(prof__group *r, const struct prof__close *c);
     void (*chrome)(prof__out *o, const prof_event *e);
-} *prof__cpu_results;
+};
 static const struct prof__cpu_results *prof__cpu_results_here(void) PROF__QUIET;
 
 enum { PROF__CPU_ID = 999, PROF__TASK_IDS };
@@ -8305,7 +8306,7 @@ PROF__FN prof__row *prof__cpu_row(void) {
     prof__row_call(&t->row, "CPU");
     prof__live_add(&t->row);
     prof__task.sessions++;
-    prof__cpu_results = prof__cpu_results_here();
+    prof__trace.cpu_results = prof__cpu_results_here();
     return &t->row;
 }
 
@@ -14234,7 +14235,7 @@ PROF__FN void prof__group_open(prof__group *r) {
 #if PROF__BARE
 #  define prof__average_on_cpu(a, r) ((a)->on_cpu_ns = (r)->on_cpu_ns)
 PROF__INLINE void prof__group_on_cpu(prof__group *r, const prof__close *c) {
-    if (prof__cpu_results) prof__cpu_results->group(r, c);
+    if (prof__trace.cpu_results) prof__trace.cpu_results->group(r, c);
 }
 
 #  define prof__is_in_sums(s, what) false
@@ -14666,8 +14667,8 @@ PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const pr
     a->count = r->count;
     a->cpu_time_total_ns = r->cpu_ns;
     a->self_cpu_time_total_ns = r->self_cpu_ns;
-    a->min_ns = r->count ? r->min_ns : 0;
-    a->max_ns = r->count ? r->max_ns : 0;
+    a->min_ns = PROF__BARE || r->count ? r->min_ns : 0;
+    a->max_ns = PROF__BARE || r->count ? r->max_ns : 0;
     prof__average_on_cpu(a, r);
     if (PROF__BARE || !w) return;
     a->device_time_total_ns = w->device_ns;
@@ -16062,23 +16063,26 @@ PROF__FN prof_time_unit prof__table_unit(const prof__table *t, int64_t ns) {
     return t->desc->time_unit ? t->desc->time_unit : prof__time_unit(ns);
 }
 
-PROF__FN void prof__table_time(prof__table *t, int column, int64_t ns) {
+/* In the unit that so many ns have. */
+PROF__FN void prof__table_us(prof__table *t, int column, const prof__real *us, int64_t ns) {
     char text[48];
-    *prof__text_time(text, prof__us(ns), prof__table_unit(t, ns)) = 0;
+    *prof__text_time(text, *us, prof__table_unit(t, ns)) = 0;
     prof__table_cell(t, column, text);
 }
 
+PROF__FN void prof__table_time(prof__table *t, int column, int64_t ns) {
+    prof__real us = prof__us(ns);
+    prof__table_us(t, column, &us, ns);
+}
+
 PROF__FN void prof__table_mean(prof__table *t, int column, int64_t ns, uint64_t count) {
-    char text[48];
-    int64_t whole = prof__mean_ns(ns, count);
     prof__real us = prof__mean_us(ns, count);
 #if !PROF__BARE
     if (column == PROF__COL_CPU_MEAN && prof__table_raw(t, t->row))
         us = prof__real_div(prof__real_from_double(prof__table_raw(t, t->row)->cpu_us),
                             prof__real_from((int64_t)count));
 #endif
-    *prof__text_time(text, us, prof__table_unit(t, whole)) = 0;
-    prof__table_cell(t, column, text);
+    prof__table_us(t, column, &us, prof__mean_ns(ns, count));
 }
 
 PROF__FN void prof__table_share(prof__table *t, int column, int64_t ns, int64_t sum) {
@@ -16264,9 +16268,10 @@ PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column)
     int64_t n = prof__table_number(t, r, column);
     if (!t->width[column]) return;
     if (shows == PROF__SHOW_NAME)
-        prof__table_name(t, column,
-                         column == PROF__COL_NAME ? r->key : prof__text(r->overload_name));
-    else if (r->is_async && column == PROF__COL_CPU_SHARE) prof__table_cell(t, column, "0");
+        prof__table_name(t, column, PROF__BARE || column == PROF__COL_NAME
+                                        ? r->key : prof__text(r->overload_name));
+    else if (!PROF__BARE && r->is_async && column == PROF__COL_CPU_SHARE)
+        prof__table_cell(t, column, "0");
     else if (shows == PROF__SHOW_SHARE)
         prof__table_share(t, column, n, prof__table_whole_ns(t, column));
     else if (shows == PROF__SHOW_TIME) prof__table_time(t, column, n);
@@ -17210,7 +17215,7 @@ PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct 
         prof__chrome_place(place, s, e->thread, prof__chrome_tid(s, e->thread));
     prof__chrome_zone(o, place, e->name, e->start_ns, e->end_ns, e->flags);
 #if PROF__BARE
-    if (prof__cpu_results) prof__cpu_results->chrome(o, e);
+    if (s->cpu_results) s->cpu_results->chrome(o, e);
 #endif
 }
 

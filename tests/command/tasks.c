@@ -1,7 +1,7 @@
 /* What a target with a kernel's tasks tells, for test_prof_uart.sh: tasks that wait within zones,
    an interrupt, and three tasks of one name, one after the other, that end in the midst of a zone.
-   tasks table|trace|dump|raw|chrome|fails: to stdout; fails: a raw stream whose sink fails each third
-   time, when it has taken half. */
+   tasks table|trace|dump|raw|chrome|fails: to stdout; fails: a raw stream whose sink fails each
+   third time, when it has taken half. */
 #define PROF_IMPLEMENTATION
 #define PROF_FREESTANDING
 #define PROF_ARENA_SIZE 1048576

@@ -207,6 +207,11 @@ static void test_target_tasks(void) {
     SAME_TEXT(prof_threads(trace, &threads)[2].name, "same#300000");
     EQUAL(threads, 5);
     prof_task_gone(7);
+    EQUAL(prof_start(&desc), PROF_OK);   /* without tasks */
+    PROF_BLOCK("alone") clock_ticks += 10;
+    trace = prof_stop();
+    EQUAL(prof_key_averages(trace, NULL, rows, 4), 1);
+    EQUAL(rows[0].on_cpu_ns, 0);
 }
 
 /* A task that ended, and the next one of its number: its open zones have ended, and what the next
