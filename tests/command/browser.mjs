@@ -101,10 +101,14 @@ async function openPage(call, listeners, file, {width = 1280, height = 900, dark
     {width, height, deviceScaleFactor: 1, mobile: false});
   page.media = media => ask("Emulation.setEmulatedMedia", {media,
     features: [{name: "prefers-color-scheme", value: dark ? "dark" : "light"}]});
+  // What a screen reader is told: [role, name] of each element.
+  page.told = async () => (await ask("Accessibility.getFullAXTree")).nodes.filter(n => !n.ignored)
+    .map(n => [n.role?.value, n.name?.value || ""]);
   page.print = async () => Buffer.from((await ask("Page.printToPDF", {})).data, "base64");
   page.key = async (key, modifiers = 0) => {
-    const text = key.length == 1 ? key : undefined;
-    await ask("Input.dispatchKeyEvent", {type: "keyDown", key, text, modifiers});
+    const text = key.length == 1 ? key : key == "Enter" ? "\r" : undefined;
+    await ask("Input.dispatchKeyEvent", {type: "keyDown", key, text, modifiers,
+      windowsVirtualKeyCode: {Enter: 13, Tab: 9}[key]});
     await ask("Input.dispatchKeyEvent", {type: "keyUp", key, modifiers});
   };
   page.picture = async (whole = false, clip = undefined) => Buffer.from((await ask(

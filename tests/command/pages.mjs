@@ -272,6 +272,29 @@ async function pinches(page) {
   await page.run("KEYS.Escape()");
 }
 
+// A screen reader has a name for all that can be used; the keyboard reaches it, seen as it is there.
+async function reads(page) {
+  const used = ["button", "searchbox", "textbox", "combobox", "application", "img", "Canvas", "columnheader"];
+  const told = await page.told(), nameless = told.filter(([role, name]) => used.includes(role) && !name.trim());
+  check(!nameless.length, "no name: " + nameless.map(([role]) => role));
+  for (const name of ["Timeline.", "Search the timeline", "Zoom in", "Filter by name"])
+    check(told.some(([, text]) => text.startsWith(name)), "nothing is called " + name);
+  await page.run("$('theme').focus()");
+  const ways = [];
+  for (let n = 0; n < 40 && !ways.includes("rows"); n++) {
+    await page.key("Tab");
+    ways.push(await page.run("document.activeElement.closest('#rows') ? 'rows' : document.activeElement.id"));
+    const ring = await page.run("getComputedStyle(document.activeElement).outlineStyle");
+    check(ring != "none", "the focus on " + ways[n] + " is not seen");
+  }
+  for (const way of ["search", "timeline", "filter", "rows"])
+    check(ways.includes(way), `Tab does not reach ${way}: ${ways}`);
+  await page.key("Enter");
+  await settled(page);
+  check(!(await page.run("$('calls').hidden")), "Enter on a name does not show its calls");
+  await page.run("$('calls_close').click()");
+}
+
 // On paper: light, without what is to be pressed, as wide as the paper, nothing squeezed.
 async function prints(file) {
   const page = await browser.open(file, {dark: true});
@@ -464,6 +487,7 @@ for (const argument of pages) {
       await test("page_compares_step", () => comparesStep(page, file, ["rank0", "later"]));
     }
     await test("page_" + name + "_pinches", () => pinches(page));
+    await test("page_" + name + "_reads", () => reads(page));
     await test("page_" + name + "_figures", () => figures(name, file, page));
   }
   if (name == "none") await test("page_none_says_so", async () =>

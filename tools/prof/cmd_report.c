@@ -36,7 +36,11 @@ const command report_command = {
     "  prof gaps and prof ranks have it. Python functions are rows only with\n"
     "  --category python_function. Percentiles are exact: the ceil(n p / 100)-th of n\n"
     "  durations in ascending order; they take 16 bytes of memory a call. An event\n"
-    "  with a key twice is an error, told with file and byte.\n", run
+    "  with a key twice is an error, told with file and byte.\n\n"
+    "The page\n"
+    "  Files that ran at the same time, by ts and baseTimeNanoseconds, stand as they\n"
+    "  ran; others begin at 0. A step is each file's own. What begins in the chosen\n"
+    "  step is counted as by --step; in a measured time likewise.\n", run
 };
 
 typedef struct report_options {

@@ -75,7 +75,7 @@ function fillRanks() {
   const {ranks, collectives, stragglers} = ranksNow(), several = ranks.length > 1;
   const part = (us, rank) =>
     time(us) + (rank.span_us ? " (" + (100 * us / rank.span_us).toFixed(1) + " %)" : "");
-  fillSheet("ranks", ["Rank", "", "Span", ...PARTS.map(([, , text]) => text),
+  fillSheet("ranks", ["Rank", "Shares", "Span", ...PARTS.map(([, , text]) => text),
     ...several ? ["Late", "Waited"] : [], "File"],
   ranks.map(rank => [String(rank.rank), shareBar(rank), time(rank.span_us),
     ...PARTS.map(([key]) => part(rank[key], rank)),
