@@ -60,7 +60,10 @@ build/prof report -f html -o "$out/two_ranks.html" "$out/rank0.json" "$out/rank1
 build/prof report --step 3 -f json -n all -o "$out/two_ranks.step.json" "$out/rank0.json" "$out/rank1.json"
 build/prof diff -f html -o "$out/diff_later.html" "$out/rank0.json" "$out/later.json"
 build/prof diff -f html --metric p90 -o "$out/diff_p90.html" "$out/rank0.json" "$out/rank1.json"
-list="$list two_ranks=$out/two_ranks.html diff_later=$out/diff_later.html diff_p90=$out/diff_p90.html"
+build/prof merge -o "$out/merged.json" "$out/rank0.json" "$out/rank1.json" 2>/dev/null
+build/prof report -f html -o "$out/merged.html" "$out/merged.json"
+cp "$out/two_ranks.step.json" "$out/merged.step.json"      # each rank's own step, as of two files
+list="$list merged=$out/merged.html two_ranks=$out/two_ranks.html diff_later=$out/diff_later.html diff_p90=$out/diff_p90.html"
 
 # ---- Pages of other commands ----
 

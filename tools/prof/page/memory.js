@@ -1,7 +1,7 @@
 // ---- Memory over time: in the range, and what stands when that begins ----
 
 function partOf({file, points}) {
-  const span = range ? range.of[file] : [-Infinity, Infinity];
+  const span = range ? range.files[file] : [-Infinity, Infinity];
   if (!span) return [];
   const first = above(n => points[n][0], 0, points.length, span[0]);
   const last = above(n => points[n][0], first, points.length, span[1]);
@@ -49,7 +49,7 @@ function memory() {
     g.fillText(bytes(most * part), 2, y(most * part) - (part ? 7 : 9));
   }
   parts.forEach((m, n) => {
-    const end = range && range.of[m.file] ? range.of[m.file][1] : to;
+    const end = range && range.files[m.file] ? range.files[m.file][1] : to;
     const ink = color(memoryInk(m, n));
     memoryLine(g, m.points, 1, ink, [], x, y, end);
     if (m.device) memoryLine(g, m.points, 2, ink, [4, 4], x, y, end);

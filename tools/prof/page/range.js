@@ -1,48 +1,57 @@
 // ---- The range that all views show: the whole, a step, what was measured ----
 
-let range = null;   // {of: [from, to] by file, null where it has none; from, to: of all; text}; ns
+let range = null;   // {of: [from, to] by process, files: by file (null: none); from, to; text}; ns
 
 const fileOf = i => slices.tracks[slices.track[i]].file;
-const within = (file, ns) => !range ||
-  (range.of[file] !== null && ns >= range.of[file][0] && ns < range.of[file][1]);
-const inRange = i => within(fileOf(i), slices.start[i]);
+const isIn = (span, ns) => span !== null && ns >= span[0] && ns < span[1];
+const within = (file, ns) => !range || isIn(range.files[file], ns);
+const inProcess = (process, ns) => !range || isIn(range.of[process], ns);
+const inRange = i => inProcess(slices.tracks[slices.track[i]].process, slices.start[i]);
+const join = (a, b) => a && b ? [Math.min(a[0], b[0]), Math.max(a[1], b[1])] : a || b;
 
-// A step of all files: of a rank's every process, too, where they are in one file and run it at
-// the same time. A name that comes again later is another step.
+// A step of all processes of all files: the first of that name in each, on whatever threads; where
+// the name comes again later, it is another step.
 function findSteps() {
   const known = new Map(), list = [];
   for (const i of [...slices.steps].sort((a, b) => slices.start[a] - slices.start[b])) {
-    const name = names[slices.name[i]], file = fileOf(i), begin = slices.start[i], end = endOf(i);
-    const same = known.get(name) || [];
+    const name = names[slices.name[i]], {process} = slices.tracks[slices.track[i]];
+    const same = known.get(name) || [], own = [slices.start[i], endOf(i)];
     known.set(name, same);
-    let step = same.find(one => one.of[file] && begin < one.of[file][1]) ||
-      same.find(one => !one.of[file]);
+    let step = same.find(({of}) => !of[process] || own[0] < of[process][1]);
     if (!step) {
-      step = {name, of: told.files.map(() => null), least: Infinity, most: 0};
+      step = {name, of: told.processes.map(() => null), least: Infinity, most: 0};
       same.push(step);
       list.push(step);
     }
-    step.of[file] = step.of[file] ? [step.of[file][0], Math.max(step.of[file][1], end)] : [begin, end];
-    step.least = Math.min(step.least, end - begin);
-    step.most = Math.max(step.most, end - begin);
+    step.of[process] = join(step.of[process], own);
+    step.least = Math.min(step.least, own[1] - own[0]);
+    step.most = Math.max(step.most, own[1] - own[0]);
   }
   return list;
 }
+// The process whose calls launch what a device's process does; -1: not known.
+function hostOf(process) {
+  const work = (deviceWorks().get(process) || []).find(i => slices.launch[i] >= 0);
+  return work === undefined ? -1 : slices.tracks[slices.track[slices.launch[work]]].process;
+}
+const byFile = of => told.files.map((name, file) => of.reduce((span, one, process) =>
+  told.processes[process][0] == file ? join(span, one) : span, null));
 function stepText({name, of, least, most}) {
-  const files = of.filter(Boolean).length, [a, b] = [time(least / 1e3), time(most / 1e3)];
+  const files = byFile(of).filter(Boolean).length, [a, b] = [time(least / 1e3), time(most / 1e3)];
   return name + ", " + (a == b ? a : a + " to " + b) +
-    (files < of.length ? ", in " + files + " of " + of.length + " files" : "");
+    (files < told.files.length ? ", in " + files + " of " + told.files.length + " files" : "");
 }
 function rangeOf(text) {
   const [a, b] = view.measured || [0, 0];
   if (text == "measured" && b > a)
-    return {of: told.files.map(() => [a, b]), from: a, to: b,
+    return {of: told.processes.map(() => [a, b]), files: told.files.map(() => [a, b]), from: a, to: b,
       text: "the measured " + time((b - a) / 1e3)};
   const step = text == "" ? undefined : steps[Number(text)];
   if (!step) return null;
-  const there = step.of.filter(Boolean);
-  return {of: step.of, from: Math.min(...there.map(r => r[0])),
-    to: Math.max(...there.map(r => r[1])), text: step.name};
+  const files = byFile(step.of), [from, to] = files.reduce(join, null);
+  const of = step.of.map((span, process) =>
+    span || step.of[hostOf(process)] || files[told.processes[process][0]]);
+  return {of, files, from, to, text: step.name};
 }
 function setRange(text) {
   range = rangeOf(text);

@@ -82,7 +82,7 @@ function rowsOfFiles(taken) {
 }
 // Memory to the innermost call at that moment; what changed in none is a row of its own.
 function addChanged([track, ns, host, devices], rowOf, taken) {
-  if (!track || !within(track.file, ns)) return;
+  if (!track || !inProcess(track.process, ns)) return;
   const call = callAt(track, ns);
   if (call >= 0 && !taken(call)) return;
   const row = call >= 0 ? rowOf(rowText(slices.name[call]), 0) : rowOf("[memory]", 0);
