@@ -131,6 +131,25 @@ pftrace tests/command/traces/kineto_2024.json
 head -c 1000 "$out/run.pftrace" >"$out/cut.pftrace"
 says cut_is_told "the file ends early; read up to there" 1 "$prof" report "$out/cut.pftrace"
 
+# 100 kB of packed packets that unpack to 50 MB: in little memory, and told what was too much.
+python3 - "$out/bomb.pftrace" <<'END'
+import sys
+import zlib
+
+
+def put(number, value):
+    def varint(n):
+        return bytes([n & 127 | 128]) + varint(n >> 7) if n > 127 else bytes([n])
+    return varint(number << 3) + varint(value) if isinstance(value, int) else \
+        varint(number << 3 | 2) + varint(len(value)) + value
+
+
+event = put(1, put(10, 1) + put(8, 5) + put(11, put(9, 3) + put(11, 1)))
+with open(sys.argv[1], 'wb') as file:
+    file.write(put(1, put(10, 1) + put(8, 1)))
+    file.write(put(1, put(50, zlib.compress(event * (1 << 18)))) * 12 + put(1, put(50, zlib.compress(event * (1 << 20)))))
+END
+says unpacks_in_little_memory "make no sense: left out" 0 sh -c "ulimit -v 200000; '$prof' report '$out/bomb.pftrace'"
 says several_ranks "rank 1: " 0 sh -c "'$prof' export -o '$out/two.pftrace' tests/command/traces/kineto_2024.json \
     tests/command/traces/kineto_2026.json && '$prof' export -o '$out/two.json' '$out/two.pftrace' && cat '$out/two.json'"
 no_merged_file() {

@@ -11,7 +11,9 @@
 #include "trace_writer.h"
 
 enum {
-    LARGEST = 1 << 26,           /* 64 MB, one packet, packed or not */
+    LARGEST = 1 << 26,           /* 64 MB, one packet, */
+    LARGEST_PACKED = 1 << 23,    /* 8 MB, what one packet unpacks to (Perfetto packs 512 kB) */
+    MOST_JSON = 1 << 20,         /* is made before what there is was read */
     DEEPEST = 64,                /* arguments within each other, tracks below each other */
     MOST_ARGS = 256,             /* of an event */
     MOST_CLOCKS = 4,             /* of a sequence */
@@ -73,7 +75,7 @@ struct pftrace_json {
     size_t size, capacity;
     uint64_t offset;
     const char *broken;          /* what is wrong at offset; NULL: nothing is */
-    bool told, own_metadata, any_event;
+    bool told, own_metadata, any_event, waits;
     uint64_t odd;                /* ends of nothing, arguments too many, members that are no JSON */
     sequence *sequences;
     size_t sequence_count, sequence_capacity;
@@ -727,7 +729,7 @@ static void take_compressed(pftrace_json *p, const pb_field *f) {
     size_t room = 1 << 16;
     int code = inflateInit(&z);
     uint8_t *to = NULL;
-    for (; code == Z_OK && room <= LARGEST; room *= 2) {
+    for (; code == Z_OK && room <= LARGEST_PACKED; room *= 2) {
         to = reallocate(to, room + READABLE);
         z.next_out = to + z.total_out;
         z.avail_out = (uInt)(room - z.total_out);
@@ -816,12 +818,14 @@ void pftrace_json_push(pftrace_json *p, const void *data, size_t size) {
     p->size += size;
     memset(p->buffer + p->size, 0, READABLE);
     const uint8_t *at = p->buffer, *end = at + p->size;
-    while (next_whole(p, &at, end, &f))
+    while (!(p->waits = p->writer.out->text_size > MOST_JSON) && next_whole(p, &at, end, &f))
         if (f.number == PF_PACKET && f.type == PB_BYTES) take_packet(p, pb_within(&f), false);
     p->offset += (uint64_t)(at - p->buffer);
     p->size = (size_t)(end - at);
     memmove(p->buffer, at, p->size);
 }
+
+bool pftrace_json_waits(const pftrace_json *p) { return p->waits; }
 
 void pftrace_json_end(pftrace_json *p) {
     if (p->size && !p->broken) p->broken = "the file ends early";

@@ -132,8 +132,9 @@ static size_t read_json(unpacker *u, void *to, size_t size) {
     while (u->taken == there && !u->json_ended) {
         output_forget(&u->json);
         u->taken = 0;
-        got = read_some(u, piece, sizeof piece);
-        if (got) push(u, piece, got);
+        bool waits = u->perfetto && pftrace_json_waits(u->perfetto);
+        got = waits ? 0 : read_some(u, piece, sizeof piece);
+        if (got || waits) push(u, piece, got);
         else make_end(u);
         text = output_memory(&u->json, &there);
     }
