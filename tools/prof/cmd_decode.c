@@ -111,6 +111,7 @@ static int decode_to(int fd, const char *path, const char *to) {
     output out;
     if (!output_open(&out, to)) return EXIT_BAD;
     raw_json *raw = raw_json_open(&out);
+    raw_json_read_ahead(raw, fd, lseek(fd, 0, SEEK_CUR));
     int status = push_all(raw, fd, path) ? EXIT_OK : EXIT_BAD;
     prof_raw_stats stats = raw_json_end(raw);
     if (status == EXIT_OK) status = judge(raw, &stats, path);

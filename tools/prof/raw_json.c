@@ -7,6 +7,7 @@
 
 #include "head_sums.h"
 #include "losses.h"
+#include "raw_memory.h"
 #include "span_sorter.h"
 
 enum {
@@ -34,7 +35,7 @@ struct raw_json {
     uint32_t thread;                     /* the held ones' */
     prof_order order;
     output args;                         /* of one event */
-    raw_memory allocated;
+    raw_memory *changes;
     const char *const *counters;
     uint32_t counter_count;
     bool has_memory;
@@ -269,16 +270,11 @@ static void write_change(raw_json *r, const prof_raw_item *item, int64_t bytes, 
 }
 
 static void take_memory(raw_json *r, const prof_raw_item *item) {
-    int64_t bytes, missed, total;
-    if (item->failed) {
-        write_change(r, item, (int64_t)item->memory->bytes,
-                     raw_memory_total(&r->allocated, item->memory->device), false);
-        return;
-    }
-    if (!raw_memory_take(&r->allocated, item->memory, &bytes, &missed)) return;
-    total = raw_memory_total(&r->allocated, item->memory->device);
-    if (missed) write_change(r, item, -missed, total - bytes, true);
-    write_change(r, item, bytes, total, false);
+    raw_change c = raw_memory_next(r->changes, item);
+    if (item->failed) c.bytes = (int64_t)item->memory->bytes;
+    else if (!c.counts) return;
+    if (c.missed) write_change(r, item, -c.missed, c.total - c.bytes, true);
+    write_change(r, item, c.bytes, c.total, false);
 }
 
 static void write_range(raw_json *r, const prof_raw_item *item, bool end) {
@@ -515,60 +511,6 @@ static void take(void *user, const prof_raw_item *item) {
     }
 }
 
-/* ---- What is allocated ---- */
-
-static uint64_t key_of(const prof_memory_change *c) {
-    uint64_t device = (uint64_t)c->device.type << 8 | (uint8_t)c->device.index;
-    return c->address ^ device << 48;
-}
-
-static uint64_t *total_of(raw_memory *m, prof_device device) {
-    return map_put(&m->totals, (uint64_t)device.type << 8 | (uint8_t)device.index, NULL);
-}
-
-/* Of how many bytes is the block that is freed? false: there is none. */
-static bool free_block(raw_memory *m, const prof_memory_change *c, int64_t *bytes) {
-    uint64_t *block = map_get(&m->blocks, key_of(c));
-    m->unknown += !block;
-    m->twice += block && !*block;
-    if (!block || !*block) return false;
-    *bytes = (int64_t)(1 - *block);
-    *block = 0;
-    return true;
-}
-
-/* A block has 1 + its bytes; 0: it was freed. Of half a million and more those are forgotten: what
-   frees one of them again is of unknown memory. */
-bool raw_memory_take(raw_memory *m, const prof_memory_change *c, int64_t *bytes, int64_t *missed) {
-    *missed = 0;
-    m->blocks.forgets = true;
-    if (c->is_free && !free_block(m, c, bytes)) return false;
-    if (!c->is_free) {
-        uint64_t *block = map_put(&m->blocks, key_of(c), NULL);
-        m->missed += *block != 0;
-        *missed = *block ? (int64_t)(*block - 1) : 0;
-        *bytes = (int64_t)c->bytes;
-        *block = c->bytes + 1;
-    }
-    *total_of(m, c->device) += (uint64_t)*bytes - (uint64_t)*missed;
-    return true;
-}
-
-int64_t raw_memory_total(raw_memory *m, prof_device device) {
-    return (int64_t)*total_of(m, device);
-}
-
-void raw_memory_lose(const raw_memory *m, prof_stats *counts) {
-    counts->memory_unknown += m->unknown;
-    counts->memory_twice += m->twice;
-    counts->memory_missed += m->missed;
-}
-
-void raw_memory_free(raw_memory *m) {
-    map_free(&m->blocks);
-    map_free(&m->totals);
-}
-
 /* ---- The stream ---- */
 
 bool raw_json_is(const void *first, size_t size) {
@@ -580,6 +522,7 @@ raw_json *raw_json_open(output *out) {
     r->memory = allocate(MEMORY);
     r->order = (prof_order){.depths = r->depths, .room = HELD, .write = write_held, .user = r};
     r->pid = 1;
+    r->changes = raw_memory_new();
     writer_begin(&r->writer, out, false);
     output_open_memory(&r->sums);
     output_open_memory(&r->args);
@@ -588,6 +531,10 @@ raw_json *raw_json_open(output *out) {
     };
     if (prof_raw_open(&desc, &r->raw) != PROF_OK) exit(fail(NULL, "out of memory"));
     return r;
+}
+
+void raw_json_read_ahead(raw_json *r, int fd, off_t begin) {
+    raw_memory_read_ahead(r->changes, fd, begin, NULL, NULL);
 }
 
 void raw_json_push(raw_json *r, const void *data, size_t size) {
@@ -604,7 +551,7 @@ prof_raw_stats raw_json_end(raw_json *r) {
     prof_raw_close(r->raw, &r->stats);
     prof_order_end(&r->order);
     write_arrows(r);
-    raw_memory_lose(&r->allocated, &r->raw_lost.counts);
+    raw_memory_lose(r->changes, &r->raw_lost.counts);
     losses_end_raw(&r->lost, &r->raw_lost);
     raw_stats_lose(&r->stats, &r->lost);
     head_lists lists = {0};
@@ -654,7 +601,7 @@ void raw_json_free(raw_json *r) {
     output_discard(&r->sums);
     for (size_t i = 0; i < HELD; i++) free(r->held[i].args), free(r->held[i].name);
     output_discard(&r->args);
-    raw_memory_free(&r->allocated);
+    raw_memory_free(r->changes);
     map_free(&r->open);
     map_free(&r->rows);
     map_free(&r->place_numbers);

@@ -9,27 +9,17 @@
 #ifndef PROF_RAW_JSON_H
 #define PROF_RAW_JSON_H
 
+#include <sys/types.h>
+
 #include "common.h"
 
 typedef struct raw_json raw_json;
 struct losses;
 
-/* What the memory events of a stream leave allocated: a free does not say how many bytes it was. */
-typedef struct raw_memory {
-    map blocks, totals;
-    uint64_t unknown, twice, missed;         /* frees, and allocations: as prof_stats has them */
-} raw_memory;
-
-/* How a change changes what is in use; missed: of the block that stood there, whose free was not
-   seen. false: what it frees was not allocated. */
-bool raw_memory_take(raw_memory *memory, const prof_memory_change *change, int64_t *bytes,
-                     int64_t *missed);
-int64_t raw_memory_total(raw_memory *memory, prof_device device);    /* in use on it */
-void raw_memory_lose(const raw_memory *memory, prof_stats *counts);  /* adds what was odd */
-void raw_memory_free(raw_memory *memory);
-
-bool raw_json_is(const void *first, size_t size);            /* of these bytes, 4 of them or more */
+bool raw_json_is(const void *first, size_t size);           /* of these bytes, 4 of them or more */
 raw_json *raw_json_open(output *out);
+/* Before the first push: the stream begins there in a file that is read twice (raw_memory.h). */
+void raw_json_read_ahead(raw_json *raw, int fd, off_t begin);
 void raw_json_push(raw_json *raw, const void *data, size_t size);
 /* There is no more: the rest of the trace, its head with what the stream lost. */
 prof_raw_stats raw_json_end(raw_json *raw);

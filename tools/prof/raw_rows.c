@@ -10,13 +10,10 @@
 
 #include "losses.h"
 #include "raw_json.h"
-#include "span_sorter.h"
+#include "raw_memory.h"
 #include "unpack.h"
 
-enum {
-    MEMORY = 16 << 20, PIECE = 1 << 18, DEPTHS = 256, PLACES = 1 << 16,
-    SESSION = 1, THREAD = 3, DETAILS = 8, EVENT = 9     /* blocks: see "The raw stream" in prof.h */
-};
+enum { MEMORY = 16 << 20, PIECE = 1 << 18, DEPTHS = 256, PLACES = 1 << 16 };
 
 typedef struct raw_place { const prof_site *site; uint32_t row; } raw_place;
 
@@ -25,10 +22,7 @@ typedef struct raw_rows {
     prof_raw_stats stats;
     losses lost;
     raw_losses raw_lost;
-    span_sorter *changes;                    /* of memory: by time, then what they amount to, as
-                                                they come; NULL: there are none */
-    uint64_t change_count;
-    raw_memory allocated;
+    raw_memory *changes;
     raw_place places[PLACES];                /* rows of plain zones */
     struct raw_open { prof_span span; int64_t counters[PROF_COUNTERS]; } open[DEPTHS];   /* that
                                             the stream's end found open, outermost first */
@@ -39,36 +33,24 @@ typedef struct raw_rows {
 
 /* ---- Which files ---- */
 
-static uint32_t word_at(const unsigned char *bytes, int i) {
-    uint32_t word;
-    memcpy(&word, bytes + 4 * i, sizeof word);
-    return word;
-}
-
 /* Which tasks of a kernel ran: see prof_task_in. */
 static bool is_cpu_row(const unsigned char *block) {
-    return word_at(block, 7) == 3 && word_at(block, 8) == 999 && !word_at(block, 9) &&
+    return raw_word(block, 7) == 3 && raw_word(block, 8) == 999 && !raw_word(block, 9) &&
            memcmp(block + 40, "CPU", 3) == 0;
 }
 
-/* What a stream has: what changes in memory; what lies in zones by its times, which are needed. */
-typedef struct raw_needs { bool memory, times; } raw_needs;
-
-/* Do all blocks up to where the file is cut belong to one session? */
-static bool blocks_fit(int fd, off_t size, raw_needs *has) {
-    unsigned char block[64], session[12];
+/* Do all blocks up to where the file is cut belong to one session, without what lies in zones by
+   its times? */
+static bool blocks_fit(int fd, off_t size) {
+    unsigned char block[RAW_HEAD], session[12];
     bool begun = false;
-    *has = (raw_needs){false, false};
-    for (off_t at = 0; at + 64 <= size; at += 24 + word_at(block, 2)) {
-        if (pread(fd, block, sizeof block, at) != (ssize_t)sizeof block) return false;
-        uint32_t type = word_at(block, 1) & 0xffff;
-        if (word_at(block, 0) != 0x50524f46 || word_at(block, 1) >> 16 != 2) return false;
-        if (type > EVENT || word_at(block, 2) % 4 || word_at(block, 2) > 1 << 16) return false;
-        has->times |= type == EVENT;
-        has->times |= type == DETAILS && word_at(block, 6) & PROF_RAW_HAS_STEPS;
-        has->memory |= type == DETAILS && word_at(block, 6) & PROF_RAW_HAS_MEMORY;
-        if (type == THREAD && is_cpu_row(block)) return false;   /* rows.c knows tasks */
-        if (type != SESSION) continue;
+    for (off_t at = 0; at + RAW_HEAD <= size; at = raw_block_end(block, at)) {
+        if (!raw_block_at(fd, at, block)) return false;
+        uint32_t type = raw_word(block, 1) & 0xffff;
+        if (type == RAW_EVENT) return false;
+        if (type == RAW_DETAILS && raw_word(block, 6) & PROF_RAW_HAS_STEPS) return false;
+        if (type == RAW_THREAD && is_cpu_row(block)) return false;   /* rows.c knows tasks */
+        if (type != RAW_SESSION) continue;
         if (begun && memcmp(session, block + 48, sizeof session) != 0) return false;
         memcpy(session, block + 48, sizeof session);             /* when it began, and generation */
         begun = true;
@@ -76,27 +58,21 @@ static bool blocks_fit(int fd, off_t size, raw_needs *has) {
     return begun;
 }
 
-static bool file_fits(const char *path, raw_needs *has) {
+static bool file_fits(const char *path) {
     struct stat status;
     int fd = open(path, O_RDONLY);
     if (fd < 0) return false;
     bool fits = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-                blocks_fit(fd, status.st_size, has);
+                blocks_fit(fd, status.st_size);
     close(fd);
     return fits;
 }
 
 bool raw_rows_can(const row_table *t, const char *path) {
     const row_options *o = t->options;
-    raw_needs has;
     return strcmp(path, "-") != 0 && !o->filter.by_time && !o->filter.pids.count &&
            !o->with_flops && !o->by_site && !o->filter.categories.count && !t->on_event &&
-           file_fits(path, &has) && !has.times;
-}
-
-static bool has_memory(const char *path) {
-    raw_needs has;
-    return file_fits(path, &has) && has.memory;
+           file_fits(path);
 }
 
 /* ---- Zones ---- */
@@ -206,11 +182,9 @@ static void take_memory(raw_rows *r, const prof_raw_item *item) {
         .row = PROF_NONE, .depth = item->depth, .flags = PROF_SPAN_DEPTH
     };
     int64_t sums[2] = {0, 0};
-    span change;
-    if (!r->changes || !sorter_next(r->changes, &change) || !r->table->options->memory) return;
-    bool counts = change.what;
-    if (!counts && !item->failed) return;
-    rows_add_bytes(r->table, sums, item->memory->device.type, counts ? change.id : 0);
+    raw_change change = raw_memory_next(r->changes, item);
+    if (!r->table->options->memory || !(change.counts || item->failed)) return;
+    rows_add_bytes(r->table, sums, item->memory->device.type, change.bytes - change.missed);
     if (lies_in_none) {
         zone.row = row_of(r, item);
         zone.flags = is_hidden(r, item->name) ? PROF_SPAN_HIDDEN : 0;
@@ -251,58 +225,6 @@ static void take(void *user, const prof_raw_item *item) {
     else if (item->kind == PROF_RAW_SUMS) take_sums(r, item);
 }
 
-/* ---- Memory, first: frees find what they free in the order of time, not of the threads ---- */
-
-enum { PLACE_BITS = 40, THREADS = (1 << 22) - 1, FREE = 1 << 16, FAILED = 1 << 17 };
-
-/* By time, thread and place: see span_sorter.c. */
-static void note_change(void *user, const prof_raw_item *item) {
-    raw_rows *r = user;
-    const prof_memory_change *c = item->memory;
-    if (item->kind != PROF_RAW_MEMORY) return;
-    span s = {
-        .start_ns = c->ns, .id = (int64_t)c->address, .what = (uint32_t)c->bytes,
-        .amount = -(int64_t)((uint64_t)(c->thread & THREADS) << PLACE_BITS | r->change_count++),
-        .more = (uint32_t)(c->bytes >> 32),
-        .order = c->device.type | (uint32_t)(uint8_t)c->device.index << 8 |
-                 (c->is_free ? FREE : 0) | (item->failed ? FAILED : 0)
-    };
-    sorter_add(r->changes, &s);
-}
-
-static prof_memory_change change_of(const span *s) {
-    return (prof_memory_change){
-        .address = (uint64_t)s->id, .bytes = (uint64_t)s->more << 32 | s->what,
-        .device = {(uint8_t)s->order, (int8_t)(uint8_t)(s->order >> 8)},
-        .is_free = (s->order & FREE) != 0
-    };
-}
-
-/* What it amounts to, and whether that counts: sorted by its place. */
-static span settled(raw_memory *allocated, const span *s) {
-    prof_memory_change change = change_of(s);
-    span out = {.start_ns = -s->amount & (((int64_t)1 << PLACE_BITS) - 1)};
-    int64_t missed;
-    if (s->order & FAILED || !raw_memory_take(allocated, &change, &out.id, &missed)) return out;
-    out.id -= missed;
-    out.what = true;
-    return out;
-}
-
-static void settle_changes(raw_rows *r) {
-    span_sorter *by_place = sorter_new();
-    sorter_finish(r->changes);
-    for (span s; sorter_next(r->changes, &s); ) {
-        span out = settled(&r->allocated, &s);
-        if (r->table) rows_note_memory(r->table, (uint8_t)s.order);
-        sorter_add(by_place, &out);
-    }
-    sorter_finish(by_place);
-    sorter_free(r->changes);
-    r->changes = by_place;
-    raw_memory_free(&r->allocated);
-}
-
 /* ---- The file ---- */
 
 static int feed(prof_raw *raw, const char *path) {
@@ -325,7 +247,7 @@ static int feed(prof_raw *raw, const char *path) {
 }
 
 static void tell(raw_rows *r, const char *path) {
-    raw_memory_lose(&r->allocated, &r->raw_lost.counts);
+    raw_memory_lose(r->changes, &r->raw_lost.counts);
     losses_end_raw(&r->lost, &r->raw_lost);
     raw_stats_lose(&r->stats, &r->lost);
     if (raw_stats_tell(&r->stats, path)) note_cut_input();
@@ -356,31 +278,41 @@ static int read_file(raw_rows *r, const char *path,
     return status;
 }
 
-static int read_changes(raw_rows *r, const char *path) {
-    r->changes = sorter_new();
-    int status = read_file(r, path, note_change);
-    settle_changes(r);
-    return status;
+static raw_rows *raw_begin(row_table *t) {
+    raw_rows *r = allocate(sizeof *r);
+    r->table = t;
+    r->changes = raw_memory_new();
+    return r;
 }
 
-static void rows_end(raw_rows *r) {
-    if (r->changes) sorter_free(r->changes);
+static void note_device(void *user, int32_t type) { rows_note_memory(user, type); }
+
+/* Memory first; then all the rest. */
+static int read_twice(raw_rows *r, const char *path,
+                      void (*item)(void *user, const prof_raw_item *item)) {
+    int fd = open(path, O_RDONLY);
+    if (fd >= 0) {
+        raw_memory_read_ahead(r->changes, fd, 0, r->table ? note_device : NULL, r->table);
+        close(fd);
+    }
+    return read_file(r, path, item);
+}
+
+static void raw_end(raw_rows *r) {
+    raw_memory_free(r->changes);
     free(r);
 }
 
 int raw_rows_read(row_table *t, const char *path) {
-    raw_rows *r = allocate(sizeof *r);
-    int status = EXIT_OK;
-    r->table = t;
+    raw_rows *r = raw_begin(t);
     t->own = true;
     prof_sums_next(t->sums);
-    if (has_memory(path)) status = read_changes(r, path);
-    if (status == EXIT_OK) status = read_file(r, path, take);
+    int status = read_twice(r, path, take);
     end_open(r);
     t->summed += r->sums;
     note_span(r);
     if (status == EXIT_OK) tell(r, path);
-    rows_end(r);
+    raw_end(r);
     return status;
 }
 
@@ -392,10 +324,9 @@ static void take_losses(void *user, const prof_raw_item *item) {
 }
 
 int raw_losses_read(const char *path) {
-    raw_rows *r = allocate(sizeof *r);
-    int status = has_memory(path) ? read_changes(r, path) : EXIT_OK;
-    if (status == EXIT_OK) status = read_file(r, path, take_losses);
+    raw_rows *r = raw_begin(NULL);
+    int status = read_twice(r, path, take_losses);
     if (status == EXIT_OK) tell(r, path);
-    rows_end(r);
+    raw_end(r);
     return status;
 }

@@ -102,6 +102,12 @@ static void push(unpacker *u, const void *data, size_t size) {
     else pftrace_json_push(u->perfetto, data, size);
 }
 
+/* A plain file, from where its first bytes were. */
+static void read_ahead(unpacker *u) {
+    off_t at = u->packed ? -1 : lseek(u->fd, 0, SEEK_CUR);
+    if (at >= 0) raw_json_read_ahead(u->raw, u->fd, at - (off_t)u->offset);
+}
+
 /* The file's first bytes, which tell what it is. */
 static size_t read_first(unpacker *u, void *to, size_t size) {
     size_t got = 0, more = 1;
@@ -111,8 +117,12 @@ static size_t read_first(unpacker *u, void *to, size_t size) {
     bool raw = raw_json_is(to, got), perfetto = pftrace_is(to, got) > 0;
     if (u->as_is || !(raw || perfetto)) return got;
     output_open_memory(&u->json);
-    if (raw) u->raw = raw_json_open(&u->json);
-    else u->perfetto = pftrace_json_open(&u->json);
+    if (raw) {
+        u->raw = raw_json_open(&u->json);
+        read_ahead(u);
+    } else {
+        u->perfetto = pftrace_json_open(&u->json);
+    }
     push(u, to, got);
     return 0;
 }

@@ -1,0 +1,43 @@
+/* What the memory changes of a raw stream amount to: a free does not say how many bytes it was, and
+   threads' blocks stand one behind the other, so a block that one thread frees and another gets may
+   come the other way round. Where the stream is a file it is read ahead, once, and settled in the
+   order of time; else changes count as they come.
+
+       raw_memory *m = raw_memory_new();
+       raw_memory_read_ahead(m, fd, begin, NULL, NULL);
+       raw_change c = raw_memory_next(m, item);      of each change, as the stream has them
+       raw_memory_free(m);                                                                   */
+#ifndef PROF_RAW_MEMORY_H
+#define PROF_RAW_MEMORY_H
+
+#include <sys/types.h>
+
+#include "common.h"
+
+typedef struct raw_memory raw_memory;
+
+typedef struct raw_change {
+    bool counts;                 /* false: what it frees was not allocated; or it failed */
+    int64_t bytes;               /* so much more is in use, */
+    int64_t missed;              /* but for the block that stood there, whose free was not seen, */
+    int64_t total;               /* which makes so much on its device */
+} raw_change;
+
+/* Blocks of a stream, as far as their heads tell; see "The raw stream" in prof.h. */
+enum { RAW_SESSION = 1, RAW_THREAD = 3, RAW_DETAILS = 8, RAW_EVENT = 9 };
+enum { RAW_HEAD = 64 };
+uint32_t raw_word(const unsigned char *block, int number);   /* words of 32 bits */
+/* The block at a place of the file; false: no block that is known stands there. */
+bool raw_block_at(int fd, off_t at, unsigned char block[RAW_HEAD]);
+off_t raw_block_end(const unsigned char *block, off_t at);
+
+raw_memory *raw_memory_new(void);
+/* The stream that begins there in a regular file; of others nothing is read. note, if it is not
+   NULL, has the device of each change, in the order of time. */
+void raw_memory_read_ahead(raw_memory *m, int fd, off_t begin,
+                           void (*note)(void *user, int32_t device_type), void *user);
+raw_change raw_memory_next(raw_memory *m, const prof_raw_item *item);
+void raw_memory_lose(const raw_memory *m, prof_stats *counts);   /* adds what was odd */
+void raw_memory_free(raw_memory *m);
+
+#endif
