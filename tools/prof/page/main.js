@@ -6,7 +6,7 @@ const title = data.compare ? told.files.map(file => file[0]).join(" and ") : dat
 $("title").textContent = plain(title) + more;
 document.title = plain(title) + more + " \u2013 prof " + (data.compare ? "diff" : "report");
 $("about").textContent = count(data.compare ? told.count + told.summed[0] : data.events) +
-  " events, prof " + data.version;
+  (data.events == 1 ? " event" : " events") + ", prof " + data.version;
 const MOST_CARDS = 8;               // of devices
 const busyCards = data.compare ? [] : data.devices.slice(0, MOST_CARDS).map(
   ([process, name, span, , , , busy]) => {
