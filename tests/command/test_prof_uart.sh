@@ -83,6 +83,10 @@ twice() {   # of two files the sums
 no_zones() {   # who ran is a row of the page, but no call: in no table, stacks or flame graph
     "$prof" stacks "$out/tasks.raw" >"$out/tasks.stacks" && ! grep -q 'worker\|idle' "$out/tasks.stacks"
 }
+top() {
+    "$prof" top --looks 1 "$out/tasks.raw" >"$out/tasks.top" && grep -q 'waits' "$out/tasks.top" &&
+        ! grep -q 'worker\|idle' "$out/tasks.top"
+}
 page() {
     "$prof" report -f html -o "$out/tasks.html" "$out/tasks.raw" &&
         dom "$out/tasks.html" | grep -q '<th[^>]*>On CPU</th>' &&
@@ -97,5 +101,6 @@ try tasks_report_of_decoded decoded
 try tasks_fields fields
 try tasks_two_files twice
 try tasks_no_zones no_zones
+try tasks_top top
 if [ -n "$browser" ]; then try tasks_page page; else echo 'skip tasks_page: there is no Chromium'; fi
 exit $failed

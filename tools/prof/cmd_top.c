@@ -3,6 +3,7 @@
 
 #include "containers.h"
 #include "losses.h"
+#include "raw_json.h"
 #include "progress.h"
 #include "text.h"
 
@@ -53,6 +54,7 @@ typedef struct top {
     arena sums_memory;
     losses lost;
     raw_losses raw_lost;
+    uint32_t cpu_row;                    /* the thread that tells which task ran + 1; 0: none */
     uint64_t bytes;
     double last, since;                  /* the last reading; s from the one before, 0: none */
     top_sort sort;
@@ -89,7 +91,10 @@ static void take(void *user, const prof_raw_item *item) {
     top *t = user;
     losses_take_raw(&t->lost, &t->raw_lost, item);
     if (item->kind == PROF_RAW_COUNTS) t->ended = item->value == 1;
-    if (item->kind == PROF_RAW_ZONE && item->thread < 1 << 20) take_zone(t, item);
+    if (item->kind == PROF_RAW_SESSION) t->cpu_row = 0;
+    if (item->kind == PROF_RAW_THREAD && raw_json_is_cpu_row(item)) t->cpu_row = item->thread + 1;
+    if (item->kind == PROF_RAW_ZONE && item->thread < 1 << 20 && item->thread + 1 != t->cpu_row)
+        take_zone(t, item);
 }
 
 /* What has come since the last time, and in how long. */

@@ -223,7 +223,7 @@ static void take_thread(raw_json *r, const prof_raw_item *item) {
     bool is_new;
     *map_put(&r->threads, item->thread, &is_new) = (uint64_t)item->value;
     if (!is_new || !item->name) return;
-    if (item->value == 999 && strcmp(item->name, "CPU") == 0) name_ours(r);  /* a kernel's tasks */
+    if (raw_json_is_cpu_row(item)) name_ours(r);
     writer_event(&r->writer);
     output_format(r->writer.out, "{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": %lld, "
                   "\"tid\": %lld, \"args\": {\"name\": ", (long long)r->pid,
@@ -512,6 +512,10 @@ static void take(void *user, const prof_raw_item *item) {
 }
 
 /* ---- The stream ---- */
+
+bool raw_json_is_cpu_row(const prof_raw_item *item) {
+    return item->value == 999 && item->name && strcmp(item->name, "CPU") == 0;
+}
 
 bool raw_json_is(const void *first, size_t size) {
     return size >= 4 && (memcmp(first, "FORP", 4) == 0 || memcmp(first, "PROF", 4) == 0);
