@@ -140,7 +140,8 @@ install: build/prof ## install prof.h, its pkg-config and CMake files, prof, its
 	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/lib/pkgconfig" \
 	    "$(DESTDIR)$(PREFIX)/lib/cmake/prof" \
 	    "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" \
-	    "$(DESTDIR)$(PREFIX)/share/bash-completion/completions"
+	    "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" "$(DESTDIR)$(PREFIX)/share/prof/sql"
+	install -m 644 tools/prof/sql/* "$(DESTDIR)$(PREFIX)/share/prof/sql"
 	install -m 755 build/prof "$(DESTDIR)$(PREFIX)/bin/prof"
 	sh tools/prof/man.sh build/prof > "$(DESTDIR)$(PREFIX)/share/man/man1/prof.1"
 	install -m 644 tools/prof/completion.bash \

@@ -35,7 +35,7 @@ rm -rf "$out/root"
 try install flock build/prof.lock make -s install DESTDIR="$PWD/$out/root" PREFIX=/usr
 for file in bin/prof include/prof.h lib/pkgconfig/prof.pc lib/cmake/prof/prof-config.cmake \
     lib/cmake/prof/prof-config-version.cmake share/man/man1/prof.1 \
-    share/bash-completion/completions/prof; do
+    share/bash-completion/completions/prof share/prof/sql/report.sql; do
     try "install_$(basename "$file")_in_$(basename "$(dirname "$file")")" test -s "$out/root/usr/$file"
 done
 says install_runs "prof " 0 "$out/root/usr/bin/prof" --version

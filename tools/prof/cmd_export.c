@@ -45,8 +45,8 @@ const command export_command = {
     "parent_id, the op that launched it, its rank), flows, instants, memory, counters,\n"
     "threads, metadata. Times are ns; ts_ns counts from 1970 where the trace tells.\n"
     "NULL: the trace does not tell. Several traces: the column rank is theirs\n"
-    "(distributedInfo), else their place. tools/prof/sql has queries for SQLite,\n"
-    "DuckDB and ClickHouse.\n", run
+    "(distributedInfo), else their place. Queries for SQLite, DuckDB and ClickHouse\n"
+    "are in tools/prof/sql, installed as share/prof/sql.\n", run
 };
 
 typedef struct exporter {

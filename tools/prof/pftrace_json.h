@@ -21,7 +21,7 @@ typedef struct pftrace_json pftrace_json;
 int pftrace_is(const void *first, size_t size);
 pftrace_json *pftrace_json_open(output *out);
 void pftrace_json_push(pftrace_json *p, const void *data, size_t size);
-/* Is the output to be read before the rest of what was pushed is made into JSON? Push nothing then. */
+/* Is the output to be read before the rest of what was pushed becomes JSON? Push nothing then. */
 bool pftrace_json_waits(const pftrace_json *p);
 void pftrace_json_end(pftrace_json *p);          /* there is no more */
 /* Warns of what was left out; true: the file ends early, or is damaged. Once it is called, another
