@@ -2,8 +2,11 @@
 # How tests are built, sourced by run.sh and by tests that compile, in the repository's root:
 #   configure CONFIG   sets cc, libs, runner (what a program runs under) and level, the optimization
 #   library CONFIG     sets library, tests/prof.c as an object, compiled once in that configuration
+#   wine_begin         makes what $wine needs, once; false: it is not installed
 # Under coverage (TESTS_OUT, CC: tests/coverage.sh) CC compiles in every configuration.
 wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
+WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
+export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
 tests_out=${TESTS_OUT:-build/tests}
 warn='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
 asserts=-DPROF_ASSERTS   # what prof.h's rooms promise is checked in every test
@@ -24,6 +27,20 @@ configure() {   # CONFIG
     esac
     [ -n "$level" ] || level=-O0
     [ -z "${TESTS_OUT:-}" ] || cc="$CC -std=c99 -DPROF_ZLIB" libs="$libs -lz"
+}
+
+# A program that starts while Wine sets itself up may fail: its server ends when that is over.
+# shellcheck disable=SC2016   # the inner shell expands that
+wine_begin() {
+    [ -x "$wine" ] || return
+    mkdir -p build
+    flock build/wine.lock sh -c '[ -e "$WINEPREFIX/done" ] || {
+        "$0" wineboot -i
+        for server in wineserver /usr/lib/wine/wineserver64 /usr/lib/wine/wineserver; do
+            command -v $server && timeout 60 $server -w && break
+        done
+        : >"$WINEPREFIX/done"
+    } >/dev/null 2>&1' "$wine"
 }
 
 # An object of a file with the implementation, unless it is newer than that and all headers.

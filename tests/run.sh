@@ -25,8 +25,6 @@ out=$tests_out
 # Where a sanitizer sees what a plain run does not: odd input, small memory; threads.
 asan='cuda_errors files formats golden limits memory modes odd_calls odd_events ring session stream submit'
 tsan='aggregate live memory observe races ring session_threads stream stress threads'
-WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
-export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
 
 source_of() {   # NAME.c or NAME.sh, wherever in tests/ it is
     find tests -name "$1"
@@ -158,7 +156,7 @@ find $out -name '*.log' -exec rm -f {} +
 if [ -n "$ALL${1:-}" ]; then list=$(all_jobs | grep -F -e "${1:-}"); else list=$(quick_jobs); fi
 [ -n "$list" ] || { echo "no test has '$1' in its name" >&2; exit 1; }
 case $list in
-*windows/*) [ -x "$wine" ] && [ ! -d "$WINEPREFIX/drive_c" ] && "$wine" wineboot -i >/dev/null 2>&1 9>&- ;;
+*windows/*) wine_begin 9>&- ;;
 esac
 [ -n "$ALL" ] || export TEST_SAMPLE="${TEST_SAMPLE:-8}"   # of what takes long: test.h
 JOB_COUNT=$(echo "$list" | wc -l)

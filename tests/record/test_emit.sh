@@ -5,6 +5,8 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
+# shellcheck source=tests/build.sh
+. tests/build.sh
 out=${TESTS_OUT:-build/tests}/test_emit.dir
 failed=0
 mkdir -p "$out"
@@ -247,13 +249,9 @@ lacking='domain_create string_handle_create task_begin task_end'   # functions o
 if build so program "${CC:-gcc}" -O0; then all program so
 else failed=1; echo 'not ok builds'
 fi
-wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
-WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
-export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
 libs='' lacking=''
 if [ -n "${CC:-}" ] || [ -z "${ALL:-}" ]; then :   # only that compiler's; Wine takes long
-elif command -v x86_64-w64-mingw32-gcc >/dev/null && [ -x "$wine" ]; then
-    [ -d "$WINEPREFIX" ] || "$wine" wineboot -i >/dev/null 2>&1
+elif command -v x86_64-w64-mingw32-gcc >/dev/null && wine_begin; then
     if build dll program.exe x86_64-w64-mingw32-gcc -O0; then all program.exe dll "$wine"
     else failed=1; echo 'not ok builds for Windows'
     fi

@@ -334,7 +334,9 @@ for hidden in ${ALL:+-fvisibility=default} -fvisibility=hidden; do
     check "one profiler for all three $hidden" env LD_LIBRARY_PATH=$out $out/program
 done
 
-gcc_windows=x86_64-w64-mingw32-gcc wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
+# shellcheck source=tests/build.sh
+. tests/build.sh
+gcc_windows=x86_64-w64-mingw32-gcc
 if [ -n "${ALL:-}" ] && has $gcc_windows; then
     from='__declspec(dllimport)' to='__declspec(dllexport)'
     dll="$gcc_windows -std=c99 -O0 -shared -static-libgcc -I."
@@ -343,10 +345,7 @@ if [ -n "${ALL:-}" ] && has $gcc_windows; then
         $out/a.dll
     check 'program for DLLs' $gcc_windows -std=c99 -O1 -static-libgcc -I. -DPROF_API=$from \
         -DA_API=$from -DB_API=$from $out/program.c -o $out/program.exe $out/b.dll $out/a.dll
-    if [ -x "$wine" ]; then
-        WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
-        export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
-        [ -d "$WINEPREFIX/drive_c" ] || "$wine" wineboot -i >/dev/null 2>&1
+    if wine_begin; then
         check 'one profiler for a program and two DLLs' timeout 100 "$wine" $out/program.exe
     else
         echo 'skip DLLs: wine is not installed'
