@@ -21179,6 +21179,7 @@ enum { PROF__RAW_NAMES = 1024 };         /* places in it */
 struct prof_raw {
     prof_raw_desc desc;
     prof_raw_stats stats;
+    prof_raw_item item;                  /* of records */
     prof__raw_place *sites;              /* place number % site_places, or the next free one */
     prof__raw_row *rows;
     uint32_t site_places, row_places, next_block;
@@ -21237,7 +21238,7 @@ PROF__FN const char *prof__raw_keep(prof_raw *r, const char *text, size_t size) 
 }
 
 PROF__FN prof__raw_place *prof__raw_place_of(prof_raw *r, uint32_t number) {
-    uint32_t i = number % r->site_places;
+    uint32_t i = number < r->site_places ? number : number % r->site_places;
     for (uint32_t n = 0; n < r->site_places; n++, i = i + 1 == r->site_places ? 0 : i + 1)
         if (!r->sites[i].used || r->sites[i].number == number) return r->sites + i;
     return NULL;
@@ -21717,30 +21718,29 @@ PROF__FN void prof__raw_hand_detail(prof_raw *r, uint32_t thread, const prof__it
 
 PROF__FN void prof__raw_hand_item(prof_raw *r, prof__raw_row *row, uint32_t thread,
                                   const prof__item *i, bool open) {
-    prof_raw_item item;
-    memset(&item, 0, sizeof item);
-    item.kind = i->kind == PROF__COUNTER ? PROF_RAW_COUNTER : i->kind == PROF__STEP ? PROF_RAW_STEP
+    prof_raw_item *item = &r->item;          /* to clear one takes longer than all else here */
+    item->kind = i->kind == PROF__COUNTER ? PROF_RAW_COUNTER : i->kind == PROF__STEP ? PROF_RAW_STEP
               : i->kind == PROF__INSTANT ? PROF_RAW_INSTANT
               : i->kind == PROF__REAL ? PROF_RAW_COUNTER_F : PROF_RAW_ZONE;
-    if (i->kind == PROF__REAL) memcpy(&item.number, &i->value, sizeof item.number);
-    item.thread = thread;
-    item.name = "ProfilerStep";
-    if (item.kind != PROF_RAW_STEP) {
-        item.site = prof__raw_site_of(r, i->site_depth >> 8);
-        item.name = item.site->name;
-    }
-    item.start_ns = prof__raw_ns(r, prof__item_start(i));
-    item.end_ns = prof__raw_ns(r, i->end);
-    if (item.end_ns < item.start_ns) item.end_ns = item.start_ns;
-    item.value = i->kind >= PROF__INSTANT ? (int64_t)i->value : 0;
-    item.depth = (uint8_t)i->site_depth;
-    if (i->kind == PROF__UNFINISHED) item.flags = PROF_EVENT_UNFINISHED;
-    r->zones += item.kind == PROF_RAW_ZONE && !item.flags;
-    if (item.kind == PROF_RAW_ZONE && row && prof__item_start(i) < row->oldest)
-        item.flags |= PROF_EVENT_PARTIAL;
-    if (item.kind == PROF_RAW_ZONE && row && row->page)
-        item.extra = prof__raw_carried(r, row, item.name, item.depth, open, &item.flags);
-    prof__raw_hand(r, &item);
+    item->number = 0;
+    if (i->kind == PROF__REAL) memcpy(&item->number, &i->value, sizeof item->number);
+    item->thread = thread;
+    item->site =
+        item->kind == PROF_RAW_STEP ? NULL : prof__raw_site_of(r, i->site_depth >> 8);
+    item->name = item->site ? item->site->name : "ProfilerStep";
+    item->start_ns = prof__raw_ns(r, prof__item_start(i));
+    item->end_ns = prof__raw_ns(r, i->end);
+    if (item->end_ns < item->start_ns) item->end_ns = item->start_ns;
+    item->value = i->kind >= PROF__INSTANT ? (int64_t)i->value : 0;
+    item->depth = (uint8_t)i->site_depth;
+    item->flags = i->kind == PROF__UNFINISHED ? PROF_EVENT_UNFINISHED : 0;
+    item->extra = NULL;
+    r->zones += item->kind == PROF_RAW_ZONE && !item->flags;
+    if (item->kind == PROF_RAW_ZONE && row && prof__item_start(i) < row->oldest)
+        item->flags |= PROF_EVENT_PARTIAL;
+    if (item->kind == PROF_RAW_ZONE && row && row->page)
+        item->extra = prof__raw_carried(r, row, item->name, item->depth, open, &item->flags);
+    prof__raw_hand(r, item);
 }
 
 /* Where these records stand among the thread's: how many of them were there before. */

@@ -27,6 +27,7 @@ typedef struct raw_rows {
     struct raw_open { prof_span span; int64_t counters[PROF_COUNTERS]; } open[DEPTHS];   /* that
                                             the stream's end found open, outermost first */
     size_t open_count;
+    prof_span zone;                          /* the last one */
     int64_t base_ns, first_ns, last_ns;
     uint64_t events, sums;
 } raw_rows;
@@ -109,22 +110,23 @@ static void note_times(raw_rows *r, const prof_raw_item *item) {
     if (item->end_ns > r->last_ns) r->last_ns = item->end_ns;
 }
 
-static prof_span span_of(raw_rows *r, const prof_raw_item *item) {
+/* Until the next one. What it lacks stays zero: to clear it takes longer than to fill it. */
+static const prof_span *span_of(raw_rows *r, const prof_raw_item *item) {
     const prof_extra *extra = item->extra;
-    prof_span zone = {
-        .start_ns = item->start_ns, .end_ns = item->end_ns, .thread = item->thread,
-        .depth = item->depth, .flags = PROF_SPAN_DEPTH
-    };
+    prof_span *zone = &r->zone;
+    zone->start_ns = item->start_ns;
+    zone->end_ns = item->end_ns;
+    zone->thread = item->thread;
+    zone->depth = item->depth;
+    zone->flags = PROF_SPAN_DEPTH;
     bool plain = !extra && !(item->flags & PROF_EVENT_USER_ANNOTATION);
-    zone.row = plain ? plain_row_of(r, item) : zone_row(r, item);
+    zone->row = plain ? plain_row_of(r, item) : zone_row(r, item);
     if (r->table->has_name || item->site->name[0] == '(')
-        if (is_hidden(r, item->name)) zone.flags |= PROF_SPAN_HIDDEN;
-    if (!plain) zone.flags |= item->flags & PROF_EVENT_USER_ANNOTATION;
-    if (extra) {
-        zone.flops = extra->flops;
-        r->table->view.with_flops |= extra->flops != 0;
-        if (extra->counter_count) zone.counters = extra->counters;
-    }
+        if (is_hidden(r, item->name)) zone->flags |= PROF_SPAN_HIDDEN;
+    if (!plain) zone->flags |= item->flags & PROF_EVENT_USER_ANNOTATION;
+    zone->flops = extra ? extra->flops : 0;
+    zone->counters = extra && extra->counter_count ? extra->counters : NULL;
+    r->table->view.with_flops |= zone->flops != 0;
     note_times(r, item);
     return zone;
 }
@@ -147,18 +149,18 @@ static bool lies_in_open(const raw_rows *r, const prof_span *zone) {
 }
 
 static void take_zone(raw_rows *r, const prof_raw_item *item) {
-    prof_span zone = span_of(r, item);
+    const prof_span *zone = span_of(r, item);
     bool open = (item->flags & PROF_EVENT_UNFINISHED) != 0;
-    if (r->open_count && !(open && lies_in_open(r, &zone))) end_open(r);
+    if (r->open_count && !(open && lies_in_open(r, zone))) end_open(r);
     if (!open || r->open_count == DEPTHS) {
-        push_zone(r, &zone);
+        push_zone(r, zone);
         return;
     }
     struct raw_open *o = &r->open[r->open_count++];
-    o->span = zone;
-    if (!zone.counters) return;
+    o->span = *zone;
+    if (!zone->counters) return;
     memset(o->counters, 0, sizeof o->counters);
-    memcpy(o->counters, zone.counters, item->extra->counter_count * sizeof *o->counters);
+    memcpy(o->counters, zone->counters, item->extra->counter_count * sizeof *o->counters);
     o->span.counters = o->counters;
 }
 
