@@ -21456,6 +21456,7 @@ PROF__FN void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
     item.start_ns = (int64_t)prof__raw_get64(r, at + 6);
     item.value = prof__raw_get(r, at + 1);
     if (!r->session || r->generation != prof__raw_get(r, at + 8) ||
+        r->start_tick != prof__raw_get64(r, at + 4) ||   /* a target tells no more */
         r->start_wall_ns != (uint64_t)item.start_ns) {
         if (r->session) prof__raw_hand_sums(r);
         if (r->session) prof__raw_forget(r);

@@ -80,6 +80,10 @@ twice() {   # of two files the sums
     "$prof" report -f json "$out/tasks.raw" "$out/tasks.trace" | grep '"waits"' |
         grep -q '"on_cpu": 26.594'
 }
+sessions() {   # the second is told, too, behind the first
+    "$prof" report -f json "$out/tasks.twice" | grep '"waits", "count": 120, "cpu_time_total": 85.674' |
+        grep -q '"on_cpu": 26.594'
+}
 no_zones() {   # who ran is a row of the page, but no call: in no table, stacks or flame graph
     "$prof" stacks "$out/tasks.raw" >"$out/tasks.stacks" && ! grep -q 'worker\|idle' "$out/tasks.stacks"
 }
@@ -93,13 +97,14 @@ page() {
         dom "$out/tasks.html" | grep -q '<td>42\.84 [^<]*</td><td>13\.30 '
 }
 try tasks_build "${CC:-cc}" -std=gnu99 -I. tests/command/tasks.c -o "$out/tasks"
-for form in table trace dump raw chrome fails; do try "tasks_$form" tasks $form; done
+for form in table trace dump raw chrome fails twice; do try "tasks_$form" tasks $form; done
 grep -v 'Zones still open' "$out/tasks.table" >"$out/tasks.wanted"
 for form in trace dump raw chrome fails; do try "tasks_report_of_$form" as_table "$out/tasks.$form"; done
 try tasks_report_of_pipe from_pipe
 try tasks_report_of_decoded decoded
 try tasks_fields fields
 try tasks_two_files twice
+try tasks_two_sessions sessions
 try tasks_no_zones no_zones
 try tasks_top top
 if [ -n "$browser" ]; then try tasks_page page; else echo 'skip tasks_page: there is no Chromium'; fi

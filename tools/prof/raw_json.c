@@ -25,6 +25,7 @@ struct raw_json {
     bool has_session, told, named;       /* named: as prof.h's, which its head does too late */
     bool has_ops;                        /* from outside, that work may name */
     int64_t pid, base_ns, shift_ns;      /* shift: of a later session's times, since the first */
+    int64_t last_ns;                     /* the end of all so far, since the first */
     map threads;                         /* number in the stream -> thread id */
     losses lost;
     raw_losses raw_lost;
@@ -194,7 +195,8 @@ static void hold(raw_json *r, const prof_raw_item *item) {
         (struct held){*item, args, overloaded(item)};
 }
 
-/* The first one is the trace's; one that begins later is placed behind it by its clock. */
+/* The first one is the trace's; one that begins later is placed behind it by its clock, or, as
+   targets do not tell when a session begins, behind all before. */
 static void take_session(raw_json *r, const prof_raw_item *item) {
     if (!r->has_session) {
         r->base_ns = item->start_ns;
@@ -205,9 +207,9 @@ static void take_session(raw_json *r, const prof_raw_item *item) {
         writer_key(&r->writer, "baseTimeNanoseconds");
         output_format(r->writer.out, "%lld", (long long)r->base_ns);
     }
+    r->shift_ns = r->has_session && !item->start_ns ? r->last_ns : item->start_ns - r->base_ns;
     r->has_session = true;
     r->pid = item->value;
-    r->shift_ns = item->start_ns - r->base_ns;
 }
 
 /* Its readers must know that before what stands for zones in sums, or tells which task ran. */
@@ -477,6 +479,8 @@ static void take(void *user, const prof_raw_item *item) {
     raw_json *r = user;
     char step[40];
     losses_take_raw(&r->lost, &r->raw_lost, item);
+    if (item->end_ns < INT64_MAX >> 2 && item->end_ns > r->last_ns - r->shift_ns)
+        r->last_ns = item->end_ns + r->shift_ns;
     if (item->kind == PROF_RAW_SESSION || item->kind == PROF_RAW_STEP) prof_order_end(&r->order);
     switch (item->kind) {
     case PROF_RAW_SESSION: take_session(r, item); break;
