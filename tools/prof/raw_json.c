@@ -133,10 +133,12 @@ static char *with_counters(raw_json *r, const prof_extra *x) {
     return output_copy(&r->args, &size);
 }
 
-/* What a zone carries, as {...}; NULL: nothing. free() it. */
+/* What a zone carries, as {...}; NULL: nothing. free() it. A stream may be anybody's: its members
+   are looked at (PROF_EVENT_SUBMITTED), and are a text where they are no JSON. */
 static char *args_of(raw_json *r, const prof_raw_item *item) {
     prof_extra extra = {.node_id = -1, .sequence_nr = -1};
-    prof_event event = {.name = item->name, .flags = item->flags, .extra = item->extra};
+    prof_event event = {.name = item->name, .extra = item->extra,
+                        .flags = (uint16_t)(item->flags | PROF_EVENT_SUBMITTED)};
     int64_t id = id_of_ended(r, item);
     char *json = NULL;
     size_t size;
@@ -437,7 +439,7 @@ static int64_t op_id(raw_json *r, const prof_raw_item *item) {
 
 static void write_event_args(raw_json *r, const prof_raw_item *item) {
     prof_extra own = {.node_id = -1, .metadata_json = item->extra->metadata_json};
-    prof_event event = {.name = item->name, .extra = &own};
+    prof_event event = {.name = item->name, .extra = &own, .flags = PROF_EVENT_SUBMITTED};
     int64_t id = op_id(r, item);
     size_t size;
     output_forget(&r->args);
