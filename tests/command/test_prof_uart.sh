@@ -82,7 +82,8 @@ twice() {   # of two files the sums
 }
 sessions() {   # the second is told, too, behind the first
     "$prof" report -f json "$out/tasks.twice" | grep '"waits", "count": 120, "cpu_time_total": 85.674' |
-        grep -q '"on_cpu": 26.594'
+        grep -q '"on_cpu": 26.594' &&
+        "$prof" report "$out/tasks.twice" | grep -q 'Zones still open.*: 6$'
 }
 no_zones() {   # who ran is a row of the page, but no call: in no table, stacks or flame graph
     "$prof" stacks "$out/tasks.raw" >"$out/tasks.stacks" && ! grep -q 'worker\|idle' "$out/tasks.stacks"

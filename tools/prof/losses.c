@@ -212,9 +212,9 @@ void losses_take_raw(losses *l, raw_losses *r, const prof_raw_item *item) {
         l->timeline_ns = item->start_ns;
         l->session_ns = item->end_ns;
     }
-    if (item->kind != PROF_RAW_SESSION || item->start_ns == r->session_ns) return;
-    if (r->session_ns) losses_end_raw(l, r);             /* else they are its own: told before it */
-    r->session_ns = item->start_ns;
+    if (item->kind != PROF_RAW_SESSION) return;
+    if (r->in_session) losses_end_raw(l, r);             /* else they are its own: told before it */
+    r->in_session = true;
 }
 
 void losses_add(losses *to, const losses *from, const char *whose) {
