@@ -130,23 +130,27 @@ static unsigned width_of(uint64_t most) {
     return width;
 }
 
+/* Numbers of one byte, or of four. */
+typedef struct small_numbers { const void *of; bool bytes; } small_numbers;
+
+static uint32_t number_at(small_numbers n, size_t i) {
+    return n.bytes ? ((const uint8_t *)n.of)[i] : ((const uint32_t *)n.of)[i];
+}
+
 /* One run of the "RLE / bit-packing hybrid": all equal, or eight at a time. */
-static void put_hybrid(pb *to, const uint32_t *numbers, const uint8_t *levels, size_t count,
-                       unsigned width) {
+static void put_hybrid(pb *to, small_numbers n, size_t count, unsigned width) {
     bool equal = true;
     bits b = {to, 0, 0};
-#define AT(i) (levels ? levels[i] : numbers[i])
-    for (size_t i = 1; i < count && equal; i++) equal = AT(i) == AT(0);
+    for (size_t i = 1; i < count && equal; i++) equal = number_at(n, i) == number_at(n, 0);
     if (equal && count) {
         pb_varint(to, (uint64_t)count << 1);
-        put_fixed(to, AT(0), (int)(width + 7) / 8);
+        put_fixed(to, number_at(n, 0), (int)(width + 7) / 8);
         return;
     }
     size_t groups = (count + 7) / 8;
     pb_varint(to, (uint64_t)groups << 1 | 1);
-    for (size_t i = 0; i < groups * 8; i++) put_bits(&b, i < count ? AT(i) : 0, width);
+    for (size_t i = 0; i < groups * 8; i++) put_bits(&b, i < count ? number_at(n, i) : 0, width);
     end_bits(&b);
-#undef AT
 }
 
 /* DELTA_BINARY_PACKED: blocks of differences, less the least of the block, in so few bits as it
@@ -251,7 +255,7 @@ static void write_dictionary(parquet *p, values *v, chunk *c) {
 static void put_levels(parquet *p, const values *v) {
     size_t begin = p->page.size;
     put_fixed(&p->page, 0, 4);
-    put_hybrid(&p->page, NULL, v->levels, p->rows, 1);
+    put_hybrid(&p->page, (small_numbers){v->levels, true}, p->rows, 1);
     size_t size = p->page.size;
     p->page.size = begin;
     put_fixed(&p->page, size - begin - 4, 4);
@@ -262,7 +266,7 @@ static unsigned put_values(pb *to, const values *v, cell_type type, bool diction
     if (type == CELL_TEXT && dictionary) {
         unsigned width = width_of(v->distinct.count - 1);
         put_byte(to, width ? width : 1);
-        put_hybrid(to, v->indices, NULL, v->count, width ? width : 1);
+        put_hybrid(to, (small_numbers){v->indices, false}, v->count, width ? width : 1);
         return RLE_DICTIONARY;
     }
     if (type == CELL_TEXT) put_texts(to, v);
