@@ -299,29 +299,31 @@ static void add_paths(stream *s, const char *thread, uint32_t from, uint32_t bas
 
 /* Its zones tell their depth. */
 static int read_stream(flame *f, const flame_options *options, row_table *table, const char *path) {
-    stream s = {.f = f, .options = options, .paths = paths_new()};
-    output_open_memory(&s.text);
+    stream *s = allocate(sizeof *s);             /* not on the stack: the table points there */
+    *s = (stream){.f = f, .options = options, .paths = paths_new()};
+    output_open_memory(&s->text);
     table->zone_key = take_key;
     table->on_zone = take_zone;
     table->on_item = take_item;
-    table->user = &s;
+    table->user = s;
     int status = raw_rows_read(table, path);
-    paths_finish(s.paths);
-    for (size_t i = 0; i < s.paths->thread_count; i++) {
-        const path_thread *thread = s.paths->threads[i];
-        const uint64_t *known = map_get(&s.threads, thread->number);
-        const char *name = known ? interned_text(&s.texts, (uint32_t)*known) : "";
+    paths_finish(s->paths);
+    for (size_t i = 0; i < s->paths->thread_count; i++) {
+        const path_thread *thread = s->paths->threads[i];
+        const uint64_t *known = map_get(&s->threads, thread->number);
+        const char *name = known ? interned_text(&s->texts, (uint32_t)*known) : "";
         uint32_t base =
             options->threads ? node_below(f, 0, name, strlen(name), TRACE_OTHER) : 0;
-        add_paths(&s, name, thread->within[0], base, base, 0);
+        add_paths(s, name, thread->within[0], base, base, 0);
     }
     if (options->on_times && table->events)
         options->on_times(options->user, table->first_ns, table->last_ns);
-    paths_free(s.paths);
-    map_free(&s.threads);
-    intern_free(&s.keys);
-    intern_free(&s.texts);
-    output_discard(&s.text);
+    paths_free(s->paths);
+    map_free(&s->threads);
+    intern_free(&s->keys);
+    intern_free(&s->texts);
+    output_discard(&s->text);
+    free(s);
     return status;
 }
 

@@ -455,7 +455,8 @@ void timeline_align(timeline *t) {
     int64_t begin_ns = 0, end_ns = INT64_MIN;    /* of those that are side by side */
     for (size_t i = 0; i < t->file_count; i++) {
         file *f = &t->files[order[i]];
-        int64_t from_ns = calendar(f, f->first_ns), to_ns = calendar(f, f->last_ns), behind_ns;
+        int64_t from_ns = calendar(f, f->first_ns), to_ns = calendar(f, f->last_ns);
+        int64_t behind_ns = 0;
         f->aside = i && from_ns < end_ns &&
                    !__builtin_sub_overflow(from_ns, begin_ns, &behind_ns) && behind_ns < MOST_DUR;
         if (f->aside) {
