@@ -57,6 +57,17 @@ static dumped read_dump(const char *data, size_t size) {
     return d;
 }
 
+/* A dump of now. */
+static dumped dump(void) {
+    test_text text;
+    dumped d;
+    memset(&text, 0, sizeof text);
+    if (prof_dump(test_text_sink(&text)) != PROF_OK) abort();
+    d = read_dump(text.data, text.size);
+    test_text_clear(&text);
+    return d;
+}
+
 static prof_desc ring_desc(size_t size) {
     prof_desc desc = test_desc();
     desc.mode = PROF_MODE_RING;
@@ -347,13 +358,11 @@ static void test_dump_while_zones_are_open(void) {
     prof_desc desc = ring_desc(256 << 10);
     test_text text;
     dumped d;
-    memset(&text, 0, sizeof text);
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BEGIN("request");
     test_zones(50000);
     PROF_BEGIN("parse");
-    EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
-    d = read_dump(text.data, text.size);
+    d = dump();
     EQUAL(d.result, PROF_OK);
     CHECK(d.zones > 1000 && d.zones == d.named && d.order, "%u zones, %u named", (unsigned)d.zones,
           (unsigned)d.named);
@@ -362,15 +371,13 @@ static void test_dump_while_zones_are_open(void) {
     EQUAL(d.stats.counts.recorded, 100000);
     CHECK(d.stats.missing_records > 1000, "nothing is missing");
     CHECK(d.partial >= 1 && d.partial <= 3, "%u partial", (unsigned)d.partial);
-    test_text_clear(&text);
     PROF_END();
     PROF_END();
     prof_stop();
-    EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
-    d = read_dump(text.data, text.size);
+    d = dump();
     EQUAL(d.open, 0);
     CHECK(d.zones > 1000, "%u zones after the stop", (unsigned)d.zones);
-    text.calls = 0;
+    memset(&text, 0, sizeof text);
     text.fail_at = 3;
     EQUAL(prof_dump(test_text_sink(&text)), PROF_ERROR_SINK);
     test_text_clear(&text);
@@ -380,28 +387,21 @@ static void test_dump_while_zones_are_open(void) {
 
 /* All of it in the default mode, from several threads, in a clock's ticks. */
 static void test_dump_of_a_trace(void) {
-    test_text text;
     pthread_t thread;
     unsigned turns = 30000;
     dumped d;
-    memset(&text, 0, sizeof text);
     EQUAL(prof_start(NULL), PROF_OK);
     test_zones(turns);
     pthread_create(&thread, NULL, mark_some, &turns);
     pthread_join(thread, NULL);
-    EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
+    d = dump();
     prof_stop();
-    d = read_dump(text.data, text.size);
     EQUAL(d.result, PROF_OK);
     EQUAL(d.zones, 4 * turns);
     EQUAL(d.threads, 2);
     CHECK(d.order, "ends not in order");
     EQUAL(d.stats.missing_records + d.partial + d.open, 0);
-    test_text_clear(&text);
-    EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
-    d = read_dump(text.data, text.size);
-    EQUAL(d.zones, 4 * turns);
-    test_text_clear(&text);
+    EQUAL(dump().zones, 4 * turns);
 }
 
 /* A dump copies records that may be overwritten meanwhile, and then throws the copy away. */
@@ -459,11 +459,7 @@ static void test_dumps_race(void) {
 /* The thread that a dump names. */
 static const char *name_dumped(void) {
     static dumped d;
-    test_text text;
-    memset(&text, 0, sizeof text);
-    if (prof_dump(test_text_sink(&text)) != PROF_OK) abort();
-    d = read_dump(text.data, text.size);
-    test_text_clear(&text);
+    d = dump();
     return d.thread;
 }
 
@@ -538,20 +534,25 @@ static void test_dump_of_a_crash(void) {
 /* What is no zone is overwritten too, but does not count as one. */
 static void test_dump_counts_zones(void) {
     prof_desc desc = ring_desc(256 << 10);
-    test_text text;
     dumped d;
-    memset(&text, 0, sizeof text);
     EQUAL(prof_start(&desc), PROF_OK);
     for (int i = 0; i < 20000; i++) {
         PROF_COUNTER("number", i);
         test_zones(1);
     }
-    EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
-    d = read_dump(text.data, text.size);
+    d = dump();
     CHECK(d.zones > 100 && d.zones < 40000, "%u zones", (unsigned)d.zones);
     EQUAL(d.zones + d.stats.counts.overwritten, 40000);
     prof_stop();
-    test_text_clear(&text);
+    EQUAL(prof_start(&desc), PROF_OK);   /* no zone is lost */
+    for (int i = 0; i < 40000; i++) PROF_COUNTER("number", i);
+    test_zones(5);
+    d = dump();
+    EQUAL(d.zones, 10);
+    CHECK(d.stats.missing_records > 1000, "nothing is missing");
+    EQUAL(d.stats.counts.overwritten, 0);
+    prof_stop();
+    EQUAL(prof_get_stats().overwritten, 0);
     free(desc.memory);
 }
 
