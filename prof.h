@@ -14667,8 +14667,8 @@ PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const pr
     a->count = r->count;
     a->cpu_time_total_ns = r->cpu_ns;
     a->self_cpu_time_total_ns = r->self_cpu_ns;
-    a->min_ns = PROF__BARE || r->count ? r->min_ns : 0;
-    a->max_ns = PROF__BARE || r->count ? r->max_ns : 0;
+    a->min_ns = r->count ? r->min_ns : 0;
+    a->max_ns = r->count ? r->max_ns : 0;
     prof__average_on_cpu(a, r);
     if (PROF__BARE || !w) return;
     a->device_time_total_ns = w->device_ns;

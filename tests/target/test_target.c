@@ -696,6 +696,17 @@ static void test_target_end_keeps_time(void) {
     EQUAL(open->start_ns, test_find(trace, "before", 2)->end_ns);
 }
 
+/* Nothing took neither the longest nor the shortest time. */
+static void test_target_total_of_nothing(void) {
+    prof_desc desc = target_desc();
+    prof_average total;
+    EQUAL(prof_start(&desc), PROF_OK);
+    total = prof_total_average(prof_stop());
+    EQUAL(total.count, 0);
+    EQUAL(total.min_ns, 0);
+    EQUAL(total.max_ns, 0);
+}
+
 static void test_target_refusals(void) {
     static char little[64];
     static int none = 9;                 /* a mode that there is not */
@@ -811,6 +822,7 @@ int main(void) {
     RUN(test_target_ring_of_one_chunk);
     RUN(test_target_end_keeps_time);
     RUN(test_target_tasks);
+    RUN(test_target_total_of_nothing);
     RUN(test_target_refusals);
     RUN(test_target_off);
     return test_end();
