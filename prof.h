@@ -15282,6 +15282,7 @@ PROF_API PROF__QUIET prof_result prof_average_add(prof_average *into, const prof
     into->untimed += from->untimed;
     PROF__SUM(cpu_time_total_ns);
     PROF__SUM(self_cpu_time_total_ns);
+    PROF__SUM(on_cpu_ns);
     PROF__SUM(device_time_total_ns);
     PROF__SUM(self_device_time_total_ns);
     PROF__SUM(cpu_memory_usage);

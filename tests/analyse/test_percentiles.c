@@ -169,6 +169,7 @@ static void test_average_add(void) {
     a.count = 100;
     a.cpu_time_total_ns = 1000;
     a.self_cpu_time_total_ns = 800;
+    a.on_cpu_ns = 700;
     a.min_ns = 1;
     a.max_ns = 100;
     a.p50_ns = 50;
@@ -205,6 +206,7 @@ static void test_average_add(void) {
     EQUAL(sum.count, 200);
     EQUAL(sum.cpu_time_total_ns, 2000);
     EQUAL(sum.self_cpu_time_total_ns, 1600);
+    EQUAL(sum.on_cpu_ns, 1400);
     EQUAL(sum.min_ns, 1);
     EQUAL(sum.max_ns, 200);
     EQUAL(sum.p50_ns, 100);
