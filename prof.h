@@ -8165,7 +8165,7 @@ PROF__FN void prof__live_add(prof__row *row) {
     prof__trace.tasks = row;
 }
 
-/* If it is there. A switch may come meanwhile, and add one in front. */
+/* If it is there. A switch may come meanwhile: it adds one in front, or removes one. */
 PROF__FN void prof__live_remove(prof__row *row) {
     for (bool done = false; !done;) {
         prof__row *before = prof__trace.tasks;
@@ -8173,9 +8173,9 @@ PROF__FN void prof__live_remove(prof__row *row) {
         while (before && before != row && prof__live(before) != row) before = prof__live(before);
         if (!before) return;
         lock = prof__lock();
-        done = before != row || prof__trace.tasks == row;
-        if (before != row) before->info.name = row->info.name;
-        else if (done) prof__trace.tasks = prof__live(row);
+        done = (before == row ? prof__trace.tasks : prof__live(before)) == row;
+        if (done && before == row) prof__trace.tasks = prof__live(row);
+        else if (done) before->info.name = row->info.name;
         prof__unlock(lock);
     }
     row->info.name = NULL;
