@@ -21727,8 +21727,7 @@ PROF__FN void prof__raw_hand_item(prof_raw *r, prof__raw_row *row, uint32_t thre
     item->number = 0;
     if (i->kind == PROF__REAL) memcpy(&item->number, &i->value, sizeof item->number);
     item->thread = thread;
-    item->site =
-        item->kind == PROF_RAW_STEP ? NULL : prof__raw_site_of(r, i->site_depth >> 8);
+    item->site = item->kind == PROF_RAW_STEP ? NULL : prof__raw_site_of(r, i->site_depth >> 8);
     item->name = item->site ? item->site->name : "ProfilerStep";
     item->start_ns = prof__raw_ns(r, prof__item_start(i));
     item->end_ns = prof__raw_ns(r, i->end);
