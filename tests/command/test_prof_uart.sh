@@ -80,6 +80,10 @@ twice() {   # of two files the sums
     "$prof" report -f json "$out/tasks.raw" "$out/tasks.trace" | grep '"waits"' |
         grep -q '"on_cpu": 26.594'
 }
+told() {   # the same where calls tell what they lie in
+    sed 's/"prof":{/&"zone_ids":true,/' "$out/tasks.trace" >"$out/told.trace" &&
+        ! cmp -s "$out/tasks.trace" "$out/told.trace" && as_table "$out/told.trace"
+}
 sessions() {   # the second is told, too, behind the first
     "$prof" report -f json "$out/tasks.twice" | grep '"waits", "count": 120, "cpu_time_total": 85.674' |
         grep -q '"on_cpu": 26.594' &&
@@ -105,6 +109,7 @@ try tasks_report_of_pipe from_pipe
 try tasks_report_of_decoded decoded
 try tasks_fields fields
 try tasks_two_files twice
+try tasks_told told
 try tasks_two_sessions sessions
 try tasks_no_zones no_zones
 try tasks_top top

@@ -668,7 +668,8 @@ static void add_call(row_table *t, const trace_event *event) {
 
 /* Of a call's time, what its task did not run. */
 static void add_away(row_table *t, const prof_span *s) {
-    if (!t->tasks.count || s->row == PROF_NONE || s->flags & PROF_SPAN_HIDDEN) return;
+    const unsigned without = PROF_SPAN_HIDDEN | PROF_EVENT_ASYNC;    /* a range has no task */
+    if (!t->tasks.count || s->row == PROF_NONE || s->flags & without) return;
     const call_thread *thread = &t->tree.threads[s->thread / 2];
     while (t->away_capacity <= s->row) {
         size_t before = t->away_capacity;
@@ -771,6 +772,7 @@ static void push_told(void *user, uint32_t number, const prof_span *made) {
         .thread = out.thread, .row = PROF_NONE, .depth = out.depth, .flags = PROF_SPAN_DEPTH
     };
     rows_push_memory(w->table, changes, w->bytes[number]);
+    add_away(w->table, &out);
     rows_push(w->table, &out);
 }
 
