@@ -168,6 +168,8 @@ PYTHON
         try "signal_${signal}_cut" interrupted $signal '' cut --to 100s -o out.json ../big.json
         try "signal_${signal}_merge" interrupted $signal '' merge -o out.json ../big.json ../big.json
     done
+    in_folder() { env TMPDIR=. timeout 100 python3 "$out/interrupt.py" "$prof" "$out/interrupted" "$@"; }
+    try signal_15_export in_folder 15 '' export -o out.json ../big.json ../big.json
     try signal_15_augment interrupted 15 '' augment ../big.json out.json
     try signal_1_ignored interrupted 1 ignored cut --to 100s -o out.json ../big.json
 fi

@@ -503,8 +503,8 @@ int merge_files(char *const *paths, size_t count, merge_options options, const c
     return status;
 }
 
-/* The file has its name from when it is whole until it is opened: nothing is left, whatever ends
-   the program. Others may not read it. */
+/* Others may not read it; its name is there until it is opened, so that nobody in a folder for all
+   puts a link in its place, where an output would follow it. */
 int merge_to_temporary(char *const *traces, size_t count, char **path) {
     const char *folder = getenv("TMPDIR");
     char name[4096];
@@ -512,12 +512,12 @@ int merge_to_temporary(char *const *traces, size_t count, char **path) {
     int fd = mkstemp(name);
     if (fd < 0) return fail(name, "cannot be created: %s", strerror(errno));
     close(fd);
-    unlink(name);
+    output_made(name);
     mode_t before = umask(077);
     int status = merge_files(traces, count, (merge_options){false, false}, name);
     umask(before);
     fd = open(name, O_RDONLY);
-    unlink(name);
+    outputs_made_end(false);
     if (fd < 0 || status != EXIT_OK) return status != EXIT_OK ? status : EXIT_BAD;
     *path = allocate(32);
     snprintf(*path, 32, "/dev/fd/%d", fd);
