@@ -71,7 +71,7 @@ static bool file_fits(const char *path) {
 
 bool raw_rows_can(const row_table *t, const char *path) {
     const row_options *o = t->options;
-    return strcmp(path, "-") != 0 && !o->filter.by_time && !o->filter.pids.count &&
+    return !file_reads_once(path) && !o->filter.by_time && !o->filter.pids.count &&
            !o->with_flops && !o->by_site && !o->filter.categories.count && !t->on_event &&
            file_fits(path);
 }
