@@ -267,6 +267,7 @@ try record_memory_over_json test "$(memory_of direct)" = "$(memory_of over_json)
 within 120000 "$prof" stacks carries.raw 2>/dev/null | sort >paths        # they take memory, not zones
 "$prof" stacks - <carries.raw 2>/dev/null | sort >over_json
 try record_stacks_in_memory cmp paths over_json
+try record_stacks_has_paths grep -q '^end;carries;holder;inner ' paths
 within 120000 "$prof" flamegraph carries.raw >paths 2>/dev/null
 try record_flamegraph_in_memory grep -q '<title>holder' paths
 within 120000 "$prof" gaps carries.raw >paths 2>/dev/null
