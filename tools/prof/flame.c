@@ -314,7 +314,7 @@ static int read_stream(flame *f, const flame_options *options, row_table *table,
         const char *name = known ? interned_text(&s->texts, (uint32_t)*known) : "";
         uint32_t base =
             options->threads ? node_below(f, 0, name, strlen(name), TRACE_OTHER) : 0;
-        add_paths(s, name, thread->within[0], base, base, 0);
+        add_paths(s, name, thread->levels[0].within, base, base, 0);
     }
     if (options->on_times && table->events)
         options->on_times(options->user, table->first_ns, table->last_ns);

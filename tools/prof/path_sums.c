@@ -4,6 +4,7 @@
 #include "path_sums.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static uint64_t child_key(uint32_t parent, uint32_t key) { return (uint64_t)parent << 32 | key; }
 
@@ -61,40 +62,50 @@ static void move_children(path_sums *p, uint32_t from, uint32_t to) {
     p->nodes[from].first = 0;
 }
 
-static path_thread *thread_of(path_sums *p, uint32_t number) {
+/* There are levels for a zone of this depth and what lies in it. */
+static path_thread *reach(path_thread *t, uint32_t depth) {
+    size_t before = t->level_count;
+    if (depth + 2 <= before) return t;
+    t->level_count = 2 * ((size_t)depth + 2);
+    t->levels = reallocate(t->levels, t->level_count * sizeof *t->levels);
+    memset(t->levels + before, 0, (t->level_count - before) * sizeof *t->levels);
+    return t;
+}
+
+static path_thread *thread_of(path_sums *p, uint32_t number, uint32_t depth) {
     bool is_new;
     uint64_t *place = map_put(&p->numbers, number, &is_new);
-    if (!is_new) return p->threads[*place];
+    if (!is_new) return reach(p->threads[*place], depth);
     GROW(p->threads, p->thread_count, p->thread_capacity);
     *place = p->thread_count;
     path_thread *made = arena_allocate(&p->memory, sizeof *made);
     made->number = number;
-    return p->threads[p->thread_count++] = made;
+    return reach(p->threads[p->thread_count++] = made, depth);
 }
 
 static uint32_t within(path_sums *p, path_thread *t, uint32_t depth) {
-    if (!t->within[depth]) t->within[depth] = new_node(p);
-    return t->within[depth];
+    if (!t->levels[depth].within) t->levels[depth].within = new_node(p);
+    return t->levels[depth].within;
 }
 
 /* What is deeper lost the zones around it: they are the next one's. */
 static void rise(path_sums *p, path_thread *t, uint32_t depth) {
     for (; t->deepest > depth; t->deepest--) {
-        if (t->within[t->deepest])
-            move_children(p, t->within[t->deepest], within(p, t, t->deepest - 1));
-        t->ns[t->deepest - 1] += t->ns[t->deepest];
-        t->ns[t->deepest] = 0;
+        if (t->levels[t->deepest].within)
+            move_children(p, t->levels[t->deepest].within, within(p, t, t->deepest - 1));
+        t->levels[t->deepest - 1].ns += t->levels[t->deepest].ns;
+        t->levels[t->deepest].ns = 0;
     }
 }
 
 /* The node of the zone that comes, with what lies in it. */
 static uint32_t node_of(path_sums *p, path_thread *t, uint32_t depth, uint32_t key) {
     uint32_t parent = within(p, t, depth), node = child_of(p, parent, key);
-    uint32_t inner = t->within[depth + 1];
+    uint32_t inner = t->levels[depth + 1].within;
     bool any = inner && p->nodes[inner].first;
     if (node && any) move_children(p, inner, node);
     if (node) return node;
-    if (any) t->within[depth + 1] = 0;
+    if (any) t->levels[depth + 1].within = 0;
     else inner = new_node(p);
     attach(p, inner, parent, key);
     return inner;
@@ -108,18 +119,19 @@ path_sums *paths_new(void) {
 }
 
 void paths_add(path_sums *p, uint32_t thread, uint32_t depth, uint32_t key, int64_t ns) {
-    path_thread *t = thread_of(p, thread);
+    path_thread *t = thread_of(p, thread, depth);
     if (t->deepest > depth + 1) rise(p, t, depth + 1);
-    path_node one = {.self_ns = ns - t->ns[depth + 1], .calls = 1, .bytes = t->bytes[depth]};
+    path_level *around = &t->levels[depth], *inner = around + 1;
+    path_node one = {.self_ns = ns - inner->ns, .calls = 1, .bytes = around->bytes};
     uint32_t node = node_of(p, t, depth, key);
     add_values(&p->nodes[node], &one);
-    t->ns[depth + 1] = t->bytes[depth] = 0;
-    t->ns[depth] += ns;
+    inner->ns = around->bytes = 0;
+    around->ns += ns;
     t->deepest = depth;
 }
 
 void paths_allocate(path_sums *p, uint32_t thread, uint32_t depth, uint64_t bytes) {
-    thread_of(p, thread)->bytes[depth] += (int64_t)bytes;
+    thread_of(p, thread, depth)->levels[depth].bytes += (int64_t)bytes;
 }
 
 void paths_finish(path_sums *p) {
@@ -133,6 +145,7 @@ void paths_free(path_sums *p) {
     map_free(&p->children);
     map_free(&p->numbers);
     arena_free(&p->memory);
+    for (size_t i = 0; i < p->thread_count; i++) free(p->threads[i]->levels);
     free(p->threads);
     free(p->nodes);
     free(p);

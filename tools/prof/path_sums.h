@@ -4,7 +4,7 @@
        path_sums *p = paths_new();
        paths_add(p, thread, depth, key, ns), paths_allocate(p, thread, depth, bytes) ...
        paths_finish(p);
-       ... p->nodes[p->threads[i].within[0]] ...
+       ... p->nodes[p->threads[i]->levels[0].within] ...
        paths_free(p);                                                                        */
 #ifndef PROF_PATH_SUMS_H
 #define PROF_PATH_SUMS_H
@@ -19,13 +19,18 @@ typedef struct path_node {
     int64_t self_ns, calls, bytes;
 } path_node;
 
+typedef struct path_level {     /* of a depth */
+    uint32_t within;            /* whose children lie in the zone to come around that depth; after
+                                   paths_finish 0's are all; 0: none */
+    int64_t ns;                 /* of them together */
+    int64_t bytes;              /* allocated directly in the next zone of that depth */
+} path_level;
+
 typedef struct path_thread {
     uint32_t number;            /* the caller's */
-    uint32_t deepest;           /* what is larger of within and ns is 0 */
-    uint32_t within[PATH_DEPTHS + 1];    /* by depth: whose children lie in the zone to come around
-                                            that depth; after paths_finish 0's are all; 0: none */
-    int64_t ns[PATH_DEPTHS + 1];         /* of them together */
-    int64_t bytes[PATH_DEPTHS + 1];      /* allocated directly in the next zone of that depth */
+    uint32_t deepest;           /* what is deeper has neither nodes nor ns */
+    path_level *levels;         /* as deep as it went: threads may be many */
+    size_t level_count;
 } path_thread;
 
 typedef struct path_sums {
