@@ -150,8 +150,21 @@ with open(sys.argv[1], 'wb') as file:
     file.write(put(1, put(50, zlib.compress(event * (1 << 18)))) * 12 + put(1, put(50, zlib.compress(event * (1 << 20)))))
 END
 says unpacks_in_little_memory "make no sense: left out" 0 sh -c "ulimit -v 200000; '$prof' report '$out/bomb.pftrace'"
+# Calls that are all open where the file ends, on one track: ended without a look at each pair.
+python3 - "$out/open.pftrace" <<'END'
+import sys
+with open(sys.argv[1], 'wb') as file:
+    file.write(b'\n\x04P\x01@\x01' + b'\n\x0fP\x01@\x05Z\x09H\x01X\x01\xba\x01\x02op' * 400000)
+END
+says many_open_calls "  400000  " 0 timeout 15 "$prof" report "$out/open.pftrace"
 says several_ranks "rank 1: " 0 sh -c "'$prof' export -o '$out/two.pftrace' tests/command/traces/kineto_2024.json \
     tests/command/traces/kineto_2026.json && '$prof' export -o '$out/two.json' '$out/two.pftrace' && cat '$out/two.json'"
+says merged_is_no_name "two.pftrace: 1 events of phases" 0 "$prof" export -o "$out/two.pftrace" "$out/texts.json" "$out/odd.json"
+told_once() {
+    "$prof" export -o "$out/two.pftrace" tests/fuzz/corpus/stream/device_cut.raw "$out/odd.json" 2>"$out/said"
+    [ "$(grep -c 'damaged places' "$out/said")" = 1 ] && ! grep -q '/dev/fd' "$out/said"
+}
+try losses_of_merged_once told_once
 no_merged_file() {
     mkdir -p "$out/aside" && TMPDIR=$out/aside "$prof" export -o "$out/two.pftrace" "$out/odd.json" "$out/odd.json" &&
         [ -z "$(ls "$out/aside")" ]

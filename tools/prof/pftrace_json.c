@@ -393,15 +393,14 @@ static void write_text(output *out, const char *text, size_t head, size_t size) 
 
 /* ---- Slices ---- */
 
+static int by_number(const void *a, const void *b) {
+    const held *x = a, *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
 static void release(pftrace_json *p, uint32_t number) {
     track *t = &p->tracks[number];
-    for (size_t i = 1; i < t->held_count; i++) {         /* mostly the other way round: innermost */
-        held moved = t->held[i];                         /* calls end first */
-        size_t place = i;
-        for (; place && t->held[place - 1].number > moved.number; place--)
-            t->held[place] = t->held[place - 1];
-        t->held[place] = moved;
-    }
+    if (t->held_count > 1) qsort(t->held, t->held_count, sizeof *t->held, by_number);
     for (size_t i = 0; i < t->held_count; i++) {
         writer_event(&p->writer);
         output_write(p->writer.out, t->held[i].text, t->held[i].size);
