@@ -69,6 +69,17 @@ try arrow_comes_back back '{"ph": "f", "pid": 0, "tid": 7, "ts": 3.000, "id": 1'
 try lost_arrow_is_counted back '"unmatched_flows": 1'
 try async_comes_back back '{"ph": "e", "pid": 9, '
 try metadata_come_back back '"args": {"labels": "GPU 0"}'
+# Numbers of 64 bits without a sign, keys with escapes: of arguments, members, series.
+cat >"$out/texts.json" <<'END'
+{"a \"member\"": 1, "traceEvents": [
+{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "args": {"u": 18446744073709551615, "\"k\"": 9223372036854775808}},
+{"ph": "C", "name": "load", "pid": 1, "ts": 1, "args": {"a \"series\"": 1, "b": 2}},
+{"ph": "Q", "name": "of no known phase", "pid": 1, "tid": 1, "ts": 1}]}
+END
+pftrace "$out/texts.json"
+try large_numbers_come_back back '"args": {"u": 18446744073709551615, "\"k\"": 9223372036854775808}'
+try member_keys_come_back back '"a \"member\"": 1'
+try series_keys_come_back back '"name": "load a \"series\""'
 valid() {
     pftrace tests/command/traces/kineto_2024.json && back traceEvents &&
         "$prof" validate "$out/back.json"

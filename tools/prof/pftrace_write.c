@@ -134,10 +134,23 @@ static bool is_whole(trace_text number) {
     return true;
 }
 
+/* Identities and addresses may need the 64th bit: a double would round them. */
+static bool is_uint64(trace_text value, uint64_t *number) {
+    *number = 0;
+    for (size_t i = 0; i < value.size; i++) {
+        if (value.data[i] < '0' || value.data[i] > '9' ||
+            __builtin_mul_overflow(*number, 10, number) ||
+            __builtin_add_overflow(*number, (uint64_t)(value.data[i] - '0'), number)) return false;
+    }
+    return value.size > 0;
+}
+
 static void put_number(pb *to, trace_text value) {
     int64_t integer;
+    uint64_t large;
     double number;
     if (is_whole(value) && json_int(value, &integer)) pb_uint(to, PF_INT, (uint64_t)integer);
+    else if (is_uint64(value, &large)) pb_uint(to, PF_UINT, large);
     else if (json_double(value, &number)) pb_double(to, PF_DOUBLE, number);
     else pb_bytes(to, PF_STRING, value.data, value.size);    /* of too many digits */
 }
@@ -161,10 +174,14 @@ static void put_value(pf_writer *w, pb *to, trace_text value) {
     }
 }
 
+/* A key of JSON as it stands there. */
+static trace_text key_text(pf_writer *w, trace_text key) {
+    return memchr(key.data, '\\', key.size) ? decoded(w, key) : key;
+}
+
 static void put_args(pf_writer *w, pb *to, const trace_event *event) {
     for (size_t i = 0; i < event->arg_count; i++) {
-        trace_text key = event->args[i].key;
-        if (memchr(key.data, '\\', key.size)) key = decoded(w, key);
+        trace_text key = key_text(w, event->args[i].key);
         size_t annotation = pb_open(to, PF_ANNOTATION);
         put_text(w, to, PF_KEY_TEXTS, key, PF_KEY_IID, PF_KEY);
         put_value(w, to, event->args[i].value);
@@ -235,7 +252,8 @@ static void take_metadata(pf_writer *w, const trace_event *event) {
 
 static void take_member(pf_writer *w, const trace_member *member) {
     size_t annotation = pb_open(&w->head, PF_ANNOTATION);
-    pb_bytes(&w->head, PF_KEY, member->key.data, member->key.size);
+    trace_text key = key_text(w, member->key);
+    pb_bytes(&w->head, PF_KEY, key.data, key.size);
     pb_bytes(&w->head, PF_STRING, member->value.data, member->value.size);
     pb_close(&w->head, annotation);
 }
@@ -282,13 +300,14 @@ static int at_most(size_t size, int most) { return size < (size_t)most ? (int)si
 static void take_counter(pf_writer *w, const trace_event *event) {
     for (size_t i = 0; i < event->arg_count; i++) {
         const trace_member *arg = &event->args[i];
-        bool plain = event->arg_count == 1 && text_is(arg->key, "value");
+        trace_text key = key_text(w, arg->key);
+        bool plain = event->arg_count == 1 && text_is(key, "value");
         double number;
         char name[512];
         if (!json_double(arg->value, &number)) continue;
         int size = snprintf(name, sizeof name, "%.*s%s%.*s", at_most(event->name.size, 300),
                             event->name.data, plain ? "" : " ",
-                            plain ? 0 : at_most(arg->key.size, 200), arg->key.data);
+                            plain ? 0 : at_most(key.size, 200), key.data);
         int64_t integer;
         w->event.size = 0;
         if (is_whole(arg->value) && json_int(arg->value, &integer))
