@@ -57,23 +57,6 @@ typedef struct exporter {
     const char *table;           /* of CSV and Parquet */
 } exporter;
 
-/* ---- Of several traces one ---- */
-
-/* Calls write with a trace that is all of them: the one that is there, or a temporary file. */
-static int with_one(const exporter *e, int (*write)(const char *trace, output *out)) {
-    output out;
-    char *merged = NULL;
-    int status = EXIT_OK;
-    if (e->count > 1) status = merge_to_temporary(e->traces, (size_t)e->count, &merged);
-    if (status != EXIT_OK || !output_open(&out, e->path)) {
-        merge_remove(merged);
-        return EXIT_BAD;
-    }
-    status = write(merged ? merged : e->traces[0], &out);
-    merge_remove(merged);
-    return output_finish(&out, status);
-}
-
 /* ---- JSON ---- */
 
 static int copy_events(trace_reader *reader, const json_lanes *lanes, output *out) {
@@ -118,7 +101,18 @@ static int export_json(const exporter *e) {
 
 /* ---- The others ---- */
 
-static int export_pftrace(const exporter *e) { return with_one(e, pftrace_write); }
+/* Of several traces one: a temporary file. */
+static int export_pftrace(const exporter *e) {
+    output out;
+    char *merged = NULL;
+    int status = EXIT_OK;
+    if (e->count > 1) status = merge_to_temporary(e->traces, (size_t)e->count, &merged);
+    if (status == EXIT_OK && !output_open(&out, e->path)) status = EXIT_BAD;
+    else if (status == EXIT_OK)
+        status = output_finish(&out, pftrace_write(merged ? merged : e->traces[0], merged, &out));
+    merge_remove(merged);
+    return status;
+}
 
 static int export_folded(const exporter *e) {
     flame_options o = {.kernels = true, .python = true};

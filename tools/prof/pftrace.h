@@ -41,7 +41,8 @@ enum {
 #define PF_HEAD_EVENTS "metadata_events"
 #define PF_ASYNC_NAME "async"
 
-/* Writes the trace in the file at path; the exit code. */
-int pftrace_write(const char *path, output *out);
+/* Writes the trace in the file at path; the exit code. merged: that file is a temporary one, whose
+   defects were told of the traces it was made of. */
+int pftrace_write(const char *path, bool merged, output *out);
 
 #endif

@@ -335,16 +335,18 @@ static void take_event(pf_writer *w, const trace_event *event) {
     }
 }
 
-static int read_trace(pf_writer *w, const char *path) {
+static int read_trace(pf_writer *w, const char *path, bool merged) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
+    reader->quiet = merged;
     while (trace_next(reader) != TRACE_END) {
         if (reader->item == TRACE_EVENT) take_event(w, &reader->event);
         else if (reader->item == TRACE_MEMBER) take_member(w, &reader->member);
     }
     w->base_ns = reader->base_time_ns;
     if (w->left_out)
-        warn(path, "%llu events of phases that Perfetto's tracks have not: left out",
+        warn(merged ? w->out->path : path,
+             "%llu events of phases that Perfetto's tracks have not: left out",
              (unsigned long long)w->left_out);
     return trace_close(reader);
 }
@@ -614,18 +616,18 @@ static void free_writer(pf_writer *w) {
     free(w->lane_uuids);
 }
 
-int pftrace_write(const char *path, output *out) {
+int pftrace_write(const char *path, bool merged, output *out) {
     pf_writer w = {.out = out, .payloads = spill_new(), .sorter = sorter_new(),
                    .first_ns = INT64_MAX};
     output_open_memory(&w.events);
     output_text(&w.events, "[");
-    int status = read_trace(&w, path);
+    int status = read_trace(&w, path, merged);
     if (status == EXIT_OK) {
         sorter_finish(w.sorter);
         match_flows(&w);
         write_all(&w);
         if (w.lanes.shortened)
-            warn(path, "%llu calls overlap %d others: shortened",
+            warn(merged ? out->path : path, "%llu calls overlap %d others: shortened",
                  (unsigned long long)w.lanes.shortened, MOST_LANES);
     }
     free_writer(&w);
