@@ -265,6 +265,8 @@ try one_table sh -c "'$prof' export --table flows -o '$out/flows.csv.gz' '$out/o
     gzip -dc '$out/flows.csv.gz' | grep -q '^3,1,ac2g,0,1,'"
 says no_such_table "none of events, flows" 2 "$prof" export --table calls -o "$out/run.csv" "$out/odd.json"
 says all_tables "has all tables" 2 "$prof" export --table flows -o "$out/run.sqlite" "$out/odd.json"
+says no_table_of_perfetto "is no table" 2 "$prof" export --table flows -o "$out/run.pftrace" "$out/odd.json"
+says no_lanes_of_tables "is not JSON" 2 "$prof" export --lanes -o "$out/run.csv" "$out/odd.json"
 says tables_of_a_pipe "it has to be a file" 2 sh -c "cat '$out/odd.json' | '$prof' export -o '$out/run.sqlite' -"
 mkfifo "$out/pipe.sqlite" 2>/dev/null
 says database_in_a_pipe "a database has to be a file" 2 sh -c \
