@@ -80,6 +80,12 @@ pftrace "$out/texts.json"
 try large_numbers_come_back back '"args": {"u": 18446744073709551615, "\"k\"": 9223372036854775808}'
 try member_keys_come_back back '"a \"member\"": 1'
 try series_keys_come_back back '"name": "load a \"series\""'
+long_names() {
+    python3 -c 'print([{"ph": "C", "name": "n" * 400 + c, "pid": 1, "ts": 1, "args": {"value": 2}} for c in "ab"])' |
+        tr "'" '"' >"$out/long.json"
+    pftrace "$out/long.json" && back 'na", "args"' && back 'nb", "args"'
+}
+try long_names_stay_apart long_names
 valid() {
     pftrace tests/command/traces/kineto_2024.json && back traceEvents &&
         "$prof" validate "$out/back.json"

@@ -294,27 +294,33 @@ static void take_instant(pf_writer *w, const trace_event *event) {
     add_item(w, event, ITEM_INSTANT, thread_row(w, event), &w->event);
 }
 
-static int at_most(size_t size, int most) { return size < (size_t)most ? (int)size : most; }
+/* The name of a series' track, to be freed. */
+static char *series_name(const trace_event *event, trace_text key) {
+    bool plain = event->arg_count == 1 && text_is(key, "value");
+    trace_text name = event->name;
+    char *text = allocate(name.size + key.size + 2);
+    memcpy(text, name.data, name.size);
+    if (plain) return text;
+    text[name.size] = ' ';
+    memcpy(text + name.size + 1, key.data, key.size);
+    return text;
+}
 
 /* A counter is a track for each of its series. */
 static void take_counter(pf_writer *w, const trace_event *event) {
     for (size_t i = 0; i < event->arg_count; i++) {
         const trace_member *arg = &event->args[i];
-        trace_text key = key_text(w, arg->key);
-        bool plain = event->arg_count == 1 && text_is(key, "value");
         double number;
-        char name[512];
-        if (!json_double(arg->value, &number)) continue;
-        int size = snprintf(name, sizeof name, "%.*s%s%.*s", at_most(event->name.size, 300),
-                            event->name.data, plain ? "" : " ",
-                            plain ? 0 : at_most(key.size, 200), key.data);
         int64_t integer;
+        if (!json_double(arg->value, &number)) continue;
+        char *name = series_name(event, key_text(w, arg->key));
         w->event.size = 0;
         if (is_whole(arg->value) && json_int(arg->value, &integer))
             pb_uint(&w->event, PF_COUNTER_INT, (uint64_t)integer);
         else pb_double(&w->event, PF_COUNTER_DOUBLE, number);
         add_item(w, event, ITEM_COUNTER,
-                 row_of(w, event, ROW_COUNTER, (trace_text){name, (size_t)size}), &w->event);
+                 row_of(w, event, ROW_COUNTER, (trace_text){name, strlen(name)}), &w->event);
+        free(name);
     }
 }
 
