@@ -937,9 +937,11 @@ PROF_API void prof_thread_end(void);
 /* The tasks of a preemptive kernel: from its hook for a switch, and for the end of a task. See
    examples/baremetal/kernel. Each task has a row of its own, whose zones cost what they cost
    without a kernel; who ran is told by the row "CPU" (a record of 12 bytes a switch, in
-   prof_stats.recorded, too; not in PROF_MODE_AGGREGATE), and by it how long zones were on the CPU:
-   column "On CPU" of tables, "tdur" in Chrome traces. For one core, where PROF_CONTEXT() is 0 in
-   tasks. Also while nothing is recorded, so that a session knows who runs when it starts.
+   prof_stats.recorded, too; not in PROF_MODE_AGGREGATE), and by it how long zones were on the
+   CPU: column "On CPU" of tables, "tdur" in Chrome traces; what ran when a ring forgets first, or
+   where a switch was dropped, is not known: that time counts as on the CPU. For one core, where
+   PROF_CONTEXT() is 0 in tasks. Also while nothing is recorded, so that a session knows who runs
+   when it starts.
    prof_task_in: the task that runs from now on, its caller or the next to go on; number: any, its
    own while it lives; its row's id is 1000 + number. name: as of prof_set_thread_name, copied
    when the task first runs in a session, of one that was not there without a copy, and NULL: none;
@@ -11594,19 +11596,20 @@ PROF__FN const prof__segment *prof__stretches_from(const prof__segment *g, int64
     return g;
 }
 
-/* Of what lasts from times[0] to times[1]. A place for each depth is kept where the last one began:
-   zones of one depth come in order, as do events. What is no task is always on the CPU. */
+/* Of what lasts from times[0] to times[1]: all but what others are known to have had. A place for
+   each depth is kept where the last one began: zones of one depth come in order, as do events. What
+   is no task is always on the CPU. */
 PROF__FN int64_t prof__on_cpu(const int64_t *times, uint32_t thread, uint32_t depth) {
     static prof__stretches places[8];
     prof__stretches *place = places + PROF__MIN(depth, 7), w;
     const prof__row *cpu = NULL;
     uint32_t site = 0;
-    int64_t ns = 0;
+    int64_t ns = times[1] - times[0];
     bool more = true;
     for (const prof__row *row = prof__trace.rows; row; row = row->next)
         if (prof__row_is_cpu(row)) cpu = row;
         else if (row->thread == thread) site = prof__row_state(row)->none.site_depth;
-    if (!cpu || !site) return times[1] - times[0];
+    if (!cpu || !site) return ns;
     if (place->session != prof__task.sessions || place->start_ns > times[0]) {
         memset(place, 0, sizeof *place);
         place->session = prof__task.sessions;
@@ -11614,8 +11617,8 @@ PROF__FN int64_t prof__on_cpu(const int64_t *times, uint32_t thread, uint32_t de
     }
     while (more && place->end_ns <= times[0]) more = prof__stretch_next(place, cpu);
     for (w = *place; more && w.start_ns < times[1]; more = prof__stretch_next(&w, cpu))
-        if (w.site == site + 256)
-            ns += PROF__MIN(w.end_ns, times[1]) - PROF__MAX(w.start_ns, times[0]);
+        if (w.site != site + 256)
+            ns -= PROF__MIN(w.end_ns, times[1]) - PROF__MAX(w.start_ns, times[0]);
     return ns;
 }
 
@@ -22075,11 +22078,13 @@ PROF__FN void prof__raw_open(prof__raw *w, const prof__state *t) {
     w->zones += n;
 }
 
+/* Of a ring: all that ended, of which its reader takes off what is there. */
 PROF__FN void prof__raw_rest(prof__raw *w) {
     prof_stats stats = prof__counts_now(&prof__trace);
+    uint64_t ended = w->zones + stats.overwritten;
     for (prof__row *row = prof__trace.rows; row; row = row->next)
         prof__raw_open(w, prof__row_state(row));
-    stats.recorded = w->zones;
+    stats.recorded = stats.overwritten ? ended : w->zones;
     prof__raw_counts(w, &stats, true);
 }
 

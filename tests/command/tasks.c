@@ -1,7 +1,8 @@
 /* What a target with a kernel's tasks tells, for test_prof_uart.sh: tasks that wait within zones,
    an interrupt, and three tasks of one name, one after the other, that end in the midst of a zone.
    tasks table|trace|dump|raw|chrome|fails: to stdout; fails: a raw stream whose sink fails each
-   third time, when it has taken half; twice: two sessions in one raw stream. */
+   third time, when it has taken half; twice: two sessions in one raw stream; ringtable, ringtrace,
+   ringdump: a ring that forgets who ran before it forgets what the tasks did. */
 #define PROF_IMPLEMENTATION
 #define PROF_FREESTANDING
 #define PROF_ARENA_SIZE 1048576
@@ -62,12 +63,15 @@ int main(int argc, char **argv) {
     prof_desc desc;
     prof_trace *trace;
     bool fails = strcmp(what, "fails") == 0, chrome = strcmp(what, "chrome") == 0;
+    bool ring = strncmp(what, "ring", 4) == 0;
     bool twice = strcmp(what, "twice") == 0, raw = fails || twice || strcmp(what, "raw") == 0;
     memset(&desc, 0, sizeof desc);
     desc.platform.ticks_per_second = 1000000000;
     if (raw || chrome) desc.mode = PROF_MODE_STREAM;
     if (raw || chrome) desc.stream = sink;
     if (chrome) desc.stream_format = PROF_STREAM_CHROME;
+    if (ring) desc.mode = PROF_MODE_RING;
+    if (ring) what += 4;
     if (prof_start(&desc) != PROF_OK) return 1;
     for (unsigned i = 0; twice && i < 60; i++) round_of(i);
     if (twice && (!prof_stop() || prof_start(&desc) != PROF_OK)) return 1;
@@ -75,6 +79,10 @@ int main(int argc, char **argv) {
         round_of(i);
         fail_each = fails ? 3 : 0;
         if ((raw || chrome) && i % 4 == 0) (void)prof_flush();
+    }
+    for (unsigned i = 0; ring && i < 40000; i++) {
+        clock_ticks++;
+        prof_task_in(i & 1 ? 9 : 7, i & 1 ? "idle" : "control");
     }
     fail_each = 0;
     trace = prof_stop();

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TASK_IDS = 1000 };        /* prof.h's tasks have these thread ids, and above */
+
 trace_text tasks_plain_name(trace_text name) {
     const char *open = memchr(name.data, '(', name.size);
     if (!open || name.size < 7 || memcmp(name.data, "thread ", 7) != 0) return name;
@@ -28,6 +30,9 @@ void tasks_name(tasks *t, int64_t pid, int64_t tid, trace_text name) {
 }
 
 void tasks_add(tasks *t, int64_t pid, trace_text task, int64_t start_ns, int64_t ns) {
+    bool is_new;
+    uint64_t *first = map_put(&t->firsts, hash_mix((uint64_t)pid), &is_new);
+    if (is_new || start_ns < (int64_t)*first) *first = (uint64_t)start_ns;
     GROW(t->list, t->count, t->capacity);
     t->list[t->count++] = (struct stretch){start_ns, (uint64_t)ns, 0, task_of(t, pid, task)};
 }
@@ -68,9 +73,12 @@ static uint64_t ran(const tasks *t, uint32_t task, int64_t ns) {
 }
 
 int64_t tasks_away(const tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns) {
-    const uint64_t *task = t->count ? map_get(&t->threads, thread_key(pid, tid)) : NULL;
-    if (!task || t->begins[*task - 1] == t->begins[*task]) return 0;
+    const uint64_t *first = map_get(&t->firsts, hash_mix((uint64_t)pid));
+    const uint64_t *task = first ? map_get(&t->threads, thread_key(pid, tid)) : NULL;
+    if (!task || (tid < TASK_IDS && t->begins[*task - 1] == t->begins[*task])) return 0;
     uint32_t number = (uint32_t)(*task - 1);
+    if (start_ns < (int64_t)*first) start_ns = (int64_t)*first;
+    if (end_ns <= start_ns) return 0;
     uint64_t ns = (uint64_t)end_ns - (uint64_t)start_ns;
     uint64_t on_cpu = ran(t, number, end_ns) - ran(t, number, start_ns);
     return on_cpu < ns ? (int64_t)(ns - on_cpu) : 0;
@@ -79,6 +87,7 @@ int64_t tasks_away(const tasks *t, int64_t pid, int64_t tid, int64_t start_ns, i
 void tasks_clear(tasks *t) {
     intern_free(&t->names);
     map_free(&t->threads);
+    map_free(&t->firsts);
     free(t->list);
     free(t->begins);
     *t = (tasks){0};

@@ -14,6 +14,7 @@
 typedef struct tasks {
     interner names;
     map threads;                 /* of pid and tid: number of a task of that name, + 1 */
+    map firsts;                  /* of pid: when the first stretch that is known begins */
     struct stretch { int64_t start_ns; uint64_t ns, before_ns; uint32_t task; } *list;
     size_t count, capacity;
     size_t *begins;              /* by task, once they are sorted */
@@ -23,7 +24,8 @@ typedef struct tasks {
 void tasks_name(tasks *t, int64_t pid, int64_t tid, trace_text name);
 void tasks_add(tasks *t, int64_t pid, trace_text task, int64_t start_ns, int64_t ns);
 void tasks_sort(tasks *t);
-/* Of that time, what the task of this thread did not run; 0: it is no task's. */
+/* Of that time, what the task of this thread is known not to have run (a ring forgets who ran, as
+   prof_task_in says); 0: it is no task's. */
 int64_t tasks_away(const tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns);
 void tasks_clear(tasks *t);
 
