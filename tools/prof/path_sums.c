@@ -144,8 +144,8 @@ void paths_finish(path_sums *p) {
 void paths_free(path_sums *p) {
     map_free(&p->children);
     map_free(&p->numbers);
-    arena_free(&p->memory);
     for (size_t i = 0; i < p->thread_count; i++) free(p->threads[i]->levels);
+    arena_free(&p->memory);
     free(p->threads);
     free(p->nodes);
     free(p);
