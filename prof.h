@@ -22131,17 +22131,14 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_ring(void) {
     return &parts;
 }
 
-/* ... or one that was streamed. */
+/* One that was streamed, or else a new one: what is left of the arena is for rows of tasks. */
 PROF__FN void *prof__chunk_stream(void *state) {
-    prof__segment *g = (prof__segment *)prof__chunk_new();
-    uintptr_t lock;
-    (void)state;
-    if (g) return g;
-    lock = prof__lock();
-    g = prof__trace.free_chunks;
+    uintptr_t lock = prof__lock();
+    prof__segment *g = prof__trace.free_chunks;
     if (g) prof__trace.free_chunks = g->next;
     prof__unlock(lock);
-    return g;
+    (void)state;
+    return g ? g : prof__chunk_new();
 }
 
 /* Gives back the oldest chunk of a row, which the stream has written. */
