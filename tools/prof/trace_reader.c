@@ -58,7 +58,7 @@ struct trace_source {
     outcome outcome;
     const char *fault;           /* where it is bad */
     const char *why;
-    bool defective;
+    bool defective, escapes;     /* some text of it has those */
     int64_t first_ns, last_ns;   /* of all times so far and 0 */
     uint64_t defects[TRACE_DEFECTS];
     trace_member *args;
@@ -105,31 +105,27 @@ static void defect(source *s, trace_defect what) {
 }
 
 static inline const char *skip_space(const char *p) {
+    if ((unsigned char)*p > ' ') return p;                /* mostly there is none */
     while (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t') p++;
     return p;
 }
 
-/* The next quote, backslash or control character; *high collects whether bytes >= 0x80 stood
-   before it. */
-static inline const char *text_stop(const char *p, int *high) {
+/* The next quote, backslash, control character or byte >= 0x80: the latter two are less than a
+   space, as signed bytes. */
+static inline const char *text_stop(const char *p) {
 #ifdef __SSE2__
     const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\');
-    const __m128i control = _mm_set1_epi8(0x1F);
+    const __m128i space = _mm_set1_epi8(' ');
     for (;; p += 16) {
         __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
         __m128i stops = _mm_or_si128(
             _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, slash)),
-            _mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
-        int mask = _mm_movemask_epi8(stops), highs = _mm_movemask_epi8(bytes);
-        if (mask) {
-            int first = __builtin_ctz((unsigned)mask);
-            *high |= highs & ((1 << first) - 1);
-            return p + first;
-        }
-        *high |= highs;
+            _mm_cmplt_epi8(bytes, space));
+        int mask = _mm_movemask_epi8(stops);
+        if (mask) return p + __builtin_ctz((unsigned)mask);
     }
 #else
-    while ((unsigned char)*p >= 0x20 && *p != '"' && *p != '\\') *high |= *p++ & 0x80;
+    while ((signed char)*p >= ' ' && *p != '"' && *p != '\\') p++;
     return p;
 #endif
 }
@@ -143,12 +139,18 @@ static void count_bad_utf8(source *s, const char *text, const char *end) {
 }
 
 /* A text of more than plain ASCII: so far it is that up to p. */
-static const char *skip_odd_text(source *s, const char *begin, const char *p, int high) {
-    for (;; p = text_stop(p + 1, &high)) {
-        if (*p == '"') break;
+static const char *skip_odd_text(source *s, const char *begin, const char *p) {
+    bool high = false;
+    for (; *p != '"'; p = text_stop(p + 1)) {
         if (p >= s->buffer + s->used) return stop(s, MORE, p, NULL);
+        if ((signed char)*p < 0) {
+            high = true;
+            while ((signed char)p[1] < 0) p++;
+            continue;
+        }
         size_t size = *p == '\\' ? json_escape(p, s->buffer + s->used) : 0;
         if (size == 0) defect(s, *p == '\\' ? TRACE_ESCAPE : TRACE_CONTROL);
+        s->escapes |= *p == '\\';
         if (*p == '\\') p += size ? size - 1 : 1;
     }
     if (p >= s->buffer + s->used) return stop(s, MORE, p, NULL);   /* behind a backslash */
@@ -158,10 +160,8 @@ static const char *skip_odd_text(source *s, const char *begin, const char *p, in
 
 /* p: behind the opening quote. */
 static inline const char *skip_text(source *s, const char *p) {
-    int high = 0;
-    const char *end = text_stop(p, &high);
-    bool plain = *end == '"' && !high && end < s->buffer + s->used;
-    return plain ? end + 1 : skip_odd_text(s, p, end, high);
+    const char *end = text_stop(p);
+    return *end == '"' && end < s->buffer + s->used ? end + 1 : skip_odd_text(s, p, end);
 }
 
 static const char *skip_word(source *s, const char *p, bool number) {
@@ -180,12 +180,12 @@ static const char *skip_word(source *s, const char *p, bool number) {
     return stop(s, BAD, p, "this is not JSON");
 }
 
-enum character { NONE, DIGIT, QUOTE, OPEN, LETTER };
+enum character { NONE, DIGIT, OPEN, LETTER };
 
 static const uint8_t characters[256] = {
     ['0'] = DIGIT, ['1'] = DIGIT, ['2'] = DIGIT, ['3'] = DIGIT, ['4'] = DIGIT,
     ['5'] = DIGIT, ['6'] = DIGIT, ['7'] = DIGIT, ['8'] = DIGIT, ['9'] = DIGIT, ['-'] = DIGIT,
-    ['"'] = QUOTE, ['['] = OPEN, ['{'] = OPEN, ['t'] = LETTER, ['f'] = LETTER,
+    ['['] = OPEN, ['{'] = OPEN, ['t'] = LETTER, ['f'] = LETTER,
     ['n'] = LETTER, ['N'] = LETTER, ['I'] = LETTER, ['i'] = LETTER
 };
 
@@ -196,16 +196,26 @@ static inline const char *skip_digits(const char *p) {
     return p;
 }
 
+enum { FITS = 300 };                         /* digits, in a double */
+
+/* Most numbers: digits, perhaps with decimals, and behind them what ends a value. NULL: another. */
+static inline const char *plain_number(const char *p) {
+    const char *digits = p + (*p == '-'), *end = skip_digits(digits), *point = end;
+    bool odd = end == digits || (*digits == '0' && end - digits > 1);
+    if (*point == '.') end = skip_digits(point + 1);
+    odd |= end == point + 1;
+    bool ends = *end == ',' || *end == '}' || *end == ']' || *end == '\n';
+    return !odd && ends && end - p <= FITS ? end : NULL;
+}
+
 /* p: at a digit or a minus sign. */
-static inline const char *skip_number(source *s, const char *p) {
+static const char *skip_odd_number(source *s, const char *p) {
     static const char what[] = "this is no number of JSON";
-    enum { FITS = 300 };                     /* digits, in a double */
     const char *begin = p;
     bool large = false;
     if (*p == '-' && characters[(unsigned char)*++p] == LETTER) return skip_word(s, p, true);
     if (!is_digit(*p)) return stop_at(s, p, what);
     p = *p == '0' ? p + 1 : skip_digits(p);
-    if ((*p == ',' || *p == ']') && p - begin <= FITS) return p;      /* most numbers */
     if (*p == '.') {
         if (!is_digit(*++p)) return stop_at(s, p, what);
         p = skip_digits(p);
@@ -221,18 +231,23 @@ static inline const char *skip_number(source *s, const char *p) {
     return p;
 }
 
-/* What has no brackets. */
-static inline const char *skip_scalar(source *s, const char *p) {
+static const char *skip_odd_scalar(source *s, const char *p) {
     switch (characters[(unsigned char)*p]) {
-    case QUOTE: return skip_text(s, p + 1);
-    case DIGIT: return skip_number(s, p);
+    case DIGIT: return skip_odd_number(s, p);
     case LETTER: return skip_word(s, p, false);
     default: return stop_at(s, p, "a value is missing here");
     }
 }
 
+/* What has no brackets. */
+static inline const char *skip_scalar(source *s, const char *p) {
+    if (*p == '"') return skip_text(s, p + 1);
+    const char *end = plain_number(p);
+    return end ? end : skip_odd_scalar(s, p);
+}
+
 /* From a key's quote to the value; *key is its text. */
-static const char *skip_key(source *s, const char *p, trace_text *key) {
+static inline const char *skip_key(source *s, const char *p, trace_text *key) {
     if (*p != '"') return stop_at(s, p, "a key is missing here");
     const char *end = skip_text(s, p + 1);
     if (!end) return NULL;
@@ -279,11 +294,17 @@ static const char *skip_nested(source *s, const char *p) {
     }
 }
 
-static const char *skip_value(source *s, const char *p) {
+static const char *skip_odd_value(source *s, const char *p) {
     if (characters[(unsigned char)*p] == OPEN) return skip_nested(s, p);
     bool number = characters[(unsigned char)*p] == DIGIT;
-    p = skip_scalar(s, p);
+    p = skip_odd_scalar(s, p);
     return p && number && !*p ? stop_at(s, p, "this is not JSON") : p;
+}
+
+static inline const char *skip_value(source *s, const char *p) {
+    if (*p == '"') return skip_text(s, p + 1);
+    const char *end = *p <= '9' ? plain_number(p) : NULL;
+    return end ? end : skip_odd_value(s, p);
 }
 
 /* ---- Numbers ---- */
@@ -527,20 +548,23 @@ size_t json_compact(trace_text value, char *to) {
 
 /* ---- Events ---- */
 
-static const struct { const char *category; trace_kind kind; } kinds[] = {
-    {"cpu_op", TRACE_CPU_OP}, {"Operator", TRACE_CPU_OP}, {"user_annotation", TRACE_ANNOTATION},
-    {"python_function", TRACE_PYTHON}, {"cuda_runtime", TRACE_RUNTIME},
-    {"cuda_driver", TRACE_RUNTIME}, {"Runtime", TRACE_RUNTIME}, {"kernel", TRACE_KERNEL},
-    {"Kernel", TRACE_KERNEL}, {"gpu_memcpy", TRACE_MEMCPY}, {"Memcpy", TRACE_MEMCPY},
-    {"gpu_memset", TRACE_MEMSET}, {"Memset", TRACE_MEMSET},
-    {"gpu_user_annotation", TRACE_GPU_ANNOTATION}, {"cuda_sync", TRACE_SYNC},
-    {"overhead", TRACE_OVERHEAD}, {"Trace", TRACE_SPAN}, {"xpu_runtime", TRACE_RUNTIME},
-    {"xpu_driver", TRACE_RUNTIME}, {"mtia_runtime", TRACE_RUNTIME},
-    {"glow_runtime", TRACE_RUNTIME}, {"mtia_ccp_events", TRACE_KERNEL},
-    {"mtia_workloadd", TRACE_KERNEL}, {"mtia_insight", TRACE_KERNEL}, {"hpu_op", TRACE_KERNEL},
-    {"cuda_profiler_range", TRACE_KERNEL},
-    {"privateuse1_runtime", TRACE_RUNTIME}, {"privateuse1_driver", TRACE_RUNTIME}
+#define KIND(category, kind) {category, sizeof category - 1, kind}
+static const struct { const char *category; size_t size; trace_kind kind; } kinds[] = {
+    KIND("cpu_op", TRACE_CPU_OP), KIND("Operator", TRACE_CPU_OP),
+    KIND("user_annotation", TRACE_ANNOTATION), KIND("python_function", TRACE_PYTHON),
+    KIND("cuda_runtime", TRACE_RUNTIME), KIND("cuda_driver", TRACE_RUNTIME),
+    KIND("Runtime", TRACE_RUNTIME), KIND("kernel", TRACE_KERNEL), KIND("Kernel", TRACE_KERNEL),
+    KIND("gpu_memcpy", TRACE_MEMCPY), KIND("Memcpy", TRACE_MEMCPY),
+    KIND("gpu_memset", TRACE_MEMSET), KIND("Memset", TRACE_MEMSET),
+    KIND("gpu_user_annotation", TRACE_GPU_ANNOTATION), KIND("cuda_sync", TRACE_SYNC),
+    KIND("overhead", TRACE_OVERHEAD), KIND("Trace", TRACE_SPAN), KIND("xpu_runtime", TRACE_RUNTIME),
+    KIND("xpu_driver", TRACE_RUNTIME), KIND("mtia_runtime", TRACE_RUNTIME),
+    KIND("glow_runtime", TRACE_RUNTIME), KIND("mtia_ccp_events", TRACE_KERNEL),
+    KIND("mtia_workloadd", TRACE_KERNEL), KIND("mtia_insight", TRACE_KERNEL),
+    KIND("hpu_op", TRACE_KERNEL), KIND("cuda_profiler_range", TRACE_KERNEL),
+    KIND("privateuse1_runtime", TRACE_RUNTIME), KIND("privateuse1_driver", TRACE_RUNTIME)
 };
+#undef KIND
 
 static bool text_ends(trace_text text, const char *tail) {
     size_t size = strlen(tail);
@@ -549,7 +573,9 @@ static bool text_ends(trace_text text, const char *tail) {
 
 uint8_t trace_kind_of(trace_text category) {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (text_is(category, kinds[i].category)) return (uint8_t)kinds[i].kind;
+        if (category.size == kinds[i].size &&
+            memcmp(category.data, kinds[i].category, category.size) == 0)
+            return (uint8_t)kinds[i].kind;
     /* as prof.h joins them: calls of any device's library */
     if (text_ends(category, "_runtime") || text_ends(category, "_driver")) return TRACE_RUNTIME;
     return TRACE_OTHER;
@@ -716,6 +742,26 @@ static event_key key_of(trace_text text) {
 #undef IS
 }
 
+/* From a key to the value, as skip_key. Most keys are told by comparing them with those that most
+   events have: so the processor goes on before it knows where the key ends. */
+static inline const char *skip_event_key(source *s, const char *p, event_key *key) {
+#define KEY(text, is) \
+    if (memcmp(p, "\"" text "\":", sizeof text + 2) == 0) \
+        return *key = is, skip_space(p + sizeof text + 2)
+    trace_text name;
+    KEY("ts", KEY_TS);
+    KEY("ph", KEY_PH);
+    KEY("cat", KEY_CAT);
+    KEY("pid", KEY_PID);
+    KEY("tid", KEY_TID);
+    KEY("dur", KEY_DUR);
+    KEY("name", KEY_NAME);
+    KEY("args", KEY_ARGS);
+    if ((p = skip_key(s, p, &name)) != NULL) *key = key_of(name);
+    return p;
+#undef KEY
+}
+
 /* ts and dur: false only for what does not fit 64 bits. */
 static bool read_time(source *s, trace_text value, int64_t *ns, uint32_t *has, uint32_t bit) {
     if (json_ns(value, ns)) {
@@ -769,7 +815,7 @@ static bool read_member(source *s, trace_event *event, event_key key, trace_text
     return true;
 }
 
-/* Decodes the event's texts that hold escapes. */
+/* Decodes the event's texts that hold escapes, where any has. */
 static void decode_texts(source *s, trace_event *event) {
     trace_text *texts[] = {&event->name, &event->cat, &event->pid_text, &event->tid_text};
     size_t room = 0;
@@ -814,14 +860,15 @@ static const char *scan_event(source *s, const char *p, trace_event *event) {
     const char *begin = p;
     trace_text values[EVENT_KEYS];
     uint32_t seen = 0;
+    s->escapes = false;
     memset(event, 0, sizeof *event);
     event->name = event->cat = (trace_text){"", 0};
     event->offset = s->base + (uint64_t)(p - s->buffer);
     bool last = *(p = skip_space(p + 1)) == '}';
     while (!last) {
-        trace_text name, value;
-        if (!(p = skip_key(s, p, &name))) return NULL;
-        event_key key = key_of(name);
+        trace_text value;
+        event_key key;
+        if (!(p = skip_event_key(s, p, &key))) return NULL;
         value.data = p;
         bool args = key == KEY_ARGS && *p == '{';
         if (!(p = args ? scan_args(s, p, event) : skip_value(s, p))) return NULL;
@@ -846,7 +893,7 @@ static const char *scan_event(source *s, const char *p, trace_event *event) {
         event->dur_ns = 0;
         defect(s, TRACE_NEGATIVE);
     }
-    decode_texts(s, event);
+    if (s->escapes) decode_texts(s, event);
     if (event->phase == 'X') event->kind = trace_kind_of(event->cat);
     return p + 1;
 }
