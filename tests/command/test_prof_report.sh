@@ -75,6 +75,12 @@ awk 'BEGIN { print "["; for (i = 0; i < 60000; i++) for (k = 4; k >= 0; k--)
         (i * 7 + k) % 40, i % 3, i * 20 + (i * 13 % 5) + k, 15 - 2 * k }' >"$out/many.json"
 try report_lean_many lean_alike "$out/many.json"      # more than are sorted in memory
 rm "$out/many.json"
+for threads in 3 64 65 500; do       # threads that take turns, each call behind the one in it
+    awk -v n="$threads" 'BEGIN { print "["; for (i = 0; i < 1300; i++) for (k = 1; k >= 0; k--)
+        printf "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"z%d\",\"pid\":1,\"tid\":%d,\"ts\":%d,\"dur\":%d},\n",
+            k, (i * 7) % n, i * 20 + k, 10 - 6 * k }' >"$out/threads.json"
+    gives "report_threads_$threads" '7800.0,5200.0' self_cpu_time_total "$out/threads.json"
+done
 
 now=tests/command/traces/kineto_2026.json
 gzip -c "$now" >"$out/now.json.gz"

@@ -37,7 +37,42 @@ static bool number_before(uint32_t a, uint32_t b, const void *context) {
     return before(&spans[a], &spans[b]);
 }
 
+/* A thread's spans: how many, and where the next one's number goes. */
+typedef struct lane { uint32_t thread, count, next; } lane;
+enum { LANES = 64 };
+
+/* In the order of threads; NULL: there are too many. */
+static lane *lane_of(lane *lanes, uint32_t *count, uint32_t thread) {
+    uint32_t at = 0;
+    while (at < *count && lanes[at].thread < thread) at++;
+    if (at < *count && lanes[at].thread == thread) return &lanes[at];
+    if (*count == LANES) return NULL;
+    memmove(&lanes[at + 1], &lanes[at], (*count - at) * sizeof *lanes);
+    lanes[at] = (lane){.thread = thread};
+    ++*count;
+    return &lanes[at];
+}
+
+/* Threads take turns in a file, each mostly in the order of time: apart there is little to sort. */
+static bool sort_lanes(span_sorter *s) {
+    lane lanes[LANES];
+    uint32_t count = 0, end = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        lane *one = lane_of(lanes, &count, s->spans[i].thread);
+        if (!one) return false;
+        one->count++;
+    }
+    for (uint32_t i = 0; i < count; end += lanes[i++].count) lanes[i].next = end;
+    for (uint32_t i = 0; i < s->count; i++)
+        s->order[lane_of(lanes, &count, s->spans[i].thread)->next++] = i;
+    for (uint32_t i = 0; i < count; i++)
+        sort_numbers(s->order + (lanes[i].next - lanes[i].count), lanes[i].count, number_before,
+                     s->spans);
+    return true;
+}
+
 static void sort_piece(span_sorter *s) {
+    if (sort_lanes(s)) return;
     for (size_t i = 0; i < s->count; i++) s->order[i] = (uint32_t)i;
     sort_numbers(s->order, s->count, number_before, s->spans);
 }
