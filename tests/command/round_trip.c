@@ -267,7 +267,39 @@ static void open_at_the_end(void) {
     prof_set_overload("out");
     tick(4);
     zone("whole", 5);
+    prof_push("as long as what lies in it");
+    zone("lies in it", 5000);
     end_as("open_at_the_end");
+}
+
+static void take_turns(void) {
+    void *first;
+    prof_push("outer");
+    zone("as long", 5000);
+    (void)prof_flush();
+    first = prof_context_switch(NULL);
+    zone("between", 0);
+    (void)prof_flush();
+    (void)prof_context_switch(first);
+    prof_pop();
+}
+
+/* A zone that begins and ends with the one in it; another thread's between them in the stream. */
+static void turns(void) {
+    prof_desc desc = test_desc();
+    test_text text;
+    start(desc);
+    take_turns();
+    end_as("turns");
+    memset(&text, 0, sizeof text);
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream = test_text_sink(&text);
+    start(desc);
+    take_turns();
+    (void)prof_stop();
+    prof_thread_end();
+    save_text("turns", "raw", &text);
+    test_text_clear(&text);
 }
 
 static void modules(void) {
@@ -919,6 +951,7 @@ int main(int argc, char **argv) {
     memories();
     ranges();
     open_at_the_end();
+    turns();
     modules();
     odd_names();
     windows(false);

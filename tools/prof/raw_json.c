@@ -11,11 +11,19 @@
 #include "span_sorter.h"
 
 enum {
-    MEMORY = 8 << 20, HELD = 1024,
+    MEMORY = 8 << 20, HELD = 1024 /* zones of a thread */, LANES = 512, DEPTHS = 256,
     DEVICES_APART = 1 << 24                  /* between numbers of two types of devices */
 };
 
 typedef struct event_place { int64_t pid, tid; } event_place;
+
+/* Zones of a thread that may still belong behind one to come: see prof_order. */
+typedef struct lane {
+    raw_json *json;
+    prof_order order;
+    struct held { prof_raw_item item; char *args, *name; } *held;   /* order.room of them; args,
+                                            name: NULL: none, its own */
+} lane;
 
 struct raw_json {
     trace_writer writer;
@@ -30,11 +38,11 @@ struct raw_json {
     losses lost;
     raw_losses raw_lost;
     output sums;                         /* rows, as the head has them */
-    struct held { prof_raw_item item; char *args, *name; } held[HELD];   /* zones: see prof_order;
-                                            args, name: NULL: none, its own */
-    uint8_t depths[HELD];
-    uint32_t thread;                     /* the held ones' */
-    prof_order order;
+    lane *lanes[LANES];
+    size_t lane_count;
+    map lane_numbers;                    /* number of a thread -> its lane + 1 */
+    struct held unfinished[DEPTHS];      /* zones of one thread, each in the one before it */
+    uint32_t unfinished_count;
     output args;                         /* of one event */
     raw_memory *changes;
     const char *const *counters;
@@ -167,16 +175,19 @@ static void write_zone(raw_json *r, const char *category, const char *name,
     output_text(out, "}");
 }
 
+static void free_held(struct held *zone) {
+    free(zone->args);
+    free(zone->name);
+}
+
 static void write_held(void *user, uint32_t place) {
-    raw_json *r = user;
-    const prof_raw_item *item = &r->held[place].item;
+    const lane *l = user;
+    struct held *zone = &l->held[place];
+    const prof_raw_item *item = &zone->item;
     bool annotation = (item->flags & PROF_EVENT_USER_ANNOTATION) != 0;
-    struct held *held = &r->held[place];
-    write_zone(r, annotation ? "user_annotation" : "cpu_op", held->name ? held->name : item->name,
-               item, held->args);
-    free(held->args);
-    free(held->name);
-    held->args = held->name = NULL;
+    write_zone(l->json, annotation ? "user_annotation" : "cpu_op",
+               zone->name ? zone->name : item->name, item, zone->args);
+    free_held(zone);
 }
 
 /* "aten::add.Tensor", as PyTorch has it; NULL: it has no overload. free() it. */
@@ -189,12 +200,85 @@ static char *overloaded(const prof_raw_item *item) {
     return name;
 }
 
+static void free_lanes(raw_json *r) {
+    for (size_t i = 0; i < r->lane_count; i++) {
+        lane *l = r->lanes[i];
+        for (uint32_t at = l->order.begin; at != l->order.end; at++)
+            free_held(&l->held[at % l->order.room]);
+        free(l->order.depths);
+        free(l->held);
+        free(l);
+    }
+    r->lane_count = 0;
+    map_free(&r->lane_numbers);
+}
+
+static void end_lanes(raw_json *r) {
+    for (size_t i = 0; i < r->lane_count; i++) prof_order_end(&r->lanes[i]->order);
+}
+
+/* A stream has its threads in turns. Of very many, all begin anew. */
+static lane *lane_of(raw_json *r, uint32_t thread) {
+    const uint64_t *known = map_get(&r->lane_numbers, thread);
+    if (known) return r->lanes[*known - 1];
+    if (r->lane_count == LANES) {
+        end_lanes(r);
+        free_lanes(r);
+    }
+    lane *l = r->lanes[r->lane_count++] = allocate(sizeof *l);
+    l->json = r;
+    l->order = (prof_order){.write = write_held, .user = l};
+    *map_put(&r->lane_numbers, thread, NULL) = r->lane_count;
+    return l;
+}
+
+/* Most threads need few places. They are doubled while the first one is still where it was. */
+static void make_places(lane *l) {
+    prof_order *o = &l->order;
+    uint32_t room = o->room ? 2 * o->room : 16;
+    if (o->end < o->room || o->begin || room > HELD) return;
+    o->depths = reallocate(o->depths, room);
+    l->held = reallocate(l->held, room * sizeof *l->held);
+    o->room = room;
+}
+
+static void hold_ended(raw_json *r, const struct held *zone) {
+    lane *l = lane_of(r, zone->item.thread);
+    make_places(l);
+    uint32_t place = prof_order_add(&l->order, zone->item.depth, zone->item.start_ns);
+    l->held[place] = *zone;
+}
+
+/* They come from the outermost one on, and end the other way round. */
+static void end_unfinished(raw_json *r) {
+    while (r->unfinished_count) hold_ended(r, &r->unfinished[--r->unfinished_count]);
+}
+
+/* Directly in the innermost one? */
+static bool lies_in_unfinished(const raw_json *r, const prof_raw_item *item) {
+    const struct held *last = r->unfinished + r->unfinished_count;
+    return r->unfinished_count && item->thread == last[-1].item.thread &&
+           item->depth == last[-1].item.depth + 1;
+}
+
 static void hold(raw_json *r, const prof_raw_item *item) {
-    char *args = args_of(r, item);
-    if (item->thread != r->thread) prof_order_end(&r->order);
-    r->thread = item->thread;
-    r->held[prof_order_add(&r->order, item->depth, item->start_ns)] =
-        (struct held){*item, args, overloaded(item)};
+    struct held zone = {*item, args_of(r, item), overloaded(item)};
+    bool ended = !(item->flags & PROF_EVENT_UNFINISHED);
+    if (ended || !lies_in_unfinished(r, item)) end_unfinished(r);
+    if (ended || r->unfinished_count == DEPTHS) hold_ended(r, &zone);
+    else r->unfinished[r->unfinished_count++] = zone;
+}
+
+/* Nothing more comes that zones held of a thread, or of all, may belong behind. */
+static void end_held(raw_json *r) {
+    end_unfinished(r);
+    end_lanes(r);
+}
+
+static void end_thread(raw_json *r, uint32_t thread) {
+    end_unfinished(r);
+    const uint64_t *known = map_get(&r->lane_numbers, thread);
+    if (known) prof_order_end(&r->lanes[*known - 1]->order);
 }
 
 /* The first one is the trace's; one that begins later is placed behind it by its clock, or, as
@@ -225,6 +309,7 @@ static void name_ours(raw_json *r) {
 
 static void take_thread(raw_json *r, const prof_raw_item *item) {
     bool is_new;
+    if (tid_of(r, item->thread) != item->value) end_thread(r, item->thread);
     *map_put(&r->threads, item->thread, &is_new) = (uint64_t)item->value;
     if (!is_new || !item->name) return;
     if (raw_json_is_cpu_row(item)) name_ours(r);
@@ -483,7 +568,8 @@ static void take(void *user, const prof_raw_item *item) {
     losses_take_raw(&r->lost, &r->raw_lost, item);
     if (item->end_ns < INT64_MAX >> 2 && item->end_ns > r->last_ns - r->shift_ns)
         r->last_ns = item->end_ns + r->shift_ns;
-    if (item->kind == PROF_RAW_SESSION || item->kind == PROF_RAW_STEP) prof_order_end(&r->order);
+    if (item->kind == PROF_RAW_SESSION) end_held(r);
+    if (item->kind == PROF_RAW_STEP) end_thread(r, item->thread);
     switch (item->kind) {
     case PROF_RAW_SESSION: take_session(r, item); break;
     case PROF_RAW_THREAD: take_thread(r, item); break;
@@ -530,7 +616,6 @@ bool raw_json_is(const void *first, size_t size) {
 raw_json *raw_json_open(output *out) {
     raw_json *r = allocate(sizeof *r);
     r->memory = allocate(MEMORY);
-    r->order = (prof_order){.depths = r->depths, .room = HELD, .write = write_held, .user = r};
     r->pid = 1;
     r->changes = raw_memory_new();
     writer_begin(&r->writer, out, false);
@@ -559,7 +644,7 @@ void raw_stats_lose(const prof_raw_stats *stats, losses *lost) {
 
 prof_raw_stats raw_json_end(raw_json *r) {
     prof_raw_close(r->raw, &r->stats);
-    prof_order_end(&r->order);
+    end_held(r);
     write_arrows(r);
     raw_memory_lose(r->changes, &r->raw_lost.counts);
     losses_end_raw(&r->lost, &r->raw_lost);
@@ -609,7 +694,8 @@ const losses *raw_json_losses(const raw_json *r) { return &r->lost; }
 void raw_json_free(raw_json *r) {
     map_free(&r->threads);
     output_discard(&r->sums);
-    for (size_t i = 0; i < HELD; i++) free(r->held[i].args), free(r->held[i].name);
+    while (r->unfinished_count) free_held(&r->unfinished[--r->unfinished_count]);
+    free_lanes(r);
     output_discard(&r->args);
     raw_memory_free(r->changes);
     map_free(&r->open);
