@@ -1904,17 +1904,21 @@ typedef struct prof_join {
 } prof_join;
 
 /* A call that may launch work; number: the caller's own. Of calls with the same id the first one
-   counts. Calls may come before and behind their work. */
+   counts. Calls may come before and behind their work. type: of the device that it ran on: 0:
+   prof_view.device_name's, else 1 + the place of its name in prof_view.other_devices. */
 PROF_API void prof_join_call(prof_join *join, uint32_t kind, int64_t id, uint32_t number);
-PROF_API void prof_join_work(prof_join *join, int64_t external, int64_t correlation, int64_t ns);
+PROF_API void prof_join_work(prof_join *join, int64_t external, int64_t correlation, int64_t ns,
+                             uint32_t type);
 
 /* The number of the call that launched work with these ids: the op's, but where the external id
    only repeats the correlation id (2022, 2023) the launch's, if it is there. PROF_NONE: none. */
 PROF_API uint32_t prof_join_owner(const prof_join *join, int64_t external, int64_t correlation);
 
-/* All are there. Then take tells how long the work of a call took; the next time 0. */
+/* All are there. Then take adds how long the work of a call took to its span's device_ns, and to
+   other_device_ns; the next time nothing. */
 PROF_API void prof_join_finish(prof_join *join);
-PROF_API int64_t prof_join_take(prof_join *join, uint32_t kind, int64_t id, uint32_t number);
+PROF_API void prof_join_take(prof_join *join, uint32_t kind, int64_t id, uint32_t number,
+                             prof_span *span);
 PROF_API void prof_join_close(prof_join *join);      /* gives its memory back */
 #endif
 
@@ -12902,8 +12906,9 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
 
 /* ---- the same for tools, by the ids of a file ---- */
 
-/* A call, by id and kind; or work, which may come before its call: id is the external one. */
-struct prof__joined { int64_t id, correlation, ns; uint32_t number; };
+/* A call, by id and kind, and 1 + the place of its first work of another type; or work, which may
+   come before its call: id is the external one, and number, once it is joined, the next such. */
+struct prof__joined { int64_t id, correlation, ns; uint32_t number, type; };
 
 PROF__FN int64_t prof__joined_id(const void *calls, uint32_t i) {
     return ((const struct prof__joined *)calls)[i].id;
@@ -12949,7 +12954,7 @@ PROF__FN int64_t prof__join_key(uint32_t kind, int64_t id) {
 }
 
 PROF_API PROF__QUIET void prof_join_call(prof_join *j, uint32_t kind, int64_t id, uint32_t number) {
-    const struct prof__joined call = { prof__join_key(kind, id), 0, 0, number };
+    const struct prof__joined call = { prof__join_key(kind, id), 0, 0, number, 0 };
     prof__ids ids;
     if (id == PROF_NO_ID || !prof__join_room(j, &j->calls, j->call_count, &j->call_room) ||
         !prof__join_index(j)) return;
@@ -12980,29 +12985,40 @@ PROF_API PROF__QUIET uint32_t prof_join_owner(const prof_join *j, int64_t extern
 }
 
 PROF_API PROF__QUIET void prof_join_work(prof_join *j, int64_t external, int64_t correlation,
-                                         int64_t ns) {
-    const struct prof__joined work = { external, correlation, ns, PROF_NONE };
+                                         int64_t ns, uint32_t type) {
+    const struct prof__joined work = {
+        external, correlation, ns, 0, type <= PROF_OTHER_DEVICES ? type : 0
+    };
     if (prof__join_room(j, &j->works, j->work_count, &j->work_room))
         j->works[j->work_count++] = work;
 }
 
 PROF_API PROF__QUIET void prof_join_finish(prof_join *j) {
     for (uint32_t i = 0; i < j->work_count; i++) {
-        const struct prof__joined *work = j->works + i;
+        struct prof__joined *work = j->works + i;
         struct prof__joined *call = prof__join_owner(j, work->id, work->correlation);
         j->unowned += !call;
-        if (call) call->ns = PROF__PLUS(call->ns, work->ns);
-        j->launched = j->launched || (call && call->id & PROF_JOIN_LAUNCH);
+        if (!call) continue;
+        call->ns = PROF__PLUS(call->ns, work->ns);
+        j->launched = j->launched || call->id & PROF_JOIN_LAUNCH;
+        work->number = call->type;
+        if (work->type) call->type = i + 1;
     }
 }
 
-PROF_API PROF__QUIET int64_t prof_join_take(prof_join *j, uint32_t kind, int64_t id,
-                                            uint32_t number) {
+PROF_API PROF__QUIET void prof_join_take(prof_join *j, uint32_t kind, int64_t id, uint32_t number,
+                                         prof_span *span) {
     bool none = kind == PROF_JOIN_LAUNCH && !j->launched;
     struct prof__joined *call = none ? NULL : prof__join_find(j, kind, id);
-    int64_t ns = call && call->number == number ? call->ns : 0;
-    if (ns) call->ns = 0;
-    return ns;
+    if (!call || call->number != number) return;
+    span->device_ns = PROF__PLUS(span->device_ns, call->ns);
+    for (uint32_t next = call->type; next; next = j->works[next - 1].number) {
+        const struct prof__joined *work = j->works + next - 1;
+        int64_t *ns = span->other_device_ns + work->type - 1;
+        *ns = PROF__PLUS(*ns, work->ns);
+    }
+    call->ns = 0;
+    call->type = 0;
 }
 
 PROF_API PROF__QUIET void prof_join_close(prof_join *j) {

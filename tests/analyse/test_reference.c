@@ -592,6 +592,15 @@ static void *join_resize(void *user, void *old, size_t size) {
     return NULL;
 }
 
+/* All of it, and a hundred, ten thousand and a million times that of the other types. */
+static int64_t join_taken(prof_join *join, uint32_t kind, int64_t id, uint32_t number) {
+    prof_span span;
+    memset(&span, 0, sizeof span);
+    prof_join_take(join, kind, id, number, &span);
+    return span.device_ns + 100 * span.other_device_ns[0] + 10000 * span.other_device_ns[1] +
+           1000000 * span.other_device_ns[2];
+}
+
 /* Device work by ids, before its calls or behind them; of calls with one id the first counts. */
 static void test_join(void) {
     int lists = 0, order, i;
@@ -608,8 +617,8 @@ static void test_join(void) {
             if (calls) prof_join_call(&join, PROF_JOIN_OP, id, (uint32_t)i % 1000);
             if (calls) prof_join_call(&join, PROF_JOIN_OP, id, 77777);
             if (calls && i % 2) prof_join_call(&join, PROF_JOIN_LAUNCH, id, 5000);
-            if (!calls) prof_join_work(&join, id, id + id % 3, 10);
-            if (!calls) prof_join_work(&join, PROF_NO_ID, id, 1);
+            if (!calls) prof_join_work(&join, id, id + id % 3, 10, (uint32_t)(id % 5));
+            if (!calls) prof_join_work(&join, PROF_NO_ID, id, 1, 3);
         }
         prof_join_finish(&join);
         EQUAL(join.unowned, 500);        /* launches without a call */
@@ -618,11 +627,13 @@ static void test_join(void) {
         EQUAL(prof_join_owner(&join, 4, 4), 4);
         EQUAL(prof_join_owner(&join, PROF_NO_ID, 4), PROF_NONE);
         EQUAL(prof_join_owner(&join, 1000, 5), 5000);
-        EQUAL(prof_join_take(&join, PROF_JOIN_LAUNCH, 3, 5000), 11);
-        EQUAL(prof_join_take(&join, PROF_JOIN_LAUNCH, 3, 5000), 0);
-        EQUAL(prof_join_take(&join, PROF_JOIN_OP, 4, 77777), 0);
-        EQUAL(prof_join_take(&join, PROF_JOIN_OP, 4, 4), 10);
-        EQUAL(prof_join_take(&join, PROF_JOIN_OP, PROF_NO_ID, 4), 0);
+        EQUAL(join_taken(&join, PROF_JOIN_LAUNCH, 3, 5000), 11000011);  /* type 3 */
+        EQUAL(join_taken(&join, PROF_JOIN_LAUNCH, 3, 5000), 0);
+        EQUAL(join_taken(&join, PROF_JOIN_LAUNCH, 27, 5000), 1100011);  /* types 2 and 3 */
+        EQUAL(join_taken(&join, PROF_JOIN_OP, 4, 77777), 0);
+        EQUAL(join_taken(&join, PROF_JOIN_OP, 4, 4), 10);    /* there is no type 4: of the first */
+        EQUAL(join_taken(&join, PROF_JOIN_OP, 1, 1), 1010);
+        EQUAL(join_taken(&join, PROF_JOIN_OP, PROF_NO_ID, 4), 0);
         EQUAL(join.dropped, 0);
         join_most = 20000;               /* what there is stays, what comes is counted */
         for (i = 2000; i < 5000; i++) prof_join_call(&join, PROF_JOIN_OP, i, (uint32_t)i);

@@ -683,34 +683,17 @@ static void add_away(row_table *t, const prof_span *s) {
 
 static void push_call(row_table *t, const span *s) {
     prof_span out = span_of(t, s);
-    out.device_ns += prof_join_take(&t->join,
-                                    s->flags & SPAN_LAUNCH ? PROF_JOIN_LAUNCH : PROF_JOIN_OP,
-                                    s->id, s->order);
-    for (int i = 0; i < PROF_OTHER_DEVICES; i++) {
-        const uint64_t *ns = map_get(&t->other_ns[i], s->order);
-        out.other_device_ns[i] = ns ? (int64_t)*ns : 0;
-        out.device_ns += out.other_device_ns[i];
-    }
+    prof_join_take(&t->join, s->flags & SPAN_LAUNCH ? PROF_JOIN_LAUNCH : PROF_JOIN_OP, s->id,
+                   s->order, &out);
     if (s->flags & SPAN_LAUNCH) out.flags |= PROF_SPAN_LAUNCH;
     add_away(t, &out);
     push_holding(t, &out);
-}
-
-static void join_others(row_table *t) {
-    for (size_t i = 0; i < t->work_count; i++) {
-        const struct row_work *work = &t->works[i];
-        uint32_t owner = prof_join_owner(&t->join, work->external, work->correlation);
-        t->unowned += owner == PROF_NONE;
-        if (owner != PROF_NONE)
-            *map_put(&t->other_ns[work->type - 1], owner, NULL) += (uint64_t)work->ns;
-    }
 }
 
 static void walk_sorted(row_table *t) {
     open_frames frames = no_frames();
     span s;
     prof_join_finish(&t->join);
-    join_others(t);
     sorter_finish(t->sorter);
     while (sorter_next(t->sorter, &s)) {
         if (t->options->by_stack) take_frames(t, &frames, &s);
@@ -814,17 +797,8 @@ static void add_work(row_table *t, const trace_event *event) {
     size_t type = type_number(t, device_type_of(t, event));
     int64_t correlation, external = trace_work_ids(event, &correlation);
     if (!t->options->device) return;
-    if (t->told) {
-        t->tree.kernels[t->tree.kernel_count - 1].type = (uint32_t)type;
-        return;
-    }
-    if (!type) {
-        prof_join_work(&t->join, external, correlation, event->dur_ns);
-        return;
-    }
-    GROW(t->works, t->work_count, t->work_capacity);
-    t->works[t->work_count++] =
-        (struct row_work){external, correlation, event->dur_ns, type};
+    if (t->told) t->tree.kernels[t->tree.kernel_count - 1].type = (uint32_t)type;
+    else prof_join_work(&t->join, external, correlation, event->dur_ns, (uint32_t)type);
 }
 
 static void name_task(row_table *t, const trace_event *event) {
@@ -986,7 +960,7 @@ static void begin_file(row_table *t) {
     t->join = join_new();
     t->file_first_ns = INT64_MAX;
     t->file_last_ns = INT64_MIN;
-    t->span_count = t->first_count = t->work_count = 0;
+    t->span_count = t->first_count = 0;
     t->own = t->told = t->ahead = false;
     map_free(&t->places);
     prof_sums_next(t->sums);
@@ -1004,9 +978,8 @@ static void end_file(row_table *t) {
     t->unowned += t->told ? t->tree.unowned : 0;
     t->kernels += t->told ? t->tree.kernel_count : 0;
     t->unowned += t->told ? 0 : t->join.unowned;
-    t->kernels += t->told ? 0 : t->join.work_count + t->work_count;
+    t->kernels += t->told ? 0 : t->join.work_count;
     prof_join_close(&t->join);
-    for (int i = 0; i < PROF_OTHER_DEVICES; i++) map_free(&t->other_ns[i]);
     sorter_free(t->sorter);
     tasks_clear(&t->tasks);
     tree_clear(&t->tree);
@@ -1118,7 +1091,6 @@ void rows_free(row_table *t) {
     free(t->group_rows);
     free(t->firsts);
     free(t->held);
-    free(t->works);
     free(t->spans);
     arena_free(&t->memory);
     amounts_free(&t->amounts);

@@ -60,11 +60,7 @@ typedef struct row_table {
     struct span *spans;         /* then: of the tree's calls */
     size_t span_count, span_capacity;
     struct span_sorter *sorter; /* else they are sorted here, in constant memory, */
-    prof_join join;             /* and have their work from here; */
-    struct row_work { int64_t external, correlation, ns; size_t type; } *works;   /* that of other
-                                   types of devices than the first, of which some may come late */
-    size_t work_count, work_capacity;
-    map other_ns[PROF_OTHER_DEVICES];            /* what it took, by the call's order */
+    prof_join join;             /* and have their work from here */
     uint8_t types[1 + PROF_OTHER_DEVICES];       /* the types that the heads list */
     size_t type_count;
     uint8_t memory_type;        /* of the device that is not the host whose memory changed first:
