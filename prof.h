@@ -1885,6 +1885,9 @@ PROF_API void prof_sums_add(prof_sums *sums, uint32_t row, const prof_average *m
    the memory that `more` gave. first is the row's rank; parent is PROF_NONE where its first span
    lay in no other, else 0; scope is that of the key that made it; is_recursive is told. */
 PROF_API size_t prof_sums_close(prof_sums *sums, prof_average *rows, size_t max);
+
+/* The same of the spans that have ended so far: none ends by it, and more may come. */
+PROF_API size_t prof_sums_look(prof_sums *sums, prof_average *rows, size_t max);
 PROF_API prof_sums_stats prof_sums_get_stats(const prof_sums *sums);
 
 /* ---- Device work to the calls that launched it, by the ids that a file tells ---- */
@@ -15222,16 +15225,19 @@ PROF__FN prof_average prof__span_sums_average(const prof_sums *s, const prof__sp
     return a;
 }
 
-PROF_API PROF__QUIET size_t prof_sums_close(prof_sums *s, prof_average *rows, size_t max) {
+PROF_API PROF__QUIET size_t prof_sums_look(prof_sums *s, prof_average *rows, size_t max) {
     uint32_t n = 0;
-    if (!s) return 0;
-    prof__span_sums_flush(s);
-    for (uint32_t i = 0; i < s->count; i++)
+    for (uint32_t i = 0; s && i < s->count; i++)
         if (s->rows[i]->sums.count || s->rows[i]->more) s->order[n++] = i;
     if (n) prof__sort(s->order, s->order + n, n, prof__span_sums_after, s->rows);
     for (uint32_t i = 0; rows && i < n && i < max; i++)
         rows[i] = prof__span_sums_average(s, s->rows[s->order[i]], i);
     return n;
+}
+
+PROF_API PROF__QUIET size_t prof_sums_close(prof_sums *s, prof_average *rows, size_t max) {
+    if (s) prof__span_sums_flush(s);
+    return prof_sums_look(s, rows, max);
 }
 
 PROF_API PROF__QUIET prof_sums_stats prof_sums_get_stats(const prof_sums *s) {

@@ -653,7 +653,8 @@ static void test_spans(void) {
     prof_average rows[8];
     prof_event key;
     prof_span s;
-    size_t i;
+    size_t i, seen;
+    uint64_t calls;
     static const struct { int64_t start, end, bytes; uint32_t row; unsigned flags; } list[] = {
         { 0, 0, 3, 3, PROF_SPAN_MEMORY },
         { 0, 10, 0, 0, PROF_SPAN_STEP }, { 0, 4, 0, 1, 0 }, { 1, 3, 0, 2, PROF_SPAN_HIDDEN },
@@ -662,6 +663,7 @@ static void test_spans(void) {
         { 20, 20, 7, 3, PROF_SPAN_MEMORY },
         { 20, 20, 1, 3, PROF_SPAN_MEMORY | PROF_SPAN_HIDDEN },
         { 30, 40, 0, PROF_NONE, 0 }, { 31, 32, 0, 1, 0 } };
+    static const uint8_t looks[] = { 1, 1, 1, 1, 1, 1, 4, 4, 6, 8, 8, 8, 8 };
     memset(&by, 0, sizeof by);
     memset(&key, 0, sizeof key);
     memset(&s, 0, sizeof s);
@@ -677,6 +679,10 @@ static void test_spans(void) {
         s.row = list[i].row;
         s.flags = (uint16_t)list[i].flags;
         prof_sums_push(sums, &s);
+        seen = prof_sums_look(sums, rows, 8);        /* of what has ended, and ends nothing */
+        for (calls = 0; seen; seen--) calls += rows[seen - 1].count;
+        EQUAL(calls, prof_sums_get_stats(sums).calls);
+        EQUAL(calls, looks[i]);
     }
     EQUAL(prof_sums_close(sums, rows, 8), 4);
     SAME_TEXT(rows[0].key, "step");
@@ -711,6 +717,7 @@ static void test_spans(void) {
     EQUAL(prof_sums_row(NULL, &key, NULL), PROF_NONE);
     prof_sums_push(NULL, &s);
     EQUAL(prof_sums_close(NULL, rows, 8), 0);
+    EQUAL(prof_sums_look(NULL, rows, 8), 0);
     EQUAL(prof_sums_get_stats(NULL).spans, 0);
 }
 

@@ -32,9 +32,10 @@ const command top_command = {
 
 enum { MEMORY = 8 << 20, PIECE = 1 << 16, BEFORE_END = 12 };
 
-/* last: as of the last reading; since: what came between that and the one before. */
+/* As of the last reading; since: what came between that and the one before. */
 typedef struct top_row {
-    int64_t calls, total, self, last_calls, last_self, calls_since, self_since;
+    const char *name;
+    int64_t calls, total, self, calls_since, self_since;
 } top_row;
 
 typedef enum top_sort { BY_SELF, BY_TOTAL, BY_CALLS, BY_RATE, BY_NAME, SORTS } top_sort;
@@ -47,11 +48,13 @@ typedef struct top {
     struct termios before;
     prof_raw *raw;
     void *memory;
-    interner names;
-    top_row *rows;
-    size_t row_count, row_capacity;
-    prof_sums *sums;                     /* what zones took themselves */
+    prof_sums *sums;
     arena sums_memory;
+    prof_average *averages;
+    top_row *rows;                       /* of the averages */
+    size_t row_count;
+    struct top_known { int64_t calls, self; } *known;    /* the last reading's, by row of sums */
+    size_t known_count, known_capacity;
     losses lost;
     raw_losses raw_lost;
     uint32_t cpu_row;                    /* the thread that tells which task ran + 1; 0: none */
@@ -67,23 +70,15 @@ static void *more_memory(void *user, size_t size) {
     return arena_allocate(&((top *)user)->sums_memory, size);
 }
 
-static void take_self(void *user, const prof_span_end *end) {
-    ((top *)user)->rows[end->order].self += end->self_ns;
+static uint32_t row_of(const top *t, const char *name) {
+    return prof_sums_row(t->sums, &(prof_event){.name = name}, NULL);
 }
 
 static void take_zone(top *t, const prof_raw_item *item) {
-    uint32_t number = intern(&t->names, item->name, strlen(item->name));
     prof_span zone = {
         .start_ns = item->start_ns, .end_ns = item->end_ns, .thread = item->thread,
-        .row = PROF_NONE, .order = number, .depth = item->depth, .flags = PROF_SPAN_DEPTH
+        .row = row_of(t, item->name), .depth = item->depth, .flags = PROF_SPAN_DEPTH
     };
-    while (t->row_count <= number) {
-        GROW(t->rows, t->row_count, t->row_capacity);
-        t->rows[t->row_count++] = (top_row){0};
-    }
-    top_row *row = t->rows + number;
-    row->calls++;
-    row->total += item->end_ns - item->start_ns;
     prof_sums_push(t->sums, &zone);
 }
 
@@ -97,6 +92,32 @@ static void take(void *user, const prof_raw_item *item) {
         take_zone(t, item);
 }
 
+static struct top_known *known_of(top *t, const char *name) {
+    uint32_t number = row_of(t, name);
+    while (t->known_count <= number) {
+        GROW(t->known, t->known_count, t->known_capacity);
+        t->known[t->known_count++] = (struct top_known){0, 0};
+    }
+    return &t->known[number];
+}
+
+static void make_row(top *t, const prof_average *a, top_row *row) {
+    struct top_known *before = known_of(t, a->key), now = {
+        (int64_t)a->count, a->self_cpu_time_total_ns
+    };
+    *row = (top_row){a->key, now.calls, a->cpu_time_total_ns, now.self, now.calls - before->calls,
+                     now.self - before->self};
+    *before = now;
+}
+
+static void make_rows(top *t) {
+    t->row_count = prof_sums_look(t->sums, NULL, 0);
+    t->averages = reallocate(t->averages, t->row_count * sizeof *t->averages);
+    t->rows = reallocate(t->rows, t->row_count * sizeof *t->rows);
+    prof_sums_look(t->sums, t->averages, t->row_count);
+    for (size_t i = 0; i < t->row_count; i++) make_row(t, &t->averages[i], &t->rows[i]);
+}
+
 /* What has come since the last time, and in how long. */
 static void read_more(top *t) {
     double now = seconds_now();
@@ -106,13 +127,7 @@ static void read_more(top *t) {
         prof_raw_feed(t->raw, piece, (size_t)got);
         t->bytes += (uint64_t)got;
     }
-    for (size_t i = 0; i < t->row_count; i++) {
-        top_row *row = t->rows + i;
-        row->calls_since = row->calls - row->last_calls;
-        row->self_since = row->self - row->last_self;
-        row->last_calls = row->calls;
-        row->last_self = row->self;
-    }
+    make_rows(t);
     t->since = t->last > 0 ? now - t->last : 0;
     t->last = now;
 }
@@ -129,7 +144,7 @@ static int compare(const void *a, const void *b) {
     case BY_TOTAL: by = s->total - r->total; break;
     case BY_CALLS: by = s->calls - r->calls; break;
     case BY_RATE: by = s->self_since - r->self_since; break;
-    default: by = strcmp(interned_text(&sorting->names, x), interned_text(&sorting->names, y));
+    default: by = strcmp(r->name, s->name);
     }
     return by ? (by > 0) - (by < 0) : (x > y) - (x < y);
 }
@@ -153,8 +168,7 @@ static void write_losses(top *t) {
     while (losses_next(&now, &place, line)) fprintf(t->out, "%s: %s\n", t->path, line);
 }
 
-static void write_row(top *t, uint32_t number, int64_t all, size_t width) {
-    top_row *row = t->rows + number;
+static void write_row(top *t, const top_row *row, int64_t all, size_t width) {
     char self[32], total[32], share[32], rate[32] = "-", busy[32] = "-";
     prof_format_time(self, sizeof self, (double)row->self / 1e3);
     prof_format_time(total, sizeof total, (double)row->total / 1e3);
@@ -163,7 +177,7 @@ static void write_row(top *t, uint32_t number, int64_t all, size_t width) {
         prof_format_share(busy, sizeof busy, (double)row->self_since, t->since * 1e9);
         snprintf(rate, sizeof rate, "%.0f", (double)row->calls_since / t->since);
     }
-    write_name(t->out, interned_text(&t->names, number), width);
+    write_name(t->out, row->name, width);
     fprintf(t->out, " %8s %10s %10s %10lld %10s %8s\n", share, self, total,
             (long long)row->calls, rate, busy);
 }
@@ -186,7 +200,7 @@ static void look(top *t, size_t lines, size_t columns) {
     fprintf(t->out, " %8s %10s %10s %10s %10s %8s\n", "Self %", "Self", "Total", "Calls",
             "Calls/s", "Now %");
     for (size_t i = 0; i < t->row_count && i < lines; i++)
-        write_row(t, order[i], all, width);
+        write_row(t, &t->rows[order[i]], all, width);
     fflush(t->out);
     free(order);
 }
@@ -248,7 +262,7 @@ static bool top_open(top *t, FILE *out) {
     t->out = out;
     t->memory = allocate(MEMORY);
     prof_raw_desc desc = {.memory = t->memory, .memory_size = MEMORY, .item = take, .user = t};
-    prof_sums_desc sums = {.more = more_memory, .ended = take_self, .user = t};
+    prof_sums_desc sums = {.more = more_memory, .user = t};
     if (prof_raw_open(&desc, &t->raw) != PROF_OK) return false;
     if (prof_sums_open(&sums, &t->sums) != PROF_OK) return false;
     keys_open(t);
@@ -258,9 +272,10 @@ static bool top_open(top *t, FILE *out) {
 static void top_close(top *t) {
     keys_close(t);
     free(t->memory);
+    free(t->averages);
     free(t->rows);
+    free(t->known);
     arena_free(&t->sums_memory);
-    intern_free(&t->names);
     if (t->file >= 0) close(t->file);
 }
 
