@@ -12476,6 +12476,14 @@ PROF__FN void prof__move_up(struct prof_trace *s, const uint32_t *place, uint32_
     PROF__ASSERT(prof__events_hold(s->events, kept));
 }
 
+PROF__FN void prof__set_depths(struct prof_trace *s) {
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        prof_event *e = s->events + i;
+        uint8_t up = e->parent == PROF_NONE ? 0 : s->events[e->parent].depth;
+        e->depth = e->parent == PROF_NONE ? 0 : (uint8_t)(up + (up < 255));
+    }
+}
+
 /* scratch: 4 bytes an event. */
 PROF__FN void prof__merge_duplicates(struct prof_trace *s, char *scratch) {
     uint32_t *place = (uint32_t *)(void *)scratch, kept = 0, n = s->event_count;
@@ -12486,6 +12494,7 @@ PROF__FN void prof__merge_duplicates(struct prof_trace *s, char *scratch) {
     }
     s->duplicates += n - kept;
     prof__move_up(s, place, kept);
+    prof__set_depths(s);
 }
 
 /* ---- amounts, children included ---- */
@@ -13035,14 +13044,6 @@ PROF_API PROF__QUIET void prof_join_close(prof_join *j) {
 
 /* ---- all of it, for events that stand in order ---- */
 
-PROF__FN void prof__set_depths(struct prof_trace *s) {
-    for (uint32_t i = 0; i < s->event_count; i++) {
-        prof_event *e = s->events + i;
-        uint8_t up = e->parent == PROF_NONE ? 0 : s->events[e->parent].depth;
-        e->depth = e->parent == PROF_NONE ? 0 : (uint8_t)(up + (up < 255));
-    }
-}
-
 /* The tree of events from outside, and of recorded ones with them. */
 PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes, bool correlated) {
     char *scratch = s->scratch;
@@ -13050,7 +13051,7 @@ PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes, bool corr
     if (s->side && !s->built) prof__link_by_id(s, (uint32_t *)(void *)scratch, NULL);
     if (s->any_launch) prof__link_by_time(s, scratch);
     if (s->any_same) prof__merge_duplicates(s, scratch);
-    if (!s->built || s->duplicates) prof__set_depths(s);
+    if (!s->built) prof__set_depths(s);
     prof__sum_up(s);
     if (s->any_backward && s->built) prof__set_backward_stacks(s, scratch);
 }
@@ -13742,9 +13743,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
 
 /* desc.merge_duplicates, where there was nothing from outside. */
 PROF__FN void prof__merge_all_duplicates(struct prof_trace *s) {
-    if (!s->merge || s->outside_count) return;
-    prof__merge_duplicates(s, s->scratch);
-    prof__set_depths(s);
+    if (s->merge && !s->outside_count) prof__merge_duplicates(s, s->scratch);
 }
 
 /* Why a device has not recorded all there was in this trace; NULL: it has, or was not asked. */
@@ -14730,9 +14729,7 @@ PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
         a.p90_ns = g->shares[row].of[1].low;
         a.p99_ns = g->shares[row].of[2].low;
     }
-    if (g->counts) {
-        prof__average_extras(&a, g->counts[row], g->counts[row] + PROF__EXTRAS);
-    }
+    if (g->counts) prof__average_extras(&a, g->counts[row], g->counts[row] + PROF__EXTRAS);
     prof__average_add_sums(&a, g, r);
 #endif
     return a;
