@@ -1467,7 +1467,7 @@ typedef struct prof_raw_item {
     int64_t value;
     double number;                       /* PROF_RAW_COUNTER_F */
     uint8_t depth;                       /* open zones around it */
-    uint16_t flags;                      /* PROF_EVENT_UNFINISHED, _PARTIAL */
+    uint16_t flags;                      /* PROF_EVENT_UNFINISHED (innermost first), _PARTIAL */
     const prof_stats *counts;            /* PROF_RAW_COUNTS; until the next item; value 1: last */
     const prof_average *average;         /* PROF_RAW_SUMS; until the next item */
     const prof_extra *extra;             /* of a zone: what it carries; until the next item. NULL:
@@ -21580,9 +21580,9 @@ PROF__FN prof__pending *prof__raw_decode(prof_raw *r, const prof__record *const 
     return d->open + depth;
 }
 
-/* What a zone carries; NULL: nothing. open: it is, and those within it come behind it. */
+/* What a zone carries; NULL: nothing. */
 PROF__FN const prof_extra *prof__raw_carried(prof_raw *r, prof__raw_row *row, const char *name,
-                                             uint32_t depth, bool open, uint16_t *flags) {
+                                             uint32_t depth, uint16_t *flags) {
     const prof__record *heads[PROF__RAW_HEADS], *head;
     prof__details *d = r->details;
     prof__pending *z;
@@ -21593,7 +21593,7 @@ PROF__FN const prof_extra *prof__raw_carried(prof_raw *r, prof__raw_row *row, co
         if (n == PROF__RAW_HEADS) r->stats.lost_details++;
         else heads[n++] = head;
     }
-    if (!open) prof__raw_cut(r, row, page, used);
+    prof__raw_cut(r, row, page, used);
     if (!n) return NULL;
     if (!d) d = r->details = (prof__details *)prof__raw_take(r, sizeof *d + PROF__RAW_SCRATCH);
     if (d) {
@@ -21741,7 +21741,7 @@ PROF__FN void prof__raw_hand_detail(prof_raw *r, uint32_t thread, const prof__it
 }
 
 PROF__FN void prof__raw_hand_item(prof_raw *r, prof__raw_row *row, uint32_t thread,
-                                  const prof__item *i, bool open) {
+                                  const prof__item *i) {
     prof_raw_item *item = &r->item;          /* to clear one takes longer than all else here */
     item->kind = i->kind == PROF__COUNTER ? PROF_RAW_COUNTER : i->kind == PROF__STEP ? PROF_RAW_STEP
               : i->kind == PROF__INSTANT ? PROF_RAW_INSTANT
@@ -21762,7 +21762,7 @@ PROF__FN void prof__raw_hand_item(prof_raw *r, prof__raw_row *row, uint32_t thre
     if (item->kind == PROF_RAW_ZONE && row && prof__item_start(i) < row->oldest)
         item->flags |= PROF_EVENT_PARTIAL;
     if (item->kind == PROF_RAW_ZONE && row && row->page)
-        item->extra = prof__raw_carried(r, row, item->name, item->depth, open, &item->flags);
+        item->extra = prof__raw_carried(r, row, item->name, item->depth, &item->flags);
     prof__raw_hand(r, item);
 }
 
@@ -21803,23 +21803,25 @@ PROF__FN void prof__raw_read_records(prof_raw *r, size_t at, size_t end) {
             prof__raw_hand_detail(r, thread, &item);
         if (!prof__item_shows(&item)) continue;
         if (row && row->oldest == UINT64_MAX) row->oldest = item.end;
-        prof__raw_hand_item(r, row, thread, &item, false);
+        prof__raw_hand_item(r, row, thread, &item);
     }
 }
 
+/* They stand there from the outermost one on, and end the other way round. */
 PROF__FN void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
-    uint32_t thread, count;
+    uint32_t thread;
+    size_t count;
     prof__item item;
     if (end - at < 4) return;
     thread = prof__raw_get(r, at);
-    count = prof__raw_get(r, at + 1);
+    count = PROF__MIN((end - at - 4) / 4, (size_t)prof__raw_get(r, at + 1));
     item.kind = PROF__UNFINISHED;
     item.value = 0;
     item.end = prof__raw_get64(r, at + 2);
-    for (at += 4; count && at + 4 <= end; count--, at += 4) {
+    for (at += 4 * count; count--; at -= 4) {
         item.duration = item.end - PROF__MIN(prof__raw_get64(r, at), item.end);
         item.site_depth = prof__raw_get(r, at + 2);
-        prof__raw_hand_item(r, prof__raw_row_of(r, thread), thread, &item, true);
+        prof__raw_hand_item(r, prof__raw_row_of(r, thread), thread, &item);
     }
 }
 

@@ -73,6 +73,9 @@ raw() {   # NAME GROUPING OPTION...
     if [ "$of:$grouping" = memories:name ]; then
         try round_memories_raw_column test -n "$("$prof" report "$out/$of.raw" | grep ' XPU Mem')"
     fi
+    if [ "$of:$grouping" = open_at_the_end:name ]; then
+        try round_open_top test -n "$("$prof" top --looks 1 "$out/$of.raw" | grep '^left open  *0.06%')"
+    fi
     case $of:$grouping in stream*:name) ;; *) return ;; esac
     try "round_${of}_raw_frees" test "$(frees "$out/$of.json")" = "$(frees "$out/$of.raw")"
 }

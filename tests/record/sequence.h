@@ -227,18 +227,15 @@ static void same_averages(const prof_trace *trace) {
 
 static struct decoded { int count, next; bool bad; uint64_t sums; } decoded;
 
-/* Zones come in the order in which they end; those that prof_stop ended come last, outermost
-   first. */
+/* Zones come in the order in which they end, those that prof_stop ended too. */
 static void same_zone(void *user, const prof_raw_item *item) {
     const model_zone *z;
-    int closed = 0, number;
+    int number;
     (void)user;
     if (item->kind == PROF_RAW_SUMS) decoded.sums += item->average->count;
     if (item->kind != PROF_RAW_ZONE || strcmp(item->name, "(in sums)") == 0) return;
-    while (closed < model.ended_count && !model.zones[model.ended[closed]].open) closed++;
     number = decoded.count++;
     if (number >= model.ended_count) return;
-    if (number >= closed) number = closed + model.ended_count - 1 - number;
     z = model.zones + model.ended[number];
     if (strcmp(z->name, item->name) || (uint64_t)item->start_ns != z->start ||
         (uint64_t)item->end_ns != z->end || item->depth != z->depth) {

@@ -11,7 +11,7 @@
 #include "span_sorter.h"
 
 enum {
-    MEMORY = 8 << 20, HELD = 1024 /* zones of a thread */, LANES = 512, DEPTHS = 256,
+    MEMORY = 8 << 20, HELD = 1024 /* zones of a thread */, LANES = 512,
     DEVICES_APART = 1 << 24                  /* between numbers of two types of devices */
 };
 
@@ -41,8 +41,6 @@ struct raw_json {
     lane *lanes[LANES];
     size_t lane_count;
     map lane_numbers;                    /* number of a thread -> its lane + 1 */
-    struct held unfinished[DEPTHS];      /* zones of one thread, each in the one before it */
-    uint32_t unfinished_count;
     output args;                         /* of one event */
     raw_memory *changes;
     const char *const *counters;
@@ -114,8 +112,7 @@ static int64_t id_of_ended(raw_json *r, const prof_raw_item *item) {
     const uint64_t *place = r->open.count ? map_get(&r->open, item->thread) : NULL;
     open_zones *open = place ? (open_zones *)(uintptr_t)*place : NULL;
     int64_t id = open ? open->ids[item->depth] : 0;
-    size_t after = item->flags & PROF_EVENT_UNFINISHED ? item->depth + 1u : 256u;
-    if (open) memset(open->ids + item->depth, 0, (after - item->depth) * sizeof *open->ids);
+    if (open) memset(open->ids + item->depth, 0, (256u - item->depth) * sizeof *open->ids);
     return id;
 }
 
@@ -242,41 +239,16 @@ static void make_places(lane *l) {
     o->room = room;
 }
 
-static void hold_ended(raw_json *r, const struct held *zone) {
-    lane *l = lane_of(r, zone->item.thread);
-    make_places(l);
-    uint32_t place = prof_order_add(&l->order, zone->item.depth, zone->item.start_ns);
-    l->held[place] = *zone;
-}
-
-/* They come from the outermost one on, and end the other way round. */
-static void end_unfinished(raw_json *r) {
-    while (r->unfinished_count) hold_ended(r, &r->unfinished[--r->unfinished_count]);
-}
-
-/* Directly in the innermost one? */
-static bool lies_in_unfinished(const raw_json *r, const prof_raw_item *item) {
-    const struct held *last = r->unfinished + r->unfinished_count;
-    return r->unfinished_count && item->thread == last[-1].item.thread &&
-           item->depth == last[-1].item.depth + 1;
-}
-
 static void hold(raw_json *r, const prof_raw_item *item) {
-    struct held zone = {*item, args_of(r, item), overloaded(item)};
-    bool ended = !(item->flags & PROF_EVENT_UNFINISHED);
-    if (ended || !lies_in_unfinished(r, item)) end_unfinished(r);
-    if (ended || r->unfinished_count == DEPTHS) hold_ended(r, &zone);
-    else r->unfinished[r->unfinished_count++] = zone;
+    char *args = args_of(r, item);
+    lane *l = lane_of(r, item->thread);
+    make_places(l);
+    uint32_t place = prof_order_add(&l->order, item->depth, item->start_ns);
+    l->held[place] = (struct held){*item, args, overloaded(item)};
 }
 
-/* Nothing more comes that zones held of a thread, or of all, may belong behind. */
-static void end_held(raw_json *r) {
-    end_unfinished(r);
-    end_lanes(r);
-}
-
+/* Nothing more comes that zones held of a thread may belong behind. */
 static void end_thread(raw_json *r, uint32_t thread) {
-    end_unfinished(r);
     const uint64_t *known = map_get(&r->lane_numbers, thread);
     if (known) prof_order_end(&r->lanes[*known - 1]->order);
 }
@@ -568,7 +540,7 @@ static void take(void *user, const prof_raw_item *item) {
     losses_take_raw(&r->lost, &r->raw_lost, item);
     if (item->end_ns < INT64_MAX >> 2 && item->end_ns > r->last_ns - r->shift_ns)
         r->last_ns = item->end_ns + r->shift_ns;
-    if (item->kind == PROF_RAW_SESSION) end_held(r);
+    if (item->kind == PROF_RAW_SESSION) end_lanes(r);
     if (item->kind == PROF_RAW_STEP) end_thread(r, item->thread);
     switch (item->kind) {
     case PROF_RAW_SESSION: take_session(r, item); break;
@@ -644,7 +616,7 @@ void raw_stats_lose(const prof_raw_stats *stats, losses *lost) {
 
 prof_raw_stats raw_json_end(raw_json *r) {
     prof_raw_close(r->raw, &r->stats);
-    end_held(r);
+    end_lanes(r);
     write_arrows(r);
     raw_memory_lose(r->changes, &r->raw_lost.counts);
     losses_end_raw(&r->lost, &r->raw_lost);
@@ -694,7 +666,6 @@ const losses *raw_json_losses(const raw_json *r) { return &r->lost; }
 void raw_json_free(raw_json *r) {
     map_free(&r->threads);
     output_discard(&r->sums);
-    while (r->unfinished_count) free_held(&r->unfinished[--r->unfinished_count]);
     free_lanes(r);
     output_discard(&r->args);
     raw_memory_free(r->changes);

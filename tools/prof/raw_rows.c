@@ -13,7 +13,7 @@
 #include "raw_memory.h"
 #include "unpack.h"
 
-enum { MEMORY = 16 << 20, PIECE = 1 << 18, DEPTHS = 256, PLACES = 1 << 16 };
+enum { MEMORY = 16 << 20, PIECE = 1 << 18, PLACES = 1 << 16 };
 
 typedef struct raw_place { const prof_site *site; uint32_t row; } raw_place;
 
@@ -24,9 +24,6 @@ typedef struct raw_rows {
     raw_losses raw_lost;
     raw_memory *changes;
     raw_place places[PLACES];                /* rows of plain zones */
-    struct raw_open { prof_span span; int64_t counters[PROF_COUNTERS]; } open[DEPTHS];   /* that
-                                            the stream's end found open, outermost first */
-    size_t open_count;
     prof_span zone;                          /* the last one */
     int64_t base_ns, first_ns, last_ns;
     uint64_t events, sums;
@@ -131,37 +128,11 @@ static const prof_span *span_of(raw_rows *r, const prof_raw_item *item) {
     return zone;
 }
 
-static void push_zone(raw_rows *r, const prof_span *zone) {
+static void take_zone(raw_rows *r, const prof_raw_item *item) {
+    const prof_span *zone = span_of(r, item);
     row_table *t = r->table;
     if (t->on_zone) t->on_zone(t->user, zone);
     else rows_push(t, zone);
-}
-
-/* Open zones come from the outermost one on, and end the other way round. */
-static void end_open(raw_rows *r) {
-    while (r->open_count) push_zone(r, &r->open[--r->open_count].span);
-}
-
-/* Directly in the innermost one? */
-static bool lies_in_open(const raw_rows *r, const prof_span *zone) {
-    const prof_span *last = &r->open[r->open_count - 1].span;
-    return zone->depth == last->depth + 1 && zone->thread == last->thread;
-}
-
-static void take_zone(raw_rows *r, const prof_raw_item *item) {
-    const prof_span *zone = span_of(r, item);
-    bool open = (item->flags & PROF_EVENT_UNFINISHED) != 0;
-    if (r->open_count && !(open && lies_in_open(r, zone))) end_open(r);
-    if (!open || r->open_count == DEPTHS) {
-        push_zone(r, zone);
-        return;
-    }
-    struct raw_open *o = &r->open[r->open_count++];
-    o->span = *zone;
-    if (!zone->counters) return;
-    memset(o->counters, 0, sizeof o->counters);
-    memcpy(o->counters, zone->counters, item->extra->counter_count * sizeof *o->counters);
-    o->span.counters = o->counters;
 }
 
 /* ---- What is no zone ---- */
@@ -310,7 +281,6 @@ int raw_rows_read(row_table *t, const char *path) {
     t->own = true;
     prof_sums_next(t->sums);
     int status = read_twice(r, path, take);
-    end_open(r);
     t->summed += r->sums;
     note_span(r);
     if (status == EXIT_OK) tell(r, path);
