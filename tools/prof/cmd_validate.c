@@ -1,6 +1,7 @@
 /* prof validate: what is wrong with a trace, each finding with its byte offset. */
 #include "call_tree.h"
 #include "losses.h"
+#include "span_sorter.h"
 #include "unpack.h"
 
 #include <errno.h>
@@ -56,13 +57,20 @@ typedef struct finding {
     const char *text;
 } finding;
 
-typedef struct span {            /* a complete event */
+typedef struct open_event {      /* a complete event that others may lie in, */
     int64_t start_ns, end_ns;
     uint64_t offset;
-    uint32_t thread, stream;     /* stream: of a kernel, in streams; else NO_CALL */
-    uint32_t around;             /* the event that it lies in; NO_CALL */
-} span;
+    uint32_t around;             /* and the one that it lies in; NO_CALL */
+} open_event;
 
+typedef struct work {            /* what ran on a device */
+    int64_t start_ns, end_ns;
+    int64_t correlation;         /* of a kernel; else, and without one, PROF_NO_ID */
+    uint64_t offset;
+    uint32_t stream;             /* its number in streams */
+} work;
+
+typedef struct launch { int64_t start_ns; uint64_t offset; } launch;
 typedef struct flow { uint64_t start, end; int64_t start_ns, end_ns; bool started, ended; } flow;
 typedef struct wait { uint64_t offset; int64_t start_ns, end_ns, id; uint32_t stream; } wait;
 
@@ -75,16 +83,17 @@ typedef struct checker {
     arena texts;
     interner names;
     call_tree threads;           /* for its numbers of threads alone */
-    span *spans;
-    size_t span_count, span_capacity;
+    span_sorter *events;         /* complete ones: id is the offset */
+    work *works;
+    size_t work_count, work_capacity;
     flow *flows;
     size_t flow_count, flow_capacity;
     map flow_numbers, streams, backward;
-    map launches;                /* correlation -> number of span + 1 */
+    map launch_numbers;          /* correlation -> number of launch + 1 */
+    launch *launches;
+    size_t launch_count, launch_capacity;
     wait *waits;                 /* for a stream; for an event recorded on one */
     size_t wait_count, wait_capacity;
-    struct { int64_t correlation; uint64_t offset; int64_t start_ns; } *kernels;
-    size_t kernel_count, kernel_capacity;
 } checker;
 
 static void find(checker *c, rule broken, uint64_t offset, const char *format, ...)
@@ -195,13 +204,38 @@ static uint32_t stream_of(checker *c, const trace_event *event) {
     return (uint32_t)*number;
 }
 
-static void add_span(checker *c, const trace_event *event) {
-    GROW(c->spans, c->span_count, c->span_capacity);
-    c->spans[c->span_count++] = (span){
-        .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns, .offset = event->offset,
-        .thread = tree_thread(&c->threads, event),
-        .stream = kind_is_device(event->kind) ? stream_of(c, event) : NO_CALL
+static void add_work(checker *c, const trace_event *event) {
+    GROW(c->works, c->work_count, c->work_capacity);
+    work *w = &c->works[c->work_count++];
+    *w = (work){
+        .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
+        .correlation = PROF_NO_ID, .offset = event->offset, .stream = stream_of(c, event)
     };
+    if (event->kind == TRACE_KERNEL) trace_correlation(event, &w->correlation);
+}
+
+/* Of several calls with an id the last one counts. */
+static void add_launch(checker *c, const trace_event *event) {
+    int64_t correlation;
+    if (!trace_correlation(event, &correlation)) return;
+    GROW(c->launches, c->launch_count, c->launch_capacity);
+    c->launches[c->launch_count++] = (launch){event->ts_ns, event->offset};
+    *map_put(&c->launch_numbers, (uint64_t)correlation, NULL) = c->launch_count;
+}
+
+static const launch *launch_of(const checker *c, int64_t correlation) {
+    bool none = correlation == PROF_NO_ID;
+    const uint64_t *number = none ? NULL : map_get(&c->launch_numbers, (uint64_t)correlation);
+    return number ? &c->launches[*number - 1] : NULL;
+}
+
+static void add_timed(checker *c, const trace_event *event) {
+    sorter_add(c->events, &(span){
+        .start_ns = event->ts_ns, .amount = event->dur_ns, .id = (int64_t)event->offset,
+        .thread = tree_thread(&c->threads, event)
+    });
+    if (kind_is_device(event->kind)) add_work(c, event);
+    if (event->kind == TRACE_RUNTIME) add_launch(c, event);
 }
 
 static void check_flow(checker *c, const trace_event *event) {
@@ -283,57 +317,51 @@ static void check_wait(checker *c, const trace_event *event) {
 }
 
 static void check_event(checker *c, const trace_event *event) {
-    int64_t correlation;
     check_fields(c, event);
     check_flow(c, event);
     if (event->phase != 'X') return;
-    if (event->has & TRACE_HAS_TS) add_span(c, event);
+    if (event->has & TRACE_HAS_TS) add_timed(c, event);
     check_collective(c, event);
     check_backward(c, event);
     check_wait(c, event);
-    if (!trace_correlation(event, &correlation)) return;
-    if (event->kind == TRACE_RUNTIME) {
-        *map_put(&c->launches, (uint64_t)correlation, NULL) = c->span_count;
-    } else if (event->kind == TRACE_KERNEL) {
-        GROW(c->kernels, c->kernel_count, c->kernel_capacity);
-        c->kernels[c->kernel_count].correlation = correlation;
-        c->kernels[c->kernel_count].offset = event->offset;
-        c->kernels[c->kernel_count++].start_ns = event->ts_ns;
-    }
 }
 
 /* ---- The trace as a whole ---- */
 
-static bool span_before(uint32_t a, uint32_t b, const void *context) {
-    const span *spans = context, *x = &spans[a], *y = &spans[b];
-    if (x->thread != y->thread) return x->thread < y->thread;
-    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns;
-    return x->end_ns > y->end_ns;
+/* Of an event and what is open at its begin, the innermost of which is outer; NULL: nothing is. */
+static void check_order(checker *c, const open_event *outer, const open_event *e) {
+    if (!outer) return;
+    if (outer->end_ns < e->end_ns)
+        find(c, RULE_OVERLAP, e->offset, "begins in the event at byte %llu and ends %lld ns "
+             "behind it", (unsigned long long)outer->offset,
+             (long long)(e->end_ns - outer->end_ns));
+    else if (outer->start_ns == e->start_ns && outer->offset > e->offset &&
+             outer->end_ns > e->end_ns)
+        find(c, RULE_ORDER, e->offset, "lies in the event at byte %llu, which stands behind it",
+             (unsigned long long)outer->offset);
 }
 
+/* Each open event stands behind the one around it. */
 static void check_nesting(checker *c) {
-    uint32_t *order = sorted_numbers(c->span_count, span_before, c->spans);
+    open_event *open = NULL;
+    size_t capacity = 0;
+    uint32_t top = NO_CALL, thread = 0;
     prof_nest nest = {
-        c->spans, sizeof *c->spans, offsetof(span, end_ns), offsetof(span, around), 0
+        NULL, sizeof *open, offsetof(open_event, end_ns), offsetof(open_event, around), 0
     };
-    uint32_t top = NO_CALL;
-    for (size_t i = 0; i < c->span_count; i++) {
-        span *s = &c->spans[order[i]];
-        if (i && c->spans[order[i - 1]].thread != s->thread) top = NO_CALL;
-        top = prof_nest_around(&nest, top, s->start_ns, s->start_ns);
-        const span *outer = top == NO_CALL ? NULL : &c->spans[top];
-        if (outer && outer->end_ns < s->end_ns)
-            find(c, RULE_OVERLAP, s->offset, "begins in the event at byte %llu and ends %lld ns "
-                 "behind it", (unsigned long long)outer->offset,
-                 (long long)(s->end_ns - outer->end_ns));
-        else if (outer && outer->start_ns == s->start_ns && outer->offset > s->offset &&
-                 outer->end_ns > s->end_ns)
-            find(c, RULE_ORDER, s->offset, "lies in the event at byte %llu, which stands behind it",
-                 (unsigned long long)outer->offset);
-        s->around = prof_nest_around(&nest, top, s->start_ns, s->end_ns);
-        top = order[i];
+    sorter_finish(c->events);
+    for (span s; sorter_next(c->events, &s); thread = s.thread) {
+        open_event e = {s.start_ns, s.start_ns + s.amount, (uint64_t)s.id, NO_CALL};
+        if (s.thread != thread) top = NO_CALL;
+        top = prof_nest_around(&nest, top, e.start_ns, e.start_ns);
+        check_order(c, top == NO_CALL ? NULL : &open[top], &e);
+        e.around = prof_nest_around(&nest, top, e.start_ns, e.end_ns);
+        top = e.around + 1;                      /* 0 in none */
+        GROW(open, top, capacity);
+        open[top] = e;
+        nest.spans = open;
     }
-    free(order);
+    free(open);
 }
 
 static void check_flows(checker *c) {
@@ -348,45 +376,35 @@ static void check_flows(checker *c) {
 }
 
 static void check_launches(checker *c) {
-    for (size_t i = 0; i < c->kernel_count; i++) {
-        const uint64_t *launch = map_get(&c->launches, (uint64_t)c->kernels[i].correlation);
-        if (!launch || *launch == 0) continue;
-        const span *s = &c->spans[*launch - 1];
-        if (c->kernels[i].start_ns < s->start_ns)
-            find(c, RULE_LAUNCH, c->kernels[i].offset, "the kernel begins %lld ns before its "
-                 "launch at byte %llu", (long long)(s->start_ns - c->kernels[i].start_ns),
-                 (unsigned long long)s->offset);
+    for (size_t i = 0; i < c->work_count; i++) {
+        const work *w = &c->works[i];
+        const launch *from = launch_of(c, w->correlation);
+        if (from && w->start_ns < from->start_ns)
+            find(c, RULE_LAUNCH, w->offset, "the kernel begins %lld ns before its launch at byte "
+                 "%llu", (long long)(from->start_ns - w->start_ns),
+                 (unsigned long long)from->offset);
     }
 }
 
-static bool stream_before(uint32_t a, uint32_t b, const void *context) {
-    const span *spans = context, *x = &spans[a], *y = &spans[b];
+/* By stream and time. */
+static bool work_before(uint32_t a, uint32_t b, const void *context) {
+    const work *works = context, *x = &works[a], *y = &works[b];
     return x->stream != y->stream ? x->stream < y->stream : x->start_ns < y->start_ns;
-}
-
-/* What runs on devices, by stream and time. */
-static uint32_t *device_order(const checker *c, size_t *count) {
-    uint32_t *order = allocate((c->span_count + 1) * sizeof *order);
-    *count = 0;
-    for (size_t i = 0; i < c->span_count; i++)
-        if (c->spans[i].stream != NO_CALL) order[(*count)++] = (uint32_t)i;
-    sort_numbers(order, *count, stream_before, c->spans);
-    return order;
 }
 
 /* Kernels of the stream that run on behind the end of a wait for it. A stream runs one after
    another, so only the last few that began before the wait can be such. */
-static void check_sync(checker *c, const wait *w, const uint32_t *order, size_t count) {
-    size_t low = 0, high = count;
+static void check_sync(checker *c, const wait *w, const uint32_t *order) {
+    size_t low = 0, high = c->work_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const span *s = &c->spans[order[middle]];
+        const work *s = &c->works[order[middle]];
         bool before = s->stream != w->stream ? s->stream < w->stream : s->start_ns < w->start_ns;
         if (before) low = middle + 1;
         else high = middle;
     }
     for (size_t i = low; i-- > 0 && i + 8 >= low; ) {
-        const span *s = &c->spans[order[i]];
+        const work *s = &c->works[order[i]];
         if (s->stream == w->stream && s->end_ns > w->end_ns)
             find(c, RULE_SYNC, s->offset, "runs on for %lld ns behind the wait at byte %llu",
                  (long long)(s->end_ns - w->end_ns), (unsigned long long)w->offset);
@@ -394,17 +412,15 @@ static void check_sync(checker *c, const wait *w, const uint32_t *order, size_t 
 }
 
 static void check_waits(checker *c) {
-    size_t count;
-    uint32_t *order = device_order(c, &count);
+    uint32_t *order = sorted_numbers(c->work_count, work_before, c->works);
     for (size_t i = 0; i < c->wait_count; i++) {
         const wait *w = &c->waits[i];
-        if (w->stream != NO_CALL) check_sync(c, w, order, count);
-        const uint64_t *record = w->id > 0 ? map_get(&c->launches, (uint64_t)w->id) : NULL;
-        if (!record || *record == 0) continue;
-        const span *s = &c->spans[*record - 1];
-        if (s->start_ns > w->start_ns)
+        if (w->stream != NO_CALL) check_sync(c, w, order);
+        const launch *record = w->id > 0 ? launch_of(c, w->id) : NULL;
+        if (record && record->start_ns > w->start_ns)
             find(c, RULE_WAIT_PAST, w->offset, "waits for what is recorded %lld ns later, at byte "
-                 "%llu", (long long)(s->start_ns - w->start_ns), (unsigned long long)s->offset);
+                 "%llu", (long long)(record->start_ns - w->start_ns),
+                 (unsigned long long)record->offset);
     }
     free(order);
 }
@@ -444,6 +460,7 @@ static int check_file(checker *c, const char *path) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
     reader->quiet = reader->as_written = reader->tolerant = true;
+    c->events = sorter_new();
     while (trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT) check_event(c, &reader->event);
     check_nesting(c);
@@ -523,16 +540,17 @@ static void list_rules(void) {
 
 static void checker_free(checker *c) {
     free(c->findings);
-    free(c->spans);
+    free(c->works);
+    free(c->launches);
     free(c->flows);
     free(c->waits);
-    free(c->kernels);
     arena_free(&c->texts);
     tree_free(&c->threads);
     map_free(&c->flow_numbers);
     map_free(&c->streams);
     map_free(&c->backward);
-    map_free(&c->launches);
+    map_free(&c->launch_numbers);
+    if (c->events) sorter_free(c->events);
 }
 
 static int run(int argc, char **argv) {
