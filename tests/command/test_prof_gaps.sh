@@ -58,6 +58,51 @@ for file in tests/command/traces/kineto_*.json $(real_traces); do
     try "gaps_${label%%.*}" gaps_alike real "$file"
 done
 [ -n "$(real_traces)" ] || echo 'skip gaps_real: ../shared/traces is not there'
+# Calls that work or memory may name are kept, others only while they are open: times tell the same.
+cat >"$out/random.py" <<'PYTHON'
+import json, random, sys
+names = ["a", "Optimizer.step#x", "autograd::engine::evaluate_function: b", "aten::mm"]
+for seed in range(6):
+    r, count = random.Random(seed), 600
+    events = []
+    for i in range(count):
+        kind, ts, ids = r.random(), r.randrange(2 * count), r.randrange(1, 200)
+        event = {"ph": "X", "pid": 1, "tid": r.choice([1, 2]), "ts": ts, "args": {}}
+        if kind < .6:
+            event.update(cat="cpu_op", name=r.choice(names), dur=r.choice([0, 1, 5, 50, 500]))
+            if r.random() < .1: event["args"]["External id"] = ids
+        elif kind < .75:
+            event.update(cat="cuda_runtime", name="cudaLaunchKernel", dur=r.choice([0, 1, 9]))
+            event["args"]["correlation"] = ids
+        elif kind < .9:
+            event.update(cat="kernel", name="k", pid=0, tid=7, dur=r.choice([1, 3]))
+            event["args"].update({"correlation": ids, "External id": ids})
+        else:
+            event.update(ph="i", cat="cpu_instant_event", name="[memory]", s="t")
+            event["args"].update({"Device Type": 0, "Addr": ids % 9 + 1, "Total Allocated": 4096,
+                                  "Bytes": r.choice([64, -64])})
+        events.append(event)
+    for way in "plain", "named":
+        with open(f"{sys.argv[1]}/{way}_{seed}.json", "w") as file:
+            json.dump({"traceEvents": events}, file)
+        for i, event in enumerate(events):       # ids that nothing else has
+            if event.get("cat") == "cpu_op":
+                event["args"].update({"Zone id": i + 1})
+                event["args"].setdefault("External id", 1000 + i)
+PYTHON
+alike() {   # COMMAND...: of calls with ids and without
+    for seed in 0 1 2 3 4 5; do
+        "$prof" "$@" "$out/plain_$seed.json" >"$out/plain.said" 2>&1
+        "$prof" "$@" "$out/named_$seed.json" >"$out/named.said" 2>&1
+        cmp "$out/plain.said" "$out/named.said" || return 1
+    done
+}
+if command -v python3 >/dev/null; then
+    try gaps_random python3 "$out/random.py" "$out"
+    try gaps_without_ids alike gaps --by gap --limit all -f csv
+    try analyze_without_ids alike analyze -f csv
+    try memory_without_ids alike memory --by op --limit all -f csv
+fi
 says gaps_help 'usage: prof gaps' 0 "$prof" gaps --help
 says gaps_two 'gaps takes one trace' 2 "$prof" gaps a b
 says gaps_by 'none of cause, op, gap' 2 "$prof" gaps --by x "$out/causes.json"

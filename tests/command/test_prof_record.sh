@@ -83,6 +83,31 @@ static void carries(int turns) {             /* memory changes where zones begin
     }
 }
 
+static void submit_work(int number) {        /* a call, and the kernel that it launched */
+    prof_extra x[2] = {{.has = PROF_HAS_ID, .id = number, .activity_type = "cuda_runtime"},
+                       {.has = PROF_HAS_LINK, .linked_correlation_id = number,
+                        .activity_type = "kernel"}};
+    int64_t now = prof_now();
+    prof_event e[2] = {{.name = "cudaLaunchKernel", .start_ns = now, .end_ns = now, .extra = x},
+                       {.name = "gemm", .start_ns = now + 10, .end_ns = now + 20, .extra = x + 1,
+                        .device_type = PROF_DEVICE_CUDA}};
+    char args[40];
+    snprintf(args, sizeof args, "\"correlation\": %d", number);
+    x[0].metadata_json = x[1].metadata_json = args;
+    prof_submit(e, 2);
+}
+
+static void works(int turns) {               /* now and then work of a device, and memory */
+    prof_device host = {0};
+    static char blocks[1000];
+    for (int i = 0; i < turns; i++) {
+        PROF_BLOCK("outer") {
+            PROF_BLOCK("launcher") { if (i % 1000 == 0) submit_work(i / 1000 + 1); }
+            PROF_BLOCK("holder") { if (i % 1000 == 0) prof_memory_alloc(blocks + i / 1000, 8, host); }
+        }
+    }
+}
+
 static void limit(int resource, rlim_t to) {
     struct rlimit most;
     getrlimit(resource, &most);
@@ -109,6 +134,7 @@ static void end(const char *way) {
     if (is(way, "closes")) for (int i = 3; i < 200; i++) close(i);
     if (is(way, "carries")) carries(1000);
     if (is(way, "more")) carries(100000);
+    if (is(way, "works")) works(200000);
     if (is(way, "no_handles")) limit(RLIMIT_NOFILE, 0);
     if (is(way, "waits")) usleep(1500000);
     if (is(way, "tiny")) for (int i = 0; i < 300000; i = step(i)) {}
@@ -281,6 +307,18 @@ assert one == two and any(values[3] for _, values, _ in one)' "$@"; }
 if command -v python3 >/dev/null; then
     try record_profile_in_memory same_profiles paths.pb.gz over_json.pb.gz
 fi
+# those that look for what lies in what: work and memory are few, zones are many
+within 130000 "$prof" validate carries.raw >paths 2>&1
+try record_validate_in_memory grep -q ': 0 errors, 3 warnings' paths
+PROF_PROFILE_MEMORY=1 PROF_TRACE=works.raw ./program . 0 works >stdout 2>stderr
+within 130000 "$prof" gaps --by op -f csv works.raw >paths 2>/dev/null
+# shellcheck disable=SC2317             # launches last 0 ns: clocks decide between the zones around
+gaps_of_ops() { awk -F, '/^(submit_work|launcher|outer|works),/ {n += $4} END {exit n != 199}' paths; }
+try record_gaps_by_op_in_memory gaps_of_ops
+within 130000 "$prof" analyze -f csv works.raw >paths 2>/dev/null
+try record_analyze_in_memory grep -q '^0,,gemm,200,' paths
+within 130000 "$prof" memory --by op -f csv works.raw >paths 2>/dev/null
+try record_memory_in_memory grep -q '^cpu,holder,unknown,1600,100.00,200$' paths
 for ending in raw json; do                 # losses are told without a table too, once
     says "record_no_report_tells_$ending" 'Frees of memory that had been freed: 3' 0 \
         env PROF_PROFILE_MEMORY=1 "$prof" record --no-report -o "lost.$ending" ./program . 0 more

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "span_sorter.h"
+
 /* ---- Reading ---- */
 
 uint32_t tree_thread(call_tree *tree, const trace_event *event) {
@@ -136,22 +138,26 @@ int64_t trace_kernels_ns(const trace_event *event) {
     return sum;
 }
 
-static call *add_call(call_tree *tree, const trace_event *event) {
+/* Into calls[count], which is not counted yet. */
+static call *new_call(call_tree *tree, const trace_event *event) {
     GROW(tree->calls, tree->count, tree->capacity);
-    call *new_call = &tree->calls[tree->count++];
-    *new_call = (call){
+    call *made = &tree->calls[tree->count];
+    *made = (call){
         .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
         .is_async = event->is_async,
         .name = tree_name(tree, event),
         .thread = tree_thread(tree, event), .parent = NO_CALL, .kind = event->kind
     };
+    return made;
+}
+
+static void note_zone(call_tree *tree, const trace_event *event, call *made) {
     int64_t id;
     if (trace_arg_int(event, PROF_KEY_ZONE, &id))
         *map_put(&tree->by_zone, (uint64_t)id, NULL) = tree->count;
-    if ((id = told_parent(event)) == NOT_TOLD) return new_call;
-    new_call->is_told = true;
+    if ((id = told_parent(event)) == NOT_TOLD) return;
+    made->is_told = true;
     *map_put(&tree->told, tree->count - 1, NULL) = (uint64_t)id;
-    return new_call;
 }
 
 bool tree_takes(const call_tree *tree, const trace_event *event) {
@@ -161,8 +167,42 @@ bool tree_takes(const call_tree *tree, const trace_event *event) {
            event->kind != TRACE_SPAN && event->kind != TRACE_TASK;
 }
 
+/* May device work or a change of memory name it, or a call in it as what it lies in? */
+static bool is_named(const call_tree *tree, const trace_event *event) {
+    bool by_zone = tree->with_memory || !tree->zones_ahead;
+    if (by_zone && (trace_arg(event, PROF_KEY_ZONE) || trace_arg(event, PROF_KEY_ZONE_PARENT)))
+        return true;
+    if (tree->without_kernels) return false;
+    return event->kind == TRACE_RUNTIME || trace_arg(event, "is_legacy") ||
+           trace_call_id(event).id != PROF_NO_ID;
+}
+
+/* The last call, if nothing names it. Nothing lies in one that is async. */
+static void set_aside(call_tree *tree) {
+    const call *c = tree->calls + tree->count;
+    if (!tree->has_aside) return;
+    tree->has_aside = false;
+    if (c->is_async) return;
+    if (!tree->asides) tree->asides = sorter_new();
+    sorter_add(tree->asides, &(span){
+        .start_ns = c->start_ns, .amount = call_ns(c), .id = (int64_t)tree->count,
+        .thread = c->thread, .what = c->name, .more = c->key, .order = c->kind
+    });
+}
+
+static void note_launch(call_tree *tree, const trace_event *event, call *made) {
+    if (trace_arg(event, "is_legacy")) {
+        made->is_legacy = true;
+        made->device_self_ns = trace_kernels_ns(event);
+    }
+    call_id own = trace_call_id(event);
+    if (!tree->join.resize) tree->join = join_new();
+    prof_join_call(&tree->join, own.kind, own.id, (uint32_t)tree->count - 1);
+}
+
 call *tree_add(call_tree *tree, const trace_event *event) {
     memory_change change;
+    set_aside(tree);
     if (tree_takes_change(tree, event, &change)) {
         GROW(tree->changes, tree->change_count, tree->change_capacity);
         change.thread = tree_thread(tree, event);
@@ -171,16 +211,12 @@ call *tree_add(call_tree *tree, const trace_event *event) {
     if (event->phase == 'X' && kind_is_device(event->kind) && !tree->without_kernels)
         add_kernel(tree, event);
     if (!tree_takes(tree, event)) return NULL;
-    call *new_call = add_call(tree, event);
-    if (tree->without_kernels) return new_call;
-    if (trace_arg(event, "is_legacy")) {
-        new_call->is_legacy = true;
-        new_call->device_self_ns = trace_kernels_ns(event);
-    }
-    call_id own = trace_call_id(event);
-    if (!tree->join.resize) tree->join = join_new();
-    prof_join_call(&tree->join, own.kind, own.id, (uint32_t)tree->count - 1);
-    return new_call;
+    call *made = new_call(tree, event);
+    if ((tree->has_aside = tree->owners_only && !is_named(tree, event))) return made;
+    tree->count++;
+    note_zone(tree, event, made);
+    if (!tree->without_kernels) note_launch(tree, event, made);
+    return made;
 }
 
 /* ---- The tree ---- */
@@ -214,51 +250,164 @@ static uint32_t told_zone(const call_tree *tree, uint32_t number, uint32_t guess
     return before ? zone : guess;
 }
 
-static void enter(call_tree *tree, uint32_t number, open_calls *open) {
+/* ---- Calls that nothing names: calls while they are open, and on if they own something ---- */
+
+typedef struct call_walk {
+    call_tree *tree;
+    const uint32_t *named;       /* calls in order */
+    size_t next, count;          /* of them */
+    span aside;                  /* the next of the others, */
+    bool any;                    /* if there is one */
+    size_t capacity;             /* of the tree's order */
+} call_walk;
+
+/* Is the next one none of the named? Of equals the one that was read first is first. */
+static bool aside_is_next(const call_walk *w) {
+    const span *s = &w->aside;
+    if (!w->any || w->next == w->count) return w->any;
+    const call *c = &w->tree->calls[w->named[w->next]];
+    if (s->thread != c->thread) return s->thread < c->thread;
+    if (s->start_ns != c->start_ns) return s->start_ns < c->start_ns;
+    return s->amount != call_ns(c) ? s->amount > call_ns(c) : s->id <= w->named[w->next];
+}
+
+static uint32_t aside_call(call_tree *tree, const span *s) {
+    uint32_t number = tree->free ? tree->free - 1 : (uint32_t)tree->count;
+    if (tree->free) {
+        tree->free = tree->calls[number].key;
+    } else {
+        GROW(tree->calls, tree->count, tree->capacity);
+        tree->nest.spans = tree->calls;
+        tree->count++;
+    }
+    tree->calls[number] = (call){
+        .start_ns = s->start_ns, .end_ns = s->start_ns + s->amount, .name = s->what,
+        .thread = s->thread, .parent = NO_CALL, .key = s->more, .kind = (uint8_t)s->order,
+        .is_aside = true
+    };
+    return number;
+}
+
+/* false: there is none. */
+static bool next_call(call_walk *w, uint32_t *number) {
+    bool aside = aside_is_next(w);
+    if (!aside && w->next == w->count) return false;
+    *number = aside ? aside_call(w->tree, &w->aside) : w->named[w->next++];
+    if (!aside) return true;
+    w->any = sorter_next(w->tree->asides, &w->aside);
+    return true;
+}
+
+static bool is_aside(const call_tree *tree, uint32_t number) {
+    return number != NO_CALL && tree->calls[number].is_aside;
+}
+
+/* The call, and all around it, are calls of the tree: there they stand outermost first. */
+static void keep_call(call_walk *w, uint32_t number) {
+    call_tree *tree = w->tree;
+    for (uint32_t n = number; is_aside(tree, n); n = tree->calls[n].parent) {
+        GROW(tree->order, tree->ordered, w->capacity);
+        tree->ordered++;
+    }
+    size_t place = tree->ordered;
+    for (uint32_t n = number; is_aside(tree, n); n = tree->calls[n].parent) {
+        tree->calls[n].is_aside = false;
+        tree->order[--place] = n;
+    }
+}
+
+/* What has ended and owns nothing is none. */
+static void leave(call_tree *tree, uint32_t from, uint32_t to) {
+    for (uint32_t next; from != to; from = next) {
+        call *c = &tree->calls[from];
+        next = c->parent;
+        if (!c->is_aside) continue;
+        c->key = tree->free;
+        tree->free = from + 1;
+    }
+}
+
+/* ---- The nest ---- */
+
+static void rise(call_tree *tree, uint32_t *top, int64_t start_ns, int64_t end_ns) {
+    uint32_t around = prof_nest_around(&tree->nest, *top, start_ns, end_ns);
+    leave(tree, *top, around);
+    *top = around;
+}
+
+static void enter(call_walk *w, uint32_t number, open_calls *open) {
+    call_tree *tree = w->tree;
     call *c = &tree->calls[number];
-    bool frame = c->kind == TRACE_PYTHON && !tree->python_around;
+    bool frame = c->kind == TRACE_PYTHON && !tree->python_around, named = !c->is_aside;
     uint32_t *top = frame ? &open->frame : &open->call;
-    if (c->is_async) return;
-    *top = prof_nest_around(&tree->nest, *top, c->start_ns, c->end_ns);
-    if (c->is_told) *top = told_zone(tree, number, *top);
-    c->parent = *top;
-    *top = number;
+    if (!c->is_async) {
+        rise(tree, top, c->start_ns, c->end_ns);
+        if (c->is_told) *top = told_zone(tree, number, *top);
+        c->parent = *top;
+        *top = number;
+    }
+    if (!named) return;
+    c->is_aside = true;
+    keep_call(w, number);
 }
 
 /* Who holds the change: the innermost call around its moment. */
-static void own_changes(call_tree *tree, const uint32_t *changes, size_t *next, uint32_t thread,
+static void own_changes(call_walk *w, const uint32_t *changes, size_t *next, uint32_t thread,
                         int64_t until_ns, open_calls *open) {
+    call_tree *tree = w->tree;
     for (; *next < tree->change_count; ++*next) {
         memory_change *change = &tree->changes[changes[*next]];
         if (change->thread > thread ||
             (change->thread == thread && change->ts_ns >= until_ns)) return;
         if (change->thread < thread) continue;
-        open->call = prof_nest_around(&tree->nest, open->call, change->ts_ns, change->ts_ns);
+        rise(tree, &open->call, change->ts_ns, change->ts_ns);
         change->owner = change->told == NOT_TOLD ? open->call
                                                  : zone_of(tree, change->told, open->call);
+        keep_call(w, change->owner);
     }
 }
 
+static void walk_calls(call_walk *w, const uint32_t *changes) {
+    call_tree *tree = w->tree;
+    open_calls open = {NO_CALL, NO_CALL};
+    uint32_t number, thread = NO_CALL;
+    size_t next = 0;
+    for (bool more = true; more; ) {
+        more = next_call(w, &number);
+        bool same = more && tree->calls[number].thread == thread;
+        if (!same && thread != NO_CALL) {
+            own_changes(w, changes, &next, thread, INT64_MAX, &open);
+            leave(tree, open.call, NO_CALL);
+            open = (open_calls){NO_CALL, NO_CALL};
+        }
+        if (!more) return;
+        thread = tree->calls[number].thread;
+        own_changes(w, changes, &next, thread, tree->calls[number].start_ns, &open);
+        enter(w, number, &open);
+    }
+}
+
+/* Where all calls are named, their order is the tree's. */
 static void nest(call_tree *tree) {
     uint32_t *changes = sorted_numbers(tree->change_count, change_before, tree->changes);
-    open_calls open = {NO_CALL, NO_CALL};
-    size_t next = 0;
+    uint32_t *named = sorted_numbers(tree->count, call_before, tree->calls);
+    call_walk w = {.tree = tree, .named = named, .count = tree->count};
     tree->nest = (prof_nest){
         tree->calls, sizeof *tree->calls, offsetof(call, end_ns), offsetof(call, parent), 0
     };
-    for (size_t i = 0; i < tree->count; i++) {
-        const call *c = &tree->calls[tree->order[i]];
-        if (i && c->thread != tree->calls[tree->order[i - 1]].thread) {
-            own_changes(tree, changes, &next, tree->calls[tree->order[i - 1]].thread, INT64_MAX,
-                        &open);
-            open = (open_calls){NO_CALL, NO_CALL};
-        }
-        own_changes(tree, changes, &next, c->thread, c->start_ns, &open);
-        enter(tree, tree->order[i], &open);
+    if (tree->asides) {
+        sorter_finish(tree->asides);
+        w.any = sorter_next(tree->asides, &w.aside);
+    } else {
+        tree->order = named;
+        w.capacity = w.count;
     }
-    if (tree->count)
-        own_changes(tree, changes, &next, tree->calls[tree->order[tree->count - 1]].thread,
-                    INT64_MAX, &open);
+    walk_calls(&w, changes);
+    if (tree->asides) {
+        sorter_free(tree->asides);
+        free(named);
+    }
+    tree->asides = NULL;
     free(changes);
 }
 
@@ -365,7 +514,7 @@ void tree_time(call_tree *tree) {
 }
 
 void tree_build(call_tree *tree) {
-    tree->order = sorted_numbers(tree->count, call_before, tree->calls);
+    set_aside(tree);
     nest(tree);
     attribute_kernels(tree);
 }
@@ -379,6 +528,7 @@ void tree_clear(call_tree *tree) {
     free(tree->kernels);
     free(tree->changes);
     free(tree->others);
+    if (tree->asides) sorter_free(tree->asides);
     map_free(&tree->thread_numbers);
     prof_join_close(&tree->join);
     map_free(&tree->by_zone);

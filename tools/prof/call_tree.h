@@ -33,6 +33,7 @@ typedef struct call {
     bool is_legacy : 1;         /* of a legacy record stream: it tells its device_ns itself */
     bool apart : 1;             /* the caller's: in its times it is as if it were not there */
     bool is_told : 1;           /* its "Zone parent id" is in tree.told */
+    bool is_aside : 1;          /* inside: see owners_only */
 } call;
 
 typedef struct call_thread { int64_t pid, tid; uint32_t pid_text, tid_text; } call_thread;
@@ -66,9 +67,14 @@ typedef struct call_tree {
     bool steps_apart;           /* ProfilerStep#1 keeps its number, */
     bool whole_names;           /* and all names what they have: overloads, too */
     bool with_site;             /* names have the place that the event tells: parse (a.c:12) */
+    bool owners_only;           /* keep only calls that device work and memory may name, and those
+                                   around what owns some: not for tree_walk and tree_time, nor with
+                                   Python functions. The others are sorted in constant memory */
+    bool zones_ahead;           /* "Zone id"s are for changes of memory alone: see losses.h */
     /* what there is */
     call *calls;
     uint32_t *order;            /* calls by (thread, start, -end): parents before children */
+    size_t ordered;             /* how many those are; other calls are none: see owners_only */
     size_t count, capacity;
     interner names;
     call_thread *threads;
@@ -85,6 +91,9 @@ typedef struct call_tree {
     prof_join join;
     map by_zone;                /* "Zone id" -> call + 1: see prof.h, "what times do not tell" */
     map told;                   /* call -> "Zone parent id", 0: none */
+    struct span_sorter *asides; /* calls that nothing names; NULL: none. While the tree is made: */
+    bool has_aside;             /* calls[count] is the next of them */
+    uint32_t free;              /* 1 + the first call that is none, linked by key; 0: no such */
 } call_tree;
 
 /* The number of the event's name in tree->names, as PyTorch's tables have it: ProfilerStep* of
@@ -95,7 +104,8 @@ uint32_t tree_name_at(call_tree *tree, uint32_t name, trace_text source);
 bool tree_takes_change(const call_tree *tree, const trace_event *event, memory_change *change);
 /* Does tree_add make a call of it? */
 bool tree_takes(const call_tree *tree, const trace_event *event);
-/* Keeps what belongs in the tree; the new call, or NULL when the event is none. */
+/* Keeps what belongs in the tree; the new call, or NULL when the event is none. Of a call that
+   nothing names its key alone may be set, before the next tree_add. */
 call *tree_add(call_tree *tree, const trace_event *event);
 void tree_build(call_tree *tree);
 void tree_time(call_tree *tree);                 /* then: what each call took */

@@ -121,8 +121,8 @@ static bool work_before(uint32_t a, uint32_t b, const void *context) {
 }
 
 static void find_waits(gap_finder *g) {
-    g->waits = allocate(g->tree.count * sizeof *g->waits);
-    for (size_t i = 0; i < g->tree.count; i++) {
+    g->waits = allocate(g->tree.ordered * sizeof *g->waits);
+    for (size_t i = 0; i < g->tree.ordered; i++) {
         const call *c = &g->tree.calls[g->tree.order[i]];
         if (c->kind == TRACE_RUNTIME && call_waits(interned_text(&g->tree.names, c->name)))
             g->waits[g->wait_count++] = g->tree.order[i];
@@ -403,9 +403,11 @@ static void free_finder(gap_finder *g) {
 static int find_and_write(const gap_options *o, table_format format, const char *path) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
-    gap_finder g = {.options = o};
-    while (trace_next(reader) != TRACE_END)
+    gap_finder g = {.options = o, .tree.owners_only = true};
+    while (trace_next(reader) != TRACE_END) {
+        g.tree.zones_ahead = reader->losses->zones_ahead;
         if (reader->item == TRACE_EVENT) take(&g, &reader->event);
+    }
     int status = trace_close(reader);
     if (status == EXIT_OK) {
         tree_build(&g.tree);

@@ -116,7 +116,7 @@ static bool starts_with(const char *text, const char *start) {
 static block_context *find_contexts(const call_tree *tree) {
     static const block_context none = {NO_CALL, NO_CALL, NO_CALL, false};
     block_context *contexts = allocate(tree->count * sizeof *contexts);
-    for (size_t i = 0; i < tree->count; i++) {
+    for (size_t i = 0; i < tree->ordered; i++) {
         uint32_t number = tree->order[i];
         const call *c = &tree->calls[number];
         const char *name = interned_text(&tree->names, c->name);
@@ -272,7 +272,7 @@ static int read_trace(memory_trace *m, const char *path) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
     reader->takes_rows = true;
-    m->tree.with_memory = m->tree.without_kernels = true;
+    m->tree.with_memory = m->tree.without_kernels = m->tree.owners_only = true;
     while (!reader->failed && trace_next(reader) != TRACE_END) {
         if (reader->item == TRACE_ROW) take_row(m, reader);
         else if (reader->item == TRACE_EVENT && m->count == 0) take(m, &reader->event);

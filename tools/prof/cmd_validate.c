@@ -362,6 +362,8 @@ static void check_nesting(checker *c) {
         nest.spans = open;
     }
     free(open);
+    sorter_free(c->events);
+    c->events = NULL;
 }
 
 static void check_flows(checker *c) {
@@ -470,8 +472,9 @@ static int check_file(checker *c, const char *path) {
     check_defects(c, reader);
     check_losses(c, reader);
     if (reader->empty) warn(path, "the trace is of an empty session: nothing was recorded in it");
-    int status = reader->failed || file_reads_once(path) ? EXIT_OK : check_json(c, path);
-    return trace_close(reader) ? EXIT_BAD : status;
+    bool once = reader->failed || file_reads_once(path);
+    if (trace_close(reader) != EXIT_OK) return EXIT_BAD;
+    return once ? EXIT_OK : check_json(c, path);
 }
 
 /* ---- What was found ---- */

@@ -1,6 +1,8 @@
 /* The kernels of a trace by device and name: see kernels.h. */
 #include "kernels.h"
 
+#include "losses.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -262,9 +264,11 @@ int kernels_read(kernel_table *t, const kernel_options *options, const char *pat
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
     t->options = options;
+    t->tree.owners_only = !options->as_written;
     reader->as_written = options->as_written;
     reader->quiet = options->quiet;
     while (trace_next(reader) != TRACE_END) {
+        t->tree.zones_ahead = reader->losses->zones_ahead;
         if (reader->item == TRACE_EVENT) add_event(t, &reader->event);
         if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "deviceProperties")) {
             trace_text rest = reader->member.value, key, device;
