@@ -9,6 +9,7 @@ cat >"$out/program.c" <<'END'
 #define PROF_IMPLEMENTATION
 #include "prof.h"
 #include <dirent.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,38 @@ static void carries(int turns) {             /* memory changes where zones begin
     }
 }
 
+#define NO_ZONE __attribute__((no_instrument_function))
+static uint32_t chance = 1;
+NO_ZONE static uint32_t any(uint32_t count) {
+    return (chance = chance * 1664525 + 1013904223) / 65536 % count;
+}
+
+NO_ZONE static void random_zones(int depth, uint64_t forward) {      /* forward and backward, with stacks */
+    static const char *const names[] = {"a", "b", "c"};
+    static const char *const stack[] = {"one.py(1): f", "two.py(2): g", "three.py(3): h"};
+    for (uint32_t n = any(5); n > 0; n--) {
+        prof_push(names[any(3)]);
+        if (any(3) == 0) prof_set_stack(stack + any(2), 1 + any(2));
+        if (any(4) == 0) prof_set_sequence(any(20), any(3) == 0, any(2) ? forward : prof_thread_id());
+        if (depth < 7) random_zones(depth + 1, forward);
+        if (depth > 0 || n > 1) prof_pop();                  /* some end with the session */
+    }
+}
+
+static void *worker(void *main_thread) {
+    for (int i = 0; i < 30; i++) random_zones(0, *(uint64_t *)main_thread);
+    return NULL;
+}
+
+static void backward(void) {
+    uint64_t self = prof_thread_id();
+    pthread_t other;
+    for (int i = 0; i < 30; i++) random_zones(1, self);
+    if (pthread_create(&other, NULL, worker, &self) != 0) exit(9);
+    pthread_join(other, NULL);
+    random_zones(0, self);
+}
+
 static void submit_work(int number) {        /* a call, and the kernel that it launched */
     prof_extra x[2] = {{.has = PROF_HAS_ID, .id = number, .activity_type = "cuda_runtime"},
                        {.has = PROF_HAS_LINK, .linked_correlation_id = number,
@@ -134,6 +167,7 @@ static void end(const char *way) {
     if (is(way, "closes")) for (int i = 3; i < 200; i++) close(i);
     if (is(way, "carries")) carries(1000);
     if (is(way, "more")) carries(100000);
+    if (is(way, "backward")) backward();
     if (is(way, "works")) works(200000);
     if (is(way, "no_handles")) limit(RLIMIT_NOFILE, 0);
     if (is(way, "waits")) usleep(1500000);
@@ -280,6 +314,16 @@ try record_details_are_streamed test -z "$(grep 'not streamed' stderr)"
 try record_memory awk '$1 == "holder" && / 97.56 KB  *97.56 KB / {found = 1} END {exit !found}' stderr
 try record_carries grep -q '"number": *999' trace.json
 try record_tells_open_ranges grep -q 'Async ranges that never ended, left out: 1' stderr
+# backward zones have their forward's stack
+PROF_MODE=trace PROF_TRACE=backward.json ./program . 0 backward >stdout 2>stderr
+PROF_TRACE=backward.raw ./program . 0 backward >stdout 2>stderr
+# shellcheck disable=SC2317
+by_stack() { "$prof" report --group-by-stack 9 -n all -f json "$1" 2>/dev/null | sed -n \
+    's/.*"key": \("[^"]*"\).*"count": \([0-9]*\).*\("stack": [^]}]*\).*/\1 \2 \3/p' | sort; }
+try record_backward_has_stacks test "$(by_stack backward.json | grep -c '"a".*one.py')" -ge 2
+try record_backward_stacks test "$(by_stack backward.raw)" = "$(by_stack backward.json)"
+"$prof" decode -o decoded.json backward.raw 2>/dev/null
+try record_backward_stacks_decoded test "$(by_stack decoded.json)" = "$(by_stack backward.json)"
 # so many that they are sorted in a file
 PROF_PROFILE_MEMORY=1 PROF_TRACE=carries.raw ./program . 0 more >stdout 2>stderr
 "$prof" report -f csv -n all carries.raw >direct

@@ -417,8 +417,7 @@ static void test_target_stream_keeps_all(void) {
         PROF_BLOCK("zone") clock_ticks += 3;
         if (i % 16 == 0) EQUAL(prof_flush(), PROF_OK);
     }
-    for (unsigned i = 1; i < 4; i++)     /* there is room for them: what was streamed is used again */
-        interrupt(i);
+    for (unsigned i = 1; i < 4; i++) interrupt(i);   /* in room that is left */
     CHECK(prof_stop() != NULL, "no trace");
     EQUAL(prof_get_stats().dropped, 0);
     CHECK(bytes > 10000 * 12, "%u bytes", (unsigned)bytes);

@@ -8,6 +8,7 @@
 #include "head_sums.h"
 #include "losses.h"
 #include "raw_memory.h"
+#include "raw_stacks.h"
 #include "span_sorter.h"
 
 enum {
@@ -43,6 +44,7 @@ struct raw_json {
     map lane_numbers;                    /* number of a thread -> its lane + 1 */
     output args;                         /* of one event */
     raw_memory *changes;
+    raw_stacks *stacks;
     const char *const *counters;
     uint32_t counter_count;
     bool has_memory;
@@ -547,7 +549,7 @@ static void take(void *user, const prof_raw_item *item) {
     case PROF_RAW_THREAD: take_thread(r, item); break;
     case PROF_RAW_ZONE:
         if (strcmp(item->name, "(in sums)") == 0) name_ours(r);
-        hold(r, item);
+        hold(r, raw_stacks_next(r->stacks, item));
         break;
     case PROF_RAW_STEP:
         snprintf(step, sizeof step, "ProfilerStep#%lld", (long long)item->value);
@@ -602,6 +604,7 @@ raw_json *raw_json_open(output *out) {
 
 void raw_json_read_ahead(raw_json *r, int fd, off_t begin) {
     raw_memory_read_ahead(r->changes, fd, begin, NULL, NULL);
+    r->stacks = raw_stacks_read_ahead(fd, begin);
 }
 
 void raw_json_push(raw_json *r, const void *data, size_t size) {
@@ -669,6 +672,7 @@ void raw_json_free(raw_json *r) {
     free_lanes(r);
     output_discard(&r->args);
     raw_memory_free(r->changes);
+    raw_stacks_free(r->stacks);
     map_free(&r->open);
     map_free(&r->rows);
     map_free(&r->place_numbers);

@@ -20,7 +20,8 @@ struct losses;
 bool raw_json_is_cpu_row(const prof_raw_item *item);
 bool raw_json_is(const void *first, size_t size);           /* of these bytes, 4 of them or more */
 raw_json *raw_json_open(output *out);
-/* Before the first push: the stream begins there in a file that is read twice (raw_memory.h). */
+/* Before the first push: the stream begins there in a file that is read twice (raw_memory.h,
+   raw_stacks.h). */
 void raw_json_read_ahead(raw_json *raw, int fd, off_t begin);
 void raw_json_push(raw_json *raw, const void *data, size_t size);
 /* There is no more: the rest of the trace, its head with what the stream lost. */

@@ -157,19 +157,24 @@ static void feed(prof_raw *raw, int fd, off_t at) {
     free(piece);
 }
 
-void raw_memory_read_ahead(raw_memory *m, int fd, off_t begin,
-                           void (*note)(void *user, int32_t device_type), void *user) {
+void raw_read(int fd, off_t begin, void (*item)(void *user, const prof_raw_item *item),
+              void *user) {
     enum { MEMORY = 16 << 20 };
+    void *memory = allocate(MEMORY);
+    prof_raw_desc desc = {.memory = memory, .memory_size = MEMORY, .item = item, .user = user};
     prof_raw_stats stats;
     prof_raw *raw;
-    if (m->changes || !has_memory(fd, begin)) return;
-    void *memory = allocate(MEMORY);
-    prof_raw_desc desc = {.memory = memory, .memory_size = MEMORY, .item = note_change, .user = m};
     if (prof_raw_open(&desc, &raw) != PROF_OK) exit(fail(NULL, "out of memory"));
-    m->changes = sorter_new();
     feed(raw, fd, begin);
     prof_raw_close(raw, &stats);
     free(memory);
+}
+
+void raw_memory_read_ahead(raw_memory *m, int fd, off_t begin,
+                           void (*note)(void *user, int32_t device_type), void *user) {
+    if (m->changes || !has_memory(fd, begin)) return;
+    m->changes = sorter_new();
+    raw_read(fd, begin, note_change, m);
     settle_all(m, note, user);
 }
 

@@ -11,6 +11,7 @@
 #include "losses.h"
 #include "raw_json.h"
 #include "raw_memory.h"
+#include "raw_stacks.h"
 #include "unpack.h"
 
 enum { MEMORY = 16 << 20, PIECE = 1 << 18, PLACES = 1 << 16 };
@@ -23,6 +24,7 @@ typedef struct raw_rows {
     losses lost;
     raw_losses raw_lost;
     raw_memory *changes;
+    raw_stacks *stacks;
     raw_place places[PLACES];                /* rows of plain zones */
     prof_span zone;                          /* the last one */
     int64_t base_ns, first_ns, last_ns;
@@ -129,7 +131,7 @@ static const prof_span *span_of(raw_rows *r, const prof_raw_item *item) {
 }
 
 static void take_zone(raw_rows *r, const prof_raw_item *item) {
-    const prof_span *zone = span_of(r, item);
+    const prof_span *zone = span_of(r, raw_stacks_next(r->stacks, item));
     row_table *t = r->table;
     if (t->on_zone) t->on_zone(t->user, zone);
     else rows_push(t, zone);
@@ -260,12 +262,17 @@ static raw_rows *raw_begin(row_table *t) {
 
 static void note_device(void *user, int32_t type) { rows_note_memory(user, type); }
 
-/* Memory first; then all the rest. */
+static bool needs_stacks(const row_table *t) {
+    return t && (t->zone_key || t->options->by_stack);
+}
+
+/* Memory first, and stacks of backward zones; then all the rest. */
 static int read_twice(raw_rows *r, const char *path,
                       void (*item)(void *user, const prof_raw_item *item)) {
     int fd = open(path, O_RDONLY);
     if (fd >= 0) {
         raw_memory_read_ahead(r->changes, fd, 0, r->table ? note_device : NULL, r->table);
+        if (needs_stacks(r->table)) r->stacks = raw_stacks_read_ahead(fd, 0);
         close(fd);
     }
     return read_file(r, path, item);
@@ -273,6 +280,7 @@ static int read_twice(raw_rows *r, const char *path,
 
 static void raw_end(raw_rows *r) {
     raw_memory_free(r->changes);
+    raw_stacks_free(r->stacks);
     free(r);
 }
 
