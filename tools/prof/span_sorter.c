@@ -5,36 +5,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call_tree.h"
-
-enum { PIECE = 1 << 17 /* spans in memory */, BLOCK = 512 /* spans of a piece read at a time */ };
+enum {
+    PIECE_BYTES = 6 << 20,       /* in memory */
+    BLOCK_BYTES = 24 << 10       /* of a piece, read at a time */
+};
 
 typedef struct piece {           /* of the file, sorted */
-    uint64_t begin, next, end;   /* spans in the file: first that was not read yet is next */
-    uint32_t at, count;          /* in the block */
-    span block[BLOCK];
+    uint64_t begin, next, end;   /* records in the file: first that was not read yet is next */
+    size_t at, count;            /* in the block */
+    char *block;
 } piece;
 
 struct span_sorter {
-    span *spans;
+    record_before *before;
+    size_t size, room, per_block;   /* of a record; how many records there is room for */
+    char *records;
     uint32_t *order;
     size_t count, next;
     FILE *file;
-    uint64_t written;            /* spans */
-    piece **heap;                /* the piece with the least span first */
+    uint64_t written;            /* records */
+    piece **heap;                /* the piece with the least record first */
     size_t pieces, heap_size, capacity;
 };
 
-static bool before(const span *a, const span *b) {
+static bool span_before(const void *one, const void *other) {
+    const span *a = one, *b = other;
     if (a->thread != b->thread) return a->thread < b->thread;
     if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
     if ((a->flags ^ b->flags) & SPAN_CHANGE) return b->flags & SPAN_CHANGE;
     return !(a->flags & SPAN_CHANGE) && a->amount > b->amount;
 }
 
+static const char *record(const span_sorter *s, size_t number) {
+    return s->records + number * s->size;
+}
+
 static bool number_before(uint32_t a, uint32_t b, const void *context) {
-    const span *spans = context;
-    return before(&spans[a], &spans[b]);
+    const span_sorter *s = context;
+    return s->before(record(s, a), record(s, b));
 }
 
 /* A thread's spans: how many, and where the next one's number goes. */
@@ -74,7 +82,7 @@ static bool sort_lanes(span_sorter *s) {
 static void sort_piece(span_sorter *s) {
     if (sort_lanes(s)) return;
     for (size_t i = 0; i < s->count; i++) s->order[i] = (uint32_t)i;
-    sort_numbers(s->order, s->count, number_before, s->spans);
+    sort_numbers(s->order, s->count, number_before, s);
 }
 
 static void file_failed(void) {
@@ -86,9 +94,11 @@ static void write_piece(span_sorter *s) {
     if (!s->file && !(s->file = tmpfile())) file_failed();
     GROW(s->heap, s->pieces, s->capacity);
     piece *p = s->heap[s->pieces++] = allocate(sizeof *p);
+    p->block = allocate(s->per_block * s->size);
     for (size_t i = 0, n = 0; i < s->count; i += n) {
-        for (n = 0; n < BLOCK && i + n < s->count; n++) p->block[n] = s->spans[s->order[i + n]];
-        if (fwrite(p->block, sizeof(span), n, s->file) != n) file_failed();
+        for (n = 0; n < s->per_block && i + n < s->count; n++)
+            memcpy(p->block + n * s->size, record(s, s->order[i + n]), s->size);
+        if (fwrite(p->block, s->size, n, s->file) != n) file_failed();
     }
     p->begin = s->written;
     p->end = s->written += s->count;
@@ -99,40 +109,47 @@ static void write_piece(span_sorter *s) {
 static bool fill(span_sorter *s, piece *p) {
     uint64_t left = p->end - p->next;
     p->at = 0;
-    p->count = left < BLOCK ? (uint32_t)left : BLOCK;
+    p->count = left < s->per_block ? (size_t)left : s->per_block;
     if (!p->count) return false;
-    if (fseeko(s->file, (off_t)(p->next * sizeof(span)), SEEK_SET) != 0 ||
-        fread(p->block, sizeof(span), p->count, s->file) != p->count) file_failed();
+    if (fseeko(s->file, (off_t)(p->next * s->size), SEEK_SET) != 0 ||
+        fread(p->block, s->size, p->count, s->file) != p->count) file_failed();
     p->next += p->count;
     return true;
 }
 
 /* Of equals the one that came first, in the file. */
-static bool piece_before(const piece *a, const piece *b) {
-    const span *x = &a->block[a->at], *y = &b->block[b->at];
-    return before(x, y) || (!before(y, x) && a->end < b->end);
+static bool piece_before(const span_sorter *s, const piece *a, const piece *b) {
+    const char *x = a->block + a->at * s->size, *y = b->block + b->at * s->size;
+    return s->before(x, y) || (!s->before(y, x) && a->end < b->end);
 }
 
 static void sift_down(span_sorter *s, size_t at) {
     for (size_t child; (child = 2 * at + 1) < s->heap_size; at = child) {
-        if (child + 1 < s->heap_size && piece_before(s->heap[child + 1], s->heap[child])) child++;
-        if (!piece_before(s->heap[child], s->heap[at])) return;
+        if (child + 1 < s->heap_size && piece_before(s, s->heap[child + 1], s->heap[child]))
+            child++;
+        if (!piece_before(s, s->heap[child], s->heap[at])) return;
         piece *swap = s->heap[at];
         s->heap[at] = s->heap[child];
         s->heap[child] = swap;
     }
 }
 
-span_sorter *sorter_new(void) {
+span_sorter *sorter_of(size_t size, record_before *before) {
     span_sorter *s = allocate(sizeof *s);
-    s->spans = allocate(PIECE * sizeof *s->spans);
-    s->order = allocate(PIECE * sizeof *s->order);
+    s->before = before;
+    s->size = size;
+    s->room = PIECE_BYTES / size;
+    s->per_block = BLOCK_BYTES / size;
+    s->records = allocate(s->room * size);
+    s->order = allocate(s->room * sizeof *s->order);
     return s;
 }
 
-void sorter_add(span_sorter *s, const span *added) {
-    if (s->count == PIECE) write_piece(s);
-    s->spans[s->count++] = *added;
+span_sorter *sorter_new(void) { return sorter_of(sizeof(span), span_before); }
+
+void sorter_add(span_sorter *s, const void *added) {
+    if (s->count == s->room) write_piece(s);
+    memcpy(s->records + s->count++ * s->size, added, s->size);
 }
 
 void sorter_finish(span_sorter *s) {
@@ -141,6 +158,10 @@ void sorter_finish(span_sorter *s) {
         return;
     }
     write_piece(s);
+    free(s->records);
+    free(s->order);
+    s->records = NULL;
+    s->order = NULL;
     sorter_rewind(s);
 }
 
@@ -154,15 +175,15 @@ void sorter_rewind(span_sorter *s) {
     for (size_t i = s->pieces; i-- > 0; ) sift_down(s, i);
 }
 
-bool sorter_next(span_sorter *s, span *next) {
+bool sorter_next(span_sorter *s, void *next) {
     if (!s->file) {
         if (s->next == s->count) return false;
-        *next = s->spans[s->order[s->next++]];
+        memcpy(next, record(s, s->order[s->next++]), s->size);
         return true;
     }
     if (s->heap_size == 0) return false;
     piece *least = s->heap[0];
-    *next = least->block[least->at++];
+    memcpy(next, least->block + least->at++ * s->size, s->size);
     if (least->at == least->count && !fill(s, least)) {
         s->heap[0] = s->heap[--s->heap_size];
         s->heap[s->heap_size] = least;
@@ -172,10 +193,14 @@ bool sorter_next(span_sorter *s, span *next) {
 }
 
 void sorter_free(span_sorter *s) {
-    for (size_t i = 0; i < s->pieces; i++) free(s->heap[i]);
+    if (!s) return;
+    for (size_t i = 0; i < s->pieces; i++) {
+        free(s->heap[i]->block);
+        free(s->heap[i]);
+    }
     if (s->file) fclose(s->file);
     free(s->heap);
-    free(s->spans);
+    free(s->records);
     free(s->order);
     free(s);
 }

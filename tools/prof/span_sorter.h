@@ -1,11 +1,14 @@
 /* Sorts calls and memory changes in constant memory: into the order in which a tree is walked, by
    (thread, start, -end), changes behind the calls that begin at their moment. What is too much
-   for the memory is sorted in pieces, in a temporary file, and merged while it is read.
+   for the memory is sorted in pieces, in a temporary file, and merged while it is read. Equals stay
+   as they came.
 
        span_sorter *s = sorter_new();
        sorter_add(s, &span) ...
        for (sorter_finish(s); sorter_next(s, &span); ) ...
-       sorter_free(s);                                                                       */
+       sorter_free(s);
+
+   Records of another kind are sorted so too, by sorter_of.                                  */
 #ifndef PROF_SPAN_SORTER_H
 #define PROF_SPAN_SORTER_H
 
@@ -28,11 +31,15 @@ typedef struct span {
 
 typedef struct span_sorter span_sorter;
 
+typedef bool record_before(const void *a, const void *b);
+
 span_sorter *sorter_new(void);
-void sorter_add(span_sorter *sorter, const span *added);
+/* Of records of so many bytes, a multiple of 8, with nothing that is aligned to more. */
+span_sorter *sorter_of(size_t size, record_before *before);
+void sorter_add(span_sorter *sorter, const void *added);
 void sorter_finish(span_sorter *sorter);         /* all are there */
-bool sorter_next(span_sorter *sorter, span *next);
+bool sorter_next(span_sorter *sorter, void *next);
 void sorter_rewind(span_sorter *sorter);         /* the next is the first again */
-void sorter_free(span_sorter *sorter);
+void sorter_free(span_sorter *sorter);            /* NULL: nothing */
 
 #endif
