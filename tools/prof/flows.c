@@ -7,19 +7,35 @@
 #include "lanes.h"
 
 void flows_add(flows *f, const trace_event *event) {
-    GROW(f->ends, f->count, f->capacity);
-    flow_end *end = &f->ends[f->count++];
-    *end = (flow_end){
-        .flow = trace_flow(event), .call = FLOWS_NO_CALL, .ts_ns = event->ts_ns,
-        .cat = intern(&f->cats, event->cat.data, event->cat.size), .phase = event->phase
+    flow_end end = {
+        .flow = trace_flow(event), .call = FLOWS_NO_CALL, .number = f->count++,
+        .ts_ns = event->ts_ns, .cat = intern(&f->cats, event->cat.data, event->cat.size),
+        .phase = event->phase
     };
-    end->has_id = event->has & TRACE_HAS_ID && json_int(event->id, &end->id);
+    end.has_id = event->has & TRACE_HAS_ID && json_int(event->id, &end.id);
+    if (!f->ends) f->ends = spill_new();
+    spill_add(f->ends, &end, sizeof end);
+}
+
+static bool end_before(const void *one, const void *other) {
+    const flow_end *a = one, *b = other;
+    bool start = a->phase == 's';
+    if (a->flow != b->flow) return a->flow < b->flow;
+    return start != (b->phase == 's') ? start : a->number < b->number;
+}
+
+static void bind_end(flows *f, uint64_t number, const lane_call *call) {
+    flow_end end;
+    spill_read(f->ends, number * sizeof end, &end, sizeof end);
+    if (call) end.call = call->id;
+    sorter_add(f->bound, &end);
 }
 
 void flows_bind(flows *f, span_sorter *sorter, uint64_t *count) {
     lanes open = {0};
     span item;
     uint32_t thread = UINT32_MAX;
+    f->bound = sorter_of(sizeof(flow_end), end_before);
     sorter_rewind(sorter);
     while (f->count && sorter_next(sorter, &item)) {
         if (item.thread != thread) lanes_clear(&open);
@@ -28,59 +44,41 @@ void flows_bind(flows *f, span_sorter *sorter, uint64_t *count) {
             int64_t end_ns = item.start_ns + item.amount;
             lanes_take(&open, item.start_ns, &end_ns, count ? (*count)++ : (uint64_t)item.id);
         } else if (item.what == FLOWS_END) {
-            const lane_call *call = lanes_innermost(&open, item.start_ns);
-            if (call) f->ends[item.order].call = call->id;
+            bind_end(f, item.order, lanes_innermost(&open, item.start_ns));
         }
     }
     lanes_free(&open);
+    sorter_finish(f->bound);
 }
 
-static bool end_before(uint32_t a, uint32_t b, const void *context) {
-    const flow_end *ends = context;
-    if (ends[a].flow != ends[b].flow) return ends[a].flow < ends[b].flow;
-    return ends[a].phase == 's' && ends[b].phase != 's';
-}
-
-typedef struct taker {
-    void (*take)(void *user, const flow_end *from, const flow_end *to);
-    void *user;
-} taker;
-
-static void take_pair(flows *f, const taker *t, const flow_end *from, const flow_end *to) {
-    if (from->call == FLOWS_NO_CALL || to->call == FLOWS_NO_CALL) f->unmatched++;
-    else t->take(t->user, from, to);
-}
-
-/* The ends of one flow, starts first: each other end belongs to the start of its place among
-   those, or to the last one, which may have several. */
-static void match_ends(flows *f, const taker *t, const uint32_t *order, size_t count) {
-    size_t starts = 0;
-    while (starts < count && f->ends[order[starts]].phase == 's') starts++;
-    if (!starts || starts == count) {
-        f->unmatched += count;
-        return;
-    }
-    for (size_t i = starts; i < count; i++) {
-        size_t place = i - starts < starts ? i - starts : starts - 1;
-        take_pair(f, t, &f->ends[order[place]], &f->ends[order[i]]);
-    }
-    if (starts > count - starts) f->unmatched += starts - (count - starts);
-}
-
+/* Each other end of a flow belongs to the start of its place among those, or to the last one, which
+   may have several. Starts that have none are left over. */
 void flows_match(flows *f, void (*take)(void *user, const flow_end *from, const flow_end *to),
                  void *user) {
-    const taker t = {take, user};
-    uint32_t *order = f->count ? sorted_numbers(f->count, end_before, f->ends) : NULL;
-    for (size_t i = 0, next; i < f->count; i = next) {
-        for (next = i + 1; next < f->count; next++)
-            if (f->ends[order[next]].flow != f->ends[order[i]].flow) break;
-        match_ends(f, &t, order + i, next - i);
+    flow_end end;
+    size_t starts = 0, others = 0;
+    for (uint64_t flow = 0; sorter_next(f->bound, &end); flow = end.flow) {
+        if (end.flow != flow) {
+            f->unmatched += starts > others ? starts - others : 0;
+            starts = others = 0;
+        }
+        if (end.phase == 's') {
+            GROW(f->starts, starts, f->capacity);
+            f->starts[starts++] = end;
+            continue;
+        }
+        const flow_end *from = starts ? &f->starts[others < starts ? others : starts - 1] : NULL;
+        others++;
+        if (!from || from->call == FLOWS_NO_CALL || end.call == FLOWS_NO_CALL) f->unmatched++;
+        else take(user, from, &end);
     }
-    free(order);
+    f->unmatched += starts > others ? starts - others : 0;
 }
 
 void flows_free(flows *f) {
-    free(f->ends);
+    spill_free(f->ends);
+    sorter_free(f->bound);
+    free(f->starts);
     intern_free(&f->cats);
     memset(f, 0, sizeof *f);
 }

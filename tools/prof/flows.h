@@ -5,18 +5,21 @@
            what FLOWS_END and order its number; for each call one with what FLOWS_CALL
        flows_bind(&f, sorter, NULL);
        flows_match(&f, take, user);
-       flows_free(&f);                                                                         */
+       flows_free(&f);
+
+   In constant memory, but for the starts of one flow.                                      */
 #ifndef PROF_FLOWS_H
 #define PROF_FLOWS_H
 
 #include "span_sorter.h"
+#include "spill.h"
 #include "trace_reader.h"
 
 enum { FLOWS_CALL = 0, FLOWS_END = 1 };          /* span.what */
 
 /* One end of an arrow. call: that it is bound to, or FLOWS_NO_CALL. */
 typedef struct flow_end {
-    uint64_t flow, call;
+    uint64_t flow, call, number; /* number: its place among all */
     int64_t ts_ns, id;
     uint32_t cat;                /* in flows.cats */
     char phase;
@@ -25,8 +28,11 @@ typedef struct flow_end {
 #define FLOWS_NO_CALL UINT64_MAX
 
 typedef struct flows {
-    flow_end *ends;
-    size_t count, capacity;
+    spill *ends;                 /* by number */
+    span_sorter *bound;          /* by flow */
+    uint64_t count;
+    flow_end *starts;            /* of a flow */
+    size_t capacity;
     interner cats;
     uint64_t unmatched;          /* ends without another, or in no call */
 } flows;

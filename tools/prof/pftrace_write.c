@@ -1,6 +1,6 @@
 /* A trace as Perfetto's own file: see pftrace.h. One pass over the trace keeps what is of events in
    a temporary file and sorts them by row and time; a walk over those finds the calls that flows
-   begin and end in; a second one writes. Memory grows with names, rows and flows alone. */
+   begin and end in; a second one writes. Memory grows with names and rows alone. */
 #include "pftrace.h"
 
 #include <stdlib.h>
@@ -60,8 +60,9 @@ typedef struct pf_writer {
     output events;               /* of phase M, as JSON */
     bool any_metadata;
     flows ends;
-    bound_flow *flows;
-    size_t flow_count, flow_capacity, next_flow;
+    span_sorter *flows;          /* bound_flow by call */
+    bound_flow flow;             /* the next one; id 0: there is none */
+    uint64_t flow_count;
     uint64_t left_out;
     uint64_t calls;              /* numbered in the order of the walks */
     uint64_t uuids;
@@ -361,24 +362,27 @@ static int read_trace(pf_writer *w, const char *path, bool merged) {
 
 static void add_flow(void *user, const flow_end *from, const flow_end *to) {
     pf_writer *w = user;
-    uint64_t id = w->flow_count / 2 + 1;
-    for (int i = 0; i < 2; i++) {
-        GROW(w->flows, w->flow_count, w->flow_capacity);
-        w->flows[w->flow_count++] = (bound_flow){i ? to->call : from->call, id};
-    }
+    uint64_t id = ++w->flow_count;
+    sorter_add(w->flows, &(bound_flow){from->call, id});
+    sorter_add(w->flows, &(bound_flow){to->call, id});
 }
 
-static int by_call(const void *a, const void *b) {
+static bool by_call(const void *a, const void *b) {
     const bound_flow *x = a, *y = b;
-    if (x->call != y->call) return x->call < y->call ? -1 : 1;
-    return (x->id > y->id) - (x->id < y->id);
+    return x->call != y->call ? x->call < y->call : x->id < y->id;
+}
+
+static void next_flow(pf_writer *w) {
+    if (!sorter_next(w->flows, &w->flow)) w->flow.id = 0;
 }
 
 static void match_flows(pf_writer *w) {
     uint64_t calls = 0;
+    w->flows = sorter_of(sizeof(bound_flow), by_call);
     flows_bind(&w->ends, w->sorter, &calls);
     flows_match(&w->ends, add_flow, w);
-    if (w->flow_count) qsort(w->flows, w->flow_count, sizeof *w->flows, by_call);
+    sorter_finish(w->flows);
+    next_flow(w);
 }
 
 /* ---- Second walk: packets ---- */
@@ -488,8 +492,8 @@ static void write_slice(pf_writer *w, const span *item) {
     while (lane >= w->lane_count) write_lane(w, &w->rows[item->thread]);
     size_t event = begin_packet(w, item->start_ns, PF_BEGIN, w->lane_uuids[lane]);
     copy_payload(w, item);
-    for (; w->next_flow < w->flow_count && w->flows[w->next_flow].call == call; w->next_flow++)
-        pb_fixed64(&w->packet, PF_FLOW_IDS, w->flows[w->next_flow].id);
+    for (; w->flow.id && w->flow.call == call; next_flow(w))
+        pb_fixed64(&w->packet, PF_FLOW_IDS, w->flow.id);
     end_packet(w, event);
 }
 
@@ -616,7 +620,7 @@ static void free_writer(pf_writer *w) {
     free(w->head.data);
     output_discard(&w->events);
     flows_free(&w->ends);
-    free(w->flows);
+    sorter_free(w->flows);
     free(w->text);
     lanes_free(&w->lanes);
     free(w->lane_uuids);
