@@ -220,6 +220,26 @@ else
     echo "skip go_reads_it: there is no go tool pprof here"
 fi
 
+# Changes of memory, and work, that name a zone to come.
+cat >"$out/ahead.json" <<'END'
+{"prof": {"zone_ids": "ahead"}, "traceEvents": [
+{"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": 5, "args": {"Bytes": 64, "Device Type": 0, "Zone parent id": 1}},
+{"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": 5, "args": {"Bytes": 32, "Device Type": 0, "Zone parent id": 0}},
+{"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": 5, "args": {"Bytes": 16, "Device Type": 0, "Zone parent id": 9}},
+{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 6, "dur": 3, "args": {"correlation": 5, "Zone parent id": 1}},
+{"ph": "X", "cat": "cuda_runtime", "name": "inner", "pid": 1, "tid": 1, "ts": 5, "dur": 2, "args": {"correlation": 5}},
+{"ph": "X", "cat": "cpu_op", "name": "outer", "pid": 1, "tid": 1, "ts": 1, "dur": 9, "args": {"Zone id": 1}}
+]}
+END
+paths_of() {   # TRACE: path, device ns, bytes
+    "$prof" export -o "$out/run.pb.gz" "$1" && PYTHONPATH=tests/command python3 -c '
+import sys
+from read_pprof import read
+print(*sorted(("/".join(p[0][0] for p in places[::-1]), values[1], values[3]) for places, values, _ in read(sys.argv[1])[0]))
+' "$out/run.pb.gz"
+}
+says what_names_its_zone "('(no call)', 0, 32) ('outer', 0, 64) ('outer/inner', 0, 16) ('outer/k', 3000, 0)" 0 paths_of "$out/ahead.json"
+
 # ---- tables ----
 
 read_tables() { PYTHONPATH=tests/command python3 tests/command/read_tables.py "$@"; }
@@ -258,6 +278,7 @@ says ids_of_texts "(None, None, 'Spans', 'Profiler', None)" 0 query \
 says owner_and_place "('launch', 0, 7, 'python', 'stream 7', 1700000000000003000, 3, 3)" 0 query \
     "SELECT op, device, stream, process, thread, ts_ns, rank, (SELECT rank FROM flows) FROM events WHERE kind = 'kernel' LIMIT 1" \
     "$out/odd.json"
+says owner_that_is_named "('outer', 2)" 0 query "SELECT op, op_id FROM events WHERE kind = 'kernel'" "$out/ahead.json"
 says async_and_nested "('range', 1, 0, None) ('range', 1, 0, None)" 0 query \
     "SELECT name, is_async, self_ns, depth FROM events WHERE is_async = 1" "$out/odd.json"
 says json_of_arguments "('[[2,3],[]]', '{\"Input Dims\":[[2,3],[]]}')" 0 query \
@@ -285,6 +306,49 @@ for kind in sqlite csv parquet pftrace pb.gz csv/ parquet/; do
     says "times_too_large_$kind" "far.json: " 2 "$prof" export -o "$out/far.$kind" "$out/far.json"
     try "leaves_nothing_$kind" sh -c "! ls -d '$out'/far.[!j]*"
 done
+# ---- constant memory ----
+
+# COUNT events: ops, in each a launch, of each a kernel, with an arrow to it.
+many() {
+    awk -v count="$1" 'BEGIN {
+        print "{\"traceEvents\": [{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 1, \"tid\": 0, \"args\": {\"name\": \"p\"}}"
+        x = ",\n{\"ph\": \"X\", \"pid\": %d, \"tid\": %d, \"ts\": %d, \"dur\": %d, \"cat\": \"%s\", \"name\": \"%s %d\", \"args\": {"
+        arrow = ",\n{\"ph\": \"%s\", \"id\": %d, \"pid\": %d, \"tid\": %d, \"ts\": %d, \"cat\": \"ac2g\", \"name\": \"ac2g\"}"
+        for (i = 0; i < count; i += 3) {
+            printf x "\"External id\": %d}}", 1, 1, 4 * i, 10, "cpu_op", "op", i % 7, i
+            printf x "\"correlation\": %d}}", 1, 1, 4 * i + 1, 5, "cuda_runtime", "launch", i % 2, i
+            printf x "\"correlation\": %d}}", 0, 7, 4 * i + 9, 3, "kernel", "k", i % 5, i
+            printf arrow arrow, "s", i, 1, 1, 4 * i + 1, "f", i, 0, 7, 4 * i + 9
+        }
+        print "]}"
+    }'
+}
+many 30 >"$out/few.json"
+many 201000 >"$out/many.json"
+# shellcheck disable=SC3045   # ulimit -v: wherever sh is dash or bash
+within() (   # MB FORMAT TRACE
+    ulimit -v $(($1 * 1024)) && exec "$prof" export -o "$out/within.$2" "$3" >/dev/null 2>&1
+)
+needs() {    # FORMAT TRACE: the least MB of address space that it can do with
+    low=16 high=400
+    while [ $((high - low)) -gt 2 ]; do
+        middle=$(((low + high) / 2))
+        if within $middle "$1" "$2"; then high=$middle; else low=$middle; fi
+    done 2>/dev/null
+    echo $high
+}
+for kind in folded pb.gz csv parquet sqlite pftrace; do
+    try "constant_memory_$kind" within $(($(needs "$kind" "$out/few.json") + 5)) "$kind" "$out/many.json"
+done
+# In pieces of a temporary file as in memory.
+says many_are_whole "(201000, 67000, 67000, 67000, 67000)" 0 python3 - <<END
+import sqlite3
+print(*sqlite3.connect('$out/within.sqlite').execute('''
+    SELECT count(*), sum(op_id = id - 2), sum(parent_id = id - 1 AND depth = 1),
+           sum(self_ns = 5000 AND device_self_ns = 3000 AND dur_ns = 10000),
+           (SELECT count(*) FROM flows WHERE to_id = from_id + 1) FROM events'''))
+END
+rm -f "$out/many.json" "$out"/within.*
 says no_format "this ending says no format" 2 "$prof" export -o "$out/run.xyz" "$out/odd.json"
 says no_output "export needs -o" 2 "$prof" export "$out/odd.json"
 says no_trace "export needs a trace" 2 "$prof" export -o "$out/run.pftrace"

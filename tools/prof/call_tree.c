@@ -66,8 +66,7 @@ uint32_t tree_name_at(call_tree *tree, uint32_t name, trace_text source) {
     return name;
 }
 
-/* The parent that the event names: NOT_TOLD, or 0: it has none. */
-static int64_t told_parent(const trace_event *event) {
+int64_t tree_told(const trace_event *event) {
     int64_t id;
     return trace_arg_int(event, PROF_KEY_ZONE_PARENT, &id) && id >= 0 ? id : NOT_TOLD;
 }
@@ -102,7 +101,7 @@ static void add_kernel(call_tree *tree, const trace_event *event) {
     kernel_link *kernel = &tree->kernels[tree->kernel_count++];
     kernel->dur_ns = event->dur_ns;
     kernel->owner = NO_CALL;
-    kernel->told = told_parent(event);
+    kernel->told = tree_told(event);
     kernel->external = trace_work_ids(event, &kernel->correlation);
     kernel->type = 0;
 }
@@ -113,7 +112,7 @@ bool tree_takes_change(const call_tree *tree, const trace_event *event, memory_c
     if (event->phase != 'i' || !tree->with_memory) return false;
     if (!refused && !text_is(event->name, "[memory]")) return false;
     *change = (memory_change){
-        .ts_ns = event->ts_ns, .told = told_parent(event), .owner = NO_CALL,
+        .ts_ns = event->ts_ns, .told = tree_told(event), .owner = NO_CALL,
         .is_legacy = trace_arg(event, "is_legacy") != NULL,
         .kind = refused ? CHANGE_REFUSED
               : trace_arg(event, PROF_KEY_MISSED) ? CHANGE_MISSED : CHANGE_EVENT
@@ -155,7 +154,7 @@ static void note_zone(call_tree *tree, const trace_event *event, call *made) {
     int64_t id;
     if (trace_arg_int(event, PROF_KEY_ZONE, &id))
         *map_put(&tree->by_zone, (uint64_t)id, NULL) = tree->count;
-    if ((id = told_parent(event)) == NOT_TOLD) return;
+    if ((id = tree_told(event)) == NOT_TOLD) return;
     made->is_told = true;
     *map_put(&tree->told, tree->count - 1, NULL) = (uint64_t)id;
 }
@@ -252,17 +251,17 @@ static uint32_t told_zone(const call_tree *tree, uint32_t number, uint32_t guess
 
 /* ---- Calls that nothing names: calls while they are open, and on if they own something ---- */
 
-typedef struct call_walk {
+typedef struct aside_walk {
     call_tree *tree;
     const uint32_t *named;       /* calls in order */
     size_t next, count;          /* of them */
     span aside;                  /* the next of the others, */
     bool any;                    /* if there is one */
     size_t capacity;             /* of the tree's order */
-} call_walk;
+} aside_walk;
 
 /* Is the next one none of the named? Of equals the one that was read first is first. */
-static bool aside_is_next(const call_walk *w) {
+static bool aside_is_next(const aside_walk *w) {
     const span *s = &w->aside;
     if (!w->any || w->next == w->count) return w->any;
     const call *c = &w->tree->calls[w->named[w->next]];
@@ -289,7 +288,7 @@ static uint32_t aside_call(call_tree *tree, const span *s) {
 }
 
 /* false: there is none. */
-static bool next_call(call_walk *w, uint32_t *number) {
+static bool next_call(aside_walk *w, uint32_t *number) {
     bool aside = aside_is_next(w);
     if (!aside && w->next == w->count) return false;
     *number = aside ? aside_call(w->tree, &w->aside) : w->named[w->next++];
@@ -303,7 +302,7 @@ static bool is_aside(const call_tree *tree, uint32_t number) {
 }
 
 /* The call, and all around it, are calls of the tree: there they stand outermost first. */
-static void keep_call(call_walk *w, uint32_t number) {
+static void keep_call(aside_walk *w, uint32_t number) {
     call_tree *tree = w->tree;
     for (uint32_t n = number; is_aside(tree, n); n = tree->calls[n].parent) {
         GROW(tree->order, tree->ordered, w->capacity);
@@ -335,7 +334,7 @@ static void rise(call_tree *tree, uint32_t *top, int64_t start_ns, int64_t end_n
     *top = around;
 }
 
-static void enter(call_walk *w, uint32_t number, open_calls *open) {
+static void enter(aside_walk *w, uint32_t number, open_calls *open) {
     call_tree *tree = w->tree;
     call *c = &tree->calls[number];
     bool frame = c->kind == TRACE_PYTHON && !tree->python_around, named = !c->is_aside;
@@ -352,7 +351,7 @@ static void enter(call_walk *w, uint32_t number, open_calls *open) {
 }
 
 /* Who holds the change: the innermost call around its moment. */
-static void own_changes(call_walk *w, const uint32_t *changes, size_t *next, uint32_t thread,
+static void own_changes(aside_walk *w, const uint32_t *changes, size_t *next, uint32_t thread,
                         int64_t until_ns, open_calls *open) {
     call_tree *tree = w->tree;
     for (; *next < tree->change_count; ++*next) {
@@ -367,7 +366,7 @@ static void own_changes(call_walk *w, const uint32_t *changes, size_t *next, uin
     }
 }
 
-static void walk_calls(call_walk *w, const uint32_t *changes) {
+static void walk_calls(aside_walk *w, const uint32_t *changes) {
     call_tree *tree = w->tree;
     open_calls open = {NO_CALL, NO_CALL};
     uint32_t number, thread = NO_CALL;
@@ -391,7 +390,7 @@ static void walk_calls(call_walk *w, const uint32_t *changes) {
 static void nest(call_tree *tree) {
     uint32_t *changes = sorted_numbers(tree->change_count, change_before, tree->changes);
     uint32_t *named = sorted_numbers(tree->count, call_before, tree->calls);
-    call_walk w = {.tree = tree, .named = named, .count = tree->count};
+    aside_walk w = {.tree = tree, .named = named, .count = tree->count};
     tree->nest = (prof_nest){
         tree->calls, sizeof *tree->calls, offsetof(call, end_ns), offsetof(call, parent), 0
     };

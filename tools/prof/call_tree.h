@@ -122,6 +122,9 @@ call_id trace_call_id(const trace_event *event);
 int64_t trace_work_ids(const trace_event *event, int64_t *correlation);  /* the external one */
 prof_join join_new(void);
 
+/* The parent that the event names: NOT_TOLD, or 0: it has none. */
+int64_t tree_told(const trace_event *event);
+
 /* What a call of a legacy record stream launched, its children's too. */
 int64_t trace_kernels_ns(const trace_event *event);
 uint32_t tree_thread(call_tree *tree, const trace_event *event);

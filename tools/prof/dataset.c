@@ -1,14 +1,16 @@
-/* A trace as tables: see dataset.h. The first pass over the file keeps the calls (call_tree.h), the
-   ends of flows and names; the second hands out the rows, in the file's order. */
+/* A trace as tables: see dataset.h. The first pass over the file gives the calls to the walk
+   (call_walk.h), and keeps the ends of flows and names; what the walk tells is sorted back into the
+   file's order, in which the second pass hands out the rows. */
 #include "dataset.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "call_tree.h"
+#include "call_walk.h"
 #include "flows.h"
 #include "losses.h"
 #include "rank_id.h"
+#include "span_sorter.h"
 #include "step_times.h"
 
 /* ---- The model ---- */
@@ -74,12 +76,20 @@ const table_model table_models[TABLES] = {
 
 typedef struct process { const char *name, *labels; } process;
 
+/* What is known of an event once all have been read. */
+typedef struct fact {
+    int64_t event, parent;       /* parent: the event around a call, or the one that owns work */
+    int64_t self_ns, device_ns, device_self_ns;
+    uint32_t depth, name;        /* name: of the owner */
+} fact;
+
 typedef struct dataset {
     row_sink *sink;
     const char *path;
     int64_t rank, base_ns;
-    call_tree tree;              /* its threads are those of all events */
-    uint32_t *depths;            /* of its calls */
+    call_walk walk;              /* its tree's threads are those of all events */
+    span_sorter *facts;
+    fact fact;                   /* the next one; event -1: there is none */
     const char **thread_names;   /* of its threads; NULL: none */
     size_t thread_capacity;
     process *processes;
@@ -91,7 +101,6 @@ typedef struct dataset {
     span_sorter *sorter;         /* of all calls, where flows are wanted */
     bool own;                    /* the trace is prof.h's */
     uint64_t events, summed, left_out;
-    size_t next_call, next_kernel;   /* of the tree: that the next event is */
     cell cells[MOST_COLUMNS];
     char *json;                  /* of the row: its texts are pieces of this */
     size_t json_size, json_capacity;
@@ -192,9 +201,9 @@ static process *process_of(dataset *d, int64_t pid) {
 }
 
 static uint32_t thread_of(dataset *d, const trace_event *event) {
-    size_t known = d->tree.thread_count;
-    uint32_t number = tree_thread(&d->tree, event);
-    if (known == d->tree.thread_count) return number;
+    size_t known = d->walk.tree.thread_count;
+    uint32_t number = tree_thread(&d->walk.tree, event);
+    if (known == d->walk.tree.thread_count) return number;
     GROW(d->thread_names, known, d->thread_capacity);
     d->thread_names[number] = NULL;
     process *p = process_of(d, event->pid);
@@ -228,11 +237,10 @@ static void add_slice(dataset *d, const trace_event *event, uint32_t thread) {
     });
 }
 
-static void collect_event(dataset *d, const trace_event *event, uint32_t thread) {
-    step_times_take(&d->steps, event);
-    call *c = tree_add(&d->tree, event);
-    if (c) c->key = (uint32_t)d->events;
-    add_slice(d, event, thread);
+static void collect_event(dataset *d, const trace_reader *reader, uint32_t thread) {
+    step_times_take(&d->steps, &reader->event);
+    if (wants(d, TABLE_EVENTS)) walk_add(&d->walk, reader, (int64_t)d->events);
+    add_slice(d, &reader->event, thread);
     d->events++;
 }
 
@@ -245,14 +253,15 @@ static void collect_flow(dataset *d, const trace_event *event, uint32_t thread) 
     });
 }
 
-static void collect(dataset *d, const trace_event *event) {
+static void collect(dataset *d, const trace_reader *reader) {
+    const trace_event *event = &reader->event;
     if (event->phase == 'M') {
         take_name(d, event);
         return;
     }
     uint32_t thread = thread_of(d, event);
     switch (event->phase) {
-    case 'X': collect_event(d, event, thread); break;
+    case 'X': collect_event(d, reader, thread); break;
     case 's': case 't': case 'f': collect_flow(d, event, thread); break;
     case 'i': case 'I': case 'R': case 'n': case 'C': break;
     default: d->left_out++; break;
@@ -263,7 +272,7 @@ static int first_pass(dataset *d) {
     trace_reader *reader = trace_open(d->path);
     if (!reader) return EXIT_BAD;
     while (trace_next(reader) != TRACE_END) {
-        if (reader->item == TRACE_EVENT) collect(d, &reader->event);
+        if (reader->item == TRACE_EVENT) collect(d, reader);
         else d->own |= reader->item == TRACE_MEMBER && text_is(reader->member.key, "prof");
     }
     d->base_ns = reader->base_time_ns;
@@ -273,22 +282,38 @@ static int first_pass(dataset *d) {
 
 /* ---- What lies in what ---- */
 
-static void find_depths(dataset *d) {
-    d->depths = allocate((d->tree.count + 1) * sizeof *d->depths);
-    for (size_t i = 0; i < d->tree.count; i++) {
-        uint32_t number = d->tree.order[i], parent = d->tree.calls[number].parent;
-        d->depths[number] = parent == NO_CALL ? 0 : d->depths[parent] + 1;
-    }
+static bool fact_before(const void *a, const void *b) {
+    return ((const fact *)a)->event < ((const fact *)b)->event;
 }
 
-static int64_t event_of(const dataset *d, uint32_t number) {
-    return (int64_t)d->tree.calls[number].key;
+static void take_call(void *user, uint32_t number, const prof_span_end *times) {
+    dataset *d = user;
+    const walk_call *c = &d->walk.calls[number];
+    const fact f = {
+        .event = c->id, .parent = c->around == NO_CALL ? -1 : d->walk.calls[c->around].id,
+        .self_ns = times->self_ns, .device_ns = times->device_ns,
+        .device_self_ns = times->self_device_ns, .depth = c->depth
+    };
+    sorter_add(d->facts, &f);
+}
+
+static void take_work(void *user, uint32_t owner, int64_t event, int64_t ns) {
+    dataset *d = user;
+    (void)ns;
+    if (owner == NO_CALL) return;
+    const walk_call *c = &d->walk.calls[owner];
+    sorter_add(d->facts, &(fact){.event = event, .parent = c->id, .name = c->name});
+}
+
+static void next_fact(dataset *d) {
+    if (!sorter_next(d->facts, &d->fact)) d->fact.event = -1;
 }
 
 static void build(dataset *d) {
-    tree_build(&d->tree);
-    tree_time(&d->tree);
-    find_depths(d);
+    d->facts = sorter_of(sizeof(fact), fact_before);
+    walk_all(&d->walk);
+    sorter_finish(d->facts);
+    next_fact(d);
     if (!d->sorter) return;
     sorter_finish(d->sorter);
     flows_bind(&d->flows, d->sorter, NULL);
@@ -306,25 +331,30 @@ static bool is_drawn(const dataset *d, const trace_event *event) {
     return trace_arg(event, PROF_KEY_COVER) || (d->own && text_is(event->name, "(in sums)"));
 }
 
-static void put_call(dataset *d, const trace_event *event) {
-    if (d->next_call == d->tree.count) return;   /* the file has changed */
-    uint32_t number = (uint32_t)d->next_call++;
-    const call *c = &d->tree.calls[number];
-    bool drawn = is_drawn(d, event);
-    if (c->parent != NO_CALL) put(d, E_PARENT, event_of(d, c->parent));
-    if (!drawn) put(d, E_SELF, c->self_ns);
-    put(d, E_DEVICE_NS, c->device_ns);
-    put(d, E_DEVICE_SELF, c->device_self_ns);
-    if (!c->is_async) put(d, E_DEPTH, d->depths[number]);
+/* An asynchronous one lies in nothing, and has no time of its own. */
+static void put_call(dataset *d, const trace_event *event, const fact *f) {
+    if (f->parent >= 0) put(d, E_PARENT, f->parent);
+    if (!is_drawn(d, event)) put(d, E_SELF, f->self_ns);
+    put(d, E_DEVICE_NS, f->device_ns);
+    put(d, E_DEVICE_SELF, f->device_self_ns);
+    if (!event->is_async) put(d, E_DEPTH, f->depth);
 }
 
-static void put_kernel(dataset *d) {
-    if (d->next_kernel == d->tree.kernel_count) return;
-    uint32_t owner = d->tree.kernels[d->next_kernel++].owner;
-    if (owner == NO_CALL) return;
-    const struct interned *name = &d->tree.names.entries[d->tree.calls[owner].name];
-    put(d, E_OP_ID, event_of(d, owner));
+static void put_owner(dataset *d, const fact *f) {
+    const struct interned *name = &d->walk.tree.names.entries[f->name];
+    put(d, E_OP_ID, f->parent);
     put_text(d, E_OP, (trace_text){name->text, name->size});
+}
+
+static void put_fact(dataset *d, const trace_event *event, int64_t id) {
+    fact f = {.event = -1, .parent = -1};
+    bool told = d->fact.event == id, is_call = tree_takes(&d->walk.tree, event);
+    if (told) f = d->fact;
+    if (told) next_fact(d);
+    if (is_call && event->is_async && trace_arg(event, "is_legacy"))
+        f.device_self_ns = trace_kernels_ns(event);
+    if (is_call) put_call(d, event, &f);
+    else if (told) put_owner(d, &f);
 }
 
 /* Where it ran, or what was waited for. */
@@ -356,19 +386,20 @@ static void put_times(dataset *d, const trace_event *event) {
 }
 
 static void event_row(dataset *d, const trace_event *event) {
+    int64_t id = (int64_t)d->events++;
+    if (!wants(d, TABLE_EVENTS)) return;
     const trace_member *shapes = trace_shapes(event);
     bool gpu = event->kind == TRACE_GPU_ANNOTATION, device = kind_is_device(event->kind) || gpu;
     bool drawn = is_drawn(d, event);
     begin_row(d, event->args_text.size * 2);
-    put(d, E_ID, (int64_t)d->events++);
+    put(d, E_ID, id);
     put_names(d, event);
     put_times(d, event);
     put_words(d, E_KIND, kind_names[drawn ? TRACE_SPAN : event->kind]);
     put(d, E_IS_DEVICE, device && !drawn);
     put(d, E_IS_ASYNC, event->is_async);
     if (device && !drawn) put(d, E_SELF, event->dur_ns);
-    if (tree_takes(&d->tree, event)) put_call(d, event);
-    if (kind_is_device(event->kind)) put_kernel(d);
+    put_fact(d, event, id);
     if (device || event->kind == TRACE_SYNC) put_place(d, event);
     if (shapes) put_json(d, E_SHAPES, shapes->value);
     if (event->arg_count) put_json(d, E_ARGS, event->args_text);
@@ -464,8 +495,8 @@ static void flow_rows(dataset *d) {
 }
 
 static void thread_rows(dataset *d) {
-    for (size_t i = 0; i < d->tree.thread_count && wants(d, TABLE_THREADS); i++) {
-        const call_thread *thread = &d->tree.threads[i];
+    for (size_t i = 0; i < d->walk.tree.thread_count && wants(d, TABLE_THREADS); i++) {
+        const call_thread *thread = &d->walk.tree.threads[i];
         const process *p = process_of(d, thread->pid);
         begin_row(d, 0);
         if (thread->pid_text == NO_CALL) put(d, T_PID, thread->pid);
@@ -510,21 +541,23 @@ static void tell(const dataset *d) {
 }
 
 static void free_dataset(dataset *d) {
-    tree_free(&d->tree);
-    free(d->depths);
+    walk_free(&d->walk);
+    sorter_free(d->facts);
     free(d->thread_names);
     free(d->processes);
     map_free(&d->process_numbers);
     arena_free(&d->memory);
     step_times_free(&d->steps);
     flows_free(&d->flows);
-    if (d->sorter) sorter_free(d->sorter);
+    sorter_free(d->sorter);
     free(d->json);
 }
 
 int dataset_read(const char *path, int64_t rank, row_sink *sink) {
-    dataset d = {.sink = sink, .path = path, .rank = rank};
-    d.tree.with_python = d.tree.whole_names = true;
+    static const walk_take take = {.leave = take_call, .work = take_work};
+    dataset d = {.sink = sink, .path = path, .rank = rank, .walk = {.take = &take}};
+    d.walk.user = &d;
+    d.walk.tree.with_python = d.walk.tree.whole_names = true;
     if (wants(&d, TABLE_FLOWS) || wants(&d, TABLE_METADATA)) d.sorter = sorter_new();
     int status = first_pass(&d);
     if (status == EXIT_OK) {

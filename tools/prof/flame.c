@@ -30,47 +30,44 @@ static void begin(flame *f) {
 typedef struct walk {
     flame *f;
     const flame_options *options;
-    call_tree tree;
-    interner texts;             /* "Call stack" texts; call.key is the number + 1 */
-    uint32_t *kernel_names;     /* of tree.kernels */
-    size_t kernel_capacity;
+    call_walk calls;            /* their id: number of the stack in texts + 1; of kernels: of the
+                                   name in f->names */
+    interner texts;             /* "Call stack" texts */
     map thread_names;           /* thread -> number in texts */
-    struct { uint32_t node, stack; } *places;    /* of tree.calls; stack: as key */
     uint32_t *path;
     size_t path_capacity;
+    uint32_t thread, base;      /* of the call entered last; where its paths begin */
+    uint32_t told_thread;
+    char told[320];             /* what that is called */
 } walk;
 
-static void keep_stack(walk *w, const trace_event *event, call *c) {
+static uint32_t stack_number(walk *w, const trace_event *event) {
     const trace_member *arg = w->options->python ? trace_arg(event, PROF_KEY_STACK) : NULL;
-    if (!arg || !json_is_text(arg->value)) return;
+    if (!arg || !json_is_text(arg->value)) return 0;
     size_t size = json_decode(arg->value, NULL, 0);
     char *text = allocate(size + 1);
     json_decode(arg->value, text, size + 1);
-    if (size) c->key = intern(&w->texts, text, size) + 1;
+    uint32_t number = size ? intern(&w->texts, text, size) + 1 : 0;
     free(text);
-}
-
-static void keep_kernel_name(walk *w, const trace_event *event) {
-    size_t last = w->tree.kernel_count - 1;
-    GROW(w->kernel_names, last, w->kernel_capacity);
-    w->kernel_names[last] = intern(&w->f->names, event->name.data, event->name.size);
+    return number;
 }
 
 static void keep_thread_name(walk *w, const trace_event *event) {
     char name[256];
     if (event->phase != 'M' || !text_is(event->name, "thread_name")) return;
     if (!trace_arg_text(event, "name", name, sizeof name)) return;
-    *map_put(&w->thread_names, tree_thread(&w->tree, event), NULL) =
+    *map_put(&w->thread_names, tree_thread(&w->calls.tree, event), NULL) =
         intern(&w->texts, name, strlen(name));
 }
 
-static void take(walk *w, const trace_event *event) {
-    size_t kernels = w->tree.kernel_count;
-    call *c = tree_add(&w->tree, event);
-    if (c) keep_stack(w, event, c);
-    if (c) c->apart = w->options->frames_only && c->kind == TRACE_PYTHON;    /* an op's time is its
-                                            frames', but for the ops within, whatever is between */
-    if (w->tree.kernel_count > kernels) keep_kernel_name(w, event);
+static void take(walk *w, const trace_reader *reader) {
+    const trace_event *event = &reader->event;
+    bool kernel = event->phase == 'X' && kind_is_device(event->kind);
+    uint32_t id = 0;
+    if (kernel && w->options->device)
+        id = intern(&w->f->names, event->name.data, event->name.size);
+    else if (tree_takes(&w->calls.tree, event)) id = stack_number(w, event);
+    walk_add(&w->calls, reader, id);
     if (w->options->threads || w->options->take) keep_thread_name(w, event);
     if (w->options->on_event) w->options->on_event(w->options->user, event);
 }
@@ -81,29 +78,27 @@ static void format_thread(char text[320], const char *name, int64_t pid, int64_t
     else snprintf(text, 320, "process %lld thread %lld", (long long)pid, (long long)tid);
 }
 
-static size_t thread_text(const walk *w, uint32_t number, char text[320]) {
-    const call_thread *thread = &w->tree.threads[number];
+/* What the thread is called, until the next one. */
+static const char *thread_text(walk *w, uint32_t number) {
+    const call_thread *thread = &w->calls.tree.threads[number];
     const uint64_t *name = map_get(&w->thread_names, number);
-    format_thread(text, name ? interned_text(&w->texts, (uint32_t)*name) : NULL, thread->pid,
+    if (number == w->told_thread) return w->told;
+    w->told_thread = number;
+    format_thread(w->told, name ? interned_text(&w->texts, (uint32_t)*name) : NULL, thread->pid,
                   thread->tid);
-    return strlen(text);
+    return w->told;
 }
 
 static uint32_t thread_node(walk *w, uint32_t number) {
-    char text[320];
-    size_t size = thread_text(w, number, text);
-    return node_below(w->f, 0, text, size, TRACE_OTHER);
+    const char *text = thread_text(w, number);
+    return node_below(w->f, 0, text, strlen(text), TRACE_OTHER);
 }
 
 /* Tells of the call, NO_CALL: of none. */
-static void tell(const walk *w, uint32_t number, flame_sample sample) {
-    char text[320] = "";
+static void tell(walk *w, uint32_t number, flame_sample sample) {
     if (!w->options->take) return;
-    if (number != NO_CALL) {
-        sample.call = &w->tree.calls[number];
-        thread_text(w, sample.call->thread, text);
-    }
-    sample.thread = text;
+    sample.call = number == NO_CALL ? NULL : &w->calls.calls[number];
+    sample.thread = sample.call ? thread_text(w, sample.call->thread) : "";
     w->options->take(w->options->user, &sample);
 }
 
@@ -120,75 +115,71 @@ static uint32_t stack_node(flame *f, const interner *texts, uint32_t node, uint3
     return node;
 }
 
-static uint32_t named_below(walk *w, uint32_t parent, const call *c) {
-    const struct interned *name = &w->tree.names.entries[c->name];
+static uint32_t named_below(walk *w, uint32_t parent, const walk_call *c) {
+    const struct interned *name = &w->calls.tree.names.entries[c->name];
     return node_below(w->f, parent, name->text, name->size, c->kind);
 }
 
 /* The path of a call with a stack text of its own: that, and below it the calls around it. */
-static uint32_t node_with_stack(walk *w, uint32_t base, uint32_t number, uint32_t stack) {
-    uint32_t node = stack_node(w->f, &w->texts, base, stack);
+static uint32_t node_with_stack(walk *w, uint32_t number, uint32_t stack) {
+    uint32_t node = stack_node(w->f, &w->texts, w->base, stack);
     size_t depth = 0;
     if (w->options->frames_only) return node;
-    for (uint32_t up = number; up != NO_CALL; up = w->tree.calls[up].parent) {
+    for (uint32_t up = number; up != NO_CALL; up = w->calls.calls[up].around) {
         GROW(w->path, depth, w->path_capacity);
         w->path[depth++] = up;
     }
-    while (depth) node = named_below(w, node, &w->tree.calls[w->path[--depth]]);
+    while (depth) node = named_below(w, node, &w->calls.calls[w->path[--depth]]);
     return node;
 }
 
-static void enter(walk *w, uint32_t number, uint32_t base) {
-    const call *c = &w->tree.calls[number];
-    bool top = c->parent == NO_CALL;
-    uint32_t parent = top ? base : w->places[c->parent].node, node;
-    uint32_t stack = top ? 0 : w->places[c->parent].stack;
-    bool hidden = w->options->frames_only && c->kind != TRACE_PYTHON;
-    if (c->key && c->key != stack) node = node_with_stack(w, base, number, stack = c->key);
-    else node = hidden ? parent : named_below(w, parent, c);
-    w->places[number].node = node;
-    w->places[number].stack = stack;
-    if (w->options->device) w->f->nodes[node].self += w->options->kernels ? 0 : c->device_self_ns;
-    else if (!hidden || node != base) w->f->nodes[node].self += c->self_ns;
-    tell(w, number, (flame_sample){.node = node, .cpu_ns = c->self_ns, .calls = 1});
+static void begin_thread(walk *w, uint32_t number) {
+    if (number != w->thread) w->base = w->options->threads ? thread_node(w, number) : 0;
+    w->thread = number;
 }
 
-static void add_kernels(walk *w) {
-    for (size_t i = 0; i < w->tree.kernel_count; i++) {
-        const kernel_link *kernel = &w->tree.kernels[i];
-        const struct interned *name = &w->f->names.entries[w->kernel_names[i]];
-        uint32_t owner = kernel->owner == NO_CALL ? 0 : w->places[kernel->owner].node;
-        uint32_t node = node_below(w->f, owner, name->text, name->size, TRACE_KERNEL);
-        w->f->nodes[node].self += kernel->dur_ns;
-        tell(w, kernel->owner,
-             (flame_sample){.node = node, .device_ns = kernel->dur_ns, .calls = 1});
-    }
+static bool is_hidden(const walk *w, const walk_call *c) {
+    return w->options->frames_only && c->kind != TRACE_PYTHON;
 }
 
-static void tell_changes(walk *w) {
-    for (size_t i = 0; i < w->tree.change_count; i++) {
-        const memory_change *change = &w->tree.changes[i];
-        bool known = change->owner != NO_CALL && !w->tree.calls[change->owner].is_async;
-        uint32_t node = known ? w->places[change->owner].node
-                              : node_below(w->f, 0, "(no call)", 9, TRACE_OTHER);
-        if (change->bytes > 0 && change->kind == CHANGE_EVENT)
-            tell(w, known ? change->owner : NO_CALL,
-                 (flame_sample){.node = node, .bytes = change->bytes});
-    }
+static void enter(void *user, uint32_t number) {
+    walk *w = user;
+    walk_call *c = &w->calls.calls[number];
+    const walk_call *around = c->around == NO_CALL ? NULL : &w->calls.calls[c->around];
+    uint32_t stack = around ? around->stack : 0, own = (uint32_t)c->id;
+    begin_thread(w, c->thread);
+    c->stack = own ? own : stack;
+    if (c->stack != stack) c->node = node_with_stack(w, number, own);
+    else c->node = around ? around->node : w->base;
+    if (c->stack == stack && !is_hidden(w, c)) c->node = named_below(w, c->node, c);
 }
 
-static void walk_tree(walk *w) {
-    const call_tree *tree = &w->tree;
-    uint32_t base = 0;
-    w->places = allocate(tree->count * sizeof *w->places);
-    for (size_t i = 0; i < tree->count; i++) {
-        uint32_t thread = tree->calls[tree->order[i]].thread;
-        if (i == 0 || thread != tree->calls[tree->order[i - 1]].thread)
-            base = w->options->threads ? thread_node(w, thread) : 0;
-        if (!tree->calls[tree->order[i]].is_async) enter(w, tree->order[i], base);
-    }
-    if (w->options->device && w->options->kernels) add_kernels(w);
-    tell_changes(w);
+static void leave(void *user, uint32_t number, const prof_span_end *times) {
+    walk *w = user;
+    const walk_call *c = &w->calls.calls[number];
+    bool device = w->options->device;
+    int64_t ns = device ? times->self_device_ns : times->self_ns;
+    begin_thread(w, c->thread);
+    bool counts = device ? !w->options->kernels : !is_hidden(w, c) || c->node != w->base;
+    if (counts) w->f->nodes[c->node].self += ns;
+    tell(w, number, (flame_sample){.node = c->node, .cpu_ns = times->self_ns, .calls = 1});
+}
+
+static void take_kernel(void *user, uint32_t owner, int64_t id, int64_t ns) {
+    walk *w = user;
+    const struct interned *name = &w->f->names.entries[id];
+    uint32_t below = owner == NO_CALL ? 0 : w->calls.calls[owner].node;
+    if (!w->options->kernels) return;
+    uint32_t node = node_below(w->f, below, name->text, name->size, TRACE_KERNEL);
+    w->f->nodes[node].self += ns;
+    tell(w, owner, (flame_sample){.node = node, .device_ns = ns, .calls = 1});
+}
+
+static void take_change(void *user, uint32_t owner, int64_t bytes) {
+    walk *w = user;
+    uint32_t node = owner == NO_CALL ? node_below(w->f, 0, "(no call)", 9, TRACE_OTHER)
+                                     : w->calls.calls[owner].node;
+    tell(w, owner, (flame_sample){.node = node, .bytes = bytes});
 }
 
 /* ---- From a raw stream, in constant memory ---- */
@@ -330,27 +321,28 @@ static int read_stream(flame *f, const flame_options *options, row_table *table,
 /* ---- A file ---- */
 
 static int read_trace(flame *f, const flame_options *options, const char *path) {
+    static const walk_take takes = {enter, leave, take_kernel, take_change};
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
-    walk w = {.f = f, .options = options};
-    w.tree.without_kernels = !options->device;
-    w.tree.with_python = w.tree.python_around = options->python;
-    w.tree.with_site = options->by_site;
-    w.tree.with_memory = options->take != NULL;
+    walk w = {.f = f, .options = options, .thread = NO_CALL, .told_thread = NO_CALL};
+    w.calls.take = &takes;
+    w.calls.user = &w;
+    w.calls.frames_apart = options->frames_only;     /* an op's time is its frames', but for the
+                                            ops within, whatever is between */
+    w.calls.tree.without_kernels = !options->device;
+    w.calls.tree.with_python = w.calls.tree.python_around = options->python;
+    w.calls.tree.with_site = options->by_site;
+    w.calls.tree.with_memory = options->take != NULL;
     while (trace_next(reader) != TRACE_END) {
-        if (reader->item == TRACE_EVENT) take(&w, &reader->event);
+        if (reader->item == TRACE_EVENT) take(&w, reader);
         if (reader->item == TRACE_MEMBER && options->on_member)
             options->on_member(options->user, &reader->member);
     }
-    tree_build(&w.tree);
-    tree_time(&w.tree);
-    walk_tree(&w);
-    f->overlaps += w.tree.nest.overlaps;
-    tree_free(&w.tree);
+    walk_all(&w.calls);
+    f->overlaps += w.calls.nest.overlaps;
+    walk_free(&w.calls);
     intern_free(&w.texts);
     map_free(&w.thread_names);
-    free(w.kernel_names);
-    free(w.places);
     free(w.path);
     return trace_close(reader);
 }

@@ -8,7 +8,7 @@
 #ifndef PROF_FLAME_H
 #define PROF_FLAME_H
 
-#include "call_tree.h"
+#include "call_walk.h"
 
 struct flame_sample;
 typedef struct flame_options {
@@ -29,7 +29,7 @@ typedef struct flame_options {
 
 typedef struct flame_sample {
     uint32_t node;              /* in flame.nodes */
-    const call *call;           /* that it is of, or the kernel's; NULL: of several, or none */
+    const walk_call *call;      /* that it is of, or the kernel's; NULL: of several, or none */
     const char *thread;         /* of the calls: its name, or its number; "": of none */
     int64_t cpu_ns, device_ns, calls, bytes;
 } flame_sample;

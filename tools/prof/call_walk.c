@@ -1,0 +1,390 @@
+/* Calls in the order in which they lie in each other: see call_walk.h. They are sorted by thread
+   and time. Work, and changes of memory that name their zone, find their call by ids, so that all
+   are sorted by those first; what was found is sorted by work, as there may be a call of an op and
+   one of a launch; and then work goes to behind its call. prof.h's nest tells what lies in what,
+   its sums the times. */
+#include "call_walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "losses.h"
+#include "span_sorter.h"
+
+/* item.what. In the order of calls, work and changes stand behind the one that has them: */
+enum {
+    ITEM_CALL,
+    ITEM_WORK,                   /* by the ids of launches */
+    ITEM_TOLD_WORK, ITEM_TOLD_CHANGE,      /* by "Zone parent id" */
+    ITEM_CHANGE                  /* by time alone */
+};
+enum { JOIN_ZONE = PROF_JOIN_LAUNCH + 1, JOINS };  /* a call's "Zone id" */
+
+typedef struct item {
+    int64_t start_ns, amount;    /* of the call: when it begins, ns that it lasts */
+    uint64_t order;              /* its place among all */
+    int64_t id;                  /* the caller's, of the call or the work */
+    int64_t ns;                  /* of the work, or of a legacy call; of changes: bytes */
+    uint32_t thread;             /* as call_walk sorts them: see thread_of */
+    uint32_t name;
+    uint8_t what, kind;          /* ITEM_..., trace_kind */
+    bool is_legacy, same_ids;    /* same_ids: the external id only repeats the correlation id */
+    uint32_t join_kind;          /* PROF_JOIN_..., JOIN_ZONE; of */
+    int64_t join_id;
+    uint64_t work;               /* number of the work, or of the change */
+} item;
+
+enum { ITEM_SIZE = offsetof(item, join_id) };    /* of those whose work is known */
+
+/* ---- Orders ---- */
+
+static bool tree_before(const void *one, const void *other) {
+    const item *a = one, *b = other;
+    bool change = a->what == ITEM_CHANGE;
+    if (a->thread != b->thread) return a->thread < b->thread;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
+    if (change != (b->what == ITEM_CHANGE)) return !change;
+    if (a->amount != b->amount) return a->amount > b->amount;
+    if (a->order != b->order) return a->order < b->order;
+    return a->what < b->what;
+}
+
+/* Of calls with the same id the first one counts, of zones the last. */
+static bool id_before(const void *one, const void *other) {
+    const item *a = one, *b = other;
+    if (a->join_id != b->join_id) return a->join_id < b->join_id;
+    if (a->join_kind != b->join_kind) return a->join_kind < b->join_kind;
+    if (a->what != b->what) return a->what < b->what;
+    return a->join_kind == JOIN_ZONE ? a->order > b->order : a->order < b->order;
+}
+
+/* Behind each work the calls that were found. */
+static bool work_before(const void *one, const void *other) {
+    const item *a = one, *b = other;
+    return a->work != b->work ? a->work < b->work : a->what > b->what;
+}
+
+/* ---- Reading ---- */
+
+/* Python functions lie in each other alone, beside their thread. */
+static uint32_t thread_of(call_walk *w, const trace_event *event) {
+    bool beside = event->kind == TRACE_PYTHON && !w->tree.python_around;
+    return 2 * tree_thread(&w->tree, event) + beside;
+}
+
+static void tell_change(call_walk *w, uint32_t owner, int64_t bytes) {
+    if (w->take->change) w->take->change(w->user, owner, bytes);
+}
+
+static void tell_work(call_walk *w, uint32_t owner, int64_t id, int64_t ns) {
+    if (w->take->work) w->take->work(w->user, owner, id, ns);
+}
+
+static void add_id(call_walk *w, item *i, uint32_t kind, int64_t id) {
+    i->join_kind = kind;
+    i->join_id = id;
+    if (id != PROF_NO_ID) sorter_add(w->ids, i);
+}
+
+/* The zone that it names. */
+static void add_told(call_walk *w, item *i, int64_t zone) {
+    sorter_add(w->works, i);
+    add_id(w, i, JOIN_ZONE, zone);
+    w->work_count++;
+}
+
+static void add_change(call_walk *w, const trace_event *event, const memory_change *change) {
+    item i = {
+        .start_ns = event->ts_ns, .ns = change->bytes, .what = ITEM_CHANGE,
+        .thread = 2 * tree_thread(&w->tree, event), .work = w->work_count
+    };
+    if (change->bytes <= 0 || change->kind != CHANGE_EVENT) return;
+    if (change->told == 0) tell_change(w, NO_CALL, change->bytes);
+    else if (change->told == NOT_TOLD) sorter_add(w->items, &i);
+    else add_told(w, &i, change->told);
+}
+
+static void add_work(call_walk *w, const trace_event *event, int64_t id) {
+    int64_t told = tree_told(event), correlation, external = trace_work_ids(event, &correlation);
+    item i = {
+        .id = id, .ns = event->dur_ns, .what = ITEM_WORK, .work = w->work_count,
+        .same_ids = external == correlation
+    };
+    if (told == 0) {
+        tell_work(w, NO_CALL, id, event->dur_ns);
+        return;
+    }
+    add_told(w, &i, told == NOT_TOLD ? PROF_NO_ID : told);
+    add_id(w, &i, PROF_JOIN_LAUNCH, correlation);
+    add_id(w, &i, PROF_JOIN_OP, external);
+}
+
+static void add_call(call_walk *w, const trace_event *event, int64_t id) {
+    call_id own = trace_call_id(event);
+    bool with_work = !w->tree.without_kernels;
+    int64_t zone = PROF_NO_ID;
+    item i = {
+        .start_ns = event->ts_ns, .amount = event->dur_ns, .order = w->call_count++, .id = id,
+        .thread = thread_of(w, event), .name = tree_name(&w->tree, event), .kind = event->kind,
+        .is_legacy = with_work && trace_arg(event, "is_legacy")
+    };
+    if (i.is_legacy) i.ns = trace_kernels_ns(event);
+    if (event->is_async) return;
+    sorter_add(w->items, &i);
+    if (with_work) add_id(w, &i, own.kind, own.id);
+    if (with_work || w->tree.with_memory) trace_arg_int(event, PROF_KEY_ZONE, &zone);
+    add_id(w, &i, JOIN_ZONE, zone);
+}
+
+static void add_to_tree(call_walk *w, const trace_event *event, int64_t id) {
+    size_t works = w->tree.kernel_count;
+    call *c = tree_add(&w->tree, event);
+    if (c) c->key = (uint32_t)id;
+    if (c) c->apart = w->frames_apart && c->kind == TRACE_PYTHON;
+    if (w->tree.kernel_count == works) return;
+    GROW(w->work_ids, works, w->work_capacity);
+    w->work_ids[works] = id;
+}
+
+/* What the head promises of the events to come, as report takes it. */
+static void begin(call_walk *w, const losses *head) {
+    w->begun = true;
+    w->told = head->zone_ids;
+    if (w->told) return;
+    w->items = sorter_of(ITEM_SIZE, tree_before);
+    w->ids = sorter_of(sizeof(item), id_before);
+    w->works = sorter_of(sizeof(item), work_before);
+}
+
+void walk_add(call_walk *w, const trace_reader *reader, int64_t id) {
+    const trace_event *event = &reader->event;
+    memory_change change;
+    if (event->phase == 'M') return;             /* the head may be among those */
+    if (!w->begun) begin(w, reader->losses);
+    if (w->told)
+        add_to_tree(w, event, id);
+    else if (tree_takes_change(&w->tree, event, &change))
+        add_change(w, event, &change);
+    else if (tree_takes(&w->tree, event))
+        add_call(w, event, id);
+    else if (event->phase == 'X' && kind_is_device(event->kind) && !w->tree.without_kernels)
+        add_work(w, event, id);
+}
+
+/* ---- Work to its calls ---- */
+
+/* Of each work, the calls that have its ids. */
+static void find_calls(call_walk *w) {
+    item i, known = {.join_id = PROF_NO_ID};
+    sorter_finish(w->ids);
+    while (sorter_next(w->ids, &i)) {
+        bool same = i.join_id == known.join_id && i.join_kind == known.join_kind;
+        if (i.what == ITEM_CALL && !same) known = i;
+        if (i.what == ITEM_CALL || !same) continue;
+        known.work = i.work;
+        sorter_add(w->works, &known);
+    }
+    sorter_free(w->ids);
+    w->ids = NULL;
+}
+
+/* A change goes to the zone that it names, or to where times tell. */
+static item placed_change(const item *change, const item found[JOINS]) {
+    item placed = found[JOIN_ZONE];
+    if (placed.join_id == PROF_NO_ID) return *change;
+    placed.what = ITEM_TOLD_CHANGE;
+    return placed;
+}
+
+/* Of the calls of an op and of a launch that one which prof_join_owner says. */
+static item placed_work(const item *work, const item found[JOINS]) {
+    bool has_op = found[PROF_JOIN_OP].join_id != PROF_NO_ID;
+    bool has_launch = found[PROF_JOIN_LAUNCH].join_id != PROF_NO_ID;
+    bool told = found[JOIN_ZONE].join_id != PROF_NO_ID;
+    bool by_op = has_op && !(has_launch && work->same_ids);
+    item placed = found[told ? JOIN_ZONE : by_op ? PROF_JOIN_OP : PROF_JOIN_LAUNCH];
+    placed.what = told ? ITEM_TOLD_WORK : ITEM_WORK;
+    return placed;
+}
+
+static void place(call_walk *w, const item *one, const item found[JOINS]) {
+    bool change = one->what == ITEM_CHANGE;
+    item placed = change ? placed_change(one, found) : placed_work(one, found);
+    placed.id = one->id;
+    placed.ns = one->ns;
+    if (change || placed.join_id != PROF_NO_ID) sorter_add(w->items, &placed);
+    else tell_work(w, NO_CALL, one->id, one->ns);
+}
+
+static void place_all(call_walk *w) {
+    static const item none = {.join_id = PROF_NO_ID};
+    item next, one = none, found[JOINS] = {none, none, none};
+    bool any = false;
+    sorter_finish(w->works);
+    while (sorter_next(w->works, &next)) {
+        if (next.what == ITEM_CALL) {
+            found[next.join_kind] = next;
+            continue;
+        }
+        if (any) place(w, &one, found);
+        any = true;
+        one = next;
+        for (int i = 0; i < JOINS; i++) found[i] = none;
+    }
+    if (any) place(w, &one, found);
+    sorter_free(w->works);
+    w->works = NULL;
+}
+
+/* ---- The walk ---- */
+
+static void note_times(void *user, const prof_span_end *end) {
+    call_walk *w = user;
+    if (w->take->leave) w->take->leave(w->user, end->order, end);
+}
+
+static void leave(call_walk *w) {
+    const walk_call *c = &w->calls[w->top];
+    prof_span made = {
+        .start_ns = c->start_ns, .end_ns = c->end_ns, .row = PROF_NONE, .order = w->top,
+        .device_ns = c->device_ns, .depth = c->depth,
+        .flags = PROF_SPAN_DEPTH | (c->is_legacy ? PROF_EVENT_LEGACY : 0)
+    };
+    const prof_span_end none = {.order = w->top};
+    if (c->apart) note_times(w, &none);
+    else prof_sums_push(w->sums, &made);
+    w->top = c->around;
+}
+
+/* What has ended by then, all that holds this. */
+static void leave_until(call_walk *w, int64_t start_ns, int64_t end_ns) {
+    w->nest.spans = w->calls;
+    uint32_t around = prof_nest_around(&w->nest, w->top, start_ns, end_ns);
+    while (w->top != around) leave(w);
+}
+
+static void enter(call_walk *w, const item *i) {
+    leave_until(w, i->start_ns, i->start_ns + i->amount);
+    uint32_t number = w->top + 1;                /* 0 in none */
+    GROW(w->calls, number, w->capacity);
+    const walk_call *around = number ? &w->calls[w->top] : NULL;
+    w->calls[number] = (walk_call){
+        .start_ns = i->start_ns, .end_ns = i->start_ns + i->amount, .device_ns = i->ns,
+        .id = i->id, .name = i->name, .thread = i->thread / 2, .around = w->top, .kind = i->kind,
+        .depth = around ? around->depth + !around->apart : 0, .is_legacy = i->is_legacy,
+        .apart = w->frames_apart && i->kind == TRACE_PYTHON
+    };
+    w->top = number;
+    if (w->take->enter) w->take->enter(w->user, number);
+}
+
+/* Python functions around a launch have not launched it either. */
+static bool is_launch(const void *one) {
+    const walk_call *c = one;
+    return c->kind == TRACE_RUNTIME || c->kind == TRACE_PYTHON;
+}
+
+/* It stands behind its call. */
+static void take_work(call_walk *w, const item *i) {
+    uint32_t owner = w->top;
+    w->nest.spans = w->calls;
+    if (i->what == ITEM_WORK) owner = prof_nest_launcher(&w->nest, owner, is_launch);
+    if (!w->calls[owner].is_legacy) w->calls[owner].device_ns += i->ns;
+    tell_work(w, owner, i->id, i->ns);
+}
+
+static void take_change(call_walk *w, const item *i) {
+    if (i->what == ITEM_CHANGE) leave_until(w, i->start_ns, i->start_ns);
+    tell_change(w, w->top, i->ns);
+}
+
+static void walk_items(call_walk *w) {
+    item i;
+    uint32_t thread = 0;
+    w->top = NO_CALL;
+    sorter_finish(w->items);
+    while (sorter_next(w->items, &i)) {
+        while (i.thread != thread && w->top != NO_CALL) leave(w);
+        thread = i.thread;
+        if (i.what == ITEM_CALL) enter(w, &i);
+        else if (i.what == ITEM_WORK || i.what == ITEM_TOLD_WORK) take_work(w, &i);
+        else take_change(w, &i);
+    }
+    while (w->top != NO_CALL) leave(w);
+    sorter_free(w->items);
+    w->items = NULL;
+}
+
+static void *more_memory(void *user, size_t size) {
+    return arena_allocate(&((call_walk *)user)->memory, size);
+}
+
+static void walk_sorted(call_walk *w) {
+    prof_sums_desc desc = {.more = more_memory, .ended = note_times, .user = w};
+    if (prof_sums_open(&desc, &w->sums) != PROF_OK) exit(fail(NULL, "out of memory"));
+    w->nest = (prof_nest){
+        NULL, sizeof *w->calls, offsetof(walk_call, end_ns), offsetof(walk_call, around), 0
+    };
+    if (w->work_count) {
+        find_calls(w);
+        place_all(w);
+    }
+    walk_items(w);
+    prof_sums_close(w->sums, NULL, 0);
+}
+
+/* ---- Where calls tell what they lie in ---- */
+
+static void enter_told(call_walk *w, uint32_t number) {
+    const call *c = &w->tree.calls[number];
+    const walk_call *around = c->parent == NO_CALL ? NULL : &w->calls[c->parent];
+    w->calls[number] = (walk_call){
+        .start_ns = c->start_ns, .end_ns = c->end_ns, .id = c->key, .name = c->name,
+        .thread = c->thread, .around = c->parent, .kind = c->kind, .is_legacy = c->is_legacy,
+        .depth = around ? around->depth + !around->apart : 0, .apart = c->apart
+    };
+    if (w->take->enter && !c->is_async) w->take->enter(w->user, number);
+}
+
+static void tell_told(call_walk *w) {
+    const call_tree *tree = &w->tree;
+    for (size_t i = 0; i < tree->kernel_count; i++)
+        tell_work(w, tree->kernels[i].owner, w->work_ids[i], tree->kernels[i].dur_ns);
+    for (size_t i = 0; i < tree->change_count; i++) {
+        const memory_change *change = &tree->changes[i];
+        bool known = change->owner != NO_CALL && !tree->calls[change->owner].is_async;
+        if (change->bytes > 0 && change->kind == CHANGE_EVENT)
+            tell_change(w, known ? change->owner : NO_CALL, change->bytes);
+    }
+}
+
+static void walk_told(call_walk *w) {
+    call_tree *tree = &w->tree;
+    tree_build(tree);
+    tree_time(tree);
+    w->nest.overlaps = tree->nest.overlaps;
+    w->calls = allocate((tree->count + 1) * sizeof *w->calls);
+    for (size_t i = 0; i < tree->count; i++) enter_told(w, tree->order[i]);
+    tell_told(w);
+    for (size_t i = tree->count; i-- > 0; ) {
+        const call *c = &tree->calls[tree->order[i]];
+        prof_span_end times = {c->self_ns, c->device_ns, c->device_self_ns, tree->order[i]};
+        if (!c->is_async) note_times(w, &times);
+    }
+}
+
+void walk_all(call_walk *w) {
+    if (w->told) walk_told(w);
+    else if (w->begun) walk_sorted(w);
+}
+
+void walk_free(call_walk *w) {
+    tree_free(&w->tree);
+    sorter_free(w->items);
+    sorter_free(w->ids);
+    sorter_free(w->works);
+    arena_free(&w->memory);
+    free(w->calls);
+    free(w->work_ids);
+    memset(w, 0, sizeof *w);
+}
