@@ -264,7 +264,7 @@ for file in "$out/odd.json" "$out/frames.json" tests/command/traces/[!d]*.json $
 done
 pftrace "$out/odd.json"
 says tables_of_perfetto "13 events 1 flows" 0 tables_alike "$out/run.pftrace"
-for file in tests/fuzz/corpus/stream/*.raw tests/command/traces/defects.json; do
+for file in tests/fuzz/corpus/stream/*.raw tests/fuzz/corpus/trace/tasks.json tests/command/traces/defects.json; do
     try "tables_$(basename "${file%.*}")" tables_alike "$file"
 done
 query() { sql=$1; shift; export_tables "$@" && python3 - "$out/tables/run.sqlite" "$sql" <<'END'

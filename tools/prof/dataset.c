@@ -323,7 +323,7 @@ static void build(dataset *d) {
 
 static const char *const kind_names[TRACE_KINDS] = {
     "other", "cpu_op", "user_annotation", "python_function", "runtime", "kernel", "memcpy",
-    "memset", "gpu_user_annotation", "sync", "overhead", "span"
+    "memset", "gpu_user_annotation", "sync", "overhead", "span", "span"
 };
 
 /* What prof.h's own traces have for its viewers, and no call is. */
