@@ -177,34 +177,48 @@ static size_t run_end(const uint32_t *from, size_t begin, size_t count, before_f
     return end < count ? end : count;
 }
 
-/* Merges pairs of runs from one array into the other; returns how many runs there were. */
-static size_t merge_runs(const uint32_t *from, uint32_t *to, size_t count, before_fn *before,
-                         const void *context) {
-    size_t runs = 0, out = 0;
-    while (out < count) {
-        size_t left = out, middle = run_end(from, left, count, before, context);
-        size_t end = middle < count ? run_end(from, middle, count, before, context) : count;
-        size_t right = middle;
-        runs += middle < end ? 2 : 1;
+typedef struct runs { uint32_t *ends; size_t count; } runs;
+
+static runs find_runs(const uint32_t *numbers, size_t count, before_fn *before,
+                      const void *context) {
+    runs r = {allocate(count * sizeof *r.ends), 0};
+    for (size_t end = 0; end < count; ) {
+        end = run_end(numbers, end, count, before, context);
+        r.ends[r.count++] = (uint32_t)end;
+    }
+    return r;
+}
+
+/* Merges pairs of runs from one array into the other. */
+static void merge_runs(const uint32_t *from, uint32_t *to, runs *r, before_fn *before,
+                       const void *context) {
+    size_t left = 0, out = 0;
+    for (size_t i = 0; i < r->count; i += 2) {
+        size_t middle = r->ends[i], right = middle;
+        size_t end = i + 1 < r->count ? r->ends[i + 1] : middle;
         while (left < middle && right < end)
             to[out++] = before(from[right], from[left], context) ? from[right++] : from[left++];
         while (left < middle) to[out++] = from[left++];
         while (right < end) to[out++] = from[right++];
+        r->ends[i / 2] = (uint32_t)(left = end);
     }
-    return runs;
+    r->count = (r->count + 1) / 2;
 }
 
 void sort_numbers(uint32_t *numbers, size_t count, before_fn *before, const void *context) {
     if (count < 2) return;
     if (run_end(numbers, 0, count, before, context) == count) return;
     uint32_t *other = allocate(count * sizeof *other), *from = numbers, *to = other;
-    while (merge_runs(from, to, count, before, context) > 1) {
+    runs r = find_runs(numbers, count, before, context);
+    while (r.count > 1) {
+        merge_runs(from, to, &r, before, context);
         uint32_t *swap = from;
         from = to;
         to = swap;
     }
     if (from != numbers) memcpy(numbers, from, count * sizeof *numbers);
     free(other);
+    free(r.ends);
 }
 
 uint32_t *sorted_numbers(size_t count, before_fn *before, const void *context) {
