@@ -16,6 +16,7 @@ typedef struct database {
     const char *path;
     sqlite3 *db;
     sqlite3_stmt *inserts[TABLES];
+    uint32_t bound[TABLES];      /* columns that have a value from the row before */
     bool failed;
 } database;
 
@@ -55,7 +56,7 @@ static void create_table(database *d, table_id table) {
 }
 
 static int bind(sqlite3_stmt *s, int place, cell_type type, const cell *c) {
-    if (!c->is) return SQLITE_OK;
+    if (!c->is) return sqlite3_bind_null(s, place);
     if (type == CELL_DOUBLE) return sqlite3_bind_double(s, place, c->number);
     if (type != CELL_TEXT) return sqlite3_bind_int64(s, place, c->integer);
     return sqlite3_bind_text64(s, place, c->text.data, c->text.size, SQLITE_STATIC, SQLITE_UTF8);
@@ -64,10 +65,15 @@ static int bind(sqlite3_stmt *s, int place, cell_type type, const cell *c) {
 static void insert_row(row_sink *sink, table_id table, const cell *cells) {
     database *d = (database *)sink;
     sqlite3_stmt *s = d->inserts[table];
+    uint32_t *bound = &d->bound[table];
     if (d->failed) return;
-    sqlite3_clear_bindings(s);
-    for (size_t i = 0; i < table_models[table].count; i++)
-        check(d, bind(s, (int)i + 1, table_models[table].columns[i].type, &cells[i]));
+    for (size_t i = 0; i < table_models[table].count; i++) {
+        uint32_t bit = (uint32_t)1 << i;
+        if (!cells[i].is && !(*bound & bit)) continue;
+        int result = bind(s, (int)i + 1, table_models[table].columns[i].type, &cells[i]);
+        if (result != SQLITE_OK) check(d, result);
+        *bound = cells[i].is ? *bound | bit : *bound & ~bit;
+    }
     if (!d->failed) check(d, sqlite3_step(s));
     sqlite3_reset(s);
 }
@@ -87,7 +93,10 @@ static void create_views(database *d) {
 
 /* The file is new and has its name when it is whole: no journal is needed. */
 static void open_database(database *d, const char *temporary) {
-    if (sqlite3_open(temporary, &d->db) != SQLITE_OK) check(d, SQLITE_CANTOPEN);
+    const int how = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+    if (sqlite3_open_v2(temporary, &d->db, how, NULL) != SQLITE_OK) check(d, SQLITE_CANTOPEN);
     run_sql(d, "PRAGMA journal_mode = OFF");
     run_sql(d, "PRAGMA synchronous = OFF");
     run_sql(d, "PRAGMA locking_mode = EXCLUSIVE");

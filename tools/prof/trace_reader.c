@@ -535,13 +535,13 @@ size_t json_compact(trace_text value, char *to) {
     const char *p = value.data, *end = p + value.size;
     char *at = to;
     while (p < end) {
-        const char *from = p;
-        if (*p == '"') for (p++; *p != '"'; p++) p += *p == '\\';
-        else while (p + 1 < end && p[1] != '"' && !strchr(" \n\r\t", p[1])) p++;
-        p++;
-        memcpy(at, from, (size_t)(p - from));
-        at += p - from;
-        while (p < end && strchr(" \n\r\t", *p)) p++;
+        char c = *p++;
+        if (c == ' ' || c == '\n' || c == '\r' || c == '\t') continue;
+        *at++ = c;
+        if (c != '"') continue;
+        for (; *p != '"'; *at++ = *p++)
+            if (*p == '\\') *at++ = *p++;
+        *at++ = *p++;
     }
     return (size_t)(at - to);
 }
