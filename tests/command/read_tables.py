@@ -139,10 +139,10 @@ def values(b, kind, encoding, count, dictionary):
     return [b.take(struct.unpack('<I', b.take(4))[0]).decode() for _ in range(count)]
 
 
-def page(data, at):
+def page(data, at, codec):
     b = Bytes(data, at)
     head = b.value(12)
-    body = zlib.decompress(b.take(head[3]), 31)
+    body = zlib.decompress(b.take(head[3]), 31) if codec == 2 else b.take(head[3])
     assert len(body) == head[2]
     return head, Bytes(body), b.at
 
@@ -151,12 +151,13 @@ def column(data, chunk, optional):
     meta, dictionary, rows = chunk[3], None, []
     at = meta.get(11, meta[9])
     begin = at
+    assert meta[4] == 2 or (meta[4] == 0 and meta[6] == meta[7])
     if 11 in meta:
-        head, b, at = page(data, at)
+        head, b, at = page(data, at, meta[4])
         assert head[1] == 2
         dictionary = values(b, meta[1], 0, head[7][1], None)
         assert at == meta[9]
-    head, b, at = page(data, at)
+    head, b, at = page(data, at, meta[4])
     count = head[5][1]
     assert head[1] == 0 and count == meta[5] and at - begin == meta[7] and head[5][2] in meta[2]
     levels = [1] * count

@@ -1,6 +1,6 @@
-/* A table as a Parquet file: groups of rows, in each a page a column, in gzip. Texts that come
-   again are in a dictionary, whole numbers as packed differences. The file's end, in Thrift's
-   compact protocol, tells where all that is. */
+/* A table as a Parquet file: groups of rows, in each a page a column, in gzip where that is less.
+   Texts that come again are in a dictionary, whole numbers as packed differences. The file's end,
+   in Thrift's compact protocol, tells where all that is. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -11,12 +11,13 @@
 enum {
     ROWS = 65536,                /* of a group, at most, */
     GROUP_BYTES = 1 << 26,       /* and so much text */
-    MOST_DISTINCT = ROWS / 2     /* texts of a dictionary */
+    MOST_DISTINCT = ROWS / 2,    /* texts of a dictionary */
+    FEW_ROWS = 8192              /* in a group: packed as well as can be */
 };
 
 enum { /* numbers of parquet.thrift */
     INT32 = 1, INT64 = 2, DOUBLE = 5, BYTE_ARRAY = 6, REQUIRED = 0, OPTIONAL = 1, UTF8 = 0,
-    PLAIN = 0, RLE = 3, DELTA_BINARY_PACKED = 5, RLE_DICTIONARY = 8, GZIP = 2,
+    PLAIN = 0, RLE = 3, DELTA_BINARY_PACKED = 5, RLE_DICTIONARY = 8, UNCOMPRESSED = 0, GZIP = 2,
     DATA_PAGE = 0, DICTIONARY_PAGE = 2
 };
 
@@ -24,7 +25,7 @@ enum { /* numbers of parquet.thrift */
 typedef struct chunk {
     int64_t begin, data, size, unpacked;   /* begin: of its first page */
     int64_t least, most, nulls;
-    bool has_dictionary;
+    bool has_dictionary, packed;
 } chunk;
 
 /* A column of the group that is being filled. */
@@ -47,7 +48,8 @@ struct parquet {
     chunk *chunks;               /* of all groups */
     int64_t *group_rows;
     size_t groups, chunk_capacity, group_capacity;
-    pb page, packed, head;
+    pb pages[2], packed[2];      /* of a column: the dictionary, the data */
+    pb head;
 };
 
 /* ---- Thrift's compact protocol ---- */
@@ -205,30 +207,32 @@ static void write_bytes(parquet *p, const pb *bytes) {
     p->written += (int64_t)bytes->size;
 }
 
-static void pack(parquet *p) {
+static void pack(const parquet *p, const pb *from, pb *to) {
     z_stream z;
     memset(&z, 0, sizeof z);
-    p->packed.size = 0;
-    if (deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-        exit(fail(NULL, "out of memory"));
-    size_t room = deflateBound(&z, (uLong)p->page.size);
-    z.next_out = pb_room(&p->packed, room);
+    to->size = 0;
+    if (!from->size) return;
+    if (deflateInit2(&z, p->rows < FEW_ROWS ? 9 : 1, Z_DEFLATED, 15 + 16, 8,
+                     Z_DEFAULT_STRATEGY) != Z_OK) exit(fail(NULL, "out of memory"));
+    size_t room = deflateBound(&z, (uLong)from->size);
+    z.next_out = pb_room(to, room);
     z.avail_out = (uInt)room;
-    z.next_in = p->page.data;
-    z.avail_in = (uInt)p->page.size;
+    z.next_in = from->data;
+    z.avail_in = (uInt)from->size;
     deflate(&z, Z_FINISH);
-    p->packed.size = z.total_out;
+    to->size = z.total_out;
     deflateEnd(&z);
 }
 
-/* What p->page has. values: of it, or of the dictionary. */
+/* count: values of the page. */
 static void write_page(parquet *p, chunk *c, unsigned type, size_t count, unsigned encoding) {
+    const pb *page = &p->pages[type == DATA_PAGE];
+    const pb *bytes = c->packed ? &p->packed[type == DATA_PAGE] : page;
     thrift t = {&p->head, 0};
     p->head.size = 0;
-    pack(p);
     put_number(&t, 1, T_I32, type);
-    put_number(&t, 2, T_I32, (int64_t)p->page.size);
-    put_number(&t, 3, T_I32, (int64_t)p->packed.size);
+    put_number(&t, 2, T_I32, (int64_t)page->size);
+    put_number(&t, 3, T_I32, (int64_t)bytes->size);
     thrift head = inside(&t, type == DATA_PAGE ? 5 : 7);
     put_number(&head, 1, T_I32, (int64_t)count);
     put_number(&head, 2, T_I32, encoding);
@@ -237,29 +241,26 @@ static void write_page(parquet *p, chunk *c, unsigned type, size_t count, unsign
     end(&head);
     end(&t);
     write_bytes(p, &p->head);
-    write_bytes(p, &p->packed);
-    c->size += (int64_t)(p->head.size + p->packed.size);
-    c->unpacked += (int64_t)(p->head.size + p->page.size);
-    p->page.size = 0;
+    write_bytes(p, bytes);
+    c->size += (int64_t)(p->head.size + bytes->size);
+    c->unpacked += (int64_t)(p->head.size + page->size);
 }
 
-static void write_dictionary(parquet *p, values *v, chunk *c) {
-    c->has_dictionary = true;
-    for (size_t i = 0; i < v->distinct.count; i++) {
-        put_fixed(&p->page, v->distinct.entries[i].size, 4);
-        pb_raw(&p->page, v->distinct.entries[i].text, v->distinct.entries[i].size);
+static void put_dictionary(pb *to, const interner *texts) {
+    for (size_t i = 0; i < texts->count; i++) {
+        put_fixed(to, texts->entries[i].size, 4);
+        pb_raw(to, texts->entries[i].text, texts->entries[i].size);
     }
-    write_page(p, c, DICTIONARY_PAGE, v->distinct.count, PLAIN);
 }
 
-static void put_levels(parquet *p, const values *v) {
-    size_t begin = p->page.size;
-    put_fixed(&p->page, 0, 4);
-    put_hybrid(&p->page, (small_numbers){v->levels, true}, p->rows, 1);
-    size_t size = p->page.size;
-    p->page.size = begin;
-    put_fixed(&p->page, size - begin - 4, 4);
-    p->page.size = size;
+static void put_levels(pb *to, const values *v, size_t rows) {
+    size_t begin = to->size;
+    put_fixed(to, 0, 4);
+    put_hybrid(to, (small_numbers){v->levels, true}, rows, 1);
+    size_t size = to->size;
+    to->size = begin;
+    put_fixed(to, size - begin - 4, 4);
+    to->size = size;
 }
 
 static unsigned put_values(pb *to, const values *v, cell_type type, bool dictionary) {
@@ -284,20 +285,30 @@ static void find_range(const values *v, chunk *c) {
     }
 }
 
+/* Both pages of a column are packed, or, where that is less, none. */
+static void write_pages(parquet *p, const values *v, chunk *c, unsigned encoding) {
+    for (int i = 0; i < 2; i++) pack(p, &p->pages[i], &p->packed[i]);
+    c->packed = p->packed[0].size + p->packed[1].size < p->pages[0].size + p->pages[1].size;
+    if (c->has_dictionary) write_page(p, c, DICTIONARY_PAGE, v->distinct.count, PLAIN);
+    c->data = p->written;
+    write_page(p, c, DATA_PAGE, p->rows, encoding);
+}
+
 static void write_chunk(parquet *p, size_t number) {
     values *v = &p->columns[number];
     const table_column *model = &p->model->columns[number];
-    bool dictionary = model->type == CELL_TEXT && v->count && !v->many &&
-                      v->distinct.count <= v->count / 2;
     GROW(p->chunks, p->groups * p->model->count + number, p->chunk_capacity);
     chunk *c = &p->chunks[p->groups * p->model->count + number];
-    *c = (chunk){.begin = p->written, .nulls = (int64_t)(p->rows - v->count)};
+    *c = (chunk){
+        .begin = p->written, .nulls = (int64_t)(p->rows - v->count),
+        .has_dictionary = model->type == CELL_TEXT && v->count && !v->many &&
+                          v->distinct.count <= v->count / 2
+    };
     find_range(v, c);
-    if (dictionary) write_dictionary(p, v, c);
-    c->data = p->written;
-    if (model->optional) put_levels(p, v);
-    unsigned encoding = put_values(&p->page, v, model->type, dictionary);
-    write_page(p, c, DATA_PAGE, p->rows, encoding);
+    p->pages[0].size = p->pages[1].size = 0;
+    if (c->has_dictionary) put_dictionary(&p->pages[0], &v->distinct);
+    if (model->optional) put_levels(&p->pages[1], v, p->rows);
+    write_pages(p, v, c, put_values(&p->pages[1], v, model->type, c->has_dictionary));
     v->count = v->texts.size = 0;
     v->many = false;
     intern_free(&v->distinct);
@@ -414,7 +425,7 @@ static void put_chunk(pb *to, const table_column *model, const chunk *c, int64_t
     put_list(&t, 3, T_BINARY, 1);
     pb_varint(to, strlen(model->name));
     pb_raw(to, model->name, strlen(model->name));
-    put_number(&t, 4, T_I32, GZIP);
+    put_number(&t, 4, T_I32, c->packed ? GZIP : UNCOMPRESSED);
     put_number(&t, 5, T_I64, rows);
     put_number(&t, 6, T_I64, c->unpacked);
     put_number(&t, 7, T_I64, c->size);
@@ -440,7 +451,7 @@ static void put_group(parquet *p, pb *to, size_t group) {
 }
 
 static void write_end(parquet *p) {
-    pb *to = &p->page;
+    pb *to = &p->head;
     thrift t = {to, 0};
     char version[16];
     to->size = 0;
@@ -474,8 +485,10 @@ void parquet_close(parquet *p) {
     }
     free(p->chunks);
     free(p->group_rows);
-    free(p->page.data);
-    free(p->packed.data);
+    for (int i = 0; i < 2; i++) {
+        free(p->pages[i].data);
+        free(p->packed[i].data);
+    }
     free(p->head.data);
     free(p);
 }
