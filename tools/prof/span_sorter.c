@@ -61,26 +61,30 @@ static lane *lane_of(lane *lanes, uint32_t *count, uint32_t thread) {
     return &lanes[at];
 }
 
+static uint32_t thread_at(const span_sorter *s, size_t number) {
+    return ((const span *)(const void *)record(s, number))->thread;
+}
+
 /* Threads take turns in a file, each mostly in the order of time: apart there is little to sort. */
 static bool sort_lanes(span_sorter *s) {
     lane lanes[LANES];
     uint32_t count = 0, end = 0;
     for (size_t i = 0; i < s->count; i++) {
-        lane *one = lane_of(lanes, &count, s->spans[i].thread);
+        lane *one = lane_of(lanes, &count, thread_at(s, i));
         if (!one) return false;
         one->count++;
     }
     for (uint32_t i = 0; i < count; end += lanes[i++].count) lanes[i].next = end;
     for (uint32_t i = 0; i < s->count; i++)
-        s->order[lane_of(lanes, &count, s->spans[i].thread)->next++] = i;
+        s->order[lane_of(lanes, &count, thread_at(s, i))->next++] = i;
     for (uint32_t i = 0; i < count; i++)
         sort_numbers(s->order + (lanes[i].next - lanes[i].count), lanes[i].count, number_before,
-                     s->spans);
+                     s);
     return true;
 }
 
 static void sort_piece(span_sorter *s) {
-    if (sort_lanes(s)) return;
+    if (s->before == span_before && sort_lanes(s)) return;
     for (size_t i = 0; i < s->count; i++) s->order[i] = (uint32_t)i;
     sort_numbers(s->order, s->count, number_before, s);
 }
