@@ -72,12 +72,14 @@ try metadata_come_back back '"args": {"labels": "GPU 0"}'
 # Numbers of 64 bits without a sign, keys with escapes: of arguments, members, series.
 cat >"$out/texts.json" <<'END'
 {"a \"member\"": 1, "traceEvents": [
-{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "args": {"u": 18446744073709551615, "\"k\"": 9223372036854775808}},
+{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "args": {"u": 18446744073709551615, "\"k\"": 9223372036854775808, "addr": -9223372036854775808}},
+{"ph": "C", "name": "least", "pid": 1, "ts": 1, "args": {"value": -9223372036854775808}},
 {"ph": "C", "name": "load", "pid": 1, "ts": 1, "args": {"a \"series\"": 1, "b": 2}},
 {"ph": "Q", "name": "of no known phase", "pid": 1, "tid": 1, "ts": 1}]}
 END
 pftrace "$out/texts.json"
-try large_numbers_come_back back '"args": {"u": 18446744073709551615, "\"k\"": 9223372036854775808}'
+try large_numbers_come_back back '"args": {"u": 18446744073709551615, "\"k\"": 9223372036854775808, "addr": -9223372036854775808}'
+try least_of_64_bits_comes_back back '"name": "least", "args": {"value": -9223372036854775808}'
 try member_keys_come_back back '"a \"member\"": 1'
 try series_keys_come_back back '"name": "load a \"series\""'
 long_names() {

@@ -338,18 +338,18 @@ static bool decimal_integer(trace_text value, int shift, int64_t *number) {
     bool negative = value.size && value.data[0] == '-';
     trace_text rest = {value.data + negative, value.size - negative};
     if (!decimal_digits(rest, digits, &count, &point)) return false;
-    uint64_t sum = 0;
+    uint64_t sum = 0, most = (uint64_t)INT64_MAX + (negative && !shift);   /* of times it is none */
     for (int i = 0; i < point + shift; i++) {
         unsigned digit = i < count ? (unsigned)(digits[i] - '0') : 0;
-        if (sum > ((uint64_t)INT64_MAX - digit) / 10) {
+        if (sum > (most - digit) / 10) {
             if (i >= count && sum == 0) break;
             return false;
         }
         sum = sum * 10 + digit;
     }
     int next = point + shift;
-    if (next >= 0 && next < count && digits[next] >= '5' && sum < INT64_MAX) sum++;
-    *number = negative ? -(int64_t)sum : (int64_t)sum;
+    if (next >= 0 && next < count && digits[next] >= '5' && sum < most) sum++;
+    *number = (int64_t)(negative ? 0 - sum : sum);
     return true;
 }
 
