@@ -115,6 +115,14 @@ cat >"$out/pairs.json" <<'END'
 END
 "$prof" export --lanes -o "$out/lanes.json" "$out/pairs.json"
 try both_ends_of_a_pair_move sh -c "[ \$(grep -c '\"tid\": 800000' '$out/lanes.json') = 4 ]"
+# More calls overlap than there are lanes: in each format as many are told.
+python3 -c 'print("[%s]" % ",".join("""{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1,
+    "ts": %d, "dur": 2000}""" % i for i in range(1030)))' >"$out/crowd.json"
+for to in --lanes "-o $out/crowd.pftrace"; do
+    # shellcheck disable=SC2086   # an option and its value
+    says "more_than_the_lanes_${to##*[ .]}" "crowd.json: 6 calls overlap 1024 others" 0 \
+        "$prof" export -o "$out/crowd.out.json" $to "$out/crowd.json"
+done
 # What stands behind the events in the file stays there.
 behind() {
     "$prof" "$@" --lanes -o "$out/lanes.json" tests/command/traces/kineto_2024.json &&

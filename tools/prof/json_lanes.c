@@ -86,7 +86,8 @@ static void move(json_lanes *l, row *r, uint32_t lane, uint64_t offset) {
     if (end) *map_put(&l->moved, *end, NULL) = tid;
 }
 
-static void find_lanes(json_lanes *l) {
+/* path: of the trace, whose calls these are. */
+static void find_lanes(json_lanes *l, const char *path) {
     lanes open = {0};
     span item;
     uint32_t number = UINT32_MAX;
@@ -98,6 +99,9 @@ static void find_lanes(json_lanes *l) {
         uint32_t lane = lanes_take(&open, item.start_ns, &end_ns, 0);
         if (lane) move(l, &l->rows[number], lane, (uint64_t)item.id);
     }
+    if (open.shortened)
+        warn(path, "%llu calls overlap %d others: they still do, in the last lane",
+             (unsigned long long)open.shortened, MOST_LANES);
     lanes_free(&open);
     sorter_free(l->sorter);
     l->sorter = NULL;
@@ -113,7 +117,7 @@ json_lanes *json_lanes_find(const char *path) {
     while (trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT) take_event(l, &reader->event);
     if (trace_close(reader) != EXIT_OK) return json_lanes_free(l), NULL;
-    find_lanes(l);
+    find_lanes(l, path);
     return l;
 }
 
