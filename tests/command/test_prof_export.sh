@@ -82,6 +82,15 @@ try large_numbers_come_back back '"args": {"u": 18446744073709551615, "\"k\"": 9
 try least_of_64_bits_comes_back back '"name": "least", "args": {"value": -9223372036854775808}'
 try member_keys_come_back back '"a \"member\"": 1'
 try series_keys_come_back back '"name": "load a \"series\""'
+# prof.h writes null for a NaN of prof_counter_f.
+cat >"$out/none.json" <<'END'
+[{"ph": "C", "name": "load", "pid": 1, "ts": 1, "args": {"a": null, "b": "much", "c": {"d": 1}, "e": "1.5", "f": 1e999}},
+{"ph": "C", "name": "load", "pid": 1, "ts": 2, "args": {"a": 2}}]
+END
+for to in none.pftrace none.sqlite; do
+    says "values_that_are_no_numbers_${to#*.}" "none.json: 4 values of counters are no numbers: left out" 0 \
+        "$prof" export -o "$out/$to" "$out/none.json"
+done
 long_names() {
     python3 -c 'print([{"ph": "C", "name": "n" * 400 + c, "pid": 1, "ts": 1, "args": {"value": 2}} for c in "ab"])' |
         tr "'" '"' >"$out/long.json"

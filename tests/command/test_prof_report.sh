@@ -274,6 +274,8 @@ awk 'BEGIN { print "["; for (i = 1; i <= 15; i++) printf "%s{\"ph\":\"X\",\"cat\
 "$prof" report -f html -o "$out/threads.html" "$out/threads.json"
 try report_page_threads [ "$(grep -cE '^\[0,"[0-9]+","",1,0,0,0\]' "$out/threads.html")" = 15 ]
 says report_page_no_device '"device":null' 0 "$prof" report -f html "$out/threads.json"
+says report_page_odd_counters '"no_numbers":2,' 0 sh -c "echo '[{\"ph\": \"C\", \"name\": \"load\", \"pid\": 1,
+    \"ts\": 1, \"args\": {\"a\": null, \"b\": 1, \"c\": {}}}]' | '$prof' report -f html -"
 says report_page_sums '"sums":[980.000,240.129]' 0 "$prof" report -f html --name addmm "$now"
 if command -v node >/dev/null; then
     sed -n '/^"use strict";/,/^<.script>/p' "$out/now.html" | grep -v '^</script>' >"$out/page.js"

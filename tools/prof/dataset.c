@@ -100,7 +100,7 @@ typedef struct dataset {
     flows flows;
     span_sorter *sorter;         /* of all calls, where flows are wanted */
     bool own;                    /* the trace is prof.h's */
-    uint64_t events, summed, left_out;
+    uint64_t events, summed, left_out, no_numbers;   /* no_numbers: values of counters */
     cell cells[MOST_COLUMNS];
     char *json;                  /* of the row: its texts are pieces of this */
     size_t json_size, json_capacity;
@@ -439,7 +439,10 @@ static void instant_row(dataset *d, const trace_event *event) {
 static void counter_rows(dataset *d, const trace_event *event) {
     for (size_t i = 0; i < event->arg_count; i++) {
         double number;
-        if (!json_double(event->args[i].value, &number)) continue;
+        if (!json_double(event->args[i].value, &number)) {
+            d->no_numbers++;
+            continue;
+        }
         begin_row(d, 3 * event->args[i].key.size + 1);
         put_text(d, C_NAME, event->name);
         put_key(d, C_SERIES, event->args[i].key);
@@ -538,6 +541,9 @@ static void tell(const dataset *d) {
     if (d->left_out)
         warn(d->path, "%llu events of phases that are in no table: left out",
              (unsigned long long)d->left_out);
+    if (d->no_numbers)
+        warn(d->path, "%llu values of counters are no numbers: left out",
+             (unsigned long long)d->no_numbers);
 }
 
 static void free_dataset(dataset *d) {

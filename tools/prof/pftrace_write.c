@@ -63,7 +63,7 @@ typedef struct pf_writer {
     span_sorter *flows;          /* bound_flow by call */
     bound_flow flow;             /* the next one; id 0: there is none */
     uint64_t flow_count;
-    uint64_t left_out;
+    uint64_t left_out, no_numbers;       /* events; values of counters */
     uint64_t calls;              /* numbered in the order of the walks */
     uint64_t uuids;
     int64_t base_ns, first_ns;
@@ -313,7 +313,10 @@ static void take_counter(pf_writer *w, const trace_event *event) {
         const trace_member *arg = &event->args[i];
         double number;
         int64_t integer;
-        if (!json_double(arg->value, &number)) continue;
+        if (!json_double(arg->value, &number)) {
+            w->no_numbers++;
+            continue;
+        }
         char *name = series_name(event, key_text(w, arg->key));
         w->event.size = 0;
         if (is_whole(arg->value) && json_int(arg->value, &integer))
@@ -342,6 +345,15 @@ static void take_event(pf_writer *w, const trace_event *event) {
     }
 }
 
+static void tell(const pf_writer *w, const char *path) {
+    if (w->left_out)
+        warn(path, "%llu events of phases that Perfetto's tracks have not: left out",
+             (unsigned long long)w->left_out);
+    if (w->no_numbers)
+        warn(path, "%llu values of counters are no numbers: left out",
+             (unsigned long long)w->no_numbers);
+}
+
 static int read_trace(pf_writer *w, const char *path, bool merged) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
@@ -351,10 +363,7 @@ static int read_trace(pf_writer *w, const char *path, bool merged) {
         else if (reader->item == TRACE_MEMBER) take_member(w, &reader->member);
     }
     w->base_ns = reader->base_time_ns;
-    if (w->left_out)
-        warn(merged ? w->out->path : path,
-             "%llu events of phases that Perfetto's tracks have not: left out",
-             (unsigned long long)w->left_out);
+    tell(w, merged ? w->out->path : path);
     return trace_close(reader);
 }
 

@@ -86,6 +86,7 @@ struct timeline {
     size_t count, capacity;
     int64_t least_ns, args_least_ns;     /* what is shorter goes, because much went before */
     uint64_t summed, untimed, args_count, args_left, instants_left, counters_left, names_cut;
+    uint64_t no_numbers;         /* values of counters */
     int64_t summed_ns;
     char *args;
     size_t args_size;
@@ -405,9 +406,14 @@ static counter *counter_of(timeline *t, const trace_event *event, trace_text ser
 }
 
 static void add_counter(timeline *t, const trace_event *event) {
-    for (size_t i = 0; i < event->arg_count; i++) {
+    bool timed = event->has & TRACE_HAS_TS;
+    t->untimed += !timed;
+    for (size_t i = 0; i < event->arg_count && timed; i++) {
         double value;
-        if (!json_double(event->args[i].value, &value) || !(event->has & TRACE_HAS_TS)) continue;
+        if (!json_double(event->args[i].value, &value)) {
+            t->no_numbers++;
+            continue;
+        }
         counter *c = counter_of(t, event, event->args[i].key);
         if (!c || c->skipped++ % c->every) continue;
         if (c->count == MOST_POINTS) thin_out(c);
@@ -777,8 +783,9 @@ void timeline_write(timeline *t, output *out) {
     output_format(out, "\"args_count\":%llu,\"args_left\":%llu,\"untimed\":%llu,",
                   (unsigned long long)t->args_count, (unsigned long long)t->args_left,
                   (unsigned long long)t->untimed);
-    output_format(out, "\"instants_left\":%llu,\"counters_left\":%llu,\n",
-                  (unsigned long long)t->instants_left, (unsigned long long)t->counters_left);
+    output_format(out, "\"instants_left\":%llu,\"counters_left\":%llu,\"no_numbers\":%llu,\n",
+                  (unsigned long long)t->instants_left, (unsigned long long)t->counters_left,
+                  (unsigned long long)t->no_numbers);
     write_files(t, out);
     write_tracks(t, &order, out);
     write_starts(&order, out);
