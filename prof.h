@@ -8291,7 +8291,8 @@ PROF__FN prof__state *prof__state_new(prof__row **end) { return prof__state_make
 PROF__FN prof__row *prof__task_row(prof__rows *r, uint32_t number, const char *name) {
     prof__state *t = NULL;
     const struct prof_trace *s = &prof__trace;
-    bool full = prof__arena.room < prof__align(s->plan.state) + s->plan.state_more ||
+    const prof__plan *p = &s->plan;      /* a row without a chunk would drop all */
+    bool full = prof__arena.room < p->state + p->state_more + p->chunk + p->chunk_more + 30 ||
                 (s->max_threads && s->row_count >= s->max_threads);
     prof__rows_gone(r);
     if (!r->over || (r->over->first && !prof__only_sums() && !full)) t = prof__state_new(r->end);
@@ -22134,17 +22135,20 @@ PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
 
 /* ---- The ring and the stream ---- */
 
-/* A new chunk, or the thread's oldest. */
+/* A new chunk, or the thread's oldest; NULL: none, or its only one, which begins anew. */
 PROF__FN void *prof__chunk_ring(void *state) {
     prof__state *t = (prof__state *)state;
     prof__segment *g = (prof__segment *)prof__chunk_new(), *oldest = t->row.first;
+    bool only = oldest == t->segment;
     uintptr_t lock;
-    if (g || oldest == t->segment) return g;
+    if (g || !oldest) return g;
     lock = prof__lock();
-    t->row.first = oldest->next;
-    prof__trace.overwritten += (prof__amount)(oldest->end - oldest->begin);
+    prof__trace.overwritten += (prof__amount)((only ? t->hot.cursor : oldest->end) - oldest->begin);
+    if (only) t->hot.cursor = oldest->begin;
+    else t->row.first = oldest->next;
     prof__unlock(lock);
-    return oldest;
+    if (only) prof__put_clock(t);
+    return only ? NULL : oldest;
 }
 
 PROF_API PROF__QUIET const prof__parts *prof__parts_ring(void) {

@@ -347,8 +347,8 @@ static void session(prof_mode mode, size_t memory_size) {
     say("zones ", (uint32_t)stats.recorded);
     patient = true;
     check("tasks without a row ", (uint32_t)stats.dropped_threads, 0);
-    if (mode != PROF_MODE_RING) {        /* a row that came late may have one chunk alone */
-        check("dropped ", (uint32_t)stats.dropped, 0);
+    check("dropped ", (uint32_t)stats.dropped, 0);
+    if (mode != PROF_MODE_RING) {
         check("unbalanced ", (uint32_t)(stats.unbalanced + stats.healed + stats.cut), 0);
         check("unfinished ", (uint32_t)stats.unfinished, accounts[LIFE].count);
     }

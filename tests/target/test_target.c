@@ -662,23 +662,72 @@ static void test_target_narrow_clocks(void) {
     }
 }
 
-/* A ring of one chunk cannot give way: what does not fit is counted. Less is refused. */
+static prof_trace *zones_within(int zones) {
+    PROF_BEGIN("around");
+    for (int i = 0; i < zones; i++) { PROF_BLOCK("zone") clock_ticks += 3; }
+    PROF_END();
+    return prof_stop();
+}
+
+/* A ring of one chunk has the last zones, too. Less memory is refused. */
 static void test_target_ring_of_one_chunk(void) {
-    static char memory[4096];
+    static char memory[16384];
     prof_desc desc = target_desc();
+    prof_trace *trace;
+    size_t n;
+    EQUAL(prof_start(&desc), PROF_OK);   /* its names are known from now on */
+    (void)zones_within(1);
     desc.mode = PROF_MODE_RING;
-    desc.records_only = true;
+    desc.max_depth = 4;
     desc.memory = memory;
     desc.memory_size = prof_arena_size(&desc);
     CHECK(desc.memory_size <= sizeof memory, "%u bytes", (unsigned)desc.memory_size);
-    EQUAL(prof_start(&desc), PROF_OK);
-    for (int i = 0; i < 500; i++) { PROF_BLOCK("zone") clock_ticks += 3; }
-    prof_stop();
-    CHECK(prof_get_stats().dropped > 400, "%u dropped", (unsigned)prof_get_stats().dropped);
-    EQUAL(prof_get_stats().recorded + prof_get_stats().dropped, 500);
-    EQUAL(prof_get_stats().overwritten, 0);
+    for (int zones = 300; zones < 350; zones++) {
+        EQUAL(prof_start(&desc), PROF_OK);
+        trace = zones_within(zones);
+        PASS_ON(test_tree(trace));
+        EQUAL(prof_get_stats().dropped, 0);
+        CHECK(prof_get_stats().overwritten > 200, "%u", (unsigned)prof_get_stats().overwritten);
+        EQUAL(test_find(trace, "around", 0)->end_ns, 3 * zones);
+        for (size_t i = (prof_events(trace, &n), n); i-- > 1;)
+            EQUAL(prof_events(trace, &n)[i].end_ns, 3 * (zones - (int64_t)(n - 1 - i)));
+    }
     for (desc.memory_size--; prof_start(&desc) == PROF_OK; desc.memory_size--) prof_stop();
     EQUAL(prof_start(&desc), PROF_ERROR_MEMORY);
+}
+
+/* Nor does a task that takes all the room keep the others' rows, and who ran, as they were. */
+static void test_target_ring_of_tasks(void) {
+    static char memory[16384];
+    prof_desc desc = target_desc();
+    prof_trace *trace;
+    size_t count, threads;
+    int64_t last[4] = { 0 };
+    desc.mode = PROF_MODE_RING;
+    desc.max_depth = 4;
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (uint32_t i = 0; i < 4; i++) {
+        prof_task_in(1 + i % 2, i % 2 ? "even" : "odd");
+        PROF_BLOCK("zone") clock_ticks += 3;
+    }
+    for (int i = 0; i < 1000; i++) { PROF_BLOCK("zone") clock_ticks += 3; }
+    for (uint32_t i = 0; i < 1000; i++) {
+        prof_task_in(1 + i % 2, i % 2 ? "even" : "odd");
+        PROF_BLOCK("zone") clock_ticks += 3;
+    }
+    trace = prof_stop();
+    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL((prof_threads(trace, &threads), threads), 3);
+    const prof_event *events = prof_events(trace, &count);
+    for (size_t i = 0; i < count; i++) {
+        int64_t *end = last + events[i].thread;
+        *end = events[i].end_ns > *end ? events[i].end_ns : *end;
+    }
+    for (size_t i = 0; i < threads; i++)
+        CHECK(last[i] >= 3 * (2004 - 1), "row %s ends at %d", prof_threads(trace, NULL)[i].name,
+              (int)last[i]);
 }
 
 /* What its context recorded is not counted again when the session ends. */
@@ -821,6 +870,7 @@ int main(void) {
     RUN(test_target_platform);
     RUN(test_target_narrow_clocks);
     RUN(test_target_ring_of_one_chunk);
+    RUN(test_target_ring_of_tasks);
     RUN(test_target_end_keeps_time);
     RUN(test_target_tasks);
     RUN(test_target_total_of_nothing);
