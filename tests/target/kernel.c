@@ -34,7 +34,7 @@ static struct { uint32_t uxItemSize, count; } queue = { 4, 0 };
 static task tasks[TASKS];
 static task *pxCurrentTCB;
 static uint64_t stacks[TASKS][STACK / 2];
-static uint32_t noise = 1, numbers, ticks, switches;
+static uint32_t noise = NOISE, numbers, ticks, switches;
 static volatile bool go, patient;        /* patient: to the one that records */
 static volatile uint32_t busy, children;
 

@@ -322,15 +322,14 @@ done
 
 # ---- Tasks of a kernel of the test's own, and its account of them ----
 
-kernel() {   # CPU MACHINE FLAGS...
-    name="kernel $1"
+kernel() {   # CPU MACHINE NOISE: what its schedule depends on
+    name="kernel $1, noise $3"
     cpu=$1 machine=$2
-    shift 2
     wanted "$name" || return
     has "$name" arm-none-eabi-gcc qemu-system-arm || return
     folder=$out/kernel
     mkdir -p "$folder"
-    arm "$folder/program" 0x400000 -mcpu="$cpu" "$@" tests/target/kernel.c >"$out/said" 2>&1 ||
+    arm "$folder/program" 0x400000 -mcpu="$cpu" "-DNOISE=$3u" tests/target/kernel.c >"$out/said" 2>&1 ||
         { not_ok "$name" "does not compile: $(head -n 5 "$out/said")"; return; }
     emulate "$folder/program" arm "$machine"
     got=$?
@@ -338,9 +337,11 @@ kernel() {   # CPU MACHINE FLAGS...
     else not_ok "$name" "exit status $got: $(tr '\n' ' ' <"$folder/table.txt")"; fi
 }
 
-kernel cortex-m0 mps2-an385
-kernel cortex-m3 mps2-an385
-kernel cortex-m7 mps2-an500
+for noise in 1 77777 3141592653; do
+    kernel cortex-m0 mps2-an385 $noise
+    kernel cortex-m3 mps2-an385 $noise
+    kernel cortex-m7 mps2-an500 $noise
+done
 
 # ---- The lines in the folder's README.md, as they stand there ----
 
