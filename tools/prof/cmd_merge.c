@@ -506,9 +506,8 @@ int merge_files(char *const *paths, size_t count, merge_options options, const c
 /* Others may not read it; its name is there until it is opened, so that nobody in a folder for all
    puts a link in its place, where an output would follow it. */
 int merge_to_temporary(char *const *traces, size_t count, char **path) {
-    const char *folder = getenv("TMPDIR");
     char name[4096];
-    snprintf(name, sizeof name, "%s/prof_merged_XXXXXX", folder && *folder ? folder : "/tmp");
+    snprintf(name, sizeof name, "%s/prof_merged_XXXXXX", temporary_folder());
     int fd = mkstemp(name);
     if (fd < 0) return fail(name, "cannot be created: %s", strerror(errno));
     close(fd);

@@ -98,8 +98,7 @@ static int open_status(char path[STATUS_PATH]) {
     if (file >= 0) snprintf(path, STATUS_PATH, "/proc/%ld/fd/%d", (long)getpid(), file);
     return file;
 #else
-    const char *folder = getenv("TMPDIR");
-    int n = snprintf(path, STATUS_PATH, "%s/prof.XXXXXX", folder && *folder ? folder : "/tmp");
+    int n = snprintf(path, STATUS_PATH, "%s/prof.XXXXXX", temporary_folder());
     return n < STATUS_PATH ? mkstemp(path) : -1;
 #endif
 }

@@ -1,9 +1,13 @@
-/* Files that are read. */
+/* Files that are read, and temporary ones: see files.h. */
 #include "files.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "containers.h"
+#include "errors.h"
 
 const char *file_name(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -32,4 +36,23 @@ bool file_reads_once(const char *path) {
     struct stat status;
     if (strcmp(path, "-") == 0) return true;
     return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+const char *temporary_folder(void) {
+    const char *folder = getenv("TMPDIR");
+    return folder && *folder ? folder : "/tmp";
+}
+
+void temporary_failed(void) {
+    exit(fail(temporary_folder(), "a temporary file cannot be used: %s", strerror(errno)));
+}
+
+/* tmpfile() would not look at TMPDIR. */
+FILE *temporary_file(void) {
+    char name[4096];
+    snprintf(name, sizeof name, "%s/prof_XXXXXX", temporary_folder());
+    int fd = mkstemp(name);
+    FILE *file = fd < 0 || unlink(name) != 0 ? NULL : fdopen(fd, "w+b");
+    if (!file) temporary_failed();
+    return file;
 }

@@ -1,9 +1,10 @@
-/* Files that are read. */
+/* Files that are read, and temporary ones. */
 #ifndef PROF_TOOL_FILES_H
 #define PROF_TOOL_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 /* Of a path, what stands behind the last slash. */
@@ -15,5 +16,12 @@ bool file_reads_once(const char *path);
 void input_note(const struct stat *status);
 void inputs_forget(void);                       /* another command is to follow */
 bool input_is(const struct stat *status);
+
+/* TMPDIR, or /tmp. */
+const char *temporary_folder(void);
+/* A file there without a name, to be written and read. Where it cannot be made, or used, the
+   program ends with a line that says so. */
+FILE *temporary_file(void);
+void temporary_failed(void);
 
 #endif

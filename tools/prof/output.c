@@ -26,7 +26,7 @@ bool ends_with(const char *text, const char *end) {
 /* ---- Temporary files: without their program they are of no use to anybody ---- */
 
 static output *open_outputs;
-static const int deadly[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ};
+static const int deadly[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU};
 enum { DEADLY = sizeof deadly / sizeof *deadly };
 
 static char **made;              /* folders and files of an output that is a folder */

@@ -3,6 +3,7 @@
 #include "legacy_records.h"
 #include "losses.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,8 +36,21 @@ static void print_commands(void) {
          "it may be reported) or usage.");
 }
 
+static void on_large_file(int number) { (void)number; }
+
+/* A file gets too large for the process: what writes it fails then, and says so. A program that
+   record starts has the signal as it was. */
+static void survive_large_files(void) {
+    struct sigaction action, known;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_large_file;
+    if (sigaction(SIGXFSZ, NULL, &known) == 0 && known.sa_handler == SIG_DFL)
+        sigaction(SIGXFSZ, &action, NULL);
+}
+
 int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "--help";
+    survive_large_files();
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_commands();
         return argc > 1 ? EXIT_OK : EXIT_BAD;

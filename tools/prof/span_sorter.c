@@ -1,7 +1,6 @@
 /* Sorting in constant memory: see span_sorter.h. */
 #include "span_sorter.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,20 +88,16 @@ static void sort_piece(span_sorter *s) {
     sort_numbers(s->order, s->count, number_before, s);
 }
 
-static void file_failed(void) {
-    exit(fail(NULL, "a temporary file cannot be used: %s", strerror(errno)));
-}
-
 static void write_piece(span_sorter *s) {
     sort_piece(s);
-    if (!s->file && !(s->file = tmpfile())) file_failed();
+    if (!s->file) s->file = temporary_file();
     GROW(s->heap, s->pieces, s->capacity);
     piece *p = s->heap[s->pieces++] = allocate(sizeof *p);
     p->block = allocate(s->per_block * s->size);
     for (size_t i = 0, n = 0; i < s->count; i += n) {
         for (n = 0; n < s->per_block && i + n < s->count; n++)
             memcpy(p->block + n * s->size, record(s, s->order[i + n]), s->size);
-        if (fwrite(p->block, s->size, n, s->file) != n) file_failed();
+        if (fwrite(p->block, s->size, n, s->file) != n) temporary_failed();
     }
     p->begin = s->written;
     p->end = s->written += s->count;
@@ -116,7 +111,7 @@ static bool fill(span_sorter *s, piece *p) {
     p->count = left < s->per_block ? (size_t)left : s->per_block;
     if (!p->count) return false;
     if (fseeko(s->file, (off_t)(p->next * s->size), SEEK_SET) != 0 ||
-        fread(p->block, s->size, p->count, s->file) != p->count) file_failed();
+        fread(p->block, s->size, p->count, s->file) != p->count) temporary_failed();
     p->next += p->count;
     return true;
 }

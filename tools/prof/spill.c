@@ -1,7 +1,6 @@
 /* Bytes in a temporary file: see spill.h. */
 #include "spill.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,19 +17,15 @@ struct spill {
     uint8_t blocks[BLOCKS][BLOCK];
 };
 
-static void failed(void) {
-    exit(fail(NULL, "a temporary file cannot be used: %s", strerror(errno)));
-}
-
 spill *spill_new(void) {
     spill *s = allocate(sizeof *s);
-    if (!(s->file = tmpfile())) failed();
+    s->file = temporary_file();
     return s;
 }
 
 uint64_t spill_add(spill *s, const void *data, size_t size) {
     uint64_t place = s->written;
-    if (size && fwrite(data, 1, size, s->file) != size) failed();
+    if (size && fwrite(data, 1, size, s->file) != size) temporary_failed();
     s->written += size;
     return place;
 }
@@ -41,7 +36,7 @@ static const uint8_t *block(spill *s, uint64_t number) {
     for (ssize_t piece = 1; piece > 0 && got < BLOCK; got += (size_t)piece) {
         piece = pread(fileno(s->file), s->blocks[at] + got, BLOCK - got,
                       (off_t)(number * BLOCK + got));
-        if (piece < 0) failed();
+        if (piece < 0) temporary_failed();
     }
     s->numbers[at] = number + 1;
     return s->blocks[at];
@@ -49,7 +44,7 @@ static const uint8_t *block(spill *s, uint64_t number) {
 
 void spill_read(spill *s, uint64_t place, void *to, size_t size) {
     uint8_t *out = to;
-    if (!s->reading && fflush(s->file) != 0) failed();
+    if (!s->reading && fflush(s->file) != 0) temporary_failed();
     s->reading = true;
     while (size) {
         size_t at = place % BLOCK, piece = size < BLOCK - at ? size : BLOCK - at;
