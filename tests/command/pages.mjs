@@ -252,6 +252,29 @@ async function comparesStep(page, file, ranks) {
   await page.run("setRange('')");
 }
 
+// Of many steps the list has some at a time: each can be chosen, and stays so.
+async function reachesSteps(page) {
+  const pick = value => page.run(`$("range").value = "${value}"; $("range").onchange()`);
+  const listed = () => page.run("[...$('range').options].map(o => o.value)");
+  const reached = new Set(await listed());
+  for (let n = 0; n < 5 && (await listed()).includes("later"); n++) {
+    await pick("later");
+    (await listed()).forEach(value => reached.add(value));
+  }
+  const missing = await page.run("steps.length - 4500") ||
+    [...Array(4500).keys()].filter(n => !reached.has(String(n))).length;
+  check(!missing, missing + " steps are not reached");
+  await pick("4499");
+  check(await page.run("range.text") == "ProfilerStep#2249", "the last step is not chosen");
+  await pick("earlier");
+  await pick("earlier");
+  check(await page.run("$('range').value + range.text") == "4499ProfilerStep#2249", "it is not kept");
+  check((await listed()).includes("0"), "the first step is not listed again");
+  await page.run("view.measured = [0, 1000]; setRange('measured')");
+  check(await page.run("$('range').value") == "measured", "what is measured is not listed");
+  await page.run("setRange('')");
+}
+
 // Two fingers, of which one stays: what is under each of them stays there.
 async function pinches(page) {
   await page.run("KEYS.Escape(); scrollTo(0, 0)");
@@ -480,6 +503,7 @@ for (const argument of pages) {
     await test("page_" + name + "_gaps", () => gaps(page, file.replace(/\.html$/, ".gaps.json")));
     if (!(await page.run("told.summed[0]")))
       await test("page_" + name + "_of_all", () => ofAll(page));
+    if (name == "steps") await test("page_reaches_steps", () => reachesSteps(page));
     if (name == "two_ranks")
       await test("page_side_by_side", () => sideBySide(page, file, true, ["rank0", "rank1"]));
     if (name == "diff_later") {

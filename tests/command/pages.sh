@@ -99,10 +99,11 @@ with open(f"{out}/nan.json", "w") as file:
                '{"ph":"X","name":"f","pid":1,"tid":1,"ts":8,"dur":-5}]')
 write("threads_10000", [zone("work", i % 97, 5 + i % 13, tid=i) for i in range(10000)])
 write("none", [])
+write("steps", [zone("ProfilerStep#%d" % (i // 2), 10 * i, 9, cat="user_annotation") for i in range(4500)])
 write("overlaps", [zone("part", 10 * i, 25, tid=1 + i % 2) for i in range(5000)])
 write("deep", [zone("level %d" % i, i, 20000 - 2 * i) for i in range(6000)])
 END_OF_PYTHON
-for name in hostile nan threads_10000 none overlaps deep; do page $name "$out/$name.json"; done
+for name in hostile nan threads_10000 steps none overlaps deep; do page $name "$out/$name.json"; done
 
 # ---- Figures ----
 

@@ -12,12 +12,16 @@ const join = (a, b) => a && b ? [Math.min(a[0], b[0]), Math.max(a[1], b[1])] : a
 // A step of all processes of all files: the first of that name in each, on whatever threads; where
 // the name comes again later, it is another step.
 function findSteps() {
-  const known = new Map(), list = [];
+  const known = new Map(), list = [], over = new Map();   // over: so many are, in a process
   for (const i of [...slices.steps].sort((a, b) => slices.start[a] - slices.start[b])) {
     const name = names[slices.name[i]], {process} = slices.tracks[slices.track[i]];
-    const same = known.get(name) || [], own = [slices.start[i], endOf(i)];
+    const same = known.get(name) || [], own = [slices.start[i], endOf(i)], ended = process + name;
+    const isOver = ({of}) => of[process] && own[0] >= of[process][1];
     known.set(name, same);
-    let step = same.find(({of}) => !of[process] || own[0] < of[process][1]);
+    let n = over.get(ended) || 0;
+    while (n < same.length && isOver(same[n])) n++;
+    over.set(ended, n);
+    let step = same[n];
     if (!step) {
       step = {name, of: told.processes.map(() => null), least: Infinity, most: 0};
       same.push(step);
@@ -73,12 +77,29 @@ function setRange(text) {
     showWhole();
   }
 }
-let steps = [];
+
+// ---- The list of them: of many steps some at a time, and the chosen one ----
+
+const MOST_STEPS = 2000;
+let steps = [], firstStep = 0, chosenRange = "";
 function fillRange(text) {
-  const options = [["", "the whole trace"], ...steps.map((step, n) => [String(n), stepText(step)])];
+  const end = Math.min(steps.length, firstStep + MOST_STEPS), options = [["", "the whole trace"]];
+  const add = n => options.push([String(n), stepText(steps[n])]);
+  chosenRange = text;
   if (view.measured) options.push(["measured", "the measured time"]);
-  $("range").replaceChildren(...options.slice(0, 2000).map(([value, name]) =>
+  if (firstStep) options.push(["earlier", count(firstStep) + " earlier steps \u2026"]);
+  if (steps[text] && Number(text) < firstStep) add(text);
+  for (let n = firstStep; n < end; n++) add(n);
+  if (steps[text] && Number(text) >= end) add(text);
+  if (end < steps.length)
+    options.push(["later", count(steps.length - end) + " later steps \u2026"]);
+  $("range").replaceChildren(...options.map(([value, name]) =>
     new Option(name, value, false, value == text)));
   $("range_label").hidden = options.length < 2;
 }
-$("range").onchange = () => setRange($("range").value);
+$("range").onchange = () => {
+  const text = $("range").value;
+  if (text != "earlier" && text != "later") return setRange(text);
+  firstStep += text == "later" ? MOST_STEPS : -MOST_STEPS;
+  fillRange(chosenRange);
+};
