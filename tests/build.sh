@@ -29,17 +29,19 @@ configure() {   # CONFIG
     [ -z "${TESTS_OUT:-}" ] || cc="$CC -std=c99 -DPROF_ZLIB" libs="$libs -lz"
 }
 
-# A program that starts while Wine sets itself up may fail: its server ends when that is over.
+# A program that starts while Wine sets itself up may fail: its server ends when that is over. If it
+# cannot, the next who asks tries again.
 # shellcheck disable=SC2016   # the inner shell expands that
 wine_begin() {
     [ -x "$wine" ] || return
     mkdir -p build
     flock build/wine.lock sh -c '[ -e "$WINEPREFIX/done" ] || {
-        "$0" wineboot -i
+        booted=
+        "$0" wineboot -i && booted=1
         for server in wineserver /usr/lib/wine/wineserver64 /usr/lib/wine/wineserver; do
             command -v $server && timeout 60 $server -w && break
         done
-        : >"$WINEPREFIX/done"
+        [ -z "$booted" ] || : >"$WINEPREFIX/done"
     } >/dev/null 2>&1' "$wine"
 }
 

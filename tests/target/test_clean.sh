@@ -336,6 +336,15 @@ done
 
 # shellcheck source=tests/build.sh
 . tests/build.sh
+# What could not be set up is not said to be.
+wine_that_fails() {
+    rm -rf $out/no_wine
+    mkdir -p $out/no_wine
+    printf '#!/bin/sh\nexit 1\n' >$out/no_wine/wine
+    chmod +x $out/no_wine/wine
+    sh -c '. tests/build.sh; wine=$0/wine WINEPREFIX=$PWD/$0; wine_begin; [ ! -e "$0/done" ]' $out/no_wine
+}
+check 'Wine that cannot start is tried again' wine_that_fails
 gcc_windows=x86_64-w64-mingw32-gcc
 if [ -n "${ALL:-}" ] && has $gcc_windows; then
     from='__declspec(dllimport)' to='__declspec(dllexport)'
