@@ -14836,17 +14836,20 @@ typedef struct prof__span_sums_row {
     bool nested, recursive;              /* nested: the first one lay in another */
 } prof__span_sums_row;
 
-/* A thread whose spans tell their depth: they may come in turns with others'. */
+/* A thread whose spans tell their depth: they may come in turns with others'. Idle: none is to
+   come that its last one lies in, so that another thread may have it. */
+enum { PROF__TURNS = 256 };              /* places of them, by thread */
 typedef struct prof__span_turn {
     prof__nest nest;
     uint32_t *last, lasts;               /* as that of a row, of this thread's calls; so many */
+    bool idle;
     struct prof__span_turn *next;
 } prof__span_turn;
 
 struct prof_sums {
     prof_sums_desc desc;
     prof__nest nest;
-    prof__span_turn *turns, *turn;       /* turn: whose span is being added; NULL: nest's */
+    prof__span_turn **turns, *turn;      /* turn: whose span is being added; NULL: nest's */
     prof__span_sums_row **rows;          /* they stay where they are */
     uint32_t *index, count, max, places;
     uint32_t *order;                     /* two for each row */
@@ -15084,13 +15087,21 @@ PROF__FN void prof__span_sums_apart(prof_sums *s, const prof_span *span, bool de
     prof__span_sums_take_call(s, &c);
 }
 
-/* The thread of a span that tells its depth; NULL: no memory. */
-PROF__FN prof__span_turn *prof__span_sums_turn(prof_sums *s, uint32_t thread) {
-    prof__span_turn *t = s->turn;
-    if (t && t->nest.thread == thread) return t;
-    for (t = s->turns; t && t->nest.thread != thread;) t = t->next;
-    if (t) return t;
-    t = (prof__span_turn *)prof__span_sums_take(s, sizeof *t);
+/* What came is through; what comes is this thread's. */
+PROF__FN void prof__span_turn_give(prof_sums *s, prof__span_turn *t, uint32_t thread) {
+    prof__nest *n = &t->nest;
+    s->turn = t;
+    prof__nest_thread(n, thread);
+    if (!n->room) return;
+    memset(n->levels, 0, (n->room + 1) * sizeof *n->levels);
+    memset(n->siblings, 0, (n->room + 1) * sizeof *n->siblings);
+    memset(n->open, 0, n->room * sizeof *n->open);
+}
+
+/* One more of a place; NULL: no memory. */
+PROF__FN prof__span_turn *prof__span_turn_new(prof_sums *s, prof__span_turn **place,
+                                              uint32_t thread) {
+    prof__span_turn *t = (prof__span_turn *)prof__span_sums_take(s, sizeof *t);
     if (!t) return NULL;
     t->nest = s->nest;
     t->nest.levels = NULL;
@@ -15099,8 +15110,24 @@ PROF__FN prof__span_turn *prof__span_sums_turn(prof_sums *s, uint32_t thread) {
     t->nest.overlaps = t->nest.duplicates = 0;
     t->nest.depth = t->nest.room = t->nest.number = 0;
     t->nest.thread = thread;
-    t->next = s->turns;
-    return s->turns = t;
+    t->next = *place;
+    return *place = t;
+}
+
+/* The thread of a span that tells its depth; NULL: no memory. */
+PROF__FN prof__span_turn *prof__span_sums_turn(prof_sums *s, uint32_t thread) {
+    prof__span_turn *t = s->turn, *idle = NULL, **place;
+    if (t && t->nest.thread == thread) return t;
+    if (!s->turns)
+        s->turns = (prof__span_turn **)prof__span_sums_take(s, PROF__TURNS * sizeof *s->turns);
+    if (!s->turns) return NULL;
+    place = s->turns + thread % PROF__TURNS;
+    for (t = *place; t && t->nest.thread != thread; t = t->next)
+        if (t->idle) idle = t;
+    if (t) return t;
+    if (!idle) return prof__span_turn_new(s, place, thread);
+    prof__span_turn_give(s, idle, thread);
+    return idle;
 }
 
 /* A span that comes after all that lie in it. open has, by depth, the memory that changed within
@@ -15133,6 +15160,7 @@ PROF__FN bool prof__span_sums_end(prof_sums *s, const prof_span *span) {
         t->lasts = s->max;
     }
     prof__span_sums_ended(&t->nest, span);
+    t->idle = !span->depth && !(span->flags & PROF_SPAN_MEMORY);
     return true;
 }
 
@@ -15140,14 +15168,13 @@ PROF__FN bool prof__span_sums_end(prof_sums *s, const prof_span *span) {
 PROF__FN void prof__span_sums_flush(prof_sums *s) {
     s->turn = NULL;
     prof__nest_thread(&s->nest, s->nest.thread);
-    for (prof__span_turn *t = s->turns; t; t = t->next) {
-        s->turn = t;
-        prof__nest_thread(&t->nest, t->nest.thread);
-        s->nest.duplicates += t->nest.duplicates;
-        t->nest.duplicates = t->nest.number = 0;
-        if (t->nest.room) memset(t->nest.open, 0, t->nest.room * sizeof *t->nest.open);
-        if (t->lasts) memset(t->last, 0, t->lasts * sizeof *t->last);
-    }
+    for (uint32_t i = 0; s->turns && i < PROF__TURNS; i++)
+        for (prof__span_turn *t = s->turns[i]; t; t = t->next) {
+            prof__span_turn_give(s, t, t->nest.thread);
+            s->nest.duplicates += t->nest.duplicates;
+            t->nest.duplicates = t->nest.number = 0;
+            if (t->lasts) memset(t->last, 0, t->lasts * sizeof *t->last);
+        }
     s->turn = NULL;
 }
 

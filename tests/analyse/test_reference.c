@@ -750,6 +750,46 @@ static void test_spans_memory(void) {
     CHECK(pool_used <= 100000 + 65536, "%lu bytes", (unsigned long)pool_used);
 }
 
+/* Very many threads, one behind the other, take no more time and memory than a few. In each a zone
+   with another, memory that changes between them, and some of a zone that never came. */
+static void test_spans_threads(void) {
+    enum { THREADS = 200000 };
+    static const struct { int64_t end_ns, bytes; uint32_t depth; uint16_t flags; } kinds[] = {
+        { 9, 0, 1, PROF_SPAN_DEPTH }, { 0, 3, 0, PROF_SPAN_DEPTH | PROF_SPAN_MEMORY },
+        { 0, 100, 1, PROF_SPAN_DEPTH | PROF_SPAN_MEMORY }, { 10, 0, 0, PROF_SPAN_DEPTH }
+    };
+    prof_averages_desc by;
+    prof_average rows[2];
+    prof_sums *sums;
+    prof_event key;
+    uint32_t i, kind;
+    memset(&by, 0, sizeof by);
+    memset(&key, 0, sizeof key);
+    sums = sums_of(&by, false);
+    pool_most = 4 << 20;
+    for (i = 0; i < THREADS; i++)
+        for (kind = 0; kind < 4; kind++) {
+            prof_span s;
+            memset(&s, 0, sizeof s);
+            key.name = kinds[kind].depth ? "inner" : "outer";
+            s.row = prof_sums_row(sums, &key, NULL);
+            s.thread = i;
+            s.end_ns = kinds[kind].end_ns;
+            s.cpu_bytes = kinds[kind].bytes;
+            s.depth = kinds[kind].depth;
+            s.flags = kinds[kind].flags;
+            prof_sums_push(sums, &s);
+        }
+    EQUAL(prof_sums_get_stats(sums).dropped, 0);
+    EQUAL(prof_sums_close(sums, rows, 2), 2);
+    EQUAL(rows[0].count, THREADS);
+    EQUAL(rows[1].count, THREADS);
+    EQUAL(rows[0].cpu_memory_usage, 3 * THREADS);
+    EQUAL(rows[1].cpu_memory_usage, 0);
+    EQUAL(rows[0].self_cpu_time_total_ns, 1 * THREADS);
+    CHECK(!rows[0].is_recursive && !rows[1].is_recursive, "recursion");
+}
+
 static void push_named(prof_sums *sums, const char *name, int64_t start, int64_t end,
                        uint16_t flags, int64_t device_ns) {
     prof_event key;
@@ -876,6 +916,7 @@ int main(void) {
     RUN(test_order_of_anything);
     RUN(test_spans);
     RUN(test_spans_memory);
+    RUN(test_spans_threads);
     RUN(test_raw_events);
     RUN(test_one_hash);
     return test_end();
