@@ -21204,11 +21204,11 @@ typedef struct prof__raw_place {
     bool used, known;
 } prof__raw_place;
 typedef struct prof__raw_row {
-    prof_thread_info info;
+    const char *name;                    /* NULL: none was told */
     uint64_t position, oldest;           /* of the slot to come; end of the first one after a gap */
     struct prof__raw_page *page;         /* attributes of zones that are open; NULL: none */
+    struct prof__raw_row *next;          /* of the same place */
     uint32_t number;
-    bool used;
 } prof__raw_row;
 
 /* Records of attributes, as they came: the innermost zone's are the last. */
@@ -21232,7 +21232,7 @@ struct prof_raw {
     prof_raw_stats stats;
     prof_raw_item item;                  /* of records */
     prof__raw_place *sites;              /* place number % site_places, or the next free one */
-    prof__raw_row *rows;
+    prof__raw_row **rows;                /* by number % row_places */
     uint32_t site_places, row_places, next_block;
     char *text, *text_end;
     bool session, in_damage, swap;
@@ -21261,22 +21261,6 @@ PROF__FN uint32_t prof__raw_get(const prof_raw *r, size_t i) {
 
 PROF__FN uint64_t prof__raw_get64(const prof_raw *r, size_t i) {
     return prof__raw_get(r, i) | (uint64_t)prof__raw_get(r, i + 1) << 32;
-}
-
-/* The thread's row; NULL: there are too many. */
-PROF__FN prof__raw_row *prof__raw_row_of(prof_raw *r, uint32_t number) {
-    uint32_t i = number % r->row_places;
-    for (uint32_t n = 0; n < r->row_places; n++, i = i + 1 == r->row_places ? 0 : i + 1) {
-        prof__raw_row *row = r->rows + i;
-        if (row->used && row->number != number) continue;
-        if (!row->used) {
-            memset(row, 0, sizeof *row);
-            row->used = true;
-            row->number = number;
-        }
-        return row;
-    }
-    return NULL;
 }
 
 PROF__FN const char *prof__raw_keep(prof_raw *r, const char *text, size_t size) {
@@ -21369,6 +21353,18 @@ PROF__FN void *prof__raw_take(prof_raw *r, size_t size) {
     if (p > r->text_end || (size_t)(r->text_end - p) <= size) return NULL;
     r->text = p + size;
     return memset(p, 0, size);
+}
+
+/* The thread's row; NULL: no memory. */
+PROF__FN prof__raw_row *prof__raw_row_of(prof_raw *r, uint32_t number) {
+    prof__raw_row **place = r->rows + number % r->row_places, *row = *place;
+    while (row && row->number != number) row = row->next;
+    if (row) return row;
+    row = (prof__raw_row *)prof__raw_take(r, sizeof *row);
+    if (!row) return NULL;
+    row->number = number;
+    row->next = *place;
+    return *place = row;
 }
 
 /* The row of a name; NULL: no memory. */
@@ -21536,25 +21532,26 @@ PROF__FN void prof__raw_read_thread(prof_raw *r, size_t at, size_t end) {
     size_t size;
     if (end - at < 4) return;
     size = prof__raw_get(r, at + 1);
-    row = prof__raw_row_of(r, prof__raw_get(r, at));
-    if (size > (end - at - 4) * 4 || !row) return;
-    row->info.id = prof__raw_get64(r, at + 2);
-    if (size && (!row->info.name || strlen(row->info.name) != size ||
-                 memcmp(row->info.name, text, size) != 0))
-        row->info.name = prof__raw_keep(r, text, size);
+    if (size > (end - at - 4) * 4) return;
     memset(&item, 0, sizeof item);
     item.kind = PROF_RAW_THREAD;
-    item.thread = row->number;
-    item.name = row->info.name;
-    item.value = (int64_t)row->info.id;
+    item.thread = prof__raw_get(r, at);
+    item.value = (int64_t)prof__raw_get64(r, at + 2);
+    row = prof__raw_row_of(r, item.thread);
+    if (size && row && (!row->name || strlen(row->name) != size ||
+                        memcmp(row->name, text, size) != 0))
+        row->name = prof__raw_keep(r, text, size);
+    item.name = row ? row->name : NULL;
     prof__raw_hand(r, &item);
 }
 
 /* ---- what zones carry ---- */
 
-/* Keeps an attribute until its zone ends. */
+/* Keeps an attribute until its zone ends. row: NULL: it has no room. */
 PROF__FN void prof__raw_push(prof_raw *r, prof__raw_row *row, const prof__item *i) {
-    prof__raw_page *page = row->page;
+    prof__raw_page *page = row ? row->page : NULL;
+    r->stats.lost_details += !row;
+    if (!row) return;
     if (!page || page->used + i->slots > PROF__RAW_PAGE) {
         page = r->pages ? r->pages : (prof__raw_page *)prof__raw_take(r, sizeof *page);
         r->stats.lost_details += !page;
@@ -21826,7 +21823,7 @@ PROF__FN void prof__raw_read_records(prof_raw *r, size_t at, size_t end) {
     while (prof__next(&k, &item)) {
         bool again = (size_t)(item.at - begin) < known;
         if (again || item.kind == PROF__KIND) continue;
-        if (item.kind == PROF__ATTRIBUTE && row) prof__raw_push(r, row, &item);
+        if (item.kind == PROF__ATTRIBUTE) prof__raw_push(r, row, &item);
         if (item.kind >= PROF__MEMORY && item.kind <= PROF__FLOW)
             prof__raw_hand_detail(r, thread, &item);
         if (!prof__item_shows(&item)) continue;
@@ -21977,7 +21974,7 @@ PROF_API PROF__QUIET prof_result prof_raw_open(const prof_raw_desc *desc, prof_r
     size = (desc->memory_size - skip - sizeof *r) & ~(size_t)15u;
     middle = (char *)(void *)(r + 1) + size / 8;
     r->text_end = (char *)(void *)(r + 1) + size;
-    r->rows = (prof__raw_row *)(void *)(r + 1);
+    r->rows = (prof__raw_row **)(void *)(r + 1);
     r->row_places = (uint32_t)(size / 8 / sizeof *r->rows);
     r->sites = (prof__raw_place *)(void *)(((uintptr_t)middle + 15u) & ~(uintptr_t)15u);
     r->site_places = (uint32_t)((size / 2 - size / 8 - 16) / sizeof *r->sites);

@@ -3,6 +3,7 @@
 #include "record.h"
 
 #include "losses.h"
+#include "raw_memory.h"
 #include "raw_rows.h"
 #include "top.h"
 
@@ -245,13 +246,13 @@ static void count_zone(void *user, const prof_raw_item *item) {
 
 /* Zones of a stream, at least; a zone takes 12 bytes. */
 static int64_t zones_of(const char *path, int64_t most) {
-    enum { MEMORY = 8 << 20, PIECE = 1 << 16 };
+    enum { PIECE = 1 << 16 };
     int64_t zones = 0;
     int file = size_of(path) / 12 > most ? open(path, O_RDONLY) : -1;
     if (file < 0) return 0;
-    char *memory = allocate(MEMORY + PIECE), *piece = memory + MEMORY;
+    char *memory = allocate(RAW_READER + PIECE), *piece = memory + RAW_READER;
     prof_raw_desc desc = {
-        .memory = memory, .memory_size = MEMORY, .item = count_zone, .user = &zones
+        .memory = memory, .memory_size = RAW_READER, .item = count_zone, .user = &zones
     };
     prof_raw *raw;
     ssize_t got = 0;

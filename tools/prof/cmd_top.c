@@ -4,6 +4,7 @@
 #include "containers.h"
 #include "losses.h"
 #include "raw_json.h"
+#include "raw_memory.h"
 #include "progress.h"
 #include "text.h"
 
@@ -30,7 +31,7 @@ const command top_command = {
     "      as it is now\n", run
 };
 
-enum { MEMORY = 8 << 20, PIECE = 1 << 16, BEFORE_END = 12 };
+enum { PIECE = 1 << 16, BEFORE_END = 12 };
 
 /* As of the last reading; since: what came between that and the one before. */
 typedef struct top_row {
@@ -260,8 +261,8 @@ static void wait_second(top *t) {
 
 static bool top_open(top *t, FILE *out) {
     t->out = out;
-    t->memory = allocate(MEMORY);
-    prof_raw_desc desc = {.memory = t->memory, .memory_size = MEMORY, .item = take, .user = t};
+    t->memory = allocate(RAW_READER);
+    prof_raw_desc desc = {.memory = t->memory, .memory_size = RAW_READER, .item = take, .user = t};
     prof_sums_desc sums = {.more = more_memory, .user = t};
     if (prof_raw_open(&desc, &t->raw) != PROF_OK) return false;
     if (prof_sums_open(&sums, &t->sums) != PROF_OK) return false;

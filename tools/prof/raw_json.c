@@ -12,7 +12,7 @@
 #include "span_sorter.h"
 
 enum {
-    MEMORY = 8 << 20, HELD = 1024 /* zones of a thread */, LANES = 512,
+    HELD = 1024 /* zones of a thread */, LANES = 512,
     DEVICES_APART = 1 << 24                  /* between numbers of two types of devices */
 };
 
@@ -589,14 +589,14 @@ bool raw_json_is(const void *first, size_t size) {
 
 raw_json *raw_json_open(output *out) {
     raw_json *r = allocate(sizeof *r);
-    r->memory = allocate(MEMORY);
+    r->memory = allocate(RAW_READER);
     r->pid = 1;
     r->changes = raw_memory_new();
     writer_begin(&r->writer, out, false);
     output_open_memory(&r->sums);
     output_open_memory(&r->args);
     prof_raw_desc desc = {
-        .memory = r->memory, .memory_size = MEMORY, .item = take, .user = r
+        .memory = r->memory, .memory_size = RAW_READER, .item = take, .user = r
     };
     if (prof_raw_open(&desc, &r->raw) != PROF_OK) exit(fail(NULL, "out of memory"));
     return r;

@@ -159,9 +159,8 @@ static void feed(prof_raw *raw, int fd, off_t at) {
 
 void raw_read(int fd, off_t begin, void (*item)(void *user, const prof_raw_item *item),
               void *user) {
-    enum { MEMORY = 16 << 20 };
-    void *memory = allocate(MEMORY);
-    prof_raw_desc desc = {.memory = memory, .memory_size = MEMORY, .item = item, .user = user};
+    void *memory = allocate(RAW_READER);
+    prof_raw_desc desc = {.memory = memory, .memory_size = RAW_READER, .item = item, .user = user};
     prof_raw_stats stats;
     prof_raw *raw;
     if (prof_raw_open(&desc, &raw) != PROF_OK) exit(fail(NULL, "out of memory"));

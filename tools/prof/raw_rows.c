@@ -14,7 +14,7 @@
 #include "raw_stacks.h"
 #include "unpack.h"
 
-enum { MEMORY = 16 << 20, PIECE = 1 << 18, PLACES = 1 << 16 };
+enum { PIECE = 1 << 18, PLACES = 1 << 16 };
 
 typedef struct raw_place { const prof_site *site; uint32_t row; } raw_place;
 
@@ -243,8 +243,8 @@ static void note_span(raw_rows *r) {
 /* All that is in the file, each by the function; the exit code. */
 static int read_file(raw_rows *r, const char *path,
                      void (*item)(void *user, const prof_raw_item *item)) {
-    void *memory = allocate(MEMORY);
-    prof_raw_desc desc = {.memory = memory, .memory_size = MEMORY, .item = item, .user = r};
+    void *memory = allocate(RAW_READER);
+    prof_raw_desc desc = {.memory = memory, .memory_size = RAW_READER, .item = item, .user = r};
     prof_raw *raw;
     if (prof_raw_open(&desc, &raw) != PROF_OK) exit(fail(NULL, "out of memory"));
     int status = feed(raw, path);
