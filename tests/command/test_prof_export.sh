@@ -359,6 +359,15 @@ needs() {    # FORMAT TRACE: the least MB of address space that it can do with
 for kind in folded pb.gz csv parquet sqlite pftrace; do
     try "constant_memory_$kind" within $(($(needs "$kind" "$out/few.json") + 5)) "$kind" "$out/many.json"
 done
+# Nor with threads that are over: a raw stream of 20,000, which change memory in their zones.
+python3 tests/command/raw_threads.py 20000 >"$out/threads.raw"
+# shellcheck disable=SC3045
+threads_within() ( ulimit -v $((220 * 1024)) && exec "$prof" "$@" "$out/threads.raw" )
+says many_threads_report ",20000," 0 threads_within report -f csv
+says many_threads_stacks "outer;inner 600" 0 threads_within stacks
+says many_threads_memory "" 0 threads_within memory
+try many_threads_pftrace threads_within export -o "$out/within.pftrace"
+rm "$out/threads.raw"
 # In pieces of a temporary file as in memory.
 says many_are_whole "(201000, 67000, 67000, 67000, 67000)" 0 python3 - <<END
 import sqlite3

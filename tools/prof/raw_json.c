@@ -60,7 +60,10 @@ struct raw_json {
 
 /* Ids of a thread's open zones that memory changed in, by depth; 0: none. What lies at a border of
    a zone, or where the clock is coarse, times do not tell. */
-typedef struct open_zones { int64_t ids[256]; } open_zones;
+typedef struct open_zones {
+    int64_t *ids;
+    uint32_t room;               /* threads may be many */
+} open_zones;
 
 /* ---- What the stream tells, as events ---- */
 
@@ -102,19 +105,27 @@ static bool take_args(void *user, const void *data, size_t size) {
     return true;
 }
 
-static open_zones *open_of(raw_json *r, uint32_t thread) {
+static int64_t *open_at(raw_json *r, uint32_t thread, uint32_t depth) {
     bool is_new;
     uint64_t *place = map_put(&r->open, thread, &is_new);
     if (is_new) *place = (uint64_t)(uintptr_t)arena_allocate(&r->memories, sizeof(open_zones));
-    return (open_zones *)(uintptr_t)*place;
+    open_zones *open = (open_zones *)(uintptr_t)*place;
+    if (depth >= open->room) {
+        uint32_t room = 2 * (depth + 1);
+        int64_t *ids = arena_allocate(&r->memories, room * sizeof *ids);
+        if (open->room) memcpy(ids, open->ids, open->room * sizeof *ids);
+        *open = (open_zones){ids, room};
+    }
+    return &open->ids[depth];
 }
 
 /* The id of a zone that ends; 0: nobody named it. */
 static int64_t id_of_ended(raw_json *r, const prof_raw_item *item) {
     const uint64_t *place = r->open.count ? map_get(&r->open, item->thread) : NULL;
     open_zones *open = place ? (open_zones *)(uintptr_t)*place : NULL;
-    int64_t id = open ? open->ids[item->depth] : 0;
-    if (open) memset(open->ids + item->depth, 0, (256u - item->depth) * sizeof *open->ids);
+    if (!open || item->depth >= open->room) return 0;
+    int64_t id = open->ids[item->depth];
+    memset(open->ids + item->depth, 0, (open->room - item->depth) * sizeof id);
     return id;
 }
 
@@ -305,7 +316,7 @@ static void take_counter(raw_json *r, const prof_raw_item *item) {
 
 /* The id of the zone that memory changed in, which is still to come; 0: it is in none. */
 static int64_t id_around(raw_json *r, const prof_raw_item *item) {
-    int64_t *id = item->depth < 255 ? &open_of(r, item->thread)->ids[item->depth] : NULL;
+    int64_t *id = item->depth < 255 ? open_at(r, item->thread, item->depth) : NULL;
     if (id && !*id) *id = ++r->last_id;
     return id ? *id : 0;
 }

@@ -19,8 +19,9 @@ typedef struct zone_place { uint64_t own, whole; } zone_place;
 typedef struct stack_thread {
     uint64_t id, count;
     uint32_t depth;              /* of the zone before */
-    zone_place behind[DEPTHS];   /* the zone behind the last one of each depth */
-    struct open_range { uint64_t end; uint32_t stack; } open[DEPTHS];   /* outermost first */
+    uint32_t room, open_room;    /* of behind, of open: threads may be many */
+    zone_place *behind;          /* the zone behind the last one of each depth */
+    struct open_range { uint64_t end; uint32_t stack; } *open;   /* outermost first */
     uint32_t open_count;
 } stack_thread;
 
@@ -50,6 +51,17 @@ static stack_thread *thread_of(raw_stacks *s, uint32_t number) {
         *place = (uint64_t)(uintptr_t)t;
     }
     return (stack_thread *)(uintptr_t)*place;
+}
+
+/* An array with that place, as long as the stacks. */
+static void *reach(raw_stacks *s, void *array, uint32_t *room, uint32_t place, size_t size) {
+    uint32_t before = *room;
+    if (place < before) return array;
+    *room = before ? 2 * before : 4;
+    while (*room <= place) *room *= 2;
+    void *longer = arena_allocate(&s->memory, *room * size);
+    if (before) memcpy(longer, array, before * size);
+    return longer;
 }
 
 static uint64_t key_of(int64_t sequence, uint64_t thread) {
@@ -119,6 +131,7 @@ static void note_forward(raw_stacks *s, const stack_thread *t, const prof_raw_it
 static void note_zone(raw_stacks *s, const prof_raw_item *item) {
     stack_thread *t = thread_of(s, item->thread);
     zone_place here = {t->count++, s->count++};
+    t->behind = reach(s, t->behind, &t->room, item->depth, sizeof here);
     if (!here.own) t->behind[0] = here;
     else t->behind[t->depth] = here;
     t->depth = item->depth;
@@ -211,9 +224,11 @@ static const struct open_range *range_around(raw_stacks *s, stack_thread *t) {
     uint64_t own = t->count++, whole = s->count++;
     for (; s->any && (uint64_t)s->next.start_ns == whole;
          s->any = sorter_next(s->ranges, &s->next))
-        if (t->open_count < DEPTHS)
+        if (t->open_count < DEPTHS) {
+            t->open = reach(s, t->open, &t->open_room, t->open_count, sizeof *t->open);
             t->open[t->open_count++] =
                 (struct open_range){own + (uint64_t)s->next.amount, s->next.order};
+        }
     while (t->open_count && t->open[t->open_count - 1].end <= own) t->open_count--;
     return t->open_count ? &t->open[t->open_count - 1] : NULL;
 }
