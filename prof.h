@@ -21860,8 +21860,10 @@ PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
     PROF__STATS(PROF__RAW_TAKE, PROF__RAW_TAKE, PROF__RAW_TAKE)
     s->dropped = s->dropped_full + s->dropped_deep + s->dropped_threads + s->dropped_sites +
                  s->dropped_busy;
-    if (s->overwritten)                  /* a ring's dump tells slots */
-        s->overwritten = s->recorded - PROF__MIN(r->zones, s->recorded);
+    if (s->overwritten) {                /* a ring's dump tells slots; what more is missing is lost */
+        uint64_t gone = s->recorded - PROF__MIN(r->zones, s->recorded);
+        s->overwritten = PROF__MIN(s->overwritten, gone);
+    }
     s->threads = (uint32_t)counts[14];
     s->clock = (prof_clock)(r->clock <= PROF_CLOCK_PLATFORM ? r->clock : 0);
     s->ticks_per_second = r->rate;

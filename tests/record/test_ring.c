@@ -385,6 +385,37 @@ static void test_dump_while_zones_are_open(void) {
     free(desc.memory);
 }
 
+/* Blocks that a dump lost are missing, not overwritten. */
+static void test_damaged_dump(void) {
+    prof_desc desc = ring_desc(1 << 20);
+    test_text text, cut;
+    dumped whole, rest;
+    uint32_t head[3];
+    size_t at;
+    EQUAL(prof_start(&desc), PROF_OK);
+    test_zones(200000);
+    memset(&text, 0, sizeof text);
+    memset(&cut, 0, sizeof cut);
+    EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
+    prof_stop();
+    whole = read_dump(text.data, text.size);
+    EQUAL(whole.stats.counts.overwritten + whole.zones, whole.stats.counts.recorded);
+    for (at = 0; at < text.size; at += 24 + head[2]) {           /* without the large ones */
+        memcpy(head, text.data + at, sizeof head);
+        if (head[2] < 5000) test_text_write(&cut, text.data + at, 24 + head[2]);
+    }
+    rest = read_dump(cut.data, cut.size);
+    CHECK(rest.zones + 5000 < whole.zones, "%u zones of %u", (unsigned)rest.zones,
+          (unsigned)whole.zones);
+    CHECK(rest.stats.missing_blocks > 5, "%u blocks", (unsigned)rest.stats.missing_blocks);
+    CHECK(rest.stats.counts.overwritten < whole.stats.counts.overwritten + 1000, "%u overwritten",
+          (unsigned)rest.stats.counts.overwritten);
+    test_text_clear(&text);
+    test_text_clear(&cut);
+    prof_thread_end();
+    free(desc.memory);
+}
+
 /* All of it in the default mode, from several threads, in a clock's ticks. */
 static void test_dump_of_a_trace(void) {
     pthread_t thread;
@@ -566,6 +597,7 @@ int main(void) {
     RUN(test_range_of_a_forgotten_thread);
     RUN(test_raw_rows);
     RUN(test_dump_while_zones_are_open);
+    RUN(test_damaged_dump);
     RUN(test_dump_of_a_trace);
     RUN(test_dumps_race);
     RUN(test_dump_of_a_name_being_written);
