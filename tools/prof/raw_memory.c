@@ -139,8 +139,6 @@ static void settle_all(raw_memory *m, void (*note)(void *user, int32_t type), vo
     sorter_finish(by_place);
     sorter_free(m->changes);
     m->changes = by_place;
-    map_free(&m->blocks);
-    map_free(&m->totals);
 }
 
 static void feed(prof_raw *raw, int fd, off_t at) {
@@ -181,11 +179,10 @@ void raw_memory_read_ahead(raw_memory *m, int fd, off_t begin,
 
 raw_memory *raw_memory_new(void) { return allocate(sizeof(raw_memory)); }
 
-/* A file that grew meanwhile has more than was read ahead: those do not count. */
+/* What a file that grew meanwhile has more counts as it comes, behind all that was read ahead. */
 raw_change raw_memory_next(raw_memory *m, const prof_raw_item *item) {
     span s;
-    if (!m->changes) return settle(m, item->memory, item->failed);
-    if (!sorter_next(m->changes, &s)) return (raw_change){0};
+    if (!m->changes || !sorter_next(m->changes, &s)) return settle(m, item->memory, item->failed);
     return (raw_change){
         .counts = s.what, .bytes = s.id, .total = s.amount,
         .missed = (int64_t)((uint64_t)s.more << 32 | s.order)

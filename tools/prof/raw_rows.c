@@ -208,7 +208,8 @@ static int feed(prof_raw *raw, const char *path) {
     struct stat status;
     uint64_t bytes = 0;
     ssize_t got;
-    if (fd < 0 || fstat(fd, &status) != 0) return fail(path, "%s", strerror(errno));
+    if (fd < 0) return fail(path, "%s", strerror(errno));
+    if (fstat(fd, &status) != 0) status = (struct stat){0};
     input_note(&status);
     while ((got = read(fd, piece, sizeof piece)) > 0) {
         prof_raw_feed(raw, piece, (size_t)got);
