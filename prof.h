@@ -21860,7 +21860,7 @@ PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
     PROF__STATS(PROF__RAW_TAKE, PROF__RAW_TAKE, PROF__RAW_TAKE)
     s->dropped = s->dropped_full + s->dropped_deep + s->dropped_threads + s->dropped_sites +
                  s->dropped_busy;
-    if (s->overwritten) {                /* a ring's dump tells slots; what more is missing is lost */
+    if (s->overwritten) {                /* a ring's dump tells slots; damage took the rest */
         uint64_t gone = s->recorded - PROF__MIN(r->zones, s->recorded);
         s->overwritten = PROF__MIN(s->overwritten, gone);
     }
