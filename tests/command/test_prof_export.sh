@@ -82,6 +82,19 @@ try large_numbers_come_back back '"args": {"u": 18446744073709551615, "\"k\"": 9
 try least_of_64_bits_comes_back back '"name": "least", "args": {"value": -9223372036854775808}'
 try member_keys_come_back back '"a \"member\"": 1'
 try series_keys_come_back back '"name": "load a \"series\""'
+# Counters of one name and different ids are two.
+cat >"$out/ids.json" <<'END'
+[{"ph": "C", "name": "load", "id": 7, "pid": 1, "ts": 1, "args": {"value": 1}},
+{"ph": "C", "name": "load", "id": "0x8", "pid": 1, "ts": 1, "args": {"value": 2, "a": 3}},
+{"ph": "C", "name": "load", "pid": 1, "ts": 1, "args": {"value": 4}}]
+END
+pftrace "$out/ids.json"
+try counters_by_id_come_back back '"name": "load id: 7", "args": {"value": 1}'
+try series_by_id_come_back back '"name": "load id: 0x8 a", "args": {"value": 3}'
+"$prof" export --table counters -o "$out/ids.csv" "$out/ids.json" 2>/dev/null
+try tables_of_counters_by_id sh -c "cut -d, -f2 '$out/ids.csv' | tr '\n' ' ' |
+    grep -qx 'name load id: 7 load id: 0x8 load id: 0x8 load '"
+says page_of_counters_by_id '"load id: 7"' 0 "$prof" report -f html "$out/ids.json"
 # prof.h writes null for a NaN of prof_counter_f.
 cat >"$out/none.json" <<'END'
 [{"ph": "C", "name": "load", "pid": 1, "ts": 1, "args": {"a": null, "b": "much", "c": {"d": 1}, "e": "1.5", "f": 1e999}},

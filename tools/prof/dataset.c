@@ -436,6 +436,16 @@ static void instant_row(dataset *d, const trace_event *event) {
     end_row(d, TABLE_INSTANTS);
 }
 
+/* Its id is a part of it. */
+static void put_counter_name(dataset *d, const trace_event *event) {
+    char id[160], *to = d->json + d->json_size;
+    size_t size = trace_counter_id(event, id, sizeof id);
+    memcpy(to, event->name.data, event->name.size);
+    memcpy(to + event->name.size, id, size);
+    d->json_size += size += event->name.size;
+    put_text(d, C_NAME, (trace_text){to, size});
+}
+
 static void counter_rows(dataset *d, const trace_event *event) {
     for (size_t i = 0; i < event->arg_count; i++) {
         double number;
@@ -443,8 +453,8 @@ static void counter_rows(dataset *d, const trace_event *event) {
             d->no_numbers++;
             continue;
         }
-        begin_row(d, 3 * event->args[i].key.size + 1);
-        put_text(d, C_NAME, event->name);
+        begin_row(d, 3 * event->args[i].key.size + event->name.size + 161);
+        put_counter_name(d, event);
         put_key(d, C_SERIES, event->args[i].key);
         if (has_pid(event)) put(d, C_PID, event->pid);
         put(d, C_TS, event->ts_ns + d->base_ns);

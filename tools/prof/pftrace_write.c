@@ -295,15 +295,20 @@ static void take_instant(pf_writer *w, const trace_event *event) {
     add_item(w, event, ITEM_INSTANT, thread_row(w, event), &w->event);
 }
 
-/* The name of a series' track, to be freed. */
+static char *append(char *to, const char *text, size_t size) {
+    memcpy(to, text, size);
+    return to + size;
+}
+
+/* The name of a series' track, as Perfetto makes it of JSON; to be freed. */
 static char *series_name(const trace_event *event, trace_text key) {
     bool plain = event->arg_count == 1 && text_is(key, "value");
     trace_text name = event->name;
-    char *text = allocate(name.size + key.size + 2);
-    memcpy(text, name.data, name.size);
-    if (plain) return text;
-    text[name.size] = ' ';
-    memcpy(text + name.size + 1, key.data, key.size);
+    char id[160];
+    size_t id_size = trace_counter_id(event, id, sizeof id);
+    char *text = allocate(name.size + id_size + key.size + 2);
+    char *p = append(append(text, name.data, name.size), id, id_size);
+    if (!plain) append(append(p, " ", 1), key.data, key.size);
     return text;
 }
 

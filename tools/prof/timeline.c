@@ -383,12 +383,14 @@ static int shown_size(trace_text text, size_t most) {
 }
 
 static counter *counter_of(timeline *t, const trace_event *event, trace_text series) {
-    char name[512];
+    char name[640];
     uint32_t number_of_process = timeline_process(t, event);
     bool plain = !series.size || text_is(series, "value");
-    int size = snprintf(name, sizeof name, "%.*s%s%.*s", shown_size(event->name, 300),
-                        event->name.data, plain ? "" : ": ", plain ? 0 : shown_size(series, 150),
-                        series.data);
+    char id[160];
+    trace_counter_id(event, id, sizeof id);
+    int size = snprintf(name, sizeof name, "%.*s%s%s%.*s", shown_size(event->name, 300),
+                        event->name.data, id, plain ? "" : ": ",
+                        plain ? 0 : shown_size(series, 150), series.data);
     uint32_t text = intern(&t->texts, name, (size_t)size);
     bool is_new;
     uint64_t *number = map_put(&t->counter_numbers, (uint64_t)number_of_process << 32 | text,

@@ -379,6 +379,15 @@ static trace_text unquoted(trace_text value) {
     return value;
 }
 
+size_t trace_counter_id(const trace_event *event, char *buffer, size_t size) {
+    char id[128] = "";
+    int64_t number;
+    if (!(event->has & TRACE_HAS_ID)) return *buffer = '\0', 0;
+    if (json_is_text(event->id)) json_decode(event->id, id, sizeof id);
+    else if (json_int(event->id, &number)) snprintf(id, sizeof id, "%lld", (long long)number);
+    return (size_t)snprintf(buffer, size, "%s%.*s", *id ? " id: " : "", (int)size - 6, id);
+}
+
 bool json_int(trace_text value, int64_t *number) {
     return scaled(unquoted(value), 0, number);
 }

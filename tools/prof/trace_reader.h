@@ -107,6 +107,9 @@ const trace_member *trace_overload(const trace_event *event);
 bool trace_external_id(const trace_event *event, int64_t *id);   /* also 2021's "external id" */
 const trace_member *trace_shapes(const trace_event *event);      /* of the inputs; NULL: none */
 int64_t trace_device(const trace_event *event);              /* that it ran on */
+/* Counters of one name are told apart by their id: " id: ID", cut to size, as Perfetto names them;
+   "" where there is none. Returns its bytes. */
+size_t trace_counter_id(const trace_event *event, char *buffer, size_t size);
 uint64_t trace_flow(const trace_event *event);               /* a number for its cat and id */
 
 /* ---- JSON texts that the reader has handed out ---- */
