@@ -381,6 +381,12 @@ says many_threads_stacks "outer;inner 600" 0 threads_within stacks
 says many_threads_memory "" 0 threads_within memory
 try many_threads_pftrace threads_within export -o "$out/within.pftrace"
 rm "$out/threads.raw"
+# Nor with arrows from launches to their work, which come when all the rest is read.
+python3 tests/command/raw_threads.py 3 150000 >"$out/works.raw"
+# shellcheck disable=SC3045
+works_within() ( ulimit -v $((150 * 1024)) && exec "$prof" "$@" "$out/works.raw" )
+says constant_memory_arrows "launch" 0 works_within steps --name launch -f csv
+rm "$out/works.raw"
 # In pieces of a temporary file as in memory.
 says many_are_whole "(201000, 67000, 67000, 67000, 67000)" 0 python3 - <<END
 import sqlite3

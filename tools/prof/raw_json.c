@@ -53,6 +53,8 @@ struct raw_json {
     int64_t last_id;
     map rows;                            /* of devices, that have their names */
     span_sorter *ends;                   /* of arrows: by id, calls before work; NULL: none */
+    span call;                           /* of the arrows that are being written; of none, */
+    bool told_call, closed;              /* if it is not told; closed: the stream is */
     event_place *places;                 /* of them */
     size_t place_count, place_capacity;
     map place_numbers;                   /* hash of a place -> its number */
@@ -481,19 +483,13 @@ static void take_end(raw_json *r, const prof_raw_item *item, event_place at) {
 }
 
 /* From the first call of an id to all that it launched. */
-static void write_arrows(raw_json *r) {
-    span call = {0}, end;
-    bool told = false;
-    if (!r->ends) return;
-    sorter_finish(r->ends);
-    while (sorter_next(r->ends, &end)) {
-        if (end.amount && end.start_ns == call.start_ns) continue;
-        if (end.amount) call = end, told = false;
-        if (end.amount || end.start_ns != call.start_ns) continue;
-        if (!told) write_arrow(r, 's', &call);
-        told = true;
-        write_arrow(r, 'f', &end);
-    }
+static void write_end(raw_json *r, const span *end) {
+    if (end->amount && end->start_ns == r->call.start_ns) return;
+    if (end->amount) r->call = *end, r->told_call = false;
+    if (end->amount || end->start_ns != r->call.start_ns) return;
+    if (!r->told_call) write_arrow(r, 's', &r->call);
+    r->told_call = true;
+    write_arrow(r, 'f', end);
 }
 
 /* An op from outside has its id as PyTorch's have, and its work, behind it, says it. 0: none. */
@@ -628,10 +624,27 @@ void raw_stats_lose(const prof_raw_stats *stats, losses *lost) {
                       stats->damaged_bytes - tail);
 }
 
-prof_raw_stats raw_json_end(raw_json *r) {
+static void close_stream(raw_json *r) {
+    if (r->closed) return;
+    r->closed = true;
     prof_raw_close(r->raw, &r->stats);
     end_lanes(r);
-    write_arrows(r);
+    if (r->ends) sorter_finish(r->ends);
+}
+
+bool raw_json_end_some(raw_json *r) {
+    enum { ENDS = 1000 };
+    span end;
+    close_stream(r);
+    for (int i = 0; i < ENDS; i++) {
+        if (!r->ends || !sorter_next(r->ends, &end)) return false;
+        write_end(r, &end);
+    }
+    return true;
+}
+
+prof_raw_stats raw_json_end(raw_json *r) {
+    while (raw_json_end_some(r)) {}
     raw_memory_lose(r->changes, &r->raw_lost.counts);
     losses_end_raw(&r->lost, &r->raw_lost);
     raw_stats_lose(&r->stats, &r->lost);

@@ -24,7 +24,9 @@ raw_json *raw_json_open(output *out);
    raw_stacks.h). */
 void raw_json_read_ahead(raw_json *raw, int fd, off_t begin);
 void raw_json_push(raw_json *raw, const void *data, size_t size);
-/* There is no more: the rest of the trace, its head with what the stream lost. */
+/* There is no more: a piece of what is to come then; false: raw_json_end has the rest. */
+bool raw_json_end_some(raw_json *raw);
+/* The rest of the trace, its head with what the stream lost. */
 prof_raw_stats raw_json_end(raw_json *raw);
 /* Warns of how the stream ended; true: within a block. Once it is called, another is silent. */
 bool raw_json_tell(raw_json *raw, const char *path);

@@ -26,7 +26,7 @@ struct unpacker {
     pftrace_json *perfetto;      /* or Perfetto's file: */
     output json;                 /* what it became, */
     size_t taken;                /* and how much of that was read */
-    bool json_ended;
+    bool json_ending, json_ended;
     unsigned char in[PIECE];
 };
 
@@ -129,6 +129,8 @@ static size_t read_first(unpacker *u, void *to, size_t size) {
 
 static void make_end(unpacker *u) {
     if (u->json_ended) return;
+    u->json_ending = true;
+    if (u->raw && raw_json_end_some(u->raw)) return;
     u->json_ended = true;
     if (u->raw) raw_json_end(u->raw);
     else pftrace_json_end(u->perfetto);
@@ -143,7 +145,7 @@ static size_t read_json(unpacker *u, void *to, size_t size) {
         output_forget(&u->json);
         u->taken = 0;
         bool waits = u->perfetto && pftrace_json_waits(u->perfetto);
-        got = waits ? 0 : read_some(u, piece, sizeof piece);
+        got = waits || u->json_ending ? 0 : read_some(u, piece, sizeof piece);
         if (got || waits) push(u, piece, got);
         else make_end(u);
         text = output_memory(&u->json, &there);
