@@ -21200,8 +21200,9 @@ PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
 
 typedef struct prof__raw_place {
     prof_site site;
+    struct prof__raw_place *next;        /* of the same place */
     uint32_t number;
-    bool used, known;
+    bool known;                          /* else it is called site#N */
 } prof__raw_place;
 typedef struct prof__raw_row {
     const char *name;                    /* NULL: none was told */
@@ -21231,9 +21232,9 @@ struct prof_raw {
     prof_raw_desc desc;
     prof_raw_stats stats;
     prof_raw_item item;                  /* of records */
-    prof__raw_place *sites;              /* place number % site_places, or the next free one */
-    prof__raw_row **rows;                /* by number % row_places */
-    uint32_t site_places, row_places, next_block;
+    prof__raw_place **sites;             /* by number % places, as rows are */
+    prof__raw_row **rows;
+    uint32_t places, next_block;
     char *text, *text_end;
     bool session, in_damage, swap;
     uint32_t generation, clock, knot_count;
@@ -21272,11 +21273,24 @@ PROF__FN const char *prof__raw_keep(prof_raw *r, const char *text, size_t size) 
     return p;
 }
 
+/* Zeroed memory that lasts as long as the session; NULL: none. */
+PROF__FN void *prof__raw_take(prof_raw *r, size_t size) {
+    char *p = (char *)(((uintptr_t)r->text + 7u) & ~(uintptr_t)7u);
+    if (p > r->text_end || (size_t)(r->text_end - p) <= size) return NULL;
+    r->text = p + size;
+    return memset(p, 0, size);
+}
+
+/* The place of a site; made, if there is none. NULL: no memory. */
 PROF__FN prof__raw_place *prof__raw_place_of(prof_raw *r, uint32_t number) {
-    uint32_t i = number < r->site_places ? number : number % r->site_places;
-    for (uint32_t n = 0; n < r->site_places; n++, i = i + 1 == r->site_places ? 0 : i + 1)
-        if (!r->sites[i].used || r->sites[i].number == number) return r->sites + i;
-    return NULL;
+    prof__raw_place **first = r->sites + number % r->places, *place = *first;
+    while (place && place->number != number) place = place->next;
+    if (place) return place;
+    place = (prof__raw_place *)prof__raw_take(r, sizeof *place);
+    if (!place) return NULL;
+    place->number = number;
+    place->next = *first;
+    return *first = place;
 }
 
 /* A site's name and place; one that was never told is called site#N. */
@@ -21285,15 +21299,14 @@ PROF__FN const prof_site *prof__raw_site_of(prof_raw *r, uint32_t number) {
     prof__raw_place *place = prof__raw_place_of(r, number);
     char name[24] = "site#";
     const char *kept;
-    if (!place || !place->known) r->stats.unknown_sites++;
-    if (place && place->used) return &place->site;
+    if (place && place->known) return &place->site;
+    r->stats.unknown_sites++;
+    if (place && place->site.name) return &place->site;
     kept = place ? prof__raw_keep(r, name, (size_t)(prof__text_u64(name + 5, number) - name))
                  : NULL;
     if (!kept) return &none;
     place->site = none;
     place->site.name = kept;
-    place->number = number;
-    place->used = true;
     return &place->site;
 }
 
@@ -21312,8 +21325,7 @@ PROF__FN void prof__raw_put_site(prof_raw *r, uint32_t number, uint32_t line, co
         return;
     }
     place->site = site;
-    place->number = number;
-    place->used = place->known = true;
+    place->known = true;
 }
 
 PROF__FN void prof__raw_read_sites(prof_raw *r, size_t at, size_t end) {
@@ -21334,9 +21346,8 @@ PROF__FN void prof__raw_hand(prof_raw *r, const prof_raw_item *item) {
 }
 
 PROF__FN void prof__raw_forget(prof_raw *r) {
-    char *base = (char *)(void *)(r + 1);
-    memset(base, 0, (size_t)(r->text_end - base) / 2);
-    r->text = base + (r->text_end - base) / 2;
+    memset(r + 1, 0, r->places * (sizeof *r->rows + sizeof *r->sites));
+    r->text = (char *)(void *)(r->sites + r->places);
     r->names = NULL;
     r->first_name = r->last_name = NULL;
     r->full_tick = r->sums_tick = r->zones = 0;
@@ -21347,17 +21358,9 @@ PROF__FN void prof__raw_forget(prof_raw *r) {
 
 /* ---- sums: rows of a name are added up, and handed on when no more can come ---- */
 
-/* Zeroed memory that lasts as long as the session; NULL: none. */
-PROF__FN void *prof__raw_take(prof_raw *r, size_t size) {
-    char *p = (char *)(((uintptr_t)r->text + 7u) & ~(uintptr_t)7u);
-    if (p > r->text_end || (size_t)(r->text_end - p) <= size) return NULL;
-    r->text = p + size;
-    return memset(p, 0, size);
-}
-
 /* The thread's row; NULL: no memory. */
 PROF__FN prof__raw_row *prof__raw_row_of(prof_raw *r, uint32_t number) {
-    prof__raw_row **place = r->rows + number % r->row_places, *row = *place;
+    prof__raw_row **place = r->rows + number % r->places, *row = *place;
     while (row && row->number != number) row = row->next;
     if (row) return row;
     row = (prof__raw_row *)prof__raw_take(r, sizeof *row);
@@ -21964,7 +21967,7 @@ PROF__FN void prof__raw_read(prof_raw *r, bool last) {
 }
 
 PROF_API PROF__QUIET prof_result prof_raw_open(const prof_raw_desc *desc, prof_raw **raw) {
-    char *memory = desc ? (char *)desc->memory : NULL, *middle;
+    char *memory = desc ? (char *)desc->memory : NULL;
     size_t skip = (16u - ((uintptr_t)memory & 15u)) & 15u, size;
     prof_raw *r;
     if (!memory || !raw) return PROF_ERROR_INVALID;
@@ -21974,12 +21977,10 @@ PROF_API PROF__QUIET prof_result prof_raw_open(const prof_raw_desc *desc, prof_r
     r->desc = *desc;
     PROF__STORE(prof__flops_by, &prof_flops);
     size = (desc->memory_size - skip - sizeof *r) & ~(size_t)15u;
-    middle = (char *)(void *)(r + 1) + size / 8;
     r->text_end = (char *)(void *)(r + 1) + size;
+    r->places = (uint32_t)PROF__MIN(size / 64 / sizeof *r->rows, 1u << 16);
     r->rows = (prof__raw_row **)(void *)(r + 1);
-    r->row_places = (uint32_t)(size / 8 / sizeof *r->rows);
-    r->sites = (prof__raw_place *)(void *)(((uintptr_t)middle + 15u) & ~(uintptr_t)15u);
-    r->site_places = (uint32_t)((size / 2 - size / 8 - 16) / sizeof *r->sites);
+    r->sites = (prof__raw_place **)(void *)(r->rows + r->places);
     prof__raw_forget(r);
     *raw = r;
     return PROF_OK;

@@ -836,7 +836,7 @@ static void test_many_threads(void) {
 
 /* More threads and sites than the reader's memory takes: their zones come all the same. */
 static void test_more_than_the_reader_holds(void) {
-    enum { MANY = 3000, LONG = 20000 };
+    enum { MANY = 3000, LONG = 32000 };
     static uint32_t sites[5 + LONG / 4 + 1];
     test_text text;
     uint32_t i;
