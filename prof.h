@@ -855,7 +855,8 @@ PROF_API prof_stats prof_get_stats(void);
    max_threads (0 counts as 1 here). */
 PROF_API size_t prof_arena_size(const prof_desc *desc);
 
-/* The session's clock: ns since its start. Any thread. 0 when none is open. */
+/* The session's clock: ns since its start, in a stream as its zones have them. Any thread. 0 when
+   none is open. */
 PROF_API int64_t prof_now(void);
 
 #if !PROF__BARE
@@ -25444,14 +25445,18 @@ PROF_API PROF__QUIET int64_t prof_now(void) {
     const struct prof_trace *s = &prof__trace;
     prof_platform platform;
     prof_clock clock;
+    prof__scale scale = { 0, 0, 0, 0, 0 };
+    int64_t foretold = 0;                /* a stream's zones have times by what was foretold */
     uint64_t start, rate, now;
     if (!prof__lock_briefly()) return 0;
     clock = s->open ? s->clock : PROF_CLOCK_NONE;
     platform = s->platform;
     start = clock == PROF_CLOCK_CPU ? s->knots[0].ns : s->start_tick;
     rate = prof__clock_rate(s);
+    if (clock == PROF_CLOCK_CPU && s->mode == PROF_MODE_STREAM && s->knot_count > 1)
+        foretold = prof__knots_ns(&scale, s->knots, s->knot_count, prof__cpu_now());
     prof__unlock();
-    if (clock == PROF_CLOCK_NONE) return 0;
+    if (clock == PROF_CLOCK_NONE || foretold) return foretold;
     now = clock == PROF_CLOCK_PLATFORM ? platform.now(platform.user) : prof__os_now();
     if (now < start) return 0;
     return clock == PROF_CLOCK_CPU ? (int64_t)(now - start) : prof__rate_ns(now - start, rate);
