@@ -13053,7 +13053,7 @@ PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes, bool corr
     if (s->side && !s->built) prof__link_by_id(s, (uint32_t *)(void *)scratch, NULL);
     if (s->any_launch) prof__link_by_time(s, scratch);
     if (s->any_same) prof__merge_duplicates(s, scratch);
-    if (!s->built) prof__set_depths(s);
+    if (!s->built && !s->any_same) prof__set_depths(s);
     prof__sum_up(s);
     if (s->any_backward && s->built) prof__set_backward_stacks(s, scratch);
 }
@@ -21235,7 +21235,7 @@ struct prof_raw {
     prof_raw_item item;                  /* of records */
     prof__raw_place **sites;             /* by number % places, as rows are */
     prof__raw_row **rows;
-    uint32_t places, next_block;
+    uint32_t places, next_block;         /* places: of each, a power of two */
     char *text, *text_end;
     bool session, in_damage, swap;
     uint32_t generation, clock, knot_count;
@@ -21284,7 +21284,7 @@ PROF__FN void *prof__raw_take(prof_raw *r, size_t size) {
 
 /* The place of a site; made, if there is none. NULL: no memory. */
 PROF__FN prof__raw_place *prof__raw_place_of(prof_raw *r, uint32_t number) {
-    prof__raw_place **first = r->sites + number % r->places, *place = *first;
+    prof__raw_place **first = r->sites + (number & (r->places - 1)), *place = *first;
     while (place && place->number != number) place = place->next;
     if (place) return place;
     place = (prof__raw_place *)prof__raw_take(r, sizeof *place);
@@ -21361,7 +21361,7 @@ PROF__FN void prof__raw_forget(prof_raw *r) {
 
 /* The thread's row; NULL: no memory. */
 PROF__FN prof__raw_row *prof__raw_row_of(prof_raw *r, uint32_t number) {
-    prof__raw_row **place = r->rows + number % r->places, *row = *place;
+    prof__raw_row **place = r->rows + (number & (r->places - 1)), *row = *place;
     while (row && row->number != number) row = row->next;
     if (row) return row;
     row = (prof__raw_row *)prof__raw_take(r, sizeof *row);
@@ -21979,7 +21979,7 @@ PROF_API PROF__QUIET prof_result prof_raw_open(const prof_raw_desc *desc, prof_r
     PROF__STORE(prof__flops_by, &prof_flops);
     size = (desc->memory_size - skip - sizeof *r) & ~(size_t)15u;
     r->text_end = (char *)(void *)(r + 1) + size;
-    r->places = (uint32_t)PROF__MIN(size / 64 / sizeof *r->rows, 1u << 16);
+    for (r->places = 1u << 16; r->places > size / 64 / sizeof *r->rows;) r->places /= 2;
     r->rows = (prof__raw_row **)(void *)(r + 1);
     r->sites = (prof__raw_place **)(void *)(r->rows + r->places);
     prof__raw_forget(r);

@@ -246,20 +246,11 @@ static void count_zone(void *user, const prof_raw_item *item) {
 
 /* Zones of a stream, at least; a zone takes 12 bytes. */
 static int64_t zones_of(const char *path, int64_t most) {
-    enum { PIECE = 1 << 16 };
     int64_t zones = 0;
     int file = size_of(path) / 12 > most ? open(path, O_RDONLY) : -1;
     if (file < 0) return 0;
-    char *memory = allocate(RAW_READER + PIECE), *piece = memory + RAW_READER;
-    prof_raw_desc desc = {
-        .memory = memory, .memory_size = RAW_READER, .item = count_zone, .user = &zones
-    };
-    prof_raw *raw;
-    ssize_t got = 0;
-    if (prof_raw_open(&desc, &raw) == PROF_OK)
-        while ((got = read(file, piece, PIECE)) > 0) prof_raw_feed(raw, piece, (size_t)got);
+    raw_read(file, 0, count_zone, &zones, NULL);
     close(file);
-    free(memory);
     return zones;
 }
 

@@ -1,6 +1,7 @@
 /* What memory changes amount to: see raw_memory.h. */
 #include "raw_memory.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -141,7 +142,7 @@ static void settle_all(raw_memory *m, void (*note)(void *user, int32_t type), vo
     m->changes = by_place;
 }
 
-static void feed(prof_raw *raw, int fd, off_t at) {
+static int feed(prof_raw *raw, int fd, off_t at) {
     enum { PIECE = 1 << 18 };
     unsigned char *piece = allocate(PIECE);
     struct stat status;
@@ -151,27 +152,29 @@ static void feed(prof_raw *raw, int fd, off_t at) {
         prof_raw_feed(raw, piece, (size_t)got);
         progress("reading", (uint64_t)at, (uint64_t)status.st_size);
     }
+    int error = got < 0 ? errno : 0;
     progress_end();
     free(piece);
+    return error;
 }
 
-void raw_read(int fd, off_t begin, void (*item)(void *user, const prof_raw_item *item),
-              void *user) {
+int raw_read(int fd, off_t begin, void (*item)(void *user, const prof_raw_item *item), void *user,
+             prof_raw_stats *stats) {
     void *memory = allocate(RAW_READER);
     prof_raw_desc desc = {.memory = memory, .memory_size = RAW_READER, .item = item, .user = user};
-    prof_raw_stats stats;
     prof_raw *raw;
     if (prof_raw_open(&desc, &raw) != PROF_OK) exit(fail(NULL, "out of memory"));
-    feed(raw, fd, begin);
-    prof_raw_close(raw, &stats);
+    int error = feed(raw, fd, begin);
+    prof_raw_close(raw, stats);
     free(memory);
+    return error;
 }
 
 void raw_memory_read_ahead(raw_memory *m, int fd, off_t begin,
                            void (*note)(void *user, int32_t device_type), void *user) {
     if (m->changes || !has_memory(fd, begin)) return;
     m->changes = sorter_new();
-    raw_read(fd, begin, note_change, m);
+    raw_read(fd, begin, note_change, m, NULL);
     settle_all(m, note, user);
 }
 

@@ -35,9 +35,10 @@ uint32_t raw_word(const unsigned char *block, int number);   /* words of 32 bits
 bool raw_block_at(int fd, off_t at, unsigned char block[RAW_HEAD]);
 off_t raw_block_end(const unsigned char *block, off_t at);
 
-/* All of the stream that begins there, whatever the file's position. */
-void raw_read(int fd, off_t begin, void (*item)(void *user, const prof_raw_item *item),
-              void *user);
+/* All of the stream that begins there in a regular file, whatever its position; what was read goes
+   to *stats, if that is not NULL. 0, or the errno that tells why it cannot be read on. */
+int raw_read(int fd, off_t begin, void (*item)(void *user, const prof_raw_item *item), void *user,
+             prof_raw_stats *stats);
 
 raw_memory *raw_memory_new(void);
 /* The stream that begins there in a regular file; of others nothing is read. note, if it is not

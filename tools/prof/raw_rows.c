@@ -14,7 +14,7 @@
 #include "raw_stacks.h"
 #include "unpack.h"
 
-enum { PIECE = 1 << 18, PLACES = 1 << 16 };
+enum { PLACES = 1 << 16 };
 
 typedef struct raw_place { const prof_site *site; uint32_t row; } raw_place;
 
@@ -202,26 +202,6 @@ static void take(void *user, const prof_raw_item *item) {
 
 /* ---- The file ---- */
 
-static int feed(prof_raw *raw, const char *path) {
-    static unsigned char piece[PIECE];
-    int fd = open(path, O_RDONLY);
-    struct stat status;
-    uint64_t bytes = 0;
-    ssize_t got;
-    if (fd < 0) return fail(path, "%s", strerror(errno));
-    if (fstat(fd, &status) != 0) status = (struct stat){0};
-    input_note(&status);
-    while ((got = read(fd, piece, sizeof piece)) > 0) {
-        prof_raw_feed(raw, piece, (size_t)got);
-        bytes += (uint64_t)got;
-        progress("reading", bytes, (uint64_t)status.st_size);
-    }
-    progress_end();
-    if (got < 0) fail(path, "%s", strerror(errno));
-    close(fd);
-    return got < 0 ? EXIT_BAD : EXIT_OK;
-}
-
 static void tell(raw_rows *r, const char *path) {
     raw_memory_lose(r->changes, &r->raw_lost.counts);
     losses_end_raw(&r->lost, &r->raw_lost);
@@ -241,19 +221,6 @@ static void note_span(raw_rows *r) {
     t->events += r->events;
 }
 
-/* All that is in the file, each by the function; the exit code. */
-static int read_file(raw_rows *r, const char *path,
-                     void (*item)(void *user, const prof_raw_item *item)) {
-    void *memory = allocate(RAW_READER);
-    prof_raw_desc desc = {.memory = memory, .memory_size = RAW_READER, .item = item, .user = r};
-    prof_raw *raw;
-    if (prof_raw_open(&desc, &raw) != PROF_OK) exit(fail(NULL, "out of memory"));
-    int status = feed(raw, path);
-    prof_raw_close(raw, &r->stats);
-    free(memory);
-    return status;
-}
-
 static raw_rows *raw_begin(row_table *t) {
     raw_rows *r = allocate(sizeof *r);
     r->table = t;
@@ -267,16 +234,19 @@ static bool needs_stacks(const row_table *t) {
     return t && (t->zone_key || t->options->by_stack);
 }
 
-/* Memory first, and stacks of backward zones; then all the rest. */
+/* Memory first, and stacks of backward zones; then all by the function; the exit code. */
 static int read_twice(raw_rows *r, const char *path,
                       void (*item)(void *user, const prof_raw_item *item)) {
+    struct stat status;
     int fd = open(path, O_RDONLY);
-    if (fd >= 0) {
-        raw_memory_read_ahead(r->changes, fd, 0, r->table ? note_device : NULL, r->table);
-        if (needs_stacks(r->table)) r->stacks = raw_stacks_read_ahead(fd, 0);
-        close(fd);
-    }
-    return read_file(r, path, item);
+    if (fd < 0) return fail(path, "%s", strerror(errno));
+    if (fstat(fd, &status) != 0) status = (struct stat){0};
+    input_note(&status);
+    raw_memory_read_ahead(r->changes, fd, 0, r->table ? note_device : NULL, r->table);
+    if (needs_stacks(r->table)) r->stacks = raw_stacks_read_ahead(fd, 0);
+    int error = raw_read(fd, 0, item, r, &r->stats);
+    close(fd);
+    return error ? fail(path, "%s", strerror(error)) : EXIT_OK;
 }
 
 static void raw_end(raw_rows *r) {

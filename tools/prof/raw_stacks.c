@@ -195,7 +195,7 @@ raw_stacks *raw_stacks_read_ahead(int fd, off_t begin) {
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return NULL;
     raw_stacks *s = allocate(sizeof *s);
     intern(&s->texts, "", 0);
-    raw_read(fd, begin, note_item, s);
+    raw_read(fd, begin, note_item, s, NULL);
     if (!s->any) {
         raw_stacks_free(s);
         return NULL;
