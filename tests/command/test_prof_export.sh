@@ -320,6 +320,16 @@ says ranks_of_files "(2,) (3,)" 0 query "SELECT DISTINCT rank FROM events" "$out
 says ranks_in_order "(0, 3) (1, 13) (2, 3)" 0 query "SELECT rank, count(*) FROM events GROUP BY rank" \
     "$out/frames.json" "$out/odd.json" "$out/frames.json"
 try several_ranks_alike tables_alike "$out/frames.json" "$out/odd.json"
+try ranks_in_any_order tables_alike "$out/odd.json" "$out/frames.json"
+# Rows of every size around those at which SQLite's pages end, in a table with a key and in one without.
+python3 - >"$out/sizes.json" <<'END'
+import json
+sizes = [*range(3850, 4100), 8000, *range(15950, 16450, 7), 20351, 20352, 32700, 49100, 1000000, *range(0, 300, 3)]
+print(json.dumps([{"ph": ph, "name": "a", "cat": "c", "pid": 1, "tid": 1, "ts": i, "dur": 1, "args": {"t": "x" * size}}
+                  for ph in "Xi" for i, size in enumerate(sizes)]))
+END
+says rows_of_every_size "428 events 0 flows 428 instants" 0 tables_alike "$out/sizes.json"
+rm "$out/sizes.json"
 try one_table sh -c "'$prof' export --table flows -o '$out/flows.csv.gz' '$out/odd.json' '$out/frames.json' &&
     gzip -dc '$out/flows.csv.gz' | grep -q '^3,1,ac2g,0,1,'"
 says no_such_table "none of events, flows" 2 "$prof" export --table calls -o "$out/run.csv" "$out/odd.json"
@@ -388,12 +398,13 @@ works_within() ( ulimit -v $((150 * 1024)) && exec "$prof" "$@" "$out/works.raw"
 says constant_memory_arrows "launch" 0 works_within steps --name launch -f csv
 rm "$out/works.raw"
 # In pieces of a temporary file as in memory.
-says many_are_whole "(201000, 67000, 67000, 67000, 67000)" 0 python3 - <<END
+says many_are_whole "(201000, 67000, 67000, 67000, 67000, 'ok')" 0 python3 - <<END
 import sqlite3
 print(*sqlite3.connect('$out/within.sqlite').execute('''
     SELECT count(*), sum(op_id = id - 2), sum(parent_id = id - 1 AND depth = 1),
            sum(self_ns = 5000 AND device_self_ns = 3000 AND dur_ns = 10000),
-           (SELECT count(*) FROM flows WHERE to_id = from_id + 1) FROM events'''))
+           (SELECT count(*) FROM flows WHERE to_id = from_id + 1),
+           (SELECT integrity_check FROM pragma_integrity_check) FROM events'''))
 END
 rm -f "$out/many.json" "$out"/within.*
 says no_format "this ending says no format" 2 "$prof" export -o "$out/run.xyz" "$out/odd.json"

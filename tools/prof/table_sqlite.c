@@ -1,9 +1,9 @@
-/* Tables as a SQLite database: all traces in one transaction, into a new file. */
-#include <sqlite3.h>
+/* Tables as a SQLite database: all traces in a new file. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "common.h"
+#include "sqlite_file.h"
 #include "tables.h"
 
 static const char *const report_sql[] = {
@@ -14,23 +14,11 @@ static const char *const report_sql[] = {
 typedef struct database {
     row_sink sink;
     const char *path;
-    sqlite3 *db;
-    sqlite3_stmt *inserts[TABLES];
-    uint32_t bound[TABLES];      /* columns that have a value from the row before */
+    sqlite_file *file;
+    sqlite_table *tables[TABLES];
+    char create[TABLES][2048];
     bool failed;
 } database;
-
-static bool check(database *d, int result) {
-    if (result != SQLITE_OK && result != SQLITE_DONE && !d->failed) {
-        fail(d->path, "cannot be written: %s", d->db ? sqlite3_errmsg(d->db) : "out of memory");
-        d->failed = true;
-    }
-    return !d->failed;
-}
-
-static bool run_sql(database *d, const char *sql) {
-    return !d->failed && check(d, sqlite3_exec(d->db, sql, NULL, NULL, NULL));
-}
 
 static const char *type_of(const table_column *c) {
     return c->type == CELL_TEXT ? "TEXT" : c->type == CELL_DOUBLE ? "REAL" : "INTEGER";
@@ -38,83 +26,64 @@ static const char *type_of(const table_column *c) {
 
 static void create_table(database *d, table_id table) {
     const table_model *model = &table_models[table];
-    char create[2048], insert[256];
-    int at = snprintf(create, sizeof create, "CREATE TABLE %s (", model->name);
-    int place = snprintf(insert, sizeof insert, "INSERT INTO %s VALUES (", model->name);
+    char *create = d->create[table];
+    bool keyed = table == TABLE_EVENTS;
+    size_t size = sizeof d->create[table];
+    size_t at = (size_t)snprintf(create, size, "CREATE TABLE %s (", model->name);
     for (size_t i = 0; i < model->count; i++) {
         const table_column *c = &model->columns[i];
-        at += snprintf(create + at, sizeof create - (size_t)at, "%s%s %s%s", i ? ", " : "", c->name,
-                       type_of(c), c->optional ? "" : " NOT NULL");
-        place += snprintf(insert + place, sizeof insert - (size_t)place, i ? ", ?" : "?");
+        at += (size_t)snprintf(create + at, size - at, "%s%s %s%s", i ? ", " : "", c->name,
+                               type_of(c), c->optional ? "" : " NOT NULL");
     }
-    snprintf(create + at, sizeof create - (size_t)at, "%s)%s",
-             table == TABLE_EVENTS ? ", PRIMARY KEY (rank, id)" : "",
-             table == TABLE_EVENTS ? " WITHOUT ROWID" : "");
-    snprintf(insert + place, sizeof insert - (size_t)place, ")");
-    if (run_sql(d, create))
-        check(d, sqlite3_prepare_v2(d->db, insert, -1, &d->inserts[table], NULL));
+    snprintf(create + at, size - at, "%s)%s", keyed ? ", PRIMARY KEY (rank, id)" : "",
+             keyed ? " WITHOUT ROWID" : "");
+    d->tables[table] = sqlite_table_begin(d->file, model->name, create, keyed);
 }
 
-static int bind(sqlite3_stmt *s, int place, cell_type type, const cell *c) {
-    if (!c->is) return sqlite3_bind_null(s, place);
-    if (type == CELL_DOUBLE) return sqlite3_bind_double(s, place, c->number);
-    if (type != CELL_TEXT) return sqlite3_bind_int64(s, place, c->integer);
-    return sqlite3_bind_text64(s, place, c->text.data, c->text.size, SQLITE_STATIC, SQLITE_UTF8);
+static sqlite_value value_of(const cell *c, cell_type type) {
+    sqlite_value v = {.type = SQLITE_IS_NULL};
+    if (!c->is) return v;
+    v.type = type == CELL_TEXT ? SQLITE_IS_TEXT
+           : type == CELL_DOUBLE ? SQLITE_IS_REAL : SQLITE_IS_INTEGER;
+    v.integer = type == CELL_TEXT ? (int64_t)c->text.size : c->integer;
+    v.real = c->number;
+    v.text = c->text.data;
+    return v;
 }
 
 static void insert_row(row_sink *sink, table_id table, const cell *cells) {
     database *d = (database *)sink;
-    sqlite3_stmt *s = d->inserts[table];
-    uint32_t *bound = &d->bound[table];
-    if (d->failed) return;
-    for (size_t i = 0; i < table_models[table].count; i++) {
-        uint32_t bit = (uint32_t)1 << i;
-        if (!cells[i].is && !(*bound & bit)) continue;
-        int result = bind(s, (int)i + 1, table_models[table].columns[i].type, &cells[i]);
-        if (result != SQLITE_OK) check(d, result);
-        *bound = cells[i].is ? *bound | bit : *bound & ~bit;
-    }
-    if (!d->failed) check(d, sqlite3_step(s));
-    sqlite3_reset(s);
+    const table_model *model = &table_models[table];
+    sqlite_value values[MOST_COLUMNS];
+    for (size_t i = 0; i < model->count; i++)
+        values[i] = value_of(&cells[i], model->columns[i].type);
+    if (sqlite_row(d->tables[table], values, model->count) || d->failed) return;
+    fail(d->path, "a row of the table %s is larger than SQLite takes (1,000,000,000 bytes)",
+         model->name);
+    d->failed = true;
 }
 
 /* The view is the same query that tools/prof/sql has for all engines. */
-static void create_views(database *d) {
-    output text;
-    size_t size;
-    output_open_memory(&text);
-    output_text(&text, "CREATE VIEW report AS\n");
-    for (const char *const *line = report_sql; *line; line++) output_text(&text, *line);
-    output_write(&text, "", 1);
-    run_sql(d, "CREATE VIEW kernels AS SELECT * FROM events WHERE kind = 'kernel'");
-    run_sql(d, output_memory(&text, &size));
-    output_discard(&text);
+static void make_report_view(output *text) {
+    output_open_memory(text);
+    output_text(text, "CREATE VIEW report AS\n");
+    for (const char *const *line = report_sql; *line; line++) output_text(text, *line);
+    output_write(text, "", 1);
 }
 
-/* The file is new and has its name when it is whole: no journal is needed. */
-static void open_database(database *d, const char *temporary) {
-    const int how = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
-    if (sqlite3_open_v2(temporary, &d->db, how, NULL) != SQLITE_OK) check(d, SQLITE_CANTOPEN);
-    run_sql(d, "PRAGMA journal_mode = OFF");
-    run_sql(d, "PRAGMA synchronous = OFF");
-    run_sql(d, "PRAGMA locking_mode = EXCLUSIVE");
-    run_sql(d, "PRAGMA page_size = 16384");
-    run_sql(d, "PRAGMA user_version = 1");
-    run_sql(d, "BEGIN");
-    for (int i = 0; i < TABLES && !d->failed; i++) create_table(d, (table_id)i);
-    create_views(d);
-}
-
-static void close_database(database *d) {
-    run_sql(d, "COMMIT");
-    for (int i = 0; i < TABLES; i++) sqlite3_finalize(d->inserts[i]);
-    sqlite3_close(d->db);
+/* Rows come in the order of their keys, which have the rank first. */
+static size_t next_rank(const table_job *job, size_t last) {
+    size_t next = job->count;
+    for (size_t i = 0; i < job->count; i++) {
+        bool behind = last == job->count || job->ranks[i] > job->ranks[last];
+        if (behind && (next == job->count || job->ranks[i] < job->ranks[next])) next = i;
+    }
+    return next;
 }
 
 int tables_sqlite(const table_job *job) {
-    output out;
+    output out, report;
+    size_t size, next = job->count;
     int status = EXIT_OK;
     if (!output_open(&out, job->path)) return EXIT_BAD;
     if (!out.temporary) {
@@ -122,9 +91,16 @@ int tables_sqlite(const table_job *job) {
         return fail(job->path, "a database has to be a file");
     }
     database d = {.sink = {insert_row, (1u << TABLES) - 1}, .path = job->path};
-    open_database(&d, out.temporary);
-    for (size_t i = 0; i < job->count && status == EXIT_OK && !d.failed; i++)
-        status = dataset_read(job->traces[i], job->ranks[i], &d.sink);
-    close_database(&d);
+    d.file = sqlite_begin(&out, DATASET_VERSION);
+    for (int i = 0; i < TABLES; i++) create_table(&d, (table_id)i);
+    make_report_view(&report);
+    sqlite_view(d.file, "kernels",
+                "CREATE VIEW kernels AS SELECT * FROM events WHERE kind = 'kernel'");
+    sqlite_view(d.file, "report", output_memory(&report, &size));
+    while (status == EXIT_OK && !d.failed && !out.failed &&
+           (next = next_rank(job, next)) < job->count)
+        status = dataset_read(job->traces[next], job->ranks[next], &d.sink);
+    sqlite_end(d.file);
+    output_discard(&report);
     return output_finish(&out, d.failed ? EXIT_BAD : status);
 }
