@@ -47,6 +47,8 @@
                               stb_sprintf.h is there
      Freestanding builds (room @TARGET; implied by -ffreestanding)
        PROF_FREESTANDING      * no C library, no OS, no threads, no files
+       PROF_CLOCK_AT a        instead of PROF_NOW(): where a 32-bit counter is that counts up
+       PROF_NO_ASM            begin and end in C on Cortex-M3 and up, too, where they are assembly
        PROF_LOCK() PROF_UNLOCK(s)   keep interrupts out, let them in again (PRIMASK or mstatus
                                 where contexts do not do without); all zones are then one row
        PROF_CONTEXT()         which interrupt or task runs: 0.. (IPSR on Cortex-M)
@@ -2993,12 +2995,19 @@ size_t strlen(const char *s) {
 #endif
 
 /* The clock, 32 bits that wrap. One of fewer bits stands in the upper ones. */
+#if defined(PROF_CLOCK_AT) && defined(PROF_NOW)
+#  error "prof.h: PROF_CLOCK_AT stands for PROF_NOW(): define one of them"
+#elif defined(PROF_CLOCK_AT)
+#  define PROF_NOW() PROF__REGISTER(PROF_CLOCK_AT)
+#elif !defined(PROF_NOW) && PROF__CORTEX_M == 2
+#  define PROF_CLOCK_AT 0xE0001004       /* DWT->CYCCNT */
+#endif
 #define PROF__CLOCK_SHIFT 0
 PROF__INLINE uint32_t prof__clock(void) {
 #if defined(PROF_NOW)
     return (uint32_t)PROF_NOW();
 #elif PROF__CORTEX_M == 2
-    return PROF__REGISTER(0xE0001004);   /* DWT->CYCCNT */
+    return PROF__REGISTER(PROF_CLOCK_AT);
 #elif PROF__CORTEX_M
 #  undef PROF__CLOCK_SHIFT
 #  define PROF__CLOCK_SHIFT 8
@@ -3084,10 +3093,18 @@ PROF__INLINE uint32_t prof__context_index(void) {
     return n;
 }
 #  define PROF__CONTEXT_INDEX() prof__context_index()
+#  if defined(PROF_CLOCK_AT) && !defined(PROF_NO_ASM) && !defined(__PIC__) && \
+    !defined(__APCS_ROPI) && !defined(__APCS_RWPI) && !defined(__ARM_BIG_ENDIAN)
+#    define PROF__THUMB2 1               /* see prof__begin; code that may lie anywhere is C's */
+#  endif
 #elif PROF_MAX_CONTEXTS < PROF__CONTEXTS_POSSIBLE
 #  define PROF__CONTEXT_INDEX() PROF__MIN((uint32_t)PROF_CONTEXT(), PROF_MAX_CONTEXTS)
 #else
 #  define PROF__CONTEXT_INDEX() PROF_CONTEXT()
+#endif
+
+#ifndef PROF__THUMB2
+#  define PROF__THUMB2 0
 #endif
 
 /* The mask of the slow path, and without contexts of the hot one too. */
@@ -7858,6 +7875,32 @@ PROF__RARE(prof__frame *) prof__begin_slow(prof__mark *mark) {
     return prof__begun(t, t ? prof__mark_resolve(mark) : 0);
 }
 
+#if PROF__THUMB2                         /* r12 is free here; compilers save r4 instead */
+PROF_API PROF__QUIET __attribute__((naked))
+prof__frame *prof__begin(prof__mark *mark PROF__UNUSED) {
+    __asm__ volatile(
+        "mrs r2, ipsr\n\t"              /* as below */
+        "usat r2, #7, r2\n\t"
+        "ldr r3, =%c0\n\t"
+        "ldr r1, [r0]\n\t"
+        "ldr.w r12, [r3, r2, lsl #2]\n\t"
+        "cbz r1, 1f\n\t"
+        "ldr.w r3, [r12]\n\t"           /* r3: f */
+        "ldrh r2, [r3, %3]\n\t"
+        "cbz r2, 1f\n\t"
+        "add r1, r2\n\t"
+        "add.w r0, r3, %4\n\t"
+        "str.w r0, [r12]\n\t"
+        "ldr r2, =%c1\n\t"
+        "ldr r2, [r2]\n\t"
+        "strd r2, r1, [r3]\n\t"
+        "bx lr\n"
+        "1:\tb.w %c2\n\t"
+        ".ltorg"
+        : : "i"(prof__contexts), "i"(PROF_CLOCK_AT), "i"(prof__begin_slow),
+            "i"(offsetof(prof__frame, above)), "i"(sizeof(prof__frame)));
+}
+#else
 PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark) {
     uintptr_t mask = PROF__HOT_MASK();
     prof__hot *t = prof__here();
@@ -7874,6 +7917,7 @@ PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark) {
     PROF__HOT_UNMASK(mask);
     return prof__begin_slow(mark);
 }
+#endif
 
 PROF_API PROF__QUIET void prof__begin_dropped(void) {
     prof__state *t = prof__enter(false);
@@ -7931,6 +7975,35 @@ PROF__INLINE bool prof__end_hot(prof__hot *t, prof__frame *f, bool innermost) {
     return true;
 }
 
+#if PROF__THUMB2
+PROF_API PROF__QUIET __attribute__((naked)) void prof__end(prof__frame *token PROF__UNUSED) {
+    __asm__ volatile(
+        "mrs r2, ipsr\n\t"              /* as below and in prof__end_hot */
+        "usat r2, #7, r2\n\t"
+        "ldr r3, =%c0\n\t"
+        "ldr.w r12, [r3, r2, lsl #2]\n\t"
+        "ldr r1, =%c1\n\t"
+        "ldr r1, [r1]\n\t"
+        "ldrd r2, r3, [r12]\n\t"        /* r3: c */
+        "cmp r2, r0\n\t"
+        "bne 1f\n\t"
+        "ldr.w r2, [r12, %3]\n\t"
+        "cmp r3, r2\n\t"
+        "bcs 1f\n\t"
+        "ldr r2, [r0, #-%c4]!\n\t"
+        "subs r2, r1, r2\n\t"
+        "str r1, [r3], #4\n\t"
+        "ldr r1, [r0, %5]\n\t"
+        "strd r2, r1, [r3], #8\n\t"
+        "strd r0, r3, [r12]\n\t"
+        "bx lr\n"
+        "1:\tb.w %c2\n\t"
+        ".ltorg"
+        : : "i"(prof__contexts), "i"(PROF_CLOCK_AT), "i"(prof__end_slow),
+            "i"(offsetof(prof__hot, limit)), "i"(sizeof(prof__frame)),
+            "i"(offsetof(prof__frame, site_depth)));
+}
+#else
 PROF_API PROF__QUIET void prof__end(prof__frame *token) {
     uintptr_t mask = PROF__HOT_MASK();
     prof__hot *t = prof__here();
@@ -7938,6 +8011,7 @@ PROF_API PROF__QUIET void prof__end(prof__frame *token) {
     PROF__HOT_UNMASK(mask);
     if (PROF__UNLIKELY(!done)) prof__end_slow(token);
 }
+#endif
 
 PROF_API PROF__QUIET void prof__end_top(void) {
     uintptr_t mask = PROF__HOT_MASK();
@@ -8303,6 +8377,8 @@ PROF__FN prof__row *prof__task_row(prof__rows *r, uint32_t number, const char *n
         t->spare = r->rest->spare;
         r->rest->spare = NULL;
     }
+    if (!t->spare && !t->segment && s->parts && s->parts->mode == PROF_MODE_RING)
+        t->spare = (prof__segment *)prof__chunk_new();   /* before another task does */
     t->row.context = 0;
     prof__row_name_task(&t->row, number, name);
     return &t->row;

@@ -1,6 +1,8 @@
 /* The library, in a file of its own: the linker then leaves out what the program does not call. */
 #include "board.h"
-#if defined(BOARD_CLOCK) && (defined(PROF_FREESTANDING) || !__STDC_HOSTED__)
+#if defined(BOARD_CLOCK_AT)
+#  define PROF_CLOCK_AT BOARD_CLOCK_AT
+#elif defined(BOARD_CLOCK) && (defined(PROF_FREESTANDING) || !__STDC_HOSTED__)
 #  define PROF_NOW() board_clock()
 #endif
 #define PROF_IMPLEMENTATION

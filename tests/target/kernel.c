@@ -6,7 +6,7 @@
    status 0: nothing is wrong. */
 #include <stdint.h>
 static volatile uint32_t kernel_clock;
-#define PROF_NOW() kernel_clock
+#define PROF_CLOCK_AT (&kernel_clock)
 #define PROF_IMPLEMENTATION
 #include "examples/baremetal/kernel/freertos.h"
 

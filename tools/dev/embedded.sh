@@ -319,17 +319,18 @@ for cpu in cortex-m0 cortex-m3; do
     race "race $cpu, PROF_LOCK" 0 $cpu '-DPROF_LOCK()=board_mask()' '-DPROF_UNLOCK(s)=board_unmask(s)'
     race "race $cpu without protection fails" '3 98' $cpu '-DPROF_CONTEXT()=0u'
 done
+race 'race cortex-m3, begin and end in C' 0 cortex-m3 -DPROF_NO_ASM
 
 # ---- Tasks of a kernel of the test's own, and its account of them ----
 
-kernel() {   # CPU MACHINE NOISE: what its schedule depends on
-    name="kernel $1, noise $3"
+kernel() {   # CPU MACHINE NOISE FLAG: what its schedule depends on
+    name="kernel $1, noise $3 ${4:-}"
     cpu=$1 machine=$2
     wanted "$name" || return
     has "$name" arm-none-eabi-gcc qemu-system-arm || return
     folder=$out/kernel
     mkdir -p "$folder"
-    arm "$folder/program" 0x400000 -mcpu="$cpu" "-DNOISE=$3u" tests/target/kernel.c >"$out/said" 2>&1 ||
+    arm "$folder/program" 0x400000 -mcpu="$cpu" "-DNOISE=$3u" ${4:-} tests/target/kernel.c >"$out/said" 2>&1 ||
         { not_ok "$name" "does not compile: $(head -n 5 "$out/said")"; return; }
     emulate "$folder/program" arm "$machine"
     got=$?
@@ -342,6 +343,7 @@ for noise in 1 77777 3141592653; do
     kernel cortex-m3 mps2-an385 $noise
     kernel cortex-m7 mps2-an500 $noise
 done
+kernel cortex-m3 mps2-an385 1 -DPROF_NO_ASM
 
 # ---- The lines in the folder's README.md, as they stand there ----
 
