@@ -23734,6 +23734,7 @@ static struct prof__env {
     char path[1024], wrong[256];         /* wrong: what prof_start_env did not like; "" */
     prof_file file;
     uint64_t end;                        /* of what was written whole */
+    uint64_t room;                       /* up to there the disk has room for sure */
     uint64_t failed_ns;                  /* when a write failed last; 0: it did not */
     int error;                           /* of that */
 #if !defined(_WIN32)
@@ -24778,7 +24779,7 @@ PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
 
 /* ---- The environment: programs that are profiled when it asks for it ---- */
 
-enum { PROF__ENV_RESERVE = 8192, PROF__ENV_AGAIN_NS = 100000000 };
+enum { PROF__ENV_RESERVE = 8192, PROF__ENV_AHEAD = 128 << 10, PROF__ENV_AGAIN_NS = 100000000 };
 
 /* A line for prof record, which names a file for them in PROF_STATUS. */
 PROF__FN void prof__env_tell(const char *what, const char *text) {
@@ -24954,7 +24955,7 @@ PROF__FN bool prof__env_name_free(bool own) {
 
 PROF__FN bool prof__env_open(void) {
     struct prof__env *e = &prof__env;
-    e->end = 0;
+    e->end = e->room = 0;
     if (!prof__file_open_at(&e->file, e->path, 0)) return false;
 #if !defined(_WIN32)
     struct stat st;
@@ -24970,7 +24971,33 @@ PROF__FN bool prof__env_open(void) {
     return true;
 }
 
+#if !defined(_WIN32)
+PROF__FN bool prof__env_same(int handle) {
+    struct stat st;
+    return fstat(handle, &st) == 0 && (uint64_t)st.st_dev == prof__env.device &&
+           (uint64_t)st.st_ino == prof__env.inode;
+}
+#endif
+
 #if defined(__linux__)
+#  if defined(__LP64__) && defined(SYS_fallocate)
+PROF__FN bool prof__env_ask(size_t size) {
+    struct prof__env *e = &prof__env;
+    bool ok = syscall(SYS_fallocate, (int)e->file.handle, 1 /* KEEP_SIZE */, (long)e->end,
+                      (long)size) == 0;
+    if (ok) e->room = e->end + size;
+    return ok;
+}
+#  endif
+
+/* What it asked for and did not need. */
+PROF__FN void prof__env_trim(void) {
+    struct prof__env *e = &prof__env;
+    int file = (int)e->file.handle;
+    if (e->room > e->end && prof__env_same(file) && ftruncate(file, (off_t)e->end) == 0)
+        e->room = 0;
+}
+
 /* Is there room for so much, and behind it for the last counts? Asked before, a write neither ends
    in the middle of a block nor by SIGXFSZ. */
 PROF__FN bool prof__env_room(size_t size) {
@@ -24983,14 +25010,16 @@ PROF__FN bool prof__env_room(size_t size) {
         return false;
     }
 #if defined(__LP64__) && defined(SYS_fallocate)
-    if (reserve && syscall(SYS_fallocate, (int)e->file.handle, 1 /* KEEP_SIZE */, (long)e->end,
-                           (long)(size + reserve)) != 0)
-        return errno != ENOSPC && errno != EDQUOT;
-#endif
+    return !reserve || e->end + size + reserve <= e->room ||
+           prof__env_ask(size + reserve + PROF__ENV_AHEAD) || prof__env_ask(size + reserve) ||
+           (errno != ENOSPC && errno != EDQUOT);
+#else
     return true;
+#endif
 }
 #else
 PROF__FN bool prof__env_room(size_t size) { return size != 0; }
+PROF__FN void prof__env_trim(void) {}
 #endif
 
 #if defined(_WIN32)
@@ -24998,12 +25027,6 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
     return prof__file_put(&prof__env.file, (const char *)data, size);
 }
 #else
-PROF__FN bool prof__env_same(int handle) {
-    struct stat st;
-    return fstat(handle, &st) == 0 && (uint64_t)st.st_dev == prof__env.device &&
-           (uint64_t)st.st_ino == prof__env.inode;
-}
-
 /* At the end of what is whole; a program that has closed the file opens it again. */
 PROF__FN bool prof__env_block(const void *data, size_t size) {
     struct prof__env *e = &prof__env;
@@ -25015,6 +25038,7 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
     ok = (same || prof__env_same((int)f.handle)) && prof__env_room(size);
     if (ok) (void)lseek((int)f.handle, (off_t)e->end, SEEK_SET);   /* a pipe has no places */
     ok = ok && prof__file_put(&f, (const char *)data, size);
+    if (!ok) e->room = 0;
     if (!ok && ftruncate((int)f.handle, (off_t)e->end) != 0) errno = EIO;
     if (!same && f.handle >= 0) (void)prof__file_shut(&f);
     return ok;
@@ -25074,6 +25098,7 @@ PROF__FN prof_result prof__env_save(void) {
     prof_result result = PROF_OK;
     if (e->streams) {
         if (!prof__env_counts()) result = PROF_ERROR_FILE;
+        if (e->open) prof__env_trim();
     } else if (!e->child || prof_get_stats().recorded) {
         if (e->child) prof__env_tell("start", e->path);
         result = prof_save_chrome(&prof__trace, e->path);

@@ -141,6 +141,10 @@ static void works(int turns) {               /* now and then work of a device, a
     }
 }
 
+static void launches(int count) {            /* each in a zone of its own */
+    for (int i = 1; i <= count; i++) PROF_BLOCK("launcher") submit_work(i);
+}
+
 static void limit(int resource, rlim_t to) {
     struct rlimit most;
     getrlimit(resource, &most);
@@ -169,6 +173,7 @@ static void end(const char *way) {
     if (is(way, "more")) carries(100000);
     if (is(way, "backward")) backward();
     if (is(way, "works")) works(200000);
+    if (is(way, "launches")) launches(300000);
     if (is(way, "no_handles")) limit(RLIMIT_NOFILE, 0);
     if (is(way, "waits")) usleep(1500000);
     if (is(way, "tiny")) for (int i = 0; i < 300000; i = step(i)) {}
@@ -360,6 +365,9 @@ within 160000 "$prof" gaps --by op -f csv works.raw >paths 2>/dev/null
 try record_gaps_by_op_in_memory grep -q '^submit_work,.*,100.00,199,' paths
 within 160000 "$prof" analyze -f csv works.raw >paths 2>/dev/null
 try record_analyze_in_memory grep -q '^0,,gemm,200,' paths
+PROF_TRACE=launches.raw ./program . 0 launches >stdout 2>stderr
+within 140000 "$prof" report -f csv launches.raw >paths 2>/dev/null
+try record_launches_in_memory grep -q '^"launcher",300000,' paths
 within 160000 "$prof" memory --by op -f csv works.raw >paths 2>/dev/null
 try record_memory_in_memory grep -q '^cpu,holder,unknown,1600,100.00,200$' paths
 for ending in raw json; do                 # losses are told without a table too, once

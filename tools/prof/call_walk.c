@@ -1,8 +1,6 @@
 /* Calls in the order in which they lie in each other: see call_walk.h. They are sorted by thread
-   and time. Work, and changes of memory that name their zone, find their call by ids, so that all
-   are sorted by those first; what was found is sorted by work, as there may be a call of an op and
-   one of a launch; and then work goes to behind its call. prof.h's nest tells what lies in what,
-   its sums the times. */
+   and time; work, and changes of memory that name their zone, go to behind their call
+   (work_join.h). prof.h's nest tells what lies in what, its sums the times. */
 #include "call_walk.h"
 
 #include <stdlib.h>
@@ -10,6 +8,7 @@
 
 #include "losses.h"
 #include "span_sorter.h"
+#include "work_join.h"
 
 /* item.what. In the order of calls, work and changes stand behind the one that has them: */
 enum {
@@ -18,28 +17,17 @@ enum {
     ITEM_TOLD_WORK, ITEM_TOLD_CHANGE,      /* by "Zone parent id" */
     ITEM_CHANGE                  /* by time alone */
 };
-enum { JOIN_ZONE = PROF_JOIN_LAUNCH + 1, JOINS };  /* a call's "Zone id" */
 
 typedef struct item {
-    int64_t start_ns, amount;    /* of the call: when it begins, ns that it lasts */
-    uint64_t order;              /* its place among all */
-    int64_t id;                  /* the caller's, of the call or the work */
-    int64_t ns;                  /* of the work, or of a legacy call; of changes: bytes */
-    uint32_t thread;             /* as call_walk sorts them: see thread_of */
+    joined at;                   /* id: the caller's, of the call or the work; ns: of the work, or
+                                    of a legacy call; of changes bytes. what: ITEM_... */
     uint32_t name;
-    uint8_t what, kind;          /* ITEM_..., trace_kind */
-    bool is_legacy, same_ids;    /* same_ids: the external id only repeats the correlation id */
-    uint32_t join_kind;          /* PROF_JOIN_..., JOIN_ZONE; of */
-    int64_t join_id;
-    uint64_t work;               /* number of the work, or of the change */
+    uint8_t kind;                /* trace_kind */
+    bool is_legacy;
 } item;
 
-enum { ITEM_SIZE = offsetof(item, join_id) };    /* of those whose work is known */
-
-/* ---- Orders ---- */
-
 static bool tree_before(const void *one, const void *other) {
-    const item *a = one, *b = other;
+    const joined *a = one, *b = other;               /* at begins an item */
     bool change = a->what == ITEM_CHANGE;
     if (a->thread != b->thread) return a->thread < b->thread;
     if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
@@ -47,21 +35,6 @@ static bool tree_before(const void *one, const void *other) {
     if (a->amount != b->amount) return a->amount > b->amount;
     if (a->order != b->order) return a->order < b->order;
     return a->what < b->what;
-}
-
-/* Of calls with the same id the first one counts, of zones the last. */
-static bool id_before(const void *one, const void *other) {
-    const item *a = one, *b = other;
-    if (a->join_id != b->join_id) return a->join_id < b->join_id;
-    if (a->join_kind != b->join_kind) return a->join_kind < b->join_kind;
-    if (a->what != b->what) return a->what < b->what;
-    return a->join_kind == JOIN_ZONE ? a->order > b->order : a->order < b->order;
-}
-
-/* Behind each work the calls that were found. */
-static bool work_before(const void *one, const void *other) {
-    const item *a = one, *b = other;
-    return a->work != b->work ? a->work < b->work : a->what > b->what;
 }
 
 /* ---- Reading ---- */
@@ -80,43 +53,24 @@ static void tell_work(call_walk *w, uint32_t owner, int64_t id, int64_t ns) {
     if (w->take->work) w->take->work(w->user, owner, id, ns);
 }
 
-static void add_id(call_walk *w, item *i, uint32_t kind, int64_t id) {
-    i->join_kind = kind;
-    i->join_id = id;
-    if (id != PROF_NO_ID) sorter_add(w->ids, i);
-}
-
-/* The zone that it names. */
-static void add_told(call_walk *w, item *i, int64_t zone) {
-    sorter_add(w->works, i);
-    add_id(w, i, JOIN_ZONE, zone);
-    w->work_count++;
-}
-
 static void add_change(call_walk *w, const trace_event *event, const memory_change *change) {
-    item i = {
+    const int64_t ids[JOINS] = {PROF_NO_ID, PROF_NO_ID, change->told};
+    item i = {.at = {
         .start_ns = event->ts_ns, .ns = change->bytes, .what = ITEM_CHANGE,
-        .thread = 2 * tree_thread(&w->tree, event), .work = w->work_count
-    };
+        .thread = 2 * tree_thread(&w->tree, event)
+    }};
     if (change->bytes <= 0 || change->kind != CHANGE_EVENT) return;
     if (change->told == 0) tell_change(w, NO_CALL, change->bytes);
     else if (change->told == NOT_TOLD) sorter_add(w->items, &i);
-    else add_told(w, &i, change->told);
+    else work_join_work(w->join, ids, &i.at);
 }
 
 static void add_work(call_walk *w, const trace_event *event, int64_t id) {
     int64_t told = tree_told(event), correlation, external = trace_work_ids(event, &correlation);
-    item i = {
-        .id = id, .ns = event->dur_ns, .what = ITEM_WORK, .work = w->work_count,
-        .same_ids = external == correlation
-    };
-    if (told == 0) {
-        tell_work(w, NO_CALL, id, event->dur_ns);
-        return;
-    }
-    add_told(w, &i, told == NOT_TOLD ? PROF_NO_ID : told);
-    add_id(w, &i, PROF_JOIN_LAUNCH, correlation);
-    add_id(w, &i, PROF_JOIN_OP, external);
+    const int64_t ids[JOINS] = {external, correlation, told == NOT_TOLD ? PROF_NO_ID : told};
+    joined work = {.id = id, .ns = event->dur_ns, .what = ITEM_WORK};
+    if (told == 0) tell_work(w, NO_CALL, id, event->dur_ns);
+    else work_join_work(w->join, ids, &work);
 }
 
 static void add_call(call_walk *w, const trace_event *event, int64_t id) {
@@ -124,16 +78,17 @@ static void add_call(call_walk *w, const trace_event *event, int64_t id) {
     bool with_work = !w->tree.without_kernels;
     int64_t zone = PROF_NO_ID;
     item i = {
-        .start_ns = event->ts_ns, .amount = event->dur_ns, .order = w->call_count++, .id = id,
-        .thread = thread_of(w, event), .name = tree_name(&w->tree, event), .kind = event->kind,
+        .at = {.start_ns = event->ts_ns, .amount = event->dur_ns, .order = w->call_count++,
+               .id = id, .thread = thread_of(w, event)},
+        .name = tree_name(&w->tree, event), .kind = event->kind,
         .is_legacy = with_work && trace_arg(event, "is_legacy")
     };
-    if (i.is_legacy) i.ns = trace_kernels_ns(event);
+    if (i.is_legacy) i.at.ns = trace_kernels_ns(event);
     if (event->is_async) return;
     sorter_add(w->items, &i);
-    if (with_work) add_id(w, &i, own.kind, own.id);
+    if (with_work) work_join_call(w->join, own.kind, own.id, &i.at);
     if (with_work || w->tree.with_memory) trace_arg_int(event, PROF_KEY_ZONE, &zone);
-    add_id(w, &i, JOIN_ZONE, zone);
+    work_join_call(w->join, JOIN_ZONE, zone, &i.at);
 }
 
 static void add_to_tree(call_walk *w, const trace_event *event, int64_t id) {
@@ -151,9 +106,8 @@ static void begin(call_walk *w, const losses *head) {
     w->begun = true;
     w->told = head->zone_ids;
     if (w->told) return;
-    w->items = sorter_of(ITEM_SIZE, tree_before);
-    w->ids = sorter_of(sizeof(item), id_before);
-    w->works = sorter_of(sizeof(item), work_before);
+    w->items = sorter_of(sizeof(item), tree_before);
+    w->join = work_join_new();
 }
 
 void walk_add(call_walk *w, const trace_reader *reader, int64_t id) {
@@ -171,69 +125,19 @@ void walk_add(call_walk *w, const trace_reader *reader, int64_t id) {
         add_work(w, event, id);
 }
 
-/* ---- Work to its calls ---- */
-
-/* Of each work, the calls that have its ids. */
-static void find_calls(call_walk *w) {
-    item i, known = {.join_id = PROF_NO_ID};
-    sorter_finish(w->ids);
-    while (sorter_next(w->ids, &i)) {
-        bool same = i.join_id == known.join_id && i.join_kind == known.join_kind;
-        if (i.what == ITEM_CALL && !same) known = i;
-        if (i.what == ITEM_CALL || !same) continue;
-        known.work = i.work;
-        sorter_add(w->works, &known);
+/* To behind its call; a change to the zone that it names, or to where times tell. */
+static void place(void *user, const joined *work, const joined *by, uint32_t kind) {
+    call_walk *w = user;
+    bool change = work->what == ITEM_CHANGE, told = kind == JOIN_ZONE;
+    item placed = {.at = by ? *by : *work};
+    if (!by && !change) {
+        tell_work(w, NO_CALL, work->id, work->ns);
+        return;
     }
-    sorter_free(w->ids);
-    w->ids = NULL;
-}
-
-/* A change goes to the zone that it names, or to where times tell. */
-static item placed_change(const item *change, const item found[JOINS]) {
-    item placed = found[JOIN_ZONE];
-    if (placed.join_id == PROF_NO_ID) return *change;
-    placed.what = ITEM_TOLD_CHANGE;
-    return placed;
-}
-
-/* Of the calls of an op and of a launch that one which prof_join_owner says. */
-static item placed_work(const item *work, const item found[JOINS]) {
-    bool has_op = found[PROF_JOIN_OP].join_id != PROF_NO_ID;
-    bool has_launch = found[PROF_JOIN_LAUNCH].join_id != PROF_NO_ID;
-    bool told = found[JOIN_ZONE].join_id != PROF_NO_ID;
-    bool by_op = has_op && !(has_launch && work->same_ids);
-    item placed = found[told ? JOIN_ZONE : by_op ? PROF_JOIN_OP : PROF_JOIN_LAUNCH];
-    placed.what = told ? ITEM_TOLD_WORK : ITEM_WORK;
-    return placed;
-}
-
-static void place(call_walk *w, const item *one, const item found[JOINS]) {
-    bool change = one->what == ITEM_CHANGE;
-    item placed = change ? placed_change(one, found) : placed_work(one, found);
-    placed.id = one->id;
-    placed.ns = one->ns;
-    if (change || placed.join_id != PROF_NO_ID) sorter_add(w->items, &placed);
-    else tell_work(w, NO_CALL, one->id, one->ns);
-}
-
-static void place_all(call_walk *w) {
-    static const item none = {.join_id = PROF_NO_ID};
-    item next, one = none, found[JOINS] = {none, none, none};
-    bool any = false;
-    sorter_finish(w->works);
-    while (sorter_next(w->works, &next)) {
-        if (next.what == ITEM_CALL) {
-            found[next.join_kind] = next;
-            continue;
-        }
-        if (any) place(w, &one, found);
-        any = true;
-        one = next;
-        for (int i = 0; i < JOINS; i++) found[i] = none;
-    }
-    if (any) place(w, &one, found);
-    sorter_free(w->works);
-    w->works = NULL;
+    if (by) placed.at.what = change ? ITEM_TOLD_CHANGE : told ? ITEM_TOLD_WORK : ITEM_WORK;
+    placed.at.id = work->id;
+    placed.at.ns = work->ns;
+    sorter_add(w->items, &placed);
 }
 
 /* ---- The walk ---- */
@@ -264,15 +168,15 @@ static void leave_until(call_walk *w, int64_t start_ns, int64_t end_ns) {
 }
 
 static void enter(call_walk *w, const item *i) {
-    leave_until(w, i->start_ns, i->start_ns + i->amount);
+    leave_until(w, i->at.start_ns, i->at.start_ns + i->at.amount);
     uint32_t number = w->top + 1;                /* 0 in none */
     GROW(w->calls, number, w->capacity);
     const walk_call *around = number ? &w->calls[w->top] : NULL;
     w->calls[number] = (walk_call){
-        .start_ns = i->start_ns, .end_ns = i->start_ns + i->amount, .device_ns = i->ns,
-        .id = i->id, .name = i->name, .thread = i->thread / 2, .around = w->top, .kind = i->kind,
-        .depth = around ? around->depth + !around->apart : 0, .is_legacy = i->is_legacy,
-        .apart = w->frames_apart && i->kind == TRACE_PYTHON
+        .start_ns = i->at.start_ns, .end_ns = i->at.start_ns + i->at.amount,
+        .device_ns = i->at.ns, .id = i->at.id, .name = i->name, .thread = i->at.thread / 2,
+        .around = w->top, .kind = i->kind, .depth = around ? around->depth + !around->apart : 0,
+        .is_legacy = i->is_legacy, .apart = w->frames_apart && i->kind == TRACE_PYTHON
     };
     w->top = number;
     if (w->take->enter) w->take->enter(w->user, number);
@@ -288,14 +192,14 @@ static bool is_launch(const void *one) {
 static void take_work(call_walk *w, const item *i) {
     uint32_t owner = w->top;
     w->nest.spans = w->calls;
-    if (i->what == ITEM_WORK) owner = prof_nest_launcher(&w->nest, owner, is_launch);
-    if (!w->calls[owner].is_legacy) w->calls[owner].device_ns += i->ns;
-    tell_work(w, owner, i->id, i->ns);
+    if (i->at.what == ITEM_WORK) owner = prof_nest_launcher(&w->nest, owner, is_launch);
+    if (!w->calls[owner].is_legacy) w->calls[owner].device_ns += i->at.ns;
+    tell_work(w, owner, i->at.id, i->at.ns);
 }
 
 static void take_change(call_walk *w, const item *i) {
-    if (i->what == ITEM_CHANGE) leave_until(w, i->start_ns, i->start_ns);
-    tell_change(w, w->top, i->ns);
+    if (i->at.what == ITEM_CHANGE) leave_until(w, i->at.start_ns, i->at.start_ns);
+    tell_change(w, w->top, i->at.ns);
 }
 
 static void walk_items(call_walk *w) {
@@ -304,10 +208,10 @@ static void walk_items(call_walk *w) {
     w->top = NO_CALL;
     sorter_finish(w->items);
     while (sorter_next(w->items, &i)) {
-        while (i.thread != thread && w->top != NO_CALL) leave(w);
-        thread = i.thread;
-        if (i.what == ITEM_CALL) enter(w, &i);
-        else if (i.what == ITEM_WORK || i.what == ITEM_TOLD_WORK) take_work(w, &i);
+        while (i.at.thread != thread && w->top != NO_CALL) leave(w);
+        thread = i.at.thread;
+        if (i.at.what == ITEM_CALL) enter(w, &i);
+        else if (i.at.what == ITEM_WORK || i.at.what == ITEM_TOLD_WORK) take_work(w, &i);
         else take_change(w, &i);
     }
     while (w->top != NO_CALL) leave(w);
@@ -325,10 +229,8 @@ static void walk_sorted(call_walk *w) {
     w->nest = (prof_nest){
         NULL, sizeof *w->calls, offsetof(walk_call, end_ns), offsetof(walk_call, around), 0
     };
-    if (w->work_count) {
-        find_calls(w);
-        place_all(w);
-    }
+    work_join_each(w->join, place, w);
+    w->join = NULL;
     walk_items(w);
     prof_sums_close(w->sums, NULL, 0);
 }
@@ -381,8 +283,7 @@ void walk_all(call_walk *w) {
 void walk_free(call_walk *w) {
     tree_free(&w->tree);
     sorter_free(w->items);
-    sorter_free(w->ids);
-    sorter_free(w->works);
+    work_join_free(w->join);
     arena_free(&w->memory);
     free(w->calls);
     free(w->work_ids);

@@ -47,8 +47,9 @@ typedef struct call_walk {
     prof_sums *sums;
     arena memory;
     bool told, begun;            /* told: by the tree */
-    struct span_sorter *items, *ids, *works;
-    uint64_t call_count, work_count;
+    struct span_sorter *items;
+    struct work_join *join;
+    uint64_t call_count;
     int64_t *work_ids;           /* told: of tree.kernels */
     size_t work_capacity;
 } call_walk;

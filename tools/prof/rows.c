@@ -13,6 +13,7 @@
 #include "losses.h"
 #include "raw_rows.h"
 #include "span_sorter.h"
+#include "work_join.h"
 
 /* What one row is about; compared byte by byte, so zeroed before it is filled. */
 typedef struct group_key {
@@ -599,7 +600,7 @@ static void take_frames(row_table *t, open_frames *f, span *s) {
     f->top = prof_nest_around(&f->nest, f->top, s->start_ns,
                               s->start_ns + (frame ? s->amount : 0));
     if (frame) enter_frame(f, s);
-    if (s->flags & (SPAN_FRAME | SPAN_CHANGE | SPAN_HELD)) return;
+    if (s->flags & (SPAN_FRAME | SPAN_CHANGE | SPAN_HELD | SPAN_WORK)) return;
     if (f->top == PROF_NONE || s->what == NO_GROUP) return;
     group_key key = *key_of(t, s->what);
     if (key.stack == 0) key.stack = frames_text(t, f);
@@ -614,7 +615,10 @@ static void note_ids(row_table *t, const trace_event *event, span *s) {
     if (!t->options->device) return;
     s->id = own.id;
     if (own.kind == PROF_JOIN_LAUNCH) s->flags |= SPAN_LAUNCH;
-    if (!t->told) prof_join_call(&t->join, own.kind, own.id, s->order);
+    joined at = {
+        .start_ns = s->start_ns, .amount = s->amount, .thread = s->thread, .order = s->order
+    };
+    if (!t->told) work_join_call(t->join, own.kind, own.id, &at);
 }
 
 static span call_span(row_table *t, const trace_event *event, uint32_t name) {
@@ -644,7 +648,7 @@ static void keep_span(row_table *t, const span *s) {
 static void add_frame(row_table *t, const trace_event *event, uint32_t name) {
     span s = {
         .start_ns = event->ts_ns, .amount = event->dur_ns, .thread = thread_of(t, event, false),
-        .what = NO_GROUP, .id = name, .flags = SPAN_FRAME
+        .what = NO_GROUP, .id = name, .flags = SPAN_FRAME, .order = t->order
     };
     sorter_add(t->sorter, &s);
 }
@@ -666,6 +670,39 @@ static void add_call(row_table *t, const trace_event *event) {
 
 /* ---- The walk: in the order in which things lie in each other ---- */
 
+/* As sorter_new sorts; what calls of the same times hold stands before each. */
+static bool call_before(const void *one, const void *other) {
+    const span *a = one, *b = other;
+    const uint32_t held = SPAN_HELD | SPAN_WORK;
+    if (a->thread != b->thread) return a->thread < b->thread;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
+    if ((a->flags | b->flags) & SPAN_CHANGE) return !(a->flags & SPAN_CHANGE);
+    if (a->amount != b->amount) return a->amount > b->amount;
+    if (a->order != b->order) return a->order < b->order;
+    return (a->flags & held) && !(b->flags & held);
+}
+
+/* Work to its call. */
+static void place_work(void *user, const joined *work, const joined *by, uint32_t kind) {
+    row_table *t = user;
+    (void)kind;
+    t->without_call += !by;
+    if (!by) return;
+    span s = {
+        .start_ns = by->start_ns, .amount = by->amount, .thread = by->thread,
+        .order = (uint32_t)by->order, .id = work->ns, .what = work->what, .flags = SPAN_WORK
+    };
+    sorter_add(t->sorter, &s);
+}
+
+/* A range that runs beside its thread is not in the walk; its work is dropped. */
+static void take_work(row_table *t, const span *s) {
+    prof_span *work = &t->held_work;
+    if (work->order != s->order) *work = (prof_span){.order = s->order};
+    work->device_ns += s->id;
+    if (s->what) work->other_device_ns[s->what - 1] += s->id;
+}
+
 /* Of a call's time, what its task did not run. */
 static void add_away(row_table *t, const prof_span *s) {
     const unsigned without = PROF_SPAN_HIDDEN | PROF_EVENT_ASYNC;    /* a range has no task */
@@ -683,8 +720,11 @@ static void add_away(row_table *t, const prof_span *s) {
 
 static void push_call(row_table *t, const span *s) {
     prof_span out = span_of(t, s);
-    prof_join_take(&t->join, s->flags & SPAN_LAUNCH ? PROF_JOIN_LAUNCH : PROF_JOIN_OP, s->id,
-                   s->order, &out);
+    const prof_span *work = &t->held_work;
+    if (work->order == s->order) {
+        out.device_ns += work->device_ns;
+        memcpy(out.other_device_ns, work->other_device_ns, sizeof out.other_device_ns);
+    }
     if (s->flags & SPAN_LAUNCH) out.flags |= PROF_SPAN_LAUNCH;
     add_away(t, &out);
     push_holding(t, &out);
@@ -693,12 +733,15 @@ static void push_call(row_table *t, const span *s) {
 static void walk_sorted(row_table *t) {
     open_frames frames = no_frames();
     span s;
-    prof_join_finish(&t->join);
+    t->held_work = (prof_span){.order = UINT32_MAX};
+    work_join_each(t->join, place_work, t);
+    t->join = NULL;
     sorter_finish(t->sorter);
     while (sorter_next(t->sorter, &s)) {
         if (t->options->by_stack) take_frames(t, &frames, &s);
         if (s.flags & SPAN_CHANGE) push_change(t, &s);
         else if (s.flags & SPAN_HELD) take_held(t, &s);
+        else if (s.flags & SPAN_WORK) take_work(t, &s);
         else if (!(s.flags & SPAN_FRAME)) push_call(t, &s);
     }
     free(frames.list);
@@ -797,8 +840,11 @@ static void add_work(row_table *t, const trace_event *event) {
     size_t type = type_number(t, device_type_of(t, event));
     int64_t correlation, external = trace_work_ids(event, &correlation);
     if (!t->options->device) return;
-    if (t->told) t->tree.kernels[t->tree.kernel_count - 1].type = (uint32_t)type;
-    else prof_join_work(&t->join, external, correlation, event->dur_ns, (uint32_t)type);
+    const int64_t ids[JOINS] = {external, correlation, PROF_NO_ID};
+    joined work = {.ns = event->dur_ns, .what = (uint32_t)type};
+    if (t->told) t->tree.kernels[t->tree.kernel_count - 1].type = work.what;
+    else work_join_work(t->join, ids, &work);
+    t->works++;
 }
 
 static void name_task(row_table *t, const trace_event *event) {
@@ -956,8 +1002,9 @@ static void note_item(row_table *t, const trace_reader *reader) {
 }
 
 static void begin_file(row_table *t) {
-    t->sorter = sorter_new();
-    t->join = join_new();
+    t->sorter = sorter_of_spans(call_before);
+    t->join = work_join_new();
+    t->works = t->without_call = 0;
     t->file_first_ns = INT64_MAX;
     t->file_last_ns = INT64_MIN;
     t->span_count = t->first_count = 0;
@@ -977,9 +1024,8 @@ static void end_file(row_table *t) {
     t->overlaps += t->told ? t->tree.nest.overlaps : 0;
     t->unowned += t->told ? t->tree.unowned : 0;
     t->kernels += t->told ? t->tree.kernel_count : 0;
-    t->unowned += t->told ? 0 : t->join.unowned;
-    t->kernels += t->told ? 0 : t->join.work_count;
-    prof_join_close(&t->join);
+    t->unowned += t->told ? 0 : t->without_call;
+    t->kernels += t->told ? 0 : t->works;
     sorter_free(t->sorter);
     tasks_clear(&t->tasks);
     tree_clear(&t->tree);

@@ -60,7 +60,8 @@ typedef struct row_table {
     struct span *spans;         /* then: of the tree's calls */
     size_t span_count, span_capacity;
     struct span_sorter *sorter; /* else they are sorted here, in constant memory, */
-    prof_join join;             /* and have their work from here */
+    struct work_join *join;     /* and have their work from here */
+    uint64_t works, without_call;
     uint8_t types[1 + PROF_OTHER_DEVICES];       /* the types that the heads list */
     size_t type_count;
     uint8_t memory_type;        /* of the device that is not the host whose memory changed first:
@@ -84,7 +85,8 @@ typedef struct row_table {
     size_t held_count, held_capacity;
     uint32_t held_free;         /* 1 + the first that is free; 0: none */
     map held_by_zone;           /* zone id -> 1 + its first */
-    int64_t held_bytes[2];      /* in the walk: of the call to come, host and device */
+    int64_t held_bytes[2];      /* in the walk: of the call to come, host and device; */
+    prof_span held_work;        /* its work: times and order */
     uint32_t order;             /* of the event in all files */
     bool python_rows;           /* Python functions are rows */
     bool own;                   /* the file is prof.h's: its head says so */

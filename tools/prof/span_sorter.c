@@ -17,6 +17,7 @@ typedef struct piece {           /* of the file, sorted */
 
 struct span_sorter {
     record_before *before;
+    bool by_thread;              /* spans, by thread first */
     size_t size, room, per_block;   /* of a record; how many records there is room for */
     char *records;
     uint32_t *order;
@@ -83,7 +84,7 @@ static bool sort_lanes(span_sorter *s) {
 }
 
 static void sort_piece(span_sorter *s) {
-    if (s->before == span_before && sort_lanes(s)) return;
+    if (s->by_thread && sort_lanes(s)) return;
     for (size_t i = 0; i < s->count; i++) s->order[i] = (uint32_t)i;
     sort_numbers(s->order, s->count, number_before, s);
 }
@@ -144,7 +145,13 @@ span_sorter *sorter_of(size_t size, record_before *before) {
     return s;
 }
 
-span_sorter *sorter_new(void) { return sorter_of(sizeof(span), span_before); }
+span_sorter *sorter_of_spans(record_before *before) {
+    span_sorter *s = sorter_of(sizeof(span), before);
+    s->by_thread = true;
+    return s;
+}
+
+span_sorter *sorter_new(void) { return sorter_of_spans(span_before); }
 
 void sorter_add(span_sorter *s, const void *added) {
     if (s->count == s->room) write_piece(s);

@@ -19,7 +19,8 @@ enum {                           /* span.flags */
     SPAN_HIDDEN = 2,             /* counts in no row; of changes: a free that was missed */
     SPAN_LAUNCH = 4,             /* a call of a device's library */
     SPAN_FRAME = 8,              /* a Python function around calls */
-    SPAN_HELD = 16               /* what changed in memory in the call behind it: id is bytes */
+    SPAN_HELD = 16,              /* what changed in memory in the call behind it: id is bytes */
+    SPAN_WORK = 32               /* what that call launched: id is ns */
 };
 
 typedef struct span {
@@ -34,6 +35,8 @@ typedef struct span_sorter span_sorter;
 typedef bool record_before(const void *a, const void *b);
 
 span_sorter *sorter_new(void);
+/* Of spans in an order that is by thread first. */
+span_sorter *sorter_of_spans(record_before *before);
 /* Of records of so many bytes, a multiple of 8, with nothing that is aligned to more. */
 span_sorter *sorter_of(size_t size, record_before *before);
 void sorter_add(span_sorter *sorter, const void *added);

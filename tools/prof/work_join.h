@@ -1,0 +1,37 @@
+/* Work of devices, and changes of memory, to the calls that they name, in constant memory: as
+   prof_join of prof.h finds them, but all are sorted by their ids, and what was found by work, as
+   there may be a call of an op and one of a launch.
+
+       work_join *join = work_join_new();
+       work_join_call(join, PROF_JOIN_LAUNCH, id, &call) ...
+       work_join_work(join, ids, &work) ...
+       work_join_each(join, take, user);         also frees it                                  */
+#ifndef PROF_WORK_JOIN_H
+#define PROF_WORK_JOIN_H
+
+#include "common.h"
+
+enum { JOIN_ZONE = PROF_JOIN_LAUNCH + 1, JOINS };  /* a call's "Zone id" */
+
+typedef struct joined {
+    int64_t start_ns, amount;    /* of the call: when it begins, ns that it lasts */
+    uint64_t order;              /* of calls: the place among all */
+    int64_t id, ns;              /* these and what are the caller's */
+    uint32_t thread, what;
+} joined;
+
+typedef struct work_join work_join;
+
+/* call: NULL: none was found, else by ids of this kind. */
+typedef void take_joined(void *user, const joined *work, const joined *call, uint32_t kind);
+
+work_join *work_join_new(void);
+/* Of calls with the same id the first one counts, of zones the last. */
+void work_join_call(work_join *join, uint32_t kind, int64_t id, const joined *call);
+/* Its ids, by kind; PROF_NO_ID: none. A zone that it names is its own; else as prof_join_owner. */
+void work_join_work(work_join *join, const int64_t ids[JOINS], const joined *work);
+/* Of each work, in the order in which they came. */
+void work_join_each(work_join *join, take_joined *take, void *user);
+void work_join_free(work_join *join);              /* NULL: nothing */
+
+#endif
