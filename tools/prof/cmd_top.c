@@ -2,6 +2,7 @@
 #include "top.h"
 
 #include "containers.h"
+#include "interrupts.h"
 #include "losses.h"
 #include "raw_json.h"
 #include "raw_memory.h"
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
@@ -42,7 +44,7 @@ typedef struct top_row {
 typedef enum top_sort { BY_SELF, BY_TOTAL, BY_CALLS, BY_RATE, BY_NAME, SORTS } top_sort;
 static const char *const sorts[] = {"self", "total", "calls", "rate", "name", NULL};
 
-typedef struct top {
+struct top_view {
     const char *path;
     FILE *out;
     int file, keys;                      /* keys: the terminal's, or -1 */
@@ -63,19 +65,21 @@ typedef struct top {
     double last, since;                  /* the last reading; s from the one before, 0: none */
     top_sort sort;
     bool paused, ended, quit;            /* ended: the stream told its last counts */
-} top;
+    double next;                         /* when to look */
+    uint64_t looked;                     /* bytes that had come when it looked last */
+};
 
 /* ---- What the stream tells ---- */
 
 static void *more_memory(void *user, size_t size) {
-    return arena_allocate(&((top *)user)->sums_memory, size);
+    return arena_allocate(&((top_view *)user)->sums_memory, size);
 }
 
-static uint32_t row_of(const top *t, const char *name) {
+static uint32_t row_of(const top_view *t, const char *name) {
     return prof_sums_row(t->sums, &(prof_event){.name = name}, NULL);
 }
 
-static void take_zone(top *t, const prof_raw_item *item) {
+static void take_zone(top_view *t, const prof_raw_item *item) {
     prof_span zone = {
         .start_ns = item->start_ns, .end_ns = item->end_ns, .thread = item->thread,
         .row = row_of(t, item->name), .depth = item->depth, .flags = PROF_SPAN_DEPTH
@@ -84,16 +88,16 @@ static void take_zone(top *t, const prof_raw_item *item) {
 }
 
 static void take(void *user, const prof_raw_item *item) {
-    top *t = user;
+    top_view *t = user;
     losses_take_raw(&t->lost, &t->raw_lost, item);
     if (item->kind == PROF_RAW_COUNTS) t->ended = item->value == 1;
-    if (item->kind == PROF_RAW_SESSION) t->cpu_row = 0;
+    if (item->kind == PROF_RAW_SESSION) t->cpu_row = 0, t->ended = false;
     if (item->kind == PROF_RAW_THREAD && raw_json_is_cpu_row(item)) t->cpu_row = item->thread + 1;
     if (item->kind == PROF_RAW_ZONE && item->thread < 1 << 20 && item->thread + 1 != t->cpu_row)
         take_zone(t, item);
 }
 
-static struct top_known *known_of(top *t, const char *name) {
+static struct top_known *known_of(top_view *t, const char *name) {
     uint32_t number = row_of(t, name);
     while (t->known_count <= number) {
         GROW(t->known, t->known_count, t->known_capacity);
@@ -102,7 +106,7 @@ static struct top_known *known_of(top *t, const char *name) {
     return &t->known[number];
 }
 
-static void make_row(top *t, const prof_average *a, top_row *row) {
+static void make_row(top_view *t, const prof_average *a, top_row *row) {
     struct top_known *before = known_of(t, a->key), now = {
         (int64_t)a->count, a->self_cpu_time_total_ns
     };
@@ -111,7 +115,7 @@ static void make_row(top *t, const prof_average *a, top_row *row) {
     *before = now;
 }
 
-static void make_rows(top *t) {
+static void make_rows(top_view *t) {
     t->row_count = prof_sums_look(t->sums, NULL, 0);
     t->averages = reallocate(t->averages, t->row_count * sizeof *t->averages);
     t->rows = reallocate(t->rows, t->row_count * sizeof *t->rows);
@@ -119,15 +123,18 @@ static void make_rows(top *t) {
     for (size_t i = 0; i < t->row_count; i++) make_row(t, &t->averages[i], &t->rows[i]);
 }
 
+void top_push(top_view *t, const void *data, size_t size) {
+    prof_raw_feed(t->raw, data, size);
+    t->bytes += size;
+}
+
 /* What has come since the last time, and in how long. */
-static void read_more(top *t) {
+static void read_more(top_view *t) {
     double now = seconds_now();
     char piece[PIECE];
     ssize_t got;
-    while (t->file >= 0 && (got = read(t->file, piece, sizeof piece)) > 0) {
-        prof_raw_feed(t->raw, piece, (size_t)got);
-        t->bytes += (uint64_t)got;
-    }
+    while (t->file >= 0 && (got = read(t->file, piece, sizeof piece)) > 0)
+        top_push(t, piece, (size_t)got);
     make_rows(t);
     t->since = t->last > 0 ? now - t->last : 0;
     t->last = now;
@@ -135,7 +142,7 @@ static void read_more(top *t) {
 
 /* ---- The table ---- */
 
-static const top *sorting;
+static const top_view *sorting;
 static int compare(const void *a, const void *b) {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     const top_row *r = sorting->rows + x, *s = sorting->rows + y;
@@ -160,7 +167,7 @@ static void write_name(FILE *out, const char *name, size_t width) {
     fprintf(out, "%*s", (int)(width - count), "");
 }
 
-static void write_losses(top *t) {
+static void write_losses(top_view *t) {
     losses now = t->lost;
     raw_losses counts = t->raw_lost;
     size_t place = 0;
@@ -169,7 +176,7 @@ static void write_losses(top *t) {
     while (losses_next(&now, &place, line)) fprintf(t->out, "%s: %s\n", t->path, line);
 }
 
-static void write_row(top *t, const top_row *row, int64_t all, size_t width) {
+static void write_row(top_view *t, const top_row *row, int64_t all, size_t width) {
     char self[32], total[32], share[32], rate[32] = "-", busy[32] = "-";
     prof_format_time(self, sizeof self, (double)row->self / 1e3);
     prof_format_time(total, sizeof total, (double)row->total / 1e3);
@@ -185,7 +192,7 @@ static void write_row(top *t, const top_row *row, int64_t all, size_t width) {
 
 /* Rates are those between the last two readings, per second; "now" is the share of a thread's
    time. */
-static void look(top *t, size_t lines, size_t columns) {
+static void look(top_view *t, size_t lines, size_t columns) {
     uint32_t *order = allocate((t->row_count + 1) * sizeof *order);
     size_t width = columns > 92 ? columns - 62 : 30;
     int64_t all = 0;
@@ -206,7 +213,7 @@ static void look(top *t, size_t lines, size_t columns) {
     free(order);
 }
 
-static void look_fitting(top *t) {
+static void look_fitting(top_view *t) {
     struct winsize size = {.ws_row = 24, .ws_col = 80};
     if (t->keys >= 0) (void)ioctl(fileno(t->out), TIOCGWINSZ, &size);
     look(t, size.ws_row > BEFORE_END ? size.ws_row - 4u : 20, size.ws_col);
@@ -214,14 +221,8 @@ static void look_fitting(top *t) {
 
 /* ---- Keys ---- */
 
-static volatile sig_atomic_t stopped;
-static void on_signal(int number) {
-    (void)number;
-    stopped = 1;
-}
-
 /* The terminal's, where the table goes to one: stdin may be the program's. */
-static void keys_open(top *t) {
+static void keys_open(top_view *t) {
     struct termios with;
     t->keys = isatty(fileno(t->out)) ? open("/dev/tty", O_RDONLY | O_CLOEXEC) : -1;
     if (t->keys < 0 && isatty(fileno(t->out))) t->keys = dup(fileno(t->out));
@@ -231,13 +232,13 @@ static void keys_open(top *t) {
     tcsetattr(t->keys, TCSANOW, &with);
 }
 
-static void keys_close(top *t) {
+static void keys_close(top_view *t) {
     if (t->keys < 0) return;
     tcsetattr(t->keys, TCSANOW, &t->before);
     close(t->keys);
 }
 
-static void take_key(top *t) {
+static void take_key(top_view *t) {
     char key = 0;
     if (read(t->keys, &key, 1) != 1) return;
     if (key == 'q') t->quit = true;
@@ -247,19 +248,18 @@ static void take_key(top *t) {
 }
 
 /* A second, or less: a key is heeded at once, and a stream that there is at last. */
-static void wait_second(top *t) {
+static void wait_second(top_view *t) {
     double until = seconds_now() + (t->file < 0 ? 0.02 : 1);
-    while (!t->quit && !stopped) {
-        struct pollfd key = {.fd = t->keys, .events = POLLIN};
+    while (!t->quit && !interrupted()) {
         double left = until - seconds_now();
         if (left <= 0) return;
-        if (poll(&key, t->keys >= 0, (int)(left * 1000) + 1) > 0) take_key(t);
+        if (readable(t->keys, (int)(left * 1000) + 1)) take_key(t);
     }
 }
 
 /* ---- Both commands ---- */
 
-static bool top_open(top *t, FILE *out) {
+static bool top_open(top_view *t, FILE *out) {
     t->out = out;
     t->memory = allocate(RAW_READER);
     prof_raw_desc desc = {.memory = t->memory, .memory_size = RAW_READER, .item = take, .user = t};
@@ -270,7 +270,7 @@ static bool top_open(top *t, FILE *out) {
     return true;
 }
 
-static void top_close(top *t) {
+static void top_close(top_view *t) {
     keys_close(t);
     free(t->memory);
     free(t->averages);
@@ -280,8 +280,73 @@ static void top_close(top *t) {
     if (t->file >= 0) close(t->file);
 }
 
+/* ---- A stream that someone else reads ---- */
+
+bool top_can(int file) {
+    char magic[4];
+    off_t at = lseek(file, 0, SEEK_CUR);
+    return at < 0 || pread(file, magic, 4, at) < 4 || raw_json_is(magic, 4);
+}
+
+top_view *top_begin(const char *path, FILE *out) {
+    top_view *t = allocate(sizeof *t);
+    t->path = path;
+    t->file = -1;
+    t->last = seconds_now();
+    t->next = t->last + 1;
+    if (top_open(t, out)) return t;
+    free(t);
+    return NULL;
+}
+
+/* The end of a file is no end while the stream goes on. */
+static bool at_end(int fd) {
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+           lseek(fd, 0, SEEK_CUR) >= status.st_size;
+}
+
+/* Something of either, or nothing for so long. */
+static bool wait_either(top_view *t, int fd, double seconds) {
+    bool grows = at_end(fd);
+    struct pollfd both[] = {{.fd = t->keys, .events = POLLIN},
+                            {.fd = grows ? -1 : fd, .events = POLLIN}};
+    if (grows && seconds > 0.05) seconds = 0.05;
+    if (seconds < 0 || poll(both, 2, (int)(seconds * 1000) + 1) <= 0) return false;
+    if (both[0].revents) take_key(t);
+    return both[1].revents != 0;
+}
+
+static void look_again(top_view *t) {
+    t->next = seconds_now() + 1;
+    t->looked = t->bytes;
+    if (t->paused) return;
+    read_more(t);
+    look_fitting(t);
+}
+
+bool top_wait(top_view *t, int fd) {
+    bool more = false;
+    while (!more && !t->quit && !interrupted()) {
+        more = wait_either(t, fd, t->next - seconds_now());
+        if (seconds_now() < t->next) continue;
+        if (!more && t->ended && t->looked == t->bytes) return false;
+        look_again(t);
+    }
+    if (t->quit) raise(SIGINT);          /* for whoever reads, as Ctrl-C */
+    return more;
+}
+
+void top_end(top_view *t) {
+    t->paused = false;
+    t->last = 0;                         /* there are no rates any more */
+    look_again(t);
+    top_close(t);
+    free(t);
+}
+
 void top_watch(pid_t program, record_notes *notes, int notes_file) {
-    top t = {.file = -1};
+    top_view t = {.file = -1};
     siginfo_t over = {.si_pid = 0};
     char *path = NULL;
     if (!top_open(&t, stderr)) return;
@@ -305,10 +370,9 @@ void top_watch(pid_t program, record_notes *notes, int notes_file) {
     free(path);
 }
 
-static int follow(top *t, int64_t looks) {
-    signal(SIGINT, on_signal);
-    signal(SIGTERM, on_signal);
-    for (int64_t i = 1; !t->quit && !stopped; i++) {
+static int follow(top_view *t, int64_t looks) {
+    interrupts_take();
+    for (int64_t i = 1; !t->quit && !interrupted(); i++) {
         if (!t->paused) read_more(t);
         if (!t->paused) look_fitting(t);
         if (t->ended || i >= looks) break;
@@ -326,17 +390,14 @@ static int run(int argc, char **argv) {
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
     int status, count = options_parse(&top_command, options, argc, argv, &status);
-    top t = {.path = argv[1]};
+    top_view t = {.path = argv[1]};
     if (count < 0) return status;
     if (count != 1) return fail(NULL, "top takes one stream; see prof top --help");
     while (t.sort < SORTS && strcmp(sorts[t.sort], sort) != 0) t.sort++;
     if (t.sort == SORTS) return fail("--sort", "no column %s", sort);
     t.file = open(t.path, O_RDONLY | O_CLOEXEC);
     if (t.file < 0) return fail(t.path, "%s", strerror(errno));
-    char magic[4];
-    bool raw = pread(t.file, magic, 4, 0) < 4 || memcmp(magic, "FORP", 4) == 0 ||
-               memcmp(magic, "PROF", 4) == 0;
-    if (!raw) {
+    if (!top_can(t.file)) {
         close(t.file);
         return fail(t.path, "byte 0: this is no raw stream of prof.h");
     }

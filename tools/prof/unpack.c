@@ -17,6 +17,8 @@ struct unpacker {
     int fd;
     bool begun, packed, within;  /* within: a gzip member that has not ended yet */
     bool ended;                  /* the file; or what follows its last member is none */
+    bool (*wait)(void *user, int fd);    /* NULL: nobody waits */
+    void *user;
     const char *why;             /* it cannot be read on; NULL: it can */
     bool unreadable;             /* that is the system's word, not zlib's */
     z_stream z;
@@ -41,6 +43,7 @@ unpacker *unpack_open(int fd) {
 static bool more(unpacker *u) {
     if (u->z.avail_in) memmove(u->in, u->z.next_in, u->z.avail_in);
     u->z.next_in = u->in;
+    if (u->wait && !u->wait(u->user, u->fd)) return false;
     ssize_t got = read(u->fd, u->in + u->z.avail_in, sizeof u->in - u->z.avail_in);
     if (got < 0) {
         u->why = strerror(errno);
@@ -167,6 +170,11 @@ long unpack_read(unpacker *u, void *to, size_t size, const char **why) {
 }
 
 void unpack_as_is(unpacker *u) { u->as_is = true; }
+
+void unpack_wait(unpacker *u, bool (*wait)(void *user, int fd), void *user) {
+    u->wait = wait;
+    u->user = user;
+}
 
 bool unpack_tell(unpacker *u, const char *path) {
     if (u->raw) return raw_json_tell(u->raw, path);
