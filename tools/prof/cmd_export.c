@@ -142,8 +142,8 @@ static int export_tables(const exporter *e, int (*write)(const table_job *job)) 
     if (e->table && !find_table(e->table, &job.table)) return EXIT_BAD;
     if (e->table && (write == tables_sqlite || write == tables_folder))
         return fail("--table", "%s has all tables", e->path);
-    int64_t *ranks = dataset_ranks(e->traces, job.count);
-    if (!ranks) return EXIT_BAD;
+    int64_t *ranks;
+    if (!dataset_ranks(e->traces, job.count, &ranks)) return EXIT_BAD;
     job.ranks = ranks;
     int status = write(&job);
     free(ranks);

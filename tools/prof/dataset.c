@@ -86,7 +86,8 @@ typedef struct fact {
 typedef struct dataset {
     row_sink *sink;
     const char *path;
-    int64_t rank, base_ns;
+    rank_id id;
+    int64_t base_ns;
     call_walk walk;              /* its tree's threads are those of all events */
     span_sorter *facts;
     fact fact;                   /* the next one; event -1: there is none */
@@ -174,7 +175,7 @@ static void put_ids(dataset *d, int pid, int tid, const trace_event *event) {
 }
 
 static void end_row(dataset *d, table_id table) {
-    put(d, 0, d->rank);
+    put(d, 0, d->id.rank);
     d->sink->row(d->sink, table, d->cells);
 }
 
@@ -273,7 +274,9 @@ static int first_pass(dataset *d) {
     if (!reader) return EXIT_BAD;
     while (trace_next(reader) != TRACE_END) {
         if (reader->item == TRACE_EVENT) collect(d, reader);
-        else d->own |= reader->item == TRACE_MEMBER && text_is(reader->member.key, "prof");
+        if (reader->item != TRACE_MEMBER) continue;
+        d->own |= text_is(reader->member.key, "prof");
+        rank_read(&d->id, &reader->member);
     }
     d->base_ns = reader->base_time_ns;
     d->summed = reader->losses->summed;
@@ -569,13 +572,15 @@ static void free_dataset(dataset *d) {
     free(d->json);
 }
 
-int dataset_read(const char *path, int64_t rank, row_sink *sink) {
+int dataset_read(const char *path, const int64_t *rank, row_sink *sink) {
     static const walk_take take = {.leave = take_call, .work = take_work};
-    dataset d = {.sink = sink, .path = path, .rank = rank, .walk = {.take = &take}};
+    dataset d = {.sink = sink, .path = path, .walk = {.take = &take}};
     d.walk.user = &d;
     d.walk.tree.with_python = d.walk.tree.whole_names = true;
     if (wants(&d, TABLE_FLOWS) || wants(&d, TABLE_METADATA)) d.sorter = sorter_new();
     int status = first_pass(&d);
+    if (rank) d.id.rank = *rank;
+    if (status == EXIT_OK && sink->begin && !sink->begin(sink, d.id.rank)) status = EXIT_BAD;
     if (status == EXIT_OK) {
         build(&d);
         status = second_pass(&d);
@@ -594,22 +599,30 @@ static int read_rank(rank_id *id) {
     return trace_close(reader);
 }
 
-int64_t *dataset_ranks(char *const *paths, size_t count) {
-    rank_id *ids = allocate(count * sizeof *ids), **all = allocate(count * sizeof *all);
-    int64_t *ranks = allocate(count * sizeof *ranks);
+static bool read_ranks(rank_id *ids, char *const *paths, size_t count) {
     bool good = true;
     for (size_t i = 0; i < count && good; i++) {
-        all[i] = &ids[i];
         ids[i].path = paths[i];
-        good = !file_reads_once(paths[i]) && read_rank(&ids[i]) == EXIT_OK;
-        if (file_reads_once(paths[i]))
-            fail(paths[i], "tables read their input twice: it has to be a file");
+        good = read_rank(&ids[i]) == EXIT_OK;
     }
-    if (good) ranks_number(all, count, false);
-    for (size_t i = 0; i < count; i++) ranks[i] = ids[i].rank;
+    return good;
+}
+
+bool dataset_ranks(char *const *paths, size_t count, int64_t **ranks) {
+    *ranks = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (file_reads_once(paths[i]))
+            return fail(paths[i], "tables read their input twice: it has to be a file"), false;
+    if (count == 1) return true;
+    rank_id *ids = allocate(count * sizeof *ids), **all = allocate(count * sizeof *all);
+    bool good = read_ranks(ids, paths, count);
+    for (size_t i = 0; i < count; i++) all[i] = &ids[i];
+    if (good) {
+        ranks_number(all, count, false);
+        *ranks = allocate(count * sizeof **ranks);
+        for (size_t i = 0; i < count; i++) (*ranks)[i] = ids[i].rank;
+    }
     free(ids);
     free(all);
-    if (good) return ranks;
-    free(ranks);
-    return NULL;
+    return good;
 }

@@ -2,7 +2,8 @@
    the trace has. Names, types and units are one model for SQLite, Parquet and CSV.
 
        dataset_read(path, rank, &sink)
-           calls sink.row(&sink, table, cells) for each row of the tables that it wants          */
+           calls sink.begin(&sink, rank), then
+           sink.row(&sink, table, cells) for each row of the tables that it wants                */
 #ifndef PROF_DATASET_H
 #define PROF_DATASET_H
 
@@ -27,14 +28,16 @@ enum { MOST_COLUMNS = 32, DATASET_VERSION = 1 /* of names and units */ };
 typedef struct cell { bool is; int64_t integer; double number; trace_text text; } cell;
 
 typedef struct row_sink {
+    bool (*begin)(struct row_sink *sink, int64_t rank);      /* false: it has told why not; NULL */
     void (*row)(struct row_sink *sink, table_id table, const cell *cells);
     unsigned wanted;             /* bit 1 << table_id each */
 } row_sink;
 
-/* The exit code. The file is read twice. */
-int dataset_read(const char *path, int64_t rank, row_sink *sink);
+/* rank NULL: what the trace tells, else 0. The exit code. The file is read twice. */
+int dataset_read(const char *path, const int64_t *rank, row_sink *sink);
 
-/* The ranks of files, to be freed; NULL: one cannot be read twice (told). */
-int64_t *dataset_ranks(char *const *paths, size_t count);
+/* The ranks of files, to be freed: of one file NULL, as dataset_read finds it. false: one cannot be
+   read twice (told). */
+bool dataset_ranks(char *const *paths, size_t count, int64_t **ranks);
 
 #endif

@@ -26,7 +26,7 @@ static void file_row(row_sink *sink, table_id table, const cell *cells) {
 }
 
 static bool file_open(table_file *f, const char *path, table_id table, bool as_parquet) {
-    *f = (table_file){.sink = {file_row, 1u << table}, .table = table};
+    *f = (table_file){.sink = {NULL, file_row, 1u << table}, .table = table};
     if (!output_open(&f->out, path)) return false;
     if (as_parquet) f->parquet = parquet_open(&f->out, &table_models[table]);
     else csv_head(&f->out, &table_models[table]);
@@ -43,7 +43,7 @@ static int write_table(const table_job *job, bool as_parquet) {
     int status = EXIT_OK;
     if (!file_open(&f, job->path, job->table, as_parquet)) return EXIT_BAD;
     for (size_t i = 0; i < job->count && status == EXIT_OK && !f.out.failed; i++)
-        status = dataset_read(job->traces[i], job->ranks[i], &f.sink);
+        status = dataset_read(job->traces[i], job_rank(job, i), &f.sink);
     return file_close(&f, status);
 }
 
@@ -55,6 +55,7 @@ int tables_parquet(const table_job *job) { return write_table(job, true); }
 typedef struct folder {
     row_sink sink;
     table_file files[TABLES];
+    int open;                    /* the first ones, of the rank that is read */
     char *path;                  /* while it is made */
     const char *suffix;          /* of its files */
 } folder;
@@ -70,22 +71,25 @@ static bool make_folder(const char *path) {
     return true;
 }
 
-static int write_rank(folder *f, const char *trace, int64_t rank) {
+static bool folder_begin(row_sink *sink, int64_t rank) {
+    folder *f = (folder *)sink;
     char path[4096];
-    int status = EXIT_OK, open = 0;
+    bool as_parquet = strcmp(f->suffix, ".parquet") == 0;
     snprintf(path, sizeof path, "%s/rank=%lld", f->path, (long long)rank);
-    if (!make_folder(path)) return EXIT_BAD;
-    for (; open < TABLES && status == EXIT_OK; open++) {
+    if (!make_folder(path)) return false;
+    for (; f->open < TABLES; f->open++) {
         snprintf(path, sizeof path, "%s/rank=%lld/%s%s", f->path, (long long)rank,
-                 table_models[open].name, f->suffix);
-        bool as_parquet = strcmp(f->suffix, ".parquet") == 0;
-        if (!file_open(&f->files[open], path, (table_id)open, as_parquet)) status = EXIT_BAD;
-        if (status != EXIT_OK) break;
+                 table_models[f->open].name, f->suffix);
+        if (!file_open(&f->files[f->open], path, (table_id)f->open, as_parquet)) return false;
         output_made(path);
     }
-    if (status == EXIT_OK) status = dataset_read(trace, rank, &f->sink);
-    while (open-- > 0) {
-        int closed = file_close(&f->files[open], status);
+    return true;
+}
+
+static int write_rank(folder *f, const char *trace, const int64_t *rank) {
+    int status = dataset_read(trace, rank, &f->sink);
+    while (f->open > 0) {
+        int closed = file_close(&f->files[--f->open], status);
         if (closed != EXIT_OK) status = closed;
     }
     return status;
@@ -117,7 +121,7 @@ int tables_folder(const table_job *job) {
     static const char *const suffixes[] = {".csv.gz", ".csv", ".parquet"};
     size_t size = strlen(job->path);
     char *path = allocate(size + 1), *temporary = allocate(size + 32);
-    folder f = {.sink = {folder_row, (1u << TABLES) - 1}, .path = temporary};
+    folder f = {.sink = {folder_begin, folder_row, (1u << TABLES) - 1}, .path = temporary};
     int status = EXIT_OK;
     memcpy(path, job->path, size);
     while (size > 1 && path[size - 1] == '/') path[--size] = '\0';
@@ -126,7 +130,7 @@ int tables_folder(const table_job *job) {
         if (ends_with(path, suffixes[i])) f.suffix = suffixes[i];
     if (!folder_is_free(path) || !make_folder(temporary)) status = EXIT_BAD;
     for (size_t i = 0; i < job->count && status == EXIT_OK; i++)
-        status = write_rank(&f, job->traces[i], job->ranks[i]);
+        status = write_rank(&f, job->traces[i], job_rank(job, i));
     status = end_folder(&f, path, status);
     free(path);
     free(temporary);

@@ -16,8 +16,6 @@
 #include "files.h"
 #include "text.h"
 
-enum { OUTPUT_BUFFER = 1 << 18 };
-
 bool ends_with(const char *text, const char *end) {
     size_t size = strlen(text), tail = strlen(end);
     return size >= tail && strcmp(text + size - tail, end) == 0;
@@ -184,7 +182,7 @@ static bool open_file(output *out, bool over_input) {
 static bool open_output(output *out, const char *path, bool over_input) {
     memset(out, 0, sizeof *out);
     out->path = path && strcmp(path, "-") != 0 && strcmp(path, "/dev/stdout") != 0 ? path : NULL;
-    out->buffer = allocate(OUTPUT_BUFFER);
+    out->buffer = allocate(OUTPUT_ROOM);
     if (out->path ? open_file(out, over_input) : open_stdout(out)) return true;
     if (!out->failed)
         fail(path, "cannot be created: %s", errno ? strerror(errno) : "out of memory");
@@ -199,7 +197,7 @@ bool output_open(output *out, const char *path) { return open_output(out, path, 
 void output_open_memory(output *out) {
     memset(out, 0, sizeof *out);
     out->in_memory = true;
-    out->buffer = allocate(OUTPUT_BUFFER);
+    out->buffer = allocate(OUTPUT_ROOM);
 }
 
 bool output_rewrite(output *out, const char *path) { return open_output(out, path, true); }
@@ -235,7 +233,7 @@ static void output_put(output *out, const void *data, size_t size) {
         fail(out->path ? out->path : "stdout", "cannot be written: %s", strerror(errno));
 }
 
-static void output_flush(output *out) {
+void output_flush(output *out) {
     size_t used = out->used;
     out->used = 0;
     output_put(out, out->buffer, used);
@@ -250,8 +248,8 @@ const char *output_memory(output *out, size_t *size) {
 void output_forget(output *out) { out->used = out->text_size = 0; }
 
 void output_write(output *out, const void *data, size_t size) {
-    if (size > OUTPUT_BUFFER - out->used) output_flush(out);
-    if (size > OUTPUT_BUFFER) {
+    if (size > OUTPUT_ROOM - out->used) output_flush(out);
+    if (size > OUTPUT_ROOM) {
         output_put(out, data, size);
         return;
     }

@@ -2,56 +2,73 @@
    is in quotes. */
 #include "tables.h"
 
-#include <string.h>
-
 void csv_head(output *out, const table_model *model) {
     for (size_t i = 0; i < model->count; i++)
         output_format(out, i ? ",%s" : "%s", model->columns[i].name);
     output_text(out, "\n");
 }
 
-static bool is_plain(trace_text text) {
-    for (size_t i = 0; i < text.size; i++)
-        if (strchr(",\"\r\n", text.data[i])) return false;
-    return text.size > 0;
+/* The bytes for which a text is in quotes. */
+static const bool special[256] = {[','] = true, ['"'] = true, ['\r'] = true, ['\n'] = true};
+
+/* Of a text in quotes: itself, but each quote twice. */
+static char *put_quoted(char *to, const char *text, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        *to++ = text[i];
+        if (text[i] == '"') *to++ = '"';
+    }
+    return to;
+}
+
+static void write_large(output *out, trace_text text) {
+    enum { PIECE = OUTPUT_ROOM / 2 };
+    output_text(out, "\"");
+    for (size_t at = 0; at < text.size; at += PIECE) {
+        size_t size = text.size - at < PIECE ? text.size - at : PIECE;
+        output_written(out, put_quoted(output_room(out, 2 * size), text.data + at, size));
+    }
+    output_text(out, "\"");
 }
 
 static void write_text(output *out, trace_text text) {
-    const char *p = text.data, *end = p + text.size;
-    if (is_plain(text)) {
-        output_write(out, p, text.size);
+    size_t plain = 0;
+    while (plain < text.size && !special[(unsigned char)text.data[plain]]) plain++;
+    if (plain == text.size && plain) {
+        output_write(out, text.data, text.size);
         return;
     }
-    output_text(out, "\"");
-    while (p < end) {
-        const char *quote = memchr(p, '"', (size_t)(end - p));
-        const char *stop = quote ? quote + 1 : end;
-        output_write(out, p, (size_t)(stop - p));
-        if (quote) output_text(out, "\"");
-        p = stop;
+    if (text.size > OUTPUT_ROOM / 4) {
+        write_large(out, text);
+        return;
     }
-    output_text(out, "\"");
+    char *to = output_room(out, 2 * text.size + 2);
+    *to++ = '"';
+    to = put_quoted(to, text.data, text.size);
+    *to++ = '"';
+    output_written(out, to);
 }
 
 /* As printf's %lld, which takes longer than the rest of a row. */
-static void write_integer(output *out, int64_t number) {
+static char *put_integer(char *to, int64_t number) {
     char digits[24], *at = digits + sizeof digits;
     uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
     do *--at = (char)('0' + left % 10);
     while (left /= 10);
-    if (number < 0) *--at = '-';
-    output_write(out, at, (size_t)(digits + sizeof digits - at));
+    if (number < 0) *to++ = '-';
+    while (at < digits + sizeof digits) *to++ = *at++;
+    return to;
 }
 
 void csv_row(output *out, const table_model *model, const cell *cells) {
     for (size_t i = 0; i < model->count; i++) {
-        if (i) output_write(out, ",", 1);
-        if (!cells[i].is) continue;
-        switch (model->columns[i].type) {
-        case CELL_TEXT: write_text(out, cells[i].text); break;
-        case CELL_DOUBLE: output_double(out, cells[i].number); break;
-        default: write_integer(out, cells[i].integer); break;
-        }
+        char *to = output_room(out, 24);
+        cell_type type = cells[i].is ? model->columns[i].type : CELL_INT32;
+        if (i) *to++ = ',';
+        if (cells[i].is && type != CELL_TEXT && type != CELL_DOUBLE)
+            to = put_integer(to, cells[i].integer);
+        output_written(out, to);
+        if (type == CELL_TEXT) write_text(out, cells[i].text);
+        else if (type == CELL_DOUBLE) output_double(out, cells[i].number);
     }
     output_write(out, "\n", 1);
 }

@@ -74,6 +74,7 @@ static void make_report_view(output *text) {
 /* Rows come in the order of their keys, which have the rank first. */
 static size_t next_rank(const table_job *job, size_t last) {
     size_t next = job->count;
+    if (!job->ranks) return last == job->count ? 0 : job->count;
     for (size_t i = 0; i < job->count; i++) {
         bool behind = last == job->count || job->ranks[i] > job->ranks[last];
         if (behind && (next == job->count || job->ranks[i] < job->ranks[next])) next = i;
@@ -90,7 +91,7 @@ int tables_sqlite(const table_job *job) {
         output_discard(&out);
         return fail(job->path, "a database has to be a file");
     }
-    database d = {.sink = {insert_row, (1u << TABLES) - 1}, .path = job->path};
+    database d = {.sink = {NULL, insert_row, (1u << TABLES) - 1}, .path = job->path};
     d.file = sqlite_begin(&out, DATASET_VERSION);
     for (int i = 0; i < TABLES; i++) create_table(&d, (table_id)i);
     make_report_view(&report);
@@ -99,7 +100,7 @@ int tables_sqlite(const table_job *job) {
     sqlite_view(d.file, "report", output_memory(&report, &size));
     while (status == EXIT_OK && !d.failed && !out.failed &&
            (next = next_rank(job, next)) < job->count)
-        status = dataset_read(job->traces[next], job->ranks[next], &d.sink);
+        status = dataset_read(job->traces[next], job_rank(job, next), &d.sink);
     sqlite_end(d.file);
     output_discard(&report);
     return output_finish(&out, d.failed ? EXIT_BAD : status);

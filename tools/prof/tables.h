@@ -5,7 +5,7 @@
 #include "dataset.h"
 #include "output.h"
 
-/* Each writes all traces into path; the exit code. ranks: of the traces. table: the only one. */
+/* Each writes all traces into path; the exit code. ranks: of dataset_ranks. table: the only one. */
 typedef struct table_job {
     const char *path;
     char *const *traces;
@@ -13,6 +13,11 @@ typedef struct table_job {
     size_t count;
     table_id table;
 } table_job;
+
+/* The trace's, for dataset_read. */
+static inline const int64_t *job_rank(const table_job *job, size_t trace) {
+    return job->ranks ? &job->ranks[trace] : NULL;
+}
 
 int tables_csv(const table_job *job);
 int tables_parquet(const table_job *job);
