@@ -106,7 +106,7 @@ static void begin(call_walk *w, const losses *head) {
     w->begun = true;
     w->told = head->zone_ids;
     if (w->told) return;
-    w->items = sorter_of(sizeof(item), tree_before);
+    w->items = sorter_by_thread(sizeof(item), tree_before, offsetof(item, at.thread));
     w->join = work_join_new();
 }
 

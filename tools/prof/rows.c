@@ -1002,7 +1002,7 @@ static void note_item(row_table *t, const trace_reader *reader) {
 }
 
 static void begin_file(row_table *t) {
-    t->sorter = sorter_of_spans(call_before);
+    t->sorter = sorter_by_thread(sizeof(span), call_before, offsetof(span, thread));
     t->join = work_join_new();
     t->works = t->without_call = 0;
     t->file_first_ns = INT64_MAX;

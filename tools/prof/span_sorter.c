@@ -15,9 +15,11 @@ typedef struct piece {           /* of the file, sorted */
     char *block;
 } piece;
 
+enum { NONE = 1 << 20 };         /* no record is that large */
+
 struct span_sorter {
     record_before *before;
-    bool by_thread;              /* spans, by thread first */
+    size_t thread;               /* where a record has it, if it is sorted by that first; NONE */
     size_t size, room, per_block;   /* of a record; how many records there is room for */
     char *records;
     uint32_t *order;
@@ -62,7 +64,9 @@ static lane *lane_of(lane *lanes, uint32_t *count, uint32_t thread) {
 }
 
 static uint32_t thread_at(const span_sorter *s, size_t number) {
-    return ((const span *)(const void *)record(s, number))->thread;
+    uint32_t thread;
+    memcpy(&thread, record(s, number) + s->thread, sizeof thread);
+    return thread;
 }
 
 /* Threads take turns in a file, each mostly in the order of time: apart there is little to sort. */
@@ -84,7 +88,7 @@ static bool sort_lanes(span_sorter *s) {
 }
 
 static void sort_piece(span_sorter *s) {
-    if (s->by_thread && sort_lanes(s)) return;
+    if (s->thread != NONE && sort_lanes(s)) return;
     for (size_t i = 0; i < s->count; i++) s->order[i] = (uint32_t)i;
     sort_numbers(s->order, s->count, number_before, s);
 }
@@ -137,6 +141,7 @@ static void sift_down(span_sorter *s, size_t at) {
 span_sorter *sorter_of(size_t size, record_before *before) {
     span_sorter *s = allocate(sizeof *s);
     s->before = before;
+    s->thread = NONE;
     s->size = size;
     s->room = PIECE_BYTES / size;
     s->per_block = BLOCK_BYTES / size;
@@ -145,13 +150,15 @@ span_sorter *sorter_of(size_t size, record_before *before) {
     return s;
 }
 
-span_sorter *sorter_of_spans(record_before *before) {
-    span_sorter *s = sorter_of(sizeof(span), before);
-    s->by_thread = true;
+span_sorter *sorter_by_thread(size_t size, record_before *before, size_t thread) {
+    span_sorter *s = sorter_of(size, before);
+    s->thread = thread;
     return s;
 }
 
-span_sorter *sorter_new(void) { return sorter_of_spans(span_before); }
+span_sorter *sorter_new(void) {
+    return sorter_by_thread(sizeof(span), span_before, offsetof(span, thread));
+}
 
 void sorter_add(span_sorter *s, const void *added) {
     if (s->count == s->room) write_piece(s);

@@ -35,10 +35,10 @@ typedef struct span_sorter span_sorter;
 typedef bool record_before(const void *a, const void *b);
 
 span_sorter *sorter_new(void);
-/* Of spans in an order that is by thread first. */
-span_sorter *sorter_of_spans(record_before *before);
 /* Of records of so many bytes, a multiple of 8, with nothing that is aligned to more. */
 span_sorter *sorter_of(size_t size, record_before *before);
+/* The same, where `before` looks first at a thread: a uint32_t, so many bytes into each record. */
+span_sorter *sorter_by_thread(size_t size, record_before *before, size_t thread);
 void sorter_add(span_sorter *sorter, const void *added);
 void sorter_finish(span_sorter *sorter);         /* all are there */
 bool sorter_next(span_sorter *sorter, void *next);

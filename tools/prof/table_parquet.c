@@ -11,7 +11,8 @@
 enum {
     ROWS = 65536,                /* of a group, at most, */
     GROUP_BYTES = 1 << 26,       /* and so much text */
-    MOST_DISTINCT = ROWS / 2,    /* texts of a dictionary */
+    MOST_DISTINCT = ROWS / 2,    /* texts of a dictionary, */
+    TRIED = ROWS / 16,           /* which is not gone on with where of so many most differ */
     FEW_ROWS = 8192              /* in a group: packed as well as can be */
 };
 
@@ -32,9 +33,10 @@ typedef struct chunk {
 typedef struct values {
     uint8_t *levels;             /* 1: there is a value, for each row */
     int64_t *numbers;            /* doubles too, as they are in memory; of texts: their sizes */
-    pb texts;
-    interner distinct;
+    interner distinct;           /* texts, or where they are many the first ones of them, */
     uint32_t *indices;           /* in distinct */
+    size_t in_distinct;          /* so many; */
+    pb texts;                    /* the others */
     size_t count;                /* without NULLs */
     bool many;                   /* texts differ too much for a dictionary */
 } values;
@@ -107,23 +109,29 @@ static void put_fixed(pb *to, uint64_t number, int bytes) {
     to->size += (size_t)bytes;
 }
 
-/* Numbers of so many bits, the lowest first. */
-typedef struct bits { pb *to; uint64_t held; unsigned count; } bits;
+/* Numbers of so many bits, the lowest first, into room for all. */
+typedef struct bits { uint8_t *at; uint64_t held; unsigned count; } bits;
 
-static void put_bits(bits *b, uint64_t number, unsigned width) {
-    while (width) {
-        unsigned taken = width < 56 - b->count ? width : 56 - b->count;
-        b->held |= (number & (((uint64_t)1 << taken) - 1)) << b->count;
-        b->count += taken;
-        number >>= taken;
-        width -= taken;
-        for (; b->count >= 8; b->count -= 8, b->held >>= 8) put_byte(b->to, b->held & 255);
-    }
+static void put_word(uint8_t *to, uint64_t word) {
+    to[0] = (uint8_t)word, to[1] = (uint8_t)(word >> 8), to[2] = (uint8_t)(word >> 16);
+    to[3] = (uint8_t)(word >> 24), to[4] = (uint8_t)(word >> 32), to[5] = (uint8_t)(word >> 40);
+    to[6] = (uint8_t)(word >> 48), to[7] = (uint8_t)(word >> 56);
+}
+
+/* number has no more bits than that. */
+static inline void put_bits(bits *b, uint64_t number, unsigned width) {
+    b->held |= number << b->count;
+    b->count += width;
+    if (b->count < 64) return;
+    put_word(b->at, b->held);
+    b->at += 8;
+    b->count -= 64;
+    b->held = b->count ? number >> (width - b->count) : 0;
 }
 
 static void end_bits(bits *b) {
-    if (b->count) put_byte(b->to, b->held & 255);
-    b->held = b->count = 0;
+    for (; b->count; b->held >>= 8, b->count -= b->count < 8 ? b->count : 8)
+        *b->at++ = (uint8_t)b->held;
 }
 
 static unsigned width_of(uint64_t most) {
@@ -142,7 +150,6 @@ static uint32_t number_at(small_numbers n, size_t i) {
 /* One run of the "RLE / bit-packing hybrid": all equal, or eight at a time. */
 static void put_hybrid(pb *to, small_numbers n, size_t count, unsigned width) {
     bool equal = true;
-    bits b = {to, 0, 0};
     for (size_t i = 1; i < count && equal; i++) equal = number_at(n, i) == number_at(n, 0);
     if (equal && count) {
         pb_varint(to, (uint64_t)count << 1);
@@ -151,8 +158,10 @@ static void put_hybrid(pb *to, small_numbers n, size_t count, unsigned width) {
     }
     size_t groups = (count + 7) / 8;
     pb_varint(to, (uint64_t)groups << 1 | 1);
+    bits b = {pb_room(to, groups * width), 0, 0};
     for (size_t i = 0; i < groups * 8; i++) put_bits(&b, i < count ? number_at(n, i) : 0, width);
     end_bits(&b);
+    to->size += groups * width;
 }
 
 /* DELTA_BINARY_PACKED: blocks of differences, less the least of the block, in so few bits as it
@@ -175,9 +184,10 @@ static void put_block(pb *to, const int64_t *numbers, size_t count, bool narrow)
         put_byte(to, widths[m] = width_of(all));
     }
     for (int m = 0; m < MINIS && (size_t)(m * MINI) < count; m++) {
-        bits b = {to, 0, 0};
+        bits b = {pb_room(to, MINI / 8 * widths[m]), 0, 0};
         for (int i = 0; i < MINI; i++) put_bits(&b, deltas[m * MINI + i], widths[m]);
         end_bits(&b);
+        to->size += MINI / 8 * widths[m];
     }
 }
 
@@ -191,13 +201,19 @@ static void put_deltas(pb *to, const int64_t *numbers, size_t count, bool narrow
         put_block(to, numbers + at, count - 1 - at < BLOCK ? count - 1 - at : BLOCK, narrow);
 }
 
+static void put_text(pb *to, const char *text, size_t size) {
+    uint8_t *at = pb_room(to, 4 + size);
+    for (int i = 0; i < 4; i++) at[i] = (uint8_t)(size >> 8 * i);
+    memcpy(at + 4, text, size);
+    to->size += 4 + size;
+}
+
 static void put_texts(pb *to, const values *v) {
-    const uint8_t *at = v->texts.data;
-    for (size_t i = 0; i < v->count; i++) {
-        put_fixed(to, (uint64_t)v->numbers[i], 4);
-        pb_raw(to, at, (size_t)v->numbers[i]);
-        at += v->numbers[i];
+    for (size_t i = 0; i < v->in_distinct; i++) {
+        const struct interned *text = &v->distinct.entries[v->indices[i]];
+        put_text(to, text->text, text->size);
     }
+    pb_raw(to, v->texts.data, v->texts.size);
 }
 
 /* ---- Pages ---- */
@@ -247,10 +263,8 @@ static void write_page(parquet *p, chunk *c, unsigned type, size_t count, unsign
 }
 
 static void put_dictionary(pb *to, const interner *texts) {
-    for (size_t i = 0; i < texts->count; i++) {
-        put_fixed(to, texts->entries[i].size, 4);
-        pb_raw(to, texts->entries[i].text, texts->entries[i].size);
-    }
+    for (size_t i = 0; i < texts->count; i++)
+        put_text(to, texts->entries[i].text, texts->entries[i].size);
 }
 
 static void put_levels(pb *to, const values *v, size_t rows) {
@@ -304,12 +318,12 @@ static void write_chunk(parquet *p, size_t number) {
         .has_dictionary = model->type == CELL_TEXT && v->count && !v->many &&
                           v->distinct.count <= v->count / 2
     };
-    find_range(v, c);
+    if (model->type != CELL_TEXT) find_range(v, c);
     p->pages[0].size = p->pages[1].size = 0;
     if (c->has_dictionary) put_dictionary(&p->pages[0], &v->distinct);
     if (model->optional) put_levels(&p->pages[1], v, p->rows);
     write_pages(p, v, c, put_values(&p->pages[1], v, model->type, c->has_dictionary));
-    v->count = v->texts.size = 0;
+    v->count = v->in_distinct = v->texts.size = 0;
     v->many = false;
     intern_free(&v->distinct);
     memset(&v->distinct, 0, sizeof v->distinct);
@@ -341,13 +355,27 @@ parquet *parquet_open(output *out, const table_model *model) {
     return p;
 }
 
+/* Its number in the dictionary. Most texts are those of the row before. */
+static uint32_t distinct_number(values *v, trace_text text) {
+    if (v->in_distinct) {
+        uint32_t last = v->indices[v->in_distinct - 1];
+        const struct interned *before = &v->distinct.entries[last];
+        if (before->size == text.size && memcmp(before->text, text.data, text.size) == 0)
+            return last;
+    }
+    return intern(&v->distinct, text.data, text.size);
+}
+
 static void take_text(parquet *p, values *v, trace_text text) {
-    v->numbers[v->count] = (int64_t)text.size;
-    pb_raw(&v->texts, text.data, text.size);
     p->text_bytes += text.size;
-    if (v->many) return;
-    v->indices[v->count] = intern(&v->distinct, text.data, text.size);
-    v->many = v->distinct.count > MOST_DISTINCT;
+    if (v->many) {
+        put_text(&v->texts, text.data, text.size);
+        return;
+    }
+    uint32_t number = distinct_number(v, text);
+    v->indices[v->in_distinct++] = number;
+    v->many = v->distinct.count > MOST_DISTINCT ||
+              (v->in_distinct == TRIED && v->distinct.count > TRIED / 8 * 7);
 }
 
 void parquet_row(parquet *p, const cell *cells) {
