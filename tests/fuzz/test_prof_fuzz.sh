@@ -1,6 +1,7 @@
 #!/bin/sh
 # Every command of prof, built with AddressSanitizer and UBSan, on every file that fuzzing found or
 # began with (tests/fuzz/corpus) and on changed copies of them; prof.h's fuzz targets on theirs.
+# ROUNDS=n: copies of a file (4 with ALL=1, tests/run.sh --all; else 1).
 # shellcheck disable=SC2086   # lists of flags and files are meant to split
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -9,6 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/build.sh
 . tests/build.sh
 
+[ -n "${ALL:-}" ] && sample=1 || sample=4
 make -s build/tools/report_html.h
 objects=$out/objects
 mkdir -p "$objects"
@@ -39,14 +41,14 @@ fi
 ASAN_OPTIONS=clear_shadow_mmap_threshold=100000000:$(printenv ASAN_OPTIONS)
 export ASAN_OPTIONS
 for kind in raw:4000 record:200 submit:200; do
-    count=${kind#*:} kind=${kind%:*}
+    count=$((${kind#*:} / sample)) kind=${kind%:*}
     try "corpus_$kind" "$out/corpus" "$kind" "$count" tests/fuzz/corpus/"$kind"/*
 done
 for file in tests/command/traces/*.json tests/fuzz/corpus/trace/* tests/fuzz/corpus/stream/* \
     tests/fuzz/corpus/folded/* tests/fuzz/corpus/import/* "$0"; do
     label=$(basename "$file")
     cp "$file" "$out/seed"
-    if (cd "$out" && timeout 250 ./fuzz "${ROUNDS:-4}" seed >said 2>&1); then
+    if (cd "$out" && timeout 250 ./fuzz "${ROUNDS:-$((4 / sample))}" seed >said 2>&1); then
         echo "ok fuzz_${label%.*}"
     else
         failed=1
