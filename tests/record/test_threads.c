@@ -34,11 +34,11 @@ static void gate_pass(gate *g) {
 static int flag_get(int *flag) { return __atomic_load_n(flag, __ATOMIC_ACQUIRE); }
 static void flag_set(int *flag, int value) { __atomic_store_n(flag, value, __ATOMIC_RELEASE); }
 
-/* Of rounds that ThreadSanitizer makes long: all, or a third. */
+/* Of rounds that ThreadSanitizer makes long: all, or a sixth. */
 static int rounds_of(int n) {
 #if defined(__has_feature)
 #  if __has_feature(thread_sanitizer)
-    if (test_sample() > 1) return n / 3;
+    if (test_sample() > 1) return n / 6;
 #  endif
 #endif
     return n;
