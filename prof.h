@@ -277,12 +277,12 @@ typedef struct prof_desc {
     size_t memory_size;                  /* its bytes; 0 where memory is NULL */
     prof_mode mode;
     prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed. With
-                                            with_stack, with_modules, native_stack, node or
-                                            merge_duplicates it is written at the end, out of the
-                                            arena, and what has no room there is in its sums:
-                                            prof_stats.unstreamed. A Chrome array so with all that
-                                            zones may carry, and with devices; it has no attributes,
-                                            ranges, arrows, events of prof_submit */
+                                            with_stack, with_modules, native_stack, node,
+                                            merge_duplicates or an execution trace it is written at
+                                            the end, out of the arena, and what has no room there is
+                                            in its sums: prof_stats.unstreamed. A Chrome array so
+                                            with all that zones may carry, and with devices; it has
+                                            no attributes, ranges, arrows, events of prof_submit */
     prof_stream_format stream_format;
     bool stream_inline;                  /* a thread whose chunks are full flushes them itself */
     bool records_only;                   /* no room for events and tables: for prof_dump */
@@ -23943,7 +23943,8 @@ PROF__FN size_t prof__beside_of(const prof_desc *d) {
 PROF__FN const char *prof__unstreamable(const prof_desc *d) {
     return d->with_stack ? "stacks" : d->native_stack ? "native stacks"
          : d->with_modules ? "modules" : d->merge_duplicates ? "merged duplicates"
-         : d->node ? "a node" : d->stream_format != PROF_STREAM_CHROME ? NULL
+         : d->node ? "a node" : prof__execution.registered ? "an execution trace"
+         : d->stream_format != PROF_STREAM_CHROME ? NULL
          : prof__device_count ? "device work"
          : prof__beside_of(d) == PROF__WIDE_SHARE ? "what zones carry" : NULL;
 }
@@ -24927,7 +24928,9 @@ PROF__FN bool prof__env_read(prof_desc *d) {
 
 /* What is asked for and a stream cannot have; NULL: nothing. */
 PROF__FN const char *prof__env_unstreamed(const prof_desc *d) {
-    if (prof__has_schedule(d) || d->on_trace_ready || d->acc_events) return "windows of steps";
+    bool array = d->stream_format == PROF_STREAM_CHROME;
+    if (d->on_trace_ready) return "what on_trace_ready reads";
+    if (array && prof__has_schedule(d)) return "several windows in one array of JSON";
     return prof__unstreamable(d);
 }
 

@@ -86,6 +86,57 @@ assert names == {e["args"]["Record function id"]: e["name"] for e in trace["trac
 try et_example example
 says et_example_link '8 nodes linked; the trace has 8 calls with an id' 0 \
     "$prof" et --link "$out/et_trace.json" "$out/et.json"
+# A raw stream has no such ids: it is linked by thread, name and order. Sessions with an execution
+# trace are streamed at their end, out of the arena.
+cat >"$out/streams.c" <<'END'
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+#include <pthread.h>
+#include <stdio.h>
+
+static bool write_file(void *file, const void *data, size_t size) {
+    return fwrite(data, 1, size, (FILE *)file) == size;
+}
+
+static void *run(void *unused) {
+    for (int i = 0; i < 50; i++)
+        PROF_BLOCK("outer") {
+            PROF_BLOCK("inner") {}
+            PROF_BLOCK("inner") {}
+        }
+    return unused;
+}
+
+int main(int argc, char **argv) {            /* ET RAW; a third: one zone has no node */
+    pthread_t other;
+    FILE *raw = argc > 2 ? fopen(argv[2], "wb") : NULL;
+    prof_desc desc = {.mode = PROF_MODE_STREAM, .stream = {write_file, raw}};
+    if (!raw || prof_execution_trace_register(argv[1]) != PROF_OK) return 1;
+    if (prof_start(&desc) != PROF_OK) return 2;
+    if (argc > 3) PROF_BLOCK("outer") {}
+    prof_execution_trace_start();
+    if (pthread_create(&other, NULL, run, NULL) != 0) return 3;
+    run(NULL);
+    pthread_join(other, NULL);
+    prof_stop();
+    if (prof_get_stats().unstreamed != 1) return 4;
+    prof_execution_trace_stop();
+    return prof_execution_trace_unregister() != PROF_OK || fclose(raw) != 0;
+}
+END
+try et_streams_builds "${CC:-cc}" -std=gnu11 -I. "$out/streams.c" -o "$out/streams" -lpthread
+try et_streams "$out/streams" "$out/streams.json" "$out/streams.raw"
+says et_link_raw '300 nodes linked by thread, name and order; the trace has 300 calls.' 0 \
+    "$prof" et --link "$out/streams.raw" "$out/streams.json"
+of_outer() { sed -n 's/^"*outer"*,'"$1"'\([0-9]*\),\([0-9]*\).*/\1 \2/p'; }
+try et_link_raw_times test \
+    "$("$prof" report -f csv "$out/streams.raw" 2>/dev/null | of_outer '')" = \
+    "$("$prof" et -f csv --link "$out/streams.raw" "$out/streams.json" | of_outer '[0-9]*,')"
+try et_streams_more "$out/streams" "$out/streams.json" "$out/streams.raw" more
+says et_link_raw_some '250 nodes linked by thread, name and order; the trace has 301 calls.' 0 \
+    "$prof" et --link "$out/streams.raw" "$out/streams.json"
+says et_link_raw_other 'not the trace of the same run' 1 \
+    "$prof" et --link "$out/streams.raw" "$out/good.json"
 says et_no_nodes 'this is no execution trace' 2 "$prof" et tests/command/traces/kineto_2026.json
 says et_output '--link TRACE' 2 "$prof" et -o "$out/x.json" "$out/good.json"
 says et_help 'usage: prof et' 0 "$prof" et --help

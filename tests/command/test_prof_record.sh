@@ -145,6 +145,28 @@ static void launches(int count) {            /* each in a zone of its own */
     for (int i = 1; i <= count; i++) PROF_BLOCK("launcher") submit_work(i);
 }
 
+static bool windows;                         /* steps 2 to 4, 7 to 9, ... are recorded */
+static void read_window(void *user, prof_trace *trace) {
+    size_t count = 0;
+    (void)user;
+    (void)prof_events(trace, &count);
+    fprintf(stderr, "a window of %zu events\n", count);
+}
+
+static prof_desc desc_of(const char *way) {
+    prof_desc desc = {.schedule = {.wait = windows ? 2 : 0, .active = windows ? 3 : 0}};
+    if (is(way, "reads_windows")) desc.on_trace_ready = read_window;
+    desc.acc_events = is(way, "adds_windows");
+    return desc;
+}
+
+static void steps(int count) {
+    for (int i = 0; i < count; i++) {
+        zones("in step", 1000);
+        prof_step();
+    }
+}
+
 static void limit(int resource, rlim_t to) {
     struct rlimit most;
     getrlimit(resource, &most);
@@ -174,6 +196,8 @@ static void end(const char *way) {
     if (is(way, "backward")) backward();
     if (is(way, "works")) works(200000);
     if (is(way, "launches")) launches(300000);
+    if (windows) steps(13);
+    if (is(way, "killed_windows")) raise(SIGKILL);
     if (is(way, "no_handles")) limit(RLIMIT_NOFILE, 0);
     if (is(way, "waits")) usleep(1500000);
     if (is(way, "tiny")) for (int i = 0; i < 300000; i = step(i)) {}
@@ -187,7 +211,9 @@ int main(int argc, char **argv) {      /* FOLDER STATUS [WAY]: moves there, exit
     if (is(way, "limit")) limit(RLIMIT_FSIZE, 100000);
     if (is(way, "no_files")) limit(RLIMIT_FSIZE, 0);
     if (is(way, "own")) return prof_start(NULL) != PROF_OK || !prof_stop();
-    prof_result result = prof_start_env(NULL);
+    windows = strstr(way, "windows") != NULL;
+    prof_desc desc = desc_of(way);
+    prof_result result = prof_start_env(&desc);
     if (result != PROF_OK) fprintf(stderr, "start: %s\n", prof_strerror(result));
     PROF_BLOCK("work") { printf("%d words\n", argc - 1); }
     fflush(stdout);
@@ -307,6 +333,19 @@ try record_group_killed_is_whole calls before 1000
 
 # ---- What it chooses ----
 
+rm -f trace.json
+# a schedule: all of its windows, the last one cut by the end
+for way in windows adds_windows killed_windows; do
+    says "record_$way" 'in step' "$(case $way in killed*) echo 137;; *) echo 0;; esac)" \
+        "$prof" record ./program . 0 $way
+    try "record_${way}_has_all" calls 'in step' 7000
+    try "record_${way}_are_streamed" test -z "$(grep 'not streamed' said)"
+done
+says record_reads_windows 'not streamed, since a stream cannot have what on_trace_ready reads' 0 \
+    "$prof" record ./program . 0 reads_windows
+try record_windows_are_read test "$(grep -c 'a window of 3[0-9]* events' said)" = 2
+PROF_MODE=stream PROF_TRACE=windows.json ./program . 0 windows >stdout 2>stderr
+says record_windows_are_one_array ' 0 errors' 0 "$prof" validate windows.json
 rm -f trace.json
 says record_ring 'before' 137 "$prof" record --mode ring --memory 1M ./program . 0 kill
 says record_sums 'before' 137 "$prof" record --mode aggregate ./program . 0 kill

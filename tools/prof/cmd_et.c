@@ -15,7 +15,8 @@ const command et_command = {
     "      by name\n"
     "  prof et --link trace.json.gz et.json\n"
     "      with the times of the same run's trace, joined by record function id and\n"
-    "      name\n"
+    "      name; of one without such ids (prof.h's raw streams) the n-th call of a name\n"
+    "      on a thread is its n-th node there, where both are as many\n"
     "  prof et --link trace.json.gz -o linked.json et.json\n"
     "      the execution trace once more, each node with its times: \"kineto\":\n"
     "      {\"ts\": ..., \"dur\": ..., \"self_dur\": ..., \"device_dur\": ...}, in\n"
@@ -23,7 +24,7 @@ const command et_command = {
 };
 
 typedef struct node {
-    int64_t id, parent, rf_id;
+    int64_t id, parent, rf_id, tid;
     uint64_t offset;
     uint32_t name;
     bool linked;
@@ -40,6 +41,7 @@ typedef struct execution_trace {
     map by_id, by_rf;           /* -> number + 1 */
     char schema[64];
     int64_t pid;
+    bool with_ids;              /* the trace of the run has them */
     uint64_t errors, linked, events;
 } execution_trace;
 
@@ -85,6 +87,7 @@ static void read_attributes(node *n, trace_text list) {
             if (text_is(key, "value")) number = value;
         }
         if (text_is(name, "\"rf_id\"")) json_int(number, &n->rf_id);
+        if (text_is(name, "\"tid\"")) json_int(number, &n->tid);
     }
 }
 
@@ -96,6 +99,7 @@ static void read_node(execution_trace *t, const trace_event *event) {
         if (text_is(key, "id")) json_int(value, &n.id);
         else if (text_is(key, "ctrl_deps") || text_is(key, "parent")) json_int(value, &n.parent);
         else if (text_is(key, "rf_id")) json_int(value, &n.rf_id);
+        else if (text_is(key, "tid")) json_int(value, &n.tid);
         else if (text_is(key, "attrs")) read_attributes(&n, value);
         else if (text_is(key, "inputs") && *value.data == '[') flat[0] = items_of(value);
         else if (text_is(key, "input_shapes")) flat[1] = items_of(value);
@@ -176,12 +180,7 @@ static bool record_id(const trace_event *event, int64_t *id) {
            (trace_external_id(event, id) && *id > 0);
 }
 
-static void link_call(execution_trace *t, const call_tree *tree, const call *c) {
-    const uint64_t *number = map_get(&t->by_rf, c->key);
-    node *n = number ? &t->nodes[*number - 1] : NULL;
-    t->events++;
-    if (!n || n->linked || strcmp(interned_text(&t->names, n->name),
-                                  interned_text(&tree->names, c->name)) != 0) return;
+static void set_times(execution_trace *t, node *n, const call *c) {
     n->linked = true;
     n->start_ns = c->start_ns;
     n->ns = call_ns(c);
@@ -190,19 +189,108 @@ static void link_call(execution_trace *t, const call_tree *tree, const call *c) 
     t->linked++;
 }
 
+static void link_call(execution_trace *t, const call_tree *tree, const call *c) {
+    const uint64_t *number = map_get(&t->by_rf, c->key);
+    node *n = number ? &t->nodes[*number - 1] : NULL;
+    t->events++;
+    if (!n || n->linked || strcmp(interned_text(&t->names, n->name),
+                                  interned_text(&tree->names, c->name)) != 0) return;
+    set_times(t, n, c);
+}
+
+/* ---- The same without ids ---- */
+
+/* The nodes, or calls, of a name on a thread; next: of the first list. */
+typedef struct namesakes { uint64_t nodes, calls, next; } namesakes;
+
+typedef struct by_place {
+    map numbers;                /* hash of thread and name -> number + 1 in list */
+    namesakes *list;
+    size_t count, capacity;
+    uint32_t *nodes;            /* those with a record function id, by (namesakes, id) */
+    uint32_t *of;               /* by node: its namesakes */
+} by_place;
+
+static uint64_t place_of(int64_t tid, const char *name) {
+    return hash_mix((uint64_t)tid) * 31 + hash_bytes(name, strlen(name));
+}
+
+static uint32_t namesakes_of_node(by_place *p, const execution_trace *t, const node *n) {
+    bool is_new;
+    uint64_t key = place_of(n->tid, interned_text(&t->names, n->name));
+    uint64_t *number = map_put(&p->numbers, key, &is_new);
+    if (is_new) {
+        GROW(p->list, p->count, p->capacity);
+        p->list[p->count++] = (namesakes){0};
+        *number = p->count;
+    }
+    return (uint32_t)(*number - 1);
+}
+
+static namesakes *namesakes_of_call(const by_place *p, const call_tree *tree, const call *c) {
+    const call_thread *thread = &tree->threads[c->thread];
+    const uint64_t *number = NULL;
+    if (c->kind == TRACE_CPU_OP || c->kind == TRACE_ANNOTATION)
+        number = map_get(&p->numbers, place_of(thread->tid, interned_text(&tree->names, c->name)));
+    return number ? &p->list[*number - 1] : NULL;
+}
+
+typedef struct node_order { const node *nodes; const uint32_t *of; } node_order;
+
+static bool node_before(uint32_t a, uint32_t b, const void *context) {
+    const node_order *o = context;
+    if (o->of[a] != o->of[b]) return o->of[a] < o->of[b];
+    return o->nodes[a].rf_id < o->nodes[b].rf_id;
+}
+
+/* Ids of record functions are in the order in which calls began. */
+static void sort_nodes(by_place *p, const execution_trace *t) {
+    p->of = allocate((t->count + 1) * sizeof *p->of);
+    for (size_t i = 0; i < t->count; i++) {
+        p->of[i] = UINT32_MAX;
+        if (t->nodes[i].rf_id) p->of[i] = namesakes_of_node(p, t, &t->nodes[i]);
+        if (t->nodes[i].rf_id) p->list[p->of[i]].nodes++;
+    }
+    p->nodes = sorted_numbers(t->count, node_before, &(node_order){t->nodes, p->of});
+    for (size_t i = 0, next = 0; i < p->count; next += p->list[i++].nodes) p->list[i].next = next;
+}
+
+/* Where a name has another number of calls than of nodes, nobody knows which is which. */
+static void link_places(execution_trace *t, const call_tree *tree) {
+    by_place p = {0};
+    sort_nodes(&p, t);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < tree->ordered; i++) {
+            const call *c = &tree->calls[tree->order[i]];
+            namesakes *same = namesakes_of_call(&p, tree, c);
+            if (!pass && (c->kind == TRACE_CPU_OP || c->kind == TRACE_ANNOTATION)) t->events++;
+            if (same && !pass) same->calls++;
+            if (!same || !pass || same->calls != same->nodes) continue;
+            set_times(t, &t->nodes[p.nodes[same->next++]], c);
+        }
+    map_free(&p.numbers);
+    free(p.list);
+    free(p.nodes);
+    free(p.of);
+}
+
 static int link_trace(execution_trace *t, const char *path) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
     call_tree tree = {.steps_apart = true};
+    bool any = false;
     while (trace_next(reader) != TRACE_END) {
         int64_t id;
         call *c = reader->item == TRACE_EVENT ? tree_add(&tree, &reader->event) : NULL;
         if (c && record_id(&reader->event, &id) && id < NO_CALL) c->key = (uint32_t)id;
+        any |= c && c->key;
     }
     tree_build(&tree);
     tree_time(&tree);
     for (size_t i = 0; i < tree.count; i++)
         if (tree.calls[i].key) link_call(t, &tree, &tree.calls[i]);
+    t->with_ids = any;
+    if (!any) link_places(t, &tree);
     tree_free(&tree);
     return trace_close(reader);
 }
@@ -304,8 +392,10 @@ static int write_summary(const execution_trace *t, const et_options *o, table_fo
         output_format(&out, ", process %lld: %zu nodes, %zu deep, %llu errors.\n",
                       (long long)t->pid, t->count, deepest, (unsigned long long)t->errors);
         if (o->link)
-            output_format(&out, "%llu nodes linked; the trace has %llu calls with an id.\n",
-                          (unsigned long long)t->linked, (unsigned long long)t->events);
+            output_format(&out, "%llu nodes linked%s; the trace has %llu calls%s.\n",
+                          (unsigned long long)t->linked,
+                          t->with_ids ? "" : " by thread, name and order",
+                          (unsigned long long)t->events, t->with_ids ? " with an id" : "");
     }
     sheet_free(&s);
     return output_close(&out);
@@ -318,8 +408,9 @@ static bool is_one_run(const execution_trace *t, const char *link) {
     uint64_t nodes = t->by_rf.count, both = nodes < t->events ? nodes : t->events;
     if (t->linked * 2 >= both) return true;
     warn(link, "this is not the trace of the same run as %s, it seems: of %llu nodes and %llu "
-         "calls with an id, %llu are the same; their times mean little", t->path,
-         (unsigned long long)nodes, (unsigned long long)t->events, (unsigned long long)t->linked);
+         "calls%s, %llu are the same; their times mean little", t->path,
+         (unsigned long long)nodes, (unsigned long long)t->events,
+         t->with_ids ? " with an id" : "", (unsigned long long)t->linked);
     return false;
 }
 
