@@ -50,7 +50,7 @@ TOOL_FLAGS = -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLI
 TOOL_SOURCES = $(wildcard tools/prof/*.c)
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/prof/%.c=build/tools/%.o)
 READER = trace_reader head_sums json_mend unpack raw_json raw_memory raw_stacks pftrace_json protobuf \
-         trace_other trace_writer trace_pairs legacy_records losses call_tree span_sorter tasks containers \
+         trace_other trace_writer trace_pairs legacy_records losses read_ahead call_tree span_sorter tasks containers \
          errors files output progress text
 READER_OBJECTS = $(READER:%=build/tools/%.o)
 PAGE_PARTS = $(wildcard tools/prof/page/*)

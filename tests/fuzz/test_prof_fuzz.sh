@@ -16,7 +16,8 @@ objects=$out/objects
 mkdir -p "$objects"
 library asan || { echo 'not ok fuzz_builds: prof.h does not compile'; exit 1; }
 cc="$cc $level -I. -DTEST_LIBRARY $asserts"
-tool_cc="$cc -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Ibuild/tools"
+# Blocks of a few events: small files are read ahead, too.
+tool_cc="$cc -DAHEAD_BYTES=1024 -DTRACE_CHUNK=1024 -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Ibuild/tools"
 libraries="-lyajl -lsqlite3 $libs"
 
 # Files whose object is older than they are, or than any header.

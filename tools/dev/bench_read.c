@@ -2,8 +2,10 @@
 
    Makes a trace of 200 MB in FOLDER and runs the program PROF on it. Prints one line per figure and
    adds them to the JSON object in FILE. Times are CPU time, user and system, of the child process;
-   the median of three runs. A figure that misses its limit says MISS; with --check the exit status
-   is then 1. python3 reads the first 50 MB of the same trace, with json.load and a loop. */
+   the median of three runs. read.wall_mb_s and read.gz_wall_mb_s are by the clock, of the shortest
+   run: prof reads with two threads, which counts where both have a processor. A figure that misses
+   its limit says MISS; with --check the exit status is then 1. python3 reads the first 50 MB of the
+   same trace, with json.load and a loop. */
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,12 +14,13 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
 enum { RUNS = 3, MEGABYTES = 200, PYTHON_MEGABYTES = 50 };
 
-typedef struct cost { double seconds, peak_mb; } cost;
+typedef struct cost { double seconds, wall, peak_mb; } cost;
 
 static FILE *json;
 static bool missed;
@@ -113,9 +116,16 @@ static void write_calls(const char *path, long megabytes) {
 
 /* ---- Running ---- */
 
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 static cost run(char *const argv[]) {
     struct rusage usage;
     int status = 0;
+    double begin = now();
     pid_t child = fork();
     if (child == 0) {
         if (!freopen("/dev/null", "w", stdout)) _exit(126);
@@ -130,21 +140,25 @@ static cost run(char *const argv[]) {
     cost c = {
         (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
             (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6,
+        now() - begin,
         (double)usage.ru_maxrss * 1024 / 1e6
     };
     return c;
 }
 
-/* The run with the median time. */
+/* The run with the median time; its wall time is the shortest of all. */
 static cost median_run(char *const argv[]) {
     cost runs[RUNS];
+    double wall = 1e9;
     for (int i = 0; i < RUNS; i++) {
         cost c = run(argv);
         int place = i;
+        wall = c.wall < wall ? c.wall : wall;
         for (; place > 0 && runs[place - 1].seconds > c.seconds; place--)
             runs[place] = runs[place - 1];
         runs[place] = c;
     }
+    runs[RUNS / 2].wall = wall;
     return runs[RUNS / 2];
 }
 
@@ -211,6 +225,8 @@ int main(int argc, char **argv) {
     if (calls.peak_mb > lean.peak_mb) lean = calls;
     report("read.mb_s", size / whole.seconds, false, 250, "prof report of a 200 MB trace");
     report("read.gz_mb_s", size / gz.seconds, false, 180, "of the same as .gz, unpacked MB");
+    report("read.wall_mb_s", size / whole.wall, false, 250, "of the trace, by the clock");
+    report("read.gz_wall_mb_s", size / gz.wall, false, 180, "of the .gz, by the clock");
     report("read.peak_mb", whole.peak_mb, true, size / 2, "its memory, with device times");
     report("read.lean_peak_mb", lean.peak_mb, true, 64,
            "its memory, --no-device; also of 200 MB of calls alone");

@@ -1,6 +1,7 @@
 /* The trace reader: see trace_reader.h. One element of the file at a time (an event, a top-level
    member) lies whole in the buffer and is scanned in place; when it does not end there, as much
-   again is read behind it and the element is scanned once more from its start. */
+   again is read behind it and the element is scanned once more from its start. The events of a
+   large file are read and scanned ahead by another thread as long as they are as they should be. */
 #include "trace_reader.h"
 
 #include <assert.h>
@@ -19,13 +20,18 @@
 #include "json_mend.h"
 #include "legacy_records.h"
 #include "losses.h"
+#include "read_ahead.h"
 #include "tasks.h"
 #include "trace_other.h"
 #include "trace_pairs.h"
 #include "unpack.h"
 
+#ifndef TRACE_CHUNK             /* tests read small files piece by piece, too */
+#  define TRACE_CHUNK (1 << 18)
+#endif
+
 enum {
-    CHUNK = 1 << 18,             /* read at a time */
+    CHUNK = TRACE_CHUNK,         /* read at a time */
     PADDING = 32,                /* zero bytes behind the buffer's end: every scan stops there */
     LARGEST = 1 << 26,           /* 64 MB, one element: what is longer is no trace */
     DEEPEST = 512                /* brackets inside one element */
@@ -38,7 +44,7 @@ typedef enum outcome { MORE /* text is needed */, BAD } outcome;
 struct trace_source {
     unpacker *file;
     uint64_t file_size;          /* packed; 0: unknown */
-    char *buffer;
+    char *read, *buffer;         /* buffer: read, or the text of the block that was read ahead */
     size_t capacity, at, used;
     uint64_t base;               /* offset in the file of buffer[0] */
     bool ended;                  /* nothing is left to read */
@@ -61,8 +67,8 @@ struct trace_source {
     bool defective, escapes;     /* some text of it has those */
     int64_t first_ns, last_ns;   /* of all times so far and 0 */
     uint64_t defects[TRACE_DEFECTS];
-    trace_member *args;
-    size_t arg_capacity;
+    trace_member *args;          /* behind those of events before it, of which there are */
+    size_t arg_first, arg_capacity;
     map keys;                    /* of args, the first `mapped` of them: see argument_with */
     size_t mapped;
     map rows;                    /* process or thread -> ON_..., WHO_RAN: see note_row */
@@ -73,6 +79,11 @@ struct trace_source {
     char *decoded;
     size_t decoded_capacity;
     mended mended;               /* the element, when it was none of JSON: see mend_item */
+    read_ahead *ahead;           /* NULL: this thread reads and scans itself */
+    struct trace_source *scanner;        /* of the other thread */
+    ahead_block *block;          /* its, with the buffer's events */
+    size_t taken, args_taken;    /* of the block */
+    uint64_t ahead_again;        /* offset from which on reading ahead may be worth it */
 };
 
 typedef struct trace_source source;
@@ -679,22 +690,24 @@ static bool stands_twice(source *s, trace_text old, trace_text value) {
    hostile file has, a map knows, so that time does not grow with their square. */
 static size_t argument_with(source *s, const trace_event *event, trace_text key) {
     enum { FEW = 64 };
+    const trace_member *args = s->args + s->arg_first;
     size_t i = 0, count = event->arg_count;
     if (count < FEW) {
-        while (i < count && !same_text(s->args[i].key, key)) i++;
+        while (i < count && !same_text(args[i].key, key)) i++;
         return i;
     }
     for (; s->mapped < count; s->mapped++) {
-        trace_text known = s->args[s->mapped].key;
+        trace_text known = args[s->mapped].key;
         *map_put(&s->keys, hash_bytes(known.data, known.size), NULL) = s->mapped;
     }
     const uint64_t *found = map_get(&s->keys, hash_bytes(key.data, key.size));
-    return found && same_text(s->args[*found].key, key) ? (size_t)*found : count;
+    return found && same_text(args[*found].key, key) ? (size_t)*found : count;
 }
 
 static bool is_first_argument(source *s, const trace_event *event, const trace_member *member) {
     size_t other = argument_with(s, event, member->key);
-    return other == event->arg_count || stands_twice(s, s->args[other].value, member->value);
+    return other == event->arg_count ||
+           stands_twice(s, s->args[s->arg_first + other].value, member->value);
 }
 
 /* args: every member with its JSON text. */
@@ -714,10 +727,10 @@ static const char *scan_args(source *s, const char *p, trace_event *event) {
         uint64_t bit = key_bit(member.key);
         if (seen & bit && !is_first_argument(s, event, &member)) return NULL;
         seen |= bit;
-        GROW(s->args, event->arg_count, s->arg_capacity);
-        s->args[event->arg_count++] = member;
+        GROW(s->args, s->arg_first + event->arg_count, s->arg_capacity);
+        s->args[s->arg_first + event->arg_count++] = member;
     }
-    event->args = s->args;
+    event->args = s->args + s->arg_first;
     event->arg_bits = seen;
     return p + 1;
 }
@@ -826,6 +839,8 @@ static bool read_member(source *s, trace_event *event, event_key key, trace_text
 
 /* Decodes the event's texts that hold escapes, where any has. */
 static void decode_texts(source *s, trace_event *event) {
+    if (!(event->has & TRACE_HAS_ESCAPES)) return;
+    event->has &= ~(uint32_t)TRACE_HAS_ESCAPES;
     trace_text *texts[] = {&event->name, &event->cat, &event->pid_text, &event->tid_text};
     size_t room = 0;
     for (int i = 0; i < 4; i++) room += 3 * texts[i]->size;          /* see decode */
@@ -841,6 +856,7 @@ static void decode_texts(source *s, trace_event *event) {
         *texts[i] = (trace_text){s->decoded + begin, d.size - begin};
     }
     assert(d.size <= d.room);
+    if (event->phase == 'X') event->kind = trace_kind_of(event->cat);
 }
 
 /* Ends fit 64 bits too, and so does what lies between any two times of the trace, and 0. */
@@ -865,6 +881,9 @@ static bool has_times(const trace_event *event) {
     return (event->has & needs) == needs;
 }
 
+static const char no_times[] = "with this event times do not fit 64 bits of nanoseconds";
+
+/* Its texts are as they are written: see decode_texts. */
 static const char *scan_event(source *s, const char *p, trace_event *event) {
     const char *begin = p;
     trace_text values[EVENT_KEYS];
@@ -895,14 +914,13 @@ static const char *scan_event(source *s, const char *p, trace_event *event) {
         if (!(p = skip_comma(s, p, '}', &last))) return NULL;
     }
     event->raw = (trace_text){begin, (size_t)(p + 1 - begin)};
-    if (!times_fit(s, event))
-        return stop(s, BAD, begin, "with this event times do not fit 64 bits of nanoseconds");
+    if (!times_fit(s, event)) return stop(s, BAD, begin, no_times);
     if (!has_times(event)) defect(s, TRACE_NO_TIME);
     if (event->dur_ns < 0) {
         event->dur_ns = 0;
         defect(s, TRACE_NEGATIVE);
     }
-    if (s->escapes) decode_texts(s, event);
+    if (s->escapes) event->has |= TRACE_HAS_ESCAPES;
     if (event->phase == 'X') event->kind = trace_kind_of(event->cat);
     return p + 1;
 }
@@ -965,8 +983,8 @@ static const char *scan_records(trace_reader *r, const char *p, const char *thre
     trace_text lists = {threads, (size_t)((lists_end ? lists_end : end) - threads)};
     size_t size;
     char *trace = legacy_trace(r->path, lists, device, PADDING, &size);
-    free(s->buffer);
-    s->buffer = trace;
+    free(s->read);
+    s->read = s->buffer = trace;
     s->capacity = s->used = size;
     s->at = s->base = 0;
     s->from_records = true;
@@ -1107,6 +1125,7 @@ static bool mend_event(source *s, trace_event *event) {
     s->base = before.base;
     s->fault = begin;
     memcpy(s->defects, before.defects, sizeof s->defects);
+    if (good) decode_texts(s, event);
     return good;
 }
 
@@ -1175,9 +1194,69 @@ static const char *scan_row(trace_reader *r, const char *begin, trace_item *item
     return p;
 }
 
+/* The event that r->event is: behind it, or NULL. */
+static const char *accept_event(trace_reader *r) {
+    source *s = r->source;
+    const trace_event *event = &r->event;
+    const char *begin = event->raw.data, *p = begin + event->raw.size;
+    decode_texts(s, &r->event);
+    note_event(s, event);
+    if (event->phase == 'M' && text_is(event->name, "prof") &&           /* of prof.h's arrays */
+        trace_arg_int(event, "baseTimeNanoseconds", &r->base_time_ns))
+        r->base_offset = event->offset;
+    if (!base_fits(r)) return stop(s, BAD, begin, not_with_base);
+    if (event->phase == 'M') read_losses(r, event->name, event->args_text);
+    if (!is_json(s) && !mend_event(s, &r->event)) return NULL;
+    s->any_here = true;
+    return p;
+}
+
+/* ---- Events that another thread scans ahead: see read_ahead.h ---- */
+
+/* Only those that are as they should be. What is not, stops it, and is scanned again and told
+   where it is in turn: see scan_element. */
+static void scan_block(void *user, ahead_block *b) {
+    source *s = user;
+    const char *p = s->buffer = b->text, *next;
+    bool last = false;
+    s->used = b->used;
+    s->base = b->base;
+    s->args = b->args;
+    s->arg_capacity = b->arg_capacity;
+    s->arg_first = b->count = 0;
+    s->outcome = MORE;
+    while ((next = skip_comma(s, p, ']', &last)) != NULL && *next == '{') {
+        GROW(b->events, b->count, b->capacity);
+        trace_event *event = &b->events[b->count];
+        next = scan_event(s, next, event);
+        if (!next || s->defective) break;
+        s->arg_first += event->arg_count;
+        b->count++;
+        p = next;
+    }
+    b->args = s->args;
+    b->arg_capacity = s->arg_capacity;
+    b->scanned = (size_t)(p - b->text);
+    bool more = next ? next == s->buffer + s->used : s->outcome == MORE;
+    b->last |= s->defective || !more;
+}
+
+/* The next event of the block; NULL: there are no more. */
+static const char *take_ahead(trace_reader *r) {
+    source *s = r->source;
+    const ahead_block *b = s->block;
+    if (s->taken == b->count) return stop(s, MORE, b->text + b->scanned, NULL);
+    r->event = b->events[s->taken++];
+    r->event.args = b->args + s->args_taken;
+    s->args_taken += r->event.arg_count;
+    if (!times_fit(s, &r->event)) return stop(s, BAD, r->event.raw.data, no_times);
+    return accept_event(r);
+}
+
 static const char *scan_element(trace_reader *r, const char *p, trace_item *item) {
     source *s = r->source;
     bool last;
+    if (s->block) return *item = TRACE_EVENT, take_ahead(r);
     if (!(p = skip_to_next(s, p, s->any_here, ']', &last))) return NULL;
     if (last) {
         s->where = r->array_form ? AT_END : IN_OBJECT;
@@ -1186,17 +1265,7 @@ static const char *scan_element(trace_reader *r, const char *p, trace_item *item
     s->any_element = true;
     if (*p != '{') return scan_row(r, p, item);
     *item = s->where == IN_NODES ? TRACE_NODE : TRACE_EVENT;
-    const char *begin = p;
-    p = scan_event(s, p, &r->event);
-    if (p) note_event(s, &r->event);
-    if (p && r->event.phase == 'M' && text_is(r->event.name, "prof") &&  /* of prof.h's arrays */
-        trace_arg_int(&r->event, "baseTimeNanoseconds", &r->base_time_ns))
-        r->base_offset = r->event.offset;
-    if (p && !base_fits(r)) return stop(s, BAD, begin, not_with_base);
-    if (p && r->event.phase == 'M') read_losses(r, r->event.name, r->event.args_text);
-    if (p && !is_json(s) && !mend_event(s, &r->event)) return NULL;
-    s->any_here |= p != NULL;
-    return p;
+    return scan_event(s, p, &r->event) ? accept_event(r) : NULL;
 }
 
 static const char *scan_next(trace_reader *r, const char *p, trace_item *item) {
@@ -1227,10 +1296,68 @@ static void break_off(trace_reader *r, uint64_t offset, const char *why) {
         warn(r->path, "byte %llu: %s; read up to there", (unsigned long long)offset, why);
 }
 
+static void note_read(trace_reader *r, uint64_t packed) {
+    const source *s = r->source;
+    r->bytes = s->base + s->used;
+    progress("reading", s->file_size ? packed : r->bytes, s->file_size);
+}
+
+static void stop_ahead(source *s) {
+    ahead_stop(s->ahead);
+    map_free(&s->scanner->keys);
+    free(s->scanner->decoded);
+    free(s->scanner);
+    s->scanner = NULL;
+    s->ahead = NULL;
+    s->block = NULL;
+    s->buffer = s->read;
+}
+
+/* Is the rest of the array to be read ahead? */
+static bool start_ahead(source *s) {
+    size_t left = s->used - s->at;
+    bool may = s->where == IN_EVENTS && s->any_here && left <= AHEAD_BYTES / 2 &&
+               s->base >= s->ahead_again && !unpack_makes(s->file);
+    if (!may) return false;
+    s->ahead_again = s->base + s->at;
+    s->scanner = allocate(sizeof *s->scanner);
+    s->ahead = ahead_start(s->file, (trace_text){s->buffer + s->at, left}, s->base + s->at,
+                           scan_block, s->scanner);
+    if (s->ahead) return true;
+    free(s->scanner);
+    s->scanner = NULL;
+    return false;
+}
+
+/* The next block; behind the last one this thread reads on itself, from what is left of it. Where
+   that comes soon, there may be more of what stopped it. */
+static void take_block(trace_reader *r) {
+    enum { SOON = 1 << 20, LATER = 1 << 22 };
+    source *s = r->source;
+    const ahead_block *b = s->block;
+    if (b && b->last) {
+        s->base = b->base + b->scanned;
+        s->used = b->used - b->scanned;
+        memcpy(s->read, b->text + b->scanned, s->used);
+        memset(s->read + s->used, 0, PADDING);
+        if (s->base < s->ahead_again + SOON) s->ahead_again = s->base + LATER;
+        stop_ahead(s);
+    } else {
+        b = s->block = ahead_take(s->ahead);
+        s->taken = s->args_taken = 0;
+        s->buffer = b->text;
+        s->base = b->base;
+        s->used = b->used;
+        note_read(r, b->packed);
+    }
+    s->at = 0;
+}
+
 /* Reads on behind the text that is still needed. false: nothing is left, or it cannot be read. */
 static bool refill(trace_reader *r) {
     source *s = r->source;
     if (s->ended) return false;
+    if (s->ahead || start_ahead(s)) return take_block(r), true;
     memmove(s->buffer, s->buffer + s->at, s->used - s->at);
     s->base += s->at;
     s->used -= s->at;
@@ -1242,7 +1369,7 @@ static bool refill(trace_reader *r) {
             break_off(r, s->base, too_long);
             return false;
         }
-        s->buffer = reallocate(s->buffer, s->capacity + PADDING);
+        s->read = s->buffer = reallocate(s->read, s->capacity + PADDING);
     }
     size_t room = s->capacity - s->used, piece = s->used > CHUNK ? s->used : CHUNK;
     const char *why;
@@ -1256,8 +1383,7 @@ static bool refill(trace_reader *r) {
     }
     s->used += (size_t)got;
     memset(s->buffer + s->used, 0, PADDING);
-    r->bytes = s->base + s->used;
-    progress("reading", s->file_size ? unpack_offset(s->file) : r->bytes, s->file_size);
+    note_read(r, unpack_offset(s->file));
     return true;
 }
 
@@ -1480,8 +1606,8 @@ trace_reader *trace_open(const char *path) {
     r->path = path;
     s->file = unpack_open(fd);
     s->file_size = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
-    s->capacity = 2 * CHUNK;
-    s->buffer = allocate(s->capacity + PADDING);
+    s->capacity = 2 * (CHUNK > AHEAD_BYTES ? CHUNK : AHEAD_BYTES);   /* what is left of one, too */
+    s->read = s->buffer = allocate(s->capacity + PADDING);
     return r;
 }
 
@@ -1505,10 +1631,11 @@ int trace_close(trace_reader *r) {
     int status = r->failed ? EXIT_BAD : EXIT_OK;
     if (!r->failed) tell_guesses(r);
     source *s = r->source;
+    if (s->ahead) stop_ahead(s);
     unpack_close(s->file);
     if (s->other) other_close(s->other);
     if (s->pairs) pairs_close(s->pairs);
-    free(s->buffer);
+    free(s->read);
     free(s->args);
     map_free(&s->keys);
     map_free(&s->rows);

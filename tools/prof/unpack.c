@@ -11,7 +11,7 @@
 #include "pftrace_json.h"
 #include "raw_json.h"
 
-enum { PIECE = 1 << 18, GZIP = 16 };
+enum { PIECE = 1 << 18, FIRST = 1 << 12, GZIP = 16 };
 
 struct unpacker {
     int fd;
@@ -39,20 +39,28 @@ unpacker *unpack_open(int fd) {
     return u;
 }
 
-/* More of the file behind what is left of it; false: there is none. */
-static bool more(unpacker *u) {
-    if (u->z.avail_in) memmove(u->in, u->z.next_in, u->z.avail_in);
-    u->z.next_in = u->in;
-    if (u->wait && !u->wait(u->user, u->fd)) return false;
-    ssize_t got = read(u->fd, u->in + u->z.avail_in, sizeof u->in - u->z.avail_in);
+/* Bytes of the file; 0: there are no more. */
+static size_t read_file(unpacker *u, void *to, size_t size) {
+    if (u->wait && !u->wait(u->user, u->fd)) return 0;
+    ssize_t got = read(u->fd, to, size);
     if (got < 0) {
         u->why = strerror(errno);
         u->unreadable = true;
     }
-    if (got <= 0) return false;
-    u->z.avail_in += (unsigned)got;
+    if (got <= 0) return 0;
     u->offset += (uint64_t)got;
-    return true;
+    return (size_t)got;
+}
+
+/* More of the file behind what is left of it; false: there is none. Before it is known to be packed
+   a little will do. */
+static bool more(unpacker *u) {
+    if (u->z.avail_in) memmove(u->in, u->z.next_in, u->z.avail_in);
+    u->z.next_in = u->in;
+    size_t size = (u->packed ? sizeof u->in : FIRST) - u->z.avail_in;
+    size_t got = read_file(u, u->in + u->z.avail_in, size);
+    u->z.avail_in += (unsigned)got;
+    return got > 0;
 }
 
 /* Two bytes tell a gzip member. */
@@ -72,11 +80,17 @@ static bool begin(unpacker *u) {
         if (u->within) inflateReset(&u->z);
         else u->ended = true;
     }
-    if (!u->why && !u->ended && !u->z.avail_in && !more(u)) u->ended = true;
+    if (!u->why && !u->ended && u->packed && !u->z.avail_in && !more(u)) u->ended = true;
     return !u->why && !u->ended;
 }
 
+/* Of a file that is not packed only the first bytes lie in `in`. */
 static size_t copy(unpacker *u, void *to, size_t size) {
+    if (!u->z.avail_in) {
+        size = read_file(u, to, size);
+        u->ended = size == 0;
+        return size;
+    }
     if (size > u->z.avail_in) size = u->z.avail_in;
     memcpy(to, u->z.next_in, size);
     u->z.next_in += size;
@@ -175,6 +189,8 @@ void unpack_wait(unpacker *u, bool (*wait)(void *user, int fd), void *user) {
     u->wait = wait;
     u->user = user;
 }
+
+bool unpack_makes(const unpacker *u) { return u->raw || u->perfetto; }
 
 bool unpack_tell(unpacker *u, const char *path) {
     if (u->raw) return raw_json_tell(u->raw, path);

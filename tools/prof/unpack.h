@@ -15,6 +15,7 @@ unpacker *unpack_open(int fd);                   /* fd is closed by unpack_close
 void unpack_as_is(unpacker *u);                  /* raw streams as they are */
 /* Is asked before each time that fd is read; false: that was the end. */
 void unpack_wait(unpacker *u, bool (*wait)(void *user, int fd), void *user);
+bool unpack_makes(const unpacker *u);            /* JSON of what is none */
 /* At most size bytes; 0: that was the end; -1: it cannot be read on, and *why says why not. */
 long unpack_read(unpacker *u, void *to, size_t size, const char **why);
 bool unpack_cut(const unpacker *u);              /* after the end: a gzip file that ends early */

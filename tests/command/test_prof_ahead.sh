@@ -1,0 +1,72 @@
+#!/bin/sh
+# Reading ahead: prof with blocks of a few events says of every trace to the byte what it says without
+# another thread, which it has of such small files; ThreadSanitizer finds nothing in its reader.
+# shellcheck disable=SC2086,SC2317   # lists of flags and files are meant to split; try calls functions
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/command/prof.sh
+. tests/command/prof.sh
+# shellcheck source=tests/build.sh
+. tests/build.sh
+
+builds() {   # NAME MODULES COMPILER...: $out/NAME, prof with these modules in small blocks
+    made=$1 modules=$2 objects=
+    shift 2
+    for file in tools/prof/*.c; do
+        module=$(basename "$file" .c)
+        case " $modules " in
+        *" $module "*)
+            "$@" -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. \
+                -DAHEAD_BYTES=1024 -DTRACE_CHUNK=256 -c "$file" -o "$out/$made.$module.o" || return 1
+            objects="$objects $out/$made.$module.o"
+            ;;
+        *) objects="$objects build/tools/$module.o" ;;
+        esac
+    done
+    "$@" $objects -o "$out/$made" -lyajl -lsqlite3 -lz $libs
+}
+
+tells() {   # COMMAND...: all that it prints, and its exit status
+    timeout 60 "$@" 2>"$out/stderr"
+    echo "exit status $?"
+    cat "$out/stderr"
+}
+same() {   # FILES COMMAND...
+    files=$1 who=$2
+    shift 2
+    for file in $files; do
+        tells "$prof" "$@" "$file" >"$out/alone"
+        tells "$out/$who" "$@" "$file" >"$out/beside"
+        cmp "$out/alone" "$out/beside" || { echo "$file: $*"; return 1; }
+    done
+}
+
+# Texts with escapes, bytes beyond ASCII, what stops the thread every 500 events, members behind.
+awk 'BEGIN { printf "{\"traceEvents\":["
+    for (i = 0; i < 3000; i++)
+        printf "%s{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":\"a\\tb\",\"ts\":%d,\"dur\":5%s}\n",
+            i ? "," : "", i % 7 ? "op \\\"" i % 5 "\\\" \\u00e9" : "caf\303\251", 10 * i,
+            i % 500 == 99 ? ",\"args\":{\"x\":NaN}" : i % 3 ? "" : ",\"args\":{\"External id\":" i "}"
+    print "],\"behind\":1}" }' >"$out/odd.json"
+gzip -c "$out/odd.json" >"$out/odd.json.gz"
+head -c 100000 "$out/odd.json" >"$out/cut.json"
+head -c 2000 "$out/odd.json.gz" >"$out/cut.json.gz"
+sed 's/"dur":5}$/"dur":5,"args":{"long":"'"$(printf '%0900d' 0)"'"}}/' "$out/odd.json" >"$out/long.json"
+made="$out/odd.json $out/odd.json.gz $out/cut.json $out/cut.json.gz $out/long.json"
+
+configure gcc
+modules='read_ahead trace_reader'
+try ahead_builds builds small "$modules" $cc $level || exit 1
+files="$made $(find tests/command/traces tests/fuzz/corpus/trace -type f) $(real_traces)"
+try ahead_report same "$files" small report
+try ahead_validate same "$files" small validate --format json
+try ahead_cut same "$files" small cut --to 1s -o -
+
+command -v clang >/dev/null || { echo 'skip ahead_threads: it needs clang'; exit $failed; }
+configure tsan
+modules="$modules trace_pairs unpack rows call_tree"
+try ahead_threads_builds builds threads "$modules" $cc ${level:+$level} || exit 1
+TSAN_OPTIONS=exitcode=66
+export TSAN_OPTIONS
+try ahead_threads same "$made" threads report
+exit $failed
