@@ -237,7 +237,7 @@ def trace(database, path, report):
                                  for e in complete(events))
     got = collections.Counter((r['name'], r['cat'], r['ts_ns'], r['dur_ns']) for r in rows)
     assert wanted == got, list((wanted - got).items())[:2] + list((got - wanted).items())[:2]
-    args = collections.Counter(str(e.get('args') or None) for e in events if e.get('ph') in ('X', 'B', 'b'))
+    args = collections.Counter(str(e.get('args') or None) for e in complete(events))
     assert args == collections.Counter(str(of_json(r['args'])) for r in rows), 'args'
     for table, count in (('flows', None), ('memory', sum(e.get('name') == '[memory]' for e in events))):
         found = db.execute(f'SELECT count(*) FROM {table}').fetchone()[0]

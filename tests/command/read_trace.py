@@ -44,7 +44,9 @@ def complete(events):
         elif phase in ("B", "b"):
             begun[key].append({**e, "ph": "X", "range": phase == "b"})
         elif phase in ("E", "e") and begun[key]:
-            e = {**begun[key].pop(), "end": ns(e["ts"])}
+            begin = begun[key].pop()
+            args = {**begin.get("args", {}), **e.get("args", {})}
+            e = {**begin, "end": ns(e["ts"]), "args": args}
             whole.append({**e, "dur": Decimal(e["end"] - ns(e["ts"])) / 1000})
     left = [e for events in begun.values() for e in events]
     return whole + [{**e, "dur": Decimal(last - ns(e["ts"])) / 1000} for e in left]

@@ -315,6 +315,14 @@ says async_and_nested "('range', 1, 0, None) ('range', 1, 0, None)" 0 query \
     "SELECT name, is_async, self_ns, depth FROM events WHERE is_async = 1" "$out/odd.json"
 says json_of_arguments "('[[2,3],[]]', '{\"Input Dims\":[[2,3],[]]}')" 0 query \
     "SELECT input_shapes, args FROM events WHERE name = 'inner'" "$out/odd.json"
+# Arguments of an end are those of its begin too.
+cat >"$out/ends.json" <<'END'
+[{"ph": "B", "name": "a", "pid": 1, "tid": 1, "ts": 1, "args": {"x": 1, "y": [2]}}, {"ph": "B", "name": "b", "pid": 1, "tid": 1, "ts": 2},
+{"ph": "E", "pid": 1, "tid": 1, "ts": 3, "args": {"z": 3}}, {"ph": "E", "pid": 1, "tid": 1, "ts": 4, "args": {"w": "4 5"}},
+{"ph": "B", "name": "open", "pid": 1, "tid": 1, "ts": 5}]
+END
+says arguments_of_ends "('a', '{\"x\":1,\"y\":[2],\"w\":\"4 5\"}') ('b', '{\"z\":3}') ('open', None)" 0 query \
+    "SELECT name, args FROM events ORDER BY name" "$out/ends.json"
 says step_of_calls "('void f(int)', 7)" 0 query "SELECT name, step FROM events WHERE name LIKE 'void%'" "$out/frames.json"
 says ranks_of_files "(2,) (3,)" 0 query "SELECT DISTINCT rank FROM events" "$out/frames.json" "$out/odd.json"
 says ranks_in_order "(0, 3) (1, 13) (2, 3)" 0 query "SELECT rank, count(*) FROM events GROUP BY rank" \

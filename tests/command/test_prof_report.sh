@@ -329,6 +329,12 @@ pairs=tests/command/traces/begin_end.json
 gives report_pairs 'never ends,outer,inner é "quoted",whole' key --category cpu_op "$pairs"
 gives report_pair_shapes '[[2, 3], [3, 4]]' input_shapes --group-by-input-shape --name outer "$pairs"
 gives report_ranges 29.0,38.5,18.0 cpu_time_total -s none --category async "$pairs"
+# The last event of the file.
+printf '[{"ph": "B", "name": "open", "pid": 1, "tid": 1, "ts": 6}]\n' >"$out/last.json"
+says report_last_begin_once '"open",1,0.000' 0 "$prof" report -f csv "$out/last.json"
+says report_last_begin_is_one 'last.json: 1 begins without an end' 0 "$prof" report "$out/last.json"
+printf '{"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1}], "baseTimeNanoseconds": 18446744073709551615}' >"$out/base.json"
+says report_base_of_no_64_bits 'byte 86: baseTimeNanoseconds is no whole number' 0 "$prof" report "$out/base.json"
 says report_no_end '1 begins without an end' 0 "$prof" report "$pairs"
 says report_no_begin '1 ends of nothing, left out' 0 "$prof" report "$pairs"
 says report_ranges_aside '1 begins' 0 "$prof" stacks -o "$out/pairs.folded" "$pairs"

@@ -17,7 +17,8 @@ struct trace_pairs {
     map tops;                    /* thread, or asynchronous range -> its innermost open_event */
     open_event *handed;          /* the event handed out last */
     trace_member *args;          /* its arguments, where both ends have some */
-    size_t arg_capacity;
+    char *args_text;             /* and their text */
+    size_t arg_capacity, text_capacity;
     int64_t last_ns;             /* latest moment of the trace so far */
 };
 
@@ -84,6 +85,19 @@ static void hand_out(trace_pairs *p, trace_event *event, open_event *o, int64_t 
     p->handed = o;
 }
 
+static trace_text join_texts(trace_pairs *p, trace_text one, trace_text other) {
+    size_t size = one.size - 1;                    /* {...,...} */
+    if (one.size + other.size + READABLE > p->text_capacity) {
+        p->text_capacity = 2 * (one.size + other.size + READABLE);
+        p->args_text = reallocate(p->args_text, p->text_capacity);
+    }
+    memcpy(p->args_text, one.data, size);
+    p->args_text[size] = ',';
+    memcpy(p->args_text + size + 1, other.data + 1, other.size - 1);
+    memset(p->args_text + size + other.size, 0, READABLE);
+    return (trace_text){p->args_text, size + other.size};
+}
+
 /* The arguments of an end count behind those of the begin. */
 static void join_args(trace_pairs *p, trace_event *event, const trace_event *end) {
     size_t count = 0;
@@ -94,6 +108,8 @@ static void join_args(trace_pairs *p, trace_event *event, const trace_event *end
             p->args[count++] = from->args[k];
         }
     }
+    event->args_text = event->arg_count ? join_texts(p, event->args_text, end->args_text)
+                                        : end->args_text;
     event->args = p->args;
     event->arg_count = count;
     event->arg_bits |= end->arg_bits;
@@ -144,5 +160,6 @@ void pairs_close(trace_pairs *p) {
     }
     map_free(&p->tops);
     free(p->args);
+    free(p->args_text);
     free(p);
 }

@@ -1057,13 +1057,19 @@ static const char not_with_base[] =
 static bool read_base(trace_reader *r) {
     trace_text value = r->member.value;
     int64_t ns;
-    if (!json_int(value, &ns)) return true;
+    uint64_t offset = r->source->base + (uint64_t)(value.data - r->source->buffer);
+    if (!json_int(value, &ns)) {
+        if (!r->quiet)
+            warn(r->path, "byte %llu: baseTimeNanoseconds is no whole number of 64 bits: left out",
+                 (unsigned long long)offset);
+        return true;
+    }
     if (r->base_offset && r->base_time_ns != ns && !r->tolerant) {
         stop(r->source, BAD, value.data, "a second baseTimeNanoseconds, of another time");
         return false;
     }
     r->base_time_ns = ns;
-    r->base_offset = r->source->base + (uint64_t)(value.data - r->source->buffer);
+    r->base_offset = offset;
     if (!base_fits(r)) stop(r->source, BAD, value.data, not_with_base);
     return base_fits(r);
 }
@@ -1562,6 +1568,7 @@ trace_item trace_next(trace_reader *r) {
     while (!s->other && !r->failed && !r->truncated) {
         if (s->defective) memset(s->defects, 0, sizeof s->defects);
         s->defective = false;
+        r->item = TRACE_END;
         const char *p = scan_next(r, s->buffer + s->at, &r->item);
         if (p) {
             if (s->defective) count_defects(r);
