@@ -66,6 +66,17 @@ static void forks(void) {
     waitpid(child, NULL, 0);
 }
 
+static void many_forks(void) {
+    for (int i = 0; i < 25; i++) {
+        pid_t child = fork();
+        if (!child) {
+            zones("child", 10);
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    }
+}
+
 static int step(int n) { return n + 1; }
 
 static void carries(int turns) {             /* memory changes where zones begin and end */
@@ -190,6 +201,7 @@ static void end(const char *way) {
     if (is(way, "missing")) exit(0);
     if (is(way, "keeper")) kill_keeper();
     if (is(way, "fork")) forks();
+    if (is(way, "many_forks")) many_forks();
     if (is(way, "closes")) for (int i = 3; i < 200; i++) close(i);
     if (is(way, "carries")) carries(1000);
     if (is(way, "more")) carries(100000);
@@ -301,6 +313,10 @@ ends fork 0
 try record_child_is_listed grep -q 'trace.[0-9]*.raw: process' told
 says record_child_records 'child' 0 "$prof" report trace.[0-9]*.raw
 try record_one_child test "$(echo trace.[0-9]*.raw | wc -w)" = 1
+rm -f trace.[0-9]*.raw
+says record_children_are_counted 'trace.%p.raw: 5 more processes have such files' 0 \
+    "$prof" record ./program . 0 many_forks
+try record_some_children_are_listed test "$(grep -c '.raw: process' said)" = 20
 rm -f trace.[0-9]*.raw
 says record_arena_child_is_listed '.json: process' 0 "$prof" record --mode trace ./program . 0 fork
 rm -f trace.[0-9]*.json

@@ -319,17 +319,22 @@ static char *take_trace(recording *r, const char *file) {
     return made ? to : shown;
 }
 
-/* Of the sessions after the first, which are other processes' or of programs that exec ran. */
+/* Of the sessions after the first, which are other processes' or of programs that exec ran: a shell
+   may have thousands. */
 static void list_others(const recording *r, const record_note *first) {
+    enum { MOST = 20 };
+    size_t others = 0;
     for (size_t i = 0; i < r->notes.count; i++) {
         const record_note *note = r->notes.items + i;
-        if (strcmp(note->what, "start") != 0 || note == first) continue;
+        if (strcmp(note->what, "start") != 0 || note == first || others++ >= MOST) continue;
         bool over = record_find(&r->notes, "end", note->pid, i) ||
                     record_find(&r->notes, "failed", note->pid, i);
         warn(relative(note->text), "process %ld%s", note->pid,
              over ? "" : is_gone((pid_t)note->pid) ? ", whose end was not seen"
                                                    : ", which is still running");
     }
+    if (others > MOST)
+        warn(relative(r->pattern), "%zu more processes have such files", others - MOST);
 }
 
 /* Where the program could not tell, its file does. */
