@@ -13,9 +13,10 @@ say = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@echo '$(1)')
 # What tools/dev/setup.sh installs when it is missing. Without the optional ones tests are skipped.
 BUILD_NEEDS = gcc libc6-dev
 TOOL_NEEDS = $(BUILD_NEEDS) libyajl-dev zlib1g-dev libsqlite3-dev
+TOOL_OPTIONS = libisal-dev
 EXAMPLE_NEEDS = $(BUILD_NEEDS) g++
 TEST_NEEDS = $(EXAMPLE_NEEDS) $(TOOL_NEEDS) clang python3
-TEST_OPTIONS = libyajl-dev libstb-dev tcc libclang-rt-dev shellcheck spin gcc-mingw-w64-x86-64-win32 wine64 \
+TEST_OPTIONS = $(TOOL_OPTIONS) libyajl-dev libstb-dev tcc libclang-rt-dev shellcheck spin gcc-mingw-w64-x86-64-win32 wine64 \
                gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \
                git pkg-config cmake meson ninja-build
 EMBEDDED_OPTIONS = g++ clang tcc musl-tools gcc-arm-none-eabi qemu-system-arm \
@@ -47,6 +48,9 @@ CUDA_PROGRAMS = build/examples/cuda/vector_add build/examples/cuda/gemm_chain bu
 
 # The prof command
 TOOL_FLAGS = -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB
+ISAL = $(shell echo '\#include <isa-l/igzip_lib.h>' | $(CC) -E - >/dev/null 2>&1 && echo 1)
+TOOL_LIBS = -lyajl -lz $(if $(ISAL),-lisal)
+build/tools/unpack.o: TOOL_FLAGS += $(if $(ISAL),-DPROF_ISAL)
 TOOL_SOURCES = $(wildcard tools/prof/*.c)
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/prof/%.c=build/tools/%.o)
 READER = trace_reader head_sums json_mend unpack raw_json raw_memory raw_stacks pftrace_json protobuf \
@@ -157,7 +161,7 @@ clean: ## remove build/
 	rm -rf build
 
 setup-build: ; @sh tools/dev/setup.sh $(BUILD_NEEDS)
-setup-tool: ; @sh tools/dev/setup.sh $(TOOL_NEEDS)
+setup-tool: ; @sh tools/dev/setup.sh $(TOOL_NEEDS) --optional $(TOOL_OPTIONS)
 setup-examples: ; @sh tools/dev/setup.sh $(EXAMPLE_NEEDS) --optional libstb-dev
 setup-analysis: setup-test ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional cppcheck valgrind
 setup-viewers: setup-examples setup-tool ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional nodejs npm python3 chromium golang-go sqlite3
@@ -209,7 +213,7 @@ LIBRARY = build/tests/prof.o
 build/tests/replay: tests/analyse/replay.c $(LIBRARY) $(READER_OBJECTS) prof.h Makefile | setup-test
 	$(call say,compiling $<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -I. $< $(LIBRARY) $(READER_OBJECTS) -o $@ -lyajl -lz -lstdc++ $(LIBS)
+	$(Q)$(CC) $(CFLAGS) -I. $< $(LIBRARY) $(READER_OBJECTS) -o $@ $(TOOL_LIBS) -lstdc++ $(LIBS)
 
 build/tests/soak: tests/record/soak.c tests/test.h prof.h Makefile | setup-build
 	$(call say,compiling $< and prof.h)
@@ -265,4 +269,4 @@ build/tools/%.o: tools/prof/%.c $(wildcard tools/prof/*.h) prof.h Makefile | set
 
 build/prof: $(TOOL_OBJECTS)
 	$(call say,linking $@)
-	$(Q)$(CC) $(TOOL_OBJECTS) -o $@ -lyajl -lsqlite3 -lz $(LIBS)
+	$(Q)$(CC) $(TOOL_OBJECTS) -o $@ -lsqlite3 $(TOOL_LIBS) $(LIBS)

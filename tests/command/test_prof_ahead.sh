@@ -55,16 +55,32 @@ sed 's/"dur":5}$/"dur":5,"args":{"long":"'"$(printf '%0900d' 0)"'"}}/' "$out/odd
 made="$out/odd.json $out/odd.json.gz $out/cut.json $out/cut.json.gz $out/long.json"
 
 configure gcc
-modules='read_ahead trace_reader'
+modules='read_ahead trace_reader unpack'          # which has zlib alone here
 try ahead_builds builds small "$modules" $cc $level || exit 1
 files="$made $(find tests/command/traces tests/fuzz/corpus/trace -type f) $(real_traces)"
 try ahead_report same "$files" small report
 try ahead_validate same "$files" small validate --format json
+# Of a damaged .gz the same is read, and told, with isa-l and with zlib.
+spoilt=
+for at in 12 100 300 1000 2000 3000 5000; do
+    for by in x yyyyyyyy; do
+        file=$out/spoilt$at$by.json.gz
+        { head -c $at "$out/odd.json.gz"; printf %s $by; tail -c +$((at + 1 + ${#by})) "$out/odd.json.gz"; } >"$file"
+        spoilt="$spoilt $file"
+    done
+done
+for at in $(seq 2000 173 14000); do
+    head -c "$at" "$out/odd.json.gz" >"$out/cut$at.json.gz"
+    spoilt="$spoilt $out/cut$at.json.gz"
+done
+{ cat "$out/odd.json.gz"; echo rest; } >"$out/rest.json.gz"
+{ gzip -c "$out/cut.json"; sed 's/^{"traceEvents":\[/,/' "$out/odd.json" | gzip -c; } >"$out/two.json.gz"
+try ahead_gzip same "$spoilt $out/rest.json.gz $out/two.json.gz" small report
 try ahead_cut same "$files" small cut --to 1s -o -
 
 command -v clang >/dev/null || { echo 'skip ahead_threads: it needs clang'; exit $failed; }
 configure tsan
-modules="$modules trace_pairs unpack rows call_tree"
+modules="$modules trace_pairs rows call_tree"
 try ahead_threads_builds builds threads "$modules" $cc ${level:+$level} || exit 1
 TSAN_OPTIONS=exitcode=66
 export TSAN_OPTIONS

@@ -17,6 +17,7 @@ clang                       clang                    tests with a second compile
 tcc                         tcc                      tests with a small compiler
 libclang-rt-dev             -                        tests under ThreadSanitizer
 zlib1g-dev                  zlib.h                   .gz traces
+libisal-dev                 isa-l/igzip_lib.h        .gz traces, twice as fast
 libyajl-dev                 yajl/yajl_parse.h        reading JSON: prof, tests
 libsqlite3-dev              sqlite3.h                the prof command
 python3                     python3                  tests that read the JSON back
