@@ -76,5 +76,14 @@ says validate_cut 'error: cut: the file ends early' 1 "$prof" validate "$out/cut
 says validate_kineto '0 errors' 0 "$prof" validate "$now"
 says validate_stdin '0 errors' 0 "$prof" validate - <"$now"
 says validate_limit '3 more of: ids' 0 "$prof" validate -n 1 tests/command/traces/kineto_2021.json
+# Flows are compared by id: those shown are the first of the file all the same.
+{ echo '{"traceEvents": ['
+  for id in $(seq 50); do
+      echo '{"ph": "f", "bp": "e", "cat": "a", "name": "a", "pid": 1, "tid": 1, "ts": 1, "id": '"$id},"
+  done
+  echo '{"ph": "i", "s": "t", "name": "a", "pid": 1, "tid": 1, "ts": 1}]}'; } >"$out/flows.json"
+says validate_limit_flows '47 more of: flow' 0 "$prof" validate -n 3 "$out/flows.json"
+try validate_first_flows test "$(sed -n 's/.*: byte \([0-9]*\): .*not started/\1/p' "$out/said" |
+    tr '\n' ' ')" = "$(grep -bo '{"ph": "f"' "$out/flows.json" | head -n 3 | cut -d: -f1 | tr '\n' ' ')"
 says validate_no_json 'byte 0: this is neither' 2 "$prof" validate README.md
 exit $failed

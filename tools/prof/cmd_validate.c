@@ -63,55 +63,61 @@ typedef struct open_event {      /* a complete event that others may lie in, */
     uint32_t around;             /* and the one that it lies in; NO_CALL */
 } open_event;
 
-typedef struct work {            /* what ran on a device */
+/* What is compared with others that have its key, in constant memory: launches, kernels and waits
+   by correlation, the ends of flows by id, work and waits by stream. */
+typedef struct keyed {
+    uint64_t key, offset;
     int64_t start_ns, end_ns;
-    int64_t correlation;         /* of a kernel; else, and without one, PROF_NO_ID */
-    uint64_t offset;
-    uint32_t stream;             /* its number in streams */
-} work;
+    uint32_t what;               /* KEYED_... */
+    char id[36];                 /* of a flow, cut */
+} keyed;
 
-typedef struct launch { int64_t start_ns; uint64_t offset; } launch;
-typedef struct flow { uint64_t start, end; int64_t start_ns, end_ns; bool started, ended; } flow;
-typedef struct wait { uint64_t offset; int64_t start_ns, end_ns, id; uint32_t stream; } wait;
+enum { KEYED_LAUNCH, KEYED_KERNEL, KEYED_WAIT, KEYED_WORK, KEYED_START, KEYED_END };
 
 typedef struct checker {
     const text_list *ignore;
     finding *findings;
     size_t count, capacity;
     uint64_t counts[RULES];
+    size_t last[RULES];          /* where there are as many as the limit: in findings */
     int64_t limit;
     arena texts;
     interner names;
     call_tree threads;           /* for its numbers of threads alone */
     span_sorter *events;         /* complete ones: id is the offset */
-    work *works;
-    size_t work_count, work_capacity;
-    flow *flows;
-    size_t flow_count, flow_capacity;
-    map flow_numbers, streams, backward;
-    map launch_numbers;          /* correlation -> number of launch + 1 */
-    launch *launches;
-    size_t launch_count, launch_capacity;
-    wait *waits;                 /* for a stream; for an event recorded on one */
-    size_t wait_count, wait_capacity;
+    span_sorter *by_correlation, *by_flow, *by_stream;   /* keyed */
+    map streams, backward;
+    bool waits;                  /* for streams */
 } checker;
 
 static void find(checker *c, rule broken, uint64_t offset, const char *format, ...)
     PRINTF_LIKE(4, 5);
 
+/* Of a rule, the finding that stands last in the file. */
+static size_t last_of(const checker *c, rule broken) {
+    size_t last = SIZE_MAX;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->findings[i].rule == broken &&
+            (last == SIZE_MAX || c->findings[i].offset > c->findings[last].offset)) last = i;
+    return last;
+}
+
+/* The first ones of the file are kept: not all rules are looked at in its order. */
 static void find(checker *c, rule broken, uint64_t offset, const char *format, ...) {
     char text[512];
     va_list args;
     for (size_t i = 0; i < c->ignore->count; i++)
         if (strcmp(c->ignore->items[i], rules[broken].name) == 0) return;
-    if ((int64_t)c->counts[broken]++ >= c->limit) return;
+    bool full = (int64_t)c->counts[broken]++ >= c->limit;
+    size_t place = full ? c->last[broken] : c->count;
+    if (full && (!c->limit || offset >= c->findings[place].offset)) return;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    GROW(c->findings, c->count, c->capacity);
-    c->findings[c->count++] = (finding){
-        offset, broken, arena_text(&c->texts, text, strlen(text))
-    };
+    if (!full) GROW(c->findings, c->count, c->capacity);
+    c->findings[place] = (finding){offset, broken, arena_text(&c->texts, text, strlen(text))};
+    c->count += !full;
+    if ((int64_t)c->counts[broken] >= c->limit) c->last[broken] = last_of(c, broken);
 }
 
 /* A name for a message: short, as it stands in the file. */
@@ -204,29 +210,29 @@ static uint32_t stream_of(checker *c, const trace_event *event) {
     return (uint32_t)*number;
 }
 
-static void add_work(checker *c, const trace_event *event) {
-    GROW(c->works, c->work_count, c->work_capacity);
-    work *w = &c->works[c->work_count++];
-    *w = (work){
-        .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
-        .correlation = PROF_NO_ID, .offset = event->offset, .stream = stream_of(c, event)
+static keyed keyed_of(const trace_event *event, uint64_t key, uint32_t what) {
+    return (keyed){
+        .key = key, .offset = event->offset, .start_ns = event->ts_ns,
+        .end_ns = event->ts_ns + event->dur_ns, .what = what
     };
-    if (event->kind == TRACE_KERNEL) trace_correlation(event, &w->correlation);
 }
 
-/* Of several calls with an id the last one counts. */
+static void add_keyed(span_sorter *to, const trace_event *event, uint64_t key, uint32_t what) {
+    keyed k = keyed_of(event, key, what);
+    sorter_add(to, &k);
+}
+
+static void add_work(checker *c, const trace_event *event) {
+    int64_t correlation;
+    add_keyed(c->by_stream, event, stream_of(c, event), KEYED_WORK);
+    if (event->kind == TRACE_KERNEL && trace_correlation(event, &correlation))
+        add_keyed(c->by_correlation, event, (uint64_t)correlation, KEYED_KERNEL);
+}
+
 static void add_launch(checker *c, const trace_event *event) {
     int64_t correlation;
-    if (!trace_correlation(event, &correlation)) return;
-    GROW(c->launches, c->launch_count, c->launch_capacity);
-    c->launches[c->launch_count++] = (launch){event->ts_ns, event->offset};
-    *map_put(&c->launch_numbers, (uint64_t)correlation, NULL) = c->launch_count;
-}
-
-static const launch *launch_of(const checker *c, int64_t correlation) {
-    bool none = correlation == PROF_NO_ID;
-    const uint64_t *number = none ? NULL : map_get(&c->launch_numbers, (uint64_t)correlation);
-    return number ? &c->launches[*number - 1] : NULL;
+    if (trace_correlation(event, &correlation))
+        add_keyed(c->by_correlation, event, (uint64_t)correlation, KEYED_LAUNCH);
 }
 
 static void add_timed(checker *c, const trace_event *event) {
@@ -246,28 +252,12 @@ static void check_flow(checker *c, const trace_event *event) {
     }
     uint64_t key = hash_bytes(event->id.data, event->id.size) ^
                    hash_mix(hash_bytes(event->cat.data, event->cat.size));
-    bool is_new;
-    uint64_t *number = map_put(&c->flow_numbers, key, &is_new);
-    if (is_new) {
-        GROW(c->flows, c->flow_count, c->flow_capacity);
-        memset(&c->flows[c->flow_count], 0, sizeof *c->flows);
-        *number = c->flow_count++;
-    }
-    flow *f = &c->flows[*number];
-    if (event->phase == 's') {
-        if (f->started)
-            find(c, RULE_FLOW, event->offset, "the id %.*s starts a second flow",
-                 (int)event->id.size, event->id.data);
-        f->started = true;
-        f->start = event->offset;
-        f->start_ns = event->ts_ns;
-        return;
-    }
-    if (!text_is(event->bp, "\"e\""))
+    keyed k = keyed_of(event, key, event->phase == 's' ? KEYED_START : KEYED_END);
+    snprintf(k.id, sizeof k.id, "%.*s", event->id.size < 35 ? (int)event->id.size : 35,
+             event->id.data);
+    sorter_add(c->by_flow, &k);
+    if (event->phase == 'f' && !text_is(event->bp, "\"e\""))
         find(c, RULE_FLOW, event->offset, "a flow's end without \"bp\": \"e\"");
-    f->ended = true;
-    f->end = event->offset;
-    f->end_ns = event->ts_ns;
 }
 
 static void check_collective(checker *c, const trace_event *event) {
@@ -309,11 +299,9 @@ static void check_wait(checker *c, const trace_event *event) {
     trace_arg_int(event, "wait_on_cuda_event_record_corr_id", &id);
     if (on_event && id <= 0)
         find(c, RULE_WAIT_ID, event->offset, "%s does not say what it waits for", shown(event));
-    GROW(c->waits, c->wait_count, c->wait_capacity);
-    c->waits[c->wait_count++] = (wait){
-        .offset = event->offset, .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
-        .id = on_event ? id : -1, .stream = on_stream ? stream_of(c, event) : NO_CALL
-    };
+    if (on_event && id > 0) add_keyed(c->by_correlation, event, (uint64_t)id, KEYED_WAIT);
+    if (on_stream) add_keyed(c->by_stream, event, stream_of(c, event), KEYED_WAIT);
+    c->waits |= on_stream;
 }
 
 static void check_event(checker *c, const trace_event *event) {
@@ -366,65 +354,100 @@ static void check_nesting(checker *c) {
     c->events = NULL;
 }
 
+/* In the file's order. */
+static bool flow_before(const void *one, const void *other) {
+    const keyed *a = one, *b = other;
+    return a->key != b->key ? a->key < b->key : a->offset < b->offset;
+}
+
+/* Of a flow the last start and the last end count; without an id: there is none. */
+static void check_ends(checker *c, const keyed *start, const keyed *end) {
+    if (!start->id[0] && !end->id[0]) return;
+    if (!start->id[0]) find(c, RULE_FLOW, end->offset, "a flow ends that has not started");
+    else if (!end->id[0]) find(c, RULE_FLOW, start->offset, "a flow starts and does not end");
+    else if (end->start_ns < start->start_ns)
+        find(c, RULE_FLOW, end->offset, "a flow ends %lld ns before it starts",
+             (long long)(start->start_ns - end->start_ns));
+}
+
 static void check_flows(checker *c) {
-    for (size_t i = 0; i < c->flow_count; i++) {
-        const flow *f = &c->flows[i];
-        if (!f->started) find(c, RULE_FLOW, f->end, "a flow ends that has not started");
-        else if (!f->ended) find(c, RULE_FLOW, f->start, "a flow starts and does not end");
-        else if (f->end_ns < f->start_ns)
-            find(c, RULE_FLOW, f->end, "a flow ends %lld ns before it starts",
-                 (long long)(f->start_ns - f->end_ns));
+    static const keyed none;
+    keyed start = none, end = none;
+    uint64_t key = 0;
+    sorter_finish(c->by_flow);
+    for (keyed k; sorter_next(c->by_flow, &k); key = k.key) {
+        if (k.key != key) {
+            check_ends(c, &start, &end);
+            start = end = none;
+        }
+        if (k.what == KEYED_START && start.id[0])
+            find(c, RULE_FLOW, k.offset, "the id %s starts a second flow", k.id);
+        *(k.what == KEYED_START ? &start : &end) = k;
     }
+    check_ends(c, &start, &end);
+}
+
+/* Of several calls with an id the last one counts; behind it what names it. */
+static bool correlation_before(const void *one, const void *other) {
+    const keyed *a = one, *b = other;
+    bool launch = a->what == KEYED_LAUNCH;
+    if (a->key != b->key) return a->key < b->key;
+    if (launch != (b->what == KEYED_LAUNCH)) return launch;
+    return launch ? a->offset > b->offset : a->offset < b->offset;
+}
+
+static void check_correlated(checker *c, const keyed *launch, const keyed *k) {
+    int64_t ns = launch->start_ns - k->start_ns;
+    if (ns <= 0) return;
+    if (k->what == KEYED_KERNEL)
+        find(c, RULE_LAUNCH, k->offset, "the kernel begins %lld ns before its launch at byte %llu",
+             (long long)ns, (unsigned long long)launch->offset);
+    else
+        find(c, RULE_WAIT_PAST, k->offset, "waits for what is recorded %lld ns later, at byte %llu",
+             (long long)ns, (unsigned long long)launch->offset);
 }
 
 static void check_launches(checker *c) {
-    for (size_t i = 0; i < c->work_count; i++) {
-        const work *w = &c->works[i];
-        const launch *from = launch_of(c, w->correlation);
-        if (from && w->start_ns < from->start_ns)
-            find(c, RULE_LAUNCH, w->offset, "the kernel begins %lld ns before its launch at byte "
-                 "%llu", (long long)(from->start_ns - w->start_ns),
-                 (unsigned long long)from->offset);
+    keyed launch = {0};
+    bool any = false;
+    sorter_finish(c->by_correlation);
+    for (keyed k; sorter_next(c->by_correlation, &k); ) {
+        bool same = any && k.key == launch.key;
+        if (k.what == KEYED_LAUNCH && !same) launch = k;
+        if (k.what != KEYED_LAUNCH && same) check_correlated(c, &launch, &k);
+        any |= k.what == KEYED_LAUNCH;
     }
 }
 
-/* By stream and time. */
-static bool work_before(uint32_t a, uint32_t b, const void *context) {
-    const work *works = context, *x = &works[a], *y = &works[b];
-    return x->stream != y->stream ? x->stream < y->stream : x->start_ns < y->start_ns;
+/* By stream and time; a wait before the work that begins with it. */
+static bool stream_before(const void *one, const void *other) {
+    const keyed *a = one, *b = other;
+    if (a->key != b->key) return a->key < b->key;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
+    return a->what == KEYED_WAIT && b->what != KEYED_WAIT;
 }
 
-/* Kernels of the stream that run on behind the end of a wait for it. A stream runs one after
-   another, so only the last few that began before the wait can be such. */
-static void check_sync(checker *c, const wait *w, const uint32_t *order) {
-    size_t low = 0, high = c->work_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const work *s = &c->works[order[middle]];
-        bool before = s->stream != w->stream ? s->stream < w->stream : s->start_ns < w->start_ns;
-        if (before) low = middle + 1;
-        else high = middle;
-    }
-    for (size_t i = low; i-- > 0 && i + 8 >= low; ) {
-        const work *s = &c->works[order[i]];
-        if (s->stream == w->stream && s->end_ns > w->end_ns)
-            find(c, RULE_SYNC, s->offset, "runs on for %lld ns behind the wait at byte %llu",
-                 (long long)(s->end_ns - w->end_ns), (unsigned long long)w->offset);
-    }
-}
-
+/* Work that runs on behind the end of a wait for its stream. A stream runs one after another, so
+   only the last few that began before the wait can be such. */
 static void check_waits(checker *c) {
-    uint32_t *order = sorted_numbers(c->work_count, work_before, c->works);
-    for (size_t i = 0; i < c->wait_count; i++) {
-        const wait *w = &c->waits[i];
-        if (w->stream != NO_CALL) check_sync(c, w, order);
-        const launch *record = w->id > 0 ? launch_of(c, w->id) : NULL;
-        if (record && record->start_ns > w->start_ns)
-            find(c, RULE_WAIT_PAST, w->offset, "waits for what is recorded %lld ns later, at byte "
-                 "%llu", (long long)(record->start_ns - w->start_ns),
-                 (unsigned long long)record->offset);
+    enum { LAST = 8 };
+    keyed last[LAST];
+    uint64_t count = 0, stream = 0;
+    if (!c->waits) return;
+    sorter_finish(c->by_stream);
+    for (keyed k; sorter_next(c->by_stream, &k); stream = k.key) {
+        if (k.key != stream) count = 0;
+        if (k.what == KEYED_WORK) {
+            last[count++ % LAST] = k;
+            continue;
+        }
+        for (uint64_t i = count; i-- > 0 && i + LAST >= count; ) {
+            const keyed *w = &last[i % LAST];
+            if (w->end_ns > k.end_ns)
+                find(c, RULE_SYNC, w->offset, "runs on for %lld ns behind the wait at byte %llu",
+                     (long long)(w->end_ns - k.end_ns), (unsigned long long)k.offset);
+        }
     }
-    free(order);
 }
 
 static void check_defects(checker *c, const trace_reader *reader) {
@@ -463,6 +486,9 @@ static int check_file(checker *c, const char *path) {
     if (!reader) return EXIT_BAD;
     reader->quiet = reader->as_written = reader->tolerant = true;
     c->events = sorter_new();
+    c->by_correlation = sorter_of(sizeof(keyed), correlation_before);
+    c->by_flow = sorter_of(sizeof(keyed), flow_before);
+    c->by_stream = sorter_of(sizeof(keyed), stream_before);
     while (trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT) check_event(c, &reader->event);
     check_nesting(c);
@@ -543,17 +569,14 @@ static void list_rules(void) {
 
 static void checker_free(checker *c) {
     free(c->findings);
-    free(c->works);
-    free(c->launches);
-    free(c->flows);
-    free(c->waits);
     arena_free(&c->texts);
     tree_free(&c->threads);
-    map_free(&c->flow_numbers);
     map_free(&c->streams);
     map_free(&c->backward);
-    map_free(&c->launch_numbers);
-    if (c->events) sorter_free(c->events);
+    sorter_free(c->events);
+    sorter_free(c->by_correlation);
+    sorter_free(c->by_flow);
+    sorter_free(c->by_stream);
 }
 
 static int run(int argc, char **argv) {
