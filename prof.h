@@ -49,6 +49,10 @@
        PROF_FREESTANDING      * no C library, no OS, no threads, no files
        PROF_CLOCK_AT a        instead of PROF_NOW(): where a 32-bit counter is that counts up
        PROF_NO_ASM            begin and end in C on Cortex-M3 and up, too, where they are assembly
+       PROF_NAMES_IN_ELF      * names of zones, files and lines stay out of the image, in the ELF
+                                file's section prof_sites, where `prof decode --elf` finds them (not
+                                g++'s, nor PROF_FUNCTION()'s); tables and Chrome JSON made on the
+                                target have none
        PROF_LOCK() PROF_UNLOCK(s)   keep interrupts out, let them in again (PRIMASK or mstatus
                                 where contexts do not do without); all zones are then one row
        PROF_CONTEXT()         which interrupt or task runs: 0.. (IPSR on Cortex-M)
@@ -131,6 +135,7 @@
 #  define PROF__BARE 1                  /* no C library, no OS: see @TARGET */
 #else
 #  define PROF__BARE 0
+#  undef PROF_NAMES_IN_ELF               /* here they are in the program */
 #  if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && !defined(__linux__)
 #    error "prof.h on a microcontroller: -ffreestanding, or PROF_FREESTANDING in every file"
 #  endif
@@ -1387,7 +1392,9 @@ PROF_API uint32_t prof_terminal_width(void);
                   1970 of its start, generation, count of pairs, pairs {u64 tick, u64 ns}: time is
                   ns since the start; ticks between two pairs are linear, past the last they go on
                   as before. Without pairs (no CPU clock): ns = (tick - start) / rate
-       2 sites    one or more {number, line, bytes of name, of file, of function; their text}
+       2 sites    one or more {number, line, bytes of name, of file, of function; their text}.
+                  400000 to 7fffff are places in an ELF file (prof_raw_desc.elf_site), 3fffff has
+                  its build id, in hex, as name
        3 thread   number, bytes of its name, u64 id, name
        4 records  thread, upper half of the ticks at which its zones end, u64 records that the
                   thread wrote before, u64 tick and u64 ns of when this was written, u64 ticks per
@@ -1490,6 +1497,10 @@ typedef struct prof_raw_desc {
     size_t memory_size;                  /* 1 MiB does for some 5000 names */
     void (*item)(void *user, const prof_raw_item *item);
     void *user;
+    /* NULL: none. Names of PROF_NAMES_IN_ELF: fills the site whose texts are at that place of the
+       ELF file's section prof_sites; they last as long as the reader. build: the id of the build,
+       in hex; NULL: the stream told none. false: it has no such site. */
+    bool (*elf_site)(void *user, uint32_t at, const char *build, prof_site *site);
 } prof_raw_desc;
 
 typedef struct prof_raw_stats {          /* of what was read */
@@ -2050,6 +2061,14 @@ PROF__ONE
 #endif
 
 typedef struct prof__record { uint32_t end, duration, site_depth; } prof__record;
+/* g++ refuses sections for statics of inline functions and templates. */
+#if defined(PROF_NAMES_IN_ELF) && defined(__ELF__) && !defined(__TINYC__) && \
+    (defined(__clang__) || (defined(__GNUC__) && !defined(__cplusplus)))
+#  define PROF__ZONES_IN_ELF 1
+#else
+#  define PROF__ZONES_IN_ELF 0
+#endif
+
 typedef struct prof__mark { uint32_t id; const prof_site *site; } prof__mark;   /* id: site << 8 */
 PROF_API void prof__instant(prof__mark *mark) PROF__QUIET;
 PROF_API void prof__counter(prof__mark *mark, int64_t value) PROF__QUIET;
@@ -2063,6 +2082,7 @@ static volatile unsigned char prof__on PROF__UNUSED;
 PROF__DATA volatile unsigned char prof__on PROF__LABEL("prof__on");
 #  endif
 PROF_API prof__frame *prof__begin(prof__mark *mark) PROF__LABEL("prof__begin") PROF__QUIET;
+PROF_API prof__frame *prof__begin_in_elf(const char *place) PROF__QUIET;
 PROF_API void prof__begin_dropped(void) PROF__QUIET;
 PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1, 2);
 PROF_API void prof__end(prof__frame *token) PROF__QUIET;
@@ -2076,6 +2096,15 @@ PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
     if (!token && !opened) prof__begin_dropped();
     return opened;
 }
+
+#  ifdef PROF_NAMES_IN_ELF
+/* The test for off is the call's, too: these zones are to be small. */
+PROF__INLINE prof__frame *prof__begin_in_elf_inline(const char *place, bool token) {
+    prof__frame *opened = prof__begin_in_elf(place);
+    if (!token && !opened && prof__on) prof__begin_dropped();
+    return opened;
+}
+#  endif
 
 PROF__INLINE void prof__end_inline(prof__frame *token) {
     if (token) prof__end(token);
@@ -2136,6 +2165,11 @@ PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
     if (prof__on) return PROF_ERROR_STATE;
     if (!d) return prof__start(16, PROF__NULL, PROF__NULL, 0);
     if (!prof__desc_valid(d)) return PROF_ERROR_INVALID;
+#  ifdef PROF_NAMES_IN_ELF               /* what needs them on the target */
+    if (d->mode == PROF_MODE_AGGREGATE) return PROF_ERROR_UNSUPPORTED;
+    if (d->mode == PROF_MODE_STREAM && d->stream_format == PROF_STREAM_CHROME)
+        return PROF_ERROR_UNSUPPORTED;
+#  endif
     shape = prof__shape_of(d);
     rate = PROF__CAST(uint32_t, d->platform.ticks_per_second);
     memory = d->memory;
@@ -2368,6 +2402,12 @@ struct prof__scope {
         : token(prof__begin_inline(m, true)), once(true) {}
     PROF__MEMBER prof__scope(prof__mark *m, bool on)
         : token(on ? prof__begin_inline(m, true) : PROF__NULL), once(true) {}
+#if PROF__ZONES_IN_ELF
+    PROF__MEMBER explicit prof__scope(const char *place)
+        : token(prof__begin_in_elf_inline(place, true)), once(true) {}
+    PROF__MEMBER prof__scope(const char *place, bool on)
+        : token(on ? prof__begin_in_elf_inline(place, true) : PROF__NULL), once(true) {}
+#endif
     PROF__MEMBER ~prof__scope() { prof__end_inline(token); }
     prof__scope(const prof__scope &) = delete;
     prof__scope &operator=(const prof__scope &) = delete;
@@ -2422,6 +2462,20 @@ extern "C" {
     static const prof_site PROF__JOIN(prof__site_, id) = { name, __FILE__, function, __LINE__ }; \
     static prof__mark PROF__JOIN(prof__mark_, id) = { 0, &PROF__JOIN(prof__site_, id) }
 #define PROF__MARK_REF(id) &PROF__JOIN(prof__mark_, id)
+
+/* A zone's place: a mark, or where its texts stand in the ELF file: name, file and line. */
+#if PROF__ZONES_IN_ELF
+#  define PROF__PLACE(id, name) \
+    PROF__NAMED(name) \
+    static const char PROF__JOIN(prof__place_, id)[] __attribute__((section("prof_sites"))) = \
+        name "\0" __FILE__ "\0" PROF__TEXT(__LINE__)
+#  define PROF__PLACE_REF(id) PROF__JOIN(prof__place_, id)
+#  define PROF__OPEN(id, token) prof__begin_in_elf_inline(PROF__PLACE_REF(id), token)
+#else
+#  define PROF__PLACE(id, name) PROF__MARK(id, name)
+#  define PROF__PLACE_REF(id) PROF__MARK_REF(id)
+#  define PROF__OPEN(id, token) prof__begin_inline(PROF__MARK_REF(id), token)
+#endif
 #if defined(PROF_DISABLE)
 #  define PROF_SCOPE(name) PROF__NAMED("" name) PROF__NOTHING(PROF__ID, sizeof("" name))
 #  define PROF_SCOPE_F(...) PROF__NOTHING(PROF__ID, sizeof(prof__nothing_f(__VA_ARGS__)))
@@ -2477,6 +2531,13 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #    define PROF__FUNCTION_IN2(id, on) \
     PROF__MARK_OF(id, __func__, __PRETTY_FUNCTION__); \
     const prof__scope prof__scope_##id(PROF__MARK_REF(id), on)
+#  elif PROF__ZONES_IN_ELF && defined(__cplusplus)   /* __func__ is no literal */
+#    define PROF__FUNCTION_IN2(id, on) \
+    PROF__MARK(id, __func__); const prof__scope prof__scope_##id(PROF__MARK_REF(id), on)
+#  elif PROF__ZONES_IN_ELF
+#    define PROF__FUNCTION_IN2(id, on) \
+    PROF__MARK(id, __func__); \
+    PROF__SCOPE4(id, (on) ? prof__begin_inline(PROF__MARK_REF(id), true) : PROF__NULL)
 #  else
 #    define PROF__FUNCTION_IN2(id, on) PROF__SCOPE3(id, __func__, on)
 #  endif
@@ -2504,16 +2565,17 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #  define PROF__BLOCK_IN(id, name, on) PROF__BLOCK2(id, name, on)
 #  define PROF__BEGIN(id, name) PROF__BEGIN2(id, name)
 #  define PROF__BEGIN2(id, name) \
-    do { PROF__MARK(id, name); (void)prof__begin_inline(PROF__MARK_REF(id), false); } while (0)
+    do { PROF__PLACE(id, name); (void)PROF__OPEN(id, false); } while (0)
 
 #  if defined(__cplusplus)
 #    define PROF__SCOPE2(id, name) \
-    PROF__MARK(id, name); const prof__scope prof__scope_##id(PROF__MARK_REF(id))
+    PROF__PLACE(id, name); const prof__scope prof__scope_##id(PROF__PLACE_REF(id))
 #    define PROF__SCOPE3(id, name, on) \
-    PROF__MARK(id, name); const prof__scope prof__scope_##id(PROF__MARK_REF(id), on)
+    PROF__PLACE(id, name); const prof__scope prof__scope_##id(PROF__PLACE_REF(id), on)
 #    define PROF__SCOPE4(id, token) const prof__scope prof__scope_##id(token)
 #    if defined(__GNUC__) || defined(__clang__)
-#      define PROF__MAKE_MARK(id, name) __extension__({ PROF__MARK(id, name); PROF__MARK_REF(id); })
+#      define PROF__MAKE_MARK(id, name) \
+    __extension__({ PROF__PLACE(id, name); PROF__PLACE_REF(id); })
 #    else
 #      define PROF__MAKE_MARK(id, name) ([] { PROF__MARK(id, name); return PROF__MARK_REF(id); }())
 #    endif
@@ -2523,8 +2585,8 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #  elif (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)   /* tcc ignores cleanup */
 #    define PROF__SCOPE2(id, name) PROF__SCOPE3(id, name, true)
 #    define PROF__SCOPE3(id, name, on) \
-    PROF__MARK(id, name); \
-    PROF__SCOPE4(id, (on) ? prof__begin_inline(PROF__MARK_REF(id), true) : PROF__NULL)
+    PROF__PLACE(id, name); \
+    PROF__SCOPE4(id, (on) ? PROF__OPEN(id, true) : PROF__NULL)
 #    define PROF__SCOPE4(id, token) \
     __attribute__((cleanup(prof__scope_end), unused)) const prof__held prof__token_##id = \
         prof__hold(token)
@@ -2532,9 +2594,8 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
     for (bool prof__once_##id = true; prof__once_##id; prof__once_##id = false) \
         for (__attribute__((cleanup(prof__scope_end), unused)) const prof__held \
                  prof__token_##id = \
-                 __extension__({ PROF__MARK(id, name); \
-                                 prof__hold((on) ? prof__begin_inline(PROF__MARK_REF(id), true) \
-                                                 : NULL); }); \
+                 __extension__({ PROF__PLACE(id, name); \
+                                 prof__hold((on) ? PROF__OPEN(id, true) : NULL); }); \
              prof__once_##id; prof__once_##id = false)
 #  else
 #    define PROF__SCOPE2(id, name) \
@@ -4100,7 +4161,21 @@ typedef struct prof__group_wide {
      (PROF__BARE ? 5 : 6) * sizeof(uint32_t))
 #define PROF__SITE_SHARE prof__align(PROF__GROUP_SHARE + (PROF__BARE ? 0 : 72))   /* 72: shares */
 
+/* Numbers of zones whose names are in the ELF file: where they stand in its section prof_sites,
+   from PROF__IN_ELF on; PROF__BUILD is called what the build id is. */
+#define PROF__IN_ELF 0x400000u
+#define PROF__BUILD (PROF__IN_ELF - 1)
+PROF__INLINE bool prof__in_elf(uint32_t number) {
+    return number - PROF__IN_ELF < PROF__IN_ELF;
+}
+
 #if PROF__BARE
+#  ifdef PROF_NAMES_IN_ELF
+#    define PROF__NAMES_OUT(number) prof__in_elf(number)
+#  else
+#    define PROF__NAMES_OUT(number) false
+#  endif
+
 /* Names stay where they are. Marks fill the list from the left, names of this session from the
    right; numbers begin at PROF__FIRST_SITE, for a mark holds its number less 1. */
 #define PROF__FIRST_SITE 2u
@@ -4164,20 +4239,45 @@ PROF__FN uint32_t prof__name_add(const char *name) {
 /* 0 is known: that of zones that are lost. */
 PROF__FN bool prof__site_known(uint32_t number) {
     uint32_t i = number - PROF__FIRST_SITE;
-    return !number || i < prof__site_count ||
+    return !number || i < prof__site_count || PROF__NAMES_OUT(number) ||
            (i < PROF_MAX_SITES && i >= PROF_MAX_SITES - prof__names.count);
 }
+
+#  ifdef PROF_NAMES_IN_ELF
+/* The linker's note of the build, if its script says where: it tells one ELF file from others. */
+extern const uint32_t prof_build_id[] __attribute__((weak));
+
+PROF__FN const prof_site *prof__build(void) {
+    static char hex[41];
+    static const prof_site site = { hex, "", "", 0 };
+    const uint32_t *note = prof_build_id;
+    const unsigned char *id = (const unsigned char *)(note + 4);
+    if (!note || note[0] != 4 || note[1] > 20 || note[2] != 3) return NULL;
+    for (size_t i = 0; i < note[1] * 2; i++)
+        hex[i] = "0123456789abcdef"[id[i / 2] >> (i % 2 ? 0 : 4) & 15];
+    return &site;
+}
+
+PROF__FN const prof_site *prof__site_out(uint32_t number) {
+    static const char name[] = "(in the ELF file)";
+    static const prof_site out = { name, name + 17, name + 17, 0 };
+    return number == PROF__BUILD ? prof__build() : prof__in_elf(number) ? &out : NULL;
+}
+#  endif
 
 PROF__FN const prof_site *prof__site(uint32_t number) {
     static const char name[] = "(lost)";
     static const prof_site lost = { name, name + 6, name + 6, 0 };
+#  ifdef PROF_NAMES_IN_ELF
+    if (prof__site_out(number)) return prof__site_out(number);
+#  endif
     return number ? prof__sites[number - PROF__FIRST_SITE] : &lost;
 }
 
 /* Sites as 1, 2...: marks first. 0 stays. */
 PROF__FN uint32_t prof__site_dense(uint32_t number) {
     uint32_t i = number - PROF__FIRST_SITE;
-    if (!number) return 0;
+    if (!number || PROF__NAMES_OUT(number)) return 0;
     return i < prof__site_count ? i + 1 : prof__site_count + PROF_MAX_SITES - i;
 }
 
@@ -7916,6 +8016,36 @@ PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark) {
     }
     PROF__HOT_UNMASK(mask);
     return prof__begin_slow(mark);
+}
+#endif
+
+#ifdef PROF_NAMES_IN_ELF
+extern const char __start_prof_sites[] __attribute__((weak));
+
+PROF__RARE(prof__frame *) prof__begin_in_elf_slow(uint32_t site) {
+    return prof__begun(prof__enter(true), site);
+}
+
+/* As prof__begin; what a mark holds follows from the place. */
+PROF_API PROF__QUIET prof__frame *prof__begin_in_elf(const char *place) {
+    uint32_t at = (uint32_t)((uintptr_t)place - (uintptr_t)__start_prof_sites);
+    uint32_t site = (at + PROF__IN_ELF - 1) << 8;
+    uintptr_t mask;
+    prof__hot *t;
+    prof__frame *f;
+    if (!prof__on) return NULL;
+    mask = PROF__HOT_MASK();
+    t = prof__here();
+    f = t->top;
+    if (f->above) {
+        t->top = f + 1;
+        f->start = prof__clock();
+        f->site_depth = site + f->above;
+        PROF__HOT_UNMASK(mask);
+        return f + 1;
+    }
+    PROF__HOT_UNMASK(mask);
+    return prof__begin_in_elf_slow(site);
 }
 #endif
 
@@ -21370,6 +21500,18 @@ PROF__FN prof__raw_place *prof__raw_place_of(prof_raw *r, uint32_t number) {
     return *first = place;
 }
 
+PROF__FN bool prof__raw_elf_site(prof_raw *r, prof__raw_place *place) {
+    prof_site site = { NULL, "", "", 0 };
+    const prof__raw_place *build;
+    if (!r->desc.elf_site || place->site.name || !prof__in_elf(place->number)) return false;
+    build = prof__raw_place_of(r, PROF__BUILD);
+    if (!r->desc.elf_site(r->desc.user, place->number - PROF__IN_ELF,
+                          build && build->known ? build->site.name : NULL, &site))
+        return false;
+    place->site = site;
+    return place->known = true;
+}
+
 /* A site's name and place; one that was never told is called site#N. */
 PROF__FN const prof_site *prof__raw_site_of(prof_raw *r, uint32_t number) {
     static const prof_site none = { "site#?", "", "", 0 };
@@ -21377,6 +21519,7 @@ PROF__FN const prof_site *prof__raw_site_of(prof_raw *r, uint32_t number) {
     char name[24] = "site#";
     const char *kept;
     if (place && place->known) return &place->site;
+    if (place && prof__raw_elf_site(r, place)) return &place->site;
     r->stats.unknown_sites++;
     if (place && place->site.name) return &place->site;
     kept = place ? prof__raw_keep(r, name, (size_t)(prof__text_u64(name + 5, number) - name))
@@ -22110,6 +22253,12 @@ PROF__FN void prof__raw_session(prof__raw *w) {
     prof__raw_u32(w, 1);
     prof__raw_u32(w, 0);
     prof__raw_end(w);
+#  ifdef PROF_NAMES_IN_ELF
+    if (!prof__build()) return;
+    prof__raw_begin(w, PROF__RAW_SITES);
+    prof__raw_site(w, PROF__BUILD);
+    prof__raw_end(w);
+#  endif
 }
 
 /* The sites that the stream has not told yet: those of marks, then names. */

@@ -1,4 +1,4 @@
-/* Inputs of the libFuzzer targets, without libFuzzer: corpus raw|record|submit COUNT FILE...
+/* Inputs of the libFuzzer targets, without libFuzzer: corpus raw|record|submit|elf COUNT FILE...
    Each as it is, and COUNT times with changes, always the same. test_prof_fuzz.sh runs it. */
 #define LLVMFuzzerTestOneInput fuzz_raw
 #include "fuzz_raw.c"
@@ -8,6 +8,9 @@
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_submit
 #include "fuzz_submit.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_elf
+#include "fuzz_elf.c"
 
 enum { MOST_BYTES = 1 << 14 };
 
@@ -50,7 +53,8 @@ static void run_one(int (*run)(const uint8_t *, size_t), const uint8_t *data, si
 int main(int argc, char **argv) {
     static uint8_t data[MOST_BYTES];
     static const struct { const char *name; int (*run)(const uint8_t *, size_t); } kinds[] = {
-        { "raw", fuzz_raw }, { "record", fuzz_record }, { "submit", fuzz_submit }
+        { "raw", fuzz_raw }, { "record", fuzz_record }, { "submit", fuzz_submit },
+        { "elf", fuzz_elf }
     };
     int count = 0;
     int changes = argc > 2 ? atoi(argv[2]) : 0;

@@ -2,7 +2,7 @@
 # Every libFuzzer target for FUZZ_SECONDS (20) each, JOBS (2) at a time, from the seeds in
 # tests/fuzz/corpus; what it finds besides stays in build/fuzz/NAME.corpus for the next time.
 #   tests/fuzz/fuzz.sh [NAME]
-# raw, record, submit (tests/fuzz/fuzz_NAME.c) try prof.h; trace, stream, folded, import try the prof
+# raw, record, submit (tests/fuzz/fuzz_NAME.c) try prof.h, elf the ELF files of prof decode; trace, stream, folded, import try the prof
 # command (tests/fuzz/fuzz_trace.c) with traces in JSON, raw streams, folded stacks, databases.
 # A crash: its input stays in build/fuzz/NAME; mend the cause and add the input to
 # tests/fuzz/corpus/NAME (of the command's: without its first byte, which names the command), which
@@ -12,13 +12,15 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 out=$PWD/build/fuzz
 cc='clang -std=c99 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DPROF_ASSERTS'
-targets='trace stream folded import raw record submit'
+targets='trace stream folded import raw record submit elf'
 
 is_command() { case $1 in trace | stream | folded | import) true ;; *) false ;; esac; }
 
 build() {   # NAME: build/fuzz/fuzz_NAME
     is_command "$1" || {
-        $cc -I. "tests/fuzz/fuzz_$1.c" -o "$out/fuzz_$1" -lyajl -lz -lpthread -ldl -lm
+        [ "$1" != elf ] || more='-D_POSIX_C_SOURCE=200809L tools/prof/elf_names.c tools/prof/files.c
+            tools/prof/containers.c tools/prof/errors.c tools/prof/progress.c tools/prof/text.c'
+        $cc -I. ${more:-} "tests/fuzz/fuzz_$1.c" -o "$out/fuzz_$1" -lyajl -lz -lpthread -ldl -lm
         return
     }
     make -s build/tools/report_html.h

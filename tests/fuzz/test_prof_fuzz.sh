@@ -33,7 +33,9 @@ stale() {
 stale | xargs -P "${JOBS:-2}" -I FILE sh -c \
     "$tool_cc -c FILE -o '$objects'/\$(basename FILE .c).o || exit 255" >"$out/build.log" 2>&1
 command_objects=$(find "$objects" -name '*.o' ! -name corpus.o)
-if ! { $cc "$objects/corpus.o" "$library" -o "$out/corpus" $libraries &&
+rm -f "$out/command.a"
+ar rc "$out/command.a" $command_objects
+if ! { $cc "$objects/corpus.o" "$out/command.a" "$library" -o "$out/corpus" $libraries &&
     $cc $command_objects "$library" -o "$out/fuzz" $libraries; } >>"$out/build.log" 2>&1; then
     echo "not ok fuzz_builds: $(grep -m 1 -i 'error\|undefined' "$out/build.log")"
     exit 1
@@ -41,7 +43,7 @@ fi
 # The shadow of large blocks is cleared, not mapped anew: half the time.
 ASAN_OPTIONS=clear_shadow_mmap_threshold=100000000:$(printenv ASAN_OPTIONS)
 export ASAN_OPTIONS
-for kind in raw:4000 record:200 submit:200; do
+for kind in raw:4000 record:200 submit:200 elf:2000; do
     count=$((${kind#*:} / sample)) kind=${kind%:*}
     try "corpus_$kind" "$out/corpus" "$kind" "$count" tests/fuzz/corpus/"$kind"/*
 done

@@ -14,6 +14,7 @@
 #define DUMP 10
 #define LEAST 11
 #define RECORD 12
+#define ZONES 13
 
 #include "prof.h"
 #include "examples/baremetal/board.h"
@@ -124,6 +125,30 @@ int main(void) {
     for (int i = 0; i < 32; i++) work();
     prof_stop();
     return prof_get_stats().dropped || prof_get_stats().unbalanced;
+}
+#  elif PART == ZONES
+/* Sixteen zones, and sixteen more, which HALF leaves out. */
+#    ifdef HALF
+#      define MORE(name)
+#    else
+#      define MORE(name) PROF_SCOPE(name);
+#    endif
+#    define ZONED(n) \
+    static __attribute__((noinline)) void zoned_##n(void) { \
+        PROF_SCOPE("motor step " #n); \
+        board_timer(0x##n); \
+    } \
+    static __attribute__((noinline)) void more_##n(void) { \
+        MORE("shaft turn " #n) \
+        board_timer(0x1##n); \
+    }
+ZONED(0) ZONED(1) ZONED(2) ZONED(3) ZONED(4) ZONED(5) ZONED(6) ZONED(7)
+ZONED(8) ZONED(9) ZONED(A) ZONED(B) ZONED(C) ZONED(D) ZONED(E) ZONED(F)
+#    define CALLS(n) zoned_##n(); more_##n();
+int main(void) {
+    CALLS(0) CALLS(1) CALLS(2) CALLS(3) CALLS(4) CALLS(5) CALLS(6) CALLS(7)
+    CALLS(8) CALLS(9) CALLS(A) CALLS(B) CALLS(C) CALLS(D) CALLS(E) CALLS(F)
+    return 0;
 }
 #  elif PART == RECORD
 /* Begin and end and all that they call, without what starts and stops a session. */

@@ -89,6 +89,19 @@ decodes() {   # NAME RAW-STREAM: to the same zones as that of the first
     else ok "$1"; fi
 }
 
+# The stream without names, by those of the ELF file, is the one that has them.
+named() {   # NAME STREAMING
+    [ -x build/prof ] || { skip "$1" build/prof; return; }
+    if grep -q 'control' "$folder/table.txt"; then not_ok "$1" 'names are in the stream'
+    elif ! build/prof decode --elf "$folder/program" "$folder/table.txt" >"$folder/trace.json" 2>"$out/said" ||
+        [ -s "$out/said" ] || ! build/prof decode -o "$out/$2/raw.json" "$out/$2/table.txt"
+    then not_ok "$1" "it cannot be decoded: $(cat "$out/said")"
+    elif ! build/prof stacks "$out/$2/raw.json" >"$out/$2/raw.txt" ||
+        ! build/prof stacks "$folder/trace.json" | cmp - "$out/$2/raw.txt" >"$out/said" 2>&1
+    then not_ok "$1" "$(cat "$out/said")"
+    else ok "$1"; fi
+}
+
 # ---- Its variants: what goes over the UART, and the trace, are the first one's ----
 
 variants='chrome aggregate tasks'
@@ -183,11 +196,12 @@ target() {   # NAME SYSTEM MACHINE BUILDER RAM FLAGS: the application, bare
     compiler=arm-none-eabi-gcc
     [ "$4" = riscv ] && compiler=riscv64-unknown-elf-gcc
     has "$1" $compiler "qemu-system-$2" || return
-    for kind in '' streaming $variants interrupts; do
+    for kind in '' streaming names $variants interrupts; do
         name=$1${kind:+, $kind} folder="$out/$1${kind:+, $kind}"
         variant "$kind"
         case $kind in
         streaming) flags="$flags -DSTREAM" ;;
+        names) flags="$flags -DSTREAM -DPROF_NAMES_IN_ELF -Wl,--build-id" ;;
         interrupts) flags='' ;;
         esac
         mkdir -p "$folder"
@@ -199,6 +213,7 @@ target() {   # NAME SYSTEM MACHINE BUILDER RAM FLAGS: the application, bare
             case $kind in
             '') same "$name" ;;
             streaming) decodes "$name" "$folder/table.txt" ;;
+            names) named "$name" "$1, streaming" ;;
             interrupts) real "$name" ;;
             *) alike "$name" "$kind" ;;
             esac

@@ -9,7 +9,8 @@
 # prof_stop; moments_text has instants, counters, prof_push too; dump_text and raw_text the raw
 # stream, at the end or live; chrome_text a Chrome array, live; aggregate_text the sums and their
 # table; table_text, trace_text and stacks_text a writer each of a whole trace; full_text all of
-# those three. min_ram: 32 open zones and 32 more, recorded, in 16 contexts' table; prof_dump's
+# those three. zone_flash and zone_ram are what each zone more takes, in a function of its own;
+# elf_zone_flash and elf_zone_ram with PROF_NAMES_IN_ELF. min_ram: 32 open zones and 32 more, recorded, in 16 contexts' table; prof_dump's
 # block of 616 bytes is not in it. Instructions are counted by QEMU, a zone around nothing less the
 # same without the zone; in plain_instructions nobody calls prof_tick; task_zone is a zone in a
 # kernel's task, switch what prof_task_in takes. masked_max is how many
@@ -117,6 +118,17 @@ part() {   # KEY PART LIMIT FLAGS...: the flash that a part adds
     put "$key" $(($(flash $out/program) - empty)) "$limit"
 }
 
+# What a zone takes: of sixteen, the sixteenth part.
+zones() {   # KEY FLASH-LIMIT FLAGS...
+    key=$1 limit=$2
+    shift 2
+    link "$target" $out/half $out/prof.c -DPART=ZONES -DHALF "$@"
+    link "$target" $out/program $out/prof.c -DPART=ZONES "$@"
+    put "${key}_flash" $((($(flash $out/program) - $(flash $out/half) + 8) / 16)) "$limit"
+    zone_ram=$((($(ram $out/program) - $(ram $out/half)) / 16))
+    put "${key}_ram" $zone_ram 0
+}
+
 # The least RAM that does, by trial: the program says whether its arena was enough.
 least_ram() {   # TARGET
     low=75 high=128                      # times 16 bytes
@@ -190,6 +202,9 @@ measure() {   # TARGET ZONE-LIMIT FULL-LIMIT
     part trace_text CHROME 0
     part stacks_text STACKS 0
     part full_text FULL "$3"
+    zones zone 0
+    zones elf_zone 40 -DPROF_NAMES_IN_ELF
+    [ "$zone_ram" = 0 ] || fail "$target: a zone with its names in the ELF file takes $zone_ram bytes of RAM"
     least_ram "$target"
     needs "$target"
     put stack_largest "${largest% *}" 0 "${largest#* }"

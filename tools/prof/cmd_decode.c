@@ -1,4 +1,5 @@
 /* prof decode: prof.h's raw stream, from a file, a pipe, a serial or TCP port, as a trace. */
+#include "elf_names.h"
 #include "interrupts.h"
 #include "losses.h"
 #include "raw_json.h"
@@ -22,6 +23,8 @@ const command decode_command = {
     "      what a board sends, until Ctrl-C; then the trace is complete\n"
     "  prof decode --connect localhost:19021 --follow -o board.json\n"
     "      what J-Link's RTT server, OpenOCD or QEMU sends; its table, once a second\n"
+    "  prof decode --elf firmware.elf /dev/ttyACM0 -o board.json\n"
+    "      of a program whose names stay in its ELF file\n"
     "  nc -l 9000 | prof decode - | prof report -\n"
     "      the table of what a program sends over the network\n", run
 };
@@ -34,6 +37,7 @@ typedef struct source {
     const char *path;
     int fd;
     bool as_it_comes;                    /* a port: nothing to unpack, it has no first bytes */
+    elf_names *elf;                      /* --elf; NULL: none */
     top_view *top;                       /* --follow; NULL: none */
 } source;
 
@@ -92,6 +96,7 @@ static int decode_to(source *from, const char *to) {
     output out;
     if (!output_open(&out, to)) return EXIT_BAD;
     raw_json *raw = raw_json_open(&out);
+    raw_json_names(raw, from->elf);
     if (!from->top) raw_json_read_ahead(raw, from->fd, lseek(from->fd, 0, SEEK_CUR));
     int status = push_all(raw, from) ? EXIT_OK : EXIT_BAD;
     prof_raw_stats stats = raw_json_end(raw);
@@ -119,17 +124,20 @@ static int decode(source *from, const char *to, bool follow) {
     if (is_file) input_note(&kind);
     if (!is_file || follow) interrupts_take();
     from->as_it_comes = S_ISSOCK(kind.st_mode) || isatty(from->fd);
-    if (follow && !(from->top = top_begin(from->path, stdout))) return fail(NULL, "out of memory");
+    if (follow && !(from->top = top_begin(from->path, from->elf, stdout)))
+        return fail(NULL, "out of memory");
     return decode_to(from, follow && !to ? "/dev/null" : to);
 }
 
 static int run(int argc, char **argv) {
-    const char *to = NULL, *where = NULL;
+    const char *to = NULL, *where = NULL, *elf = NULL;
     int64_t baud = 115200;
     bool follow = false;
     const option_spec options[] = {
         {"baud", 'b', OPTION_COUNT, &baud, "N", "speed of a serial port (115200)"},
         {"connect", 'c', OPTION_TEXT, &where, "HOST:PORT", "the stream comes from that TCP port"},
+        {"elf", 'e', OPTION_TEXT, &elf, "FILE", "the program, which has the names of its zones "
+         "(PROF_NAMES_IN_ELF)"},
         {"follow", 'f', OPTION_FLAG, &follow, NULL, "the table on stdout as it grows, once a "
          "second, until the stream ends, q or Ctrl-C; the trace with -o alone"},
         {"output", 'o', OPTION_TEXT, &to, "FILE", "instead of stdout; .gz by its ending"},
@@ -143,7 +151,10 @@ static int run(int argc, char **argv) {
     source from = {.path = where ? where : argv[1]};
     from.fd = where ? source_connect(where) : source_open(from.path, baud);
     if (from.fd < 0) return EXIT_BAD;
-    status = decode(&from, to, follow);
+    if (elf) from.elf = elf_open(elf);
+    status = elf && !from.elf ? EXIT_BAD : decode(&from, to, follow);
+    if (from.elf && elf_is_other(from.elf)) note_cut_input();
+    elf_close(from.elf);
     close(from.fd);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "top.h"
 
 #include "containers.h"
+#include "elf_names.h"
 #include "interrupts.h"
 #include "losses.h"
 #include "raw_json.h"
@@ -46,6 +47,7 @@ static const char *const sorts[] = {"self", "total", "calls", "rate", "name", NU
 
 struct top_view {
     const char *path;
+    elf_names *elf;
     FILE *out;
     int file, keys;                      /* keys: the terminal's, or -1 */
     struct termios before;
@@ -259,10 +261,18 @@ static void wait_second(top_view *t) {
 
 /* ---- Both commands ---- */
 
+static bool name_site(void *user, uint32_t at, const char *build, prof_site *site) {
+    const top_view *t = user;
+    return t->elf && elf_site(t->elf, at, build, site);
+}
+
 static bool top_open(top_view *t, FILE *out) {
     t->out = out;
     t->memory = allocate(RAW_READER);
-    prof_raw_desc desc = {.memory = t->memory, .memory_size = RAW_READER, .item = take, .user = t};
+    prof_raw_desc desc = {
+        .memory = t->memory, .memory_size = RAW_READER, .item = take, .user = t,
+        .elf_site = name_site
+    };
     prof_sums_desc sums = {.more = more_memory, .user = t};
     if (prof_raw_open(&desc, &t->raw) != PROF_OK) return false;
     if (prof_sums_open(&sums, &t->sums) != PROF_OK) return false;
@@ -288,9 +298,10 @@ bool top_can(int file) {
     return at < 0 || pread(file, magic, 4, at) < 4 || raw_json_is(magic, 4);
 }
 
-top_view *top_begin(const char *path, FILE *out) {
+top_view *top_begin(const char *path, elf_names *elf, FILE *out) {
     top_view *t = allocate(sizeof *t);
     t->path = path;
+    t->elf = elf;
     t->file = -1;
     t->last = seconds_now();
     t->next = t->last + 1;

@@ -1,6 +1,8 @@
 /* Raw streams as JSON: see raw_json.h. */
 #include "raw_json.h"
 
+#include "elf_names.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,7 @@ typedef struct lane {
 } lane;
 
 struct raw_json {
+    elf_names *elf;
     trace_writer writer;
     prof_raw *raw;
     void *memory;
@@ -594,6 +597,13 @@ bool raw_json_is(const void *first, size_t size) {
     return size >= 4 && (memcmp(first, "FORP", 4) == 0 || memcmp(first, "PROF", 4) == 0);
 }
 
+static bool name_site(void *user, uint32_t at, const char *build, prof_site *site) {
+    const raw_json *r = user;
+    return r->elf && elf_site(r->elf, at, build, site);
+}
+
+void raw_json_names(raw_json *r, elf_names *elf) { r->elf = elf; }
+
 raw_json *raw_json_open(output *out) {
     raw_json *r = allocate(sizeof *r);
     r->memory = allocate(RAW_READER);
@@ -603,7 +613,8 @@ raw_json *raw_json_open(output *out) {
     output_open_memory(&r->sums);
     output_open_memory(&r->args);
     prof_raw_desc desc = {
-        .memory = r->memory, .memory_size = RAW_READER, .item = take, .user = r
+        .memory = r->memory, .memory_size = RAW_READER, .item = take, .user = r,
+        .elf_site = name_site
     };
     if (prof_raw_open(&desc, &r->raw) != PROF_OK) exit(fail(NULL, "out of memory"));
     return r;

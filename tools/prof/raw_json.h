@@ -15,11 +15,14 @@
 
 typedef struct raw_json raw_json;
 struct losses;
+struct elf_names;
 
 /* Of a thread: is it the row of which task of a kernel ran when? See prof_task_in. */
 bool raw_json_is_cpu_row(const prof_raw_item *item);
 bool raw_json_is(const void *first, size_t size);           /* of these bytes, 4 of them or more */
 raw_json *raw_json_open(output *out);
+/* Before the first push: names that the stream leaves in an ELF file; NULL: none. */
+void raw_json_names(raw_json *raw, struct elf_names *elf);
 /* Before the first push: the stream begins there in a file that is read twice (raw_memory.h,
    raw_stacks.h). */
 void raw_json_read_ahead(raw_json *raw, int fd, off_t begin);

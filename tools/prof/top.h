@@ -10,12 +10,14 @@
 
 /* Of a stream that someone else reads:
 
-       top_view *t = top_begin(path, stdout);
+       top_view *t = top_begin(path, elf, stdout);
        while (top_wait(t, fd) && (got = read(fd, ...)) > 0) top_push(t, data, got);
        top_end(t);                                                                              */
 typedef struct top_view top_view;
 bool top_can(int file);          /* it begins as a raw stream does; or that is not known yet */
-top_view *top_begin(const char *path, FILE *out);     /* NULL: there is no memory */
+struct elf_names;                /* of which names come that the stream does not tell; NULL: none */
+/* NULL: there is no memory. */
+top_view *top_begin(const char *path, struct elf_names *elf, FILE *out);
 /* Until there is more in fd, which may be a file that grows: the table once a second, and keys.
    false: q or a signal came, or the stream has ended, and nothing for a second. */
 bool top_wait(top_view *t, int fd);
