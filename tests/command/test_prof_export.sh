@@ -373,23 +373,19 @@ many() {
         print "]}"
     }'
 }
-many 30 >"$out/few.json"
-many 201000 >"$out/many.json"
-# shellcheck disable=SC3045   # ulimit -v: wherever sh is dash or bash
-within() (   # MB FORMAT TRACE
-    ulimit -v $(($1 * 1024)) && exec "$prof" export -o "$out/within.$2" "$3" >/dev/null 2>&1
-)
-needs() {    # FORMAT TRACE: the least MB of address space that it can do with
-    low=16 high=400
-    while [ $((high - low)) -gt 2 ]; do
-        middle=$(((low + high) / 2))
-        if within $middle "$1" "$2"; then high=$middle; else low=$middle; fi
-    done 2>/dev/null
-    echo $high
+many 201000 >"$out/few.json"
+many 300000 >"$out/many.json"
+peak() {     # FORMAT TRACE: kB of memory
+    python3 - "$prof" export -o "$out/within.$1" "$2" <<'END'
+import resource
+import subprocess
+import sys
+subprocess.run(sys.argv[1:], check=True, capture_output=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+END
 }
-for kind in folded pb.gz csv parquet sqlite pftrace; do
-    try "constant_memory_$kind" within $(($(needs "$kind" "$out/few.json") + 5)) "$kind" "$out/many.json"
-done
+constant() { few=$(peak "$1" "$out/few.json") && many=$(peak "$1" "$out/many.json") && [ "$many" -lt $((few + 3000)) ]; }
+for kind in folded pb.gz csv parquet sqlite pftrace; do try "constant_memory_$kind" constant "$kind"; done
 # Nor with threads that are over: a raw stream of 20,000, which change memory in their zones.
 python3 tests/command/raw_threads.py 20000 >"$out/threads.raw"
 # shellcheck disable=SC3045
@@ -406,7 +402,7 @@ works_within() ( ulimit -v $((150 * 1024)) && exec "$prof" "$@" "$out/works.raw"
 says constant_memory_arrows "launch" 0 works_within steps --name launch -f csv
 rm "$out/works.raw"
 # In pieces of a temporary file as in memory.
-says many_are_whole "(201000, 67000, 67000, 67000, 67000, 'ok')" 0 python3 - <<END
+says many_are_whole "(300000, 100000, 100000, 100000, 100000, 'ok')" 0 python3 - <<END
 import sqlite3
 print(*sqlite3.connect('$out/within.sqlite').execute('''
     SELECT count(*), sum(op_id = id - 2), sum(parent_id = id - 1 AND depth = 1),
@@ -414,7 +410,7 @@ print(*sqlite3.connect('$out/within.sqlite').execute('''
            (SELECT count(*) FROM flows WHERE to_id = from_id + 1),
            (SELECT integrity_check FROM pragma_integrity_check) FROM events'''))
 END
-rm -f "$out/many.json" "$out"/within.*
+rm -f "$out/few.json" "$out/many.json" "$out"/within.*
 says no_format "this ending says no format" 2 "$prof" export -o "$out/run.xyz" "$out/odd.json"
 says no_output "export needs -o" 2 "$prof" export "$out/odd.json"
 says no_trace "export needs a trace" 2 "$prof" export -o "$out/run.pftrace"

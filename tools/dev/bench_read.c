@@ -1,11 +1,12 @@
-/* How fast the prof command reads: bench_read [--check] PROF FOLDER [FILE]
+/* How fast the prof command reads, and exports: bench_read [--check] PROF FOLDER [FILE]
 
    Makes a trace of 200 MB in FOLDER and runs the program PROF on it. Prints one line per figure and
    adds them to the JSON object in FILE. Times are CPU time, user and system, of the child process;
    the median of three runs. read.wall_mb_s and read.gz_wall_mb_s are by the clock, of the shortest
    run: prof reads with two threads, which counts where both have a processor. A figure that misses
    its limit says MISS; with --check the exit status is then 1. python3 reads the first 50 MB of the
-   same trace, with json.load and a loop. */
+   same trace, with json.load and a loop. Exports are of 30 MB of the smallest events: so many are
+   in no other file of that size. */
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { RUNS = 3, MEGABYTES = 200, PYTHON_MEGABYTES = 50 };
+enum { RUNS = 3, MEGABYTES = 200, PYTHON_MEGABYTES = 50, EXPORT_MEGABYTES = 30 };
 
 typedef struct cost { double seconds, wall, peak_mb; } cost;
 
@@ -172,6 +173,25 @@ static void report(const char *key, double value, bool at_most, double limit, co
     if (json) fprintf(json, ",\n  \"%s\": %.4f", key, value);
 }
 
+static void measure_exports(char *prof, char *trace, const char *folder) {
+    static const char *const formats[] = {"sqlite", "parquet", "csv", "pftrace", "pb.gz", "folded"};
+    double size, peak_mb = 0;
+    char path[512], key[64], what[64];
+    write_calls(trace, EXPORT_MEGABYTES);
+    size = megabytes_of(trace);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        snprintf(path, sizeof path, "%s/out.%s", folder, formats[i]);
+        char *const export[] = {prof, "export", "-o", path, trace, NULL};
+        cost c = median_run(export);
+        if (c.peak_mb > peak_mb) peak_mb = c.peak_mb;
+        snprintf(key, sizeof key, "export.%s_mb_s", formats[i]);
+        snprintf(what, sizeof what, "prof export, .%s of the smallest events", formats[i]);
+        report(key, size / c.seconds, false, 100, what);
+        remove(path);
+    }
+    report("export.peak_mb", peak_mb, true, 64, "the most memory of those");
+}
+
 /* Opens FILE for more members behind those of its object. */
 static void open_json(const char *path) {
     char text[1 << 14];
@@ -232,6 +252,7 @@ int main(int argc, char **argv) {
            "its memory, --no-device; also of 200 MB of calls alone");
     report("analyze.ratio", rates.seconds / whole.seconds, true, 1.5, "prof analyze / prof report");
     report("augment.mb_s", size / more.seconds, false, 100, "prof augment");
+    measure_exports(prof, plain, argv[2]);
     if (system("python3 -c pass") == 0)
         report("read.python_ratio", run(python).seconds / median_run(report_small).seconds, false,
                12, "python3's json.load and a loop / prof report");

@@ -114,6 +114,36 @@ void intern_free(interner *names) {
     memset(names, 0, sizeof *names);
 }
 
+/* A slot: 32 bits of the hash, then the number + 1; three of four are taken at most. */
+static uint64_t *free_slot(uint64_t *slots, size_t slot_count, uint32_t hash) {
+    size_t at = hash & (slot_count - 1);
+    while (slots[at]) at = (at + 1) & (slot_count - 1);
+    return &slots[at];
+}
+
+static void numbering_grow(numbering *n) {
+    size_t count = n->slot_count ? n->slot_count * 2 : 256;
+    uint64_t *slots = allocate(count * sizeof *slots);
+    for (size_t i = 0; i < n->slot_count; i++)
+        if (n->slots[i]) *free_slot(slots, count, (uint32_t)(n->slots[i] >> 32)) = n->slots[i];
+    free(n->slots);
+    n->slots = slots;
+    n->slot_count = count;
+}
+
+uint32_t number_of_thing(numbering *n, uint64_t hash, const void *things, const void *thing,
+                         same_thing *same) {
+    uint32_t tag = (uint32_t)(hash_mix(hash) >> 32);
+    if (n->count * 4 >= n->slot_count * 3) numbering_grow(n);
+    size_t at = tag & (n->slot_count - 1);
+    for (; n->slots[at]; at = (at + 1) & (n->slot_count - 1)) {
+        uint32_t number = (uint32_t)n->slots[at] - 1;
+        if (n->slots[at] >> 32 == tag && same(things, number, thing)) return number;
+    }
+    n->slots[at] = (uint64_t)tag << 32 | ++n->count;
+    return (uint32_t)n->count - 1;
+}
+
 /* Keys are often ids that were counted up: eight of them in a row share two lines of the cache. */
 static struct map_slot *map_slot_of(const map *m, uint64_t key) {
     size_t slot = (hash_mix(key >> 3) + (key & 7)) & (m->slot_count - 1);

@@ -38,6 +38,14 @@ static inline const char *interned_text(const interner *names, uint32_t number) 
 }
 void intern_free(interner *names);
 
+/* Numbers equal things alike, as an interner, but the things are the caller's: those of numbers
+   0, 1, 2, ... are told to `same`, one after the other. Zero-initialise; free(slots). */
+typedef struct numbering { uint64_t *slots; size_t slot_count, count; } numbering;
+typedef bool same_thing(const void *things, uint32_t number, const void *thing);
+/* Of a thing that is new, the count so far. */
+uint32_t number_of_thing(numbering *n, uint64_t hash, const void *things, const void *thing,
+                         same_thing *same);
+
 uint64_t hash_bytes(const void *data, size_t size);
 static inline uint64_t hash_mix(uint64_t x) {
     x ^= x >> 32;

@@ -9,16 +9,24 @@
 
 /* ---- Nodes ---- */
 
-/* The node of this name below parent, made if it is new. */
-static uint32_t node_below(flame *f, uint32_t parent, const char *name, size_t size, uint8_t kind) {
-    uint32_t key[2] = {parent, intern(&f->names, name, size)};
-    size_t known = f->paths.count;
-    uint32_t number = intern(&f->paths, (const char *)key, sizeof key);
-    if (f->paths.count > known) {
-        GROW(f->nodes, f->count, f->capacity);
-        f->nodes[f->count++] = (flame_node){.parent = parent, .name = key[1], .kind = kind};
-    }
+static bool same_path(const void *nodes, uint32_t number, const void *node) {
+    const flame_node *a = (const flame_node *)nodes + number, *b = node;
+    return a->parent == b->parent && a->name == b->name;
+}
+
+/* The node of this name, of f->names, below parent; made if it is new. */
+static uint32_t numbered_below(flame *f, uint32_t parent, uint32_t name, uint8_t kind) {
+    const flame_node node = {.parent = parent, .name = name, .kind = kind};
+    uint64_t hash = (uint64_t)parent << 32 | name;
+    uint32_t number = number_of_thing(&f->paths, hash_mix(hash), f->nodes, &node, same_path);
+    if (number < f->count) return number;
+    GROW(f->nodes, f->count, f->capacity);
+    f->nodes[f->count++] = node;
     return number;
+}
+
+static uint32_t node_below(flame *f, uint32_t parent, const char *name, size_t size, uint8_t kind) {
+    return numbered_below(f, parent, intern(&f->names, name, size), kind);
 }
 
 static void begin(flame *f) {
@@ -36,6 +44,7 @@ typedef struct walk {
     map thread_names;           /* thread -> number in texts */
     uint32_t *path;
     size_t path_capacity;
+    uint32_t *names;            /* by number in the calls' names: 1 + that in f->names; 0: none */
     uint32_t thread, base;      /* of the call entered last; where its paths begin */
     uint32_t told_thread;
     char told[320];             /* what that is called */
@@ -116,8 +125,11 @@ static uint32_t stack_node(flame *f, const interner *texts, uint32_t node, uint3
 }
 
 static uint32_t named_below(walk *w, uint32_t parent, const walk_call *c) {
-    const struct interned *name = &w->calls.tree.names.entries[c->name];
-    return node_below(w->f, parent, name->text, name->size, c->kind);
+    const interner *names = &w->calls.tree.names;
+    const struct interned *name = &names->entries[c->name];
+    if (!w->names) w->names = allocate(names->count * sizeof *w->names);    /* all are there */
+    if (!w->names[c->name]) w->names[c->name] = intern(&w->f->names, name->text, name->size) + 1;
+    return numbered_below(w->f, parent, w->names[c->name] - 1, c->kind);
 }
 
 /* The path of a call with a stack text of its own: that, and below it the calls around it. */
@@ -344,6 +356,7 @@ static int read_trace(flame *f, const flame_options *options, const char *path) 
     intern_free(&w.texts);
     map_free(&w.thread_names);
     free(w.path);
+    free(w.names);
     return trace_close(reader);
 }
 
@@ -387,7 +400,7 @@ void flame_finish(flame *f) {
 
 void flame_free(flame *f) {
     intern_free(&f->names);
-    intern_free(&f->paths);
+    free(f->paths.slots);
     free(f->nodes);
     memset(f, 0, sizeof *f);
 }

@@ -43,7 +43,8 @@ typedef struct flame_node {
 } flame_node;
 
 typedef struct flame {
-    interner names, paths;
+    interner names;
+    numbering paths;            /* of nodes, by parent and name */
     flame_node *nodes;
     size_t count, capacity;
     uint64_t overlaps;          /* calls that begin in one and end behind it */

@@ -20,16 +20,21 @@ enum { /* fields of Profile and its messages */
 
 typedef enum value { CPU, ON_DEVICE, CALLS, BYTES, VALUES } value;
 
-typedef struct key { int64_t step; uint32_t node, thread, file, spare; } key;
+/* What samples of a path are apart by; and one of them. */
+typedef struct context { int64_t step; uint32_t thread, file; } context;
+typedef struct sample { uint32_t node, context; int64_t values[VALUES]; } sample;
 
 typedef struct profile {
     output *out;
     flame flame;
     rank_id *ranks;
     size_t file;                 /* being read */
-    interner keys, threads, texts, functions;
-    int64_t (*values)[VALUES];   /* by number of a key */
-    size_t value_capacity;
+    interner contexts, threads, texts, functions;
+    numbering by_key;            /* of samples, by node and context */
+    sample *samples;
+    size_t count, capacity;
+    context last;                /* and */
+    uint32_t last_number;        /* in contexts: of the sample before */
     step_times steps;            /* of the file being read */
     int64_t base_ns, file_first_ns, file_last_ns, first_ns, last_ns;
     pb message;
@@ -54,17 +59,35 @@ static void take_event(void *user, const trace_event *event) {
     step_times_take(&p->steps, event);
 }
 
-static void take_sample(void *user, const flame_sample *s) {
-    profile *p = user;
-    key k = {
-        .step = s->call ? step_times_at(&p->steps, s->call->start_ns) : NO_STEP, .node = s->node,
+static uint32_t context_of(profile *p, const flame_sample *s) {
+    context c = {
+        .step = s->call ? step_times_at(&p->steps, s->call->start_ns) : NO_STEP,
         .thread = intern(&p->threads, s->thread, strlen(s->thread)), .file = (uint32_t)p->file
     };
-    size_t known = p->keys.count;
-    uint32_t number = intern(&p->keys, (const char *)&k, sizeof k);
-    GROW(p->values, known, p->value_capacity);
-    if (p->keys.count > known) memset(p->values[number], 0, sizeof p->values[number]);
-    int64_t *values = p->values[number];
+    if (!p->count || memcmp(&c, &p->last, sizeof c) != 0)
+        p->last_number = intern(&p->contexts, (const char *)&c, sizeof c);
+    p->last = c;
+    return p->last_number;
+}
+
+static bool same_key(const void *samples, uint32_t number, const void *key) {
+    const sample *a = (const sample *)samples + number, *b = key;
+    return a->node == b->node && a->context == b->context;
+}
+
+static sample *sample_of(profile *p, const flame_sample *s) {
+    const sample new_one = {.node = s->node, .context = context_of(p, s)};
+    uint64_t hash = (uint64_t)new_one.node << 32 | new_one.context;
+    uint32_t number = number_of_thing(&p->by_key, hash_mix(hash), p->samples, &new_one, same_key);
+    if (number < p->count) return &p->samples[number];
+    GROW(p->samples, p->count, p->capacity);
+    p->samples[p->count++] = new_one;
+    return &p->samples[number];
+}
+
+static void take_sample(void *user, const flame_sample *s) {
+    profile *p = user;
+    int64_t *values = sample_of(p, s)->values;
     values[CPU] += s->cpu_ns > 0 ? s->cpu_ns : 0;    /* overlaps leave less than nothing */
     values[ON_DEVICE] += s->device_ns;
     values[CALLS] += s->calls;
@@ -154,9 +177,11 @@ static uint32_t function_of(profile *p, const flame_node *node) {
     return intern(&p->functions, (const char *)k, sizeof k);
 }
 
-static void write_sample(profile *p, const key *k, const int64_t *values) {
+static void write_sample(profile *p, const sample *s) {
+    context c;
     size_t depth = 0;
-    for (uint32_t node = k->node; node; node = p->flame.nodes[node].parent) {
+    memcpy(&c, p->contexts.entries[s->context].text, sizeof c);
+    for (uint32_t node = s->node; node; node = p->flame.nodes[node].parent) {
         GROW(p->path, depth, p->path_capacity);
         p->path[depth++] = function_of(p, &p->flame.nodes[node]) + 1;
     }
@@ -165,12 +190,12 @@ static void write_sample(profile *p, const key *k, const int64_t *values) {
     for (size_t i = 0; i < depth; i++) pb_varint(&p->message, p->path[i]);
     pb_close(&p->message, list);
     list = pb_open(&p->message, S_VALUES);
-    for (int i = 0; i < VALUES; i++) pb_varint(&p->message, (uint64_t)values[i]);
+    for (int i = 0; i < VALUES; i++) pb_varint(&p->message, (uint64_t)s->values[i]);
     pb_close(&p->message, list);
-    const char *thread = interned_text(&p->threads, k->thread);
+    const char *thread = interned_text(&p->threads, c.thread);
     if (*thread) put_label(p, "thread", thread, 0);
-    put_label(p, "rank", NULL, p->ranks[k->file].rank);
-    if (k->step != NO_STEP) put_label(p, "step", NULL, k->step);
+    put_label(p, "rank", NULL, p->ranks[c.file].rank);
+    if (c.step != NO_STEP) put_label(p, "step", NULL, c.step);
     write_message(p, P_SAMPLE);
 }
 
@@ -237,11 +262,7 @@ static void write_tail(profile *p) {
 
 static void write_profile(profile *p) {
     write_types(p);
-    for (size_t i = 0; i < p->keys.count; i++) {
-        key k;
-        memcpy(&k, p->keys.entries[i].text, sizeof k);
-        write_sample(p, &k, p->values[i]);
-    }
+    for (size_t i = 0; i < p->count; i++) write_sample(p, &p->samples[i]);
     for (uint32_t i = 0; i < p->functions.count; i++) write_function(p, i);
     write_tail(p);
 }
@@ -255,11 +276,12 @@ int pprof_write(char *const *traces, size_t count, output *out) {
         number_ranks(&p, count);
         write_profile(&p);
     }
-    interner *all[] = {&p.keys, &p.threads, &p.texts, &p.functions};
+    interner *all[] = {&p.contexts, &p.threads, &p.texts, &p.functions};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) intern_free(all[i]);
     flame_free(&p.flame);
     free(p.ranks);
-    free(p.values);
+    free(p.by_key.slots);
+    free(p.samples);
     free(p.message.data);
     free(p.path);
     return status;
