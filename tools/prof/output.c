@@ -257,15 +257,6 @@ void output_write(output *out, const void *data, size_t size) {
     out->used += size;
 }
 
-void output_write_first(output *out, const void *data, size_t size) {
-    output_flush(out);
-    if (!out->failed && fseeko(out->file, 0, SEEK_SET) != 0) {
-        out->failed = true;
-        fail(out->path, "cannot be written: %s", strerror(errno));
-    }
-    output_put(out, data, size);
-}
-
 void output_text(output *out, const char *text) {
     output_write(out, text, strlen(text));
 }

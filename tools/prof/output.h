@@ -44,8 +44,6 @@ static inline void output_written(output *out, const char *end) {
     out->used = (size_t)(end - out->buffer);
 }
 void output_text(output *out, const char *text);
-/* Over the first bytes of a file that has them, once all else is written: not of .gz, or a pipe. */
-void output_write_first(output *out, const void *data, size_t size);
 void output_format(output *out, const char *format, ...) PRINTF_LIKE(2, 3);
 void output_double(output *out, double x);   /* a JSON number that reads back as x; or null */
 void output_json_text(output *out, const char *text, size_t size);   /* quoted; bad UTF-8: U+FFFD */
