@@ -57,7 +57,9 @@ static long read_some(source *from, unpacker *file, void *to, size_t size,
 
 static bool push_all(raw_json *raw, source *from) {
     unsigned char piece[PIECE];
-    unpacker *file = from->as_it_comes ? NULL : unpack_open(dup(from->fd));
+    int unpacked = from->as_it_comes ? -1 : dup(from->fd);
+    if (!from->as_it_comes && unpacked < 0) return fail(from->path, "%s", strerror(errno)), false;
+    unpacker *file = from->as_it_comes ? NULL : unpack_open(unpacked);
     if (file) unpack_as_is(file);
     if (file) unpack_wait(file, wait_more, from);
     const char *why = NULL;
