@@ -95,11 +95,12 @@ test-all: setup-test ## run every suite with every compiler, sanitizer and syste
 test-viewers: setup-viewers ## traces in Perfetto, speedscope, pprof, SQL engines, pages in Chromium; skipped without
 	@sh tests/write/viewers.sh
 
-bench: build/bench build/bench_cuda build/bench_read build/prof ## measure what it all costs, into build/bench.json
+bench: build/bench build/bench_cuda build/bench_read build/prof ## measure what it all costs, into build/bench.json (PEERS=folder: other profilers beside)
 	build/bench build/bench.json
 	build/bench_cuda build/bench.json
 	build/bench_read build/prof build/bench_traces build/bench.json
 	@if command -v python3 >/dev/null; then python3 tools/dev/bench_header.py build/bench.json; fi
+	@if [ -n "$(PEERS)" ]; then sh tools/dev/peers.sh "$(PEERS)"; fi
 
 real: setup-test ## Lua, zstd, SQLite from Debian's sources, profiled: are all calls in the table? (ONLY=lua)
 	@sh tests/real/real.sh $(ONLY)
