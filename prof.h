@@ -58,6 +58,10 @@
        PROF_CONTEXT()         which interrupt or task runs: 0.. (IPSR on Cortex-M)
        PROF_MAX_CONTEXTS n    how many there are, 4 bytes each (127 from Cortex-M3 up, 48 on M0,
                                 else 1, or 8 with PROF_CONTEXT)
+       PROF_CORE              * the smallest recorder: zones, prof_tick, prof_dump, a Chrome array,
+                                prof_get_stats; what it lacks does not compile. See @CORE
+       PROF_MAX_DEPTH n       * PROF_CORE: zones open at once in a context, 12 bytes each (16)
+       PROF_CLOCK_BITS n      of PROF_NOW() or PROF_CLOCK_AT, when it wraps before 32
        PROF_STRING            with PROF_IMPLEMENTATION: memcpy, memset and their kin are defined
                                 here, for images without a C library
 
@@ -112,7 +116,7 @@
 
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
-       @PLATFORM @ARENA @TEXT @SITES @FORMAT @STATES @SUMS @RECORD @TARGET @PRINTF @DETAILS
+       @PLATFORM @CORE @ARENA @TEXT @SITES @FORMAT @STATES @SUMS @RECORD @TARGET @PRINTF @DETAILS
        @SYMBOLS @FUNCTIONS @NATIVE @COUNTERS @NEST @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE
        @CHROME @STACKS @MEMORY @EXECUTION @RAW @AGGREGATE @STORE @OBSERVE @SCHEDULE @SESSION
 */
@@ -2011,9 +2015,16 @@ PROF_API bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note
 #  define PROF__CLOCK_LABEL "_without_PROF_NOW"
 #endif
 #if PROF__BARE
-#  define PROF__BARE_LABEL "_freestanding"
+#  ifdef PROF_CORE
+#    define PROF__BARE_LABEL "_freestanding_core"
+#  else
+#    define PROF__BARE_LABEL "_freestanding"
+#  endif
 #else
 #  define PROF__BARE_LABEL ""
+#  ifdef PROF_CORE
+#    error "prof.h: PROF_CORE is freestanding: -ffreestanding, or PROF_FREESTANDING in every file"
+#  endif
 #endif
 #if defined(PROF_STATIC) || !(defined(__GNUC__) || defined(__TINYC__))
 #  define PROF__LABEL(name)
@@ -2063,13 +2074,18 @@ PROF__ONE
 typedef struct prof__record { uint32_t end, duration, site_depth; } prof__record;
 /* g++ refuses sections for statics of inline functions and templates. */
 #if defined(PROF_NAMES_IN_ELF) && defined(__ELF__) && !defined(__TINYC__) && \
+    !defined(PROF_CORE) && \
     (defined(__clang__) || (defined(__GNUC__) && !defined(__cplusplus)))
 #  define PROF__ZONES_IN_ELF 1
 #else
 #  define PROF__ZONES_IN_ELF 0
 #endif
 
+#ifdef PROF_CORE
+typedef const prof_site prof__mark;
+#else
 typedef struct prof__mark { uint32_t id; const prof_site *site; } prof__mark;   /* id: site << 8 */
+#endif
 PROF_API void prof__instant(prof__mark *mark) PROF__QUIET;
 PROF_API void prof__counter(prof__mark *mark, int64_t value) PROF__QUIET;
 
@@ -2115,6 +2131,34 @@ PROF__INLINE void prof__end_top_inline(void) {
 }
 #  define PROF__IF_ON if (prof__on)
 
+#  ifdef PROF_CORE
+#    ifndef PROF_MAX_DEPTH
+#      define PROF_MAX_DEPTH 16
+#    endif
+PROF_API prof_result prof__start_core(uint32_t rate) PROF__QUIET;
+PROF_API prof_result prof__core_chrome(prof_sink out) PROF__QUIET;
+
+/* Of a description the core takes the clock's rate. */
+PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
+    if (prof__on) return PROF_ERROR_STATE;
+    if (!d) return prof__start_core(0);
+    if (d->platform.ticks_per_second >> 31) return PROF_ERROR_INVALID;
+    if (d->mode != PROF_MODE_TRACE || d->memory || d->memory_size || d->platform.now ||
+        d->platform.lock || d->platform.thread_id || d->max_depth > PROF_MAX_DEPTH)
+        return PROF_ERROR_UNSUPPORTED;
+    return prof__start_core(PROF__CAST(uint32_t, d->platform.ticks_per_second));
+}
+
+PROF__INLINE prof_result prof__write_chrome_inline(const prof_trace *trace,
+                                                   const prof_chrome_desc *desc, prof_sink out) {
+    if (prof__on) return PROF_ERROR_STATE;
+    if (!trace || !out.write) return PROF_ERROR_INVALID;
+    if (desc && (desc->format != PROF_CHROME_ARRAY || desc->window_marks))
+        return PROF_ERROR_UNSUPPORTED;
+    return prof__core_chrome(out);
+}
+#    define prof_write_chrome(trace, desc, out) prof__write_chrome_inline(trace, desc, out)
+#  else
 /* What modes and a platform of the caller's add to the recorder. Where the compiler sees the
    description, it does here what it can, and the linker leaves out what is not asked for. */
 typedef struct prof__parts prof__parts;
@@ -2180,6 +2224,7 @@ PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
     return memory ? prof__start_in(shape, parts, hooks, rate, memory, size)
                   : prof__start(shape, parts, hooks, rate);
 }
+#  endif
 #define prof_start(desc) prof__start_inline(desc)
 #else
 typedef struct prof__frame { uint32_t start, site, depth, epoch; } prof__frame;   /* an open zone */
@@ -2457,11 +2502,20 @@ extern "C" {
 #  define PROF__NAMED(name)
 #endif
 #define PROF__MARK(id, name) PROF__MARK_OF(id, name, __func__)
-#define PROF__MARK_OF(id, name, function) \
+#ifdef PROF_CORE                         /* a site's number is its place in this section */
+#  define PROF__MARK_OF(id, name, function) \
+    PROF__NAMED(name) \
+    static const prof_site PROF__JOIN(prof__site_, id) \
+        __attribute__((section("prof_marks"), aligned(sizeof(void *)), used)) = \
+            { name, __FILE__, function, __LINE__ }
+#  define PROF__MARK_REF(id) &PROF__JOIN(prof__site_, id)
+#else
+#  define PROF__MARK_OF(id, name, function) \
     PROF__NAMED(name) \
     static const prof_site PROF__JOIN(prof__site_, id) = { name, __FILE__, function, __LINE__ }; \
     static prof__mark PROF__JOIN(prof__mark_, id) = { 0, &PROF__JOIN(prof__site_, id) }
-#define PROF__MARK_REF(id) &PROF__JOIN(prof__mark_, id)
+#  define PROF__MARK_REF(id) &PROF__JOIN(prof__mark_, id)
+#endif
 
 /* A zone's place: a mark, or where its texts stand in the ELF file: name, file and line. */
 #if PROF__ZONES_IN_ELF
@@ -2628,6 +2682,64 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #  define prof_instant_f(...) ((void)PROF__NEEDS_STB(prof_instant_f))
 #  define prof_set_thread_name_f(...) ((void)PROF__NEEDS_STB(prof_set_thread_name_f))
 #  define prof_format_text(...) sizeof(PROF__NEEDS_STB(prof_format_text))
+#endif
+
+/* What the core lacks: a call of it is an error that says so. */
+#ifdef PROF_CORE
+#  define PROF__NOT_IN_CORE(name) ((void)sizeof(struct name##_is_not_in_PROF_CORE))
+#  undef prof_push_f
+#  undef prof_instant_f
+#  undef prof_set_thread_name_f
+#  undef prof_format_text
+#  define prof_push(...) PROF__NOT_IN_CORE(prof_push)
+#  define prof_pop(...) PROF__NOT_IN_CORE(prof_pop)
+#  define prof_push_f(...) PROF__NOT_IN_CORE(prof_push_f)
+#  define prof_instant(...) PROF__NOT_IN_CORE(prof_instant)
+#  define prof_instant_f(...) PROF__NOT_IN_CORE(prof_instant_f)
+#  define prof_counter(...) PROF__NOT_IN_CORE(prof_counter)
+#  define prof_set_thread_name(...) PROF__NOT_IN_CORE(prof_set_thread_name)
+#  define prof_set_thread_name_f(...) PROF__NOT_IN_CORE(prof_set_thread_name_f)
+#  define prof_thread_end(...) PROF__NOT_IN_CORE(prof_thread_end)
+#  define prof_task_in(...) PROF__NOT_IN_CORE(prof_task_in)
+#  define prof_task_gone(...) PROF__NOT_IN_CORE(prof_task_gone)
+#  define prof_now(...) PROF__NOT_IN_CORE(prof_now)
+#  define prof_flush(...) PROF__NOT_IN_CORE(prof_flush)
+#  define prof_snapshot(...) PROF__NOT_IN_CORE(prof_snapshot)
+#  define prof_write_rows(...) PROF__NOT_IN_CORE(prof_write_rows)
+#  define prof_write_table(...) PROF__NOT_IN_CORE(prof_write_table)
+#  define prof_print_table(...) PROF__NOT_IN_CORE(prof_print_table)
+#  define prof_write_stacks(...) PROF__NOT_IN_CORE(prof_write_stacks)
+#  define prof_write_event_stacks(...) PROF__NOT_IN_CORE(prof_write_event_stacks)
+#  define prof_write_canonical(...) PROF__NOT_IN_CORE(prof_write_canonical)
+#  define prof_write_execution_trace(...) PROF__NOT_IN_CORE(prof_write_execution_trace)
+#  define prof_write_memory_timeline(...) PROF__NOT_IN_CORE(prof_write_memory_timeline)
+#  define prof_save_chrome(...) PROF__NOT_IN_CORE(prof_save_chrome)
+#  define prof_events(...) PROF__NOT_IN_CORE(prof_events)
+#  define prof_event_site(...) PROF__NOT_IN_CORE(prof_event_site)
+#  define prof_event_total(...) PROF__NOT_IN_CORE(prof_event_total)
+#  define prof_key_averages(...) PROF__NOT_IN_CORE(prof_key_averages)
+#  define prof_total_average(...) PROF__NOT_IN_CORE(prof_total_average)
+#  define prof_threads(...) PROF__NOT_IN_CORE(prof_threads)
+#  define prof_trace_stats(...) PROF__NOT_IN_CORE(prof_trace_stats)
+#  define prof_stats_note(...) PROF__NOT_IN_CORE(prof_stats_note)
+#  define prof_step(...) PROF__NOT_IN_CORE(prof_step)
+#  define prof_step_number(...) PROF__NOT_IN_CORE(prof_step_number)
+#  define prof_toggle(...) PROF__NOT_IN_CORE(prof_toggle)
+#  define prof_add_device(...) PROF__NOT_IN_CORE(prof_add_device)
+#  define prof_arena_size(...) PROF__NOT_IN_CORE(prof_arena_size)
+#  define prof_strerror(...) PROF__NOT_IN_CORE(prof_strerror)
+#  define prof_format_text(...) PROF__NOT_IN_CORE(prof_format_text)
+#  define prof_raw_open(...) PROF__NOT_IN_CORE(prof_raw_open)
+#  define prof_raw_feed(...) PROF__NOT_IN_CORE(prof_raw_feed)
+#  define prof_raw_close(...) PROF__NOT_IN_CORE(prof_raw_close)
+#  ifndef PROF_DISABLE
+#    undef PROF_INSTANT
+#    undef PROF_COUNTER
+#    undef PROF_SCOPE_F
+#    define PROF_INSTANT(...) PROF__NOT_IN_CORE(PROF_INSTANT)
+#    define PROF_COUNTER(...) PROF__NOT_IN_CORE(PROF_COUNTER)
+#    define PROF_SCOPE_F(...) PROF__NOT_IN_CORE(PROF_SCOPE_F)
+#  endif
 #endif
 
 /* Names of 0.1: each is an error that tells today's. desc.counters is desc.hw_counters. */
@@ -3063,16 +3175,20 @@ size_t strlen(const char *s) {
 #elif !defined(PROF_NOW) && PROF__CORTEX_M == 2
 #  define PROF_CLOCK_AT 0xE0001004       /* DWT->CYCCNT */
 #endif
-#define PROF__CLOCK_SHIFT 0
+#if defined(PROF_CLOCK_BITS)
+#  define PROF__CLOCK_SHIFT (32 - PROF_CLOCK_BITS)
+#elif PROF__CORTEX_M == 1 && !defined(PROF_NOW)
+#  define PROF__CLOCK_SHIFT 8
+#else
+#  define PROF__CLOCK_SHIFT 0
+#endif
 PROF__INLINE uint32_t prof__clock(void) {
 #if defined(PROF_NOW)
-    return (uint32_t)PROF_NOW();
+    return (uint32_t)PROF_NOW() << PROF__CLOCK_SHIFT;
 #elif PROF__CORTEX_M == 2
     return PROF__REGISTER(PROF_CLOCK_AT);
 #elif PROF__CORTEX_M
-#  undef PROF__CLOCK_SHIFT
-#  define PROF__CLOCK_SHIFT 8
-    return ~PROF__REGISTER(0xE000E018) << 8;   /* SysTick->VAL: 24 bits, downwards */
+    return ~PROF__REGISTER(0xE000E018) << PROF__CLOCK_SHIFT;   /* SysTick->VAL: downwards */
 #elif defined(__riscv)
     unsigned long now;
     __asm__ volatile("csrr %0, cycle" : "=r"(now));
@@ -3146,6 +3262,18 @@ PROF__INLINE uint32_t prof__ipsr(void) {
 #  endif
 #endif
 
+#if PROF__BY_IPSR
+/* What ARM's manuals call exception n; "": it has no name. */
+PROF__FN const char *prof__exception(uint32_t n) {
+    static const char names[] = "\0\0NMI\0HardFault\0MemManage\0BusFault\0UsageFault\0SecureFault\0"
+                                "\0\0\0SVCall\0DebugMonitor\0\0PendSV\0SysTick\0IRQ ";
+    const char *name = names;
+    for (n = PROF__MIN(n, 16); n; n--)
+        while (*name++) {}
+    return name;
+}
+#endif
+
 /* The context's place in a table that has one more than PROF_MAX_CONTEXTS. */
 #if PROF__BY_IPSR && PROF__CORTEX_M == 2 && PROF_MAX_CONTEXTS == 127
 PROF__INLINE uint32_t prof__context_index(void) {
@@ -3154,8 +3282,9 @@ PROF__INLINE uint32_t prof__context_index(void) {
     return n;
 }
 #  define PROF__CONTEXT_INDEX() prof__context_index()
-#  if defined(PROF_CLOCK_AT) && !defined(PROF_NO_ASM) && !defined(__PIC__) && \
-    !defined(__APCS_ROPI) && !defined(__APCS_RWPI) && !defined(__ARM_BIG_ENDIAN)
+#  if defined(PROF_CLOCK_AT) && !defined(PROF_CLOCK_BITS) && !defined(PROF_NO_ASM) && \
+    !defined(__PIC__) && !defined(__APCS_ROPI) && !defined(__APCS_RWPI) && \
+    !defined(__ARM_BIG_ENDIAN)
 #    define PROF__THUMB2 1               /* see prof__begin; code that may lie anywhere is C's */
 #  endif
 #elif PROF_MAX_CONTEXTS < PROF__CONTEXTS_POSSIBLE
@@ -3408,6 +3537,616 @@ PROF__FN bool prof__lock_briefly(void) {
 }
 #endif /* !PROF__BARE */
 
+/* ---- @CORE: the smallest recorder: with PROF_CORE it stands for all rooms that follow ----
+
+   Zones by context, their names, what was dropped, a dump and a Chrome array.
+   - All contexts write into one buffer in the order in which zones end: it tells how often the
+     clock wrapped. Their states come from its other end, each with room kept for the records of all
+     zones that it may have open: what has begun is recorded.
+   - A site's number is its place in a section of the program's: there is no list of names.
+   - Begin and end test one thing each. All that is rare comes to the slow path through these:
+     prof__contexts then holds &prof__nowhere, which passes neither. */
+
+#ifdef PROF_CORE
+#if PROF_MAX_CONTEXTS > 255
+#  error "prof.h: PROF_CORE has 255 contexts at most: define a smaller PROF_MAX_CONTEXTS"
+#endif
+enum {                                   /* what is counted, by its place in the raw stream */
+    PROF__CORE_RECORDED = 0, PROF__CORE_FULL, PROF__CORE_DEEP, PROF__CORE_THREADS,
+    PROF__CORE_UNBALANCED = 5, PROF__CORE_HEALED, PROF__CORE_UNFINISHED = 8, PROF__CORE_STEPS,
+    PROF__CORE_COUNTS,
+    PROF__CORE_TICK = 0xff               /* the row of records that tell time alone */
+};
+
+struct prof__frame {                     /* an open zone */
+    uint32_t above;                      /* row << 24 | depth, from 1; 0: no frame */
+    uint32_t start, site_depth;          /* row << 24 | site << 8 | depth, as in a record */
+};
+
+typedef struct prof__hot { prof__frame *top; } prof__hot;   /* one past the innermost open zone */
+
+typedef struct prof__state {
+    prof__hot hot;                       /* must be first */
+    uint32_t context;                    /* its number; << 16: how many ends to ignore */
+    uint32_t frames[3 * PROF_MAX_DEPTH + 1];   /* prof__frame each; the last word: none */
+} prof__state;
+
+#define PROF__CORE_STATES (PROF_ARENA_SIZE / sizeof(prof__state))
+static struct prof__core {
+    uint32_t counts[PROF__CORE_COUNTS];
+    uint32_t start, stop, rate, row;
+    prof__record *cursor, *limit;        /* limit NULL: the buffer is full */
+    prof__state *states;                 /* they lie from here to the arena's end */
+    union { prof__state states[PROF__CORE_STATES]; prof__record records[1]; } arena;
+} prof__core;
+#define PROF__CORE_END (prof__core.arena.states + PROF__CORE_STATES)
+
+extern const prof_site __start_prof_marks[] __attribute__((weak));
+extern const prof_site __stop_prof_marks[] __attribute__((weak));
+
+static prof__frame prof__no_frame;
+static prof__hot prof__nowhere = { &prof__no_frame };
+static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS + 1];   /* the last is nobody's */
+
+PROF__FN prof__frame *prof__frames(prof__state *t) {
+    return (prof__frame *)(void *)t->frames;
+}
+
+/* All to the slow path. */
+PROF__FN void prof__disarm(void) {
+    for (uint32_t i = PROF_MAX_CONTEXTS + 1; i--;) prof__contexts[i] = &prof__nowhere;
+}
+
+PROF__INLINE uint32_t prof__context(void) { return PROF_CONTEXT(); }
+
+/* The state of this context, or the arena's end. */
+PROF__APART(prof__state *) prof__state_here(void) {
+    prof__state *t = prof__core.states;
+    uint32_t context = prof__context();
+    while (t < PROF__CORE_END && (uint16_t)t->context != context) t++;
+    return t;
+}
+
+/* A new one, and the room for its records. */
+PROF__FN void prof__state_make(uint32_t context, prof__record *limit) {
+    prof__state *t = --prof__core.states;
+    prof__frame *f = prof__frames(t);
+    uint32_t above = prof__core.row;
+    prof__core.limit = limit;
+    prof__core.row += 1u << 24;
+    t->hot.top = f;
+    t->context = context;
+    for (int i = 0; i < PROF_MAX_DEPTH; i++) (f++)->above = ++above;
+    f->above = 0;
+    prof__contexts[context] = &t->hot;
+}
+
+PROF__RARE(prof__frame *) prof__begin_slow(prof__mark *site) {
+    struct prof__core *core = &prof__core;
+    uintptr_t mask = prof__mask();
+    uint32_t context = prof__context(), why = PROF__CORE_FULL;
+    prof__record *limit = core->limit;
+    prof__state *t;
+    if (limit && (t = prof__state_here()) != PROF__CORE_END) {
+        why = PROF__CORE_DEEP;
+#if !PROF__BY_IPSR                       /* what interrupted this may have made it */
+        if (!(t->context >> 16) && t->hot.top->above) {
+            prof__unmask(mask);
+            return prof__begin(site);
+        }
+#endif
+    } else if (context >= PROF_MAX_CONTEXTS) {
+        why = PROF__CORE_THREADS;
+    } else if (limit) {
+        limit -= PROF_MAX_DEPTH + 1 + (sizeof(prof__state) + 11) / 12;   /* 1: it is any word */
+        if (core->cursor <= limit) {
+            prof__state_make(context, limit);
+            prof__unmask(mask);
+            return prof__begin(site);
+        }
+    }
+    core->counts[why]++;
+    prof__unmask(mask);
+    return NULL;
+}
+
+PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *site) {
+    uintptr_t mask = PROF__HOT_MASK();
+    prof__hot *t = prof__contexts[PROF__CONTEXT_INDEX()];
+    prof__frame *f = t->top;
+    uint32_t above = f->above;
+    if (above) {
+        t->top = f + 1;
+        f->start = prof__clock();
+        f->site_depth = ((uint32_t)(site - __start_prof_marks) << 8) + above;
+        PROF__HOT_UNMASK(mask);
+        return f + 1;
+    }
+    PROF__HOT_UNMASK(mask);
+    return prof__begin_slow(site);
+}
+
+/* The next record's place, and the time; NULL: only what is kept for open zones is left. Where an
+   interrupt comes between the two and takes one, strex fails: records stand in order of time. */
+PROF__INLINE prof__record *prof__core_slot(uint32_t *now) {
+    struct prof__core *core = &prof__core;
+    prof__record *c;
+#if PROF__CORTEX_M == 2
+    uint32_t busy;
+    do {
+        __asm__ volatile("ldrex %0, [%1]" : "=r"(c) : "r"(&core->cursor) : "memory");
+        *now = prof__clock();
+        if (c >= core->limit) return NULL;
+        __asm__ volatile("strex %0, %1, [%2]"
+                         : "=&r"(busy) : "r"(c + 1), "r"(&core->cursor) : "memory");
+    } while (busy);
+#else
+    uintptr_t mask = PROF__CORTEX_M ? prof__mask() : 0;
+    c = core->cursor;
+    *now = prof__clock();
+    if (c < core->limit) core->cursor = c + 1;
+    else c = NULL;
+    if (PROF__CORTEX_M) prof__unmask(mask);
+#endif
+    return c;
+}
+
+PROF__INLINE void prof__core_put(prof__record *c, const prof__frame *f, uint32_t now) {
+    c->end = now;
+    c->duration = now - f->start;
+    PROF__BARRIER();
+    c->site_depth = f->site_depth;       /* last: 0 until then */
+}
+
+/* Not the innermost one's end, or one that writes where room was kept. */
+PROF__RARE(void) prof__end_slow(const prof__frame *token) {
+    struct prof__core *core = &prof__core;
+    uintptr_t mask = prof__mask();
+    prof__state *t = prof__state_here();
+    if (!prof__on) {
+    } else if (t == PROF__CORE_END || token <= prof__frames(t) || token > t->hot.top) {
+        core->counts[PROF__CORE_UNBALANCED]++;
+    } else {
+        while (t->hot.top >= token) {
+            core->counts[PROF__CORE_HEALED] += t->hot.top > token;
+            prof__core_put(core->cursor++, --t->hot.top, prof__clock());
+        }
+        if (core->limit && core->cursor >= core->limit) {
+            core->limit = NULL;
+            prof__disarm();
+        }
+    }
+    prof__unmask(mask);
+}
+
+PROF_API PROF__QUIET void prof__end(prof__frame *token) {
+    uintptr_t mask = PROF__HOT_MASK();
+    prof__hot *t = prof__contexts[PROF__CONTEXT_INDEX()];
+    uint32_t now;
+    prof__record *c = t->top == token ? prof__core_slot(&now) : NULL;
+    if (c) {
+        prof__core_put(c, --token, now);
+        t->top = token;
+    }
+    PROF__HOT_UNMASK(mask);
+    if (!c) prof__end_slow(token);
+}
+
+/* The end that comes must not take another zone's frame: none begins until then. */
+PROF_API PROF__QUIET void prof__begin_dropped(void) {
+    uintptr_t mask = prof__mask();
+    prof__state *t = prof__state_here();
+    if (t != PROF__CORE_END) {
+        prof__contexts[t->context & 0xffff] = &prof__nowhere;
+        t->context += 1u << 16;
+    }
+    prof__unmask(mask);
+}
+
+PROF_API PROF__QUIET void prof__end_top(void) {
+    uintptr_t mask = prof__mask();
+    prof__state *t = prof__state_here();
+    prof__frame *top = &prof__no_frame;  /* no zone's */
+    bool skipped = t != PROF__CORE_END && t->context >> 16;
+    if (skipped && !((t->context -= 1u << 16) >> 16) && prof__core.limit)
+        prof__contexts[t->context] = &t->hot;
+    if (t != PROF__CORE_END && t->hot.top != prof__frames(t)) top = t->hot.top;
+    prof__unmask(mask);
+    if (!skipped) prof__end_slow(top);
+}
+
+PROF_API PROF__QUIET prof_result prof__start_core(uint32_t rate) {
+    struct prof__core *core = &prof__core;
+    for (uint32_t *p = core->counts; p < (uint32_t *)(void *)PROF__CORE_END; *p++ = 0)
+        PROF__BARRIER();                 /* else it is a call */
+    prof__disarm();
+    core->cursor = core->arena.records;
+    core->states = PROF__CORE_END;
+    core->limit = (prof__record *)(void *)core->states;
+    core->rate = rate;
+    if (!prof__clock_open()) return PROF_ERROR_UNSUPPORTED;
+    core->start = prof__clock();
+    if (!prof__clock_runs(core->start)) return PROF_ERROR_UNSUPPORTED;
+    prof__on = 1;
+    return PROF_OK;
+}
+
+PROF_API PROF__QUIET prof_trace *prof_stop(void) {
+    if (!prof__on) return NULL;
+    prof__on = 0;
+    prof__disarm();
+    prof__core.stop = prof__clock();
+    return (prof_trace *)(void *)&prof__core;
+}
+
+/* A record of the time, where none came for a quarter of a wrap. */
+PROF_API PROF__QUIET void prof_tick(void) {
+    struct prof__core *core = &prof__core;
+    uintptr_t mask = prof__mask();
+    prof__record *c = core->cursor;
+    uint32_t now = prof__clock();
+    if (prof__on && c < core->limit &&
+        (now - (c > core->arena.records ? c[-1].end : core->start)) >> 30) {
+        core->cursor = c + 1;
+        c->end = now;
+        c->site_depth = (uint32_t)PROF__CORE_TICK << 24;
+    }
+    prof__unmask(mask);
+}
+
+PROF_API PROF__QUIET uint32_t prof_set_categories(uint32_t on) {
+    uint32_t before = ~prof__categories_off;
+    prof__categories_off = ~on;
+    return before;
+}
+
+/* ---- what was recorded ---- */
+
+/* From record to record, but those that tell time alone, and what an end has not written yet. time:
+   its end; behind the last one, that of the stop. Counts what it sees. */
+typedef struct prof__walk { const prof__record *at; uint64_t time; } prof__walk;
+
+PROF__APART(prof__walk) prof__core_first(void) {
+    prof__walk w = { prof__core.arena.records - 1, prof__core.start };
+    prof__core.counts[PROF__CORE_RECORDED] = prof__core.counts[PROF__CORE_STEPS] = 0;
+    if (prof__on) prof__core.stop = prof__clock();
+    return w;
+}
+
+PROF__APART(bool) prof__core_next(prof__walk *w) {
+    struct prof__core *core = &prof__core;
+    uint32_t row = PROF__CORE_TICK, step;
+    while (row == PROF__CORE_TICK && ++w->at < core->cursor) {
+        if (!w->at->site_depth) continue;
+        row = w->at->site_depth >> 24;
+        step = w->at->end - (uint32_t)w->time;
+        core->counts[PROF__CORE_STEPS] += step >> 31;
+        w->time += step;
+    }
+    if (row != PROF__CORE_TICK) return ++core->counts[PROF__CORE_RECORDED];
+    w->time += core->stop - (uint32_t)w->time;
+    return false;
+}
+
+/* How many zones are open. */
+PROF__FN uint32_t prof__core_open(void) {
+    uint32_t n = 0;
+    for (prof__state *t = prof__core.states; t < PROF__CORE_END; t++)
+        for (const prof__frame *f = prof__frames(t); f < t->hot.top; f++) n++;
+    return n;
+}
+
+PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
+    const uint32_t *counts = prof__core.counts;
+    prof_stats s;
+    memset(&s, 0, sizeof s);
+    for (prof__walk w = prof__core_first(); prof__core_next(&w);) {}
+    s.unfinished = prof__core_open();
+    s.recorded = counts[PROF__CORE_RECORDED] + s.unfinished;
+    s.dropped_full = counts[PROF__CORE_FULL];
+    s.dropped_deep = counts[PROF__CORE_DEEP];
+    s.dropped_threads = counts[PROF__CORE_THREADS];
+    s.dropped = s.dropped_full + s.dropped_deep + s.dropped_threads;
+    s.unbalanced = counts[PROF__CORE_UNBALANCED];
+    s.healed = counts[PROF__CORE_HEALED];
+    s.clock_steps = counts[PROF__CORE_STEPS];
+    s.threads = prof__core.row >> 24;
+    s.clock = PROF_CLOCK_CPU;
+    s.ticks_per_second = prof__core.rate;
+    s.bytes_total = sizeof prof__core.arena;
+    return s;
+}
+
+/* ---- the raw dump: see @RAW, whose reader reads it ---- */
+
+enum { PROF__DUMP_WORDS = 144, PROF__DUMP_HEAD = 6 };
+static struct prof__dump {
+    prof_sink sink;
+    uint32_t number, used;
+    bool failed;
+    uint32_t words[PROF__DUMP_WORDS];
+} prof__dump;
+
+PROF__APART(void) prof__dump_u32(uint32_t n) { prof__dump.words[prof__dump.used++] = n; }
+
+PROF__APART(void) prof__dump_u64(uint64_t n) {
+    prof__dump_u32((uint32_t)n);
+    prof__dump_u32((uint32_t)(n >> 32));
+}
+
+PROF__APART(void) prof__dump_begin(uint32_t type, uint32_t first) {
+    prof__dump.words[0] = 0x50524f46;
+    prof__dump.words[1] = 2u << 16 | type;
+    prof__dump.used = PROF__DUMP_HEAD;
+    prof__dump_u32(first);
+}
+
+/* a + b modulo 2^32 - 1, which stands for 0. */
+PROF__FN uint32_t prof__dump_sum(uint32_t a, uint32_t b) {
+    a += b;
+    return a + (a < b);
+}
+
+PROF__APART(void) prof__dump_end(void) {
+    struct prof__dump *d = &prof__dump;
+    uint32_t a = 0, b = 0;
+    d->words[2] = (d->used - PROF__DUMP_HEAD) * 4;
+    d->words[3] = d->number++;
+    d->words[4] = d->words[5] = 0;
+    for (uint32_t i = 1; i < d->used; i++) {
+        a = prof__dump_sum(a, d->words[i]);
+        b = prof__dump_sum(b, a);
+    }
+    d->words[4] = ~a ? a : 0;
+    d->words[5] = ~b ? b : 0;
+    if (!d->failed) d->failed = !d->sink.write(d->sink.user, d->words, d->used * 4);
+    d->used = 0;
+}
+
+/* Name, file and function, cut where the block ends. */
+PROF__FN void prof__dump_site(const prof_site *s) {
+    struct prof__dump *d = &prof__dump;
+    const char *const *text = &s->name;
+    char *to = (char *)(d->words + PROF__DUMP_HEAD + 5), *from;
+    prof__dump_begin(2, (uint32_t)(s - __start_prof_marks));
+    prof__dump_u32(s->line);
+    for (int i = 0; i < 3; i++) {
+        const char *p = *text++;
+        from = to;
+        while (*p && to < (char *)(d->words + PROF__DUMP_WORDS)) *to++ = *p++;
+        prof__dump_u32((uint32_t)(to - from));
+    }
+    d->used = (uint32_t)(to + 3 - (char *)d->words) / 4;
+    prof__dump_end();
+}
+
+/* The clock's rate, the session's start, and what time that was. */
+PROF__APART(void) prof__dump_clock(bool first) {
+    uint32_t rate = prof__core.rate ? prof__core.rate : 1000000000u;
+    if (first) prof__dump_u64((uint64_t)rate << PROF__CLOCK_SHIFT);
+    prof__dump_u64(prof__core.start);
+    prof__dump_u64(0);
+    if (!first) prof__dump_u64((uint64_t)rate << PROF__CLOCK_SHIFT);
+}
+
+/* A row's records, by the wraps of the clock; depths there count from 0. Returns the time of the
+   stop. */
+PROF__FN uint64_t prof__dump_row(uint32_t row) {
+    struct prof__dump *d = &prof__dump;
+    uint32_t epoch = 0, position = 0;
+    prof__walk w = prof__core_first();
+    while (prof__core_next(&w)) {
+        if (w.at->site_depth >> 24 != row) continue;
+        if (d->used && (d->used > PROF__DUMP_WORDS - 3 || epoch != (uint32_t)(w.time >> 32)))
+            prof__dump_end();
+        if (!d->used) {
+            epoch = (uint32_t)(w.time >> 32);
+            prof__dump_begin(4, row);
+            prof__dump_u32(epoch);
+            prof__dump_u64(position);
+            prof__dump_clock(false);
+        }
+        prof__dump_u32(w.at->end);
+        prof__dump_u32(w.at->duration);
+        prof__dump_u32((w.at->site_depth & 0xffffff) - 1);
+        position++;
+    }
+    if (d->used) prof__dump_end();
+    return w.time;
+}
+
+/* The zones still open, outermost first. */
+PROF__FN void prof__dump_open(prof__state *t, uint32_t row, uint64_t stop) {
+    prof__dump_begin(5, row);
+    prof__dump_u32(PROF_MAX_DEPTH);      /* at most: as many as the block has */
+    prof__dump_u64(stop);
+    for (const prof__frame *f = prof__frames(t); f < t->hot.top; f++) {
+        prof__dump_u64(stop - ((uint32_t)stop - f->start));
+        prof__dump_u64((f->site_depth & 0xffffff) - 1);
+    }
+    prof__dump_end();
+}
+
+PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
+    uint32_t row = 0, *counts = prof__core.counts;
+    if (!prof__core.cursor) return PROF_ERROR_STATE;
+    if (!out.write) return PROF_ERROR_INVALID;
+    prof__dump.sink = out;
+    prof__dump.number = 0;
+    prof__dump.failed = false;
+    prof__dump_begin(1, PROF_CLOCK_PLATFORM);
+    prof__dump_u32(1);
+    prof__dump_clock(true);
+    prof__dump_u64(1);
+    prof__dump_end();
+    for (const prof_site *s = __start_prof_marks; s < __stop_prof_marks; s++) prof__dump_site(s);
+    for (prof__state *t = PROF__CORE_END; t-- > prof__core.states; row++) {
+        prof__dump_begin(3, row);
+        prof__dump_u32(0);
+        prof__dump_u64(t->context & 0xffff);
+        prof__dump_end();
+        prof__dump_open(t, row, prof__dump_row(row));
+    }
+    prof__dump_begin(6, 1);
+    prof__dump_u32(PROF__CORE_COUNTS);
+    counts[PROF__CORE_UNFINISHED] = prof__core_open();
+    counts[PROF__CORE_RECORDED] += counts[PROF__CORE_UNFINISHED];
+    for (int i = 0; i < PROF__CORE_COUNTS; i++) prof__dump_u64(counts[i]);
+    prof__dump_end();
+    return prof__dump.failed ? PROF_ERROR_SINK : PROF_OK;
+}
+
+/* ---- a Chrome array: see @CHROME, whose events these are. In order of ends ---- */
+
+static struct prof__text {
+    prof_sink sink;
+    uint32_t used;
+    bool failed;
+    char bytes[128];
+} prof__text;
+
+PROF__APART(void) prof__text_flush(void) {
+    struct prof__text *o = &prof__text;
+    if (!o->failed) o->failed = !o->sink.write(o->sink.user, o->bytes, o->used);
+    o->used = 0;
+}
+
+PROF__APART(void) prof__text_put(char c) {
+    prof__text.bytes[prof__text.used++] = c;
+    if (prof__text.used == sizeof prof__text.bytes) prof__text_flush();
+}
+
+/* n / d, and what is left; d has 31 bits. Bit by bit: the compiler's division takes more flash. */
+PROF__APART(uint64_t) prof__core_divide(uint64_t n, uint32_t d, uint32_t *left) {
+    uint32_t r = 0;
+    for (int i = 0; i < 64; i++) {
+        r = r << 1 | (uint32_t)(n >> 63);
+        n <<= 1;
+        if (r >= d) {
+            r -= d;
+            n |= 1;
+        }
+    }
+    *left = r;
+    return n;
+}
+
+PROF__APART(void) prof__text_number(uint32_t n) {
+    char text[12], *p = text;
+    do {
+        uint32_t digit;
+        n = (uint32_t)prof__core_divide(n, 10, &digit);
+        *p++ = (char)('0' + digit);
+    } while (n);
+    while (p > text) prof__text_put(*--p);
+}
+
+/* Ticks as microseconds and three digits: seconds, then digit by digit. */
+PROF__APART(void) prof__text_ticks(uint64_t ticks) {
+    uint32_t rate = prof__core.rate ? prof__core.rate : 1000000000u, left;
+    uint32_t any = (uint32_t)prof__core_divide(ticks >> PROF__CLOCK_SHIFT, rate, &left);
+    if (any) prof__text_number(any);
+    for (int i = 9; i--;) {
+        uint64_t tens = ((uint64_t)left << 3) + ((uint64_t)left << 1);
+        uint32_t digit = (uint32_t)prof__core_divide(tens, rate, &left);
+        any |= digit;
+        if (any || i <= 3) prof__text_put((char)('0' + digit));
+        if (i == 3) prof__text_put('.');
+    }
+}
+
+PROF__FN void prof__text_json(const char *s) {
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c == '"' || c == '\\' || c < 32) prof__text_put('\\');
+        if (c < 32) {
+            for (int i = 0; i < 3; i++) prof__text_put("u00"[i]);
+            prof__text_put((char)('0' + (c >> 4)));
+            c = (unsigned char)"0123456789abcdef"[c & 15];
+        }
+        prof__text_put((char)c);
+    }
+}
+
+/* The form with s for $s, as JSON has it, and n for $u. */
+PROF__APART(void) prof__text_say(const char *form, const char *s, uint32_t n) {
+    for (; *form; form++) {
+        if (*form != '$') prof__text_put(*form);
+        else if (*++form == 's') prof__text_json(s);
+        else prof__text_number(n);
+    }
+}
+
+PROF__APART(void) prof__text_meta(const char *name, uint32_t tid) {
+    prof__text_say(",\n{\"ph\":\"M\",\"name\":\"$s\",\"ts\":0.000,\"pid\":1,\"tid\":$u,"
+                   "\"args\":{\"",
+                   name, tid);
+}
+
+PROF__FN void prof__text_thread(const prof__state *t, uint32_t row) {
+    uint32_t context = t->context & 0xffff;
+    prof__text_meta("thread_name", row);
+    prof__text_say("name\":\"thread $u", NULL, context);
+#if PROF__BY_IPSR
+    if (*prof__exception(context))
+        prof__text_say(context < 16 ? " ($s)" : " ($s$u)", prof__exception(context),
+                       context - 16u);
+#endif
+    prof__text_say("\"}}", NULL, 0);
+    prof__text_meta("thread_sort_index", row);
+    prof__text_say("sort_index\":$u}}", NULL, row);
+}
+
+PROF__APART(void) prof__text_zone(uint32_t site_depth, uint64_t start, uint32_t duration) {
+    prof__text_say(",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"$s\",\"pid\":1,\"tid\":$u,"
+                   "\"ts\":",
+                   __start_prof_marks[site_depth >> 8 & 0xffff].name, site_depth >> 24);
+    prof__text_ticks(start - prof__core.start);
+    prof__text_say(",\"dur\":", NULL, 0);
+    prof__text_ticks(duration);
+}
+
+PROF__FN void prof__text_counts(void) {
+    const char *form = "recorded\":$u\0,\"dropped_full\":$u\0,\"dropped_deep\":$u\0"
+                       ",\"dropped_threads\":$u\0\0,\"unbalanced\":$u\0,\"healed\":$u\0\0"
+                       ",\"unfinished\":$u\0,\"clock_steps\":$u";
+    prof__text_meta("prof counts", 0);
+    for (int i = 0; i < PROF__CORE_COUNTS; i++) {
+        uint32_t n = prof__core.counts[i];
+        if (n || !i) prof__text_say(form, NULL, n);
+        while (*form++) {}
+    }
+    prof__text_say(prof__core.rate ? "}}\n]\n" : ",\"ns_are_ticks\":1}}\n]\n", NULL, 0);
+}
+
+PROF_API PROF__QUIET prof_result prof__core_chrome(prof_sink out) {
+    uint32_t row = 0, *counts = prof__core.counts;
+    prof__walk w = prof__core_first();
+    prof__text.sink = out;
+    prof__text.used = 0;
+    prof__text.failed = false;
+    prof__text_say("[\n{\"ph\":\"M\",\"name\":\"prof\",\"ts\":0.000,\"pid\":1,\"tid\":0,\"args\":"
+                   "{\"version\":\"" PROF_VERSION "\",\"baseTimeNanoseconds\":0}}", NULL, 0);
+    prof__text_meta("process_labels", 0);
+    prof__text_say("labels\":\"CPU\"}}", NULL, 0);
+    for (prof__state *t = PROF__CORE_END; t-- > prof__core.states;) prof__text_thread(t, row++);
+    while (prof__core_next(&w)) {
+        prof__text_zone(w.at->site_depth, w.time - w.at->duration, w.at->duration);
+        prof__text_say("}", NULL, 0);
+    }
+    for (prof__state *t = PROF__CORE_END; t-- > prof__core.states;)
+        for (const prof__frame *f = prof__frames(t); f < t->hot.top; f++) {
+            uint32_t open = (uint32_t)w.time - f->start;
+            prof__text_zone(f->site_depth, w.time - open, open);
+            prof__text_say(",\"args\":{\"unfinished\":true}}", NULL, 0);
+        }
+    counts[PROF__CORE_UNFINISHED] = prof__core_open();
+    counts[PROF__CORE_RECORDED] += counts[PROF__CORE_UNFINISHED];
+    prof__text_counts();
+    prof__text_flush();
+    return prof__text.failed ? PROF_ERROR_SINK : PROF_OK;
+}
+#else
 /* ---- @ARENA: one range; records from the top down, the rest from the bottom up ----
 
    All memory there is. Between low and high lies what the analysis will need; promised says how
@@ -8020,7 +8759,7 @@ PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark) {
 #endif
 
 #ifdef PROF_NAMES_IN_ELF
-extern const char __start_prof_sites[] __attribute__((weak));
+extern const char __start_prof_marks[] __attribute__((weak));
 
 PROF__RARE(prof__frame *) prof__begin_in_elf_slow(uint32_t site) {
     return prof__begun(prof__enter(true), site);
@@ -8028,7 +8767,7 @@ PROF__RARE(prof__frame *) prof__begin_in_elf_slow(uint32_t site) {
 
 /* As prof__begin; what a mark holds follows from the place. */
 PROF_API PROF__QUIET prof__frame *prof__begin_in_elf(const char *place) {
-    uint32_t at = (uint32_t)((uintptr_t)place - (uintptr_t)__start_prof_sites);
+    uint32_t at = (uint32_t)((uintptr_t)place - (uintptr_t)__start_prof_marks);
     uint32_t site = (at + PROF__IN_ELF - 1) << 8;
     uintptr_t mask;
     prof__hot *t;
@@ -8237,10 +8976,8 @@ PROF__FN void prof__name_was_cut(void) {
 /* Exceptions without a name get the one they have in ARM's manuals. */
 PROF__FN void prof__context_name(prof__row *row) {
 #if PROF__BY_IPSR
-    static const char names[] = "\0\0NMI\0HardFault\0MemManage\0BusFault\0UsageFault\0SecureFault\0"
-                                "\0\0\0SVCall\0DebugMonitor\0\0PendSV\0SysTick";
     uint32_t n = (uint32_t)row->info.id;
-    const char *name = n < 16 ? prof__nth(names, n) : "IRQ ";
+    const char *name = prof__exception(n);
     if (row->name[0]) return;
     memcpy(row->name, name, strlen(name) + 1);
     if (n >= 16) *prof__text_u64(row->name + 4, n - 16) = 0;
@@ -25816,6 +26553,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     return out;
 }
 #endif /* !PROF__BARE */
+#endif /* !PROF_CORE */
 
 #pragma pop_macro("slots")
 #ifdef __cplusplus
@@ -25852,6 +26590,8 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
        has PyTorch's key; a module's hierarchy is that of its zone's begin; the table on a terminal
        is as wide as that, tells recursion, and says why it is empty; what was cut, unfinished or
        left open is counted where it is true by construction.
+       Targets: PROF_CORE, the smallest recorder; begin and end in assembly from Cortex-M3 up;
+       PROF_CLOCK_AT, PROF_CLOCK_BITS.
        Files of different versions of prof.h, or of another PROF_NOW, no longer link.
    0.1.0
        The first.

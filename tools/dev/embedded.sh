@@ -336,6 +336,73 @@ for cpu in cortex-m0 cortex-m3; do
 done
 race 'race cortex-m3, begin and end in C' 0 cortex-m3 -DPROF_NO_ASM
 
+# ---- PROF_CORE: the same program everywhere, with the same result; then interrupts ----
+
+first_core=''
+
+core_same() {   # NAME: what stands in its folder
+    if ! "$decode" <"$folder/trace.raw" >"$folder/decoded" 2>"$out/said"; then
+        not_ok "$1" "the dump is damaged: $(cat "$out/said")"
+        return
+    fi
+    [ -n "$first_core" ] || first_core=$folder
+    for file in table.txt decoded trace.raw; do
+        cmp "$first_core/$file" "$folder/$file" >"$out/said" 2>&1 ||
+            { not_ok "$1" "$(cat "$out/said")"; return; }
+    done
+    ok "$1"
+}
+
+core() {   # NAME SYSTEM MACHINE BUILDER RAM FLAGS
+    name="core $1"
+    wanted "$name" || return
+    folder=$out/$name
+    mkdir -p "$folder"
+    if [ "$2" = host ]; then
+        gcc $warn -O1 -DPROF_FREESTANDING -I. tests/target/core.c $board/host.c \
+            -o "$folder/program" >"$out/said" 2>&1 && (cd "$folder" && ./program >table.txt)
+    else
+        compiler=arm-none-eabi-gcc
+        [ "$4" = riscv ] && compiler=riscv64-unknown-elf-gcc
+        has "$name" $compiler "qemu-system-$2" || return
+        $4 "$folder/program" "$5" $6 tests/target/core.c >"$out/said" 2>&1 &&
+            emulate "$folder/program" "$2" "$3"
+    fi || { not_ok "$name" "$(head -n 5 "$out/said"; head -n 5 "$folder/table.txt")"; return; }
+    core_same "$name"
+}
+
+core_race() {   # NAME STATUSES CPU FLAGS...
+    name="core race $1" statuses=$2 cpu=$3
+    shift 3
+    wanted "$name" || return
+    has "$name" arm-none-eabi-gcc qemu-system-arm || return
+    folder=$out/core_race
+    mkdir -p "$folder"
+    arm "$folder/program" 0x400000 -mcpu="$cpu" -DPROF_ARENA_SIZE=900000 "$@" \
+        tests/target/core_race.c >"$out/said" 2>&1 ||
+        { not_ok "$name" "does not compile: $(head -n 5 "$out/said")"; return; }
+    emulate "$folder/program" arm mps2-an385
+    got=$?
+    case " $statuses " in *" $got "*) ;; *) not_ok "$name" "exit status $got, not $statuses"; return ;; esac
+    [ $got != 0 ] || "$decode" <"$folder/table.txt" >"$folder/decoded" 2>/dev/null ||
+        { not_ok "$name" 'the dump is damaged'; return; }
+    ok "$name"
+}
+
+core host host
+core cortex-m0 arm mps2-an385 arm 0x8000 -mcpu=cortex-m0
+core cortex-m3 arm mps2-an385 arm 0x8000 -mcpu=cortex-m3
+core cortex-m7 arm mps2-an500 arm 0x8000 -mcpu=cortex-m7
+core rv32imac riscv32 virt riscv 0x2000 '-march=rv32imac -mabi=ilp32'
+for cpu in cortex-m0 cortex-m3; do
+    core_race $cpu 0 $cpu
+    core_race "$cpu, PROF_LOCK" 0 $cpu '-DPROF_LOCK()=board_mask()' '-DPROF_UNLOCK(s)=board_unmask(s)'
+    core_race "$cpu, one context" 0 $cpu '-DPROF_CONTEXT()=0u'
+done
+mkdir -p "$out/unmasked"
+sed 's/= PROF__CORTEX_M ? prof__mask() : 0;/= 0;/' prof.h >"$out/unmasked/prof.h"
+core_race 'cortex-m0 without protection fails' '3 5 98' cortex-m0 -iquote "$out/unmasked"
+
 # ---- Tasks of a kernel of the test's own, and its account of them ----
 
 kernel() {   # CPU MACHINE NOISE FLAG: what its schedule depends on

@@ -55,20 +55,22 @@ bytes() {   # PROGRAM SECTION...: their sizes, added
 }
 
 # What the library leaves to others, and what its functions take of the stack.
-needs() {   # TARGET: of prof.h alone
+needs() {   # TARGET FLAGS...: of prof.h alone
     case $1 in
     rv32) compiler='riscv64-unknown-elf-gcc -march=rv32imac -mabi=ilp32 -misa-spec=2.2' ;;
     *) compiler="arm-none-eabi-gcc -mcpu=$1 -mthumb" ;;
     esac
-    $compiler -std=c99 -Os -ffreestanding -ffunction-sections -fstack-usage -fcallgraph-info -I. \
+    target=$1
+    shift
+    $compiler -std=c99 -Os -ffreestanding -ffunction-sections -fstack-usage -fcallgraph-info -I. "$@" \
         -c $out/prof.c -o $out/prof.o || exit 1
     others=$(${compiler%%gcc*}nm -u $out/prof.o | awk '{print $2}' |
         grep -vE '^(mem(cpy|set|move|cmp)|str(len|cmp|ncmp)|__aeabi_(u?idiv|u?ldivmod|u?idivmod|lmul|l[als]s[lr]|mem[a-z0-9]*)|__(u?div|u?mod|mul|ash[lr]|lshr|gnu_thumb1_case_)[a-z0-9_]*)$')
-    [ -z "$others" ] || fail "$1: prof.h needs" $others
+    [ -z "$others" ] || fail "$target: prof.h needs" $others
     unbounded=$(awk -F'\t' '$3 != "static"' $out/prof.su)
-    [ -z "$unbounded" ] || fail "$1: stack without bound:" "$unbounded"
+    [ -z "$unbounded" ] || fail "$target: stack without bound:" "$unbounded"
     sed -n 's/^edge: { sourcename: "\([^"]*\)" targetname: "\([^"]*\)".*/\1 \2/p' $out/prof.ci |
-        tsort >/dev/null 2>$out/loops || fail "$1: recursion:" "$(cat $out/loops)"
+        tsort >/dev/null 2>$out/loops || fail "$target: recursion:" "$(cat $out/loops)"
     largest=$(awk -F'\t' '{sub(/.*:/, "", $1); print $2, $1}' $out/prof.su | sort -rn | head -n 1)
 }
 
@@ -77,16 +79,18 @@ fail() {
     failed=1
 }
 
-flash() { bytes "$1" .text .rodata .data; }
+flash() { bytes "$1" .text .rodata .data prof_marks; }
 ram() { bytes "$1" .data .bss; }
 
-count() {   # TARGET: the lines that the program prints, "NAME HUNDREDTHS"
+count() {   # TARGET FLAGS...: the lines that the program prints, "NAME HUNDREDTHS"
     clock=-DPROF_CLOCK_AT=0x40028018     # a timer; CYCCNT, which is read alike, stands in QEMU
     [ "$1" = rv32 ] && clock=-DDEFAULT_CLOCK
-    link "$1" $out/count $out/prof.c -DCOUNT -DPROF_ARENA_SIZE=1048576 "$clock"
+    counted=$1
+    shift
+    link "$counted" $out/count $out/prof.c -DCOUNT -DPROF_ARENA_SIZE=1048576 "$clock" "$@"
     rm -f $out/count.txt
-    emulate "$1" $out/count ||
-        { echo "size: $1: the program that counts ended with status $?" >&2; exit 1; }
+    emulate "$counted" $out/count ||
+        { echo "size: $counted: the program that counts ended with status $?" >&2; exit 1; }
 }
 
 emulate() {   # TARGET PROGRAM FLAGS...: its UART goes to count.txt
@@ -169,6 +173,17 @@ masked() {   # TARGET: the longest stretch with interrupts masked
     [ "${most% *}" -le 150 ] || fail "$1: interrupts are masked for ${most% *} instructions in ${most#* }"
 }
 
+# PROF_CORE, against the same program without a recorder.
+core() {   # TARGET
+    count "$1" -DPROF_CORE
+    instructions core_zone_instructions zone 0
+    compile "$1" -DPROF_CORE -c $out/prof.c -o $out/library.o
+    part core_text RECORDER 900 -DPROF_CORE
+    part core_dump_text DUMP 1800 -DPROF_CORE
+    part core_chrome_text CHROME 2900 -DPROF_CORE
+    needs "$1" -DPROF_CORE
+}
+
 instructions() {   # KEY NAME LIMIT: what the program counted
     put "$1" "$(awk -v name="$2" '$1 == name {printf "%.1f", $2 / 100}' $out/count.txt)" "$3"
 }
@@ -208,6 +223,7 @@ measure() {   # TARGET ZONE-LIMIT FULL-LIMIT
     least_ram "$target"
     needs "$target"
     put stack_largest "${largest% *}" 0 "${largest#* }"
+    core "$target"
     printf '\n  }' >>"$json.part"
 }
 
