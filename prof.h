@@ -8610,14 +8610,16 @@ PROF__FN void prof__new_epoch(prof__state *t) {
    is below the limit there is. */
 PROF__FN bool prof__room(prof__state *t) {
     const prof__parts *parts = prof__trace.parts;
+    size_t room;
     if (!t->spare && t->hot.cursor >= t->hot.limit) {
         t->spare = (prof__segment *)(parts && parts->chunk ? parts->chunk(t) : prof__chunk_new());
         t->hot.limit = t->spare ? t->end : t->hot.limit;
     }
+    room = (uintptr_t)t->end - (uintptr_t)t->hot.cursor;   /* without a chunk both are NULL */
     if (!t->spare) {
-        if (t->hot.cursor + PROF__RESERVE(prof__open_zones(t)) + PROF__CALL_SLOTS > t->end)
+        if (room < (PROF__RESERVE(prof__open_zones(t)) + PROF__CALL_SLOTS) * sizeof(prof__record))
             return false;
-    } else if (t->hot.cursor + PROF__CALL_SLOTS > t->end) {
+    } else if (room < PROF__CALL_SLOTS * sizeof(prof__record)) {
         prof__chunk_open(t);
     }
     prof__new_epoch(t);
@@ -8759,7 +8761,7 @@ PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark) {
 #endif
 
 #ifdef PROF_NAMES_IN_ELF
-extern const char __start_prof_marks[] __attribute__((weak));
+extern const char __start_prof_sites[] __attribute__((weak));
 
 PROF__RARE(prof__frame *) prof__begin_in_elf_slow(uint32_t site) {
     return prof__begun(prof__enter(true), site);
@@ -8767,7 +8769,7 @@ PROF__RARE(prof__frame *) prof__begin_in_elf_slow(uint32_t site) {
 
 /* As prof__begin; what a mark holds follows from the place. */
 PROF_API PROF__QUIET prof__frame *prof__begin_in_elf(const char *place) {
-    uint32_t at = (uint32_t)((uintptr_t)place - (uintptr_t)__start_prof_marks);
+    uint32_t at = (uint32_t)((uintptr_t)place - (uintptr_t)__start_prof_sites);
     uint32_t site = (at + PROF__IN_ELF - 1) << 8;
     uintptr_t mask;
     prof__hot *t;
