@@ -4,6 +4,7 @@
 #include "losses.h"
 #include "raw_json.h"
 #include "source.h"
+#include "swo.h"
 #include "top.h"
 #include "unpack.h"
 
@@ -38,6 +39,7 @@ typedef struct source {
     int fd;
     bool as_it_comes;                    /* a port: nothing to unpack, it has no first bytes */
     elf_names *elf;                      /* --elf; NULL: none */
+    swo *swo;                            /* --swo; NULL: none */
     top_view *top;                       /* --follow; NULL: none */
 } source;
 
@@ -66,8 +68,9 @@ static bool push_all(raw_json *raw, source *from) {
     unsigned long long bytes = 0;
     long got = 0;
     while ((got = read_some(from, file, piece, sizeof piece, &why)) > 0) {
-        raw_json_push(raw, piece, (size_t)got);
-        if (from->top) top_push(from->top, piece, (size_t)got);
+        size_t size = from->swo ? swo_take(from->swo, piece, (size_t)got) : (size_t)got;
+        raw_json_push(raw, piece, size);
+        if (from->top) top_push(from->top, piece, size);
         else progress("reading", 0, 0);
         bytes += (unsigned long long)got;
     }
@@ -84,7 +87,10 @@ static bool push_all(raw_json *raw, source *from) {
 /* ---- The command ---- */
 
 /* Whether that was a stream, and how it ended. */
-static int judge(raw_json *raw, const prof_raw_stats *stats, const char *path) {
+static int judge(raw_json *raw, const prof_raw_stats *stats, const source *from) {
+    const char *path = from->path;
+    if (!stats->bytes && from->swo)
+        return fail(path, "no byte of port %u of the ITM", from->swo->port);
     if (!stats->bytes) return fail(path, "the file is empty");
     if (!stats->blocks)
         return fail(path, "byte 0: this is no raw stream of prof.h: no whole block in %llu bytes",
@@ -99,11 +105,11 @@ static int decode_to(source *from, const char *to) {
     if (!output_open(&out, to)) return EXIT_BAD;
     raw_json *raw = raw_json_open(&out);
     raw_json_names(raw, from->elf);
-    if (!from->top) raw_json_read_ahead(raw, from->fd, lseek(from->fd, 0, SEEK_CUR));
+    if (!from->top && !from->swo) raw_json_read_ahead(raw, from->fd, lseek(from->fd, 0, SEEK_CUR));
     int status = push_all(raw, from) ? EXIT_OK : EXIT_BAD;
     prof_raw_stats stats = raw_json_end(raw);
     if (from->top) top_end(from->top);
-    if (status == EXIT_OK) status = judge(raw, &stats, from->path);
+    if (status == EXIT_OK) status = judge(raw, &stats, from);
     raw_json_free(raw);
     return output_finish(&out, status);
 }
@@ -121,7 +127,7 @@ static int decode(source *from, const char *to, bool follow) {
     bool is_file = fstat(from->fd, &kind) == 0 && S_ISREG(kind.st_mode);
     if (follow && to && strcmp(to, "-") == 0)
         return fail("--follow", "the table goes to stdout; give the trace a file with -o");
-    if (follow && is_file && !is_packed(from->fd) && !top_can(from->fd))
+    if (follow && is_file && !from->swo && !is_packed(from->fd) && !top_can(from->fd))
         return fail(from->path, "byte 0: this is no raw stream of prof.h");
     if (is_file) input_note(&kind);
     if (!is_file || follow) interrupts_take();
@@ -133,8 +139,8 @@ static int decode(source *from, const char *to, bool follow) {
 
 static int run(int argc, char **argv) {
     const char *to = NULL, *where = NULL, *elf = NULL;
-    int64_t baud = 115200;
-    bool follow = false;
+    int64_t baud = 115200, port = 0;
+    bool follow = false, itm = false;
     const option_spec options[] = {
         {"baud", 'b', OPTION_COUNT, &baud, "N", "speed of a serial port (115200)"},
         {"connect", 'c', OPTION_TEXT, &where, "HOST:PORT", "the stream comes from that TCP port"},
@@ -143,6 +149,8 @@ static int run(int argc, char **argv) {
         {"follow", 'f', OPTION_FLAG, &follow, NULL, "the table on stdout as it grows, once a "
          "second, until the stream ends, q or Ctrl-C; the trace with -o alone"},
         {"output", 'o', OPTION_TEXT, &to, "FILE", "instead of stdout; .gz by its ending"},
+        {"swo", 0, OPTION_FLAG, &itm, NULL, "take it out of the packets of a Cortex-M's SWO pin"},
+        {"swo-port", 0, OPTION_COUNT, &port, "N", "the ITM's stimulus port (0)"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
     int status, count = options_parse(&decode_command, options, argc, argv, &status);
@@ -150,11 +158,15 @@ static int run(int argc, char **argv) {
     if (count != (where ? 0 : 1))
         return fail(NULL, "decode takes one stream%s; see prof decode --help",
                     where ? ", and --connect is that" : "");
+    if (port > 31) return fail("--swo-port", "the ITM has ports 0 to 31");
+    swo pin = {.port = (unsigned)port};
     source from = {.path = where ? where : argv[1]};
     from.fd = where ? source_connect(where) : source_open(from.path, baud);
     if (from.fd < 0) return EXIT_BAD;
+    if (itm) from.swo = &pin;
     if (elf) from.elf = elf_open(elf);
     status = elf && !from.elf ? EXIT_BAD : decode(&from, to, follow);
+    if (from.swo) swo_tell(from.swo, from.path);
     if (from.elf && elf_is_other(from.elf)) note_cut_input();
     elf_close(from.elf);
     close(from.fd);
