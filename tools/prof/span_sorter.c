@@ -95,7 +95,10 @@ static void sort_piece(span_sorter *s) {
 
 static void write_piece(span_sorter *s) {
     sort_piece(s);
-    if (!s->file) s->file = temporary_file();
+    if (!s->file) {
+        s->file = temporary_file();
+        setvbuf(s->file, NULL, _IONBF, 0);       /* blocks are read and written whole */
+    }
     GROW(s->heap, s->pieces, s->capacity);
     piece *p = s->heap[s->pieces++] = allocate(sizeof *p);
     p->block = allocate(s->per_block * s->size);
