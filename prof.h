@@ -3809,6 +3809,7 @@ typedef struct prof__walk { const prof__record *at; uint64_t time; } prof__walk;
 PROF__APART(prof__walk) prof__core_first(void) {
     prof__walk w = { prof__core.arena.records - 1, prof__core.start };
     prof__core.counts[PROF__CORE_RECORDED] = prof__core.counts[PROF__CORE_STEPS] = 0;
+    prof__core.counts[PROF__CORE_UNFINISHED] = 0;
     if (prof__on) prof__core.stop = prof__clock();
     return w;
 }
@@ -4127,8 +4128,6 @@ PROF_API PROF__QUIET prof_result prof__core_chrome(prof_sink out) {
     prof__text.failed = false;
     prof__text_say("[\n{\"ph\":\"M\",\"name\":\"prof\",\"ts\":0.000,\"pid\":1,\"tid\":0,\"args\":"
                    "{\"version\":\"" PROF_VERSION "\",\"baseTimeNanoseconds\":0}}", NULL, 0);
-    prof__text_meta("process_labels", 0);
-    prof__text_say("labels\":\"CPU\"}}", NULL, 0);
     for (prof__state *t = PROF__CORE_END; t-- > prof__core.states;) prof__text_thread(t, row++);
     while (prof__core_next(&w)) {
         prof__text_zone(w.at->site_depth, w.time - w.at->duration, w.at->duration);
@@ -4139,8 +4138,8 @@ PROF_API PROF__QUIET prof_result prof__core_chrome(prof_sink out) {
             uint32_t open = (uint32_t)w.time - f->start;
             prof__text_zone(f->site_depth, w.time - open, open);
             prof__text_say(",\"args\":{\"unfinished\":true}}", NULL, 0);
+            counts[PROF__CORE_UNFINISHED]++;
         }
-    counts[PROF__CORE_UNFINISHED] = prof__core_open();
     counts[PROF__CORE_RECORDED] += counts[PROF__CORE_UNFINISHED];
     prof__text_counts();
     prof__text_flush();
