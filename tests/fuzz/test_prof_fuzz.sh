@@ -45,7 +45,7 @@ ASAN_OPTIONS=clear_shadow_mmap_threshold=100000000:$(printenv ASAN_OPTIONS)
 export ASAN_OPTIONS
 for kind in raw:4000 record:200 submit:200 elf:2000; do
     count=$((${kind#*:} / sample)) kind=${kind%:*}
-    try "corpus_$kind" "$out/corpus" "$kind" "$count" tests/fuzz/corpus/"$kind"/*
+    try "corpus_$kind" sh -c "cd '$out' && ./corpus $kind $count '$PWD'/tests/fuzz/corpus/$kind/*"
 done
 for file in tests/command/traces/*.json tests/fuzz/corpus/trace/* tests/fuzz/corpus/stream/* \
     tests/fuzz/corpus/folded/* tests/fuzz/corpus/import/* "$0"; do
