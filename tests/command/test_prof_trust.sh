@@ -176,25 +176,25 @@ fi
 
 # A file that gets too large, its own, a temporary one or stdout, as on a full disk: one line that
 # names it, exit status 2, and nothing stays. Temporary files are in TMPDIR.
-too_large() {   # TEXT COMMAND...
+too_large() {   # TEXT COMMAND...; of: the trace, a large one without it
     text=$1
     shift
     rm -rf "$out/full"
     mkdir -p "$out/full"
     (
         ulimit -f 4
-        cd "$out/full" && TMPDIR=$PWD "$prof" "$@" ../big.json >../full.stdout 2>../full.said
+        cd "$out/full" && TMPDIR=$PWD "$prof" "$@" "${of:-../big.json}" >../full.stdout 2>../full.said
     )
     status=$?
     cat "$out/full.said"
     [ $status = 2 ] && [ "$(wc -l <"$out/full.said")" = 1 ] && [ -z "$(ls "$out/full")" ] &&
         grep -q "^prof: .*$text" "$out/full.said"
 }
-for file in x.csv x.parquet x.pftrace x.pb.gz x.folded; do
+for file in x.csv x.sqlite x.parquet x.pftrace x.pb.gz x.folded; do
     try "too_large_temporary_$file" too_large 'full: a temporary file cannot be used: ' export -o $file
 done
 try too_large_temporary_report too_large 'full: a temporary file cannot be used: ' report
-try too_large_sqlite too_large 'x.sqlite: cannot be written: ' export -o x.sqlite
+of=../evil.json try too_large_sqlite too_large 'x.sqlite: cannot be written: ' export -o x.sqlite
 try too_large_json too_large 'x.json: cannot be written: ' export -o x.json
 try too_large_stdout too_large 'stdout: cannot be written: ' cut --to 100s
 try too_large_merged too_large 'prof_merged_.*: cannot be written: ' export -o x.pftrace ../big.json

@@ -172,8 +172,13 @@ static void count_item(void *user, const prof_raw_item *item) {
 
 static void count_raw(const test_text *text, prof_stats *told) {
     static char room[1 << 20];
-    prof_raw_desc desc = { room, sizeof room, count_item, told };
+    prof_raw_desc desc;
     prof_raw *raw;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = room;
+    desc.memory_size = sizeof room;
+    desc.item = count_item;
+    desc.user = told;
     EQUAL(prof_raw_open(&desc, &raw), PROF_OK);
     prof_raw_feed(raw, text->data, text->size);
     prof_raw_close(raw, NULL);
