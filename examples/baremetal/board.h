@@ -14,6 +14,10 @@ static inline uint32_t board_clock(void) {                     /* TIMER0, which 
     return *(volatile uint32_t *)0x40008540;
 }
 #  define BOARD_CLOCK 1
+#elif defined(BOARD_AN521)
+#  define BOARD_HZ 25000000u
+#  define BOARD_CLOCK_AT 0x50302018
+void board_start_core(void (*entry)(void));    /* core 1: its stack has 2 KB, it must not return */
 #elif defined(__arm__)
 #  define BOARD_HZ 25000000u
 #  define BOARD_CLOCK_AT 0x40028018      /* a timer of the MPS2 */

@@ -1,5 +1,6 @@
 /* Start-up, UART and semihosting for a Cortex-M, without any library. BOARD_MICROBIT: the BBC
-   micro:bit (nRF51822, Cortex-M0, 16 KB of RAM); else ARM's MPS2 with a Cortex-M3, M4 or M7. */
+   micro:bit (nRF51822, Cortex-M0, 16 KB of RAM); BOARD_AN521: ARM's MPS2 with two Cortex-M33; else
+   the MPS2 with a Cortex-M3, M4 or M7. */
 #include "board.h"
 
 #define REGISTER(address) (*(volatile uint32_t *)(address))
@@ -62,14 +63,19 @@ static void uart_put(uint8_t byte) {
     while (!REGISTER(0x4000211C)) {}
 }
 #else
+#  ifdef BOARD_AN521
+enum { UART = 0x50200000 };
+#  else
+enum { UART = 0x40004000 };
+#  endif
 static void board_open(void) {
-    REGISTER(0x40004010) = 16;                                 /* BAUDDIV */
-    REGISTER(0x40004008) = 1;                                  /* transmit */
+    REGISTER(UART + 16) = 16;                                  /* BAUDDIV */
+    REGISTER(UART + 8) = 1;                                    /* transmit */
 }
 
 static void uart_put(uint8_t byte) {
-    while (REGISTER(0x40004004) & 1) {}                        /* buffer full */
-    REGISTER(0x40004000) = byte;
+    while (REGISTER(UART + 4) & 1) {}                          /* buffer full */
+    REGISTER(UART) = byte;
 }
 #endif
 
@@ -109,3 +115,19 @@ __attribute__((weak)) void board_on_fault(void) { board_exit(98); }
 __attribute__((section(".vectors"), used)) static void (*const vectors[16])(void) = {
     stack_top, board_reset, fault, board_on_fault, fault, fault, fault,
     [11] = fault, [14] = fault, [15] = board_on_timer };
+
+/* ---- the second core: of ARM's SSE-200, which waits until it is let go ---- */
+
+#ifdef BOARD_AN521
+static uint64_t other_stack[256];
+
+void board_start_core(void (*entry)(void)) {
+    static void (*others[16])(void) __attribute__((aligned(128)));
+    for (int i = 0; i < 16; i++) others[i] = vectors[i];
+    others[0] = (void (*)(void))(uintptr_t)(other_stack + 256);
+    others[1] = entry;
+    __asm__ volatile("dsb" : : : "memory");
+    REGISTER(0x50021114) = (uint32_t)(uintptr_t)others;        /* INITSVTOR1 */
+    REGISTER(0x50021118) = 0;                                  /* CPUWAIT */
+}
+#endif

@@ -5,5 +5,8 @@
 #elif defined(BOARD_CLOCK) && (defined(PROF_FREESTANDING) || !__STDC_HOSTED__)
 #  define PROF_NOW() board_clock()
 #endif
+#ifdef BOARD_AN521
+#  include "cores.h"                      /* both of its cores record */
+#endif
 #define PROF_IMPLEMENTATION
 #include "prof.h"

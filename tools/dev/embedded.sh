@@ -427,6 +427,41 @@ for noise in 1 77777 3141592653; do
 done
 kernel cortex-m3 mps2-an385 1 -DPROF_NO_ASM
 
+# ---- Two cores: one at a time and, as threads of the emulator, at once ----
+
+cores() {   # NAME FLAGS...: builds it
+    name="two cores, $1" folder=$out/cores
+    shift
+    wanted "$name" && has "$name" arm-none-eabi-gcc qemu-system-arm || return
+    mkdir -p "$folder"
+    arm "$folder/program" 0x200000 -mcpu=cortex-m33 -DBOARD_AN521 -Wl,--defsym=flash_at=0x10000000 \
+        -Wl,--defsym=ram_at=0x38000000 -DPROF_ARENA_SIZE=1600000 "$@" $board/cores.c $board/prof.c \
+        >"$out/said" 2>&1 && return
+    not_ok "$name" "does not compile: $(head -n 5 "$out/said")"
+    return 1
+}
+
+at_once() {   # RUNS: until a count is wrong
+    for _ in $(seq "$1"); do
+        (emulator=${emulator% -icount*} && emulate "$folder/program" arm mps2-an521)
+        got=$?
+        case $got in 0 | 5) ;; *) return 1 ;; esac             # 5: one of them came too late for a job
+    done
+}
+
+if cores 'in turn'; then
+    emulate "$folder/program" arm mps2-an521
+    got=$?
+    if [ $got = 0 ] && [ "$(grep -c '"thread [0-3] ([a-z ]*[01])"' "$folder/trace.json")" = 4 ]
+    then ok "$name"; else not_ok "$name" "exit status $got: $(tail -n 3 "$folder/table.txt")"; fi
+fi
+if cores 'at once'; then
+    if at_once 5; then ok "$name"; else not_ok "$name" "exit status $got"; fi
+fi
+if cores 'without a lock fail' -DJOBS=8000u '-DPROF_LOCK()=0' '-DPROF_UNLOCK(s)=(void)(s)'; then
+    if at_once 20; then not_ok "$name" 'no zone was lost in 20 runs'; else ok "$name"; fi
+fi
+
 # ---- The lines in the folder's README.md, as they stand there ----
 
 readme() {
