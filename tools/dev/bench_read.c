@@ -185,7 +185,7 @@ static void measure_exports(char *prof, char *trace, const char *folder) {
         cost c = median_run(export);
         if (c.peak_mb > peak_mb) peak_mb = c.peak_mb;
         snprintf(key, sizeof key, "export.%s_mb_s", formats[i]);
-        snprintf(what, sizeof what, "prof export, .%s of the smallest events, by the clock", formats[i]);
+        snprintf(what, sizeof what, "prof export, .%s of small events, by the clock", formats[i]);
         report(key, size / c.wall, false, 100, what);
         remove(path);
     }
