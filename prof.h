@@ -3543,13 +3543,17 @@ PROF__FN bool prof__lock_briefly(void) {
    - All contexts write into one buffer in the order in which zones end: it tells how often the
      clock wrapped. Their states come from its other end, each with room kept for the records of all
      zones that it may have open: what has begun is recorded.
-   - A site's number is its place in a section of the program's: there is no list of names.
+   - A site's number is its place in a section of the program's, which has 65,536 at most: there is
+     no list of names.
    - Begin and end test one thing each. All that is rare comes to the slow path through these:
      prof__contexts then holds &prof__nowhere, which passes neither. */
 
 #ifdef PROF_CORE
 #if PROF_MAX_CONTEXTS > 255
 #  error "prof.h: PROF_CORE has 255 contexts at most: define a smaller PROF_MAX_CONTEXTS"
+#endif
+#if PROF_MAX_DEPTH < 1 || PROF_MAX_DEPTH > 255
+#  error "prof.h: PROF_CORE has 255 open zones in a context at most: define another PROF_MAX_DEPTH"
 #endif
 enum {                                   /* what is counted, by its place in the raw stream */
     PROF__CORE_RECORDED = 0, PROF__CORE_FULL, PROF__CORE_DEEP, PROF__CORE_THREADS,
@@ -3860,7 +3864,10 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
 
 /* ---- the raw dump: see @RAW, whose reader reads it ---- */
 
-enum { PROF__DUMP_WORDS = 144, PROF__DUMP_HEAD = 6 };
+enum {
+    PROF__DUMP_HEAD = 6, PROF__DUMP_OPEN = PROF__DUMP_HEAD + 4 + 4 * PROF_MAX_DEPTH,
+    PROF__DUMP_WORDS = PROF__DUMP_OPEN > 144 ? PROF__DUMP_OPEN : 144
+};
 static struct prof__dump {
     prof_sink sink;
     uint32_t number, used;

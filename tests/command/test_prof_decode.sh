@@ -7,31 +7,16 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/command/prof.sh
 
 cat >"$out/made.c" <<'END_OF_C'
-#define PROF_IMPLEMENTATION
-#include "prof.h"
-#include <stdio.h>
-static uint64_t step;
-static uint64_t now(void *clock) { return *(uint64_t *)clock += step; }
-static bool put(void *file, const void *data, size_t size) {
-    return fwrite(data, 1, size, (FILE *)file) == size;
-}
+#include "tests/command/streamed.h"
 int main(int argc, char **argv) {
-    static uint64_t clock = 1000000;
-    FILE *file = fopen(argv[argc - 1], "wb");
-    prof_desc desc = {0};
-    desc.mode = PROF_MODE_STREAM;
-    desc.platform.now = now;
-    desc.platform.user = &clock;
-    desc.stream.write = put;
-    desc.stream.user = file;
-    if (argc > 2) desc.stream_format = PROF_STREAM_CHROME;
-    if (!file || prof_start(&desc) != PROF_OK) return 1;
+    FILE *file = streamed_begin(argv[argc - 1], argc > 2 ? PROF_STREAM_CHROME : PROF_STREAM_RAW);
+    if (!file) return 1;
     PROF_BEGIN("around");                /* both at the same times */
     PROF_BEGIN("within");
-    clock += 1000;
+    streamed_clock += 1000;
     PROF_END();
     PROF_END();
-    step = 1500;
+    streamed_step = 1500;
     for (int i = 0; i < 1000; i++)
         PROF_BLOCK("outer") { PROF_BLOCK("inner \"quoted\"") {} }
     prof_instant("here");

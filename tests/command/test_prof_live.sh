@@ -10,24 +10,11 @@ for tool in python3 mkfifo; do
     command -v $tool >/dev/null || { echo "skip live: $tool is not installed"; exit 0; }
 done
 cat >"$out/made.c" <<'END_OF_C'
-#define PROF_IMPLEMENTATION
-#include "prof.h"
-#include <stdio.h>
-#include <stdlib.h>
-static uint64_t now(void *clock) { return *(uint64_t *)clock += 500; }
-static bool put(void *file, const void *data, size_t size) {
-    return fwrite(data, 1, size, (FILE *)file) == size;
-}
+#include "tests/command/streamed.h"
 int main(int argc, char **argv) {
-    static uint64_t clock = 1000000;
-    FILE *file = fopen(argv[argc - 1], "wb");
-    prof_desc desc = {0};
-    desc.mode = PROF_MODE_STREAM;
-    desc.platform.now = now;
-    desc.platform.user = &clock;
-    desc.stream.write = put;
-    desc.stream.user = file;
-    if (!file || prof_start(&desc) != PROF_OK) return 1;
+    FILE *file = streamed_begin(argv[argc - 1], PROF_STREAM_RAW);
+    streamed_step = 500;
+    if (!file) return 1;
     for (int i = 0; i < 4000; i++) {
         PROF_BLOCK("first_half") {}
         if (i % 100 == 0) prof_flush();

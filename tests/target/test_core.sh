@@ -44,6 +44,39 @@ if command -v python3 >/dev/null; then
     check 'core, the Chrome array' python3 -m json.tool "$out/chrome.json"
 fi
 
+# ---- As many open zones as a record can tell ----
+
+cat >"$out/deep.c" <<'END'
+#define PROF_IMPLEMENTATION
+#define PROF_MAX_DEPTH 255
+#define PROF_ARENA_SIZE 32768
+static unsigned clock_ticks;
+#define PROF_NOW() ++clock_ticks
+#include "prof.h"
+#include <stdio.h>
+static bool put(void *user, const void *data, size_t size) {
+    (void)user;
+    return fwrite(data, 1, size, stdout) == size;
+}
+int main(void) {
+    prof_sink out = { put, NULL };
+    if (prof_start(NULL) != PROF_OK) return 1;
+    for (int i = 0; i < 300; i++) PROF_BEGIN("deep");
+    if (prof_get_stats().dropped_deep != 45) return 2;
+    return prof_dump(out) != PROF_OK;
+}
+END
+deep() {
+    gcc $warn -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -DPROF_CORE \
+        -DPROF_FREESTANDING -I. "$out/deep.c" -o "$out/deep" && "$out/deep" >"$out/deep.raw" &&
+        "$out/decode" <"$out/deep.raw" >"$out/deep.txt" &&
+        grep -c '^zone deep .* unfinished' "$out/deep.txt" | grep -qx 255
+}
+check 'core, 255 open zones are in the dump' deep
+check 'core, 256 are an error' sh -c "! gcc -DPROF_CORE -DPROF_FREESTANDING -DPROF_MAX_DEPTH=256 \
+    -DPROF_IMPLEMENTATION -I. -x c -fsyntax-only prof.h 2>$out/said &&
+    grep -q 'PROF_CORE has 255 open zones' $out/said"
+
 # ---- What it lacks ----
 
 lacks() {   # CALL NAME

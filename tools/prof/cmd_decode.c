@@ -123,7 +123,7 @@ static bool is_packed(int file) {
 /* The table goes to stdout; a trace where one is asked for. What a port or a pipe sends, and a file
    that grows, ends with Ctrl-C too; the trace of it is complete. */
 static int decode(source *from, const char *to, bool follow) {
-    struct stat kind;
+    struct stat kind = {0};
     bool is_file = fstat(from->fd, &kind) == 0 && S_ISREG(kind.st_mode);
     if (follow && to && strcmp(to, "-") == 0)
         return fail("--follow", "the table goes to stdout; give the trace a file with -o");
