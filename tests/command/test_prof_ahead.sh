@@ -1,6 +1,7 @@
 #!/bin/sh
-# Reading ahead: prof with blocks of a few events says of every trace to the byte what it says without
-# another thread, which it has of such small files; ThreadSanitizer finds nothing in its reader.
+# Reading ahead: prof with blocks of a few events, which joins work in sorters, says of every trace to
+# the byte what it says without another thread and in memory, as it does of such small files;
+# ThreadSanitizer finds nothing in its reader.
 # shellcheck disable=SC2086,SC2317   # lists of flags and files are meant to split; try calls functions
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -17,7 +18,7 @@ builds() {   # NAME MODULES COMPILER...: $out/NAME, prof with these modules in s
         case " $modules " in
         *" $module "*)
             "$@" -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. \
-                -DAHEAD_BYTES=1024 -DTRACE_CHUNK=256 -c "$file" -o "$out/$made.$module.o" || return 1
+                -DAHEAD_BYTES=1024 -DTRACE_CHUNK=256 -DJOIN_BYTES=1024 -c "$file" -o "$out/$made.$module.o" || return 1
             objects="$objects $out/$made.$module.o"
             ;;
         *) objects="$objects build/tools/$module.o" ;;
@@ -55,7 +56,7 @@ sed 's/"dur":5}$/"dur":5,"args":{"long":"'"$(printf '%0900d' 0)"'"}}/' "$out/odd
 made="$out/odd.json $out/odd.json.gz $out/cut.json $out/cut.json.gz $out/long.json"
 
 configure gcc
-modules='read_ahead trace_reader unpack'          # which has zlib alone here
+modules='read_ahead trace_reader work_join unpack'          # unpack has zlib alone here
 try ahead_builds builds small "$modules" $cc $level || exit 1
 files="$made $(find tests/command/traces tests/fuzz/corpus/trace -type f) $(real_traces)"
 try ahead_report same "$files" small report
@@ -76,6 +77,7 @@ done
 { cat "$out/odd.json.gz"; echo rest; } >"$out/rest.json.gz"
 { gzip -c "$out/cut.json"; sed 's/^{"traceEvents":\[/,/' "$out/odd.json" | gzip -c; } >"$out/two.json.gz"
 try ahead_gzip same "$spoilt $out/rest.json.gz $out/two.json.gz" small report
+try ahead_stacks same "$files" small stacks
 try ahead_cut same "$files" small cut --to 1s -o -
 
 command -v clang >/dev/null || { echo 'skip ahead_threads: it needs clang'; exit $failed; }

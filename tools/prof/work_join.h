@@ -1,6 +1,5 @@
-/* Work of devices, and changes of memory, to the calls that they name, in constant memory: as
-   prof_join of prof.h finds them, but all are sorted by their ids, and what was found by work, as
-   there may be a call of an op and one of a launch.
+/* Work of devices, and changes of memory, to the calls that they name, as prof_join of prof.h finds
+   them: in memory up to 24 MB, in files without a name beyond that.
 
        work_join *join = work_join_new();
        work_join_call(join, PROF_JOIN_LAUNCH, id, &call) ...
@@ -16,7 +15,7 @@ enum { JOIN_ZONE = PROF_JOIN_LAUNCH + 1, JOINS };  /* a call's "Zone id" */
 typedef struct joined {
     int64_t start_ns, amount;    /* of the call: when it begins, ns that it lasts */
     uint64_t order;              /* of calls: the place among all */
-    int64_t id, ns;              /* these and what are the caller's */
+    int64_t id, ns;              /* of works alone, as what: the caller's */
     uint32_t thread, what;
 } joined;
 
