@@ -52,6 +52,15 @@ says gaps_exposed_memory_beside_both 'device 0,exposed memory,20.000,7.14' 0 \
     "$prof" gaps -f csv tests/command/ranks/example_rank0.json
 says gaps_short 'turnaround,42.000' 0 "$prof" gaps --short 40 -f csv "$out/causes.json"
 says gaps_no_device 'There is no work of a device' 0 "$prof" gaps tests/command/traces/legacy_array.json
+# A wait of the thread that launched counts, whatever other threads do later.
+cat >"$out/waits.json" <<'JSON'
+[{"ph":"X","cat":"cuda_runtime","name":"cudaDeviceSynchronize","pid":1,"tid":1,"ts":900,"dur":5,"args":{"correlation":7}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaStreamSynchronize","pid":1,"tid":2,"ts":30,"dur":12,"args":{"correlation":8}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":2,"ts":60,"dur":2,"args":{"correlation":9}},
+{"ph":"X","cat":"kernel","name":"a","pid":0,"tid":7,"ts":10,"dur":10,"args":{"correlation":5}},
+{"ph":"X","cat":"kernel","name":"b","pid":0,"tid":7,"ts":70,"dur":10,"args":{"correlation":9}}]
+JSON
+says gaps_waits_of_its_thread 'device 0,synchronize,12.000,17.14,1,12.000' 0 "$prof" gaps -f csv "$out/waits.json"
 for file in tests/command/traces/kineto_*.json $(real_traces); do
     label=$(basename "$file" .gz)
     case $label in memory_timeline* | *_et.json | *_et_*) continue ;; esac

@@ -1,7 +1,9 @@
 /* prof gaps: when the devices were idle, and what they waited for. */
 #include "busy.h"
-#include "call_tree.h"
+#include "call_walk.h"
 #include "losses.h"
+#include "span_sorter.h"
+#include "work_join.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +36,7 @@ const command gaps_command = {
     "  host wait    the next work was launched after the gap had begun\n"
     "  kernel wait  else, if the gap is shorter than 30 us\n"
     "  other        else\n"
-    "HTA looks at each stream for itself: --streams.\n\n"
-    "It takes 320 bytes of memory for each kernel and its launch, by op or gap 530.\n", run
+    "HTA looks at each stream for itself: --streams.\n", run
 };
 
 enum { IDLE, HOST, SYNCHRONIZE, LAUNCH, WAIT, TURNAROUND, UNKNOWN, CAUSES };
@@ -48,17 +49,42 @@ static const char *const reason_names[REASONS] = {"host wait", "kernel wait", "o
 enum { KERNEL_WAIT_NS = 30000 };
 
 typedef struct work {           /* a kernel, copy or fill */
-    int64_t start_ns, end_ns;
+    int64_t start_ns, end_ns, launch_ns;
+    uint64_t number;            /* its place among those of the file */
     uint32_t row;               /* device or stream: the number of its thread in the tree */
-    uint32_t name;
+    uint32_t name, op;          /* op: that it is of, or NO_CALL */
+    uint32_t launch_thread;     /* NO_CALL: its launch is not in the trace */
     work_kind kind;
 } work;
 
+typedef struct wait {           /* a call that waits for the device */
+    int64_t start_ns, end_ns;
+    uint32_t thread;
+} wait;
+
 typedef struct idle_gap {
     int64_t start_ns, ns[CAUSES];
-    uint32_t before, after;     /* works: the one that it ends with, the one that it follows */
-    uint8_t reason;             /* HTA's */
+    int64_t waited_to_ns, launched_ns;   /* where waits count from: begin, or end of the last one;
+                                            and up to */
+    uint64_t number;            /* its place among all, by (row, start) */
+    uint32_t row, thread;       /* thread: that launched what it ends with */
+    uint32_t before, after, op; /* names of works: that it ends with, that it follows; and op */
+    uint32_t reason;            /* HTA's */
 } idle_gap;
+
+/* Of a cause on a device, or of all of them: IDLE. */
+typedef struct cause_sum {
+    int64_t ns, longest_ns, reasons_ns[REASONS];
+    uint64_t count;
+} cause_sum;
+
+typedef struct row_sum { bool any; busy_time busy; cause_sum causes[CAUSES]; } row_sum;
+
+typedef struct op_row {
+    uint64_t count, first;      /* first: the least number of a gap */
+    int64_t ns[CAUSES], idle, longest;
+    uint32_t name;
+} op_row;
 
 typedef struct gap_options {
     bool streams;
@@ -69,22 +95,64 @@ typedef struct gap_options {
 
 typedef struct gap_finder {
     const gap_options *options;
-    call_tree tree;
-    work *works;                /* as tree.kernels */
-    size_t work_capacity;
+    call_walk walk;             /* finds ops; its names and threads are those of all */
     map labels, devices;        /* pid -> label's number in names; pid -> its first thread */
     map work_names;             /* kinds of work */
-    uint32_t *order;            /* works by (row, start) */
-    uint32_t *waits;            /* calls that wait for the device, by (thread, start) */
-    size_t wait_count;
-    idle_gap *gaps;
-    size_t gap_count, gap_capacity;
+    work_join *launches;
+    span_sorter *ops;           /* of works, where they are asked for; NULL */
+    span_sorter *works;         /* by (row, start) */
+    span_sorter *waits;         /* by (thread, start) */
+    span_sorter *gaps;          /* so, too; */
+    span_sorter *longest;       /* and by length, where they are asked for; NULL */
+    uint64_t work_count, call_count, gap_count;
+    row_sum *rows;              /* by number of the thread */
+    size_t row_count;
+    op_row *op_rows;
+    size_t op_count, op_capacity;
+    map op_numbers;
+    int64_t idle_ns;            /* of all ops */
 } gap_finder;
 
 /* ---- Reading ---- */
 
+static bool work_before(const void *one, const void *other) {
+    const work *a = one, *b = other;
+    if (a->row != b->row) return a->row < b->row;
+    return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->number < b->number;
+}
+
+static bool wait_before(const void *one, const void *other) {
+    const wait *a = one, *b = other;
+    if (a->thread != b->thread) return a->thread < b->thread;
+    return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->end_ns > b->end_ns;
+}
+
+static bool gap_before(const void *one, const void *other) {
+    const idle_gap *a = one, *b = other;
+    if (a->thread != b->thread) return a->thread < b->thread;
+    return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->number < b->number;
+}
+
+static int64_t idle_of(const idle_gap *gap) {
+    int64_t sum = 0;
+    for (int cause = HOST; cause < CAUSES; cause++) sum += gap->ns[cause];
+    return sum;
+}
+
+static bool longer(const void *one, const void *other) {
+    const idle_gap *a = one, *b = other;
+    int64_t x = idle_of(a), y = idle_of(b);
+    return x != y ? x > y : a->number < b->number;
+}
+
+typedef struct work_op { uint64_t work; uint32_t name; } work_op;
+
+static bool op_before(const void *one, const void *other) {
+    return ((const work_op *)one)->work < ((const work_op *)other)->work;
+}
+
 static uint32_t row_of(gap_finder *g, const trace_event *event) {
-    uint32_t thread = tree_thread(&g->tree, event);
+    uint32_t thread = tree_thread(&g->walk.tree, event);
     bool is_new;
     if (g->options->streams) return thread;
     uint64_t *first = map_put(&g->devices, (uint64_t)event->pid, &is_new);
@@ -92,110 +160,222 @@ static uint32_t row_of(gap_finder *g, const trace_event *event) {
     return (uint32_t)*first;
 }
 
-/* Causes lie in the calls of the device's library alone: of all others none is kept for them. */
-static bool is_needed(const gap_finder *g, const trace_event *event) {
-    return event->kind == TRACE_RUNTIME || kind_is_device(event->kind) ||
-           strcmp(g->options->by, "cause") != 0;
+static void take_work(gap_finder *g, const trace_event *event) {
+    int64_t ids[JOINS] = {PROF_NO_ID, PROF_NO_ID, PROF_NO_ID};
+    trace_work_ids(event, &ids[PROF_JOIN_LAUNCH]);
+    const joined made = {
+        .start_ns = event->ts_ns, .ns = event->dur_ns, .thread = row_of(g, event),
+        .id = intern(&g->walk.tree.names, event->name.data, event->name.size),
+        .what = work_kind_of(&g->work_names, event)
+    };
+    work_join_work(g->launches, ids, &made);
+    g->work_count++;
 }
 
-static void take(gap_finder *g, const trace_event *event) {
-    size_t last = g->tree.kernel_count;
+/* Causes lie in the calls of the device's library alone. */
+static void take_call(gap_finder *g, const trace_event *event) {
+    call_id own = trace_call_id(event);
+    uint32_t thread = tree_thread(&g->walk.tree, event);
+    uint32_t name = tree_name(&g->walk.tree, event);
+    const joined launch = {.start_ns = event->ts_ns, .thread = thread, .order = g->call_count++};
+    const wait made = {event->ts_ns, event->ts_ns + event->dur_ns, thread};
+    work_join_call(g->launches, own.kind, own.id, &launch);
+    if (call_waits(interned_text(&g->walk.tree.names, name))) sorter_add(g->waits, &made);
+}
+
+static void take(gap_finder *g, const trace_reader *reader) {
+    const trace_event *event = &reader->event;
     char label[64];
-    if (is_needed(g, event)) tree_add(&g->tree, event);
-    if (g->tree.kernel_count > last) {
-        GROW(g->works, last, g->work_capacity);
-        g->works[last] = (work){
-            event->ts_ns, event->ts_ns + event->dur_ns, row_of(g, event),
-            intern(&g->tree.names, event->name.data, event->name.size),
-            work_kind_of(&g->work_names, event)
-        };
-    } else if (event->phase == 'M' && text_is(event->name, "process_labels") &&
-               trace_arg_text(event, "labels", label, sizeof label)) {
+    if (g->ops) walk_add(&g->walk, reader, (int64_t)g->work_count);
+    if (event->phase == 'X' && kind_is_device(event->kind))
+        take_work(g, event);
+    else if (event->kind == TRACE_RUNTIME && tree_takes(&g->walk.tree, event))
+        take_call(g, event);
+    else if (event->phase == 'M' && text_is(event->name, "process_labels") &&
+             trace_arg_text(event, "labels", label, sizeof label))
         *map_put(&g->labels, (uint64_t)event->pid, NULL) =
-            intern(&g->tree.names, label, strlen(label));
-    }
+            intern(&g->walk.tree.names, label, strlen(label));
 }
 
-static bool work_before(uint32_t a, uint32_t b, const void *context) {
-    const work *works = context, *x = &works[a], *y = &works[b];
-    return x->row != y->row ? x->row < y->row : x->start_ns < y->start_ns;
+/* ---- Works with their launches and ops ---- */
+
+static void take_op(void *user, uint32_t owner, int64_t id, int64_t ns) {
+    gap_finder *g = user;
+    const work_op found = {(uint64_t)id, owner == NO_CALL ? NO_CALL : g->walk.calls[owner].name};
+    (void)ns;
+    sorter_add(g->ops, &found);
 }
 
-static void find_waits(gap_finder *g) {
-    g->waits = allocate(g->tree.ordered * sizeof *g->waits);
-    for (size_t i = 0; i < g->tree.ordered; i++) {
-        const call *c = &g->tree.calls[g->tree.order[i]];
-        if (c->kind == TRACE_RUNTIME && call_waits(interned_text(&g->tree.names, c->name)))
-            g->waits[g->wait_count++] = g->tree.order[i];
+static void take_launch(void *user, const joined *done, const joined *launch, uint32_t kind) {
+    gap_finder *g = user;
+    work_op op = {.name = NO_CALL};
+    (void)kind;
+    if (g->ops) sorter_next(g->ops, &op);        /* one of each work, in the same order */
+    const work made = {
+        .start_ns = done->start_ns, .end_ns = done->start_ns + done->ns,
+        .launch_ns = launch ? launch->start_ns : 0, .number = g->work_count++,
+        .row = done->thread, .name = (uint32_t)done->id, .op = op.name,
+        .launch_thread = launch ? launch->thread : NO_CALL, .kind = (work_kind)done->what
+    };
+    sorter_add(g->works, &made);
+}
+
+static void find_works(gap_finder *g) {
+    if (g->ops) {
+        walk_all(&g->walk);
+        sorter_finish(g->ops);
     }
+    g->work_count = 0;
+    g->works = sorter_of(sizeof(work), work_before);
+    work_join_each(g->launches, take_launch, g);
+    g->launches = NULL;
+    sorter_free(g->ops);
+    g->ops = NULL;
+    sorter_finish(g->works);
 }
 
 /* ---- Causes ---- */
 
-/* How much of [from, to) the thread spent in waiting calls. */
-static int64_t waited(const gap_finder *g, uint32_t thread, int64_t from, int64_t to) {
-    size_t low = 0, high = g->wait_count;
-    while (low < high) {                         /* the first one of the thread from `from` on */
-        size_t middle = (low + high) / 2;
-        const call *c = &g->tree.calls[g->waits[middle]];
-        if (c->thread < thread || (c->thread == thread && c->start_ns < from)) low = middle + 1;
-        else high = middle;
+/* But for the waits of its thread. */
+static void divide(const gap_finder *g, idle_gap *gap, const work *next) {
+    int64_t idle = next->start_ns - gap->start_ns;
+    gap->reason = idle < KERNEL_WAIT_NS ? KERNEL_WAIT : OTHER;
+    if (next->launch_thread == NO_CALL) {
+        gap->ns[UNKNOWN] = idle;
+    } else if (next->launch_ns <= gap->start_ns) {
+        gap->ns[(double)idle <= g->options->short_us * 1e3 ? TURNAROUND : WAIT] = idle;
+    } else {
+        gap->reason = HOST_WAIT;
+        gap->launched_ns = next->launch_ns < next->start_ns ? next->launch_ns : next->start_ns;
+        gap->ns[HOST] = gap->launched_ns - gap->start_ns;
+        gap->ns[LAUNCH] = next->start_ns - gap->launched_ns;
     }
-    if (low > 0) low--;                          /* one that began before may still be open */
-    int64_t sum = 0;
-    for (; low < g->wait_count; low++) {
-        const call *c = &g->tree.calls[g->waits[low]];
-        int64_t begin = c->start_ns > from ? c->start_ns : from;
-        int64_t end = c->end_ns < to ? c->end_ns : to;
-        if (c->thread > thread || c->start_ns >= to) break;
-        if (c->thread != thread || end <= begin) continue;
-        sum += end - begin;
-        from = end;
-    }
-    return sum;
 }
 
-static void divide(const gap_finder *g, idle_gap *gap, int64_t end_ns) {
-    const kernel_link *kernel = &g->tree.kernels[gap->before];
-    uint32_t number = prof_join_owner(&g->tree.join, PROF_NO_ID, kernel->correlation);
-    int64_t idle = end_ns - gap->start_ns;
-    gap->reason = idle < KERNEL_WAIT_NS ? KERNEL_WAIT : OTHER;
-    if (number == PROF_NONE) {
-        gap->ns[UNKNOWN] = idle;
-        return;
+static void add_gap(gap_finder *g, const work *last, const work *next) {
+    idle_gap gap = {
+        .start_ns = last->end_ns, .waited_to_ns = last->end_ns, .launched_ns = INT64_MIN,
+        .number = g->gap_count++, .row = next->row, .thread = next->launch_thread,
+        .before = next->name, .after = last->name, .op = next->op
+    };
+    divide(g, &gap, next);
+    sorter_add(g->gaps, &gap);
+}
+
+static row_sum *sum_of(gap_finder *g, uint32_t row) {
+    size_t before = g->row_count;
+    if (row >= before) {
+        g->row_count = 2 * (size_t)row + 8;
+        g->rows = reallocate(g->rows, g->row_count * sizeof *g->rows);
+        memset(g->rows + before, 0, (g->row_count - before) * sizeof *g->rows);
     }
-    const call *launch = &g->tree.calls[number];
-    if (launch->start_ns <= gap->start_ns) {
-        gap->ns[(double)idle <= g->options->short_us * 1e3 ? TURNAROUND : WAIT] = idle;
-        return;
-    }
-    gap->reason = HOST_WAIT;
-    int64_t launched = launch->start_ns < end_ns ? launch->start_ns : end_ns;
-    gap->ns[SYNCHRONIZE] = waited(g, launch->thread, gap->start_ns, launched);
-    gap->ns[HOST] = launched - gap->start_ns - gap->ns[SYNCHRONIZE];
-    gap->ns[LAUNCH] = end_ns - launched;
+    return &g->rows[row];
 }
 
 static void find_gaps(gap_finder *g) {
-    size_t count = g->tree.kernel_count;
-    g->order = sorted_numbers(count, work_before, g->works);
-    for (size_t i = 1, last = 0; i < count; i++) {   /* last: the one that ends last so far */
-        const work *next = &g->works[g->order[i]], *before = &g->works[g->order[last]];
-        if (next->row == before->row && next->start_ns > before->end_ns) {
-            GROW(g->gaps, g->gap_count, g->gap_capacity);
-            idle_gap *found = &g->gaps[g->gap_count++];
-            *found = (idle_gap){.start_ns = before->end_ns, .before = g->order[i],
-                           .after = g->order[last]};
-            divide(g, found, next->start_ns);
-        }
-        if (next->row != before->row || next->end_ns > before->end_ns) last = i;
+    work next, last = {.row = NO_CALL};          /* last: the one that ends last so far */
+    g->gaps = sorter_of(sizeof(idle_gap), gap_before);
+    while (sorter_next(g->works, &next)) {
+        row_sum *sum = sum_of(g, next.row);
+        sum->any = true;
+        busy_add(&sum->busy, next.kind, next.start_ns, next.end_ns);
+        bool same = next.row == last.row;
+        if (same && next.start_ns > last.end_ns) add_gap(g, &last, &next);
+        if (!same || next.end_ns > last.end_ns) last = next;
     }
+    sorter_free(g->works);
+    g->works = NULL;
+    sorter_finish(g->gaps);
+    sorter_finish(g->waits);
 }
 
-static int64_t idle_of(const idle_gap *gap) {
-    int64_t sum = 0;
-    for (int cause = HOST; cause < CAUSES; cause++) sum += gap->ns[cause];
-    return sum;
+static void add_part(cause_sum *sum, int64_t part, uint32_t reason) {
+    sum->ns += part;
+    sum->count += part > 0;
+    sum->reasons_ns[reason] += part;
+    if (part > sum->longest_ns) sum->longest_ns = part;
+}
+
+static void add_to_op(gap_finder *g, const idle_gap *gap) {
+    bool is_new;
+    uint64_t *number = map_put(&g->op_numbers, gap->op, &is_new);
+    if (is_new) {
+        GROW(g->op_rows, g->op_count, g->op_capacity);
+        g->op_rows[g->op_count] = (op_row){.name = gap->op, .first = gap->number};
+        *number = g->op_count++;
+    }
+    op_row *row = &g->op_rows[*number];
+    int64_t ns = idle_of(gap);
+    row->count++;
+    row->idle += ns;
+    g->idle_ns += ns;
+    if (gap->number < row->first) row->first = gap->number;
+    if (ns > row->longest) row->longest = ns;
+    for (int cause = HOST; cause < CAUSES; cause++) row->ns[cause] += gap->ns[cause];
+}
+
+static void end_gap(gap_finder *g, const idle_gap *gap) {
+    row_sum *sum = sum_of(g, gap->row);
+    add_part(&sum->causes[IDLE], idle_of(gap), gap->reason);
+    for (int cause = HOST; cause < CAUSES; cause++)
+        add_part(&sum->causes[cause], gap->ns[cause], gap->reason);
+    add_to_op(g, gap);
+    if (g->longest) sorter_add(g->longest, gap);
+}
+
+/* How much of the time up to its launch the thread spent in this call. */
+static void take_wait(idle_gap *gap, const wait *w) {
+    int64_t begin = w->start_ns > gap->waited_to_ns ? w->start_ns : gap->waited_to_ns;
+    int64_t end = w->end_ns < gap->launched_ns ? w->end_ns : gap->launched_ns;
+    if (w->thread != gap->thread || end <= begin) return;
+    gap->ns[SYNCHRONIZE] += end - begin;
+    gap->ns[HOST] -= end - begin;
+    gap->waited_to_ns = end;
+}
+
+/* Gaps that waits still count in: of each row one at most. */
+typedef struct open_gaps { idle_gap *list; size_t count, capacity; } open_gaps;
+
+static void end_until(gap_finder *g, open_gaps *open, uint32_t thread, int64_t ns) {
+    size_t left = 0;
+    for (size_t i = 0; i < open->count; i++) {
+        const idle_gap *gap = &open->list[i];
+        if (gap->thread == thread && ns < gap->launched_ns) open->list[left++] = *gap;
+        else end_gap(g, gap);
+    }
+    open->count = left;
+}
+
+/* A gap comes before the waits that begin when it does or later; of those before, the last one may
+   still be open. */
+static void walk_waits(gap_finder *g) {
+    open_gaps open = {0};
+    idle_gap gap;
+    wait w, before = {.thread = NO_CALL};
+    bool gaps = sorter_next(g->gaps, &gap), waits = sorter_next(g->waits, &w);
+    while (gaps) {
+        const wait at = {.thread = gap.thread, .start_ns = gap.start_ns, .end_ns = INT64_MAX};
+        bool wait_first = waits && wait_before(&w, &at) &&
+                          (w.thread != at.thread || w.start_ns != at.start_ns);
+        end_until(g, &open, wait_first ? w.thread : gap.thread,
+                  wait_first ? w.start_ns : gap.start_ns);
+        if (wait_first) {
+            for (size_t i = 0; i < open.count; i++) take_wait(&open.list[i], &w);
+            before = w;
+            waits = sorter_next(g->waits, &w);
+            continue;
+        }
+        GROW(open.list, open.count, open.capacity);
+        take_wait(&gap, &before);
+        open.list[open.count++] = gap;
+        gaps = sorter_next(g->gaps, &gap);
+    }
+    for (; waits && open.count; waits = sorter_next(g->waits, &w)) {
+        end_until(g, &open, w.thread, w.start_ns);
+        for (size_t i = 0; i < open.count; i++) take_wait(&open.list[i], &w);
+    }
+    end_until(g, &open, NO_CALL, INT64_MAX);
+    free(open.list);
 }
 
 static int main_cause(const idle_gap *gap) {
@@ -208,27 +388,14 @@ static int main_cause(const idle_gap *gap) {
 /* ---- Tables ---- */
 
 static char *device_name(gap_finder *g, sheet *s, uint32_t row) {
-    const call_thread *thread = &g->tree.threads[row];
+    const call_thread *thread = &g->walk.tree.threads[row];
     const uint64_t *label = map_get(&g->labels, (uint64_t)thread->pid);
-    char *device = label ? sheet_cell(s, "%s", interned_text(&g->tree.names, (uint32_t)*label))
+    char *device = label ? sheet_cell(s, "%s", interned_text(&g->walk.tree.names, (uint32_t)*label))
                          : sheet_cell(s, "device %lld", (long long)thread->pid);
     if (!g->options->streams) return device;
     if (thread->tid_text != NO_CALL)
-        return sheet_cell(s, "%s %s", device, interned_text(&g->tree.names, thread->tid_text));
+        return sheet_cell(s, "%s %s", device, interned_text(&g->walk.tree.names, thread->tid_text));
     return sheet_cell(s, "%s stream %lld", device, (long long)thread->tid);
-}
-
-/* Of a cause on a device, or of all of them: IDLE. */
-typedef struct cause_sum {
-    int64_t ns, longest_ns, reasons_ns[REASONS];
-    uint64_t count;
-} cause_sum;
-
-static void add_part(cause_sum *sum, int64_t part, int reason) {
-    sum->ns += part;
-    sum->count += part > 0;
-    sum->reasons_ns[reason] += part;
-    if (part > sum->longest_ns) sum->longest_ns = part;
 }
 
 static char **add_cause(gap_finder *g, sheet *s, uint32_t row, const char *name, int64_t ns,
@@ -262,59 +429,14 @@ static void sheet_by_cause(gap_finder *g, sheet *s) {
                                         "HTA kernel wait (us)", "HTA other (us)"};
     static const bool is_number[] = {false, false, true, true, true, true, true, true, true};
     sheet_begin(s, heads, is_number, 6 + REASONS);
-    size_t next = 0;
-    for (size_t i = 0, end; i < g->tree.kernel_count; i = end) {
-        uint32_t row = g->works[g->order[i]].row;
-        cause_sum sums[CAUSES] = {0};
-        busy_time busy = {0};
-        for (end = i; end < g->tree.kernel_count && g->works[g->order[end]].row == row; end++) {
-            const work *w = &g->works[g->order[end]];
-            busy_add(&busy, w->kind, w->start_ns, w->end_ns);
-        }
-        for (; next < g->gap_count && g->works[g->gaps[next].before].row == row; next++) {
-            const idle_gap *gap = &g->gaps[next];
-            add_part(&sums[IDLE], idle_of(gap), gap->reason);
-            for (int cause = HOST; cause < CAUSES; cause++)
-                add_part(&sums[cause], gap->ns[cause], gap->reason);
-        }
-        add_device(g, s, row, &busy, sums);
-    }
+    for (uint32_t row = 0; row < g->row_count; row++)
+        if (g->rows[row].any) add_device(g, s, row, &g->rows[row].busy, g->rows[row].causes);
 }
-
-typedef struct op_row { uint32_t name; uint64_t count; int64_t ns[CAUSES], idle, longest; } op_row;
 
 static bool op_longer(uint32_t a, uint32_t b, const void *context) {
     const op_row *rows = context;
-    return rows[a].idle > rows[b].idle;
-}
-
-/* The name of the op that launched the work after the gap, or UINT32_MAX. */
-static uint32_t op_of(const gap_finder *g, const idle_gap *gap) {
-    uint32_t owner = g->tree.kernels[gap->before].owner;
-    return owner == NO_CALL ? UINT32_MAX : g->tree.calls[owner].name;
-}
-
-static size_t sum_by_op(const gap_finder *g, op_row **rows, int64_t *idle) {
-    map numbers = {0};
-    size_t count = 0, capacity = 0;
-    for (size_t i = 0; i < g->gap_count; i++) {
-        bool is_new;
-        uint64_t *number = map_put(&numbers, op_of(g, &g->gaps[i]), &is_new);
-        if (is_new) {
-            GROW(*rows, count, capacity);
-            (*rows)[count] = (op_row){.name = op_of(g, &g->gaps[i])};
-            *number = count++;
-        }
-        op_row *row = &(*rows)[*number];
-        int64_t ns = idle_of(&g->gaps[i]);
-        row->count++;
-        row->idle += ns;
-        *idle += ns;
-        if (ns > row->longest) row->longest = ns;
-        for (int cause = HOST; cause < CAUSES; cause++) row->ns[cause] += g->gaps[i].ns[cause];
-    }
-    map_free(&numbers);
-    return count;
+    return rows[a].idle != rows[b].idle ? rows[a].idle > rows[b].idle
+                                        : rows[a].first < rows[b].first;
 }
 
 static void sheet_by_op(gap_finder *g, sheet *s) {
@@ -325,29 +447,20 @@ static void sheet_by_op(gap_finder *g, sheet *s) {
     static const bool is_number[] = {false, true, true, true, true, true, true, true, true, true,
                                      true};
     sheet_begin(s, heads, is_number, 11);
-    op_row *rows = NULL;
-    int64_t idle = 0;
-    size_t count = sum_by_op(g, &rows, &idle);
-    uint32_t *order = sorted_numbers(count, op_longer, rows);
-    for (size_t i = 0; i < count && (int64_t)i < g->options->limit; i++) {
-        const op_row *row = &rows[order[i]];
+    uint32_t *order = sorted_numbers(g->op_count, op_longer, g->op_rows);
+    for (size_t i = 0; i < g->op_count && (int64_t)i < g->options->limit; i++) {
+        const op_row *row = &g->op_rows[order[i]];
         char **cells = sheet_row(s);
-        cells[0] = sheet_cell(s, "%s", row->name == UINT32_MAX ? "(no op in the trace)"
-                                       : interned_text(&g->tree.names, row->name));
+        cells[0] = sheet_cell(s, "%s", row->name == NO_CALL ? "(no op in the trace)"
+                                       : interned_text(&g->walk.tree.names, row->name));
         cells[1] = sheet_us(s, row->idle);
-        cells[2] = sheet_percent(s, row->idle, idle);
+        cells[2] = sheet_percent(s, row->idle, g->idle_ns);
         cells[3] = sheet_cell(s, "%llu", (unsigned long long)row->count);
         cells[4] = sheet_us(s, row->longest);
         for (int cause = HOST; cause < CAUSES; cause++)
             cells[4 + cause] = sheet_us(s, row->ns[cause]);
     }
     free(order);
-    free(rows);
-}
-
-static bool gap_longer(uint32_t a, uint32_t b, const void *context) {
-    const idle_gap *gaps = context;
-    return idle_of(&gaps[a]) > idle_of(&gaps[b]);
 }
 
 static void sheet_by_gap(gap_finder *g, sheet *s) {
@@ -355,22 +468,21 @@ static void sheet_by_gap(gap_finder *g, sheet *s) {
                                         "Op", "After", "Before", "HTA's reason"};
     static const bool is_number[] = {false, true, true, false, true, false, false, false, false};
     sheet_begin(s, heads, is_number, 9);
-    uint32_t *order = sorted_numbers(g->gap_count, gap_longer, g->gaps);
-    for (size_t i = 0; i < g->gap_count && (int64_t)i < g->options->limit; i++) {
-        const idle_gap *gap = &g->gaps[order[i]];
-        uint32_t op = op_of(g, gap);
+    const interner *names = &g->walk.tree.names;
+    idle_gap gap;
+    sorter_finish(g->longest);
+    for (int64_t i = 0; i < g->options->limit && sorter_next(g->longest, &gap); i++) {
         char **cells = sheet_row(s);
-        cells[0] = device_name(g, s, g->works[gap->before].row);
-        cells[1] = sheet_us(s, gap->start_ns);
-        cells[2] = sheet_us(s, idle_of(gap));
-        cells[3] = sheet_cell(s, "%s", cause_names[main_cause(gap)]);
-        cells[4] = sheet_us(s, gap->ns[main_cause(gap)]);
-        if (op != UINT32_MAX) cells[5] = sheet_cell(s, "%s", interned_text(&g->tree.names, op));
-        cells[6] = sheet_cell(s, "%s", interned_text(&g->tree.names, g->works[gap->after].name));
-        cells[7] = sheet_cell(s, "%s", interned_text(&g->tree.names, g->works[gap->before].name));
-        cells[8] = sheet_cell(s, "%s", reason_names[gap->reason]);
+        cells[0] = device_name(g, s, gap.row);
+        cells[1] = sheet_us(s, gap.start_ns);
+        cells[2] = sheet_us(s, idle_of(&gap));
+        cells[3] = sheet_cell(s, "%s", cause_names[main_cause(&gap)]);
+        cells[4] = sheet_us(s, gap.ns[main_cause(&gap)]);
+        if (gap.op != NO_CALL) cells[5] = sheet_cell(s, "%s", interned_text(names, gap.op));
+        cells[6] = sheet_cell(s, "%s", interned_text(names, gap.after));
+        cells[7] = sheet_cell(s, "%s", interned_text(names, gap.before));
+        cells[8] = sheet_cell(s, "%s", reason_names[gap.reason]);
     }
-    free(order);
 }
 
 /* ---- The command ---- */
@@ -385,35 +497,48 @@ static int write_gaps(gap_finder *g, table_format format) {
     else sheet_by_cause(g, &s);
     sheet_write(&s, format, &out);
     sheet_free(&s);
-    if (format == FORMAT_TEXT && g->tree.kernel_count == 0)
+    if (format == FORMAT_TEXT && g->work_count == 0)
         output_text(&out, "There is no work of a device in this trace.\n");
     return output_close(&out);
 }
 
 static void free_finder(gap_finder *g) {
-    tree_free(&g->tree);
+    walk_free(&g->walk);
     map_free(&g->labels);
     map_free(&g->devices);
     map_free(&g->work_names);
-    free(g->works);
-    free(g->order);
-    free(g->waits);
-    free(g->gaps);
+    map_free(&g->op_numbers);
+    work_join_free(g->launches);
+    sorter_free(g->ops);
+    sorter_free(g->works);
+    sorter_free(g->waits);
+    sorter_free(g->gaps);
+    sorter_free(g->longest);
+    free(g->rows);
+    free(g->op_rows);
+}
+
+static void find(gap_finder *g) {
+    find_works(g);
+    find_gaps(g);
+    walk_waits(g);
 }
 
 static int find_and_write(const gap_options *o, table_format format, const char *path) {
+    static const walk_take take_ops = {.work = take_op};
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
-    gap_finder g = {.options = o, .tree.owners_only = true};
-    while (trace_next(reader) != TRACE_END) {
-        g.tree.zones_ahead = reader->losses->zones_ahead;
-        if (reader->item == TRACE_EVENT) take(&g, &reader->event);
-    }
+    gap_finder g = {.options = o, .walk.take = &take_ops, .launches = work_join_new()};
+    bool by_gap = strcmp(o->by, "gap") == 0, by_op = strcmp(o->by, "op") == 0;
+    g.walk.user = &g;
+    g.waits = sorter_of(sizeof(wait), wait_before);
+    if (by_gap || by_op) g.ops = sorter_of(sizeof(work_op), op_before);
+    if (by_gap) g.longest = sorter_of(sizeof(idle_gap), longer);
+    while (trace_next(reader) != TRACE_END)
+        if (reader->item == TRACE_EVENT) take(&g, reader);
     int status = trace_close(reader);
     if (status == EXIT_OK) {
-        tree_build(&g.tree);
-        find_waits(&g);
-        find_gaps(&g);
+        find(&g);
         status = write_gaps(&g, format);
     }
     free_finder(&g);

@@ -1,0 +1,49 @@
+#!/bin/sh
+# Commands that join device work, memory and arrows to calls: in memory that does not grow with the
+# trace. Where all is tried, traces are so long that everything that is sorted fills its memory.
+# shellcheck disable=SC2317   # functions that try and says call
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/command/prof.sh
+. tests/command/prof.sh
+
+# COUNT ops, each with a launch, an arrow to its kernel, and memory that the next one frees.
+launches() {
+    awk -v count="$1" 'BEGIN {
+        print "{\"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA H100\"}],\n\"traceEvents\": [{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 1, \"tid\": 0, \"args\": {\"name\": \"p\"}}"
+        x = ",\n{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%d,\"dur\":%d,\"cat\":\"%s\",\"name\":\"%s%d\",\"args\":{"
+        arrow = ",\n{\"ph\":\"%s\",\"id\":%d,\"pid\":%d,\"tid\":%d,\"ts\":%d,\"cat\":\"ac2g\",\"name\":\"ac2g\"}"
+        change = ",\n{\"ph\":\"i\",\"s\":\"t\",\"pid\":1,\"tid\":1,\"ts\":%d,\"name\":\"[memory]\",\"args\":{\"Device Type\":1,\"Device Id\":0,\"Addr\":%d,\"Bytes\":%d}}"
+        for (i = 0; i < count; i++) {
+            printf x "\"External id\":%d,\"Input Dims\":[[8,%d],[8,8]],\"Input type\":[\"float\",\"float\"]}}", 1, 1, 20 * i, 10, "cpu_op", "aten::mm", i % 7, i, 8 + i % 3
+            printf x "\"correlation\":%d}}", 1, 1, 20 * i + 1, 5, "cuda_runtime", i % 9 ? "launch" : "cudaDeviceSynchronize", i % 2, i
+            printf x "\"correlation\":%d,\"External id\":%d,\"device\":0,\"stream\":7}}", 0, 7, 20 * i + 9, 3, "kernel", "gemm", i % 5, i, i
+            printf arrow arrow, "s", i, 1, 1, 20 * i + 1, "f", i, 0, 7, 20 * i + 9
+            printf change, 20 * i + 2, i % 8, 512
+            if (i) printf change, 20 * i + 3, (i - 1) % 8, -512
+        }
+        print "]}"
+    }'
+}
+
+peak() { python3 tests/command/peak.py "$@" 2>"$out/stderr"; }
+grows_not() { few=$(peak "$prof" "$@" "$out/few.json") && many=$(peak "$prof" "$@" "$out/many.json") && [ "$many" -lt $((few + 4000)) ]; }
+takes_little() { few=$(peak "$prof" "$@" "$out/few.json") && [ "$few" -lt 64000 ]; }
+if [ -z "${TEST_SAMPLE-}" ]; then
+    launches 200000 >"$out/few.json"
+    launches 600000 >"$out/many.json"
+    bounded=grows_not
+else
+    launches 10000 >"$out/few.json"
+    bounded=takes_little
+fi
+constant() {     # NAME COMMAND...
+    name=$1
+    shift
+    try "constant_memory_$name" "$bounded" "$@"
+}
+constant gaps gaps
+constant gaps_by_op gaps --by op
+constant gaps_by_gap gaps --by gap
+rm -f "$out/few.json" "$out/many.json"
+exit $failed
