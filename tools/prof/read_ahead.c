@@ -7,7 +7,7 @@
 
 #include "containers.h"
 
-enum { BLOCKS = 3 };
+enum { BLOCKS = 6, BATCH = BLOCKS / 2 };
 
 struct read_ahead {
     unpacker *file;
@@ -19,26 +19,32 @@ struct read_ahead {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     uint64_t read, taken, freed; /* blocks that are ready, were taken, were given back */
+    bool ended;                 /* the last block is ready */
     bool stopped;               /* the caller needs no more */
 };
 
 static bool in_use;             /* one thread: the processor has others' work, too */
 
-/* A free block to fill; NULL: none is wanted. A thread that had to wait waits until most are free,
-   so that the two do not wake each other for each block. */
+/* Who has to wait does so until there is work for a while: so the two do not wake each other for
+   each block. */
+static bool much_is_free(const read_ahead *a) { return a->read - a->freed <= BLOCKS - BATCH; }
+static bool much_is_ready(const read_ahead *a) { return a->read - a->taken >= BATCH || a->ended; }
+
+/* A free block to fill; NULL: none is wanted. */
 static ahead_block *free_block(read_ahead *a) {
     pthread_mutex_lock(&a->mutex);
     if (a->read - a->freed == BLOCKS)
-        while (a->read - a->freed > 1 && !a->stopped) pthread_cond_wait(&a->changed, &a->mutex);
+        while (!much_is_free(a) && !a->stopped) pthread_cond_wait(&a->changed, &a->mutex);
     bool stopped = a->stopped;
     pthread_mutex_unlock(&a->mutex);
     return stopped ? NULL : &a->blocks[a->read % BLOCKS];
 }
 
-static void make_ready(read_ahead *a) {
+static void make_ready(read_ahead *a, bool last) {
     pthread_mutex_lock(&a->mutex);
     a->read++;
-    pthread_cond_signal(&a->changed);
+    a->ended = last;
+    if (much_is_ready(a)) pthread_cond_signal(&a->changed);
     pthread_mutex_unlock(&a->mutex);
 }
 
@@ -70,7 +76,7 @@ static void *run(void *user) {
         /* an element that takes half of a block is not scanned again and again */
         b->last |= b->used - b->scanned > AHEAD_BYTES / 2;
         bool last = b->last;
-        make_ready(a);
+        make_ready(a, last);
         const ahead_block *before = b;
         if (last || (b = free_block(a)) == NULL) return NULL;
         b->last = false;
@@ -109,8 +115,9 @@ read_ahead *ahead_start(unpacker *file, trace_text begin, uint64_t base, ahead_s
 ahead_block *ahead_take(read_ahead *a) {
     pthread_mutex_lock(&a->mutex);
     a->freed = a->taken;
-    if (a->read - a->freed <= 1) pthread_cond_signal(&a->changed);
-    while (a->read == a->taken) pthread_cond_wait(&a->changed, &a->mutex);
+    if (much_is_free(a)) pthread_cond_signal(&a->changed);
+    if (a->read == a->taken)
+        while (!much_is_ready(a)) pthread_cond_wait(&a->changed, &a->mutex);
     ahead_block *block = &a->blocks[a->taken++ % BLOCKS];
     pthread_mutex_unlock(&a->mutex);
     return block;

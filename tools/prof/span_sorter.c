@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-    PIECE_BYTES = 6 << 20,       /* in memory */
+    PIECE_BYTES = 9 << 19,       /* in memory */
     BLOCK_BYTES = 24 << 10       /* of a piece, read at a time */
 };
 

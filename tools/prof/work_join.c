@@ -91,14 +91,15 @@ static joined joined_work(const known_work *w) {
     };
 }
 
-/* Where the number of this id's call stands, or belongs. Ids are counted up: eight in a row share
-   a line of the cache or two. */
+/* Where the number of this id's call stands, or belongs. Ids are counted up: as they are they meet
+   no other, but those of another kind, which begin half of the table away. */
 static uint32_t *slot_of(const work_join *j, uint32_t kind, int64_t id) {
-    uint64_t key = (uint64_t)id, mask = j->slot_count - 1;
-    size_t at = (hash_mix((key >> 3) * JOINS + kind) + (key & 7)) & mask;
-    for (; j->slots[at]; at = (at + 1) & mask) {
+    size_t mask = j->slot_count - 1, first = (size_t)id + (kind & 1) * (j->slot_count / 2);
+    size_t at = first & mask;
+    for (size_t step = 0; j->slots[at]; step++) {
         const known_call *c = &j->calls[j->slots[at] - 1];
         if (c->id == id && c->kind == kind) break;
+        at = (step ? at + 1 : (size_t)hash_mix(first)) & mask;
     }
     return &j->slots[at];
 }
