@@ -27,8 +27,8 @@ launches() {
 }
 
 peak() { python3 tests/command/peak.py "$@" 2>"$out/stderr"; }
-grows_not() { few=$(peak "$prof" "$@" "$out/few.json") && many=$(peak "$prof" "$@" "$out/many.json") && [ "$many" -lt $((few + 4000)) ]; }
-takes_little() { few=$(peak "$prof" "$@" "$out/few.json") && [ "$few" -lt 64000 ]; }
+grows_not() { few=$(peak "$@" "$out/few.json") && many=$(peak "$@" "$out/many.json") && [ "$many" -lt $((few + 4000)) ]; }
+takes_little() { few=$(peak "$@" "$out/few.json") && [ "$few" -lt 64000 ]; }
 if [ -z "${TEST_SAMPLE-}" ]; then
     launches 200000 >"$out/few.json"
     launches 600000 >"$out/many.json"
@@ -40,10 +40,13 @@ fi
 constant() {     # NAME COMMAND...
     name=$1
     shift
-    try "constant_memory_$name" "$bounded" "$@"
+    try "constant_memory_$name" "$bounded" "$prof" "$@"
 }
 constant gaps gaps
 constant gaps_by_op gaps --by op
 constant gaps_by_gap gaps --by gap
+constant analyze analyze
+# shellcheck disable=SC2016   # in a shell of its own
+try constant_memory_augment "$bounded" sh -c 'exec "$0" augment "$1" /dev/null' "$prof"
 rm -f "$out/few.json" "$out/many.json"
 exit $failed

@@ -174,7 +174,7 @@ static void enter(call_walk *w, const item *i) {
     const walk_call *around = number ? &w->calls[w->top] : NULL;
     w->calls[number] = (walk_call){
         .start_ns = i->at.start_ns, .end_ns = i->at.start_ns + i->at.amount,
-        .device_ns = i->at.ns, .id = i->at.id, .name = i->name, .thread = i->at.thread / 2,
+        .device_ns = i->at.ns, .id = i->at.id, .order = i->at.order, .name = i->name, .thread = i->at.thread / 2,
         .around = w->top, .kind = i->kind, .depth = around ? around->depth + !around->apart : 0,
         .is_legacy = i->is_legacy, .apart = w->frames_apart && i->kind == TRACE_PYTHON
     };
@@ -241,7 +241,8 @@ static void enter_told(call_walk *w, uint32_t number) {
     const call *c = &w->tree.calls[number];
     const walk_call *around = c->parent == NO_CALL ? NULL : &w->calls[c->parent];
     w->calls[number] = (walk_call){
-        .start_ns = c->start_ns, .end_ns = c->end_ns, .id = c->key, .name = c->name,
+        .start_ns = c->start_ns, .end_ns = c->end_ns, .id = c->key, .order = number,
+        .name = c->name,
         .thread = c->thread, .around = c->parent, .kind = c->kind, .is_legacy = c->is_legacy,
         .depth = around ? around->depth + !around->apart : 0, .apart = c->apart
     };

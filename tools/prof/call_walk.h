@@ -16,6 +16,7 @@
 typedef struct walk_call {
     int64_t start_ns, end_ns, device_ns;    /* device_ns: of what it launched itself */
     int64_t id;                  /* the caller's, of walk_add */
+    uint64_t order;              /* its place among the calls of the file */
     uint32_t name, thread;       /* in tree.names, in tree.threads */
     uint32_t around;             /* in walk.calls, or NO_CALL */
     uint32_t depth;              /* calls around it */

@@ -1,6 +1,5 @@
 /* prof analyze: what each kernel achieves of its device's peak. */
 #include "amounts.h"
-#include "call_tree.h"
 #include "kernels.h"
 #include "losses.h"
 
@@ -21,8 +20,7 @@ const command analyze_command = {
     "Bound by (roofline): a kernel with more FLOP/byte than the device (peak FLOP/s of\n"
     "its type / peak byte/s) is bound by compute, else by memory; its share of that\n"
     "peak is how near to the roof it is. Where FLOPs are not known, elementwise\n"
-    "kernels, copies, fills and reductions are bound by memory; others are unknown.\n\n"
-    "It takes 430 bytes of memory for each kernel and its launch.\n", run
+    "kernels, copies, fills and reductions are bound by memory; others are unknown.\n", run
 };
 
 typedef struct analyze_options {
@@ -78,7 +76,7 @@ static void add_device(sheet *s, kernel_table *table, const kernel_device *devic
         const kernel_row *row = &table->rows[table->order[*next]];
         if (&table->devices[row->device] != device) break;
         if (lines++ < limit)
-            add_line(s, device, interned_text(&table->tree.names, row->name), row, name_limit);
+            add_line(s, device, interned_text(&table->walk.tree.names, row->name), row, name_limit);
     }
     add_line(s, device, "Total", &device->sum, name_limit);
 }

@@ -1,5 +1,6 @@
 /* prof augment: the trace once more, with what its kernels compute and move written into them. */
 #include "kernels.h"
+#include "spill.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,7 @@ const command augment_command = {
     "augment", "[OPTION]... IN OUT", "write kernel_flop and kernel_num_gb into a trace's events",
     "  prof augment trace.json.gz augmented.json.gz\n"
     "      each kernel, and the op that launched it, gets its FLOPs and gigabytes;\n"
-    "      every other byte stays, but NaN and the like, of which JSON is made\n\n"
-    "It takes 740 bytes of memory for each kernel and its launch.\n", run
+    "      every other byte stays, but NaN and the like, of which JSON is made\n", run
 };
 
 /* The members to add or to put right: 0 is what PyTorch writes where it knows nothing. */
@@ -56,21 +56,41 @@ static void write_event(output *out, const trace_event *event, const edit edits[
     output_write(out, place, (size_t)(end - place));
 }
 
-/* Ops that launched kernels, by their call's number. */
-static bool *owners(const kernel_table *table) {
-    bool *owns = allocate(table->tree.count + 1);
-    for (size_t i = 0; i < table->launch_count; i++) {
-        uint32_t owner = table->tree.kernels[table->launches[i].link].owner;
-        if (owner != NO_CALL) owns[owner] = true;
+/* What the table found, in the order of the file. */
+typedef struct found {
+    const kernel_table *table;
+    uint64_t calls, launches, owners;    /* passed */
+    kernel_owner owner;                  /* the next call that launched kernels, */
+    bool any;                            /* if there is one */
+} found;
+
+static void next_owner(found *f) {
+    f->any = f->owners < f->table->owner_count;
+    if (f->any)
+        spill_read(f->table->owners, f->owners++ * sizeof f->owner, &f->owner, sizeof f->owner);
+}
+
+static kernel_amount amount_of(found *f, const trace_event *event) {
+    const kernel_table *t = f->table;
+    kernel_amount made = {0, 0};
+    if (tree_takes(&t->walk.tree, event)) {
+        if (!f->any || f->calls++ != f->owner.order) return made;
+        uint64_t number = f->owner.amount;
+        if (number) made.flops = (double)t->amounts.list[number].flops;
+        if (number) made.bytes = (double)t->amounts.list[number].bytes;
+        next_owner(f);
+    } else if (event->phase == 'X' && event->kind == TRACE_KERNEL &&
+               f->launches < t->launch_count) {
+        spill_read(t->amounts_found, f->launches++ * sizeof made, &made, sizeof made);
     }
-    return owns;
+    return made;
 }
 
 static int copy(const kernel_table *table, const char *from, output *out) {
     trace_reader *reader = trace_open(from);
     if (!reader) return EXIT_BAD;
-    bool *owns = owners(table);
-    size_t calls = 0, launches = 0;
+    found f = {.table = table};
+    next_owner(&f);
     reader->copy = out;
     reader->quiet = true;                        /* all is told already */
     reader->as_written = true;
@@ -78,26 +98,14 @@ static int copy(const kernel_table *table, const char *from, output *out) {
         const trace_event *event = &reader->event;
         edit edits[2];
         if (reader->item != TRACE_EVENT) continue;
-        double flops = 0, bytes = 0;
-        if (tree_takes(&table->tree, event) && calls < table->tree.count) {
-            uint32_t number = table->tree.calls[calls].key;
-            if (owns[calls++] && number) {
-                flops = (double)table->amounts.list[number].flops;
-                bytes = (double)table->amounts.list[number].bytes;
-            }
-        } else if (event->phase == 'X' && event->kind == TRACE_KERNEL &&
-                   launches < table->launch_count) {
-            flops = table->launches[launches].flops;
-            bytes = table->launches[launches++].bytes;
-        }
-        if (flops > 0 || bytes > 0) {
-            set_amounts(edits, flops, bytes);
+        kernel_amount made = amount_of(&f, event);
+        if (made.flops > 0 || made.bytes > 0) {
+            set_amounts(edits, made.flops, made.bytes);
             write_event(out, event, edits);
         } else {
             output_write(out, event->raw.data, event->raw.size);
         }
     }
-    free(owns);
     return trace_close(reader);
 }
 

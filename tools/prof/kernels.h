@@ -3,7 +3,7 @@
 #define PROF_KERNELS_H
 
 #include "amounts.h"
-#include "call_tree.h"
+#include "call_walk.h"
 
 typedef struct kernel_options {
     bool as_written, quiet;     /* the reader's */
@@ -35,7 +35,7 @@ typedef struct kernel_device {
 
 typedef struct kernel_table {
     const kernel_options *options;
-    call_tree tree;
+    call_walk walk;             /* the names are its tree's */
     amounts amounts;
     kernel_row *rows;
     uint32_t *order;            /* by time, most first */
@@ -43,14 +43,17 @@ typedef struct kernel_table {
     kernel_device *devices;
     size_t device_count, device_capacity;
     map numbers, device_numbers;
-    struct kernel_launch {      /* in the order of the file */
-        uint32_t link;          /* in tree.kernels */
-        uint32_t row, amount;
-        double flops, bytes;    /* 0: unknown */
-    } *launches;
-    size_t launch_count, launch_capacity;
+    uint64_t launch_count, owner_count;
+    struct span_sorter *owned;  /* launches by owner, */
+    struct span_sorter *launches;        /* and as they are in the file */
+    struct spill *owners, *amounts_found;        /* as_written: owner_count kernel_owner,
+                                   launch_count kernel_amount, as they are in the file */
     arena memory;
 } kernel_table;
+
+/* A call that launched kernels: its place among the file's calls, its number in table.amounts. */
+typedef struct kernel_owner { uint64_t order, amount; } kernel_owner;
+typedef struct kernel_amount { double flops, bytes; } kernel_amount;         /* 0: unknown */
 
 int kernels_read(kernel_table *table, const kernel_options *options, const char *path);
 void kernels_free(kernel_table *table);
