@@ -46,6 +46,9 @@ constant gaps gaps
 constant gaps_by_op gaps --by op
 constant gaps_by_gap gaps --by gap
 constant analyze analyze
+constant memory memory --by op
+constant memory_timeline memory -f json
+constant memory_page memory -f html
 # shellcheck disable=SC2016   # in a shell of its own
 try constant_memory_augment "$bounded" sh -c 'exec "$0" augment "$1" /dev/null' "$prof"
 rm -f "$out/few.json" "$out/many.json"

@@ -19,7 +19,7 @@ enum {
 };
 
 typedef struct item {
-    joined at;                   /* id: the caller's, of the call or the work; ns: of the work, or
+    joined at;                   /* id: the caller's, of call, work or change; ns: of the work, or
                                     of a legacy call; of changes bytes. what: ITEM_... */
     uint32_t name;
     uint8_t kind;                /* trace_kind */
@@ -45,22 +45,27 @@ static uint32_t thread_of(call_walk *w, const trace_event *event) {
     return 2 * tree_thread(&w->tree, event) + beside;
 }
 
-static void tell_change(call_walk *w, uint32_t owner, int64_t bytes) {
-    if (w->take->change) w->take->change(w->user, owner, bytes);
+static void tell_change(call_walk *w, uint32_t owner, int64_t id, int64_t bytes) {
+    if (w->take->change) w->take->change(w->user, owner, id, bytes);
 }
 
 static void tell_work(call_walk *w, uint32_t owner, int64_t id, int64_t ns) {
     if (w->take->work) w->take->work(w->user, owner, id, ns);
 }
 
-static void add_change(call_walk *w, const trace_event *event, const memory_change *change) {
+static bool is_asked_for(const call_walk *w, const memory_change *change) {
+    return w->all_changes || (change->bytes > 0 && change->kind == CHANGE_EVENT);
+}
+
+static void add_change(call_walk *w, const trace_event *event, const memory_change *change,
+                       int64_t id) {
     const int64_t ids[JOINS] = {PROF_NO_ID, PROF_NO_ID, change->told};
     item i = {.at = {
-        .start_ns = event->ts_ns, .ns = change->bytes, .what = ITEM_CHANGE,
+        .start_ns = event->ts_ns, .id = id, .ns = change->bytes, .what = ITEM_CHANGE,
         .thread = 2 * tree_thread(&w->tree, event)
     }};
-    if (change->bytes <= 0 || change->kind != CHANGE_EVENT) return;
-    if (change->told == 0) tell_change(w, NO_CALL, change->bytes);
+    if (!is_asked_for(w, change)) return;
+    if (change->told == 0) tell_change(w, NO_CALL, id, change->bytes);
     else if (change->told == NOT_TOLD) sorter_add(w->items, &i);
     else work_join_work(w->join, ids, &i.at);
 }
@@ -92,10 +97,14 @@ static void add_call(call_walk *w, const trace_event *event, int64_t id) {
 }
 
 static void add_to_tree(call_walk *w, const trace_event *event, int64_t id) {
-    size_t works = w->tree.kernel_count;
+    size_t works = w->tree.kernel_count, changes = w->tree.change_count;
     call *c = tree_add(&w->tree, event);
     if (c) c->key = (uint32_t)id;
     if (c) c->apart = w->frames_apart && c->kind == TRACE_PYTHON;
+    if (w->tree.change_count > changes) {
+        GROW(w->change_ids, changes, w->change_capacity);
+        w->change_ids[changes] = id;
+    }
     if (w->tree.kernel_count == works) return;
     GROW(w->work_ids, works, w->work_capacity);
     w->work_ids[works] = id;
@@ -118,7 +127,7 @@ void walk_add(call_walk *w, const trace_reader *reader, int64_t id) {
     if (w->told)
         add_to_tree(w, event, id);
     else if (tree_takes_change(&w->tree, event, &change))
-        add_change(w, event, &change);
+        add_change(w, event, &change, id);
     else if (tree_takes(&w->tree, event))
         add_call(w, event, id);
     else if (event->phase == 'X' && kind_is_device(event->kind) && !w->tree.without_kernels)
@@ -174,8 +183,9 @@ static void enter(call_walk *w, const item *i) {
     const walk_call *around = number ? &w->calls[w->top] : NULL;
     w->calls[number] = (walk_call){
         .start_ns = i->at.start_ns, .end_ns = i->at.start_ns + i->at.amount,
-        .device_ns = i->at.ns, .id = i->at.id, .order = i->at.order, .name = i->name, .thread = i->at.thread / 2,
-        .around = w->top, .kind = i->kind, .depth = around ? around->depth + !around->apart : 0,
+        .device_ns = i->at.ns, .id = i->at.id, .order = i->at.order, .name = i->name,
+        .thread = i->at.thread / 2, .around = w->top, .kind = i->kind,
+        .depth = around ? around->depth + !around->apart : 0,
         .is_legacy = i->is_legacy, .apart = w->frames_apart && i->kind == TRACE_PYTHON
     };
     w->top = number;
@@ -199,7 +209,7 @@ static void take_work(call_walk *w, const item *i) {
 
 static void take_change(call_walk *w, const item *i) {
     if (i->at.what == ITEM_CHANGE) leave_until(w, i->at.start_ns, i->at.start_ns);
-    tell_change(w, w->top, i->at.ns);
+    tell_change(w, w->top, i->at.id, i->at.ns);
 }
 
 static void walk_items(call_walk *w) {
@@ -256,8 +266,8 @@ static void tell_told(call_walk *w) {
     for (size_t i = 0; i < tree->change_count; i++) {
         const memory_change *change = &tree->changes[i];
         bool known = change->owner != NO_CALL && !tree->calls[change->owner].is_async;
-        if (change->bytes > 0 && change->kind == CHANGE_EVENT)
-            tell_change(w, known ? change->owner : NO_CALL, change->bytes);
+        if (is_asked_for(w, change))
+            tell_change(w, known ? change->owner : NO_CALL, w->change_ids[i], change->bytes);
     }
 }
 
@@ -288,5 +298,6 @@ void walk_free(call_walk *w) {
     arena_free(&w->memory);
     free(w->calls);
     free(w->work_ids);
+    free(w->change_ids);
     memset(w, 0, sizeof *w);
 }

@@ -31,13 +31,14 @@ typedef struct walk_take {
     void (*enter)(void *user, uint32_t number);
     void (*leave)(void *user, uint32_t number, const prof_span_end *times);
     void (*work)(void *user, uint32_t owner, int64_t id, int64_t ns);
-    void (*change)(void *user, uint32_t owner, int64_t bytes);
+    void (*change)(void *user, uint32_t owner, int64_t id, int64_t bytes);
 } walk_take;                     /* NULL: nobody asks */
 
 typedef struct call_walk {
     /* set before the first walk_add */
     call_tree tree;              /* what to take; then its names and threads */
     bool frames_apart;           /* times of calls are as if Python functions were not there */
+    bool all_changes;            /* of memory, not allocations alone */
     const walk_take *take;
     void *user;
     /* inside */
@@ -51,11 +52,11 @@ typedef struct call_walk {
     struct span_sorter *items;
     struct work_join *join;
     uint64_t call_count;
-    int64_t *work_ids;           /* told: of tree.kernels */
-    size_t work_capacity;
+    int64_t *work_ids, *change_ids;      /* told: of tree.kernels and tree.changes */
+    size_t work_capacity, change_capacity;
 } call_walk;
 
-/* id: the caller's own, of the call or the work. */
+/* id: the caller's own, of the call, the work or the change. */
 void walk_add(call_walk *w, const trace_reader *reader, int64_t id);
 void walk_all(call_walk *w);
 void walk_free(call_walk *w);

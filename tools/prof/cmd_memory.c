@@ -1,8 +1,9 @@
 /* prof memory: what memory was used for, over time, from a trace's [memory] events or from
    PyTorch's raw memory timeline. */
-#include "call_tree.h"
+#include "call_walk.h"
 #include "losses.h"
 #include "memory_page.h"
+#include "span_sorter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,7 @@ const command memory_command = {
     "  activation       allocated before the backward pass, freed in it\n"
     "  temporary        freed again before that\n"
     "  unknown          there before the recording, or none of these (parameters)\n"
-    "A raw timeline of PyTorch's own (memory.raw.json.gz) holds the true ones.\n\n"
-    "It takes 410 bytes of memory for each allocation and free.\n", run
+    "A raw timeline of PyTorch's own (memory.raw.json.gz) holds the true ones.\n", run
 };
 
 static const char *const device_names[] = {
@@ -42,10 +42,36 @@ static const char *const device_names[] = {
 enum { PREEXISTING = 1, CREATE, INCREMENT_VERSION, DESTROY };      /* PyTorch's numbers */
 
 typedef struct step {           /* a change of what is allocated on a device */
+    uint64_t number;            /* its place in the order of time */
     int64_t ns, bytes;
-    uint32_t device, op;        /* op: the call that allocated it, in names; or UINT32_MAX */
+    uint32_t device, op;        /* op: the call that allocated it, in names; or NO_CALL */
     uint8_t action, category;
+    bool is_category;           /* what was found later of the step of this number */
 } step;
+
+/* What the calls around a change tell of it; inherited from the outside in. Ends of the innermost
+   Optimizer.step and node of the backward pass around it, INT64_MIN: there is none. */
+typedef struct surroundings {
+    int64_t optimizer_end_ns, node_end_ns;
+    bool loader;
+} surroundings;
+
+typedef struct memory_event {   /* a change as the trace has it; and, behind it, its place: */
+    uint64_t number;            /* in the order of the file */
+    int64_t ns, bytes, address, total;   /* INT64_MIN: not told */
+    surroundings at;
+    int32_t type, index;        /* of the device */
+    uint32_t op;                /* the call around it, in names; or NO_CALL */
+    bool is_place;              /* at, op and number alone */
+} memory_event;
+
+/* What is allocated: by whom, and its step. */
+typedef struct block {
+    uint64_t step;
+    int64_t bytes;
+    surroundings at;
+    uint32_t op, next_free;     /* next_free: 1 + the next that is none; 0: no such */
+} block;
 
 typedef struct memory_device {
     char name[32];
@@ -54,7 +80,7 @@ typedef struct memory_device {
     bool has_total;
     int64_t before, unknown_frees;       /* allocated before the recording */
     int64_t peak, peak_ns, end;
-    size_t peak_step;                    /* the sums up to and with it are the peak */
+    uint64_t peak_step;                  /* the sums up to and with it are the peak */
 } memory_device;
 
 typedef struct memory_options {
@@ -63,28 +89,95 @@ typedef struct memory_options {
 } memory_options;
 
 typedef struct memory_trace {
-    call_tree tree;
-    struct memory_more { int64_t address, total; } *more;      /* of tree.changes */
-    size_t more_capacity;
+    call_walk walk;             /* its names are those of ops */
+    surroundings *contexts;          /* by number of its calls */
+    size_t context_capacity;
+    span_sorter *events;        /* by number; */
+    span_sorter *by_time;
+    uint64_t event_count;
     int64_t base_ns;
-    interner names;             /* ops */
-    step *steps;                /* by time */
-    size_t count, capacity;
+    block *blocks;
+    size_t block_count, block_capacity;
+    uint32_t free_block;        /* 1 + the first that is none; 0: no such */
+    span_sorter *steps;         /* by number */
+    uint64_t count;
+    step *before;               /* what was there before, ahead of them all: one of a device */
+    size_t before_count, next_before;
+    step next;                  /* in the walk through them */
+    bool any;
     memory_device *devices;
     size_t device_count, device_capacity;
     map device_numbers;
 } memory_trace;
 
+static const surroundings no_context = {INT64_MIN, INT64_MIN, false};
+
+static bool event_before(const void *one, const void *other) {
+    const memory_event *a = one, *b = other;
+    return a->number != b->number ? a->number < b->number : !a->is_place && b->is_place;
+}
+
+static bool earlier(const void *one, const void *other) {
+    const memory_event *a = one, *b = other;
+    return a->ns != b->ns ? a->ns < b->ns : a->number < b->number;
+}
+
+static bool step_before(const void *one, const void *other) {
+    const step *a = one, *b = other;
+    return a->number != b->number ? a->number < b->number : !a->is_category && b->is_category;
+}
+
+/* ---- Steps, in the order of time ---- */
+
+static void steps_begin(memory_trace *m) {
+    m->next_before = 0;
+    sorter_rewind(m->steps);
+    m->any = sorter_next(m->steps, &m->next);
+}
+
+/* false: there are no more. */
+static bool steps_next(memory_trace *m, step *s) {
+    if (m->next_before < m->before_count) {
+        *s = m->before[m->next_before++];
+        return true;
+    }
+    if (!m->any) return false;
+    *s = m->next;
+    m->any = sorter_next(m->steps, &m->next);
+    if (!m->any || !m->next.is_category) return true;
+    s->category = m->next.category;
+    m->any = sorter_next(m->steps, &m->next);
+    return true;
+}
+
+static bool steps_next_of(memory_trace *m, uint32_t device, step *s) {
+    while (steps_next(m, s))
+        if (s->device == device) return true;
+    return false;
+}
+
+/* Its number. */
+static uint64_t add_step(memory_trace *m, step s) {
+    s.number = m->count++;
+    sorter_add(m->steps, &s);
+    return s.number;
+}
+
 /* ---- Reading a trace ---- */
 
-static void take(memory_trace *m, const trace_event *event) {
-    size_t last = m->tree.change_count;
-    tree_add(&m->tree, event);
-    if (m->tree.change_count == last) return;
-    GROW(m->more, last, m->more_capacity);
-    m->more[last].address = m->more[last].total = INT64_MIN;
-    trace_arg_int(event, PROF_KEY_ADDRESS, &m->more[last].address);
-    trace_arg_int(event, PROF_KEY_TOTAL, &m->more[last].total);
+static void take(memory_trace *m, const trace_reader *reader) {
+    const trace_event *event = &reader->event;
+    memory_change change;
+    walk_add(&m->walk, reader, (int64_t)m->event_count);
+    if (!tree_takes_change(&m->walk.tree, event, &change)) return;
+    memory_event made = {
+        .number = m->event_count++, .ns = change.ts_ns, .bytes = change.bytes,
+        .address = INT64_MIN, .total = INT64_MIN, .type = change.device_type,
+        .index = change.device_index
+    };
+    trace_arg_int(event, PROF_KEY_ADDRESS, &made.address);
+    trace_arg_int(event, PROF_KEY_TOTAL, &made.total);
+    sorter_add(m->events, &made);
 }
 
 static uint32_t device_of(memory_trace *m, int32_t type, int32_t index) {
@@ -103,132 +196,144 @@ static uint32_t device_of(memory_trace *m, int32_t type, int32_t index) {
     return (uint32_t)(*number = m->device_count++);
 }
 
-/* What the calls around a block's allocation tell of it; inherited from the outside in. */
-typedef struct block_context {
-    uint32_t top;               /* the outermost op around it, or NO_CALL */
-    uint32_t optimizer, node;   /* Optimizer.step or the backward pass's node around it */
-    bool loader;
-} block_context;
-
 static bool starts_with(const char *text, const char *start) {
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-static block_context *find_contexts(const call_tree *tree) {
-    static const block_context none = {NO_CALL, NO_CALL, NO_CALL, false};
-    block_context *contexts = allocate(tree->count * sizeof *contexts);
-    for (size_t i = 0; i < tree->ordered; i++) {
-        uint32_t number = tree->order[i];
-        const call *c = &tree->calls[number];
-        const char *name = interned_text(&tree->names, c->name);
-        block_context *own = &contexts[number];
-        *own = c->parent == NO_CALL ? none : contexts[c->parent];
-        if (own->top == NO_CALL && c->kind == TRACE_CPU_OP) own->top = number;
-        if (starts_with(name, "Optimizer.step")) own->optimizer = number;
-        if (starts_with(name, "autograd::engine::evaluate_function")) own->node = number;
-        own->loader |= starts_with(name, "enumerate(DataLoader)");
-    }
-    return contexts;
+static void enter(void *user, uint32_t number) {
+    memory_trace *m = user;
+    const walk_call *c = &m->walk.calls[number];
+    const char *name = interned_text(&m->walk.tree.names, c->name);
+    while (number >= m->context_capacity)
+        GROW(m->contexts, m->context_capacity, m->context_capacity);
+    surroundings *own = &m->contexts[number];
+    *own = c->around == NO_CALL ? no_context : m->contexts[c->around];
+    if (starts_with(name, "Optimizer.step")) own->optimizer_end_ns = c->end_ns;
+    if (starts_with(name, "autograd::engine::evaluate_function")) own->node_end_ns = c->end_ns;
+    own->loader |= starts_with(name, "enumerate(DataLoader)");
 }
 
-/* free_owner: the call that freed it; NO_CALL with free_ns INT64_MAX: nobody. */
-static uint8_t category_of(const call_tree *tree, const block_context *contexts, uint32_t owner,
-                           uint32_t free_owner, int64_t free_ns) {
-    static const block_context none = {NO_CALL, NO_CALL, NO_CALL, false};
-    const block_context *at = owner == NO_CALL ? &none : &contexts[owner];
-    const block_context *freed = free_owner == NO_CALL ? &none : &contexts[free_owner];
-    if (at->optimizer != NO_CALL)
-        return free_ns <= tree->calls[at->optimizer].end_ns ? MEMORY_TEMPORARY
-                                                            : MEMORY_OPTIMIZER_STATE;
-    if (at->loader) return MEMORY_INPUT;
-    if (at->node != NO_CALL) {
-        if (free_ns <= tree->calls[at->node].end_ns) return MEMORY_TEMPORARY;
-        return freed->node != NO_CALL ? MEMORY_AUTOGRAD_DETAIL : MEMORY_GRADIENT;
+static void place(void *user, uint32_t owner, int64_t id, int64_t bytes) {
+    memory_trace *m = user;
+    const memory_event found = {
+        .number = (uint64_t)id, .at = owner == NO_CALL ? no_context : m->contexts[owner],
+        .op = owner == NO_CALL ? NO_CALL : m->walk.calls[owner].name, .is_place = true
+    };
+    (void)bytes;
+    sorter_add(m->events, &found);
+}
+
+/* The changes in the order of time, each with its place. */
+static void sort_events(memory_trace *m) {
+    memory_event e, found;
+    walk_all(&m->walk);
+    sorter_finish(m->events);
+    m->by_time = sorter_of(sizeof(memory_event), earlier);
+    while (sorter_next(m->events, &e) && sorter_next(m->events, &found)) {
+        e.at = found.at;
+        e.op = found.op;
+        sorter_add(m->by_time, &e);
     }
-    if (freed->node != NO_CALL) return MEMORY_ACTIVATION;
+    sorter_free(m->events);
+    m->events = NULL;
+    sorter_finish(m->by_time);
+}
+
+/* freed: where that was; NULL with free_ns INT64_MAX: nobody has freed it. */
+static uint8_t category_of(const surroundings *at, const surroundings *freed,
+                           int64_t free_ns) {
+    bool in_node = freed && freed->node_end_ns != INT64_MIN;
+    if (at->optimizer_end_ns != INT64_MIN)
+        return free_ns <= at->optimizer_end_ns ? MEMORY_TEMPORARY : MEMORY_OPTIMIZER_STATE;
+    if (at->loader) return MEMORY_INPUT;
+    if (at->node_end_ns != INT64_MIN) {
+        if (free_ns <= at->node_end_ns) return MEMORY_TEMPORARY;
+        return in_node ? MEMORY_AUTOGRAD_DETAIL : MEMORY_GRADIENT;
+    }
+    if (in_node) return MEMORY_ACTIVATION;
     return free_ns == INT64_MAX ? MEMORY_UNKNOWN : MEMORY_TEMPORARY;
 }
 
-static bool change_before(uint32_t a, uint32_t b, const void *context) {
-    const memory_change *changes = context;
-    return changes[a].ts_ns < changes[b].ts_ns;
+static void note_total(memory_device *device, const memory_event *e) {
+    if (device->has_total || e->total == INT64_MIN) return;
+    device->has_total = true;
+    device->before = e->total - e->bytes - (device->end - device->unknown_frees);
 }
 
-static void note_total(memory_device *device, const memory_change *change, int64_t total) {
-    if (device->has_total || total == INT64_MIN) return;
-    device->has_total = true;
-    device->before = total - change->bytes - (device->end - device->unknown_frees);
+static void note_category(memory_trace *m, uint64_t number, uint8_t category) {
+    const step found = {.number = number, .category = category, .is_category = true};
+    sorter_add(m->steps, &found);
+}
+
+/* known: 1 + the block at this address; 0: there is none. */
+static void take_allocation(memory_trace *m, const memory_event *e, step s, uint64_t *known) {
+    uint32_t number = *known ? (uint32_t)*known : m->free_block;
+    m->devices[s.device].allocations++;
+    s.op = e->op;
+    if (!*known && number) m->free_block = m->blocks[number - 1].next_free;
+    if (!number) {
+        GROW(m->blocks, m->block_count, m->block_capacity);
+        number = (uint32_t)++m->block_count;
+    }
+    m->blocks[number - 1] = (block){add_step(m, s), e->bytes, e->at, e->op, 0};
+    *known = number;
+}
+
+static void take_free(memory_trace *m, const memory_event *e, step s, uint64_t *known) {
+    memory_device *device = &m->devices[s.device];
+    block *freed = *known ? &m->blocks[*known - 1] : NULL;
+    bool told = e->address != INT64_MIN, fits = told && freed && freed->bytes == -e->bytes;
+    device->frees++;
+    if (!told && device->end < device->unknown_frees)
+        device->unknown_frees = device->end;     /* legacy records: the least that was there */
+    if (told && !fits) device->unknown_frees += e->bytes;
+    if (fits) {
+        s.category = category_of(&freed->at, &e->at, e->ns);
+        s.op = freed->op;
+        note_category(m, freed->step, s.category);
+        freed->next_free = m->free_block;
+        m->free_block = (uint32_t)*known;
+        *known = 0;
+    }
+    add_step(m, s);
 }
 
 /* Makes a step of each change, in order of time; pairs each free with its allocation. */
-static void pair_changes(memory_trace *m, const uint32_t *order, const block_context *contexts) {
-    const call_tree *tree = &m->tree;
-    map open = {0};             /* (device, address) -> step + 1 */
-    for (size_t i = 0; i < tree->change_count; i++) {
-        const memory_change *change = &tree->changes[order[i]];
-        const struct memory_more *more = &m->more[order[i]];
-        uint32_t number = device_of(m, change->device_type, change->device_index);
+static void pair_events(memory_trace *m) {
+    map open = {.forgets = true};                /* (device, address) -> its block + 1 */
+    memory_event e;
+    while (sorter_next(m->by_time, &e)) {
+        uint32_t number = device_of(m, e.type, e.index);
         memory_device *device = &m->devices[number];
-        uint64_t *known = map_put(&open, hash_mix((uint64_t)more->address) + number + 1,
-                                   NULL);
-        note_total(device, change, more->total);
-        device->end += change->bytes;
-        step *s = &m->steps[m->count];
-        *s = (step){change->ts_ns, change->bytes, number, UINT32_MAX,
-                    change->bytes < 0 ? DESTROY : CREATE, MEMORY_UNKNOWN};
-        if (change->bytes >= 0) {
-            device->allocations++;
-            if (change->owner != NO_CALL) s->op = change->owner;      /* a name once it is done */
-            *known = ++m->count;
-            continue;
-        }
-        m->count++;
-        device->frees++;
-        step *made = *known ? &m->steps[*known - 1] : NULL;
-        if (more->address == INT64_MIN) {        /* legacy records: the least that was there */
-            if (device->end < device->unknown_frees) device->unknown_frees = device->end;
-            continue;
-        }
-        if (!made || made->bytes != -change->bytes) {
-            device->unknown_frees += change->bytes;
-            continue;
-        }
-        s->category = made->category = category_of(tree, contexts, made->op, change->owner,
-                                                   change->ts_ns);
-        s->op = made->op;
-        *known = 0;
+        uint64_t *known = map_put(&open, hash_mix((uint64_t)e.address) + number + 1, NULL);
+        step s = {.ns = e.ns, .bytes = e.bytes, .device = number, .op = NO_CALL,
+                  .action = e.bytes < 0 ? DESTROY : CREATE, .category = MEMORY_UNKNOWN};
+        note_total(device, &e);
+        device->end += e.bytes;
+        if (e.bytes >= 0) take_allocation(m, &e, s, known);
+        else take_free(m, &e, s, known);
     }
     for (size_t i = 0; i < open.slot_count; i++) {
         if (!open.slots[i].value) continue;
-        step *made = &m->steps[open.slots[i].value - 1];
-        made->category = category_of(tree, contexts, made->op, NO_CALL, INT64_MAX);
+        const block *left = &m->blocks[open.slots[i].value - 1];
+        note_category(m, left->step, category_of(&left->at, NULL, INT64_MAX));
     }
     map_free(&open);
 }
 
-static void name_ops(memory_trace *m) {
-    for (size_t i = 0; i < m->count; i++) {
-        step *s = &m->steps[i];
-        if (s->op == UINT32_MAX) continue;
-        const struct interned *name = &m->tree.names.entries[m->tree.calls[s->op].name];
-        s->op = intern(&m->names, name->text, name->size);
-    }
-}
-
 /* What was allocated before the recording stands first, as PyTorch has it. */
 static void add_preexisting(memory_trace *m) {
-    size_t added = 0;
-    step *steps = allocate((m->count + m->device_count) * sizeof *steps);
+    m->before = allocate(m->device_count * sizeof *m->before);
     for (uint32_t i = 0; i < m->device_count; i++) {
         memory_device *device = &m->devices[i];
         if (device->before < -device->unknown_frees) device->before = -device->unknown_frees;
         if (device->before > 0)
-            steps[added++] = (step){-1, device->before, i, UINT32_MAX, PREEXISTING, MEMORY_UNKNOWN};
+            m->before[m->before_count++] = (step){
+                .ns = -1, .bytes = device->before, .device = i, .op = NO_CALL,
+                .action = PREEXISTING, .category = MEMORY_UNKNOWN
+            };
     }
-    if (m->count) memcpy(steps + added, m->steps, m->count * sizeof *steps);
-    free(m->steps);
-    m->steps = steps;
-    m->count += added;
+    m->count += m->before_count;
 }
 
 /* A row of PyTorch's raw timeline: [ns, action, bytes, category]. */
@@ -248,38 +353,34 @@ static void take_row(memory_trace *m, trace_reader *reader) {
         device_of(m, -1, -1);
         snprintf(m->devices[0].name, sizeof m->devices[0].name, "device");
     }
-    GROW(m->steps, m->count, m->capacity);
-    m->steps[m->count++] = (step){values[0], values[2], 0, UINT32_MAX, (uint8_t)values[1],
-                                  (uint8_t)values[3]};
+    add_step(m, (step){.ns = values[0], .bytes = values[2], .op = NO_CALL,
+                       .action = (uint8_t)values[1], .category = (uint8_t)values[3]});
     m->devices[0].allocations += values[1] == CREATE;
     m->devices[0].frees += values[1] == DESTROY;
     if (values[1] == PREEXISTING) m->devices[0].before += values[2];
 }
 
-/* The steps of a trace's memory events, with what the calls around them tell. */
-static void find_steps(memory_trace *m) {
-    tree_build(&m->tree);
-    uint32_t *order = sorted_numbers(m->tree.change_count, change_before, m->tree.changes);
-    block_context *contexts = find_contexts(&m->tree);
-    m->steps = allocate(m->tree.change_count * sizeof *m->steps);
-    pair_changes(m, order, contexts);
-    name_ops(m);
-    add_preexisting(m);
-    free(contexts);
-    free(order);
-}
-
 static int read_trace(memory_trace *m, const char *path) {
+    static const walk_take takes = {.enter = enter, .change = place};
+    m->events = sorter_of(sizeof(memory_event), event_before);
+    m->steps = sorter_of(sizeof(step), step_before);
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
     reader->takes_rows = true;
-    m->tree.with_memory = m->tree.without_kernels = m->tree.owners_only = true;
+    m->walk.take = &takes;
+    m->walk.user = m;
+    m->walk.tree.with_memory = m->walk.tree.without_kernels = m->walk.all_changes = true;
     while (!reader->failed && trace_next(reader) != TRACE_END) {
         if (reader->item == TRACE_ROW) take_row(m, reader);
-        else if (reader->item == TRACE_EVENT && m->count == 0) take(m, &reader->event);
+        else if (reader->item == TRACE_EVENT && m->count == 0) take(m, reader);
     }
     m->base_ns = reader->base_time_ns;
-    if (m->count == 0) find_steps(m);
+    if (m->count == 0) {
+        sort_events(m);
+        pair_events(m);
+        add_preexisting(m);
+    }
+    sorter_finish(m->steps);
     return trace_close(reader);
 }
 
@@ -287,13 +388,14 @@ static int read_trace(memory_trace *m, const char *path) {
 
 static void find_peaks(memory_trace *m) {
     int64_t *sums = allocate(m->device_count * sizeof *sums);
-    for (size_t i = 0; i < m->count; i++) {
-        const step *s = &m->steps[i];
-        memory_device *device = &m->devices[s->device];
-        sums[s->device] += s->bytes;
-        if (sums[s->device] <= device->peak) continue;
-        device->peak = sums[s->device];
-        device->peak_ns = s->ns;
+    step s;
+    steps_begin(m);
+    for (uint64_t i = 0; steps_next(m, &s); i++) {
+        memory_device *device = &m->devices[s.device];
+        sums[s.device] += s.bytes;
+        if (sums[s.device] <= device->peak) continue;
+        device->peak = sums[s.device];
+        device->peak_ns = s.ns;
         device->peak_step = i;
     }
     for (size_t i = 0; i < m->device_count; i++) m->devices[i].end = sums[i];
@@ -317,35 +419,32 @@ static bool choose_device(const memory_trace *m, const char *name, uint32_t *cho
 
 /* ---- Writing ---- */
 
-static void write_raw(const memory_trace *m, uint32_t device, output *out) {
-    bool first = true;
+static void write_raw(memory_trace *m, uint32_t device, output *out) {
+    step s;
+    steps_begin(m);
     output_text(out, "[");
-    for (size_t i = 0; i < m->count; i++) {
-        const step *s = &m->steps[i];
-        if (s->device != device) continue;
-        long long ns = s->action == PREEXISTING ? -1 : (long long)(s->ns + m->base_ns);
-        output_format(out, "%s[%lld, %d, %lld, %d]", first ? "" : ", ", ns, s->action,
-                      (long long)s->bytes, s->category);
-        first = false;
+    for (bool first = true; steps_next_of(m, device, &s); first = false) {
+        long long ns = s.action == PREEXISTING ? -1 : (long long)(s.ns + m->base_ns);
+        output_format(out, "%s[%lld, %d, %lld, %d]", first ? "" : ", ", ns, s.action,
+                      (long long)s.bytes, s.category);
     }
     output_text(out, "]\n");
 }
 
 /* [times in us, [[0, bytes by category]]]: a row for each moment, as PyTorch writes them. */
-static void write_timeline(const memory_trace *m, uint32_t device, output *out) {
+static void write_timeline(memory_trace *m, uint32_t device, output *out) {
     for (int part = 0; part < 2; part++) {
         int64_t sums[MEMORY_CATEGORIES] = {0};
         bool first = true;
+        step s, next = {0};
+        steps_begin(m);
         output_text(out, part ? "], [" : "[[");
-        for (size_t i = 0, next; i < m->count; i = next) {
-            const step *s = &m->steps[i];
-            next = i + 1;
-            if (s->device != device) continue;
-            sums[s->category] += s->bytes;
-            while (next < m->count && m->steps[next].device != device) next++;
-            if (next < m->count && m->steps[next].ns == s->ns) continue;
+        for (bool any = steps_next_of(m, device, &s); any; s = next) {
+            any = steps_next_of(m, device, &next);
+            sums[s.category] += s.bytes;
+            if (any && next.ns == s.ns) continue;
             /* the state before the first change stands just before it */
-            int64_t ns = s->ns == -1 ? (next < m->count ? m->steps[next].ns - 1000 : 0) : s->ns;
+            int64_t ns = s.ns == -1 ? (any ? next.ns - 1000 : 0) : s.ns;
             output_text(out, first ? "" : ", ");
             first = false;
             if (part == 0) {
@@ -369,29 +468,30 @@ static bool holds_more(uint32_t a, uint32_t b, const void *context) {
     return holders[a].bytes > holders[b].bytes;
 }
 
-static size_t find_holders(const memory_trace *m, uint32_t device, bool by_op, holder **holders) {
+static size_t find_holders(memory_trace *m, uint32_t device, bool by_op, holder **holders) {
     map numbers = {0};
     size_t count = 0, capacity = 0;
-    for (size_t i = 0; i < m->count && i <= m->devices[device].peak_step; i++) {
-        const step *s = &m->steps[i];
-        if (s->device != device) continue;
+    step s;
+    steps_begin(m);
+    for (uint64_t i = 0; i <= m->devices[device].peak_step && steps_next(m, &s); i++) {
+        if (s.device != device) continue;
         bool is_new;
-        uint32_t op = by_op ? s->op : UINT32_MAX;
-        uint64_t *number = map_put(&numbers, (uint64_t)op * MEMORY_CATEGORIES + s->category,
+        uint32_t op = by_op ? s.op : NO_CALL;
+        uint64_t *number = map_put(&numbers, (uint64_t)op * MEMORY_CATEGORIES + s.category,
                                    &is_new);
         if (is_new) {
             GROW(*holders, count, capacity);
-            (*holders)[count] = (holder){op, s->category, 0, 0};
+            (*holders)[count] = (holder){op, s.category, 0, 0};
             *number = count++;
         }
-        (*holders)[*number].bytes += s->bytes;
-        (*holders)[*number].blocks += s->action == DESTROY ? -1 : s->action != INCREMENT_VERSION;
+        (*holders)[*number].bytes += s.bytes;
+        (*holders)[*number].blocks += s.action == DESTROY ? -1 : s.action != INCREMENT_VERSION;
     }
     map_free(&numbers);
     return count;
 }
 
-static void add_holders(const memory_trace *m, uint32_t device, bool by_op, int64_t limit,
+static void add_holders(memory_trace *m, uint32_t device, bool by_op, int64_t limit,
                         sheet *s) {
     holder *holders = NULL;
     size_t count = find_holders(m, device, by_op, &holders);
@@ -403,8 +503,8 @@ static void add_holders(const memory_trace *m, uint32_t device, bool by_op, int6
         char **cells = sheet_row(s);
         *cells++ = sheet_cell(s, "%s", m->devices[device].name);
         if (by_op)
-            *cells++ = sheet_cell(s, "%s", h->op == UINT32_MAX ? "(no call in the trace)"
-                                                               : interned_text(&m->names, h->op));
+            *cells++ = sheet_cell(s, "%s", h->op == NO_CALL ? "(no call in the trace)"
+                                           : interned_text(&m->walk.tree.names, h->op));
         *cells++ = sheet_cell(s, "%s", memory_category_names[h->category]);
         *cells++ = sheet_cell(s, "%lld", (long long)h->bytes);
         *cells++ = sheet_cell(s, "%.2f", 100 * (double)h->bytes / (double)peak);
@@ -428,7 +528,7 @@ static void add_device(const memory_trace *m, uint32_t number, sheet *s) {
     cells[6] = sheet_cell(s, "%llu", (unsigned long long)device->frees);
 }
 
-static void write_table(const memory_trace *m, const memory_options *o, table_format format,
+static void write_table(memory_trace *m, const memory_options *o, table_format format,
                         output *out) {
     static const char *const device_heads[] = {"Device", "Peak (B)", "At (us)", "Before (B)",
                                                "At the end (B)", "Allocations", "Frees"};
@@ -452,20 +552,25 @@ static void write_table(const memory_trace *m, const memory_options *o, table_fo
     sheet_free(&s);
 }
 
-static void write_page(const memory_trace *m, const char *name, output *out) {
+static const char *op_name(const memory_trace *m, const holder *h) {
+    return h->op == NO_CALL ? NULL : interned_text(&m->walk.tree.names, h->op);
+}
+
+static void write_page(memory_trace *m, const char *name, output *out) {
     memory_page page;
+    step s;
     int64_t first_ns = 0;
-    for (size_t i = m->count; i-- > 0; )
-        if (m->steps[i].action != PREEXISTING) first_ns = m->steps[i].ns;
+    bool any = false;
+    for (steps_begin(m); !any && steps_next(m, &s); ) {
+        any = s.action != PREEXISTING;
+        if (any) first_ns = s.ns;
+    }
     memory_page_begin(&page, out, file_name(name));
     for (uint32_t device = 0; device < m->device_count; device++) {
         memory_page_device(&page, m->devices[device].name);
-        for (size_t i = 0; i < m->count; i++) {
-            const step *s = &m->steps[i];
-            if (s->device == device)
-                memory_page_change(&page, s->action == PREEXISTING ? first_ns : s->ns, s->category,
-                                   s->bytes);
-        }
+        for (steps_begin(m); steps_next_of(m, device, &s); )
+            memory_page_change(&page, s.action == PREEXISTING ? first_ns : s.ns, s.category,
+                               s.bytes);
     }
     memory_page_holders(&page);
     for (uint32_t device = 0; device < m->device_count; device++) {
@@ -473,8 +578,7 @@ static void write_page(const memory_trace *m, const char *name, output *out) {
         size_t count = find_holders(m, device, true, &holders);
         for (size_t i = 0; i < count; i++)
             if (holders[i].bytes > 0)
-                memory_page_holder(&page, device, holders[i].op == UINT32_MAX ? NULL :
-                                   interned_text(&m->names, holders[i].op), holders[i].category,
+                memory_page_holder(&page, device, op_name(m, &holders[i]), holders[i].category,
                                    holders[i].bytes);
         free(holders);
     }
@@ -495,7 +599,7 @@ static const char *format_of(const memory_options *o) {
     return "text";
 }
 
-static int write_memory(const memory_trace *m, const memory_options *o, const char *name) {
+static int write_memory(memory_trace *m, const memory_options *o, const char *name) {
     const char *format = format_of(o);
     uint32_t device = 0;
     output out;
@@ -518,11 +622,14 @@ static int read_and_write(const memory_options *o, const char *path) {
     if (m.device_count == 0 && status == EXIT_OK)
         warn(path, "there are no [memory] events; record with profile_memory=True");
     int written = status && m.count == 0 ? status : write_memory(&m, o, path);
-    tree_free(&m.tree);
-    intern_free(&m.names);
+    walk_free(&m.walk);
     map_free(&m.device_numbers);
-    free(m.more);
-    free(m.steps);
+    sorter_free(m.events);
+    sorter_free(m.by_time);
+    sorter_free(m.steps);
+    free(m.contexts);
+    free(m.blocks);
+    free(m.before);
     free(m.devices);
     return status ? status : written;
 }

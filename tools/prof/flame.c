@@ -187,8 +187,9 @@ static void take_kernel(void *user, uint32_t owner, int64_t id, int64_t ns) {
     tell(w, owner, (flame_sample){.node = node, .device_ns = ns, .calls = 1});
 }
 
-static void take_change(void *user, uint32_t owner, int64_t bytes) {
+static void take_change(void *user, uint32_t owner, int64_t id, int64_t bytes) {
     walk *w = user;
+    (void)id;
     uint32_t node = owner == NO_CALL ? node_below(w->f, 0, "(no call)", 9, TRACE_OTHER)
                                      : w->calls.calls[owner].node;
     tell(w, owner, (flame_sample){.node = node, .bytes = bytes});
