@@ -1422,15 +1422,6 @@ PROF_API uint32_t prof_terminal_width(void);
                   linked_correlation_id, u64 external_id, {bytes of a text, text} of its name, of
                   activity_type, of its members of args in a Chrome trace, of what its device is
                   called
-       10 core    of PROF_CORE, and has what session, thread and counts have: part; count of
-                  records before; u64 tick at which the last of them ended; what a tick counts up
-                  by, as a power of two; the first 10 counts, the tick of the session's start, of
-                  its stop, ticks per second (0: unknown), threads << 24; then three words each:
-                  part 0 {0, id of a thread, 0}; 1 records as they lie in memory {row << 24 | site
-                  << 8 | depth from 1, end, duration}, row 255: time alone, all 0: none; 2 open
-                  zones, as if they ended now, innermost first; 3 nothing: the last block. Of the
-                  counts those that follow from the records are not told. A record ends less than
-                  a wrap of 32 bits behind the one before
    A record is a zone: lower half of the tick of its end, duration in ticks, site << 8 | depth. From
    site 0xffff00 on it is something else, and the depth is how many records more belong to it:
        ffff01 {upper half of the ticks from here on, 0}
@@ -3557,16 +3548,6 @@ PROF__FN bool prof__lock_briefly(void) {
    - Begin and end test one thing each. All that is rare comes to the slow path through these:
      prof__contexts then holds &prof__nowhere, which passes neither. */
 
-enum {                                   /* what is counted, by its place in the raw stream */
-    PROF__CORE_RECORDED = 0, PROF__CORE_FULL, PROF__CORE_DEEP, PROF__CORE_THREADS,
-    PROF__CORE_UNBALANCED = 5, PROF__CORE_HEALED, PROF__CORE_UNFINISHED = 8, PROF__CORE_STEPS,
-    PROF__CORE_COUNTS,
-    PROF__CORE_TICK = 0xff               /* the row of records that tell time alone */
-};
-enum {                                   /* of a dump */
-    PROF__CORE_CONTEXTS = 0, PROF__CORE_ENDED, PROF__CORE_OPEN, PROF__CORE_LAST
-};
-
 #ifdef PROF_CORE
 #if PROF_MAX_CONTEXTS > 255
 #  error "prof.h: PROF_CORE has 255 contexts at most: define a smaller PROF_MAX_CONTEXTS"
@@ -3574,6 +3555,13 @@ enum {                                   /* of a dump */
 #if PROF_MAX_DEPTH < 1 || PROF_MAX_DEPTH > 255
 #  error "prof.h: PROF_CORE has 255 open zones in a context at most: define another PROF_MAX_DEPTH"
 #endif
+enum {                                   /* what is counted, by its place in the raw stream */
+    PROF__CORE_RECORDED = 0, PROF__CORE_FULL, PROF__CORE_DEEP, PROF__CORE_THREADS,
+    PROF__CORE_UNBALANCED = 5, PROF__CORE_HEALED, PROF__CORE_UNFINISHED = 8, PROF__CORE_STEPS,
+    PROF__CORE_COUNTS,
+    PROF__CORE_TICK = 0xff               /* the row of records that tell time alone */
+};
+
 struct prof__frame {                     /* an open zone */
     uint32_t above;                      /* row << 24 | depth, from 1; 0: no frame */
     uint32_t start, site_depth;          /* row << 24 | site << 8 | depth, as in a record */
@@ -3874,19 +3862,25 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     return s;
 }
 
-/* ---- the raw dump: see @RAW, whose reader finds out what is not told here ---- */
+/* ---- the raw dump: see @RAW, whose reader reads it ---- */
 
-enum { PROF__DUMP_HEAD = 6, PROF__DUMP_WORDS = 144 };
+enum {
+    PROF__DUMP_HEAD = 6, PROF__DUMP_OPEN = PROF__DUMP_HEAD + 4 + 4 * PROF_MAX_DEPTH,
+    PROF__DUMP_WORDS = PROF__DUMP_OPEN > 144 ? PROF__DUMP_OPEN : 144
+};
 static struct prof__dump {
     prof_sink sink;
     uint32_t number, used;
     bool failed;
-    uint32_t part, position;             /* of slots: how many there were before */
-    uint64_t time;                       /* the end of the last zone */
     uint32_t words[PROF__DUMP_WORDS];
 } prof__dump;
 
 PROF__APART(void) prof__dump_u32(uint32_t n) { prof__dump.words[prof__dump.used++] = n; }
+
+PROF__APART(void) prof__dump_u64(uint64_t n) {
+    prof__dump_u32((uint32_t)n);
+    prof__dump_u32((uint32_t)(n >> 32));
+}
 
 PROF__APART(void) prof__dump_begin(uint32_t type, uint32_t first) {
     prof__dump.words[0] = 0x50524f46;
@@ -3914,6 +3908,7 @@ PROF__APART(void) prof__dump_end(void) {
     d->words[4] = ~a ? a : 0;
     d->words[5] = ~b ? b : 0;
     if (!d->failed) d->failed = !d->sink.write(d->sink.user, d->words, d->used * 4);
+    d->used = 0;
 }
 
 /* Name, file and function, cut where the block ends. */
@@ -3933,61 +3928,80 @@ PROF__FN void prof__dump_site(const prof_site *s) {
     prof__dump_end();
 }
 
-/* A block of slots: what prof__core begins with, and what the blocks before amount to. */
-PROF__APART(void) prof__dump_slots(uint32_t part) {
-    struct prof__dump *d = &prof__dump;
-    const uint32_t *p = (const uint32_t *)(const void *)&prof__core;
-    d->part = part;
-    prof__dump_begin(10, part);
-    prof__dump_u32(d->position);
-    prof__dump_u32((uint32_t)d->time);
-    prof__dump_u32((uint32_t)(d->time >> 32));
-    prof__dump_u32(PROF__CLOCK_SHIFT);
-    for (int i = 0; i < PROF__CORE_COUNTS + 4; i++) prof__dump_u32(*p++);
+/* The clock's rate, the session's start, and what time that was. */
+PROF__APART(void) prof__dump_clock(bool first) {
+    uint32_t rate = prof__core.rate ? prof__core.rate : 1000000000u;
+    if (first) prof__dump_u64((uint64_t)rate << PROF__CLOCK_SHIFT);
+    prof__dump_u64(prof__core.start);
+    prof__dump_u64(0);
+    if (!first) prof__dump_u64((uint64_t)rate << PROF__CLOCK_SHIFT);
 }
 
-/* site_depth 0: it is no zone, or its end has not written it yet. */
-PROF__APART(void) prof__dump_slot(uint32_t site_depth, uint32_t end, uint32_t duration) {
+/* A row's records, by the wraps of the clock; depths there count from 0. Returns the time of the
+   stop. */
+PROF__FN uint64_t prof__dump_row(uint32_t row) {
     struct prof__dump *d = &prof__dump;
-    if (d->used > PROF__DUMP_WORDS - 3) {
-        prof__dump_end();
-        prof__dump_slots(d->part);
+    uint32_t epoch = 0, position = 0;
+    prof__walk w = prof__core_first();
+    while (prof__core_next(&w)) {
+        if (w.at->site_depth >> 24 != row) continue;
+        if (d->used && (d->used > PROF__DUMP_WORDS - 3 || epoch != (uint32_t)(w.time >> 32)))
+            prof__dump_end();
+        if (!d->used) {
+            epoch = (uint32_t)(w.time >> 32);
+            prof__dump_begin(4, row);
+            prof__dump_u32(epoch);
+            prof__dump_u64(position);
+            prof__dump_clock(false);
+        }
+        prof__dump_u32(w.at->end);
+        prof__dump_u32(w.at->duration);
+        prof__dump_u32((w.at->site_depth & 0xffffff) - 1);
+        position++;
     }
-    prof__dump_u32(site_depth);
-    prof__dump_u32(end);
-    prof__dump_u32(duration);
-    d->position++;
-    if (site_depth) d->time += end - (uint32_t)d->time;
+    if (d->used) prof__dump_end();
+    return w.time;
+}
+
+/* The zones still open, outermost first. */
+PROF__FN void prof__dump_open(prof__state *t, uint32_t row, uint64_t stop) {
+    prof__dump_begin(5, row);
+    prof__dump_u32(PROF_MAX_DEPTH);      /* at most: as many as the block has */
+    prof__dump_u64(stop);
+    for (const prof__frame *f = prof__frames(t); f < t->hot.top; f++) {
+        prof__dump_u64(stop - ((uint32_t)stop - f->start));
+        prof__dump_u64((f->site_depth & 0xffffff) - 1);
+    }
+    prof__dump_end();
 }
 
 PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
-    struct prof__core *core = &prof__core;
-    struct prof__dump *d = &prof__dump;
-    if (!core->cursor) return PROF_ERROR_STATE;
+    uint32_t row = 0, *counts = prof__core.counts;
+    if (!prof__core.cursor) return PROF_ERROR_STATE;
     if (!out.write) return PROF_ERROR_INVALID;
-    if (prof__on) core->stop = prof__clock();
-    d->sink = out;
-    d->number = d->position = 0;
-    d->failed = false;
-    d->time = core->start;
-    prof__dump_slots(PROF__CORE_CONTEXTS);
-    for (prof__state *t = PROF__CORE_END; t-- > core->states;)
-        prof__dump_slot(0, t->context & 0xffff, 0);
+    prof__dump.sink = out;
+    prof__dump.number = 0;
+    prof__dump.failed = false;
+    prof__dump_begin(1, PROF_CLOCK_PLATFORM);
+    prof__dump_u32(1);
+    prof__dump_clock(true);
+    prof__dump_u64(1);
     prof__dump_end();
     for (const prof_site *s = __start_prof_marks; s < __stop_prof_marks; s++) prof__dump_site(s);
-    d->position = 0;
-    prof__dump_slots(PROF__CORE_ENDED);
-    for (const prof__record *c = core->arena.records; c < core->cursor; c++)
-        prof__dump_slot(c->site_depth, c->end, c->duration);
+    for (prof__state *t = PROF__CORE_END; t-- > prof__core.states; row++) {
+        prof__dump_begin(3, row);
+        prof__dump_u32(0);
+        prof__dump_u64(t->context & 0xffff);
+        prof__dump_end();
+        prof__dump_open(t, row, prof__dump_row(row));
+    }
+    prof__dump_begin(6, 1);
+    prof__dump_u32(PROF__CORE_COUNTS);
+    counts[PROF__CORE_UNFINISHED] = prof__core_open();
+    counts[PROF__CORE_RECORDED] += counts[PROF__CORE_UNFINISHED];
+    for (int i = 0; i < PROF__CORE_COUNTS; i++) prof__dump_u64(counts[i]);
     prof__dump_end();
-    prof__dump_slots(PROF__CORE_OPEN);
-    for (prof__state *t = PROF__CORE_END; t-- > core->states;)
-        for (const prof__frame *f = t->hot.top; f-- > prof__frames(t);)
-            prof__dump_slot(f->site_depth, core->stop, core->stop - f->start);
-    prof__dump_end();
-    prof__dump_slots(PROF__CORE_LAST);
-    prof__dump_end();
-    return d->failed ? PROF_ERROR_SINK : PROF_OK;
+    return prof__dump.failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
 /* ---- a Chrome array: see @CHROME, whose events these are. In order of ends ---- */
@@ -9442,78 +9456,27 @@ PROF_API PROF__QUIET void prof_set_thread_name_f(const char *format, ...) {
    bytes each, whose third word says PROF__PART: alone, as when a signal handler's zone took the
    first one's place, they mean nothing. depth is that of the zone that has it: the next zone of
    that depth that the thread records. */
-/* How a field is coded in records, and so read, packed and written as JSON. */
 enum {
-    PROF__AS_SHAPES,                     /* for each: dims | list << 31, bytes of its dtype
+    PROF__SHAPES = 1,                    /* for each input: dims | list << 31, bytes of its dtype
                                             (UINT32_MAX: none); dims, or items as these; dtype */
-    PROF__AS_TENSORS,                    /* for each: id, storage, offset, type | index << 8 */
-    PROF__AS_TEXTS,                      /* for each: bytes; the text */
-    PROF__AS_STACK,                      /* the same, in JSON one text */
-    PROF__AS_TEXT,                       /* text of bytes bytes */
-    PROF__AS_JSON                        /* the same, in JSON as it is */
-};
-
-/* The one list of the fields of prof_extra that point to something: number, coding, field, its
-   count (has: it is no list), the field of its dtypes, what the session must want, key in a Chrome
-   trace. Zones have the first nine, in records of these numbers; dtypes are in those of the shapes,
-   and the last two are of events from outside. */
-#define PROF__FIELDS_EACH(X) \
-    X(SHAPES, SHAPES, input_shapes, input_count, DTYPES, SHAPES, PROF_KEY_SHAPES) \
-    X(STRIDES, SHAPES, strides, input_count, NONE, SHAPES, "Input Strides") \
-    X(OUTPUTS, SHAPES, output_shapes, output_count, OUTPUT_DTYPES, SHAPES, NULL) \
-    X(TENSORS, TENSORS, tensors, tensor_count, NONE, SHAPES, NULL) \
-    X(CONCRETE, TEXTS, concrete_inputs, input_count, NONE, SHAPES, PROF_KEY_CONCRETE) \
-    X(STACKED, STACK, stack, stack_count, NONE, DETAILS, PROF_KEY_STACK) \
-    X(KWINPUTS, JSON, kwinputs, has, NONE, SHAPES, "kwinputs") \
-    X(OVERLOAD, TEXT, overload_name, has, NONE, DETAILS, PROF_KEY_OVERLOAD) \
-    X(HIERARCHY, TEXT, module_hierarchy, has, NONE, MODULES, "Module Hierarchy") \
-    X(DTYPES, TEXTS, dtypes, input_count, NONE, SHAPES, PROF_KEY_DTYPES) \
-    X(OUTPUT_DTYPES, TEXTS, output_dtypes, output_count, NONE, SHAPES, NULL) \
-    X(BACKEND, TEXT, backend, has, NONE, DETAILS, "Backend") \
-    X(TRACE_NAME, TEXT, trace_name, has, NONE, DETAILS, NULL)
-#define PROF__FIELD_NUMBER(number, coding, field, count, dtypes, wants, key) PROF__##number,
-#define PROF__FIELD_ROW(number, coding, field, count, dtypes, wants, key) \
-    { PROF__AS_##coding, offsetof(prof_extra, field), offsetof(prof_extra, count), PROF__##dtypes, \
-      PROF__WANTS_##wants, key },
-enum { PROF__NONE, PROF__FIELDS_EACH(PROF__FIELD_NUMBER) PROF__FIELDS };
-typedef struct prof__field {
-    uint8_t coding;
-    uint16_t at, count;                  /* offsets */
-    uint8_t dtypes, wants;
-    const char *key;                     /* NULL: Chrome traces do not have it */
-} prof__field;
-static const prof__field prof__fields[] = {
-    { 0, 0, 0, 0, 0, NULL }, PROF__FIELDS_EACH(PROF__FIELD_ROW)
-};
-
-/* Records of these numbers are no fields. */
-enum {
-    PROF__ARGUMENT = PROF__HIERARCHY + 1,   /* "key":value */
+    PROF__STRIDES,
+    PROF__OUTPUTS,                       /* as PROF__SHAPES */
+    PROF__TENSORS,                       /* for each: id, storage, offset, type | index << 8 */
+    PROF__CONCRETE,                      /* for each text: bytes; the text */
+    PROF__STACKED,                       /* the same */
+    PROF__KWINPUTS,                      /* text of bytes bytes */
+    PROF__OVERLOAD,
+    PROF__HIERARCHY,
+    PROF__ARGUMENT,                      /* "key":value */
     PROF__FLOPS,                         /* number */
     PROF__SEQUENCE,                      /* number, thread; count: scope */
     PROF__ANNOTATION,
     PROF__COUNTED,                       /* a number for each of count counters */
     PROF__NATIVE,                        /* bytes: the number of its call stack, see @NATIVE */
     PROF__MODULE_PUSH,                   /* text; depth: zones open */
-    PROF__MODULE_POP
+    PROF__MODULE_POP,
+    PROF__ATTRIBUTES
 };
-
-PROF__FN const void *prof__field_get(const prof_extra *x, uint32_t field) {
-    const void *value;
-    memcpy(&value, (const char *)x + prof__fields[field].at, sizeof value);
-    return value;
-}
-
-PROF__FN uint32_t prof__field_count(const prof_extra *x, uint32_t field) {
-    uint32_t count;
-    memcpy(&count, (const char *)x + prof__fields[field].count, sizeof count);
-    return count;
-}
-
-PROF__FN void prof__field_set(prof_extra *x, uint32_t field, const void *value) {
-    memcpy((char *)x + prof__fields[field].at, &value, sizeof value);
-}
-
 #define PROF__PART_WORD ((uint32_t)PROF__PART << 8)
 #define PROF__SLOTS_MOST 250             /* of a record; a byte counts them */
 #define PROF__TEXT_MOST (8 * PROF__SLOTS_MOST)
@@ -9686,8 +9649,8 @@ PROF__FN void prof__attribute_close(prof__long *l, uint32_t type, uint32_t count
 
 PROF__FN void prof__attribute_text(uint32_t type, const char *s, uint32_t wants) {
     prof__long l;
-    size_t bytes = prof__text_bytes(s, PROF__TEXT_MOST);
-    if (!prof__attribute_open(&l, prof__text_slots(bytes), wants)) return;
+    size_t bytes = s ? prof__text_bytes(s, PROF__TEXT_MOST) : 0;
+    if (!s || !prof__attribute_open(&l, prof__text_slots(bytes), wants)) return;
     prof__long_text(&l, s, bytes);
     prof__attribute_close(&l, type, 1, bytes);
 }
@@ -9709,80 +9672,83 @@ PROF__FN void prof__shape_put(prof__long *l, const prof_shape *s, const char *dt
     if (dtype) prof__long_text(l, dtype, bytes);
 }
 
-/* Slots that item i of a list takes; more than any record has: too many. */
-PROF__FN uint32_t prof__item_slots(uint32_t coding, const void *list, const char *const *dtypes,
-                                   uint32_t i) {
-    const prof_shape *s = (const prof_shape *)list + i;
-    size_t bytes;
-    if (coding == PROF__AS_TENSORS) return 4;
-    if (coding == PROF__AS_SHAPES)
-        return s->count > PROF__SLOTS_MOST ? s->count
-                                           : prof__shape_slots(s, dtypes ? dtypes[i] : NULL);
-    bytes = strlen(prof__text(((const char *const *)list)[i]));
-    return 1 + prof__text_slots(PROF__MIN(bytes, PROF__TEXT_MOST));
-}
-
-PROF__FN void prof__item_put(prof__long *l, uint32_t coding, const void *list,
-                             const char *const *dtypes, uint32_t i) {
-    if (coding == PROF__AS_SHAPES) {
-        prof__shape_put(l, (const prof_shape *)list + i, dtypes ? dtypes[i] : NULL);
-    } else if (coding == PROF__AS_TENSORS) {
-        prof_tensor tensor = ((const prof_tensor *)list)[i];
-        prof__long_put(l, tensor.id);
-        prof__long_put(l, tensor.storage);
-        prof__long_put(l, (uint64_t)tensor.offset);
-        prof__long_put(l, (uint64_t)(uint8_t)tensor.device.index << 8 | tensor.device.type);
-    } else {
-        const char *text = prof__text(((const char *const *)list)[i]);
-        prof__long_put(l, strlen(text));
-        prof__long_text(l, text, strlen(text));
-    }
-}
-
-/* An attribute by its coding: a text, or of a list the items that fit. */
-PROF__FN void prof__attribute_put(uint32_t type, const void *value, const char *const *dtypes,
-                                  uint32_t count) {
-    const prof__field *f = prof__fields + type;
+/* Those of the inputs that fit. */
+PROF__FN void prof__attribute_shapes(uint32_t type, const prof_shape *shapes,
+                                     const char *const *dtypes, uint32_t count) {
     prof__long l;
     uint32_t slots = 0, fit = 0;
-    if (!value || !prof__wanted(f->wants)) return;
-    if (f->coding >= PROF__AS_TEXT) {
-        prof__attribute_text(type, (const char *)value, f->wants);
-        return;
-    }
+    if (!shapes) return;
     for (; fit < count; fit++) {
-        uint32_t more = prof__item_slots(f->coding, value, dtypes, fit);
+        const prof_shape *s = shapes + fit;
+        uint32_t more = s->count > PROF__SLOTS_MOST ? PROF__SLOTS_MOST + 1
+                      : prof__shape_slots(s, dtypes ? dtypes[fit] : NULL);
         if (more > PROF__SLOTS_MOST - slots) break;
         slots += more;
     }
     if (fit < count) PROF__COUNT(prof__details_cut);
-    if (!prof__attribute_open(&l, slots, f->wants)) return;
-    for (uint32_t i = 0; i < fit; i++) prof__item_put(&l, f->coding, value, dtypes, i);
+    if (!prof__attribute_open(&l, slots, PROF__WANTS_SHAPES)) return;
+    for (uint32_t i = 0; i < fit; i++) prof__shape_put(&l, shapes + i, dtypes ? dtypes[i] : NULL);
+    prof__attribute_close(&l, type, fit, 0);
+}
+
+PROF__FN void prof__attribute_texts(uint32_t type, const char *const *texts, uint32_t count,
+                                    uint32_t wants) {
+    prof__long l;
+    uint32_t slots = 0, fit = 0;
+    if (!texts) return;
+    for (; fit < count; fit++) {
+        size_t bytes = texts[fit] ? strlen(texts[fit]) : 0;
+        if (1 + (bytes + 7) / 8 > PROF__SLOTS_MOST - slots) break;
+        slots += 1 + prof__text_slots(bytes);
+    }
+    if (fit < count) PROF__COUNT(prof__details_cut);
+    if (!prof__attribute_open(&l, slots, wants)) return;
+    for (uint32_t i = 0; i < fit; i++) {
+        const char *s = texts[i] ? texts[i] : "";
+        prof__long_put(&l, strlen(s));
+        prof__long_text(&l, s, strlen(s));
+    }
     prof__attribute_close(&l, type, fit, 0);
 }
 
 PROF_API PROF__QUIET void prof_set_shapes(const prof_shape *shapes, const char *const *dtypes,
                                           uint32_t count) {
-    prof__attribute_put(PROF__SHAPES, shapes, dtypes, count);
+    if (prof__wanted(PROF__WANTS_SHAPES))
+        prof__attribute_shapes(PROF__SHAPES, shapes, dtypes, count);
 }
 
 PROF_API PROF__QUIET void prof_set_strides(const prof_shape *strides, uint32_t count) {
-    prof__attribute_put(PROF__STRIDES, strides, NULL, count);
+    if (prof__wanted(PROF__WANTS_SHAPES))
+        prof__attribute_shapes(PROF__STRIDES, strides, NULL, count);
 }
 
 PROF_API PROF__QUIET void prof_set_outputs(const prof_shape *shapes, const char *const *dtypes,
                                            uint32_t count) {
-    prof__attribute_put(PROF__OUTPUTS, shapes, dtypes, count);
+    if (prof__wanted(PROF__WANTS_SHAPES))
+        prof__attribute_shapes(PROF__OUTPUTS, shapes, dtypes, count);
 }
 
 PROF_API PROF__QUIET void prof_set_tensors(const prof_tensor *tensors, uint32_t count) {
-    prof__attribute_put(PROF__TENSORS, tensors, NULL, count);
+    prof__long l;
+    uint32_t fit = PROF__MIN(count, (uint32_t)PROF__SLOTS_MOST / 4);
+    if (!prof__wanted(PROF__WANTS_SHAPES) || !tensors) return;
+    if (fit < count) PROF__COUNT(prof__details_cut);
+    if (!prof__attribute_open(&l, 4 * fit, PROF__WANTS_SHAPES)) return;
+    for (uint32_t i = 0; i < fit; i++) {
+        prof__long_put(&l, tensors[i].id);
+        prof__long_put(&l, tensors[i].storage);
+        prof__long_put(&l, (uint64_t)tensors[i].offset);
+        prof__long_put(&l, (uint64_t)(uint8_t)tensors[i].device.index << 8 |
+                               tensors[i].device.type);
+    }
+    prof__attribute_close(&l, PROF__TENSORS, fit, 0);
 }
 
 PROF_API PROF__QUIET void prof_set_inputs(const char *const *concrete, uint32_t count,
                                           const char *kwinputs) {
-    prof__attribute_put(PROF__CONCRETE, concrete, NULL, count);
-    prof__attribute_put(PROF__KWINPUTS, kwinputs, NULL, 0);
+    if (!prof__wanted(PROF__WANTS_SHAPES)) return;
+    if (concrete) prof__attribute_texts(PROF__CONCRETE, concrete, count, PROF__WANTS_SHAPES);
+    prof__attribute_text(PROF__KWINPUTS, kwinputs, PROF__WANTS_SHAPES);
 }
 
 PROF_API PROF__QUIET void prof_set_flops(uint64_t flops) {
@@ -9802,11 +9768,12 @@ PROF_API PROF__QUIET void prof_set_sequence(int64_t sequence_nr, uint8_t scope,
 }
 
 PROF_API PROF__QUIET void prof_set_overload(const char *name) {
-    prof__attribute_put(PROF__OVERLOAD, name, NULL, 0);
+    if (prof__wanted(0)) prof__attribute_text(PROF__OVERLOAD, name, 0);
 }
 
 PROF_API PROF__QUIET void prof_set_module(const char *hierarchy) {
-    prof__attribute_put(PROF__HIERARCHY, hierarchy, NULL, 0);
+    if (prof__wanted(PROF__WANTS_MODULES))
+        prof__attribute_text(PROF__HIERARCHY, hierarchy, PROF__WANTS_MODULES);
 }
 
 /* "key":value; the value is text when there is one. */
@@ -9845,7 +9812,7 @@ PROF_API PROF__QUIET void prof_set_arg_int(const char *key, int64_t value) {
 }
 
 PROF_API PROF__QUIET void prof_set_stack(const char *const *entries, uint32_t count) {
-    prof__attribute_put(PROF__STACKED, entries, NULL, count);
+    if (prof__wanted(0)) prof__attribute_texts(PROF__STACKED, entries, count, 0);
 }
 
 PROF_API PROF__QUIET void prof_set_annotation(void) {
@@ -9860,15 +9827,18 @@ PROF_API PROF__ENTRY void prof_push_with(const char *name, const prof_extra *wit
     prof__push_text(name);
     slot->with = NULL;
     if (!with || !PROF__LOAD(prof__on)) return;
-    for (uint32_t i = PROF__SHAPES; i <= PROF__HIERARCHY; i++) {
-        const void *value = prof__field_get(with, i), *dtypes = NULL;
-        if (prof__fields[i].dtypes) dtypes = prof__field_get(with, prof__fields[i].dtypes);
-        if (value)
-            prof__attribute_put(i, value, (const char *const *)dtypes, prof__field_count(with, i));
-    }
+    prof_set_shapes(with->input_shapes, with->dtypes, with->input_count);
+    if (with->strides) prof_set_strides(with->strides, with->input_count);
+    prof_set_inputs(with->concrete_inputs, with->input_count, with->kwinputs);
+    if (with->output_shapes)
+        prof_set_outputs(with->output_shapes, with->output_dtypes, with->output_count);
+    if (with->tensors) prof_set_tensors(with->tensors, with->tensor_count);
     if (with->flops > 0) prof_set_flops((uint64_t)with->flops);
     if (with->has & PROF_HAS_SEQUENCE_NR)
         prof_set_sequence(with->sequence_nr, with->scope, with->fwd_thread);
+    prof_set_overload(with->overload_name);
+    prof_set_module(with->module_hierarchy);
+    if (with->stack) prof_set_stack(with->stack, with->stack_count);
 }
 
 /* A record of the thread, not of a zone; depth: zones open. */
@@ -11740,29 +11710,16 @@ PROF__FN void prof__payload_bytes(prof__payload *p, char *to, size_t bytes) {
     if (!p->d->swap) memcpy(to, from, bytes);
 }
 
-/* As many bytes as there are of so many. */
-PROF__FN size_t prof__payload_most(const prof__payload *p, size_t bytes) {
-    size_t most = 8 * (size_t)(p->end - p->at);
-    return PROF__MIN(bytes, most);
-}
-
-/* Text of so many bytes behind that of before and a separator, where that is not empty. NULL when
-   only counted. */
-PROF__FN char *prof__payload_joined(prof__payload *p, const char *before, size_t length,
-                                    char separator, size_t bytes) {
-    char *text = (char *)prof__details_take(p->d, length + (length != 0) + bytes + 1);
-    if (!text) p->at += (bytes + 7) / 8;
-    if (text && length) {
-        memcpy(text, before, length);
-        text[length++] = separator;
-    }
-    for (size_t i = 0; text && i < bytes; i += 8)
-        prof__payload_bytes(p, text + length + i, PROF__MIN(bytes - i, 8));
-    return text;
-}
-
+/* Text of so many bytes, or as many as there are. NULL when only counted. */
 PROF__FN char *prof__payload_text(prof__payload *p, size_t bytes) {
-    return prof__payload_joined(p, NULL, 0, 0, prof__payload_most(p, bytes));
+    size_t most = 8 * (size_t)(p->end - p->at);
+    char *text;
+    bytes = PROF__MIN(bytes, most);
+    text = (char *)prof__details_take(p->d, bytes + 1);
+    if (!text) p->at += (bytes + 7) / 8;
+    for (size_t i = 0; text && i < bytes; i += 8)
+        prof__payload_bytes(p, text + i, PROF__MIN(bytes - i, 8));
+    return text;
 }
 
 PROF__FN const int64_t *prof__payload_dims(prof__payload *p, uint32_t *count) {
@@ -11796,24 +11753,41 @@ PROF__FN prof_shape prof__payload_shape(prof__payload *p, bool item, uint32_t *d
     return s;
 }
 
-/* Shapes, and their dtypes where these are asked for; NULL: none has one. */
-PROF__FN const prof_shape *prof__payload_shapes(prof__payload *p, uint32_t count,
-                                                const char ***dtypes) {
+/* All lists of a zone's inputs are as long as the shortest, which in damaged records may be 0. */
+PROF__FN void prof__fewer_inputs(prof_extra *x, uint32_t count) {
+    bool some = x->input_shapes || x->strides || x->concrete_inputs;
+    x->input_count = some ? PROF__MIN(x->input_count, count) : count;
+}
+
+PROF__FN void prof__payload_shapes(prof__payload *p, uint32_t count, uint32_t type,
+                                   prof_extra *x) {
+    bool strides = type == PROF__STRIDES;
     prof_shape *shapes = (prof_shape *)prof__details_take(p->d, count * sizeof *shapes);
-    const char **texts =
-        dtypes ? (const char **)prof__details_take(p->d, count * sizeof *texts) : NULL;
+    const char **dtypes =
+        strides ? NULL : (const char **)prof__details_take(p->d, count * sizeof *dtypes);
+    bool any = false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t bytes;
         prof_shape s = prof__payload_shape(p, false, &bytes);
-        const char *text = !dtypes || bytes == UINT32_MAX ? NULL : prof__payload_text(p, bytes);
+        const char *text = strides || bytes == UINT32_MAX ? NULL : prof__payload_text(p, bytes);
         if (shapes) shapes[i] = s;
-        if (texts) texts[i] = text ? text : "";
-        if (text) *dtypes = texts;
+        if (dtypes) dtypes[i] = text ? text : "";
+        any = any || text;
     }
-    return shapes;
+    if (!x) return;
+    if (type == PROF__OUTPUTS) {
+        x->output_shapes = shapes;
+        x->output_dtypes = any ? dtypes : NULL;
+        x->output_count = count;
+        return;
+    }
+    prof__fewer_inputs(x, count);
+    if (strides) x->strides = shapes;
+    else x->input_shapes = shapes;
+    if (any) x->dtypes = dtypes;
 }
 
-PROF__FN const prof_tensor *prof__payload_tensors(prof__payload *p, uint32_t count) {
+PROF__FN void prof__payload_tensors(prof__payload *p, uint32_t count, prof_extra *x) {
     prof_tensor *tensors = (prof_tensor *)prof__details_take(p->d, count * sizeof *tensors);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t word[4];
@@ -11825,7 +11799,9 @@ PROF__FN const prof_tensor *prof__payload_tensors(prof__payload *p, uint32_t cou
         tensors[i].device.type = (uint8_t)word[3];
         tensors[i].device.index = (int8_t)(word[3] >> 8);
     }
-    return tensors;
+    if (!x) return;
+    x->tensors = tensors;
+    x->tensor_count = count;
 }
 
 PROF__FN const char *const *prof__payload_texts(prof__payload *p, uint32_t count) {
@@ -11839,16 +11815,22 @@ PROF__FN const char *const *prof__payload_texts(prof__payload *p, uint32_t count
 
 /* Adds an argument to those that the zone has. */
 PROF__FN void prof__read_argument(prof__pending *z, prof__payload *p, size_t bytes) {
-    size_t length = z->argument_bytes;
-    const char *text;
+    const char *before = z->extra ? z->extra->metadata_json : NULL;
+    size_t length = z->argument_bytes, most = 8 * (size_t)(p->end - p->at);
+    char *text;
+    bytes = PROF__MIN(bytes, most);
     if (++z->arguments > 16) {
         if (z->extra) PROF__COUNT(prof__details_cut);
         return;
     }
-    bytes = prof__payload_most(p, bytes);
-    text = prof__payload_joined(p, z->extra ? z->extra->metadata_json : NULL, length, ',', bytes);
+    text = (char *)prof__details_take(p->d, length + bytes + 2);
     z->argument_bytes = (uint32_t)(length + bytes + (length != 0));
-    if (text) z->extra->metadata_json = text;
+    if (!text) return;
+    z->extra->metadata_json = text;
+    if (before) memcpy(text, before, length);
+    if (before) text[length++] = ',';
+    for (size_t i = 0; i < bytes; i += 8)
+        prof__payload_bytes(p, text + length + i, PROF__MIN(bytes - i, 8));
 }
 
 /* The extra of the zone that is open at depth. */
@@ -11876,51 +11858,53 @@ PROF__FN void prof__read_sequence(prof__payload *p, prof_extra *x, uint32_t scop
     if (scope == 1) x->has |= PROF_HAS_FWD_THREAD;
 }
 
-/* A text, or a list. All lists of a zone's inputs are as long as the shortest, which in damaged
-   records may be 0. */
-PROF__FN void prof__read_field(prof__payload *p, prof_extra *x, uint32_t type, uint32_t count,
-                               size_t bytes) {
-    const prof__field *f = prof__fields + type;
-    const char **dtypes = NULL;
-    const void *value;
-    uint32_t slots = (uint32_t)(p->end - p->at);
-    count = PROF__MIN(count, f->coding == PROF__AS_TENSORS ? slots / 4 : slots);
-    if (f->coding == PROF__AS_SHAPES)
-        value = prof__payload_shapes(p, count, f->dtypes ? &dtypes : NULL);
-    else if (f->coding == PROF__AS_TENSORS) value = prof__payload_tensors(p, count);
-    else if (f->coding < PROF__AS_TEXT) value = prof__payload_texts(p, count);
-    else value = prof__payload_text(p, bytes);
+PROF__FN void prof__read_texts(prof__payload *p, prof_extra *x, uint32_t type, uint32_t count) {
+    const char *const *texts;
+    count = PROF__MIN(count, (uint32_t)(p->end - p->at));
+    texts = prof__payload_texts(p, count);
     if (!x) return;
-    if (f->count == offsetof(prof_extra, input_count) &&
-        (x->input_shapes || x->strides || x->concrete_inputs))
-        count = PROF__MIN(count, x->input_count);
-    if (f->coding < PROF__AS_TEXT) memcpy((char *)x + f->count, &count, sizeof count);
-    if (dtypes || type == PROF__OUTPUTS) prof__field_set(x, f->dtypes, dtypes);
-    prof__field_set(x, type, value);
+    if (type == PROF__STACKED) {
+        x->stack = texts;
+        x->stack_count = count;
+    } else {
+        prof__fewer_inputs(x, count);
+        x->concrete_inputs = texts;
+    }
+}
+
+PROF__FN void prof__read_text(prof__payload *p, prof_extra *x, uint32_t type, size_t bytes) {
+    const char *text = prof__payload_text(p, bytes);
+    if (!x) return;
+    if (type == PROF__OVERLOAD) x->overload_name = text;
+    else if (type == PROF__HIERARCHY) x->module_hierarchy = text;
+    else x->kwinputs = text;
 }
 
 /* The modules around, joined by dots; 1000 bytes at most. */
 PROF__FN void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) {
     prof__details *d = p->d;
     const prof__module *up = d->module_count ? d->modules + d->module_count - 1 : NULL;
-    uint32_t before = up ? up->bytes : 0;
+    uint32_t before = up ? up->bytes : 0, most = (uint32_t)(8 * (p->end - p->at));
     prof__module *m = d->modules + d->module_count;
-    const char *text;
-    bytes = prof__payload_most(p, bytes);
+    char *text;
+    bytes = PROF__MIN(bytes, most);
     if (d->module_count == PROF__MODULES || before + bytes + 2 > PROF__HIERARCHY_MOST) {
         if (d->p) PROF__COUNT(prof__details_cut);
         d->modules_skipped++;
         return;
     }
     m->extra = (prof_extra *)prof__details_take(p->d, sizeof *m->extra);
-    text = prof__payload_joined(p, up && up->extra ? up->extra->module_hierarchy : NULL, before,
-                                '.', bytes);
+    text = (char *)prof__details_take(p->d, before + bytes + 2);
     m->depth = depth;
     m->bytes = before + (uint32_t)bytes + (before != 0);
     d->module_count++;
     if (!text) return;
     m->extra->module_hierarchy = text;
     m->extra->has |= PROF__HAS_SHARED;
+    if (before) memcpy(text, up->extra->module_hierarchy, before);
+    if (before) text[before++] = '.';
+    for (size_t i = 0; i < bytes; i += 8)
+        prof__payload_bytes(p, text + before + i, PROF__MIN(bytes - i, 8));
 }
 
 /* Zones that began in the module and are open keep it. open: how many zones are. */
@@ -11989,12 +11973,18 @@ PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
     if (type == PROF__MODULE_POP && !d->raw) prof__read_module_end(depth);
     if (!type || type >= PROF__MODULE_PUSH || depth >= d->max_depth) return;
     z = prof__read_pending(d, depth);
-    if (type <= PROF__HIERARCHY) prof__read_field(&p, z->extra, type, count, bytes);
+    if (type <= PROF__OUTPUTS)
+        prof__payload_shapes(&p, PROF__MIN(count, (uint32_t)(end - p.at)), type, z->extra);
+    else if (type == PROF__TENSORS)
+        prof__payload_tensors(&p, PROF__MIN(count, (uint32_t)(end - p.at) / 4), z->extra);
+    else if (type == PROF__CONCRETE || type == PROF__STACKED)
+        prof__read_texts(&p, z->extra, type, count);
     else if (type == PROF__ARGUMENT) prof__read_argument(z, &p, bytes);
     else if (type == PROF__SEQUENCE) prof__read_sequence(&p, z->extra, count);
     else if (type == PROF__ANNOTATION) z->annotation = true;
     else if (type == PROF__COUNTED) prof__read_counted(&p, z->extra, count);
     else if (type == PROF__NATIVE) prof__read_native(d->raw ? NULL : z->extra, bytes);
+    else if (type != PROF__FLOPS) prof__read_text(&p, z->extra, type, bytes);
     else prof__read_flops(&p, z->extra);
 }
 
@@ -12974,29 +12964,28 @@ PROF__FN void prof__pack_kernels(prof__pack *k, prof_extra *x) {
     x->kernels = to;
 }
 
-/* What a field of an extra points to, by its coding. */
-PROF__FN const void *prof__pack_field(prof__pack *k, const prof_extra *from, uint32_t field) {
-    uint32_t coding = prof__fields[field].coding, count = prof__field_count(from, field);
-    const void *value = prof__field_get(from, field);
-    if (!value) return NULL;
-    if (coding == PROF__AS_SHAPES)
-        return prof__pack_shapes(k, (const prof_shape *)value, count, true);
-    if (coding == PROF__AS_TENSORS)
-        return prof__pack_bytes(k, value, count * sizeof(prof_tensor), sizeof(int64_t));
-    if (coding < PROF__AS_TEXT)
-        return prof__pack_texts(k, (const char *const *)value, count);
-    return prof__pack_text(k, (const char *)value);
-}
-
 PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
     prof_extra x = *from, *to = (prof_extra *)prof__pack_bytes(k, NULL, sizeof x, sizeof(int64_t));
-    for (uint32_t i = PROF__SHAPES; i < PROF__FIELDS; i++)
-        prof__field_set(&x, i, prof__pack_field(k, from, i));
+    x.input_shapes = prof__pack_shapes(k, from->input_shapes, from->input_count, true);
+    x.strides = prof__pack_shapes(k, from->strides, from->input_count, true);
+    x.output_shapes = prof__pack_shapes(k, from->output_shapes, from->output_count, true);
+    x.output_dtypes = prof__pack_texts(k, from->output_dtypes, from->output_count);
+    if (from->tensors)
+        x.tensors = (const prof_tensor *)prof__pack_bytes(
+            k, from->tensors, from->tensor_count * sizeof *from->tensors, sizeof(int64_t));
     prof__pack_kernels(k, &x);
+    x.dtypes = prof__pack_texts(k, from->dtypes, from->input_count);
+    x.concrete_inputs = prof__pack_texts(k, from->concrete_inputs, from->input_count);
+    x.stack = prof__pack_texts(k, from->stack, from->stack_count);
+    x.overload_name = prof__pack_text(k, from->overload_name);
+    x.trace_name = prof__pack_text(k, from->trace_name);
     if (!(x.has & PROF_HAS_KEPT_TEXT)) {
         x.activity_type = prof__pack_text(k, from->activity_type);
         x.metadata_json = prof__pack_text(k, from->metadata_json);
     }
+    x.kwinputs = prof__pack_text(k, from->kwinputs);
+    x.backend = prof__pack_text(k, from->backend);
+    x.module_hierarchy = prof__pack_text(k, from->module_hierarchy);
     x.counters = NULL;
     x.counter_count = 0;
     if (to) *to = x;
@@ -18522,6 +18511,13 @@ PROF__FN void prof__chrome_number(prof__out *o, const char **before, const char 
     prof__out_i64(o, n);
 }
 
+PROF__FN void prof__chrome_texts(prof__out *o, const char *const *texts, uint32_t count) {
+    prof__out_text(o, "[");
+    for (uint32_t i = 0; i < count; i++)
+        prof__out_f(o, i ? ",\"%j\"" : "\"%j\"", prof__text(texts[i]));
+    prof__out_text(o, "]");
+}
+
 PROF__FN void prof__chrome_string(prof__out *o, const char **before, const char *key,
                                   const char *text) {
     if (!text || !*text) return;
@@ -18541,43 +18537,38 @@ PROF__FN void prof__chrome_json(prof__out *o, const char **before, const char *k
     prof__out_text(o, json);
 }
 
-/* A stack is one text, innermost first, as in PyTorch. */
-PROF__FN void prof__chrome_list(prof__out *o, uint32_t coding, const void *list, uint32_t count) {
-    const char *const *texts = (const char *const *)list;
-    bool stack = coding == PROF__AS_STACK;
-    if (coding == PROF__AS_SHAPES) {
-        prof__put_shapes(o, (const prof_shape *)list, count, ",");
-        return;
+PROF__FN void prof__chrome_inputs(prof__out *o, const prof_extra *x, const char **before) {
+    if (x->concrete_inputs) {
+        prof__chrome_key(o, before, PROF_KEY_CONCRETE);
+        prof__chrome_texts(o, x->concrete_inputs, x->input_count);
     }
-    prof__out_text(o, stack ? "\"" : "[");
-    for (uint32_t i = 0; i < count; i++)
-        prof__out_f(o, stack ? "%s%j" : "%s\"%j\"", !i ? "" : stack ? ";" : ",",
-                    prof__text(texts[i]));
-    prof__out_text(o, stack ? "\"" : "]");
-}
-
-PROF__FN void prof__chrome_field(prof__out *o, const char **before, const prof_extra *x,
-                                 uint32_t field) {
-    const prof__field *f = prof__fields + field;
-    const void *value = prof__field_get(x, field);
-    uint32_t count = prof__field_count(x, field);
-    if (f->coding == PROF__AS_TEXT) {
-        prof__chrome_string(o, before, f->key, (const char *)value);
-    } else if (f->coding == PROF__AS_JSON) {
-        prof__chrome_json(o, before, f->key, (const char *)value);
-    } else if (value && (count || f->coding != PROF__AS_STACK)) {
-        prof__chrome_key(o, before, f->key);
-        prof__chrome_list(o, f->coding, value, count);
+    prof__chrome_json(o, before, "kwinputs", x->kwinputs);
+    if (x->dtypes) {
+        prof__chrome_key(o, before, PROF_KEY_DTYPES);
+        prof__chrome_texts(o, x->dtypes, x->input_count);
+    }
+    if (x->strides) {
+        prof__chrome_key(o, before, "Input Strides");
+        prof__put_shapes(o, x->strides, x->input_count, ",");
+    }
+    if (x->input_shapes) {
+        prof__chrome_key(o, before, PROF_KEY_SHAPES);
+        prof__put_shapes(o, x->input_shapes, x->input_count, ",");
     }
 }
 
 /* What a zone carries, in the order in which Kineto writes it. */
 PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char **before) {
-    static const uint8_t order[] = {
-        PROF__CONCRETE, PROF__KWINPUTS, PROF__DTYPES, PROF__STRIDES, PROF__SHAPES,
-        PROF__OVERLOAD, PROF__STACKED, PROF__HIERARCHY, PROF__BACKEND
-    };
-    for (size_t i = 0; i < sizeof order; i++) prof__chrome_field(o, before, x, order[i]);
+    prof__chrome_inputs(o, x, before);
+    prof__chrome_string(o, before, PROF_KEY_OVERLOAD, x->overload_name);
+    if (x->stack_count) {
+        prof__chrome_key(o, before, PROF_KEY_STACK);
+        for (uint32_t i = 0; i < x->stack_count; i++)     /* innermost first, as in PyTorch */
+            prof__out_f(o, i ? ";%j" : "\"%j", prof__text(x->stack[i]));
+        prof__out_text(o, "\"");
+    }
+    prof__chrome_string(o, before, "Module Hierarchy", x->module_hierarchy);
+    prof__chrome_string(o, before, "Backend", x->backend);
     if (x->has & PROF_HAS_SEQUENCE_NR && x->sequence_nr >= 0) {
         prof__chrome_number(o, before, PROF_KEY_SEQUENCE, x->sequence_nr);
         prof__chrome_key(o, before, PROF_KEY_FWD_THREAD);
@@ -21092,7 +21083,7 @@ PROF__FN void prof__execution_close(struct prof_trace *s) {
 
 enum {
     PROF__RAW_SESSION = 1, PROF__RAW_SITES, PROF__RAW_THREAD, PROF__RAW_RECORDS, PROF__RAW_OPEN,
-    PROF__RAW_COUNTS, PROF__RAW_SUMS, PROF__RAW_DETAILS, PROF__RAW_EVENT, PROF__RAW_CORE
+    PROF__RAW_COUNTS, PROF__RAW_SUMS, PROF__RAW_DETAILS, PROF__RAW_EVENT
 };
 enum {
     PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = 2,
@@ -22204,7 +22195,6 @@ struct prof_raw {
     prof__scale scale;
     prof__raw_named **names, *first_name, *last_name;   /* names: NULL: no sums so far */
     uint64_t full_tick, sums_tick;
-    struct { uint64_t ended, missing, open, steps; } core;   /* zones; wraps that were none */
     prof__details *details;              /* for one zone's attributes, with memory behind it */
     prof__raw_page *pages;               /* that are free */
     uint32_t asked, counter_count;       /* PROF_RAW_HAS_... */
@@ -22326,7 +22316,6 @@ PROF__FN void prof__raw_forget(prof_raw *r) {
     r->names = NULL;
     r->first_name = r->last_name = NULL;
     r->full_tick = r->sums_tick = r->zones = 0;
-    memset(&r->core, 0, sizeof r->core);
     r->details = NULL;
     r->pages = NULL;
     r->asked = r->counter_count = 0;
@@ -22471,36 +22460,29 @@ PROF__FN void prof__raw_hand_sums(prof_raw *r) {
     }
 }
 
-/* Is it another one than before? Then what that one had is handed on, and forgotten. */
-PROF__FN void prof__raw_session_is(prof_raw *r, uint32_t process, uint64_t tick, uint64_t wall_ns,
-                                   uint32_t generation) {
-    prof_raw_item item;
-    if (r->session && r->generation == generation && r->start_wall_ns == wall_ns &&
-        r->start_tick == tick) return;   /* a target tells no more */
-    if (r->session) {
-        prof__raw_hand_sums(r);
-        prof__raw_forget(r);
-    }
-    memset(&item, 0, sizeof item);
-    item.kind = PROF_RAW_SESSION;
-    item.start_ns = (int64_t)wall_ns;
-    item.value = process;
-    prof__raw_hand(r, &item);
-    r->session = true;
-    r->start_tick = tick;
-    r->start_wall_ns = wall_ns;
-    r->generation = generation;
-}
-
 PROF__FN void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
+    prof_raw_item item;
     uint32_t count;
     if (end - at < 10) return;
     count = prof__raw_get(r, at + 9);
     if (count > PROF__KNOTS || end - at < 10 + 4 * count || (count == 1)) return;
-    prof__raw_session_is(r, prof__raw_get(r, at + 1), prof__raw_get64(r, at + 4),
-                         prof__raw_get64(r, at + 6), prof__raw_get(r, at + 8));
+    memset(&item, 0, sizeof item);
+    item.kind = PROF_RAW_SESSION;
+    item.start_ns = (int64_t)prof__raw_get64(r, at + 6);
+    item.value = prof__raw_get(r, at + 1);
+    if (!r->session || r->generation != prof__raw_get(r, at + 8) ||
+        r->start_tick != prof__raw_get64(r, at + 4) ||   /* a target tells no more */
+        r->start_wall_ns != (uint64_t)item.start_ns) {
+        if (r->session) prof__raw_hand_sums(r);
+        if (r->session) prof__raw_forget(r);
+        prof__raw_hand(r, &item);
+    }
+    r->session = true;
     r->clock = prof__raw_get(r, at);
     r->rate = prof__raw_get64(r, at + 2);
+    r->start_tick = prof__raw_get64(r, at + 4);
+    r->start_wall_ns = (uint64_t)item.start_ns;
+    r->generation = prof__raw_get(r, at + 8);
     r->knot_count = count;
     memset(&r->scale, 0, sizeof r->scale);
     for (uint32_t i = 0; i < count; i++) {
@@ -22511,29 +22493,24 @@ PROF__FN void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
     }
 }
 
-/* size 0: its name is not told, or it has none. */
-PROF__FN void prof__raw_put_thread(prof_raw *r, uint32_t number, uint64_t id, const char *name,
-                                   size_t size) {
-    prof__raw_row *row = prof__raw_row_of(r, number);
-    prof_raw_item item;
-    memset(&item, 0, sizeof item);
-    item.kind = PROF_RAW_THREAD;
-    item.thread = number;
-    item.value = (int64_t)id;
-    if (size && row && (!row->name || strlen(row->name) != size ||
-                        memcmp(row->name, name, size) != 0))
-        row->name = prof__raw_keep(r, name, size);
-    item.name = row ? row->name : NULL;
-    prof__raw_hand(r, &item);
-}
-
 PROF__FN void prof__raw_read_thread(prof_raw *r, size_t at, size_t end) {
+    prof_raw_item item;
+    prof__raw_row *row;
+    const char *text = (const char *)(r->block + at + 4);
     size_t size;
     if (end - at < 4) return;
     size = prof__raw_get(r, at + 1);
     if (size > (end - at - 4) * 4) return;
-    prof__raw_put_thread(r, prof__raw_get(r, at), prof__raw_get64(r, at + 2),
-                         (const char *)(r->block + at + 4), size);
+    memset(&item, 0, sizeof item);
+    item.kind = PROF_RAW_THREAD;
+    item.thread = prof__raw_get(r, at);
+    item.value = (int64_t)prof__raw_get64(r, at + 2);
+    row = prof__raw_row_of(r, item.thread);
+    if (size && row && (!row->name || strlen(row->name) != size ||
+                        memcmp(row->name, text, size) != 0))
+        row->name = prof__raw_keep(r, text, size);
+    item.name = row ? row->name : NULL;
+    prof__raw_hand(r, &item);
 }
 
 /* ---- what zones carry ---- */
@@ -22841,10 +22818,13 @@ PROF__FN void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
     }
 }
 
-/* What the stream counted, by place. */
-PROF__FN void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool last) {
+PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
+    uint64_t counts[PROF__NO + 1];
     prof_stats *s = &r->stats.counts;
     prof_raw_item item;
+    size_t given = end - at < 2 ? 0 : PROF__MIN((end - at - 2) / 2, prof__raw_get(r, at + 1));
+    for (size_t i = 0; i <= PROF__NO; i++)
+        counts[i] = i < PROF__MIN(given, (size_t)PROF__NO) ? prof__raw_get64(r, at + 2 + 2 * i) : 0;
     PROF__STATS(PROF__RAW_TAKE, PROF__RAW_TAKE, PROF__RAW_TAKE)
     s->dropped = s->dropped_full + s->dropped_deep + s->dropped_threads + s->dropped_sites +
                  s->dropped_busy;
@@ -22861,124 +22841,19 @@ PROF__FN void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool las
         s->summed += n->tally.count;
         s->untimed += n->tally.untimed;
     }
-    r->stats.ended = last;
+    r->stats.ended = end > at && prof__raw_get(r, at) == 1;
     memset(&item, 0, sizeof item);
     item.kind = PROF_RAW_COUNTS;
     item.counts = s;
-    item.value = last;
+    item.value = r->stats.ended;
     prof__raw_hand(r, &item);
-}
-
-PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
-    uint64_t counts[PROF__NO + 1];
-    size_t given = end - at < 2 ? 0 : PROF__MIN((end - at - 2) / 2, prof__raw_get(r, at + 1));
-    for (size_t i = 0; i <= PROF__NO; i++)
-        counts[i] = i < PROF__MIN(given, (size_t)PROF__NO) ? prof__raw_get64(r, at + 2 + 2 * i) : 0;
-    prof__raw_put_counts(r, counts, end > at && prof__raw_get(r, at) == 1);
-}
-
-/* ---- a dump of @CORE: slots of all contexts, as they lie in its memory ---- */
-
-/* Whose they were nobody knows: each context may have a gap. */
-PROF__FN void prof__raw_core_gap(prof_raw *r, uint64_t slots, uint32_t rows) {
-    r->stats.missing_records += slots;
-    r->core.missing += slots;
-    for (uint32_t i = 0; i < rows; i++) {
-        prof__raw_row *row = prof__raw_row_of(r, i);
-        if (row) row->oldest = UINT64_MAX;
-    }
-}
-
-/* The zone of a slot, which ended at that time, or is held to. */
-PROF__FN void prof__raw_core_zone(prof_raw *r, size_t at, uint64_t time, bool open) {
-    uint32_t site_depth = prof__raw_get(r, at), number = site_depth >> 24;
-    prof__raw_row *row = prof__raw_row_of(r, number);
-    prof__item item;
-    item.kind = open ? PROF__UNFINISHED : 0;
-    item.value = 0;
-    item.end = time;
-    item.duration = prof__raw_get(r, at + 2);
-    item.site_depth = (site_depth & 0xffffff) - 1;   /* depths count from 1 there */
-    r->core.open += open;
-    if (row && row->oldest == UINT64_MAX) row->oldest = time;
-    prof__raw_hand_item(r, row, number, &item);
-}
-
-/* time: before the first of them. known: so many were in a block before. */
-PROF__FN void prof__raw_core_zones(prof_raw *r, size_t at, size_t end, uint64_t time,
-                                   uint64_t known, bool open) {
-    for (; at + 3 <= end; at += 3) {
-        uint32_t step = prof__raw_get(r, at + 1) - (uint32_t)time;
-        bool again = known != 0;
-        known -= again;
-        if (!prof__raw_get(r, at)) continue;
-        time += step;
-        if (again) continue;
-        r->core.steps += step >> 31;
-        if (prof__raw_get(r, at) >> 24 != PROF__CORE_TICK) prof__raw_core_zone(r, at, time, open);
-    }
-}
-
-/* The last block: what the core counted, and what it leaves to its reader to count. */
-PROF__FN void prof__raw_core_counts(prof_raw *r, size_t at, uint32_t rows) {
-    uint64_t counts[PROF__NO + 1];
-    memset(counts, 0, sizeof counts);
-    for (size_t i = 0; i < PROF__CORE_COUNTS; i++) counts[i] = prof__raw_get(r, at + i);
-    counts[PROF__CORE_RECORDED] = r->zones + r->core.open + r->core.missing;
-    counts[PROF__CORE_UNFINISHED] = r->core.open;
-    counts[PROF__CORE_STEPS] = r->core.steps;
-    counts[14] = rows;
-    prof__raw_put_counts(r, counts, true);
-}
-
-PROF__FN void prof__raw_core_clock(prof_raw *r, uint64_t start, uint32_t rate, uint32_t shift) {
-    prof__raw_session_is(r, 1, start, 0, 1);
-    r->clock = PROF_CLOCK_PLATFORM;
-    r->rate = (uint64_t)(rate ? rate : 1000000000u) << (shift & 31);
-    r->knot_count = 0;
-}
-
-/* What of a part stands at its position; what lies before it and did not come is missing. */
-PROF__FN void prof__raw_core_part(prof_raw *r, uint32_t part, uint32_t position, uint32_t rows,
-                                  uint64_t time, size_t at, size_t end) {
-    bool open = part == PROF__CORE_OPEN;
-    uint64_t seen, known = 0;
-    if (!open && part != PROF__CORE_LAST) r->core.open = 0;   /* of the session's dump before */
-    seen = r->core.ended + r->core.open;
-    if (position > seen) {
-        prof__raw_core_gap(r, position - seen, rows);
-        r->core.ended += position - seen;
-    } else if (part == PROF__CORE_ENDED) {
-        known = seen - position;
-    }
-    if (part == PROF__CORE_ENDED)
-        r->core.ended = PROF__MAX(r->core.ended, (uint64_t)position + (end - at) / 3);
-    prof__raw_core_zones(r, at, end, time, known, open);
-}
-
-PROF__FN void prof__raw_read_core(prof_raw *r, size_t at, size_t end) {
-    size_t counts = at + 5, more = counts + PROF__CORE_COUNTS, slots = more + 4;
-    uint32_t part, position, rows;
-    if (end < slots) return;
-    part = prof__raw_get(r, at);
-    position = prof__raw_get(r, at + 1);
-    rows = prof__raw_get(r, more + 3) >> 24;
-    prof__raw_core_clock(r, prof__raw_get(r, more), prof__raw_get(r, more + 2),
-                         prof__raw_get(r, at + 4));
-    if (part == PROF__CORE_CONTEXTS) {
-        for (; slots + 3 <= end; slots += 3)
-            prof__raw_put_thread(r, position++, prof__raw_get(r, slots + 1), "", 0);
-    } else if (part <= PROF__CORE_LAST) {
-        prof__raw_core_part(r, part, position, rows, prof__raw_get64(r, at + 2), slots, end);
-        if (part == PROF__CORE_LAST) prof__raw_core_counts(r, counts, rows);
-    }
 }
 
 PROF__FN void prof__raw_read_block(prof_raw *r, size_t words) {
     static void (*const readers[])(prof_raw *r, size_t at, size_t end) = {   /* by type */
         NULL, prof__raw_read_session, prof__raw_read_sites, prof__raw_read_thread,
         prof__raw_read_records, prof__raw_read_open, prof__raw_read_counts, prof__raw_read_sums,
-        prof__raw_read_details, prof__raw_read_event, prof__raw_read_core };
+        prof__raw_read_details, prof__raw_read_event };
     uint32_t type = prof__raw_get(r, 1) & 0xffff, number = prof__raw_get(r, 3);
     if (number > r->next_block) r->stats.missing_blocks += number - r->next_block;
     r->next_block = number + 1;

@@ -5,6 +5,8 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
+# shellcheck source=tests/build.sh
+. tests/build.sh
 out=build/tests/compile.dir
 warn='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fno-common'
 warn_cpp="$warn -Wold-style-cast"
@@ -26,10 +28,6 @@ all=${ALL:-}
 has() {   # COMMAND
     command -v "$1" >/dev/null || { echo "skip $1: not installed"; return 1; }
 }
-
-# Where any compiler will do: the one that takes a third of the time.
-quick_cc=gcc
-[ -z "$all" ] && has clang >/dev/null && quick_cc=clang
 
 # ---- The files that the checks compile ----
 
@@ -209,7 +207,7 @@ check 'PROF_ASSERTS in C' assertion $c -O0
 # ---- PROF_DISABLE: every example, with the flags of the Makefile ----
 
 for file in examples/*.c examples/*.cpp; do
-    cc="gcc -std=c99 -fsyntax-only $warn"
+    cc="$quick_cc -std=c99 -fsyntax-only $warn"
     case $file in
     *coroutines.cpp)
         cc="g++ -std=c++20 -fsyntax-only $warn_cpp"
@@ -219,7 +217,7 @@ for file in examples/*.c examples/*.cpp; do
         fi ;;
     *.cpp) cc="g++ -std=c++11 -fsyntax-only $warn_cpp" ;;
     *images.c)
-        if ! echo '#include <stb/stb_image.h>' | gcc -E - >/dev/null 2>&1; then
+        if ! echo '#include <stb/stb_image.h>' | $quick_cc -E - >/dev/null 2>&1; then
             echo "skip PROF_DISABLE $file: libstb-dev is not installed"
             continue
         fi ;;

@@ -53,6 +53,11 @@ run() {   # PROGRAM: TSan cannot map its shadow where some kernels place the pro
     return $status
 }
 
+unoptimized() {   # what has more to compile than to do
+    level=-O0
+    [ "$cc" != 'gcc -std=c99' ] || cc="$quick_cc -std=c99"
+}
+
 # Builds and runs NAME.c in a configuration; a program newer than all sources is not rebuilt.
 program() {   # CONFIG NAME
     config=$1 name=$2 dir=$out/$1/$2.dir
@@ -64,16 +69,15 @@ program() {   # CONFIG NAME
     flags=$(sed -n '1,5s|^/\* build: \(.*\) \*/$|\1|p' "$source")
     with=$(sed -n '1,5s|^/\* object: \(.*\) \*/$|\1|p' "$source")
     if [ -n "$with" ]; then
-        level=-O0
+        unoptimized
         [ "$config" = gcc ] && [ -n "$ALL" ] && level=-O1
         library=$out/$config/$(basename "$with" .c)$level.o
         object "$with" "$library" $cc $level || { echo "not ok $name: $with does not compile"; return 1; }
     elif looks_inside "$source"; then
-        level=-O0 library=
+        unoptimized
+        library=
     else
         library "$config" || { echo "not ok $name: prof.h does not compile"; return 1; }
-        # Most tests have more to compile than to do: without --all they are optimized less.
-        [ "$config$ALL" = gcc ] && level='-O1 -D_FORTIFY_SOURCE=3'
     fi
     exe=$out/$config/$name${level%% *}.exe
     [ -z "$library" ] || flags="-DTEST_LIBRARY $flags -x none $library"
@@ -89,7 +93,8 @@ job() {   # NAME
     log=$out/$1.log begin=$(date +%s)
     mkdir -p "${log%/*}"
     case $1 in
-    lint) sh tools/dev/lint.sh ;;
+    lint) sh tools/dev/lint.sh rules ;;
+    lint_scripts) sh tools/dev/lint.sh scripts ;;
     */*) program "${1%%/*}" "${1#*/}" ;;
     *) sh "$(source_of "$1.sh")" ;;
     esac >"$log" 2>&1
@@ -126,7 +131,7 @@ count() {   # FILE...
 }
 
 all_jobs() {
-    printf '%s\n' compile symbols lint
+    printf '%s\n' compile symbols lint lint_scripts
     for file in tests/test_*.sh tests/*/test_*.sh; do basename "$file" .sh; done
     for config in tsan asan c++ clang gcc zlib aarch64 windows; do
         for file in tests/*/test_*.c; do
@@ -139,8 +144,8 @@ all_jobs() {
     done
 }
 
-quick_jobs() {   # projects that use an installed prof.h only with --all: CMake, Meson
-    all_jobs | grep -v consumers | grep -E "^([^/]*|gcc/.*|zlib/.*$(printf '|asan/test_%s' $asan; printf '|tsan/test_%s' $tsan))\$"
+quick_jobs() {   # projects that use an installed prof.h only with --all: CMake, Meson; shellcheck
+    all_jobs | grep -v 'consumers\|lint_scripts' | grep -E "^([^/]*|gcc/.*|zlib/.*$(printf '|asan/test_%s' $asan; printf '|tsan/test_%s' $tsan))\$"
 }
 
 [ "${1:-}" = --job ] && { job "$2"; exit 0; }

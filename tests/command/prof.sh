@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2034   # variables are for the tests that source this
 # For tests of the prof command: sourced by tests/command/test_prof_*.sh, in the repository's root.
-#   prof          the command;  $out: a folder for this test's files
+#   prof          the command;  $out: a folder for this test's files;  $CC: a compiler
 #   try NAME COMMAND...              ok when the command succeeds
 #   $browser      Chromium, or empty: dom FILE
 #   says NAME TEXT STATUS COMMAND... ok when it exits with STATUS and TEXT is in what it prints
@@ -8,6 +8,8 @@ name=$(basename "$0" .sh)
 out=${TESTS_OUT:-build/tests}/$name.dir
 prof=${PROF:-$PWD/build/prof}
 failed=0
+[ -n "${CC:-}${ALL:-}" ] || ! command -v clang >/dev/null || CC=clang     # half of gcc's time
+CC=${CC:-cc}
 mkdir -p "$out"
 
 try() {   # NAME COMMAND...

@@ -47,7 +47,7 @@ assert by_name["open"][0]["args"] == {"finished": False}
 assert "schemaVersion" in trace and "baseTimeNanoseconds" in trace
 ' "$1"
 }
-try decode_builds "${CC:-cc}" -std=gnu99 -I. "$out/made.c" -o "$out/made" -lpthread
+try decode_builds "$CC" -std=gnu99 -I. "$out/made.c" -o "$out/made" -lpthread
 try decode_runs "$out/made" "$out/made.prof"
 try decode_file decodes file "$out/made.prof"
 try decode_holds holds "$out/file.json"

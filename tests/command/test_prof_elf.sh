@@ -24,7 +24,7 @@ silent() { decode "$1" 2>"$out/warned" && [ ! -s "$out/warned" ]; }
 stacks() { "$prof" stacks "$out/$1.json" >"$out/$1.stacks" && cmp "$out/plain.stacks" "$out/$1.stacks"; }
 no_names() { ! grep -q 'control' "$out/$1.raw"; }
 
-try elf_plain build plain "${CC:-cc}" -std=gnu99
+try elf_plain build plain "$CC" -std=gnu99
 try elf_plain_decodes "$prof" decode -o "$out/plain.json" "$out/plain.raw"
 "$prof" stacks "$out/plain.json" >"$out/plain.stacks"
 try elf_plain_stacks grep -q 'run;control;filter;tap' "$out/plain.stacks"

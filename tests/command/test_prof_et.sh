@@ -124,7 +124,7 @@ int main(int argc, char **argv) {            /* ET RAW; a third: one zone has no
     return prof_execution_trace_unregister() != PROF_OK || fclose(raw) != 0;
 }
 END
-try et_streams_builds "${CC:-cc}" -std=gnu11 -I. "$out/streams.c" -o "$out/streams" -lpthread
+try et_streams_builds "$CC" -std=gnu11 -I. "$out/streams.c" -o "$out/streams" -lpthread
 try et_streams "$out/streams" "$out/streams.json" "$out/streams.raw"
 says et_link_raw '300 nodes linked by thread, name and order; the trace has 300 calls.' 0 \
     "$prof" et --link "$out/streams.raw" "$out/streams.json"

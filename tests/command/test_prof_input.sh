@@ -176,7 +176,7 @@ int main(int argc, char **argv) {
     return prof_stop() == NULL;
 }
 END_OF_C
-try input_raw_builds "${CC:-cc}" -std=gnu99 -I. "$out/raw.c" -o "$out/raw" -lpthread
+try input_raw_builds "$CC" -std=gnu99 -I. "$out/raw.c" -o "$out/raw" -lpthread
 "$out/raw" >"$out/whole.raw"
 try input_raw_whole sh -c "'$prof' report '$out/whole.raw' 2>'$out/warned' >/dev/null && [ ! -s '$out/warned' ]"
 size=$(wc -c <"$out/whole.raw")

@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
     return fclose(file);
 }
 END
-try report_raw_builds "${CC:-cc}" -std=gnu99 -I. "$out/raw.c" -o "$out/raw" -lpthread
+try report_raw_builds "$CC" -std=gnu99 -I. "$out/raw.c" -o "$out/raw" -lpthread
 try report_raw_runs "$out/raw" "$out/raw.bin"
 gives report_raw 1000,1000 count --name 'inner|outer' "$out/raw.bin"
 try report_raw_rewritten "$prof" augment "$out/raw.bin" "$out/raw.augmented.json"

@@ -82,7 +82,7 @@ zones() { grep -o '"ph": *"X"' "$1" | wc -l; }
 some() { n=$(zones "$out/$1.json") && [ "$n" -gt 400 ] && [ "$n" -lt 800 ]; }
 stacks() { "$prof" stacks "$out/$1.json" | cmp "$out/plain.stacks" -; }
 
-try sinks_build "${CC:-cc}" -std=gnu99 -Wall -Wextra -DPROF_FREESTANDING -DPROF_ARENA_SIZE=8192 -I. \
+try sinks_build "$CC" -std=gnu99 -Wall -Wextra -DPROF_FREESTANDING -DPROF_ARENA_SIZE=8192 -I. \
     "$out/sinks.c" -o "$out/sinks" || exit 1
 try sinks_plain sends plain
 try sinks_plain_decodes decodes plain

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 board=examples/baremetal
 whole=$out/whole.raw
 build() {
-    "${CC:-cc}" -std=gnu99 -DPROF_FREESTANDING -DPROF_ARENA_SIZE=16384 -DFAKE_CLOCK -DSTREAM -I. \
+    "$CC" -std=gnu99 -DPROF_FREESTANDING -DPROF_ARENA_SIZE=16384 -DFAKE_CLOCK -DSTREAM -I. \
         "$board/control.c" "$board/prof.c" "$board/host.c" -o "$out/program"
 }
 zones() { grep -o '"ph": *"X"' "$1" | wc -l; }
@@ -108,7 +108,7 @@ page() {
         dom "$out/tasks.html" | grep -q '<th[^>]*>On CPU</th>' &&
         dom "$out/tasks.html" | grep -q '<td>42\.84 [^<]*</td><td>13\.30 '
 }
-try tasks_build "${CC:-cc}" -std=gnu99 -I. tests/command/tasks.c -o "$out/tasks"
+try tasks_build "$CC" -std=gnu99 -I. tests/command/tasks.c -o "$out/tasks"
 for form in table trace dump raw chrome fails twice; do try "tasks_$form" tasks $form; done
 grep -v 'Zones still open' "$out/tasks.table" >"$out/tasks.wanted"
 for form in trace dump raw chrome fails; do try "tasks_report_of_$form" as_table "$out/tasks.$form"; done

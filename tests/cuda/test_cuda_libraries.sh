@@ -174,7 +174,7 @@ cp tests/test.h tests/inside.h $public/tests
 printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$public/prof.c
 cp tests/cuda/*.[ch] $public/tests/cuda
 cp examples/device/npu.h $public/examples/device
-ok 'prof_cuda.h without the internals of prof.h' ${CC:-gcc} -std=c99 -O0 -Wall -Werror -DPROF_ASSERTS \
+ok 'prof_cuda.h without the internals of prof.h' ${CC:-$quick_cc} -std=c99 -O0 -Wall -Werror -DPROF_ASSERTS \
     -I$public -DTEST_LIBRARY -DTEST_OUT="\"$public\"" $public/prof.c $public/tests/cuda/prof_cuda.c \
     $public/tests/cuda/test_cuda.c $public/tests/cuda/fake_cupti.c \
     -o $public/test_cuda -lpthread -ldl -lm

@@ -246,7 +246,7 @@ build() {   # SUFFIX PROGRAM COMPILER...
 unset NVTX_INJECTION64_PATH INTEL_LIBITTNOTIFY64
 libs=-lpthread
 lacking='domain_create string_handle_create task_begin task_end'   # functions of a tool
-if build so program "${CC:-gcc}" -O0; then all program so
+if build so program "${CC:-$quick_cc}" -O0; then all program so
 else failed=1; echo 'not ok builds'
 fi
 libs='' lacking=''

@@ -6,12 +6,11 @@
 # shellcheck disable=SC2059,SC2086,SC2089,SC2090,SC2317   # lists of flags are meant to split
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/build.sh
+. tests/build.sh
 
 out=build/tests/clean.dir
 failed=0
-# Where any compiler will do: the one that takes a third of the time.
-quick_cc=gcc
-[ -z "${ALL:-}" ] && command -v clang >/dev/null && quick_cc=clang
 rm -rf $out
 mkdir -p $out
 here=tests/target
@@ -122,11 +121,11 @@ in_c='-Wdeclaration-after-statement -Wstrict-prototypes -Wmissing-prototypes -Wn
 in_gcc='-Wclobbered -Wlogical-op'
 in_cpp='-Wold-style-cast -Wzero-as-null-pointer-constant -Wnon-virtual-dtor -Wextra-semi'
 for disable in '' -DPROF_DISABLE; do
-    for std in c99 gnu11 c17 c2x; do
+    for std in c99 ${ALL:+gnu11 c17} c2x; do
         check "gcc $std $disable" gcc -std=$std -O2 $disable $all $in_c $in_gcc \
             -Wjump-misses-init -Wc++-compat -c $out/user.c -o $out/user.o
     done
-    for std in c++11 c++17 c++20 c++2b; do
+    for std in c++11 ${ALL:+c++17 c++20} c++2b; do
         check "g++ $std $disable" g++ -std=$std -O2 $disable $all $in_cpp $in_gcc -Wuseless-cast \
             -Weffc++ -Wmissing-declarations -c $out/user.cpp -o $out/user.o
     done
@@ -337,8 +336,6 @@ for hidden in ${ALL:+-fvisibility=default} -fvisibility=hidden; do
     check "one profiler for all three $hidden" env LD_LIBRARY_PATH=$out $out/program
 done
 
-# shellcheck source=tests/build.sh
-. tests/build.sh
 # What could not be set up is not said to be.
 wine_that_fails() {
     rm -rf $out/no_wine
@@ -405,7 +402,7 @@ fi
 strict='-std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wmissing-prototypes -Werror'
 for kernel in threadx zephyr; do
     echo "#include \"examples/baremetal/kernel/$kernel.h\"" >$out/kernel.c
-    check "$kernel: builds" "${CC:-cc}" $strict -Dwith_$kernel -I. -I$here/kernels \
+    check "$kernel: builds" $quick_cc $strict -Dwith_$kernel -I. -I$here/kernels \
         $here/kernels/run.c -o $out/kernel
     check "$kernel: rows, time on the CPU, instants" $out/kernel
     has arm-none-eabi-gcc && check "$kernel: builds for Cortex-M0" arm-none-eabi-gcc -mcpu=cortex-m0 \

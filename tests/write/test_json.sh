@@ -44,7 +44,7 @@ example() {   # NAME NAME=COUNT...
     shift
     implementation=$library
     grep -q PROF_IMPLEMENTATION "examples/$example.c" && implementation=
-    try "json_${example}_builds" $cc -O0 -I. "examples/$example.c" $implementation \
+    try "json_${example}_builds" ${CC:-$quick_cc} -std=c99 -O0 -I. "examples/$example.c" $implementation \
         -o "$out/$example" $libs || return
     try "json_${example}_runs" "$out/$example" "$out/$example.json" || return
     try "json_${example}_valid" python3 tests/write/check_json.py "$out/$example.json" "$@"

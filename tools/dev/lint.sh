@@ -1,5 +1,6 @@
 #!/bin/sh
 # The rules that no compiler checks. Prints the figures; exit status 1 when a rule is broken.
+#   tools/dev/lint.sh [rules|scripts]    without a word both; scripts: shellcheck, which takes long
 # shellcheck disable=SC2046,SC2086   # lists are meant to split
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -14,6 +15,16 @@ rule() {   # NAME FAULTS: ok when there are none
     echo "not ok $1:"
     echo "$2" | head -n 20
 }
+
+# ---- The scripts ----
+
+if [ "${1:-}" = rules ]; then :
+elif command -v shellcheck >/dev/null; then rule 'shellcheck' "$(shellcheck $scripts 2>&1)"
+else echo 'skip shellcheck: not installed'
+fi
+[ "${1:-}" != scripts ] || exit $failed
+
+# ---- The lines ----
 
 rule 'lines of 100 columns at most' \
     "$(awk 'length($0) > 100 {print FILENAME ":" FNR ": " length($0)}' $sources)"
@@ -74,7 +85,7 @@ names() { grep -oE '\b(prof__[a-z0-9_]+|PROF__[A-Z0-9_]+)' "$1" | sort -u; }
 
 mkdir -p build/lint
 names prof.h >build/lint/names
-at_most 'lines of prof.h' "$(wc -l <prof.h)" 26749
+at_most 'lines of prof.h' "$(wc -l <prof.h)" 26624
 at_most '#if of prof.h on PROF__BARE' "$(grep -cE '^ *# *(el)?if.*PROF__BARE' prof.h)" 164
 at_most 'names of its own that prof.h lends prof_cuda.h' \
     "$(names prof_cuda.h | grep -cxFf build/lint/names)" 0
@@ -108,11 +119,4 @@ links() {   # "PAGE: LINK" of each that leads nowhere
 }
 rule 'links of the pages' "$(links)"
 
-# ---- Tools that may be missing ----
-
-if command -v shellcheck >/dev/null; then
-    rule 'shellcheck' "$(shellcheck $scripts 2>&1)"
-else
-    echo 'skip shellcheck: not installed'
-fi
 exit $failed

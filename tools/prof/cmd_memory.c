@@ -204,8 +204,11 @@ static void enter(void *user, uint32_t number) {
     memory_trace *m = user;
     const walk_call *c = &m->walk.calls[number];
     const char *name = interned_text(&m->walk.tree.names, c->name);
-    while (number >= m->context_capacity)
-        GROW(m->contexts, m->context_capacity, m->context_capacity);
+    while (number >= m->context_capacity) {     /* asynchronous calls are not entered */
+        size_t had = m->context_capacity;
+        GROW(m->contexts, had, m->context_capacity);
+        for (size_t i = had; i < m->context_capacity; i++) m->contexts[i] = no_context;
+    }
     surroundings *own = &m->contexts[number];
     *own = c->around == NO_CALL ? no_context : m->contexts[c->around];
     if (starts_with(name, "Optimizer.step")) own->optimizer_end_ns = c->end_ns;

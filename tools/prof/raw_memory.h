@@ -24,12 +24,14 @@ typedef struct raw_change {
 } raw_change;
 
 /* Blocks of a stream, as far as their heads tell; see "The raw stream" in prof.h. */
-enum { RAW_SESSION = 1, RAW_THREAD = 3, RAW_DETAILS = 8, RAW_EVENT = 9, RAW_CORE = 10 };
+enum { RAW_SESSION = 1, RAW_THREAD = 3, RAW_DETAILS = 8, RAW_EVENT = 9 };
 enum { RAW_HEAD = 64 };
 
 /* Memory of each reader of a stream (prof_raw_desc), so that what one takes the others take: it has
    room for 100,000 names or 200,000 threads; what they do not need is not touched. */
-enum { RAW_READER = 16 << 20 };
+#ifndef RAW_READER               /* tests of small files have less */
+#  define RAW_READER (16 << 20)
+#endif
 uint32_t raw_word(const unsigned char *block, int number);   /* words of 32 bits */
 /* The block at a place of the file; false: no block that is known stands there. */
 bool raw_block_at(int fd, off_t at, unsigned char block[RAW_HEAD]);

@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef PIECE_BYTES              /* tests have little ones */
+#  define PIECE_BYTES (9 << 19)  /* in memory */
+#endif
+
 enum {
-    PIECE_BYTES = 9 << 19,       /* in memory */
     BLOCK_BYTES = 24 << 10       /* of a piece, read at a time */
 };
 
