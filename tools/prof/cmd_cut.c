@@ -1,8 +1,10 @@
 /* prof cut: a part of a trace, by time or by step, with the device work that it launched. */
 #include "head_sums.h"
 #include "json_lanes.h"
+#include "span_sorter.h"
 #include "trace_range.h"
 #include "trace_writer.h"
+#include "work_join.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +31,17 @@ typedef struct cut_options {
     bool clip, file_time, lanes;
 } cut_options;
 
-typedef struct device_work { int64_t correlation, start_ns, end_ns; uint64_t place; } device_work;
+/* Where and when a kept event begins; or an event of a flow, which is kept with it. */
+typedef struct place {
+    uint64_t at;                /* (pid, tid, ts) */
+    uint64_t row, flow, offset; /* of events of flows; row: (pid, tid) */
+    char phase;                 /* 0: a kept event */
+    bool in_window;
+} place;
+
+/* An event of a flow that its place keeps; before all of its flow, which ends are kept. */
+enum { FLOW_STARTS, FLOW_ENDS, FLOW_EVENT };
+typedef struct flow_event { uint64_t flow, offset; uint32_t what, unused; } flow_event;
 
 typedef struct cutter {
     const cut_options *options;
@@ -37,16 +49,29 @@ typedef struct cutter {
     int64_t begin_ns;           /* of the earliest event */
     int64_t from_ns, to_ns;     /* the window, [from, to) */
     int64_t work_from_ns, work_to_ns;    /* the window and all device work that is kept */
-    map launches;               /* correlation -> 1: outside of the window, 2: inside */
-    map places;                 /* (pid, tid, ts) of the kept events */
+    work_join *launches;        /* of work */
+    uint64_t launch_count;
+    span_sorter *places;
     map device_rows;            /* (pid, tid) */
-    map pairs;                  /* offsets of the kept begins and ends */
-    map flows;                  /* flow -> 1: its start is kept, 2: its end, 3 */
-    device_work *works;
-    size_t work_count, work_capacity;
+    span_sorter *kept;          /* offsets of work, of begins, ends and flows that are kept */
+    uint64_t next_kept;         /* the next of them, or UINT64_MAX */
     int64_t first_step, last_step;
     json_lanes *lanes;          /* NULL: without */
 } cutter;
+
+static bool place_before(const void *one, const void *other) {
+    const place *a = one, *b = other;
+    return a->at != b->at ? a->at < b->at : !a->phase && b->phase;
+}
+
+static bool flow_before(const void *one, const void *other) {
+    const flow_event *a = one, *b = other;
+    return a->flow != b->flow ? a->flow < b->flow : a->what < b->what;
+}
+
+static bool offset_before(const void *one, const void *other) {
+    return *(const uint64_t *)one < *(const uint64_t *)other;
+}
 
 static uint64_t row_of(const trace_event *event) {
     return hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid;
@@ -76,37 +101,36 @@ static bool reaches(int64_t start_ns, int64_t end_ns, int64_t from_ns, int64_t t
 
 /* ---- What is kept ---- */
 
-static bool work_kept(const cutter *c, int64_t correlation, int64_t start_ns, int64_t end_ns) {
-    const uint64_t *launch = map_get(&c->launches, (uint64_t)correlation);
-    return launch ? *launch == 2 : reaches(start_ns, end_ns, c->from_ns, c->to_ns);
+static void keep(cutter *c, uint64_t offset) { sorter_add(c->kept, &offset); }
+
+static void keep_place(cutter *c, uint64_t at) { sorter_add(c->places, &(place){.at = at}); }
+
+static void next_kept(cutter *c) {
+    if (!sorter_next(c->kept, &c->next_kept)) c->next_kept = UINT64_MAX;
 }
 
-static bool complete_kept(const cutter *c, const trace_event *event) {
-    int64_t end_ns = event->ts_ns + event->dur_ns, correlation = INT64_MIN;
-    if (is_device(event)) {
-        trace_correlation(event, &correlation);
-        return work_kept(c, correlation, event->ts_ns, end_ns);
-    }
+/* Events come in the order of the file. */
+static bool is_kept(cutter *c, const trace_event *event) {
+    while (c->next_kept < event->offset) next_kept(c);
+    return c->next_kept == event->offset;
+}
+
+static bool complete_kept(cutter *c, const trace_event *event) {
+    int64_t end_ns = event->ts_ns + event->dur_ns;
+    if (is_device(event)) return is_kept(c, event);
     bool row = event->kind == TRACE_GPU_ANNOTATION || event->kind == TRACE_SYNC;
     return row ? reaches(event->ts_ns, end_ns, c->work_from_ns, c->work_to_ns)
                : reaches(event->ts_ns, end_ns, c->from_ns, c->to_ns);
 }
 
-static bool end_kept(const cutter *c, const trace_event *event) {
-    if (map_get(&c->places, place_of(event))) return true;
-    return event->ts_ns >= c->from_ns && event->ts_ns < c->to_ns &&
-           !map_get(&c->device_rows, row_of(event));
+static bool in_window(const cutter *c, const trace_event *event) {
+    return event->ts_ns >= c->from_ns && event->ts_ns < c->to_ns;
 }
 
-static bool event_kept(const cutter *c, const trace_event *event) {
+static bool event_kept(cutter *c, const trace_event *event) {
     if (event->phase == 'M') return true;
     if (event->phase == 'X') return complete_kept(c, event);
-    if (is_part(event)) return map_get(&c->pairs, event->offset) != NULL;
-    if (is_flow(event)) {
-        const uint64_t *ends = map_get(&c->flows, trace_flow(event));
-        return ends && *ends == 3 && end_kept(c, event);
-    }
-    return event->ts_ns >= c->from_ns && event->ts_ns < c->to_ns;
+    return is_part(event) || is_flow(event) ? is_kept(c, event) : in_window(c, event);
 }
 
 /* ---- Passes over the file ---- */
@@ -144,42 +168,108 @@ static void find_window(cutter *c, const trace_event *event) {
     if (end_ns > c->to_ns) c->to_ns = end_ns;
 }
 
-static void find_launches(cutter *c, const trace_event *event) {
-    int64_t end_ns = event->ts_ns + event->dur_ns, correlation = INT64_MIN;
-    if (event->phase != 'X') return;
-    if (event->is_pair && reaches(event->ts_ns, end_ns, c->from_ns, c->to_ns)) {
-        *map_put(&c->pairs, event->offset, NULL) = 1;
-        if (event->end_offset) *map_put(&c->pairs, event->end_offset, NULL) = 1;
+/* Pairs come as one event here, and as two where they are written. */
+static void take_work(cutter *c, const trace_event *event) {
+    uint64_t at = place_of(event);
+    int64_t ids[JOINS] = {PROF_NO_ID, PROF_NO_ID, PROF_NO_ID};
+    const joined work = {
+        .start_ns = event->ts_ns, .ns = event->dur_ns,
+        .id = event->is_pair ? -1 : (int64_t)event->offset,
+        .thread = (uint32_t)(at >> 32), .what = (uint32_t)at
+    };
+    trace_correlation(event, &ids[JOIN_ZONE]);
+    work_join_work(c->launches, ids, &work);
+    *map_put(&c->device_rows, row_of(event), NULL) = 1;
+}
+
+static void take_complete(cutter *c, const trace_event *event) {
+    int64_t end_ns = event->ts_ns + event->dur_ns, correlation;
+    bool reach = reaches(event->ts_ns, end_ns, c->from_ns, c->to_ns);
+    if (event->is_pair && reach) {
+        keep(c, event->offset);
+        if (event->end_offset) keep(c, event->end_offset);
     }
     if (is_device(event)) {
-        trace_correlation(event, &correlation);
-        GROW(c->works, c->work_count, c->work_capacity);
-        c->works[c->work_count++] = (device_work){correlation, event->ts_ns, end_ns,
-                                                  place_of(event)};
-        *map_put(&c->device_rows, row_of(event), NULL) = 1;
+        take_work(c, event);
         return;
     }
-    bool kept = reaches(event->ts_ns, end_ns, c->from_ns, c->to_ns);
+    const joined launch = {
+        .start_ns = event->ts_ns, .amount = event->dur_ns, .order = c->launch_count++
+    };
     if (event->kind == TRACE_RUNTIME && trace_correlation(event, &correlation))
-        *map_put(&c->launches, (uint64_t)correlation, NULL) = kept ? 2 : 1;
-    if (kept) *map_put(&c->places, place_of(event), NULL) = 1;
+        work_join_call(c->launches, JOIN_ZONE, correlation, &launch);    /* the last one counts */
+    if (reach) keep_place(c, place_of(event));
 }
 
-static void find_work(cutter *c) {
+static void find_launches(cutter *c, const trace_event *event) {
+    if (event->phase == 'X') take_complete(c, event);
+    if (!is_flow(event)) return;
+    const place end = {
+        .at = place_of(event), .row = row_of(event), .flow = trace_flow(event),
+        .offset = event->offset, .phase = event->phase, .in_window = in_window(c, event)
+    };
+    sorter_add(c->places, &end);
+}
+
+/* Work is there with its launch. */
+static void find_work(void *user, const joined *work, const joined *launch, uint32_t kind) {
+    cutter *c = user;
+    const joined *by = launch ? launch : work;
+    int64_t end_ns = work->start_ns + work->ns;
+    (void)kind;
+    if (!reaches(by->start_ns, launch ? launch->start_ns + launch->amount : end_ns, c->from_ns,
+                 c->to_ns)) return;
+    keep_place(c, (uint64_t)work->thread << 32 | work->what);
+    if (work->id >= 0) keep(c, (uint64_t)work->id);
+    if (work->start_ns < c->work_from_ns) c->work_from_ns = work->start_ns;
+    if (end_ns > c->work_to_ns) c->work_to_ns = end_ns;
+}
+
+/* Events of flows whose place is kept. */
+static span_sorter *find_ends(cutter *c) {
+    span_sorter *flows = sorter_of(sizeof(flow_event), flow_before);
+    place next, known = {0};
+    bool any = false;
+    sorter_finish(c->places);
+    while (sorter_next(c->places, &next)) {
+        bool kept = any && known.at == next.at;
+        if (!next.phase) known = next, any = true;
+        if (!next.phase) continue;
+        if (!kept && !(next.in_window && !map_get(&c->device_rows, next.row))) continue;
+        flow_event event = {.flow = next.flow, .offset = next.offset, .what = FLOW_EVENT};
+        sorter_add(flows, &event);
+        event.what = next.phase == 's' ? FLOW_STARTS : FLOW_ENDS;
+        if (next.phase != 't') sorter_add(flows, &event);
+    }
+    sorter_free(c->places);
+    c->places = NULL;
+    sorter_finish(flows);
+    return flows;
+}
+
+/* Flows are there with both ends. */
+static void find_flows(cutter *c) {
+    span_sorter *flows = find_ends(c);
+    flow_event event;
+    uint64_t flow = 0;
+    bool has[2] = {false, false};
+    while (sorter_next(flows, &event)) {
+        if (event.flow != flow) has[FLOW_STARTS] = has[FLOW_ENDS] = false;
+        flow = event.flow;
+        if (event.what != FLOW_EVENT) has[event.what] = true;
+        else if (has[FLOW_STARTS] && has[FLOW_ENDS]) keep(c, event.offset);
+    }
+    sorter_free(flows);
+}
+
+static void find_kept(cutter *c) {
     c->work_from_ns = c->from_ns;
     c->work_to_ns = c->to_ns;
-    for (size_t i = 0; i < c->work_count; i++) {
-        const device_work *work = &c->works[i];
-        if (!work_kept(c, work->correlation, work->start_ns, work->end_ns)) continue;
-        *map_put(&c->places, work->place, NULL) = 1;
-        if (work->start_ns < c->work_from_ns) c->work_from_ns = work->start_ns;
-        if (work->end_ns > c->work_to_ns) c->work_to_ns = work->end_ns;
-    }
-}
-
-static void find_flows(cutter *c, const trace_event *event) {
-    if (!is_flow(event) || event->phase == 't' || !end_kept(c, event)) return;
-    *map_put(&c->flows, trace_flow(event), NULL) |= event->phase == 's' ? 1 : 2;
+    work_join_each(c->launches, find_work, c);
+    c->launches = NULL;
+    find_flows(c);
+    sorter_finish(c->kept);
+    next_kept(c);
 }
 
 /* ---- The window ---- */
@@ -234,7 +324,7 @@ static void write_head(output *out, trace_text whole, trace_text head) {
     write_edited(out, whole, edits, count);
 }
 
-static int write_part(const cutter *c, output *out) {
+static int write_part(cutter *c, output *out) {
     trace_reader *reader = trace_open(c->file);
     if (!reader) return EXIT_BAD;
     trace_writer writer;
@@ -272,11 +362,9 @@ static int cut(cutter *c) {
     if (status == EXIT_OK) status = set_window(c);
     if (status == EXIT_OK) status = for_each(c, find_launches, true);
     if (status != EXIT_OK) return status;
-    find_work(c);
-    status = for_each(c, find_flows, true);
-    if (status == EXIT_OK && c->options->lanes && !(c->lanes = json_lanes_find(c->file)))
-        return EXIT_BAD;
-    if (status != EXIT_OK || !output_rewrite(&out, c->options->path)) return EXIT_BAD;
+    find_kept(c);
+    if (c->options->lanes && !(c->lanes = json_lanes_find(c->file))) return EXIT_BAD;
+    if (!output_rewrite(&out, c->options->path)) return EXIT_BAD;
     status = write_part(c, &out);
     return output_finish(&out, status);
 }
@@ -303,15 +391,15 @@ static int run(int argc, char **argv) {
         return fail(argv[1], "cut reads its input several times: it has to be a file");
     cutter c = {
         .options = &o, .file = argv[1], .begin_ns = INT64_MAX, .from_ns = INT64_MAX,
-        .to_ns = INT64_MIN, .first_step = -1, .last_step = -1
+        .to_ns = INT64_MIN, .first_step = -1, .last_step = -1, .launches = work_join_new(),
+        .places = sorter_of(sizeof(place), place_before),
+        .kept = sorter_of(sizeof(uint64_t), offset_before)
     };
     status = cut(&c);
-    map_free(&c.launches);
-    map_free(&c.places);
+    work_join_free(c.launches);
+    sorter_free(c.places);
+    sorter_free(c.kept);
     map_free(&c.device_rows);
-    map_free(&c.flows);
-    map_free(&c.pairs);
     json_lanes_free(c.lanes);
-    free(c.works);
     return status;
 }

@@ -6,6 +6,8 @@
 #include "losses.h"
 #include "merge.h"
 #include "rank_id.h"
+#include "span_sorter.h"
+#include "spill.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +56,10 @@ typedef struct rank_file {
     text_thread *threads;       /* those whose tid is a text */
     size_t thread_count, thread_capacity;
     map tids;                   /* (pid, tid) of those -> number in threads */
-    map flows;                  /* flow -> its id in the merged trace */
+    span_sorter *ends;          /* of flows, while it is read; */
+    uint64_t end_count, next_end;
+    uint64_t flow_count, flows_at;       /* then the number of the flow of each: their place in
+                                   merger.flows */
     trace_text devices;         /* deviceProperties */
     losses lost;
     head_lists lists;           /* of its head */
@@ -67,7 +72,8 @@ typedef struct merger {
     arena memory;
     trace_member *members;      /* of the first rank's file */
     size_t member_count, member_capacity;
-    uint64_t flow_count;
+    uint64_t flow_count;        /* in the files that are written */
+    spill *flows;               /* NULL: none */
     int64_t base_ns;
     bool by_collectives, with_lanes;
     collectives collectives;
@@ -135,9 +141,79 @@ static void keep_lists(rank_file *f, merger *m, trace_text head) {
         if (lists.of[i].size) f->lists.of[i] = keep(m, lists.of[i]);
 }
 
+/* What the merged trace has a head for, or names of its own. */
+static bool is_replaced(const trace_event *event) {
+    return is_process_metadata(event) ||
+           (event->phase == 'M' && (text_is(event->name, "prof") ||
+                                    text_is(event->name, "prof counts")));
+}
+
+/* An event with the id of a flow; its flow is numbered in the order of first sight. */
+typedef struct flow_end {
+    uint64_t flow, first;       /* first: the number of the flow's first end */
+    uint64_t number;            /* its place among the ends of the file */
+} flow_end;
+
+static bool by_flow(const void *one, const void *other) {
+    const flow_end *a = one, *b = other;
+    return a->flow != b->flow ? a->flow < b->flow : a->number < b->number;
+}
+
+static bool by_first(const void *one, const void *other) {
+    return ((const flow_end *)one)->first < ((const flow_end *)other)->first;
+}
+
+static bool by_number(const void *one, const void *other) {
+    return ((const flow_end *)one)->number < ((const flow_end *)other)->number;
+}
+
+static void note_end(rank_file *f, const trace_event *event) {
+    const flow_end end = {.flow = trace_flow(event), .number = f->end_count++};
+    if (!f->ends) f->ends = sorter_of(sizeof end, by_flow);
+    sorter_add(f->ends, &end);
+}
+
+/* The ends by their flow's first end. */
+static span_sorter *find_firsts(span_sorter *ends) {
+    span_sorter *firsts = sorter_of(sizeof(flow_end), by_first);
+    flow_end end, first = {0};
+    sorter_finish(ends);
+    for (bool any = false; sorter_next(ends, &end); any = true) {
+        if (!any || end.flow != first.flow) first = end;
+        end.first = first.number;
+        sorter_add(firsts, &end);
+    }
+    sorter_free(ends);
+    sorter_finish(firsts);
+    return firsts;
+}
+
+/* Of each end, in the order of the file, the number of its flow. */
+static void number_flows(rank_file *f, merger *m) {
+    if (!f->ends) return;
+    span_sorter *firsts = find_firsts(f->ends);
+    span_sorter *ends = sorter_of(sizeof(flow_end), by_number);
+    flow_end end;
+    f->ends = NULL;
+    for (uint64_t last = 0; sorter_next(firsts, &end); last = end.first) {
+        if (!f->flow_count || end.first != last) f->flow_count++;
+        end.flow = f->flow_count;
+        sorter_add(ends, &end);
+    }
+    sorter_free(firsts);
+    sorter_finish(ends);
+    if (!m->flows) m->flows = spill_new();
+    for (bool first = true; sorter_next(ends, &end); first = false) {
+        uint64_t at = spill_add(m->flows, &end.flow, sizeof end.flow);
+        if (first) f->flows_at = at;
+    }
+    sorter_free(ends);
+}
+
 static void note_event(rank_file *f, merger *m, const trace_event *event) {
     uint32_t number = process_of(f, m, event);
     note_thread(f, m, event, number);
+    if (event->has & TRACE_HAS_ID && !is_replaced(event)) note_end(f, event);
     if (event->phase == 'M' &&
         (text_is(event->name, "prof counts") || text_is(event->name, "prof")))
         keep_lists(f, m, event->args_text);
@@ -180,6 +256,7 @@ static int note_file(rank_file *f, merger *m) {
     }
     f->base_ns = reader->base_time_ns;
     f->lost = *reader->losses;
+    number_flows(f, m);
     collectives_end_file(&m->collectives, f->base_ns);
     return trace_close(reader);
 }
@@ -377,10 +454,18 @@ static bool shifted(const merger *m, const rank_file *f, const trace_event *even
     return false;
 }
 
-static bool write_event(trace_writer *w, merger *m, rank_file *f, const trace_event *event) {
+/* In the merged trace; 0: the file has changed meanwhile. */
+static uint64_t next_flow(const merger *m, rank_file *f) {
+    uint64_t flow;
+    if (f->next_end == f->end_count) return 0;
+    spill_read(m->flows, f->flows_at + f->next_end++ * sizeof flow, &flow, sizeof flow);
+    return m->flow_count + flow;
+}
+
+static bool write_event(trace_writer *w, const merger *m, rank_file *f, const trace_event *event) {
     text_edit edits[MOST_EDITS];
     size_t count = 0;
-    bool is_new;
+    uint64_t flow = event->has & TRACE_HAS_ID ? next_flow(m, f) : 0;
     trace_text rest = event->raw, key, value;
     const uint64_t *number = map_get(&f->pids, (uint64_t)event->pid);
     const uint64_t *thread = event->tid_text.data ? map_get(&f->tids, row_of(event)) : NULL;
@@ -396,23 +481,14 @@ static bool write_event(trace_writer *w, merger *m, rank_file *f, const trace_ev
             int64_t ns;
             if (!shifted(m, f, event, &ns)) return false;
             edits[count++] = us_edit(value, ns);
-        } else if (text_is(key, "id") && event->has & TRACE_HAS_ID) {
-            uint64_t *flow = map_put(&f->flows, trace_flow(event), &is_new);
-            if (is_new) *flow = ++m->flow_count;
-            add_edit(edits, &count, value, (int64_t)*flow);
+        } else if (text_is(key, "id") && flow) {
+            add_edit(edits, &count, value, (int64_t)flow);
         }
     }
     edit_args(event, (int64_t)(f - m->files) << 32, edits, &count);
     writer_event(w);
     write_edited(w->out, event->raw, edits, count);
     return true;
-}
-
-/* What the merged trace has a head for, or names of its own. */
-static bool is_replaced(const trace_event *event) {
-    return is_process_metadata(event) ||
-           (event->phase == 'M' && (text_is(event->name, "prof") ||
-                                    text_is(event->name, "prof counts")));
 }
 
 typedef struct pid_place { const merger *m; const rank_file *f; } pid_place;
@@ -434,6 +510,7 @@ static int write_file(trace_writer *w, merger *m, rank_file *f) {
     json_lanes_names(f->lanes, w, pid_in, &(pid_place){m, f});
     json_lanes_free(f->lanes);
     f->lanes = NULL;
+    m->flow_count += f->flow_count;
     return trace_close(reader);
 }
 
@@ -475,8 +552,9 @@ static int merge(merger *m, const char *path) {
 static void free_merger(merger *m) {
     for (size_t i = 0; i < m->count; i++) {
         rank_file *f = &m->files[i];
-        map *maps[] = {&f->pids, &f->tids, &f->flows};
-        for (size_t k = 0; k < sizeof maps / sizeof *maps; k++) map_free(maps[k]);
+        map_free(&f->pids);
+        map_free(&f->tids);
+        sorter_free(f->ends);
         free(f->processes);
         free(f->threads);
     }
@@ -484,6 +562,7 @@ static void free_merger(merger *m) {
     free(m->members);
     collectives_free(&m->collectives);
     map_free(&m->work_names);
+    spill_free(m->flows);
     arena_free(&m->memory);
 }
 
