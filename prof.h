@@ -5589,7 +5589,7 @@ typedef struct prof__counts {
     HOST(unlinked, 0, PROF__NO, "Device events whose launch is not in the trace") \
     ALL(overwritten, s->overwritten, 11, \
         "Zones that the ring no longer holds (give prof_desc.memory more)") \
-    HOST(stalls, s->stalls, 12, \
+    HOST(stalls, s->stream.stalls, 12, \
         "Times all chunks of a thread were full (call prof_flush more often)") \
     ALL(stream_failures, s->stream_failures, 13, "Times the stream's sink failed") \
     HOST(details_cut, PROF__LOAD(prof__details_cut), PROF__HOSTED(23), \
@@ -5600,25 +5600,25 @@ typedef struct prof__counts {
         "Zones in (others), more names than prof_desc.max_sites") \
     HOST(others_sites, c->others[PROF__NO_SITE], PROF__HOSTED(18), \
         "Zones in (others), more marks and functions than PROF_MAX_SITES") \
-    HOST(others_full, c->others[PROF__NO_ROOM] + s->not_merged, PROF__HOSTED(19), \
+    HOST(others_full, c->others[PROF__NO_ROOM] + s->sums.not_merged, PROF__HOSTED(19), \
         "Zones in (others), no room for their names or sums (give prof_desc.memory more)") \
     HOST(others_busy, c->others[PROF__NO_LOCK], PROF__HOSTED(20), \
         "Zones in (others), in signal handlers that interrupted the profiler") \
-    HOST(deep, s->average ? 0 : c->summed_deep, PROF__NO, \
+    HOST(deep, s->sums.average ? 0 : c->summed_deep, PROF__NO, \
         "Zones deeper than prof_desc.max_depth, in averages and tables, not in the trace") \
     HOST(untimed, prof__untimed_calls(), PROF__NO, \
         "Calls that were counted and not timed (prof_desc.skip_tiny), their time is the caller's") \
     HOST(unstreamed, prof__session.unstreamed, PROF__NO, \
         "Streams that cannot carry what was asked for: kept in the arena, written at the end") \
-    HOST(memory_unknown, s->memory_unknown, PROF__NO, \
+    HOST(memory_unknown, s->memory.unknown, PROF__NO, \
         "Frees of memory that was not allocated in this trace") \
-    HOST(memory_twice, s->memory_twice, PROF__NO, "Frees of memory that had been freed") \
-    HOST(memory_missed, s->memory_missed, PROF__NO, \
+    HOST(memory_twice, s->memory.twice, PROF__NO, "Frees of memory that had been freed") \
+    HOST(memory_missed, s->memory.missed, PROF__NO, \
         "Allocations where one stood whose free was not seen") \
     HOST(memory_refused, PROF__LOAD(prof__memory_refused), PROF__HOSTED(24), \
         "Allocations of more than 2^63 - 1 bytes, left out") \
     HOST(async_open, 0, PROF__HOSTED(21), "Async ranges that never ended, left out") \
-    HOST(async_twice, s->async_twice, PROF__NO, "Ends of async ranges that had ended, ignored") \
+    HOST(async_twice, s->ranges.twice, PROF__NO, "Ends of async ranges that had ended, ignored") \
     HOST(schedule_errors, prof__session.errors, PROF__NO, \
         "Steps whose action lost a window or was none (see prof_schedule)")
 
@@ -5947,9 +5947,90 @@ typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof_
 static struct prof__own_times {
     uint64_t prepare, start, stop, analysis, opened, window;
 } prof__own_times;
+
+/* ---- a trace in parts: what one room writes stands together ---- */
+
+/* @RECORD, under the lock: what the CPU's counter read at which ns of the OS's clock. */
+typedef struct prof__knots {
+    prof__knot list[PROF__KNOTS];
+    uint32_t count;
+    uint64_t gap_ns;
+} prof__knots;
+
+/* @STATES, under the lock: what threads take when they begin, and give back. */
+typedef struct prof__pool {
+    prof__state *states;                 /* the grid: max_threads of state_size bytes */
+    size_t state_size, chunk_size, region_size;
+    prof__state *free_states, *used;     /* used: have recorded in this arena; only ever added */
+    prof__chunk *free_chunks;
+    char *regions;                       /* of the states' rings, in the arena; region_size each */
+    prof__row *free_rows, *last_row;
+    uint32_t row_number, came;           /* rows so far; threads */
+} prof__pool;
+
+/* @SUMS: zones that have no record. What is merged is @AGGREGATE's, when it is asked for. */
+typedef struct prof__summed {
+    bool on;                             /* when the arena is full threads go on in sums */
+    bool any_apart;                      /* there are deep zones, or untimed calls */
+    bool skip_tiny;                      /* desc.skip_tiny */
+    uint32_t in_sums, timeline_ends;     /* sites of what the timeline has instead; 0: not yet */
+    uint64_t full_tick;                  /* when the first timeline ended; 0: none did */
+    size_t kept;                         /* prof__arena.kept, while the session is open */
+    size_t each;                         /* what a thread takes to begin in sums */
+    uint64_t not_merged;
+    prof__merged merged;                 /* AGGREGATE: for reports; with rows for them */
+    prof_average *rows;
+    size_t (*average)(prof_average *rows, size_t max, bool by_site);   /* reads them; NULL: another
+                                            mode */
+} prof__summed;
+
+/* @RAW: what leaves while the session is open. */
+typedef struct prof__streamed {
+    prof_sink sink;
+    prof_result (*flush)(void);          /* writes what is full */
+    bool flush_inline;
+    bool refused;                        /* as the session's unstreamed: prof_dump has no lock */
+    bool over;                           /* the session is over, and so is its stream */
+    uint32_t asked;                      /* PROF_RAW_HAS_... */
+    uint64_t zones, stalls;              /* zones: that have left */
+} prof__streamed;
+
+/* @OUTSIDE: events that no zone was recorded for, and what they say of the others. */
+typedef struct prof__outside {
+    struct prof__submitted *first, *last;
+    uint32_t late_memory;                /* of these: changes of memory */
+    bool late;                           /* devices may submit, though the session is over */
+    bool unsorted;                       /* they came out of order */
+    bool merge;                          /* desc.merge_duplicates */
+    bool any_launch, any_backward;       /* some event has a launch_ns, is backward, */
+    bool any_same, any_sequence;         /* has its parent's name, a sequence number */
+    prof__kernel *kernels;
+    uint32_t kernel_count, kernel_max;
+    prof_extra *own_extras;              /* copies that the trace may write */
+    uint32_t own_count, own_max;
+    const char **own_stacks;
+    const char *(*demangle)(void *user, const char *name);
+    void *demangle_user;
+    uint64_t rejected, duplicates, overlaps, no_forward, unlinked;
+} prof__outside;
+
+/* @OUTSIDE: changes of memory, in order of time once they are charged to zones. */
+typedef struct prof__memories {
+    prof__memory *list;
+    uint32_t count;
+    uint64_t unknown, twice, missed;
+} prof__memories;
+
+/* @OUTSIDE: ranges that begin and end anywhere. */
+typedef struct prof__ranges {
+    uint32_t count;                      /* of their records */
+    uint32_t *index;                     /* 2 places a range: 1 + its event; 0: free */
+    uint64_t twice;
+} prof__ranges;
 #endif
 
-/* The window that is open or was last, and with it the trace: there is one. */
+/* The window that is open or was last, and with it the trace: there is one. What no part has is set
+   by @SESSION when the window opens, and by @RECORD or @TARGET under the lock while it is open. */
 struct prof_trace {
     bool open, stopped;
 #if PROF__BARE                           /* first what the recorder needs: short offsets */
@@ -5981,7 +6062,6 @@ struct prof_trace {
     prof__amount overwritten, stream_failures, tallied;   /* tallied: zones */
     uint64_t start_tick, start_wall_ns;
 #if !PROF__BARE
-    prof__row *last_row;
     bool lean;                           /* nothing is promised for events until details come, */
     bool refused;                        /* and there is no room for them */
     bool read;                           /* the records were: what they lack is counted */
@@ -5989,37 +6069,13 @@ struct prof_trace {
     char *place;                         /* of these, in the caller's memory; NULL: there */
     const char *limit;                   /* NULL: the arena's high */
     bool laid, began;                    /* the arena is laid out; its first window has started */
-    bool flush_inline;
     uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
-    uint64_t stalls, not_merged, stop_tick;
-    bool sums;                           /* when the arena is full threads go on in sums */
-    bool any_apart;                      /* there are deep zones, or untimed calls */
-    bool skip_tiny;                      /* desc.skip_tiny */
-    uint32_t in_sums, timeline_ends;     /* sites of what the timeline has instead; 0: not yet */
-    uint64_t full_tick;                  /* when the first timeline ended; 0: none did */
-    size_t kept;                         /* prof__arena.kept, while the session is open */
-    size_t sums_each;                    /* what a thread takes to begin in sums */
-    uint64_t streamed;                   /* zones that have left through the stream */
-    uint32_t asked, counters;            /* PROF_RAW_HAS_...; how many of desc.hw_counters */
-    bool unstreamed;                     /* as the session's: for prof_dump, which has no lock */
-    bool streamed_all;                   /* the session is over, and so is its stream */
-    char *regions;                       /* of the states' rings, in the arena; region_size each */
-    size_t region_size;
-    prof__row *free_rows;
-    uint32_t row_number, came;           /* rows so far; threads */
-    prof_sink stream;
-    prof_result (*flush)(void);          /* writes what is full: the stream's */
-    prof__merged merged;                 /* AGGREGATE: for reports; with rows for them */
-    prof_average *averages;
-    size_t (*average)(prof_average *rows, size_t max, bool by_site);   /* reads them; NULL: another
-                                            mode */
-    prof__knot knots[PROF__KNOTS];
-    uint32_t knot_count;
-    uint64_t knot_gap_ns;
-    size_t state_size;
-    prof__state *states;                 /* the grid: max_threads of state_size bytes */
-    prof__state *free_states, *used;     /* used: have recorded in this arena; only ever added */
-    prof__chunk *free_chunks;
+    uint32_t counters;                   /* how many of desc.hw_counters */
+    uint64_t stop_tick;
+    prof__knots knots;
+    prof__pool pool;
+    prof__summed sums;
+    prof__streamed stream;
 #endif
     prof_event *events;                  /* made by the first query */
     uint32_t event_count;
@@ -6042,37 +6098,16 @@ struct prof_trace {
 #if !PROF__BARE
     prof_view view;
     uint8_t device_types[1 + PROF_OTHER_DEVICES];   /* of view's names; 0: no more */
-    prof__kernel *kernels;
-    size_t chunk_size;
     prof__step *step_list;
     char *details;                       /* what zones carry */
-    size_t detail_bytes;
-    prof__memory *memory;                /* in order of time, once charged */
-    uint32_t memory_count;
+    size_t detail_bytes, slot_count;     /* slots: zones there is room to analyse */
     prof_extra **paths;                  /* with_stack: of each distinct path; NULL: none */
-    uint32_t async_count;                /* records of ranges */
-    uint32_t *async_index;               /* 2 places a range: 1 + its event; 0: free */
-    uint64_t memory_unknown, memory_twice, memory_missed, async_twice;
-    bool any_sequence;                   /* some event has a sequence number */
     bool instants;                       /* some zone took no time: see prof__marks_make */
-    uint32_t kernel_count;
-    prof_extra *own_extras;              /* copies that the trace may write */
-    uint32_t own_count, own_max;
-    const char **own_stacks;
-    const char *(*demangle)(void *user, const char *name);
-    void *demangle_user;
-    uint64_t rejected, duplicates, overlaps, no_forward, unlinked;
-    bool any_launch, any_backward;       /* some event has a launch_ns, is backward, */
-    bool any_same;                       /* has its parent's name */
     bool record_ids;                     /* an execution trace has its events, */
     uint64_t first_record;               /* and so many before them */
-    bool merge;                          /* desc.merge_duplicates */
-    bool unsorted;                       /* events from outside came out of order */
-    size_t slot_count;                   /* zones there is room to analyse */
-    struct prof__submitted *first_submitted, *last_submitted;
-    uint32_t late_memory;                /* of these: changes of memory */
-    bool late;                           /* devices may submit, though the session is over */
-    uint32_t kernel_max;
+    prof__outside outside;
+    prof__memories memory;
+    prof__ranges ranges;
 #endif
 };
 static struct prof_trace prof__trace;
@@ -6294,23 +6329,30 @@ PROF__FN prof__knot prof__knot_now(void) {
     return best;
 }
 
+/* The last pair of readings; 0 where there is none. */
+PROF__FN prof__knot prof__knot_last(const struct prof_trace *s) {
+    static const prof__knot none = { 0, 0 };
+    return s->knots.count ? s->knots.list[s->knots.count - 1] : none;
+}
+
 /* Adds a pair; when they are many, keeps every second one. Under the lock. */
 PROF__FN void prof__knot_add(prof__knot k) {
-    struct prof_trace *s = &prof__trace;
-    if (s->knot_count == PROF__KNOTS) {
-        for (uint32_t i = 1; i < PROF__KNOTS / 2; i++) s->knots[i] = s->knots[2 * i];
-        s->knot_count = PROF__KNOTS / 2;
-        s->knot_gap_ns *= 2;
+    prof__knots *knots = &prof__trace.knots;
+    prof__knot last = prof__knot_last(&prof__trace);
+    if (knots->count == PROF__KNOTS) {
+        for (uint32_t i = 1; i < PROF__KNOTS / 2; i++) knots->list[i] = knots->list[2 * i];
+        knots->count = PROF__KNOTS / 2;
+        knots->gap_ns *= 2;
+        last = knots->list[knots->count - 1];
     }
-    if (s->knot_count && (k.tick <= s->knots[s->knot_count - 1].tick ||
-                          k.ns < s->knots[s->knot_count - 1].ns)) return;
-    s->knots[s->knot_count++] = k;
+    if (knots->count && (k.tick <= last.tick || k.ns < last.ns)) return;
+    knots->list[knots->count++] = k;
 }
 
 PROF__FN void prof__knot_sometimes(void) {
     struct prof_trace *s = &prof__trace;
     if (s->clock == PROF_CLOCK_CPU && s->mode != PROF_MODE_STREAM &&
-        prof__os_now() - s->knots[s->knot_count - 1].ns >= s->knot_gap_ns)
+        prof__os_now() - prof__knot_last(s).ns >= s->knots.gap_ns)
         prof__knot_add(prof__knot_now());
 }
 
@@ -6365,7 +6407,7 @@ PROF__FN char *prof__take_high(size_t size, size_t analysis) {
 
 /* New memory for records and for their analysis; NULL: full. */
 PROF__FN prof__chunk *prof__chunk_make(void) {
-    size_t size = prof__trace.chunk_size, slots = size / sizeof(prof__record);
+    size_t size = prof__trace.pool.chunk_size, slots = size / sizeof(prof__record);
     char *p = prof__take_high(size, slots * prof__slot_share());
     prof__chunk *c = (prof__chunk *)(void *)p;
     if (!p) return NULL;
@@ -6382,7 +6424,7 @@ PROF__FN void prof__row_unlist(prof__row *row) {
     for (prof__row *r = s->rows; r != row; r = r->next) before = r;
     if (before) before->next = row->next;
     else s->rows = row->next;
-    if (s->last_row == row) s->last_row = before;
+    if (s->pool.last_row == row) s->pool.last_row = before;
     s->row_count--;
     row->listed = false;
 }
@@ -6399,8 +6441,8 @@ PROF__FN void prof__row_free(prof__row *row) {
     if (shared && stays) return;
     if (shared) row->thread = PROF_NONE;
     if (!stays) prof__row_unlist(row);
-    row->again = s->free_rows;
-    s->free_rows = row;
+    row->again = s->pool.free_rows;
+    s->pool.free_rows = row;
 }
 
 /* Lets go of the oldest records in a ring. */
@@ -6422,7 +6464,7 @@ PROF__FN prof__chunk *prof__ring_take(prof__state *t) {
     prof__segment *g = t->ring + t->ring_next;
     prof__chunk *c = (prof__chunk *)(void *)g->begin;
     if (prof__trace.mode == PROF_MODE_STREAM && g->row) {
-        prof__trace.stalls += !t->full;
+        prof__trace.stream.stalls += !t->full;
         return NULL;
     }
     PROF__ASSERT(g != t->segment && t->ring_next < t->ring_count);
@@ -6437,7 +6479,7 @@ PROF__FN prof__chunk *prof__ring_take(prof__state *t) {
 /* The states that have recorded in this arena, one after the other; after NULL the first. What else
    lies in the grid may be of another layout, and a thread's still. Without the lock, too. */
 PROF__FN prof__state *prof__used(const prof__state *after) {
-    return after ? PROF__ACQUIRE(after->used) : PROF__ACQUIRE(prof__trace.used);
+    return after ? PROF__ACQUIRE(after->used) : PROF__ACQUIRE(prof__trace.pool.used);
 }
 
 PROF__FN bool prof__state_used(const prof__state *t) {
@@ -6448,7 +6490,7 @@ PROF__FN bool prof__state_used(const prof__state *t) {
 
 /* The arena's readers see t from here on. Under the lock. */
 PROF__FN void prof__state_use(prof__state *t) {
-    prof__state **last = &prof__trace.used;
+    prof__state **last = &prof__trace.pool.used;
     PROF__STORE(t->row, NULL);
     PROF__STORE(t->closed, false);
     t->used = NULL;
@@ -6477,17 +6519,18 @@ PROF__FN void prof__chunk_give(prof__state *t, prof__record *begin, prof__record
     if ((uintptr_t)limit < at + (prof__reserve(prof__trace.max_depth) + 16) * sizeof *begin) return;
     c->begin = (prof__record *)at;
     c->limit = c->begin + ((uintptr_t)limit - at) / sizeof *begin;
-    c->next = prof__trace.free_chunks;
-    prof__trace.free_chunks = c;
+    c->next = prof__trace.pool.free_chunks;
+    prof__trace.pool.free_chunks = c;
 }
 
 /* Divides a state's region into its ring, once: the segments, then the chunks from the top down.
    False: threads of earlier sessions own too much of it. */
 PROF__FN bool prof__ring_open(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
-    size_t index = ((size_t)t - (size_t)s->states) / s->state_size;
-    char *region = s->regions + index * s->region_size, *chunk = region + s->region_size;
-    uint32_t most = (uint32_t)(s->region_size / (s->chunk_size + sizeof(prof__segment)));
+    size_t index = ((size_t)t - (size_t)s->pool.states) / s->pool.state_size;
+    char *region = s->pool.regions + index * s->pool.region_size;
+    char *chunk = region + s->pool.region_size;
+    uint32_t most = (uint32_t)(s->pool.region_size / (s->pool.chunk_size + sizeof(prof__segment)));
     prof__segment *g = (prof__segment *)(void *)region;
     if (prof__state_used(t)) {
         if (t->spare) prof__chunk_give(t, t->spare->begin, t->spare->limit);
@@ -6497,11 +6540,11 @@ PROF__FN bool prof__ring_open(prof__state *t) {
     t->ring_count = t->ring_next = t->ring_flushed = 0;
     if (!prof__not_owned(region, region + most * sizeof *g)) return false;
     while (most--) {
-        chunk -= s->chunk_size;
-        if (!prof__not_owned(chunk, chunk + s->chunk_size)) continue;
+        chunk -= s->pool.chunk_size;
+        if (!prof__not_owned(chunk, chunk + s->pool.chunk_size)) continue;
         memset(g, 0, sizeof *g);
         g->begin = (prof__record *)(void *)chunk;
-        g++->limit = (prof__record *)(void *)chunk + s->chunk_size / sizeof(prof__record);
+        g++->limit = (prof__record *)(void *)chunk + s->pool.chunk_size / sizeof(prof__record);
         t->ring_count++;
     }
     if (t->ring_count < 2) return false;
@@ -6516,7 +6559,7 @@ PROF__FN prof__chunk *prof__chunk_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__segment *g = t->ring ? NULL : (prof__segment *)prof__take(sizeof *g, 0);
     const prof__record *below = t->segment ? t->begin : NULL;
-    prof__chunk **place = &s->free_chunks, *c;
+    prof__chunk **place = &s->pool.free_chunks, *c;
     if (t->ring) return prof__ring_take(t);
     if (g) memset(g, 0, sizeof *g);      /* prof_dump sees it before it has a row */
     while (*place && below && (*place)->begin > below) place = &(*place)->next;
@@ -7018,7 +7061,7 @@ PROF__FN prof__record *prof__cut_write(prof__record *c, const prof__item *i, uin
     uint32_t kind = i->kind == PROF__UNFINISHED ? PROF__UNFINISHED : PROF__ZONE64;
     if (within) {
         prof__record_set(c++, within, (uint32_t)PROF__ZONE64 << 8 | 1);
-        prof__record_set(c++, i->end, prof__trace.in_sums << 8 | ((i->site_depth & 0xff) + 1));
+        prof__record_set(c++, i->end, prof__trace.sums.in_sums << 8 | ((i->site_depth & 0xff) + 1));
     }
     prof__record_set(c++, i->duration, kind << 8 | 1);
     prof__record_set(c++, i->end, i->site_depth);
@@ -7139,7 +7182,7 @@ PROF__FN bool prof__block_take(prof__state *t) {
     prof__arena.kept = kept;
     if (!t->block) return false;
     t->block_end = t->block + size / sizeof *t->block;
-    prof__arena.seats -= PROF__MIN(prof__arena.seats, s->sums_each);
+    prof__arena.seats -= PROF__MIN(prof__arena.seats, s->sums.each);
     PROF__STORE(prof__names.refused, SIZE_MAX);
     return true;
 }
@@ -7147,8 +7190,8 @@ PROF__FN bool prof__block_take(prof__state *t) {
 /* The sites of what stands in the timeline for what is not there. */
 PROF__FN void prof__sums_sites(struct prof_trace *s) {
     static const prof_site in_sums = PROF__OWN_SITE(0), timeline_ends = PROF__OWN_SITE(10);
-    if (!s->in_sums) s->in_sums = prof__site_add(&in_sums, true);
-    if (!s->timeline_ends) s->timeline_ends = prof__site_add(&timeline_ends, true);
+    if (!s->sums.in_sums) s->sums.in_sums = prof__site_add(&in_sums, true);
+    if (!s->sums.timeline_ends) s->sums.timeline_ends = prof__site_add(&timeline_ends, true);
     (void)prof__others_make();
 }
 
@@ -7210,7 +7253,7 @@ PROF__FN void prof__timeline_end(prof__state *t) {
     uint32_t n = t->limit - c >= 3 ? 3 : 0;
     if (n) prof__record_set(c, 0, (uint32_t)PROF__PART << 8);
     if (n) prof__record_set(c + 1, t->cut_tick, (uint32_t)PROF__INSTANT << 8 | 1);
-    if (n) prof__record_set(c + 2, 0, prof__trace.timeline_ends << 8 | 255u);
+    if (n) prof__record_set(c + 2, 0, prof__trace.sums.timeline_ends << 8 | 255u);
     PROF__BUMP(t->counts.extra, n);
     PROF__BUMP(t->counts.slots, (size_t)(c + n - t->segment->begin));
     PROF__RELEASE(t->segment->end, c + n);
@@ -7218,7 +7261,7 @@ PROF__FN void prof__timeline_end(prof__state *t) {
 
 /* A thread's timeline ended; 0 is for none, and may be a clock's first tick. Under the lock. */
 PROF__FN void prof__timeline_full(struct prof_trace *s, uint64_t tick) {
-    if (!s->full_tick || tick < s->full_tick) s->full_tick = PROF__MAX(tick, 1u);
+    if (!s->sums.full_tick || tick < s->sums.full_tick) s->sums.full_tick = PROF__MAX(tick, 1u);
 }
 
 /* The arena is full: t goes on in sums. False: there is no room for that either. Under the lock. */
@@ -7226,7 +7269,7 @@ PROF__FN bool prof__sum_from_here(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     uint32_t open = (uint32_t)(t->hot.top - t->hot.bottom);
     prof__segment *g;
-    if (!s->sums || !prof__sums_prepare(t)) return false;
+    if (!s->sums.on || !prof__sums_prepare(t)) return false;
     g = prof__rest_open(t, open);
     if (!g) return false;
     t->cut_tick = s->clock == PROF_CLOCK_CPU ? prof__cpu_now() : t->last;
@@ -7445,7 +7488,7 @@ PROF__FN prof__deeps *prof__deeps_take(prof__state *t) {
         b = (prof__deeps *)prof__tallies_take(&t->tallies, sizeof *b);
     if (!b) return NULL;
     if (s->mode != PROF_MODE_AGGREGATE) prof__sums_sites(s);
-    PROF__STORE(s->any_apart, true);
+    PROF__STORE(s->sums.any_apart, true);
     b->below = t->deeps;
     if (t->deeps) t->deeps->above = b;
     return b;
@@ -7495,7 +7538,8 @@ PROF__FN void prof__deep_leave(prof__state *t, uint64_t now, uint64_t ticks) {
     uint32_t depth = (uint32_t)(t->deepest - t->hot.bottom);
     bool room = t->summing || prof__room(t, 4);
     if (t->summing) t->inner[(int32_t)depth - 1] += ticks;
-    else if (room) prof__put_long(t, PROF__ZONE64, ticks, now, prof__trace.in_sums << 8 | depth);
+    else if (room)
+        prof__put_long(t, PROF__ZONE64, ticks, now, prof__trace.sums.in_sums << 8 | depth);
     else PROF__BUMP(t->counts.full, 1);
     if (t->summing || !room) return;
     t->epoch = (uint32_t)(now >> 32);
@@ -7544,8 +7588,8 @@ PROF__FN void prof__deep_check(prof__state *t) {
 /* Is t one of this session's states, though perhaps of an older generation? */
 PROF__FN bool prof__in_grid(const prof__state *t) {
     const struct prof_trace *s = &prof__trace;
-    uintptr_t offset = (uintptr_t)t - (uintptr_t)s->states;
-    return offset < s->max_threads * s->state_size && offset % s->state_size == 0 &&
+    uintptr_t offset = (uintptr_t)t - (uintptr_t)s->pool.states;
+    return offset < s->max_threads * s->pool.state_size && offset % s->pool.state_size == 0 &&
            t->deepest == t->frames + s->max_depth;
 }
 
@@ -7578,7 +7622,7 @@ PROF__FN const prof__row *prof__row_before(const struct prof_trace *s, uint64_t 
 
 /* A free row with an index, or one without; NULL: there is none. */
 PROF__FN prof__row *prof__row_again(struct prof_trace *s, bool indexed) {
-    prof__row **place = &s->free_rows, *row;
+    prof__row **place = &s->pool.free_rows, *row;
     while (*place && ((*place)->thread != PROF_NONE) != indexed) place = &(*place)->again;
     row = *place;
     if (row) *place = row->again;
@@ -7601,7 +7645,7 @@ PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
     }
     if (!row) return NULL;
     if (row->thread == PROF_NONE) row->thread = s->thread_count++;
-    s->came += !old;
+    s->pool.came += !old;
     return row;
 }
 
@@ -7619,14 +7663,14 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     PROF__STORE(row->announced, 0u);
     prof__copy_words(&row->info.id, &id, sizeof id);
     row->generation = s->generation;
-    PROF__STORE(row->number, s->row_number++);
+    PROF__STORE(row->number, s->pool.row_number++);
     PROF__STORE(row->thread, thread);
     row->listed = true;
     if (listed) return row;
     row->next = NULL;
-    if (s->last_row) PROF__RELEASE(s->last_row->next, row);
+    if (s->pool.last_row) PROF__RELEASE(s->pool.last_row->next, row);
     else PROF__RELEASE(s->rows, row);
-    s->last_row = row;
+    s->pool.last_row = row;
     s->row_count++;
     return row;
 }
@@ -7692,7 +7736,7 @@ PROF__FN prof__chunk *prof__state_place(prof__state *t, bool *ok) {
     }
     if (!c) {
         if (!promised) share = prof__state_share(slots = 0);
-        *ok = s->sums && prof__sums_prepare(t) && prof__arena_room() >= share;
+        *ok = s->sums.on && prof__sums_prepare(t) && prof__arena_room() >= share;
         if (!*ok) return NULL;
     }
     prof__arena.promised += share;
@@ -7712,9 +7756,9 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     bool ok;
     PROF__STORE(t->recording, 0u);
     PROF__STORE(t->summing, false);
-    if (!s->regions) t->ring = NULL;
-    if (s->regions && !prof__ring_open(t)) return false;
-    if (!s->regions && !prof__state_used(t)) prof__state_use(t);
+    if (!s->pool.regions) t->ring = NULL;
+    if (s->pool.regions && !prof__ring_open(t)) return false;
+    if (!s->pool.regions && !prof__state_used(t)) prof__state_use(t);
     t->segment = NULL;
     c = prof__state_place(t, &ok);
     if (!ok) return false;
@@ -7731,7 +7775,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->generation = s->generation;
     t->reserve = prof__reserve(s->max_depth);
     t->clock = s->clock;
-    t->flush = s->flush_inline ? s->flush : NULL;
+    t->flush = s->stream.flush_inline ? s->stream.flush : NULL;
     t->platform = s->platform;
     t->hooks = prof__hooks_now;
     t->wants = PROF__LOAD(prof__wants);
@@ -7774,8 +7818,8 @@ PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
         if (!t->ring) prof__chunk_give(t, t->hot.cursor, t->limit);
         if (t->spare) prof__chunk_give(t, t->spare->begin, t->spare->limit);
     }
-    t->next = s->free_states;
-    s->free_states = t;
+    t->next = s->pool.free_states;
+    s->pool.free_states = t;
 }
 
 /* The lock, when no end of the session is under way: that has the thread's open zones. */
@@ -7835,13 +7879,13 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
    own is left for later. NULL: there is none. Under the lock. */
 PROF__FN prof__state *prof__state_find(uint32_t stale, uint64_t id) {
     struct prof_trace *s = &prof__trace;
-    for (prof__state **p = &s->free_states, *t = *p; t; t = *p) {
+    for (prof__state **p = &s->pool.free_states, *t = *p; t; t = *p) {
         prof__state *after = t->next;
         if (prof__state_open(t, stale, id)) {
             *p = after;
             return t;
         }
-        if (!s->regions) break;
+        if (!s->pool.regions) break;
         p = &t->next;
     }
     return NULL;
@@ -7853,8 +7897,8 @@ PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
     struct prof_trace *s = &prof__trace;
     uint32_t on = PROF__LOAD(prof__on);
     prof__state *t = prof__state_find(stale, id);
-    if (!t && s->free_states && s->flush_inline) {
-        prof_result (*flush)(void) = s->flush;
+    if (!t && s->pool.free_states && s->stream.flush_inline) {
+        prof_result (*flush)(void) = s->stream.flush;
         prof__unlock();
         (void)flush();
         prof__lock();
@@ -7862,7 +7906,7 @@ PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
         t = prof__state_find(stale, id);
     }
     if (t) return t;
-    if (s->free_states) PROF__BUMP(s->counts.full, 1);
+    if (s->pool.free_states) PROF__BUMP(s->counts.full, 1);
     else PROF__BUMP(s->dropped_threads, 1);
     return NULL;
 }
@@ -8404,7 +8448,7 @@ PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
 }
 
 #define prof__context_name(row) ((void)0)
-#define prof__rows_unused(s) ((s)->free_rows)
+#define prof__rows_unused(s) ((s)->pool.free_rows)
 #define prof__row_again_of(row) ((row)->again)
 PROF_API PROF__QUIET void prof_tick(void) {}
 #endif /* !PROF__BARE */
@@ -10533,7 +10577,7 @@ PROF__FN void prof__tiny_judge(uint32_t site) {
 PROF__FN void prof__tiny_look(const prof__record *c, const prof__record *end) {
     prof__cursor k = { c, end, 0, 0 };
     prof__item i;
-    if (!prof__trace.skip_tiny) return;
+    if (!prof__trace.sums.skip_tiny) return;
     prof__tiny.looked = true;
     while (prof__next(&k, &i)) {
         uint32_t site = i.site_depth >> 8;
@@ -10546,7 +10590,7 @@ PROF__FN void prof__tiny_look(const prof__record *c, const prof__record *end) {
 
 /* The same of t's block, unless another thread has the lock. */
 PROF__FN void prof__tiny_look_own(prof__state *t) {
-    if (!prof__trace.skip_tiny || !prof__try_lock()) return;
+    if (!prof__trace.sums.skip_tiny || !prof__try_lock()) return;
     prof__tiny_look(t->begin, t->hot.cursor);
     prof__unlock();
 }
@@ -10561,7 +10605,7 @@ PROF__FN bool prof__untimed_begin(prof__slot *slot, prof__state *t, uintptr_t fu
             t->held = true;
             if (prof__rows_prepare(t)) r = prof__tally_of(t, site);
             t->held = false;
-            if (r && r->site) PROF__STORE(prof__trace.any_apart, true);
+            if (r && r->site) PROF__STORE(prof__trace.sums.any_apart, true);
             prof__unlock();
         }
         prof__looked(t);
@@ -11647,7 +11691,7 @@ PROF__FN int64_t prof__knots_ns(prof__scale *k, const prof__knot *knots, uint32_
 
 PROF__FN int64_t prof__to_ns(prof__scale *k, uint64_t tick) {
     const struct prof_trace *s = &prof__trace;
-    if (s->clock == PROF_CLOCK_CPU) return prof__knots_ns(k, s->knots, s->knot_count, tick);
+    if (s->clock == PROF_CLOCK_CPU) return prof__knots_ns(k, s->knots.list, s->knots.count, tick);
     return prof__ticks_ns(tick);
 }
 #endif
@@ -12032,8 +12076,8 @@ PROF__FN void prof__read_details(uint32_t depth, prof_event *e) {
         x->has |= PROF_HAS_NODE_ID;
         x->node_id = d->node->node_id;
     }
-    for (uint32_t i = z->memory; i && e; i = prof__trace.memory[i - 1].next)
-        prof__trace.memory[i - 1].event = (uint32_t)(e - prof__trace.events);
+    for (uint32_t i = z->memory; i && e; i = prof__trace.memory.list[i - 1].next)
+        prof__trace.memory.list[i - 1].event = (uint32_t)(e - prof__trace.events);
     prof__details_drop(depth);
 }
 
@@ -12066,8 +12110,8 @@ PROF__FN void prof__details_open(char *p) {
 PROF__FN void prof__details_close(struct prof_trace *s) {
     s->detail_bytes = prof__details_now.used;
     s->detail_rows = prof__details_now.extras + (prof__details_now.made_count ? 2 : 0);
-    s->memory_count = prof__details_now.memory_count;
-    s->async_count = prof__details_now.async_count;
+    s->memory.count = prof__details_now.memory_count;
+    s->ranges.count = prof__details_now.async_count;
     s->made_count = prof__details_now.made_count;
     s->read = true;
 }
@@ -12292,7 +12336,7 @@ PROF__FN void prof__read_memory(prof__reader *r, const prof__item *i) {
     if (depth >= prof__trace.max_depth)
         e = prof__read_made(r, read.what == PROF__NO_MEMORY ? "[OutOfMemory]" : "[memory]");
     if (r->counting) return;
-    m = prof__trace.memory + n;
+    m = prof__trace.memory.list + n;
     *m = read;
     m->ns = prof__read_ns(r, i->end);
     m->thread = r->thread;
@@ -12312,7 +12356,8 @@ PROF__FN void prof__read_memory(prof__reader *r, const prof__item *i) {
 PROF__FN uint32_t prof__thread_numbered(const struct prof_trace *s, uint32_t number,
                                         uint32_t other) {
     const prof__row *row = s->rows;
-    if (s->row_number == s->thread_count) return number;   /* no toggle, and no row used again */
+    /* no toggle, and no row used again */
+    if (s->pool.row_number == s->thread_count) return number;
     while (row && row->number < number) row = row->next;
     return row && row->number == number ? row->thread : other;
 }
@@ -12323,18 +12368,18 @@ PROF__FN void prof__read_async(prof__reader *r, const prof__item *i) {
     prof__range range = prof__range_get(i);
     uint32_t *place;
     prof_extra *x = (prof_extra *)prof__details_take(d, sizeof *x);
-    prof__ids ids = { s->async_index, 2 * s->async_count, prof__event_id, s->events };
+    prof__ids ids = { s->ranges.index, 2 * s->ranges.count, prof__event_id, s->events };
     int64_t id = (int64_t)range.id, end_ns;
     prof_event *e;
     d->async_count++;
-    if (!prof__site_known(range.site) || range.thread >= s->row_number) {
+    if (!prof__site_known(range.site) || range.thread >= s->pool.row_number) {
         r->lost++;
         return;
     }
     place = r->counting ? NULL : prof__id_place(&ids, id);
     end_ns = prof__read_ns(r, range.end);
     if (place && *place) {               /* ended twice: the earlier one counts */
-        s->async_twice++;
+        s->ranges.twice++;
         e = s->events + *place - 1;
         if (end_ns >= e->end_ns) return;
         x->id = id;
@@ -12472,7 +12517,7 @@ PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
 #  define prof__row_latest() \
     (prof__trace.clock == PROF_CLOCK_CPU ? prof__trace.stop_tick : UINT64_MAX)
 #  define prof__row_open(row, i) ((row)->open[i])
-#  define prof__stands_for_sums(site) ((site) >> 8 == prof__trace.in_sums)
+#  define prof__stands_for_sums(site) ((site) >> 8 == prof__trace.sums.in_sums)
 
 /* Counts of threads, and those of no thread, as the caller sees them. prof_dump has no lock: for it
    the latter may be a moment old. */
@@ -12483,11 +12528,11 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
     out->dropped += out->dropped_busy;
     out->recorded = c->slots - PROF__MIN(c->extra, c->slots);
     out->cut += PROF__LOAD(prof__cut);
-    ended = c->async_ends - PROF__MIN(s->async_twice, c->async_ends);
+    ended = c->async_ends - PROF__MIN(s->ranges.twice, c->async_ends);
     ended += PROF__LOAD(prof__async_dropped);
     if (s->stopped && c->async > ended) out->async_open = c->async - ended;
-    if (!s->average) out->summed = c->summed + out->untimed;
-    out->threads = s->came;
+    if (!s->sums.average) out->summed = c->summed + out->untimed;
+    out->threads = s->pool.came;
 }
 #endif
 
@@ -12850,7 +12895,7 @@ PROF__FN uint32_t prof__zones_now(const struct prof_trace *s) {
 PROF__FN void prof__build_rows(struct prof_trace *s, const prof__feed *feed) {
     prof__details_open(s->details);
 #if !PROF__BARE
-    memset(s->async_index, 0, s->async_count * 2 * sizeof *s->async_index);
+    memset(s->ranges.index, 0, s->ranges.count * 2 * sizeof *s->ranges.index);
 #endif
     prof__read_rows(s, feed, true);
 }
@@ -13035,9 +13080,9 @@ PROF__FN void prof__device_note(struct prof_trace *s, uint8_t type) {
 
 PROF__FN void prof__submitted_add(struct prof_trace *s, struct prof__submitted *to) {
     to->next = NULL;
-    if (s->last_submitted) s->last_submitted->next = to;
-    else s->first_submitted = to;
-    s->last_submitted = to;
+    if (s->outside.last) s->outside.last->next = to;
+    else s->outside.first = to;
+    s->outside.last = to;
     s->outside_count++;
 }
 
@@ -13049,7 +13094,7 @@ PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events
     struct prof__submitted *to;
     prof__pack pack = { NULL, 0 };
     if (e->thread >= s->thread_count || e->end_ns < e->start_ns) {
-        s->rejected++;
+        s->outside.rejected++;
         return PROF_ERROR_INVALID;
     }
     number = prof__name_add(name, length, hash);
@@ -13070,7 +13115,7 @@ PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events
     if (e->extra) to->event.extra = prof__pack_extra(&pack, e->extra);
     prof__submitted_add(s, to);
     if (e->device_type != PROF_DEVICE_CPU) prof__device_note(s, e->device_type);
-    s->kernel_max += (e->extra ? e->extra->kernel_count : 0) + 1;
+    s->outside.kernel_max += (e->extra ? e->extra->kernel_count : 0) + 1;
     return PROF_OK;
 }
 
@@ -13085,7 +13130,7 @@ PROF__FN prof_result prof__submit_each(const void *list, size_t count,
     prof_result result = PROF_OK;
     if (count && !list) return PROF_ERROR_INVALID;
     prof__lock();
-    if (!s->open && !s->late) {
+    if (!s->open && !s->outside.late) {
         result = PROF_ERROR_STATE;
     } else if (s->records_only) {
         result = PROF_ERROR_UNSUPPORTED;
@@ -13140,7 +13185,7 @@ PROF__FN prof_result prof__submit_change(struct prof_trace *s, const void *chang
         return PROF_ERROR_INVALID;
     }
     if (m.thread >= s->thread_count) {
-        s->rejected++;
+        s->outside.rejected++;
         return PROF_ERROR_INVALID;
     }
     to = (prof__late *)prof__take(prof__align(sizeof *to),
@@ -13157,7 +13202,7 @@ PROF__FN prof_result prof__submit_change(struct prof_trace *s, const void *chang
     e->thread = m.thread;
     e->flags = PROF_EVENT_SUBMITTED | PROF__EVENT_MEMORY;
     prof__submitted_add(s, &to->submitted);
-    s->late_memory++;
+    s->outside.late_memory++;
     s->view.profile_memory = true;
     return PROF_OK;
 }
@@ -13174,7 +13219,7 @@ PROF__FN uint32_t prof__submit_thread(uint64_t id, const char *name, bool os) {
     bool open;
     prof__lock();
     os = os && s->platform.thread_id;
-    open = s->open || s->late;
+    open = s->open || s->outside.late;
     for (row = open ? s->rows : NULL; row && (os ? row->os_id : row->info.id) != id;)
         row = row->next;
     if (!row && open) row = prof__row_add(id);
@@ -13196,14 +13241,14 @@ PROF_API PROF__QUIET uint32_t prof_submit_os_thread(uint64_t os_id, const char *
 
 PROF__FN prof__kernel *prof__kernel_add(struct prof_trace *s, prof__side *to,
                                         const prof_kernel *from) {
-    prof__kernel *k = s->kernels + s->kernel_count;
+    prof__kernel *k = s->outside.kernels + s->outside.kernel_count;
     k->name = from->name ? from->name : "(null)";
     k->duration_ns = from->duration_ns;
     k->device = from->device;
     k->next = PROF_NONE;
-    if (to->first_kernel == PROF_NONE) to->first_kernel = s->kernel_count;
-    else s->kernels[to->last_kernel].next = s->kernel_count;
-    to->last_kernel = s->kernel_count++;
+    if (to->first_kernel == PROF_NONE) to->first_kernel = s->outside.kernel_count;
+    else s->outside.kernels[to->last_kernel].next = s->outside.kernel_count;
+    to->last_kernel = s->outside.kernel_count++;
     return k;
 }
 
@@ -13223,7 +13268,7 @@ PROF__FN prof_kernel prof__kernel_of(const struct prof_trace *s, const prof__ker
 PROF__FN void prof__kernels_lift(struct prof_trace *s, prof__side *to, const prof__side *from) {
     if (from->first_kernel == PROF_NONE) return;
     if (to->first_kernel == PROF_NONE) to->first_kernel = from->first_kernel;
-    else s->kernels[to->last_kernel].next = from->first_kernel;
+    else s->outside.kernels[to->last_kernel].next = from->first_kernel;
     to->last_kernel = from->last_kernel;
 }
 
@@ -13234,9 +13279,9 @@ PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     memset(side, 0, sizeof *side);
     side->first_kernel = side->last_kernel = PROF_NONE;
     if (!x) return;
-    s->any_sequence = s->any_sequence || x->has & PROF_HAS_SEQUENCE_NR;
-    s->any_launch = s->any_launch || x->has & PROF_HAS_LAUNCH;
-    s->any_backward = s->any_backward || x->scope == 1;
+    s->outside.any_sequence = s->outside.any_sequence || x->has & PROF_HAS_SEQUENCE_NR;
+    s->outside.any_launch = s->outside.any_launch || x->has & PROF_HAS_LAUNCH;
+    s->outside.any_backward = s->outside.any_backward || x->scope == 1;
     side->cpu_bytes = x->cpu_memory_usage;
     side->device_bytes = x->device_memory_usage;
     for (uint32_t k = 0; k < x->kernel_count; k++)
@@ -13297,7 +13342,7 @@ PROF__FN uint32_t prof__link_parent(prof__linker *k, uint32_t *top, uint32_t i) 
     uint32_t p, home = e->parent;
     bool overlaps = false;
     while (*top != PROF_NONE && !prof__holds(events + *top, e, &overlaps)) *top = k->below[*top];
-    k->s->overlaps += overlaps;
+    k->s->outside.overlaps += overlaps;
     p = *top;
     k->below[i] = p;
     if (e->flags & PROF_EVENT_SUBMITTED) {
@@ -13327,7 +13372,7 @@ PROF__FN void prof__link_event(prof__linker *k, uint32_t i) {
     if (p->first_child == PROF_NONE) p->first_child = i;
     else events[k->last_child[e->parent]].next_sibling = i;
     k->last_child[e->parent] = i;
-    k->s->any_same = k->s->any_same || strcmp(p->name, e->name) == 0;
+    k->s->outside.any_same = k->s->outside.any_same || strcmp(p->name, e->name) == 0;
 }
 
 /* Parents and children of all events, which stand in order. scratch: 12 bytes an event, and
@@ -13352,9 +13397,9 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes, bo
 
 /* Events have changed places: what memory belongs to, too. */
 PROF__FN void prof__memory_moved(struct prof_trace *s, const uint32_t *place) {
-    for (uint32_t i = 0; i < s->memory_count; i++)
-        s->memory[i].event = s->memory[i].event == PROF_NONE ? PROF_NONE
-                                                             : place[s->memory[i].event];
+    for (uint32_t i = 0; i < s->memory.count; i++)
+        s->memory.list[i].event = s->memory.list[i].event == PROF_NONE ? PROF_NONE
+                                                             : place[s->memory.list[i].event];
 }
 
 /* ---- duplicates: an only child of its parent's name. PyTorch: _remove_dup_nodes() ---- */
@@ -13364,7 +13409,7 @@ PROF__FN bool prof__is_duplicate(const struct prof_trace *s, uint32_t i) {
     if (e->parent == PROF_NONE) return false;
     p = s->events + e->parent;
     return p->first_child == i && e->next_sibling == PROF_NONE &&
-           (s->merge || e->flags & p->flags & PROF_EVENT_SUBMITTED) &&
+           (s->outside.merge || e->flags & p->flags & PROF_EVENT_SUBMITTED) &&
            (p->name == e->name || strcmp(p->name, e->name) == 0);
 }
 
@@ -13400,10 +13445,10 @@ PROF__FN void prof__owned_move(struct prof_trace *s, const uint32_t *place) {
         uint32_t from = prof__launcher_of(s, i);
         if (from != PROF_NONE) s->side[i].last_kernel = prof__moved_into(s, place, from);
     }
-    for (uint32_t i = 0; i < s->memory_count; i++)
-        s->memory[i].event = prof__moved_into(s, place, s->memory[i].event);
-    for (uint32_t i = 0; i < s->kernel_count; i++) {
-        prof__kernel *k = s->kernels + i;
+    for (uint32_t i = 0; i < s->memory.count; i++)
+        s->memory.list[i].event = prof__moved_into(s, place, s->memory.list[i].event);
+    for (uint32_t i = 0; i < s->outside.kernel_count; i++) {
+        prof__kernel *k = s->outside.kernels + i;
         prof_kernel own = prof__kernel_of(s, k);
         if (k->name) continue;
         if (place[k->device] == PROF_NONE) k->name = own.name;
@@ -13445,7 +13490,7 @@ PROF__FN void prof__merge_duplicates(struct prof_trace *s, char *scratch) {
         if (gone) prof__merge_into_parent(s, s->events + i);
         place[i] = gone ? PROF_NONE : kept++;
     }
-    s->duplicates += n - kept;
+    s->outside.duplicates += n - kept;
     prof__move_up(s, place, kept);
     prof__set_depths(s);
 }
@@ -13457,8 +13502,8 @@ PROF__FN int64_t prof__launched_ns(const struct prof_trace *s, uint32_t i) {
     int64_t sum = 0;
     if (!s->view.device_name || s->events[i].flags & PROF_EVENT_ASYNC) return 0;
     if (s->events[i].device_type != PROF_DEVICE_CPU) return prof__elapsed(s->events + i);
-    for (uint32_t k = s->side[i].first_kernel; k != PROF_NONE; k = s->kernels[k].next)
-        sum = PROF__PLUS(sum, s->kernels[k].duration_ns);
+    for (uint32_t k = s->side[i].first_kernel; k != PROF_NONE; k = s->outside.kernels[k].next)
+        sum = PROF__PLUS(sum, s->outside.kernels[k].duration_ns);
     return sum;
 }
 
@@ -13539,14 +13584,14 @@ PROF__FN bool prof__extra_own(const struct prof_trace *s, const prof_event *e) {
 
 /* An event's extra where the trace may write it; NULL: no room. */
 PROF__FN prof_extra *prof__own_extra(struct prof_trace *s, prof_event *e) {
-    prof_extra *x = s->own_max ? s->own_extras + s->own_count : NULL;
+    prof_extra *x = s->outside.own_max ? s->outside.own_extras + s->outside.own_count : NULL;
     if (prof__extra_own(s, e))
         return (prof_extra *)(void *)(prof__arena.base +
                                       ((const char *)e->extra - prof__arena.base));
-    if (x && e->extra >= s->own_extras && e->extra < x)
-        return s->own_extras + (e->extra - s->own_extras);
-    if (s->own_count == s->own_max) return NULL;
-    s->own_count++;
+    if (x && e->extra >= s->outside.own_extras && e->extra < x)
+        return s->outside.own_extras + (e->extra - s->outside.own_extras);
+    if (s->outside.own_count == s->outside.own_max) return NULL;
+    s->outside.own_count++;
     if (e->extra) *x = *e->extra;
     else memset(x, 0, sizeof *x);
     e->extra = x;
@@ -13584,7 +13629,7 @@ PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
         root[i] = prof__is_backward(e) ? i : prof__moved(root, e->parent);
         if (root[i] != i) continue;
         if (prof__has(e) & PROF_HAS_FWD_THREAD) prof__pair_ask(&p, i);
-        else s->no_forward++;
+        else s->outside.no_forward++;
     }
     for (uint32_t i = 0; i < n; i++) {
         const prof_event *e = s->events + i;
@@ -13701,8 +13746,8 @@ PROF__FN void prof__memory_event(struct prof_trace *s, prof_event *e, int64_t id
 
 PROF__FN void prof__raw_name(struct prof_trace *s, prof_event *e) {
     const char *name = NULL;
-    if (s->demangle && prof__starts_with(e->name, "_Z"))
-        name = s->demangle(s->demangle_user, e->name);
+    if (s->outside.demangle && prof__starts_with(e->name, "_Z"))
+        name = s->outside.demangle(s->outside.demangle_user, e->name);
     if (name) e->name = name;
     if (prof__starts_with(e->name, "ProfilerStep#")) {
         prof_extra *x = prof__own_extra(s, e);
@@ -13728,7 +13773,7 @@ PROF__FN bool prof__is_machinery(const char *entry) {
 /* A stack without the machinery, in the trace's memory. */
 PROF__FN void prof__raw_stack(struct prof_trace *s, prof_event *e) {
     uint32_t n = e->extra ? e->extra->stack_count : 0, kept = 0;
-    const char **stack = s->own_stacks;
+    const char **stack = s->outside.own_stacks;
     prof_extra *x;
     for (uint32_t i = 0; i < n; i++)
         if (!prof__is_machinery(prof__text(e->extra->stack[i])))
@@ -13736,7 +13781,7 @@ PROF__FN void prof__raw_stack(struct prof_trace *s, prof_event *e) {
     if (kept == n) return;
     x = prof__own_extra(s, e);
     if (!x) return;
-    s->own_stacks += kept;
+    s->outside.own_stacks += kept;
     x->stack = stack;
     x->stack_count = kept;
 }
@@ -13819,7 +13864,7 @@ PROF__FN void prof__link_by_id(struct prof_trace *s, uint32_t *index, const uint
         uint32_t *place;
         if (!id) continue;
         place = prof__id_place(&ids, id);
-        if (id < 0 || !*place) s->unlinked += e->device_type != PROF_DEVICE_CPU;
+        if (id < 0 || !*place) s->outside.unlinked += e->device_type != PROF_DEVICE_CPU;
         else if (e->device_type != PROF_DEVICE_CPU)
             prof__launched_by(s, e, prof__launcher(s, *place - 1));
         else e->thread = s->events[*place - 1].thread;
@@ -13862,7 +13907,7 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
             if (i < s->event_count && k->extra->launch_ns >= e->start_ns) break;
             if (thread < s->thread_count)
                 zone = prof__innermost(s, last + thread, k->extra->launch_ns);
-            if (zone == PROF_NONE) s->unlinked++;
+            if (zone == PROF_NONE) s->outside.unlinked++;
             else prof__launched_by(s, k, prof__launcher(s, zone));
         }
         if (i < s->event_count && prof__is_zone(e)) last[e->thread] = i;
@@ -14002,11 +14047,11 @@ PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes, bool corr
     char *scratch = s->scratch;
     prof__link(s, scratch, lanes, !correlated);
     if (s->side && !s->built) prof__link_by_id(s, (uint32_t *)(void *)scratch, NULL);
-    if (s->any_launch) prof__link_by_time(s, scratch);
-    if (s->any_same) prof__merge_duplicates(s, scratch);
-    if (!s->built && !s->any_same) prof__set_depths(s);
+    if (s->outside.any_launch) prof__link_by_time(s, scratch);
+    if (s->outside.any_same) prof__merge_duplicates(s, scratch);
+    if (!s->built && !s->outside.any_same) prof__set_depths(s);
     prof__sum_up(s);
-    if (s->any_backward && s->built) prof__set_backward_stacks(s, scratch);
+    if (s->outside.any_backward && s->built) prof__set_backward_stacks(s, scratch);
 }
 
 /* ---- traces without a session ---- */
@@ -14063,7 +14108,7 @@ PROF_API PROF__QUIET size_t prof_trace_memory_size(const prof_trace_desc *desc,
     return prof__built_size(&n);
 }
 
-PROF__FN char *prof__built_take(char **low, size_t bytes) {
+PROF__FN void *prof__built_take(char **low, size_t bytes) {
     char *p = *low;
     *low += prof__align(bytes);
     return p;
@@ -14072,23 +14117,23 @@ PROF__FN char *prof__built_take(char **low, size_t bytes) {
 /* Lays a trace out in the caller's memory. */
 PROF__FN struct prof_trace *prof__built_open(const prof_trace_desc *d, const prof__sizes *n) {
     char *low = (char *)(((uintptr_t)d->memory + 15u) & ~(uintptr_t)15u);
-    struct prof_trace *s = (struct prof_trace *)(void *)prof__built_take(&low, sizeof *s);
+    struct prof_trace *s = (struct prof_trace *)prof__built_take(&low, sizeof *s);
+    prof__outside *x = &s->outside;
     memset(s, 0, sizeof *s);
     s->self = s;
     s->built = s->stopped = s->analysed = true;
     s->view = d->view;
     s->start_wall_ns = (uint64_t)d->base_time_ns;
-    s->demangle = d->demangle;
-    s->demangle_user = d->user;
-    s->events = (prof_event *)(void *)prof__built_take(&low, n->events * sizeof(prof_event));
+    x->demangle = d->demangle;
+    x->demangle_user = d->user;
+    s->events = (prof_event *)prof__built_take(&low, n->events * sizeof(prof_event));
     if (n->wide)
-        s->side = (prof__side *)(void *)prof__built_take(&low, n->events * sizeof(prof__side));
-    s->kernels = (prof__kernel *)(void *)prof__built_take(&low, n->kernels * sizeof(prof__kernel));
-    s->own_extras = (prof_extra *)(void *)prof__built_take(&low, n->own * sizeof(prof_extra));
-    s->own_max = (uint32_t)n->own;
-    s->own_stacks = (const char **)(void *)prof__built_take(&low, n->stacks * sizeof(char *));
-    s->threads =
-        (prof_thread_info *)(void *)prof__built_take(&low, n->threads * sizeof(prof_thread_info));
+        s->side = (prof__side *)prof__built_take(&low, n->events * sizeof(prof__side));
+    x->kernels = (prof__kernel *)prof__built_take(&low, n->kernels * sizeof(prof__kernel));
+    x->own_extras = (prof_extra *)prof__built_take(&low, n->own * sizeof(prof_extra));
+    x->own_max = (uint32_t)n->own;
+    x->own_stacks = (const char **)prof__built_take(&low, n->stacks * sizeof(char *));
+    s->threads = (prof_thread_info *)prof__built_take(&low, n->threads * sizeof(prof_thread_info));
     s->scratch = low;
     s->limit = low + prof__built_scratch(n->events);
     return s;
@@ -14119,7 +14164,7 @@ PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, siz
     for (size_t i = 0; i < count; i++) {
         prof_event *e = s->events + s->event_count;
         if (from[i].end_ns < from[i].start_ns) {
-            s->rejected++;
+            s->outside.rejected++;
             continue;
         }
         *e = from[i];
@@ -14131,14 +14176,14 @@ PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, siz
         if (!given && (!s->event_count || s->threads[last].id != e->thread))
             last = prof__built_thread(s, index, places, e->thread);
         if (!given) e->thread = last;
-        if (s->event_count && prof__outside_after(e - 1, 0, 1)) s->unsorted = true;
+        if (s->event_count && prof__outside_after(e - 1, 0, 1)) s->outside.unsorted = true;
         s->event_count++;
     }
 }
 
 PROF__FN void prof__built_sort(struct prof_trace *s) {
     uint32_t *order = (uint32_t *)(void *)s->scratch, n = s->event_count;
-    if (!s->unsorted) return;
+    if (!s->outside.unsorted) return;
     for (uint32_t i = 0; i < n; i++) order[i] = i;
     prof__sort(order, order + n, n, prof__outside_after, s->events);
     prof__events_permute(s->events, order, order + n, n);
@@ -14149,7 +14194,7 @@ PROF__FN void prof__built_correlate(struct prof_trace *s) {
     uint32_t *order = (uint32_t *)(void *)s->scratch, n;
     prof__raw_events(s, s->scratch);
     n = s->event_count;
-    s->unsorted = true;                  /* memory events come last of their time */
+    s->outside.unsorted = true;                  /* memory events come last of their time */
     for (uint32_t i = 0; i < n; i++) s->events[i].site = i;
     prof__built_sort(s);
     for (uint32_t i = 0; i < n; i++) {
@@ -14243,15 +14288,15 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     p += prof__align(s->step_count * sizeof *s->step_list);
     s->details = p;
     p += prof__align(s->detail_bytes);
-    s->memory = (prof__memory *)(void *)p;
-    p += prof__align(s->memory_count * sizeof *s->memory);
-    s->async_index = (uint32_t *)(void *)p;
-    p += prof__align(s->async_count * 2 * sizeof *s->async_index);
+    s->memory.list = (prof__memory *)(void *)p;
+    p += prof__align(s->memory.count * sizeof *s->memory.list);
+    s->ranges.index = (uint32_t *)(void *)p;
+    p += prof__align(s->ranges.count * 2 * sizeof *s->ranges.index);
     if (prof__wide(s)) {
         s->side = (prof__side *)(void *)p;
         p += n * sizeof *s->side;
-        s->kernels = (prof__kernel *)(void *)p;
-        p += s->kernel_max * sizeof *s->kernels;
+        s->outside.kernels = (prof__kernel *)(void *)p;
+        p += s->outside.kernel_max * sizeof *s->outside.kernels;
     }
 #endif
     s->scratch = p;
@@ -14263,7 +14308,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     PROF__BUMP(s->counts.full, s->event_count);   /* prof_dump may be reading it */
     s->event_count = s->moment_count = s->outside_count = s->step_count = s->detail_rows = 0;
 #if !PROF__BARE
-    s->memory_count = s->made_count = s->async_count = 0;
+    s->memory.count = s->made_count = s->ranges.count = 0;
     s->side = NULL;
 #endif
     s->scratch = (char *)(void *)s->events;
@@ -14287,19 +14332,19 @@ PROF__FN bool prof__memory_after(const void *memory, uint32_t a, uint32_t b) {
 
 /* Puts the records in the order of time. scratch: 8 bytes a record. */
 PROF__FN void prof__memory_sort(struct prof_trace *s, char *scratch) {
-    uint32_t *order = (uint32_t *)(void *)scratch, n = s->memory_count;
+    uint32_t *order = (uint32_t *)(void *)scratch, n = s->memory.count;
     for (uint32_t i = 0; i < n; i++) order[i] = i;
-    prof__sort(order, order + n, n, prof__memory_after, s->memory);
+    prof__sort(order, order + n, n, prof__memory_after, s->memory.list);
     for (uint32_t i = 0; i < n; i++) {   /* a cycle at a time */
-        prof__memory moved = s->memory[i];
+        prof__memory moved = s->memory.list[i];
         uint32_t at = i;
         while (order[at] != i) {
             uint32_t from = order[at];
-            s->memory[at] = s->memory[from];
+            s->memory.list[at] = s->memory.list[from];
             order[at] = at;
             at = from;
         }
-        s->memory[at] = moved;
+        s->memory.list[at] = moved;
         order[at] = at;
     }
 }
@@ -14317,13 +14362,13 @@ PROF__FN bool prof__memory_same(const void *context, uint32_t number) {
 
 /* What a record changes: 0 where it does not count. place: the last allocation at its address. */
 PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint32_t *place) {
-    prof__memory *old = *place ? s->memory + *place - 1 : NULL;
+    prof__memory *old = *place ? s->memory.list + *place - 1 : NULL;
     if (m->what == PROF__ALLOCATED) {
-        *place = (uint32_t)(m - s->memory) + 1;
+        *place = (uint32_t)(m - s->memory.list) + 1;
         if (!old || old->what != PROF__ALLOCATED) return m->bytes;
         old->what = PROF__FREED;         /* its free was missed */
-        m->next = (uint32_t)(old - s->memory) + 1;
-        s->memory_missed++;
+        m->next = (uint32_t)(old - s->memory.list) + 1;
+        s->memory.missed++;
         return m->bytes - old->bytes;
     }
     if (m->what != PROF__FREE) return 0;
@@ -14333,8 +14378,8 @@ PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint
         return m->bytes = -old->bytes;
     }
     m->what = PROF__NOT_COUNTED;
-    if (old) s->memory_twice++;
-    else s->memory_unknown++;
+    if (old) s->memory.twice++;
+    else s->memory.unknown++;
     return 0;
 }
 
@@ -14361,17 +14406,17 @@ PROF__FN void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m,
 
 /* scratch: 8 bytes a record. */
 PROF__FN void prof__memory_charge(struct prof_trace *s) {
-    uint32_t n = s->memory_count, *index = (uint32_t *)(void *)s->scratch;
+    uint32_t n = s->memory.count, *index = (uint32_t *)(void *)s->scratch;
     prof__in_use in_use;
     prof__memory_key key;
     if (!n) return;
     prof__memory_sort(s, s->scratch);
     memset(index, 0, 2 * n * sizeof *index);
     memset(&in_use, 0, sizeof in_use);
-    s->memory_unknown = s->memory_twice = s->memory_missed = 0;
-    key.list = s->memory;
+    s->memory.unknown = s->memory.twice = s->memory.missed = 0;
+    key.list = s->memory.list;
     for (uint32_t i = 0; i < n; i++) {
-        prof__memory *m = s->memory + i;
+        prof__memory *m = s->memory.list + i;
         int64_t change;
         key.want = m;
         m->next = 0;
@@ -14386,13 +14431,13 @@ PROF__FN void prof__memory_charge(struct prof_trace *s) {
 /* Late memory that a zone has is no event of its own. scratch: 4 bytes an event and a thread. */
 PROF__FN void prof__memory_to_innermost(struct prof_trace *s, char *scratch) {
     uint32_t *place = (uint32_t *)(void *)scratch, *last = place + s->event_count, at = 0, kept = 0;
-    if (!s->late_memory) return;
+    if (!s->outside.late_memory) return;
     prof__memory_sort(s, scratch);
     memset(place, 0, s->event_count * sizeof *place);
     for (uint32_t t = 0; t < s->thread_count; t++) last[t] = PROF_NONE;
-    for (uint32_t i = 0; i <= s->event_count && at < s->memory_count; i++) {
-        for (; at < s->memory_count; at++) {
-            prof__memory *m = s->memory + at;
+    for (uint32_t i = 0; i <= s->event_count && at < s->memory.count; i++) {
+        for (; at < s->memory.count; at++) {
+            prof__memory *m = s->memory.list + at;
             uint32_t zone;
             if (i < s->event_count && m->ns >= s->events[i].start_ns) break;
             if (m->next != PROF_NONE) continue;
@@ -14411,10 +14456,10 @@ PROF__FN void prof__memory_to_innermost(struct prof_trace *s, char *scratch) {
 /* Frees that do not count are no events. scratch: 4 bytes an event. */
 PROF__FN void prof__memory_leave_out(struct prof_trace *s) {
     uint32_t *place = (uint32_t *)(void *)s->scratch, kept = 0;
-    if (!s->memory_unknown && !s->memory_twice) return;
+    if (!s->memory.unknown && !s->memory.twice) return;
     memset(place, 0, s->event_count * sizeof *place);
-    for (uint32_t i = 0; i < s->memory_count; i++) {
-        const prof__memory *m = s->memory + i;
+    for (uint32_t i = 0; i < s->memory.count; i++) {
+        const prof__memory *m = s->memory.list + i;
         if (m->what == PROF__NOT_COUNTED && m->event != PROF_NONE &&
             s->events[m->event].extra == prof__details_now.unnamed) place[m->event] = PROF_NONE;
     }
@@ -14617,10 +14662,11 @@ PROF__FN void prof__backward_stacks(struct prof_trace *s) {
         within[i] = prof__is_backward(e) || (e->parent != PROF_NONE && within[e->parent]);
         n += within[i] && !prof__extra_own(s, e);
     }
-    s->own_count = s->own_max = 0;
+    s->outside.own_count = s->outside.own_max = 0;
     s->detail_rows += n;
-    s->own_extras = n ? (prof_extra *)(void *)prof__stack_take(s, n * sizeof *s->own_extras) : NULL;
-    if (s->own_extras) s->own_max = n;
+    s->outside.own_extras =
+        n ? (prof_extra *)(void *)prof__stack_take(s, n * sizeof(prof_extra)) : NULL;
+    if (s->outside.own_extras) s->outside.own_max = n;
     else if (n) PROF__COUNT(prof__details_cut);
     prof__set_backward_stacks(s, s->scratch);
 }
@@ -14670,12 +14716,12 @@ PROF__FN void prof__made_close(struct prof_trace *s) {
    in one tree. */
 PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     prof_event *to = s->events + s->zone_count + s->made_count;
-    uint32_t memory = s->memory_count - s->late_memory;
-    for (const struct prof__submitted *from = s->first_submitted; from; from = from->next) {
+    uint32_t memory = s->memory.count - s->outside.late_memory;
+    for (const struct prof__submitted *from = s->outside.first; from; from = from->next) {
         *to = from->event;
         to->parent = to->first_child = to->next_sibling = PROF_NONE;
         if (to->flags & PROF__EVENT_MEMORY) {
-            prof__memory *m = s->memory + memory++;
+            prof__memory *m = s->memory.list + memory++;
             *m = ((const prof__late *)(const void *)from)->memory;
             m->event = (uint32_t)(to - s->events);
             to->extra = prof__details_now.unnamed;
@@ -14691,12 +14737,12 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     prof__memory_charge(s);
     prof__memory_leave_out(s);
     prof__stacks_set(s);
-    if (s->any_backward) prof__backward_stacks(s);
+    if (s->outside.any_backward) prof__backward_stacks(s);
 }
 
 /* desc.merge_duplicates, where there was nothing from outside. */
 PROF__FN void prof__merge_all_duplicates(struct prof_trace *s) {
-    if (s->merge && !s->outside_count) prof__merge_duplicates(s, s->scratch);
+    if (s->outside.merge && !s->outside_count) prof__merge_duplicates(s, s->scratch);
 }
 
 /* Why a device has not recorded all there was in this trace; NULL: it has, or was not asked. */
@@ -14708,22 +14754,22 @@ PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
 
 /* Devices submit what they kept back. */
 PROF__FN void prof__devices_late(struct prof_trace *s) {
-    s->kernel_count = 0;
-    s->duplicates = s->overlaps = s->no_forward = s->unlinked = 0;
-    s->async_twice = 0;
+    s->outside.kernel_count = 0;
+    s->outside.duplicates = s->outside.overlaps = s->outside.no_forward = s->outside.unlinked = 0;
+    s->ranges.twice = 0;
     prof__lock();
     prof__arena.closed = false;
-    s->late = true;
+    s->outside.late = true;
     prof__unlock();
     for (uint32_t i = 0; i < prof__device_count; i++)
         if (prof__devices[i].desc.late) prof__devices[i].desc.late(prof__devices[i].desc.user);
     prof__lock();
-    s->late = false;
+    s->outside.late = false;
     prof__arena.closed = true;
     prof__unlock();
 }
 
-PROF__FN void prof__memory_late(struct prof_trace *s) { s->memory_count += s->late_memory; }
+PROF__FN void prof__memory_late(struct prof_trace *s) { s->memory.count += s->outside.late_memory; }
 #endif
 
 /* What queries need of a session, once: all from its devices, its threads, memory. */
@@ -14874,8 +14920,8 @@ PROF_API PROF__QUIET size_t prof_event_kernels(const prof_trace *trace, const pr
     uint32_t at;
     if (!prof__valid(trace) || !event || !trace->side) return 0;
     at = trace->side[event - trace->events].first_kernel;
-    for (; at != PROF_NONE; at = trace->kernels[at].next, n++) {
-        if (kernels && n < max) kernels[n] = prof__kernel_of(trace, trace->kernels + at);
+    for (; at != PROF_NONE; at = trace->outside.kernels[at].next, n++) {
+        if (kernels && n < max) kernels[n] = prof__kernel_of(trace, trace->outside.kernels + at);
     }
     return n;
 }
@@ -14904,7 +14950,7 @@ PROF__FN bool prof__from_records(const prof_trace *trace) {
     (void)trace;
     prof__prepare(s);
 #if !PROF__BARE
-    if (s->beside || s->merge || prof__others(s)) prof__analyse(s);
+    if (s->beside || s->outside.merge || prof__others(s)) prof__analyse(s);
     if (s->analysed) return false;
 #endif
     return true;
@@ -14931,8 +14977,8 @@ PROF__FN bool prof__others_own(const struct prof_trace *s, const prof_event *e, 
     if (e->device_type != PROF_DEVICE_CPU && kind)
         others[kind - 1] = PROF__PLUS(others[kind - 1], prof__elapsed(e));
     if (e->device_type != PROF_DEVICE_CPU || e->flags & PROF_EVENT_ASYNC) return kind != 0;
-    for (; k != PROF_NONE; k = s->kernels[k].next) {
-        const prof__kernel *work = s->kernels + k;
+    for (; k != PROF_NONE; k = s->outside.kernels[k].next) {
+        const prof__kernel *work = s->outside.kernels + k;
         kind = work->name ? 0 : prof__device_number(s, s->events[work->device].device_type);
         if (kind) others[kind - 1] = PROF__PLUS(others[kind - 1], work->duration_ns);
         any = any || kind;
@@ -15237,12 +15283,12 @@ PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof_
 
 /* Does a close stand for zones that are not in the timeline? In averages they are. */
 PROF__FN bool prof__is_in_sums(const struct prof_trace *s, uint32_t what) {
-    return s->in_sums && (s->analysed ? s->events[what].site : what) == s->in_sums;
+    return s->sums.in_sums && (s->analysed ? s->events[what].site : what) == s->sums.in_sums;
 }
 
 /* Are there zones that are in no timeline? */
 PROF__FN PROF__RACES bool prof__any_sums(const struct prof_trace *s) {
-    return !s->built && (s->full_tick || PROF__LOAD(s->any_apart));
+    return !s->built && (s->sums.full_tick || PROF__LOAD(s->sums.any_apart));
 }
 
 PROF__FN bool prof__group_is_sums(const prof__group *r) { return r->sums && !r->count; }
@@ -15697,7 +15743,8 @@ PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace,
     if (trace->parts && trace->parts->average)
         return trace->parts->average(rows, rows ? max : 0);
 #else
-    if (trace->average) return trace->average(rows, rows ? max : 0, desc && desc->group_by_site);
+    if (trace->sums.average)
+        return trace->sums.average(rows, rows ? max : 0, desc && desc->group_by_site);
 #endif
     prof__groups_make(&g, trace, desc);
     for (uint32_t i = 0; rows && i < g.count && i < max; i++) rows[i] = prof__group_average(&g, i);
@@ -17427,7 +17474,7 @@ PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
     *prof__text_time(whole, prof__us(all), prof__table_unit(t, all)) = 0;
     prof__out_f(&t->out, "Timeline: the first %s of %s. %u later zones are in averages and tables, "
                          "not in the trace (give prof_desc.memory more)", first, whole, later);
-    if (t->trace->merge) prof__out_text(&t->out, ". Duplicates among them are not merged");
+    if (t->trace->outside.merge) prof__out_text(&t->out, ". Duplicates among them are not merged");
     if (prof__wide(t->trace)) prof__out_text(&t->out, ". What zones carry ends with it");
     prof__out_text(&t->out, "\n");
 }
@@ -17964,9 +18011,9 @@ PROF__FN bool prof__averages_kept(const prof_trace *trace, const prof_averages_d
     if (!trace->parts || !trace->parts->average) return false;
     *rows = (prof_average *)(void *)prof__arena.low;   /* nothing more is taken */
 #else
-    size_t most = trace->merged.places;
-    if (!trace->average) return false;
-    *rows = trace->averages;
+    size_t most = trace->sums.merged.places;
+    if (!trace->sums.average) return false;
+    *rows = trace->sums.rows;
 #endif
     *count = (uint32_t)PROF__MIN(most, prof_key_averages(trace, by, *rows, most));
     return true;
@@ -19031,8 +19078,8 @@ PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
     for (uint32_t i = 0; i <= n; i++) {
         prof_event *e = s->events + i;
         uint32_t *last;
-        for (; at < s->memory_count && (i == n || s->memory[at].ns < e->start_ns); at++)
-            any |= prof__tell_memory(s, top, s->memory + at);
+        for (; at < s->memory.count && (i == n || s->memory.list[at].ns < e->start_ns); at++)
+            any |= prof__tell_memory(s, top, s->memory.list + at);
         if (i == n) break;
         if (e->flags & (uint16_t)~none) e->flags &= none;    /* of an earlier time */
         if (!prof__is_zone(e)) continue;
@@ -19087,7 +19134,7 @@ PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__
 
 /* Where an allocation still stood, its free comes first: it was missed, and is no event. */
 PROF__FN void prof__chrome_memory(prof__out *o, const prof__gpu *g, const prof__memory *m) {
-    const prof__memory *old = m->next ? g->s->memory + m->next - 1 : NULL;
+    const prof__memory *old = m->next ? g->s->memory.list + m->next - 1 : NULL;
     if (m->what == PROF__NOT_COUNTED) return;
     if (old)
         prof__chrome_change(o, g, m, old, PROF__MINUS(0, old->bytes),
@@ -19114,8 +19161,8 @@ PROF__FN void prof__chrome_range(prof__out *o, const prof__gpu *g, const prof_ev
 
 PROF__FN void prof__chrome_made(prof__out *o, const prof__gpu *g) {
     const struct prof_trace *s = g->s;
-    for (uint32_t i = 0; i < s->memory_count && !o->failed; i++)
-        prof__chrome_memory(o, g, s->memory + i);
+    for (uint32_t i = 0; i < s->memory.count && !o->failed; i++)
+        prof__chrome_memory(o, g, s->memory.list + i);
     for (uint32_t i = 0; s->moments && i < s->moment_count && !o->failed; i++)
         prof__chrome_moment_flow(o, g, s->moments + i);
 }
@@ -19146,7 +19193,7 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
         else prof__chrome_event(o, &place, s, e);
     }
     prof__chrome_covers(o, &gpu);
-    if (s->any_sequence) prof__chrome_pairs(o, &gpu);
+    if (s->outside.any_sequence) prof__chrome_pairs(o, &gpu);
     prof__chrome_made(o, &gpu);
 }
 #endif
@@ -19357,9 +19404,9 @@ PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
     prof_stats stats = prof_trace_stats(s);
     prof__scale scale;
     memset(&scale, 0, sizeof scale);
-    if (s->built || !(stats.summed || s->average)) return;
+    if (s->built || !(stats.summed || s->sums.average)) return;
     prof__out_text(o, ",\"" PROF_KEY_SUMMED "\":");
-    prof__out_u64(o, s->average ? stats.recorded : stats.summed);
+    prof__out_u64(o, s->sums.average ? stats.recorded : stats.summed);
     prof__out_text(o, ",\"" PROF_KEY_TIMELINE_END "\":");
     prof__out_u64(o, stats.timeline_ns);
     prof__out_text(o, ",\"" PROF_KEY_SESSION "\":");
@@ -19457,8 +19504,8 @@ PROF__FN void prof__legacy_end(prof__out *o, const struct prof_trace *s, const p
 PROF__FN void prof__legacy_flows(prof__out *o, const struct prof_trace *s, const prof_event *e,
                                  uint32_t *id) {
     uint32_t at = s->side ? s->side[e - s->events].first_kernel : PROF_NONE;
-    for (; at != PROF_NONE; at = s->kernels[at].next, ++*id) {
-        const prof__kernel *k = s->kernels + at;
+    for (; at != PROF_NONE; at = s->outside.kernels[at].next, ++*id) {
+        const prof__kernel *k = s->outside.kernels + at;
         if (k->name || !prof__legacy_has(s->events + k->device)) continue;
         prof__legacy_end(o, s, e, *id, true);
         prof__legacy_end(o, s, s->events + k->device, *id, false);
@@ -20319,8 +20366,8 @@ PROF__FN int64_t prof__timeline_ns(const prof__timeline *t, const prof__memory *
 
 PROF__FN void prof__timeline_raw(prof__timeline *t) {
     bool first = true;
-    for (uint32_t i = 0; i < t->s->memory_count && !t->out.failed; i++) {
-        const prof__memory *m = t->s->memory + i;
+    for (uint32_t i = 0; i < t->s->memory.count && !t->out.failed; i++) {
+        const prof__memory *m = t->s->memory.list + i;
         if (!prof__timeline_shows(t, m)) continue;
         prof__out_f(&t->out, "%s[%i, %s, %i, %u]", first ? "" : ", ", prof__timeline_ns(t, m),
                     m->what == PROF__FREE ? "4" : "2", m->bytes,
@@ -20344,8 +20391,8 @@ PROF__FN void prof__timeline_rows(prof__timeline *t, bool times) {
     bool first = true;
     memset(t->in_use, 0, sizeof t->in_use);
     t->us = -1;
-    for (uint32_t i = 0; i < t->s->memory_count && !t->out.failed; i++) {
-        const prof__memory *m = t->s->memory + i;
+    for (uint32_t i = 0; i < t->s->memory.count && !t->out.failed; i++) {
+        const prof__memory *m = t->s->memory.list + i;
         int64_t us = prof__timeline_ns(t, m) / 1000;
         if (!prof__timeline_shows(t, m)) continue;
         if (t->us >= 0 && us != t->us) {
@@ -20749,7 +20796,7 @@ PROF__FN void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
     if (!prof__is_annotation(e)) node.scope = 0;
     node.record = prof__record_id(s, e);
     if (e->extra) prof__nodes_extra(&node, e->extra);
-    if (s->any_sequence) node.fw_parent = prof__nodes_forward(n, e);
+    if (s->outside.any_sequence) node.fw_parent = prof__nodes_forward(n, e);
     prof__et_put(o, &node);
     prof__out_text(o, ",");
 }
@@ -20816,10 +20863,10 @@ PROF__FN void prof__nodes_write(prof__nodes *n, prof__out *o) {
     n->thread = n->index + 2 * s->event_count;
     n->last = n->thread + s->event_count;
     n->thread_count = 0;
-    if (s->any_sequence) memset(n->index, 0, 2 * s->event_count * sizeof *n->index);
+    if (s->outside.any_sequence) memset(n->index, 0, 2 * s->event_count * sizeof *n->index);
     for (uint32_t i = 0; i < s->event_count && !o->failed; i++) {
         if (prof__nodes_has(n, i)) prof__nodes_event(n, o, i);
-        if (s->any_sequence) prof__nodes_began(n, i);
+        if (s->outside.any_sequence) prof__nodes_began(n, i);
     }
 }
 
@@ -21337,7 +21384,7 @@ PROF__FN uint64_t prof__raw_rate(const struct prof_trace *s, prof__knot now) {
 /* knots: how many of the session's to tell; a dump of an open one tells where it began and now. */
 PROF__FN bool prof__raw_session(prof__raw *w, bool dump) {
     const struct prof_trace *s = &prof__trace;
-    uint32_t knots = s->clock != PROF_CLOCK_CPU ? 0 : dump ? 1 : s->knot_count;
+    uint32_t knots = s->clock != PROF_CLOCK_CPU ? 0 : dump ? 1 : s->knots.count;
     prof__raw_begin(w, PROF__RAW_SESSION);
     prof__raw_u32(w, (uint32_t)s->clock);
     prof__raw_u32(w, s->clock == PROF_CLOCK_PLATFORM ? 1 : prof__process_id());
@@ -21347,12 +21394,12 @@ PROF__FN bool prof__raw_session(prof__raw *w, bool dump) {
     prof__raw_u32(w, s->first_generation);   /* prof_toggle makes no new session */
     prof__raw_u32(w, knots + (knots && dump));
     for (uint32_t i = 0; i < knots; i++) {
-        prof__raw_u64(w, s->knots[i].tick);
-        prof__raw_u64(w, s->knots[i].ns - s->knots[0].ns);
+        prof__raw_u64(w, s->knots.list[i].tick);
+        prof__raw_u64(w, s->knots.list[i].ns - s->knots.list[0].ns);
     }
     if (knots && dump) {
         prof__raw_u64(w, w->now.tick);
-        prof__raw_u64(w, w->now.ns - s->knots[0].ns);
+        prof__raw_u64(w, w->now.ns - s->knots.list[0].ns);
     }
     return prof__raw_end(w);
 }
@@ -21364,9 +21411,9 @@ PROF__FN void prof__raw_string(prof__raw *w, const char *text, size_t size) {
 
 /* What the session asked for beside zones, if that is anything. */
 PROF__FN void prof__raw_details(prof__raw *w) {
-    if (!prof__trace.asked && !prof__trace.counters) return;
+    if (!prof__trace.stream.asked && !prof__trace.counters) return;
     prof__raw_begin(w, PROF__RAW_DETAILS);
-    prof__raw_u32(w, prof__trace.asked);
+    prof__raw_u32(w, prof__trace.stream.asked);
     prof__raw_u32(w, prof__trace.counters);
     for (uint32_t i = 0; i < prof__trace.counters; i++)
         prof__raw_string(w, prof__counting.names[i], strlen(prof__counting.names[i]));
@@ -21439,7 +21486,7 @@ PROF__FN void prof__raw_now(prof__raw *w, bool dump) {
     w->now.ns = 0;
     if (s->clock == PROF_CLOCK_CPU) w->now = prof__knot_now();
     else w->now.tick = prof__now_ticks(s->clock, &s->platform);
-    w->now_ns = dump && s->clock == PROF_CLOCK_CPU ? w->now.ns - s->knots[0].ns
+    w->now_ns = dump && s->clock == PROF_CLOCK_CPU ? w->now.ns - s->knots.list[0].ns
                                                    : (uint64_t)prof__to_ns(&scale, w->now.tick);
 }
 
@@ -21485,7 +21532,7 @@ PROF__FN void prof__stream_left(prof__segment *g, const prof__span *span) {
     prof__lock();
     g->flushed = g->begin + (span->at - g->begin);
     g->epoch = span->epoch;
-    prof__trace.streamed += span->zones;
+    prof__trace.stream.zones += span->zones;
     prof__unlock();
 }
 
@@ -21589,7 +21636,7 @@ PROF__FN void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
    the session that was told last. */
 PROF__FN void prof__stream_tell(prof__raw *w, prof__row *row) {
     uint32_t announced;
-    uint64_t knot = prof__trace.knot_count ? prof__trace.knots[prof__trace.knot_count - 1].tick : 0;
+    uint64_t knot = prof__knot_last(&prof__trace).tick;
     if (w->round <= w->told / PROF__RAW_AGAIN) {
         w->round++;
         w->sites = w->names = 0;
@@ -21647,15 +21694,15 @@ PROF__FN void prof__stream_clock(struct prof_trace *s) {
     uint64_t gap;
     if (s->clock != PROF_CLOCK_CPU) return;
     do now = prof__knot_now(); while (now.ns - first.ns < 5000000u);
-    if (s->knot_count > 1 && now.tick < s->knots[s->knot_count - 1].tick) return;
+    if (s->knots.count > 1 && now.tick < prof__knot_last(s).tick) return;
     b.tick = now.ns - first.ns;
     b.ns = now.tick - first.tick;
     ticks = prof__scale_between(a, b, 0);
-    gap = PROF__MAX((now.ns - s->knots[0].ns) / 4, 1000000000u);
+    gap = PROF__MAX((now.ns - s->knots.list[0].ns) / 4, 1000000000u);
     now.ns += gap;
     now.tick += prof__scale_ns(&ticks, gap);
-    if (s->knot_count == PROF__KNOTS)    /* after 11 days: the start stays, what follows goes */
-        memmove(s->knots + 1, s->knots + 2, --s->knot_count * sizeof *s->knots - sizeof *s->knots);
+    if (s->knots.count == PROF__KNOTS)    /* after 11 days: the start stays, what follows goes */
+        memmove(s->knots.list + 1, s->knots.list + 2, (--s->knots.count - 1) * sizeof first);
     prof__knot_add(now);
 }
 
@@ -21682,7 +21729,7 @@ PROF_API PROF__QUIET prof_result prof_flush(void) {
     if (!prof__stream_lock()) return PROF_ERROR_STATE;
     prof__lock();
     ours = s->open && s->mode == PROF_MODE_STREAM;
-    unstreamed = s->open && s->unstreamed;
+    unstreamed = s->open && s->stream.refused;
     prof__unlock();
     if (ours) result = prof__env_rests() ? PROF_ERROR_SINK : prof__stream_flush_locked(s);
     else if (unstreamed) result = PROF_OK;   /* it is written at the end */
@@ -21697,8 +21744,8 @@ PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
     w->chrome = d->stream_format == PROF_STREAM_CHROME;
     prof__chrome_out.told = false;
     memset(&prof__chrome_out.scale, 0, sizeof prof__chrome_out.scale);   /* of the last session */
-    s->flush = prof_flush;
-    s->flush_inline = d->stream_inline;
+    s->stream.flush = prof_flush;
+    s->stream.flush_inline = d->stream_inline;
     prof__stream_clock(s);
 }
 
@@ -21747,7 +21794,7 @@ PROF__FN prof_result prof__stream_event(struct prof_trace *s, const prof_event *
     prof__row *row;
     prof__lock();
     for (row = s->rows; row && row->thread != e->thread;) row = row->next;
-    s->rejected += !row || e->end_ns < e->start_ns;
+    s->outside.rejected += !row || e->end_ns < e->start_ns;
     prof__unlock();
     if (!row || e->end_ns < e->start_ns) return PROF_ERROR_INVALID;
     prof__stream_tell(w, row);
@@ -21800,7 +21847,7 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
     prof_stats stats;
     bool ok = prof__stream_flush_locked(s) == PROF_OK;
     prof__lock();
-    s->streamed_all = true;
+    s->stream.over = true;
     prof__unlock();
     for (prof__row *row = w->chrome ? NULL : s->rows; ok && row; row = row->next) {
         prof__stream_tell(w, row);
@@ -21820,7 +21867,7 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
 /* Zones of the stream that is over: those that left, those left behind where the sink failed, and
    those that were open. Counted where they are read: what signal handlers displace is in none. */
 PROF__FN uint64_t prof__stream_recorded(const struct prof_trace *s) {
-    uint64_t zones = s->streamed;
+    uint64_t zones = s->stream.zones;
     for (const prof__state *t = prof__used(NULL); t; t = prof__used(t))
         for (uint32_t i = 0; i < t->ring_count; i++) {
             const prof__segment *g = t->ring + i;
@@ -21878,7 +21925,7 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
     if (in_sums) {
         w->words[PROF__RAW_HEAD + 1]++;
         prof__raw_u64(w, w->now.tick - PROF__MIN(in_sums, w->now.tick));
-        prof__raw_u32(w, prof__trace.in_sums << 8 | (uint32_t)(top - bottom));
+        prof__raw_u32(w, prof__trace.sums.in_sums << 8 | (uint32_t)(top - bottom));
         prof__raw_u32(w, 0);
     }
     PROF__FENCE();                       /* else another thread has the state since */
@@ -21897,7 +21944,7 @@ PROF__FN PROF__RACES void prof__raw_sums_begin(prof__raw *w, uint32_t thread) {
     prof__raw_begin(w, PROF__RAW_SUMS);
     prof__raw_u32(w, thread);
     prof__raw_u32(w, 0);                 /* rows */
-    prof__raw_u64(w, s->full_tick);
+    prof__raw_u64(w, s->sums.full_tick);
     prof__raw_u64(w, s->open ? w->now.tick : s->stop_tick);
 }
 
@@ -22095,9 +22142,9 @@ PROF__FN void prof__dump(prof__raw *w, const struct prof_trace *s) {
     prof__raw_session(w, s->open);
     prof__raw_details(w);
     prof__raw_sites(w);
-    for (const prof__state *t = s->regions ? prof__used(NULL) : NULL; t; t = prof__used(t))
+    for (const prof__state *t = s->pool.regions ? prof__used(NULL) : NULL; t; t = prof__used(t))
         prof__dump_state(w, t);
-    if (s->regions) prof__dump_rest(w, s);
+    if (s->pool.regions) prof__dump_rest(w, s);
     else prof__dump_rows(w, s);
     prof__dump_counts(w, s);
 }
@@ -22134,7 +22181,7 @@ PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
     prof_result result = PROF_ERROR_STATE;
     if (!out.write) return PROF_ERROR_INVALID;
     if (!prof__dump_claim()) return PROF_ERROR_STATE;
-    if (prof__dump_possible(s) && (own || !s->unstreamed)) {
+    if (prof__dump_possible(s) && (own || !s->stream.refused)) {
         memset(w, 0, offsetof(prof__raw, words));
         w->sink = out;
         prof__dump(w, s);
@@ -23475,7 +23522,7 @@ PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
 
 PROF__FN void prof__merge(prof__merged *to, const prof__tally *from) {
     prof__tally *r = prof__merged_of(to, from->site);
-    if (from->site && !r->site) prof__trace.not_merged += from->count;
+    if (from->site && !r->site) prof__trace.sums.not_merged += from->count;
     if (r->site && prof__site_order(from->site >> 8) < prof__site_order(r->site >> 8))
         r->site = from->site;
     prof__tally_add(r, from);
@@ -23496,18 +23543,18 @@ PROF__FN void prof__merge_state(prof__merged *to, const prof__state *t, prof__re
 
 /* Merges what the states hold. Under the lock. */
 PROF__FN void prof__merge_all(struct prof_trace *s) {
-    uint64_t *inner = (uint64_t *)(void *)(s->merged.rows + s->merged.places + 1);
+    uint64_t *inner = (uint64_t *)(void *)(s->sums.merged.rows + s->sums.merged.places + 1);
     prof__record *to = (prof__record *)(void *)(inner + prof__align(s->max_depth + 2));
-    memset(s->merged.rows, 0, (s->merged.places + 1) * sizeof *s->merged.rows);
-    s->merged.rows[s->merged.places].least = UINT64_MAX;
-    s->merged.used = 0;
-    s->not_merged = 0;
+    memset(s->sums.merged.rows, 0, (s->sums.merged.places + 1) * sizeof *s->sums.merged.rows);
+    s->sums.merged.rows[s->sums.merged.places].least = UINT64_MAX;
+    s->sums.merged.used = 0;
+    s->sums.not_merged = 0;
     for (prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
         prof__rest rest;
         rest.lend = t;
         if (!t->tallies.others) continue;
         prof__rest_copy(&rest, t, to, SIZE_MAX, inner);   /* there is room for any block */
-        prof__merge_state(&s->merged, t, &rest);
+        prof__merge_state(&s->sums.merged, t, &rest);
     }
 }
 
@@ -23515,9 +23562,9 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
 PROF__FN prof__scale prof__sums_scale(const struct prof_trace *s) {
     prof__knot zero = { 0, 0 }, rate = { 1, 1 };
     if (s->clock == PROF_CLOCK_CPU) {
-        bool ended = s->stopped && s->knot_count;
-        prof__knot first = ended ? s->knots[0] : prof__first_knot;
-        if (ended) rate = s->knots[s->knot_count - 1];
+        bool ended = s->stopped && s->knots.count;
+        prof__knot first = ended ? s->knots.list[0] : prof__first_knot;
+        if (ended) rate = prof__knot_last(s);
         else do rate = prof__knot_now(); while (rate.ns - first.ns < 5000000u);
         rate.tick -= first.tick;
         rate.ns -= first.ns;
@@ -23543,22 +23590,22 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max, bool by_si
     prof__scale k;
     size_t n = 0;
     prof__lock();
-    if (!s->average) {
+    if (!s->sums.average) {
         prof__unlock();
         return 0;
     }
     prof__functions_name();
-    s->merged.by_site = by_site;
+    s->sums.merged.by_site = by_site;
     prof__merge_all(s);
     s->tallied = 0;
     k = prof__sums_scale(s);
-    for (uint32_t i = 0; i <= s->merged.places; i++) {
-        const prof__tally *r = s->merged.rows + i;
+    for (uint32_t i = 0; i <= s->sums.merged.places; i++) {
+        const prof__tally *r = s->sums.merged.rows + i;
         if (!r->count) continue;
         s->tallied += r->count;
         if (n < max) {
             prof__tally_average(rows + n, r, &k);
-            rows[n].site = prof__merged_place(&s->merged, r->site);
+            rows[n].site = prof__merged_place(&s->sums.merged, r->site);
         }
         n++;
     }
@@ -23584,14 +23631,14 @@ PROF__FN bool prof__merged_open(struct prof_trace *s) {
         if (rows + rest <= gap / (places > 16 ? 4 : 2)) break;
     }
     prof__arena.high -= prof__align((places + 1) * sizeof(prof_average));
-    s->averages = (prof_average *)(void *)prof__arena.high;
+    s->sums.rows = (prof_average *)(void *)prof__arena.high;
     prof__arena.high -= prof__align((places + 1) * sizeof(prof__tally) + rest);
-    s->merged.rows = (prof__tally *)(void *)prof__arena.high;
-    s->merged.places = places;
-    s->average = prof__average_tallies;
-    s->sums = true;
-    s->sums_each = prof__sums_first(s->max_depth);
-    prof__arena.seats = PROF__MIN(s->max_threads * s->sums_each, prof__arena_room() / 2);
+    s->sums.merged.rows = (prof__tally *)(void *)prof__arena.high;
+    s->sums.merged.places = places;
+    s->sums.average = prof__average_tallies;
+    s->sums.on = true;
+    s->sums.each = prof__sums_first(s->max_depth);
+    prof__arena.seats = PROF__MIN(s->max_threads * s->sums.each, prof__arena_room() / 2);
     return true;
 }
 #endif
@@ -24909,16 +24956,16 @@ PROF__FN size_t prof__chunk_of(size_t size, uint32_t threads, const prof_desc *d
 /* Each thread's part of what is left when names and threads that come and go have an eighth. */
 PROF__FN bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
     size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, least, size;
-    least = 2 * (s->chunk_size + prof__align(sizeof(prof__segment)));
+    least = 2 * (s->pool.chunk_size + prof__align(sizeof(prof__segment)));
     size = (gap - gap / 8) / s->max_threads -
            PROF__MIN((gap - gap / 8) / s->max_threads,
                      prof__thread_share(d, 0) - prof__state_size(s->max_depth));
     size = (size / prof__record_share(d) * sizeof(prof__record)) & ~(size_t)15u;
-    if (d->mode == PROF_MODE_STREAM) size = PROF__MIN(size, 16 * s->chunk_size + 1024);
+    if (d->mode == PROF_MODE_STREAM) size = PROF__MIN(size, 16 * s->pool.chunk_size + 1024);
     if (size < least) size = least;
     if (gap / size < s->max_threads) return false;
-    s->region_size = size;
-    s->regions = prof__arena.high -= size * s->max_threads;
+    s->pool.region_size = size;
+    s->pool.regions = prof__arena.high -= size * s->max_threads;
     s->slot_count = size / sizeof(prof__record) * s->max_threads;
     prof__arena.promised += s->slot_count * prof__slot_share();
     return (size_t)(prof__arena.high - prof__arena.low) >= prof__arena.promised;
@@ -24962,27 +25009,27 @@ PROF__FN void prof__arena_avoid_owned(bool lean) {
 /* The states that no thread owns are free; room promised for their open zones is not needed. What
    was never one in this arena holds anything. */
 PROF__FN void prof__states_free(struct prof_trace *s) {
-    s->free_states = NULL;
+    s->pool.free_states = NULL;
     for (uint32_t i = s->max_threads; i--;) {
-        char *p = (char *)s->states + i * s->state_size;
+        char *p = (char *)s->pool.states + i * s->pool.state_size;
         prof__state *t = (prof__state *)(void *)p;
-        if (!prof__not_owned(p, p + s->state_size)) continue;
+        if (!prof__not_owned(p, p + s->pool.state_size)) continue;
         if (!prof__state_used(t)) memset(p, 0, offsetof(prof__state, frames));
         if (t->promised) {
             prof__arena.promised -= prof__state_share(t->slots);
             s->slot_count -= t->slots;
         }
         t->promised = 0;
-        t->next = s->free_states;
-        s->free_states = t;
+        t->next = s->pool.free_states;
+        s->pool.free_states = t;
     }
 }
 
 /* The grid of states at the arena's start. */
 PROF__FN void prof__states_open(struct prof_trace *s) {
-    s->state_size = prof__state_size(s->max_depth);
-    s->states = (prof__state *)(void *)prof__arena.low;
-    prof__arena.low += s->max_threads * s->state_size;
+    s->pool.state_size = prof__state_size(s->max_depth);
+    s->pool.states = (prof__state *)(void *)prof__arena.low;
+    prof__arena.low += s->max_threads * s->pool.state_size;
     prof__states_free(s);
 }
 
@@ -24990,8 +25037,8 @@ PROF__FN void prof__states_open(struct prof_trace *s) {
    than a zone. */
 PROF__FN void prof__prefault(const struct prof_trace *s) {
     size_t share = (size_t)(prof__arena.high - prof__arena.low) / 8;
-    char *p = s->regions ? s->regions + s->region_size : prof__arena.high, *end;
-    if (s->regions) share = s->region_size;
+    char *p = s->pool.regions ? s->pool.regions + s->pool.region_size : prof__arena.high, *end;
+    if (s->pool.regions) share = s->pool.region_size;
     end = p - PROF__MIN(share, 8u << 20);
     for (; p - 4096 >= end; p -= 4096)
         if (prof__not_owned(p - 4096, p)) *(volatile char *)(p - 4096) = 0;
@@ -25002,14 +25049,14 @@ PROF__FN void prof__prefault(const struct prof_trace *s) {
    what the threads need. */
 PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t size, size_t left) {
     size_t share = s->max_threads * prof__sums_share(s->max_depth), first;
-    s->sums_each = prof__sums_first(s->max_depth);
-    s->sums = d->when_full == PROF_FULL_SUMS;
-    s->kept = PROF__MAX(size / 16, PROF__MIN(share, size / 8));
-    first = s->max_threads * s->sums_each;
-    s->kept = PROF__MAX(s->kept, PROF__MIN(first, size / 4));
-    s->kept = s->sums ? PROF__MIN(s->kept, left) : 0;
-    prof__arena.seats = PROF__MIN(first, s->kept - s->kept / 4);
-    prof__arena.kept = s->kept;
+    s->sums.each = prof__sums_first(s->max_depth);
+    s->sums.on = d->when_full == PROF_FULL_SUMS;
+    s->sums.kept = PROF__MAX(size / 16, PROF__MIN(share, size / 8));
+    first = s->max_threads * s->sums.each;
+    s->sums.kept = PROF__MAX(s->sums.kept, PROF__MIN(first, size / 4));
+    s->sums.kept = s->sums.on ? PROF__MIN(s->sums.kept, left) : 0;
+    prof__arena.seats = PROF__MIN(first, s->sums.kept - s->sums.kept / 4);
+    prof__arena.kept = s->sums.kept;
 }
 
 /* Lays the arena out; false: too small. */
@@ -25026,8 +25073,8 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     prof__arena.high = memory + skip + ((size - skip) & ~(size_t)15u);
     PROF__STORE(prof__arena.base, prof__arena.low);
     PROF__STORE(prof__arena.end, prof__arena.high);
-    s->chunk_size = prof__chunk_of(size, s->max_threads, d);
-    s->states = NULL;
+    s->pool.chunk_size = prof__chunk_of(size, s->max_threads, d);
+    s->pool.states = NULL;
     prof__states_open(s);
     prof__arena.promised = 0;
     prof__arena_avoid_owned(prof__is_lean(d));
@@ -25041,9 +25088,9 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     }
     if (prof__ring_mode(d))
         return prof__regions_open(s, d) &&
-               prof__arena_fits(s->max_threads * (prof__thread_share(d, 0) - s->state_size));
+               prof__arena_fits(s->max_threads * (prof__thread_share(d, 0) - s->pool.state_size));
     need = s->max_threads * (prof__thread_share(d, prof__chunk_least(s->max_depth)) -
-                             s->state_size);
+                             s->pool.state_size);
     if (!prof__arena_fits(need)) return false;
     prof__sums_keep(s, d, size, prof__arena_room() - need);
     return true;
@@ -25063,24 +25110,24 @@ PROF__FN prof_clock prof__clock_of(const prof_desc *d) {
 }
 
 PROF__FN void prof__clock_start(struct prof_trace *s) {
-    s->knot_count = 0;
-    s->knot_gap_ns = 1000000000u;
+    s->knots.count = 0;
+    s->knots.gap_ns = 1000000000u;
     s->start_wall_ns = s->clock == PROF_CLOCK_PLATFORM ? 0 : prof__wall_now();
     if (s->clock == PROF_CLOCK_CPU) {
         prof__knot_add(prof__knot_now());
-        if (!prof__first_knot.ns) prof__first_knot = s->knots[0];
+        if (!prof__first_knot.ns) prof__first_knot = s->knots.list[0];
     }
-    s->start_tick =
-        s->clock == PROF_CLOCK_CPU ? s->knots[0].tick : prof__now_ticks(s->clock, &s->platform);
+    s->start_tick = s->clock == PROF_CLOCK_CPU ? s->knots.list[0].tick
+                                               : prof__now_ticks(s->clock, &s->platform);
 }
 
 /* A short session borrows the rate of the whole process: two pairs of readings 5 ms apart are
    exact to 1 in 100,000. */
 PROF__FN void prof__clock_stop(struct prof_trace *s) {
-    prof__knot k, *start = s->knots;
+    prof__knot k, *start = s->knots.list;
     if (s->clock != PROF_CLOCK_CPU) return;
     do k = prof__knot_now(); while (k.ns - prof__first_knot.ns < 5000000u);
-    if (s->knot_count == 1 && k.ns - start->ns < 100000000u) {
+    if (s->knots.count == 1 && k.ns - start->ns < 100000000u) {
         double rate =
             (double)(k.ns - prof__first_knot.ns) / (double)(k.tick - prof__first_knot.tick);
         k.ns = start->ns + (uint64_t)((double)(k.tick - start->tick) * rate);
@@ -25136,11 +25183,11 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     PROF__STORE(prof__cut, 0u);
     s->mode = desc->mode;
     s->records_only = prof__records_only(desc);
-    s->skip_tiny = desc->skip_tiny;
+    s->sums.skip_tiny = desc->skip_tiny;
     prof__tiny_open();
-    s->unstreamed = prof__session.unstreamed;
+    s->stream.refused = prof__session.unstreamed;
     s->counters = prof__counting.count;
-    s->asked = (desc->profile_memory ? (uint32_t)PROF_RAW_HAS_MEMORY : 0u) |
+    s->stream.asked = (desc->profile_memory ? (uint32_t)PROF_RAW_HAS_MEMORY : 0u) |
                (desc->with_flops ? (uint32_t)PROF_RAW_HAS_FLOPS : 0u) |
                (desc->record_shapes ? (uint32_t)PROF_RAW_HAS_SHAPES : 0u) |
                (prof__session.has_steps ? (uint32_t)PROF_RAW_HAS_STEPS : 0u);
@@ -25156,7 +25203,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     }
     PROF__STORE(prof__names.capacity, prof__names_of(desc));
     s->platform = desc->platform;
-    s->merge = desc->merge_duplicates;
+    s->outside.merge = desc->merge_duplicates;
     s->clock = prof__clock_of(desc);
     s->laid = true;
     return true;
@@ -25281,7 +25328,7 @@ PROF__FN void prof__deeps_stand(prof__state *t, prof__row *row, bool own) {
     prof__open *o = row->open + row->open_count;
     if (!PROF__LOAD(t->deep) || (!own && PROF__ACQUIRE(t->looking))) return;
     o->start = row->stop_tick - prof__deeps_close(t, row->stop_tick);
-    o->site = prof__trace.in_sums << 8;
+    o->site = prof__trace.sums.in_sums << 8;
     o->depth = row->open_count++;
 }
 
@@ -25457,8 +25504,8 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
         if (!s->began && s->mode == PROF_MODE_STREAM) prof__stream_open(s, &prof__session.desc);
         else if (s->clock == PROF_CLOCK_CPU) prof__knot_add(prof__knot_now());
         prof__arena.closed = false;
-        prof__arena.kept = s->kept;
-        s->streamed_all = false;
+        prof__arena.kept = s->sums.kept;
+        s->stream.over = false;
         s->open = true;
         prof__execution_open();
         if (prof__session.enabled & PROF_ACTIVITY_CPU) prof__recording_open(s, s->began);
@@ -25978,7 +26025,7 @@ PROF__FN bool prof__env_counts(void) {
     const struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__raw_out;
     prof_stats stats = prof_get_stats();
-    uint64_t left = stats.recorded - PROF__MIN(s->streamed, stats.recorded);
+    uint64_t left = stats.recorded - PROF__MIN(s->stream.zones, stats.recorded);
     if (!w->failed) return true;
     w->failed = w->chrome || !prof__env.open;
     stats.recorded -= left;
@@ -26074,7 +26121,7 @@ PROF__FN void prof__keeper_last(void) {
         return;
     }
     if (open) prof__window_close(s);
-    else if (prof__env.streams && !s->streamed_all) prof__stream_close(s);
+    else if (prof__env.streams && !s->stream.over) prof__stream_close(s);
     (void)prof__env_save();
 }
 
@@ -26449,10 +26496,10 @@ PROF_API PROF__QUIET int64_t prof_now(void) {
     if (!prof__lock_briefly()) return 0;
     clock = s->open ? s->clock : PROF_CLOCK_NONE;
     platform = s->platform;
-    start = clock == PROF_CLOCK_CPU ? s->knots[0].ns : s->start_tick;
+    start = clock == PROF_CLOCK_CPU ? s->knots.list[0].ns : s->start_tick;
     rate = prof__clock_rate(s);
-    if (clock == PROF_CLOCK_CPU && s->mode == PROF_MODE_STREAM && s->knot_count > 1)
-        foretold = prof__knots_ns(&scale, s->knots, s->knot_count, prof__cpu_now());
+    if (clock == PROF_CLOCK_CPU && s->mode == PROF_MODE_STREAM && s->knots.count > 1)
+        foretold = prof__knots_ns(&scale, s->knots.list, s->knots.count, prof__cpu_now());
     prof__unlock();
     if (clock == PROF_CLOCK_NONE || foretold) return foretold;
     now = clock == PROF_CLOCK_PLATFORM ? platform.now(platform.user) : prof__os_now();
@@ -26469,13 +26516,13 @@ PROF_API PROF__QUIET void prof_session_info(prof_session *session) {
     session->open = prof__session.open;
     session->enabled = session->open ? PROF__LOAD(prof__session.enabled) : 0;
     session->start_ns = !s->open || s->clock == PROF_CLOCK_PLATFORM ? 0
-                      : (int64_t)(s->clock == PROF_CLOCK_CPU ? s->knots[0].ns : s->start_tick);
+                      : (int64_t)(s->clock == PROF_CLOCK_CPU ? s->knots.list[0].ns : s->start_tick);
     prof__unlock();
 }
 
 PROF__FN uint64_t prof__rate(const struct prof_trace *s) {
     prof__knot k = s->clock != PROF_CLOCK_CPU ? prof__first_knot
-                 : s->stopped && s->knot_count ? s->knots[s->knot_count - 1] : prof__knot_now();
+                 : s->stopped && s->knots.count ? prof__knot_last(s) : prof__knot_now();
     if (s->clock != PROF_CLOCK_CPU || k.ns <= prof__first_knot.ns)
         return s->clock == PROF_CLOCK_PLATFORM && s->platform.ticks_per_second
                    ? s->platform.ticks_per_second : s->clock ? 1000000000u : 0;
@@ -26496,11 +26543,11 @@ PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
         out.recorded = trace->event_count;
         out.threads = trace->thread_count;
     }
-    out.rejected = trace->rejected;
-    out.duplicates = trace->duplicates;
-    out.overlaps = trace->overlaps;
-    out.no_forward = trace->no_forward;
-    out.unlinked = trace->unlinked;
+    out.rejected = trace->outside.rejected;
+    out.duplicates = trace->outside.duplicates;
+    out.overlaps = trace->outside.overlaps;
+    out.no_forward = trace->outside.no_forward;
+    out.unlinked = trace->outside.unlinked;
     return out;
 }
 
@@ -26523,7 +26570,7 @@ PROF__FN void prof__own_stats(const struct prof_trace *s, prof_stats *out) {
 PROF__FN uint64_t prof__ended_ns(const struct prof_trace *s) {
     prof__scale scale;
     memset(&scale, 0, sizeof scale);
-    return s->stopped && s->full_tick ? (uint64_t)prof__to_ns(&scale, s->full_tick) : 0;
+    return s->stopped && s->sums.full_tick ? (uint64_t)prof__to_ns(&scale, s->sums.full_tick) : 0;
 }
 
 PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
@@ -26541,7 +26588,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     }
     if (s->stopped && !s->read) prof__count_rows(s, NULL);
     prof__stats_add(&out, &c);
-    if (s->average) out.recorded = s->tallied;
+    if (s->sums.average) out.recorded = s->tallied;
     if (s->stopped && !s->records_only) {
         uint64_t zones = prof__zones_now(s);
         if (s->overwritten) out.overwritten = out.recorded - PROF__MIN(zones, out.recorded);
@@ -26549,7 +26596,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
         out.unfinished = s->unfinished + c.summed_open;
     }
     out.timeline_ns = prof__ended_ns(s);
-    if (s->streamed_all) out.recorded = prof__stream_recorded(s);
+    if (s->stream.over) out.recorded = prof__stream_recorded(s);
     prof__own_stats(s, &out);
     out.clock = s->clock;
     out.ticks_per_second = prof__rate(s);
