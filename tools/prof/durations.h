@@ -1,20 +1,28 @@
 /* How long the calls of each row took, and exact percentiles of them, as prof.h's: nearest rank,
-   the ceil(n p / 100)-th of n in ascending order. Memory: 8 to 16 bytes a call. Zero-initialise. */
+   the ceil(n p / 100)-th of n in ascending order. In constant memory, but for rows: equal ones are
+   counted, and counts that are too many sorted in a file without a name. Zero-initialise. */
 #ifndef PROF_DURATIONS_H
 #define PROF_DURATIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+enum { DURATION_PERCENTILES = 6 };               /* 0, 50, 90, 95, 99 and 100: 0 is the least */
+
 typedef struct durations {
-    struct duration_row { int64_t *ns; size_t count, capacity; } *rows;
+    struct duration_row { uint64_t count; int64_t ns[DURATION_PERCENTILES]; } *rows;
     size_t row_count, row_capacity;
+    struct duration_count { int64_t ns; uint32_t row, count; } *counts;      /* count 0: none */
+    size_t count, slot_count;
+    struct span_sorter *sorter;                  /* of counts, by row; NULL: none */
+    bool finished;
 } durations;
 
 void durations_add(durations *d, uint32_t row, int64_t ns);
-size_t durations_count(const durations *d, uint32_t row);
-/* percents: in ascending order, 0 to 100: 0 is the least. Nothing is written where the row has
-   none. Reorders the row's durations, no more. */
+uint64_t durations_count(const durations *d, uint32_t row);
+/* percents: of those above. Nothing is written where the row has none. After the first of these
+   nothing is added. */
 void durations_percentiles(durations *d, uint32_t row, const unsigned *percents, size_t count,
                            int64_t *ns);
 void durations_free(durations *d);
