@@ -5467,14 +5467,14 @@ PROF__INLINE bool prof__item_is_zone(const prof__item *i) {
      its slot, its state, the memory between the state's begin and limit
                       are its own until it gives the state back: no session lays anything over them,
                       and what it writes there late nobody reads
-     words of the process, as prof__on and prof__wants
+     words of the process, as prof__on and prof__recorder.wants
                       atomically; they may be those of another session: what is written to a state
                       goes by what the state has of the session since prof__state_open
      all else: the trace, the arena, the description, names, observers
                       under the lock, where prof__on has the state's generation; or from
                       prof__look(t) to prof__looked(t), which the end of the session waits for
-   Who ends the session reads the states in prof__owned; prof_dump those in use, by rules of its
-   own. */
+   Who ends the session reads the states in prof__recorder.owned; prof_dump those in use, by rules
+   of its own. */
 
 /* A stretch of records by one thread: a chunk, or what was left of one. In a ring it lies before
    its chunk, and is used again; row NULL: free. */
@@ -5570,14 +5570,14 @@ typedef struct prof__counts {
         "Dropped, more threads at once than prof_desc.max_threads") \
     ALL(dropped_sites, c->sites, 4, \
         "Dropped, more names than PROF_MAX_SITES or prof_desc.max_sites") \
-    HOST(dropped_busy, PROF__LOAD(prof__dropped_busy), 15, \
+    HOST(dropped_busy, PROF__LOAD(prof__loose.dropped_busy), 15, \
         "Dropped, in signal handlers that interrupted the profiler") \
     ALL(unbalanced, c->unbalanced, 5, "Ends of zones that had been ended, ignored") \
     ALL(healed, c->healed, 6, "Zones left open when an outer one ended, ended with it") \
     ALL(cut, c->cut, 7, "Ends without a begin in the session, ignored") \
     ALL(unfinished, c->unfinished, 8, \
         "Zones still open when their thread or the session ended, ended there") \
-    HOST(names_cut, prof__names_cut + PROF__LOAD(prof__formats_cut), 10, \
+    HOST(names_cut, prof__names_cut + PROF__LOAD(prof__loose.names_cut), 10, \
         "Names that were cut (too long)") \
     ALL(clock_steps, c->steps + s->steps, 9, "Times the clock went back") \
     HOST(lost, s->lost, 16, "Records that signal handlers displaced, lost or shown as (lost)") \
@@ -5592,7 +5592,7 @@ typedef struct prof__counts {
     HOST(stalls, s->stream.stalls, 12, \
         "Times all chunks of a thread were full (call prof_flush more often)") \
     ALL(stream_failures, s->stream_failures, 13, "Times the stream's sink failed") \
-    HOST(details_cut, PROF__LOAD(prof__details_cut), PROF__HOSTED(23), \
+    HOST(details_cut, PROF__LOAD(prof__loose.details_cut), PROF__HOSTED(23), \
         "Inputs, texts and arguments of zones that were too many or too long") \
     ALL(not_kept, c->not_kept, PROF__HOSTED(22), \
         "Zones, instants, counters, details, events not kept") \
@@ -5615,7 +5615,7 @@ typedef struct prof__counts {
     HOST(memory_twice, s->memory.twice, PROF__NO, "Frees of memory that had been freed") \
     HOST(memory_missed, s->memory.missed, PROF__NO, \
         "Allocations where one stood whose free was not seen") \
-    HOST(memory_refused, PROF__LOAD(prof__memory_refused), PROF__HOSTED(24), \
+    HOST(memory_refused, PROF__LOAD(prof__loose.memory_refused), PROF__HOSTED(24), \
         "Allocations of more than 2^63 - 1 bytes, left out") \
     HOST(async_open, 0, PROF__HOSTED(21), "Async ranges that never ended, left out") \
     HOST(async_twice, s->ranges.twice, PROF__NO, "Ends of async ranges that had ended, ignored") \
@@ -6169,10 +6169,12 @@ PROF__FN size_t prof__state_share(uint32_t slots) {
     return (prof__trace.max_depth + 1) * sizeof(prof__open) + slots * prof__slot_share();
 }
 
-static size_t prof__dropped_busy, prof__cut;   /* counted without a state or the lock */
-static size_t prof__details_cut, prof__memory_refused;
-static size_t prof__formats_cut;         /* names */
-static size_t prof__async_dropped;       /* ends of ranges for which there was no room */
+/* Counted by any thread, without a state or the lock. */
+static struct prof__loose {
+    size_t dropped_busy, cut, details_cut, memory_refused;
+    size_t names_cut;                    /* those by a format */
+    size_t async_dropped;                /* ends of ranges for which there was no room */
+} prof__loose;
 
 /* Frames begin with the address of the next one outwards, and where they return to. */
 #if defined(__GNUC__) && !defined(__TINYC__) && \
@@ -6191,20 +6193,23 @@ static size_t prof__async_dropped;       /* ends of ranges for which there was n
 #  define PROF__LEAVES 0
 #endif
 
-static prof__hooks prof__hooks_now;      /* of the session; its states have them from it */
-
 #define PROF__OBSERVERS 8
 enum { PROF__WANTS_DETAILS = 1, PROF__WANTS_SHAPES = 2, PROF__WANTS_FLOPS = 4,
        PROF__WANTS_MODULES = 8, PROF__WANTS_MEMORY = 16 };   /* DETAILS: there is an analysis */
-static uint32_t prof__wants;             /* of the last session's description */
-static void (*prof__thread_leaves)(void);   /* closes its counters; NULL: there never were any */
 
-static prof_observer prof__observers[PROF__OBSERVERS];
-static uint32_t prof__observer_count;    /* changes while no session is open */
-
-static uint64_t prof__flow_last, prof__async_last;   /* numbers given */
-static prof__state *prof__owned;         /* all states that threads own, of any session */
-static prof__knot prof__first_knot;      /* of the process: the longest base for the clock's rate */
+/* What outlives a session. Under the lock, but what threads load. */
+static struct prof__recorder {
+    prof__hooks hooks;                   /* of the session; its states have them from it */
+    uint32_t wants;                      /* PROF__WANTS_..., of the last session's description */
+    uint32_t observer_count;             /* changes while no session is open */
+    prof_observer observers[PROF__OBSERVERS];
+    void (*thread_leaves)(void);         /* closes its counters; NULL: there never were any */
+    uint64_t flow_last, async_last;      /* numbers given */
+    uint32_t context_last;
+    prof__state *owned;                  /* all states that threads own, of any session */
+    prof__knot first_knot;               /* of the process: the longest base for the clock's rate */
+    uintptr_t reading;                   /* who reads the records; prof_get_stats may, too */
+} prof__recorder;
 
 PROF__FN prof__slot *prof__slot_get(void);
 
@@ -6290,8 +6295,6 @@ PROF__FN bool prof__own(uintptr_t *owner) {
 
 PROF__FN void prof__disown(uintptr_t *owner) { PROF__RELEASE(*owner, (uintptr_t)0); }
 
-static uintptr_t prof__reading;          /* who reads the records; prof_get_stats may, too */
-
 PROF__FN uint64_t prof__now_ticks(prof_clock clock, const prof_platform *platform) {
     if (clock == PROF_CLOCK_PLATFORM) return platform->now(platform->user);
     return clock == PROF_CLOCK_CPU ? prof__cpu_now() : prof__os_now();
@@ -6324,7 +6327,7 @@ PROF__FN prof__knot prof__knot_now(void) {
         }
     }
     if (best.ns) return best;
-    best.ns = prof__first_knot.ns + (best.tick - prof__first_knot.tick);
+    best.ns = prof__recorder.first_knot.ns + (best.tick - prof__recorder.first_knot.tick);
     PROF__COUNT(prof__trace.counts.steps);
     return best;
 }
@@ -6379,7 +6382,7 @@ PROF__FN bool prof__owned_block(const prof__state *t, int n, char *block[2]) {
 /* Is [begin, end) free of what threads still own from earlier sessions? */
 PROF__FN bool prof__not_owned(const void *begin, const void *end) {
     char *block[2];
-    for (const prof__state *t = prof__owned; t; t = t->next) {
+    for (const prof__state *t = prof__recorder.owned; t; t = t->next) {
         if (t->generation == prof__trace.generation) continue;
         for (int n = 0; n < PROF__OWNED; n++)
             if (prof__owned_block(t, n, block) && prof__overlaps(begin, end, block[0], block[1]))
@@ -6663,8 +6666,8 @@ PROF__FN void prof__looked(prof__state *t) { PROF__RELEASE(t->looking, t->lookin
 PROF__FN void prof__observe_begin(prof__state *t, uint32_t site) {
     const prof_extra *with = prof__slot_get()->with;
     if (!prof__look(t)) return;
-    for (uint32_t i = 0; i < prof__observer_count; i++) {
-        const prof_observer *o = prof__observers + i;
+    for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
+        const prof_observer *o = prof__recorder.observers + i;
         const char *name = PROF__ACQUIRE(prof__site(site >> 8)->name);   /* see @FUNCTIONS */
         if (o->begin_with) o->begin_with(o->user, name, with);
         else if (o->begin) o->begin(o->user, name);
@@ -6674,9 +6677,9 @@ PROF__FN void prof__observe_begin(prof__state *t, uint32_t site) {
 
 PROF__FN void prof__observe_end(prof__state *t, uint32_t site) {
     if (!prof__look(t)) return;
-    for (uint32_t i = prof__observer_count; i--;)
-        if (prof__observers[i].end)
-            prof__observers[i].end(prof__observers[i].user,
+    for (uint32_t i = prof__recorder.observer_count; i--;)
+        if (prof__recorder.observers[i].end)
+            prof__recorder.observers[i].end(prof__recorder.observers[i].user,
                                    PROF__ACQUIRE(prof__site(site >> 8)->name));
     prof__looked(t);
 }
@@ -6696,8 +6699,8 @@ PROF__FN int64_t prof__real_whole(double x) {
 PROF__FN void prof__observe_moment(prof__state *t, uint32_t kind, uint32_t site, uint64_t value) {
     bool real = kind == PROF__REAL;
     if (!prof__look(t)) return;
-    for (uint32_t i = 0; i < prof__observer_count; i++) {
-        const prof_observer *o = prof__observers + i;
+    for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
+        const prof_observer *o = prof__recorder.observers + i;
         const char *name = prof__site(site)->name;
         if (kind == PROF__INSTANT && o->instant) o->instant(o->user, name);
         else if (real && o->counter_f) o->counter_f(o->user, name, prof__real_value(value));
@@ -7423,7 +7426,7 @@ PROF__FN bool prof__room(prof__state *t, uint32_t n) {
 /* A begin that is not recorded: an end without a token will come for it. */
 PROF__FN prof__frame *prof__skip(prof__state *t, size_t *count, bool token) {
     if (count) PROF__BUMP(*count, 1);
-    else PROF__COUNT(prof__dropped_busy);
+    else PROF__COUNT(prof__loose.dropped_busy);
     if (!token) t->skipped++;
     return NULL;
 }
@@ -7777,12 +7780,12 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->clock = s->clock;
     t->flush = s->stream.flush_inline ? s->stream.flush : NULL;
     t->platform = s->platform;
-    t->hooks = prof__hooks_now;
-    t->wants = PROF__LOAD(prof__wants);
+    t->hooks = prof__recorder.hooks;
+    t->wants = PROF__LOAD(prof__recorder.wants);
     t->streams = s->mode == PROF_MODE_STREAM;
     t->wide = t->streams || prof__wide(s);
     t->narrow = false;
-    t->observed = prof__observer_count != 0;
+    t->observed = prof__recorder.observer_count != 0;
     PROF__STORE(t->closed, false);
     PROF__STORE(t->hot.limit, NULL);
     if (!prof__row_open(t, id)) {
@@ -7797,8 +7800,8 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->origins = (prof__origin *)(void *)(t->deepest + 1);
     t->overlaid = stale > s->max_depth / 2;
     prof__stack_reset(t, t->frames + (t->overlaid ? 0 : stale));
-    t->next = prof__owned;
-    prof__owned = t;
+    t->next = prof__recorder.owned;
+    prof__recorder.owned = t;
     PROF__RELEASE(t->recording, t->generation);
     return true;
 }
@@ -7807,7 +7810,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
    is still the one. Under the lock. */
 PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
     struct prof_trace *s = &prof__trace;
-    prof__state **p = &prof__owned;
+    prof__state **p = &prof__recorder.owned;
     slot->stale = (uint32_t)(t->hot.top - t->frames);
     slot->generation = 1;
     slot->hot = &prof__nowhere;
@@ -7841,7 +7844,7 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
     void (*leaves)(void);
     prof__state *t;
     if (!prof__enter(slot)) return;
-    leaves = PROF__LOAD(prof__thread_leaves);
+    leaves = PROF__LOAD(prof__recorder.thread_leaves);
     if (leaves) leaves();
     t = prof__slot_state(slot);
     if (&t->hot == &prof__nowhere) {
@@ -7916,7 +7919,7 @@ PROF__FN prof__state *prof__attach(prof__slot *slot) {
     prof__state *t = NULL;
     prof__hot *hot = slot->hot;
     if (!prof__lock_briefly()) {
-        PROF__COUNT(prof__dropped_busy);
+        PROF__COUNT(prof__loose.dropped_busy);
         return NULL;
     }
     if (hot != &prof__nowhere) prof__state_give(slot, (prof__state *)(void *)hot);
@@ -7937,7 +7940,7 @@ PROF__FN prof__state *prof__state_here(prof__slot *slot) {
     if (!on) return NULL;
     if (slot->generation == on) return prof__slot_state(slot);
     if (!prof__enter(slot)) {
-        PROF__COUNT(prof__dropped_busy);
+        PROF__COUNT(prof__loose.dropped_busy);
         return NULL;
     }
     t = slot->generation == on ? prof__slot_state(slot)   /* by a signal handler, just now */
@@ -8028,7 +8031,7 @@ PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
 PROF__FN void prof__count_siteless(prof__state *t, uint32_t why) {
     if (why <= PROF__NO_NAME) PROF__BUMP(t->counts.sites, 1);
     else if (why == PROF__NO_ROOM) PROF__BUMP(t->counts.full, 1);
-    else PROF__COUNT(prof__dropped_busy);
+    else PROF__COUNT(prof__loose.dropped_busy);
 }
 
 /* Begins a zone where max_depth are open; why: its site was asked for. */
@@ -8117,7 +8120,7 @@ PROF__FN prof__frame *prof__begin_site(uint32_t site, bool token, prof__entry_fr
     prof__slot *slot = prof__slot_get();
     prof__frame *opened;
     if (!prof__enter(slot)) {
-        PROF__COUNT(prof__dropped_busy);
+        PROF__COUNT(prof__loose.dropped_busy);
         prof__skip_here(slot, token);
         return NULL;
     }
@@ -8197,7 +8200,7 @@ PROF_API PROF__ENTRY void prof_push(const char *name) {
     (void)prof__push_from(name, false, PROF__ENTRY_FRAME());
 }
 
-#define prof__name_was_cut() PROF__COUNT(prof__formats_cut)
+#define prof__name_was_cut() PROF__COUNT(prof__loose.names_cut)
 #define prof__push_text(name) ((void)prof__push_from(name, false, PROF__ENTRY_AT(NULL)))
 #define prof__push_token(name) prof__push_from(name, true, PROF__ENTRY_AT(NULL))
 
@@ -8216,7 +8219,7 @@ PROF__FN void prof__end_elsewhere(prof__slot *slot, prof__frame *token) {
         slot->skipped--;
         return;
     }
-    if (PROF__LOAD(prof__on)) PROF__COUNT(prof__cut);
+    if (PROF__LOAD(prof__on)) PROF__COUNT(prof__loose.cut);
     if (hot == &prof__nowhere) {
         if (slot->stale) slot->stale--;
     } else if (PROF__ACQUIRE(t->closed)) {
@@ -8235,7 +8238,7 @@ PROF__FN void prof__end_busy(prof__slot *slot, prof__frame *token) {
     }
     if (!token) token = hot->top;
     if (token <= hot->bottom || token > hot->top) return;
-    PROF__COUNT(prof__dropped_busy);
+    PROF__COUNT(prof__loose.dropped_busy);
     PROF__STORE(hot->top, token - 1);    /* deep zones: prof__deep_check */
 }
 
@@ -8344,7 +8347,7 @@ PROF_API PROF__QUIET void prof_unwind(prof_place mark) {
     uint32_t on = PROF__LOAD(prof__on), *skipped;
     if (!on || !mark.generation) return;
     if (!prof__enter(slot)) {
-        PROF__COUNT(prof__dropped_busy);
+        PROF__COUNT(prof__loose.dropped_busy);
         return;
     }
     if (slot->generation == on) {
@@ -8353,7 +8356,7 @@ PROF_API PROF__QUIET void prof_unwind(prof_place mark) {
         skipped = prof__skipped_here(slot);
         *skipped = PROF__MIN(*skipped, mark.dropped);
     } else {
-        PROF__COUNT(prof__cut);
+        PROF__COUNT(prof__loose.cut);
     }
     prof__leave(slot);
 }
@@ -8374,7 +8377,7 @@ PROF__FN void prof__put_moment(uint32_t kind, prof__mark *mark, const char *name
     if (!t) return;
     site = mark ? prof__mark_resolve(mark) : prof__intern(t, name);
     if (!prof__enter(slot)) {
-        PROF__COUNT(prof__dropped_busy);
+        PROF__COUNT(prof__loose.dropped_busy);
         return;
     }
     t = prof__slot_state(slot);
@@ -9540,14 +9543,14 @@ typedef struct prof__long {
 } prof__long;
 
 PROF__RARE(bool) prof__long_slow(prof__long *l, uint32_t slots, uint32_t wants) {
-    prof__state *t = wants & ~PROF__LOAD(prof__wants) ? NULL : prof__state_here(l->slot);
-    if (t && (t->summing || PROF__LOAD(t->deep)) && !(wants & ~PROF__LOAD(prof__wants))) {
+    prof__state *t = wants & ~PROF__LOAD(prof__recorder.wants) ? NULL : prof__state_here(l->slot);
+    if (t && (t->summing || PROF__LOAD(t->deep)) && !(wants & ~PROF__LOAD(prof__recorder.wants))) {
         prof__count_not_kept(t);
         return false;
     }
     if (!t || wants & ~t->wants) return false;
     if (!prof__enter(l->slot)) {
-        PROF__COUNT(prof__dropped_busy);
+        PROF__COUNT(prof__loose.dropped_busy);
         return false;
     }
     l->entered = true;
@@ -9610,7 +9613,7 @@ PROF__FN uint32_t prof__text_slots(size_t bytes) { return (uint32_t)((bytes + 7)
 PROF__FN size_t prof__text_bytes(const char *s, size_t most) {
     size_t n = strlen(s);
     if (n <= most) return n;
-    PROF__COUNT(prof__details_cut);
+    PROF__COUNT(prof__loose.details_cut);
     for (n = most; n && ((unsigned char)s[n] & 0xc0) == 0x80;) n--;
     return n;
 }
@@ -9636,14 +9639,15 @@ PROF__RARE(bool) prof__widen_now(prof__state *t) {
         }
         prof__unlock();
     }
-    if (!t->wide) PROF__COUNT(prof__details_cut);
+    if (!t->wide) PROF__COUNT(prof__loose.details_cut);
     return t->wide;
 }
 
 /* Does the session want these of the innermost open zone? What is not for this thread's session is
    found out when they are put. */
 PROF__FN bool prof__wanted(uint32_t wants) {
-    return PROF__LOAD(prof__on) && !((wants | PROF__WANTS_DETAILS) & ~PROF__LOAD(prof__wants));
+    wants |= PROF__WANTS_DETAILS;
+    return PROF__LOAD(prof__on) && !(wants & ~PROF__LOAD(prof__recorder.wants));
 }
 
 /* Begins an attribute of the innermost open zone, of so many slots beside the first. */
@@ -9729,7 +9733,7 @@ PROF__FN void prof__attribute_shapes(uint32_t type, const prof_shape *shapes,
         if (more > PROF__SLOTS_MOST - slots) break;
         slots += more;
     }
-    if (fit < count) PROF__COUNT(prof__details_cut);
+    if (fit < count) PROF__COUNT(prof__loose.details_cut);
     if (!prof__attribute_open(&l, slots, PROF__WANTS_SHAPES)) return;
     for (uint32_t i = 0; i < fit; i++) prof__shape_put(&l, shapes + i, dtypes ? dtypes[i] : NULL);
     prof__attribute_close(&l, type, fit, 0);
@@ -9745,7 +9749,7 @@ PROF__FN void prof__attribute_texts(uint32_t type, const char *const *texts, uin
         if (1 + (bytes + 7) / 8 > PROF__SLOTS_MOST - slots) break;
         slots += 1 + prof__text_slots(bytes);
     }
-    if (fit < count) PROF__COUNT(prof__details_cut);
+    if (fit < count) PROF__COUNT(prof__loose.details_cut);
     if (!prof__attribute_open(&l, slots, wants)) return;
     for (uint32_t i = 0; i < fit; i++) {
         const char *s = texts[i] ? texts[i] : "";
@@ -9776,7 +9780,7 @@ PROF_API PROF__QUIET void prof_set_tensors(const prof_tensor *tensors, uint32_t 
     prof__long l;
     uint32_t fit = PROF__MIN(count, (uint32_t)PROF__SLOTS_MOST / 4);
     if (!prof__wanted(PROF__WANTS_SHAPES) || !tensors) return;
-    if (fit < count) PROF__COUNT(prof__details_cut);
+    if (fit < count) PROF__COUNT(prof__loose.details_cut);
     if (!prof__attribute_open(&l, 4 * fit, PROF__WANTS_SHAPES)) return;
     for (uint32_t i = 0; i < fit; i++) {
         prof__long_put(&l, tensors[i].id);
@@ -9827,7 +9831,7 @@ PROF__FN void prof__attribute_argument(const char *key, const char *text, int64_
     if (!key || !prof__wanted(0)) return;
     prof__out_open(&o, none);
     if (strlen(key) + (text ? strlen(text) : 0) > PROF__TEXT_MOST / 6 - 32) {   /* \u0001 is six */
-        PROF__COUNT(prof__details_cut);
+        PROF__COUNT(prof__loose.details_cut);
         return;
     }
     prof__out_text(&o, "\"");
@@ -9847,7 +9851,7 @@ PROF_API PROF__QUIET void prof_set_arg(const char *key, const char *text) {
 PROF_API PROF__QUIET void prof_set_arg_f(const char *key, const char *format, ...) {
     char text[PROF__PRINTED];
     if (!prof__wanted(0)) return;
-    PROF__PRINT(text, format, PROF__COUNT(prof__details_cut));
+    PROF__PRINT(text, format, PROF__COUNT(prof__loose.details_cut));
     prof_set_arg(key, text);
 }
 
@@ -9946,7 +9950,7 @@ PROF_API PROF__QUIET void prof_memory_alloc(const void *pointer, size_t bytes,
                                             prof_device device) {
     if (!pointer && !bytes) return;
     if ((uint64_t)bytes >> 63) {   /* no comparison: size_t may have 32 bits */
-        if (PROF__LOAD(prof__on)) PROF__COUNT(prof__memory_refused);
+        if (PROF__LOAD(prof__on)) PROF__COUNT(prof__loose.memory_refused);
         return;
     }
     prof__memory_put(pointer ? PROF__ALLOCATED : PROF__NO_MEMORY, (uintptr_t)pointer, bytes,
@@ -9995,11 +9999,11 @@ PROF_API PROF__QUIET prof_async prof_async_begin(const char *name) {
     site = prof__intern(t, name);
     a.site = site >> 8;
     if (!prof__enter(slot)) {
-        PROF__COUNT(prof__dropped_busy);
+        PROF__COUNT(prof__loose.dropped_busy);
         return a;
     }
     t = prof__slot_state(slot);
-    a.id = a.site ? prof__number(&prof__async_last) : 0;
+    a.id = a.site ? prof__number(&prof__recorder.async_last) : 0;
     if (a.id) {
         PROF__BUMP(t->counts.async, 1);
         a.thread = t->number;
@@ -10017,11 +10021,11 @@ PROF_API PROF__QUIET void prof_async_end(prof_async a) {
     uint64_t now;
     if (!a.id || !PROF__LOAD(prof__on)) return;
     if (a.generation != PROF__LOAD(prof__on)) {
-        PROF__COUNT(prof__cut);
+        PROF__COUNT(prof__loose.cut);
         return;
     }
     if (!prof__long_open(&l, PROF__EXTRA_SLOTS + 1, PROF__WANTS_DETAILS)) {
-        PROF__COUNT(prof__async_dropped);
+        PROF__COUNT(prof__loose.async_dropped);
         return;
     }
     PROF__BUMP(l.t->counts.async_ends, 1);
@@ -10039,7 +10043,7 @@ PROF_API PROF__QUIET uint64_t prof_flow(uint64_t number) {
     prof__long l;
     uint64_t id = number;
     if (!PROF__LOAD(prof__on)) return 0;
-    if (!id) id = prof__number(&prof__flow_last);
+    if (!id) id = prof__number(&prof__recorder.flow_last);
     if (!id || !prof__long_open(&l, 2, 0)) return 0;
     l.at = l.begin + 1;
     prof__long_put(&l, id << 1 | (number != 0));
@@ -10049,11 +10053,9 @@ PROF_API PROF__QUIET uint64_t prof_flow(uint64_t number) {
 
 /* ---- contexts: states that a thread changes between ---- */
 
-static uint32_t prof__context_number;
-
 /* The parked state that this handle names; NULL: none any more. Under the lock. */
 PROF__FN prof__state *prof__context_find(const void *context) {
-    prof__state *t = prof__owned;
+    prof__state *t = prof__recorder.owned;
     while (t && ((const void *)t != context || !t->parked ||
                  t->generation != prof__trace.generation)) t = t->next;
     return t;
@@ -10061,7 +10063,7 @@ PROF__FN prof__state *prof__context_find(const void *context) {
 
 /* A state of its own, whose row has an id that no thread has. Under the lock. */
 PROF__FN prof__state *prof__context_make(void) {
-    prof__state *t = prof__state_take(0, 0x40000000u | (++prof__context_number & 0xfffffff));
+    prof__state *t = prof__state_take(0, 0x40000000u | (++prof__recorder.context_last & 0xfffffff));
     if (!t) return NULL;
     prof__row_name(t->row, "context");
     return t;
@@ -10096,7 +10098,7 @@ PROF_API PROF__QUIET void *prof_context_switch(void *context) {
 /* At the end of a recording: nobody is in those that are parked. Under the lock. */
 PROF__FN void prof__contexts_give(void) {
     prof__slot nobody;
-    prof__state *t = prof__owned;
+    prof__state *t = prof__recorder.owned;
     while (t) {
         prof__state *next = t->next;
         if (t->parked) prof__state_give(&nobody, t);
@@ -10422,20 +10424,24 @@ extern const char __ehdr_start[];        /* by the linker: where this program's 
 
 /* Functions by address, and the generation that was asked for their site. Sites are called 0x...
    until prof_stop or a snapshot reads the symbols. */
-static struct prof__instrumented {
+struct prof__instrumented {
     uintptr_t address;                   /* 0: free */
     uint32_t id, asked;                  /* its site, shifted by 8; or why asked has none */
-} prof__functions[PROF_MAX_SITES * 2 + 1];
-static uint32_t prof__functions_unnamed, prof__functions_refused;
-static uint32_t prof__functions_foreign;   /* unnamed ones, after symbols were read last */
+};
+static struct prof__functions {
+    struct prof__instrumented list[PROF_MAX_SITES * 2 + 1];
+    uint32_t unnamed, refused;
+    uint32_t foreign;                    /* unnamed ones, after symbols were read last */
+    const char *file;                    /* of the last one that has one */
+} prof__functions;
 
 PROF__FN struct prof__instrumented *prof__function_find(uintptr_t address) {
     const uint32_t places = PROF_MAX_SITES * 2 + 1;
     uint32_t i = (uint32_t)((address >> 4) * 2654435761u) % places;
     uintptr_t there;
-    while ((there = PROF__ACQUIRE(prof__functions[i].address)) != 0 && there != address)
+    while ((there = PROF__ACQUIRE(prof__functions.list[i].address)) != 0 && there != address)
         i = i + 1 == places ? 0 : i + 1;
-    return prof__functions + i;
+    return prof__functions.list + i;
 }
 
 /* Fills the place of a function, unless there are too many that found no room. Under the lock. */
@@ -10447,9 +10453,9 @@ PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t add
     *prof__text_hex(name, address) = 0;
     site.name = name;
     id = prof__site_id(prof__site_add(&site, false));
-    if (id > PROF__NO_LOCK) PROF__BUMP(prof__functions_unnamed, 1);
-    else if (!f->address && prof__functions_refused == PROF_MAX_SITES / 2) return id;
-    else if (!f->address) prof__functions_refused++;
+    if (id > PROF__NO_LOCK) PROF__BUMP(prof__functions.unnamed, 1);
+    else if (!f->address && prof__functions.refused == PROF_MAX_SITES / 2) return id;
+    else if (!f->address) prof__functions.refused++;
     PROF__STORE(f->id, id);
     PROF__RELEASE(f->asked, asked);
     PROF__RELEASE(f->address, address);
@@ -10542,16 +10548,16 @@ static struct prof__tiny {
 /* The function of a site; NULL: it is a mark's. */
 PROF__FN struct prof__instrumented *prof__function_of(uint32_t site) {
     for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1; i++)
-        if (prof__functions[i].address && prof__functions[i].id == site << 8)
-            return prof__functions + i;
+        if (prof__functions.list[i].address && prof__functions.list[i].id == site << 8)
+            return prof__functions.list + i;
     return NULL;
 }
 
 /* A session begins with none. Under the lock. */
 PROF__FN void prof__tiny_open(void) {
     for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1 && prof__tiny.count; i++)
-        if (prof__functions[i].id > PROF__NO_LOCK)
-            PROF__STORE(prof__functions[i].id, prof__functions[i].id & ~(uint32_t)0xff);
+        if (prof__functions.list[i].id > PROF__NO_LOCK)
+            PROF__STORE(prof__functions.list[i].id, prof__functions.list[i].id & ~(uint32_t)0xff);
     PROF__STORE(prof__tiny.count, 0u);
     if (prof__tiny.looked) memset(prof__tiny.of, 0, sizeof prof__tiny.of);
     prof__tiny.looked = false;
@@ -10727,8 +10733,6 @@ void __cyg_profile_func_exit(void *function, void *caller) {
 }
 
 #if defined(__linux__)
-static const char *prof__function_file;  /* of the last one that has one */
-
 /* Names one that is new; user: how far the file's own addresses are from those where it is mapped.
    What is cut has its address behind it. Only static functions have their file in the symbols. */
 PROF__FN void prof__function_visit(void *user, prof__elf *elf, const prof__elf_symbol *symbol) {
@@ -10740,17 +10744,17 @@ PROF__FN void prof__function_visit(void *user, prof__elf *elf, const prof__elf_s
     if (strlen(name) == sizeof name - 1) *prof__text_hex(name + sizeof name - 20, address) = 0;
     copy = prof__site_copy(name, NULL);
     if (copy) PROF__RELEASE(prof__sites[f->id >> 8].name, copy);   /* an observer may read it */
-    PROF__BUMP(prof__functions_unnamed, -1u);
+    PROF__BUMP(prof__functions.unnamed, -1u);
     if (symbol->st_info >> 4 != STB_LOCAL || !elf->source.st_name ||
         !prof__elf_name(elf, &elf->source, name, sizeof name) || *name == '<') return;
-    copy = prof__site_copy(name, prof__function_file);   /* mostly that of the one before */
-    if (copy) prof__sites[f->id >> 8].file = prof__function_file = copy;
+    copy = prof__site_copy(name, prof__functions.file);   /* mostly that of the one before */
+    if (copy) prof__sites[f->id >> 8].file = prof__functions.file = copy;
 }
 
 /* A function in this range that has no name yet; 0: there is none. */
 PROF__FN uintptr_t prof__function_within(uintptr_t low, uintptr_t high) {
     for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1; i++) {
-        const struct prof__instrumented *f = prof__functions + i;
+        const struct prof__instrumented *f = prof__functions.list + i;
         if (f->address >= low && f->address < high && f->id > PROF__NO_LOCK &&
             prof__sites[f->id >> 8].name[0] == '0') return f->address;
     }
@@ -10772,8 +10776,8 @@ PROF__FN bool prof__map_elf(const prof__map *m, prof__elf *elf) {
 PROF__FN void prof__functions_name(void) {
 #if defined(__linux__)
     prof__map m;
-    if (prof__functions_unnamed == prof__functions_foreign || !prof__map_open(&m)) return;
-    while (prof__functions_unnamed && prof__map_next(&m)) {
+    if (prof__functions.unnamed == prof__functions.foreign || !prof__map_open(&m)) return;
+    while (prof__functions.unnamed && prof__map_next(&m)) {
         uintptr_t address = prof__function_within(m.low, m.high), shift;
         prof__elf elf;
         if (!address || m.path[0] != '/' || !prof__map_elf(&m, &elf)) continue;
@@ -10782,13 +10786,13 @@ PROF__FN void prof__functions_name(void) {
         close(elf.file);
     }
     close(m.file);
-    PROF__STORE(prof__functions_foreign, prof__functions_unnamed);
+    PROF__STORE(prof__functions.foreign, prof__functions.unnamed);
 #endif
 }
 
 /* Before a stream tells them. */
 PROF__FN void prof__functions_name_new(void) {
-    if (PROF__LOAD(prof__functions_unnamed) == PROF__LOAD(prof__functions_foreign)) return;
+    if (PROF__LOAD(prof__functions.unnamed) == PROF__LOAD(prof__functions.foreign)) return;
     prof__lock();
     prof__functions_name();
     prof__unlock();
@@ -10971,7 +10975,7 @@ PROF__FN void prof__native_begin(prof__state *t, prof__frame *f, prof__entry_fra
         prof__unlock();
     }
     if (!number) {
-        PROF__COUNT(prof__details_cut);
+        PROF__COUNT(prof__loose.details_cut);
         return;
     }
     prof__attribute_in(&l, t);
@@ -11142,7 +11146,7 @@ PROF__FN void prof__counters_begin(prof__state *t, prof__frame *f) {
     uint64_t *counted = prof__counted_of(t, f);
     if (!counted) return;
     counted[0] = prof__perf_open() && prof__perf_read(counted + 1) ? prof__perf.number : 0;
-    if (!counted[0]) PROF__COUNT(prof__details_cut);
+    if (!counted[0]) PROF__COUNT(prof__loose.details_cut);
 }
 
 PROF__FN void prof__counters_end(prof__state *t, prof__frame *f) {
@@ -11150,7 +11154,7 @@ PROF__FN void prof__counters_end(prof__state *t, prof__frame *f) {
     prof__long l;
     if (!counted || !counted[0] || counted[0] != prof__perf.number || !prof__perf_read(now) ||
         !prof__room(t, t->hooks.slots + 4)) {
-        PROF__COUNT(prof__details_cut);
+        PROF__COUNT(prof__loose.details_cut);
         return;
     }
     prof__attribute_in(&l, t);
@@ -11191,7 +11195,7 @@ PROF__FN const char *prof__counters_start(const char *names) {
         prof__perf.serial = 0;
         if (!prof__perf_open()) return prof__counting_say(c->names[i], prof__perf_refusal(errno));
     }
-    PROF__STORE(prof__thread_leaves, &prof__perf_close);
+    PROF__STORE(prof__recorder.thread_leaves, &prof__perf_close);
     return c->count ? NULL : prof__counting_say("", "none is named");
 }
 #elif !PROF__BARE
@@ -11217,16 +11221,16 @@ PROF__FN void prof__hook_begin(prof__state *t, prof__frame *f, prof__entry_frame
 /* What the description asks for beside zones; NULL: the system can do it; else why not. */
 PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
     const char *why = d->native_stack ? prof__native_check(d->native_stack) : NULL;
-    memset(&prof__hooks_now, 0, sizeof prof__hooks_now);
+    memset(&prof__recorder.hooks, 0, sizeof prof__recorder.hooks);
     prof__counting.count = 0;
     if (!why && d->hw_counters) why = prof__counters_start(d->hw_counters);
     if (why) prof__counting.count = 0;
     if (why || !recorded) return why;
     if (d->native_stack || d->hw_counters) {
-        prof__hooks_now.begin = prof__hook_begin;
-        prof__hooks_now.slots = PROF__EXTRA_SLOTS + 1 + PROF_COUNTERS;
+        prof__recorder.hooks.begin = prof__hook_begin;
+        prof__recorder.hooks.slots = PROF__EXTRA_SLOTS + 1 + PROF_COUNTERS;
     }
-    if (d->hw_counters) prof__hooks_now.end = prof__counters_end;
+    if (d->hw_counters) prof__recorder.hooks.end = prof__counters_end;
     return NULL;
 }
 #endif
@@ -11864,7 +11868,7 @@ PROF__FN void prof__read_argument(prof__pending *z, prof__payload *p, size_t byt
     char *text;
     bytes = PROF__MIN(bytes, most);
     if (++z->arguments > 16) {
-        if (z->extra) PROF__COUNT(prof__details_cut);
+        if (z->extra) PROF__COUNT(prof__loose.details_cut);
         return;
     }
     text = (char *)prof__details_take(p->d, length + bytes + 2);
@@ -11933,7 +11937,7 @@ PROF__FN void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) 
     char *text;
     bytes = PROF__MIN(bytes, most);
     if (d->module_count == PROF__MODULES || before + bytes + 2 > PROF__HIERARCHY_MOST) {
-        if (d->p) PROF__COUNT(prof__details_cut);
+        if (d->p) PROF__COUNT(prof__loose.details_cut);
         d->modules_skipped++;
         return;
     }
@@ -12527,9 +12531,9 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
     prof__stats_take(out, s, c);
     out->dropped += out->dropped_busy;
     out->recorded = c->slots - PROF__MIN(c->extra, c->slots);
-    out->cut += PROF__LOAD(prof__cut);
+    out->cut += PROF__LOAD(prof__loose.cut);
     ended = c->async_ends - PROF__MIN(s->ranges.twice, c->async_ends);
-    ended += PROF__LOAD(prof__async_dropped);
+    ended += PROF__LOAD(prof__loose.async_dropped);
     if (s->stopped && c->async > ended) out->async_open = c->async - ended;
     if (!s->sums.average) out->summed = c->summed + out->untimed;
     out->threads = s->pool.came;
@@ -13181,7 +13185,7 @@ PROF__FN prof_result prof__submit_change(struct prof_trace *s, const void *chang
     prof__late *to;
     prof_event *e;
     if (!c->is_free && c->bytes >> 63) {
-        PROF__COUNT(prof__memory_refused);
+        PROF__COUNT(prof__loose.memory_refused);
         return PROF_ERROR_INVALID;
     }
     if (m.thread >= s->thread_count) {
@@ -14637,7 +14641,7 @@ PROF__FN void prof__stacks_set(struct prof_trace *s) {
     for (uint32_t i = 0; s->paths && i < p.count; i++) {
         s->paths[i] = prof__path_extra(s, &p, i);
         if (s->paths[i]) s->detail_rows++;
-        else PROF__COUNT(prof__details_cut);
+        else PROF__COUNT(prof__loose.details_cut);
     }
     for (uint32_t i = 0; s->paths && i < s->event_count; i++) {
         prof_event *e = s->events + i;
@@ -14667,7 +14671,7 @@ PROF__FN void prof__backward_stacks(struct prof_trace *s) {
     s->outside.own_extras =
         n ? (prof_extra *)(void *)prof__stack_take(s, n * sizeof(prof_extra)) : NULL;
     if (s->outside.own_extras) s->outside.own_max = n;
-    else if (n) PROF__COUNT(prof__details_cut);
+    else if (n) PROF__COUNT(prof__loose.details_cut);
     prof__set_backward_stacks(s, s->scratch);
 }
 
@@ -14833,10 +14837,10 @@ PROF__FN bool prof__analyse(const prof_trace *trace) {
     if (trace != s || s->analysed) return true;
     if (s->prepared && s->refused) return false;
     begin = prof__os_now();
-    taken = prof__own(&prof__reading);
+    taken = prof__own(&prof__recorder.reading);
     prof__analyse_now(s);
     prof__own_times.analysis += prof__os_now() - begin;
-    if (taken) prof__disown(&prof__reading);
+    if (taken) prof__disown(&prof__recorder.reading);
     return s->analysed;
 #endif
 }
@@ -14934,9 +14938,9 @@ PROF_API PROF__QUIET size_t prof_event_kernels(const prof_trace *trace, const pr
 #  define prof__reading_open() false
 #  define prof__reading_close(taken) ((void)(taken))
 #else
-#  define prof__reading_open() prof__own(&prof__reading)
+#  define prof__reading_open() prof__own(&prof__recorder.reading)
 PROF__FN void prof__reading_close(bool taken) {
-    if (taken) prof__disown(&prof__reading);
+    if (taken) prof__disown(&prof__recorder.reading);
 }
 #endif
 
@@ -14962,10 +14966,10 @@ PROF__FN void prof__closes_of_records(const prof__feed *feed) {
     prof__count_rows(s, feed);
 #else
     uint64_t begin = prof__os_now();
-    bool taken = prof__own(&prof__reading);
+    bool taken = prof__own(&prof__recorder.reading);
     prof__count_rows(s, feed);
     prof__own_times.analysis += prof__os_now() - begin;
-    if (taken) prof__disown(&prof__reading);
+    if (taken) prof__disown(&prof__recorder.reading);
 #endif
 }
 
@@ -19297,7 +19301,7 @@ PROF_API PROF__QUIET prof_result prof_add_metadata_f(const char *key, const char
     char text[PROF__PRINTED];
     prof_result cut = PROF_OK, result;
     PROF__PRINT(text, format, cut = PROF_ERROR_MEMORY);
-    if (cut) PROF__COUNT(prof__details_cut);
+    if (cut) PROF__COUNT(prof__loose.details_cut);
     result = prof_add_metadata(key, text);
     return result == PROF_OK ? cut : result;
 }
@@ -21375,7 +21379,8 @@ PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct 
 #if !PROF__BARE
 /* Ticks per second as the pairs of readings say. */
 PROF__FN uint64_t prof__raw_rate(const struct prof_trace *s, prof__knot now) {
-    uint64_t ticks = now.tick - prof__first_knot.tick, ns = now.ns - prof__first_knot.ns;
+    prof__knot first = prof__recorder.first_knot;
+    uint64_t ticks = now.tick - first.tick, ns = now.ns - first.ns;
     if (s->clock != PROF_CLOCK_CPU) return prof__clock_rate(s);
     for (; ticks >> 33; ticks >>= 1) ns >>= 1;
     return ns ? ticks * 1000000000u / ns : 1;
@@ -21689,7 +21694,7 @@ PROF__FN bool prof__stream_state(prof__raw *w, prof__state *t) {
 /* Ticks become times before the pair of readings after them is known. So that pair is foretold:
    the last one lies ahead, where the clock's rate so far leads, and the next mends the error. */
 PROF__FN void prof__stream_clock(struct prof_trace *s) {
-    prof__knot now, first = prof__first_knot, a = { 0, 0 }, b = { 0, 0 };
+    prof__knot now, first = prof__recorder.first_knot, a = { 0, 0 }, b = { 0, 0 };
     prof__scale ticks;
     uint64_t gap;
     if (s->clock != PROF_CLOCK_CPU) return;
@@ -21761,7 +21766,7 @@ PROF__FN void prof__short_args(prof__entry *to, const prof_event *e) {
     to->size = 0;
     sink.user = to;
     if (prof_write_args(e, sink) == PROF_OK) return;
-    PROF__COUNT(prof__details_cut);
+    PROF__COUNT(prof__loose.details_cut);
     to->size = 0;
 }
 
@@ -23563,7 +23568,7 @@ PROF__FN prof__scale prof__sums_scale(const struct prof_trace *s) {
     prof__knot zero = { 0, 0 }, rate = { 1, 1 };
     if (s->clock == PROF_CLOCK_CPU) {
         bool ended = s->stopped && s->knots.count;
-        prof__knot first = ended ? s->knots.list[0] : prof__first_knot;
+        prof__knot first = ended ? s->knots.list[0] : prof__recorder.first_knot;
         if (ended) rate = prof__knot_last(s);
         else do rate = prof__knot_now(); while (rate.ns - first.ns < 5000000u);
         rate.tick -= first.tick;
@@ -24199,7 +24204,7 @@ PROF_API PROF__QUIET void prof_store_submit(prof_store *s, bool kept) {
 
 PROF__FN uint32_t prof__observer_find(const void *user) {
     uint32_t i = 0;
-    while (i < prof__observer_count && prof__observers[i].user != user) i++;
+    while (i < prof__recorder.observer_count && prof__recorder.observers[i].user != user) i++;
     return i;
 }
 
@@ -24207,10 +24212,10 @@ PROF_API PROF__QUIET prof_result prof_add_observer(const prof_observer *observer
     prof_result result = PROF_OK;
     if (!observer) return PROF_ERROR_INVALID;
     prof__lock();
-    if (prof__session.open || prof__observer_find(observer->user) < prof__observer_count)
+    if (prof__session.open || prof__observer_find(observer->user) < prof__recorder.observer_count)
         result = PROF_ERROR_STATE;
-    else if (prof__observer_count == PROF__OBSERVERS) result = PROF_ERROR_MEMORY;
-    else prof__observers[prof__observer_count++] = *observer;
+    else if (prof__recorder.observer_count == PROF__OBSERVERS) result = PROF_ERROR_MEMORY;
+    else prof__recorder.observers[prof__recorder.observer_count++] = *observer;
     prof__unlock();
     return result;
 }
@@ -24223,12 +24228,12 @@ PROF_API PROF__QUIET prof_result prof_remove_observer(const void *user) {
     prof__lock();
     i = prof__observer_find(user);
     if (prof__session.open) result = PROF_ERROR_STATE;
-    else if (i == prof__observer_count) result = PROF_ERROR_INVALID;
+    else if (i == prof__recorder.observer_count) result = PROF_ERROR_INVALID;
     else {
-        gone = prof__observers[i];
-        prof__observer_count--;
-        memmove(prof__observers + i, prof__observers + i + 1,
-                (prof__observer_count - i) * sizeof gone);
+        gone = prof__recorder.observers[i];
+        prof__recorder.observer_count--;
+        memmove(prof__recorder.observers + i, prof__recorder.observers + i + 1,
+                (prof__recorder.observer_count - i) * sizeof gone);
     }
     prof__unlock();
     if (gone.cleanup) gone.cleanup(gone.user);
@@ -24975,7 +24980,7 @@ PROF__FN bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
 PROF__FN void prof__owned_next(const char *p, char *first[2]) {
     char *block[2];
     first[0] = first[1] = prof__arena.high;
-    for (const prof__state *t = prof__owned; t; t = t->next)
+    for (const prof__state *t = prof__recorder.owned; t; t = t->next)
         for (int n = 0; n < PROF__OWNED; n++)
             if (prof__owned_block(t, n, block) && block[1] > p && block[0] < first[0] &&
                 prof__overlaps(block[0], block[1], prof__arena.low, prof__arena.high)) {
@@ -25115,7 +25120,7 @@ PROF__FN void prof__clock_start(struct prof_trace *s) {
     s->start_wall_ns = s->clock == PROF_CLOCK_PLATFORM ? 0 : prof__wall_now();
     if (s->clock == PROF_CLOCK_CPU) {
         prof__knot_add(prof__knot_now());
-        if (!prof__first_knot.ns) prof__first_knot = s->knots.list[0];
+        if (!prof__recorder.first_knot.ns) prof__recorder.first_knot = s->knots.list[0];
     }
     s->start_tick = s->clock == PROF_CLOCK_CPU ? s->knots.list[0].tick
                                                : prof__now_ticks(s->clock, &s->platform);
@@ -25126,10 +25131,10 @@ PROF__FN void prof__clock_start(struct prof_trace *s) {
 PROF__FN void prof__clock_stop(struct prof_trace *s) {
     prof__knot k, *start = s->knots.list;
     if (s->clock != PROF_CLOCK_CPU) return;
-    do k = prof__knot_now(); while (k.ns - prof__first_knot.ns < 5000000u);
+    do k = prof__knot_now(); while (k.ns - prof__recorder.first_knot.ns < 5000000u);
     if (s->knots.count == 1 && k.ns - start->ns < 100000000u) {
-        double rate =
-            (double)(k.ns - prof__first_knot.ns) / (double)(k.tick - prof__first_knot.tick);
+        prof__knot first = prof__recorder.first_knot;
+        double rate = (double)(k.ns - first.ns) / (double)(k.tick - first.tick);
         k.ns = start->ns + (uint64_t)((double)(k.tick - start->tick) * rate);
     }
     prof__knot_add(k);
@@ -25144,9 +25149,9 @@ PROF__FN void prof__child_after_fork(void) {
     prof__trace.open = prof__trace.stopped = false;
     prof__session.open = prof__session.busy = false;
     prof__stream_unlock();
-    prof__disown(&prof__reading);
+    prof__disown(&prof__recorder.reading);
     PROF__STORE(prof__raw_busy, 0u);
-    prof__owned = NULL;
+    prof__recorder.owned = NULL;
     slot->hot = &prof__nowhere;          /* its state is another's as soon as a session wants it */
     slot->generation = 1;
     prof__counting.serial++;             /* those that are open count the parent */
@@ -25174,13 +25179,13 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     PROF__STORE(prof__names.count, 0u);
     memset(&prof__trails, 0, sizeof prof__trails);
     prof__names_cut = 0;
-    PROF__STORE(prof__formats_cut, 0u);
+    PROF__STORE(prof__loose.names_cut, 0u);
     prof__sites[0].name = "(lost)";
-    PROF__STORE(prof__dropped_busy, 0u);
-    PROF__STORE(prof__details_cut, 0u);
-    PROF__STORE(prof__memory_refused, 0u);
-    PROF__STORE(prof__async_dropped, 0u);
-    PROF__STORE(prof__cut, 0u);
+    PROF__STORE(prof__loose.dropped_busy, 0u);
+    PROF__STORE(prof__loose.details_cut, 0u);
+    PROF__STORE(prof__loose.memory_refused, 0u);
+    PROF__STORE(prof__loose.async_dropped, 0u);
+    PROF__STORE(prof__loose.cut, 0u);
     s->mode = desc->mode;
     s->records_only = prof__records_only(desc);
     s->sums.skip_tiny = desc->skip_tiny;
@@ -25338,7 +25343,7 @@ PROF__FN void prof__sums_close(prof__state *t, prof__row *row, bool own) {
     uint64_t stop = PROF__MAX(row->stop_tick, t->cut_tick);
     if (!own && PROF__ACQUIRE(t->looking)) {
         for (const prof__record *c = t->begin; c < row->cursor; c++)
-            PROF__COUNT(prof__dropped_busy);
+            PROF__COUNT(prof__loose.dropped_busy);
         row->open_count = 0;
         return;
     }
@@ -25378,7 +25383,7 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
    been stopped. They may want the lock: it is open meanwhile. */
 PROF__FN void prof__looks_end(const struct prof_trace *s, const prof__state *own) {
     for (int i = 0; i < 1000000; i++) {
-        const prof__state *t = prof__owned;
+        const prof__state *t = prof__recorder.owned;
         while (t && (t == own || t->generation != s->generation || !PROF__ACQUIRE(t->looking)))
             t = t->next;
         if (!t) return;
@@ -25395,12 +25400,12 @@ PROF__FN void prof__recording_close(struct prof_trace *s) {
     prof__state *own = hot == &prof__nowhere ? NULL : (prof__state *)(void *)hot;
     if (!PROF__LOAD(prof__on)) return;
     PROF__STORE(prof__on, 0u);
-    for (prof__state *t = prof__owned; t; t = t->next)
+    for (prof__state *t = prof__recorder.owned; t; t = t->next)
         if (t->generation == s->generation) PROF__STORE(t->hot.limit, NULL);
     PROF__FENCE();
     s->stop_tick = prof__now_ticks(s->clock, &s->platform);
     prof__looks_end(s, own);
-    for (prof__state *t = prof__owned; t; t = t->next)
+    for (prof__state *t = prof__recorder.owned; t; t = t->next)
         if (t->generation == s->generation) prof__state_close(s, t, own);
     prof__untimed_fold();
     if (own) prof__state_give(slot, own);   /* so a program of one thread may free the arena */
@@ -25496,8 +25501,10 @@ PROF__FN void prof__window_prepare(struct prof_trace *s) {
 
 PROF__FN void prof__window_start(struct prof_trace *s) {
     prof__windows_unsettle();
-    for (uint32_t i = 0; i < prof__observer_count; i++)
-        if (prof__observers[i].start) prof__observers[i].start(prof__observers[i].user);
+    for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
+        const prof_observer *o = prof__recorder.observers + i;
+        if (o->start) o->start(o->user);
+    }
     prof__lock();
     if (s->laid) {
         if (!s->began) prof__clock_start(s);
@@ -25559,8 +25566,10 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
     if (prof__streams_events(s)) prof__devices_each(UINT32_MAX, prof__device_late);
     prof__window_close(s);
     prof__execution_close(s);
-    for (uint32_t i = prof__observer_count; i--;)
-        if (prof__observers[i].stop) prof__observers[i].stop(prof__observers[i].user);
+    for (uint32_t i = prof__recorder.observer_count; i--;) {
+        const prof_observer *o = prof__recorder.observers + i;
+        if (o->stop) o->stop(o->user);
+    }
 }
 
 /* Adds what a call took to the profiler's own times. */
@@ -25650,7 +25659,7 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     v->desc = *desc;
     v->unstreamed = desc->mode == PROF_MODE_STREAM && prof__unstreamable(desc) != NULL;
     if (v->unstreamed) v->desc.mode = PROF_MODE_TRACE;
-    PROF__STORE(prof__wants, prof__wants_of(&v->desc));
+    PROF__STORE(prof__recorder.wants, prof__wants_of(&v->desc));
     v->desc.record_shapes = desc->record_shapes || desc->with_flops;
     v->desc.with_stack = desc->with_stack || desc->native_stack;
     prof__metadata.used = prof__metadata.preset;
@@ -26076,7 +26085,7 @@ static union { char bytes[128 << 10]; uint64_t align[2]; } prof__keeper_stack;
 PROF__FN void prof__keeper_free_locks(void) {
     const uintptr_t self = prof__keeper.self;
     if (PROF__LOAD(prof__stream_owner) != self) prof__disown(&prof__stream_owner);
-    if (PROF__LOAD(prof__reading) != self) prof__disown(&prof__reading);
+    if (PROF__LOAD(prof__recorder.reading) != self) prof__disown(&prof__recorder.reading);
     if (!prof__lock_mine()) prof__lock_reset();
 }
 
@@ -26094,7 +26103,7 @@ PROF__FN bool prof__keeper_alone(void) {
     if (syscall(SYS_tgkill, (long)prof__process, k->host, 0L) == 0 || errno != ESRCH) return false;
     prof__keeper_sleep(2);
     k->alone = 1;
-    for (prof__state *t = prof__owned; t; t = t->next) PROF__STORE(t->looking, false);
+    for (prof__state *t = prof__recorder.owned; t; t = t->next) PROF__STORE(t->looking, false);
     PROF__STORE(prof__raw_busy, 0u);
     return true;
 }
@@ -26521,13 +26530,13 @@ PROF_API PROF__QUIET void prof_session_info(prof_session *session) {
 }
 
 PROF__FN uint64_t prof__rate(const struct prof_trace *s) {
-    prof__knot k = s->clock != PROF_CLOCK_CPU ? prof__first_knot
+    prof__knot k = s->clock != PROF_CLOCK_CPU ? prof__recorder.first_knot
                  : s->stopped && s->knots.count ? prof__knot_last(s) : prof__knot_now();
-    if (s->clock != PROF_CLOCK_CPU || k.ns <= prof__first_knot.ns)
+    if (s->clock != PROF_CLOCK_CPU || k.ns <= prof__recorder.first_knot.ns)
         return s->clock == PROF_CLOCK_PLATFORM && s->platform.ticks_per_second
                    ? s->platform.ticks_per_second : s->clock ? 1000000000u : 0;
-    return (uint64_t)((double)(k.tick - prof__first_knot.tick) * 1e9 /
-                      (double)(k.ns - prof__first_knot.ns));
+    return (uint64_t)((double)(k.tick - prof__recorder.first_knot.tick) * 1e9 /
+                      (double)(k.ns - prof__recorder.first_knot.ns));
 }
 
 PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
@@ -26577,11 +26586,11 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
     prof__counts c;
-    bool taken = prof__own(&prof__reading);
+    bool taken = prof__own(&prof__recorder.reading);
     (void)prof__average_tallies(NULL, 0, false);
     prof__lock();
     c = s->counts;
-    for (const prof__state *t = s->open ? prof__owned : NULL; t; t = t->next) {
+    for (const prof__state *t = s->open ? prof__recorder.owned : NULL; t; t = t->next) {
         if (t->generation != s->generation || t->closed) continue;   /* closed: prof_toggle has */
         prof__counts_add(&c, &t->counts);
         *(t->summing ? &c.summed : &c.slots) += (size_t)(prof__cursor_of(t) - t->begin);
@@ -26604,7 +26613,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     out.bytes_used =
         out.bytes_total - (size_t)(prof__arena.high - prof__arena.low) + prof__arena.promised;
     prof__unlock();
-    if (taken) prof__disown(&prof__reading);
+    if (taken) prof__disown(&prof__recorder.reading);
     return out;
 }
 #endif /* !PROF__BARE */
