@@ -80,17 +80,29 @@ static uint32_t sums_row(row_table *t, const group_key *key) {
     return row;
 }
 
+static const group_key *key_of(const row_table *t, uint32_t group) {
+    return (const void *)t->groups.entries[group].text;
+}
+
+/* Where the group that the name had last stands: mostly it has it again. */
+static uint32_t *last_group(row_table *t, uint32_t name) {
+    while (t->last_capacity <= name) {
+        size_t before = t->last_capacity;
+        GROW(t->last_groups, before, t->last_capacity);
+        for (size_t i = before; i < t->last_capacity; i++) t->last_groups[i] = NO_GROUP;
+    }
+    return &t->last_groups[name];
+}
+
 static uint32_t group_of(row_table *t, const group_key *key) {
     size_t before = t->groups.count;
-    uint32_t number = intern(&t->groups, (const char *)key, sizeof *key);
+    uint32_t *last = last_group(t, key->name);
+    if (*last != NO_GROUP && memcmp(key_of(t, *last), key, sizeof *key) == 0) return *last;
+    uint32_t number = *last = intern(&t->groups, (const char *)key, sizeof *key);
     if (t->groups.count == before) return number;
     GROW(t->group_rows, number, t->group_capacity);
     t->group_rows[number] = sums_row(t, key);
     return number;
-}
-
-static const group_key *key_of(const row_table *t, uint32_t group) {
-    return (const void *)t->groups.entries[group].text;
 }
 
 static uint32_t text_number(row_table *t, trace_text text) {
@@ -1135,6 +1147,7 @@ void rows_free(row_table *t) {
     tasks_clear(&t->tasks);
     free(t->away_ns);
     free(t->group_rows);
+    free(t->last_groups);
     free(t->firsts);
     free(t->held);
     free(t->spans);

@@ -72,6 +72,8 @@ typedef struct row_table {
     interner groups, texts, mores;
     uint32_t *group_rows;       /* in sums, by group */
     size_t group_capacity;
+    uint32_t *last_groups;      /* by name */
+    size_t last_capacity;
     map places;                 /* of this file's names: number of the text; 0: several, or none */
     amounts amounts;            /* with_flops: of the ops */
     tasks tasks;                /* of this file's kernel */

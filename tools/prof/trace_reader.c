@@ -41,6 +41,14 @@ typedef enum place { AT_START, IN_OBJECT, IN_EVENTS, IN_NODES, AT_END } place;
 enum { ON_HOST = 1, ON_DEVICE, WHO_RAN /* of a kernel's tasks: CPU_ROW */, CPU_ROW = 999 };
 typedef enum outcome { MORE /* text is needed */, BAD } outcome;
 
+/* A key as it stood in the file, from its quote to its value: see skip_known_key. */
+enum { KEY_LISTS = 16, KEY_LIST = 24, KEY_TEXT = 32 };
+typedef struct known_key {
+    char text[KEY_TEXT];
+    uint32_t size, key_size;     /* of the text; 0: none */
+    uint64_t bit;
+} known_key;
+
 struct trace_source {
     unpacker *file;
     uint64_t file_size;          /* packed; 0: unknown */
@@ -69,6 +77,7 @@ struct trace_source {
     uint64_t defects[TRACE_DEFECTS];
     trace_member *args;          /* behind those of events before it, of which there are */
     size_t arg_first, arg_capacity;
+    known_key known_keys[KEY_LISTS][KEY_LIST];   /* of args, as the last ones had them */
     map keys;                    /* of args, the first `mapped` of them: see argument_with */
     size_t mapped;
     map rows;                    /* process or thread -> ON_..., WHO_RAN: see note_row */
@@ -710,21 +719,64 @@ static bool is_first_argument(source *s, const trace_event *event, const trace_m
            stands_twice(s, s->args[s->arg_first + other].value, member->value);
 }
 
+/* Is it this key's text at p? */
+static inline bool is_known_key(const char *p, const known_key *known) {
+#ifdef __SSE2__
+    const __m128i *a = (const __m128i *)(const void *)p, *b = (const void *)known->text;
+    __m128i low = _mm_cmpeq_epi8(_mm_loadu_si128(a), _mm_loadu_si128(b));
+    __m128i high = _mm_cmpeq_epi8(_mm_loadu_si128(a + 1), _mm_loadu_si128(b + 1));
+    uint64_t same = (uint32_t)_mm_movemask_epi8(low) | (uint64_t)_mm_movemask_epi8(high) << 16;
+    return (~same & (((uint64_t)1 << known->size) - 1)) == 0 && known->size;
+#else
+    return known->size && memcmp(p, known->text, known->size) == 0;
+#endif
+}
+
+/* As skip_key, of the arguments' keys, which are the same in most events of a category: so the
+   processor goes on before it knows where the key ends. */
+static inline const char *skip_known_key(source *s, const char *p, known_key *known,
+                                         trace_text *key, uint64_t *bit) {
+    if (is_known_key(p, known)) {
+        *key = (trace_text){p + 1, known->key_size};
+        *bit = known->bit;
+        return skip_space(p + known->size);
+    }
+    const char *begin = p;
+    if (!(p = skip_key(s, p, key))) return NULL;
+    *bit = key_bit(*key);
+    bool plain = text_stop(begin + 1) == key->data + key->size;
+    known->size = 0;
+    if (!plain || p - begin > KEY_TEXT) return p;
+    known->size = (uint32_t)(p - begin);
+    known->key_size = (uint32_t)key->size;
+    known->bit = *bit;
+    memcpy(known->text, begin, known->size);
+    return p;
+}
+
+/* The keys that the last event of its category had. */
+static known_key *known_keys(source *s, const trace_event *event) {
+    size_t size = event->cat.size;
+    unsigned letter = size ? (unsigned char)event->cat.data[size / 2] : 0;
+    return s->known_keys[(letter + size) % KEY_LISTS];
+}
+
 /* args: every member with its JSON text. */
 static const char *scan_args(source *s, const char *p, trace_event *event) {
     bool last = *(p = skip_space(p + 1)) == '}';
-    uint64_t seen = 0;
+    uint64_t seen = 0, bit;
+    known_key *known = known_keys(s, event), *most = known + KEY_LIST - 1;
     event->arg_count = 0;
     if (s->mapped) map_free(&s->keys);
     s->mapped = 0;
     while (!last) {
         trace_member member;
-        if (!(p = skip_key(s, p, &member.key))) return NULL;
+        if (!(p = skip_known_key(s, p, known, &member.key, &bit))) return NULL;
+        known += known < most;
         member.value.data = p;
         if (!(p = skip_value(s, p))) return NULL;
         member.value.size = (size_t)(p - member.value.data);
         if (!(p = skip_comma(s, p, '}', &last))) return NULL;
-        uint64_t bit = key_bit(member.key);
         if (seen & bit && !is_first_argument(s, event, &member)) return NULL;
         seen |= bit;
         GROW(s->args, s->arg_first + event->arg_count, s->arg_capacity);
