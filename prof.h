@@ -5344,10 +5344,10 @@ PROF__FN const prof_site *prof__group_place(const prof_averages_desc *by, const 
 /* ---- @FORMAT: what a record is; the one place that knows ----
 
    A thread's records follow one another in 12-byte slots, in the order in which its zones ended. A
-   zone is one slot: the end's lower half, the duration, its site and depth. Whatever else there is
-   is longer: its site number is a kind, and where a zone has its depth stands how many slots
-   follow the first. Every reader of records goes through prof__next.
-   - A reader never looks behind `end`: a record that is cut off there is none of ours.
+   zone is one slot: the lower half of its end, its duration, its site and depth. All other records
+   may take more slots: they have a kind in place of the site, and in place of the depth the number
+   of slots that follow the first. Every reader of records goes through prof__next.
+   - A reader never looks behind `end`; a record that is cut off there is not read.
    - Each record takes at least one slot, so that a reader always gets on.
    - A kind that a later version wrote is passed by whole. */
 
@@ -5727,20 +5727,24 @@ typedef struct prof__deeps {
     prof__deep zones[PROF__DEEPS];
 } prof__deeps;
 
+/* What a session records beside each zone: counters, native stacks. begin runs before the time of
+   the zone's begin is taken, end after that of its end: the zone does not hold them. All zones take
+   the slow path then. */
 struct prof__state;
 typedef struct prof__hooks {
     void (*begin)(struct prof__state *t, prof__frame *f, prof__entry_frame entry);
     void (*end)(struct prof__state *t, prof__frame *f);
-    uint32_t slots;                      /* that each may take */
+    uint32_t slots;                      /* the most that one of them writes; 0: there is none */
 } prof__hooks;
 
-/* A thread's own. It stays the thread's over stop and start, until the thread gives it back. */
+/* What a thread records with: its chunk, its open zones, its counts. It is the thread's from one
+   session to the next, until it exits or calls prof_thread_end. */
 typedef struct prof__state {
     prof__hot hot;                       /* must be first */
     uint32_t generation, reserve;        /* reserve: slots kept for the zones that are open */
     uint32_t promised; /* the generation in which room for open zones was promised */
     uint32_t recording;                  /* the generation it records in; 0: none, or not yet */
-    uint32_t looking;                    /* prof__look, so often */
+    uint32_t looking;                    /* calls of prof__look that prof__looked has not ended */
     uint32_t wants;                      /* PROF__WANTS_..., of its session */
     bool full, fast;                     /* fast: the hot path may work */
     bool closed;                         /* prof_stop has read it */
@@ -5756,8 +5760,8 @@ typedef struct prof__state {
     prof__frame *deepest;                /* the last, which is never used */
     prof__deeps *deeps;                  /* the innermost deep zone is in here; NULL: none yet */
     uint32_t deep;                       /* how many are open: then top is deepest. prof__look */
-    prof__frame *crowd;                  /* from here on zones are begun and ended the slow way, */
-    prof__origin *origins;               /* and this is kept of them: prof__origin_of */
+    prof__frame *crowd;                  /* zones from this frame on take the slow path, which */
+    prof__origin *origins;               /* keeps what began them: prof__origin_of */
     prof__record *begin, *limit;         /* the memory this thread writes */
     prof__record *clock_end;             /* one past its last clock record */
     prof__record *detail_end;            /* one past its last attribute, */
@@ -5780,9 +5784,10 @@ typedef struct prof__state {
     prof__record *block, *block_end;     /* this, too; NULL: none yet */
     uint64_t *inner;                     /* by depth: ticks of what ended within the zone that is
                                             open there, and is in no timeline */
-    uint32_t sums;                       /* how often these changed, twice; odd: they do now */
-    uint32_t cut;                        /* zones below this depth began in the timeline, */
-    uint64_t cut_tick;                   /* until here: they end in its last segment */
+    uint32_t sums;                       /* one more when a change of them begins, and when it has
+                                            ended: odd while they change */
+    uint32_t cut;                        /* zones open below this depth that began before */
+    uint64_t cut_tick;                   /* this are written to the timeline's last segment */
     uint64_t base;                       /* clock at the block's begin */
     uint32_t slots;                      /* for which room in the analysis was promised */
     prof__segment *ring;                 /* RING, STREAM: its chunks, used in turns; else NULL */
@@ -6115,8 +6120,8 @@ static struct prof_trace prof__trace;
 /* Bytes the analysis of n slots takes: an event each, and what queries need beside it. */
 #define PROF__SLOT_SHARE (sizeof(prof_event) + (sizeof(void *) > 4 ? 16 : 24))
 
-/* Events that no zone was recorded for. Freestanding traces have none of what this and the next
-   three tell, and code for it is left out. */
+/* Events that no zone was recorded for. Freestanding builds have none, and none of what the next
+   functions tell: where these are constants, the compiler leaves out the code behind them. */
 PROF__FN uint32_t prof__others(const struct prof_trace *s) {
     return PROF__BARE ? 0 : s->outside_count + s->step_count + s->made_count;
 }
@@ -6773,15 +6778,17 @@ PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
 
 /* ---- @SUMS: what zones come to by name, where no record of them is kept ----
 
-   A thread has a row a site, which it alone writes; it gets there by blocks of records that it adds
-   up when they are full. So go all zones of PROF_MODE_AGGREGATE, and those of a trace since the
-   arena was full. Others read rows and block while that goes on: prof__rest.
-   - inner[d] has only ticks of zones that ended within the one open at d and are in no timeline.
-   - cut is at most the zones that are open; those below it end in the timeline's last segment.
+   All zones of PROF_MODE_AGGREGATE, and those of a trace after its arena is full. A thread writes
+   their records to a block of its own; when the block is full it adds them to its rows, one for
+   each site, and begins the block again. Others may read rows and block meanwhile: prof__rest.
+   - inner[d] has the ticks of zones that ended within the one open at depth d and are in no
+     timeline.
+   - cut is at most the number of open zones. Those below it began before the timeline ended; they
+     are written to its last segment.
    - A row's inner is at most its total. Rows stay where they are; an index has a free place.
-   - The block below the cursor is written; slots that were added have no site.
-   - sums is odd while rows and block change: by their thread between prof__look and prof__looked,
-     or by who ends its recording. */
+   - The block is written up to the cursor; slots that were added to rows have no site.
+   - sums is odd while rows or block change. Their thread changes them, between prof__look and
+     prof__looked, or who ends its recording. */
 
 /* Calls in the buckets. */
 PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
@@ -7453,9 +7460,9 @@ PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool 
     prof__put(t, (uint32_t)now, (uint32_t)duration, site_depth);
 }
 
-/* Ends the innermost open zone. False: prof_stop came between, and has it, or since its caller
-   looked a signal handler that ends what it did not begin. Without room only when the lock could
-   not be had; then the zone is dropped. */
+/* Ends the innermost open zone. False: it is open no longer, as prof_stop has ended it, or a signal
+   handler that ends what it did not begin. Its record finds no room only where the lock could not
+   be had; then the zone is dropped. */
 PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     prof__frame *f = t->hot.top - 1;
     if (f < t->hot.bottom) return false;
@@ -7751,8 +7758,9 @@ PROF__FN prof__chunk *prof__state_place(prof__state *t, bool *ok) {
     return c;
 }
 
-/* Makes t record in the open generation: a chunk or sums, a row (id 0: the thread's). False: the
-   arena is full. Under the lock. */
+/* Makes t record in the session that is open: gives it a chunk, or sums where there is none left,
+   and a row in the trace (of the thread id; 0: the calling thread's). stale: zones of older
+   sessions that are still open in its frames. False: the arena is full. Under the lock. */
 PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     const struct prof_trace *s = &prof__trace;
     prof__chunk *c;
@@ -8103,8 +8111,9 @@ PROF__FN uint32_t *prof__skipped_here(prof__slot *slot) {
     return &slot->skipped;
 }
 
-/* Counts the begin that a thread without a state, or a signal handler in the slow path, drops. The
-   end of the latter must not find the hot path open: it is, at the slow path's two ends. */
+/* Counts a begin that is dropped, so that its end ends nothing: by a thread without a state, or by
+   a signal handler that interrupted the slow path. At the first and the last instructions of the
+   slow path the hot path is still open; the handler's end must not take it, so it is shut. */
 PROF__FN void prof__skip_here(prof__slot *slot, bool token) {
     if (token) return;
     if (!slot->busy) {
@@ -8458,8 +8467,8 @@ PROF_API PROF__QUIET void prof_tick(void) {}
 
 /* ---- @TARGET: the recorder of freestanding builds: interrupts, no threads ----
 
-   The same records and sums, with less. Where it differs from @RECORD the calls say so under
-   "Freestanding". */
+   The same records and sums as @RECORD makes, without threads, a C library or atomics. What a call
+   does differently is told where it is declared, under "Freestanding". */
 
 #if PROF__BARE
 /* Begin and end are written for their number of instructions. They test two things: has the mark a
@@ -11237,9 +11246,9 @@ PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
 
 /* ---- @NEST: what lies in what; the one place that knows ----
 
-   Zones come by their ends, and their depth tells, or spans by (thread, start, -end), and their
-   times tell. Both end in prof__nest_close: what a zone took itself, and whether it is a duplicate,
-   its parent's only child, of its name.
+   Zones come in the order of their ends, and their depths tell what lies in what; or spans come by
+   (thread, start, -end), and their times tell. prof__nest_close makes the same of both: what a zone
+   took without its children, and whether it is a duplicate, the only child of a parent of its name.
    - Closes come in post-order: a zone after all that lie in it.
    - Self times within a zone at depth 0 add up to its own time, duplicates or not.
    - A span that only partly overlaps the one around it ends it: it stands beside it.
@@ -11701,16 +11710,22 @@ PROF__FN int64_t prof__to_ns(prof__scale *k, uint64_t tick) {
 #endif
 
 #if !PROF__BARE
-/* What is recorded beside zones, while a thread's records are read: a zone that is still open has
-   its extra here, by depth. Counting and building take the same way. */
+/* ---- what is recorded beside zones: it stands before the record of its zone, and waits here ----
+
+   Records are read twice: first to count the memory that all of this takes (prof__details.p is
+   NULL), then to fill it. */
+
+/* Of the next zone that ends at a depth. */
 typedef struct prof__pending {
     prof_extra *extra;
     uint32_t memory;                     /* 1 + the last of its memory records; 0: none */
     uint32_t arguments, argument_bytes;
-    bool any, annotation, in_module;     /* in_module: it was open when its module ended, */
-    prof_extra *module;                  /* which has this; else the innermost one it begins in */
+    bool any, annotation;                /* any: there is something */
+    bool in_module;                      /* a module that the zone began in has ended: */
+    prof_extra *module;                  /* this one; else the zone is in the innermost one */
 } prof__pending;
-/* Of a push: what begins at its depth, or further in, begins after it. */
+
+/* A module that was pushed. Zones of its depth, or further in, began after the push. */
 typedef struct prof__module { prof_extra *extra; uint32_t bytes, depth; } prof__module;
 #define PROF__MODULES 64
 #define PROF__HIERARCHY_MOST 1000
@@ -11718,16 +11733,16 @@ typedef struct prof__module { prof_extra *extra; uint32_t bytes, depth; } prof__
 typedef struct prof__details {
     char *p;                             /* where all of it goes; NULL: only counted */
     size_t used;
-    uint32_t high;                       /* above the depths that have something pending */
+    uint32_t high;                       /* nothing waits from this depth on */
     uint32_t max_depth;
     bool raw, swap;                      /* of a raw stream; of the other byte order */
     uint32_t module_count, modules_skipped;
     prof__pending open[PROF__LEVELS];
     prof__module modules[PROF__MODULES];
-    prof_extra *node;                    /* of zones that have nothing else; NULL: none */
+    prof_extra *node;                    /* extra of zones that carry nothing; NULL: none */
     uint32_t extras;                     /* rows of averages that they may make */
     uint32_t memory_count, async_count, made_count;
-    const prof_extra *unnamed;           /* of memory's own events */
+    const prof_extra *unnamed;           /* extra of "[memory]" events */
 } prof__details;
 static prof__details prof__details_now;
 
@@ -13586,7 +13601,7 @@ PROF__FN bool prof__extra_own(const struct prof_trace *s, const prof_event *e) {
     return e->flags & PROF_EVENT_SUBMITTED || (x >= s->details && x < s->details + s->detail_bytes);
 }
 
-/* An event's extra where the trace may write it; NULL: no room. */
+/* An event's extra, to be changed: its own one, or a copy that it gets now. NULL: no room. */
 PROF__FN prof_extra *prof__own_extra(struct prof_trace *s, prof_event *e) {
     prof_extra *x = s->outside.own_max ? s->outside.own_extras + s->outside.own_count : NULL;
     if (prof__extra_own(s, e))
@@ -13602,7 +13617,8 @@ PROF__FN prof_extra *prof__own_extra(struct prof_trace *s, prof_event *e) {
     return x;
 }
 
-/* root: the backward event around, or itself. */
+/* Gives event i the stack of the forward event that root asked for. root: the backward event around
+   it, or i itself. */
 PROF__FN void prof__backward_set(prof__pairs *p, struct prof_trace *s, uint32_t i, uint32_t root) {
     const prof_event *asker = s->events + root;
     const prof_extra *from = NULL;
@@ -14474,13 +14490,18 @@ PROF__FN void prof__memory_leave_out(struct prof_trace *s) {
 
 /* ---- with_stack: the zones around each event, one array for each distinct path ---- */
 
-typedef struct prof__path { uint32_t parent, first, depth; } prof__path;   /* first: its event */
+/* A zone behind the path of those around it. */
+typedef struct prof__path {
+    uint32_t parent;                     /* its number; PROF_NONE: this is the outermost zone */
+    uint32_t first, depth;               /* first: the first event that has this path */
+} prof__path;
 
 typedef struct prof__paths {
     const struct prof_trace *s;
-    uint32_t *of_event, *index, count;
+    uint32_t *of_event;                  /* the number of each event's path */
+    uint32_t *index, count;              /* index: by hash, 1 + a path's number; 0: free */
     prof__path *list;
-    uint32_t parent, event;              /* what is looked for */
+    uint32_t parent, event;              /* the path that prof__path_same compares with */
 } prof__paths;
 
 PROF__FN bool prof__path_same(const void *context, uint32_t number) {
@@ -15098,7 +15119,7 @@ PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *
 
 /* ---- @AVERAGES: events to one row per name, shape, stack ----
 
-   Closes to rows, in the way that desc says what one row is. The rows live in the scratch memory
+   Adds closes up, in a row for all that desc takes for the same. Rows are in the scratch memory
    until the next query.
    - Until they are sorted rows stand as their first events do: by (start, -end), order, thread,
      depth.
@@ -18208,10 +18229,9 @@ PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace,
 
 /* ---- @CHROME: Chrome trace JSON as Kineto writes it ----
 
-   Events by start where the array has room, else zones as they ended; one writer for either, and
-   for streams.
-   - What is written is JSON and UTF-8 whatever names are, and complete when the sink fails
-     nowhere.
+   Writes events in order of start where there is memory for all of them, else zones as they ended.
+   One writer serves both, and streams.
+   - What is written is JSON and UTF-8, whatever names are, and complete unless the sink fails.
    - What times do not tell (zones that begin and end together) stands in ids: prof__marks_make.
    - The head tells what is lost, and the sums of what is in no timeline. */
 
@@ -19916,9 +19936,9 @@ PROF_API PROF__QUIET void prof_trace_handler(void *user, prof_trace *trace) {
 
 /* ---- @STACKS: folded stacks ----
 
-   Each line is a path of names and what it took itself.
-   - Where memory is short, what is deeper than it reaches is added to the last that fits: no time
-     is lost. */
+   Each line is a path of names, and what its last zone took without its children.
+   - Where memory is short, paths are cut: what is deeper is added to the deepest one that fits, and
+     no time is lost. */
 
 /* A stack, in the scratch memory. What ended within a zone hangs below its node once it ends, and
    what meets its like there becomes one with it. Its name is that of a zone that had it. Siblings
@@ -21124,6 +21144,8 @@ PROF__FN void prof__execution_close(struct prof_trace *s) {
 
 /* ---- @RAW: records as blocks that can be read alone: the stream, the dump, the reader ----
 
+   The stream writes full chunks while the session goes on, the dump all that is there at one
+   moment; the reader makes zones of either, on another machine or after a crash.
    - A block tells its size, its type and a checksum, so that a reader finds the next one behind
      damage; what a block of records names was told before it, and is told again now and then.
    - The dump takes no lock, and writes only what it has seen whole.
@@ -24197,8 +24219,8 @@ PROF_API PROF__QUIET void prof_store_submit(prof_store *s, bool kept) {
 
 /* ---- @OBSERVE: observers, and those that hand zones on to NVTX and ITT ----
 
-   Observers see each zone begin and end, on its thread, in the order in which they were added, and
-   at its end in the other.
+   Observers see each zone begin and end, on its thread: the begin in the order in which they were
+   added, the end in reverse.
    - They change only while no session is open.
    - Zones go the slow way while there are any; records are the same. */
 
@@ -24599,7 +24621,8 @@ PROF_API PROF__QUIET int prof_itt_range_pop(void) {
 
 /* ---- @SCHEDULE: which steps are recorded ----
 
-   By their number alone: the state is in @SESSION. */
+   What a step's number says it should do, and what has to happen between two steps. It keeps no
+   state: that is in @SESSION. */
 
 PROF_API PROF__QUIET prof_result prof_schedule_check(const prof_schedule *s) {
     const uint32_t most = INT32_MAX;
@@ -24640,6 +24663,8 @@ PROF__FN const char *prof__transition_stopped(prof_action from) {
 
 /* ---- @SESSION: start, stop, statistics ----
 
+   Opens and closes sessions and their windows: lays out the arena, sets the clock going, starts the
+   devices, waits for threads, and adds up what was counted.
    - A session is open from prof_start to prof_stop, a window while prof__on has its generation;
      each window is a generation of its own.
    - Who ends a window sets prof__on to 0, then the limits of all states, then waits for those that
@@ -25572,7 +25597,8 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
     }
 }
 
-/* Adds what a call took to the profiler's own times. */
+/* Adds what a step of a transition took to the profiler's own times. call: its letter, as in
+   prof__transitions; of `!` it counts the lost window. */
 PROF__FN void prof__took(char call, uint64_t begin) {
     uint64_t ns = prof__os_now() - begin;
     prof__lock();
