@@ -5476,8 +5476,8 @@ PROF__INLINE bool prof__item_is_zone(const prof__item *i) {
    Who ends the session reads the states in prof__recorder.owned; prof_dump those in use, by rules
    of its own. */
 
-/* A stretch of records by one thread: a chunk, or what was left of one. In a ring it lies before
-   its chunk, and is used again; row NULL: free. */
+/* A stretch of one thread's records: a chunk, or what another thread had left of one. Those of a
+   ring stand before its chunks and are used again; a free one has no row. */
 typedef struct prof__segment {
     prof__record *begin, *limit;
     prof__record *end; /* of its records, once the thread has gone on; else NULL */
@@ -5638,7 +5638,8 @@ typedef uint16_t prof__at;
 #  define PROF__COLUMN_SITE(HOST) HOST(SITE, SITE, site, "Source", "source")
 #endif
 
-/* The list has each once: they fill what is before the threads. */
+/* The list has each count of prof_stats once: together they are as large as what stands before
+   threads. */
 #define PROF__STAT_MEMBER(name, value, place, note) uint64_t name;
 struct prof__stats_listed {
     PROF__STATS(PROF__STAT_MEMBER, PROF__STAT_MEMBER, PROF__STAT_MEMBER)
@@ -5693,16 +5694,15 @@ typedef struct prof__merged {
     bool by_site;                        /* a row for each place of a name */
 } prof__merged;
 
-/* What sessions that ask for it record beside each zone: begin before its time is taken (entry: of
-   the call that begins it), end after. All zones take the slow path then. */
+/* The call that begins a zone: where it returns to, and its stack frame. */
 typedef struct prof__entry_frame {
     const void *returns, *frame;
     uintptr_t stack;                     /* the stack pointer at the call; 0: not known */
 } prof__entry_frame;
 
-/* What began an open zone, where that is kept: of the upper quarter of max_depth, whose zones take
-   the slow path, and of instrumented functions. It is of the zone in its frame if both began at the
-   same time with the same name. */
+/* What began an open zone. It is kept for the upper quarter of max_depth, whose zones take the slow
+   path, and for instrumented functions. It may be that of an older zone: it is the frame's if both
+   have the same start and site. */
 enum { PROF__BY_CALL, PROF__BY_SCOPE, PROF__BY_FUNCTION };   /* CALL: it may outlive its block */
 typedef struct prof__origin {
     uintptr_t stack, returns, function;
@@ -5715,7 +5715,8 @@ typedef struct prof__origin {
 #  define PROF__ORIGINS(depth) (((size_t)(depth) + 3) / 4)
 #endif
 
-/* Zones deeper than max_depth, which have no frames, so many at a time. They stay the state's. */
+/* Zones deeper than max_depth, which find no frame in the state: so many in a block. A state keeps
+   its blocks. */
 enum { PROF__DEEPS = 32 };
 typedef struct prof__deep {
     prof__frame frame;                   /* first; a token of the zone is the address behind it */
@@ -5833,8 +5834,8 @@ PROF__FN bool prof__inside(bool now);
 #  define prof__untimed_clear(t) ((void)0)
 #endif
 
-/* For frames from crowd on, and of instrumented functions: the last origins are the deepest; for
-   deep zones. NULL: none is kept. */
+/* The origin of the zone in frame f, which may be a deep zone's. The state has origins for its last
+   frames: from crowd on, or all where functions are instrumented. NULL: none is kept. */
 PROF__FN prof__origin *prof__origin_of(const prof__state *t, const prof__frame *f) {
     if (PROF__UNLIKELY((uintptr_t)f - (uintptr_t)t->frames > (uintptr_t)t->deepest -
                                                                  (uintptr_t)t->frames))
@@ -6126,12 +6127,13 @@ PROF__FN uint32_t prof__others(const struct prof_trace *s) {
     return PROF__BARE ? 0 : s->outside_count + s->step_count + s->made_count;
 }
 
-/* Depths that zones in the records have: deep ones are one more, "(in sums)". */
+/* Depths that zones in records have: one more than max_depth, at which "(in sums)" stands for deep
+   zones. */
 PROF__FN uint32_t prof__depths(const struct prof_trace *s) {
     return s->max_depth + (PROF__BARE ? 0 : 1);
 }
 
-/* Amounts are kept beside every event. */
+/* Is there a prof__side beside every event? */
 PROF__FN bool prof__wide(const struct prof_trace *s) {
     return !PROF__BARE && s->beside >= PROF__WIDE_SHARE;
 }
@@ -6144,7 +6146,8 @@ PROF__INLINE const prof_extra *prof__extra_of(const prof_event *e) {
     return PROF__BARE ? NULL : e->extra;
 }
 
-/* Nothing is promised for events: zones are all there is, and their records tell it. */
+/* Is no memory set aside for events? Then zones are all there is, and tables are made of their
+   records. */
 PROF__FN bool prof__lean(const struct prof_trace *s) {
 #if PROF__BARE
     (void)s;
@@ -6190,8 +6193,8 @@ static struct prof__loose {
 #  define PROF__FRAMES 0
 #endif
 
-/* The stack grows downwards, and its pointer is the same at all calls of a block: zones that
-   longjmp left can be told. */
+/* Can zones that longjmp left be told? Where the stack grows downwards and its pointer is the same
+   at all calls of a block. */
 #if PROF__FRAMES && (defined(__x86_64__) || defined(__aarch64__))
 #  define PROF__LEAVES 1
 #else
@@ -6437,9 +6440,9 @@ PROF__FN void prof__row_unlist(prof__row *row) {
     row->listed = false;
 }
 
-/* The row of a thread that has left and of which nothing is kept is for the next thread, with its
-   index, unless the thread has another row: that one keeps it. So each index has a row, and no two
-   threads have one index. In PROF_MODE_TRACE it stays where it is, for prof_dump. */
+/* The row of a thread that has left without records goes to the next thread. So does its index,
+   unless the thread has another row, which keeps it: each index has a row, and no two threads have
+   one index. In PROF_MODE_TRACE the row stays in the list, where prof_dump may be reading it. */
 PROF__FN void prof__row_free(prof__row *row) {
     struct prof_trace *s = &prof__trace;
     bool stays = s->mode == PROF_MODE_TRACE, shared = false;
@@ -6484,8 +6487,8 @@ PROF__FN prof__chunk *prof__ring_take(prof__state *t) {
     return c;
 }
 
-/* The states that have recorded in this arena, one after the other; after NULL the first. What else
-   lies in the grid may be of another layout, and a thread's still. Without the lock, too. */
+/* The next of the states that have recorded in this arena; after NULL the first. The grid may also
+   hold states of an older layout, which threads still own. Needs no lock. */
 PROF__FN prof__state *prof__used(const prof__state *after) {
     return after ? PROF__ACQUIRE(after->used) : PROF__ACQUIRE(prof__trace.pool.used);
 }
@@ -6496,7 +6499,7 @@ PROF__FN bool prof__state_used(const prof__state *t) {
     return u != NULL;
 }
 
-/* The arena's readers see t from here on. Under the lock. */
+/* Lists t for those who read the arena. Under the lock. */
 PROF__FN void prof__state_use(prof__state *t) {
     prof__state **last = &prof__trace.pool.used;
     PROF__STORE(t->row, NULL);
@@ -6531,8 +6534,8 @@ PROF__FN void prof__chunk_give(prof__state *t, prof__record *begin, prof__record
     prof__trace.pool.free_chunks = c;
 }
 
-/* Divides a state's region into its ring, once: the segments, then the chunks from the top down.
-   False: threads of earlier sessions own too much of it. */
+/* Divides a state's region into its ring, once: segments from its start up, chunks from its end
+   down. False: threads of earlier sessions still own too much of it. */
 PROF__FN bool prof__ring_open(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     size_t index = ((size_t)t - (size_t)s->pool.states) / s->pool.state_size;
@@ -6560,9 +6563,9 @@ PROF__FN bool prof__ring_open(prof__state *t) {
     return true;
 }
 
-/* A chunk that others left, or a new one, with its segment; NULL: full. It lies below what the
-   thread has written, as prof__cursor_check needs; in a ring that comes round, a displaced cursor
-   stays within the ring. Under the lock. */
+/* A chunk that others left, or a new one, with its segment; NULL: the arena is full. It lies below
+   the thread's last one: so prof__cursor_check knows a cursor of before. A ring takes its chunks in
+   turns, and a displaced cursor stays within the ring. Under the lock. */
 PROF__FN prof__chunk *prof__chunk_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__segment *g = t->ring ? NULL : (prof__segment *)prof__take(sizeof *g, 0);
@@ -6595,8 +6598,8 @@ PROF__FN void prof__record_set(prof__record *c, uint64_t n, uint32_t word) {
     c->site_depth = word;
 }
 
-/* Two slots, both written before either is published. The second one's first and third word read
-   like a zone's end and depth, 255 for none: prof__snapshot_check looks there. */
+/* A record of two slots, published when both are written. The first and third word of its second
+   slot stand where a zone has its end and depth (255: none), which prof__snapshot_check reads. */
 PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t b, uint32_t word) {
     prof__record *c = t->hot.cursor;
     PROF__ASSERT(t->begin <= c && c + 1 < t->limit);
@@ -6607,7 +6610,7 @@ PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t
     PROF__RELEASE(t->hot.cursor, c + 2);
 }
 
-/* Sums need times only of zones that go to the timeline. */
+/* Writes the clock's upper half. Sums do without, but where zones still go to the timeline. */
 PROF__FN void prof__put_clock(prof__state *t) {
     if (t->summing && !t->cut) return;
     prof__put(t, t->epoch, 0, (uint32_t)PROF__CLOCK << 8);
@@ -6656,7 +6659,8 @@ PROF__FN void prof__leave(prof__slot *slot) {
     slot->busy = 0;
 }
 
-/* Until prof__looked() the session, all of it, stays as it is. False: it is over. */
+/* From here to prof__looked() the session stays open, and who would close it waits: the thread may
+   read the trace, the description and the arena. False: it is over. */
 PROF__FN bool prof__look(prof__state *t) {
     PROF__STORE(t->looking, t->looking + 1);
     PROF__FENCE();
@@ -6759,9 +6763,9 @@ PROF__FN prof__record *prof__cursor_lost(const prof__state *t) {
     return PROF__LOAD(t->summing) ? prof__block_end(t) : PROF__LOAD(t->clock_end);
 }
 
-/* An end on the hot path sets the cursor it found one further, whatever a signal handler recorded
-   in between. That leaves the cursor in the old chunk if the handler took a new one: outside of the
-   new one it comes here; or before a clock record. */
+/* Mends a cursor that the hot path has displaced. An end there sets it one past where it found it,
+   whatever a signal handler has recorded in between: if the handler took a new chunk, the cursor is
+   in the old one; if it wrote a clock record, the cursor may be before that. */
 PROF__FN void prof__cursor_check(prof__state *t) {
     if (t->hot.cursor < t->begin || t->hot.cursor > t->limit)
         PROF__RELEASE(t->hot.cursor, prof__cursor_lost(t));
@@ -7525,8 +7529,8 @@ PROF__FN void prof__deep_pop(prof__state *t) {
     if (t->deep % PROF__DEEPS == 0 && t->deeps->below) t->deeps = t->deeps->below;
 }
 
-/* The innermost deep zone, ended at now, goes to its row: its ticks. By its thread, looking, or by
-   who ends the session. */
+/* Ends the innermost deep zone at now: adds it to its row, and gives its ticks. Called by its
+   thread, between prof__look and prof__looked, or by who ends the session. */
 PROF__FN uint64_t prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
     const prof__deep *d = prof__deep_top(t);
     uint64_t start = (uint64_t)d->frame.epoch << 32 | d->frame.start;
@@ -7543,7 +7547,8 @@ PROF__FN uint64_t prof__deep_put(prof__state *t, uint64_t now, bool unfinished) 
     return ticks;
 }
 
-/* The outermost deep zone ended: its ticks are not those of the zone around it. */
+/* The outermost deep zone has ended: takes its ticks from the self time of the zone around it, by a
+   record of "(in sums)" or in the sums. */
 PROF__FN void prof__deep_leave(prof__state *t, uint64_t now, uint64_t ticks) {
     uint32_t depth = (uint32_t)(t->deepest - t->hot.bottom);
     bool room = t->summing || prof__room(t, 4);
@@ -7556,7 +7561,7 @@ PROF__FN void prof__deep_leave(prof__state *t, uint64_t now, uint64_t ticks) {
     PROF__STORE(t->clock_end, t->hot.cursor);   /* as in prof__put_zone */
 }
 
-/* Ends the innermost deep zone. False: prof_stop has it. */
+/* Ends the innermost deep zone. False: the session is over, and prof_stop ends it. */
 PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
     uint64_t now = prof__state_now(t), ticks;
     uint32_t site;
@@ -7573,14 +7578,14 @@ PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
     return true;
 }
 
-/* Ends those above n. */
+/* Ends all deep zones but the outer n. */
 PROF__FN bool prof__end_deeps(prof__state *t, uint32_t n) {
     for (; PROF__LOAD(t->deep) > n; PROF__BUMP(t->counts.healed, 1))
         if (!prof__end_deep(t, false)) return false;
     return true;
 }
 
-/* How many are open with the zone of this token; 0: it is none of them. */
+/* Which of the deep zones the token is of, 1 the outermost; 0: none. */
 PROF__FN uint32_t prof__deep_of(const prof__state *t, const prof__frame *token) {
     uint32_t n = PROF__LOAD(t->deep);
     for (const prof__deeps *b = t->deeps; n; b = n % PROF__DEEPS ? b : b->below)
@@ -7588,7 +7593,7 @@ PROF__FN uint32_t prof__deep_of(const prof__state *t, const prof__frame *token) 
     return 0;
 }
 
-/* A signal handler in the slow path ended a zone around them. */
+/* Drops deep zones where a signal handler, in the slow path, ended a zone around them. */
 PROF__FN void prof__deep_check(prof__state *t) {
     if (PROF__LIKELY(!PROF__LOAD(t->deep) || t->hot.top == t->deepest) || !prof__look(t)) return;
     for (; PROF__LOAD(t->deep); PROF__BUMP(t->counts.deep, 1)) prof__deep_pop(t);
@@ -7603,7 +7608,7 @@ PROF__FN bool prof__in_grid(const prof__state *t) {
            t->deepest == t->frames + s->max_depth;
 }
 
-/* All of prof__counts is size_t: as an array of them. */
+/* The members of prof__counts, which are all size_t. */
 enum { PROF__COUNTS = sizeof(prof__counts) / sizeof(size_t) };
 
 /* Adds a thread's counts, which it may be changing. */
@@ -7618,7 +7623,7 @@ PROF__FN void prof__counts_clear(prof__counts *c) {
     for (size_t i = 0; i < PROF__COUNTS; i++) PROF__STORE(count[i], (size_t)0);
 }
 
-/* The row of an older generation from which a thread goes on; NULL: it is new. */
+/* The row that a thread had in an older generation and goes on from; NULL: the thread is new. */
 PROF__FN const prof__row *prof__row_before(const struct prof_trace *s, uint64_t id) {
     const prof__row *old = NULL;
     const prof__row *r = s->generation == s->first_generation ? NULL : s->rows;
@@ -7685,7 +7690,8 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     return row;
 }
 
-/* The thread of this state ends; the row may be from before a toggle, or another's since. */
+/* The thread of this state ends, and its row with it, unless the row is of an earlier session or
+   has gone to another thread. */
 PROF__FN void prof__row_over(const prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     if (!s->open || t->generation < s->first_generation || !prof__in_grid(t)) return;
@@ -7730,8 +7736,8 @@ PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
     }
 }
 
-/* Where t is to record: a chunk; NULL: in sums, if *ok. Room for its open zones is promised. Under
-   the lock. */
+/* A chunk for t; NULL: none is left, and if *ok it records in sums. Sets memory aside for the zones
+   it may have open. Under the lock. */
 PROF__FN prof__chunk *prof__state_place(prof__state *t, bool *ok) {
     struct prof_trace *s = &prof__trace;
     bool promised = t->promised == s->generation;
@@ -7886,8 +7892,8 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
     prof__leave(slot);
 }
 
-/* A free state made to record in the open generation; one whose region threads of earlier sessions
-   own is left for later. NULL: there is none. Under the lock. */
+/* A free state, which records in the open generation from now on. One whose region threads of
+   earlier sessions still own is passed by. NULL: there is none. Under the lock. */
 PROF__FN prof__state *prof__state_find(uint32_t stale, uint64_t id) {
     struct prof_trace *s = &prof__trace;
     for (prof__state **p = &s->pool.free_states, *t = *p; t; t = *p) {
@@ -8022,7 +8028,8 @@ PROF__FN bool prof__heal_deep(prof__state *t, prof__entry_frame here) {
     return left;
 }
 
-/* A thread with many open zones begins one more: ends those that longjmp has left on top. */
+/* A thread with many open zones begins another: ends the innermost ones as far as longjmp has left
+   them. */
 PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
     while (prof__heal_deep(t, here)) {}
     while (!PROF__LOAD(t->deep) && t->hot.top > t->crowd &&
@@ -8213,14 +8220,14 @@ PROF_API PROF__ENTRY void prof_push(const char *name) {
 #define prof__push_text(name) ((void)prof__push_from(name, false, PROF__ENTRY_AT(NULL)))
 #define prof__push_token(name) prof__push_from(name, true, PROF__ENTRY_AT(NULL))
 
-/* An end whose zone began before this generation: takes its frame, and all above it, off the
-   stack. */
+/* Ends a zone that began before this generation: counts the end, and takes its frame and all above
+   it off the stack. */
 PROF__FN void prof__end_stale(prof__state *t, prof__frame *frame) {
     PROF__BUMP(t->counts.cut, 1);
     prof__stack_reset(t, frame);
 }
 
-/* The same for a thread that has no state in the open generation. */
+/* An end on a thread that has no state in the open generation. */
 PROF__FN void prof__end_elsewhere(prof__slot *slot, prof__frame *token) {
     prof__hot *hot = slot->hot;
     prof__state *t = (prof__state *)(void *)hot;
@@ -8237,7 +8244,7 @@ PROF__FN void prof__end_elsewhere(prof__slot *slot, prof__frame *token) {
     }
 }
 
-/* The same in a signal handler that interrupted the slow path. */
+/* An end in a signal handler that interrupted the slow path. */
 PROF__FN void prof__end_busy(prof__slot *slot, prof__frame *token) {
     prof__hot *hot = slot->hot;
     uint32_t busy = PROF__LOAD(slot->busy);   /* once: a handler may end a zone in between, too */
@@ -8276,7 +8283,7 @@ PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
     else prof__end_stale(t, token - 1);
 }
 
-/* And one without. */
+/* An end without a token. */
 PROF__FN void prof__end_top_here(prof__slot *slot, prof__state *t) {
     if (t->skipped) t->skipped--;
     else if (PROF__LOAD(t->deep)) (void)prof__end_deep(t, false);
@@ -8328,8 +8335,8 @@ PROF_API PROF__QUIET prof_place prof_mark(void) {
     return mark;
 }
 
-/* Ends what was begun after the mark: all zones but so many. The ends of begins dropped since do
-   not come either. */
+/* Ends all but the outer zones, which were open at the mark. Begins that were dropped since will
+   not be ended either: dropped is how many there were at the mark. */
 PROF__FN void prof__unwind_to(prof__state *t, size_t zones, uint32_t dropped) {
     size_t frames = (size_t)(t->deepest - t->frames);
     prof__frame *top = t->frames + PROF__MIN(zones, frames);
@@ -8370,7 +8377,8 @@ PROF_API PROF__QUIET void prof_unwind(prof_place mark) {
     prof__leave(slot);
 }
 
-/* In sums. Who ends the session has the counts of its threads then. */
+/* Counts what a thread in sums does not keep. prof__look, as who ends the session takes over its
+   counts. */
 PROF__FN void prof__count_not_kept(prof__state *t) {
     if (!prof__look(t)) return;
     PROF__BUMP(t->counts.not_kept, 1);
