@@ -3575,7 +3575,11 @@ typedef struct prof__state {
     uint32_t frames[3 * PROF_MAX_DEPTH + 1];   /* prof__frame each; the last word: none */
 } prof__state;
 
+/* Records that a state takes, and keeps room for; 1: where it begins is any word. */
+#define PROF__CORE_SHARE (PROF_MAX_DEPTH + 1 + (sizeof(prof__state) + 11) / 12)
 #define PROF__CORE_STATES (PROF_ARENA_SIZE / sizeof(prof__state))
+typedef char prof__PROF_ARENA_SIZE_is_too_small_for_one_context[
+    PROF__CORE_STATES * sizeof(prof__state) / 12 >= PROF__CORE_SHARE ? 1 : -1];
 static struct prof__core {
     uint32_t counts[PROF__CORE_COUNTS];
     uint32_t start, stop, rate, row;
@@ -3642,7 +3646,7 @@ PROF__RARE(prof__frame *) prof__begin_slow(prof__mark *site) {
     } else if (context >= PROF_MAX_CONTEXTS) {
         why = PROF__CORE_THREADS;
     } else if (limit) {
-        limit -= PROF_MAX_DEPTH + 1 + (sizeof(prof__state) + 11) / 12;   /* 1: it is any word */
+        limit -= PROF__CORE_SHARE;
         if (core->cursor <= limit) {
             prof__state_make(context, limit);
             prof__unmask(mask);
@@ -4404,18 +4408,7 @@ PROF__EAGER uint32_t prof__divide(uint64_t *n, uint32_t by) {
 PROF__FN char *prof__text_u64(char *p, uint64_t n) {
     char digits[20];
     int i = 20;
-#if PROF__BARE                           /* nine digits are 32 bits */
-    for (int least = 20; n >> 32; least -= 9) {
-        uint32_t low = prof__divide(&n, 1000000000u);
-        for (; i > least - 9; low /= 10u) digits[--i] = (char)('0' + low % 10u);
-    }
-    for (uint32_t low = (uint32_t)n;;) {
-        digits[--i] = (char)('0' + low % 10u);
-        if (!(low /= 10u)) break;
-    }
-#else
-    do digits[--i] = (char)('0' + n % 10u); while (n /= 10u);
-#endif
+    do digits[--i] = (char)('0' + prof__divide(&n, 10)); while (n);
     memcpy(p, digits + i, (size_t)(20 - i));
     return p + 20 - i;
 }
@@ -4429,6 +4422,11 @@ PROF__FN char *prof__text_i64(char *p, int64_t n) {
 PROF__EAGER char *prof__text_us(char *p, uint64_t ns) {
     uint32_t part = prof__divide(&ns, 1000);
     p = prof__text_u64(p, ns);
+    if (PROF__BARE) {                    /* 1000 and the digits, and the point over the 1 */
+        char *end = prof__text_u64(p, 1000u + part);
+        *p = '.';
+        return end;
+    }
     p[0] = '.';
     p[1] = (char)('0' + part / 100u);
     p[2] = (char)('0' + part / 10u % 10u);
@@ -4617,10 +4615,9 @@ PROF__FN void prof__out_json_rare(prof__out *o, const char **s) {
         *o->p++ = '\\';
         *o->p++ = (char)c;
     } else if (c < 0x20 || c == 0x7f) {
-        memcpy(o->p, "\\u00", 4);
-        o->p[4] = hex[c >> 4];
-        o->p[5] = hex[c & 15];
-        o->p += 6;
+        prof__out_text(o, "\\u00");
+        *o->p++ = hex[c >> 4];
+        *o->p++ = hex[c & 15];
     } else {
         prof__out_code_point(o, s);
         return;
@@ -4634,6 +4631,12 @@ PROF__INLINE bool prof__json_plain(char c) {
 
 /* s inside a JSON string. */
 PROF__FN void prof__out_json(prof__out *o, const char *s) {
+    const char *from = s;
+    for (; PROF__BARE && *from; from = s) {
+        while (prof__json_plain(*s)) s++;
+        prof__out_bytes(o, from, (size_t)(s - from));
+        if (*s) prof__out_json_rare(o, &s);
+    }
     while (*s) {
         prof__out_room(o, 32);
         for (int i = 0; i < 32 && prof__json_plain(*s); i++) *o->p++ = *s++;
@@ -4648,7 +4651,7 @@ PROF__FN void prof__out_us(prof__out *o, int64_t ns) {
 }
 
 /* Writes format, where %s is a text, %j one within the quotes of JSON, %u a uint64_t, %i an
-   int64_t, and not on targets: %t an int64_t of ns as microseconds with three decimals, %b bytes
+   int64_t, %t an int64_t of ns as microseconds with three decimals, and, not on targets, %b bytes
    and their size_t. make lint checks the arguments. */
 PROF__FN void prof__out_f(prof__out *o, const char *format, ...) {
     va_list arguments;
@@ -4662,8 +4665,8 @@ PROF__FN void prof__out_f(prof__out *o, const char *format, ...) {
         if (what == 's') prof__out_text(o, va_arg(arguments, const char *));
         else if (what == 'j') prof__out_json(o, va_arg(arguments, const char *));
         else if (what == 'u') prof__out_u64(o, va_arg(arguments, uint64_t));
-        else if (PROF__BARE || what == 'i') prof__out_i64(o, va_arg(arguments, int64_t));
         else if (what == 't') prof__out_us(o, va_arg(arguments, int64_t));
+        else if (PROF__BARE || what == 'i') prof__out_i64(o, va_arg(arguments, int64_t));
         else {
             from = va_arg(arguments, const char *);
             prof__out_bytes(o, from, va_arg(arguments, size_t));
@@ -5389,10 +5392,17 @@ PROF__INLINE uint64_t prof__record_get(const prof__record *c) {
     return (uint64_t)c->duration << 32 | c->end;
 }
 
+PROF__FN void prof__clock_back(void);
+
 /* The end of a zone's record, whole. Half a turn back: its clock record was displaced.
-   Freestanding: the first such time after the one before it. */
+   Freestanding: the first such time after the one before it; more than half a wrap: the clock went
+   back. */
 PROF__EAGER uint64_t prof__cursor_end(prof__cursor *k, uint32_t end) {
-    if (PROF__BARE) return k->base += end - (uint32_t)k->base;
+    if (PROF__BARE) {
+        uint32_t step = end - (uint32_t)k->base;
+        if (step >> 31) prof__clock_back();
+        return k->base += step;
+    }
     if (PROF__UNLIKELY(k->last >> 32 == k->base >> 32 &&
                        (uint64_t)end + INT32_MAX < (uint32_t)k->last))
         k->base += (uint64_t)1 << 32;
@@ -6117,6 +6127,9 @@ struct prof_trace {
 #endif
 };
 static struct prof_trace prof__trace;
+
+/* A reader has found it. */
+PROF__FN void prof__clock_back(void) { prof__trace.steps++; }
 
 /* Bytes the analysis of n slots takes: an event each, and what queries need beside it. */
 #define PROF__SLOT_SHARE (sizeof(prof_event) + (sizeof(void *) > 4 ? 16 : 24))
@@ -12265,7 +12278,7 @@ PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t 
     }
     if (PROF__UNLIKELY(r->pending > z.depth + 1)) prof__read_lost(r, z.depth + 1);
     if (end < r->k.last) {               /* the clock went back */
-        prof__trace.steps++;
+        prof__clock_back();
         end = r->k.last;
     }
     z.start = duration > end ? end : end - duration;
@@ -18255,20 +18268,32 @@ PROF__FN uint64_t prof__chrome_tid(const struct prof_trace *s, uint32_t thread) 
 }
 
 /* `"pid":1,"tid":2,"ts":` of a thread: the same for all its events. */
-typedef struct prof__place { uint32_t thread; size_t length; char text[64]; } prof__place;
+typedef struct prof__place {
+    uint32_t thread;
+    uint64_t tid;
+    size_t length;                       /* hosted: of what stands before the time */
+    char text[PROF__BARE ? 1 : 64];
+} prof__place;
 
 PROF__FN void prof__chrome_place(prof__place *place, const struct prof_trace *s, uint32_t thread,
                                  uint64_t tid) {
-    char *p = PROF__LITERAL(place->text, "\"pid\":");
+    char *p = place->text;
+    place->thread = thread;
+    place->tid = tid;
+    if (PROF__BARE) return;
+    p = PROF__LITERAL(p, "\"pid\":");
     p = prof__text_u64(p, prof__chrome_pid(s));
     p = PROF__LITERAL(p, ",\"tid\":");
     p = prof__text_u64(p, tid);
     p = PROF__LITERAL(p, ",\"ts\":");
     place->length = (size_t)(p - place->text);
-    place->thread = thread;
 }
 
 PROF__EAGER void prof__chrome_where(prof__out *o, const prof__place *place, int64_t ns) {
+    if (PROF__BARE) {                    /* calls are smaller than copies */
+        prof__out_f(o, "\"pid\":1,\"tid\":%u,\"ts\":%t", place->tid, ns);
+        return;
+    }
     prof__out_room(o, 128);
     memcpy(o->p, place->text,
            sizeof place->text); /* all of it: a copy of known size is the fastest */
@@ -18277,6 +18302,13 @@ PROF__EAGER void prof__chrome_where(prof__out *o, const prof__place *place, int6
 
 PROF__EAGER void prof__chrome_zone(prof__out *o, const prof__place *place, const char *name,
                                     int64_t start_ns, int64_t end_ns, uint32_t flags) {
+    if (PROF__BARE) {
+        prof__out_f(o, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"%j\",", name);
+        prof__chrome_where(o, place, start_ns);
+        prof__out_f(o, flags & PROF_EVENT_UNFINISHED ? ",\"dur\":%t,\"args\":{\"finished\":false}}"
+                                                     : ",\"dur\":%t}", end_ns - start_ns);
+        return;
+    }
     prof__out_room(o, 64);
     o->p = PROF__LITERAL(o->p, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"");
     prof__out_json(o, name);
@@ -18392,7 +18424,7 @@ PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
 #  define prof__chrome_devices(o, s) ((void)(o), (void)(s))
 
 PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
-    prof__place place = { PROF_NONE, 0, "" };
+    prof__place place = { PROF_NONE, 0, 0, "" };
     prof__chrome_threads(o, s);
     for (uint32_t i = 0; i < s->event_count && !o->failed; i++)
         prof__chrome_event(o, &place, s, s->events + i);
@@ -19206,7 +19238,7 @@ PROF__FN bool prof__is_range(const struct prof_trace *s, const prof_event *e) {
 
 /* The rows, and all events in them. */
 PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
-    prof__place place = { PROF_NONE, 0, "" };
+    prof__place place = { PROF_NONE, 0, 0, "" };
     const bool told = !s->built && prof__sources.told;
     prof__gpu gpu;
     prof__gpu_open(&gpu, s);
@@ -19657,7 +19689,7 @@ PROF__FN void prof__chrome_unordered(prof__out *o, const struct prof_trace *s) {
 #endif
 
 PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool array, bool marks) {
-    prof__place place = { PROF_NONE, 0, "" };
+    prof__place place = { PROF_NONE, 0, 0, "" };
     if (array) prof__chrome_array_head(o, s, true);
     else prof__chrome_head(o, s);
     prof__chrome_events(o, s);

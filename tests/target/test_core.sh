@@ -78,6 +78,9 @@ check 'core, 255 open zones are in the dump' deep
 check 'core, 256 are an error' sh -c "! gcc -DPROF_CORE -DPROF_FREESTANDING -DPROF_MAX_DEPTH=256 \
     -DPROF_IMPLEMENTATION -I. -x c -fsyntax-only prof.h 2>$out/said &&
     grep -q 'PROF_CORE has 255 open zones' $out/said"
+check 'core, an arena without room for a context is an error' sh -c "! gcc -DPROF_CORE \
+    -DPROF_FREESTANDING -DPROF_ARENA_SIZE=400 -DPROF_IMPLEMENTATION -I. -x c -fsyntax-only prof.h \
+    2>$out/said && grep -q 'PROF_ARENA_SIZE_is_too_small_for_one_context' $out/said"
 
 # ---- What it lacks ----
 

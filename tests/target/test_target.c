@@ -5,8 +5,9 @@
 #define PROF_MAX_CONTEXTS 16
 #define PROF_CONTEXT() in_context
 #define PROF_NOW() ((uint32_t)clock_ticks)
+#define PROF_CLOCK_BITS clock_bits
 
-static unsigned in_context;
+static unsigned in_context, clock_bits = 32;
 static unsigned long long clock_ticks;
 
 #include "../test.h"
@@ -16,6 +17,7 @@ static prof_desc target_desc(void) {
     memset(&desc, 0, sizeof desc);
     in_context = 0;
     clock_ticks = 12345;
+    clock_bits = 32;
     return desc;
 }
 
@@ -89,6 +91,40 @@ static void test_target_still_clock(void) {
     trace = prof_stop();
     PASS_ON(test_tree(trace));
     EQUAL(prof_get_stats().recorded, 10);
+}
+
+/* A timer of few bits counts in its lowest ones alone. */
+static void test_target_timer_bits(void) {
+    for (unsigned bits = 16; bits <= 32; bits += 8) {
+        prof_desc desc = target_desc();
+        unsigned long long all = (1ull << bits) - 1;
+        prof_trace *trace;
+        clock_bits = bits;
+        clock_ticks = all - 5;
+        EQUAL(prof_start(&desc), PROF_OK);
+        for (int i = 0; i < 30; i++) {
+            PROF_BLOCK("zone") clock_ticks = (clock_ticks + all / 2 - 9) & all;
+        }
+        trace = prof_stop();
+        PASS_ON(test_tree(trace));
+        EQUAL(lasted(test_find(trace, "zone", 17)), (int64_t)(all / 2 - 9));
+        EQUAL(prof_get_stats().clock_steps, 0);
+    }
+}
+
+/* The chip's clock goes back, while no zone is open. */
+static void test_target_timer_back(void) {
+    prof_desc desc = target_desc();
+    prof_trace *trace;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 10; i++) {
+        PROF_BLOCK("zone") clock_ticks += 100;
+        clock_ticks -= 1000;
+    }
+    trace = prof_stop();
+    PASS_ON(test_tree(trace));
+    EQUAL(prof_get_stats().recorded, 10);
+    EQUAL(prof_get_stats().clock_steps, 9);
 }
 
 /* A clock of the caller's that goes back stands still for that long; it is counted. */
@@ -524,6 +560,74 @@ static bool write_output(void *user, const void *data, size_t size) {
     return true;
 }
 
+static void raw_stream(output *o) {
+    static char memory[4096];
+    prof_desc desc = target_desc();
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream.write = write_output;
+    desc.stream.user = o;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 200; i++) {
+        PROF_BLOCK("zone") clock_ticks += 1500;
+        if (i % 10 == 0) interrupt(3);
+        for (int n = 0; n < 9 && prof_flush() != PROF_OK; n++) {}
+    }
+    o->fail_each = 0;                    /* prof_stop does not write again what failed */
+    prof_stop();
+    EQUAL(prof_get_stats().dropped, 0);
+}
+
+/* Slots in blocks of records. */
+static unsigned slots_in(const output *o) {
+    uint32_t words[3];
+    unsigned n = 0;
+    for (size_t at = 0; at < o->size; at += 24 + words[2]) {
+        memcpy(words, o->text + at, sizeof words);
+        if ((words[1] & 0xffff) == 4) n += (words[2] - 40) / 12;
+    }
+    return n;
+}
+
+/* What the sink does not take comes again, once. */
+static void test_target_raw_failures(void) {
+    static output whole, o;
+    memset(&whole, 0, sizeof whole);
+    PASS_ON(raw_stream(&whole));
+    EQUAL(prof_get_stats().stream_failures, 0);
+    for (unsigned each = 2; each < 9; each++) {
+        memset(&o, 0, sizeof o);
+        o.fail_each = each;
+        PASS_ON(raw_stream(&o));
+        EQUAL(slots_in(&o), slots_in(&whole));
+        CHECK(prof_get_stats().stream_failures > 0, "it did not fail");
+    }
+}
+
+static void test_target_dump_failures(void) {
+    static output o;
+    prof_sink sink = { write_output, &o };
+    prof_desc desc = target_desc();
+    unsigned all;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 200; i++) {
+        PROF_BLOCK("zone") clock_ticks += 1500;
+    }
+    prof_stop();
+    memset(&o, 0, sizeof o);
+    o.fail_each = 1000;
+    EQUAL(prof_dump(sink), PROF_OK);
+    all = o.calls;
+    CHECK(all > 5, "%u blocks", all);
+    for (unsigned fails = 1; fails <= all; fails++) {
+        memset(&o, 0, sizeof o);
+        o.fail_each = fails;
+        EQUAL(prof_dump(sink), PROF_ERROR_SINK);
+        EQUAL(o.calls, fails);
+    }
+}
+
 static void test_target_aggregate_table(void) {
     static char memory[4096];
     static output table, rows_table;
@@ -851,6 +955,8 @@ int main(void) {
     RUN(test_target_silence);
     RUN(test_target_still_clock);
     RUN(test_target_clock_back);
+    RUN(test_target_timer_bits);
+    RUN(test_target_timer_back);
     RUN(test_target_contexts);
     RUN(test_target_context_too_high);
     RUN(test_target_number_again);
@@ -865,6 +971,8 @@ int main(void) {
     RUN(test_target_aggregate);
     RUN(test_target_aggregate_long);
     RUN(test_target_aggregate_table);
+    RUN(test_target_raw_failures);
+    RUN(test_target_dump_failures);
     RUN(test_target_chrome_array);
     RUN(test_target_chrome_array_failures);
     RUN(test_target_platform);
