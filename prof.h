@@ -4588,13 +4588,17 @@ PROF__FN void prof__out_i64(prof__out *o, int64_t n) {
 /* Bytes of the UTF-8 sequence at s: 1 to 4; 0 when it is not one. */
 PROF__FN size_t prof__utf8_length(const char *s) {
     const unsigned char *u = (const unsigned char *)s;
-    size_t n = u[0] < 0x80 ? 1 : u[0] >= 0xc2 && u[0] < 0xe0 ? 2 : (u[0] & 0xf0) == 0xe0 ? 3
-             : u[0] >= 0xf0 && u[0] < 0xf5 ? 4 : 0;
-    for (size_t i = 1; i < n; i++)
+    uint32_t c = u[0], n = 0;
+    if (c < 0x80) return 1;
+    while (c & 0x80u >> n) n++;          /* as many bytes as there are ones in front */
+    if (n < 2 || n > 4) return 0;
+    c &= 0x7fu >> n;
+    for (uint32_t i = 1; i < n; i++) {
         if ((u[i] & 0xc0) != 0x80) return 0;
-    if ((u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] > 0x9f) ||
-        (u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] > 0x8f)) return 0;
-    return n;
+        c = c << 6 | (u[i] & 0x3f);
+    }
+    /* No surrogate, at most 10ffff, and not in fewer bytes: from 2^7, 2^11, 2^16 on. */
+    return c >> 11 == 0x1b || c > 0x10ffff || !(c >> (5 * n - 4 + (n == 2))) ? 0 : n;
 }
 
 #define PROF__REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
@@ -24771,7 +24775,7 @@ PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
 #if PROF__BARE
 /* What a state and a chunk take, and what both entail for the analysis: returned, of a context.
    size: of the arena. */
-PROF__FN size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t size) {
+PROF__INLINE size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t size) {
     size_t depth = shape & 0xff, slots = PROF__RESERVE(depth) + PROF__WORK_SLOTS;
     size_t share = shape & PROF__SHAPE_RECORDS_ONLY ? 0 : PROF__SLOT_SHARE;
     slots = PROF__MAX(slots, size >> 10);
