@@ -21394,11 +21394,11 @@ PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     uint64_t tid = prof__chrome_row_tid(&prof__trace, row);
     bool tell = again || !PROF__LOAD(row->announced);
-    char name[sizeof row->name];
+    char copy[sizeof row->name], *name = PROF__BARE ? row->name : copy;
     prof__chrome_begin(&prof__trace);
     PROF__STORE(row->announced, 1u);     /* first: a name that comes now is to be told, too */
     if (tell) {
-        prof__row_name_read(row, name);
+        if (!PROF__BARE) prof__row_name_read(row, name);
         prof__chrome_thread(&c->out, prof__chrome_pid(&prof__trace), tid, name[0] ? name : NULL,
                             row->number);
     }
