@@ -150,6 +150,9 @@ quick_jobs() {   # projects that use an installed prof.h only with --all: CMake,
 
 [ "${1:-}" = --job ] && { job "$2"; exit 0; }
 
+# python3 may be a script that looks for the real one (pyenv), which takes ten times as long.
+python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) && PATH=$(dirname "$python"):$PATH
+
 ALL='' TERMINAL=''
 [ "${1:-}" = --all ] && { ALL=1; shift; }
 [ -t 1 ] && TERMINAL=1

@@ -32,10 +32,10 @@ takes_little() { few=$(peak "$@" "$out/few.json") && [ "$few" -lt 64000 ]; }
 if [ -z "${TEST_SAMPLE-}" ]; then
     launches 200000 >"$out/few.json"
     launches 600000 >"$out/many.json"
-    bounded=grows_not
+    bounded=grows_not most=600000
 else
     launches 10000 >"$out/few.json"
-    bounded=takes_little
+    bounded=takes_little most=10000
 fi
 constant() {     # NAME COMMAND...
     name=$1
@@ -59,5 +59,20 @@ constant percentiles report --percentiles
 awk 'BEGIN { print "["; for (i = 0; i < 300000; i++) printf "{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":%d,\"ts\":%d,\"dur\":%d},\n", i % 2, 1e6 * i, i * 7919 % 300000; print "{\"ph\":\"M\",\"name\":\"x\"}]" }' >"$out/differ.json"
 says percentiles_of_many ',149999.000,269999.000,296999.000,' 0 \
     "$prof" report --percentiles --time-unit us -f csv "$out/differ.json"
-rm -f "$out/differ.json" "$out/few.json" "$out/many.json"
+for kind in folded pb.gz csv parquet pftrace sqlite; do
+    constant "export_$kind" export -o "$out/within.$kind"
+done
+# In pieces of a temporary file as in memory.
+whole() {
+    python3 - <<END
+import sqlite3
+print(*sqlite3.connect('$out/within.sqlite').execute('''
+    SELECT count(*), sum(op_id = id - 2), sum(parent_id = id - 1 AND depth = 1),
+           sum(self_ns = 5000 AND device_self_ns = 3000 AND dur_ns = 10000),
+           (SELECT count(*) FROM flows WHERE to_id = from_id + 1),
+           (SELECT integrity_check FROM pragma_integrity_check) FROM events'''))
+END
+}
+says all_is_whole "($((3 * most)), $most, $most, $most, $most, 'ok')" 0 whole
+rm -f "$out/differ.json" "$out/few.json" "$out/many.json" "$out"/within.*
 exit $failed

@@ -358,35 +358,8 @@ for kind in sqlite csv parquet pftrace pb.gz csv/ parquet/; do
 done
 # ---- constant memory ----
 
-# COUNT events: ops, in each a launch, of each a kernel, with an arrow to it.
-many() {
-    awk -v count="$1" 'BEGIN {
-        print "{\"traceEvents\": [{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 1, \"tid\": 0, \"args\": {\"name\": \"p\"}}"
-        x = ",\n{\"ph\": \"X\", \"pid\": %d, \"tid\": %d, \"ts\": %d, \"dur\": %d, \"cat\": \"%s\", \"name\": \"%s %d\", \"args\": {"
-        arrow = ",\n{\"ph\": \"%s\", \"id\": %d, \"pid\": %d, \"tid\": %d, \"ts\": %d, \"cat\": \"ac2g\", \"name\": \"ac2g\"}"
-        for (i = 0; i < count; i += 3) {
-            printf x "\"External id\": %d}}", 1, 1, 4 * i, 10, "cpu_op", "op", i % 7, i
-            printf x "\"correlation\": %d}}", 1, 1, 4 * i + 1, 5, "cuda_runtime", "launch", i % 2, i
-            printf x "\"correlation\": %d}}", 0, 7, 4 * i + 9, 3, "kernel", "k", i % 5, i
-            printf arrow arrow, "s", i, 1, 1, 4 * i + 1, "f", i, 0, 7, 4 * i + 9
-        }
-        print "]}"
-    }'
-}
-many 201000 >"$out/few.json"
-many 300000 >"$out/many.json"
-peak() {     # FORMAT TRACE: kB of memory
-    python3 - "$prof" export -o "$out/within.$1" "$2" <<'END'
-import resource
-import subprocess
-import sys
-subprocess.run(sys.argv[1:], check=True, capture_output=True)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-END
-}
-constant() { few=$(peak "$1" "$out/few.json") && many=$(peak "$1" "$out/many.json") && [ "$many" -lt $((few + 3000)) ]; }
-for kind in folded pb.gz csv parquet sqlite pftrace; do try "constant_memory_$kind" constant "$kind"; done
-# Nor with threads that are over: a raw stream of 20,000, which change memory in their zones.
+# See also test_prof_constant.sh. With threads that are over: a raw stream of 20,000, which change
+# memory in their zones.
 python3 tests/command/raw_threads.py 20000 >"$out/threads.raw"
 # shellcheck disable=SC3045
 threads_within() ( ulimit -v $((220 * 1024)) && exec "$prof" "$@" "$out/threads.raw" )
@@ -396,21 +369,11 @@ says many_threads_memory "" 0 threads_within memory
 try many_threads_pftrace threads_within export -o "$out/within.pftrace"
 rm "$out/threads.raw"
 # Nor with arrows from launches to their work, which come when all the rest is read.
-python3 tests/command/raw_threads.py 3 150000 >"$out/works.raw"
+python3 tests/command/raw_threads.py 3 ${ALL:+1}50000 >"$out/works.raw"
 # shellcheck disable=SC3045
 works_within() ( ulimit -v $((150 * 1024)) && exec "$prof" "$@" "$out/works.raw" )
 says constant_memory_arrows "launch" 0 works_within steps --name launch -f csv
 rm "$out/works.raw"
-# In pieces of a temporary file as in memory.
-says many_are_whole "(300000, 100000, 100000, 100000, 100000, 'ok')" 0 python3 - <<END
-import sqlite3
-print(*sqlite3.connect('$out/within.sqlite').execute('''
-    SELECT count(*), sum(op_id = id - 2), sum(parent_id = id - 1 AND depth = 1),
-           sum(self_ns = 5000 AND device_self_ns = 3000 AND dur_ns = 10000),
-           (SELECT count(*) FROM flows WHERE to_id = from_id + 1),
-           (SELECT integrity_check FROM pragma_integrity_check) FROM events'''))
-END
-rm -f "$out/few.json" "$out/many.json" "$out"/within.*
 says no_format "this ending says no format" 2 "$prof" export -o "$out/run.xyz" "$out/odd.json"
 says no_output "export needs -o" 2 "$prof" export "$out/odd.json"
 says no_trace "export needs a trace" 2 "$prof" export -o "$out/run.pftrace"
