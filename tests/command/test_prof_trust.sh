@@ -196,7 +196,8 @@ done
 try too_large_temporary_report too_large 'full: a temporary file cannot be used: ' report
 of=../evil.json try too_large_sqlite too_large 'x.sqlite: cannot be written: ' export -o x.sqlite
 try too_large_json too_large 'x.json: cannot be written: ' export -o x.json
-try too_large_stdout too_large 'stdout: cannot be written: ' cut --to 100s
+try too_large_temporary_cut too_large 'full: a temporary file cannot be used: ' cut --to 100s
+of=$PWD/tests/command/traces/kineto_2024.json try too_large_stdout too_large 'stdout: cannot be written: ' cut --to 100s
 try too_large_merged too_large 'prof_merged_.*: cannot be written: ' export -o x.pftrace ../big.json
 says no_temporary_folder "none: a temporary file cannot be used: No such file" 2 \
     env TMPDIR="$out/none" "$prof" report "$out/big.json"
