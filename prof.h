@@ -962,12 +962,11 @@ PROF_API void prof_thread_end(void);
    Its memory is the next task's, but in PROF_MODE_TRACE, where its records stay. */
 PROF_API void prof_task_in(uint32_t number, const char *name);
 PROF_API void prof_task_gone(uint32_t number);
-#else                                    /* there each task is a thread, or a prof_context_switch */
+#else
+/* There each task is a thread, or a prof_context_switch. */
 #  define prof_task_in(number, name) ((void)(number), (void)(name))
 #  define prof_task_gone(number) ((void)(number))
-#endif
 
-#if !PROF__BARE
 /* What longjmp, or another language's exception, leaves without an end: prof_mark() before setjmp
    says which zones are open, prof_unwind(mark) after the jump ends all that the calling thread has
    begun since and not ended. They end now, and count as healed. A mark is good for many jumps,
@@ -1069,9 +1068,7 @@ PROF_API void prof_module_pop(void);
 
 /* The calling thread's id, as in prof_thread_info. */
 PROF_API uint64_t prof_thread_id(void);
-#endif
 
-#if !PROF__BARE
 /* ---- observers: told of what is recorded, as it is recorded ---- */
 
 /* The callbacks may be NULL. begin to counter run on the recording thread, which waits for them;
@@ -5684,7 +5681,10 @@ typedef struct prof__tally {
 #endif
 } prof__tally;
 
-#if !PROF__BARE
+#if PROF__BARE
+#  define prof__inside(now) (now)
+#  define prof__copy_words memcpy
+#else
 /* Where the rows of sites are: at their place or the next free one; one is always free. */
 typedef struct prof__tally_index {
     uint32_t mask;                       /* places - 1; a power of two */
@@ -5866,12 +5866,7 @@ typedef struct prof__chunk {             /* free memory for records, described i
 
 typedef struct prof__knot { uint64_t tick, ns; } prof__knot;
 #define PROF__KNOTS 64
-#endif
 
-#if PROF__BARE
-#  define prof__inside(now) (now)
-#  define prof__copy_words memcpy
-#else
 /* Words that their thread may be writing. The fence keeps the compiler from calling memcpy. */
 PROF__FN PROF__RACES void prof__copy_words(void *to, const void *from, size_t bytes) {
     for (size_t i = 0; i < bytes; i += sizeof(uint32_t)) {
@@ -5915,31 +5910,9 @@ typedef struct prof__step { prof_extra extra; char name[40]; } prof__step;
 #define PROF__EVENT_TOLD 0x1000          /* or its "Zone parent id": see prof__marks_make */
 #define PROF__STEP_SHARE (sizeof(prof__step) + PROF__GROUP_SHARE + PROF__LANE_SHARE)
 
-#if !PROF__BARE
-/* What lives from prof_start to prof_stop, over all windows. */
-static struct prof__session {
-    prof_desc desc;
-    bool open;                           /* prof_start came, prof_stop not yet */
-    bool busy;                           /* one of the calls that open and close windows runs */
-    bool prepared;                       /* by prof_prepare: prof_start(NULL) comes next */
-    bool has_steps;                      /* there is a schedule */
-    bool unstreamed;                     /* desc asked for a stream, which cannot carry all of it */
-    bool silent;                         /* a device stopped by itself: no more in this cycle */
-    bool step_open;                      /* the step began in this window, at step_tick */
-    uint32_t activities;                 /* that are wanted and there */
-    uint32_t enabled;                    /* those being recorded */
-    prof_action action;
-    uint64_t step, step_tick, errors;
-} prof__session;
-#endif
-
 #if PROF__BARE
 typedef uint32_t prof__amount;
-#else
-typedef uint64_t prof__amount;           /* as the fields of prof_stats */
-#endif
 
-#if PROF__BARE
 struct prof__parts {                     /* all but mode may be NULL */
     prof_mode mode;
     void *(*chunk)(void *state);         /* one more, or one that may be used again; NULL: none.
@@ -5960,9 +5933,25 @@ struct prof__hooks {
 
 /* Bytes that a state takes, and a chunk, with what both entail for the analysis. */
 typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof__plan;
-#endif
+#else
+/* What lives from prof_start to prof_stop, over all windows. */
+static struct prof__session {
+    prof_desc desc;
+    bool open;                           /* prof_start came, prof_stop not yet */
+    bool busy;                           /* one of the calls that open and close windows runs */
+    bool prepared;                       /* by prof_prepare: prof_start(NULL) comes next */
+    bool has_steps;                      /* there is a schedule */
+    bool unstreamed;                     /* desc asked for a stream, which cannot carry all of it */
+    bool silent;                         /* a device stopped by itself: no more in this cycle */
+    bool step_open;                      /* the step began in this window, at step_tick */
+    uint32_t activities;                 /* that are wanted and there */
+    uint32_t enabled;                    /* those being recorded */
+    prof_action action;
+    uint64_t step, step_tick, errors;
+} prof__session;
 
-#if !PROF__BARE
+typedef uint64_t prof__amount;           /* as the fields of prof_stats */
+
 /* ns by the OS's clock, of this session: see prof_stats. opened: when the window did. */
 static struct prof__own_times {
     uint64_t prepare, start, stop, analysis, opened, window;
@@ -8488,14 +8477,12 @@ PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
 #define prof__rows_unused(s) ((s)->pool.free_rows)
 #define prof__row_again_of(row) ((row)->again)
 PROF_API PROF__QUIET void prof_tick(void) {}
-#endif /* !PROF__BARE */
-
+#else
 /* ---- @TARGET: the recorder of freestanding builds: interrupts, no threads ----
 
    The same records and sums as @RECORD makes, without threads, a C library or atomics. What a call
    does differently is told where it is declared, under "Freestanding". */
 
-#if PROF__BARE
 /* Begin and end are written for their number of instructions. They test two things: has the mark a
    site and the stack room, is the token that of the innermost zone and has the chunk room. All
    that is rare comes to the slow path through these: prof__contexts then holds &prof__nowhere,
@@ -10152,7 +10139,6 @@ PROF_API PROF__QUIET uint64_t prof_thread_id(void) {
     }
     return p.thread_id ? p.thread_id(p.user) : prof__os_thread_id();
 }
-#endif
 
 /* ---- @SYMBOLS: addresses to names: what is mapped where, and the symbols of ELF files ----
 
@@ -10160,7 +10146,6 @@ PROF_API PROF__QUIET uint64_t prof_thread_id(void) {
    - The files are the program's own, and untrusted all the same: what makes no sense is no name.
    - An address without a name is shown as such. */
 
-#if !PROF__BARE
 /* A return address, and where its text is wanted. entry: only the function counts, for one mark
    may compile to several calls. */
 typedef struct prof__symbol { uintptr_t address; const char **text; bool entry; } prof__symbol;
@@ -11027,7 +11012,6 @@ PROF__FN const char *prof__native_check(prof_native how) {
         return "native_stack: the C library has no backtrace(); try PROF_NATIVE_FRAMES";
     return prof__unwind(some, 4) ? NULL : "native_stack: the unwinder finds nothing";
 }
-#endif
 
 /* ---- @COUNTERS: what the hardware and the kernel count in each zone ----
 
@@ -11035,7 +11019,6 @@ PROF__FN const char *prof__native_check(prof_native how) {
    - A counter that could not be opened is told, and in no column.
    - A zone's counts have its children's; @NEST takes those off. */
 
-#if !PROF__BARE
 static struct prof__counting {
     uint32_t count;                      /* counters; 0: none */
     uint32_t serial;                     /* of the sessions that have some */
@@ -11691,6 +11674,11 @@ PROF__FN int64_t prof__ticks_ns(uint64_t tick) {
 #if PROF__BARE
 typedef struct prof__scale { uint32_t none; } prof__scale;
 #  define prof__to_ns(scale, tick) prof__ticks_ns(tick)
+
+#  define prof__details_row() ((void)0)
+#  define prof__details_open(p) ((void)0)
+#  define prof__details_close(s) ((void)0)
+#  define prof__read_details(depth, e) ((void)(e))
 #else
 /* Ticks to ns since the session's start. Linear between two knots; never decreasing. */
 typedef struct prof__scale { uint64_t tick, ns, last_tick, mult; int shift; } prof__scale;
@@ -11732,9 +11720,7 @@ PROF__FN int64_t prof__to_ns(prof__scale *k, uint64_t tick) {
     if (s->clock == PROF_CLOCK_CPU) return prof__knots_ns(k, s->knots.list, s->knots.count, tick);
     return prof__ticks_ns(tick);
 }
-#endif
 
-#if !PROF__BARE
 /* ---- what is recorded beside zones: it stands before the record of its zone, and waits here ----
 
    Records are read twice: first to count the memory that all of this takes (prof__details.p is
@@ -12159,11 +12145,6 @@ PROF__FN void prof__details_close(struct prof_trace *s) {
     s->made_count = prof__details_now.made_count;
     s->read = true;
 }
-#else
-#  define prof__details_row() ((void)0)
-#  define prof__details_open(p) ((void)0)
-#  define prof__details_close(s) ((void)0)
-#  define prof__read_details(depth, e) ((void)(e))
 #endif
 
 /* What the reader hands on: zones in the order of their ends, innermost first, and moments. */
@@ -16401,15 +16382,12 @@ PROF_API PROF__QUIET prof_result prof_average_add(prof_average *into, const prof
     return PROF_OK;
 #undef PROF__SUM
 }
-#endif
 
 /* ---- @FLOPS: how much an op computes, by its inputs' shapes ----
 
    PyTorch's formulas for the ops that it knows.
    - An op without inputs, or with others than its formula takes, has 0.
    - A product that is too large stays at the largest number. */
-
-#if !PROF__BARE
 
 /* Sums and products that stop at the largest number. */
 PROF__FN uint64_t prof__mul(uint64_t a, uint64_t b) {
@@ -19529,6 +19507,8 @@ PROF__FN void prof__chrome_array_recorded(prof__out *o, const struct prof_trace 
 #if PROF__BARE
 #  define prof__chrome_legacy(o, s) ((void)0)
 #  define prof__chrome_marks(o, s) ((void)0)
+
+#  define prof__chrome_unordered(o, s) ((void)0)
 #else
 /* ---- the legacy array. PyTorch: EventList.export_chrome_trace() ---- */
 
@@ -19619,11 +19599,7 @@ PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
                    "\n{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window End\",\"pid\":\"\","
                    "\"tid\":\"\",\"ts\":%t}", end, end);
 }
-#endif
 
-#if PROF__BARE
-#  define prof__chrome_unordered(o, s) ((void)0)
-#else
 /* Where events have no room: thread by thread, in the order of ends, but for prof_order. */
 typedef struct prof__unordered {
     prof__out *o;
