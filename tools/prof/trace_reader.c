@@ -49,6 +49,7 @@ typedef struct known_key {
     uint64_t bit;
 } known_key;
 
+/* Of a few hundred bytes: json_next makes one for each item. */
 struct trace_source {
     unpacker *file;
     uint64_t file_size;          /* packed; 0: unknown */
@@ -77,7 +78,7 @@ struct trace_source {
     uint64_t defects[TRACE_DEFECTS];
     trace_member *args;          /* behind those of events before it, of which there are */
     size_t arg_first, arg_capacity;
-    known_key known_keys[KEY_LISTS][KEY_LIST];   /* of args, as the last ones had them */
+    known_key (*known_keys)[KEY_LIST];   /* of args, as the last ones had them; NULL: none yet */
     map keys;                    /* of args, the first `mapped` of them: see argument_with */
     size_t mapped;
     map rows;                    /* process or thread -> ON_..., WHO_RAN: see note_row */
@@ -758,6 +759,7 @@ static inline const char *skip_known_key(source *s, const char *p, known_key *kn
 static known_key *known_keys(source *s, const trace_event *event) {
     size_t size = event->cat.size;
     unsigned letter = size ? (unsigned char)event->cat.data[size / 2] : 0;
+    if (!s->known_keys) s->known_keys = allocate(KEY_LISTS * sizeof *s->known_keys);
     return s->known_keys[(letter + size) % KEY_LISTS];
 }
 
@@ -1375,6 +1377,7 @@ static void stop_ahead(source *s) {
     ahead_stop(s->ahead);
     map_free(&s->scanner->keys);
     free(s->scanner->decoded);
+    free(s->scanner->known_keys);
     free(s->scanner);
     s->scanner = NULL;
     s->ahead = NULL;
@@ -1707,6 +1710,7 @@ int trace_close(trace_reader *r) {
     if (s->pairs) pairs_close(s->pairs);
     free(s->read);
     free(s->args);
+    free(s->known_keys);
     map_free(&s->keys);
     map_free(&s->rows);
     intern_free(&s->unknown);

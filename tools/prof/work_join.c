@@ -92,14 +92,14 @@ static joined joined_work(const known_work *w) {
 }
 
 /* Where the number of this id's call stands, or belongs. Ids are counted up: as they are they meet
-   no other, but those of another kind, which begin half of the table away. */
+   no other, but those of another kind, which begin half of the table away. Where they meet one,
+   the steps are each id's own: behind it there may be thousands in a row. */
 static uint32_t *slot_of(const work_join *j, uint32_t kind, int64_t id) {
-    size_t mask = j->slot_count - 1, first = (size_t)id + (kind & 1) * (j->slot_count / 2);
-    size_t at = first & mask;
-    for (size_t step = 0; j->slots[at]; step++) {
+    size_t mask = j->slot_count - 1, at = (size_t)id + (kind & 1) * (j->slot_count / 2);
+    size_t step = (size_t)hash_mix((uint64_t)id * JOINS + kind) | 1;
+    for (at &= mask; j->slots[at]; at = (at + step) & mask) {
         const known_call *c = &j->calls[j->slots[at] - 1];
         if (c->id == id && c->kind == kind) break;
-        at = (step ? at + 1 : (size_t)hash_mix(first)) & mask;
     }
     return &j->slots[at];
 }
