@@ -9524,27 +9524,78 @@ PROF_API PROF__QUIET void prof_set_thread_name_f(const char *format, ...) {
    bytes each, whose third word says PROF__PART: alone, as when a signal handler's zone took the
    first one's place, they mean nothing. depth is that of the zone that has it: the next zone of
    that depth that the thread records. */
+/* How a field is coded in records, and so read, packed and written as JSON. */
 enum {
-    PROF__SHAPES = 1,                    /* for each input: dims | list << 31, bytes of its dtype
+    PROF__AS_SHAPES,                     /* for each: dims | list << 31, bytes of its dtype
                                             (UINT32_MAX: none); dims, or items as these; dtype */
-    PROF__STRIDES,
-    PROF__OUTPUTS,                       /* as PROF__SHAPES */
-    PROF__TENSORS,                       /* for each: id, storage, offset, type | index << 8 */
-    PROF__CONCRETE,                      /* for each text: bytes; the text */
-    PROF__STACKED,                       /* the same */
-    PROF__KWINPUTS,                      /* text of bytes bytes */
-    PROF__OVERLOAD,
-    PROF__HIERARCHY,
-    PROF__ARGUMENT,                      /* "key":value */
+    PROF__AS_TENSORS,                    /* for each: id, storage, offset, type | index << 8 */
+    PROF__AS_TEXTS,                      /* for each: bytes; the text */
+    PROF__AS_STACK,                      /* the same, in JSON one text */
+    PROF__AS_TEXT,                       /* text of bytes bytes */
+    PROF__AS_JSON                        /* the same, in JSON as it is */
+};
+
+/* The one list of the fields of prof_extra that point to something: number, coding, field, its
+   count (has: it is no list), the field of its dtypes, what the session must want, key in a Chrome
+   trace. Zones have the first nine, in records of these numbers; dtypes are in those of the shapes,
+   and the last two are of events from outside. */
+#define PROF__FIELDS_EACH(X) \
+    X(SHAPES, SHAPES, input_shapes, input_count, DTYPES, SHAPES, PROF_KEY_SHAPES) \
+    X(STRIDES, SHAPES, strides, input_count, NONE, SHAPES, "Input Strides") \
+    X(OUTPUTS, SHAPES, output_shapes, output_count, OUTPUT_DTYPES, SHAPES, NULL) \
+    X(TENSORS, TENSORS, tensors, tensor_count, NONE, SHAPES, NULL) \
+    X(CONCRETE, TEXTS, concrete_inputs, input_count, NONE, SHAPES, PROF_KEY_CONCRETE) \
+    X(STACKED, STACK, stack, stack_count, NONE, DETAILS, PROF_KEY_STACK) \
+    X(KWINPUTS, JSON, kwinputs, has, NONE, SHAPES, "kwinputs") \
+    X(OVERLOAD, TEXT, overload_name, has, NONE, DETAILS, PROF_KEY_OVERLOAD) \
+    X(HIERARCHY, TEXT, module_hierarchy, has, NONE, MODULES, "Module Hierarchy") \
+    X(DTYPES, TEXTS, dtypes, input_count, NONE, SHAPES, PROF_KEY_DTYPES) \
+    X(OUTPUT_DTYPES, TEXTS, output_dtypes, output_count, NONE, SHAPES, NULL) \
+    X(BACKEND, TEXT, backend, has, NONE, DETAILS, "Backend") \
+    X(TRACE_NAME, TEXT, trace_name, has, NONE, DETAILS, NULL)
+#define PROF__FIELD_NUMBER(number, coding, field, count, dtypes, wants, key) PROF__##number,
+#define PROF__FIELD_ROW(number, coding, field, count, dtypes, wants, key) \
+    { PROF__AS_##coding, offsetof(prof_extra, field), offsetof(prof_extra, count), PROF__##dtypes, \
+      PROF__WANTS_##wants, key },
+enum { PROF__NONE, PROF__FIELDS_EACH(PROF__FIELD_NUMBER) PROF__FIELDS };
+typedef struct prof__field {
+    uint8_t coding;
+    uint16_t at, count;                  /* offsets */
+    uint8_t dtypes, wants;
+    const char *key;                     /* NULL: Chrome traces do not have it */
+} prof__field;
+static const prof__field prof__fields[] = {
+    { 0, 0, 0, 0, 0, NULL }, PROF__FIELDS_EACH(PROF__FIELD_ROW)
+};
+
+/* Records of these numbers are no fields. */
+enum {
+    PROF__ARGUMENT = PROF__HIERARCHY + 1,   /* "key":value */
     PROF__FLOPS,                         /* number */
     PROF__SEQUENCE,                      /* number, thread; count: scope */
     PROF__ANNOTATION,
     PROF__COUNTED,                       /* a number for each of count counters */
     PROF__NATIVE,                        /* bytes: the number of its call stack, see @NATIVE */
     PROF__MODULE_PUSH,                   /* text; depth: zones open */
-    PROF__MODULE_POP,
-    PROF__ATTRIBUTES
+    PROF__MODULE_POP
 };
+
+PROF__FN const void *prof__field_get(const prof_extra *x, uint32_t field) {
+    const void *value;
+    memcpy(&value, (const char *)x + prof__fields[field].at, sizeof value);
+    return value;
+}
+
+PROF__FN uint32_t prof__field_count(const prof_extra *x, uint32_t field) {
+    uint32_t count;
+    memcpy(&count, (const char *)x + prof__fields[field].count, sizeof count);
+    return count;
+}
+
+PROF__FN void prof__field_set(prof_extra *x, uint32_t field, const void *value) {
+    memcpy((char *)x + prof__fields[field].at, &value, sizeof value);
+}
+
 #define PROF__PART_WORD ((uint32_t)PROF__PART << 8)
 #define PROF__SLOTS_MOST 250             /* of a record; a byte counts them */
 #define PROF__TEXT_MOST (8 * PROF__SLOTS_MOST)
@@ -9718,8 +9769,8 @@ PROF__FN void prof__attribute_close(prof__long *l, uint32_t type, uint32_t count
 
 PROF__FN void prof__attribute_text(uint32_t type, const char *s, uint32_t wants) {
     prof__long l;
-    size_t bytes = s ? prof__text_bytes(s, PROF__TEXT_MOST) : 0;
-    if (!s || !prof__attribute_open(&l, prof__text_slots(bytes), wants)) return;
+    size_t bytes = prof__text_bytes(s, PROF__TEXT_MOST);
+    if (!prof__attribute_open(&l, prof__text_slots(bytes), wants)) return;
     prof__long_text(&l, s, bytes);
     prof__attribute_close(&l, type, 1, bytes);
 }
@@ -9741,83 +9792,80 @@ PROF__FN void prof__shape_put(prof__long *l, const prof_shape *s, const char *dt
     if (dtype) prof__long_text(l, dtype, bytes);
 }
 
-/* Those of the inputs that fit. */
-PROF__FN void prof__attribute_shapes(uint32_t type, const prof_shape *shapes,
-                                     const char *const *dtypes, uint32_t count) {
+/* Slots that item i of a list takes; more than any record has: too many. */
+PROF__FN uint32_t prof__item_slots(uint32_t coding, const void *list, const char *const *dtypes,
+                                   uint32_t i) {
+    const prof_shape *s = (const prof_shape *)list + i;
+    size_t bytes;
+    if (coding == PROF__AS_TENSORS) return 4;
+    if (coding == PROF__AS_SHAPES)
+        return s->count > PROF__SLOTS_MOST ? s->count
+                                           : prof__shape_slots(s, dtypes ? dtypes[i] : NULL);
+    bytes = strlen(prof__text(((const char *const *)list)[i]));
+    return 1 + prof__text_slots(PROF__MIN(bytes, PROF__TEXT_MOST));
+}
+
+PROF__FN void prof__item_put(prof__long *l, uint32_t coding, const void *list,
+                             const char *const *dtypes, uint32_t i) {
+    if (coding == PROF__AS_SHAPES) {
+        prof__shape_put(l, (const prof_shape *)list + i, dtypes ? dtypes[i] : NULL);
+    } else if (coding == PROF__AS_TENSORS) {
+        prof_tensor tensor = ((const prof_tensor *)list)[i];
+        prof__long_put(l, tensor.id);
+        prof__long_put(l, tensor.storage);
+        prof__long_put(l, (uint64_t)tensor.offset);
+        prof__long_put(l, (uint64_t)(uint8_t)tensor.device.index << 8 | tensor.device.type);
+    } else {
+        const char *text = prof__text(((const char *const *)list)[i]);
+        prof__long_put(l, strlen(text));
+        prof__long_text(l, text, strlen(text));
+    }
+}
+
+/* An attribute by its coding: a text, or of a list the items that fit. */
+PROF__FN void prof__attribute_put(uint32_t type, const void *value, const char *const *dtypes,
+                                  uint32_t count) {
+    const prof__field *f = prof__fields + type;
     prof__long l;
     uint32_t slots = 0, fit = 0;
-    if (!shapes) return;
+    if (!value || !prof__wanted(f->wants)) return;
+    if (f->coding >= PROF__AS_TEXT) {
+        prof__attribute_text(type, (const char *)value, f->wants);
+        return;
+    }
     for (; fit < count; fit++) {
-        const prof_shape *s = shapes + fit;
-        uint32_t more = s->count > PROF__SLOTS_MOST ? PROF__SLOTS_MOST + 1
-                      : prof__shape_slots(s, dtypes ? dtypes[fit] : NULL);
+        uint32_t more = prof__item_slots(f->coding, value, dtypes, fit);
         if (more > PROF__SLOTS_MOST - slots) break;
         slots += more;
     }
     if (fit < count) PROF__COUNT(prof__loose.details_cut);
-    if (!prof__attribute_open(&l, slots, PROF__WANTS_SHAPES)) return;
-    for (uint32_t i = 0; i < fit; i++) prof__shape_put(&l, shapes + i, dtypes ? dtypes[i] : NULL);
-    prof__attribute_close(&l, type, fit, 0);
-}
-
-PROF__FN void prof__attribute_texts(uint32_t type, const char *const *texts, uint32_t count,
-                                    uint32_t wants) {
-    prof__long l;
-    uint32_t slots = 0, fit = 0;
-    if (!texts) return;
-    for (; fit < count; fit++) {
-        size_t bytes = texts[fit] ? strlen(texts[fit]) : 0;
-        if (1 + (bytes + 7) / 8 > PROF__SLOTS_MOST - slots) break;
-        slots += 1 + prof__text_slots(bytes);
-    }
-    if (fit < count) PROF__COUNT(prof__loose.details_cut);
-    if (!prof__attribute_open(&l, slots, wants)) return;
-    for (uint32_t i = 0; i < fit; i++) {
-        const char *s = texts[i] ? texts[i] : "";
-        prof__long_put(&l, strlen(s));
-        prof__long_text(&l, s, strlen(s));
-    }
+    if (!prof__attribute_open(&l, slots, f->wants)) return;
+    for (uint32_t i = 0; i < fit; i++) prof__item_put(&l, f->coding, value, dtypes, i);
     prof__attribute_close(&l, type, fit, 0);
 }
 
 PROF_API PROF__QUIET void prof_set_shapes(const prof_shape *shapes, const char *const *dtypes,
                                           uint32_t count) {
-    if (prof__wanted(PROF__WANTS_SHAPES))
-        prof__attribute_shapes(PROF__SHAPES, shapes, dtypes, count);
+    prof__attribute_put(PROF__SHAPES, shapes, dtypes, count);
 }
 
 PROF_API PROF__QUIET void prof_set_strides(const prof_shape *strides, uint32_t count) {
-    if (prof__wanted(PROF__WANTS_SHAPES))
-        prof__attribute_shapes(PROF__STRIDES, strides, NULL, count);
+    prof__attribute_put(PROF__STRIDES, strides, NULL, count);
 }
 
 PROF_API PROF__QUIET void prof_set_outputs(const prof_shape *shapes, const char *const *dtypes,
                                            uint32_t count) {
-    if (prof__wanted(PROF__WANTS_SHAPES))
-        prof__attribute_shapes(PROF__OUTPUTS, shapes, dtypes, count);
+    prof__attribute_put(PROF__OUTPUTS, shapes, dtypes, count);
 }
 
 PROF_API PROF__QUIET void prof_set_tensors(const prof_tensor *tensors, uint32_t count) {
-    prof__long l;
-    uint32_t fit = PROF__MIN(count, (uint32_t)PROF__SLOTS_MOST / 4);
-    if (!prof__wanted(PROF__WANTS_SHAPES) || !tensors) return;
-    if (fit < count) PROF__COUNT(prof__loose.details_cut);
-    if (!prof__attribute_open(&l, 4 * fit, PROF__WANTS_SHAPES)) return;
-    for (uint32_t i = 0; i < fit; i++) {
-        prof__long_put(&l, tensors[i].id);
-        prof__long_put(&l, tensors[i].storage);
-        prof__long_put(&l, (uint64_t)tensors[i].offset);
-        prof__long_put(&l, (uint64_t)(uint8_t)tensors[i].device.index << 8 |
-                               tensors[i].device.type);
-    }
-    prof__attribute_close(&l, PROF__TENSORS, fit, 0);
+    prof__attribute_put(PROF__TENSORS, tensors, NULL, count);
 }
 
 PROF_API PROF__QUIET void prof_set_inputs(const char *const *concrete, uint32_t count,
                                           const char *kwinputs) {
-    if (!prof__wanted(PROF__WANTS_SHAPES)) return;
-    if (concrete) prof__attribute_texts(PROF__CONCRETE, concrete, count, PROF__WANTS_SHAPES);
-    prof__attribute_text(PROF__KWINPUTS, kwinputs, PROF__WANTS_SHAPES);
+    prof__attribute_put(PROF__CONCRETE, concrete, NULL, count);
+    prof__attribute_put(PROF__KWINPUTS, kwinputs, NULL, 0);
 }
 
 PROF_API PROF__QUIET void prof_set_flops(uint64_t flops) {
@@ -9837,12 +9885,11 @@ PROF_API PROF__QUIET void prof_set_sequence(int64_t sequence_nr, uint8_t scope,
 }
 
 PROF_API PROF__QUIET void prof_set_overload(const char *name) {
-    if (prof__wanted(0)) prof__attribute_text(PROF__OVERLOAD, name, 0);
+    prof__attribute_put(PROF__OVERLOAD, name, NULL, 0);
 }
 
 PROF_API PROF__QUIET void prof_set_module(const char *hierarchy) {
-    if (prof__wanted(PROF__WANTS_MODULES))
-        prof__attribute_text(PROF__HIERARCHY, hierarchy, PROF__WANTS_MODULES);
+    prof__attribute_put(PROF__HIERARCHY, hierarchy, NULL, 0);
 }
 
 /* "key":value; the value is text when there is one. */
@@ -9881,7 +9928,7 @@ PROF_API PROF__QUIET void prof_set_arg_int(const char *key, int64_t value) {
 }
 
 PROF_API PROF__QUIET void prof_set_stack(const char *const *entries, uint32_t count) {
-    if (prof__wanted(0)) prof__attribute_texts(PROF__STACKED, entries, count, 0);
+    prof__attribute_put(PROF__STACKED, entries, NULL, count);
 }
 
 PROF_API PROF__QUIET void prof_set_annotation(void) {
@@ -9896,18 +9943,15 @@ PROF_API PROF__ENTRY void prof_push_with(const char *name, const prof_extra *wit
     prof__push_text(name);
     slot->with = NULL;
     if (!with || !PROF__LOAD(prof__on)) return;
-    prof_set_shapes(with->input_shapes, with->dtypes, with->input_count);
-    if (with->strides) prof_set_strides(with->strides, with->input_count);
-    prof_set_inputs(with->concrete_inputs, with->input_count, with->kwinputs);
-    if (with->output_shapes)
-        prof_set_outputs(with->output_shapes, with->output_dtypes, with->output_count);
-    if (with->tensors) prof_set_tensors(with->tensors, with->tensor_count);
+    for (uint32_t i = PROF__SHAPES; i <= PROF__HIERARCHY; i++) {
+        const void *value = prof__field_get(with, i), *dtypes = NULL;
+        if (prof__fields[i].dtypes) dtypes = prof__field_get(with, prof__fields[i].dtypes);
+        if (value)
+            prof__attribute_put(i, value, (const char *const *)dtypes, prof__field_count(with, i));
+    }
     if (with->flops > 0) prof_set_flops((uint64_t)with->flops);
     if (with->has & PROF_HAS_SEQUENCE_NR)
         prof_set_sequence(with->sequence_nr, with->scope, with->fwd_thread);
-    prof_set_overload(with->overload_name);
-    prof_set_module(with->module_hierarchy);
-    if (with->stack) prof_set_stack(with->stack, with->stack_count);
 }
 
 /* A record of the thread, not of a zone; depth: zones open. */
@@ -11784,16 +11828,29 @@ PROF__FN void prof__payload_bytes(prof__payload *p, char *to, size_t bytes) {
     if (!p->d->swap) memcpy(to, from, bytes);
 }
 
-/* Text of so many bytes, or as many as there are. NULL when only counted. */
-PROF__FN char *prof__payload_text(prof__payload *p, size_t bytes) {
+/* As many bytes as there are of so many. */
+PROF__FN size_t prof__payload_most(const prof__payload *p, size_t bytes) {
     size_t most = 8 * (size_t)(p->end - p->at);
-    char *text;
-    bytes = PROF__MIN(bytes, most);
-    text = (char *)prof__details_take(p->d, bytes + 1);
+    return PROF__MIN(bytes, most);
+}
+
+/* Text of so many bytes behind that of before and a separator, where that is not empty. NULL when
+   only counted. */
+PROF__FN char *prof__payload_joined(prof__payload *p, const char *before, size_t length,
+                                    char separator, size_t bytes) {
+    char *text = (char *)prof__details_take(p->d, length + (length != 0) + bytes + 1);
     if (!text) p->at += (bytes + 7) / 8;
+    if (text && length) {
+        memcpy(text, before, length);
+        text[length++] = separator;
+    }
     for (size_t i = 0; text && i < bytes; i += 8)
-        prof__payload_bytes(p, text + i, PROF__MIN(bytes - i, 8));
+        prof__payload_bytes(p, text + length + i, PROF__MIN(bytes - i, 8));
     return text;
+}
+
+PROF__FN char *prof__payload_text(prof__payload *p, size_t bytes) {
+    return prof__payload_joined(p, NULL, 0, 0, prof__payload_most(p, bytes));
 }
 
 PROF__FN const int64_t *prof__payload_dims(prof__payload *p, uint32_t *count) {
@@ -11827,41 +11884,24 @@ PROF__FN prof_shape prof__payload_shape(prof__payload *p, bool item, uint32_t *d
     return s;
 }
 
-/* All lists of a zone's inputs are as long as the shortest, which in damaged records may be 0. */
-PROF__FN void prof__fewer_inputs(prof_extra *x, uint32_t count) {
-    bool some = x->input_shapes || x->strides || x->concrete_inputs;
-    x->input_count = some ? PROF__MIN(x->input_count, count) : count;
-}
-
-PROF__FN void prof__payload_shapes(prof__payload *p, uint32_t count, uint32_t type,
-                                   prof_extra *x) {
-    bool strides = type == PROF__STRIDES;
+/* Shapes, and their dtypes where these are asked for; NULL: none has one. */
+PROF__FN const prof_shape *prof__payload_shapes(prof__payload *p, uint32_t count,
+                                                const char ***dtypes) {
     prof_shape *shapes = (prof_shape *)prof__details_take(p->d, count * sizeof *shapes);
-    const char **dtypes =
-        strides ? NULL : (const char **)prof__details_take(p->d, count * sizeof *dtypes);
-    bool any = false;
+    const char **texts =
+        dtypes ? (const char **)prof__details_take(p->d, count * sizeof *texts) : NULL;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t bytes;
         prof_shape s = prof__payload_shape(p, false, &bytes);
-        const char *text = strides || bytes == UINT32_MAX ? NULL : prof__payload_text(p, bytes);
+        const char *text = !dtypes || bytes == UINT32_MAX ? NULL : prof__payload_text(p, bytes);
         if (shapes) shapes[i] = s;
-        if (dtypes) dtypes[i] = text ? text : "";
-        any = any || text;
+        if (texts) texts[i] = text ? text : "";
+        if (text) *dtypes = texts;
     }
-    if (!x) return;
-    if (type == PROF__OUTPUTS) {
-        x->output_shapes = shapes;
-        x->output_dtypes = any ? dtypes : NULL;
-        x->output_count = count;
-        return;
-    }
-    prof__fewer_inputs(x, count);
-    if (strides) x->strides = shapes;
-    else x->input_shapes = shapes;
-    if (any) x->dtypes = dtypes;
+    return shapes;
 }
 
-PROF__FN void prof__payload_tensors(prof__payload *p, uint32_t count, prof_extra *x) {
+PROF__FN const prof_tensor *prof__payload_tensors(prof__payload *p, uint32_t count) {
     prof_tensor *tensors = (prof_tensor *)prof__details_take(p->d, count * sizeof *tensors);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t word[4];
@@ -11873,9 +11913,7 @@ PROF__FN void prof__payload_tensors(prof__payload *p, uint32_t count, prof_extra
         tensors[i].device.type = (uint8_t)word[3];
         tensors[i].device.index = (int8_t)(word[3] >> 8);
     }
-    if (!x) return;
-    x->tensors = tensors;
-    x->tensor_count = count;
+    return tensors;
 }
 
 PROF__FN const char *const *prof__payload_texts(prof__payload *p, uint32_t count) {
@@ -11889,22 +11927,16 @@ PROF__FN const char *const *prof__payload_texts(prof__payload *p, uint32_t count
 
 /* Adds an argument to those that the zone has. */
 PROF__FN void prof__read_argument(prof__pending *z, prof__payload *p, size_t bytes) {
-    const char *before = z->extra ? z->extra->metadata_json : NULL;
-    size_t length = z->argument_bytes, most = 8 * (size_t)(p->end - p->at);
-    char *text;
-    bytes = PROF__MIN(bytes, most);
+    size_t length = z->argument_bytes;
+    const char *text;
     if (++z->arguments > 16) {
         if (z->extra) PROF__COUNT(prof__loose.details_cut);
         return;
     }
-    text = (char *)prof__details_take(p->d, length + bytes + 2);
+    bytes = prof__payload_most(p, bytes);
+    text = prof__payload_joined(p, z->extra ? z->extra->metadata_json : NULL, length, ',', bytes);
     z->argument_bytes = (uint32_t)(length + bytes + (length != 0));
-    if (!text) return;
-    z->extra->metadata_json = text;
-    if (before) memcpy(text, before, length);
-    if (before) text[length++] = ',';
-    for (size_t i = 0; i < bytes; i += 8)
-        prof__payload_bytes(p, text + length + i, PROF__MIN(bytes - i, 8));
+    if (text) z->extra->metadata_json = text;
 }
 
 /* The extra of the zone that is open at depth. */
@@ -11932,53 +11964,51 @@ PROF__FN void prof__read_sequence(prof__payload *p, prof_extra *x, uint32_t scop
     if (scope == 1) x->has |= PROF_HAS_FWD_THREAD;
 }
 
-PROF__FN void prof__read_texts(prof__payload *p, prof_extra *x, uint32_t type, uint32_t count) {
-    const char *const *texts;
-    count = PROF__MIN(count, (uint32_t)(p->end - p->at));
-    texts = prof__payload_texts(p, count);
+/* A text, or a list. All lists of a zone's inputs are as long as the shortest, which in damaged
+   records may be 0. */
+PROF__FN void prof__read_field(prof__payload *p, prof_extra *x, uint32_t type, uint32_t count,
+                               size_t bytes) {
+    const prof__field *f = prof__fields + type;
+    const char **dtypes = NULL;
+    const void *value;
+    uint32_t slots = (uint32_t)(p->end - p->at);
+    count = PROF__MIN(count, f->coding == PROF__AS_TENSORS ? slots / 4 : slots);
+    if (f->coding == PROF__AS_SHAPES)
+        value = prof__payload_shapes(p, count, f->dtypes ? &dtypes : NULL);
+    else if (f->coding == PROF__AS_TENSORS) value = prof__payload_tensors(p, count);
+    else if (f->coding < PROF__AS_TEXT) value = prof__payload_texts(p, count);
+    else value = prof__payload_text(p, bytes);
     if (!x) return;
-    if (type == PROF__STACKED) {
-        x->stack = texts;
-        x->stack_count = count;
-    } else {
-        prof__fewer_inputs(x, count);
-        x->concrete_inputs = texts;
-    }
-}
-
-PROF__FN void prof__read_text(prof__payload *p, prof_extra *x, uint32_t type, size_t bytes) {
-    const char *text = prof__payload_text(p, bytes);
-    if (!x) return;
-    if (type == PROF__OVERLOAD) x->overload_name = text;
-    else if (type == PROF__HIERARCHY) x->module_hierarchy = text;
-    else x->kwinputs = text;
+    if (f->count == offsetof(prof_extra, input_count) &&
+        (x->input_shapes || x->strides || x->concrete_inputs))
+        count = PROF__MIN(count, x->input_count);
+    if (f->coding < PROF__AS_TEXT) memcpy((char *)x + f->count, &count, sizeof count);
+    if (dtypes || type == PROF__OUTPUTS) prof__field_set(x, f->dtypes, dtypes);
+    prof__field_set(x, type, value);
 }
 
 /* The modules around, joined by dots; 1000 bytes at most. */
 PROF__FN void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) {
     prof__details *d = p->d;
     const prof__module *up = d->module_count ? d->modules + d->module_count - 1 : NULL;
-    uint32_t before = up ? up->bytes : 0, most = (uint32_t)(8 * (p->end - p->at));
+    uint32_t before = up ? up->bytes : 0;
     prof__module *m = d->modules + d->module_count;
-    char *text;
-    bytes = PROF__MIN(bytes, most);
+    const char *text;
+    bytes = prof__payload_most(p, bytes);
     if (d->module_count == PROF__MODULES || before + bytes + 2 > PROF__HIERARCHY_MOST) {
         if (d->p) PROF__COUNT(prof__loose.details_cut);
         d->modules_skipped++;
         return;
     }
     m->extra = (prof_extra *)prof__details_take(p->d, sizeof *m->extra);
-    text = (char *)prof__details_take(p->d, before + bytes + 2);
+    text = prof__payload_joined(p, up && up->extra ? up->extra->module_hierarchy : NULL, before,
+                                '.', bytes);
     m->depth = depth;
     m->bytes = before + (uint32_t)bytes + (before != 0);
     d->module_count++;
     if (!text) return;
     m->extra->module_hierarchy = text;
     m->extra->has |= PROF__HAS_SHARED;
-    if (before) memcpy(text, up->extra->module_hierarchy, before);
-    if (before) text[before++] = '.';
-    for (size_t i = 0; i < bytes; i += 8)
-        prof__payload_bytes(p, text + before + i, PROF__MIN(bytes - i, 8));
 }
 
 /* Zones that began in the module and are open keep it. open: how many zones are. */
@@ -12047,18 +12077,12 @@ PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
     if (type == PROF__MODULE_POP && !d->raw) prof__read_module_end(depth);
     if (!type || type >= PROF__MODULE_PUSH || depth >= d->max_depth) return;
     z = prof__read_pending(d, depth);
-    if (type <= PROF__OUTPUTS)
-        prof__payload_shapes(&p, PROF__MIN(count, (uint32_t)(end - p.at)), type, z->extra);
-    else if (type == PROF__TENSORS)
-        prof__payload_tensors(&p, PROF__MIN(count, (uint32_t)(end - p.at) / 4), z->extra);
-    else if (type == PROF__CONCRETE || type == PROF__STACKED)
-        prof__read_texts(&p, z->extra, type, count);
+    if (type <= PROF__HIERARCHY) prof__read_field(&p, z->extra, type, count, bytes);
     else if (type == PROF__ARGUMENT) prof__read_argument(z, &p, bytes);
     else if (type == PROF__SEQUENCE) prof__read_sequence(&p, z->extra, count);
     else if (type == PROF__ANNOTATION) z->annotation = true;
     else if (type == PROF__COUNTED) prof__read_counted(&p, z->extra, count);
     else if (type == PROF__NATIVE) prof__read_native(d->raw ? NULL : z->extra, bytes);
-    else if (type != PROF__FLOPS) prof__read_text(&p, z->extra, type, bytes);
     else prof__read_flops(&p, z->extra);
 }
 
@@ -13034,28 +13058,29 @@ PROF__FN void prof__pack_kernels(prof__pack *k, prof_extra *x) {
     x->kernels = to;
 }
 
+/* What a field of an extra points to, by its coding. */
+PROF__FN const void *prof__pack_field(prof__pack *k, const prof_extra *from, uint32_t field) {
+    uint32_t coding = prof__fields[field].coding, count = prof__field_count(from, field);
+    const void *value = prof__field_get(from, field);
+    if (!value) return NULL;
+    if (coding == PROF__AS_SHAPES)
+        return prof__pack_shapes(k, (const prof_shape *)value, count, true);
+    if (coding == PROF__AS_TENSORS)
+        return prof__pack_bytes(k, value, count * sizeof(prof_tensor), sizeof(int64_t));
+    if (coding < PROF__AS_TEXT)
+        return prof__pack_texts(k, (const char *const *)value, count);
+    return prof__pack_text(k, (const char *)value);
+}
+
 PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
     prof_extra x = *from, *to = (prof_extra *)prof__pack_bytes(k, NULL, sizeof x, sizeof(int64_t));
-    x.input_shapes = prof__pack_shapes(k, from->input_shapes, from->input_count, true);
-    x.strides = prof__pack_shapes(k, from->strides, from->input_count, true);
-    x.output_shapes = prof__pack_shapes(k, from->output_shapes, from->output_count, true);
-    x.output_dtypes = prof__pack_texts(k, from->output_dtypes, from->output_count);
-    if (from->tensors)
-        x.tensors = (const prof_tensor *)prof__pack_bytes(
-            k, from->tensors, from->tensor_count * sizeof *from->tensors, sizeof(int64_t));
+    for (uint32_t i = PROF__SHAPES; i < PROF__FIELDS; i++)
+        prof__field_set(&x, i, prof__pack_field(k, from, i));
     prof__pack_kernels(k, &x);
-    x.dtypes = prof__pack_texts(k, from->dtypes, from->input_count);
-    x.concrete_inputs = prof__pack_texts(k, from->concrete_inputs, from->input_count);
-    x.stack = prof__pack_texts(k, from->stack, from->stack_count);
-    x.overload_name = prof__pack_text(k, from->overload_name);
-    x.trace_name = prof__pack_text(k, from->trace_name);
     if (!(x.has & PROF_HAS_KEPT_TEXT)) {
         x.activity_type = prof__pack_text(k, from->activity_type);
         x.metadata_json = prof__pack_text(k, from->metadata_json);
     }
-    x.kwinputs = prof__pack_text(k, from->kwinputs);
-    x.backend = prof__pack_text(k, from->backend);
-    x.module_hierarchy = prof__pack_text(k, from->module_hierarchy);
     x.counters = NULL;
     x.counter_count = 0;
     if (to) *to = x;
@@ -18604,13 +18629,6 @@ PROF__FN void prof__chrome_number(prof__out *o, const char **before, const char 
     prof__out_i64(o, n);
 }
 
-PROF__FN void prof__chrome_texts(prof__out *o, const char *const *texts, uint32_t count) {
-    prof__out_text(o, "[");
-    for (uint32_t i = 0; i < count; i++)
-        prof__out_f(o, i ? ",\"%j\"" : "\"%j\"", prof__text(texts[i]));
-    prof__out_text(o, "]");
-}
-
 PROF__FN void prof__chrome_string(prof__out *o, const char **before, const char *key,
                                   const char *text) {
     if (!text || !*text) return;
@@ -18630,38 +18648,43 @@ PROF__FN void prof__chrome_json(prof__out *o, const char **before, const char *k
     prof__out_text(o, json);
 }
 
-PROF__FN void prof__chrome_inputs(prof__out *o, const prof_extra *x, const char **before) {
-    if (x->concrete_inputs) {
-        prof__chrome_key(o, before, PROF_KEY_CONCRETE);
-        prof__chrome_texts(o, x->concrete_inputs, x->input_count);
+/* A stack is one text, innermost first, as in PyTorch. */
+PROF__FN void prof__chrome_list(prof__out *o, uint32_t coding, const void *list, uint32_t count) {
+    const char *const *texts = (const char *const *)list;
+    bool stack = coding == PROF__AS_STACK;
+    if (coding == PROF__AS_SHAPES) {
+        prof__put_shapes(o, (const prof_shape *)list, count, ",");
+        return;
     }
-    prof__chrome_json(o, before, "kwinputs", x->kwinputs);
-    if (x->dtypes) {
-        prof__chrome_key(o, before, PROF_KEY_DTYPES);
-        prof__chrome_texts(o, x->dtypes, x->input_count);
-    }
-    if (x->strides) {
-        prof__chrome_key(o, before, "Input Strides");
-        prof__put_shapes(o, x->strides, x->input_count, ",");
-    }
-    if (x->input_shapes) {
-        prof__chrome_key(o, before, PROF_KEY_SHAPES);
-        prof__put_shapes(o, x->input_shapes, x->input_count, ",");
+    prof__out_text(o, stack ? "\"" : "[");
+    for (uint32_t i = 0; i < count; i++)
+        prof__out_f(o, stack ? "%s%j" : "%s\"%j\"", !i ? "" : stack ? ";" : ",",
+                    prof__text(texts[i]));
+    prof__out_text(o, stack ? "\"" : "]");
+}
+
+PROF__FN void prof__chrome_field(prof__out *o, const char **before, const prof_extra *x,
+                                 uint32_t field) {
+    const prof__field *f = prof__fields + field;
+    const void *value = prof__field_get(x, field);
+    uint32_t count = prof__field_count(x, field);
+    if (f->coding == PROF__AS_TEXT) {
+        prof__chrome_string(o, before, f->key, (const char *)value);
+    } else if (f->coding == PROF__AS_JSON) {
+        prof__chrome_json(o, before, f->key, (const char *)value);
+    } else if (value && (count || f->coding != PROF__AS_STACK)) {
+        prof__chrome_key(o, before, f->key);
+        prof__chrome_list(o, f->coding, value, count);
     }
 }
 
 /* What a zone carries, in the order in which Kineto writes it. */
 PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char **before) {
-    prof__chrome_inputs(o, x, before);
-    prof__chrome_string(o, before, PROF_KEY_OVERLOAD, x->overload_name);
-    if (x->stack_count) {
-        prof__chrome_key(o, before, PROF_KEY_STACK);
-        for (uint32_t i = 0; i < x->stack_count; i++)     /* innermost first, as in PyTorch */
-            prof__out_f(o, i ? ";%j" : "\"%j", prof__text(x->stack[i]));
-        prof__out_text(o, "\"");
-    }
-    prof__chrome_string(o, before, "Module Hierarchy", x->module_hierarchy);
-    prof__chrome_string(o, before, "Backend", x->backend);
+    static const uint8_t order[] = {
+        PROF__CONCRETE, PROF__KWINPUTS, PROF__DTYPES, PROF__STRIDES, PROF__SHAPES,
+        PROF__OVERLOAD, PROF__STACKED, PROF__HIERARCHY, PROF__BACKEND
+    };
+    for (size_t i = 0; i < sizeof order; i++) prof__chrome_field(o, before, x, order[i]);
     if (x->has & PROF_HAS_SEQUENCE_NR && x->sequence_nr >= 0) {
         prof__chrome_number(o, before, PROF_KEY_SEQUENCE, x->sequence_nr);
         prof__chrome_key(o, before, PROF_KEY_FWD_THREAD);
