@@ -1419,6 +1419,15 @@ PROF_API uint32_t prof_terminal_width(void);
                   linked_correlation_id, u64 external_id, {bytes of a text, text} of its name, of
                   activity_type, of its members of args in a Chrome trace, of what its device is
                   called
+       10 core    of PROF_CORE, and has what session, thread and counts have: part; count of
+                  records before; u64 tick at which the last of them ended; what a tick counts up
+                  by, as a power of two; the first 10 counts, the tick of the session's start, of
+                  its stop, ticks per second (0: unknown), threads << 24; then three words each:
+                  part 0 {0, id of a thread, 0}; 1 records as they lie in memory {row << 24 | site
+                  << 8 | depth from 1, end, duration}, row 255: time alone, all 0: none; 2 open
+                  zones, as if they ended now, innermost first; 3 nothing: the last block. Of the
+                  counts those that follow from the records are not told. A record ends less than
+                  a wrap of 32 bits behind the one before
    A record is a zone: lower half of the tick of its end, duration in ticks, site << 8 | depth. From
    site 0xffff00 on it is something else, and the depth is how many records more belong to it:
        ffff01 {upper half of the ticks from here on, 0}
@@ -3545,6 +3554,16 @@ PROF__FN bool prof__lock_briefly(void) {
    - Begin and end test one thing each. All that is rare comes to the slow path through these:
      prof__contexts then holds &prof__nowhere, which passes neither. */
 
+enum {                                   /* what is counted, by its place in the raw stream */
+    PROF__CORE_RECORDED = 0, PROF__CORE_FULL, PROF__CORE_DEEP, PROF__CORE_THREADS,
+    PROF__CORE_UNBALANCED = 5, PROF__CORE_HEALED, PROF__CORE_UNFINISHED = 8, PROF__CORE_STEPS,
+    PROF__CORE_COUNTS,
+    PROF__CORE_TICK = 0xff               /* the row of records that tell time alone */
+};
+enum {                                   /* of a dump */
+    PROF__CORE_CONTEXTS = 0, PROF__CORE_ENDED, PROF__CORE_OPEN, PROF__CORE_LAST
+};
+
 #ifdef PROF_CORE
 #if PROF_MAX_CONTEXTS > 255
 #  error "prof.h: PROF_CORE has 255 contexts at most: define a smaller PROF_MAX_CONTEXTS"
@@ -3552,13 +3571,6 @@ PROF__FN bool prof__lock_briefly(void) {
 #if PROF_MAX_DEPTH < 1 || PROF_MAX_DEPTH > 255
 #  error "prof.h: PROF_CORE has 255 open zones in a context at most: define another PROF_MAX_DEPTH"
 #endif
-enum {                                   /* what is counted, by its place in the raw stream */
-    PROF__CORE_RECORDED = 0, PROF__CORE_FULL, PROF__CORE_DEEP, PROF__CORE_THREADS,
-    PROF__CORE_UNBALANCED = 5, PROF__CORE_HEALED, PROF__CORE_UNFINISHED = 8, PROF__CORE_STEPS,
-    PROF__CORE_COUNTS,
-    PROF__CORE_TICK = 0xff               /* the row of records that tell time alone */
-};
-
 struct prof__frame {                     /* an open zone */
     uint32_t above;                      /* row << 24 | depth, from 1; 0: no frame */
     uint32_t start, site_depth;          /* row << 24 | site << 8 | depth, as in a record */
@@ -3863,25 +3875,19 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     return s;
 }
 
-/* ---- the raw dump: see @RAW, whose reader reads it ---- */
+/* ---- the raw dump: see @RAW, whose reader finds out what is not told here ---- */
 
-enum {
-    PROF__DUMP_HEAD = 6, PROF__DUMP_OPEN = PROF__DUMP_HEAD + 4 + 4 * PROF_MAX_DEPTH,
-    PROF__DUMP_WORDS = PROF__DUMP_OPEN > 144 ? PROF__DUMP_OPEN : 144
-};
+enum { PROF__DUMP_HEAD = 6, PROF__DUMP_WORDS = 144 };
 static struct prof__dump {
     prof_sink sink;
     uint32_t number, used;
     bool failed;
+    uint32_t part, position;             /* of slots: how many there were before */
+    uint64_t time;                       /* the end of the last zone */
     uint32_t words[PROF__DUMP_WORDS];
 } prof__dump;
 
 PROF__APART(void) prof__dump_u32(uint32_t n) { prof__dump.words[prof__dump.used++] = n; }
-
-PROF__APART(void) prof__dump_u64(uint64_t n) {
-    prof__dump_u32((uint32_t)n);
-    prof__dump_u32((uint32_t)(n >> 32));
-}
 
 PROF__APART(void) prof__dump_begin(uint32_t type, uint32_t first) {
     prof__dump.words[0] = 0x50524f46;
@@ -3909,7 +3915,6 @@ PROF__APART(void) prof__dump_end(void) {
     d->words[4] = ~a ? a : 0;
     d->words[5] = ~b ? b : 0;
     if (!d->failed) d->failed = !d->sink.write(d->sink.user, d->words, d->used * 4);
-    d->used = 0;
 }
 
 /* Name, file and function, cut where the block ends. */
@@ -3929,80 +3934,61 @@ PROF__FN void prof__dump_site(const prof_site *s) {
     prof__dump_end();
 }
 
-/* The clock's rate, the session's start, and what time that was. */
-PROF__APART(void) prof__dump_clock(bool first) {
-    uint32_t rate = prof__core.rate ? prof__core.rate : 1000000000u;
-    if (first) prof__dump_u64((uint64_t)rate << PROF__CLOCK_SHIFT);
-    prof__dump_u64(prof__core.start);
-    prof__dump_u64(0);
-    if (!first) prof__dump_u64((uint64_t)rate << PROF__CLOCK_SHIFT);
-}
-
-/* A row's records, by the wraps of the clock; depths there count from 0. Returns the time of the
-   stop. */
-PROF__FN uint64_t prof__dump_row(uint32_t row) {
+/* A block of slots: what prof__core begins with, and what the blocks before amount to. */
+PROF__APART(void) prof__dump_slots(uint32_t part) {
     struct prof__dump *d = &prof__dump;
-    uint32_t epoch = 0, position = 0;
-    prof__walk w = prof__core_first();
-    while (prof__core_next(&w)) {
-        if (w.at->site_depth >> 24 != row) continue;
-        if (d->used && (d->used > PROF__DUMP_WORDS - 3 || epoch != (uint32_t)(w.time >> 32)))
-            prof__dump_end();
-        if (!d->used) {
-            epoch = (uint32_t)(w.time >> 32);
-            prof__dump_begin(4, row);
-            prof__dump_u32(epoch);
-            prof__dump_u64(position);
-            prof__dump_clock(false);
-        }
-        prof__dump_u32(w.at->end);
-        prof__dump_u32(w.at->duration);
-        prof__dump_u32((w.at->site_depth & 0xffffff) - 1);
-        position++;
-    }
-    if (d->used) prof__dump_end();
-    return w.time;
+    const uint32_t *p = (const uint32_t *)(const void *)&prof__core;
+    d->part = part;
+    prof__dump_begin(10, part);
+    prof__dump_u32(d->position);
+    prof__dump_u32((uint32_t)d->time);
+    prof__dump_u32((uint32_t)(d->time >> 32));
+    prof__dump_u32(PROF__CLOCK_SHIFT);
+    for (int i = 0; i < PROF__CORE_COUNTS + 4; i++) prof__dump_u32(*p++);
 }
 
-/* The zones still open, outermost first. */
-PROF__FN void prof__dump_open(prof__state *t, uint32_t row, uint64_t stop) {
-    prof__dump_begin(5, row);
-    prof__dump_u32(PROF_MAX_DEPTH);      /* at most: as many as the block has */
-    prof__dump_u64(stop);
-    for (const prof__frame *f = prof__frames(t); f < t->hot.top; f++) {
-        prof__dump_u64(stop - ((uint32_t)stop - f->start));
-        prof__dump_u64((f->site_depth & 0xffffff) - 1);
+/* site_depth 0: it is no zone, or its end has not written it yet. */
+PROF__APART(void) prof__dump_slot(uint32_t site_depth, uint32_t end, uint32_t duration) {
+    struct prof__dump *d = &prof__dump;
+    if (d->used > PROF__DUMP_WORDS - 3) {
+        prof__dump_end();
+        prof__dump_slots(d->part);
     }
-    prof__dump_end();
+    prof__dump_u32(site_depth);
+    prof__dump_u32(end);
+    prof__dump_u32(duration);
+    d->position++;
+    if (site_depth) d->time += end - (uint32_t)d->time;
 }
 
 PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
-    uint32_t row = 0, *counts = prof__core.counts;
-    if (!prof__core.cursor) return PROF_ERROR_STATE;
+    struct prof__core *core = &prof__core;
+    struct prof__dump *d = &prof__dump;
+    if (!core->cursor) return PROF_ERROR_STATE;
     if (!out.write) return PROF_ERROR_INVALID;
-    prof__dump.sink = out;
-    prof__dump.number = 0;
-    prof__dump.failed = false;
-    prof__dump_begin(1, PROF_CLOCK_PLATFORM);
-    prof__dump_u32(1);
-    prof__dump_clock(true);
-    prof__dump_u64(1);
+    if (prof__on) core->stop = prof__clock();
+    d->sink = out;
+    d->number = d->position = 0;
+    d->failed = false;
+    d->time = core->start;
+    prof__dump_slots(PROF__CORE_CONTEXTS);
+    for (prof__state *t = PROF__CORE_END; t-- > core->states;)
+        prof__dump_slot(0, t->context & 0xffff, 0);
     prof__dump_end();
     for (const prof_site *s = __start_prof_marks; s < __stop_prof_marks; s++) prof__dump_site(s);
-    for (prof__state *t = PROF__CORE_END; t-- > prof__core.states; row++) {
-        prof__dump_begin(3, row);
-        prof__dump_u32(0);
-        prof__dump_u64(t->context & 0xffff);
-        prof__dump_end();
-        prof__dump_open(t, row, prof__dump_row(row));
-    }
-    prof__dump_begin(6, 1);
-    prof__dump_u32(PROF__CORE_COUNTS);
-    counts[PROF__CORE_UNFINISHED] = prof__core_open();
-    counts[PROF__CORE_RECORDED] += counts[PROF__CORE_UNFINISHED];
-    for (int i = 0; i < PROF__CORE_COUNTS; i++) prof__dump_u64(counts[i]);
+    d->position = 0;
+    prof__dump_slots(PROF__CORE_ENDED);
+    for (const prof__record *c = core->arena.records; c < core->cursor; c++)
+        prof__dump_slot(c->site_depth, c->end, c->duration);
     prof__dump_end();
-    return prof__dump.failed ? PROF_ERROR_SINK : PROF_OK;
+    prof__dump_slots(PROF__CORE_OPEN);
+    for (prof__state *t = PROF__CORE_END; t-- > core->states;)
+        for (const prof__frame *f = t->hot.top; f-- > prof__frames(t);)
+            prof__dump_slot(f->site_depth, core->stop, core->stop - f->start);
+    prof__dump_end();
+    prof__dump_slots(PROF__CORE_LAST);
+    prof__dump_end();
+    return d->failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
 /* ---- a Chrome array: see @CHROME, whose events these are. In order of ends ---- */
@@ -21199,7 +21185,7 @@ PROF__FN void prof__execution_close(struct prof_trace *s) {
 
 enum {
     PROF__RAW_SESSION = 1, PROF__RAW_SITES, PROF__RAW_THREAD, PROF__RAW_RECORDS, PROF__RAW_OPEN,
-    PROF__RAW_COUNTS, PROF__RAW_SUMS, PROF__RAW_DETAILS, PROF__RAW_EVENT
+    PROF__RAW_COUNTS, PROF__RAW_SUMS, PROF__RAW_DETAILS, PROF__RAW_EVENT, PROF__RAW_CORE
 };
 enum {
     PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = 2,
@@ -22312,6 +22298,7 @@ struct prof_raw {
     prof__scale scale;
     prof__raw_named **names, *first_name, *last_name;   /* names: NULL: no sums so far */
     uint64_t full_tick, sums_tick;
+    struct { uint64_t ended, missing, open, steps; } core;   /* zones; wraps that were none */
     prof__details *details;              /* for one zone's attributes, with memory behind it */
     prof__raw_page *pages;               /* that are free */
     uint32_t asked, counter_count;       /* PROF_RAW_HAS_... */
@@ -22433,6 +22420,7 @@ PROF__FN void prof__raw_forget(prof_raw *r) {
     r->names = NULL;
     r->first_name = r->last_name = NULL;
     r->full_tick = r->sums_tick = r->zones = 0;
+    memset(&r->core, 0, sizeof r->core);
     r->details = NULL;
     r->pages = NULL;
     r->asked = r->counter_count = 0;
@@ -22577,29 +22565,36 @@ PROF__FN void prof__raw_hand_sums(prof_raw *r) {
     }
 }
 
-PROF__FN void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
+/* Is it another one than before? Then what that one had is handed on, and forgotten. */
+PROF__FN void prof__raw_session_is(prof_raw *r, uint32_t process, uint64_t tick, uint64_t wall_ns,
+                                   uint32_t generation) {
     prof_raw_item item;
+    if (r->session && r->generation == generation && r->start_wall_ns == wall_ns &&
+        r->start_tick == tick) return;   /* a target tells no more */
+    if (r->session) {
+        prof__raw_hand_sums(r);
+        prof__raw_forget(r);
+    }
+    memset(&item, 0, sizeof item);
+    item.kind = PROF_RAW_SESSION;
+    item.start_ns = (int64_t)wall_ns;
+    item.value = process;
+    prof__raw_hand(r, &item);
+    r->session = true;
+    r->start_tick = tick;
+    r->start_wall_ns = wall_ns;
+    r->generation = generation;
+}
+
+PROF__FN void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
     uint32_t count;
     if (end - at < 10) return;
     count = prof__raw_get(r, at + 9);
     if (count > PROF__KNOTS || end - at < 10 + 4 * count || (count == 1)) return;
-    memset(&item, 0, sizeof item);
-    item.kind = PROF_RAW_SESSION;
-    item.start_ns = (int64_t)prof__raw_get64(r, at + 6);
-    item.value = prof__raw_get(r, at + 1);
-    if (!r->session || r->generation != prof__raw_get(r, at + 8) ||
-        r->start_tick != prof__raw_get64(r, at + 4) ||   /* a target tells no more */
-        r->start_wall_ns != (uint64_t)item.start_ns) {
-        if (r->session) prof__raw_hand_sums(r);
-        if (r->session) prof__raw_forget(r);
-        prof__raw_hand(r, &item);
-    }
-    r->session = true;
+    prof__raw_session_is(r, prof__raw_get(r, at + 1), prof__raw_get64(r, at + 4),
+                         prof__raw_get64(r, at + 6), prof__raw_get(r, at + 8));
     r->clock = prof__raw_get(r, at);
     r->rate = prof__raw_get64(r, at + 2);
-    r->start_tick = prof__raw_get64(r, at + 4);
-    r->start_wall_ns = (uint64_t)item.start_ns;
-    r->generation = prof__raw_get(r, at + 8);
     r->knot_count = count;
     memset(&r->scale, 0, sizeof r->scale);
     for (uint32_t i = 0; i < count; i++) {
@@ -22610,24 +22605,29 @@ PROF__FN void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
     }
 }
 
-PROF__FN void prof__raw_read_thread(prof_raw *r, size_t at, size_t end) {
+/* size 0: its name is not told, or it has none. */
+PROF__FN void prof__raw_put_thread(prof_raw *r, uint32_t number, uint64_t id, const char *name,
+                                   size_t size) {
+    prof__raw_row *row = prof__raw_row_of(r, number);
     prof_raw_item item;
-    prof__raw_row *row;
-    const char *text = (const char *)(r->block + at + 4);
+    memset(&item, 0, sizeof item);
+    item.kind = PROF_RAW_THREAD;
+    item.thread = number;
+    item.value = (int64_t)id;
+    if (size && row && (!row->name || strlen(row->name) != size ||
+                        memcmp(row->name, name, size) != 0))
+        row->name = prof__raw_keep(r, name, size);
+    item.name = row ? row->name : NULL;
+    prof__raw_hand(r, &item);
+}
+
+PROF__FN void prof__raw_read_thread(prof_raw *r, size_t at, size_t end) {
     size_t size;
     if (end - at < 4) return;
     size = prof__raw_get(r, at + 1);
     if (size > (end - at - 4) * 4) return;
-    memset(&item, 0, sizeof item);
-    item.kind = PROF_RAW_THREAD;
-    item.thread = prof__raw_get(r, at);
-    item.value = (int64_t)prof__raw_get64(r, at + 2);
-    row = prof__raw_row_of(r, item.thread);
-    if (size && row && (!row->name || strlen(row->name) != size ||
-                        memcmp(row->name, text, size) != 0))
-        row->name = prof__raw_keep(r, text, size);
-    item.name = row ? row->name : NULL;
-    prof__raw_hand(r, &item);
+    prof__raw_put_thread(r, prof__raw_get(r, at), prof__raw_get64(r, at + 2),
+                         (const char *)(r->block + at + 4), size);
 }
 
 /* ---- what zones carry ---- */
@@ -22935,13 +22935,10 @@ PROF__FN void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
     }
 }
 
-PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
-    uint64_t counts[PROF__NO + 1];
+/* What the stream counted, by place. */
+PROF__FN void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool last) {
     prof_stats *s = &r->stats.counts;
     prof_raw_item item;
-    size_t given = end - at < 2 ? 0 : PROF__MIN((end - at - 2) / 2, prof__raw_get(r, at + 1));
-    for (size_t i = 0; i <= PROF__NO; i++)
-        counts[i] = i < PROF__MIN(given, (size_t)PROF__NO) ? prof__raw_get64(r, at + 2 + 2 * i) : 0;
     PROF__STATS(PROF__RAW_TAKE, PROF__RAW_TAKE, PROF__RAW_TAKE)
     s->dropped = s->dropped_full + s->dropped_deep + s->dropped_threads + s->dropped_sites +
                  s->dropped_busy;
@@ -22958,19 +22955,124 @@ PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
         s->summed += n->tally.count;
         s->untimed += n->tally.untimed;
     }
-    r->stats.ended = end > at && prof__raw_get(r, at) == 1;
+    r->stats.ended = last;
     memset(&item, 0, sizeof item);
     item.kind = PROF_RAW_COUNTS;
     item.counts = s;
-    item.value = r->stats.ended;
+    item.value = last;
     prof__raw_hand(r, &item);
+}
+
+PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
+    uint64_t counts[PROF__NO + 1];
+    size_t given = end - at < 2 ? 0 : PROF__MIN((end - at - 2) / 2, prof__raw_get(r, at + 1));
+    for (size_t i = 0; i <= PROF__NO; i++)
+        counts[i] = i < PROF__MIN(given, (size_t)PROF__NO) ? prof__raw_get64(r, at + 2 + 2 * i) : 0;
+    prof__raw_put_counts(r, counts, end > at && prof__raw_get(r, at) == 1);
+}
+
+/* ---- a dump of @CORE: slots of all contexts, as they lie in its memory ---- */
+
+/* Whose they were nobody knows: each context may have a gap. */
+PROF__FN void prof__raw_core_gap(prof_raw *r, uint64_t slots, uint32_t rows) {
+    r->stats.missing_records += slots;
+    r->core.missing += slots;
+    for (uint32_t i = 0; i < rows; i++) {
+        prof__raw_row *row = prof__raw_row_of(r, i);
+        if (row) row->oldest = UINT64_MAX;
+    }
+}
+
+/* The zone of a slot, which ended at that time, or is held to. */
+PROF__FN void prof__raw_core_zone(prof_raw *r, size_t at, uint64_t time, bool open) {
+    uint32_t site_depth = prof__raw_get(r, at), number = site_depth >> 24;
+    prof__raw_row *row = prof__raw_row_of(r, number);
+    prof__item item;
+    item.kind = open ? PROF__UNFINISHED : 0;
+    item.value = 0;
+    item.end = time;
+    item.duration = prof__raw_get(r, at + 2);
+    item.site_depth = (site_depth & 0xffffff) - 1;   /* depths count from 1 there */
+    r->core.open += open;
+    if (row && row->oldest == UINT64_MAX) row->oldest = time;
+    prof__raw_hand_item(r, row, number, &item);
+}
+
+/* time: before the first of them. known: so many were in a block before. */
+PROF__FN void prof__raw_core_zones(prof_raw *r, size_t at, size_t end, uint64_t time,
+                                   uint64_t known, bool open) {
+    for (; at + 3 <= end; at += 3) {
+        uint32_t step = prof__raw_get(r, at + 1) - (uint32_t)time;
+        bool again = known != 0;
+        known -= again;
+        if (!prof__raw_get(r, at)) continue;
+        time += step;
+        if (again) continue;
+        r->core.steps += step >> 31;
+        if (prof__raw_get(r, at) >> 24 != PROF__CORE_TICK) prof__raw_core_zone(r, at, time, open);
+    }
+}
+
+/* The last block: what the core counted, and what it leaves to its reader to count. */
+PROF__FN void prof__raw_core_counts(prof_raw *r, size_t at, uint32_t rows) {
+    uint64_t counts[PROF__NO + 1];
+    memset(counts, 0, sizeof counts);
+    for (size_t i = 0; i < PROF__CORE_COUNTS; i++) counts[i] = prof__raw_get(r, at + i);
+    counts[PROF__CORE_RECORDED] = r->zones + r->core.open + r->core.missing;
+    counts[PROF__CORE_UNFINISHED] = r->core.open;
+    counts[PROF__CORE_STEPS] = r->core.steps;
+    counts[14] = rows;
+    prof__raw_put_counts(r, counts, true);
+}
+
+PROF__FN void prof__raw_core_clock(prof_raw *r, uint64_t start, uint32_t rate, uint32_t shift) {
+    prof__raw_session_is(r, 1, start, 0, 1);
+    r->clock = PROF_CLOCK_PLATFORM;
+    r->rate = (uint64_t)(rate ? rate : 1000000000u) << (shift & 31);
+    r->knot_count = 0;
+}
+
+/* What of a part stands at its position; what lies before it and did not come is missing. */
+PROF__FN void prof__raw_core_part(prof_raw *r, uint32_t part, uint32_t position, uint32_t rows,
+                                  uint64_t time, size_t at, size_t end) {
+    bool open = part == PROF__CORE_OPEN;
+    uint64_t seen, known = 0;
+    if (!open && part != PROF__CORE_LAST) r->core.open = 0;   /* of the session's dump before */
+    seen = r->core.ended + r->core.open;
+    if (position > seen) {
+        prof__raw_core_gap(r, position - seen, rows);
+        r->core.ended += position - seen;
+    } else if (part == PROF__CORE_ENDED) {
+        known = seen - position;
+    }
+    if (part == PROF__CORE_ENDED)
+        r->core.ended = PROF__MAX(r->core.ended, (uint64_t)position + (end - at) / 3);
+    prof__raw_core_zones(r, at, end, time, known, open);
+}
+
+PROF__FN void prof__raw_read_core(prof_raw *r, size_t at, size_t end) {
+    size_t counts = at + 5, more = counts + PROF__CORE_COUNTS, slots = more + 4;
+    uint32_t part, position, rows;
+    if (end < slots) return;
+    part = prof__raw_get(r, at);
+    position = prof__raw_get(r, at + 1);
+    rows = prof__raw_get(r, more + 3) >> 24;
+    prof__raw_core_clock(r, prof__raw_get(r, more), prof__raw_get(r, more + 2),
+                         prof__raw_get(r, at + 4));
+    if (part == PROF__CORE_CONTEXTS) {
+        for (; slots + 3 <= end; slots += 3)
+            prof__raw_put_thread(r, position++, prof__raw_get(r, slots + 1), "", 0);
+    } else if (part <= PROF__CORE_LAST) {
+        prof__raw_core_part(r, part, position, rows, prof__raw_get64(r, at + 2), slots, end);
+        if (part == PROF__CORE_LAST) prof__raw_core_counts(r, counts, rows);
+    }
 }
 
 PROF__FN void prof__raw_read_block(prof_raw *r, size_t words) {
     static void (*const readers[])(prof_raw *r, size_t at, size_t end) = {   /* by type */
         NULL, prof__raw_read_session, prof__raw_read_sites, prof__raw_read_thread,
         prof__raw_read_records, prof__raw_read_open, prof__raw_read_counts, prof__raw_read_sums,
-        prof__raw_read_details, prof__raw_read_event };
+        prof__raw_read_details, prof__raw_read_event, prof__raw_read_core };
     uint32_t type = prof__raw_get(r, 1) & 0xffff, number = prof__raw_get(r, 3);
     if (number > r->next_block) r->stats.missing_blocks += number - r->next_block;
     r->next_block = number + 1;

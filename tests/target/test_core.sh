@@ -42,6 +42,23 @@ if command -v clang >/dev/null; then check 'core, clang' runs clang clang $warn 
 check 'core, the reader' $quick_cc -std=c99 -O0 -w -I. tests/target/decode.c $board/prof.c \
     -o "$out/decode" -lpthread
 check 'core, the dump' decodes
+
+# As text: name, thread, start, duration of each zone. Nanoseconds are cut there, not rounded.
+zones_alike() {
+    sed -n 's/^{"ph":"X","cat":"cpu_op","name":"\([a-z]*\)","pid":1,"tid":\([0-9]*\),"ts":\([0-9]*\)\.\([0-9]*\),.*/\1 \2 \3\4/p' \
+        "$out/chrome.json" | sed 's/ 0*\([0-9]\)/ \1/2' | sort >"$out/of_chrome"
+    sed -n 's/^zone \([a-z]*\) thread \([0-9]*\) depth [0-9]* \([0-9]*\)\.\..*/\1 \2 \3/p' \
+        "$out/decoded" | sort >"$out/of_dump"
+    [ -s "$out/of_dump" ] && cmp "$out/of_chrome" "$out/of_dump"
+}
+check 'core, the Chrome array has the zones of the dump' zones_alike
+# The command reads the dump as it lies, and as the JSON that it stands for.
+reports_alike() {
+    build/prof decode -o "$out/trace.json" "$out/trace.raw" &&
+        build/prof report "$out/trace.raw" | sed 1d >"$out/of_raw" &&
+        build/prof report "$out/trace.json" | sed 1d | cmp - "$out/of_raw" && grep -q 'leaf .* 21 *$' "$out/of_raw"
+}
+if [ -x build/prof ]; then check 'core, the report' reports_alike; fi
 if command -v python3 >/dev/null; then
     check 'core, the Chrome array' python3 -m json.tool "$out/chrome.json"
 fi

@@ -42,7 +42,8 @@ static bool is_cpu_row(const unsigned char *block) {
 /* Do all blocks up to where the file is cut belong to one session, without what lies in zones by
    its times? */
 static bool blocks_fit(int fd, off_t size) {
-    unsigned char block[RAW_HEAD], session[20];
+    unsigned char block[RAW_HEAD];
+    char session[20];
     bool begun = false;
     for (off_t at = 0; at + RAW_HEAD <= size; at = raw_block_end(block, at)) {
         if (!raw_block_at(fd, at, block)) return false;
@@ -50,9 +51,12 @@ static bool blocks_fit(int fd, off_t size) {
         if (type == RAW_EVENT) return false;
         if (type == RAW_DETAILS && raw_word(block, 6) & PROF_RAW_HAS_STEPS) return false;
         if (type == RAW_THREAD && is_cpu_row(block)) return false;   /* rows.c knows tasks */
-        if (type != RAW_SESSION) continue;
-        if (begun && memcmp(session, block + 40, sizeof session) != 0) return false;
-        memcpy(session, block + 40, sizeof session);             /* when it began, and generation */
+        bool core = type == RAW_CORE && !raw_word(block, 6);    /* its first part: see prof.h */
+        if (type != RAW_SESSION && !core) continue;
+        char now[20] = {0};                      /* when it began, and generation */
+        memcpy(now, block + (core ? 32 : 40), core ? 8 : sizeof now);
+        if (begun && memcmp(session, now, sizeof now) != 0) return false;
+        memcpy(session, now, sizeof now);
         begun = true;
     }
     return begun;
