@@ -23275,6 +23275,7 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
 /* One block of records; false: the sink failed, and span is as it was. */
 PROF__FN bool prof__raw_records(prof__raw *w, prof__state *t, prof__span *span) {
     prof__span next = *span;
+    uint32_t zones = w->zones;
     prof__raw_tell(w, &t->row);
     prof__raw_begin(w, PROF__RAW_RECORDS);
     prof__raw_u32(w, t->row.number);
@@ -23284,7 +23285,10 @@ PROF__FN bool prof__raw_records(prof__raw *w, prof__state *t, prof__span *span) 
     prof__raw_u64(w, (uint64_t)prof__ticks_ns(prof__trace.time));
     prof__raw_u64(w, prof__raw_rate());
     prof__raw_copy(w, &next);
-    if (!prof__raw_end(w)) return false;
+    if (!prof__raw_end(w)) {
+        w->zones = zones;                /* they come again */
+        return false;
+    }
     t->written += (w->used - PROF__RAW_HEAD - PROF__RAW_RECORDS_HEAD) / 3;
     w->told++;
     *span = next;
@@ -23413,12 +23417,14 @@ PROF__FN bool prof__raw_write(void *state, void *chunk) {
     prof__raw *w = &prof__raw_out;
     w->failed = false;
     prof__raw_chunk(w, (prof__state *)state, (prof__segment *)chunk);
+    prof__trace.tallied = w->zones;
     return !w->failed;
 }
 
 PROF__FN void prof__raw_close_stream(void) {
     (void)prof_flush();
     prof__raw_rest(&prof__raw_out);
+    prof__trace.tallied = prof__raw_out.zones;
 }
 
 PROF_API PROF__QUIET const prof__parts *prof__parts_raw(prof_sink sink) {
@@ -24986,10 +24992,8 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
         s->records_only = true;
         prof__count_rows(s, NULL);       /* for analysis there are none */
     }
-    if (s->parts && s->parts->average) {
-        (void)s->parts->average(NULL, 0);
-        out.recorded = s->tallied;
-    }
+    if (s->parts && s->parts->average) (void)s->parts->average(NULL, 0);
+    if (prof__mode() >= PROF_MODE_STREAM) out.recorded = s->tallied;   /* that left, or in sums */
     return out;
 }
 

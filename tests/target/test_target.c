@@ -590,17 +590,32 @@ static unsigned slots_in(const output *o) {
     return n;
 }
 
-/* What the sink does not take comes again, once. */
+/* What the last block of counts has recorded. */
+static unsigned recorded_in(const output *o) {
+    uint32_t words[9];
+    unsigned n = 0;
+    for (size_t at = 0; at < o->size; at += 24 + words[2]) {
+        memcpy(words, o->text + at, sizeof words);
+        if ((words[1] & 0xffff) == 6) n = words[8];
+    }
+    return n;
+}
+
+/* What the sink does not take comes again, once, and counts once. */
 static void test_target_raw_failures(void) {
     static output whole, o;
     memset(&whole, 0, sizeof whole);
     PASS_ON(raw_stream(&whole));
     EQUAL(prof_get_stats().stream_failures, 0);
+    EQUAL(recorded_in(&whole), 220);
+    EQUAL(prof_get_stats().recorded, 220);
     for (unsigned each = 2; each < 9; each++) {
         memset(&o, 0, sizeof o);
         o.fail_each = each;
         PASS_ON(raw_stream(&o));
         EQUAL(slots_in(&o), slots_in(&whole));
+        EQUAL(recorded_in(&o), 220);
+        EQUAL(prof_get_stats().recorded, 220);
         CHECK(prof_get_stats().stream_failures > 0, "it did not fail");
     }
 }
