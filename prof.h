@@ -6786,14 +6786,14 @@ PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
    - sums is odd while rows or block change. Their thread changes them, between prof__look and
      prof__looked, or who ends its recording. */
 
-/* Calls in the buckets. */
+/* How many calls the buckets hold. */
 PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
     uint64_t n = 0;
     for (int i = 0; i < PROF__BUCKETS; i++) n += r->histogram[i];
     return n;
 }
 
-/* Ticks at or under which this share of the calls stayed: within a bucket they are held to lie
+/* The ticks that this share of the calls took at most. Within a bucket they are taken to be spread
    evenly. */
 PROF__FN uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent) {
     uint64_t before = 0, ticks = 0, rest, rank = prof__tally_count(r);
@@ -6823,7 +6823,7 @@ PROF__FN void prof__tally_times(const prof__tally *r, uint64_t *ticks) {
     for (int i = 0; i < 3; i++) ticks[4 + i] = prof__tally_percentile(r, percents[i]);
 }
 
-/* All that is no time. */
+/* The fields of a row's average that are no times. */
 PROF__FN void prof__tally_identity(prof_average *a, const char *name, uint64_t count) {
     memset(a, 0, sizeof *a);
     a->key = name;
@@ -6920,8 +6920,8 @@ PROF__FN bool prof__is_others(uint32_t site) {
 
 enum { PROF__LOAN_NONE, PROF__LOAN_WANTED, PROF__LOAN_GIVEN };
 
-/* The lock, while t's sums change. Who has it may be waiting for just these, in a snapshot: then it
-   lends it, and does nothing until it is given back. */
+/* Takes the lock while t's sums change. Who holds it may be waiting for just these, in a snapshot:
+   then it lends the lock, and does nothing until it has it back. */
 PROF__FN bool prof__sums_lock(prof__state *t) {
     if (t->held) return true;
     PROF__STORE(t->loan, (uint32_t)PROF__LOAN_WANTED);
@@ -6944,7 +6944,8 @@ PROF__FN void prof__sums_unlock(prof__state *t) {
     else prof__unlock();
 }
 
-/* By who has the lock and waits for t's sums. */
+/* Lends the lock to t's thread, if that asks for it. Called by who holds it and waits for t's
+   sums. */
 PROF__FN void prof__sums_lend(prof__state *t) {
     if (!prof__swap(&t->loan, PROF__LOAN_WANTED, PROF__LOAN_GIVEN)) return;
     while (PROF__ACQUIRE(t->loan) == PROF__LOAN_GIVEN) prof__yield();
@@ -6970,7 +6971,7 @@ PROF__INLINE prof__tally *prof__tally_of(prof__state *t, uint32_t site) {
     return PROF__LIKELY(r != NULL) ? r : prof__tally_make(t, site);
 }
 
-/* Bits of n, where there is a bucket for so many. */
+/* The bucket of n ticks: its bits, or the last bucket. */
 PROF__INLINE uint32_t prof__bucket_of(uint64_t n) {
     uint32_t bits = 0;
     n = PROF__MIN(n, ((uint64_t)1 << (PROF__BUCKETS - 1)) - 1);
@@ -7000,7 +7001,8 @@ PROF__FN void prof__tally_put(prof__tally *r, uint64_t ticks, uint64_t inner) {
     prof__tally_counted(r, 1);
 }
 
-/* A zone ends: what ended within it, and counts within the one around it. inner: of its depth. */
+/* A zone of so many ticks ends: gives the ticks of what ended within it, and adds its own to those
+   of the zone around it. inner: the place of its depth. */
 PROF__INLINE uint64_t prof__tally_within(uint64_t *inner, uint64_t ticks) {
     uint64_t within = *inner;
     *inner = 0;
@@ -7008,14 +7010,15 @@ PROF__INLINE uint64_t prof__tally_within(uint64_t *inner, uint64_t ticks) {
     return within;
 }
 
-/* Zones for whose site there was no row; those that have none are counted at their begin. */
+/* Counts zones whose site has no row. Zones without a site are counted at their begin. */
 PROF__FN void prof__count_rowless(prof__state *t, uint32_t site_depth, size_t zones) {
     if (prof__is_others(site_depth & ~(uint32_t)0xff)) return;
     PROF__BUMP(t->counts.others[PROF__NO_ROOM], zones);
 }
 
-/* Adds the zones of one site and depth that begin at c, empties their records, and returns what
-   follows. Only the first may hold others. The loop is what a zone in sums costs. */
+/* Adds the zones of one site and depth that follow each other from c on, empties their records, and
+   gives the record behind them. Only the first can hold others. This loop is what a zone in sums
+   costs. */
 PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof__record *end) {
     const uint32_t site_depth = c->site_depth;
     const prof__record *begin = c;
@@ -7049,8 +7052,8 @@ PROF__FN void prof__sums_put(prof__state *t, const prof__item *i) {
     if (!r->site) prof__count_rowless(t, i->site_depth, 1);
 }
 
-/* A zone below the cut ends: within is what ended in it since. False: it began since, for a signal
-   handler displaced the one that was open here. */
+/* A zone below the cut ends. *within: the ticks of what has ended in it since the cut. False: it
+   began after the cut, as a signal handler has displaced the one that was open at this depth. */
 PROF__FN bool prof__cut_ends(uint32_t *cut, uint64_t *inner, uint64_t cut_tick,
                              const prof__item *i, uint64_t *within) {
     uint32_t depth = i->site_depth & 0xff, at = *cut;
@@ -7062,7 +7065,8 @@ PROF__FN bool prof__cut_ends(uint32_t *cut, uint64_t *inner, uint64_t cut_tick,
     return before;
 }
 
-/* Writes it from c on, as the timeline has it: with that as one child, "(in sums)". */
+/* Writes such a zone from c on as the timeline shows it: with one child, "(in sums)", as long as
+   what is within. */
 PROF__FN prof__record *prof__cut_write(prof__record *c, const prof__item *i, uint64_t within) {
     uint32_t kind = i->kind == PROF__UNFINISHED ? PROF__UNFINISHED : PROF__ZONE64;
     if (within) {
@@ -7074,7 +7078,8 @@ PROF__FN prof__record *prof__cut_write(prof__record *c, const prof__item *i, uin
     return c;
 }
 
-/* To the timeline's last segment, which has room for all that were open. */
+/* Writes a zone that was open at the cut to the timeline's last segment, which has room for all of
+   them. */
 PROF__FN void prof__sums_cut(prof__state *t, const prof__item *i) {
     prof__segment *g = t->segment;
     uint64_t within;
@@ -7095,7 +7100,8 @@ PROF__FN void prof__sums_zone(prof__state *t, const prof__item *i) {
     else prof__sums_put(t, i);
 }
 
-/* Adds what is no plain zone above the cut, and empties it. What is no zone is not kept. */
+/* Adds the record at c, which is no plain zone above the cut, and empties it. What is no zone is
+   counted and not kept. */
 PROF__FN prof__record *prof__sums_other(prof__state *t, prof__record *c, prof__record *end) {
     prof__cursor k = { c, end, t->base, 0 };
     prof__item i;
@@ -7110,8 +7116,8 @@ PROF__FN prof__record *prof__sums_other(prof__state *t, prof__record *c, prof__r
     return c + i.slots;
 }
 
-/* Adds the block up to end to the rows. Emptied records have no site: a signal handler may do this
-   inside an end, which then sets the cursor behind them again. */
+/* Adds the block up to end to the rows. Emptied records have no site, so that none is added twice:
+   a signal handler may come here within an end, which then sets the cursor behind them again. */
 PROF__FN void prof__block_add(prof__state *t, prof__record *end) {
     prof__record *c = t->begin;
     PROF__ASSERT(end >= c && end <= t->limit);
@@ -7147,7 +7153,7 @@ PROF__FN void prof__block_emptied(prof__state *t) {
     PROF__RELEASE(t->hot.cursor, t->begin);
 }
 
-/* By the thread itself. False: the session is over, and who ended it has the block. */
+/* The thread adds its block to its rows. False: the session is over, and who ended it does that. */
 PROF__FN bool prof__sums_drain(prof__state *t) {
     if (!prof__look(t)) return false;
     prof__tiny_look_own(t);
@@ -7164,13 +7170,13 @@ PROF__FN size_t prof__sums_block(uint32_t depth) {
     return prof__align((prof__reserve(depth) + 64) * sizeof(prof__record));
 }
 
-/* What the sums of one thread take, of 16 names; those of all in a report no more. */
+/* Bytes that the sums of a thread take with 16 names. A report's rows for them take no more. */
 PROF__FN size_t prof__sums_share(uint32_t depth) {
     return prof__align((depth + 2) * sizeof(uint64_t)) + prof__sums_block(depth) +
            32 * sizeof(void *) + 17 * (sizeof(prof__tally) + sizeof(prof_average)) + 64;
 }
 
-/* What a thread must have to go over to sums with so many open zones, or to come in sums. */
+/* Bytes that a thread must find to go over to sums with so many open zones, or to begin in sums. */
 PROF__FN size_t prof__sums_first(uint32_t depth) {
     return prof__align((depth + 2) * sizeof(uint64_t)) + prof__sums_block(depth) +
            prof__align(sizeof(prof__segment)) + 4 * depth * sizeof(prof__record) +
@@ -7220,7 +7226,7 @@ PROF__FN bool prof__sums_prepare(prof__state *t) {
     return (t->block || prof__block_take(t)) && prof__rows_prepare(t);
 }
 
-/* From here on t's zones go to its block: prof__sums_prepare has been. */
+/* From here on t's zones go to its block, which prof__sums_prepare has made. */
 PROF__FN void prof__sums_begin(prof__state *t) {
     static const prof__hooks none = { NULL, NULL, 0 };
     prof__sums_open(t);                  /* a dump may be reading what the last thread left */
@@ -7309,8 +7315,9 @@ PROF__FN bool prof__sums_same(const prof__state *t, uint32_t sums) {
     return PROF__LOAD(t->sums) == sums;
 }
 
-/* What a state has not added to its sums, copied, and when: sums. Rows from number moved on have it
-   since; that shows while they are read, for the buffer is copied first. */
+/* A copy of the zones that a state has not added to its rows yet. The block is copied before the
+   rows are read. sums is the state's then: when that changes while rows are read, those from number
+   moved on hold these zones already. */
 typedef struct prof__rest {
     const prof__record *begin, *end;
     uint64_t *inner;
@@ -7323,7 +7330,7 @@ typedef struct prof__rest {
     prof__state *lend;                   /* see prof__sums_begin_read */
 } prof__rest;
 
-/* To memory for a block of so many records, and for the times by depth. */
+/* Copies the block to `to`, which has room for so many records, and the ticks by depth to inner. */
 PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t,
                                           prof__record *to, size_t room, uint64_t *inner) {
     int i = 0;
@@ -7349,7 +7356,8 @@ PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t
     rest->ended_count = 0;
 }
 
-/* A row, whole; is what was copied in it by now? */
+/* Copies a row while nobody changes it; notes whether rows from it on hold the copied zones by
+   now. */
 PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof__tally *from,
                              prof__tally *row) {
     uint64_t more;
@@ -7365,7 +7373,7 @@ PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof_
     row->untimed += more;
 }
 
-/* As prof__sums_cut. False: it is no zone of the timeline. */
+/* Takes a zone of the copy that was open at the cut, as prof__sums_cut does. False: it was not. */
 PROF__FN bool prof__rest_cut(prof__rest *rest, const prof__item *i) {
     prof__record *c = rest->ended;
     uint64_t within;
@@ -7376,7 +7384,8 @@ PROF__FN bool prof__rest_cut(prof__rest *rest, const prof__item *i) {
     return true;
 }
 
-/* The next zone that is in no row, and what ended within it; false: there is none. */
+/* The next zone of the copy that is in no row yet, and what ended within it; false: there is
+   none. */
 PROF__FN bool prof__rest_next(prof__rest *rest, const prof__state *t, prof__cursor *k,
                               prof__item *i, uint64_t *within) {
     while (prof__next(k, i)) {
@@ -11316,7 +11325,8 @@ typedef struct prof__close {
 } prof__close;
 typedef void prof__taker(void *user, const prof__close *c);
 
-/* Which event is a row's first: by (start, -end), as told, by thread and depth, as they came. */
+/* What decides which event is a row's first: the earlier start, the later end, the lesser order,
+   thread and depth, and what came first. */
 typedef struct prof__rank {
     int64_t start_ns, end_ns;
     uint32_t order, thread, depth, number;
@@ -11343,7 +11353,8 @@ PROF__EAGER bool prof__rank_take(prof__rank *r, const prof__close *c, bool first
     return true;
 }
 
-/* Of a depth: what has ended there since the last close further out. from: the first of it. */
+/* Of a depth: the sums of what has closed there since something further out closed. from: the
+   number of the first close. */
 #if PROF__BARE                           /* there is_recursive is not told */
 typedef struct prof__level { int64_t ns; } prof__level;
 #  define prof__nest_from(l, c) ((void)(c))
@@ -11357,7 +11368,7 @@ PROF__EAGER void prof__nest_from(prof__level *l, prof__close *c) {
 }
 #endif
 
-/* l: of the zone's depth; behind it that of its children, who are now its own. */
+/* A zone closes. l: the level of its depth; the level behind it has the sums of its children. */
 PROF__EAGER void prof__nest_close(prof__level *l, prof__close *c) {
     prof__nest_from(l, c);
     c->self_ns = PROF__MINUS(c->cpu_ns, l[1].ns);
@@ -11366,7 +11377,7 @@ PROF__EAGER void prof__nest_close(prof__level *l, prof__close *c) {
 }
 
 #if !PROF__BARE
-/* What spans have beside their times. */
+/* As prof__level, of what spans have beside their times. */
 typedef struct prof__siblings {
     prof__amounts all;
     bool held;                           /* `only` is still to be told of: it is the only one, */
@@ -11411,7 +11422,7 @@ PROF__FN void prof__nest_tell(prof__nest *n, prof__siblings *l) {
     l->held = false;
 }
 
-/* c has one child, of its name: that is no call, and what lies in it lies in c. */
+/* The only child of c has its name: it is no call of its own, and what lies in it lies in c. */
 PROF__FN void prof__nest_merge(prof__nest *n, const prof__close *c, prof__beside *b,
                                prof__siblings *kids) {
     const prof__beside *child = &kids->beside;
@@ -11486,8 +11497,8 @@ PROF__EAGER prof__close prof__close_of(const prof_span *span, uint32_t depth, pr
     return c;
 }
 
-/* A span in `depth` others has ended. Few have more than times: what that takes begins with the
-   first one that does. */
+/* A span has ended, which lies in `depth` others. Most have nothing but times: amounts are added up
+   from the first span on that has some. */
 PROF__FN void prof__nest_end_span(prof__nest *n, const prof_span *s, uint32_t depth) {
     prof__beside b;
     prof__close c;
@@ -11553,7 +11564,7 @@ PROF__FN prof_nest prof__nest_of(const struct prof_trace *s) {
     return n;
 }
 
-/* Is the innermost open span around s? */
+/* Does the innermost open span hold s? */
 PROF__FN bool prof__nest_holds(const prof__nest *n, const prof_span *s, bool *overlaps) {
     const prof_span *p = n->open + n->depth - 1;
     if (p->flags & s->flags & PROF_SPAN_STEP) return false;
@@ -11564,7 +11575,8 @@ PROF__FN bool prof__span_is_launch(const void *span) {
     return (((const prof_span *)span)->flags & PROF_SPAN_LAUNCH) != 0;
 }
 
-/* The open span own is a call of a device's library: its work is that of the zone around. */
+/* The open span own is a call of a device's library: the work that it launched is counted for the
+   zone around it. */
 PROF__FN void prof__nest_launched(const prof__nest *n, prof_span *own) {
     const prof_nest open = { n->open, sizeof *own, offsetof(prof_span, end_ns),
                              offsetof(prof_span, depth), 0 };
@@ -12087,7 +12099,7 @@ PROF__FN void prof__flops_of(const prof_event *e, prof_extra *x) {
     x->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
 }
 
-/* What is pending from depth on belongs to nothing. */
+/* Forgets what waits at this depth and further in: its zones were not recorded. */
 PROF__FN void prof__details_drop(uint32_t depth) {
     prof__details *d = &prof__details_now;
     for (uint32_t i = depth; i < d->high; i++) {
@@ -12097,8 +12109,8 @@ PROF__FN void prof__details_drop(uint32_t depth) {
     d->high = PROF__MIN(d->high, depth);
 }
 
-/* A zone of depth has come: e is its event, NULL where they are only counted. What is pending
-   further in belongs to nothing. */
+/* A zone of this depth has come: gives its event what waits for it. e: NULL where it is only
+   counted. What waits further in has no zone. */
 PROF__FN void prof__read_details(uint32_t depth, prof_event *e) {
     prof__details *d = &prof__details_now;
     prof__pending *z = d->open + depth;
@@ -12121,7 +12133,7 @@ PROF__FN void prof__read_details(uint32_t depth, prof_event *e) {
     prof__details_drop(depth);
 }
 
-/* The next thread's records, or the first one's. */
+/* The records of a thread begin. */
 PROF__FN void prof__details_row(void) {
     prof__details *d = &prof__details_now;
     prof__details_drop(0);
@@ -12220,7 +12232,7 @@ PROF__EAGER prof__close prof__read_close(prof__reader *r, const prof__zone *z) {
     return c;
 }
 
-/* A zone that is whole, after those within it. */
+/* Hands on a whole zone; those within it have come before. */
 PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z, prof__taker *take) {
     PROF__ASSERT(z->depth + 1 >= r->pending && z->start <= z->end);
     r->zones++;
@@ -12387,7 +12399,7 @@ PROF__FN void prof__read_memory(prof__reader *r, const prof__item *i) {
     d->high = PROF__MAX(d->high, depth + 1);
 }
 
-/* The index of the thread whose row has this number; other: nothing is kept of it. */
+/* The index of the thread whose row has this number; other, where that row is gone. */
 PROF__FN uint32_t prof__thread_numbered(const struct prof_trace *s, uint32_t number,
                                         uint32_t other) {
     const prof__row *row = s->rows;
@@ -12457,7 +12469,7 @@ PROF__FN void prof__read_detail(prof__reader *r, const prof__item *i) {
 }
 #endif
 
-/* What is no plain zone. */
+/* A record that is no plain zone. */
 PROF__FN void prof__read_item(prof__reader *r, const prof__item *i) {
     if (i->kind == PROF__ZONE64 || i->kind == PROF__UNFINISHED)
         prof__read_zone(r, i->end, i->duration, i->site_depth, i->kind == PROF__UNFINISHED);
@@ -12626,7 +12638,7 @@ PROF__FN bool prof__stretch_next(prof__stretches *w, const prof__row *cpu) {
     return true;
 }
 
-/* The last segment that was begun until then, which its first record tells. */
+/* The last segment that had been begun by ns: a segment's first record is the clock. */
 PROF__FN const prof__segment *prof__stretches_from(const prof__segment *g, int64_t ns) {
     while (g && g->next) {
         const prof__record *c = g->next->begin;
@@ -12852,7 +12864,7 @@ PROF__FN const char *prof__scratch_end(const struct prof_trace *s) {
     return prof__arena.high;
 }
 
-/* The next row's zones follow. */
+/* The zones of another row begin. */
 PROF__FN void prof__tree_row(void *tree, const prof__row *row) {
     prof__tree *t = (prof__tree *)tree;
     const char *end = prof__scratch_end(t->s);
