@@ -12949,9 +12949,9 @@ PROF__FN void prof__build_rows(struct prof_trace *s, const prof__feed *feed) {
 
 /* ---- @OUTSIDE: events from outside, and traces made of them ----
 
-   All that is in the array of events but zones: work of devices, steps, ranges, changes of memory;
-   and traces that are built of events alone. Here they get parents, launches and what they amount
-   to.
+   Events that are no zones: work of devices, steps, ranges, changes of memory; and traces that are
+   built of events alone. Here they get their parents, the calls that launched them, and the sums of
+   what lies in them.
    - An event from outside that is refused is counted (rejected); the others stay right.
    - When all are in their places prof__events_hold is true. */
 
@@ -13320,7 +13320,7 @@ PROF__FN void prof__kernels_lift(struct prof_trace *s, prof__side *to, const pro
     to->last_kernel = from->last_kernel;
 }
 
-/* What an event brings with it, into what is kept beside it. */
+/* Copies the amounts that an event from outside was given to what is kept beside it. */
 PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     const prof_extra *x = s->events[i].extra;
     prof__side *side = s->side + i;
@@ -13443,7 +13443,7 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes, bo
     }
 }
 
-/* Events have changed places: what memory belongs to, too. */
+/* Events have changed places: changes of memory follow those that they belong to. */
 PROF__FN void prof__memory_moved(struct prof_trace *s, const uint32_t *place) {
     for (uint32_t i = 0; i < s->memory.count; i++)
         s->memory.list[i].event = s->memory.list[i].event == PROF_NONE ? PROF_NONE
@@ -13487,7 +13487,7 @@ PROF__FN uint32_t prof__moved_into(const struct prof_trace *s, const uint32_t *p
     return i == PROF_NONE ? PROF_NONE : place[i];
 }
 
-/* What belongs to events goes where they go. */
+/* Events move: what refers to them by number follows. */
 PROF__FN void prof__owned_move(struct prof_trace *s, const uint32_t *place) {
     for (uint32_t i = 0; s->side && i < s->event_count; i++) {
         uint32_t from = prof__launcher_of(s, i);
@@ -13925,7 +13925,7 @@ PROF__FN bool prof__launch_after(const void *events, uint32_t a, uint32_t b) {
     return e[a].extra->launch_ns > e[b].extra->launch_ns;
 }
 
-/* Can it be a zone around others? */
+/* Can other events lie in it? */
 PROF__FN bool prof__is_zone(const prof_event *e) {
     return prof__in_tree(e) && !(e->flags & PROF__EVENT_MEMORY);
 }
@@ -14477,7 +14477,8 @@ PROF__FN void prof__memory_charge(struct prof_trace *s) {
     }
 }
 
-/* Late memory that a zone has is no event of its own. scratch: 4 bytes an event and a thread. */
+/* Gives changes of memory that came late to the zone that was the innermost one then, and takes out
+   their own events. scratch: 4 bytes an event and a thread. */
 PROF__FN void prof__memory_to_innermost(struct prof_trace *s, char *scratch) {
     uint32_t *place = (uint32_t *)(void *)scratch, *last = place + s->event_count, at = 0, kept = 0;
     if (!s->outside.late_memory) return;
@@ -14502,7 +14503,7 @@ PROF__FN void prof__memory_to_innermost(struct prof_trace *s, char *scratch) {
     prof__move_up(s, place, kept);
 }
 
-/* Frees that do not count are no events. scratch: 4 bytes an event. */
+/* Takes out the events of frees that do not count. scratch: 4 bytes an event. */
 PROF__FN void prof__memory_leave_out(struct prof_trace *s) {
     uint32_t *place = (uint32_t *)(void *)s->scratch, kept = 0;
     if (!s->memory.unknown && !s->memory.twice) return;
@@ -14806,7 +14807,7 @@ PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
     return asked && d->status ? d->status(d->user) : NULL;
 }
 
-/* Devices submit what they kept back. */
+/* Asks devices for what they have kept until now. */
 PROF__FN void prof__devices_late(struct prof_trace *s) {
     s->outside.kernel_count = 0;
     s->outside.duplicates = s->outside.overlaps = s->outside.no_forward = s->outside.unlinked = 0;
@@ -14875,7 +14876,7 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     PROF__ASSERT(prof__events_hold(s->events, (uint32_t)s->event_count));
 }
 
-/* The same once. False: there is no room for events. */
+/* Makes the events where that has not been done. False: there is no room for them. */
 PROF__FN bool prof__analyse(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
 #if PROF__BARE
@@ -15122,7 +15123,7 @@ PROF__EAGER void prof__closes_in_memory(const prof_trace *trace, prof__taker *ta
         prof__close_event(trace, take, user, i, 0, i);
 }
 
-/* Each root after all that lies in it, by the links of the tree. */
+/* Goes through the tree by its links: each event after all that lie in it. */
 PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *feed) {
     uint32_t number = 0;
     for (uint32_t root = 0; root < trace->event_count; root++) {
