@@ -9235,7 +9235,7 @@ PROF__FN bool prof__row_free(const prof__row *row) {
 PROF__FN void prof__rows_gone(prof__rows *r) {
     for (r->end = &prof__trace.rows; *r->end; r->end = &(*r->end)->next) {
         prof__row *row = *r->end;
-        if (!r->over && prof__row_free(row)) r->over = row;
+        if ((!r->over || !r->over->first) && prof__row_free(row)) r->over = row;
         if (row->context == PROF__OVER && prof__row_state(row)->spare)
             r->rest = prof__row_state(row);
     }
@@ -9297,6 +9297,23 @@ PROF__FN prof__state *prof__state_again(prof__row *row) {
     return t;
 }
 
+/* The oldest chunk of a task that is gone, for one that finds none; NULL: there is none. */
+PROF__FN prof__segment *prof__chunk_of(prof__row *gone) {
+    prof__state *t = prof__row_state(gone);
+    prof__segment *g = gone->first;
+    uintptr_t lock;
+    if (!g) return NULL;
+    lock = prof__lock();
+    prof__trace.overwritten += (prof__amount)(g->end - g->begin);
+    gone->first = g->next;
+    if (!g->next) {
+        t->segment = NULL;
+        t->known = t->hot.cursor = t->hot.limit = t->end = NULL;
+    }
+    prof__unlock(lock);
+    return g;
+}
+
 /* Inline, as there: else programs without tasks would pay for the call. */
 PROF__FN prof__state *prof__state_new(prof__row **end) { return prof__state_make(0, end); }
 
@@ -9315,8 +9332,10 @@ PROF__FN prof__row *prof__task_row(prof__rows *r, uint32_t number, const char *n
         t->spare = r->rest->spare;
         r->rest->spare = NULL;
     }
-    if (!t->spare && !t->segment && s->parts && s->parts->mode == PROF_MODE_RING)
+    if (!t->spare && !t->segment && s->parts && s->parts->mode == PROF_MODE_RING) {
         t->spare = (prof__segment *)prof__chunk_new();   /* before another task does */
+        if (!t->spare && r->over) t->spare = prof__chunk_of(r->over);   /* an interrupt did */
+    }
     t->row.context = 0;
     prof__row_name_task(&t->row, number, name);
     return &t->row;
