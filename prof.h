@@ -23207,6 +23207,7 @@ PROF_API PROF__QUIET void prof_raw_feed(prof_raw *raw, const void *data, size_t 
     raw->stats.bytes += size;
     while (size) {
         size_t part = PROF__MIN(size, sizeof raw->block - raw->have);
+        part = PROF__MIN(part, 2048u);       /* what is behind each block is moved */
         memcpy((char *)raw->block + raw->have, from, part);
         raw->have += part;
         from += part;

@@ -58,6 +58,10 @@ struct raw_json {
     span_sorter *ends;                   /* of arrows: by id, calls before work; NULL: none */
     span call;                           /* of the arrows that are being written; of none, */
     bool told_call, closed;              /* if it is not told; closed: the stream is */
+    raw_takers takers;                   /* event NULL: all is JSON */
+    trace_member *members;               /* of the event that they get, */
+    char *text;                          /* and its texts */
+    size_t member_capacity, text_size;
     event_place *places;                 /* of them */
     size_t place_count, place_capacity;
     map place_numbers;                   /* hash of a place -> its number */
@@ -195,13 +199,63 @@ static void free_held(struct held *zone) {
     free(zone->name);
 }
 
+/* Its members, from text that may be anything as long as it is JSON; READABLE bytes behind it. */
+static void read_members(raw_json *r, trace_event *event) {
+    trace_text rest = event->args_text;
+    trace_member next;
+    while (json_next(&rest, &next.key, &next.value)) {
+        GROW(r->members, event->arg_count, r->member_capacity);
+        r->members[event->arg_count++] = next;
+        event->arg_bits |= key_bit(next.key);
+    }
+    event->args = r->members;
+}
+
+/* args: {...}; NULL: none. */
+static void hand_event(raw_json *r, const char *category, const char *name,
+                       const prof_raw_item *item, event_place at, const char *args) {
+    size_t names = 3 * strlen(name) + 1, size = args ? strlen(args) : 0;
+    if (names + size + 2 * READABLE > r->text_size) {
+        r->text_size = 2 * (names + size + 2 * READABLE);
+        r->text = reallocate(r->text, r->text_size);
+    }
+    trace_event event = {
+        .name = {r->text, text_clean((trace_text){name, strlen(name)}, r->text, names)},
+        .cat = {category, strlen(category)}, .phase = 'X', .pid = at.pid, .tid = at.tid,
+        .ts_ns = item->start_ns + r->shift_ns, .dur_ns = item->end_ns - item->start_ns
+    };
+    event.kind = trace_kind_of(event.cat);
+    if (size) {
+        char *copy = r->text + names;
+        memcpy(copy, args, size);
+        event.args_text = (trace_text){copy, size};
+        read_members(r, &event);
+    }
+    r->takers.event(r->takers.user, &event);
+}
+
+static void hand_name(raw_json *r, event_place at) {
+    const trace_event event = {
+        .name = {"thread_name", 11}, .cat = {"", 0}, .phase = 'M', .pid = at.pid, .tid = at.tid
+    };
+    r->takers.event(r->takers.user, &event);
+}
+
 static void write_held(void *user, uint32_t place) {
     const lane *l = user;
+    raw_json *r = l->json;
     struct held *zone = &l->held[place];
     const prof_raw_item *item = &zone->item;
+    const char *name = zone->name ? zone->name : item->name;
     bool annotation = (item->flags & PROF_EVENT_USER_ANNOTATION) != 0;
-    write_zone(l->json, annotation ? "user_annotation" : "cpu_op",
-               zone->name ? zone->name : item->name, item, zone->args);
+    const char *category = annotation ? "user_annotation" : "cpu_op";
+    event_place at = {r->pid, tid_of(r, item->thread)};
+    if (!r->takers.event)
+        write_zone(r, category, name, item, zone->args);
+    else if (annotation || zone->args || zone->name)
+        hand_event(r, category, name, item, at, zone->args);
+    else
+        r->takers.zone(r->takers.user, item, at.pid, at.tid);
     free_held(zone);
 }
 
@@ -302,6 +356,7 @@ static void take_thread(raw_json *r, const prof_raw_item *item) {
     if (tid_of(r, item->thread) != item->value) end_thread(r, item->thread);
     *map_put(&r->threads, item->thread, &is_new) = (uint64_t)item->value;
     if (!is_new || !item->name) return;
+    if (r->takers.event) hand_name(r, (event_place){r->pid, item->value});
     if (raw_json_is_cpu_row(item)) name_ours(r);
     writer_event(&r->writer);
     output_format(r->writer.out, "{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": %lld, "
@@ -410,7 +465,9 @@ static int64_t device_of(raw_json *r, const prof_raw_item *item) {
     device_name(item, name);
     losses_add_type(&r->lost, item->device_type, name);
     while (type < r->lost.type_count && r->lost.types[type].type != item->device_type) type++;
-    if (type == known && type < r->lost.type_count) tell_type(r, item->device_type, name);
+    bool is_new = type == known && type < r->lost.type_count;
+    if (is_new && r->takers.event) r->takers.type(r->takers.user, item->device_type, name);
+    else if (is_new) tell_type(r, item->device_type, name);
     return (indexed ? item->extra->device_index : 0) + (int64_t)type * DEVICES_APART;
 }
 
@@ -435,7 +492,7 @@ static void name_row(raw_json *r, const prof_raw_item *item, event_place at) {
     if (item->device_type == PROF_DEVICE_CPU) return;
     device_name(item, name);
     map_put(&r->rows, (uint64_t)at.pid << 32 | UINT32_MAX, &is_new);
-    if (is_new) {
+    if (is_new && !r->takers.event) {
         write_name(r, "process_labels", (event_place){at.pid, 0});
         output_text(r->writer.out, "\"labels\": ");
         size_t size = strlen(name);
@@ -445,6 +502,10 @@ static void name_row(raw_json *r, const prof_raw_item *item, event_place at) {
     }
     map_put(&r->rows, (uint64_t)at.pid << 32 ^ (uint64_t)at.tid, &is_new);
     if (!is_new) return;
+    if (r->takers.event) {
+        hand_name(r, at);
+        return;
+    }
     write_name(r, "thread_name", at);
     output_format(r->writer.out, "\"name\": \"stream %lld \"}}", (long long)at.tid);
 }
@@ -506,7 +567,7 @@ static int64_t op_id(raw_json *r, const prof_raw_item *item) {
     return device && r->has_ops && x->has & PROF_HAS_LINK ? x->linked_correlation_id : 0;
 }
 
-static void write_event_args(raw_json *r, const prof_raw_item *item) {
+static const char *event_args(raw_json *r, const prof_raw_item *item) {
     prof_extra own = {.node_id = -1, .metadata_json = item->extra->metadata_json};
     prof_event event = {.name = item->name, .extra = &own, .flags = PROF_EVENT_SUBMITTED};
     int64_t id = op_id(r, item);
@@ -514,8 +575,8 @@ static void write_event_args(raw_json *r, const prof_raw_item *item) {
     output_forget(&r->args);
     prof_write_args(&event, (prof_sink){take_args, &r->args});
     if (id) add_id(r, PROF_KEY_EXTERNAL_ID, id);
-    const char *args = output_memory(&r->args, &size);
-    output_write(r->writer.out, args, size);
+    output_write(&r->args, "", 1);
+    return output_memory(&r->args, &size);
 }
 
 static void take_event(raw_json *r, const prof_raw_item *item) {
@@ -524,12 +585,17 @@ static void take_event(raw_json *r, const prof_raw_item *item) {
     bool instant = strcmp(type, "cpu_instant_event") == 0;
     event_place at = place_of(r, item);
     name_row(r, item, at);
+    if (r->takers.event) {
+        const char *category = *type ? type : device ? "kernel" : "cpu_op";
+        if (!instant) hand_event(r, category, item->name, item, at, event_args(r, item));
+        return;
+    }
     begin_event_at(r, instant ? 'i' : 'X', *type ? type : device ? "kernel" : "cpu_op", item->name,
                    at, item->start_ns);
     output_text(r->writer.out, instant ? ", \"s\": \"t\"" : ", \"dur\": ");
     if (!instant) write_us(r->writer.out, item->end_ns - item->start_ns);
     output_text(r->writer.out, ", \"args\": ");
-    write_event_args(r, item);
+    output_text(r->writer.out, event_args(r, item));
     output_text(r->writer.out, "}");
     take_end(r, item, at);
 }
@@ -603,6 +669,16 @@ static bool name_site(void *user, uint32_t at, const char *build, prof_site *sit
 }
 
 void raw_json_names(raw_json *r, elf_names *elf) { r->elf = elf; }
+
+void raw_json_take(raw_json *r, const raw_takers *takers) { r->takers = *takers; }
+
+trace_text raw_json_sums(raw_json *r) {
+    trace_text sums;
+    sums.data = output_memory(&r->sums, &sums.size);
+    return sums;
+}
+
+int64_t raw_json_base_ns(const raw_json *r) { return r->base_ns; }
 
 raw_json *raw_json_open(output *out) {
     raw_json *r = allocate(sizeof *r);
@@ -713,6 +789,8 @@ void raw_json_free(raw_json *r) {
     map_free(&r->place_numbers);
     free(r->places);
     if (r->ends) sorter_free(r->ends);
+    free(r->members);
+    free(r->text);
     arena_free(&r->memories);
     free(r->memory);
     free(r);

@@ -11,7 +11,7 @@
 
 #include <sys/types.h>
 
-#include "common.h"
+#include "trace_event.h"
 
 typedef struct raw_json raw_json;
 struct losses;
@@ -26,6 +26,20 @@ void raw_json_names(raw_json *raw, struct elf_names *elf);
 /* Before the first push: the stream begins there in a file that is read twice (raw_memory.h,
    raw_stacks.h). */
 void raw_json_read_ahead(raw_json *raw, int fd, off_t begin);
+/* Before the first push: zones and what devices did go to these instead, in the order of the JSON:
+   zones that carry nothing, the rest as the events that a reader makes of it (trace_reader.h), and
+   names of threads as events without arguments. Of what is no such thing the JSON is written.
+   number: the thread's in the stream. */
+typedef struct raw_takers {
+    void (*zone)(void *user, const prof_raw_item *item, int64_t pid, int64_t tid);
+    void (*event)(void *user, const trace_event *event);
+    void (*type)(void *user, int64_t type, const char *name);   /* of a device, before its work */
+    void *user;
+} raw_takers;
+void raw_json_take(raw_json *raw, const raw_takers *takers);
+/* After raw_json_end: the rows of its sums, as the head has them; empty: none. */
+trace_text raw_json_sums(raw_json *raw);
+int64_t raw_json_base_ns(const raw_json *raw);       /* when the first session began */
 void raw_json_push(raw_json *raw, const void *data, size_t size);
 /* There is no more: a piece of what is to come then; false: raw_json_end has the rest. */
 bool raw_json_end_some(raw_json *raw);

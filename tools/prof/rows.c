@@ -12,6 +12,7 @@
 #include "busy.h"
 #include "losses.h"
 #include "raw_rows.h"
+#include "raw_work.h"
 #include "span_sorter.h"
 #include "work_join.h"
 
@@ -923,12 +924,10 @@ bool rows_begin(row_table *t, const row_options *options) {
     return t->has_name;
 }
 
-static void note_span(row_table *t, const trace_reader *reader, bool is_first) {
-    int64_t first = t->file_first_ns + reader->base_time_ns;
-    int64_t last = t->file_last_ns + reader->base_time_ns;
+static void note_span(row_table *t, int64_t base_ns, bool is_first) {
+    int64_t first = t->file_first_ns + base_ns, last = t->file_last_ns + base_ns;
     if (is_first || first < t->first_ns) t->first_ns = first;
     if (is_first || last > t->last_ns) t->last_ns = last;
-    if (reader->base_time_ns) t->dated_at = reader->base_offset;
 }
 
 /* Of a legacy record stream: what its kernels ran on. */
@@ -974,7 +973,7 @@ static group_key sums_key(row_table *t, const prof_average *row) {
     return key;
 }
 
-static void add_sums(row_table *t, const trace_reader *reader, trace_text head) {
+void rows_take_sums(row_table *t, const char *path, trace_text head) {
     head_sums sums = {0};
     head_sums_read(&sums, head, t->options->by_site || t->options->site_in_name);
     for (size_t i = 0; i < sums.count; i++) {
@@ -986,7 +985,7 @@ static void add_sums(row_table *t, const trace_reader *reader, trace_text head) 
     }
     t->summed += sums.count;
     if (sums.odd)
-        warn(reader->path, "%llu rows of the sums in its head make no sense, left out",
+        warn(path, "%llu rows of the sums in its head make no sense, left out",
              (unsigned long long)sums.odd);
     head_sums_free(&sums);
 }
@@ -1000,7 +999,7 @@ static void note_head(row_table *t, const trace_reader *reader) {
     if (head || array) note_promises(t, reader->losses);
     if (head || array) note_places(t, head ? reader->member.value : event->args_text);
     if (head || (meta && text_is(event->name, "prof counts")))
-        add_sums(t, reader, head ? reader->member.value : event->args_text);
+        rows_take_sums(t, reader->path, head ? reader->member.value : event->args_text);
 }
 
 static void note_item(row_table *t, const trace_reader *reader) {
@@ -1043,6 +1042,39 @@ static void end_file(row_table *t) {
     tree_clear(&t->tree);
 }
 
+void rows_begin_file(row_table *t) {
+    begin_file(t);
+    t->own = true;
+    t->events_before = t->events;
+}
+
+void rows_take_event(row_table *t, const trace_event *event) { add_event(t, event); }
+
+void rows_take_type(row_table *t, uint8_t type, const char *name) {
+    if (t->options->device) list_type(t, type, name);
+}
+
+struct span rows_plain_call(row_table *t, const trace_event *event) {
+    return call_span(t, event, tree_name(&t->tree, event));
+}
+
+uint32_t rows_thread(row_table *t, const trace_event *event) { return thread_of(t, event, false); }
+
+void rows_add_call(row_table *t, struct span *s) {
+    t->events++;
+    t->order += 2;
+    s->order = t->order;
+    if (s->start_ns < t->file_first_ns) t->file_first_ns = s->start_ns;
+    if (s->start_ns + s->amount > t->file_last_ns) t->file_last_ns = s->start_ns + s->amount;
+    sorter_add(t->sorter, s);
+}
+
+void rows_end_file(row_table *t, int64_t base_ns) {
+    end_file(t);
+    if (t->events > t->events_before) note_span(t, base_ns, t->events_before == 0);
+    t->base_ns = base_ns;
+}
+
 bool rows_take_name(row_table *t, const char *name) {
     return !t->has_name || name_matches(t, intern(&t->tree.names, name, strlen(name)));
 }
@@ -1050,6 +1082,7 @@ bool rows_take_name(row_table *t, const char *name) {
 int rows_read(row_table *t, const char *path) {
     if (t->busy) busy_next_file(t->busy, path);
     if (raw_rows_can(t, path)) return raw_rows_read(t, path);
+    if (raw_work_can(t, path)) return raw_work_read(t, path);
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
     uint64_t events = t->events, summed = t->summed;
@@ -1065,7 +1098,8 @@ int rows_read(row_table *t, const char *path) {
     bool nothing = t->events == events && t->summed == summed;
     if (nothing && !reader->failed && !reader->empty && !reader->truncated)
         warn(path, "there are no complete events in it");
-    else if (t->events > events) note_span(t, reader, events == 0);
+    else if (t->events > events) note_span(t, reader->base_time_ns, events == 0);
+    if (t->events > events && reader->base_time_ns) t->dated_at = reader->base_offset;
     t->base_ns = reader->base_time_ns;
     return trace_close(reader);
 }
