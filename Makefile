@@ -19,7 +19,7 @@ TEST_NEEDS = $(EXAMPLE_NEEDS) $(TOOL_NEEDS) clang python3
 TEST_OPTIONS = $(TOOL_OPTIONS) libyajl-dev libstb-dev tcc libclang-rt-dev shellcheck spin gcc-mingw-w64-x86-64-win32 wine64 \
                gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \
                git pkg-config cmake meson ninja-build
-EMBEDDED_OPTIONS = g++ clang tcc musl-tools gcc-arm-none-eabi qemu-system-arm \
+EMBEDDED_OPTIONS = python3 g++ clang tcc musl-tools gcc-arm-none-eabi qemu-system-arm \
                    gcc-riscv64-unknown-elf qemu-system-misc qemu-user-static \
                    gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
                    gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \

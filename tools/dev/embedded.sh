@@ -3,7 +3,7 @@
 # emulator and compares: with the fake clock the table, the trace and the stacks are those of the
 # first, byte for byte (a Chrome stream: its lines). Then what needs real interrupts. The last line counts.
 #   tools/dev/embedded.sh [WORD]    only the checks with WORD in their name
-# shellcheck disable=SC2086   # lists of flags are meant to split
+# shellcheck disable=SC2086,SC2030,SC2031   # lists of flags are meant to split; a subshell has an emulator of its own
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -454,6 +454,40 @@ fi
 if cores 'without a lock fail' -DJOBS=8000u '-DPROF_LOCK()=0' '-DPROF_UNLOCK(s)=(void)(s)'; then
     if at_once 20; then not_ok "$name" 'no zone was lost in 20 runs'; else ok "$name"; fi
 fi
+
+# ---- Live: prof decode connects to the emulator's serial port ----
+
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+connects() {   # PORT: until the emulator listens
+    for _ in $(seq 100); do
+        build/prof decode --connect "127.0.0.1:$1" --follow -o "$folder/trace.json" >"$out/said" 2>&1 && return
+        grep -q 'Connection refused' "$out/said" || return
+        sleep 0.1
+    done
+    return 1
+}
+
+live() {
+    name='live, over TCP' folder=$out/live
+    wanted "$name" && has "$name" arm-none-eabi-gcc qemu-system-arm python3 build/prof || return
+    mkdir -p "$folder"
+    arm "$folder/program" 0x200000 -mcpu=cortex-m3 -DFAKE_CLOCK -DSTREAM $board/control.c $board/prof.c \
+        >"$out/said" 2>&1 || { not_ok "$name" "does not compile: $(head -n 5 "$out/said")"; return; }
+    port=$(free_port)
+    (cd "$folder" && exec timeout 60 qemu-system-arm -M mps2-an385 $emulator \
+        -serial "tcp:127.0.0.1:$port,server=on,wait=on" -kernel program 2>qemu.txt) &
+    if ! connects "$port"; then not_ok "$name" "$(tail -n 3 "$out/said")"
+    elif ! build/prof decode -o "$folder/first.json" "$reference/trace.raw" ||
+        ! build/prof stacks "$folder/first.json" >"$folder/first.txt" ||
+        ! build/prof stacks "$folder/trace.json" | cmp - "$folder/first.txt" >"$out/said" 2>&1
+    then not_ok "$name" "$(cat "$out/said")"
+    else ok "$name"; fi
+    wait
+}
+live
 
 # ---- The lines in the folder's README.md, as they stand there ----
 
