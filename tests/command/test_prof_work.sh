@@ -15,6 +15,7 @@ cat >"$out/random_work.c" <<'END_OF_C'
 
 static unsigned seed, coarse;
 static int64_t last_id;
+static char long_name[400];              /* no UTF-8 */
 
 static unsigned below(unsigned n) {
     seed = seed * 1103515245u + 12345u;
@@ -60,12 +61,13 @@ static void submit(void) {
 static void work(int depth) {
     streamed_step = coarse ? (below(3) ? 0 : 100) : below(40);
     bool deeper = depth < 8;
-    switch (below(6)) {
+    switch (below(7)) {
     case 0: PROF_BLOCK("a") { if (deeper) work(depth + 1); submit(); } break;
     case 1: PROF_BLOCK("b") { prof_set_flops(below(2) ? 100 : 7); if (deeper) work(depth + 1); } break;
     case 2: PROF_BLOCK("c.d") { prof_set_overload("Tensor"); submit(); } break;
     case 3: PROF_BLOCK("(in sums)") { if (deeper) work(depth + 1); prof_set_sequence(below(9), (uint8_t)below(2), 0); } break;
     case 4: submit(); PROF_BLOCK("outer") { for (int i = 0; deeper && i < 3; i++) work(depth + 2); } break;
+    case 5: prof_push(long_name); prof_pop(); break;
     default: PROF_BLOCK("f") { prof_counter("n", 1); } break;
     }
 }
@@ -74,6 +76,7 @@ int main(int argc, char **argv) {
     FILE *file = streamed_begin(argv[1], PROF_STREAM_RAW);
     seed = 77u * (unsigned)atol(argv[argc - 1]);
     coarse = seed % 3 == 0;
+    memset(long_name, 0xfe, sizeof long_name - 1);
     for (int i = 0; file && i < 60; i++) {
         work(0);
         if (below(9) == 0) prof_flush();

@@ -20,6 +20,8 @@ typedef struct raw_work {
     row_table *table;
     struct known_call { const prof_site *site; span call; } calls[PLACES];   /* plain zones */
     struct known_thread { bool known; int64_t pid, tid; uint32_t number; } thread;
+    char *name;
+    size_t name_size;
 } raw_work;
 
 /* ---- Which files ---- */
@@ -80,15 +82,20 @@ static uint32_t thread_of(raw_work *w, const prof_raw_item *item, int64_t pid, i
     return last->number;
 }
 
+/* As the reader of JSON gives it, with READABLE bytes behind. */
+static trace_text clean_name(raw_work *w, trace_text name) {
+    size_t size = 3 * name.size + READABLE;
+    if (size > w->name_size) w->name = reallocate(w->name, w->name_size = 2 * size);
+    return (trace_text){w->name, text_clean(name, w->name, size)};
+}
+
 static void take_zone(void *user, const prof_raw_item *item, int64_t pid, int64_t tid) {
     raw_work *w = user;
     struct known_call *known = &w->calls[(uintptr_t)item->site / 8 % PLACES];
     uint32_t thread = thread_of(w, item, pid, tid);
     if (known->site != item->site) {
-        char name[3 * 256];
         trace_event event = event_of(item, pid, tid);
-        if (event.name.size < sizeof name / 3)
-            event.name = (trace_text){name, text_clean(event.name, name, sizeof name)};
+        event.name = clean_name(w, event.name);
         known->call = rows_plain_call(w->table, &event);
         known->site = item->site;
     }
@@ -164,6 +171,7 @@ int raw_work_read(row_table *t, const char *path) {
     losses_tell(path, raw_json_losses(raw));
     raw_json_free(raw);
     output_discard(&rest);
+    free(w->name);
     free(w);
     return error ? fail(path, "%s", strerror(error)) : EXIT_OK;
 }
