@@ -12706,14 +12706,14 @@ static const struct prof__cpu_results *prof__cpu_results_here(void) {
 
 /* ---- @TREE: zones in post-order to events in order of start, in one pass ----
 
-   The array of events, made of the nest's closes.
-   - Events of a thread stand by start, a parent before its children, in the order of the nest's
-     closes, not of times: clocks may stand still.
+   Makes the array of events from the nest's closes.
+   - Events of a thread stand by start, a parent before its children. Depths and the order of the
+     closes decide that, not times: clocks may stand still.
    - parent < child < count; first child and next sibling agree with parent. */
 
-/* A zone's place in pre-order is known when its record comes: its place in post-order, less the
-   zones below it, plus its depth. For each depth we keep what the zone still open there has so
-   far. */
+/* A zone's place in pre-order is known when it closes: its place in post-order, less the zones
+   below it, plus its depth. For each depth we keep what the zone still open there has so far: the
+   place in post-order of its first descendant, its first child and its last one. */
 typedef struct prof__branch { uint32_t first, child, last; } prof__branch;
 
 typedef struct prof__tree {
@@ -12722,7 +12722,7 @@ typedef struct prof__tree {
     prof_event *made;                    /* the last; NULL: there was no room */
     uint32_t count, offset, thread;      /* zones so far; index of events[0] in the trace */
     size_t room;                         /* events from events[0] on; none once they ran out */
-    uint32_t pending;                    /* depths that have zones below one still open */
+    uint32_t pending;                    /* zones open at lesser depths have descendants */
     bool touching;                       /* a zone began when the one before it ended */
 #if !PROF__BARE
     bool instants;                       /* a zone took no time */
@@ -12731,7 +12731,7 @@ typedef struct prof__tree {
     prof__branch levels[PROF__LEVELS + 1];
 } prof__tree;
 
-/* Depths from pending to depth get their first descendant now. */
+/* The zones still open at the depths from pending to depth get their first descendant now. */
 PROF__FN void prof__tree_begin(prof__tree *t, uint32_t depth) {
     for (uint32_t d = t->pending; d <= depth; d++) {
         prof__branch *l = t->levels + d;
@@ -12789,7 +12789,8 @@ PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
     up->last = at;
 }
 
-/* Events come by (start, -end, thread, depth), the order of ends deciding the rest. */
+/* The order of a trace's events: (start, -end, thread, depth), those from outside before zones.
+   Sorts are stable, so that equal ones stay in the order of their ends. */
 PROF__FN bool prof__event_after(const prof_event *a, const prof_event *b) {
     if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
     if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
@@ -12837,7 +12838,8 @@ PROF__FN bool prof__events_hold(const prof_event *events, uint32_t n) {
 }
 #endif
 
-/* Moves events to the places that order names, and their links with them. place: room for n. */
+/* Moves event order[i] to place i, for all of them, and mends the links between them. place: room
+   for n. */
 PROF__FN void prof__events_permute(prof_event *events, uint32_t *order, uint32_t *place,
                                    uint32_t n) {
     for (uint32_t i = 0; i < n; i++) place[order[i]] = i;
@@ -12919,8 +12921,8 @@ PROF__FN void prof__tree_feed(prof__feed *feed, struct prof_trace *s, prof__tree
     feed->user = t;
 }
 
-/* Hands all zones on, and counts them and all there is. build: what is no zone goes into the lists
-   that there is room for; else it is only counted. */
+/* Hands the zones of all threads to feed, and counts them, moments, and what is lost. build: what
+   is no zone goes into the trace's lists; else it is only counted. */
 PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool build) {
     uint32_t zones = 0, moments = 0;
     s->step_count = 0;
@@ -12945,7 +12947,7 @@ PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool
     s->moment_count = moments;
 }
 
-/* feed: takes the zones while they are counted, which is all there is to do in most traces. */
+/* Counts all there is. feed takes the zones meanwhile; in most traces it so has all it needs. */
 PROF__FN void prof__count_rows(struct prof_trace *s, const prof__feed *feed) {
     static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL };
     prof__details_open(NULL);
@@ -12953,7 +12955,7 @@ PROF__FN void prof__count_rows(struct prof_trace *s, const prof__feed *feed) {
     prof__details_close(s);
 }
 
-/* Zones that there are events of, or will be. */
+/* How many zones have events, or will have. */
 PROF__FN uint32_t prof__zones_now(const struct prof_trace *s) {
     return s->analysed ? s->event_count - prof__others(s) : s->zone_count;
 }
@@ -15168,22 +15170,22 @@ PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *
 
 /* ---- @AVERAGES: events to one row per name, shape, stack ----
 
-   Adds closes up, in a row for all that desc takes for the same. Rows are in the scratch memory
+   Adds closes up: all that desc takes for the same make one row. Rows are in the scratch memory
    until the next query.
-   - Until they are sorted rows stand as their first events do: by (start, -end), order, thread,
+   - Until a table sorts them, rows stand as their first events do: by (start, -end), order, thread,
      depth.
    - Rows are the same whether closes come from records, from events or from spans (prof_sums).
    - Zones in sums alone join their row at the end, or make one behind those of the timeline. */
 
-/* Rows in the scratch memory. Found by site where a plain zone has nothing else that tells rows
-   apart; else by hash. */
+/* The rows in the scratch memory. A zone that carries nothing finds its row by its site, all else
+   by a hash of what tells rows apart. */
 typedef struct prof__groups {
     const struct prof_trace *s;
     prof_averages_desc by;
     prof__group *rows;
     prof__group_wide *wide;              /* NULL: the trace has none of it */
-    prof__rank *ranks;                   /* of the rows' first zones, whose sites they have; NULL:
-                                            they have the numbers of events */
+    prof__rank *ranks;                   /* of each row's first zone, `first` being its site; NULL:
+                                            `first` is the number of an event */
     uint32_t *last;                      /* number of the row's last close; PROF_NONE: its calls lie
                                             in each other */
     uint32_t *row_of_site, *index;       /* row + 1; 0: none */
@@ -15201,7 +15203,7 @@ PROF__FN uint32_t prof__groups_max(const struct prof_trace *s) {
     return prof__sites_of(s) + prof__others(s) + s->detail_rows;
 }
 
-/* Where the table puts the order of n rows. */
+/* The memory behind the rows: there a table puts its own order of them. */
 PROF__FN char *prof__groups_end(const prof__groups *g) { return (char *)(g->index + g->places); }
 
 PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
@@ -15342,7 +15344,7 @@ PROF__INLINE void prof__group_on_cpu(prof__group *r, const prof__close *c) {
 #else
 #  define prof__group_on_cpu(r, c) ((void)0)
 #  define prof__average_on_cpu(a, r) ((void)0)
-/* Calls of a row that have a time; so many that its means are of. */
+/* How many calls of a row have a time. Means are of these, or of all where none has one. */
 PROF__FN uint64_t prof__average_timed(const prof_average *a) {
     return a->count - PROF__MIN(a->untimed, a->count);
 }
@@ -15355,7 +15357,8 @@ PROF__FN uint64_t prof__average_means(const prof_average *a) {
 PROF__FN const char *prof__tally_name(const prof__tally *r);
 PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r);
 
-/* Does a close stand for zones that are not in the timeline? In averages they are. */
+/* Does this close stand in the timeline for zones that are in sums alone? Averages leave it out,
+   for they have rows of those zones themselves. */
 PROF__FN bool prof__is_in_sums(const struct prof_trace *s, uint32_t what) {
     return s->sums.in_sums && (s->analysed ? s->events[what].site : what) == s->sums.in_sums;
 }
@@ -15367,7 +15370,7 @@ PROF__FN PROF__RACES bool prof__any_sums(const struct prof_trace *s) {
 
 PROF__FN bool prof__group_is_sums(const prof__group *r) { return r->sums && !r->count; }
 
-/* What a zone that is in no timeline would be as an event. */
+/* A zone that is in no timeline, as an event of its name. */
 PROF__FN prof_event prof__plain_event(const prof__tally *r) {
     prof_event e;
     memset(&e, 0, sizeof e);
@@ -15379,7 +15382,7 @@ PROF__FN prof_event prof__plain_event(const prof__tally *r) {
 }
 #endif
 
-/* What a zone that has nothing but its site is as an event. */
+/* A zone that has nothing but its site, as an event. */
 PROF__FN prof_event prof__site_event(uint32_t site) {
     prof_event e;
     memset(&e, 0, sizeof e);
@@ -15395,7 +15398,7 @@ PROF__FN prof_event prof__group_event(const prof__groups *g, const prof__group *
     return r->first == PROF_NONE ? prof__plain_event(r->sums) : g->s->events[r->first];
 }
 
-/* The row of an event, new or known, by its hash. first: what a new one has. */
+/* Finds the row of an event by its hash, or makes one. first: that of a new row. */
 PROF__FN uint32_t prof__group_find(prof__groups *g, const prof_event *e, uint32_t first) {
     uint32_t hash = prof__group_hash(&g->by, e), at = hash % g->places;
     prof__group *r;
@@ -15428,7 +15431,7 @@ PROF__EAGER uint32_t prof__group_of_site(prof__groups *g, uint32_t site) {
     return *row - 1;
 }
 
-/* Adds a call to its row. w: what few traces have; NULL: this has none. */
+/* Adds a call to its row. w: the sums that few traces have; NULL: this trace has none. */
 PROF__EAGER void prof__call_add(prof__group *r, prof__group_wide *w, const prof__close *c) {
 #define PROF__SUM(sum, self, field)                             \
     sum = PROF__PLUS(sum, b->all.field);                        \
@@ -15470,7 +15473,7 @@ PROF__FN void prof__group_segment(prof__reader *r, const prof__record *c,
     prof__read_records(r, c, end, prof__group_record);
 }
 
-/* The row of event i, sooner when an event of this name's address was among the last ones. */
+/* The row of event i. If its name's address was among the last ones seen, no hash is needed. */
 PROF__FN uint32_t prof__group_recent(prof__groups *g, uint32_t i) {
     const prof_event *e = g->s->events + i;
     uint32_t kind = prof__kind(e), at = (uint32_t)((uintptr_t)e->name >> 4 ^ kind) & 15;
@@ -15496,7 +15499,8 @@ PROF__EAGER uint32_t prof__group_of(prof__groups *g, uint32_t i) {
     return *row - 1;
 }
 
-/* Does event i lie in one of its row? These begin with the first. */
+/* Does event i lie in another one of its row? The row's first event ends the search, for no other
+   of the row stands before it. */
 PROF__FN bool prof__lies_in_row(prof__groups *g, uint32_t i, uint32_t row) {
     const prof_event *events = g->s->events;
     for (uint32_t first = g->rows[row].first; (i = events[i].parent) != PROF_NONE && i >= first;)
@@ -15504,8 +15508,9 @@ PROF__FN bool prof__lies_in_row(prof__groups *g, uint32_t i, uint32_t row) {
     return false;
 }
 
-/* Parents come first: what lies in another of its row begins before one of those with children has
-   ended, the last of which is remembered. */
+/* Parents come before their children here. A call can only lie in one of its row that has children
+   and has not ended; the one of these that ends last is remembered, so that few calls need a walk
+   up their parents. */
 PROF__EAGER void prof__group_event_take(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
     const prof_event *e = g->s->events + c->what;
@@ -15528,8 +15533,8 @@ PROF__FN uint32_t prof__group_of_sums(prof__groups *g, const prof__tally *r) {
     return prof__group_find(g, &plain, PROF_NONE);
 }
 
-/* Gives what the threads have in sums to the rows of plain zones; behind these come those that are
-   in no timeline, in the order in which their threads met them. */
+/* Adds the threads' sums to the rows of plain zones. Names without a row get one behind those of
+   the timeline, in the order in which their threads met them. */
 PROF__FN void prof__sums_into_rows(prof__groups *g) {
     const prof__state *t = prof__any_sums(g->s) ? prof__used(NULL) : NULL;
     for (; t; t = prof__used(t))
@@ -15542,14 +15547,14 @@ PROF__FN void prof__sums_into_rows(prof__groups *g) {
         }
 }
 
-/* Is it the row of what stands for them in the timeline? */
+/* Is it the row of what stands in the timeline for zones in sums? See prof__is_in_sums. */
 PROF__FN bool prof__group_in_sums(const prof__groups *g, uint32_t row) {
     const prof__group *r = g->rows + row;
     return r->count && prof__is_in_sums(g->s, r->first);
 }
 #endif
 
-/* Hands on what ended, from the records or from the events. */
+/* Hands on all closes, made of the records or of the events. */
 PROF__EAGER void prof__groups_feed(prof__groups *g, prof__segmenter *segment, prof__taker *record,
                                    prof__taker *event) {
     prof__feed feed;
@@ -15573,9 +15578,11 @@ PROF__FN void prof__groups_add_us(prof__groups *g) {
     }
 }
 
-/* ---- percentiles: in constant memory, by quarters of the range that each lies in ---- */
+/* ---- percentiles in constant memory: each pass over all closes counts how many lie in each
+   quarter of the range in which a percentile is, and narrows the range to one of them ---- */
 
-/* The rank-th of what is no less than low. parts: how many lie in the first three quarters. */
+/* A percentile is the rank-th least of the durations from low on. parts: how many of these lie in
+   each of the first three quarters of its range. */
 typedef struct prof__share { int64_t low; uint32_t rank, parts[3]; } prof__share;
 typedef struct prof__shares { prof__share of[3]; } prof__shares;
 
@@ -15602,7 +15609,7 @@ PROF__EAGER void prof__shares_event(void *groups, const prof__close *c) {
     prof__shares_count(g, prof__group_of(g, c->what), c->cpu_ns);
 }
 
-/* Takes the quarter that it lies in. */
+/* Narrows the range to the quarter in which the percentile lies. */
 PROF__FN void prof__share_narrow(prof__share *p, uint32_t shift) {
     uint32_t part = 0;
     for (; part < 3 && p->rank > p->parts[part]; part++) p->rank -= p->parts[part];
@@ -15642,7 +15649,7 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
     }
 }
 
-/* The row with what is only in sums. */
+/* Adds what is in sums alone to a row, with percentiles only if they were asked for. */
 PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g, const prof__group *r) {
     prof_average sums;
     if (!r->sums) return;
@@ -15660,7 +15667,7 @@ PROF__FN void prof__average_extras(prof_average *a, const int64_t *all, const in
 
 /* ---- desc.hw_counters, and other devices' parts of device time, if there is room ---- */
 
-/* A call's, to a row's: with its children, and without. */
+/* Adds what a call counted to its row: with its children, and without. */
 PROF__FN void prof__extras_add(int64_t *all, int64_t *self, const prof__beside *b) {
     for (int i = 0; b && b->counted && i < PROF__EXTRAS; i++) {
         all[i] = PROF__PLUS(all[i], b->all.counters[i]);
@@ -15681,7 +15688,8 @@ PROF__FN void prof__groups_other(prof__groups *g, const prof_event *e, const int
     for (int i = 0; i < PROF_OTHER_DEVICES; i++) all[i] = PROF__PLUS(all[i], others[i]);
 }
 
-/* Whoever launched it has it itself, and all around have it. */
+/* Adds work on other devices: the event that launched it has it as its own, and with that one all
+   around it have it as theirs and their children's. */
 PROF__FN void prof__groups_others(prof__groups *g) {
     const struct prof_trace *s = g->s;
     for (uint32_t i = 0; i < s->event_count; i++) {
@@ -15733,7 +15741,7 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
     prof__reading_close(taken);
 }
 
-/* An average of nothing yet, with what it takes from an event. */
+/* An average without any sums yet, with what an event tells of its row. */
 PROF__FN prof_average prof__average_of(const prof_event *e, uint32_t number) {
     const prof_extra *x = prof__extra_of(e);
     prof_average a;
@@ -15784,7 +15792,7 @@ PROF__FN void prof__average_by(prof_average *a, const prof_averages_desc *by) {
     if (!PROF__BARE) a->stack_count = PROF__MIN(a->stack_count, by->group_by_stack_n);
 }
 
-/* Row i of those that are seen first. */
+/* The average of row i, counted in the order in which rows are first seen. */
 PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
     uint32_t row = g->order[i];
     const prof__group *r = g->rows + row;
@@ -15893,7 +15901,7 @@ PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
 }
 
 #if !PROF__BARE
-/* ---- averages of spans ---- */
+/* ---- averages of spans: prof_sums, the nest and the rows for what is not in a trace ---- */
 
 typedef struct prof__span_sums_row {
     prof_event key;                      /* with an extra of its own */
@@ -15909,8 +15917,8 @@ typedef struct prof__span_sums_row {
     bool nested, recursive;              /* nested: the first one lay in another */
 } prof__span_sums_row;
 
-/* A thread whose spans tell their depth: they may come in turns with others'. Idle: none is to
-   come that its last one lies in, so that another thread may have it. */
+/* The nest of a thread whose spans tell their depth: these may come in turns with other threads'.
+   idle: the last span lay in no other, so that another thread may have the nest. */
 enum { PROF__TURNS = 256 };              /* places of them, by thread */
 typedef struct prof__span_turn {
     prof__nest nest;
@@ -16008,7 +16016,7 @@ PROF_API PROF__QUIET prof_result prof_sums_open(const prof_sums_desc *desc, prof
     return PROF_OK;
 }
 
-/* Room for another row: twice as many, found anew. */
+/* Makes sure of room for another row: else for twice as many, all hashed into a new index. */
 PROF__FN bool prof__span_sums_room(prof_sums *s) {
     uint32_t max = s->max ? 2 * s->max : 16, places = 2 * max + 1, *index, *order;
     prof__span_sums_row **rows;
@@ -16096,7 +16104,7 @@ PROF_API PROF__QUIET uint32_t prof_sums_row(prof_sums *s, const prof_event *even
     return s->count - 1;
 }
 
-/* Room for spans in `depth` others. */
+/* Makes sure of room for spans that lie in `depth` others. */
 PROF__FN bool prof__span_sums_depth(prof_sums *s, prof__nest *n, uint32_t depth) {
     while (n->room <= depth) {
         uint32_t twice = n->room ? 2 * n->room : 16;
@@ -16123,7 +16131,7 @@ PROF__FN void prof__span_bytes_add(prof_span *to, const prof_span *from) {
     to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
 }
 
-/* What changes in memory: all that is open has it; else it is a call of its own. */
+/* A change of memory. All open spans have it; where none is open, it is a call of its own. */
 PROF__FN void prof__span_sums_memory(prof_sums *s, const prof_span *span) {
     prof__nest *n = &s->nest;
     prof_span moment = *span;
@@ -16151,8 +16159,8 @@ PROF__FN void prof__span_sums_apart(prof_sums *s, const prof_span *span, bool de
     c.number = c.from = s->nest.number++;
     b.all.device_ns = !device || c.flags & PROF_EVENT_ASYNC ? 0 : c.cpu_ns;
     if (device) c.cpu_ns = 0;
-    b.within = b.all;                    /* none of it is its own, */
-    b.within.device_ns = 0;              /* but what it is */
+    b.within = b.all;                    /* none of it is self, */
+    b.within.device_ns = 0;              /* but time on the device */
     for (int i = PROF_COUNTERS; i < PROF__EXTRAS; i++) {
         b.within.counters[i] = 0;
         if (!device) b.all.counters[i] = 0;
@@ -16160,7 +16168,7 @@ PROF__FN void prof__span_sums_apart(prof_sums *s, const prof_span *span, bool de
     prof__span_sums_take_call(s, &c);
 }
 
-/* What came is through; what comes is this thread's. */
+/* Ends what a turn has, and gives it to this thread. */
 PROF__FN void prof__span_turn_give(prof_sums *s, prof__span_turn *t, uint32_t thread) {
     prof__nest *n = &t->nest;
     s->turn = t;
@@ -16171,7 +16179,7 @@ PROF__FN void prof__span_turn_give(prof_sums *s, prof__span_turn *t, uint32_t th
     memset(n->open, 0, n->room * sizeof *n->open);
 }
 
-/* One more of a place; NULL: no memory. */
+/* Makes one more turn in the list of a place; NULL: no memory. */
 PROF__FN prof__span_turn *prof__span_turn_new(prof_sums *s, prof__span_turn **place,
                                               uint32_t thread) {
     prof__span_turn *t = (prof__span_turn *)prof__span_sums_take(s, sizeof *t);
@@ -16187,7 +16195,7 @@ PROF__FN prof__span_turn *prof__span_turn_new(prof_sums *s, prof__span_turn **pl
     return *place = t;
 }
 
-/* The thread of a span that tells its depth; NULL: no memory. */
+/* The turn of a thread, for a span that tells its depth; NULL: no memory. */
 PROF__FN prof__span_turn *prof__span_sums_turn(prof_sums *s, uint32_t thread) {
     prof__span_turn *t = s->turn, *idle = NULL, **place;
     if (t && t->nest.thread == thread) return t;
@@ -16221,7 +16229,7 @@ PROF__FN void prof__span_sums_ended(prof__nest *n, const prof_span *span) {
     prof__nest_end_span(n, span, span->depth);
 }
 
-/* The same in its thread's turn. */
+/* Ends a span that tells its depth in its thread's turn. False: no memory. */
 PROF__FN bool prof__span_sums_end(prof_sums *s, const prof_span *span) {
     prof__span_turn *t = s->turn = prof__span_sums_turn(s, span->thread);
     if (!t || !prof__span_sums_depth(s, &t->nest, span->depth)) return false;
@@ -16237,7 +16245,7 @@ PROF__FN bool prof__span_sums_end(prof_sums *s, const prof_span *span) {
     return true;
 }
 
-/* All threads' spans are through. */
+/* Ends all that is open: the spans of all threads have come. */
 PROF__FN void prof__span_sums_flush(prof_sums *s) {
     s->turn = NULL;
     prof__nest_thread(&s->nest, s->nest.thread);
@@ -16349,7 +16357,8 @@ PROF_API PROF__QUIET prof_sums_stats prof_sums_get_stats(const prof_sums *s) {
 
 /* ---- rows of several traces ---- */
 
-/* The share of a row's calls that took t or less: straight lines between the points it tells. */
+/* The share of a row's calls that took t or less. Calls are taken to be spread evenly between the
+   least, the percentiles and the most that the row tells. */
 PROF__FN double prof__share_below(const prof_average *a, int64_t t) {
     static const double shares[] = { 0, 0.5, 0.9, 0.99, 1 };
     const int64_t at[] = { a->min_ns, a->p50_ns, a->p90_ns, a->p99_ns, a->max_ns };
@@ -16361,7 +16370,7 @@ PROF__FN double prof__share_below(const prof_average *a, int64_t t) {
                                (double)(at[i] - at[i - 1]);
 }
 
-/* The time that a share of the calls of both took or less. */
+/* The time that this share of the calls of both rows took at most. */
 PROF__FN int64_t prof__both_share(const prof_average *a, const prof_average *b, double share) {
     int64_t least = PROF__MIN(a->min_ns, b->min_ns), most = PROF__MAX(a->max_ns, b->max_ns);
     double x = (double)prof__average_timed(a), y = (double)prof__average_timed(b);
@@ -16374,7 +16383,7 @@ PROF__FN int64_t prof__both_share(const prof_average *a, const prof_average *b, 
     return least;
 }
 
-/* Least, most and percentiles; counts are those before. */
+/* Adds the least, the most and the percentiles. The counts have to be those of before. */
 PROF__FN void prof__extremes_add(prof_average *into, const prof_average *from) {
     const prof_average a = *into, *b = from;
     bool known = a.p50_ns && b->p50_ns, any = prof__average_timed(&a) != 0;
@@ -16386,7 +16395,7 @@ PROF__FN void prof__extremes_add(prof_average *into, const prof_average *from) {
     into->p99_ns = !any ? b->p99_ns : known ? prof__both_share(&a, b, 0.99) : 0;
 }
 
-/* What tells rows apart, and no sum. */
+/* Takes over what tells rows apart, and no sums. */
 PROF__FN void prof__identity_take(prof_average *into, const prof_average *from) {
     const size_t begin = offsetof(prof_average, overload_name);
     into->key = from->key;
@@ -16457,7 +16466,7 @@ PROF__FN bool prof__is_tensor(const prof_shape *s, uint32_t rank) {
     return true;
 }
 
-/* The inputs of a formula, and the dims of its tensors. */
+/* What a formula is called with: the inputs it looks at, and what the caller knows beside them. */
 typedef struct prof__op {
     const prof_shape *in;
     const prof_flops_desc *desc;
@@ -16479,12 +16488,13 @@ PROF__FN uint64_t prof__flops_matmul(const prof__op *op, uint32_t lead) {
 PROF__FN uint64_t prof__flops_mm(const prof__op *op) { return prof__flops_matmul(op, 0); }
 PROF__FN uint64_t prof__flops_bmm(const prof__op *op) { return prof__flops_matmul(op, 1); }
 
-/* A convolution's parameter along dimension i. */
+/* A convolution's parameter along dimension i; one alone is for all dimensions. */
 PROF__FN int64_t prof__along(const prof_shape *list, uint32_t i, int64_t other) {
     return list->count && list->dims ? list->dims[list->count == 1 ? 0 : i] : other;
 }
 
-/* How far the kernel's places reach along dimension i; 0: nowhere, or there is no such thing. */
+/* At how many places the kernel, w long, fits along dimension i of an input that is x long; 0: at
+   none, or there is no such convolution. */
 PROF__FN uint64_t prof__conv_length(const prof_flops_desc *d, uint32_t i, int64_t x, int64_t w) {
     int64_t stride = prof__along(&d->stride, i, 1), padding = prof__along(&d->padding, i, 0),
             dilation = prof__along(&d->dilation, i, 1);
@@ -16546,9 +16556,9 @@ PROF__FN uint64_t prof__flops_conv_backward(const prof__op *op) {
                       (uint64_t)(!d->no_grad_input + !d->no_grad_weight));
 }
 
-/* Query, key, value, each (batch, heads, length, size); heads of the query may share a key's. A
-   score of each pair of places takes a product over the size of query or value: of_query and
-   of_value such ones. */
+/* Query, key and value are each (batch, heads, length, size); several heads of the query may share
+   one of the key. Each pair of a place in the query and one in the key takes of_query products over
+   the size of a query, and of_value over that of a value. */
 PROF__FN uint64_t prof__flops_pairs(const prof__op *op, const prof_shape *in, uint64_t of_query,
                                     uint64_t of_value) {
     const int64_t *q = in[0].dims, *k = in[1].dims, *v = in[2].dims;
@@ -16574,11 +16584,11 @@ PROF__FN uint64_t prof__flops_attention_backward(const prof__op *op) {
     return prof__flops_pairs(op, q, 3, 2);
 }
 
-/* Of the small set; of that alone; attention's other layout. */
+/* The formula is in the small set of with_flops, too; in that alone; attention's other layout. */
 enum { PROF__SMALL = 1, PROF__SMALL_ONLY = 2, PROF__SWAPPED = 4 };
 
-/* Formulas for the inputs from number first on. A name without its `_forward` or `_backward`;
-   with `*`: what begins so. */
+/* The formulas of an op, which look at the inputs from number first on. op is its name without
+   `_forward` or `_backward`; with a `*` at its end it stands for all names that begin so. */
 typedef struct prof__formula {
     const char *op;
     uint64_t (*forward)(const prof__op *op);
@@ -16630,7 +16640,7 @@ PROF__FN bool prof__name_ends(const char *name, size_t *length, const char *end)
     return ends;
 }
 
-/* The row of name, which is length bytes long; NULL: none. */
+/* The row of a name that is length bytes long; NULL: none. few: of the small set. */
 PROF__FN const prof__formula *prof__formula_find(const char *name, size_t length, bool few) {
     for (size_t i = 0; i < sizeof prof__formulas / sizeof *prof__formulas; i++) {
         const prof__formula *f = prof__formulas + i;
@@ -16678,7 +16688,7 @@ PROF_API PROF__QUIET prof_result prof_flops_register(const char *name,
     return i < PROF__OWN_FORMULAS ? PROF_OK : PROF_ERROR_MEMORY;
 }
 
-/* NULL: the program has none. */
+/* The program's own formula for this name; NULL: it has none. */
 PROF__FN prof_flops_formula prof__own_formula_of(const char *name) {
     uint32_t i = prof__own_formula(name);
     bool there = i < PROF__OWN_FORMULAS && i < PROF__ACQUIRE(prof__own_formulas.count);
