@@ -3545,14 +3545,17 @@ PROF__FN bool prof__lock_briefly(void) {
 
 /* ---- @CORE: the smallest recorder: with PROF_CORE it stands for all rooms that follow ----
 
-   Zones by context, their names, what was dropped, a dump and a Chrome array.
-   - All contexts write into one buffer in the order in which zones end: it tells how often the
-     clock wrapped. Their states come from its other end, each with room kept for the records of all
-     zones that it may have open: what has begun is recorded.
-   - A site's number is its place in a section of the program's, which has 65,536 at most: there is
-     no list of names.
-   - Begin and end test one thing each. All that is rare comes to the slow path through these:
-     prof__contexts then holds &prof__nowhere, which passes neither. */
+   It records zones by context, counts those that are dropped, and writes a dump and a Chrome array.
+   - All contexts write their records into one buffer, in the order in which zones end. From one
+     record to the next the clock wraps at most once, which prof_tick sees to: the order tells how
+     often it wrapped.
+   - The states of contexts come from the other end of the buffer. Each takes with it room for the
+     records of all zones that may be open in it: a zone that has begun is recorded.
+   - A site's number is its place in the program's section prof_marks, which holds 65,536 sites at
+     most. There is no list of names.
+   - prof__begin tests whether its context has a free frame, prof__end whether the zone is the
+     innermost one and a record is free. Where something rare is to be done prof__contexts holds
+     &prof__nowhere, which fails both tests and so leads to the slow path. */
 
 enum {                                   /* what is counted, by its place in the raw stream */
     PROF__CORE_RECORDED = 0, PROF__CORE_FULL, PROF__CORE_DEEP, PROF__CORE_THREADS,
@@ -3560,7 +3563,7 @@ enum {                                   /* what is counted, by its place in the
     PROF__CORE_COUNTS,
     PROF__CORE_TICK = 0xff               /* the row of records that tell time alone */
 };
-enum {                                   /* of a dump */
+enum {                                   /* the parts of a dump */
     PROF__CORE_CONTEXTS = 0, PROF__CORE_ENDED, PROF__CORE_OPEN, PROF__CORE_LAST
 };
 
@@ -3580,11 +3583,12 @@ typedef struct prof__hot { prof__frame *top; } prof__hot;   /* one past the inne
 
 typedef struct prof__state {
     prof__hot hot;                       /* must be first */
-    uint32_t context;                    /* its number; << 16: how many ends to ignore */
-    uint32_t frames[3 * PROF_MAX_DEPTH + 1];   /* prof__frame each; the last word: none */
+    uint32_t context;                    /* its number | how many ends to ignore << 16 */
+    uint32_t frames[3 * PROF_MAX_DEPTH + 1];   /* of 3 words each; a last word 0 ends them */
 } prof__state;
 
-/* Records that a state takes, and keeps room for; 1: where it begins is any word. */
+/* What a new state takes from the buffer, in records: itself, those of all zones that may be open
+   in it, and one more, as a state may begin in the middle of a record. */
 #define PROF__CORE_SHARE (PROF_MAX_DEPTH + 1 + (sizeof(prof__state) + 11) / 12)
 #define PROF__CORE_STATES (PROF_ARENA_SIZE / sizeof(prof__state))
 typedef char prof__PROF_ARENA_SIZE_is_too_small_for_one_context[
@@ -3603,13 +3607,13 @@ extern const prof_site __stop_prof_marks[] __attribute__((weak));
 
 static prof__frame prof__no_frame;
 static prof__hot prof__nowhere = { &prof__no_frame };
-static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS + 1];   /* the last is nobody's */
+static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS + 1];   /* the last: of those beyond */
 
 PROF__FN prof__frame *prof__frames(prof__state *t) {
     return (prof__frame *)(void *)t->frames;
 }
 
-/* All to the slow path. */
+/* Sends all contexts to the slow path. */
 PROF__FN void prof__disarm(void) {
     for (uint32_t i = PROF_MAX_CONTEXTS + 1; i--;) prof__contexts[i] = &prof__nowhere;
 }
@@ -3624,7 +3628,7 @@ PROF__APART(prof__state *) prof__state_here(void) {
     return t;
 }
 
-/* A new one, and the room for its records. */
+/* Makes the state of a context; limit is the new one, below the room for its records. */
 PROF__FN void prof__state_make(uint32_t context, prof__record *limit) {
     prof__state *t = --prof__core.states;
     prof__frame *f = prof__frames(t);
@@ -3646,7 +3650,7 @@ PROF__RARE(prof__frame *) prof__begin_slow(prof__mark *site) {
     prof__state *t;
     if (limit && (t = prof__state_here()) != PROF__CORE_END) {
         why = PROF__CORE_DEEP;
-#if !PROF__BY_IPSR                       /* what interrupted this may have made it */
+#if !PROF__BY_IPSR                       /* an interrupt may have made the state meanwhile */
         if (!(t->context >> 16) && t->hot.top->above) {
             prof__unmask(mask);
             return prof__begin(site);
@@ -3683,8 +3687,8 @@ PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *site) {
     return prof__begin_slow(site);
 }
 
-/* The next record's place, and the time; NULL: only what is kept for open zones is left. Where an
-   interrupt comes between the two and takes one, strex fails: records stand in order of time. */
+/* Takes the place of the next record and reads the time. NULL: only the room of open zones is left.
+   If an interrupt takes a record between the two, strex fails: records stand in order of time. */
 PROF__INLINE prof__record *prof__core_slot(uint32_t *now) {
     struct prof__core *core = &prof__core;
     prof__record *c;
@@ -3712,10 +3716,10 @@ PROF__INLINE void prof__core_put(prof__record *c, const prof__frame *f, uint32_t
     c->end = now;
     c->duration = now - f->start;
     PROF__BARRIER();
-    c->site_depth = f->site_depth;       /* last: 0 until then */
+    c->site_depth = f->site_depth;       /* last: where it is 0 the record is not whole */
 }
 
-/* Not the innermost one's end, or one that writes where room was kept. */
+/* Ends a zone that is not the innermost one, or whose record goes where room was kept for it. */
 PROF__RARE(void) prof__end_slow(const prof__frame *token) {
     struct prof__core *core = &prof__core;
     uintptr_t mask = prof__mask();
@@ -3749,7 +3753,8 @@ PROF_API PROF__QUIET void prof__end(prof__frame *token) {
     if (!c) prof__end_slow(token);
 }
 
-/* The end that comes must not take another zone's frame: none begins until then. */
+/* A zone was not begun, and its end will come without a token. Until then the context begins no
+   other: that end must not take another zone's frame. */
 PROF_API PROF__QUIET void prof__begin_dropped(void) {
     uintptr_t mask = prof__mask();
     prof__state *t = prof__state_here();
@@ -3775,7 +3780,7 @@ PROF_API PROF__QUIET void prof__end_top(void) {
 PROF_API PROF__QUIET prof_result prof__start_core(uint32_t rate) {
     struct prof__core *core = &prof__core;
     for (uint32_t *p = core->counts; p < (uint32_t *)(void *)PROF__CORE_END; *p++ = 0)
-        PROF__BARRIER();                 /* else it is a call */
+        PROF__BARRIER();                 /* else gcc makes it a call of memset */
     prof__disarm();
     core->cursor = core->arena.records;
     core->states = PROF__CORE_END;
@@ -3796,7 +3801,7 @@ PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     return (prof_trace *)(void *)&prof__core;
 }
 
-/* A record of the time, where none came for a quarter of a wrap. */
+/* Records the time, if the last record is a quarter of a wrap of the clock old. */
 PROF_API PROF__QUIET void prof_tick(void) {
     struct prof__core *core = &prof__core;
     uintptr_t mask = prof__mask();
@@ -3819,8 +3824,8 @@ PROF_API PROF__QUIET uint32_t prof_set_categories(uint32_t on) {
 
 /* ---- what was recorded ---- */
 
-/* From record to record, but those that tell time alone, and what an end has not written yet. time:
-   its end; behind the last one, that of the stop. Counts what it sees. */
+/* A walk over the records of zones, which counts them. It passes by those that tell time alone and
+   those that are not whole. time: when the record's zone ended; after the last one, the stop. */
 typedef struct prof__walk { const prof__record *at; uint64_t time; } prof__walk;
 
 PROF__APART(prof__walk) prof__core_first(void) {
@@ -3875,14 +3880,14 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     return s;
 }
 
-/* ---- the raw dump: see @RAW, whose reader finds out what is not told here ---- */
+/* ---- the raw dump: see @RAW, whose reader works out what is not told here ---- */
 
 enum { PROF__DUMP_HEAD = 6, PROF__DUMP_WORDS = 144 };
 static struct prof__dump {
     prof_sink sink;
     uint32_t number, used;
     bool failed;
-    uint32_t part, position;             /* of slots: how many there were before */
+    uint32_t part, position;             /* position: of the next slot */
     uint64_t time;                       /* the end of the last zone */
     uint32_t words[PROF__DUMP_WORDS];
 } prof__dump;
@@ -3896,7 +3901,7 @@ PROF__APART(void) prof__dump_begin(uint32_t type, uint32_t first) {
     prof__dump_u32(first);
 }
 
-/* a + b modulo 2^32 - 1, which stands for 0. */
+/* a + b modulo 2^32 - 1, where 2^32 - 1 stands for 0. */
 PROF__FN uint32_t prof__dump_sum(uint32_t a, uint32_t b) {
     a += b;
     return a + (a < b);
@@ -3917,7 +3922,7 @@ PROF__APART(void) prof__dump_end(void) {
     if (!d->failed) d->failed = !d->sink.write(d->sink.user, d->words, d->used * 4);
 }
 
-/* Name, file and function, cut where the block ends. */
+/* Writes a site: name, file and function are cut where the block ends. */
 PROF__FN void prof__dump_site(const prof_site *s) {
     struct prof__dump *d = &prof__dump;
     const char *const *text = &s->name;
@@ -3934,7 +3939,8 @@ PROF__FN void prof__dump_site(const prof_site *s) {
     prof__dump_end();
 }
 
-/* A block of slots: what prof__core begins with, and what the blocks before amount to. */
+/* Begins a block of slots. It tells where the blocks before it led to, then what prof__core begins
+   with: the counts, start, stop, rate and row. */
 PROF__APART(void) prof__dump_slots(uint32_t part) {
     struct prof__dump *d = &prof__dump;
     const uint32_t *p = (const uint32_t *)(const void *)&prof__core;
@@ -3947,7 +3953,7 @@ PROF__APART(void) prof__dump_slots(uint32_t part) {
     for (int i = 0; i < PROF__CORE_COUNTS + 4; i++) prof__dump_u32(*p++);
 }
 
-/* site_depth 0: it is no zone, or its end has not written it yet. */
+/* site_depth 0: the slot is a context's, or a record that is not whole. */
 PROF__APART(void) prof__dump_slot(uint32_t site_depth, uint32_t end, uint32_t duration) {
     struct prof__dump *d = &prof__dump;
     if (d->used > PROF__DUMP_WORDS - 3) {
@@ -3991,7 +3997,7 @@ PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
     return d->failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
-/* ---- a Chrome array: see @CHROME, whose events these are. In order of ends ---- */
+/* ---- a Chrome array: the events of @CHROME, in the order in which zones ended ---- */
 
 static struct prof__text {
     prof_sink sink;
@@ -4011,7 +4017,7 @@ PROF__APART(void) prof__text_put(char c) {
     if (prof__text.used == sizeof prof__text.bytes) prof__text_flush();
 }
 
-/* n / d, and what is left; d has 31 bits. Bit by bit: the compiler's division takes more flash. */
+/* n / d and the rest; d has 31 bits. The compiler's own 64-bit division would take more flash. */
 PROF__APART(uint64_t) prof__core_divide(uint64_t n, uint32_t d, uint32_t *left) {
     uint32_t r = 0;
     for (int i = 0; i < 64; i++) {
@@ -4036,7 +4042,7 @@ PROF__APART(void) prof__text_number(uint32_t n) {
     while (p > text) prof__text_put(*--p);
 }
 
-/* Ticks as microseconds and three digits: seconds, then digit by digit. */
+/* Writes ticks as microseconds with three decimals: whole seconds, then the nine digits below. */
 PROF__APART(void) prof__text_ticks(uint64_t ticks) {
     uint32_t rate = prof__core.rate ? prof__core.rate : 1000000000u, left;
     uint32_t any = (uint32_t)prof__core_divide(ticks >> PROF__CLOCK_SHIFT, rate, &left);
@@ -4063,7 +4069,7 @@ PROF__FN void prof__text_json(const char *s) {
     }
 }
 
-/* The form with s for $s, as JSON has it, and n for $u. */
+/* Writes form, with s as JSON has it in place of $s, and n in place of $u. */
 PROF__APART(void) prof__text_say(const char *form, const char *s, uint32_t n) {
     for (; *form; form++) {
         if (*form != '$') prof__text_put(*form);
@@ -4142,19 +4148,20 @@ PROF_API PROF__QUIET prof_result prof__core_chrome(prof_sink out) {
 #else
 /* ---- @ARENA: one range; records from the top down, the rest from the bottom up ----
 
-   All memory there is. Between low and high lies what the analysis will need; promised says how
-   much of that gap is spoken for. All of it under the lock.
+   The arena is all the memory there is. Chunks of records are taken from high downwards, all else
+   from low upwards; freestanding builds take all from low. promised says how much of the gap
+   between low and high the analysis will need. All of this is under the lock.
    - low + promised <= high: whatever was recorded can be reported. */
 
 static struct prof__arena {
     char *base, *low, *high, *end;
 #if PROF__BARE
-    size_t room;                         /* of that gap, what is not spoken for */
+    size_t room;                         /* bytes of the gap that are not promised */
 #else
     size_t promised;
-    size_t kept;                         /* of the rest, what only names, threads and sums get; */
-    size_t seats;                        /* of that, what threads get that go on in sums */
-    char *bound;                         /* what threads still own begins here, or above high */
+    size_t kept;                         /* not promised: for names, threads and sums alone */
+    size_t seats;                        /* part of kept: for threads that go on in sums */
+    char *bound;                         /* blocks that threads still own begin here, or >= high */
     bool closed;                         /* by prof_stop: nothing more is taken */
 #endif
 } prof__arena;
@@ -4170,7 +4177,7 @@ PROF__FN bool prof__promise(size_t bytes) {
     return true;
 }
 
-/* As below. */
+/* As the one below, but it locks by itself. */
 PROF__FN void *prof__take(size_t bytes, size_t analysis) {
     char *p = NULL;
     uintptr_t lock;
@@ -4184,7 +4191,7 @@ PROF__FN void *prof__take(size_t bytes, size_t analysis) {
     return p;
 }
 #else
-/* Bytes that are not spoken for. */
+/* Bytes of the gap that are not promised. */
 PROF__FN size_t prof__arena_room(void) {
     char *top = PROF__MIN(prof__arena.high, prof__arena.bound);
     size_t gap = top > prof__arena.low ? (size_t)(top - prof__arena.low) : 0;
@@ -4209,7 +4216,7 @@ PROF__FN void *prof__take(size_t bytes, size_t analysis) {
     return p;
 }
 
-/* The same from all that there is: for names, threads and sums. */
+/* The same, also of what is kept for names, threads and sums. */
 PROF__FN void *prof__take_kept(size_t bytes, size_t analysis) {
     size_t kept = prof__arena.kept;
     void *p;
@@ -4219,16 +4226,16 @@ PROF__FN void *prof__take_kept(size_t bytes, size_t analysis) {
     return p;
 }
 
-/* Bytes for what can be done without: names, rows, deep zones. Threads may come yet that must have
-   their seats to go on in sums. */
+/* Bytes for what recording can do without: names, rows, deep zones. The seats are not among them:
+   threads that are still to come go on in sums there. */
 PROF__FN size_t prof__arena_spare(void) {
     size_t room = prof__arena_room();
     return room - PROF__MIN(room, prof__arena.seats);
 }
 #endif
 
-/* Open addressing: the place of a key's number + 1, or the free one where it would go. same()
-   compares number with the key. */
+/* Looks a key up in an index with open addressing: the place that holds its number + 1, or the free
+   one where it would go. same() tells whether a number is that of the key, context. */
 typedef bool (*prof__same)(const void *context, uint32_t number);
 
 PROF__FN uint32_t *prof__place_of(uint32_t *index, uint32_t places, uint64_t hash, prof__same same,
@@ -4241,8 +4248,8 @@ PROF__FN uint32_t *prof__place_of(uint32_t *index, uint32_t places, uint64_t has
 }
 
 #if !PROF__BARE
-/* The same by ids, which id_of tells of the numbers of what `of` is. Ids are often counted up:
-   eight of them in a row share two lines of the cache. */
+/* The same for ids: id_of(of, number) tells a number's id. Ids are often counted up, so the hash
+   lets eight of them in a row share two lines of the cache. */
 typedef struct prof__ids {
     uint32_t *index, places;
     int64_t (*id_of)(const void *of, uint32_t number);
@@ -4259,7 +4266,7 @@ PROF__FN uint32_t *prof__id_place(const prof__ids *ids, int64_t id) {
     return ids->index + i;
 }
 
-/* Of those with the same id the first one counts. */
+/* Enters a number by its id; false: another number has the id, and keeps it. */
 PROF__FN bool prof__id_put(const prof__ids *ids, int64_t id, uint32_t number) {
     uint32_t *place = prof__id_place(ids, id);
     if (*place) return false;
@@ -4274,16 +4281,16 @@ PROF__FN int64_t prof__event_id(const void *events, uint32_t i) {
 
 /* ---- @TEXT: numbers as Python prints them, and buffered output ----
 
-   How figures look, here and in the tools, and how text goes out.
+   This room makes text of figures, for the header and for the tools, and writes text to sinks.
    - Figures are those of Python to the last digit, on every machine: no floating point, no locale.
-   - Of an output the first failure is kept, and ends all writing.
-   - What comes from outside leaves as valid UTF-8, and in JSON as JSON. */
+   - The first failure of an output is kept, and ends all writing to it.
+   - Text from outside leaves as valid UTF-8, and escaped where it stands within JSON. */
 
 /* A double without a floating point unit: m * 2^e, m of 53 bits or 0. The operations round to
    nearest even, so figures equal those of Python to the last digit on every machine. */
 typedef struct prof__real { uint64_t m; int e; bool negative; } prof__real;
 
-/* m * 2^e and something below its last bit. */
+/* m * 2^e, rounded to 53 bits; rest: there is something below its last bit. */
 PROF__FN prof__real prof__real_round(uint64_t m, int e, bool rest) {
     prof__real r = { 0, 0, false };
     uint64_t low, half = 1u << 10;
@@ -4439,7 +4446,7 @@ PROF__FN char *prof__text_real(char *p, prof__real x, int decimals) {
     return p;
 }
 
-/* us with its unit: unit 0 chooses by us, as _format_time. divided: us / 10^3k. */
+/* us in a unit, with three decimals and the unit's name; unit 0: microseconds without a name. */
 PROF__FN char *prof__text_time(char *p, prof__real us, prof_time_unit unit) {
     static const char names[][3] = { "", "s", "ms", "us" };
     const char *name = names[unit];
@@ -4531,7 +4538,7 @@ PROF__FN prof_result prof__out_close(prof__out *o) {
     return o->failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
-/* Room for n bytes at o->p. */
+/* Makes room for n bytes at o->p. */
 PROF__EAGER void prof__out_room(prof__out *o, size_t n) {
     if (PROF__UNLIKELY((size_t)(o->buf + PROF__OUT_SIZE - o->p) < n)) prof__out_flush(o);
 }
@@ -4586,7 +4593,7 @@ PROF__FN size_t prof__utf8_length(const char *s) {
 
 #define PROF__REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-/* The code point at *s as valid UTF-8; moves on. */
+/* Writes the code point at *s as valid UTF-8, and moves *s behind it. */
 PROF__FN void prof__out_code_point(prof__out *o, const char **s) {
     size_t n = prof__utf8_length(*s);
     if (n) prof__out_bytes(o, *s, n);
@@ -4616,7 +4623,7 @@ PROF__INLINE bool prof__json_plain(char c) {
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* s inside a JSON string. */
+/* Writes s as it stands inside a JSON string. */
 PROF__FN void prof__out_json(prof__out *o, const char *s) {
     const char *from = s;
     for (; PROF__BARE && *from; from = s) {
@@ -4748,14 +4755,15 @@ PROF__FN bool prof__json_member(prof__json *j) {
     return true;
 }
 
-/* A value that is no list. */
+/* A value that is neither an object nor an array. */
 PROF__FN bool prof__json_plain_value(prof__json *j) {
     if (*j->at == '"') return prof__json_string(j);
     if (*j->at == '-' || (*j->at >= '0' && *j->at <= '9')) return prof__json_number(j);
     return prof__json_word(j);
 }
 
-/* One value with all in it; nests: a bit for each list around, 1 for objects. */
+/* One value with all that is in it. nests: below a first 1, a bit for each list around it, 1 for an
+   object. */
 PROF__FN bool prof__json_value(prof__json *j) {
     uint64_t nests = 1;
     do {
@@ -4848,15 +4856,18 @@ PROF__FN int prof__flops_power(int64_t n) {
 
 /* ---- @SITES: names, merged by (name, file, line); they outlive sessions and libraries ----
 
-   What zones are called: 1.. are the sites of marks, PROF__PUSHED.. the names of this session, 0
-   none. In a mark and in records numbers stand shifted left by 8, above the depth.
-   - A site never changes or moves, so that who has its number reads it without a lock. A
-     function's name alone comes later: see @FUNCTIONS.
-   - A name that finds no room costs no zone: its zones are "(others)", counted by why. */
+   A site is what a zone is called, and where it is marked. Numbers from 1 up are the sites of
+   marks, those from PROF__PUSHED up the names of this session, 0 is none; freestanding builds see
+   PROF__FIRST_SITE. In marks and records a number stands shifted by 8, above the depth.
+   - A site never changes or moves, so that who has its number reads it without a lock. Only the
+     name of a function comes later: see @FUNCTIONS.
+   - Zones whose name finds no room are recorded as "(others)", and counted by the reason.
+     Freestanding builds drop them, and count them. */
 
 #define PROF__PUSHED (1u << 20)
 
-/* FNV-1a over name, cut to PROF__MAX_NAME bytes at a character's start. */
+/* The FNV-1a hash of s. length: how many bytes of s a name keeps, PROF__MAX_NAME at most, cut at
+   the start of a character. */
 PROF__FN uint32_t prof__hash(const char *s, size_t *length) {
     uint32_t h = 2166136261u;
     size_t n = 0;
@@ -4867,7 +4878,7 @@ PROF__FN uint32_t prof__hash(const char *s, size_t *length) {
     return h;
 }
 
-/* Sums of one row of averages. What the row is, its first event says. */
+/* The sums of one row of averages. Its first event tells what the row is. */
 typedef struct prof__group {
     uint64_t count;
     int64_t cpu_ns, self_cpu_ns, min_ns, max_ns;
@@ -4880,7 +4891,7 @@ typedef struct prof__group {
 #endif
 } prof__group;
 
-/* The same of what only some traces have. */
+/* The sums of what only some traces have. */
 typedef struct prof__group_wide {
     int64_t device_ns, self_device_ns, cpu_bytes, self_cpu_bytes, device_bytes, self_device_bytes;
     int64_t flops;
@@ -4890,14 +4901,14 @@ typedef struct prof__group_wide {
 } prof__group_wide;
 
 /* Bytes for one row more: the row, its last call, its places in two indices, two numbers to sort
-   by. A rank takes less than what is wide, or 48. */
+   by. A prof__rank takes less than a prof__group_wide, or 48. */
 #define PROF__GROUP_SHARE \
     (sizeof(prof__group) + (PROF__BARE ? 48 : sizeof(prof__group_wide)) + \
      (PROF__BARE ? 5 : 6) * sizeof(uint32_t))
 #define PROF__SITE_SHARE prof__align(PROF__GROUP_SHARE + (PROF__BARE ? 0 : 72))   /* 72: shares */
 
-/* Numbers of zones whose names are in the ELF file: where they stand in its section prof_sites,
-   from PROF__IN_ELF on; PROF__BUILD is called what the build id is. */
+/* The number of a zone whose name is in the ELF file: where the name stands in the section
+   prof_sites, plus PROF__IN_ELF. PROF__BUILD is a site whose name is the build id. */
 #define PROF__IN_ELF 0x400000u
 #define PROF__BUILD (PROF__IN_ELF - 1)
 PROF__INLINE bool prof__in_elf(uint32_t number) {
@@ -4911,8 +4922,8 @@ PROF__INLINE bool prof__in_elf(uint32_t number) {
 #    define PROF__NAMES_OUT(number) false
 #  endif
 
-/* Names stay where they are. Marks fill the list from the left, names of this session from the
-   right; numbers begin at PROF__FIRST_SITE, for a mark holds its number less 1. */
+/* Marks fill the list from the left, the names of this session from the right. A number is a place
+   in the list plus 2: a mark holds its number less 1, and there 0 says that it has none yet. */
 #define PROF__FIRST_SITE 2u
 typedef struct prof__name { prof_site site; } prof__name;   /* its text follows it */
 static struct prof__names {
@@ -4929,7 +4940,8 @@ PROF__FN bool prof__sites_full(void) {
     return prof__site_count + prof__names.count == PROF_MAX_SITES;
 }
 
-/* A mark's site as marks hold it; in the list from now on. 0: the list or the arena is full. */
+/* Puts a mark's site into the list, unless it is there. Returns what the mark holds then; 0: the
+   list or the arena is full. */
 PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
     uintptr_t lock = prof__lock();
     if (!mark->id && !prof__sites_full() && prof__promise(prof__names.share)) {
@@ -4940,7 +4952,7 @@ PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
     return mark->id;
 }
 
-/* A copy in the arena, with what the analysis needs for it; NULL: no room. */
+/* Copies a name into the arena, and promises what the analysis needs for it; NULL: no room. */
 PROF__FN prof__name *prof__name_make(const char *name) {
     size_t size = strlen(name) + 1;
     prof__name *n = (prof__name *)prof__take(sizeof *n + size, prof__names.share);
@@ -4951,8 +4963,8 @@ PROF__FN prof__name *prof__name_make(const char *name) {
     return n;
 }
 
-/* The same of a name made at run time. It is sought and copied while others may add theirs, and
-   goes into the list when it has been compared with all that are there. */
+/* What a mark of this name would hold, for a name made at run time. Others may add theirs while it
+   is looked up and copied: it goes into the list once it was compared with all names there. */
 PROF__FN uint32_t prof__name_add(const char *name) {
     prof__name *n = NULL;
     if (!name) name = "(null)";
@@ -4971,7 +4983,7 @@ PROF__FN uint32_t prof__name_add(const char *name) {
     }
 }
 
-/* 0 is known: that of zones that are lost. */
+/* 0 is known: it is the site of zones that are lost. */
 PROF__FN bool prof__site_known(uint32_t number) {
     uint32_t i = number - PROF__FIRST_SITE;
     return !number || i < prof__site_count || PROF__NAMES_OUT(number) ||
@@ -5009,7 +5021,7 @@ PROF__FN const prof_site *prof__site(uint32_t number) {
     return number ? prof__sites[number - PROF__FIRST_SITE] : &lost;
 }
 
-/* Sites as 1, 2...: marks first. 0 stays. */
+/* Numbers without a gap: 1, 2..., marks first, then names; 0 and names in the ELF file are 0. */
 PROF__FN uint32_t prof__site_dense(uint32_t number) {
     uint32_t i = number - PROF__FIRST_SITE;
     if (!number || PROF__NAMES_OUT(number)) return 0;
@@ -5036,15 +5048,15 @@ static struct prof__names {              /* in the arena, made with the session'
     prof__name **list;
     uint32_t *index;                     /* 2 * capacity + 1 places of numbers from 1 up; 0: free */
     uint32_t count, capacity;
-    size_t refused;                      /* names as long as this found no room */
+    size_t refused;                      /* names of this length and more found no room */
 } prof__names;
 
 PROF__FN bool prof__same_text(const char *a, const char *b, size_t b_length) {
     return memcmp(a, b, b_length) == 0 && a[b_length] == 0;
 }
 
-/* A copy of s in the process-lifetime text, shared with the last one when equal (file names are).
-   */
+/* Copies s into the text that lives as long as the process. Where s equals last, which is there
+   already, as file names often do, last is returned. NULL: no room. */
 PROF__FN const char *prof__site_copy(const char *s, const char *last) {
     size_t n;
     char *p = prof__site_text + prof__site_text_used;
@@ -5059,13 +5071,13 @@ PROF__FN const char *prof__site_copy(const char *s, const char *last) {
 
 static uint64_t prof__names_cut;
 
-/* Where a site stands shifted by 8 these stand for none: the table of sites is full, that of names,
-   the arena, the lock was held too long. */
+/* Why there is no site, in place of its number shifted by 8: the table of sites is full, the table
+   of names, or the arena is; or the lock was held too long. */
 enum { PROF__NO_SITE, PROF__NO_NAME, PROF__NO_ROOM, PROF__NO_LOCK, PROF__NOS };
 static uint32_t prof__no_site;           /* why the last one was refused. Under the lock */
 
-/* The library's own sites. "(others)" is that of zones whose own could not be stored; 0: none had
-   to. Sites outlive sessions, so it stays the same. */
+/* The library's own sites. "(others)" is the site of zones whose own found no room, and is made for
+   the first of them. Sites outlive sessions, so it stays the same. */
 static const char prof__own_text[] = "(in sums)\0timeline ends\0(others)";
 #define PROF__OWN_SITE(at) { prof__own_text + (at), prof__own_text + 9, prof__own_text + 9, 0 }
 static uint32_t prof__others_site;
@@ -5077,24 +5089,24 @@ PROF__FN uint32_t prof__others_make(void) {
     return prof__others_site;
 }
 
-/* Under the lock. */
+/* No site, for this reason; from now on "(others)" has one. Under the lock. */
 PROF__FN uint32_t prof__refuse_site(uint32_t why) {
     (void)prof__others_make();
     prof__no_site = why;
     return 0;
 }
 
-/* A number shifted, or why there was none. Under the lock. */
+/* A site's number shifted, or why there is none. Under the lock. */
 PROF__FN uint32_t prof__site_id(uint32_t number) { return number ? number << 8 : prof__no_site; }
 
-/* All but the library's own. */
+/* How many sites there are, without the library's own. */
 PROF__FN uint32_t prof__sites_marked(void) {
     return PROF__ACQUIRE(prof__site_count) - PROF__LOAD(prof__sites_own);
 }
 
 PROF__FN bool prof__sites_full(void) { return prof__sites_marked() >= PROF_MAX_SITES; }
 
-/* Past the bracket that closes the one at s. */
+/* What follows the bracket that closes the one at s. */
 PROF__FN const char *prof__closed(const char *s) {
     const char open = *s, close = open == '(' ? ')' : open == '<' ? '>' : '}';
     for (size_t depth = 0; *s; s++) {
@@ -5108,7 +5120,7 @@ PROF__FN bool prof__begins(const char *s, const char *with) {
     return strncmp(s, with, strlen(with)) == 0;
 }
 
-/* Past parameters, or a closure, and what may follow them. */
+/* Skips the qualifiers that may follow parameters or a closure. */
 PROF__FN const char *prof__qualifiers_past(const char *s) {
     static const char *const more[] = { " const", " volatile", " mutable", " noexcept", " &" };
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
@@ -5123,7 +5135,8 @@ PROF__FN void prof__qualified_add(prof__qualified *q, const char *s, const char 
     q->text[q->count] = 0;
 }
 
-/* A bracket within a name: an anonymous namespace is left out, a closure is <lambda>. */
+/* Adds the bracket at s, which is part of a name, and returns what follows it. An anonymous
+   namespace is left out, a closure is <lambda>. */
 PROF__FN const char *prof__qualified_group(prof__qualified *q, const char *s) {
     static const char lambda[] = "<lambda>";
     const char *after = prof__closed(s);
@@ -5137,7 +5150,7 @@ PROF__FN const char *prof__qualified_group(prof__qualified *q, const char *s) {
     return after;
 }
 
-/* From "operator" to its parameters. */
+/* Adds an operator's name, from "operator" to its parameters. */
 PROF__FN const char *prof__qualified_operator(prof__qualified *q, const char *s) {
     const char *end = s + 8;
     end += prof__begins(end, "()") ? 2 : strcspn(end, "(");
@@ -5145,8 +5158,8 @@ PROF__FN const char *prof__qualified_operator(prof__qualified *q, const char *s)
     return end;
 }
 
-/* "static int A<T>::f(int) [with T = char]", as gcc and clang say it, is A<T>::f [T = char]. What
-   stands before a space is no part of the name; of clang's pointers, nor is a star. */
+/* Makes A<T>::f [T = char] of "static int A<T>::f(int) [with T = char]", as gcc and clang say it.
+   What stands before a space is no part of the name, nor is a star that clang puts before it. */
 PROF__FN void prof__qualified_make(prof__qualified *q, const char *s) {
     while (*s && !prof__begins(s, " [")) {
         char last = q->count ? q->text[q->count - 1] : ':';
@@ -5173,7 +5186,7 @@ PROF__FN void prof__qualified_make(prof__qualified *q, const char *s) {
     }
 }
 
-/* A site's name: of one whose function is told with its parameters, the qualified name. */
+/* A site's name. Where its function comes with parameters, as in C++, it is the qualified name. */
 PROF__FN const char *prof__site_name(const prof_site *site, char *text, size_t size) {
     prof__qualified q = { text, 0, size };
     const char *name = site->name ? site->name : "(null)";
@@ -5229,8 +5242,8 @@ PROF__FN bool prof__names_open(void) {
 }
 
 /* The place of name in the index: its number there, or 0 where it would go. Needs no lock: a
-   place is filled last, and prof_stop waits for threads that look. One that was stalled here all
-   the same reads another session's bytes: it stays inside the arena and finds nothing. */
+   place is filled last, and prof_stop waits for threads that look. A thread that was stalled here
+   for longer reads another session's bytes: it stays inside the arena and finds nothing. */
 PROF__FN uint32_t *prof__name_place(const char *name, size_t length, uint32_t hash) {
     uint32_t *index = PROF__ACQUIRE(prof__names.index), capacity = PROF__LOAD(prof__names.capacity);
     prof__name **list = PROF__LOAD(prof__names.list);
@@ -5252,7 +5265,7 @@ PROF__FN uint32_t prof__refuse_name(size_t length) {
     return prof__refuse_site(PROF__NO_ROOM);
 }
 
-/* Why there is no place for a new name, as far as that is known; PROF__NOS: it is not. */
+/* Why a new name would find no room, as far as that is known; PROF__NOS: it may find some. */
 PROF__FN uint32_t prof__name_refused(size_t length) {
     if (!PROF__LOAD(prof__others_site)) return PROF__NOS;
     if (PROF__LOAD(prof__names.count) == PROF__LOAD(prof__names.capacity)) return PROF__NO_NAME;
@@ -5284,7 +5297,7 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     return prof__names.count;
 }
 
-/* 0 is known: that of zones that are lost. */
+/* 0 is known: it is the site of zones that are lost. */
 PROF__FN bool prof__site_known(uint32_t number) {
     return number >= PROF__PUSHED ? number - PROF__PUSHED < PROF__ACQUIRE(prof__names.count)
                                   : number <= PROF__ACQUIRE(prof__site_count);
@@ -5295,7 +5308,7 @@ PROF__FN const prof_site *prof__site(uint32_t number) {
                                   : prof__sites + number;
 }
 
-/* Static ones first. */
+/* Numbers are in order already: those of marks come first. */
 #define prof__site_order(number) (number)
 
 /* The site, if it has a place in the source. */
@@ -5314,7 +5327,7 @@ PROF__FN const char *prof__site_source(const prof_site *site, char *source) {
     return source;
 }
 
-/* Is it the same place? NULL: none. */
+/* Is it the same place in the source? NULL: it has none. */
 PROF__FN bool prof__same_place(const prof_site *a, const prof_site *b) {
     if (a == b || !a || !b) return a == b;
     return a->line == b->line && strcmp(a->file, b->file) == 0;
@@ -5325,7 +5338,7 @@ PROF__FN uint32_t prof__hash_place(uint32_t h, const prof_site *place) {
     return place ? (h ^ prof__hash(place->file, &length)) * 31 + place->line : h;
 }
 
-/* Where an event of a session is marked, if that is to tell rows apart. */
+/* The place where an event is marked, if rows are told apart by it; else NULL. */
 PROF__FN const prof_site *prof__group_place(const prof_averages_desc *by, const prof_event *e) {
     return by->group_by_site ? prof__site_placed(e->site) : NULL;
 }
@@ -8527,7 +8540,7 @@ PROF__FN uint64_t *prof__state_inner(prof__state *t) {
 
 static prof__frame prof__no_frames[2];
 static prof__hot prof__nowhere = { &prof__no_frames[1], NULL, NULL };
-static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS + 1];   /* the last is nobody's */
+static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS + 1];   /* the last: of those beyond */
 
 PROF__INLINE prof__hot *prof__here(void) { return prof__contexts[PROF__CONTEXT_INDEX()]; }
 
@@ -8552,7 +8565,7 @@ PROF__FN void prof__count(size_t at) {
     prof__unlock(lock);
 }
 
-/* All to the slow path. */
+/* Sends all contexts to the slow path. */
 PROF__FN void prof__disarm(void) {
     for (uint32_t i = 0; i <= PROF_MAX_CONTEXTS; i++) prof__contexts[i] = &prof__nowhere;
 }
@@ -24415,8 +24428,8 @@ PROF_API PROF__QUIET void prof_store_submit(prof_store *s, bool kept) {
 
    Observers see each zone begin and end, on its thread: the begin in the order in which they were
    added, the end in reverse.
-   - They change only while no session is open.
-   - Zones go the slow way while there are any; records are the same. */
+   - Observers are added and removed only while no session is open.
+   - While there are any, all zones take the slow path; their records are the same. */
 
 PROF__FN uint32_t prof__observer_find(const void *user) {
     uint32_t i = 0;
@@ -24463,7 +24476,7 @@ PROF__FN char *prof__append(char *p, const char *end, const char *text) {
     return p;
 }
 
-/* What prof_strerror says of PROF_ERROR_UNSUPPORTED from now on. */
+/* Sets what prof_strerror says of PROF_ERROR_UNSUPPORTED from now on. */
 PROF__FN void prof__unsupported(const char *who, const char *a, const char *b, const char *c) {
     static char text[160];
     prof__unsupported_text = text;
@@ -24472,7 +24485,7 @@ PROF__FN void prof__unsupported(const char *who, const char *a, const char *b, c
 
 typedef void (*prof__function)(void);
 
-/* A library, or NULL and why not, in prof_strerror's words. */
+/* Opens the library that an environment variable names. NULL: prof_strerror then says why. */
 PROF__FN void *prof__library_open(const char *who, const char *variable) {
     const char *path = getenv(variable);
     void *library = NULL;
@@ -24495,7 +24508,7 @@ PROF__FN void *prof__library_open(const char *who, const char *variable) {
     return library;
 }
 
-/* NULL: it has none of this name. */
+/* The library's function of this name; NULL: it has none. */
 PROF__FN prof__function prof__library_find(void *library, const char *name) {
     prof__function f = NULL;
 #if defined(_WIN32)
@@ -24507,7 +24520,7 @@ PROF__FN prof__function prof__library_find(void *library, const char *name) {
     return f;
 }
 
-/* What loads at the first use: one thread does, others wait. */
+/* Something that is loaded at its first use: one thread loads it, others wait. */
 typedef struct prof__lazy { bool begun, done, good; } prof__lazy;
 
 PROF__FN bool prof__lazy_load(prof__lazy *lazy, bool (*load)(void)) {
@@ -24527,7 +24540,7 @@ PROF__FN bool prof__lazy_load(prof__lazy *lazy, bool (*load)(void)) {
     return PROF__ACQUIRE(lazy->done) && lazy->good;
 }
 
-/* ---- NVTX: as its header does, hands the tool a table of functions to fill in ---- */
+/* ---- NVTX: as NVTX's own header does, this hands the tool a table of functions to fill in ---- */
 
 #if defined(_WIN32)
 #  define PROF__STDCALL __stdcall
@@ -24558,7 +24571,7 @@ PROF__FN int PROF__STDCALL prof__nvtx_module(int module, prof__function ***table
 
 PROF__FN void PROF__STDCALL prof__nvtx_version(uint32_t version) { (void)version; }
 
-/* 1: the tables, 3: which version of NVTX this is. */
+/* What the tool asks for: 1 is the tables of functions, 3 the version of NVTX. */
 PROF__FN const void *PROF__STDCALL prof__nvtx_export(uint32_t id) {
     static const struct {
         size_t size;
@@ -24590,13 +24603,13 @@ PROF__FN bool prof__nvtx_load(void) {
     return false;
 }
 
-/* ", sizes = [[2, 3], []]", as much as fits */
 PROF__FN char *prof__append_number(char *p, const char *end, int64_t n) {
     char number[24];
     *prof__text_i64(number, n) = 0;
     return prof__append(p, end, number);
 }
 
+/* As "[[2, 3], []]", as much as fits. */
 PROF__FN char *prof__append_shapes(char *p, const char *end, const prof_shape *s, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         p = prof__append(p, end, i ? ", [" : "[[");
@@ -24669,7 +24682,7 @@ PROF_API PROF__QUIET prof_result prof_emit_nvtx(bool on) {
     return prof__emit(on, on && prof__lazy_load(&prof__nvtx.lazy, prof__nvtx_load), &o);
 }
 
-/* ---- ITT: as its static part does, has the tool fill in a list of functions ---- */
+/* ---- ITT: as ITT's own static part does, this has the tool fill in a list of functions ---- */
 
 typedef struct prof__itt_id { unsigned long long d1, d2, d3; } prof__itt_id;
 typedef struct prof__itt_api {
@@ -24815,8 +24828,8 @@ PROF_API PROF__QUIET int prof_itt_range_pop(void) {
 
 /* ---- @SCHEDULE: which steps are recorded ----
 
-   What a step's number says it should do, and what has to happen between two steps. It keeps no
-   state: that is in @SESSION. */
+   This room tells by a step's number what is to be done in it, and what has to happen between two
+   steps. It keeps no state of its own: the state is in @SESSION. */
 
 PROF_API PROF__QUIET prof_result prof_schedule_check(const prof_schedule *s) {
     const uint32_t most = INT32_MAX;
@@ -24840,8 +24853,9 @@ PROF_API PROF__QUIET prof_action prof_schedule_action(const prof_schedule *s, ui
     return step < length - 1 ? PROF_ACTION_RECORD : PROF_ACTION_RECORD_AND_SAVE;
 }
 
-/* What a change of action does: p prepares a window, s starts it, x stops it, r hands it out; `!`:
-   a window is lost on the way. Rows: from; columns: to, the last one prof_stop. */
+/* What a change of action does: p prepares a window, s starts it, x stops it, r hands it out; `!`
+   counts a window that is lost. A row is the action before, a column the one after; the last column
+   is prof_stop. */
 #define PROF__EXIT 4
 static const char *const prof__transitions[4][5] = {
     { "", "p", "ps", "ps", "" },         /* from PROF_ACTION_NONE */
