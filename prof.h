@@ -16736,13 +16736,14 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
 
 /* ---- @TABLE: EventList.table(), as text, CSV and JSON ----
 
-   One list of columns makes text, CSV and JSON, and the metrics rows are sorted by.
+   Writes rows of averages, or the events as rows of one call each. One list of columns makes text,
+   CSV and JSON, and the metrics by which rows are sorted.
    - Shares are of all rows, whether they are shown or not.
    - What is not in the figures is said below them: prof__notes. */
 
-/* The columns, in the order of the text: name; what a cell shows; of which member of prof_average;
-   head, @ is the device; field of CSV and JSON, where it is one. HOST ones have no head on targets.
-   The last are fields alone. */
+/* The columns, in the order of the text: name; what a cell shows; which member of prof_average that
+   is; head, where @ stands for the device's name; field of CSV and JSON, "" where it is none. On
+   targets HOST ones have no head. PROF__FIELDS_LAST are fields alone. */
 #define PROF__COLUMNS_FIRST(X, HOST) \
     X(NAME, NAME, key, "Name", "") \
     HOST(OVERLOAD, NAME, overload_name, "Overload Name", "") \
@@ -16814,7 +16815,7 @@ PROF__FN int prof__column_other(int column) {
     return other >= 0 && other <= last ? other : -1;
 }
 
-/* Its place in lists that have no counters, and one device. */
+/* A column's place in lists made of PROF__COLUMNS_EACH, which have no counters and one device. */
 PROF__FN size_t prof__column_place(int column) {
     int other = prof__column_other(column);
     if (!PROF__BARE && other >= 0) return (size_t)(PROF__COL_SELF_DEVICE + other % 4);
@@ -16826,7 +16827,7 @@ PROF__FN uint8_t prof__column_shows(int column) {
     return prof__columns[prof__column_place(column)].shows;
 }
 
-/* A number of a row: times in ns. */
+/* What a row has in a column of numbers; times in ns. */
 PROF__FN int64_t prof__row_number(const prof_average *r, int column) {
     const char *at = (const char *)r + prof__columns[prof__column_place(column)].at;
     int64_t n;
@@ -16836,7 +16837,7 @@ PROF__FN int64_t prof__row_number(const prof_average *r, int column) {
     return n;
 }
 
-/* The field's name; "": it is none. */
+/* The name of a column's field; "": it is none. */
 PROF__FN const char *prof__column_field(int column) {
 #define PROF__COLUMN_FIELD(name, shows, member, head, field) field "\0"
     static const char fields[] =
@@ -16845,7 +16846,7 @@ PROF__FN const char *prof__column_field(int column) {
     return prof__nth(fields, prof__column_place(column));
 }
 
-/* The column of a metric; NONE's is the name. */
+/* The column of a metric; that of PROF_METRIC_NONE is the name. */
 PROF__FN int prof__metric_column(prof_metric metric) {
     static const uint8_t columns[] = {
         PROF__COL_NAME, PROF__COL_SELF_CPU, PROF__COL_CPU, PROF__COL_CPU_MEAN, PROF__COL_COUNT,
@@ -16896,7 +16897,8 @@ PROF__FN void prof__row_counters(const struct prof_trace *s, const prof_event *e
     }
 }
 
-/* Pointers lead to a row, so that a program has only what it uses. */
+/* prof__table.row_at is one of these three: by a pointer, so that a program is linked with those
+   alone that it uses. */
 PROF__FN prof_average prof__row_of_caller(const prof__table *t, uint32_t i) { return t->rows[i]; }
 
 PROF__FN prof_average prof__row_of_group(const prof__table *t, uint32_t i) {
@@ -16954,7 +16956,7 @@ PROF__FN bool prof__average_below(const prof_average *a, const prof_average *b,
     return x < y;
 }
 
-/* CPU times of row i as Python's sum has them; NULL: in whole ns. */
+/* Where row i has its CPU time as Python adds it up, in cpu_us; NULL: whole ns are right. */
 PROF__FN const prof__group_wide *prof__table_raw(const prof__table *t, uint32_t i) {
     bool raw = !PROF__BARE && t->groups && t->trace->raw && t->groups->wide;
     return raw ? t->groups->wide + t->groups->order[i] : NULL;
@@ -17052,7 +17054,7 @@ PROF__FN void prof__put_shapes(prof__out *o, const prof_shape *shapes, uint32_t 
     prof__out_text(o, "]");
 }
 
-/* A sink that counts, and hands on the first left bytes. */
+/* A sink that counts in width, and hands on only as many bytes as are left. */
 typedef struct prof__window { prof__out *out; size_t left, width; } prof__window;
 
 PROF__FN bool prof__window_write(void *user, const void *data, size_t size) {
@@ -17092,14 +17094,15 @@ PROF__FN size_t prof__shapes_text(const prof_average *r, prof__out *out, size_t 
 #  define prof__csv_site(t, r) ((void)0)
 #  define prof__json_site(t, r) ((void)0)
 #else
-/* Of a table that is to fit a line, before it is written. */
+/* Before a table that has to fit a line is written: notes how wide a cell of this column is, and
+   whether it tells anything but 0. */
 PROF__FN void prof__table_need(prof__table *t, int column, size_t width, const char *text) {
     if (!t->measuring) return;
     if (width > t->need[column]) t->need[column] = width;
     if (strpbrk(text, "123456789")) t->told[column] = true;
 }
 
-/* What a name may take of its cell. */
+/* How wide a name may be: in a fitted table as its cell; else only the description limits it. */
 PROF__FN size_t prof__table_fits(const prof__table *t, size_t cell) {
     return t->fitted ? cell : SIZE_MAX;
 }
@@ -17137,7 +17140,7 @@ PROF__FN void prof__table_find_sites(prof__table *t) {
         if (t->rows[i].on_cpu_ns) t->width[PROF__COL_ON_CPU] = PROF__COLUMN;
 }
 
-/* r NULL: the head. */
+/* Writes a row's place; r NULL: the head of its column. */
 PROF__FN void prof__csv_site(prof__table *t, const prof_average *r) {
     char source[PROF__SOURCE];
     if (!t->sited) return;
@@ -17169,7 +17172,7 @@ PROF__FN size_t prof__control(const char *s) {
     return u[0] < 0x20 || u[0] == 0x7f;
 }
 
-/* Text on one line: control characters as spaces; keep code points of it. */
+/* Writes the first keep code points of a text on one line: control characters become spaces. */
 PROF__FN void prof__table_plain(prof__out *o, const char *text, size_t keep) {
     for (; keep && *text; keep--) {
         size_t control = prof__control(text);
@@ -17207,7 +17210,7 @@ PROF__FN prof_time_unit prof__table_unit(const prof__table *t, int64_t ns) {
     return t->desc->time_unit ? t->desc->time_unit : prof__time_unit(ns);
 }
 
-/* In the unit that so many ns have. */
+/* A time in us, in the unit in which ns would be shown: means get that of the mean in whole ns. */
 PROF__FN void prof__table_us(prof__table *t, int column, const prof__real *us, int64_t ns) {
     char text[48];
     *prof__text_time(text, *us, prof__table_unit(t, ns)) = 0;
@@ -17329,7 +17332,7 @@ PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
     return !t->trace && i < PROF_COUNTERS ? t->view.counters[i] : NULL;
 }
 
-/* What the sum over all devices is called. */
+/* What the heads of sums over all devices call these. */
 PROF__FN const char *prof__table_all_devices(const prof__table *t) {
     return t->view.other_devices[0] ? "devices" : t->view.device_name;
 }
@@ -17344,14 +17347,15 @@ PROF__FN void prof__table_device_ns(prof__table *t, const prof_average *r) {
     for (int i = 0; i < PROF_OTHER_DEVICES; i++)
         t->self_other_ns[i] = PROF__PLUS(t->self_other_ns[i], r->self_other_device_ns[i]);
 }
-/* What device i of the view has of device times: 0 the first one, which has what others do not. */
+/* The part of a device time that is device i's of the view. The first one, 0, has what the others
+   do not have. */
 PROF__FN int64_t prof__device_part(int64_t all, const int64_t *others, uint32_t i) {
     if (i) return others[i - 1];
     for (uint32_t k = 0; k < PROF_OTHER_DEVICES; k++) all = PROF__MINUS(all, others[k]);
     return all;
 }
 
-/* A row's number, of device times what the column's device has. */
+/* What a row has in a column of numbers; of device times only the part of the column's device. */
 PROF__FN int64_t prof__table_number(const prof__table *t, const prof_average *r, int column) {
     int other = prof__column_other(column), place = (int)prof__column_place(column);
     uint32_t device = other < 0 ? 0 : (uint32_t)other / 4 + 1;
@@ -17390,7 +17394,7 @@ PROF__FN void prof__put_part(prof__table *t, const prof_average *r, const char *
                           : prof__device_part(r->device_time_total_ns, r->other_device_ns, i));
 }
 
-/* And what only tables of a kernel's tasks have. */
+/* The fields of each type of device, and "on_cpu", which only rows of an RTOS's tasks have. */
 PROF__FN void prof__put_parts(prof__table *t, const prof_average *r) {
     bool json = t->desc->format == PROF_FORMAT_JSON;
     const char *name = t->view.other_devices[0] ? t->view.device_name : NULL;
@@ -17439,7 +17443,7 @@ PROF__FN void prof__table_rule(prof__table *t) {
     prof__out_text(&t->out, "\n");
 }
 
-/* The head that the list has. */
+/* A column's head as the list has it. */
 PROF__FN const char *prof__column_head(int column) {
 #define PROF__COLUMN_HEAD(name, shows, member, head, field) head "\0"
 #define PROF__COLUMN_HOST_HEAD(name, shows, member, head, field) PROF__HOST_TEXT(head) "\0"
@@ -17453,7 +17457,7 @@ PROF__FN void prof__table_heads(prof__table *t) {
     prof__out_text(&t->out, "\n");
 }
 #else
-/* A head of the list, with the device's name, or of a counter: "Self cycles", "cycles". */
+/* A column's head: the list's with the device's name, or a counter's, "Self cycles", "cycles". */
 PROF__FN void prof__table_head_text(const prof__table *t, int column, char *text) {
     const char *device = t->view.device_name, *head = prof__column_head(column), *end = text + 96;
     int i = column - PROF__COL_COUNTERS, other = prof__column_other(column);
@@ -17581,7 +17585,7 @@ PROF__FN void prof__table_devices(prof__table *t) {
 }
 #endif
 
-/* What was dropped or mended. */
+/* Tells below the table what was dropped or mended. */
 PROF__FN void prof__table_notes(prof__table *t) {
     prof_stats stats = prof_trace_stats(t->trace);
     prof__table_timeline(t, &stats);
@@ -17646,7 +17650,7 @@ PROF__FN void prof__table_left_out(prof__table *t) {
 
 typedef struct prof__names_told { const char *names[4]; size_t count; } prof__names_told;
 
-/* False: there are enough of them. */
+/* Notes a name, each once. False: there are enough of them. */
 PROF__FN bool prof__tell_name(prof__names_told *told, const char *name) {
     for (size_t i = 0; i < told->count; i++)
         if (strcmp(told->names[i], name) == 0) return true;
@@ -17654,7 +17658,8 @@ PROF__FN bool prof__tell_name(prof__names_told *told, const char *name) {
     return told->count < 4;
 }
 
-/* Rows tell, but those that no events are left of: there, what no time can be. */
+/* Finds the names whose calls lie in each other. Rows know it, but those of PROF_MODE_AGGREGATE do
+   not: there a total that is more than all self time can come from nothing else. */
 PROF__FN void prof__find_recursive(const prof__table *t, prof__names_told *told) {
     for (uint32_t i = 0; (t->rows || t->groups) && i < t->count; i++) {
         prof_average r = t->row_at(t, i);
@@ -17675,7 +17680,7 @@ PROF__FN void prof__table_recursion(prof__table *t) {
     if (told.count) prof__out_text(&t->out, "\n");
 }
 
-/* What rows of the caller's do not tell apart: of a trace the notes say why. */
+/* Counts the zones that the caller's rows have under "(others)"; a trace's notes tell them. */
 PROF__FN void prof__table_others(prof__table *t) {
     for (uint32_t i = 0; t->rows && !t->trace && i < t->count; i++)
         if (strcmp(t->rows[i].key, "(others)") == 0)
@@ -17683,7 +17688,7 @@ PROF__FN void prof__table_others(prof__table *t) {
                         t->rows[i].count);
 }
 
-/* "_ZN4some4nameEv" is some::name; what is more than that stays as it is. */
+/* Makes some::name of "_ZN4some4nameEv"; what is harder than that stays mangled. */
 PROF__FN const char *prof__name_plain(const char *name, char *text, size_t size) {
     const char *s = name + 2;
     size_t at = 0;
@@ -17702,7 +17707,7 @@ PROF__FN const char *prof__name_plain(const char *name, char *text, size_t size)
     return at && *s != 'I' && *s != 'B' ? text : name;
 }
 
-/* How to build without the calls that are not timed any more, by the rows that have them. */
+/* Tells how gcc leaves those functions out of the build whose calls are no longer timed. */
 PROF__FN void prof__table_untimed(prof__table *t) {
     const char *before = "Left out of the build by gcc's "
                          "-finstrument-functions-exclude-function-list=";
@@ -17786,7 +17791,7 @@ PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
     if (r->flops > 0 && (!t->least_flops || r->flops < t->least_flops)) t->least_flops = r->flops;
     if (device ? !r->is_user_annotation : r->is_legacy)
         prof__table_device_ns(t, r);
-    else if (!device)                    /* again, by the calls that launched it */
+    else if (!device)                    /* the same work, told by the calls that launched it */
         t->rows_device_ns = PROF__PLUS(t->rows_device_ns, r->self_device_time_total_ns);
 }
 
@@ -17850,7 +17855,7 @@ PROF__FN void prof__table_measure(prof__table *t) {
 
 /* ---- the whole ---- */
 
-/* What a spreadsheet would take for a formula stands behind a '. */
+/* A quoted text. A ' goes before what a spreadsheet would take for a formula. */
 PROF__FN void prof__csv_text(prof__out *o, const char *s) {
     bool formula = *s == '=' || *s == '+' || *s == '-' || *s == '@' || *s == '\t' || *s == '\r';
     prof__out_text(o, formula ? "\"'" : "\"");
@@ -17876,7 +17881,7 @@ static const uint8_t prof__row_fields[] = {
     PROF__COL_P50, PROF__COL_P90, PROF__COL_P99 };
 #define PROF__ROW_FIELDS ((int)sizeof prof__row_fields)
 
-/* Percentiles only where they are. */
+/* How many of the fields rows have: the last three, percentiles, only where they are known. */
 PROF__FN int prof__row_field_count(const prof__table *t) {
     bool rows = t->rows && t->count && t->rows[0].p99_ns;
     return rows || prof__table_percentiles(t) ? PROF__ROW_FIELDS : PROF__ROW_FIELDS - 3;
@@ -17979,7 +17984,7 @@ PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
 #else
 /* ---- to fit a line ---- */
 
-/* What gives way to what: the column that the rows are sorted by and these go first. */
+/* The order in which columns get room, behind the name and the column by which rows are sorted. */
 static const uint8_t prof__table_useful[] = {
     PROF__COL_OVERLOAD, PROF__COL_SITE, PROF__COL_SHAPES, PROF__COL_SOURCE, PROF__COL_SELF_CPU,
     PROF__COL_SELF_DEVICE, PROF__COL_COUNT, PROF__COL_SELF_CPU_SHARE, PROF__COL_SELF_DEVICE_SHARE,
@@ -17994,7 +17999,7 @@ PROF__FN bool prof__table_is_text(int column) {
            column == PROF__COL_SHAPES || column == PROF__COL_SOURCE;
 }
 
-/* "CUDA time avg" is wider than its column. */
+/* The width of the table's lines. A head may be wider than its column, as "CUDA time avg" is. */
 PROF__FN size_t prof__table_line_width(const prof__table *t) {
     size_t sum = 0;
     for (int i = 0; i < PROF__COLUMNS; i++) {
@@ -18015,7 +18020,7 @@ PROF__FN void prof__table_keep(prof__table *t, int column, size_t *room) {
     *room -= least + 2;
 }
 
-/* All cells as they would be written, into nothing. */
+/* The sink of a table that is only measured. */
 PROF__FN bool prof__discard(void *user, const void *data, size_t size) {
     (void)user;
     (void)data;
@@ -18040,8 +18045,9 @@ PROF__FN void prof__table_needs(prof__table *t, const uint32_t *order) {
     t->out.sink = sink;
 }
 
-/* First figures take no more than they need, then names give way, then whole columns, those without
-   any figure but 0 before others. What is left goes back to names, shapes and places. */
+/* Makes the table fit a line. Columns get room one by one, figures as much as they need, texts 24
+   at most; those that tell nothing but 0 come last. A column for which no room is left is left out.
+   What then remains widens names, shapes and places. */
 PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
     size_t room = t->desc->width;
     if (!t->count || !room || prof__table_line_width(t) <= room) return;
@@ -18097,7 +18103,7 @@ PROF__FN prof_result prof__table_check(const prof_table_desc *desc, prof_sink ou
                                                                  : PROF_OK;
 }
 
-/* PROF_MODE_AGGREGATE: its rows; false: another mode. */
+/* Makes the rows of PROF_MODE_AGGREGATE, which keeps no zones. False: it is another mode. */
 PROF__FN bool prof__averages_kept(const prof_trace *trace, const prof_averages_desc *by,
                                   prof_average **rows, uint32_t *count) {
 #if PROF__BARE
@@ -18113,7 +18119,7 @@ PROF__FN bool prof__averages_kept(const prof_trace *trace, const prof_averages_d
     return true;
 }
 
-/* Of desc NULL. */
+/* The description for which NULL stands. */
 PROF__FN const prof_table_desc *prof__table_usual(prof_table_desc *d) {
     static const prof_averages_desc plain = { false, false, 0, false, false };
     memset(d, 0, sizeof *d);
@@ -18183,7 +18189,7 @@ PROF_API PROF__QUIET prof_result prof_write_rows(prof_average *rows, size_t coun
     return prof__out_close(&t.out);
 }
 
-/* Can it be a device's: a name as a programming language takes it, but for the CPU's? */
+/* Can a device be called so? It is an identifier that does not begin as fields of the CPU do. */
 PROF__FN bool prof__is_device_name(const char *name, size_t size) {
     if (!size || (size >= 3 && memcmp(name, "cpu", 3) == 0) ||
         (size >= 4 && memcmp(name, "self", 4) == 0 && (size == 4 || name[4] == '_'))) return false;
@@ -18195,7 +18201,7 @@ PROF__FN bool prof__is_device_name(const char *name, size_t size) {
     return true;
 }
 
-/* A field's name, in which another device's may stand for "device". */
+/* The metric of a field's name, in which a device's name may stand for "device". */
 PROF_API PROF__QUIET prof_result prof_metric_from_text(const char *text, prof_metric *metric) {
     if (!text || !metric) return PROF_ERROR_INVALID;
     for (int i = 1; i < PROF_METRIC_LAST; i++) {
@@ -18216,7 +18222,7 @@ PROF_API PROF__QUIET prof_result prof_metric_from_text(const char *text, prof_me
 
 PROF__FN bool prof__is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/* What of a stack entry counts: without the space around it, and not only carets. */
+/* Cuts the space around a stack entry off, and gives its length; 0: it is nothing but carets. */
 PROF__FN size_t prof__canonical_frame(const char **s) {
     const char *p = *s;
     size_t n;
@@ -18298,8 +18304,8 @@ PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace,
 
 /* ---- @CHROME: Chrome trace JSON as Kineto writes it ----
 
-   Writes events in order of start where there is memory for all of them, else zones as they ended.
-   One writer serves both, and streams.
+   Writes events in order of start where there is memory for all of them, else zones thread by
+   thread as they ended. One writer serves both, and streams. Metadata and files are here, too.
    - What is written is JSON and UTF-8, whatever names are, and complete unless the sink fails.
    - What times do not tell (zones that begin and end together) stands in ids: prof__marks_make.
    - The head tells what is lost, and the sums of what is in no timeline. */
@@ -18382,7 +18388,7 @@ PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct 
 }
 
 #if PROF__BARE
-/* Into the event that was just written. */
+/* Adds its task's time on the CPU to the event that was just written. */
 PROF__FN void prof__chrome_on_cpu(prof__out *o, const prof_event *e) {
     o->p--;
     prof__out_text(o, ",\"tdur\":");
@@ -18393,7 +18399,8 @@ PROF__FN void prof__chrome_on_cpu(prof__out *o, const prof_event *e) {
 
 #  define prof__chrome_real(o, bits) ((void)0)
 #else
-/* A JSON number, of 15 digits or as many as tell it from others; whatever the locale's point. */
+/* A double as a JSON number, or null: 15 digits, or as many more as it takes to read the same one
+   back. Whatever the locale has for the point becomes one. */
 PROF__FN void prof__chrome_real(prof__out *o, uint64_t bits) {
     double x = prof__real_value(bits);
     char text[40] = "null";
@@ -18408,7 +18415,7 @@ PROF__FN void prof__chrome_real(prof__out *o, uint64_t bits) {
 }
 #endif
 
-/* value: NULL: an instant; real: it is a double's bits. */
+/* An instant (value NULL) or a counter's value; real: that has a double's bits. */
 PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, const char *name,
                                       int64_t ns, const int64_t *value, bool real) {
     prof__out_f(o, value
@@ -18430,7 +18437,8 @@ PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct
                             m->kind == PROF__MOMENT_REAL);
 }
 
-/* Not rare: what always calls it would be, and all of a trace's zones with it. */
+/* Not PROF__RARE: gcc takes a function that always calls a cold one for cold itself, and so would
+   make the loop over all events slow. */
 PROF__APART(void) prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
                                 const char *key) {
     prof__out_f(o, "{\"ph\":\"M\",\"name\":\"%s\",\"ts\":0.000,\"pid\":%i,\"tid\":%u,"
@@ -18451,7 +18459,8 @@ PROF__FN void prof__chrome_thread(prof__out *o, uint32_t pid, uint64_t tid, cons
     prof__out_f(o, "%u}}", (uint64_t)place);
 }
 
-/* What profiling a device costs: no thread of the program, but a process of its own. */
+/* Is it the row of what profiling a device costs? That stands in the trace as a process of its own,
+   not as a thread of the program. */
 PROF__FN bool prof__is_overhead_row(const prof_thread_info *t) {
     size_t n = t->id || !t->name ? 0 : strlen(t->name);
     return n > 9 && memcmp(t->name + n - 9, " Overhead", 9) == 0;
@@ -18478,16 +18487,18 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
         prof__chrome_event(o, &place, s, s->events + i);
 }
 #else
-/* A stream of a device: a row of the trace. type: number of the device's, as the view has them. */
+/* A stream of a device, which is a row of the trace. type: the number that the device's type has in
+   the view. */
 typedef struct prof__stream { int32_t device; uint32_t type; int64_t id; } prof__stream;
 
-/* What an annotation launched on a stream, from the first to the last. */
+/* What an annotation covers on a stream: the time from the first to the last work it launched. */
 typedef struct prof__cover {
     uint32_t event, stream;
     int64_t start_ns, end_ns;
 } prof__cover;
 
-/* In the scratch memory: 66 bytes for each call and device event; PROF__GROUP_SHARE is there. */
+/* In the scratch memory, where PROF__GROUP_SHARE makes room: 66 bytes for each device event and for
+   each call that launches one. */
 typedef struct prof__gpu {
     const struct prof_trace *s;
     uint32_t places;                     /* of each index: 2 for each such event */
@@ -18510,7 +18521,7 @@ PROF__FN bool prof__gpu_same_cover(const void *context, uint32_t number) {
     return g->covers[number].event == g->want_event && g->covers[number].stream == g->want_stream;
 }
 
-/* The place of the call with this id. */
+/* The place in the index of the call with this id. */
 PROF__FN uint32_t *prof__gpu_call(prof__gpu *g, int64_t id) {
     prof__ids ids = { g->calls, g->places, prof__event_id, g->s->events };
     return prof__id_place(&ids, id);
@@ -18528,7 +18539,7 @@ PROF__FN bool prof__is_annotation(const prof_event *e) {
     return (e->flags & PROF_EVENT_USER_ANNOTATION) != 0;
 }
 
-/* ProfilerStep#1, which tables call ProfilerStep*. */
+/* The name in traces: ProfilerStep#1, which tables call ProfilerStep*. */
 PROF__FN const char *prof__chrome_name(const prof_event *e) {
     const char *name = e->extra ? e->extra->trace_name : NULL;
     return name && *name ? name : e->name;
@@ -18591,7 +18602,7 @@ PROF__FN void prof__gpu_work(prof__gpu *g, const prof_event *e) {
         if (prof__is_annotation(g->s->events + i)) prof__gpu_cover(g, i, stream, e);
 }
 
-/* Finds calls, streams and covers. No event has an extra: places is 0. */
+/* Finds calls, streams and covers. places stays 0 where there is nothing of a device. */
 PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     char *p = s->scratch;
     uint32_t n = 0;
@@ -18677,7 +18688,7 @@ PROF__FN void prof__chrome_string(prof__out *o, const char **before, const char 
     prof__out_f(o, "\"%j\"", text);
 }
 
-/* JSON as it is, if it is that. */
+/* Writes JSON as it is; text that is no JSON becomes a string. */
 PROF__FN void prof__chrome_json(prof__out *o, const char **before, const char *key,
                                 const char *json) {
     if (!json || !*json) return;
@@ -18689,7 +18700,7 @@ PROF__FN void prof__chrome_json(prof__out *o, const char **before, const char *k
     prof__out_text(o, json);
 }
 
-/* A stack is one text, innermost first, as in PyTorch. */
+/* Writes a list of shapes or texts. A stack becomes one text, innermost first, as in PyTorch. */
 PROF__FN void prof__chrome_list(prof__out *o, uint32_t coding, const void *list, uint32_t count) {
     const char *const *texts = (const char *const *)list;
     bool stack = coding == PROF__AS_STACK;
@@ -18737,7 +18748,8 @@ PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char
         prof__chrome_number(o, before, prof__counting.names[i], x->counters[i]);
 }
 
-/* Members as they are; from outside they may be none, and show as text. */
+/* Writes metadata_json, which is members of the arguments. What comes from outside may be something
+   else; it becomes a string. */
 PROF__FN void prof__chrome_members(prof__out *o, const char **before, const prof_event *e) {
     const char *json = e->extra->metadata_json;
     if (e->flags & PROF_EVENT_SUBMITTED && !prof__json_members(json)) {
@@ -18748,7 +18760,8 @@ PROF__FN void prof__chrome_members(prof__out *o, const char **before, const prof
     *before = ",";
 }
 
-/* The parent, where times do not tell it, and a name for those that such events have. */
+/* Writes the parent's id where times do not tell the parent, and an event's own id where some event
+   names it as its parent: see "what times do not tell" below. */
 PROF__FN void prof__chrome_told(prof__out *o, const char **before, uint32_t parent) {
     prof__chrome_number(o, before, PROF_KEY_ZONE_PARENT,
                         parent == PROF_NONE ? 0 : (int64_t)parent + 1);
@@ -18766,9 +18779,9 @@ PROF__FN void prof__chrome_tree(prof__out *o, const struct prof_trace *s, const 
 
 /* ---- places: see prof_chrome_source ---- */
 
-/* Of each static site: is it used in the trace that is being written; do its events tell their
-   place; are there calls of its name without a place; has its name this place by another site too.
-   Writers of sessions' traces take turns. */
+/* What is known of each static site: whether the trace that is being written has it; whether its
+   events tell their place; whether there are calls of its name without a place; whether another
+   site has its name and place, too. Only sessions' traces use it, one writer at a time. */
 enum { PROF__SOURCE_USED = 1, PROF__SOURCE_TOLD = 2, PROF__SOURCE_BESIDE = 4,
        PROF__SOURCE_AGAIN = 8 };
 static struct prof__sources {
@@ -18776,7 +18789,7 @@ static struct prof__sources {
     uint8_t flags[PROF_MAX_SITES + PROF__OWN_SITES + 1];
 } prof__sources;
 
-/* While used ones are found: how many with a place are not found yet. */
+/* How many sites with a place are not known to be used yet. At 0 the search is over. */
 typedef struct prof__sources_left { uint32_t left; } prof__sources_left;
 
 PROF__EAGER void prof__source_use(prof__sources_left *n, uint32_t site) {
@@ -18854,7 +18867,7 @@ PROF__FN void prof__sources_join(const struct prof_trace *s) {
     }
 }
 
-/* What the events and the head of this trace are to tell. */
+/* Finds which places the events and the head of this trace tell. */
 PROF__FN void prof__sources_find(const struct prof_trace *s, prof_chrome_source source) {
     if (s->built) return;
     memset(&prof__sources, 0, sizeof prof__sources);
@@ -18936,7 +18949,7 @@ PROF_API PROF__QUIET prof_result prof_write_args(const prof_event *event, prof_s
     if (!event || !out.write) return PROF_ERROR_INVALID;
     e = *event;
     e.site = 0;
-    e.flags &= 0xff;                     /* the others say that it is of a trace */
+    e.flags &= 0xff;                     /* the others have a meaning only in a trace */
     prof__out_open(&o, out);
     prof__chrome_arg_members(&o, &prof__trace, &e, &before);
     prof__out_text(&o, *before == '{' ? "{}" : "}");
@@ -18944,7 +18957,7 @@ PROF_API PROF__QUIET prof_result prof_write_args(const prof_event *event, prof_s
     return o.failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
-/* The arrow from a call to what it launched; only where both ends are there. */
+/* One end of the arrow from a call to what it launched; only where the trace has both ends. */
 PROF__FN void prof__chrome_flow(prof__out *o, prof__gpu *g, const prof_event *e) {
     bool from = prof__is_call(e);
     int64_t id = from ? e->extra->id : prof__link_of(e);
@@ -19004,7 +19017,7 @@ PROF__FN void prof__chrome_process_named(prof__out *o, int64_t pid, const char *
     prof__out_f(o, "%i}}", sort_index);
 }
 
-/* What tables call type i of the devices. */
+/* What tables call the devices of type i. */
 PROF__FN const char *prof__device_head(const struct prof_trace *s, uint32_t i, char text[64]) {
     const char *name = i ? s->view.other_devices[i - 1] : s->view.device_name;
     size_t n = 0;
@@ -19013,8 +19026,8 @@ PROF__FN const char *prof__device_head(const struct prof_trace *s, uint32_t i, c
     return text;
 }
 
-/* How its rows are labelled: as PyTorch has it, but by its name where that is one of its own, or
-   there are several types. */
+/* The label of such a device's rows: "GPU", as in PyTorch, but the type's name where the program
+   chose it or there are several types. */
 PROF__FN const char *prof__device_label(const struct prof_trace *s, uint32_t i, char text[64]) {
     const char *usual = prof_device_name(s->device_types[i]), *c = text;
     bool several = s->device_types[1];
@@ -19023,7 +19036,7 @@ PROF__FN const char *prof__device_label(const struct prof_trace *s, uint32_t i, 
     return several || *c || *usual ? text : "GPU";
 }
 
-/* What the types of devices are called, for those who read the trace. */
+/* Tells readers what the types of devices are called. */
 PROF__FN void prof__chrome_device_types(prof__out *o, const struct prof_trace *s) {
     const char *before = ",\"" PROF_KEY_DEVICE_TYPES "\":{";
     char text[64];
@@ -19035,7 +19048,7 @@ PROF__FN void prof__chrome_device_types(prof__out *o, const struct prof_trace *s
     if (!before[1]) prof__out_text(o, "}");
 }
 
-/* A GPU is a process, its streams are threads; so is what profiling it costs. */
+/* A GPU is a process, its streams are threads. What profiling a device costs is a process, too. */
 PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
     char program[64], text[64];
     if (g->stream_count) {
@@ -19099,7 +19112,7 @@ PROF__FN bool prof__asks_forward(const prof_event *e) {
     return prof__has_sequence(e) && e->extra->has & PROF_HAS_FWD_THREAD && e->extra->fwd_thread;
 }
 
-/* The forward of each backward event is the last that began before it. */
+/* Pairs each backward event with its forward: the last one of its sequence that began before it. */
 PROF__FN void prof__pairs_open(prof__pairs *p, const struct prof_trace *s) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->event_count; i++) n += prof__asks_forward(s->events + i);
@@ -19139,7 +19152,9 @@ PROF__FN void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
    Who reads the trace nests its events by time, as PyTorch does: the parent is the innermost event
    of the thread that holds it, and what has ended holds nothing. Where a clock is coarse, a zone
    lies across steps, or memory changes at a border, that is not the tree there was: such an event
-   tells its parent, by "Zone parent id" (0: none). Readers go on from what is told. */
+   tells its parent, by "Zone parent id" (0: none), and readers nest what follows by that. */
+
+/* Notes that an event is named as a parent, if a reader's guess would be another. */
 
 PROF__FN bool prof__tell(const struct prof_trace *s, uint32_t parent, uint32_t guess) {
     if (parent == guess) return false;
@@ -19147,7 +19162,7 @@ PROF__FN bool prof__tell(const struct prof_trace *s, uint32_t parent, uint32_t g
     return true;
 }
 
-/* The zone that has it; PROF_NONE: none, though it may have an event of its own. */
+/* The zone in which memory changed. PROF_NONE: in none, even if the change has an event itself. */
 PROF__FN uint32_t prof__memory_zone(const struct prof_trace *s, const prof__memory *m) {
     bool own = m->event != PROF_NONE && s->events[m->event].extra == prof__details_now.unnamed;
     return own ? PROF_NONE : m->event;
@@ -19159,7 +19174,7 @@ PROF__FN bool prof__tell_memory(const struct prof_trace *s, uint32_t *top, prof_
     return told;
 }
 
-/* By correlation ids readers find the call, and so what launched the work. */
+/* Has it a correlation id? By that readers find the call, and so what launched the work. */
 PROF__FN bool prof__tells_launch(const prof_event *e) {
     const char *json = e->extra ? e->extra->metadata_json : NULL;
     return e->extra && (e->extra->has & PROF_HAS_KEPT_TEXT ||
@@ -19179,7 +19194,8 @@ PROF__FN bool prof__tell_zone(const struct prof_trace *s, uint32_t top, const pr
     return prof__tell(s, e->parent, prof__spans_around(&n, top, e->start_ns, e->end_ns));
 }
 
-/* Marks zones and memory that have to tell their parent, and the parents; is there any? */
+/* Marks the zones and changes of memory that have to tell their parent, and these parents. False:
+   there are none. */
 PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
     const uint16_t none = (uint16_t)~(PROF__EVENT_NAMED | PROF__EVENT_TOLD);
     uint32_t *top = (uint32_t *)(void *)s->scratch, at = 0, n = s->event_count;
@@ -19191,7 +19207,7 @@ PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
         for (; at < s->memory.count && (i == n || s->memory.list[at].ns < e->start_ns); at++)
             any |= prof__tell_memory(s, top, s->memory.list + at);
         if (i == n) break;
-        if (e->flags & (uint16_t)~none) e->flags &= none;    /* of an earlier time */
+        if (e->flags & (uint16_t)~none) e->flags &= none;    /* an earlier writer's marks */
         if (!prof__is_zone(e)) continue;
         last = top + (prof__is_overhead(e) ? s->thread_count : e->thread);
         if (prof__tell_zone(s, *last, e)) {
@@ -19203,7 +19219,7 @@ PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
     return any;
 }
 
-/* The same of work on devices too. */
+/* Marks all that has to tell its parent, work on devices, too. False: nothing has to. */
 PROF__FN bool prof__marks_make(const struct prof_trace *s) {
     bool any;
     if (!s->instants && !prof__others(s) && !prof__side_of(s)) return false;   /* times tell it */
@@ -19218,7 +19234,8 @@ PROF__FN bool prof__marks_make(const struct prof_trace *s) {
 
 /* ---- memory, arrows and ranges ---- */
 
-/* A change of memory at the place and time of m. missed: it counts for none, see below. */
+/* Writes a change of memory of block at m's time, on its thread. missed: a free that nobody told,
+   see below. */
 PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__memory *m,
                                   const prof__memory *block, int64_t bytes, int64_t total,
                                   bool missed) {
@@ -19242,7 +19259,8 @@ PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__
     prof__out_text(o, missed ? ",\"" PROF_KEY_MISSED "\":true}}" : "}}");
 }
 
-/* Where an allocation still stood, its free comes first: it was missed, and is no event. */
+/* Where an address is allocated that was still in use, its free was missed and is no event: it is
+   written first, so that totals agree. */
 PROF__FN void prof__chrome_memory(prof__out *o, const prof__gpu *g, const prof__memory *m) {
     const prof__memory *old = m->next ? g->s->memory.list + m->next - 1 : NULL;
     if (m->what == PROF__NOT_COUNTED) return;
@@ -19308,7 +19326,7 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
 }
 #endif
 
-/* What was dropped or mended. */
+/* Tells what was dropped or mended. */
 PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
     prof_stats stats = prof_trace_stats(s);
     for (size_t i = 0; i < PROF__NOTES; i++) {
@@ -19445,7 +19463,7 @@ PROF_API PROF__QUIET prof_result prof_set_distributed(const prof_distributed *in
     return prof__metadata_add("distributedInfo", entry.text, true);
 }
 
-/* What the session recorded, and what was added. A session's key hides a preset one. */
+/* What the session was to record, and what was added: a session's key hides a preset one. */
 PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
     const prof_desc *d = &prof__session.desc;
     const struct prof__metadata *m = &prof__metadata;
@@ -19561,7 +19579,7 @@ PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, 
     prof__out_text(o, "}},\n");
 }
 
-/* Counts, which are known at its end. */
+/* An array's counts, which are known only at its end. */
 PROF__FN void prof__chrome_array_recorded(prof__out *o, const struct prof_trace *s, uint64_t n) {
     prof__out_text(o, ",\n");
     prof__chrome_meta(o, "prof counts", prof__chrome_pid(s), 0, "recorded");
@@ -19591,7 +19609,7 @@ PROF__FN void prof__legacy_event(prof__out *o, const struct prof_trace *s, const
     prof__out_text(o, ", \"pid\": \"CPU functions\", \"args\": {}}");
 }
 
-/* Without: PyTorch's trace_name None. */
+/* An event whose trace_name is "", PyTorch's None, is left out. */
 PROF__FN bool prof__legacy_has(const prof_event *e) {
     return !e->extra || !e->extra->trace_name || *e->extra->trace_name;
 }
@@ -19664,7 +19682,8 @@ PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
                    "\"tid\":\"\",\"ts\":%t}", end, end);
 }
 
-/* Where events have no room: thread by thread, in the order of ends, but for prof_order. */
+/* Writes zones where events have no room: thread by thread, as they end; prof_order then holds back
+   those that a reader would nest wrongly. */
 typedef struct prof__unordered {
     prof__out *o;
     const struct prof_trace *s;
@@ -19777,8 +19796,8 @@ PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const
 #if defined(__linux__)
 enum { PROF__FILE_SIGNALS = 1 << 12 | 1 << 24 };   /* SIGPIPE, SIGXFSZ */
 
-/* A pipe that nobody reads, a file that grows too large: until prof__file_unhush writing fails, and
-   the signals for it do not end the program. Returns what was blocked before. */
+/* Until prof__file_unhush, writing to a pipe that nobody reads, or beyond a file's largest size,
+   fails, and the signals for it do not end the program. Returns what was blocked before. */
 PROF__FN uint64_t prof__file_hush(void) {
     uint64_t signals = PROF__FILE_SIGNALS, before = 0;
     (void)syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &signals, &before, sizeof before);
@@ -19852,7 +19871,7 @@ PROF__FN bool prof__file_special(const char *path) {
 #endif
 
 #ifdef PROF_ZLIB
-/* data: NULL: closes it. */
+/* Writes to a zipped file; data NULL: closes it. */
 PROF__FN bool prof__file_zip_put(prof_file *f, const char *data, size_t size) {
     gzFile zip = (gzFile)f->zip;
     uint64_t before = prof__file_hush();
