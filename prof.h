@@ -12898,7 +12898,7 @@ PROF__FN const char *prof__scratch_end(const struct prof_trace *s) {
     return prof__arena.high;
 }
 
-/* The zones of another row begin. */
+/* Called before the zones of another row, which is a thread. */
 PROF__FN void prof__tree_row(void *tree, const prof__row *row) {
     prof__tree *t = (prof__tree *)tree;
     const char *end = prof__scratch_end(t->s);
@@ -15746,7 +15746,7 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
     prof__sums_into_rows(g);
     prof__groups_percentiles(g);
     prof__groups_count(g);
-    g->order = g->index;                 /* all rows are found */
+    g->order = g->index;                 /* no row is looked for any more */
     for (uint32_t i = 0; i < g->count; i++)
         if (!prof__group_in_sums(g, i)) g->order[n++] = i;
     g->count = n;
@@ -15923,11 +15923,11 @@ typedef struct prof__span_sums_row {
     prof__rank first;
     int64_t counters[PROF__EXTRAS], self_counters[PROF__EXTRAS];
     uint32_t last;                       /* 1 + number of its last call */
-    uint32_t part;                       /* of the first one */
+    uint32_t part;                       /* in which its first call came */
     prof_average *more;                  /* of calls that no span tells of; NULL: none */
     const prof_site *site;               /* NULL: it has no place */
-    uint16_t flags;                      /* of the first one */
-    bool nested, recursive;              /* nested: the first one lay in another */
+    uint16_t flags;                      /* of its first call */
+    bool nested, recursive;              /* nested: its first call lay in another span */
 } prof__span_sums_row;
 
 /* The nest of a thread whose spans tell their depth: these may come in turns with other threads'.
@@ -15935,7 +15935,7 @@ typedef struct prof__span_sums_row {
 enum { PROF__TURNS = 256 };              /* places of them, by thread */
 typedef struct prof__span_turn {
     prof__nest nest;
-    uint32_t *last, lasts;               /* as that of a row, of this thread's calls; so many */
+    uint32_t *last, lasts;               /* each row's `last` in this thread; how many there are */
     bool idle;
     struct prof__span_turn *next;
 } prof__span_turn;
@@ -15947,7 +15947,7 @@ struct prof_sums {
     prof__span_sums_row **rows;          /* they stay where they are */
     uint32_t *index, count, max, places;
     uint32_t *order;                     /* two for each row */
-    uint32_t part;                       /* so many are over: prof_sums_next */
+    uint32_t part;                       /* how many parts are over: prof_sums_next */
     prof_sums_stats stats;
     char *low, *high;                    /* what is left of the memory given last */
 };
@@ -15989,7 +15989,7 @@ PROF__FN void prof__span_sums_tell(const prof_sums *s, const prof__close *c) {
     s->desc.ended(s->desc.user, &end);
 }
 
-/* A span has ended, and is no duplicate. */
+/* Adds a span that has ended, and is no duplicate, to its row. */
 PROF__FN void prof__span_sums_take_call(void *user, const prof__close *c) {
     prof_sums *s = (prof_sums *)user;
     prof__span_sums_row *r;
@@ -16666,7 +16666,8 @@ PROF__FN const prof__formula *prof__formula_find(const char *name, size_t length
     return NULL;
 }
 
-/* Formulas of the program's own. A slot keeps its name; count grows when the slot is whole. */
+/* Formulas of the program's own, looked up without a lock: a slot keeps its name, and count grows
+   when the slot is whole. */
 enum { PROF__OWN_FORMULAS = 64 };
 static struct prof__own_formulas {
     const char *names[PROF__OWN_FORMULAS];
@@ -16935,7 +16936,7 @@ PROF__FN prof__real prof__mean_us(int64_t ns, uint64_t count) {
     return prof__real_div(prof__us(ns), prof__real_from((int64_t)count));
 }
 
-/* In whole ns, towards 0. */
+/* A mean in whole ns, towards 0. */
 PROF__FN int64_t prof__mean_ns(int64_t ns, uint64_t count) {
 #if PROF__BARE
     uint64_t whole = ns < 0 ? 0 : (uint64_t)ns;
@@ -16989,7 +16990,7 @@ PROF__FN bool prof__row_after(const prof_average *a, const prof_average *b, prof
     return !prof__average_below(b, a, metric) && a->first > b->first;
 }
 
-#if PROF__BARE                           /* few rows: what is short does */
+#if PROF__BARE                           /* few rows: short code will do */
 PROF__FN void prof__rows_sort(prof_average *rows, size_t n, prof_metric metric) {
     for (prof_average *r = rows; r < rows + n; r++) {
         for (prof_average *later = r + 1; later < rows + n; later++) {
@@ -17131,7 +17132,7 @@ PROF__FN void prof__table_width_site(prof__table *t) {
                                          prof__table_limit(t->desc->max_src_column_width, 75));
 }
 
-/* Are rows told apart by place? */
+/* Finds out whether CSV and JSON have the fields "source" and "on_cpu". */
 PROF__FN void prof__table_find_sites(prof__table *t) {
     t->sited = t->desc->averages && t->desc->averages->group_by_site;
     for (uint32_t i = 0; t->rows && !t->sited && i < t->count; i++)
@@ -17624,8 +17625,8 @@ PROF__FN void prof__table_device_sums(prof__table *t) {
     }
 }
 
-/* One more of a list below the table, whose line has *at characters; 0: head goes before it. A line
-   that is to fit goes on in the next one. */
+/* Adds a text to a list below the table. *at: the width of its line so far; 0: head comes before.
+   Where lines have to fit a width, the list goes on in the next one. */
 PROF__FN void prof__table_listed(prof__table *t, size_t *at, const char *head, const char *text) {
     size_t width = PROF__MIN(prof__text_width(text), 55u);
     const char *before = !*at ? head :
@@ -18404,7 +18405,7 @@ PROF__FN void prof__chrome_on_cpu(prof__out *o, const prof_event *e) {
 PROF__FN void prof__chrome_real(prof__out *o, uint64_t bits) {
     double x = prof__real_value(bits);
     char text[40] = "null";
-    bool same = !(x - x <= 0);           /* it is none */
+    bool same = !(x - x <= 0);           /* infinite, or no number: null */
     for (int digits = 15; !same && digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, x);
         same = !(strtod(text, NULL) < x) && !(strtod(text, NULL) > x);
@@ -19365,7 +19366,8 @@ PROF__FN void prof__metadata_remove(char *entry) {
     m->used -= size;
 }
 
-/* entry is `"key":value`, key its first bytes. Under the lock. */
+/* Adds an entry `"key":value`, of whose bytes the first `key` are the key, in place of an older one
+   of that key. Called under the lock. */
 PROF__FN prof_result prof__metadata_put(const char *entry, size_t key, size_t size) {
     struct prof__metadata *m = &prof__metadata;
     bool preset = !prof__session.open;
@@ -20039,15 +20041,18 @@ PROF_API PROF__QUIET void prof_trace_handler(void *user, prof_trace *trace) {
 
 /* ---- @STACKS: folded stacks ----
 
-   Each line is a path of names, and what its last zone took without its children.
-   - Where memory is short, paths are cut: what is deeper is added to the deepest one that fits, and
-     no time is lost. */
+   What flame graphs are made of: each line is a path of names, and the metric's sum over the zones
+   at its end (PROF_METRIC_NONE: their time without their children).
+   - Paths stand in the order of their first zones.
+   - Where memory is short, paths are cut: what is deeper is added to one "(deeper)" below the
+     deepest that fit, and no time is lost. */
 
-/* A stack, in the scratch memory. What ended within a zone hangs below its node once it ends, and
-   what meets its like there becomes one with it. Its name is that of a zone that had it. Siblings
-   are a tree by the bits of their hashes; targets, whose zones have few, take them as a list. */
+/* A path of names, in the scratch memory. When a zone ends, the nodes of what ended within it come
+   to hang below its own; siblings of the same name become one node, and so do those below them.
+   Siblings are a tree by the bits of their hashes; on targets, where zones have few, a list. */
 typedef struct prof__node {
-    uint32_t what, child, value[2];      /* what: a site, or the number of the first event */
+    uint32_t what, child, value[2];      /* what: a site, or the number of the first event, which
+                                            have the name */
 #if PROF__BARE
     uint32_t next[1];
 #  define PROF__NODE_HASH(n) 0u
@@ -20065,7 +20070,8 @@ typedef struct prof__forest {
     uint32_t *tops;                      /* by depth: what has ended there since the last close
                                             further out; then the path of a line */
     uint32_t count, max, unused, depth;  /* unused: a list of nodes */
-    uint32_t limit, *hashes;             /* what is deeper is one node; of names, by site */
+    uint32_t limit, *hashes;             /* limit: what is deeper is one node; hashes: of names, by
+                                            site */
     prof_metric metric;
     bool full;
 } prof__forest;
@@ -20117,7 +20123,7 @@ PROF__FN bool prof__same_frames(const struct prof_trace *s, const prof_event *a,
     return true;
 }
 
-/* Names of sites are read once. */
+/* The hash of a node's name, and of the native frames above it. Names of sites are read once. */
 PROF__FN uint32_t prof__forest_hash(const prof__forest *f, uint32_t what) {
     const prof_event *e = f->ranks || what == PROF_NONE ? NULL : f->s->events + what;
     const char *name = prof__forest_name(f, what);
@@ -20143,7 +20149,7 @@ PROF__FN bool prof__forest_same(const prof__forest *f, uint32_t a, uint32_t b) {
     return prof__ranked(f->ranks) || prof__same_frames(f->s, f->s->events + a, f->s->events + b);
 }
 
-/* Where the node like that is among siblings, or would be. */
+/* The link that leads to the sibling like this one, or that would lead to it. */
 PROF__FN uint32_t *prof__forest_place(prof__forest *f, uint32_t *place, const prof__node *like) {
     for (uint32_t h = PROF__NODE_HASH(like); *place != PROF_NONE; h >>= 1) {
         prof__node *n = f->nodes + *place;
@@ -20154,7 +20160,8 @@ PROF__FN uint32_t *prof__forest_place(prof__forest *f, uint32_t *place, const pr
     return place;
 }
 
-/* Takes a node out of siblings that are looked into no more. */
+/* Takes a node out of siblings, among which none can be found any more: left branches are turned to
+   the right until there is none. */
 PROF__FN uint32_t prof__forest_pop(prof__forest *f, uint32_t *from) {
     uint32_t at = *from;
     for (uint32_t left; !PROF__BARE && (left = f->nodes[at].next[0]) != PROF_NONE; at = left) {
@@ -20166,7 +20173,8 @@ PROF__FN uint32_t prof__forest_pop(prof__forest *f, uint32_t *from) {
     return at;
 }
 
-/* Stacks are weighed by a sum, in us or bytes. 0: not by this metric. */
+/* Paths are weighed by a sum, which is written in us (of 1000 ns) or bytes (of 1). 0: this metric
+   is no such sum. */
 PROF__FN int64_t prof__metric_unit(prof_metric metric) {
     if (metric == PROF_METRIC_NONE || metric == PROF_METRIC_SELF_CPU_TIME_TOTAL ||
         metric == PROF_METRIC_CPU_TIME_TOTAL || metric == PROF_METRIC_DEVICE_TIME_TOTAL ||
@@ -20194,7 +20202,7 @@ PROF__FN int64_t prof__close_metric(const prof__close *c, prof_metric metric) {
 #if PROF__BARE
 #  define prof__event_metric(trace, e, metric) 0    /* they carry no stacks */
 #else
-/* ns or bytes */
+/* An event's part in a metric's sum, in ns or bytes. */
 PROF__FN int64_t prof__event_metric(const prof_trace *trace, const prof_event *e,
                                     prof_metric metric) {
     prof__beside b;
@@ -20213,7 +20221,7 @@ PROF__FN void prof__node_add(prof__node *n, uint64_t value) {
     n->value[1] = (uint32_t)(value >> 32);
 }
 
-/* A node like no other yet; PROF_NONE: no memory. */
+/* Makes a node for a close, not among siblings yet; PROF_NONE: no memory. */
 PROF__FN uint32_t prof__forest_add(prof__forest *f, const prof__close *c, uint32_t what,
                                    uint32_t kids) {
     uint32_t at = f->unused;
@@ -20236,7 +20244,7 @@ PROF__FN uint32_t prof__forest_add(prof__forest *f, const prof__close *c, uint32
     return at;
 }
 
-/* Node `moved` has met its like. */
+/* Adds node `moved` to `at`, its like; the earlier of their first zones remains. */
 PROF__FN void prof__forest_join(prof__forest *f, uint32_t at, uint32_t moved) {
     prof__node *to = f->nodes + at, *n = f->nodes + moved;
     prof__node_add(to, prof__node_value(n));
@@ -20244,7 +20252,7 @@ PROF__FN void prof__forest_join(prof__forest *f, uint32_t at, uint32_t moved) {
     else if (prof__rank_after(f->ranks + at, f->ranks + moved)) f->ranks[at] = f->ranks[moved];
 }
 
-/* Puts siblings among others, and all below them. */
+/* Merges the siblings `from` into those of the list, with all that is below them. */
 PROF__FN void prof__forest_merge(prof__forest *f, uint32_t *list, uint32_t from) {
     uint32_t waiting = PROF_NONE, done;  /* nodes that are merged, but for what is below them */
     for (;;) {
@@ -20307,7 +20315,7 @@ PROF__FN void prof__forest_feed(prof__forest *f, prof__taker *take) {
     else prof__closes_of_events(f->s, &feed);
 }
 
-/* The stacks of all that is no deeper than limit, from 0. False: they do not fit. */
+/* Makes the paths of all zones, cut behind depth `limit`. False: they do not fit. */
 PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, prof_metric metric,
                                 uint32_t limit) {
     bool records = prof__from_records(s) || PROF__BARE;
@@ -20339,7 +20347,8 @@ PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, pro
     return !f->full;
 }
 
-/* Lists all nodes behind them, which then have their parents as next. Returns how many. */
+/* Lists the numbers of all nodes in order, parents first, and makes each node's next its parent.
+   Returns how many there are. */
 PROF__FN uint32_t prof__forest_list(prof__forest *f, uint32_t *order) {
     uint32_t n = 0, parent = PROF_NONE, done = 0;
     for (uint32_t at = f->tops[0];; done++) {
@@ -20359,7 +20368,7 @@ PROF__FN bool prof__forest_after(const void *forest, uint32_t a, uint32_t b) {
     return f->nodes[a].what > f->nodes[b].what;
 }
 
-/* PyTorch's translation: what would break a folded line becomes `_`. */
+/* Writes a name as PyTorch does: what would break a folded line becomes `_`. */
 PROF__FN void prof__stack_entry(prof__out *o, const char *name) {
     while (*name) {
         size_t broken = *name == ' ' || *name == ';' ? 1 : prof__control(name);
@@ -20381,7 +20390,7 @@ PROF__FN void prof__frames_put(prof__out *o, const prof_event *e, uint32_t count
 }
 #endif
 
-/* The names from the root to a node: collected upwards, written downwards. */
+/* Writes the line of a node: its path is collected upwards, and written downwards. */
 PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t node, int64_t unit) {
     uint64_t value = prof__node_value(f->nodes + node);
     uint32_t depth = 0;
@@ -20400,8 +20409,8 @@ PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t nod
     prof__out_text(o, "\n");
 }
 
-/* All stacks, from the records or from the events, which take less for each; where neither fits, as
-   deep as they do. False: there is no room at all. */
+/* Makes all paths from the records, or else from the events, where nodes take less; where neither
+   fits, as deep as there is room. False: there is none at all. */
 PROF__FN bool prof__forest_make(prof__forest *f, const prof_trace *trace, prof_metric metric) {
     bool made = prof__forest_open(f, trace, metric, PROF_NONE - 3);
     if (!PROF__BARE && !made && f->ranks && prof__analyse(trace))
@@ -20457,7 +20466,9 @@ PROF_API PROF__QUIET prof_result prof_write_event_stacks(const prof_trace *trace
 
 /* ---- @MEMORY: what is in use over time ----
 
-   One line per moment, with what is in use by category then. */
+   Writes PyTorch's memory timeline of one device, made of the changes of memory that were recorded.
+   - A row has what is in use by category; there is one for each microsecond with a change.
+   - The raw form has the changes themselves, one by one. */
 
 #if PROF__BARE
 PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *trace,
@@ -20469,16 +20480,16 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
     return PROF_ERROR_UNSUPPORTED;
 }
 #else
-/* Where the writer is: what stands in each column. */
+/* The row that the writer has come to. */
 typedef struct prof__timeline {
     const struct prof_trace *s;
     prof__memory device;                 /* the one that is shown */
-    int64_t in_use[9];
+    int64_t in_use[9];                   /* PyTorch's first column is 0, always */
     int64_t us;                          /* of the row; -1: none yet */
     prof__out out;
 } prof__timeline;
 
-/* PyTorch's columns: PARAMETER 0 to AUTOGRAD_DETAIL 6, unknown 7. */
+/* PyTorch's number of a category: PARAMETER 0 to AUTOGRAD_DETAIL 6, unknown 7. */
 PROF__FN uint32_t prof__timeline_kind(const prof__memory *m) {
     return m->category & 7 ? (m->category & 7) - 1u : 7u;
 }
@@ -20513,7 +20524,7 @@ PROF__FN void prof__timeline_row(prof__timeline *t, bool times, bool first) {
     prof__out_text(&t->out, "]");
 }
 
-/* All rows: their times, or their amounts. One for each microsecond in which something changed. */
+/* Writes the times of all rows, or their amounts. */
 PROF__FN void prof__timeline_rows(prof__timeline *t, bool times) {
     bool first = true;
     memset(t->in_use, 0, sizeof t->in_use);
@@ -20584,8 +20595,10 @@ PROF_API PROF__QUIET prof_result prof_save_memory_timeline(const prof_trace *tra
 
 /* ---- @EXECUTION: what ran, in which order, on which inputs: PyTorch's execution trace ----
 
-   Over events and observers alone: nothing else knows of it.
-   - A node's parent stands before it; ids rise.
+   Writes the events as nodes, with their inputs and outputs: of one trace, or of all windows into
+   one file, for which @SESSION tells when a window opens and closes.
+   - A window's nodes are its process groups and threads, then its zones, a parent before its
+     children; ids rise so. The process, node 1, comes last: later windows write over it.
    - The file is valid JSON after each window that closes. */
 
 #if !PROF__BARE
@@ -20643,13 +20656,13 @@ PROF__FN const char *prof__value_dtype(const prof__values *v, uint32_t i) {
     return v->dtypes ? prof__text(v->dtypes[i]) : "";
 }
 
-/* The text of what is no tensor; NULL: it is one. */
+/* The text of value i, where it is no tensor; NULL: it is one, or a list of them. */
 PROF__FN const char *prof__value_scalar(const prof__values *v, uint32_t i) {
     const char *text = v->concrete ? prof__text(v->concrete[i]) : "";
     return *text && !(v->shapes && v->shapes[i].items) ? text : NULL;
 }
 
-/* The type of JSON, as PyTorch calls it; Python's words and other text are no JSON. */
+/* What PyTorch calls the type of a JSON value, or of a word of Python's. Other text is a String. */
 PROF__FN const char *prof__scalar_type(const char *text, const char *dtype) {
     if (strcmp(text, "True") == 0 || strcmp(text, "False") == 0) return "Bool";
     if (strcmp(text, "None") == 0) return "None";
@@ -20735,7 +20748,7 @@ PROF__FN void prof__et_values(prof__out *o, const char *key, const prof__values 
 /* One `"key":value` of the members of an object. */
 typedef struct prof__member { const char *key, *value; size_t key_size, value_size; } prof__member;
 
-/* The next one, behind *at; false: there is none, or it is no JSON. */
+/* Reads the next member, behind *at; false: there is none, or it is no JSON. */
 PROF__FN bool prof__member_next(const char **at, prof__member *m) {
     prof__json j = { NULL, NULL };
     j.at = *at;
@@ -20761,7 +20774,7 @@ PROF__FN bool prof__member_is(const prof__member *m, const char *key) {
     return m->key_size == n + 2 && memcmp(m->key + 1, key, n) == 0;
 }
 
-/* What the zone was told of this key: text in its quotes; "": nothing. */
+/* The text that the zone's arguments have under this key, in its quotes; without one, "". */
 PROF__FN prof__member prof__member_text(const char *members, const char *key) {
     prof__member m = { NULL, NULL, 0, 0 };
     while (members && prof__member_next(&members, &m))
@@ -20775,7 +20788,7 @@ static const char *const prof__et_texts[] = { "op_schema", "kernel_backend", "ke
                                                 "tensor_range" };
 #define PROF__NODE_TEXTS (sizeof prof__et_texts / sizeof *prof__et_texts)
 
-/* The zone's other arguments, but lists and objects. */
+/* Writes the zone's other arguments, but lists, objects and null. */
 PROF__FN void prof__et_arguments(prof__out *o, const char *members) {
     prof__member m;
     while (members && prof__member_next(&members, &m)) {
@@ -20816,7 +20829,8 @@ PROF__FN void prof__et_put(prof__out *o, const prof__et_node *n) {
     prof__et_attributes(o, n);
 }
 
-/* One that stands for a process, a thread, a range of the user's. */
+/* A node of the user's scope without inputs, as a process or a thread is. Events add what they
+   have. */
 PROF__FN prof__et_node prof__et_plain(const char *name, uint64_t id, uint64_t parent,
                                      uint64_t tid) {
     prof__et_node n;
@@ -20836,8 +20850,8 @@ typedef struct prof__nodes {
     const struct prof_trace *s;
     uint64_t first;                      /* id of the first node */
     uint32_t done;                       /* events that were written before */
-    int64_t spans[PROF__SPANS][2];       /* when the observer ran; */
-    uint32_t span_count;                 /* 0: always */
+    int64_t spans[PROF__SPANS][2];       /* from when to when the observer ran; */
+    uint32_t span_count;                 /* 0: all the time */
     /* Threads that had an event, found by their id: entry n + 1 in index. In the scratch memory,
        16 bytes an event. */
     uint32_t *index, *thread, *last;     /* last: the last event that began */
@@ -20857,7 +20871,7 @@ PROF__FN uint64_t prof__nodes_id(const prof__nodes *n, uint32_t i) {
     return n->first + 1 + n->s->thread_count + i;
 }
 
-/* The node of event i or of the next one around it that has one; else of the thread. */
+/* The id of the node of event i, or of the next one around it that has a node, or of the thread. */
 PROF__FN uint64_t prof__nodes_around(const prof__nodes *n, uint32_t i, uint32_t thread) {
     while (i != PROF_NONE && !prof__nodes_has(n, i)) i = n->s->events[i].parent;
     return i == PROF_NONE ? n->first + 1 + thread : prof__nodes_id(n, i);
@@ -20873,7 +20887,7 @@ PROF__FN uint32_t *prof__nodes_thread(const prof__nodes *n, uint64_t id) {
     return prof__id_place(&ids, (int64_t)id);
 }
 
-/* What was open on the forward's thread when e, which is event i, began. */
+/* The node of what was open on the thread of e's forward when e began; 0: that is not known. */
 PROF__FN uint64_t prof__nodes_forward(prof__nodes *n, const prof_event *e) {
     uint32_t k;
     if (!prof__asks_forward(e)) return 0;
@@ -20928,7 +20942,8 @@ PROF__FN void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
     prof__out_text(o, ",");
 }
 
-/* torch.distributed's list of process groups; without one of the user's: the group of all. */
+/* Writes torch.distributed's list of process groups: the program's, or else the one group of all.
+   False: the program is not distributed. */
 PROF__FN bool prof__process_groups(prof__out *o) {
     static const char key[] = "\"distributedInfo\":";
     const struct prof__metadata *m = &prof__metadata;
@@ -21070,7 +21085,7 @@ PROF_API PROF__QUIET prof_result prof_write_execution_trace(const prof_trace *tr
 static struct prof__execution {
     char path[1024];
     bool registered, running;
-    prof_result result;                  /* of what went wrong first */
+    prof_result result;                  /* what went wrong first */
     uint64_t end;                        /* of the nodes in the file; 0: there are none yet */
     uint64_t next_id, next_record;       /* for the next window */
     uint32_t generation, done;           /* the trace that was written last, how many events */
@@ -21078,7 +21093,7 @@ static struct prof__execution {
     uint32_t span_count;
 } prof__execution;
 
-/* The file under path, to be written from offset at on; 0: it is emptied. */
+/* Opens the file of this path, to write from offset at on; at 0 it is emptied. */
 #if defined(_WIN32)
 PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
     LARGE_INTEGER to;
@@ -21104,7 +21119,8 @@ PROF__FN bool prof__execution_put(void *user, const void *data, size_t size) {
     return prof__file_put(&f->file, (const char *)data, size);
 }
 
-/* Writes n's nodes (NULL: none) behind those that the file has, its end, and blanks up to least. */
+/* Writes n's nodes (NULL: none) behind those that the file has, then its end, then blanks up to
+   least, which a longer write that failed has reached. least: then the file's end. */
 PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end,
                                     uint64_t *least) {
     struct prof__execution *x = &prof__execution;
@@ -21192,7 +21208,7 @@ PROF_API PROF__QUIET const char *prof_execution_trace_path(void) {
     return prof__execution.registered ? prof__execution.path : NULL;
 }
 
-/* A window opens. */
+/* Called when a window opens. */
 PROF__FN void prof__execution_open(void) {
     struct prof__execution *x = &prof__execution;
     x->spans[0].from = 0;
@@ -21235,7 +21251,7 @@ PROF__FN prof_result prof__execution_append(struct prof_trace *s) {
     return PROF_OK;
 }
 
-/* The window has closed. */
+/* Called when the window has closed: adds its nodes to the file. */
 PROF__FN void prof__execution_close(struct prof_trace *s) {
     struct prof__execution *x = &prof__execution;
     prof_result result = PROF_OK;
