@@ -8488,20 +8488,21 @@ PROF_API PROF__QUIET void prof_tick(void) {}
 #else
 /* ---- @TARGET: the recorder of freestanding builds: interrupts, no threads ----
 
-   The same records and sums as @RECORD makes, without threads, a C library or atomics. What a call
-   does differently is told where it is declared, under "Freestanding". */
+   This room records zones and sums as @RECORD does, without threads, a C library or atomics. What a
+   call does differently is told where it is declared, under "Freestanding". */
 
-/* Begin and end are written for their number of instructions. They test two things: has the mark a
-   site and the stack room, is the token that of the innermost zone and has the chunk room. All
-   that is rare comes to the slow path through these: prof__contexts then holds &prof__nowhere,
-   which passes neither. That is so while the context has no state yet or begins are dropped, with
-   the caller's clock, and once each half wrap of the clock, so that the slow path sees it.
-   There a context's own state is its own, as on the hot path, and what all share is changed with
-   interrupts masked, for at most 150 instructions (make size: masked_max). */
+/* prof__begin and prof__end take few instructions. prof__begin tests whether the mark has a site
+   and the stack a free frame, prof__end whether the token is that of the innermost zone and the
+   chunk has room. Where something rare is to be done prof__contexts holds &prof__nowhere, which
+   fails these tests and so leads to the slow path: while a context has no state yet, or its begins
+   are dropped, with a clock of the caller's, and once in each half wrap of the clock, so that the
+   slow path sees every one. A context alone changes its state, on the slow path, too. What all
+   contexts share is changed with interrupts masked, for at most 150 instructions (make size:
+   masked_max). */
 
 struct prof__frame {                     /* an open zone */
     uint32_t start, site_depth;
-    uint16_t above;                      /* 256 + depth, what a mark's id lacks; 0: no frame */
+    uint16_t above;                      /* 256 + depth, to be added to a mark's id; 0: no frame */
     uint16_t epoch;                      /* of start: half wraps of the clock */
 };
 
@@ -8519,7 +8520,7 @@ typedef struct prof__state {
     const prof__record *known;           /* records from here on are the hot path's */
     uint64_t known_time;                 /* no later than their ends */
     uint16_t epoch, skipped;             /* skipped: begins dropped whose ends are to come */
-    uint32_t written;                    /* slots, by the stream or the dump */
+    uint32_t written;                    /* slots that the stream or the dump wrote */
     prof__row row;
     prof__frame none, frames[1];         /* max_depth + 1: the last is none, too. none.site_depth:
                                             a task's site in the row "CPU" */
@@ -8533,7 +8534,7 @@ PROF__FN prof__state *prof__row_state(const prof__row *row) {
     return (prof__state *)((uintptr_t)row - offsetof(prof__state, row));
 }
 
-/* PROF_MODE_AGGREGATE: by depth, ticks of what ended within the zone around. */
+/* With PROF_MODE_AGGREGATE, by depth: the ticks of zones that ended within the zone around them. */
 PROF__FN uint64_t *prof__state_inner(prof__state *t) {
     return (uint64_t *)(void *)((char *)t + prof__state_size(prof__trace.max_depth));
 }
@@ -8544,8 +8545,8 @@ static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS + 1];   /* the last:
 
 PROF__INLINE prof__hot *prof__here(void) { return prof__contexts[PROF__CONTEXT_INDEX()]; }
 
-/* Where what interrupts may have the number of what it interrupts, and with a platform of the
-   caller's, the slow path is held as a whole. */
+/* Masks interrupts for the whole slow path, where an interrupt may have the context of what it
+   interrupts; with a platform of the caller's, its lock does. */
 PROF__INLINE uintptr_t prof__keep_out(void) {
     const prof__hooks *h = prof__trace.hooks;
     return h ? h->lock() : PROF__BY_IPSR ? 0 : prof__mask();
@@ -8557,7 +8558,7 @@ PROF__INLINE void prof__let_in(uintptr_t state) {
     else if (!PROF__BY_IPSR) prof__unmask(state);
 }
 
-/* Contexts share the counts. at: PROF__COUNTED. */
+/* Counts one more, under the lock: contexts share the counts. at: PROF__COUNTED. */
 #define PROF__COUNTED(name) (offsetof(struct prof_trace, counts) + offsetof(prof__counts, name))
 PROF__FN void prof__count(size_t at) {
     uintptr_t lock = prof__lock();
@@ -8570,12 +8571,12 @@ PROF__FN void prof__disarm(void) {
     for (uint32_t i = 0; i <= PROF_MAX_CONTEXTS; i++) prof__contexts[i] = &prof__nowhere;
 }
 
-/* Sets the session's time, 64 bits, by the chip's clock. */
+/* Moves the session's time, of 64 bits, on to the chip's clock. */
 PROF__INLINE void prof__advance(void) {
     prof__trace.time += (uint32_t)(prof__clock() - (uint32_t)prof__trace.time);
 }
 
-/* Sets the clock going, and time by it; false: there is none that would do. */
+/* Starts the chip's clock, and sets the session's time by it; false: no clock runs. */
 PROF__FN bool prof__chip_open(void) {
     prof__trace.clock = PROF_CLOCK_CPU;
     if (!prof__clock_open()) return false;
@@ -8583,7 +8584,8 @@ PROF__FN bool prof__chip_open(void) {
     return prof__clock_runs((uint32_t)prof__trace.time);
 }
 
-/* The session's time by its clock, which now is at least the given. */
+/* Reads the session's time, which is at least `least` by now. In a new half wrap all contexts take
+   the slow path once. */
 PROF__FN uint64_t prof__time_now(uint64_t least) {
     struct prof_trace *s = &prof__trace;
     uintptr_t lock = prof__lock();
@@ -8597,8 +8599,8 @@ PROF__FN uint64_t prof__time_now(uint64_t least) {
     return now;
 }
 
-/* The same for a context. Where nobody calls prof_tick, the clock may have wrapped since it was
-   last read: the zones that the hot path recorded there tell. */
+/* Sets the time that a context knows. Where nobody calls prof_tick the clock may have wrapped more
+   than once since it was last read: the records that the hot path made meanwhile tell how often. */
 PROF__FN void prof__time_in(prof__state *t) {
     uint64_t time = t->known_time;
     if (!prof__trace.ticked)
@@ -8607,7 +8609,7 @@ PROF__FN void prof__time_in(prof__state *t) {
     t->known_time = prof__time_now(time);
 }
 
-/* A record, and what is open then. */
+/* Writes a record; top: the stack after it. */
 PROF__FN void prof__put(prof__state *t, prof__frame *top, uint32_t a, uint32_t b,
                         uint32_t site_depth) {
     prof__record *c = t->hot.cursor;
@@ -8620,7 +8622,7 @@ PROF__FN void prof__put(prof__state *t, prof__frame *top, uint32_t a, uint32_t b
     t->hot.cursor = c;
 }
 
-/* Two slots, both written before either is published. */
+/* Writes a record of two slots, both of them before either is published. */
 PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t b, uint32_t word) {
     prof__record *c = t->hot.cursor;
     c[0].end = (uint32_t)a;
@@ -8633,20 +8635,21 @@ PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t
     t->hot.cursor = c + 2;
 }
 
-/* The whole time: what the ends after it are counted from. */
+/* Writes the whole time, from which the ends after it are counted. */
 PROF__RARE(void) prof__put_clock(prof__state *t) {
     uint64_t time = t->known_time;
     prof__put(t, t->hot.top, (uint32_t)(time >> 32), (uint32_t)time, (uint32_t)PROF__CLOCK << 8);
 }
 
-/* Of a chunk: each zone that is open may need a record of two slots, or one and the clock; a call
-   that begins none takes three, and the reserve lets the hot path do without asking. */
+/* Slots of a chunk: the end of each open zone may need a record of two slots, or one and the
+   clock's; a call that begins no zone takes three. The session's reserve is that of max_depth
+   zones, so that the hot path need not ask how many are open. */
 #define PROF__RESERVE(open) (2 * (open) + 4)
 #define PROF__CALL_SLOTS 3
 #define PROF__WORK_SLOTS 12              /* beside those kept for max_depth zones */
 PROF__FN size_t prof__open_zones(const prof__state *t) { return (size_t)(t->hot.top - t->frames); }
 
-/* A new chunk; NULL: full. */
+/* A new chunk; NULL: the arena is full. */
 PROF__FN void *prof__chunk_new(void) {
     const prof__plan *p = &prof__trace.plan;
     prof__segment *g = (prof__segment *)prof__take(p->chunk, p->chunk_more);
@@ -8679,7 +8682,7 @@ PROF__FN void prof__chunk_open(prof__state *t) {
     prof__put_clock(t);
 }
 
-/* In a new half wrap of the clock: the frames not in use are of it from now on. */
+/* If the clock has come into a new half wrap, the frames not in use are of it from now on. */
 PROF__FN void prof__new_epoch(prof__state *t) {
     uint16_t epoch = (uint16_t)(t->known_time >> 31);
     if (t->epoch == epoch) return;
@@ -8688,8 +8691,8 @@ PROF__FN void prof__new_epoch(prof__state *t) {
     prof__put_clock(t);
 }
 
-/* Room for one call's records in this half wrap, beside those kept for open zones. While the cursor
-   is below the limit there is. */
+/* Is there room for one call's records in this half wrap, beside those kept for open zones? Takes a
+   chunk where there must be one. While the cursor is below the limit there is always room. */
 PROF__FN bool prof__room(prof__state *t) {
     const prof__parts *parts = prof__trace.parts;
     size_t room;
@@ -8708,7 +8711,7 @@ PROF__FN bool prof__room(prof__state *t) {
     return true;
 }
 
-/* end: where the list of rows was seen to end. */
+/* Makes a context's state; NULL: there is no room. end: where the list of rows was seen to end. */
 PROF__INLINE prof__state *prof__state_make(uint32_t context, prof__row **end) {
     struct prof_trace *s = &prof__trace;
     prof__state *t = NULL;
@@ -8734,8 +8737,8 @@ PROF__INLINE prof__state *prof__state_make(uint32_t context, prof__row **end) {
     return t;
 }
 
-/* The slow path begins. The state of this context; made, if make. NULL: nothing is recorded, or
-   there is none. */
+/* Enters the slow path, which prof__leave leaves. Returns the state of this context, and makes it
+   if `make` says so. NULL: nothing is recorded, or there is no state. */
 PROF__FN prof__state *prof__enter(bool make) {
     struct prof_trace *s = &prof__trace;
     prof__row **row = &s->rows;
@@ -8757,7 +8760,7 @@ PROF__FN prof__state *prof__enter(bool make) {
     return t;
 }
 
-/* What the hot path gets: t, where it may work there. */
+/* What prof__contexts is to hold: t, where the hot path may work, else &prof__nowhere. */
 PROF__INLINE prof__hot *prof__way(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     prof__hot *hot = &t->hot;
@@ -8767,7 +8770,7 @@ PROF__INLINE prof__hot *prof__way(prof__state *t) {
     return hot;
 }
 
-/* And ends. */
+/* Leaves the slow path. t: the context's state; NULL: it has none. */
 PROF__FN void prof__leave(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     if (t) {
@@ -8777,7 +8780,7 @@ PROF__FN void prof__leave(prof__state *t) {
     prof__let_in(s->held);
 }
 
-/* Begins a zone, if it can, and leaves. */
+/* Begins a zone, if there is room, and leaves the slow path. NULL: the zone is dropped. */
 PROF__FN prof__frame *prof__begun(prof__state *t, uint32_t site) {
     prof__frame *f = t ? t->hot.top : NULL;
     if (t && site && f->above && !t->skipped && prof__room(t)) {
@@ -8849,7 +8852,7 @@ PROF__RARE(prof__frame *) prof__begin_in_elf_slow(uint32_t site) {
     return prof__begun(prof__enter(true), site);
 }
 
-/* As prof__begin; what a mark holds follows from the place. */
+/* As prof__begin. place: of the name in the ELF file; what a mark would hold follows from it. */
 PROF_API PROF__QUIET prof__frame *prof__begin_in_elf(const char *place) {
     uint32_t at = (uint32_t)((uintptr_t)place - (uintptr_t)__start_prof_sites);
     uint32_t site = (at + PROF__IN_ELF - 1) << 8;
@@ -8878,7 +8881,7 @@ PROF_API PROF__QUIET void prof__begin_dropped(void) {
     prof__leave(t);
 }
 
-/* Writes the innermost zone, ended now. Room for it was kept. */
+/* Ends the innermost zone now, and writes it. Room for its record was kept. */
 PROF__FN void prof__end_zone(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     prof__frame *f = t->hot.top - 1;
@@ -8910,7 +8913,7 @@ PROF__RARE(void) prof__end_slow(prof__frame *token) {
     prof__leave(t);
 }
 
-/* False: the slow path must. */
+/* False: the slow path must end the zone. */
 PROF__INLINE bool prof__end_hot(prof__hot *t, prof__frame *f, bool innermost) {
     uint32_t now = prof__clock(), start, site_depth;
     prof__record *c = t->cursor;
@@ -8982,8 +8985,8 @@ PROF_API PROF__QUIET void prof_push(const char *name) {
 
 PROF_API PROF__QUIET void prof_pop(void) { prof__end_top_inline(); }
 
-/* A record of two slots, and leaves; dropped and counted when it would take the room of open zones,
-   or has no site. */
+/* Writes a moment, of two slots, and leaves the slow path. It is dropped and counted where it has
+   no site, or only the room of open zones is left. */
 PROF__FN void prof__put_moment(prof__state *t, uint32_t kind, uint32_t site, int64_t value) {
     if (t && site && prof__room(t)) {
         prof__put_long(t, kind, t->known_time, (uint64_t)value, (site + 256) | 255u);
@@ -9026,7 +9029,7 @@ PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
     prof__leave(t);
 }
 
-/* Of the current context's task: its zones end, and the next one of its number has another row. */
+/* The context's task is over: its zones end, and the next task of its number has another row. */
 PROF_API PROF__QUIET void prof_thread_end(void) {
     prof__state *t = prof__enter(false);
     if (t) {
@@ -9072,7 +9075,8 @@ PROF__FN void prof__context_name(prof__row *row) {
 
 /* ---- longer zones, other clocks: linked where a program has them ---- */
 
-/* When a zone began, whole: within a wrap after its half wrap began; without ticks, before now. */
+/* When an open zone began, in 64 bits: within a wrap from its half wrap on; without prof_tick, less
+   than a wrap ago. */
 PROF__FN uint64_t prof__start_of(const prof__frame *f) {
     uint64_t now = prof__trace.time, half = now >> 31, start;
     if (!prof__trace.ticked) return now - ((uint32_t)now - f->start);
@@ -9081,8 +9085,8 @@ PROF__FN uint64_t prof__start_of(const prof__frame *f) {
     return start + (uint32_t)(f->start - (uint32_t)start);
 }
 
-/* With ticks. f: writes the zone that ends, if it lasted longer than 32 bits can tell. NULL: is
-   one open that may? */
+/* What prof_trace.ticked is with prof_tick. f: writes the zone that ends, if it lasted longer than
+   32 bits can tell; false: it did not. f NULL: is a zone open that may last so long? */
 PROF__FN bool prof__ticked(void *state, prof__frame *f) {
     prof__state *t = (prof__state *)state;
     uint64_t now = t->known_time, duration;
@@ -9122,7 +9126,7 @@ PROF__FN uint32_t prof__platform_context(void) {
     return p->thread_id ? p->thread_id(p->user) : PROF_CONTEXT();
 }
 
-/* Of the caller's clock; one that goes back stands still for that long. */
+/* As prof__advance, by the caller's clock. Where it goes back time stands still; it is counted. */
 PROF__FN void prof__platform_advance(void) {
     const prof_platform *p = &prof__platform.is;
     uint64_t now, step;
@@ -9162,13 +9166,13 @@ PROF_API PROF__QUIET const prof__hooks *prof__hooks_of(const prof_platform *plat
 
 /* ---- the tasks of a kernel: linked where a program tells of them ---- */
 
-/* Begin and end know no tasks: the state of the one that runs is that of context 0, as main()'s
-   is; the others are away. A switch changes that, and ends and begins a zone in the row "CPU",
-   whose records it alone writes. It leaves alone what the tasks' own calls in the slow path write,
-   for a task may be away in the midst of one: that reads and sets the way of context 0, too, but
-   only while it runs. */
+/* prof__begin and prof__end know no tasks. The state of the task that runs is that of context 0, as
+   main()'s is; the states of the others are PROF__AWAY. A switch changes that, and ends and begins
+   a zone in the row "CPU", whose records switches alone write. It does not touch what a task writes
+   in the slow path, for a task may be switched away in the middle of that. The slow path sets
+   prof__contexts[0], too, but only while its task runs. */
 static struct prof__task {
-    uint32_t number, sessions;           /* of the task that runs; that had tasks */
+    uint32_t number, sessions;           /* of the task that runs; how many had tasks */
     const char *name;                    /* NULL: nobody knows who runs */
 } prof__task;
 
@@ -9185,12 +9189,12 @@ enum { PROF__CPU_ID = 999, PROF__TASK_IDS };
 /* What a switch finds among the rows of live tasks, and, for a new one, among all. */
 typedef struct prof__rows {
     prof__row **end, *cpu, *out, *in;
-    prof__row *over;                     /* of one that is gone; NULL: none whose memory is free */
-    prof__state *rest;                   /* of one that is gone and left a chunk; NULL: none */
+    prof__row *over;                     /* of a task that is gone, its memory free; or NULL */
+    prof__state *rest;                   /* of a task that is gone and left a chunk; or NULL */
 } prof__rows;
 
 /* The row "CPU" and those of live tasks are in a list of their own, so that a switch takes no
-   longer where many have ended. Its links are where a row has nothing else: it has its own name. */
+   longer where many have ended. The links are in row->info.name, which is of no other use here. */
 PROF__FN prof__row *prof__live(const prof__row *row) {
     return (prof__row *)(uintptr_t)row->info.name;
 }
@@ -9200,7 +9204,8 @@ PROF__FN void prof__live_add(prof__row *row) {
     prof__trace.tasks = row;
 }
 
-/* If it is there. A switch may come meanwhile: it adds one in front, or removes one. */
+/* Removes a row from that list, if it is there. A switch may come meanwhile: it adds a row in
+   front, or removes one. */
 PROF__FN void prof__live_remove(prof__row *row) {
     for (bool done = false; !done;) {
         prof__row *before = prof__trace.tasks;
@@ -9238,7 +9243,7 @@ PROF__FN bool prof__only_sums(void) {
     return prof__trace.parts && prof__trace.parts->average;
 }
 
-/* May another task have the memory? A ring has nothing but what it overwrites. */
+/* May another task have the row's memory? In a ring it may: its records are overwritten anyway. */
 PROF__FN bool prof__row_free(const prof__row *row) {
     const prof__parts *parts = prof__trace.parts;
     return row->context == PROF__OVER &&
@@ -9267,7 +9272,7 @@ PROF__FN bool prof__name_taken(const char *name) {
     return row != NULL;
 }
 
-/* A row becomes a task's: its name tells it from all that live. */
+/* Makes a row a task's, with a name that no other live task has. */
 PROF__FN void prof__row_name_task(prof__row *row, uint32_t number, const char *name) {
     char text[20], *end = prof__text_u64(text, number);
     size_t length;
@@ -9283,7 +9288,7 @@ PROF__FN void prof__row_name_task(prof__row *row, uint32_t number, const char *n
     prof__row_state(row)->none.site_depth = prof__only_sums() ? 0 : prof__name_add(row->name);
 }
 
-/* The state of a task that is gone, for another. What a ring has of it is overwritten. */
+/* Gives the state of a task that is gone to another. What a ring has of it is overwritten. */
 PROF__FN prof__state *prof__state_again(prof__row *row) {
     prof__state *t = prof__row_state(row);
     struct prof_trace *s = &prof__trace;
@@ -9300,7 +9305,7 @@ PROF__FN prof__state *prof__state_again(prof__row *row) {
         t->hot.cursor = t->segment ? t->segment->begin : NULL;
         t->hot.limit = t->end = NULL;
         t->known = t->hot.cursor;
-        row->number += 0x10000;          /* to a stream another row */
+        row->number += 0x10000;          /* to who reads a dump it is another row */
     }
     prof__live_remove(row);              /* prof_thread_end leaves it there */
     t->skipped = 0;
@@ -9310,7 +9315,7 @@ PROF__FN prof__state *prof__state_again(prof__row *row) {
     return t;
 }
 
-/* The oldest chunk of a task that is gone, for one that finds none; NULL: there is none. */
+/* Takes the oldest chunk of a task that is gone, for one that finds none; NULL: there is none. */
 PROF__FN prof__segment *prof__chunk_of(prof__row *gone) {
     prof__state *t = prof__row_state(gone);
     prof__segment *g = gone->first;
@@ -9327,7 +9332,7 @@ PROF__FN prof__segment *prof__chunk_of(prof__row *gone) {
     return g;
 }
 
-/* Inline, as there: else programs without tasks would pay for the call. */
+/* prof__state_make is inline in both callers: else programs without tasks would pay for a call. */
 PROF__FN prof__state *prof__state_new(prof__row **end) { return prof__state_make(0, end); }
 
 /* The row of a task that was not there before; NULL: no room. */
@@ -9367,7 +9372,7 @@ PROF__FN prof__row *prof__cpu_row(void) {
     return &t->row;
 }
 
-/* A task runs from then on; NULL: nobody knows which. */
+/* A task runs from `then` on: begins its zone in the row "CPU". NULL: nobody knows which task. */
 PROF__FN void prof__stretch_begin(prof__state *cpu, const prof__row *task, uint64_t then) {
     uint32_t site = task ? prof__row_state(task)->none.site_depth : 0;
     prof__frame *f = cpu->hot.top;
@@ -9382,8 +9387,8 @@ PROF__FN void prof__stretch_begin(prof__state *cpu, const prof__row *task, uint6
     }
 }
 
-/* In the row "CPU" the zone of the task that ran ends, and that of the one that comes begins.
-   before: who ran since the session began; NULL: that is known, or nobody. */
+/* In the row "CPU" the zone of the task that ran ends, and that of the task that comes begins.
+   before: the task that ran from the session's start on; NULL: its zone is there, or none ran. */
 PROF__FN void prof__stretch(prof__row *row, const prof__row *before, const prof__row *in) {
     prof__state *cpu = prof__row_state(row);
     prof__time_in(cpu);
@@ -9393,7 +9398,7 @@ PROF__FN void prof__stretch(prof__row *row, const prof__row *before, const prof_
     cpu->known = cpu->hot.cursor;
 }
 
-/* From out to in, which is not out. */
+/* Switches from r->out to the task's row: r->in, another row than r->out, or a new one. */
 PROF__FN void prof__switch(prof__rows *r, uint32_t number, const char *name) {
     const prof__row *before = r->out && r->out->info.id ? r->out : NULL;
     if (r->out) r->out->context = PROF__AWAY;
@@ -9427,7 +9432,7 @@ PROF_API PROF__QUIET void prof_task_in(uint32_t number, const char *name) {
     prof__let_in(held);
 }
 
-/* What is left of its chunk becomes the next task's, if that can work there. */
+/* When a task is over the rest of its chunk is the next task's, if it is enough to work in. */
 PROF__FN void prof__chunk_rest(prof__state *t) {
     uintptr_t begin = prof__align((size_t)(uintptr_t)t->hot.cursor);
     size_t least = sizeof(prof__segment) + prof__trace.reserve +
@@ -9440,7 +9445,7 @@ PROF__FN void prof__chunk_rest(prof__state *t) {
     t->spare = g;
 }
 
-/* The zones of a task end. Its chunk is whole: a stream gives it back. */
+/* A task is over: its zones end. Its chunk is complete, so that a stream can give it back. */
 PROF__FN void prof__task_over(prof__state *t) {
     if (!t->row.context) prof__contexts[0] = &prof__nowhere;
     prof__time_in(t);
@@ -9541,16 +9546,15 @@ PROF_API PROF__QUIET void prof_set_thread_name_f(const char *format, ...) {
 
 /* ---- @DETAILS: what is recorded beside zones ----
 
-   Shapes, arguments, memory, ranges, arrows: records between those of zones.
-   - A detail is of the next zone of its depth that the thread records.
-   - Where there is no room for one it is counted, and the zone stays.
-   - Those of no zone (a handler displaced it) mean nothing, and are passed by. */
+   Shapes, arguments, memory, ranges and arrows are records between those of zones.
+   - What a zone carries is told before it: it is of the next zone of its depth that the thread
+     records. Where that never comes, as a handler displaced it, it is passed by.
+   - A detail that finds no room is counted, and its zone is recorded without it. */
 
 #if !PROF__BARE
-/* Records of many slots: PROF__ATTRIBUTE {type | depth << 8 | count << 16, bytes}, then slots of 8
-   bytes each, whose third word says PROF__PART: alone, as when a signal handler's zone took the
-   first one's place, they mean nothing. depth is that of the zone that has it: the next zone of
-   that depth that the thread records. */
+/* An attribute is a record of many slots: PROF__ATTRIBUTE {type | depth << 8 | count << 16, bytes},
+   then slots of 8 bytes each, whose third word says PROF__PART. Alone, as when a signal handler's
+   zone took the place of the first slot, these mean nothing. */
 /* How a field is coded in records, and so read, packed and written as JSON. */
 enum {
     PROF__AS_SHAPES,                     /* for each: dims | list << 31, bytes of its dtype
@@ -9595,7 +9599,7 @@ static const prof__field prof__fields[] = {
     { 0, 0, 0, 0, 0, NULL }, PROF__FIELDS_EACH(PROF__FIELD_ROW)
 };
 
-/* Records of these numbers are no fields. */
+/* Numbers of records that are not of a field. */
 enum {
     PROF__ARGUMENT = PROF__HIERARCHY + 1,   /* "key":value */
     PROF__FLOPS,                         /* number */
@@ -9627,12 +9631,12 @@ PROF__FN void prof__field_set(prof_extra *x, uint32_t field, const void *value) 
 #define PROF__SLOTS_MOST 250             /* of a record; a byte counts them */
 #define PROF__TEXT_MOST (8 * PROF__SLOTS_MOST)
 
-/* Slots of a zone's first attribute, so that their share of the analysis holds a prof_extra, a row
-   of averages, and for each slot what its 8 bytes become: 40 bytes at most. */
+/* Slots of a zone's first attribute at least. Their share of the analysis then holds a prof_extra,
+   a row of averages, and for each slot what its 8 bytes become: 40 bytes at most. */
 #define PROF__EXTRA_SLOTS \
     ((sizeof(prof_extra) + PROF__GROUP_SHARE) / (PROF__SLOT_SHARE + PROF__WIDE_SHARE - 40) + 1)
 
-/* A record being written. entered: in the slow path. */
+/* A record that is being written. entered: the thread is in the slow path. */
 typedef struct prof__long {
     prof__slot *slot;
     prof__state *t;
@@ -9664,9 +9668,9 @@ PROF__RARE(bool) prof__long_slow(prof__long *l, uint32_t slots, uint32_t wants) 
     return false;
 }
 
-/* Room for that many slots; false: none, counted, or the session does not want it. Where the hot
-   path may work nothing need be shut out: a signal handler's zone may displace this record, or be
-   displaced. */
+/* Opens a record of that many slots; false: there is no room, which is counted, or the session does
+   not want it. Where the hot path may work signal handlers are not shut out: a zone of theirs may
+   displace this record, or be displaced. */
 PROF__INLINE bool prof__long_open(prof__long *l, uint32_t slots, uint32_t wants) {
     uint32_t on = PROF__LOAD(prof__on);
     l->slot = prof__slot_get();
@@ -9697,7 +9701,7 @@ PROF__FN void prof__long_text(prof__long *l, const char *s, size_t bytes) {
     }
 }
 
-/* Publishes what was put. */
+/* Publishes the record with what was put into it. */
 PROF__INLINE void prof__long_close(prof__long *l, uint32_t kind, uint64_t head) {
     uint32_t slots = (uint32_t)(l->at - l->begin);
     prof__record_set(l->begin, head, kind << 8 | (slots - 1));
@@ -9708,7 +9712,7 @@ PROF__INLINE void prof__long_close(prof__long *l, uint32_t kind, uint64_t head) 
 
 PROF__FN uint32_t prof__text_slots(size_t bytes) { return (uint32_t)((bytes + 7) / 8); }
 
-/* Bytes of s, at most so many, cut at a character's start. */
+/* Bytes of s that are recorded: at most `most`. A cut is at a character's start, and counted. */
 PROF__FN size_t prof__text_bytes(const char *s, size_t most) {
     size_t n = strlen(s);
     if (n <= most) return n;
@@ -9742,8 +9746,7 @@ PROF__RARE(bool) prof__widen_now(prof__state *t) {
     return t->wide;
 }
 
-/* Does the session want these of the innermost open zone? What is not for this thread's session is
-   found out when they are put. */
+/* Does the session want such attributes? Whether the thread is part of it shows later. */
 PROF__FN bool prof__wanted(uint32_t wants) {
     wants |= PROF__WANTS_DETAILS;
     return PROF__LOAD(prof__on) && !(wants & ~PROF__LOAD(prof__recorder.wants));
@@ -9769,8 +9772,8 @@ PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots, uint32_t wants
     return false;
 }
 
-/* Publishes it, for the zone of frame f. The first one of a zone is filled up to what its extra
-   takes. */
+/* Publishes an attribute, for the zone of frame f. A zone's first one is filled up to
+   PROF__EXTRA_SLOTS. */
 PROF__FN void prof__attribute_close_of(prof__long *l, prof__frame *f, uint32_t type,
                                        uint32_t count, size_t bytes) {
     prof__state *t = l->t;
@@ -9782,7 +9785,7 @@ PROF__FN void prof__attribute_close_of(prof__long *l, prof__frame *f, uint32_t t
                      (uint64_t)bytes << 32 | (uint64_t)(count << 16 | f->depth << 8 | type));
 }
 
-/* Begins one from within the slow path, where there is room. */
+/* Begins an attribute within the slow path, where there is room for it. */
 PROF__FN void prof__attribute_in(prof__long *l, prof__state *t) {
     memset(l, 0, sizeof *l);
     l->t = t;
@@ -9819,7 +9822,7 @@ PROF__FN void prof__shape_put(prof__long *l, const prof_shape *s, const char *dt
     if (dtype) prof__long_text(l, dtype, bytes);
 }
 
-/* Slots that item i of a list takes; more than any record has: too many. */
+/* Slots that item i of a list takes; where it is too large, more than any record has. */
 PROF__FN uint32_t prof__item_slots(uint32_t coding, const void *list, const char *const *dtypes,
                                    uint32_t i) {
     const prof_shape *s = (const prof_shape *)list + i;
@@ -9849,7 +9852,7 @@ PROF__FN void prof__item_put(prof__long *l, uint32_t coding, const void *list,
     }
 }
 
-/* An attribute by its coding: a text, or of a list the items that fit. */
+/* Records an attribute by its coding: a text, or the items of a list that fit. */
 PROF__FN void prof__attribute_put(uint32_t type, const void *value, const char *const *dtypes,
                                   uint32_t count) {
     const prof__field *f = prof__fields + type;
@@ -9981,7 +9984,7 @@ PROF_API PROF__ENTRY void prof_push_with(const char *name, const prof_extra *wit
         prof_set_sequence(with->sequence_nr, with->scope, with->fwd_thread);
 }
 
-/* A record of the thread, not of a zone; depth: zones open. */
+/* A module begins or ends. The record is the thread's, no zone's; depth: zones open. */
 PROF__FN void prof__module_put(uint32_t type, const char *name) {
     prof__long l;
     size_t bytes = prof__text_bytes(name, 255);
@@ -10022,7 +10025,7 @@ PROF__FN void prof__memory_put(uint32_t what, uintptr_t address, uint64_t bytes,
     prof__long_close(&l, PROF__MEMORY, prof__state_now(l.t));
 }
 
-/* What such a record says, but its time. */
+/* What a record of memory says, without its time. */
 PROF__FN prof__memory prof__memory_get(const prof__item *i, uint32_t *depth) {
     uint64_t info = prof__record_get(i->at + 3);
     prof__memory m;
@@ -10063,7 +10066,7 @@ PROF_API PROF__QUIET prof_memory_kind prof_memory_category(prof_memory_kind kind
 /* ---- ranges: {start} {end} {id} {number of the row | site << 32}, and as many slots as their
    event takes; arrows: {tick} {number << 1 | is an end} ---- */
 
-/* What the record of a range says, but its start. */
+/* What the record of a range says, without its start. */
 typedef struct prof__range { uint64_t end, id; uint32_t thread, site; } prof__range;
 
 PROF__FN prof__range prof__range_get(const prof__item *i) {
@@ -10153,7 +10156,7 @@ PROF__FN prof__state *prof__context_find(const void *context) {
     return t;
 }
 
-/* A state of its own, whose row has an id that no thread has. Under the lock. */
+/* Makes a state for a context; its row has an id that no thread has. Under the lock. */
 PROF__FN prof__state *prof__context_make(void) {
     prof__state *t = prof__state_take(0, 0x40000000u | (++prof__recorder.context_last & 0xfffffff));
     if (!t) return NULL;
@@ -10187,7 +10190,7 @@ PROF_API PROF__QUIET void *prof_context_switch(void *context) {
     return to ? from : NULL;
 }
 
-/* At the end of a recording: nobody is in those that are parked. Under the lock. */
+/* When recording ends: gives back the parked states, in which nobody is. Under the lock. */
 PROF__FN void prof__contexts_give(void) {
     prof__slot nobody;
     prof__state *t = prof__recorder.owned;
@@ -24906,13 +24909,14 @@ PROF__FN const char *prof__transition_stopped(prof_action from) {
 
 /* ---- @SESSION: start, stop, statistics ----
 
-   Opens and closes sessions and their windows: lays out the arena, sets the clock going, starts the
-   devices, waits for threads, and adds up what was counted.
+   This room opens and closes sessions and their windows: it lays out the arena, sets the clock
+   going, starts the devices, waits for threads, and adds up what was counted.
    - A session is open from prof_start to prof_stop, a window while prof__on has its generation;
      each window is a generation of its own.
-   - Who ends a window sets prof__on to 0, then the limits of all states, then waits for those that
-     look: after that a thread publishes at most the end it is in, and nobody reads it.
-   - The calls that open and close windows come one at a time: busy. */
+   - Who ends a window sets prof__on to 0, then the limits of all states to NULL, then waits for
+     threads that look at the session. After that a thread publishes at most the end it is in, which
+     nobody reads.
+   - The calls that open and close windows come one at a time: a busy session refuses the others. */
 
 #if PROF__BARE
 static const char prof__memory_text[] =
@@ -24936,21 +24940,20 @@ PROF_API PROF__QUIET bool prof_category_on(uint32_t categories) {
 }
 
 #if !PROF__BARE
-/* What the environment asks for.
-   prof_start_env keeps a session beside its file. A stream leaves through a keeper: a process that
-   shares this one's memory (Linux; elsewhere a thread), so that it is there when the program is
-   not: exit, a crash, exec and kill need no handler. */
+/* The session that the environment asks for (prof_start_env), and its file. A keeper writes a
+   stream: a process that shares this one's memory (Linux; elsewhere a thread). It is still there
+   when the program is gone, so that exit, a crash, exec and kill need no handler. */
 static struct prof__env {
     prof_desc desc;                      /* for a child of fork, which records again */
     bool started, streams, child;
-    bool last;                           /* into the reserve */
-    uint32_t open, saving, mute, blocks; /* of the file; mute: nothing is written; that were */
+    bool last;                           /* what is written may take the reserve */
+    uint32_t open, saving, mute, blocks; /* open: the file; mute: write nothing; blocks: written */
     char path[1024], wrong[256];         /* wrong: what prof_start_env did not like; "" */
     prof_file file;
     uint64_t end;                        /* of what was written whole */
     uint64_t room;                       /* up to there the disk has room for sure */
     uint64_t failed_ns;                  /* when a write failed last; 0: it did not */
-    int error;                           /* of that */
+    int error;                           /* errno of that write */
 #if !defined(_WIN32)
     uint64_t device, inode;              /* of the file: a program may close what it did not open */
 #endif
@@ -24972,8 +24975,8 @@ PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
 }
 
 #if PROF__BARE
-/* What a state and a chunk take, and what both entail for the analysis: returned, of a context.
-   size: of the arena. */
+/* Plans what a state and a chunk take, and what the analysis needs for them. Returns what a context
+   takes in all. size: of the arena. */
 PROF__INLINE size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t size) {
     size_t depth = shape & 0xff, slots = PROF__RESERVE(depth) + PROF__WORK_SLOTS;
     size_t share = shape & PROF__SHAPE_RECORDS_ONLY ? 0 : PROF__SLOT_SHARE;
@@ -24986,7 +24989,7 @@ PROF__INLINE size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t size) 
     return p->state + p->state_more + p->chunk + p->chunk_more + 30;   /* to align both */
 }
 
-/* The least arena. */
+/* The least arena that the description can do with. */
 PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
     prof__plan p;
     uint32_t shape = desc ? prof__shape_of(desc) : 16, threads = shape >> 16;
@@ -24995,7 +24998,7 @@ PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
     return 15 + (threads ? threads : 1) * one + (prof__site_count + 1) * sites;
 }
 
-/* In prof__arena from base to end. */
+/* Opens a session in the arena from base to end. */
 PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts,
                                         const prof__hooks *hooks, uint32_t rate) {
     struct prof_trace *s = &prof__trace;
@@ -25044,7 +25047,7 @@ PROF_API PROF__QUIET prof_result prof__start_in(uint32_t shape, const prof__part
     return prof__open_session(shape, parts, hooks, rate);
 }
 
-/* For pointers to it, and other languages. */
+/* The macro of this name as a function, for pointers to it and for other languages. */
 PROF_API PROF__QUIET prof_result(prof_start)(const prof_desc *desc) {
     return prof__start_inline(desc);
 }
@@ -25108,7 +25111,7 @@ PROF__FN void prof__say_events(size_t bytes) {
 
 PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 64; }
 
-/* The smallest chunk: what is kept for open zones, and as much again to work with. */
+/* The smallest chunk: what is kept for open zones (prof__reserve), and 32 slots to work with. */
 PROF__FN size_t prof__chunk_least(uint32_t depth) {
     return prof__align((2 * (size_t)depth + 4 + 2 * 16) * sizeof(prof__record));
 }
@@ -25150,8 +25153,9 @@ PROF__FN size_t prof__beside_of(const prof_desc *d) {
     return prof__has_schedule(d) ? PROF__FORK_SHARE : 0;
 }
 
-/* What streams cannot carry: such a session keeps its arena. A stack is known when the zones around
-   have ended, a duplicate when its parent has; names of call stacks at prof_stop. NULL: nothing. */
+/* What is asked for and streams cannot carry; NULL: nothing. Such a session keeps all in its arena.
+   A stack is known when the zones around have ended, a duplicate when its parent has, the names of
+   call stacks at prof_stop. */
 PROF__FN const char *prof__unstreamable(const prof_desc *d) {
     return d->with_stack ? "stacks" : d->native_stack ? "native stacks"
          : d->with_modules ? "modules" : d->merge_duplicates ? "merged duplicates"
@@ -25161,12 +25165,13 @@ PROF__FN const char *prof__unstreamable(const prof_desc *d) {
          : prof__beside_of(d) == PROF__WIDE_SHARE ? "what zones carry" : NULL;
 }
 
+/* Do zones take no more than their records? Room for events is then found when they are made. */
 PROF__FN bool prof__is_lean(const prof_desc *d) {
     return !d->events && d->mode == PROF_MODE_TRACE && !d->records_only && !d->merge_duplicates &&
            !prof__beside_of(d) && !prof__device_count && !prof__execution.registered;
 }
 
-/* Of a zone whose event is made, unless there are never any. */
+/* What a zone takes when its event is made, unless none ever are. */
 PROF__FN size_t prof__event_share(const prof_desc *d) {
     if (prof__records_only(d)) return sizeof(prof__record);
     return sizeof(prof__record) + PROF__SLOT_SHARE + prof__beside_of(d);
@@ -25189,10 +25194,11 @@ PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
            zones * prof__record_share(d);
 }
 
-/* Alignment, rows of no site and of the library's own. */
+/* For alignment, and for the rows of zones without a site and of the library's own sites. */
 #define PROF__FIXED_SHARE (64 + (1 + PROF__OWN_SITES) * PROF__SITE_SHARE)
 
-/* With a schedule threads may still hold a chunk of the window before, and there are steps. */
+/* The least arena. With a schedule threads may still hold a chunk of the window before, and there
+   are steps. */
 PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
     size_t chunk = prof__chunk_least(prof__depth_of(d)), share = prof__thread_share(d, chunk);
     if (prof__has_schedule(d)) share += chunk + PROF__STEP_SHARE;
@@ -25207,16 +25213,16 @@ PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
     return prof__need(desc, desc->max_threads ? desc->max_threads : 1);
 }
 
-/* As many threads as the description says; by default as fit into a quarter of the arena. */
+/* As many threads as the description says, else as fit into a quarter of the arena, 256 at most. */
 PROF__FN uint32_t prof__threads_of(const prof_desc *d, size_t size) {
     size_t n = size / 4 / prof__thread_share(d, prof__chunk_least(prof__depth_of(d)));
     if (d->max_threads) return d->max_threads;
     return n < 1 ? 1 : n > 256 ? 256 : (uint32_t)n;
 }
 
-/* A power of two, so that each thread could have four chunks in the records' share of the arena,
-   also where events get theirs only later; 16 in a ring, which loses one at a time, and beside
-   sums. */
+/* The size of a chunk: a power of two, so that each thread could have four chunks in the records'
+   share of the arena, or 16 in a ring, which loses one at a time, and where sums alone are kept.
+   The events' share is left out even where they get it only later. */
 PROF__FN size_t prof__chunk_of(size_t size, uint32_t threads, const prof_desc *d) {
     size_t want = size / (prof__event_share(d) / sizeof(prof__record)) / threads, n = 1024;
     want /= prof__ring_mode(d) || d->mode == PROF_MODE_AGGREGATE ? 16u : 4u;
@@ -25224,7 +25230,8 @@ PROF__FN size_t prof__chunk_of(size_t size, uint32_t threads, const prof_desc *d
     return PROF__MAX(n <= want ? n : 0, prof__chunk_least(prof__depth_of(d)));
 }
 
-/* Each thread's part of what is left when names and threads that come and go have an eighth. */
+/* Makes a region for each thread of what is left when an eighth is kept for names and for threads
+   that come and go. */
 PROF__FN bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
     size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, least, size;
     least = 2 * (s->pool.chunk_size + prof__align(sizeof(prof__segment)));
@@ -25242,7 +25249,8 @@ PROF__FN bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
     return (size_t)(prof__arena.high - prof__arena.low) >= prof__arena.promised;
 }
 
-/* The first block in the arena that ends behind p; { high, high }: none. */
+/* Finds the first block that a thread still owns in the arena and that ends behind p. Where there
+   is none both ends are high. */
 PROF__FN void prof__owned_next(const char *p, char *first[2]) {
     char *block[2];
     first[0] = first[1] = prof__arena.high;
@@ -25277,8 +25285,8 @@ PROF__FN void prof__arena_avoid_owned(bool lean) {
     prof__arena.low = low;
 }
 
-/* The states that no thread owns are free; room promised for their open zones is not needed. What
-   was never one in this arena holds anything. */
+/* Lists the states that no thread owns as free; what was promised for their open zones is not
+   needed. Memory that was never a state in this arena holds anything, and is cleared. */
 PROF__FN void prof__states_free(struct prof_trace *s) {
     s->pool.free_states = NULL;
     for (uint32_t i = s->max_threads; i--;) {
@@ -25296,7 +25304,7 @@ PROF__FN void prof__states_free(struct prof_trace *s) {
     }
 }
 
-/* The grid of states at the arena's start. */
+/* Lays the states out side by side at the arena's start. */
 PROF__FN void prof__states_open(struct prof_trace *s) {
     s->pool.state_size = prof__state_size(s->max_depth);
     s->pool.states = (prof__state *)(void *)prof__arena.low;
@@ -25304,8 +25312,8 @@ PROF__FN void prof__states_open(struct prof_trace *s) {
     prof__states_free(s);
 }
 
-/* Touches the records' share (or one ring), 8 MiB at most: the first touch of a page costs more
-   than a zone. */
+/* Touches what the first records will take, an eighth of the gap (or one ring), 8 MiB at most: the
+   first touch of a page costs more than a zone. */
 PROF__FN void prof__prefault(const struct prof_trace *s) {
     size_t share = (size_t)(prof__arena.high - prof__arena.low) / 8;
     char *p = s->pool.regions ? s->pool.regions + s->pool.region_size : prof__arena.high, *end;
@@ -25315,9 +25323,9 @@ PROF__FN void prof__prefault(const struct prof_trace *s) {
         if (prof__not_owned(p - 4096, p)) *(volatile char *)(p - 4096) = 0;
 }
 
-/* What is kept for sums, names and threads when records have filled the arena: a sixteenth, up to
-   an eighth for many threads, up to a quarter for what they must have, but no more than is left of
-   what the threads need. */
+/* What is kept for sums, names and threads when records have filled the arena: a sixteenth of it,
+   up to an eighth for many threads, up to a quarter for what they must have, but no more than is
+   left beside what the threads need. */
 PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t size, size_t left) {
     size_t share = s->max_threads * prof__sums_share(s->max_depth), first;
     s->sums.each = prof__sums_first(s->max_depth);
@@ -25499,9 +25507,9 @@ PROF__FN void prof__snapshot_open(prof__row *row, const prof__frame *bottom) {
     }
 }
 
-/* Where a thread stands: its cursor and its open zones, read while it may be running. Two equal
-   readings in a row leave at most the one begin or end that was under way when the limits were
-   set. */
+/* Reads where a thread stands: its cursor and its open zones. As it may be running they are read
+   until two readings in a row are equal. Then at most the one begin or end is in doubt that was
+   under way when the limits were set. */
 PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     const prof__frame *top = NULL, *bottom = NULL;
     const void *kept;
@@ -25532,8 +25540,9 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     prof__trace.slot_count += slots;
 }
 
-/* Of the records from begin to end, is the last zone the one that o says is open? -1: there is
-   none. Clock records and both slots of a moment are no zones. In one tick it may be another. */
+/* Is the last zone of the records from begin to c the one that o says is open? -1: there is no
+   zone. Clock records and both slots of a moment are no zones. Where both began in one tick it may
+   be another zone of that depth. */
 PROF__FN PROF__RACES int prof__ended_last(const prof__open *o, const prof__record *begin,
                               const prof__record *c) {
     while (c-- > begin) {
@@ -25547,8 +25556,9 @@ PROF__FN PROF__RACES int prof__ended_last(const prof__open *o, const prof__recor
     return -1;
 }
 
-/* The innermost open zone may be one that was just being begun, which has still what the frame's
-   last zone had, or one just ended. That is the last recorded, unless one around o ended since. */
+/* Takes away the innermost open zone where it was just being begun, so that the frame still has
+   what its last zone had, or has just ended. Then it is the last zone recorded, unless one around
+   it ended since. */
 PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
     const prof__open *o = row->open + row->open_count - 1;
     int ended = 0;
@@ -25562,8 +25572,8 @@ PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
     if (!o->site || ended > 0 || (row->open_count > 1 && o->start < o[-1].start)) row->open_count--;
 }
 
-/* Adds the counts of a thread that may just be counting a record after the one it stopped at: what
-   the records tell is taken from them. */
+/* Adds the counts of a thread. It may just be counting a record behind its cursor: what the records
+   themselves tell is counted there. */
 PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
                                     const prof__record *cursor) {
     size_t extra = sum->extra + t->segment_extra;
@@ -25583,7 +25593,7 @@ PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
     PROF__STORE(sum->unfinished, left);
 }
 
-/* Deep zones that are open go to their rows; returned: the ticks of the outermost. */
+/* Ends deep zones that are open, into their rows of sums. Returns the ticks of the outermost. */
 PROF__FN uint64_t prof__deeps_close(prof__state *t, uint64_t stop) {
     uint64_t ticks = 0;
     t->held = true;
@@ -25594,7 +25604,7 @@ PROF__FN uint64_t prof__deeps_close(prof__state *t, uint64_t stop) {
     return ticks;
 }
 
-/* The same of a thread that has a timeline: "(in sums)" is open there. */
+/* The same for a thread that has a timeline, where an open zone "(in sums)" stands for them. */
 PROF__FN void prof__deeps_stand(prof__state *t, prof__row *row, bool own) {
     prof__open *o = row->open + row->open_count;
     if (!PROF__LOAD(t->deep) || (!own && PROF__ACQUIRE(t->looking))) return;
@@ -25604,7 +25614,8 @@ PROF__FN void prof__deeps_stand(prof__state *t, prof__row *row, bool own) {
 }
 
 /* Adds what a thread's block still has, and the zones that are open: those that began in the
-   timeline go there. One that was stopped in the middle of this keeps what it has. */
+   timeline go there. If the thread was stopped in the middle of this itself its block is left
+   alone, and counted as dropped. */
 PROF__FN void prof__sums_close(prof__state *t, prof__row *row, bool own) {
     uint64_t stop = PROF__MAX(row->stop_tick, t->cut_tick);
     if (!own && PROF__ACQUIRE(t->looking)) {
@@ -25645,8 +25656,8 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     PROF__RELEASE(t->closed, true);
 }
 
-/* Waits for threads that look at the session: as long as a good part of a second, for one may have
-   been stopped. They may want the lock: it is open meanwhile. */
+/* Waits for threads that look at the session, but no longer than a good part of a second, for one
+   may have been stopped. They may want the lock: it is open meanwhile. */
 PROF__FN void prof__looks_end(const struct prof_trace *s, const prof__state *own) {
     for (int i = 0; i < 1000000; i++) {
         const prof__state *t = prof__recorder.owned;
@@ -25709,7 +25720,7 @@ PROF_API PROF__QUIET prof_result prof_add_device(const prof_device_desc *device)
     return result;
 }
 
-/* What a device's function says, which prof_get_stats reads; NULL: all is well. */
+/* Calls a device's function, if it has one, and keeps the result for prof_get_stats. */
 PROF__FN bool prof__device_call(struct prof__device *d, prof_result (*call)(void *user)) {
     prof_result result = call ? call(d->desc.user) : PROF_OK;
     prof__lock();
@@ -25718,7 +25729,7 @@ PROF__FN bool prof__device_call(struct prof__device *d, prof_result (*call)(void
     return result == PROF_OK;
 }
 
-/* One that fails takes no further part in the window; the others go on. */
+/* A device that fails takes no further part in the window; the others go on. */
 PROF__FN void prof__device_prepare(struct prof__device *d) {
     d->prepared = prof__device_call(d, d->desc.prepare);
 }
@@ -25797,7 +25808,7 @@ PROF__FN prof_result prof__write_unstreamed(struct prof_trace *s, const prof_des
     return prof_write_chrome(s, &array, d->stream);
 }
 
-/* Recording ends, and the stream: also after the end of the program, by another process. */
+/* Ends recording, and the stream. The keeper calls this, too, when the program is gone. */
 PROF__FN void prof__window_close(struct prof_trace *s) {
     bool stream, unstreamed;
     (void)prof__stream_lock();
@@ -25826,7 +25837,7 @@ PROF__FN void prof__device_late(struct prof__device *d) {
     if (d->desc.late) d->desc.late(d->desc.user);
 }
 
-/* Devices first: they submit what they still have; all of it where it is to be streamed. */
+/* Devices stop first: they submit what they still have, all of it where it is to be streamed. */
 PROF__FN void prof__window_stop(struct prof_trace *s) {
     prof__devices_each(UINT32_MAX, prof__device_stop);
     if (prof__streams_events(s)) prof__devices_each(UINT32_MAX, prof__device_late);
@@ -25852,6 +25863,7 @@ PROF__FN void prof__took(char call, uint64_t begin) {
     prof__unlock();
 }
 
+/* Makes the steps of a transition: see prof__transitions. */
 PROF__FN void prof__calls(struct prof_trace *s, const char *calls) {
     const prof_desc *d = &prof__session.desc;
     for (; *calls; calls++) {
@@ -25864,7 +25876,7 @@ PROF__FN void prof__calls(struct prof_trace *s, const char *calls) {
     }
 }
 
-/* From one action to the next; to may be PROF__EXIT. */
+/* Goes from one action to the next; to may be PROF__EXIT. */
 PROF__FN void prof__transit(struct prof_trace *s, prof_action from, int to) {
     struct prof__session *v = &prof__session;
     if (v->silent) {                     /* to the end of the cycle */
@@ -25905,7 +25917,7 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
     return prof_schedule_check(&d->schedule);
 }
 
-/* Can what is asked for be done, and here? */
+/* Can this build and this machine do what is asked for? Else prof_strerror says why not. */
 PROF__FN prof_result prof__natively(const prof_desc *d) {
     const char *why = d->mode == PROF_MODE_AGGREGATE && d->merge_duplicates
         ? "sums alone (PROF_MODE_AGGREGATE) cannot merge duplicates"
@@ -25940,7 +25952,7 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     return PROF_OK;
 }
 
-/* The step's zone is one record, written when it ends, so that zones may be open across. */
+/* A step's zone is one record, written when the step ends: zones may be open across its bounds. */
 PROF__FN void prof__step_begin(struct prof_trace *s) {
     struct prof__session *v = &prof__session;
     v->step_open = v->has_steps && s->open;
@@ -25970,7 +25982,7 @@ PROF__FN void prof__session_release(bool open) {
     prof__unlock();
 }
 
-/* Only devices were asked for, and all that were tried are not well. */
+/* Were only devices asked for, and is none of them well? */
 PROF__FN bool prof__devices_fail(uint32_t activities) {
     bool tried = false;
     if (activities & PROF_ACTIVITY_CPU) return false;
@@ -25983,7 +25995,7 @@ PROF__FN bool prof__devices_fail(uint32_t activities) {
     return tried;
 }
 
-/* The step that is being made, or its action: a later one. */
+/* Sets the step and its action. Returns the action before. */
 PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
     struct prof__session *v = &prof__session;
     prof_action before;
@@ -25999,7 +26011,7 @@ PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
 
 enum { PROF__ENV_RESERVE = 8192, PROF__ENV_AHEAD = 128 << 10, PROF__ENV_AGAIN_NS = 100000000 };
 
-/* A line for prof record, which names a file for them in PROF_STATUS. */
+/* Writes a line for prof record, into the file that it names in PROF_STATUS. */
 PROF__FN void prof__env_tell(const char *what, const char *text) {
 #if !defined(_WIN32)
     const char *path = getenv("PROF_STATUS");
@@ -26020,7 +26032,7 @@ PROF__FN void prof__env_tell(const char *what, const char *text) {
 
 /* ---- Its variables ---- */
 
-/* "0x1f", "64M": from least to most. */
+/* Reads a number, as "0x1f" or "64M"; false: it is none from least to most. */
 PROF__FN bool prof__env_number(const char *text, uint64_t least, uint64_t most, uint64_t *value) {
     static const char units[] = "KMG";
     char *end;
@@ -26130,7 +26142,7 @@ static const prof__variable prof__variables[] = {
     { "PROF_SKIP_TINY", "0, 1", prof__env_flag, PROF__AT(skip_tiny), 0 },
 };
 
-/* What they say, into *d. False: one is wrong. */
+/* Reads all variables into *d. False: one is wrong, as prof__env.wrong says. */
 PROF__FN bool prof__env_read(prof_desc *d) {
     for (size_t i = 0; i < sizeof prof__variables / sizeof *prof__variables; i++) {
         const prof__variable *v = prof__variables + i;
@@ -26143,7 +26155,7 @@ PROF__FN bool prof__env_read(prof_desc *d) {
     return true;
 }
 
-/* What is asked for and a stream cannot have; NULL: nothing. */
+/* What is asked for and a stream to a file cannot have; NULL: nothing. */
 PROF__FN const char *prof__env_unstreamed(const prof_desc *d) {
     bool array = d->stream_format == PROF_STREAM_CHROME;
     if (d->on_trace_ready) return "what on_trace_ready reads";
@@ -26153,8 +26165,8 @@ PROF__FN const char *prof__env_unstreamed(const prof_desc *d) {
 
 /* ---- Its file ---- */
 
-/* What is there must not be lost: of a name with %p, one that is free; else none that nobody may
-   write. */
+/* May the file be written? What is there must not be lost: of a name with %p (own) a free one is
+   taken, and a file that nobody may write is left alone. */
 PROF__FN bool prof__env_name_free(bool own) {
     (void)own;
 #if !defined(_WIN32)
@@ -26210,7 +26222,7 @@ PROF__FN bool prof__env_ask(size_t size) {
 }
 #  endif
 
-/* What it asked for and did not need. */
+/* Gives back the room on the disk that was asked for and not needed. */
 PROF__FN void prof__env_trim(void) {
     struct prof__env *e = &prof__env;
     int file = (int)e->file.handle;
@@ -26247,7 +26259,7 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
     return prof__file_put(&prof__env.file, (const char *)data, size);
 }
 #else
-/* At the end of what is whole; a program that has closed the file opens it again. */
+/* Writes a block behind what is whole. Where the program has closed the file it is opened again. */
 PROF__FN bool prof__env_block(const void *data, size_t size) {
     struct prof__env *e = &prof__env;
     prof_file f;
@@ -26273,14 +26285,15 @@ PROF__FN bool prof__env_made(void) {
     return true;
 }
 
-/* What a full disk did not take comes again, now and then: meanwhile the program goes on. */
+/* Is it too early to try again? What a full disk did not take is written again now and then, and
+   meanwhile the program goes on. */
 PROF__FN bool prof__env_rests(void) {
     const struct prof__env *e = &prof__env;
     return prof__raw_out.sink.user == e && e->failed_ns && !PROF__LOAD(e->saving) &&
            prof__os_now() - e->failed_ns < PROF__ENV_AGAIN_NS;
 }
 
-/* The sink. */
+/* The sink of the stream. */
 PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
     struct prof__env *e = (struct prof__env *)user;
     if (PROF__LOAD(e->mute)) return true;
@@ -26296,7 +26309,7 @@ PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
     return true;
 }
 
-/* Counts that say what stayed behind, for which room was kept on a full disk. Is all there? */
+/* Is all written? Else writes counts that say what stayed behind: a full disk has room for them. */
 PROF__FN bool prof__env_counts(void) {
     const struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__raw_out;
@@ -26312,7 +26325,7 @@ PROF__FN bool prof__env_counts(void) {
     return false;
 }
 
-/* The session is over: what it has goes to its file. A child's that has nothing is not made. */
+/* The session is over: what it has goes to its file. A child of fork with nothing makes none. */
 PROF__FN prof_result prof__env_save(void) {
     struct prof__env *e = &prof__env;
     prof_result result = PROF_OK;
@@ -26335,8 +26348,8 @@ PROF__FN prof_result prof__env_save(void) {
 PROF__FN void prof__keeper_start(void) {}
 PROF__FN void prof__keeper_end(void) {}
 #else
-/* A thread, the host, waits for a process that shares all memory: the keeper. Where there is none
-   (any more) the host does its work. */
+/* A thread, the host, starts a process that shares all memory, the keeper, and waits for its end.
+   Where there is no keeper, or no longer, the host does its work. */
 static struct prof__keeper {
     pthread_t thread;
     long host;                           /* the thread's id */
@@ -26348,7 +26361,7 @@ static struct prof__keeper {
 static union { char bytes[128 << 10]; uint64_t align[2]; } prof__keeper_stack;
 #endif
 
-/* The program went in the middle of something: it will never give these back. */
+/* Frees the locks that a program held when it went: it will never give them back. */
 PROF__FN void prof__keeper_free_locks(void) {
     const uintptr_t self = prof__keeper.self;
     if (PROF__LOAD(prof__stream_owner) != self) prof__disown(&prof__stream_owner);
@@ -26362,8 +26375,8 @@ PROF__FN void prof__keeper_sleep(int ms) {
 }
 
 #if PROF__KEEPER
-/* Its host is gone, so the program is. The other threads were stopped before, or are within an
-   interrupt's time. */
+/* Is the program gone? It is when the host is. Its other threads were stopped before, or will be
+   within an interrupt's time. */
 PROF__FN bool prof__keeper_alone(void) {
     struct prof__keeper *k = &prof__keeper;
     if (!k->apart || k->alone) return k->alone != 0;
@@ -26375,7 +26388,7 @@ PROF__FN bool prof__keeper_alone(void) {
     return true;
 }
 
-/* While a lock is waited for. */
+/* Called while a lock is waited for: the program may have gone with it. */
 PROF__FN void prof__keeper_waits(void) {
     if ((uintptr_t)prof__slot_get() != PROF__LOAD(prof__keeper.self)) return;
     if (prof__keeper_alone()) prof__keeper_free_locks();
@@ -26384,7 +26397,7 @@ PROF__FN void prof__keeper_waits(void) {
 PROF__FN bool prof__keeper_alone(void) { return false; }
 #endif
 
-/* What prof_stop_env would have done. */
+/* Does what prof_stop_env would have done, when the program is gone. */
 PROF__FN void prof__keeper_last(void) {
     struct prof_trace *s = &prof__trace;
     bool open = s->open;
@@ -26401,7 +26414,7 @@ PROF__FN void prof__keeper_last(void) {
     (void)prof__env_save();
 }
 
-/* Again at once while there is much to do. */
+/* Writes the stream: again at once while there is much to do, else within 20 ms. */
 PROF__FN void prof__keeper_work(void) {
     struct prof__keeper *k = &prof__keeper;
     PROF__RELEASE(k->ready, 1u);
@@ -26417,7 +26430,7 @@ PROF__FN void prof__keeper_work(void) {
 }
 
 #if PROF__KEEPER
-/* Files of the program, that it may wait to see closed, are not the keeper's. */
+/* Closes the program's files in the keeper: who reads a pipe waits for its end. */
 PROF__FN void prof__keeper_close_files(void) {
     long file = PROF__ACQUIRE(prof__env.open) ? (long)prof__env.file.handle : -1;
     bool closed = false;
@@ -26588,11 +26601,11 @@ PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     s->stopped = s->laid;                /* also where no window was ever opened */
     prof__unlock();
     prof__session_release(false);
-    if (!prof__env.saving) prof__keeper_end();   /* another session is not its */
+    if (!prof__env.saving) prof__keeper_end();   /* the next session is not the keeper's */
     return s;
 }
 
-/* PROF_TRACE with the process id for each %p. */
+/* Makes the file's name: PROF_TRACE with the process id for each %p. False: it is too long. */
 PROF__FN bool prof__env_expand(const char *from) {
     char number[24], *p = prof__env.path, *end = p + sizeof prof__env.path - 1;
     *prof__text_u64(number, prof__process_id()) = 0;
@@ -26683,7 +26696,7 @@ PROF__FN void prof__env_after_fork(void) {
 }
 #endif
 
-/* The session is open. */
+/* The session that the environment asked for is open: sees to its end, and to a keeper. */
 PROF__FN void prof__env_go(void) {
     static bool arranged;
     prof__env.started = true;
@@ -26736,7 +26749,7 @@ PROF_API PROF__QUIET prof_result prof_stop_env(void) {
     return result;
 }
 
-/* Those of activities that are wanted, off or on. */
+/* Turns those of activities that the session has on or off. */
 PROF__FN void prof__toggle(struct prof_trace *s, uint32_t activities, bool enable) {
     uint32_t changed = activities & prof__session.activities &
                        (enable ? ~prof__session.enabled : prof__session.enabled);
