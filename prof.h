@@ -21266,13 +21266,15 @@ PROF__FN void prof__execution_close(struct prof_trace *s) {
 
 /* ---- @RAW: records as blocks that can be read alone: the stream, the dump, the reader ----
 
-   The stream writes full chunks while the session goes on, the dump all that is there at one
-   moment; the reader makes zones of either, on another machine or after a crash.
+   The stream writes records while the session goes on, the dump all that is there at one moment;
+   the reader makes zones of either, on another machine or after a crash.
    - A block tells its size, its type and a checksum, so that a reader finds the next one behind
-     damage; what a block of records names was told before it, and is told again now and then.
+     damage. Sites and threads, which records name by number, have blocks of their own: they come
+     before the records, and again now and then.
    - The dump takes no lock, and writes only what it has seen whole.
    - The reader trusts nothing: what is damaged, missing or unknown is counted and passed by.
-   - The reader's memory is what its caller gave it; where it ends zones are counted, not kept. */
+   - The reader's memory is what its caller gave it. Where that ends zones are still handed on;
+     names, attributes and sums that are lost are counted. */
 
 /* ---- blocks ---- */
 
@@ -21295,13 +21297,13 @@ enum {
 typedef struct prof__raw {
     prof_sink sink;
     bool failed, chrome, dump;
-    uint32_t number, used, sites, names, round, told;   /* round: from 1; told: record blocks */
+    uint32_t number, used, sites, names, round, told;   /* round: from 1; told: blocks of records */
     uint32_t row;                        /* of a dump: 1 + number of the last one told */
 #if PROF__BARE
     uint32_t zones;                      /* that were written */
 #else
     uint64_t last_knot;
-    prof__knot now;                      /* readings of both clocks, and of the session's */
+    prof__knot now;                      /* both clocks, as read last; the session's time then */
     uint64_t now_ns;
 #endif
     uint32_t words[PROF__RAW_WORDS];
@@ -21314,7 +21316,7 @@ PROF__FN uint32_t prof__raw_modulo(uint64_t n) {
     return n == UINT32_MAX ? 0 : (uint32_t)n;
 }
 
-/* Seals a block of n words. Fewer than 65536 words cannot overflow 64 bits. */
+/* Puts the checksum into a block of n words. Fewer than 65536 words cannot overflow 64 bits. */
 PROF__FN void prof__raw_seal(uint32_t *words, size_t n) {
     uint64_t a = 0, b = 0;
     words[4] = words[5] = 0;
@@ -21349,7 +21351,7 @@ PROF__FN void prof__raw_u64(prof__raw *w, uint64_t n) {
     prof__raw_u32(w, (uint32_t)(n >> 32));
 }
 
-/* The texts one after another, then zeroes to a whole word. */
+/* Writes the texts one after another, then zeroes up to a whole word. */
 PROF__FN void prof__raw_text(prof__raw *w, const char *const *texts, const size_t *sizes, int n) {
     char *to = (char *)(w->words + w->used), *begin = to;
     for (int i = 0; i < n; to += sizes[i++]) memcpy(to, texts[i], sizes[i]);
@@ -21357,7 +21359,7 @@ PROF__FN void prof__raw_text(prof__raw *w, const char *const *texts, const size_
     w->used += (uint32_t)((size_t)(to - begin) / 4);
 }
 
-/* False: the block is full. */
+/* Adds a site to the block. False: the block is full. */
 PROF__FN bool prof__raw_site(prof__raw *w, uint32_t number) {
     const prof_site *site = prof__site(number);
     const char *texts[3];
@@ -21434,7 +21436,7 @@ PROF__FN void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
     prof__raw_end(w);
 }
 
-/* Zones, moments and steps: what streams tell of. */
+/* Is it a zone, a moment or a step? These are what streams tell of. */
 PROF__FN bool prof__item_shows(const prof__item *i) {
     if (!PROF__BARE && i->kind == PROF__REAL) return i->slots == 2;
     return !i->kind || (i->kind > PROF__CLOCK && i->kind <= PROF__STEP);
@@ -21458,7 +21460,7 @@ PROF__FN uint64_t prof__chrome_row_tid(const struct prof_trace *s, const prof__r
     return s->clock == PROF_CLOCK_PLATFORM ? row->number : row->info.id & INT32_MAX;
 }
 
-/* The head of the array: in what process, and since when. */
+/* Writes the head of the array: the process, and when the session began. */
 PROF__FN void prof__chrome_begin(const struct prof_trace *s) {
     prof__out *o = &prof__chrome_out.out;
     if (prof__chrome_out.told) return;
@@ -21467,7 +21469,7 @@ PROF__FN void prof__chrome_begin(const struct prof_trace *s) {
     prof__chrome_process(o, s);
 }
 
-/* What comes before a row's events; the names of threads come again when the stream ends. */
+/* Writes what comes before a row's events. Names of threads come again when the stream ends. */
 PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     uint64_t tid = prof__chrome_row_tid(&prof__trace, row);
@@ -21501,7 +21503,7 @@ PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item 
     }
 }
 
-/* Zones still open, and names that came late. Returns how many zones. */
+/* Writes the zones still open, and names that came late. Returns how many zones these are. */
 PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct prof_trace *s) {
     prof__item item;
     uint32_t n = 0;
@@ -21521,7 +21523,7 @@ PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct 
 }
 
 #if !PROF__BARE
-/* Ticks per second as the pairs of readings say. */
+/* Ticks per second, as the readings of both clocks say. */
 PROF__FN uint64_t prof__raw_rate(const struct prof_trace *s, prof__knot now) {
     prof__knot first = prof__recorder.first_knot;
     uint64_t ticks = now.tick - first.tick, ns = now.ns - first.ns;
@@ -21530,7 +21532,8 @@ PROF__FN uint64_t prof__raw_rate(const struct prof_trace *s, prof__knot now) {
     return ns ? ticks * 1000000000u / ns : 1;
 }
 
-/* knots: how many of the session's to tell; a dump of an open one tells where it began and now. */
+/* Tells the session, with its readings of both clocks; a dump of an open session tells the first of
+   them, and those of now. */
 PROF__FN bool prof__raw_session(prof__raw *w, bool dump) {
     const struct prof_trace *s = &prof__trace;
     uint32_t knots = s->clock != PROF_CLOCK_CPU ? 0 : dump ? 1 : s->knots.count;
@@ -21558,7 +21561,7 @@ PROF__FN void prof__raw_string(prof__raw *w, const char *text, size_t size) {
     prof__raw_text(w, &text, &size, 1);
 }
 
-/* What the session asked for beside zones, if that is anything. */
+/* Tells what the session asked for beside zones, if that is anything. */
 PROF__FN void prof__raw_details(prof__raw *w) {
     if (!prof__trace.stream.asked && !prof__trace.counters) return;
     prof__raw_begin(w, PROF__RAW_DETAILS);
@@ -21569,7 +21572,7 @@ PROF__FN void prof__raw_details(prof__raw *w) {
     prof__raw_end(w);
 }
 
-/* The sites that the stream has not told yet, a block at a time. */
+/* Tells the sites that the stream has not told yet, a block at a time. */
 PROF__FN void prof__raw_sites(prof__raw *w) {
     uint32_t sites = PROF__ACQUIRE(prof__site_count), names = PROF__ACQUIRE(prof__names.count);
     if (w->sites < sites && prof__trace.mode == PROF_MODE_STREAM) prof__functions_name_new();
@@ -21592,8 +21595,8 @@ typedef struct prof__span {
     uint32_t epoch;
 } prof__span;
 
-/* As many records as fit; a long one stays whole. They are copied before they are read: their
-   thread may be writing them. */
+/* Copies as many records as fit; a long one stays whole. They are copied before they are read, as
+   their thread may be writing them. */
 PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
     prof__record *to = (prof__record *)(void *)(w->words + w->used);
     size_t room = (size_t)(PROF__RAW_WORDS - w->used) / 3, n = (size_t)(span->end - span->at);
@@ -21615,7 +21618,7 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
     w->used += 3 * (uint32_t)(k.at - to);
 }
 
-/* One block of records; false: the sink failed, and span is as it was. */
+/* Makes a block of records, which prof__raw_end is to write, and moves span on. */
 PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span) {
     prof__raw_begin(w, PROF__RAW_RECORDS);
     prof__raw_u32(w, PROF__LOAD(row->number));
@@ -21627,7 +21630,7 @@ PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *
     prof__raw_copy(w, span);
 }
 
-/* The session's clock, read. A dump's time runs straight from the start to now. */
+/* Reads the session's clock. A dump's time runs straight from the session's start to now. */
 PROF__FN void prof__raw_now(prof__raw *w, bool dump) {
     const struct prof_trace *s = &prof__trace;
     prof__scale scale;
@@ -21642,21 +21645,21 @@ PROF__FN void prof__raw_now(prof__raw *w, bool dump) {
 /* ---- The stream ---- */
 
 PROF__FN void prof__dump_rest(prof__raw *w, const struct prof_trace *s);
-static uintptr_t prof__stream_owner;     /* who writes something */
+static uintptr_t prof__stream_owner;     /* who writes the stream */
 static prof__raw prof__raw_out;          /* the stream's, or a dump's */
-static uint32_t prof__raw_busy;          /* by a dump; a word: not all have atomic bytes */
-static uint32_t prof__windows_settled;   /* none opens or closes just now: 1 */
+static uint32_t prof__raw_busy;          /* 1: there is a dump; some have no atomic bytes */
+static uint32_t prof__windows_settled;   /* 1: none opens or closes just now */
 
 PROF__FN bool prof__stream_mine(void) {
     return PROF__LOAD(prof__stream_owner) == (uintptr_t)prof__slot_get();
 }
 
-/* False: a call out of the sink, or out of a signal handler. */
+/* False: this is a call out of the sink, or out of a signal handler. */
 PROF__FN bool prof__stream_lock(void) { return prof__own(&prof__stream_owner); }
 PROF__FN void prof__stream_unlock(void) { prof__disown(&prof__stream_owner); }
 
-/* Records that are not written yet, of the oldest segment of t that has any. Done: they are the
-   segment's last. NULL: there is nothing. */
+/* Finds the records that are not written yet, of the oldest segment of t that has any. done: they
+   are the segment's last. NULL: there are none. */
 PROF__FN prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool *done) {
     prof__segment *g;
     prof__lock();
@@ -21677,6 +21680,7 @@ PROF__FN prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool
     return g;
 }
 
+/* Notes what was written of segment g, so that it does not come again. */
 PROF__FN void prof__stream_left(prof__segment *g, const prof__span *span) {
     prof__lock();
     g->flushed = g->begin + (span->at - g->begin);
@@ -21699,8 +21703,8 @@ PROF__FN bool prof__chrome_flush(struct prof__chrome_stream *c, prof__raw *w) {
     return !w->failed;
 }
 
-/* Zones of the piece of a stream that is being written: see prof_order. As many as fit half of what
-   the sink is handed at once. */
+/* Zones that prof_order holds back until their order is known: as many as fit half of what the sink
+   is handed at once. */
 enum { PROF__SHOWN = 32, PROF__SHOWN_BYTES = PROF__OUT_SIZE / 2 / PROF__SHOWN };
 static struct prof__shown {
     prof__item held[PROF__SHOWN];
@@ -21766,7 +21770,7 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
     return false;
 }
 
-/* What is left, the counts, what is in sums alone, and the end. */
+/* Ends the array: open zones, the counts, what is in sums alone. */
 PROF__FN void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     prof__out_open(&c->out, w->sink);
@@ -21781,8 +21785,8 @@ PROF__FN void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
     c->told = false;                     /* another window is another array */
 }
 
-/* What a reader must know before records: all of it now and then, else what is new. Counts are of
-   the session that was told last. */
+/* Tells what a reader must know before records: all of it now and then, else what is new. A reader
+   takes counts as those of the session told last. */
 PROF__FN void prof__stream_tell(prof__raw *w, prof__row *row) {
     uint32_t announced;
     uint64_t knot = prof__knot_last(&prof__trace).tick;
@@ -21835,8 +21839,9 @@ PROF__FN bool prof__stream_state(prof__raw *w, prof__state *t) {
     return true;
 }
 
-/* Ticks become times before the pair of readings after them is known. So that pair is foretold:
-   the last one lies ahead, where the clock's rate so far leads, and the next mends the error. */
+/* Ticks are made times before the readings of both clocks that follow them are known. So these are
+   foretold: the last pair lies ahead, where the clock's rate so far leads, and the next pair mends
+   its error. */
 PROF__FN void prof__stream_clock(struct prof_trace *s) {
     prof__knot now, first = prof__recorder.first_knot, a = { 0, 0 }, b = { 0, 0 };
     prof__scale ticks;
@@ -21951,8 +21956,8 @@ PROF__FN prof_result prof__stream_event(struct prof_trace *s, const prof_event *
     return w->failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
-/* What the sink does not take is lost, and counted: nothing keeps it. So is a launch that is told
-   by its time alone. */
+/* Events that the sink does not take are lost, and counted: nothing keeps them. So is a launch that
+   is told by its time alone. */
 PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t count) {
     struct prof_trace *s = &prof__trace;
     prof_result result = PROF_OK;
@@ -21979,7 +21984,7 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
     return ours ? result : PROF_ERROR_STATE;
 }
 
-/* Zones that prof_stop ended. */
+/* Tells the zones of a row that prof_stop ended. */
 PROF__FN void prof__raw_open_row(prof__raw *w, const prof__row *row) {
     prof__raw_open_head(w, row, row->stop_tick, row->open_count);
     for (uint32_t i = 0; i < row->open_count; i++) {
@@ -21990,7 +21995,7 @@ PROF__FN void prof__raw_open_row(prof__raw *w, const prof__row *row) {
     prof__raw_end(w);
 }
 
-/* After prof_stop: what is left, and what only now is known. */
+/* After prof_stop: writes what is left, and what is known only now. */
 PROF__FN void prof__stream_close(struct prof_trace *s) {
     prof__raw *w = &prof__raw_out;
     prof_stats stats;
@@ -22034,8 +22039,8 @@ PROF__FN bool prof__raw_told(const prof__raw *w, uint32_t number) {
     return number >= PROF__PUSHED ? number - PROF__PUSHED < w->names : number <= w->sites;
 }
 
-/* Tells of row, unless it was the last one. use: NULL, or where it shows that the row has become
-   another thread's meanwhile: false. */
+/* Tells row, unless it was the last one told. False: *use has changed meanwhile, so that the row
+   may be another thread's. */
 PROF__FN bool prof__dump_row(prof__raw *w, const prof__row *row, const uint32_t *use) {
     uint32_t used = use ? PROF__LOAD(*use) : 0, number = PROF__LOAD(row->number);
     if (w->row == number + 1) return true;
@@ -22054,8 +22059,8 @@ PROF__FN const prof__frame *prof__dump_frames(const prof__state *t, const prof__
     return *bottom < t->frames || top > PROF__LOAD(t->deepest) || top <= *bottom ? NULL : top;
 }
 
-/* Zones that are open in t now. Of one in sums those below the cut, which are of the timeline, and
-   what the innermost of them holds in sums. */
+/* Tells the zones that are open in t now. Of a thread in sums these are the ones below the cut,
+   which are of the timeline; in_sums: ticks in sums within the innermost of them. */
 PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__row *row,
                               uint32_t cut, uint64_t in_sums) {
     const prof__frame *bottom, *top = prof__dump_frames(t, &bottom);
@@ -22097,7 +22102,7 @@ PROF__FN PROF__RACES void prof__raw_sums_begin(prof__raw *w, uint32_t thread) {
     prof__raw_u64(w, s->open ? w->now.tick : s->stop_tick);
 }
 
-/* A row behind those of the block, or in another one. */
+/* Adds a row to the block of sums, or to another one where it is full. */
 PROF__FN void prof__raw_sum(prof__raw *w, uint32_t thread, const prof__tally *r) {
     uint32_t first = 0, end = PROF__BUCKETS, site = r->site >> 8;
     const uint64_t sums[] = { r->count, r->total, r->inner, r->least, r->most };
@@ -22116,7 +22121,7 @@ PROF__FN void prof__raw_sum(prof__raw *w, uint32_t thread, const prof__tally *r)
     w->words[PROF__RAW_HEAD + 1]++;
 }
 
-/* A row of one zone: of its name, or of all others where t would have none for it. */
+/* Adds a row of one zone: of its name, or of all others where t would have none for it. */
 PROF__FN PROF__RACES void prof__raw_sum_zone(prof__raw *w, const prof__state *t, uint32_t thread,
                                              uint32_t site_depth, uint64_t ticks,
                                              uint64_t within) {
@@ -22129,7 +22134,7 @@ PROF__FN PROF__RACES void prof__raw_sum_zone(prof__raw *w, const prof__state *t,
     prof__raw_sum(w, thread, &row);
 }
 
-/* Zones that are open and began in sums. */
+/* Adds the zones that are open and began in sums. */
 PROF__FN void prof__dump_sums_open(prof__raw *w, const prof__state *t, uint32_t thread,
                                    const prof__rest *rest) {
     const prof__frame *bottom, *top = prof__dump_frames(t, &bottom);
@@ -22142,7 +22147,7 @@ PROF__FN void prof__dump_sums_open(prof__raw *w, const prof__state *t, uint32_t 
     }
 }
 
-/* Zones of the timeline that ended and are still in the block: behind the last segment's. */
+/* Writes zones of the timeline that ended in sums: they come behind those of the last segment. */
 PROF__FN void prof__dump_ended(prof__raw *w, const prof__row *row, const prof__rest *rest) {
     const prof__segment *g = row ? PROF__ACQUIRE(row->first) : NULL, *next;
     prof__span span;
@@ -22160,8 +22165,7 @@ PROF__FN void prof__dump_ended(prof__raw *w, const prof__row *row, const prof__r
     }
 }
 
-/* The rows of t, and what is in its block; open: of a thread that records, zones that are open,
-   too. */
+/* Writes the sums of t: its rows, and what is in its block; if `open`, its open zones, too. */
 PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *rest, bool open) {
     const prof__row *row = PROF__ACQUIRE(t->row);
     uint32_t thread = row ? PROF__LOAD(row->number) : 0;
@@ -22198,8 +22202,8 @@ PROF__FN const prof__record *prof__dump_end(const prof__segment *g, const prof__
     return end ? end : cursor;
 }
 
-/* The records of a segment that its thread may be emptying at this moment: a block that was copied
-   while it did is not written. */
+/* Writes the records of a segment that its thread may be emptying at this moment: a block that was
+   copied while it did so is not written. */
 PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const prof__state *t,
                                  const prof__record *cursor) {
     uint32_t use = PROF__ACQUIRE(g->use);
@@ -22233,7 +22237,7 @@ PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
     }
 }
 
-/* PROF_MODE_TRACE: rows and segments are only ever added. */
+/* With PROF_MODE_TRACE rows and segments are only ever added. */
 PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace *s) {
     for (const prof__row *row = PROF__ACQUIRE(s->rows); row; row = PROF__ACQUIRE(row->next)) {
         const prof__state *of = row->cursor ? NULL : prof__used(NULL);
@@ -22259,7 +22263,7 @@ PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace 
         if (row->open_count) prof__raw_open_row(w, row);
 }
 
-/* A stream, or a ring: what is not among the records. */
+/* Writes what a stream or a ring has in sums, not in records. */
 PROF__FN PROF__RACES void prof__dump_rest(prof__raw *w, const struct prof_trace *s) {
     for (const prof__state *t = prof__any_sums(s) ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
         prof__rest rest;
@@ -22298,7 +22302,7 @@ PROF__FN void prof__dump(prof__raw *w, const struct prof_trace *s) {
     prof__dump_counts(w, s);
 }
 
-/* False: another thread is dumping, or the code that this signal interrupted. */
+/* False: another thread is dumping, or the code that this signal interrupted is. */
 PROF__FN bool prof__dump_claim(void) {
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
     return !__atomic_exchange_n(&prof__raw_busy, 1u, __ATOMIC_SEQ_CST);
@@ -22309,8 +22313,8 @@ PROF__FN bool prof__dump_claim(void) {
 #endif
 }
 
-/* No dump may begin until they are settled, and one that is under way ends; but when it does not
-   end in a good part of a second. */
+/* A window is about to open or close: until that is done no dump begins, and one that is under
+   way is waited for, but no longer than a good part of a second. */
 PROF__FN void prof__windows_unsettle(void) {
     PROF__STORE(prof__windows_settled, 0u);
     PROF__FENCE();
@@ -22323,7 +22327,7 @@ PROF__FN bool prof__dump_possible(const struct prof_trace *s) {
            (s->mode == PROF_MODE_TRACE || s->mode == PROF_MODE_RING);
 }
 
-/* own: of a session that asked for a stream, by itself. */
+/* own: the profiler itself dumps a session that asked for a stream and cannot have one. */
 PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
     const struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__raw_out;
@@ -22413,6 +22417,7 @@ PROF__FN uint64_t prof__raw_get64(const prof_raw *r, size_t i) {
     return prof__raw_get(r, i) | (uint64_t)prof__raw_get(r, i + 1) << 32;
 }
 
+/* A copy of a text that lasts as long as the session; NULL: no memory. */
 PROF__FN const char *prof__raw_keep(prof_raw *r, const char *text, size_t size) {
     char *p = r->text;
     if ((size_t)(r->text_end - p) <= size) return NULL;
@@ -22553,7 +22558,7 @@ PROF__FN prof__raw_named *prof__raw_name_of(prof_raw *r, const char *name) {
     return r->last_name = n;
 }
 
-/* Another dump of the session begins: what the one before told, it tells again. */
+/* Another dump of the session begins: it tells again what the one before told. */
 PROF__FN void prof__raw_sums_again(prof_raw *r) {
     for (prof__raw_named *n = r->first_name; n; n = n->next) {
         memset(&n->tally, 0, sizeof n->tally);
@@ -22561,7 +22566,7 @@ PROF__FN void prof__raw_sums_again(prof_raw *r) {
     }
 }
 
-/* Sums that calls can have, and that do not overflow with those before. */
+/* Can calls have these sums, and do they not overflow with those before? */
 PROF__FN bool prof__raw_sum_ok(const prof__tally *sums, const prof__tally *more) {
     const uint64_t most = (uint64_t)1 << 60, timed = more->count - more->untimed;
     uint64_t mean = timed ? more->total / timed : 0;
@@ -22571,7 +22576,7 @@ PROF__FN bool prof__raw_sum_ok(const prof__tally *sums, const prof__tally *more)
            sums->count + more->count < most && sums->total + more->total < most;
 }
 
-/* A row at `at`, of n buckets from the first on. */
+/* Reads a row at `at`, of n buckets from the first on. */
 PROF__FN void prof__raw_read_sum(prof_raw *r, size_t at, uint32_t first, uint32_t n) {
     uint32_t number = prof__raw_get(r, at);
     const char *name = number ? prof__raw_site_of(r, number)->name : "(others)";
@@ -22605,7 +22610,7 @@ PROF__FN void prof__raw_read_sums(prof_raw *r, size_t at, size_t end) {
     r->stats.bad_sums += rows;
 }
 
-/* Clocks that go on, at a rate that 64 bits can hold. */
+/* Do both clocks go on from a to b, at a rate that 64 bits can hold? */
 PROF__FN bool prof__raw_pair_ok(prof__knot a, prof__knot b) {
     return b.tick > a.tick && b.ns >= a.ns && (b.ns - a.ns) >> 20 <= b.tick - a.tick &&
            !(b.tick >> 62) && !(b.ns >> 62);
@@ -22622,7 +22627,7 @@ PROF__FN int64_t prof__raw_ns(prof_raw *r, uint64_t tick) {
     return PROF__MINUS(r->pair.ns, prof__rate_ns(r->pair.tick - tick, rate));
 }
 
-/* What converts ticks that are no time of day, as prof__sums_scale: ns = scale of ticks. */
+/* A span of ticks in ns, at the session's rate: see prof__sums_scale. */
 PROF__FN int64_t prof__raw_span_ns(const prof_raw *r, uint64_t ticks) {
     prof__knot zero = { 0, 0 }, whole = { 0, 0 };
     prof__scale k;
@@ -22658,7 +22663,8 @@ PROF__FN void prof__raw_hand_sums(prof_raw *r) {
     }
 }
 
-/* Is it another one than before? Then what that one had is handed on, and forgotten. */
+/* A session is told. If it is another than before, that one's sums are handed on, and it is
+   forgotten. */
 PROF__FN void prof__raw_session_is(prof_raw *r, uint32_t process, uint64_t tick, uint64_t wall_ns,
                                    uint32_t generation) {
     prof_raw_item item;
@@ -22725,7 +22731,7 @@ PROF__FN void prof__raw_read_thread(prof_raw *r, size_t at, size_t end) {
 
 /* ---- what zones carry ---- */
 
-/* Keeps an attribute until its zone ends. row: NULL: it has no room. */
+/* Keeps an attribute until its zone ends. row NULL: there is no room for one. */
 PROF__FN void prof__raw_push(prof_raw *r, prof__raw_row *row, const prof__item *i) {
     prof__raw_page *page = row ? row->page : NULL;
     r->stats.lost_details += !row;
@@ -22743,8 +22749,8 @@ PROF__FN void prof__raw_push(prof_raw *r, prof__raw_row *row, const prof__item *
     page->used += i->slots;
 }
 
-/* The attribute before *used of *page that lies no further out than depth, where they are set to;
-   NULL: there is none. */
+/* Goes back from *used of *page to the attribute before, and returns it. NULL: there is none, or it
+   is of a zone further out than depth. */
 PROF__FN const prof__record *prof__raw_before(prof__raw_page **page, uint32_t *used,
                                               uint32_t depth) {
     uint32_t i;
@@ -22759,7 +22765,7 @@ PROF__FN const prof__record *prof__raw_before(prof__raw_page **page, uint32_t *u
     return (*page)->slots + i;
 }
 
-/* What stands there is the thread's last attribute now; what is behind it stays until another is
+/* Forgets a thread's attributes from `used` of page on. They can still be read until another is
    kept. */
 PROF__FN void prof__raw_cut(prof_raw *r, prof__raw_row *row, prof__raw_page *page, uint32_t used) {
     while (row->page != page || (page && !used)) {
@@ -22772,7 +22778,7 @@ PROF__FN void prof__raw_cut(prof_raw *r, prof__raw_row *row, prof__raw_page *pag
     if (page) page->used = used;
 }
 
-/* Reads attributes of a zone, the last one first in the list. p: where to; NULL: only counted. */
+/* Reads attributes of a zone; heads has the last one first. p: where to; NULL: counts bytes. */
 PROF__FN prof__pending *prof__raw_decode(prof_raw *r, const prof__record *const *heads, uint32_t n,
                                          uint32_t depth, char *p) {
     prof__details *d = r->details;
@@ -22843,7 +22849,7 @@ PROF__FN void prof__raw_read_details(prof_raw *r, size_t at, size_t end) {
     prof__raw_hand(r, &item);
 }
 
-/* The next text of a block, at the end of those read before; NULL: there is none. */
+/* Moves the next text of a block to *to, behind those read before; NULL: there is none. */
 PROF__FN const char *prof__raw_read_text(prof_raw *r, size_t *at, size_t end, char **to) {
     size_t size = *at < end ? prof__raw_get(r, (*at)++) : SIZE_MAX;
     char *text = *to;
@@ -22855,7 +22861,7 @@ PROF__FN const char *prof__raw_read_text(prof_raw *r, size_t *at, size_t end, ch
     return text;
 }
 
-/* Its texts are moved over what was read before them, so that each ends with a 0. */
+/* An event's texts are moved over what was read before them, so that each ends with a 0. */
 PROF__FN void prof__raw_read_event(prof_raw *r, size_t at, size_t end) {
     prof_raw_item item;
     prof_extra x;
@@ -22913,7 +22919,7 @@ PROF__FN void prof__raw_hand_memory(prof_raw *r, uint32_t thread, const prof__it
     prof__raw_hand(r, &item);
 }
 
-/* What is no zone and no moment. */
+/* Hands on what is no zone and no moment. */
 PROF__FN void prof__raw_hand_detail(prof_raw *r, uint32_t thread, const prof__item *i) {
     prof_raw_item item;
     if (i->kind == PROF__MEMORY && i->slots == 4) {
@@ -22969,7 +22975,7 @@ PROF__FN void prof__raw_hand_item(prof_raw *r, prof__raw_row *row, uint32_t thre
     prof__raw_hand(r, item);
 }
 
-/* Where these records stand among the thread's: how many of them were there before. */
+/* How many of these records were read before? Counts the ones that are missing before them. */
 PROF__FN size_t prof__raw_known(prof_raw *r, prof__raw_row *row, uint64_t position, size_t count) {
     uint64_t known = row->position > position ? row->position - position : 0;
     if (row->position < position) {
@@ -23010,7 +23016,7 @@ PROF__FN void prof__raw_read_records(prof_raw *r, size_t at, size_t end) {
     }
 }
 
-/* They stand there from the outermost one on, and end the other way round. */
+/* Open zones stand in a block from the outermost one on; they end the other way round. */
 PROF__FN void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
     uint32_t thread;
     size_t count;
@@ -23028,7 +23034,7 @@ PROF__FN void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
     }
 }
 
-/* What the stream counted, by place. */
+/* Hands on what the stream counted, by place in its block. */
 PROF__FN void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool last) {
     prof_stats *s = &r->stats.counts;
     prof_raw_item item;
@@ -23066,7 +23072,7 @@ PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
 
 /* ---- a dump of @CORE: slots of all contexts, as they lie in its memory ---- */
 
-/* Whose they were nobody knows: each context may have a gap. */
+/* Slots are missing. Nobody knows whose they were: each context may have a gap. */
 PROF__FN void prof__raw_core_gap(prof_raw *r, uint64_t slots, uint32_t rows) {
     r->stats.missing_records += slots;
     r->core.missing += slots;
@@ -23076,7 +23082,7 @@ PROF__FN void prof__raw_core_gap(prof_raw *r, uint64_t slots, uint32_t rows) {
     }
 }
 
-/* The zone of a slot, which ended at that time, or is held to. */
+/* Hands on the zone of a slot. time: when it ended, or, if it is open, when the dump was made. */
 PROF__FN void prof__raw_core_zone(prof_raw *r, size_t at, uint64_t time, bool open) {
     uint32_t site_depth = prof__raw_get(r, at), number = site_depth >> 24;
     prof__raw_row *row = prof__raw_row_of(r, number);
@@ -23091,7 +23097,7 @@ PROF__FN void prof__raw_core_zone(prof_raw *r, size_t at, uint64_t time, bool op
     prof__raw_hand_item(r, row, number, &item);
 }
 
-/* time: before the first of them. known: so many were in a block before. */
+/* Reads slots. time: before the first of them. known: how many of them were read before. */
 PROF__FN void prof__raw_core_zones(prof_raw *r, size_t at, size_t end, uint64_t time,
                                    uint64_t known, bool open) {
     for (; at + 3 <= end; at += 3) {
@@ -23125,7 +23131,7 @@ PROF__FN void prof__raw_core_clock(prof_raw *r, uint64_t start, uint32_t rate, u
     r->knot_count = 0;
 }
 
-/* What of a part stands at its position; what lies before it and did not come is missing. */
+/* Reads slots of a part, from position on. Those before it that did not come are missing. */
 PROF__FN void prof__raw_core_part(prof_raw *r, uint32_t part, uint32_t position, uint32_t rows,
                                   uint64_t time, size_t at, size_t end) {
     bool open = part == PROF__CORE_OPEN;
@@ -23346,7 +23352,7 @@ PROF__FN void prof__raw_tell(prof__raw *w, prof__row *row) {
     if (prof__raw_thread(w, row)) row->announced = w->round;
 }
 
-/* As many records as fit. The recorder lets the ends wrap; a stream says when they do. */
+/* Copies as many records as fit. The recorder lets ends wrap; a clock record says when they do. */
 PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
     prof__cursor k = { span->at, span->end, span->base, 0 };
     prof__item i;
@@ -23389,7 +23395,7 @@ PROF__FN bool prof__raw_records(prof__raw *w, prof__state *t, prof__span *span) 
     return true;
 }
 
-/* What chunk g holds from flushed on. */
+/* Writes what chunk g holds from flushed on. */
 PROF__FN void prof__raw_chunk(prof__raw *w, prof__state *t, prof__segment *g) {
     prof__span span;
     span.at = g->flushed;
@@ -23401,7 +23407,7 @@ PROF__FN void prof__raw_chunk(prof__raw *w, prof__state *t, prof__segment *g) {
     g->position = span.base;
 }
 
-/* The zones still open, outermost first. */
+/* Tells the zones still open, outermost first. */
 PROF__FN void prof__raw_open(prof__raw *w, const prof__state *t) {
     uint32_t n = (uint32_t)prof__open_zones(t);
     if (!n) return;
@@ -23415,7 +23421,8 @@ PROF__FN void prof__raw_open(prof__raw *w, const prof__state *t) {
     w->zones += n;
 }
 
-/* Of a ring: all that ended, of which its reader takes off what is there. */
+/* Tells open zones, then counts. Of a ring all zones that ended are recorded: the reader takes off
+   those it has, and the others are overwritten. */
 PROF__FN void prof__raw_rest(prof__raw *w) {
     prof_stats stats = prof__counts_now(&prof__trace);
     uint64_t ended = w->zones + stats.overwritten;
@@ -23471,7 +23478,7 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_ring(void) {
     return &parts;
 }
 
-/* One that was streamed, or else a new one: what is left of the arena is for rows of tasks. */
+/* A chunk that was streamed, or else a new one: what is left of the arena is for rows of tasks. */
 PROF__FN void *prof__chunk_stream(void *state) {
     uintptr_t lock = prof__lock();
     prof__segment *g = prof__trace.free_chunks;
@@ -23537,7 +23544,7 @@ PROF__FN bool prof__chrome_sent(struct prof__chrome_stream *c) {
     return !c->out.failed;
 }
 
-/* The array's head, then the thread's name: each is there or comes again. */
+/* Writes the array's head, then the thread's name. What the sink does not take comes again. */
 PROF__FN bool prof__chrome_introduce(struct prof__chrome_stream *c, prof__row *row) {
     bool told = c->told;
     uint32_t announced = row->announced;
@@ -23597,10 +23604,10 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_chrome(prof_sink sink) {
 
 /* ---- @AGGREGATE: the sums of all threads, a row per name ----
 
-   The readers' end of @SUMS: the rows of threads, or of a target's contexts, become those of
-   names.
+   This room reads what @SUMS keeps: of the rows of threads it makes one row per name.
    - A snapshot may come at any time; each row is as it was at one moment.
-   - What finds no row is in "(others)": the totals are those of all zones. */
+   - Zones that find no row are in "(others)", so that the totals are those of all zones; a target
+     leaves them out, and counts them (not_kept). */
 
 #if PROF__BARE
 #  define prof__tally_calls prof__tally_count
@@ -23661,7 +23668,7 @@ PROF__FN prof__tally *prof__tally_of(uint32_t site) {
     return *place;
 }
 
-/* Under the lock. */
+/* Adds a zone to a row. Under the lock. */
 PROF__FN void prof__tally_add(prof__tally *r, uint64_t *inner, uint32_t bucket, uint64_t ticks) {
     prof__tally_changes++;
     r->histogram[bucket]++;
@@ -23706,7 +23713,7 @@ PROF__FN void prof__tally_chunk(prof__state *t) {
     while (prof__tally_next(t)) {}
 }
 
-/* A context has one chunk, which is emptied. */
+/* A context has one chunk. When it is full it is summed up, and used again. */
 PROF__FN void *prof__tally_chunk_again(void *state) {
     prof__state *t = (prof__state *)state;
     uintptr_t lock;
@@ -23718,7 +23725,7 @@ PROF__FN void *prof__tally_chunk_again(void *state) {
     return NULL;
 }
 
-/* Zones still open end now. */
+/* Ends the zones that are still open, and sums up all chunks. */
 PROF__FN void prof__tally_close(void) {
     for (prof__row *row = prof__trace.rows; row; row = row->next) {
         prof__state *t = prof__row_state(row);
@@ -23830,7 +23837,7 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
     }
 }
 
-/* Ticks that are no time of day, as ns: at the session's rate, or what is known of it so far. */
+/* Makes ns of a span of ticks: at the session's rate, or what is known of it so far. */
 PROF__FN prof__scale prof__sums_scale(const struct prof_trace *s) {
     prof__knot zero = { 0, 0 }, rate = { 1, 1 };
     if (s->clock == PROF_CLOCK_CPU) {
@@ -23844,7 +23851,7 @@ PROF__FN prof__scale prof__sums_scale(const struct prof_trace *s) {
     return prof__scale_between(zero, rate, 0);
 }
 
-/* The rows of one name, of all threads. */
+/* The average of a name, from the rows that threads have for it. */
 PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r) {
     prof__scale k = prof__sums_scale(s);
     prof_average a;
@@ -23890,8 +23897,9 @@ PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
     return prof__average_tallies(rows, rows ? max : 0, false);
 }
 
-/* Room for the rows of all names, for the table made of them, and for a copy of one block: of a
-   small arena half, at most 8,192 names; threads take theirs as they come. */
+/* Makes room for the rows of all names, for the table made of them, and for a copy of one block: a
+   quarter of the arena, of a small one half, for 8,192 names at most. Threads take theirs as they
+   come. */
 PROF__FN bool prof__merged_open(struct prof_trace *s) {
     size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, rows;
     size_t block = prof__sums_block(s->max_depth), most = PROF__MIN(gap / 64, 16384u);
@@ -23928,7 +23936,7 @@ enum {
     PROF__STORE_BATCH = 32, PROF__STORE_CALLS = 1024, PROF__STORE_TEXT = 1 << 20
 };
 
-/* Calls, ids or ends by correlation: number + 1. Two places for each, and one. */
+/* Finds calls, ids or ends by correlation: number + 1, in two places for each and one more. */
 typedef struct prof__store_table { uint32_t *index, places; } prof__store_table;
 
 struct prof__store_name { const char *source; uint32_t text; };
@@ -24014,7 +24022,7 @@ PROF_API PROF__QUIET void prof_store_begin(prof_store *s, uint64_t now) { s->win
 
 /* ---- names, threads, details ---- */
 
-/* A copy of s, cut as all names are; its offset. 0: no room. */
+/* Copies a text, cut as all names are, and returns its offset. 0: no room. */
 PROF__FN uint32_t prof__store_copy(prof_store *s, const char *text) {
     uint32_t at = s->text_used;
     size_t n;
@@ -24029,7 +24037,8 @@ PROF__FN uint32_t prof__store_copy(prof_store *s, const char *text) {
     return at;
 }
 
-/* Its address finds it, its bytes prove it: what is loaded again may reuse the address. */
+/* A name is found by its address, but its bytes must be the same: a library that is loaded again
+   may have another name there. */
 PROF_API PROF__QUIET uint32_t prof_store_name(prof_store *s, const char *name) {
     uint32_t i = (uint32_t)((uint64_t)(uintptr_t)name * 0x9e3779b97f4a7c15u >> 32);
     if (!name) return 0;
@@ -24061,7 +24070,8 @@ PROF_API PROF__QUIET const char *prof_store_text(prof_store *s, uint32_t name) {
     return s->text + s->demangled[i].to;
 }
 
-/* The last number is for threads that are too many. Systems number threads one after the other. */
+/* The last number is for all threads that find none. Ids often follow one another: hence the
+   product. */
 PROF_API PROF__QUIET uint32_t prof_store_thread(prof_store *s, uint32_t id) {
     uint32_t i = (id * 2654435761u >> 16) % PROF__STORE_THREADS, tries = 0;
     for (; s->threads[i] != id; i = (i + 1) % PROF__STORE_THREADS) {
@@ -24098,7 +24108,7 @@ PROF_API PROF__QUIET const void *prof_store_detail_at(const prof_store *s, uint3
     return i < s->detail_count ? s->end - (i + 1) * sizeof(prof_store_detail_head) : NULL;
 }
 
-/* A sum of products: they do not wait for one another. */
+/* A sum of products, as these do not wait for one another. */
 PROF__INLINE uint32_t prof__store_hash(const void *detail) {
     uint64_t word[sizeof(prof_store_detail_head) / 8], h = 0, odd = 0x9e3779b97f4a7c15u;
     memcpy(word, detail, sizeof word);
@@ -24107,7 +24117,7 @@ PROF__INLINE uint32_t prof__store_hash(const void *detail) {
     return (uint32_t)(h >> 32);
 }
 
-/* While the index is half full the same detail may be kept twice. */
+/* Once the index is half full the same detail may be kept twice. */
 PROF_API PROF__QUIET uint32_t prof_store_detail(prof_store *s, const void *d) {
     const size_t size = sizeof(prof_store_detail_head);
     uint32_t i;
@@ -24126,8 +24136,8 @@ PROF_API PROF__QUIET uint32_t prof_store_detail(prof_store *s, const void *d) {
 
 /* ---- records ---- */
 
-/* Is it of the session? Devices work their times out, so work may begin before its call: the judge
-   looks at that. */
+/* Is a record of the session? Devices compute their times, so that work may seem to begin before
+   its call: prof_store_judge looks at that. */
 PROF__INLINE bool prof__store_inside(prof_store *s, uint64_t start, uint32_t flags) {
     bool begun = s->window_start != UINT64_MAX;
     bool early = flags & PROF_STORE_WORK || !start || start >= s->window_start;
@@ -24199,7 +24209,7 @@ PROF_API PROF__QUIET prof_clock_pair prof_pair_clocks(bool (*read)(void *user, u
     return best;
 }
 
-/* When pairs are many every second one goes. */
+/* Keeps a pair. When there are too many every second one goes. */
 PROF_API PROF__QUIET void prof_store_pair(prof_store *s, prof_clock_pair pair) {
     uint64_t last = s->pair_count ? s->pairs[s->pair_count - 1].device_ns : 0;
     if (pair.device_ns <= last) return;
@@ -24243,8 +24253,8 @@ PROF__INLINE uint32_t *prof__store_place(const prof_store *s, const prof__store_
     return t->index + i;
 }
 
-/* Of the records with this flag, in memory at *at, which moves on: behind the records, and
-   prof__store_fits has kept room for all tables. An outer call stands for the one in it. */
+/* Makes the table of the records with this flag in the memory at *at, behind the records, and moves
+   *at on. prof__store_fits has kept room for all tables. An outer call stands for the one in it. */
 PROF__FN prof__store_table prof__store_table_of(prof_store *s, uint32_t flag, char **at) {
     const prof_store_record *r = (const prof_store_record *)(const void *)s->base;
     const uint32_t mask = flag | PROF_STORE_LEFT_OUT;
@@ -24271,8 +24281,8 @@ PROF__FN const prof_store_record *prof__store_other(const prof_store *s, const p
     return place ? (const prof_store_record *)(const void *)s->base + place - 1 : NULL;
 }
 
-/* A record without a time, or with one that is none of the session at all: part of the records may
-   follow another clock. */
+/* Leaves out a record that has no time, or one that is not the session's at all: some of the
+   records may follow another clock. */
 PROF__FN void prof__store_judge_time(prof_store *s, prof_store_record *r) {
     const uint64_t second = 1000000000;
     uint64_t end = r->start + prof__store_duration(r);
@@ -24285,7 +24295,7 @@ PROF__FN void prof__store_judge_time(prof_store *s, prof_store_record *r) {
     prof__store_leave(s, r);
 }
 
-/* Work without its call, from before the session's start, is not the session's. */
+/* There is work without its call. If it began before the session it is not the session's. */
 PROF__FN void prof__store_judge_work(prof_store *s, prof_store_record *r) {
     if (!r->start || r->start >= s->window_start) {
         s->stats.no_launch++;
@@ -24345,8 +24355,9 @@ PROF__FN const char **prof__store_shared(prof_store *s, const prof_store_record 
         ? &s->of_call[(r->flags & PROF_STORE_INNER) != 0][number] : NULL;
 }
 
-/* The last event of the batch gets its arguments: *text, or args, which are that from now on if
-   there is room. Else they are its own, behind the correlation, which stands before them. */
+/* Gives the last event of the batch its arguments: *text, which it shares with others, or args,
+   which are shared from now on if there is room. Else they are its own, and stand behind its
+   correlation. */
 PROF__FN void prof__store_args(prof_store *s, const char *args, const char **text) {
     prof_extra *x = s->extras + s->count - 1;
     size_t size = strlen(args) + 1;
@@ -24377,7 +24388,7 @@ PROF__FN void prof__store_link(prof_store *s, const prof_store_record *r, prof_e
     x->has |= PROF_HAS_LINK;
 }
 
-/* Ids of stores for other types of devices than CUDA do not meet its. */
+/* The id of a correlation. Those of other types of devices do not meet those of CUDA. */
 PROF__FN int64_t prof__store_id(const prof_store *s, uint32_t correlation) {
     uint64_t type = s->desc.device_type;
     return (int64_t)(correlation | (type > PROF_DEVICE_CUDA && correlation ? type << 32 : 0));
@@ -24393,7 +24404,7 @@ PROF__FN void prof__store_end(const prof_store *s, const prof_store_record *r, p
     e->end_ns = PROF__MAX(end ? prof_store_session_ns(s, end->start) : stop_ns, e->start_ns);
 }
 
-/* The event of a record, if it has one, at the end of the batch. */
+/* Makes the event of a record, if it has one, at the end of the batch. */
 PROF__FN void prof__store_hand(prof_store *s, const prof_store_record *r) {
     const prof_store_record *id = prof__store_other(s, &s->ids, r);
     prof_event *e = s->events + s->count;
@@ -24427,7 +24438,7 @@ PROF__FN void prof__store_hand(prof_store *s, const prof_store_record *r) {
     if (s->count == PROF__STORE_BATCH) prof__store_send(s);
 }
 
-/* Arguments that many have lie behind the tables. */
+/* Opens the memory for arguments that many events share, behind the tables. */
 PROF__FN void prof__store_share_open(prof_store *s, bool kept) {
     size_t size = s->detail_count * sizeof *s->of_detail;
     s->of_detail = kept ? (const char **)prof_store_take(s, size) : NULL;
