@@ -423,7 +423,7 @@ within 160000 "$prof" analyze -f csv works.raw >paths 2>/dev/null
 try record_analyze_in_memory grep -q '^0,,gemm,200,' paths
 [ -n "${ALL:-}" ] && launches=300000 || launches=30000
 PROF_TRACE=launches.raw ./program . 0 ${ALL:+many_}launches >stdout 2>stderr
-within 140000 "$prof" report -f csv launches.raw >paths 2>/dev/null
+within 180000 "$prof" report -f csv launches.raw >paths 2>/dev/null
 try record_launches_in_memory grep -q "^\"launcher\",$launches," paths
 within 150000 "$prof" validate launches.raw >paths 2>/dev/null
 try record_validate_launches_in_memory grep -q ': 0 errors' paths
