@@ -2783,10 +2783,10 @@ PROF__ONE
 
 /* ---- @PLATFORM: clock, threads, files, locks ----
 
-   What systems, compilers and chips do differently; behind it all rooms are alike but for
-   PROF__BARE. One lock keeps what threads share: "under the lock" in other comments is this one.
+   This room hides most of what systems, compilers and chips do differently. One lock guards what
+   threads share: "under the lock" in other comments is this one.
    - It is held for moments; where a signal handler may come by it is asked for by
-     prof__lock_briefly, which may fail. Who holds something for long has prof__own. */
+     prof__lock_briefly, which may fail. What is held for longer is held by prof__own. */
 
 #if !PROF__BARE
 #  include <errno.h>
@@ -2827,7 +2827,7 @@ PROF__ONE
 #  include <stdlib.h>
 #endif
 #if PROF__STB == 1
-/* A copy of one's own, under other names: the program may include stb_sprintf.h too, later. */
+/* A copy of stb_sprintf under other names: the program may include stb_sprintf.h later, too. */
 #  pragma push_macro("STB_SPRINTF_IMPLEMENTATION")
 #  pragma push_macro("STB_SPRINTF_STATIC")
 #  pragma push_macro("STB_SPRINTF_NOFLOAT")
@@ -2955,7 +2955,7 @@ extern "C" {
 #  pragma GCC diagnostic push
 #  pragma GCC diagnostic ignored "-Wdeclaration-after-statement"   /* this is C99 */
 #endif
-#pragma push_macro("slots")              /* Qt's */
+#pragma push_macro("slots")              /* a macro of Qt */
 #undef slots
 
 #define PROF__FN static PROF__QUIET
@@ -2974,7 +2974,8 @@ extern "C" {
 #define PROF__MAX_NAME 4095
 #define PROF__LEVELS (PROF__BARE ? 33 : 256)   /* more than zones can be open */
 #define PROF__NEVER UINT32_MAX           /* an epoch no clock reaches: forces the slow path */
-/* Defences that nothing reaches: what must hold, what cannot be. make coverage takes their word. */
+/* Conditions that always hold, or cannot: one of their branches is never taken. make coverage takes
+   them for granted. */
 #ifdef PROF__COVERAGE
 #  define PROF__ALWAYS(x) true
 #  define PROF__CANNOT(x) false
@@ -2982,8 +2983,9 @@ extern "C" {
 #  define PROF__ALWAYS(x) (x)
 #  define PROF__CANNOT(x) (x)
 #endif
-/* What always holds in a room. Compiled only with PROF_ASSERTS, as tests, fuzzing and stress are:
-   there one that fails tells where and ends the program. Not in inline code: that is the user's. */
+/* What always holds in a room. It is compiled only with PROF_ASSERTS, as tests, fuzzing and stress
+   are; one that fails tells where it stands, and ends the program. Inline code has none: that is
+   compiled with the user's. */
 #if !defined(PROF_ASSERTS) || defined(PROF__COVERAGE)
 #  define PROF__ASSERT(x) ((void)0)
 #elif __STDC_HOSTED__
@@ -3028,8 +3030,8 @@ static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0
 #  endif
 #endif
 
-/* Atomics. Without the compiler's (tcc): x86 stores are in order and volatile keeps them so; read-
-   modify-write happens under the lock only, which is then the OS's. */
+/* Atomic accesses. A compiler that has none (tcc) makes plain ones, which x86 keeps in order; a
+   change that must not be lost is then under the lock, which is the OS's. */
 #if !PROF__BARE && !PROF__FAST && (defined(__GNUC__) || defined(__clang__)) && \
     !defined(__TINYC__)
 #  define PROF__LOAD(p)       __atomic_load_n(&(p), __ATOMIC_RELAXED)
@@ -3204,7 +3206,7 @@ PROF__INLINE uint32_t prof__clock(void) {
 #endif
 }
 
-/* Sets the clock going; false: someone uses it for less. */
+/* Starts the chip's clock; false: there is none, or the program uses it with a shorter period. */
 PROF__FN bool prof__clock_open(void) {
 #if defined(PROF_NOW) || defined(__riscv)
     return true;
@@ -3237,9 +3239,10 @@ PROF__FN bool prof__clock_runs(uint32_t before) {
 #endif
 }
 
-/* Who records. On Cortex-M each exception is a context of its own, by its number: what interrupts
-   it has another, so nothing needs to be kept out. Elsewhere PROF_LOCK() keeps interrupts out of
-   the few instructions of a begin or an end, and all are one context. */
+/* Contexts are what records. On Cortex-M each exception is a context of its own, by its number:
+   what interrupts it is another one, so that nothing needs to be kept out. Elsewhere interrupts are
+   kept out of the few instructions of a begin or an end, and all code is one context, unless
+   PROF_CONTEXT() tells contexts apart. */
 #if !defined(PROF_CONTEXT) && PROF__CORTEX_M && !defined(PROF_LOCK)
 #  define PROF__BY_IPSR 1
 #  define PROF__CONTEXTS_POSSIBLE (PROF__CORTEX_M == 2 ? 512 : 48)
@@ -3303,7 +3306,7 @@ PROF__INLINE uint32_t prof__context_index(void) {
 #  define PROF__THUMB2 0
 #endif
 
-/* The mask of the slow path, and without contexts of the hot one too. */
+/* Masks interrupts: on the slow path, and, where there are no contexts, on the hot one, too. */
 PROF__INLINE uintptr_t prof__mask(void) {
 #if defined(PROF_LOCK)
     return (uintptr_t)PROF_LOCK();
@@ -3339,8 +3342,8 @@ PROF__INLINE void prof__unmask(uintptr_t state) {
 #  define PROF__HOT_UNMASK(state) ((void)(state))
 #endif
 
-/* For what contexts share: a few instructions at a time. Where two may have one number, the whole
-   slow path is held instead: see prof__keep_out. */
+/* The lock of what contexts share, for a few instructions at a time. Where two contexts may have
+   one number the whole slow path is masked instead: see prof__keep_out. */
 #if PROF__BY_IPSR
 #  define prof__lock() prof__mask()
 #  define prof__unlock(state) prof__unmask(state)
@@ -3357,7 +3360,7 @@ PROF__INLINE void prof__unmask(uintptr_t state) {
 #  define PROF__BARRIER_WITH(value) ((void)0)
 #endif
 #else
-/* Strict C (-std=c99) hides these from the system's headers; they are there all the same. */
+/* Strict C (-std=c99) hides these declarations of the system's headers; the functions are there. */
 #if !defined(_WIN32) && !defined(CLOCK_MONOTONIC) && !defined(__cplusplus)
 struct prof__timespec { time_t tv_sec; long tv_nsec; };
 extern int clock_gettime(int clock, struct prof__timespec *t);
@@ -3397,7 +3400,7 @@ extern int ftruncate(int file, off_t size);
 #  define PROF__KEEPER 0
 #endif
 
-/* 0: it cannot be read. */
+/* The system's monotonic clock, in ns; 0: it cannot be read. */
 PROF__FN uint64_t prof__os_now(void) {
 #if defined(_WIN32)
     LARGE_INTEGER count, rate;
@@ -3442,7 +3445,7 @@ PROF__FN uint64_t prof__os_thread_id(void) {
 }
 
 #if !defined(_WIN32)
-static uint32_t prof__process;           /* known, for one that shares this memory asks too; or 0 */
+static uint32_t prof__process;           /* its id, as the keeper asks for it, too; or 0 */
 #endif
 PROF__FN uint32_t prof__process_id(void) {
 #if defined(_WIN32)
@@ -5354,7 +5357,7 @@ PROF__FN const prof_site *prof__group_place(const prof_averages_desc *by, const 
    - Each record takes at least one slot, so that a reader always gets on.
    - A kind that a later version wrote is passed by whole. */
 
-/* Third word of a long record: kind << 8 | how many 12-byte slots follow the first. */
+/* The third word of a long record is kind << 8 | how many 12-byte slots follow the first. */
 enum {
     PROF__KIND = 0xffff00,               /* site numbers from here on are kinds */
     PROF__CLOCK,                         /* {epoch, 0}: upper half of the ends that follow */
@@ -5394,9 +5397,9 @@ PROF__INLINE uint64_t prof__record_get(const prof__record *c) {
 
 PROF__FN void prof__clock_back(void);
 
-/* The end of a zone's record, whole. Half a turn back: its clock record was displaced.
-   Freestanding: the first such time after the one before it; more than half a wrap: the clock went
-   back. */
+/* The whole end of a zone's record. Where it is half a turn back its clock record was displaced.
+   Freestanding: the first time of this lower half after the end before; where that is more than
+   half a wrap later the clock went back. */
 PROF__EAGER uint64_t prof__cursor_end(prof__cursor *k, uint32_t end) {
     if (PROF__BARE) {
         uint32_t step = end - (uint32_t)k->base;
@@ -5448,7 +5451,7 @@ PROF__FN void prof__next_long(prof__cursor *k, prof__item *i) {
     }
 }
 
-/* The next record; false: there is none. */
+/* Reads the next record; false: there is none. */
 PROF__EAGER bool prof__next(prof__cursor *k, prof__item *i) {
     const prof__record *c = k->at;
     if (c >= k->end) return false;
@@ -9470,8 +9473,9 @@ PROF_API PROF__QUIET void prof_task_gone(uint32_t number) {
 
 /* ---- @PRINTF: names and texts by a format: stb_sprintf, or the C library where it is not ----
 
-   Who gives a format gives it here; prof.h's own texts are made in @TEXT.
-   - What does not fit is cut at its end, and counted. */
+   Names and texts that the program gives by a format are made here, and short texts of prof.h
+   itself; what is written to sinks is made in @TEXT.
+   - A text that does not fit is cut at its end; what the program gave is counted then. */
 
 #if PROF__STB || !PROF__BARE
 #if PROF__STB == 2
@@ -9505,7 +9509,7 @@ PROF_API PROF__QUIET size_t prof_format_text(char *buf, size_t size, const char 
     return strlen(buf);
 }
 
-/* The arguments behind format, into the array text; what is done when they are cut. */
+/* Formats the arguments behind format into the array text; when_cut is done where that is cut. */
 #define PROF__PRINT(text, format, when_cut) \
     do { \
         va_list list; \
