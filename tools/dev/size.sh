@@ -209,12 +209,12 @@ measure() {   # TARGET ZONE-LIMIT FULL-LIMIT
     link "$target" $out/program $out/library.o -DPART=EMPTY
     empty=$(flash $out/program)
     part record_text RECORD 0
-    part recorder_text RECORDER 900
+    part recorder_text RECORDER 1700
     part moments_text MOMENTS 0
     part dump_text DUMP 0
     part raw_text RAW 0
     part chrome_text CHROME_ARRAY 4096
-    part aggregate_text AGGREGATE 8192
+    part aggregate_text AGGREGATE 7744
     part table_text TABLE 0
     part trace_text CHROME 0
     part stacks_text STACKS 0
