@@ -213,7 +213,7 @@ measure() {   # TARGET ZONE-LIMIT FULL-LIMIT
     part moments_text MOMENTS 0
     part dump_text DUMP 0
     part raw_text RAW 0
-    part chrome_text CHROME_ARRAY 4096
+    part chrome_text CHROME_ARRAY 5400
     part aggregate_text AGGREGATE 7744
     part table_text TABLE 0
     part trace_text CHROME 0
