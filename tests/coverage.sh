@@ -37,7 +37,7 @@ job() {   # NAME
     begin=$(date +%s)
     mkdir -p "$out"
     case $1 in
-    *.sh) POSITIONS=3 CPU_LIMIT=100 PROF=$out/prof REPLAY=$out/replay CC=$out/cc TESTS_OUT=build/coverage \
+    *.sh) TEST_SAMPLE=8 POSITIONS=3 CPU_LIMIT=100 PROF=$out/prof REPLAY=$out/replay CC=$out/cc TESTS_OUT=build/coverage \
         sh "$(find tests -name "$1")" ;;
     *) program "${1%.c}" ;;
     esac >"$out/${1%.*}.log" 2>&1
