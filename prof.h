@@ -7945,16 +7945,20 @@ PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
     return NULL;
 }
 
-/* Gives the calling thread a state in the open generation. */
-PROF__FN prof__state *prof__attach(prof__slot *slot) {
+/* Gives the calling thread a state in the open generation. refused: see prof__state_or. */
+PROF__FN prof__state *prof__attach(prof__slot *slot, uint32_t *refused) {
     prof__state *t = NULL;
     prof__hot *hot = slot->hot;
+    uint32_t on;
     if (!prof__lock_briefly()) {
         PROF__COUNT(prof__loose.dropped_busy);
+        *refused = PROF__LOAD(prof__on);
         return NULL;
     }
     if (hot != &prof__nowhere) prof__state_give(slot, (prof__state *)(void *)hot);
-    if (PROF__LOAD(prof__on)) t = prof__state_take(slot->stale, 0);   /* else prof_toggle came */
+    on = PROF__LOAD(prof__on);
+    if (on) t = prof__state_take(slot->stale, 0);         /* else prof_toggle came */
+    if (!t && PROF__LOAD(prof__on) == on) *refused = on;   /* else it was not counted */
     prof__unlock();
     if (!t) return NULL;
     prof__at_thread_exit();
@@ -7964,20 +7968,28 @@ PROF__FN prof__state *prof__attach(prof__slot *slot) {
     return t;
 }
 
-/* This thread's state in the open generation; made if need be. */
-PROF__FN prof__state *prof__state_here(prof__slot *slot) {
+/* This thread's state in the open generation, made if need be. refused: the generation in which
+   there was none to be had, which is counted; 0 where nothing is recorded, which is no drop. */
+PROF__FN prof__state *prof__state_or(prof__slot *slot, uint32_t *refused) {
     uint32_t on = PROF__LOAD(prof__on);
     prof__state *t;
+    *refused = 0;
     if (!on) return NULL;
     if (slot->generation == on) return prof__slot_state(slot);
     if (!prof__enter(slot)) {
         PROF__COUNT(prof__loose.dropped_busy);
+        *refused = on;
         return NULL;
     }
     t = slot->generation == on ? prof__slot_state(slot)   /* by a signal handler, just now */
-                               : prof__attach(slot);
+                               : prof__attach(slot, refused);
     prof__leave(slot);
     return t;
+}
+
+PROF__FN prof__state *prof__state_here(prof__slot *slot) {
+    uint32_t refused;
+    return prof__state_or(slot, &refused);
 }
 
 /* A call that begins a zone: from where, and the frame pointer there (its own frame may be gone
@@ -8126,22 +8138,25 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     return f + 1;
 }
 
-/* The begins that a thread dropped in this generation while it had no state. Ends of older ones are
+/* The begins that a thread dropped in a generation while it had no state. Ends of older ones are
    ends of nothing that this session knows. */
-PROF__FN uint32_t *prof__skipped_here(prof__slot *slot) {
-    uint32_t on = PROF__LOAD(prof__on);
+PROF__FN uint32_t *prof__skipped_in(prof__slot *slot, uint32_t on) {
     if (slot->skipped_in != on) slot->skipped = 0;
     slot->skipped_in = on;
     return &slot->skipped;
 }
 
-/* Counts a begin that is dropped, so that its end ends nothing: by a thread without a state, or by
+PROF__FN uint32_t *prof__skipped_here(prof__slot *slot) {
+    return prof__skipped_in(slot, PROF__LOAD(prof__on));
+}
+
+/* Counts a begin that generation on dropped, so that its end ends nothing: by a thread without a state, or by
    a signal handler that interrupted the slow path. At the first and the last instructions of the
    slow path the hot path is still open; the handler's end must not take it, so it is shut. */
-PROF__FN void prof__skip_here(prof__slot *slot, bool token) {
+PROF__FN void prof__skip_in(prof__slot *slot, uint32_t on, bool token) {
     if (token) return;
     if (!slot->busy) {
-        ++*prof__skipped_here(slot);
+        ++*prof__skipped_in(slot, on);
         return;
     }
     slot->busy++;
@@ -8154,7 +8169,7 @@ PROF__FN prof__frame *prof__begin_site(uint32_t site, bool token, prof__entry_fr
     prof__frame *opened;
     if (!prof__enter(slot)) {
         PROF__COUNT(prof__loose.dropped_busy);
-        prof__skip_here(slot, token);
+        prof__skip_in(slot, PROF__LOAD(prof__on), token);
         return NULL;
     }
     prof__deep_check(prof__slot_state(slot));
@@ -8202,11 +8217,13 @@ PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
     return id;
 }
 
-/* This thread's state; NULL and the begin counted when there is none. */
+/* This thread's state; NULL and the begin counted when there is none. What recording begins behind
+   is not skipped, even if it has begun by now: no drop stands for its end. */
 PROF__FN prof__state *prof__state_to_begin(bool token) {
     prof__slot *slot = prof__slot_get();
-    prof__state *t = prof__state_here(slot);
-    if (!t && PROF__LOAD(prof__on)) prof__skip_here(slot, token);
+    uint32_t refused;
+    prof__state *t = prof__state_or(slot, &refused);
+    if (refused) prof__skip_in(slot, refused, token);
     return t;
 }
 
