@@ -8150,9 +8150,10 @@ PROF__FN uint32_t *prof__skipped_here(prof__slot *slot) {
     return prof__skipped_in(slot, PROF__LOAD(prof__on));
 }
 
-/* Counts a begin that generation on dropped, so that its end ends nothing: by a thread without a state, or by
-   a signal handler that interrupted the slow path. At the first and the last instructions of the
-   slow path the hot path is still open; the handler's end must not take it, so it is shut. */
+/* Counts a begin that generation on dropped, so that its end ends nothing: by a thread without a
+   state, or by a signal handler that interrupted the slow path. At the first and the last
+   instructions of the slow path the hot path is still open; the handler's end must not take it, so
+   it is shut. */
 PROF__FN void prof__skip_in(prof__slot *slot, uint32_t on, bool token) {
     if (token) return;
     if (!slot->busy) {

@@ -3,9 +3,8 @@
 
 #define PROF_IMPLEMENTATION
 #include "../../prof.h"
+#include "../inside.h"
 
 uint64_t step_ticks;
-bool inside_try_lock(void);
-void inside_unlock(void);
 bool inside_try_lock(void) { return prof__try_lock(); }
 void inside_unlock(void) { prof__unlock(); }

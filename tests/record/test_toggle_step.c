@@ -17,7 +17,7 @@ static void test_toggle_step(void) { SKIP(STEP_WHY); }
 static uint64_t memory[(64 << 10) / 8];
 static uint32_t was_on;
 static long pause_of;                    /* instructions */
-static bool locked;                      /* the begin has the lock: it has seen that recording is on */
+static bool locked;                      /* the begin has the lock: it saw that recording is on */
 
 /* Who toggles holds the lock meanwhile. */
 static void toggles(void) {
