@@ -135,16 +135,6 @@
 
 #define PROF_VERSION "0.2.0"
 
-#if defined(PROF_FREESTANDING) || (defined(__STDC_HOSTED__) && __STDC_HOSTED__ == 0)
-#  define PROF__BARE 1                  /* no C library, no OS: see @TARGET */
-#else
-#  define PROF__BARE 0
-#  undef PROF_NAMES_IN_ELF               /* here they are in the program */
-#  if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && !defined(__linux__)
-#    error "prof.h on a microcontroller: -ffreestanding, or PROF_FREESTANDING in every file"
-#  endif
-#endif
-
 #ifdef PROF_STATIC
 #  undef PROF_API
 #  define PROF_API static
@@ -154,6 +144,40 @@
 #else
 #  define PROF_API extern
 #  define PROF__DATA extern
+#endif
+
+/* The port: hosted, or bare, which is freestanding: no C library, no OS. See @TARGET.
+   PROF__PORT_LABEL: what must be the same in every file; see PROF__LABEL.
+   PROF__FAST: the hot path is inline where the compiler has TLS, atomics and a CPU clock; else it
+   is a call. */
+#if defined(PROF_FREESTANDING) || (defined(__STDC_HOSTED__) && __STDC_HOSTED__ == 0)
+#  define PROF__BARE 1
+#  define PROF__FAST 0
+#  ifdef PROF_CORE                       /* the implementation alone reads PROF_NOW */
+#    define PROF__PORT_LABEL "_without_PROF_NOW_freestanding_core"
+#  else
+#    define PROF__PORT_LABEL "_without_PROF_NOW_freestanding"
+#  endif
+#else
+#  define PROF__BARE 0
+#  if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__) && \
+    !(defined(_WIN32) && defined(PROF__SHARED)) && \
+    (defined(PROF_NOW) || defined(__x86_64__) || defined(__i386__) || defined(__aarch64__))
+#    define PROF__FAST 1
+#  else
+#    define PROF__FAST 0
+#  endif
+#  ifdef PROF_NOW
+#    define PROF__PORT_LABEL "_with_PROF_NOW"
+#  else
+#    define PROF__PORT_LABEL "_without_PROF_NOW"
+#  endif
+#  undef PROF_NAMES_IN_ELF               /* here they are in the program */
+#  if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && !defined(__linux__)
+#    error "prof.h on a microcontroller: -ffreestanding, or PROF_FREESTANDING in every file"
+#  elif defined(PROF_CORE)
+#    error "prof.h: PROF_CORE is freestanding: -ffreestanding, or PROF_FREESTANDING in every file"
+#  endif
 #endif
 
 /* stb_sprintf: 2: the program has included it, 1: its header is there, 0: it is not. */
@@ -792,28 +816,6 @@ typedef struct prof_chrome_desc {
    chip's clock stands. */
 PROF_API prof_result prof_start(const prof_desc *desc);
 
-#if !PROF__BARE
-/* What a warm-up step does, apart from a schedule: checks desc, takes the arena and touches its
-   memory, lets devices prepare. Nothing is recorded until prof_start(NULL), which opens this
-   session and then costs little. Errors are those of prof_start; PROF_ERROR_INVALID also where desc
-   has a schedule. Until then prof_start(desc) says PROF_ERROR_STATE, prof_step does nothing, and
-   prof_stop ends it with an empty trace. PyTorch: prepare_trace(), then start_trace() */
-PROF_API prof_result prof_prepare(const prof_desc *desc);
-
-/* For programs that are profiled when the environment asks for it: with PROF_TRACE=FILE these are
-   prof_start(desc), and prof_stop and prof_save_chrome to FILE, whose %p is the process id; without
-   they do nothing. Call them in main(), or where a session would be; prof record sets PROF_TRACE.
-   FILE.raw is a raw stream that is written as it comes (FILE.json where a stream cannot have what
-   desc asks for). A process that ends without prof_stop_env has its trace all the same, whole up to
-   then: Linux: whatever way it ends, by a process beside it that shares its memory; elsewhere by
-   exit. A child of fork records into a file of its own, where the name has %p. Other variables
-   choose the mode, the memory and what is recorded: see tools/README.md.
-   Errors are those of these calls, of a variable (PROF_ERROR_INVALID: prof_strerror says which), of
-   the file of a stream; prof_stop_env: PROF_OK also where nothing was started. */
-PROF_API prof_result prof_start_env(const prof_desc *desc);
-PROF_API prof_result prof_stop_env(void);
-#endif
-
 /* Closes the session; zones still open end now. NULL only when no session was open (or in one of
    its callbacks). The trace holds the last window; an open one goes to on_trace_ready first.
    Threads may go on marking zones: they are not recorded. */
@@ -839,12 +841,6 @@ PROF_API prof_result prof_toggle(uint32_t activities, bool enable);
    PROF_ERROR_INVALID: no name, or activity is not one bit above PROF_ACTIVITY_CPU. */
 PROF_API prof_result prof_add_device(const prof_device_desc *device);
 
-#if !PROF__BARE
-/* The session as it is now, copied to *session. Any thread, a device's callbacks too; not in a
-   signal handler. */
-PROF_API void prof_session_info(prof_session *session);
-#endif
-
 /* The activities that desc.activities may ask for. PyTorch: supported_activities() */
 PROF_API uint32_t prof_supported_activities(void);
 
@@ -869,13 +865,6 @@ PROF_API size_t prof_arena_size(const prof_desc *desc);
 /* The session's clock: ns since its start, in a stream as its zones have them. Any thread. 0 when
    none is open. */
 PROF_API int64_t prof_now(void);
-
-#if !PROF__BARE
-/* The OS's steady clock, which device runtimes read too (CLOCK_MONOTONIC, QueryPerformanceCounter),
-   in ns; it needs no session. prof_session.start_ns is by it. Any thread, also in a signal handler.
-   0: it cannot be read. */
-PROF_API int64_t prof_os_now(void);
-#endif
 
 /* Freestanding: sees that a 32-bit clock wraps. Call it at least once each half wrap, say from a
    timer's interrupt, where zones may be open or contexts silent for longer. Once called, go on
@@ -906,11 +895,6 @@ PROF_API void prof_push_f(const char *format, ...) PROF__PRINTF(1, 2);
 PROF_API void prof_instant(const char *name);
 PROF_API void prof_instant_f(const char *format, ...) PROF__PRINTF(1, 2);
 PROF_API void prof_counter(const char *name, int64_t value);
-#if !PROF__BARE
-/* The same with a fraction: as many digits as it takes to read the same number back. NaN and the
-   infinities show as null. Not freestanding: give it in thousandths to prof_counter there. */
-PROF_API void prof_counter_f(const char *name, double value);
-#endif
 
 /* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. From an idle
    loop, or a thread of its own that rests in between: a millisecond is a good rest, while without
@@ -963,9 +947,46 @@ PROF_API void prof_thread_end(void);
 PROF_API void prof_task_in(uint32_t number, const char *name);
 PROF_API void prof_task_gone(uint32_t number);
 #else
-/* There each task is a thread, or a prof_context_switch. */
+/* Hosted builds alone have what follows. There each task is a thread, or a prof_context_switch. */
 #  define prof_task_in(number, name) ((void)(number), (void)(name))
 #  define prof_task_gone(number) ((void)(number))
+
+/* ---- more of a session ---- */
+
+/* What a warm-up step does, apart from a schedule: checks desc, takes the arena and touches its
+   memory, lets devices prepare. Nothing is recorded until prof_start(NULL), which opens this
+   session and then costs little. Errors are those of prof_start; PROF_ERROR_INVALID also where desc
+   has a schedule. Until then prof_start(desc) says PROF_ERROR_STATE, prof_step does nothing, and
+   prof_stop ends it with an empty trace. PyTorch: prepare_trace(), then start_trace() */
+PROF_API prof_result prof_prepare(const prof_desc *desc);
+
+/* For programs that are profiled when the environment asks for it: with PROF_TRACE=FILE these are
+   prof_start(desc), and prof_stop and prof_save_chrome to FILE, whose %p is the process id; without
+   they do nothing. Call them in main(), or where a session would be; prof record sets PROF_TRACE.
+   FILE.raw is a raw stream that is written as it comes (FILE.json where a stream cannot have what
+   desc asks for). A process that ends without prof_stop_env has its trace all the same, whole up to
+   then: Linux: whatever way it ends, by a process beside it that shares its memory; elsewhere by
+   exit. A child of fork records into a file of its own, where the name has %p. Other variables
+   choose the mode, the memory and what is recorded: see tools/README.md.
+   Errors are those of these calls, of a variable (PROF_ERROR_INVALID: prof_strerror says which), of
+   the file of a stream; prof_stop_env: PROF_OK also where nothing was started. */
+PROF_API prof_result prof_start_env(const prof_desc *desc);
+PROF_API prof_result prof_stop_env(void);
+
+/* The session as it is now, copied to *session. Any thread, a device's callbacks too; not in a
+   signal handler. */
+PROF_API void prof_session_info(prof_session *session);
+
+/* The OS's steady clock, which device runtimes read too (CLOCK_MONOTONIC, QueryPerformanceCounter),
+   in ns; it needs no session. prof_session.start_ns is by it. Any thread, also in a signal handler.
+   0: it cannot be read. */
+PROF_API int64_t prof_os_now(void);
+
+/* prof_counter with a fraction: as many digits as it takes to read the same number back. NaN and
+   the infinities show as null. Not freestanding: give it in thousandths to prof_counter there. */
+PROF_API void prof_counter_f(const char *name, double value);
+
+/* ---- zones that are left, or wait, out of order ---- */
 
 /* What longjmp, or another language's exception, leaves without an end: prof_mark() before setjmp
    says which zones are open, prof_unwind(mark) after the jump ends all that the calling thread has
@@ -1181,13 +1202,6 @@ PROF_API void prof_trace_handler(void *handler, prof_trace *trace);
    how many bytes they take. PyTorch: profile.events() */
 PROF_API const prof_event *prof_events(const prof_trace *trace, size_t *count);
 
-#if !PROF__BARE
-/* The same, in the caller's memory where the arena has no room: any alignment, it must live as long
-   as the trace is used. NULL: it is too small, count is how many there are. */
-PROF_API const prof_event *prof_make_events(const prof_trace *trace, void *memory, size_t size,
-                                            size_t *count);
-#endif
-
 /* The threads that recorded, by index. */
 PROF_API const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count);
 
@@ -1207,21 +1221,8 @@ PROF_API const prof_site *prof_event_site(const prof_trace *trace, const prof_ev
    Threads keep theirs (a few file descriptors) until they exit or call prof_thread_end. */
 PROF_API const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i);
 
-#if !PROF__BARE
-/* What tables call a prof_device_type where no device of that type was added: "cuda", "mps";
-   "device" where there is no such type. Static. Any thread. */
-PROF_API const char *prof_device_name(uint8_t type);
-#endif
-
 /* An event's times and memory, with and without its children. */
 PROF_API prof_event_totals prof_event_total(const prof_trace *trace, const prof_event *event);
-
-#if !PROF__BARE
-/* The device activities that an event launched: fills at most max and returns how many there are.
-   PyTorch: FunctionEvent.kernels */
-PROF_API size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
-                                   prof_kernel *kernels, size_t max);
-#endif
 
 /* One row per name and what desc (NULL: nothing) adds to it, in first-seen order; fills at most max
    and returns how many there are, so (NULL, 0) asks for the number. PyTorch: key_averages() */
@@ -1230,44 +1231,6 @@ PROF_API size_t prof_key_averages(const prof_trace *trace, const prof_averages_d
 
 /* The sum over all events, key "Total"; what is no sum is the last event's. total_average() */
 PROF_API prof_average prof_total_average(const prof_trace *trace);
-
-#if !PROF__BARE
-/* Adds from, a row of another window or trace, to a row of the same name: sums, counts, least and
-   most. p50, p90 and p99, where both have them, are estimated from both rows' five points (least to
-   most, straight between), exact where one row has no calls; else 0, not known. into zeroed, or its
-   key NULL: it takes name, node, shapes and what else tells rows apart from `from` (texts stay
-   those of its trace). Sums wrap past 2^63. Pure, any thread.
-   PROF_ERROR_INVALID: NULL, or the names differ; into is as it was. PyTorch:
-   FunctionEventAvg.__iadd__ */
-PROF_API prof_result prof_average_add(prof_average *into, const prof_average *from);
-
-/* Floating point operations of one call of op, by its inputs' shapes; a multiply and an add are
-   two. 0: none, op is not known, or the shapes are not ones it takes; at most UINT64_MAX.
-   `aten::` before op may be left out; desc NULL: defaults. Pure, any thread. There are two sets:
-   - PyTorch's flop registry (torch.utils.flop_counter), for the ops that do the work: mm, addmm,
-     bmm, baddbmm, _scaled_mm; convolution and its kinds (inputs: x, weight), transposed ones too;
-     convolution_backward (grad_output, x, weight): for each gradient asked for as much as forward;
-     scaled dot product attention of every name (query, key, value: two products) and backward
-     (grad_output, query, key, value: five).
-   - desc.with_flops: what stands behind profile(with_flops=True): mm, addmm, bmm, baddbmm, conv2d,
-     and add, mul (the first input's elements). Others are 0, so that a conv2d is not counted again
-     through the ops it calls. */
-PROF_API uint64_t prof_flops(const char *op, const prof_shape *inputs, uint32_t count,
-                             const prof_flops_desc *desc);
-
-/* A formula for an op of one's own, for prof_flops and so for zones with shapes of sessions with
-   desc.with_flops. It gets what prof_flops gets (desc never NULL; for a zone: its concrete and
-   named inputs too) and returns 0 where it cannot tell. It must be pure: any thread may call it,
-   while a trace is read, also with the profiler's locks held. */
-typedef uint64_t (*prof_flops_formula)(const prof_shape *inputs, uint32_t count,
-                                       const prof_flops_desc *desc);
-
-/* name: all of an op's, `aten::` may be left out; it must live as long as the process. It goes
-   before the built-in formula of that name; given again the last one counts, NULL takes it back.
-   Any thread, before or during sessions: it counts for traces that are read from then on.
-   PROF_ERROR_INVALID: no name. PROF_ERROR_MEMORY: there are 64. PyTorch: register_flop_formula() */
-PROF_API prof_result prof_flops_register(const char *name, prof_flops_formula formula);
-#endif
 
 /* PyTorch's table. desc NULL: key averages by self CPU time. */
 PROF_API prof_result prof_write_table(const prof_trace *trace, const prof_table_desc *desc,
@@ -1318,33 +1281,6 @@ PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrom
    DEVICE_TIME, COUNT, FLOPS. */
 PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric, prof_sink out);
 
-#if !PROF__BARE
-/* A file as a sink: any writer takes file.sink, several of them one after the other. It is written
-   under a temporary name beside path and renamed by prof_file_close, so that no half file ever
-   stands under path; what is no regular file (a device, a pipe) is written in place. .gz by its
-   ending, with PROF_ZLIB. */
-typedef struct prof_file {
-    prof_sink sink;                      /* between open and close; its user is this struct, which
-                                            must not be moved or copied meanwhile */
-    bool failed;                         /* a write has failed; or set it, where a writer returned
-                                            an error: close then leaves nothing behind */
-    bool in_place;                       /* the rest is the library's own */
-    int error;
-    size_t path_size;
-    intptr_t handle;
-    void *zip;
-    char temporary[1024];
-} prof_file;
-
-/* Both: any thread, one at a time for a file; not in a signal handler.
-   open: PROF_ERROR_INVALID: NULL. PROF_ERROR_FILE: errno says why (a path over 990 bytes:
-   ENAMETOOLONG). PROF_ERROR_UNSUPPORTED: .gz without PROF_ZLIB. Needs no close after an error.
-   close: PROF_ERROR_FILE: it could not be written, closed or renamed, errno says why, or `failed`
-   was set: the file is removed. PROF_ERROR_STATE: it is not open. */
-PROF_API prof_result prof_file_open(prof_file *file, const char *path);
-PROF_API prof_result prof_file_close(prof_file *file);
-#endif
-
 /* prof_write_chrome to a file, as by prof_file_open and prof_file_close. */
 PROF_API prof_result prof_save_chrome(const prof_trace *trace, const char *path);
 
@@ -1355,14 +1291,6 @@ PROF_API prof_result prof_save_chrome(const prof_trace *trace, const char *path)
 PROF_API prof_result prof_write_memory_timeline(const prof_trace *trace,
                                                 const prof_memory_desc *desc, prof_sink out);
 
-#if !PROF__BARE
-/* The same to a file, as prof_save_chrome, by path's ending: .raw.json raw, anything else rows;
-   with .gz behind it zipped. .html: PROF_ERROR_UNSUPPORTED, and prof_strerror names the command
-   that makes the page. PyTorch: export_memory_timeline(path, device) */
-PROF_API prof_result prof_save_memory_timeline(const prof_trace *trace, const char *path,
-                                               prof_device device);
-#endif
-
 /* What ran, in which order, on which inputs, as JSON of the schema 1.1.1-chakra.0.0.4: a node for
    each zone (none for device activities), whose ctrl_deps is the node around it. Arguments of zones
    become attributes: op_schema, kernel_backend, kernel_file, tensor_range are known to readers.
@@ -1372,12 +1300,6 @@ PROF_API prof_result prof_write_execution_trace(const prof_trace *trace, prof_si
 /* prof_write_table to stdout; where that is a terminal, as wide as it (see prof_table_desc.width).
  */
 PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc);
-
-#if !PROF__BARE
-/* Characters in a line of the terminal that stdout is: COLUMNS, else what it says itself. 0: stdout
-   is none. */
-PROF_API uint32_t prof_terminal_width(void);
-#endif
 
 /* The raw stream: what PROF_MODE_STREAM and prof_dump write. A sequence of blocks, each of 32-bit
    words in the writer's byte order; a 64-bit field is two words, the low one first; text is bytes,
@@ -1555,7 +1477,112 @@ PROF_API size_t prof_format_memory(char *buf, size_t size, int64_t bytes);
 PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...)
     PROF__PRINTF(3, 4);
 
+/* Counts of a trace: of a session's as prof_get_stats(); of one made from events, recorded is how
+   many there are. */
+PROF_API prof_stats prof_trace_stats(const prof_trace *trace);
+
+/* A count of prof_stats that matters where it is not 0: what was lost or mended, and what to do
+   about it. The table's footers, the trace's head and `prof` all take them from one list. */
+typedef struct prof_note {
+    const char *key;                     /* the field of prof_stats, and its key in the head */
+    const char *text;                    /* "Dropped, the arena was full (give ...)" */
+    uint64_t count;
+} prof_note;
+
+/* Number i of that list, from 0, as it is in stats; stats NULL: count is 0. False: there are no
+   more. Any thread. */
+PROF_API bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note);
+
 #if !PROF__BARE
+/* Hosted builds alone have the rest of this room. */
+
+/* prof_events, in the caller's memory where the arena has no room: any alignment, it must live as
+   long as the trace is used. NULL: it is too small, count is how many there are. */
+PROF_API const prof_event *prof_make_events(const prof_trace *trace, void *memory, size_t size,
+                                            size_t *count);
+
+/* The device activities that an event launched: fills at most max and returns how many there are.
+   PyTorch: FunctionEvent.kernels */
+PROF_API size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
+                                   prof_kernel *kernels, size_t max);
+
+/* What tables call a prof_device_type where no device of that type was added: "cuda", "mps";
+   "device" where there is no such type. Static. Any thread. */
+PROF_API const char *prof_device_name(uint8_t type);
+
+/* Adds from, a row of another window or trace, to a row of the same name: sums, counts, least and
+   most. p50, p90 and p99, where both have them, are estimated from both rows' five points (least to
+   most, straight between), exact where one row has no calls; else 0, not known. into zeroed, or its
+   key NULL: it takes name, node, shapes and what else tells rows apart from `from` (texts stay
+   those of its trace). Sums wrap past 2^63. Pure, any thread.
+   PROF_ERROR_INVALID: NULL, or the names differ; into is as it was. PyTorch:
+   FunctionEventAvg.__iadd__ */
+PROF_API prof_result prof_average_add(prof_average *into, const prof_average *from);
+
+/* Floating point operations of one call of op, by its inputs' shapes; a multiply and an add are
+   two. 0: none, op is not known, or the shapes are not ones it takes; at most UINT64_MAX.
+   `aten::` before op may be left out; desc NULL: defaults. Pure, any thread. There are two sets:
+   - PyTorch's flop registry (torch.utils.flop_counter), for the ops that do the work: mm, addmm,
+     bmm, baddbmm, _scaled_mm; convolution and its kinds (inputs: x, weight), transposed ones too;
+     convolution_backward (grad_output, x, weight): for each gradient asked for as much as forward;
+     scaled dot product attention of every name (query, key, value: two products) and backward
+     (grad_output, query, key, value: five).
+   - desc.with_flops: what stands behind profile(with_flops=True): mm, addmm, bmm, baddbmm, conv2d,
+     and add, mul (the first input's elements). Others are 0, so that a conv2d is not counted again
+     through the ops it calls. */
+PROF_API uint64_t prof_flops(const char *op, const prof_shape *inputs, uint32_t count,
+                             const prof_flops_desc *desc);
+
+/* A formula for an op of one's own, for prof_flops and so for zones with shapes of sessions with
+   desc.with_flops. It gets what prof_flops gets (desc never NULL; for a zone: its concrete and
+   named inputs too) and returns 0 where it cannot tell. It must be pure: any thread may call it,
+   while a trace is read, also with the profiler's locks held. */
+typedef uint64_t (*prof_flops_formula)(const prof_shape *inputs, uint32_t count,
+                                       const prof_flops_desc *desc);
+
+/* name: all of an op's, `aten::` may be left out; it must live as long as the process. It goes
+   before the built-in formula of that name; given again the last one counts, NULL takes it back.
+   Any thread, before or during sessions: it counts for traces that are read from then on.
+   PROF_ERROR_INVALID: no name. PROF_ERROR_MEMORY: there are 64. PyTorch: register_flop_formula() */
+PROF_API prof_result prof_flops_register(const char *name, prof_flops_formula formula);
+
+/* A file as a sink: any writer takes file.sink, several of them one after the other. It is written
+   under a temporary name beside path and renamed by prof_file_close, so that no half file ever
+   stands under path; what is no regular file (a device, a pipe) is written in place. .gz by its
+   ending, with PROF_ZLIB. */
+typedef struct prof_file {
+    prof_sink sink;                      /* between open and close; its user is this struct, which
+                                            must not be moved or copied meanwhile */
+    bool failed;                         /* a write has failed; or set it, where a writer returned
+                                            an error: close then leaves nothing behind */
+    bool in_place;                       /* the rest is the library's own */
+    int error;
+    size_t path_size;
+    intptr_t handle;
+    void *zip;
+    char temporary[1024];
+} prof_file;
+
+/* Both: any thread, one at a time for a file; not in a signal handler.
+   open: PROF_ERROR_INVALID: NULL. PROF_ERROR_FILE: errno says why (a path over 990 bytes:
+   ENAMETOOLONG). PROF_ERROR_UNSUPPORTED: .gz without PROF_ZLIB. Needs no close after an error.
+   close: PROF_ERROR_FILE: it could not be written, closed or renamed, errno says why, or `failed`
+   was set: the file is removed. PROF_ERROR_STATE: it is not open. */
+PROF_API prof_result prof_file_open(prof_file *file, const char *path);
+PROF_API prof_result prof_file_close(prof_file *file);
+
+/* prof_write_memory_timeline to a file, as prof_save_chrome, by path's ending: .raw.json raw,
+   anything else rows; with .gz behind it zipped. .html: PROF_ERROR_UNSUPPORTED, and prof_strerror
+   names the command that makes the page. PyTorch: export_memory_timeline(path, device) */
+PROF_API prof_result prof_save_memory_timeline(const prof_trace *trace, const char *path,
+                                               prof_device device);
+
+/* Characters in a line of the terminal that stdout is: COLUMNS, else what it says itself. 0: stdout
+   is none. */
+PROF_API uint32_t prof_terminal_width(void);
+
+/* ---- events from outside ---- */
+
 /* Events from outside into the open session: device activities, other clocks' or languages' spans.
    Their times are prof_now()'s, thread an index from prof_submit_thread or prof_threads. Copied
    with all they point to. They take their place among the zones by time: see
@@ -1949,22 +1976,6 @@ PROF_API void prof_join_take(prof_join *join, uint32_t kind, int64_t id, uint32_
 PROF_API void prof_join_close(prof_join *join);      /* gives its memory back */
 #endif
 
-/* Counts of a trace: of a session's as prof_get_stats(); of one made from events, recorded is how
-   many there are. */
-PROF_API prof_stats prof_trace_stats(const prof_trace *trace);
-
-/* A count of prof_stats that matters where it is not 0: what was lost or mended, and what to do
-   about it. The table's footers, the trace's head and `prof` all take them from one list. */
-typedef struct prof_note {
-    const char *key;                     /* the field of prof_stats, and its key in the head */
-    const char *text;                    /* "Dropped, the arena was full (give ...)" */
-    uint64_t count;
-} prof_note;
-
-/* Number i of that list, from 0, as it is in stats; stats NULL: count is 0. False: there are no
-   more. Any thread. */
-PROF_API bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note);
-
 /* ---- @API-INLINE: what the macros compile to; not for direct use ----
 
    The hot path: the begin and end of a zone, compiled into the program.
@@ -2011,31 +2022,13 @@ PROF_API bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note
 #endif
 
 /* What zones refer to has the version, and the macros that must be the same in every file, in its
-   symbol: files that do not fit together do not link, and the linker's message says why. In
-   freestanding builds the implementation alone reads the clock. */
+   symbol: files that do not fit together do not link, and the linker's message says why. */
 #define PROF__TEXT2(x) #x
 #define PROF__TEXT(x) PROF__TEXT2(x)
-#if defined(PROF_NOW) && !PROF__BARE
-#  define PROF__CLOCK_LABEL "_with_PROF_NOW"
-#else
-#  define PROF__CLOCK_LABEL "_without_PROF_NOW"
-#endif
-#if PROF__BARE
-#  ifdef PROF_CORE
-#    define PROF__BARE_LABEL "_freestanding_core"
-#  else
-#    define PROF__BARE_LABEL "_freestanding"
-#  endif
-#else
-#  define PROF__BARE_LABEL ""
-#  ifdef PROF_CORE
-#    error "prof.h: PROF_CORE is freestanding: -ffreestanding, or PROF_FREESTANDING in every file"
-#  endif
-#endif
 #if defined(PROF_STATIC) || !(defined(__GNUC__) || defined(__TINYC__))
 #  define PROF__LABEL(name)
 #  if defined(_MSC_VER) && !defined(PROF_STATIC)
-#    pragma detect_mismatch("prof.h", PROF_VERSION PROF__CLOCK_LABEL PROF__BARE_LABEL)
+#    pragma detect_mismatch("prof.h", PROF_VERSION PROF__PORT_LABEL)
 #  endif
 #else
 #  ifdef __USER_LABEL_PREFIX__
@@ -2044,8 +2037,14 @@ PROF_API bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note
 #    define PROF__LABEL_PREFIX ""
 #  endif
 #  define PROF__LABEL(name) \
-    __asm__(PROF__LABEL_PREFIX name "_of_PROF_IMPLEMENTATION_" PROF_VERSION PROF__CLOCK_LABEL \
-                PROF__BARE_LABEL)
+    __asm__(PROF__LABEL_PREFIX name "_of_PROF_IMPLEMENTATION_" PROF_VERSION PROF__PORT_LABEL)
+#endif
+
+/* A variable that inline code reads: the implementation's, or this file's own. */
+#ifdef PROF_STATIC
+#  define PROF__SEEN(type, name) static type name PROF__UNUSED
+#else
+#  define PROF__SEEN(type, name) PROF__DATA type name PROF__LABEL(#name)
 #endif
 
 /* Where the implementation is: a symbol that takes no room, the first that two files with it have
@@ -2066,15 +2065,6 @@ PROF_API bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note
 PROF__ONE
 #    undef PROF__ONE
 #  endif
-#endif
-
-/* The hot path is inline where the compiler has TLS, atomics and a CPU clock; else it is a call. */
-#if !PROF__BARE && (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__) && \
-    !(defined(_WIN32) && defined(PROF__SHARED)) && \
-    (defined(PROF_NOW) || defined(__x86_64__) || defined(__i386__) || defined(__aarch64__))
-#  define PROF__FAST 1
-#else
-#  define PROF__FAST 0
 #endif
 
 typedef struct prof__record { uint32_t end, duration, site_depth; } prof__record;
@@ -2098,11 +2088,8 @@ PROF_API void prof__counter(prof__mark *mark, int64_t value) PROF__QUIET;
 #if PROF__BARE
 /* On a target only the test for off is inline: flash is scarce. Both are calls into @TARGET. */
 typedef struct prof__frame prof__frame;
-#  if defined(PROF_STATIC)
-static volatile unsigned char prof__on PROF__UNUSED;
-#  else
-PROF__DATA volatile unsigned char prof__on PROF__LABEL("prof__on");
-#  endif
+PROF__SEEN(volatile unsigned char, prof__on);
+PROF__SEEN(uint32_t, prof__categories_off);
 PROF_API prof__frame *prof__begin(prof__mark *mark) PROF__LABEL("prof__begin") PROF__QUIET;
 PROF_API prof__frame *prof__begin_in_elf(const char *place) PROF__QUIET;
 PROF_API void prof__begin_dropped(void) PROF__QUIET;
@@ -2136,6 +2123,22 @@ PROF__INLINE void prof__end_top_inline(void) {
     if (prof__on) prof__end_top();
 }
 #  define PROF__IF_ON if (prof__on)
+
+PROF__INLINE bool prof__category_on(uint32_t categories) {
+    return (categories & ~*PROF__CAST(volatile uint32_t *, &prof__categories_off)) != 0;
+}
+
+#  if PROF__STB
+#    define PROF__BEGIN_F(...) prof__begin_f(__VA_ARGS__)
+#  else                                  /* a call with a format is an error that says what to do */
+#    define PROF__NEEDS_STB(name) \
+    (sizeof(struct name##_needs_stb_sprintf_h__give_its_folder_with_I) ? PROF__NULL : PROF__NULL)
+#    define PROF__BEGIN_F(...) PROF__NEEDS_STB(PROF_SCOPE_F)
+#    define prof_push_f(...) ((void)PROF__NEEDS_STB(prof_push_f))
+#    define prof_instant_f(...) ((void)PROF__NEEDS_STB(prof_instant_f))
+#    define prof_set_thread_name_f(...) ((void)PROF__NEEDS_STB(prof_set_thread_name_f))
+#    define prof_format_text(...) sizeof(PROF__NEEDS_STB(prof_format_text))
+#  endif
 
 #  ifdef PROF_CORE
 #    ifndef PROF_MAX_DEPTH
@@ -2265,10 +2268,17 @@ PROF_API void prof__end(prof__frame *token) PROF__QUIET;
 PROF_API void prof__end_top(void) PROF__QUIET;
 PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1, 2);
 
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+#  define PROF__LOAD(p)          __atomic_load_n(&(p), __ATOMIC_RELAXED)
+#  define PROF__STORE(p, v)      __atomic_store_n(&(p), v, __ATOMIC_RELAXED)
+#  define PROF__ACQUIRE(p)       __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
+#  define PROF__RELEASE(p, v)    __atomic_store_n(&(p), v, __ATOMIC_RELEASE)
+#endif
 #if PROF__FAST
+PROF__SEEN(uint32_t, prof__on);          /* 0: off; else the generation, from 2 up */
+PROF__SEEN(prof__hot, prof__nowhere);    /* a thread that holds no state */
+PROF__SEEN(uint32_t, prof__categories_off);
 #  if defined(PROF_STATIC)
-static uint32_t prof__on PROF__UNUSED;                /* 0: off; else the generation, from 2 up */
-static prof__hot prof__nowhere PROF__UNUSED;             /* a thread that holds no state */
 static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0,
                                          PROF__NULL };
 #  else
@@ -2279,19 +2289,12 @@ static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0
 #    else
 #      define PROF__TLS_MODEL
 #    endif
-PROF__DATA uint32_t prof__on PROF__LABEL("prof__on");
-PROF__DATA prof__hot prof__nowhere PROF__LABEL("prof__nowhere");
 #    ifdef __linux__                     /* emulated TLS takes no label */
 PROF__DATA __thread prof__slot prof__tls PROF__LABEL("prof__tls") PROF__TLS_MODEL;
 #    else
 PROF__DATA __thread prof__slot prof__tls PROF__TLS_MODEL;
 #    endif
 #  endif
-
-#  define PROF__LOAD(p)          __atomic_load_n(&(p), __ATOMIC_RELAXED)
-#  define PROF__STORE(p, v)      __atomic_store_n(&(p), v, __ATOMIC_RELAXED)
-#  define PROF__ACQUIRE(p)       __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
-#  define PROF__RELEASE(p, v)    __atomic_store_n(&(p), v, __ATOMIC_RELEASE)
 
 PROF__INLINE void prof__ticks(uint32_t *lo, uint32_t *hi) {
 #  if defined(PROF_NOW)
@@ -2381,40 +2384,27 @@ PROF__INLINE void prof__end_top_inline(void) {
     }
     prof__end_top();
 }
+
+PROF__INLINE bool prof__category_on(uint32_t categories) {
+    return (categories & ~PROF__LOAD(prof__categories_off)) != 0;
+}
 #  define PROF__IF_ON if (PROF__LOAD(prof__on))
+#  define PROF__BEGIN_F(...) (PROF__LOAD(prof__on) ? prof__begin_f(__VA_ARGS__) : PROF__NULL)
 #else
 #  define PROF__IF_ON
 #  define prof__begin_inline prof__begin
 #  define prof__end_inline prof__end
 #  define prof__end_top_inline prof__end_top
-#endif
-#endif /* !PROF__BARE */
-
-PROF__INLINE void prof__instant_inline(prof__mark *mark) { PROF__IF_ON prof__instant(mark); }
-PROF__INLINE void prof__counter_inline(prof__mark *mark, int64_t value) {
-    PROF__IF_ON prof__counter(mark, value);
-}
-
-#if PROF__FAST || PROF__BARE
-#  if PROF__FAST
-#    define PROF__CATEGORIES_OFF PROF__LOAD(prof__categories_off)
-#  else
-#    define PROF__CATEGORIES_OFF *PROF__CAST(volatile uint32_t *, &prof__categories_off)
-#  endif
-#  ifdef PROF_STATIC
-static uint32_t prof__categories_off PROF__UNUSED;
-#  else
-PROF__DATA uint32_t prof__categories_off PROF__LABEL("prof__categories_off");
-#  endif
-PROF__INLINE bool prof__category_on(uint32_t categories) {
-    return (categories & ~PROF__CATEGORIES_OFF) != 0;
-}
-#else
 #  define prof__category_on prof_category_on
+#  define PROF__BEGIN_F(...) prof__begin_f(__VA_ARGS__)
+#endif
+#if defined(__cplusplus) && defined(__GNUC__)
+#  define PROF__QUALIFIED __PRETTY_FUNCTION__   /* targets have no room for that text */
 #endif
 
-#if !PROF__BARE && !defined(PROF_STATIC)
-/* So do the calls that open something, and the one that returns a struct. */
+#ifndef PROF_STATIC
+/* As what zones refer to (PROF__LABEL), so do the calls that open something, and the one that
+   returns a struct, not link with another version. */
 PROF__INLINE void prof__same_version(void) {
 #  if PROF__FAST
     (void)__atomic_load_n(PROF__CAST(const volatile uint32_t *, &prof__on), __ATOMIC_RELAXED);
@@ -2442,6 +2432,12 @@ PROF__CHECKED(prof_result, raw_open, (const prof_raw_desc *desc, prof_raw **raw)
     prof__checked_trace_from_events(desc, events, count, trace)
 #  define prof_raw_open(desc, raw) prof__checked_raw_open(desc, raw)
 #endif
+#endif /* !PROF__BARE */
+
+PROF__INLINE void prof__instant_inline(prof__mark *mark) { PROF__IF_ON prof__instant(mark); }
+PROF__INLINE void prof__counter_inline(prof__mark *mark, int64_t value) {
+    PROF__IF_ON prof__counter(mark, value);
+}
 
 #ifdef __cplusplus
 } /* extern "C" */
@@ -2567,13 +2563,6 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 
 /* PROF_SCOPE with a name by a format: PROF_SCOPE_F("tile %d,%d", x, y); see prof_push_f. */
 #  define PROF_SCOPE_F(...) PROF__SCOPE_F(PROF__ID, PROF__BEGIN_F(__VA_ARGS__))
-#  if PROF__BARE && !PROF__STB
-#    define PROF__BEGIN_F(...) PROF__NEEDS_STB(PROF_SCOPE_F)
-#  elif PROF__FAST
-#    define PROF__BEGIN_F(...) (PROF__LOAD(prof__on) ? prof__begin_f(__VA_ARGS__) : PROF__NULL)
-#  else
-#    define PROF__BEGIN_F(...) prof__begin_f(__VA_ARGS__)
-#  endif
 
 /* PROF_SCOPE named after the function; in C++ its qualified name, as A::update, or main::<lambda>,
    and what its template's parameters are. */
@@ -2587,9 +2576,9 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
     PROF__SCOPE_IN(PROF__ID, "" name, prof__category_on(categories))
 #  define PROF_FUNCTION_IN(categories) PROF__FUNCTION_IN(PROF__ID, prof__category_on(categories))
 #  define PROF__FUNCTION_IN(id, on) PROF__FUNCTION_IN2(id, on)
-#  if defined(__cplusplus) && defined(__GNUC__) && !PROF__BARE
+#  ifdef PROF__QUALIFIED
 #    define PROF__FUNCTION_IN2(id, on) \
-    PROF__MARK_OF(id, __func__, __PRETTY_FUNCTION__); \
+    PROF__MARK_OF(id, __func__, PROF__QUALIFIED); \
     const prof__scope prof__scope_##id(PROF__MARK_REF(id), on)
 #  elif PROF__ZONES_IN_ELF && defined(__cplusplus)   /* __func__ is no literal */
 #    define PROF__FUNCTION_IN2(id, on) \
@@ -2681,15 +2670,6 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #  endif
 #endif
 
-#if PROF__BARE && !PROF__STB
-#  define PROF__NEEDS_STB(name) \
-    (sizeof(struct name##_needs_stb_sprintf_h__give_its_folder_with_I) ? PROF__NULL : PROF__NULL)
-#  define prof_push_f(...) ((void)PROF__NEEDS_STB(prof_push_f))
-#  define prof_instant_f(...) ((void)PROF__NEEDS_STB(prof_instant_f))
-#  define prof_set_thread_name_f(...) ((void)PROF__NEEDS_STB(prof_set_thread_name_f))
-#  define prof_format_text(...) sizeof(PROF__NEEDS_STB(prof_format_text))
-#endif
-
 /* What the core lacks: a call of it is an error that says so. */
 #ifdef PROF_CORE
 #  define PROF__NOT_IN_CORE(name) ((void)sizeof(struct name##_is_not_in_PROF_CORE))
@@ -2770,13 +2750,6 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #ifndef PROF__IMPLEMENTED
 #define PROF__IMPLEMENTED
 
-#if !PROF__BARE
-#  undef prof_start
-#  undef prof_start_env
-#  undef prof_get_stats
-#  undef prof_trace_from_events
-#  undef prof_raw_open
-#endif
 #ifdef PROF__ONE                         /* for a file that included prof.h before without it */
 PROF__ONE
 #endif
@@ -2788,35 +2761,48 @@ PROF__ONE
    - It is held for moments; where a signal handler may come by it is asked for by
      prof__lock_briefly, which may fail. What is held for longer is held by prof__own. */
 
-#if !PROF__BARE
+#if PROF__BARE
+#  if __STDC_HOSTED__
+#    include <string.h>
+#  else
+#    define PROF__OWN_STRING_H 1         /* what of string.h this takes is declared here */
+#  endif
+#  define PROF__EAGER PROF__FN           /* inline where speed counts more than size */
+#else
 #  include <errno.h>
 #  include <stdio.h>
 #  include <stdlib.h>
 #  include <string.h>
 #  include <time.h>
-#elif __STDC_HOSTED__
-#  include <string.h>
-#else
-#  define PROF__OWN_STRING_H 1           /* what of string.h this takes is declared here */
-#endif
-#if PROF__BARE
-#elif defined(_WIN32)
-#  include <windows.h>
-#else
-#  include <dlfcn.h>
-#  include <fcntl.h>
-#  include <poll.h>
-#  include <pthread.h>
-#  include <sched.h>
-#  include <sys/ioctl.h>
-#  include <sys/stat.h>
-#  include <sys/utsname.h>
-#  include <unistd.h>
-#  if defined(__linux__)
-#    include <sys/mman.h>
-#    include <sys/resource.h>
-#    include <sys/syscall.h>
+#  if defined(_WIN32)
+#    include <windows.h>
+#  else
+#    include <dlfcn.h>
+#    include <fcntl.h>
+#    include <poll.h>
+#    include <pthread.h>
+#    include <sched.h>
+#    include <sys/ioctl.h>
+#    include <sys/stat.h>
+#    include <sys/utsname.h>
+#    include <unistd.h>
+#    if defined(__linux__)
+#      include <sys/mman.h>
+#      include <sys/resource.h>
+#      include <sys/syscall.h>
+#    endif
+#    ifdef __ELF__                       /* so that no program has to link with -ldl */
+#      pragma weak dlopen
+#      pragma weak dlsym
+#    endif
 #  endif
+#  define PROF__EAGER PROF__INLINE
+#  define PROF__FLOATS 1                 /* formats know floating point */
+#  undef prof_start                      /* the calls that PROF__CHECKED stands before */
+#  undef prof_start_env
+#  undef prof_get_stats
+#  undef prof_trace_from_events
+#  undef prof_raw_open
 #endif
 #ifdef PROF_ZLIB
 #  include <zlib.h>
@@ -2840,7 +2826,7 @@ PROF__ONE
 #  undef STB_SPRINTF_DECORATE
 #  define STB_SPRINTF_IMPLEMENTATION
 #  define STB_SPRINTF_STATIC
-#  if PROF__BARE
+#  ifndef PROF__FLOATS
 #    define STB_SPRINTF_NOFLOAT
 #  endif
 #  define STB_SPRINTF_NOUNALIGNED
@@ -2926,10 +2912,6 @@ PROF__ONE
 #  pragma pop_macro("STB_SPRINTF_NOUNALIGNED")
 #  pragma pop_macro("STB_SPRINTF_DECORATE")
 #endif
-#if !PROF__BARE && defined(__ELF__)
-#  pragma weak dlopen                    /* so that no program has to link with -ldl */
-#  pragma weak dlsym
-#endif
 
 #ifndef PROF_ARENA_SIZE
 #  define PROF_ARENA_SIZE (PROF__BARE ? 8192u : 64u << 20)
@@ -2959,11 +2941,6 @@ extern "C" {
 #undef slots
 
 #define PROF__FN static PROF__QUIET
-#if PROF__BARE                           /* inline where speed counts more than size */
-#  define PROF__EAGER PROF__FN
-#else
-#  define PROF__EAGER PROF__INLINE
-#endif
 #if defined(__GNUC__) && !defined(__TINYC__)
 #  define PROF__RARE(type) static __attribute__((noinline, cold)) PROF__QUIET type
 #  define PROF__APART(type) static __attribute__((noinline)) PROF__QUIET type
@@ -3004,41 +2981,9 @@ PROF__RARE(void) prof__assert_failed(const char *file, int line, const char *con
 #define PROF__PLUS(a, b) ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
 #define PROF__MINUS(a, b) ((int64_t)((uint64_t)(a) - (uint64_t)(b)))
 
-#if !PROF__FAST && !PROF__BARE
-static uint32_t prof__categories_off;
-#elif !defined(PROF_STATIC)
-uint32_t prof__categories_off;
-#endif
-
-#if PROF__BARE
-#  ifndef PROF_STATIC
-volatile unsigned char prof__on;
-#  endif
-#elif PROF__FAST
-#  ifndef PROF_STATIC
-uint32_t prof__on;
-prof__hot prof__nowhere;
-__thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, NULL };
-#  endif
-#else
-static uint32_t prof__on;
-static prof__hot prof__nowhere;
-#  if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
-static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, NULL };
-#  else
-#    define PROF__SLOTS 256              /* threads that record, where the compiler has no TLS */
-#  endif
-#endif
-
-/* Atomic accesses. A compiler that has none (tcc) makes plain ones, which x86 keeps in order; a
-   change that must not be lost is then under the lock, which is the OS's. */
-#if !PROF__BARE && !PROF__FAST && (defined(__GNUC__) || defined(__clang__)) && \
-    !defined(__TINYC__)
-#  define PROF__LOAD(p)       __atomic_load_n(&(p), __ATOMIC_RELAXED)
-#  define PROF__STORE(p, v)   __atomic_store_n(&(p), v, __ATOMIC_RELAXED)
-#  define PROF__ACQUIRE(p)    __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
-#  define PROF__RELEASE(p, v) __atomic_store_n(&(p), v, __ATOMIC_RELEASE)
-#elif !PROF__FAST
+/* Atomic accesses: @API-INLINE has them. Targets make plain ones, as do compilers without (tcc),
+   which x86 keeps in order; a change that must not be lost is then under the lock, the OS's. */
+#ifndef PROF__LOAD
 #  define PROF__LOAD(p)       (p)
 #  define PROF__STORE(p, v)   ((p) = (v))
 #  define PROF__ACQUIRE(p)    (p)
@@ -3062,8 +3007,10 @@ static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0
 #endif
 
 #if PROF__BARE
-#define PROF__LOAD(p) (p)
-#define PROF__STORE(p, v) ((p) = (v))
+#ifndef PROF_STATIC
+volatile unsigned char prof__on;
+uint32_t prof__categories_off;
+#endif
 #define prof__process_id() 1u
 #if defined(PROF__OWN_STRING_H)
 #  ifdef PROF_STRING
@@ -3360,6 +3307,22 @@ PROF__INLINE void prof__unmask(uintptr_t state) {
 #  define PROF__BARRIER_WITH(value) ((void)0)
 #endif
 #else
+#if PROF__FAST
+#  ifndef PROF_STATIC
+uint32_t prof__on, prof__categories_off;
+prof__hot prof__nowhere;
+__thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, NULL };
+#  endif
+#else
+static uint32_t prof__on, prof__categories_off;
+static prof__hot prof__nowhere;
+#  if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, NULL };
+#  else
+#    define PROF__SLOTS 256              /* threads that record, where the compiler has no TLS */
+#  endif
+#endif
+
 /* Strict C (-std=c99) hides these declarations of the system's headers; the functions are there. */
 #if !defined(_WIN32) && !defined(CLOCK_MONOTONIC) && !defined(__cplusplus)
 struct prof__timespec { time_t tv_sec; long tv_nsec; };
