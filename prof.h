@@ -2911,6 +2911,11 @@ PROF__ONE
 #  pragma pop_macro("STB_SPRINTF_NOFLOAT")
 #  pragma pop_macro("STB_SPRINTF_NOUNALIGNED")
 #  pragma pop_macro("STB_SPRINTF_DECORATE")
+#  define prof__vsnprintf(buf, size, format, list) \
+    prof__stb_vsnprintf(buf, (int)(size), format, list)
+#elif PROF__STB
+#  define prof__vsnprintf(buf, size, format, list) \
+    STB_SPRINTF_DECORATE(vsnprintf)(buf, (int)(size), format, list)
 #endif
 
 #ifndef PROF_ARENA_SIZE
@@ -3306,7 +3311,27 @@ PROF__INLINE void prof__unmask(uintptr_t state) {
 #  define PROF__BARRIER() ((void)0)
 #  define PROF__BARRIER_WITH(value) ((void)0)
 #endif
+
+/* Divides *n and returns the rest. The compiler's library takes ten times the flash. */
+PROF__FN uint32_t prof__divide(uint64_t *n, uint32_t by) {
+    uint64_t rest = 0, left = *n;
+    for (int i = 0; i < 64; i++, left <<= 1) {
+        rest = rest << 1 | left >> 63;
+        *n <<= 1;
+        if (rest < by) continue;
+        rest -= by;
+        *n |= 1;
+    }
+    return (uint32_t)rest;
+}
 #else
+#if PROF__STB                            /* it formats */
+#elif defined(__MINGW32__)               /* Windows' own may know no %zu */
+#  define prof__vsnprintf __mingw_vsnprintf
+#else
+#  define prof__vsnprintf vsnprintf
+#endif
+
 #if PROF__FAST
 #  ifndef PROF_STATIC
 uint32_t prof__on, prof__categories_off;
@@ -3507,7 +3532,14 @@ PROF__FN bool prof__lock_briefly(void) {
     }
     return false;
 }
-#endif /* !PROF__BARE */
+
+/* Divides *n and returns the rest. */
+PROF__INLINE uint32_t prof__divide(uint64_t *n, uint32_t by) {
+    uint64_t all = *n;
+    *n = all / by;
+    return (uint32_t)(all % by);
+}
+#endif
 
 /* ---- @CORE: the smallest recorder: with PROF_CORE it stands for all rooms that follow ----
 
@@ -4119,31 +4151,36 @@ PROF_API PROF__QUIET prof_result prof__core_chrome(prof_sink out) {
    between low and high the analysis will need. All of this is under the lock.
    - low + promised <= high: whatever was recorded can be reported. */
 
-static struct prof__arena {
-    char *base, *low, *high, *end;
-#if PROF__BARE
-    size_t room;                         /* bytes of the gap that are not promised */
-#else
-    size_t promised;
-    size_t kept;                         /* not promised: for names, threads and sums alone */
-    size_t seats;                        /* part of kept: for threads that go on in sums */
-    char *bound;                         /* blocks that threads still own begin here, or >= high */
-    bool closed;                         /* by prof_stop: nothing more is taken */
-#endif
-} prof__arena;
-
 static union { char bytes[PROF_ARENA_SIZE]; uint64_t align; void *pointer; } prof__builtin_arena;
 
 PROF__FN size_t prof__align(size_t n) { return (n + 15u) & ~(size_t)15u; }
 
+/* Looks a key up in an index with open addressing: the place that holds its number + 1, or the free
+   one where it would go. same() tells whether a number is that of the key, context. */
+typedef bool (*prof__same)(const void *context, uint32_t number);
+
+PROF__FN uint32_t *prof__place_of(uint32_t *index, uint32_t places, uint64_t hash, prof__same same,
+                               const void *context) {
+    uint32_t i;
+    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
+    i = (uint32_t)((hash >> 32) % places);
+    while (index[i] && !same(context, index[i] - 1)) i = i + 1 == places ? 0 : i + 1;
+    return index + i;
+}
+
 #if PROF__BARE
+static struct prof__arena {
+    char *base, *low, *high, *end;
+    size_t room;                         /* bytes of the gap that are not promised */
+} prof__arena;
+
 PROF__FN bool prof__promise(size_t bytes) {
     if (bytes > prof__arena.room) return false;
     prof__arena.room -= bytes;
     return true;
 }
 
-/* As the one below, but it locks by itself. */
+/* As on hosted builds, but it locks by itself. */
 PROF__FN void *prof__take(size_t bytes, size_t analysis) {
     char *p = NULL;
     uintptr_t lock;
@@ -4157,6 +4194,15 @@ PROF__FN void *prof__take(size_t bytes, size_t analysis) {
     return p;
 }
 #else
+static struct prof__arena {
+    char *base, *low, *high, *end;
+    size_t promised;
+    size_t kept;                         /* not promised: for names, threads and sums alone */
+    size_t seats;                        /* part of kept: for threads that go on in sums */
+    char *bound;                         /* blocks that threads still own begin here, or >= high */
+    bool closed;                         /* by prof_stop: nothing more is taken */
+} prof__arena;
+
 /* Bytes of the gap that are not promised. */
 PROF__FN size_t prof__arena_room(void) {
     char *top = PROF__MIN(prof__arena.high, prof__arena.bound);
@@ -4198,24 +4244,9 @@ PROF__FN size_t prof__arena_spare(void) {
     size_t room = prof__arena_room();
     return room - PROF__MIN(room, prof__arena.seats);
 }
-#endif
 
-/* Looks a key up in an index with open addressing: the place that holds its number + 1, or the free
-   one where it would go. same() tells whether a number is that of the key, context. */
-typedef bool (*prof__same)(const void *context, uint32_t number);
-
-PROF__FN uint32_t *prof__place_of(uint32_t *index, uint32_t places, uint64_t hash, prof__same same,
-                               const void *context) {
-    uint32_t i;
-    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
-    i = (uint32_t)((hash >> 32) % places);
-    while (index[i] && !same(context, index[i] - 1)) i = i + 1 == places ? 0 : i + 1;
-    return index + i;
-}
-
-#if !PROF__BARE
-/* The same for ids: id_of(of, number) tells a number's id. Ids are often counted up, so the hash
-   lets eight of them in a row share two lines of the cache. */
+/* prof__place_of for ids: id_of(of, number) tells a number's id. Ids are often counted up, so the
+   hash lets eight of them in a row share two lines of the cache. */
 typedef struct prof__ids {
     uint32_t *index, places;
     int64_t (*id_of)(const void *of, uint32_t number);
@@ -4340,25 +4371,6 @@ PROF__FN bool prof__real_below(prof__real a, prof__real b) {
     }
     if (!a.m || !b.m) return !a.m && b.m;
     return a.e != b.e ? a.e < b.e : a.m < b.m;   /* both m have 53 bits */
-}
-
-/* Divides *n and returns the rest. */
-PROF__EAGER uint32_t prof__divide(uint64_t *n, uint32_t by) {
-#if PROF__BARE                           /* the compiler's library takes ten times the flash */
-    uint64_t rest = 0, left = *n;
-    for (int i = 0; i < 64; i++, left <<= 1) {
-        rest = rest << 1 | left >> 63;
-        *n <<= 1;
-        if (rest < by) continue;
-        rest -= by;
-        *n |= 1;
-    }
-    return (uint32_t)rest;
-#else
-    uint64_t all = *n;
-    *n = all / by;
-    return (uint32_t)(all % by);
-#endif
 }
 
 PROF__FN char *prof__text_u64(char *p, uint64_t n) {
@@ -4638,152 +4650,6 @@ PROF__FN void prof__out_f(prof__out *o, const char *format, ...) {
 /* What prof_strerror says of PROF_ERROR_UNSUPPORTED. */
 static const char prof__unsupported_usual[] =
     "left out of this build (.gz needs PROF_ZLIB), or the device asked for cannot record";
-#if !PROF__BARE
-static const char *prof__unsupported_text = prof__unsupported_usual;
-
-/* ---- is it JSON? ---- */
-
-static char prof__json_text_bad[96] = "this is not JSON";
-typedef struct prof__json { const char *at, *why; } prof__json;
-
-PROF__FN bool prof__json_bad(prof__json *j, const char *why) {
-    if (!j->why) j->why = why;
-    return false;
-}
-
-PROF__FN void prof__json_space(prof__json *j) {
-    while (*j->at == ' ' || (*j->at >= '\t' && *j->at <= '\r' && *j->at != '\v' && *j->at != '\f'))
-        j->at++;
-}
-
-PROF__FN bool prof__json_hex(const char *s) {
-    for (int i = 0; i < 4; i++) {
-        char c = s[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')))
-            return false;
-    }
-    return true;
-}
-
-PROF__FN bool prof__json_string(prof__json *j) {
-    if (*j->at != '"') return prof__json_bad(j, "a string was expected");
-    for (j->at++; *j->at != '"'; j->at++) {
-        size_t n = prof__utf8_length(j->at);
-        if ((unsigned char)*j->at < 0x20) return prof__json_bad(j, "a string has no end");
-        if (!n) return prof__json_bad(j, "a byte is not UTF-8");
-        j->at += n - 1;
-        if (*j->at != '\\') continue;
-        j->at++;
-        if (*j->at == 'u' && prof__json_hex(j->at + 1)) j->at += 4;
-        else if (!*j->at || *j->at == 'u' || !strchr("\"\\/bfnrt", *j->at))
-            return prof__json_bad(j, "no such escape");
-    }
-    j->at++;
-    return true;
-}
-
-PROF__FN bool prof__json_digits(prof__json *j) {
-    if (*j->at < '0' || *j->at > '9') return prof__json_bad(j, "a digit was expected");
-    while (*j->at >= '0' && *j->at <= '9') j->at++;
-    return true;
-}
-
-PROF__FN bool prof__json_number(prof__json *j) {
-    if (*j->at == '-') j->at++;
-    if (*j->at == '0' && j->at[1] >= '0' && j->at[1] <= '9')
-        return prof__json_bad(j, "a number begins with 0");
-    if (!prof__json_digits(j)) return false;
-    if (*j->at == '.' && (j->at++, !prof__json_digits(j))) return false;
-    if (*j->at != 'e' && *j->at != 'E') return true;
-    j->at++;
-    if (*j->at == '+' || *j->at == '-') j->at++;
-    return prof__json_digits(j);
-}
-
-PROF__FN bool prof__json_word(prof__json *j) {
-    static const char *const words[] = { "true", "false", "null" };
-    for (int i = 0; i < 3; i++) {
-        size_t n = strlen(words[i]);
-        if (strncmp(j->at, words[i], n) != 0) continue;
-        j->at += n;
-        return true;
-    }
-    return prof__json_bad(j, "a value was expected");
-}
-
-/* After `{` or a comma in an object: the key and its colon. */
-PROF__FN bool prof__json_member(prof__json *j) {
-    prof__json_space(j);
-    if (!prof__json_string(j)) return false;
-    prof__json_space(j);
-    if (*j->at != ':') return prof__json_bad(j, "a colon was expected");
-    j->at++;
-    return true;
-}
-
-/* A value that is neither an object nor an array. */
-PROF__FN bool prof__json_plain_value(prof__json *j) {
-    if (*j->at == '"') return prof__json_string(j);
-    if (*j->at == '-' || (*j->at >= '0' && *j->at <= '9')) return prof__json_number(j);
-    return prof__json_word(j);
-}
-
-/* One value with all that is in it. nests: below a first 1, a bit for each list around it, 1 for an
-   object. */
-PROF__FN bool prof__json_value(prof__json *j) {
-    uint64_t nests = 1;
-    do {
-        prof__json_space(j);
-        if (*j->at == '{' || *j->at == '[') {
-            bool object = *j->at++ == '{';
-            if (nests >> 62) return prof__json_bad(j, "it is nested more than 61 deep");
-            nests = nests << 1 | object;
-            prof__json_space(j);
-            if (*j->at != (object ? '}' : ']')) {
-                if (object && !prof__json_member(j)) return false;
-                continue;
-            }
-        } else if (!prof__json_plain_value(j)) {
-            return false;
-        }
-        for (;;) {                       /* a value has ended: so may the lists around it */
-            prof__json_space(j);
-            if (nests == 1 || *j->at != (nests & 1 ? '}' : ']')) break;
-            j->at++;
-            nests >>= 1;
-        }
-        if (nests == 1) break;
-        if (*j->at != ',') return prof__json_bad(j, "a comma was expected");
-        j->at++;
-        if (nests & 1 && !prof__json_member(j)) return false;
-    } while (true);
-    return true;
-}
-
-/* NULL: s is JSON; else where it is not. */
-PROF__FN const char *prof__json_check_why(const char *s, const char **why) {
-    prof__json j = { NULL, NULL };
-    j.at = s;
-    if (prof__json_value(&j) && *j.at) (void)prof__json_bad(&j, "there is more after the value");
-    *why = j.why;
-    return j.why ? j.at : NULL;
-}
-
-PROF__FN const char *prof__json_check(const char *s) {
-    const char *why;
-    return prof__json_check_why(s, &why);
-}
-
-/* Is s the members of an object, without its braces? */
-PROF__FN bool prof__json_members(const char *s) {
-    prof__json j = { NULL, NULL };
-    for (j.at = s;; j.at++) {
-        if (!prof__json_member(&j) || !prof__json_value(&j)) return false;
-        if (*j.at != ',') return !*j.at;
-    }
-}
-#endif
-
 /* Bytes of the code point at s; an invalid byte is one of its own. */
 PROF__FN size_t prof__utf8_step(const char *s) {
     size_t n = prof__utf8_length(s);
@@ -5914,6 +5780,8 @@ static struct prof__session {
     prof_action action;
     uint64_t step, step_tick, errors;
 } prof__session;
+
+static const char *prof__unsupported_text = prof__unsupported_usual;   /* what it says now */
 
 typedef uint64_t prof__amount;           /* as the fields of prof_stats */
 
@@ -9458,18 +9326,7 @@ PROF_API PROF__QUIET void prof_task_gone(uint32_t number) {
    itself; what is written to sinks is made in @TEXT.
    - A text that does not fit is cut at its end; what the program gave is counted then. */
 
-#if PROF__STB || !PROF__BARE
-#if PROF__STB == 2
-#  define prof__vsnprintf(buf, size, format, list) \
-    STB_SPRINTF_DECORATE(vsnprintf)(buf, (int)(size), format, list)
-#elif PROF__STB
-#  define prof__vsnprintf(buf, size, format, list) \
-    prof__stb_vsnprintf(buf, (int)(size), format, list)
-#elif defined(__MINGW32__)               /* Windows' own may know no %zu */
-#  define prof__vsnprintf __mingw_vsnprintf
-#else
-#  define prof__vsnprintf vsnprintf
-#endif
+#ifdef prof__vsnprintf                   /* else such calls do not compile: PROF__NEEDS_STB */
 
 /* Formats into buf; false: it is cut. */
 PROF__FN PROF__PRINTF(3, 0) bool prof__print(char *buf, size_t size, const char *format,
@@ -10197,6 +10054,148 @@ PROF_API PROF__QUIET uint64_t prof_thread_id(void) {
         prof__unlock();
     }
     return p.thread_id ? p.thread_id(p.user) : prof__os_thread_id();
+}
+
+/* ---- is it JSON? ---- */
+
+static char prof__json_text_bad[96] = "this is not JSON";
+typedef struct prof__json { const char *at, *why; } prof__json;
+
+PROF__FN bool prof__json_bad(prof__json *j, const char *why) {
+    if (!j->why) j->why = why;
+    return false;
+}
+
+PROF__FN void prof__json_space(prof__json *j) {
+    while (*j->at == ' ' || (*j->at >= '\t' && *j->at <= '\r' && *j->at != '\v' && *j->at != '\f'))
+        j->at++;
+}
+
+PROF__FN bool prof__json_hex(const char *s) {
+    for (int i = 0; i < 4; i++) {
+        char c = s[i];
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')))
+            return false;
+    }
+    return true;
+}
+
+PROF__FN bool prof__json_string(prof__json *j) {
+    if (*j->at != '"') return prof__json_bad(j, "a string was expected");
+    for (j->at++; *j->at != '"'; j->at++) {
+        size_t n = prof__utf8_length(j->at);
+        if ((unsigned char)*j->at < 0x20) return prof__json_bad(j, "a string has no end");
+        if (!n) return prof__json_bad(j, "a byte is not UTF-8");
+        j->at += n - 1;
+        if (*j->at != '\\') continue;
+        j->at++;
+        if (*j->at == 'u' && prof__json_hex(j->at + 1)) j->at += 4;
+        else if (!*j->at || *j->at == 'u' || !strchr("\"\\/bfnrt", *j->at))
+            return prof__json_bad(j, "no such escape");
+    }
+    j->at++;
+    return true;
+}
+
+PROF__FN bool prof__json_digits(prof__json *j) {
+    if (*j->at < '0' || *j->at > '9') return prof__json_bad(j, "a digit was expected");
+    while (*j->at >= '0' && *j->at <= '9') j->at++;
+    return true;
+}
+
+PROF__FN bool prof__json_number(prof__json *j) {
+    if (*j->at == '-') j->at++;
+    if (*j->at == '0' && j->at[1] >= '0' && j->at[1] <= '9')
+        return prof__json_bad(j, "a number begins with 0");
+    if (!prof__json_digits(j)) return false;
+    if (*j->at == '.' && (j->at++, !prof__json_digits(j))) return false;
+    if (*j->at != 'e' && *j->at != 'E') return true;
+    j->at++;
+    if (*j->at == '+' || *j->at == '-') j->at++;
+    return prof__json_digits(j);
+}
+
+PROF__FN bool prof__json_word(prof__json *j) {
+    static const char *const words[] = { "true", "false", "null" };
+    for (int i = 0; i < 3; i++) {
+        size_t n = strlen(words[i]);
+        if (strncmp(j->at, words[i], n) != 0) continue;
+        j->at += n;
+        return true;
+    }
+    return prof__json_bad(j, "a value was expected");
+}
+
+/* After `{` or a comma in an object: the key and its colon. */
+PROF__FN bool prof__json_member(prof__json *j) {
+    prof__json_space(j);
+    if (!prof__json_string(j)) return false;
+    prof__json_space(j);
+    if (*j->at != ':') return prof__json_bad(j, "a colon was expected");
+    j->at++;
+    return true;
+}
+
+/* A value that is neither an object nor an array. */
+PROF__FN bool prof__json_plain_value(prof__json *j) {
+    if (*j->at == '"') return prof__json_string(j);
+    if (*j->at == '-' || (*j->at >= '0' && *j->at <= '9')) return prof__json_number(j);
+    return prof__json_word(j);
+}
+
+/* One value with all that is in it. nests: below a first 1, a bit for each list around it, 1 for an
+   object. */
+PROF__FN bool prof__json_value(prof__json *j) {
+    uint64_t nests = 1;
+    do {
+        prof__json_space(j);
+        if (*j->at == '{' || *j->at == '[') {
+            bool object = *j->at++ == '{';
+            if (nests >> 62) return prof__json_bad(j, "it is nested more than 61 deep");
+            nests = nests << 1 | object;
+            prof__json_space(j);
+            if (*j->at != (object ? '}' : ']')) {
+                if (object && !prof__json_member(j)) return false;
+                continue;
+            }
+        } else if (!prof__json_plain_value(j)) {
+            return false;
+        }
+        for (;;) {                       /* a value has ended: so may the lists around it */
+            prof__json_space(j);
+            if (nests == 1 || *j->at != (nests & 1 ? '}' : ']')) break;
+            j->at++;
+            nests >>= 1;
+        }
+        if (nests == 1) break;
+        if (*j->at != ',') return prof__json_bad(j, "a comma was expected");
+        j->at++;
+        if (nests & 1 && !prof__json_member(j)) return false;
+    } while (true);
+    return true;
+}
+
+/* NULL: s is JSON; else where it is not. */
+PROF__FN const char *prof__json_check_why(const char *s, const char **why) {
+    prof__json j = { NULL, NULL };
+    j.at = s;
+    if (prof__json_value(&j) && *j.at) (void)prof__json_bad(&j, "there is more after the value");
+    *why = j.why;
+    return j.why ? j.at : NULL;
+}
+
+PROF__FN const char *prof__json_check(const char *s) {
+    const char *why;
+    return prof__json_check_why(s, &why);
+}
+
+/* Is s the members of an object, without its braces? */
+PROF__FN bool prof__json_members(const char *s) {
+    prof__json j = { NULL, NULL };
+    for (j.at = s;; j.at++) {
+        if (!prof__json_member(&j) || !prof__json_value(&j)) return false;
+        if (*j.at != ',') return !*j.at;
+    }
 }
 
 /* ---- @SYMBOLS: addresses to names: what is mapped where, and the symbols of ELF files ----
