@@ -30,12 +30,18 @@ source_of() {   # NAME.c or NAME.sh, wherever in tests/ it is
     find tests -name "$1"
 }
 
-unusable() {   # says what the configuration lacks, if it does
+unusable() {   # says what the configuration lacks, if it does; one job of it finds that out
     for tool in ${cc%% *} $runner; do
         command -v "$tool" >/dev/null || { echo "$tool is not installed"; return; }
     done
-    echo 'int main(void) { return 0; }' >"$dir/probe.c"
-    $cc "$dir/probe.c" -o "$dir/probe" >/dev/null 2>&1 || echo "${cc%% *} cannot link this kind"
+    (
+        flock 8
+        [ -e "$out/$config/links.log" ] || {
+            echo 'int main(void) { return 0; }' >"$dir/probe.c"
+            $cc "$dir/probe.c" -o "$dir/probe" 2>/dev/null || echo "${cc%% *} cannot link this kind"
+        } >"$out/$config/links.log"
+        cat "$out/$config/links.log"
+    ) 8>"$out/$config/links.lock"
 }
 
 run() {   # PROGRAM: TSan cannot map its shadow where some kernels place the program

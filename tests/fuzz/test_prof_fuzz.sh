@@ -10,12 +10,12 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/build.sh
 . tests/build.sh
 
-[ -n "${ALL:-}" ] && sample=1 || sample=4
+if [ -n "${ALL:-}" ]; then sample=1 lines=; else sample=4 lines=-g0; fi   # lines: in a report's calls
 make -s build/tools/report_html.h
 objects=$out/objects
 mkdir -p "$objects"
 library asan || { echo 'not ok fuzz_builds: prof.h does not compile'; exit 1; }
-cc="$cc $level -I. -DTEST_LIBRARY $asserts"
+cc="$cc $level $lines -I. -DTEST_LIBRARY $asserts"
 # Blocks of a few events: small files are read ahead, too, and sorted in pieces. Large blocks of memory
 # cost more under AddressSanitizer than what is done with them.
 tool_cc="$cc -DAHEAD_BYTES=1024 -DTRACE_CHUNK=1024 -DPIECE_BYTES=4096 -DRAW_READER=1048576 -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Ibuild/tools"

@@ -62,10 +62,11 @@ static void run(void (*body)(void)) {
 
 static void run_each(void (*body)(void)) {
     static const long pauses[] = { 1, 2, 5, 20, 100 };
+    const long stride = step_stride(1);
     for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
         long at;
         locked = false;
-        for (at = 0; !locked && !test_bad; at++) {
+        for (at = test_random((uint32_t)stride); !locked && !test_bad; at += stride) {
             step_at = at;
             pause_of = pauses[i];
             run(body);

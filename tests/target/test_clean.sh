@@ -217,7 +217,7 @@ for cc in gcc 'g++ -x c++' clang; do
             $cc "-DPROF_KIND=$kind" -fsyntax-only -I. $out/variable.c
     done
 done
-gcc -O0 -w -I. -c $out/body.c -o $out/body.o || failed=1
+$quick_cc -O0 -w -I. -c $out/body.c -o $out/body.o || failed=1
 cp $out/body.o $out/again.o
 says 'two implementations' 'PROF_IMPLEMENTATION_is_in_two_files' \
     gcc $out/main.c -I. $out/body.o $out/again.o -o $out/program
