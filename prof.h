@@ -117,8 +117,8 @@
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
        @PLATFORM @CORE @ARENA @TEXT @SITES @FORMAT @STATES @SUMS @RECORD @TARGET @PRINTF @DETAILS
-       @SYMBOLS @FUNCTIONS @NATIVE @COUNTERS @NEST @COLLECT @TREE @OUTSIDE @AVERAGES @FLOPS @TABLE
-       @CHROME @STACKS @MEMORY @EXECUTION @RAW @AGGREGATE @STORE @OBSERVE @SCHEDULE @SESSION
+       @SYMBOLS @FUNCTIONS @NATIVE @COUNTERS @NEST @COLLECT @TREE @OUTSIDE @AVERAGES @TABLE @CHROME
+       @STACKS @MEMORY @EXECUTION @FLOPS @RAW @AGGREGATE @STORE @OBSERVE @SCHEDULE @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
@@ -8337,6 +8337,11 @@ PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
 #define prof__rows_unused(s) ((s)->pool.free_rows)
 #define prof__row_again_of(row) ((row)->again)
 PROF_API PROF__QUIET void prof_tick(void) {}
+
+/* ---- what the rooms that follow have for targets alone ---- */
+
+#define prof__group_on_cpu(r, c) ((void)0)
+#define prof__average_on_cpu(a, r) ((void)0)
 #else
 /* ---- @TARGET: the recorder of freestanding builds: interrupts, no threads ----
 
@@ -9317,6 +9322,77 @@ PROF_API PROF__QUIET void prof_task_gone(uint32_t number) {
     }
     if (prof__task.number == number) prof__task.name = NULL;
     prof__let_in(held);
+}
+
+/* ---- what the rooms that follow have for hosts alone: here it is refused, or nothing ---- */
+
+PROF_API PROF__QUIET const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i) {
+    (void)trace;
+    (void)i;
+    return NULL;
+}
+
+/* @OUTSIDE */
+#define prof__devices_late(s) ((void)(s))
+#define prof__queries_open(s) ((void)0)
+#define prof__events_place(s) ((void)0)
+#define prof__memory_late(s) ((void)0)
+#define prof__beside_lay(s, p) (p)
+#define prof__beside_none(s) ((void)0)
+#define prof__analysis_refuse(s, bytes) false
+#define prof__analysis_refused(s) false
+#define prof__trails_name(s) ((void)0)
+#define prof__instants_note(s, tree) ((void)0)
+#define prof__made_close(s) ((void)0)
+#define prof__analyse_outside(s) ((void)0)
+#define prof__flows_match(s) ((void)0)
+#define prof__merge_all_duplicates(s) ((void)0)
+#define prof__needs_events(s) false
+#define prof__reading_open() false
+#define prof__reading_close(taken) ((void)(taken))
+#define prof__reading_begin(taken) (*(taken) = false, 0)
+#define prof__reading_end(begin, taken) ((void)(begin), (void)(taken))
+#define prof__row_others(s, e, r) ((void)0)
+#define prof__closes_in_memory(trace, take, user) ((void)(take))
+#define prof__closes_of_events(trace, feed) ((void)0)
+
+/* @AVERAGES */
+#define prof__is_in_sums(s, what) false
+#define prof__group_is_sums(r) false
+#define prof__group_in_sums(g, row) false
+#define prof__plain_event(r) g->s->events[0]
+#define prof__sums_into_rows(g) ((void)0)
+#define prof__groups_percentiles(g) ((void)0)
+#define prof__groups_count(g) ((void)0)
+#define prof__groups_add_us(g) ((void)0)
+#define prof__group_segment NULL
+#define prof__group_event_take NULL
+#define prof__average_timed(a) ((a)->count)
+#define prof__average_means(a) ((a)->count)
+#define prof__average_more(a, g, row, first) ((void)0)
+#define prof__total_add_sums(total, trace) ((void)0)
+#define prof__average_on_cpu(a, r) ((a)->on_cpu_ns = (r)->on_cpu_ns)
+
+PROF__INLINE void prof__group_on_cpu(prof__group *r, const struct prof__close *c) {
+    if (prof__trace.cpu_results) prof__trace.cpu_results->group(r, c);
+}
+
+/* PROF_MODE_AGGREGATE: no zone is kept, and there are rows of sums alone. */
+PROF__INLINE bool prof__sums_alone(const struct prof_trace *s) {
+    return s->parts && s->parts->average;
+}
+
+PROF__INLINE size_t prof__sums_averages(const struct prof_trace *s, const prof_averages_desc *by,
+                                        prof_average *rows, size_t max) {
+    (void)by;
+    return s->parts->average(rows, rows ? max : 0);
+}
+
+/* Memory for rows that are made of them. most: how many. */
+PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *most) {
+    (void)s;
+    *most = (size_t)(prof__arena.high - prof__arena.low) / sizeof(prof_average);
+    return (prof_average *)(void *)prof__arena.low;   /* nothing more is taken */
 }
 #endif
 
@@ -14305,95 +14381,6 @@ PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *d
     return PROF_OK;
 }
 
-#endif
-
-/* ---- a session's events ---- */
-
-PROF__FN void prof__thread_fill(struct prof_trace *s, prof__row *row) {
-    prof__context_name(row);
-    if (row->thread == PROF_NONE) return;
-    s->threads[row->thread] = row->info;
-    if (row->name[0]) s->threads[row->thread].name = row->name;
-}
-
-/* The threads come first, then the events, however many. Each index has a row, also that of a
-   thread of which no zone is kept. */
-PROF__FN void prof__analysis_threads(struct prof_trace *s) {
-    s->threads = (prof_thread_info *)(void *)prof__arena.low;
-    for (prof__row *row = prof__rows_unused(s); row; row = prof__row_again_of(row))
-        prof__thread_fill(s, row);
-    for (prof__row *row = s->rows; row; row = row->next) prof__thread_fill(s, row);
-    s->events = (prof_event *)(void *)(prof__arena.low +
-                                       prof__align(s->thread_count * sizeof *s->threads));
-}
-
-#if PROF__BARE
-#  define prof__analysis_refuse(s, bytes) false
-#else
-PROF__FN void prof__say_events(size_t bytes);
-
-/* Events do not fit: queries go on from the records. */
-PROF__FN bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
-    prof__say_events(bytes);
-    s->refused = true;
-    s->analysed = s->instants = false;
-    s->event_count = s->moment_count = 0;
-    s->moments = NULL;
-    s->events = NULL;
-    s->limit = s->place = NULL;
-    s->scratch = s->first_scratch;
-    return false;
-}
-#endif
-
-/* Lays out what the analysis makes of the records; false: it does not fit, which in a full arena
-   only "(lost)" zones can bring about where room was promised. */
-PROF__FN bool prof__analysis_open(struct prof_trace *s) {
-    size_t n = s->event_count;
-    char *p = (char *)(void *)(s->events + n);
-    s->moments = (prof__moment *)(void *)p;
-    p += prof__align(s->moment_count * sizeof *s->moments);
-#if !PROF__BARE
-    s->step_list = (prof__step *)(void *)p;
-    p += prof__align(s->step_count * sizeof *s->step_list);
-    s->details = p;
-    p += prof__align(s->detail_bytes);
-    s->memory.list = (prof__memory *)(void *)p;
-    p += prof__align(s->memory.count * sizeof *s->memory.list);
-    s->ranges.index = (uint32_t *)(void *)p;
-    p += prof__align(s->ranges.count * 2 * sizeof *s->ranges.index);
-    if (prof__wide(s)) {
-        s->side = (prof__side *)(void *)p;
-        p += n * sizeof *s->side;
-        s->outside.kernels = (prof__kernel *)(void *)p;
-        p += s->outside.kernel_max * sizeof *s->outside.kernels;
-    }
-#endif
-    s->scratch = p;
-    n *= PROF__SLOT_SHARE + s->beside - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
-    if (prof__lean(s) && n)
-        n += prof__sites_of(s) * PROF__SITE_SHARE + 4096;
-    if (p <= prof__scratch_end(s) && (size_t)(prof__scratch_end(s) - p) >= n) return true;
-    if (prof__lean(s)) return prof__analysis_refuse(s, (size_t)(p - (char *)s->events) + n);
-    PROF__BUMP(s->counts.full, s->event_count);   /* prof_dump may be reading it */
-    s->event_count = s->moment_count = s->outside_count = s->step_count = s->detail_rows = 0;
-#if !PROF__BARE
-    s->memory.count = s->made_count = s->ranges.count = 0;
-    s->side = NULL;
-#endif
-    s->scratch = (char *)(void *)s->events;
-    return false;
-}
-
-#if PROF__BARE
-#  define prof__devices_late(s) ((void)(s))
-#  define prof__memory_late(s) ((void)0)
-#  define prof__trails_name(s) ((void)0)
-#  define prof__flows_match(s) ((void)0)
-#  define prof__made_close(s) ((void)0)
-#  define prof__analyse_outside(s) ((void)0)
-#  define prof__merge_all_duplicates(s) ((void)0)
-#else
 /* ---- memory: each free finds its allocation, and zones are charged ---- */
 
 PROF__FN bool prof__memory_after(const void *memory, uint32_t a, uint32_t b) {
@@ -14846,84 +14833,66 @@ PROF__FN void prof__devices_late(struct prof_trace *s) {
 }
 
 PROF__FN void prof__memory_late(struct prof_trace *s) { s->memory.count += s->outside.late_memory; }
-#endif
 
-/* What queries need of a session, once: all from its devices, its threads, memory. */
-PROF__FN void prof__prepare(struct prof_trace *s) {
-    if (s->prepared) return;
-    s->prepared = true;
-    prof__devices_late(s);
-    prof__analysis_threads(s);
-    s->scratch = (char *)(void *)s->events;
-#if !PROF__BARE
+/* Lays out what is no event at p, and behind it the sides of events. Returns their end. */
+PROF__FN char *prof__beside_lay(struct prof_trace *s, char *p) {
+    s->step_list = (prof__step *)(void *)p;
+    p += prof__align(s->step_count * sizeof *s->step_list);
+    s->details = p;
+    p += prof__align(s->detail_bytes);
+    s->memory.list = (prof__memory *)(void *)p;
+    p += prof__align(s->memory.count * sizeof *s->memory.list);
+    s->ranges.index = (uint32_t *)(void *)p;
+    p += prof__align(s->ranges.count * 2 * sizeof *s->ranges.index);
+    if (!prof__wide(s)) return p;
+    s->side = (prof__side *)(void *)p;
+    p += s->event_count * sizeof *s->side;
+    s->outside.kernels = (prof__kernel *)(void *)p;
+    return p + s->outside.kernel_max * sizeof *s->outside.kernels;
+}
+
+PROF__FN void prof__beside_none(struct prof_trace *s) {
+    s->memory.count = s->made_count = s->ranges.count = 0;
+    s->side = NULL;
+}
+
+/* ---- where a session's events go, and what happens where they do not fit ---- */
+
+PROF__FN void prof__queries_open(struct prof_trace *s) {
     s->sites = PROF__ACQUIRE(prof__site_count);
     s->first_scratch = s->scratch;
     s->refused = false;
     s->limit = s->place = NULL;
-#endif
 }
 
-/* Makes the events in the memory that was promised for them, or that is there. */
-PROF__FN void prof__analyse_now(struct prof_trace *s) {
-    static prof__tree tree;
-    prof__feed feed;
-    bool plain;
-    prof__prepare(s);
-#if !PROF__BARE
+/* Events go into the caller's memory, or else behind the threads. */
+PROF__FN void prof__events_place(struct prof_trace *s) {
     s->events = (prof_event *)(void *)(s->place ? s->place : s->first_scratch);
-#endif
-    s->analysed = true;
-    plain = !prof__wide(s);
-    prof__tree_feed(&feed, s, &tree);
-    prof__count_rows(s, plain ? &feed : NULL);
-    s->event_count = s->zone_count + prof__others(s);
-    prof__memory_late(s);
-    if (!prof__analysis_open(s)) return;
-    prof__trails_name(s);
-    if (!plain || s->moment_count || s->step_count) {
-        prof__tree_open(&tree, s);
-        prof__build_rows(s, &feed);
-    }
-#if !PROF__BARE
-    s->instants = tree.instants;
-#endif
-    prof__made_close(s);
-    if (prof__others(s) || prof__wide(s)) prof__analyse_outside(s);
-    else if ((s->row_count > 1 || tree.touching) &&
-             !prof__events_in_order(s->events, s->event_count))
-        prof__events_sort(s->events, s->event_count, s->scratch);
-    prof__flows_match(s);
-    prof__merge_all_duplicates(s);
-    PROF__ASSERT(prof__events_hold(s->events, (uint32_t)s->event_count));
 }
 
-/* Makes the events where that has not been done. False: there is no room for them. */
-PROF__FN bool prof__analyse(const prof_trace *trace) {
-    struct prof_trace *s = &prof__trace;
-#if PROF__BARE
-    if (trace == s && !s->analysed) prof__analyse_now(s);
-    return true;
-#else
-    uint64_t begin;
-    bool taken;
-    if (trace != s || s->analysed) return true;
-    if (s->prepared && s->refused) return false;
-    begin = prof__os_now();
-    taken = prof__own(&prof__recorder.reading);
-    prof__analyse_now(s);
-    prof__own_times.analysis += prof__os_now() - begin;
-    if (taken) prof__disown(&prof__recorder.reading);
-    return s->analysed;
-#endif
+PROF__FN void prof__instants_note(struct prof_trace *s, const prof__tree *t) {
+    s->instants = t->instants;
 }
 
-PROF_API PROF__QUIET const prof_event *prof_events(const prof_trace *trace, size_t *count) {
-    bool ok = prof__valid(trace), made = ok && prof__analyse(trace);
-    if (count) *count = made ? trace->event_count : ok ? trace->zone_count : 0;
-    return made && trace->event_count ? trace->events : NULL;
+PROF__FN void prof__say_events(size_t bytes);
+
+/* Events do not fit: queries go on from the records. */
+PROF__FN bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
+    prof__say_events(bytes);
+    s->refused = true;
+    s->analysed = s->instants = false;
+    s->event_count = s->moment_count = 0;
+    s->moments = NULL;
+    s->events = NULL;
+    s->limit = s->place = NULL;
+    s->scratch = s->first_scratch;
+    return false;
 }
 
-#if !PROF__BARE
+PROF__FN bool prof__analysis_refused(const struct prof_trace *s) {
+    return s->prepared && s->refused;
+}
+
 PROF_API PROF__QUIET const prof_event *prof_make_events(const prof_trace *trace, void *memory,
                                                         size_t size, size_t *count) {
     struct prof_trace *s = &prof__trace;
@@ -14936,60 +14905,7 @@ PROF_API PROF__QUIET const prof_event *prof_make_events(const prof_trace *trace,
     s->refused = false;
     return prof_events(trace, count);
 }
-#endif
 
-PROF_API PROF__QUIET const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count) {
-    bool ok = prof__valid(trace);
-    if (ok && trace == &prof__trace) prof__prepare(&prof__trace);
-    if (count) *count = ok ? trace->thread_count : 0;
-    return ok && trace->thread_count ? trace->threads : NULL;
-}
-
-PROF_API PROF__QUIET const prof_site *prof_event_site(const prof_trace *trace,
-                                                      const prof_event *event) {
-    return prof__valid(trace) && event && event->site ? prof__site(event->site) : NULL;
-}
-
-PROF_API PROF__QUIET const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i) {
-#if !PROF__BARE
-    if (prof__valid(trace) && !trace->built && i < prof__counting.count)
-        return prof__counting.names[i];
-#endif
-    (void)trace;
-    (void)i;
-    return NULL;
-}
-
-/* ---- what an event sums up to ---- */
-
-PROF_API PROF__QUIET prof_event_totals prof_event_total(const prof_trace *trace,
-                                                        const prof_event *event) {
-    prof_event_totals t;
-    memset(&t, 0, sizeof t);
-    if (!prof__valid(trace) || !event) return t;
-    t.cpu_time_total_ns = prof__cpu_ns(event);
-    t.self_cpu_time_total_ns = event->self_cpu_time_total_ns;
-    if (prof__side_of(trace)) {
-        const prof__side *side = trace->side + (event - trace->events);
-        bool own = prof__in_tree(event);
-        t.device_time_total_ns = t.self_device_time_total_ns = side->device_ns;
-        t.cpu_memory_usage = side->cpu_bytes;
-        t.device_memory_usage = side->device_bytes;
-        t.self_cpu_memory_usage = own ? side->cpu_bytes : 0;
-        t.self_device_memory_usage = own ? side->device_bytes : 0;
-        for (uint32_t c = event->first_child; c != PROF_NONE; c = trace->events[c].next_sibling) {
-            t.self_device_time_total_ns =
-                PROF__MINUS(t.self_device_time_total_ns, trace->side[c].device_ns);
-            t.self_cpu_memory_usage =
-                PROF__MINUS(t.self_cpu_memory_usage, trace->side[c].cpu_bytes);
-            t.self_device_memory_usage =
-                PROF__MINUS(t.self_device_memory_usage, trace->side[c].device_bytes);
-        }
-    }
-    return t;
-}
-
-#if !PROF__BARE
 PROF_API PROF__QUIET size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
                                                prof_kernel *kernels, size_t max) {
     size_t n = 0;
@@ -15001,51 +14917,37 @@ PROF_API PROF__QUIET size_t prof_event_kernels(const prof_trace *trace, const pr
     }
     return n;
 }
-#endif
 
-/* ---- what ended, from the records or from the events ---- */
+PROF_API PROF__QUIET const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i) {
+    bool counted = prof__valid(trace) && !trace->built && i < prof__counting.count;
+    return counted ? prof__counting.names[i] : NULL;
+}
+
+/* ---- what ended, from the events ---- */
 
 /* While a thread reads records no other does: reading counts what they hold anew. */
-#if PROF__BARE
-#  define prof__reading_open() false
-#  define prof__reading_close(taken) ((void)(taken))
-#else
-#  define prof__reading_open() prof__own(&prof__recorder.reading)
+PROF__FN bool prof__reading_open(void) { return prof__own(&prof__recorder.reading); }
 PROF__FN void prof__reading_close(bool taken) {
     if (taken) prof__disown(&prof__recorder.reading);
 }
-#endif
 
-/* Are zones all there is, and no events made of them? Then their records tell all; else there are
-   events from now on. */
-PROF__FN bool prof__from_records(const prof_trace *trace) {
-    struct prof_trace *s = &prof__trace;
-#if !PROF__BARE
-    if (trace != s) return false;
-#endif
-    (void)trace;
-    prof__prepare(s);
-#if !PROF__BARE
-    if (s->beside || s->outside.merge || prof__others(s)) prof__analyse(s);
-    if (s->analysed) return false;
-#endif
-    return true;
-}
-
-PROF__FN void prof__closes_of_records(const prof__feed *feed) {
-    struct prof_trace *s = &prof__trace;
-#if PROF__BARE
-    prof__count_rows(s, feed);
-#else
+/* The same where the time that it takes is the analysis's. */
+PROF__FN uint64_t prof__reading_begin(bool *taken) {
     uint64_t begin = prof__os_now();
-    bool taken = prof__own(&prof__recorder.reading);
-    prof__count_rows(s, feed);
-    prof__own_times.analysis += prof__os_now() - begin;
-    if (taken) prof__disown(&prof__recorder.reading);
-#endif
+    *taken = prof__reading_open();
+    return begin;
 }
 
-#if !PROF__BARE
+PROF__FN void prof__reading_end(uint64_t begin, bool taken) {
+    prof__own_times.analysis += prof__os_now() - begin;
+    prof__reading_close(taken);
+}
+
+/* Does the trace have more than zones, which only events tell of? */
+PROF__FN bool prof__needs_events(const struct prof_trace *s) {
+    return s->beside || s->outside.merge || prof__others(s);
+}
+
 /* Adds what other devices than the first worked for an event itself; false: nothing. */
 PROF__FN bool prof__others_own(const struct prof_trace *s, const prof_event *e, int64_t *others) {
     uint32_t k = s->side[e - s->events].first_kernel, kind = prof__device_number(s, e->device_type);
@@ -15162,11 +15064,219 @@ PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *
         }
     }
 }
-#else
-#  define prof__row_others(s, e, r) ((void)0)
-#  define prof__closes_in_memory(trace, take, user) ((void)(take))
-#  define prof__closes_of_events(trace, feed) ((void)0)
+/* ---- zones that are in no timeline: @SUMS has them ---- */
+
+/* How many calls of a row have a time. Means are of these, or of all where none has one. */
+PROF__FN uint64_t prof__average_timed(const prof_average *a) {
+    return a->count - PROF__MIN(a->untimed, a->count);
+}
+
+PROF__FN uint64_t prof__average_means(const prof_average *a) {
+    uint64_t timed = prof__average_timed(a);
+    return timed ? timed : a->count;
+}
+
+PROF__FN const char *prof__tally_name(const prof__tally *r);
+PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r);
+
+/* Does this close stand in the timeline for zones that are in sums alone? Averages leave it out,
+   for they have rows of those zones themselves. */
+PROF__FN bool prof__is_in_sums(const struct prof_trace *s, uint32_t what) {
+    return s->sums.in_sums && (s->analysed ? s->events[what].site : what) == s->sums.in_sums;
+}
+
+/* Are there zones that are in no timeline? */
+PROF__FN PROF__RACES bool prof__any_sums(const struct prof_trace *s) {
+    return !s->built && (s->sums.full_tick || PROF__LOAD(s->sums.any_apart));
+}
+
+PROF__FN bool prof__group_is_sums(const prof__group *r) { return r->sums && !r->count; }
+
+/* PROF_MODE_AGGREGATE: no zone is kept, and there are rows of sums alone. */
+PROF__FN bool prof__sums_alone(const struct prof_trace *s) { return s->sums.average != NULL; }
+
+PROF__FN size_t prof__sums_averages(const struct prof_trace *s, const prof_averages_desc *by,
+                                    prof_average *rows, size_t max) {
+    return s->sums.average(rows, rows ? max : 0, by && by->group_by_site);
+}
+
+/* Memory for rows that are made of them. most: how many. */
+PROF__FN prof_average *prof__sums_room(const struct prof_trace *s, size_t *most) {
+    *most = s->sums.merged.places;
+    return s->sums.rows;
+}
+
+/* A zone that is in no timeline, as an event of its name. */
+PROF__FN prof_event prof__plain_event(const prof__tally *r) {
+    prof_event e;
+    memset(&e, 0, sizeof e);
+    e.name = prof__tally_name(r);
+    e.site = r->site >> 8;
+    e.parent = e.first_child = e.next_sibling = PROF_NONE;
+    e.extra = prof__session.desc.node ? prof__details_now.node : NULL;
+    return e;
+}
+
 #endif
+
+/* ---- a session's events ---- */
+
+PROF__FN void prof__thread_fill(struct prof_trace *s, prof__row *row) {
+    prof__context_name(row);
+    if (row->thread == PROF_NONE) return;
+    s->threads[row->thread] = row->info;
+    if (row->name[0]) s->threads[row->thread].name = row->name;
+}
+
+/* The threads come first, then the events, however many. Each index has a row, also that of a
+   thread of which no zone is kept. */
+PROF__FN void prof__analysis_threads(struct prof_trace *s) {
+    s->threads = (prof_thread_info *)(void *)prof__arena.low;
+    for (prof__row *row = prof__rows_unused(s); row; row = prof__row_again_of(row))
+        prof__thread_fill(s, row);
+    for (prof__row *row = s->rows; row; row = row->next) prof__thread_fill(s, row);
+    s->events = (prof_event *)(void *)(prof__arena.low +
+                                       prof__align(s->thread_count * sizeof *s->threads));
+}
+
+/* Lays out what the analysis makes of the records; false: it does not fit, which in a full arena
+   only "(lost)" zones can bring about where room was promised. */
+PROF__FN bool prof__analysis_open(struct prof_trace *s) {
+    size_t n = s->event_count;
+    char *p = (char *)(void *)(s->events + n);
+    s->moments = (prof__moment *)(void *)p;
+    p += prof__align(s->moment_count * sizeof *s->moments);
+    s->scratch = p = prof__beside_lay(s, p);
+    n *= PROF__SLOT_SHARE + s->beside - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
+    if (prof__lean(s) && n)
+        n += prof__sites_of(s) * PROF__SITE_SHARE + 4096;
+    if (p <= prof__scratch_end(s) && (size_t)(prof__scratch_end(s) - p) >= n) return true;
+    if (prof__lean(s)) return prof__analysis_refuse(s, (size_t)(p - (char *)s->events) + n);
+    PROF__BUMP(s->counts.full, s->event_count);   /* prof_dump may be reading it */
+    s->event_count = s->moment_count = s->outside_count = s->step_count = s->detail_rows = 0;
+    prof__beside_none(s);
+    s->scratch = (char *)(void *)s->events;
+    return false;
+}
+
+/* What queries need of a session, once: all from its devices, its threads, memory. */
+PROF__FN void prof__prepare(struct prof_trace *s) {
+    if (s->prepared) return;
+    s->prepared = true;
+    prof__devices_late(s);
+    prof__analysis_threads(s);
+    s->scratch = (char *)(void *)s->events;
+    prof__queries_open(s);
+}
+
+/* Makes the events in the memory that was promised for them, or that is there. */
+PROF__FN void prof__analyse_now(struct prof_trace *s) {
+    static prof__tree tree;
+    prof__feed feed;
+    bool plain;
+    prof__prepare(s);
+    prof__events_place(s);
+    s->analysed = true;
+    plain = !prof__wide(s);
+    prof__tree_feed(&feed, s, &tree);
+    prof__count_rows(s, plain ? &feed : NULL);
+    s->event_count = s->zone_count + prof__others(s);
+    prof__memory_late(s);
+    if (!prof__analysis_open(s)) return;
+    prof__trails_name(s);
+    if (!plain || s->moment_count || s->step_count) {
+        prof__tree_open(&tree, s);
+        prof__build_rows(s, &feed);
+    }
+    prof__instants_note(s, &tree);
+    prof__made_close(s);
+    if (prof__others(s) || prof__wide(s)) prof__analyse_outside(s);
+    else if ((s->row_count > 1 || tree.touching) &&
+             !prof__events_in_order(s->events, s->event_count))
+        prof__events_sort(s->events, s->event_count, s->scratch);
+    prof__flows_match(s);
+    prof__merge_all_duplicates(s);
+    PROF__ASSERT(prof__events_hold(s->events, (uint32_t)s->event_count));
+}
+
+/* Makes the events where that has not been done. False: there is no room for them. */
+PROF__FN bool prof__analyse(const prof_trace *trace) {
+    struct prof_trace *s = &prof__trace;
+    uint64_t begin;
+    bool taken;
+    if (trace != s || s->analysed) return true;
+    if (prof__analysis_refused(s)) return false;
+    begin = prof__reading_begin(&taken);
+    prof__analyse_now(s);
+    prof__reading_end(begin, taken);
+    return PROF__BARE || s->analysed;
+}
+
+PROF_API PROF__QUIET const prof_event *prof_events(const prof_trace *trace, size_t *count) {
+    bool ok = prof__valid(trace), made = ok && prof__analyse(trace);
+    if (count) *count = made ? trace->event_count : ok ? trace->zone_count : 0;
+    return made && trace->event_count ? trace->events : NULL;
+}
+
+PROF_API PROF__QUIET const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count) {
+    bool ok = prof__valid(trace);
+    if (ok && trace == &prof__trace) prof__prepare(&prof__trace);
+    if (count) *count = ok ? trace->thread_count : 0;
+    return ok && trace->thread_count ? trace->threads : NULL;
+}
+
+PROF_API PROF__QUIET const prof_site *prof_event_site(const prof_trace *trace,
+                                                      const prof_event *event) {
+    return prof__valid(trace) && event && event->site ? prof__site(event->site) : NULL;
+}
+
+/* ---- what an event sums up to ---- */
+
+PROF_API PROF__QUIET prof_event_totals prof_event_total(const prof_trace *trace,
+                                                        const prof_event *event) {
+    prof_event_totals t;
+    memset(&t, 0, sizeof t);
+    if (!prof__valid(trace) || !event) return t;
+    t.cpu_time_total_ns = prof__cpu_ns(event);
+    t.self_cpu_time_total_ns = event->self_cpu_time_total_ns;
+    if (prof__side_of(trace)) {
+        const prof__side *side = trace->side + (event - trace->events);
+        bool own = prof__in_tree(event);
+        t.device_time_total_ns = t.self_device_time_total_ns = side->device_ns;
+        t.cpu_memory_usage = side->cpu_bytes;
+        t.device_memory_usage = side->device_bytes;
+        t.self_cpu_memory_usage = own ? side->cpu_bytes : 0;
+        t.self_device_memory_usage = own ? side->device_bytes : 0;
+        for (uint32_t c = event->first_child; c != PROF_NONE; c = trace->events[c].next_sibling) {
+            t.self_device_time_total_ns =
+                PROF__MINUS(t.self_device_time_total_ns, trace->side[c].device_ns);
+            t.self_cpu_memory_usage =
+                PROF__MINUS(t.self_cpu_memory_usage, trace->side[c].cpu_bytes);
+            t.self_device_memory_usage =
+                PROF__MINUS(t.self_device_memory_usage, trace->side[c].device_bytes);
+        }
+    }
+    return t;
+}
+
+/* ---- what ended, from the records or from the events ---- */
+
+/* Are zones all there is, and no events made of them? Then their records tell all; else there are
+   events from now on. */
+PROF__FN bool prof__from_records(const prof_trace *trace) {
+    struct prof_trace *s = &prof__trace;
+    if (!PROF__BARE && trace != s) return false;
+    prof__prepare(s);
+    if (prof__needs_events(s)) (void)prof__analyse(s);
+    return PROF__BARE || !s->analysed;
+}
+
+PROF__FN void prof__closes_of_records(const prof__feed *feed) {
+    bool taken;
+    uint64_t begin = prof__reading_begin(&taken);
+    prof__count_rows(&prof__trace, feed);
+    prof__reading_end(begin, taken);
+}
 
 /* ---- @AVERAGES: events to one row per name, shape, stack ----
 
@@ -15191,12 +15301,10 @@ typedef struct prof__groups {
     uint32_t *row_of_site, *index;       /* row + 1; 0: none */
     uint32_t *order;                     /* the rows as they are first seen */
     uint32_t count, places, max;
-    struct { const char *name; uint32_t kind, row; } recent[16];   /* by the name's address */
-#if !PROF__BARE
+    struct { const char *name; uint32_t kind, row; } recent[PROF__BARE ? 1 : 16];   /* by address */
     struct prof__shares *shares;         /* NULL: no percentiles */
     uint32_t shift;                      /* a quarter of their ranges is 2^shift ns */
     int64_t (*counts)[2 * PROF__EXTRAS];   /* of a row: with its children, without; NULL: none */
-#endif
 } prof__groups;
 
 PROF__FN uint32_t prof__groups_max(const struct prof_trace *s) {
@@ -15328,60 +15436,6 @@ PROF__FN void prof__group_open(prof__group *r) {
     r->max_ns = INT64_MIN;
 }
 
-#if PROF__BARE
-#  define prof__average_on_cpu(a, r) ((a)->on_cpu_ns = (r)->on_cpu_ns)
-PROF__INLINE void prof__group_on_cpu(prof__group *r, const prof__close *c) {
-    if (prof__trace.cpu_results) prof__trace.cpu_results->group(r, c);
-}
-
-#  define prof__is_in_sums(s, what) false
-#  define prof__group_in_sums(g, row) false
-#  define prof__group_is_sums(r) false
-#  define prof__sums_into_rows(g) ((void)0)
-#  define prof__plain_event(r) g->s->events[0]
-#  define prof__average_timed(a) ((a)->count)
-#  define prof__average_means(a) ((a)->count)
-#else
-#  define prof__group_on_cpu(r, c) ((void)0)
-#  define prof__average_on_cpu(a, r) ((void)0)
-/* How many calls of a row have a time. Means are of these, or of all where none has one. */
-PROF__FN uint64_t prof__average_timed(const prof_average *a) {
-    return a->count - PROF__MIN(a->untimed, a->count);
-}
-
-PROF__FN uint64_t prof__average_means(const prof_average *a) {
-    uint64_t timed = prof__average_timed(a);
-    return timed ? timed : a->count;
-}
-
-PROF__FN const char *prof__tally_name(const prof__tally *r);
-PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r);
-
-/* Does this close stand in the timeline for zones that are in sums alone? Averages leave it out,
-   for they have rows of those zones themselves. */
-PROF__FN bool prof__is_in_sums(const struct prof_trace *s, uint32_t what) {
-    return s->sums.in_sums && (s->analysed ? s->events[what].site : what) == s->sums.in_sums;
-}
-
-/* Are there zones that are in no timeline? */
-PROF__FN PROF__RACES bool prof__any_sums(const struct prof_trace *s) {
-    return !s->built && (s->sums.full_tick || PROF__LOAD(s->sums.any_apart));
-}
-
-PROF__FN bool prof__group_is_sums(const prof__group *r) { return r->sums && !r->count; }
-
-/* A zone that is in no timeline, as an event of its name. */
-PROF__FN prof_event prof__plain_event(const prof__tally *r) {
-    prof_event e;
-    memset(&e, 0, sizeof e);
-    e.name = prof__tally_name(r);
-    e.site = r->site >> 8;
-    e.parent = e.first_child = e.next_sibling = PROF_NONE;
-    e.extra = prof__session.desc.node ? prof__details_now.node : NULL;
-    return e;
-}
-#endif
-
 /* A zone that has nothing but its site, as an event. */
 PROF__FN prof_event prof__site_event(uint32_t site) {
     prof_event e;
@@ -15461,13 +15515,70 @@ PROF__EAGER void prof__group_record(void *groups, const prof__close *c) {
     prof__call_add(r, NULL, c);
 }
 
-#if PROF__BARE
-#  define prof__groups_percentiles(g) ((void)0)
-#  define prof__groups_count(g) ((void)0)
-#  define prof__groups_add_us(g) ((void)0)
-#  define prof__group_segment NULL
-#  define prof__group_event_take NULL
-#else
+/* Hands on all closes, made of the records or of the events. */
+PROF__EAGER void prof__groups_feed(prof__groups *g, prof__segmenter *segment, prof__taker *record,
+                                   prof__taker *event) {
+    prof__feed feed;
+    memset(&feed, 0, sizeof feed);
+    feed.user = g;
+    feed.take = record;
+    feed.segment = segment;
+    if (prof__ranked(g->ranks)) prof__closes_of_records(&feed);
+    else prof__closes_in_memory(g->s, event, g);
+}
+
+/* An average without any sums yet, with what an event tells of its row. */
+PROF__FN prof_average prof__average_of(const prof_event *e, uint32_t number) {
+    const prof_extra *x = prof__extra_of(e);
+    prof_average a;
+    memset(&a, 0, sizeof a);
+    a.key = e->name;
+    a.parent = e->parent;
+    a.first = number;
+    a.node_id = prof__node_id(e);
+    a.device_type = e->device_type;
+    a.is_async = (e->flags & PROF_EVENT_ASYNC) != 0;
+    a.is_remote = (e->flags & PROF_EVENT_REMOTE) != 0;
+    a.is_legacy = (e->flags & PROF_EVENT_LEGACY) != 0;
+    a.is_user_annotation = (e->flags & PROF_EVENT_USER_ANNOTATION) != 0;
+    a.overload_name = prof__overload(e);
+    if (!x) return a;
+    a.scope = x->scope;
+    a.input_shapes = x->input_shapes;
+    a.input_count = prof__shape_count(x);
+    a.stack = x->stack;
+    a.stack_count = x->stack_count;
+    return a;
+}
+
+PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const prof__group_wide *w) {
+    a->count = r->count;
+    a->cpu_time_total_ns = r->cpu_ns;
+    a->self_cpu_time_total_ns = r->self_cpu_ns;
+    a->min_ns = r->count ? r->min_ns : 0;
+    a->max_ns = r->count ? r->max_ns : 0;
+    prof__average_on_cpu(a, r);
+    if (PROF__BARE || !w) return;
+    a->device_time_total_ns = w->device_ns;
+    a->self_device_time_total_ns = w->self_device_ns;
+    a->cpu_memory_usage = w->cpu_bytes;
+    a->self_cpu_memory_usage = w->self_cpu_bytes;
+    a->device_memory_usage = w->device_bytes;
+    a->self_device_memory_usage = w->self_device_bytes;
+    a->flops = w->flops;
+}
+
+/* Leaves out what rows are not told apart by. */
+PROF__FN void prof__average_by(prof_average *a, const prof_averages_desc *by) {
+    if (!PROF__BARE && !by->group_by_overload_name) a->overload_name = "";
+    if (!by->group_by_input_shapes) {
+        a->input_shapes = NULL;
+        a->input_count = PROF_NONE;
+    }
+    if (!PROF__BARE) a->stack_count = PROF__MIN(a->stack_count, by->group_by_stack_n);
+}
+
+#if !PROF__BARE
 PROF__FN void prof__group_segment(prof__reader *r, const prof__record *c,
                                   const prof__record *end) {
     prof__read_records(r, c, end, prof__group_record);
@@ -15552,21 +15663,7 @@ PROF__FN bool prof__group_in_sums(const prof__groups *g, uint32_t row) {
     const prof__group *r = g->rows + row;
     return r->count && prof__is_in_sums(g->s, r->first);
 }
-#endif
 
-/* Hands on all closes, made of the records or of the events. */
-PROF__EAGER void prof__groups_feed(prof__groups *g, prof__segmenter *segment, prof__taker *record,
-                                   prof__taker *event) {
-    prof__feed feed;
-    memset(&feed, 0, sizeof feed);
-    feed.user = g;
-    feed.take = record;
-    feed.segment = segment;
-    if (prof__ranked(g->ranks)) prof__closes_of_records(&feed);
-    else prof__closes_in_memory(g->s, event, g);
-}
-
-#if !PROF__BARE
 /* Where a mean lies half way between two figures, the last bits of Python's sum decide. Kineto's
    times are no whole microseconds: the sum is made again as Python makes it. */
 PROF__FN void prof__groups_add_us(prof__groups *g) {
@@ -15713,138 +15810,21 @@ PROF__FN void prof__groups_count(prof__groups *g) {
     if (prof__counting.count) prof__groups_feed(g, NULL, NULL, prof__counts_event);
     if (others) prof__groups_others(g);
 }
-#endif
 
-PROF__FN bool prof__group_after(const void *groups, uint32_t a, uint32_t b) {
-    const prof__groups *g = (const prof__groups *)groups;
-    if (prof__group_is_sums(g->rows + a) || prof__group_is_sums(g->rows + b))
-        return prof__group_is_sums(g->rows + a) && !prof__group_is_sums(g->rows + b);
-    if (prof__ranked(g->ranks)) return prof__rank_after(g->ranks + a, g->ranks + b);
-    return g->rows[a].first > g->rows[b].first;
-}
-
-PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
-                                const prof_averages_desc *by) {
-    bool taken = prof__reading_open();
-    uint32_t n = 0;
-    prof__groups_open(g, trace, by, prof__from_records(trace));
-    prof__groups_feed(g, prof__group_segment, prof__group_record, prof__group_event_take);
-    prof__groups_add_us(g);
-    prof__sums_into_rows(g);
-    prof__groups_percentiles(g);
-    prof__groups_count(g);
-    g->order = g->index;                 /* no row is looked for any more */
-    for (uint32_t i = 0; i < g->count; i++)
-        if (!prof__group_in_sums(g, i)) g->order[n++] = i;
-    g->count = n;
-    prof__sort(g->order, g->order + g->count, g->count, prof__group_after, g);
-    prof__reading_close(taken);
-}
-
-/* An average without any sums yet, with what an event tells of its row. */
-PROF__FN prof_average prof__average_of(const prof_event *e, uint32_t number) {
-    const prof_extra *x = prof__extra_of(e);
-    prof_average a;
-    memset(&a, 0, sizeof a);
-    a.key = e->name;
-    a.parent = e->parent;
-    a.first = number;
-    a.node_id = prof__node_id(e);
-    a.device_type = e->device_type;
-    a.is_async = (e->flags & PROF_EVENT_ASYNC) != 0;
-    a.is_remote = (e->flags & PROF_EVENT_REMOTE) != 0;
-    a.is_legacy = (e->flags & PROF_EVENT_LEGACY) != 0;
-    a.is_user_annotation = (e->flags & PROF_EVENT_USER_ANNOTATION) != 0;
-    a.overload_name = prof__overload(e);
-    if (!x) return a;
-    a.scope = x->scope;
-    a.input_shapes = x->input_shapes;
-    a.input_count = prof__shape_count(x);
-    a.stack = x->stack;
-    a.stack_count = x->stack_count;
-    return a;
-}
-
-PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const prof__group_wide *w) {
-    a->count = r->count;
-    a->cpu_time_total_ns = r->cpu_ns;
-    a->self_cpu_time_total_ns = r->self_cpu_ns;
-    a->min_ns = r->count ? r->min_ns : 0;
-    a->max_ns = r->count ? r->max_ns : 0;
-    prof__average_on_cpu(a, r);
-    if (PROF__BARE || !w) return;
-    a->device_time_total_ns = w->device_ns;
-    a->self_device_time_total_ns = w->self_device_ns;
-    a->cpu_memory_usage = w->cpu_bytes;
-    a->self_cpu_memory_usage = w->self_cpu_bytes;
-    a->device_memory_usage = w->device_bytes;
-    a->self_device_memory_usage = w->self_device_bytes;
-    a->flops = w->flops;
-}
-
-/* Leaves out what rows are not told apart by. */
-PROF__FN void prof__average_by(prof_average *a, const prof_averages_desc *by) {
-    if (!PROF__BARE && !by->group_by_overload_name) a->overload_name = "";
-    if (!by->group_by_input_shapes) {
-        a->input_shapes = NULL;
-        a->input_count = PROF_NONE;
-    }
-    if (!PROF__BARE) a->stack_count = PROF__MIN(a->stack_count, by->group_by_stack_n);
-}
-
-/* The average of row i, counted in the order in which rows are first seen. */
-PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
-    uint32_t row = g->order[i];
+/* What a row has beside its sums: its place, percentiles, counters, and what is in no timeline. */
+PROF__FN void prof__average_more(prof_average *a, const prof__groups *g, uint32_t row,
+                                 const prof_event *first) {
     const prof__group *r = g->rows + row;
-    prof_event first = prof__group_event(g, r);
-    prof_average a;
-    if (prof__ranked(g->ranks) && !prof__group_is_sums(r) && g->ranks[row].depth) first.parent = 0;
-    a = prof__average_of(&first, prof__ranked(g->ranks) ? i : r->first);
-    prof__average_sums(&a, r, !PROF__BARE && g->wide ? g->wide + row : NULL);
-    prof__average_by(&a, &g->by);
-    a.is_recursive = !PROF__BARE && !prof__group_is_sums(r) && g->last[row] == PROF_NONE;
-#if !PROF__BARE
-    a.site = prof__group_place(&g->by, &first);
+    a->site = prof__group_place(&g->by, first);
     if (g->shares && r->count) {
-        a.p50_ns = g->shares[row].of[0].low;
-        a.p90_ns = g->shares[row].of[1].low;
-        a.p99_ns = g->shares[row].of[2].low;
+        a->p50_ns = g->shares[row].of[0].low;
+        a->p90_ns = g->shares[row].of[1].low;
+        a->p99_ns = g->shares[row].of[2].low;
     }
-    if (g->counts) prof__average_extras(&a, g->counts[row], g->counts[row] + PROF__EXTRAS);
-    prof__average_add_sums(&a, g, r);
-#endif
-    return a;
+    if (g->counts) prof__average_extras(a, g->counts[row], g->counts[row] + PROF__EXTRAS);
+    prof__average_add_sums(a, g, r);
 }
 
-PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace,
-                                              const prof_averages_desc *desc, prof_average *rows,
-                                              size_t max) {
-    prof__groups g;
-    if (!prof__valid(trace)) return 0;
-#if PROF__BARE
-    if (trace->parts && trace->parts->average)
-        return trace->parts->average(rows, rows ? max : 0);
-#else
-    if (trace->sums.average)
-        return trace->sums.average(rows, rows ? max : 0, desc && desc->group_by_site);
-#endif
-    prof__groups_make(&g, trace, desc);
-    for (uint32_t i = 0; rows && i < g.count && i < max; i++) rows[i] = prof__group_average(&g, i);
-    return g.count;
-}
-
-/* All calls as one row. */
-typedef struct prof__total {
-    prof__group sum;
-    prof__group_wide wide;
-#if !PROF__BARE
-    const struct prof_trace *s;
-#endif
-} prof__total;
-
-#if PROF__BARE
-#  define prof__total_add_sums(total, trace) ((void)0)
-#else
 PROF__FN void prof__total_add_sums(prof_average *total, const prof_trace *trace) {
     prof__groups g;
     if (!trace || !prof__any_sums(trace)) return;
@@ -15856,51 +15836,7 @@ PROF__FN void prof__total_add_sums(prof_average *total, const prof_trace *trace)
         (void)prof_average_add(total, &sums);
     }
 }
-#endif
 
-PROF__EAGER void prof__total_take(void *total, const prof__close *c) {
-    prof__total *t = (prof__total *)total;
-    if (prof__is_in_sums(t->s, c->what)) return;
-    prof__call_add(&t->sum, &t->wide, c);
-}
-
-PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
-    prof_average total;
-    prof_event last;
-    prof__total t;
-    prof__feed feed;
-    bool taken;
-    memset(&feed, 0, sizeof feed);
-    memset(&t, 0, sizeof t);
-    memset(&total, 0, sizeof total);
-    memset(&last, 0, sizeof last);
-    total.input_count = PROF_NONE;
-    prof__group_open(&t.sum);
-    feed.take = prof__total_take;
-    feed.user = &t;
-#if !PROF__BARE
-    t.s = trace;
-#endif
-    taken = prof__reading_open();
-    if (prof__valid(trace) && prof__from_records(trace)) {
-        prof__closes_of_records(&feed);
-#if !PROF__BARE
-    } else if (prof__valid(trace)) {
-        prof__closes_in_memory(trace, prof__total_take, &t);
-        if (trace->event_count) last = trace->events[trace->event_count - 1];
-#endif
-    }
-    prof__reading_close(taken);
-    if (t.sum.count) total = prof__average_of(&last, PROF_NONE);
-    prof__average_sums(&total, &t.sum, &t.wide);
-    prof__total_add_sums(&total, trace);
-    total.key = "Total";
-    if (!total.overload_name) total.overload_name = "";
-    total.parent = PROF_NONE;
-    return total;
-}
-
-#if !PROF__BARE
 /* ---- averages of spans: prof_sums, the nest and the rows for what is not in a trace ---- */
 
 typedef struct prof__span_sums_row {
@@ -16434,293 +16370,106 @@ PROF_API PROF__QUIET prof_result prof_average_add(prof_average *into, const prof
     return PROF_OK;
 #undef PROF__SUM
 }
-
-/* ---- @FLOPS: how much an op computes, by its inputs' shapes ----
-
-   PyTorch's formulas for the ops that it knows.
-   - An op without inputs, or with others than its formula takes, has 0.
-   - A product that is too large stays at the largest number. */
-
-/* Sums and products that stop at the largest number. */
-PROF__FN uint64_t prof__mul(uint64_t a, uint64_t b) {
-    return a && b > UINT64_MAX / a ? UINT64_MAX : a * b;
-}
-
-PROF__FN uint64_t prof__add(uint64_t a, uint64_t b) {
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
-PROF__FN uint64_t prof__product(const int64_t *dims, uint32_t count) {
-    uint64_t n = 1;
-    for (uint32_t i = 0; i < count; i++)
-        if (!dims[i]) return 0;
-    for (uint32_t i = 0; i < count; i++) n = prof__mul(n, (uint64_t)dims[i]);
-    return n;
-}
-
-/* Is it a tensor with that many dimensions, none below 0? */
-PROF__FN bool prof__is_tensor(const prof_shape *s, uint32_t rank) {
-    if (s->items || s->count != rank || (rank && !s->dims)) return false;
-    for (uint32_t i = 0; i < rank; i++)
-        if (s->dims[i] < 0) return false;
-    return true;
-}
-
-/* What a formula is called with: the inputs it looks at, and what the caller knows beside them. */
-typedef struct prof__op {
-    const prof_shape *in;
-    const prof_flops_desc *desc;
-    bool swapped;                        /* attention: (batch, length, heads, size) */
-} prof__op;
-
-PROF__FN uint64_t prof__flops_elements(const prof__op *op) {
-    return prof__is_tensor(op->in, op->in->count) ? prof__product(op->in->dims, op->in->count) : 0;
-}
-
-/* (m, k) x (k, n), behind a batch of `lead` dimensions. */
-PROF__FN uint64_t prof__flops_matmul(const prof__op *op, uint32_t lead) {
-    const int64_t *a = op->in[0].dims, *b = op->in[1].dims;
-    if (!prof__is_tensor(op->in, lead + 2) || !prof__is_tensor(op->in + 1, lead + 2) ||
-        a[lead + 1] != b[lead] || (lead && a[0] != b[0])) return 0;
-    return prof__mul(prof__mul(prof__product(a, lead + 2), (uint64_t)b[lead + 1]), 2);
-}
-
-PROF__FN uint64_t prof__flops_mm(const prof__op *op) { return prof__flops_matmul(op, 0); }
-PROF__FN uint64_t prof__flops_bmm(const prof__op *op) { return prof__flops_matmul(op, 1); }
-
-/* A convolution's parameter along dimension i; one alone is for all dimensions. */
-PROF__FN int64_t prof__along(const prof_shape *list, uint32_t i, int64_t other) {
-    return list->count && list->dims ? list->dims[list->count == 1 ? 0 : i] : other;
-}
-
-/* At how many places the kernel, w long, fits along dimension i of an input that is x long; 0: at
-   none, or there is no such convolution. */
-PROF__FN uint64_t prof__conv_length(const prof_flops_desc *d, uint32_t i, int64_t x, int64_t w) {
-    int64_t stride = prof__along(&d->stride, i, 1), padding = prof__along(&d->padding, i, 0),
-            dilation = prof__along(&d->dilation, i, 1);
-    uint64_t room = prof__add((uint64_t)x, prof__mul(2, (uint64_t)padding)), reach;
-    if (stride < 1 || padding < 0 || dilation < 1 || w < 1) return 0;
-    reach = prof__add(prof__mul((uint64_t)dilation, (uint64_t)w - 1), 1);
-    return room < reach || reach == UINT64_MAX ? 0 : (room - reach) / (uint64_t)stride + 1;
-}
-
-PROF__FN bool prof__conv_list_fits(const prof_shape *list, uint32_t spatial) {
-    return !list->items && (list->count <= 1 || list->count == spatial);
-}
-
-PROF__FN bool prof__conv_fits(const prof_shape *x, const prof_shape *w, const prof_flops_desc *d) {
-    uint32_t spatial = x->count - 2;
-    int64_t channels, groups = d->groups;
-    if (x->count < 3 || !prof__is_tensor(x, x->count) || !prof__is_tensor(w, x->count) ||
-        !prof__conv_list_fits(&d->stride, spatial) || !prof__conv_list_fits(&d->padding, spatial) ||
-        !prof__conv_list_fits(&d->dilation, spatial) || groups < 0) return false;
-    if (d->transposed) return x->dims[1] == w->dims[0];
-    channels = w->dims[1];
-    if (!channels) return !x->dims[1];
-    return x->dims[1] % channels == 0 && (!groups || x->dims[1] / channels == groups);
-}
-
-/* Every place of the smaller image meets the whole kernel: of the output, or where transposed, of
-   the input. */
-PROF__FN uint64_t prof__flops_conv_of(const prof_shape *x, const prof_shape *w,
-                                      const prof_shape *output, const prof_flops_desc *d) {
-    uint64_t n;
-    if (!prof__conv_fits(x, w, d)) return 0;
-    n = prof__mul(prof__mul((uint64_t)x->dims[0], 2), prof__product(w->dims, w->count));
-    if (d->transposed) return prof__mul(n, prof__product(x->dims + 2, x->count - 2));
-    if (output)
-        return prof__is_tensor(output, x->count)
-                   ? prof__mul(n, prof__product(output->dims + 2, x->count - 2)) : 0;
-    for (uint32_t i = 0; i < x->count - 2; i++)
-        n = prof__mul(n, prof__conv_length(d, i, x->dims[2 + i], w->dims[2 + i]));
-    return n;
-}
-
-PROF__FN uint64_t prof__flops_conv(const prof__op *op) {
-    return prof__flops_conv_of(op->in, op->in + 1, op->desc->output, op->desc);
-}
-
-PROF__FN uint64_t prof__flops_conv2d(const prof__op *op) {
-    return op->in->count == 4 ? prof__flops_conv(op) : 0;
-}
-
-PROF__FN uint64_t prof__flops_conv_transpose(const prof__op *op) {
-    prof_flops_desc d = *op->desc;
-    d.transposed = true;
-    return prof__flops_conv_of(op->in, op->in + 1, NULL, &d);
-}
-
-PROF__FN uint64_t prof__flops_conv_backward(const prof__op *op) {
-    const prof_flops_desc *d = op->desc;
-    return prof__mul(prof__flops_conv_of(op->in + 1, op->in + 2, op->in, d),
-                      (uint64_t)(!d->no_grad_input + !d->no_grad_weight));
-}
-
-/* Query, key and value are each (batch, heads, length, size); several heads of the query may share
-   one of the key. Each pair of a place in the query and one in the key takes of_query products over
-   the size of a query, and of_value over that of a value. */
-PROF__FN uint64_t prof__flops_pairs(const prof__op *op, const prof_shape *in, uint64_t of_query,
-                                    uint64_t of_value) {
-    const int64_t *q = in[0].dims, *k = in[1].dims, *v = in[2].dims;
-    int heads = op->swapped ? 2 : 1, length = 3 - heads;
-    uint64_t n;
-    if (!prof__is_tensor(in, 4) || !prof__is_tensor(in + 1, 4) || !prof__is_tensor(in + 2, 4) ||
-        q[0] != k[0] || q[0] != v[0] || k[heads] != v[heads] || k[length] != v[length] ||
-        q[3] != k[3] || (k[heads] ? q[heads] % k[heads] != 0 : q[heads] != 0)) return 0;
-    n = prof__mul(prof__product(q, 3), (uint64_t)k[length]);
-    return prof__mul(prof__mul(n, 2), prof__add(prof__mul((uint64_t)q[3], of_query),
-                                                prof__mul((uint64_t)v[3], of_value)));
-}
-
-PROF__FN uint64_t prof__flops_attention(const prof__op *op) {
-    return prof__flops_pairs(op, op->in, 1, 1);
-}
-
-PROF__FN uint64_t prof__flops_attention_backward(const prof__op *op) {
-    const prof_shape *grad = op->in, *q = op->in + 1, *v = op->in + 3;
-    if (!prof__is_tensor(grad, 4) || !prof__is_tensor(q, 4) || !prof__is_tensor(v, 4)) return 0;
-    for (int i = 0; i < 4; i++)
-        if (grad->dims[i] != (i == 3 ? v : q)->dims[i]) return 0;
-    return prof__flops_pairs(op, q, 3, 2);
-}
-
-/* The formula is in the small set of with_flops, too; in that alone; attention's other layout. */
-enum { PROF__SMALL = 1, PROF__SMALL_ONLY = 2, PROF__SWAPPED = 4 };
-
-/* The formulas of an op, which look at the inputs from number first on. op is its name without
-   `_forward` or `_backward`; with a `*` at its end it stands for all names that begin so. */
-typedef struct prof__formula {
-    const char *op;
-    uint64_t (*forward)(const prof__op *op);
-    uint64_t (*backward)(const prof__op *op);
-    uint8_t first, inputs, flags;        /* inputs: of forward; backward takes one more */
-} prof__formula;
-
-static const prof__formula prof__formulas[] = {
-    { "mm", prof__flops_mm, NULL, 0, 2, PROF__SMALL },
-    { "addmm", prof__flops_mm, NULL, 1, 2, PROF__SMALL },
-    { "bmm", prof__flops_bmm, NULL, 0, 2, PROF__SMALL },
-    { "baddbmm", prof__flops_bmm, NULL, 1, 2, PROF__SMALL },
-    { "add", prof__flops_elements, NULL, 0, 1, PROF__SMALL | PROF__SMALL_ONLY },
-    { "mul", prof__flops_elements, NULL, 0, 1, PROF__SMALL | PROF__SMALL_ONLY },
-    { "conv2d", prof__flops_conv2d, NULL, 0, 2, PROF__SMALL },
-    { "_scaled_mm", prof__flops_mm, NULL, 0, 2, 0 },
-    { "conv1d", prof__flops_conv, NULL, 0, 2, 0 },
-    { "conv3d", prof__flops_conv, NULL, 0, 2, 0 },
-    { "convolution", prof__flops_conv, prof__flops_conv_backward, 0, 2, 0 },
-    { "convolution_overrideable", prof__flops_conv, NULL, 0, 2, 0 },
-    { "_convolution", prof__flops_conv, NULL, 0, 2, 0 },
-    { "cudnn_convolution", prof__flops_conv, NULL, 0, 2, 0 },
-    { "cudnn_convolution_relu", prof__flops_conv, NULL, 0, 2, 0 },
-    { "cudnn_convolution_add_relu", prof__flops_conv, NULL, 0, 2, 0 },
-    { "miopen_convolution", prof__flops_conv, NULL, 0, 2, 0 },
-    { "miopen_depthwise_convolution", prof__flops_conv, NULL, 0, 2, 0 },
-    { "mkldnn_convolution", prof__flops_conv, NULL, 0, 2, 0 },
-    { "thnn_conv2d", prof__flops_conv, NULL, 0, 2, 0 },
-    { "_slow_conv2d", prof__flops_conv, NULL, 0, 2, 0 },
-    { "slow_conv3d", prof__flops_conv, NULL, 0, 2, 0 },
-    { "_conv_depthwise2d", prof__flops_conv, NULL, 0, 2, 0 },
-    { "conv_depthwise3d", prof__flops_conv, NULL, 0, 2, 0 },
-    { "conv_transpose*", prof__flops_conv_transpose, NULL, 0, 2, 0 },
-    { "cudnn_convolution_transpose", prof__flops_conv_transpose, NULL, 0, 2, 0 },
-    { "miopen_convolution_transpose", prof__flops_conv_transpose, NULL, 0, 2, 0 },
-    { "scaled_dot_product_*", prof__flops_attention, prof__flops_attention_backward, 0, 3, 0 },
-    { "_scaled_dot_product_*", prof__flops_attention, prof__flops_attention_backward, 0, 3, 0 },
-    { "_cudnn_attention", prof__flops_attention, prof__flops_attention_backward, 0, 3, 0 },
-    { "_flash_attention", prof__flops_attention, prof__flops_attention_backward, 0, 3,
-      PROF__SWAPPED },
-    { "_efficient_attention", prof__flops_attention, prof__flops_attention_backward, 0, 3,
-      PROF__SWAPPED }
-};
-
-PROF__FN bool prof__name_ends(const char *name, size_t *length, const char *end) {
-    size_t n = strlen(end);
-    bool ends = *length > n && memcmp(name + *length - n, end, n) == 0;
-    if (ends) *length -= n;
-    return ends;
-}
-
-/* The row of a name that is length bytes long; NULL: none. few: of the small set. */
-PROF__FN const prof__formula *prof__formula_find(const char *name, size_t length, bool few) {
-    for (size_t i = 0; i < sizeof prof__formulas / sizeof *prof__formulas; i++) {
-        const prof__formula *f = prof__formulas + i;
-        size_t n = strlen(f->op);
-        bool any = f->op[n - 1] == '*';
-        if (any ? length < --n : length != n) continue;
-        if (few ? !(f->flags & PROF__SMALL) : f->flags & PROF__SMALL_ONLY) continue;
-        if (memcmp(name, f->op, n) == 0) return f;
-    }
-    return NULL;
-}
-
-/* Formulas of the program's own, looked up without a lock: a slot keeps its name, and count grows
-   when the slot is whole. */
-enum { PROF__OWN_FORMULAS = 64 };
-static struct prof__own_formulas {
-    const char *names[PROF__OWN_FORMULAS];
-    prof_flops_formula formulas[PROF__OWN_FORMULAS];
-    uint32_t count;
-} prof__own_formulas;
-
-PROF__FN const char *prof__op_name(const char *name) {
-    return strncmp(name, "aten::", 6) == 0 ? name + 6 : name;
-}
-
-/* The slot of that name, or how many there are. */
-PROF__FN uint32_t prof__own_formula(const char *name) {
-    uint32_t count = PROF__ACQUIRE(prof__own_formulas.count), i = 0;
-    while (i < count && strcmp(prof__own_formulas.names[i], name) != 0) i++;
-    return i;
-}
-
-PROF_API PROF__QUIET prof_result prof_flops_register(const char *name,
-                                                     prof_flops_formula formula) {
-    struct prof__own_formulas *own = &prof__own_formulas;
-    uint32_t i;
-    if (!name || !*prof__op_name(name)) return PROF_ERROR_INVALID;
-    prof__lock();
-    i = prof__own_formula(prof__op_name(name));
-    if (i < PROF__OWN_FORMULAS) PROF__RELEASE(own->formulas[i], formula);
-    if (i == own->count && i < PROF__OWN_FORMULAS) {
-        own->names[i] = prof__op_name(name);
-        PROF__RELEASE(own->count, i + 1);
-    }
-    prof__unlock();
-    return i < PROF__OWN_FORMULAS ? PROF_OK : PROF_ERROR_MEMORY;
-}
-
-/* The program's own formula for this name; NULL: it has none. */
-PROF__FN prof_flops_formula prof__own_formula_of(const char *name) {
-    uint32_t i = prof__own_formula(name);
-    bool there = i < PROF__OWN_FORMULAS && i < PROF__ACQUIRE(prof__own_formulas.count);
-    return there ? PROF__ACQUIRE(prof__own_formulas.formulas[i]) : NULL;
-}
-
-PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inputs, uint32_t count,
-                                         const prof_flops_desc *desc) {
-    prof_flops_formula own;
-    prof_flops_desc none;
-    prof__op op;
-    const prof__formula *f;
-    size_t length;
-    bool backward;
-    memset(&none, 0, sizeof none);
-    if (!name || !inputs) return 0;
-    name = prof__op_name(name);
-    own = prof__own_formula_of(name);
-    if (own) return own(inputs, count, desc ? desc : &none);
-    length = strlen(name);
-    backward = prof__name_ends(name, &length, "_backward");
-    if (!backward) (void)prof__name_ends(name, &length, "_forward");
-    f = prof__formula_find(name, length, desc && desc->with_flops);
-    if (!f || (backward && !f->backward)) return 0;
-    if (count < (uint32_t)f->first + f->inputs + backward) return 0;
-    op.in = inputs + f->first;
-    op.desc = desc ? desc : &none;
-    op.swapped = (f->flags & PROF__SWAPPED) != 0;
-    return backward ? f->backward(&op) : f->forward(&op);
-}
 #endif
+
+/* ---- the rows, and all calls as one ---- */
+
+PROF__FN bool prof__group_after(const void *groups, uint32_t a, uint32_t b) {
+    const prof__groups *g = (const prof__groups *)groups;
+    if (prof__group_is_sums(g->rows + a) || prof__group_is_sums(g->rows + b))
+        return prof__group_is_sums(g->rows + a) && !prof__group_is_sums(g->rows + b);
+    if (prof__ranked(g->ranks)) return prof__rank_after(g->ranks + a, g->ranks + b);
+    return g->rows[a].first > g->rows[b].first;
+}
+
+PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
+                                const prof_averages_desc *by) {
+    bool taken = prof__reading_open();
+    uint32_t n = 0;
+    prof__groups_open(g, trace, by, prof__from_records(trace));
+    prof__groups_feed(g, prof__group_segment, prof__group_record, prof__group_event_take);
+    prof__groups_add_us(g);
+    prof__sums_into_rows(g);
+    prof__groups_percentiles(g);
+    prof__groups_count(g);
+    g->order = g->index;                 /* no row is looked for any more */
+    for (uint32_t i = 0; i < g->count; i++)
+        if (!prof__group_in_sums(g, i)) g->order[n++] = i;
+    g->count = n;
+    prof__sort(g->order, g->order + g->count, g->count, prof__group_after, g);
+    prof__reading_close(taken);
+}
+
+/* The average of row i, counted in the order in which rows are first seen. */
+PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
+    uint32_t row = g->order[i];
+    const prof__group *r = g->rows + row;
+    prof_event first = prof__group_event(g, r);
+    prof_average a;
+    if (prof__ranked(g->ranks) && !prof__group_is_sums(r) && g->ranks[row].depth) first.parent = 0;
+    a = prof__average_of(&first, prof__ranked(g->ranks) ? i : r->first);
+    prof__average_sums(&a, r, !PROF__BARE && g->wide ? g->wide + row : NULL);
+    prof__average_by(&a, &g->by);
+    a.is_recursive = !PROF__BARE && !prof__group_is_sums(r) && g->last[row] == PROF_NONE;
+    prof__average_more(&a, g, row, &first);
+    return a;
+}
+
+PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace,
+                                              const prof_averages_desc *desc, prof_average *rows,
+                                              size_t max) {
+    prof__groups g;
+    if (!prof__valid(trace)) return 0;
+    if (prof__sums_alone(trace)) return prof__sums_averages(trace, desc, rows, max);
+    prof__groups_make(&g, trace, desc);
+    for (uint32_t i = 0; rows && i < g.count && i < max; i++) rows[i] = prof__group_average(&g, i);
+    return g.count;
+}
+
+/* All calls as one row. */
+typedef struct prof__total {
+    prof__group sum;
+    prof__group_wide wide;
+    const struct prof_trace *s;
+} prof__total;
+
+PROF__EAGER void prof__total_take(void *total, const prof__close *c) {
+    prof__total *t = (prof__total *)total;
+    if (prof__is_in_sums(t->s, c->what)) return;
+    prof__call_add(&t->sum, &t->wide, c);
+}
+
+PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
+    prof_average total;
+    prof_event last;
+    prof__total t;
+    prof__feed feed;
+    bool taken;
+    memset(&feed, 0, sizeof feed);
+    memset(&t, 0, sizeof t);
+    memset(&total, 0, sizeof total);
+    memset(&last, 0, sizeof last);
+    total.input_count = PROF_NONE;
+    prof__group_open(&t.sum);
+    feed.take = prof__total_take;
+    feed.user = &t;
+    t.s = trace;
+    taken = prof__reading_open();
+    if (prof__valid(trace) && prof__from_records(trace)) {
+        prof__closes_of_records(&feed);
+    } else if (!PROF__BARE && prof__valid(trace)) {
+        prof__closes_in_memory(trace, prof__total_take, &t);
+        if (trace->event_count) last = trace->events[trace->event_count - 1];
+    }
+    prof__reading_close(taken);
+    if (t.sum.count) total = prof__average_of(&last, PROF_NONE);
+    prof__average_sums(&total, &t.sum, &t.wide);
+    prof__total_add_sums(&total, trace);
+    total.key = "Total";
+    if (!total.overload_name) total.overload_name = "";
+    total.parent = PROF_NONE;
+    return total;
+}
 
 /* ---- @TABLE: EventList.table(), as text, CSV and JSON ----
 
@@ -18094,15 +17843,9 @@ PROF__FN prof_result prof__table_check(const prof_table_desc *desc, prof_sink ou
 /* Makes the rows of PROF_MODE_AGGREGATE, which keeps no zones. False: it is another mode. */
 PROF__FN bool prof__averages_kept(const prof_trace *trace, const prof_averages_desc *by,
                                   prof_average **rows, uint32_t *count) {
-#if PROF__BARE
-    size_t most = (size_t)(prof__arena.high - prof__arena.low) / sizeof **rows;
-    if (!trace->parts || !trace->parts->average) return false;
-    *rows = (prof_average *)(void *)prof__arena.low;   /* nothing more is taken */
-#else
-    size_t most = trace->sums.merged.places;
-    if (!trace->sums.average) return false;
-    *rows = trace->sums.rows;
-#endif
+    size_t most;
+    if (!prof__sums_alone(trace)) return false;
+    *rows = prof__sums_room(trace, &most);
     *count = (uint32_t)PROF__MIN(most, prof_key_averages(trace, by, *rows, most));
     return true;
 }
@@ -21245,6 +20988,291 @@ PROF__FN void prof__execution_close(struct prof_trace *s) {
     if (x->span_count && s->stopped) result = prof__execution_append(s);
     if (x->result == PROF_OK) x->result = result;
     x->span_count = 0;
+}
+/* ---- @FLOPS: how much an op computes, by its inputs' shapes ----
+
+   PyTorch's formulas for the ops that it knows.
+   - An op without inputs, or with others than its formula takes, has 0.
+   - A product that is too large stays at the largest number. */
+
+/* Sums and products that stop at the largest number. */
+PROF__FN uint64_t prof__mul(uint64_t a, uint64_t b) {
+    return a && b > UINT64_MAX / a ? UINT64_MAX : a * b;
+}
+
+PROF__FN uint64_t prof__add(uint64_t a, uint64_t b) {
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+PROF__FN uint64_t prof__product(const int64_t *dims, uint32_t count) {
+    uint64_t n = 1;
+    for (uint32_t i = 0; i < count; i++)
+        if (!dims[i]) return 0;
+    for (uint32_t i = 0; i < count; i++) n = prof__mul(n, (uint64_t)dims[i]);
+    return n;
+}
+
+/* Is it a tensor with that many dimensions, none below 0? */
+PROF__FN bool prof__is_tensor(const prof_shape *s, uint32_t rank) {
+    if (s->items || s->count != rank || (rank && !s->dims)) return false;
+    for (uint32_t i = 0; i < rank; i++)
+        if (s->dims[i] < 0) return false;
+    return true;
+}
+
+/* What a formula is called with: the inputs it looks at, and what the caller knows beside them. */
+typedef struct prof__op {
+    const prof_shape *in;
+    const prof_flops_desc *desc;
+    bool swapped;                        /* attention: (batch, length, heads, size) */
+} prof__op;
+
+PROF__FN uint64_t prof__flops_elements(const prof__op *op) {
+    return prof__is_tensor(op->in, op->in->count) ? prof__product(op->in->dims, op->in->count) : 0;
+}
+
+/* (m, k) x (k, n), behind a batch of `lead` dimensions. */
+PROF__FN uint64_t prof__flops_matmul(const prof__op *op, uint32_t lead) {
+    const int64_t *a = op->in[0].dims, *b = op->in[1].dims;
+    if (!prof__is_tensor(op->in, lead + 2) || !prof__is_tensor(op->in + 1, lead + 2) ||
+        a[lead + 1] != b[lead] || (lead && a[0] != b[0])) return 0;
+    return prof__mul(prof__mul(prof__product(a, lead + 2), (uint64_t)b[lead + 1]), 2);
+}
+
+PROF__FN uint64_t prof__flops_mm(const prof__op *op) { return prof__flops_matmul(op, 0); }
+PROF__FN uint64_t prof__flops_bmm(const prof__op *op) { return prof__flops_matmul(op, 1); }
+
+/* A convolution's parameter along dimension i; one alone is for all dimensions. */
+PROF__FN int64_t prof__along(const prof_shape *list, uint32_t i, int64_t other) {
+    return list->count && list->dims ? list->dims[list->count == 1 ? 0 : i] : other;
+}
+
+/* At how many places the kernel, w long, fits along dimension i of an input that is x long; 0: at
+   none, or there is no such convolution. */
+PROF__FN uint64_t prof__conv_length(const prof_flops_desc *d, uint32_t i, int64_t x, int64_t w) {
+    int64_t stride = prof__along(&d->stride, i, 1), padding = prof__along(&d->padding, i, 0),
+            dilation = prof__along(&d->dilation, i, 1);
+    uint64_t room = prof__add((uint64_t)x, prof__mul(2, (uint64_t)padding)), reach;
+    if (stride < 1 || padding < 0 || dilation < 1 || w < 1) return 0;
+    reach = prof__add(prof__mul((uint64_t)dilation, (uint64_t)w - 1), 1);
+    return room < reach || reach == UINT64_MAX ? 0 : (room - reach) / (uint64_t)stride + 1;
+}
+
+PROF__FN bool prof__conv_list_fits(const prof_shape *list, uint32_t spatial) {
+    return !list->items && (list->count <= 1 || list->count == spatial);
+}
+
+PROF__FN bool prof__conv_fits(const prof_shape *x, const prof_shape *w, const prof_flops_desc *d) {
+    uint32_t spatial = x->count - 2;
+    int64_t channels, groups = d->groups;
+    if (x->count < 3 || !prof__is_tensor(x, x->count) || !prof__is_tensor(w, x->count) ||
+        !prof__conv_list_fits(&d->stride, spatial) || !prof__conv_list_fits(&d->padding, spatial) ||
+        !prof__conv_list_fits(&d->dilation, spatial) || groups < 0) return false;
+    if (d->transposed) return x->dims[1] == w->dims[0];
+    channels = w->dims[1];
+    if (!channels) return !x->dims[1];
+    return x->dims[1] % channels == 0 && (!groups || x->dims[1] / channels == groups);
+}
+
+/* Every place of the smaller image meets the whole kernel: of the output, or where transposed, of
+   the input. */
+PROF__FN uint64_t prof__flops_conv_of(const prof_shape *x, const prof_shape *w,
+                                      const prof_shape *output, const prof_flops_desc *d) {
+    uint64_t n;
+    if (!prof__conv_fits(x, w, d)) return 0;
+    n = prof__mul(prof__mul((uint64_t)x->dims[0], 2), prof__product(w->dims, w->count));
+    if (d->transposed) return prof__mul(n, prof__product(x->dims + 2, x->count - 2));
+    if (output)
+        return prof__is_tensor(output, x->count)
+                   ? prof__mul(n, prof__product(output->dims + 2, x->count - 2)) : 0;
+    for (uint32_t i = 0; i < x->count - 2; i++)
+        n = prof__mul(n, prof__conv_length(d, i, x->dims[2 + i], w->dims[2 + i]));
+    return n;
+}
+
+PROF__FN uint64_t prof__flops_conv(const prof__op *op) {
+    return prof__flops_conv_of(op->in, op->in + 1, op->desc->output, op->desc);
+}
+
+PROF__FN uint64_t prof__flops_conv2d(const prof__op *op) {
+    return op->in->count == 4 ? prof__flops_conv(op) : 0;
+}
+
+PROF__FN uint64_t prof__flops_conv_transpose(const prof__op *op) {
+    prof_flops_desc d = *op->desc;
+    d.transposed = true;
+    return prof__flops_conv_of(op->in, op->in + 1, NULL, &d);
+}
+
+PROF__FN uint64_t prof__flops_conv_backward(const prof__op *op) {
+    const prof_flops_desc *d = op->desc;
+    return prof__mul(prof__flops_conv_of(op->in + 1, op->in + 2, op->in, d),
+                      (uint64_t)(!d->no_grad_input + !d->no_grad_weight));
+}
+
+/* Query, key and value are each (batch, heads, length, size); several heads of the query may share
+   one of the key. Each pair of a place in the query and one in the key takes of_query products over
+   the size of a query, and of_value over that of a value. */
+PROF__FN uint64_t prof__flops_pairs(const prof__op *op, const prof_shape *in, uint64_t of_query,
+                                    uint64_t of_value) {
+    const int64_t *q = in[0].dims, *k = in[1].dims, *v = in[2].dims;
+    int heads = op->swapped ? 2 : 1, length = 3 - heads;
+    uint64_t n;
+    if (!prof__is_tensor(in, 4) || !prof__is_tensor(in + 1, 4) || !prof__is_tensor(in + 2, 4) ||
+        q[0] != k[0] || q[0] != v[0] || k[heads] != v[heads] || k[length] != v[length] ||
+        q[3] != k[3] || (k[heads] ? q[heads] % k[heads] != 0 : q[heads] != 0)) return 0;
+    n = prof__mul(prof__product(q, 3), (uint64_t)k[length]);
+    return prof__mul(prof__mul(n, 2), prof__add(prof__mul((uint64_t)q[3], of_query),
+                                                prof__mul((uint64_t)v[3], of_value)));
+}
+
+PROF__FN uint64_t prof__flops_attention(const prof__op *op) {
+    return prof__flops_pairs(op, op->in, 1, 1);
+}
+
+PROF__FN uint64_t prof__flops_attention_backward(const prof__op *op) {
+    const prof_shape *grad = op->in, *q = op->in + 1, *v = op->in + 3;
+    if (!prof__is_tensor(grad, 4) || !prof__is_tensor(q, 4) || !prof__is_tensor(v, 4)) return 0;
+    for (int i = 0; i < 4; i++)
+        if (grad->dims[i] != (i == 3 ? v : q)->dims[i]) return 0;
+    return prof__flops_pairs(op, q, 3, 2);
+}
+
+/* The formula is in the small set of with_flops, too; in that alone; attention's other layout. */
+enum { PROF__SMALL = 1, PROF__SMALL_ONLY = 2, PROF__SWAPPED = 4 };
+
+/* The formulas of an op, which look at the inputs from number first on. op is its name without
+   `_forward` or `_backward`; with a `*` at its end it stands for all names that begin so. */
+typedef struct prof__formula {
+    const char *op;
+    uint64_t (*forward)(const prof__op *op);
+    uint64_t (*backward)(const prof__op *op);
+    uint8_t first, inputs, flags;        /* inputs: of forward; backward takes one more */
+} prof__formula;
+
+static const prof__formula prof__formulas[] = {
+    { "mm", prof__flops_mm, NULL, 0, 2, PROF__SMALL },
+    { "addmm", prof__flops_mm, NULL, 1, 2, PROF__SMALL },
+    { "bmm", prof__flops_bmm, NULL, 0, 2, PROF__SMALL },
+    { "baddbmm", prof__flops_bmm, NULL, 1, 2, PROF__SMALL },
+    { "add", prof__flops_elements, NULL, 0, 1, PROF__SMALL | PROF__SMALL_ONLY },
+    { "mul", prof__flops_elements, NULL, 0, 1, PROF__SMALL | PROF__SMALL_ONLY },
+    { "conv2d", prof__flops_conv2d, NULL, 0, 2, PROF__SMALL },
+    { "_scaled_mm", prof__flops_mm, NULL, 0, 2, 0 },
+    { "conv1d", prof__flops_conv, NULL, 0, 2, 0 },
+    { "conv3d", prof__flops_conv, NULL, 0, 2, 0 },
+    { "convolution", prof__flops_conv, prof__flops_conv_backward, 0, 2, 0 },
+    { "convolution_overrideable", prof__flops_conv, NULL, 0, 2, 0 },
+    { "_convolution", prof__flops_conv, NULL, 0, 2, 0 },
+    { "cudnn_convolution", prof__flops_conv, NULL, 0, 2, 0 },
+    { "cudnn_convolution_relu", prof__flops_conv, NULL, 0, 2, 0 },
+    { "cudnn_convolution_add_relu", prof__flops_conv, NULL, 0, 2, 0 },
+    { "miopen_convolution", prof__flops_conv, NULL, 0, 2, 0 },
+    { "miopen_depthwise_convolution", prof__flops_conv, NULL, 0, 2, 0 },
+    { "mkldnn_convolution", prof__flops_conv, NULL, 0, 2, 0 },
+    { "thnn_conv2d", prof__flops_conv, NULL, 0, 2, 0 },
+    { "_slow_conv2d", prof__flops_conv, NULL, 0, 2, 0 },
+    { "slow_conv3d", prof__flops_conv, NULL, 0, 2, 0 },
+    { "_conv_depthwise2d", prof__flops_conv, NULL, 0, 2, 0 },
+    { "conv_depthwise3d", prof__flops_conv, NULL, 0, 2, 0 },
+    { "conv_transpose*", prof__flops_conv_transpose, NULL, 0, 2, 0 },
+    { "cudnn_convolution_transpose", prof__flops_conv_transpose, NULL, 0, 2, 0 },
+    { "miopen_convolution_transpose", prof__flops_conv_transpose, NULL, 0, 2, 0 },
+    { "scaled_dot_product_*", prof__flops_attention, prof__flops_attention_backward, 0, 3, 0 },
+    { "_scaled_dot_product_*", prof__flops_attention, prof__flops_attention_backward, 0, 3, 0 },
+    { "_cudnn_attention", prof__flops_attention, prof__flops_attention_backward, 0, 3, 0 },
+    { "_flash_attention", prof__flops_attention, prof__flops_attention_backward, 0, 3,
+      PROF__SWAPPED },
+    { "_efficient_attention", prof__flops_attention, prof__flops_attention_backward, 0, 3,
+      PROF__SWAPPED }
+};
+
+PROF__FN bool prof__name_ends(const char *name, size_t *length, const char *end) {
+    size_t n = strlen(end);
+    bool ends = *length > n && memcmp(name + *length - n, end, n) == 0;
+    if (ends) *length -= n;
+    return ends;
+}
+
+/* The row of a name that is length bytes long; NULL: none. few: of the small set. */
+PROF__FN const prof__formula *prof__formula_find(const char *name, size_t length, bool few) {
+    for (size_t i = 0; i < sizeof prof__formulas / sizeof *prof__formulas; i++) {
+        const prof__formula *f = prof__formulas + i;
+        size_t n = strlen(f->op);
+        bool any = f->op[n - 1] == '*';
+        if (any ? length < --n : length != n) continue;
+        if (few ? !(f->flags & PROF__SMALL) : f->flags & PROF__SMALL_ONLY) continue;
+        if (memcmp(name, f->op, n) == 0) return f;
+    }
+    return NULL;
+}
+
+/* Formulas of the program's own, looked up without a lock: a slot keeps its name, and count grows
+   when the slot is whole. */
+enum { PROF__OWN_FORMULAS = 64 };
+static struct prof__own_formulas {
+    const char *names[PROF__OWN_FORMULAS];
+    prof_flops_formula formulas[PROF__OWN_FORMULAS];
+    uint32_t count;
+} prof__own_formulas;
+
+PROF__FN const char *prof__op_name(const char *name) {
+    return strncmp(name, "aten::", 6) == 0 ? name + 6 : name;
+}
+
+/* The slot of that name, or how many there are. */
+PROF__FN uint32_t prof__own_formula(const char *name) {
+    uint32_t count = PROF__ACQUIRE(prof__own_formulas.count), i = 0;
+    while (i < count && strcmp(prof__own_formulas.names[i], name) != 0) i++;
+    return i;
+}
+
+PROF_API PROF__QUIET prof_result prof_flops_register(const char *name,
+                                                     prof_flops_formula formula) {
+    struct prof__own_formulas *own = &prof__own_formulas;
+    uint32_t i;
+    if (!name || !*prof__op_name(name)) return PROF_ERROR_INVALID;
+    prof__lock();
+    i = prof__own_formula(prof__op_name(name));
+    if (i < PROF__OWN_FORMULAS) PROF__RELEASE(own->formulas[i], formula);
+    if (i == own->count && i < PROF__OWN_FORMULAS) {
+        own->names[i] = prof__op_name(name);
+        PROF__RELEASE(own->count, i + 1);
+    }
+    prof__unlock();
+    return i < PROF__OWN_FORMULAS ? PROF_OK : PROF_ERROR_MEMORY;
+}
+
+/* The program's own formula for this name; NULL: it has none. */
+PROF__FN prof_flops_formula prof__own_formula_of(const char *name) {
+    uint32_t i = prof__own_formula(name);
+    bool there = i < PROF__OWN_FORMULAS && i < PROF__ACQUIRE(prof__own_formulas.count);
+    return there ? PROF__ACQUIRE(prof__own_formulas.formulas[i]) : NULL;
+}
+
+PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inputs, uint32_t count,
+                                         const prof_flops_desc *desc) {
+    prof_flops_formula own;
+    prof_flops_desc none;
+    prof__op op;
+    const prof__formula *f;
+    size_t length;
+    bool backward;
+    memset(&none, 0, sizeof none);
+    if (!name || !inputs) return 0;
+    name = prof__op_name(name);
+    own = prof__own_formula_of(name);
+    if (own) return own(inputs, count, desc ? desc : &none);
+    length = strlen(name);
+    backward = prof__name_ends(name, &length, "_backward");
+    if (!backward) (void)prof__name_ends(name, &length, "_forward");
+    f = prof__formula_find(name, length, desc && desc->with_flops);
+    if (!f || (backward && !f->backward)) return 0;
+    if (count < (uint32_t)f->first + f->inputs + backward) return 0;
+    op.in = inputs + f->first;
+    op.desc = desc ? desc : &none;
+    op.swapped = (f->flags & PROF__SWAPPED) != 0;
+    return backward ? f->backward(&op) : f->forward(&op);
 }
 #endif
 
