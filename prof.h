@@ -4698,6 +4698,8 @@ PROF__FN int prof__flops_power(int64_t n) {
 
 #define PROF__PUSHED (1u << 20)
 
+PROF__FN size_t prof__site_share(void);   /* bytes that a name more takes in the analysis */
+
 /* The FNV-1a hash of s. length: how many bytes of s a name keeps, PROF__MAX_NAME at most, cut at
    the start of a character. */
 PROF__FN uint32_t prof__hash(const char *s, size_t *length) {
@@ -4709,35 +4711,6 @@ PROF__FN uint32_t prof__hash(const char *s, size_t *length) {
     *length = n;
     return h;
 }
-
-/* The sums of one row of averages. Its first event tells what the row is. */
-typedef struct prof__group {
-    uint64_t count;
-    int64_t cpu_ns, self_cpu_ns, min_ns, max_ns;
-    uint32_t first, hash;                /* first: number of an event, or a site; PROF_NONE: no
-                                            event, it is only in sums */
-#if !PROF__BARE
-    const struct prof__tally *sums;      /* what is in no timeline; NULL: nothing */
-#else
-    int64_t on_cpu_ns;
-#endif
-} prof__group;
-
-/* The sums of what only some traces have. */
-typedef struct prof__group_wide {
-    int64_t device_ns, self_device_ns, cpu_bytes, self_cpu_bytes, device_bytes, self_device_bytes;
-    int64_t flops;
-#if !PROF__BARE
-    double cpu_us;                       /* raw activities: as Python adds them up; see below */
-#endif
-} prof__group_wide;
-
-/* Bytes for one row more: the row, its last call, its places in two indices, two numbers to sort
-   by. A prof__rank takes less than a prof__group_wide, or 48. */
-#define PROF__GROUP_SHARE \
-    (sizeof(prof__group) + (PROF__BARE ? 48 : sizeof(prof__group_wide)) + \
-     (PROF__BARE ? 5 : 6) * sizeof(uint32_t))
-#define PROF__SITE_SHARE prof__align(PROF__GROUP_SHARE + (PROF__BARE ? 0 : 72))   /* 72: shares */
 
 /* The number of a zone whose name is in the ELF file: where the name stands in the section
    prof_sites, plus PROF__IN_ELF. PROF__BUILD is a site whose name is the build id. */
@@ -4760,7 +4733,7 @@ PROF__INLINE bool prof__in_elf(uint32_t number) {
 typedef struct prof__name { prof_site site; } prof__name;   /* its text follows it */
 static struct prof__names {
     uint32_t count, sites;               /* names, marks */
-    size_t share;                        /* PROF__SITE_SHARE, if there is to be an analysis */
+    size_t share;                        /* prof__site_share, if there is to be an analysis */
     const prof_site *list[PROF_MAX_SITES];
 } prof__names;
 #define prof__site_count prof__names.sites
@@ -5047,7 +5020,7 @@ PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
             return prof__site_index[i];
     }
     if (!own && prof__sites_full()) return prof__refuse_site(PROF__NO_SITE);
-    if (!own && prof__arena_spare() < PROF__SITE_SHARE) return prof__refuse_site(PROF__NO_ROOM);
+    if (!own && prof__arena_spare() < prof__site_share()) return prof__refuse_site(PROF__NO_ROOM);
     to->name = own ? name : prof__site_copy(name, last ? last->name : NULL);
     to->file = own ? file : prof__site_copy(file, last ? last->file : NULL);
     to->function = own ? function : prof__site_copy(function, last ? last->function : NULL);
@@ -5055,7 +5028,7 @@ PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
     if (!to->name || !to->file || !to->function) return prof__refuse_site(PROF__NO_SITE);
     if (name[length]) prof__names_cut++;
     PROF__STORE(prof__sites_own, prof__sites_own + own);
-    if (!own) prof__arena.promised += PROF__SITE_SHARE;
+    if (!own) prof__arena.promised += prof__site_share();
     prof__site_index[i] = prof__site_count + 1;
     PROF__RELEASE(prof__site_count, prof__site_count + 1);
     return prof__site_count;
@@ -5112,9 +5085,9 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     place = prof__name_place(name, length, hash);
     if (*place) return *place;
     if (prof__names.count == prof__names.capacity) return prof__refuse_site(PROF__NO_NAME);
-    if (prof__arena_spare() < prof__align(sizeof *n + length + 1) + PROF__SITE_SHARE)
+    if (prof__arena_spare() < prof__align(sizeof *n + length + 1) + prof__site_share())
         return prof__refuse_name(length);
-    n = (prof__name *)prof__take_kept(sizeof *n + length + 1, PROF__SITE_SHARE);
+    n = (prof__name *)prof__take_kept(sizeof *n + length + 1, prof__site_share());
     if (!n) return prof__refuse_name(length);
     text = (char *)(n + 1);
     memcpy(text, name, length);
@@ -5318,22 +5291,6 @@ PROF__INLINE bool prof__item_is_zone(const prof__item *i) {
    Who ends the session reads the states in prof__recorder.owned; prof_dump those in use, by rules
    of its own. */
 
-/* A stretch of one thread's records: a chunk, or what another thread had left of one. Those of a
-   ring stand before its chunks and are used again; a free one has no row. */
-typedef struct prof__segment {
-    prof__record *begin, *limit;
-    prof__record *end; /* of its records, once the thread has gone on; else NULL */
-    struct prof__segment *next;
-    prof__record *flushed;               /* below: has left through the stream */
-    uint64_t position;                   /* slots this thread wrote before it; freestanding: the
-                                            clock at flushed */
-#if !PROF__BARE
-    struct prof__row *row;
-    uint32_t use;                        /* counts how often it was emptied */
-    uint32_t epoch;                      /* the clock's upper half at flushed */
-#endif
-} prof__segment;
-
 typedef struct prof__open { uint64_t start; uint32_t site, depth; } prof__open;
 
 #define PROF__HAS_SHARED 0x80000000u     /* in prof_extra.has: more than one event may have it */
@@ -5356,166 +5313,143 @@ typedef struct prof__memory {
 } prof__memory;
 #define PROF__MEMORY_TOLD 0x80
 
-/* What the trace knows of a thread. */
-typedef struct prof__row {
-    prof_thread_info info;
-    prof__segment *first;
-#if !PROF__BARE
-    prof__open *open;                    /* zones that prof_stop ended, outermost first */
-    uint32_t open_count;
-    prof__record *cursor;                /* where prof_stop found it; NULL: the thread had left */
-    uint64_t stop_tick;                  /* when */
-    uint32_t generation;
-    uint32_t renames;                    /* twice as many; odd: name is being written */
-    size_t overwritten;                  /* slots */
-    bool left;                           /* the thread has */
-    bool over;                           /* it ended: who has its id from now on is another */
-    bool kept;                           /* someone knows the index: it stays this thread's */
-    bool listed;                         /* it is in the list of rows */
-    uint64_t os_id;                      /* where platform.thread_id tells another */
-    struct prof__row *again;             /* while it is free: the next one that is */
-#else
-    uint16_t context;                    /* whose it is */
+/* ---- what the analysis keeps beside the events ---- */
+
+/* What traces with device work or memory keep beside each event. */
+typedef struct prof__side {
+    int64_t device_ns, cpu_bytes, device_bytes;   /* children included */
+    uint32_t first_kernel, last_kernel;  /* of work on a device, which has none: PROF_NONE, and
+                                            the event that launched it */
+} prof__side;
+
+typedef struct prof__kernel {            /* an element of an event's list of kernels */
+    const char *name;                    /* NULL: that, and its device, are of an event */
+    int64_t duration_ns;
+    int32_t device;                      /* ... and this is the event's number */
+    uint32_t next;
+} prof__kernel;
+
+/* A thread of a node: the innermost event that may hold the next one. */
+typedef struct prof__lane { uint32_t thread, top; int32_t node; } prof__lane;
+
+#define PROF__LANE_SHARE (sizeof(prof__lane) + 2 * sizeof(uint32_t))
+
+/* Beside a zone when a trace has events that were not recorded zone by zone: steps, and more for
+   those from outside. */
+#define PROF__FORK_SHARE (3 * sizeof(uint32_t))
+#define PROF__WIDE_SHARE (sizeof(prof__side) + PROF__FORK_SHARE)
+
+/* What a step's event points to, and all that its analysis takes beside its slots'. */
+typedef struct prof__step { prof_extra extra; char name[40]; } prof__step;
+#define PROF__EVENT_MEMORY 0x8000        /* in flags, until the order is made: "[memory]" */
+#define PROF__EVENT_STEP 0x4000          /* in flags: steps follow each other, also at one time */
+#define PROF__EVENT_NAMED 0x2000         /* in flags: its "Zone id" is in the Chrome trace, */
+#define PROF__EVENT_TOLD 0x1000          /* or its "Zone parent id": see prof__marks_make */
+#define PROF__STEP_SHARE (sizeof(prof__step) + PROF__GROUP_SHARE + PROF__LANE_SHARE)
+
+typedef struct prof__segment prof__segment;
+typedef struct prof__row prof__row;
+typedef struct prof__tally prof__tally;
+
+/* Written by their thread alone, read by any; hosted threads have more. */
+#define PROF__COUNTS_BOTH \
+    size_t full, deep, sites, unbalanced, healed, cut, unfinished, steps, not_kept;
+
+/* ---- the two ports: what structs below have in one alone (PROF__..._PORT), and its own ones ----
+
+   PROF__STAT_HOST(each): of each, as PROF__STATS takes it, what is not counted on targets.
+   PROF__NO: the place of counts that are not in the raw stream; all below it are. */
+
+#if PROF__BARE
+#define PROF__GROUP_PORT int64_t on_cpu_ns;
+#define PROF__GROUP_WIDE_PORT
+#define PROF__SEGMENT_PORT
+#define PROF__TALLY_PORT
+#define PROF__ROW_PORT \
+    uint16_t context;                    /* whose it is, or: */
 #define PROF__OVER UINT16_MAX            /* nobody's: the task has ended */
 #define PROF__AWAY (UINT16_MAX - 1)      /* a task's that does not run, or main()'s before tasks */
 #define PROF__CPU (UINT16_MAX - 2)       /* the kernel's: which task ran when */
-#endif
-    uint32_t thread;                     /* its index in the trace; PROF_NONE: free, without one */
-    struct prof__row *next;
-    uint32_t number;                     /* in the order they came, from 0 */
-    uint32_t announced;                  /* the round in which the stream told its name */
-    char name[PROF__BARE ? 16 : 64];
-} prof__row;
+#define PROF__BUCKETS 16
+#define PROF__BUCKET_BITS 2
+enum { PROF__NO = 17 };
+#define PROF__HOSTED(place) PROF__NO
+#define PROF__STAT_HOST(each) PROF__STAT_NONE
+#define PROF__HOST_TEXT(text) ""
+#define PROF__COLUMN_SITE(HOST)
+#define prof__inside(now) (now)
+#define prof__copy_words memcpy
 
-/* Written by their thread alone, read by any. */
+typedef struct prof__counts { PROF__COUNTS_BOTH } prof__counts;
+typedef uint8_t prof__at;                /* of a member of prof_average */
+typedef uint32_t prof__amount;
+
+struct prof__parts {                     /* all but mode may be NULL */
+    prof_mode mode;
+    void *(*chunk)(void *state);         /* one more, or one that may be used again; NULL: none.
+                                            AGGREGATE: empties the one that there is */
+    bool (*write)(void *state, void *chunk);   /* STREAM: what is new of it; false: it failed */
+    void (*close)(void);                 /* when the session has ended */
+    size_t (*average)(prof_average *rows, size_t max);
+};
+
+/* desc.platform: what replaces the chip's own. */
+struct prof__hooks {
+    bool (*open)(void);                  /* sets the session's clock going; false: there is none */
+    uintptr_t (*lock)(void);
+    void (*unlock)(uintptr_t state);
+    uint32_t (*context)(void);
+    void (*advance)(void);               /* the session's time */
+};
+
+/* Bytes that a state takes, and a chunk, with what both entail for the analysis. */
+typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof__plan;
+#else
+#define PROF__GROUP_PORT \
+    const prof__tally *sums;             /* what is in no timeline; NULL: nothing */
+#define PROF__GROUP_WIDE_PORT \
+    double cpu_us;                       /* raw activities: as Python adds them up; see below */
+#define PROF__SEGMENT_PORT \
+    prof__row *row; \
+    uint32_t use;                        /* counts how often it was emptied */ \
+    uint32_t epoch;                      /* the clock's upper half at flushed */
+#define PROF__TALLY_PORT \
+    uint32_t number;                     /* in the order in which its thread's rows were made */ \
+    uint64_t count, untimed;             /* untimed: of count, those that are in nothing else */ \
+    prof__tally *next;                   /* of its thread, NULL: the last one */ \
+    const prof__tally *same;             /* while reading: another of the same name */
+#define PROF__ROW_PORT \
+    prof__open *open;                    /* zones that prof_stop ended, outermost first */ \
+    uint32_t open_count; \
+    prof__record *cursor;                /* where prof_stop found it; NULL: the thread had left */ \
+    uint64_t stop_tick;                  /* when */ \
+    uint32_t generation; \
+    uint32_t renames;                    /* twice as many; odd: name is being written */ \
+    size_t overwritten;                  /* slots */ \
+    bool left;                           /* the thread has */ \
+    bool over;                           /* it ended: who has its id from now on is another */ \
+    bool kept;                           /* someone knows the index: it stays this thread's */ \
+    bool listed;                         /* it is in the list of rows */ \
+    uint64_t os_id;                      /* where platform.thread_id tells another */ \
+    prof__row *again;                    /* while it is free: the next one that is */
+#define PROF__BUCKETS 59
+#define PROF__BUCKET_BITS 1
+enum { PROF__NO = 25 };
+#define PROF__HOSTED(place) (place)
+#define PROF__STAT_HOST(each) each
+#define PROF__HOST_TEXT(text) text
+#define PROF__COLUMN_SITE(HOST) HOST(SITE, SITE, site, "Source", "source")
+
 typedef struct prof__counts {
-    size_t full, deep, sites, unbalanced, healed, cut, unfinished, steps, not_kept;
-#if !PROF__BARE
+    PROF__COUNTS_BOTH
     size_t others[PROF__NOS];            /* zones in "(others)", by why */
     size_t async, async_ends;            /* ranges begun, and ends of ranges */
     size_t summed, summed_open, summed_deep;   /* zones that are only in sums; of them, unfinished,
                                             deeper than max_depth */
     size_t slots, extra;               /* 12-byte slots written, and those that are not a zone */
-#endif
 } prof__counts;
-
-/* The counts of prof_stats, in the order in which they are told: name; value, of a trace s and the
-   sum c of its threads' counts, 0 where that does not say it; place in the raw stream; note. PLAIN
-   ones have none, HOST ones are not counted on targets. */
-#define PROF__STATS(ALL, HOST, PLAIN) \
-    PLAIN(recorded, 0, 0, NULL) \
-    PLAIN(dropped, 0, PROF__NO, NULL) \
-    ALL(dropped_full, c->full, 1, "Dropped, the arena was full (give prof_desc.memory more)") \
-    ALL(dropped_deep, c->deep, 2, "Dropped, deeper than prof_desc.max_depth" \
-        PROF__HOST_TEXT(" (raise it, or give prof_desc.memory more)")) \
-    ALL(dropped_threads, s->dropped_threads, 3, \
-        "Dropped, more threads at once than prof_desc.max_threads") \
-    ALL(dropped_sites, c->sites, 4, \
-        "Dropped, more names than PROF_MAX_SITES or prof_desc.max_sites") \
-    HOST(dropped_busy, PROF__LOAD(prof__loose.dropped_busy), 15, \
-        "Dropped, in signal handlers that interrupted the profiler") \
-    ALL(unbalanced, c->unbalanced, 5, "Ends of zones that had been ended, ignored") \
-    ALL(healed, c->healed, 6, "Zones left open when an outer one ended, ended with it") \
-    ALL(cut, c->cut, 7, "Ends without a begin in the session, ignored") \
-    ALL(unfinished, c->unfinished, 8, \
-        "Zones still open when their thread or the session ended, ended there") \
-    HOST(names_cut, prof__names_cut + PROF__LOAD(prof__loose.names_cut), 10, \
-        "Names that were cut (too long)") \
-    ALL(clock_steps, c->steps + s->steps, 9, "Times the clock went back") \
-    HOST(lost, s->lost, 16, "Records that signal handlers displaced, lost or shown as (lost)") \
-    HOST(rejected, 0, PROF__NO, "Events left out, their end was before their start") \
-    HOST(duplicates, 0, PROF__NO, "Events merged into a parent of the same name") \
-    HOST(overlaps, 0, PROF__NO, \
-        "Events that overlap another only partly (self times may be negative)") \
-    HOST(no_forward, 0, PROF__NO, "Backward events without a forward thread: no stack") \
-    HOST(unlinked, 0, PROF__NO, "Device events whose launch is not in the trace") \
-    ALL(overwritten, s->overwritten, 11, \
-        "Zones that the ring no longer holds (give prof_desc.memory more)") \
-    HOST(stalls, s->stream.stalls, 12, \
-        "Times all chunks of a thread were full (call prof_flush more often)") \
-    ALL(stream_failures, s->stream_failures, 13, "Times the stream's sink failed") \
-    HOST(details_cut, PROF__LOAD(prof__loose.details_cut), PROF__HOSTED(23), \
-        "Inputs, texts and arguments of zones that were too many or too long") \
-    ALL(not_kept, c->not_kept, PROF__HOSTED(22), \
-        "Zones, instants, counters, details, events not kept") \
-    HOST(others_names, c->others[PROF__NO_NAME], PROF__HOSTED(17), \
-        "Zones in (others), more names than prof_desc.max_sites") \
-    HOST(others_sites, c->others[PROF__NO_SITE], PROF__HOSTED(18), \
-        "Zones in (others), more marks and functions than PROF_MAX_SITES") \
-    HOST(others_full, c->others[PROF__NO_ROOM] + s->sums.not_merged, PROF__HOSTED(19), \
-        "Zones in (others), no room for their names or sums (give prof_desc.memory more)") \
-    HOST(others_busy, c->others[PROF__NO_LOCK], PROF__HOSTED(20), \
-        "Zones in (others), in signal handlers that interrupted the profiler") \
-    HOST(deep, s->sums.average ? 0 : c->summed_deep, PROF__NO, \
-        "Zones deeper than prof_desc.max_depth, in averages and tables, not in the trace") \
-    HOST(untimed, prof__untimed_calls(), PROF__NO, \
-        "Calls that were counted and not timed (prof_desc.skip_tiny), their time is the caller's") \
-    HOST(unstreamed, prof__session.unstreamed, PROF__NO, \
-        "Streams that cannot carry what was asked for: kept in the arena, written at the end") \
-    HOST(memory_unknown, s->memory.unknown, PROF__NO, \
-        "Frees of memory that was not allocated in this trace") \
-    HOST(memory_twice, s->memory.twice, PROF__NO, "Frees of memory that had been freed") \
-    HOST(memory_missed, s->memory.missed, PROF__NO, \
-        "Allocations where one stood whose free was not seen") \
-    HOST(memory_refused, PROF__LOAD(prof__loose.memory_refused), PROF__HOSTED(24), \
-        "Allocations of more than 2^63 - 1 bytes, left out") \
-    HOST(async_open, 0, PROF__HOSTED(21), "Async ranges that never ended, left out") \
-    HOST(async_twice, s->ranges.twice, PROF__NO, "Ends of async ranges that had ended, ignored") \
-    HOST(schedule_errors, prof__session.errors, PROF__NO, \
-        "Steps whose action lost a window or was none (see prof_schedule)")
-
-enum { PROF__NO = PROF__BARE ? 17 : 25 };   /* place; all below it are in the raw stream */
-#define PROF__HOSTED(place) (PROF__BARE ? PROF__NO : (place))
-
-#define PROF__STAT_NONE(name, value, place, note)
-#if PROF__BARE
-#  define PROF__STAT_HOST(each) PROF__STAT_NONE
-#  define PROF__HOST_TEXT(text) ""
-#  define PROF__COLUMN_SITE(HOST)
-typedef uint8_t prof__at;                /* of a member of prof_average */
-#else
 typedef uint16_t prof__at;
-#  define PROF__STAT_HOST(each) each
-#  define PROF__HOST_TEXT(text) text
-#  define PROF__COLUMN_SITE(HOST) HOST(SITE, SITE, site, "Source", "source")
-#endif
 
-/* The list has each count of prof_stats once: together they are as large as what stands before
-   threads. */
-#define PROF__STAT_MEMBER(name, value, place, note) uint64_t name;
-struct prof__stats_listed {
-    PROF__STATS(PROF__STAT_MEMBER, PROF__STAT_MEMBER, PROF__STAT_MEMBER)
-};
-typedef char prof__stats_are_listed[
-    sizeof(struct prof__stats_listed) == offsetof(prof_stats, threads) ? 1 : -1];
-
-/* The sums of a thread's zones of one site, in ticks. Bucket n counts those under 2^n, and not
-   under 2^(n-1). */
-#if PROF__BARE                           /* n counts those under 4^n; the last one all others */
-#  define PROF__BUCKETS 16
-#  define PROF__BUCKET_BITS 2
-#else
-#  define PROF__BUCKETS 59
-#  define PROF__BUCKET_BITS 1
-#endif
-typedef struct prof__tally {
-    uint32_t site;                       /* shifted by 8; 0: "(others)" */
-#if !PROF__BARE
-    uint32_t number;                     /* in the order in which its thread's rows were made */
-    uint64_t count, untimed;             /* untimed: of count, those that are in nothing else */
-#endif
-    uint64_t total, inner, least, most;  /* inner: of its children */
-    uint32_t histogram[PROF__BUCKETS];
-#if !PROF__BARE
-    struct prof__tally *next;            /* of its thread, NULL: the last one */
-    const struct prof__tally *same;      /* while reading: another of the same name */
-#endif
-} prof__tally;
-
-#if PROF__BARE
-#  define prof__inside(now) (now)
-#  define prof__copy_words memcpy
-#else
 /* Where the rows of sites are: at their place or the next free one; one is always free. */
 typedef struct prof__tally_index {
     uint32_t mask;                       /* places - 1; a power of two */
@@ -5705,66 +5639,7 @@ PROF__FN PROF__RACES void prof__copy_words(void *to, const void *from, size_t by
         PROF__SIGNAL_FENCE();
     }
 }
-#endif
 
-/* ---- what the analysis keeps beside the events ---- */
-
-/* What traces with device work or memory keep beside each event. */
-typedef struct prof__side {
-    int64_t device_ns, cpu_bytes, device_bytes;   /* children included */
-    uint32_t first_kernel, last_kernel;  /* of work on a device, which has none: PROF_NONE, and
-                                            the event that launched it */
-} prof__side;
-
-typedef struct prof__kernel {            /* an element of an event's list of kernels */
-    const char *name;                    /* NULL: that, and its device, are of an event */
-    int64_t duration_ns;
-    int32_t device;                      /* ... and this is the event's number */
-    uint32_t next;
-} prof__kernel;
-
-/* A thread of a node: the innermost event that may hold the next one. */
-typedef struct prof__lane { uint32_t thread, top; int32_t node; } prof__lane;
-
-#define PROF__LANE_SHARE (sizeof(prof__lane) + 2 * sizeof(uint32_t))
-
-/* Beside a zone when a trace has events that were not recorded zone by zone: steps, and more for
-   those from outside. */
-#define PROF__FORK_SHARE (3 * sizeof(uint32_t))
-#define PROF__WIDE_SHARE (sizeof(prof__side) + PROF__FORK_SHARE)
-
-/* What a step's event points to, and all that its analysis takes beside its slots'. */
-typedef struct prof__step { prof_extra extra; char name[40]; } prof__step;
-#define PROF__EVENT_MEMORY 0x8000        /* in flags, until the order is made: "[memory]" */
-#define PROF__EVENT_STEP 0x4000          /* in flags: steps follow each other, also at one time */
-#define PROF__EVENT_NAMED 0x2000         /* in flags: its "Zone id" is in the Chrome trace, */
-#define PROF__EVENT_TOLD 0x1000          /* or its "Zone parent id": see prof__marks_make */
-#define PROF__STEP_SHARE (sizeof(prof__step) + PROF__GROUP_SHARE + PROF__LANE_SHARE)
-
-#if PROF__BARE
-typedef uint32_t prof__amount;
-
-struct prof__parts {                     /* all but mode may be NULL */
-    prof_mode mode;
-    void *(*chunk)(void *state);         /* one more, or one that may be used again; NULL: none.
-                                            AGGREGATE: empties the one that there is */
-    bool (*write)(void *state, void *chunk);   /* STREAM: what is new of it; false: it failed */
-    void (*close)(void);                 /* when the session has ended */
-    size_t (*average)(prof_average *rows, size_t max);
-};
-
-/* desc.platform: what replaces the chip's own. */
-struct prof__hooks {
-    bool (*open)(void);                  /* sets the session's clock going; false: there is none */
-    uintptr_t (*lock)(void);
-    void (*unlock)(uintptr_t state);
-    uint32_t (*context)(void);
-    void (*advance)(void);               /* the session's time */
-};
-
-/* Bytes that a state takes, and a chunk, with what both entail for the analysis. */
-typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof__plan;
-#else
 /* What lives from prof_start to prof_stop, over all windows. */
 static struct prof__session {
     prof_desc desc;
@@ -5871,6 +5746,142 @@ typedef struct prof__ranges {
 } prof__ranges;
 #endif
 
+/* ---- what both ports have ---- */
+
+/* A stretch of one thread's records: a chunk, or what another thread had left of one. Those of a
+   ring stand before its chunks and are used again; a free one has no row. */
+struct prof__segment {
+    prof__record *begin, *limit;
+    prof__record *end; /* of its records, once the thread has gone on; else NULL */
+    prof__segment *next;
+    prof__record *flushed;               /* below: has left through the stream */
+    uint64_t position;                   /* slots this thread wrote before it; freestanding: the
+                                            clock at flushed */
+    PROF__SEGMENT_PORT
+};
+
+/* What the trace knows of a thread. */
+struct prof__row {
+    prof_thread_info info;
+    prof__segment *first;
+    PROF__ROW_PORT
+    uint32_t thread;                     /* its index in the trace; PROF_NONE: free, without one */
+    prof__row *next;
+    uint32_t number;                     /* in the order they came, from 0 */
+    uint32_t announced;                  /* the round in which the stream told its name */
+    char name[PROF__BARE ? 16 : 64];
+};
+
+/* The counts of prof_stats, in the order in which they are told: name; value, of a trace s and the
+   sum c of its threads' counts, 0 where that does not say it; place in the raw stream; note. PLAIN
+   ones have none, HOST ones are not counted on targets. */
+#define PROF__STATS(ALL, HOST, PLAIN) \
+    PLAIN(recorded, 0, 0, NULL) \
+    PLAIN(dropped, 0, PROF__NO, NULL) \
+    ALL(dropped_full, c->full, 1, "Dropped, the arena was full (give prof_desc.memory more)") \
+    ALL(dropped_deep, c->deep, 2, "Dropped, deeper than prof_desc.max_depth" \
+        PROF__HOST_TEXT(" (raise it, or give prof_desc.memory more)")) \
+    ALL(dropped_threads, s->dropped_threads, 3, \
+        "Dropped, more threads at once than prof_desc.max_threads") \
+    ALL(dropped_sites, c->sites, 4, \
+        "Dropped, more names than PROF_MAX_SITES or prof_desc.max_sites") \
+    HOST(dropped_busy, PROF__LOAD(prof__loose.dropped_busy), 15, \
+        "Dropped, in signal handlers that interrupted the profiler") \
+    ALL(unbalanced, c->unbalanced, 5, "Ends of zones that had been ended, ignored") \
+    ALL(healed, c->healed, 6, "Zones left open when an outer one ended, ended with it") \
+    ALL(cut, c->cut, 7, "Ends without a begin in the session, ignored") \
+    ALL(unfinished, c->unfinished, 8, \
+        "Zones still open when their thread or the session ended, ended there") \
+    HOST(names_cut, prof__names_cut + PROF__LOAD(prof__loose.names_cut), 10, \
+        "Names that were cut (too long)") \
+    ALL(clock_steps, c->steps + s->steps, 9, "Times the clock went back") \
+    HOST(lost, s->lost, 16, "Records that signal handlers displaced, lost or shown as (lost)") \
+    HOST(rejected, 0, PROF__NO, "Events left out, their end was before their start") \
+    HOST(duplicates, 0, PROF__NO, "Events merged into a parent of the same name") \
+    HOST(overlaps, 0, PROF__NO, \
+        "Events that overlap another only partly (self times may be negative)") \
+    HOST(no_forward, 0, PROF__NO, "Backward events without a forward thread: no stack") \
+    HOST(unlinked, 0, PROF__NO, "Device events whose launch is not in the trace") \
+    ALL(overwritten, s->overwritten, 11, \
+        "Zones that the ring no longer holds (give prof_desc.memory more)") \
+    HOST(stalls, s->stream.stalls, 12, \
+        "Times all chunks of a thread were full (call prof_flush more often)") \
+    ALL(stream_failures, s->stream_failures, 13, "Times the stream's sink failed") \
+    HOST(details_cut, PROF__LOAD(prof__loose.details_cut), PROF__HOSTED(23), \
+        "Inputs, texts and arguments of zones that were too many or too long") \
+    ALL(not_kept, c->not_kept, PROF__HOSTED(22), \
+        "Zones, instants, counters, details, events not kept") \
+    HOST(others_names, c->others[PROF__NO_NAME], PROF__HOSTED(17), \
+        "Zones in (others), more names than prof_desc.max_sites") \
+    HOST(others_sites, c->others[PROF__NO_SITE], PROF__HOSTED(18), \
+        "Zones in (others), more marks and functions than PROF_MAX_SITES") \
+    HOST(others_full, c->others[PROF__NO_ROOM] + s->sums.not_merged, PROF__HOSTED(19), \
+        "Zones in (others), no room for their names or sums (give prof_desc.memory more)") \
+    HOST(others_busy, c->others[PROF__NO_LOCK], PROF__HOSTED(20), \
+        "Zones in (others), in signal handlers that interrupted the profiler") \
+    HOST(deep, s->sums.average ? 0 : c->summed_deep, PROF__NO, \
+        "Zones deeper than prof_desc.max_depth, in averages and tables, not in the trace") \
+    HOST(untimed, prof__untimed_calls(), PROF__NO, \
+        "Calls that were counted and not timed (prof_desc.skip_tiny), their time is the caller's") \
+    HOST(unstreamed, prof__session.unstreamed, PROF__NO, \
+        "Streams that cannot carry what was asked for: kept in the arena, written at the end") \
+    HOST(memory_unknown, s->memory.unknown, PROF__NO, \
+        "Frees of memory that was not allocated in this trace") \
+    HOST(memory_twice, s->memory.twice, PROF__NO, "Frees of memory that had been freed") \
+    HOST(memory_missed, s->memory.missed, PROF__NO, \
+        "Allocations where one stood whose free was not seen") \
+    HOST(memory_refused, PROF__LOAD(prof__loose.memory_refused), PROF__HOSTED(24), \
+        "Allocations of more than 2^63 - 1 bytes, left out") \
+    HOST(async_open, 0, PROF__HOSTED(21), "Async ranges that never ended, left out") \
+    HOST(async_twice, s->ranges.twice, PROF__NO, "Ends of async ranges that had ended, ignored") \
+    HOST(schedule_errors, prof__session.errors, PROF__NO, \
+        "Steps whose action lost a window or was none (see prof_schedule)")
+
+#define PROF__STAT_NONE(name, value, place, note)
+/* The list has each count of prof_stats once: together they are as large as what stands before
+   threads. */
+#define PROF__STAT_MEMBER(name, value, place, note) uint64_t name;
+struct prof__stats_listed {
+    PROF__STATS(PROF__STAT_MEMBER, PROF__STAT_MEMBER, PROF__STAT_MEMBER)
+};
+typedef char prof__stats_are_listed[
+    sizeof(struct prof__stats_listed) == offsetof(prof_stats, threads) ? 1 : -1];
+
+/* The sums of a thread's zones of one site, in ticks. Bucket n counts those under 2^(n*bits), and
+   not under 2^((n-1)*bits); the last one all others. */
+struct prof__tally {
+    uint32_t site;                       /* shifted by 8; 0: "(others)" */
+    PROF__TALLY_PORT
+    uint64_t total, inner, least, most;  /* inner: of its children */
+    uint32_t histogram[PROF__BUCKETS];
+};
+
+/* The sums of one row of averages. Its first event tells what the row is. */
+typedef struct prof__group {
+    uint64_t count;
+    int64_t cpu_ns, self_cpu_ns, min_ns, max_ns;
+    uint32_t first, hash;                /* first: number of an event, or a site; PROF_NONE: no
+                                            event, it is only in sums */
+    PROF__GROUP_PORT
+} prof__group;
+
+/* The sums of what only some traces have. */
+typedef struct prof__group_wide {
+    int64_t device_ns, self_device_ns, cpu_bytes, self_cpu_bytes, device_bytes, self_device_bytes;
+    int64_t flops;
+    PROF__GROUP_WIDE_PORT
+} prof__group_wide;
+
+/* Bytes for one row more: the row, its last call, its places in two indices, two numbers to sort
+   by. A prof__rank takes less than a prof__group_wide, or 48. */
+#define PROF__GROUP_SHARE \
+    (sizeof(prof__group) + (PROF__BARE ? 48 : sizeof(prof__group_wide)) + \
+     (PROF__BARE ? 5 : 6) * sizeof(uint32_t))
+
+PROF__FN size_t prof__site_share(void) {
+    return prof__align(PROF__GROUP_SHARE + (PROF__BARE ? 0 : 72));   /* 72: shares */
+}
+
 /* The window that is open or was last, and with it the trace: there is one. What no part has is set
    by @SESSION when the window opens, and by @RECORD or @TARGET under the lock while it is open. */
 struct prof_trace {
@@ -5894,16 +5905,6 @@ struct prof_trace {
     prof_mode mode;
     prof_clock clock;
     prof_platform platform;
-#endif
-    prof__row *rows;
-    uint32_t row_count, thread_count;
-    uint32_t max_threads, max_depth;
-    size_t dropped_threads;
-    prof__counts counts;                 /* of threads that left */
-    bool records_only;                   /* nothing is promised for events, nor for rows */
-    prof__amount overwritten, stream_failures, tallied;   /* tallied: zones */
-    uint64_t start_tick, start_wall_ns;
-#if !PROF__BARE
     bool lean;                           /* nothing is promised for events until details come, */
     bool refused;                        /* and there is no room for them */
     bool read;                           /* the records were: what they lack is counted */
@@ -5918,7 +5919,27 @@ struct prof_trace {
     prof__pool pool;
     prof__summed sums;
     prof__streamed stream;
+    prof_view view;
+    uint8_t device_types[1 + PROF_OTHER_DEVICES];   /* of view's names; 0: no more */
+    prof__step *step_list;
+    char *details;                       /* what zones carry */
+    size_t detail_bytes, slot_count;     /* slots: zones there is room to analyse */
+    prof_extra **paths;                  /* with_stack: of each distinct path; NULL: none */
+    bool instants;                       /* some zone took no time: see prof__marks_make */
+    bool record_ids;                     /* an execution trace has its events, */
+    uint64_t first_record;               /* and so many before them */
+    prof__outside outside;
+    prof__memories memory;
+    prof__ranges ranges;
 #endif
+    prof__row *rows;
+    uint32_t row_count, thread_count;
+    uint32_t max_threads, max_depth;
+    size_t dropped_threads;
+    prof__counts counts;                 /* of threads that left */
+    bool records_only;                   /* nothing is promised for events, nor for rows */
+    prof__amount overwritten, stream_failures, tallied;   /* tallied: zones */
+    uint64_t start_tick, start_wall_ns;
     prof_event *events;                  /* made by the first query */
     uint32_t event_count;
     uint32_t outside_count;              /* events that may need an average's row of their own */
@@ -5937,20 +5958,6 @@ struct prof_trace {
     uint32_t detail_rows;                /* rows of averages that they may make */
     size_t beside;                       /* bytes of analysis promised beside each slot's share */
     const struct prof_trace *self;       /* this, in a trace built without a session */
-#if !PROF__BARE
-    prof_view view;
-    uint8_t device_types[1 + PROF_OTHER_DEVICES];   /* of view's names; 0: no more */
-    prof__step *step_list;
-    char *details;                       /* what zones carry */
-    size_t detail_bytes, slot_count;     /* slots: zones there is room to analyse */
-    prof_extra **paths;                  /* with_stack: of each distinct path; NULL: none */
-    bool instants;                       /* some zone took no time: see prof__marks_make */
-    bool record_ids;                     /* an execution trace has its events, */
-    uint64_t first_record;               /* and so many before them */
-    prof__outside outside;
-    prof__memories memory;
-    prof__ranges ranges;
-#endif
 };
 static struct prof_trace prof__trace;
 
@@ -5987,21 +5994,65 @@ PROF__INLINE const prof_extra *prof__extra_of(const prof_event *e) {
 
 /* Is no memory set aside for events? Then zones are all there is, and tables are made of their
    records. */
-PROF__FN bool prof__lean(const struct prof_trace *s) {
-#if PROF__BARE
-    (void)s;
-    return false;
-#else
-    return s->lean;
-#endif
-}
+PROF__FN bool prof__lean(const struct prof_trace *s);
 
 PROF__FN size_t prof__slot_share(void) {
     if (prof__trace.records_only || prof__lean(&prof__trace)) return 0;
     return PROF__SLOT_SHARE + prof__trace.beside;
 }
 
+/* ---- what a row of sums comes to ---- */
+
+/* How many calls the buckets hold. */
+PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
+    uint64_t n = 0;
+    for (int i = 0; i < PROF__BUCKETS; i++) n += r->histogram[i];
+    return n;
+}
+
+/* The ticks that this share of the calls took at most. Within a bucket they are taken to be spread
+   evenly. */
+PROF__FN uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent) {
+    uint64_t before = 0, ticks = 0, rest, rank = prof__tally_count(r);
+    uint32_t last = prof__divide(&rank, 100) * percent + 99;
+    int i = 0;
+    rank = rank * percent + last / 100;
+    for (; i < PROF__BUCKETS - 1 && before + r->histogram[i] < rank; i++) before += r->histogram[i];
+    if (i && r->histogram[i]) {
+        uint64_t low = (uint64_t)1 << (i - 1) * PROF__BUCKET_BITS, parts = r->histogram[i];
+        uint64_t part = rank - before, width = (low << PROF__BUCKET_BITS) - low;
+        for (; parts >> 20; parts >>= 1) part >>= 1;
+        rest = prof__divide(&width, (uint32_t)parts) * part;
+        (void)prof__divide(&rest, (uint32_t)parts);
+        ticks = low + width * part + rest;
+    }
+    return PROF__MAX(r->least, PROF__MIN(ticks, r->most));
+}
+
+/* The times of a row's average, in ticks, in the order of their fields: see prof_average. */
+enum { PROF__TALLY_TIMES = 7 };
+PROF__FN void prof__tally_times(const prof__tally *r, uint64_t *ticks) {
+    static const uint8_t percents[] = { 50, 90, 99 };
+    ticks[0] = r->total;
+    ticks[1] = r->total - PROF__MIN(r->inner, r->total);
+    ticks[2] = r->least;
+    ticks[3] = r->most;
+    for (int i = 0; i < 3; i++) ticks[4 + i] = prof__tally_percentile(r, percents[i]);
+}
+
+/* The fields of a row's average that are no times. */
+PROF__FN void prof__tally_identity(prof_average *a, const char *name, uint64_t count) {
+    memset(a, 0, sizeof *a);
+    a->key = name;
+    a->count = count;
+    a->overload_name = "";
+    a->input_count = a->parent = PROF_NONE;
+    a->node_id = -1;
+}
+
 #if !PROF__BARE
+PROF__FN bool prof__lean(const struct prof_trace *s) { return s->lean; }
+
 /* The numbers that sites of this trace have: 0, those of marks, those of names. */
 PROF__FN uint32_t prof__sites_of(const struct prof_trace *s) {
     return s->built ? 0 : s->sites + 1 + prof__names.count;
@@ -6617,8 +6668,6 @@ PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
     return c < PROF__LOAD(t->begin) || c > PROF__LOAD(t->limit) ? prof__cursor_lost(t) : c;
 }
 
-#endif /* !PROF__BARE */
-
 /* ---- @SUMS: what zones come to by name, where no record of them is kept ----
 
    All zones of PROF_MODE_AGGREGATE, and those of a trace after its arena is full. A thread writes
@@ -6633,54 +6682,6 @@ PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
    - sums is odd while rows or block change. Their thread changes them, between prof__look and
      prof__looked, or who ends its recording. */
 
-/* How many calls the buckets hold. */
-PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
-    uint64_t n = 0;
-    for (int i = 0; i < PROF__BUCKETS; i++) n += r->histogram[i];
-    return n;
-}
-
-/* The ticks that this share of the calls took at most. Within a bucket they are taken to be spread
-   evenly. */
-PROF__FN uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent) {
-    uint64_t before = 0, ticks = 0, rest, rank = prof__tally_count(r);
-    uint32_t last = prof__divide(&rank, 100) * percent + 99;
-    int i = 0;
-    rank = rank * percent + last / 100;
-    for (; i < PROF__BUCKETS - 1 && before + r->histogram[i] < rank; i++) before += r->histogram[i];
-    if (i && r->histogram[i]) {
-        uint64_t low = (uint64_t)1 << (i - 1) * PROF__BUCKET_BITS, parts = r->histogram[i];
-        uint64_t part = rank - before, width = (low << PROF__BUCKET_BITS) - low;
-        for (; parts >> 20; parts >>= 1) part >>= 1;
-        rest = prof__divide(&width, (uint32_t)parts) * part;
-        (void)prof__divide(&rest, (uint32_t)parts);
-        ticks = low + width * part + rest;
-    }
-    return PROF__MAX(r->least, PROF__MIN(ticks, r->most));
-}
-
-/* The times of a row's average, in ticks, in the order of their fields: see prof_average. */
-enum { PROF__TALLY_TIMES = 7 };
-PROF__FN void prof__tally_times(const prof__tally *r, uint64_t *ticks) {
-    static const uint8_t percents[] = { 50, 90, 99 };
-    ticks[0] = r->total;
-    ticks[1] = r->total - PROF__MIN(r->inner, r->total);
-    ticks[2] = r->least;
-    ticks[3] = r->most;
-    for (int i = 0; i < 3; i++) ticks[4 + i] = prof__tally_percentile(r, percents[i]);
-}
-
-/* The fields of a row's average that are no times. */
-PROF__FN void prof__tally_identity(prof_average *a, const char *name, uint64_t count) {
-    memset(a, 0, sizeof *a);
-    a->key = name;
-    a->count = count;
-    a->overload_name = "";
-    a->input_count = a->parent = PROF_NONE;
-    a->node_id = -1;
-}
-
-#if !PROF__BARE
 /* Adds the sums of one row to another; a bucket stays at its most. */
 PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
     r->count += from->count;
@@ -8347,6 +8348,11 @@ PROF_API PROF__QUIET void prof_tick(void) {}
 
    This room records zones and sums as @RECORD does, without threads, a C library or atomics. What a
    call does differently is told where it is declared, under "Freestanding". */
+
+PROF__FN bool prof__lean(const struct prof_trace *s) {
+    (void)s;
+    return false;
+}
 
 /* prof__begin and prof__end take few instructions. prof__begin tests whether the mark has a site
    and the stack a free frame, prof__end whether the token is that of the innermost zone and the
@@ -15149,7 +15155,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     s->scratch = p = prof__beside_lay(s, p);
     n *= PROF__SLOT_SHARE + s->beside - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
     if (prof__lean(s) && n)
-        n += prof__sites_of(s) * PROF__SITE_SHARE + 4096;
+        n += prof__sites_of(s) * prof__site_share() + 4096;
     if (p <= prof__scratch_end(s) && (size_t)(prof__scratch_end(s) - p) >= n) return true;
     if (prof__lean(s)) return prof__analysis_refuse(s, (size_t)(p - (char *)s->events) + n);
     PROF__BUMP(s->counts.full, s->event_count);   /* prof_dump may be reading it */
@@ -25017,7 +25023,7 @@ PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
     prof__plan p;
     uint32_t shape = desc ? prof__shape_of(desc) : 16, threads = shape >> 16;
     size_t one = prof__plan_make(&p, shape, 0);
-    size_t sites = shape & PROF__SHAPE_RECORDS_ONLY ? 0 : PROF__SITE_SHARE;
+    size_t sites = shape & PROF__SHAPE_RECORDS_ONLY ? 0 : prof__site_share();
     return 15 + (threads ? threads : 1) * one + (prof__site_count + 1) * sites;
 }
 
@@ -25044,7 +25050,7 @@ PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts
     prof__arena.room = (size_t)(prof__arena.end - prof__arena.base);
     need = prof__plan_make(&s->plan, shape, prof__arena.room);
     if (threads) need *= threads;
-    prof__names.share = s->records_only ? 0 : PROF__SITE_SHARE;
+    prof__names.share = s->records_only ? 0 : prof__site_share();
     if (!prof__promise((prof__site_count + 1) * prof__names.share) || prof__arena.room < need)
         return PROF_ERROR_MEMORY;
     prof__disarm();
@@ -25218,7 +25224,7 @@ PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
 }
 
 /* For alignment, and for the rows of zones without a site and of the library's own sites. */
-#define PROF__FIXED_SHARE (64 + (1 + PROF__OWN_SITES) * PROF__SITE_SHARE)
+#define PROF__FIXED_SHARE (64 + (1 + PROF__OWN_SITES) * prof__site_share())
 
 /* The least arena. With a schedule threads may still hold a chunk of the window before, and there
    are steps. */
@@ -25226,7 +25232,7 @@ PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
     size_t chunk = prof__chunk_least(prof__depth_of(d)), share = prof__thread_share(d, chunk);
     if (prof__has_schedule(d)) share += chunk + PROF__STEP_SHARE;
     if (d->mode == PROF_MODE_AGGREGATE) threads++;   /* the sums of all */
-    return PROF__FIXED_SHARE + prof__sites_marked() * PROF__SITE_SHARE + threads * share;
+    return PROF__FIXED_SHARE + prof__sites_marked() * prof__site_share() + threads * share;
 }
 
 PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
@@ -25380,7 +25386,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     prof__states_open(s);
     prof__arena.promised = 0;
     prof__arena_avoid_owned(prof__is_lean(d));
-    prof__arena.promised = PROF__FIXED_SHARE - 64 + prof__sites_marked() * PROF__SITE_SHARE;
+    prof__arena.promised = PROF__FIXED_SHARE - 64 + prof__sites_marked() * prof__site_share();
     prof__arena.kept = prof__arena.seats = 0;
     prof__arena.closed = false;
     if (!prof__arena_fits(0)) return false;
