@@ -10567,7 +10567,6 @@ PROF__FN void prof__symbols_name(prof__symbols *n) {
     for (uint32_t i = 0; i < n->count; i++) prof__symbol_set(n, i, "??", n->list[i].address - 1);
 }
 #endif
-#endif
 
 /* ---- @FUNCTIONS: every function a zone, by -finstrument-functions ----
 
@@ -10576,7 +10575,7 @@ PROF__FN void prof__symbols_name(prof__symbols *n) {
    - What prof.h itself calls is no zone.
    - With skip_tiny, tiny functions are counted and no longer timed; their calls stay right. */
 
-#if defined(PROF_INSTRUMENT_FUNCTIONS) && !PROF__BARE
+#ifdef PROF_INSTRUMENT_FUNCTIONS
 #if defined(__linux__)
 extern const char __ehdr_start[];        /* by the linker: where this program's image begins */
 #endif
@@ -10967,7 +10966,6 @@ PROF__FN void prof__functions_name_new(void) {
    - Only the thread's own stack is read, within the bounds that the system tells.
    - Of each stack there is one; a number stays what it is while the session lasts. */
 
-#if !PROF__BARE
 #define PROF__NATIVE_MOST 64             /* frames of a stack, the innermost ones */
 
 /* A call stack: return addresses, innermost first, and their texts once they are known. */
@@ -11172,10 +11170,8 @@ PROF__FN const char *prof__counting_say(const char *name, const char *why) {
                            why);
     return prof__counting.text;
 }
-#endif
 
-#if !PROF__BARE && defined(__linux__) && defined(__GNUC__) && !defined(__TINYC__) && \
-    defined(__has_include)
+#if defined(__linux__) && defined(__GNUC__) && !defined(__TINYC__) && defined(__has_include)
 #  if __has_include(<linux/perf_event.h>) && defined(SYS_perf_event_open)
 #    define PROF__PERF 1
 #  endif
@@ -11355,7 +11351,7 @@ PROF__FN const char *prof__counters_start(const char *names) {
     PROF__STORE(prof__recorder.thread_leaves, &prof__perf_close);
     return c->count ? NULL : prof__counting_say("", "none is named");
 }
-#elif !PROF__BARE
+#else
 PROF__FN void prof__counters_begin(prof__state *t, prof__frame *f) {
     (void)t;
     (void)f;
@@ -11368,7 +11364,6 @@ PROF__FN const char *prof__counters_start(const char *names) {
 }
 #endif
 
-#if !PROF__BARE
 /* The hooks of a zone's begin; the counters last, for they count from here. */
 PROF__FN void prof__hook_begin(prof__state *t, prof__frame *f, prof__entry_frame entry) {
     if (prof__session.desc.native_stack) prof__native_begin(t, f, entry);
