@@ -18,15 +18,31 @@
 #  define AHEAD_BYTES 65536     /* of text in a block */
 #endif
 
+/* What was scanned of an event. Another processor reads it: so it is small, and its texts are
+   places behind the event's `{`, 0 for those that are not there. */
+typedef struct text_place { uint32_t at, size; } text_place;
+typedef struct scanned_arg { text_place key, value; } scanned_arg;
+typedef struct scanned_event {
+    size_t at;                  /* of its `{` in the text */
+    text_place name, cat, id, args_text;
+    int64_t ts_ns, dur_ns, pid, tid;
+    uint64_t arg_bits;
+    uint32_t size, has, arg_count;
+    char phase;
+    uint8_t kind;
+    bool has_rare;              /* some of those below, which are unset otherwise */
+    struct rare_texts { text_place pid_text, tid_text, id2, bp, scope; } rare;
+} scanned_event;
+
 typedef struct ahead_block {
     char *text;                 /* READABLE zero bytes behind it */
     size_t used;                /* of it */
     size_t scanned;             /* bytes up to behind the last event */
     uint64_t base;              /* offset of the text in the unpacked file */
     uint64_t packed;            /* bytes read of the packed file */
-    trace_event *events;        /* their args stand in `args`, one event's behind another's */
+    scanned_event *events;      /* their args stand in `args`, one event's behind another's */
     size_t count, capacity;
-    trace_member *args;
+    scanned_arg *args;
     size_t arg_capacity;
     bool last;                  /* the thread has stopped: what follows is the caller's to read */
 } ahead_block;

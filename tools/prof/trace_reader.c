@@ -76,8 +76,11 @@ struct trace_source {
     bool defective, escapes;     /* some text of it has those */
     int64_t first_ns, last_ns;   /* of all times so far and 0 */
     uint64_t defects[TRACE_DEFECTS];
-    trace_member *args;          /* behind those of events before it, of which there are */
+    const char *element;         /* where it begins */
+    scanned_arg *args;           /* behind those of events before it, of which there are */
     size_t arg_first, arg_capacity;
+    trace_member *members;       /* the arguments of the event that was handed out */
+    size_t member_capacity;
     known_key (*known_keys)[KEY_LIST];   /* of args, as the last ones had them; NULL: none yet */
     map keys;                    /* of args, the first `mapped` of them: see argument_with */
     size_t mapped;
@@ -696,28 +699,36 @@ static bool stands_twice(source *s, trace_text old, trace_text value) {
     return false;
 }
 
+static inline text_place place_of(const source *s, trace_text text) {
+    return (text_place){(uint32_t)(text.data - s->element), (uint32_t)text.size};
+}
+
+static inline trace_text text_at(const char *element, text_place of) {
+    return (trace_text){element + of.at, of.size};
+}
+
 /* The number of the argument with this key, or arg_count. Events have a few; of many, which only a
    hostile file has, a map knows, so that time does not grow with their square. */
-static size_t argument_with(source *s, const trace_event *event, trace_text key) {
+static size_t argument_with(source *s, const scanned_event *event, trace_text key) {
     enum { FEW = 64 };
-    const trace_member *args = s->args + s->arg_first;
+    const scanned_arg *args = s->args + s->arg_first;
     size_t i = 0, count = event->arg_count;
     if (count < FEW) {
-        while (i < count && !same_text(args[i].key, key)) i++;
+        while (i < count && !same_text(text_at(s->element, args[i].key), key)) i++;
         return i;
     }
     for (; s->mapped < count; s->mapped++) {
-        trace_text known = args[s->mapped].key;
+        trace_text known = text_at(s->element, args[s->mapped].key);
         *map_put(&s->keys, hash_bytes(known.data, known.size), NULL) = s->mapped;
     }
     const uint64_t *found = map_get(&s->keys, hash_bytes(key.data, key.size));
-    return found && same_text(args[*found].key, key) ? (size_t)*found : count;
+    return found && same_text(text_at(s->element, args[*found].key), key) ? (size_t)*found : count;
 }
 
-static bool is_first_argument(source *s, const trace_event *event, const trace_member *member) {
+static bool is_first_argument(source *s, const scanned_event *event, const trace_member *member) {
     size_t other = argument_with(s, event, member->key);
     return other == event->arg_count ||
-           stands_twice(s, s->args[s->arg_first + other].value, member->value);
+           stands_twice(s, text_at(s->element, s->args[s->arg_first + other].value), member->value);
 }
 
 /* Is it this key's text at p? */
@@ -756,15 +767,15 @@ static inline const char *skip_known_key(source *s, const char *p, known_key *kn
 }
 
 /* The keys that the last event of its category had. */
-static known_key *known_keys(source *s, const trace_event *event) {
+static known_key *known_keys(source *s, const scanned_event *event) {
     size_t size = event->cat.size;
-    unsigned letter = size ? (unsigned char)event->cat.data[size / 2] : 0;
+    unsigned letter = size ? (unsigned char)s->element[event->cat.at + size / 2] : 0;
     if (!s->known_keys) s->known_keys = allocate(KEY_LISTS * sizeof *s->known_keys);
     return s->known_keys[(letter + size) % KEY_LISTS];
 }
 
 /* args: every member with its JSON text. */
-static const char *scan_args(source *s, const char *p, trace_event *event) {
+static const char *scan_args(source *s, const char *p, scanned_event *event) {
     bool last = *(p = skip_space(p + 1)) == '}';
     uint64_t seen = 0, bit;
     known_key *known = known_keys(s, event), *most = known + KEY_LIST - 1;
@@ -782,20 +793,28 @@ static const char *scan_args(source *s, const char *p, trace_event *event) {
         if (seen & bit && !is_first_argument(s, event, &member)) return NULL;
         seen |= bit;
         GROW(s->args, s->arg_first + event->arg_count, s->arg_capacity);
-        s->args[s->arg_first + event->arg_count++] = member;
+        s->args[s->arg_first + event->arg_count++] =
+            (scanned_arg){place_of(s, member.key), place_of(s, member.value)};
     }
-    event->args = s->args + s->arg_first;
     event->arg_bits = seen;
     return p + 1;
 }
 
+static void set_rare(const source *s, scanned_event *event, text_place *into, trace_text text) {
+    if (!event->has_rare) memset(&event->rare, 0, sizeof event->rare);
+    event->has_rare = true;
+    *into = place_of(s, text);
+}
+
 /* A pid or tid: a number, a number in quotes, or any text, which gets a negative number. */
-static bool read_id(trace_text value, int64_t *id, trace_text *text) {
-    *text = (trace_text){NULL, 0};
+static bool read_id(source *s, scanned_event *event, trace_text value, int64_t *id,
+                    text_place *into) {
+    if (event->has_rare) *into = (text_place){0, 0};
     if (scaled(unquoted(value), 0, id)) return true;
     if (!json_is_text(value)) return false;
-    *text = unquoted(value);
-    *id = -(int64_t)(hash_bytes(text->data, text->size) >> 2) - 2;
+    trace_text text = unquoted(value);
+    set_rare(s, event, into, text);
+    *id = -(int64_t)(hash_bytes(text.data, text.size) >> 2) - 2;
     return true;
 }
 
@@ -855,7 +874,7 @@ static bool read_time(source *s, trace_text value, int64_t *ns, uint32_t *has, u
     return true;
 }
 
-static bool read_member(source *s, trace_event *event, event_key key, trace_text value) {
+static bool read_member(source *s, scanned_event *event, event_key key, trace_text value) {
     static const uint32_t bits[] = {
         [KEY_PH] = TRACE_HAS_PHASE, [KEY_TS] = TRACE_HAS_TS, [KEY_ID] = TRACE_HAS_ID,
         [KEY_CAT] = TRACE_HAS_CAT, [KEY_PID] = TRACE_HAS_PID, [KEY_TID] = TRACE_HAS_TID,
@@ -869,22 +888,22 @@ static bool read_member(source *s, trace_event *event, event_key key, trace_text
     case KEY_TS: return read_time(s, value, &event->ts_ns, &event->has, bit);
     case KEY_DUR: return read_time(s, value, &event->dur_ns, &event->has, bit);
     case KEY_PID:
-        if (read_id(value, &event->pid, &event->pid_text)) event->has |= bit;
+        if (read_id(s, event, value, &event->pid, &event->rare.pid_text)) event->has |= bit;
         else defect(s, TRACE_BAD_NUMBER);
         return true;
     case KEY_TID:
-        if (read_id(value, &event->tid, &event->tid_text)) event->has |= bit;
+        if (read_id(s, event, value, &event->tid, &event->rare.tid_text)) event->has |= bit;
         else defect(s, TRACE_BAD_NUMBER);
         return true;
     case KEY_PH:
         event->phase = text && value.size > 2 ? value.data[1] : 0;
         break;
-    case KEY_NAME: event->name = unquoted(value); break;
-    case KEY_CAT: event->cat = unquoted(value); break;
-    case KEY_ID: event->id = value; return event->has |= bit, true;
-    case KEY_ID2: event->id2 = value; return true;
-    case KEY_BP: event->bp = value; return true;
-    case KEY_SCOPE: event->scope = value; return true;
+    case KEY_NAME: event->name = place_of(s, unquoted(value)); break;
+    case KEY_CAT: event->cat = place_of(s, unquoted(value)); break;
+    case KEY_ID: event->id = place_of(s, value); return event->has |= bit, true;
+    case KEY_ID2: set_rare(s, event, &event->rare.id2, value); return true;
+    case KEY_BP: set_rare(s, event, &event->rare.bp, value); return true;
+    case KEY_SCOPE: set_rare(s, event, &event->rare.scope, value); return true;
     default: return true;
     }
     if (text) event->has |= bit;
@@ -914,37 +933,76 @@ static void decode_texts(source *s, trace_event *event) {
 }
 
 /* Ends fit 64 bits too, and so does what lies between any two times of the trace, and 0. */
-static bool times_fit(source *s, const trace_event *event) {
+static bool times_fit(source *s, int64_t ts_ns, int64_t dur_ns) {
     int64_t end_ns, all;
-    if (__builtin_add_overflow(event->ts_ns, event->dur_ns, &end_ns)) return false;
-    int64_t first = end_ns < event->ts_ns ? end_ns : event->ts_ns;
-    int64_t last = end_ns < event->ts_ns ? event->ts_ns : end_ns;
+    if (__builtin_add_overflow(ts_ns, dur_ns, &end_ns)) return false;
+    int64_t first = end_ns < ts_ns ? end_ns : ts_ns;
+    int64_t last = end_ns < ts_ns ? ts_ns : end_ns;
     if (first < s->first_ns) s->first_ns = first;
     if (last > s->last_ns) s->last_ns = last;
     return !__builtin_sub_overflow(s->last_ns, s->first_ns, &all);
 }
 
-static bool has_pair(const trace_event *event) {
-    return event->phase == 'B' || event->phase == 'b' || event->phase == 'E' || event->phase == 'e';
+static bool is_half(char phase) {
+    return phase == 'B' || phase == 'b' || phase == 'E' || phase == 'e';
 }
 
 /* Has it those that its phase needs? */
-static bool has_times(const trace_event *event) {
+static bool has_times(const scanned_event *event) {
     uint32_t needs = event->phase == 'X' ? TRACE_HAS_TS | TRACE_HAS_DUR :
-                     has_pair(event) ? TRACE_HAS_TS : 0;
+                     is_half(event->phase) ? TRACE_HAS_TS : 0;
     return (event->has & needs) == needs;
 }
 
 static const char no_times[] = "with this event times do not fit 64 bits of nanoseconds";
 
-/* Its texts are as they are written: see decode_texts. *event: zeroed. */
-static const char *scan_event(source *s, const char *p, trace_event *event) {
+/* A ts, dur, pid or tid as most are: digits, at most so many decimals, and what ends a value.
+   Behind it; NULL: another. */
+static inline const char *read_plain(const char *p, int decimals, int64_t *number) {
     const char *begin = p;
+    uint64_t sum = 0;
+    while (is_digit(*p)) sum = sum * 10 + (uint64_t)(*p++ - '0');
+    bool odd = p == begin || p - begin > 15 || (*begin == '0' && p - begin > 1);
+    if (*p == '.') {
+        const char *point = p++;
+        for (; decimals > 0 && is_digit(*p); decimals--) sum = sum * 10 + (uint64_t)(*p++ - '0');
+        odd |= p == point + 1;
+    }
+    if (odd || (*p != ',' && *p != '}' && *p != '\n')) return NULL;
+    while (decimals-- > 0) sum *= 10;
+    *number = (int64_t)sum;
+    return p;
+}
+
+/* The number at p, if it is one of those. */
+static inline const char *scan_plain(const char *p, event_key key, scanned_event *event) {
+    const char *end = NULL;
+    uint32_t has = 0;
+    if (event->has_rare) return NULL;           /* it may have had this key, as a text */
+    switch (key) {
+    case KEY_TS: end = read_plain(p, 3, &event->ts_ns), has = TRACE_HAS_TS; break;
+    case KEY_DUR: end = read_plain(p, 3, &event->dur_ns), has = TRACE_HAS_DUR; break;
+    case KEY_PID: end = read_plain(p, 0, &event->pid), has = TRACE_HAS_PID; break;
+    case KEY_TID: end = read_plain(p, 0, &event->tid), has = TRACE_HAS_TID; break;
+    default: break;
+    }
+    if (end) event->has |= has;
+    return end;
+}
+
+/* Its texts are as they are written: see decode_texts. */
+static const char *scan_event(source *s, const char *p, scanned_event *event) {
+    const char *begin = s->element = p;
     trace_text values[EVENT_KEYS];
     uint32_t seen = 0;
     s->escapes = false;
-    event->name = event->cat = (trace_text){"", 0};
-    event->offset = s->base + (uint64_t)(p - s->buffer);
+    event->name = event->cat = event->id = event->args_text = (text_place){0, 0};
+    event->ts_ns = event->dur_ns = event->pid = event->tid = 0;
+    event->arg_bits = event->has = event->arg_count = 0;
+    event->phase = 0;
+    event->kind = TRACE_OTHER;
+    event->has_rare = false;
+    event->at = (size_t)(p - s->buffer);
     bool last = *(p = skip_space(p + 1)) == '}';
     while (!last) {
         trace_text value;
@@ -952,30 +1010,81 @@ static const char *scan_event(source *s, const char *p, trace_event *event) {
         if (!(p = skip_event_key(s, p, &key))) return NULL;
         value.data = p;
         bool args = key == KEY_ARGS && *p == '{';
-        if (!(p = args ? scan_args(s, p, event) : skip_value(s, p))) return NULL;
+        const char *plain = scan_plain(p, key, event);
+        if (plain) p = plain;
+        else if (!(p = args ? scan_args(s, p, event) : skip_value(s, p))) return NULL;
         value.size = (size_t)(p - value.data);
         if (key != KEY_OTHER && seen >> key & 1 && !stands_twice(s, values[key], value))
             return NULL;
         seen |= 1u << key;
         values[key] = value;
         if (args) {
-            event->args_text = value;
+            event->args_text = place_of(s, value);
             event->has |= TRACE_HAS_ARGS;
-        } else if (key != KEY_OTHER && !read_member(s, event, key, value)) {
+        } else if (!plain && key != KEY_OTHER && !read_member(s, event, key, value)) {
             return stop(s, BAD, value.data, "this time does not fit 64 bits of nanoseconds");
         }
         if (!(p = skip_comma(s, p, '}', &last))) return NULL;
     }
-    event->raw = (trace_text){begin, (size_t)(p + 1 - begin)};
-    if (!times_fit(s, event)) return stop(s, BAD, begin, no_times);
+    event->size = (uint32_t)(p + 1 - begin);
+    if (!times_fit(s, event->ts_ns, event->dur_ns)) return stop(s, BAD, begin, no_times);
     if (!has_times(event)) defect(s, TRACE_NO_TIME);
     if (event->dur_ns < 0) {
         event->dur_ns = 0;
         defect(s, TRACE_NEGATIVE);
     }
     if (s->escapes) event->has |= TRACE_HAS_ESCAPES;
-    if (event->phase == 'X') event->kind = trace_kind_of(event->cat);
+    if (event->phase == 'X') event->kind = trace_kind_of(text_at(begin, event->cat));
     return p + 1;
+}
+
+static trace_text text_or_none(const char *element, text_place of) {
+    return of.at ? text_at(element, of) : (trace_text){NULL, 0};
+}
+
+static trace_text text_or_empty(const char *element, text_place of) {
+    return of.at ? text_at(element, of) : (trace_text){"", 0};
+}
+
+static const trace_member *hand_out_args(source *s, const char *element, const scanned_arg *args,
+                                         size_t count) {
+    while (s->member_capacity < count) GROW(s->members, s->member_capacity, s->member_capacity);
+    for (size_t i = 0; i < count; i++)
+        s->members[i] = (trace_member){text_at(element, args[i].key),
+                                       text_at(element, args[i].value)};
+    return s->members;
+}
+
+/* The event as callers have it; its arguments are `args`. (Field by field: gcc clears a whole
+   struct of this size slowly.) */
+static void hand_out(source *s, const scanned_event *from, const scanned_arg *args,
+                     trace_event *event) {
+    const char *element = s->buffer + from->at;
+    static const struct rare_texts none;
+    const struct rare_texts *rare = from->has_rare ? &from->rare : &none;
+    event->offset = s->base + from->at;
+    event->raw = (trace_text){element, from->size};
+    event->name = text_or_empty(element, from->name);
+    event->cat = text_or_empty(element, from->cat);
+    event->has = from->has;
+    event->phase = from->phase;
+    event->kind = from->kind;
+    event->pid = from->pid;
+    event->tid = from->tid;
+    event->pid_text = text_or_none(element, rare->pid_text);
+    event->tid_text = text_or_none(element, rare->tid_text);
+    event->ts_ns = from->ts_ns;
+    event->dur_ns = from->dur_ns;
+    event->is_pair = event->is_async = false;
+    event->end_offset = 0;
+    event->id = text_or_none(element, from->id);
+    event->id2 = text_or_none(element, rare->id2);
+    event->bp = text_or_none(element, rare->bp);
+    event->scope = text_or_none(element, rare->scope);
+    event->arg_count = from->arg_count;
+    event->arg_bits = from->arg_bits;
+    event->args_text = text_or_none(element, from->args_text);
+    event->args = hand_out_args(s, element, args, from->arg_count);
 }
 
 /* ---- Legacy record streams: an array of threads' records, or the member "threads" ---- */
@@ -1178,8 +1287,9 @@ static bool mend_event(source *s, trace_event *event) {
     s->buffer = s->mended.data;
     s->used = s->mended.size;
     s->base = event->offset;
-    memset(event, 0, sizeof *event);
-    bool good = scan_event(s, s->buffer, event) != NULL;
+    scanned_event scanned;
+    bool good = scan_event(s, s->buffer, &scanned) != NULL;
+    if (good) hand_out(s, &scanned, s->args, event);
     s->buffer = before.buffer;
     s->used = before.used;
     s->base = before.base;
@@ -1273,14 +1383,6 @@ static const char *accept_event(trace_reader *r) {
 
 /* ---- Events that another thread scans ahead: see read_ahead.h ---- */
 
-/* Room for one more event. All are zeroed at once, which is faster than one by one. */
-static void make_room(ahead_block *b) {
-    size_t before = b->capacity;
-    GROW(b->events, b->count, b->capacity);
-    if (b->capacity > before)
-        memset(b->events + before, 0, (b->capacity - before) * sizeof *b->events);
-}
-
 /* Only those that are as they should be. What is not, stops it, and is scanned again and told
    where it is in turn: see scan_element. */
 static void scan_block(void *user, ahead_block *b) {
@@ -1291,17 +1393,17 @@ static void scan_block(void *user, ahead_block *b) {
     s->base = b->base;
     s->args = b->args;
     s->arg_capacity = b->arg_capacity;
-    size_t dirty = b->count < b->capacity ? b->count + 1 : b->count;
-    if (dirty) memset(b->events, 0, dirty * sizeof *b->events);
     s->arg_first = b->count = 0;
     s->outcome = MORE;
     while ((next = skip_comma(s, p, ']', &last)) != NULL && *next == '{') {
-        make_room(b);
-        trace_event *event = &b->events[b->count];
-        next = scan_event(s, next, event);
+        scanned_event event;         /* nothing is read where the other processor reads */
+        next = scan_event(s, next, &event);
         if (!next || s->defective) break;
-        s->arg_first += event->arg_count;
+        GROW(b->events, b->count, b->capacity);
+        memcpy(&b->events[b->count], &event, offsetof(scanned_event, rare));
+        if (event.has_rare) b->events[b->count].rare = event.rare;
         b->count++;
+        s->arg_first += event.arg_count;
         p = next;
     }
     b->args = s->args;
@@ -1316,10 +1418,10 @@ static const char *take_ahead(trace_reader *r) {
     source *s = r->source;
     const ahead_block *b = s->block;
     if (s->taken == b->count) return stop(s, MORE, b->text + b->scanned, NULL);
-    r->event = b->events[s->taken++];
-    r->event.args = b->args + s->args_taken;
+    hand_out(s, &b->events[s->taken++], b->args + s->args_taken, &r->event);
     s->args_taken += r->event.arg_count;
-    if (!times_fit(s, &r->event)) return stop(s, BAD, r->event.raw.data, no_times);
+    if (!times_fit(s, r->event.ts_ns, r->event.dur_ns))
+        return stop(s, BAD, r->event.raw.data, no_times);
     return accept_event(r);
 }
 
@@ -1335,8 +1437,10 @@ static const char *scan_element(trace_reader *r, const char *p, trace_item *item
     s->any_element = true;
     if (*p != '{') return scan_row(r, p, item);
     *item = s->where == IN_NODES ? TRACE_NODE : TRACE_EVENT;
-    memset(&r->event, 0, sizeof r->event);
-    return scan_event(s, p, &r->event) ? accept_event(r) : NULL;
+    scanned_event scanned;
+    if (!scan_event(s, p, &scanned)) return NULL;
+    hand_out(s, &scanned, s->args, &r->event);
+    return accept_event(r);
 }
 
 static const char *scan_next(trace_reader *r, const char *p, trace_item *item) {
@@ -1600,10 +1704,10 @@ static void count_half(trace_reader *r, trace_defect what) {
 static bool is_whole(trace_reader *r) {
     source *s = r->source;
     trace_event *event = &r->event;
-    if (r->as_written || (!s->pairs && !has_pair(event))) return true;
+    if (r->as_written || (!s->pairs && !is_half(event->phase))) return true;
     if (!s->pairs) s->pairs = pairs_open();
     int64_t end_ns = event->ts_ns;
-    pair_result result = pairs_take(s->pairs, event, has_pair(event) ? pair_key(event) : 0);
+    pair_result result = pairs_take(s->pairs, event, is_half(event->phase) ? pair_key(event) : 0);
     if (result == PAIR_NO_BEGIN) count_half(r, TRACE_NO_BEGIN);
     if (event->is_pair) event->kind = trace_kind_of(event->cat);
     if (event->is_pair && end_ns < event->ts_ns) count_half(r, TRACE_NEGATIVE);
@@ -1710,6 +1814,7 @@ int trace_close(trace_reader *r) {
     if (s->pairs) pairs_close(s->pairs);
     free(s->read);
     free(s->args);
+    free(s->members);
     free(s->known_keys);
     map_free(&s->keys);
     map_free(&s->rows);
