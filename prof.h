@@ -116,9 +116,10 @@
 
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
-       @PLATFORM @CORE @ARENA @TEXT @SITES @FORMAT @STATES @SUMS @RECORD @TARGET @PRINTF @DETAILS
-       @SYMBOLS @FUNCTIONS @NATIVE @COUNTERS @NEST @COLLECT @TREE @OUTSIDE @AVERAGES @TABLE @CHROME
-       @STACKS @MEMORY @EXECUTION @FLOPS @RAW @AGGREGATE @STORE @OBSERVE @SCHEDULE @SESSION
+       @PLATFORM @CORE @ARENA @TEXT @SITES @FORMAT @STATES @NEST @THREADS @SUMS @RECORD @TARGET
+       @PRINTF @DETAILS @SYMBOLS @FUNCTIONS @NATIVE @COUNTERS @SPANS @READ @COLLECT @TREE @OUTSIDE
+       @AVERAGES @TABLE @CHROME @STACKS @MEMORY @EXECUTION @FLOPS @RAW @AGGREGATE @STORE @OBSERVE
+       @SCHEDULE @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
@@ -3325,6 +3326,7 @@ PROF__FN uint32_t prof__divide(uint64_t *n, uint32_t by) {
     return (uint32_t)rest;
 }
 #else
+#define PROF__CLOCK_SHIFT 0
 #if PROF__STB                            /* it formats */
 #elif defined(__MINGW32__)               /* Windows' own may know no %zu */
 #  define prof__vsnprintf __mingw_vsnprintf
@@ -5365,6 +5367,8 @@ typedef struct prof__tally prof__tally;
 #define PROF__GROUP_WIDE_PORT
 #define PROF__SEGMENT_PORT
 #define PROF__TALLY_PORT
+#define PROF__LEVEL_PORT                 /* is_recursive is not told */
+#define prof__nest_from(l, c) ((void)(c))
 #define PROF__ROW_PORT \
     uint16_t context;                    /* whose it is, or: */
 #define PROF__OVER UINT16_MAX            /* nobody's: the task has ended */
@@ -5383,6 +5387,7 @@ enum { PROF__NO = 17 };
 typedef struct prof__counts { PROF__COUNTS_BOTH } prof__counts;
 typedef uint8_t prof__at;                /* of a member of prof_average */
 typedef uint32_t prof__amount;
+typedef struct prof__scale { uint32_t none; } prof__scale;
 
 struct prof__parts {                     /* all but mode may be NULL */
     prof_mode mode;
@@ -5418,6 +5423,8 @@ typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof_
     uint64_t count, untimed;             /* untimed: of count, those that are in nothing else */ \
     prof__tally *next;                   /* of its thread, NULL: the last one */ \
     const prof__tally *same;             /* while reading: another of the same name */
+#define PROF__LEVEL_PORT \
+    uint32_t count, from;
 #define PROF__ROW_PORT \
     prof__open *open;                    /* zones that prof_stop ended, outermost first */ \
     uint32_t open_count; \
@@ -5439,6 +5446,10 @@ enum { PROF__NO = 25 };
 #define PROF__STAT_HOST(each) each
 #define PROF__HOST_TEXT(text) text
 #define PROF__COLUMN_SITE(HOST) HOST(SITE, SITE, site, "Source", "source")
+
+struct prof__level;
+struct prof__close;
+PROF__EAGER void prof__nest_from(struct prof__level *l, struct prof__close *c);
 
 typedef struct prof__counts {
     PROF__COUNTS_BOTH
@@ -5667,6 +5678,9 @@ static struct prof__own_times {
 
 /* ---- a trace in parts: what one room writes stands together ---- */
 
+/* Ticks to ns since the session's start. Linear between two knots; never decreasing. */
+typedef struct prof__scale { uint64_t tick, ns, last_tick, mult; int shift; } prof__scale;
+
 /* @RECORD, under the lock: what the CPU's counter read at which ns of the OS's clock. */
 typedef struct prof__knots {
     prof__knot list[PROF__KNOTS];
@@ -5674,7 +5688,7 @@ typedef struct prof__knots {
     uint64_t gap_ns;
 } prof__knots;
 
-/* @STATES, under the lock: what threads take when they begin, and give back. */
+/* @THREADS, under the lock: what threads take when they begin, and give back. */
 typedef struct prof__pool {
     prof__state *states;                 /* the grid: max_threads of state_size bytes */
     size_t state_size, chunk_size, region_size;
@@ -5838,6 +5852,8 @@ struct prof__row {
         "Steps whose action lost a window or was none (see prof_schedule)")
 
 #define PROF__STAT_NONE(name, value, place, note)
+PROF__FN void prof__stats_take(prof_stats *out, const struct prof_trace *s, const prof__counts *c);
+
 /* The list has each count of prof_stats once: together they are as large as what stands before
    threads. */
 #define PROF__STAT_MEMBER(name, value, place, note) uint64_t name;
@@ -5967,6 +5983,19 @@ PROF__FN void prof__clock_back(void) { prof__trace.steps++; }
 /* Bytes the analysis of n slots takes: an event each, and what queries need beside it. */
 #define PROF__SLOT_SHARE (sizeof(prof_event) + (sizeof(void *) > 4 ? 16 : 24))
 
+/* Ticks of a clock of so many in a second, to ns. */
+PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate);
+/* Of a clock that is not the CPU's. */
+PROF__FN uint64_t prof__clock_rate(const struct prof_trace *s);
+
+/* Ticks of a clock whose rate is told, to ns since the session's start. */
+PROF__FN int64_t prof__ticks_ns(uint64_t tick) {
+    const struct prof_trace *s = &prof__trace;
+    tick = tick < s->start_tick ? 0 : tick - s->start_tick;
+    if (s->clock == PROF_CLOCK_CPU) tick >>= PROF__CLOCK_SHIFT;
+    return prof__rate_ns(tick, prof__clock_rate(s));
+}
+
 /* Events that no zone was recorded for. Freestanding builds have none, and none of what the next
    functions tell: where these are constants, the compiler leaves out the code behind them. */
 PROF__FN uint32_t prof__others(const struct prof_trace *s) {
@@ -6050,7 +6079,88 @@ PROF__FN void prof__tally_identity(prof_average *a, const char *name, uint64_t c
     a->node_id = -1;
 }
 
+/* ---- @NEST: what lies in what; the one place that knows ----
+
+   Zones come in the order of their ends, and their depths tell what lies in what; or spans come by
+   (thread, start, -end), and their times tell. prof__nest_close makes the same of both: what a zone
+   took without its children, and whether it is a duplicate, the only child of a parent of its name.
+   - Closes come in post-order: a zone after all that lie in it.
+   - Self times within a zone at depth 0 add up to its own time, duplicates or not.
+   - A level's sums are those of the closes at its depth since the last one further out. */
+
+/* What few zones have. */
+#define PROF__EXTRAS (PROF_COUNTERS + PROF_OTHER_DEVICES)
+typedef struct prof__amounts {           /* its children's too */
+    int64_t device_ns, cpu_bytes, device_bytes;
+    int64_t counters[PROF__EXTRAS];      /* behind the counters, of device_ns: other devices' */
+} prof__amounts;
+typedef struct prof__beside {
+    prof__amounts all, within;           /* within: of its direct children */
+    int64_t flops;
+    int64_t lifted_ns;                   /* of duplicates, which it has if it is one itself */
+    bool counted;                        /* it has counters, or other devices' time */
+} prof__beside;
+
+/* A zone that has ended. */
+typedef struct prof__close {
+    int64_t start_ns, end_ns, cpu_ns, self_ns;
+    const prof__beside *beside;          /* NULL: nothing */
+    uint32_t what, thread, depth;        /* what: whoever feeds knows: a site, a row, an event */
+    uint32_t order;                      /* among closes of the same times */
+    uint32_t number, from;               /* as it came, from 0; the first of all that lie in it */
+    uint16_t flags;
+} prof__close;
+typedef void prof__taker(void *user, const prof__close *c);
+
+/* What decides which event is a row's first: the earlier start, the later end, the lesser order,
+   thread and depth, and what came first. */
+typedef struct prof__rank {
+    int64_t start_ns, end_ns;
+    uint32_t order, thread, depth, number;
+} prof__rank;
+
+PROF__FN bool prof__rank_after(const prof__rank *a, const prof__rank *b) {
+    if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
+    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
+    if (!PROF__BARE && a->order != b->order) return a->order > b->order;
+    if (a->thread != b->thread) return a->thread > b->thread;
+    if (a->depth != b->depth) return a->depth > b->depth;
+    return a->number > b->number;
+}
+
+/* Of what is told by records, not by events, which on targets is all. */
+PROF__INLINE bool prof__ranked(const prof__rank *ranks) { return PROF__BARE || ranks; }
+
+/* Does c come before r, which becomes its? first: there was none. */
+PROF__EAGER bool prof__rank_take(prof__rank *r, const prof__close *c, bool first) {
+    const prof__rank own = { c->start_ns, c->end_ns, c->order, c->thread, c->depth, c->number };
+    if (PROF__LIKELY(!PROF__BARE && !first && c->start_ns > r->start_ns)) return false;
+    if (!first && !prof__rank_after(r, &own)) return false;
+    *r = own;
+    return true;
+}
+
+/* Of a depth: the sums of what has closed there since something further out closed. from: the
+   number of the first close. */
+typedef struct prof__level {
+    int64_t ns;
+    PROF__LEVEL_PORT
+} prof__level;
+
+/* A zone closes. l: the level of its depth; the level behind it has the sums of its children. */
+PROF__EAGER void prof__nest_close(prof__level *l, prof__close *c) {
+    prof__nest_from(l, c);
+    c->self_ns = PROF__MINUS(c->cpu_ns, l[1].ns);
+    l[1].ns = 0;
+    l->ns = PROF__PLUS(l->ns, c->cpu_ns);
+}
+
 #if !PROF__BARE
+/* ---- @THREADS: states, which threads take and give back, with their chunks ----
+
+   What a thread has (@STATES) comes from here: its state at its first zone, a chunk whenever one
+   is full. All of it goes back when the thread ends, or calls prof_thread_end. */
+
 PROF__FN bool prof__lean(const struct prof_trace *s) { return s->lean; }
 
 /* The numbers that sites of this trace have: 0, those of marks, those of names. */
@@ -8339,6 +8449,34 @@ PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
 #define prof__row_again_of(row) ((row)->again)
 PROF_API PROF__QUIET void prof_tick(void) {}
 
+/* ---- rows, as prof_stop leaves them ---- */
+
+#define prof__row_cursor(row) ((row)->cursor)
+#define prof__row_stop(row) ((row)->stop_tick)
+#define prof__row_open_count(row) ((row)->open_count)
+#define prof__row_overwritten(row) ((row)->overwritten)
+#define prof__row_is_cpu(row) false
+#define prof__row_latest() \
+    (prof__trace.clock == PROF_CLOCK_CPU ? prof__trace.stop_tick : UINT64_MAX)
+#define prof__row_open(row, i) ((row)->open[i])
+#define prof__stands_for_sums(site) ((site) >> 8 == prof__trace.sums.in_sums)
+
+/* Counts of threads, and those of no thread, as the caller sees them. prof_dump has no lock: for it
+   the latter may be a moment old. */
+PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c) {
+    const struct prof_trace *s = &prof__trace;
+    uint64_t ended;
+    prof__stats_take(out, s, c);
+    out->dropped += out->dropped_busy;
+    out->recorded = c->slots - PROF__MIN(c->extra, c->slots);
+    out->cut += PROF__LOAD(prof__loose.cut);
+    ended = c->async_ends - PROF__MIN(s->ranges.twice, c->async_ends);
+    ended += PROF__LOAD(prof__loose.async_dropped);
+    if (s->stopped && c->async > ended) out->async_open = c->async - ended;
+    if (!s->sums.average) out->summed = c->summed + out->untimed;
+    out->threads = s->pool.came;
+}
+
 /* ---- what the rooms that follow have for targets alone ---- */
 
 #define prof__group_on_cpu(r, c) ((void)0)
@@ -9330,6 +9468,139 @@ PROF_API PROF__QUIET void prof_task_gone(uint32_t number) {
     prof__let_in(held);
 }
 
+/* prof_start takes no rate of more bits. */
+PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate) {
+    uint64_t part;
+    if (rate == 1000000000u) return (int64_t)ticks;
+    part = (uint64_t)prof__divide(&ticks, (uint32_t)rate) * 1000000000u;
+    (void)prof__divide(&part, (uint32_t)rate);
+    return (int64_t)(ticks * 1000000000u + part);
+}
+
+PROF__FN uint64_t prof__clock_rate(const struct prof_trace *s) {
+    return s->rate ? s->rate : 1000000000u;
+}
+
+/* ---- rows: prof_stop leaves the states as they are ---- */
+
+#define prof__row_cursor(row) (prof__row_state(row)->hot.cursor)
+#define prof__row_stop(row) (prof__trace.time)
+#define prof__row_overwritten(row) 0
+#define prof__row_is_cpu(row) ((row)->context == PROF__CPU)   /* whose zones are in no sum */
+#define prof__row_latest() UINT64_MAX
+#define prof__stands_for_sums(site) false
+
+PROF__FN uint32_t prof__row_open_count(const prof__row *row) {
+    return prof__trace.open ? 0 : (uint32_t)prof__open_zones(prof__row_state(row));
+}
+
+PROF__FN prof__open prof__row_open(const prof__row *row, uint32_t i) {
+    const prof__frame *f = prof__row_state(row)->frames + i;
+    prof__open o = { 0, 0, 0 };
+    o.start = prof__start_of(f);
+    o.site = f->site_depth & ~(uint32_t)0xff;
+    o.depth = i;
+    return o;
+}
+
+/* All counts but that of the zones, which the records tell. */
+PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
+    prof_stats stats, *out = &stats;
+    prof__stats_take(out, s, &s->counts);
+    for (const prof__row *row = s->rows; row; row = row->next)
+        out->unfinished += prof__row_is_cpu(row) ? 0 : prof__row_open_count(row);
+#if PROF__STB
+    out->names_cut = s->names_cut;
+#endif
+    out->threads = s->row_count;
+    out->clock = (prof_clock)s->clock;
+    out->ticks_per_second = s->rate || s->clock != PROF_CLOCK_CPU ? prof__clock_rate(s) : 0;
+    out->bytes_total = (size_t)(prof__arena.end - prof__arena.base);
+    out->bytes_used = out->bytes_total - prof__arena.room;
+    return stats;
+}
+
+/* ---- how long zones were on the CPU, by the stretches of the row "CPU" ---- */
+
+typedef struct prof__stretches {         /* a place in that row */
+    prof__cursor k;
+    const prof__segment *next;           /* behind that in which k is */
+    uint32_t site, session;              /* whose stretch it is */
+    int64_t start_ns, end_ns;            /* INT64_MAX: the last one, which was open */
+} prof__stretches;
+
+PROF__FN bool prof__stretch_record(prof__stretches *w, const prof__row *cpu, prof__item *i) {
+    while (!prof__next(&w->k, i)) {
+        const prof__segment *g = w->next;
+        if (!g) return false;
+        w->k.at = g->begin;
+        w->k.end = g->end ? g->end : prof__row_cursor(cpu);
+        w->next = g->next;
+    }
+    return true;
+}
+
+/* The next stretch; false: there is none. */
+PROF__FN bool prof__stretch_next(prof__stretches *w, const prof__row *cpu) {
+    prof__open o = { 0, 0, 0 };
+    prof__item i;
+    bool more;
+    do more = prof__stretch_record(w, cpu, &i);
+    while (more && !prof__item_is_zone(&i));
+    if (!more && (w->end_ns == INT64_MAX || !prof__row_open_count(cpu))) return false;
+    if (!more) o = prof__row_open(cpu, 0);
+    w->site = more ? i.site_depth & ~(uint32_t)0xff : o.site;
+    w->start_ns = prof__ticks_ns(more ? i.end - i.duration : o.start);
+    w->end_ns = more ? prof__ticks_ns(i.end) : INT64_MAX;
+    return true;
+}
+
+/* The last segment that had been begun by ns: a segment's first record is the clock. */
+PROF__FN const prof__segment *prof__stretches_from(const prof__segment *g, int64_t ns) {
+    while (g && g->next) {
+        const prof__record *c = g->next->begin;
+        if (prof__ticks_ns((uint64_t)c->end << 32 | c->duration) > ns) break;
+        g = g->next;
+    }
+    return g;
+}
+
+/* Of what lasts from times[0] to times[1]: all but what others are known to have had. A place for
+   each depth is kept where the last one began: zones of one depth come in order, as do events. What
+   is no task is always on the CPU. */
+PROF__FN int64_t prof__on_cpu(const int64_t *times, uint32_t thread, uint32_t depth) {
+    static prof__stretches places[8];
+    prof__stretches *place = places + PROF__MIN(depth, 7), w;
+    const prof__row *cpu = NULL;
+    uint32_t site = 0;
+    int64_t ns = times[1] - times[0];
+    bool more = true;
+    for (const prof__row *row = prof__trace.rows; row; row = row->next)
+        if (prof__row_is_cpu(row)) cpu = row;
+        else if (row->thread == thread) site = prof__row_state(row)->none.site_depth;
+    if (!cpu || !site) return ns;
+    if (place->session != prof__task.sessions || place->start_ns > times[0]) {
+        memset(place, 0, sizeof *place);
+        place->session = prof__task.sessions;
+        place->next = prof__stretches_from(cpu->first, times[0]);
+    }
+    while (more && place->end_ns <= times[0]) more = prof__stretch_next(place, cpu);
+    for (w = *place; more && w.start_ns < times[1]; more = prof__stretch_next(&w, cpu))
+        if (w.site != site + 256)
+            ns -= PROF__MIN(w.end_ns, times[1]) - PROF__MAX(w.start_ns, times[0]);
+    return ns;
+}
+
+PROF__FN void prof__group_add_on_cpu(prof__group *r, const prof__close *c) {
+    r->on_cpu_ns += prof__on_cpu(&c->start_ns, c->thread, c->depth);
+}
+
+PROF__FN void prof__chrome_on_cpu(prof__out *o, const prof_event *e);
+static const struct prof__cpu_results *prof__cpu_results_here(void) {
+    static const struct prof__cpu_results results = { prof__group_add_on_cpu, prof__chrome_on_cpu };
+    return &results;
+}
+
 /* ---- what the rooms that follow have for hosts alone: here it is refused, or nothing ---- */
 
 PROF_API PROF__QUIET const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i) {
@@ -9337,6 +9608,17 @@ PROF_API PROF__QUIET const char *prof_hw_counter_name(const prof_trace *trace, u
     (void)i;
     return NULL;
 }
+
+/* @READ */
+#define prof__to_ns(scale, tick) prof__ticks_ns(tick)
+#define prof__details_row() ((void)0)
+#define prof__details_open(p) ((void)0)
+#define prof__details_close(s) ((void)0)
+#define prof__read_details(depth, e) ((void)(e))
+#define prof__read_step(r, i) ((void)0)
+#define prof__read_detail(r, i) ((void)0)
+#define prof__ranges_open(s) ((void)0)
+#define prof__scratch_end(s) prof__arena.high
 
 /* @OUTSIDE */
 #define prof__devices_late(s) ((void)(s))
@@ -9468,6 +9750,7 @@ PROF_API PROF__QUIET void prof_set_thread_name_f(const char *format, ...) {
 }
 #endif
 
+#if !PROF__BARE
 /* ---- @DETAILS: what is recorded beside zones ----
 
    Shapes, arguments, memory, ranges and arrows are records between those of zones.
@@ -9475,7 +9758,6 @@ PROF_API PROF__QUIET void prof_set_thread_name_f(const char *format, ...) {
      records. Where that never comes, as a handler displaced it, it is passed by.
    - A detail that finds no room is counted, and its zone is recorded without it. */
 
-#if !PROF__BARE
 /* An attribute is a record of many slots: PROF__ATTRIBUTE {type | depth << 8 | count << 16, bytes},
    then slots of 8 bytes each, whose third word says PROF__PART. Alone, as when a signal handler's
    zone took the place of the first slot, these mean nothing. */
@@ -11385,94 +11667,18 @@ PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
     if (d->hw_counters) prof__recorder.hooks.end = prof__counters_end;
     return NULL;
 }
-#endif
 
-/* ---- @NEST: what lies in what; the one place that knows ----
+/* ---- @SPANS: the nest of what tells its times, not its depth ----
 
-   Zones come in the order of their ends, and their depths tell what lies in what; or spans come by
-   (thread, start, -end), and their times tell. prof__nest_close makes the same of both: what a zone
-   took without its children, and whether it is a duplicate, the only child of a parent of its name.
-   - Closes come in post-order: a zone after all that lie in it.
-   - Self times within a zone at depth 0 add up to its own time, duplicates or not.
-   - A span that only partly overlaps the one around it ends it: it stands beside it.
-   - A level's sums are those of the closes at its depth since the last one further out. */
-
-/* What few zones have. */
-#define PROF__EXTRAS (PROF_COUNTERS + PROF_OTHER_DEVICES)
-typedef struct prof__amounts {           /* its children's too */
-    int64_t device_ns, cpu_bytes, device_bytes;
-    int64_t counters[PROF__EXTRAS];      /* behind the counters, of device_ns: other devices' */
-} prof__amounts;
-typedef struct prof__beside {
-    prof__amounts all, within;           /* within: of its direct children */
-    int64_t flops;
-    int64_t lifted_ns;                   /* of duplicates, which it has if it is one itself */
-    bool counted;                        /* it has counters, or other devices' time */
-} prof__beside;
-
-/* A zone that has ended. */
-typedef struct prof__close {
-    int64_t start_ns, end_ns, cpu_ns, self_ns;
-    const prof__beside *beside;          /* NULL: nothing */
-    uint32_t what, thread, depth;        /* what: whoever feeds knows: a site, a row, an event */
-    uint32_t order;                      /* among closes of the same times */
-    uint32_t number, from;               /* as it came, from 0; the first of all that lie in it */
-    uint16_t flags;
-} prof__close;
-typedef void prof__taker(void *user, const prof__close *c);
-
-/* What decides which event is a row's first: the earlier start, the later end, the lesser order,
-   thread and depth, and what came first. */
-typedef struct prof__rank {
-    int64_t start_ns, end_ns;
-    uint32_t order, thread, depth, number;
-} prof__rank;
-
-PROF__FN bool prof__rank_after(const prof__rank *a, const prof__rank *b) {
-    if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
-    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
-    if (!PROF__BARE && a->order != b->order) return a->order > b->order;
-    if (a->thread != b->thread) return a->thread > b->thread;
-    if (a->depth != b->depth) return a->depth > b->depth;
-    return a->number > b->number;
-}
-
-/* Of what is told by records, not by events, which on targets is all. */
-PROF__INLINE bool prof__ranked(const prof__rank *ranks) { return PROF__BARE || ranks; }
-
-/* Does c come before r, which becomes its? first: there was none. */
-PROF__EAGER bool prof__rank_take(prof__rank *r, const prof__close *c, bool first) {
-    const prof__rank own = { c->start_ns, c->end_ns, c->order, c->thread, c->depth, c->number };
-    if (PROF__LIKELY(!PROF__BARE && !first && c->start_ns > r->start_ns)) return false;
-    if (!first && !prof__rank_after(r, &own)) return false;
-    *r = own;
-    return true;
-}
-
-/* Of a depth: the sums of what has closed there since something further out closed. from: the
-   number of the first close. */
-#if PROF__BARE                           /* there is_recursive is not told */
-typedef struct prof__level { int64_t ns; } prof__level;
-#  define prof__nest_from(l, c) ((void)(c))
-#else
-typedef struct prof__level { int64_t ns; uint32_t count, from; } prof__level;
+   Spans come by (thread, start, -end): those that are open are a stack.
+   - A span that only partly overlaps the one around it ends it: it stands beside it. */
 
 PROF__EAGER void prof__nest_from(prof__level *l, prof__close *c) {
     c->from = l[1].count ? l[1].from : c->number;
     l[1].count = 0;
     if (!l->count++) l->from = c->from;
 }
-#endif
 
-/* A zone closes. l: the level of its depth; the level behind it has the sums of its children. */
-PROF__EAGER void prof__nest_close(prof__level *l, prof__close *c) {
-    prof__nest_from(l, c);
-    c->self_ns = PROF__MINUS(c->cpu_ns, l[1].ns);
-    l[1].ns = 0;
-    l->ns = PROF__PLUS(l->ns, c->cpu_ns);
-}
-
-#if !PROF__BARE
 /* As prof__level, of what spans have beside their times. */
 typedef struct prof__siblings {
     prof__amounts all;
@@ -11770,56 +11976,21 @@ PROF_API PROF__QUIET void prof_order_end(prof_order *o) {
     prof__order_flush(o, 0);
     o->begin = o->end = 0;
 }
-#endif
 
-/* ---- @COLLECT: records back to zones and moments, thread by thread ----
+/* ---- @READ: ticks to times, and what is recorded beside zones to what they carry ----
 
-   The way from records to closes: a thread's records in order, clock by clock, through @FORMAT to
-   @NEST. Tables, stacks and events (@TREE) take what comes out.
-   - Records are only read: what is read twice comes out the same.
-   - Zones that handlers displaced are mended or become "(lost)"; either is counted, once. */
+   @COLLECT asks this room for each record that it reads.
+   - Times never decrease where ticks do not, whatever the knots are.
+   - What waits for a zone that never comes is forgotten. */
 
 PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate) {
     if (rate == 1000000000u) return (int64_t)ticks;
-#if PROF__BARE                           /* prof_start takes no rate of more bits */
-    uint64_t part = (uint64_t)prof__divide(&ticks, (uint32_t)rate) * 1000000000u;
-    (void)prof__divide(&part, (uint32_t)rate);
-    return (int64_t)(ticks * 1000000000u + part);
-#else
     return (int64_t)(ticks / rate * 1000000000u + ticks % rate * 1000000000u / rate);
-#endif
 }
 
-/* Of a clock that is not the CPU's. */
 PROF__FN uint64_t prof__clock_rate(const struct prof_trace *s) {
-#if PROF__BARE
-    return s->rate ? s->rate : 1000000000u;
-#else
     return s->platform.ticks_per_second ? s->platform.ticks_per_second : 1000000000u;
-#endif
 }
-
-/* Ticks of a clock whose rate is told, to ns since the session's start. */
-PROF__FN int64_t prof__ticks_ns(uint64_t tick) {
-    const struct prof_trace *s = &prof__trace;
-    tick = tick < s->start_tick ? 0 : tick - s->start_tick;
-#if PROF__BARE
-    if (s->clock == PROF_CLOCK_CPU) tick >>= PROF__CLOCK_SHIFT;
-#endif
-    return prof__rate_ns(tick, prof__clock_rate(s));
-}
-
-#if PROF__BARE
-typedef struct prof__scale { uint32_t none; } prof__scale;
-#  define prof__to_ns(scale, tick) prof__ticks_ns(tick)
-
-#  define prof__details_row() ((void)0)
-#  define prof__details_open(p) ((void)0)
-#  define prof__details_close(s) ((void)0)
-#  define prof__read_details(depth, e) ((void)(e))
-#else
-/* Ticks to ns since the session's start. Linear between two knots; never decreasing. */
-typedef struct prof__scale { uint64_t tick, ns, last_tick, mult; int shift; } prof__scale;
 
 PROF__FN uint64_t prof__scale_ns(const prof__scale *k, uint64_t ticks) {
     uint64_t high = ticks >> 32, low = ticks & 0xffffffffu;
@@ -12263,7 +12434,29 @@ PROF__FN void prof__details_close(struct prof_trace *s) {
     s->made_count = prof__details_now.made_count;
     s->read = true;
 }
+
+/* The places of ranges are free until their records are read. */
+PROF__FN void prof__ranges_open(struct prof_trace *s) {
+    memset(s->ranges.index, 0, s->ranges.count * 2 * sizeof *s->ranges.index);
+}
+
+/* The end of the scratch memory. */
+PROF__FN const char *prof__scratch_end(const struct prof_trace *s) {
+    return s->limit ? s->limit : prof__arena.high;
+}
+
+/* What is no zone: see @OUTSIDE. */
+struct prof__reader;
+PROF__FN void prof__read_step(struct prof__reader *r, const prof__item *i);
+PROF__FN void prof__read_detail(struct prof__reader *r, const prof__item *i);
 #endif
+
+/* ---- @COLLECT: records back to zones and moments, thread by thread ----
+
+   The way from records to closes: a thread's records in order, clock by clock, through @FORMAT to
+   @NEST. Tables, stacks and events (@TREE) take what comes out.
+   - Records are only read: what is read twice comes out the same.
+   - Zones that handlers displaced are mended or become "(lost)"; either is counted, once. */
 
 /* What the reader hands on: zones in the order of their ends, innermost first, and moments. */
 typedef struct prof__moment {
@@ -12421,9 +12614,354 @@ PROF__FN void prof__read_moment(prof__reader *r, const prof__item *i) {
     if (fed) r->feed->moment(r->feed->user, m);
 }
 
-#if PROF__BARE
-#  define prof__read_step(r, i) ((void)0)
-#else
+/* A record that is no plain zone. */
+PROF__FN void prof__read_item(prof__reader *r, const prof__item *i) {
+    if (i->kind == PROF__ZONE64 || i->kind == PROF__UNFINISHED)
+        prof__read_zone(r, i->end, i->duration, i->site_depth, i->kind == PROF__UNFINISHED);
+    else if (i->kind == PROF__STEP) prof__read_step(r, i);
+    else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER) prof__read_moment(r, i);
+    else if (!PROF__BARE && i->kind == PROF__REAL && i->slots == 2) prof__read_moment(r, i);
+    else if (!PROF__BARE && i->kind >= PROF__ATTRIBUTE && i->kind <= PROF__FLOW)
+        prof__read_detail(r, i);
+    else if (i->kind != PROF__CLOCK && i->kind != PROF__PART) r->lost++;
+}
+
+/* The plain zones are read in place: an item that others may see would be stored each time. */
+PROF__EAGER void prof__read_records(prof__reader *r, const prof__record *c,
+                                    const prof__record *end, prof__taker *take) {
+    prof__item i;
+    r->k.end = end;
+    while (c < end) {
+        if (PROF__LIKELY(c->site_depth >> 8 < PROF__KIND)) {
+            prof__read_zone_inline(r, prof__cursor_end(&r->k, c->end), c->duration, c->site_depth,
+                                   false, take);
+            c++;
+            continue;
+        }
+        r->k.at = c;
+        prof__next_long(&r->k, &i);
+        prof__read_item(r, &i);
+        c = r->k.at;
+    }
+}
+
+PROF__FN PROF__RACES size_t prof__dropped(const struct prof_trace *s, const prof__counts *c) {
+    return c->full + c->deep + c->sites + s->dropped_threads;
+}
+
+#define PROF__STAT_TAKE(name, value, place, note) out->name = value;
+
+PROF__FN PROF__RACES void prof__stats_take(prof_stats *out, const struct prof_trace *s,
+                                           const prof__counts *c) {
+    memset(out, 0, sizeof *out);
+    PROF__STATS(PROF__STAT_TAKE, PROF__STAT_HOST(PROF__STAT_TAKE), PROF__STAT_NONE)
+    out->dropped = prof__dropped(s, c);
+}
+
+PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
+    prof__read_records(r, c, end, r->feed->take);
+}
+
+/* One thread: its segments up to where prof_stop found the cursor, then the zones it ended. */
+PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
+    prof__details_row();
+    r->latest = prof__row_latest();
+    r->oldest = prof__row_overwritten(row) ? UINT64_MAX : 0;
+    for (const prof__segment *g = row->first; g; g = g->next) {
+        const prof__record *end = g->end ? g->end : prof__row_cursor(row);
+        if (end > g->begin && end <= g->limit)
+            (r->feed->segment ? r->feed->segment : prof__read_segment)(r, g->begin, end);
+    }
+    for (uint32_t i = prof__row_open_count(row); i--;) {
+        prof__open o = prof__row_open(row, i);
+        uint64_t stop = PROF__MAX(prof__row_stop(row), r->k.last);
+        prof__read_zone(r, stop, stop < o.start ? 0 : stop - o.start, o.site | o.depth,
+                        !prof__stands_for_sums(o.site));
+    }
+    prof__read_lost(r, 0);
+}
+
+/* ---- @TREE: zones in post-order to events in order of start, in one pass ----
+
+   Makes the array of events from the nest's closes.
+   - Events of a thread stand by start, a parent before its children. Depths and the order of the
+     closes decide that, not times: clocks may stand still.
+   - parent < child < count; first child and next sibling agree with parent. */
+
+/* A zone's place in pre-order is known when it closes: its place in post-order, less the zones
+   below it, plus its depth. For each depth we keep what the zone still open there has so far: the
+   place in post-order of its first descendant, its first child and its last one. */
+typedef struct prof__branch { uint32_t first, child, last; } prof__branch;
+
+typedef struct prof__tree {
+    struct prof_trace *s;
+    prof_event *events;                  /* of this thread, from 0 */
+    prof_event *made;                    /* the last; NULL: there was no room */
+    uint32_t count, offset, thread;      /* zones so far; index of events[0] in the trace */
+    size_t room;                         /* events from events[0] on; none once they ran out */
+    uint32_t pending;                    /* zones open at lesser depths have descendants */
+    bool touching;                       /* a zone began when the one before it ended */
+    bool instants;                       /* a zone took no time; hosted */
+    int64_t root_end_ns;
+    prof__branch levels[PROF__LEVELS + 1];
+} prof__tree;
+
+/* The zones still open at the depths from pending to depth get their first descendant now. */
+PROF__FN void prof__tree_begin(prof__tree *t, uint32_t depth) {
+    for (uint32_t d = t->pending; d <= depth; d++) {
+        prof__branch *l = t->levels + d;
+        l->first = t->count;
+        l->child = l->last = PROF_NONE;
+    }
+}
+
+PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
+    prof__tree *t = (prof__tree *)tree;
+    prof__branch *own, *up;
+    prof_event *e;
+    uint32_t depth = c->depth, at;
+    if (depth >= t->pending) prof__tree_begin(t, depth);
+    own = t->levels + depth;
+    at = own->first + depth;             /* = post-order place - zones below + depth */
+    t->count++;
+    t->made = NULL;
+    if (PROF__UNLIKELY(at >= t->room)) {
+        t->room = 0;
+        return;
+    }
+    t->made = e = t->events + at;
+    e->name = prof__site(c->what)->name;
+    e->start_ns = c->start_ns;
+    e->end_ns = c->end_ns;
+    e->self_cpu_time_total_ns = c->self_ns;
+    e->first_child = own->child;
+    e->next_sibling = PROF_NONE;
+    e->thread = c->thread;
+    e->site = c->what;
+    e->depth = (uint8_t)depth;
+    e->device_type = PROF_DEVICE_CPU;
+    e->flags = c->flags;
+    e->extra = NULL;
+    if (!PROF__BARE) t->instants |= e->start_ns == e->end_ns;
+    t->pending = depth;
+    if (!depth) {
+        e->parent = PROF_NONE;
+        if (e->start_ns <= t->root_end_ns) t->touching = true;
+        t->root_end_ns = e->end_ns;
+        return;
+    }
+    up = own - 1;
+    e->parent = up->first + depth - 1 + t->offset;
+    if (up->last == PROF_NONE) {
+        up->child = at + t->offset;
+    } else {
+        prof_event *before = t->events + up->last;
+        before->next_sibling = at + t->offset;
+        if (e->start_ns <= before->end_ns) t->touching = true;
+    }
+    up->last = at;
+}
+
+/* The order of a trace's events: (start, -end, thread, depth), those from outside before zones.
+   Sorts are stable, so that equal ones stay in the order of their ends. */
+PROF__FN bool prof__event_after(const prof_event *a, const prof_event *b) {
+    if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
+    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
+    if (a->thread != b->thread) return a->thread > b->thread;
+    if (a->depth != b->depth) return a->depth > b->depth;
+    return (a->flags & PROF_EVENT_SUBMITTED) < (b->flags & PROF_EVENT_SUBMITTED);
+}
+
+typedef bool (*prof__after)(const void *context, uint32_t a, uint32_t b);
+
+/* A stable merge sort of n indices; other: room for n. */
+PROF__FN void prof__sort(uint32_t *list, uint32_t *other, uint32_t n, prof__after after,
+                         const void *context) {
+    for (uint32_t width = 1; width < n; width = width > n / 2 ? n : width * 2) {
+        for (uint32_t at = 0; at < n; at += PROF__MIN(2 * width, n - at)) {
+            uint32_t i = at, middle = at + PROF__MIN(width, n - at), j = middle;
+            uint32_t end = middle + PROF__MIN(width, n - middle);
+            for (uint32_t k = at; k < end; k++) {
+                bool right = i == middle || (j < end && after(context, list[i], list[j]));
+                other[k] = right ? list[j++] : list[i++];
+            }
+        }
+        memcpy(list, other, n * sizeof *list);
+    }
+}
+
+PROF__FN bool prof__events_after(const void *events, uint32_t a, uint32_t b) {
+    return prof__event_after((const prof_event *)events + a, (const prof_event *)events + b);
+}
+
+#ifdef PROF_ASSERTS
+/* Do the links of events agree? A parent stands before its children; these are linked in the order
+   they began, which in one tick need not be that of the events. */
+PROF__FN bool prof__events_hold(const prof_event *events, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        const prof_event *e = events + i;
+        uint32_t child = e->first_child, next = e->next_sibling;
+        if (e->parent != PROF_NONE && e->parent >= i) return false;
+        if (child != PROF_NONE && (child <= i || child >= n || events[child].parent != i))
+            return false;
+        if (next != PROF_NONE && (next >= n || events[next].start_ns < e->start_ns ||
+                                  events[next].parent != e->parent)) return false;
+    }
+    return true;
+}
+#endif
+
+/* Moves event order[i] to place i, for all of them, and mends the links between them. place: room
+   for n. */
+PROF__FN void prof__events_permute(prof_event *events, uint32_t *order, uint32_t *place,
+                                   uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) place[order[i]] = i;
+    for (uint32_t i = 0; i < n; i++) {
+        prof_event *e = events + i;
+        if (e->parent != PROF_NONE) e->parent = place[e->parent];
+        if (e->first_child != PROF_NONE) e->first_child = place[e->first_child];
+        if (e->next_sibling != PROF_NONE) e->next_sibling = place[e->next_sibling];
+    }
+    for (uint32_t i = 0; i < n; i++) {   /* a cycle at a time */
+        prof_event moved = events[i];
+        uint32_t at = i;
+        while (order[at] != i) {
+            uint32_t from = order[at];
+            events[at] = events[from];
+            order[at] = at;
+            at = from;
+        }
+        events[at] = moved;
+        order[at] = at;
+    }
+}
+
+PROF__FN bool prof__events_in_order(const prof_event *events, uint32_t n) {
+    for (uint32_t i = 1; i < n; i++)
+        if (prof__event_after(events + i - 1, events + i)) return false;
+    return true;
+}
+
+PROF__FN void prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
+    uint32_t *order = (uint32_t *)(void *)scratch, *place = order + n;
+    for (uint32_t i = 0; i < n; i++) order[i] = i;
+    prof__sort(order, place, n, prof__events_after, events);
+    prof__events_permute(events, order, place, n);
+}
+
+/* Called before the zones of another row, which is a thread. */
+PROF__FN void prof__tree_row(void *tree, const prof__row *row) {
+    prof__tree *t = (prof__tree *)tree;
+    const char *end = prof__scratch_end(t->s);
+    (void)row;
+    t->offset += t->count;
+    t->events = t->s->events + t->offset;
+    t->room = (size_t)(end - (char *)(void *)t->s->events) / sizeof *t->events;
+    t->room -= PROF__MIN(t->room, t->offset);
+    t->count = t->pending = 0;
+    t->root_end_ns = -1;
+}
+
+PROF__FN void prof__tree_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
+    prof__read_records(r, c, end, prof__tree_add);
+}
+
+PROF__FN void prof__tree_open(prof__tree *t, struct prof_trace *s) {
+    memset(t, 0, sizeof *t);
+    t->s = s;
+}
+
+PROF__FN void prof__tree_feed(prof__feed *feed, struct prof_trace *s, prof__tree *t) {
+    prof__tree_open(t, s);
+    memset(feed, 0, sizeof *feed);
+    feed->take = prof__tree_add;
+    feed->segment = PROF__BARE ? NULL : prof__tree_segment;
+    feed->row = prof__tree_row;
+    if (!PROF__BARE) feed->event = &t->made;
+    feed->user = t;
+}
+
+/* Hands the zones of all threads to feed, and counts them, moments, and what is lost. build: what
+   is no zone goes into the trace's lists; else it is only counted. */
+PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool build) {
+    uint32_t zones = 0, moments = 0;
+    s->step_count = 0;
+    s->steps = s->lost = s->unfinished = 0;
+    for (prof__row *row = s->records_only ? NULL : s->rows; row; row = row->next) {
+        prof__reader r;
+        memset(&r, 0, sizeof r);
+        r.feed = feed;
+        r.counting = !build && (PROF__BARE || !feed->moment);
+        r.moments = build ? s->moments + moments : NULL;
+        r.number = zones;
+        r.thread = row->thread;
+        if (feed->row) feed->row(feed->user, row);
+        else if (feed->take && prof__row_is_cpu(row)) continue;
+        prof__read_row(&r, row);
+        zones += r.zones;
+        moments += r.moment_count;
+        s->lost += (prof__amount)r.lost;
+        s->unfinished += r.unfinished;
+    }
+    s->zone_count = zones;
+    s->moment_count = moments;
+}
+
+/* Counts all there is. feed takes the zones meanwhile; in most traces it so has all it needs. */
+PROF__FN void prof__count_rows(struct prof_trace *s, const prof__feed *feed) {
+    static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL };
+    prof__details_open(NULL);
+    prof__read_rows(s, feed ? feed : &none, false);
+    prof__details_close(s);
+}
+
+/* How many zones have events, or will have. */
+PROF__FN uint32_t prof__zones_now(const struct prof_trace *s) {
+    return s->analysed ? s->event_count - prof__others(s) : s->zone_count;
+}
+
+PROF__FN void prof__build_rows(struct prof_trace *s, const prof__feed *feed) {
+    prof__details_open(s->details);
+    prof__ranges_open(s);
+    prof__read_rows(s, feed, true);
+}
+
+/* ---- @OUTSIDE: events from outside, and traces made of them ----
+
+   Events that are no zones: work of devices, steps, ranges, changes of memory; and traces that are
+   built of events alone. Here they get their parents, the calls that launched them, and the sums of
+   what lies in them.
+   - An event from outside that is refused is counted (rejected); the others stay right.
+   - When all are in their places prof__events_hold is true. */
+
+PROF__FN bool prof__valid(const prof_trace *trace) {
+    return trace && (trace == &prof__trace || trace->self == trace) && trace->stopped;
+}
+
+PROF__FN uint32_t prof__has(const prof_event *e) {
+    const prof_extra *x = prof__extra_of(e);
+    return x ? x->has : 0;
+}
+
+PROF__FN int32_t prof__node_id(const prof_event *e) {
+    return prof__has(e) & PROF_HAS_NODE_ID ? e->extra->node_id : -1;
+}
+
+PROF__FN bool prof__in_tree(const prof_event *e) {
+    return e->device_type == PROF_DEVICE_CPU && !(e->flags & PROF_EVENT_ASYNC);
+}
+
+PROF__FN int64_t prof__elapsed(const prof_event *e) {
+    return PROF__MINUS(e->end_ns, e->start_ns);
+}
+
+PROF__FN int64_t prof__cpu_ns(const prof_event *e) {
+    return e->device_type == PROF_DEVICE_CPU ? prof__elapsed(e) : 0;
+}
+
+#if !PROF__BARE
+/* ---- records that are no zones ---- */
+
 /* Steps come as events from outside: after the recorded ones, until they are put in order. */
 PROF__FN void prof__read_step(prof__reader *r, const prof__item *i) {
     struct prof_trace *s = &prof__trace;
@@ -12563,522 +13101,7 @@ PROF__FN void prof__read_detail(prof__reader *r, const prof__item *i) {
     else if (i->kind == PROF__FLOW && i->slots == 2) prof__read_flow(r, i);
     else r->lost++;
 }
-#endif
 
-/* A record that is no plain zone. */
-PROF__FN void prof__read_item(prof__reader *r, const prof__item *i) {
-    if (i->kind == PROF__ZONE64 || i->kind == PROF__UNFINISHED)
-        prof__read_zone(r, i->end, i->duration, i->site_depth, i->kind == PROF__UNFINISHED);
-    else if (i->kind == PROF__STEP) prof__read_step(r, i);
-    else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER) prof__read_moment(r, i);
-#if !PROF__BARE
-    else if (i->kind == PROF__REAL && i->slots == 2) prof__read_moment(r, i);
-    else if (i->kind >= PROF__ATTRIBUTE && i->kind <= PROF__FLOW) prof__read_detail(r, i);
-#endif
-    else if (i->kind != PROF__CLOCK && i->kind != PROF__PART) r->lost++;
-}
-
-/* The plain zones are read in place: an item that others may see would be stored each time. */
-PROF__EAGER void prof__read_records(prof__reader *r, const prof__record *c,
-                                    const prof__record *end, prof__taker *take) {
-    prof__item i;
-    r->k.end = end;
-    while (c < end) {
-        if (PROF__LIKELY(c->site_depth >> 8 < PROF__KIND)) {
-            prof__read_zone_inline(r, prof__cursor_end(&r->k, c->end), c->duration, c->site_depth,
-                                   false, take);
-            c++;
-            continue;
-        }
-        r->k.at = c;
-        prof__next_long(&r->k, &i);
-        prof__read_item(r, &i);
-        c = r->k.at;
-    }
-}
-
-PROF__FN PROF__RACES size_t prof__dropped(const struct prof_trace *s, const prof__counts *c) {
-    return c->full + c->deep + c->sites + s->dropped_threads;
-}
-
-#define PROF__STAT_TAKE(name, value, place, note) out->name = value;
-
-PROF__FN PROF__RACES void prof__stats_take(prof_stats *out, const struct prof_trace *s,
-                                           const prof__counts *c) {
-    memset(out, 0, sizeof *out);
-    PROF__STATS(PROF__STAT_TAKE, PROF__STAT_HOST(PROF__STAT_TAKE), PROF__STAT_NONE)
-    out->dropped = prof__dropped(s, c);
-}
-
-PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
-    prof__read_records(r, c, end, r->feed->take);
-}
-
-#if PROF__BARE                           /* prof_stop leaves the states as they are */
-#  define prof__row_cursor(row) (prof__row_state(row)->hot.cursor)
-#  define prof__row_stop(row) (prof__trace.time)
-#  define prof__row_overwritten(row) 0
-#  define prof__row_is_cpu(row) ((row)->context == PROF__CPU)   /* whose zones are in no sum */
-#  define prof__row_latest() UINT64_MAX
-#  define prof__stands_for_sums(site) false
-
-PROF__FN uint32_t prof__row_open_count(const prof__row *row) {
-    return prof__trace.open ? 0 : (uint32_t)prof__open_zones(prof__row_state(row));
-}
-
-PROF__FN prof__open prof__row_open(const prof__row *row, uint32_t i) {
-    const prof__frame *f = prof__row_state(row)->frames + i;
-    prof__open o = { 0, 0, 0 };
-    o.start = prof__start_of(f);
-    o.site = f->site_depth & ~(uint32_t)0xff;
-    o.depth = i;
-    return o;
-}
-
-/* All counts but that of the zones, which the records tell. */
-PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
-    prof_stats stats, *out = &stats;
-    prof__stats_take(out, s, &s->counts);
-    for (const prof__row *row = s->rows; row; row = row->next)
-        out->unfinished += prof__row_is_cpu(row) ? 0 : prof__row_open_count(row);
-#if PROF__STB
-    out->names_cut = s->names_cut;
-#endif
-    out->threads = s->row_count;
-    out->clock = (prof_clock)s->clock;
-    out->ticks_per_second = s->rate || s->clock != PROF_CLOCK_CPU ? prof__clock_rate(s) : 0;
-    out->bytes_total = (size_t)(prof__arena.end - prof__arena.base);
-    out->bytes_used = out->bytes_total - prof__arena.room;
-    return stats;
-}
-#else
-#  define prof__row_cursor(row) ((row)->cursor)
-#  define prof__row_stop(row) ((row)->stop_tick)
-#  define prof__row_open_count(row) ((row)->open_count)
-#  define prof__row_overwritten(row) ((row)->overwritten)
-#  define prof__row_is_cpu(row) false
-#  define prof__row_latest() \
-    (prof__trace.clock == PROF_CLOCK_CPU ? prof__trace.stop_tick : UINT64_MAX)
-#  define prof__row_open(row, i) ((row)->open[i])
-#  define prof__stands_for_sums(site) ((site) >> 8 == prof__trace.sums.in_sums)
-
-/* Counts of threads, and those of no thread, as the caller sees them. prof_dump has no lock: for it
-   the latter may be a moment old. */
-PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c) {
-    const struct prof_trace *s = &prof__trace;
-    uint64_t ended;
-    prof__stats_take(out, s, c);
-    out->dropped += out->dropped_busy;
-    out->recorded = c->slots - PROF__MIN(c->extra, c->slots);
-    out->cut += PROF__LOAD(prof__loose.cut);
-    ended = c->async_ends - PROF__MIN(s->ranges.twice, c->async_ends);
-    ended += PROF__LOAD(prof__loose.async_dropped);
-    if (s->stopped && c->async > ended) out->async_open = c->async - ended;
-    if (!s->sums.average) out->summed = c->summed + out->untimed;
-    out->threads = s->pool.came;
-}
-#endif
-
-/* One thread: its segments up to where prof_stop found the cursor, then the zones it ended. */
-PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
-    prof__details_row();
-    r->latest = prof__row_latest();
-    r->oldest = prof__row_overwritten(row) ? UINT64_MAX : 0;
-    for (const prof__segment *g = row->first; g; g = g->next) {
-        const prof__record *end = g->end ? g->end : prof__row_cursor(row);
-        if (end > g->begin && end <= g->limit)
-            (r->feed->segment ? r->feed->segment : prof__read_segment)(r, g->begin, end);
-    }
-    for (uint32_t i = prof__row_open_count(row); i--;) {
-        prof__open o = prof__row_open(row, i);
-        uint64_t stop = PROF__MAX(prof__row_stop(row), r->k.last);
-        prof__read_zone(r, stop, stop < o.start ? 0 : stop - o.start, o.site | o.depth,
-                        !prof__stands_for_sums(o.site));
-    }
-    prof__read_lost(r, 0);
-}
-
-#if PROF__BARE
-/* ---- how long zones were on the CPU, by the stretches of the row "CPU" ---- */
-
-typedef struct prof__stretches {         /* a place in that row */
-    prof__cursor k;
-    const prof__segment *next;           /* behind that in which k is */
-    uint32_t site, session;              /* whose stretch it is */
-    int64_t start_ns, end_ns;            /* INT64_MAX: the last one, which was open */
-} prof__stretches;
-
-PROF__FN bool prof__stretch_record(prof__stretches *w, const prof__row *cpu, prof__item *i) {
-    while (!prof__next(&w->k, i)) {
-        const prof__segment *g = w->next;
-        if (!g) return false;
-        w->k.at = g->begin;
-        w->k.end = g->end ? g->end : prof__row_cursor(cpu);
-        w->next = g->next;
-    }
-    return true;
-}
-
-/* The next stretch; false: there is none. */
-PROF__FN bool prof__stretch_next(prof__stretches *w, const prof__row *cpu) {
-    prof__open o = { 0, 0, 0 };
-    prof__item i;
-    bool more;
-    do more = prof__stretch_record(w, cpu, &i);
-    while (more && !prof__item_is_zone(&i));
-    if (!more && (w->end_ns == INT64_MAX || !prof__row_open_count(cpu))) return false;
-    if (!more) o = prof__row_open(cpu, 0);
-    w->site = more ? i.site_depth & ~(uint32_t)0xff : o.site;
-    w->start_ns = prof__ticks_ns(more ? i.end - i.duration : o.start);
-    w->end_ns = more ? prof__ticks_ns(i.end) : INT64_MAX;
-    return true;
-}
-
-/* The last segment that had been begun by ns: a segment's first record is the clock. */
-PROF__FN const prof__segment *prof__stretches_from(const prof__segment *g, int64_t ns) {
-    while (g && g->next) {
-        const prof__record *c = g->next->begin;
-        if (prof__ticks_ns((uint64_t)c->end << 32 | c->duration) > ns) break;
-        g = g->next;
-    }
-    return g;
-}
-
-/* Of what lasts from times[0] to times[1]: all but what others are known to have had. A place for
-   each depth is kept where the last one began: zones of one depth come in order, as do events. What
-   is no task is always on the CPU. */
-PROF__FN int64_t prof__on_cpu(const int64_t *times, uint32_t thread, uint32_t depth) {
-    static prof__stretches places[8];
-    prof__stretches *place = places + PROF__MIN(depth, 7), w;
-    const prof__row *cpu = NULL;
-    uint32_t site = 0;
-    int64_t ns = times[1] - times[0];
-    bool more = true;
-    for (const prof__row *row = prof__trace.rows; row; row = row->next)
-        if (prof__row_is_cpu(row)) cpu = row;
-        else if (row->thread == thread) site = prof__row_state(row)->none.site_depth;
-    if (!cpu || !site) return ns;
-    if (place->session != prof__task.sessions || place->start_ns > times[0]) {
-        memset(place, 0, sizeof *place);
-        place->session = prof__task.sessions;
-        place->next = prof__stretches_from(cpu->first, times[0]);
-    }
-    while (more && place->end_ns <= times[0]) more = prof__stretch_next(place, cpu);
-    for (w = *place; more && w.start_ns < times[1]; more = prof__stretch_next(&w, cpu))
-        if (w.site != site + 256)
-            ns -= PROF__MIN(w.end_ns, times[1]) - PROF__MAX(w.start_ns, times[0]);
-    return ns;
-}
-
-PROF__FN void prof__group_add_on_cpu(prof__group *r, const prof__close *c) {
-    r->on_cpu_ns += prof__on_cpu(&c->start_ns, c->thread, c->depth);
-}
-
-PROF__FN void prof__chrome_on_cpu(prof__out *o, const prof_event *e);
-static const struct prof__cpu_results *prof__cpu_results_here(void) {
-    static const struct prof__cpu_results results = { prof__group_add_on_cpu, prof__chrome_on_cpu };
-    return &results;
-}
-#endif
-
-/* ---- @TREE: zones in post-order to events in order of start, in one pass ----
-
-   Makes the array of events from the nest's closes.
-   - Events of a thread stand by start, a parent before its children. Depths and the order of the
-     closes decide that, not times: clocks may stand still.
-   - parent < child < count; first child and next sibling agree with parent. */
-
-/* A zone's place in pre-order is known when it closes: its place in post-order, less the zones
-   below it, plus its depth. For each depth we keep what the zone still open there has so far: the
-   place in post-order of its first descendant, its first child and its last one. */
-typedef struct prof__branch { uint32_t first, child, last; } prof__branch;
-
-typedef struct prof__tree {
-    struct prof_trace *s;
-    prof_event *events;                  /* of this thread, from 0 */
-    prof_event *made;                    /* the last; NULL: there was no room */
-    uint32_t count, offset, thread;      /* zones so far; index of events[0] in the trace */
-    size_t room;                         /* events from events[0] on; none once they ran out */
-    uint32_t pending;                    /* zones open at lesser depths have descendants */
-    bool touching;                       /* a zone began when the one before it ended */
-#if !PROF__BARE
-    bool instants;                       /* a zone took no time */
-#endif
-    int64_t root_end_ns;
-    prof__branch levels[PROF__LEVELS + 1];
-} prof__tree;
-
-/* The zones still open at the depths from pending to depth get their first descendant now. */
-PROF__FN void prof__tree_begin(prof__tree *t, uint32_t depth) {
-    for (uint32_t d = t->pending; d <= depth; d++) {
-        prof__branch *l = t->levels + d;
-        l->first = t->count;
-        l->child = l->last = PROF_NONE;
-    }
-}
-
-PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
-    prof__tree *t = (prof__tree *)tree;
-    prof__branch *own, *up;
-    prof_event *e;
-    uint32_t depth = c->depth, at;
-    if (depth >= t->pending) prof__tree_begin(t, depth);
-    own = t->levels + depth;
-    at = own->first + depth;             /* = post-order place - zones below + depth */
-    t->count++;
-    t->made = NULL;
-    if (PROF__UNLIKELY(at >= t->room)) {
-        t->room = 0;
-        return;
-    }
-    t->made = e = t->events + at;
-    e->name = prof__site(c->what)->name;
-    e->start_ns = c->start_ns;
-    e->end_ns = c->end_ns;
-    e->self_cpu_time_total_ns = c->self_ns;
-    e->first_child = own->child;
-    e->next_sibling = PROF_NONE;
-    e->thread = c->thread;
-    e->site = c->what;
-    e->depth = (uint8_t)depth;
-    e->device_type = PROF_DEVICE_CPU;
-    e->flags = c->flags;
-    e->extra = NULL;
-#if !PROF__BARE
-    t->instants |= e->start_ns == e->end_ns;
-#endif
-    t->pending = depth;
-    if (!depth) {
-        e->parent = PROF_NONE;
-        if (e->start_ns <= t->root_end_ns) t->touching = true;
-        t->root_end_ns = e->end_ns;
-        return;
-    }
-    up = own - 1;
-    e->parent = up->first + depth - 1 + t->offset;
-    if (up->last == PROF_NONE) {
-        up->child = at + t->offset;
-    } else {
-        prof_event *before = t->events + up->last;
-        before->next_sibling = at + t->offset;
-        if (e->start_ns <= before->end_ns) t->touching = true;
-    }
-    up->last = at;
-}
-
-/* The order of a trace's events: (start, -end, thread, depth), those from outside before zones.
-   Sorts are stable, so that equal ones stay in the order of their ends. */
-PROF__FN bool prof__event_after(const prof_event *a, const prof_event *b) {
-    if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
-    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
-    if (a->thread != b->thread) return a->thread > b->thread;
-    if (a->depth != b->depth) return a->depth > b->depth;
-    return (a->flags & PROF_EVENT_SUBMITTED) < (b->flags & PROF_EVENT_SUBMITTED);
-}
-
-typedef bool (*prof__after)(const void *context, uint32_t a, uint32_t b);
-
-/* A stable merge sort of n indices; other: room for n. */
-PROF__FN void prof__sort(uint32_t *list, uint32_t *other, uint32_t n, prof__after after,
-                         const void *context) {
-    for (uint32_t width = 1; width < n; width = width > n / 2 ? n : width * 2) {
-        for (uint32_t at = 0; at < n; at += PROF__MIN(2 * width, n - at)) {
-            uint32_t i = at, middle = at + PROF__MIN(width, n - at), j = middle;
-            uint32_t end = middle + PROF__MIN(width, n - middle);
-            for (uint32_t k = at; k < end; k++) {
-                bool right = i == middle || (j < end && after(context, list[i], list[j]));
-                other[k] = right ? list[j++] : list[i++];
-            }
-        }
-        memcpy(list, other, n * sizeof *list);
-    }
-}
-
-PROF__FN bool prof__events_after(const void *events, uint32_t a, uint32_t b) {
-    return prof__event_after((const prof_event *)events + a, (const prof_event *)events + b);
-}
-
-#ifdef PROF_ASSERTS
-/* Do the links of events agree? A parent stands before its children; these are linked in the order
-   they began, which in one tick need not be that of the events. */
-PROF__FN bool prof__events_hold(const prof_event *events, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) {
-        const prof_event *e = events + i;
-        uint32_t child = e->first_child, next = e->next_sibling;
-        if (e->parent != PROF_NONE && e->parent >= i) return false;
-        if (child != PROF_NONE && (child <= i || child >= n || events[child].parent != i))
-            return false;
-        if (next != PROF_NONE && (next >= n || events[next].start_ns < e->start_ns ||
-                                  events[next].parent != e->parent)) return false;
-    }
-    return true;
-}
-#endif
-
-/* Moves event order[i] to place i, for all of them, and mends the links between them. place: room
-   for n. */
-PROF__FN void prof__events_permute(prof_event *events, uint32_t *order, uint32_t *place,
-                                   uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) place[order[i]] = i;
-    for (uint32_t i = 0; i < n; i++) {
-        prof_event *e = events + i;
-        if (e->parent != PROF_NONE) e->parent = place[e->parent];
-        if (e->first_child != PROF_NONE) e->first_child = place[e->first_child];
-        if (e->next_sibling != PROF_NONE) e->next_sibling = place[e->next_sibling];
-    }
-    for (uint32_t i = 0; i < n; i++) {   /* a cycle at a time */
-        prof_event moved = events[i];
-        uint32_t at = i;
-        while (order[at] != i) {
-            uint32_t from = order[at];
-            events[at] = events[from];
-            order[at] = at;
-            at = from;
-        }
-        events[at] = moved;
-        order[at] = at;
-    }
-}
-
-PROF__FN bool prof__events_in_order(const prof_event *events, uint32_t n) {
-    for (uint32_t i = 1; i < n; i++)
-        if (prof__event_after(events + i - 1, events + i)) return false;
-    return true;
-}
-
-PROF__FN void prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
-    uint32_t *order = (uint32_t *)(void *)scratch, *place = order + n;
-    for (uint32_t i = 0; i < n; i++) order[i] = i;
-    prof__sort(order, place, n, prof__events_after, events);
-    prof__events_permute(events, order, place, n);
-}
-
-/* The end of the scratch memory. */
-PROF__FN const char *prof__scratch_end(const struct prof_trace *s) {
-#if !PROF__BARE
-    if (s->limit) return s->limit;
-#endif
-    (void)s;
-    return prof__arena.high;
-}
-
-/* Called before the zones of another row, which is a thread. */
-PROF__FN void prof__tree_row(void *tree, const prof__row *row) {
-    prof__tree *t = (prof__tree *)tree;
-    const char *end = prof__scratch_end(t->s);
-    (void)row;
-    t->offset += t->count;
-    t->events = t->s->events + t->offset;
-    t->room = (size_t)(end - (char *)(void *)t->s->events) / sizeof *t->events;
-    t->room -= PROF__MIN(t->room, t->offset);
-    t->count = t->pending = 0;
-    t->root_end_ns = -1;
-}
-
-#if PROF__BARE
-#  define prof__tree_segment NULL
-#else
-PROF__FN void prof__tree_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
-    prof__read_records(r, c, end, prof__tree_add);
-}
-#endif
-
-PROF__FN void prof__tree_open(prof__tree *t, struct prof_trace *s) {
-    memset(t, 0, sizeof *t);
-    t->s = s;
-}
-
-PROF__FN void prof__tree_feed(prof__feed *feed, struct prof_trace *s, prof__tree *t) {
-    prof__tree_open(t, s);
-    memset(feed, 0, sizeof *feed);
-    feed->take = prof__tree_add;
-    feed->segment = prof__tree_segment;
-    feed->row = prof__tree_row;
-    if (!PROF__BARE) feed->event = &t->made;
-    feed->user = t;
-}
-
-/* Hands the zones of all threads to feed, and counts them, moments, and what is lost. build: what
-   is no zone goes into the trace's lists; else it is only counted. */
-PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool build) {
-    uint32_t zones = 0, moments = 0;
-    s->step_count = 0;
-    s->steps = s->lost = s->unfinished = 0;
-    for (prof__row *row = s->records_only ? NULL : s->rows; row; row = row->next) {
-        prof__reader r;
-        memset(&r, 0, sizeof r);
-        r.feed = feed;
-        r.counting = !build && (PROF__BARE || !feed->moment);
-        r.moments = build ? s->moments + moments : NULL;
-        r.number = zones;
-        r.thread = row->thread;
-        if (feed->row) feed->row(feed->user, row);
-        else if (feed->take && prof__row_is_cpu(row)) continue;
-        prof__read_row(&r, row);
-        zones += r.zones;
-        moments += r.moment_count;
-        s->lost += (prof__amount)r.lost;
-        s->unfinished += r.unfinished;
-    }
-    s->zone_count = zones;
-    s->moment_count = moments;
-}
-
-/* Counts all there is. feed takes the zones meanwhile; in most traces it so has all it needs. */
-PROF__FN void prof__count_rows(struct prof_trace *s, const prof__feed *feed) {
-    static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL };
-    prof__details_open(NULL);
-    prof__read_rows(s, feed ? feed : &none, false);
-    prof__details_close(s);
-}
-
-/* How many zones have events, or will have. */
-PROF__FN uint32_t prof__zones_now(const struct prof_trace *s) {
-    return s->analysed ? s->event_count - prof__others(s) : s->zone_count;
-}
-
-PROF__FN void prof__build_rows(struct prof_trace *s, const prof__feed *feed) {
-    prof__details_open(s->details);
-#if !PROF__BARE
-    memset(s->ranges.index, 0, s->ranges.count * 2 * sizeof *s->ranges.index);
-#endif
-    prof__read_rows(s, feed, true);
-}
-
-/* ---- @OUTSIDE: events from outside, and traces made of them ----
-
-   Events that are no zones: work of devices, steps, ranges, changes of memory; and traces that are
-   built of events alone. Here they get their parents, the calls that launched them, and the sums of
-   what lies in them.
-   - An event from outside that is refused is counted (rejected); the others stay right.
-   - When all are in their places prof__events_hold is true. */
-
-PROF__FN bool prof__valid(const prof_trace *trace) {
-    return trace && (trace == &prof__trace || trace->self == trace) && trace->stopped;
-}
-
-PROF__FN uint32_t prof__has(const prof_event *e) {
-    const prof_extra *x = prof__extra_of(e);
-    return x ? x->has : 0;
-}
-
-PROF__FN int32_t prof__node_id(const prof_event *e) {
-    return prof__has(e) & PROF_HAS_NODE_ID ? e->extra->node_id : -1;
-}
-
-PROF__FN bool prof__in_tree(const prof_event *e) {
-    return e->device_type == PROF_DEVICE_CPU && !(e->flags & PROF_EVENT_ASYNC);
-}
-
-PROF__FN int64_t prof__elapsed(const prof_event *e) {
-    return PROF__MINUS(e->end_ns, e->start_ns);
-}
-
-PROF__FN int64_t prof__cpu_ns(const prof_event *e) {
-    return e->device_type == PROF_DEVICE_CPU ? prof__elapsed(e) : 0;
-}
-
-#if !PROF__BARE
 /* ---- events handed in while a session is open ---- */
 
 #define PROF__DEVICES 8

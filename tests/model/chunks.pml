@@ -1,4 +1,4 @@
-/* The chunk protocol of prof.h (rooms @STATES, @RECORD, @RAW, @SESSION), for spin: one store or
+/* The chunk protocol of prof.h (rooms @THREADS, @RECORD, @RAW, @SESSION), for spin: one store or
    load a step, in every order that threads can bring about. MODEL says what runs beside the thread
    that records:
      1 STOP     prof_stop reads while the thread records or is stalled; then another session begins,
