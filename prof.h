@@ -5364,7 +5364,6 @@ typedef struct prof__tally prof__tally;
 
 #if PROF__BARE
 #define PROF__GROUP_PORT int64_t on_cpu_ns;
-#define PROF__GROUP_WIDE_PORT
 #define PROF__SEGMENT_PORT
 #define PROF__TALLY_PORT
 #define PROF__LEVEL_PORT                 /* is_recursive is not told */
@@ -5412,8 +5411,6 @@ typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof_
 #else
 #define PROF__GROUP_PORT \
     const prof__tally *sums;             /* what is in no timeline; NULL: nothing */
-#define PROF__GROUP_WIDE_PORT \
-    double cpu_us;                       /* raw activities: as Python adds them up; see below */
 #define PROF__SEGMENT_PORT \
     prof__row *row; \
     uint32_t use;                        /* counts how often it was emptied */ \
@@ -5885,7 +5882,7 @@ typedef struct prof__group {
 typedef struct prof__group_wide {
     int64_t device_ns, self_device_ns, cpu_bytes, self_cpu_bytes, device_bytes, self_device_bytes;
     int64_t flops;
-    PROF__GROUP_WIDE_PORT
+    double cpu_us;                       /* raw activities: as Python adds them up; see below */
 } prof__group_wide;
 
 /* Bytes for one row more: the row, its last call, its places in two indices, two numbers to sort
@@ -8481,6 +8478,27 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
 
 #define prof__group_on_cpu(r, c) ((void)0)
 #define prof__average_on_cpu(a, r) ((void)0)
+#define prof__event_on_cpu(o, s, e) ((void)0)
+#define prof__tally_calls(r) ((r)->count)
+#define PROF__CLOCK_SHIFT 0
+
+/* What a writer of raw blocks keeps here. */
+typedef struct prof__raw_port {
+    uint64_t last_knot;
+    prof__knot now;                      /* both clocks, as read last; the session's time then */
+    uint64_t now_ns;
+} prof__raw_port;
+
+/* The thread's name; none while it is being written. */
+PROF__FN void prof__row_name_read(const prof__row *row, char *text) {
+    uint32_t renames;
+    PROF__FENCE();                       /* after it counts as announced */
+    renames = PROF__ACQUIRE(row->renames);
+    prof__copy_words(text, row->name, sizeof row->name);
+    PROF__FENCE();
+    if (renames % 2 || PROF__LOAD(row->renames) != renames) text[0] = 0;
+    text[sizeof row->name - 1] = 0;
+}
 #else
 /* ---- @TARGET: the recorder of freestanding builds: interrupts, no threads ----
 
@@ -9595,7 +9613,15 @@ PROF__FN void prof__group_add_on_cpu(prof__group *r, const prof__close *c) {
     r->on_cpu_ns += prof__on_cpu(&c->start_ns, c->thread, c->depth);
 }
 
-PROF__FN void prof__chrome_on_cpu(prof__out *o, const prof_event *e);
+/* Adds its task's time on the CPU to the event that was just written. */
+PROF__FN void prof__chrome_on_cpu(prof__out *o, const prof_event *e) {
+    o->p--;
+    prof__out_text(o, ",\"tdur\":");
+    prof__out_room(o, 32);
+    o->p = prof__text_us(o->p, (uint64_t)prof__on_cpu(&e->start_ns, e->thread, e->depth));
+    prof__out_text(o, "}");
+}
+
 static const struct prof__cpu_results *prof__cpu_results_here(void) {
     static const struct prof__cpu_results results = { prof__group_add_on_cpu, prof__chrome_on_cpu };
     return &results;
@@ -9607,6 +9633,28 @@ PROF_API PROF__QUIET const char *prof_hw_counter_name(const prof_trace *trace, u
     (void)trace;
     (void)i;
     return NULL;
+}
+
+PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace,
+                                                  const prof_table_desc *desc) {
+    (void)trace;
+    (void)desc;
+    return PROF_ERROR_UNSUPPORTED;
+}
+
+PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const char *path) {
+    (void)trace;
+    (void)path;
+    return PROF_ERROR_UNSUPPORTED;
+}
+
+PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *trace,
+                                                            const prof_memory_desc *desc,
+                                                            prof_sink out) {
+    (void)trace;
+    (void)desc;
+    (void)out;
+    return PROF_ERROR_UNSUPPORTED;
 }
 
 /* @READ */
@@ -9682,6 +9730,66 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
     *most = (size_t)(prof__arena.high - prof__arena.low) / sizeof(prof_average);
     return (prof_average *)(void *)prof__arena.low;   /* nothing more is taken */
 }
+
+/* @TABLE */
+#define prof__table_number(t, r, column) prof__row_number(r, column)
+#define prof__table_whole_ns(t, column) ((t)->self_cpu_ns)
+#define prof__table_put_wide(t, r, column, n) prof__table_integer(t, column, n)
+#define prof__table_stack(t, r) ((void)0)
+#define prof__table_head_put(t, column) prof__table_cell(t, column, prof__column_head(column))
+#define prof__table_view(t) ((void)0)
+#define prof__table_measure_wide(t, r) ((void)0)
+#define prof__table_widths_wide(t) ((void)0)
+#define prof__table_whole(t) ((void)0)
+#define prof__table_fit(t, order) ((void)0)
+#define prof__table_list(t, order) ((void)(order))
+#define prof__table_fields(t, r, first) ((void)(first))
+#define prof__table_timeline(t, stats) ((void)0)
+#define prof__table_devices(t) ((void)(t))
+#define prof__table_sums_wide(t) ((void)0)
+#define prof__table_left_out(t) ((void)0)
+#define prof__table_remarks(t) ((void)0)
+#define prof__table_untimed(t) ((void)0)
+
+/* @CHROME */
+#define prof__chrome_real(o, bits) ((void)0)
+#define prof__chrome_events(o, s) prof__chrome_zones(o, s)
+#define prof__chrome_promises(o, s) ((void)0)
+#define prof__chrome_sums(o, s) ((void)0)
+#define prof__chrome_status(o, s) ((void)(o), (void)(s))
+#define prof__chrome_sites(o, s) ((void)0)
+#define prof__chrome_devices(o, s) ((void)(o), (void)(s))
+#define prof__chrome_metadata(o, s) ((void)0)
+#define prof__chrome_unordered(o, s) ((void)0)
+#define prof__chrome_marks(o, s) ((void)0)
+#define prof__chrome_legacy(o, s) ((void)0)
+#define prof__sources_find(s, source) ((void)0)
+
+PROF__INLINE void prof__event_on_cpu(prof__out *o, const struct prof_trace *s,
+                                     const prof_event *e) {
+    if (s->cpu_results) s->cpu_results->chrome(o, e);
+}
+
+/* @STACKS */
+#define prof__frames_of(s, e) 0u
+#define prof__frame_function(entry) (entry)
+#define prof__same_frames(s, a, b) true
+
+/* @RAW, @AGGREGATE */
+typedef struct prof__raw_port { uint32_t zones; } prof__raw_port;   /* that were written */
+
+PROF__INLINE void prof__row_name_read(const prof__row *row, char *text) {
+    memcpy(text, row->name, sizeof row->name);
+    text[sizeof row->name - 1] = 0;
+}
+
+#define prof__tally_calls(r) prof__tally_count(r)
+#define prof__tally_take_untimed(a, r) ((void)0)
+#define prof__tally_name(r) (prof__site((r)->site >> 8)->name)
+#define prof__scale_ns(k, ticks) ((void)(k), (ticks))
+
+/* @SESSION */
+#define prof__said(result) ((void)(result), "")
 #endif
 
 /* ---- @PRINTF: names and texts by a format: stb_sprintf, or the C library where it is not ----
@@ -10422,7 +10530,7 @@ PROF_API PROF__QUIET uint64_t prof_thread_id(void) {
 
 /* ---- is it JSON? ---- */
 
-static char prof__json_text_bad[96] = "this is not JSON";
+static char prof__json_text_bad[96];
 typedef struct prof__json { const char *at, *why; } prof__json;
 
 PROF__FN bool prof__json_bad(prof__json *j, const char *why) {
@@ -11431,6 +11539,44 @@ PROF__FN const char *prof__native_check(prof_native how) {
     if (!PROF__UNWINDS)
         return "native_stack: the C library has no backtrace(); try PROF_NATIVE_FRAMES";
     return prof__unwind(some, 4) ? NULL : "native_stack: the unwinder finds nothing";
+}
+
+/* ---- the stacks of a trace's events ---- */
+
+PROF__FN const prof_extra *prof__native_of(const prof_event *e) {
+    return e->extra && e->extra->has & PROF__HAS_NATIVE ? e->extra : NULL;
+}
+
+/* How many native frames an event has that its parent has not: behind them its call stack is the
+   parent's, whose innermost function has only gone on. */
+PROF__FN uint32_t prof__frames_of(const struct prof_trace *s, const prof_event *e) {
+    const prof_extra *x, *up;
+    uint32_t n;
+    x = prof__native_of(e);
+    if (!x) return 0;
+    up = e->parent == PROF_NONE ? NULL : prof__native_of(s->events + e->parent);
+    if (!up) return x->stack_count;
+    if (x->stack_count < up->stack_count) return 0;
+    n = x->stack_count - up->stack_count;
+    for (uint32_t i = 1; i < up->stack_count; i++)
+        if (strcmp(x->stack[n + i], up->stack[i]) != 0) return 0;
+    return n;
+}
+
+/* The function of an entry `file(place): function`; the whole where it has no name. */
+PROF__FN const char *prof__frame_function(const char *entry) {
+    const char *name = strstr(entry, "): ");
+    return name && strcmp(name, "): ??") != 0 ? name + 3 : entry;
+}
+
+PROF__FN bool prof__same_frames(const struct prof_trace *s, const prof_event *a,
+                                const prof_event *b) {
+    uint32_t n = prof__frames_of(s, a);
+    if (n != prof__frames_of(s, b)) return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(prof__frame_function(a->extra->stack[i]),
+                   prof__frame_function(b->extra->stack[i])) != 0) return false;
+    return true;
 }
 
 /* ---- @COUNTERS: what the hardware and the kernel count in each zone ----
@@ -15100,7 +15246,14 @@ PROF__FN uint64_t prof__average_means(const prof_average *a) {
     return timed ? timed : a->count;
 }
 
-PROF__FN const char *prof__tally_name(const prof__tally *r);
+PROF__FN const char *prof__tally_name(const prof__tally *r) {
+    return r->site ? prof__site(r->site >> 8)->name : "(others)";
+}
+
+PROF__FN void prof__tally_take_untimed(prof_average *a, const prof__tally *r) {
+    a->untimed = r->untimed;
+}
+
 PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r);
 
 /* Does this close stand in the timeline for zones that are in sums alone? Averages leave it out,
@@ -16617,6 +16770,8 @@ PROF__FN int prof__metric_column(prof_metric metric) {
     return columns[(size_t)metric < sizeof columns ? (size_t)metric : 0];
 }
 
+#define PROF__FITTED (PROF__BARE ? 1 : (int)PROF__COLUMNS)   /* that are made to fit a line */
+
 /* Rows are averages, the caller's own, or the events themselves, seen as averages of one. */
 typedef struct prof__table {
     const struct prof_trace *trace;      /* NULL: the rows are the caller's */
@@ -16628,18 +16783,16 @@ typedef struct prof__table {
     void (*notes)(struct prof__table *t);   /* below it all; NULL: none */
     uint32_t count, row;                 /* row: being written */
     size_t width[PROF__COLUMNS];         /* 0: no such column */
-#if !PROF__BARE
-    bool measuring, fitted;              /* what cells need is noted; widths are the fitted ones */
-    bool sited;                          /* CSV and JSON have the rows' places */
-    size_t need[PROF__COLUMNS];          /* the widest cell's or head's width */
-    bool told[PROF__COLUMNS];            /* some cell has a figure other than 0, or a text */
-    bool left_out[PROF__COLUMNS];
-    int64_t self_other_ns[PROF_OTHER_DEVICES];   /* of self_device_ns */
-#endif
     int64_t self_cpu_ns, self_device_ns; /* what shares are of */
     int64_t rows_cpu_ns, rows_device_ns; /* sums over the rows */
     int64_t least_flops;                 /* the smallest above 0 */
     int flops_power;                     /* the FLOPs column is in 1000^this */
+    bool measuring, fitted;              /* what cells need is noted; widths are the fitted ones */
+    bool sited;                          /* CSV and JSON have the rows' places */
+    bool told[PROF__FITTED];             /* some cell has a figure other than 0, or a text */
+    bool left_out[PROF__FITTED];
+    size_t need[PROF__FITTED];           /* the widest cell's or head's width */
+    int64_t self_other_ns[PROF__BARE ? 1 : PROF_OTHER_DEVICES];   /* of self_device_ns */
     prof__out out;
 } prof__table;
 
@@ -16698,13 +16851,10 @@ PROF__FN prof__real prof__mean_us(int64_t ns, uint64_t count) {
 
 /* A mean in whole ns, towards 0. */
 PROF__FN int64_t prof__mean_ns(int64_t ns, uint64_t count) {
-#if PROF__BARE
     uint64_t whole = ns < 0 ? 0 : (uint64_t)ns;
+    if (!PROF__BARE) return count ? ns / (int64_t)count : 0;
     if (count) (void)prof__divide(&whole, (uint32_t)count);
     return (int64_t)whole;
-#else
-    return count ? ns / (int64_t)count : 0;
-#endif
 }
 
 /* Is a's metric below b's? Means are compared as PyTorch's quotients are. */
@@ -16719,17 +16869,15 @@ PROF__FN bool prof__average_below(const prof_average *a, const prof_average *b,
 
 /* Where row i has its CPU time as Python adds it up, in cpu_us; NULL: whole ns are right. */
 PROF__FN const prof__group_wide *prof__table_raw(const prof__table *t, uint32_t i) {
-    bool raw = !PROF__BARE && t->groups && t->trace->raw && t->groups->wide;
-    return raw ? t->groups->wide + t->groups->order[i] : NULL;
+    if (PROF__BARE || !t->groups || !t->trace->raw || !t->groups->wide) return NULL;
+    return t->groups->wide + t->groups->order[i];
 }
 
 PROF__FN bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
     const prof__table *t = (const prof__table *)table;
     prof_average x, y;
-#if !PROF__BARE
     if (t->desc->sort_by == PROF_METRIC_CPU_TIME_TOTAL && prof__table_raw(t, a))
         return prof__table_raw(t, a)->cpu_us < prof__table_raw(t, b)->cpu_us;
-#endif
     x = t->row_at(t, a);
     y = t->row_at(t, b);
     return prof__average_below(&x, &y, t->desc->sort_by);
@@ -16750,18 +16898,6 @@ PROF__FN bool prof__row_after(const prof_average *a, const prof_average *b, prof
     return !prof__average_below(b, a, metric) && a->first > b->first;
 }
 
-#if PROF__BARE                           /* few rows: short code will do */
-PROF__FN void prof__rows_sort(prof_average *rows, size_t n, prof_metric metric) {
-    for (prof_average *r = rows; r < rows + n; r++) {
-        for (prof_average *later = r + 1; later < rows + n; later++) {
-            prof_average moved = *r;
-            if (!prof__row_after(r, later, metric)) continue;
-            *r = *later;
-            *later = moved;
-        }
-    }
-}
-#else
 PROF__FN void prof__rows_sift(prof_average *rows, size_t i, size_t n, prof_metric metric) {
     prof_average moved = rows[i];
     for (size_t child; (child = 2 * i + 1) < n; i = child) {
@@ -16772,8 +16908,18 @@ PROF__FN void prof__rows_sift(prof_average *rows, size_t i, size_t n, prof_metri
     rows[i] = moved;
 }
 
-/* A heap sort: the rows are the caller's, and there is no memory beside them. */
+/* A heap sort: the rows are the caller's, and there is no memory beside them. Targets have few
+   rows: short code will do. */
 PROF__FN void prof__rows_sort(prof_average *rows, size_t n, prof_metric metric) {
+    for (prof_average *r = rows; PROF__BARE && r < rows + n; r++) {
+        for (prof_average *later = r + 1; later < rows + n; later++) {
+            prof_average moved = *r;
+            if (!prof__row_after(r, later, metric)) continue;
+            *r = *later;
+            *later = moved;
+        }
+    }
+    if (PROF__BARE) return;
     for (size_t i = n / 2; i--;) prof__rows_sift(rows, i, n, metric);
     while (n > 1) {
         prof_average last = rows[--n];
@@ -16782,7 +16928,6 @@ PROF__FN void prof__rows_sort(prof_average *rows, size_t n, prof_metric metric) 
         prof__rows_sift(rows, 0, n, metric);
     }
 }
-#endif
 
 /* ---- shapes, as Python prints a list ---- */
 
@@ -16845,76 +16990,19 @@ PROF__FN size_t prof__shapes_text(const prof_average *r, prof__out *out, size_t 
 
 /* ---- cells ---- */
 
-#if PROF__BARE
-#  define prof__table_need(t, column, width, text) ((void)0)
-#  define prof__table_fits(t, cell) SIZE_MAX
-#  define prof__table_site(t, r) ((void)0)
-#  define prof__table_measure_site(t, r) ((void)0)
-#  define prof__table_width_site(t) ((void)0)
-#  define prof__table_find_sites(t) ((void)0)
-#  define prof__csv_site(t, r) ((void)0)
-#  define prof__json_site(t, r) ((void)0)
-#else
 /* Before a table that has to fit a line is written: notes how wide a cell of this column is, and
    whether it tells anything but 0. */
 PROF__FN void prof__table_need(prof__table *t, int column, size_t width, const char *text) {
-    if (!t->measuring) return;
+    if (PROF__BARE || !t->measuring) return;
     if (width > t->need[column]) t->need[column] = width;
-    if (strpbrk(text, "123456789")) t->told[column] = true;
+    for (; *text; text++)
+        if (*text >= '1' && *text <= '9') t->told[column] = true;
 }
 
 /* How wide a name may be: in a fitted table as its cell; else only the description limits it. */
 PROF__FN size_t prof__table_fits(const prof__table *t, size_t cell) {
-    return t->fitted ? cell : SIZE_MAX;
+    return !PROF__BARE && t->fitted ? cell : SIZE_MAX;
 }
-
-/* ---- places ---- */
-
-PROF__FN void prof__table_widen(prof__table *t, int column, size_t width);
-PROF__FN void prof__csv_text(prof__out *o, const char *s);
-PROF__FN void prof__table_path(prof__table *t, int column, const char *path);
-PROF__FN size_t prof__table_limit(uint32_t given, uint32_t usual);
-
-PROF__FN void prof__table_site(prof__table *t, const prof_average *r) {
-    char source[PROF__SOURCE];
-    prof__table_path(t, PROF__COL_SITE, prof__site_source(r->site, source));
-}
-
-PROF__FN void prof__table_measure_site(prof__table *t, const prof_average *r) {
-    char source[PROF__SOURCE];
-    if (r->site)
-        prof__table_widen(t, PROF__COL_SITE,
-                          PROF__MAX(prof__text_width(prof__site_source(r->site, source)), 6u));
-}
-
-PROF__FN void prof__table_width_site(prof__table *t) {
-    t->width[PROF__COL_SITE] = PROF__MIN(t->width[PROF__COL_SITE],
-                                         prof__table_limit(t->desc->max_src_column_width, 75));
-}
-
-/* Finds out whether CSV and JSON have the fields "source" and "on_cpu". */
-PROF__FN void prof__table_find_sites(prof__table *t) {
-    t->sited = t->desc->averages && t->desc->averages->group_by_site;
-    for (uint32_t i = 0; t->rows && !t->sited && i < t->count; i++)
-        t->sited = t->rows[i].site != NULL;
-    for (uint32_t i = 0; t->rows && i < t->count; i++)
-        if (t->rows[i].on_cpu_ns) t->width[PROF__COL_ON_CPU] = PROF__COLUMN;
-}
-
-/* Writes a row's place; r NULL: the head of its column. */
-PROF__FN void prof__csv_site(prof__table *t, const prof_average *r) {
-    char source[PROF__SOURCE];
-    if (!t->sited) return;
-    prof__out_text(&t->out, r ? "," : ",source");
-    if (r) prof__csv_text(&t->out, prof__site_source(r->site, source));
-}
-
-PROF__FN void prof__json_site(prof__table *t, const prof_average *r) {
-    char source[PROF__SOURCE];
-    if (t->sited)
-        prof__out_f(&t->out, ", \"source\": \"%j\"", prof__site_source(r->site, source));
-}
-#endif
 
 /* A column's cell, padded: figures and names to the right, as Python's "{: >12}". */
 PROF__FN void prof__table_cell(prof__table *t, int column, const char *text) {
@@ -16985,11 +17073,9 @@ PROF__FN void prof__table_time(prof__table *t, int column, int64_t ns) {
 
 PROF__FN void prof__table_mean(prof__table *t, int column, int64_t ns, uint64_t count) {
     prof__real us = prof__mean_us(ns, count);
-#if !PROF__BARE
     if (column == PROF__COL_CPU_MEAN && prof__table_raw(t, t->row))
         us = prof__real_div(prof__real_from_double(prof__table_raw(t, t->row)->cpu_us),
                             prof__real_from((int64_t)count));
-#endif
     prof__table_us(t, column, &us, prof__mean_ns(ns, count));
 }
 
@@ -16999,15 +17085,62 @@ PROF__FN void prof__table_share(prof__table *t, int column, int64_t ns, int64_t 
     prof__table_cell(t, column, text);
 }
 
-PROF__FN void prof__table_memory(prof__table *t, int column, int64_t bytes) {
-    char text[48];
-    (void)prof_format_memory(text, sizeof text, bytes);
-    prof__table_cell(t, column, text);
-}
-
 PROF__FN void prof__table_integer(prof__table *t, int column, int64_t n) {
     char text[24];
     *prof__text_i64(text, n) = 0;
+    prof__table_cell(t, column, text);
+}
+
+PROF__FN char prof__upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 32 : c); }
+
+PROF__FN char prof__lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c); }
+
+/* Were min and percentiles asked for? */
+PROF__FN bool prof__table_percentiles(const prof__table *t) {
+    return !PROF__BARE && t->desc->averages && t->desc->averages->percentiles;
+}
+
+PROF__FN void prof__table_widen(prof__table *t, int column, size_t width) {
+    if (width > t->width[column]) t->width[column] = width;
+}
+
+/* A column's head as the list has it. */
+PROF__FN const char *prof__column_head(int column) {
+#define PROF__COLUMN_HEAD(name, shows, member, head, field) head "\0"
+#define PROF__COLUMN_HOST_HEAD(name, shows, member, head, field) PROF__HOST_TEXT(head) "\0"
+    static const char heads[] = PROF__COLUMNS_EACH(PROF__COLUMN_HEAD, PROF__COLUMN_HOST_HEAD);
+    return prof__nth(heads, prof__column_place(column));
+}
+
+PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int64_t ns) {
+    char text[48];
+    *prof__text_time(text, prof__us(ns), prof__table_unit(t, ns)) = 0;
+    prof__out_text(&t->out, "Self ");
+    if (PROF__BARE) prof__out_text(&t->out, device);
+    for (; !PROF__BARE && *device; device++) {
+        char c = prof__upper(*device);
+        prof__out_bytes(&t->out, &c, 1);
+    }
+    prof__out_text(&t->out, rows && !PROF__BARE ? " time of these rows: " : " time total: ");
+    prof__out_text(&t->out, text);
+    prof__out_text(&t->out, "\n");
+}
+
+/* The description for which NULL stands. */
+PROF__FN const prof_table_desc *prof__table_usual(prof_table_desc *d) {
+    static const prof_averages_desc plain = { false, false, 0, false, false };
+    memset(d, 0, sizeof *d);
+    d->averages = &plain;
+    d->sort_by = PROF_METRIC_SELF_CPU_TIME_TOTAL;
+    return d;
+}
+
+#if !PROF__BARE
+/* ---- cells that only hosts have: of memory, shapes, FLOPs, places, devices ---- */
+
+PROF__FN void prof__table_memory(prof__table *t, int column, int64_t bytes) {
+    char text[48];
+    (void)prof_format_memory(text, sizeof text, bytes);
     prof__table_cell(t, column, text);
 }
 
@@ -17046,46 +17179,25 @@ PROF__FN void prof__table_path(prof__table *t, int column, const char *path) {
     prof__out_text(&t->out, "  ");
 }
 
-/* ---- lines ---- */
+/* ---- places ---- */
 
-/* Further stack entries, one a line below the first, and an empty line. */
-PROF__FN void prof__table_stack(prof__table *t, const prof_average *r) {
-    for (uint32_t i = 1; i <= PROF__MAX(r->stack_count, 1u); i++) {
-        for (int column = 0; column < PROF__COL_SOURCE; column++)
-            if (t->width[column]) prof__table_cell(t, column, "");
-        prof__table_path(t, PROF__COL_SOURCE,
-                         prof__text(i < r->stack_count ? r->stack[i] : NULL));
-        prof__out_text(&t->out, "\n");
-    }
+PROF__FN void prof__table_site(prof__table *t, const prof_average *r) {
+    char source[PROF__SOURCE];
+    prof__table_path(t, PROF__COL_SITE, prof__site_source(r->site, source));
 }
 
-PROF__FN char prof__upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 32 : c); }
-PROF__FN char prof__lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c); }
-
-PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int column) {
-    int i = column - PROF__COL_COUNTERS;
-    uint8_t shows = prof__column_shows(column);
-    int64_t n = prof__row_number(r, column);
-    if (i >= 0 && column <= PROF__COL_COUNTERS_END)
-        prof__table_integer(t, column, i % 2 ? r->counters[i / 2] : r->self_counters[i / 2]);
-    else if (shows == PROF__SHOW_MEMORY) prof__table_memory(t, column, n);
-    else if (shows == PROF__SHOW_SHAPES) prof__table_shapes(t, r);
-    else if (shows == PROF__SHOW_FLOPS) prof__table_flops(t, n);
-    else if (shows == PROF__SHOW_PATH)
-        prof__table_path(t, column, prof__text(r->stack_count ? r->stack[0] : NULL));
-    else if (shows == PROF__SHOW_SITE) prof__table_site(t, r);
-    else prof__table_integer(t, column, n);
+PROF__FN void prof__table_measure_site(prof__table *t, const prof_average *r) {
+    char source[PROF__SOURCE];
+    if (r->site)
+        prof__table_widen(t, PROF__COL_SITE,
+                          PROF__MAX(prof__text_width(prof__site_source(r->site, source)), 6u));
 }
 
-#if PROF__BARE
-#  define prof__table_number(t, r, column) prof__row_number(r, column)
-#  define prof__table_whole_ns(t, column) ((t)->self_cpu_ns)
-#  define prof__put_parts(t, r) ((void)0)
-#  define prof__table_counter(t, i) ((void)(t), (void)(i), (const char *)NULL)
-#  define prof__table_all_devices(t) ((t)->view.device_name)
-#  define prof__table_device_ns(t, r) ((void)0)
-#  define prof__table_measure_others(t, r) ((void)0)
-#else
+PROF__FN void prof__table_width_site(prof__table *t) {
+    t->width[PROF__COL_SITE] = PROF__MIN(t->width[PROF__COL_SITE],
+                                         prof__table_limit(t->desc->max_src_column_width, 75));
+}
+
 /* The name of counter i, where the rows have counters. */
 PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
     if (t->trace && !t->rows && (!t->groups || t->groups->counts))
@@ -17168,56 +17280,34 @@ PROF__FN void prof__put_parts(prof__table *t, const prof_average *r) {
     prof__out_text(&t->out, json ? ", \"on_cpu\": " : r ? "," : ",on_cpu");
     if (r) prof__out_us(&t->out, r->on_cpu_ns);
 }
-#endif
 
-PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column) {
+/* Writes a cell of a kind that only these columns have. n: what the row has in it. */
+PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int column, int64_t n) {
     int i = column - PROF__COL_COUNTERS;
-    bool counter = i >= 0 && column <= PROF__COL_COUNTERS_END;
-    uint8_t shows = counter ? (uint8_t)PROF__SHOW_INTEGER : prof__column_shows(column);
-    int64_t n = prof__table_number(t, r, column);
-    if (!t->width[column]) return;
-    if (shows == PROF__SHOW_NAME)
-        prof__table_name(t, column, PROF__BARE || column == PROF__COL_NAME
-                                        ? r->key : prof__text(r->overload_name));
-    else if (!PROF__BARE && r->is_async && column == PROF__COL_CPU_SHARE)
-        prof__table_cell(t, column, "0");
-    else if (shows == PROF__SHOW_SHARE)
-        prof__table_share(t, column, n, prof__table_whole_ns(t, column));
-    else if (shows == PROF__SHOW_TIME) prof__table_time(t, column, n);
-    else if (shows == PROF__SHOW_MEAN) prof__table_mean(t, column, n, prof__average_means(r));
-    else if (PROF__BARE) prof__table_integer(t, column, n);
-    else prof__table_put_wide(t, r, column);
+    uint8_t shows = prof__column_shows(column);
+    if (i >= 0 && column <= PROF__COL_COUNTERS_END)
+        prof__table_integer(t, column, i % 2 ? r->counters[i / 2] : r->self_counters[i / 2]);
+    else if (shows == PROF__SHOW_MEMORY) prof__table_memory(t, column, n);
+    else if (shows == PROF__SHOW_SHAPES) prof__table_shapes(t, r);
+    else if (shows == PROF__SHOW_FLOPS) prof__table_flops(t, n);
+    else if (shows == PROF__SHOW_PATH)
+        prof__table_path(t, column, prof__text(r->stack_count ? r->stack[0] : NULL));
+    else if (shows == PROF__SHOW_SITE) prof__table_site(t, r);
+    else prof__table_integer(t, column, n);
 }
 
-PROF__FN void prof__table_line(prof__table *t, const prof_average *r) {
-    for (int i = 0; i < PROF__COLUMNS; i++) prof__table_put(t, r, i);
-    prof__out_text(&t->out, "\n");
-    if (!PROF__BARE && t->width[PROF__COL_SOURCE]) prof__table_stack(t, r);
-}
-
-PROF__FN void prof__table_rule(prof__table *t) {
-    for (int i = 0; i < PROF__COLUMNS; i++) {
-        if (!t->width[i]) continue;
-        prof__out_repeat(&t->out, '-', t->width[i]);
-        prof__out_text(&t->out, "  ");
+/* Further stack entries, one a line below the first, and an empty line. */
+PROF__FN void prof__table_stack(prof__table *t, const prof_average *r) {
+    if (!t->width[PROF__COL_SOURCE]) return;
+    for (uint32_t i = 1; i <= PROF__MAX(r->stack_count, 1u); i++) {
+        for (int column = 0; column < PROF__COL_SOURCE; column++)
+            if (t->width[column]) prof__table_cell(t, column, "");
+        prof__table_path(t, PROF__COL_SOURCE,
+                         prof__text(i < r->stack_count ? r->stack[i] : NULL));
+        prof__out_text(&t->out, "\n");
     }
-    prof__out_text(&t->out, "\n");
 }
 
-/* A column's head as the list has it. */
-PROF__FN const char *prof__column_head(int column) {
-#define PROF__COLUMN_HEAD(name, shows, member, head, field) head "\0"
-#define PROF__COLUMN_HOST_HEAD(name, shows, member, head, field) PROF__HOST_TEXT(head) "\0"
-    static const char heads[] = PROF__COLUMNS_EACH(PROF__COLUMN_HEAD, PROF__COLUMN_HOST_HEAD);
-    return prof__nth(heads, prof__column_place(column));
-}
-
-#if PROF__BARE
-PROF__FN void prof__table_heads(prof__table *t) {
-    for (int i = 0; i <= PROF__COL_COUNT; i++) prof__table_cell(t, i, prof__column_head(i));
-    prof__out_text(&t->out, "\n");
-}
-#else
 /* A column's head: the list's with the device's name, or a counter's, "Self cycles", "cycles". */
 PROF__FN void prof__table_head_text(const prof__table *t, int column, char *text) {
     const char *device = t->view.device_name, *head = prof__column_head(column), *end = text + 96;
@@ -17240,86 +17330,333 @@ PROF__FN void prof__table_head_text(const prof__table *t, int column, char *text
     *text = 0;
 }
 
-PROF__FN void prof__table_heads(prof__table *t) {
+/* Writes a column's head, padded. Those of columns that are aligned to the left are, too. */
+PROF__FN void prof__table_head_put(prof__table *t, int column) {
     char text[128];
-    for (int i = 0; i < PROF__COLUMNS; i++) {
-        size_t width, cell = t->width[i];
-        if (!cell) continue;
-        prof__table_head_text(t, i, text);
-        width = prof__text_width(text);
-        if (i != PROF__COL_SOURCE && i != PROF__COL_SITE) {
-            prof__table_cell(t, i, text);
-        } else {                         /* the columns that are aligned to the left */
-            prof__out_text(&t->out, text);
-            prof__out_repeat(&t->out, ' ', 2 + (cell > width ? cell - width : 0));
-        }
+    size_t width, cell = t->width[column];
+    if (!cell) return;
+    prof__table_head_text(t, column, text);
+    width = prof__text_width(text);
+    if (column != PROF__COL_SOURCE && column != PROF__COL_SITE) {
+        prof__table_cell(t, column, text);
+        return;
     }
-    prof__out_text(&t->out, "\n");
+    prof__out_text(&t->out, text);
+    prof__out_repeat(&t->out, ' ', 2 + (cell > width ? cell - width : 0));
 }
-#endif
 
-PROF__FN void prof__table_head(prof__table *t) {
+/* ---- widths and sums of these columns ---- */
+
+PROF__FN void prof__table_view(prof__table *t) {
+    t->view = t->trace->view;
+    if (t->groups && !t->groups->counts && t->view.other_devices[0]) {
+        memset(t->view.other_devices, 0, sizeof t->view.other_devices);   /* no room to tell */
+        t->view.device_name = "devices";                                  /* them apart */
+    }
+}
+
+/* The columns that only some traces have. */
+PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
+    bool device = r->device_type != PROF_DEVICE_CPU;
+    if (r->overload_name && *r->overload_name) t->width[PROF__COL_OVERLOAD] = 1;
+    if (prof__table_number(t, r, PROF__COL_SELF_DEVICE) > 0 && t->view.device_name)
+        t->width[PROF__COL_SELF_DEVICE] = PROF__COLUMN;
+    prof__table_measure_others(t, r);
+    if (r->self_device_memory_usage > 0 && t->view.device_name && t->view.profile_memory)
+        t->width[PROF__COL_DEVICE_MEMORY] = PROF__COLUMN;
+    if (r->node_id != -1) t->width[PROF__COL_NODE] = PROF__COLUMN;
+    prof__table_widen(t, PROF__COL_SHAPES, prof__shapes_text(r, &t->out, 0));
+    if (r->input_count && r->input_count != PROF_NONE) t->width[PROF__COL_FLOPS] = 1;
+    prof__table_measure_site(t, r);
+    for (uint32_t i = 0; i < r->stack_count; i++)
+        prof__table_widen(t, PROF__COL_SOURCE, prof__text_width(prof__text(r->stack[i])) + 4);
+    if (r->flops > 0 && (!t->least_flops || r->flops < t->least_flops)) t->least_flops = r->flops;
+    if (device ? !r->is_user_annotation : r->is_legacy)
+        prof__table_device_ns(t, r);
+    else if (!device)                    /* the same work, told by the calls that launched it */
+        t->rows_device_ns = PROF__PLUS(t->rows_device_ns, r->self_device_time_total_ns);
+}
+
+/* The widths of those columns, once all rows are measured. */
+PROF__FN void prof__table_widths_wide(prof__table *t) {
+    const prof_table_desc *d = t->desc;
+    bool shapes = t->width[PROF__COL_FLOPS] != 0;   /* set above: some row has inputs */
+    if (t->width[PROF__COL_OVERLOAD]) t->width[PROF__COL_OVERLOAD] = t->width[PROF__COL_NAME];
+    for (int i = PROF__COL_SELF_DEVICE; i <= PROF__COL_DEVICE_MEAN; i++)
+        t->width[i] = t->width[PROF__COL_SELF_DEVICE];
+    for (int i = 0; i < PROF__OTHER_COLUMNS; i++)
+        t->width[PROF__COL_OTHERS + i] = t->width[PROF__COL_OTHERS + i / 4 * 4];
+    if (t->view.profile_memory)
+        t->width[PROF__COL_CPU_MEMORY] = t->width[PROF__COL_SELF_CPU_MEMORY] = PROF__COLUMN;
+    t->width[PROF__COL_SELF_DEVICE_MEMORY] = t->width[PROF__COL_DEVICE_MEMORY];
+    t->width[PROF__COL_SHAPES] =
+        shapes ? PROF__MIN(t->width[PROF__COL_SHAPES] + 4,
+                           prof__table_limit(d->max_shapes_column_width, 80)) : 0;
+    t->width[PROF__COL_SOURCE] = PROF__MIN(t->width[PROF__COL_SOURCE],
+                                           prof__table_limit(d->max_src_column_width, 75));
+    prof__table_width_site(t);
+    t->width[PROF__COL_FLOPS] = t->view.with_flops && t->least_flops ? PROF__COLUMN : 0;
+    t->flops_power = prof__flops_power(t->least_flops);
+    for (int i = 0; i < PROF__COUNTER_COLUMNS; i++) {
+        const char *name = prof__table_counter(t, (uint32_t)i / 2);
+        size_t width = name ? strlen(name) + (i % 2 ? 0 : 5) : 0;
+        if (name) t->width[PROF__COL_COUNTERS + i] = PROF__MAX(width, PROF__COLUMN);
+    }
+}
+
+PROF__FN void prof__table_whole(prof__table *t) {
+    const prof_table_desc *d = t->desc;
+    t->rows_cpu_ns = t->self_cpu_ns;
+    if (t->self_device_ns) t->rows_device_ns = t->self_device_ns;
+    if (d->whole_cpu_ns) t->self_cpu_ns = d->whole_cpu_ns;
+    if (d->whole_device_ns) t->self_device_ns = d->whole_device_ns;
+}
+
+/* ---- CSV and JSON ---- */
+
+PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order);
+
+/* A quoted text. A ' goes before what a spreadsheet would take for a formula. */
+PROF__FN void prof__csv_text(prof__out *o, const char *s) {
+    bool formula = *s == '=' || *s == '+' || *s == '-' || *s == '@' || *s == '\t' || *s == '\r';
+    prof__out_text(o, formula ? "\"'" : "\"");
+    for (; *s; s++) {
+        if (*s == '"') prof__out_text(o, "\"");
+        prof__out_bytes(o, s, 1);
+    }
+    prof__out_text(o, "\"");
+}
+
+/* Finds out whether CSV and JSON have the fields "source" and "on_cpu". */
+PROF__FN void prof__table_find_sites(prof__table *t) {
+    t->sited = t->desc->averages && t->desc->averages->group_by_site;
+    for (uint32_t i = 0; t->rows && !t->sited && i < t->count; i++)
+        t->sited = t->rows[i].site != NULL;
+    for (uint32_t i = 0; t->rows && i < t->count; i++)
+        if (t->rows[i].on_cpu_ns) t->width[PROF__COL_ON_CPU] = PROF__COLUMN;
+}
+
+/* Writes a row's place; r NULL: the head of its column. */
+PROF__FN void prof__csv_site(prof__table *t, const prof_average *r) {
+    char source[PROF__SOURCE];
+    if (!t->sited) return;
+    prof__out_text(&t->out, r ? "," : ",source");
+    if (r) prof__csv_text(&t->out, prof__site_source(r->site, source));
+}
+
+PROF__FN void prof__json_site(prof__table *t, const prof_average *r) {
+    char source[PROF__SOURCE];
+    if (t->sited)
+        prof__out_f(&t->out, ", \"source\": \"%j\"", prof__site_source(r->site, source));
+}
+
+PROF__FN void prof__put_mean(prof__out *o, int64_t ns, uint64_t count) {
+    prof__out_room(o, 48);
+    o->p = prof__text_real(o->p, prof__mean_us(ns, count), 3);
+}
+
+/* The fields that are numbers, in their order. */
+static const uint8_t prof__row_fields[] = {
+    PROF__COL_COUNT, PROF__COL_CPU, PROF__COL_SELF_CPU, PROF__COL_CPU_MEAN, PROF__COL_MIN,
+    PROF__COL_MAX, PROF__COL_DEVICE, PROF__COL_SELF_DEVICE, PROF__COL_DEVICE_MEAN,
+    PROF__COL_CPU_MEMORY, PROF__COL_SELF_CPU_MEMORY, PROF__COL_DEVICE_MEMORY,
+    PROF__COL_SELF_DEVICE_MEMORY, PROF__COL_FLOPS, PROF__COL_NODE, PROF__COL_DEVICE_TYPE,
+    PROF__COL_IS_ASYNC, PROF__COL_IS_REMOTE, PROF__COL_IS_LEGACY, PROF__COL_IS_USER_ANNOTATION,
+    PROF__COL_P50, PROF__COL_P90, PROF__COL_P99 };
+#define PROF__ROW_FIELDS ((int)sizeof prof__row_fields)
+
+/* How many of the fields rows have: the last three, percentiles, only where they are known. */
+PROF__FN int prof__row_field_count(const prof__table *t) {
+    bool rows = t->rows && t->count && t->rows[0].p99_ns;
+    return rows || prof__table_percentiles(t) ? PROF__ROW_FIELDS : PROF__ROW_FIELDS - 3;
+}
+
+PROF__FN void prof__put_field(prof__out *o, const prof_average *r, int column, bool words) {
+    int64_t n = prof__row_number(r, column);
+    uint8_t shows = prof__column_shows(column);
+    if (shows == PROF__SHOW_TIME) prof__out_us(o, n);
+    else if (shows == PROF__SHOW_MEAN) prof__put_mean(o, n, prof__average_means(r));
+    else if (shows == PROF__SHOW_FLAG && words) prof__out_text(o, n ? "true" : "false");
+    else prof__out_i64(o, n);
+}
+
+PROF__FN void prof__csv_head(prof__table *t, int fields) {
     prof__out *o = &t->out;
-    size_t line = 0;
-    for (int i = 0; i < PROF__COLUMNS; i++) line += t->width[i] ? t->width[i] + 2 : 0;
-    if (t->desc->header) {
-        prof__out_repeat(o, '=', line - 2);
-        prof__out_text(o, "\n");
-        prof__out_text(o, t->desc->header);
-        prof__out_text(o, "\n");
-    }
-    if (t->desc->top_level_events_only) {
-        prof__out_repeat(o, '=', line - 2);
-        prof__out_text(o, "\nThis report only display top-level ops statistics\n");
-    }
-    prof__table_rule(t);
-    prof__table_heads(t);
-    prof__table_rule(t);
+    prof__out_text(o, "key");
+    for (int i = 0; i < fields; i++)
+        prof__out_f(o, ",%s", prof__column_field(prof__row_fields[i]));
+    prof__put_parts(t, NULL);
+    for (uint32_t i = 0; prof__table_counter(t, i); i++)
+        prof__out_f(o, ",%s,self_%s", prof__table_counter(t, i), prof__table_counter(t, i));
+    prof__out_text(o, ",overload_name,input_shapes,stack");
+    prof__csv_site(t, NULL);
+    prof__out_text(o, "\r\n");
 }
 
-/* The counts of prof_stats that matter when they are not zero, each with what to do about it. */
-typedef struct prof__note { const char *key, *text; size_t at; } prof__note;
-#define PROF__NOTE(name, value, place, note) { #name, note, offsetof(prof_stats, name) },
-static const prof__note prof__notes[] = {
-    PROF__STATS(PROF__NOTE, PROF__STAT_HOST(PROF__NOTE), PROF__STAT_NONE)
-};
-#define PROF__NOTES (sizeof prof__notes / sizeof *prof__notes)
-
-PROF__FN uint64_t prof__note_count(const prof_stats *s, size_t note) {
-    uint64_t n;
-    memcpy(&n, (const char *)s + prof__notes[note].at, sizeof n);
-    return n;
+/* Stack entries stand on lines of their own within their field. */
+PROF__FN void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
+    prof__out *o = &t->out;
+    prof__csv_text(o, r->key);
+    for (int i = 0; i < fields; i++) {
+        prof__out_text(o, ",");
+        prof__put_field(o, r, prof__row_fields[i], false);
+    }
+    prof__put_parts(t, r);
+    for (uint32_t i = 0; prof__table_counter(t, i); i++)
+        prof__out_f(o, ",%i,%i", r->counters[i], r->self_counters[i]);
+    prof__out_text(o, ",");
+    prof__csv_text(o, prof__text(r->overload_name));
+    prof__out_text(o, ",\"");
+    if (r->input_count != PROF_NONE) prof__put_shapes(o, r->input_shapes, r->input_count, ", ");
+    prof__out_text(o, "\",\"");
+    for (uint32_t i = 0; i < r->stack_count; i++) {
+        const char *s = prof__text(r->stack[i]);
+        if (i) prof__out_text(o, "\n");
+        for (; *s; s++) prof__out_bytes(o, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
+    }
+    prof__out_text(o, "\"");
+    prof__csv_site(t, r);
+    prof__out_text(o, "\r\n");
 }
 
-PROF_API PROF__QUIET bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note) {
-    if (!note || i >= PROF__NOTES) return false;
-    note->key = prof__notes[i].key;
-    note->text = prof__notes[i].text;
-    note->count = stats ? prof__note_count(stats, i) : 0;
+PROF__FN void prof__json_counters(prof__table *t, const prof_average *r) {
+    for (uint32_t i = 0; prof__table_counter(t, i); i++)
+        for (int self = 0; self < 2; self++) {
+            prof__out_f(&t->out, self ? ", \"self_%s\": %i" : ", \"%s\": %i",
+                        prof__table_counter(t, i), self ? r->self_counters[i] : r->counters[i]);
+        }
+}
+
+PROF__FN void prof__json_row(prof__table *t, const prof_average *r, bool first, int fields) {
+    prof__out *o = &t->out;
+    prof__out_f(o, first ? "\n{\"key\": \"%j\"" : ",\n{\"key\": \"%j\"", r->key);
+    for (int i = 0; i < fields; i++) {
+        prof__out_f(o, ", \"%s\": ", prof__column_field(prof__row_fields[i]));
+        prof__put_field(o, r, prof__row_fields[i], true);
+    }
+    prof__put_parts(t, r);
+    prof__json_counters(t, r);
+    prof__out_f(o, ", \"overload_name\": \"%j\", \"input_shapes\": ",
+                prof__text(r->overload_name));
+    prof__put_shapes(o, r->input_shapes, r->input_count == PROF_NONE ? 0 : r->input_count, ", ");
+    prof__out_text(o, ", \"stack\": [");
+    for (uint32_t i = 0; i < r->stack_count; i++)
+        prof__out_f(o, i ? ", \"%j\"" : "\"%j\"", prof__text(r->stack[i]));
+    prof__out_text(o, "]");
+    prof__json_site(t, r);
+    prof__out_text(o, "}");
+}
+
+/* A row's fields, as CSV or JSON. */
+PROF__FN void prof__table_fields(prof__table *t, const prof_average *r, bool first) {
+    int fields = prof__row_field_count(t);
+    if (t->desc->format == PROF_FORMAT_JSON) prof__json_row(t, r, first, fields);
+    else prof__csv_row(t, r, fields);
+}
+
+/* CSV and JSON as a whole. */
+PROF__FN void prof__table_list(prof__table *t, const uint32_t *order) {
+    prof__table_find_sites(t);
+    if (t->desc->format == PROF_FORMAT_CSV) prof__csv_head(t, prof__row_field_count(t));
+    else prof__out_text(&t->out, "[");
+    prof__table_rows(t, order);
+    if (t->desc->format == PROF_FORMAT_JSON) prof__out_text(&t->out, t->count ? "\n]\n" : "]\n");
+}
+
+/* ---- to fit a line ---- */
+
+/* The order in which columns get room, behind the name and the column by which rows are sorted. */
+static const uint8_t prof__table_useful[] = {
+    PROF__COL_OVERLOAD, PROF__COL_SITE, PROF__COL_SHAPES, PROF__COL_SOURCE, PROF__COL_SELF_CPU,
+    PROF__COL_SELF_DEVICE, PROF__COL_COUNT, PROF__COL_SELF_CPU_SHARE, PROF__COL_SELF_DEVICE_SHARE,
+    PROF__COL_CPU, PROF__COL_DEVICE, PROF__COL_P50, PROF__COL_P99, PROF__COL_MAX, PROF__COL_P90,
+    PROF__COL_SELF_CPU_MEMORY, PROF__COL_SELF_DEVICE_MEMORY, PROF__COL_FLOPS, PROF__COL_CPU_SHARE,
+    PROF__COL_CPU_MEMORY, PROF__COL_DEVICE_MEMORY, PROF__COL_MIN, PROF__COL_CPU_MEAN,
+    PROF__COL_DEVICE_MEAN, PROF__COL_NODE };
+
+/* Columns of text may be narrower than what stands in them. */
+PROF__FN bool prof__table_is_text(int column) {
+    return column == PROF__COL_NAME || column == PROF__COL_OVERLOAD || column == PROF__COL_SITE ||
+           column == PROF__COL_SHAPES || column == PROF__COL_SOURCE;
+}
+
+/* The width of the table's lines. A head may be wider than its column, as "CUDA time avg" is. */
+PROF__FN size_t prof__table_line_width(const prof__table *t) {
+    size_t sum = 0;
+    for (int i = 0; i < PROF__COLUMNS; i++) {
+        char text[128];
+        if (!t->width[i]) continue;
+        prof__table_head_text(t, i, text);
+        sum += PROF__MAX(t->width[i], prof__text_width(text)) + 2;
+    }
+    return sum;
+}
+
+/* Keeps a column, if there is room for the least that it takes. */
+PROF__FN void prof__table_keep(prof__table *t, int column, size_t *room) {
+    size_t least = PROF__MIN(t->need[column], prof__table_is_text(column) ? 24u : SIZE_MAX);
+    if (!t->left_out[column] || least + 2 > *room) return;
+    t->left_out[column] = false;
+    t->width[column] = least;
+    *room -= least + 2;
+}
+
+/* The sink of a table that is only measured. */
+PROF__FN bool prof__discard(void *user, const void *data, size_t size) {
+    (void)user;
+    (void)data;
+    (void)size;
     return true;
 }
 
-PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int64_t ns) {
-    char text[48];
-    *prof__text_time(text, prof__us(ns), prof__table_unit(t, ns)) = 0;
-    prof__out_text(&t->out, "Self ");
-#if PROF__BARE
-    prof__out_text(&t->out, device);
-#else
-    for (; *device; device++) {
-        char c = prof__upper(*device);
-        prof__out_bytes(&t->out, &c, 1);
+PROF__FN void prof__table_needs(prof__table *t, const uint32_t *order) {
+    prof_sink sink = t->out.sink;
+    t->out.sink.write = prof__discard;
+    t->measuring = true;
+    prof__table_rows(t, order);
+    for (int i = 0; i < PROF__COLUMNS; i++) t->left_out[i] = t->width[i] != 0;
+    for (int i = 0; i < PROF__COLUMNS; i++) {
+        char text[128];
+        prof__table_head_text(t, i, text);
+        prof__table_need(t, i, prof__text_width(text), "");
+        if (prof__table_is_text(i)) t->need[i] = PROF__MIN(t->need[i], t->width[i]);
     }
-#endif
-    prof__out_text(&t->out, rows && !PROF__BARE ? " time of these rows: " : " time total: ");
-    prof__out_text(&t->out, text);
-    prof__out_text(&t->out, "\n");
+    t->measuring = false;
+    prof__out_flush(&t->out);
+    t->out.sink = sink;
 }
 
-#if PROF__BARE
-#  define prof__table_devices(t) ((void)(t))
-#  define prof__table_timeline(t, stats) ((void)0)
-#else
+/* Makes the table fit a line. Columns get room one by one, figures as much as they need, texts 24
+   at most; those that tell nothing but 0 come last. A column for which no room is left is left out.
+   What then remains widens names, shapes and places. */
+PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
+    size_t room = t->desc->width;
+    if (!t->count || !room || prof__table_line_width(t) <= room) return;
+    prof__table_needs(t, order);
+    memset(t->width, 0, sizeof t->width);
+    t->fitted = true;
+    prof__table_keep(t, PROF__COL_NAME, &room);
+    prof__table_keep(t, prof__metric_column(t->desc->sort_by), &room);
+    for (int used = 1; used >= 0; used--) {
+        for (size_t i = 0; i < sizeof prof__table_useful; i++)
+            if (t->told[prof__table_useful[i]] == used)
+                prof__table_keep(t, prof__table_useful[i], &room);
+        for (int i = PROF__COL_OTHERS; used && i <= PROF__COL_OTHERS_END; i++)
+            prof__table_keep(t, i, &room);
+        for (int i = PROF__COL_COUNTERS; used && i <= PROF__COL_COUNTERS_END; i++)
+            prof__table_keep(t, i, &room);
+    }
+    for (int i = 0; i < PROF__COLUMNS; i++) {
+        size_t more = t->width[i] ? PROF__MIN(t->need[i] - t->width[i], room) : 0;
+        t->width[i] += more;
+        room -= more;
+    }
+    if (t->left_out[PROF__COL_NAME]) t->width[PROF__COL_NAME] = PROF__MIN(t->need[0], 8u);
+    t->left_out[PROF__COL_NAME] = false;
+}
+
+/* ---- below the table ---- */
+
 /* Where the timeline ended, when it did before the session. */
 PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
     char first[48], whole[48];
@@ -17344,34 +17681,7 @@ PROF__FN void prof__table_devices(prof__table *t) {
         if (status) prof__out_f(&t->out, "%s: %s\n", prof__devices[i].desc.name, status);
     }
 }
-#endif
 
-/* Tells below the table what was dropped or mended. */
-PROF__FN void prof__table_notes(prof__table *t) {
-    prof_stats stats = prof_trace_stats(t->trace);
-    prof__table_timeline(t, &stats);
-    for (size_t i = 0; i < PROF__NOTES; i++) {
-        uint64_t count = prof__note_count(&stats, i);
-        if (!count) continue;
-        prof__out_text(&t->out, prof__notes[i].text);
-        prof__out_text(&t->out, ": ");
-        prof__out_u64(&t->out, count);
-        prof__out_text(&t->out, "\n");
-    }
-    if (PROF__BARE && !stats.ticks_per_second)
-        prof__out_text(&t->out, "1 ns is 1 tick: set desc.platform.ticks_per_second\n");
-    prof__table_devices(t);
-}
-
-#if PROF__BARE
-#  define prof__table_device_sums(t) ((void)0)
-#  define prof__table_has(t, column) false
-#  define prof__table_left_out(t) ((void)0)
-#  define prof__table_recursion(t) ((void)0)
-#  define prof__table_others(t) ((void)0)
-#  define prof__table_untimed(t) ((void)0)
-#  define prof__table_empty(t) ((void)0)
-#else
 PROF__FN bool prof__table_has(const prof__table *t, int column) {
     return t->width[column] || t->left_out[column];
 }
@@ -17499,101 +17809,170 @@ PROF__FN void prof__table_empty(prof__table *t) {
         ": no PROF_SCOPE, PROF_BLOCK or prof_push ran from prof_start to prof_stop,\n"
         "or PROF_DISABLE made them nothing where they stand\n");
 }
+
+/* Adds what only tables with columns of devices, or with shares of more than the rows, have. */
+PROF__FN void prof__table_sums_wide(prof__table *t) {
+    prof__table_device_sums(t);
+    if (t->desc->whole_cpu_ns) prof__table_sum(t, "CPU", true, t->rows_cpu_ns);
+    if (t->desc->whole_device_ns && prof__table_has(t, PROF__COL_SELF_DEVICE))
+        prof__table_sum(t, prof__table_all_devices(t), true, t->rows_device_ns);
+}
+
+/* Tells what the rows themselves, or that there are none, give to remark. */
+PROF__FN void prof__table_remarks(prof__table *t) {
+    if (!t->count && t->trace) prof__table_empty(t);
+    prof__table_recursion(t);
+    prof__table_others(t);
+}
+
+/* ---- to the terminal ---- */
+
+PROF__FN bool prof__stdio_write(void *file, const void *data, size_t size) {
+    return fwrite(data, 1, size, (FILE *)file) == size;
+}
+
+PROF_API PROF__QUIET uint32_t prof_terminal_width(void) {
+    const char *columns = getenv("COLUMNS");
+    int given = columns ? atoi(columns) : 0;
+    bool terminal = false;
+    uint32_t width = 0;
+#if defined(_WIN32)
+    CONSOLE_SCREEN_BUFFER_INFO info;
+    terminal = GetConsoleScreenBufferInfo(GetStdHandle(STD_OUTPUT_HANDLE), &info) != 0;
+    if (terminal) width = (uint32_t)(info.srWindow.Right - info.srWindow.Left + 1);
+#else
+    terminal = isatty(STDOUT_FILENO) != 0;
+#  ifdef TIOCGWINSZ
+    struct winsize size;
+    if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+#  endif
+#endif
+    return !terminal ? 0 : given > 0 ? (uint32_t)given : width;
+}
+
+PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace,
+                                                  const prof_table_desc *desc) {
+    prof_sink out = { prof__stdio_write, NULL };
+    prof_table_desc fitting, usual;
+    prof_result r;
+    fitting = desc ? *desc : *prof__table_usual(&usual);
+    out.user = stdout;
+    if (!fitting.width) fitting.width = prof_terminal_width();
+    r = prof_write_table(trace, &fitting, out);
+    return r == PROF_OK && fflush(stdout) ? PROF_ERROR_SINK : r;
+}
 #endif
 
+/* ---- lines ---- */
+
+PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column) {
+    int i = column - PROF__COL_COUNTERS;
+    bool counter = i >= 0 && column <= PROF__COL_COUNTERS_END;
+    uint8_t shows = counter ? (uint8_t)PROF__SHOW_INTEGER : prof__column_shows(column);
+    int64_t n = prof__table_number(t, r, column);
+    if (!t->width[column]) return;
+    if (shows == PROF__SHOW_NAME)
+        prof__table_name(t, column, PROF__BARE || column == PROF__COL_NAME
+                                        ? r->key : prof__text(r->overload_name));
+    else if (!PROF__BARE && r->is_async && column == PROF__COL_CPU_SHARE)
+        prof__table_cell(t, column, "0");
+    else if (shows == PROF__SHOW_SHARE)
+        prof__table_share(t, column, n, prof__table_whole_ns(t, column));
+    else if (shows == PROF__SHOW_TIME) prof__table_time(t, column, n);
+    else if (shows == PROF__SHOW_MEAN) prof__table_mean(t, column, n, prof__average_means(r));
+    else prof__table_put_wide(t, r, column, n);
+}
+
+PROF__FN void prof__table_line(prof__table *t, const prof_average *r) {
+    for (int i = 0; i < PROF__COLUMNS; i++) prof__table_put(t, r, i);
+    prof__out_text(&t->out, "\n");
+    prof__table_stack(t, r);
+}
+
+PROF__FN void prof__table_rule(prof__table *t) {
+    for (int i = 0; i < PROF__COLUMNS; i++) {
+        if (!t->width[i]) continue;
+        prof__out_repeat(&t->out, '-', t->width[i]);
+        prof__out_text(&t->out, "  ");
+    }
+    prof__out_text(&t->out, "\n");
+}
+
+PROF__FN void prof__table_head(prof__table *t) {
+    prof__out *o = &t->out;
+    size_t line = 0;
+    for (int i = 0; i < PROF__COLUMNS; i++) line += t->width[i] ? t->width[i] + 2 : 0;
+    if (t->desc->header) {
+        prof__out_repeat(o, '=', line - 2);
+        prof__out_text(o, "\n");
+        prof__out_text(o, t->desc->header);
+        prof__out_text(o, "\n");
+    }
+    if (t->desc->top_level_events_only) {
+        prof__out_repeat(o, '=', line - 2);
+        prof__out_text(o, "\nThis report only display top-level ops statistics\n");
+    }
+    prof__table_rule(t);
+    for (int i = 0; i < PROF__COLUMNS; i++) prof__table_head_put(t, i);
+    prof__out_text(o, "\n");
+    prof__table_rule(t);
+}
+
+/* The counts of prof_stats that matter when they are not zero, each with what to do about it. */
+typedef struct prof__note { const char *key, *text; size_t at; } prof__note;
+#define PROF__NOTE(name, value, place, note) { #name, note, offsetof(prof_stats, name) },
+static const prof__note prof__notes[] = {
+    PROF__STATS(PROF__NOTE, PROF__STAT_HOST(PROF__NOTE), PROF__STAT_NONE)
+};
+#define PROF__NOTES (sizeof prof__notes / sizeof *prof__notes)
+
+PROF__FN uint64_t prof__note_count(const prof_stats *s, size_t note) {
+    uint64_t n;
+    memcpy(&n, (const char *)s + prof__notes[note].at, sizeof n);
+    return n;
+}
+
+PROF_API PROF__QUIET bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note) {
+    if (!note || i >= PROF__NOTES) return false;
+    note->key = prof__notes[i].key;
+    note->text = prof__notes[i].text;
+    note->count = stats ? prof__note_count(stats, i) : 0;
+    return true;
+}
+
+/* Tells below the table what was dropped or mended. */
+PROF__FN void prof__table_notes(prof__table *t) {
+    prof_stats stats = prof_trace_stats(t->trace);
+    prof__table_timeline(t, &stats);
+    for (size_t i = 0; i < PROF__NOTES; i++) {
+        uint64_t count = prof__note_count(&stats, i);
+        if (!count) continue;
+        prof__out_text(&t->out, prof__notes[i].text);
+        prof__out_text(&t->out, ": ");
+        prof__out_u64(&t->out, count);
+        prof__out_text(&t->out, "\n");
+    }
+    if (PROF__BARE && !stats.ticks_per_second)
+        prof__out_text(&t->out, "1 ns is 1 tick: set desc.platform.ticks_per_second\n");
+    prof__table_devices(t);
+}
+
 PROF__FN void prof__table_foot(prof__table *t) {
-    bool device = !PROF__BARE && prof__table_has(t, PROF__COL_SELF_DEVICE);
     if (t->count) {
         prof__table_rule(t);
         prof__table_sum(t, "CPU", false, t->self_cpu_ns);
-        prof__table_device_sums(t);
-        if (!PROF__BARE && t->desc->whole_cpu_ns)
-            prof__table_sum(t, "CPU", true, t->rows_cpu_ns);
-        if (device && t->desc->whole_device_ns)
-            prof__table_sum(t, prof__table_all_devices(t), true, t->rows_device_ns);
+        prof__table_sums_wide(t);
     } else if (PROF__BARE) {
         prof__out_text(&t->out, "No zones\n");
     }
     prof__table_left_out(t);
     if (t->desc->hide_notes) return;
-    if (!PROF__BARE && !t->count && t->trace) prof__table_empty(t);
-    prof__table_recursion(t);
-    prof__table_others(t);
+    prof__table_remarks(t);
     if (t->notes) t->notes(t);
     prof__table_untimed(t);
 }
 
 /* ---- widths and sums: over all rows, also those that row_limit hides ---- */
-
-PROF__FN void prof__table_widen(prof__table *t, int column, size_t width) {
-    if (width > t->width[column]) t->width[column] = width;
-}
-
-/* Were min and percentiles asked for? */
-PROF__FN bool prof__table_percentiles(const prof__table *t) {
-    return !PROF__BARE && t->desc->averages && t->desc->averages->percentiles;
-}
-
-/* The columns that only some traces have. */
-PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
-    bool device = r->device_type != PROF_DEVICE_CPU;
-    if (r->overload_name && *r->overload_name) t->width[PROF__COL_OVERLOAD] = 1;
-    if (prof__table_number(t, r, PROF__COL_SELF_DEVICE) > 0 && t->view.device_name)
-        t->width[PROF__COL_SELF_DEVICE] = PROF__COLUMN;
-    prof__table_measure_others(t, r);
-    if (r->self_device_memory_usage > 0 && t->view.device_name && t->view.profile_memory)
-        t->width[PROF__COL_DEVICE_MEMORY] = PROF__COLUMN;
-    if (r->node_id != -1) t->width[PROF__COL_NODE] = PROF__COLUMN;
-    prof__table_widen(t, PROF__COL_SHAPES, prof__shapes_text(r, &t->out, 0));
-    if (r->input_count && r->input_count != PROF_NONE) t->width[PROF__COL_FLOPS] = 1;
-    prof__table_measure_site(t, r);
-    for (uint32_t i = 0; i < r->stack_count; i++)
-        prof__table_widen(t, PROF__COL_SOURCE, prof__text_width(prof__text(r->stack[i])) + 4);
-    if (r->flops > 0 && (!t->least_flops || r->flops < t->least_flops)) t->least_flops = r->flops;
-    if (device ? !r->is_user_annotation : r->is_legacy)
-        prof__table_device_ns(t, r);
-    else if (!device)                    /* the same work, told by the calls that launched it */
-        t->rows_device_ns = PROF__PLUS(t->rows_device_ns, r->self_device_time_total_ns);
-}
-
-/* The widths of those columns, once all rows are measured. */
-PROF__FN void prof__table_widths_wide(prof__table *t) {
-    const prof_table_desc *d = t->desc;
-    bool shapes = t->width[PROF__COL_FLOPS] != 0;   /* set above: some row has inputs */
-    if (t->width[PROF__COL_OVERLOAD]) t->width[PROF__COL_OVERLOAD] = t->width[PROF__COL_NAME];
-    for (int i = PROF__COL_SELF_DEVICE; i <= PROF__COL_DEVICE_MEAN; i++)
-        t->width[i] = t->width[PROF__COL_SELF_DEVICE];
-    for (int i = 0; i < PROF__OTHER_COLUMNS; i++)
-        t->width[PROF__COL_OTHERS + i] = t->width[PROF__COL_OTHERS + i / 4 * 4];
-    if (t->view.profile_memory)
-        t->width[PROF__COL_CPU_MEMORY] = t->width[PROF__COL_SELF_CPU_MEMORY] = PROF__COLUMN;
-    t->width[PROF__COL_SELF_DEVICE_MEMORY] = t->width[PROF__COL_DEVICE_MEMORY];
-    t->width[PROF__COL_SHAPES] =
-        shapes ? PROF__MIN(t->width[PROF__COL_SHAPES] + 4,
-                           prof__table_limit(d->max_shapes_column_width, 80)) : 0;
-    t->width[PROF__COL_SOURCE] = PROF__MIN(t->width[PROF__COL_SOURCE],
-                                           prof__table_limit(d->max_src_column_width, 75));
-    prof__table_width_site(t);
-    t->width[PROF__COL_FLOPS] = t->view.with_flops && t->least_flops ? PROF__COLUMN : 0;
-    t->flops_power = prof__flops_power(t->least_flops);
-    for (int i = 0; i < PROF__COUNTER_COLUMNS; i++) {
-        const char *name = prof__table_counter(t, (uint32_t)i / 2);
-        size_t width = name ? strlen(name) + (i % 2 ? 0 : 5) : 0;
-        if (name) t->width[PROF__COL_COUNTERS + i] = PROF__MAX(width, PROF__COLUMN);
-    }
-}
-
-#if PROF__BARE
-#  define prof__table_whole(t) ((void)0)
-#else
-PROF__FN void prof__table_whole(prof__table *t) {
-    const prof_table_desc *d = t->desc;
-    t->rows_cpu_ns = t->self_cpu_ns;
-    if (t->self_device_ns) t->rows_device_ns = t->self_device_ns;
-    if (d->whole_cpu_ns) t->self_cpu_ns = d->whole_cpu_ns;
-    if (d->whole_device_ns) t->self_device_ns = d->whole_device_ns;
-}
-#endif
 
 PROF__FN void prof__table_measure(prof__table *t) {
     size_t most = prof__table_limit(t->desc->max_name_column_width, 55);
@@ -17604,252 +17983,41 @@ PROF__FN void prof__table_measure(prof__table *t) {
              j <= PROF__COL_MAX; j++)
             if (r.p99_ns || prof__table_percentiles(t)) t->width[j] = PROF__COLUMN;
         t->self_cpu_ns = PROF__PLUS(t->self_cpu_ns, r.self_cpu_time_total_ns);
-        if (!PROF__BARE) prof__table_measure_wide(t, &r);
+        prof__table_measure_wide(t, &r);
         if (r.on_cpu_ns) t->width[PROF__COL_ON_CPU] = PROF__COLUMN;
     }
     prof__table_whole(t);
     t->width[PROF__COL_NAME] = PROF__MIN(t->width[PROF__COL_NAME], most);
     for (int i = PROF__COL_SELF_CPU_SHARE; i <= PROF__COL_CPU_MEAN; i++) t->width[i] = PROF__COLUMN;
     t->width[PROF__COL_COUNT] = PROF__COLUMN;
-    if (!PROF__BARE) prof__table_widths_wide(t);
+    prof__table_widths_wide(t);
 }
 
 /* ---- the whole ---- */
 
-/* A quoted text. A ' goes before what a spreadsheet would take for a formula. */
-PROF__FN void prof__csv_text(prof__out *o, const char *s) {
-    bool formula = *s == '=' || *s == '+' || *s == '-' || *s == '@' || *s == '\t' || *s == '\r';
-    prof__out_text(o, formula ? "\"'" : "\"");
-    for (; *s; s++) {
-        if (*s == '"') prof__out_text(o, "\"");
-        prof__out_bytes(o, s, 1);
-    }
-    prof__out_text(o, "\"");
-}
-
-PROF__FN void prof__put_mean(prof__out *o, int64_t ns, uint64_t count) {
-    prof__out_room(o, 48);
-    o->p = prof__text_real(o->p, prof__mean_us(ns, count), 3);
-}
-
-/* The fields that are numbers, in their order. */
-static const uint8_t prof__row_fields[] = {
-    PROF__COL_COUNT, PROF__COL_CPU, PROF__COL_SELF_CPU, PROF__COL_CPU_MEAN, PROF__COL_MIN,
-    PROF__COL_MAX, PROF__COL_DEVICE, PROF__COL_SELF_DEVICE, PROF__COL_DEVICE_MEAN,
-    PROF__COL_CPU_MEMORY, PROF__COL_SELF_CPU_MEMORY, PROF__COL_DEVICE_MEMORY,
-    PROF__COL_SELF_DEVICE_MEMORY, PROF__COL_FLOPS, PROF__COL_NODE, PROF__COL_DEVICE_TYPE,
-    PROF__COL_IS_ASYNC, PROF__COL_IS_REMOTE, PROF__COL_IS_LEGACY, PROF__COL_IS_USER_ANNOTATION,
-    PROF__COL_P50, PROF__COL_P90, PROF__COL_P99 };
-#define PROF__ROW_FIELDS ((int)sizeof prof__row_fields)
-
-/* How many of the fields rows have: the last three, percentiles, only where they are known. */
-PROF__FN int prof__row_field_count(const prof__table *t) {
-    bool rows = t->rows && t->count && t->rows[0].p99_ns;
-    return rows || prof__table_percentiles(t) ? PROF__ROW_FIELDS : PROF__ROW_FIELDS - 3;
-}
-
-PROF__FN void prof__put_field(prof__out *o, const prof_average *r, int column, bool words) {
-    int64_t n = prof__row_number(r, column);
-    uint8_t shows = prof__column_shows(column);
-    if (shows == PROF__SHOW_TIME) prof__out_us(o, n);
-    else if (shows == PROF__SHOW_MEAN) prof__put_mean(o, n, prof__average_means(r));
-    else if (shows == PROF__SHOW_FLAG && words) prof__out_text(o, n ? "true" : "false");
-    else prof__out_i64(o, n);
-}
-
-PROF__FN void prof__csv_head(prof__table *t, int fields) {
-    prof__out *o = &t->out;
-    prof__out_text(o, "key");
-    for (int i = 0; i < fields; i++)
-        prof__out_f(o, ",%s", prof__column_field(prof__row_fields[i]));
-    prof__put_parts(t, NULL);
-    for (uint32_t i = 0; prof__table_counter(t, i); i++)
-        prof__out_f(o, ",%s,self_%s", prof__table_counter(t, i), prof__table_counter(t, i));
-    prof__out_text(o, ",overload_name,input_shapes,stack");
-    prof__csv_site(t, NULL);
-    prof__out_text(o, "\r\n");
-}
-
-/* Stack entries stand on lines of their own within their field. */
-PROF__FN void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
-    prof__out *o = &t->out;
-    prof__csv_text(o, r->key);
-    for (int i = 0; i < fields; i++) {
-        prof__out_text(o, ",");
-        prof__put_field(o, r, prof__row_fields[i], false);
-    }
-    prof__put_parts(t, r);
-    for (uint32_t i = 0; prof__table_counter(t, i); i++)
-        prof__out_f(o, ",%i,%i", r->counters[i], r->self_counters[i]);
-    prof__out_text(o, ",");
-    prof__csv_text(o, prof__text(r->overload_name));
-    prof__out_text(o, ",\"");
-    if (r->input_count != PROF_NONE) prof__put_shapes(o, r->input_shapes, r->input_count, ", ");
-    prof__out_text(o, "\",\"");
-    for (uint32_t i = 0; i < r->stack_count; i++) {
-        const char *s = prof__text(r->stack[i]);
-        if (i) prof__out_text(o, "\n");
-        for (; *s; s++) prof__out_bytes(o, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
-    }
-    prof__out_text(o, "\"");
-    prof__csv_site(t, r);
-    prof__out_text(o, "\r\n");
-}
-
-PROF__FN void prof__json_counters(prof__table *t, const prof_average *r) {
-    for (uint32_t i = 0; prof__table_counter(t, i); i++)
-        for (int self = 0; self < 2; self++) {
-            prof__out_f(&t->out, self ? ", \"self_%s\": %i" : ", \"%s\": %i",
-                        prof__table_counter(t, i), self ? r->self_counters[i] : r->counters[i]);
-        }
-}
-
-PROF__FN void prof__json_row(prof__table *t, const prof_average *r, bool first, int fields) {
-    prof__out *o = &t->out;
-    prof__out_f(o, first ? "\n{\"key\": \"%j\"" : ",\n{\"key\": \"%j\"", r->key);
-    for (int i = 0; i < fields; i++) {
-        prof__out_f(o, ", \"%s\": ", prof__column_field(prof__row_fields[i]));
-        prof__put_field(o, r, prof__row_fields[i], true);
-    }
-    prof__put_parts(t, r);
-    prof__json_counters(t, r);
-    prof__out_f(o, ", \"overload_name\": \"%j\", \"input_shapes\": ",
-                prof__text(r->overload_name));
-    prof__put_shapes(o, r->input_shapes, r->input_count == PROF_NONE ? 0 : r->input_count, ", ");
-    prof__out_text(o, ", \"stack\": [");
-    for (uint32_t i = 0; i < r->stack_count; i++)
-        prof__out_f(o, i ? ", \"%j\"" : "\"%j\"", prof__text(r->stack[i]));
-    prof__out_text(o, "]");
-    prof__json_site(t, r);
-    prof__out_text(o, "}");
-}
-
 PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
     uint32_t left = t->desc->row_limit ? t->desc->row_limit : 100;
-    int fields = PROF__BARE ? 0 : prof__row_field_count(t);
     bool first = true;
     for (uint32_t i = 0; i < t->count && left; i++) {
         prof_average r = t->row_at(t, t->row = order ? order[i] : i);
         if (t->desc->top_level_events_only && r.parent != PROF_NONE) continue;
         if (left != UINT32_MAX) left--;
-        if (PROF__BARE) prof__table_line(t, &r);
-        else if (t->desc->format == PROF_FORMAT_JSON) prof__json_row(t, &r, first, fields);
-        else if (t->desc->format == PROF_FORMAT_CSV) prof__csv_row(t, &r, fields);
-        else prof__table_line(t, &r);
+        if (PROF__BARE || t->desc->format == PROF_FORMAT_TEXT) prof__table_line(t, &r);
+        else prof__table_fields(t, &r, first);
         first = false;
     }
 }
 
-#if PROF__BARE
-#  define prof__table_fit(t, order) ((void)0)
-#else
-/* ---- to fit a line ---- */
-
-/* The order in which columns get room, behind the name and the column by which rows are sorted. */
-static const uint8_t prof__table_useful[] = {
-    PROF__COL_OVERLOAD, PROF__COL_SITE, PROF__COL_SHAPES, PROF__COL_SOURCE, PROF__COL_SELF_CPU,
-    PROF__COL_SELF_DEVICE, PROF__COL_COUNT, PROF__COL_SELF_CPU_SHARE, PROF__COL_SELF_DEVICE_SHARE,
-    PROF__COL_CPU, PROF__COL_DEVICE, PROF__COL_P50, PROF__COL_P99, PROF__COL_MAX, PROF__COL_P90,
-    PROF__COL_SELF_CPU_MEMORY, PROF__COL_SELF_DEVICE_MEMORY, PROF__COL_FLOPS, PROF__COL_CPU_SHARE,
-    PROF__COL_CPU_MEMORY, PROF__COL_DEVICE_MEMORY, PROF__COL_MIN, PROF__COL_CPU_MEAN,
-    PROF__COL_DEVICE_MEAN, PROF__COL_NODE };
-
-/* Columns of text may be narrower than what stands in them. */
-PROF__FN bool prof__table_is_text(int column) {
-    return column == PROF__COL_NAME || column == PROF__COL_OVERLOAD || column == PROF__COL_SITE ||
-           column == PROF__COL_SHAPES || column == PROF__COL_SOURCE;
-}
-
-/* The width of the table's lines. A head may be wider than its column, as "CUDA time avg" is. */
-PROF__FN size_t prof__table_line_width(const prof__table *t) {
-    size_t sum = 0;
-    for (int i = 0; i < PROF__COLUMNS; i++) {
-        char text[128];
-        if (!t->width[i]) continue;
-        prof__table_head_text(t, i, text);
-        sum += PROF__MAX(t->width[i], prof__text_width(text)) + 2;
-    }
-    return sum;
-}
-
-/* Keeps a column, if there is room for the least that it takes. */
-PROF__FN void prof__table_keep(prof__table *t, int column, size_t *room) {
-    size_t least = PROF__MIN(t->need[column], prof__table_is_text(column) ? 24u : SIZE_MAX);
-    if (!t->left_out[column] || least + 2 > *room) return;
-    t->left_out[column] = false;
-    t->width[column] = least;
-    *room -= least + 2;
-}
-
-/* The sink of a table that is only measured. */
-PROF__FN bool prof__discard(void *user, const void *data, size_t size) {
-    (void)user;
-    (void)data;
-    (void)size;
-    return true;
-}
-
-PROF__FN void prof__table_needs(prof__table *t, const uint32_t *order) {
-    prof_sink sink = t->out.sink;
-    t->out.sink.write = prof__discard;
-    t->measuring = true;
-    prof__table_rows(t, order);
-    for (int i = 0; i < PROF__COLUMNS; i++) t->left_out[i] = t->width[i] != 0;
-    for (int i = 0; i < PROF__COLUMNS; i++) {
-        char text[128];
-        prof__table_head_text(t, i, text);
-        prof__table_need(t, i, prof__text_width(text), "");
-        if (prof__table_is_text(i)) t->need[i] = PROF__MIN(t->need[i], t->width[i]);
-    }
-    t->measuring = false;
-    prof__out_flush(&t->out);
-    t->out.sink = sink;
-}
-
-/* Makes the table fit a line. Columns get room one by one, figures as much as they need, texts 24
-   at most; those that tell nothing but 0 come last. A column for which no room is left is left out.
-   What then remains widens names, shapes and places. */
-PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
-    size_t room = t->desc->width;
-    if (!t->count || !room || prof__table_line_width(t) <= room) return;
-    prof__table_needs(t, order);
-    memset(t->width, 0, sizeof t->width);
-    t->fitted = true;
-    prof__table_keep(t, PROF__COL_NAME, &room);
-    prof__table_keep(t, prof__metric_column(t->desc->sort_by), &room);
-    for (int used = 1; used >= 0; used--) {
-        for (size_t i = 0; i < sizeof prof__table_useful; i++)
-            if (t->told[prof__table_useful[i]] == used)
-                prof__table_keep(t, prof__table_useful[i], &room);
-        for (int i = PROF__COL_OTHERS; used && i <= PROF__COL_OTHERS_END; i++)
-            prof__table_keep(t, i, &room);
-        for (int i = PROF__COL_COUNTERS; used && i <= PROF__COL_COUNTERS_END; i++)
-            prof__table_keep(t, i, &room);
-    }
-    for (int i = 0; i < PROF__COLUMNS; i++) {
-        size_t more = t->width[i] ? PROF__MIN(t->need[i] - t->width[i], room) : 0;
-        t->width[i] += more;
-        room -= more;
-    }
-    if (t->left_out[PROF__COL_NAME]) t->width[PROF__COL_NAME] = PROF__MIN(t->need[0], 8u);
-    t->left_out[PROF__COL_NAME] = false;
-}
-#endif
-
 PROF__FN void prof__table_write(prof__table *t, const uint32_t *order) {
-    if (PROF__BARE || t->desc->format == PROF_FORMAT_TEXT) {
-        prof__table_measure(t);
-        prof__table_fit(t, order);
-        if (t->count) prof__table_head(t);   /* PyTorch's table of nothing is "" */
-        prof__table_rows(t, order);
-        prof__table_foot(t);
+    if (!PROF__BARE && t->desc->format != PROF_FORMAT_TEXT) {
+        prof__table_list(t, order);
         return;
     }
-    prof__table_find_sites(t);
-    if (t->desc->format == PROF_FORMAT_CSV) prof__csv_head(t, prof__row_field_count(t));
-    else prof__out_text(&t->out, "[");
+    prof__table_measure(t);
+    prof__table_fit(t, order);
+    if (t->count) prof__table_head(t);   /* PyTorch's table of nothing is "" */
     prof__table_rows(t, order);
-    if (t->desc->format == PROF_FORMAT_JSON) prof__out_text(&t->out, t->count ? "\n]\n" : "]\n");
+    prof__table_foot(t);
 }
 
 PROF__FN void prof__table_open(prof__table *t, const prof_table_desc *desc, prof_sink out) {
@@ -17874,15 +18042,6 @@ PROF__FN bool prof__averages_kept(const prof_trace *trace, const prof_averages_d
     return true;
 }
 
-/* The description for which NULL stands. */
-PROF__FN const prof_table_desc *prof__table_usual(prof_table_desc *d) {
-    static const prof_averages_desc plain = { false, false, 0, false, false };
-    memset(d, 0, sizeof *d);
-    d->averages = &plain;
-    d->sort_by = PROF_METRIC_SELF_CPU_TIME_TOTAL;
-    return d;
-}
-
 PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
                                                   const prof_table_desc *desc, prof_sink out) {
     prof_table_desc usual;
@@ -17897,9 +18056,7 @@ PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
     t.row_at = prof__row_of_event;
     if (prof__averages_kept(trace, t.desc->averages, &t.rows, &t.count)) {
         t.row_at = prof__row_of_caller;
-#if !PROF__BARE
-        t.view = trace->view;
-#endif
+        prof__table_view(&t);
         prof__rows_sort(t.rows, t.count, t.desc->sort_by ? t.desc->sort_by : PROF_METRIC_FLOPS);
         prof__table_write(&t, NULL);
         return prof__out_close(&t.out);
@@ -17913,13 +18070,7 @@ PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
         if (!prof__analyse(trace)) return PROF_ERROR_MEMORY;
         t.count = trace->event_count;
     }
-#if !PROF__BARE
-    t.view = trace->view;
-    if (t.groups && !g.counts && t.view.other_devices[0]) {   /* no room to tell them apart */
-        memset(t.view.other_devices, 0, sizeof t.view.other_devices);
-        t.view.device_name = "devices";
-    }
-#endif
+    prof__table_view(&t);
     prof__table_write(&t, prof__table_sort(&t, t.groups ? prof__groups_end(&g) : trace->scratch));
     return prof__out_close(&t.out);
 }
@@ -18013,50 +18164,6 @@ PROF_API PROF__QUIET prof_result prof_write_canonical(const prof_trace *trace, p
     return prof__out_close(&o);
 }
 
-#if PROF__BARE
-PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace,
-                                                  const prof_table_desc *desc) {
-    (void)trace;
-    (void)desc;
-    return PROF_ERROR_UNSUPPORTED;
-}
-#else
-PROF__FN bool prof__stdio_write(void *file, const void *data, size_t size) {
-    return fwrite(data, 1, size, (FILE *)file) == size;
-}
-
-PROF_API PROF__QUIET uint32_t prof_terminal_width(void) {
-    const char *columns = getenv("COLUMNS");
-    int given = columns ? atoi(columns) : 0;
-    bool terminal = false;
-    uint32_t width = 0;
-#if defined(_WIN32)
-    CONSOLE_SCREEN_BUFFER_INFO info;
-    terminal = GetConsoleScreenBufferInfo(GetStdHandle(STD_OUTPUT_HANDLE), &info) != 0;
-    if (terminal) width = (uint32_t)(info.srWindow.Right - info.srWindow.Left + 1);
-#else
-    terminal = isatty(STDOUT_FILENO) != 0;
-#  ifdef TIOCGWINSZ
-    struct winsize size;
-    if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
-#  endif
-#endif
-    return !terminal ? 0 : given > 0 ? (uint32_t)given : width;
-}
-
-PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace,
-                                                  const prof_table_desc *desc) {
-    prof_sink out = { prof__stdio_write, NULL };
-    prof_table_desc fitting, usual;
-    prof_result r;
-    fitting = desc ? *desc : *prof__table_usual(&usual);
-    out.user = stdout;
-    if (!fitting.width) fitting.width = prof_terminal_width();
-    r = prof_write_table(trace, &fitting, out);
-    return r == PROF_OK && fflush(stdout) ? PROF_ERROR_SINK : r;
-}
-#endif
-
 /* ---- @CHROME: Chrome trace JSON as Kineto writes it ----
 
    Writes events in order of start where there is memory for all of them, else zones thread by
@@ -18137,59 +18244,7 @@ PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct 
     if (PROF__UNLIKELY(place->thread != e->thread))
         prof__chrome_place(place, s, e->thread, prof__chrome_tid(s, e->thread));
     prof__chrome_zone(o, place, e->name, e->start_ns, e->end_ns, e->flags);
-#if PROF__BARE
-    if (s->cpu_results) s->cpu_results->chrome(o, e);
-#endif
-}
-
-#if PROF__BARE
-/* Adds its task's time on the CPU to the event that was just written. */
-PROF__FN void prof__chrome_on_cpu(prof__out *o, const prof_event *e) {
-    o->p--;
-    prof__out_text(o, ",\"tdur\":");
-    prof__out_room(o, 32);
-    o->p = prof__text_us(o->p, (uint64_t)prof__on_cpu(&e->start_ns, e->thread, e->depth));
-    prof__out_text(o, "}");
-}
-
-#  define prof__chrome_real(o, bits) ((void)0)
-#else
-/* A double as a JSON number, or null: 15 digits, or as many more as it takes to read the same one
-   back. Whatever the locale has for the point becomes one. */
-PROF__FN void prof__chrome_real(prof__out *o, uint64_t bits) {
-    double x = prof__real_value(bits);
-    char text[40] = "null";
-    bool same = !(x - x <= 0);           /* infinite, or no number: null */
-    for (int digits = 15; !same && digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
-        same = !(strtod(text, NULL) < x) && !(strtod(text, NULL) > x);
-    }
-    for (char *p = text; *p; p++)
-        if (!strchr("0123456789+-enul", *p)) *p = '.';
-    prof__out_f(o, ",\"args\":{\"value\":%s}}", text);
-}
-#endif
-
-/* An instant (value NULL) or a counter's value; real: that has a double's bits. */
-PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, const char *name,
-                                      int64_t ns, const int64_t *value, bool real) {
-    prof__out_f(o, value
-        ? ",\n{\"ph\":\"C\",\"name\":\"%j\","
-        : ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"%j\",", name);
-    prof__chrome_where(o, place, ns);
-    if (!value) prof__out_text(o, "}");
-    else if (!PROF__BARE && real) prof__chrome_real(o, (uint64_t)*value);
-    else prof__out_f(o, ",\"args\":{\"value\":%i}}", *value);
-}
-
-PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
-                                  const prof__moment *m) {
-    if (m->kind >= PROF__MOMENT_FLOW) return;
-    if (place->thread != m->thread)
-        prof__chrome_place(place, s, m->thread, prof__chrome_tid(s, m->thread));
-    prof__chrome_put_moment(o, place, prof__site(m->site)->name, m->ns,
-                            m->kind == PROF__MOMENT ? NULL : &m->value,
-                            m->kind == PROF__MOMENT_REAL);
+    prof__event_on_cpu(o, s, e);
 }
 
 /* Not PROF__RARE: gcc takes a function that always calls a cold one for cold itself, and so would
@@ -18229,19 +18284,27 @@ PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
                                 i);
 }
 
+#if !PROF__BARE
 /* ---- events with more to tell: device work, its calls, and the arrows between them ---- */
 
-#if PROF__BARE
-#  define prof__chrome_status(o, s) ((void)(o), (void)(s))
-#  define prof__chrome_devices(o, s) ((void)(o), (void)(s))
+PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
+                                  const prof__moment *m);
 
-PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
-    prof__place place = { PROF_NONE, 0, 0, "" };
-    prof__chrome_threads(o, s);
-    for (uint32_t i = 0; i < s->event_count && !o->failed; i++)
-        prof__chrome_event(o, &place, s, s->events + i);
+/* A double as a JSON number, or null: 15 digits, or as many more as it takes to read the same one
+   back. Whatever the locale has for the point becomes one. */
+PROF__FN void prof__chrome_real(prof__out *o, uint64_t bits) {
+    double x = prof__real_value(bits);
+    char text[40] = "null";
+    bool same = !(x - x <= 0);           /* infinite, or no number: null */
+    for (int digits = 15; !same && digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        same = !(strtod(text, NULL) < x) && !(strtod(text, NULL) > x);
+    }
+    for (char *p = text; *p; p++)
+        if (!strchr("0123456789+-enul", *p)) *p = '.';
+    prof__out_f(o, ",\"args\":{\"value\":%s}}", text);
 }
-#else
+
 /* A stream of a device, which is a row of the trace. type: the number that the device's type has in
    the view. */
 typedef struct prof__stream { int32_t device; uint32_t type; int64_t id; } prof__stream;
@@ -19079,21 +19142,7 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     if (s->outside.any_sequence) prof__chrome_pairs(o, &gpu);
     prof__chrome_made(o, &gpu);
 }
-#endif
 
-/* Tells what was dropped or mended. */
-PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
-    prof_stats stats = prof_trace_stats(s);
-    for (size_t i = 0; i < PROF__NOTES; i++) {
-        uint64_t count = prof__note_count(&stats, i);
-        if (count) prof__out_f(o, ",\"%s\":%u", prof__notes[i].key, count);
-    }
-    if (PROF__BARE && !stats.ticks_per_second) prof__out_text(o, ",\"ns_are_ticks\":1");
-    if (!PROF__BARE && stats.warnings)
-        prof__out_f(o, ",\"warnings\":%u", (uint64_t)stats.warnings);
-}
-
-#if !PROF__BARE
 /* ---- metadata: `"key":value` of one entry after the other, each with a NUL ---- */
 
 #ifndef PROF_METADATA_SIZE
@@ -19237,18 +19286,9 @@ PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
         prof__out_f(o, ",\n%s", entry);
     }
 }
-#else
-#  define prof__chrome_metadata(o, s) ((void)0)
-#endif
 
-/* What readers must know before the events: the arguments that are counters, and whether events
-   tell their parents. */
-#if PROF__BARE
-#  define prof__chrome_promises(o, s) ((void)0)
-#  define prof__chrome_sites(o, s) ((void)0)
-#  define prof__sources_find(s, source) ((void)0)
-#  define prof__chrome_sums(o, s) ((void)0)
-#else
+/* ---- what the head says of the trace ---- */
+
 PROF__FN void prof__chrome_sum(prof__out *o, const prof_average *a, const char *before) {
     char source[PROF__SOURCE];
     prof__out_f(o, "%s\n{\"name\":\"%j\"", before, a->key);
@@ -19299,6 +19339,8 @@ PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
     if (prof__sources.told) prof__chrome_sums_list(o, s, true);
 }
 
+/* What readers must know before the events: the arguments that are counters, and whether events
+   tell their parents. */
 PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
     for (uint32_t i = 0; prof_hw_counter_name(s, i); i++) {
         prof__out_f(o, i ? ",\"%j\"" : ",\"" PROF_KEY_COUNTERS "\":[\"%j\"",
@@ -19308,46 +19350,7 @@ PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
     prof__chrome_device_types(o, s);
     if (prof__marks_make(s)) prof__out_text(o, ",\"" PROF_KEY_ZONE_IDS "\":true");
 }
-#endif
 
-PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
-    prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
-    prof__chrome_promises(o, s);
-    prof__chrome_counts(o, s);
-    prof__chrome_sums(o, s);
-    prof__chrome_status(o, s);
-    prof__chrome_sites(o, s);
-    prof__out_text(o, "}");
-    prof__chrome_devices(o, s);
-    prof__chrome_metadata(o, s);
-    prof__out_f(o, ",\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":%u,"
-                   "\n\"traceEvents\":[\n", s->start_wall_ns);
-}
-
-/* The head of an array: what the head of an object says, as far as it is known at the start. whole:
-   all events are there. */
-PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, bool whole) {
-    prof__out_text(o, "[\n");
-    prof__chrome_meta(o, "prof", prof__chrome_pid(s), 0, "version");
-    prof__out_f(o, "\"" PROF_VERSION "\",\"baseTimeNanoseconds\":%u", s->start_wall_ns);
-    if (whole) prof__chrome_promises(o, s);
-    if (whole) prof__chrome_sites(o, s);
-    prof__out_text(o, "}},\n");
-}
-
-/* An array's counts, which are known only at its end. */
-PROF__FN void prof__chrome_array_recorded(prof__out *o, const struct prof_trace *s, uint64_t n) {
-    prof__out_text(o, ",\n");
-    prof__chrome_meta(o, "prof counts", prof__chrome_pid(s), 0, "recorded");
-    prof__out_u64(o, n);
-}
-
-#if PROF__BARE
-#  define prof__chrome_legacy(o, s) ((void)0)
-#  define prof__chrome_marks(o, s) ((void)0)
-
-#  define prof__chrome_unordered(o, s) ((void)0)
-#else
 /* ---- the legacy array. PyTorch: EventList.export_chrome_trace() ---- */
 
 PROF__FN const char *prof__legacy_name(const prof_event *e) {
@@ -19505,50 +19508,9 @@ PROF__FN void prof__chrome_unordered(prof__out *o, const struct prof_trace *s) {
     prof__closes_of_records(&feed);
     prof_order_end(&u.order);
 }
-#endif
 
-PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool array, bool marks) {
-    prof__place place = { PROF_NONE, 0, 0, "" };
-    if (array) prof__chrome_array_head(o, s, true);
-    else prof__chrome_head(o, s);
-    prof__chrome_events(o, s);
-    if (prof__lean(s) && !s->analysed) prof__chrome_unordered(o, s);
-    for (uint32_t i = 0; s->moments && i < s->moment_count && !o->failed; i++)
-        prof__chrome_moment(o, &place, s, s->moments + i);
-    if (array) {
-        prof__chrome_array_recorded(o, s, prof__zones_now(s) + prof__others(s));
-        prof__chrome_counts(o, s);
-        prof__chrome_sums(o, s);
-        prof__out_text(o, "}}");
-    }
-    if (marks) prof__chrome_marks(o, s);
-    prof__out_text(o, array ? "\n]\n" : "\n],\n\"traceName\":\"prof\"}\n");
-}
+/* ---- files ---- */
 
-PROF_API PROF__QUIET prof_result prof_write_chrome(const prof_trace *trace,
-                                                   const prof_chrome_desc *desc, prof_sink out) {
-    prof__out o;
-    uint32_t format = desc ? (uint32_t)desc->format : 0;
-    if (!prof__valid(trace) || !out.write || format > PROF_CHROME_LEGACY) return PROF_ERROR_INVALID;
-    if (PROF__BARE && (format == PROF_CHROME_LEGACY || (desc && desc->window_marks)))
-        return PROF_ERROR_UNSUPPORTED;
-    if (!PROF__BARE && desc && (uint32_t)desc->source > PROF_CHROME_SOURCE_ALL)
-        return PROF_ERROR_INVALID;
-    if (!prof__analyse(trace) && format == PROF_CHROME_LEGACY) return PROF_ERROR_MEMORY;
-    prof__sources_find(trace, desc ? desc->source : PROF_CHROME_SOURCE_AUTO);
-    prof__out_open(&o, out);
-    if (format == PROF_CHROME_LEGACY) prof__chrome_legacy(&o, trace);
-    else prof__chrome_body(&o, trace, format == PROF_CHROME_ARRAY, desc && desc->window_marks);
-    return prof__out_close(&o);
-}
-
-#if PROF__BARE
-PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const char *path) {
-    (void)trace;
-    (void)path;
-    return PROF_ERROR_UNSUPPORTED;
-}
-#else
 #if defined(__linux__)
 enum { PROF__FILE_SIGNALS = 1 << 12 | 1 << 24 };   /* SIGPIPE, SIGXFSZ */
 
@@ -19793,6 +19755,117 @@ PROF_API PROF__QUIET void prof_trace_handler(void *user, prof_trace *trace) {
 }
 #endif
 
+/* ---- the whole ---- */
+
+/* An instant (value NULL) or a counter's value; real: that has a double's bits. */
+PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, const char *name,
+                                      int64_t ns, const int64_t *value, bool real) {
+    prof__out_f(o, value
+        ? ",\n{\"ph\":\"C\",\"name\":\"%j\","
+        : ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"%j\",", name);
+    prof__chrome_where(o, place, ns);
+    if (!value) prof__out_text(o, "}");
+    else if (!PROF__BARE && real) prof__chrome_real(o, (uint64_t)*value);
+    else prof__out_f(o, ",\"args\":{\"value\":%i}}", *value);
+}
+
+PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
+                                  const prof__moment *m) {
+    if (m->kind >= PROF__MOMENT_FLOW) return;
+    if (place->thread != m->thread)
+        prof__chrome_place(place, s, m->thread, prof__chrome_tid(s, m->thread));
+    prof__chrome_put_moment(o, place, prof__site(m->site)->name, m->ns,
+                            m->kind == PROF__MOMENT ? NULL : &m->value,
+                            m->kind == PROF__MOMENT_REAL);
+}
+
+/* The rows, and all zones in them: on targets there is nothing else. */
+PROF__FN void prof__chrome_zones(prof__out *o, const struct prof_trace *s) {
+    prof__place place = { PROF_NONE, 0, 0, "" };
+    prof__chrome_threads(o, s);
+    for (uint32_t i = 0; i < s->event_count && !o->failed; i++)
+        prof__chrome_event(o, &place, s, s->events + i);
+}
+
+/* Tells what was dropped or mended. */
+PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
+    prof_stats stats = prof_trace_stats(s);
+    for (size_t i = 0; i < PROF__NOTES; i++) {
+        uint64_t count = prof__note_count(&stats, i);
+        if (count) prof__out_f(o, ",\"%s\":%u", prof__notes[i].key, count);
+    }
+    if (PROF__BARE && !stats.ticks_per_second) prof__out_text(o, ",\"ns_are_ticks\":1");
+    if (!PROF__BARE && stats.warnings)
+        prof__out_f(o, ",\"warnings\":%u", (uint64_t)stats.warnings);
+}
+
+PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
+    prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
+    prof__chrome_promises(o, s);
+    prof__chrome_counts(o, s);
+    prof__chrome_sums(o, s);
+    prof__chrome_status(o, s);
+    prof__chrome_sites(o, s);
+    prof__out_text(o, "}");
+    prof__chrome_devices(o, s);
+    prof__chrome_metadata(o, s);
+    prof__out_f(o, ",\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":%u,"
+                   "\n\"traceEvents\":[\n", s->start_wall_ns);
+}
+
+/* The head of an array: what the head of an object says, as far as it is known at the start. whole:
+   all events are there. */
+PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, bool whole) {
+    prof__out_text(o, "[\n");
+    prof__chrome_meta(o, "prof", prof__chrome_pid(s), 0, "version");
+    prof__out_f(o, "\"" PROF_VERSION "\",\"baseTimeNanoseconds\":%u", s->start_wall_ns);
+    if (whole) prof__chrome_promises(o, s);
+    if (whole) prof__chrome_sites(o, s);
+    prof__out_text(o, "}},\n");
+}
+
+/* An array's counts, which are known only at its end. */
+PROF__FN void prof__chrome_array_recorded(prof__out *o, const struct prof_trace *s, uint64_t n) {
+    prof__out_text(o, ",\n");
+    prof__chrome_meta(o, "prof counts", prof__chrome_pid(s), 0, "recorded");
+    prof__out_u64(o, n);
+}
+
+PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool array, bool marks) {
+    prof__place place = { PROF_NONE, 0, 0, "" };
+    if (array) prof__chrome_array_head(o, s, true);
+    else prof__chrome_head(o, s);
+    prof__chrome_events(o, s);
+    if (prof__lean(s) && !s->analysed) prof__chrome_unordered(o, s);
+    for (uint32_t i = 0; s->moments && i < s->moment_count && !o->failed; i++)
+        prof__chrome_moment(o, &place, s, s->moments + i);
+    if (array) {
+        prof__chrome_array_recorded(o, s, prof__zones_now(s) + prof__others(s));
+        prof__chrome_counts(o, s);
+        prof__chrome_sums(o, s);
+        prof__out_text(o, "}}");
+    }
+    if (marks) prof__chrome_marks(o, s);
+    prof__out_text(o, array ? "\n]\n" : "\n],\n\"traceName\":\"prof\"}\n");
+}
+
+PROF_API PROF__QUIET prof_result prof_write_chrome(const prof_trace *trace,
+                                                   const prof_chrome_desc *desc, prof_sink out) {
+    prof__out o;
+    uint32_t format = desc ? (uint32_t)desc->format : 0;
+    if (!prof__valid(trace) || !out.write || format > PROF_CHROME_LEGACY) return PROF_ERROR_INVALID;
+    if (PROF__BARE && (format == PROF_CHROME_LEGACY || (desc && desc->window_marks)))
+        return PROF_ERROR_UNSUPPORTED;
+    if (!PROF__BARE && desc && (uint32_t)desc->source > PROF_CHROME_SOURCE_ALL)
+        return PROF_ERROR_INVALID;
+    if (!prof__analyse(trace) && format == PROF_CHROME_LEGACY) return PROF_ERROR_MEMORY;
+    prof__sources_find(trace, desc ? desc->source : PROF_CHROME_SOURCE_AUTO);
+    prof__out_open(&o, out);
+    if (format == PROF_CHROME_LEGACY) prof__chrome_legacy(&o, trace);
+    else prof__chrome_body(&o, trace, format == PROF_CHROME_ARRAY, desc && desc->window_marks);
+    return prof__out_close(&o);
+}
+
 /* ---- @STACKS: folded stacks ----
 
    What flame graphs are made of: each line is a path of names, and the metric's sum over the zones
@@ -19807,15 +19880,13 @@ PROF_API PROF__QUIET void prof_trace_handler(void *user, prof_trace *trace) {
 typedef struct prof__node {
     uint32_t what, child, value[2];      /* what: a site, or the number of the first event, which
                                             have the name */
-#if PROF__BARE
-    uint32_t next[1];
-#  define PROF__NODE_HASH(n) 0u
-#else
-    uint32_t next[2], hash;
-#  define PROF__NODE_HASH(n) (n)->hash
-#endif
+    uint32_t next[PROF__BARE ? 1 : 3];   /* two links, and the hash */
 } prof__node;
-#define PROF__NEXT (PROF__BARE ? 0 : 1)
+enum { PROF__NEXT = PROF__BARE ? 0 : 1, PROF__HASH = PROF__BARE ? 0 : 2 };
+
+PROF__FN uint32_t prof__node_hash(const prof__node *n) {
+    return PROF__BARE ? 0 : n->next[PROF__HASH];
+}
 
 typedef struct prof__forest {
     const struct prof_trace *s;
@@ -19835,48 +19906,6 @@ PROF__FN const char *prof__forest_name(const prof__forest *f, uint32_t what) {
     return prof__ranked(f->ranks) ? prof__site(what)->name : f->s->events[what].name;
 }
 
-#if PROF__BARE
-#  define prof__forest_hash(f, what) 0
-#  define prof__frames_of(s, e) 0u
-#  define prof__frames_put(o, e, count) ((void)0)
-#  define prof__same_frames(s, a, b) true
-#else
-PROF__FN const prof_extra *prof__native_of(const prof_event *e) {
-    return e->extra && e->extra->has & PROF__HAS_NATIVE ? e->extra : NULL;
-}
-
-/* How many native frames an event has that its parent has not: behind them its call stack is the
-   parent's, whose innermost function has only gone on. */
-PROF__FN uint32_t prof__frames_of(const struct prof_trace *s, const prof_event *e) {
-    const prof_extra *x, *up;
-    uint32_t n;
-    x = prof__native_of(e);
-    if (!x) return 0;
-    up = e->parent == PROF_NONE ? NULL : prof__native_of(s->events + e->parent);
-    if (!up) return x->stack_count;
-    if (x->stack_count < up->stack_count) return 0;
-    n = x->stack_count - up->stack_count;
-    for (uint32_t i = 1; i < up->stack_count; i++)
-        if (strcmp(x->stack[n + i], up->stack[i]) != 0) return 0;
-    return n;
-}
-
-/* The function of an entry `file(place): function`; the whole where it has no name. */
-PROF__FN const char *prof__frame_function(const char *entry) {
-    const char *name = strstr(entry, "): ");
-    return name && strcmp(name, "): ??") != 0 ? name + 3 : entry;
-}
-
-PROF__FN bool prof__same_frames(const struct prof_trace *s, const prof_event *a,
-                                const prof_event *b) {
-    uint32_t n = prof__frames_of(s, a);
-    if (n != prof__frames_of(s, b)) return false;
-    for (uint32_t i = 0; i < n; i++)
-        if (strcmp(prof__frame_function(a->extra->stack[i]),
-                   prof__frame_function(b->extra->stack[i])) != 0) return false;
-    return true;
-}
-
 /* The hash of a node's name, and of the native frames above it. Names of sites are read once. */
 PROF__FN uint32_t prof__forest_hash(const prof__forest *f, uint32_t what) {
     const prof_event *e = f->ranks || what == PROF_NONE ? NULL : f->s->events + what;
@@ -19894,7 +19923,6 @@ PROF__FN uint32_t prof__forest_hash(const prof__forest *f, uint32_t what) {
         h = prof__hash_more(h, prof__frame_function(e->extra->stack[i]));
     return h;
 }
-#endif
 
 PROF__FN bool prof__forest_same(const prof__forest *f, uint32_t a, uint32_t b) {
     const char *x = prof__forest_name(f, a), *y = prof__forest_name(f, b);
@@ -19905,9 +19933,9 @@ PROF__FN bool prof__forest_same(const prof__forest *f, uint32_t a, uint32_t b) {
 
 /* The link that leads to the sibling like this one, or that would lead to it. */
 PROF__FN uint32_t *prof__forest_place(prof__forest *f, uint32_t *place, const prof__node *like) {
-    for (uint32_t h = PROF__NODE_HASH(like); *place != PROF_NONE; h >>= 1) {
+    for (uint32_t h = prof__node_hash(like); *place != PROF_NONE; h >>= 1) {
         prof__node *n = f->nodes + *place;
-        bool like_it = PROF__NODE_HASH(n) == PROF__NODE_HASH(like);
+        bool like_it = prof__node_hash(n) == prof__node_hash(like);
         if (like_it && prof__forest_same(f, n->what, like->what)) break;
         place = n->next + (h & 1);
     }
@@ -19953,18 +19981,6 @@ PROF__FN int64_t prof__close_metric(const prof__close *c, prof_metric metric) {
     }
 }
 
-#if PROF__BARE
-#  define prof__event_metric(trace, e, metric) 0    /* they carry no stacks */
-#else
-/* An event's part in a metric's sum, in ns or bytes. */
-PROF__FN int64_t prof__event_metric(const prof_trace *trace, const prof_event *e,
-                                    prof_metric metric) {
-    prof__beside b;
-    prof__close c = prof__event_close(trace, (uint32_t)(e - trace->events), 0, 0, &b);
-    return prof__close_metric(&c, metric);
-}
-#endif
-
 PROF__FN uint64_t prof__node_value(const prof__node *n) {
     return (uint64_t)n->value[1] << 32 | n->value[0];
 }
@@ -19986,9 +20002,7 @@ PROF__FN uint32_t prof__forest_add(prof__forest *f, const prof__close *c, uint32
     else return at;
     n = f->nodes + at;
     n->what = what;
-#if !PROF__BARE
-    n->hash = prof__forest_hash(f, what);
-#endif
+    if (!PROF__BARE) n->next[PROF__HASH] = prof__forest_hash(f, what);
     n->value[0] = (uint32_t)value;
     n->value[1] = (uint32_t)(value >> 32);
     n->child = kids;
@@ -20051,14 +20065,10 @@ PROF__FN void prof__forest_take(void *forest, const prof__close *c) {
     if (!f->full) prof__forest_merge(f, list, at);
 }
 
-#if PROF__BARE
-#  define prof__forest_deepest NULL
-#else
 PROF__FN void prof__forest_deepest(void *forest, const prof__close *c) {
     prof__forest *f = (prof__forest *)forest;
     f->depth = PROF__MAX(f->depth, c->depth);
 }
-#endif
 
 PROF__FN void prof__forest_feed(prof__forest *f, prof__taker *take) {
     prof__feed feed;
@@ -20132,7 +20142,6 @@ PROF__FN void prof__stack_entry(prof__out *o, const char *name) {
     }
 }
 
-#if !PROF__BARE
 /* The functions between an event and its parent; not the one that the zone is named after. */
 PROF__FN void prof__frames_put(prof__out *o, const prof_event *e, uint32_t count) {
     while (count--) {
@@ -20142,7 +20151,6 @@ PROF__FN void prof__frames_put(prof__out *o, const prof_event *e, uint32_t count
         prof__out_text(o, ";");
     }
 }
-#endif
 
 /* Writes the line of a node: its path is collected upwards, and written downwards. */
 PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t node, int64_t unit) {
@@ -20196,25 +20204,35 @@ PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof
 
 /* ---- the stacks that events carry. PyTorch: EventList.export_stacks() ---- */
 
+typedef struct prof__carried {
+    const struct prof_trace *s;
+    prof_metric metric;
+    int64_t unit;
+    prof__out *out;
+} prof__carried;
+
+PROF__FN void prof__carried_take(void *carried, const prof__close *c) {
+    prof__carried *w = (prof__carried *)carried;
+    const prof_event *e = w->s->events + c->what;
+    uint32_t n = e->extra ? e->extra->stack_count : 0;
+    int64_t value = n ? prof__close_metric(c, w->metric) / w->unit : 0;
+    if (value <= 0) return;
+    while (n--) {
+        prof__stack_entry(w->out, prof__text(e->extra->stack[n]));
+        prof__out_text(w->out, n ? ";" : " ");
+    }
+    prof__out_i64(w->out, value);
+    prof__out_text(w->out, "\n");
+}
+
 PROF_API PROF__QUIET prof_result prof_write_event_stacks(const prof_trace *trace,
                                                          prof_metric metric, prof_sink out) {
     prof__out o;
-    int64_t unit = prof__metric_unit(metric);
-    if (!prof__valid(trace) || !out.write || !unit) return PROF_ERROR_INVALID;
-    prof__analyse(trace);
+    prof__carried w = { trace, metric, prof__metric_unit(metric), &o };
+    if (!prof__valid(trace) || !out.write || !w.unit) return PROF_ERROR_INVALID;
+    (void)prof__analyse(trace);
     prof__out_open(&o, out);
-    for (uint32_t i = 0; i < trace->event_count && !o.failed; i++) {
-        const prof_event *e = trace->events + i;
-        uint32_t n = e->extra ? e->extra->stack_count : 0;
-        int64_t value = n ? prof__event_metric(trace, e, metric) / unit : 0;
-        if (value <= 0) continue;
-        while (n--) {
-            prof__stack_entry(&o, prof__text(e->extra->stack[n]));
-            prof__out_text(&o, n ? ";" : " ");
-        }
-        prof__out_i64(&o, value);
-        prof__out_text(&o, "\n");
-    }
+    prof__closes_in_memory(trace, prof__carried_take, &w);
     return prof__out_close(&o);
 }
 
@@ -20224,16 +20242,7 @@ PROF_API PROF__QUIET prof_result prof_write_event_stacks(const prof_trace *trace
    - A row has what is in use by category; there is one for each microsecond with a change.
    - The raw form has the changes themselves, one by one. */
 
-#if PROF__BARE
-PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *trace,
-                                                            const prof_memory_desc *desc,
-                                                            prof_sink out) {
-    (void)trace;
-    (void)desc;
-    (void)out;
-    return PROF_ERROR_UNSUPPORTED;
-}
-#else
+#if !PROF__BARE
 /* The row that the writer has come to. */
 typedef struct prof__timeline {
     const struct prof_trace *s;
@@ -20345,7 +20354,6 @@ PROF_API PROF__QUIET prof_result prof_save_memory_timeline(const prof_trace *tra
     desc.raw = prof__ends_with(path, ".raw.json") || prof__ends_with(path, ".raw.json.gz");
     return prof__save(trace, path, prof__timeline_writer, &desc);
 }
-#endif
 
 /* ---- @EXECUTION: what ran, in which order, on which inputs: PyTorch's execution trace ----
 
@@ -20355,7 +20363,6 @@ PROF_API PROF__QUIET prof_result prof_save_memory_timeline(const prof_trace *tra
      children; ids rise so. The process, node 1, comes last: later windows write over it.
    - The file is valid JSON after each window that closes. */
 
-#if !PROF__BARE
 #define PROF__SPANS 16
 typedef struct prof__stretch { uint64_t from, to; } prof__stretch;   /* ticks */
 
@@ -21335,13 +21342,7 @@ typedef struct prof__raw {
     bool failed, chrome, dump;
     uint32_t number, used, sites, names, round, told;   /* round: from 1; told: blocks of records */
     uint32_t row;                        /* of a dump: 1 + number of the last one told */
-#if PROF__BARE
-    uint32_t zones;                      /* that were written */
-#else
-    uint64_t last_knot;
-    prof__knot now;                      /* both clocks, as read last; the session's time then */
-    uint64_t now_ns;
-#endif
+    prof__raw_port port;
     uint32_t words[PROF__RAW_WORDS];
 } prof__raw;
 
@@ -21414,21 +21415,6 @@ PROF__FN bool prof__raw_site(prof__raw *w, uint32_t number) {
     for (int i = 0; i < 3; i++) prof__raw_u32(w, (uint32_t)sizes[i]);
     prof__raw_text(w, texts, sizes, 3);
     return true;
-}
-
-/* The thread's name; none while it is being written. */
-PROF__FN void prof__row_name_read(const prof__row *row, char *text) {
-#if PROF__BARE
-    memcpy(text, row->name, sizeof row->name);
-#else
-    uint32_t renames;
-    PROF__FENCE();                       /* after it counts as announced */
-    renames = PROF__ACQUIRE(row->renames);
-    prof__copy_words(text, row->name, sizeof row->name);
-    PROF__FENCE();
-    if (renames % 2 || PROF__LOAD(row->renames) != renames) text[0] = 0;
-#endif
-    text[sizeof row->name - 1] = 0;
 }
 
 PROF__FN void prof__raw_thread_begin(prof__raw *w, const prof__row *row) {
@@ -21576,7 +21562,7 @@ PROF__FN bool prof__raw_session(prof__raw *w, bool dump) {
     prof__raw_begin(w, PROF__RAW_SESSION);
     prof__raw_u32(w, (uint32_t)s->clock);
     prof__raw_u32(w, s->clock == PROF_CLOCK_PLATFORM ? 1 : prof__process_id());
-    prof__raw_u64(w, prof__raw_rate(s, w->now));
+    prof__raw_u64(w, prof__raw_rate(s, w->port.now));
     prof__raw_u64(w, s->start_tick);
     prof__raw_u64(w, s->start_wall_ns);
     prof__raw_u32(w, s->first_generation);   /* prof_toggle makes no new session */
@@ -21586,8 +21572,8 @@ PROF__FN bool prof__raw_session(prof__raw *w, bool dump) {
         prof__raw_u64(w, s->knots.list[i].ns - s->knots.list[0].ns);
     }
     if (knots && dump) {
-        prof__raw_u64(w, w->now.tick);
-        prof__raw_u64(w, w->now.ns - s->knots.list[0].ns);
+        prof__raw_u64(w, w->port.now.tick);
+        prof__raw_u64(w, w->port.now.ns - s->knots.list[0].ns);
     }
     return prof__raw_end(w);
 }
@@ -21660,9 +21646,9 @@ PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *
     prof__raw_u32(w, PROF__LOAD(row->number));
     prof__raw_u32(w, span->epoch);
     prof__raw_u64(w, span->position);
-    prof__raw_u64(w, w->now.tick);
-    prof__raw_u64(w, w->now_ns);
-    prof__raw_u64(w, prof__raw_rate(&prof__trace, w->now));
+    prof__raw_u64(w, w->port.now.tick);
+    prof__raw_u64(w, w->port.now_ns);
+    prof__raw_u64(w, prof__raw_rate(&prof__trace, w->port.now));
     prof__raw_copy(w, span);
 }
 
@@ -21671,11 +21657,11 @@ PROF__FN void prof__raw_now(prof__raw *w, bool dump) {
     const struct prof_trace *s = &prof__trace;
     prof__scale scale;
     memset(&scale, 0, sizeof scale);
-    w->now.ns = 0;
-    if (s->clock == PROF_CLOCK_CPU) w->now = prof__knot_now();
-    else w->now.tick = prof__now_ticks(s->clock, &s->platform);
-    w->now_ns = dump && s->clock == PROF_CLOCK_CPU ? w->now.ns - s->knots.list[0].ns
-                                                   : (uint64_t)prof__to_ns(&scale, w->now.tick);
+    w->port.now.ns = 0;
+    if (s->clock == PROF_CLOCK_CPU) w->port.now = prof__knot_now();
+    else w->port.now.tick = prof__now_ticks(s->clock, &s->platform);
+    w->port.now_ns = dump && s->clock == PROF_CLOCK_CPU
+        ? w->port.now.ns - s->knots.list[0].ns : (uint64_t)prof__to_ns(&scale, w->port.now.tick);
 }
 
 /* ---- The stream ---- */
@@ -21829,15 +21815,15 @@ PROF__FN void prof__stream_tell(prof__raw *w, prof__row *row) {
     if (w->round <= w->told / PROF__RAW_AGAIN) {
         w->round++;
         w->sites = w->names = 0;
-        w->last_knot = UINT64_MAX;
+        w->port.last_knot = UINT64_MAX;
     }
-    if (w->last_knot != knot && prof__raw_session(w, false)) {
-        if (w->last_knot == UINT64_MAX) {
+    if (w->port.last_knot != knot && prof__raw_session(w, false)) {
+        if (w->port.last_knot == UINT64_MAX) {
             prof_stats stats = prof_get_stats();
             prof__raw_details(w);
             prof__raw_counts(w, &stats, false);
         }
-        w->last_knot = knot;
+        w->port.last_knot = knot;
     }
     prof__raw_sites(w);
     announced = PROF__LOAD(row->announced);
@@ -22104,7 +22090,7 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
     if (top && (uint32_t)(top - bottom) > cut) top = bottom + cut;
     if (!top || top == bottom) return;
     prof__raw_sites(w);
-    prof__raw_open_head(w, row, w->now.tick, (uint32_t)(top - bottom));
+    prof__raw_open_head(w, row, w->port.now.tick, (uint32_t)(top - bottom));
     for (const prof__frame *f = bottom; f < top; f++) {
         uint32_t start = PROF__ACQUIRE(f->start), site = PROF__LOAD(f->site);
         if (!prof__raw_told(w, site >> 8)) return;   /* begun since, and its name is new */
@@ -22114,7 +22100,7 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
     }
     if (in_sums) {
         w->words[PROF__RAW_HEAD + 1]++;
-        prof__raw_u64(w, w->now.tick - PROF__MIN(in_sums, w->now.tick));
+        prof__raw_u64(w, w->port.now.tick - PROF__MIN(in_sums, w->port.now.tick));
         prof__raw_u32(w, prof__trace.sums.in_sums << 8 | (uint32_t)(top - bottom));
         prof__raw_u32(w, 0);
     }
@@ -22135,7 +22121,7 @@ PROF__FN PROF__RACES void prof__raw_sums_begin(prof__raw *w, uint32_t thread) {
     prof__raw_u32(w, thread);
     prof__raw_u32(w, 0);                 /* rows */
     prof__raw_u64(w, s->sums.full_tick);
-    prof__raw_u64(w, s->open ? w->now.tick : s->stop_tick);
+    prof__raw_u64(w, s->open ? w->port.now.tick : s->stop_tick);
 }
 
 /* Adds a row to the block of sums, or to another one where it is full. */
@@ -22177,7 +22163,7 @@ PROF__FN void prof__dump_sums_open(prof__raw *w, const prof__state *t, uint32_t 
     for (; top && (uint32_t)(top - bottom) > rest->cut; top--) {
         const prof__frame *f = top - 1;
         uint64_t start = (uint64_t)PROF__LOAD(f->epoch) << 32 | PROF__ACQUIRE(f->start);
-        uint64_t ticks = w->now.tick - PROF__MIN(start, w->now.tick);
+        uint64_t ticks = w->port.now.tick - PROF__MIN(start, w->port.now.tick);
         uint64_t within = prof__tally_within(rest->inner + (f - bottom), ticks);
         prof__raw_sum_zone(w, t, thread, PROF__LOAD(f->site), ticks, within);
     }
@@ -23404,14 +23390,14 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
         epoch = clock.end;
         memcpy(w->words + w->used, i.at, i.slots * sizeof clock);
         w->used += 3 * i.slots;
-        w->zones += prof__item_is_zone(&i);
+        w->port.zones += prof__item_is_zone(&i);
     }
 }
 
 /* One block of records; false: the sink failed, and span is as it was. */
 PROF__FN bool prof__raw_records(prof__raw *w, prof__state *t, prof__span *span) {
     prof__span next = *span;
-    uint32_t zones = w->zones;
+    uint32_t zones = w->port.zones;
     prof__raw_tell(w, &t->row);
     prof__raw_begin(w, PROF__RAW_RECORDS);
     prof__raw_u32(w, t->row.number);
@@ -23422,7 +23408,7 @@ PROF__FN bool prof__raw_records(prof__raw *w, prof__state *t, prof__span *span) 
     prof__raw_u64(w, prof__raw_rate());
     prof__raw_copy(w, &next);
     if (!prof__raw_end(w)) {
-        w->zones = zones;                /* they come again */
+        w->port.zones = zones;                /* they come again */
         return false;
     }
     t->written += (w->used - PROF__RAW_HEAD - PROF__RAW_RECORDS_HEAD) / 3;
@@ -23454,17 +23440,17 @@ PROF__FN void prof__raw_open(prof__raw *w, const prof__state *t) {
         prof__raw_u32(w, 0);
     }
     prof__raw_end(w);
-    w->zones += n;
+    w->port.zones += n;
 }
 
 /* Tells open zones, then counts. Of a ring all zones that ended are recorded: the reader takes off
    those it has, and the others are overwritten. */
 PROF__FN void prof__raw_rest(prof__raw *w) {
     prof_stats stats = prof__counts_now(&prof__trace);
-    uint64_t ended = w->zones + stats.overwritten;
+    uint64_t ended = w->port.zones + stats.overwritten;
     for (prof__row *row = prof__trace.rows; row; row = row->next)
         prof__raw_open(w, prof__row_state(row));
-    stats.recorded = stats.overwritten ? ended : w->zones;
+    stats.recorded = stats.overwritten ? ended : w->port.zones;
     prof__raw_counts(w, &stats, true);
 }
 
@@ -23554,14 +23540,14 @@ PROF__FN bool prof__raw_write(void *state, void *chunk) {
     prof__raw *w = &prof__raw_out;
     w->failed = false;
     prof__raw_chunk(w, (prof__state *)state, (prof__segment *)chunk);
-    prof__trace.tallied = w->zones;
+    prof__trace.tallied = w->port.zones;
     return !w->failed;
 }
 
 PROF__FN void prof__raw_close_stream(void) {
     (void)prof_flush();
     prof__raw_rest(&prof__raw_out);
-    prof__trace.tallied = prof__raw_out.zones;
+    prof__trace.tallied = prof__raw_out.port.zones;
 }
 
 PROF_API PROF__QUIET const prof__parts *prof__parts_raw(prof_sink sink) {
@@ -23645,27 +23631,10 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_chrome(prof_sink sink) {
    - Zones that find no row are in "(others)", so that the totals are those of all zones; a target
      leaves them out, and counts them (not_kept). */
 
-#if PROF__BARE
-#  define prof__tally_calls prof__tally_count
-#  define prof__tally_take_untimed(a, r) ((void)0)
-#  define prof__tally_name(r) (prof__site((r)->site >> 8)->name)
-#else
-#  define prof__tally_calls(r) ((r)->count)
-#  define prof__tally_take_untimed(a, r) ((void)((a)->untimed = (r)->untimed))
-
-PROF__FN const char *prof__tally_name(const prof__tally *r) {
-    return r->site ? prof__site(r->site >> 8)->name : "(others)";
-}
-#endif
-
 PROF__FN int64_t prof__tally_ns(const prof__scale *k, uint64_t ticks) {
-#if PROF__BARE
-    (void)k;
-    if (prof__trace.clock == PROF_CLOCK_CPU) ticks >>= PROF__CLOCK_SHIFT;
-#else
-    if (prof__trace.clock == PROF_CLOCK_CPU) return (int64_t)prof__scale_ns(k, ticks);
-#endif
-    return prof__rate_ns(ticks, prof__clock_rate(&prof__trace));
+    bool cpu = prof__trace.clock == PROF_CLOCK_CPU;
+    if (!PROF__BARE && cpu) return (int64_t)prof__scale_ns(k, ticks);
+    return prof__rate_ns(cpu ? ticks >> PROF__CLOCK_SHIFT : ticks, prof__clock_rate(&prof__trace));
 }
 
 PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const prof__scale *k) {
@@ -23957,7 +23926,6 @@ PROF__FN bool prof__merged_open(struct prof_trace *s) {
     prof__arena.seats = PROF__MIN(s->max_threads * s->sums.each, prof__arena_room() / 2);
     return true;
 }
-#endif
 
 /* ---- @STORE: what a device did, smaller than events, until the trace is read ----
 
@@ -23966,7 +23934,6 @@ PROF__FN bool prof__merged_open(struct prof_trace *s) {
    - A record is written once and judged once: what fits nothing is counted, and told.
    - Device times become the session's by pairs of clock readings. */
 
-#if !PROF__BARE
 enum {
     PROF__STORE_NAMES = 8192, PROF__STORE_THREADS = 1024, PROF__STORE_PAIRS = 64,
     PROF__STORE_BATCH = 32, PROF__STORE_CALLS = 1024, PROF__STORE_TEXT = 1 << 20
@@ -24966,62 +24933,6 @@ PROF__FN const char *prof__transition_stopped(prof_action from) {
    - The calls that open and close windows come one at a time: a busy session refuses the others. */
 
 #if PROF__BARE
-static const char prof__memory_text[] =
-#else
-static char prof__memory_text[96] =
-#endif
-    "the arena is too small: prof_arena_size(desc) says how much it takes";
-
-#if PROF__BARE
-static const char prof__json_text_bad[] = "this is not JSON";
-#endif
-
-PROF_API PROF__QUIET uint32_t prof_set_categories(uint32_t on) {
-    uint32_t before = ~PROF__LOAD(prof__categories_off);
-    PROF__STORE(prof__categories_off, ~on);
-    return before;
-}
-
-PROF_API PROF__QUIET bool prof_category_on(uint32_t categories) {
-    return (categories & ~PROF__LOAD(prof__categories_off)) != 0;
-}
-
-#if !PROF__BARE
-/* The session that the environment asks for (prof_start_env), and its file. A keeper writes a
-   stream: a process that shares this one's memory (Linux; elsewhere a thread). It is still there
-   when the program is gone, so that exit, a crash, exec and kill need no handler. */
-static struct prof__env {
-    prof_desc desc;                      /* for a child of fork, which records again */
-    bool started, streams, child;
-    bool last;                           /* what is written may take the reserve */
-    uint32_t open, saving, mute, blocks; /* open: the file; mute: write nothing; blocks: written */
-    char path[1024], wrong[256];         /* wrong: what prof_start_env did not like; "" */
-    prof_file file;
-    uint64_t end;                        /* of what was written whole */
-    uint64_t room;                       /* up to there the disk has room for sure */
-    uint64_t failed_ns;                  /* when a write failed last; 0: it did not */
-    int error;                           /* errno of that write */
-#if !defined(_WIN32)
-    uint64_t device, inode;              /* of the file: a program may close what it did not open */
-#endif
-} prof__env;
-#endif
-
-PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
-    static const char *const texts[] = {
-        "no error", "an argument is not one this call takes", prof__memory_text,
-        "not now: a session is open already", "the sink's write() returned false",
-        "the file could not be written (errno says why)",
-        prof__unsupported_usual,
-        "the session did not record that: set profile_memory in prof_desc", prof__json_text_bad };
-#if !PROF__BARE
-    if (result == PROF_ERROR_UNSUPPORTED) return prof__unsupported_text;
-    if (result == PROF_ERROR_INVALID && prof__env.wrong[0]) return prof__env.wrong;
-#endif
-    return (unsigned)result < sizeof texts / sizeof *texts ? texts[result] : "unknown error";
-}
-
-#if PROF__BARE
 /* Plans what a state and a chunk take, and what the analysis needs for them. Returns what a context
    takes in all. size: of the arena. */
 PROF__INLINE size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t size) {
@@ -25144,6 +25055,35 @@ PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
     return prof_get_stats();
 }
 #else
+/* The session that the environment asks for (prof_start_env), and its file. A keeper writes a
+   stream: a process that shares this one's memory (Linux; elsewhere a thread). It is still there
+   when the program is gone, so that exit, a crash, exec and kill need no handler. */
+static struct prof__env {
+    prof_desc desc;                      /* for a child of fork, which records again */
+    bool started, streams, child;
+    bool last;                           /* what is written may take the reserve */
+    uint32_t open, saving, mute, blocks; /* open: the file; mute: write nothing; blocks: written */
+    char path[1024], wrong[256];         /* wrong: what prof_start_env did not like; "" */
+    prof_file file;
+    uint64_t end;                        /* of what was written whole */
+    uint64_t room;                       /* up to there the disk has room for sure */
+    uint64_t failed_ns;                  /* when a write failed last; 0: it did not */
+    int error;                           /* errno of that write */
+#if !defined(_WIN32)
+    uint64_t device, inode;              /* of the file: a program may close what it did not open */
+#endif
+} prof__env;
+
+static char prof__memory_text[96];       /* of the last error; "": the usual one */
+
+/* The text that the last error of this kind left; "": none. */
+PROF__FN const char *prof__said(prof_result result) {
+    return result == PROF_ERROR_MEMORY ? prof__memory_text
+         : result == PROF_ERROR_JSON ? prof__json_text_bad
+         : result == PROF_ERROR_UNSUPPORTED ? prof__unsupported_text
+         : result == PROF_ERROR_INVALID ? prof__env.wrong : "";
+}
+
 PROF__FN void prof__say_needed(size_t need, size_t have) {
     (void)prof_format_text(prof__memory_text, sizeof prof__memory_text,
                            "the arena is too small: %zu bytes, and this description needs %zu",
@@ -26944,6 +26884,35 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     return out;
 }
 #endif /* !PROF__BARE */
+
+/* ---- in both ---- */
+
+PROF_API PROF__QUIET uint32_t prof_set_categories(uint32_t on) {
+    uint32_t before = ~PROF__LOAD(prof__categories_off);
+    PROF__STORE(prof__categories_off, ~on);
+    return before;
+}
+
+PROF_API PROF__QUIET bool prof_category_on(uint32_t categories) {
+    return (categories & ~PROF__LOAD(prof__categories_off)) != 0;
+}
+
+/* Not literals: programs that do not call prof_strerror are linked without them. */
+static const char prof__memory_usual[] =
+    "the arena is too small: prof_arena_size(desc) says how much it takes";
+static const char prof__json_usual[] = "this is not JSON";
+
+PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
+    static const char *const texts[] = {
+        "no error", "an argument is not one this call takes", prof__memory_usual,
+        "not now: a session is open already", "the sink's write() returned false",
+        "the file could not be written (errno says why)", prof__unsupported_usual,
+        "the session did not record that: set profile_memory in prof_desc", prof__json_usual };
+    const char *said = prof__said(result);
+    if (said[0]) return said;
+    return (unsigned)result < sizeof texts / sizeof *texts ? texts[result] : "unknown error";
+}
+
 #endif /* !PROF_CORE */
 
 #pragma pop_macro("slots")
