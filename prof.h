@@ -2768,7 +2768,10 @@ PROF__ONE
 #  else
 #    define PROF__OWN_STRING_H 1         /* what of string.h this takes is declared here */
 #  endif
-#  define PROF__EAGER PROF__FN           /* inline where speed counts more than size */
+/* EAGER: inline, for speed. ALONE: one copy for all callers, away from hot paths: copied into each,
+   these were a tenth of what a hosted program compiles. Of both -Os judges by their bytes. */
+#  define PROF__EAGER PROF__FN
+#  define PROF__ALONE(type) PROF__FN type
 #else
 #  include <errno.h>
 #  include <stdio.h>
@@ -2798,6 +2801,7 @@ PROF__ONE
 #    endif
 #  endif
 #  define PROF__EAGER PROF__INLINE
+#  define PROF__ALONE(type) PROF__APART(type)
 #  define PROF__FLOATS 1                 /* formats know floating point */
 #  undef prof_start                      /* the calls that PROF__CHECKED stands before */
 #  undef prof_start_env
@@ -3391,7 +3395,7 @@ extern int ftruncate(int file, off_t size);
 #endif
 
 /* The system's monotonic clock, in ns; 0: it cannot be read. */
-PROF__FN uint64_t prof__os_now(void) {
+PROF__ALONE(uint64_t) prof__os_now(void) {
 #if defined(_WIN32)
     LARGE_INTEGER count, rate;
     uint64_t c, r;
@@ -3510,7 +3514,7 @@ PROF__FN void prof__lock_reset(void) {
 #endif
 
 static void (*prof__while_waiting)(void);  /* NULL: nothing is done while a thread waits */
-PROF__FN void prof__yield(void) {
+PROF__ALONE(void) prof__yield(void) {
     void (*look)(void) = PROF__ACQUIRE(prof__while_waiting);
     if (look) look();
 #if defined(_WIN32)
@@ -3520,13 +3524,13 @@ PROF__FN void prof__yield(void) {
 #endif
 }
 
-PROF__FN void prof__lock(void) {
+PROF__ALONE(void) prof__lock(void) {
     while (!prof__try_lock()) prof__yield();
 }
 
 /* For the recorder, which never blocks for good: a signal handler that interrupted the owner
    gives up at once, anyone else after a good part of a second of a stalled owner. */
-PROF__FN bool prof__lock_briefly(void) {
+PROF__ALONE(bool) prof__lock_briefly(void) {
     for (int i = 0; i < 1000000; i++) {
         if (prof__try_lock()) return true;
         if (prof__lock_mine()) return false;
@@ -4206,7 +4210,7 @@ static struct prof__arena {
 } prof__arena;
 
 /* Bytes of the gap that are not promised. */
-PROF__FN size_t prof__arena_room(void) {
+PROF__ALONE(size_t) prof__arena_room(void) {
     char *top = PROF__MIN(prof__arena.high, prof__arena.bound);
     size_t gap = top > prof__arena.low ? (size_t)(top - prof__arena.low) : 0;
     if (prof__arena.closed || gap < prof__arena.promised) return 0;
@@ -4290,7 +4294,7 @@ PROF__FN int64_t prof__event_id(const void *events, uint32_t i) {
 typedef struct prof__real { uint64_t m; int e; bool negative; } prof__real;
 
 /* m * 2^e, rounded to 53 bits; rest: there is something below its last bit. */
-PROF__FN prof__real prof__real_round(uint64_t m, int e, bool rest) {
+PROF__ALONE(prof__real) prof__real_round(uint64_t m, int e, bool rest) {
     prof__real r = { 0, 0, false };
     uint64_t low, half = 1u << 10;
     if (!m) return r;
@@ -4309,7 +4313,7 @@ PROF__FN prof__real prof__real_round(uint64_t m, int e, bool rest) {
     return r;
 }
 
-PROF__FN prof__real prof__real_from(int64_t n) {
+PROF__ALONE(prof__real) prof__real_from(int64_t n) {
     prof__real r = prof__real_round(n < 0 ? 0u - (uint64_t)n : (uint64_t)n, 0, false);
     r.negative = n < 0;
     return r;
@@ -4375,7 +4379,7 @@ PROF__FN bool prof__real_below(prof__real a, prof__real b) {
     return a.e != b.e ? a.e < b.e : a.m < b.m;   /* both m have 53 bits */
 }
 
-PROF__FN char *prof__text_u64(char *p, uint64_t n) {
+PROF__ALONE(char *) prof__text_u64(char *p, uint64_t n) {
     char digits[20];
     int i = 20;
     do digits[--i] = (char)('0' + prof__divide(&n, 10)); while (n);
@@ -4437,7 +4441,7 @@ PROF__FN char *prof__text_time(char *p, prof__real us, prof_time_unit unit) {
     return p;
 }
 
-PROF__FN prof__real prof__us(int64_t ns) {
+PROF__ALONE(prof__real) prof__us(int64_t ns) {
     return prof__real_div(prof__real_from(ns), prof__real_from(1000));
 }
 
@@ -4455,7 +4459,7 @@ PROF__FN char *prof__text_share(char *p, prof__real part, prof__real total) {
     return p;
 }
 
-PROF__FN size_t prof__text_copy(char *buf, size_t size, const char *text, size_t length) {
+PROF__ALONE(size_t) prof__text_copy(char *buf, size_t size, const char *text, size_t length) {
     if (size) {
         memcpy(buf, text, PROF__MIN(length, size - 1));
         buf[PROF__MIN(length, size - 1)] = 0;
@@ -4523,7 +4527,7 @@ PROF__EAGER void prof__out_room(prof__out *o, size_t n) {
     if (PROF__UNLIKELY((size_t)(o->buf + PROF__OUT_SIZE - o->p) < n)) prof__out_flush(o);
 }
 
-PROF__FN void prof__out_bytes(prof__out *o, const char *s, size_t n) {
+PROF__ALONE(void) prof__out_bytes(prof__out *o, const char *s, size_t n) {
     while (n) {
         size_t room, part;
         prof__out_room(o, 1);
@@ -4536,21 +4540,21 @@ PROF__FN void prof__out_bytes(prof__out *o, const char *s, size_t n) {
     }
 }
 
-PROF__FN void prof__out_text(prof__out *o, const char *s) { prof__out_bytes(o, s, strlen(s)); }
+PROF__ALONE(void) prof__out_text(prof__out *o, const char *s) { prof__out_bytes(o, s, strlen(s)); }
 
-PROF__FN void prof__out_repeat(prof__out *o, char c, size_t n) {
+PROF__ALONE(void) prof__out_repeat(prof__out *o, char c, size_t n) {
     while (n--) {
         prof__out_room(o, 1);
         *o->p++ = c;
     }
 }
 
-PROF__FN void prof__out_u64(prof__out *o, uint64_t n) {
+PROF__ALONE(void) prof__out_u64(prof__out *o, uint64_t n) {
     prof__out_room(o, 20);
     o->p = prof__text_u64(o->p, n);
 }
 
-PROF__FN void prof__out_i64(prof__out *o, int64_t n) {
+PROF__ALONE(void) prof__out_i64(prof__out *o, int64_t n) {
     prof__out_room(o, 21);
     o->p = prof__text_i64(o->p, n);
 }
@@ -4574,7 +4578,7 @@ PROF__FN size_t prof__utf8_length(const char *s) {
 #define PROF__REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 /* Writes the code point at *s as valid UTF-8, and moves *s behind it. */
-PROF__FN void prof__out_code_point(prof__out *o, const char **s) {
+PROF__ALONE(void) prof__out_code_point(prof__out *o, const char **s) {
     size_t n = prof__utf8_length(*s);
     if (n) prof__out_bytes(o, *s, n);
     else prof__out_text(o, PROF__REPLACEMENT);
@@ -4669,13 +4673,13 @@ PROF__FN const char *prof__nth(const char *texts, size_t n) {
 PROF__FN const char *prof__text(const char *s) { return s ? s : ""; }
 
 /* Code points: Python's len(). */
-PROF__FN size_t prof__text_width(const char *s) {
+PROF__ALONE(size_t) prof__text_width(const char *s) {
     size_t width = 0;
     for (; *s; width++) s += prof__utf8_step(s);
     return width;
 }
 
-PROF__FN bool prof__ends_with(const char *s, const char *end) {
+PROF__ALONE(bool) prof__ends_with(const char *s, const char *end) {
     size_t n = strlen(s), m = strlen(end);
     return n >= m && strcmp(s + n - m, end) == 0;
 }
@@ -4791,7 +4795,7 @@ PROF__FN uint32_t prof__name_add(const char *name) {
 }
 
 /* 0 is known: it is the site of zones that are lost. */
-PROF__FN bool prof__site_known(uint32_t number) {
+PROF__ALONE(bool) prof__site_known(uint32_t number) {
     uint32_t i = number - PROF__FIRST_SITE;
     return !number || i < prof__site_count || PROF__NAMES_OUT(number) ||
            (i < PROF_MAX_SITES && i >= PROF_MAX_SITES - prof__names.count);
@@ -4890,7 +4894,7 @@ static const char prof__own_text[] = "(in sums)\0timeline ends\0(others)";
 static uint32_t prof__others_site;
 PROF__FN uint32_t prof__site_add(const prof_site *site, bool own);
 
-PROF__FN uint32_t prof__others_make(void) {
+PROF__ALONE(uint32_t) prof__others_make(void) {
     static const prof_site others = PROF__OWN_SITE(24);
     if (!prof__others_site) PROF__STORE(prof__others_site, prof__site_add(&others, true));
     return prof__others_site;
@@ -4923,7 +4927,7 @@ PROF__FN const char *prof__closed(const char *s) {
     return s;
 }
 
-PROF__FN bool prof__begins(const char *s, const char *with) {
+PROF__ALONE(bool) prof__begins(const char *s, const char *with) {
     return strncmp(s, with, strlen(with)) == 0;
 }
 
@@ -4937,7 +4941,7 @@ PROF__FN const char *prof__qualifiers_past(const char *s) {
 
 typedef struct prof__qualified { char *text; size_t count, size; } prof__qualified;
 
-PROF__FN void prof__qualified_add(prof__qualified *q, const char *s, const char *end) {
+PROF__ALONE(void) prof__qualified_add(prof__qualified *q, const char *s, const char *end) {
     for (; s < end && q->count + 1 < q->size; s++) q->text[q->count++] = *s;
     q->text[q->count] = 0;
 }
@@ -5105,7 +5109,7 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
 }
 
 /* 0 is known: it is the site of zones that are lost. */
-PROF__FN bool prof__site_known(uint32_t number) {
+PROF__ALONE(bool) prof__site_known(uint32_t number) {
     return number >= PROF__PUSHED ? number - PROF__PUSHED < PROF__ACQUIRE(prof__names.count)
                                   : number <= PROF__ACQUIRE(prof__site_count);
 }
@@ -5127,7 +5131,7 @@ PROF__FN const prof_site *prof__site_placed(uint32_t number) {
 #define PROF__SOURCE (PROF__MAX_NAME + 16)
 
 /* "file:line", or "file" where the line is not known; site NULL: "". source: PROF__SOURCE bytes. */
-PROF__FN const char *prof__site_source(const prof_site *site, char *source) {
+PROF__ALONE(const char *) prof__site_source(const prof_site *site, char *source) {
     source[0] = 0;
     if (site) (void)prof_format_text(source, PROF__SOURCE, site->line ? "%s:%u" : "%s", site->file,
                                      (unsigned)site->line);
@@ -5135,12 +5139,12 @@ PROF__FN const char *prof__site_source(const prof_site *site, char *source) {
 }
 
 /* Is it the same place in the source? NULL: it has none. */
-PROF__FN bool prof__same_place(const prof_site *a, const prof_site *b) {
+PROF__ALONE(bool) prof__same_place(const prof_site *a, const prof_site *b) {
     if (a == b || !a || !b) return a == b;
     return a->line == b->line && strcmp(a->file, b->file) == 0;
 }
 
-PROF__FN uint32_t prof__hash_place(uint32_t h, const prof_site *place) {
+PROF__ALONE(uint32_t) prof__hash_place(uint32_t h, const prof_site *place) {
     size_t length;
     return place ? (h ^ prof__hash(place->file, &length)) * 31 + place->line : h;
 }
@@ -5623,7 +5627,7 @@ PROF__FN bool prof__inside(bool now);
 
 /* The origin of the zone in frame f, which may be a deep zone's. The state has origins for its last
    frames: from crowd on, or all where functions are instrumented. NULL: none is kept. */
-PROF__FN prof__origin *prof__origin_of(const prof__state *t, const prof__frame *f) {
+PROF__ALONE(prof__origin *) prof__origin_of(const prof__state *t, const prof__frame *f) {
     if (PROF__UNLIKELY((uintptr_t)f - (uintptr_t)t->frames > (uintptr_t)t->deepest -
                                                                  (uintptr_t)t->frames))
         return &((prof__deep *)(uintptr_t)f)->origin;
@@ -7365,7 +7369,7 @@ PROF__FN bool prof__rest_next(prof__rest *rest, const prof__state *t, prof__curs
 
 /* Room for n slots more, beside those kept for open zones; the next chunk is taken before this
    one ends. */
-PROF__FN bool prof__room_made(prof__state *t, uint32_t n) {
+PROF__ALONE(bool) prof__room_made(prof__state *t, uint32_t n) {
     bool ok, full = false;
     if (!prof__lock_briefly()) return false;
     ok = t->generation == PROF__LOAD(prof__on);
@@ -10006,7 +10010,7 @@ PROF__INLINE void prof__long_put(prof__long *l, uint64_t n) {
     prof__record_set(l->at++, n, PROF__PART_WORD);
 }
 
-PROF__FN void prof__long_text(prof__long *l, const char *s, size_t bytes) {
+PROF__ALONE(void) prof__long_text(prof__long *l, const char *s, size_t bytes) {
     for (; bytes; s += PROF__MIN(bytes, 8), bytes -= PROF__MIN(bytes, 8)) {
         uint64_t n = 0;
         memcpy(&n, s, PROF__MIN(bytes, 8));
@@ -10538,7 +10542,7 @@ PROF__FN bool prof__json_bad(prof__json *j, const char *why) {
     return false;
 }
 
-PROF__FN void prof__json_space(prof__json *j) {
+PROF__ALONE(void) prof__json_space(prof__json *j) {
     while (*j->at == ' ' || (*j->at >= '\t' && *j->at <= '\r' && *j->at != '\v' && *j->at != '\f'))
         j->at++;
 }
@@ -10569,7 +10573,7 @@ PROF__FN bool prof__json_string(prof__json *j) {
     return true;
 }
 
-PROF__FN bool prof__json_digits(prof__json *j) {
+PROF__ALONE(bool) prof__json_digits(prof__json *j) {
     if (*j->at < '0' || *j->at > '9') return prof__json_bad(j, "a digit was expected");
     while (*j->at >= '0' && *j->at <= '9') j->at++;
     return true;
@@ -10766,7 +10770,7 @@ PROF__FN bool prof__map_open(prof__map *m) {
 }
 
 /* -1: the end */
-PROF__FN int prof__map_byte(prof__map *m) {
+PROF__ALONE(int) prof__map_byte(prof__map *m) {
     if (m->at == m->size) {
         ssize_t n = read(m->file, m->buf, sizeof m->buf);
         if (n <= 0) return -1;
@@ -10816,7 +10820,7 @@ typedef struct prof__elf {
 } prof__elf;
 typedef void (*prof__elf_visit)(void *user, prof__elf *f, const prof__elf_symbol *symbol);
 
-PROF__FN bool prof__elf_read(const prof__elf *f, uint64_t offset, void *to, size_t size) {
+PROF__ALONE(bool) prof__elf_read(const prof__elf *f, uint64_t offset, void *to, size_t size) {
     return lseek(f->file, (off_t)offset, SEEK_SET) == (off_t)offset &&
            read(f->file, to, size) == (ssize_t)size;
 }
@@ -11564,7 +11568,7 @@ PROF__FN uint32_t prof__frames_of(const struct prof_trace *s, const prof_event *
 }
 
 /* The function of an entry `file(place): function`; the whole where it has no name. */
-PROF__FN const char *prof__frame_function(const char *entry) {
+PROF__ALONE(const char *) prof__frame_function(const char *entry) {
     const char *name = strstr(entry, "): ");
     return name && strcmp(name, "): ??") != 0 ? name + 3 : entry;
 }
@@ -13266,7 +13270,7 @@ typedef struct prof__late { struct prof__submitted submitted; prof__memory memor
 /* Packs an extra and what it points to into one piece of memory; p NULL: only counts. */
 typedef struct prof__pack { char *p; size_t used; } prof__pack;
 
-PROF__FN void *prof__pack_bytes(prof__pack *k, const void *from, size_t size, size_t align) {
+PROF__ALONE(void *) prof__pack_bytes(prof__pack *k, const void *from, size_t size, size_t align) {
     char *to;
     k->used = (k->used + align - 1) & ~(align - 1);
     to = k->p ? k->p + k->used : NULL;
@@ -13367,7 +13371,7 @@ PROF_API PROF__QUIET const char *prof_device_name(uint8_t type) {
 }
 
 /* What work on a type of device is called: as the device that was added for it. */
-PROF__FN const char *prof__device_title(uint8_t type) {
+PROF__ALONE(const char *) prof__device_title(uint8_t type) {
     for (uint32_t i = 0; i < prof__device_count; i++)
         if (prof__devices[i].desc.type == type) return prof__devices[i].desc.name;
     return prof_device_name(type);
@@ -13891,7 +13895,7 @@ PROF__FN void prof__pair_ask(prof__pairs *p, uint32_t i) {
 PROF__FN bool prof__is_backward(const prof_event *e) { return e->extra && e->extra->scope == 1; }
 
 /* Is an event's extra its own, in the arena? Those of modules, nodes and zone stacks are shared. */
-PROF__FN bool prof__extra_own(const struct prof_trace *s, const prof_event *e) {
+PROF__ALONE(bool) prof__extra_own(const struct prof_trace *s, const prof_event *e) {
     const char *x = (const char *)e->extra;
     if (!x || s->built || e->extra->has & PROF__HAS_SHARED) return false;
     return e->flags & PROF_EVENT_SUBMITTED || (x >= s->details && x < s->details + s->detail_bytes);
@@ -15337,7 +15341,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
 }
 
 /* What queries need of a session, once: all from its devices, its threads, memory. */
-PROF__FN void prof__prepare(struct prof_trace *s) {
+PROF__ALONE(void) prof__prepare(struct prof_trace *s) {
     if (s->prepared) return;
     s->prepared = true;
     prof__devices_late(s);
@@ -16730,7 +16734,7 @@ PROF__FN int prof__column_other(int column) {
 }
 
 /* A column's place in lists made of PROF__COLUMNS_EACH, which have no counters and one device. */
-PROF__FN size_t prof__column_place(int column) {
+PROF__ALONE(size_t) prof__column_place(int column) {
     int other = prof__column_other(column);
     if (!PROF__BARE && other >= 0) return (size_t)(PROF__COL_SELF_DEVICE + other % 4);
     return (size_t)(column - (column > PROF__COL_COUNTERS ? PROF__COUNTER_COLUMNS : 0) -
@@ -16845,7 +16849,7 @@ PROF__FN int64_t prof__metric_of(const prof_average *r, prof_metric metric) {
     return prof__row_number(r, column ? column : PROF__COL_SELF_CPU);
 }
 
-PROF__FN prof__real prof__mean_us(int64_t ns, uint64_t count) {
+PROF__ALONE(prof__real) prof__mean_us(int64_t ns, uint64_t count) {
     return prof__real_div(prof__us(ns), prof__real_from((int64_t)count));
 }
 
@@ -16992,7 +16996,7 @@ PROF__FN size_t prof__shapes_text(const prof_average *r, prof__out *out, size_t 
 
 /* Before a table that has to fit a line is written: notes how wide a cell of this column is, and
    whether it tells anything but 0. */
-PROF__FN void prof__table_need(prof__table *t, int column, size_t width, const char *text) {
+PROF__ALONE(void) prof__table_need(prof__table *t, int column, size_t width, const char *text) {
     if (PROF__BARE || !t->measuring) return;
     if (width > t->need[column]) t->need[column] = width;
     for (; *text; text++)
@@ -17240,7 +17244,7 @@ PROF__FN int64_t prof__table_number(const prof__table *t, const prof_average *r,
 }
 
 /* What a column's shares are of. */
-PROF__FN int64_t prof__table_whole_ns(const prof__table *t, int column) {
+PROF__ALONE(int64_t) prof__table_whole_ns(const prof__table *t, int column) {
     int other = prof__column_other(column);
     if (other >= 0) return t->self_other_ns[other / 4];
     return column == PROF__COL_SELF_DEVICE_SHARE
@@ -18499,8 +18503,8 @@ PROF__FN void prof__chrome_number(prof__out *o, const char **before, const char 
     prof__out_i64(o, n);
 }
 
-PROF__FN void prof__chrome_string(prof__out *o, const char **before, const char *key,
-                                  const char *text) {
+PROF__ALONE(void) prof__chrome_string(prof__out *o, const char **before, const char *key,
+                                      const char *text) {
     if (!text || !*text) return;
     prof__chrome_key(o, before, key);
     prof__out_f(o, "\"%j\"", text);
@@ -18686,7 +18690,7 @@ PROF__FN void prof__sources_join(const struct prof_trace *s) {
 }
 
 /* Finds which places the events and the head of this trace tell. */
-PROF__FN void prof__sources_find(const struct prof_trace *s, prof_chrome_source source) {
+PROF__ALONE(void) prof__sources_find(const struct prof_trace *s, prof_chrome_source source) {
     if (s->built) return;
     memset(&prof__sources, 0, sizeof prof__sources);
     if (source == PROF_CHROME_SOURCE_NONE) return;
@@ -19154,7 +19158,7 @@ static struct prof__metadata {
 } prof__metadata;
 
 /* The entry of this key in [from, to); NULL: none. */
-PROF__FN char *prof__metadata_find(const char *entry, size_t key, size_t from, size_t to) {
+PROF__ALONE(char *) prof__metadata_find(const char *entry, size_t key, size_t from, size_t to) {
     struct prof__metadata *m = &prof__metadata;
     for (; from < to; from += strlen(m->text + from) + 1)
         if (strncmp(m->text + from, entry, key) == 0) return m->text + from;
@@ -19901,7 +19905,7 @@ typedef struct prof__forest {
     bool full;
 } prof__forest;
 
-PROF__FN const char *prof__forest_name(const prof__forest *f, uint32_t what) {
+PROF__ALONE(const char *) prof__forest_name(const prof__forest *f, uint32_t what) {
     if (!PROF__BARE && what == PROF_NONE) return "(deeper)";
     return prof__ranked(f->ranks) ? prof__site(what)->name : f->s->events[what].name;
 }
@@ -20530,7 +20534,7 @@ PROF__FN bool prof__member_next(const char **at, prof__member *m) {
     return true;
 }
 
-PROF__FN bool prof__member_is(const prof__member *m, const char *key) {
+PROF__ALONE(bool) prof__member_is(const prof__member *m, const char *key) {
     size_t n = strlen(key);
     return m->key_size == n + 2 && memcmp(m->key + 1, key, n) == 0;
 }
@@ -20592,8 +20596,8 @@ PROF__FN void prof__et_put(prof__out *o, const prof__et_node *n) {
 
 /* A node of the user's scope without inputs, as a process or a thread is. Events add what they
    have. */
-PROF__FN prof__et_node prof__et_plain(const char *name, uint64_t id, uint64_t parent,
-                                     uint64_t tid) {
+PROF__ALONE(prof__et_node) prof__et_plain(const char *name, uint64_t id, uint64_t parent,
+                                         uint64_t tid) {
     prof__et_node n;
     memset(&n, 0, sizeof n);
     n.name = name;
@@ -20856,7 +20860,7 @@ static struct prof__execution {
 
 /* Opens the file of this path, to write from offset at on; at 0 it is emptied. */
 #if defined(_WIN32)
-PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
+PROF__ALONE(bool) prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
     LARGE_INTEGER to;
     HANDLE h = CreateFileA(path, GENERIC_WRITE, FILE_SHARE_READ, NULL,
                            at ? OPEN_EXISTING : CREATE_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL);
@@ -20865,7 +20869,7 @@ PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
     return h != INVALID_HANDLE_VALUE && SetFilePointerEx(h, to, NULL, FILE_BEGIN);
 }
 #else
-PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
+PROF__ALONE(bool) prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
     int handle = open(path, at ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0666);
     f->handle = handle;
     return handle >= 0 && (!at || lseek(handle, (off_t)at, SEEK_SET) == (off_t)at);
@@ -21044,7 +21048,7 @@ PROF__FN uint64_t prof__product(const int64_t *dims, uint32_t count) {
 }
 
 /* Is it a tensor with that many dimensions, none below 0? */
-PROF__FN bool prof__is_tensor(const prof_shape *s, uint32_t rank) {
+PROF__ALONE(bool) prof__is_tensor(const prof_shape *s, uint32_t rank) {
     if (s->items || s->count != rank || (rank && !s->dims)) return false;
     for (uint32_t i = 0; i < rank; i++)
         if (s->dims[i] < 0) return false;
@@ -21483,7 +21487,7 @@ PROF__FN uint64_t prof__chrome_row_tid(const struct prof_trace *s, const prof__r
 }
 
 /* Writes the head of the array: the process, and when the session began. */
-PROF__FN void prof__chrome_begin(const struct prof_trace *s) {
+PROF__ALONE(void) prof__chrome_begin(const struct prof_trace *s) {
     prof__out *o = &prof__chrome_out.out;
     if (prof__chrome_out.told) return;
     prof__chrome_out.told = true;
@@ -22063,7 +22067,7 @@ PROF__FN bool prof__raw_told(const prof__raw *w, uint32_t number) {
 
 /* Tells row, unless it was the last one told. False: *use has changed meanwhile, so that the row
    may be another thread's. */
-PROF__FN bool prof__dump_row(prof__raw *w, const prof__row *row, const uint32_t *use) {
+PROF__ALONE(bool) prof__dump_row(prof__raw *w, const prof__row *row, const uint32_t *use) {
     uint32_t used = use ? PROF__LOAD(*use) : 0, number = PROF__LOAD(row->number);
     if (w->row == number + 1) return true;
     prof__raw_thread_begin(w, row);
@@ -22440,7 +22444,7 @@ PROF__FN uint64_t prof__raw_get64(const prof_raw *r, size_t i) {
 }
 
 /* A copy of a text that lasts as long as the session; NULL: no memory. */
-PROF__FN const char *prof__raw_keep(prof_raw *r, const char *text, size_t size) {
+PROF__ALONE(const char *) prof__raw_keep(prof_raw *r, const char *text, size_t size) {
     char *p = r->text;
     if ((size_t)(r->text_end - p) <= size) return NULL;
     memcpy(p, text, size);
@@ -22450,7 +22454,7 @@ PROF__FN const char *prof__raw_keep(prof_raw *r, const char *text, size_t size) 
 }
 
 /* Zeroed memory that lasts as long as the session; NULL: none. */
-PROF__FN void *prof__raw_take(prof_raw *r, size_t size) {
+PROF__ALONE(void *) prof__raw_take(prof_raw *r, size_t size) {
     char *p = (char *)(((uintptr_t)r->text + 7u) & ~(uintptr_t)7u);
     if (p > r->text_end || (size_t)(r->text_end - p) <= size) return NULL;
     r->text = p + size;
@@ -24523,13 +24527,13 @@ PROF_API PROF__QUIET prof_result prof_remove_observer(const void *user) {
 
 /* ---- libraries that a tool names in the environment ---- */
 
-PROF__FN char *prof__append(char *p, const char *end, const char *text) {
+PROF__ALONE(char *) prof__append(char *p, const char *end, const char *text) {
     while (*text && p < end) *p++ = *text++;
     return p;
 }
 
 /* Sets what prof_strerror says of PROF_ERROR_UNSUPPORTED from now on. */
-PROF__FN void prof__unsupported(const char *who, const char *a, const char *b, const char *c) {
+PROF__ALONE(void) prof__unsupported(const char *who, const char *a, const char *b, const char *c) {
     static char text[160];
     prof__unsupported_text = text;
     (void)prof_format_text(text, sizeof text, "%s: %s%s%s", who, a, b, c);
@@ -25127,7 +25131,7 @@ PROF__FN uint32_t prof__wants_of(const prof_desc *d) {
     return wants;
 }
 
-PROF__FN bool prof__has_schedule(const prof_desc *d) {
+PROF__ALONE(bool) prof__has_schedule(const prof_desc *d) {
     const prof_schedule *c = &d->schedule;
     return d->schedule_fn || (c->skip_first | c->wait | c->warmup | c->active | c->repeat |
                               c->skip_first_wait) != 0;
@@ -26191,7 +26195,7 @@ PROF__FN bool prof__env_open(void) {
 }
 
 #if !defined(_WIN32)
-PROF__FN bool prof__env_same(int handle) {
+PROF__ALONE(bool) prof__env_same(int handle) {
     struct stat st;
     return fstat(handle, &st) == 0 && (uint64_t)st.st_dev == prof__env.device &&
            (uint64_t)st.st_ino == prof__env.inode;
@@ -26333,7 +26337,7 @@ PROF__FN prof_result prof__env_save(void) {
 
 #if defined(_WIN32)
 PROF__FN void prof__keeper_start(void) {}
-PROF__FN void prof__keeper_end(void) {}
+PROF__ALONE(void) prof__keeper_end(void) {}
 #else
 /* A thread, the host, starts a process that shares all memory, the keeper, and waits for its end.
    Where there is no keeper, or no longer, the host does its work. */
@@ -26364,7 +26368,7 @@ PROF__FN void prof__keeper_sleep(int ms) {
 #if PROF__KEEPER
 /* Is the program gone? It is when the host is. Its other threads were stopped before, or will be
    within an interrupt's time. */
-PROF__FN bool prof__keeper_alone(void) {
+PROF__ALONE(bool) prof__keeper_alone(void) {
     struct prof__keeper *k = &prof__keeper;
     if (!k->apart || k->alone) return k->alone != 0;
     if (syscall(SYS_tgkill, (long)prof__process, k->host, 0L) == 0 || errno != ESRCH) return false;
@@ -26381,7 +26385,7 @@ PROF__FN void prof__keeper_waits(void) {
     if (prof__keeper_alone()) prof__keeper_free_locks();
 }
 #else
-PROF__FN bool prof__keeper_alone(void) { return false; }
+PROF__ALONE(bool) prof__keeper_alone(void) { return false; }
 #endif
 
 /* Does what prof_stop_env would have done, when the program is gone. */
@@ -26477,7 +26481,7 @@ PROF__FN void prof__keeper_start(void) {
     while (k->runs && !PROF__ACQUIRE(k->ready)) prof__yield();   /* the program may end at once */
 }
 
-PROF__FN void prof__keeper_end(void) {
+PROF__ALONE(void) prof__keeper_end(void) {
     struct prof__keeper *k = &prof__keeper;
     if (!k->runs) return;
     PROF__RELEASE(k->end, 1u);
