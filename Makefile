@@ -231,10 +231,11 @@ build/cuda_acceptance: tools/dev/cuda_acceptance.cu prof.h prof_cuda.h Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(NVCC) -O2 -std=c++17 -I. $< -o $@
 
-build/bench: tools/dev/bench.c prof.h Makefile | setup-build
+BENCH_WORK = tools/dev/bench_work.c
+build/bench: tools/dev/bench.c $(BENCH_WORK) $(BENCH_WORK:.c=.h) prof.h Makefile | setup-build
 	$(call say,compiling $< and prof.h)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -I. $< -o $@ $(LIBS)
+	$(Q)$(CC) $(CFLAGS) -I. $< $(BENCH_WORK) -o $@ $(LIBS)
 
 FAKE_CUPTI = tests/cuda/fake_cupti.c
 build/bench_cuda: tools/dev/bench_cuda.c $(FAKE_CUPTI) $(FAKE_CUPTI:.c=.h) prof.h prof_cuda.h Makefile | setup-build

@@ -1982,7 +1982,7 @@ PROF_API void prof_join_close(prof_join *join);      /* gives its memory back */
    The hot path: the begin and end of a zone, compiled into the program.
    - It neither allocates nor locks. What it cannot do it leaves to @RECORD or @TARGET, by a limit
      or an epoch that no zone can meet.
-   - Each instruction counts: make bench has zone.ratio, make size zone_instructions. */
+   - Each instruction counts: make bench has zone.instructions, make size zone_instructions. */
 
 #ifdef __cplusplus
 #  define PROF__CAST(type, x) static_cast<type>(x)
@@ -2241,13 +2241,13 @@ typedef struct prof__frame { uint32_t start, site, depth, epoch; } prof__frame; 
 
 /* The part of a thread's state that inline code touches. It goes to the slow path when a frame's
    epoch is not the clock's upper half (a new epoch, too deep, another clock, the arena is full)
-   or when the cursor is not below limit. */
+   or when the cursor is not in the span that ends with last. */
 typedef struct prof__hot {
     prof__frame *top;                    /* one past the innermost open zone */
     prof__frame *bottom;                 /* top when none is open; below: older generations */
     prof__record *cursor;                /* published: everything below is written */
-    prof__record *limit;                 /* NULL: always slow */
-    uintptr_t span;                      /* bytes of this chunk below limit */
+    uintptr_t last;                      /* its last byte that may be written; 0: always slow */
+    uintptr_t span;                      /* bytes of this chunk up to last */
 } prof__hot;
 
 /* A thread's way to its state. skipped: begins dropped while it had none, in the generation
@@ -2330,26 +2330,15 @@ PROF__INLINE prof__frame *prof__frame_open(prof__hot *t, uint32_t site) {
 PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
     uint32_t on = PROF__LOAD(prof__on), site;
     prof__frame *opened;
-    if (PROF__PROBABLY(!on, 0.1)) return PROF__NULL;   /* kept in line: off costs nothing either */
-    if (PROF__UNLIKELY(on != prof__tls.generation)) return prof__begin(mark, token);
+    if (PROF__PROBABLY(on != prof__tls.generation, 0.1)) {   /* no thread's generation is 0 */
+        if (PROF__LIKELY(!on)) return PROF__NULL;
+        return prof__begin(mark, token);
+    }
     site = PROF__LOAD(mark->id);
     if (PROF__UNLIKELY(!site)) return prof__begin(mark, token);
     opened = prof__frame_open(prof__tls.hot, site);
     return PROF__LIKELY(opened != PROF__NULL) ? opened : prof__begin(mark, token);
 }
-
-/* One jump for both. The second one reads a frame that is another thread's where the first one
-   holds, and means nothing then: ThreadSanitizer is not shown it. */
-#if defined(__has_feature)
-#  if __has_feature(thread_sanitizer)
-#    define PROF__EITHER(a, b) ((a) || (b))
-#  endif
-#elif defined(__SANITIZE_THREAD__)
-#  define PROF__EITHER(a, b) ((a) || (b))
-#endif
-#ifndef PROF__EITHER
-#  define PROF__EITHER(a, b) (((a) | (b)) != 0)
-#endif
 
 PROF__INLINE void prof__end_inline(prof__frame *token) {
     uint32_t lo, hi;
@@ -2361,8 +2350,8 @@ PROF__INLINE void prof__end_inline(prof__frame *token) {
     t = prof__tls.hot;
     c = t->cursor;
     f = token - 1;
-    if (PROF__UNLIKELY(PROF__EITHER(PROF__BITS(t->top) ^ PROF__BITS(token), hi ^ f->epoch)) ||
-        PROF__UNLIKELY(PROF__BITS(PROF__LOAD(t->limit)) - PROF__BITS(c) - 1 >= t->span)) {
+    if (PROF__UNLIKELY(t->top != token) || PROF__UNLIKELY(hi != f->epoch) ||
+        PROF__UNLIKELY(PROF__LOAD(t->last) - PROF__BITS(c) >= t->span)) {
         prof__end(token);                /* no room; or c is of another chunk: prof__cursor_check */
         return;
     }
@@ -2378,7 +2367,7 @@ PROF__INLINE void prof__end_top_inline(void) {
     if (!on) return;
     if (PROF__LIKELY(on == prof__tls.generation)) {
         prof__frame *top = PROF__LOAD(prof__tls.hot->top);
-        if (PROF__LIKELY(top != prof__tls.hot->bottom && PROF__LOAD(prof__tls.hot->limit))) {
+        if (PROF__LIKELY(top != prof__tls.hot->bottom && PROF__LOAD(prof__tls.hot->last))) {
             prof__end_inline(top);
             return;
         }
@@ -4846,7 +4835,10 @@ PROF__FN uint32_t prof__site_dense(uint32_t number) {
 #  define prof__hash_place(h, place) (h)
 #  define prof__group_place(by, e) NULL
 #else
-typedef struct prof__name { prof_site site; uint32_t hash; } prof__name;   /* its text follows it */
+typedef struct prof__name {              /* its text follows it */
+    prof_site site;
+    uint32_t hash, number;               /* number: its place in the list, from 1 up */
+} prof__name;
 
 #define PROF__OWN_SITES 3                /* the library's own: see prof__sums_sites */
 static prof_site prof__sites[PROF_MAX_SITES + PROF__OWN_SITES + 1];
@@ -5102,8 +5094,9 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     n->site.file = n->site.function = "";
     n->site.line = 0;
     n->hash = hash;
+    n->number = prof__names.count + 1;
     PROF__STORE(prof__names.list[prof__names.count], n);
-    PROF__RELEASE(prof__names.count, prof__names.count + 1);
+    PROF__RELEASE(prof__names.count, n->number);
     PROF__RELEASE(*place, prof__names.count);   /* last: who finds it there may use it */
     return prof__names.count;
 }
@@ -5509,6 +5502,7 @@ typedef struct prof__origin {
 /* Zones deeper than max_depth, which find no frame in the state: so many in a block. A state keeps
    its blocks. */
 enum { PROF__DEEPS = 32 };
+enum { PROF__HINTS = 64, PROF__HINTED = 64 };   /* HINTED: bytes of a name for which there is one */
 typedef struct prof__deep {
     prof__frame frame;                   /* first; a token of the zone is the address behind it */
     uint64_t within;                     /* ticks of what ended within it */
@@ -5586,6 +5580,7 @@ typedef struct prof__state {
     uint32_t ring_count, ring_next, ring_flushed;   /* how many; to take next; not yet flushed */
     prof__row *row;
     uint32_t number;                     /* of that row: it is this thread's while it has it */
+    const prof__name *hints[PROF__HINTS + 1];   /* names that it looked up, by where they stood */
     prof__counts counts;
     struct prof__state *next;            /* in the list of free or of owned states */
     struct prof__state *used;            /* in the list of those that the arena's readers see */
@@ -6629,9 +6624,9 @@ PROF__FN void prof__set_limits(prof__state *t) {
     for (prof__frame *f = t->hot.top; f < t->deepest; f++)
         PROF__STORE(f->epoch, slow || f >= t->crowd ? PROF__NEVER : t->epoch);
     t->hot.span = (uintptr_t)limit - (uintptr_t)t->begin;
-    PROF__STORE(t->hot.limit, slow ? NULL : limit);
-    PROF__FENCE(); /* prof_stop: on = 0, then limit = NULL; here the other way round */
-    if (PROF__LOAD(prof__on) != t->generation) PROF__STORE(t->hot.limit, NULL);
+    PROF__STORE(t->hot.last, slow ? 0 : (uintptr_t)limit - 1);
+    PROF__FENCE(); /* prof_stop: on = 0, then last = 0; here the other way round */
+    if (PROF__LOAD(prof__on) != t->generation) PROF__STORE(t->hot.last, 0u);
 }
 
 /* Read after the generation: a signal handler may give the thread its state in between. */
@@ -6643,12 +6638,12 @@ PROF__FN prof__state *prof__slot_state(prof__slot *slot) {
 }
 
 /* Enters the slow path, which no signal handler may: it could not know what is half done. While
-   limit is NULL the ends in handlers come here too; what they begin is dropped, and counted. */
+   last is 0 the ends in handlers come here too; what they begin is dropped, and counted. */
 PROF__FN bool prof__enter(prof__slot *slot) {
     if (slot->busy) return false;
     slot->busy = 1;
     PROF__SIGNAL_FENCE();
-    if (slot->generation == PROF__LOAD(prof__on)) PROF__STORE(slot->hot->limit, NULL);
+    if (slot->generation == PROF__LOAD(prof__on)) PROF__STORE(slot->hot->last, 0u);
     PROF__SIGNAL_FENCE();
     return true;
 }
@@ -7740,6 +7735,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     c = prof__state_place(t, &ok);
     if (!ok) return false;
     prof__counts_clear(&t->counts);
+    memset(t->hints, 0, sizeof t->hints);
     t->parked = false;
     t->spare = NULL;
     t->epoch = 0;
@@ -7761,7 +7757,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->narrow = false;
     t->observed = prof__recorder.observer_count != 0;
     PROF__STORE(t->closed, false);
-    PROF__STORE(t->hot.limit, NULL);
+    PROF__STORE(t->hot.last, 0u);
     if (!prof__row_open(t, id)) {
         if (c) prof__chunk_give(t, c->begin, c->limit);
         return false;
@@ -8104,7 +8100,7 @@ PROF__FN void prof__skip_in(prof__slot *slot, uint32_t on, bool token) {
         return;
     }
     slot->busy++;
-    if (slot->generation == PROF__LOAD(prof__on)) PROF__STORE(slot->hot->limit, NULL);
+    if (slot->generation == PROF__LOAD(prof__on)) PROF__STORE(slot->hot->last, 0u);
 }
 
 /* Begins a zone of site (shifted by 8, or why there is none), which the hot path could not. */
@@ -8122,6 +8118,49 @@ PROF__FN prof__frame *prof__begin_site(uint32_t site, bool token, prof__entry_fr
     return opened;
 }
 
+/* Where the thread keeps a name that stands at this address: there, or one place further. */
+PROF__INLINE const prof__name **prof__hint_of(prof__state *t, const char *name) {
+    return t->hints + (uint32_t)((uintptr_t)name * 0x9e3779b1u) / (UINT32_MAX / PROF__HINTS + 1);
+}
+
+/* Does a name's text, of which PROF__HINTED bytes may be read, equal name? It may be another
+   session's bytes by now: ThreadSanitizer is not shown it. */
+PROF__FN PROF__RACES bool prof__hint_fits(const char *text, const char *name) {
+#if PROF__TSAN
+    size_t i = 0;
+    while (i < PROF__HINTED - 1 && name[i] && text[i] == name[i]) i++;
+    return text[i] == name[i] && !name[i];
+#else
+    return strncmp(text, name, PROF__HINTED) == 0;
+#endif
+}
+
+/* The number of a name that this thread looked up before; 0: look it up. A hint is no more than
+   that: the text that stands there is compared. It needs no prof__look: where the session is over
+   meanwhile, the number goes into a frame that nobody reads. */
+PROF__FN PROF__RACES uint32_t prof__name_hinted(prof__state *t, const char *name) {
+    const prof__name **place = prof__hint_of(t, name);
+    for (int way = 0; way < 2; way++) {
+        const prof__name *n = PROF__LOAD(place[way]);
+        if (!n) return 0;
+        if (prof__hint_fits((const char *)(n + 1), name)) return n->number;
+    }
+    return 0;
+}
+
+/* Keeps a name for that. The one that was there moves on a place, so that there are two for each
+   address. A signal handler may come between, as each place holds some name of this session. */
+PROF__FN void prof__name_hint(prof__state *t, const char *name, uint32_t number) {
+    const prof__name **place = prof__hint_of(t, name), *n;
+    if (!prof__look(t)) return;
+    n = PROF__LOAD(prof__names.list)[number - 1];
+    if ((uintptr_t)PROF__LOAD(prof__arena.end) - (uintptr_t)(n + 1) >= PROF__HINTED) {
+        PROF__STORE(place[1], PROF__LOAD(place[0]));
+        PROF__STORE(place[0], n);
+    }
+    prof__looked(t);
+}
+
 /* The number of a name that the session knows; 0: not yet. */
 PROF__FN uint32_t prof__name_find(prof__state *t, const char *name, size_t length, uint32_t hash) {
     uint32_t number = 0;
@@ -8137,6 +8176,7 @@ PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
     size_t length;
     uint32_t hash, number, why;
     if (!name) name = "(null)";
+    if ((number = prof__name_hinted(t, name)) != 0) return (PROF__PUSHED + number - 1) << 8;
     hash = prof__hash(name, &length);
     number = prof__name_find(t, name, length, hash);
     if (!number && (why = prof__name_refused(length)) != PROF__NOS) return why;
@@ -8147,7 +8187,9 @@ PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
         why = prof__no_site;
         prof__unlock();
     }
-    return number ? (PROF__PUSHED + number - 1) << 8 : why;
+    if (!number) return why;
+    if (length < PROF__HINTED) prof__name_hint(t, name, number);
+    return (PROF__PUSHED + number - 1) << 8;
 }
 
 /* The mark's site, shifted by 8, registered if need be; or why there is none. */
@@ -8165,8 +8207,10 @@ PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
    is not skipped, even if it has begun by now: no drop stands for its end. */
 PROF__FN prof__state *prof__state_to_begin(bool token) {
     prof__slot *slot = prof__slot_get();
-    uint32_t refused;
-    prof__state *t = prof__state_or(slot, &refused);
+    uint32_t refused, on = PROF__LOAD(prof__on);
+    prof__state *t;
+    if (PROF__LIKELY(on && slot->generation == on)) return prof__slot_state(slot);
+    t = prof__state_or(slot, &refused);
     if (refused) prof__skip_in(slot, refused, token);
     return t;
 }
@@ -9993,14 +10037,13 @@ PROF__INLINE bool prof__long_open(prof__long *l, uint32_t slots, uint32_t wants)
     uint32_t on = PROF__LOAD(prof__on);
     l->slot = prof__slot_get();
     if (PROF__LIKELY(l->slot->generation == on && !l->slot->busy)) {
-        uintptr_t limit;
+        uintptr_t room;
         l->t = prof__slot_state(l->slot);
         l->begin = l->at = PROF__LOAD(l->t->hot.cursor);
         PROF__SIGNAL_FENCE();            /* a cursor of before a new chunk is outside it */
-        limit = (uintptr_t)PROF__LOAD(l->t->hot.limit);
+        room = PROF__LOAD(l->t->hot.last) - (uintptr_t)l->begin;
         l->entered = false;
-        if (PROF__LIKELY((uintptr_t)(l->begin + slots) <= limit &&
-                         limit - (uintptr_t)l->begin <= l->t->hot.span &&
+        if (PROF__LIKELY(room < l->t->hot.span && room >= slots * sizeof *l->begin - 1 &&
                          !(wants & ~l->t->wants))) return true;
     }
     return prof__long_slow(l, slots, wants);
@@ -25661,7 +25704,7 @@ PROF__FN void prof__looks_end(const struct prof_trace *s, const prof__state *own
     }
 }
 
-/* on = 0 ends begins, limit = NULL sends ends to prof__end, which lets them go. Under the lock. */
+/* on = 0 ends begins, last = 0 sends ends to prof__end, which lets them go. Under the lock. */
 PROF__FN void prof__recording_close(struct prof_trace *s) {
     prof__slot *slot = prof__slot_get();
     prof__hot *hot = slot->hot;
@@ -25669,7 +25712,7 @@ PROF__FN void prof__recording_close(struct prof_trace *s) {
     if (!PROF__LOAD(prof__on)) return;
     PROF__STORE(prof__on, 0u);
     for (prof__state *t = prof__recorder.owned; t; t = t->next)
-        if (t->generation == s->generation) PROF__STORE(t->hot.limit, NULL);
+        if (t->generation == s->generation) PROF__STORE(t->hot.last, 0u);
     PROF__FENCE();
     s->stop_tick = prof__now_ticks(s->clock, &s->platform);
     prof__looks_end(s, own);

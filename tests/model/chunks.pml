@@ -62,7 +62,7 @@ bool locked;
 bool on = true;
 byte first = NONE;                       /* the row's */
 byte chunk = NONE;                       /* that the thread writes; known under the lock */
-byte cursor, limit;                      /* hot.cursor, hot.limit; 0: always slow */
+byte cursor, limit;                      /* hot.cursor, hot.last; 0: always slow */
 byte ring_next;
 byte published, dropped;                 /* zones, for the checks alone */
 bool finished;

@@ -12,14 +12,18 @@
 #define _GNU_SOURCE
 #define PROF_IMPLEMENTATION
 #include "prof.h"
+#include "bench_work.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,6 +35,8 @@ enum {
     WORK_ROUNDS = 51, WORK_ZONES = 200000, WORK_NS = 100,
     OFF_ZONES = 2000000,
     PUSH_ROUNDS = 25, PUSH_NAMES = 16,
+    STEPPED = 128,
+    PUSH_WORK_ROUNDS = 101, PUSH_WORK_ZONES = 50000,   /* their records stay in the cache */
     DETAILS = 200000, DETAIL_ROUNDS = 25,
     READY_ROUNDS = 9, READY_ZONES = 100000, STEPS = 20,
     THREAD_ROUNDS = 25, MAX_THREADS = 256,
@@ -416,6 +422,81 @@ static void figure_push(void)
     comparison c = compare(base, tested, ZONES, PUSH_ROUNDS);
     report("push.ns", c.tested, AT_MOST, 4 * floor_ns, "prof_push and prof_pop, 16 names");
     report("push.ratio", c.ratio, AT_MOST, 4, "push.ns / floor");
+}
+
+/* The same where the clock costs nothing: two calls and a name beside a zone. */
+static void figure_push_work(void)
+{
+    side base = { work_open, work_zones, work_close };
+    side tested = { work_open, work_pushes, work_close };
+    comparison c = compare(base, tested, PUSH_WORK_ZONES, PUSH_WORK_ROUNDS);
+    report("push.work_ratio", c.ratio, AT_MOST, 4, "prof_push, prof_pop / a zone, without clock");
+}
+
+/* ---- Instructions: a child runs loops, and is stepped through them ---- */
+
+static loop_fn *const stepped[] = { empty_loop, zones, pushes };
+enum { LOOPS = sizeof stepped / sizeof *stepped };
+
+/* Stops before and after each loop, which runs once, and twice as long. */
+static void be_stepped(void)
+{
+    ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    start_default();
+    zones(1);
+    pushes(PUSH_NAMES);
+    for (int i = 0; i < 2 * LOOPS; i++) {
+        loop_fn *volatile call = stepped[i / 2];
+        raise(SIGSTOP);
+        call(i % 2 ? 2 * STEPPED : STEPPED);
+    }
+    raise(SIGSTOP);
+    _exit(0);
+}
+
+/* The instructions up to its next stop; 0: it cannot be stepped. */
+static size_t steps_to_stop(pid_t child)
+{
+    size_t steps = 0;
+    int status;
+    do {
+        if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) || waitpid(child, &status, 0) < 0)
+            return 0;
+        steps++;
+    } while (WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+    return WIFSTOPPED(status) ? steps : 0;
+}
+
+/* Instructions of one round of each loop. False: this system lets no process be stepped. */
+static bool count_instructions(double per_round[LOOPS])
+{
+    int status;
+    pid_t child = fork();
+    if (!child)
+        be_stepped();
+    bool ok = child > 0 && waitpid(child, &status, 0) == child && WIFSTOPPED(status);
+    for (int i = 0; i < LOOPS && ok; i++) {
+        size_t once = steps_to_stop(child), twice = steps_to_stop(child);
+        per_round[i] = ((double)twice - (double)once) / STEPPED;
+        ok = once && twice;
+    }
+    if (child > 0) {
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+    }
+    return ok;
+}
+
+static void figure_instructions(void)
+{
+    double counts[LOOPS];
+    if (!count_instructions(counts)) {
+        printf("zone.instructions: not counted, as ptrace is not to be had here\n");
+        return;
+    }
+    report("zone.instructions", counts[1] - counts[0], AT_MOST, 38,
+           "of PROF_SCOPE around nothing; its loop takes some more");
+    report("push.instructions", counts[2] - counts[0], NO_LIMIT, 0, "of prof_push and prof_pop");
 }
 
 /* ---- Threads ---- */
@@ -1068,6 +1149,8 @@ int main(int argc, char **argv)
     figure_aggregate();
     figure_stream();
     figure_push();
+    figure_push_work();
+    figure_instructions();
     arena = touched(ARENA_SIZE);
     figure_summed();
     figure_details();
