@@ -12217,10 +12217,17 @@ PROF__FN int64_t prof__knots_ns(prof__scale *k, const prof__knot *knots, uint32_
     return tick < k->tick ? (int64_t)k->ns : (int64_t)prof__scale_ns(k, tick - k->tick);
 }
 
-PROF__FN int64_t prof__to_ns(prof__scale *k, uint64_t tick) {
+PROF__FN int64_t prof__clock_ns(prof__scale *k, uint64_t tick) {
     const struct prof_trace *s = &prof__trace;
     if (s->clock == PROF_CLOCK_CPU) return prof__knots_ns(k, s->knots.list, s->knots.count, tick);
     return prof__ticks_ns(tick);
+}
+
+/* Most ticks lie between the same two knots as the one before. */
+PROF__EAGER int64_t prof__to_ns(prof__scale *k, uint64_t tick) {
+    if (PROF__LIKELY(tick >= k->tick && tick <= k->last_tick))
+        return (int64_t)prof__scale_ns(k, tick - k->tick);
+    return prof__clock_ns(k, tick);
 }
 
 /* ---- what is recorded beside zones: it stands before the record of its zone, and waits here ----
@@ -12893,7 +12900,7 @@ typedef struct prof__tree {
     uint32_t count, offset, thread;      /* zones so far; index of events[0] in the trace */
     size_t room;                         /* events from events[0] on; none once they ran out */
     uint32_t pending;                    /* zones open at lesser depths have descendants */
-    bool touching;                       /* a zone began when the one before it ended */
+    bool touching;                       /* events may not be in order: see prof__tree_touches */
     bool instants;                       /* a zone took no time; hosted */
     int64_t root_end_ns;
     prof__branch levels[PROF__LEVELS + 1];
@@ -12906,6 +12913,12 @@ PROF__FN void prof__tree_begin(prof__tree *t, uint32_t depth) {
         l->first = t->count;
         l->child = l->last = PROF_NONE;
     }
+}
+
+/* May a zone belong before what closed before it, where the zone before it ended at ended_ns? If it
+   begins at that time, only before zones that took no time. */
+PROF__INLINE bool prof__tree_touches(const prof__tree *t, int64_t start_ns, int64_t ended_ns) {
+    return start_ns < ended_ns || (start_ns == ended_ns && (PROF__BARE || t->instants));
 }
 
 PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
@@ -12939,7 +12952,7 @@ PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
     t->pending = depth;
     if (!depth) {
         e->parent = PROF_NONE;
-        if (e->start_ns <= t->root_end_ns) t->touching = true;
+        if (prof__tree_touches(t, e->start_ns, t->root_end_ns)) t->touching = true;
         t->root_end_ns = e->end_ns;
         return;
     }
@@ -12950,7 +12963,7 @@ PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
     } else {
         prof_event *before = t->events + up->last;
         before->next_sibling = at + t->offset;
-        if (e->start_ns <= before->end_ns) t->touching = true;
+        if (prof__tree_touches(t, e->start_ns, before->end_ns)) t->touching = true;
     }
     up->last = at;
 }
