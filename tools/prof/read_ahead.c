@@ -20,7 +20,7 @@ struct read_ahead {
     pthread_cond_t changed;
     uint64_t read, taken, freed; /* blocks that are ready, were taken, were given back */
     bool ended;                 /* the last block is ready */
-    bool stopped;               /* the caller needs no more */
+    bool ending, stopped;       /* the caller wants no more than what was read; nor that */
 };
 
 static bool in_use;             /* one thread: the processor has others' work, too */
@@ -29,6 +29,13 @@ static bool in_use;             /* one thread: the processor has others' work, t
    each block. */
 static bool much_is_free(const read_ahead *a) { return a->read - a->freed <= BLOCKS - BATCH; }
 static bool much_is_ready(const read_ahead *a) { return a->read - a->taken >= BATCH || a->ended; }
+
+static bool is_ending(read_ahead *a) {
+    pthread_mutex_lock(&a->mutex);
+    bool ending = a->ending;
+    pthread_mutex_unlock(&a->mutex);
+    return ending;
+}
 
 /* A free block to fill; NULL: none is wanted. */
 static ahead_block *free_block(read_ahead *a) {
@@ -74,7 +81,7 @@ static void *run(void *user) {
         fill(a, b);
         a->scan(a->user, b);
         /* an element that takes half of a block is not scanned again and again */
-        b->last |= b->used - b->scanned > AHEAD_BYTES / 2;
+        b->last |= b->used - b->scanned > AHEAD_BYTES / 2 || is_ending(a);
         bool last = b->last;
         make_ready(a, last);
         const ahead_block *before = b;
@@ -121,6 +128,12 @@ ahead_block *ahead_take(read_ahead *a) {
     ahead_block *block = &a->blocks[a->taken++ % BLOCKS];
     pthread_mutex_unlock(&a->mutex);
     return block;
+}
+
+void ahead_end(read_ahead *a) {
+    pthread_mutex_lock(&a->mutex);
+    a->ending = true;
+    pthread_mutex_unlock(&a->mutex);
 }
 
 void ahead_stop(read_ahead *a) {

@@ -58,6 +58,7 @@ typedef void ahead_scan(void *user, ahead_block *block);
 read_ahead *ahead_start(unpacker *file, trace_text begin, uint64_t base, ahead_scan *scan,
                         void *user);
 ahead_block *ahead_take(read_ahead *ahead);      /* the next; the one before is the thread's */
+void ahead_end(read_ahead *ahead);               /* the block that is being read is the last one */
 void ahead_stop(read_ahead *ahead);              /* its blocks are gone */
 
 #endif

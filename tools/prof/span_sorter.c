@@ -31,6 +31,7 @@ struct span_sorter {
     uint64_t written;            /* records */
     piece **heap;                /* the piece with the least record first */
     size_t pieces, heap_size, capacity;
+    size_t second;               /* the lesser of those behind the first; 0: not known */
 };
 
 static bool span_before(const void *one, const void *other) {
@@ -54,10 +55,14 @@ static bool number_before(uint32_t a, uint32_t b, const void *context) {
 typedef struct lane { uint32_t thread, count, next; } lane;
 enum { LANES = 64 };
 
-/* In the order of threads; NULL: there are too many. */
-static lane *lane_of(lane *lanes, uint32_t *count, uint32_t thread) {
-    uint32_t at = 0;
+/* In the order of threads; *last: where the one before was, mostly it is that again. NULL: there
+   are too many. */
+static lane *lane_of(lane *lanes, uint32_t *count, uint32_t *last, uint32_t thread) {
+    uint32_t at = *last;
+    if (at < *count && lanes[at].thread == thread) return &lanes[at];
+    at = 0;
     while (at < *count && lanes[at].thread < thread) at++;
+    *last = at;
     if (at < *count && lanes[at].thread == thread) return &lanes[at];
     if (*count == LANES) return NULL;
     memmove(&lanes[at + 1], &lanes[at], (*count - at) * sizeof *lanes);
@@ -75,15 +80,15 @@ static uint32_t thread_at(const span_sorter *s, size_t number) {
 /* Threads take turns in a file, each mostly in the order of time: apart there is little to sort. */
 static bool sort_lanes(span_sorter *s) {
     lane lanes[LANES];
-    uint32_t count = 0, end = 0;
+    uint32_t count = 0, last = 0, end = 0;
     for (size_t i = 0; i < s->count; i++) {
-        lane *one = lane_of(lanes, &count, thread_at(s, i));
+        lane *one = lane_of(lanes, &count, &last, thread_at(s, i));
         if (!one) return false;
         one->count++;
     }
     for (uint32_t i = 0; i < count; end += lanes[i++].count) lanes[i].next = end;
     for (uint32_t i = 0; i < s->count; i++)
-        s->order[lane_of(lanes, &count, thread_at(s, i))->next++] = i;
+        s->order[lane_of(lanes, &count, &last, thread_at(s, i))->next++] = i;
     for (uint32_t i = 0; i < count; i++)
         sort_numbers(s->order + (lanes[i].next - lanes[i].count), lanes[i].count, number_before,
                      s);
@@ -127,9 +132,11 @@ static bool fill(span_sorter *s, piece *p) {
     return true;
 }
 
+static const void *least_of(const piece *p, size_t size) { return p->block + p->at * size; }
+
 /* Of equals the one that came first, in the file. */
 static bool piece_before(const span_sorter *s, const piece *a, const piece *b) {
-    const char *x = a->block + a->at * s->size, *y = b->block + b->at * s->size;
+    const void *x = least_of(a, s->size), *y = least_of(b, s->size);
     return s->before(x, y) || (!s->before(y, x) && a->end < b->end);
 }
 
@@ -142,6 +149,15 @@ static void sift_down(span_sorter *s, size_t at) {
         s->heap[at] = s->heap[child];
         s->heap[child] = swap;
     }
+}
+
+/* Is the first piece the one with the least record still? Mostly it is: runs of a piece come one
+   behind another. */
+static bool first_stays(span_sorter *s) {
+    if (s->heap_size < 2) return true;
+    if (!s->second)
+        s->second = s->heap_size > 2 && piece_before(s, s->heap[2], s->heap[1]) ? 2 : 1;
+    return s->before(least_of(s->heap[0], s->size), least_of(s->heap[s->second], s->size));
 }
 
 span_sorter *sorter_of(size_t size, record_before *before) {
@@ -185,7 +201,7 @@ void sorter_finish(span_sorter *s) {
 }
 
 void sorter_rewind(span_sorter *s) {
-    s->next = 0;
+    s->next = s->second = 0;
     s->heap_size = s->pieces;
     for (size_t i = 0; i < s->pieces; i++) {
         s->heap[i]->next = s->heap[i]->begin;
@@ -206,8 +222,11 @@ bool sorter_next(span_sorter *s, void *next) {
     if (least->at == least->count && !fill(s, least)) {
         s->heap[0] = s->heap[--s->heap_size];
         s->heap[s->heap_size] = least;
+        s->second = 0;
     }
+    if (first_stays(s)) return true;
     sift_down(s, 0);
+    s->second = 0;
     return true;
 }
 

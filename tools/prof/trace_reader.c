@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #ifdef __SSE2__
 #  include <emmintrin.h>
@@ -48,6 +49,12 @@ typedef struct known_key {
     uint32_t size, key_size;     /* of the text; 0: none */
     uint64_t bit;
 } known_key;
+
+/* How long one way of reading takes a byte: see next_way. */
+typedef struct pace {
+    uint64_t begin, until;       /* offsets of what is read in that way now */
+    double begin_s, cost[2];     /* seconds a byte: alone, ahead; 0: not known */
+} pace;
 
 /* Of a few hundred bytes: json_next makes one for each item. */
 struct trace_source {
@@ -97,6 +104,8 @@ struct trace_source {
     ahead_block *block;          /* its, with the buffer's events */
     size_t taken, args_taken;    /* of the block */
     uint64_t ahead_again;        /* offset from which on reading ahead may be worth it */
+    pace pace;
+    bool leaving;                /* the blocks that are still to come are the last ones */
 };
 
 typedef struct trace_source source;
@@ -1489,12 +1498,45 @@ static void stop_ahead(source *s) {
     s->buffer = s->read;
 }
 
+/* Two threads are faster than one where their processors share a cache. Where they do not, handing
+   events over may take longer than scanning them. So both ways are timed, again and again, and the
+   faster one goes on. */
+enum { TRIAL = 32 * AHEAD_BYTES, STRETCH = 32 * TRIAL };
+
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void begin_pace(pace *w, uint64_t at, uint64_t bytes) {
+    w->begin = at;
+    w->until = at + bytes;
+    w->begin_s = seconds();
+}
+
+/* Up to `at` the file was read in one way: is the next stretch to be read ahead? */
+static bool next_way(pace *w, bool ahead, uint64_t at) {
+    if (at <= w->begin) return ahead;
+    w->cost[ahead] = (seconds() - w->begin_s) / (double)(at - w->begin);
+    if (w->until - w->begin > TRIAL) w->cost[!ahead] = 0;        /* it may have changed */
+    bool trial = w->cost[!ahead] <= 0, change = trial || w->cost[!ahead] < w->cost[ahead];
+    begin_pace(w, at, trial ? TRIAL : STRETCH);
+    return ahead != change;
+}
+
 /* Is the rest of the array to be read ahead? */
 static bool start_ahead(source *s) {
     size_t left = s->used - s->at;
     bool may = s->where == IN_EVENTS && s->any_here && left <= AHEAD_BYTES / 2 &&
                s->base >= s->ahead_again && !unpack_makes(s->file);
     if (!may) return false;
+    if (s->pace.until && !next_way(&s->pace, false, s->base + s->at)) {
+        s->ahead_again = s->pace.until;
+        return false;
+    }
+    if (!s->pace.until) begin_pace(&s->pace, s->base + s->at, TRIAL);
+    s->leaving = false;
     s->ahead_again = s->base + s->at;
     s->scanner = allocate(sizeof *s->scanner);
     s->ahead = ahead_start(s->file, (trace_text){s->buffer + s->at, left}, s->base + s->at,
@@ -1517,6 +1559,8 @@ static void take_block(trace_reader *r) {
         memcpy(s->read, b->text + b->scanned, s->used);
         memset(s->read + s->used, 0, PADDING);
         if (s->base < s->ahead_again + SOON) s->ahead_again = s->base + LATER;
+        if (s->leaving) begin_pace(&s->pace, s->base, s->pace.until - s->pace.begin);
+        if (s->leaving) s->ahead_again = s->pace.until;
         stop_ahead(s);
     } else {
         b = s->block = ahead_take(s->ahead);
@@ -1524,6 +1568,9 @@ static void take_block(trace_reader *r) {
         s->buffer = b->text;
         s->base = b->base;
         s->used = b->used;
+        bool through = !s->leaving && s->base >= s->pace.until;
+        s->leaving |= through && !next_way(&s->pace, true, s->base);
+        if (through && s->leaving) ahead_end(s->ahead);
         note_read(r, b->packed);
     }
     s->at = 0;
