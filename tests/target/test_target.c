@@ -560,15 +560,20 @@ static bool write_output(void *user, const void *data, size_t size) {
     return true;
 }
 
-static void raw_stream(output *o) {
+static void start_stream(output *o, prof_stream_format format) {
     static char memory[4096];
     prof_desc desc = target_desc();
     desc.memory = memory;
     desc.memory_size = sizeof memory;
     desc.mode = PROF_MODE_STREAM;
+    desc.stream_format = format;
     desc.stream.write = write_output;
     desc.stream.user = o;
     EQUAL(prof_start(&desc), PROF_OK);
+}
+
+static void raw_stream(output *o) {
+    start_stream(o, PROF_STREAM_RAW);
     for (int i = 0; i < 200; i++) {
         PROF_BLOCK("zone") clock_ticks += 1500;
         if (i % 10 == 0) interrupt(3);
@@ -663,15 +668,7 @@ static void test_target_aggregate_table(void) {
 /* ---- A Chrome array, streamed ---- */
 
 static void chrome_array(output *o) {
-    static char memory[4096];
-    prof_desc desc = target_desc();
-    desc.memory = memory;
-    desc.memory_size = sizeof memory;
-    desc.mode = PROF_MODE_STREAM;
-    desc.stream_format = PROF_STREAM_CHROME;
-    desc.stream.write = write_output;
-    desc.stream.user = o;
-    EQUAL(prof_start(&desc), PROF_OK);
+    start_stream(o, PROF_STREAM_CHROME);
     for (int i = 0; i < 200; i++) {
         PROF_BLOCK("zone") clock_ticks += 1500;
         if (i % 10 == 0) interrupt(3);
