@@ -9402,13 +9402,18 @@ PROF__FN prof__segment *prof__chunk_of(prof__row *gone) {
 /* prof__state_make is inline in both callers: else programs without tasks would pay for a call. */
 PROF__FN prof__state *prof__state_new(prof__row **end) { return prof__state_make(0, end); }
 
+/* Is there room for a task that comes, with a chunk, without which it would drop all, and for so
+   many bytes beside it? */
+PROF__FN bool prof__task_fits(size_t beside) {
+    const prof__plan *p = &prof__trace.plan;
+    return prof__arena.room >= p->state + p->state_more + p->chunk + p->chunk_more + 30 + beside;
+}
+
 /* The row of a task that was not there before; NULL: no room. */
 PROF__FN prof__row *prof__task_row(prof__rows *r, uint32_t number, const char *name) {
     prof__state *t = NULL;
     const struct prof_trace *s = &prof__trace;
-    const prof__plan *p = &s->plan;      /* a row without a chunk would drop all */
-    bool full = prof__arena.room < p->state + p->state_more + p->chunk + p->chunk_more + 30 ||
-                (s->max_threads && s->row_count >= s->max_threads);
+    bool full = !prof__task_fits(0) || (s->max_threads && s->row_count >= s->max_threads);
     prof__rows_gone(r);
     if (!r->over || (r->over->first && !prof__only_sums() && !full)) t = prof__state_new(r->end);
     else t = prof__state_again(r->over);
@@ -23539,12 +23544,17 @@ PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
 
 /* ---- The ring and the stream ---- */
 
-/* A new chunk, or the thread's oldest; NULL: none, or its only one, which begins anew. */
+/* A new chunk, or the thread's oldest; NULL: none, or its only one, which begins anew. Where there
+   are tasks, room is kept for one that comes late: else it would drop all, as would those that have
+   its state when it is gone. */
 PROF__FN void *prof__chunk_ring(void *state) {
     prof__state *t = (prof__state *)state;
-    prof__segment *g = (prof__segment *)prof__chunk_new(), *oldest = t->row.first;
+    const prof__plan *p = &prof__trace.plan;
+    prof__segment *g = NULL, *oldest = t->row.first;
     bool only = oldest == t->segment;
     uintptr_t lock;
+    if (!oldest || !prof__trace.tasks || prof__task_fits(p->chunk + p->chunk_more))
+        g = (prof__segment *)prof__chunk_new();
     if (g || !oldest) return g;
     lock = prof__lock();
     prof__trace.overwritten += (prof__amount)((only ? t->hot.cursor : oldest->end) - oldest->begin);

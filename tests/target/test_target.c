@@ -846,6 +846,39 @@ static void test_target_ring_of_tasks(void) {
               (int)last[i]);
 }
 
+static void live(void) {
+    PROF_BLOCK("life") clock_ticks += 3;
+}
+
+/* A task that comes when another has filled the ring has room, as those after it that have its
+   state. */
+static void test_target_ring_of_late_tasks(void) {
+    static char memory[16384];
+    prof_desc desc = target_desc();
+    prof_trace *trace;
+    size_t count, in_children = 0;
+    desc.mode = PROF_MODE_RING;
+    desc.max_depth = 4;
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (uint32_t i = 0; i < 20; i++) {
+        prof_task_in(1, "parent");
+        for (int k = 0; k < 2000; k++) live();
+        prof_task_in(2 + i, "child");
+        live();
+        if (i % 2) prof_task_in(1, "parent");
+        prof_task_gone(2 + i);
+    }
+    trace = prof_stop();
+    EQUAL(prof_get_stats().dropped_threads, 0);
+    EQUAL(prof_get_stats().dropped, 0);
+    for (const prof_event *e = prof_events(trace, &count), *end = e + count; e < end; e++)
+        in_children += strcmp(e->name, "life") == 0 &&
+                       strncmp(prof_threads(trace, NULL)[e->thread].name, "child", 5) == 0;
+    EQUAL(in_children, 1);
+}
+
 /* What its context recorded is not counted again when the session ends. */
 static void test_target_end_keeps_time(void) {
     prof_desc desc = target_desc();
@@ -991,6 +1024,7 @@ int main(void) {
     RUN(test_target_narrow_clocks);
     RUN(test_target_ring_of_one_chunk);
     RUN(test_target_ring_of_tasks);
+    RUN(test_target_ring_of_late_tasks);
     RUN(test_target_end_keeps_time);
     RUN(test_target_tasks);
     RUN(test_target_total_of_nothing);
