@@ -9402,11 +9402,13 @@ PROF__FN prof__segment *prof__chunk_of(prof__row *gone) {
 /* prof__state_make is inline in both callers: else programs without tasks would pay for a call. */
 PROF__FN prof__state *prof__state_new(prof__row **end) { return prof__state_make(0, end); }
 
-/* Is there room for a task that comes, with a chunk, without which it would drop all, and for so
-   many bytes beside it? */
+/* Is there room for a task that comes, with its name and a chunk, without which it would drop all,
+   and for so many bytes beside it? */
 PROF__FN bool prof__task_fits(size_t beside) {
     const prof__plan *p = &prof__trace.plan;
-    return prof__arena.room >= p->state + p->state_more + p->chunk + p->chunk_more + 30 + beside;
+    size_t name = prof__align(sizeof(prof__name) + sizeof(prof__trace.rows->name));
+    return prof__arena.room >= p->state + p->state_more + p->chunk + p->chunk_more + name +
+                                   prof__names.share + beside;
 }
 
 /* The row of a task that was not there before; NULL: no room. */
