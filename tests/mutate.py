@@ -30,7 +30,7 @@ CHANGES = (
 SAME = re.compile(r'if \((\S+) != (\S+)\) return \1 [<>] \2;')   # there < and <= are one
 FENCE = re.compile(r'PROF__(SIGNAL_)?FENCE|\(void\)|prof__knot_sometimes')   # orders, hints
 DECLARES = re.compile(r'(?:const |unsigned |struct )*(?:\w+_t|\w+__\w+|prof_\w+|\w+|char|int|bool) '
-                      r'(?:\*|const )*\w+(?:\[[^;]*?\])?(?: =|,|;)')
+                      r'(?:(?:\*|const )*\w+(?:\[[^;]*?\])?|\(\*\w+\)\([^;=]*\))(?: =|,|;)')
 WORD = re.compile(r'[A-Za-z_]\w*')
 OUT = os.path.abspath('build/mutants')
 CC = ['clang', '-std=c99', '-w', '-I.']
@@ -249,7 +249,7 @@ def compile_all(source, numbered):
         if not bad - invalid:
             sys.exit('not ok mutants: they do not compile\n' + done.stderr)
         invalid |= bad
-    subprocess.run(['clang', '-shared', '-Wl,-soname,libprof.so', OUT + '/prof.o', '-o', OUT + '/libprof.so']
+    subprocess.run(['clang', '-shared', '-Wl,-z,defs', '-Wl,-soname,libprof.so', OUT + '/prof.o', '-o', OUT + '/libprof.so']
                    + LIBS, check=True)
     return invalid
 
