@@ -4725,6 +4725,8 @@ PROF__INLINE bool prof__in_elf(uint32_t number) {
 /* Marks fill the list from the left, the names of this session from the right. A number is a place
    in the list plus 2: a mark holds its number less 1, and there 0 says that it has none yet. */
 #define PROF__FIRST_SITE 2u
+#define PROF__MARK_NUMBER(i) ((i) + PROF__FIRST_SITE)
+#define PROF__NAME_NUMBER(i) (PROF_MAX_SITES - 1 - (i) + PROF__FIRST_SITE)
 typedef struct prof__name { prof_site site; } prof__name;   /* its text follows it */
 static struct prof__names {
     uint32_t count, sites;               /* names, marks */
@@ -4840,6 +4842,8 @@ typedef struct prof__name {              /* its text follows it */
     uint32_t hash, number;               /* number: its place in the list, from 1 up */
 } prof__name;
 
+#define PROF__MARK_NUMBER(i) ((i) + 1)
+#define PROF__NAME_NUMBER(i) (PROF__PUSHED + (i))
 #define PROF__OWN_SITES 3                /* the library's own: see prof__sums_sites */
 static prof_site prof__sites[PROF_MAX_SITES + PROF__OWN_SITES + 1];
 static uint32_t prof__site_index[(PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1];
@@ -5361,7 +5365,8 @@ typedef struct prof__tally prof__tally;
 
 #if PROF__BARE
 #define PROF__GROUP_PORT int64_t on_cpu_ns;
-#define PROF__SEGMENT_PORT
+#define PROF__SEGMENT_PORT \
+    uint64_t base;                       /* the clock at flushed */
 #define PROF__TALLY_PORT
 #define PROF__LEVEL_PORT                 /* is_recursive is not told */
 #define prof__nest_from(l, c) ((void)(c))
@@ -5370,6 +5375,8 @@ typedef struct prof__tally prof__tally;
 #define PROF__OVER UINT16_MAX            /* nobody's: the task has ended */
 #define PROF__AWAY (UINT16_MAX - 1)      /* a task's that does not run, or main()'s before tasks */
 #define PROF__CPU (UINT16_MAX - 2)       /* the kernel's: which task ran when */
+#define PROF__RAW_PORT \
+    uint32_t zones;                      /* that were written */
 #define PROF__BUCKETS 16
 #define PROF__BUCKET_BITS 2
 enum { PROF__NO = 17 };
@@ -5409,6 +5416,7 @@ typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof_
 #define PROF__GROUP_PORT \
     const prof__tally *sums;             /* what is in no timeline; NULL: nothing */
 #define PROF__SEGMENT_PORT \
+    uint64_t position;                   /* slots this thread wrote before it */ \
     prof__row *row; \
     uint32_t use;                        /* counts how often it was emptied */ \
     uint32_t epoch;                      /* the clock's upper half at flushed */
@@ -5433,6 +5441,11 @@ typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof_
     bool listed;                         /* it is in the list of rows */ \
     uint64_t os_id;                      /* where platform.thread_id tells another */ \
     prof__row *again;                    /* while it is free: the next one that is */
+#define PROF__RAW_PORT \
+    uint32_t row;                        /* of a dump: 1 + number of the last one told */ \
+    uint64_t last_knot;                  /* that was told; UINT64_MAX: none of this round */ \
+    prof__knot now;                      /* both clocks, as read last; the session's time then */ \
+    uint64_t now_ns;
 #define PROF__BUCKETS 59
 #define PROF__BUCKET_BITS 1
 enum { PROF__NO = 25 };
@@ -5765,8 +5778,6 @@ struct prof__segment {
     prof__record *end; /* of its records, once the thread has gone on; else NULL */
     prof__segment *next;
     prof__record *flushed;               /* below: has left through the stream */
-    uint64_t position;                   /* slots this thread wrote before it; freestanding: the
-                                            clock at flushed */
     PROF__SEGMENT_PORT
 };
 
@@ -8528,14 +8539,11 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
 #define prof__average_on_cpu(a, r) ((void)0)
 #define prof__event_on_cpu(o, s, e) ((void)0)
 #define prof__tally_calls(r) ((r)->count)
+#define prof__mode() (prof__trace.mode)
+#define prof__window_number(s) ((s)->first_generation)
+#define prof__raw_now_tick(w) ((w)->now.tick)
+#define prof__raw_now_ns(w) ((w)->now_ns)
 #define PROF__CLOCK_SHIFT 0
-
-/* What a writer of raw blocks keeps here. */
-typedef struct prof__raw_port {
-    uint64_t last_knot;
-    prof__knot now;                      /* both clocks, as read last; the session's time then */
-    uint64_t now_ns;
-} prof__raw_port;
 
 /* The thread's name; none while it is being written. */
 PROF__FN void prof__row_name_read(const prof__row *row, char *text) {
@@ -8731,7 +8739,7 @@ PROF__FN void prof__chunk_open(prof__state *t) {
     prof__segment *g = t->spare;
     uintptr_t lock;
     t->spare = g->next = NULL;
-    g->position = 0;
+    g->base = 0;
     g->end = NULL;
     g->flushed = g->begin;
     lock = prof__lock();                 /* a stream may read */
@@ -9831,7 +9839,14 @@ PROF__INLINE void prof__event_on_cpu(prof__out *o, const struct prof_trace *s,
 #define prof__same_frames(s, a, b) true
 
 /* @RAW, @AGGREGATE */
-typedef struct prof__raw_port { uint32_t zones; } prof__raw_port;   /* that were written */
+PROF__FN prof_mode prof__mode(void) {
+    return prof__trace.parts ? prof__trace.parts->mode : PROF_MODE_TRACE;
+}
+
+#define prof__functions_name_new() ((void)0)
+#define prof__window_number(s) 1u
+#define prof__raw_now_tick(w) (prof__trace.time)
+#define prof__raw_now_ns(w) ((uint64_t)prof__ticks_ns(prof__trace.time))
 
 PROF__INLINE void prof__row_name_read(const prof__row *row, char *text) {
     memcpy(text, row->name, sizeof row->name);
@@ -21408,10 +21423,23 @@ typedef struct prof__raw {
     prof_sink sink;
     bool failed, chrome, dump;
     uint32_t number, used, sites, names, round, told;   /* round: from 1; told: blocks of records */
-    uint32_t row;                        /* of a dump: 1 + number of the last one told */
-    prof__raw_port port;
+    PROF__RAW_PORT
     uint32_t words[PROF__RAW_WORDS];
 } prof__raw;
+
+/* A stretch of one thread's records, to be written. */
+typedef struct prof__span {
+    const prof__record *at, *end;
+    uint64_t base;                       /* as prof__cursor has it */
+    prof__amount position, zones;        /* slots of its thread before it; zones written of it */
+} prof__span;
+
+/* What each port does in its own way; it stands with the stream and the dump of each. The knots are
+   readings of both clocks, their number first. */
+PROF__FN uint64_t prof__raw_rate(const prof__raw *w);   /* ticks per second */
+PROF__FN void prof__raw_knots(prof__raw *w);
+PROF__FN void prof__raw_tell_session(prof__raw *w, bool again);   /* again, or if it changed */
+PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span);     /* as many records as fit */
 
 /* n modulo 2^32 - 1, without a division. */
 PROF__FN uint32_t prof__raw_modulo(uint64_t n) {
@@ -21432,7 +21460,7 @@ PROF__FN void prof__raw_seal(uint32_t *words, size_t n) {
     words[5] = prof__raw_modulo(b);
 }
 
-PROF__FN void prof__raw_begin(prof__raw *w, uint32_t type) {
+PROF__APART(void) prof__raw_begin(prof__raw *w, uint32_t type) {
     w->words[0] = PROF__RAW_MAGIC;
     w->words[1] = (uint32_t)PROF__RAW_VERSION << 16 | type;
     w->used = PROF__RAW_HEAD;
@@ -21525,6 +21553,94 @@ PROF__FN void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
     prof__raw_end(w);
 }
 
+/* Tells the session. A target's clock is told as one of the program's. */
+PROF__FN bool prof__raw_session(prof__raw *w) {
+    const struct prof_trace *s = &prof__trace;
+    bool own = PROF__BARE || s->clock == PROF_CLOCK_PLATFORM;
+    prof__raw_begin(w, PROF__RAW_SESSION);
+    prof__raw_u32(w, own ? (uint32_t)PROF_CLOCK_PLATFORM : (uint32_t)s->clock);
+    prof__raw_u32(w, own ? 1 : prof__process_id());
+    prof__raw_u64(w, prof__raw_rate(w));
+    prof__raw_u64(w, s->start_tick);
+    prof__raw_u64(w, s->start_wall_ns);
+    prof__raw_u32(w, prof__window_number(s));   /* prof_toggle makes no new session */
+    prof__raw_knots(w);
+    return prof__raw_end(w);
+}
+
+/* Tells the sites that were not told yet, a block at a time: those of marks, then names. */
+PROF__APART(void) prof__raw_sites(prof__raw *w) {
+    uint32_t sites = PROF__ACQUIRE(prof__site_count), names = PROF__ACQUIRE(prof__names.count);
+    if (w->sites < sites && prof__mode() == PROF_MODE_STREAM) prof__functions_name_new();
+    while (!w->failed && (w->sites < sites || w->names < names)) {
+        uint32_t i = w->sites, j = w->names;
+        prof__raw_begin(w, PROF__RAW_SITES);
+        while (i < sites && prof__raw_site(w, PROF__MARK_NUMBER(i))) i++;
+        while (i == sites && j < names && prof__raw_site(w, PROF__NAME_NUMBER(j))) j++;
+        if (!prof__raw_end(w)) return;
+        w->sites = i;
+        w->names = j;
+    }
+}
+
+/* Tells what a reader must know before records: all of it now and then, else what is new. */
+PROF__FN void prof__raw_tell(prof__raw *w, prof__row *row) {
+    bool again = w->round <= w->told / PROF__RAW_AGAIN;
+    if (again) {
+        w->round++;
+        w->sites = w->names = 0;
+    }
+    prof__raw_tell_session(w, again);
+    prof__raw_sites(w);
+    if (PROF__LOAD(row->announced) == w->round) return;
+    prof__context_name(row);
+    PROF__STORE(row->announced, w->round);   /* first: a name that comes now is to be told, too */
+    if (!prof__raw_thread(w, row)) PROF__STORE(row->announced, 0u);
+}
+
+/* Makes a block of records, which prof__raw_end is to write, and moves span on. */
+PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span) {
+    prof__raw_begin(w, PROF__RAW_RECORDS);
+    prof__raw_u32(w, PROF__LOAD(row->number));
+    prof__raw_u32(w, (uint32_t)(span->base >> 32));
+    prof__raw_u64(w, span->position);
+    prof__raw_u64(w, prof__raw_now_tick(w));
+    prof__raw_u64(w, prof__raw_now_ns(w));
+    prof__raw_u64(w, prof__raw_rate(w));
+    prof__raw_copy(w, span);
+    span->position += (w->used - PROF__RAW_HEAD - PROF__RAW_RECORDS_HEAD) / 3;
+}
+
+/* Writes the records of span; false: the sink failed, and what is left is still in span. */
+PROF__FN bool prof__raw_span(prof__raw *w, prof__row *row, prof__span *span) {
+    while (span->at < span->end) {
+        prof__span next = *span;
+        prof__raw_tell(w, row);
+        prof__raw_records(w, row, &next);
+        if (!prof__raw_end(w)) return false;
+        w->told++;
+        *span = next;
+    }
+    return true;
+}
+
+PROF__FN void prof__raw_open_zone(prof__raw *w, uint64_t start, uint32_t site_depth) {
+    prof__raw_u64(w, start);
+    prof__raw_u32(w, site_depth);
+    prof__raw_u32(w, 0);
+}
+
+/* Tells so many zones of a row that are open, outermost first. */
+PROF__FN void prof__raw_open(prof__raw *w, const prof__row *row, uint32_t count) {
+    if (!count) return;
+    prof__raw_open_head(w, row, prof__row_stop(row), count);
+    for (uint32_t i = 0; i < count; i++) {
+        prof__open o = prof__row_open(row, i);
+        prof__raw_open_zone(w, o.start, o.site | o.depth);
+    }
+    prof__raw_end(w);
+}
+
 /* Is it a zone, a moment or a step? These are what streams tell of. */
 PROF__FN bool prof__item_shows(const prof__item *i) {
     if (!PROF__BARE && i->kind == PROF__REAL) return i->slots == 2;
@@ -21612,37 +21728,31 @@ PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct 
 }
 
 #if !PROF__BARE
-/* Ticks per second, as the readings of both clocks say. */
-PROF__FN uint64_t prof__raw_rate(const struct prof_trace *s, prof__knot now) {
+/* The CPU's clock: as its readings say. */
+PROF__FN uint64_t prof__raw_rate(const prof__raw *w) {
+    const struct prof_trace *s = &prof__trace;
     prof__knot first = prof__recorder.first_knot;
-    uint64_t ticks = now.tick - first.tick, ns = now.ns - first.ns;
+    uint64_t ticks = w->now.tick - first.tick, ns = w->now.ns - first.ns;
     if (s->clock != PROF_CLOCK_CPU) return prof__clock_rate(s);
     for (; ticks >> 33; ticks >>= 1) ns >>= 1;
     return ns ? ticks * 1000000000u / ns : 1;
 }
 
-/* Tells the session, with its readings of both clocks; a dump of an open session tells the first of
-   them, and those of now. */
-PROF__FN bool prof__raw_session(prof__raw *w, bool dump) {
+/* A dump of an open session tells the first of them, and those of now. */
+PROF__FN void prof__raw_knots(prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
-    uint32_t knots = s->clock != PROF_CLOCK_CPU ? 0 : dump ? 1 : s->knots.count;
-    prof__raw_begin(w, PROF__RAW_SESSION);
-    prof__raw_u32(w, (uint32_t)s->clock);
-    prof__raw_u32(w, s->clock == PROF_CLOCK_PLATFORM ? 1 : prof__process_id());
-    prof__raw_u64(w, prof__raw_rate(s, w->port.now));
-    prof__raw_u64(w, s->start_tick);
-    prof__raw_u64(w, s->start_wall_ns);
-    prof__raw_u32(w, s->first_generation);   /* prof_toggle makes no new session */
-    prof__raw_u32(w, knots + (knots && dump));
+    const prof__knot *first = s->knots.list;
+    bool now = w->dump && s->open && s->clock == PROF_CLOCK_CPU;
+    uint32_t knots = s->clock != PROF_CLOCK_CPU ? 0 : now ? 1 : s->knots.count;
+    prof__raw_u32(w, knots + now);
     for (uint32_t i = 0; i < knots; i++) {
-        prof__raw_u64(w, s->knots.list[i].tick);
-        prof__raw_u64(w, s->knots.list[i].ns - s->knots.list[0].ns);
+        prof__raw_u64(w, first[i].tick);
+        prof__raw_u64(w, first[i].ns - first->ns);
     }
-    if (knots && dump) {
-        prof__raw_u64(w, w->port.now.tick);
-        prof__raw_u64(w, w->port.now.ns - s->knots.list[0].ns);
+    if (now) {
+        prof__raw_u64(w, w->now.tick);
+        prof__raw_u64(w, w->now.ns - first->ns);
     }
-    return prof__raw_end(w);
 }
 
 PROF__FN void prof__raw_string(prof__raw *w, const char *text, size_t size) {
@@ -21661,35 +21771,12 @@ PROF__FN void prof__raw_details(prof__raw *w) {
     prof__raw_end(w);
 }
 
-/* Tells the sites that the stream has not told yet, a block at a time. */
-PROF__FN void prof__raw_sites(prof__raw *w) {
-    uint32_t sites = PROF__ACQUIRE(prof__site_count), names = PROF__ACQUIRE(prof__names.count);
-    if (w->sites < sites && prof__trace.mode == PROF_MODE_STREAM) prof__functions_name_new();
-    while (!w->failed && (w->sites < sites || w->names < names)) {
-        uint32_t i = w->sites, j = w->names;
-        prof__raw_begin(w, PROF__RAW_SITES);
-        while (i < sites && prof__raw_site(w, i + 1)) i++;
-        while (i == sites && j < names && prof__raw_site(w, PROF__PUSHED + j)) j++;
-        if (!prof__raw_end(w)) return;
-        w->sites = i;
-        w->names = j;
-    }
-}
-
-/* A stretch of one thread's records, to be written. */
-typedef struct prof__span {
-    const prof__record *at, *end;
-    uint64_t position;                   /* slots the thread wrote before it */
-    uint64_t zones;                      /* that were written of it */
-    uint32_t epoch;
-} prof__span;
-
 /* Copies as many records as fit; a long one stays whole. They are copied before they are read, as
    their thread may be writing them. */
 PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
     prof__record *to = (prof__record *)(void *)(w->words + w->used);
     size_t room = (size_t)(PROF__RAW_WORDS - w->used) / 3, n = (size_t)(span->end - span->at);
-    prof__cursor k = { to, NULL, (uint64_t)span->epoch << 32, 0 };
+    prof__cursor k = { to, NULL, span->base, 0 };
     prof__item i;
     n = PROF__MIN(n, room);
     prof__copy_words(to, span->at, n * sizeof *to);
@@ -21701,34 +21788,21 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
         }
         span->zones += prof__item_is_zone(&i);
     }
-    span->epoch = (uint32_t)(k.base >> 32);
-    span->position += (uint64_t)(k.at - to);
+    span->base = k.base;
     span->at += k.at - to;
     w->used += 3 * (uint32_t)(k.at - to);
 }
 
-/* Makes a block of records, which prof__raw_end is to write, and moves span on. */
-PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span) {
-    prof__raw_begin(w, PROF__RAW_RECORDS);
-    prof__raw_u32(w, PROF__LOAD(row->number));
-    prof__raw_u32(w, span->epoch);
-    prof__raw_u64(w, span->position);
-    prof__raw_u64(w, w->port.now.tick);
-    prof__raw_u64(w, w->port.now_ns);
-    prof__raw_u64(w, prof__raw_rate(&prof__trace, w->port.now));
-    prof__raw_copy(w, span);
-}
-
 /* Reads the session's clock. A dump's time runs straight from the session's start to now. */
-PROF__FN void prof__raw_now(prof__raw *w, bool dump) {
+PROF__FN void prof__raw_now(prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     prof__scale scale;
     memset(&scale, 0, sizeof scale);
-    w->port.now.ns = 0;
-    if (s->clock == PROF_CLOCK_CPU) w->port.now = prof__knot_now();
-    else w->port.now.tick = prof__now_ticks(s->clock, &s->platform);
-    w->port.now_ns = dump && s->clock == PROF_CLOCK_CPU
-        ? w->port.now.ns - s->knots.list[0].ns : (uint64_t)prof__to_ns(&scale, w->port.now.tick);
+    w->now.ns = 0;
+    if (s->clock == PROF_CLOCK_CPU) w->now = prof__knot_now();
+    else w->now.tick = prof__now_ticks(s->clock, &s->platform);
+    w->now_ns = w->dump && s->clock == PROF_CLOCK_CPU
+        ? w->now.ns - s->knots.list[0].ns : (uint64_t)prof__to_ns(&scale, w->now.tick);
 }
 
 /* ---- The stream ---- */
@@ -21760,7 +21834,7 @@ PROF__FN prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool
         span->at = g->flushed;
         span->end = end;
         span->position = g->position + (uint64_t)(g->flushed - g->begin);
-        span->epoch = g->epoch;
+        span->base = (uint64_t)g->epoch << 32;
         span->zones = 0;
         *done = g->end != NULL;
         if (span->at == end && !*done) g = NULL;
@@ -21773,7 +21847,7 @@ PROF__FN prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool
 PROF__FN void prof__stream_left(prof__segment *g, const prof__span *span) {
     prof__lock();
     g->flushed = g->begin + (span->at - g->begin);
-    g->epoch = span->epoch;
+    g->epoch = (uint32_t)(span->base >> 32);
     prof__trace.stream.zones += span->zones;
     prof__unlock();
 }
@@ -21827,7 +21901,7 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
     order->user = c;
     while (next.at < next.end) {
         prof__item item;
-        prof__cursor k = { next.at, next.end, (uint64_t)next.epoch << 32, 0 };
+        prof__cursor k = { next.at, next.end, next.base, 0 };
         size_t used = (size_t)(c->out.p - c->out.buf);
         bool together;
         (void)prof__next(&k, &item);
@@ -21837,13 +21911,13 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
             prof_order_end(order);
             if (!prof__chrome_flush(c, w)) break;
             span->at = next.at;
-            span->epoch = next.epoch;
+            span->base = next.base;
             span->zones = next.zones;
             told = true;
             announced = 1;
         }
         next.at = k.at;
-        next.epoch = (uint32_t)(k.base >> 32);
+        next.base = k.base;
         if (!prof__item_shows(&item) || !prof__site_known(item.site_depth >> 8)) continue;
         if (prof__item_is_zone(&item)) prof__shown_add(c, &item);
         else prof__chrome_item(c, &item);
@@ -21874,45 +21948,24 @@ PROF__FN void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
     c->told = false;                     /* another window is another array */
 }
 
-/* Tells what a reader must know before records: all of it now and then, else what is new. A reader
-   takes counts as those of the session told last. */
-PROF__FN void prof__stream_tell(prof__raw *w, prof__row *row) {
-    uint32_t announced;
+/* A reader takes counts as those of the session told last. */
+PROF__FN void prof__raw_tell_session(prof__raw *w, bool again) {
     uint64_t knot = prof__knot_last(&prof__trace).tick;
-    if (w->round <= w->told / PROF__RAW_AGAIN) {
-        w->round++;
-        w->sites = w->names = 0;
-        w->port.last_knot = UINT64_MAX;
+    if (again) w->last_knot = UINT64_MAX;
+    if (w->last_knot == knot || !prof__raw_session(w)) return;
+    if (w->last_knot == UINT64_MAX) {
+        prof_stats stats = prof_get_stats();
+        prof__raw_details(w);
+        prof__raw_counts(w, &stats, false);
     }
-    if (w->port.last_knot != knot && prof__raw_session(w, false)) {
-        if (w->port.last_knot == UINT64_MAX) {
-            prof_stats stats = prof_get_stats();
-            prof__raw_details(w);
-            prof__raw_counts(w, &stats, false);
-        }
-        w->port.last_knot = knot;
-    }
-    prof__raw_sites(w);
-    announced = PROF__LOAD(row->announced);
-    if (announced == w->round) return;
-    PROF__STORE(row->announced, w->round);   /* first: a name that comes now is to be told, too */
-    if (!prof__raw_thread(w, row)) PROF__STORE(row->announced, announced);
+    w->last_knot = knot;
 }
 
-/* Writes the records of span; false: the sink failed, and what is left is still in span. */
 PROF__FN bool prof__stream_write(prof__raw *w, prof__row *row, prof__span *span) {
     if (w->chrome) prof__functions_name_new();
     if (w->chrome) return prof__chrome_write(w, row, span);
-    if (span->at == span->end) prof__stream_tell(w, row);   /* the row's last: it may have a name */
-    while (span->at < span->end) {
-        prof__span next = *span;
-        prof__stream_tell(w, row);
-        prof__raw_records(w, row, &next);
-        if (!prof__raw_end(w)) return false;
-        w->told++;
-        *span = next;
-    }
-    return !w->failed;
+    if (span->at == span->end) prof__raw_tell(w, row);   /* the row's last: it may have a name */
+    return prof__raw_span(w, row, span) && !w->failed;
 }
 
 PROF__FN bool prof__stream_state(prof__raw *w, prof__state *t) {
@@ -21956,7 +22009,7 @@ PROF__FN prof_result prof__stream_flush_locked(struct prof_trace *s) {
     prof__lock();
     prof__stream_clock(s);
     prof__unlock();
-    prof__raw_now(w, false);
+    prof__raw_now(w);
     for (prof__state *t = prof__used(NULL); ok && t; t = prof__used(t))
         ok = prof__stream_state(w, t);
     s->stream_failures += !ok;
@@ -22040,7 +22093,7 @@ PROF__FN prof_result prof__stream_event(struct prof_trace *s, const prof_event *
     s->outside.rejected += !row || e->end_ns < e->start_ns;
     prof__unlock();
     if (!row || e->end_ns < e->start_ns) return PROF_ERROR_INVALID;
-    prof__stream_tell(w, row);
+    prof__raw_tell(w, row);
     prof__raw_event(w, row, e);
     return w->failed ? PROF_ERROR_SINK : PROF_OK;
 }
@@ -22059,7 +22112,7 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
     if (ours) prof__stream_clock(s);
     prof__unlock();
     prof__raw_out.failed = false;
-    if (ours) prof__raw_now(&prof__raw_out, false);
+    if (ours) prof__raw_now(&prof__raw_out);
     for (size_t i = 0; ours && i < count; i++) {
         prof_result taken = rests ? PROF_ERROR_SINK : prof__stream_event(s, events + i);
         if (taken != PROF_OK) result = taken;
@@ -22073,17 +22126,6 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
     return ours ? result : PROF_ERROR_STATE;
 }
 
-/* Tells the zones of a row that prof_stop ended. */
-PROF__FN void prof__raw_open_row(prof__raw *w, const prof__row *row) {
-    prof__raw_open_head(w, row, row->stop_tick, row->open_count);
-    for (uint32_t i = 0; i < row->open_count; i++) {
-        prof__raw_u64(w, row->open[i].start);
-        prof__raw_u32(w, row->open[i].site | row->open[i].depth);
-        prof__raw_u32(w, 0);
-    }
-    prof__raw_end(w);
-}
-
 /* After prof_stop: writes what is left, and what is known only now. */
 PROF__FN void prof__stream_close(struct prof_trace *s) {
     prof__raw *w = &prof__raw_out;
@@ -22093,9 +22135,9 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
     s->stream.over = true;
     prof__unlock();
     for (prof__row *row = w->chrome ? NULL : s->rows; ok && row; row = row->next) {
-        prof__stream_tell(w, row);
+        prof__raw_tell(w, row);
         prof__raw_thread(w, row);
-        if (row->open_count) prof__raw_open_row(w, row);
+        prof__raw_open(w, row, row->open_count);
     }
     if (!w->chrome) {
         if (ok) prof__dump_rest(w, s);
@@ -22157,19 +22199,17 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
     if (top && (uint32_t)(top - bottom) > cut) top = bottom + cut;
     if (!top || top == bottom) return;
     prof__raw_sites(w);
-    prof__raw_open_head(w, row, w->port.now.tick, (uint32_t)(top - bottom));
+    prof__raw_open_head(w, row, w->now.tick, (uint32_t)(top - bottom));
     for (const prof__frame *f = bottom; f < top; f++) {
         uint32_t start = PROF__ACQUIRE(f->start), site = PROF__LOAD(f->site);
         if (!prof__raw_told(w, site >> 8)) return;   /* begun since, and its name is new */
-        prof__raw_u64(w, (uint64_t)PROF__LOAD(f->epoch) << 32 | start);
-        prof__raw_u32(w, site | (uint32_t)(f - bottom));
-        prof__raw_u32(w, 0);
+        prof__raw_open_zone(w, (uint64_t)PROF__LOAD(f->epoch) << 32 | start,
+                            site | (uint32_t)(f - bottom));
     }
     if (in_sums) {
         w->words[PROF__RAW_HEAD + 1]++;
-        prof__raw_u64(w, w->port.now.tick - PROF__MIN(in_sums, w->port.now.tick));
-        prof__raw_u32(w, prof__trace.sums.in_sums << 8 | (uint32_t)(top - bottom));
-        prof__raw_u32(w, 0);
+        prof__raw_open_zone(w, w->now.tick - PROF__MIN(in_sums, w->now.tick),
+                            prof__trace.sums.in_sums << 8 | (uint32_t)(top - bottom));
     }
     PROF__FENCE();                       /* else another thread has the state since */
     if (PROF__LOAD(t->row) == row && PROF__LOAD(row->number) == number) prof__raw_end(w);
@@ -22188,7 +22228,7 @@ PROF__FN PROF__RACES void prof__raw_sums_begin(prof__raw *w, uint32_t thread) {
     prof__raw_u32(w, thread);
     prof__raw_u32(w, 0);                 /* rows */
     prof__raw_u64(w, s->sums.full_tick);
-    prof__raw_u64(w, s->open ? w->port.now.tick : s->stop_tick);
+    prof__raw_u64(w, s->open ? w->now.tick : s->stop_tick);
 }
 
 /* Adds a row to the block of sums, or to another one where it is full. */
@@ -22230,7 +22270,7 @@ PROF__FN void prof__dump_sums_open(prof__raw *w, const prof__state *t, uint32_t 
     for (; top && (uint32_t)(top - bottom) > rest->cut; top--) {
         const prof__frame *f = top - 1;
         uint64_t start = (uint64_t)PROF__LOAD(f->epoch) << 32 | PROF__ACQUIRE(f->start);
-        uint64_t ticks = w->port.now.tick - PROF__MIN(start, w->port.now.tick);
+        uint64_t ticks = w->now.tick - PROF__MIN(start, w->now.tick);
         uint64_t within = prof__tally_within(rest->inner + (f - bottom), ticks);
         prof__raw_sum_zone(w, t, thread, PROF__LOAD(f->site), ticks, within);
     }
@@ -22245,7 +22285,7 @@ PROF__FN void prof__dump_ended(prof__raw *w, const prof__row *row, const prof__r
     span.at = rest->ended;
     span.end = rest->ended + rest->ended_count;
     span.position = PROF__LOAD(g->position) + (uint64_t)(PROF__ACQUIRE(g->end) - g->begin);
-    span.epoch = PROF__LOAD(g->epoch);
+    span.base = (uint64_t)PROF__LOAD(g->epoch) << 32;
     span.zones = 0;
     prof__raw_sites(w);
     while (span.at < span.end && !w->failed) {
@@ -22302,7 +22342,7 @@ PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const pro
     span.end = prof__dump_end(g, t, cursor);
     span.at = PROF__LOAD(g->flushed);
     span.position = PROF__LOAD(g->position) + (uint64_t)(span.at - PROF__LOAD(g->begin));
-    span.epoch = PROF__LOAD(g->epoch);
+    span.base = (uint64_t)PROF__LOAD(g->epoch) << 32;
     if (span.at < PROF__LOAD(g->begin) || span.end > PROF__LOAD(g->limit)) return;
     prof__raw_sites(w);                  /* names may have come since the dump began */
     while (span.at < span.end && !w->failed) {
@@ -22322,7 +22362,7 @@ PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
     if (PROF__ACQUIRE(t->recording) == prof__trace.generation) {
         if (prof__dump_row(w, row, NULL)) prof__dump_open(w, t, row, UINT32_MAX, 0);
     } else if (row->open_count && PROF__LOAD(row->number) == PROF__LOAD(t->number)) {
-        if (prof__dump_row(w, row, NULL)) prof__raw_open_row(w, row);
+        if (prof__dump_row(w, row, NULL)) prof__raw_open(w, row, row->open_count);
     }
 }
 
@@ -22349,7 +22389,7 @@ PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace 
     }
     for (const prof__row *row = s->open ? NULL : PROF__ACQUIRE(s->rows); row;
          row = PROF__ACQUIRE(row->next))
-        if (row->open_count) prof__raw_open_row(w, row);
+        prof__raw_open(w, row, row->open_count);
 }
 
 /* Writes what a stream or a ring has in sums, not in records. */
@@ -22380,8 +22420,8 @@ PROF__FN void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
 }
 
 PROF__FN void prof__dump(prof__raw *w, const struct prof_trace *s) {
-    prof__raw_now(w, true);
-    prof__raw_session(w, s->open);
+    prof__raw_now(w);
+    prof__raw_session(w);
     prof__raw_details(w);
     prof__raw_sites(w);
     for (const prof__state *t = s->pool.regions ? prof__used(NULL) : NULL; t; t = prof__used(t))
@@ -22426,6 +22466,7 @@ PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
     if (prof__dump_possible(s) && (own || !s->stream.refused)) {
         memset(w, 0, offsetof(prof__raw, words));
         w->sink = out;
+        w->dump = true;
         prof__dump(w, s);
         result = w->failed ? PROF_ERROR_SINK : PROF_OK;
     }
@@ -23383,62 +23424,24 @@ PROF_API PROF__QUIET prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *s
 #else
 static prof__raw prof__raw_out;
 
-PROF__FN uint64_t prof__raw_rate(void) {
+PROF__FN uint64_t prof__raw_rate(const prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     uint64_t rate = prof__clock_rate(s);
+    (void)w;
     return s->clock == PROF_CLOCK_CPU ? rate << PROF__CLOCK_SHIFT : rate;
 }
 
-/* Records of one context, to be written. base: the time that the next end is counted from. */
-typedef struct prof__span {
-    const prof__record *at, *end;
-    uint64_t base;
-} prof__span;
+PROF__FN void prof__raw_knots(prof__raw *w) { prof__raw_u32(w, 0); }
 
-PROF__FN void prof__raw_session(prof__raw *w) {
-    const struct prof_trace *s = &prof__trace;
-    prof__raw_begin(w, PROF__RAW_SESSION);
-    prof__raw_u32(w, PROF_CLOCK_PLATFORM);
-    prof__raw_u32(w, 1);
-    prof__raw_u64(w, prof__raw_rate());
-    prof__raw_u64(w, s->start_tick);
-    prof__raw_u64(w, 0);
-    prof__raw_u32(w, 1);
-    prof__raw_u32(w, 0);
-    prof__raw_end(w);
+PROF__FN void prof__raw_tell_session(prof__raw *w, bool again) {
+    if (!again) return;
+    prof__raw_session(w);
 #  ifdef PROF_NAMES_IN_ELF
     if (!prof__build()) return;
     prof__raw_begin(w, PROF__RAW_SITES);
     prof__raw_site(w, PROF__BUILD);
     prof__raw_end(w);
 #  endif
-}
-
-/* The sites that the stream has not told yet: those of marks, then names. */
-PROF__FN void prof__raw_sites(prof__raw *w) {
-    while (!w->failed && w->sites + w->names < prof__site_count + prof__names.count) {
-        uint32_t i = w->sites, j = w->names;
-        prof__raw_begin(w, PROF__RAW_SITES);
-        while (i < prof__site_count && prof__raw_site(w, i + PROF__FIRST_SITE)) i++;
-        while (i == prof__site_count && j < prof__names.count &&
-               prof__raw_site(w, PROF_MAX_SITES - 1 - j + PROF__FIRST_SITE)) j++;
-        if (!prof__raw_end(w)) return;
-        w->sites = i;
-        w->names = j;
-    }
-}
-
-/* What a reader must know before records: all of it now and then, else what is new. */
-PROF__FN void prof__raw_tell(prof__raw *w, prof__row *row) {
-    if (w->round <= w->told / PROF__RAW_AGAIN) {
-        w->round++;
-        w->sites = w->names = 0;
-        prof__raw_session(w);
-    }
-    prof__raw_sites(w);
-    if (row->announced == w->round) return;
-    prof__context_name(row);
-    if (prof__raw_thread(w, row)) row->announced = w->round;
 }
 
 /* Copies as many records as fit. The recorder lets ends wrap; a clock record says when they do. */
@@ -23457,31 +23460,8 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
         epoch = clock.end;
         memcpy(w->words + w->used, i.at, i.slots * sizeof clock);
         w->used += 3 * i.slots;
-        w->port.zones += prof__item_is_zone(&i);
+        span->zones += prof__item_is_zone(&i);
     }
-}
-
-/* One block of records; false: the sink failed, and span is as it was. */
-PROF__FN bool prof__raw_records(prof__raw *w, prof__state *t, prof__span *span) {
-    prof__span next = *span;
-    uint32_t zones = w->port.zones;
-    prof__raw_tell(w, &t->row);
-    prof__raw_begin(w, PROF__RAW_RECORDS);
-    prof__raw_u32(w, t->row.number);
-    prof__raw_u32(w, (uint32_t)(span->base >> 32));
-    prof__raw_u64(w, t->written);
-    prof__raw_u64(w, prof__trace.time);
-    prof__raw_u64(w, (uint64_t)prof__ticks_ns(prof__trace.time));
-    prof__raw_u64(w, prof__raw_rate());
-    prof__raw_copy(w, &next);
-    if (!prof__raw_end(w)) {
-        w->port.zones = zones;                /* they come again */
-        return false;
-    }
-    t->written += (w->used - PROF__RAW_HEAD - PROF__RAW_RECORDS_HEAD) / 3;
-    w->told++;
-    *span = next;
-    return true;
 }
 
 /* Writes what chunk g holds from flushed on. */
@@ -23489,40 +23469,29 @@ PROF__FN void prof__raw_chunk(prof__raw *w, prof__state *t, prof__segment *g) {
     prof__span span;
     span.at = g->flushed;
     span.end = g->end ? g->end : t->hot.cursor;
-    span.base = g->position;
-    while (span.at < span.end && prof__raw_records(w, t, &span)) {}
+    span.base = g->base;
+    span.position = t->written;
+    span.zones = w->zones;
+    (void)prof__raw_span(w, &t->row, &span);
+    t->written = span.position;
+    w->zones = span.zones;
     if (w->dump) return;
     g->flushed = g->begin + (span.at - g->begin);
-    g->position = span.base;
-}
-
-/* Tells the zones still open, outermost first. */
-PROF__FN void prof__raw_open(prof__raw *w, const prof__state *t) {
-    uint32_t n = (uint32_t)prof__open_zones(t);
-    if (!n) return;
-    prof__raw_open_head(w, &t->row, prof__trace.time, n);
-    for (uint32_t i = 0; i < n; i++) {
-        prof__raw_u64(w, prof__start_of(t->frames + i));
-        prof__raw_u32(w, t->frames[i].site_depth);
-        prof__raw_u32(w, 0);
-    }
-    prof__raw_end(w);
-    w->port.zones += n;
+    g->base = span.base;
 }
 
 /* Tells open zones, then counts. Of a ring all zones that ended are recorded: the reader takes off
    those it has, and the others are overwritten. */
 PROF__FN void prof__raw_rest(prof__raw *w) {
     prof_stats stats = prof__counts_now(&prof__trace);
-    uint64_t ended = w->port.zones + stats.overwritten;
-    for (prof__row *row = prof__trace.rows; row; row = row->next)
-        prof__raw_open(w, prof__row_state(row));
-    stats.recorded = stats.overwritten ? ended : w->port.zones;
+    uint64_t ended = w->zones + stats.overwritten;
+    for (prof__row *row = prof__trace.rows; row; row = row->next) {
+        uint32_t open = (uint32_t)prof__open_zones(prof__row_state(row));
+        prof__raw_open(w, row, open);
+        w->zones += open;
+    }
+    stats.recorded = stats.overwritten ? ended : w->zones;
     prof__raw_counts(w, &stats, true);
-}
-
-PROF__FN prof_mode prof__mode(void) {
-    return prof__trace.parts ? prof__trace.parts->mode : PROF_MODE_TRACE;
 }
 
 PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
@@ -23530,7 +23499,7 @@ PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
     prof__raw *w = &prof__raw_out;
     if (!(s->open || s->stopped) || prof__mode() >= PROF_MODE_STREAM) return PROF_ERROR_STATE;
     if (!out.write) return PROF_ERROR_INVALID;
-    memset(w, 0, sizeof *w);
+    memset(w, 0, offsetof(prof__raw, words));
     w->sink = out;
     w->dump = true;
     if (s->open) (void)prof__time_now(0);
@@ -23612,14 +23581,14 @@ PROF__FN bool prof__raw_write(void *state, void *chunk) {
     prof__raw *w = &prof__raw_out;
     w->failed = false;
     prof__raw_chunk(w, (prof__state *)state, (prof__segment *)chunk);
-    prof__trace.tallied = w->port.zones;
+    prof__trace.tallied = w->zones;
     return !w->failed;
 }
 
 PROF__FN void prof__raw_close_stream(void) {
     (void)prof_flush();
     prof__raw_rest(&prof__raw_out);
-    prof__trace.tallied = prof__raw_out.port.zones;
+    prof__trace.tallied = prof__raw_out.zones;
 }
 
 PROF_API PROF__QUIET const prof__parts *prof__parts_raw(prof_sink sink) {
@@ -23663,14 +23632,14 @@ PROF__FN bool prof__chrome_write(void *state, void *chunk) {
     if (g->flushed == end) return true;
     if (!prof__chrome_introduce(c, &t->row)) return false;
     while (g->flushed < end) {
-        prof__cursor k = { g->flushed, end, g->position, 0 };
+        prof__cursor k = { g->flushed, end, g->base, 0 };
         prof__item item;
         (void)prof__next(&k, &item);
         if (item.kind != PROF__CLOCK) prof__chrome_item(c, &item);
         if (!prof__chrome_sent(c)) return false;
         prof__trace.tallied += prof__item_is_zone(&item);
         g->flushed += item.slots;
-        g->position = k.base;
+        g->base = k.base;
     }
     return true;
 }
