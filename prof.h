@@ -36,9 +36,9 @@
                                 64, of 4 bytes each)
        PROF_SITE_TEXT n       bytes for their names and file names (1 MiB)
        PROF_NOW()             * your own clock expression, uint64_t ticks; set
-                                desc.platform.ticks_per_second with it (freestanding: beside
-                                PROF_IMPLEMENTATION is enough)
-       PROF_ZLIB              what saves to a file writes .gz ones too (link with -lz)
+                                desc.platform.ticks_per_second with it (freestanding: define it
+                                only where PROF_IMPLEMENTATION is)
+       PROF_ZLIB              calls that save to a file can write .gz files, too (link with -lz)
        PROF_INSTRUMENT_FUNCTIONS   beside PROF_IMPLEMENTATION: every function that is compiled
                                 with -finstrument-functions is a zone, named from the program's
                                 symbols (Linux; elsewhere by address)
@@ -47,21 +47,21 @@
                               stb_sprintf.h is there
      Freestanding builds (room @TARGET; implied by -ffreestanding)
        PROF_FREESTANDING      * no C library, no OS, no threads, no files
-       PROF_CLOCK_AT a        instead of PROF_NOW(): where a 32-bit counter is that counts up
-       PROF_NO_ASM            begin and end in C on Cortex-M3 and up, too, where they are assembly
-       PROF_NAMES_IN_ELF      * names of zones, files and lines stay out of the image, in the ELF
-                                file's section prof_sites, where `prof decode --elf` finds them (not
-                                g++'s, nor PROF_FUNCTION()'s); tables and Chrome JSON made on the
-                                target have none
-       PROF_LOCK() PROF_UNLOCK(s)   keep interrupts out, let them in again (PRIMASK or mstatus
-                                where contexts do not do without); all zones are then one row
+       PROF_CLOCK_AT a        instead of PROF_NOW(): the address of a 32-bit counter that counts up
+       PROF_NO_ASM            begin and end are C on Cortex-M3 and up, too, instead of assembly
+       PROF_NAMES_IN_ELF      * names, files and lines of zones stay out of the image: they are in
+                                the ELF file's section prof_sites, where `prof decode --elf` finds
+                                them (except with g++, and for PROF_FUNCTION()); tables and Chrome
+                                JSON made on the target lack them
+       PROF_LOCK() PROF_UNLOCK(s)   mask interrupts and restore them (without: PRIMASK or mstatus);
+                                all zones are then in one row, unless PROF_CONTEXT is defined
        PROF_CONTEXT()         which interrupt or task runs: 0.. (IPSR on Cortex-M)
        PROF_MAX_CONTEXTS n    how many there are, 4 bytes each (127 from Cortex-M3 up, 48 on M0,
                                 else 1, or 8 with PROF_CONTEXT)
        PROF_CORE              * the smallest recorder: zones, prof_tick, prof_dump, a Chrome array,
-                                prof_get_stats; what it lacks does not compile. See @CORE
+                                prof_get_stats; calls of anything else do not compile. See @CORE
        PROF_MAX_DEPTH n       * PROF_CORE: zones open at once in a context, 12 bytes each (16)
-       PROF_CLOCK_BITS n      of PROF_NOW() or PROF_CLOCK_AT, when it wraps before 32
+       PROF_CLOCK_BITS n      bits of PROF_NOW() or PROF_CLOCK_AT, where it has fewer than 32
        PROF_STRING            with PROF_IMPLEMENTATION: memcpy, memset and their kin are defined
                                 here, for images without a C library
 
@@ -74,11 +74,11 @@
    Memory
        All of it comes from one range: desc.memory, or a static array of PROF_ARENA_SIZE bytes.
        There is no malloc. A zone takes 12 bytes, and tables, stacks and traces are made of these;
-       where zones carry more, or with desc.events, it is recorded only while room is left for its
-       event (96 bytes in all). So whatever was recorded can be reported. When the arena is full
-       the timeline ends, and later zones are added up per name (desc.when_full; freestanding: they
-       are dropped). What is not kept is counted in prof_stats and named under the table and in the
-       trace's metadata. desc.mode has other ways: the last zones only, a stream, sums alone.
+       where zones carry more, or with desc.events, a zone is recorded only while there is also room
+       for its event (96 bytes in all). So whatever was recorded can be reported. When the arena is
+       full the timeline ends, and later zones are added up per name (desc.when_full; freestanding:
+       they are dropped). What is not kept is counted in prof_stats, and told under the table and in
+       the trace's metadata. desc.mode has other ways: the last zones only, a stream, sums alone.
 
    Threads
        Zones, prof_push/prof_pop, prof_instant, prof_counter: any thread, no lock. A zone begins and
@@ -147,10 +147,9 @@
 #  define PROF__DATA extern
 #endif
 
-/* The port: hosted, or bare, which is freestanding: no C library, no OS. See @TARGET.
-   PROF__PORT_LABEL: what must be the same in every file; see PROF__LABEL.
-   PROF__FAST: the hot path is inline where the compiler has TLS, atomics and a CPU clock; else it
-   is a call. */
+/* The port: hosted, or bare (freestanding: no C library, no OS; see @TARGET).
+   PROF__PORT_LABEL: the settings that must be the same in every file; see PROF__LABEL. PROF__FAST:
+   the hot path is inline where the compiler has TLS, atomics and a CPU clock; else it is a call. */
 #if defined(PROF_FREESTANDING) || (defined(__STDC_HOSTED__) && __STDC_HOSTED__ == 0)
 #  define PROF__BARE 1
 #  define PROF__FAST 0
@@ -173,7 +172,7 @@
 #  else
 #    define PROF__PORT_LABEL "_without_PROF_NOW"
 #  endif
-#  undef PROF_NAMES_IN_ELF               /* here they are in the program */
+#  undef PROF_NAMES_IN_ELF               /* hosted programs have the names in memory anyway */
 #  if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && !defined(__linux__)
 #    error "prof.h on a microcontroller: -ffreestanding, or PROF_FREESTANDING in every file"
 #  elif defined(PROF_CORE)
@@ -181,7 +180,7 @@
 #  endif
 #endif
 
-/* stb_sprintf: 2: the program has included it, 1: its header is there, 0: it is not. */
+/* stb_sprintf: 2: the program has included it, 1: its header can be included, 0: neither. */
 #define PROF__STB 0
 #ifdef PROF_NO_STB
 #elif defined(STB_SPRINTF_H_INCLUDE)
@@ -206,7 +205,7 @@
 #  define PROF__PRINTF(text, first)
 #endif
 #if defined(__GNUC__) && __GNUC__ > 10 && !defined(__CUDACC__)
-#  define PROF__ADDRESS(i) __attribute__((access(none, i)))   /* not what is there */
+#  define PROF__ADDRESS(i) __attribute__((access(none, i)))   /* argument i is not dereferenced */
 #else
 #  define PROF__ADDRESS(i)
 #endif
@@ -217,19 +216,19 @@ extern "C" {
 
 /* ---- @API-TYPES: results, descriptions, events, averages ----
 
-   What the calls take and give. In a description 0, NULL and false are the defaults. Times are ns
-   since the session's start, sizes bytes, unless a name says otherwise. */
+   The types that the calls take and return. In a description 0, NULL and false are the defaults.
+   Times are ns since the session's start, sizes bytes, unless a name or comment says otherwise. */
 
 typedef enum prof_result {
     PROF_OK = 0,
     PROF_ERROR_INVALID,      /* an argument is not one this call takes */
     PROF_ERROR_MEMORY,       /* the arena is too small: see prof_arena_size */
-    PROF_ERROR_STATE,        /* not now: already started, or the trace is gone */
+    PROF_ERROR_STATE,        /* the call is not possible now: already started, the trace is gone */
     PROF_ERROR_SINK,         /* a sink's write() returned false */
     PROF_ERROR_FILE,         /* the file could not be created, written or renamed */
     PROF_ERROR_UNSUPPORTED,  /* left out of this build (.gz without PROF_ZLIB), or the device
                                 cannot record: its status says why */
-    PROF_ERROR_NONE_RECORDED, /* the session was not told to: see the field of prof_desc */
+    PROF_ERROR_NONE_RECORDED, /* prof_desc did not ask for what the call needs */
     PROF_ERROR_JSON          /* text that must be JSON is not: prof_strerror says where */
 } prof_result;
 
@@ -240,19 +239,20 @@ typedef struct prof_sink {
     void *user;
 } prof_sink;
 
-/* The machine, where it is not the default one. A zeroed struct means: this machine's own. The
-   fields with a star are for freestanding builds only. */
+/* The clock, threads and lock of the machine, where the defaults (all zero) do not fit. Fields and
+   remarks with a star are for freestanding builds only. */
 typedef struct prof_platform {
     uint64_t (*now)(void *user);         /* ticks; NULL: TSC or cntvct where usable, else the OS;
                                             *: DWT->CYCCNT, SysTick, cycle, or PROF_NOW() */
-    uint64_t ticks_per_second;           /* of now(); 0: 1e9. * Or of the clock that is there; 0:
+    uint64_t ticks_per_second;           /* of now(); 0: 1e9. * Also of the chip's clock; 0:
                                             unknown, so that tables and traces count ticks */
-    uint32_t clock_bits;                 /* * now() wraps after so many; 0: 64 */
+    uint32_t clock_bits;                 /* * bits of now(), which then wraps; 0: 64 */
     uint32_t (*thread_id)(void *user);   /* the id shown for the calling thread; NULL: the OS's;
                                             *: the number of the task, from 0 up */
-    uintptr_t (*lock)(void *user);       /* * keeps interrupts and tasks out, returns what unlock */
-    void (*unlock)(void *user, uintptr_t state);   /* gets back; NULL: PRIMASK, mstatus.MIE */
-    void *user;                          /* handed to the calls above */
+    uintptr_t (*lock)(void *user);       /* * masks interrupts and other tasks; NULL: by PRIMASK or
+                                            mstatus.MIE. Its result is unlock's state */
+    void (*unlock)(void *user, uintptr_t state);
+    void *user;                          /* passed to the functions above */
 } prof_platform;
 
 /* What a step of the schedule does: PyTorch's ProfilerAction. */
@@ -313,72 +313,72 @@ typedef struct prof_desc {
     prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed. With
                                             with_stack, with_modules, native_stack, node,
                                             merge_duplicates or an execution trace it is written at
-                                            the end, out of the arena, and what has no room there is
-                                            in its sums: prof_stats.unstreamed. A Chrome array so
-                                            with all that zones may carry, and with devices; it has
-                                            no attributes, ranges, arrows, events of prof_submit */
+                                            the end, from the arena; zones without room there are in
+                                            its sums only: prof_stats.unstreamed. So is a Chrome
+                                            array with devices or with anything that zones carry;
+                                            streamed it has no attributes, ranges, arrows, events */
     prof_stream_format stream_format;
     bool stream_inline;                  /* a thread whose chunks are full flushes them itself */
-    bool records_only;                   /* no room for events and tables: for prof_dump */
-    bool events;                         /* room is kept for the event of each zone: 96 bytes, not
-                                            12; else see prof_events. Kept anyway but in
-                                            PROF_MODE_TRACE, with details (from the first one on),
-                                            devices, a schedule, node, merge_duplicates, an
-                                            execution trace */
+    bool records_only;                   /* keeps no room for events and tables: for prof_dump */
+    bool events;                         /* keeps room for the event of each zone, so that
+                                            prof_events needs no more: 96 bytes a zone instead of
+                                            12. Always so in modes other than PROF_MODE_TRACE, and
+                                            with details (from the first one on), devices, a
+                                            schedule, node, merge_duplicates, an execution trace */
     prof_platform platform;
     uint32_t max_threads;                /* recording at the same time; 0: up to 256, as fit */
-    uint32_t max_depth;                  /* open zones per thread that are in the timeline, at most
-                                            255; 0: 64. Deeper ones: see prof_stats.deep */
+    uint32_t max_depth;                  /* open zones per thread in the timeline, up to 255; 0: 64
+                                            (freestanding: 32; 0: 16). More: see prof_stats.deep */
     uint32_t max_sites;                  /* names made at run time that this session may use; 0: one
                                             for each KiB of the arena, 4096 at most */
-    bool os_clock;                       /* use the OS clock even where the TSC would do */
+    bool os_clock;                       /* use the OS's clock even where the CPU's is usable */
     prof_schedule schedule;              /* all zero: record from start to stop, no steps */
     prof_action (*schedule_fn)(void *user, uint64_t step);   /* instead; NULL: schedule */
     void (*on_trace_ready)(void *user, prof_trace *trace);   /* see prof_step; NULL: none */
-    void *user;                          /* handed to the two above */
-    uint32_t activities;                 /* PROF_ACTIVITY_...; 0: all that are there */
-    bool acc_events;                     /* a new window goes on in the same trace */
+    void *user;                          /* passed to the two above */
+    uint32_t activities;                 /* PROF_ACTIVITY_...; 0: all that are available */
+    bool acc_events;                     /* a new window adds to the same trace */
     bool merge_duplicates;               /* a zone that is the only child of one of its name is
-                                            merged into it, as PyTorch does; else, and among zones
-                                            in sums (prof_stats.summed), f in f counts 2, which the
-                                            table says. Not in PROF_MODE_AGGREGATE */
-    bool record_shapes;                  /* prof_set_shapes, _strides, _inputs count */
-    bool with_flops;                     /* prof_set_flops counts, and the formulas of prof_flops
-                                            for zones with shapes; turns record_shapes on */
-    bool with_modules;                   /* prof_module_push, prof_set_module count */
-    bool with_stack;                     /* each event's stack is that of its zones, or */
-    prof_native native_stack;            /* its native call stack, read as the zone begins; turns
-                                            with_stack on; not in STREAM and AGGREGATE */
-    const char *hw_counters;             /* of each zone, as "cycles,instructions"; 4 at most;
-                                            see prof_hw_counter_name; not in STREAM and AGGREGATE */
-    bool profile_memory;                 /* prof_memory_alloc and _free count */
+                                            merged into it, as PyTorch does. Without, and for zones
+                                            in sums (prof_stats.summed), they count as 2 calls, and
+                                            the table says so. Not in PROF_MODE_AGGREGATE */
+    bool record_shapes;                  /* records prof_set_shapes, _strides, _inputs, _outputs */
+    bool with_flops;                     /* records prof_set_flops, and computes prof_flops for
+                                            zones with shapes; turns record_shapes on */
+    bool with_modules;                   /* records prof_module_push, prof_set_module */
+    bool with_stack;                     /* each event has a stack: the zones around it */
+    prof_native native_stack;            /* ... or its native call stack, read as the zone begins;
+                                            turns with_stack on; not in STREAM and AGGREGATE */
+    const char *hw_counters;             /* counted in each zone, as "cycles,instructions"; at most
+                                            4: prof_hw_counter_name; not in STREAM and AGGREGATE */
+    bool profile_memory;                 /* records prof_memory_alloc and prof_memory_free */
     bool skip_tiny;                      /* functions that the compiler instrumented and that take
-                                            some ns are no longer timed when they have been called
-                                            65,536 times: see prof_stats.untimed. At most 128 */
+                                            some ns are only counted after 65,536 calls, no longer
+                                            timed: see prof_stats.untimed. At most 128 functions */
     uint32_t node;                       /* 1 + the node_id of all zones; 0: none */
-    prof_full when_full;                 /* see prof_stats.summed; a sixteenth of the arena or more
-                                            is kept for sums, names, threads to come. Instants,
-                                            counters, steps, and what zones carry end with the
-                                            timeline */
+    prof_full when_full;                 /* see prof_stats.summed; at least a sixteenth of the arena
+                                            is kept for sums, new names and new threads. Instants,
+                                            counters, steps and what zones carry are recorded only
+                                            until the timeline ends */
 } prof_desc;
 
 /* A device that takes part in sessions (prof_cuda.h is one). The callbacks may be NULL; they run
    on the thread that starts, steps or stops the session, under no lock. */
 typedef struct prof_device_desc {
-    const char *name;                    /* "CUDA": in tables; lives as long as the process */
+    const char *name;                    /* "CUDA": for tables; must live as long as the process */
     uint8_t type;                        /* prof_device_type */
     uint32_t activity;                   /* the PROF_ACTIVITY_... that asks for it */
-    prof_result (*prepare)(void *user);  /* warm-up: costly set-up, nothing is recorded yet */
+    prof_result (*prepare)(void *user);  /* warm-up: costly set-up; nothing is recorded yet */
     prof_result (*start)(void *user);    /* not called when prepare failed */
-    prof_result (*stop)(void *user);     /* prof_submits what is left; only after a good start */
+    prof_result (*stop)(void *user);     /* calls prof_submit for the rest; after a good start */
     void (*flush)(void *user);           /* at each prof_step while started */
-    void (*late)(void *user);            /* before the trace is first read, of a stream at its end:
-                                            prof_submits what stop kept back in a form of its own,
-                                            smaller than events */
-    bool (*stopped)(void *user);         /* it stopped by itself: prof_step ends the window */
-    const char *(*status)(void *user);   /* NULL: well; else why not, for footer and metadata */
-    size_t (*metadata)(void *user, char *buf, size_t size);   /* JSON members for the trace's
-                                            head; their length, cut to size as snprintf */
+    void (*late)(void *user);            /* before the trace is first read, or at a stream's end:
+                                            calls prof_submit for what stop kept in a smaller form
+                                            than events */
+    bool (*stopped)(void *user);         /* true: it stopped by itself; prof_step ends the window */
+    const char *(*status)(void *user);   /* what went wrong, for footer and head; NULL: nothing */
+    size_t (*metadata)(void *user, char *buf, size_t size);   /* JSON members for the trace's head;
+                                            returns their length, cut to size as by snprintf */
     void *user;
 } prof_device_desc;
 
@@ -390,22 +390,21 @@ typedef enum prof_clock {
 } prof_clock;
 
 /* Counts since prof_start; with a schedule, of the last window. dropped is the sum of the dropped_
-   fields. */
+   fields. "..." goes on with the field above that has none. */
 typedef struct prof_stats {
-    uint64_t recorded;                   /* zones */
+    uint64_t recorded;                   /* zones, without those in summed */
     uint64_t dropped;                    /* begins and other records that were not recorded */
     uint64_t dropped_full;               /* ... the arena was full, and the room for sums too */
-    uint64_t dropped_deep;               /* ... more than max_depth zones were open, and no room for
-                                            them in sums */
+    uint64_t dropped_deep;               /* ... beyond max_depth, where sums had no room, either */
     uint64_t dropped_threads;            /* ... no thread state was free (max_threads) */
-    uint64_t dropped_sites;              /* ... what is no zone, for want of a name. Freestanding:
-                                            zones, too: more names than PROF_MAX_SITES */
+    uint64_t dropped_sites;              /* ... instants, counters and others whose name had no
+                                            room. Freestanding, zones too: PROF_MAX_SITES */
     uint64_t dropped_busy;               /* ... a signal handler's, or the lock was held too long */
-    uint64_t unbalanced;                 /* ends of zones that had been ended: ignored */
+    uint64_t unbalanced;                 /* second ends of the same zone: ignored */
     uint64_t healed;                     /* zones left open when an outer one ended, or that
                                             prof_unwind ended */
-    uint64_t cut;                        /* ends without a begin in this session: ignored. It was
-                                            before, or is missing: nothing is kept while off */
+    uint64_t cut;                        /* ends whose begin was before this session or is missing:
+                                            ignored */
     uint64_t unfinished;                 /* zones ended by prof_stop or by their thread's exit */
     uint64_t clock_steps;                /* times the clock went back */
     uint64_t names_cut;                  /* names shortened to 4095 bytes, formatted ones to 255 */
@@ -415,59 +414,58 @@ typedef struct prof_stats {
     uint64_t overlaps;                   /* ... that overlap another only partly */
     uint64_t no_forward;                 /* ... backward events without fwd_thread: no stack */
     uint64_t unlinked;                   /* ... device events whose launch is not there */
-    uint64_t schedule_errors;            /* transitions that lose a window, and actions that are
-                                            none, since prof_start */
+    uint64_t schedule_errors;            /* since prof_start: steps at which a window is lost, and
+                                            actions of schedule_fn that are no prof_action */
     uint64_t lost;                       /* records that signal handlers displaced, "(lost)" */
     uint64_t overwritten;                /* zones that PROF_MODE_RING no longer holds */
     uint64_t stalls;                     /* PROF_MODE_STREAM: times a thread's chunks were full */
     uint64_t stream_failures;            /* ... and times its sink returned false */
     uint64_t memory_unknown;             /* frees of what was not allocated in this trace */
     uint64_t memory_twice;               /* frees of what had been freed */
-    uint64_t memory_missed;              /* allocations where one still stood */
+    uint64_t memory_missed;              /* allocations at an address that was not freed before */
     uint64_t memory_refused;             /* allocations of more than 2^63 - 1 bytes */
     uint64_t async_open;                 /* ranges that never ended; known after prof_stop */
     uint64_t async_twice;                /* ... that ended twice: the first end counts */
     uint64_t details_cut;                /* inputs, texts, arguments and stacks that did not fit */
-    uint64_t not_kept;                   /* in sums: counters, instants, steps, attributes. Events
-                                            submitted to sessions that are not analysed */
-    uint64_t others_names;               /* zones in "(others)", their own name could not be stored:
-                                            more names than max_sites */
+    uint64_t not_kept;                   /* counters, instants, steps, attributes where only sums
+                                            are kept; events submitted to sessions without events */
+    uint64_t others_names;               /* zones under the name "(others)", because their own could
+                                            not be stored: more names than max_sites */
     uint64_t others_sites;               /* ... more marks and functions than PROF_MAX_SITES */
     uint64_t others_full;                /* ... no room in the arena for the name or its sums */
     uint64_t others_busy;                /* ... a signal handler's, or the lock was held too long */
-    uint64_t deep;                       /* zones in max_depth others: as summed, which has
-                                            them, too. "(in sums)" stands in the timeline for
-                                            the outermost */
-    uint64_t untimed;                    /* calls that were only counted (desc.skip_tiny): as
-                                            summed, which has them, too. Their time is their
-                                            caller's, and so is what they called */
-    uint64_t unstreamed;                 /* PROF_MODE_STREAM: 1: no stream can carry what desc asks
-                                            for, see desc.stream */
+    uint64_t deep;                       /* zones inside max_depth others; they are also counted in
+                                            summed. In the timeline "(in sums)" stands for the
+                                            outermost of them */
+    uint64_t untimed;                    /* calls that were only counted (desc.skip_tiny); they are
+                                            also counted in summed. Their time, and the zones that
+                                            they called, count as their caller's */
+    uint64_t unstreamed;                 /* 1: the stream is written at the end: see desc.stream */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
-    uint64_t ticks_per_second;           /* of that clock, as far as it is known. Freestanding: 0:
-                                            the chip's, nobody told: ns are ticks */
+    uint64_t ticks_per_second;           /* of that clock, as measured so far. Freestanding: 0 where
+                                            desc.platform did not tell it: then ns are ticks */
     size_t bytes_used, bytes_total;      /* of the arena: records, states, and the analysis share */
     uint32_t warnings;                   /* PROF_WARN_... */
-    uint64_t window_ns;                  /* how long the last window was open, and what the profiler
-                                            itself took for all of them, by the OS's clock: */
+    uint64_t window_ns;                  /* how long the last window was open, by the OS's clock; */
+                                         /* what the profiler itself took, in all windows: */
     uint64_t prepare_ns, start_ns, stop_ns, analysis_ns;
-    uint64_t summed;                     /* zones that came when the arena was full, and deep ones:
-                                            they are in no timeline, but in averages and tables.
-                                            recorded has those in the timeline */
-    uint64_t timeline_ns;                /* when the first thread's timeline ended, since the start;
-                                            known after prof_stop. 0: none did */
+    uint64_t summed;                     /* zones that are in averages and tables, but in no
+                                            timeline: they came when the arena was full, or were
+                                            deep or untimed */
+    uint64_t timeline_ns;                /* ns from the start to where the first thread's timeline
+                                            ended; known after prof_stop. 0: none ended */
 } prof_stats;
 
 enum {                                   /* prof_stats.warnings, and in the trace's head */
-    PROF_WARN_NO_WARMUP = 1,             /* a schedule without: the first step has it all */
+    PROF_WARN_NO_WARMUP = 1,             /* a schedule without warm-up: its cost is in step one */
     PROF_WARN_SCHEDULE = 2,              /* see schedule_errors */
-    PROF_WARN_DEVICE = 4                 /* one that was asked for could not record, or not all */
+    PROF_WARN_DEVICE = 4                 /* a device could not record, or not everything */
 };
 
 #define PROF_NONE UINT32_MAX             /* no such index */
-#define PROF_COUNTERS 4                  /* that desc.hw_counters may name */
-#define PROF_OTHER_DEVICES 3             /* types of devices with figures of their own, but one */
+#define PROF_COUNTERS 4                  /* at most so many in desc.hw_counters */
+#define PROF_OTHER_DEVICES 3             /* device types with own columns, beside the first */
 
 /* c10::DeviceType's numbers. */
 typedef enum prof_device_type {
@@ -509,8 +507,8 @@ typedef struct prof_device { uint8_t type; int8_t index; } prof_device;
 
 /* Which tensor an input or output is, for execution traces. */
 typedef struct prof_tensor {
-    uint64_t id, storage;                /* numbers of one's own, its and its memory's; 0: none */
-    int64_t offset;                      /* in elements, in its storage */
+    uint64_t id, storage;                /* the caller's numbers of it and of its memory; 0: none */
+    int64_t offset;                      /* elements from the begin of its storage */
     prof_device device;
 } prof_tensor;
 
@@ -518,31 +516,31 @@ enum {                                   /* prof_extra.has: fields whose 0 is a 
     PROF_HAS_NODE_ID = 1, PROF_HAS_SEQUENCE_NR = 2, PROF_HAS_FWD_THREAD = 4, PROF_HAS_ID = 8,
     PROF_HAS_DEVICE_INDEX = 16, PROF_HAS_LINK = 32, PROF_HAS_END_THREAD = 64, PROF_HAS_LAUNCH = 128,
     PROF_HAS_KEPT_TEXT = 256             /* for prof_submit of many events with the same text:
-                                            activity_type and metadata_json are not copied, they
-                                            live as long as the trace; behind metadata_json the
-                                            Chrome trace has "correlation", from id, or else from
+                                            activity_type and metadata_json are not copied and must
+                                            live as long as the trace; the Chrome trace adds
+                                            "correlation" to metadata_json, from id, or else from
                                             linked_correlation_id. Not for zones */
 };
 
 /* What few events have: the rest of PyTorch's FunctionEvent. Zeroed: nothing is known. */
 typedef struct prof_extra {
-    uint32_t has;                        /* PROF_HAS_...; a field it does not name is the default */
-    int32_t node_id;                     /* -1 */
-    int64_t sequence_nr;                 /* -1 */
+    uint32_t has;                        /* PROF_HAS_... of the fields that are set */
+    int32_t node_id;                     /* default -1 */
+    int64_t sequence_nr;                 /* default -1 */
     uint64_t fwd_thread;                 /* of a backward event: thread id of its forward */
-    uint64_t end_thread;                 /* thread id where it ended; the thread it began on */
+    uint64_t end_thread;                 /* thread id where it ended; default: where it began */
     int64_t id;                          /* correlation id */
     int64_t linked_correlation_id;       /* id of the event that launched this one; 0: none */
     int64_t external_id;
-    int64_t launch_ns;                   /* launched then, by the innermost zone of launch_thread */
+    int64_t launch_ns;                   /* when the innermost zone of launch_thread launched it */
     uint32_t launch_thread;              /* index into prof_threads() */
     int32_t device_index;
     int64_t device_resource_id;          /* stream; PROF_ROW_SYNC + stream: the waits for it */
     const char *overload_name;           /* NULL or "": none */
     const char *trace_name;              /* NULL: the name; "": none, left out of legacy traces */
     const char *activity_type;           /* Kineto's category, as "kernel"; NULL: by device type */
-    const char *kwinputs, *metadata_json;   /* JSON: an object; members without the braces. What
-                                            is none shows as text */
+    const char *kwinputs, *metadata_json;   /* JSON: an object; members without the braces. Text
+                                            that is not JSON is shown as a string */
     const char *backend, *module_hierarchy;
     const prof_shape *input_shapes, *strides;
     const char *const *dtypes, *const *concrete_inputs;   /* input_count each, or NULL */
@@ -596,8 +594,8 @@ typedef struct prof_memory_change {
     int64_t ns;                          /* when, by prof_now()'s clock */
     uint64_t address;
     uint64_t bytes;                      /* 2^63 - 1 at most; of a free: not looked at */
-    uint32_t thread;                     /* whose zone that is open then has it: an index from
-                                            prof_submit_thread or prof_threads; PROF_NONE: none's */
+    uint32_t thread;                     /* its zones that are open then are charged: an index from
+                                            prof_submit_thread or prof_threads; PROF_NONE: none */
     prof_device device;
     prof_memory_kind kind;               /* of a free: that of its allocation */
     bool is_free;
@@ -605,18 +603,18 @@ typedef struct prof_memory_change {
 
 /* What a companion asks of the session: see prof_session_info. */
 typedef struct prof_session {
-    bool open;                           /* prof_start or prof_prepare came, prof_stop not yet */
+    bool open;                           /* between prof_start or prof_prepare and prof_stop */
     uint32_t enabled;                    /* PROF_ACTIVITY_... that the window records, or recorded
                                             until the device's stop(); without those that
                                             prof_toggle has turned off. 0: no session */
-    int64_t start_ns;                    /* prof_os_now() where prof_now() is 0; 0: no window is
-                                            open, or the clock is desc.platform.now */
-    prof_desc desc;                      /* as prof_start got it, 0 where that is the default; what
+    int64_t start_ns;                    /* what prof_os_now() was when prof_now() was 0; 0: no
+                                            window is open, or the clock is desc.platform.now */
+    prof_desc desc;                      /* as given to prof_start, defaults still 0; what
                                             with_flops and native_stack turn on is on. Without a
                                             session: the last one's */
 } prof_session;
 
-/* A range that prof_async_begin began. */
+/* The token of a range: see prof_async_begin. To be kept as it is. */
 typedef struct prof_async { uint64_t id, start; uint32_t generation, site, thread; } prof_async;
 
 /* How many zones a thread has open: see prof_mark. A value, to be kept as it is. */
@@ -629,11 +627,11 @@ typedef struct prof_flops_desc {
     bool no_grad_input, no_grad_weight;  /* convolution_backward: output_mask without these */
     prof_shape stride, padding, dilation;   /* a value per dimension of the kernel, or one for
                                             all; count 0: stride 1, padding 0, dilation 1 */
-    int64_t groups;                      /* 0: what the shapes say */
+    int64_t groups;                      /* 0: as the shapes imply */
     const prof_shape *output;            /* convolution: the result's; NULL: computed */
-    const char *const *concrete_inputs;  /* for formulas of one's own: the inputs as text, as many
-                                            as shapes; NULL: not known */
-    const char *kwinputs;                /* ... and the named ones, a JSON object; NULL: none */
+    const char *const *concrete_inputs;  /* for the program's own formulas: the inputs as text, as
+                                            many as shapes; NULL: not known */
+    const char *kwinputs;                /* ... and the named inputs, a JSON object; NULL: none */
 } prof_flops_desc;
 
 /* An event's amounts, its own and less those of its children. All 0 for what has none. */
@@ -667,24 +665,24 @@ typedef struct prof_average {
     const prof_shape *input_shapes;      /* input_count; PROF_NONE: not grouped by them */
     const char *const *stack;            /* stack_count, at most group_by_stack_n */
     uint32_t input_count, stack_count;
-    uint32_t parent;                     /* cpu_parent of the first event, so too; PROF_NONE: top
-                                            level */
-    uint32_t first;                      /* index of the first event, where prof_events were made;
-                                            else of the row */
+    uint32_t parent;                     /* the first event's cpu_parent, or 0 where prof_events
+                                            were not made; PROF_NONE: top level */
+    uint32_t first;                      /* index of the first event; where prof_events were not
+                                            made: the row's rank in first-seen order */
     int32_t node_id;                     /* -1: none */
     uint8_t device_type, scope;
     bool is_async, is_remote;            /* of the first event */
     bool is_legacy, is_user_annotation;
-    bool is_recursive;                   /* calls of it lie in each other: each is in the total;
-                                            freestanding: false */
-    int64_t on_cpu_ns;                   /* of cpu_time_total, while their task ran: prof_task_in.
-                                            0: nobody told of tasks */
+    bool is_recursive;                   /* some calls lie in others of the same row; the total has
+                                            each of them. Freestanding: false */
+    int64_t on_cpu_ns;                   /* the part of cpu_time_total in which their task ran:
+                                            prof_task_in. 0: no tasks are known */
 #if !PROF__BARE
     const prof_site *site;               /* group_by_site: file and line; NULL: it has no place */
-    int64_t other_device_ns[PROF_OTHER_DEVICES];        /* of device_time_total_ns, and of */
-    int64_t self_other_device_ns[PROF_OTHER_DEVICES];   /* self_: prof_view.other_devices' part */
-    uint64_t untimed;                    /* of count: calls without a time (desc.skip_tiny); means,
-                                            least, most and percentiles are of the others */
+    int64_t other_device_ns[PROF_OTHER_DEVICES];        /* the parts of device_time_total_ns and */
+    int64_t self_other_device_ns[PROF_OTHER_DEVICES];   /* self_... for prof_view.other_devices */
+    uint64_t untimed;                    /* calls among count that have no time (desc.skip_tiny);
+                                            means, min, max, percentiles are of the others */
 #endif
 } prof_average;
 
@@ -709,23 +707,24 @@ typedef enum prof_time_unit {
     PROF_TIME_AUTO = 0, PROF_TIME_S, PROF_TIME_MS, PROF_TIME_US
 } prof_time_unit;
 
-/* Grouping, beside name, node, device type, legacy and user annotation flag; zeroed: no more. */
+/* What tells rows apart beside name, node, device type, legacy and user annotation flag. */
 typedef struct prof_averages_desc {
     bool group_by_input_shapes, group_by_overload_name;
     uint32_t group_by_stack_n;           /* by the innermost n stack entries */
     bool percentiles;                    /* p50_ns, p90_ns, p99_ns of each row, exact; in tables
-                                            with min and max. They take a sort of the events */
+                                            with min and max. Costs a sort of the events */
     bool group_by_site;                  /* by the file and line of its macro, where one name has
                                             several; in tables a column "Source". Names made at run
-                                            time have no place; of functions the compiler
-                                            instrumented, static ones have their file (Linux).
-                                            Freestanding: not taken */
+                                            time have no place; of functions that the compiler
+                                            instrumented, only static ones have their file (Linux).
+                                            Freestanding: ignored */
 } prof_averages_desc;
 
 typedef enum prof_format {
     PROF_FORMAT_TEXT = 0,
-    PROF_FORMAT_CSV,                     /* RFC 4180, with a head; times in us. Before a text that
-                                            begins with = + - @ is a ', else it is a formula */
+    PROF_FORMAT_CSV,                     /* RFC 4180, with a head; times in us. Text that begins
+                                            with = + - @ gets a ' before, so that spreadsheets do
+                                            not take it for a formula */
     PROF_FORMAT_JSON                     /* an array of objects; times in us */
 } prof_format;
 
@@ -739,14 +738,14 @@ typedef struct prof_table_desc {
     uint32_t max_shapes_column_width;    /* 0: 80 */
     const char *header;                  /* a line above the table; NULL: none */
     bool top_level_events_only;
-    bool hide_notes;                     /* leave out what is below PyTorch's last line */
+    bool hide_notes;                     /* leave out the lines below those that PyTorch prints */
     prof_time_unit time_unit;
     prof_format format;
     uint32_t width;                      /* of a line: columns are narrowed, and the least useful
                                             left out and named below the table, until it fits.
                                             0: PyTorch's widths; prof_print_table: the terminal's */
-    int64_t whole_cpu_ns, whole_device_ns;   /* what shares are of, where the rows are not all;
-                                            0: of the sum over the rows */
+    int64_t whole_cpu_ns, whole_device_ns;   /* 100 % of the shares, where the rows are not all
+                                            there are; 0: the sum over the rows */
 } prof_table_desc;
 
 /* What a table shows beside CPU times. EventList's use_device, profile_memory, with_flops. */
@@ -755,9 +754,9 @@ typedef struct prof_view {
     bool profile_memory, with_flops;
 #if !PROF__BARE
     const char *counters[PROF_COUNTERS]; /* names of the rows' counters; NULL: no more */
-    const char *other_devices[PROF_OTHER_DEVICES];   /* of other types than device_name's: their
-                                            times have columns of their own; NULL: no more. What
-                                            runs on more types than these is the last one's */
+    const char *other_devices[PROF_OTHER_DEVICES];   /* device types beside device_name's, each
+                                            with columns of its own; NULL: no more. Work on still
+                                            other types counts as the last one's */
 #endif
 } prof_view;
 
@@ -769,9 +768,10 @@ typedef struct prof_trace_desc {
     const prof_thread_info *threads;     /* event.thread is an index into it; */
     size_t thread_count;                 /* threads NULL: event.thread is the thread's id itself */
     int64_t base_time_ns;                /* of time 0, since 1970 */
-    bool correlate;                      /* the events are raw activities: see the function */
-    const char *(*demangle)(void *user, const char *name);   /* of `_Z...` when correlating; */
-    void *user;                          /* NULL: none; its text must outlive the trace */
+    bool correlate;                      /* raw activities: see prof_trace_from_events */
+    const char *(*demangle)(void *user, const char *name);   /* with correlate, of names `_Z...`;
+                                            NULL: none. Its text must outlive the trace */
+    void *user;                          /* passed to demangle */
 } prof_trace_desc;
 
 typedef struct prof_memory_desc {        /* prof_write_memory_timeline; NULL: all zero */
@@ -786,7 +786,7 @@ typedef enum prof_chrome_format {
                                             with name and time only; not freestanding */
 } prof_chrome_format;
 
-/* Where zones are marked. Freestanding builds and the legacy array tell none. */
+/* Which events tell where they are marked; none in freestanding builds and the legacy array. */
 typedef enum prof_chrome_source {
     PROF_CHROME_SOURCE_AUTO = 0,         /* the head lists the places of names; events whose name
                                             has several say theirs: "args":{"source":"file:line"} */
@@ -796,25 +796,25 @@ typedef enum prof_chrome_source {
 
 typedef struct prof_chrome_desc {
     prof_chrome_format format;
-    bool window_marks;                   /* the recording's span, begin and end, as Kineto has them:
-                                            their pids are texts, which speedscope rejects.
-                                            Not freestanding, not in the legacy array */
+    bool window_marks;                   /* events for the begin, end and span of the recording, as
+                                            Kineto has them: their pids are text, which speedscope
+                                            rejects. Not freestanding, not in the legacy array */
     prof_chrome_source source;
 } prof_chrome_desc;
 
 /* ---- @API-SESSION: start, stop, and the calls that record ----
 
-   What a program calls while it runs. Which thread may call what stands under Threads, Signals and
-   fork above; "Freestanding" is what differs there. */
+   What a program calls while it runs. See Threads, and Signals and fork, above for which thread may
+   call what; "Freestanding" tells what differs there. */
 
 /* Opens a session; NULL or zeroed: every default. Any thread.
    PROF_ERROR_STATE: one is open. PROF_ERROR_MEMORY: the arena is too small.
-   PROF_ERROR_INVALID: max_depth over 255, memory NULL with a size, a bad schedule (see
-   prof_schedule_check), or activities of which none is there. PROF_ERROR_UNSUPPORTED: activities
-   without PROF_ACTIVITY_CPU, and none of the devices can record; the OS's clock cannot be read;
-   native_stack or counters, where this system cannot do it; merge_duplicates of sums alone:
-   prof_strerror says which. Freestanding: not in interrupts, as prof_stop may be; UNSUPPORTED: the
-   chip's clock stands. */
+   PROF_ERROR_INVALID: max_depth over its limit, memory NULL with a size, a bad schedule (see
+   prof_schedule_check), or activities of which none is available. PROF_ERROR_UNSUPPORTED:
+   activities without PROF_ACTIVITY_CPU, and none of the devices can record; the OS's clock cannot
+   be read; this system lacks native_stack or hw_counters; merge_duplicates of sums alone:
+   prof_strerror says which. Freestanding: may not be called in an interrupt, prof_stop may;
+   UNSUPPORTED: the chip's clock does not count. */
 PROF_API prof_result prof_start(const prof_desc *desc);
 
 /* Closes the session; zones still open end now. NULL only when no session was open (or in one of
@@ -822,14 +822,14 @@ PROF_API prof_result prof_start(const prof_desc *desc);
    Threads may go on marking zones: they are not recorded. */
 PROF_API prof_trace *prof_stop(void);
 
-/* The next step begins: returns its action. Windows open and close here as the schedule says; one
-   that is complete goes to on_trace_ready, while nothing is recorded, and dies when that returns.
-   With a schedule each step is an event ProfilerStep#N of the calling thread. In a callback of the
-   session prof_start, prof_step and prof_stop do nothing. Any thread, one at a time; without a
-   session: PROF_ACTION_NONE. PyTorch: profile.step() */
+/* Begins the next step and returns its action. Windows open and close here as the schedule says; a
+   complete one goes to on_trace_ready, while nothing is recorded; its trace is gone when that
+   returns. With a schedule each step is an event ProfilerStep#N of the calling thread. In callbacks
+   of the session prof_start, prof_step and prof_stop do nothing. Any thread, one at a time; without
+   a session: PROF_ACTION_NONE. PyTorch: profile.step() */
 PROF_API prof_action prof_step(void);
 
-/* The number of the step, from 0. PyTorch: profile.step_num */
+/* The number of the current step, from 0. PyTorch: profile.step_num */
 PROF_API uint64_t prof_step_number(void);
 
 /* Turns recording of some activities (PROF_ACTIVITY_...) off or on inside a window; the next one
@@ -848,12 +848,12 @@ PROF_API uint32_t prof_supported_activities(void);
 /* What a schedule does at a step, from 0 on. Pure, any thread. active 0: PROF_ACTION_NONE. */
 PROF_API prof_action prof_schedule_action(const prof_schedule *schedule, uint64_t step);
 
-/* PROF_ERROR_INVALID: NULL, active 0, or a count above INT32_MAX (a negative number, most likely).
-   skip_first_wait may be anything. */
+/* Can prof_start take this schedule? PROF_ERROR_INVALID: NULL, active 0, or a count above INT32_MAX
+   (a negative number, most likely). skip_first_wait may be anything. Pure, any thread. */
 PROF_API prof_result prof_schedule_check(const prof_schedule *schedule);
 
-/* English, static, never NULL. After PROF_ERROR_MEMORY from prof_start it says how many bytes it
-   takes (one text per process: read it before another thread calls prof_start). */
+/* A result in English words; static text, never NULL. After PROF_ERROR_MEMORY from prof_start it
+   tells how many bytes are needed (one text per process: read it before another prof_start). */
 PROF_API const char *prof_strerror(prof_result result);
 
 /* Counts of the open session, or of the last one. Any thread; exact after prof_stop. */
@@ -863,43 +863,42 @@ PROF_API prof_stats prof_get_stats(void);
    max_threads (0 counts as 1 here). */
 PROF_API size_t prof_arena_size(const prof_desc *desc);
 
-/* The session's clock: ns since its start, in a stream as its zones have them. Any thread. 0 when
-   none is open. */
+/* The session's clock: ns since its start, as in its zones' times. Any thread. 0: no session. */
 PROF_API int64_t prof_now(void);
 
-/* Freestanding: sees that a 32-bit clock wraps. Call it at least once each half wrap, say from a
-   timer's interrupt, where zones may be open or contexts silent for longer. Once called, go on
-   with it to the end of the session: it is relied on. Hosted: nothing. */
+/* Freestanding: notices when a 32-bit clock wraps. Call it at least once in half the time of a
+   wrap, say from a timer's interrupt, if zones may be open, or contexts silent, for longer than
+   that. Once called it must go on to the end of the session. Hosted: does nothing. */
 PROF_API void prof_tick(void);
 
 /* Categories of zones, a bit each, up to 32 of the program's own. PROF_SCOPE_IN and its kin mark a
    zone only while one of its categories is on; at first all are. Returns what was on. Any thread,
-   at any time; open zones stay open. prof_category_on is for what PROF_BEGIN or prof_push mark. */
+   at any time; open zones stay open. prof_category_on: is one of these on? */
 PROF_API uint32_t prof_set_categories(uint32_t on);
 PROF_API bool prof_category_on(uint32_t categories);
 
-/* A zone whose name is made at run time; name is copied (interned). NULL reads "(null)". */
+/* A zone whose name is made at run time; name is copied, once for each text. NULL: "(null)". */
 PROF_API void prof_push(const char *name);
 PROF_API void prof_pop(void);
 
-/* The same by a format, as printf takes it; so are all that end in _f: 255 bytes at most, the rest
-   is cut and counted (names_cut; details_cut). While nothing is recorded nothing is formatted.
-   Each different text is a name of its own and takes its room: what differs much belongs into an
-   argument (prof_set_arg_f). They are formatted by stb_sprintf, if its header is there as
-   <stb/stb_sprintf.h> or "stb_sprintf.h" (Debian: libstb-dev) or was included before: then they are
-   safe in signal handlers, as prof_push is, and take 2 KiB of stack. Hosted builds without it take
-   vsnprintf, which is not. Freestanding builds need it; there it knows no floating point. */
+/* prof_push by a format as printf takes it. This holds for all calls that end in _f: the text has
+   at most 255 bytes, the rest is cut and counted (names_cut; details_cut). While nothing is
+   recorded nothing is formatted. Each different text is a name of its own and takes room: what
+   often changes belongs into an argument (prof_set_arg_f). stb_sprintf formats, if its header can
+   be included as <stb/stb_sprintf.h> or "stb_sprintf.h" (Debian: libstb-dev) or was included
+   before: then these calls are safe in signal handlers, as prof_push is, and take 2 KiB of stack.
+   Hosted builds without it use vsnprintf, which is not safe there. Freestanding builds need it. */
 PROF_API void prof_push_f(const char *format, ...) PROF__PRINTF(1, 2);
 
-/* A moment, and a value that changes over time: shown in the Chrome trace. name is copied. For a
-   literal, PROF_INSTANT("name") and PROF_COUNTER("name", value) do without the search for it. */
+/* A moment, and a value that changes over time: shown in the Chrome trace. name is copied. With a
+   literal name PROF_INSTANT("name") and PROF_COUNTER("name", value) cost less: no search. */
 PROF_API void prof_instant(const char *name);
 PROF_API void prof_instant_f(const char *format, ...) PROF__PRINTF(1, 2);
 PROF_API void prof_counter(const char *name, int64_t value);
 
-/* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. From an idle
-   loop, or a thread of its own that rests in between: a millisecond is a good rest, while without
-   any it takes the cache lines that other threads record into (zones cost them twice as much).
+/* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. Call it from an
+   idle loop, or from a thread of its own that sleeps 1 ms or so in between: without a pause it
+   takes the cache lines that other threads record into, and zones cost them twice as much.
    PROF_ERROR_SINK: the sink returned false; what it did not take comes again with the next flush;
    zones are dropped, and counted, while all chunks are full. PROF_ERROR_STATE: no such session,
    or called from within the sink. The sink runs on the thread that flushes (any, one at a time)
@@ -908,11 +907,10 @@ PROF_API prof_result prof_flush(void);
 
 /* PROF_MODE_AGGREGATE: the sums so far, a row for each name, in the order in which names came;
    while threads go on recording, or after prof_stop. Fills at most max rows and returns how many
-   there are. Zones that are open do not count yet; those that end meanwhile may, or may not. p50,
-   p90 and p99 are read from a histogram whose buckets double: at most a factor of 2 off. Rows go
-   to prof_write_rows as table, CSV or JSON. Any thread; not in a signal handler: functions that the
-   compiler instrumented and that are new get their names from the program's file. 0 in other modes.
-   By place: prof_key_averages. */
+   there are. Zones that are open do not count yet; those that end meanwhile may or may not count.
+   p50, p90 and p99 are read from a histogram whose buckets double: at most a factor of 2 off.
+   prof_write_rows makes a table, CSV or JSON of the rows. Any thread; not in a signal handler: it
+   may read names from the program's file. 0 in other modes. By place: prof_key_averages. */
 PROF_API size_t prof_snapshot(prof_average *rows, size_t max);
 
 /* Writes what PROF_MODE_TRACE or _RING holds, zones still open included, as a raw stream. Safe in a
@@ -925,26 +923,25 @@ PROF_API prof_result prof_dump(prof_sink out);
 PROF_API void prof_set_thread_name(const char *name);
 PROF_API void prof_set_thread_name_f(const char *format, ...) PROF__PRINTF(1, 2);
 
-/* Gives back what this thread holds of the arena. Threads that exit do it by themselves.
-   Freestanding: the task of PROF_CONTEXT() has ended, and its zones; the next one of its number has
-   another row. */
+/* Gives back the calling thread's part of the arena. Threads do this when they exit. Freestanding:
+   tells that the task of PROF_CONTEXT() has ended: its zones end, and the next task of this number
+   has another row. */
 PROF_API void prof_thread_end(void);
 
 #if PROF__BARE
-/* The tasks of a preemptive kernel: from its hook for a switch, and for the end of a task. See
-   examples/baremetal/kernel. Each task has a row of its own, whose zones cost what they cost
-   without a kernel; who ran is told by the row "CPU" (a record of 12 bytes a switch, in
-   prof_stats.recorded, too; not in PROF_MODE_AGGREGATE), and by it how long zones were on the
-   CPU: column "On CPU" of tables, "tdur" in Chrome traces; what ran when a ring forgets first, or
-   where a switch was dropped, is not known: that time counts as on the CPU. For one core, where
-   PROF_CONTEXT() is 0 in tasks. Also while nothing is recorded, so that a session knows who runs
-   when it starts.
-   prof_task_in: the task that runs from now on, its caller or the next to go on; number: any, its
-   own while it lives; its row's id is 1000 + number. name: as of prof_set_thread_name, copied
-   when the task first runs in a session, of one that was not there without a copy, and NULL: none;
-   a second live task of the name has its number behind it. From the switch, one at a time.
-   prof_task_gone: the task will run no more, or is the caller and ends: its zones end (unfinished).
-   Its memory is the next task's, but in PROF_MODE_TRACE, where its records stay. */
+/* The tasks of a preemptive kernel on one core, where PROF_CONTEXT() is 0 in tasks. The kernel
+   calls prof_task_in at each switch and prof_task_gone at the end of a task, also while nothing is
+   recorded, so that a session knows which task runs when it starts: see examples/baremetal/kernel.
+   Each task has a row of its own, at no further cost a zone. The row "CPU" tells which task ran (a
+   record of 12 bytes a switch, counted in prof_stats.recorded; not in PROF_MODE_AGGREGATE), and so
+   how long zones were on the CPU: column "On CPU" of tables, "tdur" in Chrome traces. Time for
+   which this is not known (before a ring's first switch, after a dropped switch) counts as on it.
+   prof_task_in: `number` runs from now on, which is the caller or the next to run. A task keeps its
+   number while it lives, any will do; its row's id is 1000 + number. name: must stay as it is until
+   the task first runs in a session, which copies it; NULL: none; a second live task of that name
+   gets its number added. One call at a time.
+   prof_task_gone: the task will not run again, or is the caller and ends: its zones end
+   (unfinished). Its memory goes to the next task; in PROF_MODE_TRACE its records stay. */
 PROF_API void prof_task_in(uint32_t number, const char *name);
 PROF_API void prof_task_gone(uint32_t number);
 #else
@@ -961,16 +958,16 @@ PROF_API void prof_task_gone(uint32_t number);
    prof_stop ends it with an empty trace. PyTorch: prepare_trace(), then start_trace() */
 PROF_API prof_result prof_prepare(const prof_desc *desc);
 
-/* For programs that are profiled when the environment asks for it: with PROF_TRACE=FILE these are
-   prof_start(desc), and prof_stop and prof_save_chrome to FILE, whose %p is the process id; without
-   they do nothing. Call them in main(), or where a session would be; prof record sets PROF_TRACE.
-   FILE.raw is a raw stream that is written as it comes (FILE.json where a stream cannot have what
-   desc asks for). A process that ends without prof_stop_env has its trace all the same, whole up to
-   then: Linux: whatever way it ends, by a process beside it that shares its memory; elsewhere by
-   exit. A child of fork records into a file of its own, where the name has %p. Other variables
-   choose the mode, the memory and what is recorded: see tools/README.md.
-   Errors are those of these calls, of a variable (PROF_ERROR_INVALID: prof_strerror says which), of
-   the file of a stream; prof_stop_env: PROF_OK also where nothing was started. */
+/* For programs that are profiled when the environment asks for it. With PROF_TRACE=FILE these are
+   prof_start(desc), and prof_stop() with prof_save_chrome() to FILE, in which %p stands for the
+   process id; without PROF_TRACE they do nothing. Call them in main(), or where a session would be;
+   `prof record` sets PROF_TRACE. FILE.raw is a raw stream that is written as it comes (FILE.json
+   where a stream cannot carry what desc asks for). A process that ends without prof_stop_env still
+   leaves its trace up to then: on Linux however it ends (a process beside it, which shares its
+   memory, writes it), elsewhere only by exit(). A child of fork records into its own file if the
+   name has %p. Other variables choose mode, memory and what is recorded: see tools/README.md.
+   Errors are those of the calls named, of a variable (PROF_ERROR_INVALID: prof_strerror says
+   which), and of a stream's file; prof_stop_env: PROF_OK also where nothing was started. */
 PROF_API prof_result prof_start_env(const prof_desc *desc);
 PROF_API prof_result prof_stop_env(void);
 
@@ -978,113 +975,113 @@ PROF_API prof_result prof_stop_env(void);
    signal handler. */
 PROF_API void prof_session_info(prof_session *session);
 
-/* The OS's steady clock, which device runtimes read too (CLOCK_MONOTONIC, QueryPerformanceCounter),
-   in ns; it needs no session. prof_session.start_ns is by it. Any thread, also in a signal handler.
-   0: it cannot be read. */
+/* The OS's steady clock in ns (CLOCK_MONOTONIC, QueryPerformanceCounter), which device runtimes
+   read, too. prof_session.start_ns is by this clock. It needs no session. Any thread, also in a
+   signal handler. 0: it cannot be read. */
 PROF_API int64_t prof_os_now(void);
 
-/* prof_counter with a fraction: as many digits as it takes to read the same number back. NaN and
-   the infinities show as null. Not freestanding: give it in thousandths to prof_counter there. */
+/* prof_counter with a fraction; the trace has as many digits as it takes to read the same number
+   back. NaN and the infinities are null. Not in freestanding builds: count thousandths there. */
 PROF_API void prof_counter_f(const char *name, double value);
 
-/* ---- zones that are left, or wait, out of order ---- */
+/* ---- zones that end out of order: jumps and fibers ---- */
 
-/* What longjmp, or another language's exception, leaves without an end: prof_mark() before setjmp
-   says which zones are open, prof_unwind(mark) after the jump ends all that the calling thread has
-   begun since and not ended. They end now, and count as healed. A mark is good for many jumps,
-   while its zones are open. One of another thread or context, of another session or window, or of
-   a zone that has ended is ignored and counted: unbalanced, or cut where the thread records
-   nothing. One taken without a session does nothing. Any thread; not in a signal handler that
-   interrupted the profiler: dropped_busy. C++ exceptions end scopes by themselves.
-   Without these calls a thread that has three quarters of max_depth open ends what PROF_SCOPE and
-   its kin, or instrumented functions, have begun since deeper in the stack than now, or at the same
-   place (x86-64 and aarch64). */
+/* Ends zones that longjmp, or another language's exception, left open. prof_mark(), before setjmp,
+   remembers which zones are open; prof_unwind(mark), after the jump, ends all zones that the
+   calling thread has begun since and that are still open. They end now, and count as healed. A mark
+   is good for many jumps, while its zones are open. A mark of another thread, context, session or
+   window, or of a zone that has ended, is ignored and counted: unbalanced, or cut where the thread
+   records nothing. One taken without a session does nothing. Any thread; not in a signal handler
+   that interrupted the profiler: dropped_busy. C++ exceptions end scopes by themselves.
+   Without these calls a thread that has three quarters of max_depth open ends the zones of
+   PROF_SCOPE and its kin, and of instrumented functions, whose stack frames are gone: those that
+   began deeper in the stack than it is now, or at the same place (x86-64 and aarch64). */
 PROF_API prof_place prof_mark(void);
 PROF_API void prof_unwind(prof_place mark);
 
-/* Fibers and coroutines: the calling thread goes on in another context, whose open zones are its
-   own and whose row in the trace is its own. Returns the context that it leaves, to be given again
-   when that one goes on, on any thread; NULL as argument, or a context of another session: a new
-   one. So a scheduler's switch from a to b is: a->prof = prof_context_switch(b->prof). A context is
-   over with prof_thread_end() while it is the current one, or with the session. Each takes a state
-   and a chunk, as a thread does: see max_threads. NULL: no session, or none was current. */
+/* Fibers and coroutines: the calling thread goes on in another context, which has its own open
+   zones and its own row in the trace. Returns the context that it leaves; pass it to the call that
+   resumes it, on any thread. NULL as argument, or a context of another session: a new context. So a
+   scheduler's switch from a to b is: a->prof = prof_context_switch(b->prof). A context ends with
+   prof_thread_end() while it is the current one, or with the session. Each takes a state and a
+   chunk, as a thread does: see max_threads. Returns NULL where no session or no context was. */
 PROF_API void *prof_context_switch(void *context);
 
 /* ---- memory, with desc.profile_memory ---- */
 
 /* An allocation, or a free: charged to the zones that are open on the calling thread, and an
    instant in the trace. A free's bytes are those of the allocation at this address, on any thread.
-   pointer NULL with bytes: memory that could not be had, [OutOfMemory]; without: nothing.
-   Counted and left out: over 2^63 - 1 bytes, frees of what was not allocated in this trace, and of
-   what has been freed. Where an allocation still stood, its free was missed: counted too, and it
-   ends. PyTorch: reportMemoryUsage() */
+   pointer NULL with bytes: an allocation that failed, [OutOfMemory]; without bytes: ignored.
+   Counted in prof_stats and left out: over 2^63 - 1 bytes, frees of what was not allocated in this
+   trace, second frees. An allocation at an address in use ends the one before, whose free was
+   missed: counted. PyTorch: reportMemoryUsage() */
 PROF_API void prof_memory_alloc(const void *pointer, size_t bytes, prof_device device)
     PROF__ADDRESS(1);
 PROF_API void prof_memory_free(const void *pointer, prof_device device) PROF__ADDRESS(1);
 
-/* What the calling thread's allocations are from now on; returns what they were, to be set again
-   at the end of a block. */
+/* Sets the kind of the calling thread's next allocations; returns the one before. */
 PROF_API prof_memory_kind prof_memory_category(prof_memory_kind kind);
 
-/* ---- what is not on one thread ---- */
+/* ---- ranges and arrows across threads ---- */
 
-/* A range that may end on another thread, by its token; a lane of its own in the trace, no part of
-   the tree. Never ended, or ended twice: counted. */
+/* A range that may end on another thread, by its token. It has a lane of its own in the trace and
+   is no part of the tree. Counted if it never ends (async_open) or ends twice (async_twice). */
 PROF_API prof_async prof_async_begin(const char *name);
 PROF_API void prof_async_end(prof_async token);
 
 /* An arrow between the zones around two calls, on any threads: prof_flow(0) begins one and returns
-   its number, prof_flow(number) ends it. Without its other end it is left out. 0: no session. */
+   its number (0: no session), prof_flow(number) ends it. An arrow without an end is left out. */
 PROF_API uint64_t prof_flow(uint64_t number);
 
 /* ---- what the innermost open zone of the calling thread carries; all of it is copied ----
-   Without a session or an open zone these do nothing. What is given twice, the last one counts. */
+   Without a session or an open zone these calls do nothing. The last of several values counts. */
 
-/* prof_push of a zone that carries this from its begin on, so that observers see it: of with, the
-   input_ and output_ fields, dtypes, strides, concrete_inputs, kwinputs, tensors, flops, scope,
+/* prof_push of a zone that carries these from its begin on, so that observers see them: of `with`
+   the input_ and output_ fields, dtypes, strides, concrete_inputs, kwinputs, tensors, flops, scope,
    sequence_nr, fwd_thread, overload_name, module_hierarchy, stack; id is for observers alone. */
 PROF_API void prof_push_with(const char *name, const prof_extra *with);
 
-/* Its inputs: shapes, and types as "float" (count of them, or NULL). With desc.record_shapes. Some
-   200 dimensions in all; inputs past them are left out and counted. */
+/* Its inputs: shapes, and types such as "float" (count of them, or NULL). With desc.record_shapes.
+   About 200 dimensions in all fit; further inputs are left out and counted (details_cut). */
 PROF_API void prof_set_shapes(const prof_shape *shapes, const char *const *dtypes, uint32_t count);
 PROF_API void prof_set_strides(const prof_shape *strides, uint32_t count);
 
-/* The inputs as text ("" for tensors), and named ones: a JSON object, or NULL. What is no JSON
-   shows as text. With desc.record_shapes. PyTorch: concrete_inputs, kwinputs */
+/* The inputs as text ("" for tensors), and the named ones: a JSON object, or NULL. Text that is not
+   JSON is shown as a string. With desc.record_shapes. PyTorch: concrete_inputs, kwinputs */
 PROF_API void prof_set_inputs(const char *const *concrete, uint32_t count, const char *kwinputs);
 
-/* Its outputs, as its inputs, and which tensors they all are (first the inputs, then the outputs;
-   62 at most): for execution traces. With desc.record_shapes. */
+/* For execution traces: its outputs, in the form of the inputs; and which tensors the inputs, then
+   the outputs are (62 at most). With desc.record_shapes. */
 PROF_API void prof_set_outputs(const prof_shape *shapes, const char *const *dtypes,
                                uint32_t count);
 PROF_API void prof_set_tensors(const prof_tensor *tensors, uint32_t count);
 
-/* Floating point operations; else prof_flops says. With desc.with_flops. */
+/* Its floating point operations, instead of what prof_flops computes. With desc.with_flops. */
 PROF_API void prof_set_flops(uint64_t flops);
 
-/* Joins backward zones with forward ones: an arrow in the trace, and with desc.with_stack the
-   forward's stack for the backward zone and all within it; none where there is no such forward, as
-   in PyTorch. scope 0: forward; 1: backward, of a forward on fwd_thread (see prof_thread_id). */
+/* Joins a backward zone with its forward zone, which has the same sequence_nr: an arrow in the
+   trace, and with desc.with_stack the forward's stack for the backward zone and all within it (no
+   stack where there is no such forward, as in PyTorch). scope 0: forward; 1: backward, whose
+   forward is on the thread fwd_thread (see prof_thread_id). */
 PROF_API void prof_set_sequence(int64_t sequence_nr, uint8_t scope, uint64_t fwd_thread);
 
 /* overload_name, and module_hierarchy (with desc.with_modules). */
 PROF_API void prof_set_overload(const char *name);
 PROF_API void prof_set_module(const char *hierarchy);
 
-/* An argument of one's own, shown in the Chrome trace; at most 16 a zone. */
+/* An argument of the program's own, shown in the Chrome trace; at most 16 a zone. */
 PROF_API void prof_set_arg(const char *key, const char *text);
 PROF_API void prof_set_arg_f(const char *key, const char *format, ...) PROF__PRINTF(2, 3);
 PROF_API void prof_set_arg_int(const char *key, int64_t value);
 
-/* A stack of one's own, say of an interpreter; innermost first. */
+/* A stack of the program's own, say of an interpreter; innermost first. */
 PROF_API void prof_set_stack(const char *const *entries, uint32_t count);
 
 /* is_user_annotation: a range that the user marked, as PyTorch's record_function, not an op. */
 PROF_API void prof_set_annotation(void);
 
-/* Zones that begin between the two have name, after those of the pushes around it, as their module
-   hierarchy: "model.encoder.0". With desc.with_modules. */
+/* Zones that begin between the two calls have the names of all open pushes, outermost first, as
+   their module hierarchy: "model.encoder.0". With desc.with_modules. */
 PROF_API void prof_module_push(const char *name);
 PROF_API void prof_module_pop(void);
 
@@ -1093,10 +1090,10 @@ PROF_API uint64_t prof_thread_id(void);
 
 /* ---- observers: told of what is recorded, as it is recorded ---- */
 
-/* The callbacks may be NULL. begin to counter run on the recording thread, which waits for them;
-   zones in them are dropped and counted, and they must not start, step or stop the session. Each
-   end belongs to the thread's last begin; zones that prof_stop closes get none. While there are
-   observers every zone takes the slow path. */
+/* The callbacks may be NULL. begin, end, instant and counter run on the recording thread, which
+   waits for them; zones in them are dropped and counted, and they must not start, step or stop the
+   session. Each end belongs to the thread's last begin; zones that prof_stop ends get no end. While
+   there are observers every zone takes the slow path. */
 typedef struct prof_observer {
     void (*begin)(void *user, const char *name);
     void (*end)(void *user, const char *name);
@@ -1108,30 +1105,31 @@ typedef struct prof_observer {
     void *user;
     void (*begin_with)(void *user, const char *name, const prof_extra *with);   /* instead of
                                             begin; with: from prof_push_with, else NULL */
-    void (*counter_f)(void *user, const char *name, double value);   /* of prof_counter_f; without
-                                            it counter gets the value, towards 0 */
+    void (*counter_f)(void *user, const char *name, double value);   /* of prof_counter_f; NULL:
+                                            counter gets the value without its fraction */
 } prof_observer;
 
-/* In the sessions to come, in the order in which they were added; copied. PROF_ERROR_STATE: a
-   session is open, or one with this user was added. PROF_ERROR_MEMORY: there are 8.
-   prof_remove_observer: PROF_ERROR_STATE: a session is open; PROF_ERROR_INVALID: no such user. */
+/* Adds an observer for the sessions to come; *observer is copied. They are called in the order in
+   which they were added. PROF_ERROR_STATE: a session is open, or an observer with this user is
+   there. PROF_ERROR_MEMORY: there are 8. prof_remove_observer takes the one with this user away:
+   PROF_ERROR_STATE: a session is open; PROF_ERROR_INVALID: no such user. */
 PROF_API prof_result prof_add_observer(const prof_observer *observer);
 PROF_API prof_result prof_remove_observer(const void *user);
 
-/* Zones become NVTX ranges, instants NVTX marks, for nsys, ncu and other tools of NVTX; no header
-   or library of theirs is needed. A range has what is known when it begins, PyTorch's way: "name,
-   seq = 5, op_id = 7, sizes = [[2, 3]]": see prof_push_with. false: no more.
-   PROF_ERROR_UNSUPPORTED: no tool listens; prof_strerror says what is missing (most likely
-   NVTX_INJECTION64_PATH, which nsys and ncu set). PROF_ERROR_STATE: a session is open, or they are
-   already; else see prof_add_observer. PyTorch: emit_nvtx() */
+/* Turns zones into NVTX ranges and instants into NVTX marks, for nsys, ncu and other tools of NVTX;
+   no header or library of theirs is needed. A range tells what is known when it begins, as
+   PyTorch's do: "name, seq = 5, op_id = 7, sizes = [[2, 3]]" (see prof_push_with). false turns this
+   off. PROF_ERROR_UNSUPPORTED: no tool listens; prof_strerror says what is missing (most likely
+   NVTX_INJECTION64_PATH, which nsys and ncu set). PROF_ERROR_STATE: a session is open, or it is on
+   already; other errors: prof_add_observer. PyTorch: emit_nvtx() */
 PROF_API prof_result prof_emit_nvtx(bool on);
 
-/* The same with ITT tasks in the domain "prof", by their name, for VTune and others that set
-   INTEL_LIBITTNOTIFY64. PyTorch: emit_itt() */
+/* The same with ITT tasks in the domain "prof", under the zones' names, for VTune and others that
+   set INTEL_LIBITTNOTIFY64. PyTorch: emit_itt() */
 PROF_API prof_result prof_emit_itt(bool on);
 
-/* ITT tasks of one's own; they need no session. Any thread. range_push returns the depth of the
-   range that begins, range_pop that of the one that ends, 0 for the outermost of the thread; -1:
+/* ITT tasks of the program's own; they need no session. Any thread. range_push returns the depth of
+   the range that begins, range_pop of the range that ends: 0 for the outermost of the thread; -1:
    there is no tool, or no range. text NULL: "". PyTorch: torch.profiler.itt */
 PROF_API bool prof_itt_is_available(void);
 PROF_API void prof_itt_mark(const char *text);
@@ -1140,10 +1138,10 @@ PROF_API int prof_itt_range_pop(void);
 
 /* ---- the execution trace of all windows in one file: PyTorch's ExecutionTraceObserver ---- */
 
-/* One for the process: a second register does nothing. The file is there at once; each window adds
-   its nodes when it closes, and leaves a whole file. Only zones that begin while it runs, between
-   start and stop, are in it; both may come before, between and within windows (16 times in one).
-   The Chrome traces of these windows have their zones' ids, as prof et --link wants them.
+/* One for the process: a second register does nothing. The file is made at once; each window adds
+   its nodes when it closes, and leaves a valid file. It has only zones that begin between start and
+   stop, which may be called before, between and within windows (up to 16 times in one). The Chrome
+   traces of these windows have the zones' ids, which `prof et --link` needs.
    register: PROF_ERROR_FILE (errno says why), PROF_ERROR_INVALID: no path, or one over 1023 bytes.
    start: PROF_ERROR_STATE: not registered; PROF_ERROR_MEMORY: too often. unregister says what went
    wrong with the file; PROF_ERROR_STATE: the window has to close first, or (modes without events)
@@ -1156,21 +1154,21 @@ PROF_API bool prof_execution_trace_is_registered(void);
 PROF_API bool prof_execution_trace_is_running(void);
 PROF_API const char *prof_execution_trace_path(void);   /* NULL: not registered */
 
-/* ---- what else the trace says of itself ---- */
+/* ---- metadata: keys in the trace's head ---- */
 
-/* A key of the trace's head, with text, or with JSON that was checked. A key given again has its
-   last value. Given while no session is open it stays for all of them, else it is this session's
-   alone. Any thread. PROF_ERROR_MEMORY: more than PROF_METADATA_SIZE bytes (8 KiB) in all.
-   PROF_ERROR_JSON: json is not; prof_strerror says where and why. PyTorch: add_metadata(),
-   add_metadata_json(), preset_metadata_json() */
+/* Adds a key with text, or with JSON (which is checked), to the trace's head. The last value of a
+   key counts. A key added while no session is open stays for all later sessions, else it is this
+   session's alone. Any thread. PROF_ERROR_MEMORY: more than PROF_METADATA_SIZE bytes (8 KiB) in
+   all. PROF_ERROR_JSON: json is not JSON; prof_strerror says where and why. PyTorch:
+   add_metadata(), add_metadata_json(), preset_metadata_json() */
 PROF_API prof_result prof_add_metadata(const char *key, const char *text);
 PROF_API prof_result prof_add_metadata_json(const char *key, const char *json);
 
-/* With a text by a format. PROF_ERROR_MEMORY also: it is there, but cut to 255 bytes. */
+/* The same with text by a format. PROF_ERROR_MEMORY also: it was added, but cut to 255 bytes. */
 PROF_API prof_result prof_add_metadata_f(const char *key, const char *format, ...)
     PROF__PRINTF(2, 3);
 
-/* The process among others: the key distributedInfo. pg_config: a JSON array, or NULL. */
+/* Which of several processes this is: the key distributedInfo. pg_config: a JSON array, or NULL. */
 typedef struct prof_distributed {
     const char *backend;                 /* "nccl" */
     uint32_t rank, world_size, pg_count;
@@ -1179,8 +1177,8 @@ typedef struct prof_distributed {
 PROF_API prof_result prof_set_distributed(const prof_distributed *info);
 
 /* An on_trace_ready that saves each window as DIR/WORKER.TIME_NS.pt.trace.json: desc.on_trace_ready
-   = prof_trace_handler; desc.user = &handler. The directory is made. What went wrong last is in
-   result. PyTorch: tensorboard_trace_handler() */
+   = prof_trace_handler; desc.user = &handler. It makes the directory. `result` is the last error.
+   PyTorch: tensorboard_trace_handler() */
 typedef struct prof_handler {
     const char *dir;                     /* NULL: "." */
     const char *worker;                  /* NULL: HOSTNAME_PID */
@@ -1193,14 +1191,14 @@ PROF_API void prof_trace_handler(void *handler, prof_trace *trace);
 
 /* ---- @API-TRACE: what was recorded, and the writers ----
 
-   What is asked of a trace that prof_stop gave, or prof_trace_from_events: rows, tables, files. A
-   query may use the free part of the arena, so they come one at a time; writers keep nothing. */
+   Queries and writers of a trace that prof_stop or prof_trace_from_events returned: events, rows,
+   tables, files. They use the free part of the arena, so only one may run at a time. */
 
-/* All events by (start, -end, thread, depth): a parent stands before its children. They are made by
-   the first call that needs them, and live as long as the trace. NULL and 0 when there are none;
-   NULL and how many there are, where the arena has no room for them (in a session without
-   desc.events they are eight times as long as the records): prof_strerror(PROF_ERROR_MEMORY) tells
-   how many bytes they take. PyTorch: profile.events() */
+/* All events, sorted by (start, -end, thread, depth): a parent comes before its children. They are
+   made by the first call that needs them, and live as long as the trace. NULL with count 0: there
+   are none. NULL with a count: there are so many, but the arena has no room for them (without
+   desc.events they take eight times the memory of the records); prof_strerror(PROF_ERROR_MEMORY)
+   tells how many bytes are needed. PyTorch: profile.events() */
 PROF_API const prof_event *prof_events(const prof_trace *trace, size_t *count);
 
 /* The threads that recorded, by index. */
@@ -1209,83 +1207,83 @@ PROF_API const prof_thread_info *prof_threads(const prof_trace *trace, size_t *c
 /* Name and place of an event; NULL when it has none. */
 PROF_API const prof_site *prof_event_site(const prof_trace *trace, const prof_event *event);
 
-/* The name of desc.hw_counters' number i, from 0; NULL: there are not so many. Names are those of
-   `perf list`: cycles, instructions, cache-references, cache-misses, branches, branch-misses,
+/* The name of counter i, from 0, of desc.hw_counters; NULL: there are not so many. Names are those
+   of `perf list`: cycles, instructions, cache-references, cache-misses, branches, branch-misses,
    ref-cycles, stalled-cycles-frontend, stalled-cycles-backend, L1-dcache-loads,
    L1-dcache-load-misses, LLC-loads, LLC-load-misses, dTLB-load-misses, iTLB-load-misses, and rHEX
    for a raw one (all of them in user mode only); task-clock (ns), page-faults, minor-faults,
    major-faults, context-switches, cpu-migrations. Linux: perf_event_open, a group for each thread,
-   each of it read by a call of some 0.5 us at each begin and end. They are arguments in the trace,
-   columns of tables and fields of averages. A zone that ends on another thread than it began on, or
-   that prof_stop ends, has none. prof_start says PROF_ERROR_UNSUPPORTED, and prof_strerror why,
-   where one is not known, not there or not allowed.
-   Threads keep theirs (a few file descriptors) until they exit or call prof_thread_end. */
+   which is read at each begin and end of a zone by a system call of some 0.5 us. Counts are
+   arguments in the trace, columns of tables and fields of averages. A zone that ends on another
+   thread than it began on, or that prof_stop ends, has none. Where a counter is unknown, missing or
+   not allowed prof_start returns PROF_ERROR_UNSUPPORTED, and prof_strerror tells why. A thread
+   keeps a few file descriptors for its counters until it exits or calls prof_thread_end. */
 PROF_API const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i);
 
 /* An event's times and memory, with and without its children. */
 PROF_API prof_event_totals prof_event_total(const prof_trace *trace, const prof_event *event);
 
-/* One row per name and what desc (NULL: nothing) adds to it, in first-seen order; fills at most max
-   and returns how many there are, so (NULL, 0) asks for the number. PyTorch: key_averages() */
+/* One row per name, and per what desc (NULL: nothing) adds to it, in first-seen order; fills at
+   most max rows and returns how many there are, also for (NULL, 0). PyTorch: key_averages() */
 PROF_API size_t prof_key_averages(const prof_trace *trace, const prof_averages_desc *desc,
                                   prof_average *rows, size_t max);
 
-/* The sum over all events, key "Total"; what is no sum is the last event's. total_average() */
+/* The sum over all events, key "Total"; the rest is the last event's. PyTorch: total_average() */
 PROF_API prof_average prof_total_average(const prof_trace *trace);
 
 /* PyTorch's table. desc NULL: key averages by self CPU time. */
 PROF_API prof_result prof_write_table(const prof_trace *trace, const prof_table_desc *desc,
                                       prof_sink out);
 
-/* The same of rows that the caller has (row.first: their order); they are sorted in place. view
-   NULL: CPU times only. desc.averages does not matter, but for group_by_site: CSV and JSON have the
-   column also where no row has a place. */
+/* The same of the caller's rows (row.first: their first-seen order), which are sorted in place.
+   view NULL: CPU times only. Of desc.averages only group_by_site counts: CSV and JSON then have the
+   column even where no row has a place. */
 PROF_API prof_result prof_write_rows(prof_average *rows, size_t count, const prof_view *view,
                                      const prof_table_desc *desc, prof_sink out);
 
-/* The metric of PyTorch's name: "self_cuda_time_total". Any other device's name means the same as
-   cuda: device, xpu, privateuseone, and what a backend is called. PROF_ERROR_INVALID: no metric. */
+/* The metric that PyTorch calls `text`: "self_cuda_time_total". Other devices' names mean the same
+   as cuda: device, xpu, privateuseone, any backend's name. PROF_ERROR_INVALID: no such metric. */
 PROF_API prof_result prof_metric_from_text(const char *text, prof_metric *metric);
 
-/* One line for each event, by start: `event=NAME node=MODULE stack_trace=FRAME`: name cut to 30
-   code points, module hierarchy, innermost stack entry that is not only carets. Equal for equal
-   runs: for tests of one's own. PyTorch: _canonicalize_profiler_events() */
+/* One line for each event, by start: `event=NAME node=MODULE stack_trace=FRAME`: the name cut to 30
+   code points, the module hierarchy, the innermost stack entry that is not only carets. Equal runs
+   give equal lines, for tests. PyTorch: _canonicalize_profiler_events() */
 PROF_API prof_result prof_write_canonical(const prof_trace *trace, prof_sink out);
 
 /* One line for each event that has a stack and 1 us or more, as EventList.export_stacks writes. */
 PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metric metric,
                                              prof_sink out);
 
-/* Chrome trace JSON, for Perfetto, chrome://tracing, speedscope; desc NULL: as Kineto, no marks.
-   PROF_ERROR_INVALID: there is no such format. "prof" in its head (in an array the event "prof
-   counts") has the counts of prof_stats that are not zero; and where zones are only in sums, all
-   times being whole ns:
+/* Chrome trace JSON, for Perfetto, chrome://tracing, speedscope; desc NULL: Kineto's format,
+   without window_marks. PROF_ERROR_INVALID: there is no such format. "prof" in its head (in an
+   array the event "prof counts") has the counts of prof_stats that are not zero; and where some
+   zones are only in sums (times in whole ns):
        "summed": how many, "timeline_end_ns": prof_stats.timeline_ns (PROF_MODE_AGGREGATE: 0),
        "session_ns": the session's length,
-       "sums": [{"name", "count", "total", "self", "min", "max", "p50", "p90", "p99"}, ...]: a row a
-       name of these zones alone; prof_average_add joins it with the row of the events.
-       "sums_by_site", where a name has several places: the same, a row a place, with "source".
-   "sites" there is [{"name", "source": "file:line"}, ...], of the names that have a place, each
-   place once; source is "" for calls that have none of a name that has one. An event without
-   args.source has the only place of its name. An array that is streamed tells no places.
-   In the timeline an instant "timeline ends" says where a thread's ends; a zone that was open then
-   has one child "(in sums)" for what of its children came later, which is in no row. */
+       "sums": [{"name", "count", "total", "self", "min", "max", "p50", "p90", "p99"}, ...]: a row
+       per name, of these zones alone; prof_average_add joins it with the row of the events;
+       "sums_by_site", where a name has several places: the same, a row per place, with "source".
+   "sites" in it is [{"name", "source": "file:line"}, ...], each place of each name once; source ""
+   stands for calls without a place of a name that has one. An event without args.source has the
+   only place of its name. A streamed array tells no places.
+   In the timeline an instant "timeline ends" tells where a thread's timeline ends; a zone that was
+   open then has one child "(in sums)" for its later children; it counts in no row. */
 PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
                                        prof_sink out);
 
 /* Folded stacks, `outer;inner 123` with microseconds, for flamegraph.pl and speedscope; with bytes
-   for memory. One line for each distinct stack with 1 us or byte or more. Where memory does not
-   hold so many, the outer levels are told apart, and all further in is one stack, `(deeper)`
-   (freestanding: PROF_ERROR_MEMORY; prof_make_events gives it memory). After desc.native_stack
-   the functions stand between the zones that they called. metric: a sum (NONE: self CPU time), of
-   the event alone where it is a self_ one, else children included. PROF_ERROR_INVALID: CPU_TIME,
-   DEVICE_TIME, COUNT, FLOPS. */
+   for memory. One line for each distinct stack with at least 1 us or byte. Where memory does not
+   hold all stacks, only outer levels are told apart, and inner ones are one stack, `(deeper)`
+   (freestanding: PROF_ERROR_MEMORY); prof_make_events gives more memory. With desc.native_stack the
+   functions stand between the zones that they called. metric: one that is a sum (NONE: self CPU
+   time); self_ metrics count the event alone, others its children, too. PROF_ERROR_INVALID:
+   CPU_TIME, DEVICE_TIME, COUNT, FLOPS. */
 PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric, prof_sink out);
 
 /* prof_write_chrome to a file, as by prof_file_open and prof_file_close. */
 PROF_API prof_result prof_save_chrome(const prof_trace *trace, const char *path);
 
-/* What is in use on a device over time, by category, as PyTorch's memory timeline: desc.raw false:
+/* The memory in use on a device over time, by kind, as PyTorch's memory timeline. desc.raw false:
    [times in us, rows of 9: 0, then the 8 kinds, unknown last]; true: [ns, action (2: allocated, 4:
    freed), bytes, kind (7: unknown)] for each record. Times are since 1970. desc NULL: the CPU.
    PROF_ERROR_NONE_RECORDED: the session had no profile_memory. PyTorch: export_memory_timeline() */
@@ -1298,8 +1296,7 @@ PROF_API prof_result prof_write_memory_timeline(const prof_trace *trace,
    PROF_ERROR_STATE: the session kept no events. PyTorch: ExecutionTraceObserver */
 PROF_API prof_result prof_write_execution_trace(const prof_trace *trace, prof_sink out);
 
-/* prof_write_table to stdout; where that is a terminal, as wide as it (see prof_table_desc.width).
- */
+/* prof_write_table to stdout; on a terminal it fits its width (see prof_table_desc.width). */
 PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc);
 
 /* The raw stream: what PROF_MODE_STREAM and prof_dump write. A sequence of blocks, each of 32-bit
@@ -1369,31 +1366,30 @@ PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_
        ffff0a {u64 tick of its start} {its end} {id} {number of the thread that began it | site
               << 32}: an async range
        ffff0b {u64 tick} {number << 1 | 1 where it ends}: an arrow
-   Others, of later versions, are to be skipped. Zones come in the order in which their thread ends
-   them. Session, threads and all sites come again
-   every 64 blocks of records, so a stream can be read from its middle. */
+   Readers skip others, of later versions. Zones come in the order in which their thread ends them.
+   Session, threads, all sites come again every 64 blocks of records: reading may begin anywhere. */
 
 typedef enum prof_raw_kind {
     PROF_RAW_SESSION,                    /* start_ns: its start, since 1970; value: process id */
     PROF_RAW_THREAD,                     /* value: its id; name: its name or NULL; may come again */
-    PROF_RAW_ZONE,                       /* at its end: inner ones come before outer ones; those
-                                            that the stream's end found open: outer ones first */
+    PROF_RAW_ZONE,                       /* at its end: inner zones come before outer ones; zones
+                                            still open at the end of the stream: outer ones first */
     PROF_RAW_INSTANT,                    /* at start_ns */
     PROF_RAW_COUNTER,                    /* value at start_ns */
     PROF_RAW_STEP,                       /* ProfilerStep#value */
     PROF_RAW_COUNTS,                     /* counts so far */
     PROF_RAW_COUNTER_F,                  /* number at start_ns */
-    PROF_RAW_SUMS,                       /* average: of a name's zones that are in no timeline, of
-                                            all threads, at the session's end. start_ns: when the
-                                            timeline ended; end_ns: the session */
+    PROF_RAW_SUMS,                       /* average: a name's zones that are in no timeline, of all
+                                            threads, at the session's end. start_ns: when the
+                                            timeline ended; end_ns: when the session ended */
     PROF_RAW_DETAILS,                    /* value: PROF_RAW_HAS_...; counter_names may come again */
     PROF_RAW_MEMORY,                     /* memory changes, within the zone that is open at depth;
                                             255: in none */
     PROF_RAW_ASYNC,                      /* a range: value is its id, thread where it began,
                                             end_thread where it ended */
     PROF_RAW_FLOW,                       /* an arrow: value is its number; flags 1: its end */
-    PROF_RAW_EVENT                       /* of prof_submit: extra has where it ran and its ids, as
-                                            metadata_json all that its args are */
+    PROF_RAW_EVENT                       /* of prof_submit: extra has where it ran and its ids, and
+                                            all its arguments as metadata_json */
 } prof_raw_kind;
 
 enum {                                   /* what the session asked for: desc.profile_memory, ... */
@@ -1404,44 +1400,42 @@ enum {                                   /* what the session asked for: desc.pro
 typedef struct prof_raw_item {
     prof_raw_kind kind;
     uint32_t thread;                     /* its number in the stream, from 0 */
-    const char *name;                    /* as site->name; site#N where the stream never tells it */
+    const char *name;                    /* site->name, or "site#N" where the stream lacks it */
     const prof_site *site;               /* NULL: has none; lives as long as the reader */
     int64_t start_ns, end_ns;            /* since the session's start */
     int64_t value;
     double number;                       /* PROF_RAW_COUNTER_F */
     uint8_t depth;                       /* open zones around it */
     uint16_t flags;                      /* PROF_EVENT_UNFINISHED (innermost first), _PARTIAL */
-    const prof_stats *counts;            /* PROF_RAW_COUNTS; until the next item; value 1: last */
-    const prof_average *average;         /* PROF_RAW_SUMS; until the next item */
-    const prof_extra *extra;             /* of a zone: what it carries; until the next item. NULL:
-                                            nothing */
-    const prof_memory_change *memory;    /* PROF_RAW_MEMORY; until the next item; bytes of a free
-                                            are 0 */
+    const prof_stats *counts;            /* PROF_RAW_COUNTS (value 1: the last) */
+    const prof_average *average;         /* PROF_RAW_SUMS. All these are valid until item returns */
+    const prof_extra *extra;             /* what a zone carries; NULL: nothing */
+    const prof_memory_change *memory;    /* PROF_RAW_MEMORY; bytes of a free are 0 */
     uint32_t end_thread;
     const char *const *counter_names;    /* PROF_RAW_DETAILS: of extra's counters; until another */
     uint32_t counter_count;
-    bool failed;                         /* PROF_RAW_MEMORY: there was none */
+    bool failed;                         /* PROF_RAW_MEMORY: the allocation failed */
     uint8_t device_type;                 /* PROF_RAW_EVENT; what tables call that device: */
     const char *device;
 } prof_raw_item;
 
 typedef struct prof_raw_desc {
-    void *memory;                        /* of the reader: names, a block, what zones carry; */
-    size_t memory_size;                  /* 1 MiB does for some 5000 names */
-    void (*item)(void *user, const prof_raw_item *item);
+    void *memory;                        /* the reader's, for names, a block, what zones carry: */
+    size_t memory_size;                  /* 1 MiB suffices for some 5000 names */
+    void (*item)(void *user, const prof_raw_item *item);   /* called for each item */
     void *user;
-    /* NULL: none. Names of PROF_NAMES_IN_ELF: fills the site whose texts are at that place of the
-       ELF file's section prof_sites; they last as long as the reader. build: the id of the build,
-       in hex; NULL: the stream told none. false: it has no such site. */
+    /* Names of PROF_NAMES_IN_ELF; NULL: none. Fills the site whose texts begin at offset `at` of
+       the ELF file's section prof_sites; they must live as long as the reader. build: the file's
+       build id in hex; NULL: the stream did not tell. false: there is no such site. */
     bool (*elf_site)(void *user, uint32_t at, const char *build, prof_site *site);
 } prof_raw_desc;
 
 typedef struct prof_raw_stats {          /* of what was read */
     uint64_t bytes, blocks;
-    uint64_t damaged, damaged_bytes;     /* places where bytes are in no whole block; those bytes */
-    uint64_t tail_bytes;                 /* of them, those behind the last whole block */
-    uint64_t missing_blocks;             /* numbers that were left out */
-    uint64_t missing_records;            /* that threads wrote and that are not there */
+    uint64_t damaged, damaged_bytes;     /* places where bytes are in no whole block; their bytes */
+    uint64_t tail_bytes;                 /* ... those after the last whole block */
+    uint64_t missing_blocks;             /* gaps in the numbers of blocks */
+    uint64_t missing_records;            /* that threads wrote and that the stream lacks */
     uint64_t newer;                      /* blocks of a version that this prof.h cannot read */
     uint64_t unknown_sites;              /* items called site#N */
     bool other_endian;                   /* written by a machine of the other byte order */
@@ -1461,20 +1455,21 @@ PROF_API prof_result prof_raw_open(const prof_raw_desc *desc, prof_raw **raw);
    skipped and counted; records that come twice (a sink that failed) are handed on once. */
 PROF_API void prof_raw_feed(prof_raw *raw, const void *data, size_t size);
 
-/* What an event carries, of name, extra and flags, as the arguments in a Chrome trace: a JSON
-   object, {} where that is nothing. Counters are not among them: their names are the session's. */
+/* The arguments that an event has in a Chrome trace, made of its name, extra and flags: a JSON
+   object, {} where there are none. It lacks counters, whose names only the session knows. */
 PROF_API prof_result prof_write_args(const prof_event *event, prof_sink out);
 
-/* The end of the stream. PROF_OK: it was whole. PROF_ERROR_INVALID: some was damaged or missing, or
-   it is no raw stream (blocks is 0). PROF_ERROR_UNSUPPORTED: some is of a newer version. */
+/* The end of the stream. PROF_OK: it was whole. PROF_ERROR_INVALID: parts were damaged or missing,
+   or it is no raw stream (blocks is 0). PROF_ERROR_UNSUPPORTED: parts are of a newer version. */
 PROF_API prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *stats);
 
-/* As the table prints them: 12.345ms, 33.33%. Returns the length without the NUL; cut to size. */
+/* Times (in us), shares and bytes as the table prints them: 12.345ms, 33.33%. The text is cut to
+   size; returns its length then, without the NUL. Pure, any thread. */
 PROF_API size_t prof_format_time(char *buf, size_t size, double us);
 PROF_API size_t prof_format_share(char *buf, size_t size, double part, double total);
 PROF_API size_t prof_format_memory(char *buf, size_t size, int64_t bytes);
 
-/* snprintf by what formats the names of prof_push_f; returns the length as those above do. */
+/* snprintf by the formatter of prof_push_f; cuts and returns as the three above do. */
 PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...)
     PROF__PRINTF(3, 4);
 
@@ -1490,15 +1485,14 @@ typedef struct prof_note {
     uint64_t count;
 } prof_note;
 
-/* Number i of that list, from 0, as it is in stats; stats NULL: count is 0. False: there are no
-   more. Any thread. */
+/* Fills *note with number i of that list and its count in stats (NULL: 0). False: no more. Pure. */
 PROF_API bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note);
 
 #if !PROF__BARE
 /* Hosted builds alone have the rest of this room. */
 
-/* prof_events, in the caller's memory where the arena has no room: any alignment, it must live as
-   long as the trace is used. NULL: it is too small, count is how many there are. */
+/* prof_events with the caller's memory where the arena has no room: any alignment; it must live as
+   long as the trace is used. NULL: it is too small; *count is the number of events. */
 PROF_API const prof_event *prof_make_events(const prof_trace *trace, void *memory, size_t size,
                                             size_t *count);
 
@@ -1511,13 +1505,12 @@ PROF_API size_t prof_event_kernels(const prof_trace *trace, const prof_event *ev
    "device" where there is no such type. Static. Any thread. */
 PROF_API const char *prof_device_name(uint8_t type);
 
-/* Adds from, a row of another window or trace, to a row of the same name: sums, counts, least and
-   most. p50, p90 and p99, where both have them, are estimated from both rows' five points (least to
-   most, straight between), exact where one row has no calls; else 0, not known. into zeroed, or its
-   key NULL: it takes name, node, shapes and what else tells rows apart from `from` (texts stay
-   those of its trace). Sums wrap past 2^63. Pure, any thread.
-   PROF_ERROR_INVALID: NULL, or the names differ; into is as it was. PyTorch:
-   FunctionEventAvg.__iadd__ */
+/* Adds `from`, a row of another window or trace, to `into`, a row of the same name: sums, counts,
+   min and max. p50, p90 and p99, where both have them, are estimated from both rows' five points
+   (min to max, linear between), exact where one row has no calls; else 0, not known. Where into's
+   key is NULL (zeroed) it takes name, node, shapes and what else tells rows apart from `from`,
+   whose trace goes on owning the texts. Sums wrap past 2^63. Pure, any thread. PROF_ERROR_INVALID:
+   NULL, or the names differ; into is as it was. PyTorch: FunctionEventAvg.__iadd__ */
 PROF_API prof_result prof_average_add(prof_average *into, const prof_average *from);
 
 /* Floating point operations of one call of op, by its inputs' shapes; a multiply and an add are
@@ -1528,22 +1521,21 @@ PROF_API prof_result prof_average_add(prof_average *into, const prof_average *fr
      convolution_backward (grad_output, x, weight): for each gradient asked for as much as forward;
      scaled dot product attention of every name (query, key, value: two products) and backward
      (grad_output, query, key, value: five).
-   - desc.with_flops: what stands behind profile(with_flops=True): mm, addmm, bmm, baddbmm, conv2d,
-     and add, mul (the first input's elements). Others are 0, so that a conv2d is not counted again
-     through the ops it calls. */
+   - desc.with_flops: that of profile(with_flops=True): mm, addmm, bmm, baddbmm, conv2d; add, mul
+     (the first input's elements). Others are 0: a conv2d calls ops that must not count again. */
 PROF_API uint64_t prof_flops(const char *op, const prof_shape *inputs, uint32_t count,
                              const prof_flops_desc *desc);
 
-/* A formula for an op of one's own, for prof_flops and so for zones with shapes of sessions with
-   desc.with_flops. It gets what prof_flops gets (desc never NULL; for a zone: its concrete and
-   named inputs too) and returns 0 where it cannot tell. It must be pure: any thread may call it,
-   while a trace is read, also with the profiler's locks held. */
+/* A formula for an op of the program's own, for prof_flops, and so for zones with shapes in
+   sessions with desc.with_flops. Its arguments are those of prof_flops (desc is never NULL; for a
+   zone it has the concrete and named inputs, too); it returns 0 where it cannot tell. It must be
+   pure: any thread may call it while a trace is read, also with the profiler's locks held. */
 typedef uint64_t (*prof_flops_formula)(const prof_shape *inputs, uint32_t count,
                                        const prof_flops_desc *desc);
 
-/* name: all of an op's, `aten::` may be left out; it must live as long as the process. It goes
-   before the built-in formula of that name; given again the last one counts, NULL takes it back.
-   Any thread, before or during sessions: it counts for traces that are read from then on.
+/* Registers a formula for the op `name`, where `aten::` may be left out; name must live as long as
+   the process. It replaces the built-in formula or one registered before; formula NULL takes it
+   back. Any thread, before or during sessions: it counts for traces that are read from then on.
    PROF_ERROR_INVALID: no name. PROF_ERROR_MEMORY: there are 64. PyTorch: register_flop_formula() */
 PROF_API prof_result prof_flops_register(const char *name, prof_flops_formula formula);
 
@@ -1556,7 +1548,7 @@ typedef struct prof_file {
                                             must not be moved or copied meanwhile */
     bool failed;                         /* a write has failed; or set it, where a writer returned
                                             an error: close then leaves nothing behind */
-    bool in_place;                       /* the rest is the library's own */
+    bool in_place;                       /* this and the rest are the library's own */
     int error;
     size_t path_size;
     intptr_t handle;
@@ -1564,7 +1556,7 @@ typedef struct prof_file {
     char temporary[1024];
 } prof_file;
 
-/* Both: any thread, one at a time for a file; not in a signal handler.
+/* Both may be called on any thread, one at a time for a file; not in a signal handler.
    open: PROF_ERROR_INVALID: NULL. PROF_ERROR_FILE: errno says why (a path over 990 bytes:
    ENAMETOOLONG). PROF_ERROR_UNSUPPORTED: .gz without PROF_ZLIB. Needs no close after an error.
    close: PROF_ERROR_FILE: it could not be written, closed or renamed, errno says why, or `failed`
@@ -1578,25 +1570,23 @@ PROF_API prof_result prof_file_close(prof_file *file);
 PROF_API prof_result prof_save_memory_timeline(const prof_trace *trace, const char *path,
                                                prof_device device);
 
-/* Characters in a line of the terminal that stdout is: COLUMNS, else what it says itself. 0: stdout
-   is none. */
+/* The width of the terminal that stdout is, by COLUMNS, else as it tells. 0: it is no terminal. */
 PROF_API uint32_t prof_terminal_width(void);
 
 /* ---- events from outside ---- */
 
-/* Events from outside into the open session: device activities, other clocks' or languages' spans.
-   Their times are prof_now()'s, thread an index from prof_submit_thread or prof_threads. Copied
-   with all they point to. They take their place among the zones by time: see
-   prof_trace_from_events. A device event goes to the event whose extra.id is its
+/* Adds events from outside to the open session: device activities, other clocks' or languages'
+   spans. Their times are on prof_now()'s clock, thread is an index from prof_submit_thread or
+   prof_threads. They are copied with all that they point to, and nest among the zones by time: see
+   prof_trace_from_events. A device event belongs to the event whose extra.id is its
    linked_correlation_id (a call of activity_type *_runtime or *_driver passes it on to the zone
    around it), or to the zone that was the innermost of launch_thread at launch_ns.
    Any thread, not from a signal handler. PROF_ERROR_STATE: no session is open. PROF_ERROR_INVALID:
-   some end before they start, or have no such thread: left out, counted. PROF_ERROR_MEMORY: some
-   did not fit: dropped, counted. PROF_ERROR_UNSUPPORTED: the session is not analysed (a Chrome
-   stream, sums, records_only) and keeps no events: none is taken, all are counted (not_kept).
-   A raw stream's sink has them at once, on this thread, but no launch_ns (not_kept); `prof` finds
-   the work of an op behind it. PROF_ERROR_SINK: it failed: lost, counted (not_kept).
-   PROF_ERROR_STATE: also from within the sink. */
+   some end before they start, or name no known thread: left out, counted (rejected).
+   PROF_ERROR_MEMORY: some did not fit: dropped, counted. PROF_ERROR_UNSUPPORTED: the session keeps
+   no events (a Chrome stream, sums, records_only): none is taken, all are counted (not_kept).
+   In a raw stream they go to the sink at once, on this thread, without launch_ns (counted:
+   not_kept). PROF_ERROR_SINK: lost, counted (not_kept). PROF_ERROR_STATE: also in the sink. */
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
 
 /* The same for changes of memory, of any age and in any order; a free's bytes are those of the
@@ -1607,7 +1597,7 @@ PROF_API prof_result prof_submit(const prof_event *events, size_t count);
    (rejected, memory_refused). */
 PROF_API prof_result prof_submit_memory(const prof_memory_change *changes, size_t count);
 
-/* The index of the thread with this id in the open session, made if need be; name may be NULL.
+/* The index of the thread with this id in the open session, added if need be; name may be NULL.
    PROF_NONE: no session is open, or the arena is full. */
 PROF_API uint32_t prof_submit_thread(uint64_t id, const char *name);
 
@@ -1625,9 +1615,8 @@ PROF_API uint32_t prof_submit_os_thread(uint64_t os_id, const char *name);
        prof_store_keep(store, KERNEL, PROF_STORE_WORK, from, to, id, prof_store_detail(store, &d));
        prof_store_judge(store);                                 at stop()
        prof_store_submit(store, false);                         at late(), or at stop()
-   One thread at a time: the caller has a lock for it. Times are the device's own clock's, in ns;
-   devices with clocks of their own need a store each. Ids of two stores do not meet if their
-   device_type differs. */
+   One thread at a time: the caller locks. Times are ns of the device's own clock; each clock needs
+   a store. Ids of two stores do not collide if their device_type differs. */
 typedef struct prof_store prof_store;
 
 typedef struct prof_store_record {
@@ -1642,19 +1631,19 @@ typedef struct prof_store_record {
 
 enum {                                   /* prof_store_record.flags */
     PROF_STORE_CALL = 1,
-    PROF_STORE_INNER = 2,                /* a call in another of the same id, which stands for it */
-    PROF_STORE_LINKED = 2,               /* no call: has its call's thread, and an arrow from it */
+    PROF_STORE_INNER = 2,                /* with CALL: in a call of this id, which stands for it */
+    PROF_STORE_LINKED = 2,               /* without: has its call's thread, and an arrow from it */
     PROF_STORE_WORK = 4,                 /* on the device; linked */
-    PROF_STORE_RUNNING = 8,              /* work: cut off, unfinished; else its end comes apart */
+    PROF_STORE_RUNNING = 8,              /* has no end: work was cut off; others: see _END */
     PROF_STORE_ID = 16,                  /* another id of a call: external_id */
-    PROF_STORE_END = 32,                 /* the end of what has its correlation and RUNNING */
-    PROF_STORE_TIMELESS = 64,            /* its times are not looked at */
+    PROF_STORE_END = 32,                 /* the end of the RUNNING record of its correlation */
+    PROF_STORE_TIMELESS = 64,            /* its times are not checked */
     PROF_STORE_LEFT_OUT = 128            /* becomes no event */
 };
 
 /* What many records have in common. Zero it before it is filled: bytes are compared. */
 typedef struct prof_store_detail_head {
-    uint32_t kind, name;                 /* name: prof_store_name's; 0: none */
+    uint32_t kind, name;                 /* name: as prof_store_name returned it; 0: none */
     uint32_t device, stream;             /* stream UINT32_MAX: none */
     uint64_t own[6];                     /* the caller's */
 } prof_store_detail_head;
@@ -1665,27 +1654,27 @@ typedef struct prof_store_desc {
     void *memory;                        /* the store and all it keeps */
     size_t memory_size;
     uint8_t device_type;                 /* prof_device_type */
-    uint64_t shared;                     /* 1 << kind: the arguments of calls are those of which one
-                                            it is, of work those of its detail: made once */
+    uint64_t shared;                     /* 1 << kind: arguments are made once for all calls of the
+                                            same number (detail & 0xffff), all work of one detail */
     void (*begin)(void *user);           /* before records become events; NULL: none */
-    bool (*leave)(void *user, const prof_store_record *r);   /* a record that becomes no event, for
-                                            prof_store_judge: neither call nor work; NULL: none */
-    /* What is the caller's of an event: e->name, x->activity_type; the rest is there. args:
-       PROF_STORE_ARGS bytes for JSON members without a "correlation"; NULL: they are known. name:
-       PROF_STORE_NAME bytes that e->name may lie in. False: there is no event. */
+    bool (*leave)(void *user, const prof_store_record *r);   /* asked by prof_store_judge of what is
+                                            neither call nor work: true: no event. NULL: none */
+    /* Fills the caller's part of an event: e->name, x->activity_type; the rest is filled already.
+       args: PROF_STORE_ARGS bytes for JSON members without "correlation"; NULL: they are known.
+       name: PROF_STORE_NAME bytes that e->name may point to. False: there is no event. */
     bool (*event)(void *user, const prof_store_record *r, prof_event *e, prof_extra *x, char *args,
                   char *name);
-    /* A mangled name ("_Z...") as C++ has it, copied to buf; false: it cannot. NULL: none can. */
+    /* Demangles a name ("_Z...") into buf; false: it cannot. NULL: names stay as they are. */
     bool (*demangle)(void *user, const char *name, char *buf, size_t size);
     void *user;
 } prof_store_desc;
 
-typedef struct prof_store_stats {
+typedef struct prof_store_stats {        /* counts of records, but for the last two lines */
     uint64_t kept[PROF_STORE_KINDS];     /* of each kind, without those that were left out */
     uint64_t lost_full;                  /* there was no room for them */
     uint64_t outside;                    /* from before the session: not kept */
-    uint64_t odd_time, no_time, wrong_clock;   /* times that are none; 0; far off the session */
-    uint64_t unfinished, no_launch;      /* work that was cut off; whose call is not there */
+    uint64_t odd_time, no_time, wrong_clock;   /* impossible times; 0; far outside the session */
+    uint64_t unfinished, no_launch;      /* work that was cut off; work without its call */
     uint64_t names_lost;                 /* names that did not fit */
     size_t bytes_used, bytes_total;
 } prof_store_stats;
@@ -1695,49 +1684,49 @@ typedef struct prof_store_stats {
 PROF_API prof_store *prof_store_open(const prof_store_desc *desc);
 PROF_API size_t prof_store_memory_size(size_t launches);
 
-/* Empties it, but for names. Nothing is kept from then on until begin tells when the window began:
-   records from before it are not the session's, but work may begin a little before its call. */
+/* clear empties the store, but for names; then nothing is kept until begin tells when the window
+   began. Records from before that are not kept; but work may begin a little before its call. */
 PROF_API void prof_store_clear(prof_store *store);
 PROF_API void prof_store_begin(prof_store *store, uint64_t now);
 
-/* Two clocks at one moment: the device's as `read` tells it (false: it cannot), and prof_now(); the
-   closest of four readings, or of more where the thread had to wait. device_ns 0: there is none.
-   Any thread. */
+/* Two clocks at one moment: the device's, by `read` (false: it cannot), and prof_now(): the closest
+   of 4 readings, or of up to 32 if the thread had to wait. device_ns 0: read failed. Any thread. */
 typedef struct prof_clock_pair { uint64_t device_ns; int64_t session_ns; } prof_clock_pair;
 PROF_API prof_clock_pair prof_pair_clocks(bool (*read)(void *user, uint64_t *ns), void *user);
 
-/* Times between two pairs are worked out evenly. One no later than the last is not taken. */
+/* Adds a pair; one no later than the last is ignored. session_ns: a device time on the session's
+   clock, linear between two pairs. paired_ns: session_ns of the last pair; INT64_MIN: no pair. */
 PROF_API void prof_store_pair(prof_store *store, prof_clock_pair pair);
-PROF_API int64_t prof_store_paired_ns(const prof_store *store);   /* the last one's; INT64_MIN */
+PROF_API int64_t prof_store_paired_ns(const prof_store *store);
 PROF_API int64_t prof_store_session_ns(const prof_store *store, uint64_t device_ns);
 
-/* A name in memory that may go: copied once. prof_store_text: demangled. */
+/* The number of a name, which is copied once, and the text of a number, demangled. */
 PROF_API uint32_t prof_store_name(prof_store *store, const char *name);
 PROF_API const char *prof_store_text(prof_store *store, uint32_t name);
 
-/* The number of a thread, by the OS's id; and the session's index of it, at begin or event. */
+/* The number of a thread, by the OS's id, and, in begin or event, its index in the session. */
 PROF_API uint32_t prof_store_thread(prof_store *store, uint32_t os_id);
 PROF_API uint32_t prof_store_thread_index(prof_store *store, uint32_t thread);
 
-/* The number of a detail, new or known, which is 64 bytes of the caller's that begin as a
-   prof_store_detail_head. PROF_NONE: no room, which keep counts. */
+/* The number of a detail, new or known: 64 bytes of the caller's that begin with a
+   prof_store_detail_head. PROF_NONE: no room; prof_store_keep counts it. */
 PROF_API uint32_t prof_store_detail(prof_store *store, const void *detail);
 
-/* Keeps a record; end 0: it runs. False: no room, or not of the session; counted. */
+/* Keeps a record; end 0: it still runs. False: no room, or not of the session; both are counted. */
 PROF_API bool prof_store_keep(prof_store *store, uint32_t kind, uint32_t flags, uint64_t start,
                               uint64_t end, uint32_t correlation, uint32_t detail);
 
-/* Judges what has come since the last time: leaves out what has no time of the session, and work
-   from before it; counts what has lost its other half. */
+/* Checks the records since the last call: leaves out those whose time is not of the session, and
+   work from before it; counts work without its call. */
 PROF_API void prof_store_judge(prof_store *store);
 
-/* Makes events of all that is kept, once; kept: the store lives as long as the trace, and lends it
-   texts. Then it is closed until prof_store_clear. */
+/* Makes events of all records, once, and closes the store until prof_store_clear. kept: the store
+   lives as long as the trace, which may use its texts. */
 PROF_API void prof_store_submit(prof_store *store, bool kept);
 PROF_API prof_store_stats prof_store_get_stats(const prof_store *store);
 
-/* Record and detail i, from 0; NULL: there are no more. take: memory for begin, until the next
-   clear; NULL: there is none. */
+/* Record and detail i, from 0; NULL: there are no more. take: memory for desc.begin's use, until
+   the next clear; NULL: there is none left. */
 PROF_API const prof_store_record *prof_store_record_at(const prof_store *store, uint32_t i);
 PROF_API const void *prof_store_detail_at(const prof_store *store, uint32_t i);
 PROF_API void *prof_store_take(prof_store *store, size_t bytes);
@@ -1751,7 +1740,7 @@ PROF_API size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_e
 /* A trace without a session: the tree, averages and tables of count events from outside. Any number
    may live at a time, each in its desc->memory, for as long as that memory does. Set name, times,
    thread, device_type, flags and extra of the events; the rest is computed. Events are copied and
-   ordered by (start, -end), stable; strings and arrays they point to are not, and must live on.
+   sorted by (start, -end), stable; strings and arrays that they point to are not copied.
    Parents are found by interval for each (thread, node_id); async and device events have none;
    an only child of its parent's name is merged into it. With desc->correlate the events are what
    Kineto recorded: utility events are left out, ProfilerStep#N becomes ProfilerStep*, "[memory]" is
@@ -1763,7 +1752,7 @@ PROF_API size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_e
 PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const prof_event *events,
                                             size_t count, prof_trace **trace);
 
-/* ---- Keys: the members of a trace, as writers here and readers elsewhere call them ---- */
+/* ---- Keys: the names of members in a Chrome trace, for the writers and for tools ---- */
 
 /* Of an event's arguments. */
 #define PROF_KEY_EXTERNAL_ID  "External id"
@@ -1805,79 +1794,78 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
     X("count", count) X("total", cpu_time_total_ns) X("self", self_cpu_time_total_ns) \
     X("min", min_ns) X("max", max_ns) X("p50", p50_ns) X("p90", p90_ns) X("p99", p99_ns)
 
-/* ---- Spans: what tools make of a file's events, by the live table's nest and sums ---- */
+/* ---- Spans: for tools that nest and sum the events of a file as a session does ---- */
 
-/* Spans in the caller's memory, by number: each has an end and the number of the one around it. */
+/* The caller's array of spans. Each has its end and the number of the span around it. */
 typedef struct prof_nest {
     const void *spans;
-    size_t size, end_ns, parent;         /* of one; where in it an int64_t and a uint32_t are */
-    uint64_t overlaps;                   /* a span began in another and ended behind it */
+    size_t size, end_ns, parent;         /* of a span; offsets of its int64_t and its uint32_t */
+    uint64_t overlaps;                   /* spans that began in another and ended after it */
 } prof_nest;
 
-/* Of the span `top` and those around it, the innermost that holds [start_ns, end_ns), which begins
-   no earlier than they do; PROF_NONE: none. What has ended holds nothing, and what ends first does
-   not hold what ends behind it: they stand beside each other. All of this library nests so. */
+/* The innermost, of the span `top` and those around it, that holds [start_ns, end_ns), which begins
+   no earlier than they do; PROF_NONE: none. A span that has ended holds nothing, and one that ends
+   first does not hold one that ends later: they are siblings. All of this library nests so. */
 PROF_API uint32_t prof_nest_around(prof_nest *nest, uint32_t top, int64_t start_ns, int64_t end_ns);
 
-/* Zones that come by their ends, each with its depth, in an order in which readers of a file nest
-   them: of those that begin together these take the first for the outer one. So a zone that begins
-   with the one around it is held back, with what begins with it in turn, until that one comes, and
-   then goes behind it. A chain is such zones; chains lie on a stack, each deeper than the last one.
-   Zero but for the first four. */
+/* Orders zones that come in the order of their ends, each with its depth, for a file: readers take
+   the first of two events that begin together for the outer one. So a zone that begins together
+   with the zone around it waits until that one comes, and is written after it: a chain. Chains lie
+   on a stack, each deeper than the one below. Zero all but the first four fields. */
 enum { PROF__CHAINS = 300 };
 typedef struct prof__chain { int64_t start_ns; uint32_t depth, first; } prof__chain;
 typedef struct prof_order {
-    uint8_t *depths;                     /* the caller's, a byte for each place, and */
-    uint32_t room;                       /* how many places */
-    void (*write)(void *user, uint32_t place);   /* what is at this place comes next */
+    uint8_t *depths;                     /* the caller's: a byte for each place of */
+    uint32_t room;                       /* so many, where zones wait */
+    void (*write)(void *user, uint32_t place);   /* writes the zone that waits at this place */
     void *user;
-    uint32_t begin, end, chain_count;    /* the library's: places in use, in turns; chains */
+    uint32_t begin, end, chain_count;    /* the library's: the ring of places in use; chains */
     prof__chain chains[PROF__CHAINS + 1];
 } prof_order;
 
-/* The place for the next zone of a thread, at most 255 deep. Writes what comes before it for
-   certain, and where there is no place left, what has waited longest. end: writes the rest; the
-   thread's zones, or the file, are through. */
+/* The place for the next zone of a thread, at most 255 deep. Writes the zones that are certain to
+   come before it, and where no place is left the one that has waited longest. end: writes the rest,
+   at the end of a thread's zones or of the file. */
 PROF_API uint32_t prof_order_add(prof_order *order, uint32_t depth, int64_t start_ns);
 PROF_API void prof_order_end(prof_order *order);
 
-/* What work on a device belongs to that the span `launch` launched: the innermost of it and those
-   around it that is no call of a device's library; where all are, launch itself. */
+/* The span that device work launched by the span `launch` belongs to: the innermost, of launch and
+   those around it, that is no call of a device's library; where all are, launch itself. */
 PROF_API uint32_t prof_nest_launcher(const prof_nest *nest, uint32_t launch,
                                      bool (*is_launch)(const void *span));
 
 enum {                                   /* prof_span.flags, beside PROF_EVENT_... */
-    PROF_SPAN_MEMORY = 0x8000,           /* memory changes at start_ns: the innermost span and all
-                                            around it have it; without one it is a row's own. With
-                                            PROF_SPAN_DEPTH: within what ends next at this depth */
-    PROF_SPAN_STEP = 0x4000,             /* steps follow each other, they hold each other never */
-    PROF_SPAN_DEPTH = 0x2000,            /* depth tells: it comes after all that lie in it */
+    PROF_SPAN_MEMORY = 0x8000,           /* a change of memory at start_ns, of the innermost span
+                                            and all around it; without one, of its own row. With
+                                            PROF_SPAN_DEPTH: in what ends next at this depth */
+    PROF_SPAN_STEP = 0x4000,             /* steps follow each other; none lies in another */
+    PROF_SPAN_DEPTH = 0x2000,            /* it comes after all spans in it, which depth tells */
     PROF_SPAN_HIDDEN = 0x1000,           /* counts in no row, but lies in others; of memory: no
                                             call, but its row has the bytes */
     PROF_SPAN_LAUNCH = 0x0800            /* a call of a device's library: what it launched belongs
                                             to the innermost span around it that is none */
 };
 
-/* A call. */
+/* One call, of whatever a row counts. */
 typedef struct prof_span {
     int64_t start_ns, end_ns;
-    uint32_t thread;                     /* a number for each thread, and each node on it */
-    uint32_t row;                        /* prof_sums_row's. PROF_NONE: hidden, of a name unlike all
-                                            others. Of a row of a device: it lies in nothing */
-    int64_t device_ns;                   /* of the work that it launched itself; with
-                                            PROF_EVENT_LEGACY its children's too */
-    int64_t other_device_ns[PROF_OTHER_DEVICES];   /* of device_ns: prof_view.other_devices' */
-    int64_t cpu_bytes, device_bytes;     /* its children's too; what PROF_SPAN_MEMORY adds is not */
+    uint32_t thread;                     /* a number for each thread, and for each node on it */
+    uint32_t row;                        /* from prof_sums_row; a device's row: lies in no span.
+                                            PROF_NONE: hidden, with a name unlike all others */
+    int64_t device_ns;                   /* the work that it launched itself; with
+                                            PROF_EVENT_LEGACY also its children's */
+    int64_t other_device_ns[PROF_OTHER_DEVICES];   /* parts of device_ns: prof_view.other_devices */
+    int64_t cpu_bytes, device_bytes;     /* with its children's, without PROF_SPAN_MEMORY's */
     int64_t flops;                       /* its own */
-    const int64_t *counters;             /* PROF_COUNTERS of them, its children's too, until the
-                                            span around it has ended; NULL: none */
-    uint32_t order;                      /* of two with the same times the lesser one is a row's
-                                            first. 0 everywhere: by thread, then as they come */
+    const int64_t *counters;             /* PROF_COUNTERS of them, with its children's, valid until
+                                            the span around it has ended; NULL: none */
+    uint32_t order;                      /* of two with the same times the lesser is a row's first.
+                                            All 0: by thread, then as they come */
     uint32_t depth;                      /* PROF_SPAN_DEPTH: spans around it */
     uint16_t flags;
 } prof_span;
 
-/* What the nest knows of a call that has ended, order being its span's. */
+/* What is known of a call once it has ended; order is its span's. */
 typedef struct prof_span_end {
     int64_t self_ns, device_ns, self_device_ns;
     uint32_t order;
@@ -1885,20 +1873,19 @@ typedef struct prof_span_end {
 
 typedef struct prof_sums_desc {
     prof_averages_desc averages;         /* without percentiles */
-    bool merge_duplicates;               /* an only child of its parent's name counts as that one */
-    void *(*more)(void *user, size_t size);   /* memory, aligned as malloc's, that is the caller's
-                                            again once the rows are not needed; NULL: none left */
-    void (*ended)(void *user, const prof_span_end *end);   /* every call as it ends, in a row or
-                                            not, but duplicates; NULL: nobody asks */
+    bool merge_duplicates;               /* merge an only child into its parent of the same name */
+    void *(*more)(void *user, size_t size);   /* returns memory aligned as malloc's, which may be
+                                            freed when the rows are not needed; NULL: none left */
+    void (*ended)(void *user, const prof_span_end *end);   /* called as each span ends, but for
+                                            merged ones; NULL: not called */
     void *user;
 } prof_sums_desc;
 
 typedef struct prof_sums_stats {
     uint64_t spans, calls;               /* pushed; counted in rows */
-    uint64_t overlaps;                   /* a span began in another and ended behind it: they stand
-                                            beside each other */
+    uint64_t overlaps;                   /* spans that began in another and ended after it */
     uint64_t duplicates;                 /* merged */
-    uint64_t dropped;                    /* there was no memory for them: rows are not complete */
+    uint64_t dropped;                    /* no memory was left for them: rows are not complete */
     int64_t self_cpu_time_total_ns;      /* of all spans, also of those in no row */
 } prof_sums_stats;
 
@@ -1913,36 +1900,35 @@ typedef struct prof_sums prof_sums;
    PROF_ERROR_MEMORY. */
 PROF_API prof_result prof_sums_open(const prof_sums_desc *desc, prof_sums **sums);
 
-/* The row of an event: of its name, device_type, flags, and of its extra what desc.averages and the
-   node ask for; with group_by_site, of site's file and line (NULL: of no place). A new row copies
+/* The row of events like key: of its name, device_type and flags, its node, and what desc.averages
+   groups by; with group_by_site also of site's file and line (NULL: no place). A new row copies
    what it needs. PROF_NONE: no memory. */
 PROF_API uint32_t prof_sums_row(prof_sums *sums, const prof_event *key, const prof_site *site);
 
-/* Adds a span. They come by (thread, start, -end), memory after spans that start with it; times
-   tell which lies in which, as prof_trace_from_events nests events. With PROF_SPAN_DEPTH, for a
-   whole thread: in the order of their ends, children first, and depth tells; threads may take
+/* Adds a span. Spans come by (thread, start, -end), memory after spans that start with it; they
+   nest by their times, as in prof_trace_from_events. With PROF_SPAN_DEPTH, on all spans of a
+   thread, they come in the order of their ends, children first, and nest by depth; threads may take
    turns. */
 PROF_API void prof_sums_push(prof_sums *sums, const prof_span *span);
 
-/* Ends the spans that are open. Those to come are of another file: later than all so far. */
+/* Ends the spans that are open. Spans of another file may follow; they count as later. */
 PROF_API void prof_sums_next(prof_sums *sums);
 
-/* Adds sums of calls that no span tells of to a row; PROF_NONE: to prof_sums_stats alone.
-   Percentiles are those of rows without spans, which come last, in the order in which they were
-   made. */
+/* Adds sums of calls without spans to a row; PROF_NONE: to prof_sums_stats alone. Only rows without
+   any span keep percentiles; such rows come last, in the order in which they were made. */
 PROF_API void prof_sums_add(prof_sums *sums, uint32_t row, const prof_average *more);
 
 /* Ends the spans that are open, fills at most max rows and returns how many there are, as
-   prof_key_averages does: in first-seen order, those without a call left out. Their texts lie in
+   prof_key_averages does: in first-seen order, without those that have no call. Their texts lie in
    the memory that `more` gave. first is the row's rank; parent is PROF_NONE where its first span
-   lay in no other, else 0; scope is that of the key that made it; is_recursive is told. */
+   lay in no other, else 0; scope is that of the key that made it. */
 PROF_API size_t prof_sums_close(prof_sums *sums, prof_average *rows, size_t max);
 
-/* The same of the spans that have ended so far: none ends by it, and more may come. */
+/* The same of the spans that have ended so far; open ones stay open, and more may come. */
 PROF_API size_t prof_sums_look(prof_sums *sums, prof_average *rows, size_t max);
 PROF_API prof_sums_stats prof_sums_get_stats(const prof_sums *sums);
 
-/* ---- Device work to the calls that launched it, by the ids that a file tells ---- */
+/* ---- Joining device work with the calls that launched it, by the ids in a file ---- */
 
 #define PROF_NO_ID INT64_MIN
 enum { PROF_JOIN_OP, PROF_JOIN_LAUNCH }; /* a call's id: its External id, its correlation id */
@@ -1958,19 +1944,19 @@ typedef struct prof_join {
     bool launched;
 } prof_join;
 
-/* A call that may launch work; number: the caller's own. Of calls with the same id the first one
-   counts. Calls may come before and behind their work. type: of the device that it ran on: 0:
+/* Adds a call that may launch work (number: the caller's own; the first call of an id counts), or
+   work of ns. Calls may come before or after their work. type: of the device of the work: 0:
    prof_view.device_name's, else 1 + the place of its name in prof_view.other_devices. */
 PROF_API void prof_join_call(prof_join *join, uint32_t kind, int64_t id, uint32_t number);
 PROF_API void prof_join_work(prof_join *join, int64_t external, int64_t correlation, int64_t ns,
                              uint32_t type);
 
-/* The number of the call that launched work with these ids: the op's, but where the external id
-   only repeats the correlation id (2022, 2023) the launch's, if it is there. PROF_NONE: none. */
+/* The number of the call that launched work with these ids: the op's; where the external id only
+   repeats the correlation id (2022, 2023) the launch's, if it is there. PROF_NONE: none. */
 PROF_API uint32_t prof_join_owner(const prof_join *join, int64_t external, int64_t correlation);
 
-/* All are there. Then take adds how long the work of a call took to its span's device_ns, and to
-   other_device_ns; the next time nothing. */
+/* finish: all calls and works were added. Then take adds the time of a call's work to its span's
+   device_ns and other_device_ns, once. */
 PROF_API void prof_join_finish(prof_join *join);
 PROF_API void prof_join_take(prof_join *join, uint32_t kind, int64_t id, uint32_t number,
                              prof_span *span);
@@ -1980,8 +1966,8 @@ PROF_API void prof_join_close(prof_join *join);      /* gives its memory back */
 /* ---- @API-INLINE: what the macros compile to; not for direct use ----
 
    The hot path: the begin and end of a zone, compiled into the program.
-   - It neither allocates nor locks. What it cannot do it leaves to @RECORD or @TARGET, by a limit
-     or an epoch that no zone can meet.
+   - It neither allocates nor locks. Whatever it cannot do goes to @RECORD or @TARGET: they set a
+     limit or an epoch that no zone can meet, so that the hot path's own checks fail.
    - Each instruction counts: make bench has zone.instructions, make size zone_instructions. */
 
 #ifdef __cplusplus
@@ -2022,8 +2008,8 @@ PROF_API void prof_join_close(prof_join *join);      /* gives its memory back */
 #  define PROF__NULL NULL
 #endif
 
-/* What zones refer to has the version, and the macros that must be the same in every file, in its
-   symbol: files that do not fit together do not link, and the linker's message says why. */
+/* Symbols that zones refer to contain the version and the macros that must be the same in every
+   file: files that do not fit together do not link, and the linker's message tells why. */
 #define PROF__TEXT2(x) #x
 #define PROF__TEXT(x) PROF__TEXT2(x)
 #if defined(PROF_STATIC) || !(defined(__GNUC__) || defined(__TINYC__))
@@ -2041,20 +2027,20 @@ PROF_API void prof_join_close(prof_join *join);      /* gives its memory back */
     __asm__(PROF__LABEL_PREFIX name "_of_PROF_IMPLEMENTATION_" PROF_VERSION PROF__PORT_LABEL)
 #endif
 
-/* A variable that inline code reads: the implementation's, or this file's own. */
+/* A variable that inline code reads: of the implementation, or with PROF_STATIC of this file. */
 #ifdef PROF_STATIC
 #  define PROF__SEEN(type, name) static type name PROF__UNUSED
 #else
 #  define PROF__SEEN(type, name) PROF__DATA type name PROF__LABEL(#name)
 #endif
 
-/* Where the implementation is: a symbol that takes no room, the first that two files with it have
-   in common. */
+/* Two files with PROF_IMPLEMENTATION: a symbol without size, which the linker reports first, since
+   it is the first that both define, and whose name tells the mistake. */
 #if defined(__GNUC__) && !defined(__TINYC__) && !defined(PROF_STATIC)
 #  define PROF__ONE_NAME PROF__LABEL_PREFIX "prof__PROF_IMPLEMENTATION_is_in_two_files"
 #  if defined(__ELF__)
 #    define PROF__ONE_KIND ".hidden " PROF__ONE_NAME
-#  elif defined(_WIN32)                  /* as functions have it, else it would stand behind them */
+#  elif defined(_WIN32)                  /* typed as functions are, else it would come after them */
 #    define PROF__ONE_KIND ".def " PROF__ONE_NAME "; .scl 2; .type 32; .endef"
 #  else
 #    define PROF__ONE_KIND ""
@@ -2069,7 +2055,7 @@ PROF__ONE
 #endif
 
 typedef struct prof__record { uint32_t end, duration, site_depth; } prof__record;
-/* g++ refuses sections for statics of inline functions and templates. */
+/* Not with g++, which refuses sections for statics of inline functions and templates. */
 #if defined(PROF_NAMES_IN_ELF) && defined(__ELF__) && !defined(__TINYC__) && \
     !defined(PROF_CORE) && \
     (defined(__clang__) || (defined(__GNUC__) && !defined(__cplusplus)))
@@ -2087,7 +2073,8 @@ PROF_API void prof__instant(prof__mark *mark) PROF__QUIET;
 PROF_API void prof__counter(prof__mark *mark, int64_t value) PROF__QUIET;
 
 #if PROF__BARE
-/* On a target only the test for off is inline: flash is scarce. Both are calls into @TARGET. */
+/* On a target only the test whether recording is on is inline: flash is scarce. The rest of begin
+   and end are calls into @TARGET. */
 typedef struct prof__frame prof__frame;
 PROF__SEEN(volatile unsigned char, prof__on);
 PROF__SEEN(uint32_t, prof__categories_off);
@@ -2098,7 +2085,8 @@ PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__P
 PROF_API void prof__end(prof__frame *token) PROF__QUIET;
 PROF_API void prof__end_top(void) PROF__QUIET;
 
-/* token: will it be used? Without, the end that comes must not take another zone's frame. */
+/* token: will the caller end the zone by it? If not, a dropped begin is noted, so that the next end
+   of the innermost zone is ignored. */
 PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
     prof__frame *opened;
     if (!prof__on) return PROF__NULL;
@@ -2108,7 +2096,7 @@ PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
 }
 
 #  ifdef PROF_NAMES_IN_ELF
-/* The test for off is the call's, too: these zones are to be small. */
+/* Here the call tests whether recording is on, so that these zones are small. */
 PROF__INLINE prof__frame *prof__begin_in_elf_inline(const char *place, bool token) {
     prof__frame *opened = prof__begin_in_elf(place);
     if (!token && !opened && prof__on) prof__begin_dropped();
@@ -2148,7 +2136,7 @@ PROF__INLINE bool prof__category_on(uint32_t categories) {
 PROF_API prof_result prof__start_core(uint32_t rate) PROF__QUIET;
 PROF_API prof_result prof__core_chrome(prof_sink out) PROF__QUIET;
 
-/* Of a description the core takes the clock's rate. */
+/* The core uses only the clock's rate of a description; it refuses what it cannot do. */
 PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
     if (prof__on) return PROF_ERROR_STATE;
     if (!d) return prof__start_core(0);
@@ -2169,8 +2157,8 @@ PROF__INLINE prof_result prof__write_chrome_inline(const prof_trace *trace,
 }
 #    define prof_write_chrome(trace, desc, out) prof__write_chrome_inline(trace, desc, out)
 #  else
-/* What modes and a platform of the caller's add to the recorder. Where the compiler sees the
-   description, it does here what it can, and the linker leaves out what is not asked for. */
+/* Parts: what a mode adds to the recorder. Hooks: what a platform of the caller's adds. They are
+   chosen inline: where the compiler sees the description, the linker leaves the others out. */
 typedef struct prof__parts prof__parts;
 typedef struct prof__hooks prof__hooks;
 PROF_API const prof__parts *prof__parts_ring(void) PROF__QUIET;
@@ -2184,7 +2172,8 @@ PROF_API prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
                                     const prof__hooks *hooks, uint32_t rate, void *memory,
                                     size_t size) PROF__QUIET;
 
-/* The shape: a description's max_depth, max_threads << 16 (at most that many), and these. */
+/* A shape packs a description: max_depth, max_threads << 16 (at most 0xffff), and these bits.
+   PROF__MOST_DEPTH: the largest max_depth. */
 enum { PROF__SHAPE_RECORDS_ONLY = 256, PROF__SHAPE_SUMS = 512, PROF__MOST_DEPTH = 32 };
 
 PROF__INLINE uint32_t prof__shape_of(const prof_desc *d) {
@@ -2208,7 +2197,8 @@ PROF__INLINE const prof__parts *prof__parts_of(const prof_desc *d) {
                                                   : prof__parts_raw(d->stream);
 }
 
-/* Everything is read before the first call: what gets its address might change it. */
+/* All of *d is read before the first call that gets an address in it: for all the compiler knows
+   that call might change it. */
 PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
     const prof__parts *parts;
     const prof__hooks *hooks = PROF__NULL;
@@ -2219,7 +2209,7 @@ PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
     if (prof__on) return PROF_ERROR_STATE;
     if (!d) return prof__start(16, PROF__NULL, PROF__NULL, 0);
     if (!prof__desc_valid(d)) return PROF_ERROR_INVALID;
-#  ifdef PROF_NAMES_IN_ELF               /* what needs them on the target */
+#  ifdef PROF_NAMES_IN_ELF               /* these modes need names on the target */
     if (d->mode == PROF_MODE_AGGREGATE) return PROF_ERROR_UNSUPPORTED;
     if (d->mode == PROF_MODE_STREAM && d->stream_format == PROF_STREAM_CHROME)
         return PROF_ERROR_UNSUPPORTED;
@@ -2239,9 +2229,9 @@ PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
 #else
 typedef struct prof__frame { uint32_t start, site, depth, epoch; } prof__frame;   /* an open zone */
 
-/* The part of a thread's state that inline code touches. It goes to the slow path when a frame's
-   epoch is not the clock's upper half (a new epoch, too deep, another clock, the arena is full)
-   or when the cursor is not in the span that ends with last. */
+/* The part of a thread's state that inline code touches. Inline code takes the slow path when a
+   frame's epoch is not the clock's upper half (a new epoch, too deep, another clock, the arena is
+   full), or when the cursor is not in the span that ends with last. */
 typedef struct prof__hot {
     prof__frame *top;                    /* one past the innermost open zone */
     prof__frame *bottom;                 /* top when none is open; below: older generations */
@@ -2250,17 +2240,17 @@ typedef struct prof__hot {
     uintptr_t span;                      /* bytes of this chunk up to last */
 } prof__hot;
 
-/* A thread's way to its state. skipped: begins dropped while it had none, in the generation
-   skipped_in; stale: zones open when it gave the last one back; busy: in the slow path, plus the
-   begins without a token that signal handlers tried meanwhile; inside: in a hook of an instrumented
-   function. */
+/* What each thread has in TLS: its way to its state. skipped: begins dropped while it had no state,
+   in the generation skipped_in; stale: zones that were open when it gave its last state back; busy:
+   0, or 1 in the slow path plus the begins without a token that signal handlers tried meanwhile;
+   inside: in a hook of an instrumented function. */
 typedef struct prof__slot {
     uint32_t generation, skipped, stale, busy;
     prof__hot *hot;
     bool inside;
-    uint8_t category;                    /* of its allocations */
+    uint8_t category;                    /* prof_memory_kind of its allocations */
     uint32_t itt_ranges, skipped_in;
-    const prof_extra *with;              /* of the zone that it is just beginning */
+    const prof_extra *with;              /* prof_push_with: of the zone that is just beginning */
 } prof__slot;
 
 PROF_API prof__frame *prof__begin(prof__mark *mark, bool token) PROF__LABEL("prof__begin")
@@ -2312,8 +2302,8 @@ PROF__INLINE void prof__ticks(uint32_t *lo, uint32_t *hi) {
 #  endif
 }
 
-/* NULL: the slow path must. The order of the three stores keeps zones in signal handlers and
-   prof_stop() right. */
+/* Opens a frame; NULL: only the slow path can. The order of the three stores keeps zones of signal
+   handlers, and the zones that prof_stop() finds open, right. */
 PROF__INLINE prof__frame *prof__frame_open(prof__hot *t, uint32_t site) {
     prof__frame *f = t->top;
     uint32_t lo, hi;
@@ -2326,7 +2316,7 @@ PROF__INLINE prof__frame *prof__frame_open(prof__hot *t, uint32_t site) {
 }
 
 /* Returns the token that ends this zone: the frame above it; NULL when nothing was begun. token:
-   will it be used? Without, the end that comes must not take another zone's frame. */
+   will the caller use it? If not, a dropped begin is noted, and the next end is ignored. */
 PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
     uint32_t on = PROF__LOAD(prof__on), site;
     prof__frame *opened;
@@ -2393,8 +2383,8 @@ PROF__INLINE bool prof__category_on(uint32_t categories) {
 #endif
 
 #ifndef PROF_STATIC
-/* As what zones refer to (PROF__LABEL), so do the calls that open something, and the one that
-   returns a struct, not link with another version. */
+/* Calls that open something, and the one that returns a struct, also refer to a symbol with the
+   version (PROF__LABEL), so that they do not link with another one. */
 PROF__INLINE void prof__same_version(void) {
 #  if PROF__FAST
     (void)__atomic_load_n(PROF__CAST(const volatile uint32_t *, &prof__on), __ATOMIC_RELAXED);
@@ -2451,7 +2441,7 @@ struct prof__scope {
 };
 extern "C" {
 #else
-typedef struct prof__held { prof__frame *token; } prof__held;   /* bare, it was in -Wclobbered */
+typedef struct prof__held { prof__frame *token; } prof__held;   /* a struct avoids -Wclobbered */
 PROF__INLINE prof__held prof__hold(prof__frame *token) {
     prof__held held;
     held.token = token;
@@ -2462,8 +2452,8 @@ PROF__INLINE void prof__scope_end(const prof__held *held) { prof__end_inline(hel
 
 /* ---- @API-MACROS: marking zones ----
 
-   Each mark is a static of the place it stands at, so that its name is looked up once. Scopes end
-   where their block does: by a destructor, gcc's cleanup, or a for loop.
+   Each macro has a static mark at its place, so that its name is looked up once. Scopes end where
+   their block does: by a destructor, gcc's cleanup, or a for loop.
    - With PROF_DISABLE a macro checks its arguments, and does nothing. */
 
 #define PROF__JOIN2(a, b) a##b
@@ -2474,7 +2464,7 @@ PROF__INLINE void prof__scope_end(const prof__held *held) { prof__end_inline(hel
 #  define PROF__ID __LINE__
 #endif
 
-/* A name that is no literal: the first thing that the compiler says of it. */
+/* The compiler's first message for a name that is no literal. */
 #define PROF__NAME_FAULT \
     "a zone's name is a literal, \"name\"; prof_push, prof_instant, prof_counter take others"
 #ifdef __cplusplus
@@ -2509,7 +2499,7 @@ extern "C" {
 #  define PROF__MARK_REF(id) &PROF__JOIN(prof__mark_, id)
 #endif
 
-/* A zone's place: a mark, or where its texts stand in the ELF file: name, file and line. */
+/* A zone's place: a mark, or its texts (name, file and line) in a section of the ELF file. */
 #if PROF__ZONES_IN_ELF
 #  define PROF__PLACE(id, name) \
     PROF__NAMED(name) \
@@ -2548,7 +2538,7 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
     do { PROF__NAMED("" name) (void)("" name); (void)sizeof((value) + 0); } while (0)
 #else
 
-/* To the end of the block it stands in. */
+/* A zone from here to the end of the enclosing block. */
 #  define PROF_SCOPE(name) PROF__SCOPE(PROF__ID, "" name)
 
 /* PROF_SCOPE with a name by a format: PROF_SCOPE_F("tile %d,%d", x, y); see prof_push_f. */
@@ -2558,10 +2548,10 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
    and what its template's parameters are. */
 #  define PROF_FUNCTION() PROF__FUNCTION_IN(PROF__ID, true)
 
-/* PROF_BLOCK("name") { ... } */
+/* A zone around the block or statement that follows: PROF_BLOCK("name") { ... } */
 #  define PROF_BLOCK(name) PROF__BLOCK(PROF__ID, "" name)
 
-/* The same while one of these categories is on: see prof_set_categories. */
+/* The same, but zones only while one of these categories is on: see prof_set_categories. */
 #  define PROF_SCOPE_IN(categories, name) \
     PROF__SCOPE_IN(PROF__ID, "" name, prof__category_on(categories))
 #  define PROF_FUNCTION_IN(categories) PROF__FUNCTION_IN(PROF__ID, prof__category_on(categories))
@@ -2587,8 +2577,8 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #  define PROF_BEGIN(name) PROF__BEGIN(PROF__ID, "" name)
 #  define PROF_END() prof__end_top_inline()
 
-/* prof_instant and prof_counter under a literal name, which is looked up once. value: an int64_t.
-   Statements. */
+/* prof_instant and prof_counter with a literal name, which is looked up once. value: an int64_t.
+   Both are statements, not expressions. */
 #  define PROF_INSTANT(name) \
     do { PROF__MARK(moment, "" name); prof__instant_inline(PROF__MARK_REF(moment)); } while (0)
 #  define PROF_COUNTER(name, value) \
@@ -2649,7 +2639,7 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
     for (struct { prof__frame *token; bool once; } prof__block_##id = \
              { PROF__MAKE_TOKEN(id, name, on), true }; prof__block_##id.once; \
          prof__block_##id.once = false, prof__end_inline(prof__block_##id.token))
-#    else                                /* not inside an unbraced if: it is two statements */
+#    else                                /* two statements: not inside an if without braces */
 #      define PROF__BLOCK2(id, name, on) \
     PROF__MARK(id, name); \
     for (struct { prof__frame *token; bool once; } prof__block_##id = \
@@ -2660,7 +2650,7 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #  endif
 #endif
 
-/* What the core lacks: a call of it is an error that says so. */
+/* Calls that PROF_CORE lacks: each is a compile error that says so. */
 #ifdef PROF_CORE
 #  define PROF__NOT_IN_CORE(name) ((void)sizeof(struct name##_is_not_in_PROF_CORE))
 #  undef prof_push_f
@@ -2718,7 +2708,8 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #  endif
 #endif
 
-/* Names of 0.1: each is an error that tells today's. desc.counters is desc.hw_counters. */
+/* Names of version 0.1: each is an error that tells the new name. desc.counters, which no macro
+   can catch, is desc.hw_counters. */
 #define prof_raw_push \
     _Pragma("GCC error \"prof_raw_push is called prof_raw_feed now\"") prof_raw_feed
 #define prof_memory_size \
@@ -2740,25 +2731,25 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #ifndef PROF__IMPLEMENTED
 #define PROF__IMPLEMENTED
 
-#ifdef PROF__ONE                         /* for a file that included prof.h before without it */
+#ifdef PROF__ONE                         /* this file had included prof.h before, without it */
 PROF__ONE
 #endif
 
 /* ---- @PLATFORM: clock, threads, files, locks ----
 
    This room hides most of what systems, compilers and chips do differently. One lock guards what
-   threads share: "under the lock" in other comments is this one.
-   - It is held for moments; where a signal handler may come by it is asked for by
-     prof__lock_briefly, which may fail. What is held for longer is held by prof__own. */
+   threads share: "under the lock" in other comments means this one.
+   - It is held for moments. Code that a signal handler may run takes it by prof__lock_briefly,
+     which may fail. What is held for longer is held by prof__own. */
 
 #if PROF__BARE
 #  if __STDC_HOSTED__
 #    include <string.h>
 #  else
-#    define PROF__OWN_STRING_H 1         /* what of string.h this takes is declared here */
+#    define PROF__OWN_STRING_H 1         /* the functions of string.h in use are declared here */
 #  endif
-/* EAGER: inline, for speed. ALONE: one copy for all callers, away from hot paths: copied into each,
-   these were a tenth of what a hosted program compiles. Of both -Os judges by their bytes. */
+/* EAGER: inline, for speed. ALONE: one copy for all callers, off the hot paths: inlined, these were
+   a tenth of the code of a hosted program. On targets -Os decides on both by size. */
 #  define PROF__EAGER PROF__FN
 #  define PROF__ALONE(type) PROF__FN type
 #else
@@ -2792,7 +2783,7 @@ PROF__ONE
 #  define PROF__EAGER PROF__INLINE
 #  define PROF__ALONE(type) PROF__APART(type)
 #  define PROF__FLOATS 1                 /* formats know floating point */
-#  undef prof_start                      /* the calls that PROF__CHECKED stands before */
+#  undef prof_start                      /* the calls that PROF__CHECKED wraps */
 #  undef prof_start_env
 #  undef prof_get_stats
 #  undef prof_trace_from_events
@@ -2948,10 +2939,10 @@ extern "C" {
 #  define PROF__APART(type) static type
 #endif
 #define PROF__MAX_NAME 4095
-#define PROF__LEVELS (PROF__BARE ? 33 : 256)   /* more than zones can be open */
+#define PROF__LEVELS (PROF__BARE ? 33 : 256)   /* one more than the largest max_depth */
 #define PROF__NEVER UINT32_MAX           /* an epoch no clock reaches: forces the slow path */
-/* Conditions that always hold, or cannot: one of their branches is never taken. make coverage takes
-   them for granted. */
+/* Conditions that always hold, or never: one of their branches is never taken, so that make
+   coverage must not count it. */
 #ifdef PROF__COVERAGE
 #  define PROF__ALWAYS(x) true
 #  define PROF__CANNOT(x) false
@@ -2959,9 +2950,9 @@ extern "C" {
 #  define PROF__ALWAYS(x) (x)
 #  define PROF__CANNOT(x) (x)
 #endif
-/* What always holds in a room. It is compiled only with PROF_ASSERTS, as tests, fuzzing and stress
-   are; one that fails tells where it stands, and ends the program. Inline code has none: that is
-   compiled with the user's. */
+/* A room's invariant. It is compiled only with PROF_ASSERTS, as tests, fuzzing and stress are; when
+   it fails it prints where, and ends the program. Inline code has none: that is compiled with the
+   user's code. */
 #if !defined(PROF_ASSERTS) || defined(PROF__COVERAGE)
 #  define PROF__ASSERT(x) ((void)0)
 #elif __STDC_HOSTED__
@@ -2976,12 +2967,13 @@ PROF__RARE(void) prof__assert_failed(const char *file, int line, const char *con
 #endif
 #define PROF__MIN(a, b) ((a) < (b) ? (a) : (b))
 #define PROF__MAX(a, b) ((a) > (b) ? (a) : (b))
-/* Amounts from outside may be anything: sums past 64 bits wrap, and are defined. */
+/* Amounts from outside may be anything: their sums wrap, without undefined behaviour. */
 #define PROF__PLUS(a, b) ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
 #define PROF__MINUS(a, b) ((int64_t)((uint64_t)(a) - (uint64_t)(b)))
 
-/* Atomic accesses: @API-INLINE has them. Targets make plain ones, as do compilers without (tcc),
-   which x86 keeps in order; a change that must not be lost is then under the lock, the OS's. */
+/* Atomic accesses, where @API-INLINE does not define them. Targets, and compilers without atomics
+   (tcc), use plain accesses, which x86 keeps in order; changes that must not be lost are then made
+   under the lock, which is the OS's. */
 #ifndef PROF__LOAD
 #  define PROF__LOAD(p)       (p)
 #  define PROF__STORE(p, v)   ((p) = (v))
@@ -3000,7 +2992,7 @@ PROF__RARE(void) prof__assert_failed(const char *file, int line, const char *con
 #define PROF__BUMP(n, by) PROF__STORE(n, (n) + (by))   /* a count that one thread writes */
 
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
-#  define PROF__RACES __attribute__((no_sanitize_thread))   /* what was read may be old */
+#  define PROF__RACES __attribute__((no_sanitize_thread))   /* it may read old values */
 #else
 #  define PROF__RACES
 #endif
@@ -3121,7 +3113,7 @@ size_t strlen(const char *s) {
 #  define PROF__CORTEX_M 0
 #endif
 
-/* The clock, 32 bits that wrap. One of fewer bits stands in the upper ones. */
+/* The clock: 32 bits that wrap. A clock of fewer bits is shifted to the upper ones. */
 #if defined(PROF_CLOCK_AT) && defined(PROF_NOW)
 #  error "prof.h: PROF_CLOCK_AT stands for PROF_NOW(): define one of them"
 #elif defined(PROF_CLOCK_AT)
@@ -3185,10 +3177,10 @@ PROF__FN bool prof__clock_runs(uint32_t before) {
 #endif
 }
 
-/* Contexts are what records. On Cortex-M each exception is a context of its own, by its number:
-   what interrupts it is another one, so that nothing needs to be kept out. Elsewhere interrupts are
-   kept out of the few instructions of a begin or an end, and all code is one context, unless
-   PROF_CONTEXT() tells contexts apart. */
+/* A context is what has a row of its own, as a thread has on hosts. On Cortex-M each exception is a
+   context, by its number: whatever interrupts it is another context, so that the hot path need not
+   mask interrupts. Elsewhere begin and end mask interrupts for a few instructions, and all code is
+   one context, unless PROF_CONTEXT() tells contexts apart. */
 #if !defined(PROF_CONTEXT) && PROF__CORTEX_M && !defined(PROF_LOCK)
 #  define PROF__BY_IPSR 1
 #  define PROF__CONTEXTS_POSSIBLE (PROF__CORTEX_M == 2 ? 512 : 48)
@@ -3218,7 +3210,7 @@ PROF__INLINE uint32_t prof__ipsr(void) {
 #endif
 
 #if PROF__BY_IPSR
-/* What ARM's manuals call exception n; "": it has no name. */
+/* The name of exception n in ARM's manuals; "": it has none. */
 PROF__FN const char *prof__exception(uint32_t n) {
     static const char names[] = "\0\0NMI\0HardFault\0MemManage\0BusFault\0UsageFault\0SecureFault\0"
                                 "\0\0\0SVCall\0DebugMonitor\0\0PendSV\0SysTick\0IRQ ";
@@ -3229,7 +3221,7 @@ PROF__FN const char *prof__exception(uint32_t n) {
 }
 #endif
 
-/* The context's place in a table that has one more than PROF_MAX_CONTEXTS. */
+/* The context's place in a table of PROF_MAX_CONTEXTS + 1; all contexts beyond share the last. */
 #if PROF__BY_IPSR && PROF__CORTEX_M == 2 && PROF_MAX_CONTEXTS == 127
 PROF__INLINE uint32_t prof__context_index(void) {
     uint32_t n;
@@ -3240,7 +3232,7 @@ PROF__INLINE uint32_t prof__context_index(void) {
 #  if defined(PROF_CLOCK_AT) && !defined(PROF_CLOCK_BITS) && !defined(PROF_NO_ASM) && \
     !defined(__PIC__) && !defined(__APCS_ROPI) && !defined(__APCS_RWPI) && \
     !defined(__ARM_BIG_ENDIAN)
-#    define PROF__THUMB2 1               /* see prof__begin; code that may lie anywhere is C's */
+#    define PROF__THUMB2 1               /* see prof__begin; position-independent code takes C */
 #  endif
 #elif PROF_MAX_CONTEXTS < PROF__CONTEXTS_POSSIBLE
 #  define PROF__CONTEXT_INDEX() PROF__MIN((uint32_t)PROF_CONTEXT(), PROF_MAX_CONTEXTS)
@@ -3252,7 +3244,7 @@ PROF__INLINE uint32_t prof__context_index(void) {
 #  define PROF__THUMB2 0
 #endif
 
-/* Masks interrupts: on the slow path, and, where there are no contexts, on the hot one, too. */
+/* Masks interrupts on the slow path; also on the hot path, where contexts are not exceptions. */
 PROF__INLINE uintptr_t prof__mask(void) {
 #if defined(PROF_LOCK)
     return (uintptr_t)PROF_LOCK();
@@ -3288,8 +3280,8 @@ PROF__INLINE void prof__unmask(uintptr_t state) {
 #  define PROF__HOT_UNMASK(state) ((void)(state))
 #endif
 
-/* The lock of what contexts share, for a few instructions at a time. Where two contexts may have
-   one number the whole slow path is masked instead: see prof__keep_out. */
+/* The lock of data that contexts share, held for a few instructions. Where two contexts may have
+   the same number the whole slow path is masked instead: see prof__keep_out. */
 #if PROF__BY_IPSR
 #  define prof__lock() prof__mask()
 #  define prof__unlock(state) prof__unmask(state)
@@ -3306,7 +3298,7 @@ PROF__INLINE void prof__unmask(uintptr_t state) {
 #  define PROF__BARRIER_WITH(value) ((void)0)
 #endif
 
-/* Divides *n and returns the rest. The compiler's library takes ten times the flash. */
+/* Divides *n and returns the rest. The compiler's library would take ten times the flash. */
 PROF__FN uint32_t prof__divide(uint64_t *n, uint32_t by) {
     uint64_t rest = 0, left = *n;
     for (int i = 0; i < 64; i++, left <<= 1) {
@@ -3375,7 +3367,7 @@ extern int ftruncate(int file, off_t size);
 #  define PROF__TSAN 0
 #endif
 
-/* Can a process that shares this memory write for it? */
+/* Can a keeper (a process that shares this memory) write the trace when this one ends? */
 #if defined(__linux__) && (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__) && \
     !PROF__TSAN
 #  define PROF__KEEPER 1
@@ -3428,7 +3420,7 @@ PROF__FN uint64_t prof__os_thread_id(void) {
 }
 
 #if !defined(_WIN32)
-static uint32_t prof__process;           /* its id, as the keeper asks for it, too; or 0 */
+static uint32_t prof__process;           /* the process id, which the keeper needs; or 0 */
 #endif
 PROF__FN uint32_t prof__process_id(void) {
 #if defined(_WIN32)
@@ -3467,8 +3459,8 @@ PROF__FN bool prof__cpu_clock_usable(void) {
 #endif
 }
 
-/* One lock for all that is rare: threads that come, chunks, names, start and stop. It holds its
-   owner's slot address, so that a signal handler knows when it interrupted the owner. */
+/* One lock for all that is rare: new threads, chunks, names, start and stop. The word is the
+   address of its owner's slot, so that a signal handler knows when it interrupted the owner. */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
 static uintptr_t prof__lock_word;
 PROF__FN uintptr_t prof__self(void) { return (uintptr_t)&prof__tls; }
@@ -3484,7 +3476,7 @@ PROF__FN bool prof__swap(uint32_t *word, uint32_t from, uint32_t to) {
     return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 #elif defined(_WIN32)
-#define prof__swap(word, from, to) ((void)(word), false)   /* so nothing is lent: prof__sums_lock */
+#define prof__swap(word, from, to) ((void)(word), false)   /* no atomics: see prof__sums_lock */
 static volatile LONG prof__lock_word;
 PROF__FN bool prof__lock_mine(void) { return false; }
 PROF__FN bool prof__try_lock(void) { return !InterlockedExchange(&prof__lock_word, 1); }
@@ -3517,8 +3509,8 @@ PROF__ALONE(void) prof__lock(void) {
     while (!prof__try_lock()) prof__yield();
 }
 
-/* For the recorder, which never blocks for good: a signal handler that interrupted the owner
-   gives up at once, anyone else after a good part of a second of a stalled owner. */
+/* For the recorder, which never waits for ever: a signal handler that interrupted the owner gives
+   up at once, others when the owner has not let go for a good part of a second. */
 PROF__ALONE(bool) prof__lock_briefly(void) {
     for (int i = 0; i < 1000000; i++) {
         if (prof__try_lock()) return true;
@@ -4142,16 +4134,16 @@ PROF_API PROF__QUIET prof_result prof__core_chrome(prof_sink out) {
 /* ---- @ARENA: one range; records from the top down, the rest from the bottom up ----
 
    The arena is all the memory there is. Chunks of records are taken from high downwards, all else
-   from low upwards; freestanding builds take all from low. promised says how much of the gap
-   between low and high the analysis will need. All of this is under the lock.
+   from low upwards; freestanding builds take everything from low. `promised` is how much of the gap
+   between low and high the analysis will need. Calls of this room are made under the lock.
    - low + promised <= high: whatever was recorded can be reported. */
 
 static union { char bytes[PROF_ARENA_SIZE]; uint64_t align; void *pointer; } prof__builtin_arena;
 
 PROF__FN size_t prof__align(size_t n) { return (n + 15u) & ~(size_t)15u; }
 
-/* Looks a key up in an index with open addressing: the place that holds its number + 1, or the free
-   one where it would go. same() tells whether a number is that of the key, context. */
+/* Looks a key up in an index with open addressing: the place that holds the key's number + 1, or
+   the free place where it would go. same() tells whether a number is that of the key, `context`. */
 typedef bool (*prof__same)(const void *context, uint32_t number);
 
 PROF__FN uint32_t *prof__place_of(uint32_t *index, uint32_t places, uint64_t hash, prof__same same,
@@ -4192,8 +4184,8 @@ PROF__FN void *prof__take(size_t bytes, size_t analysis) {
 static struct prof__arena {
     char *base, *low, *high, *end;
     size_t promised;
-    size_t kept;                         /* not promised: for names, threads and sums alone */
-    size_t seats;                        /* part of kept: for threads that go on in sums */
+    size_t kept;                         /* not promised, but only for names, threads and sums */
+    size_t seats;                        /* part of kept: states of threads to come, which sum */
     char *bound;                         /* blocks that threads still own begin here, or >= high */
     bool closed;                         /* by prof_stop: nothing more is taken */
 } prof__arena;
@@ -4223,7 +4215,7 @@ PROF__FN void *prof__take(size_t bytes, size_t analysis) {
     return p;
 }
 
-/* The same, also of what is kept for names, threads and sums. */
+/* The same, where `kept` may be used, too: for names, threads and sums. */
 PROF__FN void *prof__take_kept(size_t bytes, size_t analysis) {
     size_t kept = prof__arena.kept;
     void *p;
@@ -4233,8 +4225,8 @@ PROF__FN void *prof__take_kept(size_t bytes, size_t analysis) {
     return p;
 }
 
-/* Bytes for what recording can do without: names, rows, deep zones. The seats are not among them:
-   threads that are still to come go on in sums there. */
+/* Bytes that are left for what recording can do without: names, rows, deep zones. The seats of
+   threads that are still to come are not among them. */
 PROF__FN size_t prof__arena_spare(void) {
     size_t room = prof__arena_room();
     return room - PROF__MIN(room, prof__arena.seats);
@@ -4273,13 +4265,13 @@ PROF__FN int64_t prof__event_id(const void *events, uint32_t i) {
 
 /* ---- @TEXT: numbers as Python prints them, and buffered output ----
 
-   This room makes text of figures, for the header and for the tools, and writes text to sinks.
-   - Figures are those of Python to the last digit, on every machine: no floating point, no locale.
+   This room turns numbers into text, for the header and for the tools, and writes text to sinks.
+   - Numbers equal Python's to the last digit on every machine: no floating point, no locale.
    - The first failure of an output is kept, and ends all writing to it.
-   - Text from outside leaves as valid UTF-8, and escaped where it stands within JSON. */
+   - Text from outside is written as valid UTF-8, and escaped within JSON. */
 
 /* A double without a floating point unit: m * 2^e, m of 53 bits or 0. The operations round to
-   nearest even, so figures equal those of Python to the last digit on every machine. */
+   nearest even, as IEEE 754 does. */
 typedef struct prof__real { uint64_t m; int e; bool negative; } prof__real;
 
 /* m * 2^e, rounded to 53 bits; rest: there is something below its last bit. */
@@ -4324,7 +4316,7 @@ PROF__FN prof__real prof__real_div(prof__real a, prof__real b) {
     uint64_t q = 0, r = a.m;
     prof__real out = { 0, 0, a.negative != b.negative };   /* Python's -0.0, too */
     if (!a.m || !b.m) return out;
-    for (int i = 0; i < 63; i++) {       /* 62 or 63 bits of quotient; r tells if more follow */
+    for (int i = 0; i < 63; i++) {       /* 62 or 63 bits of quotient; r != 0: more would follow */
         q <<= 1;
         if (r >= b.m) {
             r -= b.m;
@@ -4385,7 +4377,7 @@ PROF__FN char *prof__text_i64(char *p, int64_t n) {
 PROF__EAGER char *prof__text_us(char *p, uint64_t ns) {
     uint32_t part = prof__divide(&ns, 1000);
     p = prof__text_u64(p, ns);
-    if (PROF__BARE) {                    /* 1000 and the digits, and the point over the 1 */
+    if (PROF__BARE) {                    /* writes 1000 + part, and the point over the 1 */
         char *end = prof__text_u64(p, 1000u + part);
         *p = '.';
         return end;
@@ -4419,7 +4411,7 @@ PROF__FN char *prof__text_real(char *p, prof__real x, int decimals) {
     return p;
 }
 
-/* us in a unit, with three decimals and the unit's name; unit 0: microseconds without a name. */
+/* us in a unit, with three decimals and the unit's name; unit 0: us, without a name. */
 PROF__FN char *prof__text_time(char *p, prof__real us, prof_time_unit unit) {
     static const char names[][3] = { "", "s", "ms", "us" };
     const char *name = names[unit];
@@ -4484,7 +4476,7 @@ PROF_API PROF__QUIET size_t prof_format_memory(char *buf, size_t size, int64_t b
     return prof__text_copy(buf, size, text, (size_t)(p - text));
 }
 
-/* Output: a buffer before a sink; the first failure is kept and ends all writing. */
+/* Output: a buffer before a sink. */
 #define PROF__OUT_SIZE (PROF__BARE ? 256 : 8192)
 typedef struct prof__out {
     prof_sink sink;
@@ -4566,7 +4558,7 @@ PROF__FN size_t prof__utf8_length(const char *s) {
 
 #define PROF__REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-/* Writes the code point at *s as valid UTF-8, and moves *s behind it. */
+/* Writes the code point at *s as valid UTF-8, and moves *s past it. */
 PROF__ALONE(void) prof__out_code_point(prof__out *o, const char **s) {
     size_t n = prof__utf8_length(*s);
     if (n) prof__out_bytes(o, *s, n);
@@ -4596,7 +4588,7 @@ PROF__INLINE bool prof__json_plain(char c) {
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* Writes s as it stands inside a JSON string. */
+/* Writes s escaped for the inside of a JSON string. */
 PROF__FN void prof__out_json(prof__out *o, const char *s) {
     const char *from = s;
     for (; PROF__BARE && *from; from = s) {
@@ -4617,7 +4609,7 @@ PROF__FN void prof__out_us(prof__out *o, int64_t ns) {
     o->p = prof__text_us(o->p, ns < 0 ? 0u - (uint64_t)ns : (uint64_t)ns);
 }
 
-/* Writes format, where %s is a text, %j one within the quotes of JSON, %u a uint64_t, %i an
+/* Writes format, in which %s is a text, %j a text inside a JSON string, %u a uint64_t, %i an
    int64_t, %t an int64_t of ns as microseconds with three decimals, and, not on targets, %b bytes
    and their size_t. make lint checks the arguments. */
 PROF__FN void prof__out_f(prof__out *o, const char *format, ...) {
@@ -4651,14 +4643,14 @@ PROF__FN size_t prof__utf8_step(const char *s) {
     return n ? n : 1;
 }
 
-/* The n-th of the texts, each with its NUL. A list of pointers would have all such lists' text
-   linked to a freestanding program. */
+/* Text n, from 0, of several texts that each end with a NUL. With a list of pointers the linker
+   would keep the texts of all such lists in a freestanding program. */
 PROF__FN const char *prof__nth(const char *texts, size_t n) {
     while (n--) texts += strlen(texts) + 1;
     return texts;
 }
 
-/* Text from outside; NULL is none. */
+/* Text from outside, where NULL stands for "". */
 PROF__FN const char *prof__text(const char *s) { return s ? s : ""; }
 
 /* Code points: Python's len(). */
@@ -4673,7 +4665,7 @@ PROF__ALONE(bool) prof__ends_with(const char *s, const char *end) {
     return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-/* PyTorch's unit for FLOPs: floor(log10(n) / 3), its logarithm rounding up two below 10^15. */
+/* PyTorch's unit for FLOPs: floor(log10(n) / 3); its logarithm rounds up from 10^15 - 2 on. */
 PROF__FN int prof__flops_power(int64_t n) {
     static const int64_t steps[] = { 1000, 1000000, 1000000000, 1000000000000, 999999999999998 };
     int power = 0;
@@ -4683,20 +4675,20 @@ PROF__FN int prof__flops_power(int64_t n) {
 
 /* ---- @SITES: names, merged by (name, file, line); they outlive sessions and libraries ----
 
-   A site is what a zone is called, and where it is marked. Numbers from 1 up are the sites of
-   marks, those from PROF__PUSHED up the names of this session, 0 is none; freestanding builds see
-   PROF__FIRST_SITE. In marks and records a number stands shifted by 8, above the depth.
-   - A site never changes or moves, so that who has its number reads it without a lock. Only the
-     name of a function comes later: see @FUNCTIONS.
-   - Zones whose name finds no room are recorded as "(others)", and counted by the reason.
-     Freestanding builds drop them, and count them. */
+   A site is the name of a zone, and the place where it is marked. Sites have numbers: from 1 up
+   those of marks, from PROF__PUSHED up the names of this session; 0 is none. For freestanding
+   builds see PROF__FIRST_SITE. In marks and records a number is shifted by 8, above the depth.
+   - A site never changes or moves, so that a reader with its number needs no lock. Only the name of
+     a function is filled in later: see @FUNCTIONS.
+   - Zones whose name has no room are recorded as "(others)", and counted by the reason.
+     Freestanding builds drop and count them. */
 
 #define PROF__PUSHED (1u << 20)
 
-PROF__FN size_t prof__site_share(void);   /* bytes that a name more takes in the analysis */
+PROF__FN size_t prof__site_share(void);   /* bytes that each name takes in the analysis */
 
-/* The FNV-1a hash of s. length: how many bytes of s a name keeps, PROF__MAX_NAME at most, cut at
-   the start of a character. */
+/* The FNV-1a hash of s. *length: how many bytes of s a name keeps: at most PROF__MAX_NAME, cut
+   before a character, not within it. */
 PROF__FN uint32_t prof__hash(const char *s, size_t *length) {
     uint32_t h = 2166136261u;
     size_t n = 0;
@@ -4707,7 +4699,7 @@ PROF__FN uint32_t prof__hash(const char *s, size_t *length) {
     return h;
 }
 
-/* The number of a zone whose name is in the ELF file: where the name stands in the section
+/* The number of a zone whose name is in the ELF file is the offset of the name in the section
    prof_sites, plus PROF__IN_ELF. PROF__BUILD is a site whose name is the build id. */
 #define PROF__IN_ELF 0x400000u
 #define PROF__BUILD (PROF__IN_ELF - 1)
@@ -4723,27 +4715,27 @@ PROF__INLINE bool prof__in_elf(uint32_t number) {
 #  endif
 
 /* Marks fill the list from the left, the names of this session from the right. A number is a place
-   in the list plus 2: a mark holds its number less 1, and there 0 says that it has none yet. */
+   in the list plus 2. A mark's id holds its number less 1, shifted; 0: it has none yet. */
 #define PROF__FIRST_SITE 2u
 #define PROF__MARK_NUMBER(i) ((i) + PROF__FIRST_SITE)
 #define PROF__NAME_NUMBER(i) (PROF_MAX_SITES - 1 - (i) + PROF__FIRST_SITE)
 typedef struct prof__name { prof_site site; } prof__name;   /* its text follows it */
 static struct prof__names {
     uint32_t count, sites;               /* names, marks */
-    size_t share;                        /* prof__site_share, if there is to be an analysis */
+    size_t share;                        /* prof__site_share(), or 0 where nothing is analysed */
     const prof_site *list[PROF_MAX_SITES];
 } prof__names;
 #define prof__site_count prof__names.sites
 #define prof__sites prof__names.list
 
-#define PROF__SITE_ID(place) (((uint32_t)(place) + PROF__FIRST_SITE - 1) << 8)   /* as marks do */
+#define PROF__SITE_ID(place) (((uint32_t)(place) + PROF__FIRST_SITE - 1) << 8)   /* a mark's id */
 
 PROF__FN bool prof__sites_full(void) {
     return prof__site_count + prof__names.count == PROF_MAX_SITES;
 }
 
-/* Puts a mark's site into the list, unless it is there. Returns what the mark holds then; 0: the
-   list or the arena is full. */
+/* Adds a mark's site to the list, unless it is there. Returns the mark's id; 0: the list or the
+   arena is full. */
 PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
     uintptr_t lock = prof__lock();
     if (!mark->id && !prof__sites_full() && prof__promise(prof__names.share)) {
@@ -4765,8 +4757,8 @@ PROF__FN prof__name *prof__name_make(const char *name) {
     return n;
 }
 
-/* What a mark of this name would hold, for a name made at run time. Others may add theirs while it
-   is looked up and copied: it goes into the list once it was compared with all names there. */
+/* The id, as a mark's, of a name made at run time; 0: no room. Interrupts may add names while this
+   one is looked up and copied: it enters the list once it was compared with all names there. */
 PROF__FN uint32_t prof__name_add(const char *name) {
     prof__name *n = NULL;
     if (!name) name = "(null)";
@@ -4785,7 +4777,7 @@ PROF__FN uint32_t prof__name_add(const char *name) {
     }
 }
 
-/* 0 is known: it is the site of zones that are lost. */
+/* Is there a site of this number? 0 is that of "(lost)". */
 PROF__ALONE(bool) prof__site_known(uint32_t number) {
     uint32_t i = number - PROF__FIRST_SITE;
     return !number || i < prof__site_count || PROF__NAMES_OUT(number) ||
@@ -4793,7 +4785,7 @@ PROF__ALONE(bool) prof__site_known(uint32_t number) {
 }
 
 #  ifdef PROF_NAMES_IN_ELF
-/* The linker's note of the build, if its script says where: it tells one ELF file from others. */
+/* The build id's note, if the linker script defines where: it tells one ELF file from others. */
 extern const uint32_t prof_build_id[] __attribute__((weak));
 
 PROF__FN const prof_site *prof__build(void) {
@@ -4823,7 +4815,7 @@ PROF__FN const prof_site *prof__site(uint32_t number) {
     return number ? prof__sites[number - PROF__FIRST_SITE] : &lost;
 }
 
-/* Numbers without a gap: 1, 2..., marks first, then names; 0 and names in the ELF file are 0. */
+/* Numbers without gaps: 1, 2, ..., marks first, then names; 0 for names in the ELF file, and 0. */
 PROF__FN uint32_t prof__site_dense(uint32_t number) {
     uint32_t i = number - PROF__FIRST_SITE;
     if (!number || PROF__NAMES_OUT(number)) return 0;
@@ -4855,15 +4847,15 @@ static struct prof__names {              /* in the arena, made with the session'
     prof__name **list;
     uint32_t *index;                     /* 2 * capacity + 1 places of numbers from 1 up; 0: free */
     uint32_t count, capacity;
-    size_t refused;                      /* names of this length and more found no room */
+    size_t refused;                      /* names of this length or longer found no room */
 } prof__names;
 
 PROF__FN bool prof__same_text(const char *a, const char *b, size_t b_length) {
     return memcmp(a, b, b_length) == 0 && a[b_length] == 0;
 }
 
-/* Copies s into the text that lives as long as the process. Where s equals last, which is there
-   already, as file names often do, last is returned. NULL: no room. */
+/* Copies s into the text that lives as long as the process. Returns `last`, a copy made before, if
+   s equals it, as file names often do. NULL: no room. */
 PROF__FN const char *prof__site_copy(const char *s, const char *last) {
     size_t n;
     char *p = prof__site_text + prof__site_text_used;
@@ -4878,13 +4870,13 @@ PROF__FN const char *prof__site_copy(const char *s, const char *last) {
 
 static uint64_t prof__names_cut;
 
-/* Why there is no site, in place of its number shifted by 8: the table of sites is full, the table
-   of names, or the arena is; or the lock was held too long. */
+/* Why there is no site, in place of its shifted number: the table of sites is full, the table of
+   names, the arena; or the lock was held too long. PROF__NOS: how many reasons there are. */
 enum { PROF__NO_SITE, PROF__NO_NAME, PROF__NO_ROOM, PROF__NO_LOCK, PROF__NOS };
 static uint32_t prof__no_site;           /* why the last one was refused. Under the lock */
 
-/* The library's own sites. "(others)" is the site of zones whose own found no room, and is made for
-   the first of them. Sites outlive sessions, so it stays the same. */
+/* The library's own sites. "(others)" is the site of zones whose own has no room; it is made when
+   the first of them comes, and then stays, as all sites outlive sessions. */
 static const char prof__own_text[] = "(in sums)\0timeline ends\0(others)";
 #define PROF__OWN_SITE(at) { prof__own_text + (at), prof__own_text + 9, prof__own_text + 9, 0 }
 static uint32_t prof__others_site;
@@ -4896,24 +4888,24 @@ PROF__ALONE(uint32_t) prof__others_make(void) {
     return prof__others_site;
 }
 
-/* No site, for this reason; from now on "(others)" has one. Under the lock. */
+/* Notes why a site is refused, and makes "(others)" for it. Returns 0. Under the lock. */
 PROF__FN uint32_t prof__refuse_site(uint32_t why) {
     (void)prof__others_make();
     prof__no_site = why;
     return 0;
 }
 
-/* A site's number shifted, or why there is none. Under the lock. */
+/* A site's number shifted; where it is 0, PROF__NO_...: why. Under the lock. */
 PROF__FN uint32_t prof__site_id(uint32_t number) { return number ? number << 8 : prof__no_site; }
 
-/* How many sites there are, without the library's own. */
+/* The number of sites, without the library's own. */
 PROF__FN uint32_t prof__sites_marked(void) {
     return PROF__ACQUIRE(prof__site_count) - PROF__LOAD(prof__sites_own);
 }
 
 PROF__FN bool prof__sites_full(void) { return prof__sites_marked() >= PROF_MAX_SITES; }
 
-/* What follows the bracket that closes the one at s. */
+/* s after the bracket that closes the one at s. */
 PROF__FN const char *prof__closed(const char *s) {
     const char open = *s, close = open == '(' ? ')' : open == '<' ? '>' : '}';
     for (size_t depth = 0; *s; s++) {
@@ -4965,8 +4957,8 @@ PROF__FN const char *prof__qualified_operator(prof__qualified *q, const char *s)
     return end;
 }
 
-/* Makes A<T>::f [T = char] of "static int A<T>::f(int) [with T = char]", as gcc and clang say it.
-   What stands before a space is no part of the name, nor is a star that clang puts before it. */
+/* Makes A<T>::f [T = char] of "static int A<T>::f(int) [with T = char]", the form of gcc and clang.
+   Text before a space is no part of the name, nor is a star that clang puts before it. */
 PROF__FN void prof__qualified_make(prof__qualified *q, const char *s) {
     while (*s && !prof__begins(s, " [")) {
         char last = q->count ? q->text[q->count - 1] : ':';
@@ -4986,14 +4978,14 @@ PROF__FN void prof__qualified_make(prof__qualified *q, const char *s) {
     s = strstr(s, " [");
     if (s) {
         const char *from = s + (prof__begins(s, " [with ") ? 7 : 2), *to = from + strlen(from);
-        const char *names = strstr(from, "; std::");   /* what gcc says of its own names */
+        const char *names = strstr(from, "; std::");   /* gcc explains its own names there */
         prof__qualified_add(q, s, s + 2);
         prof__qualified_add(q, from, names ? names : to);
         if (names) prof__qualified_add(q, to - 1, to);
     }
 }
 
-/* A site's name. Where its function comes with parameters, as in C++, it is the qualified name. */
+/* A site's name; where its function has parameters, as in C++, the qualified name. */
 PROF__FN const char *prof__site_name(const prof_site *site, char *text, size_t size) {
     prof__qualified q = { text, 0, size };
     const char *name = site->name ? site->name : "(null)";
@@ -5003,8 +4995,8 @@ PROF__FN const char *prof__site_name(const prof_site *site, char *text, size_t s
     return strstr(text, strcmp(name, "operator()") ? name : "") ? text : name;
 }
 
-/* The number of site, new or known; 0 when the table or the arena is full. own: it is one of the
-   library's, room for it was kept. Under the lock. */
+/* The number of a site, new or known; 0 when the table or the arena is full. own: it is one of the
+   library's, for which room was kept. Under the lock. */
 PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
     char qualified[512];
     const uint32_t places = (PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1;
@@ -5048,9 +5040,9 @@ PROF__FN bool prof__names_open(void) {
     return true;
 }
 
-/* The place of name in the index: its number there, or 0 where it would go. Needs no lock: a
-   place is filled last, and prof_stop waits for threads that look. A thread that was stalled here
-   for longer reads another session's bytes: it stays inside the arena and finds nothing. */
+/* The place of a name in the index, which holds its number, or 0 if it is new. Needs no lock: the
+   place is filled last, and prof_stop waits for threads that search. A thread that was stalled here
+   for longer may read another session's bytes: it stays inside the arena and finds nothing. */
 PROF__FN uint32_t *prof__name_place(const char *name, size_t length, uint32_t hash) {
     uint32_t *index = PROF__ACQUIRE(prof__names.index), capacity = PROF__LOAD(prof__names.capacity);
     prof__name **list = PROF__LOAD(prof__names.list);
@@ -5072,7 +5064,7 @@ PROF__FN uint32_t prof__refuse_name(size_t length) {
     return prof__refuse_site(PROF__NO_ROOM);
 }
 
-/* Why a new name would find no room, as far as that is known; PROF__NOS: it may find some. */
+/* Why a new name would find no room, if that is certain; PROF__NOS: there may be room. */
 PROF__FN uint32_t prof__name_refused(size_t length) {
     if (!PROF__LOAD(prof__others_site)) return PROF__NOS;
     if (PROF__LOAD(prof__names.count) == PROF__LOAD(prof__names.capacity)) return PROF__NO_NAME;
@@ -5101,11 +5093,11 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     n->number = prof__names.count + 1;
     PROF__STORE(prof__names.list[prof__names.count], n);
     PROF__RELEASE(prof__names.count, n->number);
-    PROF__RELEASE(*place, prof__names.count);   /* last: who finds it there may use it */
+    PROF__RELEASE(*place, prof__names.count);   /* last: a reader who finds it may use it */
     return prof__names.count;
 }
 
-/* 0 is known: it is the site of zones that are lost. */
+/* Is there a site of this number? 0 is that of "(lost)". */
 PROF__ALONE(bool) prof__site_known(uint32_t number) {
     return number >= PROF__PUSHED ? number - PROF__PUSHED < PROF__ACQUIRE(prof__names.count)
                                   : number <= PROF__ACQUIRE(prof__site_count);
@@ -5135,7 +5127,7 @@ PROF__ALONE(const char *) prof__site_source(const prof_site *site, char *source)
     return source;
 }
 
-/* Is it the same place in the source? NULL: it has none. */
+/* Are these the same place in the source? NULL: no place. */
 PROF__ALONE(bool) prof__same_place(const prof_site *a, const prof_site *b) {
     if (a == b || !a || !b) return a == b;
     return a->line == b->line && strcmp(a->file, b->file) == 0;
@@ -6787,19 +6779,20 @@ PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
 
 /* ---- @SUMS: what zones come to by name, where no record of them is kept ----
 
-   All zones of PROF_MODE_AGGREGATE, and those of a trace after its arena is full. A thread writes
-   their records to a block of its own; when the block is full it adds them to its rows, one for
-   each site, and begins the block again. Others may read rows and block meanwhile: prof__rest.
-   - inner[d] has the ticks of zones that ended within the one open at depth d and are in no
-     timeline.
-   - cut is at most the number of open zones. Those below it began before the timeline ended; they
-     are written to its last segment.
-   - A row's inner is at most its total. Rows stay where they are; an index has a free place.
+   This room adds up all zones of PROF_MODE_AGGREGATE, and those of a trace after its arena is full.
+   A thread writes their records to a block of its own; when the block is full it adds them to its
+   rows (tallies), one for each site, and begins the block again. Other threads may read rows and
+   block meanwhile: prof__rest. The cut is the moment at which a thread's timeline ends.
+   - inner[d] is the ticks of zones that ended within the zone open at depth d and are in no
+   timeline.
+   - t->cut is at most the number of open zones. Zones at lower depths began before the cut; when
+     they end they are written to the timeline's last segment.
+   - A row's inner is at most its total. Rows never move; an index always has a free place.
    - The block is written up to the cursor; slots that were added to rows have no site.
-   - sums is odd while rows or block change. Their thread changes them, between prof__look and
-     prof__looked, or who ends its recording. */
+   - sums is odd while rows or block change. Only their thread changes them, between prof__look and
+     prof__looked, or the thread that ends its recording. */
 
-/* Adds the sums of one row to another; a bucket stays at its most. */
+/* Adds the sums of one row to another; a bucket does not overflow. */
 PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
     r->count += from->count;
     r->untimed += from->untimed;
@@ -6837,8 +6830,8 @@ PROF__FN void prof__tally_place(prof__tally_index *x, prof__tally *r) {
     PROF__RELEASE(x->rows[i & x->mask], r);
 }
 
-/* An index of so many places for all rows; who reads the old one may go on. A larger one than the
-   first can be done without. Under the lock. */
+/* An index of so many places for all rows; readers of the old one may go on. An index larger than
+   the first may fail for lack of spare room. Under the lock. */
 PROF__FN bool prof__tallies_index(prof__tallies *y, uint32_t places) {
     size_t bytes = sizeof(prof__tally_index) + (places - 1) * sizeof(prof__tally *);
     prof__tally_index *x;
@@ -6852,8 +6845,8 @@ PROF__FN bool prof__tallies_index(prof__tallies *y, uint32_t places) {
     return true;
 }
 
-/* Memory for rows: some at once, but for a thread's first. Enough is left for threads that have
-   none yet, or half of all. Under the lock. */
+/* Memory for rows: 16 at a time, or 4 for a thread's first; fewer where less room is left. Only
+   first rows may use the seats of threads to come. Under the lock. */
 PROF__FN bool prof__tallies_more(prof__tallies *y) {
     size_t room = y->last ? prof__arena_spare() : prof__arena_room();
     for (uint32_t n = y->last ? 16 : 4; n && !y->spares; n /= 4) {
@@ -6864,7 +6857,7 @@ PROF__FN bool prof__tallies_more(prof__tallies *y) {
     return y->spares != 0;
 }
 
-/* A row more, in the list of all; NULL: no room. Under the lock. */
+/* A new row, at the end of the list of all; NULL: no room. Under the lock. */
 PROF__FN prof__tally *prof__tallies_row(prof__tallies *y, uint32_t site) {
     prof__tally *r;
     if (!y->spares && !prof__tallies_more(y)) return NULL;
@@ -6885,8 +6878,8 @@ PROF__FN bool prof__is_others(uint32_t site) {
 
 enum { PROF__LOAN_NONE, PROF__LOAN_WANTED, PROF__LOAN_GIVEN };
 
-/* Takes the lock while t's sums change. Who holds it may be waiting for just these, in a snapshot:
-   then it lends the lock, and does nothing until it has it back. */
+/* Takes the lock while t's sums change. Its holder may be a snapshot that waits for just these
+   sums: then it lends the lock, and does nothing until it has the lock back. */
 PROF__FN bool prof__sums_lock(prof__state *t) {
     if (t->held) return true;
     PROF__STORE(t->loan, (uint32_t)PROF__LOAN_WANTED);
@@ -6909,14 +6902,13 @@ PROF__FN void prof__sums_unlock(prof__state *t) {
     else prof__unlock();
 }
 
-/* Lends the lock to t's thread, if that asks for it. Called by who holds it and waits for t's
-   sums. */
+/* Lends the lock to t's thread, if that asks for it. The caller holds it and waits for t's sums. */
 PROF__FN void prof__sums_lend(prof__state *t) {
     if (!prof__swap(&t->loan, PROF__LOAN_WANTED, PROF__LOAN_GIVEN)) return;
     while (PROF__ACQUIRE(t->loan) == PROF__LOAN_GIVEN) prof__yield();
 }
 
-/* A site's new row; where there is no room for it, the one of all others. */
+/* A new row for a site; where there is no room for it, the row of all others. */
 PROF__RARE(prof__tally *) prof__tally_make(prof__state *t, uint32_t site) {
     prof__tallies *y = &t->tallies;
     uint32_t places = y->index->mask + 1;
@@ -6936,7 +6928,7 @@ PROF__INLINE prof__tally *prof__tally_of(prof__state *t, uint32_t site) {
     return PROF__LIKELY(r != NULL) ? r : prof__tally_make(t, site);
 }
 
-/* The bucket of n ticks: its bits, or the last bucket. */
+/* The bucket of n ticks: the number of bits of n, at most the last bucket. */
 PROF__INLINE uint32_t prof__bucket_of(uint64_t n) {
     uint32_t bits = 0;
     n = PROF__MIN(n, ((uint64_t)1 << (PROF__BUCKETS - 1)) - 1);
@@ -6948,8 +6940,8 @@ PROF__INLINE uint32_t prof__bucket_of(uint64_t n) {
     return bits;
 }
 
-/* n calls more, which are in the buckets. At every 2^31 calls these are halved, so that none
-   overflows and the percentiles stay. */
+/* Counts n more calls, which the buckets have. At every 2^31 calls the buckets are halved, so that
+   none overflows and the percentiles stay. */
 PROF__INLINE void prof__tally_counted(prof__tally *r, uint64_t n) {
     uint64_t before = r->count;
     r->count = before + n;
@@ -6966,8 +6958,8 @@ PROF__FN void prof__tally_put(prof__tally *r, uint64_t ticks, uint64_t inner) {
     prof__tally_counted(r, 1);
 }
 
-/* A zone of so many ticks ends: gives the ticks of what ended within it, and adds its own to those
-   of the zone around it. inner: the place of its depth. */
+/* A zone of so many ticks ends: returns the ticks of zones that ended within it, and adds its own
+   to those within the zone around it. inner: the place of its depth. */
 PROF__INLINE uint64_t prof__tally_within(uint64_t *inner, uint64_t ticks) {
     uint64_t within = *inner;
     *inner = 0;
@@ -6975,15 +6967,14 @@ PROF__INLINE uint64_t prof__tally_within(uint64_t *inner, uint64_t ticks) {
     return within;
 }
 
-/* Counts zones whose site has no row. Zones without a site are counted at their begin. */
+/* Counts zones whose site has no row. Zones without a site were counted when they began. */
 PROF__FN void prof__count_rowless(prof__state *t, uint32_t site_depth, size_t zones) {
     if (prof__is_others(site_depth & ~(uint32_t)0xff)) return;
     PROF__BUMP(t->counts.others[PROF__NO_ROOM], zones);
 }
 
 /* Adds the zones of one site and depth that follow each other from c on, empties their records, and
-   gives the record behind them. Only the first can hold others. This loop is what a zone in sums
-   costs. */
+   returns the record after them. Only the first can hold others. This is the hot loop of sums. */
 PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof__record *end) {
     const uint32_t site_depth = c->site_depth;
     const prof__record *begin = c;
@@ -7007,7 +6998,6 @@ PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof
     return c;
 }
 
-/* Adds a zone. */
 PROF__FN void prof__sums_put(prof__state *t, const prof__item *i) {
     prof__tally *r = prof__tally_of(t, i->site_depth & ~(uint32_t)0xff);
     uint64_t *inner = t->inner + (i->site_depth & 0xff);
@@ -7017,8 +7007,8 @@ PROF__FN void prof__sums_put(prof__state *t, const prof__item *i) {
     if (!r->site) prof__count_rowless(t, i->site_depth, 1);
 }
 
-/* A zone below the cut ends. *within: the ticks of what has ended in it since the cut. False: it
-   began after the cut, as a signal handler has displaced the one that was open at this depth. */
+/* A zone at a depth below t->cut ends. *within: the ticks of zones that ended in it since the cut.
+   False: it began after the cut; a signal handler displaced the one that was open at this depth. */
 PROF__FN bool prof__cut_ends(uint32_t *cut, uint64_t *inner, uint64_t cut_tick,
                              const prof__item *i, uint64_t *within) {
     uint32_t depth = i->site_depth & 0xff, at = *cut;
@@ -7030,8 +7020,8 @@ PROF__FN bool prof__cut_ends(uint32_t *cut, uint64_t *inner, uint64_t cut_tick,
     return before;
 }
 
-/* Writes such a zone from c on as the timeline shows it: with one child, "(in sums)", as long as
-   what is within. */
+/* Writes such a zone from c on as the timeline shows it: with one child "(in sums)", which takes
+   the ticks within. */
 PROF__FN prof__record *prof__cut_write(prof__record *c, const prof__item *i, uint64_t within) {
     uint32_t kind = i->kind == PROF__UNFINISHED ? PROF__UNFINISHED : PROF__ZONE64;
     if (within) {
@@ -7065,8 +7055,8 @@ PROF__FN void prof__sums_zone(prof__state *t, const prof__item *i) {
     else prof__sums_put(t, i);
 }
 
-/* Adds the record at c, which is no plain zone above the cut, and empties it. What is no zone is
-   counted and not kept. */
+/* Adds the record at c, which is no plain zone above the cut, and empties it. Records other than
+   zones are counted (not_kept). */
 PROF__FN prof__record *prof__sums_other(prof__state *t, prof__record *c, prof__record *end) {
     prof__cursor k = { c, end, t->base, 0 };
     prof__item i;
@@ -7082,7 +7072,7 @@ PROF__FN prof__record *prof__sums_other(prof__state *t, prof__record *c, prof__r
 }
 
 /* Adds the block up to end to the rows. Emptied records have no site, so that none is added twice:
-   a signal handler may come here within an end, which then sets the cursor behind them again. */
+   a signal handler may come here within an end, which then sets the cursor after them again. */
 PROF__FN void prof__block_add(prof__state *t, prof__record *end) {
     prof__record *c = t->begin;
     PROF__ASSERT(end >= c && end <= t->limit);
@@ -7118,13 +7108,13 @@ PROF__FN void prof__block_emptied(prof__state *t) {
     PROF__RELEASE(t->hot.cursor, t->begin);
 }
 
-/* The thread adds its block to its rows. False: the session is over, and who ended it does that. */
+/* The thread adds its block to its rows. False: the session is over, and its end adds the block. */
 PROF__FN bool prof__sums_drain(prof__state *t) {
     if (!prof__look(t)) return false;
     prof__tiny_look_own(t);
     prof__sums_open(t);
     prof__block_add(t, t->hot.cursor);
-    prof__block_emptied(t);   /* before they are whole: who copies it sees no half written record */
+    prof__block_emptied(t);   /* while sums is odd, so that a copy sees no half written record */
     prof__sums_shut(t);
     prof__looked(t);
     return true;
@@ -7135,13 +7125,13 @@ PROF__FN size_t prof__sums_block(uint32_t depth) {
     return prof__align((prof__reserve(depth) + 64) * sizeof(prof__record));
 }
 
-/* Bytes that the sums of a thread take with 16 names. A report's rows for them take no more. */
+/* Bytes that the sums of a thread take with 16 names, with the rows of a report. */
 PROF__FN size_t prof__sums_share(uint32_t depth) {
     return prof__align((depth + 2) * sizeof(uint64_t)) + prof__sums_block(depth) +
            32 * sizeof(void *) + 17 * (sizeof(prof__tally) + sizeof(prof_average)) + 64;
 }
 
-/* Bytes that a thread must find to go over to sums with so many open zones, or to begin in sums. */
+/* Bytes that a thread needs to begin in sums, or to go over to sums with so many open zones. */
 PROF__FN size_t prof__sums_first(uint32_t depth) {
     return prof__align((depth + 2) * sizeof(uint64_t)) + prof__sums_block(depth) +
            prof__align(sizeof(prof__segment)) + 4 * depth * sizeof(prof__record) +
@@ -7149,7 +7139,7 @@ PROF__FN size_t prof__sums_first(uint32_t depth) {
            4 * sizeof(prof__tally) + sizeof(prof__row);
 }
 
-/* A block from the top, smaller where little room is left. Under the lock. */
+/* A block from the arena's top, smaller where little room is left. Under the lock. */
 PROF__FN bool prof__block_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     size_t kept = prof__arena.kept, size = PROF__MIN(prof__arena_spare() / 64, 16384u);
@@ -7164,7 +7154,7 @@ PROF__FN bool prof__block_take(prof__state *t) {
     return true;
 }
 
-/* The sites of what stands in the timeline for what is not there. */
+/* Makes the sites "(in sums)", "timeline ends" and "(others)". */
 PROF__FN void prof__sums_sites(struct prof_trace *s) {
     static const prof_site in_sums = PROF__OWN_SITE(0), timeline_ends = PROF__OWN_SITE(10);
     if (!s->sums.in_sums) s->sums.in_sums = prof__site_add(&in_sums, true);
@@ -7172,7 +7162,7 @@ PROF__FN void prof__sums_sites(struct prof_trace *s) {
     (void)prof__others_make();
 }
 
-/* What a state needs for zones in sums: what ended by depth, a few rows. It keeps them. */
+/* Makes what a state needs, and keeps, for zones in sums: ticks by depth, an index, a few rows. */
 PROF__FN bool prof__rows_prepare(prof__state *t) {
     prof__tallies *y = &t->tallies;
     size_t depths = prof__trace.max_depth + 2;
@@ -7209,8 +7199,8 @@ PROF__FN void prof__sums_begin(prof__state *t) {
     prof__sums_shut(t);
 }
 
-/* The timeline's last segment: for zones that are open now. It needs no room in the analysis: what
-   is left of the chunk has that. NULL: no room. */
+/* The timeline's last segment, for zones that are open now. The room that their analysis needs was
+   promised with the rest of the chunk. NULL: no room. */
 PROF__FN prof__segment *prof__rest_open(prof__state *t, uint32_t open) {
     size_t head = prof__align(sizeof(prof__segment));
     char *p = (char *)prof__tallies_take(&t->tallies, head + 4 * open * sizeof(prof__record));
@@ -7223,8 +7213,8 @@ PROF__FN prof__segment *prof__rest_open(prof__state *t, uint32_t open) {
     return g;
 }
 
-/* The chunk's last records: a slot for an end that a signal handler interrupted, which may still
-   write it, and where the timeline ends. */
+/* The chunk's last records: an empty slot, which an end that a signal handler interrupted may still
+   write, and the instant "timeline ends". */
 PROF__FN void prof__timeline_end(prof__state *t) {
     prof__record *c = t->hot.cursor;
     uint32_t n = t->limit - c >= 3 ? 3 : 0;
@@ -7236,7 +7226,7 @@ PROF__FN void prof__timeline_end(prof__state *t) {
     PROF__RELEASE(t->segment->end, c + n);
 }
 
-/* A thread's timeline ended; 0 is for none, and may be a clock's first tick. Under the lock. */
+/* A thread's timeline ended at tick; full_tick 0 is kept for none. Under the lock. */
 PROF__FN void prof__timeline_full(struct prof_trace *s, uint64_t tick) {
     if (!s->sums.full_tick || tick < s->sums.full_tick) s->sums.full_tick = PROF__MAX(tick, 1u);
 }
@@ -7262,9 +7252,9 @@ PROF__FN bool prof__sum_from_here(prof__state *t) {
     return true;
 }
 
-/* While state t's sums are whole: *sums is set to how often they changed. Their thread may be off
-   its core for long; one that never comes back is waited for once: *gone is its number then.
-   lend: t, where who reads has the lock. */
+/* Waits until state t's sums are whole, and sets *sums to how often they changed. Their thread may
+   be off its core for long; for one that never comes back it waits once: *gone is then *sums. lend:
+   t, where the reader holds the lock; else NULL. */
 PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone,
                                     prof__state *lend) {
     uint32_t i = 0;
@@ -7281,17 +7271,17 @@ PROF__FN bool prof__sums_same(const prof__state *t, uint32_t sums) {
 }
 
 /* A copy of the zones that a state has not added to its rows yet. The block is copied before the
-   rows are read. sums is the state's then: when that changes while rows are read, those from number
-   moved on hold these zones already. */
+   rows are read. sums is the state's at that time: when it changes while rows are read, the rows
+   from number `moved` on have these zones already. */
 typedef struct prof__rest {
     const prof__record *begin, *end;
     uint64_t *inner;
-    uint64_t base;                       /* as a cursor's, where they begin */
-    uint32_t sums, moved, gone;
-    uint32_t cut;                        /* as the state's, when all of this is added */
+    uint64_t base;                       /* of a prof__cursor that begins there */
+    uint32_t sums, moved, gone;          /* gone: see prof__sums_begin_read */
+    uint32_t cut;                        /* the state's cut, as zones of the copy are taken */
     uint64_t cut_tick;
-    prof__record *ended;                 /* zones of the timeline that ended: where they go, or */
-    uint32_t ended_count;                /* NULL; by prof__cut_write */
+    prof__record *ended;                 /* zones that were open at the cut, by prof__cut_write; */
+    uint32_t ended_count;                /* their slots. NULL: they are not wanted */
     prof__state *lend;                   /* see prof__sums_begin_read */
 } prof__rest;
 
@@ -7321,7 +7311,7 @@ PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t
     rest->ended_count = 0;
 }
 
-/* Copies a row while nobody changes it; notes whether rows from it on hold the copied zones by
+/* Copies a row while it does not change; notes whether rows from it on have the copied zones
    now. */
 PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof__tally *from,
                              prof__tally *row) {
@@ -7338,7 +7328,7 @@ PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof_
     row->untimed += more;
 }
 
-/* Takes a zone of the copy that was open at the cut, as prof__sums_cut does. False: it was not. */
+/* Takes a zone of the copy, as prof__sums_cut does. False: it was not open at the cut. */
 PROF__FN bool prof__rest_cut(prof__rest *rest, const prof__item *i) {
     prof__record *c = rest->ended;
     uint64_t within;
@@ -7349,8 +7339,7 @@ PROF__FN bool prof__rest_cut(prof__rest *rest, const prof__item *i) {
     return true;
 }
 
-/* The next zone of the copy that is in no row yet, and what ended within it; false: there is
-   none. */
+/* The next zone of the copy that no row has yet, and the ticks within it. False: no more. */
 PROF__FN bool prof__rest_next(prof__rest *rest, const prof__state *t, prof__cursor *k,
                               prof__item *i, uint64_t *within) {
     while (prof__next(k, i)) {
@@ -7366,14 +7355,15 @@ PROF__FN bool prof__rest_next(prof__rest *rest, const prof__state *t, prof__curs
 
 /* ---- @RECORD: zones begin and end, on the thread that has them ----
 
-   prof__frame_open and prof__frame_end (@API-INLINE) are the hot path; here is all that it leaves
-   to the slow one: the first zone, a new chunk, deep zones, ends out of order, handlers.
-   - A zone that began is written: what is left of a chunk always holds the records of those open.
+   prof__begin_inline and prof__end_inline (@API-INLINE) are the hot path. This room is the slow
+   path: the first zone of a thread, a new chunk, deep zones, ends out of order, signal handlers.
+   - A zone that began is written: the rest of a chunk always has room for the records of open
+   zones.
    - top moves after the cursor at an end, and before the site at a begin, so that a signal handler
      in between finds each zone either open or written.
-   - What is dropped is counted where it is dropped, and the end of a dropped begin ends nothing. */
+   - A drop is counted where it happens, and the end of a dropped begin ends nothing. */
 
-/* Room for n slots more, beside those kept for open zones; the next chunk is taken before this
+/* Makes room for n more slots, beside those kept for open zones; takes the next chunk before this
    one ends. */
 PROF__ALONE(bool) prof__room_made(prof__state *t, uint32_t n) {
     bool ok, full = false;
@@ -7400,7 +7390,7 @@ PROF__FN bool prof__room(prof__state *t, uint32_t n) {
            t->flush() == PROF_OK && prof__room_made(t, n);
 }
 
-/* A begin that is not recorded: an end without a token will come for it. */
+/* A begin that is not recorded. Without a token its end must be skipped when it comes. */
 PROF__FN prof__frame *prof__skip(prof__state *t, size_t *count, bool token) {
     if (count) PROF__BUMP(*count, 1);
     else PROF__COUNT(prof__loose.dropped_busy);
@@ -7408,8 +7398,8 @@ PROF__FN prof__frame *prof__skip(prof__state *t, size_t *count, bool token) {
     return NULL;
 }
 
-/* Writes the zone of frame f, ended at now. Room is there: prof__room, or what is kept for open
-   zones. */
+/* Writes the zone of frame f, ended at now. The caller has made room: by prof__room, or it uses the
+   slots kept for open zones. */
 PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool unfinished) {
     uint64_t start = (uint64_t)f->epoch << 32 | f->start, duration;
     uint32_t site_depth = f->site + f->depth;
@@ -7430,9 +7420,9 @@ PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool 
     prof__put(t, (uint32_t)now, (uint32_t)duration, site_depth);
 }
 
-/* Ends the innermost open zone. False: it is open no longer, as prof_stop has ended it, or a signal
-   handler that ends what it did not begin. Its record finds no room only where the lock could not
-   be had; then the zone is dropped. */
+/* Ends the innermost open zone. False: it is not open any more: prof_stop has ended it, or a signal
+   handler that ends zones it did not begin. The record has no room only where the lock could not be
+   taken; then the zone is dropped. */
 PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     prof__frame *f = t->hot.top - 1;
     if (f < t->hot.bottom) return false;
@@ -7454,13 +7444,13 @@ PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
 
 /* ---- deep zones: more than max_depth are open ---- */
 
-/* They are in sums alone, added to their row as they end, one by one. The hot path cannot work
-   while one is open. */
+/* Deep zones are only in sums; each is added to its row as it ends. While one is open all zones
+   take the slow path. */
 PROF__INLINE prof__deep *prof__deep_top(const prof__state *t) {
     return t->deeps->zones + (PROF__LOAD(t->deep) - 1) % PROF__DEEPS;
 }
 
-/* More memory for them, which others do not need yet. Under the lock. */
+/* More memory for deep zones, out of what is spare. Under the lock. */
 PROF__FN prof__deeps *prof__deeps_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__deeps *b = NULL;
@@ -7474,7 +7464,7 @@ PROF__FN prof__deeps *prof__deeps_take(prof__state *t) {
     return b;
 }
 
-/* A deep zone more; NULL: no room. */
+/* Opens a deep zone; NULL: no room. */
 PROF__FN prof__deep *prof__deep_push(prof__state *t) {
     prof__deeps *b = t->deeps;
     if (PROF__LOAD(t->deep) % PROF__DEEPS == 0 && (PROF__LOAD(t->deep) || !b)) {
@@ -7495,8 +7485,8 @@ PROF__FN void prof__deep_pop(prof__state *t) {
     if (t->deep % PROF__DEEPS == 0 && t->deeps->below) t->deeps = t->deeps->below;
 }
 
-/* Ends the innermost deep zone at now: adds it to its row, and gives its ticks. Called by its
-   thread, between prof__look and prof__looked, or by who ends the session. */
+/* Ends the innermost deep zone at now: adds it to its row, and returns its ticks. Called by its
+   thread, between prof__look and prof__looked, or by the thread that ends the session. */
 PROF__FN uint64_t prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
     const prof__deep *d = prof__deep_top(t);
     uint64_t start = (uint64_t)d->frame.epoch << 32 | d->frame.start;
@@ -7551,7 +7541,7 @@ PROF__FN bool prof__end_deeps(prof__state *t, uint32_t n) {
     return true;
 }
 
-/* Which of the deep zones the token is of, 1 the outermost; 0: none. */
+/* The number of the token's deep zone, 1 for the outermost; 0: it is none. */
 PROF__FN uint32_t prof__deep_of(const prof__state *t, const prof__frame *token) {
     uint32_t n = PROF__LOAD(t->deep);
     for (const prof__deeps *b = t->deeps; n; b = n % PROF__DEEPS ? b : b->below)
@@ -7566,7 +7556,7 @@ PROF__FN void prof__deep_check(prof__state *t) {
     prof__looked(t);
 }
 
-/* Is t one of this session's states, though perhaps of an older generation? */
+/* Is t one of this session's states, perhaps from an older generation? */
 PROF__FN bool prof__in_grid(const prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     uintptr_t offset = (uintptr_t)t - (uintptr_t)s->pool.states;
@@ -7577,7 +7567,7 @@ PROF__FN bool prof__in_grid(const prof__state *t) {
 /* The members of prof__counts, which are all size_t. */
 enum { PROF__COUNTS = sizeof(prof__counts) / sizeof(size_t) };
 
-/* Adds a thread's counts, which it may be changing. */
+/* Adds a thread's counts, which may be changing. */
 PROF__FN void prof__counts_add(prof__counts *sum, const prof__counts *c) {
     size_t *to = (size_t *)(void *)sum;
     const size_t *from = (const size_t *)(const void *)c;
@@ -7589,7 +7579,7 @@ PROF__FN void prof__counts_clear(prof__counts *c) {
     for (size_t i = 0; i < PROF__COUNTS; i++) PROF__STORE(count[i], (size_t)0);
 }
 
-/* The row that a thread had in an older generation and goes on from; NULL: the thread is new. */
+/* The row that a thread had in an older generation, and continues; NULL: the thread is new. */
 PROF__FN const prof__row *prof__row_before(const struct prof_trace *s, uint64_t id) {
     const prof__row *old = NULL;
     const prof__row *r = s->generation == s->first_generation ? NULL : s->rows;
@@ -7601,7 +7591,7 @@ PROF__FN const prof__row *prof__row_before(const struct prof_trace *s, uint64_t 
     return old;
 }
 
-/* A free row with an index, or one without; NULL: there is none. */
+/* A free row, with or without an index of prof_threads(); NULL: there is none. */
 PROF__FN prof__row *prof__row_again(struct prof_trace *s, bool indexed) {
     prof__row **place = &s->pool.free_rows, *row;
     while (*place && ((*place)->thread != PROF_NONE) != indexed) place = &(*place)->again;
@@ -7610,8 +7600,8 @@ PROF__FN prof__row *prof__row_again(struct prof_trace *s, bool indexed) {
     return row;
 }
 
-/* A row for the thread, whose index is that of old, or one of its own. A free index goes to no
-   thread that has one already; when all else is taken, the thread goes on under a new one. */
+/* A row for the thread, with the index of old or a new one. Where only free rows with another index
+   are left, a thread that has one already continues under a new index. */
 PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
     prof__row *row = prof__row_again(s, !old);
     if (!row) {
@@ -7689,8 +7679,8 @@ PROF__FN bool prof__row_open(prof__state *t, uint64_t id) {
     return true;
 }
 
-/* Empties the shadow stack for a new generation. As many places as zones are open from older ones
-   stay below bottom, so that no token of theirs is ever taken for one of ours. */
+/* Empties the shadow stack for a new generation. Zones that are open from older generations keep
+   their places below bottom, so that no token of theirs is taken for a new one. */
 PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
     PROF__RELEASE(t->hot.bottom, bottom);
     PROF__RELEASE(t->hot.top, bottom);
@@ -7702,8 +7692,8 @@ PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
     }
 }
 
-/* A chunk for t; NULL: none is left, and if *ok it records in sums. Sets memory aside for the zones
-   it may have open. Under the lock. */
+/* A chunk for t; NULL: none is left, and where *ok is true t records in sums. Sets memory aside for
+   the zones that it may have open. Under the lock. */
 PROF__FN prof__chunk *prof__state_place(prof__state *t, bool *ok) {
     struct prof_trace *s = &prof__trace;
     bool promised = t->promised == s->generation;
@@ -7787,8 +7777,8 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     return true;
 }
 
-/* Takes a thread's state from it; what is left of its memory is for others, if the arena it is in
-   is still the one. Under the lock. */
+/* Takes a thread's state away; the rest of its memory goes to others, if it is in this session's
+   arena. Under the lock. */
 PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__state **p = &prof__recorder.owned;
@@ -7806,7 +7796,7 @@ PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
     s->pool.free_states = t;
 }
 
-/* The lock, when no end of the session is under way: that has the thread's open zones. */
+/* Takes the lock when no end of the session is under way: that owns the thread's open zones. */
 PROF__FN void prof__lock_to_leave(const prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     prof__lock();
@@ -7859,8 +7849,8 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
     prof__leave(slot);
 }
 
-/* A free state, which records in the open generation from now on. One whose region threads of
-   earlier sessions still own is passed by. NULL: there is none. Under the lock. */
+/* A free state, which records in the open generation from now on. Skips states whose region is
+   still owned by threads of earlier sessions. NULL: there is none. Under the lock. */
 PROF__FN prof__state *prof__state_find(uint32_t stale, uint64_t id) {
     struct prof_trace *s = &prof__trace;
     for (prof__state **p = &s->pool.free_states, *t = *p; t; t = *p) {
@@ -7875,7 +7865,7 @@ PROF__FN prof__state *prof__state_find(uint32_t stale, uint64_t id) {
     return NULL;
 }
 
-/* The same; NULL is counted. Where all chunks wait to be flushed that may be done here: the lock is
+/* The same; counts a failure. Where all chunks wait to be flushed it may flush them, with the lock
    open meanwhile. */
 PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
     struct prof_trace *s = &prof__trace;
@@ -7907,8 +7897,8 @@ PROF__FN prof__state *prof__attach(prof__slot *slot, uint32_t *refused) {
     }
     if (hot != &prof__nowhere) prof__state_give(slot, (prof__state *)(void *)hot);
     on = PROF__LOAD(prof__on);
-    if (on) t = prof__state_take(slot->stale, 0);         /* else prof_toggle came */
-    if (!t && PROF__LOAD(prof__on) == on) *refused = on;   /* else it was not counted */
+    if (on) t = prof__state_take(slot->stale, 0);         /* off: prof_toggle, just now */
+    if (!t && PROF__LOAD(prof__on) == on) *refused = on;   /* else no drop was counted */
     prof__unlock();
     if (!t) return NULL;
     prof__at_thread_exit();
@@ -7918,8 +7908,8 @@ PROF__FN prof__state *prof__attach(prof__slot *slot, uint32_t *refused) {
     return t;
 }
 
-/* This thread's state in the open generation, made if need be. refused: the generation in which
-   there was none to be had, which is counted; 0 where nothing is recorded, which is no drop. */
+/* This thread's state in the open generation, made if need be. *refused: the generation in which
+   the thread could get none, which is counted; 0 where nothing is recorded, which is no drop. */
 PROF__FN prof__state *prof__state_or(prof__slot *slot, uint32_t *refused) {
     uint32_t on = PROF__LOAD(prof__on);
     prof__state *t;
@@ -7942,8 +7932,8 @@ PROF__FN prof__state *prof__state_here(prof__slot *slot) {
     return prof__state_or(slot, &refused);
 }
 
-/* A call that begins a zone: from where, and the frame pointer there (its own frame may be gone
-   when the stack is read). */
+/* Describes the call that begins a zone: its return address, and the caller's frame pointer (its
+   own frame may be gone when the stack is read). */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #  define PROF__ENTRY __attribute__((noinline)) PROF__QUIET
 PROF__FN prof__entry_frame prof__entry_of(const void *returns, const void *frame, void *stack) {
@@ -7989,7 +7979,7 @@ PROF__FN bool prof__on_one_stack(prof__state *t, uintptr_t here, uintptr_t there
 }
 
 /* Has longjmp left the zone of frame f? Blocks and functions that began deeper in the stack than
-   here are over; so is what began from here: by the same instruction in the same stack frame. */
+   here are over; so are those that began here, by the same instruction in the same stack frame. */
 PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_frame here) {
     const prof__origin *o = prof__origin_of(t, f);
     if (!o || (o->site_kind ^ f->site) - 1 >= PROF__BY_FUNCTION) return false;
@@ -7998,7 +7988,7 @@ PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_fr
     return prof__on_one_stack(t, here.stack, o->stack);
 }
 
-/* The innermost deep zone, if it has been left. False: none has, or the session is over. */
+/* Ends the innermost deep zone if it was left. False: it was not, or the session is over. */
 PROF__FN bool prof__heal_deep(prof__state *t, prof__entry_frame here) {
     bool left;
     if (!PROF__LOAD(t->deep) || !prof__look(t)) return false;
@@ -8007,8 +7997,7 @@ PROF__FN bool prof__heal_deep(prof__state *t, prof__entry_frame here) {
     return left;
 }
 
-/* A thread with many open zones begins another: ends the innermost ones as far as longjmp has left
-   them. */
+/* A thread with many open zones begins another: first ends the inner zones that longjmp left. */
 PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
     while (prof__heal_deep(t, here)) {}
     while (!PROF__LOAD(t->deep) && t->hot.top > t->crowd &&
@@ -8021,14 +8010,14 @@ PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
 #  define prof__heal(t, here) ((void)0)
 #endif
 
-/* Counts what is no zone and dropped for want of a site. */
+/* Counts an instant, a counter or such that is dropped because it has no site. */
 PROF__FN void prof__count_siteless(prof__state *t, uint32_t why) {
     if (why <= PROF__NO_NAME) PROF__BUMP(t->counts.sites, 1);
     else if (why == PROF__NO_ROOM) PROF__BUMP(t->counts.full, 1);
     else PROF__COUNT(prof__loose.dropped_busy);
 }
 
-/* Begins a zone where max_depth are open; why: its site was asked for. */
+/* Begins a zone where max_depth are open. why: the site that was asked for, or PROF__NO_... */
 PROF__FN prof__frame *prof__open_deep(prof__state *t, uint32_t site, uint32_t why, bool token,
                                       prof__entry_frame entry) {
     prof__deep *d = NULL;
@@ -8088,8 +8077,8 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     return f + 1;
 }
 
-/* The begins that a thread dropped in a generation while it had no state. Ends of older ones are
-   ends of nothing that this session knows. */
+/* The number of begins that a thread dropped in generation `on` while it had no state. Begins of
+   older generations are forgotten: their ends are cut. */
 PROF__FN uint32_t *prof__skipped_in(prof__slot *slot, uint32_t on) {
     if (slot->skipped_in != on) slot->skipped = 0;
     slot->skipped_in = on;
@@ -8100,10 +8089,9 @@ PROF__FN uint32_t *prof__skipped_here(prof__slot *slot) {
     return prof__skipped_in(slot, PROF__LOAD(prof__on));
 }
 
-/* Counts a begin that generation on dropped, so that its end ends nothing: by a thread without a
-   state, or by a signal handler that interrupted the slow path. At the first and the last
-   instructions of the slow path the hot path is still open; the handler's end must not take it, so
-   it is shut. */
+/* Notes a begin that was dropped in generation `on`, so that its end ends nothing: by a thread
+   without a state, or by a signal handler that interrupted the slow path. At its first and last
+   instructions the hot path still works: last is set to 0, so that the handler's end is not hot. */
 PROF__FN void prof__skip_in(prof__slot *slot, uint32_t on, bool token) {
     if (token) return;
     if (!slot->busy) {
@@ -8114,7 +8102,7 @@ PROF__FN void prof__skip_in(prof__slot *slot, uint32_t on, bool token) {
     if (slot->generation == PROF__LOAD(prof__on)) PROF__STORE(slot->hot->last, 0u);
 }
 
-/* Begins a zone of site (shifted by 8, or why there is none), which the hot path could not. */
+/* Begins a zone that the hot path could not. site: shifted by 8, or PROF__NO_...: why none. */
 PROF__FN prof__frame *prof__begin_site(uint32_t site, bool token, prof__entry_frame entry) {
     prof__slot *slot = prof__slot_get();
     prof__frame *opened;
@@ -8129,13 +8117,14 @@ PROF__FN prof__frame *prof__begin_site(uint32_t site, bool token, prof__entry_fr
     return opened;
 }
 
-/* Where the thread keeps a name that stands at this address: there, or one place further. */
+/* Each thread remembers the names that it pushed last, by the address of their text (hints).
+   Returns the first of two places for this address. */
 PROF__INLINE const prof__name **prof__hint_of(prof__state *t, const char *name) {
     return t->hints + (uint32_t)((uintptr_t)name * 0x9e3779b1u) / (UINT32_MAX / PROF__HINTS + 1);
 }
 
 /* Does a name's text, of which PROF__HINTED bytes may be read, equal name? It may be another
-   session's bytes by now: ThreadSanitizer is not shown it. */
+   session's bytes by now, a race that is hidden from ThreadSanitizer. */
 PROF__FN PROF__RACES bool prof__hint_fits(const char *text, const char *name) {
 #if PROF__TSAN
     size_t i = 0;
@@ -8146,8 +8135,8 @@ PROF__FN PROF__RACES bool prof__hint_fits(const char *text, const char *name) {
 #endif
 }
 
-/* The number of a name that this thread looked up before; 0: look it up. A hint is no more than
-   that: the text that stands there is compared. It needs no prof__look: where the session is over
+/* The number of a name by the thread's hints; 0: it must be looked up. The text that a hint points
+   to is compared, as it may be of another name. It needs no prof__look: if the session has ended
    meanwhile, the number goes into a frame that nobody reads. */
 PROF__FN PROF__RACES uint32_t prof__name_hinted(prof__state *t, const char *name) {
     const prof__name **place = prof__hint_of(t, name);
@@ -8159,8 +8148,8 @@ PROF__FN PROF__RACES uint32_t prof__name_hinted(prof__state *t, const char *name
     return 0;
 }
 
-/* Keeps a name for that. The one that was there moves on a place, so that there are two for each
-   address. A signal handler may come between, as each place holds some name of this session. */
+/* Makes a name the first hint of its address; the first becomes the second. A signal handler may
+   interrupt this, as each place always holds some name of this session. */
 PROF__FN void prof__name_hint(prof__state *t, const char *name, uint32_t number) {
     const prof__name **place = prof__hint_of(t, name), *n;
     if (!prof__look(t)) return;
@@ -8172,7 +8161,7 @@ PROF__FN void prof__name_hint(prof__state *t, const char *name, uint32_t number)
     prof__looked(t);
 }
 
-/* The number of a name that the session knows; 0: not yet. */
+/* The number of a name that the session knows; 0: it is new. */
 PROF__FN uint32_t prof__name_find(prof__state *t, const char *name, size_t length, uint32_t hash) {
     uint32_t number = 0;
     if (!prof__look(t)) return 0;
@@ -8182,7 +8171,7 @@ PROF__FN uint32_t prof__name_find(prof__state *t, const char *name, size_t lengt
     return number;
 }
 
-/* The site of a run-time name, shifted by 8; or why there is none. */
+/* The site of a run-time name, shifted by 8; or PROF__NO_...: why there is none. */
 PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
     size_t length;
     uint32_t hash, number, why;
@@ -8203,7 +8192,7 @@ PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
     return (PROF__PUSHED + number - 1) << 8;
 }
 
-/* The mark's site, shifted by 8, registered if need be; or why there is none. */
+/* The mark's site, shifted by 8, registered if need be; or PROF__NO_...: why there is none. */
 PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
     uint32_t id = PROF__LOAD(mark->id);
     if (id) return id;
@@ -8214,8 +8203,8 @@ PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
     return id;
 }
 
-/* This thread's state; NULL and the begin counted when there is none. What recording begins behind
-   is not skipped, even if it has begun by now: no drop stands for its end. */
+/* This thread's state; NULL, and the begin counted, when there is none. A begin while nothing was
+   recorded is not noted as skipped, even if recording has begun by now: its end is cut. */
 PROF__FN prof__state *prof__state_to_begin(bool token) {
     prof__slot *slot = prof__slot_get();
     uint32_t refused, on = PROF__LOAD(prof__on);
@@ -8291,8 +8280,8 @@ PROF__FN void prof__end_busy(prof__slot *slot, prof__frame *token) {
     PROF__STORE(hot->top, token - 1);    /* deep zones: prof__deep_check */
 }
 
-/* An end with a token, in the open generation. A token that is not of a zone open now may be an
-   older one's; where too many were open then, that cannot be told. */
+/* An end with a token, in the open generation. A token of no open zone may be of an older
+   generation; where too many zones were open then (overlaid), it counts as cut. */
 PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
     uint32_t deep = 0;
     if (PROF__LOAD(t->deep) && prof__look(t)) {
@@ -8352,7 +8341,7 @@ PROF_API PROF__QUIET void prof__end_top(void) {
 
 PROF_API PROF__QUIET void prof_pop(void) { prof__end_top_inline(); }
 
-/* A thread that has no state yet is known by its slot. */
+/* A thread that has no state yet is identified by its slot's address. */
 PROF_API PROF__QUIET prof_place prof_mark(void) {
     prof__slot *slot = prof__slot_get();
     const prof__state *t = prof__slot_state(slot);
@@ -8368,8 +8357,8 @@ PROF_API PROF__QUIET prof_place prof_mark(void) {
     return mark;
 }
 
-/* Ends all but the outer zones, which were open at the mark. Begins that were dropped since will
-   not be ended either: dropped is how many there were at the mark. */
+/* Ends all but the outer `zones`, which were open at the mark. Begins that were dropped since will
+   have no end either: `dropped` is how many there were at the mark. */
 PROF__FN void prof__unwind_to(prof__state *t, size_t zones, uint32_t dropped) {
     size_t frames = (size_t)(t->deepest - t->frames);
     prof__frame *top = t->frames + PROF__MIN(zones, frames);
@@ -8410,16 +8399,16 @@ PROF_API PROF__QUIET void prof_unwind(prof_place mark) {
     prof__leave(slot);
 }
 
-/* Counts what a thread in sums does not keep. prof__look, as who ends the session takes over its
-   counts. */
+/* Counts a record that a thread in sums does not keep. It needs prof__look, because the end of the
+   session takes over the thread's counts. */
 PROF__FN void prof__count_not_kept(prof__state *t) {
     if (!prof__look(t)) return;
     PROF__BUMP(t->counts.not_kept, 1);
     prof__looked(t);
 }
 
-/* A record of two slots; dropped and counted when it would take the room of open zones. mark: its
-   site; NULL: that of name. */
+/* Writes an instant or a counter: two slots; dropped and counted when it would take the room of
+   open zones. Its site is the mark's, or where mark is NULL that of name. */
 PROF__FN void prof__put_moment(uint32_t kind, prof__mark *mark, const char *name, uint64_t value) {
     prof__slot *slot = prof__slot_get();
     prof__state *t = prof__state_here(slot);
@@ -8461,7 +8450,7 @@ PROF_API PROF__QUIET void prof_counter_f(const char *name, double value) {
     prof__put_moment(PROF__REAL, NULL, name, bits);
 }
 
-/* Room for the event that a step becomes. */
+/* Promises room for the event that a step becomes. */
 PROF__FN bool prof__step_promise(void) {
     bool fits;
     if (prof__trace.records_only) return true;
@@ -8505,7 +8494,7 @@ PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
 #define prof__row_again_of(row) ((row)->again)
 PROF_API PROF__QUIET void prof_tick(void) {}
 
-/* ---- rows, as prof_stop leaves them ---- */
+/* ---- rows, as prof_stop leaves them; these names have another meaning on each port ---- */
 
 #define prof__row_cursor(row) ((row)->cursor)
 #define prof__row_stop(row) ((row)->stop_tick)
@@ -8517,8 +8506,8 @@ PROF_API PROF__QUIET void prof_tick(void) {}
 #define prof__row_open(row, i) ((row)->open[i])
 #define prof__stands_for_sums(site) ((site) >> 8 == prof__trace.sums.in_sums)
 
-/* Counts of threads, and those of no thread, as the caller sees them. prof_dump has no lock: for it
-   the latter may be a moment old. */
+/* Adds the counts of threads, c, and those of no thread to *out. prof_dump has no lock: for it the
+   latter may be a moment old. */
 PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c) {
     const struct prof_trace *s = &prof__trace;
     uint64_t ended;
@@ -8533,7 +8522,7 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
     out->threads = s->pool.came;
 }
 
-/* ---- what the rooms that follow have for targets alone ---- */
+/* ---- what only targets have in the rooms that follow: nothing here ---- */
 
 #define prof__group_on_cpu(r, c) ((void)0)
 #define prof__average_on_cpu(a, r) ((void)0)
