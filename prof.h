@@ -3419,14 +3419,29 @@ PROF__FN uint64_t prof__os_thread_id(void) {
 #endif
 }
 
-#if !defined(_WIN32)
-static uint32_t prof__process;           /* the process id, which the keeper needs; or 0 */
+/* What the port keeps for the process. lock, which has a place here where it is a word, is written
+   by whoever takes it, while_waiting by the keeper's host; all else under the lock. */
+static struct prof__port {
+#if defined(_WIN32)
+    DWORD exit_key;                      /* its value is set in threads whose exit is to be told */
+#else
+    pthread_key_t exit_key;
+    uint32_t process;                    /* its id, which the keeper needs; or 0 */
 #endif
+    bool exit_key_made;
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+    uintptr_t lock;
+#elif defined(_WIN32)
+    volatile LONG lock;
+#endif
+    void (*while_waiting)(void);         /* NULL: nothing is done while a thread waits */
+} prof__port;
+
 PROF__FN uint32_t prof__process_id(void) {
 #if defined(_WIN32)
     return (uint32_t)GetCurrentProcessId();
 #else
-    return prof__process ? prof__process : (uint32_t)getpid();
+    return prof__port.process ? prof__port.process : (uint32_t)getpid();
 #endif
 }
 
@@ -3462,29 +3477,27 @@ PROF__FN bool prof__cpu_clock_usable(void) {
 /* One lock for all that is rare: new threads, chunks, names, start and stop. The word is the
    address of its owner's slot, so that a signal handler knows when it interrupted the owner. */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
-static uintptr_t prof__lock_word;
 PROF__FN uintptr_t prof__self(void) { return (uintptr_t)&prof__tls; }
 PROF__FN bool prof__try_lock(void) {
     uintptr_t none = 0;
-    return __atomic_compare_exchange_n(&prof__lock_word, &none, prof__self(), false,
+    return __atomic_compare_exchange_n(&prof__port.lock, &none, prof__self(), false,
                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
-PROF__FN bool prof__lock_mine(void) { return PROF__LOAD(prof__lock_word) == prof__self(); }
-PROF__FN void prof__unlock(void) { PROF__RELEASE(prof__lock_word, 0u); }
-PROF__FN void prof__lock_reset(void) { prof__lock_word = 0; }
+PROF__FN bool prof__lock_mine(void) { return PROF__LOAD(prof__port.lock) == prof__self(); }
+PROF__FN void prof__unlock(void) { PROF__RELEASE(prof__port.lock, 0u); }
+PROF__FN void prof__lock_reset(void) { prof__port.lock = 0; }
 PROF__FN bool prof__swap(uint32_t *word, uint32_t from, uint32_t to) {
     return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 #elif defined(_WIN32)
 #define prof__swap(word, from, to) ((void)(word), false)   /* no atomics: see prof__sums_lock */
-static volatile LONG prof__lock_word;
 PROF__FN bool prof__lock_mine(void) { return false; }
-PROF__FN bool prof__try_lock(void) { return !InterlockedExchange(&prof__lock_word, 1); }
-PROF__FN void prof__unlock(void) { InterlockedExchange(&prof__lock_word, 0); }
-PROF__FN void prof__lock_reset(void) { prof__lock_word = 0; }
+PROF__FN bool prof__try_lock(void) { return !InterlockedExchange(&prof__port.lock, 1); }
+PROF__FN void prof__unlock(void) { InterlockedExchange(&prof__port.lock, 0); }
+PROF__FN void prof__lock_reset(void) { prof__port.lock = 0; }
 #else
 #define prof__swap(word, from, to) ((void)(word), false)
-static pthread_mutex_t prof__mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t prof__mutex = PTHREAD_MUTEX_INITIALIZER;   /* which need not be zeroes */
 PROF__FN bool prof__lock_mine(void) { return false; }
 PROF__FN bool prof__try_lock(void) { return pthread_mutex_trylock(&prof__mutex) == 0; }
 PROF__FN void prof__unlock(void) { pthread_mutex_unlock(&prof__mutex); }
@@ -3494,9 +3507,8 @@ PROF__FN void prof__lock_reset(void) {
 }
 #endif
 
-static void (*prof__while_waiting)(void);  /* NULL: nothing is done while a thread waits */
 PROF__ALONE(void) prof__yield(void) {
-    void (*look)(void) = PROF__ACQUIRE(prof__while_waiting);
+    void (*look)(void) = PROF__ACQUIRE(prof__port.while_waiting);
     if (look) look();
 #if defined(_WIN32)
     SwitchToThread();
@@ -4720,27 +4732,26 @@ PROF__INLINE bool prof__in_elf(uint32_t number) {
 #define PROF__MARK_NUMBER(i) ((i) + PROF__FIRST_SITE)
 #define PROF__NAME_NUMBER(i) (PROF_MAX_SITES - 1 - (i) + PROF__FIRST_SITE)
 typedef struct prof__name { prof_site site; } prof__name;   /* its text follows it */
-static struct prof__names {
-    uint32_t count, sites;               /* names, marks */
+static struct prof__sites {
+    struct { uint32_t count; } names;
+    uint32_t count;                      /* marks */
     size_t share;                        /* prof__site_share(), or 0 where nothing is analysed */
     const prof_site *list[PROF_MAX_SITES];
-} prof__names;
-#define prof__site_count prof__names.sites
-#define prof__sites prof__names.list
+} prof__sites;                           /* under the lock */
 
 #define PROF__SITE_ID(place) (((uint32_t)(place) + PROF__FIRST_SITE - 1) << 8)   /* a mark's id */
 
 PROF__FN bool prof__sites_full(void) {
-    return prof__site_count + prof__names.count == PROF_MAX_SITES;
+    return prof__sites.count + prof__sites.names.count == PROF_MAX_SITES;
 }
 
 /* Adds a mark's site to the list, unless it is there. Returns the mark's id; 0: the list or the
    arena is full. */
 PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
     uintptr_t lock = prof__lock();
-    if (!mark->id && !prof__sites_full() && prof__promise(prof__names.share)) {
-        prof__sites[prof__site_count] = mark->site;
-        mark->id = PROF__SITE_ID(prof__site_count++);
+    if (!mark->id && !prof__sites_full() && prof__promise(prof__sites.share)) {
+        prof__sites.list[prof__sites.count] = mark->site;
+        mark->id = PROF__SITE_ID(prof__sites.count++);
     }
     prof__unlock(lock);
     return mark->id;
@@ -4749,7 +4760,7 @@ PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
 /* Copies a name into the arena, and promises what the analysis needs for it; NULL: no room. */
 PROF__FN prof__name *prof__name_make(const char *name) {
     size_t size = strlen(name) + 1;
-    prof__name *n = (prof__name *)prof__take(sizeof *n + size, prof__names.share);
+    prof__name *n = (prof__name *)prof__take(sizeof *n + size, prof__sites.share);
     if (!n) return NULL;
     n->site.name = (const char *)memcpy(n + 1, name, size);
     n->site.file = n->site.function = "";
@@ -4764,14 +4775,14 @@ PROF__FN uint32_t prof__name_add(const char *name) {
     if (!name) name = "(null)";
     for (uint32_t i = 0;;) {
         uintptr_t lock;
-        for (; i < prof__names.count; i++)
-            if (strcmp(prof__sites[PROF_MAX_SITES - 1 - i]->name, name) == 0)
+        for (; i < prof__sites.names.count; i++)
+            if (strcmp(prof__sites.list[PROF_MAX_SITES - 1 - i]->name, name) == 0)
                 return PROF__SITE_ID(PROF_MAX_SITES - 1 - i);
         if (prof__sites_full() || (!n && !(n = prof__name_make(name)))) return 0;
         lock = prof__lock();
-        if (i == prof__names.count && !prof__sites_full()) {
-            prof__sites[PROF_MAX_SITES - 1 - i] = &n->site;
-            prof__names.count = i + 1;
+        if (i == prof__sites.names.count && !prof__sites_full()) {
+            prof__sites.list[PROF_MAX_SITES - 1 - i] = &n->site;
+            prof__sites.names.count = i + 1;
         }
         prof__unlock(lock);
     }
@@ -4780,8 +4791,8 @@ PROF__FN uint32_t prof__name_add(const char *name) {
 /* Is there a site of this number? 0 is that of "(lost)". */
 PROF__ALONE(bool) prof__site_known(uint32_t number) {
     uint32_t i = number - PROF__FIRST_SITE;
-    return !number || i < prof__site_count || PROF__NAMES_OUT(number) ||
-           (i < PROF_MAX_SITES && i >= PROF_MAX_SITES - prof__names.count);
+    return !number || i < prof__sites.count || PROF__NAMES_OUT(number) ||
+           (i < PROF_MAX_SITES && i >= PROF_MAX_SITES - prof__sites.names.count);
 }
 
 #  ifdef PROF_NAMES_IN_ELF
@@ -4812,18 +4823,18 @@ PROF__FN const prof_site *prof__site(uint32_t number) {
 #  ifdef PROF_NAMES_IN_ELF
     if (prof__site_out(number)) return prof__site_out(number);
 #  endif
-    return number ? prof__sites[number - PROF__FIRST_SITE] : &lost;
+    return number ? prof__sites.list[number - PROF__FIRST_SITE] : &lost;
 }
 
 /* Numbers without gaps: 1, 2, ..., marks first, then names; 0 for names in the ELF file, and 0. */
 PROF__FN uint32_t prof__site_dense(uint32_t number) {
     uint32_t i = number - PROF__FIRST_SITE;
     if (!number || PROF__NAMES_OUT(number)) return 0;
-    return i < prof__site_count ? i + 1 : prof__site_count + PROF_MAX_SITES - i;
+    return i < prof__sites.count ? i + 1 : prof__sites.count + PROF_MAX_SITES - i;
 }
 
 #  define prof__site_order(number) prof__site_dense(number)
-#  define prof__sites_of(s) (prof__site_count + 1 + prof__names.count)
+#  define prof__sites_of(s) (prof__sites.count + 1 + prof__sites.names.count)
 
 #  define prof__same_place(a, b) true
 #  define prof__hash_place(h, place) (h)
@@ -4837,18 +4848,26 @@ typedef struct prof__name {              /* its text follows it */
 #define PROF__MARK_NUMBER(i) ((i) + 1)
 #define PROF__NAME_NUMBER(i) (PROF__PUSHED + (i))
 #define PROF__OWN_SITES 3                /* the library's own: see prof__sums_sites */
-static prof_site prof__sites[PROF_MAX_SITES + PROF__OWN_SITES + 1];
-static uint32_t prof__site_index[(PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1];
-static uint32_t prof__site_count, prof__sites_own;
-static char prof__site_text[PROF_SITE_TEXT];
-static size_t prof__site_text_used;
-
-static struct prof__names {              /* in the arena, made with the session's first name */
+typedef struct prof__names {             /* of the session: in the arena from the first one on */
     prof__name **list;
     uint32_t *index;                     /* 2 * capacity + 1 places of numbers from 1 up; 0: free */
     uint32_t count, capacity;
     size_t refused;                      /* names of this length or longer found no room */
 } prof__names;
+
+/* What has a name. Written under the lock; threads look names up without it: what is in use stays
+   where it is, and what says that it is there is written last. */
+static struct prof__sites {
+    prof__names names;
+    uint32_t count, own;                 /* sites of the process, of them the library's own */
+    uint32_t others;                     /* the site of "(others)"; 0: none needed it yet */
+    uint32_t why;                        /* PROF__NO_SITE..: why the last one was refused */
+    uint64_t cut;                        /* names that were too long, in this session */
+    prof_site list[PROF_MAX_SITES + PROF__OWN_SITES + 1];   /* 0: "(lost)" */
+    uint32_t index[(PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1];
+    size_t text_used;
+    char text[PROF_SITE_TEXT];
+} prof__sites;
 
 PROF__FN bool prof__same_text(const char *a, const char *b, size_t b_length) {
     return memcmp(a, b, b_length) == 0 && a[b_length] == 0;
@@ -4858,49 +4877,45 @@ PROF__FN bool prof__same_text(const char *a, const char *b, size_t b_length) {
    s equals it, as file names often do. NULL: no room. */
 PROF__FN const char *prof__site_copy(const char *s, const char *last) {
     size_t n;
-    char *p = prof__site_text + prof__site_text_used;
+    char *p = prof__sites.text + prof__sites.text_used;
     (void)prof__hash(s, &n);
     if (last && strlen(last) == n && memcmp(last, s, n) == 0) return last;
-    if (PROF_SITE_TEXT - prof__site_text_used <= n) return NULL;
+    if (PROF_SITE_TEXT - prof__sites.text_used <= n) return NULL;
     memcpy(p, s, n);
     p[n] = 0;
-    prof__site_text_used += n + 1;
+    prof__sites.text_used += n + 1;
     return p;
 }
-
-static uint64_t prof__names_cut;
 
 /* Why there is no site, in place of its shifted number: the table of sites is full, the table of
    names, the arena; or the lock was held too long. PROF__NOS: how many reasons there are. */
 enum { PROF__NO_SITE, PROF__NO_NAME, PROF__NO_ROOM, PROF__NO_LOCK, PROF__NOS };
-static uint32_t prof__no_site;           /* why the last one was refused. Under the lock */
 
 /* The library's own sites. "(others)" is the site of zones whose own has no room; it is made when
    the first of them comes, and then stays, as all sites outlive sessions. */
 static const char prof__own_text[] = "(in sums)\0timeline ends\0(others)";
 #define PROF__OWN_SITE(at) { prof__own_text + (at), prof__own_text + 9, prof__own_text + 9, 0 }
-static uint32_t prof__others_site;
 PROF__FN uint32_t prof__site_add(const prof_site *site, bool own);
 
 PROF__ALONE(uint32_t) prof__others_make(void) {
     static const prof_site others = PROF__OWN_SITE(24);
-    if (!prof__others_site) PROF__STORE(prof__others_site, prof__site_add(&others, true));
-    return prof__others_site;
+    if (!prof__sites.others) PROF__STORE(prof__sites.others, prof__site_add(&others, true));
+    return prof__sites.others;
 }
 
 /* Notes why a site is refused, and makes "(others)" for it. Returns 0. Under the lock. */
 PROF__FN uint32_t prof__refuse_site(uint32_t why) {
     (void)prof__others_make();
-    prof__no_site = why;
+    prof__sites.why = why;
     return 0;
 }
 
 /* A site's number shifted; where it is 0, PROF__NO_...: why. Under the lock. */
-PROF__FN uint32_t prof__site_id(uint32_t number) { return number ? number << 8 : prof__no_site; }
+PROF__FN uint32_t prof__site_id(uint32_t number) { return number ? number << 8 : prof__sites.why; }
 
 /* The number of sites, without the library's own. */
 PROF__FN uint32_t prof__sites_marked(void) {
-    return PROF__ACQUIRE(prof__site_count) - PROF__LOAD(prof__sites_own);
+    return PROF__ACQUIRE(prof__sites.count) - PROF__LOAD(prof__sites.own);
 }
 
 PROF__FN bool prof__sites_full(void) { return prof__sites_marked() >= PROF_MAX_SITES; }
@@ -5000,18 +5015,18 @@ PROF__FN const char *prof__site_name(const prof_site *site, char *text, size_t s
 PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
     char qualified[512];
     const uint32_t places = (PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1;
-    const prof_site *last = prof__site_count ? &prof__sites[prof__site_count] : NULL;
+    const prof_site *last = prof__sites.count ? &prof__sites.list[prof__sites.count] : NULL;
     const char *name = prof__site_name(site, qualified, sizeof qualified);
     const char *file = site->file ? site->file : "",
                *function = name == qualified ? site->name : site->function ? site->function : "";
-    prof_site *to = prof__sites + prof__site_count + 1;
+    prof_site *to = prof__sites.list + prof__sites.count + 1;
     size_t length;
     uint32_t i = (prof__hash(name, &length) ^ site->line * 2654435761u) % places;
-    for (; prof__site_index[i]; i = (i + 1) % places) {
-        const prof_site *s = prof__sites + prof__site_index[i];
+    for (; prof__sites.index[i]; i = (i + 1) % places) {
+        const prof_site *s = prof__sites.list + prof__sites.index[i];
         if (s->line == site->line && prof__same_text(s->name, name, length) &&
             strcmp(s->file, file) == 0)
-            return prof__site_index[i];
+            return prof__sites.index[i];
     }
     if (!own && prof__sites_full()) return prof__refuse_site(PROF__NO_SITE);
     if (!own && prof__arena_spare() < prof__site_share()) return prof__refuse_site(PROF__NO_ROOM);
@@ -5020,23 +5035,24 @@ PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
     to->function = own ? function : prof__site_copy(function, last ? last->function : NULL);
     to->line = site->line;
     if (!to->name || !to->file || !to->function) return prof__refuse_site(PROF__NO_SITE);
-    if (name[length]) prof__names_cut++;
-    PROF__STORE(prof__sites_own, prof__sites_own + own);
+    if (name[length]) prof__sites.cut++;
+    PROF__STORE(prof__sites.own, prof__sites.own + own);
     if (!own) prof__arena.promised += prof__site_share();
-    prof__site_index[i] = prof__site_count + 1;
-    PROF__RELEASE(prof__site_count, prof__site_count + 1);
-    return prof__site_count;
+    prof__sites.index[i] = prof__sites.count + 1;
+    PROF__RELEASE(prof__sites.count, prof__sites.count + 1);
+    return prof__sites.count;
 }
 
 PROF__FN bool prof__names_open(void) {
-    uint32_t n = prof__names.capacity;
+    prof__names *names = &prof__sites.names;
+    uint32_t n = names->capacity;
     size_t list = prof__align(n * sizeof(prof__name *));
     size_t bytes = prof__align(list + (2 * (size_t)n + 1) * sizeof(uint32_t));
     char *p = prof__arena_spare() < bytes ? NULL : (char *)prof__take_kept(bytes, 0);
     if (!p) return false;
     memset(p, 0, bytes);
-    PROF__STORE(prof__names.list, (prof__name **)(void *)p);
-    PROF__RELEASE(prof__names.index, (uint32_t *)(void *)(p + list));
+    PROF__STORE(names->list, (prof__name **)(void *)p);
+    PROF__RELEASE(names->index, (uint32_t *)(void *)(p + list));
     return true;
 }
 
@@ -5044,8 +5060,9 @@ PROF__FN bool prof__names_open(void) {
    place is filled last, and prof_stop waits for threads that search. A thread that was stalled here
    for longer may read another session's bytes: it stays inside the arena and finds nothing. */
 PROF__FN uint32_t *prof__name_place(const char *name, size_t length, uint32_t hash) {
-    uint32_t *index = PROF__ACQUIRE(prof__names.index), capacity = PROF__LOAD(prof__names.capacity);
-    prof__name **list = PROF__LOAD(prof__names.list);
+    prof__names *names = &prof__sites.names;
+    uint32_t *index = PROF__ACQUIRE(names->index), capacity = PROF__LOAD(names->capacity);
+    prof__name **list = PROF__LOAD(names->list);
     uintptr_t base = (uintptr_t)PROF__LOAD(prof__arena.base),
               end = (uintptr_t)PROF__LOAD(prof__arena.end);
     uint32_t places = capacity * 2 + 1, i = hash % places, number;
@@ -5060,25 +5077,27 @@ PROF__FN uint32_t *prof__name_place(const char *name, size_t length, uint32_t ha
 }
 
 PROF__FN uint32_t prof__refuse_name(size_t length) {
-    if (length < prof__names.refused) PROF__STORE(prof__names.refused, length);
+    if (length < prof__sites.names.refused) PROF__STORE(prof__sites.names.refused, length);
     return prof__refuse_site(PROF__NO_ROOM);
 }
 
 /* Why a new name would find no room, if that is certain; PROF__NOS: there may be room. */
 PROF__FN uint32_t prof__name_refused(size_t length) {
-    if (!PROF__LOAD(prof__others_site)) return PROF__NOS;
-    if (PROF__LOAD(prof__names.count) == PROF__LOAD(prof__names.capacity)) return PROF__NO_NAME;
-    return length >= PROF__LOAD(prof__names.refused) ? PROF__NO_ROOM : PROF__NOS;
+    prof__names *names = &prof__sites.names;
+    if (!PROF__LOAD(prof__sites.others)) return PROF__NOS;
+    if (PROF__LOAD(names->count) == PROF__LOAD(names->capacity)) return PROF__NO_NAME;
+    return length >= PROF__LOAD(names->refused) ? PROF__NO_ROOM : PROF__NOS;
 }
 
 PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash) {
+    prof__names *names = &prof__sites.names;
     uint32_t *place;
     prof__name *n;
     char *text;
-    if (!prof__names.index && !prof__names_open()) return prof__refuse_name(length);
+    if (!names->index && !prof__names_open()) return prof__refuse_name(length);
     place = prof__name_place(name, length, hash);
     if (*place) return *place;
-    if (prof__names.count == prof__names.capacity) return prof__refuse_site(PROF__NO_NAME);
+    if (names->count == names->capacity) return prof__refuse_site(PROF__NO_NAME);
     if (prof__arena_spare() < prof__align(sizeof *n + length + 1) + prof__site_share())
         return prof__refuse_name(length);
     n = (prof__name *)prof__take_kept(sizeof *n + length + 1, prof__site_share());
@@ -5090,22 +5109,22 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     n->site.file = n->site.function = "";
     n->site.line = 0;
     n->hash = hash;
-    n->number = prof__names.count + 1;
-    PROF__STORE(prof__names.list[prof__names.count], n);
-    PROF__RELEASE(prof__names.count, n->number);
-    PROF__RELEASE(*place, prof__names.count);   /* last: a reader who finds it may use it */
-    return prof__names.count;
+    n->number = names->count + 1;
+    PROF__STORE(names->list[names->count], n);
+    PROF__RELEASE(names->count, n->number);
+    PROF__RELEASE(*place, names->count);   /* last: a reader who finds it may use it */
+    return names->count;
 }
 
 /* Is there a site of this number? 0 is that of "(lost)". */
 PROF__ALONE(bool) prof__site_known(uint32_t number) {
-    return number >= PROF__PUSHED ? number - PROF__PUSHED < PROF__ACQUIRE(prof__names.count)
-                                  : number <= PROF__ACQUIRE(prof__site_count);
+    return number >= PROF__PUSHED ? number - PROF__PUSHED < PROF__ACQUIRE(prof__sites.names.count)
+                                  : number <= PROF__ACQUIRE(prof__sites.count);
 }
 
 PROF__FN const prof_site *prof__site(uint32_t number) {
-    return number >= PROF__PUSHED ? &prof__names.list[number - PROF__PUSHED]->site
-                                  : prof__sites + number;
+    return number >= PROF__PUSHED ? &prof__sites.names.list[number - PROF__PUSHED]->site
+                                  : prof__sites.list + number;
 }
 
 /* Numbers are in order already: those of marks come first. */
@@ -5805,7 +5824,7 @@ struct prof__row {
     ALL(cut, c->cut, 7, "Ends without a begin in the session, ignored") \
     ALL(unfinished, c->unfinished, 8, \
         "Zones still open when their thread or the session ended, ended there") \
-    HOST(names_cut, prof__names_cut + PROF__LOAD(prof__loose.names_cut), 10, \
+    HOST(names_cut, prof__sites.cut + PROF__LOAD(prof__loose.names_cut), 10, \
         "Names that were cut (too long)") \
     ALL(clock_steps, c->steps + s->steps, 9, "Times the clock went back") \
     HOST(lost, s->lost, 16, "Records that signal handlers displaced, lost or shown as (lost)") \
@@ -6164,7 +6183,7 @@ PROF__FN bool prof__lean(const struct prof_trace *s) { return s->lean; }
 
 /* The numbers that sites of this trace have: 0, those of marks, those of names. */
 PROF__FN uint32_t prof__sites_of(const struct prof_trace *s) {
-    return s->built ? 0 : s->sites + 1 + prof__names.count;
+    return s->built ? 0 : s->sites + 1 + prof__sites.names.count;
 }
 
 PROF__FN uint32_t prof__site_dense(uint32_t number) {
@@ -6228,29 +6247,30 @@ PROF__FN void prof__thread_exits(void) {
 
 /* Arranges that it runs at this thread's exit. */
 #if defined(_WIN32)
-static DWORD prof__exit_key = FLS_OUT_OF_INDEXES;
 PROF__FN void WINAPI prof__at_exit(void *used) {
     if (used) prof__thread_exits();
 }
 PROF__FN void prof__exit_key_make(void) {
-    if (prof__exit_key == FLS_OUT_OF_INDEXES) prof__exit_key = FlsAlloc(prof__at_exit);
+    if (prof__port.exit_key_made) return;
+    prof__port.exit_key = FlsAlloc(prof__at_exit);
+    prof__port.exit_key_made = prof__port.exit_key != FLS_OUT_OF_INDEXES;
 }
-PROF__FN void prof__at_thread_exit(void) { FlsSetValue(prof__exit_key, &prof__trace); }
+PROF__FN void prof__at_thread_exit(void) {
+    if (prof__port.exit_key_made) FlsSetValue(prof__port.exit_key, &prof__trace);
+}
 #else
-static pthread_key_t prof__exit_key;
-static bool prof__exit_key_made;
 PROF__FN void prof__at_exit(void *used) {
     (void)used;
     prof__thread_exits();
 }
 PROF__FN void prof__child_after_fork(void);
 PROF__FN void prof__exit_key_make(void) {
-    if (prof__exit_key_made) return;
-    prof__exit_key_made = pthread_key_create(&prof__exit_key, prof__at_exit) == 0;
+    if (prof__port.exit_key_made) return;
+    prof__port.exit_key_made = pthread_key_create(&prof__port.exit_key, prof__at_exit) == 0;
     pthread_atfork(NULL, NULL, prof__child_after_fork);
 }
 PROF__FN void prof__at_thread_exit(void) {
-    if (prof__exit_key_made) pthread_setspecific(prof__exit_key, &prof__trace);
+    if (prof__port.exit_key_made) pthread_setspecific(prof__port.exit_key, &prof__trace);
 }
 #endif
 
@@ -6873,7 +6893,7 @@ PROF__FN prof__tally *prof__tallies_row(prof__tallies *y, uint32_t site) {
 
 /* Has a site (shifted by 8) no row of its own? */
 PROF__FN bool prof__is_others(uint32_t site) {
-    return !site || site == PROF__LOAD(prof__others_site) << 8;
+    return !site || site == PROF__LOAD(prof__sites.others) << 8;
 }
 
 enum { PROF__LOAN_NONE, PROF__LOAN_WANTED, PROF__LOAN_GIVEN };
@@ -7150,7 +7170,7 @@ PROF__FN bool prof__block_take(prof__state *t) {
     if (!t->block) return false;
     t->block_end = t->block + size / sizeof *t->block;
     prof__arena.seats -= PROF__MIN(prof__arena.seats, s->sums.each);
-    PROF__STORE(prof__names.refused, SIZE_MAX);
+    PROF__STORE(prof__sites.names.refused, SIZE_MAX);
     return true;
 }
 
@@ -8045,7 +8065,7 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     prof__frame *f = t->hot.top;
     uint32_t why = site;
     uint64_t now;
-    if (site <= PROF__NO_LOCK) site = PROF__LOAD(prof__others_site) << 8;
+    if (site <= PROF__NO_LOCK) site = PROF__LOAD(prof__sites.others) << 8;
     if (!site) return prof__skip(t, NULL, token);
     if (f > t->crowd) prof__heal(t, entry);
     f = t->hot.top;
@@ -8153,7 +8173,7 @@ PROF__FN PROF__RACES uint32_t prof__name_hinted(prof__state *t, const char *name
 PROF__FN void prof__name_hint(prof__state *t, const char *name, uint32_t number) {
     const prof__name **place = prof__hint_of(t, name), *n;
     if (!prof__look(t)) return;
-    n = PROF__LOAD(prof__names.list)[number - 1];
+    n = PROF__LOAD(prof__sites.names.list)[number - 1];
     if ((uintptr_t)PROF__LOAD(prof__arena.end) - (uintptr_t)(n + 1) >= PROF__HINTED) {
         PROF__STORE(place[1], PROF__LOAD(place[0]));
         PROF__STORE(place[0], n);
@@ -8165,7 +8185,7 @@ PROF__FN void prof__name_hint(prof__state *t, const char *name, uint32_t number)
 PROF__FN uint32_t prof__name_find(prof__state *t, const char *name, size_t length, uint32_t hash) {
     uint32_t number = 0;
     if (!prof__look(t)) return 0;
-    if (PROF__ACQUIRE(prof__names.index))
+    if (PROF__ACQUIRE(prof__sites.names.index))
         number = PROF__ACQUIRE(*prof__name_place(name, length, hash));
     prof__looked(t);
     return number;
@@ -8183,8 +8203,8 @@ PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
     why = PROF__NO_LOCK;
     if (!number && prof__lock_briefly()) {
         if (PROF__LOAD(prof__on) == t->generation) number = prof__name_add(name, length, hash);
-        if (number && name[length]) prof__names_cut++;
-        why = prof__no_site;
+        if (number && name[length]) prof__sites.cut++;
+        why = prof__sites.why;
         prof__unlock();
     }
     if (!number) return why;
@@ -9405,7 +9425,7 @@ PROF__FN bool prof__task_fits(size_t beside) {
     const prof__plan *p = &prof__trace.plan;
     size_t name = prof__align(sizeof(prof__name) + sizeof(prof__trace.rows->name));
     return prof__arena.room >= p->state + p->state_more + p->chunk + p->chunk_more + name +
-                                   prof__names.share + beside;
+                                   prof__sites.share + beside;
 }
 
 /* The row of a task that was not there before; NULL: no room. */
@@ -11077,7 +11097,7 @@ PROF__FN uint32_t prof__function_site(const prof__state *t, uintptr_t address) {
         id = PROF__LOAD(f->id);
         if (id > PROF__NO_LOCK || asked == t->generation) return id;
     }
-    if (prof__sites_full() && PROF__LOAD(prof__others_site)) return PROF__NO_SITE;
+    if (prof__sites_full() && PROF__LOAD(prof__sites.others)) return PROF__NO_SITE;
     if (!prof__lock_briefly()) return PROF__NO_LOCK;
     f = prof__function_find(address);
     id = f->id;
@@ -11344,17 +11364,17 @@ void __cyg_profile_func_exit(void *function, void *caller) {
 PROF__FN void prof__function_visit(void *user, prof__elf *elf, const prof__elf_symbol *symbol) {
     uintptr_t address = (uintptr_t)symbol->st_value - *(const uintptr_t *)user;
     struct prof__instrumented *f = prof__function_find(address);
-    const char *known = f->address ? prof__sites[f->id >> 8].name : "", *copy;
+    const char *known = f->address ? prof__sites.list[f->id >> 8].name : "", *copy;
     char name[1024];
     if (known[0] != '0' || !prof__elf_name(elf, symbol, name, sizeof name)) return;
     if (strlen(name) == sizeof name - 1) *prof__text_hex(name + sizeof name - 20, address) = 0;
     copy = prof__site_copy(name, NULL);
-    if (copy) PROF__RELEASE(prof__sites[f->id >> 8].name, copy);   /* an observer may read it */
+    if (copy) PROF__RELEASE(prof__sites.list[f->id >> 8].name, copy);   /* observers may read it */
     PROF__BUMP(prof__functions.unnamed, -1u);
     if (symbol->st_info >> 4 != STB_LOCAL || !elf->source.st_name ||
         !prof__elf_name(elf, &elf->source, name, sizeof name) || *name == '<') return;
     copy = prof__site_copy(name, prof__functions.file);   /* mostly that of the one before */
-    if (copy) prof__sites[f->id >> 8].file = prof__functions.file = copy;
+    if (copy) prof__sites.list[f->id >> 8].file = prof__functions.file = copy;
 }
 
 /* A function in this range that has no name yet; 0: there is none. */
@@ -11362,7 +11382,7 @@ PROF__FN uintptr_t prof__function_within(uintptr_t low, uintptr_t high) {
     for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1; i++) {
         const struct prof__instrumented *f = prof__functions.list + i;
         if (f->address >= low && f->address < high && f->id > PROF__NO_LOCK &&
-            prof__sites[f->id >> 8].name[0] == '0') return f->address;
+            prof__sites.list[f->id >> 8].name[0] == '0') return f->address;
     }
     return 0;
 }
@@ -15100,7 +15120,7 @@ PROF__FN void prof__beside_none(struct prof_trace *s) {
 /* ---- where a session's events go, and what happens where they do not fit ---- */
 
 PROF__FN void prof__queries_open(struct prof_trace *s) {
-    s->sites = PROF__ACQUIRE(prof__site_count);
+    s->sites = PROF__ACQUIRE(prof__sites.count);
     s->first_scratch = s->scratch;
     s->refused = false;
     s->limit = s->place = NULL;
@@ -15887,7 +15907,7 @@ PROF__EAGER void prof__group_event_take(void *groups, const prof__close *c) {
 PROF__FN uint32_t prof__group_of_sums(prof__groups *g, const prof__tally *r) {
     prof_event plain;
     if (prof__ranked(g->ranks))
-        return prof__group_of_site(g, r->site ? r->site >> 8 : prof__others_site);
+        return prof__group_of_site(g, r->site ? r->site >> 8 : prof__sites.others);
     plain = prof__plain_event(r);
     return prof__group_find(g, &plain, PROF_NONE);
 }
@@ -18709,7 +18729,7 @@ PROF__FN void prof__sources_used(const struct prof_trace *s) {
 }
 
 PROF__FN bool prof__source_same(const void *name, uint32_t number) {
-    return strcmp(prof__sites[number + 1].name, (const char *)name) == 0;
+    return strcmp(prof__sites.list[number + 1].name, (const char *)name) == 0;
 }
 
 /* The place in the index of the first site of this name that is used and has a place. */
@@ -18736,11 +18756,11 @@ PROF__FN void prof__sources_join(const struct prof_trace *s) {
         else if (!prof__same_place(site, prof__site(*first))) flags[*first] |= PROF__SOURCE_TOLD;
         else flags[i] |= PROF__SOURCE_AGAIN;
     }
-    for (uint32_t i = 1; i <= s->sites + prof__names.count; i++) {
+    for (uint32_t i = 1; i <= s->sites + prof__sites.names.count; i++) {
         bool made = i > s->sites;
         if (!made && (!flags[i] || prof__site_placed(i))) continue;
         first = prof__source_first(index, places, made
-            ? prof__names.list[i - s->sites - 1]->site.name : prof__sites[i].name);
+            ? prof__sites.names.list[i - s->sites - 1]->site.name : prof__sites.list[i].name);
         if (*first) flags[*first] |= PROF__SOURCE_TOLD | PROF__SOURCE_BESIDE;
     }
     for (uint32_t i = 0; prof__others(s) && i < s->event_count; i++) {
@@ -18750,7 +18770,7 @@ PROF__FN void prof__sources_join(const struct prof_trace *s) {
     }
     for (uint32_t i = 1; i <= s->sites; i++) {
         if (!flags[i]) continue;
-        first = prof__source_first(index, places, prof__sites[i].name);
+        first = prof__source_first(index, places, prof__sites.list[i].name);
         if (*first) flags[i] |= flags[*first] & PROF__SOURCE_TOLD;
         prof__sources.told |= (flags[i] & PROF__SOURCE_TOLD) != 0;
     }
@@ -21559,7 +21579,7 @@ PROF__FN bool prof__raw_session(prof__raw *w) {
 
 /* Tells the sites that were not told yet, a block at a time: those of marks, then names. */
 PROF__APART(void) prof__raw_sites(prof__raw *w) {
-    uint32_t sites = PROF__ACQUIRE(prof__site_count), names = PROF__ACQUIRE(prof__names.count);
+    uint32_t sites = PROF__ACQUIRE(prof__sites.count), names = PROF__ACQUIRE(prof__sites.names.count);
     if (w->sites < sites && prof__mode() == PROF_MODE_STREAM) prof__functions_name_new();
     while (!w->failed && (w->sites < sites || w->names < names)) {
         uint32_t i = w->sites, j = w->names;
@@ -24983,7 +25003,7 @@ PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
     uint32_t shape = desc ? prof__shape_of(desc) : 16, threads = shape >> 16;
     size_t one = prof__plan_make(&p, shape, 0);
     size_t sites = shape & PROF__SHAPE_RECORDS_ONLY ? 0 : prof__site_share();
-    return 15 + (threads ? threads : 1) * one + (prof__site_count + 1) * sites;
+    return 15 + (threads ? threads : 1) * one + (prof__sites.count + 1) * sites;
 }
 
 /* Opens a session in the arena from base to end. */
@@ -25003,14 +25023,14 @@ PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts
     s->max_threads = (uint32_t)threads;
     s->records_only = (shape & PROF__SHAPE_RECORDS_ONLY) != 0;
     s->reserve = (PROF__RESERVE(s->max_depth) + PROF__CALL_SLOTS) * sizeof(prof__record);
-    prof__names.count = 0;
+    prof__sites.names.count = 0;
     prof__arena.low = prof__arena.base;
     prof__arena.high = prof__arena.end;
     prof__arena.room = (size_t)(prof__arena.end - prof__arena.base);
     need = prof__plan_make(&s->plan, shape, prof__arena.room);
     if (threads) need *= threads;
-    prof__names.share = s->records_only ? 0 : prof__site_share();
-    if (!prof__promise((prof__site_count + 1) * prof__names.share) || prof__arena.room < need)
+    prof__sites.share = s->records_only ? 0 : prof__site_share();
+    if (!prof__promise((prof__sites.count + 1) * prof__sites.share) || prof__arena.room < need)
         return PROF_ERROR_MEMORY;
     prof__disarm();
     s->open = true;
@@ -25434,7 +25454,7 @@ PROF__FN void prof__clock_stop(struct prof_trace *s) {
 #if !defined(_WIN32)
 PROF__FN void prof__child_after_fork(void) {
     prof__slot *slot = prof__slot_get();
-    prof__process = 0;
+    prof__port.process = 0;
     prof__lock_reset();
     PROF__STORE(prof__on, 0u);
     prof__trace.open = prof__trace.stopped = false;
@@ -25465,13 +25485,13 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     s->first_generation = s->generation;
     s->beside = prof__beside_of(desc);
     s->lean = prof__is_lean(desc);
-    PROF__STORE(prof__names.index, NULL);
-    PROF__STORE(prof__names.refused, SIZE_MAX);
-    PROF__STORE(prof__names.count, 0u);
+    PROF__STORE(prof__sites.names.index, NULL);
+    PROF__STORE(prof__sites.names.refused, SIZE_MAX);
+    PROF__STORE(prof__sites.names.count, 0u);
     memset(&prof__trails, 0, sizeof prof__trails);
-    prof__names_cut = 0;
+    prof__sites.cut = 0;
     PROF__STORE(prof__loose.names_cut, 0u);
-    prof__sites[0].name = "(lost)";
+    prof__sites.list[0].name = "(lost)";
     PROF__STORE(prof__loose.dropped_busy, 0u);
     PROF__STORE(prof__loose.details_cut, 0u);
     PROF__STORE(prof__loose.memory_refused, 0u);
@@ -25497,7 +25517,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
         s->counts.full++;
         return false;
     }
-    PROF__STORE(prof__names.capacity, prof__names_of(desc));
+    PROF__STORE(prof__sites.names.capacity, prof__names_of(desc));
     s->platform = desc->platform;
     s->outside.merge = desc->merge_duplicates;
     s->clock = prof__clock_of(desc);
@@ -26397,7 +26417,8 @@ PROF__FN void prof__keeper_sleep(int ms) {
 PROF__ALONE(bool) prof__keeper_alone(void) {
     struct prof__keeper *k = &prof__keeper;
     if (!k->apart || k->alone) return k->alone != 0;
-    if (syscall(SYS_tgkill, (long)prof__process, k->host, 0L) == 0 || errno != ESRCH) return false;
+    if (syscall(SYS_tgkill, (long)prof__port.process, k->host, 0L) == 0 || errno != ESRCH)
+        return false;
     prof__keeper_sleep(2);
     k->alone = 1;
     for (prof__state *t = prof__recorder.owned; t; t = t->next) PROF__STORE(t->looking, false);
@@ -26477,7 +26498,7 @@ PROF__FN void *prof__keeper_host(void *unused) {
     long child, reaped;
     k->host = syscall(SYS_gettid);
     k->apart = 1;
-    PROF__RELEASE(prof__while_waiting, waits);
+    PROF__RELEASE(prof__port.while_waiting, waits);
     child = clone(prof__keeper_process, prof__keeper_stack.bytes + sizeof prof__keeper_stack,
                   0x100 /* CLONE_VM, and no signal when it ends */, NULL);
     do reaped = syscall(SYS_wait4, child, NULL, 0x80000000L /* __WCLONE */, NULL);
@@ -26512,7 +26533,7 @@ PROF__ALONE(void) prof__keeper_end(void) {
     if (!k->runs) return;
     PROF__RELEASE(k->end, 1u);
     (void)pthread_join(k->thread, NULL);
-    PROF__STORE(prof__while_waiting, NULL);
+    PROF__STORE(prof__port.while_waiting, NULL);
     k->runs = 0;
 }
 #endif
@@ -26701,7 +26722,7 @@ PROF__FN void prof__env_go(void);
 PROF__FN void prof__env_after_fork(void) {
     struct prof__env *e = &prof__env;
     const char *path = getenv("PROF_TRACE");
-    PROF__STORE(prof__while_waiting, NULL);
+    PROF__STORE(prof__port.while_waiting, NULL);
     prof__keeper.runs = 0;
     if (e->open && prof__env_same((int)e->file.handle)) (void)prof__file_shut(&e->file);
     e->open = 0;
@@ -26721,7 +26742,7 @@ PROF__FN void prof__env_go(void) {
     if (!arranged) (void)atexit(prof__env_at_exit);
 #if !defined(_WIN32)
     if (!arranged) (void)pthread_atfork(NULL, NULL, prof__env_after_fork);
-    prof__process = prof__process_id();
+    prof__port.process = prof__process_id();
 #endif
     arranged = true;
     prof__keeper_start();
