@@ -4646,9 +4646,6 @@ PROF__FN void prof__out_f(prof__out *o, const char *format, ...) {
     va_end(arguments);
 }
 
-/* What prof_strerror says of PROF_ERROR_UNSUPPORTED. */
-static const char prof__unsupported_usual[] =
-    "left out of this build (.gz needs PROF_ZLIB), or the device asked for cannot record";
 /* Bytes of the code point at s; an invalid byte is one of its own. */
 PROF__FN size_t prof__utf8_step(const char *s) {
     size_t n = prof__utf8_length(s);
@@ -5671,7 +5668,13 @@ PROF__FN PROF__RACES void prof__copy_words(void *to, const void *from, size_t by
     }
 }
 
-/* What lives from prof_start to prof_stop, over all windows. */
+/* ns by the OS's clock, of this session: see prof_stats. opened: when the window did. */
+typedef struct prof__own_times {
+    uint64_t prepare, start, stop, analysis, opened, window;
+} prof__own_times;
+
+/* What lives from prof_start to prof_stop, over all windows. Written by the calls that open and
+   close windows, of which one runs at a time: see busy, which is under the lock. */
 static struct prof__session {
     prof_desc desc;
     bool open;                           /* prof_start came, prof_stop not yet */
@@ -5685,16 +5688,17 @@ static struct prof__session {
     uint32_t enabled;                    /* those being recorded */
     prof_action action;
     uint64_t step, step_tick, errors;
+    prof__own_times times;
 } prof__session;
 
-static const char *prof__unsupported_text = prof__unsupported_usual;   /* what it says now */
+/* What prof_strerror says of the last error of a kind, where that is more than usual: "", and
+   unsupported NULL, where it is not. Whoever fails writes it. */
+static struct prof__errors {
+    char memory[96], json[96], library[160];
+    const char *unsupported;             /* library, or a literal */
+} prof__errors;
 
 typedef uint64_t prof__amount;           /* as the fields of prof_stats */
-
-/* ns by the OS's clock, of this session: see prof_stats. opened: when the window did. */
-static struct prof__own_times {
-    uint64_t prepare, start, stop, analysis, opened, window;
-} prof__own_times;
 
 /* ---- a trace in parts: what one room writes stands together ---- */
 
@@ -7641,12 +7645,13 @@ PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
 }
 
 PROF__FN prof__row *prof__row_add(uint64_t id) {
-    static prof__row empty;              /* zeroes */
     struct prof_trace *s = &prof__trace;
+    prof__row empty;
     prof__row *row = prof__row_take(s, prof__row_before(s, id));
     uint32_t thread;
     bool listed;
     if (!row) return NULL;
+    memset(&empty, 0, sizeof empty);
     thread = row->thread;
     listed = row->listed;
     prof__copy_words(row, &empty, offsetof(prof__row, thread));   /* prof_dump may be reading it */
@@ -10608,7 +10613,6 @@ PROF_API PROF__QUIET uint64_t prof_thread_id(void) {
 
 /* ---- is it JSON? ---- */
 
-static char prof__json_text_bad[96];
 typedef struct prof__json { const char *at, *why; } prof__json;
 
 PROF__FN bool prof__json_bad(prof__json *j, const char *why) {
@@ -11054,11 +11058,22 @@ struct prof__instrumented {
     uintptr_t address;                   /* 0: free */
     uint32_t id, asked;                  /* its site, shifted by 8; or why asked has none */
 };
+/* Functions that are counted and not timed: see prof__tiny_judge. */
+struct prof__tiny {
+    uint32_t count;                      /* of numbers given */
+    uint32_t sites[PROF__UNTIMED];       /* theirs, shifted by 8, by number less 1 */
+    bool looked;                         /* what follows is not all 0 */
+    uint64_t least;                      /* the shortest zone: what measuring one takes */
+    struct { uint64_t ticks; uint32_t calls; } of[PROF_MAX_SITES + PROF__OWN_SITES + 1];
+};
+
+/* Written under the lock; threads look functions up without it: an address is written last. */
 static struct prof__functions {
-    struct prof__instrumented list[PROF_MAX_SITES * 2 + 1];
     uint32_t unnamed, refused;
     uint32_t foreign;                    /* unnamed ones, after symbols were read last */
     const char *file;                    /* of the last one that has one */
+    struct prof__tiny tiny;
+    struct prof__instrumented list[PROF_MAX_SITES * 2 + 1];
 } prof__functions;
 
 PROF__FN struct prof__instrumented *prof__function_find(uintptr_t address) {
@@ -11163,14 +11178,6 @@ PROF__FN bool prof__function_ends_deep(prof__slot *slot, prof__state *t, uintptr
    is read. */
 enum { PROF__TINY_CALLS = 1 << 16, PROF__TINY_NS = 40 };
 
-static struct prof__tiny {
-    uint32_t count;                      /* of numbers given */
-    uint32_t sites[PROF__UNTIMED];       /* theirs, shifted by 8, by number less 1 */
-    bool looked;                         /* what follows is not all 0 */
-    uint64_t least;                      /* the shortest zone: what measuring one takes */
-    struct { uint64_t ticks; uint32_t calls; } of[PROF_MAX_SITES + PROF__OWN_SITES + 1];
-} prof__tiny;
-
 /* The function of a site; NULL: it is a mark's. */
 PROF__FN struct prof__instrumented *prof__function_of(uint32_t site) {
     for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1; i++)
@@ -11181,42 +11188,45 @@ PROF__FN struct prof__instrumented *prof__function_of(uint32_t site) {
 
 /* A session begins with none. Under the lock. */
 PROF__FN void prof__tiny_open(void) {
-    for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1 && prof__tiny.count; i++)
+    struct prof__tiny *y = &prof__functions.tiny;
+    for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1 && y->count; i++)
         if (prof__functions.list[i].id > PROF__NO_LOCK)
             PROF__STORE(prof__functions.list[i].id, prof__functions.list[i].id & ~(uint32_t)0xff);
-    PROF__STORE(prof__tiny.count, 0u);
-    if (prof__tiny.looked) memset(prof__tiny.of, 0, sizeof prof__tiny.of);
-    prof__tiny.looked = false;
-    prof__tiny.least = UINT64_MAX;
+    PROF__STORE(y->count, 0u);
+    if (y->looked) memset(y->of, 0, sizeof y->of);
+    y->looked = false;
+    y->least = UINT64_MAX;
 }
 
 PROF__FN uint64_t prof__rate(const struct prof_trace *s);
 
 /* So many calls have been seen: are they to be timed? Under the lock. */
 PROF__FN void prof__tiny_judge(uint32_t site) {
+    struct prof__tiny *y = &prof__functions.tiny;
     double ns = (double)PROF__TINY_NS * (double)prof__rate(&prof__trace) / 1e9;
-    bool tiny = (double)prof__tiny.of[site].ticks <=
-                (double)PROF__TINY_CALLS * (2 * (double)prof__tiny.least + ns);
+    bool tiny = (double)y->of[site].ticks <=
+                (double)PROF__TINY_CALLS * (2 * (double)y->least + ns);
     struct prof__instrumented *f = tiny ? prof__function_of(site) : NULL;
-    prof__tiny.of[site].ticks = prof__tiny.of[site].calls = 0;
-    if (!f || prof__tiny.count == PROF__UNTIMED) return;
-    prof__tiny.sites[prof__tiny.count] = site << 8;
-    PROF__RELEASE(prof__tiny.count, prof__tiny.count + 1);
-    PROF__RELEASE(f->id, site << 8 | prof__tiny.count);
+    y->of[site].ticks = y->of[site].calls = 0;
+    if (!f || y->count == PROF__UNTIMED) return;
+    y->sites[y->count] = site << 8;
+    PROF__RELEASE(y->count, y->count + 1);
+    PROF__RELEASE(f->id, site << 8 | y->count);
 }
 
 /* Zones that something interrupted count as long ones. Under the lock. */
 PROF__FN void prof__tiny_look(const prof__record *c, const prof__record *end) {
+    struct prof__tiny *y = &prof__functions.tiny;
     prof__cursor k = { c, end, 0, 0 };
     prof__item i;
     if (!prof__trace.sums.skip_tiny) return;
-    prof__tiny.looked = true;
+    y->looked = true;
     while (prof__next(&k, &i)) {
         uint32_t site = i.site_depth >> 8;
         if (!prof__item_is_zone(&i) || !site || site > PROF_MAX_SITES + PROF__OWN_SITES) continue;
-        prof__tiny.least = PROF__MIN(prof__tiny.least, i.duration);
-        prof__tiny.of[site].ticks += PROF__MIN(i.duration, 64 * (prof__tiny.least + 1));
-        if (++prof__tiny.of[site].calls == PROF__TINY_CALLS) prof__tiny_judge(site);
+        y->least = PROF__MIN(y->least, i.duration);
+        y->of[site].ticks += PROF__MIN(i.duration, 64 * (y->least + 1));
+        if (++y->of[site].calls == PROF__TINY_CALLS) prof__tiny_judge(site);
     }
 }
 
@@ -11264,19 +11274,21 @@ PROF__FN bool prof__is_untimed(const prof__state *t, uintptr_t function) {
 
 /* Calls that a row of t has not yet. */
 PROF__FN uint64_t prof__untimed_more(const prof__state *t, const prof__tally *r) {
-    uint32_t count = PROF__ACQUIRE(prof__tiny.count), i = 0;
-    while (i < count && prof__tiny.sites[i] != r->site) i++;
+    struct prof__tiny *y = &prof__functions.tiny;
+    uint32_t count = PROF__ACQUIRE(y->count), i = 0;
+    while (i < count && y->sites[i] != r->site) i++;
     return i < count && r->site ? PROF__LOAD(t->untimed[i]) - r->untimed : 0;
 }
 
 /* Gives the rows of all threads their calls: recording has ended. One that was stopped while it
    added to its rows keeps what they have. Under the lock. */
 PROF__FN void prof__untimed_fold(void) {
-    for (prof__state *t = prof__tiny.count ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
+    struct prof__tiny *y = &prof__functions.tiny;
+    for (prof__state *t = y->count ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
         if (PROF__ACQUIRE(t->looking)) continue;
         prof__sums_open(t);
-        for (uint32_t i = 0; i < prof__tiny.count; i++) {
-            prof__tally *r = t->untimed[i] ? prof__tally_find(&t->tallies, prof__tiny.sites[i]) : 0;
+        for (uint32_t i = 0; i < y->count; i++) {
+            prof__tally *r = t->untimed[i] ? prof__tally_find(&t->tallies, y->sites[i]) : 0;
             uint64_t more = r ? prof__untimed_more(t, r) : 0;
             if (more) r->count += more;
             if (more) r->untimed += more;
@@ -11287,7 +11299,7 @@ PROF__FN void prof__untimed_fold(void) {
 
 /* Of all threads. */
 PROF__FN uint64_t prof__untimed_calls(void) {
-    uint32_t count = PROF__ACQUIRE(prof__tiny.count);
+    uint32_t count = PROF__ACQUIRE(prof__functions.tiny.count);
     uint64_t calls = 0;
     for (const prof__state *t = count ? prof__used(NULL) : NULL; t; t = prof__used(t))
         for (uint32_t i = 0; i < count; i++) calls += PROF__LOAD(t->untimed[i]);
@@ -11333,7 +11345,7 @@ void __cyg_profile_func_enter(void *function, void *caller) {
 
 /* The same where it is not simply the innermost zone. What was dropped ends first, in any case. */
 PROF__FN bool prof__function_ends_late(prof__slot *slot, prof__state *t, uintptr_t function) {
-    if (PROF__LOAD(prof__tiny.count) && prof__is_untimed(t, function)) return false;
+    if (PROF__LOAD(prof__functions.tiny.count) && prof__is_untimed(t, function)) return false;
     if (t->skipped || t->hot.top <= t->hot.bottom) return true;
     return PROF__LOAD(t->deep) ? prof__function_ends_deep(slot, t, function)
                                : prof__function_heal(slot, t, function);
@@ -11663,7 +11675,9 @@ PROF__FN bool prof__same_frames(const struct prof_trace *s, const prof_event *a,
    - A counter that could not be opened is told, and in no column.
    - A zone's counts have its children's; @NEST takes those off. */
 
+/* Written when a session opens; opened by threads, atomically. */
 static struct prof__counting {
+    uint64_t opened;                     /* groups of counters, so far */
     uint32_t count;                      /* counters; 0: none */
     uint32_t serial;                     /* of the sessions that have some */
     char names[PROF_COUNTERS][32], text[128];   /* text: why there are none */
@@ -11693,7 +11707,6 @@ static __thread struct prof__perf_group {
     uint64_t number;                     /* of this opening; 0: closed */
     int file[PROF_COUNTERS];
 } prof__perf;
-static uint64_t prof__perf_last;
 
 /* The number in a line of names, which it passes by; false: there is none of that name. */
 PROF__FN bool prof__counter_parse(const char *name, uint32_t *type, uint64_t *config) {
@@ -11776,7 +11789,7 @@ PROF__FN bool prof__perf_open(void) {
         prof__perf.count++;
     }
     prof__perf.serial = serial;
-    prof__perf.number = __atomic_add_fetch(&prof__perf_last, 1, __ATOMIC_RELAXED);
+    prof__perf.number = __atomic_add_fetch(&prof__counting.opened, 1, __ATOMIC_RELAXED);
     return true;
 }
 
@@ -12582,9 +12595,16 @@ PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
     else prof__read_flops(&p, z->extra);
 }
 
-/* FLOPs by formula: prof_flops, which is in a room further on. */
-static uint64_t (*prof__flops_by)(const char *op, const prof_shape *inputs, uint32_t count,
-                                 const prof_flops_desc *desc);
+/* FLOPs by formula; those of the program's own are looked up without a lock: a slot keeps its name,
+   and count grows when the slot is whole. Under the lock they are added. */
+enum { PROF__OWN_FORMULAS = 64 };
+static struct prof__formulary {
+    uint64_t (*by)(const char *op, const prof_shape *inputs, uint32_t count,
+                   const prof_flops_desc *desc);   /* prof_flops, which is in a room further on */
+    uint32_t count;
+    const char *names[PROF__OWN_FORMULAS];
+    prof_flops_formula formulas[PROF__OWN_FORMULAS];
+} prof__formulary;
 
 PROF__FN void prof__flops_of(const prof_event *e, prof_extra *x) {
     prof_flops_desc few;
@@ -12593,7 +12613,7 @@ PROF__FN void prof__flops_of(const prof_event *e, prof_extra *x) {
     few.with_flops = true;
     few.concrete_inputs = x->concrete_inputs;
     few.kwinputs = x->kwinputs;
-    flops = PROF__LOAD(prof__flops_by)(e->name, x->input_shapes, x->input_count, &few);
+    flops = PROF__LOAD(prof__formulary.by)(e->name, x->input_shapes, x->input_count, &few);
     x->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
 }
 
@@ -13342,12 +13362,17 @@ PROF__FN void prof__read_detail(prof__reader *r, const prof__item *i) {
 /* ---- events handed in while a session is open ---- */
 
 #define PROF__DEVICES 8
-static struct prof__device {
+struct prof__device {
     prof_device_desc desc;
     bool prepared, started;
     prof_result result;                  /* of the callback that failed */
-} prof__devices[PROF__DEVICES];
-static uint32_t prof__device_count;
+};
+
+/* Devices are added while no session is open; calls that open and close windows write them. */
+static struct prof__devices {
+    struct prof__device list[PROF__DEVICES];
+    uint32_t count;
+} prof__devices;
 
 /* An event from outside, in the arena, with all it points to behind it. Marked as
    PROF__EVENT_MEMORY it is a change of memory. */
@@ -13459,8 +13484,8 @@ PROF_API PROF__QUIET const char *prof_device_name(uint8_t type) {
 
 /* What work on a type of device is called: as the device that was added for it. */
 PROF__ALONE(const char *) prof__device_title(uint8_t type) {
-    for (uint32_t i = 0; i < prof__device_count; i++)
-        if (prof__devices[i].desc.type == type) return prof__devices[i].desc.name;
+    for (uint32_t i = 0; i < prof__devices.count; i++)
+        if (prof__devices.list[i].desc.type == type) return prof__devices.list[i].desc.name;
     return prof_device_name(type);
 }
 
@@ -15071,13 +15096,14 @@ PROF__FN void prof__merge_all_duplicates(struct prof_trace *s) {
 
 /* Why a device has not recorded all there was in this trace; NULL: it has, or was not asked. */
 PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
-    const prof_device_desc *d = &prof__devices[i].desc;
+    const prof_device_desc *d = &prof__devices.list[i].desc;
     bool asked = !trace->built && (prof__session.activities & d->activity);
     return asked && d->status ? d->status(d->user) : NULL;
 }
 
 /* Asks devices for what they have kept until now. */
 PROF__FN void prof__devices_late(struct prof_trace *s) {
+    struct prof__device *list = prof__devices.list;
     s->outside.kernel_count = 0;
     s->outside.duplicates = s->outside.overlaps = s->outside.no_forward = s->outside.unlinked = 0;
     s->ranges.twice = 0;
@@ -15085,8 +15111,8 @@ PROF__FN void prof__devices_late(struct prof_trace *s) {
     prof__arena.closed = false;
     s->outside.late = true;
     prof__unlock();
-    for (uint32_t i = 0; i < prof__device_count; i++)
-        if (prof__devices[i].desc.late) prof__devices[i].desc.late(prof__devices[i].desc.user);
+    for (uint32_t i = 0; i < prof__devices.count; i++)
+        if (list[i].desc.late) list[i].desc.late(list[i].desc.user);
     prof__lock();
     s->outside.late = false;
     prof__arena.closed = true;
@@ -15200,7 +15226,7 @@ PROF__FN uint64_t prof__reading_begin(bool *taken) {
 }
 
 PROF__FN void prof__reading_end(uint64_t begin, bool taken) {
-    prof__own_times.analysis += prof__os_now() - begin;
+    prof__session.times.analysis += prof__os_now() - begin;
     prof__reading_close(taken);
 }
 
@@ -17767,9 +17793,9 @@ PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
 }
 
 PROF__FN void prof__table_devices(prof__table *t) {
-    for (uint32_t i = 0; i < prof__device_count; i++) {
+    for (uint32_t i = 0; i < prof__devices.count; i++) {
         const char *status = prof__device_status(t->trace, i);
-        if (status) prof__out_f(&t->out, "%s: %s\n", prof__devices[i].desc.name, status);
+        if (status) prof__out_f(&t->out, "%s: %s\n", prof__devices.list[i].desc.name, status);
     }
 }
 
@@ -18992,8 +19018,8 @@ PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
 /* What the devices say of themselves. */
 PROF__FN void prof__chrome_devices(prof__out *o, const struct prof_trace *s) {
     size_t room = s->built ? 0 : (size_t)(prof__scratch_end(s) - s->scratch);
-    for (uint32_t i = 0; i < prof__device_count && !s->built; i++) {
-        const prof_device_desc *d = &prof__devices[i].desc;
+    for (uint32_t i = 0; i < prof__devices.count && !s->built; i++) {
+        const prof_device_desc *d = &prof__devices.list[i].desc;
         size_t n = prof__session.activities & d->activity && d->metadata
             ? d->metadata(d->user, s->scratch, room) : 0;
         if (n && n < room) prof__out_f(o, ",\n%b", s->scratch, n);
@@ -19002,10 +19028,10 @@ PROF__FN void prof__chrome_devices(prof__out *o, const struct prof_trace *s) {
 
 PROF__FN void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
     const char *before = ",\"" PROF_KEY_DEVICES "\":{";
-    for (uint32_t i = 0; i < prof__device_count; i++) {
+    for (uint32_t i = 0; i < prof__devices.count; i++) {
         const char *status = prof__device_status(s, i);
         if (!status) continue;
-        prof__out_f(o, "%s\"%j\":\"%j\"", before, prof__devices[i].desc.name, status);
+        prof__out_f(o, "%s\"%j\":\"%j\"", before, prof__devices.list[i].desc.name, status);
         before = ",";
     }
     if (!before[1]) prof__out_text(o, "}");
@@ -19239,9 +19265,17 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
 #ifndef PROF_METADATA_SIZE
 #  define PROF_METADATA_SIZE 8192
 #endif
-static struct prof__metadata {
+/* Text of at most so many bytes: of metadata, or of an event's arguments. */
+typedef struct prof__entry {
+    size_t size;
+    char text[PROF_METADATA_SIZE > 8192 ? PROF_METADATA_SIZE : 8192];
+} prof__entry;
+
+static struct prof__metadata {           /* under the lock, but distributed */
     char text[PROF_METADATA_SIZE];
     size_t used, preset;                 /* preset: bytes that stay for all sessions */
+    prof__entry entry;                   /* that is being added */
+    prof__entry distributed;             /* prof_set_distributed's, before it is added */
 } prof__metadata;
 
 /* The entry of this key in [from, to); NULL: none. */
@@ -19280,12 +19314,6 @@ PROF__FN prof_result prof__metadata_put(const char *entry, size_t key, size_t si
     return PROF_OK;
 }
 
-/* Text of at most so many bytes: of metadata, or of an event's arguments. */
-typedef struct prof__entry {
-    size_t size;
-    char text[PROF_METADATA_SIZE > 8192 ? PROF_METADATA_SIZE : 8192];
-} prof__entry;
-
 PROF__FN bool prof__entry_write(void *user, const void *data, size_t size) {
     prof__entry *e = (prof__entry *)user;
     if (size > sizeof e->text - e->size) return false;
@@ -19295,19 +19323,19 @@ PROF__FN bool prof__entry_write(void *user, const void *data, size_t size) {
 }
 
 PROF__FN prof_result prof__metadata_add(const char *key, const char *value, bool json) {
-    static prof__entry entry;            /* under the lock */
-    prof_sink sink = { prof__entry_write, &entry };
+    prof__entry *entry = &prof__metadata.entry;
+    prof_sink sink = { prof__entry_write, entry };
     prof_result result;
     size_t length;
     prof__out o;
     prof__lock();
-    entry.size = 0;
+    entry->size = 0;
     prof__out_open(&o, sink);
     prof__out_f(&o, "\"%j\":", key);
     prof__out_flush(&o);
-    length = entry.size;
+    length = entry->size;
     prof__out_f(&o, json ? "%s" : "\"%j\"", value);
-    result = prof__out_close(&o) == PROF_OK ? prof__metadata_put(entry.text, length, entry.size)
+    result = prof__out_close(&o) == PROF_OK ? prof__metadata_put(entry->text, length, entry->size)
                                             : PROF_ERROR_MEMORY;
     prof__unlock();
     return result;
@@ -19328,7 +19356,7 @@ PROF_API PROF__QUIET prof_result prof_add_metadata_f(const char *key, const char
 
 /* "this is not JSON, at byte 17: a colon was expected" */
 PROF__FN void prof__json_say(size_t at, const char *why) {
-    (void)prof_format_text(prof__json_text_bad, sizeof prof__json_text_bad,
+    (void)prof_format_text(prof__errors.json, sizeof prof__errors.json,
                            "this is not JSON, at byte %zu: %s", at, why);
 }
 
@@ -19342,12 +19370,12 @@ PROF_API PROF__QUIET prof_result prof_add_metadata_json(const char *key, const c
 }
 
 PROF_API PROF__QUIET prof_result prof_set_distributed(const prof_distributed *info) {
-    static prof__entry entry;
-    prof_sink sink = { prof__entry_write, &entry };
+    prof__entry *entry = &prof__metadata.distributed;
+    prof_sink sink = { prof__entry_write, entry };
     prof__out o;
     if (!info || !info->backend) return PROF_ERROR_INVALID;
     if (info->pg_config && prof__json_check(info->pg_config)) return PROF_ERROR_JSON;
-    entry.size = 0;
+    entry->size = 0;
     prof__out_open(&o, sink);
     prof__out_f(&o, "{\"backend\": \"%j\", \"rank\": %u, \"world_size\": %u, \"pg_count\": %u",
                 info->backend, (uint64_t)info->rank, (uint64_t)info->world_size,
@@ -19356,7 +19384,7 @@ PROF_API PROF__QUIET prof_result prof_set_distributed(const prof_distributed *in
     if (info->nccl_version) prof__out_f(&o, ", \"nccl_version\": \"%j\"", info->nccl_version);
     prof__out_bytes(&o, "}", 2);         /* with its NUL */
     if (prof__out_close(&o) != PROF_OK) return PROF_ERROR_MEMORY;
-    return prof__metadata_add("distributedInfo", entry.text, true);
+    return prof__metadata_add("distributedInfo", entry->text, true);
 }
 
 /* What the session was to record, and what was added: a session's key hides a preset one. */
@@ -19741,7 +19769,7 @@ PROF_API PROF__QUIET prof_result prof_file_open(prof_file *f, const char *path) 
     if (!f || !path) return PROF_ERROR_INVALID;
     memset(f, 0, sizeof *f);
 #if !defined(PROF_ZLIB)
-    prof__unsupported_text = prof__unsupported_usual;
+    prof__errors.unsupported = NULL;
     if (zip) return PROF_ERROR_UNSUPPORTED;
 #endif
     if (!prof__file_name(f, path)) return PROF_ERROR_FILE;
@@ -20438,7 +20466,7 @@ PROF_API PROF__QUIET prof_result prof_save_memory_timeline(const prof_trace *tra
     if (!prof__valid(trace) || !path) return PROF_ERROR_INVALID;
     if (trace->built || !trace->view.profile_memory) return PROF_ERROR_NONE_RECORDED;
     if (prof__ends_with(path, ".html")) {
-        prof__unsupported_text = "a page is made by the command: prof memory --format html -o "
+        prof__errors.unsupported = "a page is made by the command: prof memory --format html -o "
                                  "FILE.html TRACE.json";
         return PROF_ERROR_UNSUPPORTED;
     }
@@ -21329,29 +21357,20 @@ PROF__FN const prof__formula *prof__formula_find(const char *name, size_t length
     return NULL;
 }
 
-/* Formulas of the program's own, looked up without a lock: a slot keeps its name, and count grows
-   when the slot is whole. */
-enum { PROF__OWN_FORMULAS = 64 };
-static struct prof__own_formulas {
-    const char *names[PROF__OWN_FORMULAS];
-    prof_flops_formula formulas[PROF__OWN_FORMULAS];
-    uint32_t count;
-} prof__own_formulas;
-
 PROF__FN const char *prof__op_name(const char *name) {
     return strncmp(name, "aten::", 6) == 0 ? name + 6 : name;
 }
 
 /* The slot of that name, or how many there are. */
 PROF__FN uint32_t prof__own_formula(const char *name) {
-    uint32_t count = PROF__ACQUIRE(prof__own_formulas.count), i = 0;
-    while (i < count && strcmp(prof__own_formulas.names[i], name) != 0) i++;
+    uint32_t count = PROF__ACQUIRE(prof__formulary.count), i = 0;
+    while (i < count && strcmp(prof__formulary.names[i], name) != 0) i++;
     return i;
 }
 
 PROF_API PROF__QUIET prof_result prof_flops_register(const char *name,
                                                      prof_flops_formula formula) {
-    struct prof__own_formulas *own = &prof__own_formulas;
+    struct prof__formulary *own = &prof__formulary;
     uint32_t i;
     if (!name || !*prof__op_name(name)) return PROF_ERROR_INVALID;
     prof__lock();
@@ -21368,8 +21387,8 @@ PROF_API PROF__QUIET prof_result prof_flops_register(const char *name,
 /* The program's own formula for this name; NULL: it has none. */
 PROF__FN prof_flops_formula prof__own_formula_of(const char *name) {
     uint32_t i = prof__own_formula(name);
-    bool there = i < PROF__OWN_FORMULAS && i < PROF__ACQUIRE(prof__own_formulas.count);
-    return there ? PROF__ACQUIRE(prof__own_formulas.formulas[i]) : NULL;
+    bool there = i < PROF__OWN_FORMULAS && i < PROF__ACQUIRE(prof__formulary.count);
+    return there ? PROF__ACQUIRE(prof__formulary.formulas[i]) : NULL;
 }
 
 PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inputs, uint32_t count,
@@ -21579,7 +21598,8 @@ PROF__FN bool prof__raw_session(prof__raw *w) {
 
 /* Tells the sites that were not told yet, a block at a time: those of marks, then names. */
 PROF__APART(void) prof__raw_sites(prof__raw *w) {
-    uint32_t sites = PROF__ACQUIRE(prof__sites.count), names = PROF__ACQUIRE(prof__sites.names.count);
+    uint32_t sites = PROF__ACQUIRE(prof__sites.count);
+    uint32_t names = PROF__ACQUIRE(prof__sites.names.count);
     if (w->sites < sites && prof__mode() == PROF_MODE_STREAM) prof__functions_name_new();
     while (!w->failed && (w->sites < sites || w->names < names)) {
         uint32_t i = w->sites, j = w->names;
@@ -23397,7 +23417,7 @@ PROF_API PROF__QUIET prof_result prof_raw_open(const prof_raw_desc *desc, prof_r
     if (desc->memory_size < sizeof *r + skip + 4096) return PROF_ERROR_MEMORY;
     memset(r, 0, sizeof *r);
     r->desc = *desc;
-    PROF__STORE(prof__flops_by, &prof_flops);
+    PROF__STORE(prof__formulary.by, &prof_flops);
     size = (desc->memory_size - skip - sizeof *r) & ~(size_t)15u;
     r->text_end = (char *)(void *)(r + 1) + size;
     for (r->places = 1u << 16; r->places > size / 64 / sizeof *r->rows;) r->places /= 2;
@@ -24580,9 +24600,9 @@ PROF__ALONE(char *) prof__append(char *p, const char *end, const char *text) {
 
 /* Sets what prof_strerror says of PROF_ERROR_UNSUPPORTED from now on. */
 PROF__ALONE(void) prof__unsupported(const char *who, const char *a, const char *b, const char *c) {
-    static char text[160];
-    prof__unsupported_text = text;
-    (void)prof_format_text(text, sizeof text, "%s: %s%s%s", who, a, b, c);
+    prof__errors.unsupported = prof__errors.library;
+    (void)prof_format_text(prof__errors.library, sizeof prof__errors.library, "%s: %s%s%s", who, a,
+                           b, c);
 }
 
 typedef void (*prof__function)(void);
@@ -25111,6 +25131,7 @@ PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
 static struct prof__env {
     prof_desc desc;                      /* for a child of fork, which records again */
     bool started, streams, child;
+    bool arranged;                       /* the program's exit and fork are told */
     bool last;                           /* what is written may take the reserve */
     uint32_t open, saving, mute, blocks; /* open: the file; mute: write nothing; blocks: written */
     char path[1024], wrong[256];         /* wrong: what prof_start_env did not like; "" */
@@ -25119,29 +25140,29 @@ static struct prof__env {
     uint64_t room;                       /* up to there the disk has room for sure */
     uint64_t failed_ns;                  /* when a write failed last; 0: it did not */
     int error;                           /* errno of that write */
+    void *memory;                        /* from the system, for all sessions: taken bytes */
+    uint64_t taken;
 #if !defined(_WIN32)
     uint64_t device, inode;              /* of the file: a program may close what it did not open */
 #endif
 } prof__env;
 
-static char prof__memory_text[96];       /* of the last error; "": the usual one */
-
 /* The text that the last error of this kind left; "": none. */
 PROF__FN const char *prof__said(prof_result result) {
-    return result == PROF_ERROR_MEMORY ? prof__memory_text
-         : result == PROF_ERROR_JSON ? prof__json_text_bad
-         : result == PROF_ERROR_UNSUPPORTED ? prof__unsupported_text
+    return result == PROF_ERROR_MEMORY ? prof__errors.memory
+         : result == PROF_ERROR_JSON ? prof__errors.json
+         : result == PROF_ERROR_UNSUPPORTED && prof__errors.unsupported ? prof__errors.unsupported
          : result == PROF_ERROR_INVALID ? prof__env.wrong : "";
 }
 
 PROF__FN void prof__say_needed(size_t need, size_t have) {
-    (void)prof_format_text(prof__memory_text, sizeof prof__memory_text,
+    (void)prof_format_text(prof__errors.memory, sizeof prof__errors.memory,
                            "the arena is too small: %zu bytes, and this description needs %zu",
                            have, need);
 }
 
 PROF__FN void prof__say_events(size_t bytes) {
-    (void)prof_format_text(prof__memory_text, sizeof prof__memory_text,
+    (void)prof_format_text(prof__errors.memory, sizeof prof__errors.memory,
                            "the events take %zu bytes: see prof_make_events, prof_desc.events",
                            bytes);
 }
@@ -25198,14 +25219,14 @@ PROF__FN const char *prof__unstreamable(const prof_desc *d) {
          : d->with_modules ? "modules" : d->merge_duplicates ? "merged duplicates"
          : d->node ? "a node" : prof__execution.registered ? "an execution trace"
          : d->stream_format != PROF_STREAM_CHROME ? NULL
-         : prof__device_count ? "device work"
+         : prof__devices.count ? "device work"
          : prof__beside_of(d) == PROF__WIDE_SHARE ? "what zones carry" : NULL;
 }
 
 /* Do zones take no more than their records? Room for events is then found when they are made. */
 PROF__FN bool prof__is_lean(const prof_desc *d) {
     return !d->events && d->mode == PROF_MODE_TRACE && !d->records_only && !d->merge_duplicates &&
-           !prof__beside_of(d) && !prof__device_count && !prof__execution.registered;
+           !prof__beside_of(d) && !prof__devices.count && !prof__execution.registered;
 }
 
 /* What a zone takes when its event is made, unless none ever are. */
@@ -25509,7 +25530,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
                (prof__session.has_steps ? (uint32_t)PROF_RAW_HAS_STEPS : 0u);
     s->view.profile_memory = desc->profile_memory;
     s->view.with_flops = desc->with_flops;
-    PROF__STORE(prof__flops_by, &prof_flops);
+    PROF__STORE(prof__formulary.by, &prof_flops);
     if (!prof__arena_open(s, desc)) {
         prof__arena.low = prof__arena.high;   /* for what is told of it: there is no room */
         prof__arena.promised = 0;
@@ -25730,19 +25751,19 @@ PROF__FN void prof__recording_close(struct prof_trace *s) {
 
 PROF_API PROF__QUIET uint32_t prof_supported_activities(void) {
     uint32_t all = PROF_ACTIVITY_CPU;
-    for (uint32_t i = 0; i < prof__device_count; i++) all |= prof__devices[i].desc.activity;
+    for (uint32_t i = 0; i < prof__devices.count; i++) all |= prof__devices.list[i].desc.activity;
     return all;
 }
 
 PROF__FN prof_result prof__device_add(const prof_device_desc *device) {
-    struct prof__device *d = prof__devices + prof__device_count;
+    struct prof__device *d = prof__devices.list + prof__devices.count;
     if (prof__session.open) return PROF_ERROR_STATE;
-    for (uint32_t i = 0; i < prof__device_count; i++)
-        if (prof__devices[i].desc.user == device->user) return PROF_ERROR_STATE;
-    if (prof__device_count == PROF__DEVICES) return PROF_ERROR_MEMORY;
+    for (uint32_t i = 0; i < prof__devices.count; i++)
+        if (prof__devices.list[i].desc.user == device->user) return PROF_ERROR_STATE;
+    if (prof__devices.count == PROF__DEVICES) return PROF_ERROR_MEMORY;
     memset(d, 0, sizeof *d);
     d->desc = *device;
-    prof__device_count++;
+    prof__devices.count++;
     return PROF_OK;
 }
 
@@ -25786,14 +25807,14 @@ PROF__FN void prof__device_flush(struct prof__device *d) {
 }
 
 PROF__FN void prof__devices_each(uint32_t activities, void (*call)(struct prof__device *device)) {
-    for (uint32_t i = 0; i < prof__device_count; i++)
-        if (prof__devices[i].desc.activity & activities) call(prof__devices + i);
+    for (uint32_t i = 0; i < prof__devices.count; i++)
+        if (prof__devices.list[i].desc.activity & activities) call(prof__devices.list + i);
 }
 
 PROF__FN bool prof__devices_stopped(uint32_t activities) {
     bool any = false;
-    for (uint32_t i = 0; i < prof__device_count; i++) {
-        const prof_device_desc *d = &prof__devices[i].desc;
+    for (uint32_t i = 0; i < prof__devices.count; i++) {
+        const prof_device_desc *d = &prof__devices.list[i].desc;
         if ((d->activity & activities) && d->stopped && d->stopped(d->user)) any = true;
     }
     return any;
@@ -25891,11 +25912,11 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
 PROF__FN void prof__took(char call, uint64_t begin) {
     uint64_t ns = prof__os_now() - begin;
     prof__lock();
-    if (call == 'p') prof__own_times.prepare += ns;
-    if (call == 's') prof__own_times.start += ns;
-    if (call == 's') prof__own_times.opened = begin + ns;
-    if (call == 'x') prof__own_times.stop += ns;
-    if (call == 'x') prof__own_times.window = begin - prof__own_times.opened;
+    if (call == 'p') prof__session.times.prepare += ns;
+    if (call == 's') prof__session.times.start += ns;
+    if (call == 's') prof__session.times.opened = begin + ns;
+    if (call == 'x') prof__session.times.stop += ns;
+    if (call == 'x') prof__session.times.window = begin - prof__session.times.opened;
     if (call == '!') prof__session.errors++;
     prof__unlock();
 }
@@ -25959,7 +25980,7 @@ PROF__FN prof_result prof__natively(const prof_desc *d) {
     const char *why = d->mode == PROF_MODE_AGGREGATE && d->merge_duplicates
         ? "sums alone (PROF_MODE_AGGREGATE) cannot merge duplicates"
         : prof__hooks_start(d, prof__details_wanted(d));
-    prof__unsupported_text = why ? why : prof__unsupported_usual;
+    prof__errors.unsupported = why;
     return why ? PROF_ERROR_UNSUPPORTED : PROF_OK;
 }
 
@@ -25979,7 +26000,7 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     v->desc.record_shapes = desc->record_shapes || desc->with_flops;
     v->desc.with_stack = desc->with_stack || desc->native_stack;
     prof__metadata.used = prof__metadata.preset;
-    memset(&prof__own_times, 0, sizeof prof__own_times);
+    memset(&prof__session.times, 0, sizeof prof__session.times);
     v->has_steps = prof__has_schedule(desc);
     v->activities = prof_supported_activities();
     if (desc->activities) v->activities &= desc->activities;
@@ -26023,8 +26044,8 @@ PROF__FN void prof__session_release(bool open) {
 PROF__FN bool prof__devices_fail(uint32_t activities) {
     bool tried = false;
     if (activities & PROF_ACTIVITY_CPU) return false;
-    for (uint32_t i = 0; i < prof__device_count; i++) {
-        const struct prof__device *d = prof__devices + i;
+    for (uint32_t i = 0; i < prof__devices.count; i++) {
+        const struct prof__device *d = prof__devices.list + i;
         if (!(d->desc.activity & activities)) continue;
         tried = true;
         if (d->result == PROF_OK && !(d->desc.status && d->desc.status(d->desc.user))) return false;
@@ -26126,8 +26147,7 @@ PROF__FN bool prof__env_count(const prof__variable *v, prof_desc *d, const char 
 
 /* More than the built-in arena is taken from the system, once for all sessions. */
 PROF__FN bool prof__env_memory(const prof__variable *v, prof_desc *d, const char *text) {
-    static void *taken;
-    static uint64_t size;
+    struct prof__env *e = &prof__env;
     uint64_t n;
     (void)v;
     if (!prof__env_number(text, 64u << 10, SIZE_MAX / 4, &n)) return false;
@@ -26135,12 +26155,12 @@ PROF__FN bool prof__env_memory(const prof__variable *v, prof_desc *d, const char
     d->memory_size = (size_t)n;
     if (n <= sizeof prof__builtin_arena.bytes) return true;
 #if defined(__linux__)
-    if (size < n) taken = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | 0x20 /* MAP_ANONYMOUS */, -1, 0);
-    size = taken == MAP_FAILED ? 0 : PROF__MAX(size, n);
+    if (e->taken < n) e->memory = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | 0x20 /* MAP_ANONYMOUS */, -1, 0);
+    e->taken = e->memory == MAP_FAILED ? 0 : PROF__MAX(e->taken, n);
 #endif
-    d->memory = taken;
-    return size != 0;
+    d->memory = e->memory;
+    return e->taken != 0;
 }
 
 PROF__FN bool prof__env_categories(const prof__variable *v, prof_desc *d, const char *text) {
@@ -26393,10 +26413,10 @@ static struct prof__keeper {
     uintptr_t self;                      /* of both: as prof__own knows them */
     uint32_t ready, end, runs, ended;    /* end: it is to; runs: there is a host; ended: all done */
     uint32_t apart, alone;               /* in a process of its own; the program is over */
-} prof__keeper;
 #if PROF__KEEPER
-static union { char bytes[128 << 10]; uint64_t align[2]; } prof__keeper_stack;
+    union { char bytes[128 << 10]; uint64_t align[2]; } stack;
 #endif
+} prof__keeper;
 
 /* Frees the locks that a program held when it went: it will never give them back. */
 PROF__FN void prof__keeper_free_locks(void) {
@@ -26499,7 +26519,7 @@ PROF__FN void *prof__keeper_host(void *unused) {
     k->host = syscall(SYS_gettid);
     k->apart = 1;
     PROF__RELEASE(prof__port.while_waiting, waits);
-    child = clone(prof__keeper_process, prof__keeper_stack.bytes + sizeof prof__keeper_stack,
+    child = clone(prof__keeper_process, prof__keeper.stack.bytes + sizeof prof__keeper.stack,
                   0x100 /* CLONE_VM, and no signal when it ends */, NULL);
     do reaped = syscall(SYS_wait4, child, NULL, 0x80000000L /* __WCLONE */, NULL);
     while (child > 0 && reaped < 0 && errno == EINTR);
@@ -26678,7 +26698,7 @@ PROF__FN prof_result prof__env_settle(prof_desc *d) {
     if (prof__ends_with(e->path, ".gz") && e->streams)
         return prof__env_refuse("PROF_TRACE: a stream cannot end in .gz");
 #if !defined(PROF_ZLIB)
-    prof__unsupported_text = prof__unsupported_usual;
+    prof__errors.unsupported = NULL;
     if (prof__ends_with(e->path, ".gz")) return PROF_ERROR_UNSUPPORTED;
 #endif
     if (!e->streams) return PROF_OK;
@@ -26736,18 +26756,18 @@ PROF__FN void prof__env_after_fork(void) {
 
 /* The session that the environment asked for is open: sees to its end, and to a keeper. */
 PROF__FN void prof__env_go(void) {
-    static bool arranged;
-    prof__env.started = true;
-    if (!prof__env.child) prof__env_tell("start", prof__env.path);
-    if (!arranged) (void)atexit(prof__env_at_exit);
+    struct prof__env *e = &prof__env;
+    e->started = true;
+    if (!e->child) prof__env_tell("start", e->path);
+    if (!e->arranged) (void)atexit(prof__env_at_exit);
 #if !defined(_WIN32)
-    if (!arranged) (void)pthread_atfork(NULL, NULL, prof__env_after_fork);
+    if (!e->arranged) (void)pthread_atfork(NULL, NULL, prof__env_after_fork);
     prof__port.process = prof__process_id();
 #endif
-    arranged = true;
+    e->arranged = true;
     prof__keeper_start();
 #if PROF__KEEPER
-    if (prof__env.child && prof__keeper.apart) prof__env_tell("child", prof__env.path);
+    if (e->child && prof__keeper.apart) prof__env_tell("child", e->path);
 #endif
 }
 
@@ -26880,17 +26900,17 @@ PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
 
 PROF__FN void prof__own_stats(const struct prof_trace *s, prof_stats *out) {
     const prof_desc *d = &prof__session.desc;
-    out->window_ns = prof__own_times.window;
-    out->prepare_ns = prof__own_times.prepare;
-    out->start_ns = prof__own_times.start;
-    out->stop_ns = prof__own_times.stop;
-    out->analysis_ns = prof__own_times.analysis;
+    out->window_ns = prof__session.times.window;
+    out->prepare_ns = prof__session.times.prepare;
+    out->start_ns = prof__session.times.start;
+    out->stop_ns = prof__session.times.stop;
+    out->analysis_ns = prof__session.times.analysis;
     if (prof__has_schedule(d) && !d->schedule_fn && !d->schedule.warmup)
         out->warnings |= PROF_WARN_NO_WARMUP;
     if (prof__session.errors) out->warnings |= PROF_WARN_SCHEDULE;
-    for (uint32_t i = 0; i < prof__device_count; i++)
-        if ((prof__devices[i].desc.activity & prof__session.activities) &&
-            (prof__devices[i].result != PROF_OK || prof__device_status(s, i)))
+    for (uint32_t i = 0; i < prof__devices.count; i++)
+        if ((prof__devices.list[i].desc.activity & prof__session.activities) &&
+            (prof__devices.list[i].result != PROF_OK || prof__device_status(s, i)))
             out->warnings |= PROF_WARN_DEVICE;
 }
 
@@ -26952,6 +26972,8 @@ PROF_API PROF__QUIET bool prof_category_on(uint32_t categories) {
 static const char prof__memory_usual[] =
     "the arena is too small: prof_arena_size(desc) says how much it takes";
 static const char prof__json_usual[] = "this is not JSON";
+static const char prof__unsupported_usual[] =
+    "left out of this build (.gz needs PROF_ZLIB), or the device asked for cannot record";
 
 PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
     static const char *const texts[] = {
