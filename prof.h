@@ -116,10 +116,10 @@
 
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
-       @PLATFORM @CORE @ARENA @TEXT @SITES @FORMAT @STATES @NEST @THREADS @SUMS @RECORD @TARGET
-       @PRINTF @DETAILS @SYMBOLS @FUNCTIONS @NATIVE @COUNTERS @SPANS @READ @COLLECT @TREE @OUTSIDE
-       @AVERAGES @TABLE @CHROME @STACKS @MEMORY @EXECUTION @FLOPS @RAW @AGGREGATE @STORE @OBSERVE
-       @SCHEDULE @SESSION
+       @PLATFORM @BLOCKS @CORE @ARENA @TEXT @SITES @FORMAT @STATES @NEST @THREADS @SUMS @RECORD
+       @TARGET @PRINTF @DETAILS @SYMBOLS @FUNCTIONS @NATIVE @COUNTERS @SPANS @READ @COLLECT @TREE
+       @OUTSIDE @AVERAGES @TABLE @CHROME @STACKS @MEMORY @EXECUTION @FLOPS @RAW @AGGREGATE @STORE
+       @OBSERVE @SCHEDULE @SESSION
 */
 #ifndef PROF_H
 #define PROF_H
@@ -3540,6 +3540,57 @@ PROF__INLINE uint32_t prof__divide(uint64_t *n, uint32_t by) {
 }
 #endif
 
+/* ---- @BLOCKS: the raw format: which blocks there are, and what each begins with ----
+
+   Who writes raw blocks, and who reads them, has the words before the payload from here: the magic,
+   version and type, the payload's bytes, the block's number, two sums over all words. */
+
+enum {
+    PROF__RAW_SESSION = 1, PROF__RAW_SITES, PROF__RAW_THREAD, PROF__RAW_RECORDS, PROF__RAW_OPEN,
+    PROF__RAW_COUNTS, PROF__RAW_SUMS, PROF__RAW_DETAILS, PROF__RAW_EVENT, PROF__RAW_CORE
+};
+enum {
+    PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = 2,
+    PROF__RAW_HEAD = 6,                  /* words before the payload */
+    PROF__RAW_RECORDS_HEAD = 10,         /* ... and of it, before the records */
+    PROF__RAW_SUMS_HEAD = 6,             /* ... before the rows; */
+    PROF__RAW_SUM = 12,                  /* and of a row, before its buckets */
+    PROF__RAW_WORDS = PROF__BARE ? 144 : 4096,   /* that the writer puts into a block */
+    PROF__RAW_LIMIT = 65536,             /* bytes of payload that the reader takes */
+    PROF__RAW_AGAIN = 64                 /* blocks of records between two that tell all names */
+};
+
+/* A sum over a block's words, modulo 2^32 - 1. Words of 64 bits have room for all of it, so that it
+   is reduced at the end alone; those of 32 add each carry at once. */
+PROF__INLINE size_t prof__raw_sum_add(size_t sum, size_t n) {
+    sum += n;
+    return sizeof sum > 4 ? sum : sum + (sum < n);
+}
+
+PROF__INLINE uint32_t prof__raw_sum_end(size_t sum) {
+    if (sizeof sum > 4) sum %= UINT32_MAX;
+    return sum == UINT32_MAX ? 0 : (uint32_t)sum;
+}
+
+PROF__FN void prof__raw_head(uint32_t *words, uint32_t type) {
+    words[0] = PROF__RAW_MAGIC;
+    words[1] = (uint32_t)PROF__RAW_VERSION << 16 | type;
+}
+
+/* Completes the head of a block of n words. */
+PROF__FN void prof__raw_seal(uint32_t *words, uint32_t n, uint32_t number) {
+    size_t a = 0, b = 0;
+    words[2] = (n - PROF__RAW_HEAD) * 4;
+    words[3] = number;
+    words[4] = words[5] = 0;
+    for (uint32_t i = 1; i < n; i++) {
+        a = prof__raw_sum_add(a, words[i]);
+        b = prof__raw_sum_add(b, a);
+    }
+    words[4] = prof__raw_sum_end(a);
+    words[5] = prof__raw_sum_end(b);
+}
+
 /* ---- @CORE: the smallest recorder: with PROF_CORE it stands for all rooms that follow ----
 
    It records zones by context, counts those that are dropped, and writes a dump and a Chrome array.
@@ -3879,43 +3930,26 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
 
 /* ---- the raw dump: see @RAW, whose reader works out what is not told here ---- */
 
-enum { PROF__DUMP_HEAD = 6, PROF__DUMP_WORDS = 144 };
 static struct prof__dump {
     prof_sink sink;
     uint32_t number, used;
     bool failed;
     uint32_t part, position;             /* position: of the next slot */
     uint64_t time;                       /* the end of the last zone */
-    uint32_t words[PROF__DUMP_WORDS];
+    uint32_t words[PROF__RAW_WORDS];
 } prof__dump;
 
 PROF__APART(void) prof__dump_u32(uint32_t n) { prof__dump.words[prof__dump.used++] = n; }
 
 PROF__APART(void) prof__dump_begin(uint32_t type, uint32_t first) {
-    prof__dump.words[0] = 0x50524f46;
-    prof__dump.words[1] = 2u << 16 | type;
-    prof__dump.used = PROF__DUMP_HEAD;
+    prof__raw_head(prof__dump.words, type);
+    prof__dump.used = PROF__RAW_HEAD;
     prof__dump_u32(first);
-}
-
-/* a + b modulo 2^32 - 1, where 2^32 - 1 stands for 0. */
-PROF__FN uint32_t prof__dump_sum(uint32_t a, uint32_t b) {
-    a += b;
-    return a + (a < b);
 }
 
 PROF__APART(void) prof__dump_end(void) {
     struct prof__dump *d = &prof__dump;
-    uint32_t a = 0, b = 0;
-    d->words[2] = (d->used - PROF__DUMP_HEAD) * 4;
-    d->words[3] = d->number++;
-    d->words[4] = d->words[5] = 0;
-    for (uint32_t i = 1; i < d->used; i++) {
-        a = prof__dump_sum(a, d->words[i]);
-        b = prof__dump_sum(b, a);
-    }
-    d->words[4] = ~a ? a : 0;
-    d->words[5] = ~b ? b : 0;
+    prof__raw_seal(d->words, d->used, d->number++);
     if (!d->failed) d->failed = !d->sink.write(d->sink.user, d->words, d->used * 4);
 }
 
@@ -3923,13 +3957,13 @@ PROF__APART(void) prof__dump_end(void) {
 PROF__FN void prof__dump_site(const prof_site *s) {
     struct prof__dump *d = &prof__dump;
     const char *const *text = &s->name;
-    char *to = (char *)(d->words + PROF__DUMP_HEAD + 5), *from;
-    prof__dump_begin(2, (uint32_t)(s - __start_prof_marks));
+    char *to = (char *)(d->words + PROF__RAW_HEAD + 5), *from;
+    prof__dump_begin(PROF__RAW_SITES, (uint32_t)(s - __start_prof_marks));
     prof__dump_u32(s->line);
     for (int i = 0; i < 3; i++) {
         const char *p = *text++;
         from = to;
-        while (*p && to < (char *)(d->words + PROF__DUMP_WORDS)) *to++ = *p++;
+        while (*p && to < (char *)(d->words + PROF__RAW_WORDS)) *to++ = *p++;
         prof__dump_u32((uint32_t)(to - from));
     }
     d->used = (uint32_t)(to + 3 - (char *)d->words) / 4;
@@ -3942,7 +3976,7 @@ PROF__APART(void) prof__dump_slots(uint32_t part) {
     struct prof__dump *d = &prof__dump;
     const uint32_t *p = (const uint32_t *)(const void *)&prof__core;
     d->part = part;
-    prof__dump_begin(10, part);
+    prof__dump_begin(PROF__RAW_CORE, part);
     prof__dump_u32(d->position);
     prof__dump_u32((uint32_t)d->time);
     prof__dump_u32((uint32_t)(d->time >> 32));
@@ -3953,7 +3987,7 @@ PROF__APART(void) prof__dump_slots(uint32_t part) {
 /* site_depth 0: the slot is a context's, or a record that is not whole. */
 PROF__APART(void) prof__dump_slot(uint32_t site_depth, uint32_t end, uint32_t duration) {
     struct prof__dump *d = &prof__dump;
-    if (d->used > PROF__DUMP_WORDS - 3) {
+    if (d->used > PROF__RAW_WORDS - 3) {
         prof__dump_end();
         prof__dump_slots(d->part);
     }
@@ -21431,21 +21465,6 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
 
 /* ---- blocks ---- */
 
-enum {
-    PROF__RAW_SESSION = 1, PROF__RAW_SITES, PROF__RAW_THREAD, PROF__RAW_RECORDS, PROF__RAW_OPEN,
-    PROF__RAW_COUNTS, PROF__RAW_SUMS, PROF__RAW_DETAILS, PROF__RAW_EVENT, PROF__RAW_CORE
-};
-enum {
-    PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = 2,
-    PROF__RAW_HEAD = 6,                  /* words before the payload */
-    PROF__RAW_RECORDS_HEAD = 10,         /* ... and of it, before the records */
-    PROF__RAW_SUMS_HEAD = 6,             /* ... before the rows; */
-    PROF__RAW_SUM = 12,                  /* and of a row, before its buckets */
-    PROF__RAW_WORDS = PROF__BARE ? 144 : 4096,   /* that the writer puts into a block */
-    PROF__RAW_LIMIT = 65536,             /* bytes of payload that the reader takes */
-    PROF__RAW_AGAIN = 64                 /* blocks of records between two that tell all names */
-};
-
 /* One block, made in place, and what the blocks before it have told. */
 typedef struct prof__raw {
     prof_sink sink;
@@ -21469,35 +21488,13 @@ PROF__FN void prof__raw_knots(prof__raw *w);
 PROF__FN void prof__raw_tell_session(prof__raw *w, bool again);   /* again, or if it changed */
 PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span);     /* as many records as fit */
 
-/* n modulo 2^32 - 1, without a division. */
-PROF__FN uint32_t prof__raw_modulo(uint64_t n) {
-    n = (n >> 32) + (n & UINT32_MAX);
-    n = (n >> 32) + (n & UINT32_MAX);
-    return n == UINT32_MAX ? 0 : (uint32_t)n;
-}
-
-/* Puts the checksum into a block of n words. Fewer than 65536 words cannot overflow 64 bits. */
-PROF__FN void prof__raw_seal(uint32_t *words, size_t n) {
-    uint64_t a = 0, b = 0;
-    words[4] = words[5] = 0;
-    for (size_t i = 1; i < n; i++) {
-        a += words[i];
-        b += a;
-    }
-    words[4] = prof__raw_modulo(a);
-    words[5] = prof__raw_modulo(b);
-}
-
 PROF__APART(void) prof__raw_begin(prof__raw *w, uint32_t type) {
-    w->words[0] = PROF__RAW_MAGIC;
-    w->words[1] = (uint32_t)PROF__RAW_VERSION << 16 | type;
+    prof__raw_head(w->words, type);
     w->used = PROF__RAW_HEAD;
 }
 
 PROF__FN bool prof__raw_end(prof__raw *w) {
-    w->words[2] = (w->used - PROF__RAW_HEAD) * 4;
-    w->words[3] = w->number;
-    prof__raw_seal(w->words, w->used);
+    prof__raw_seal(w->words, w->used, w->number);
     if (!w->failed && !w->sink.write(w->sink.user, w->words, w->used * sizeof *w->words))
         w->failed = true;
     w->number += !w->failed;
@@ -23350,12 +23347,13 @@ PROF__FN void prof__raw_read_block(prof_raw *r, size_t words) {
 
 /* Is the block at the buffer's start, of so many words, what was written? */
 PROF__FN bool prof__raw_right(prof_raw *r, size_t words) {
-    uint64_t a = 0, b = 0;
+    size_t a = 0, b = 0;
     for (size_t i = 1; i < words; i++) {
-        a += i == 4 || i == 5 ? 0 : prof__raw_get(r, i);
-        b += a;
+        a = prof__raw_sum_add(a, i == 4 || i == 5 ? 0 : prof__raw_get(r, i));
+        b = prof__raw_sum_add(b, a);
     }
-    return prof__raw_get(r, 4) == a % UINT32_MAX && prof__raw_get(r, 5) == b % UINT32_MAX;
+    return prof__raw_get(r, 4) == prof__raw_sum_end(a) &&
+           prof__raw_get(r, 5) == prof__raw_sum_end(b);
 }
 
 /* The words of the block that begins with these 12 bytes; 0: none does. swap: of the other byte
