@@ -1069,7 +1069,8 @@ PROF_API void prof_set_sequence(int64_t sequence_nr, uint8_t scope, uint64_t fwd
 PROF_API void prof_set_overload(const char *name);
 PROF_API void prof_set_module(const char *hierarchy);
 
-/* An argument of the program's own, shown in the Chrome trace; at most 16 a zone. */
+/* An argument for the Chrome trace; at most 16 a zone. Where key and text have over 300 bytes
+   together it is left out and counted (details_cut). */
 PROF_API void prof_set_arg(const char *key, const char *text);
 PROF_API void prof_set_arg_f(const char *key, const char *format, ...) PROF__PRINTF(2, 3);
 PROF_API void prof_set_arg_int(const char *key, int64_t value);
@@ -1213,7 +1214,7 @@ PROF_API const prof_site *prof_event_site(const prof_trace *trace, const prof_ev
    L1-dcache-load-misses, LLC-loads, LLC-load-misses, dTLB-load-misses, iTLB-load-misses, and rHEX
    for a raw one (all of them in user mode only); task-clock (ns), page-faults, minor-faults,
    major-faults, context-switches, cpu-migrations. Linux: perf_event_open, a group for each thread,
-   which is read at each begin and end of a zone by a system call of some 0.5 us. Counts are
+   each of which a system call of some 0.5 us reads at each begin and end of a zone. Counts are
    arguments in the trace, columns of tables and fields of averages. A zone that ends on another
    thread than it began on, or that prof_stop ends, has none. Where a counter is unknown, missing or
    not allowed prof_start returns PROF_ERROR_UNSUPPORTED, and prof_strerror tells why. A thread
@@ -5200,9 +5201,9 @@ PROF__FN const prof_site *prof__group_place(const prof_averages_desc *by, const 
    zone is one slot: the lower half of its end, its duration, its site and depth. All other records
    may take more slots: they have a kind in place of the site, and in place of the depth the number
    of slots that follow the first. Every reader of records goes through prof__next.
-   - A reader never looks behind `end`; a record that is cut off there is not read.
-   - Each record takes at least one slot, so that a reader always gets on.
-   - A kind that a later version wrote is passed by whole. */
+   - A reader never looks past `end`; a record that is cut off there is not read.
+   - Each record takes at least one slot, so that a reader always makes progress.
+   - Records of a kind that only a later version knows are skipped whole. */
 
 /* The third word of a long record is kind << 8 | how many 12-byte slots follow the first. */
 enum {
@@ -5221,9 +5222,9 @@ enum {
     PROF__REAL                           /* as COUNTER, the value a double */
 };
 
-/* Where a reader stands among a thread's records. base: the clock, whose upper half ends take;
-   freestanding the time that the next end is counted from. last: the end of the zone before, kept
-   by a reader that wants a displaced clock record made up for; else 0. */
+/* The position of a reader in a thread's records. base: the clock; ends take its upper half;
+   freestanding: the time that the next end is counted from. last: the end of the zone before, set
+   by readers that make up for displaced clock records; else 0. */
 typedef struct prof__cursor {
     const prof__record *at, *end;
     uint64_t base, last;
@@ -5244,9 +5245,9 @@ PROF__INLINE uint64_t prof__record_get(const prof__record *c) {
 
 PROF__FN void prof__clock_back(void);
 
-/* The whole end of a zone's record. Where it is half a turn back its clock record was displaced.
-   Freestanding: the first time of this lower half after the end before; where that is more than
-   half a wrap later the clock went back. */
+/* The 64-bit end of a zone's record. If it seems to be 2^31 ticks before the last end, a clock
+   record was displaced, and 2^32 is added. Freestanding: the first time with this lower half after
+   the end before; if that is more than half a wrap later the clock went back. */
 PROF__EAGER uint64_t prof__cursor_end(prof__cursor *k, uint32_t end) {
     if (PROF__BARE) {
         uint32_t step = end - (uint32_t)k->base;
@@ -5259,7 +5260,7 @@ PROF__EAGER uint64_t prof__cursor_end(prof__cursor *k, uint32_t end) {
     return k->base | end;
 }
 
-/* How many slots a longer record at c takes: what a later version wrote is passed by whole. */
+/* How many slots a longer record at c takes. Sets *kind to PROF__KIND where it cannot be read. */
 PROF__FN uint32_t prof__record_slots(const prof__record *c, const prof__record *end,
                                      uint32_t *kind) {
     uint32_t more = c->site_depth & 0xff;
@@ -9910,18 +9911,18 @@ PROF__INLINE void prof__row_name_read(const prof__row *row, char *text) {
 #define prof__said(result) ((void)(result), "")
 #endif
 
-/* ---- @PRINTF: names and texts by a format: stb_sprintf, or the C library where it is not ----
+/* ---- @PRINTF: names and texts by a format: stb_sprintf, or without it the C library's ----
 
-   Names and texts that the program gives by a format are made here, and short texts of prof.h
-   itself; what is written to sinks is made in @TEXT.
-   - A text that does not fit is cut at its end; what the program gave is counted then. */
+   This room formats the names and texts of calls that end in _f, and short texts of prof.h itself;
+   output to sinks is formatted in @TEXT.
+   - A text that does not fit is cut at its end; a program's texts are then counted. */
 
 #ifdef prof__vsnprintf                   /* else such calls do not compile: PROF__NEEDS_STB */
 
 /* Formats into buf; false: it is cut. */
 PROF__FN PROF__PRINTF(3, 0) bool prof__print(char *buf, size_t size, const char *format,
                                              va_list list) {
-    bool inside = prof__inside(true);    /* stb's may be instrumented, too: they are no zones */
+    bool inside = prof__inside(true);    /* instrumented functions of stb are no zones */
     int length = prof__vsnprintf(buf, size, format, list);
     (void)prof__inside(inside);
     buf[length < 0 ? 0 : size - 1] = 0;
@@ -9937,7 +9938,7 @@ PROF_API PROF__QUIET size_t prof_format_text(char *buf, size_t size, const char 
     return strlen(buf);
 }
 
-/* Formats the arguments behind format into the array text; when_cut is done where that is cut. */
+/* Formats the arguments after format into the array text; runs when_cut if the text is cut. */
 #define PROF__PRINT(text, format, when_cut) \
     do { \
         va_list list; \
@@ -9980,13 +9981,14 @@ PROF_API PROF__QUIET void prof_set_thread_name_f(const char *format, ...) {
 /* ---- @DETAILS: what is recorded beside zones ----
 
    Shapes, arguments, memory, ranges and arrows are records between those of zones.
-   - What a zone carries is told before it: it is of the next zone of its depth that the thread
-     records. Where that never comes, as a handler displaced it, it is passed by.
-   - A detail that finds no room is counted, and its zone is recorded without it. */
+   - A zone's attributes come before its record: they belong to the next zone of their depth that
+   the
+     thread records. Readers skip them if it never comes, because a signal handler displaced it.
+   - A detail without room is counted, and its zone is recorded without it. */
 
 /* An attribute is a record of many slots: PROF__ATTRIBUTE {type | depth << 8 | count << 16, bytes},
-   then slots of 8 bytes each, whose third word says PROF__PART. Alone, as when a signal handler's
-   zone took the place of the first slot, these mean nothing. */
+   then slots of 8 bytes each, whose third word is PROF__PART. Readers skip these where a signal
+   handler's zone took the place of the first slot. */
 /* How a field is coded in records, and so read, packed and written as JSON. */
 enum {
     PROF__AS_SHAPES,                     /* for each: dims | list << 31, bytes of its dtype
@@ -9998,10 +10000,10 @@ enum {
     PROF__AS_JSON                        /* the same, in JSON as it is */
 };
 
-/* The one list of the fields of prof_extra that point to something: number, coding, field, its
-   count (has: it is no list), the field of its dtypes, what the session must want, key in a Chrome
-   trace. Zones have the first nine, in records of these numbers; dtypes are in those of the shapes,
-   and the last two are of events from outside. */
+/* The fields of prof_extra that are pointers: number, coding, field, its count (`has`: it is no
+   list), the field of its dtypes, what the session must want, key in a Chrome trace. Zones have the
+   first nine, in records of these numbers; dtypes are with the shapes; the last two are
+   prof_submit's. */
 #define PROF__FIELDS_EACH(X) \
     X(SHAPES, SHAPES, input_shapes, input_count, DTYPES, SHAPES, PROF_KEY_SHAPES) \
     X(STRIDES, SHAPES, strides, input_count, NONE, SHAPES, "Input Strides") \
@@ -10063,8 +10065,8 @@ PROF__FN void prof__field_set(prof_extra *x, uint32_t field, const void *value) 
 #define PROF__SLOTS_MOST 250             /* of a record; a byte counts them */
 #define PROF__TEXT_MOST (8 * PROF__SLOTS_MOST)
 
-/* Slots of a zone's first attribute at least. Their share of the analysis then holds a prof_extra,
-   a row of averages, and for each slot what its 8 bytes become: 40 bytes at most. */
+/* The least slots of a zone's first attribute. The room for analysis that comes with them then
+   holds a prof_extra, a row of averages, and what each slot's 8 bytes become: 40 bytes at most. */
 #define PROF__EXTRA_SLOTS \
     ((sizeof(prof_extra) + PROF__GROUP_SHARE) / (PROF__SLOT_SHARE + PROF__WIDE_SHARE - 40) + 1)
 
@@ -10101,8 +10103,8 @@ PROF__RARE(bool) prof__long_slow(prof__long *l, uint32_t slots, uint32_t wants) 
 }
 
 /* Opens a record of that many slots; false: there is no room, which is counted, or the session does
-   not want it. Where the hot path may work signal handlers are not shut out: a zone of theirs may
-   displace this record, or be displaced. */
+   not want it. Outside the slow path signal handlers can come between: a zone of theirs may
+   displace this record, or be displaced by it. */
 PROF__INLINE bool prof__long_open(prof__long *l, uint32_t slots, uint32_t wants) {
     uint32_t on = PROF__LOAD(prof__on);
     l->slot = prof__slot_get();
@@ -10110,7 +10112,7 @@ PROF__INLINE bool prof__long_open(prof__long *l, uint32_t slots, uint32_t wants)
         uintptr_t room;
         l->t = prof__slot_state(l->slot);
         l->begin = l->at = PROF__LOAD(l->t->hot.cursor);
-        PROF__SIGNAL_FENCE();            /* a cursor of before a new chunk is outside it */
+        PROF__SIGNAL_FENCE();            /* an old chunk's cursor is found outside the new one */
         room = PROF__LOAD(l->t->hot.last) - (uintptr_t)l->begin;
         l->entered = false;
         if (PROF__LIKELY(room < l->t->hot.span && room >= slots * sizeof *l->begin - 1 &&
@@ -10143,7 +10145,7 @@ PROF__INLINE void prof__long_close(prof__long *l, uint32_t kind, uint64_t head) 
 
 PROF__FN uint32_t prof__text_slots(size_t bytes) { return (uint32_t)((bytes + 7) / 8); }
 
-/* Bytes of s that are recorded: at most `most`. A cut is at a character's start, and counted. */
+/* Bytes of s that are recorded: at most `most`, whole characters; a cut is counted. */
 PROF__FN size_t prof__text_bytes(const char *s, size_t most) {
     size_t n = strlen(s);
     if (n <= most) return n;
@@ -10152,7 +10154,7 @@ PROF__FN size_t prof__text_bytes(const char *s, size_t most) {
     return n;
 }
 
-/* From now on the analysis keeps amounts beside every event. Under the lock. */
+/* Promises room for a prof__side beside every event. False: no room. Under the lock. */
 PROF__FN bool prof__widen(struct prof_trace *s) {
     size_t more;
     if (prof__wide(s)) return true;
@@ -10177,7 +10179,7 @@ PROF__RARE(bool) prof__widen_now(prof__state *t) {
     return t->wide;
 }
 
-/* Does the session want such attributes? Whether the thread is part of it shows later. */
+/* Does the session want such attributes? Whether the thread records in it is checked later. */
 PROF__FN bool prof__wanted(uint32_t wants) {
     wants |= PROF__WANTS_DETAILS;
     return PROF__LOAD(prof__on) && !(wants & ~PROF__LOAD(prof__recorder.wants));
@@ -10193,7 +10195,7 @@ PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots, uint32_t wants
     if (slot->generation != PROF__LOAD(prof__on) || wants & ~t->wants) return false;
     if (!t->wide && !prof__widen_now(t)) return false;
     if (!prof__long_open(l, first, wants)) return false;
-    top = PROF__LOAD(l->t->hot.top);     /* once: a signal handler may end what it did not begin */
+    top = PROF__LOAD(l->t->hot.top);     /* read once: a signal handler may end the zone */
     if (top > l->t->hot.bottom && top < l->t->deepest && !l->t->skipped) {
         l->frame = top - 1;
         l->at = l->begin + 1;
@@ -10203,8 +10205,7 @@ PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots, uint32_t wants
     return false;
 }
 
-/* Publishes an attribute, for the zone of frame f. A zone's first one is filled up to
-   PROF__EXTRA_SLOTS. */
+/* Publishes an attribute of the zone of frame f. A zone's first is padded to PROF__EXTRA_SLOTS. */
 PROF__FN void prof__attribute_close_of(prof__long *l, prof__frame *f, uint32_t type,
                                        uint32_t count, size_t bytes) {
     prof__state *t = l->t;
@@ -10216,7 +10217,7 @@ PROF__FN void prof__attribute_close_of(prof__long *l, prof__frame *f, uint32_t t
                      (uint64_t)bytes << 32 | (uint64_t)(count << 16 | f->depth << 8 | type));
 }
 
-/* Begins an attribute within the slow path, where there is room for it. */
+/* Begins an attribute within the slow path, where room for it was made. */
 PROF__FN void prof__attribute_in(prof__long *l, prof__state *t) {
     memset(l, 0, sizeof *l);
     l->t = t;
@@ -10253,7 +10254,7 @@ PROF__FN void prof__shape_put(prof__long *l, const prof_shape *s, const char *dt
     if (dtype) prof__long_text(l, dtype, bytes);
 }
 
-/* Slots that item i of a list takes; where it is too large, more than any record has. */
+/* Slots that item i of a list takes: more than PROF__SLOTS_MOST where it is too large. */
 PROF__FN uint32_t prof__item_slots(uint32_t coding, const void *list, const char *const *dtypes,
                                    uint32_t i) {
     const prof_shape *s = (const prof_shape *)list + i;
@@ -10353,7 +10354,7 @@ PROF_API PROF__QUIET void prof_set_module(const char *hierarchy) {
     prof__attribute_put(PROF__HIERARCHY, hierarchy, NULL, 0);
 }
 
-/* "key":value; the value is text when there is one. */
+/* Records "key":value; the value is text, or a number where text is NULL. */
 PROF__FN void prof__attribute_argument(const char *key, const char *text, int64_t value) {
     prof__out o;
     prof_sink none = { NULL, NULL };
@@ -10415,7 +10416,7 @@ PROF_API PROF__ENTRY void prof_push_with(const char *name, const prof_extra *wit
         prof_set_sequence(with->sequence_nr, with->scope, with->fwd_thread);
 }
 
-/* A module begins or ends. The record is the thread's, no zone's; depth: zones open. */
+/* A module begins or ends. The record belongs to the thread, not to a zone; depth: open zones. */
 PROF__FN void prof__module_put(uint32_t type, const char *name) {
     prof__long l;
     size_t bytes = prof__text_bytes(name, 255);
@@ -10437,8 +10438,8 @@ PROF_API PROF__QUIET void prof_module_push(const char *name) {
 PROF_API PROF__QUIET void prof_module_pop(void) { prof__module_put(PROF__MODULE_POP, ""); }
 
 /* ---- memory: {tick} {address} {bytes} {what | depth << 8 | device type << 16 | index << 24 |
-   category << 32}; depth 255: no zone is open. A slot's share is enough for the event of its own
-   that memory outside of zones becomes ---- */
+   category << 32}; depth 255: no zone is open. The analysis share of these slots has room for the
+   event that memory outside of zones becomes ---- */
 
 PROF__FN void prof__memory_put(uint32_t what, uintptr_t address, uint64_t bytes,
                                prof_device device) {
@@ -10456,7 +10457,7 @@ PROF__FN void prof__memory_put(uint32_t what, uintptr_t address, uint64_t bytes,
     prof__long_close(&l, PROF__MEMORY, prof__state_now(l.t));
 }
 
-/* What a record of memory says, without its time. */
+/* The contents of a record of memory, without its time. */
 PROF__FN prof__memory prof__memory_get(const prof__item *i, uint32_t *depth) {
     uint64_t info = prof__record_get(i->at + 3);
     prof__memory m;
@@ -10497,7 +10498,7 @@ PROF_API PROF__QUIET prof_memory_kind prof_memory_category(prof_memory_kind kind
 /* ---- ranges: {start} {end} {id} {number of the row | site << 32}, and as many slots as their
    event takes; arrows: {tick} {number << 1 | is an end} ---- */
 
-/* What the record of a range says, without its start. */
+/* The contents of the record of a range, without its start. */
 typedef struct prof__range { uint64_t end, id; uint32_t thread, site; } prof__range;
 
 PROF__FN prof__range prof__range_get(const prof__item *i) {
@@ -10579,7 +10580,7 @@ PROF_API PROF__QUIET uint64_t prof_flow(uint64_t number) {
 
 /* ---- contexts: states that a thread changes between ---- */
 
-/* The parked state that this handle names; NULL: none any more. Under the lock. */
+/* The parked state of this handle; NULL: it is gone. Under the lock. */
 PROF__FN prof__state *prof__context_find(const void *context) {
     prof__state *t = prof__recorder.owned;
     while (t && ((const void *)t != context || !t->parked ||
@@ -10621,7 +10622,7 @@ PROF_API PROF__QUIET void *prof_context_switch(void *context) {
     return to ? from : NULL;
 }
 
-/* When recording ends: gives back the parked states, in which nobody is. Under the lock. */
+/* When recording ends: gives back the parked states, which no thread is in. Under the lock. */
 PROF__FN void prof__contexts_give(void) {
     prof__slot nobody;
     prof__state *t = prof__recorder.owned;
@@ -10731,8 +10732,8 @@ PROF__FN bool prof__json_plain_value(prof__json *j) {
     return prof__json_word(j);
 }
 
-/* One value with all that is in it. nests: below a first 1, a bit for each list around it, 1 for an
-   object. */
+/* One value with all that is in it. nests is a stack of bits, below a leading 1: one for each
+   object (1) or array (0) that is open. */
 PROF__FN bool prof__json_value(prof__json *j) {
     uint64_t nests = 1;
     do {
@@ -10788,15 +10789,15 @@ PROF__FN bool prof__json_members(const char *s) {
 
 /* ---- @SYMBOLS: addresses to names: what is mapped where, and the symbols of ELF files ----
 
-   Names of the addresses that @FUNCTIONS and @NATIVE found, when a trace is read.
-   - The files are the program's own, and untrusted all the same: what makes no sense is no name.
-   - An address without a name is shown as such. */
+   This room names the addresses that @FUNCTIONS and @NATIVE found, when a trace is read.
+   - The files are the program's own, but not trusted: nonsense in them gives no name.
+   - An address without a name is shown as a number. */
 
-/* A return address, and where its text is wanted. entry: only the function counts, for one mark
-   may compile to several calls. */
+/* A return address, and where its text goes. entry: the text has the address of the function, not
+   of the call, for one mark may compile to several calls. */
 typedef struct prof__symbol { uintptr_t address; const char **text; bool entry; } prof__symbol;
 
-/* Those to be named, by address. Texts are put below high, not under low. */
+/* The addresses to be named, sorted. Their texts are stored from high downwards, as far as low. */
 typedef struct prof__symbols {
     prof__symbol *list;
     uint32_t count;
@@ -10816,8 +10817,8 @@ PROF__FN char *prof__text_hex(char *p, uint64_t n) {
     return p;
 }
 
-/* `file(0x1234): name`: the address in the file, as addr2line and objdump take it, within the call;
-   begin: of the function. */
+/* Sets a text: `file(0x1234): name`, with the address in the file, as addr2line and objdump take
+   it, of the call, or of the function, which is at begin. */
 PROF__FN void prof__symbol_set(prof__symbols *n, uint32_t i, const char *name, uintptr_t begin) {
     const char *file = n->path;
     size_t length = strlen(name);
@@ -10841,7 +10842,7 @@ PROF__FN void prof__symbol_set(prof__symbols *n, uint32_t i, const char *name, u
     *n->list[i].text = n->high;
 }
 
-/* The first of the list that is at address or past it. */
+/* The number of the first in the list that is at address or past it. */
 PROF__FN uint32_t prof__symbol_at(const prof__symbols *n, uintptr_t address) {
     uint32_t low = 0, high = n->count;
     while (low < high) {
@@ -10866,7 +10867,7 @@ typedef Elf32_Shdr prof__elf_section;
 typedef Elf32_Sym prof__elf_symbol;
 #  endif
 
-/* A line of /proc/self/maps. Only calls that a signal handler may make. */
+/* A line of /proc/self/maps. It is read only by calls that are safe in signal handlers. */
 typedef struct prof__map {
     int file;
     size_t at, size;                     /* of what is in buf */
@@ -10900,7 +10901,7 @@ PROF__FN uint64_t prof__map_number(prof__map *m) {
     return n;
 }
 
-/* Passes by a field; returns what ended it. */
+/* Skips a field; returns the character that ended it. */
 PROF__FN int prof__map_field(prof__map *m) {
     int c;
     do c = prof__map_byte(m); while (c > ' ');
@@ -10928,7 +10929,7 @@ typedef struct prof__elf {
     int file;
     prof__elf_head head;
     prof__elf_section names;             /* of the symbols being read */
-    prof__elf_symbol source;             /* the file that local ones are of; no name: not known */
+    prof__elf_symbol source;             /* the source file of local symbols; no name: unknown */
 } prof__elf;
 typedef void (*prof__elf_visit)(void *user, prof__elf *f, const prof__elf_symbol *symbol);
 
@@ -10948,7 +10949,7 @@ PROF__FN bool prof__elf_open(prof__elf *f, const char *path) {
     return false;
 }
 
-/* Hands on the functions in a section of symbols. */
+/* Calls visit for each function in a section of symbols. */
 PROF__FN void prof__elf_functions_in(prof__elf *f, const prof__elf_section *symbols,
                                      prof__elf_visit visit, void *user) {
     prof__elf_symbol list[64];
@@ -10967,8 +10968,7 @@ PROF__FN void prof__elf_functions_in(prof__elf *f, const prof__elf_section *symb
     }
 }
 
-/* All functions that the file tells of: those of its symbols, or where it has been stripped, those
-   that it exports. */
+/* Calls visit for all functions in the file's symbols; for those it exports, if it was stripped. */
 PROF__FN void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *user) {
     static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
     bool found = false;
@@ -10983,7 +10983,7 @@ PROF__FN void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *use
         }
 }
 
-/* Cut to the buffer. */
+/* Reads a symbol's name, cut to size. False: it has none. */
 PROF__FN bool prof__elf_name(const prof__elf *f, const prof__elf_symbol *symbol, char *name,
                              size_t size) {
     off_t at = (off_t)(f->names.sh_offset + symbol->st_name);
@@ -11002,7 +11002,7 @@ PROF__FN void prof__symbol_visit(void *user, prof__elf *f, const prof__elf_symbo
         if (!*n->list[i].text) prof__symbol_set(n, i, name, begin);
 }
 
-/* How far the file's own addresses are from those where it is mapped. */
+/* *shift: what must be added to an address in memory to get the address in the file. */
 PROF__FN bool prof__elf_shift(const prof__elf *f, const prof__map *m, uintptr_t address,
                               uintptr_t *shift) {
     uint64_t offset = m->offset + (address - m->low);
@@ -11041,7 +11041,7 @@ PROF__FN void prof__symbols_name(prof__symbols *n) {
     close(m.file);
 }
 #elif defined(_WIN32)
-/* The module and the address in it. */
+/* Texts have the module and the address in it; Windows tells no names. */
 PROF__FN void prof__symbols_name(prof__symbols *n) {
     for (uint32_t i = 0; i < n->count; i++) {
         char path[MAX_PATH + 1] = "";
@@ -11076,36 +11076,35 @@ PROF__FN void prof__symbols_name(prof__symbols *n) {
 
 /* ---- @FUNCTIONS: every function a zone, by -finstrument-functions ----
 
-   The compiler calls a hook at each function's begin and end: a push and a pop by address.
-   - A function's site is made once; it is called 0x... until symbols were read.
-   - What prof.h itself calls is no zone.
-   - With skip_tiny, tiny functions are counted and no longer timed; their calls stay right. */
+   The compiler calls a hook at each function's begin and end; they push and pop by address.
+   - A function's site is made once; its name is 0x... until symbols are read.
+   - Functions that prof.h itself calls are no zones.
+   - With skip_tiny, tiny functions are counted, but no longer timed; their counts stay right. */
 
 #ifdef PROF_INSTRUMENT_FUNCTIONS
 #if defined(__linux__)
 extern const char __ehdr_start[];        /* by the linker: where this program's image begins */
 #endif
 
-/* Functions by address, and the generation that was asked for their site. Sites are called 0x...
-   until prof_stop or a snapshot reads the symbols. */
+/* A function. asked: the generation in which its site was asked for last. */
 struct prof__instrumented {
     uintptr_t address;                   /* 0: free */
-    uint32_t id, asked;                  /* its site, shifted by 8; or why asked has none */
+    uint32_t id, asked;                  /* its site, shifted by 8; or PROF__NO_... in `asked` */
 };
 /* Functions that are counted and not timed: see prof__tiny_judge. */
 struct prof__tiny {
-    uint32_t count;                      /* of numbers given */
-    uint32_t sites[PROF__UNTIMED];       /* theirs, shifted by 8, by number less 1 */
-    bool looked;                         /* what follows is not all 0 */
-    uint64_t least;                      /* the shortest zone: what measuring one takes */
+    uint32_t count;                      /* numbers given */
+    uint32_t sites[PROF__UNTIMED];       /* of number n: sites[n - 1], shifted by 8 */
+    bool looked;                         /* `of` is not all 0 */
+    uint64_t least;                      /* ticks of the shortest zone: the cost of measuring */
     struct { uint64_t ticks; uint32_t calls; } of[PROF_MAX_SITES + PROF__OWN_SITES + 1];
 };
 
 /* Written under the lock; threads look functions up without it: an address is written last. */
 static struct prof__functions {
     uint32_t unnamed, refused;
-    uint32_t foreign;                    /* unnamed ones, after symbols were read last */
-    const char *file;                    /* of the last one that has one */
+    uint32_t foreign;                    /* how many stayed unnamed when symbols were read last */
+    const char *file;                    /* the last source file that was copied */
     struct prof__tiny tiny;
     struct prof__instrumented list[PROF_MAX_SITES * 2 + 1];
 } prof__functions;
@@ -11119,7 +11118,7 @@ PROF__FN struct prof__instrumented *prof__function_find(uintptr_t address) {
     return prof__functions.list + i;
 }
 
-/* Fills the place of a function, unless there are too many that found no room. Under the lock. */
+/* Fills the place of a function, unless too many have no site already. Under the lock. */
 PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t address,
                                      uint32_t asked) {
     char name[24];
@@ -11137,7 +11136,8 @@ PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t add
     return id;
 }
 
-/* The site of a function, shifted by 8; or why there is none, asked once in a generation. */
+/* The site of a function, shifted by 8; or PROF__NO_...: why there is none. A function without one
+   asks once in a generation. */
 PROF__FN uint32_t prof__function_site(const prof__state *t, uintptr_t address) {
     struct prof__instrumented *f = prof__function_find(address);
     uint32_t id = PROF__NO_SITE;
@@ -11171,7 +11171,7 @@ PROF__INLINE bool prof__is_function(const prof__state *t, const prof__frame *f,
            o->start == f->start;
 }
 
-/* How many zones are open with the innermost one of this function; 0: it has none. */
+/* How many zones are open up to the innermost one of this function; 0: it has none open. */
 PROF__FN size_t prof__function_zones(const prof__state *t, uintptr_t function) {
     const prof__frame *f = t->hot.top;
     uint32_t deep = PROF__LOAD(t->deep);
@@ -11182,8 +11182,8 @@ PROF__FN size_t prof__function_zones(const prof__state *t, uintptr_t function) {
     return f > t->hot.bottom ? (size_t)(f - t->frames) + deep : 0;
 }
 
-/* A function ends that is not the innermost zone. What longjmp left above its zone ends with it. An
-   end of what this session does not have must not end another: false. */
+/* A function ends that is not the innermost zone. The zones in its zone, which longjmp left, end
+   first. False: this session has no zone of it, so that its end must end nothing. */
 PROF__FN bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t function) {
     size_t zones = prof__function_zones(t, function);
     if (!prof__enter(slot)) return true;
@@ -11205,11 +11205,11 @@ PROF__FN bool prof__function_ends_deep(prof__slot *slot, prof__state *t, uintptr
 
 /* ---- functions that are no longer timed: desc.skip_tiny ---- */
 
-/* When a chunk or a block is full the zones in it are looked at. A function that took some ns in
-   the mean of so many calls gets a number, which stands in its id where zones have their depth.
-   From then on a thread that has no call of it open only counts them, in its state: so no end of a
-   call that was timed is taken for one that was not. Rows get the counts when the session ends, or
-   is read. */
+/* When a chunk or a block is full its zones are inspected. A function whose mean over
+   PROF__TINY_CALLS calls is below about PROF__TINY_NS gets a number, from 1, in the low byte of its
+   id. A thread then only counts its calls, in its state, from a moment on at which it has no call
+   of it open: so no end of a timed call is taken for the end of an untimed one. The counts are
+   added to rows when the session ends, or is read. */
 enum { PROF__TINY_CALLS = 1 << 16, PROF__TINY_NS = 40 };
 
 /* The function of a site; NULL: it is a mark's. */
@@ -11220,7 +11220,7 @@ PROF__FN struct prof__instrumented *prof__function_of(uint32_t site) {
     return NULL;
 }
 
-/* A session begins with none. Under the lock. */
+/* A session begins without untimed functions. Under the lock. */
 PROF__FN void prof__tiny_open(void) {
     struct prof__tiny *y = &prof__functions.tiny;
     for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1 && y->count; i++)
@@ -11234,7 +11234,7 @@ PROF__FN void prof__tiny_open(void) {
 
 PROF__FN uint64_t prof__rate(const struct prof_trace *s);
 
-/* So many calls have been seen: are they to be timed? Under the lock. */
+/* After PROF__TINY_CALLS calls of a function: shall its calls go on being timed? Under the lock. */
 PROF__FN void prof__tiny_judge(uint32_t site) {
     struct prof__tiny *y = &prof__functions.tiny;
     double ns = (double)PROF__TINY_NS * (double)prof__rate(&prof__trace) / 1e9;
@@ -11248,7 +11248,8 @@ PROF__FN void prof__tiny_judge(uint32_t site) {
     PROF__RELEASE(f->id, site << 8 | y->count);
 }
 
-/* Zones that something interrupted count as long ones. Under the lock. */
+/* Adds up the zones of a chunk or block, by function. Interrupted zones count with at most 64 times
+   the shortest. Under the lock. */
 PROF__FN void prof__tiny_look(const prof__record *c, const prof__record *end) {
     struct prof__tiny *y = &prof__functions.tiny;
     prof__cursor k = { c, end, 0, 0 };
@@ -11271,7 +11272,7 @@ PROF__FN void prof__tiny_look_own(prof__state *t) {
     prof__unlock();
 }
 
-/* May t only count the calls of a function from here on? It needs a row for them. */
+/* May t only count the calls of a function from now on? Not while one is open; it needs a row. */
 PROF__FN bool prof__untimed_begin(prof__slot *slot, prof__state *t, uintptr_t function,
                                   uint32_t site) {
     const prof__tally *r = NULL;
@@ -11290,7 +11291,7 @@ PROF__FN bool prof__untimed_begin(prof__slot *slot, prof__state *t, uintptr_t fu
     return r && r->site;
 }
 
-/* A call of a function with a number begins; false: it is timed all the same. */
+/* Counts a call of a function that has a number; false: it must be timed all the same. */
 PROF__FN bool prof__untimed_call(prof__slot *slot, prof__state *t, uintptr_t function,
                                  uint32_t id) {
     uint64_t *calls = t->untimed + (id & 0xff) - 1;
@@ -11306,7 +11307,7 @@ PROF__FN bool prof__is_untimed(const prof__state *t, uintptr_t function) {
     return id > PROF__NO_LOCK && (id & 0xff) && t->untimed[(id & 0xff) - 1];
 }
 
-/* Calls that a row of t has not yet. */
+/* Untimed calls of t that its row does not have yet. */
 PROF__FN uint64_t prof__untimed_more(const prof__state *t, const prof__tally *r) {
     struct prof__tiny *y = &prof__functions.tiny;
     uint32_t count = PROF__ACQUIRE(y->count), i = 0;
@@ -11314,8 +11315,8 @@ PROF__FN uint64_t prof__untimed_more(const prof__state *t, const prof__tally *r)
     return i < count && r->site ? PROF__LOAD(t->untimed[i]) - r->untimed : 0;
 }
 
-/* Gives the rows of all threads their calls: recording has ended. One that was stopped while it
-   added to its rows keeps what they have. Under the lock. */
+/* Recording has ended: adds the untimed calls of all threads to their rows, but for threads that
+   were stalled while they changed their rows. Under the lock. */
 PROF__FN void prof__untimed_fold(void) {
     struct prof__tiny *y = &prof__functions.tiny;
     for (prof__state *t = y->count ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
@@ -11331,7 +11332,7 @@ PROF__FN void prof__untimed_fold(void) {
     }
 }
 
-/* Of all threads. */
+/* The untimed calls of all threads. */
 PROF__FN uint64_t prof__untimed_calls(void) {
     uint32_t count = PROF__ACQUIRE(prof__functions.tiny.count);
     uint64_t calls = 0;
@@ -11342,7 +11343,7 @@ PROF__FN uint64_t prof__untimed_calls(void) {
 
 /* ---- what the compiler calls ---- */
 
-/* While true, functions that this thread enters are no zones. Returns what was. */
+/* While true, functions that this thread enters are no zones. Returns the value before. */
 PROF__FN bool prof__inside(bool now) {
     prof__slot *slot = prof__slot_get();
     bool before = slot->inside;
@@ -11377,7 +11378,7 @@ void __cyg_profile_func_enter(void *function, void *caller) {
     slot->inside = false;
 }
 
-/* The same where it is not simply the innermost zone. What was dropped ends first, in any case. */
+/* The same where it is not simply the innermost zone. Dropped begins end first, in any case. */
 PROF__FN bool prof__function_ends_late(prof__slot *slot, prof__state *t, uintptr_t function) {
     if (PROF__LOAD(prof__functions.tiny.count) && prof__is_untimed(t, function)) return false;
     if (t->skipped || t->hot.top <= t->hot.bottom) return true;
@@ -11405,8 +11406,8 @@ void __cyg_profile_func_exit(void *function, void *caller) {
 }
 
 #if defined(__linux__)
-/* Names one that is new; user: how far the file's own addresses are from those where it is mapped.
-   What is cut has its address behind it. Only static functions have their file in the symbols. */
+/* Names a function that has no name yet. user: the shift of prof__elf_shift. A name that is cut
+   ends with its address, to be unique. Symbols have the source file of static functions only. */
 PROF__FN void prof__function_visit(void *user, prof__elf *elf, const prof__elf_symbol *symbol) {
     uintptr_t address = (uintptr_t)symbol->st_value - *(const uintptr_t *)user;
     struct prof__instrumented *f = prof__function_find(address);
@@ -11433,7 +11434,7 @@ PROF__FN uintptr_t prof__function_within(uintptr_t low, uintptr_t high) {
     return 0;
 }
 
-/* A program's file may have been replaced since it began. */
+/* Opens the file of a mapping; if the program's own was replaced since it began, by /proc. */
 PROF__FN bool prof__map_elf(const prof__map *m, prof__elf *elf) {
     if (prof__elf_open(elf, m->path)) return true;
     if (m->low - m->offset != (uintptr_t)__ehdr_start || !prof__elf_open(elf, "/proc/self/exe"))
@@ -11444,7 +11445,7 @@ PROF__FN bool prof__map_elf(const prof__map *m, prof__elf *elf) {
 }
 #endif
 
-/* Asks the files that are mapped for the names of their functions. Under the lock. */
+/* Names functions from the symbols of the files that are mapped. Under the lock. */
 PROF__FN void prof__functions_name(void) {
 #if defined(__linux__)
     prof__map m;
@@ -11462,7 +11463,7 @@ PROF__FN void prof__functions_name(void) {
 #endif
 }
 
-/* Before a stream tells them. */
+/* Names new functions before a stream writes their sites. */
 PROF__FN void prof__functions_name_new(void) {
     if (PROF__LOAD(prof__functions.unnamed) == PROF__LOAD(prof__functions.foreign)) return;
     prof__lock();
@@ -11476,9 +11477,10 @@ PROF__FN void prof__functions_name_new(void) {
 
 /* ---- @NATIVE: the native call stack of each zone, each distinct one kept once ----
 
-   Stacks are read at a zone's begin by frame pointers, numbered, and named when a trace is read.
-   - Only the thread's own stack is read, within the bounds that the system tells.
-   - Of each stack there is one; a number stays what it is while the session lasts. */
+   Stacks are read at a zone's begin, by frame pointers or by the system's unwinder; they are
+   numbered, and named when a trace is read.
+   - By frame pointers only the thread's own stack is read, within the bounds that the system tells.
+   - Each distinct stack is kept once, and keeps its number while the session lasts. */
 
 #define PROF__NATIVE_MOST 64             /* frames of a stack, the innermost ones */
 
@@ -11490,7 +11492,7 @@ typedef struct prof__trail {
     uintptr_t *addresses;
 } prof__trail;
 
-/* All of the session's, by number. In the arena, made with the first one. Under the lock. */
+/* The session's stacks, by number less 1. In the arena, made with the first one. Under the lock. */
 static struct prof__trails {
     prof__trail **list;
     uint32_t *index;                     /* 2 * capacity places */
@@ -11568,7 +11570,8 @@ PROF__FN bool prof__stack_find(prof__state *t, uintptr_t at) {
     return at >= t->stack_low && at < t->stack_high;
 }
 
-/* From frame to frame outwards. Code built without frame pointers may leave anything in one. */
+/* Reads frame after frame, outwards. Code without frame pointers may leave anything in the
+   register, so each is checked. */
 PROF__UNCHECKED PROF__FN uint32_t prof__native_frames(prof__state *t, prof__entry_frame entry,
                                                       uintptr_t *to) {
     uintptr_t last = (uintptr_t)__builtin_frame_address(0), at = (uintptr_t)entry.frame;
@@ -11593,7 +11596,7 @@ PROF__FN uint32_t prof__unwind(void **to, uint32_t most) {
 }
 #  define PROF__UNWINDS true
 #elif defined(__GNUC__) && !defined(__TINYC__) && (defined(__linux__) || defined(__APPLE__))
-/* The C library's, where it has one, under a name that no program uses for its own. */
+/* The C library's backtrace(), if it has one, under a name that cannot clash with a program's. */
 #  define PROF__TEXT_OF2(x) #x
 #  define PROF__TEXT_OF(x) PROF__TEXT_OF2(x)
 extern int prof__backtrace(void **to, int most)
@@ -11608,8 +11611,7 @@ PROF__FN uint32_t prof__unwind(void **to, uint32_t most) {
 #  define PROF__UNWINDS false
 #endif
 
-/* The unwinder begins in here: the caller's part begins where the call that began the zone returns
-   to. */
+/* The unwinder also finds the profiler's own frames: the caller's begin with entry.returns. */
 PROF__FN uint32_t prof__native_unwind(prof__entry_frame entry, uintptr_t *to) {
     void *all[PROF__NATIVE_MOST + 16];
     uint32_t n = prof__unwind(all, PROF__NATIVE_MOST + 16), first = 0, count = 0;
@@ -11630,7 +11632,7 @@ PROF__FN uint32_t prof__native_read(prof__state *t, prof__entry_frame entry, uin
     return prof__native_unwind(entry, to);
 }
 
-/* Records the call stack of the zone that frame f is to hold. Room is there. */
+/* Records the call stack of the zone that frame f will hold. The caller has made room. */
 PROF__FN void prof__native_begin(prof__state *t, prof__frame *f, prof__entry_frame entry) {
     uintptr_t addresses[PROF__NATIVE_MOST];
     prof__trail_key key = { 2166136261u, 0, NULL };
@@ -11653,8 +11655,8 @@ PROF__FN void prof__native_begin(prof__state *t, prof__frame *f, prof__entry_fra
     prof__attribute_close_of(&l, f, PROF__NATIVE, 0, number);
 }
 
-/* NULL: call stacks can be read in this way; else why not. Reads one: the first time the unwinder
-   may have to load its library. */
+/* NULL: call stacks can be read in this way; else why not. It reads one, because the unwinder may
+   have to load a library the first time. */
 PROF__FN const char *prof__native_check(prof_native how) {
     void *some[4];
     if (how == PROF_NATIVE_FRAMES)
@@ -11671,8 +11673,8 @@ PROF__FN const prof_extra *prof__native_of(const prof_event *e) {
     return e->extra && e->extra->has & PROF__HAS_NATIVE ? e->extra : NULL;
 }
 
-/* How many native frames an event has that its parent has not: behind them its call stack is the
-   parent's, whose innermost function has only gone on. */
+/* How many native frames an event has beyond its parent's: the outer ones are the parent's, but for
+   the place in its innermost function, which has gone on. */
 PROF__FN uint32_t prof__frames_of(const struct prof_trace *s, const prof_event *e) {
     const prof_extra *x, *up;
     uint32_t n;
@@ -11687,7 +11689,7 @@ PROF__FN uint32_t prof__frames_of(const struct prof_trace *s, const prof_event *
     return n;
 }
 
-/* The function of an entry `file(place): function`; the whole where it has no name. */
+/* The function of an entry `file(place): function`; the whole entry where that is not known. */
 PROF__ALONE(const char *) prof__frame_function(const char *entry) {
     const char *name = strstr(entry, "): ");
     return name && strcmp(name, "): ??") != 0 ? name + 3 : entry;
@@ -11706,14 +11708,14 @@ PROF__FN bool prof__same_frames(const struct prof_trace *s, const prof_event *a,
 /* ---- @COUNTERS: what the hardware and the kernel count in each zone ----
 
    Each thread has counters of its own, read at each begin and end by read(2).
-   - A counter that could not be opened is told, and in no column.
-   - A zone's counts have its children's; @NEST takes those off. */
+   - Where a counter cannot be opened prof_start fails, and tells why.
+   - A zone's counts include its children's; @NEST takes those off. */
 
 /* Written when a session opens; opened by threads, atomically. */
 static struct prof__counting {
     uint64_t opened;                     /* groups of counters, so far */
     uint32_t count;                      /* counters; 0: none */
-    uint32_t serial;                     /* of the sessions that have some */
+    uint32_t serial;                     /* the number of the last session with counters */
     char names[PROF_COUNTERS][32], text[128];   /* text: why there are none */
     uint32_t type[PROF_COUNTERS];
     uint64_t config[PROF_COUNTERS];
@@ -11735,14 +11737,14 @@ PROF__FN const char *prof__counting_say(const char *name, const char *why) {
 
 #define PROF__CACHE_MISS(cache) ((uint64_t)(cache) | (uint64_t)1 << 16)
 
-/* What a thread counts with: a group, whose first one is read for all of them. */
+/* A thread's open counters, a file each. */
 static __thread struct prof__perf_group {
-    uint32_t serial, count;              /* of the session for which they were opened */
-    uint64_t number;                     /* of this opening; 0: closed */
+    uint32_t serial, count;              /* serial: of the session for which they were opened */
+    uint64_t number;                     /* of this opening, for all threads; 0: closed */
     int file[PROF_COUNTERS];
 } prof__perf;
 
-/* The number in a line of names, which it passes by; false: there is none of that name. */
+/* A counter's type and config, as perf_event_open takes them, by its name; false: not known. */
 PROF__FN bool prof__counter_parse(const char *name, uint32_t *type, uint64_t *config) {
     static const struct { const char *name; uint32_t type; uint64_t config; } list[] = {
         { "cycles", 0, 0 }, { "cpu-cycles", 0, 0 }, { "instructions", 0, 1 },
@@ -11772,9 +11774,8 @@ PROF__FN bool prof__counter_parse(const char *name, uint32_t *type, uint64_t *co
     return true;
 }
 
-/* One of the group; -1: errno says why. What only the kernel does counts only where its events may
-   be seen. Each is on its own: of a group that software counts, kernels have given old values for
-   all but the first. */
+/* Opens a counter; -1: errno says why. Events of the kernel alone count only where they may be
+   seen. The counters form no perf group: for software ones kernels have returned old values. */
 PROF__FN int prof__perf_open_one(uint32_t i) {
     struct perf_event_attr a;
     bool software = prof__counting.type[i] == PERF_TYPE_SOFTWARE;
@@ -11800,12 +11801,12 @@ PROF__FN void prof__perf_close(void) {
     uint32_t count = prof__perf.count;
     prof__perf.count = 0;
     prof__perf.number = 0;
-    PROF__SIGNAL_FENCE();                /* no handler's zone reads what is closed */
+    PROF__SIGNAL_FENCE();                /* a signal handler's zone reads no closed file */
     for (uint32_t i = 0; i < count; i++) close(prof__perf.file[i]);
     memset(&prof__perf, 0, sizeof prof__perf);
 }
 
-/* The calling thread's group, of this session. One that failed is not tried again. */
+/* Opens the calling thread's counters for this session. After a failure it does not try again. */
 PROF__FN bool prof__perf_open(void) {
     uint32_t serial = prof__counting.serial;
     if (prof__perf.serial == serial) return prof__perf.number != 0;
@@ -11834,7 +11835,7 @@ PROF__FN bool prof__perf_read(uint64_t *values) {
     return true;
 }
 
-/* Where a state keeps what its open zones began with: a number of the opening, and the counters. */
+/* A state's counters at the begin of frame f's zone: prof__perf.number, and the values. */
 PROF__FN uint64_t *prof__counted_of(prof__state *t, const prof__frame *f) {
     const struct prof_trace *s = &prof__trace;
     size_t each = 1 + prof__counting.count;
@@ -11878,8 +11879,7 @@ PROF__FN const char *prof__perf_refusal(int error) {
     return ": this machine does not count it";
 }
 
-/* Takes the names apart; the calling thread opens them all, to see whether it can. NULL: it can;
-   else why not. */
+/* Parses the names, and opens all counters on this thread, as a test. NULL: well; else why not. */
 PROF__FN const char *prof__counters_start(const char *names) {
     struct prof__counting *c = &prof__counting;
     c->count = 0;
@@ -11917,13 +11917,13 @@ PROF__FN const char *prof__counters_start(const char *names) {
 }
 #endif
 
-/* The hooks of a zone's begin; the counters last, for they count from here. */
+/* The hooks of a zone's begin; the counters come last, since they count from here. */
 PROF__FN void prof__hook_begin(prof__state *t, prof__frame *f, prof__entry_frame entry) {
     if (prof__session.desc.native_stack) prof__native_begin(t, f, entry);
     if (prof__counting.count) prof__counters_begin(t, f);
 }
 
-/* What the description asks for beside zones; NULL: the system can do it; else why not. */
+/* Prepares native stacks and counters, as described. NULL: the system has them; else why not. */
 PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
     const char *why = d->native_stack ? prof__native_check(d->native_stack) : NULL;
     memset(&prof__recorder.hooks, 0, sizeof prof__recorder.hooks);
@@ -11939,10 +11939,10 @@ PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
     return NULL;
 }
 
-/* ---- @SPANS: the nest of what tells its times, not its depth ----
+/* ---- @SPANS: nests what has times, but no depth ----
 
-   Spans come by (thread, start, -end): those that are open are a stack.
-   - A span that only partly overlaps the one around it ends it: it stands beside it. */
+   Spans come by (thread, start, -end), so that the open ones are a stack.
+   - A span that only partly overlaps the open one ends it, and becomes its sibling. */
 
 PROF__EAGER void prof__nest_from(prof__level *l, prof__close *c) {
     c->from = l[1].count ? l[1].from : c->number;
@@ -11950,13 +11950,14 @@ PROF__EAGER void prof__nest_from(prof__level *l, prof__close *c) {
     if (!l->count++) l->from = c->from;
 }
 
-/* As prof__level, of what spans have beside their times. */
+/* The spans that have ended at a depth, in the span open around them: as prof__level, but for what
+   spans have beside their times. */
 typedef struct prof__siblings {
     prof__amounts all;
-    bool held;                           /* `only` is still to be told of: it is the only one, */
-    prof__close only;
+    bool held;                           /* `only` is the only one, and not handed on yet: */
+    prof__close only;                    /* it may be merged into its parent */
     prof__beside beside;
-    int64_t only_ns;                     /* and what is in it took so long */
+    int64_t only_ns;                     /* the time of its children */
 } prof__siblings;
 
 typedef struct prof__nest {
@@ -11965,7 +11966,7 @@ typedef struct prof__nest {
     prof_span *open;
     uint32_t depth, room, thread, number;
     bool merge, wide;                    /* wide: a span had more than times */
-    bool (*same)(void *user, uint32_t a, uint32_t b);   /* are rows of one name? */
+    bool (*same)(void *user, uint32_t a, uint32_t b);   /* do two rows have one name? */
     prof__taker *take;
     void *user;
     uint64_t overlaps, duplicates;
@@ -11979,7 +11980,7 @@ PROF__FN void prof__amounts_add(prof__amounts *to, const prof__amounts *from) {
         to->counters[i] = PROF__PLUS(to->counters[i], from->counters[i]);
 }
 
-/* Of device time, what other devices took; less: of that, what does not count. */
+/* Adds the device time of prof_view.other_devices, without that in `less`. */
 PROF__FN void prof__others_add(prof__beside *to, const prof__amounts *from,
                                const prof__amounts *less) {
     for (int i = PROF_COUNTERS; i < PROF__EXTRAS; i++) {
@@ -11989,13 +11990,13 @@ PROF__FN void prof__others_add(prof__beside *to, const prof__amounts *from,
     }
 }
 
-/* The first of siblings, where it is known not to be a duplicate. */
+/* Hands on the span that is held, since it is no duplicate. */
 PROF__FN void prof__nest_tell(prof__nest *n, prof__siblings *l) {
     if (l->held) n->take(n->user, &l->only);
     l->held = false;
 }
 
-/* The only child of c has its name: it is no call of its own, and what lies in it lies in c. */
+/* Merges the only child of c, which has its name, into c: its children become c's. */
 PROF__FN void prof__nest_merge(prof__nest *n, const prof__close *c, prof__beside *b,
                                prof__siblings *kids) {
     const prof__beside *child = &kids->beside;
@@ -12010,8 +12011,8 @@ PROF__FN void prof__nest_merge(prof__nest *n, const prof__close *c, prof__beside
     n->duplicates++;
 }
 
-/* A zone of c's depth has ended: c has its times, b what it has: of device time what it launched
-   itself, all of it with PROF_EVENT_LEGACY; else what is in it, too. */
+/* A span has ended: c has its times, b its amounts: the device time that it launched itself (with
+   PROF_EVENT_LEGACY its children's, too); the others include its children's. */
 PROF__FN void prof__nest_end(prof__nest *n, prof__close *c, prof__beside *b) {
     prof__siblings *l = n->siblings + c->depth, *kids = l + 1;
     prof__level *level = n->levels + c->depth;
@@ -12041,7 +12042,7 @@ PROF__FN void prof__nest_end(prof__nest *n, prof__close *c, prof__beside *b) {
     l->only_ns = only_ns;
 }
 
-/* b: for what it has beside its times; NULL: it has nothing. */
+/* Makes the close of a span. b: takes its amounts; NULL: it has none. */
 PROF__EAGER prof__close prof__close_of(const prof_span *span, uint32_t depth, prof__beside *b) {
     prof__close c;
     memset(&c, 0, sizeof c);
@@ -12070,8 +12071,7 @@ PROF__EAGER prof__close prof__close_of(const prof_span *span, uint32_t depth, pr
     return c;
 }
 
-/* A span has ended, which lies in `depth` others. Most have nothing but times: amounts are added up
-   from the first span on that has some. */
+/* A span in `depth` others has ended. Amounts are added up from the first span on that has any. */
 PROF__FN void prof__nest_end_span(prof__nest *n, const prof_span *s, uint32_t depth) {
     prof__beside b;
     prof__close c;
@@ -12093,7 +12093,7 @@ PROF__FN void prof__nest_pop(prof__nest *n) {
     prof__nest_end_span(n, n->open + n->depth, n->depth);
 }
 
-/* Does what ends at outer_ns hold what begins no earlier? PyTorch: _populate_cpu_children() */
+/* Does a span with this end hold one that began no earlier? PyTorch: _populate_cpu_children() */
 PROF__INLINE bool prof__spans_hold(int64_t outer_ns, int64_t start_ns, int64_t end_ns,
                                    bool *overlaps) {
     if (start_ns >= outer_ns) return false;
@@ -12148,8 +12148,7 @@ PROF__FN bool prof__span_is_launch(const void *span) {
     return (((const prof_span *)span)->flags & PROF_SPAN_LAUNCH) != 0;
 }
 
-/* The open span own is a call of a device's library: the work that it launched is counted for the
-   zone around it. */
+/* The open span own is a call of a device's library: its work counts for the span around it. */
 PROF__FN void prof__nest_launched(const prof__nest *n, prof_span *own) {
     const prof_nest open = { n->open, sizeof *own, offsetof(prof_span, end_ns),
                              offsetof(prof_span, depth), 0 };
@@ -12163,7 +12162,7 @@ PROF__FN void prof__nest_launched(const prof__nest *n, prof_span *own) {
     }
 }
 
-/* A span begins: those end that do not hold it. There is room for it. */
+/* A span begins: open spans that do not hold it end. The caller has made room. */
 PROF__FN void prof__nest_begin(prof__nest *n, const prof_span *s) {
     prof_span *own;
     bool overlaps = false;
@@ -12171,12 +12170,12 @@ PROF__FN void prof__nest_begin(prof__nest *n, const prof_span *s) {
     n->overlaps += overlaps;
     own = n->open + n->depth;
     *own = *s;
-    own->depth = n->depth - 1;           /* the one around it; PROF_NONE of the first */
+    own->depth = n->depth - 1;           /* the span around it; PROF_NONE for the outermost */
     if (s->flags & PROF_SPAN_LAUNCH) prof__nest_launched(n, own);
     n->depth++;
 }
 
-/* The thread's spans are through: what is open ends. */
+/* No more spans of this thread come: those that are open end. */
 PROF__FN void prof__nest_thread(prof__nest *n, uint32_t thread) {
     while (n->depth) prof__nest_pop(n);
     if (n->room) {
@@ -12187,9 +12186,9 @@ PROF__FN void prof__nest_thread(prof__nest *n, uint32_t thread) {
     n->thread = thread;
 }
 
-/* ---- zones by their ends, in an order in which readers nest them ---- */
+/* ---- prof_order: zones in the order of their ends, in an order that readers nest right ---- */
 
-/* Writes a chain, by depth; of equal depth, as they came. */
+/* Writes a chain: by depth, zones of equal depth as they came. */
 PROF__FN void prof__order_write(const prof_order *o, uint32_t chain) {
     const prof__chain *c = o->chains + chain;
     uint32_t end = chain + 1 < o->chain_count ? c[1].first : o->end, left = end - c->first;
@@ -12203,7 +12202,7 @@ PROF__FN void prof__order_write(const prof_order *o, uint32_t chain) {
     }
 }
 
-/* Writes all chains but so many. */
+/* Writes all chains but the outer `keep`. */
 PROF__FN void prof__order_flush(prof_order *o, uint32_t keep) {
     if (o->chain_count <= keep) return;
     for (uint32_t i = keep; i < o->chain_count; i++) prof__order_write(o, i);
@@ -12211,7 +12210,7 @@ PROF__FN void prof__order_flush(prof_order *o, uint32_t keep) {
     o->chain_count = keep;
 }
 
-/* There is no place left: the outermost chain goes. */
+/* No place is left: writes the outermost chain. */
 PROF__FN void prof__order_make_room(prof_order *o) {
     prof__order_write(o, 0);
     o->begin = --o->chain_count ? o->chains[1].first : o->end;
@@ -12248,11 +12247,12 @@ PROF_API PROF__QUIET void prof_order_end(prof_order *o) {
     o->begin = o->end = 0;
 }
 
-/* ---- @READ: ticks to times, and what is recorded beside zones to what they carry ----
+/* ---- @READ: turns ticks into times, and records beside zones into what zones carry ----
 
-   @COLLECT asks this room for each record that it reads.
+   @COLLECT calls this room for each record that it reads. A knot is a pair of readings: ticks and
+   ns.
    - Times never decrease where ticks do not, whatever the knots are.
-   - What waits for a zone that never comes is forgotten. */
+   - Details of a zone that never comes are forgotten. */
 
 PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate) {
     if (rate == 1000000000u) return (int64_t)ticks;
@@ -12268,14 +12268,14 @@ PROF__FN uint64_t prof__scale_ns(const prof__scale *k, uint64_t ticks) {
     return k->ns + ((high * k->mult) << (32 - k->shift)) + ((low * k->mult) >> k->shift);
 }
 
-/* Times count from base. */
+/* The scale between two knots; its times count from base. */
 PROF__FN prof__scale prof__scale_between(prof__knot a, prof__knot b, uint64_t base) {
     prof__scale k = { a.tick, 0, b.tick, 0, 0 };
     prof__real r = prof__real_div(prof__real_from((int64_t)(b.ns - a.ns)),
                                   prof__real_from((int64_t)(b.tick - a.tick)));
     k.ns = a.ns - base;
     if (!r.m) return k;
-    k.mult = r.m >> 21;                  /* 32 bits; rounded down, so the next knot is not passed */
+    k.mult = r.m >> 21;                  /* 32 bits; rounded down, not to pass the next knot */
     k.shift = -(r.e + 21);
     while (k.shift > 32 || k.mult >> 32) {
         k.mult >>= 1;
@@ -12308,30 +12308,30 @@ PROF__EAGER int64_t prof__to_ns(prof__scale *k, uint64_t tick) {
     return prof__clock_ns(k, tick);
 }
 
-/* ---- what is recorded beside zones: it stands before the record of its zone, and waits here ----
+/* ---- details: they come before the record of their zone, and wait here for it ----
 
-   Records are read twice: first to count the memory that all of this takes (prof__details.p is
-   NULL), then to fill it. */
+   Records are read twice: first to count the memory that details take (prof__details.p is NULL),
+   then to fill it. */
 
-/* Of the next zone that ends at a depth. */
+/* Details of the next zone that ends at a depth. */
 typedef struct prof__pending {
     prof_extra *extra;
     uint32_t memory;                     /* 1 + the last of its memory records; 0: none */
     uint32_t arguments, argument_bytes;
-    bool any, annotation;                /* any: there is something */
-    bool in_module;                      /* a module that the zone began in has ended: */
-    prof_extra *module;                  /* this one; else the zone is in the innermost one */
+    bool any, annotation;                /* any: an attribute came */
+    bool in_module;                      /* the zone began in `module`, which has been popped; */
+    prof_extra *module;                  /* else it is in the innermost module */
 } prof__pending;
 
-/* A module that was pushed. Zones of its depth, or further in, began after the push. */
+/* A module that was pushed. Zones of its depth, or deeper, began after the push. */
 typedef struct prof__module { prof_extra *extra; uint32_t bytes, depth; } prof__module;
 #define PROF__MODULES 64
 #define PROF__HIERARCHY_MOST 1000
 
 typedef struct prof__details {
-    char *p;                             /* where all of it goes; NULL: only counted */
+    char *p;                             /* memory for all details; NULL: they are only counted */
     size_t used;
-    uint32_t high;                       /* nothing waits from this depth on */
+    uint32_t high;                       /* no details wait from this depth on */
     uint32_t max_depth;
     bool raw, swap;                      /* of a raw stream; of the other byte order */
     uint32_t module_count, modules_skipped;
@@ -12351,10 +12351,10 @@ PROF__FN void *prof__details_take(prof__details *d, size_t bytes) {
     return p ? memset(p, 0, bytes) : NULL;
 }
 
-/* The payload of a record, slot by slot; at == end: no more. */
+/* The payload of a record, read slot by slot; at == end: no more. */
 typedef struct prof__payload {
     const prof__record *at, *end;
-    prof__details *d;                    /* where it goes */
+    prof__details *d;                    /* takes what is read */
 } prof__payload;
 
 PROF__FN uint64_t prof__payload_number(prof__payload *p) {
@@ -12364,21 +12364,21 @@ PROF__FN uint64_t prof__payload_number(prof__payload *p) {
     return n;
 }
 
-/* Some bytes of text, which numbers of the other byte order are not. */
+/* At most 8 bytes of text. With `swap` the words have been swapped, and the text with them. */
 PROF__FN void prof__payload_bytes(prof__payload *p, char *to, size_t bytes) {
     const char *from = (const char *)p->at++;
     for (size_t i = 0; p->d->swap && i < bytes; i++) to[i] = from[i ^ 3];
     if (!p->d->swap) memcpy(to, from, bytes);
 }
 
-/* As many bytes as there are of so many. */
+/* bytes, or fewer where the payload has no more. */
 PROF__FN size_t prof__payload_most(const prof__payload *p, size_t bytes) {
     size_t most = 8 * (size_t)(p->end - p->at);
     return PROF__MIN(bytes, most);
 }
 
-/* Text of so many bytes behind that of before and a separator, where that is not empty. NULL when
-   only counted. */
+/* The text `before` of so many bytes, a separator, and text of the payload; only the latter where
+   length is 0. NULL when only counted. */
 PROF__FN char *prof__payload_joined(prof__payload *p, const char *before, size_t length,
                                     char separator, size_t bytes) {
     char *text = (char *)prof__details_take(p->d, length + (length != 0) + bytes + 1);
@@ -12407,7 +12407,7 @@ PROF__FN const int64_t *prof__payload_dims(prof__payload *p, uint32_t *count) {
     return dims;
 }
 
-/* One shape; a list's items are no lists. */
+/* One shape. item: it is of a list, and so no list itself. */
 PROF__FN prof_shape prof__payload_shape(prof__payload *p, bool item, uint32_t *dtype) {
     uint64_t head = prof__payload_number(p);
     prof_shape s = { NULL, NULL, 0 }, *items;
@@ -12427,7 +12427,7 @@ PROF__FN prof_shape prof__payload_shape(prof__payload *p, bool item, uint32_t *d
     return s;
 }
 
-/* Shapes, and their dtypes where these are asked for; NULL: none has one. */
+/* Shapes; and where dtypes is not NULL their dtypes, if any has one. */
 PROF__FN const prof_shape *prof__payload_shapes(prof__payload *p, uint32_t count,
                                                 const char ***dtypes) {
     prof_shape *shapes = (prof_shape *)prof__details_take(p->d, count * sizeof *shapes);
@@ -12468,7 +12468,7 @@ PROF__FN const char *const *prof__payload_texts(prof__payload *p, uint32_t count
     return texts;
 }
 
-/* Adds an argument to those that the zone has. */
+/* Adds an argument to the zone's others. */
 PROF__FN void prof__read_argument(prof__pending *z, prof__payload *p, size_t bytes) {
     size_t length = z->argument_bytes;
     const char *text;
@@ -12482,7 +12482,7 @@ PROF__FN void prof__read_argument(prof__pending *z, prof__payload *p, size_t byt
     if (text) z->extra->metadata_json = text;
 }
 
-/* The extra of the zone that is open at depth. */
+/* What waits for the zone that is open at depth, with an extra. */
 PROF__FN prof__pending *prof__read_pending(prof__details *d, uint32_t depth) {
     prof__pending *z = d->open + depth;
     if (!z->any) {
@@ -12507,8 +12507,8 @@ PROF__FN void prof__read_sequence(prof__payload *p, prof_extra *x, uint32_t scop
     if (scope == 1) x->has |= PROF_HAS_FWD_THREAD;
 }
 
-/* A text, or a list. All lists of a zone's inputs are as long as the shortest, which in damaged
-   records may be 0. */
+/* Reads a text or a list. All lists of a zone's inputs are cut to the length of the shortest, which
+   in damaged records may be 0. */
 PROF__FN void prof__read_field(prof__payload *p, prof_extra *x, uint32_t type, uint32_t count,
                                size_t bytes) {
     const prof__field *f = prof__fields + type;
@@ -12530,7 +12530,7 @@ PROF__FN void prof__read_field(prof__payload *p, prof_extra *x, uint32_t type, u
     prof__field_set(x, type, value);
 }
 
-/* The modules around, joined by dots; 1000 bytes at most. */
+/* Pushes a module: its hierarchy is the names of all, joined by dots; at most 1000 bytes. */
 PROF__FN void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) {
     prof__details *d = p->d;
     const prof__module *up = d->module_count ? d->modules + d->module_count - 1 : NULL;
@@ -12554,7 +12554,7 @@ PROF__FN void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) 
     m->extra->has |= PROF__HAS_SHARED;
 }
 
-/* Zones that began in the module and are open keep it. open: how many zones are. */
+/* Pops a module. Open zones that began in it keep it. open: the number of open zones. */
 PROF__FN void prof__read_module_end(uint32_t open) {
     prof__details *d = &prof__details_now;
     const prof__module *m;
@@ -12572,8 +12572,7 @@ PROF__FN void prof__read_module_end(uint32_t open) {
     d->high = PROF__MAX(d->high, open);
 }
 
-/* What a zone of this depth, which ends, has of modules; NULL: none. Those that were pushed within
-   it go on behind it. */
+/* The module of a zone of this depth, which ends; NULL: none. Modules pushed in it stay open. */
 PROF__FN prof_extra *prof__read_module_of(uint32_t depth) {
     prof__details *d = &prof__details_now;
     uint32_t n = d->module_count;
@@ -12587,7 +12586,7 @@ PROF__FN void prof__read_flops(prof__payload *p, prof_extra *x) {
     if (x) x->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
 }
 
-/* A call stack that has names. One given by hand stays. */
+/* A native call stack, once it has names. A stack by prof_set_stack is kept instead. */
 PROF__FN void prof__read_native(prof_extra *x, size_t number) {
     const prof__trail *r = number && number <= prof__trails.count ? prof__trails.list[number - 1]
                                                                   : NULL;
@@ -12606,7 +12605,7 @@ PROF__FN void prof__read_counted(prof__payload *p, prof_extra *x, uint32_t count
     x->counter_count = (uint8_t)count;
 }
 
-/* Attributes, whatever the bytes are. */
+/* Reads an attribute. Its bytes may be anything. */
 PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
                                    const prof__record *end) {
     uint32_t type = c->end & 0xff, depth = c->end >> 8 & 0xff, count = c->end >> 16;
@@ -12629,8 +12628,8 @@ PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
     else prof__read_flops(&p, z->extra);
 }
 
-/* FLOPs by formula; those of the program's own are looked up without a lock: a slot keeps its name,
-   and count grows when the slot is whole. Under the lock they are added. */
+/* Formulas for FLOPs. The program's own are looked up without a lock: a slot keeps its name, and
+   count grows when the slot is filled. They are added under the lock. */
 enum { PROF__OWN_FORMULAS = 64 };
 static struct prof__formulary {
     uint64_t (*by)(const char *op, const prof_shape *inputs, uint32_t count,
@@ -12651,7 +12650,7 @@ PROF__FN void prof__flops_of(const prof_event *e, prof_extra *x) {
     x->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
 }
 
-/* Forgets what waits at this depth and further in: its zones were not recorded. */
+/* Forgets the details that wait at this depth and deeper: their zones were not recorded. */
 PROF__FN void prof__details_drop(uint32_t depth) {
     prof__details *d = &prof__details_now;
     for (uint32_t i = depth; i < d->high; i++) {
@@ -12661,8 +12660,8 @@ PROF__FN void prof__details_drop(uint32_t depth) {
     d->high = PROF__MIN(d->high, depth);
 }
 
-/* A zone of this depth has come: gives its event what waits for it. e: NULL where it is only
-   counted. What waits further in has no zone. */
+/* A zone of this depth has come: gives its event the details that wait for it. e: NULL where it is
+   only counted. Details that wait deeper have no zone. */
 PROF__FN void prof__read_details(uint32_t depth, prof_event *e) {
     prof__details *d = &prof__details_now;
     prof__pending *z = d->open + depth;
@@ -12692,7 +12691,7 @@ PROF__FN void prof__details_row(void) {
     d->module_count = d->modules_skipped = 0;
 }
 
-/* p: where all of it goes; NULL: it is only counted. */
+/* p: memory for all details; NULL: they are only counted. */
 PROF__FN void prof__details_open(char *p) {
     prof__details *d = &prof__details_now;
     uint32_t node = prof__session.desc.node;
@@ -12720,7 +12719,7 @@ PROF__FN void prof__details_close(struct prof_trace *s) {
     s->read = true;
 }
 
-/* The places of ranges are free until their records are read. */
+/* Empties the index of ranges before their records are read. */
 PROF__FN void prof__ranges_open(struct prof_trace *s) {
     memset(s->ranges.index, 0, s->ranges.count * 2 * sizeof *s->ranges.index);
 }
@@ -12738,10 +12737,10 @@ PROF__FN void prof__read_detail(struct prof__reader *r, const prof__item *i);
 
 /* ---- @COLLECT: records back to zones and moments, thread by thread ----
 
-   The way from records to closes: a thread's records in order, clock by clock, through @FORMAT to
-   @NEST. Tables, stacks and events (@TREE) take what comes out.
-   - Records are only read: what is read twice comes out the same.
-   - Zones that handlers displaced are mended or become "(lost)"; either is counted, once. */
+   This room reads a thread's records in order, by @FORMAT, and hands the closes of zones, by @NEST,
+   to tables, stacks and events (@TREE).
+   - Records are only read: reading them twice gives the same.
+   - Zones that signal handlers displaced are mended or become "(lost)"; each is counted once. */
 
 /* What the reader hands on: zones in the order of their ends, innermost first, and moments. */
 typedef struct prof__moment {
@@ -12761,26 +12760,26 @@ struct prof__reader;
 typedef void prof__segmenter(struct prof__reader *r, const prof__record *c,
                              const prof__record *end);
 
-/* Who takes the zones of a trace as they close, thread by thread. */
+/* Takes the zones of a trace as they close, thread by thread. */
 typedef struct prof__feed {
     prof__taker *take;                    /* NULL: they are only counted */
     void *user;
-    void (*row)(void *user, const prof__row *row);   /* a thread's follow; NULL: no matter */
+    void (*row)(void *user, const prof__row *row);   /* before a thread's zones; NULL: not called */
     void (*moment)(void *user, const prof__moment *m);   /* NULL: kept in lists, or counted */
-    prof__segmenter *segment;            /* takes a thread's records; NULL: as take does */
-    prof_event **event;                  /* what take made of the zone; NULL: no event */
+    prof__segmenter *segment;            /* reads records, faster for this take; NULL: any */
+    prof_event **event;                  /* the event that take made last; NULL: it makes none */
 } prof__feed;
 
 typedef struct prof__reader {
     const prof__feed *feed;
-    bool counting;                       /* all that is no zone is only counted */
+    bool counting;                       /* all but zones are only counted */
     prof__moment *moments;
     uint32_t thread, zones, unfinished, moment_count;
-    uint32_t pending;                    /* depths whose zone is still to come, */
-    uint64_t first_start[PROF__LEVELS];  /* and when the first zone within it began */
-    uint64_t after[PROF__LEVELS];        /* it begins then or later: the one before it ended */
+    uint32_t pending;                    /* zones at depths below this are still to come */
+    uint64_t first_start[PROF__LEVELS];  /* of such a zone: when the first zone in it began */
+    uint64_t after[PROF__LEVELS];        /* and when the zone before it ended: it begins later */
     prof__cursor k;
-    uint64_t latest;                     /* no end comes after it */
+    uint64_t latest;                     /* ends are at most this */
     uint64_t lost;
     uint64_t oldest;                     /* end of the first record that a ring holds */
     uint32_t number;                     /* of closes, over all threads */
@@ -12834,8 +12833,8 @@ PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z, prof__taker *t
         prof__read_details(z->depth, take && r->feed->event ? *r->feed->event : NULL);
 }
 
-/* Where a signal handler's zone took the place of another's record, "(lost)" stands for that one,
-   so that what was inside keeps its place. What began before its parent is another's. */
+/* Where a signal handler's zone took the place of another's record, "(lost)" stands for the other
+   zone, so that the zones in it keep their places. */
 PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
     while (r->pending > down_to) {
         prof__zone z = { 0, 0, 0, 0, true, false };
@@ -12854,7 +12853,7 @@ PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t 
     z.depth = site_depth & 0xff;
     if (PROF__UNLIKELY(z.depth >= prof__depths(&prof__trace) ||
                        !prof__site_known(site_depth >> 8))) {
-        r->lost++;                       /* not a record of ours */
+        r->lost++;                       /* no such depth or site */
         return;
     }
     if (PROF__UNLIKELY(r->pending > z.depth + 1)) prof__read_lost(r, z.depth + 1);
@@ -12864,7 +12863,7 @@ PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t 
     }
     z.start = duration > end ? end : end - duration;
     z.end = end;
-    if (!PROF__BARE && PROF__UNLIKELY(end > r->latest)) {   /* it went on while prof_stop came */
+    if (!PROF__BARE && PROF__UNLIKELY(end > r->latest)) {   /* it ended during prof_stop */
         z.end = r->latest;
         z.start = PROF__MIN(z.start, z.end);
     }
@@ -12911,7 +12910,7 @@ PROF__FN void prof__read_item(prof__reader *r, const prof__item *i) {
     else if (i->kind != PROF__CLOCK && i->kind != PROF__PART) r->lost++;
 }
 
-/* The plain zones are read in place: an item that others may see would be stored each time. */
+/* Plain zones are read here, without an item: it would be stored in memory for each. */
 PROF__EAGER void prof__read_records(prof__reader *r, const prof__record *c,
                                     const prof__record *end, prof__taker *take) {
     prof__item i;
@@ -12947,7 +12946,7 @@ PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const p
     prof__read_records(r, c, end, r->feed->take);
 }
 
-/* One thread: its segments up to where prof_stop found the cursor, then the zones it ended. */
+/* Reads one thread: its segments, up to the cursor that prof_stop found, and the zones it ended. */
 PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     prof__details_row();
     r->latest = prof__row_latest();
@@ -12968,14 +12967,15 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
 
 /* ---- @TREE: zones in post-order to events in order of start, in one pass ----
 
-   Makes the array of events from the nest's closes.
-   - Events of a thread stand by start, a parent before its children. Depths and the order of the
-     closes decide that, not times: clocks may stand still.
+   This room makes the array of events from the nest's closes.
+   - Events of a thread are in the order of their starts, a parent before its children. Depths and
+   the
+     order of the closes decide that, not times: clocks may stand still.
    - parent < child < count; first child and next sibling agree with parent. */
 
-/* A zone's place in pre-order is known when it closes: its place in post-order, less the zones
-   below it, plus its depth. For each depth we keep what the zone still open there has so far: the
-   place in post-order of its first descendant, its first child and its last one. */
+/* A zone's place in pre-order is known when it closes: its place in post-order, less the number of
+   its descendants, plus its depth. For the zone still open at a depth: the place in post-order of
+   its first descendant, its first child, its last child. */
 typedef struct prof__branch { uint32_t first, child, last; } prof__branch;
 
 typedef struct prof__tree {
@@ -12984,14 +12984,14 @@ typedef struct prof__tree {
     prof_event *made;                    /* the last; NULL: there was no room */
     uint32_t count, offset, thread;      /* zones so far; index of events[0] in the trace */
     size_t room;                         /* events from events[0] on; none once they ran out */
-    uint32_t pending;                    /* zones open at lesser depths have descendants */
-    bool touching;                       /* events may not be in order: see prof__tree_touches */
+    uint32_t pending;                    /* zones open at depths below this have descendants */
+    bool touching;                       /* events may be out of order: see prof__tree_touches */
     bool instants;                       /* a zone took no time; hosted */
     int64_t root_end_ns;
     prof__branch levels[PROF__LEVELS + 1];
 } prof__tree;
 
-/* The zones still open at the depths from pending to depth get their first descendant now. */
+/* The zones still open at depths from pending to depth get their first descendant now. */
 PROF__FN void prof__tree_begin(prof__tree *t, uint32_t depth) {
     for (uint32_t d = t->pending; d <= depth; d++) {
         prof__branch *l = t->levels + d;
@@ -13000,8 +13000,8 @@ PROF__FN void prof__tree_begin(prof__tree *t, uint32_t depth) {
     }
 }
 
-/* May a zone belong before what closed before it, where the zone before it ended at ended_ns? If it
-   begins at that time, only before zones that took no time. */
+/* May a zone belong before its previous sibling, which ended at ended_ns? If it begins at that very
+   time, only before siblings that took no time. */
 PROF__INLINE bool prof__tree_touches(const prof__tree *t, int64_t start_ns, int64_t ended_ns) {
     return start_ns < ended_ns || (start_ns == ended_ns && (PROF__BARE || t->instants));
 }
@@ -13054,7 +13054,7 @@ PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
 }
 
 /* The order of a trace's events: (start, -end, thread, depth), those from outside before zones.
-   Sorts are stable, so that equal ones stay in the order of their ends. */
+   Sorts are stable, so that equal events stay in the order of their ends. */
 PROF__FN bool prof__event_after(const prof_event *a, const prof_event *b) {
     if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
     if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
@@ -13086,8 +13086,8 @@ PROF__FN bool prof__events_after(const void *events, uint32_t a, uint32_t b) {
 }
 
 #ifdef PROF_ASSERTS
-/* Do the links of events agree? A parent stands before its children; these are linked in the order
-   they began, which in one tick need not be that of the events. */
+/* Do the links of events agree? A parent comes before its children, which are linked in the order
+   in which they began; within one tick that need not be the order of the events. */
 PROF__FN bool prof__events_hold(const prof_event *events, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         const prof_event *e = events + i;
@@ -13102,8 +13102,7 @@ PROF__FN bool prof__events_hold(const prof_event *events, uint32_t n) {
 }
 #endif
 
-/* Moves event order[i] to place i, for all of them, and mends the links between them. place: room
-   for n. */
+/* Moves event order[i] to place i, for all i, and adjusts the links. place: room for n. */
 PROF__FN void prof__events_permute(prof_event *events, uint32_t *order, uint32_t *place,
                                    uint32_t n) {
     for (uint32_t i = 0; i < n; i++) place[order[i]] = i;
@@ -13172,8 +13171,8 @@ PROF__FN void prof__tree_feed(prof__feed *feed, struct prof_trace *s, prof__tree
     feed->user = t;
 }
 
-/* Hands the zones of all threads to feed, and counts them, moments, and what is lost. build: what
-   is no zone goes into the trace's lists; else it is only counted. */
+/* Hands the zones of all threads to feed, and counts zones, moments and losses. build: records
+   other than zones go into the trace's lists; else they are only counted. */
 PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool build) {
     uint32_t zones = 0, moments = 0;
     s->step_count = 0;
@@ -13198,7 +13197,7 @@ PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool
     s->moment_count = moments;
 }
 
-/* Counts all there is. feed takes the zones meanwhile; in most traces it so has all it needs. */
+/* Counts all records, and feeds the zones at the same time: most traces need no second reading. */
 PROF__FN void prof__count_rows(struct prof_trace *s, const prof__feed *feed) {
     static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL };
     prof__details_open(NULL);
@@ -13219,11 +13218,11 @@ PROF__FN void prof__build_rows(struct prof_trace *s, const prof__feed *feed) {
 
 /* ---- @OUTSIDE: events from outside, and traces made of them ----
 
-   Events that are no zones: work of devices, steps, ranges, changes of memory; and traces that are
-   built of events alone. Here they get their parents, the calls that launched them, and the sums of
-   what lies in them.
-   - An event from outside that is refused is counted (rejected); the others stay right.
-   - When all are in their places prof__events_hold is true. */
+   This room handles events that are not zones (work of devices, steps, ranges, changes of memory)
+   and traces made of events alone. It finds their parents, the calls that launched them, and the
+   sums of the events in them.
+   - An event from outside that is refused is counted (rejected), and changes nothing else.
+   - When all events are in their places prof__events_hold is true. */
 
 PROF__FN bool prof__valid(const prof_trace *trace) {
     return trace && (trace == &prof__trace || trace->self == trace) && trace->stopped;
@@ -13253,7 +13252,7 @@ PROF__FN int64_t prof__cpu_ns(const prof_event *e) {
 #if !PROF__BARE
 /* ---- records that are no zones ---- */
 
-/* Steps come as events from outside: after the recorded ones, until they are put in order. */
+/* Steps are events from outside: at the end of the array, until events are put in order. */
 PROF__FN void prof__read_step(prof__reader *r, const prof__item *i) {
     struct prof_trace *s = &prof__trace;
     uint32_t n = s->step_count++;
@@ -13267,7 +13266,7 @@ PROF__FN void prof__read_step(prof__reader *r, const prof__item *i) {
     memcpy(step->name, "ProfilerStep#", 13);
     *prof__text_u64(step->name + 13, i->value) = 0;
     step->extra.trace_name = step->name;
-    if (prof__details_now.node) {        /* else they would not hold the zones, which have it */
+    if (prof__details_now.node) {        /* events nest only in events of the same node */
         step->extra.has = PROF_HAS_NODE_ID;
         step->extra.node_id = prof__details_now.node->node_id;
     }
@@ -13280,7 +13279,7 @@ PROF__FN void prof__read_step(prof__reader *r, const prof__item *i) {
     e->flags = PROF_EVENT_USER_ANNOTATION | PROF_EVENT_SUBMITTED | PROF__EVENT_STEP;
 }
 
-/* The next event made of what is no zone; NULL where they are only counted. */
+/* The next event of a range or of memory; NULL where they are only counted. */
 PROF__FN prof_event *prof__read_made(prof__reader *r, const char *name) {
     struct prof_trace *s = &prof__trace;
     prof_event *e;
@@ -13299,7 +13298,7 @@ PROF__FN int64_t prof__read_ns(prof__reader *r, uint64_t tick) {
     return prof__to_ns(&r->scale, PROF__MIN(tick, r->latest));
 }
 
-/* Memory: the zone that has it is still to come; without one it is an event of its own. */
+/* Memory: its zone is still to come; without a zone it is an event of its own. */
 PROF__FN void prof__read_memory(prof__reader *r, const prof__item *i) {
     prof__details *d = &prof__details_now;
     uint32_t depth, n = d->memory_count++;
@@ -13374,7 +13373,7 @@ PROF__FN void prof__read_async(prof__reader *r, const prof__item *i) {
 PROF__FN void prof__read_flow(prof__reader *r, const prof__item *i) {
     uint32_t n = r->moment_count++;
     prof__moment one, *m = &one;
-    if (r->counting) return;             /* its site means nothing */
+    if (r->counting) return;
     if (!r->feed->moment) m = r->moments + n;
     m->ns = prof__read_ns(r, i->end);
     m->value = (int64_t)(i->value >> 1);
@@ -13408,8 +13407,8 @@ static struct prof__devices {
     uint32_t count;
 } prof__devices;
 
-/* An event from outside, in the arena, with all it points to behind it. Marked as
-   PROF__EVENT_MEMORY it is a change of memory. */
+/* An event from outside, in the arena, followed by all that it points to. With PROF__EVENT_MEMORY
+   it is a prof__late: a change of memory. */
 struct prof__submitted { struct prof__submitted *next; prof_event event; };
 typedef struct prof__late { struct prof__submitted submitted; prof__memory memory; } prof__late;
 
@@ -13473,7 +13472,7 @@ PROF__FN void prof__pack_kernels(prof__pack *k, prof_extra *x) {
     x->kernels = to;
 }
 
-/* What a field of an extra points to, by its coding. */
+/* Packs what a field of an extra points to, by its coding. */
 PROF__FN const void *prof__pack_field(prof__pack *k, const prof_extra *from, uint32_t field) {
     uint32_t coding = prof__fields[field].coding, count = prof__field_count(from, field);
     const void *value = prof__field_get(from, field);
@@ -13507,7 +13506,6 @@ PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
     (PROF__SLOT_SHARE + sizeof(prof__side) + 2 * sizeof(uint32_t) + PROF__GROUP_SHARE + \
      PROF__LANE_SHARE + sizeof(prof__kernel) + sizeof(uint32_t))
 
-/* What device columns are called when no device of that name was added. */
 PROF_API PROF__QUIET const char *prof_device_name(uint8_t type) {
     static const char *const names[] = {
         "cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
@@ -13516,21 +13514,21 @@ PROF_API PROF__QUIET const char *prof_device_name(uint8_t type) {
     return type < sizeof names / sizeof *names ? names[type] : "device";
 }
 
-/* What work on a type of device is called: as the device that was added for it. */
+/* The name for work on a type of device: that of the device that was added for it, if any. */
 PROF__ALONE(const char *) prof__device_title(uint8_t type) {
     for (uint32_t i = 0; i < prof__devices.count; i++)
         if (prof__devices.list[i].desc.type == type) return prof__devices.list[i].desc.name;
     return prof_device_name(type);
 }
 
-/* Which of the view's devices a type is: 0 the first, i other_devices[i - 1]. */
+/* The number of a device type in the view: 0: device_name, i: other_devices[i - 1]. */
 PROF__FN uint32_t prof__device_number(const struct prof_trace *s, uint8_t type) {
     uint32_t i = 0;
     while (i < PROF_OTHER_DEVICES && s->device_types[i] && s->device_types[i] != type) i++;
     return s->device_types[i] ? i : 0;
 }
 
-/* There is work on a device of this type. Memory, which may have named the first, is no work. */
+/* Notes that there is work on a device of this type. Memory may have named the first, too. */
 PROF__FN void prof__device_note(struct prof_trace *s, uint8_t type) {
     uint32_t i = 0;
     while (i <= PROF_OTHER_DEVICES && s->device_types[i] && s->device_types[i] != type) i++;
@@ -13587,7 +13585,7 @@ PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events
 PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t count);
 PROF__FN bool prof__streams_events(const struct prof_trace *s);
 
-/* Takes each of a list into the session that is open, or being read. */
+/* Adds each of a list to the session that is open, or being read. */
 PROF__FN prof_result prof__submit_each(const void *list, size_t count,
                                        prof_result (*one)(struct prof_trace *, const void *,
                                                           size_t)) {
@@ -13622,8 +13620,8 @@ PROF_API PROF__QUIET prof_result prof_submit(const prof_event *events, size_t co
                              : prof__submit_each(events, count, prof__submit_event);
 }
 
-/* With next = PROF_NONE the innermost zone of the thread has it; else, and without one, it is an
-   event of its own. */
+/* next = PROF_NONE: it is of the innermost zone of its thread. Else, and without such a zone, it is
+   an event of its own. */
 PROF__FN prof__memory prof__memory_from(const prof_memory_change *c) {
     prof__memory m;
     memset(&m, 0, sizeof m);
@@ -13737,7 +13735,7 @@ PROF__FN void prof__kernels_lift(struct prof_trace *s, prof__side *to, const pro
     to->last_kernel = from->last_kernel;
 }
 
-/* Copies the amounts that an event from outside was given to what is kept beside it. */
+/* Copies the amounts in an event's extra to its prof__side. */
 PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     const prof_extra *x = s->events[i].extra;
     prof__side *side = s->side + i;
@@ -13757,7 +13755,7 @@ typedef struct prof__linker {
     struct prof_trace *s;
     prof__lane *lanes;
     uint32_t *index, *last_child;
-    uint32_t *below;                     /* the next one out that may hold what comes */
+    uint32_t *below;                     /* of an event: the next outer one that may hold others */
     uint32_t *zone;                      /* of an event from outside: the recorded zone around it */
     uint32_t places, count, last;
 } prof__linker;
@@ -13792,15 +13790,15 @@ PROF__FN prof__lane *prof__lane_of(prof__linker *k, const prof_event *e) {
     return k->lanes + k->last;
 }
 
-/* Does event p, which is not known to have ended, hold e? Of two recorded zones the depths tell. */
+/* Does event p, which may still be open, hold e? For two recorded zones the depths decide. */
 PROF__FN bool prof__holds(const prof_event *p, const prof_event *e, bool *overlaps) {
     if (!((p->flags | e->flags) & PROF_EVENT_SUBMITTED)) return p->depth < e->depth;
     if (p->flags & e->flags & PROF__EVENT_STEP) return false;
     return prof__spans_hold(p->end_ns, e->start_ns, e->end_ns, overlaps);
 }
 
-/* The parent of event i, where *top is the innermost event that may hold it. A recorded zone knows
-   its parent: only an event from outside that lies within that one can come between. */
+/* The parent of event i, where *top is the innermost event that may hold it. A recorded zone has
+   its parent already: only an event from outside that lies in that parent can come between. */
 PROF__FN uint32_t prof__link_parent(prof__linker *k, uint32_t *top, uint32_t i) {
     prof_event *events = k->s->events;
     const prof_event *e = events + i;
@@ -13840,7 +13838,7 @@ PROF__FN void prof__link_event(prof__linker *k, uint32_t i) {
     k->s->outside.any_same = k->s->outside.any_same || strcmp(p->name, e->name) == 0;
 }
 
-/* Parents and children of all events, which stand in order. scratch: 12 bytes an event, and
+/* Links all events, which are in order, to parents and children. scratch: 12 bytes an event, and
    PROF__LANE_SHARE for each thread and each event with a node. */
 PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes, bool open_sides) {
     prof__linker k;
@@ -13860,7 +13858,7 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes, bo
     }
 }
 
-/* Events have changed places: changes of memory follow those that they belong to. */
+/* Events have changed places: updates the changes of memory that belong to them. */
 PROF__FN void prof__memory_moved(struct prof_trace *s, const uint32_t *place) {
     for (uint32_t i = 0; i < s->memory.count; i++)
         s->memory.list[i].event = s->memory.list[i].event == PROF_NONE ? PROF_NONE
@@ -13892,19 +13890,19 @@ PROF__FN uint32_t prof__moved(const uint32_t *place, uint32_t i) {
     return i == PROF_NONE ? PROF_NONE : place[i];
 }
 
-/* The event that launched i, which is work on a device; PROF_NONE: none that is known. */
+/* The event that launched i, which is work on a device; PROF_NONE: it is not known. */
 PROF__FN uint32_t prof__launcher_of(const struct prof_trace *s, uint32_t i) {
     bool work = s->side && s->events[i].device_type != PROF_DEVICE_CPU;
     return work && s->side[i].first_kernel == PROF_NONE ? s->side[i].last_kernel : PROF_NONE;
 }
 
-/* Of what is merged, its parent stays; PROF_NONE: nothing does. */
+/* The new place of event i, or of the parent that it was merged into; PROF_NONE: it is gone. */
 PROF__FN uint32_t prof__moved_into(const struct prof_trace *s, const uint32_t *place, uint32_t i) {
     while (i != PROF_NONE && place[i] == PROF_NONE) i = s->events[i].parent;
     return i == PROF_NONE ? PROF_NONE : place[i];
 }
 
-/* Events move: what refers to them by number follows. */
+/* Events move: updates everything that refers to them by number. */
 PROF__FN void prof__owned_move(struct prof_trace *s, const uint32_t *place) {
     for (uint32_t i = 0; s->side && i < s->event_count; i++) {
         uint32_t from = prof__launcher_of(s, i);
@@ -13921,7 +13919,7 @@ PROF__FN void prof__owned_move(struct prof_trace *s, const uint32_t *place) {
     }
 }
 
-/* Leaves only the events that have a place: place[i], or PROF_NONE. */
+/* Moves each event i to place[i]; removes those whose place is PROF_NONE. */
 PROF__FN void prof__move_up(struct prof_trace *s, const uint32_t *place, uint32_t kept) {
     uint32_t n = s->event_count;
     if (kept == n) return;
@@ -13972,8 +13970,8 @@ PROF__FN int64_t prof__launched_ns(const struct prof_trace *s, uint32_t i) {
     return sum;
 }
 
-/* Children stand after their parents, so one pass from the end sums all subtrees; self times are 0
-   before it. */
+/* Children come after their parents, so one pass from the end sums all subtrees. Self times are 0
+   before, or what duplicates left. */
 PROF__FN void prof__sum_up(struct prof_trace *s) {
     for (uint32_t i = s->event_count; i--;) {
         prof_event *e = s->events + i, *p = e->parent == PROF_NONE ? NULL : s->events + e->parent;
@@ -13988,15 +13986,15 @@ PROF__FN void prof__sum_up(struct prof_trace *s) {
     }
 }
 
-/* ---- the stack of a backward event is that of its forward. _set_backward_stacktraces() ---- */
+/* ---- backward events get the stack of their forward. PyTorch: _set_backward_stacktraces() ---- */
 
-/* Backward events that ask for their forward, one of each sequence number and forward's thread.
+/* Backward events that look for their forward: one for each sequence number and forward's thread.
    Scratch: PROF__PAIR_SHARE for each. */
 typedef struct prof__pairs {
     const struct prof_trace *s;
     uint32_t *index, *forward, *backward, places, count;
-    int64_t sequence_nr;                 /* what is looked for */
-    uint64_t thread;
+    int64_t sequence_nr;                 /* the key that prof__pair_same compares with, */
+    uint64_t thread;                     /* both fields */
 } prof__pairs;
 #define PROF__PAIR_SHARE (4 * sizeof(uint32_t))
 
@@ -14017,7 +14015,7 @@ PROF__FN uint32_t *prof__pair_place(prof__pairs *p, const prof_event *e, uint64_
                           prof__pair_same, p);
 }
 
-/* For n events that ask. */
+/* Makes room for n backward events. */
 PROF__FN void prof__pairs_begin(prof__pairs *p, const struct prof_trace *s, char *scratch,
                                 uint32_t n) {
     memset(p, 0, sizeof *p);
@@ -14040,14 +14038,14 @@ PROF__FN void prof__pair_ask(prof__pairs *p, uint32_t i) {
 
 PROF__FN bool prof__is_backward(const prof_event *e) { return e->extra && e->extra->scope == 1; }
 
-/* Is an event's extra its own, in the arena? Those of modules, nodes and zone stacks are shared. */
+/* Is an event's extra its own, in the arena? Extras of modules, nodes, zone stacks are shared. */
 PROF__ALONE(bool) prof__extra_own(const struct prof_trace *s, const prof_event *e) {
     const char *x = (const char *)e->extra;
     if (!x || s->built || e->extra->has & PROF__HAS_SHARED) return false;
     return e->flags & PROF_EVENT_SUBMITTED || (x >= s->details && x < s->details + s->detail_bytes);
 }
 
-/* An event's extra, to be changed: its own one, or a copy that it gets now. NULL: no room. */
+/* An event's extra, to be changed: its own, or a copy that is made now. NULL: no room. */
 PROF__FN prof_extra *prof__own_extra(struct prof_trace *s, prof_event *e) {
     prof_extra *x = s->outside.own_max ? s->outside.own_extras + s->outside.own_count : NULL;
     if (prof__extra_own(s, e))
@@ -14063,8 +14061,7 @@ PROF__FN prof_extra *prof__own_extra(struct prof_trace *s, prof_event *e) {
     return x;
 }
 
-/* Gives event i the stack of the forward event that root asked for. root: the backward event around
-   it, or i itself. */
+/* Gives event i the stack of the forward event of root: the backward event around i, or i. */
 PROF__FN void prof__backward_set(prof__pairs *p, struct prof_trace *s, uint32_t i, uint32_t root) {
     const prof_event *asker = s->events + root;
     const prof_extra *from = NULL;
@@ -14122,8 +14119,8 @@ PROF__FN bool prof__starts_with(const char *s, const char *start) {
     return strncmp(s, start, strlen(start)) == 0;
 }
 
-/* The memory records of a raw trace by (thread, time), with running sums, so that an interval's sum
-   is one difference. */
+/* The memory records of a raw trace by (thread, time), with running sums: an interval's sum is a
+   difference. */
 typedef struct prof__charges {
     const prof_event *events;
     int64_t *cpu, *device;               /* sums of the records before this one */
@@ -14193,7 +14190,7 @@ PROF__FN void prof__charge(struct prof_trace *s, prof__charges *c, prof_event *e
     c->cover[b]--;
 }
 
-/* A record that no event covers is an event of its own, without length. */
+/* Makes a memory record that no event covers an event of its own, without length. */
 PROF__FN void prof__memory_event(struct prof_trace *s, prof_event *e, int64_t id) {
     int64_t bytes = prof__bytes_of(e);
     bool host = prof__is_host_memory(e->device_type);
@@ -14236,7 +14233,7 @@ PROF__FN bool prof__is_machinery(const char *entry) {
     return false;
 }
 
-/* A stack without the machinery, in the trace's memory. */
+/* Replaces an event's stack by one without the machinery, in the trace's memory. */
 PROF__FN void prof__raw_stack(struct prof_trace *s, prof_event *e) {
     uint32_t n = e->extra ? e->extra->stack_count : 0, kept = 0;
     const char **stack = s->outside.own_stacks;
@@ -14252,7 +14249,7 @@ PROF__FN void prof__raw_stack(struct prof_trace *s, prof_event *e) {
     x->stack_count = kept;
 }
 
-/* Charges, filters and renames; what is kept stands in its old order. */
+/* Charges memory to events, removes utility events, renames; the order of the rest stays. */
 PROF__FN void prof__raw_events(struct prof_trace *s, char *scratch) {
     prof__charges c;
     uint32_t kept = 0, covered = 0;
@@ -14313,8 +14310,8 @@ PROF__FN uint32_t prof__launcher(const struct prof_trace *s, uint32_t i) {
     return s->built ? i : prof_nest_launcher(&n, i, prof__is_launch);
 }
 
-/* Joins by linked_correlation_id. Of events with the same id the first one counts. order: events in
-   the order that kernels are listed in. index: 2 places an event. */
+/* Joins by linked_correlation_id. Of events with the same id the first counts. order: events in the
+   order in which kernels are to be listed. index: 2 places an event. */
 PROF__FN void prof__link_by_id(struct prof_trace *s, uint32_t *index, const uint32_t *order) {
     uint32_t n = s->event_count;
     prof__ids ids = { index, 2 * n, prof__event_id, s->events };
@@ -14347,7 +14344,7 @@ PROF__FN bool prof__is_zone(const prof_event *e) {
     return prof__in_tree(e) && !(e->flags & PROF__EVENT_MEMORY);
 }
 
-/* The zone that was the innermost of thread at ns, given the last that began; moves *last there. */
+/* The innermost zone of a thread at ns, where *last is the last that began; *last becomes it. */
 PROF__FN uint32_t prof__innermost(const struct prof_trace *s, uint32_t *last, int64_t ns) {
     prof_nest n = prof__nest_of(s);
     return *last = prof__spans_around(&n, *last, ns, ns);
@@ -14380,10 +14377,11 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
     }
 }
 
-/* ---- the same for tools, by the ids of a file ---- */
+/* ---- prof_join: the same for tools, by the ids in a file ---- */
 
-/* A call, by id and kind, and 1 + the place of its first work of another type; or work, which may
-   come before its call: id is the external one, and number, once it is joined, the next such. */
+/* A call: id is prof__join_key's; type: 1 + the place of the first of its works of another type, 0:
+   none. Or a work, which may come before its call: id is the external id; number: once joined, 1 +
+   the place of the next such work. */
 struct prof__joined { int64_t id, correlation, ns; uint32_t number, type; };
 
 PROF__FN int64_t prof__joined_id(const void *calls, uint32_t i) {
@@ -14409,7 +14407,7 @@ PROF__FN bool prof__join_room(prof_join *j, struct prof__joined **list, uint32_t
     return true;
 }
 
-/* The index is as long as the list has room; false: no memory. */
+/* Makes the index fit the room of the list; false: no memory. */
 PROF__FN bool prof__join_index(prof_join *j) {
     size_t places = 2 * (size_t)j->call_room;
     prof__ids ids;
@@ -14506,9 +14504,9 @@ PROF_API PROF__QUIET void prof_join_close(prof_join *j) {
     j->places = j->call_count = j->call_room = j->work_count = j->work_room = 0;
 }
 
-/* ---- all of it, for events that stand in order ---- */
+/* ---- all of these steps, for events in order ---- */
 
-/* The tree of events from outside, and of recorded ones with them. */
+/* Makes the tree of events from outside, together with recorded ones. */
 PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes, bool correlated) {
     char *scratch = s->scratch;
     prof__link(s, scratch, lanes, !correlated);
@@ -14529,7 +14527,7 @@ PROF__FN bool prof__outside_after(const void *events, uint32_t a, uint32_t b) {
     return (x->flags & PROF__EVENT_MEMORY) > (y->flags & PROF__EVENT_MEMORY);
 }
 
-/* What the memory of a built trace is to hold. */
+/* How many of each the memory of a built trace must hold. */
 typedef struct prof__sizes { size_t events, kernels, own, stacks, threads; bool wide; } prof__sizes;
 
 PROF__FN prof__sizes prof__sizes_of(const prof_trace_desc *d, const prof_event *events,
@@ -14552,7 +14550,7 @@ PROF__FN prof__sizes prof__sizes_of(const prof_trace_desc *d, const prof_event *
     return n;
 }
 
-/* What the passes need at most for an event, and averages of as many rows as events. */
+/* The most that the passes need, and averages with as many rows as events. */
 PROF__FN size_t prof__built_scratch(size_t events) {
     return events * (PROF__GROUP_SHARE + 72) + 1024;   /* 72: percentiles */
 }
@@ -14609,7 +14607,7 @@ PROF__FN int64_t prof__thread_id(const void *threads, uint32_t i) {
     return (int64_t)((const prof_thread_info *)threads)[i].id;
 }
 
-/* The number of the thread with this id; threads are numbered in the order they are met. */
+/* The number of the thread with this id; threads are numbered in the order of their first event. */
 PROF__FN uint32_t prof__built_thread(struct prof_trace *s, uint32_t *index, uint32_t places,
                                      uint64_t id) {
     prof__ids ids = { index, places, prof__thread_id, s->threads };
@@ -14622,7 +14620,7 @@ PROF__FN uint32_t prof__built_thread(struct prof_trace *s, uint32_t *index, uint
     return *place - 1;
 }
 
-/* Copies what is an event, with threads by number; given: the caller numbered them. */
+/* Copies the valid events, with threads by number; given: the caller numbered them. */
 PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, size_t count,
                                bool given) {
     uint32_t *index = (uint32_t *)(void *)s->scratch, places = 2 * (uint32_t)count, last = 0;
@@ -14655,7 +14653,7 @@ PROF__FN void prof__built_sort(struct prof_trace *s) {
     prof__events_permute(s->events, order, order + n, n);
 }
 
-/* Sorts raw activities, and joins them in the order they came in. */
+/* Sorts raw activities, and joins them in the order in which they came. */
 PROF__FN void prof__built_correlate(struct prof_trace *s) {
     uint32_t *order = (uint32_t *)(void *)s->scratch, n;
     prof__raw_events(s, s->scratch);
@@ -14737,7 +14735,8 @@ PROF__FN bool prof__memory_same(const void *context, uint32_t number) {
     return m->address == k->want->address && prof__same_device(m, k->want);
 }
 
-/* What a record changes: 0 where it does not count. place: the last allocation at its address. */
+/* The bytes by which a record changes what is in use; 0 where it does not count. place: of the last
+   allocation at its address. */
 PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint32_t *place) {
     prof__memory *old = *place ? s->memory.list + *place - 1 : NULL;
     if (m->what == PROF__ALLOCATED) {
@@ -14760,7 +14759,7 @@ PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint
     return 0;
 }
 
-/* What is in use on each device. More devices than these share the last place. */
+/* The bytes in use on each device. Further devices share the last place. */
 typedef struct prof__in_use { const prof__memory *device[32]; int64_t bytes[32]; } prof__in_use;
 
 PROF__FN int64_t prof__memory_total(prof__in_use *u, const prof__memory *m, int64_t change) {
@@ -14770,7 +14769,7 @@ PROF__FN int64_t prof__memory_total(prof__in_use *u, const prof__memory *m, int6
     return u->bytes[i] = (int64_t)((uint64_t)u->bytes[i] + (uint64_t)change);
 }
 
-/* The zone that has it, and those around that. */
+/* Charges a change to its zone, and to the zones around that. */
 PROF__FN void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m, int64_t change) {
     bool host = prof__is_host_memory(m->device_type);
     for (uint32_t i = s->side ? m->event : PROF_NONE; i != PROF_NONE; i = s->events[i].parent) {
@@ -14805,7 +14804,7 @@ PROF__FN void prof__memory_charge(struct prof_trace *s) {
     }
 }
 
-/* Gives changes of memory that came late to the zone that was the innermost one then, and takes out
+/* Gives changes by prof_submit_memory to the zone that was the innermost at their time, and removes
    their own events. scratch: 4 bytes an event and a thread. */
 PROF__FN void prof__memory_to_innermost(struct prof_trace *s, char *scratch) {
     uint32_t *place = (uint32_t *)(void *)scratch, *last = place + s->event_count, at = 0, kept = 0;
@@ -14831,7 +14830,7 @@ PROF__FN void prof__memory_to_innermost(struct prof_trace *s, char *scratch) {
     prof__move_up(s, place, kept);
 }
 
-/* Takes out the events of frees that do not count. scratch: 4 bytes an event. */
+/* Removes the events of frees that do not count. scratch: 4 bytes an event. */
 PROF__FN void prof__memory_leave_out(struct prof_trace *s) {
     uint32_t *place = (uint32_t *)(void *)s->scratch, kept = 0;
     if (!s->memory.unknown && !s->memory.twice) return;
@@ -14848,9 +14847,9 @@ PROF__FN void prof__memory_leave_out(struct prof_trace *s) {
 
 /* ---- with_stack: the zones around each event, one array for each distinct path ---- */
 
-/* A zone behind the path of those around it. */
+/* A path: the names of a zone and of all zones around it. */
 typedef struct prof__path {
-    uint32_t parent;                     /* its number; PROF_NONE: this is the outermost zone */
+    uint32_t parent;                     /* the path around; PROF_NONE: the zone is outermost */
     uint32_t first, depth;               /* first: the first event that has this path */
 } prof__path;
 
@@ -14868,7 +14867,7 @@ PROF__FN bool prof__path_same(const void *context, uint32_t number) {
     return p->list[number].parent == p->parent && a->site == b->site && a->extra == b->extra;
 }
 
-/* The path of each event: its zone, behind that of its parent. scratch: 24 bytes an event. */
+/* Finds the path of each event. scratch: 24 bytes an event. */
 PROF__FN void prof__paths_find(prof__paths *p, const struct prof_trace *s) {
     uint32_t n = s->event_count;
     memset(p, 0, sizeof *p);
@@ -14896,7 +14895,8 @@ PROF__FN void prof__paths_find(prof__paths *p, const struct prof_trace *s) {
     }
 }
 
-/* "file(line): function", or the name where there is no place. */
+/* Writes "file(line): function", or the name where the site has no place; to NULL: only counts.
+   Returns the bytes with the NUL. */
 PROF__FN size_t prof__site_text_of(const prof_site *site, char *to) {
     char line[24];
     size_t file = strlen(site->file), function = strlen(site->function), digits;
@@ -14915,14 +14915,14 @@ PROF__FN size_t prof__site_text_of(const prof_site *site, char *to) {
     return file + digits + function + 5;
 }
 
-/* What queries need of the scratch memory. */
+/* The bytes of scratch memory that queries need. */
 PROF__FN size_t prof__query_share(const struct prof_trace *s) {
     size_t rows = prof__sites_of(s) + prof__others(s) + s->detail_rows;
     return (size_t)s->event_count * (PROF__SLOT_SHARE + s->beside - sizeof(prof_event)) +
            rows * PROF__GROUP_SHARE + 4096;
 }
 
-/* Memory at the end of what queries may use; NULL: they need it. */
+/* Takes memory from the end of the scratch memory; NULL: queries need it. */
 PROF__FN char *prof__stack_take(const struct prof_trace *s, size_t bytes) {
     size_t keep = prof__query_share(s);
     bytes = prof__align(bytes);
@@ -14935,8 +14935,8 @@ PROF__FN bool prof__address_after(const void *symbols, uint32_t a, uint32_t b) {
     return list[a].address > list[b].address;
 }
 
-/* Lists the addresses that have no text, by address. The list, and as much again to sort it, is in
-   the scratch memory; false: it does not fit. */
+/* Lists the addresses that have no text, sorted. The list, and as much again to sort it, is in the
+   scratch memory; false: it does not fit. */
 PROF__FN bool prof__trails_list(const struct prof_trace *s, prof__symbols *n) {
     prof__symbol *from = (prof__symbol *)(void *)s->scratch;
     size_t room = (size_t)(prof__arena.high - s->scratch), total = 0, at = 0;
@@ -15036,8 +15036,8 @@ PROF__FN void prof__stacks_set(struct prof_trace *s) {
     }
 }
 
-/* The same as for events from outside, once there are stacks: what is within a backward zone gets a
-   copy of its extra, if it shares one. */
+/* prof__set_backward_stacks for a session, once there are stacks: each event in a backward zone
+   gets a copy of its extra, if it shares one. */
 PROF__FN void prof__backward_stacks(struct prof_trace *s) {
     uint32_t *within = (uint32_t *)(void *)s->scratch, n = 0;
     for (uint32_t i = 0; i < s->event_count; i++) {
@@ -15060,7 +15060,7 @@ PROF__FN int64_t prof__flow_id(const void *moments, uint32_t i) {
     return ((const prof__moment *)moments)[i].value;
 }
 
-/* Leaves out arrows of one end, and second ends. scratch: 12 bytes a moment. */
+/* Leaves out arrows with only one end, and second ends. scratch: 12 bytes a moment. */
 PROF__FN void prof__flows_match(struct prof_trace *s) {
     uint32_t n = 0, *index = (uint32_t *)(void *)s->scratch, *ends;
     prof__ids ids = { index, 0, prof__flow_id, s->moments };
@@ -15086,7 +15086,7 @@ PROF__FN void prof__flows_match(struct prof_trace *s) {
             s->moments[i].kind = PROF__MOMENT_NONE;
 }
 
-/* Fewer events were made than counted, for ranges that ended twice: the steps move up. */
+/* Fewer events were made than counted if ranges ended twice: moves the steps up. */
 PROF__FN void prof__made_close(struct prof_trace *s) {
     uint32_t made = prof__details_now.made_count, gap = s->made_count - made;
     prof_event *to = s->events + s->zone_count + made + s->outside_count;
@@ -15095,8 +15095,8 @@ PROF__FN void prof__made_close(struct prof_trace *s) {
     s->event_count -= gap;
 }
 
-/* The events that were handed in, behind the recorded ones and before the steps; then all in order,
-   in one tree. */
+/* Copies the events from outside between the recorded ones and the steps; then sorts all, and makes
+   one tree of them. */
 PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     prof_event *to = s->events + s->zone_count + s->made_count;
     uint32_t memory = s->memory.count - s->outside.late_memory;
@@ -15123,19 +15123,19 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     if (s->outside.any_backward) prof__backward_stacks(s);
 }
 
-/* desc.merge_duplicates, where there was nothing from outside. */
+/* desc.merge_duplicates, where there are no events from outside. */
 PROF__FN void prof__merge_all_duplicates(struct prof_trace *s) {
     if (s->outside.merge && !s->outside_count) prof__merge_duplicates(s, s->scratch);
 }
 
-/* Why a device has not recorded all there was in this trace; NULL: it has, or was not asked. */
+/* Why a device could not record everything in this trace; NULL: it could, or was not asked. */
 PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
     const prof_device_desc *d = &prof__devices.list[i].desc;
     bool asked = !trace->built && (prof__session.activities & d->activity);
     return asked && d->status ? d->status(d->user) : NULL;
 }
 
-/* Asks devices for what they have kept until now. */
+/* Calls prof_device_desc.late of all devices, and resets what the analysis counts. */
 PROF__FN void prof__devices_late(struct prof_trace *s) {
     struct prof__device *list = prof__devices.list;
     s->outside.kernel_count = 0;
@@ -15155,7 +15155,7 @@ PROF__FN void prof__devices_late(struct prof_trace *s) {
 
 PROF__FN void prof__memory_late(struct prof_trace *s) { s->memory.count += s->outside.late_memory; }
 
-/* Lays out what is no event at p, and behind it the sides of events. Returns their end. */
+/* Lays out steps, details, memory, ranges and the sides of events from p on. Returns their end. */
 PROF__FN char *prof__beside_lay(struct prof_trace *s, char *p) {
     s->step_list = (prof__step *)(void *)p;
     p += prof__align(s->step_count * sizeof *s->step_list);
@@ -15186,7 +15186,7 @@ PROF__FN void prof__queries_open(struct prof_trace *s) {
     s->limit = s->place = NULL;
 }
 
-/* Events go into the caller's memory, or else behind the threads. */
+/* Events go into the caller's memory, or else after the threads. */
 PROF__FN void prof__events_place(struct prof_trace *s) {
     s->events = (prof_event *)(void *)(s->place ? s->place : s->first_scratch);
 }
@@ -15197,7 +15197,7 @@ PROF__FN void prof__instants_note(struct prof_trace *s, const prof__tree *t) {
 
 PROF__FN void prof__say_events(size_t bytes);
 
-/* Events do not fit: queries go on from the records. */
+/* Events do not fit: queries work from the records. */
 PROF__FN bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
     prof__say_events(bytes);
     s->refused = true;
@@ -15244,15 +15244,15 @@ PROF_API PROF__QUIET const char *prof_hw_counter_name(const prof_trace *trace, u
     return counted ? prof__counting.names[i] : NULL;
 }
 
-/* ---- what ended, from the events ---- */
+/* ---- closes, from the events ---- */
 
-/* While a thread reads records no other does: reading counts what they hold anew. */
+/* Only one thread may read records at a time: each reading counts anew. */
 PROF__FN bool prof__reading_open(void) { return prof__own(&prof__recorder.reading); }
 PROF__FN void prof__reading_close(bool taken) {
     if (taken) prof__disown(&prof__recorder.reading);
 }
 
-/* The same where the time that it takes is the analysis's. */
+/* The same; its time counts as prof_stats.analysis_ns. */
 PROF__FN uint64_t prof__reading_begin(bool *taken) {
     uint64_t begin = prof__os_now();
     *taken = prof__reading_open();
@@ -15264,12 +15264,12 @@ PROF__FN void prof__reading_end(uint64_t begin, bool taken) {
     prof__reading_close(taken);
 }
 
-/* Does the trace have more than zones, which only events tell of? */
+/* Does the trace have anything beside zones, which only events have? */
 PROF__FN bool prof__needs_events(const struct prof_trace *s) {
     return s->beside || s->outside.merge || prof__others(s);
 }
 
-/* Adds what other devices than the first worked for an event itself; false: nothing. */
+/* Adds the work of prof_view.other_devices for an event itself; false: there is none. */
 PROF__FN bool prof__others_own(const struct prof_trace *s, const prof_event *e, int64_t *others) {
     uint32_t k = s->side[e - s->events].first_kernel, kind = prof__device_number(s, e->device_type);
     bool any = false;
@@ -15285,13 +15285,13 @@ PROF__FN bool prof__others_own(const struct prof_trace *s, const prof_event *e, 
     return any;
 }
 
-/* The event around e that has e's device time too; NULL: none. */
+/* The event around e whose device time includes e's; NULL: none. */
 PROF__FN const prof_event *prof__others_up(const struct prof_trace *s, const prof_event *e) {
     const prof_event *up = e->parent == PROF_NONE ? NULL : s->events + e->parent;
     return up && !(up->flags & PROF_EVENT_LEGACY) ? up : NULL;
 }
 
-/* Other devices' parts of an event's device times. */
+/* Fills in the parts of other devices in an event's device times. */
 PROF__FN void prof__row_others(const struct prof_trace *s, const prof_event *e, prof_average *r) {
     const prof_event *at = e;
     if (!s->side || !s->device_types[1]) return;
@@ -15335,7 +15335,7 @@ PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
     prof__beside_counters(b, s, e);
 }
 
-/* b: what the close refers to. */
+/* The close of an event. b: memory for its amounts. */
 PROF__EAGER prof__close prof__event_close(const struct prof_trace *s, uint32_t i, uint32_t depth,
                                           uint32_t number, prof__beside *b) {
     const prof_event *e = s->events + i;
@@ -15361,13 +15361,13 @@ PROF__EAGER void prof__close_event(const struct prof_trace *s, prof__taker *take
     take(user, &c);
 }
 
-/* For takers that need no order, depth or number: as the events lie in memory, parents first. */
+/* For takers that need no order, depth or number: in the order of the events, parents first. */
 PROF__EAGER void prof__closes_in_memory(const prof_trace *trace, prof__taker *take, void *user) {
     for (uint32_t i = 0; i < trace->event_count; i++)
         prof__close_event(trace, take, user, i, 0, i);
 }
 
-/* Goes through the tree by its links: each event after all that lie in it. */
+/* Walks the tree by its links: each event comes after all that lie in it. */
 PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *feed) {
     uint32_t number = 0;
     for (uint32_t root = 0; root < trace->event_count; root++) {
@@ -15387,7 +15387,7 @@ PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *
 }
 /* ---- zones that are in no timeline: @SUMS has them ---- */
 
-/* How many calls of a row have a time. Means are of these, or of all where none has one. */
+/* The number of a row's calls that have a time. Means are of these, or of all if none has. */
 PROF__FN uint64_t prof__average_timed(const prof_average *a) {
     return a->count - PROF__MIN(a->untimed, a->count);
 }
@@ -15407,8 +15407,7 @@ PROF__FN void prof__tally_take_untimed(prof_average *a, const prof__tally *r) {
 
 PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r);
 
-/* Does this close stand in the timeline for zones that are in sums alone? Averages leave it out,
-   for they have rows of those zones themselves. */
+/* Is this close an event "(in sums)"? Averages leave it out: they have rows of those zones. */
 PROF__FN bool prof__is_in_sums(const struct prof_trace *s, uint32_t what) {
     return s->sums.in_sums && (s->analysed ? s->events[what].site : what) == s->sums.in_sums;
 }
@@ -15434,7 +15433,7 @@ PROF__FN prof_average *prof__sums_room(const struct prof_trace *s, size_t *most)
     return s->sums.rows;
 }
 
-/* A zone that is in no timeline, as an event of its name. */
+/* A zone that is only in sums, as an event of its name. */
 PROF__FN prof_event prof__plain_event(const prof__tally *r) {
     prof_event e;
     memset(&e, 0, sizeof e);
@@ -15456,8 +15455,8 @@ PROF__FN void prof__thread_fill(struct prof_trace *s, prof__row *row) {
     if (row->name[0]) s->threads[row->thread].name = row->name;
 }
 
-/* The threads come first, then the events, however many. Each index has a row, also that of a
-   thread of which no zone is kept. */
+/* Lays out the threads, then the events, whose number is not known yet. Each index has a row, also
+   that of a thread without zones. */
 PROF__FN void prof__analysis_threads(struct prof_trace *s) {
     s->threads = (prof_thread_info *)(void *)prof__arena.low;
     for (prof__row *row = prof__rows_unused(s); row; row = prof__row_again_of(row))
@@ -15467,8 +15466,8 @@ PROF__FN void prof__analysis_threads(struct prof_trace *s) {
                                        prof__align(s->thread_count * sizeof *s->threads));
 }
 
-/* Lays out what the analysis makes of the records; false: it does not fit, which in a full arena
-   only "(lost)" zones can bring about where room was promised. */
+/* Lays out what the analysis makes of the records; false: it does not fit. Where room was promised
+   that can only come from "(lost)" zones in a full arena. */
 PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     size_t n = s->event_count;
     char *p = (char *)(void *)(s->events + n);
@@ -15487,7 +15486,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     return false;
 }
 
-/* What queries need of a session, once: all from its devices, its threads, memory. */
+/* Prepares a session for queries, once: takes what devices kept, lists threads, lays out memory. */
 PROF__ALONE(void) prof__prepare(struct prof_trace *s) {
     if (s->prepared) return;
     s->prepared = true;
@@ -15497,7 +15496,7 @@ PROF__ALONE(void) prof__prepare(struct prof_trace *s) {
     prof__queries_open(s);
 }
 
-/* Makes the events in the memory that was promised for them, or that is there. */
+/* Makes the events, in the memory that was promised for them, or in what is free. */
 PROF__FN void prof__analyse_now(struct prof_trace *s) {
     static prof__tree tree;
     prof__feed feed;
@@ -15527,7 +15526,7 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     PROF__ASSERT(prof__events_hold(s->events, (uint32_t)s->event_count));
 }
 
-/* Makes the events where that has not been done. False: there is no room for them. */
+/* Makes the events unless they are made already. False: there is no room for them. */
 PROF__FN bool prof__analyse(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
     uint64_t begin;
@@ -15587,10 +15586,9 @@ PROF_API PROF__QUIET prof_event_totals prof_event_total(const prof_trace *trace,
     return t;
 }
 
-/* ---- what ended, from the records or from the events ---- */
+/* ---- closes, from the records or from the events ---- */
 
-/* Are zones all there is, and no events made of them? Then their records tell all; else there are
-   events from now on. */
+/* Are there only zones, and no events yet, so that records suffice? Else makes the events. */
 PROF__FN bool prof__from_records(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
     if (!PROF__BARE && trace != s) return false;
@@ -15608,26 +15606,25 @@ PROF__FN void prof__closes_of_records(const prof__feed *feed) {
 
 /* ---- @AVERAGES: events to one row per name, shape, stack ----
 
-   Adds closes up: all that desc takes for the same make one row. Rows are in the scratch memory
-   until the next query.
-   - Until a table sorts them, rows stand as their first events do: by (start, -end), order, thread,
-     depth.
+   This room adds closes up, one row for all that prof_averages_desc does not tell apart. Rows are
+   in the scratch memory until the next query.
+   - Until a table sorts them, rows are in the order of their first events: by (start, -end), order,
+     thread, depth.
    - Rows are the same whether closes come from records, from events or from spans (prof_sums).
-   - Zones in sums alone join their row at the end, or make one behind those of the timeline. */
+   - Zones that are only in sums join their row at the end, or make a row after the others. */
 
-/* The rows in the scratch memory. A zone that carries nothing finds its row by its site, all else
-   by a hash of what tells rows apart. */
+/* The rows in the scratch memory. A zone that carries nothing finds its row by its site, others by
+   a hash of what tells rows apart. */
 typedef struct prof__groups {
     const struct prof_trace *s;
     prof_averages_desc by;
     prof__group *rows;
-    prof__group_wide *wide;              /* NULL: the trace has none of it */
-    prof__rank *ranks;                   /* of each row's first zone, `first` being its site; NULL:
-                                            `first` is the number of an event */
-    uint32_t *last;                      /* number of the row's last close; PROF_NONE: its calls lie
-                                            in each other */
+    prof__group_wide *wide;              /* NULL: the trace has no such amounts */
+    prof__rank *ranks;                   /* of each row's first zone; a row's `first` is then a
+                                            site. NULL: it is the number of an event */
+    uint32_t *last;                      /* the row's last close; PROF_NONE: it is recursive */
     uint32_t *row_of_site, *index;       /* row + 1; 0: none */
-    uint32_t *order;                     /* the rows as they are first seen */
+    uint32_t *order;                     /* the rows in first-seen order */
     uint32_t count, places, max;
     struct { const char *name; uint32_t kind, row; } recent[PROF__BARE ? 1 : 16];   /* by address */
     struct prof__shares *shares;         /* NULL: no percentiles */
@@ -15639,7 +15636,7 @@ PROF__FN uint32_t prof__groups_max(const struct prof_trace *s) {
     return prof__sites_of(s) + prof__others(s) + s->detail_rows;
 }
 
-/* The memory behind the rows: there a table puts its own order of them. */
+/* The memory after the rows, where a table puts its own order of them. */
 PROF__FN char *prof__groups_end(const prof__groups *g) { return (char *)(g->index + g->places); }
 
 PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
@@ -15663,7 +15660,7 @@ PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
     memset(g->row_of_site, 0, (sites + g->places) * sizeof(uint32_t));
 }
 
-/* What else tells rows of one name apart: node, device type, legacy, user annotation. */
+/* What tells rows of one name apart in any case: node, device type, legacy, user annotation. */
 PROF__FN uint32_t prof__kind(const prof_event *e) {
     uint32_t flags = e->flags & (PROF_EVENT_LEGACY | PROF_EVENT_USER_ANNOTATION);
     if (PROF__BARE) return 0;
@@ -15694,7 +15691,7 @@ PROF__FN uint32_t prof__hash_dims(uint32_t h, const prof_shape *s) {
     return h;
 }
 
-/* Inputs may be known without their shapes. */
+/* How many shapes are known: an event may have inputs without their shapes. */
 PROF__FN uint32_t prof__shape_count(const prof_extra *x) {
     return x && x->input_shapes ? x->input_count : 0;
 }
@@ -15764,7 +15761,7 @@ PROF__FN void prof__group_open(prof__group *r) {
     r->max_ns = INT64_MIN;
 }
 
-/* A zone that has nothing but its site, as an event. */
+/* A zone that carries nothing, as an event of its site. */
 PROF__FN prof_event prof__site_event(uint32_t site) {
     prof_event e;
     memset(&e, 0, sizeof e);
@@ -15774,13 +15771,13 @@ PROF__FN prof_event prof__site_event(uint32_t site) {
     return e;
 }
 
-/* An event that is one of the row's. */
+/* An event of the row, to compare with. */
 PROF__FN prof_event prof__group_event(const prof__groups *g, const prof__group *r) {
     if (prof__ranked(g->ranks)) return prof__site_event(r->first);
     return r->first == PROF_NONE ? prof__plain_event(r->sums) : g->s->events[r->first];
 }
 
-/* Finds the row of an event by its hash, or makes one. first: that of a new row. */
+/* Finds the row of an event by its hash, or makes one, with `first`. */
 PROF__FN uint32_t prof__group_find(prof__groups *g, const prof_event *e, uint32_t first) {
     uint32_t hash = prof__group_hash(&g->by, e), at = hash % g->places;
     prof__group *r;
@@ -15806,14 +15803,14 @@ PROF__RARE(uint32_t) prof__group_new(prof__groups *g, uint32_t site) {
     return prof__group_find(g, &e, site);
 }
 
-/* The row of a zone that has nothing but its site. */
+/* The row of a zone that carries nothing. */
 PROF__EAGER uint32_t prof__group_of_site(prof__groups *g, uint32_t site) {
     uint32_t *row = g->row_of_site + prof__site_dense(site);
     if (PROF__UNLIKELY(!*row)) *row = prof__group_new(g, site) + 1;
     return *row - 1;
 }
 
-/* Adds a call to its row. w: the sums that few traces have; NULL: this trace has none. */
+/* Adds a call to its row. w: the row's amounts beside times; NULL: the trace has none. */
 PROF__EAGER void prof__call_add(prof__group *r, prof__group_wide *w, const prof__close *c) {
 #define PROF__SUM(sum, self, field)                             \
     sum = PROF__PLUS(sum, b->all.field);                        \
@@ -15843,7 +15840,7 @@ PROF__EAGER void prof__group_record(void *groups, const prof__close *c) {
     prof__call_add(r, NULL, c);
 }
 
-/* Hands on all closes, made of the records or of the events. */
+/* Calls a taker for all closes: `record` if they come from records, `event` if from events. */
 PROF__EAGER void prof__groups_feed(prof__groups *g, prof__segmenter *segment, prof__taker *record,
                                    prof__taker *event) {
     prof__feed feed;
@@ -15855,7 +15852,7 @@ PROF__EAGER void prof__groups_feed(prof__groups *g, prof__segmenter *segment, pr
     else prof__closes_in_memory(g->s, event, g);
 }
 
-/* An average without any sums yet, with what an event tells of its row. */
+/* An average without sums, with the fields that the first event of its row tells. */
 PROF__FN prof_average prof__average_of(const prof_event *e, uint32_t number) {
     const prof_extra *x = prof__extra_of(e);
     prof_average a;
@@ -15896,7 +15893,7 @@ PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const pr
     a->flops = w->flops;
 }
 
-/* Leaves out what rows are not told apart by. */
+/* Clears the fields that rows are not grouped by. */
 PROF__FN void prof__average_by(prof_average *a, const prof_averages_desc *by) {
     if (!PROF__BARE && !by->group_by_overload_name) a->overload_name = "";
     if (!by->group_by_input_shapes) {
@@ -15938,8 +15935,7 @@ PROF__EAGER uint32_t prof__group_of(prof__groups *g, uint32_t i) {
     return *row - 1;
 }
 
-/* Does event i lie in another one of its row? The row's first event ends the search, for no other
-   of the row stands before it. */
+/* Does event i lie in another one of its row? The search ends at the row's first event. */
 PROF__FN bool prof__lies_in_row(prof__groups *g, uint32_t i, uint32_t row) {
     const prof_event *events = g->s->events;
     for (uint32_t first = g->rows[row].first; (i = events[i].parent) != PROF_NONE && i >= first;)
@@ -15948,8 +15944,8 @@ PROF__FN bool prof__lies_in_row(prof__groups *g, uint32_t i, uint32_t row) {
 }
 
 /* Parents come before their children here. A call can only lie in one of its row that has children
-   and has not ended; the one of these that ends last is remembered, so that few calls need a walk
-   up their parents. */
+   and has not ended; the one of these that ends last is remembered, so that few calls need a search
+   of their parents. */
 PROF__EAGER void prof__group_event_take(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
     const prof_event *e = g->s->events + c->what;
@@ -15963,7 +15959,7 @@ PROF__EAGER void prof__group_event_take(void *groups, const prof__close *c) {
     prof__call_add(g->rows + row, g->wide ? g->wide + row : NULL, c);
 }
 
-/* The row of zones that are in no timeline. */
+/* The row of zones that are only in sums. */
 PROF__FN uint32_t prof__group_of_sums(prof__groups *g, const prof__tally *r) {
     prof_event plain;
     if (prof__ranked(g->ranks))
@@ -15972,8 +15968,8 @@ PROF__FN uint32_t prof__group_of_sums(prof__groups *g, const prof__tally *r) {
     return prof__group_find(g, &plain, PROF_NONE);
 }
 
-/* Adds the threads' sums to the rows of plain zones. Names without a row get one behind those of
-   the timeline, in the order in which their threads met them. */
+/* Adds the threads' sums to the rows of plain zones. Names without a row get one after those of the
+   timeline, in the order of threads, and in each as they first came. */
 PROF__FN void prof__sums_into_rows(prof__groups *g) {
     const prof__state *t = prof__any_sums(g->s) ? prof__used(NULL) : NULL;
     for (; t; t = prof__used(t))
@@ -15986,14 +15982,14 @@ PROF__FN void prof__sums_into_rows(prof__groups *g) {
         }
 }
 
-/* Is it the row of what stands in the timeline for zones in sums? See prof__is_in_sums. */
+/* Is it the row of "(in sums)"? See prof__is_in_sums. */
 PROF__FN bool prof__group_in_sums(const prof__groups *g, uint32_t row) {
     const prof__group *r = g->rows + row;
     return r->count && prof__is_in_sums(g->s, r->first);
 }
 
-/* Where a mean lies half way between two figures, the last bits of Python's sum decide. Kineto's
-   times are no whole microseconds: the sum is made again as Python makes it. */
+/* Adds up CPU times in double microseconds, as PyTorch does for Kineto's times: where a mean is
+   half way between two figures, the rounding errors of that sum decide. */
 PROF__FN void prof__groups_add_us(prof__groups *g) {
     for (uint32_t i = 0; g->s->raw && g->wide && i < g->s->event_count; i++) {
         const prof_event *e = g->s->events + i;
@@ -16004,9 +16000,9 @@ PROF__FN void prof__groups_add_us(prof__groups *g) {
 }
 
 /* ---- percentiles in constant memory: each pass over all closes counts how many lie in each
-   quarter of the range in which a percentile is, and narrows the range to one of them ---- */
+   quarter of the range that has a percentile, and narrows the range to one quarter ---- */
 
-/* A percentile is the rank-th least of the durations from low on. parts: how many of these lie in
+/* A percentile: the rank-th smallest of the durations from low on. parts: how many of these are in
    each of the first three quarters of its range. */
 typedef struct prof__share { int64_t low; uint32_t rank, parts[3]; } prof__share;
 typedef struct prof__shares { prof__share of[3]; } prof__shares;
@@ -16034,7 +16030,7 @@ PROF__EAGER void prof__shares_event(void *groups, const prof__close *c) {
     prof__shares_count(g, prof__group_of(g, c->what), c->cpu_ns);
 }
 
-/* Narrows the range to the quarter in which the percentile lies. */
+/* Narrows the range to the quarter that has the percentile. */
 PROF__FN void prof__share_narrow(prof__share *p, uint32_t shift) {
     uint32_t part = 0;
     for (; part < 3 && p->rank > p->parts[part]; part++) p->rank -= p->parts[part];
@@ -16042,7 +16038,7 @@ PROF__FN void prof__share_narrow(prof__share *p, uint32_t shift) {
     memset(p->parts, 0, sizeof p->parts);
 }
 
-/* Memory behind the order that a table makes; NULL: there is none. */
+/* Memory after the order that a table makes; NULL: there is none. */
 PROF__FN void *prof__groups_more(const prof__groups *g, uintptr_t at, size_t bytes) {
     uintptr_t end = (uintptr_t)prof__scratch_end(g->s);
     at = (at + 7) & ~(uintptr_t)7;
@@ -16074,7 +16070,7 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
     }
 }
 
-/* Adds what is in sums alone to a row, with percentiles only if they were asked for. */
+/* Adds zones that are only in sums to a row, with percentiles only if they were asked for. */
 PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g, const prof__group *r) {
     prof_average sums;
     if (!r->sums) return;
@@ -16092,7 +16088,7 @@ PROF__FN void prof__average_extras(prof_average *a, const int64_t *all, const in
 
 /* ---- desc.hw_counters, and other devices' parts of device time, if there is room ---- */
 
-/* Adds what a call counted to its row: with its children, and without. */
+/* Adds a call's counters to its row: with its children's, and without. */
 PROF__FN void prof__extras_add(int64_t *all, int64_t *self, const prof__beside *b) {
     for (int i = 0; b && b->counted && i < PROF__EXTRAS; i++) {
         all[i] = PROF__PLUS(all[i], b->all.counters[i]);
@@ -16113,8 +16109,8 @@ PROF__FN void prof__groups_other(prof__groups *g, const prof_event *e, const int
     for (int i = 0; i < PROF_OTHER_DEVICES; i++) all[i] = PROF__PLUS(all[i], others[i]);
 }
 
-/* Adds work on other devices: the event that launched it has it as its own, and with that one all
-   around it have it as theirs and their children's. */
+/* Adds work on other devices: to the self time of the event that launched it, and to the total time
+   of that event and all around it. */
 PROF__FN void prof__groups_others(prof__groups *g) {
     const struct prof_trace *s = g->s;
     for (uint32_t i = 0; i < s->event_count; i++) {
@@ -16139,7 +16135,7 @@ PROF__FN void prof__groups_count(prof__groups *g) {
     if (others) prof__groups_others(g);
 }
 
-/* What a row has beside its sums: its place, percentiles, counters, and what is in no timeline. */
+/* Fills in the rest of a row: its place, percentiles, counters, and zones that are only in sums. */
 PROF__FN void prof__average_more(prof_average *a, const prof__groups *g, uint32_t row,
                                  const prof_event *first) {
     const prof__group *r = g->rows + row;
@@ -16165,7 +16161,7 @@ PROF__FN void prof__total_add_sums(prof_average *total, const prof_trace *trace)
     }
 }
 
-/* ---- averages of spans: prof_sums, the nest and the rows for what is not in a trace ---- */
+/* ---- prof_sums: averages of spans that are in no trace ---- */
 
 typedef struct prof__span_sums_row {
     prof_event key;                      /* with an extra of its own */
@@ -16174,16 +16170,16 @@ typedef struct prof__span_sums_row {
     prof__rank first;
     int64_t counters[PROF__EXTRAS], self_counters[PROF__EXTRAS];
     uint32_t last;                       /* 1 + number of its last call */
-    uint32_t part;                       /* in which its first call came */
-    prof_average *more;                  /* of calls that no span tells of; NULL: none */
+    uint32_t part;                       /* prof_sums.part when its first call came */
+    prof_average *more;                  /* prof_sums_add's; NULL: none */
     const prof_site *site;               /* NULL: it has no place */
     uint16_t flags;                      /* of its first call */
     bool nested, recursive;              /* nested: its first call lay in another span */
 } prof__span_sums_row;
 
-/* The nest of a thread whose spans tell their depth: these may come in turns with other threads'.
-   idle: the last span lay in no other, so that another thread may have the nest. */
-enum { PROF__TURNS = 256 };              /* places of them, by thread */
+/* The nest of a thread whose spans have depths (PROF_SPAN_DEPTH), which may come in turns with
+   those of other threads. idle: its last span lay in no other: another thread may take the nest. */
+enum { PROF__TURNS = 256 };              /* lists of turns, by thread */
 typedef struct prof__span_turn {
     prof__nest nest;
     uint32_t *last, lasts;               /* each row's `last` in this thread; how many there are */
@@ -16194,16 +16190,16 @@ typedef struct prof__span_turn {
 struct prof_sums {
     prof_sums_desc desc;
     prof__nest nest;
-    prof__span_turn **turns, *turn;      /* turn: whose span is being added; NULL: nest's */
-    prof__span_sums_row **rows;          /* they stay where they are */
+    prof__span_turn **turns, *turn;      /* turn: that of the current span; NULL: it is in nest */
+    prof__span_sums_row **rows;          /* rows never move */
     uint32_t *index, count, max, places;
     uint32_t *order;                     /* two for each row */
-    uint32_t part;                       /* how many parts are over: prof_sums_next */
+    uint32_t part;                       /* how often prof_sums_next was called */
     prof_sums_stats stats;
-    char *low, *high;                    /* what is left of the memory given last */
+    char *low, *high;                    /* the rest of the memory that `more` gave last */
 };
 
-/* Memory that stays; NULL: there is none. */
+/* Memory for as long as the sums; NULL: there is none. */
 PROF__FN void *prof__span_sums_take(prof_sums *s, size_t bytes) {
     void *p;
     bytes = prof__align(bytes);
@@ -16219,7 +16215,7 @@ PROF__FN void *prof__span_sums_take(prof_sums *s, size_t bytes) {
     return memset(p, 0, bytes);
 }
 
-/* Another array, twice as long; NULL: no memory, and the old one stays. */
+/* A copy of an array, twice as long; NULL: no memory, and the old one stays. */
 PROF__FN void *prof__span_sums_grow(prof_sums *s, const void *old, size_t count, size_t size) {
     void *p = prof__span_sums_take(s, (count ? 2 * count : 16) * size);
     if (p && old) memcpy(p, old, count * size);
@@ -16280,7 +16276,7 @@ PROF_API PROF__QUIET prof_result prof_sums_open(const prof_sums_desc *desc, prof
     return PROF_OK;
 }
 
-/* Makes sure of room for another row: else for twice as many, all hashed into a new index. */
+/* Makes room for another row: doubles the arrays, with a new index. False: no memory. */
 PROF__FN bool prof__span_sums_room(prof_sums *s) {
     uint32_t max = s->max ? 2 * s->max : 16, places = 2 * max + 1, *index, *order;
     prof__span_sums_row **rows;
@@ -16351,7 +16347,7 @@ PROF_API PROF__QUIET uint32_t prof_sums_row(prof_sums *s, const prof_event *even
     if (!s || !event || !event->name) return PROF_NONE;
     if (!s->desc.averages.group_by_site || (site && !(site->file && *site->file))) site = NULL;
     key = *event;
-    key.site = 0;                        /* a session's, which this is not */
+    key.site = 0;                        /* there is no session that it could refer to */
     hash = prof__hash_place(prof__group_hash(&s->desc.averages, &key), site);
     at = s->places ? hash % s->places : 0;
     for (; s->places && s->index[at]; at = at + 1 == s->places ? 0 : at + 1) {
@@ -16368,7 +16364,7 @@ PROF_API PROF__QUIET uint32_t prof_sums_row(prof_sums *s, const prof_event *even
     return s->count - 1;
 }
 
-/* Makes sure of room for spans that lie in `depth` others. */
+/* Makes room for spans in `depth` others. False: no memory. */
 PROF__FN bool prof__span_sums_depth(prof_sums *s, prof__nest *n, uint32_t depth) {
     while (n->room <= depth) {
         uint32_t twice = n->room ? 2 * n->room : 16;
@@ -16395,7 +16391,7 @@ PROF__FN void prof__span_bytes_add(prof_span *to, const prof_span *from) {
     to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
 }
 
-/* A change of memory. All open spans have it; where none is open, it is a call of its own. */
+/* Charges a change of memory to all open spans; if none is open it is a call of its own row. */
 PROF__FN void prof__span_sums_memory(prof_sums *s, const prof_span *span) {
     prof__nest *n = &s->nest;
     prof_span moment = *span;
@@ -16416,15 +16412,15 @@ PROF__FN void prof__span_sums_memory(prof_sums *s, const prof_span *span) {
     }
 }
 
-/* What lies in nothing, and has nothing in it: a range, work on a device. */
+/* Adds a span that has no parent and no children: a range, work on a device. */
 PROF__FN void prof__span_sums_apart(prof_sums *s, const prof_span *span, bool device) {
     prof__beside b;
     prof__close c = prof__close_of(span, 0, &b);
     c.number = c.from = s->nest.number++;
     b.all.device_ns = !device || c.flags & PROF_EVENT_ASYNC ? 0 : c.cpu_ns;
     if (device) c.cpu_ns = 0;
-    b.within = b.all;                    /* none of it is self, */
-    b.within.device_ns = 0;              /* but time on the device */
+    b.within = b.all;                    /* no amount counts as its own, */
+    b.within.device_ns = 0;              /* but device time does */
     for (int i = PROF_COUNTERS; i < PROF__EXTRAS; i++) {
         b.within.counters[i] = 0;
         if (!device) b.all.counters[i] = 0;
@@ -16432,7 +16428,7 @@ PROF__FN void prof__span_sums_apart(prof_sums *s, const prof_span *span, bool de
     prof__span_sums_take_call(s, &c);
 }
 
-/* Ends what a turn has, and gives it to this thread. */
+/* Ends the spans of a turn, and gives it to this thread. */
 PROF__FN void prof__span_turn_give(prof_sums *s, prof__span_turn *t, uint32_t thread) {
     prof__nest *n = &t->nest;
     s->turn = t;
@@ -16443,7 +16439,7 @@ PROF__FN void prof__span_turn_give(prof_sums *s, prof__span_turn *t, uint32_t th
     memset(n->open, 0, n->room * sizeof *n->open);
 }
 
-/* Makes one more turn in the list of a place; NULL: no memory. */
+/* Makes a turn, first in the list at *place; NULL: no memory. */
 PROF__FN prof__span_turn *prof__span_turn_new(prof_sums *s, prof__span_turn **place,
                                               uint32_t thread) {
     prof__span_turn *t = (prof__span_turn *)prof__span_sums_take(s, sizeof *t);
@@ -16459,7 +16455,7 @@ PROF__FN prof__span_turn *prof__span_turn_new(prof_sums *s, prof__span_turn **pl
     return *place = t;
 }
 
-/* The turn of a thread, for a span that tells its depth; NULL: no memory. */
+/* The turn of a thread, for a span with a depth; NULL: no memory. */
 PROF__FN prof__span_turn *prof__span_sums_turn(prof_sums *s, uint32_t thread) {
     prof__span_turn *t = s->turn, *idle = NULL, **place;
     if (t && t->nest.thread == thread) return t;
@@ -16475,8 +16471,8 @@ PROF__FN prof__span_turn *prof__span_sums_turn(prof_sums *s, uint32_t thread) {
     return idle;
 }
 
-/* A span that comes after all that lie in it. open has, by depth, the memory that changed within
-   the one that ends there next. */
+/* A span with a depth, which comes after all in it. n->open[d] collects the memory that changed in
+   the span that will end next at depth d. */
 PROF__FN void prof__span_sums_ended(prof__nest *n, const prof_span *span) {
     prof_span *within = n->open + span->depth, own;
     if (span->flags & PROF_SPAN_MEMORY) {
@@ -16493,7 +16489,7 @@ PROF__FN void prof__span_sums_ended(prof__nest *n, const prof_span *span) {
     prof__nest_end_span(n, span, span->depth);
 }
 
-/* Ends a span that tells its depth in its thread's turn. False: no memory. */
+/* Adds a span with a depth to its thread's turn. False: no memory. */
 PROF__FN bool prof__span_sums_end(prof_sums *s, const prof_span *span) {
     prof__span_turn *t = s->turn = prof__span_sums_turn(s, span->thread);
     if (!t || !prof__span_sums_depth(s, &t->nest, span->depth)) return false;
@@ -16509,7 +16505,7 @@ PROF__FN bool prof__span_sums_end(prof_sums *s, const prof_span *span) {
     return true;
 }
 
-/* Ends all that is open: the spans of all threads have come. */
+/* Ends all open spans, of all threads. */
 PROF__FN void prof__span_sums_flush(prof_sums *s) {
     s->turn = NULL;
     prof__nest_thread(&s->nest, s->nest.thread);
@@ -16621,8 +16617,8 @@ PROF_API PROF__QUIET prof_sums_stats prof_sums_get_stats(const prof_sums *s) {
 
 /* ---- rows of several traces ---- */
 
-/* The share of a row's calls that took t or less. Calls are taken to be spread evenly between the
-   least, the percentiles and the most that the row tells. */
+/* The share of a row's calls that took t or less. Calls are assumed to be spread evenly between the
+   row's min, percentiles and max. */
 PROF__FN double prof__share_below(const prof_average *a, int64_t t) {
     static const double shares[] = { 0, 0.5, 0.9, 0.99, 1 };
     const int64_t at[] = { a->min_ns, a->p50_ns, a->p90_ns, a->p99_ns, a->max_ns };
@@ -16634,7 +16630,7 @@ PROF__FN double prof__share_below(const prof_average *a, int64_t t) {
                                (double)(at[i] - at[i - 1]);
 }
 
-/* The time that this share of the calls of both rows took at most. */
+/* The time that this share of both rows' calls did not exceed. */
 PROF__FN int64_t prof__both_share(const prof_average *a, const prof_average *b, double share) {
     int64_t least = PROF__MIN(a->min_ns, b->min_ns), most = PROF__MAX(a->max_ns, b->max_ns);
     double x = (double)prof__average_timed(a), y = (double)prof__average_timed(b);
@@ -16647,7 +16643,7 @@ PROF__FN int64_t prof__both_share(const prof_average *a, const prof_average *b, 
     return least;
 }
 
-/* Adds the least, the most and the percentiles. The counts have to be those of before. */
+/* Adds min, max and percentiles. The counts must not have been added yet. */
 PROF__FN void prof__extremes_add(prof_average *into, const prof_average *from) {
     const prof_average a = *into, *b = from;
     bool known = a.p50_ns && b->p50_ns, any = prof__average_timed(&a) != 0;
@@ -16659,7 +16655,7 @@ PROF__FN void prof__extremes_add(prof_average *into, const prof_average *from) {
     into->p99_ns = !any ? b->p99_ns : known ? prof__both_share(&a, b, 0.99) : 0;
 }
 
-/* Takes over what tells rows apart, and no sums. */
+/* Copies the fields that tell rows apart, but no sums. */
 PROF__FN void prof__identity_take(prof_average *into, const prof_average *from) {
     const size_t begin = offsetof(prof_average, overload_name);
     into->key = from->key;
@@ -16720,7 +16716,7 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
     prof__sums_into_rows(g);
     prof__groups_percentiles(g);
     prof__groups_count(g);
-    g->order = g->index;                 /* no row is looked for any more */
+    g->order = g->index;                 /* the index is no longer needed */
     for (uint32_t i = 0; i < g->count; i++)
         if (!prof__group_in_sums(g, i)) g->order[n++] = i;
     g->count = n;
@@ -16728,7 +16724,7 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
     prof__reading_close(taken);
 }
 
-/* The average of row i, counted in the order in which rows are first seen. */
+/* The average of row i in first-seen order. */
 PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
     uint32_t row = g->order[i];
     const prof__group *r = g->rows + row;
@@ -16801,14 +16797,14 @@ PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
 
 /* ---- @TABLE: EventList.table(), as text, CSV and JSON ----
 
-   Writes rows of averages, or the events as rows of one call each. One list of columns makes text,
-   CSV and JSON, and the metrics by which rows are sorted.
+   This room writes rows of averages, or events as rows of one call each. One list of columns makes
+   text, CSV and JSON, and the metrics by which rows are sorted.
    - Shares are of all rows, whether they are shown or not.
-   - What is not in the figures is said below them: prof__notes. */
+   - Notes below a table tell what is missing in its figures: prof__notes. */
 
-/* The columns, in the order of the text: name; what a cell shows; which member of prof_average that
-   is; head, where @ stands for the device's name; field of CSV and JSON, "" where it is none. On
-   targets HOST ones have no head. PROF__FIELDS_LAST are fields alone. */
+/* The columns, in the order of the text: name; what a cell shows; the member of prof_average; head,
+   where @ stands for the device's name; field of CSV and JSON, "": none. On targets HOST columns
+   have no head. PROF__FIELDS_LAST are fields only. */
 #define PROF__COLUMNS_FIRST(X, HOST) \
     X(NAME, NAME, key, "Name", "") \
     HOST(OVERLOAD, NAME, overload_name, "Overload Name", "") \
@@ -16852,8 +16848,8 @@ PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
 #define PROF__OTHER_COLUMNS (PROF__BARE ? 0 : 4 * PROF_OTHER_DEVICES)
 #define PROF__COUNTER_COLUMNS (PROF__BARE ? 0 : 2 * PROF_COUNTERS)
 #define PROF__COLUMN_NUMBER(name, shows, member, head, field) PROF__COL_##name,
-enum {                                   /* other devices stand behind the first one, counters
-                                            before the last columns */
+enum {                                   /* other devices come after the first one, counters before
+                                            the last columns */
     PROF__COLUMNS_FIRST(PROF__COLUMN_NUMBER, PROF__COLUMN_NUMBER)
     PROF__COL_OTHERS, PROF__COL_OTHERS_END = PROF__COL_OTHERS + PROF__OTHER_COLUMNS - 1,
     PROF__COLUMNS_MEMORY(PROF__COLUMN_NUMBER, PROF__COLUMN_NUMBER)
@@ -16874,7 +16870,7 @@ static const prof__column prof__columns[] = {
     PROF__COLUMNS_EACH(PROF__COLUMN_OF, PROF__COLUMN_OF) PROF__FIELDS_LAST(PROF__COLUMN_OF)
 };
 
-/* Which column of another device it is, of the four that each has; -1: none. */
+/* The number of a column among those of other devices, four for each; -1: it is none. */
 PROF__FN int prof__column_other(int column) {
     int other = column - PROF__COL_OTHERS, last = PROF__COL_OTHERS_END - PROF__COL_OTHERS;
     return other >= 0 && other <= last ? other : -1;
@@ -16892,7 +16888,7 @@ PROF__FN uint8_t prof__column_shows(int column) {
     return prof__columns[prof__column_place(column)].shows;
 }
 
-/* What a row has in a column of numbers; times in ns. */
+/* A row's value in a column of numbers; times in ns. */
 PROF__FN int64_t prof__row_number(const prof_average *r, int column) {
     const char *at = (const char *)r + prof__columns[prof__column_place(column)].at;
     int64_t n;
@@ -16902,7 +16898,7 @@ PROF__FN int64_t prof__row_number(const prof_average *r, int column) {
     return n;
 }
 
-/* The name of a column's field; "": it is none. */
+/* The name of a column's field; "": it has none. */
 PROF__FN const char *prof__column_field(int column) {
 #define PROF__COLUMN_FIELD(name, shows, member, head, field) field "\0"
     static const char fields[] =
@@ -16921,7 +16917,7 @@ PROF__FN int prof__metric_column(prof_metric metric) {
     return columns[(size_t)metric < sizeof columns ? (size_t)metric : 0];
 }
 
-#define PROF__FITTED (PROF__BARE ? 1 : (int)PROF__COLUMNS)   /* that are made to fit a line */
+#define PROF__FITTED (PROF__BARE ? 1 : (int)PROF__COLUMNS)   /* columns that can be fitted */
 
 /* Rows are averages, the caller's own, or the events themselves, seen as averages of one. */
 typedef struct prof__table {
@@ -16931,18 +16927,18 @@ typedef struct prof__table {
     const prof__groups *groups;
     prof_average *rows;
     prof_average (*row_at)(const struct prof__table *t, uint32_t i);
-    void (*notes)(struct prof__table *t);   /* below it all; NULL: none */
-    uint32_t count, row;                 /* row: being written */
+    void (*notes)(struct prof__table *t);   /* writes the lines below; NULL: none */
+    uint32_t count, row;                 /* row: the one being written */
     size_t width[PROF__COLUMNS];         /* 0: no such column */
-    int64_t self_cpu_ns, self_device_ns; /* what shares are of */
+    int64_t self_cpu_ns, self_device_ns; /* 100 % of the shares */
     int64_t rows_cpu_ns, rows_device_ns; /* sums over the rows */
     int64_t least_flops;                 /* the smallest above 0 */
     int flops_power;                     /* the FLOPs column is in 1000^this */
-    bool measuring, fitted;              /* what cells need is noted; widths are the fitted ones */
+    bool measuring, fitted;              /* need and told are being found; width was fitted */
     bool sited;                          /* CSV and JSON have the rows' places */
     bool told[PROF__FITTED];             /* some cell has a figure other than 0, or a text */
     bool left_out[PROF__FITTED];
-    size_t need[PROF__FITTED];           /* the widest cell's or head's width */
+    size_t need[PROF__FITTED];           /* the width of the widest cell or head */
     int64_t self_other_ns[PROF__BARE ? 1 : PROF_OTHER_DEVICES];   /* of self_device_ns */
     prof__out out;
 } prof__table;
@@ -16962,8 +16958,7 @@ PROF__FN void prof__row_counters(const struct prof_trace *s, const prof_event *e
     }
 }
 
-/* prof__table.row_at is one of these three: by a pointer, so that a program is linked with those
-   alone that it uses. */
+/* prof__table.row_at is one of these three. The pointer lets the linker leave the others out. */
 PROF__FN prof_average prof__row_of_caller(const prof__table *t, uint32_t i) { return t->rows[i]; }
 
 PROF__FN prof_average prof__row_of_group(const prof__table *t, uint32_t i) {
@@ -17008,7 +17003,7 @@ PROF__FN int64_t prof__mean_ns(int64_t ns, uint64_t count) {
     return (int64_t)whole;
 }
 
-/* Is a's metric below b's? Means are compared as PyTorch's quotients are. */
+/* Is a's metric below b's? Means are compared as doubles, as in PyTorch. */
 PROF__FN bool prof__average_below(const prof_average *a, const prof_average *b,
                                   prof_metric metric) {
     int64_t x = prof__metric_of(a, metric), y = prof__metric_of(b, metric);
@@ -17018,7 +17013,7 @@ PROF__FN bool prof__average_below(const prof_average *a, const prof_average *b,
     return x < y;
 }
 
-/* Where row i has its CPU time as Python adds it up, in cpu_us; NULL: whole ns are right. */
+/* The sums of row i whose cpu_us is its CPU time as Python adds it up; NULL: whole ns are exact. */
 PROF__FN const prof__group_wide *prof__table_raw(const prof__table *t, uint32_t i) {
     if (PROF__BARE || !t->groups || !t->trace->raw || !t->groups->wide) return NULL;
     return t->groups->wide + t->groups->order[i];
@@ -17059,8 +17054,7 @@ PROF__FN void prof__rows_sift(prof_average *rows, size_t i, size_t n, prof_metri
     rows[i] = moved;
 }
 
-/* A heap sort: the rows are the caller's, and there is no memory beside them. Targets have few
-   rows: short code will do. */
+/* A heap sort, which needs no memory. Targets have few rows: there a shorter sort suffices. */
 PROF__FN void prof__rows_sort(prof_average *rows, size_t n, prof_metric metric) {
     for (prof_average *r = rows; PROF__BARE && r < rows + n; r++) {
         for (prof_average *later = r + 1; later < rows + n; later++) {
@@ -17111,7 +17105,7 @@ PROF__FN void prof__put_shapes(prof__out *o, const prof_shape *shapes, uint32_t 
     prof__out_text(o, "]");
 }
 
-/* A sink that counts in width, and hands on only as many bytes as are left. */
+/* A sink that counts all bytes in width, and writes only as many as are left. */
 typedef struct prof__window { prof__out *out; size_t left, width; } prof__window;
 
 PROF__FN bool prof__window_write(void *user, const void *data, size_t size) {
@@ -17141,8 +17135,8 @@ PROF__FN size_t prof__shapes_text(const prof_average *r, prof__out *out, size_t 
 
 /* ---- cells ---- */
 
-/* Before a table that has to fit a line is written: notes how wide a cell of this column is, and
-   whether it tells anything but 0. */
+/* While a table that must fit a line is measured: notes how wide a cell of this column is, and
+   whether it has a figure other than 0. */
 PROF__ALONE(void) prof__table_need(prof__table *t, int column, size_t width, const char *text) {
     if (PROF__BARE || !t->measuring) return;
     if (width > t->need[column]) t->need[column] = width;
@@ -17150,7 +17144,7 @@ PROF__ALONE(void) prof__table_need(prof__table *t, int column, size_t width, con
         if (*text >= '1' && *text <= '9') t->told[column] = true;
 }
 
-/* How wide a name may be: in a fitted table as its cell; else only the description limits it. */
+/* The most that a name may take: its cell in a fitted table; else the description limits it. */
 PROF__FN size_t prof__table_fits(const prof__table *t, size_t cell) {
     return !PROF__BARE && t->fitted ? cell : SIZE_MAX;
 }
@@ -17165,7 +17159,7 @@ PROF__FN void prof__table_cell(prof__table *t, int column, const char *text) {
     prof__out_text(&t->out, "  ");
 }
 
-/* Bytes of the control character at s, if it is one; U+0080 to U+009F are some, too. */
+/* Bytes of the control character at s, U+0080 to U+009F among them; 0: it is none. */
 PROF__FN size_t prof__control(const char *s) {
     const unsigned char *u = (const unsigned char *)s;
     if (!PROF__BARE && u[0] == 0xc2 && u[1] >= 0x80 && u[1] < 0xa0) return 2;
@@ -17210,7 +17204,7 @@ PROF__FN prof_time_unit prof__table_unit(const prof__table *t, int64_t ns) {
     return t->desc->time_unit ? t->desc->time_unit : prof__time_unit(ns);
 }
 
-/* A time in us, in the unit in which ns would be shown: means get that of the mean in whole ns. */
+/* A time in us, in the unit that suits ns: for a mean that is the mean in whole ns. */
 PROF__FN void prof__table_us(prof__table *t, int column, const prof__real *us, int64_t ns) {
     char text[48];
     *prof__text_time(text, *us, prof__table_unit(t, ns)) = 0;
@@ -17255,7 +17249,7 @@ PROF__FN void prof__table_widen(prof__table *t, int column, size_t width) {
     if (width > t->width[column]) t->width[column] = width;
 }
 
-/* A column's head as the list has it. */
+/* A column's head in the list, with its @. */
 PROF__FN const char *prof__column_head(int column) {
 #define PROF__COLUMN_HEAD(name, shows, member, head, field) head "\0"
 #define PROF__COLUMN_HOST_HEAD(name, shows, member, head, field) PROF__HOST_TEXT(head) "\0"
@@ -17277,7 +17271,7 @@ PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int
     prof__out_text(&t->out, "\n");
 }
 
-/* The description for which NULL stands. */
+/* The description that NULL stands for. */
 PROF__FN const prof_table_desc *prof__table_usual(prof_table_desc *d) {
     static const prof_averages_desc plain = { false, false, 0, false, false };
     memset(d, 0, sizeof *d);
@@ -17314,7 +17308,7 @@ PROF__FN void prof__table_flops(prof__table *t, int64_t flops) {
     prof__table_cell(t, PROF__COL_FLOPS, text);
 }
 
-/* A path loses its beginning when it is too long. */
+/* A path, which is cut at its beginning when it is too long. */
 PROF__FN void prof__table_path(prof__table *t, int column, const char *path) {
     size_t cell = t->width[column], width = prof__text_width(path);
     size_t shown = PROF__MIN(width, cell), drop = width - shown;
@@ -17356,7 +17350,7 @@ PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
     return !t->trace && i < PROF_COUNTERS ? t->view.counters[i] : NULL;
 }
 
-/* What the heads of sums over all devices call these. */
+/* The device's name in heads; "devices" in those of sums over several. */
 PROF__FN const char *prof__table_all_devices(const prof__table *t) {
     return t->view.other_devices[0] ? "devices" : t->view.device_name;
 }
