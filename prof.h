@@ -3931,77 +3931,79 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
 
 /* ---- the raw dump: see @RAW, whose reader works out what is not told here ---- */
 
-static struct prof__dump {
+static struct prof__core_raw {
     prof_sink sink;
     uint32_t number, used;
     bool failed;
     uint32_t part, position;             /* position: of the next slot */
     uint64_t time;                       /* the end of the last zone */
     uint32_t words[PROF__RAW_WORDS];
-} prof__dump;
+} prof__core_raw;
 
-PROF__APART(void) prof__dump_u32(uint32_t n) { prof__dump.words[prof__dump.used++] = n; }
-
-PROF__APART(void) prof__dump_begin(uint32_t type, uint32_t first) {
-    prof__raw_head(prof__dump.words, type);
-    prof__dump.used = PROF__RAW_HEAD;
-    prof__dump_u32(first);
+PROF__APART(void) prof__core_raw_u32(uint32_t n) {
+    prof__core_raw.words[prof__core_raw.used++] = n;
 }
 
-PROF__APART(void) prof__dump_end(void) {
-    struct prof__dump *d = &prof__dump;
+PROF__APART(void) prof__core_raw_begin(uint32_t type, uint32_t first) {
+    prof__raw_head(prof__core_raw.words, type);
+    prof__core_raw.used = PROF__RAW_HEAD;
+    prof__core_raw_u32(first);
+}
+
+PROF__APART(void) prof__core_raw_end(void) {
+    struct prof__core_raw *d = &prof__core_raw;
     prof__raw_seal(d->words, d->used, d->number++);
     if (!d->failed) d->failed = !d->sink.write(d->sink.user, d->words, d->used * 4);
 }
 
 /* Writes a site: name, file and function are cut where the block ends. */
-PROF__FN void prof__dump_site(const prof_site *s) {
-    struct prof__dump *d = &prof__dump;
+PROF__FN void prof__core_raw_site(const prof_site *s) {
+    struct prof__core_raw *d = &prof__core_raw;
     const char *const *text = &s->name;
     char *to = (char *)(d->words + PROF__RAW_HEAD + 5), *from;
-    prof__dump_begin(PROF__RAW_SITES, (uint32_t)(s - __start_prof_marks));
-    prof__dump_u32(s->line);
+    prof__core_raw_begin(PROF__RAW_SITES, (uint32_t)(s - __start_prof_marks));
+    prof__core_raw_u32(s->line);
     for (int i = 0; i < 3; i++) {
         const char *p = *text++;
         from = to;
         while (*p && to < (char *)(d->words + PROF__RAW_WORDS)) *to++ = *p++;
-        prof__dump_u32((uint32_t)(to - from));
+        prof__core_raw_u32((uint32_t)(to - from));
     }
     d->used = (uint32_t)(to + 3 - (char *)d->words) / 4;
-    prof__dump_end();
+    prof__core_raw_end();
 }
 
 /* Begins a block of slots. It tells where the blocks before it led to, then what prof__core begins
    with: the counts, start, stop, rate and row. */
-PROF__APART(void) prof__dump_slots(uint32_t part) {
-    struct prof__dump *d = &prof__dump;
+PROF__APART(void) prof__core_raw_slots(uint32_t part) {
+    struct prof__core_raw *d = &prof__core_raw;
     const uint32_t *p = (const uint32_t *)(const void *)&prof__core;
     d->part = part;
-    prof__dump_begin(PROF__RAW_CORE, part);
-    prof__dump_u32(d->position);
-    prof__dump_u32((uint32_t)d->time);
-    prof__dump_u32((uint32_t)(d->time >> 32));
-    prof__dump_u32(PROF__CLOCK_SHIFT);
-    for (int i = 0; i < PROF__CORE_COUNTS + 4; i++) prof__dump_u32(*p++);
+    prof__core_raw_begin(PROF__RAW_CORE, part);
+    prof__core_raw_u32(d->position);
+    prof__core_raw_u32((uint32_t)d->time);
+    prof__core_raw_u32((uint32_t)(d->time >> 32));
+    prof__core_raw_u32(PROF__CLOCK_SHIFT);
+    for (int i = 0; i < PROF__CORE_COUNTS + 4; i++) prof__core_raw_u32(*p++);
 }
 
 /* site_depth 0: the slot is a context's, or a record that is not whole. */
-PROF__APART(void) prof__dump_slot(uint32_t site_depth, uint32_t end, uint32_t duration) {
-    struct prof__dump *d = &prof__dump;
+PROF__APART(void) prof__core_raw_slot(uint32_t site_depth, uint32_t end, uint32_t duration) {
+    struct prof__core_raw *d = &prof__core_raw;
     if (d->used > PROF__RAW_WORDS - 3) {
-        prof__dump_end();
-        prof__dump_slots(d->part);
+        prof__core_raw_end();
+        prof__core_raw_slots(d->part);
     }
-    prof__dump_u32(site_depth);
-    prof__dump_u32(end);
-    prof__dump_u32(duration);
+    prof__core_raw_u32(site_depth);
+    prof__core_raw_u32(end);
+    prof__core_raw_u32(duration);
     d->position++;
     if (site_depth) d->time += end - (uint32_t)d->time;
 }
 
 PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
     struct prof__core *core = &prof__core;
-    struct prof__dump *d = &prof__dump;
+    struct prof__core_raw *d = &prof__core_raw;
     if (!core->cursor) return PROF_ERROR_STATE;
     if (!out.write) return PROF_ERROR_INVALID;
     if (prof__on) core->stop = prof__clock();
@@ -4009,44 +4011,44 @@ PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
     d->number = d->position = 0;
     d->failed = false;
     d->time = core->start;
-    prof__dump_slots(PROF__CORE_CONTEXTS);
+    prof__core_raw_slots(PROF__CORE_CONTEXTS);
     for (prof__state *t = PROF__CORE_END; t-- > core->states;)
-        prof__dump_slot(0, t->context & 0xffff, 0);
-    prof__dump_end();
-    for (const prof_site *s = __start_prof_marks; s < __stop_prof_marks; s++) prof__dump_site(s);
+        prof__core_raw_slot(0, t->context & 0xffff, 0);
+    prof__core_raw_end();
+    for (const prof_site *s = __start_prof_marks; s < __stop_prof_marks;) prof__core_raw_site(s++);
     d->position = 0;
-    prof__dump_slots(PROF__CORE_ENDED);
+    prof__core_raw_slots(PROF__CORE_ENDED);
     for (const prof__record *c = core->arena.records; c < core->cursor; c++)
-        prof__dump_slot(c->site_depth, c->end, c->duration);
-    prof__dump_end();
-    prof__dump_slots(PROF__CORE_OPEN);
+        prof__core_raw_slot(c->site_depth, c->end, c->duration);
+    prof__core_raw_end();
+    prof__core_raw_slots(PROF__CORE_OPEN);
     for (prof__state *t = PROF__CORE_END; t-- > core->states;)
         for (const prof__frame *f = t->hot.top; f-- > prof__frames(t);)
-            prof__dump_slot(f->site_depth, core->stop, core->stop - f->start);
-    prof__dump_end();
-    prof__dump_slots(PROF__CORE_LAST);
-    prof__dump_end();
+            prof__core_raw_slot(f->site_depth, core->stop, core->stop - f->start);
+    prof__core_raw_end();
+    prof__core_raw_slots(PROF__CORE_LAST);
+    prof__core_raw_end();
     return d->failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
 /* ---- a Chrome array: the events of @CHROME, in the order in which zones ended ---- */
 
-static struct prof__text {
+static struct prof__core_text {
     prof_sink sink;
     uint32_t used;
     bool failed;
     char bytes[128];
-} prof__text;
+} prof__core_text;
 
 PROF__APART(void) prof__text_flush(void) {
-    struct prof__text *o = &prof__text;
+    struct prof__core_text *o = &prof__core_text;
     if (!o->failed) o->failed = !o->sink.write(o->sink.user, o->bytes, o->used);
     o->used = 0;
 }
 
 PROF__APART(void) prof__text_put(char c) {
-    prof__text.bytes[prof__text.used++] = c;
-    if (prof__text.used == sizeof prof__text.bytes) prof__text_flush();
+    prof__core_text.bytes[prof__core_text.used++] = c;
+    if (prof__core_text.used == sizeof prof__core_text.bytes) prof__text_flush();
 }
 
 /* n / d and the rest; d has 31 bits. The compiler's own 64-bit division would take more flash. */
@@ -4155,9 +4157,9 @@ PROF__FN void prof__text_counts(void) {
 PROF_API PROF__QUIET prof_result prof__core_chrome(prof_sink out) {
     uint32_t row = 0, *counts = prof__core.counts;
     prof__walk w = prof__core_first();
-    prof__text.sink = out;
-    prof__text.used = 0;
-    prof__text.failed = false;
+    prof__core_text.sink = out;
+    prof__core_text.used = 0;
+    prof__core_text.failed = false;
     prof__text_say("[\n{\"ph\":\"M\",\"name\":\"prof\",\"ts\":0.000,\"pid\":1,\"tid\":0,\"args\":"
                    "{\"version\":\"" PROF_VERSION "\",\"baseTimeNanoseconds\":0}}", NULL, 0);
     for (prof__state *t = PROF__CORE_END; t-- > prof__core.states;) prof__text_thread(t, row++);
@@ -4175,7 +4177,7 @@ PROF_API PROF__QUIET prof_result prof__core_chrome(prof_sink out) {
     counts[PROF__CORE_RECORDED] += counts[PROF__CORE_UNFINISHED];
     prof__text_counts();
     prof__text_flush();
-    return prof__text.failed ? PROF_ERROR_SINK : PROF_OK;
+    return prof__core_text.failed ? PROF_ERROR_SINK : PROF_OK;
 }
 #else
 /* ---- @ARENA: one range; records from the top down, the rest from the bottom up ----
@@ -5573,11 +5575,11 @@ typedef struct prof__deeps {
    the zone's begin is taken, end after that of its end: the zone does not hold them. All zones take
    the slow path then. */
 struct prof__state;
-typedef struct prof__hooks {
+typedef struct prof__zone_hooks {
     void (*begin)(struct prof__state *t, prof__frame *f, prof__entry_frame entry);
     void (*end)(struct prof__state *t, prof__frame *f);
     uint32_t slots;                      /* the most that one of them writes; 0: there is none */
-} prof__hooks;
+} prof__zone_hooks;
 
 /* What a thread records with: its chunk, its open zones, its counts. It is the thread's from one
    session to the next, until it exits or calls prof_thread_end. */
@@ -5595,7 +5597,7 @@ typedef struct prof__state {
     bool wide, narrow;                   /* attributes have room, have none; neither: not asked */
     bool streams;                        /* they leave as they are: nothing is made of them here */
     prof_result (*flush)(void);          /* desc.stream_inline: makes room; else NULL */
-    prof__hooks hooks;
+    prof__zone_hooks hooks;
     prof_clock clock;
     prof_platform platform;
     uint32_t skipped; /* begins without a token that were dropped: their ends are to come */
@@ -6264,7 +6266,7 @@ enum { PROF__WANTS_DETAILS = 1, PROF__WANTS_SHAPES = 2, PROF__WANTS_FLOPS = 4,
 
 /* What outlives a session. Under the lock, but what threads load. */
 static struct prof__recorder {
-    prof__hooks hooks;                   /* of the session; its states have them from it */
+    prof__zone_hooks hooks;              /* of the session; its states have them from it */
     uint32_t wants;                      /* PROF__WANTS_..., of the last session's description */
     uint32_t observer_count;             /* changes while no session is open */
     prof_observer observers[PROF__OBSERVERS];
@@ -7242,7 +7244,7 @@ PROF__FN bool prof__sums_prepare(prof__state *t) {
 
 /* From here on t's zones go to its block, which prof__sums_prepare has made. */
 PROF__FN void prof__sums_begin(prof__state *t) {
-    static const prof__hooks none = { NULL, NULL, 0 };
+    static const prof__zone_hooks none = { NULL, NULL, 0 };
     prof__sums_open(t);                  /* a dump may be reading what the last thread left */
     memset(t->block, 0, (size_t)(t->block_end - t->block) * sizeof *t->block);
     memset(t->inner - 1, 0, (prof__trace.max_depth + 2) * sizeof *t->inner);
@@ -7727,7 +7729,7 @@ PROF__FN void prof__row_name(prof__row *row, const char *name) {
     PROF__STORE(row->announced, 0u);
 }
 
-PROF__FN bool prof__row_open(prof__state *t, uint64_t id) {
+PROF__FN bool prof__row_for(prof__state *t, uint64_t id) {
     const prof_platform *p = &prof__trace.platform;
     prof__row *row;
     if (!id) id = p->thread_id ? p->thread_id(p->user) : prof__os_thread_id();
@@ -7819,7 +7821,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->observed = prof__recorder.observer_count != 0;
     PROF__STORE(t->closed, false);
     PROF__STORE(t->hot.last, 0u);
-    if (!prof__row_open(t, id)) {
+    if (!prof__row_for(t, id)) {
         if (c) prof__chunk_give(t, c->begin, c->limit);
         return false;
     }
@@ -8861,9 +8863,9 @@ PROF__INLINE prof__state *prof__state_make(uint32_t context, prof__row **end) {
     return t;
 }
 
-/* Enters the slow path, which prof__leave leaves. Returns the state of this context, and makes it
-   if `make` says so. NULL: nothing is recorded, or there is no state. */
-PROF__FN prof__state *prof__enter(bool make) {
+/* Enters the slow path, which prof__state_leave leaves. Returns the state of this context, and makes
+   it if `make` says so. NULL: nothing is recorded, or there is no state. */
+PROF__FN prof__state *prof__state_enter(bool make) {
     struct prof_trace *s = &prof__trace;
     prof__row **row = &s->rows;
     prof__state *t;
@@ -8895,7 +8897,7 @@ PROF__INLINE prof__hot *prof__way(prof__state *t) {
 }
 
 /* Leaves the slow path. t: the context's state; NULL: it has none. */
-PROF__FN void prof__leave(prof__state *t) {
+PROF__FN void prof__state_leave(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     if (t) {
         t->known = t->hot.cursor;
@@ -8916,12 +8918,12 @@ PROF__FN prof__frame *prof__begun(prof__state *t, uint32_t site) {
                     !f->above ? PROF__COUNTED(deep) : PROF__COUNTED(full));
         f = NULL;
     }
-    prof__leave(t);
+    prof__state_leave(t);
     return f;
 }
 
 PROF__RARE(prof__frame *) prof__begin_slow(prof__mark *mark) {
-    prof__state *t = prof__enter(true);
+    prof__state *t = prof__state_enter(true);
     return prof__begun(t, t ? prof__mark_resolve(mark) : 0);
 }
 
@@ -8973,7 +8975,7 @@ PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark) {
 extern const char __start_prof_sites[] __attribute__((weak));
 
 PROF__RARE(prof__frame *) prof__begin_in_elf_slow(uint32_t site) {
-    return prof__begun(prof__enter(true), site);
+    return prof__begun(prof__state_enter(true), site);
 }
 
 /* As prof__begin. place: of the name in the ELF file; what a mark would hold follows from it. */
@@ -9000,9 +9002,9 @@ PROF_API PROF__QUIET prof__frame *prof__begin_in_elf(const char *place) {
 #endif
 
 PROF_API PROF__QUIET void prof__begin_dropped(void) {
-    prof__state *t = prof__enter(false);
+    prof__state *t = prof__state_enter(false);
     if (t) t->skipped++;
-    prof__leave(t);
+    prof__state_leave(t);
 }
 
 /* Ends the innermost zone now, and writes it. Room for its record was kept. */
@@ -9018,7 +9020,7 @@ PROF__FN void prof__end_zone(prof__state *t) {
 
 /* token NULL: the innermost zone. */
 PROF__RARE(void) prof__end_slow(prof__frame *token) {
-    prof__state *t = prof__enter(false);
+    prof__state *t = prof__state_enter(false);
     if (!t) {
         if (prof__trace.open) prof__count(PROF__COUNTED(cut));
     } else if (!token && t->skipped) {
@@ -9034,7 +9036,7 @@ PROF__RARE(void) prof__end_slow(prof__frame *token) {
             prof__end_zone(t);
         }
     }
-    prof__leave(t);
+    prof__state_leave(t);
 }
 
 /* False: the slow path must end the zone. */
@@ -9103,7 +9105,7 @@ PROF_API PROF__QUIET void prof__end_top(void) {
 }
 
 PROF_API PROF__QUIET void prof_push(const char *name) {
-    prof__state *t = prof__enter(true);
+    prof__state *t = prof__state_enter(true);
     if (!prof__begun(t, t ? prof__name_add(name) : 0)) prof__begin_dropped();
 }
 
@@ -9117,11 +9119,11 @@ PROF__FN void prof__put_moment(prof__state *t, uint32_t kind, uint32_t site, int
     } else if (t) {
         prof__count(!site ? PROF__COUNTED(sites) : PROF__COUNTED(full));
     }
-    prof__leave(t);
+    prof__state_leave(t);
 }
 
 PROF__FN void prof__moment_named(uint32_t kind, const char *name, int64_t value) {
-    prof__state *t = prof__enter(true);
+    prof__state *t = prof__state_enter(true);
     prof__put_moment(t, kind, t ? prof__name_add(name) : 0, value);
 }
 
@@ -9134,7 +9136,7 @@ PROF_API PROF__QUIET void prof_counter(const char *name, int64_t value) {
 }
 
 PROF__FN void prof__moment_here(uint32_t kind, prof__mark *mark, int64_t value) {
-    prof__state *t = prof__enter(true);
+    prof__state *t = prof__state_enter(true);
     prof__put_moment(t, kind, t ? prof__mark_resolve(mark) : 0, value);
 }
 
@@ -9147,22 +9149,22 @@ PROF_API PROF__QUIET void prof__counter(prof__mark *mark, int64_t value) {
 }
 
 PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
-    prof__state *t = prof__enter(true);
+    prof__state *t = prof__state_enter(true);
     if (t && name)
         for (size_t i = 0; i + 1 < sizeof t->row.name && (t->row.name[i] = name[i]) != 0;) i++;
-    prof__leave(t);
+    prof__state_leave(t);
 }
 
 /* The context's task is over: its zones end, and the next task of its number has another row. */
 PROF_API PROF__QUIET void prof_thread_end(void) {
-    prof__state *t = prof__enter(false);
+    prof__state *t = prof__state_enter(false);
     if (t) {
         for (; prof__open_zones(t); prof__count(PROF__COUNTED(unfinished))) prof__end_zone(t);
         prof__contexts[t->row.context] = &prof__nowhere;   /* the slow path finds another row */
         t->row.context = PROF__OVER;
         t->known = t->hot.cursor;
     }
-    prof__leave(NULL);
+    prof__state_leave(NULL);
 }
 #define prof__rows_unused(s) NULL
 #define prof__row_again_of(row) NULL
@@ -9170,17 +9172,17 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
 #define PROF__ENTRY PROF__QUIET
 #define prof__push_text(name) prof_push(name)
 PROF__FN prof__frame *prof__push_token(const char *name) {
-    prof__state *t = prof__enter(true);
+    prof__state *t = prof__state_enter(true);
     return prof__begun(t, t ? prof__name_add(name) : 0);
 }
 
 #if PROF__STB
 PROF__FN void prof__name_was_cut(void) {
-    prof__state *t = prof__enter(true);
+    prof__state *t = prof__state_enter(true);
     uintptr_t lock = prof__lock();
     if (prof__trace.names_cut < UINT16_MAX) prof__trace.names_cut++;
     prof__unlock(lock);
-    prof__leave(t);
+    prof__state_leave(t);
 }
 #endif
 
@@ -9368,7 +9370,7 @@ PROF__FN bool prof__only_sums(void) {
 }
 
 /* May another task have the row's memory? In a ring it may: its records are overwritten anyway. */
-PROF__FN bool prof__row_free(const prof__row *row) {
+PROF__FN bool prof__row_reusable(const prof__row *row) {
     const prof__parts *parts = prof__trace.parts;
     return row->context == PROF__OVER &&
            (!row->first || (parts && (parts->average || parts->mode == PROF_MODE_RING)));
@@ -9377,7 +9379,7 @@ PROF__FN bool prof__row_free(const prof__row *row) {
 PROF__FN void prof__rows_gone(prof__rows *r) {
     for (r->end = &prof__trace.rows; *r->end; r->end = &(*r->end)->next) {
         prof__row *row = *r->end;
-        if ((!r->over || !r->over->first) && prof__row_free(row)) r->over = row;
+        if ((!r->over || !r->over->first) && prof__row_reusable(row)) r->over = row;
         if (row->context == PROF__OVER && prof__row_state(row)->spare)
             r->rest = prof__row_state(row);
     }
@@ -9520,7 +9522,7 @@ PROF__FN void prof__stretch_begin(prof__state *cpu, const prof__row *task, uint6
 
 /* In the row "CPU" the zone of the task that ran ends, and that of the task that comes begins.
    before: the task that ran from the session's start on; NULL: its zone is there, or none ran. */
-PROF__FN void prof__stretch(prof__row *row, const prof__row *before, const prof__row *in) {
+PROF__FN void prof__stretch_change(prof__row *row, const prof__row *before, const prof__row *in) {
     prof__state *cpu = prof__row_state(row);
     prof__time_in(cpu);
     if (before) prof__stretch_begin(cpu, before, prof__trace.start_tick);
@@ -9537,7 +9539,7 @@ PROF__FN void prof__switch(prof__rows *r, uint32_t number, const char *name) {
     else r->in = prof__task_row(r, number, name);
     if (r->cpu) before = NULL;
     else r->cpu = prof__cpu_row();
-    if (r->cpu) prof__stretch(r->cpu, before, r->in);
+    if (r->cpu) prof__stretch_change(r->cpu, before, r->in);
     else (void)prof__time_now(0);
 }
 
@@ -23573,7 +23575,7 @@ PROF__FN void *prof__chunk_stream(void *state) {
 }
 
 /* Gives back the oldest chunk of a row, which the stream has written. */
-PROF__FN void prof__chunk_give(prof__row *row) {
+PROF__FN void prof__chunk_streamed(prof__row *row) {
     uintptr_t held = prof__keep_out(), lock = prof__lock();
     prof__segment *g = row->first;
     row->first = g->next;
@@ -23591,14 +23593,14 @@ PROF_API PROF__QUIET prof_result prof_flush(void) {
         for (bool whole = true; whole && ok && row->first;) {
             whole = row->first->end != NULL;
             ok = s->parts->write(prof__row_state(row), row->first);
-            if (whole && ok) prof__chunk_give(row);
+            if (whole && ok) prof__chunk_streamed(row);
         }
     }
     s->stream_failures += !ok;
     return ok ? PROF_OK : PROF_ERROR_SINK;
 }
 
-PROF__FN bool prof__raw_write(void *state, void *chunk) {
+PROF__FN bool prof__chunk_to_raw(void *state, void *chunk) {
     prof__raw *w = &prof__raw_out;
     w->failed = false;
     prof__raw_chunk(w, (prof__state *)state, (prof__segment *)chunk);
@@ -23606,15 +23608,15 @@ PROF__FN bool prof__raw_write(void *state, void *chunk) {
     return !w->failed;
 }
 
-PROF__FN void prof__raw_close_stream(void) {
+PROF__FN void prof__raw_finish(void) {
     (void)prof_flush();
     prof__raw_rest(&prof__raw_out);
     prof__trace.tallied = prof__raw_out.zones;
 }
 
 PROF_API PROF__QUIET const prof__parts *prof__parts_raw(prof_sink sink) {
-    static const prof__parts parts = { PROF_MODE_STREAM, prof__chunk_stream, prof__raw_write,
-                                       prof__raw_close_stream, NULL };
+    static const prof__parts parts = { PROF_MODE_STREAM, prof__chunk_stream, prof__chunk_to_raw,
+                                       prof__raw_finish, NULL };
     memset(&prof__raw_out, 0, sizeof prof__raw_out);
     prof__raw_out.sink = sink;
     return &parts;
@@ -23644,7 +23646,7 @@ PROF__FN bool prof__chrome_introduce(struct prof__chrome_stream *c, prof__row *r
 }
 
 /* An event at a time goes to the sink: one that it did not take comes again. */
-PROF__FN bool prof__chrome_write(void *state, void *chunk) {
+PROF__FN bool prof__chunk_to_chrome(void *state, void *chunk) {
     prof__state *t = (prof__state *)state;
     prof__segment *g = (prof__segment *)chunk;
     struct prof__chrome_stream *c = &prof__chrome_out;
@@ -23665,7 +23667,7 @@ PROF__FN bool prof__chrome_write(void *state, void *chunk) {
     return true;
 }
 
-PROF__FN void prof__chrome_close(void) {
+PROF__FN void prof__chrome_finish(void) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     uint64_t dropped = prof__dropped(&prof__trace, &prof__trace.counts);
     (void)prof_flush();
@@ -23678,8 +23680,8 @@ PROF__FN void prof__chrome_close(void) {
 }
 
 PROF_API PROF__QUIET const prof__parts *prof__parts_chrome(prof_sink sink) {
-    static const prof__parts parts = { PROF_MODE_STREAM, prof__chunk_stream, prof__chrome_write,
-                                       prof__chrome_close, NULL };
+    static const prof__parts parts = { PROF_MODE_STREAM, prof__chunk_stream, prof__chunk_to_chrome,
+                                       prof__chrome_finish, NULL };
     prof__chrome_out.sink = sink;
     prof__chrome_out.told = false;
     return &parts;
@@ -23736,7 +23738,7 @@ PROF__FN prof__tally *prof__tally_of(uint32_t site) {
 }
 
 /* Adds a zone to a row. Under the lock. */
-PROF__FN void prof__tally_add(prof__tally *r, uint64_t *inner, uint32_t bucket, uint64_t ticks) {
+PROF__FN void prof__tally_zone(prof__tally *r, uint64_t *inner, uint32_t bucket, uint64_t ticks) {
     prof__tally_changes++;
     r->histogram[bucket]++;
     r->total += ticks;
@@ -23765,7 +23767,7 @@ PROF__FN bool prof__tally_next(prof__state *t) {
     if (c == g->flushed && c[kind == PROF__ZONE64].site_depth == site_depth) {
         uint64_t *inner = prof__state_inner(t) + (site_depth & 0xff);
         g->flushed += kind <= PROF__CLOCK ? 1 : 2;
-        if (r) prof__tally_add(r, inner, i, ticks);
+        if (r) prof__tally_zone(r, inner, i, ticks);
         else if (kind != PROF__CLOCK) prof__trace.counts.not_kept++;
         if (zone) {
             inner[1] = 0;
@@ -25273,7 +25275,7 @@ PROF__FN uint32_t prof__threads_of(const prof_desc *d, size_t size) {
 /* The size of a chunk: a power of two, so that each thread could have four chunks in the records'
    share of the arena, or 16 in a ring, which loses one at a time, and where sums alone are kept.
    The events' share is left out even where they get it only later. */
-PROF__FN size_t prof__chunk_of(size_t size, uint32_t threads, const prof_desc *d) {
+PROF__FN size_t prof__chunk_bytes(size_t size, uint32_t threads, const prof_desc *d) {
     size_t want = size / (prof__event_share(d) / sizeof(prof__record)) / threads, n = 1024;
     want /= prof__ring_mode(d) || d->mode == PROF_MODE_AGGREGATE ? 16u : 4u;
     while (n * 2 <= want && n < (64u << 10)) n *= 2;
@@ -25402,7 +25404,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     prof__arena.high = memory + skip + ((size - skip) & ~(size_t)15u);
     PROF__STORE(prof__arena.base, prof__arena.low);
     PROF__STORE(prof__arena.end, prof__arena.high);
-    s->pool.chunk_size = prof__chunk_of(size, s->max_threads, d);
+    s->pool.chunk_size = prof__chunk_bytes(size, s->max_threads, d);
     s->pool.states = NULL;
     prof__states_open(s);
     prof__arena.promised = 0;
