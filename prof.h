@@ -5245,6 +5245,16 @@ PROF__INLINE uint64_t prof__record_get(const prof__record *c) {
     return (uint64_t)c->duration << 32 | c->end;
 }
 
+PROF__FN void prof__record_set(prof__record *c, uint64_t n, uint32_t word) {
+    c->end = (uint32_t)n;
+    c->duration = (uint32_t)(n >> 32);
+    c->site_depth = word;
+}
+
+/* Slots of a chunk that are kept for so many open zones: the end of each may need a record of two
+   slots, or one and the clock's. */
+#define PROF__RESERVE(open) (2 * (open) + 4)
+
 PROF__FN void prof__clock_back(void);
 
 /* The 64-bit end of a zone's record. If it seems to be 2^31 ticks before the last end, a clock
@@ -6574,9 +6584,6 @@ PROF__FN void prof__state_use(prof__state *t) {
     PROF__RELEASE(*last, t);
 }
 
-/* Slots kept for the zones a thread has open: each may need a long record, and one clock record. */
-PROF__FN uint32_t prof__reserve(uint32_t depth) { return 2 * depth + 4; }
-
 /* What is left of a chunk goes to the next thread, if it is worth it. A ring's chunk that was not
    begun is the next again. Under the lock. */
 PROF__FN void prof__chunk_give(prof__state *t, prof__record *begin, prof__record *limit) {
@@ -6587,7 +6594,7 @@ PROF__FN void prof__chunk_give(prof__state *t, prof__record *begin, prof__record
         if (t->ring[last].begin == begin) PROF__STORE(t->ring_next, last);
         return;
     }
-    if ((uintptr_t)limit < at + (prof__reserve(prof__trace.max_depth) + 16) * sizeof *begin) return;
+    if ((uintptr_t)limit < at + (PROF__RESERVE(prof__trace.max_depth) + 16) * sizeof *begin) return;
     c->begin = (prof__record *)at;
     c->limit = c->begin + ((uintptr_t)limit - at) / sizeof *begin;
     c->next = prof__trace.pool.free_chunks;
@@ -6650,12 +6657,6 @@ PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_de
     c->duration = b;
     c->site_depth = site_depth;
     PROF__RELEASE(t->hot.cursor, c + 1);
-}
-
-PROF__FN void prof__record_set(prof__record *c, uint64_t n, uint32_t word) {
-    c->end = (uint32_t)n;
-    c->duration = (uint32_t)(n >> 32);
-    c->site_depth = word;
 }
 
 /* A record of two slots, published when both are written. The first and third word of its second
@@ -7183,7 +7184,7 @@ PROF__FN bool prof__sums_drain(prof__state *t) {
 
 /* Bytes of the smallest block. */
 PROF__FN size_t prof__sums_block(uint32_t depth) {
-    return prof__align((prof__reserve(depth) + 64) * sizeof(prof__record));
+    return prof__align((PROF__RESERVE(depth) + 64) * sizeof(prof__record));
 }
 
 /* Bytes that the sums of a thread take with 16 names, with the rows of a report. */
@@ -7809,7 +7810,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->last = t->bias = 0;
     t->stack_low = t->stack_high = 0;
     t->generation = s->generation;
-    t->reserve = prof__reserve(s->max_depth);
+    t->reserve = PROF__RESERVE(s->max_depth);
     t->clock = s->clock;
     t->flush = s->stream.flush_inline ? s->stream.flush : NULL;
     t->platform = s->platform;
@@ -8127,7 +8128,7 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
         prof__put_clock(t);
     }
     PROF__ASSERT(t->spare || (size_t)(t->limit - t->hot.cursor) >=
-                                 prof__reserve((uint32_t)(f - t->hot.bottom)));
+                                 PROF__RESERVE((uint32_t)(f - t->hot.bottom)));
     t->full = false;
     PROF__STORE(f->epoch, t->epoch);
     PROF__STORE(t->hot.top, f + 1);
@@ -8751,12 +8752,8 @@ PROF__FN void prof__put(prof__state *t, prof__frame *top, uint32_t a, uint32_t b
 /* Writes a record of two slots, both of them before either is published. */
 PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t b, uint32_t word) {
     prof__record *c = t->hot.cursor;
-    c[0].end = (uint32_t)a;
-    c[0].duration = (uint32_t)(a >> 32);
-    c[0].site_depth = kind << 8 | 1;
-    c[1].end = (uint32_t)b;
-    c[1].duration = (uint32_t)(b >> 32);
-    c[1].site_depth = word;
+    prof__record_set(c, a, kind << 8 | 1);
+    prof__record_set(c + 1, b, word);
     PROF__BARRIER();
     t->hot.cursor = c + 2;
 }
@@ -8767,10 +8764,8 @@ PROF__RARE(void) prof__put_clock(prof__state *t) {
     prof__put(t, t->hot.top, (uint32_t)(time >> 32), (uint32_t)time, (uint32_t)PROF__CLOCK << 8);
 }
 
-/* Slots of a chunk: the end of each open zone may need a record of two slots, or one and the
-   clock's; a call that begins no zone takes three. The session's reserve is that of max_depth
-   zones, so that the hot path need not ask how many are open. */
-#define PROF__RESERVE(open) (2 * (open) + 4)
+/* A call that begins no zone takes so many slots. The session's reserve is that of max_depth zones,
+   so that the hot path need not ask how many are open. */
 #define PROF__CALL_SLOTS 3
 #define PROF__WORK_SLOTS 12              /* beside those kept for max_depth zones */
 PROF__FN size_t prof__open_zones(const prof__state *t) { return (size_t)(t->hot.top - t->frames); }
@@ -8863,8 +8858,8 @@ PROF__INLINE prof__state *prof__state_make(uint32_t context, prof__row **end) {
     return t;
 }
 
-/* Enters the slow path, which prof__state_leave leaves. Returns the state of this context, and makes
-   it if `make` says so. NULL: nothing is recorded, or there is no state. */
+/* Enters the slow path, which prof__state_leave leaves. Returns the state of this context, and
+   makes it if `make` says so. NULL: nothing is recorded, or there is no state. */
 PROF__FN prof__state *prof__state_enter(bool make) {
     struct prof_trace *s = &prof__trace;
     prof__row **row = &s->rows;
@@ -9148,10 +9143,15 @@ PROF_API PROF__QUIET void prof__counter(prof__mark *mark, int64_t value) {
     prof__moment_here(PROF__COUNTER, mark, value);
 }
 
+PROF__FN void prof__row_call(prof__row *row, const char *name) {
+    size_t i = 0;
+    for (; i + 1 < sizeof row->name && name[i]; i++) row->name[i] = name[i];
+    row->name[i] = 0;
+}
+
 PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
     prof__state *t = prof__state_enter(true);
-    if (t && name)
-        for (size_t i = 0; i + 1 < sizeof t->row.name && (t->row.name[i] = name[i]) != 0;) i++;
+    if (t && name) prof__row_call(&t->row, name);
     prof__state_leave(t);
 }
 
@@ -9383,12 +9383,6 @@ PROF__FN void prof__rows_gone(prof__rows *r) {
         if (row->context == PROF__OVER && prof__row_state(row)->spare)
             r->rest = prof__row_state(row);
     }
-}
-
-PROF__FN void prof__row_call(prof__row *row, const char *name) {
-    size_t i = 0;
-    for (; i + 1 < sizeof row->name && name[i]; i++) row->name[i] = name[i];
-    row->name[i] = 0;
 }
 
 /* Has another live task this name? */
@@ -25163,9 +25157,9 @@ PROF__FN void prof__say_events(size_t bytes) {
 
 PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 64; }
 
-/* The smallest chunk: what is kept for open zones (prof__reserve), and 32 slots to work with. */
+/* The smallest chunk: what is kept for open zones, and 32 slots to work with. */
 PROF__FN size_t prof__chunk_least(uint32_t depth) {
-    return prof__align((2 * (size_t)depth + 4 + 2 * 16) * sizeof(prof__record));
+    return prof__align((PROF__RESERVE((size_t)depth) + 2 * 16) * sizeof(prof__record));
 }
 
 PROF__FN bool prof__ring_mode(const prof_desc *d) {
