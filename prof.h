@@ -1554,6 +1554,7 @@ typedef struct prof_file {
     size_t path_size;
     intptr_t handle;
     void *zip;
+    struct prof__behind *behind;
     char temporary[1024];
 } prof_file;
 
@@ -1564,6 +1565,16 @@ typedef struct prof_file {
    was set: the file is removed. PROF_ERROR_STATE: it is not open. */
 PROF_API prof_result prof_file_open(prof_file *file, const char *path);
 PROF_API prof_result prof_file_close(prof_file *file);
+
+/* Between open and close: from now on a thread of the file's own zips and writes, while writers
+   make what comes next: two cores are at work. close waits. The file is the same to the byte.
+   memory: the caller's, size bytes until close, at least 16 KB; 256 KB are as fast as more. What is
+   written stands in it until a half is full: a program that ends without close leaves it out.
+   Where no thread can be had (Windows; the system has no more) the caller writes all, in
+   larger pieces. A write that fails ends a later one, or close, which says why. Any thread, one at
+   a time for a file; afterwards the sink is not for signal handlers, nor for a child of fork.
+   PROF_ERROR_INVALID: NULL, or too little memory. PROF_ERROR_STATE: not open, or it has memory. */
+PROF_API prof_result prof_file_write_behind(prof_file *file, void *memory, size_t size);
 
 /* prof_write_memory_timeline to a file, as prof_save_chrome, by path's ending: .raw.json raw,
    anything else rows; with .gz behind it zipped. .html: PROF_ERROR_UNSUPPORTED, and prof_strerror
@@ -3445,6 +3456,23 @@ PROF__FN uint32_t prof__process_id(void) {
     return prof__port.process ? prof__port.process : (uint32_t)getpid();
 #endif
 }
+
+#if !defined(_WIN32)
+/* Starts a thread of the library's own. No signal is for it, but those of the C library (32 to 34),
+   which wait for all threads. */
+PROF__FN bool prof__thread_start(pthread_t *thread, void *(*work)(void *), void *context) {
+    bool runs;
+#  if defined(__linux__)
+    uint64_t all = ~((uint64_t)7 << 31), before = 0;
+    (void)syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &before, sizeof all);
+#  endif
+    runs = pthread_create(thread, NULL, work, context) == 0;
+#  if defined(__linux__)
+    (void)syscall(SYS_rt_sigprocmask, 2, &before, NULL, sizeof before);
+#  endif
+    return runs;
+}
+#endif
 
 #if PROF__FAST
 PROF__FN uint64_t prof__cpu_now(void) {
@@ -19749,21 +19777,159 @@ PROF__FN bool prof__file_check(prof_file *f, bool ok) {
     return ok;
 }
 
-PROF__FN bool prof__file_write(void *file, const void *data, size_t size) {
-    prof_file *f = (prof_file *)file;
-    const char *p = (const char *)data;
+PROF__FN bool prof__file_put_all(prof_file *f, const char *p, size_t size) {
+    bool ok = true;
     size_t n;
-    for (; size; p += n, size -= n) {
-        bool ok;
+    for (; ok && size; p += n, size -= n) {
         n = PROF__MIN(size, (size_t)1 << 30);
 #ifdef PROF_ZLIB
         if (f->zip) ok = prof__file_zip_put(f, p, n);
         else
 #endif
         ok = prof__file_put(f, p, n);
-        if (!prof__file_check(f, ok)) return false;
+    }
+    return ok;
+}
+
+PROF__FN bool prof__file_write(void *file, const void *data, size_t size) {
+    prof_file *f = (prof_file *)file;
+    return prof__file_check(f, prof__file_put_all(f, (const char *)data, size));
+}
+
+/* ---- a file that a thread of its own writes ----
+   The caller fills one half of the memory, while the thread writes the other. */
+
+typedef struct prof__behind {
+    char *half[2];
+    size_t size;                         /* of a half */
+    size_t filled;                       /* bytes in half[filling]: the caller's alone */
+    uint32_t filling;
+    bool (*hand)(prof_file *f);          /* hands on what is filled */
+    bool (*finish)(prof_file *f);        /* no more comes: waits until all is written */
+#if !defined(_WIN32)
+    pthread_t thread;
+    pthread_mutex_t mutex;               /* of the rest */
+    pthread_cond_t turn;                 /* ready or end has changed; one side waits at a time */
+    size_t ready;                        /* bytes to write in the other half; 0: none */
+    bool end;
+    int error;                           /* of the first write that failed; 0: none has */
+#endif
+} prof__behind;
+
+/* Without a thread. */
+PROF__FN bool prof__behind_put(prof_file *f) {
+    prof__behind *b = f->behind;
+    size_t n = b->filled;
+    b->filled = 0;
+    return prof__file_write(f, b->half[0], n);
+}
+
+PROF__FN bool prof__behind_write(void *file, const void *data, size_t size) {
+    prof_file *f = (prof_file *)file;
+    prof__behind *b = f->behind;
+    const char *p = (const char *)data;
+    size_t n;
+    for (; size; p += n, size -= n) {
+        if (b->filled == b->size && !b->hand(f)) return false;
+        n = PROF__MIN(size, b->size - b->filled);
+        memcpy(b->half[b->filling] + b->filled, p, n);
+        b->filled += n;
     }
     return true;
+}
+
+#if defined(_WIN32)
+PROF__FN bool prof__behind_start(prof_file *f) {
+    (void)f;
+    return false;
+}
+#else
+PROF__FN bool prof__behind_check(prof_file *f, int error) {
+    if (error) errno = error;
+    return prof__file_check(f, !error);
+}
+
+/* Waits for the half before, then gives this one to the thread. */
+PROF__FN bool prof__behind_hand(prof_file *f) {
+    prof__behind *b = f->behind;
+    int error;
+    (void)pthread_mutex_lock(&b->mutex);
+    while (b->ready) (void)pthread_cond_wait(&b->turn, &b->mutex);
+    b->ready = b->filled;
+    error = b->error;
+    (void)pthread_cond_signal(&b->turn);
+    (void)pthread_mutex_unlock(&b->mutex);
+    b->filled = 0;
+    b->filling ^= 1;
+    return prof__behind_check(f, error);
+}
+
+PROF__FN bool prof__behind_finish(prof_file *f) {
+    prof__behind *b = f->behind;
+    (void)prof__behind_hand(f);
+    (void)pthread_mutex_lock(&b->mutex);
+    b->end = true;
+    (void)pthread_cond_signal(&b->turn);
+    (void)pthread_mutex_unlock(&b->mutex);
+    (void)pthread_join(b->thread, NULL);
+    (void)pthread_cond_destroy(&b->turn);
+    (void)pthread_mutex_destroy(&b->mutex);
+    return prof__behind_check(f, b->error);
+}
+
+/* What the thread does. After an error it takes what comes, and writes no more. */
+PROF__FN void *prof__behind_work(void *file) {
+    prof_file *f = (prof_file *)file;
+    prof__behind *b = f->behind;
+    (void)pthread_mutex_lock(&b->mutex);
+    for (uint32_t at = 0;; at ^= 1) {
+        size_t n;
+        bool ok;
+        while (!b->ready && !b->end) (void)pthread_cond_wait(&b->turn, &b->mutex);
+        n = b->ready;
+        if (!n) break;
+        ok = b->error != 0;
+        (void)pthread_mutex_unlock(&b->mutex);
+        ok = ok || prof__file_put_all(f, b->half[at], n);
+        (void)pthread_mutex_lock(&b->mutex);
+        if (!ok) b->error = errno ? errno : EIO;
+        b->ready = 0;
+        (void)pthread_cond_signal(&b->turn);
+    }
+    (void)pthread_mutex_unlock(&b->mutex);
+    return NULL;
+}
+
+/* false: there is no thread to be had. */
+PROF__FN bool prof__behind_start(prof_file *f) {
+    prof__behind *b = f->behind;
+    if (pthread_mutex_init(&b->mutex, NULL) != 0) return false;
+    if (pthread_cond_init(&b->turn, NULL) == 0) {
+        b->hand = prof__behind_hand;
+        b->finish = prof__behind_finish;
+        if (prof__thread_start(&b->thread, prof__behind_work, f)) return true;
+        (void)pthread_cond_destroy(&b->turn);
+    }
+    (void)pthread_mutex_destroy(&b->mutex);
+    return false;
+}
+#endif
+
+PROF_API PROF__QUIET prof_result prof_file_write_behind(prof_file *f, void *memory, size_t size) {
+    char *p = (char *)(((uintptr_t)memory + 15u) & ~(uintptr_t)15u);
+    prof__behind *b = (prof__behind *)(void *)p;
+    if (!f || !memory || size < 16384) return PROF_ERROR_INVALID;
+    if (!f->sink.write || f->behind) return PROF_ERROR_STATE;
+    memset(b, 0, sizeof *b);
+    b->half[0] = p + sizeof *b;
+    b->size = (size - 16 - sizeof *b) / 2;
+    b->half[1] = b->half[0] + b->size;
+    f->behind = b;
+    f->sink.write = prof__behind_write;
+    if (prof__behind_start(f)) return PROF_OK;
+    b->hand = b->finish = prof__behind_put;
+    b->size *= 2;
+    return PROF_OK;
 }
 
 /* `path.<pid>.tmp`, beside path so that a rename stays on one disk. */
@@ -19810,6 +19976,7 @@ PROF_API PROF__QUIET prof_result prof_file_close(prof_file *f) {
     if (!f || !f->sink.write) return f ? PROF_ERROR_STATE : PROF_ERROR_INVALID;
     f->sink.write = NULL;
     errno = 0;
+    if (f->behind) (void)f->behind->finish(f);
 #ifdef PROF_ZLIB
     if (f->zip) (void)prof__file_check(f, prof__file_zip_put(f, NULL, 0));
     else
@@ -26521,18 +26688,10 @@ PROF__FN void *prof__keeper_host(void *unused) {
     return unused;
 }
 
-/* No signal is for the host, but those of the C library (32 to 34), which wait for all threads. */
 PROF__FN void prof__keeper_start(void) {
     struct prof__keeper *k = &prof__keeper;
-#if defined(__linux__)
-    uint64_t all = ~((uint64_t)7 << 31), before = 0;
-    (void)syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &before, sizeof all);
-#endif
     memset(k, 0, sizeof *k);
-    k->runs = pthread_create(&k->thread, NULL, prof__keeper_host, NULL) == 0;
-#if defined(__linux__)
-    (void)syscall(SYS_rt_sigprocmask, 2, &before, NULL, sizeof before);
-#endif
+    k->runs = prof__thread_start(&k->thread, prof__keeper_host, NULL);
     while (k->runs && !PROF__ACQUIRE(k->ready)) prof__yield();   /* the program may end at once */
 }
 
@@ -26995,7 +27154,8 @@ PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
        Called otherwise: prof_raw_push: prof_raw_feed; prof_memory_size: prof_arena_size;
        prof_thread_name: prof_set_thread_name; prof_counter_name: prof_hw_counter_name;
        desc.counters: desc.hw_counters.
-       New: prof_file_open, prof_file_close, prof_save_memory_timeline; prof_average_add; prof_mark,
+       New: prof_file_open, prof_file_close, prof_file_write_behind; prof_save_memory_timeline;
+       prof_average_add; prof_mark,
        prof_unwind; prof_nest, prof_join, prof_sums; prof_make_events, desc.events (without it a
        zone takes 12 bytes); group_by_site; prof_flops_register; prof_prepare; prof_counter_f;
        prof_submit_os_thread; by format: prof_push_f, PROF_SCOPE_F, prof_instant_f, prof_set_arg_f,

@@ -189,17 +189,12 @@ TEST_UNUSED static void test_text_clear(test_text *text) {
 enum { TEST_TABLE, TEST_EVENT_TABLE, TEST_CSV, TEST_JSON, TEST_CHROME, TEST_STACKS, TEST_LEGACY,
        TEST_ARRAY, TEST_EVENT_STACKS, TEST_CANONICAL, TEST_EXECUTION, TEST_WRITERS };
 
-TEST_UNUSED static prof_result test_write(const prof_trace *trace, int writer, test_text *text) {
+TEST_UNUSED static prof_result test_write_to(const prof_trace *trace, int writer, prof_sink out) {
     static const prof_chrome_desc legacy = { PROF_CHROME_LEGACY, false, PROF_CHROME_SOURCE_AUTO };
     static const prof_chrome_desc array = { PROF_CHROME_ARRAY, true, PROF_CHROME_SOURCE_ALL };
     static const prof_averages_desc by = { true, true, 3, true, true };
-    prof_sink out = test_text_sink(text);
     prof_table_desc table;
     memset(&table, 0, sizeof table);
-    if (!text->data) {                   /* a text of nothing is one too */
-        text->data = (char *)calloc(1, text->capacity = 1);
-        if (!text->data) abort();
-    }
     switch (writer) {
     case TEST_TABLE: return prof_write_table(trace, NULL, out);
     case TEST_CSV: table.format = PROF_FORMAT_CSV; break;
@@ -216,6 +211,14 @@ TEST_UNUSED static prof_result test_write(const prof_trace *trace, int writer, t
     default: break;
     }
     return prof_write_table(trace, &table, out);
+}
+
+TEST_UNUSED static prof_result test_write(const prof_trace *trace, int writer, test_text *text) {
+    if (!text->data) {                   /* a text of nothing is one too */
+        text->data = (char *)calloc(1, text->capacity = 1);
+        if (!text->data) abort();
+    }
+    return test_write_to(trace, writer, test_text_sink(text));
 }
 
 /* Names that break what does not escape them. */

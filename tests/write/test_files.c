@@ -10,6 +10,19 @@
 
 #define FOLDER TEST_OUT "/test_files"
 #define TRACE FOLDER "/trace.json"
+#ifdef PROF_ZLIB
+#  define ZIPPED TRACE ".gz"
+#else
+#  define ZIPPED TRACE
+#endif
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#  define SANITIZED 1
+#elif defined(__has_feature)
+#  if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#    define SANITIZED 1
+#  endif
+#endif
 
 static prof_trace *trace;
 
@@ -262,7 +275,184 @@ static void test_save_gz_unsupported(void) {
 #endif
 }
 
+/* ---- files that a thread of their own writes ---- */
+
+static char behind_memory[600000];
+
+/* All writers' output in one file; size 0: as the caller writes it. */
+static void write_all(const char *path, size_t size) {
+    prof_file file;
+    int writer;
+    EQUAL(prof_file_open(&file, path), PROF_OK);
+    if (size) EQUAL(prof_file_write_behind(&file, behind_memory + size % 16, size), PROF_OK);
+    for (writer = 0; writer < TEST_WRITERS; writer++)
+        EQUAL(test_write_to(trace, writer, file.sink), PROF_OK);
+    EQUAL(access(path, F_OK), -1);
+    EQUAL(prof_file_close(&file), PROF_OK);
+    EQUAL(prof_file_close(&file), PROF_ERROR_STATE);
+}
+
+/* The file is the same to the byte, for a small trace and a large one, in memory of any size. */
+static void same_behind(const char *path, size_t size) {
+    test_text usual, behind;
+    memset(&usual, 0, sizeof usual);
+    memset(&behind, 0, sizeof behind);
+    PASS_ON(write_all(path, 0));
+    PASS_ON(test_read_file(path, &usual));
+    EQUAL(unlink(path), 0);
+    PASS_ON(write_all(path, size));
+    PASS_ON(test_read_file(path, &behind));
+    EQUAL(unlink(path), 0);
+    EQUAL(usual.size, behind.size);
+    EQUAL(memcmp(usual.data, behind.data, usual.size), 0);
+    test_text_clear(&usual);
+    test_text_clear(&behind);
+}
+
+static void test_behind_same(void) {
+    static const size_t sizes[] = { 16384, 16397, 20011, 599000 };
+    prof_desc desc = test_desc();
+    size_t i;
+    PASS_ON(prepare());
+    for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        PASS_ON(same_behind(TRACE, sizes[i]));
+        PASS_ON(same_behind(ZIPPED, sizes[i]));
+    }
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("alone") { test_time.tick += 500; }
+    trace = prof_stop();
+    PASS_ON(same_behind(TRACE, 16384));
+    EQUAL(empty_folder(), 0);
+}
+
+/* How many threads this process has; 0: it cannot be told. */
+static int threads_now(void) {
+    DIR *folder = opendir("/proc/self/task");
+    struct dirent *entry;
+    int n = 0;
+    while (folder && (entry = readdir(folder)) != NULL) n += entry->d_name[0] != '.';
+    if (folder) closedir(folder);
+    return n;
+}
+
+/* One thread more, until close. */
+static void test_behind_thread(void) {
+    int before = threads_now();
+    prof_file file;
+    PASS_ON(prepare());
+    if (!before) SKIP("there is no /proc");
+    EQUAL(prof_file_open(&file, TRACE), PROF_OK);
+    EQUAL(threads_now(), before);
+    EQUAL(prof_file_write_behind(&file, behind_memory, sizeof behind_memory), PROF_OK);
+    EQUAL(threads_now(), before + 1);
+    EQUAL(prof_write_chrome(trace, NULL, file.sink), PROF_OK);
+    EQUAL(prof_file_close(&file), PROF_OK);
+    PASS_ON(same_as_sink(TRACE));
+    EQUAL(empty_folder(), 1);
+}
+
+/* There is no memory for a thread's stack: the caller writes. To be the first that asks for a
+   thread: stacks of those that have ended are taken again. */
+static void test_behind_no_thread(void) {
+    struct rlimit old, small;
+    int before = threads_now(), now;
+    prof_file file;
+    prof_result result;
+    PASS_ON(prepare());
+#ifdef SANITIZED
+    SKIP("sanitizers need memory");
+#endif
+    if (!before) SKIP("there is no /proc");
+    EQUAL(prof_file_open(&file, TRACE), PROF_OK);
+    getrlimit(RLIMIT_AS, &old);
+    small = old;
+    small.rlim_cur = 1 << 20;
+    if (setrlimit(RLIMIT_AS, &small) != 0) SKIP("no limit on memory");
+    result = prof_file_write_behind(&file, behind_memory, sizeof behind_memory);
+    setrlimit(RLIMIT_AS, &old);
+    EQUAL(result, PROF_OK);
+    now = threads_now();
+    EQUAL(now, before);
+    EQUAL(prof_write_chrome(trace, NULL, file.sink), PROF_OK);
+    EQUAL(prof_file_close(&file), PROF_OK);
+    PASS_ON(same_as_sink(TRACE));
+    EQUAL(prof_file_open(&file, "/dev/full"), PROF_OK);
+    setrlimit(RLIMIT_AS, &small);
+    result = prof_file_write_behind(&file, behind_memory, 16384);
+    setrlimit(RLIMIT_AS, &old);
+    EQUAL(result, PROF_OK);
+    EQUAL(prof_write_chrome(trace, NULL, file.sink), PROF_ERROR_SINK);
+    EQUAL(prof_file_close(&file), PROF_ERROR_FILE);
+    EQUAL(errno, ENOSPC);
+    EQUAL(empty_folder(), 1);
+}
+
+/* What fails while close writes the rest, and what fails before: close says it. */
+static void test_behind_device_full(void) {
+    prof_file file;
+    if (access("/dev/full", W_OK) != 0) SKIP("there is no /dev/full");
+    PASS_ON(prepare());
+    EQUAL(prof_file_open(&file, "/dev/full"), PROF_OK);
+    EQUAL(prof_file_write_behind(&file, behind_memory, sizeof behind_memory), PROF_OK);
+    EQUAL(prof_write_table(trace, NULL, file.sink), PROF_OK);
+    errno = 0;
+    EQUAL(prof_file_close(&file), PROF_ERROR_FILE);
+    EQUAL(errno, ENOSPC);
+    EQUAL(prof_file_open(&file, "/dev/full"), PROF_OK);
+    EQUAL(prof_file_write_behind(&file, behind_memory, 16384), PROF_OK);
+    EQUAL(prof_write_chrome(trace, NULL, file.sink), PROF_ERROR_SINK);
+    EQUAL(file.failed, true);
+    errno = 0;
+    EQUAL(prof_file_close(&file), PROF_ERROR_FILE);
+    EQUAL(errno, ENOSPC);
+    EQUAL(empty_folder(), 0);
+}
+
+/* The disk is full half-way; the signal for it, not ignored here, does not end the program. */
+static void test_behind_disk_full(void) {
+    struct rlimit old, small;
+    prof_file file;
+    prof_result result;
+    test_text text;
+    PASS_ON(prepare());
+    PASS_ON(write_text(TRACE, "an older file"));
+    getrlimit(RLIMIT_FSIZE, &old);
+    small = old;
+    small.rlim_cur = 70000;
+    signal(SIGXFSZ, SIG_DFL);
+    EQUAL(prof_file_open(&file, TRACE), PROF_OK);
+    EQUAL(prof_file_write_behind(&file, behind_memory, 16384), PROF_OK);
+    if (setrlimit(RLIMIT_FSIZE, &small) != 0) SKIP("no limit on the size of files");
+    result = prof_write_chrome(trace, NULL, file.sink);
+    errno = 0;
+    EQUAL(prof_file_close(&file), PROF_ERROR_FILE);
+    EQUAL(errno, EFBIG);
+    setrlimit(RLIMIT_FSIZE, &old);
+    EQUAL(result, PROF_ERROR_SINK);
+    memset(&text, 0, sizeof text);
+    PASS_ON(test_read_file(TRACE, &text));
+    SAME_TEXT(text.data, "an older file");
+    test_text_clear(&text);
+    EQUAL(empty_folder(), 1);
+}
+
+static void test_behind_bad_arguments(void) {
+    prof_file file;
+    PASS_ON(prepare());
+    EQUAL(prof_file_open(&file, TRACE), PROF_OK);
+    EQUAL(prof_file_write_behind(NULL, behind_memory, 16384), PROF_ERROR_INVALID);
+    EQUAL(prof_file_write_behind(&file, NULL, 16384), PROF_ERROR_INVALID);
+    EQUAL(prof_file_write_behind(&file, behind_memory, 16383), PROF_ERROR_INVALID);
+    EQUAL(prof_file_write_behind(&file, behind_memory, 16384), PROF_OK);
+    EQUAL(prof_file_write_behind(&file, behind_memory, 16384), PROF_ERROR_STATE);
+    file.failed = true;                  /* what the program says goes here, too */
+    EQUAL(prof_file_close(&file), PROF_ERROR_FILE);
+    EQUAL(prof_file_write_behind(&file, behind_memory, 16384), PROF_ERROR_STATE);
+    EQUAL(empty_folder(), 0);
+}
+
 int main(void) {
+    RUN(test_behind_no_thread);
     RUN(test_save);
     RUN(test_save_replaces);
     RUN(test_save_mode);
@@ -278,5 +468,10 @@ int main(void) {
     RUN(test_save_follows_no_link);
     RUN(test_save_bad_arguments);
     RUN(test_save_gz_unsupported);
+    RUN(test_behind_same);
+    RUN(test_behind_thread);
+    RUN(test_behind_device_full);
+    RUN(test_behind_disk_full);
+    RUN(test_behind_bad_arguments);
     return test_end();
 }

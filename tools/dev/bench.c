@@ -41,7 +41,7 @@ enum {
     READY_ROUNDS = 9, READY_ZONES = 100000, STEPS = 20,
     THREAD_ROUNDS = 25, MAX_THREADS = 256,
     TREE_ROUNDS = 5, TREE_ZONES = 10000000,
-    REPORT_ROUNDS = 5,
+    REPORT_ROUNDS = 5, FILE_ROUNDS = 3,
     STREAM_ZONES = 100000000,
     OUTSIDE_ROUNDS = 5, OUTSIDE_EVENTS = 1000000, OUTSIDE_DEEP = 10000,
     MAX_ROUNDS = 101,
@@ -885,6 +885,48 @@ static void figure_chrome(void)
     report("chrome.floor_ratio", c.ratio, AT_MOST, 5, "its time / memcpy of that many bytes");
 }
 
+static double wall_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* ns on the wall from open to close of a Chrome trace in a file of TMPDIR. */
+static double time_chrome_file(bool behind)
+{
+    static unsigned char memory[256 << 10];
+    const char *folder = getenv("TMPDIR");
+    char path[1000];
+    prof_file file;
+    snprintf(path, sizeof path, "%s/prof_bench.%ld.json", folder ? folder : "/tmp", (long)getpid());
+    double start = wall_ns();
+    check_written(prof_file_open(&file, path));
+    if (behind)
+        check_written(prof_file_write_behind(&file, memory, sizeof memory));
+    file.failed = prof_write_chrome(trace, NULL, file.sink) != PROF_OK;
+    check_written(prof_file_close(&file));
+    double ns = wall_ns() - start;
+    remove(path);
+    return ns;
+}
+
+static void figure_chrome_file(void)
+{
+    double usual[FILE_ROUNDS], behind[FILE_ROUNDS], ratio[FILE_ROUNDS];
+    for (size_t i = 0; i < FILE_ROUNDS; i++) {
+        usual[i] = time_chrome_file(false);
+        behind[i] = time_chrome_file(true);
+        ratio[i] = behind[i] / usual[i];
+    }
+    report("chrome.file_s", median(usual, FILE_ROUNDS) / 1e9, NO_LIMIT, 0,
+           "10 M events to a Chrome file, on the wall");
+    report("chrome.behind_s", median(behind, FILE_ROUNDS) / 1e9, NO_LIMIT, 0,
+           "the same with prof_file_write_behind");
+    report("chrome.behind_ratio", median(ratio, FILE_ROUNDS), AT_MOST, 0.7,
+           "with / without it: two cores, larger writes");
+}
+
 static void figure_stacks(void)
 {
     double ns[REPORT_ROUNDS];
@@ -1164,6 +1206,7 @@ int main(int argc, char **argv)
     figure_tree();
     figure_averages();
     figure_chrome();
+    figure_chrome_file();
     figure_stacks();
     figure_outside();
     if (path)
