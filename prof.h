@@ -2394,6 +2394,25 @@ PROF__INLINE bool prof__category_on(uint32_t categories) {
 #  define PROF__QUALIFIED __PRETTY_FUNCTION__   /* targets have no room for that text */
 #endif
 
+/* What a description may ask for that other sessions do without. Where the compiler sees that it is
+   not asked for the call goes, and the linker leaves out what nothing refers to. */
+PROF_API void prof__link_stream(void) PROF__QUIET;
+PROF_API void prof__link_sums(void) PROF__QUIET;
+PROF_API void prof__link_flops(void) PROF__QUIET;
+PROF_API void prof__link_hooks(void) PROF__QUIET;
+PROF_API prof_result prof__start(const prof_desc *desc) PROF__QUIET;   /* with the linked parts */
+
+/* All is read before the first call: what gets its address might change it. */
+PROF__INLINE void prof__link_parts(const prof_desc *d) {
+    bool stream = d && d->mode == PROF_MODE_STREAM, sums = d && d->mode == PROF_MODE_AGGREGATE;
+    bool flops = d && d->with_flops;
+    bool hooks = d && (d->native_stack != PROF_NATIVE_NONE || d->hw_counters);
+    if (stream) prof__link_stream();
+    if (sums) prof__link_sums();
+    if (flops) prof__link_flops();
+    if (hooks) prof__link_hooks();
+}
+
 #ifndef PROF_STATIC
 /* Calls that open something, and the one that returns a struct, also refer to a symbol with the
    version (PROF__LABEL), so that they do not link with another one. */
@@ -2410,20 +2429,27 @@ PROF__INLINE void prof__same_version(void) {
         prof__same_version(); \
         return prof_##name arguments; \
     }
-PROF__CHECKED(prof_result, start, (const prof_desc *desc), (desc))
 PROF__CHECKED(prof_result, start_env, (const prof_desc *desc), (desc))
 PROF__CHECKED(prof_stats, get_stats, (void), ())
 PROF__CHECKED(prof_result, trace_from_events, (const prof_trace_desc *desc,
               const prof_event *events, size_t count, prof_trace **trace),
               (desc, events, count, trace))
 PROF__CHECKED(prof_result, raw_open, (const prof_raw_desc *desc, prof_raw **raw), (desc, raw))
-#  define prof_start(desc) prof__checked_start(desc)
 #  define prof_start_env(desc) prof__checked_start_env(desc)
 #  define prof_get_stats() prof__checked_get_stats()
 #  define prof_trace_from_events(desc, events, count, trace) \
     prof__checked_trace_from_events(desc, events, count, trace)
 #  define prof_raw_open(desc, raw) prof__checked_raw_open(desc, raw)
+#else
+PROF__INLINE void prof__same_version(void) {}
 #endif
+
+PROF__INLINE prof_result prof__checked_start(const prof_desc *desc) {
+    prof__link_parts(desc);
+    prof__same_version();
+    return prof__start(desc);
+}
+#define prof_start(desc) prof__checked_start(desc)
 #endif /* !PROF__BARE */
 
 PROF__INLINE void prof__instant_inline(prof__mark *mark) { PROF__IF_ON prof__instant(mark); }
@@ -4689,10 +4715,8 @@ PROF__FN void prof__out_us(prof__out *o, int64_t ns) {
 /* Writes format, in which %s is a text, %j a text inside a JSON string, %u a uint64_t, %i an
    int64_t, %t an int64_t of ns as microseconds with three decimals, and, not on targets, %b bytes
    and their size_t. make lint checks the arguments. */
-PROF__FN void prof__out_f(prof__out *o, const char *format, ...) {
-    va_list arguments;
+PROF__FN void prof__out_list(prof__out *o, const char *format, va_list arguments) {
     char what;
-    va_start(arguments, format);
     for (const char *from = format; ; from = format += 2) {
         while (*format && *format != '%') format++;
         prof__out_bytes(o, from, (size_t)(format - from));
@@ -4708,7 +4732,44 @@ PROF__FN void prof__out_f(prof__out *o, const char *format, ...) {
             prof__out_bytes(o, from, va_arg(arguments, size_t));
         }
     }
+}
+
+PROF__FN void prof__out_f(prof__out *o, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    prof__out_list(o, format, arguments);
     va_end(arguments);
+}
+
+typedef struct prof__text_end { char *p, *end; } prof__text_end;
+
+/* Takes what has room. */
+PROF__FN bool prof__text_write(void *user, const void *data, size_t size) {
+    prof__text_end *to = (prof__text_end *)user;
+    size_t room = (size_t)(to->end - to->p);
+    size = PROF__MIN(size, room);
+    memcpy(to->p, data, size);
+    to->p += size;
+    return true;
+}
+
+/* The same into buf, cut to size. Returns its length. What prof.h itself says is made here, so that
+   stb_sprintf is linked only where the program gives a format. */
+PROF__ALONE(size_t) prof__text_f(char *buf, size_t size, const char *format, ...) {
+    prof__text_end to;
+    prof_sink sink = { prof__text_write, PROF__NULL };
+    prof__out o;
+    va_list arguments;
+    to.p = buf;
+    to.end = buf + size - 1;
+    sink.user = &to;
+    prof__out_open(&o, sink);
+    va_start(arguments, format);
+    prof__out_list(&o, format, arguments);
+    va_end(arguments);
+    (void)prof__out_close(&o);
+    *to.p = 0;
+    return (size_t)(to.p - buf);
 }
 
 /* Bytes of the code point at s; an invalid byte is one of its own. */
@@ -5203,8 +5264,8 @@ PROF__FN const prof_site *prof__site_placed(uint32_t number) {
 /* "file:line", or "file" where the line is not known; site NULL: "". source: PROF__SOURCE bytes. */
 PROF__ALONE(const char *) prof__site_source(const prof_site *site, char *source) {
     source[0] = 0;
-    if (site) (void)prof_format_text(source, PROF__SOURCE, site->line ? "%s:%u" : "%s", site->file,
-                                     (unsigned)site->line);
+    if (site) (void)prof__text_f(source, PROF__SOURCE, site->line ? "%s:%u" : "%s", site->file,
+                                 (uint64_t)site->line);
     return source;
 }
 
@@ -5772,6 +5833,22 @@ static struct prof__errors {
     char memory[96], json[96], library[160];
     const char *unsupported;             /* library, or a literal */
 } prof__errors;
+
+struct prof__symbols;
+/* Calls of rooms further on, which are linked where a program may ask for them (prof__link_parts).
+   NULL: no session of this process has, so that there is nothing to do. */
+static struct prof__linked {
+    void (*stream_open)(struct prof_trace *s, const prof_desc *d);
+    void (*stream_close)(struct prof_trace *s);
+    prof_result (*stream_whole)(struct prof_trace *s, const prof_desc *d);
+    uint64_t (*stream_recorded)(const struct prof_trace *s);
+    bool (*sums_open)(struct prof_trace *s);
+    size_t (*sums_average)(prof_average *rows, size_t max, bool by_site);
+    uint64_t (*flops)(const char *op, const prof_shape *inputs, uint32_t count,
+                      const prof_flops_desc *desc);
+    const char *(*hooks_start)(const prof_desc *d, bool recorded);
+    void (*symbols_name)(struct prof__symbols *n);
+} prof__linked;
 
 typedef uint64_t prof__amount;           /* as the fields of prof_stats */
 
@@ -9937,8 +10014,8 @@ PROF__INLINE void prof__row_name_read(const prof__row *row, char *text) {
 
 /* ---- @PRINTF: names and texts by a format: stb_sprintf, or without it the C library's ----
 
-   This room formats the names and texts of calls that end in _f, and short texts of prof.h itself;
-   output to sinks is formatted in @TEXT.
+   This room formats the names and texts of calls that end in _f; prof.h's own texts are
+   formatted in @TEXT.
    - A text that does not fit is cut at its end; a program's texts are then counted. */
 
 #ifdef prof__vsnprintf                   /* else such calls do not compile: PROF__NEEDS_STB */
@@ -11746,8 +11823,8 @@ static struct prof__counting {
 } prof__counting;
 
 PROF__FN const char *prof__counting_say(const char *name, const char *why) {
-    (void)prof_format_text(prof__counting.text, sizeof prof__counting.text, "counters: %s%s", name,
-                           why);
+    (void)prof__text_f(prof__counting.text, sizeof prof__counting.text, "counters: %s%s", name,
+                       why);
     return prof__counting.text;
 }
 
@@ -11961,6 +12038,11 @@ PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
     }
     if (d->hw_counters) prof__recorder.hooks.end = prof__counters_end;
     return NULL;
+}
+
+PROF_API PROF__QUIET void prof__link_hooks(void) {
+    PROF__STORE(prof__linked.hooks_start, &prof__hooks_start);
+    PROF__STORE(prof__linked.symbols_name, &prof__symbols_name);
 }
 
 /* ---- @SPANS: nests what has times, but no depth ----
@@ -12656,8 +12738,6 @@ PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
    count grows when the slot is filled. They are added under the lock. */
 enum { PROF__OWN_FORMULAS = 64 };
 static struct prof__formulary {
-    uint64_t (*by)(const char *op, const prof_shape *inputs, uint32_t count,
-                   const prof_flops_desc *desc);   /* prof_flops, which is in a room further on */
     uint32_t count;
     const char *names[PROF__OWN_FORMULAS];
     prof_flops_formula formulas[PROF__OWN_FORMULAS];
@@ -12670,7 +12750,7 @@ PROF__FN void prof__flops_of(const prof_event *e, prof_extra *x) {
     few.with_flops = true;
     few.concrete_inputs = x->concrete_inputs;
     few.kwinputs = x->kwinputs;
-    flops = PROF__LOAD(prof__formulary.by)(e->name, x->input_shapes, x->input_count, &few);
+    flops = PROF__LOAD(prof__linked.flops)(e->name, x->input_shapes, x->input_count, &few);
     x->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
 }
 
@@ -14994,7 +15074,7 @@ PROF__FN void prof__trails_name(struct prof_trace *s) {
     n.low = PROF__MAX((char *)(n.list + n.count), s->scratch + keep);
     n.high = prof__arena.high;
     if (n.low > n.high) return;
-    prof__symbols_name(&n);
+    prof__linked.symbols_name(&n);
     prof__arena.high = (char *)((uintptr_t)n.high & ~(uintptr_t)15u);
     for (uint32_t i = 0; i < prof__trails.count; i++) {
         prof__trail *r = prof__trails.list[i];
@@ -17486,7 +17566,7 @@ PROF__FN void prof__table_head_text(const prof__table *t, int column, char *text
     if (memory) device = prof__table_all_devices(t);
     if (i >= 0 && column <= PROF__COL_COUNTERS_END) {
         const char *counter = prof__table_counter(t, (uint32_t)i / 2);
-        (void)prof_format_text(text, 96, i % 2 ? "%s" : "Self %s", counter ? counter : "");
+        (void)prof__text_f(text, 96, i % 2 ? "%s" : "Self %s", counter ? counter : "");
         return;
     }
     for (; *head; head++) {
@@ -19408,8 +19488,8 @@ PROF_API PROF__QUIET prof_result prof_add_metadata_f(const char *key, const char
 
 /* "this is not JSON, at byte 17: a colon was expected" */
 PROF__FN void prof__json_say(size_t at, const char *why) {
-    (void)prof_format_text(prof__errors.json, sizeof prof__errors.json,
-                           "this is not JSON, at byte %zu: %s", at, why);
+    (void)prof__text_f(prof__errors.json, sizeof prof__errors.json,
+                       "this is not JSON, at byte %u: %s", (uint64_t)at, why);
 }
 
 PROF_API PROF__QUIET prof_result prof_add_metadata_json(const char *key, const char *json) {
@@ -19940,8 +20020,8 @@ PROF__FN bool prof__file_name(prof_file *f, const char *path) {
         return false;
     }
     f->path_size = n;
-    (void)prof_format_text(f->temporary, sizeof f->temporary, "%s.%llu.tmp", path,
-                           (unsigned long long)prof__process_id());
+    (void)prof__text_f(f->temporary, sizeof f->temporary, "%s.%u.tmp", path,
+                       (uint64_t)prof__process_id());
     f->in_place = prof__file_special(path);
     return prof__file_create(f, f->in_place ? path : f->temporary);
 }
@@ -20044,7 +20124,7 @@ PROF__FN void prof__worker_name(char *buf, size_t size) {
     struct utsname names;
     const char *host = uname(&names) == -1 ? "localhost" : names.nodename;
 #endif
-    (void)prof_format_text(buf, size, "%s_%llu", host, (unsigned long long)prof__process_id());
+    (void)prof__text_f(buf, size, "%s_%u", host, (uint64_t)prof__process_id());
 }
 
 PROF_API PROF__QUIET void prof_trace_handler(void *user, prof_trace *trace) {
@@ -20056,9 +20136,9 @@ PROF_API PROF__QUIET void prof_trace_handler(void *user, prof_trace *trace) {
     if (!h) return;
     prof__make_directories(dir);
     prof__worker_name(worker, sizeof worker);
-    n = prof_format_text(path, sizeof path, "%s/%s.%llu.pt.trace.json%s", dir,
-                         h->worker && *h->worker ? h->worker : worker,
-                         (unsigned long long)prof__wall_now(), h->gzip ? ".gz" : "");
+    n = prof__text_f(path, sizeof path, "%s/%s.%u.pt.trace.json%s", dir,
+                     h->worker && *h->worker ? h->worker : worker, prof__wall_now(),
+                     h->gzip ? ".gz" : "");
     result = n == sizeof path - 1 ? PROF_ERROR_INVALID : prof_save_chrome(trace, path);
     if (result == PROF_OK) h->saved++;
     else h->result = result;
@@ -21156,6 +21236,7 @@ PROF_API PROF__QUIET prof_result prof_write_execution_trace(const prof_trace *tr
 static struct prof__execution {
     char path[1024];
     bool registered, running;
+    void (*close)(struct prof_trace *s); /* NULL: none was ever registered */
     prof_result result;                  /* what went wrong first */
     uint64_t end;                        /* of the nodes in the file; 0: there are none yet */
     uint64_t next_id, next_record;       /* for the next window */
@@ -21218,6 +21299,8 @@ PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end
     return ok;
 }
 
+PROF__FN void prof__execution_close(struct prof_trace *s);
+
 PROF_API PROF__QUIET prof_result prof_execution_trace_register(const char *path) {
     struct prof__execution *x = &prof__execution;
     size_t size = path ? strlen(path) + 1 : 0;
@@ -21227,6 +21310,7 @@ PROF_API PROF__QUIET prof_result prof_execution_trace_register(const char *path)
     memset(x, 0, sizeof *x);
     memcpy(x->path, path, size);
     x->next_id = 2;
+    x->close = prof__execution_close;    /* by a pointer: linked where a program registers one */
     if (!prof__execution_write(NULL, now, now, &least)) return PROF_ERROR_FILE;
     x->registered = true;
     return PROF_OK;
@@ -21605,6 +21689,10 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
     op.desc = desc ? desc : &none;
     op.swapped = (f->flags & PROF__SWAPPED) != 0;
     return backward ? f->backward(&op) : f->forward(&op);
+}
+
+PROF_API PROF__QUIET void prof__link_flops(void) {
+    PROF__STORE(prof__linked.flops, &prof_flops);
 }
 #endif
 
@@ -23572,7 +23660,7 @@ PROF_API PROF__QUIET prof_result prof_raw_open(const prof_raw_desc *desc, prof_r
     if (desc->memory_size < sizeof *r + skip + 4096) return PROF_ERROR_MEMORY;
     memset(r, 0, sizeof *r);
     r->desc = *desc;
-    PROF__STORE(prof__formulary.by, &prof_flops);
+    prof__link_flops();
     size = (desc->memory_size - skip - sizeof *r) & ~(size_t)15u;
     r->text_end = (char *)(void *)(r + 1) + size;
     for (r->places = 1u << 16; r->places > size / 64 / sizeof *r->rows;) r->places /= 2;
@@ -24152,6 +24240,11 @@ PROF__FN bool prof__merged_open(struct prof_trace *s) {
     return true;
 }
 
+PROF_API PROF__QUIET void prof__link_sums(void) {
+    PROF__STORE(prof__linked.sums_average, &prof__average_tallies);
+    PROF__STORE(prof__linked.sums_open, &prof__merged_open);
+}
+
 /* ---- @STORE: what a device did, smaller than events, until the trace is read ----
 
    Companions keep launches and activities here, in memory of their own, and make events of them
@@ -24656,8 +24749,8 @@ PROF__FN void prof__store_hand(prof_store *s, const prof_store_record *r) {
     }
     text = prof__store_shared(s, r, x->has & PROF_HAS_LINK);
     if (!(text && *text) && r->correlation && x->has & (PROF_HAS_ID | PROF_HAS_DEVICE_INDEX))
-        args += prof_format_text(args, 32, "\"" PROF_KEY_CORRELATION "\":%u,",
-                                 (unsigned)r->correlation);
+        args += prof__text_f(args, 32, "\"" PROF_KEY_CORRELATION "\":%u,",
+                             (uint64_t)r->correlation);
     *args = 0;
     if (!s->desc.event(s->desc.user, r, e, x, text && *text ? NULL : args, s->called[s->count]))
         return;
@@ -24756,8 +24849,8 @@ PROF__ALONE(char *) prof__append(char *p, const char *end, const char *text) {
 /* Sets what prof_strerror says of PROF_ERROR_UNSUPPORTED from now on. */
 PROF__ALONE(void) prof__unsupported(const char *who, const char *a, const char *b, const char *c) {
     prof__errors.unsupported = prof__errors.library;
-    (void)prof_format_text(prof__errors.library, sizeof prof__errors.library, "%s: %s%s%s", who, a,
-                           b, c);
+    (void)prof__text_f(prof__errors.library, sizeof prof__errors.library, "%s: %s%s%s", who, a, b,
+                       c);
 }
 
 typedef void (*prof__function)(void);
@@ -25311,15 +25404,15 @@ PROF__FN const char *prof__said(prof_result result) {
 }
 
 PROF__FN void prof__say_needed(size_t need, size_t have) {
-    (void)prof_format_text(prof__errors.memory, sizeof prof__errors.memory,
-                           "the arena is too small: %zu bytes, and this description needs %zu",
-                           have, need);
+    (void)prof__text_f(prof__errors.memory, sizeof prof__errors.memory,
+                       "the arena is too small: %u bytes, and this description needs %u",
+                       (uint64_t)have, (uint64_t)need);
 }
 
 PROF__FN void prof__say_events(size_t bytes) {
-    (void)prof_format_text(prof__errors.memory, sizeof prof__errors.memory,
-                           "the events take %zu bytes: see prof_make_events, prof_desc.events",
-                           bytes);
+    (void)prof__text_f(prof__errors.memory, sizeof prof__errors.memory,
+                       "the events take %u bytes: see prof_make_events, prof_desc.events",
+                       (uint64_t)bytes);
 }
 
 PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 64; }
@@ -25576,7 +25669,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     if (!prof__arena_fits(0)) return false;
     if (d->mode == PROF_MODE_AGGREGATE) {
         prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);
-        return prof__merged_open(s);
+        return prof__linked.sums_open(s);
     }
     if (prof__ring_mode(d))
         return prof__regions_open(s, d) &&
@@ -25685,7 +25778,6 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
                (prof__session.has_steps ? (uint32_t)PROF_RAW_HAS_STEPS : 0u);
     s->view.profile_memory = desc->profile_memory;
     s->view.with_flops = desc->with_flops;
-    PROF__STORE(prof__formulary.by, &prof_flops);
     if (!prof__arena_open(s, desc)) {
         prof__arena.low = prof__arena.high;   /* for what is told of it: there is no room */
         prof__arena.promised = 0;
@@ -25998,7 +26090,8 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
     prof__lock();
     if (s->laid) {
         if (!s->began) prof__clock_start(s);
-        if (!s->began && s->mode == PROF_MODE_STREAM) prof__stream_open(s, &prof__session.desc);
+        if (!s->began && s->mode == PROF_MODE_STREAM)
+            prof__linked.stream_open(s, &prof__session.desc);
         else if (s->clock == PROF_CLOCK_CPU) prof__knot_add(prof__knot_now());
         prof__arena.closed = false;
         prof__arena.kept = s->sums.kept;
@@ -26021,6 +26114,13 @@ PROF__FN prof_result prof__write_unstreamed(struct prof_trace *s, const prof_des
     return prof_write_chrome(s, &array, d->stream);
 }
 
+PROF_API PROF__QUIET void prof__link_stream(void) {
+    PROF__STORE(prof__linked.stream_open, &prof__stream_open);
+    PROF__STORE(prof__linked.stream_close, &prof__stream_close);
+    PROF__STORE(prof__linked.stream_whole, &prof__write_unstreamed);
+    PROF__STORE(prof__linked.stream_recorded, &prof__stream_recorded);
+}
+
 /* Ends recording, and the stream. The keeper calls this, too, when the program is gone. */
 PROF__FN void prof__window_close(struct prof_trace *s) {
     bool stream, unstreamed;
@@ -26041,8 +26141,9 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
     prof__arena.closed = true;
     prof__unlock();
     PROF__RELEASE(prof__windows_settled, 1u);
-    if (stream) prof__stream_close(s);
-    if (unstreamed) s->stream_failures += prof__write_unstreamed(s, &prof__session.desc) != PROF_OK;
+    if (stream) prof__linked.stream_close(s);
+    if (unstreamed)
+        s->stream_failures += prof__linked.stream_whole(s, &prof__session.desc) != PROF_OK;
     prof__stream_unlock();
 }
 
@@ -26055,7 +26156,7 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
     prof__devices_each(UINT32_MAX, prof__device_stop);
     if (prof__streams_events(s)) prof__devices_each(UINT32_MAX, prof__device_late);
     prof__window_close(s);
-    prof__execution_close(s);
+    if (prof__execution.close) prof__execution.close(s);
     for (uint32_t i = prof__recorder.observer_count; i--;) {
         const prof_observer *o = prof__recorder.observers + i;
         if (o->stop) o->stop(o->user);
@@ -26134,7 +26235,7 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
 PROF__FN prof_result prof__natively(const prof_desc *d) {
     const char *why = d->mode == PROF_MODE_AGGREGATE && d->merge_duplicates
         ? "sums alone (PROF_MODE_AGGREGATE) cannot merge duplicates"
-        : prof__hooks_start(d, prof__details_wanted(d));
+        : prof__linked.hooks_start ? prof__linked.hooks_start(d, prof__details_wanted(d)) : NULL;
     prof__errors.unsupported = why;
     return why ? PROF_ERROR_UNSUPPORTED : PROF_OK;
 }
@@ -26233,7 +26334,7 @@ PROF__FN void prof__env_tell(const char *what, const char *text) {
     prof_file f;
     if (file < 0) return;
     f.handle = file;
-    (void)prof_format_text(line, sizeof line, "%s %u %s\n", what, prof__process_id(), text);
+    (void)prof__text_f(line, sizeof line, "%s %u %s\n", what, (uint64_t)prof__process_id(), text);
     (void)prof__file_put(&f, line, strlen(line));
     (void)prof__file_shut(&f);
     errno = kept;
@@ -26360,8 +26461,8 @@ PROF__FN bool prof__env_read(prof_desc *d) {
         const prof__variable *v = prof__variables + i;
         const char *text = getenv(v->name);
         if (!text || !*text || v->take(v, d, text)) continue;
-        (void)prof_format_text(prof__env.wrong, sizeof prof__env.wrong, "%s=%.64s: it takes %s",
-                               v->name, text, v->takes);
+        (void)prof__text_f(prof__env.wrong, sizeof prof__env.wrong, "%s=%b: it takes %s", v->name,
+                           text, PROF__MIN(strlen(text), (size_t)64), v->takes);
         return false;
     }
     return true;
@@ -26386,9 +26487,10 @@ PROF__FN bool prof__env_name_free(bool own) {
     struct stat st;
     char end[16];
     while (dot && prof__env.path[dot] != '.') dot--;
-    (void)prof_format_text(end, sizeof end, "%s", prof__env.path + dot);
+    (void)prof__text_f(end, sizeof end, "%s", prof__env.path + dot);
     for (int i = 2; own && i < 1000 && stat(prof__env.path, &st) == 0; i++)
-        (void)prof_format_text(prof__env.path + dot, sizeof prof__env.path - dot, "-%d%s", i, end);
+        (void)prof__text_f(prof__env.path + dot, sizeof prof__env.path - dot, "-%i%s", (int64_t)i,
+                           end);
     if (stat(prof__env.path, &st) == 0 && !(st.st_mode & 0222)) {
         errno = EACCES;
         return false;
@@ -26711,6 +26813,7 @@ PROF_API PROF__QUIET prof_result prof_prepare(const prof_desc *desc) {
     prof_result result;
     memset(&none, 0, sizeof none);
     if (desc && (desc->schedule_fn || prof__has_schedule(desc))) return PROF_ERROR_INVALID;
+    prof__link_parts(desc);
     prof__lock();
     result = prof__session_open(s, desc ? desc : &none);
     prof__unlock();
@@ -26756,10 +26859,16 @@ PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
     return PROF_OK;
 }
 
-PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
+PROF_API PROF__QUIET prof_result prof__start(const prof_desc *desc) {
     prof__env.wrong[0] = 0;
     prof__env_tell("own", "");
     return prof__session_begin(desc);
+}
+
+/* The macro of this name as a function, for pointers to it and for other languages. */
+PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
+    prof__link_parts(desc);
+    return prof__start(desc);
 }
 
 PROF_API PROF__QUIET prof_action prof_step(void) {
@@ -26825,7 +26934,7 @@ PROF__FN bool prof__env_expand(const char *from) {
 }
 
 PROF__FN prof_result prof__env_refuse(const char *why) {
-    (void)prof_format_text(prof__env.wrong, sizeof prof__env.wrong, "%s", why);
+    (void)prof__text_f(prof__env.wrong, sizeof prof__env.wrong, "%s", why);
     return PROF_ERROR_INVALID;
 }
 
@@ -26872,6 +26981,7 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     if (result != PROF_OK) return result;
     if (!e->child && (!prof__env_name_free(own && e->streams) || (e->streams && !prof__env_open())))
         return PROF_ERROR_FILE;
+    prof__link_parts(&d);
     result = prof__session_begin(&d);
     if (result != PROF_OK && e->open) {
         (void)prof__file_shut(&e->file);
@@ -27072,7 +27182,8 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     prof_stats out;
     prof__counts c;
     bool taken = prof__own(&prof__recorder.reading);
-    (void)prof__average_tallies(NULL, 0, false);
+    size_t (*average)(prof_average *, size_t, bool) = PROF__LOAD(prof__linked.sums_average);
+    if (average) (void)average(NULL, 0, false);
     prof__lock();
     c = s->counts;
     for (const prof__state *t = s->open ? prof__recorder.owned : NULL; t; t = t->next) {
@@ -27090,7 +27201,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
         out.unfinished = s->unfinished + c.summed_open;
     }
     out.timeline_ns = prof__ended_ns(s);
-    if (s->stream.over) out.recorded = prof__stream_recorded(s);
+    if (s->stream.over) out.recorded = prof__linked.stream_recorded(s);
     prof__own_stats(s, &out);
     out.clock = s->clock;
     out.ticks_per_second = prof__rate(s);
@@ -27101,6 +27212,8 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     if (taken) prof__disown(&prof__recorder.reading);
     return out;
 }
+
+#define prof_start(desc) prof__checked_start(desc)   /* for the program, where it is in this file */
 #endif /* !PROF__BARE */
 
 /* ---- in both ---- */

@@ -85,7 +85,7 @@ names() { grep -oE '\b(prof__[a-z0-9_]+|PROF__[A-Z0-9_]+)' "$1" | sort -u; }
 
 mkdir -p build/lint
 names prof.h >build/lint/names
-at_most 'lines of prof.h' "$(wc -l <prof.h)" 27197
+at_most 'lines of prof.h' "$(wc -l <prof.h)" 27310
 at_most '#if of prof.h on PROF__BARE' "$(grep -cE '^ *# *(el)?if.*PROF__BARE' prof.h)" 21
 
 # What nm sees in an object of the implementation with all that is optional: variables, of threads and
@@ -103,25 +103,27 @@ variables() {   # NAME FLAGS...
 }
 variables hosted -D_GNU_SOURCE
 variables target -ffreestanding
-at_most 'variables of a hosted prof.h' "$(wc -l <build/lint/variables_hosted)" 35
+at_most 'variables of a hosted prof.h' "$(wc -l <build/lint/variables_hosted)" 36
 at_most 'variables of a target'\''s prof.h' "$(wc -l <build/lint/variables_target)" 17
 at_most 'constant tables of prof.h' "$(cat build/lint/constants_* | wc -l)" 90
 at_most 'names of its own that prof.h lends prof_cuda.h' \
     "$(names prof_cuda.h | grep -cxFf build/lint/names)" 0
 
-# ---- The formats of prof__out_f: as those of printf, which the compiler checks ----
+# ---- The formats of prof__out_f and prof__text_f: as those of printf, which the compiler checks ----
 
 out_f='^PROF__FN void prof__out_f(prof__out \*o, const char \*format, \.\.\.) {'
-sed -e '/prof__out_f(/,/;/{s/%j/%s/g; s/%u/%lu/g; s/%[it]/%ld/g; s/%b/%s%zu/g}' \
-    -e "s/$out_f/__attribute__((format(printf, 2, 3))) &/" prof.h >build/lint/prof.h
+text_f='^PROF__ALONE(size_t) prof__text_f(char \*buf, size_t size, const char \*format, \.\.\.) {'
+sed -e '/prof__\(out\|text\)_f(/,/;/{s/%j/%s/g; s/%u/%lu/g; s/%[it]/%ld/g; s/%b/%s%zu/g}' \
+    -e "s/$out_f/__attribute__((format(printf, 2, 3))) &/" \
+    -e "s/$text_f/__attribute__((format(printf, 3, 4))) &/" prof.h >build/lint/prof.h
 formats() {   # FLAGS...
     gcc -std=gnu99 -fsyntax-only -Wformat=2 -Wformat-signedness -Wno-format-nonliteral \
         -DPROF_IMPLEMENTATION "$@" -x c build/lint/prof.h 2>&1
 }
-if grep -q '^__attribute__((format' build/lint/prof.h; then
-    rule 'formats of prof__out_f' "$(formats; formats -ffreestanding)"
+if [ "$(grep -c '^__attribute__((format' build/lint/prof.h)" = 2 ]; then
+    rule 'formats of prof__out_f, prof__text_f' "$(formats; formats -ffreestanding)"
 else
-    rule 'formats of prof__out_f' 'prof__out_f has another head'
+    rule 'formats of prof__out_f, prof__text_f' 'one of them has another head'
 fi
 
 # ---- The pages ----
