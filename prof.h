@@ -1559,7 +1559,7 @@ typedef struct prof_file {
 } prof_file;
 
 /* Both may be called on any thread, one at a time for a file; not in a signal handler.
-   open: PROF_ERROR_INVALID: NULL. PROF_ERROR_FILE: errno says why (a path over 990 bytes:
+   open: PROF_ERROR_INVALID: NULL. PROF_ERROR_FILE: errno says why (a path over 992 bytes:
    ENAMETOOLONG). PROF_ERROR_UNSUPPORTED: .gz without PROF_ZLIB. Needs no close after an error.
    close: PROF_ERROR_FILE: it could not be written, closed or renamed, errno says why, or `failed`
    was set: the file is removed. PROF_ERROR_STATE: it is not open. */
@@ -17469,15 +17469,14 @@ PROF__FN void prof__table_device_ns(prof__table *t, const prof_average *r) {
     for (int i = 0; i < PROF_OTHER_DEVICES; i++)
         t->self_other_ns[i] = PROF__PLUS(t->self_other_ns[i], r->self_other_device_ns[i]);
 }
-/* The part of a device time that is device i's of the view. The first one, 0, has what the others
-   do not have. */
+/* The part of a device time that is of the view's device i. Device 0 has what the others do not. */
 PROF__FN int64_t prof__device_part(int64_t all, const int64_t *others, uint32_t i) {
     if (i) return others[i - 1];
     for (uint32_t k = 0; k < PROF_OTHER_DEVICES; k++) all = PROF__MINUS(all, others[k]);
     return all;
 }
 
-/* What a row has in a column of numbers; of device times only the part of the column's device. */
+/* A row's value in a column of numbers; of device times only the part of the column's device. */
 PROF__FN int64_t prof__table_number(const prof__table *t, const prof_average *r, int column) {
     int other = prof__column_other(column), place = (int)prof__column_place(column);
     uint32_t device = other < 0 ? 0 : (uint32_t)other / 4 + 1;
@@ -17488,7 +17487,7 @@ PROF__FN int64_t prof__table_number(const prof__table *t, const prof_average *r,
         : prof__device_part(r->device_time_total_ns, r->other_device_ns, device);
 }
 
-/* What a column's shares are of. */
+/* 100 % of a column's shares, in ns. */
 PROF__ALONE(int64_t) prof__table_whole_ns(const prof__table *t, int column) {
     int other = prof__column_other(column);
     if (other >= 0) return t->self_other_ns[other / 4];
@@ -17496,8 +17495,8 @@ PROF__ALONE(int64_t) prof__table_whole_ns(const prof__table *t, int column) {
         ? prof__device_part(t->self_device_ns, t->self_other_ns, 0) : t->self_cpu_ns;
 }
 
-/* Fields "cuda_time_total", "self_cuda_time_total" of each type of device, where there are several:
-   their names for CSV's head (r NULL), or what a row has. */
+/* Writes the field "cuda_time_total" or "self_cuda_time_total" of a device type, where there are
+   several: its name in CSV's head (r NULL), or a row's value. */
 PROF__FN void prof__put_part(prof__table *t, const prof_average *r, const char *name, uint32_t i,
                              bool self) {
     bool json = t->desc->format == PROF_FORMAT_JSON;
@@ -17530,7 +17529,7 @@ PROF__FN void prof__put_parts(prof__table *t, const prof_average *r) {
     if (r) prof__out_us(&t->out, r->on_cpu_ns);
 }
 
-/* Writes a cell of a kind that only these columns have. n: what the row has in it. */
+/* Writes a cell of a column that only hosts have. n: the row's value. */
 PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int column, int64_t n) {
     int i = column - PROF__COL_COUNTERS;
     uint8_t shows = prof__column_shows(column);
@@ -17545,7 +17544,7 @@ PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int co
     else prof__table_integer(t, column, n);
 }
 
-/* Further stack entries, one a line below the first, and an empty line. */
+/* Writes the further stack entries, a line for each, and an empty line. */
 PROF__FN void prof__table_stack(prof__table *t, const prof_average *r) {
     if (!t->width[PROF__COL_SOURCE]) return;
     for (uint32_t i = 1; i <= PROF__MAX(r->stack_count, 1u); i++) {
@@ -17579,7 +17578,7 @@ PROF__FN void prof__table_head_text(const prof__table *t, int column, char *text
     *text = 0;
 }
 
-/* Writes a column's head, padded. Those of columns that are aligned to the left are, too. */
+/* Writes a column's head, padded, and aligned to the left if the column is. */
 PROF__FN void prof__table_head_put(prof__table *t, int column) {
     char text[128];
     size_t width, cell = t->width[column];
@@ -17622,7 +17621,7 @@ PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
     if (r->flops > 0 && (!t->least_flops || r->flops < t->least_flops)) t->least_flops = r->flops;
     if (device ? !r->is_user_annotation : r->is_legacy)
         prof__table_device_ns(t, r);
-    else if (!device)                    /* the same work, told by the calls that launched it */
+    else if (!device)                    /* the same work, counted at the calls that launched it */
         t->rows_device_ns = PROF__PLUS(t->rows_device_ns, r->self_device_time_total_ns);
 }
 
@@ -17665,7 +17664,7 @@ PROF__FN void prof__table_whole(prof__table *t) {
 
 PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order);
 
-/* A quoted text. A ' goes before what a spreadsheet would take for a formula. */
+/* A quoted text, after a ' where a spreadsheet would take it for a formula. */
 PROF__FN void prof__csv_text(prof__out *o, const char *s) {
     bool formula = *s == '=' || *s == '+' || *s == '-' || *s == '@' || *s == '\t' || *s == '\r';
     prof__out_text(o, formula ? "\"'" : "\"");
@@ -17714,7 +17713,7 @@ static const uint8_t prof__row_fields[] = {
     PROF__COL_P50, PROF__COL_P90, PROF__COL_P99 };
 #define PROF__ROW_FIELDS ((int)sizeof prof__row_fields)
 
-/* How many of the fields rows have: the last three, percentiles, only where they are known. */
+/* The number of fields: the last three, percentiles, only where they are known. */
 PROF__FN int prof__row_field_count(const prof__table *t) {
     bool rows = t->rows && t->count && t->rows[0].p99_ns;
     return rows || prof__table_percentiles(t) ? PROF__ROW_FIELDS : PROF__ROW_FIELDS - 3;
@@ -17742,7 +17741,7 @@ PROF__FN void prof__csv_head(prof__table *t, int fields) {
     prof__out_text(o, "\r\n");
 }
 
-/* Stack entries stand on lines of their own within their field. */
+/* The field of the stack has a line for each entry. */
 PROF__FN void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
     prof__out *o = &t->out;
     prof__csv_text(o, r->key);
@@ -17803,7 +17802,7 @@ PROF__FN void prof__table_fields(prof__table *t, const prof_average *r, bool fir
     else prof__csv_row(t, r, fields);
 }
 
-/* CSV and JSON as a whole. */
+/* Writes a whole table as CSV or JSON. */
 PROF__FN void prof__table_list(prof__table *t, const uint32_t *order) {
     prof__table_find_sites(t);
     if (t->desc->format == PROF_FORMAT_CSV) prof__csv_head(t, prof__row_field_count(t));
@@ -17812,9 +17811,9 @@ PROF__FN void prof__table_list(prof__table *t, const uint32_t *order) {
     if (t->desc->format == PROF_FORMAT_JSON) prof__out_text(&t->out, t->count ? "\n]\n" : "]\n");
 }
 
-/* ---- to fit a line ---- */
+/* ---- tables that fit a line ---- */
 
-/* The order in which columns get room, behind the name and the column by which rows are sorted. */
+/* The order in which columns get room, after the name and the column by which rows are sorted. */
 static const uint8_t prof__table_useful[] = {
     PROF__COL_OVERLOAD, PROF__COL_SITE, PROF__COL_SHAPES, PROF__COL_SOURCE, PROF__COL_SELF_CPU,
     PROF__COL_SELF_DEVICE, PROF__COL_COUNT, PROF__COL_SELF_CPU_SHARE, PROF__COL_SELF_DEVICE_SHARE,
@@ -17823,7 +17822,7 @@ static const uint8_t prof__table_useful[] = {
     PROF__COL_CPU_MEMORY, PROF__COL_DEVICE_MEMORY, PROF__COL_MIN, PROF__COL_CPU_MEAN,
     PROF__COL_DEVICE_MEAN, PROF__COL_NODE };
 
-/* Columns of text may be narrower than what stands in them. */
+/* Is it a column of text, which may be narrower than its cells? */
 PROF__FN bool prof__table_is_text(int column) {
     return column == PROF__COL_NAME || column == PROF__COL_OVERLOAD || column == PROF__COL_SITE ||
            column == PROF__COL_SHAPES || column == PROF__COL_SOURCE;
@@ -17841,7 +17840,7 @@ PROF__FN size_t prof__table_line_width(const prof__table *t) {
     return sum;
 }
 
-/* Keeps a column, if there is room for the least that it takes. */
+/* Keeps a column, if there is room for its least width. */
 PROF__FN void prof__table_keep(prof__table *t, int column, size_t *room) {
     size_t least = PROF__MIN(t->need[column], prof__table_is_text(column) ? 24u : SIZE_MAX);
     if (!t->left_out[column] || least + 2 > *room) return;
@@ -17875,9 +17874,9 @@ PROF__FN void prof__table_needs(prof__table *t, const uint32_t *order) {
     t->out.sink = sink;
 }
 
-/* Makes the table fit a line. Columns get room one by one, figures as much as they need, texts 24
-   at most; those that tell nothing but 0 come last. A column for which no room is left is left out.
-   What then remains widens names, shapes and places. */
+/* Makes the table fit a line. Columns get room one by one, figures as much as they need, texts at
+   most 24; columns of zeroes come last. Columns without room are left out. The rest of the room
+   widens columns of text. */
 PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
     size_t room = t->desc->width;
     if (!t->count || !room || prof__table_line_width(t) <= room) return;
@@ -17906,7 +17905,7 @@ PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
 
 /* ---- below the table ---- */
 
-/* Where the timeline ended, when it did before the session. */
+/* Tells where the timeline ended, if it ended before the session. */
 PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
     char first[48], whole[48];
     prof__scale scale;
@@ -17944,8 +17943,8 @@ PROF__FN void prof__table_device_sums(prof__table *t) {
     }
 }
 
-/* Adds a text to a list below the table. *at: the width of its line so far; 0: head comes before.
-   Where lines have to fit a width, the list goes on in the next one. */
+/* Adds a text to a list below the table. *at: the width of its line so far; 0: the list begins with
+   head. Where lines must fit a width the list is wrapped. */
 PROF__FN void prof__table_listed(prof__table *t, size_t *at, const char *head, const char *text) {
     size_t width = PROF__MIN(prof__text_width(text), 55u);
     const char *before = !*at ? head :
@@ -17970,7 +17969,7 @@ PROF__FN void prof__table_left_out(prof__table *t) {
 
 typedef struct prof__names_told { const char *names[4]; size_t count; } prof__names_told;
 
-/* Notes a name, each once. False: there are enough of them. */
+/* Notes a name, each once. False: there are enough names. */
 PROF__FN bool prof__tell_name(prof__names_told *told, const char *name) {
     for (size_t i = 0; i < told->count; i++)
         if (strcmp(told->names[i], name) == 0) return true;
@@ -17978,8 +17977,8 @@ PROF__FN bool prof__tell_name(prof__names_told *told, const char *name) {
     return told->count < 4;
 }
 
-/* Finds the names whose calls lie in each other. Rows know it, but those of PROF_MODE_AGGREGATE do
-   not: there a total that is more than all self time can come from nothing else. */
+/* Finds the names whose calls lie in each other. Rows of PROF_MODE_AGGREGATE do not tell it: there
+   it is certain if a total is more than all self time. */
 PROF__FN void prof__find_recursive(const prof__table *t, prof__names_told *told) {
     for (uint32_t i = 0; (t->rows || t->groups) && i < t->count; i++) {
         prof_average r = t->row_at(t, i);
@@ -17989,7 +17988,7 @@ PROF__FN void prof__find_recursive(const prof__table *t, prof__names_told *told)
     }
 }
 
-/* Why a row's CPU total may be more than the time that passed. */
+/* Tells why a row's CPU total may be more than the time that passed. */
 PROF__FN void prof__table_recursion(prof__table *t) {
     prof__names_told told = { { NULL, NULL, NULL, NULL }, 0 };
     size_t at = 0;
@@ -18000,7 +17999,7 @@ PROF__FN void prof__table_recursion(prof__table *t) {
     if (told.count) prof__out_text(&t->out, "\n");
 }
 
-/* Counts the zones that the caller's rows have under "(others)"; a trace's notes tell them. */
+/* Tells how many zones the caller's rows have under "(others)"; for a trace the notes tell it. */
 PROF__FN void prof__table_others(prof__table *t) {
     for (uint32_t i = 0; t->rows && !t->trace && i < t->count; i++)
         if (strcmp(t->rows[i].key, "(others)") == 0)
@@ -18008,7 +18007,7 @@ PROF__FN void prof__table_others(prof__table *t) {
                         t->rows[i].count);
 }
 
-/* Makes some::name of "_ZN4some4nameEv"; what is harder than that stays mangled. */
+/* Makes some::name of "_ZN4some4nameEv"; harder names stay mangled. */
 PROF__FN const char *prof__name_plain(const char *name, char *text, size_t size) {
     const char *s = name + 2;
     size_t at = 0;
@@ -18027,7 +18026,7 @@ PROF__FN const char *prof__name_plain(const char *name, char *text, size_t size)
     return at && *s != 'I' && *s != 'B' ? text : name;
 }
 
-/* Tells how gcc leaves those functions out of the build whose calls are no longer timed. */
+/* Tells the option by which gcc does not instrument the functions that are no longer timed. */
 PROF__FN void prof__table_untimed(prof__table *t) {
     const char *before = "Left out of the build by gcc's "
                          "-finstrument-functions-exclude-function-list=";
@@ -18059,7 +18058,7 @@ PROF__FN void prof__table_empty(prof__table *t) {
         "or PROF_DISABLE made them nothing where they stand\n");
 }
 
-/* Adds what only tables with columns of devices, or with shares of more than the rows, have. */
+/* Writes the sums of devices, and those of the rows where shares are of more than the rows. */
 PROF__FN void prof__table_sums_wide(prof__table *t) {
     prof__table_device_sums(t);
     if (t->desc->whole_cpu_ns) prof__table_sum(t, "CPU", true, t->rows_cpu_ns);
@@ -18067,7 +18066,7 @@ PROF__FN void prof__table_sums_wide(prof__table *t) {
         prof__table_sum(t, prof__table_all_devices(t), true, t->rows_device_ns);
 }
 
-/* Tells what the rows themselves, or that there are none, give to remark. */
+/* Writes remarks on the rows, or on their absence. */
 PROF__FN void prof__table_remarks(prof__table *t) {
     if (!t->count && t->trace) prof__table_empty(t);
     prof__table_recursion(t);
@@ -18281,7 +18280,7 @@ PROF__FN prof_result prof__table_check(const prof_table_desc *desc, prof_sink ou
                                                                  : PROF_OK;
 }
 
-/* Makes the rows of PROF_MODE_AGGREGATE, which keeps no zones. False: it is another mode. */
+/* Makes the rows of PROF_MODE_AGGREGATE. False: the trace is of another mode. */
 PROF__FN bool prof__averages_kept(const prof_trace *trace, const prof_averages_desc *by,
                                   prof_average **rows, uint32_t *count) {
     size_t most;
@@ -18344,7 +18343,7 @@ PROF_API PROF__QUIET prof_result prof_write_rows(prof_average *rows, size_t coun
     return prof__out_close(&t.out);
 }
 
-/* Can a device be called so? It is an identifier that does not begin as fields of the CPU do. */
+/* Can this be a device's name: an identifier that does not begin as fields of the CPU do? */
 PROF__FN bool prof__is_device_name(const char *name, size_t size) {
     if (!size || (size >= 3 && memcmp(name, "cpu", 3) == 0) ||
         (size >= 4 && memcmp(name, "self", 4) == 0 && (size == 4 || name[4] == '_'))) return false;
@@ -18356,7 +18355,7 @@ PROF__FN bool prof__is_device_name(const char *name, size_t size) {
     return true;
 }
 
-/* The metric of a field's name, in which a device's name may stand for "device". */
+/* The name is that of a field, in which a device's name may replace "device". */
 PROF_API PROF__QUIET prof_result prof_metric_from_text(const char *text, prof_metric *metric) {
     if (!text || !metric) return PROF_ERROR_INVALID;
     for (int i = 1; i < PROF_METRIC_LAST; i++) {
@@ -18377,7 +18376,7 @@ PROF_API PROF__QUIET prof_result prof_metric_from_text(const char *text, prof_me
 
 PROF__FN bool prof__is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/* Cuts the space around a stack entry off, and gives its length; 0: it is nothing but carets. */
+/* Trims a stack entry, and returns its length; 0: it has only carets. */
 PROF__FN size_t prof__canonical_frame(const char **s) {
     const char *p = *s;
     size_t n;
@@ -18415,15 +18414,17 @@ PROF_API PROF__QUIET prof_result prof_write_canonical(const prof_trace *trace, p
 
 /* ---- @CHROME: Chrome trace JSON as Kineto writes it ----
 
-   Writes events in order of start where there is memory for all of them, else zones thread by
-   thread as they ended. One writer serves both, and streams. Metadata and files are here, too.
-   - What is written is JSON and UTF-8, whatever names are, and complete unless the sink fails.
-   - What times do not tell (zones that begin and end together) stands in ids: prof__marks_make.
-   - The head tells what is lost, and the sums of what is in no timeline. */
+   This room writes events in order of start where there is memory for all of them, else zones
+   thread by thread as they ended. One writer serves both, and streams. Metadata and files are here,
+   too.
+   - The output is JSON in UTF-8, whatever names are, and complete unless the sink fails.
+   - Parents that times do not show (zones that begin and end together) are told by ids:
+     prof__marks_make.
+   - The head tells what is lost, and the sums of zones that are in no timeline. */
 
 #define PROF__LITERAL(p, text) (memcpy(p, text, sizeof text - 1), (p) + sizeof text - 1)
 
-/* Under a clock of the caller's all output is reproducible: process 1, threads by index. */
+/* With a clock of the caller's output is reproducible: the process is 1, threads are indices. */
 PROF__FN uint32_t prof__chrome_pid(const struct prof_trace *s) {
     return s->clock == PROF_CLOCK_PLATFORM ? 1 : prof__process_id() & INT32_MAX;
 }
@@ -18436,7 +18437,7 @@ PROF__FN uint64_t prof__chrome_tid(const struct prof_trace *s, uint32_t thread) 
 typedef struct prof__place {
     uint32_t thread;
     uint64_t tid;
-    size_t length;                       /* hosted: of what stands before the time */
+    size_t length;                       /* hosted: of the text */
     char text[PROF__BARE ? 1 : 64];
 } prof__place;
 
@@ -18496,8 +18497,8 @@ PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct 
     prof__event_on_cpu(o, s, e);
 }
 
-/* Not PROF__RARE: gcc takes a function that always calls a cold one for cold itself, and so would
-   make the loop over all events slow. */
+/* Not PROF__RARE: gcc treats functions that always call a cold one as cold, too, and would not
+   optimise the loop over all events. */
 PROF__APART(void) prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
                                 const char *key) {
     prof__out_f(o, "{\"ph\":\"M\",\"name\":\"%s\",\"ts\":0.000,\"pid\":%i,\"tid\":%u,"
@@ -18518,8 +18519,7 @@ PROF__FN void prof__chrome_thread(prof__out *o, uint32_t pid, uint64_t tid, cons
     prof__out_f(o, "%u}}", (uint64_t)place);
 }
 
-/* Is it the row of what profiling a device costs? That stands in the trace as a process of its own,
-   not as a thread of the program. */
+/* Is it the row for the overhead of profiling a device, which in the trace is a process? */
 PROF__FN bool prof__is_overhead_row(const prof_thread_info *t) {
     size_t n = t->id || !t->name ? 0 : strlen(t->name);
     return n > 9 && memcmp(t->name + n - 9, " Overhead", 9) == 0;
@@ -18534,13 +18534,13 @@ PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
 }
 
 #if !PROF__BARE
-/* ---- events with more to tell: device work, its calls, and the arrows between them ---- */
+/* ---- device work, its calls, and the arrows between them ---- */
 
 PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
                                   const prof__moment *m);
 
-/* A double as a JSON number, or null: 15 digits, or as many more as it takes to read the same one
-   back. Whatever the locale has for the point becomes one. */
+/* A double as a JSON number, or null: with 15 to 17 digits, as many as it takes to read the same
+   number back. The locale's decimal point becomes a point. */
 PROF__FN void prof__chrome_real(prof__out *o, uint64_t bits) {
     double x = prof__real_value(bits);
     char text[40] = "null";
@@ -18554,28 +18554,27 @@ PROF__FN void prof__chrome_real(prof__out *o, uint64_t bits) {
     prof__out_f(o, ",\"args\":{\"value\":%s}}", text);
 }
 
-/* A stream of a device, which is a row of the trace. type: the number that the device's type has in
-   the view. */
+/* A stream of a device, which is a row of the trace. type: see prof__device_number. */
 typedef struct prof__stream { int32_t device; uint32_t type; int64_t id; } prof__stream;
 
-/* What an annotation covers on a stream: the time from the first to the last work it launched. */
+/* The time that an annotation covers on a stream: from the first to the last work it launched. */
 typedef struct prof__cover {
     uint32_t event, stream;
     int64_t start_ns, end_ns;
 } prof__cover;
 
-/* In the scratch memory, where PROF__GROUP_SHARE makes room: 66 bytes for each device event and for
-   each call that launches one. */
+/* What a writer knows of device events. In the scratch memory, where PROF__GROUP_SHARE makes room:
+   66 bytes for each device event and for each call that launches one. */
 typedef struct prof__gpu {
     const struct prof_trace *s;
     uint32_t places;                     /* of each index: 2 for each such event */
     uint32_t *calls, *stream_index, *cover_index;   /* number + 1; 0: free */
-    uint8_t *launched;                   /* per place of calls: something came of the call */
+    uint8_t *launched;                   /* by place of calls: the call launched something */
     prof__stream *streams;
     prof__cover *covers;
     uint32_t stream_count, cover_count;
     uint32_t pid;
-    prof__stream want;                   /* what is looked for */
+    prof__stream want;                   /* the keys of the search that is under way */
     uint32_t want_event, want_stream;
 } prof__gpu;
 
@@ -18612,7 +18611,7 @@ PROF__FN const char *prof__chrome_name(const prof_event *e) {
     return name && *name ? name : e->name;
 }
 
-/* Devices of other types than the first have numbers that no process and no GPU has. */
+/* Added to the numbers of devices of further types, to differ from all processes and GPUs. */
 #define PROF__OTHER_PIDS (1u << 24)
 
 PROF__FN prof__stream prof__stream_of(const struct prof_trace *s, const prof_event *e) {
@@ -18637,7 +18636,7 @@ PROF__FN uint32_t prof__gpu_stream(prof__gpu *g, const prof_event *e) {
     return *place - 1;
 }
 
-/* Extends what annotation `event` covers on the stream by e. */
+/* Extends the time that annotation `event` covers on the stream by e. */
 PROF__FN void prof__gpu_cover(prof__gpu *g, uint32_t event, uint32_t stream, const prof_event *e) {
     uint32_t *place;
     prof__cover *c;
@@ -18669,7 +18668,7 @@ PROF__FN void prof__gpu_work(prof__gpu *g, const prof_event *e) {
         if (prof__is_annotation(g->s->events + i)) prof__gpu_cover(g, i, stream, e);
 }
 
-/* Finds calls, streams and covers. places stays 0 where there is nothing of a device. */
+/* Finds calls, streams and covers. places stays 0 where there are no device events. */
 PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     char *p = s->scratch;
     uint32_t n = 0;
@@ -18706,7 +18705,7 @@ PROF__FN bool prof__is_overhead(const prof_event *e) {
     return type && strcmp(type, "overhead") == 0;
 }
 
-/* The row that an event stands in. */
+/* The row of an event. */
 PROF__FN prof__stream prof__chrome_row(const prof__gpu *g, const prof_event *e) {
     prof__stream at = { 0, 0, 0 };
     if (e->device_type != PROF_DEVICE_CPU) return prof__stream_of(g->s, e);
@@ -18725,7 +18724,7 @@ PROF__FN const char *prof__chrome_category(const prof_event *e) {
     return prof__is_annotation(e) ? "user_annotation" : "cpu_op";
 }
 
-/* Is it a node of an execution trace, which PyTorch calls a record function? */
+/* Is it a node of an execution trace, and so a record function of PyTorch? */
 PROF__FN bool prof__is_node(const prof_event *e) {
     const char *type = e->extra ? e->extra->activity_type : NULL;
     if (e->device_type != PROF_DEVICE_CPU) return false;
@@ -18737,7 +18736,7 @@ PROF__FN uint64_t prof__record_id(const struct prof_trace *s, const prof_event *
     return s->first_record + (uint64_t)(e - s->events) + 1;
 }
 
-/* `"key":` behind a comma, or behind the brace that opens the arguments. */
+/* `"key":` after a comma, or after the brace that opens the arguments. */
 PROF__FN void prof__chrome_key(prof__out *o, const char **before, const char *key) {
     prof__out_f(o, "%s\"%s\":", *before, key);
     *before = ",";
@@ -18755,7 +18754,7 @@ PROF__ALONE(void) prof__chrome_string(prof__out *o, const char **before, const c
     prof__out_f(o, "\"%j\"", text);
 }
 
-/* Writes JSON as it is; text that is no JSON becomes a string. */
+/* Writes JSON as it is; other text becomes a string. */
 PROF__FN void prof__chrome_json(prof__out *o, const char **before, const char *key,
                                 const char *json) {
     if (!json || !*json) return;
@@ -18797,7 +18796,7 @@ PROF__FN void prof__chrome_field(prof__out *o, const char **before, const prof_e
     }
 }
 
-/* What a zone carries, in the order in which Kineto writes it. */
+/* Writes what a zone carries, in Kineto's order. */
 PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char **before) {
     static const uint8_t order[] = {
         PROF__CONCRETE, PROF__KWINPUTS, PROF__DTYPES, PROF__STRIDES, PROF__SHAPES,
@@ -18815,8 +18814,7 @@ PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char
         prof__chrome_number(o, before, prof__counting.names[i], x->counters[i]);
 }
 
-/* Writes metadata_json, which is members of the arguments. What comes from outside may be something
-   else; it becomes a string. */
+/* Writes metadata_json as members of the arguments; as a string, where it is anything else. */
 PROF__FN void prof__chrome_members(prof__out *o, const char **before, const prof_event *e) {
     const char *json = e->extra->metadata_json;
     if (e->flags & PROF_EVENT_SUBMITTED && !prof__json_members(json)) {
@@ -18827,8 +18825,8 @@ PROF__FN void prof__chrome_members(prof__out *o, const char **before, const prof
     *before = ",";
 }
 
-/* Writes the parent's id where times do not tell the parent, and an event's own id where some event
-   names it as its parent: see "what times do not tell" below. */
+/* Writes the parent's id where times do not show the parent, and an event's own id where some event
+   names it as its parent: see "parents that times do not show" below. */
 PROF__FN void prof__chrome_told(prof__out *o, const char **before, uint32_t parent) {
     prof__chrome_number(o, before, PROF_KEY_ZONE_PARENT,
                         parent == PROF_NONE ? 0 : (int64_t)parent + 1);
@@ -18846,17 +18844,17 @@ PROF__FN void prof__chrome_tree(prof__out *o, const struct prof_trace *s, const 
 
 /* ---- places: see prof_chrome_source ---- */
 
-/* What is known of each static site: whether the trace that is being written has it; whether its
-   events tell their place; whether there are calls of its name without a place; whether another
-   site has its name and place, too. Only sessions' traces use it, one writer at a time. */
+/* Of each static site: USED: the trace that is being written has it; TOLD: its events tell their
+   place; BESIDE: there are calls of its name without a place; AGAIN: an earlier site has its name
+   and place. Only sessions' traces use it, one writer at a time. */
 enum { PROF__SOURCE_USED = 1, PROF__SOURCE_TOLD = 2, PROF__SOURCE_BESIDE = 4,
        PROF__SOURCE_AGAIN = 8 };
 static struct prof__sources {
-    bool told;                           /* some do */
+    bool told;                           /* some site is TOLD */
     uint8_t flags[PROF_MAX_SITES + PROF__OWN_SITES + 1];
 } prof__sources;
 
-/* How many sites with a place are not known to be used yet. At 0 the search is over. */
+/* The number of sites with a place that are not known to be used yet. At 0 the search is over. */
 typedef struct prof__sources_left { uint32_t left; } prof__sources_left;
 
 PROF__EAGER void prof__source_use(prof__sources_left *n, uint32_t site) {
@@ -18934,7 +18932,7 @@ PROF__FN void prof__sources_join(const struct prof_trace *s) {
     }
 }
 
-/* Finds which places the events and the head of this trace tell. */
+/* Finds the places that the events and the head of this trace tell. */
 PROF__ALONE(void) prof__sources_find(const struct prof_trace *s, prof_chrome_source source) {
     if (s->built) return;
     memset(&prof__sources, 0, sizeof prof__sources);
@@ -18947,7 +18945,7 @@ PROF__ALONE(void) prof__sources_find(const struct prof_trace *s, prof_chrome_sou
         if (prof__sources.flags[i]) prof__sources.flags[i] |= PROF__SOURCE_TOLD;
 }
 
-/* The place that an event is to tell; NULL: none. */
+/* The place that an event must tell; NULL: none. */
 PROF__FN const prof_site *prof__source_told(const struct prof_trace *s, uint32_t site) {
     bool told = !s->built && prof__sources.told && prof__source_is(site, PROF__SOURCE_TOLD);
     return told ? prof__site_placed(site) : NULL;
@@ -19016,7 +19014,7 @@ PROF_API PROF__QUIET prof_result prof_write_args(const prof_event *event, prof_s
     if (!event || !out.write) return PROF_ERROR_INVALID;
     e = *event;
     e.site = 0;
-    e.flags &= 0xff;                     /* the others have a meaning only in a trace */
+    e.flags &= 0xff;                     /* the others have meaning only in a trace */
     prof__out_open(&o, out);
     prof__chrome_arg_members(&o, &prof__trace, &e, &before);
     prof__out_text(&o, *before == '{' ? "{}" : "}");
@@ -19024,7 +19022,7 @@ PROF_API PROF__QUIET prof_result prof_write_args(const prof_event *event, prof_s
     return o.failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
-/* One end of the arrow from a call to what it launched; only where the trace has both ends. */
+/* One end of the arrow from a call to its work; only where the trace has both ends. */
 PROF__FN void prof__chrome_flow(prof__out *o, prof__gpu *g, const prof_event *e) {
     bool from = prof__is_call(e);
     int64_t id = from ? e->extra->id : prof__link_of(e);
@@ -19050,7 +19048,7 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
     prof__chrome_flow(o, g, e);
 }
 
-/* Annotations on the rows of the streams, 1 ns wider than what they launched. */
+/* Writes annotations on the rows of the streams, 1 ns wider at each end than what they launched. */
 PROF__FN void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
     for (uint32_t i = 0; i < g->cover_count && !o->failed; i++) {
         const prof__cover *c = g->covers + i;
@@ -19062,7 +19060,7 @@ PROF__FN void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
     }
 }
 
-/* What the system calls the program. */
+/* The system's name of the program. */
 PROF__FN void prof__process_name(char *name, size_t size) {
 #if defined(__linux__)
     FILE *file = prof__trace.clock == PROF_CLOCK_PLATFORM ? NULL : fopen("/proc/self/comm", "r");
@@ -19084,7 +19082,7 @@ PROF__FN void prof__chrome_process_named(prof__out *o, int64_t pid, const char *
     prof__out_f(o, "%i}}", sort_index);
 }
 
-/* What tables call the devices of type i. */
+/* The name of the view's device i in tables. */
 PROF__FN const char *prof__device_head(const struct prof_trace *s, uint32_t i, char text[64]) {
     const char *name = i ? s->view.other_devices[i - 1] : s->view.device_name;
     size_t n = 0;
@@ -19093,8 +19091,8 @@ PROF__FN const char *prof__device_head(const struct prof_trace *s, uint32_t i, c
     return text;
 }
 
-/* The label of such a device's rows: "GPU", as in PyTorch, but the type's name where the program
-   chose it or there are several types. */
+/* The label of such a device's rows: "GPU", as in PyTorch; where the program chose a name, or there
+   are several types, the name in tables. */
 PROF__FN const char *prof__device_label(const struct prof_trace *s, uint32_t i, char text[64]) {
     const char *usual = prof_device_name(s->device_types[i]), *c = text;
     bool several = s->device_types[1];
@@ -19103,7 +19101,7 @@ PROF__FN const char *prof__device_label(const struct prof_trace *s, uint32_t i, 
     return several || *c || *usual ? text : "GPU";
 }
 
-/* Tells readers what the types of devices are called. */
+/* Tells readers the names of the device types. */
 PROF__FN void prof__chrome_device_types(prof__out *o, const struct prof_trace *s) {
     const char *before = ",\"" PROF_KEY_DEVICE_TYPES "\":{";
     char text[64];
@@ -19115,7 +19113,7 @@ PROF__FN void prof__chrome_device_types(prof__out *o, const struct prof_trace *s
     if (!before[1]) prof__out_text(o, "}");
 }
 
-/* A GPU is a process, its streams are threads. What profiling a device costs is a process, too. */
+/* A GPU is a process, its streams are threads. The overhead of profiling a device is a process. */
 PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
     char program[64], text[64];
     if (g->stream_count) {
@@ -19147,7 +19145,7 @@ PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
     }
 }
 
-/* What the devices say of themselves. */
+/* Writes the metadata of the devices. */
 PROF__FN void prof__chrome_devices(prof__out *o, const struct prof_trace *s) {
     size_t room = s->built ? 0 : (size_t)(prof__scratch_end(s) - s->scratch);
     for (uint32_t i = 0; i < prof__devices.count && !s->built; i++) {
@@ -19179,7 +19177,7 @@ PROF__FN bool prof__asks_forward(const prof_event *e) {
     return prof__has_sequence(e) && e->extra->has & PROF_HAS_FWD_THREAD && e->extra->fwd_thread;
 }
 
-/* Pairs each backward event with its forward: the last one of its sequence that began before it. */
+/* Pairs each backward event with its forward: the last of its sequence that began before it. */
 PROF__FN void prof__pairs_open(prof__pairs *p, const struct prof_trace *s) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->event_count; i++) n += prof__asks_forward(s->events + i);
@@ -19215,21 +19213,20 @@ PROF__FN void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
     }
 }
 
-/* ---- what times do not tell ----
-   Who reads the trace nests its events by time, as PyTorch does: the parent is the innermost event
-   of the thread that holds it, and what has ended holds nothing. Where a clock is coarse, a zone
-   lies across steps, or memory changes at a border, that is not the tree there was: such an event
-   tells its parent, by "Zone parent id" (0: none), and readers nest what follows by that. */
+/* ---- parents that times do not show ----
+   Readers of the trace nest its events by time, as PyTorch does: the parent is the innermost event
+   of the thread that holds it; an event that has ended holds nothing. Where a clock is coarse, a
+   zone lies across steps, or memory changes at a border, that gives another tree than there was:
+   such an event tells its parent by "Zone parent id" (0: none), which readers go on from. */
 
-/* Notes that an event is named as a parent, if a reader's guess would be another. */
-
+/* If a reader would guess another parent, notes that this parent is named. */
 PROF__FN bool prof__tell(const struct prof_trace *s, uint32_t parent, uint32_t guess) {
     if (parent == guess) return false;
     if (parent != PROF_NONE) s->events[parent].flags |= PROF__EVENT_NAMED;
     return true;
 }
 
-/* The zone in which memory changed. PROF_NONE: in none, even if the change has an event itself. */
+/* The zone in which memory changed; PROF_NONE: none, also where the change is an event itself. */
 PROF__FN uint32_t prof__memory_zone(const struct prof_trace *s, const prof__memory *m) {
     bool own = m->event != PROF_NONE && s->events[m->event].extra == prof__details_now.unnamed;
     return own ? PROF_NONE : m->event;
@@ -19241,7 +19238,7 @@ PROF__FN bool prof__tell_memory(const struct prof_trace *s, uint32_t *top, prof_
     return told;
 }
 
-/* Has it a correlation id? By that readers find the call, and so what launched the work. */
+/* Does it have a correlation id? By that readers find the call, and so the zone of the work. */
 PROF__FN bool prof__tells_launch(const prof_event *e) {
     const char *json = e->extra ? e->extra->metadata_json : NULL;
     return e->extra && (e->extra->has & PROF_HAS_KEPT_TEXT ||
@@ -19261,8 +19258,7 @@ PROF__FN bool prof__tell_zone(const struct prof_trace *s, uint32_t top, const pr
     return prof__tell(s, e->parent, prof__spans_around(&n, top, e->start_ns, e->end_ns));
 }
 
-/* Marks the zones and changes of memory that have to tell their parent, and these parents. False:
-   there are none. */
+/* Marks zones and changes of memory that must tell their parent, and these parents. False: none. */
 PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
     const uint16_t none = (uint16_t)~(PROF__EVENT_NAMED | PROF__EVENT_TOLD);
     uint32_t *top = (uint32_t *)(void *)s->scratch, at = 0, n = s->event_count;
@@ -19274,7 +19270,7 @@ PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
         for (; at < s->memory.count && (i == n || s->memory.list[at].ns < e->start_ns); at++)
             any |= prof__tell_memory(s, top, s->memory.list + at);
         if (i == n) break;
-        if (e->flags & (uint16_t)~none) e->flags &= none;    /* an earlier writer's marks */
+        if (e->flags & (uint16_t)~none) e->flags &= none;    /* marks of an earlier writer */
         if (!prof__is_zone(e)) continue;
         last = top + (prof__is_overhead(e) ? s->thread_count : e->thread);
         if (prof__tell_zone(s, *last, e)) {
@@ -19286,10 +19282,10 @@ PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
     return any;
 }
 
-/* Marks all that has to tell its parent, work on devices, too. False: nothing has to. */
+/* Marks all events that must tell their parent, work on devices, too. False: there are none. */
 PROF__FN bool prof__marks_make(const struct prof_trace *s) {
     bool any;
-    if (!s->instants && !prof__others(s) && !prof__side_of(s)) return false;   /* times tell it */
+    if (!s->instants && !prof__others(s) && !prof__side_of(s)) return false;   /* by times alone */
     any = prof__marks_zones(s);
     for (uint32_t i = 0; s->side && i < s->event_count; i++) {
         if (s->events[i].device_type == PROF_DEVICE_CPU || !prof__tell_work(s, i)) continue;
@@ -19301,8 +19297,7 @@ PROF__FN bool prof__marks_make(const struct prof_trace *s) {
 
 /* ---- memory, arrows and ranges ---- */
 
-/* Writes a change of memory of block at m's time, on its thread. missed: a free that nobody told,
-   see below. */
+/* Writes a change of memory of block at m's time, on its thread. missed: see below. */
 PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__memory *m,
                                   const prof__memory *block, int64_t bytes, int64_t total,
                                   bool missed) {
@@ -19326,8 +19321,8 @@ PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__
     prof__out_text(o, missed ? ",\"" PROF_KEY_MISSED "\":true}}" : "}}");
 }
 
-/* Where an address is allocated that was still in use, its free was missed and is no event: it is
-   written first, so that totals agree. */
+/* Where an address is allocated that was still in use, its free was missed: an event for that free
+   is written first, so that totals agree. */
 PROF__FN void prof__chrome_memory(prof__out *o, const prof__gpu *g, const prof__memory *m) {
     const prof__memory *old = m->next ? g->s->memory.list + m->next - 1 : NULL;
     if (m->what == PROF__NOT_COUNTED) return;
@@ -19362,12 +19357,12 @@ PROF__FN void prof__chrome_made(prof__out *o, const prof__gpu *g) {
         prof__chrome_moment_flow(o, g, s->moments + i);
 }
 
-/* Is it a range of the recorder's, in a lane of its own? */
+/* Is it a range of prof_async_begin, which has a lane of its own? */
 PROF__FN bool prof__is_range(const struct prof_trace *s, const prof_event *e) {
     return !s->built && e->flags & PROF_EVENT_ASYNC && prof__has(e) & PROF_HAS_ID && e->site;
 }
 
-/* The rows, and all events in them. */
+/* Writes the rows, and all events in them. */
 PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     prof__place place = { PROF_NONE, 0, 0, "" };
     const bool told = !s->built && prof__sources.told;
@@ -19426,8 +19421,8 @@ PROF__FN void prof__metadata_remove(char *entry) {
     m->used -= size;
 }
 
-/* Adds an entry `"key":value`, of whose bytes the first `key` are the key, in place of an older one
-   of that key. Called under the lock. */
+/* Adds an entry `"key":value`, whose first `key` bytes are the key and its colon, in place of an
+   older one of that key. Under the lock. */
 PROF__FN prof_result prof__metadata_put(const char *entry, size_t key, size_t size) {
     struct prof__metadata *m = &prof__metadata;
     bool preset = !prof__session.open;
@@ -19519,7 +19514,7 @@ PROF_API PROF__QUIET prof_result prof_set_distributed(const prof_distributed *in
     return prof__metadata_add("distributedInfo", entry->text, true);
 }
 
-/* What the session was to record, and what was added: a session's key hides a preset one. */
+/* Writes what the session was asked for, and entries; a session's entry hides a preset one. */
 PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
     const prof_desc *d = &prof__session.desc;
     const struct prof__metadata *m = &prof__metadata;
@@ -19538,7 +19533,7 @@ PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
     }
 }
 
-/* ---- what the head says of the trace ---- */
+/* ---- the trace's head ---- */
 
 PROF__FN void prof__chrome_sum(prof__out *o, const prof_average *a, const char *before) {
     char source[PROF__SOURCE];
@@ -19555,7 +19550,7 @@ PROF__FN void prof__chrome_sum(prof__out *o, const prof_average *a, const char *
 PROF__FN void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, bool by_site) {
     const char *before = by_site ? ",\"" PROF_KEY_SUMS_BY_SITE "\":[" : ",\"" PROF_KEY_SUMS "\":[";
     prof_averages_desc by;
-    prof_average *rows = NULL;           /* PROF_MODE_AGGREGATE: its own */
+    prof_average *rows = NULL;           /* those of PROF_MODE_AGGREGATE */
     prof__groups g;
     uint32_t n = 0;
     memset(&by, 0, sizeof by);
@@ -19574,7 +19569,7 @@ PROF__FN void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, b
     if (!before[1]) prof__out_text(o, "]");
 }
 
-/* What is in no timeline: see prof_write_chrome. */
+/* Zones that are in no timeline: see prof_write_chrome. */
 PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
     prof_stats stats = prof_trace_stats(s);
     prof__scale scale;
@@ -19590,8 +19585,8 @@ PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
     if (prof__sources.told) prof__chrome_sums_list(o, s, true);
 }
 
-/* What readers must know before the events: the arguments that are counters, and whether events
-   tell their parents. */
+/* What readers must know before the events: which arguments are counters, device types, and whether
+   events tell their parents. */
 PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
     for (uint32_t i = 0; prof_hw_counter_name(s, i); i++) {
         prof__out_f(o, i ? ",\"%j\"" : ",\"" PROF_KEY_COUNTERS "\":[\"%j\"",
@@ -19639,8 +19634,8 @@ PROF__FN void prof__legacy_end(prof__out *o, const struct prof_trace *s, const p
     prof__out_text(o, "\", \"args\": {}}");
 }
 
-/* Arrows to the kernels that are events of the trace; the numbers are PyTorch's, which writes the
-   beginning of an arrow for every kernel and the end of none. */
+/* Arrows to the kernels that are events of the trace. Their numbers are PyTorch's, which writes the
+   begin of an arrow for each kernel, but no ends. */
 PROF__FN void prof__legacy_flows(prof__out *o, const struct prof_trace *s, const prof_event *e,
                                  uint32_t *id) {
     uint32_t at = s->side ? s->side[e - s->events].first_kernel : PROF_NONE;
@@ -19666,7 +19661,7 @@ PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
     prof__out_text(o, "]\n");
 }
 
-/* ---- the window: Kineto's last four events, which upstream's tests count from the end ---- */
+/* ---- the window: Kineto's last four events, which PyTorch's tests count from the end ---- */
 
 PROF__FN int64_t prof__chrome_end(const struct prof_trace *s) {
     prof__scale scale;
@@ -19692,7 +19687,7 @@ PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
                    "\"tid\":\"\",\"ts\":%t}", end, end);
 }
 
-/* Writes zones where events have no room: thread by thread, as they end; prof_order then holds back
+/* Writes zones where events have no room: thread by thread, as they end. prof_order holds back
    those that a reader would nest wrongly. */
 typedef struct prof__unordered {
     prof__out *o;
@@ -19765,8 +19760,8 @@ PROF__FN void prof__chrome_unordered(prof__out *o, const struct prof_trace *s) {
 #if defined(__linux__)
 enum { PROF__FILE_SIGNALS = 1 << 12 | 1 << 24 };   /* SIGPIPE, SIGXFSZ */
 
-/* Until prof__file_unhush, writing to a pipe that nobody reads, or beyond a file's largest size,
-   fails, and the signals for it do not end the program. Returns what was blocked before. */
+/* Blocks the signals that would end the program for writing to a pipe that nobody reads, or beyond
+   a file's largest size, until prof__file_unhush. Returns the signals that were blocked before. */
 PROF__FN uint64_t prof__file_hush(void) {
     uint64_t signals = PROF__FILE_SIGNALS, before = 0;
     (void)syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &signals, &before, sizeof before);
@@ -19789,7 +19784,7 @@ PROF__FN void prof__file_unhush(uint64_t before, bool ok) {
 }
 #endif
 
-/* The handle of the system, and its calls. */
+/* ---- the system's files ---- */
 #if defined(_WIN32)
 PROF__FN HANDLE prof__file_handle(const prof_file *f) { return (HANDLE)f->handle; }
 PROF__FN bool prof__file_create(prof_file *f, const char *path) {
@@ -19850,7 +19845,7 @@ PROF__FN bool prof__file_zip_put(prof_file *f, const char *data, size_t size) {
 }
 #endif
 
-/* Keeps errno of what failed first. */
+/* Keeps errno of the first failure. */
 PROF__FN bool prof__file_check(prof_file *f, bool ok) {
     if (!ok && !f->failed) f->error = errno;
     f->failed = f->failed || !ok;
@@ -20026,7 +20021,7 @@ PROF__FN bool prof__file_name(prof_file *f, const char *path) {
     return prof__file_create(f, f->in_place ? path : f->temporary);
 }
 
-/* false: there is no memory for it. */
+/* Opens zlib's file on the handle. False: no memory. */
 PROF__FN bool prof__file_zip(prof_file *f) {
 #ifdef PROF_ZLIB
     f->zip = gzdopen((int)f->handle, "wb1");
@@ -20071,7 +20066,7 @@ PROF_API PROF__QUIET prof_result prof_file_close(prof_file *f) {
     return f->failed ? PROF_ERROR_FILE : PROF_OK;
 }
 
-/* What goes into a file: desc is that of the writer. */
+/* Writes a trace into a file; desc: the writer's own. */
 typedef prof_result (*prof__writer)(const prof_trace *trace, const void *desc, prof_sink out);
 
 PROF__FN prof_result prof__save(const prof_trace *trace, const char *path, prof__writer writer,
@@ -20102,7 +20097,7 @@ PROF__FN void prof__make_directory(const char *path) {
 #endif
 }
 
-/* dir and those it lies in; what fails shows when the file is opened. */
+/* Makes dir and the directories it is in; failures show when the file is opened. */
 PROF__FN void prof__make_directories(const char *dir) {
     char path[1024];
     size_t n = strlen(dir);
@@ -20147,7 +20142,7 @@ PROF_API PROF__QUIET void prof_trace_handler(void *user, prof_trace *trace) {
 
 /* ---- the whole ---- */
 
-/* An instant (value NULL) or a counter's value; real: that has a double's bits. */
+/* An instant (value NULL) or a counter's value; real: the value is the bits of a double. */
 PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, const char *name,
                                       int64_t ns, const int64_t *value, bool real) {
     prof__out_f(o, value
@@ -20169,7 +20164,7 @@ PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct
                             m->kind == PROF__MOMENT_REAL);
 }
 
-/* The rows, and all zones in them: on targets there is nothing else. */
+/* Writes the rows, and all zones in them: all that targets have. */
 PROF__FN void prof__chrome_zones(prof__out *o, const struct prof_trace *s) {
     prof__place place = { PROF_NONE, 0, 0, "" };
     prof__chrome_threads(o, s);
@@ -20177,7 +20172,7 @@ PROF__FN void prof__chrome_zones(prof__out *o, const struct prof_trace *s) {
         prof__chrome_event(o, &place, s, s->events + i);
 }
 
-/* Tells what was dropped or mended. */
+/* Writes the counts that are not 0. */
 PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
     prof_stats stats = prof_trace_stats(s);
     for (size_t i = 0; i < PROF__NOTES; i++) {
@@ -20203,8 +20198,8 @@ PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
                    "\n\"traceEvents\":[\n", s->start_wall_ns);
 }
 
-/* The head of an array: what the head of an object says, as far as it is known at the start. whole:
-   all events are there. */
+/* The head of an array: that of an object, as far as it is known at the start. whole: all events
+   are known, it is no stream. */
 PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, bool whole) {
     prof__out_text(o, "[\n");
     prof__chrome_meta(o, "prof", prof__chrome_pid(s), 0, "version");
@@ -20258,18 +20253,17 @@ PROF_API PROF__QUIET prof_result prof_write_chrome(const prof_trace *trace,
 
 /* ---- @STACKS: folded stacks ----
 
-   What flame graphs are made of: each line is a path of names, and the metric's sum over the zones
-   at its end (PROF_METRIC_NONE: their time without their children).
-   - Paths stand in the order of their first zones.
-   - Where memory is short, paths are cut: what is deeper is added to one "(deeper)" below the
-     deepest that fit, and no time is lost. */
+   This room writes the input of flame graphs: each line is a path of names, and the metric's sum
+   over the zones at its end (PROF_METRIC_NONE: their time without their children).
+   - Paths are in the order of their first zones.
+   - Where memory is short, deeper zones are one node "(deeper)" below those that fit: no time is
+     lost. */
 
-/* A path of names, in the scratch memory. When a zone ends, the nodes of what ended within it come
-   to hang below its own; siblings of the same name become one node, and so do those below them.
-   Siblings are a tree by the bits of their hashes; on targets, where zones have few, a list. */
+/* A path of names, in the scratch memory. When a zone ends, the nodes of zones that ended within it
+   become children of its node; siblings of the same name become one node, and so do their children.
+   Siblings are a tree by the bits of their hashes; on targets, where there are few, a list. */
 typedef struct prof__node {
-    uint32_t what, child, value[2];      /* what: a site, or the number of the first event, which
-                                            have the name */
+    uint32_t what, child, value[2];      /* what: a site, or the number of the first event */
     uint32_t next[PROF__BARE ? 1 : 3];   /* two links, and the hash */
 } prof__node;
 enum { PROF__NEXT = PROF__BARE ? 0 : 1, PROF__HASH = PROF__BARE ? 0 : 2 };
@@ -20282,11 +20276,10 @@ typedef struct prof__forest {
     const struct prof_trace *s;
     prof__node *nodes;
     prof__rank *ranks;                   /* of the nodes' first zones; NULL: they have events */
-    uint32_t *tops;                      /* by depth: what has ended there since the last close
-                                            further out; then the path of a line */
-    uint32_t count, max, unused, depth;  /* unused: a list of nodes */
-    uint32_t limit, *hashes;             /* limit: what is deeper is one node; hashes: of names, by
-                                            site */
+    uint32_t *tops;                      /* by depth: nodes of zones that have ended there, in a
+                                            zone that is open; later the path of a line */
+    uint32_t count, max, unused, depth;  /* unused: a list of free nodes */
+    uint32_t limit, *hashes;             /* limit: deeper zones are one node; hashes: by site */
     prof_metric metric;
     bool full;
 } prof__forest;
@@ -20296,7 +20289,8 @@ PROF__ALONE(const char *) prof__forest_name(const prof__forest *f, uint32_t what
     return prof__ranked(f->ranks) ? prof__site(what)->name : f->s->events[what].name;
 }
 
-/* The hash of a node's name, and of the native frames above it. Names of sites are read once. */
+/* The hash of a node's name, and of the native frames between it and its parent. Names of sites are
+   hashed once. */
 PROF__FN uint32_t prof__forest_hash(const prof__forest *f, uint32_t what) {
     const prof_event *e = f->ranks || what == PROF_NONE ? NULL : f->s->events + what;
     const char *name = prof__forest_name(f, what);
@@ -20321,7 +20315,7 @@ PROF__FN bool prof__forest_same(const prof__forest *f, uint32_t a, uint32_t b) {
     return prof__ranked(f->ranks) || prof__same_frames(f->s, f->s->events + a, f->s->events + b);
 }
 
-/* The link that leads to the sibling like this one, or that would lead to it. */
+/* The link that leads to the sibling like this one, or where it would be inserted. */
 PROF__FN uint32_t *prof__forest_place(prof__forest *f, uint32_t *place, const prof__node *like) {
     for (uint32_t h = prof__node_hash(like); *place != PROF_NONE; h >>= 1) {
         prof__node *n = f->nodes + *place;
@@ -20332,8 +20326,8 @@ PROF__FN uint32_t *prof__forest_place(prof__forest *f, uint32_t *place, const pr
     return place;
 }
 
-/* Takes a node out of siblings, among which none can be found any more: left branches are turned to
-   the right until there is none. */
+/* Removes a node from siblings, among which prof__forest_place finds none any more: left branches
+   are rotated to the right until there is none. */
 PROF__FN uint32_t prof__forest_pop(prof__forest *f, uint32_t *from) {
     uint32_t at = *from;
     for (uint32_t left; !PROF__BARE && (left = f->nodes[at].next[0]) != PROF_NONE; at = left) {
@@ -20345,8 +20339,8 @@ PROF__FN uint32_t prof__forest_pop(prof__forest *f, uint32_t *from) {
     return at;
 }
 
-/* Paths are weighed by a sum, which is written in us (of 1000 ns) or bytes (of 1). 0: this metric
-   is no such sum. */
+/* The divisor for the value of a line: 1000 for times, which are written in us, 1 for bytes; 0: the
+   metric is no sum of such. */
 PROF__FN int64_t prof__metric_unit(prof_metric metric) {
     if (metric == PROF_METRIC_NONE || metric == PROF_METRIC_SELF_CPU_TIME_TOTAL ||
         metric == PROF_METRIC_CPU_TIME_TOTAL || metric == PROF_METRIC_DEVICE_TIME_TOTAL ||
@@ -20381,7 +20375,7 @@ PROF__FN void prof__node_add(prof__node *n, uint64_t value) {
     n->value[1] = (uint32_t)(value >> 32);
 }
 
-/* Makes a node for a close, not among siblings yet; PROF_NONE: no memory. */
+/* Makes a node for a close, which is not among siblings yet; PROF_NONE: no memory. */
 PROF__FN uint32_t prof__forest_add(prof__forest *f, const prof__close *c, uint32_t what,
                                    uint32_t kids) {
     uint32_t at = f->unused;
@@ -20402,7 +20396,7 @@ PROF__FN uint32_t prof__forest_add(prof__forest *f, const prof__close *c, uint32
     return at;
 }
 
-/* Adds node `moved` to `at`, its like; the earlier of their first zones remains. */
+/* Adds node `moved` to `at`, which is like it; the earlier of their first zones is kept. */
 PROF__FN void prof__forest_join(prof__forest *f, uint32_t at, uint32_t moved) {
     prof__node *to = f->nodes + at, *n = f->nodes + moved;
     prof__node_add(to, prof__node_value(n));
@@ -20410,9 +20404,9 @@ PROF__FN void prof__forest_join(prof__forest *f, uint32_t at, uint32_t moved) {
     else if (prof__rank_after(f->ranks + at, f->ranks + moved)) f->ranks[at] = f->ranks[moved];
 }
 
-/* Merges the siblings `from` into those of the list, with all that is below them. */
+/* Merges the siblings `from` into those of the list, with all nodes below them. */
 PROF__FN void prof__forest_merge(prof__forest *f, uint32_t *list, uint32_t from) {
-    uint32_t waiting = PROF_NONE, done;  /* nodes that are merged, but for what is below them */
+    uint32_t waiting = PROF_NONE, done;  /* waiting: nodes whose children are still to be merged */
     for (;;) {
         if (!PROF__BARE && *list == PROF_NONE) {
             *list = from;
@@ -20469,7 +20463,7 @@ PROF__FN void prof__forest_feed(prof__forest *f, prof__taker *take) {
     else prof__closes_of_events(f->s, &feed);
 }
 
-/* Makes the paths of all zones, cut behind depth `limit`. False: they do not fit. */
+/* Makes the paths of all zones, cut after depth `limit`. False: they do not fit. */
 PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, prof_metric metric,
                                 uint32_t limit) {
     bool records = prof__from_records(s) || PROF__BARE;
@@ -20522,7 +20516,7 @@ PROF__FN bool prof__forest_after(const void *forest, uint32_t a, uint32_t b) {
     return f->nodes[a].what > f->nodes[b].what;
 }
 
-/* Writes a name as PyTorch does: what would break a folded line becomes `_`. */
+/* Writes a name as PyTorch does: characters that would break a folded line become `_`. */
 PROF__FN void prof__stack_entry(prof__out *o, const char *name) {
     while (*name) {
         size_t broken = *name == ' ' || *name == ';' ? 1 : prof__control(name);
@@ -20532,7 +20526,7 @@ PROF__FN void prof__stack_entry(prof__out *o, const char *name) {
     }
 }
 
-/* The functions between an event and its parent; not the one that the zone is named after. */
+/* The native frames between an event and its parent, but for one that has the zone's name. */
 PROF__FN void prof__frames_put(prof__out *o, const prof_event *e, uint32_t count) {
     while (count--) {
         const char *name = prof__frame_function(e->extra->stack[count]);
@@ -20542,7 +20536,7 @@ PROF__FN void prof__frames_put(prof__out *o, const prof_event *e, uint32_t count
     }
 }
 
-/* Writes the line of a node: its path is collected upwards, and written downwards. */
+/* Writes the line of a node: its path is collected from its end, and written from its begin. */
 PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t node, int64_t unit) {
     uint64_t value = prof__node_value(f->nodes + node);
     uint32_t depth = 0;
@@ -20561,8 +20555,8 @@ PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t nod
     prof__out_text(o, "\n");
 }
 
-/* Makes all paths from the records, or else from the events, where nodes take less; where neither
-   fits, as deep as there is room. False: there is none at all. */
+/* Makes all paths from the records; or from the events, where nodes are smaller; where neither
+   fits, paths as deep as there is room. False: there is none at all. */
 PROF__FN bool prof__forest_make(prof__forest *f, const prof_trace *trace, prof_metric metric) {
     bool made = prof__forest_open(f, trace, metric, PROF_NONE - 3);
     if (!PROF__BARE && !made && f->ranks && prof__analyse(trace))
@@ -20628,12 +20622,12 @@ PROF_API PROF__QUIET prof_result prof_write_event_stacks(const prof_trace *trace
 
 /* ---- @MEMORY: what is in use over time ----
 
-   Writes PyTorch's memory timeline of one device, made of the changes of memory that were recorded.
-   - A row has what is in use by category; there is one for each microsecond with a change.
+   This room writes PyTorch's memory timeline of one device from the changes of memory recorded.
+   - A row has the bytes in use by category; there is one for each microsecond with a change.
    - The raw form has the changes themselves, one by one. */
 
 #if !PROF__BARE
-/* The row that the writer has come to. */
+/* The row that is being written. */
 typedef struct prof__timeline {
     const struct prof_trace *s;
     prof__memory device;                 /* the one that is shown */
